@@ -1,0 +1,361 @@
+# matins: one Makefile, not recursive. `make help` lists the targets.
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VARIANT ?= release
+# Warnings are errors; `make WERROR=` builds with a compiler we do not know.
+WERROR  ?= -Werror
+
+CC  ?= gcc
+CXX ?= g++
+AR  ?= ar
+
+O := build/$(VARIANT)
+VERSION := 0.1.0
+
+WARN := -Wall -Wextra $(WERROR)
+CWARN := $(WARN) -Wstrict-prototypes -Wmissing-prototypes -Wshadow \
+	 -Wwrite-strings -Wpointer-arith -Wvla -Wformat=2 -Wundef
+HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+COMMON := -g -I. -I$(O) -D_GNU_SOURCE -DMATINS_VERSION='"$(VERSION)"' -MMD -MP
+
+ifeq ($(VARIANT),release)
+OPT := -O2 $(HARDEN) -ffunction-sections -fdata-sections
+# Not g++: it adds libm, which nothing that is left calls, to every start.
+LINK := $(CC)
+LINK_FLAGS := -Wl,--gc-sections
+LINK_LIBS := -Wl,-Bstatic -lstdc++ -Wl,-Bdynamic
+else ifeq ($(VARIANT),debug)
+OPT := -O0 -fno-omit-frame-pointer -fPIE
+else ifeq ($(VARIANT),asan)
+OPT := -O1 -fsanitize=address -fno-omit-frame-pointer -fPIE -DMATINS_ASAN
+SAN := -fsanitize=address
+else ifeq ($(VARIANT),ubsan)
+# What the checks add to the code confuses these two warnings.
+OPT := -O1 -fsanitize=undefined -fno-sanitize-recover=all \
+	-fno-omit-frame-pointer -fPIE \
+	-Wno-format-truncation -Wno-maybe-uninitialized
+SAN := -fsanitize=undefined
+else ifeq ($(VARIANT),cover)
+OPT := -O0 --coverage -fPIE -DMATINS_COVER
+SAN := --coverage
+else ifeq ($(VARIANT),fuzz)
+CC := clang
+CXX := clang++
+# gcc's build is the one that warns
+WARN := -w
+CWARN := -w
+OPT := -O1 -fsanitize=fuzzer-no-link,address,undefined \
+	-fno-omit-frame-pointer -fPIE -DMATINS_ASAN
+SAN := -fsanitize=address,undefined
+else
+$(error VARIANT is one of release debug asan ubsan cover fuzz)
+endif
+
+CFLAGS   ?=
+CXXFLAGS ?=
+ALL_CFLAGS   := -std=gnu17 $(OPT) $(COMMON) $(CWARN) $(CFLAGS)
+ALL_CXXFLAGS := -std=c++17 $(OPT) $(COMMON) $(WARN) $(CXXFLAGS)
+LDFLAGS_ALL  := -pie -Wl,-z,relro,-z,now -Wl,--as-needed \
+	-static-libstdc++ -static-libgcc $(SAN) $(LDFLAGS)
+LIBS := -lm
+LINK ?= $(CXX)
+LINK_LIBS ?= $(LIBS)
+
+SRC := $(filter-out core/main.c,$(wildcard core/*.c core/*/*.c gate/*.c))
+SRCXX := $(wildcard core/*/*.cpp)
+OBJ := $(SRC:%.c=$(O)/%.o) $(SRCXX:%.cpp=$(O)/%.o)
+LIB := $(O)/libmatins.a
+UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+HELPER := $(patsubst %.c,$(O)/%,$(wildcard tests/helpers/*.c))
+HEADERS := $(wildcard core/*/*.h gate/*.h)
+C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] gate/*.[ch] gate/gen/*.[ch] \
+	tests/*/*.[ch])
+
+DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
+	libgit2-dev
+BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)
+
+# One short line for each file; V=1 shows the commands.
+say = $(if $(V),,@printf '  %-4s %s\n' $(1) $@;)
+
+.PHONY: all
+all: $(BIN) ## build the program at build/matins
+
+build/matins: build/release/matins
+	@ln -f $< $@ 2>/dev/null || cp $< $@
+
+$(O)/matins: $(O)/core/main.o $(LIB)
+	$(call say,LD)$(LINK) $(LDFLAGS_ALL) $(LINK_FLAGS) -o $@ $^ $(LINK_LIBS)
+
+$(LIB): $(OBJ)
+	@rm -f $@
+	$(call say,AR)$(AR) rcs $@ $^
+
+# Between clone and exec: memory shared with the runner, no libc, so nothing
+# that a compiler adds behind our back.
+$(O)/gate/child.o $(O)/gate/init.o $(O)/gate/setup_run.o: \
+	ALL_CFLAGS += -fno-sanitize=all -fno-stack-protector
+
+# The system-call filters of the named profiles, made here by libseccomp.
+GENERATOR := $(O)/gate/gen/filters
+$(GENERATOR): $(addprefix $(O)/,$(patsubst %.c,%.o,gate/gen/filters.c \
+		gate/variants.c gate/seccomp.c $(wildcard core/base/*.c)))
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
+
+$(O)/gen/filters.inc: $(GENERATOR)
+	@mkdir -p $(@D)
+	$(call say,GEN)$< >$@.$$$$ && mv $@.$$$$ $@
+
+$(O)/gate/filters.o build/tidy/gate/filters.ok: $(O)/gen/filters.inc
+
+$(O)/%.o: %.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
+
+$(O)/%.o: %.cpp
+	@mkdir -p $(@D)
+	$(call say,CXX)$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
+
+$(O)/tests/unit/%: tests/unit/%.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(LIB) $(LIBS) -lcmocka -lseccomp
+
+$(O)/tests/helpers/%: tests/helpers/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE $(WARN) -o $@ $<
+
+# Fuzz entry points, with a main that replays the corpus ...
+$(O)/tests/fuzz/%: tests/fuzz/%.c tests/fuzz/replay_main.c $(LIB)
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.main.o tests/fuzz/replay_main.c
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $@.main.o $(LIB) $(LIBS) -lcjson
+
+# ... and with libFuzzer's.
+build/fuzz/run/%: tests/fuzz/%.c build/fuzz/libmatins.a
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	$(call say,LD)$(CXX) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $@.o build/fuzz/libmatins.a $(LIBS) -lcjson
+
+$(O)/tests/bench/%: tests/bench/%.c
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE $(WARN) -o $@ $<
+
+.PHONY: debug
+debug: ## build with -O0 at build/debug/matins
+	$(MAKE) VARIANT=debug all
+
+.PHONY: deps
+deps: ## install the Debian packages that `make all` needs
+	@tests/deps.sh $(DEPS)
+
+# ---- tests; each group ends in one line, and so does `check` over all ----
+
+CHECK_DEPS := libcmocka-dev libcjson-dev clang clang-format clang-tidy shellcheck mandoc \
+	python3 python3-jsonschema util-linux git \
+	$(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
+BLACKBOX := $(sort $(wildcard tests/blackbox/*.t))
+FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
+BENCHES := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
+NPM := build/npm/.installed
+picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
+# Sub-makes share our job server; without one they get all processors.
+JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+SUBMAKE = $(MAKE) --no-print-directory $(JOBS) VARIANT=$(VARIANT)
+COUNTS_FILE := $(CURDIR)/$(O)/check.counts
+# What every group gets told. A sanitizer's complaint is a status of its own.
+export BIN := $(BIN)
+export HELPERS := $(O)/tests/helpers
+export OBJDIR := $(O)
+export TAPDIR := $(O)/tap
+export VARIANT
+export ASAN_OPTIONS ?= exitcode=99:detect_stack_use_after_return=1
+export LSAN_OPTIONS ?= exitcode=98
+export UBSAN_OPTIONS ?= print_stacktrace=1
+
+# run-groups GROUPS: each as a sub-make, all of them whatever fails
+define run-groups
+	@mkdir -p $(O) && rm -f $(COUNTS_FILE)
+	@failed=; for g in $(1); do \
+		echo "== $$g"; \
+		COUNTS=$(COUNTS_FILE) $(SUBMAKE) $$g || failed="$$failed $$g"; \
+	done; \
+	[ -z "$$failed" ] || echo "failed:$$failed"; \
+	COUNTS=$(COUNTS_FILE) tests/run.sh --total && [ -z "$$failed" ]
+endef
+
+.PHONY: check
+check: ## install what the tests need, run every test; T=pattern picks some
+	@$(SUBMAKE) check-deps
+	@$(SUBMAKE) check-build
+	$(call run-groups,check-unit check-fuzz check-layers check-static \
+		check-blackbox check-golden)
+
+.PHONY: check-build
+check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM)
+
+.PHONY: check-deps
+check-deps: deps ## install the Debian packages that the tests need
+	@tests/deps.sh $(CHECK_DEPS)
+
+.PHONY: check-unit
+check-unit: $(UNIT) ## the pure modules as functions; T=pattern picks tests
+	@tests/run.sh $(call picked,$(UNIT))
+
+.PHONY: check-blackbox
+check-blackbox: all $(HELPER) $(NPM) ## the program from outside; T=pattern picks
+	@rm -rf $(O)/reports && mkdir -p $(O)/reports
+	@REPORTS=$(CURDIR)/$(O)/reports tests/run.sh \
+		$(call picked,$(BLACKBOX)) $(if $(T),,--then tests/reports.py)
+
+.PHONY: check-golden
+check-golden: all $(HELPER) ## accepted reports; CASE=name picks one
+	@tests/run.sh tests/golden.sh
+
+.PHONY: golden-accept
+golden-accept: all $(HELPER) ## rewrite the accepted report of CASE=name
+	@tests/golden.sh --accept $(CASE)
+
+.PHONY: check-fuzz
+check-fuzz: $(FUZZERS) ## replay the fuzz corpus through the parsers
+	@tests/run.sh $(call picked,$(FUZZERS))
+
+.PHONY: check-layers
+check-layers: $(OBJ) $(O)/core/main.o ## who includes whom, who may fork
+	@tests/run.sh tests/layers.sh
+
+.PHONY: check-static
+check-static: ## headers, layout, tidy, shell scripts and manual page
+	@tests/run.sh tests/static.sh
+
+$(NPM): tests/npm/package.json tests/npm/package-lock.json
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "installing the reference servers for the tests (npm)"
+	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
+		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
+	@touch $@
+
+.PHONY: check-headers
+check-headers: ## each header compiles alone
+	@for h in $(HEADERS); do \
+		echo "#include \"$$h\"" | $(CC) -std=gnu17 -I. -D_GNU_SOURCE \
+			$(CWARN) -fsyntax-only -x c - || exit 1; \
+	done
+
+TIDY := $(patsubst %.c,build/tidy/%.ok,$(wildcard core/*.c core/*/*.c \
+	gate/*.c gate/gen/*.c $(addprefix tests/,helpers/*.c bench/*.c \
+	fuzz/*.c)))
+.PHONY: tidy
+tidy: $(TIDY) ## clang-tidy with the checks of .clang-tidy
+build/tidy/%.ok: %.c .clang-tidy tests/tidy.h
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- -std=gnu17 $(filter-out -MMD -MP,$(COMMON)) \
+		$(if $(filter core/base/err.c tests/bench/% tests/helpers/%,$<),,-include tests/tidy.h) \
+		>$(@:.ok=.log) 2>/dev/null || { cat $(@:.ok=.log); exit 1; }
+	@touch $@
+
+.PHONY: docs
+docs: all ## print routines/README.md from the table of keys
+	$(BIN) steps --md > routines/README.md
+
+.PHONY: format
+format: ## rewrite the layout by .clang-format
+	clang-format -i $(C_FILES)
+
+.PHONY: format-check
+format-check: ## fail when the layout differs from .clang-format
+	@clang-format --dry-run -Werror $(C_FILES)
+
+.PHONY: asan ubsan
+asan ubsan: ## the tests under a sanitizer
+	@$(MAKE) --no-print-directory VARIANT=$@ check-sanitized
+
+.PHONY: check-sanitized
+check-sanitized:
+	@$(SUBMAKE) check-deps
+	@$(SUBMAKE) check-build
+	$(call run-groups,check-unit check-fuzz check-blackbox check-golden)
+
+.PHONY: cover
+cover: ## what share of each source file the tests run
+	@find build/cover -name '*.gcda' -delete 2>/dev/null || true
+	-@$(MAKE) --no-print-directory VARIANT=cover check-sanitized
+	@tests/cover.sh build/cover
+
+.PHONY: fuzz
+fuzz: ## fuzz one parser: FUZZ=toml TIME=60
+	@tests/deps.sh clang
+	@$(MAKE) --no-print-directory $(JOBS) VARIANT=fuzz \
+		build/fuzz/run/fuzz_$(or $(FUZZ),$(error FUZZ=name picks a parser))
+	@mkdir -p build/fuzz/corpus/$(FUZZ)
+	build/fuzz/run/fuzz_$(FUZZ) -max_total_time=$(or $(TIME),60) \
+		build/fuzz/corpus/$(FUZZ) tests/fuzz/corpus/$(FUZZ)
+
+.PHONY: bench
+bench: all $(HELPER) $(BENCHES) ## measure one step against a bare runner
+	@tests/bench/run.sh
+
+.PHONY: demo
+demo: ## install what is missing, build, and show a morning briefing
+	@$(SUBMAKE) deps
+	@$(SUBMAKE) all
+	@$(BIN) run -c routines/morning.toml morning
+
+.PHONY: install
+install: all ## copy to DESTDIR/PREFIX: program, manual page, completions
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/matins
+	install -D -m 644 core/cli/matins.1 \
+		$(DESTDIR)$(PREFIX)/share/man/man1/matins.1
+	install -d $(DESTDIR)$(BASH_COMPLETIONS) $(DESTDIR)$(ZSH_COMPLETIONS) \
+		$(DESTDIR)$(FISH_COMPLETIONS)
+	$(BIN) completion bash >$(DESTDIR)$(BASH_COMPLETIONS)/matins
+	$(BIN) completion zsh >$(DESTDIR)$(ZSH_COMPLETIONS)/_matins
+	$(BIN) completion fish >$(DESTDIR)$(FISH_COMPLETIONS)/matins.fish
+
+BASH_COMPLETIONS := $(PREFIX)/share/bash-completion/completions
+ZSH_COMPLETIONS := $(PREFIX)/share/zsh/site-functions
+FISH_COMPLETIONS := $(PREFIX)/share/fish/vendor_completions.d
+
+.PHONY: uninstall
+uninstall: ## remove what install copied
+	rm -f $(DESTDIR)$(PREFIX)/bin/matins \
+		$(DESTDIR)$(PREFIX)/share/man/man1/matins.1 \
+		$(DESTDIR)$(BASH_COMPLETIONS)/matins \
+		$(DESTDIR)$(ZSH_COMPLETIONS)/_matins \
+		$(DESTDIR)$(FISH_COMPLETIONS)/matins.fish
+
+.PHONY: tags
+tags: ## editor index build/tags
+	@mkdir -p build
+	ctags -f build/tags $(C_FILES)
+
+.PHONY: compile_commands.json
+compile_commands.json: ## for clangd: build/compile_commands.json
+	@mkdir -p build
+	@{ echo '['; sep=; for f in $(SRC) core/main.c; do \
+		printf '%s{"directory":"%s","file":"%s","command":"%s"}' \
+			"$$sep" "$(CURDIR)" "$$f" \
+			'$(subst ",\\\",$(subst ',,$(CC) $(ALL_CFLAGS))) -c '"$$f"; \
+		sep=','; \
+	done; echo ']'; } >build/compile_commands.json
+
+.PHONY: hooks
+hooks: ## check layout and unit tests before each commit
+	@printf '%s\n' '#!/bin/sh' 'exec make -s format-check check-unit' \
+		>"$$(git rev-parse --git-path hooks)/pre-commit"
+	@chmod +x "$$(git rev-parse --git-path hooks)/pre-commit"
+	@echo "installed the pre-commit hook"
+
+.PHONY: clean
+clean: ## remove everything that was built
+	rm -rf build
+
+.PHONY: help
+help: ## this list
+	@sed -n 's/^\([a-z][a-z_. -]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
+		awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
+
+-include $(OBJ:.o=.d) $(O)/core/main.d $(GENERATOR).d $(UNIT:=.d) $(FUZZERS:=.d)

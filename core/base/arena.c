@@ -1,0 +1,117 @@
+#include "core/base/arena.h"
+
+#include <stdalign.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mem.h"
+
+/*
+ * Ordinary requests share blocks; larger ones get their own. Many arenas stay
+ * small, so the first block is, too: memory costs when it is touched.
+ */
+#define FIRST_BYTES 1024
+#define BLOCK_BYTES 8192
+
+struct arena_block {
+	struct arena_block *next;
+	size_t used, size; /* bytes of data[] */
+	alignas(max_align_t) char data[];
+};
+
+struct arena_adopted {
+	struct arena_adopted *next; /* lies in the arena itself */
+	void *p;
+};
+
+static struct arena_block *add_block(struct arena *a, size_t n)
+{
+	size_t least = a->head ? BLOCK_BYTES : FIRST_BYTES;
+	size_t size = n > least ? n : least;
+	struct arena_block *b = mem_alloc(sizeof(*b) + size);
+
+	b->used = 0;
+	b->size = size;
+	if (a->head && n > BLOCK_BYTES) {
+		/* keep the half-empty head in front for small requests */
+		b->next = a->head->next;
+		a->head->next = b;
+	} else {
+		b->next = a->head;
+		a->head = b;
+	}
+	return b;
+}
+
+void *arena_alloc(struct arena *a, size_t n)
+{
+	const size_t align = alignof(max_align_t);
+	struct arena_block *b = a->head;
+	void *p;
+
+	n = (n + align - 1) & ~(align - 1);
+	if (!b || b->size - b->used < n)
+		b = add_block(a, n);
+	p = b->data + b->used;
+	b->used += n;
+	return memset(p, 0, n);
+}
+
+char *arena_strndup(struct arena *a, const char *s, size_t n)
+{
+	char *copy = arena_alloc(a, n + 1);
+
+	if (n)
+		memcpy(copy, s, n);
+	return copy;
+}
+
+char *arena_strdup(struct arena *a, const char *s)
+{
+	return arena_strndup(a, s, strlen(s));
+}
+
+struct str arena_str(struct arena *a, struct str s)
+{
+	return (struct str){arena_strndup(a, s.p, s.n), s.n};
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap, again;
+	int n;
+	char *out;
+
+	va_start(ap, fmt);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
+	out = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(out, (size_t)n + 1, fmt, again);
+	va_end(again);
+	return out;
+}
+
+void *arena_adopt(struct arena *a, void *p)
+{
+	struct arena_adopted *node = ARENA_NEW(a, struct arena_adopted);
+
+	node->p = p;
+	node->next = a->list;
+	a->list = node;
+	return p;
+}
+
+void arena_release(struct arena *a)
+{
+	for (; a->list; a->list = a->list->next)
+		free(a->list->p);
+	while (a->head) {
+		struct arena_block *b = a->head;
+
+		a->head = b->next;
+		free(b);
+	}
+}

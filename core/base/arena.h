@@ -1,0 +1,46 @@
+/*
+ * Memory that dies together.
+ *
+ * An arena hands out zeroed memory that is never freed piece by piece;
+ * arena_release() ends all of it. There is one for the configuration, one
+ * for a run and one for each step (as git's mem-pool.h).
+ */
+#ifndef CORE_BASE_ARENA_H
+#define CORE_BASE_ARENA_H
+
+#include <stddef.h>
+
+#include "core/base/attr.h"
+#include "core/base/str.h"
+
+struct arena_block;
+
+struct arena {
+	struct arena_block *head;   /* newest block; owned */
+	struct arena_adopted *list; /* of arena_adopt(); owned */
+};
+
+#define ARENA_INIT           \
+	{                    \
+		.head = NULL \
+	}
+
+/* Zeroed, aligned for any object; lives until arena_release(). */
+void *arena_alloc(struct arena *a, size_t n) MUST_USE;
+/* Copies that end in NUL. */
+char *arena_strdup(struct arena *a, const char *s) MUST_USE;
+char *arena_strndup(struct arena *a, const char *s, size_t n) MUST_USE;
+struct str arena_str(struct arena *a, struct str s) MUST_USE;
+char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3) MUST_USE;
+/*
+ * Take memory that malloc() gave, to be freed with the arena: large bytes
+ * move in without a copy. Returns it.
+ */
+void *arena_adopt(struct arena *a, void *p);
+/* Ends everything; the arena is empty and usable again. */
+void arena_release(struct arena *a);
+
+#define ARENA_NEW(a, type) ((type *)arena_alloc(a, sizeof(type)))
+#define ARENA_ARRAY(a, type, n) ((type *)arena_alloc(a, (n) * sizeof(type)))
+
+#endif

@@ -1,0 +1,70 @@
+/*
+ * A growing byte buffer with a ceiling.
+ *
+ * The ceiling is given when the buffer is made (as in curl's dynbuf); bytes
+ * that would pass it are refused whole with BUF_FULL, and what was there
+ * stays. Buffers of our own output use BUF_UNBOUNDED. The content always ends
+ * in a NUL that is not counted.
+ *
+ *	struct buf out = BUF_INIT(LIMIT_MESSAGE_BYTES);
+ *	if (buf_add(&out, bytes, n) == BUF_FULL)
+ *		return err_set(err, ERR_LIMIT, "...");
+ *	buf_release(&out);
+ */
+#ifndef CORE_BASE_BUF_H
+#define CORE_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/str.h"
+
+struct buf {
+	char *p;    /* owned; NULL while nothing was added */
+	size_t n;   /* bytes in use */
+	size_t cap; /* bytes allocated */
+	size_t max; /* ceiling of n */
+};
+
+#define BUF_UNBOUNDED SIZE_MAX
+#define BUF_INIT(max_bytes)                   \
+	{                                     \
+		.p = NULL, .max = (max_bytes) \
+	}
+
+enum { BUF_OK = 0, BUF_FULL = 1 };
+
+/* Add bytes; BUF_FULL (nothing added) when the ceiling would be passed. */
+int buf_add(struct buf *b, const void *bytes, size_t n);
+int buf_add_str(struct buf *b, struct str s);
+int buf_adds(struct buf *b, const char *s);
+int buf_addc(struct buf *b, char c);
+/*
+ * Add at most max bytes. A text that is cut ends in whole UTF-8 and "…",
+ * which is in max and which the scrubber relies on.
+ */
+int buf_add_cut(struct buf *b, struct str s, size_t max);
+int buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
+/*
+ * Room for n more bytes and a NUL behind the content, for read(2) to fill; the
+ * caller then adds the count to b->n and writes the NUL. NULL when the ceiling
+ * would be passed.
+ */
+char *buf_room(struct buf *b, size_t n) MUST_USE;
+/* Drop n bytes at the front. */
+void buf_drop(struct buf *b, size_t n);
+/* Forget the content, keep the memory. */
+void buf_clear(struct buf *b);
+/* Overwrite and free; for secrets. */
+void buf_wipe(struct buf *b);
+/* Free; the buffer is empty and usable again. */
+void buf_release(struct buf *b);
+/* The content as a borrowed str; "" when empty. */
+struct str buf_str(const struct buf *b) MUST_USE;
+/* The content as a C string, borrowed; "" when empty. */
+const char *buf_cstr(const struct buf *b) MUST_USE;
+/* Hand the memory to the caller, who frees it; never NULL. */
+char *buf_steal(struct buf *b) MUST_USE;
+
+#endif

@@ -1,0 +1,228 @@
+#include "core/base/fd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <libgen.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/mem.h"
+
+void fd_closep(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
+int fd_steal(int *fd)
+{
+	int taken = *fd;
+
+	*fd = -1;
+	return taken;
+}
+
+int fd_open(const char *path, int flags, mode_t mode)
+{
+	int fd;
+
+	do
+		fd = open(path, flags | O_CLOEXEC, mode);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+int fd_pipe(int *ret_read, int *ret_write)
+{
+	int p[2];
+
+	if (pipe2(p, O_CLOEXEC) < 0)
+		return -1;
+	*ret_read = p[0];
+	*ret_write = p[1];
+	return 0;
+}
+
+int fd_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
+}
+
+int fd_write_all(int fd, const void *bytes, size_t n)
+{
+	const char *p = bytes;
+
+	while (n) {
+		ssize_t w = write(fd, p, n);
+
+		if (w < 0 && errno == EINTR)
+			continue;
+		if (w < 0 && errno == EAGAIN) {
+			struct pollfd ready = {.fd = fd, .events = POLLOUT};
+
+			poll(&ready, 1, -1);
+			continue;
+		}
+		if (w < 0)
+			return -1;
+		p += w;
+		n -= (size_t)w;
+	}
+	return 0;
+}
+
+int fd_read_all(int fd, struct buf *out, struct err *err)
+{
+	for (;;) {
+		size_t want = 64 * 1024, left = out->max - out->n;
+		char *room;
+		ssize_t r;
+
+		if (want > left)
+			want = left;
+		if (want == 0) {
+			char probe;
+
+			r = read(fd, &probe, 1);
+			if (r == 0)
+				return 0;
+			if (r > 0)
+				return err_set(err, ERR_LIMIT,
+					       "more than %zu bytes", out->max);
+			if (errno == EINTR)
+				continue;
+			return err_sys(err, errno, "read");
+		}
+		room = buf_room(out, want);
+		r = read(fd, room, want);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0)
+			return err_sys(err, errno, "read");
+		if (r == 0)
+			return 0;
+		out->n += (size_t)r;
+		out->p[out->n] = '\0';
+	}
+}
+
+int fd_read_file(const char *path, struct buf *out, struct err *err)
+{
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY, 0);
+
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	if (fd_read_all(fd, out, err) < 0)
+		return err_wrap(err, "%s", path);
+	return 0;
+}
+
+static int sync_folder(const char *path)
+{
+	AUTO(mem_freep) char *copy = mem_strdup(path);
+	AUTO(fd_closep)
+	int fd = fd_open(dirname(copy), O_RDONLY | O_DIRECTORY, 0);
+
+	return fd < 0 ? -1 : fsync(fd);
+}
+
+int fd_replace_file(const char *path, struct str content, mode_t mode,
+		    bool durable, struct err *err)
+{
+	AUTO(mem_freep) char *tmp = mem_printf("%s.XXXXXX", path);
+	AUTO(fd_closep) int fd = mkostemp(tmp, O_CLOEXEC);
+
+	if (fd < 0)
+		return err_sys(err, errno, "create %s", tmp);
+	if (fchmod(fd, mode) < 0 ||
+	    fd_write_all(fd, content.p, content.n) < 0 ||
+	    (durable && fsync(fd) < 0) || rename(tmp, path) < 0) {
+		int saved = errno;
+
+		unlink(tmp);
+		return err_sys(err, saved, "write %s", path);
+	}
+	if (durable && sync_folder(path) < 0)
+		return err_sys(err, errno, "sync folder of %s", path);
+	return 0;
+}
+
+static bool folder_is_writable(const char *path)
+{
+	AUTO(mem_freep) char *copy = mem_strdup(path);
+
+	return access(dirname(copy), W_OK | X_OK) == 0;
+}
+
+/* Into what is open: truncated when it is a regular file. */
+static int write_in_place(int fd, const char *path, struct str content,
+			  bool is_regular, struct err *err)
+{
+	if ((is_regular && ftruncate(fd, 0) < 0) ||
+	    fd_write_all(fd, content.p, content.n) < 0)
+		return err_sys(err, errno, "write %s", path);
+	return 0;
+}
+
+int fd_write_file(const char *path, struct str content, struct err *err)
+{
+	AUTO(fd_closep) int fd = fd_open(path, O_WRONLY | O_NOCTTY, 0);
+	AUTO(mem_freep) char *real = NULL;
+	mode_t mask = umask(0);
+	struct stat st;
+
+	umask(mask);
+	if (fd < 0 && errno != ENOENT)
+		return err_sys(err, errno, "write %s", path);
+	if (fd < 0)
+		return fd_replace_file(path, content, 0666 & ~mask, false, err);
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "write %s", path);
+	real = S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
+	/* a link to a pipe or an unlinked file leads nowhere by name */
+	if (!real || !folder_is_writable(real))
+		return write_in_place(fd, path, content, S_ISREG(st.st_mode),
+				      err);
+	return fd_replace_file(real, content, st.st_mode & 07777, false, err);
+}
+
+int fd_can_write_file(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0) {
+		if (S_ISDIR(st.st_mode))
+			return err_sys(err, EISDIR, "write %s", path);
+		return access(path, W_OK) < 0
+			       ? err_sys(err, errno, "write %s", path)
+			       : 0;
+	}
+	if (errno != ENOENT || !folder_is_writable(path))
+		return err_sys(err, errno, "write %s", path);
+	return 0;
+}
+
+int fd_mkdirs(const char *path, mode_t mode)
+{
+	AUTO(mem_freep) char *copy = mem_strdup(path);
+
+	for (char *p = copy + 1; *p; p++) {
+		if (*p != '/')
+			continue;
+		*p = '\0';
+		if (mkdir(copy, mode) < 0 && errno != EEXIST)
+			return -1;
+		*p = '/';
+	}
+	return mkdir(copy, mode) < 0 && errno != EEXIST ? -1 : 0;
+}

@@ -1,0 +1,59 @@
+/*
+ * Descriptors: closed by scope, close-on-exec from birth, read and written
+ * in full.
+ *
+ *	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY, 0);
+ *	...
+ *	*ret_fd = fd_steal(&fd);
+ */
+#ifndef CORE_BASE_FD_H
+#define CORE_BASE_FD_H
+
+#include <sys/types.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+/* Close unless -1, and set to -1; errno is kept. */
+void fd_closep(int *fd);
+/* Give the descriptor away: returns it and leaves -1. */
+int fd_steal(int *fd) MUST_USE;
+/* open(2) with O_CLOEXEC, repeated on EINTR; -1 and errno on failure. */
+int fd_open(const char *path, int flags, mode_t mode) MUST_USE;
+/* A pipe with both ends close-on-exec; 0 or -1 and errno. */
+int fd_pipe(int *ret_read, int *ret_write) MUST_USE;
+int fd_nonblock(int fd);
+/* Write all of it, also to a non-blocking descriptor; 0 or -1 and errno. */
+int fd_write_all(int fd, const void *bytes, size_t n) MUST_USE;
+/*
+ * Read to the end of file into `out`.
+ * errors  ERR_SYS, ERR_LIMIT when the ceiling of `out` is reached
+ */
+int fd_read_all(int fd, struct buf *out, struct err *err) MUST_USE;
+/* Open, read to the end, close; the path is in the error. */
+int fd_read_file(const char *path, struct buf *out, struct err *err) MUST_USE;
+/*
+ * Replace a file so that a reader sees the old or the new content and a crash
+ * leaves one of them: temporary file beside it, fsync, rename, fsync of the
+ * folder when `durable`.
+ */
+int fd_replace_file(const char *path, struct str content, mode_t mode,
+		    bool durable, struct err *err) MUST_USE;
+/*
+ * Write to a file as a shell's ">" would: what is no regular file is written
+ * through, a link is followed, umask and the mode of an old file count. A
+ * regular file is replaced whole where its folder allows that, so that a
+ * reader never sees half of it; else it is written in place.
+ */
+int fd_write_file(const char *path, struct str content, struct err *err)
+	MUST_USE;
+/*
+ * Could fd_write_file() work? Asked before long work whose result must not be
+ * lost for want of a folder. Creates nothing.
+ */
+int fd_can_write_file(const char *path, struct err *err) MUST_USE;
+/* mkdir -p with one mode for what is new; 0 or -1 and errno. */
+int fd_mkdirs(const char *path, mode_t mode) MUST_USE;
+
+#endif

@@ -1,0 +1,198 @@
+#include "core/base/jw.h"
+
+#include <assert.h>
+
+void jw_init(struct jw *w, struct buf *out, bool pretty)
+{
+	*w = (struct jw){.out = out, .pretty = pretty};
+}
+
+static void newline(struct jw *w)
+{
+	buf_addc(w->out, '\n');
+	for (uint32_t i = 0; i < w->depth; i++)
+		buf_adds(w->out, "  ");
+}
+
+/* Everything that begins a value or a key passes here. */
+static void begin(struct jw *w)
+{
+	if (w->after_key) {
+		w->after_key = false;
+		return;
+	}
+	if (!w->depth)
+		return;
+	if (w->level[w->depth - 1].any)
+		buf_addc(w->out, ',');
+	w->level[w->depth - 1].any = true;
+	if (w->pretty)
+		newline(w);
+}
+
+static void open_level(struct jw *w, bool is_object)
+{
+	begin(w);
+	assert(w->depth < JW_DEPTH);
+	buf_addc(w->out, is_object ? '{' : '[');
+	w->level[w->depth].is_object = is_object;
+	w->level[w->depth].any = false;
+	w->depth++;
+}
+
+void jw_object(struct jw *w)
+{
+	open_level(w, true);
+}
+
+void jw_array(struct jw *w)
+{
+	open_level(w, false);
+}
+
+void jw_end(struct jw *w)
+{
+	assert(w->depth > 0);
+	w->depth--;
+	if (w->pretty && w->level[w->depth].any)
+		newline(w);
+	buf_addc(w->out, w->level[w->depth].is_object ? '}' : ']');
+}
+
+/* Bytes at the start of s that stand for themselves in a string. */
+static size_t plain_run(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n) {
+		unsigned char c = (unsigned char)s.p[n];
+		size_t len = 1;
+
+		if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
+			break;
+		if (c >= 0x80)
+			len = str_utf8_len((struct str){s.p + n, s.n - n});
+		if (!len)
+			break;
+		n += len;
+	}
+	return n;
+}
+
+static void quote_special(struct buf *out, unsigned char c)
+{
+	if (c == '"' || c == '\\')
+		buf_addf(out, "\\%c", c);
+	else if (c == '\n')
+		buf_adds(out, "\\n");
+	else if (c == '\t')
+		buf_adds(out, "\\t");
+	else if (c == '\r')
+		buf_adds(out, "\\r");
+	else if (c < 0x80)
+		buf_addf(out, "\\u%04x", c);
+	else
+		buf_adds(out, "\xef\xbf\xbd");
+}
+
+void jw_quote(struct buf *out, struct str s)
+{
+	buf_addc(out, '"');
+	for (;;) {
+		size_t n = plain_run(s);
+
+		buf_add(out, s.p, n);
+		if (n == s.n)
+			break;
+		quote_special(out, (unsigned char)s.p[n]);
+		s.p += n + 1;
+		s.n -= n + 1;
+	}
+	buf_addc(out, '"');
+}
+
+void jw_key_str(struct jw *w, struct str key)
+{
+	begin(w);
+	jw_quote(w->out, key);
+	buf_addc(w->out, ':');
+	if (w->pretty)
+		buf_addc(w->out, ' ');
+	w->after_key = true;
+}
+
+void jw_key(struct jw *w, const char *key)
+{
+	jw_key_str(w, str_of(key));
+}
+
+void jw_str(struct jw *w, struct str s)
+{
+	begin(w);
+	jw_quote(w->out, s);
+}
+
+void jw_cstr(struct jw *w, const char *s)
+{
+	jw_str(w, str_of(s));
+}
+
+void jw_int(struct jw *w, int64_t v)
+{
+	begin(w);
+	buf_addf(w->out, "%lld", (long long)v);
+}
+
+void jw_uint(struct jw *w, uint64_t v)
+{
+	begin(w);
+	buf_addf(w->out, "%llu", (unsigned long long)v);
+}
+
+void jw_bool(struct jw *w, bool v)
+{
+	begin(w);
+	buf_adds(w->out, v ? "true" : "false");
+}
+
+void jw_null(struct jw *w)
+{
+	begin(w);
+	buf_adds(w->out, "null");
+}
+
+void jw_raw(struct jw *w, struct str json)
+{
+	begin(w);
+	buf_add_str(w->out, json);
+}
+
+void jw_kv_str(struct jw *w, const char *key, struct str s)
+{
+	jw_key(w, key);
+	jw_str(w, s);
+}
+
+void jw_kv_cstr(struct jw *w, const char *key, const char *s)
+{
+	jw_key(w, key);
+	jw_cstr(w, s);
+}
+
+void jw_kv_int(struct jw *w, const char *key, int64_t v)
+{
+	jw_key(w, key);
+	jw_int(w, v);
+}
+
+void jw_kv_bool(struct jw *w, const char *key, bool v)
+{
+	jw_key(w, key);
+	jw_bool(w, v);
+}
+
+void jw_kv_raw(struct jw *w, const char *key, struct str json)
+{
+	jw_key(w, key);
+	jw_raw(w, json);
+}

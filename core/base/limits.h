@@ -1,0 +1,73 @@
+/*
+ * Every ceiling of the program, with its unit and the reason for it.
+ *
+ * What comes from outside is bounded by one of these; reaching a bound is
+ * ERR_LIMIT (or a reason of a step) and never a crash.
+ */
+#ifndef CORE_BASE_LIMITS_H
+#define CORE_BASE_LIMITS_H
+
+/* Text of one error, bytes with the NUL; struct err must fit PIPE_BUF. */
+#define LIMIT_ERR_MSG 1024
+
+/* One configuration file, bytes: a routine is written by hand. */
+#define LIMIT_CONFIG_BYTES (256 * 1024)
+/* Parts of one dotted key: toml++ 3.3 recurses once per part. */
+#define LIMIT_CONFIG_KEY_PARTS 64
+/* Nesting of TOML arrays and inline tables, for the same reason. */
+#define LIMIT_CONFIG_DEPTH 64
+/* Both together on the way to one value: what its release recurses through. */
+#define LIMIT_CONFIG_PATH 256
+/* Errors that one `check` prints before it stops collecting. */
+#define LIMIT_CONFIG_ERRORS 100
+
+/* Nesting of JSON from a peer. */
+#define LIMIT_JSON_DEPTH 256
+/* Members of one JSON object or array from a peer that we index. */
+#define LIMIT_JSON_MEMBERS 100000
+
+/* One message on stdio, or the whole stdout of a program; bytes, default. */
+#define LIMIT_MESSAGE_BYTES (64 * 1024 * 1024)
+/* The highest value that `stdout_max` can take. */
+#define LIMIT_MESSAGE_BYTES_MAX (1024 * 1024 * 1024)
+/* Tail of stderr that is kept; bytes, default of `stderr_max`. */
+#define LIMIT_STDERR_BYTES (64 * 1024)
+/* Lines of a server's stdout that are no messages, kept for reports. */
+#define LIMIT_NOISE_BYTES 4096
+/* Of a stdout that could not be used: what the report shows. */
+#define LIMIT_KEPT_OUTPUT (64 * 1024)
+/* One line of such noise as shown in a diagnostic. */
+#define LIMIT_NOISE_LINE 200
+/* Bytes queued towards a server that does not read. */
+#define LIMIT_QUEUE_BYTES (16 * 1024 * 1024)
+
+/* A credential: longer ones are no secrets but files. */
+#define LIMIT_SECRET_BYTES (64 * 1024)
+/* Shorter values cannot be scrubbed without harming ordinary text. */
+#define LIMIT_SECRET_SCRUB_MIN 6
+
+/* One report that is read back from disk. */
+#define LIMIT_REPORT_BYTES (1024 * 1024 * 1024)
+/* Steps of one routine. */
+#define LIMIT_STEPS 4096
+/* First line of a script: BINPRM_BUF_SIZE of the kernel. */
+#define LIMIT_SHEBANG 256
+/* Scripts that are interpreted by scripts: the kernel allows four. */
+#define LIMIT_SHEBANG_DEPTH 4
+
+/* One message from a client of the built-in server, bytes: arguments only. */
+#define LIMIT_SERVER_BYTES (4 * 1024 * 1024)
+/* One batch of such messages. */
+#define LIMIT_SERVER_BATCH 1000
+/* One list that a person keeps (todo, deadlines), bytes. */
+#define LIMIT_BRIEF_FILE_BYTES (1024 * 1024)
+/* Entries of such a list that are shown. */
+#define LIMIT_BRIEF_ITEMS 1000
+/* Folders or file systems that one call names. */
+#define LIMIT_BRIEF_PATHS 64
+/* Working trees that one call looks at: each is walked whole. */
+#define LIMIT_BRIEF_REPOS 200
+/* Entries of one folder that are searched for working trees. */
+#define LIMIT_BRIEF_FOLDER 10000
+
+#endif

@@ -1,0 +1,89 @@
+#include "core/base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static NORETURN void out_of_memory(void)
+{
+	fputs("matins: out of memory\n", stderr);
+	abort();
+}
+
+void *mem_alloc(size_t n)
+{
+	void *p = malloc(n ? n : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *mem_zalloc(size_t n)
+{
+	void *p = calloc(1, n ? n : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *mem_realloc(void *p, size_t n)
+{
+	p = realloc(p, n ? n : 1);
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+char *mem_strndup(const char *s, size_t n)
+{
+	char *copy = mem_alloc(n + 1);
+
+	if (n)
+		memcpy(copy, s, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+char *mem_strdup(const char *s)
+{
+	return mem_strndup(s, strlen(s));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+	char *out = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&out, fmt, ap) < 0)
+		out_of_memory();
+	va_end(ap);
+	return out;
+}
+
+void *mem_grow(void *p, size_t n, size_t *cap, size_t elem_bytes)
+{
+	size_t want = *cap ? *cap : 8;
+
+	if (n <= *cap)
+		return p;
+	while (want < n)
+		want *= 2;
+	p = mem_realloc(p, want * elem_bytes);
+	*cap = want;
+	return p;
+}
+
+void mem_wipe(void *p, size_t n)
+{
+	if (n)
+		explicit_bzero(p, n);
+}
+
+void mem_freep(void *p)
+{
+	free(*(void **)p);
+}

@@ -1,0 +1,111 @@
+/*
+ * JSON of peers: validated once, then read in slices, never copied or changed.
+ *
+ * A scan proves that a text is RFC 8259 JSON in UTF-8 within bounds; after
+ * that the functions below walk it without further checks. Numbers keep their
+ * text, strings their escapes, objects their order and duplicate keys, so a
+ * slice can be written out byte for byte as it came.
+ *
+ *	struct str value, content;
+ *	if (scan_document(text, NULL, &value, err) < 0)
+ *		return -1;
+ *	if (scan_get(value, "content", &content) && ...)
+ *
+ * It builds nothing. core/base/jw.h writes, core/base/jdoc.h makes a tree.
+ */
+#ifndef CORE_BASE_SCAN_H
+#define CORE_BASE_SCAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+enum scan_type {
+	SCAN_NULL,
+	SCAN_FALSE,
+	SCAN_TRUE,
+	SCAN_NUMBER,
+	SCAN_STRING,
+	SCAN_ARRAY,
+	SCAN_OBJECT,
+};
+
+struct scan_limits {
+	uint32_t depth;	  /* nesting of arrays and objects */
+	uint32_t members; /* of one array or object */
+};
+
+/*
+ * Prove that `text` is exactly one JSON value with optional white space
+ * around it, and give its slice.
+ *
+ * limits   NULL means LIMIT_JSON_DEPTH and LIMIT_JSON_MEMBERS for objects
+ * errors   ERR_SYNTAX with the line and column of the first bad byte,
+ *          ERR_LIMIT for a bound
+ * source   RFC 8259
+ */
+int scan_document(struct str text, const struct scan_limits *limits,
+		  struct str *ret_value, struct err *err) MUST_USE;
+
+/*
+ * Prove one value at the start of `text` (after white space) and give its
+ * slice; what follows is left unread. Errors as above.
+ */
+int scan_value(struct str text, const struct scan_limits *limits,
+	       struct str *ret_value, struct err *err) MUST_USE;
+
+/* From here on: slices that were proved by the two functions above. */
+
+enum scan_type scan_type(struct str value) MUST_USE;
+
+struct scan_iter {
+	struct str rest; /* not yet walked */
+	bool is_object;
+	struct str key;	  /* of the current member, with its quotes */
+	struct str value; /* of the current member or element */
+};
+
+/* Walk an array or object; any other value walks as empty. */
+void scan_iter_init(struct scan_iter *it, struct str value);
+/* True: key and value are set. False: there are no more. */
+bool scan_next(struct scan_iter *it) MUST_USE;
+/* Members of an array or object; 0 for others. */
+size_t scan_count(struct str value) MUST_USE;
+
+/*
+ * The member of an object by its decoded name; the last one counts when it
+ * is there more than once. False when absent or `value` is no object.
+ */
+bool scan_get(struct str value, const char *name, struct str *ret_value)
+	MUST_USE;
+/* The same, and a member that is null counts as absent. */
+bool scan_get_some(struct str value, const char *name, struct str *ret_value)
+	MUST_USE;
+
+/* The decoded string equals `text`; false when `value` is no string. */
+bool scan_is(struct str value, const char *text) MUST_USE;
+/*
+ * Append the decoded string. \u0000 becomes a NUL byte, a lone surrogate
+ * U+FFFD. False (nothing appended) when `value` is no string or over the
+ * ceiling of `out`.
+ */
+bool scan_string(struct str value, struct buf *out);
+/*
+ * The same, cut before the first character that would need more than `max`
+ * bytes of the JSON text, and then ended in "…"; for what is only shown.
+ */
+bool scan_string_cut(struct str value, size_t max, struct buf *out);
+/* An integer without fraction or exponent that fits. */
+bool scan_int64(struct str value, int64_t *ret) MUST_USE;
+
+/*
+ * The slice without insignificant white space, keys and numbers as they are;
+ * for a message that must stand on one line.
+ */
+void scan_compact(struct str value, struct buf *out);
+
+#endif

@@ -1,0 +1,273 @@
+#include "core/base/str.h"
+
+#include <string.h>
+
+struct str str_of(const char *s)
+{
+	return (struct str){s, s ? strlen(s) : 0};
+}
+
+bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+bool str_is(struct str a, const char *s)
+{
+	return str_eq(a, str_of(s));
+}
+
+bool str_starts(struct str s, const char *prefix)
+{
+	size_t n = strlen(prefix);
+
+	return s.n >= n && (n == 0 || memcmp(s.p, prefix, n) == 0);
+}
+
+bool str_ends(struct str s, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+struct str str_trim(struct str s)
+{
+	while (s.n && is_space(s.p[0])) {
+		s.p++;
+		s.n--;
+	}
+	while (s.n && is_space(s.p[s.n - 1]))
+		s.n--;
+	return s;
+}
+
+size_t str_find(struct str s, char c)
+{
+	const char *hit = s.n ? memchr(s.p, c, s.n) : NULL;
+
+	return hit ? (size_t)(hit - s.p) : s.n;
+}
+
+struct str str_cut(struct str *rest, char sep)
+{
+	size_t at = str_find(*rest, sep);
+	struct str head = {rest->p, at};
+
+	if (at == rest->n)
+		*rest = (struct str){NULL, 0};
+	else
+		*rest = (struct str){rest->p + at + 1, rest->n - at - 1};
+	return head;
+}
+
+bool str_uint64(struct str s, uint64_t *ret_value)
+{
+	uint64_t v = 0;
+
+	if (!s.n)
+		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		if (s.p[i] < '0' || s.p[i] > '9')
+			return false;
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)(s.p[i] - '0'), &v))
+			return false;
+	}
+	*ret_value = v;
+	return true;
+}
+
+bool str_int64(struct str s, int64_t *ret_value)
+{
+	bool minus = s.n && s.p[0] == '-';
+	uint64_t v;
+
+	if (minus)
+		s = (struct str){s.p + 1, s.n - 1};
+	if (!str_uint64(s, &v) || v > (uint64_t)INT64_MAX + minus)
+		return false;
+	*ret_value = minus ? (int64_t)(0 - v) : (int64_t)v;
+	return true;
+}
+
+struct unit {
+	const char *suffix;
+	uint64_t scale;
+};
+
+/*
+ * Digits, an optional fraction of up to three digits, and a unit. Thousandths
+ * are exact because every scale with a fraction is a multiple of 1000 or the
+ * product is rounded down.
+ */
+static bool number_with_unit(struct str s, const struct unit *units, size_t n,
+			     uint64_t bare_scale, uint64_t max, uint64_t *ret)
+{
+	uint64_t scale = bare_scale, whole, frac = 0, frac_scale = 1;
+	struct str rest, head;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!str_ends(s, units[i].suffix))
+			continue;
+		scale = units[i].scale;
+		s.n -= strlen(units[i].suffix);
+		break;
+	}
+	rest = s;
+	head = str_cut(&rest, '.');
+	if (!str_uint64(head, &whole))
+		return false;
+	if (rest.p) {
+		if (rest.n > 3 || !str_uint64(rest, &frac))
+			return false;
+		for (size_t i = 0; i < rest.n; i++)
+			frac_scale *= 10;
+	}
+	if (__builtin_mul_overflow(whole, scale, &whole) ||
+	    __builtin_add_overflow(whole, frac * scale / frac_scale, &whole))
+		return false;
+	if (whole > max)
+		return false;
+	*ret = whole;
+	return true;
+}
+
+bool str_duration_ms(struct str s, uint64_t *ret_ms)
+{
+	static const struct unit units[] = {
+		{"ms", 1},	{"s", 1000},	 {"m", 60000},
+		{"h", 3600000}, {"d", 86400000},
+	};
+
+	return number_with_unit(s, units, ARRAY_LEN(units), 1000,
+				3652ULL * 86400000, ret_ms);
+}
+
+bool str_size_bytes(struct str s, uint64_t *ret_bytes)
+{
+	static const struct unit units[] = {
+		{"KiB", 1ULL << 10},
+		{"MiB", 1ULL << 20},
+		{"GiB", 1ULL << 30},
+		{"TiB", 1ULL << 40},
+		{"B", 1},
+	};
+
+	return number_with_unit(s, units, ARRAY_LEN(units), 1, 1ULL << 62,
+				ret_bytes);
+}
+
+static bool is_cont(char c)
+{
+	return ((unsigned char)c & 0xc0) == 0x80;
+}
+
+size_t str_utf8_len(struct str s)
+{
+	unsigned char a, b;
+
+	if (!s.n)
+		return 0;
+	a = (unsigned char)s.p[0];
+	if (a < 0x80)
+		return 1;
+	if (a < 0xc2 || s.n < 2 || !is_cont(s.p[1]))
+		return 0;
+	if (a < 0xe0)
+		return 2;
+	b = (unsigned char)s.p[1];
+	if (s.n < 3 || !is_cont(s.p[2]))
+		return 0;
+	if (a < 0xf0)
+		return (a == 0xe0 && b < 0xa0) || (a == 0xed && b > 0x9f) ? 0
+									  : 3;
+	if (a > 0xf4 || s.n < 4 || !is_cont(s.p[3]))
+		return 0;
+	return (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f) ? 0 : 4;
+}
+
+struct str str_first(struct str s, size_t max)
+{
+	size_t n = max;
+
+	if (s.n <= max)
+		return s;
+	for (int i = 0; i < 3 && n && is_cont(s.p[n]); i++)
+		n--;
+	/* bytes that are no UTF-8 are cut anywhere */
+	return (struct str){s.p, is_cont(s.p[n]) ? max : n};
+}
+
+bool str_is_utf8(struct str s)
+{
+	while (s.n) {
+		size_t n = str_utf8_len(s);
+
+		if (!n)
+			return false;
+		s.p += n;
+		s.n -= n;
+	}
+	return true;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+	size_t m = a < b ? a : b;
+
+	return m < c ? m : c;
+}
+
+size_t str_distance(struct str a, struct str b)
+{
+	enum { MAX = 64 };
+	size_t row[3][MAX + 1];
+	size_t *before = row[0], *prev = row[1], *cur = row[2], *spare;
+
+	if (a.n > MAX || b.n > MAX)
+		return a.n > b.n ? a.n : b.n;
+	for (size_t j = 0; j <= b.n; j++)
+		prev[j] = j;
+	for (size_t i = 1; i <= a.n; i++) {
+		cur[0] = i;
+		for (size_t j = 1; j <= b.n; j++) {
+			size_t cost = a.p[i - 1] != b.p[j - 1];
+
+			cur[j] = min3(prev[j] + 1, cur[j - 1] + 1,
+				      prev[j - 1] + cost);
+			if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] &&
+			    a.p[i - 2] == b.p[j - 1] &&
+			    before[j - 2] + 1 < cur[j])
+				cur[j] = before[j - 2] + 1;
+		}
+		spare = before;
+		before = prev;
+		prev = cur;
+		cur = spare;
+	}
+	return prev[b.n];
+}
+
+const char *str_nearest(struct str s, const char *const *names, size_t n)
+{
+	const char *best = NULL;
+	size_t best_distance = (size_t)-1;
+
+	for (size_t i = 0; i < n; i++) {
+		struct str name = str_of(names[i]);
+		size_t d = str_distance(s, name);
+		size_t longer = s.n > name.n ? s.n : name.n;
+
+		if (d < best_distance && d * 3 <= longer + 1) {
+			best = names[i];
+			best_distance = d;
+		}
+	}
+	return best;
+}

@@ -1,0 +1,162 @@
+/*
+ * Finds the command, prints the final error, sets the exit status.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+
+/*
+ * A program started without one of the three standard descriptors would give
+ * its number to the next file it opens, and print results into that.
+ */
+static void open_standard_descriptors(void)
+{
+	/* the wrong way round: writing to a closed stdout stays an error */
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+		    open("/dev/null", fd == 1 ? O_RDONLY : O_RDWR) != fd)
+			_exit(1);
+}
+
+/* Credentials pass through this process: no core file, no ptrace by others. */
+static void keep_memory_private(void)
+{
+	struct rlimit none = {0, 0};
+
+	setrlimit(RLIMIT_CORE, &none);
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
+#ifdef MATINS_ASAN
+/* A child of our own gate may not trace itself, so it checks no leaks. */
+int __lsan_is_turned_off(void);
+int __lsan_is_turned_off(void)
+{
+	return prctl(PR_GET_SECCOMP) == 2;
+}
+#endif
+
+static void print_error(const struct err *err)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	log_error("%s", err->msg);
+	if (!cli_json_errors)
+		return;
+	jw_init(&w, &out, false);
+	jw_object(&w);
+	jw_key(&w, "error");
+	jw_object(&w);
+	jw_kv_cstr(&w, "kind", err_word(err->kind));
+	jw_kv_cstr(&w, "message", err->msg);
+	if (err->line) {
+		jw_kv_int(&w, "line", err->line);
+		jw_kv_int(&w, "column", err->col);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(&out, '\n');
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		log_error("stdout: %s", strerror(errno));
+	buf_release(&out);
+}
+
+static int unknown_command(const char *word, struct err *err)
+{
+	const char *names[64];
+	const char *near;
+	size_t n = 0;
+
+	for (const struct command *c = commands;
+	     c->name && n < ARRAY_LEN(names); c++)
+		names[n++] = c->name;
+	near = str_nearest(str_of(word), names, n);
+	if (near)
+		return err_set(err, ERR_USAGE,
+			       "unknown command %s; did you mean `matins %s`?",
+			       word, near);
+	return err_set(err, ERR_USAGE,
+		       "unknown command %s; `matins help` lists them", word);
+}
+
+/*
+ * Options that every command has may stand before it: `matins -q list`. They
+ * are moved behind its name.
+ */
+static void move_early_options(int argc, char **argv)
+{
+	int n = 1;
+	char *name;
+
+	while (n < argc && argv[n][0] == '-' && argv[n][1]) {
+		bool has_value = strcmp(argv[n], "-c") == 0 ||
+				 strcmp(argv[n], "--config") == 0;
+
+		if (strcmp(argv[n], "--") == 0)
+			return;
+		n += has_value ? 2 : 1;
+	}
+	if (n == 1 || n >= argc)
+		return;
+	name = argv[n];
+	memmove(argv + 2, argv + 1, (size_t)(n - 1) * sizeof(*argv));
+	argv[1] = name;
+}
+
+static int dispatch(int argc, char **argv, struct err *err)
+{
+	static char help[] = "help";
+	const struct command *cmd;
+
+	if (argc < 2)
+		return err_set(err, ERR_USAGE,
+			       "name a command; `matins help` lists them");
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		printf("matins %s\n", MATINS_VERSION);
+		return 0;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+		argv[1] = help;
+	move_early_options(argc, argv);
+	cmd = command_find(argv[1]);
+	args_find_json(argc - 1, argv + 1);
+	if (!cmd)
+		return unknown_command(argv[1], err);
+	return cmd->run(cmd, argc - 2, argv + 2, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = ERR_INIT;
+	int status;
+
+	open_standard_descriptors();
+	keep_memory_private();
+	signal(SIGPIPE, SIG_IGN);
+	status = dispatch(argc, argv, &err);
+	/* `| head` has seen enough: end as any filter does, without a word */
+	if (status < 0 && err.kind == ERR_SYS && err.sys == EPIPE)
+		return 128 + SIGPIPE;
+	if (status < 0) {
+		print_error(&err);
+		status = err_exit_status(err.kind);
+	}
+	if (fflush(stdout) != 0 && errno == EPIPE)
+		return 128 + SIGPIPE;
+	if (ferror(stdout) && status == 0) {
+		log_error("stdout: %s", strerror(errno));
+		status = 1;
+	}
+	return status;
+}

@@ -1,0 +1,94 @@
+#!/usr/bin/env bash
+# Checks that read the sources without running the program; speaks TAP.
+set -u
+cd "${BASH_SOURCE[0]%/*}/.." || exit 1
+n=0 failed=0
+
+# check NAME COMMAND...
+check() {
+	local name=$1 output
+
+	shift
+	n=$((n + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $n - $name"
+	else
+		echo "not ok $n - $name"
+		printf '%s\n' "$output" | head -n 100 | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# Every command of commands.def has its place in the manual page.
+manual_names_commands() {
+	local name rc=0
+
+	while read -r name; do
+		grep -Eq "(^|[^a-z])$name([^a-z]|\$)" core/cli/matins.1 || {
+			echo "core/cli/matins.1 does not name: $name"
+			rc=1
+		}
+	done < <(sed -n 's/^COMMAND([ ]*\([a-z]*\).*/\1/p' core/cli/commands.def)
+	return $rc
+}
+
+# The manual page without complaint, but for the date style of mandoc.
+manual_lint() {
+	local output
+
+	output=$(mandoc -T lint -W warning core/cli/matins.1 2>&1)
+	printf '%s\n' "$output"
+	[[ -z $output ]]
+}
+
+# The two commands come first, and every make target named exists.
+readme() {
+	local rc=0 target
+
+	head -n 30 README.md | grep -q 'make demo' || {
+		echo "make demo is not among the first lines"
+		rc=1
+	}
+	head -n 30 README.md | grep -q 'make check' || {
+		echo "make check is not among the first lines"
+		rc=1
+	}
+	for target in $(grep -o '`make [a-z-]*`' README.md | tr -d '`' |
+		sed 's/make //' | sort -u); do
+		grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || {
+			echo "README.md names make $target, which does not exist"
+			rc=1
+		}
+	done
+	return $rc
+}
+
+# No download address and no lock that records one.
+lock_file() {
+	! grep -n '"resolved"' tests/npm/package-lock.json
+}
+
+# Files under version control, or all when this is no checkout.
+listed() {
+	git ls-files -- "$@" 2>/dev/null | grep . ||
+		find "$@" -type f 2>/dev/null
+}
+
+shell_scripts() {
+	local files
+
+	mapfile -t files < <(listed tests .ci |
+		grep -E '\.(sh|t)$|^\.ci/run$' | sort -u)
+	shellcheck -x -S warning -e SC2088 -P SCRIPTDIR "${files[@]}"
+}
+
+check "each header compiles alone" make -s check-headers
+check "the layout is that of .clang-format" make -s format-check
+check "clang-tidy" make -s -j"$(nproc)" -k tidy
+check "shellcheck" shell_scripts
+check "the manual page is well-formed" manual_lint
+check "the manual page names every command" manual_names_commands
+check "README.md" readme
+check "the lock file of the reference servers has no addresses" lock_file
+echo "1..$n"
+exit $failed

@@ -1,0 +1,194 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/buf.h"
+
+static void add__bytes__end_in_a_nul_that_is_not_counted(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	assert_string_equal(buf_cstr(&b), "");
+	assert_int_equal(buf_str(&b).n, 0);
+	assert_int_equal(buf_add(&b, "a\0b", 3), BUF_OK);
+	assert_int_equal(buf_addc(&b, 'c'), BUF_OK);
+	assert_int_equal(buf_adds(&b, "de"), BUF_OK);
+	assert_int_equal(buf_add_str(&b, STR("f")), BUF_OK);
+	assert_int_equal(buf_addf(&b, "%d-%s", 7, "x"), BUF_OK);
+	assert_int_equal(b.n, 10);
+	assert_memory_equal(b.p, "a\0bcdef7-x", 11);
+	buf_release(&b);
+	assert_null(b.p);
+	assert_int_equal(buf_adds(&b, "again"), BUF_OK);
+	buf_release(&b);
+}
+
+static void add_cut__too_long__ends_in_whole_utf8_and_the_mark(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t max;
+		const char *expected;
+	} rows[] = {
+		{"abcdef", 6, "abcdef"},
+		{"abcdef", 5, "ab…"},
+		{"abcdef", 3, "…"},
+		{"abcdef", 2, ""},
+		{"ab\xc3\xa9gh", 5, "ab…"},
+		{"ab\xc3\xa9ghij", 7, "ab\xc3\xa9…"},
+		{"a\xf0\x9f\x98\x80xyz", 7, "a…"},
+		{"ab\x80\x80\x80\x80\x80\x80\x80\x80", 8, "ab\x80\x80\x80…"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+		assert_int_equal(
+			buf_add_cut(&b, str_of(rows[i].text), rows[i].max),
+			BUF_OK);
+		assert_string_equal(buf_cstr(&b), rows[i].expected);
+		buf_release(&b);
+	}
+}
+
+static void ceiling__passed__refuses_whole_and_keeps(void **state)
+{
+	struct buf b = BUF_INIT(5);
+
+	(void)state;
+	assert_int_equal(buf_adds(&b, "abc"), BUF_OK);
+	assert_int_equal(buf_adds(&b, "def"), BUF_FULL);
+	assert_int_equal(buf_addf(&b, "%s", "def"), BUF_FULL);
+	assert_null(buf_room(&b, 3));
+	assert_string_equal(buf_cstr(&b), "abc");
+	assert_int_equal(buf_adds(&b, "de"), BUF_OK);
+	assert_int_equal(buf_adds(&b, ""), BUF_OK);
+	assert_int_equal(buf_addc(&b, 'f'), BUF_FULL);
+	assert_string_equal(buf_cstr(&b), "abcde");
+	buf_release(&b);
+}
+
+static void ceiling__of_zero__takes_nothing(void **state)
+{
+	struct buf b = BUF_INIT(0);
+
+	(void)state;
+	assert_int_equal(buf_addc(&b, 'a'), BUF_FULL);
+	assert_int_equal(buf_adds(&b, ""), BUF_OK);
+	assert_string_equal(buf_cstr(&b), "");
+	buf_release(&b);
+}
+
+static void memory__of_a_bounded_buffer__stays_near_its_ceiling(void **state)
+{
+	struct buf b = BUF_INIT(100000);
+
+	(void)state;
+	while (buf_adds(&b, "0123456789") == BUF_OK)
+		;
+	assert_int_equal(b.n, 100000);
+	assert_true(b.cap <= 100001);
+	buf_release(&b);
+}
+
+static void room__nothing_added__is_still_a_string(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	char *room = buf_room(&b, 1000);
+
+	(void)state;
+	assert_non_null(room);
+	assert_string_equal(buf_cstr(&b), "");
+	memcpy(room, "abc", 4);
+	b.n += 3;
+	room = buf_room(&b, 100000);
+	assert_ptr_equal(room, b.p + 3);
+	assert_string_equal(buf_cstr(&b), "abc");
+	buf_release(&b);
+}
+
+static void drop__front__goes(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	buf_drop(&b, 0);
+	buf_adds(&b, "abcdef");
+	buf_drop(&b, 0);
+	buf_drop(&b, 2);
+	assert_string_equal(buf_cstr(&b), "cdef");
+	buf_drop(&b, 4);
+	assert_string_equal(buf_cstr(&b), "");
+	buf_release(&b);
+}
+
+static void clear__content__goes_and_memory_stays(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	size_t cap;
+
+	(void)state;
+	buf_clear(&b);
+	buf_adds(&b, "abcdef");
+	cap = b.cap;
+	buf_clear(&b);
+	assert_string_equal(buf_cstr(&b), "");
+	assert_int_equal(b.cap, cap);
+	buf_release(&b);
+}
+
+static void steal__memory__belongs_to_the_caller(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	char *p;
+
+	(void)state;
+	p = buf_steal(&b);
+	assert_string_equal(p, "");
+	free(p);
+	buf_adds(&b, "abc");
+	p = buf_steal(&b);
+	assert_string_equal(p, "abc");
+	assert_null(b.p);
+	assert_int_equal(b.n, 0);
+	free(p);
+}
+
+static void wipe__empty_and_full__releases(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	buf_wipe(&b);
+	buf_adds(&b, "secret");
+	buf_wipe(&b);
+	assert_null(b.p);
+	assert_int_equal(b.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(add__bytes__end_in_a_nul_that_is_not_counted),
+		cmocka_unit_test(
+			add_cut__too_long__ends_in_whole_utf8_and_the_mark),
+		cmocka_unit_test(ceiling__passed__refuses_whole_and_keeps),
+		cmocka_unit_test(ceiling__of_zero__takes_nothing),
+		cmocka_unit_test(
+			memory__of_a_bounded_buffer__stays_near_its_ceiling),
+		cmocka_unit_test(room__nothing_added__is_still_a_string),
+		cmocka_unit_test(drop__front__goes),
+		cmocka_unit_test(clear__content__goes_and_memory_stays),
+		cmocka_unit_test(steal__memory__belongs_to_the_caller),
+		cmocka_unit_test(wipe__empty_and_full__releases),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,222 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+
+/* Each test runs in an empty folder of its own. */
+static char dir[64];
+
+static int setup(void **state)
+{
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s", "/tmp/test_fd.XXXXXX");
+	umask(022);
+	return !mkdtemp(dir) || chdir(dir) < 0 ? -1 : 0;
+}
+
+static int teardown(void **state)
+{
+	static const char *const files[] = {"a",     "b",   "link",
+					    "x/y/z", "x/y", "x"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		(void)!remove(files[i]);
+	(void)!chdir("/");
+	return rmdir(dir); /* also fails when something was left behind */
+}
+
+static void assert_content(const char *path, const char *want)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_read_file(path, &text, &err), 0);
+	assert_string_equal(buf_cstr(&text), want);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+static void closep__open_or_not__is_minus_one_and_keeps_errno(void **state)
+{
+	int fd = fd_open(".", O_RDONLY, 0), number = fd;
+
+	(void)state;
+	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+	errno = EXDEV;
+	fd_closep(&fd);
+	assert_int_equal(fd, -1);
+	assert_int_equal(errno, EXDEV);
+	assert_int_equal(fcntl(number, F_GETFD), -1);
+	fd_closep(&fd);
+	assert_int_equal(fd, -1);
+}
+
+static void steal__open__leaves_minus_one(void **state)
+{
+	int fd = fd_open(".", O_RDONLY, 0);
+	int taken = fd_steal(&fd);
+
+	(void)state;
+	assert_int_equal(fd, -1);
+	assert_true(taken >= 0);
+	fd_closep(&taken);
+}
+
+static void write_all__full_nonblocking_pipe__waits_for_the_reader(void **state)
+{
+	AUTO(buf_release) struct buf got = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(fd_closep) int in = -1;
+	AUTO(fd_closep) int out = -1;
+	static char big[300000];
+	struct err err = ERR_INIT;
+	pid_t child;
+
+	(void)state;
+	memset(big, 'x', sizeof(big));
+	assert_int_equal(fd_pipe(&in, &out), 0);
+	assert_int_equal(fd_nonblock(out), 0);
+	child = fork();
+	if (child == 0)
+		_exit(fd_write_all(out, big, sizeof(big)) < 0);
+	fd_closep(&out);
+	assert_int_equal(fd_read_all(in, &got, &err), 0);
+	assert_int_equal(got.n, sizeof(big));
+	assert_int_equal(waitpid(child, NULL, 0), child);
+}
+
+static void write_all__no_reader__epipe(void **state)
+{
+	int in, out;
+
+	(void)state;
+	assert_int_equal(fd_pipe(&in, &out), 0);
+	fd_closep(&in);
+	assert_int_equal(fd_write_all(out, "x", 1), -1);
+	assert_int_equal(errno, EPIPE);
+	fd_closep(&out);
+}
+
+static void read_file__over_its_ceiling__is_a_limit(void **state)
+{
+	AUTO(buf_release) struct buf exact = BUF_INIT(4);
+	AUTO(buf_release) struct buf small = BUF_INIT(3);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(fd_write_file("a", STR("four"), &err), 0);
+	assert_int_equal(fd_read_file("a", &exact, &err), 0);
+	assert_int_equal(exact.n, 4);
+	assert_int_equal(fd_read_file("a", &small, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	assert_int_equal(fd_read_file("b", &small, &err), -1);
+	assert_int_equal(err.sys, ENOENT);
+	assert_non_null(strstr(err.msg, "b"));
+}
+
+static void replace_file__old_or_none__whole_and_with_its_mode(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(fd_replace_file("a", STR("one"), 0640, true, &err), 0);
+	assert_content("a", "one");
+	assert_int_equal(mode_of("a"), 0640);
+	assert_int_equal(fd_replace_file("a", STR("2"), 0600, false, &err), 0);
+	assert_content("a", "2");
+	assert_int_equal(mode_of("a"), 0600);
+}
+
+static void replace_file__no_folder__error_and_nothing_left(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(fd_replace_file("x/a", STR("1"), 0600, true, &err),
+			 -1);
+	assert_int_equal(err.sys, ENOENT);
+	assert_int_equal(mkdir("b", 0700), 0);
+	assert_int_equal(fd_replace_file("b", STR("1"), 0600, true, &err), -1);
+	assert_int_equal(err.sys, EISDIR);
+}
+
+static void write_file__new_old_and_link__as_a_shell_would(void **state)
+{
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	(void)state;
+	umask(027);
+	assert_int_equal(fd_write_file("a", STR("1"), &err), 0);
+	assert_int_equal(mode_of("a"), 0640);
+	assert_int_equal(chmod("a", 0604), 0);
+	assert_int_equal(symlink("a", "link"), 0);
+	assert_int_equal(fd_can_write_file("link", &err), 0);
+	assert_int_equal(fd_write_file("link", STR("2"), &err), 0);
+	assert_content("a", "2");
+	assert_int_equal(mode_of("a"), 0604);
+	assert_int_equal(lstat("link", &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+}
+
+static void can_write_file__folder_or_no_place__error(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(fd_can_write_file("b", &err), 0);
+	assert_int_equal(access("b", F_OK), -1);
+	assert_int_equal(fd_can_write_file("x/a", &err), -1);
+	assert_int_equal(fd_can_write_file(".", &err), -1);
+	assert_int_equal(err.sys, EISDIR);
+}
+
+static void mkdirs__some_there__makes_the_rest(void **state)
+{
+	(void)state;
+	assert_int_equal(mkdir("x", 0755), 0);
+	assert_int_equal(fd_mkdirs("x/y/z", 0700), 0);
+	assert_int_equal(mode_of("x"), 0755);
+	assert_int_equal(mode_of("x/y/z"), 0700);
+	assert_int_equal(fd_mkdirs("x/y/z", 0700), 0);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(closep__open_or_not__is_minus_one_and_keeps_errno),
+		T(steal__open__leaves_minus_one),
+		T(write_all__full_nonblocking_pipe__waits_for_the_reader),
+		T(write_all__no_reader__epipe),
+		T(read_file__over_its_ceiling__is_a_limit),
+		T(replace_file__old_or_none__whole_and_with_its_mode),
+		T(replace_file__no_folder__error_and_nothing_left),
+		T(write_file__new_old_and_link__as_a_shell_would),
+		T(can_write_file__folder_or_no_place__error),
+		T(mkdirs__some_there__makes_the_rest),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

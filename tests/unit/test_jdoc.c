@@ -1,0 +1,169 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/base/jdoc.h"
+
+static struct arena arena;
+
+static struct jdoc *parse(const char *text)
+{
+	struct err err = ERR_INIT;
+	struct jdoc *doc = NULL;
+
+	assert_int_equal(jdoc_parse(str_of(text), &arena, &doc, &err), 0);
+	return doc;
+}
+
+static int release(UNUSED void **state)
+{
+	arena_release(&arena);
+	return 0;
+}
+
+static void jdoc__scalars__keep_their_spelling(UNUSED void **state)
+{
+	const char *const text[] = {
+		"null",
+		"true",
+		"false",
+		"-0",
+		"1.50e+3",
+		"12345678901234567890123",
+		"\"a\\u0000\\/\"",
+		"[]",
+		"{ }",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+		struct jdoc *doc = parse(text[i]);
+
+		assert_true(str_is(doc->raw, text[i]));
+		assert_int_equal(doc->type, scan_type(str_of(text[i])));
+	}
+}
+
+static void jdoc__nested_with_space__tree_with_slices(UNUSED void **state)
+{
+	struct jdoc *doc = parse(
+		" { \"a\" : [ 1 , { \"b\":true } ,\"x\\\"]\"] , \"c\\n\":2 } ");
+	struct jdoc *a = jdoc_get(doc, "a");
+
+	assert_int_equal(doc->n, 2);
+	assert_int_equal(a->n, 3);
+	assert_true(str_is(a->raw, "[ 1 , { \"b\":true } ,\"x\\\"]\"]"));
+	assert_true(str_is(a->first->raw, "1"));
+	assert_true(str_is(jdoc_get(a->first->next, "b")->raw, "true"));
+	assert_true(jdoc_is(a->first->next->next, "x\"]"));
+	assert_true(str_is(jdoc_get(doc, "c\n")->raw, "2"));
+	assert_null(a->first->next->next->next);
+}
+
+static void jdoc__duplicate_key__all_kept_last_counts(UNUSED void **state)
+{
+	struct jdoc *doc = parse("{\"k\":1,\"k\":2}");
+
+	assert_int_equal(doc->n, 2);
+	assert_true(str_is(jdoc_get(doc, "k")->raw, "2"));
+}
+
+static void jdoc__getters__take_what_is_not_there(UNUSED void **state)
+{
+	struct jdoc *doc = parse("[1]");
+
+	assert_null(jdoc_get(doc, "a"));
+	assert_null(jdoc_get(jdoc_get(doc, "a"), "b"));
+	assert_false(jdoc_is(NULL, ""));
+	assert_false(jdoc_is(doc, "[1]"));
+	assert_null(jdoc_text(doc->first, &arena));
+	assert_null(jdoc_text(NULL, &arena));
+}
+
+static void jdoc__sorted_members__bytewise_and_stable(UNUSED void **state)
+{
+	struct jdoc *doc = parse("{\"b\":1,\"\\u00e9\":2,\"a\":3,\"ab\":4,"
+				 "\"b\":5,\"\":6,\"B\":7}");
+	static const char *const wanted[] = {"6", "7", "3", "4", "1", "5", "2"};
+	struct jdoc **list = jdoc_members(doc, true, &arena);
+
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		assert_true(str_is(list[i]->raw, wanted[i]));
+	assert_null(list[ARRAY_LEN(wanted)]);
+	list = jdoc_members(doc, false, &arena);
+	assert_true(str_is(list[0]->raw, "1"));
+}
+
+static void jdoc__not_json__syntax_error_with_place(UNUSED void **state)
+{
+	static const char *const bad[] = {"",	     "{",	 "[1,]", "1 2",
+					  "{\"a\"}", "\"\xff\"", "nul"};
+	struct jdoc *doc = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct err err = ERR_INIT;
+
+		assert_int_equal(jdoc_parse(str_of(bad[i]), &arena, &doc, &err),
+				 -1);
+		assert_int_equal(err.kind, ERR_SYNTAX);
+		assert_int_equal(err.line, 1);
+	}
+	assert_null(doc);
+}
+
+static void jdoc__too_deep__limit(UNUSED void **state)
+{
+	char text[2 * 257 + 1];
+	struct err err = ERR_INIT;
+	struct jdoc *doc;
+
+	memset(text, '[', 257);
+	memset(text + 257, ']', 257);
+	text[sizeof(text) - 1] = '\0';
+	assert_int_equal(jdoc_parse(str_of(text), &arena, &doc, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	text[sizeof(text) - 2] = '\0';
+	assert_int_equal(jdoc_parse(str_of(text + 1), &arena, &doc, &err), 0);
+}
+
+static void jdoc__too_many_values__limit(UNUSED void **state)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct arena own = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct jdoc *doc = NULL;
+
+	/* the array is one of them */
+	buf_addc(&text, '[');
+	for (int i = 1; i < JDOC_NODES_MAX; i++)
+		buf_add(&text, "0,", 2);
+	buf_adds(&text, "[]]");
+	assert_int_equal(jdoc_parse(buf_str(&text), &own, &doc, &err), -1);
+	assert_int_equal(err.kind, ERR_LIMIT);
+	assert_null(doc);
+	arena_release(&own);
+	text.p[1] = ' ';
+	text.p[2] = ' ';
+	assert_int_equal(jdoc_parse(buf_str(&text), &own, &doc, &err), 0);
+	assert_int_equal(doc->n, JDOC_NODES_MAX - 1);
+	arena_release(&own);
+	buf_release(&text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(jdoc__scalars__keep_their_spelling),
+		cmocka_unit_test(jdoc__nested_with_space__tree_with_slices),
+		cmocka_unit_test(jdoc__duplicate_key__all_kept_last_counts),
+		cmocka_unit_test(jdoc__getters__take_what_is_not_there),
+		cmocka_unit_test(jdoc__sorted_members__bytewise_and_stable),
+		cmocka_unit_test(jdoc__not_json__syntax_error_with_place),
+		cmocka_unit_test(jdoc__too_deep__limit),
+		cmocka_unit_test(jdoc__too_many_values__limit),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release);
+}

@@ -1,0 +1,180 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/err.h"
+#include "core/base/jw.h"
+#include "core/base/scan.h"
+
+static void check_quote(struct str text, const char *expected)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct str v;
+
+	jw_quote(&out, text);
+	assert_string_equal(buf_cstr(&out), expected);
+	assert_int_equal(scan_document(buf_str(&out), NULL, &v, &err), 0);
+	buf_release(&out);
+}
+
+static void quote__special_characters__are_escaped(void **state)
+{
+	(void)state;
+	check_quote(STR(""), "\"\"");
+	check_quote((struct str){NULL, 0}, "\"\"");
+	check_quote(STR("plain"), "\"plain\"");
+	check_quote(STR("\"\\\n\t\r"), "\"\\\"\\\\\\n\\t\\r\"");
+	check_quote(STR("a\0b\x1f\x7f\b"),
+		    "\"a\\u0000b\\u001f\\u007f\\u0008\"");
+	check_quote(STR("/'<"), "\"/'<\"");
+	check_quote(STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"),
+		    "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
+}
+
+static void quote__bytes_that_are_no_utf8__are_replaced(void **state)
+{
+	(void)state;
+	check_quote(STR("a\xff"
+			"b"),
+		    "\"a\xef\xbf\xbd"
+		    "b\"");
+	check_quote(STR("\xe2\x82"), "\"\xef\xbf\xbd\xef\xbf\xbd\"");
+	check_quote(STR("\xed\xa0\x80"),
+		    "\"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+	check_quote(STR("\xc3"), "\"\xef\xbf\xbd\"");
+}
+
+static void quote__any_bytes__are_read_back(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct buf back = BUF_INIT(BUF_UNBOUNDED);
+	char ascii[128];
+
+	(void)state;
+	for (int i = 0; i < 128; i++)
+		ascii[i] = (char)i;
+	jw_quote(&out, (struct str){ascii, 128});
+	assert_true(scan_string(buf_str(&out), &back));
+	assert_int_equal(back.n, 128);
+	assert_memory_equal(back.p, ascii, 128);
+	buf_release(&out);
+	buf_release(&back);
+}
+
+static void write_sample(struct jw *w)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "s", "a");
+	jw_kv_int(w, "i", INT64_MIN);
+	jw_key(w, "u");
+	jw_uint(w, UINT64_MAX);
+	jw_kv_bool(w, "t", true);
+	jw_key(w, "f");
+	jw_bool(w, false);
+	jw_key_str(w, STR("n\0"));
+	jw_null(w);
+	jw_kv_raw(w, "r", STR("{ \"x\":1.0 }"));
+	jw_kv_str(w, "k", STR("v"));
+	jw_key(w, "a");
+	jw_array(w);
+	jw_int(w, 1);
+	jw_array(w);
+	jw_end(w);
+	jw_object(w);
+	jw_end(w);
+	jw_str(w, STR("x"));
+	jw_raw(w, STR("2.0"));
+	jw_end(w);
+	jw_end(w);
+}
+
+static void compact__all_kinds__are_written(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	write_sample(&w);
+	assert_string_equal(buf_cstr(&out),
+			    "{\"s\":\"a\",\"i\":-9223372036854775808,"
+			    "\"u\":18446744073709551615,\"t\":true,\"f\":false,"
+			    "\"n\\u0000\":null,\"r\":{ \"x\":1.0 },\"k\":\"v\","
+			    "\"a\":[1,[],{},\"x\",2.0]}");
+	buf_release(&out);
+}
+
+static void pretty__two_spaces_a_level__is_the_same_json(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct str v;
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, true);
+	jw_object(&w);
+	jw_kv_int(&w, "a", 1);
+	jw_key(&w, "b");
+	jw_array(&w);
+	jw_int(&w, 2);
+	jw_array(&w);
+	jw_end(&w);
+	jw_end(&w);
+	jw_end(&w);
+	assert_string_equal(buf_cstr(&out), "{\n  \"a\": 1,\n  \"b\": [\n"
+					    "    2,\n    []\n  ]\n}");
+	buf_clear(&out);
+	jw_init(&w, &out, true);
+	write_sample(&w);
+	assert_int_equal(scan_document(buf_str(&out), NULL, &v, &err), 0);
+	buf_release(&out);
+}
+
+static void top_level__scalar__has_no_comma(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	jw_cstr(&w, "x");
+	assert_string_equal(buf_cstr(&out), "\"x\"");
+	buf_release(&out);
+}
+
+static void depth__of_the_writer__is_enough_for_its_bound(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	for (int i = 0; i < JW_DEPTH; i++)
+		jw_array(&w);
+	for (int i = 0; i < JW_DEPTH; i++)
+		jw_end(&w);
+	assert_int_equal(out.n, 2 * JW_DEPTH);
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(quote__special_characters__are_escaped),
+		cmocka_unit_test(quote__bytes_that_are_no_utf8__are_replaced),
+		cmocka_unit_test(quote__any_bytes__are_read_back),
+		cmocka_unit_test(compact__all_kinds__are_written),
+		cmocka_unit_test(pretty__two_spaces_a_level__is_the_same_json),
+		cmocka_unit_test(top_level__scalar__has_no_comma),
+		cmocka_unit_test(depth__of_the_writer__is_enough_for_its_bound),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,81 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/base/buf.h"
+#include "core/base/sha256.h"
+
+static void check(struct str text, const char *wanted)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_hex(text, hex);
+	assert_string_equal(hex, wanted);
+}
+
+/* Examples that NIST gives with FIPS 180-4. */
+static void sha256__nist_examples__known_sums(UNUSED void **state)
+{
+	check(STR(""), "e3b0c44298fc1c149afbf4c8996fb924"
+		       "27ae41e4649b934ca495991b7852b855");
+	check(STR("abc"), "ba7816bf8f01cfea414140de5dae2223"
+			  "b00361a396177a9cb410ff61f20015ad");
+	check(STR("abcdbcdecdefdefgefghfghighijhijk"
+		  "ijkljklmklmnlmnomnopnopq"),
+	      "248d6a61d20638b8e5c026930c3e6039"
+	      "a33ce45964ff2167f6ecedd419db06c1");
+	check(STR("abcdefghbcdefghicdefghijdefghijkefghijklfghijklm"
+		  "ghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrs"
+		  "mnopqrstnopqrstu"),
+	      "cf5b16a778af8380036ce59e7b049237"
+	      "0b249b11e8f07a51afac45037afee9d1");
+}
+
+static void sha256__million_letters__known_sum(UNUSED void **state)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	for (int i = 0; i < 1000000; i++)
+		buf_addc(&text, 'a');
+	check(buf_str(&text), "cdc76e5c9914fb9281a1c7e284d73e67"
+			      "f1809a48a497200e046d39ccc7112cd0");
+	buf_release(&text);
+}
+
+/* Lengths around a block, in pieces of any size, give the same sum. */
+static void sha256__pieces__same_as_whole(UNUSED void **state)
+{
+	char text[300];
+
+	memset(text, 'x', sizeof(text));
+	for (size_t n = 0; n < sizeof(text); n++) {
+		for (size_t piece = 1; piece < 130; piece += 21) {
+			unsigned char whole[SHA256_BYTES], parts[SHA256_BYTES];
+			struct sha256 s;
+
+			sha256_init(&s);
+			sha256_add(&s, text, n);
+			sha256_end(&s, whole);
+			sha256_init(&s);
+			for (size_t i = 0; i < n; i += piece)
+				sha256_add(&s, text + i,
+					   n - i < piece ? n - i : piece);
+			sha256_end(&s, parts);
+			assert_memory_equal(whole, parts, SHA256_BYTES);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(sha256__nist_examples__known_sums),
+		cmocka_unit_test(sha256__million_letters__known_sum),
+		cmocka_unit_test(sha256__pieces__same_as_whole),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
