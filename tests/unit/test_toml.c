@@ -1,0 +1,335 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/base/limits.h"
+#include "core/toml/toml.h"
+
+struct fixture {
+	struct arena arena;
+	struct toml_value root;
+	struct err err;
+	struct buf text;
+};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){.arena = ARENA_INIT,
+			     .err = ERR_INIT,
+			     .text = BUF_INIT(BUF_UNBOUNDED)};
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_release(&f->arena);
+	buf_release(&f->text);
+	return 0;
+}
+
+static int parse(struct fixture *f, const char *text)
+{
+	f->err = (struct err)ERR_INIT;
+	return toml_parse(&f->arena, str_of(text), &f->root, &f->err);
+}
+
+static const char *json(struct fixture *f)
+{
+	buf_clear(&f->text);
+	toml_to_json(&f->root, &f->text);
+	return buf_cstr(&f->text);
+}
+
+static void assert_json(struct fixture *f, const char *text, const char *want)
+{
+	if (parse(f, text) < 0)
+		fail_msg("%s: %s", text, f->err.msg);
+	assert_string_equal(json(f), want);
+}
+
+static void assert_error(struct fixture *f, const char *text,
+			 enum err_kind kind, uint32_t line, uint32_t col)
+{
+	if (parse(f, text) == 0)
+		fail_msg("accepted: %s", text);
+	assert_int_equal(f->err.kind, kind);
+	assert_int_equal(f->err.line, line);
+	assert_int_equal(f->err.col, col);
+}
+
+static void parse__every_type__is_read(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f,
+		    "s = \"a\\tb\\u00e9\"\ni = -9223372036854775808\n"
+		    "h = 0xff\nf = 1.5\nb = true\n"
+		    "a = [1, \"x\", [2]]\nt = { k = 1 }\n",
+		    "{\"s\":\"a\\tb\xc3\xa9\",\"i\":-9223372036854775808,"
+		    "\"h\":255,\"f\":1.5,\"b\":true,\"a\":[1,\"x\",[2]],"
+		    "\"t\":{\"k\":1}}");
+	assert_json(f, "", "{}");
+}
+
+static void parse__dates__are_rfc3339(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f,
+		    "a = 1979-05-27T07:32:00Z\nb = 1979-05-27 07:32:00.5\n"
+		    "c = 1979-05-27\nd = 07:32:00\n"
+		    "e = 1979-05-27T00:32:00.999999-07:00\n",
+		    "{\"a\":\"1979-05-27T07:32:00Z\","
+		    "\"b\":\"1979-05-27T07:32:00.5\",\"c\":\"1979-05-27\","
+		    "\"d\":\"07:32:00\","
+		    "\"e\":\"1979-05-27T00:32:00.999999-07:00\"}");
+	assert_int_equal(f->root.table.member[0].value.type, TOML_DATETIME);
+}
+
+static void to_json__floats__read_back(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f, "a = 1.0\nb = 0.1\nc = 1e300\nd = nan\ne = -inf\n",
+		    "{\"a\":1.0,\"b\":0.1,\"c\":1e+300,\"d\":null,"
+		    "\"e\":null}");
+}
+
+static void parse__members__in_file_order(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f, "z = 1\na = 2\n[m]\n[b]\nx.y = 1\nx.a = 2\n[[k]]\n",
+		    "{\"z\":1,\"a\":2,\"m\":{},\"b\":{\"x\":{\"y\":1,\"a\":2}},"
+		    "\"k\":[{}]}");
+}
+
+static void parse__places__line_and_byte(void **state)
+{
+	struct fixture *f = *state;
+	const struct toml_value *v;
+
+	assert_int_equal(parse(f, "# c\n \"\xc3\xa9\" = [\n  1,\n  \"\xc3\xa9"
+				  "\", 2 ]\n[t]\nk = true\n"),
+			 0);
+	assert_int_equal(f->root.table.member[0].line, 2);
+	assert_int_equal(f->root.table.member[0].col, 2);
+	v = &f->root.table.member[0].value;
+	assert_int_equal(v->line, 2);
+	/* the key has two bytes for its one letter */
+	assert_int_equal(v->col, 9);
+	assert_int_equal(v->array.item[0].line, 3);
+	assert_int_equal(v->array.item[0].col, 3);
+	assert_int_equal(v->array.item[2].line, 4);
+	assert_int_equal(v->array.item[2].col, 9);
+	v = toml_get(toml_get(&f->root, "t"), "k");
+	assert_int_equal(v->line, 6);
+	assert_int_equal(v->col, 5);
+}
+
+static void get__absent_or_no_table__null(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(parse(f, "a = 1\n"), 0);
+	assert_null(toml_get(&f->root, "b"));
+	assert_null(toml_get(toml_get(&f->root, "a"), "b"));
+	assert_null(toml_get(NULL, "b"));
+	assert_string_equal(toml_type_name(TOML_TABLE), "table");
+}
+
+static void parse__no_toml__place_of_the_error(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_error(f, "a = 1\nb = = 2\n", ERR_CONFIG, 2, 5);
+	assert_error(f, "a = 1\na = 2\n", ERR_CONFIG, 2, 5);
+	assert_error(f, "\"\xc3\xa9\" = 1 x\n", ERR_CONFIG, 1, 10);
+	assert_error(f, "a = [1,\n", ERR_CONFIG, 1, 9);
+	/* what toml++ asserts instead of refusing */
+	assert_error(f, "a = 1\n[=b]\nc = 1\n", ERR_CONFIG, 2, 1);
+	assert_error(f, "[[=b]]", ERR_CONFIG, 1, 1);
+	assert_error(f, "a = 1\nb\xc3\xa9 = 1\n", ERR_CONFIG, 2, 2);
+	assert_error(f, "\n\xcb\x9f", ERR_CONFIG, 2, 1);
+	/* only in later drafts of TOML */
+	assert_error(f, "a = { b = 1,\n c = 2 }\n", ERR_CONFIG, 1, 13);
+}
+
+static void parse__bad_bytes__are_refused(void **state)
+{
+	struct fixture *f = *state;
+	const char nul[] = "a = \"\0\"\n";
+
+	assert_error(f, "a = 1\nb = \"\xff\"\n", ERR_CONFIG, 2, 6);
+	assert_error(f, "a = \"\x01\"\n", ERR_CONFIG, 1, 6);
+	assert_error(f, "# \x7f\n", ERR_CONFIG, 1, 3);
+	assert_error(f, "a = 1\rb = 2\n", ERR_CONFIG, 1, 6);
+	assert_error(f, "\xed\xa0\x80", ERR_CONFIG, 1, 1);
+	assert_int_equal(toml_parse(&f->arena,
+				    (struct str){nul, sizeof(nul) - 1},
+				    &f->root, &f->err),
+			 -1);
+	assert_int_equal(f->err.kind, ERR_CONFIG);
+	assert_int_equal(f->err.col, 6);
+}
+
+/* Letters that toml++ 3.3 takes for impossible when it looks for blanks. */
+static void parse__letters_after_a_folded_line__are_kept(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f, "a = \"\"\"\\\n  \xcb\x9f x\"\"\"\n",
+		    "{\"a\":\"\xcb\x9f x\"}");
+	assert_error(f, "x = +a\"\\e\xd2\x9e\n", ERR_CONFIG, 1, 6);
+}
+
+static void parse__nul_in_key__is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_error(f, "a = 1\n\"b\\u0000c\" = 2\n", ERR_CONFIG, 2, 1);
+	/* a value may have it */
+	assert_json(f, "a = \"b\\u0000c\"\n", "{\"a\":\"b\\u0000c\"}");
+}
+
+static void parse__bom_and_crlf__are_read(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_json(f, "\xef\xbb\xbf[t]\r\na = \"\"\"x\r\ny\"\"\"\r\n",
+		    "{\"t\":{\"a\":\"x\\ny\"}}");
+	assert_int_equal(f->root.table.member[0].col, 2);
+}
+
+/* n times `part`, between two other texts */
+static const char *repeat(struct fixture *f, const char *before,
+			  const char *part, size_t n, const char *after)
+{
+	buf_clear(&f->text);
+	buf_adds(&f->text, before);
+	for (size_t i = 0; i < n; i++)
+		buf_adds(&f->text, part);
+	buf_adds(&f->text, after);
+	return buf_cstr(&f->text);
+}
+
+static void bounds__key_parts__64(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(parse(f, repeat(f, "", "a.", 63, "b = 1\n")), 0);
+	assert_int_equal(parse(f, repeat(f, "", "a.", 64, "b = 1\n")), -1);
+	assert_int_equal(f->err.kind, ERR_LIMIT);
+	assert_int_equal(f->err.line, 1);
+	assert_int_equal(parse(f, repeat(f, "[", "a . ", 63, "b]\n")), 0);
+	assert_int_equal(parse(f, repeat(f, "[", "a . ", 64, "b]\n")), -1);
+	assert_int_equal(parse(f, repeat(f, "\n[[", "'a'.", 64, "b]]\n")), -1);
+	assert_int_equal(f->err.line, 2);
+	assert_int_equal(parse(f, repeat(f, "x = {", "\"a\".", 64, "b=1}")),
+			 -1);
+	/* 30 000 parts once overran the stack */
+	assert_int_equal(parse(f, repeat(f, "", "a.", 30000, "b = 1\n")), -1);
+	/* dots that are no parts of keys */
+	assert_int_equal(parse(f, repeat(f, "x = [", "1.5,", 1000, "]\n")), 0);
+	assert_int_equal(parse(f, repeat(f, "x = \"", ".", 1000, "\"\n")), 0);
+	assert_int_equal(parse(f, repeat(f, "# ", ".", 1000, "\n")), 0);
+	assert_int_equal(parse(f, repeat(f, "x = '''", ".\n", 1000, "'''\n")),
+			 0);
+}
+
+static void bounds__nesting__64(void **state)
+{
+	struct fixture *f = *state;
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	for (int n = 64; n <= 65; n++) {
+		buf_clear(&text);
+		buf_adds(&text, repeat(f, "x = ", "[", (size_t)n, ""));
+		buf_adds(&text, repeat(f, "", "]", (size_t)n, "\n"));
+		assert_int_equal(parse(f, text.p), n == 64 ? 0 : -1);
+		buf_clear(&text);
+		buf_adds(&text, repeat(f, "x = ", "{a=", (size_t)n, "1"));
+		buf_adds(&text, repeat(f, "", "}", (size_t)n, "\n"));
+		assert_int_equal(parse(f, text.p), n == 64 ? 0 : -1);
+	}
+	assert_int_equal(f->err.kind, ERR_LIMIT);
+	/* unclosed, and closed too often */
+	assert_int_equal(parse(f, repeat(f, "x = ", "[", 100000, "")), -1);
+	assert_int_equal(parse(f, repeat(f, "x = ", "]", 1000, "")), -1);
+	buf_release(&text);
+}
+
+/* Long keys inside of nested tables: each bound alone would allow it. */
+static void bounds__whole_path__256(void **state)
+{
+	struct fixture *f = *state;
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&text, "x = ");
+	for (int i = 0; i < 60; i++)
+		buf_adds(&text, "{a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a=");
+	assert_int_equal(parse(f, text.p), -1);
+	assert_int_equal(f->err.kind, ERR_LIMIT);
+	buf_release(&text);
+}
+
+static void bounds__strings_end_as_in_toml(void **state)
+{
+	struct fixture *f = *state;
+
+	/* after each of these a bracket is a bracket again */
+	assert_json(f, "a = \"\\\\\"\nb = [1]\n", "{\"a\":\"\\\\\",\"b\":[1]}");
+	assert_json(f, "a = '\\'\nb = [1]\n", "{\"a\":\"\\\\\",\"b\":[1]}");
+	assert_json(f, "a = \"\"\nb = [1]\n", "{\"a\":\"\",\"b\":[1]}");
+	assert_json(f, "a = \"\"\"x\"\"\"\"\"\nb = [1]\n",
+		    "{\"a\":\"x\\\"\\\"\",\"b\":[1]}");
+	assert_json(f, "a = '''x'''''\nb = [1]\n", "{\"a\":\"x''\",\"b\":[1]}");
+	assert_json(f, "a = \"\"\"\\\"\"\"\"\nb = [1]\n",
+		    "{\"a\":\"\\\"\",\"b\":[1]}");
+	assert_json(f, "a = \"\"\"\"\"\"\nb = [1]\n", "{\"a\":\"\",\"b\":[1]}");
+	assert_json(f, "a = \"#\" # \"\nb = [1]\n", "{\"a\":\"#\",\"b\":[1]}");
+}
+
+static void bounds__file__256_kib(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(
+		parse(f, repeat(f, "#", "x", LIMIT_CONFIG_BYTES - 1, "")), 0);
+	assert_int_equal(parse(f, repeat(f, "#", "x", LIMIT_CONFIG_BYTES, "")),
+			 -1);
+	assert_int_equal(f->err.kind, ERR_LIMIT);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(parse__every_type__is_read),
+		TEST(parse__dates__are_rfc3339),
+		TEST(to_json__floats__read_back),
+		TEST(parse__members__in_file_order),
+		TEST(parse__places__line_and_byte),
+		TEST(get__absent_or_no_table__null),
+		TEST(parse__no_toml__place_of_the_error),
+		TEST(parse__bad_bytes__are_refused),
+		TEST(parse__letters_after_a_folded_line__are_kept),
+		TEST(parse__nul_in_key__is_refused),
+		TEST(parse__bom_and_crlf__are_read),
+		TEST(bounds__key_parts__64),
+		TEST(bounds__nesting__64),
+		TEST(bounds__whole_path__256),
+		TEST(bounds__strings_end_as_in_toml),
+		TEST(bounds__file__256_kib),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
