@@ -1,0 +1,56 @@
+/*
+ * Inside the loader: what routine.c (tables and how they hang together) and
+ * values.c (single values) share. Others include routine.h.
+ */
+#ifndef CORE_ROUTINE_LOAD_H
+#define CORE_ROUTINE_LOAD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/routine/keys.h"
+#include "core/routine/routine.h"
+
+struct loader {
+	struct arena *arena;	   /* of the model */
+	struct config *config;	   /* being filled */
+	struct findings *findings; /* collected */
+	bool lax;
+	const char *routine, *server; /* that is being read, or NULL */
+	struct expansion **tail;      /* where the next one is hung */
+};
+
+/* Text of a value's kind and, if it is short, the value: for messages. */
+#define LOAD_DESCRIPTION_BYTES 80
+
+void load_error(struct loader *l, uint32_t line, uint32_t col, const char *fmt,
+		...) PRINTF(4, 5);
+void load_warning(struct loader *l, uint32_t line, uint32_t col,
+		  const char *fmt, ...) PRINTF(4, 5);
+/* `key` takes this, and that stands there. */
+void load_wrong_type(struct loader *l, const struct key *k,
+		     const struct toml_value *v);
+
+/*
+ * Read a table into the struct of its section: defaults first, then every
+ * member through the reader of its key. Keys that neither section knows are
+ * errors (lax: warnings).
+ */
+void load_table(struct loader *l, const struct toml_value *table,
+		enum key_section section, enum key_section more, void *object);
+
+/*
+ * A name that ends up in options, lists and file names: not empty, no
+ * control characters, slashes or commas, no dash or dot in front.
+ */
+void load_check_name(struct loader *l, const char *what, const char *name,
+		     uint32_t line, uint32_t col);
+
+/* One reader for each key type; `object` is the struct of the section. */
+#define KEY_TYPE(name, text)                                    \
+	void read_##name(struct loader *l, const struct key *k, \
+			 const struct toml_member *m, void *object);
+#include "core/routine/key_types.def"
+#undef KEY_TYPE
+
+#endif

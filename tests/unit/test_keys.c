@@ -1,0 +1,130 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/routine/keys.h"
+#include "core/routine/routine.h"
+
+static void find__section_and_name__row(void **state)
+{
+	const struct key *k = key_find(SECTION_step, "timeout");
+
+	(void)state;
+	assert_non_null(k);
+	assert_int_equal(k->type, KEY_DURATION_MS);
+	assert_int_equal(k->offset, offsetof(struct step, timeout_ms));
+	assert_string_equal(k->def, "30s");
+	assert_null(key_find(SECTION_step, "tool"));
+	assert_non_null(key_find(SECTION_step_mcp, "tool"));
+	assert_null(key_find(SECTION_sandbox, "timeout"));
+	assert_null(key_find(SECTION_step, "Timeout"));
+	assert_null(key_find(SECTION_step, ""));
+}
+
+static void nearest__typo__key_of_these_sections(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		key_nearest(SECTION_step, SECTION_step_mcp, "tiemout"),
+		"timeout");
+	assert_string_equal(
+		key_nearest(SECTION_step, SECTION_step_mcp, "toool"), "tool");
+	assert_null(key_nearest(SECTION_step, SECTION_step_plain, "toool"));
+	assert_null(key_nearest(SECTION_step, SECTION_step_mcp, "zzzzzz"));
+}
+
+/* Keys that are promised for later must not be taken silently now. */
+static void find__keys_to_come__null(void **state)
+{
+	static const char *const later[] = {"needs",   "when",	 "retry",
+					    "foreach", "output", "schema",
+					    "expect"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(later); i++)
+		for (int s = 0; s < N_SECTIONS; s++)
+			assert_null(key_find((enum key_section)s, later[i]));
+}
+
+static void all__rows__are_complete(void **state)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	(void)state;
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+
+		assert_true(*k->help);
+		assert_true(k->min <= k->max);
+		assert_true((k->type == KEY_WORD) == (k->words != NULL));
+		assert_ptr_equal(key_find(k->section, k->name), k);
+		assert_true(*key_type_text(k->type));
+		assert_true(*key_section(k->section)->title);
+	}
+}
+
+static void step_kinds__alias__has_canonical_name(void **state)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+
+	(void)state;
+	assert_int_equal(n, 4);
+	assert_string_equal(kinds[0].name, kinds[0].canonical);
+	assert_string_equal(step_kind_find("mcp-query")->canonical,
+			    "mcp-client");
+	assert_non_null(
+		key_find(step_kind_find("mcp-query")->section, "arguments"));
+	assert_null(
+		key_find(step_kind_find("mcp-client")->section, "arguments"));
+	assert_null(step_kind_find("mcp_client"));
+	assert_string_equal(step_kind_nearest("mcp_client"), "mcp-client");
+	assert_null(step_kind_nearest("llm"));
+}
+
+static void foreign__tables_of_modulex__known(void **state)
+{
+	(void)state;
+	assert_true(key_is_foreign("identity"));
+	assert_true(key_is_foreign("countdowns"));
+	assert_false(key_is_foreign("servers"));
+	assert_false(key_is_foreign("boards"));
+}
+
+static void markdown__every_key_has_a_row(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	(void)state;
+	keys_print_markdown(&out);
+	for (size_t i = 0; i < n; i++) {
+		char row[64];
+
+		snprintf(row, sizeof(row), "\n| `%s` | ", keys[i].name);
+		if (!strstr(out.p, row))
+			fail_msg("no row for %s", keys[i].name);
+	}
+	assert_non_null(strstr(out.p, "`\"run\"`, `\"wait\"`"));
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(find__section_and_name__row),
+		cmocka_unit_test(nearest__typo__key_of_these_sections),
+		cmocka_unit_test(find__keys_to_come__null),
+		cmocka_unit_test(all__rows__are_complete),
+		cmocka_unit_test(step_kinds__alias__has_canonical_name),
+		cmocka_unit_test(foreign__tables_of_modulex__known),
+		cmocka_unit_test(markdown__every_key_has_a_row),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
