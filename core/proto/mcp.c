@@ -1,0 +1,276 @@
+#include "core/proto/mcp.h"
+
+#include <string.h>
+
+#include "core/base/scan.h"
+
+/* Names and versions, bytes of JSON text: they are shown on one line. */
+#define NAME_BYTES 1024
+/* Instructions, bytes of JSON text. */
+#define INSTRUCTIONS_BYTES (64 * 1024)
+
+static const struct mcp_revision revisions[] = {
+#define MCP_REVISION(name, date, era, structured) \
+	{date, MCP_ERA_##era, MCP_STRUCTURED_##structured},
+#include "core/proto/revisions.def"
+#undef MCP_REVISION
+};
+
+const struct mcp_revision *mcp_revisions(size_t *ret_n)
+{
+	*ret_n = ARRAY_LEN(revisions);
+	return revisions;
+}
+
+const struct mcp_revision *mcp_revision_find(struct str date)
+{
+	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
+		if (str_is(date, revisions[i].date))
+			return &revisions[i];
+	return NULL;
+}
+
+/* Dates of one form sort as text; any other text is older than all. */
+static bool not_after(const char *date, struct str limit)
+{
+	return limit.n == strlen(date) && memcmp(date, limit.p, limit.n) <= 0;
+}
+
+const struct mcp_revision *mcp_revision_nearest(struct str date)
+{
+	const struct mcp_revision *best = &revisions[0];
+
+	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
+		if (revisions[i].era == MCP_ERA_INITIALIZE &&
+		    not_after(revisions[i].date, date))
+			best = &revisions[i];
+	return best;
+}
+
+const struct mcp_revision *mcp_revision_newest(void)
+{
+	return mcp_revision_nearest(STR("9999-99-99"));
+}
+
+void mcp_revision_list(struct buf *out)
+{
+	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
+		buf_addf(out, "%s%s", i ? ", " : "", revisions[i].date);
+}
+
+static void write_peer(struct jw *w, const char *key, struct str name,
+		       struct str version)
+{
+	jw_key(w, key);
+	jw_object(w);
+	jw_kv_str(w, "name", name);
+	jw_kv_str(w, "version", version);
+	jw_end(w);
+}
+
+static bool is_empty_array(struct str v)
+{
+	return scan_type(v) == SCAN_ARRAY && scan_count(v) == 0;
+}
+
+/* A text member, decoded and cut into the arena; "" when absent. */
+static struct str read_text(struct str object, const char *name, size_t max,
+			    struct arena *arena)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str v, copy = STR("");
+
+	if (scan_get(object, name, &v) && scan_string_cut(v, max, &text))
+		copy = arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+/* An object member; "{}" and *odd when it is absent or something else. */
+static struct str read_object(struct str object, const char *name,
+			      uint32_t *odd)
+{
+	struct str v;
+
+	if (scan_get(object, name, &v) && scan_type(v) == SCAN_OBJECT)
+		return v;
+	++*odd;
+	return STR("{}");
+}
+
+void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init)
+{
+	jw_object(w);
+	jw_kv_str(w, "protocolVersion", init->protocol);
+	jw_kv_raw(w, "capabilities", init->capabilities);
+	write_peer(w, "clientInfo", init->name, init->version);
+	jw_end(w);
+}
+
+int mcp_read_initialize(struct str params, struct arena *arena,
+			struct mcp_initialize *ret, struct err *err)
+{
+	struct str version, info;
+	uint32_t odd = 0;
+
+	if (!scan_get(params, "protocolVersion", &version) ||
+	    scan_type(version) != SCAN_STRING)
+		return err_set(err, ERR_PEER,
+			       "initialize without a protocolVersion");
+	info = read_object(params, "clientInfo", &odd);
+	*ret = (struct mcp_initialize){
+		.protocol =
+			read_text(params, "protocolVersion", NAME_BYTES, arena),
+		.capabilities = read_object(params, "capabilities", &odd),
+		.name = read_text(info, "name", NAME_BYTES, arena),
+		.version = read_text(info, "version", NAME_BYTES, arena),
+	};
+	return 0;
+}
+
+void mcp_write_initialize_result(struct jw *w,
+				 const struct mcp_initialize_result *init)
+{
+	jw_object(w);
+	jw_kv_str(w, "protocolVersion", init->protocol);
+	jw_kv_raw(w, "capabilities", init->capabilities);
+	write_peer(w, "serverInfo", init->name, init->version);
+	if (init->instructions.n)
+		jw_kv_str(w, "instructions", init->instructions);
+	jw_end(w);
+}
+
+void mcp_read_initialize_result(struct str result, struct arena *arena,
+				struct mcp_initialize_result *ret)
+{
+	uint32_t odd = 0;
+	struct str info = read_object(result, "serverInfo", &odd);
+
+	*ret = (struct mcp_initialize_result){
+		.protocol =
+			read_text(result, "protocolVersion", NAME_BYTES, arena),
+		.capabilities = read_object(result, "capabilities", &odd),
+		.name = read_text(info, "name", NAME_BYTES, arena),
+		.version = read_text(info, "version", NAME_BYTES, arena),
+		.instructions = read_text(result, "instructions",
+					  INSTRUCTIONS_BYTES, arena),
+	};
+	ret->oddities = odd;
+}
+
+/* The members of a CallToolResult, as they came. */
+struct result_members {
+	struct str content, structured, is_error;
+};
+
+static void collect_result(struct str object, struct result_members *ret)
+{
+	struct scan_iter it;
+
+	*ret = (struct result_members){0};
+	scan_iter_init(&it, object);
+	while (scan_next(&it)) {
+		if (scan_is(it.key, "content"))
+			ret->content = it.value;
+		else if (scan_is(it.key, "structuredContent"))
+			ret->structured = it.value;
+		else if (scan_is(it.key, "isError"))
+			ret->is_error = it.value;
+	}
+	if (ret->content.p && scan_type(ret->content) == SCAN_NULL)
+		ret->content = (struct str){NULL, 0};
+}
+
+/* RW-75: [{"type":"text","text":V}] for a JSON string V. */
+static void wrap_text(struct mcp_tool_result *r, struct str text)
+{
+	struct jw w;
+
+	jw_init(&w, &r->fixed, false);
+	jw_array(&w);
+	jw_object(&w);
+	jw_kv_cstr(&w, "type", "text");
+	jw_kv_raw(&w, "text", text);
+	jw_end(&w);
+	jw_end(&w);
+	r->content = buf_str(&r->fixed);
+	r->repairs++;
+}
+
+static void wrap_one(struct mcp_tool_result *r, struct str block)
+{
+	buf_addc(&r->fixed, '[');
+	buf_add_str(&r->fixed, block);
+	buf_addc(&r->fixed, ']');
+	r->content = buf_str(&r->fixed);
+	r->repairs++;
+}
+
+static int not_a_result(struct err *err, const char *why)
+{
+	return err_set(err, ERR_PEER, "not a CallToolResult: %s", why);
+}
+
+static int read_content(struct mcp_tool_result *ret, struct str content,
+			struct err *err)
+{
+	if (!content.p) {
+		ret->content = STR("[]");
+		ret->repairs++;
+		return 0;
+	}
+	switch (scan_type(content)) {
+	case SCAN_ARRAY:
+		ret->content = content;
+		return 0;
+	case SCAN_STRING:
+		wrap_text(ret, content);
+		return 0;
+	case SCAN_OBJECT:
+		wrap_one(ret, content);
+		return 0;
+	default:
+		return not_a_result(err, "\"content\" is not an array");
+	}
+}
+
+static void read_is_error(struct mcp_tool_result *ret, struct str v)
+{
+	if (!v.p)
+		return;
+	ret->is_error = scan_type(v) == SCAN_TRUE;
+	if (scan_type(v) == SCAN_STRING) {
+		ret->is_error = scan_is(v, "true");
+		ret->repairs++;
+	}
+}
+
+int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
+			 struct mcp_tool_result *ret, struct err *err)
+{
+	bool null_is_value = revision->structured == MCP_STRUCTURED_ANY;
+	struct result_members m;
+
+	*ret = (struct mcp_tool_result){.fixed = BUF_INIT(BUF_UNBOUNDED)};
+	if (scan_type(value) == SCAN_STRING) {
+		wrap_text(ret, value);
+		return 0;
+	}
+	if (is_empty_array(value)) {
+		ret->repairs++;
+		value = STR("{}");
+	}
+	if (scan_type(value) != SCAN_OBJECT)
+		return not_a_result(err, "it is not an object");
+	collect_result(value, &m);
+	if (m.structured.p &&
+	    (null_is_value || scan_type(m.structured) != SCAN_NULL))
+		ret->structured = m.structured;
+	read_is_error(ret, m.is_error);
+	return read_content(ret, m.content, err);
+}
+
+void mcp_tool_result_release(struct mcp_tool_result *r)
+{
+	buf_release(&r->fixed);
+}

@@ -1,0 +1,107 @@
+/*
+ * MCP requests and results as structs: what stands inside the envelopes of
+ * core/proto/rpc.h, for both sides.
+ *
+ * Reading gives slices of the text that was read. Where a server's message
+ * has to be repaired, the repair is made beside it and counted, and what was
+ * right stays as it came. Nothing here sends or waits.
+ */
+#ifndef CORE_PROTO_MCP_H
+#define CORE_PROTO_MCP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/jw.h"
+#include "core/base/str.h"
+
+enum mcp_era { MCP_ERA_INITIALIZE, MCP_ERA_PER_REQUEST };
+
+enum mcp_structured {
+	MCP_STRUCTURED_NONE,
+	MCP_STRUCTURED_OBJECT,
+	MCP_STRUCTURED_ANY,
+};
+
+struct mcp_revision {
+	const char *date;
+	enum mcp_era era;
+	enum mcp_structured structured;
+};
+
+/* The rows of revisions.def, oldest first; static. */
+const struct mcp_revision *mcp_revisions(size_t *ret_n) MUST_USE;
+/* The row of a date, or NULL. */
+const struct mcp_revision *mcp_revision_find(struct str date) MUST_USE;
+/* The newest with the handshake; what a client asks for. */
+const struct mcp_revision *mcp_revision_newest(void) MUST_USE;
+/*
+ * The newest revision with the handshake that is not newer than `date`, else
+ * the oldest there is; for a peer that names something unknown.
+ */
+const struct mcp_revision *mcp_revision_nearest(struct str date) MUST_USE;
+/* "2024-11-05, 2025-03-26, ..." for messages; appended. */
+void mcp_revision_list(struct buf *out);
+
+/* The params of initialize. */
+struct mcp_initialize {
+	struct str protocol;	  /* text */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text of clientInfo, "" when absent */
+};
+/* Write one object: the params. */
+void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init);
+/*
+ * Read params of initialize.
+ *
+ * arena   where the decoded texts go; capabilities stay a slice of params
+ * errors  ERR_PEER  no protocolVersion
+ */
+int mcp_read_initialize(struct str params, struct arena *arena,
+			struct mcp_initialize *ret, struct err *err) MUST_USE;
+
+/* The result of initialize. */
+struct mcp_initialize_result {
+	struct str protocol;	  /* text, "" when absent */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text of serverInfo, "" when absent */
+	struct str instructions;  /* text, "" when absent (not written) */
+	uint32_t oddities;	  /* missing or of another type: INI-5, RW-57 */
+};
+/* Write one object: the result. */
+void mcp_write_initialize_result(struct jw *w,
+				 const struct mcp_initialize_result *init);
+/*
+ * Read what is there from any JSON value; texts are cut at 1 KiB,
+ * instructions at 64 KiB. Arena as above.
+ */
+void mcp_read_initialize_result(struct str result, struct arena *arena,
+				struct mcp_initialize_result *ret);
+
+/* tools/call: the result. */
+struct mcp_tool_result {
+	struct str content;    /* JSON array, as received if it was one */
+	struct str structured; /* JSON; {NULL, 0} when there was none */
+	bool is_error;
+	uint32_t repairs; /* made to this result: TC-5, RW-57, RW-75, RW-76 */
+	struct buf fixed; /* owned: a repaired content */
+};
+
+/*
+ * Read a CallToolResult from any JSON value.
+ *
+ * revision  of the session: whether a null structuredContent is a value
+ * ret       slices live as long as `value`; release with _release() also
+ *           after an error
+ * errors    ERR_PEER  it is none, and cannot be repaired
+ * source    MCP 2025-11-25, server/tools, "Tool Result"
+ */
+int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
+			 struct mcp_tool_result *ret, struct err *err) MUST_USE;
+void mcp_tool_result_release(struct mcp_tool_result *r);
+
+#endif

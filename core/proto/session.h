@@ -1,0 +1,263 @@
+/*
+ * The client's side of a conversation with one MCP server: bytes in, events
+ * and bytes out. It opens nothing, waits for nothing and reads no clock.
+ *
+ *	struct session *s = session_new(&options);
+ *	session_start(s, now);
+ *	session_call_tool(s, "search", arguments, now, &ticket, err);
+ *	in the loop, after each of feed, eof, tick, start, call:
+ *		while (session_next(s, &event))
+ *			...
+ *		write session_output(s), tell session_wrote(s, n)
+ *		wait for bytes, for room to write, or until session_deadline(s)
+ *		-> session_feed(), session_eof(), session_tick()
+ *	session_free(s);
+ *
+ * Messages are read inside session_next(), straight from the buffer of
+ * received bytes: call it until it returns false, then look at output, state
+ * and deadline. Pings and other requests of the server are answered on the
+ * way. For a result of 100 MiB this costs 100 MiB, whatever the portions.
+ *
+ * Rows such as RW-12 in the comments of session.c name one kind of
+ * misbehaviour of servers each; the tests carry the same names.
+ */
+#ifndef CORE_PROTO_SESSION_H
+#define CORE_PROTO_SESSION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+#include "core/proto/mcp.h"
+
+struct session;
+
+/* SESSION_STATE(name, word) */
+#define SESSION_STATES(X)                                                \
+	X(NEW, "new")			/* nothing was sent */           \
+	X(INITIALIZING, "initializing") /* no answer to initialize */    \
+	X(READY, "ready")		/* requests may be sent */       \
+	X(CLOSING, "closing")		/* session_close() was called */ \
+	X(CLOSED, "closed")		/* ended, nothing was lost */    \
+	X(FAILED, "failed")		/* ended, with a FAILED event */
+
+enum session_state {
+#define SESSION_STATE(name, word) SESSION_##name,
+	SESSION_STATES(SESSION_STATE)
+#undef SESSION_STATE
+};
+
+/* Static word of a state. */
+const char *session_state_word(enum session_state state) MUST_USE;
+
+/* All times are milliseconds, and 0 means the default in brackets. */
+struct session_options {
+	const char *client_name;    /* borrowed; NULL is "matins" */
+	const char *client_version; /* borrowed; NULL is "0" */
+	/*
+	 * Date to ask for, borrowed; NULL is the newest with initialize.
+	 * Another era or no date at all ends in FAILED at once.
+	 */
+	const char *protocol;
+	/* Go on as the nearest older revision when the answer names none. */
+	bool accept_unknown_protocol;
+	uint64_t message_max;		/* bytes of a line [64 MiB] */
+	uint64_t initialize_timeout_ms; /* from start to answer [120 s] */
+	uint64_t request_timeout_ms;	/* restarted by progress [60 s] */
+	uint64_t total_timeout_ms;	/* whatever the progress [15 min] */
+};
+
+/* What an event says; see struct session_event for the members that count. */
+#define SESSION_EVENTS(X)                                              \
+	X(EVENT_READY, "ready")	      /* initialize was answered */    \
+	X(EVENT_RESULT, "result")     /* a request has its result */   \
+	X(EVENT_ERROR, "error")	      /* a request has an error */     \
+	X(EVENT_FAILED, "failed")     /* no answer will come */        \
+	X(EVENT_PROGRESS, "progress") /* at most ten a second */       \
+	X(EVENT_LOG, "log")	      /* at most a hundred a second */ \
+	X(EVENT_CLOSED, "closed")     /* stdout ended, none pending */
+
+enum session_event_type {
+#define SESSION_EVENT(name, word) SESSION_##name,
+	SESSION_EVENTS(SESSION_EVENT)
+#undef SESSION_EVENT
+};
+
+/* Why no answer will come. */
+#define SESSION_FAILURES(X)                                             \
+	X(FAIL_BAD_MESSAGE, "bad_message") /* broken message (RW-15) */ \
+	X(FAIL_FRAMING, "framing")	   /* not one message a line */ \
+	X(FAIL_HANDSHAKE, "handshake")	   /* initialize was refused */ \
+	X(FAIL_LIMIT, "output_limit")	   /* line over message_max */  \
+	X(FAIL_TIMEOUT, "timeout")	   /* phase says of what */     \
+	X(FAIL_EOF, "eof")		   /* stdout ended first */     \
+	X(FAIL_QUEUE, "queue")		   /* stdin is not read */
+
+enum session_failure {
+#define SESSION_FAILURE(name, word) SESSION_##name,
+	SESSION_FAILURES(SESSION_FAILURE)
+#undef SESSION_FAILURE
+};
+
+enum session_phase { SESSION_PHASE_INITIALIZE, SESSION_PHASE_CALL };
+
+/* Slices live until the next session_next(), session_feed() or _free(). */
+struct session_event {
+	enum session_event_type type;
+	/* The request; 0: the session, and with FAILED all its requests. */
+	uint64_t ticket;
+
+	/* RESULT: any JSON; that of tools/call is for mcp_read_tool_result() */
+	struct str result;
+
+	/* ERROR: */
+	int64_t code;
+	struct str message; /* decoded; PROGRESS: decoded, may be empty;
+			     * LOG: decoded string or JSON, at most 16 KiB */
+	struct str data;    /* ERROR: JSON, or {NULL, 0} */
+
+	/* FAILED: */
+	enum session_failure failure;
+	enum session_phase phase; /* what was under way */
+	struct err err;		  /* ERR_PEER or ERR_LIMIT, a sentence */
+	/*
+	 * A date that both sides know, from data.supported of a refused
+	 * initialize: try it once in a fresh process. Static, else NULL.
+	 */
+	const char *retry_protocol;
+
+	/* PROGRESS: numbers as they came; total {NULL, 0} when absent. */
+	struct str progress, total;
+
+	/* LOG: */
+	const char *level; /* static; "info" for unknown levels */
+	struct str logger; /* decoded, may be empty */
+};
+
+/* Counts for diagnostics; SESSION_STAT(name). */
+#define SESSION_STATS(X)                                                  \
+	X(skipped_lines)	 /* lines that were no message */         \
+	X(skipped_bytes)	 /* their bytes, and those before one */  \
+	X(prefixed_messages)	 /* with other text before them */        \
+	X(repairs)		 /* lines with bad UTF-8 made readable */ \
+	X(oddities)		 /* read although not as it should be */  \
+	X(broken_messages)	 /* RW-15, and lines over the ceiling */  \
+	X(dropped_responses)	 /* to no request of ours, or too late */ \
+	X(server_requests)	 /* ping included */                      \
+	X(refused_requests)	 /* of them: answered -32601 */           \
+	X(notifications)	 /* all that arrived */                   \
+	X(dropped_notifications) /* progress and log over the bounds */   \
+	X(messages)		 /* all that were understood */           \
+	X(bytes_in)                                                       \
+	X(bytes_out)
+
+struct session_stats {
+#define SESSION_STAT(name) uint64_t name;
+	SESSION_STATS(SESSION_STAT)
+#undef SESSION_STAT
+};
+
+/* What the server said in its answer to initialize; "" when it did not. */
+struct session_server {
+	const struct mcp_revision *revision; /* NULL before READY; static */
+	struct str name, version;	     /* decoded, at most 1 KiB */
+	struct str instructions; /* decoded, at most 64 KiB; untrusted */
+	struct str capabilities; /* JSON object */
+};
+
+/* Options are read here; strings in them must outlive the session. */
+struct session *session_new(const struct session_options *options) MUST_USE;
+void session_free(struct session *s);
+/* For AUTO(). */
+void session_freep(struct session **s);
+
+/* Queue initialize; the time for its answer starts now. Once. */
+void session_start(struct session *s, uint64_t now_ns);
+
+/*
+ * Queue tools/call; before READY it is kept and sent when READY is reached.
+ * It carries a progress token. Its time starts when it is sent.
+ *
+ * tool        copied
+ * arguments   JSON object, or {NULL, 0} for none; copied without white space
+ * ret_ticket  names the request in events; never 0, never used twice
+ * errors      ERR_SYNTAX, ERR_LIMIT  arguments are no JSON object, or longer
+ *                                    than LIMIT_QUEUE_BYTES
+ *             ERR_PEER               the session is over
+ */
+int session_call_tool(struct session *s, const char *tool, struct str arguments,
+		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
+	MUST_USE;
+
+/*
+ * The same for any request, with its params as they shall stand.
+ *
+ * method   static
+ * params   JSON object, or {NULL, 0} for none
+ */
+int session_request(struct session *s, const char *method, struct str params,
+		    uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
+	MUST_USE;
+
+/*
+ * Feed bytes that arrived from the server.
+ *
+ * Takes all of `in`; lines over message_max are thrown away in constant
+ * memory. Never waits, never fails: what is wrong with the bytes becomes an
+ * event of session_next().
+ *
+ * in       borrowed for the call
+ * now_ns   monotonic, nanoseconds; here and everywhere
+ * returns  false when the session is over and the bytes were ignored
+ */
+bool session_feed(struct session *s, struct str in, uint64_t now_ns);
+
+/* The server's stdout ended; a rest without newline is a last line. */
+void session_eof(struct session *s, uint64_t now_ns);
+
+/* Time has passed; what is due becomes events of session_next(). */
+void session_tick(struct session *s, uint64_t now_ns);
+
+/* When session_tick() has something to do; UINT64_MAX is never. */
+uint64_t session_deadline(const struct session *s) MUST_USE;
+
+/*
+ * The next event. False: there is none, feed or tick first.
+ * All state changes happen here.
+ */
+bool session_next(struct session *s, struct session_event *ret) MUST_USE;
+
+/* Bytes for the server's stdin; borrowed until any other call. */
+struct str session_output(const struct session *s) MUST_USE;
+/* The first n of them were written. */
+void session_wrote(struct session *s, size_t n);
+/* stdin broke (EPIPE): what is queued and what comes later is dropped. */
+void session_output_broke(struct session *s);
+
+/*
+ * Give a request up: no event for it will come; a notification is queued
+ * when it was sent. A ticket that is not pending is ignored, initialize is
+ * never cancelled (close instead).
+ *
+ * reason   for the server, NULL for none
+ */
+void session_cancel(struct session *s, uint64_t ticket, const char *reason);
+
+/*
+ * The caller will close stdin when the output is written: no new requests,
+ * no answers to the server from here on. Answers that still arrive count.
+ */
+void session_close(struct session *s);
+
+enum session_state session_state(const struct session *s) MUST_USE;
+const struct session_stats *session_stats(const struct session *s) MUST_USE;
+const struct session_server *session_server(const struct session *s) MUST_USE;
+/*
+ * The first LIMIT_NOISE_BYTES of the lines that were no messages, each with
+ * a newline; raw bytes of the server. Borrowed until session_next().
+ */
+struct str session_noise(const struct session *s) MUST_USE;
+
+#endif

@@ -1,0 +1,166 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/limits.h"
+#include "core/proto/inbox.h"
+
+/* Reads all; objects that contain "y" are judged to be messages. */
+static char *read_all(struct inbox *in)
+{
+	struct buf log = BUF_INIT(BUF_UNBOUNDED);
+	enum inbox_result got;
+	struct inbox_item item;
+
+	while ((got = inbox_next(in, &item)) != INBOX_NONE) {
+		switch (got) {
+		case INBOX_OBJECT:
+			buf_addf(&log, "%.*s;", STR_ARG(item.object));
+			inbox_judge(in,
+				    str_find(item.object, 'y') < item.object.n);
+			break;
+		case INBOX_BROKEN:
+			buf_addf(&log, "broken %.*s;", STR_ARG(item.id));
+			break;
+		case INBOX_CUT:
+			buf_adds(&log, "cut;");
+			break;
+		case INBOX_OVER:
+			buf_adds(&log, "over;");
+			break;
+		default:
+			buf_adds(&log, "framing;");
+			break;
+		}
+	}
+	return buf_steal(&log);
+}
+
+static void check(const char *bytes, bool eof, const char *expected,
+		  uint64_t skipped_lines)
+{
+	struct inbox in;
+	char *log;
+
+	inbox_init(&in, 100);
+	inbox_add(&in, str_of(bytes));
+	if (eof)
+		inbox_eof(&in);
+	log = read_all(&in);
+	assert_string_equal(log, expected);
+	assert_int_equal(in.skipped_lines, skipped_lines);
+	free(log);
+	inbox_release(&in);
+}
+
+static void objects__of_lines_and_arrays__are_given(void **state)
+{
+	(void)state;
+	check("{\"y\":1}\n {\"y\":2} \r\n", false, "{\"y\":1};{\"y\":2};", 0);
+	check("[{\"y\":1},[{\"y\":2}],3,{}]\n", false, "{\"y\":1};{};", 0);
+	check("[{},{}]\n[1]\n[]\n", false, "{};{};", 2);
+}
+
+static void lines__that_are_no_messages__are_counted(void **state)
+{
+	(void)state;
+	check("hello\n1\n\"y\"\nnull\n{}\n", false, "{};", 5);
+}
+
+static void rest__without_newline__is_read_at_the_end(void **state)
+{
+	(void)state;
+	check("{\"y\":1}", false, "", 0);
+	check("{\"y\":1}", true, "{\"y\":1};", 0);
+	check("{\"jsonrpc\":", true, "cut;", 0);
+	check("{\"jsonrpc\":\n", true, "broken ;", 0);
+	check("bye", true, "", 1);
+}
+
+static void broken__between_good_lines__is_told(void **state)
+{
+	(void)state;
+	check("{\"y\":1}\n{\"jsonrpc\":\"2.0\",\"id\":7,x}\n{\"y\":2}\n", false,
+	      "{\"y\":1};broken 7;{\"y\":2};", 0);
+}
+
+static void over__between_good_lines__is_told(void **state)
+{
+	(void)state;
+	check("{\"y\":1}\n0123456789012345678901234567890123456789012345678901"
+	      "23456789012345678901234567890123456789012345678901234567890\n"
+	      "{\"y\":2}\n",
+	      false, "{\"y\":1};over;{\"y\":2};", 0);
+}
+
+static void header__before_any_message__is_wrong_framing(void **state)
+{
+	(void)state;
+	check("Content-Length: 9\n", false, "framing;", 0);
+	check("{}\nContent-Length: 9\n", false, "{};framing;", 1);
+	check("{\"y\":1}\nContent-Length: 9\n", false, "{\"y\":1};", 1);
+}
+
+static void object__unread__is_given_again_also_after_adding(void **state)
+{
+	struct inbox_item item;
+	struct inbox in;
+
+	(void)state;
+	inbox_init(&in, 0);
+	inbox_add(&in, STR("[{\"y\":1},{\"y\":2}]\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	inbox_unread(&in);
+	for (int i = 0; i < 100; i++)
+		inbox_add(&in, STR("a line that moves the buffer around\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"y\":1}"));
+	inbox_judge(&in, true);
+	inbox_add(&in, STR("more\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"y\":2}"));
+	inbox_judge(&in, true);
+	assert_int_equal(inbox_next(&in, &item), INBOX_NONE);
+	assert_int_equal(in.skipped_lines, 101);
+	inbox_release(&in);
+}
+
+static void noise__beginning__is_kept_to_the_byte(void **state)
+{
+	struct inbox in;
+	char *log;
+
+	(void)state;
+	inbox_init(&in, 0);
+	for (int i = 0; i < 200; i++)
+		inbox_add(&in, STR("0123456789abcdef0123456789abcdef\n"));
+	log = read_all(&in);
+	assert_int_equal(in.noise.n, LIMIT_NOISE_BYTES);
+	/* whoever looks for secrets must see where it was cut */
+	assert_memory_equal(in.noise.p + LIMIT_NOISE_BYTES - 5, "\n…\n", 5);
+	assert_int_equal(in.skipped_bytes, 200 * 32);
+	free(log);
+	inbox_release(&in);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(objects__of_lines_and_arrays__are_given),
+		cmocka_unit_test(lines__that_are_no_messages__are_counted),
+		cmocka_unit_test(rest__without_newline__is_read_at_the_end),
+		cmocka_unit_test(broken__between_good_lines__is_told),
+		cmocka_unit_test(over__between_good_lines__is_told),
+		cmocka_unit_test(header__before_any_message__is_wrong_framing),
+		cmocka_unit_test(
+			object__unread__is_given_again_also_after_adding),
+		cmocka_unit_test(noise__beginning__is_kept_to_the_byte),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,338 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/err.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/proto/mcp.h"
+
+static const struct mcp_revision *newest(void)
+{
+	return mcp_revision_newest();
+}
+
+/* A revision with structured content of any type, as the next era has it. */
+static const struct mcp_revision any = {"2026-07-28", MCP_ERA_PER_REQUEST,
+					MCP_STRUCTURED_ANY};
+
+static void revisions__rows__sort_and_are_found(void **state)
+{
+	size_t n;
+	const struct mcp_revision *r = mcp_revisions(&n);
+
+	(void)state;
+	assert_true(n >= 4);
+	for (size_t i = 0; i < n; i++) {
+		assert_ptr_equal(mcp_revision_find(str_of(r[i].date)), &r[i]);
+		if (i)
+			assert_true(strcmp(r[i - 1].date, r[i].date) < 0);
+	}
+	assert_null(mcp_revision_find(STR("2024-10-07")));
+	assert_null(mcp_revision_find(STR("2025-11-25 ")));
+	assert_null(mcp_revision_find(STR("")));
+	assert_string_equal(newest()->date, "2025-11-25");
+}
+
+static void revisions__nearest__is_not_newer(void **state)
+{
+	static const char *const rows[][2] = {
+		{"2025-11-25", "2025-11-25"}, {"2025-11-24", "2025-06-18"},
+		{"2026-07-28", "2025-11-25"}, {"2025-03-26", "2025-03-26"},
+		{"2024-10-07", "2024-11-05"}, {"1.0", "2024-11-05"},
+		{"", "2024-11-05"},	      {"2025-11-25x", "2024-11-05"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(
+			mcp_revision_nearest(str_of(rows[i][0]))->date,
+			rows[i][1]);
+}
+
+static void revisions__list__names_all(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	mcp_revision_list(&out);
+	assert_string_equal(buf_cstr(&out), "2024-11-05, 2025-03-26, "
+					    "2025-06-18, 2025-11-25");
+	buf_release(&out);
+}
+
+static void initialize__written__is_read_again(void **state)
+{
+	struct mcp_initialize sent = {STR("2025-06-18"), STR("{\"roots\":{}}"),
+				      STR("a\"b"), STR("1\n2")};
+	struct mcp_initialize got;
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	mcp_write_initialize(&w, &sent);
+	assert_int_equal(mcp_read_initialize(buf_str(&out), &arena, &got, &err),
+			 0);
+	assert_true(str_eq(got.protocol, sent.protocol));
+	assert_true(str_eq(got.capabilities, sent.capabilities));
+	assert_true(str_eq(got.name, sent.name));
+	assert_true(str_eq(got.version, sent.version));
+	arena_release(&arena);
+	buf_release(&out);
+}
+
+static void initialize__without_version__is_an_error(void **state)
+{
+	static const char *const bad[] = {"{}", "[]", "\"x\"",
+					  "{\"protocolVersion\":null}",
+					  "{\"protocolVersion\":20250618}"};
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct mcp_initialize got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(
+			mcp_read_initialize(str_of(bad[i]), &arena, &got, &err),
+			-1);
+		assert_int_equal(err.kind, ERR_PEER);
+	}
+	arena_release(&arena);
+}
+
+static void initialize__odd_members__are_defaults(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct mcp_initialize got;
+
+	(void)state;
+	assert_int_equal(
+		mcp_read_initialize(STR("{\"protocolVersion\":\"x\","
+					"\"capabilities\":[],"
+					"\"clientInfo\":{\"name\":7}}"),
+				    &arena, &got, &err),
+		0);
+	assert_true(str_is(got.capabilities, "{}"));
+	assert_true(str_is(got.name, ""));
+	assert_true(str_is(got.version, ""));
+	arena_release(&arena);
+}
+
+static void initialize_result__written__is_read_again(void **state)
+{
+	struct mcp_initialize_result sent = {
+		.protocol = STR("2025-11-25"),
+		.capabilities = STR("{\"tools\":{}}"),
+		.name = STR("n"),
+		.version = STR("v"),
+		.instructions = STR("line\nline"),
+	};
+	struct mcp_initialize_result got;
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct arena arena = ARENA_INIT;
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	mcp_write_initialize_result(&w, &sent);
+	mcp_read_initialize_result(buf_str(&out), &arena, &got);
+	assert_true(str_eq(got.protocol, sent.protocol));
+	assert_true(str_eq(got.instructions, sent.instructions));
+	assert_true(str_eq(got.capabilities, sent.capabilities));
+	assert_int_equal(got.oddities, 0);
+	sent.instructions = STR("");
+	buf_clear(&out);
+	jw_init(&w, &out, false);
+	mcp_write_initialize_result(&w, &sent);
+	assert_null(strstr(buf_cstr(&out), "instructions"));
+	arena_release(&arena);
+	buf_release(&out);
+}
+
+static void initialize_result__long_texts__are_cut(void **state)
+{
+	struct mcp_initialize_result got;
+	struct buf in = BUF_INIT(BUF_UNBOUNDED);
+	struct arena arena = ARENA_INIT;
+
+	(void)state;
+	buf_adds(&in, "{\"serverInfo\":{\"name\":\"");
+	for (int i = 0; i < 5000; i++)
+		buf_adds(&in, "\xc3\xa9");
+	buf_adds(&in, "\"},\"instructions\":\"");
+	for (int i = 0; i < 100000; i++)
+		buf_addc(&in, 'x');
+	buf_adds(&in, "\"}");
+	mcp_read_initialize_result(buf_str(&in), &arena, &got);
+	assert_int_equal(got.name.n, 1024 + strlen("…"));
+	assert_memory_equal(got.name.p + 1022, "\xc3\xa9…", 5);
+	assert_true(str_is_utf8(got.name));
+	assert_int_equal(got.instructions.n, 64 * 1024 + strlen("…"));
+	arena_release(&arena);
+	buf_release(&in);
+}
+
+struct tool_row {
+	const char *value;
+	const char *content;	/* NULL: no CallToolResult */
+	const char *structured; /* NULL: none */
+	bool is_error;
+	uint32_t repairs;
+};
+
+static void check_rows(const struct tool_row *rows, size_t n,
+		       const struct mcp_revision *revision)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct tool_row *row = &rows[i];
+		struct err err = ERR_INIT;
+		struct mcp_tool_result r;
+		int got = mcp_read_tool_result(str_of(row->value), revision, &r,
+					       &err);
+
+		if (!row->content) {
+			assert_int_equal(got, -1);
+			assert_int_equal(err.kind, ERR_PEER);
+			mcp_tool_result_release(&r);
+			continue;
+		}
+		assert_int_equal(got, 0);
+		if (!str_is(r.content, row->content))
+			fail_msg("%s: content %.*s", row->value,
+				 STR_ARG(r.content));
+		if (row->structured)
+			assert_true(str_is(r.structured, row->structured));
+		else
+			assert_null(r.structured.p);
+		assert_int_equal(r.is_error, row->is_error);
+		assert_int_equal(r.repairs, row->repairs);
+		mcp_tool_result_release(&r);
+	}
+}
+
+static void tool_result__right__stays_as_it_came(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"{\"content\":[]}", "[]", NULL, false, 0},
+		{"{\"content\":[ {\"type\":\"x\" } ], \"isError\":true}",
+		 "[ {\"type\":\"x\" } ]", NULL, true, 0},
+		{"{\"content\":[1.0],\"isError\":false,"
+		 "\"structuredContent\":{ \"n\":1e400,\"u\":\"\\u0000\" }}",
+		 "[1.0]", "{ \"n\":1e400,\"u\":\"\\u0000\" }", false, 0},
+		{"{\"content\":[],\"structuredContent\":[1]}", "[]", "[1]",
+		 false, 0},
+		{"{\"content\":[],\"structuredContent\":null}", "[]", NULL,
+		 false, 0},
+		{"{\"content\":[1],\"content\":[2],\"isError\":true,"
+		 "\"isError\":false}",
+		 "[2]", NULL, false, 0},
+		{"{\"content\":[],\"isError\":null}", "[]", NULL, false, 0},
+		{"{\"content\":[],\"isError\":1}", "[]", NULL, false, 0},
+		{"{\"c\\u006fntent\":[7]}", "[7]", NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void TC_5__content_absent_or_an_object__is_repaired(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"{}", "[]", NULL, false, 1},
+		{"{\"content\":null}", "[]", NULL, false, 1},
+		{"{\"structuredContent\":{}}", "[]", "{}", false, 1},
+		{"{\"content\":{\"type\":\"text\", \"text\":\"a\"}}",
+		 "[{\"type\":\"text\", \"text\":\"a\"}]", NULL, false, 1},
+		{"{\"content\":7}", NULL, NULL, false, 0},
+		{"{\"content\":true}", NULL, NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void RW_57__empty_array_as_result__is_an_object(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"[]", "[]", NULL, false, 2},
+		{"[ ]", "[]", NULL, false, 2},
+		{"[1]", NULL, NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void RW_75__bare_strings__are_wrapped(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"\"a\\u0000\\n\"",
+		 "[{\"type\":\"text\",\"text\":\"a\\u0000\\n\"}]", NULL, false,
+		 1},
+		{"{\"content\":\"x\",\"isError\":true}",
+		 "[{\"type\":\"text\",\"text\":\"x\"}]", NULL, true, 1},
+		{"7", NULL, NULL, false, 0},
+		{"null", NULL, NULL, false, 0},
+		{"true", NULL, NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void RW_76__is_error_as_string__is_read(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"{\"content\":[],\"isError\":\"true\"}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":\"false\"}", "[]", NULL, false,
+		 1},
+		{"{\"content\":[],\"isError\":\"TRUE\"}", "[]", NULL, false, 1},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void SC_2__null_in_the_next_era__is_a_value(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"{\"content\":[],\"structuredContent\":null}", "[]", "null",
+		 false, 0},
+		{"{\"content\":[]}", "[]", NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), &any);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(revisions__rows__sort_and_are_found),
+		cmocka_unit_test(revisions__nearest__is_not_newer),
+		cmocka_unit_test(revisions__list__names_all),
+		cmocka_unit_test(initialize__written__is_read_again),
+		cmocka_unit_test(initialize__without_version__is_an_error),
+		cmocka_unit_test(initialize__odd_members__are_defaults),
+		cmocka_unit_test(initialize_result__written__is_read_again),
+		cmocka_unit_test(initialize_result__long_texts__are_cut),
+		cmocka_unit_test(tool_result__right__stays_as_it_came),
+		cmocka_unit_test(
+			TC_5__content_absent_or_an_object__is_repaired),
+		cmocka_unit_test(RW_57__empty_array_as_result__is_an_object),
+		cmocka_unit_test(RW_75__bare_strings__are_wrapped),
+		cmocka_unit_test(RW_76__is_error_as_string__is_read),
+		cmocka_unit_test(SC_2__null_in_the_next_era__is_a_value),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
