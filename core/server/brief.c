@@ -1,0 +1,194 @@
+#include "core/server/brief.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/stat.h>
+
+#include "core/base/fd.h"
+#include "core/server/date.h"
+
+const struct tool brief_tools[] = {
+#define TOOL(name, title, description) \
+	{#name,                        \
+	 title,                        \
+	 description,                  \
+	 brief_##name##_input,         \
+	 brief_##name##_output,        \
+	 brief_##name},
+#include "core/server/tools.def"
+#undef TOOL
+	{0},
+};
+
+const struct tool *brief_find(struct str name)
+{
+	for (const struct tool *t = brief_tools; t->name; t++)
+		if (str_is(name, t->name))
+			return t;
+	return NULL;
+}
+
+const char *brief_nearest(struct str name)
+{
+	const char *names[ARRAY_LEN(brief_tools)];
+	size_t n = 0;
+
+	for (const struct tool *t = brief_tools; t->name; t++)
+		names[n++] = t->name;
+	return str_nearest(name, names, n);
+}
+
+struct tool_env tool_env_system(void)
+{
+	const char *home = getenv("HOME");
+
+	return (struct tool_env){
+		.clock = clock_system(),
+		.home = home && *home ? home : NULL,
+		.proc = "/proc",
+	};
+}
+
+/* ---- results ---- */
+
+void tool_result_init(struct tool_result *r)
+{
+	*r = (struct tool_result){.text = BUF_INIT(BUF_UNBOUNDED),
+				  .structured = BUF_INIT(BUF_UNBOUNDED)};
+}
+
+void tool_result_release(struct tool_result *r)
+{
+	buf_release(&r->text);
+	buf_release(&r->structured);
+}
+
+void tool_result_fail(struct tool_result *r, const char *fmt, ...)
+{
+	char line[LIMIT_ERR_MSG];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	buf_clear(&r->structured);
+	buf_clear(&r->text);
+	buf_adds(&r->text, line);
+	r->is_error = true;
+}
+
+void tool_result_write(const struct tool_result *r, bool structured,
+		       struct jw *w)
+{
+	jw_object(w);
+	jw_key(w, "content");
+	jw_array(w);
+	jw_object(w);
+	jw_kv_cstr(w, "type", "text");
+	jw_kv_str(w, "text", buf_str(&r->text));
+	jw_end(w);
+	jw_end(w);
+	if (structured && r->structured.n)
+		jw_kv_raw(w, "structuredContent", buf_str(&r->structured));
+	jw_kv_bool(w, "isError", r->is_error);
+	jw_end(w);
+}
+
+void tool_call(const struct tool *t, struct str args,
+	       const struct tool_env *env, struct tool_result *ret)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+
+	if (fields_check(t->input, args, &err) < 0)
+		tool_result_fail(ret, "%s: %s", t->name, err.msg);
+	else
+		t->call(args, env, &arena, ret);
+}
+
+/* ---- helpers of the tools ---- */
+
+const char *brief_expand(const char *path, const struct tool_env *env,
+			 struct arena *arena)
+{
+	if (path[0] != '~' || (path[1] && path[1] != '/') || !env->home)
+		return path;
+	return arena_printf(arena, "%s%s", env->home, path + 1);
+}
+
+static int explain(const char *shown, struct err *err)
+{
+	if (err->sys == EACCES || err->sys == EPERM)
+		return err_set(err, ERR_SYS,
+			       "%s may not be read from here; in a routine, "
+			       "grant it: sandbox = { read = [\"%s\"] }",
+			       shown, shown);
+	if (err->kind == ERR_LIMIT)
+		return err_set(err, ERR_LIMIT,
+			       "%s is longer than %d bytes, the most that is "
+			       "read of such a list",
+			       shown, LIMIT_BRIEF_FILE_BYTES);
+	return err_wrap(err, "%s", shown);
+}
+
+int brief_read(const char *shown, const struct tool_env *env,
+	       struct buf *ret_text, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = brief_expand(shown, env, &arena);
+	AUTO(fd_closep) int fd = -1;
+	struct stat st;
+
+	/* O_NONBLOCK: opening a named pipe must not wait for its writer */
+	fd = fd_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return BRIEF_MISSING;
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_sys(err, errno, "open");
+		return explain(shown, err);
+	}
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_SYNTAX,
+			       "%s is no regular file; name a text file",
+			       shown);
+	if (fd_read_all(fd, ret_text, err) < 0)
+		return explain(shown, err);
+	if (str_starts(buf_str(ret_text), "\xef\xbb\xbf"))
+		buf_drop(ret_text, 3); /* byte order mark of some editors */
+	return 0;
+}
+
+int32_t brief_today(const char *today, const struct tool_env *env)
+{
+	int32_t days;
+
+	if (today && date_parse(str_of(today), &days))
+		return days;
+	return date_today(env->clock);
+}
+
+void brief_when(struct buf *out, int32_t days_left)
+{
+	uint32_t n = (uint32_t)(days_left < 0 ? -days_left : days_left);
+
+	if (!n)
+		buf_adds(out, "today");
+	else if (days_left > 0)
+		buf_addf(out, "in %u day%s", n, n == 1 ? "" : "s");
+	else
+		buf_addf(out, "%u day%s ago", n, n == 1 ? "" : "s");
+}
+
+void brief_size(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+	size_t unit = 0;
+	uint64_t tenths;
+
+	while (unit + 1 < ARRAY_LEN(units) && bytes >> (10 * (unit + 2)))
+		unit++;
+	tenths = (bytes >> (10 * unit)) * 10 / 1024;
+	buf_addf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
+		 (unsigned long long)(tenths % 10), units[unit]);
+}

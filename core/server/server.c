@@ -1,0 +1,357 @@
+#include "core/server/server.h"
+
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/base/scan.h"
+#include "core/proto/rpc.h"
+
+/* One message as it is answered. */
+struct exchange {
+	struct server_session *s;
+	const struct rpc_message *m;
+	struct buf *out;
+	bool in_batch;
+};
+
+static const char *const state_names[] = {
+#define STATE(name, meaning) #name,
+#include "core/server/states.def"
+#undef STATE
+};
+
+static void become(struct server_session *s, enum server_state state)
+{
+	log_debug("server: %s -> %s", state_names[s->state],
+		  state_names[state]);
+	s->state = state;
+}
+
+/* ISO dates compare as text. */
+static bool since(const struct server_session *s, const char *date)
+{
+	return strcmp(s->revision->date, date) >= 0;
+}
+
+static void refuse(const struct exchange *x, int64_t code, const char *why)
+{
+	rpc_write_error(x->out, &x->m->id, code, why, (struct str){NULL, 0});
+}
+
+/* ---- methods ---- */
+
+static void on_ping(const struct exchange *x)
+{
+	rpc_write_result(x->out, &x->m->id, STR("{}"));
+}
+
+static void on_initialize(const struct exchange *x)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct server_session *s = x->s;
+	struct mcp_initialize asked;
+	struct mcp_initialize_result answer = {
+		.capabilities = STR("{\"tools\":{}}"),
+		.name = str_of(s->info->name),
+		.version = str_of(s->info->version),
+		.instructions = str_of(s->info->instructions),
+	};
+	struct err err = ERR_INIT;
+	struct rpc_writer w;
+
+	if (x->in_batch) {
+		refuse(x, RPC_INVALID_REQUEST,
+		       "initialize must not be part of a batch");
+		return;
+	}
+	if (s->state != SERVER_NEW) {
+		refuse(x, RPC_INVALID_REQUEST,
+		       "the session is initialized already");
+		return;
+	}
+	if (mcp_read_initialize(x->m->params, &arena, &asked, &err) < 0) {
+		refuse(x, RPC_INVALID_PARAMS, err.msg);
+		return;
+	}
+	s->revision = mcp_revision_find(asked.protocol);
+	if (!s->revision || s->revision->era != MCP_ERA_INITIALIZE)
+		s->revision = mcp_revision_newest();
+	answer.protocol = str_of(s->revision->date);
+	rpc_begin_result(&w, x->out, &x->m->id);
+	mcp_write_initialize_result(&w.jw, &answer);
+	rpc_end(&w);
+	become(s, SERVER_GREETED);
+}
+
+static void write_tool(const struct server_session *s, const struct tool *t,
+		       struct jw *w)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "name", t->name);
+	if (since(s, "2025-06-18"))
+		jw_kv_cstr(w, "title", t->title);
+	jw_kv_cstr(w, "description", t->description);
+	jw_key(w, "inputSchema");
+	fields_schema(t->input, w);
+	if (s->revision->structured != MCP_STRUCTURED_NONE) {
+		jw_key(w, "outputSchema");
+		fields_schema(t->output, w);
+	}
+	if (since(s, "2025-03-26")) {
+		jw_key(w, "annotations");
+		jw_object(w);
+		jw_kv_cstr(w, "title", t->title);
+		jw_kv_bool(w, "readOnlyHint", true);
+		jw_kv_bool(w, "destructiveHint", false);
+		jw_kv_bool(w, "idempotentHint", true);
+		jw_kv_bool(w, "openWorldHint", false);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void on_tools_list(const struct exchange *x)
+{
+	struct rpc_writer w;
+	struct str cursor;
+
+	if (scan_get_some(x->m->params, "cursor", &cursor)) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "unknown cursor: the list has one page");
+		return;
+	}
+	rpc_begin_result(&w, x->out, &x->m->id);
+	jw_object(&w.jw);
+	jw_key(&w.jw, "tools");
+	jw_array(&w.jw);
+	for (const struct tool *t = x->s->info->tools; t->name; t++)
+		write_tool(x->s, t, &w.jw);
+	jw_end(&w.jw);
+	jw_end(&w.jw);
+	rpc_end(&w);
+}
+
+static const struct tool *find_tool(const struct server_session *s,
+				    struct str name)
+{
+	for (const struct tool *t = s->info->tools; t->name; t++)
+		if (scan_is(name, t->name))
+			return t;
+	return NULL;
+}
+
+/* Says which tools there are: few, so the nearest is among them. */
+static void refuse_tool(const struct exchange *x, struct str name)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+
+	/* the name as JSON text: its quotes and escapes make it safe */
+	buf_addf(&why, "unknown tool %.*s; there are ",
+		 (int)(name.n < 80 ? name.n : 80), name.p);
+	for (const struct tool *t = x->s->info->tools; t->name; t++)
+		buf_addf(&why, "%s%s", t == x->s->info->tools ? "" : ", ",
+			 t->name);
+	refuse(x, RPC_INVALID_PARAMS, buf_cstr(&why));
+}
+
+static void call(const struct exchange *x, const struct tool *t,
+		 struct str args)
+{
+	const struct server_session *s = x->s;
+	AUTO(tool_result_release) struct tool_result result;
+	struct rpc_writer w;
+
+	tool_result_init(&result);
+	tool_call(t, args, s->env, &result);
+	rpc_begin_result(&w, x->out, &x->m->id);
+	tool_result_write(
+		&result, s->revision->structured != MCP_STRUCTURED_NONE, &w.jw);
+	rpc_end(&w);
+}
+
+static void on_tools_call(const struct exchange *x)
+{
+	const struct tool *t;
+	struct str name, args;
+
+	if (!scan_get(x->m->params, "name", &name) ||
+	    scan_type(name) != SCAN_STRING) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params.name must be the name of a tool");
+		return;
+	}
+	t = find_tool(x->s, name);
+	if (!t) {
+		refuse_tool(x, name);
+		return;
+	}
+	if (!scan_get_some(x->m->params, "arguments", &args))
+		args = STR("{}");
+	if (scan_type(args) != SCAN_OBJECT) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params.arguments must be an object");
+		return;
+	}
+	call(x, t, args);
+}
+
+static const struct method {
+	const char *name;
+	bool early; /* also before initialize */
+	void (*run)(const struct exchange *x);
+} methods[] = {
+	{"initialize", true, on_initialize},
+	{"ping", true, on_ping},
+	{"tools/list", false, on_tools_list},
+	{"tools/call", false, on_tools_call},
+};
+
+/* ---- messages ---- */
+
+static void on_request(const struct exchange *x)
+{
+	const struct method *m = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(methods) && !m; i++)
+		if (scan_is(x->m->method, methods[i].name))
+			m = &methods[i];
+	if (!m)
+		refuse(x, RPC_METHOD_NOT_FOUND,
+		       "method not found: this server has initialize, ping, "
+		       "tools/list and tools/call");
+	else if (!m->early && x->s->state == SERVER_NEW)
+		refuse(x, RPC_INVALID_REQUEST,
+		       "not initialized: send initialize first");
+	else if (scan_type(x->m->params) != SCAN_OBJECT)
+		refuse(x, RPC_INVALID_PARAMS, "params must be an object");
+	else
+		m->run(x);
+}
+
+static void on_notification(struct server_session *s,
+			    const struct rpc_message *m)
+{
+	if (s->state == SERVER_GREETED &&
+	    scan_is(m->method, "notifications/initialized"))
+		become(s, SERVER_READY);
+}
+
+static void on_object(struct server_session *s, struct str object,
+		      bool in_batch, struct buf *out)
+{
+	struct rpc_message m;
+	struct exchange x = {s, &m, out, in_batch};
+	enum rpc_type type = rpc_read(object, &m);
+
+	/* JSON-RPC gives no answer to an answer, however odd it is */
+	if (type == RPC_RESULT || type == RPC_ERROR)
+		return;
+	if (type == RPC_NOTIFICATION)
+		on_notification(s, &m);
+	else if (type == RPC_INVALID || m.version != RPC_VERSION_OK)
+		refuse(&x, RPC_INVALID_REQUEST,
+		       "invalid request: an object with \"jsonrpc\":\"2.0\" "
+		       "and a method is needed");
+	else if (m.id.type == RPC_ID_OTHER)
+		refuse(&x, RPC_INVALID_REQUEST,
+		       "invalid request: an id is a string or an integer");
+	else
+		on_request(&x);
+}
+
+static void refuse_line(struct buf *out, int64_t code, const char *why)
+{
+	rpc_write_error(out, NULL, code, why, (struct str){NULL, 0});
+}
+
+/* Join the answers, one a line, to one array. */
+static void write_batch(struct buf *answers, struct buf *out)
+{
+	if (!answers->n)
+		return;
+	for (size_t i = 0; i + 1 < answers->n; i++)
+		if (answers->p[i] == '\n')
+			answers->p[i] = ',';
+	buf_addc(out, '[');
+	buf_add(out, answers->p, answers->n - 1);
+	buf_adds(out, "]\n");
+}
+
+static void on_batch(struct server_session *s, struct str array,
+		     struct buf *out)
+{
+	AUTO(buf_release) struct buf answers = BUF_INIT(BUF_UNBOUNDED);
+	struct scan_iter it;
+	size_t n = scan_count(array);
+
+	if (!s->revision || strcmp(s->revision->date, "2025-03-26") != 0) {
+		refuse_line(out, RPC_INVALID_REQUEST,
+			    "batches belong to revision 2025-03-26 only");
+		return;
+	}
+	if (!n || n > LIMIT_SERVER_BATCH) {
+		refuse_line(out, RPC_INVALID_REQUEST,
+			    n ? "the batch has too many messages"
+			      : "the batch is empty");
+		return;
+	}
+	scan_iter_init(&it, array);
+	while (scan_next(&it))
+		on_object(s, it.value, true, &answers);
+	write_batch(&answers, out);
+}
+
+static void on_line(struct server_session *s, struct str line, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	struct str value;
+
+	if (scan_document(line, NULL, &value, &err) < 0) {
+		err_wrap(&err, "parse error");
+		refuse_line(out, RPC_PARSE_ERROR, err.msg);
+		return;
+	}
+	if (scan_type(value) == SCAN_ARRAY)
+		on_batch(s, value, out);
+	else
+		on_object(s, value, false, out);
+}
+
+static void on_frame(struct server_session *s, enum frame_result got,
+		     struct str line, struct buf *out)
+{
+	if (got == FRAME_LINE)
+		on_line(s, line, out);
+	else if (got == FRAME_OVER)
+		refuse_line(out, RPC_INVALID_REQUEST,
+			    "the message is longer than 4 MiB");
+}
+
+void server_init(struct server_session *s, const struct server_info *info,
+		 const struct tool_env *env)
+{
+	*s = (struct server_session){.info = info, .env = env};
+	frame_init(&s->in, LIMIT_SERVER_BYTES);
+}
+
+void server_release(struct server_session *s)
+{
+	frame_release(&s->in);
+}
+
+void server_feed(struct server_session *s, struct str in, struct buf *out)
+{
+	enum frame_result got;
+	struct str line = {NULL, 0};
+
+	frame_add(&s->in, in);
+	while ((got = frame_next(&s->in, &line)) != FRAME_NONE)
+		on_frame(s, got, line, out);
+}
+
+void server_end(struct server_session *s, struct buf *out)
+{
+	struct str line = {NULL, 0};
+	enum frame_result got = frame_rest(&s->in, &line);
+
+	on_frame(s, got, line, out);
+}

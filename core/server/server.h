@@ -1,0 +1,67 @@
+/*
+ * The server's side of an MCP session: bytes of the client in, bytes for it
+ * out. It shares framing, envelopes and revisions with the client's side in
+ * core/proto and holds no descriptor, no process and no clock of its own.
+ *
+ *	struct server_session s;
+ *	server_init(&s, &info, &env);
+ *	for each portion that was read:
+ *		server_feed(&s, bytes, &out);
+ *		... write `out`, clear it ...
+ *	server_end(&s, &out);
+ *	server_release(&s);
+ *
+ * It serves tools only, answers each request before it reads the next one,
+ * and speaks the revisions with a handshake. Requests are carried out inside
+ * server_feed(), so a slow tool holds it up.
+ */
+#ifndef CORE_SERVER_SERVER_H
+#define CORE_SERVER_SERVER_H
+
+#include "core/base/buf.h"
+#include "core/base/str.h"
+#include "core/proto/frame.h"
+#include "core/proto/mcp.h"
+#include "core/server/brief.h"
+
+enum server_state {
+#define STATE(name, meaning) SERVER_##name,
+#include "core/server/states.def"
+#undef STATE
+};
+
+/* What the server says of itself; all borrowed. */
+struct server_info {
+	const char *name, *version, *instructions;
+	const struct tool *tools; /* ends with name NULL */
+};
+
+struct server_session {
+	const struct server_info *info;	     /* borrowed */
+	const struct tool_env *env;	     /* borrowed; for the tools */
+	const struct mcp_revision *revision; /* NULL before initialize */
+	enum server_state state;
+	struct frame in;
+};
+
+void server_init(struct server_session *s, const struct server_info *info,
+		 const struct tool_env *env);
+void server_release(struct server_session *s);
+
+/*
+ * Take bytes of the client and append the answers to `out`.
+ *
+ * Nothing that a client sends ends the session: what is no message is
+ * answered with an error of JSON-RPC (id null where it cannot be read), and
+ * notifications and responses are never answered. Where the input is cut
+ * makes no difference.
+ *
+ * in      borrowed for the call
+ * source  MCP 2025-11-25, basic/lifecycle, server/tools; JSON-RPC 2.0;
+ *	   batches: MCP 2025-03-26, basic, "Batching"
+ */
+void server_feed(struct server_session *s, struct str in, struct buf *out);
+/* The stream ended: answers what stood behind the last newline. */
+void server_end(struct server_session *s, struct buf *out);
+
+#endif
