@@ -1,0 +1,299 @@
+#include "core/report/canon.h"
+
+#include <string.h>
+
+/* Shown by a terminal or an editor as something else than it is. */
+static bool is_deceptive(uint32_t c)
+{
+	return (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f ||
+	       c == 0x061c || c == 0x2028 || c == 0x2029 || c == 0xfeff;
+}
+
+static void add_utf8(struct buf *out, uint32_t c)
+{
+	if (c < 0x80) {
+		buf_addc(out, (char)c);
+		return;
+	}
+	if (c < 0x800) {
+		buf_addc(out, (char)(0xc0 | c >> 6));
+	} else {
+		if (c < 0x10000) {
+			buf_addc(out, (char)(0xe0 | c >> 12));
+		} else {
+			buf_addc(out, (char)(0xf0 | c >> 18));
+			buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
+		}
+		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
+	}
+	buf_addc(out, (char)(0x80 | (c & 0x3f)));
+}
+
+static void add_character(struct buf *out, uint32_t c)
+{
+	static const char special[] = "\"\\\b\f\n\r\t";
+	static const char letter[] = "\"\\bfnrt";
+	const char *at = c && c < 0x80 ? strchr(special, (int)c) : NULL;
+	bool surrogate = c >= 0xd800 && c < 0xe000;
+
+	if (at)
+		buf_addf(out, "\\%c", letter[at - special]);
+	else if (c < 0x20 || surrogate || is_deceptive(c))
+		buf_addf(out, "\\u%04x", c);
+	else
+		add_utf8(out, c);
+}
+
+static uint32_t hex4(const char *p)
+{
+	uint32_t v = 0;
+
+	for (int i = 0; i < 4; i++) {
+		char c = p[i];
+
+		v = v << 4 |
+		    (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
+	}
+	return v;
+}
+
+/* One character of a proved string; moves *p behind it. */
+static uint32_t take_escape(const char **p)
+{
+	static const char letter[] = "bfnrt", meaning[] = "\b\f\n\r\t";
+	const char *at = strchr(letter, (*p)[1]);
+	uint32_t high, low;
+
+	if ((*p)[1] != 'u') {
+		*p += 2;
+		return (unsigned char)(at ? meaning[at - letter] : (*p)[-1]);
+	}
+	high = hex4(*p + 2);
+	*p += 6;
+	if (high < 0xd800 || high >= 0xdc00 || (*p)[0] != '\\' ||
+	    (*p)[1] != 'u')
+		return high;
+	low = hex4(*p + 2);
+	if (low < 0xdc00 || low >= 0xe000)
+		return high;
+	*p += 6;
+	return 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+}
+
+static uint32_t take_utf8(const char **p, const char *end)
+{
+	const unsigned char *s = (const unsigned char *)*p;
+	size_t n = str_utf8_len((struct str){*p, (size_t)(end - *p)});
+	uint32_t c = s[0];
+
+	if (n > 1)
+		c &= 0x7fu >> n;
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (s[i] & 0x3f);
+	*p += n ? n : 1;
+	return c;
+}
+
+void canon_string(struct str raw, struct buf *out)
+{
+	const char *p = raw.p + 1, *end = raw.p + raw.n - 1;
+
+	buf_addc(out, '"');
+	while (p < end)
+		add_character(out, *p == '\\' ? take_escape(&p)
+					      : take_utf8(&p, end));
+	buf_addc(out, '"');
+}
+
+static void newline(struct buf *out, unsigned int depth)
+{
+	buf_addc(out, '\n');
+	while (depth--)
+		buf_adds(out, "  ");
+}
+
+/* Keys are kept decoded; make them a string again. */
+static void add_key(struct buf *out, struct str key)
+{
+	const char *p = key.p, *end = key.p + key.n;
+
+	buf_addc(out, '"');
+	while (p < end)
+		add_character(out, take_utf8(&p, end));
+	buf_adds(out, "\": ");
+}
+
+static void print_value(const struct jdoc *j, unsigned int depth,
+			struct arena *arena, struct buf *out);
+
+static void print_members(const struct jdoc *j, unsigned int depth,
+			  struct arena *arena, struct buf *out)
+{
+	struct jdoc **member = jdoc_members(j, true, arena);
+
+	for (size_t i = 0; i < j->n; i++) {
+		if (i)
+			buf_addc(out, ',');
+		newline(out, depth + 1);
+		if (j->type == SCAN_OBJECT)
+			add_key(out, member[i]->key);
+		print_value(member[i], depth + 1, arena, out);
+	}
+	if (j->n)
+		newline(out, depth);
+}
+
+static void print_value(const struct jdoc *j, unsigned int depth,
+			struct arena *arena, struct buf *out)
+{
+	bool object = j->type == SCAN_OBJECT;
+
+	if (j->ignored) {
+		buf_adds(out, CANON_IGNORED);
+	} else if (object || j->type == SCAN_ARRAY) {
+		buf_addc(out, object ? '{' : '[');
+		print_members(j, depth, arena, out);
+		buf_addc(out, object ? '}' : ']');
+	} else if (j->type == SCAN_STRING) {
+		canon_string(j->raw, out);
+	} else {
+		buf_add_str(out, j->raw);
+	}
+}
+
+void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out)
+{
+	struct arena arena = ARENA_INIT;
+
+	print_value(j, depth, &arena, out);
+	arena_release(&arena);
+}
+
+static bool strings_equal(struct str a, struct str b)
+{
+	struct buf ca = BUF_INIT(BUF_UNBOUNDED), cb = BUF_INIT(BUF_UNBOUNDED);
+	bool equal;
+
+	if (str_eq(a, b))
+		return true;
+	if (!memchr(a.p, '\\', a.n) && !memchr(b.p, '\\', b.n))
+		return false;
+	canon_string(a, &ca);
+	canon_string(b, &cb);
+	equal = str_eq(buf_str(&ca), buf_str(&cb));
+	buf_release(&ca);
+	buf_release(&cb);
+	return equal;
+}
+
+/* Which of two sorted lists is behind: below 0 the first, 0 neither. */
+static int merge_order(struct jdoc *const *a, size_t na, struct jdoc *const *b,
+		       size_t nb)
+{
+	if (!na || !nb)
+		return na ? -1 : 1;
+	return jdoc_key_order((*a)->key, (*b)->key);
+}
+
+static bool objects_equal(const struct jdoc *a, const struct jdoc *b)
+{
+	struct arena arena = ARENA_INIT;
+	struct jdoc **ma = jdoc_members(a, true, &arena);
+	struct jdoc **mb = jdoc_members(b, true, &arena);
+	size_t i = 0, k = 0;
+	bool equal = true;
+
+	/* a member that one side lacks must be an ignored one */
+	while (equal && (i < a->n || k < b->n)) {
+		int order = merge_order(ma + i, a->n - i, mb + k, b->n - k);
+
+		if (order < 0)
+			equal = ma[i++]->ignored;
+		else if (order > 0)
+			equal = mb[k++]->ignored;
+		else
+			equal = canon_equal(ma[i++], mb[k++]);
+	}
+	arena_release(&arena);
+	return equal;
+}
+
+static bool arrays_equal(const struct jdoc *a, const struct jdoc *b)
+{
+	const struct jdoc *x = a->first, *y = b->first;
+
+	for (; x && y; x = x->next, y = y->next)
+		if (!canon_equal(x, y))
+			return false;
+	while (x && x->ignored)
+		x = x->next;
+	while (y && y->ignored)
+		y = y->next;
+	return !x && !y;
+}
+
+bool canon_equal(const struct jdoc *a, const struct jdoc *b)
+{
+	if (a->ignored || b->ignored || str_eq(a->raw, b->raw))
+		return true;
+	if (a->type != b->type)
+		return false;
+	switch (a->type) {
+	case SCAN_OBJECT:
+		return objects_equal(a, b);
+	case SCAN_ARRAY:
+		return arrays_equal(a, b);
+	case SCAN_STRING:
+		return strings_equal(a->raw, b->raw);
+	case SCAN_NUMBER:
+		return false; /* the spelling differs */
+	default:
+		return true; /* the type says it all */
+	}
+}
+
+enum level { LEVEL_REPORT, LEVEL_STEP };
+
+static const struct {
+	enum level level;
+	const char *name;
+} volatile_members[] = {
+#define VOLATILE(where, name) {LEVEL_##where, name},
+#include "core/report/volatile.def"
+#undef VOLATILE
+};
+
+static bool is_volatile(enum level level, struct str key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(volatile_members); i++)
+		if (volatile_members[i].level == level &&
+		    str_is(key, volatile_members[i].name))
+			return true;
+	return false;
+}
+
+static void drop_volatile(struct jdoc *object, enum level level)
+{
+	struct jdoc **link = &object->first;
+
+	while (object->type == SCAN_OBJECT && *link) {
+		if (is_volatile(level, (*link)->key)) {
+			*link = (*link)->next;
+			object->n--;
+		} else {
+			link = &(*link)->next;
+		}
+	}
+}
+
+void canon_golden_view(struct jdoc *report)
+{
+	struct jdoc *steps = jdoc_get(report, "step_results");
+
+	if (!jdoc_is(jdoc_get(report, "schema"), "matins-report/1"))
+		return;
+	drop_volatile(report, LEVEL_REPORT);
+	for (struct jdoc *s = steps ? steps->first : NULL; s; s = s->next)
+		drop_volatile(s, LEVEL_STEP);
+}

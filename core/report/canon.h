@@ -1,0 +1,50 @@
+/*
+ * The canonical form of a JSON document: one text for all that mean the same.
+ *
+ * Keys are sorted, indentation is two spaces, every member and element stands
+ * on its own line, strings are escaped in one way, numbers stay as they were
+ * written. Equal documents give equal bytes, and a small change of a document
+ * is a small change of its lines.
+ *
+ * What differs from run to run are the rows of volatile.def.
+ */
+#ifndef CORE_REPORT_CANON_H
+#define CORE_REPORT_CANON_H
+
+#include "core/base/buf.h"
+#include "core/base/jdoc.h"
+
+/* What stands where a value was ignored; a JSON string. */
+#define CANON_IGNORED "\"(ignored)\""
+
+/*
+ * Append the canonical form, without a newline at its end.
+ *
+ * Nodes with `ignored` set are written as CANON_IGNORED.
+ *
+ * depth   levels that the text is indented already
+ */
+void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out);
+
+/*
+ * Append one string with its quotes. Characters that a terminal would obey
+ * (controls, bidirectional overrides) are escaped; so are lone surrogates,
+ * which have no other spelling.
+ *
+ * raw     a JSON string with its quotes, proved by core/base/scan.h
+ */
+void canon_string(struct str raw, struct buf *out);
+
+/*
+ * The same value: numbers by spelling, strings by meaning, objects in any
+ * order. An ignored node equals any other.
+ */
+bool canon_equal(const struct jdoc *a, const struct jdoc *b) MUST_USE;
+
+/*
+ * Take the volatile members out of a report tree, so that it is what
+ * `--view golden` shows. Any other document stays as it is.
+ */
+void canon_golden_view(struct jdoc *report);
+
+#endif

@@ -1,0 +1,458 @@
+#include "core/report/diff.h"
+
+#include <string.h>
+
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/report/canon.h"
+#include "core/report/path.h"
+
+/* Bytes of one value in the text form, and of those what both have. */
+#define SHOWN_BYTES 200
+#define SHOWN_COMMON 40
+
+static const char *const kinds[] = {"added", "removed", "changed", "moved"};
+static const char *const classes[] = {"state", "schema", "value"};
+
+/* What a node is a child of. */
+enum level { IN_NOTHING, IN_REPORT, IN_STEPS, IN_STEP, BELOW };
+
+/* Members that say how a run or a step ended, not what it said. */
+static const char *const state_members[] = {
+	"state", "success", "skipped", "reason", "summary", "dry_run",
+};
+
+struct comparison {
+	struct diff *diff;
+	struct arena *arena;
+	struct buf path;  /* of where we are */
+	const char *step; /* the step we are in; NULL outside */
+};
+
+static enum level level_below(enum level level, struct str key)
+{
+	switch (level) {
+	case IN_NOTHING:
+		return IN_REPORT;
+	case IN_REPORT:
+		return str_is(key, "step_results") ? IN_STEPS : BELOW;
+	case IN_STEPS:
+		return IN_STEP;
+	default:
+		return BELOW;
+	}
+}
+
+static bool is_state(enum level level, struct str key, enum diff_kind kind)
+{
+	if (level == IN_STEPS)
+		return kind != DIFF_MOVED;
+	if (level != IN_REPORT && level != IN_STEP)
+		return false;
+	/* it comes and goes with the state; its wording is a value */
+	if (str_is(key, "error"))
+		return kind != DIFF_CHANGED;
+	for (size_t i = 0; i < ARRAY_LEN(state_members); i++)
+		if (str_is(key, state_members[i]))
+			return true;
+	return false;
+}
+
+static bool same_shape(const struct jdoc *a, const struct jdoc *b)
+{
+	bool bool_a = a->type == SCAN_TRUE || a->type == SCAN_FALSE;
+	bool bool_b = b->type == SCAN_TRUE || b->type == SCAN_FALSE;
+
+	return a->type == b->type || (bool_a && bool_b);
+}
+
+static void add_entry(struct comparison *c, enum level level,
+		      struct diff_entry entry)
+{
+	const struct jdoc *any = entry.new ? entry.new : entry.old;
+	struct diff *d = c->diff;
+
+	if (d->n == DIFF_ENTRIES_MAX) {
+		d->dropped++;
+		return;
+	}
+	if (is_state(level, any->key, entry.kind))
+		entry.class = DIFF_STATE;
+	else if (entry.kind == DIFF_CHANGED && same_shape(entry.old, entry.new))
+		entry.class = DIFF_VALUE;
+	else
+		entry.class = DIFF_SCHEMA;
+	entry.path = arena_strndup(c->arena, buf_cstr(&c->path), c->path.n);
+	entry.step = c->step;
+	d->entry[d->n++] = entry;
+}
+
+static void path_cut(struct comparison *c, size_t n)
+{
+	c->path.n = n;
+	c->path.p[n] = '\0';
+}
+
+static void compare(struct comparison *c, enum level level,
+		    const struct jdoc *old, const struct jdoc *new);
+
+/* One side may be NULL: it came or went. */
+static void compare_child(struct comparison *c, enum level level,
+			  const struct jdoc *old, const struct jdoc *new)
+{
+	if (old && new)
+		compare(c, level, old, new);
+	else if (old && !old->ignored)
+		add_entry(
+			c, level,
+			(struct diff_entry){.kind = DIFF_REMOVED, .old = old});
+	else if (new && !new->ignored)
+		add_entry(c, level,
+			  (struct diff_entry){.kind = DIFF_ADDED, .new = new});
+}
+
+static void compare_objects(struct comparison *c, enum level level,
+			    const struct jdoc *old, const struct jdoc *new)
+{
+	struct jdoc **mo = jdoc_members(old, true, c->arena);
+	struct jdoc **mn = jdoc_members(new, true, c->arena);
+	size_t here = c->path.n;
+
+	/* both lists are sorted and end in NULL */
+	while (*mo || *mn) {
+		int order = !*mo   ? 1
+			    : !*mn ? -1
+				   : jdoc_key_order((*mo)->key, (*mn)->key);
+		struct jdoc *a = order <= 0 ? *mo++ : NULL;
+		struct jdoc *b = order >= 0 ? *mn++ : NULL;
+
+		path_add_key(&c->path, a ? a->key : b->key);
+		compare_child(c, level, a, b);
+		path_cut(c, here);
+	}
+}
+
+static void compare_element(struct comparison *c, size_t index,
+			    const struct jdoc *old, const struct jdoc *new)
+{
+	size_t here = c->path.n;
+
+	path_add_index(&c->path, index);
+	compare_child(c, BELOW, old, new);
+	path_cut(c, here);
+}
+
+/*
+ * By position; when the lengths differ, what is equal at both ends is left
+ * out first, so that one element more is one difference.
+ */
+static void compare_arrays(struct comparison *c, const struct jdoc *old,
+			   const struct jdoc *new)
+{
+	struct jdoc **eo = jdoc_members(old, false, c->arena);
+	struct jdoc **en = jdoc_members(new, false, c->arena);
+	size_t from = 0, no = old->n, nn = new->n;
+
+	if (no != nn) {
+		while (from < no && from < nn &&
+		       canon_equal(eo[from], en[from]))
+			from++;
+		while (no > from && nn > from &&
+		       canon_equal(eo[no - 1], en[nn - 1])) {
+			no--;
+			nn--;
+		}
+	}
+	for (size_t i = from; i < no || i < nn; i++)
+		compare_element(c, i, i < no ? eo[i] : NULL,
+				i < nn ? en[i] : NULL);
+}
+
+/* The names of all elements, or NULL when they do not tell them apart. */
+static const char **step_names(struct comparison *c, const struct jdoc *steps)
+{
+	const char **name;
+	size_t n = 0;
+
+	/* each is compared with all; no report of ours has more */
+	if (steps->n > LIMIT_STEPS)
+		return NULL;
+	name = ARENA_ARRAY(c->arena, const char *, steps->n + 1);
+	for (const struct jdoc *s = steps->first; s; s = s->next, n++) {
+		const struct jdoc *member = jdoc_get(s, "step_name");
+
+		name[n] = jdoc_text(member, c->arena);
+		if (!name[n] || member->ignored)
+			return NULL;
+		for (size_t i = 0; i < n; i++)
+			if (!strcmp(name[i], name[n]))
+				return NULL;
+	}
+	return name;
+}
+
+static size_t find_name(const char *const *name, size_t n, const char *wanted)
+{
+	size_t i = 0;
+
+	while (i < n && strcmp(name[i], wanted))
+		i++;
+	return i;
+}
+
+static void compare_step(struct comparison *c, const char *name,
+			 const struct jdoc *old, const struct jdoc *new)
+{
+	size_t here = c->path.n;
+
+	c->step = name;
+	path_add_step(&c->path, str_of(name));
+	compare_child(c, IN_STEPS, old, new);
+	path_cut(c, here);
+	c->step = NULL;
+}
+
+static void step_moved(struct comparison *c, const char *name,
+		       struct diff_entry entry)
+{
+	size_t here = c->path.n;
+
+	c->step = name;
+	path_add_step(&c->path, str_of(name));
+	entry.kind = DIFF_MOVED;
+	if (!entry.old->ignored && !entry.new->ignored)
+		add_entry(c, IN_STEPS, entry);
+	path_cut(c, here);
+	c->step = NULL;
+}
+
+static void compare_steps(struct comparison *c, const struct jdoc *old,
+			  const struct jdoc *new)
+{
+	struct jdoc **so = jdoc_members(old, false, c->arena);
+	struct jdoc **sn = jdoc_members(new, false, c->arena);
+	const char **no = step_names(c, old), **nn = step_names(c, new);
+	size_t furthest = 0;
+
+	if (!no || !nn) {
+		compare_arrays(c, old, new);
+		return;
+	}
+	for (size_t i = 0; i < old->n; i++) {
+		size_t k = find_name(nn, new->n, no[i]);
+
+		compare_step(c, no[i], so[i], k < new->n ? sn[k] : NULL);
+		if (k == new->n)
+			continue;
+		if (k < furthest)
+			step_moved(c, no[i],
+				   (struct diff_entry){.old = so[i],
+						       .new = sn[k],
+						       .old_index = i,
+						       .new_index = k});
+		else
+			furthest = k;
+	}
+	for (size_t k = 0; k < new->n; k++)
+		if (find_name(no, old->n, nn[k]) == old->n)
+			compare_step(c, nn[k], NULL, sn[k]);
+}
+
+static void compare(struct comparison *c, enum level level,
+		    const struct jdoc *old, const struct jdoc *new)
+{
+	enum level below = level_below(level, new->key);
+
+	if (old->ignored || new->ignored || str_eq(old->raw, new->raw))
+		return;
+	if (old->type == SCAN_OBJECT && new->type == SCAN_OBJECT)
+		compare_objects(c, below, old, new);
+	else if (old->type != SCAN_ARRAY || new->type != SCAN_ARRAY) {
+		if (!canon_equal(old, new))
+			add_entry(c, level,
+				  (struct diff_entry){.kind = DIFF_CHANGED,
+						      .old = old,
+						      .new = new});
+	} else if (below == IN_STEPS) {
+		compare_steps(c, old, new);
+	} else {
+		compare_arrays(c, old, new);
+	}
+}
+
+void diff_reports(const struct jdoc *old, const struct jdoc *new,
+		  struct arena *arena, struct diff *ret)
+{
+	struct comparison c = {
+		.diff = ret,
+		.arena = arena,
+		.path = BUF_INIT(BUF_UNBOUNDED),
+	};
+
+	*ret = (struct diff){0};
+	ret->entry = ARENA_ARRAY(arena, struct diff_entry, DIFF_ENTRIES_MAX);
+	buf_addc(&c.path, '$');
+	compare(&c, IN_NOTHING, old, new);
+	buf_release(&c.path);
+}
+
+static void value_text(const struct jdoc *j, struct buf *out)
+{
+	if (j->type == SCAN_STRING)
+		canon_string(j->raw, out);
+	else
+		scan_compact(j->raw, out);
+}
+
+static size_t common_prefix(struct str a, struct str b)
+{
+	size_t n = 0;
+
+	while (n < a.n && n < b.n && a.p[n] == b.p[n])
+		n++;
+	return n;
+}
+
+/* Away from a cut inside of a character. */
+static size_t character_start(struct str s, size_t at)
+{
+	while (at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
+static void print_line(struct buf *out, char sign, struct str text, size_t from)
+{
+	size_t to = text.n;
+
+	if (to - from > SHOWN_BYTES)
+		to = character_start(text, from + SHOWN_BYTES);
+	buf_addf(out, "  %c %s", sign, from ? "…" : "");
+	log_visible(out, (struct str){text.p + from, to - from}, false);
+	if (to < text.n)
+		buf_addf(out, "… (%zu bytes)", text.n);
+	buf_addc(out, '\n');
+}
+
+static void print_values(const struct diff_entry *e, struct buf *out)
+{
+	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
+	size_t from = 0;
+
+	if (e->old)
+		value_text(e->old, &old);
+	if (e->new)
+		value_text(e->new, &new);
+	/* of long values show where they begin to differ */
+	if (e->old && e->new && (old.n > SHOWN_BYTES || new.n > SHOWN_BYTES)) {
+		from = common_prefix(buf_str(&old), buf_str(&new));
+		from = from > SHOWN_COMMON ? from - SHOWN_COMMON : 0;
+		from = character_start(buf_str(&old), from);
+	}
+	if (e->old)
+		print_line(out, '-', buf_str(&old), from);
+	if (e->new)
+		print_line(out, '+', buf_str(&new), from);
+	buf_release(&old);
+	buf_release(&new);
+}
+
+static void print_text(const struct diff *d, struct buf *out)
+{
+	size_t count[ARRAY_LEN(classes)] = {0};
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct diff_entry *e = &d->entry[i];
+
+		count[e->class]++;
+		log_visible(out, str_of(e->path), false);
+		buf_addf(out, "  (%s %s)\n", classes[e->class], kinds[e->kind]);
+		if (e->kind == DIFF_MOVED)
+			buf_addf(out, "  step %zu -> %zu\n", e->old_index + 1,
+				 e->new_index + 1);
+		else
+			print_values(e, out);
+	}
+	if (!d->n)
+		return;
+	buf_addf(out, "%zu difference%s:", d->n + d->dropped,
+		 d->n + d->dropped == 1 ? "" : "s");
+	for (size_t i = 0, first = 1; i < ARRAY_LEN(classes); i++) {
+		if (!count[i])
+			continue;
+		buf_addf(out, "%s %zu %s", first ? "" : ",", count[i],
+			 classes[i]);
+		first = 0;
+	}
+	if (d->dropped)
+		buf_addf(out, "; %zu more not shown", d->dropped);
+	buf_addc(out, '\n');
+}
+
+static void json_value(struct jw *w, const char *name, const char *cut_name,
+		       const struct jdoc *j)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!j)
+		return;
+	scan_compact(j->raw, &text);
+	jw_key(w, name);
+	if (text.n <= DIFF_VALUE_BYTES) {
+		jw_raw(w, buf_str(&text));
+	} else {
+		size_t n = character_start(buf_str(&text), DIFF_VALUE_BYTES);
+
+		jw_str(w, (struct str){text.p, n});
+		jw_key(w, cut_name);
+		jw_uint(w, text.n);
+	}
+	buf_release(&text);
+}
+
+static void json_entry(struct jw *w, const struct diff_entry *e)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "path", e->path);
+	jw_kv_cstr(w, "kind", kinds[e->kind]);
+	if (e->kind == DIFF_MOVED) {
+		jw_kv_int(w, "old", (int64_t)e->old_index);
+		jw_kv_int(w, "new", (int64_t)e->new_index);
+	} else {
+		json_value(w, "old", "old_bytes", e->old);
+		json_value(w, "new", "new_bytes", e->new);
+	}
+	jw_key(w, "step");
+	if (e->step)
+		jw_cstr(w, e->step);
+	else
+		jw_null(w);
+	jw_kv_cstr(w, "class", classes[e->class]);
+	jw_end(w);
+}
+
+static void print_json(const struct diff *d, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_bool(&w, "same", d->n == 0);
+	jw_key(&w, "entries");
+	jw_array(&w);
+	for (size_t i = 0; i < d->n; i++)
+		json_entry(&w, &d->entry[i]);
+	jw_end(&w);
+	jw_kv_int(&w, "dropped", (int64_t)d->dropped);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+void diff_print(const struct diff *d, enum diff_format format, struct buf *out)
+{
+	if (format == DIFF_JSON)
+		print_json(d, out);
+	else
+		print_text(d, out);
+}

@@ -1,0 +1,134 @@
+/*
+ * The ledger: an append-only record of runs in one state directory.
+ *
+ * A run takes a generation before anything is spawned and says how it ended
+ * afterwards:
+ *
+ *	AUTO(ledger_freep) struct ledger *l = NULL;
+ *	if (ledger_open(NULL, &l, err) < 0)
+ *		return -1;
+ *	if (ledger_start(l, "morning", wall_ns, &generation, err) < 0)
+ *		return -1;
+ *	...
+ *	ledger_finish(l, generation, &end, report_json, keep_runs, err);
+ *
+ * Each event is one JSON line in `ledger.jsonl`. A line that a crash has torn
+ * is passed over; a `started` line without its `finished` line is a run that
+ * is still running or was lost. Lines are never removed. Reports lie beside
+ * it, see core/report/store.h.
+ *
+ * Dry runs take no generation: do not call it for them.
+ */
+#ifndef CORE_REPORT_LEDGER_H
+#define CORE_REPORT_LEDGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct ledger;
+
+/*
+ * Where runs are recorded, without touching the disk: $MATINS_STATE,
+ * $XDG_STATE_HOME/matins, ~/.local/state/matins; the first that is set. An
+ * XDG variable that is no absolute path counts as not set.
+ *
+ * returns  an absolute path, in `arena`; NULL when none of the variables is set
+ * source   XDG Base Directory Specification 0.8
+ */
+const char *ledger_default_dir(struct arena *arena) MUST_USE;
+
+/*
+ * Open for a run; the folder is created for the user alone (0700).
+ *
+ * state_dir  NULL means ledger_default_dir()
+ * errors     ERR_SYS  it cannot be created or written
+ */
+int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
+	MUST_USE;
+/* Open for ledger_read() and store_get() only; creates nothing. */
+int ledger_open_read(const char *state_dir, struct ledger **ret,
+		     struct err *err) MUST_USE;
+void ledger_free(struct ledger *l);
+/* For AUTO(). */
+void ledger_freep(struct ledger **l);
+/* As it was given or found; lives as long as the ledger. */
+const char *ledger_dir(const struct ledger *l) MUST_USE;
+
+/*
+ * Take the next generation and put `started` on disk; when this returns 0 the
+ * line is synced.
+ *
+ * wall_ns  of now, nanoseconds since 1970 UTC
+ */
+int ledger_start(struct ledger *l, const char *routine, int64_t wall_ns,
+		 uint64_t *ret_generation, struct err *err) MUST_USE;
+
+struct ledger_end {
+	const char *routine;
+	const char *summary;
+	bool success;
+	int exit_status;
+	int64_t wall_ns; /* of now, nanoseconds since 1970 UTC */
+};
+
+/*
+ * Store the report, then put `finished` with its hash on disk.
+ *
+ * When the report cannot be stored, `finished` is written all the same,
+ * without a hash, and the error of the store is returned.
+ *
+ * report_json  as it will be read back; may be empty: nothing is stored
+ * keep_runs    reports kept in the state directory, this one included; 0
+ *		keeps none
+ */
+int ledger_finish(struct ledger *l, uint64_t generation,
+		  const struct ledger_end *end, struct str report_json,
+		  uint64_t keep_runs, struct err *err) MUST_USE;
+
+/*
+ * Hold a routine for oneself until the descriptor is closed (or the process
+ * ends); for `on_busy`.
+ *
+ * wait    false: ERR_BUSY at once. True: waits in flock(2); a signal that is
+ *	   handled ends the wait with ERR_SYS, EINTR
+ * errors  ERR_BUSY, ERR_SYS
+ */
+int ledger_lock_routine(struct ledger *l, const char *routine, bool wait,
+			int *ret_fd, struct err *err) MUST_USE;
+
+enum run_state {
+	RUN_RUNNING,  /* its process is alive */
+	RUN_LOST,     /* started, and its process is gone */
+	RUN_FINISHED, /* said how it ended */
+};
+
+struct ledger_run {
+	uint64_t generation;
+	const char *routine;
+	enum run_state state;
+	const char *started;  /* RFC 3339; "" when the line is missing */
+	const char *finished; /* RFC 3339; "" while there is none */
+	int64_t started_ns;   /* since 1970 UTC; 0 when unknown */
+	int64_t finished_ns;
+	const char *summary; /* "" while there is none */
+	bool success;
+	int exit_status;
+	const char *sha256; /* of the report, hexadecimal; "" without one */
+};
+
+/* "running", "lost", "finished"; static. */
+const char *run_state_name(enum run_state s) MUST_USE;
+
+/*
+ * All runs, oldest first, in `arena`. Of a very long ledger the last 64 MiB
+ * are read.
+ */
+int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
+		size_t *ret_n, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * Paths into a report: how differences are named and what `ignore` accepts.
+ *
+ * A path that `diff` prints can be used as an ignore rule as it is.
+ *
+ *	$.summary			from the top of the report
+ *	data.structuredContent.load	without "$": in every step
+ *	.name   ["any name"]		a member
+ *	[3]   [-1]			an element, from the front or the end
+ *	.*   [*]			every member or element
+ *	..name				at any depth
+ *	[key=value]			the elements whose member `key` is that
+ *					string, number or word; ["a b"="c d"]
+ *					quotes either as JSON strings. `name`
+ *					may be written for `step_name`
+ *
+ * It is a small part of JSONPath (RFC 9535) with a shorter filter.
+ */
+#ifndef CORE_REPORT_PATH_H
+#define CORE_REPORT_PATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/jdoc.h"
+
+/* Parts of one path; more than a hand would write. */
+#define PATH_PARTS_MAX 64
+
+struct path;
+
+/*
+ * Read a path; lives in `arena`.
+ * errors  ERR_SYNTAX with the column
+ */
+int path_parse(const char *text, struct arena *arena, struct path **ret,
+	       struct err *err) MUST_USE;
+
+/*
+ * Set `ignored` on every node that the path selects.
+ * returns  0 when there was none
+ */
+size_t path_mark(const struct path *p, struct jdoc *report) MUST_USE;
+
+/* Append ".name" or ["name"] of a member, "[7]" of an element. */
+void path_add_key(struct buf *out, struct str key);
+void path_add_index(struct buf *out, size_t index);
+/* Append [step_name=value] of a step. */
+void path_add_step(struct buf *out, struct str step_name);
+
+#endif

@@ -1,0 +1,58 @@
+#include "core/report/render.h"
+
+#include <string.h>
+
+#include "core/report/render_parts.h"
+
+static const struct renderer renderers[] = {
+	{"text", render_text}, {"json", render_json}, {"data", render_data},
+	{"md", render_md},     {"html", render_html},
+};
+
+const struct renderer *render_find(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(renderers); i++)
+		if (!strcmp(renderers[i].name, name))
+			return &renderers[i];
+	return NULL;
+}
+
+void render_visible(struct buf *out, struct str s, bool keep_newlines)
+{
+	struct buf unix_lines = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!s.n || !memchr(s.p, '\r', s.n)) {
+		log_visible(out, s, keep_newlines);
+		return;
+	}
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != '\r' || i + 1 == s.n || s.p[i + 1] != '\n')
+			buf_addc(&unix_lines, s.p[i]);
+	log_visible(out, buf_str(&unix_lines), keep_newlines);
+	buf_release(&unix_lines);
+}
+
+struct str render_trim_end(struct str s)
+{
+	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
+		s.n--;
+	return s;
+}
+
+void render_title(struct buf *out, const struct report *r,
+		  const struct render_options *o)
+{
+	render_visible(out, str_of(r->routine), false);
+	if (r->dry_run)
+		buf_adds(out, " — dry run");
+	else if (o->view == VIEW_FULL && r->generation)
+		buf_addf(out, " — gen %llu", (unsigned long long)r->generation);
+}
+
+struct str render_note(const struct report_step *s)
+{
+	/* the word of these says it all */
+	if (s->reason == REASON_ONLY_FILTER || s->reason == REASON_DISABLED)
+		return (struct str){NULL, 0};
+	return render_trim_end(s->error);
+}

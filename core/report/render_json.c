@@ -1,0 +1,80 @@
+#include "core/base/jw.h"
+#include "core/report/render_parts.h"
+
+static void print_step(struct jw *w, const struct report_step *s,
+		       const struct render_options *o)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "step_name", s->name);
+	jw_kv_cstr(w, "step_type", s->type);
+	jw_kv_bool(w, "success", report_step_success(s));
+	jw_kv_bool(w, "skipped", s->state == STATE_SKIPPED);
+	jw_kv_str(w, "output", s->output);
+	jw_kv_cstr(w, "state", report_state_name(s->state));
+	if (s->state != STATE_OK) {
+		jw_kv_str(w, "error", s->error);
+		jw_kv_cstr(w, "reason", report_reason_name(s->reason));
+	}
+	if (s->data.n)
+		jw_kv_raw(w, "data", s->data);
+	if (s->run.n && o->view == VIEW_FULL)
+		jw_kv_raw(w, "run", s->run);
+	jw_end(w);
+}
+
+void render_json(const struct report *r, const struct render_options *o,
+		 struct buf *out)
+{
+	struct arena arena = ARENA_INIT;
+	struct jw w;
+
+	jw_init(&w, out, o->pretty);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", REPORT_SCHEMA);
+	if (o->view == VIEW_FULL) {
+		jw_key(&w, "generation");
+		jw_uint(&w, r->generation);
+	}
+	jw_kv_cstr(&w, "routine", r->routine);
+	jw_kv_bool(&w, "dry_run", r->dry_run);
+	jw_kv_bool(&w, "success", report_success(r));
+	jw_kv_cstr(&w, "summary", report_summary(r, &arena));
+	jw_key(&w, "step_results");
+	jw_array(&w);
+	for (size_t i = 0; i < r->n_steps; i++)
+		print_step(&w, &r->steps[i], o);
+	jw_end(&w);
+	if (r->run.n && o->view == VIEW_FULL)
+		jw_kv_raw(&w, "run", r->run);
+	jw_end(&w);
+	buf_addc(out, '\n');
+	arena_release(&arena);
+}
+
+static void value_or_null(struct jw *w, struct str data)
+{
+	if (data.n)
+		jw_raw(w, data);
+	else
+		jw_null(w);
+}
+
+void render_data(const struct report *r, const struct render_options *o,
+		 struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, o->pretty);
+	if (o->single) {
+		value_or_null(&w, r->n_steps ? r->steps[0].data
+					     : (struct str){NULL, 0});
+	} else {
+		jw_object(&w);
+		for (size_t i = 0; i < r->n_steps; i++) {
+			jw_key(&w, r->steps[i].name);
+			value_or_null(&w, r->steps[i].data);
+		}
+		jw_end(&w);
+	}
+	buf_addc(out, '\n');
+}

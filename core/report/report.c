@@ -1,0 +1,387 @@
+#include "core/report/report.h"
+
+#include <string.h>
+
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/scan.h"
+
+/* One word of a block in the human body: longer ones say nothing more. */
+#define WORD_BYTES 300
+
+static const struct {
+	const char *word;
+	bool success;
+} states[] = {
+#define STATE(name, word, success) [STATE_##name] = {word, success},
+#include "core/report/states.def"
+#undef STATE
+};
+
+static const struct {
+	const char *word;
+	enum step_state state;
+} reasons[] = {
+	[REASON_NONE] = {"", STATE_OK},
+#define REASON(name, word, state) [REASON_##name] = {word, STATE_##state},
+#include "core/report/reasons.def"
+#undef REASON
+};
+
+enum step_state report_reason_state(enum step_reason r)
+{
+	return reasons[r].state;
+}
+
+const char *report_state_name(enum step_state s)
+{
+	return states[s].word;
+}
+
+const char *report_reason_name(enum step_reason r)
+{
+	return reasons[r].word;
+}
+
+/* What the user left out by hand is no failure, even of a required step. */
+static bool left_out_by_hand(const struct report_step *s)
+{
+	return s->reason == REASON_ONLY_FILTER || s->reason == REASON_DRY_RUN;
+}
+
+bool report_step_success(const struct report_step *s)
+{
+	if (s->state == STATE_SKIPPED && s->required && !left_out_by_hand(s))
+		return false;
+	return states[s->state].success;
+}
+
+struct report_counts report_count(const struct report *r)
+{
+	struct report_counts c = {0};
+
+	for (size_t i = 0; i < r->n_steps; i++) {
+		if (r->steps[i].state == STATE_SKIPPED)
+			c.skipped++;
+		else
+			c.ran++;
+		if (!report_step_success(&r->steps[i]))
+			c.failed++;
+	}
+	return c;
+}
+
+bool report_success(const struct report *r)
+{
+	struct report_counts c = report_count(r);
+
+	if (c.failed)
+		return false;
+	return c.ran > 0 || r->dry_run || r->allow_empty;
+}
+
+int report_exit_status(const struct report *r)
+{
+	return r->dry_run || report_success(r) ? 0 : 2;
+}
+
+char *report_summary(const struct report *r, struct arena *arena)
+{
+	struct report_counts c = report_count(r);
+	bool nothing = c.ran == 0 && !r->dry_run;
+
+	return arena_printf(arena, "%s: %zu ran, %zu skipped, %zu failed%s",
+			    r->routine, c.ran, c.skipped, c.failed,
+			    nothing ? " — nothing ran" : "");
+}
+
+void report_mcp_data(struct buf *out, struct str content, bool is_error,
+		     struct str structured)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", MCP_CLIENT_SCHEMA);
+	jw_kv_raw(&w, "content", content.n ? content : STR("[]"));
+	jw_kv_bool(&w, "isError", is_error);
+	if (structured.n)
+		jw_kv_raw(&w, "structuredContent", structured);
+	jw_end(&w);
+}
+
+/* A string of a block on one line, cut where it gets long. */
+static void add_word(struct buf *out, struct str value)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str s;
+	size_t used = 0;
+
+	scan_string(value, &text);
+	s = buf_str(&text);
+	while (s.n && used < WORD_BYTES) {
+		size_t n = str_utf8_len(s);
+		bool plain = n && (unsigned char)s.p[0] >= ' ';
+
+		n = n ? n : 1;
+		buf_add(out, plain ? s.p : " ", plain ? n : 1);
+		used += n;
+		s.p += n;
+		s.n -= n;
+	}
+	if (s.n)
+		buf_adds(out, "…");
+	buf_release(&text);
+}
+
+static void add_member(struct buf *out, const char *before, struct str object,
+		       const char *name)
+{
+	struct str value;
+
+	if (!scan_get(object, name, &value) || scan_type(value) != SCAN_STRING)
+		return;
+	buf_adds(out, before);
+	add_word(out, value);
+}
+
+static void add_size(struct buf *out, uint64_t bytes)
+{
+	static const char *const unit[] = {"B", "KiB", "MiB", "GiB"};
+	size_t u = 0;
+
+	while (bytes >= 1024 && u + 1 < ARRAY_LEN(unit)) {
+		bytes = (bytes + 512) / 1024;
+		u++;
+	}
+	buf_addf(out, ", %llu %s", (unsigned long long)bytes, unit[u]);
+}
+
+/* What so many characters of base64 are in bytes. */
+static uint64_t base64_bytes(struct str raw)
+{
+	size_t n = raw.n - 2; /* the quotes */
+
+	while (n && raw.p[n] == '=')
+		n--;
+	return (uint64_t)n * 3 / 4;
+}
+
+static void add_payload(struct buf *out, struct str object, const char *name)
+{
+	struct str value;
+
+	if (scan_get(object, name, &value) && scan_type(value) == SCAN_STRING)
+		add_size(out, base64_bytes(value));
+}
+
+static void block_media(struct buf *out, struct str block)
+{
+	add_member(out, " ", block, "mimeType");
+	add_payload(out, block, "data");
+}
+
+static void block_resource(struct buf *out, struct str block)
+{
+	struct str resource, text;
+
+	if (!scan_get(block, "resource", &resource))
+		return;
+	add_member(out, " ", resource, "uri");
+	add_member(out, ", ", resource, "mimeType");
+	add_payload(out, resource, "blob");
+	if (scan_get(resource, "text", &text) && scan_type(text) == SCAN_STRING)
+		add_size(out, text.n - 2);
+}
+
+static void block_link(struct buf *out, struct str block)
+{
+	add_member(out, " ", block, "name");
+	add_member(out, " ", block, "uri");
+}
+
+/* Blocks that are shown as one line: "[type" + what it says + "]". */
+static const struct {
+	const char *type;
+	void (*print)(struct buf *out, struct str block);
+} block_lines[] = {
+	{"image", block_media},
+	{"audio", block_media},
+	{"resource", block_resource},
+	{"resource_link", block_link},
+};
+
+static void add_block_line(struct buf *out, struct str block, struct str type)
+{
+	buf_addc(out, '[');
+	add_word(out, type);
+	for (size_t i = 0; i < ARRAY_LEN(block_lines); i++)
+		if (scan_is(type, block_lines[i].type))
+			block_lines[i].print(out, block);
+	buf_addc(out, ']');
+}
+
+void report_mcp_output(struct buf *out, struct str content)
+{
+	struct scan_iter it;
+	bool any = false;
+
+	scan_iter_init(&it, content);
+	while (scan_next(&it)) {
+		struct str type = STR("\"unknown\""), text;
+
+		if (any)
+			buf_addc(out, '\n');
+		any = true;
+		if (scan_get(it.value, "type", &text) &&
+		    scan_type(text) == SCAN_STRING)
+			type = text;
+		if (!scan_is(type, "text") ||
+		    !scan_get(it.value, "text", &text) ||
+		    !scan_string(text, out))
+			add_block_line(out, it.value, type);
+	}
+}
+
+/* The decoded string of a member, "" when absent; in the arena. */
+static struct str load_str(struct str object, const char *name,
+			   struct arena *arena)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str value, copy = {NULL, 0};
+
+	if (scan_get(object, name, &value) && scan_string(value, &text))
+		copy = arena_str(arena, buf_str(&text));
+	buf_release(&text);
+	return copy;
+}
+
+static const char *load_cstr(struct str object, const char *name,
+			     struct arena *arena)
+{
+	struct str s = load_str(object, name, arena);
+
+	return s.p ? s.p : "";
+}
+
+static struct str load_raw(struct str object, const char *name)
+{
+	struct str value = {NULL, 0};
+
+	if (!scan_get(object, name, &value))
+		return (struct str){NULL, 0};
+	return value;
+}
+
+static bool load_true(struct str object, const char *name)
+{
+	struct str value;
+
+	return scan_get(object, name, &value) && scan_type(value) == SCAN_TRUE;
+}
+
+static int load_state(struct str step, enum step_state *ret)
+{
+	struct str value;
+
+	if (!scan_get(step, "state", &value))
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
+		if (!scan_is(value, states[i].word))
+			continue;
+		*ret = (enum step_state)i;
+		return 0;
+	}
+	return -1;
+}
+
+static int load_reason(struct str step, enum step_reason *ret)
+{
+	struct str value;
+
+	*ret = REASON_NONE;
+	if (!scan_get(step, "reason", &value))
+		return 0;
+	for (size_t i = REASON_NONE + 1; i < ARRAY_LEN(reasons); i++) {
+		if (!scan_is(value, reasons[i].word))
+			continue;
+		*ret = (enum step_reason)i;
+		return 0;
+	}
+	return -1;
+}
+
+static int load_step(struct str value, size_t index, struct arena *arena,
+		     struct report_step *ret, struct err *err)
+{
+	struct report_step s = {
+		.name = load_cstr(value, "step_name", arena),
+		.type = load_cstr(value, "step_type", arena),
+		.error = load_str(value, "error", arena),
+		.output = load_str(value, "output", arena),
+		.data = load_raw(value, "data"),
+		.run = load_raw(value, "run"),
+	};
+
+	if (scan_type(value) != SCAN_OBJECT || load_state(value, &s.state) < 0)
+		return err_set(err, ERR_COMPARE,
+			       "step_results[%zu] has no known state", index);
+	if (load_reason(value, &s.reason) < 0 ||
+	    report_reason_state(s.reason) != s.state)
+		return err_set(err, ERR_COMPARE,
+			       "step_results[%zu] has no reason that belongs "
+			       "to its state",
+			       index);
+	s.required = s.state == STATE_SKIPPED && !load_true(value, "success");
+	*ret = s;
+	return 0;
+}
+
+static int load_steps(struct str results, struct arena *arena, struct report *r,
+		      struct err *err)
+{
+	size_t n = scan_count(results);
+	struct scan_iter it;
+
+	if (n > LIMIT_STEPS)
+		return err_set(err, ERR_LIMIT, "%zu steps; at most %d", n,
+			       LIMIT_STEPS);
+	r->steps = ARENA_ARRAY(arena, struct report_step, n);
+	scan_iter_init(&it, results);
+	while (scan_next(&it)) {
+		if (load_step(it.value, r->n_steps, arena,
+			      &r->steps[r->n_steps], err) < 0)
+			return -1;
+		r->n_steps++;
+	}
+	return 0;
+}
+
+int report_load(struct str text, struct arena *arena, struct report *ret,
+		struct err *err)
+{
+	struct str doc, value;
+	struct report r = {0};
+
+	if (scan_document(text, NULL, &doc, err) < 0)
+		return -1;
+	if (!scan_get(doc, "schema", &value) || !scan_is(value, REPORT_SCHEMA))
+		return err_set(err, ERR_COMPARE, "this is no " REPORT_SCHEMA);
+	if (!scan_get(doc, "step_results", &value) ||
+	    scan_type(value) != SCAN_ARRAY)
+		return err_set(err, ERR_COMPARE,
+			       "the report has no step_results");
+	if (load_steps(value, arena, &r, err) < 0)
+		return -1;
+	r.routine = load_cstr(doc, "routine", arena);
+	r.dry_run = load_true(doc, "dry_run");
+	r.run = load_raw(doc, "run");
+	if (scan_get(doc, "generation", &value)) {
+		if (!str_uint64(value, &r.generation))
+			return err_set(err, ERR_COMPARE,
+				       "the generation is no number");
+	}
+	r.allow_empty = load_true(doc, "success") && !report_count(&r).ran;
+	*ret = r;
+	return 0;
+}

@@ -1,0 +1,102 @@
+/*
+ * The report of a run: the document matins-report/1 and its builder.
+ *
+ * It knows entries, states and facts, never a step type. core/run fills one
+ * struct report while steps end; core/report/render.h prints it; a printed
+ * one is read back with report_load(), for show, golden and diff.
+ *
+ * Strings and JSON are borrowed unless said otherwise: the arena of the run,
+ * or the text that was loaded, must live as long as the report.
+ */
+#ifndef CORE_REPORT_REPORT_H
+#define CORE_REPORT_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+#define REPORT_SCHEMA "matins-report/1"
+#define MCP_CLIENT_SCHEMA "mcp-client/1"
+
+enum step_state {
+#define STATE(name, word, success) STATE_##name,
+#include "core/report/states.def"
+#undef STATE
+};
+
+enum step_reason {
+	REASON_NONE,
+#define REASON(name, word, state) REASON_##name,
+#include "core/report/reasons.def"
+#undef REASON
+};
+
+struct report_step {
+	const char *name;
+	const char *type;
+	enum step_state state;
+	enum step_reason reason; /* REASON_NONE when ok */
+	struct str error;	 /* the sentence; empty when ok */
+	struct str output;	 /* the human body; may be empty */
+	struct str data;	 /* one JSON value; n = 0 when absent */
+	struct str run; /* JSON object of what varies; n = 0 when absent */
+	bool required;	/* a skip counts as a failure */
+};
+
+struct report {
+	uint64_t generation; /* 0 for dry runs */
+	const char *routine;
+	bool dry_run;
+	bool allow_empty;	   /* nothing ran is a success all the same */
+	struct report_step *steps; /* file order */
+	size_t n_steps;
+	struct str run; /* JSON object of what varies; n = 0 when absent */
+};
+
+struct report_counts {
+	size_t ran, skipped, failed;
+};
+
+/* State that goes with a reason; STATE_OK for REASON_NONE. */
+enum step_state report_reason_state(enum step_reason r) MUST_USE;
+const char *report_state_name(enum step_state s) MUST_USE;
+const char *report_reason_name(enum step_reason r) MUST_USE;
+bool report_step_success(const struct report_step *s) MUST_USE;
+
+struct report_counts report_count(const struct report *r) MUST_USE;
+/* Every step that ran succeeded, and something ran (or a dry run). */
+bool report_success(const struct report *r) MUST_USE;
+/* 0 or 2, by section "Exit status" of the manual. */
+int report_exit_status(const struct report *r) MUST_USE;
+/* "morning: 2 ran, 0 skipped, 1 failed[ — nothing ran]" */
+char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
+
+/*
+ * The data of an mcp-client step: schema, content, isError, and
+ * structuredContent when there is one. Slices are written as they came.
+ *
+ * content     a JSON array, raw
+ * structured  raw, n = 0 when absent
+ */
+void report_mcp_data(struct buf *out, struct str content, bool is_error,
+		     struct str structured);
+
+/*
+ * The human body of a `content` array: text blocks joined by newlines, every
+ * other block as one short line.
+ */
+void report_mcp_output(struct buf *out, struct str content);
+
+/*
+ * Read a printed report. Slices of the result point into `text`; the rest
+ * lives in `arena`. Unknown members are ignored.
+ * errors  ERR_SYNTAX, ERR_COMPARE (not a matins-report/1)
+ */
+int report_load(struct str text, struct arena *arena, struct report *ret,
+		struct err *err) MUST_USE;
+
+#endif

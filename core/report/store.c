@@ -1,0 +1,133 @@
+#include "core/report/store.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+
+/* A temporary file of this age belongs to nobody any more. */
+#define STALE_S 3600
+
+struct generations {
+	uint64_t *item; /* owned */
+	size_t n, cap;
+};
+
+static void dir_closep(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static void generations_release(struct generations *g)
+{
+	free(g->item);
+}
+
+/* "7.json" is 7; what has another name is not ours. */
+static bool generation_of(const char *name, uint64_t *ret)
+{
+	struct str s = str_of(name);
+
+	if (!str_ends(s, ".json"))
+		return false;
+	s.n -= strlen(".json");
+	return str_uint64(s, ret);
+}
+
+/* "7.json.Xa81bc": what a crash left of a report that was being written. */
+static void remove_stale(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	if (strstr(name, ".json.") && fstatat(dir_fd, name, &st, 0) == 0 &&
+	    st.st_mtime < time(NULL) - STALE_S)
+		unlinkat(dir_fd, name, 0);
+}
+
+static int list(const char *folder, struct generations *g, struct err *err)
+{
+	AUTO(dir_closep) DIR *dir = opendir(folder);
+	struct dirent *entry;
+	uint64_t generation;
+
+	if (!dir)
+		return err_sys(err, errno, "%s", folder);
+	while ((entry = readdir(dir))) {
+		if (!generation_of(entry->d_name, &generation)) {
+			remove_stale(dirfd(dir), entry->d_name);
+			continue;
+		}
+		g->item =
+			mem_grow(g->item, g->n + 1, &g->cap, sizeof(*g->item));
+		g->item[g->n++] = generation;
+	}
+	return 0;
+}
+
+static int highest_first(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return *a == *b ? 0 : *a > *b ? -1 : 1;
+}
+
+/* What cannot be removed stays: one report more is no reason to fail. */
+static int prune(const char *folder, uint64_t keep, uint64_t newest,
+		 struct err *err)
+{
+	AUTO(generations_release) struct generations g = {0};
+
+	if (list(folder, &g, err) < 0)
+		return -1;
+	if (g.n <= keep)
+		return 0;
+	qsort(g.item, g.n, sizeof(*g.item), highest_first);
+	for (size_t i = (size_t)keep; i < g.n; i++) {
+		/* lower than others when a ledger was begun anew */
+		if (keep && g.item[i] == newest)
+			continue;
+		AUTO(mem_freep)
+		char *path = mem_printf("%s/%llu.json", folder,
+					(unsigned long long)g.item[i]);
+
+		unlink(path);
+	}
+	return 0;
+}
+
+int store_put(const char *state_dir, uint64_t generation, struct str report,
+	      uint64_t keep, struct err *err)
+{
+	AUTO(mem_freep) char *folder = mem_printf("%s/reports", state_dir);
+	AUTO(mem_freep)
+	char *path = mem_printf("%s/%llu.json", folder,
+				(unsigned long long)generation);
+
+	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", folder);
+	if (keep && fd_replace_file(path, report, 0600, true, err) < 0)
+		return -1;
+	return prune(folder, keep, generation, err);
+}
+
+int store_get(const char *state_dir, uint64_t generation, struct buf *out,
+	      struct err *err)
+{
+	AUTO(mem_freep)
+	char *path = mem_printf("%s/reports/%llu.json", state_dir,
+				(unsigned long long)generation);
+
+	if (fd_read_file(path, out, err) == 0)
+		return 0;
+	if (err->sys != ENOENT)
+		return -1;
+	return err_set(err, ERR_UNKNOWN,
+		       "the report of generation %llu is not kept in %s "
+		       "(`matins history` lists the runs, keep_runs says how "
+		       "many reports stay)",
+		       (unsigned long long)generation, state_dir);
+}

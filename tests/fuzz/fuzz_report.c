@@ -1,0 +1,134 @@
+/*
+ * Reports that are read back: load, print, canonical form, golden, diff.
+ *
+ * The first line may be an ignore rule (it begins with '$'); the rest is the
+ * document. Beside not crashing, what was printed must read back the same.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "core/report/canon.h"
+#include "core/report/golden.h"
+#include "core/report/render.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void must(bool holds)
+{
+	if (!holds)
+		abort();
+}
+
+static struct str print(const struct report *r, const char *form,
+			struct arena *arena)
+{
+	const struct render_options o = {.view = VIEW_FULL, .pretty = true};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str copy;
+
+	render_find(form)->print(r, &o, &out);
+	copy = arena_str(arena, buf_str(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static void load_and_print(struct str text, struct arena *arena)
+{
+	static const char *const forms[] = {"json", "md", "text", "html",
+					    "data"};
+	struct err err = ERR_INIT;
+	struct report r, again;
+
+	if (report_load(text, arena, &r, &err) < 0)
+		return;
+	must(report_load(print(&r, "json", arena), arena, &again, &err) == 0);
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+		must(str_eq(print(&r, forms[i], arena),
+			    print(&again, forms[i], arena)));
+}
+
+static struct str canonical(const struct jdoc *doc, struct arena *arena)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str copy;
+
+	canon_print(doc, 0, &out);
+	copy = arena_str(arena, buf_str(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static void canonical_is_stable(struct str text, struct arena *arena)
+{
+	struct err err = ERR_INIT;
+	struct jdoc *doc, *again;
+	struct str canon;
+
+	if (jdoc_parse(text, arena, &doc, &err) < 0)
+		return;
+	canon = canonical(doc, arena);
+	must(jdoc_parse(canon, arena, &again, &err) == 0);
+	must(str_eq(canon, canonical(again, arena)));
+	must(canon_equal(doc, again));
+}
+
+static void golden_is_itself(struct str text, struct strlist ignore,
+			     struct arena *arena)
+{
+	struct buf file = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct golden a, b;
+	struct diff d;
+
+	if (golden_make(text, ignore, false, arena, &a, &err) < 0)
+		return;
+	golden_print(&a, &file);
+	must(golden_load(buf_str(&file), arena, &b, &err) == 0);
+	must(golden_compare(&b, &a, arena, &d, &err) == 0);
+	must(d.n == 0);
+	buf_release(&file);
+}
+
+static void other_is_printed(struct str text, struct arena *arena)
+{
+	static const char base[] =
+		"{\"schema\":\"matins-report/1\",\"routine\":\"r\","
+		"\"step_results\":[{\"step_name\":\"a\",\"output\":\"x\"},"
+		"{\"step_name\":\"b\",\"data\":[1,{\"c\":null}]}]}";
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct jdoc *old, *new;
+	struct diff d;
+
+	if (jdoc_parse(str_of(base), arena, &old, &err) < 0 ||
+	    jdoc_parse(text, arena, &new, &err) < 0)
+		return;
+	diff_reports(old, new, arena, &d);
+	diff_print(&d, DIFF_TEXT, &out);
+	diff_print(&d, DIFF_JSON, &out);
+	must(str_is_utf8(buf_str(&out)));
+	buf_release(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct str text = {(const char *)data, size};
+	struct arena arena = ARENA_INIT;
+	struct strlist ignore = {NULL, 0};
+	const char *rule;
+
+	if (size > 65536)
+		return 0;
+	if (size && data[0] == '$') {
+		struct str line = str_cut(&text, '\n');
+
+		rule = arena_strndup(&arena, line.p, line.n);
+		ignore = (struct strlist){&rule, 1};
+	}
+	load_and_print(text, &arena);
+	canonical_is_stable(text, &arena);
+	golden_is_itself(text, ignore, &arena);
+	other_is_printed(text, &arena);
+	arena_release(&arena);
+	return 0;
+}

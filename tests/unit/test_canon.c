@@ -1,0 +1,190 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/report/canon.h"
+
+static struct arena arena;
+
+static struct jdoc *parse(const char *text)
+{
+	struct err err = ERR_INIT;
+	struct jdoc *doc = NULL;
+
+	assert_int_equal(jdoc_parse(str_of(text), &arena, &doc, &err), 0);
+	return doc;
+}
+
+static int release(UNUSED void **state)
+{
+	arena_release(&arena);
+	return 0;
+}
+
+static void check(const char *text, const char *wanted)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	canon_print(parse(text), 0, &out);
+	assert_string_equal(buf_cstr(&out), wanted);
+	/* the canonical form of the canonical form is itself */
+	wanted = arena_strdup(&arena, buf_cstr(&out));
+	buf_clear(&out);
+	canon_print(parse(wanted), 0, &out);
+	assert_string_equal(buf_cstr(&out), wanted);
+	buf_release(&out);
+}
+
+static void canon__object__keys_sorted_two_spaces(UNUSED void **state)
+{
+	check("{\"b\":[1,{\"d\":2,\"c\":[]}],\"a\":{}}", "{\n"
+							 "  \"a\": {},\n"
+							 "  \"b\": [\n"
+							 "    1,\n"
+							 "    {\n"
+							 "      \"c\": [],\n"
+							 "      \"d\": 2\n"
+							 "    }\n"
+							 "  ]\n"
+							 "}");
+}
+
+static void canon__numbers__as_written(UNUSED void **state)
+{
+	check("[1.0,1,1e0,-0,18446744073709551617,0.10]",
+	      "[\n  1.0,\n  1,\n  1e0,\n  -0,\n  18446744073709551617,\n"
+	      "  0.10\n]");
+}
+
+static void canon__strings__one_spelling(UNUSED void **state)
+{
+	check("\"\\u0041\\/\\u00e9\\ud83d\\ude00\"", "\"A/é😀\"");
+	check("\"\\u000a\\u0000\\u001b\\\"\\\\\"",
+	      "\"\\n\\u0000\\u001b\\\"\\\\\"");
+	check("{\"\\u0062\":1,\"a\":2}", "{\n  \"a\": 2,\n  \"b\": 1\n}");
+}
+
+static void canon__lone_surrogate__kept_as_escape(UNUSED void **state)
+{
+	check("\"\\uD800x\\udc00\\ud800\"", "\"\\ud800x\\udc00\\ud800\"");
+	check("\"\\ud800\\u0041\"", "\"\\ud800A\"");
+}
+
+/* What a terminal or an editor would obey does not lie raw in a file. */
+static void canon__deceptive_characters__escaped(UNUSED void **state)
+{
+	check("\"\xc2\x9b\xe2\x80\xae\x7f\xef\xbb\xbf\"",
+	      "\"\\u009b\\u202e\\u007f\\ufeff\"");
+}
+
+static void canon__ignored_node__placeholder(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jdoc *doc = parse("{\"a\":[1],\"b\":2}");
+
+	jdoc_get(doc, "a")->ignored = true;
+	canon_print(doc, 0, &out);
+	assert_string_equal(buf_cstr(&out),
+			    "{\n  \"a\": \"(ignored)\",\n  \"b\": 2\n}");
+	buf_release(&out);
+}
+
+static void equal__same_meaning__true(UNUSED void **state)
+{
+	static const char *const pairs[][2] = {
+		{"{\"a\":1,\"b\":[2]}", "{ \"b\" : [ 2 ], \"a\" : 1 }"},
+		{"\"\\u0041\"", "\"A\""},
+		{"\"\\/\"", "\"/\""},
+		{"null", "null"},
+		{"{\"k\":1,\"k\":2}", "{\"k\":1, \"k\":2}"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++)
+		assert_true(
+			canon_equal(parse(pairs[i][0]), parse(pairs[i][1])));
+}
+
+static void equal__other_meaning__false(UNUSED void **state)
+{
+	static const char *const pairs[][2] = {
+		{"1", "1.0"},
+		{"1", "\"1\""},
+		{"true", "false"},
+		{"[1,2]", "[2,1]"},
+		{"[1]", "[1,1]"},
+		{"{\"a\":1}", "{\"a\":1,\"b\":1}"},
+		{"{\"a\":1}", "{\"b\":1}"},
+		{"{\"k\":1,\"k\":2}", "{\"k\":2,\"k\":1}"},
+		{"\"\\ud800\"", "\"\\ud801\""},
+		{"\"\\u0000\"", "\"\""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
+		assert_false(
+			canon_equal(parse(pairs[i][0]), parse(pairs[i][1])));
+		assert_false(
+			canon_equal(parse(pairs[i][1]), parse(pairs[i][0])));
+	}
+}
+
+static void equal__ignored_members__need_not_be_there(UNUSED void **state)
+{
+	struct jdoc *a = parse("{\"a\":1,\"t\":5,\"z\":[1,2]}");
+	struct jdoc *b = parse("{\"a\":1,\"z\":[1]}");
+
+	assert_false(canon_equal(a, b));
+	jdoc_get(a, "t")->ignored = true;
+	assert_false(canon_equal(a, b));
+	jdoc_get(a, "z")->first->next->ignored = true;
+	assert_true(canon_equal(a, b));
+	assert_true(canon_equal(b, a));
+}
+
+static void golden_view__report__volatile_members_gone(UNUSED void **state)
+{
+	struct jdoc *doc = parse(
+		"{\"schema\":\"matins-report/1\",\"generation\":7,\"run\":{},"
+		"\"routine\":\"r\",\"step_results\":[{\"step_name\":\"s\","
+		"\"run\":{\"pid\":1},\"data\":{\"run\":1}}]}");
+	struct jdoc *step;
+
+	canon_golden_view(doc);
+	assert_null(jdoc_get(doc, "generation"));
+	assert_null(jdoc_get(doc, "run"));
+	assert_non_null(jdoc_get(doc, "routine"));
+	assert_int_equal(doc->n, 3);
+	step = jdoc_get(doc, "step_results")->first;
+	assert_null(jdoc_get(step, "run"));
+	/* a server's member of that name is its own */
+	assert_non_null(jdoc_get(jdoc_get(step, "data"), "run"));
+}
+
+static void golden_view__other_document__untouched(UNUSED void **state)
+{
+	struct jdoc *doc = parse("{\"schema\":\"x\",\"run\":1}");
+
+	canon_golden_view(doc);
+	assert_non_null(jdoc_get(doc, "run"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(canon__object__keys_sorted_two_spaces),
+		cmocka_unit_test(canon__numbers__as_written),
+		cmocka_unit_test(canon__strings__one_spelling),
+		cmocka_unit_test(canon__lone_surrogate__kept_as_escape),
+		cmocka_unit_test(canon__deceptive_characters__escaped),
+		cmocka_unit_test(canon__ignored_node__placeholder),
+		cmocka_unit_test(equal__same_meaning__true),
+		cmocka_unit_test(equal__other_meaning__false),
+		cmocka_unit_test(equal__ignored_members__need_not_be_there),
+		cmocka_unit_test(golden_view__report__volatile_members_gone),
+		cmocka_unit_test(golden_view__other_document__untouched),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release);
+}

@@ -1,0 +1,302 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/report/diff.h"
+
+static struct arena arena;
+
+static int release(UNUSED void **state)
+{
+	arena_release(&arena);
+	return 0;
+}
+
+static struct jdoc *parse(const char *text)
+{
+	struct err err = ERR_INIT;
+	struct jdoc *doc = NULL;
+
+	assert_int_equal(jdoc_parse(str_of(text), &arena, &doc, &err), 0);
+	return doc;
+}
+
+static struct diff diff_of(const char *old, const char *new)
+{
+	struct diff d;
+
+	diff_reports(parse(old), parse(new), &arena, &d);
+	return d;
+}
+
+static void expect(const struct diff_entry *e, const char *path,
+		   enum diff_kind kind, enum diff_class class)
+{
+	assert_string_equal(e->path, path);
+	assert_int_equal(e->kind, kind);
+	assert_int_equal(e->class, class);
+}
+
+static void diff__same_meaning__nothing(UNUSED void **state)
+{
+	struct diff d = diff_of("{\"a\":[1,{\"x\":\"\\u0041\",\"y\":2}]}",
+				" { \"a\" : [ 1, {\"y\":2, \"x\":\"A\"} ] } ");
+
+	assert_int_equal(d.n, 0);
+}
+
+static void diff__values__kind_and_class(UNUSED void **state)
+{
+	static const struct {
+		const char *old, *new, *path;
+		enum diff_kind kind;
+		enum diff_class class;
+	} rows[] = {
+		{"{\"a\":1}", "{\"a\":2}", "$.a", DIFF_CHANGED, DIFF_VALUE},
+		{"{\"a\":1}", "{\"a\":1.0}", "$.a", DIFF_CHANGED, DIFF_VALUE},
+		{"{\"a\":true}", "{\"a\":false}", "$.a", DIFF_CHANGED,
+		 DIFF_VALUE},
+		{"{\"a\":1}", "{\"a\":\"1\"}", "$.a", DIFF_CHANGED,
+		 DIFF_SCHEMA},
+		{"{\"a\":null}", "{\"a\":{}}", "$.a", DIFF_CHANGED,
+		 DIFF_SCHEMA},
+		{"{\"a\":[1]}", "{\"a\":{}}", "$.a", DIFF_CHANGED, DIFF_SCHEMA},
+		{"{\"a\":1}", "{}", "$.a", DIFF_REMOVED, DIFF_SCHEMA},
+		{"{}", "{\"a b\":1}", "$[\"a b\"]", DIFF_ADDED, DIFF_SCHEMA},
+		{"{\"k\":1,\"k\":2}", "{\"k\":1}", "$.k", DIFF_REMOVED,
+		 DIFF_SCHEMA},
+		{"[1,2,3]", "[1,3]", "$[1]", DIFF_REMOVED, DIFF_SCHEMA},
+		{"[1,3]", "[1,2,3]", "$[1]", DIFF_ADDED, DIFF_SCHEMA},
+		{"[1,2]", "[1,2,3]", "$[2]", DIFF_ADDED, DIFF_SCHEMA},
+		{"[[0],[1]]", "[[0],[2]]", "$[1][0]", DIFF_CHANGED, DIFF_VALUE},
+		{"{\"summary\":\"a\"}", "{\"summary\":\"b\"}", "$.summary",
+		 DIFF_CHANGED, DIFF_STATE},
+		{"1", "2", "$", DIFF_CHANGED, DIFF_VALUE},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct diff d = diff_of(rows[i].old, rows[i].new);
+
+		assert_int_equal(d.n, 1);
+		expect(&d.entry[0], rows[i].path, rows[i].kind, rows[i].class);
+		assert_null(d.entry[0].step);
+	}
+}
+
+#define STEP(name, rest) "{\"step_name\":\"" name "\"" rest "}"
+#define REPORT(steps) "{\"step_results\":[" steps "]}"
+
+static void diff__step_fails__state(UNUSED void **state)
+{
+	struct diff d = diff_of(
+		REPORT(STEP("a", ",\"state\":\"ok\",\"data\":{\"error\":1}")),
+		REPORT(STEP("a", ",\"state\":\"failed\",\"error\":\"x\","
+				 "\"reason\":\"signal\","
+				 "\"data\":{\"state\":1}")));
+
+	assert_int_equal(d.n, 5);
+	expect(&d.entry[0], "$.step_results[step_name=a].data.error",
+	       DIFF_REMOVED, DIFF_SCHEMA);
+	/* a server's member of that name is no state */
+	expect(&d.entry[1], "$.step_results[step_name=a].data.state",
+	       DIFF_ADDED, DIFF_SCHEMA);
+	expect(&d.entry[2], "$.step_results[step_name=a].error", DIFF_ADDED,
+	       DIFF_STATE);
+	expect(&d.entry[3], "$.step_results[step_name=a].reason", DIFF_ADDED,
+	       DIFF_STATE);
+	expect(&d.entry[4], "$.step_results[step_name=a].state", DIFF_CHANGED,
+	       DIFF_STATE);
+	assert_string_equal(d.entry[4].step, "a");
+}
+
+static void diff__other_wording_of_error__value(UNUSED void **state)
+{
+	struct diff d = diff_of(REPORT(STEP("a", ",\"error\":\"x\"")),
+				REPORT(STEP("a", ",\"error\":\"y\"")));
+
+	assert_int_equal(d.n, 1);
+	assert_int_equal(d.entry[0].class, DIFF_VALUE);
+}
+
+static void diff__steps__matched_by_name(UNUSED void **state)
+{
+	struct diff d =
+		diff_of(REPORT(STEP("a", "") "," STEP("b", ",\"n\":1")),
+			REPORT(STEP("b", ",\"n\":2") "," STEP("c", "")));
+
+	assert_int_equal(d.n, 3);
+	expect(&d.entry[0], "$.step_results[step_name=a]", DIFF_REMOVED,
+	       DIFF_STATE);
+	expect(&d.entry[1], "$.step_results[step_name=b].n", DIFF_CHANGED,
+	       DIFF_VALUE);
+	expect(&d.entry[2], "$.step_results[step_name=c]", DIFF_ADDED,
+	       DIFF_STATE);
+	assert_string_equal(d.entry[2].step, "c");
+}
+
+static void diff__steps_in_other_order__moved(UNUSED void **state)
+{
+	struct diff d = diff_of(REPORT(STEP("a", "") "," STEP("b", "")),
+				REPORT(STEP("b", "") "," STEP("a", "")));
+
+	assert_int_equal(d.n, 1);
+	expect(&d.entry[0], "$.step_results[step_name=b]", DIFF_MOVED,
+	       DIFF_SCHEMA);
+	assert_int_equal(d.entry[0].old_index, 1);
+	assert_int_equal(d.entry[0].new_index, 0);
+}
+
+static void diff__steps_without_names__by_position(UNUSED void **state)
+{
+	struct diff d = diff_of(REPORT("{\"n\":1},{}"), REPORT("{\"n\":2},{}"));
+
+	assert_int_equal(d.n, 1);
+	assert_string_equal(d.entry[0].path, "$.step_results[0].n");
+	d = diff_of(REPORT(STEP("a", "") "," STEP("a", ",\"n\":1")),
+		    REPORT(STEP("a", "") "," STEP("a", "")));
+	assert_int_equal(d.n, 1);
+	assert_string_equal(d.entry[0].path, "$.step_results[1].n");
+}
+
+static void diff__ignored__in_either_tree(UNUSED void **state)
+{
+	for (int side = 0; side < 2; side++) {
+		struct jdoc *old = parse("{\"t\":1,\"u\":[1]}");
+		struct jdoc *new = parse("{\"t\":2,\"u\":[1,2]}");
+		struct diff d;
+
+		jdoc_get(side ? new : old, "t")->ignored = true;
+		jdoc_get(new, "u")->first->next->ignored = true;
+		diff_reports(old, new, &arena, &d);
+		assert_int_equal(d.n, 0);
+	}
+}
+
+static void diff__more_than_is_kept__counted(UNUSED void **state)
+{
+	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct diff d;
+
+	for (int i = 0; i < DIFF_ENTRIES_MAX + 7; i++) {
+		buf_adds(&old, i ? ",1" : "[1");
+		buf_adds(&new, i ? ",2" : "[2");
+	}
+	buf_addc(&old, ']');
+	buf_addc(&new, ']');
+	d = diff_of(buf_cstr(&old), buf_cstr(&new));
+	assert_int_equal(d.n, DIFF_ENTRIES_MAX);
+	assert_int_equal(d.dropped, 7);
+	diff_print(&d, DIFF_TEXT, &out);
+	assert_non_null(strstr(buf_cstr(&out),
+			       "\n1007 differences: 1000 value; 7 more not "
+			       "shown\n"));
+	buf_release(&old);
+	buf_release(&new);
+	buf_release(&out);
+}
+
+static void check_print(const struct diff *d, enum diff_format format,
+			const char *wanted)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	diff_print(d, format, &out);
+	assert_string_equal(buf_cstr(&out), wanted);
+	buf_release(&out);
+}
+
+static void print__text__paths_and_values(UNUSED void **state)
+{
+	struct diff d = diff_of("{\"success\":true,\"x\":[ 1, 2 ]}",
+				"{\"success\":false,\"y\":\"\\u001b[2J\"}");
+
+	check_print(&d, DIFF_TEXT,
+		    "$.success  (state changed)\n"
+		    "  - true\n"
+		    "  + false\n"
+		    "$.x  (schema removed)\n"
+		    "  - [1,2]\n"
+		    "$.y  (schema added)\n"
+		    "  + \"\\u001b[2J\"\n"
+		    "3 differences: 1 state, 2 schema\n");
+}
+
+static void print__same__text_is_empty(UNUSED void **state)
+{
+	struct diff d = diff_of("{}", "{}");
+
+	check_print(&d, DIFF_TEXT, "");
+	check_print(&d, DIFF_JSON,
+		    "{\"same\":true,\"entries\":[],\"dropped\":0}\n");
+}
+
+static void print__json__fields_in_order(UNUSED void **state)
+{
+	struct diff d =
+		diff_of(REPORT(STEP("a", ",\"n\":1.0") "," STEP("b", "")),
+			REPORT(STEP("b", "") "," STEP("a", ",\"n\":[ 2 ]")));
+
+	check_print(&d, DIFF_JSON,
+		    "{\"same\":false,\"entries\":["
+		    "{\"path\":\"$.step_results[step_name=a].n\","
+		    "\"kind\":\"changed\",\"old\":1.0,\"new\":[2],"
+		    "\"step\":\"a\",\"class\":\"schema\"},"
+		    "{\"path\":\"$.step_results[step_name=b]\","
+		    "\"kind\":\"moved\",\"old\":1,\"new\":0,\"step\":\"b\","
+		    "\"class\":\"schema\"}],\"dropped\":0}\n");
+}
+
+/* A long text that changed at its end shows its end. */
+static void print__long_values__around_the_difference(UNUSED void **state)
+{
+	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct diff d;
+
+	buf_addc(&old, '"');
+	for (int i = 0; i < 5000; i++)
+		buf_adds(&old, "é");
+	buf_add_str(&new, buf_str(&old));
+	buf_adds(&old, "old\"");
+	buf_adds(&new, "new\"");
+	d = diff_of(buf_cstr(&old), buf_cstr(&new));
+	diff_print(&d, DIFF_TEXT, &out);
+	assert_true(out.n < 300);
+	assert_true(str_is(str_trim(buf_str(&out)), buf_cstr(&out)) == false);
+	assert_non_null(strstr(buf_cstr(&out), "éold\"\n"));
+	assert_non_null(strstr(buf_cstr(&out), "  + …é"));
+	assert_true(str_is_utf8(buf_str(&out)));
+	buf_clear(&out);
+	diff_print(&d, DIFF_JSON, &out);
+	assert_true(out.n < 3 * DIFF_VALUE_BYTES);
+	assert_non_null(strstr(buf_cstr(&out), "\"old_bytes\":10005,"));
+	assert_true(str_is_utf8(buf_str(&out)));
+	buf_release(&old);
+	buf_release(&new);
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(diff__same_meaning__nothing),
+		cmocka_unit_test(diff__values__kind_and_class),
+		cmocka_unit_test(diff__step_fails__state),
+		cmocka_unit_test(diff__other_wording_of_error__value),
+		cmocka_unit_test(diff__steps__matched_by_name),
+		cmocka_unit_test(diff__steps_in_other_order__moved),
+		cmocka_unit_test(diff__steps_without_names__by_position),
+		cmocka_unit_test(diff__ignored__in_either_tree),
+		cmocka_unit_test(diff__more_than_is_kept__counted),
+		cmocka_unit_test(print__text__paths_and_values),
+		cmocka_unit_test(print__same__text_is_empty),
+		cmocka_unit_test(print__json__fields_in_order),
+		cmocka_unit_test(print__long_values__around_the_difference),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release);
+}

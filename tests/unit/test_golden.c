@@ -1,0 +1,290 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/report/golden.h"
+
+static struct arena arena;
+
+static int release(UNUSED void **state)
+{
+	arena_release(&arena);
+	return 0;
+}
+
+#define REPORT(load)                                                           \
+	"{\"schema\":\"matins-report/1\",\"generation\":3,\"routine\":\"r\","  \
+	"\"dry_run\":false,\"success\":true,\"summary\":\"r: 1 ran\","         \
+	"\"step_results\":[{\"step_name\":\"host\",\"step_type\":"             \
+	"\"script\",\"success\":true,\"skipped\":false,\"output\":\"o\","      \
+	"\"state\":\"ok\",\"data\":{\"load\":" load "},\"run\":{\"pid\":9}}]," \
+	"\"run\":{\"t\":1}}"
+
+static struct golden make(const char *report, const char *rule)
+{
+	struct err err = ERR_INIT;
+	struct golden g = {0};
+	struct strlist ignore = {&rule, rule ? 1 : 0};
+
+	if (golden_make(str_of(report), ignore, false, &arena, &g, &err) < 0)
+		fail_msg("%s", err.msg);
+	return g;
+}
+
+static const char *text_of(const struct golden *g)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *copy;
+
+	golden_print(g, &out);
+	copy = arena_strdup(&arena, buf_cstr(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static struct golden load(const char *text)
+{
+	struct err err = ERR_INIT;
+	struct golden g = {0};
+
+	if (golden_load(str_of(text), &arena, &g, &err) < 0)
+		fail_msg("%s", err.msg);
+	return g;
+}
+
+static size_t differences(const char *old, const char *new, const char *rule)
+{
+	struct golden a = load(old), b = make(new, rule);
+	struct err err = ERR_INIT;
+	struct diff d;
+
+	assert_int_equal(golden_compare(&a, &b, &arena, &d, &err), 0);
+	return d.n;
+}
+
+static void golden__print__canonical_without_run(UNUSED void **state)
+{
+	struct golden g = make(REPORT("1.50"), "data.nothing");
+
+	assert_string_equal(text_of(&g),
+			    "{\n"
+			    "  \"report\": {\n"
+			    "    \"dry_run\": false,\n"
+			    "    \"routine\": \"r\",\n"
+			    "    \"schema\": \"matins-report/1\",\n"
+			    "    \"step_results\": [\n"
+			    "      {\n"
+			    "        \"data\": {\n"
+			    "          \"load\": 1.50\n"
+			    "        },\n"
+			    "        \"output\": \"o\",\n"
+			    "        \"skipped\": false,\n"
+			    "        \"state\": \"ok\",\n"
+			    "        \"step_name\": \"host\",\n"
+			    "        \"step_type\": \"script\",\n"
+			    "        \"success\": true\n"
+			    "      }\n"
+			    "    ],\n"
+			    "    \"success\": true,\n"
+			    "    \"summary\": \"r: 1 ran\"\n"
+			    "  },\n"
+			    "  \"routine\": \"r\",\n"
+			    "  \"rules\": {\n"
+			    "    \"ignore\": [\n"
+			    "      \"data.nothing\"\n"
+			    "    ]\n"
+			    "  },\n"
+			    "  \"schema\": \"matins-golden/1\"\n"
+			    "}\n");
+}
+
+static void golden__loaded__prints_the_same(UNUSED void **state)
+{
+	struct golden g = make(REPORT("[1,{\"b\":1,\"a\":\"\\u001b\"}]"), NULL);
+	const char *text = text_of(&g);
+	struct golden again = load(text);
+
+	assert_string_equal(text_of(&again), text);
+	assert_int_equal(differences(text,
+				     REPORT("[1,{\"a\":\"\\u001B\","
+					    "\"b\":1}]"),
+				     NULL),
+			 0);
+}
+
+static void golden__changed_value__one_difference(UNUSED void **state)
+{
+	struct golden g = make(REPORT("1"), NULL);
+
+	assert_int_equal(differences(text_of(&g), REPORT("1"), NULL), 0);
+	assert_int_equal(differences(text_of(&g), REPORT("2"), NULL), 1);
+}
+
+static void golden__ignored__not_kept_and_not_compared(UNUSED void **state)
+{
+	struct golden g = make(REPORT("\"private\""), "data.load");
+	const char *text = text_of(&g);
+
+	assert_null(strstr(text, "private"));
+	assert_non_null(strstr(text, "\"load\": \"(ignored)\""));
+	/* the rule of the file counts for the new report */
+	assert_int_equal(differences(text, REPORT("{\"other\":1}"), NULL), 0);
+}
+
+static void golden__rule_of_the_configuration__counts(UNUSED void **state)
+{
+	struct golden g = make(REPORT("1"), NULL);
+
+	assert_int_equal(differences(text_of(&g), REPORT("2"), "$..load"), 0);
+	assert_int_equal(differences(text_of(&g), REPORT("2"), "$..other"), 1);
+}
+
+static void golden__rules_of_both__joined(UNUSED void **state)
+{
+	struct golden a = make(REPORT("1"), "output");
+	struct golden b = make(REPORT("2"), "data.load");
+	struct golden old = load(text_of(&a));
+	struct err err = ERR_INIT;
+	struct diff d;
+
+	assert_int_equal(golden_compare(&old, &b, &arena, &d, &err), 0);
+	assert_int_equal(d.n, 0);
+	assert_int_equal(b.n_rules, 2);
+	assert_string_equal(b.rule[0].text, "data.load");
+	assert_string_equal(b.rule[1].text, "output");
+	assert_non_null(strstr(text_of(&b), "\"output\": \"(ignored)\""));
+}
+
+static void golden__rule_without_match__no_hits(UNUSED void **state)
+{
+	static const char *const names[] = {"data.nothing", "data.load"};
+	struct strlist rules = {(const char **)(uintptr_t)names, 2};
+	struct golden a = make(REPORT("1"), NULL), b = {0};
+	struct golden old = load(text_of(&a));
+	struct err err = ERR_INIT;
+	struct diff d;
+
+	assert_int_equal(
+		golden_make(STR(REPORT("1")), rules, false, &arena, &b, &err),
+		0);
+	assert_int_equal(golden_compare(&old, &b, &arena, &d, &err), 0);
+	assert_int_equal(b.rule[0].hits, 0);
+	assert_int_equal(b.rule[1].hits, 2);
+}
+
+static void golden__other_routine__cannot_compare(UNUSED void **state)
+{
+	struct golden a = make(REPORT("1"), NULL);
+	struct golden b = make("{\"schema\":\"matins-report/1\","
+			       "\"routine\":\"q\",\"step_results\":[]}",
+			       NULL);
+	struct err err = ERR_INIT;
+	struct diff d;
+
+	assert_int_equal(golden_compare(&a, &b, &arena, &d, &err), -1);
+	assert_int_equal(err.kind, ERR_COMPARE);
+}
+
+static int try_make(const char *report, const char *rule, bool secrets,
+		    struct err *err)
+{
+	struct strlist ignore = {&rule, rule ? 1 : 0};
+	struct golden g;
+
+	return golden_make(str_of(report), ignore, secrets, &arena, &g, err);
+}
+
+static void golden__scrubbed_secret__refused(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(try_make(REPORT("\"a***b\""), NULL, true, &err), -1);
+	assert_int_equal(err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(err.msg, "step host"));
+	/* an ignored one is not kept */
+	assert_int_equal(try_make(REPORT("\"a***b\""), "data.load", true, &err),
+			 0);
+	/* a key is kept, whatever its value */
+	assert_int_equal(try_make(REPORT("{\"a***b\":1}"), NULL, true, &err),
+			 -1);
+	assert_int_equal(
+		try_make(REPORT("{\"a***b\":1}"), "data.load.*", true, &err),
+		-1);
+	assert_int_equal(
+		try_make(REPORT("{\"a***b\":1}"), "data.load", true, &err), 0);
+	/* stars that are no secret */
+	assert_int_equal(try_make(REPORT("\"a***b\""), NULL, false, &err), 0);
+	assert_int_equal(try_make(REPORT("1"), NULL, true, &err), 0);
+}
+
+static void golden__report_says_scrubbed__refused(UNUSED void **state)
+{
+	static const char report[] =
+		"{\"schema\":\"matins-report/1\",\"routine\":\"r\","
+		"\"step_results\":[{\"step_name\":\"s\",\"output\":\"***\","
+		"\"run\":{\"scrubbed\":1}}]}";
+	struct err err = ERR_INIT;
+
+	assert_int_equal(try_make(report, NULL, false, &err), -1);
+	assert_int_equal(err.kind, ERR_CREDENTIAL);
+}
+
+static void golden__wrong_input__error_kinds(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct golden g;
+
+	assert_int_equal(try_make("{", NULL, false, &err), -1);
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	assert_int_equal(try_make("{}", NULL, false, &err), -1);
+	assert_int_equal(err.kind, ERR_COMPARE);
+	assert_int_equal(
+		try_make("{\"schema\":\"matins-report/1\"}", NULL, false, &err),
+		-1);
+	assert_int_equal(err.kind, ERR_COMPARE);
+	assert_int_equal(try_make(REPORT("1"), "$[", false, &err), -1);
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	assert_int_equal(golden_load(STR("{}"), &arena, &g, &err), -1);
+	assert_int_equal(err.kind, ERR_COMPARE);
+	assert_int_equal(golden_load(STR("{\"schema\":\"matins-golden/1\","
+					 "\"routine\":\"r\",\"report\":{},"
+					 "\"rules\":{\"ignore\":[1]}}"),
+				     &arena, &g, &err),
+			 -1);
+	assert_int_equal(err.kind, ERR_COMPARE);
+	assert_int_equal(golden_load(STR("nonsense"), &arena, &g, &err), -1);
+	assert_int_equal(err.kind, ERR_SYNTAX);
+}
+
+static void file_name__odd_names__safe(UNUSED void **state)
+{
+	assert_string_equal(golden_file_name("morning", &arena),
+			    "morning.json");
+	assert_string_equal(golden_file_name("../x y", &arena),
+			    "%2E.%2Fx%20y.json");
+	assert_string_equal(golden_file_name("été.1", &arena), "été.1.json");
+	assert_string_equal(golden_file_name("a%b\n", &arena), "a%25b%0A.json");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(golden__print__canonical_without_run),
+		cmocka_unit_test(golden__loaded__prints_the_same),
+		cmocka_unit_test(golden__changed_value__one_difference),
+		cmocka_unit_test(golden__ignored__not_kept_and_not_compared),
+		cmocka_unit_test(golden__rule_of_the_configuration__counts),
+		cmocka_unit_test(golden__rules_of_both__joined),
+		cmocka_unit_test(golden__rule_without_match__no_hits),
+		cmocka_unit_test(golden__other_routine__cannot_compare),
+		cmocka_unit_test(golden__scrubbed_secret__refused),
+		cmocka_unit_test(golden__report_says_scrubbed__refused),
+		cmocka_unit_test(golden__wrong_input__error_kinds),
+		cmocka_unit_test(file_name__odd_names__safe),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release);
+}

@@ -1,0 +1,423 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/sha256.h"
+#include "core/report/ledger.h"
+#include "core/report/store.h"
+#include "tests/unit/temp_dir.h"
+
+#define T0 (INT64_C(1767225600) * 1000000000) /* 2026-01-01T00:00:00Z */
+
+static struct ledger *open_at(const char *dir)
+{
+	struct err err = ERR_INIT;
+	struct ledger *l = NULL;
+
+	if (ledger_open(dir, &l, &err) < 0)
+		fail_msg("%s", err.msg);
+	return l;
+}
+
+static uint64_t start(struct ledger *l, const char *routine)
+{
+	struct err err = ERR_INIT;
+	uint64_t generation = 0;
+
+	if (ledger_start(l, routine, T0, &generation, &err) < 0)
+		fail_msg("%s", err.msg);
+	return generation;
+}
+
+static void finish(struct ledger *l, uint64_t generation, bool success)
+{
+	const struct ledger_end end = {
+		.routine = "r",
+		.summary = "r: 1 ran, 0 skipped, 0 failed",
+		.success = success,
+		.exit_status = success ? 0 : 2,
+		.wall_ns = T0 + 1500000000,
+	};
+	struct err err = ERR_INIT;
+
+	if (ledger_finish(l, generation, &end, STR("{}\n"), 100, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static size_t read_all(struct ledger *l, struct arena *arena,
+		       struct ledger_run **ret)
+{
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	if (ledger_read(l, arena, ret, &n, &err) < 0)
+		fail_msg("%s", err.msg);
+	return n;
+}
+
+static void append_text(const char *dir, const char *text)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/ledger.jsonl", dir);
+	AUTO(fd_closep)
+	int fd = fd_open(path, O_WRONLY | O_APPEND | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+static void ledger__first_runs__counted_from_one(void **state)
+{
+	struct ledger *l = open_at(*state);
+
+	assert_int_equal(start(l, "a"), 1);
+	assert_int_equal(start(l, "b"), 2);
+	ledger_free(l);
+	l = open_at(*state);
+	assert_int_equal(start(l, "a"), 3);
+	ledger_free(l);
+}
+
+static void ledger__whole_run__read_back(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	char sum[SHA256_HEX_BYTES];
+	struct ledger_run *run;
+
+	start(l, "r");
+	finish(l, 1, true);
+	finish(l, start(l, "r"), false);
+	assert_int_equal(read_all(l, &arena, &run), 2);
+	assert_int_equal(run[0].generation, 1);
+	assert_string_equal(run[0].routine, "r");
+	assert_int_equal(run[0].state, RUN_FINISHED);
+	assert_string_equal(run[0].started, "2026-01-01T00:00:00.000Z");
+	assert_string_equal(run[0].finished, "2026-01-01T00:00:01.500Z");
+	assert_true(run[0].started_ns == T0);
+	assert_true(run[0].finished_ns == T0 + 1500000000);
+	assert_string_equal(run[0].summary, "r: 1 ran, 0 skipped, 0 failed");
+	assert_true(run[0].success);
+	assert_int_equal(run[0].exit_status, 0);
+	sha256_hex(STR("{}\n"), sum);
+	assert_string_equal(run[0].sha256, sum);
+	assert_false(run[1].success);
+	assert_int_equal(run[1].exit_status, 2);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void ledger__report__stored_by_generation(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	start(l, "r");
+	finish(l, 1, true);
+	assert_int_equal(store_get(*state, 1, &out, &err), 0);
+	assert_string_equal(buf_cstr(&out), "{}\n");
+	buf_release(&out);
+	ledger_free(l);
+}
+
+static void ledger__own_unfinished_run__running(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+
+	start(l, "r");
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_RUNNING);
+	assert_string_equal(run[0].finished, "");
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* A process that takes a generation and dies. */
+static void ledger__process_gone__lost(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+	struct ledger *l;
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		uint64_t generation;
+		struct err err;
+
+		if (ledger_open(*state, &l, &err) < 0 ||
+		    ledger_start(l, "r", T0, &generation, &err) < 0)
+			_exit(1);
+		_exit(0);
+	}
+	/* not yet waited for: a zombie is gone, too */
+	assert_int_equal(
+		waitid(P_PID, (id_t)pid, &(siginfo_t){0}, WEXITED | WNOWAIT),
+		0);
+	l = open_at(*state);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_LOST);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_LOST);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* The same process id in another boot, or begun at another time. */
+static void ledger__other_process_of_that_id__lost(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+	struct ledger *l = open_at(*state);
+	char line[256];
+
+	snprintf(line, sizeof(line),
+		 "{\"event\":\"started\",\"generation\":1,\"routine\":\"r\","
+		 "\"at\":\"x\",\"pid\":%d,\"pid_start\":1,\"boot\":\"b\"}\n",
+		 (int)getpid());
+	append_text(*state, line);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_LOST);
+	assert_int_equal(run[0].started_ns, 0);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void ledger__torn_last_line__passed_over(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+
+	start(l, "r");
+	finish(l, 1, true);
+	append_text(*state, "{\"event\":\"started\",\"generation\":2,\"rou");
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	/* what was torn was never promised to anybody */
+	assert_int_equal(start(l, "r"), 2);
+	finish(l, 2, true);
+	assert_int_equal(read_all(l, &arena, &run), 2);
+	assert_int_equal(run[1].generation, 2);
+	assert_int_equal(run[1].state, RUN_FINISHED);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void ledger__garbage_lines__passed_over(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+
+	append_text(*state, "\n\xff\xfe\n[]\n{\"generation\":-1}\n"
+			    "{\"generation\":9,\"event\":\"dance\"}\n");
+	assert_int_equal(start(l, "r"), 1);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* The last `started` line lies further up than the first look reaches. */
+static void ledger__long_tail_of_finished__found(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+
+	for (int i = 0; i < 200; i++)
+		start(l, "r");
+	for (uint64_t g = 1; g <= 200; g++)
+		finish(l, g, true);
+	assert_int_equal(start(l, "r"), 201);
+	assert_int_equal(read_all(l, &arena, &run), 201);
+	assert_int_equal(run[199].state, RUN_FINISHED);
+	assert_int_equal(run[200].state, RUN_RUNNING);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+/* Several processes at once: no generation is taken twice. */
+static void ledger__many_at_once__no_generation_twice(void **state)
+{
+	enum { PROCESSES = 6, EACH = 10 };
+	struct arena arena = ARENA_INIT;
+	struct ledger_run *run;
+	struct ledger *l;
+
+	for (int p = 0; p < PROCESSES; p++) {
+		struct err err;
+		uint64_t g;
+
+		if (fork() != 0)
+			continue;
+		if (ledger_open(*state, &l, &err) < 0)
+			_exit(1);
+		for (int i = 0; i < EACH; i++)
+			if (ledger_start(l, "r", T0, &g, &err) < 0)
+				_exit(1);
+		_exit(0);
+	}
+	for (int p = 0; p < PROCESSES; p++) {
+		int status;
+
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	l = open_at(*state);
+	assert_int_equal(read_all(l, &arena, &run), PROCESSES * EACH);
+	for (uint64_t i = 0; i < PROCESSES * EACH; i++)
+		assert_int_equal(run[i].generation, i + 1);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void ledger__created__for_the_user_alone(void **state)
+{
+	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
+	AUTO(mem_freep) char *file = mem_printf("%s/ledger.jsonl", dir);
+	struct ledger *l = open_at(dir);
+	struct stat st;
+
+	assert_string_equal(ledger_dir(l), dir);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	assert_int_equal(stat(file, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	ledger_free(l);
+}
+
+static void ledger__folder_is_a_file__system_error(void **state)
+{
+	AUTO(mem_freep) char *dir = mem_printf("%s/file", (char *)*state);
+	struct err err = ERR_INIT;
+	struct ledger *l = NULL;
+
+	assert_int_equal(fd_replace_file(dir, STR("x"), 0600, false, &err), 0);
+	assert_int_equal(ledger_open(dir, &l, &err), -1);
+	assert_int_equal(err.kind, ERR_SYS);
+	assert_non_null(strstr(err.msg, dir));
+	assert_null(l);
+}
+
+static void ledger__open_read__creates_nothing(void **state)
+{
+	AUTO(mem_freep) char *dir = mem_printf("%s/none", (char *)*state);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct ledger_run *run;
+	struct ledger *l;
+
+	assert_int_equal(ledger_open_read(dir, &l, &err), 0);
+	assert_int_equal(read_all(l, &arena, &run), 0);
+	assert_int_equal(access(dir, F_OK), -1);
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void ledger__report_not_storable__finished_all_the_same(void **state)
+{
+	AUTO(mem_freep)
+	char *reports = mem_printf("%s/reports", (char *)*state);
+	const struct ledger_end end = {.routine = "r", .summary = "s"};
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct ledger_run *run;
+
+	start(l, "r");
+	assert_int_equal(fd_replace_file(reports, STR("x"), 0600, false, &err),
+			 0);
+	assert_int_equal(ledger_finish(l, 1, &end, STR("{}"), 100, &err), -1);
+	assert_int_equal(err.kind, ERR_SYS);
+	assert_int_equal(read_all(l, &arena, &run), 1);
+	assert_int_equal(run[0].state, RUN_FINISHED);
+	assert_string_equal(run[0].sha256, "");
+	arena_release(&arena);
+	ledger_free(l);
+}
+
+static void lock__held__busy_until_closed(void **state)
+{
+	struct ledger *l = open_at(*state);
+	struct err err = ERR_INIT;
+	int first = -1, second = -1;
+
+	assert_int_equal(ledger_lock_routine(l, "a/../b", false, &first, &err),
+			 0);
+	assert_int_equal(ledger_lock_routine(l, "a/../b", false, &second, &err),
+			 -1);
+	assert_int_equal(err.kind, ERR_BUSY);
+	assert_int_equal(second, -1);
+	/* another routine is another lock */
+	assert_int_equal(ledger_lock_routine(l, "b", false, &second, &err), 0);
+	fd_closep(&second);
+	fd_closep(&first);
+	assert_int_equal(ledger_lock_routine(l, "a/../b", true, &first, &err),
+			 0);
+	fd_closep(&first);
+	ledger_free(l);
+}
+
+static void default_dir__variables__in_order(UNUSED void **state)
+{
+	struct arena arena = ARENA_INIT;
+	char cwd[4096];
+
+	setenv("HOME", "/h", 1);
+	setenv("XDG_STATE_HOME", "/x", 1);
+	setenv("MATINS_STATE", "/m", 1);
+	assert_string_equal(ledger_default_dir(&arena), "/m");
+	setenv("MATINS_STATE", "rel", 1);
+	assert_non_null(getcwd(cwd, sizeof(cwd)));
+	assert_string_equal(ledger_default_dir(&arena),
+			    arena_printf(&arena, "%s/rel", cwd));
+	setenv("MATINS_STATE", "", 1);
+	assert_string_equal(ledger_default_dir(&arena), "/x/matins");
+	setenv("XDG_STATE_HOME", "relative", 1);
+	assert_string_equal(ledger_default_dir(&arena),
+			    "/h/.local/state/matins");
+	unsetenv("HOME");
+	assert_null(ledger_default_dir(&arena));
+	arena_release(&arena);
+}
+
+int main(void)
+{
+#define IN_TEMP_DIR(test) \
+	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
+	const struct CMUnitTest tests[] = {
+		IN_TEMP_DIR(ledger__first_runs__counted_from_one),
+		IN_TEMP_DIR(ledger__whole_run__read_back),
+		IN_TEMP_DIR(ledger__report__stored_by_generation),
+		IN_TEMP_DIR(ledger__own_unfinished_run__running),
+		IN_TEMP_DIR(ledger__process_gone__lost),
+		IN_TEMP_DIR(ledger__other_process_of_that_id__lost),
+		IN_TEMP_DIR(ledger__torn_last_line__passed_over),
+		IN_TEMP_DIR(ledger__garbage_lines__passed_over),
+		IN_TEMP_DIR(ledger__long_tail_of_finished__found),
+		IN_TEMP_DIR(ledger__many_at_once__no_generation_twice),
+		IN_TEMP_DIR(ledger__created__for_the_user_alone),
+		IN_TEMP_DIR(ledger__folder_is_a_file__system_error),
+		IN_TEMP_DIR(ledger__open_read__creates_nothing),
+		IN_TEMP_DIR(ledger__report_not_storable__finished_all_the_same),
+		IN_TEMP_DIR(lock__held__busy_until_closed),
+		cmocka_unit_test(default_dir__variables__in_order),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

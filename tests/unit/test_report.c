@@ -1,0 +1,385 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/report/render.h"
+#include "core/report/report.h"
+
+static struct arena arena;
+
+static int release(UNUSED void **state)
+{
+	arena_release(&arena);
+	return 0;
+}
+
+static struct report_step step_of(enum step_reason reason, bool required)
+{
+	return (struct report_step){
+		.name = "s",
+		.type = "script",
+		.state = report_reason_state(reason),
+		.reason = reason,
+		.required = required,
+	};
+}
+
+/* A report of two steps. */
+static struct report two(struct report_step *steps, enum step_reason a,
+			 enum step_reason b)
+{
+	steps[0] = step_of(a, false);
+	steps[1] = step_of(b, false);
+	return (struct report){
+		.routine = "r", .steps = steps, .n_steps = 2, .generation = 1};
+}
+
+static void reason__every_row__belongs_to_its_state(UNUSED void **state)
+{
+#define REASON(name, word, owner)                                            \
+	assert_int_equal(report_reason_state(REASON_##name), STATE_##owner); \
+	assert_string_equal(report_reason_name(REASON_##name), word);
+#include "core/report/reasons.def"
+#undef REASON
+	assert_int_equal(report_reason_state(REASON_NONE), STATE_OK);
+}
+
+static void success__outcomes__table(UNUSED void **state)
+{
+	static const struct {
+		enum step_reason a, b;
+		bool success;
+		int status;
+		const char *summary;
+	} rows[] = {
+		{REASON_NONE, REASON_NONE, true, 0,
+		 "r: 2 ran, 0 skipped, 0 failed"},
+		{REASON_NONE, REASON_NO_COMMAND, true, 0,
+		 "r: 1 ran, 1 skipped, 0 failed"},
+		{REASON_NONE, REASON_SIGNAL, false, 2,
+		 "r: 2 ran, 0 skipped, 1 failed"},
+		{REASON_NONE, REASON_IS_ERROR, false, 2,
+		 "r: 2 ran, 0 skipped, 1 failed"},
+		{REASON_NO_COMMAND, REASON_LEASH, false, 2,
+		 "r: 1 ran, 1 skipped, 1 failed"},
+		{REASON_DEADLINE_CALL, REASON_LEASH, false, 2,
+		 "r: 2 ran, 0 skipped, 2 failed"},
+		{REASON_DISABLED, REASON_NO_CREDENTIAL, false, 2,
+		 "r: 0 ran, 2 skipped, 0 failed — nothing ran"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report_step steps[2];
+		struct report r = two(steps, rows[i].a, rows[i].b);
+
+		assert_int_equal(report_success(&r), rows[i].success);
+		assert_int_equal(report_exit_status(&r), rows[i].status);
+		assert_string_equal(report_summary(&r, &arena),
+				    rows[i].summary);
+	}
+}
+
+static void success__nothing_ran__only_when_allowed(UNUSED void **state)
+{
+	struct report r = {.routine = "r"};
+
+	assert_int_equal(report_exit_status(&r), 2);
+	r.allow_empty = true;
+	assert_int_equal(report_exit_status(&r), 0);
+	/* still said */
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 0 ran, 0 skipped, 0 failed — nothing ran");
+}
+
+static void success__dry_run__no_failure(UNUSED void **state)
+{
+	struct report_step steps[2];
+	struct report r = two(steps, REASON_DRY_RUN, REASON_DRY_RUN);
+
+	r.dry_run = true;
+	assert_true(report_success(&r));
+	assert_int_equal(report_exit_status(&r), 0);
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 0 ran, 2 skipped, 0 failed");
+}
+
+static void success__required_step_skipped__failure(UNUSED void **state)
+{
+	struct report_step steps[2];
+	struct report r = two(steps, REASON_NONE, REASON_NO_COMMAND);
+
+	assert_int_equal(report_exit_status(&r), 0);
+	steps[1].required = true;
+	assert_int_equal(report_exit_status(&r), 2);
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 1 ran, 1 skipped, 1 failed");
+	/* who leaves it out by hand knows */
+	steps[1].reason = REASON_ONLY_FILTER;
+	assert_int_equal(report_exit_status(&r), 0);
+}
+
+static void mcp_data__slices__byte_for_byte(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	report_mcp_data(&out, STR("[ {\"n\":9007199254740993, \"a\":1.0} ]"),
+			true, STR("{\"z\":1,\"a\":\"\\u0000\"}"));
+	assert_string_equal(
+		buf_cstr(&out),
+		"{\"schema\":\"mcp-client/1\",\"content\":[ "
+		"{\"n\":9007199254740993, \"a\":1.0} ],\"isError\":true,"
+		"\"structuredContent\":{\"z\":1,\"a\":\"\\u0000\"}}");
+	buf_clear(&out);
+	report_mcp_data(&out, STR("[]"), false, (struct str){NULL, 0});
+	assert_string_equal(buf_cstr(&out), "{\"schema\":\"mcp-client/1\","
+					    "\"content\":[],\"isError\":"
+					    "false}");
+	buf_release(&out);
+}
+
+static void mcp_output__blocks__text_or_one_line(UNUSED void **state)
+{
+	static const char *const rows[][2] = {
+		{"{\"type\":\"text\",\"text\":\"a\\nb\"}", "a\nb"},
+		{"{\"type\":\"text\",\"text\":\"\"}", ""},
+		{"{\"type\":\"text\"}", "[text]"},
+		{"{\"type\":\"image\",\"mimeType\":\"image/png\","
+		 "\"data\":\"AAAA\"}",
+		 "[image image/png, 3 B]"},
+		{"{\"type\":\"image\",\"mimeType\":\"image/png\","
+		 "\"data\":\"AA==\"}",
+		 "[image image/png, 1 B]"},
+		{"{\"type\":\"audio\",\"data\":5}", "[audio]"},
+		{"{\"type\":\"resource\",\"resource\":{\"uri\":\"file:///x\","
+		 "\"mimeType\":\"text/plain\",\"text\":\"hello\"}}",
+		 "[resource file:///x, text/plain, 5 B]"},
+		{"{\"type\":\"resource\"}", "[resource]"},
+		{"{\"type\":\"resource_link\",\"name\":\"n\","
+		 "\"uri\":\"u:\\n1\"}",
+		 "[resource_link n u: 1]"},
+		{"{\"type\":\"hologram\",\"text\":\"x\"}", "[hologram]"},
+		{"{}", "[unknown]"},
+		{"7", "[unknown]"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		report_mcp_output(
+			&out, str_of(arena_printf(&arena, "[%s]", rows[i][0])));
+		assert_string_equal(buf_cstr(&out), rows[i][1]);
+		buf_release(&out);
+	}
+}
+
+static void mcp_output__several_blocks__joined_by_newlines(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	report_mcp_output(&out, STR("[{\"type\":\"text\",\"text\":\"1\"},"
+				    "{\"type\":\"image\"},"
+				    "{\"type\":\"text\",\"text\":\"3\"}]"));
+	assert_string_equal(buf_cstr(&out), "1\n[image]\n3");
+	buf_clear(&out);
+	report_mcp_output(&out, STR("[]"));
+	assert_string_equal(buf_cstr(&out), "");
+	buf_release(&out);
+}
+
+static void mcp_output__image_of_34_kib__size_is_said(UNUSED void **state)
+{
+	struct buf block = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&block, "[{\"type\":\"image\",\"mimeType\":\"image/png\","
+			 "\"data\":\"");
+	for (int i = 0; i < 34 * 1024 * 4 / 3; i++)
+		buf_addc(&block, 'A');
+	buf_adds(&block, "\"}]");
+	report_mcp_output(&out, buf_str(&block));
+	assert_string_equal(buf_cstr(&out), "[image image/png, 34 KiB]");
+	buf_release(&block);
+	buf_release(&out);
+}
+
+/* ---- reading back ---- */
+
+static const char sample[] =
+	"{\"schema\":\"matins-report/1\",\"generation\":7,\"routine\":\"r\","
+	"\"dry_run\":false,\"success\":false,\"summary\":\"r: 3 ran, 2 "
+	"skipped, 3 failed\",\"step_results\":["
+	"{\"step_name\":\"a\",\"step_type\":\"mcp-client\",\"success\":true,"
+	"\"skipped\":false,\"output\":\"x\\n\\u001b[31m\\u0000y\","
+	"\"state\":\"ok\",\"data\":{\"schema\":\"mcp-client/1\","
+	"\"content\":[ 1.0, {\"b\":1,\"a\":\"\\u0041\\/\"} ],"
+	"\"isError\":false},\"run\":{\"pid\":1}},"
+	"{\"step_name\":\"b\",\"step_type\":\"script\",\"success\":false,"
+	"\"skipped\":false,\"output\":\"kept\",\"state\":\"failed\","
+	"\"error\":\"it `died`\",\"reason\":\"signal\"},"
+	"{\"step_name\":\"c\",\"step_type\":\"script\",\"success\":true,"
+	"\"skipped\":true,\"output\":\"\",\"state\":\"skipped\","
+	"\"error\":\"no such program\",\"reason\":\"no_command\"},"
+	"{\"step_name\":\"d\",\"step_type\":\"script\",\"success\":false,"
+	"\"skipped\":true,\"output\":\"\",\"state\":\"skipped\","
+	"\"error\":\"required\",\"reason\":\"no_credential\"},"
+	"{\"step_name\":\"e\",\"step_type\":\"harness\",\"success\":false,"
+	"\"skipped\":false,\"output\":\"\",\"state\":\"timeout\","
+	"\"error\":\"late\",\"reason\":\"deadline_call\",\"data\":[1,2]}],"
+	"\"run\":{\"started\":\"2026-01-01T00:00:00.000Z\"}}\n";
+
+static struct str printed(const struct report *r, const char *form,
+			  enum report_view view, bool pretty)
+{
+	struct render_options o = {.view = view, .pretty = pretty};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str copy;
+
+	render_find(form)->print(r, &o, &out);
+	copy = arena_str(&arena, buf_str(&out));
+	buf_release(&out);
+	return copy;
+}
+
+static struct report loaded(struct str text)
+{
+	struct err err = ERR_INIT;
+	struct report r;
+
+	if (report_load(text, &arena, &r, &err) < 0)
+		fail_msg("%s", err.msg);
+	return r;
+}
+
+static void load__printed_report__same_bytes_again(UNUSED void **state)
+{
+	struct report r = loaded(str_of(sample)), again;
+
+	assert_string_equal(printed(&r, "json", VIEW_FULL, false).p, sample);
+	again = loaded(printed(&r, "json", VIEW_FULL, true));
+	assert_string_equal(printed(&again, "json", VIEW_FULL, false).p,
+			    sample);
+}
+
+static void load__any_form__same_as_before(UNUSED void **state)
+{
+	static const char *const forms[] = {"json", "md", "text", "html",
+					    "data"};
+	struct report r = loaded(str_of(sample));
+	struct report again = loaded(printed(&r, "json", VIEW_FULL, true));
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		struct str a = printed(&r, forms[i], VIEW_FULL, true);
+		struct str b = printed(&again, forms[i], VIEW_FULL, true);
+
+		assert_string_equal(a.p, b.p);
+	}
+}
+
+static void load__fields__all_there(UNUSED void **state)
+{
+	struct report r = loaded(str_of(sample));
+
+	assert_int_equal(r.generation, 7);
+	assert_string_equal(r.routine, "r");
+	assert_int_equal(r.n_steps, 5);
+	assert_int_equal(r.steps[0].output.n, 9);
+	assert_int_equal(r.steps[0].output.p[7], 0);
+	assert_true(str_is(r.steps[0].run, "{\"pid\":1}"));
+	assert_int_equal(r.steps[1].reason, REASON_SIGNAL);
+	assert_false(r.steps[2].required);
+	assert_true(r.steps[3].required);
+	assert_int_equal(report_exit_status(&r), 2);
+}
+
+static void load__allowed_empty_run__stays_a_success(UNUSED void **state)
+{
+	struct report r = {.routine = "r", .allow_empty = true};
+
+	r = loaded(printed(&r, "json", VIEW_FULL, false));
+	assert_true(report_success(&r));
+	r.allow_empty = false;
+	r = loaded(printed(&r, "json", VIEW_FULL, false));
+	assert_false(report_success(&r));
+}
+
+static void load__unknown_members__ignored(UNUSED void **state)
+{
+	struct report r = loaded(STR("{\"future\":[1],\"routine\":\"r\","
+				     "\"schema\":\"matins-report/1\","
+				     "\"step_results\":[]}"));
+
+	assert_string_equal(r.routine, "r");
+	assert_int_equal(r.generation, 0);
+}
+
+static void load__not_a_report__error(UNUSED void **state)
+{
+	static const struct {
+		const char *text;
+		enum err_kind kind;
+	} rows[] = {
+		{"", ERR_SYNTAX},
+		{"{\"schema\":\"matins-report/1\"", ERR_SYNTAX},
+		{"[]", ERR_COMPARE},
+		{"{}", ERR_COMPARE},
+		{"{\"schema\":\"matins-report/2\",\"step_results\":[]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\"}", ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":{}}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":[1]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":"
+		 "[{\"state\":\"fine\"}]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":"
+		 "[{\"state\":\"failed\",\"reason\":\"mood\"}]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":"
+		 "[{\"state\":\"failed\"}]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":"
+		 "[{\"state\":\"ok\",\"reason\":\"signal\"}]}",
+		 ERR_COMPARE},
+		{"{\"schema\":\"matins-report/1\",\"step_results\":[],"
+		 "\"generation\":-1}",
+		 ERR_COMPARE},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct err err = ERR_INIT;
+		struct report r;
+
+		assert_int_equal(
+			report_load(str_of(rows[i].text), &arena, &r, &err),
+			-1);
+		assert_int_equal(err.kind, rows[i].kind);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(reason__every_row__belongs_to_its_state),
+		cmocka_unit_test(success__outcomes__table),
+		cmocka_unit_test(success__nothing_ran__only_when_allowed),
+		cmocka_unit_test(success__dry_run__no_failure),
+		cmocka_unit_test(success__required_step_skipped__failure),
+		cmocka_unit_test(mcp_data__slices__byte_for_byte),
+		cmocka_unit_test(mcp_output__blocks__text_or_one_line),
+		cmocka_unit_test(
+			mcp_output__several_blocks__joined_by_newlines),
+		cmocka_unit_test(mcp_output__image_of_34_kib__size_is_said),
+		cmocka_unit_test(load__printed_report__same_bytes_again),
+		cmocka_unit_test(load__any_form__same_as_before),
+		cmocka_unit_test(load__fields__all_there),
+		cmocka_unit_test(load__allowed_empty_run__stays_a_success),
+		cmocka_unit_test(load__unknown_members__ignored),
+		cmocka_unit_test(load__not_a_report__error),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release);
+}

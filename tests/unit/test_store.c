@@ -1,0 +1,151 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "core/report/store.h"
+#include "tests/unit/temp_dir.h"
+
+static bool kept(const char *dir, uint64_t generation)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	int r = store_get(dir, generation, &out, &err);
+
+	buf_release(&out);
+	if (r < 0)
+		assert_int_equal(err.kind, ERR_UNKNOWN);
+	return r == 0;
+}
+
+static void put(const char *dir, uint64_t generation, uint64_t keep)
+{
+	struct err err = ERR_INIT;
+
+	if (store_put(dir, generation, STR("{}\n"), keep, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static void store__put__read_back_private(void **state)
+{
+	const char *dir = *state;
+	AUTO(mem_freep) char *path = mem_printf("%s/reports/7.json", dir);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct stat st;
+
+	assert_int_equal(store_put(dir, 7, STR("a\0b"), 100, &err), 0);
+	assert_int_equal(store_get(dir, 7, &out, &err), 0);
+	assert_int_equal(out.n, 3);
+	assert_memory_equal(out.p, "a\0b", 3);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	buf_release(&out);
+}
+
+static void store__more_than_kept__oldest_go(void **state)
+{
+	const char *dir = *state;
+
+	for (uint64_t g = 1; g <= 12; g++)
+		put(dir, g, 3);
+	for (uint64_t g = 1; g <= 12; g++)
+		assert_int_equal(kept(dir, g), g > 9);
+}
+
+static void store__keep_lowered__all_surplus_goes(void **state)
+{
+	const char *dir = *state;
+
+	for (uint64_t g = 1; g <= 9; g++)
+		put(dir, g, 100);
+	put(dir, 10, 2);
+	for (uint64_t g = 1; g <= 10; g++)
+		assert_int_equal(kept(dir, g), g > 8);
+}
+
+static void store__keep_none__nothing_written(void **state)
+{
+	const char *dir = *state;
+
+	put(dir, 1, 5);
+	put(dir, 2, 0);
+	assert_false(kept(dir, 1));
+	assert_false(kept(dir, 2));
+}
+
+static void store__counter_begun_anew__newest_stays(void **state)
+{
+	const char *dir = *state;
+
+	put(dir, 500, 2);
+	put(dir, 501, 2);
+	put(dir, 1, 2);
+	assert_true(kept(dir, 1));
+}
+
+static void store__foreign_files__left_alone(void **state)
+{
+	const char *dir = *state;
+	AUTO(mem_freep) char *note = mem_printf("%s/reports/notes.txt", dir);
+	struct err err = ERR_INIT;
+
+	put(dir, 1, 1);
+	assert_int_equal(fd_replace_file(note, STR("x"), 0600, false, &err), 0);
+	put(dir, 2, 1);
+	assert_int_equal(access(note, F_OK), 0);
+}
+
+static void store__old_temporary_file__removed(void **state)
+{
+	const char *dir = *state;
+	AUTO(mem_freep) char *old = mem_printf("%s/reports/1.json.a", dir);
+	AUTO(mem_freep) char *young = mem_printf("%s/reports/2.json.b", dir);
+	const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
+	struct err err = ERR_INIT;
+
+	put(dir, 1, 1);
+	assert_int_equal(fd_replace_file(old, STR("x"), 0600, false, &err), 0);
+	assert_int_equal(fd_replace_file(young, STR("x"), 0600, false, &err),
+			 0);
+	assert_int_equal(utimensat(AT_FDCWD, old, long_ago, 0), 0);
+	put(dir, 3, 1);
+	assert_int_equal(access(old, F_OK), -1);
+	/* somebody may be writing it */
+	assert_int_equal(access(young, F_OK), 0);
+}
+
+static void store__no_folder__system_error(void **state)
+{
+	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(store_put(dir, 1, STR("{}"), 1, &err), -1);
+	assert_int_equal(err.kind, ERR_SYS);
+}
+
+int main(void)
+{
+#define IN_TEMP_DIR(test) \
+	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
+	const struct CMUnitTest tests[] = {
+		IN_TEMP_DIR(store__put__read_back_private),
+		IN_TEMP_DIR(store__more_than_kept__oldest_go),
+		IN_TEMP_DIR(store__keep_lowered__all_surplus_goes),
+		IN_TEMP_DIR(store__keep_none__nothing_written),
+		IN_TEMP_DIR(store__counter_begun_anew__newest_stays),
+		IN_TEMP_DIR(store__foreign_files__left_alone),
+		IN_TEMP_DIR(store__old_temporary_file__removed),
+		IN_TEMP_DIR(store__no_folder__system_error),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
