@@ -1,0 +1,208 @@
+/*
+ * The filters that the build made against those that libseccomp makes now.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdint.h>
+#include <linux/seccomp.h>
+
+#include "gate/filters.h"
+#include "gate/variants.h"
+
+static void filters_freep(struct seccomp_filter *f)
+{
+	seccomp_filter_release(f);
+}
+
+static bool is_equal(const struct seccomp_filter *a,
+		     const struct seccomp_filter *b)
+{
+	return a->n == b->n &&
+	       memcmp(a->insn, b->insn, a->n * sizeof(*a->insn)) == 0;
+}
+
+/* Every member of a want that counts, one combination for each number. */
+enum {
+	COMBINATIONS = N_PROFILES * 4 /* net */ * 2 /* udp */ * 2 /* unix */ *
+		       2 /* ipc */ * 2 /* sysctl */ * 2 /* deny */
+};
+
+static struct seccomp_want combination(unsigned i)
+{
+	struct seccomp_want w = {.syscalls = {NULL, 0}};
+
+	w.profile = (enum policy_profile)(i % N_PROFILES);
+	i /= N_PROFILES;
+	w.net = (enum policy_net)(i % 4);
+	i /= 4;
+	w.net_udp = i & 1;
+	w.net_unix = i & 2;
+	w.ipc_namespace = i & 4;
+	w.memfd_noexec_sysctl = i & 8;
+	w.deny = i & 16 ? SECCOMP_DENY_ERRNO : SECCOMP_DENY_NOTIFY;
+	return w;
+}
+
+static void filters__every_want__equals_what_libseccomp_makes(void **state)
+{
+	size_t n_found = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < COMBINATIONS; i++) {
+		AUTO(filters_freep)
+		struct seccomp_filter found = SECCOMP_FILTER_INIT;
+		AUTO(filters_freep)
+		struct seccomp_filter built = SECCOMP_FILTER_INIT;
+		struct seccomp_want want = combination(i);
+		struct err err = ERR_INIT;
+
+		if (!filters_find(&want, &found))
+			continue;
+		n_found++;
+		if (seccomp_build(&want, &built, &err) < 0)
+			fail_msg("combination %u: %s", i, err.msg);
+		if (!is_equal(&found, &built))
+			fail_msg("combination %u differs: %u instructions "
+				 "stored, %u built",
+				 i, found.n, built.n);
+	}
+	/* all but the sysctl without an own view, and but single ports with
+	   datagrams and other networks without */
+	assert_int_equal(n_found, COMBINATIONS / 4 * 3 * 5 / 8);
+}
+
+static void filters__wants_of_different_effect__differ(void **state)
+{
+	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
+	AUTO(filters_freep) struct seccomp_filter none = SECCOMP_FILTER_INIT;
+	AUTO(filters_freep) struct seccomp_filter net = SECCOMP_FILTER_INIT;
+	AUTO(filters_freep) struct seccomp_filter strict = SECCOMP_FILTER_INIT;
+
+	(void)state;
+	assert_true(filters_find(&want, &none));
+	want.net = POLICY_NET_ALL;
+	want.net_udp = true;
+	assert_true(filters_find(&want, &net));
+	want.profile = PROFILE_STRICT;
+	assert_true(filters_find(&want, &strict));
+	assert_false(is_equal(&none, &net));
+	assert_false(is_equal(&net, &strict));
+}
+
+static void filters__added_names__are_not_in_the_table(void **state)
+{
+	static const char *const names[] = {"ptrace"};
+	struct seccomp_want want = {
+		.profile = PROFILE_DEFAULT,
+		.syscalls = {(const char **)(uintptr_t)names, 1},
+	};
+	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+	(void)state;
+	assert_false(filters_find(&want, &f));
+	want.syscalls.n = 0;
+	assert_true(filters_find(&want, &f));
+}
+
+static void filters__added_names__are_built(void **state)
+{
+	static const char *const names[] = {"ptrace"};
+	struct seccomp_want want = {.profile = PROFILE_DEFAULT,
+				    .deny = SECCOMP_DENY_ERRNO};
+	AUTO(filters_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(filters_freep) struct seccomp_filter more = SECCOMP_FILTER_INIT;
+	AUTO(filters_freep) struct seccomp_filter built = SECCOMP_FILTER_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(filters_build(&want, &plain, &err), 0);
+	want.syscalls = (struct strlist){(const char **)(uintptr_t)names, 1};
+	assert_int_equal(filters_build(&want, &more, &err), 0);
+	assert_int_equal(seccomp_build(&want, &built, &err), 0);
+	assert_true(is_equal(&more, &built));
+	assert_false(is_equal(&more, &plain));
+}
+
+static void filters__unknown_added_name__is_refused(void **state)
+{
+	static const char *const names[] = {"ptracee"};
+	struct seccomp_want want = {
+		.profile = PROFILE_DEFAULT,
+		.syscalls = {(const char **)(uintptr_t)names, 1},
+		.deny = SECCOMP_DENY_ERRNO,
+	};
+	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(filters_build(&want, &f, &err), -1);
+	assert_int_equal(err.kind, ERR_POLICY);
+	assert_null(f.insn);
+}
+
+static void variants__number_and_want__name_each_other(void **state)
+{
+	(void)state;
+	for (int v = 0; v < (int)N_VARIANTS; v++) {
+		struct seccomp_want want;
+
+		variant_want(v, &want);
+		assert_int_equal(variant_of(&want), v);
+	}
+}
+
+static void variants__members_without_effect__do_not_count(void **state)
+{
+	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
+	int plain = variant_of(&want), all;
+
+	(void)state;
+	want.net_unix = true;
+	want.net_udp = true;
+	want.deny = SECCOMP_DENY_ERRNO;
+	assert_int_equal(variant_of(&want), plain);
+	want.net = POLICY_NET_ALL;
+	all = variant_of(&want);
+	assert_int_not_equal(all, plain);
+	want.net = POLICY_NET_LOOPBACK;
+	assert_int_equal(variant_of(&want), all);
+	want.net_unix = false;
+	assert_int_not_equal(variant_of(&want), all);
+	want.net = POLICY_NET_PORTS;
+	assert_int_equal(variant_of(&want), -1); /* with port 53 */
+	want.net_udp = false;
+	assert_int_not_equal(variant_of(&want), -1);
+}
+
+static void variants__sysctl_without_own_view__has_no_number(void **state)
+{
+	struct seccomp_want want = {.memfd_noexec_sysctl = true};
+
+	(void)state;
+	assert_int_equal(variant_of(&want), -1);
+	want.ipc_namespace = true;
+	assert_true(variant_of(&want) >= 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			filters__every_want__equals_what_libseccomp_makes),
+		cmocka_unit_test(filters__wants_of_different_effect__differ),
+		cmocka_unit_test(filters__added_names__are_not_in_the_table),
+		cmocka_unit_test(filters__added_names__are_built),
+		cmocka_unit_test(filters__unknown_added_name__is_refused),
+		cmocka_unit_test(variants__number_and_want__name_each_other),
+		cmocka_unit_test(
+			variants__members_without_effect__do_not_count),
+		cmocka_unit_test(
+			variants__sysctl_without_own_view__has_no_number),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

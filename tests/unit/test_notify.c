@@ -1,0 +1,176 @@
+/* The table of refused calls, and a listener that is none. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <seccomp.h>
+
+#include "core/base/fd.h"
+#include "gate/notify.h"
+#include "gate/seccomp.h"
+
+static struct seccomp_data call(const char *name, uint64_t a, uint64_t b)
+{
+	return (struct seccomp_data){
+		.nr = seccomp_call_number(name),
+		.arch = seccomp_arch_native(),
+		.args = {a, b},
+	};
+}
+
+static void add(struct denials *log, const char *name, uint64_t a, uint64_t b,
+		const char *comm)
+{
+	struct seccomp_data d = call(name, a, b);
+
+	denials_add(log, &d, comm);
+}
+
+static void denials__nothing_refused__no_rows(void **state)
+{
+	struct denials log = DENIALS_INIT;
+	size_t n = 1;
+
+	(void)state;
+	assert_null(denials_rows(&log, &n));
+	assert_int_equal(n, 0);
+	denials_release(&log);
+}
+
+static void denials__same_call_and_program__one_row_that_counts(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	const struct gate_denial *rows;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		add(&log, "mount", 0, 0, "node");
+	add(&log, "mount", 0, 0, "sh");
+	add(&log, "unshare", 0x10000000, 0, "node");
+	rows = denials_rows(&log, &n);
+	assert_int_equal(n, 3);
+	assert_string_equal(rows[0].kind, "syscall");
+	assert_string_equal(rows[0].name, "mount");
+	assert_string_equal(rows[0].program, "node");
+	assert_int_equal(rows[0].count, 1000);
+	assert_string_equal(rows[0].detail, "mount(..., ..., ..., 0, ...)");
+	assert_string_equal(rows[0].allow,
+			    "sandbox = { syscalls = [\"mount\"] }");
+	assert_string_equal(rows[1].program, "sh");
+	assert_string_equal(rows[2].name, "unshare");
+	assert_string_equal(rows[2].detail, "unshare(CLONE_NEWUSER)");
+	assert_int_equal(log.dropped, 0);
+}
+
+static void denials__different_arguments__joined_once_each(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	const struct gate_denial *rows;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		add(&log, "socket", 16, 3, "curl");
+		add(&log, "socket", 2, 1, "curl");
+	}
+	rows = denials_rows(&log, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(rows[0].count, 6);
+	assert_string_equal(rows[0].detail, "socket(AF_NETLINK, SOCK_RAW, 0); "
+					    "socket(AF_INET, SOCK_STREAM, 0)");
+	/* the first that a line can allow */
+	assert_string_equal(rows[0].allow, "sandbox = { net = \"all\" }");
+}
+
+static void denials__many_arguments__detail_is_bounded(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	const struct gate_denial *rows;
+	size_t n;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10000; i++)
+		add(&log, "lookup_dcookie", i | 0xffffffff00000000, i, "x");
+	rows = denials_rows(&log, &n);
+	assert_int_equal(n, 1);
+	assert_int_equal(rows[0].count, 10000);
+	assert_true(strlen(rows[0].detail) <= DENIALS_DETAIL_BYTES);
+	/* looked at only so many times */
+	assert_null(strstr(rows[0].detail, "0xffffffff00000014"));
+}
+
+static void denials__more_than_the_rows__counted_as_dropped(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	const struct gate_denial *rows;
+	size_t n;
+
+	(void)state;
+	for (int i = 0; i < DENIALS_MAX + 5; i++) {
+		char comm[16];
+
+		snprintf(comm, sizeof(comm), "p%d", i);
+		add(&log, "mount", 0, 0, comm);
+	}
+	add(&log, "mount", 0, 0, "p0"); /* a row that is there still counts */
+	rows = denials_rows(&log, &n);
+	assert_int_equal(n, DENIALS_MAX);
+	assert_int_equal(log.dropped, 5);
+	assert_int_equal(rows[0].count, 2);
+}
+
+static void denials__a_number_nobody_knows__named_by_it(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
+	const struct gate_denial *rows;
+	size_t n;
+
+	(void)state;
+	denials_add(&log, &d, "x");
+	rows = denials_rows(&log, &n);
+	assert_string_equal(rows[0].name, "syscall 5000");
+	assert_string_equal(rows[0].allow, "");
+}
+
+static void serve__no_listener__ended(void **state)
+{
+	AUTO(denials_release) struct denials log = DENIALS_INIT;
+	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
+	AUTO(fd_closep) int r = -1;
+	AUTO(fd_closep) int w = -1;
+
+	(void)state;
+	assert_int_equal(fd_pipe(&r, &w), 0);
+	/* readable, and no listener */
+	assert_int_equal(notify_serve(null, &log), NOTIFY_ENDED);
+	/* nothing waits */
+	assert_int_equal(notify_serve(r, &log), NOTIFY_OK);
+	fd_closep(&w);
+	assert_int_equal(notify_serve(r, &log), NOTIFY_ENDED);
+	assert_int_equal(notify_serve(9999, &log), NOTIFY_ENDED);
+	assert_int_equal(log.n, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(denials__nothing_refused__no_rows),
+		cmocka_unit_test(
+			denials__same_call_and_program__one_row_that_counts),
+		cmocka_unit_test(
+			denials__different_arguments__joined_once_each),
+		cmocka_unit_test(denials__many_arguments__detail_is_bounded),
+		cmocka_unit_test(
+			denials__more_than_the_rows__counted_as_dropped),
+		cmocka_unit_test(denials__a_number_nobody_knows__named_by_it),
+		cmocka_unit_test(serve__no_listener__ended),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

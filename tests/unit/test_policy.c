@@ -1,0 +1,455 @@
+/* Policies: defaults, merging, checking, meeting the leash. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "gate/policy.h"
+
+#define LIST(...)                                               \
+	{                                                       \
+		(const char *[]){__VA_ARGS__},                  \
+			sizeof((const char *[]){__VA_ARGS__}) / \
+				sizeof(const char *)            \
+	}
+#define ONLY(...)                         \
+	{                                 \
+		.only = LIST(__VA_ARGS__) \
+	}
+#define ALL          \
+	{            \
+		true \
+	}
+
+static void assert_list(const struct strlist *list, const char *joined)
+{
+	char text[512] = "";
+	size_t at = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s",
+				       i ? " " : "", list->item[i]);
+	assert_string_equal(text, joined);
+}
+
+static void resolve(const struct gate_policy *asked,
+		    const struct gate_leash *leash, struct arena *arena,
+		    struct policy *p)
+{
+	struct err err = ERR_INIT;
+
+	if (policy_resolve(asked, leash, arena, p, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* ---- defaults and merging ---- */
+
+static void resolve__empty__the_default_policy(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {.cpu_seconds = 0};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, NULL, &arena, &p);
+	assert_int_equal(p.profile, PROFILE_DEFAULT);
+	assert_int_equal(p.net, POLICY_NET_NONE);
+	assert_false(p.net_udp);
+	assert_int_equal(p.memory_bytes, 2147483648);
+	assert_int_equal(p.file_size_bytes, 1073741824);
+	assert_int_equal(p.processes, 256);
+	assert_int_equal(p.files, 1024);
+	assert_int_equal(p.cpu_seconds, 0);
+	assert_int_equal(p.isolate, GATE_ISOLATE_AUTO);
+	assert_int_equal(p.read.n + p.write.n + p.write_only.n + p.exec.n +
+				 p.capped.n + p.n_ports + p.syscalls.n,
+			 0);
+	assert_int_equal(p.guarantees_required | p.mechanisms_required, 0);
+	assert_false(p.tmp_shared);
+	assert_null(p.user);
+}
+
+static void resolve__values_given__are_kept(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {
+		.read = LIST("/srv"),
+		.exec = LIST("git", "/bin/sh"),
+		.profile = "strict",
+		.memory_bytes = 5,
+		.file_size_bytes = 6,
+		.processes = 7,
+		.files = 8,
+		.cpu_seconds = 9,
+		.tmp_shared = true,
+		.isolate = GATE_ISOLATE_OFF,
+		.require = LIST("fs-read", "landlock", "tree-kill"),
+		.syscalls = LIST("mount"),
+		.user = "daemon",
+	};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, NULL, &arena, &p);
+	assert_list(&p.read, "/srv");
+	assert_list(&p.exec, "git /bin/sh");
+	assert_int_equal(p.profile, PROFILE_STRICT);
+	assert_int_equal(p.memory_bytes, 5);
+	assert_int_equal(p.file_size_bytes, 6);
+	assert_int_equal(p.processes, 7);
+	assert_int_equal(p.files, 8);
+	assert_int_equal(p.cpu_seconds, 9);
+	assert_true(p.tmp_shared);
+	assert_int_equal(p.isolate, GATE_ISOLATE_OFF);
+	assert_int_equal(p.guarantees_required,
+			 POLICY_BIT(GUARANTEE_FS_READ) |
+				 POLICY_BIT(GUARANTEE_TREE_KILL));
+	assert_int_equal(p.mechanisms_required, POLICY_BIT(MECHANISM_LANDLOCK));
+	assert_list(&p.syscalls, "mount");
+	assert_string_equal(p.user, "daemon");
+}
+
+static void merge__lists__joined_without_repeats(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy base = {.read = LIST("/a", "/b"),
+				   .net = LIST(":443"),
+				   .require = LIST("fs-read")};
+	struct gate_policy more = {.read = LIST("/b", "/c"),
+				   .write = LIST("/w"),
+				   .exec = LIST("git"),
+				   .net = LIST("all"),
+				   .syscalls = LIST("mount")};
+	struct gate_policy m;
+
+	(void)state;
+	gate_policy_merge(&base, &more, &arena, &m);
+	assert_list(&m.read, "/a /b /c");
+	assert_list(&m.write, "/w");
+	assert_list(&m.exec, "git");
+	assert_list(&m.net, ":443 all");
+	assert_list(&m.require, "fs-read");
+	assert_list(&m.syscalls, "mount");
+}
+
+static void merge__single_values__the_specific_one_wins(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy base = {.profile = "strict",
+				   .memory_bytes = 1,
+				   .files = 2,
+				   .processes = 3,
+				   .isolate = GATE_ISOLATE_REQUIRE,
+				   .user = "daemon"};
+	struct gate_policy more = {.profile = "open",
+				   .memory_bytes = 10,
+				   .cpu_seconds = 4,
+				   .file_size_bytes = 5,
+				   .tmp_shared = true};
+	struct gate_policy m;
+
+	(void)state;
+	gate_policy_merge(&base, &more, &arena, &m);
+	assert_string_equal(m.profile, "open");
+	assert_int_equal(m.memory_bytes, 10);
+	assert_int_equal(m.files, 2);
+	assert_int_equal(m.processes, 3);
+	assert_int_equal(m.cpu_seconds, 4);
+	assert_int_equal(m.file_size_bytes, 5);
+	assert_int_equal(m.isolate, GATE_ISOLATE_REQUIRE);
+	assert_true(m.tmp_shared);
+	assert_string_equal(m.user, "daemon");
+	/* the result may be one of the two */
+	gate_policy_merge(&base, &more, &arena, &base);
+	assert_string_equal(base.profile, "open");
+}
+
+/* ---- network ---- */
+
+static const struct word_case {
+	struct strlist net;
+	enum policy_net want;
+	bool udp;
+} WORDS[] = {
+	{LIST("none"), POLICY_NET_NONE, false},
+	{LIST("all"), POLICY_NET_ALL, true},
+	{LIST("none", "all"), POLICY_NET_ALL, true},
+	{LIST("loopback"), POLICY_NET_LOOPBACK, true},
+	{LIST(":443"), POLICY_NET_PORTS, false},
+	{LIST(":443", ":53"), POLICY_NET_PORTS, true},
+	{LIST(":443", "all"), POLICY_NET_ALL, true},
+	{LIST("loopback", "all", ":1"), POLICY_NET_ALL, true},
+};
+
+static void net__each_word__resolved(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct gate_policy asked = {.net = WORDS[i].net};
+		struct policy p;
+
+		resolve(&asked, NULL, &arena, &p);
+		assert_int_equal(p.net, WORDS[i].want);
+		assert_int_equal(p.net_udp, WORDS[i].udp);
+		if (p.net != POLICY_NET_PORTS)
+			assert_int_equal(p.n_ports, 0);
+	}
+}
+
+static void net__ports__sorted_and_once(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {
+		.net = LIST(":8080", ":1", ":443", ":8080", ":65535", ":443")};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, NULL, &arena, &p);
+	assert_int_equal(p.n_ports, 4);
+	assert_int_equal(p.ports[0], 1);
+	assert_int_equal(p.ports[1], 443);
+	assert_int_equal(p.ports[2], 8080);
+	assert_int_equal(p.ports[3], 65535);
+}
+
+/* ---- what is refused ---- */
+
+static const struct bad_case {
+	struct gate_policy p;
+	enum err_kind kind;
+	const char *say;
+} BAD[] = {
+	{{.profile = "stirct"}, ERR_POLICY, "did you mean \"strict\""},
+	{{.profile = "xyzzy"}, ERR_POLICY, "one of strict, default, open"},
+	{{.profile = ""}, ERR_POLICY, "profile"},
+	{{.require = LIST("fs-raed")}, ERR_POLICY, "\"fs-read\""},
+	{{.require = LIST("landlok")}, ERR_POLICY, "\"landlock\""},
+	{{.require = LIST("qwertyuiop")}, ERR_POLICY, "one of exec-listed"},
+	{{.syscalls = LIST("mout")}, ERR_POLICY, "\"mount\""},
+	{{.syscalls = LIST("mount", "clone3")}, ERR_POLICY, "clone3"},
+	{{.syscalls = LIST("ioctl")}, ERR_POLICY, "by its arguments"},
+	{{.net = LIST("al")}, ERR_POLICY, "\"all\""},
+	{{.net = LIST("loopbak")}, ERR_POLICY, "\"loopback\""},
+	{{.net = LIST("")}, ERR_POLICY, "port"},
+	{{.net = LIST(":")}, ERR_POLICY, "1 to 65535"},
+	{{.net = LIST(":0")}, ERR_POLICY, "1 to 65535"},
+	{{.net = LIST(":65536")}, ERR_POLICY, "1 to 65535"},
+	{{.net = LIST(":44x")}, ERR_POLICY, "1 to 65535"},
+	{{.net = LIST(":-1")}, ERR_POLICY, "1 to 65535"},
+	{{.net = LIST("loopback", ":80")}, ERR_POLICY, "combined"},
+	/* never silently less or more than was asked */
+	{{.net = LIST("api.example.com:8443")},
+	 ERR_PROTECTION,
+	 "use \":8443\" (TCP to that port of any host) or \"all\""},
+	{{.net = LIST("api.example.com")}, ERR_PROTECTION, "\":443\""},
+	{{.net = LIST("*.example.com")}, ERR_PROTECTION, "proxy"},
+	{{.net = LIST("all", "example.com")}, ERR_PROTECTION, "proxy"},
+	{{.net = LIST("127.0.0.1:5432")}, ERR_PROTECTION, "\":5432\""},
+	{{.net = LIST("[::1]:80")}, ERR_PROTECTION, "\":80\""},
+	{{.read = LIST("srv")}, ERR_POLICY, "read: \"srv\" is not an absolute"},
+	{{.write = LIST("./w")}, ERR_POLICY, "write: \"./w\" is not"},
+	{{.write = LIST("")}, ERR_POLICY, "write: \"\" is not"},
+	{{.exec = LIST("./tool")}, ERR_POLICY, "exec: \"./tool\""},
+	{{.exec = LIST("")}, ERR_POLICY, "exec: \"\""},
+	{{.user = ""}, ERR_POLICY, "user"},
+};
+
+static void check__wrong_names__say_what_is_right(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT, again = ERR_INIT;
+		struct policy p;
+
+		if (gate_policy_check(&BAD[i].p, &err) == 0)
+			fail_msg("row %zu (%s) was accepted", i, BAD[i].say);
+		assert_int_equal(err.kind, BAD[i].kind);
+		if (!strstr(err.msg, BAD[i].say))
+			fail_msg("\"%s\" lacks \"%s\"", err.msg, BAD[i].say);
+		assert_int_equal(
+			policy_resolve(&BAD[i].p, NULL, &arena, &p, &again),
+			-1);
+		assert_string_equal(err.msg, again.msg);
+	}
+}
+
+static void check__every_name_of_the_tables__accepted(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (int i = 0; i < N_GUARANTEES; i++) {
+		struct gate_policy p = {.require = LIST(guarantee_name(i))};
+
+		assert_int_equal(gate_policy_check(&p, &err), 0);
+		assert_true(guarantee_help(i)[0] && guarantee_lost(i)[0]);
+	}
+	for (int i = 0; i < N_MECHANISMS; i++) {
+		struct gate_policy p = {.require = LIST(mechanism_name(i))};
+
+		assert_int_equal(gate_policy_check(&p, &err), 0);
+		assert_true(mechanism_help(i)[0]);
+	}
+	for (int i = 0; i < N_PROFILES; i++) {
+		struct gate_policy p = {.profile = profile_name(i)};
+
+		assert_int_equal(gate_policy_check(&p, &err), 0);
+	}
+}
+
+/* ---- meeting the leash ---- */
+
+static void leash__open__changes_nothing(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {.read = LIST("/r"),
+				    .write = LIST("/w/../x"),
+				    .net = LIST("all")};
+	struct gate_leash leash = {
+		.fs_read = ALL, .fs_write = ALL, .exec = ALL, .net = ALL};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, &leash, &arena, &p);
+	assert_list(&p.read, "/r");
+	assert_list(&p.write, "/w/../x");
+	assert_list(&p.write_only, "");
+	assert_int_equal(p.net, POLICY_NET_ALL);
+	assert_int_equal(p.capped.n, 0);
+}
+
+static void leash__read__dropped_narrowed_kept(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {.read = LIST("/srv/a/x", "/srv", "/etc",
+						 "/srv/ab", "/srv/a/../b")};
+	struct gate_leash leash = {.fs_read = ONLY("/srv/a", "/srv/b"),
+				   .fs_write = ALL,
+				   .net = ALL};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, &leash, &arena, &p);
+	assert_list(&p.read, "/srv/a/x /srv/a /srv/b");
+	assert_int_equal(p.capped.n, 4);
+	assert_string_equal(p.capped.item[0],
+			    "read \"/srv\": narrowed to what the leash allows "
+			    "(fs_read)");
+	assert_string_equal(p.capped.item[1],
+			    "read \"/etc\": dropped, the leash does not allow "
+			    "it (fs_read)");
+}
+
+static void leash__write_unreadable__is_only_written(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {.write = LIST("/out", "/data", "/no")};
+	struct gate_leash leash = {
+		.fs_read = ONLY("/data", "/out/readable"),
+		.fs_write = ONLY("/out", "/data/part"),
+		.net = ALL,
+	};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, &leash, &arena, &p);
+	assert_list(&p.write, "/out/readable /data/part");
+	assert_list(&p.write_only, "/out");
+	assert_list(&p.read, "");
+	assert_int_equal(p.capped.n, 3);
+}
+
+static void leash__nothing__leaves_nothing(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_policy asked = {.read = LIST("/r", "/"),
+				    .write = LIST("/w"),
+				    .net = LIST("all")};
+	struct gate_leash leash = {.max_calls = 0};
+	struct policy p;
+
+	(void)state;
+	resolve(&asked, &leash, &arena, &p);
+	assert_int_equal(p.read.n + p.write.n + p.write_only.n, 0);
+	assert_int_equal(p.net, POLICY_NET_NONE);
+	assert_false(p.net_udp);
+	assert_int_equal(p.capped.n, 4);
+}
+
+static const struct net_case {
+	struct strlist asked, leash;
+	enum policy_net want;
+	size_t ports, capped;
+} NETS[] = {
+	{LIST("all"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
+	{LIST("all"), LIST("api.example.com:443"), POLICY_NET_NONE, 0, 1},
+	{LIST("all"), LIST("all"), POLICY_NET_ALL, 0, 0},
+	{LIST(":443"), LIST(":443", ":80"), POLICY_NET_PORTS, 1, 0},
+	{LIST(":443", ":22"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
+	{LIST(":22"), LIST(":443"), POLICY_NET_NONE, 0, 1},
+	{LIST("loopback"), LIST(":443"), POLICY_NET_NONE, 0, 1},
+	{LIST("loopback"), LIST("loopback"), POLICY_NET_LOOPBACK, 0, 0},
+	{LIST("none"), LIST(":443"), POLICY_NET_NONE, 0, 0},
+};
+
+static void leash__net__met_never_joined(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(NETS); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct gate_policy asked = {.net = NETS[i].asked};
+		struct gate_leash leash = {.net = {.only = NETS[i].leash}};
+		struct policy p;
+
+		resolve(&asked, &leash, &arena, &p);
+		if (p.net != NETS[i].want || p.n_ports != NETS[i].ports ||
+		    p.capped.n != NETS[i].capped)
+			fail_msg("row %zu: net %d ports %zu capped %zu", i,
+				 p.net, p.n_ports, p.capped.n);
+	}
+}
+
+/* More rows than any first allocation. */
+static void leash__many_rows__all_are_kept(void **state)
+{
+	enum { MANY = 100 };
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *rows[MANY];
+	struct gate_policy asked = {.read = LIST("/")};
+	struct gate_leash leash = {.fs_read = {.only = {rows, MANY}}};
+	struct policy p;
+
+	(void)state;
+	for (int i = 0; i < MANY; i++)
+		rows[i] = arena_printf(&arena, "/srv/%d", i);
+	resolve(&asked, &leash, &arena, &p);
+	assert_int_equal(p.read.n, MANY);
+	for (int i = 0; i < MANY; i++)
+		assert_string_equal(p.read.item[i], rows[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(resolve__empty__the_default_policy),
+		cmocka_unit_test(resolve__values_given__are_kept),
+		cmocka_unit_test(merge__lists__joined_without_repeats),
+		cmocka_unit_test(merge__single_values__the_specific_one_wins),
+		cmocka_unit_test(net__each_word__resolved),
+		cmocka_unit_test(net__ports__sorted_and_once),
+		cmocka_unit_test(check__wrong_names__say_what_is_right),
+		cmocka_unit_test(check__every_name_of_the_tables__accepted),
+		cmocka_unit_test(leash__open__changes_nothing),
+		cmocka_unit_test(leash__read__dropped_narrowed_kept),
+		cmocka_unit_test(leash__write_unreadable__is_only_written),
+		cmocka_unit_test(leash__nothing__leaves_nothing),
+		cmocka_unit_test(leash__net__met_never_joined),
+		cmocka_unit_test(leash__many_rows__all_are_kept),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

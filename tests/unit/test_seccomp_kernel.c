@@ -1,0 +1,543 @@
+/*
+ * Filters in the kernel: a child installs one and tries calls, the parent
+ * answers as the gate does.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "core/base/fd.h"
+#include "gate/notify.h"
+#include "gate/seccomp.h"
+
+#define PATIENCE_MS 20000
+
+/* ---- a confined child ---- */
+
+struct child {
+	int status; /* of waitpid */
+	struct denials log;
+};
+
+static void child_release(struct child *c)
+{
+	denials_release(&c->log);
+}
+
+static int send_fd(int sock, int fd)
+{
+	char byte = 0, control[CMSG_SPACE(sizeof(int))] = {0};
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	return sendmsg(sock, &msg, 0) == 1 ? 0 : -1;
+}
+
+static int receive_fd(int sock)
+{
+	char byte, control[CMSG_SPACE(sizeof(int))];
+	struct iovec iov = {&byte, 1};
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = control,
+		.msg_controllen = sizeof(control),
+	};
+	int fd = -1;
+
+	if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) == 1 && CMSG_FIRSTHDR(&msg))
+		memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&msg)), sizeof(fd));
+	return fd;
+}
+
+/* In the child: 200 and up say that the filter could not be installed. */
+static int confined(const struct seccomp_filter *f, bool listen, int sock,
+		    int (*act)(void))
+{
+	struct sock_fprog prog = {.len = f->n, .filter = f->insn};
+	unsigned flags = listen ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
+	long fd;
+
+	prctl(PR_SET_NAME, "tries");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return 200;
+	fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &prog);
+	if (fd < 0)
+		return 201;
+	if (listen && (send_fd(sock, (int)fd) < 0 || close((int)fd) < 0))
+		return 202;
+	close(sock);
+	return act();
+}
+
+static void serve_until_end(int listener, int pidfd, struct denials *log)
+{
+	struct pollfd p[] = {
+		{.fd = pidfd, .events = POLLIN},
+		{.fd = listener, .events = POLLIN},
+	};
+
+	for (;;) {
+		int n = poll(p, 2, PATIENCE_MS);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			fail_msg("the child neither ends nor asks");
+		if (p[1].revents && notify_serve(listener, log) != NOTIFY_OK)
+			p[1].fd = -1;
+		if (p[0].revents)
+			return;
+	}
+}
+
+static void run_filter(const struct seccomp_filter *f, bool listen,
+		       int (*act)(void), struct child *c)
+{
+	AUTO(fd_closep) int pidfd = -1;
+	AUTO(fd_closep) int listener = -1;
+	AUTO(fd_closep) int ours = -1;
+	int pair[2];
+	pid_t pid;
+
+	*c = (struct child){.log = DENIALS_INIT};
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	if (pid == 0)
+		_exit(confined(f, listen, pair[1], act));
+	ours = pair[0];
+	close(pair[1]);
+	pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	assert_true(pid > 0 && pidfd >= 0);
+	if (listen)
+		listener = receive_fd(ours);
+	serve_until_end(listener, pidfd, &c->log);
+	assert_int_equal(waitpid(pid, &c->status, 0), pid);
+}
+
+static void run(struct seccomp_want w, int (*act)(void), struct child *c)
+{
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	struct err err = ERR_INIT;
+
+	if (seccomp_build(&w, &f, &err) < 0)
+		fail_msg("%s", err.msg);
+	run_filter(&f, w.deny == SECCOMP_DENY_NOTIFY, act, c);
+}
+
+static void assert_exit(const struct child *c, int status)
+{
+	if (!WIFEXITED(c->status) || WEXITSTATUS(c->status) != status)
+		fail_msg("status %#x", (unsigned)c->status);
+}
+
+/* ---- what the children try ---- */
+
+/* 0 when the call fails with the errno; else the step's number. */
+#define EXPECT(number, call, error)                         \
+	do {                                                \
+		errno = 0;                                  \
+		if ((long)(call) != -1 || errno != (error)) \
+			return (number);                    \
+	} while (0)
+#define WORKS(number, call)              \
+	do {                             \
+		if ((long)(call) == -1)  \
+			return (number); \
+	} while (0)
+
+/* With arguments that do no harm where a broken filter lets them through. */
+static int try_refused(void)
+{
+	EXPECT(1, mount(NULL, NULL, NULL, 0, NULL), EPERM);
+	EXPECT(2, unshare(CLONE_NEWUSER), EPERM);
+	EXPECT(3, ptrace(PTRACE_TRACEME, 0, NULL, NULL), EPERM);
+	EXPECT(4, socket(AF_INET, SOCK_STREAM, 0), EPERM);
+	EXPECT(5, socket(AF_UNIX, SOCK_STREAM, 0), EPERM);
+	EXPECT(6, ioctl(0, TIOCSTI, "x"), EPERM);
+	EXPECT(7, ioctl(0, TIOCSTI | 0x100000000, "x"), EPERM);
+	EXPECT(8, syscall(SYS_keyctl, 0, 0, 0, 0, 0), EPERM);
+	EXPECT(9, syscall(SYS_bpf, 0, NULL, 0), EPERM);
+	EXPECT(10, syscall(SYS_clone, CLONE_NEWUSER | SIGCHLD, 0, 0, 0, 0),
+	       EPERM);
+	EXPECT(11, chmod("no-such-file", 04755), EPERM);
+	EXPECT(12, prctl(PR_SET_PTRACER, 1, 0, 0, 0), EPERM);
+	EXPECT(13, mknod("no-device", S_IFCHR | 0600, 0), EPERM);
+	EXPECT(14, mount(NULL, NULL, NULL, 0, NULL), EPERM);
+	return 0;
+}
+
+static int try_absent(void)
+{
+	EXPECT(1, syscall(435, NULL, 0), ENOSYS);	  /* clone3 */
+	EXPECT(2, syscall(437, 0, "/", NULL, 0), ENOSYS); /* openat2 */
+	EXPECT(3, syscall(425, 1, NULL), ENOSYS);	  /* io_uring_setup */
+	EXPECT(4, syscall(5000), ENOSYS);
+	EXPECT(5, syscall(seccomp_newest() + 1), ENOSYS);
+	return 0;
+}
+
+static void *in_thread(void *arg)
+{
+	return arg;
+}
+
+static int try_allowed(void)
+{
+	int fds[2], status;
+	pthread_t thread;
+	pid_t pid;
+
+	WORKS(1, pipe(fds));
+	WORKS(2, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+	WORKS(3, open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+	WORKS(4, getppid());
+	WORKS(5, prctl(PR_SET_NAME, "other"));
+	if (pthread_create(&thread, NULL, in_thread, NULL) != 0)
+		return 6;
+	pthread_join(thread, NULL);
+	pid = fork();
+	if (pid == 0)
+		_exit(9);
+	WORKS(7, waitpid(pid, &status, 0));
+	return WEXITSTATUS(status) == 9 ? 0 : 8;
+}
+
+static const struct seccomp_want DEFAULT_WANT = {
+	.profile = PROFILE_DEFAULT,
+	.memfd_noexec_sysctl = true,
+};
+
+static const struct gate_denial *find(const struct child *c, const char *name)
+{
+	size_t n;
+	const struct gate_denial *rows = denials_rows(&c->log, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(rows[i].name, name) == 0)
+			return &rows[i];
+	fail_msg("%s is not among the denials", name);
+	return NULL;
+}
+
+static void kernel__refused_calls__eperm_and_named(void **state)
+{
+	AUTO(child_release) struct child c;
+	const struct gate_denial *row;
+	size_t n;
+
+	(void)state;
+	run(DEFAULT_WANT, try_refused, &c);
+	assert_exit(&c, 0);
+	(void)!denials_rows(&c.log, &n);
+	assert_int_equal(n, 11);
+	row = find(&c, "mount");
+	assert_string_equal(row->program, "tries");
+	assert_int_equal(row->count, 2);
+	assert_string_equal(row->allow, "sandbox = { syscalls = [\"mount\"] }");
+	assert_string_equal(find(&c, "socket")->detail,
+			    "socket(AF_INET, SOCK_STREAM, 0); "
+			    "socket(AF_UNIX, SOCK_STREAM, 0)");
+	assert_string_equal(find(&c, "ioctl")->detail,
+			    "ioctl(0, TIOCSTI, ...)");
+	assert_string_equal(find(&c, "clone")->detail, "clone(CLONE_NEWUSER)");
+	assert_string_equal(find(&c, "clone")->allow, "");
+}
+
+static void kernel__refused_calls_unnamed__the_same_errno(void **state)
+{
+	struct seccomp_want w = DEFAULT_WANT;
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	w.deny = SECCOMP_DENY_ERRNO;
+	run(w, try_refused, &c);
+	assert_exit(&c, 0);
+	assert_int_equal(c.log.n, 0);
+}
+
+static void kernel__hidden_calls__enosys_and_not_named(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	run(DEFAULT_WANT, try_absent, &c);
+	assert_exit(&c, 0);
+	assert_int_equal(c.log.n, 0);
+}
+
+static void kernel__allowed_calls__work_in_each_profile(void **state)
+{
+	(void)state;
+	for (int p = 0; p < N_PROFILES; p++) {
+		struct seccomp_want w = DEFAULT_WANT;
+		AUTO(child_release) struct child c;
+
+		w.profile = p;
+		run(w, try_allowed, &c);
+		assert_exit(&c, 0);
+		assert_int_equal(c.log.n, 0);
+	}
+}
+
+/* ---- the network, granted and not ---- */
+
+static int try_net(void)
+{
+	char byte = 0;
+	struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+	int tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	WORKS(1, tcp);
+	WORKS(2, socket(AF_INET6, SOCK_STREAM, IPPROTO_TCP));
+	EXPECT(3, socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP), EPERM);
+	EXPECT(4, socket(AF_INET, SOCK_DGRAM, 0), EPERM);
+	EXPECT(5, socket(AF_INET, SOCK_RAW, IPPROTO_ICMP), EPERM);
+	EXPECT(6, socket(AF_NETLINK, SOCK_RAW, 0), EPERM);
+	EXPECT(7,
+	       sendto(tcp, &byte, 1, MSG_FASTOPEN, (struct sockaddr *)&to,
+		      sizeof(to)),
+	       EPERM);
+	return 0;
+}
+
+static void kernel__ports_only__tcp_and_no_way_around(void **state)
+{
+	struct seccomp_want w = DEFAULT_WANT;
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	w.net = POLICY_NET_PORTS;
+	run(w, try_net, &c);
+	assert_exit(&c, 0);
+}
+
+static int try_added(void)
+{
+	WORKS(1, syscall(SYS_process_vm_readv, getpid(), NULL, 0, NULL, 0, 0));
+	EXPECT(2, syscall(SYS_process_vm_writev, getpid(), NULL, 0, NULL, 0, 0),
+	       EPERM);
+	return 0;
+}
+
+static void kernel__an_added_name__reaches_the_kernel(void **state)
+{
+	const char *names[] = {"process_vm_readv"};
+	struct seccomp_want w = DEFAULT_WANT;
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	w.syscalls = (struct strlist){names, 1};
+	run(w, try_added, &c);
+	assert_exit(&c, 0);
+}
+
+/* ---- other ways into the kernel ---- */
+
+#ifdef __x86_64__
+static int call_i386(void)
+{
+	long r = 20; /* getpid there */
+
+	__asm__ volatile("int $0x80" : "+a"(r) : : "memory", "cc");
+	return r > 0 ? 0 : 1;
+}
+
+static int call_x32(void)
+{
+	return syscall(0x40000000 | SYS_getpid) > 0 ? 0 : 1;
+}
+
+static int without_filter(int (*act)(void))
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(act());
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static void kernel__i386_call__killed(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	if (without_filter(call_i386) != 0) {
+		print_message("# SKIP this kernel has no i386 calls\n");
+		skip();
+	}
+	run(DEFAULT_WANT, call_i386, &c);
+	assert_true(WIFSIGNALED(c.status));
+	assert_int_equal(WTERMSIG(c.status), SIGSYS);
+}
+
+/* Judged by its number before the kernel looks whether it has the ABI. */
+static void kernel__x32_call__killed(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	run(DEFAULT_WANT, call_x32, &c);
+	assert_true(WIFSIGNALED(c.status));
+	assert_int_equal(WTERMSIG(c.status), SIGSYS);
+}
+#endif
+
+/* ---- real programs ---- */
+
+static int exec_shell(void)
+{
+	execl("/bin/sh", "sh", "-c",
+	      "ls / | sort >/dev/null && test -d /usr && (exit 7); exit $?",
+	      NULL);
+	return 1;
+}
+
+static void kernel__a_shell_with_children__runs_in_each_profile(void **state)
+{
+	(void)state;
+	for (int p = 0; p < N_PROFILES; p++) {
+		struct seccomp_want w = DEFAULT_WANT;
+		AUTO(child_release) struct child c;
+
+		w.profile = p;
+		run(w, exec_shell, &c);
+		assert_exit(&c, 7);
+	}
+}
+
+static int exec_refused(void)
+{
+	execl("/bin/sh", "sh", "-c", "exec unshare -r true 2>/dev/null", NULL);
+	return 200;
+}
+
+static void kernel__a_program_after_exec__is_named(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	if (access("/usr/bin/unshare", X_OK) != 0) {
+		print_message("# SKIP unshare(1) is not installed\n");
+		skip();
+	}
+	run(DEFAULT_WANT, exec_refused, &c);
+	assert_exit(&c, 1);
+	assert_string_equal(find(&c, "unshare")->program, "unshare");
+}
+
+/* ---- the listener under stress ---- */
+
+static int many_refused(void)
+{
+	for (int i = 0; i < 1000; i++)
+		EXPECT(1, syscall(SYS_keyctl, 0, 0, 0, 0, 0), EPERM);
+	return 0;
+}
+
+static void kernel__a_thousand_refusals__all_are_counted(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	run(DEFAULT_WANT, many_refused, &c);
+	assert_exit(&c, 0);
+	assert_int_equal(c.log.n, 1);
+	assert_int_equal(find(&c, "keyctl")->count, 1000);
+}
+
+/* Asks without end, and says when it has been answered once. */
+static int ask_forever(int say)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	syscall(SYS_keyctl, 0, 0, 0, 0, 0);
+	WORKS(1, write(say, "", 1));
+	for (;;)
+		syscall(SYS_keyctl, 0, 0, 0, 0, 0);
+}
+
+static int die_while_asking(void)
+{
+	for (int i = 0; i < 50; i++) {
+		int fds[2];
+		char byte;
+		pid_t pid;
+
+		WORKS(1, pipe(fds));
+		pid = fork();
+		if (pid == 0)
+			_exit(ask_forever(fds[1]));
+		WORKS(2, read(fds[0], &byte, 1));
+		kill(pid, SIGKILL);
+		WORKS(3, waitpid(pid, NULL, 0));
+		close(fds[0]);
+		close(fds[1]);
+	}
+	return 0;
+}
+
+static void kernel__tasks_killed_while_they_wait__no_harm(void **state)
+{
+	AUTO(child_release) struct child c;
+
+	(void)state;
+	run(DEFAULT_WANT, die_while_asking, &c);
+	assert_exit(&c, 0);
+	assert_true(c.log.n >= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(kernel__refused_calls__eperm_and_named),
+		cmocka_unit_test(kernel__refused_calls_unnamed__the_same_errno),
+		cmocka_unit_test(kernel__hidden_calls__enosys_and_not_named),
+		cmocka_unit_test(kernel__allowed_calls__work_in_each_profile),
+		cmocka_unit_test(kernel__ports_only__tcp_and_no_way_around),
+		cmocka_unit_test(kernel__an_added_name__reaches_the_kernel),
+#ifdef __x86_64__
+		cmocka_unit_test(kernel__i386_call__killed),
+		cmocka_unit_test(kernel__x32_call__killed),
+#endif
+		cmocka_unit_test(
+			kernel__a_shell_with_children__runs_in_each_profile),
+		cmocka_unit_test(kernel__a_program_after_exec__is_named),
+		cmocka_unit_test(kernel__a_thousand_refusals__all_are_counted),
+		cmocka_unit_test(kernel__tasks_killed_while_they_wait__no_harm),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
