@@ -1,0 +1,127 @@
+/*
+ * Everything between clone and exec.
+ *
+ * The parent writes a complete struct launch; the child carries it out with
+ * raw system calls (gate/sys.h), because it shares the parent's memory and
+ * runs beside it. There are two functions, each the start of a process:
+ *
+ *	init_main     the owner of the tree: pid 1 of its namespaces, or a
+ *		      subreaper where there are none. Makes the view, starts
+ *		      the program, forwards signals, reaps, ends the tree.
+ *	child_main    the program until exec: descriptors, session, limits,
+ *		      identity, Landlock, filter.
+ *
+ * A failure is written into the launch; when the child's end of the socket
+ * is closed everywhere, the parent reads what came of it. So nothing blocks
+ * for ever when a child dies at any point.
+ */
+#ifndef GATE_CHILD_H
+#define GATE_CHILD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/filter.h>
+
+#include "core/base/attr.h"
+#include "gate/landlock.h"
+#include "gate/limits.h"
+#include "gate/setup.h"
+
+enum child_stage {
+#define CHILD_STAGE(name, text) STAGE_##name,
+#include "gate/child_stages.def"
+#undef CHILD_STAGE
+};
+
+/*
+ * Descriptors that a child needs until exec. Init moves them to CHILD_FD(i)
+ * and closes all others, so that neither a low bound nor a runner with
+ * thousands of them is felt afterwards.
+ */
+enum child_fd {
+	FD_SOCK, /* the child's end of the socket pair */
+	FD_IN,
+	FD_OUT,
+	FD_ERR,
+	FD_EXEC,    /* the judged file */
+	FD_RULESET, /* of Landlock */
+	FD_MAPS,    /* the first user namespace of id-mapped mounts */
+	N_FDS = FD_MAPS + SETUP_IDMAPS,
+};
+#define CHILD_FD(i) (3 + (i))
+
+/* Sent by the gate to an init without a pid namespace: end the tree. */
+#define CHILD_SIGNAL_END 63
+
+/*
+ * What outlives the start: written by init, read by the gate after init's
+ * pidfd is readable. In the gate's memory.
+ */
+struct child_state {
+	int has_status; /* the program has ended with .wait_status */
+	int wait_status;
+	uint64_t max_rss_kib; /* of the largest process reaped */
+};
+
+/* A path that is opened in the child's own view for a Landlock rule. */
+struct late_rule {
+	const char *path;
+	uint64_t access; /* as the kernel takes it */
+};
+
+struct launch {
+	/* for init */
+	struct child_state *state;
+	bool own_pids;	    /* pid 1 of a pid namespace */
+	bool is_trial;	    /* make the view, start nothing */
+	bool keep_dumpable; /* leak checkers must look into the runner */
+	int fd[N_FDS];	    /* in the runner; -1 = none; FD_SOCK is filled in
+			       by launch_start() */
+	const char *uid_map, *gid_map; /* of an own user namespace, or NULL */
+	struct setup_list setup;
+	int *slots;
+	const struct late_rule *late; /* added to the ruleset by init */
+	size_t n_late;
+	void *program_stack; /* its upper end */
+
+	/* for the program */
+	struct limit limits[N_LIMITS];
+	bool change_id; /* to uid, gid, without groups */
+	uid_t uid;
+	gid_t gid;
+	const char *cwd;
+	struct sock_fprog filter;	/* refused calls go to the listener */
+	struct sock_fprog filter_errno; /* without one */
+	/* In an own view the file is opened again, by this path, and must be
+	   the one that was judged. NULL: FD_EXEC is executed. */
+	const char *exec_path;
+	dev_t exec_dev;
+	ino_t exec_ino;
+	const char *const *argv;
+	const char *const *envp;
+
+	/* what came of it */
+	int exec_fd;		/* what init has chosen to be executed */
+	int started;		/* the program is executed */
+	enum child_stage stage; /* where it failed; STAGE_NONE = nowhere */
+	int sys;		/* errno of that */
+	long setup_step;	/* of STAGE_SETUP: index in .setup */
+};
+
+/* A launch with no descriptors yet. */
+#define LAUNCH_NO_FDS                  \
+	{                              \
+		[0 ... N_FDS - 1] = -1 \
+	}
+
+/* For clone(); arg is a struct launch. */
+int init_main(void *arg);
+int child_main(void *arg);
+
+/* Both for init and the program: end the process; reset one signal. */
+long child_default_signal(int signal);
+NORETURN void child_fail(struct launch *l, enum child_stage stage, long r);
+
+#endif

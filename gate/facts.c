@@ -1,0 +1,316 @@
+/*
+ * What holds for one child, guarantee by guarantee: enforced and by what,
+ * partly and what is missing, or not at all and why.
+ */
+#include "gate/inner.h"
+
+struct judgement {
+	enum gate_level level;
+	const char *how;
+};
+
+const char *gate_level_name(enum gate_level level)
+{
+	static const char *const names[] = {"enforced", "partial", "absent"};
+
+	return names[level];
+}
+
+static const char *landlock_text(const struct prepared *p)
+{
+	return arena_printf((struct arena *)&p->arena, "Landlock ABI %d",
+			    p->gate->landlock_abi);
+}
+
+/* A writable grant on which the loader could still run what is written. */
+static bool has_loadable_writes(const struct prepared *p)
+{
+	return (p->policy.write.n || p->policy.write_only.n ||
+		p->policy.tmp_shared) &&
+	       p->policy.profile != PROFILE_STRICT;
+}
+
+static struct judgement judge_exec_listed(struct prepared *p)
+{
+	const char *by = landlock_text(p);
+
+	if (p->gate->landlock_abi < 1)
+		return (struct judgement){GATE_ABSENT,
+					  "this kernel has no Landlock: enable "
+					  "it with lsm=landlock,... at boot"};
+	if (p->open_programs)
+		return (struct judgement){
+			GATE_PARTIAL,
+			arena_printf(&p->arena,
+				     "%s; a read grant covers a folder of "
+				     "programs, and the loader can run what "
+				     "can be read",
+				     by)};
+	if (!p->own_view)
+		return (struct judgement){
+			GATE_PARTIAL,
+			arena_printf(&p->arena,
+				     "%s; the loader could run what the "
+				     "program has written (no noexec view: "
+				     "%s)",
+				     by, p->why_no_view)};
+	if (has_loadable_writes(p))
+		return (struct judgement){
+			GATE_PARTIAL,
+			arena_printf(&p->arena,
+				     "%s; the loader could run what is "
+				     "written to a grant; profile = "
+				     "\"strict\" prevents that",
+				     by)};
+	return (struct judgement){
+		GATE_ENFORCED,
+		arena_printf(&p->arena, "%s, noexec private places", by)};
+}
+
+static struct judgement judge_fs_read(struct prepared *p)
+{
+	if (p->gate->landlock_abi < 1)
+		return (struct judgement){GATE_ABSENT,
+					  "this kernel has no Landlock: enable "
+					  "it with lsm=landlock,... at boot"};
+	return (struct judgement){
+		GATE_ENFORCED,
+		arena_printf(&p->arena,
+			     "%s, as user %s%s%s%s; names outside can be seen",
+			     landlock_text(p), p->id.name,
+			     p->id.is_mapped ? ", id-mapped grants" : "",
+			     p->id.why ? " without capabilities: " : "",
+			     p->id.why ? p->id.why : "")};
+}
+
+static struct judgement judge_fs_write(struct prepared *p)
+{
+	const char *missing = NULL;
+
+	if (p->own_view)
+		return (struct judgement){
+			GATE_ENFORCED,
+			arena_printf(&p->arena, "read-only view%s%s",
+				     p->gate->landlock_abi ? ", " : "",
+				     p->gate->landlock_abi ? landlock_text(p)
+							   : "")};
+	if (p->git_unprotected)
+		missing = "hooks and configuration of a granted git working "
+			  "tree are writable";
+	else if (p->write_holes)
+		missing = "new files cannot be made beside protected ones";
+	else if (!p->id.change)
+		missing = "modes, times and attributes of the user's other "
+			  "files can be changed";
+	else if (p->gate->landlock_abi < 3)
+		missing = "files can be truncated";
+	return (struct judgement){
+		missing ? GATE_PARTIAL : GATE_ENFORCED,
+		arena_printf(&p->arena, "%s%s%s", landlock_text(p),
+			     missing ? "; " : "", missing ? missing : "")};
+}
+
+static struct judgement judge_net_off(struct prepared *p)
+{
+	switch (p->policy.net) {
+	case POLICY_NET_NONE:
+		return (struct judgement){GATE_ENFORCED,
+					  "the filter refuses socket()"};
+	case POLICY_NET_LOOPBACK:
+		return (struct judgement){GATE_ENFORCED,
+					  "an own network namespace"};
+	default:
+		return (struct judgement){GATE_ABSENT, "net is granted"};
+	}
+}
+
+static struct judgement judge_net_ports(struct prepared *p)
+{
+	if (p->policy.net == POLICY_NET_ALL)
+		return (struct judgement){GATE_ABSENT, "net = \"all\""};
+	if (p->policy.net != POLICY_NET_PORTS)
+		return judge_net_off(p);
+	if (p->policy.net_udp)
+		return (struct judgement){
+			GATE_PARTIAL,
+			arena_printf(&p->arena,
+				     "%s for TCP; UDP goes to any port, since "
+				     "port 53 is granted",
+				     landlock_text(p))};
+	return (struct judgement){GATE_ENFORCED,
+				  arena_printf(&p->arena,
+					       "%s; any host on these ports",
+					       landlock_text(p))};
+}
+
+static struct judgement judge_proc_hidden(struct prepared *p)
+{
+	if (p->own_view)
+		return (struct judgement){GATE_ENFORCED,
+					  "pid namespace with an own /proc"};
+	return (struct judgement){GATE_ABSENT, p->why_no_view};
+}
+
+static struct judgement judge_ipc(struct prepared *p)
+{
+	bool scoped = p->gate->landlock_abi >= 6;
+	bool no_abstract = p->policy.net == POLICY_NET_NONE ||
+			   p->policy.net == POLICY_NET_LOOPBACK || scoped;
+
+	if (p->own_view && no_abstract)
+		return (struct judgement){GATE_ENFORCED,
+					  "ipc and pid namespaces"};
+	if (scoped)
+		return (struct judgement){GATE_ENFORCED,
+					  "Landlock scopes; the filter refuses "
+					  "shared memory and queues"};
+	if (p->own_view)
+		return (struct judgement){
+			GATE_PARTIAL, "namespaces; abstract sockets can be "
+				      "reached (Landlock ABI 6 stops that)"};
+	return (struct judgement){
+		GATE_PARTIAL, "the filter refuses shared memory and queues; "
+			      "signals reach the user's other programs"};
+}
+
+static struct judgement judge_tree_kill(struct prepared *p)
+{
+	if (p->own_view)
+		return (struct judgement){GATE_ENFORCED, "pid namespace"};
+	return (struct judgement){
+		GATE_PARTIAL,
+		"a subreaper ends the tree; not when it is killed itself"};
+}
+
+static struct judgement judge_limits_pids(struct prepared *p)
+{
+	if (p->own_view && p->gate->ns.as_user)
+		return (struct judgement){
+			GATE_ENFORCED, "RLIMIT_NPROC in an own user namespace"};
+	if (p->own_view && p->gate->ns.pid_max)
+		return (struct judgement){GATE_ENFORCED,
+					  "pid_max of the pid namespace"};
+	return (struct judgement){GATE_PARTIAL,
+				  "RLIMIT_NPROC, which counts the user's other "
+				  "processes as well"};
+}
+
+static struct judgement judge_limits_mem(UNUSED struct prepared *p)
+{
+	return (struct judgement){
+		GATE_PARTIAL,
+		"RLIMIT_DATA for the private memory of each process, not for "
+		"shared memory and not for the tree"};
+}
+
+static struct judgement judge_no_tty(UNUSED struct prepared *p)
+{
+	return (struct judgement){
+		GATE_ENFORCED,
+		"own session, no terminal handed on, TIOCSTI refused"};
+}
+
+static struct judgement judge_env_clean(UNUSED struct prepared *p)
+{
+	return (struct judgement){GATE_ENFORCED, "built from nothing"};
+}
+
+static struct judgement judge_syscalls(struct prepared *p)
+{
+	return (struct judgement){
+		GATE_ENFORCED,
+		arena_printf(&p->arena, "seccomp, profile %s%s",
+			     profile_name(p->policy.profile),
+			     p->launch.filter.len ? "" : ", unnamed")};
+}
+
+/* One row for each of guarantees.def, in that order. */
+static struct judgement (*const judges[N_GUARANTEES])(struct prepared *) = {
+	[GUARANTEE_EXEC_LISTED] = judge_exec_listed,
+	[GUARANTEE_FS_READ] = judge_fs_read,
+	[GUARANTEE_FS_WRITE] = judge_fs_write,
+	[GUARANTEE_NET_OFF] = judge_net_off,
+	[GUARANTEE_NET_PORTS] = judge_net_ports,
+	[GUARANTEE_PROC_HIDDEN] = judge_proc_hidden,
+	[GUARANTEE_IPC] = judge_ipc,
+	[GUARANTEE_TREE_KILL] = judge_tree_kill,
+	[GUARANTEE_LIMITS_PIDS] = judge_limits_pids,
+	[GUARANTEE_LIMITS_MEM] = judge_limits_mem,
+	[GUARANTEE_NO_TTY] = judge_no_tty,
+	[GUARANTEE_ENV_CLEAN] = judge_env_clean,
+	[GUARANTEE_SYSCALLS] = judge_syscalls,
+};
+
+static bool has_mechanism(const struct prepared *p, enum mechanism m)
+{
+	int abi = p->gate->landlock_abi;
+
+	switch (m) {
+	case MECHANISM_SECCOMP:
+	case MECHANISM_MEMFD_NOEXEC: /* by sysctl, or asked of each call */
+		return true;
+	case MECHANISM_NOTIFY:
+		return p->launch.filter.len;
+	case MECHANISM_LANDLOCK:
+		return abi >= 1;
+	case MECHANISM_LANDLOCK_NET:
+		return abi >= 4;
+	case MECHANISM_LANDLOCK_SCOPE:
+		return abi >= 6;
+	case MECHANISM_USERNS:
+		return p->own_view && p->gate->ns.as_user;
+	case MECHANISM_MNTNS:
+	case MECHANISM_PIDNS:
+	case MECHANISM_IPCNS:
+	case MECHANISM_UTSNS:
+		return p->own_view;
+	case MECHANISM_NETNS:
+		return p->own_view && p->policy.net == POLICY_NET_LOOPBACK;
+	case MECHANISM_IDMAP:
+		return p->id.is_mapped;
+	case MECHANISM_CGROUP:
+	case N_MECHANISMS:
+		break;
+	}
+	return false;
+}
+
+static int check_required(struct prepared *p, struct err *err)
+{
+	for (int i = 0; i < N_GUARANTEES; i++)
+		if (p->policy.guarantees_required & POLICY_BIT(i) &&
+		    p->facts[i].level != GATE_ENFORCED)
+			return err_set(err, ERR_PROTECTION,
+				       "require: %s is %s here: %s",
+				       p->facts[i].guarantee,
+				       gate_level_name(p->facts[i].level),
+				       p->facts[i].how);
+	for (int i = 0; i < N_MECHANISMS; i++)
+		if (p->policy.mechanisms_required & POLICY_BIT(i) &&
+		    !has_mechanism(p, (enum mechanism)i))
+			return err_set(err, ERR_PROTECTION,
+				       "require: %s (%s) is not in use "
+				       "here%s%s",
+				       mechanism_name((enum mechanism)i),
+				       mechanism_help((enum mechanism)i),
+				       p->why_no_view ? ": " : "",
+				       p->why_no_view ? p->why_no_view : "");
+	return 0;
+}
+
+int prepare_facts(struct prepared *p, struct err *err)
+{
+	for (int i = 0; i < N_GUARANTEES; i++) {
+		struct judgement j = judges[i](p);
+
+		p->facts[i] = (struct gate_fact){
+			guarantee_name((enum guarantee)i), j.level, j.how};
+	}
+	if (p->gate->landlock_abi < 1 && !p->own_view)
+		return err_set(err, ERR_PROTECTION,
+			       "neither Landlock nor namespaces: nothing "
+			       "would keep the program from the user's files "
+			       "(%s)",
+			       p->why_no_view);
+	return check_required(p, err);
+}

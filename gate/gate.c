@@ -1,0 +1,310 @@
+#include "gate/gate.h"
+
+#include <errno.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "gate/allow.h"
+#include "gate/filters.h"
+#include "gate/inner.h"
+
+/* Size of a private place; memory is taken only for what is written. */
+#define PLACE_BYTES (UINT64_C(512) << 20)
+
+/* ---- the private places of this machine ---- */
+
+static bool is_place(const struct gate *g, const char *path)
+{
+	for (size_t i = 0; i < g->n_places; i++)
+		if (strcmp(g->place[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* A folder at its own path, not a link to another one. */
+static void add_place(struct gate *g, const char *path, unsigned mode)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || is_place(g, path))
+		return;
+	g->place[g->n_places++] = (struct setup_place){
+		.path = path, .mode = mode, .bytes = PLACE_BYTES};
+}
+
+/* HOME must not be a folder that the system itself lives in. */
+static bool is_private_home(const struct gate *g, const char *path)
+{
+	static const char *const system[] = {"/proc", "/dev", "/sys", "/usr"};
+
+	for (size_t i = 0; i < g->base.n; i++)
+		if (allow_covers(path, g->base.grant[i].path) ||
+		    allow_covers(g->base.grant[i].path, path))
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(system); i++)
+		if (allow_covers(path, system[i]) ||
+		    allow_covers(system[i], path))
+			return false;
+	return true;
+}
+
+static void find_places(struct gate *g)
+{
+	const char *home = getenv("HOME");
+	AUTO(mem_freep) char *real = NULL;
+
+	add_place(g, "/tmp", 01777);
+	add_place(g, "/var/tmp", 01777);
+	add_place(g, "/dev/shm", 01777);
+	if (!home || home[0] != '/')
+		return;
+	real = realpath(home, NULL);
+	if (!real || !is_private_home(g, real))
+		return;
+	g->home = arena_strdup(&g->arena, home);
+	g->home_path = arena_strdup(&g->arena, real);
+	add_place(g, g->home_path, 0700);
+	if (!is_place(g, g->home_path))
+		g->home = g->home_path = NULL;
+}
+
+void gate_probe(struct gate *g)
+{
+	if (g->probed)
+		return;
+	g->probed = true;
+	ns_probe(g->place, g->n_places, g->config.state_dir, &g->ns);
+}
+
+/* ---- the gate ---- */
+
+/* A path by where it really lies, as far as it exists. */
+static const char *really(const char *path, struct arena *arena)
+{
+	size_t n = strlen(path);
+
+	for (; n > 1; n--) {
+		AUTO(mem_freep) char *real = NULL;
+
+		if (path[n] && path[n] != '/')
+			continue;
+		real = realpath(arena_strndup(arena, path, n), NULL);
+		if (real)
+			return arena_printf(arena, "%s%s", real, path + n);
+	}
+	return path;
+}
+
+/* Grants are known by where they lie, so what is protected must be, too. */
+static void protect_really(struct gate *g)
+{
+	struct strlist all = {NULL, 0};
+
+	for (size_t i = 0; i < g->config.protect.n; i++) {
+		const char *path = g->config.protect.item[i];
+		const char *real = really(path, &g->arena);
+
+		list_add(&all, &g->arena, path);
+		if (strcmp(real, path) != 0)
+			list_add(&all, &g->arena, real);
+	}
+	g->config.protect = all;
+}
+
+int gate_new(const struct gate_config *config, struct gate **ret_gate,
+	     struct err *err)
+{
+	struct gate *g;
+
+	if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL)
+		return err_set(err, ERR_PROTECTION,
+			       "this kernel has no system-call filter "
+			       "(CONFIG_SECCOMP_FILTER); nothing is started "
+			       "without one");
+	g = mem_zalloc(sizeof(*g));
+	g->config = *config;
+	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
+	g->base = (struct grants)GRANTS_INIT(&g->arena);
+	g->is_root = geteuid() == 0;
+	g->landlock_abi = landlock_abi();
+	if (grants_open_base(&g->base, err) < 0) {
+		gate_free(g);
+		return -1;
+	}
+	find_places(g);
+	protect_really(g);
+	if (g->landlock_abi < 1)
+		gate_probe(g);
+	if (g->landlock_abi < 1 && !g->ns.available) {
+		err_set(err, ERR_PROTECTION,
+			"neither Landlock (add it to lsm= of the kernel's "
+			"command line) nor namespaces (%s)",
+			g->ns.why);
+		gate_free(g);
+		return -1;
+	}
+	*ret_gate = g;
+	return 0;
+}
+
+static void free_filters(struct gate *g)
+{
+	while (g->filters) {
+		struct gate_filter *f = g->filters;
+
+		g->filters = f->next;
+		seccomp_filter_release(&f->filter);
+		seccomp_filter_release(&f->without_listener);
+		free(f);
+	}
+}
+
+void gate_free(struct gate *g)
+{
+	if (!g)
+		return;
+	while (g->children)
+		gate_child_end(g->children);
+	free_filters(g);
+	for (size_t i = 0; i < g->n_idmaps; i++)
+		fd_closep(&g->idmap[i].fd);
+	grants_release(&g->base);
+	private_close(&g->private_dirs);
+	arena_release(&g->arena);
+	free(g);
+}
+
+/* ---- filters, each built once ---- */
+
+static bool same_want(const struct seccomp_want *a,
+		      const struct seccomp_want *b)
+{
+	if (a->profile != b->profile || a->net != b->net ||
+	    a->net_udp != b->net_udp || a->net_unix != b->net_unix ||
+	    a->ipc_namespace != b->ipc_namespace ||
+	    a->memfd_noexec_sysctl != b->memfd_noexec_sysctl ||
+	    a->syscalls.n != b->syscalls.n)
+		return false;
+	for (size_t i = 0; i < a->syscalls.n; i++)
+		if (strcmp(a->syscalls.item[i], b->syscalls.item[i]) != 0)
+			return false;
+	return true;
+}
+
+/*
+ * The same filter for a task that cannot have a listener: refused calls give
+ * EPERM at once. Only the action differs, so nothing is built again.
+ */
+static void without_listener(const struct seccomp_filter *f,
+			     struct seccomp_filter *ret)
+{
+	ret->n = f->n;
+	ret->insn = mem_alloc(f->n * sizeof(*f->insn));
+	memcpy(ret->insn, f->insn, f->n * sizeof(*f->insn));
+	for (size_t i = 0; i < ret->n; i++)
+		if (ret->insn[i].code == (BPF_RET | BPF_K) &&
+		    ret->insn[i].k == SECCOMP_RET_USER_NOTIF)
+			ret->insn[i].k = SECCOMP_RET_ERRNO | EPERM;
+}
+
+int gate_filter(struct gate *g, const struct seccomp_want *want,
+		const struct gate_filter **ret, struct err *err)
+{
+	struct gate_filter *f;
+
+	for (f = g->filters; f; f = f->next)
+		if (same_want(&f->want, want)) {
+			*ret = f;
+			return 0;
+		}
+	f = mem_zalloc(sizeof(*f));
+	f->want = *want;
+	f->want.syscalls = (struct strlist){NULL, 0};
+	for (size_t i = 0; i < want->syscalls.n; i++)
+		list_add(&f->want.syscalls, &g->arena,
+			 arena_strdup(&g->arena, want->syscalls.item[i]));
+	f->want.deny = SECCOMP_DENY_NOTIFY;
+	if (filters_build(&f->want, &f->filter, err) == 0) {
+		without_listener(&f->filter, &f->without_listener);
+	} else {
+		/* an old kernel cannot name what it refuses */
+		f->want.deny = SECCOMP_DENY_ERRNO;
+		if (filters_build(&f->want, &f->without_listener, err) < 0) {
+			free(f);
+			return -1;
+		}
+	}
+	f->next = g->filters;
+	g->filters = f;
+	*ret = f;
+	return 0;
+}
+
+const char *gate_text(struct gate *g, const char *text)
+{
+	for (size_t i = 0; i < g->texts.n; i++)
+		if (strcmp(g->texts.item[i], text) == 0)
+			return g->texts.item[i];
+	list_add(&g->texts, &g->arena, arena_strdup(&g->arena, text));
+	return g->texts.item[g->texts.n - 1];
+}
+
+/* ---- questions ---- */
+
+int gate_check(struct gate *gate, const struct gate_request *request,
+	       struct err *err)
+{
+	struct prepared p;
+	int r = prepare(gate, request, false, &p, err);
+
+	prepared_release(&p);
+	return r;
+}
+
+int gate_resolve(struct gate *gate, const struct gate_request *request,
+		 struct gate_program *ret, struct err *err)
+{
+	struct prepared p;
+	int r = prepare(gate, request, false, &p, err);
+
+	if (r == 0) {
+		const struct resolved *o = &p.program;
+
+		*ret = (struct gate_program){
+			.path = mem_strdup(o->file[0].path)};
+		if (o->file[0].is_script)
+			ret->interpreter = mem_strdup(o->file[o->exec].path);
+		if (p.installation)
+			ret->installation = mem_strdup(p.installation);
+	}
+	prepared_release(&p);
+	return r;
+}
+
+void gate_program_release(struct gate_program *p)
+{
+	free(p->path);
+	free(p->interpreter);
+	free(p->installation);
+	*p = (struct gate_program){.path = NULL};
+}
+
+const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
+{
+	*ret_n = N_GUARANTEES;
+	if (!g->has_facts) {
+		struct prepared p;
+
+		prepare_default(g, &p);
+		for (int i = 0; i < N_GUARANTEES; i++) {
+			g->facts[i] = p.facts[i];
+			g->facts[i].how = gate_text(g, p.facts[i].how);
+		}
+		prepared_release(&p);
+		g->has_facts = true;
+	}
+	return g->facts;
+}

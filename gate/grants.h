@@ -1,0 +1,92 @@
+/*
+ * The paths of one child: which files and folders it may touch, and how.
+ *
+ * A grant is opened once (O_PATH); its path without symbolic links, device
+ * and inode are those of what was opened. The same file asked for twice is
+ * one grant with both rights. From the list come the Landlock rules and the
+ * mounts of the view.
+ *
+ *	struct grants g = GRANTS_INIT(&arena);
+ *	grants_open(&g, "/srv/data", GRANT_READ, &grant, err);
+ *	...
+ *	grants_release(&g);
+ */
+#ifndef GATE_GRANTS_H
+#define GATE_GRANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "gate/landlock.h"
+
+enum {
+	GRANT_READ = 1,
+	GRANT_WRITE = 2,      /* reads, too */
+	GRANT_WRITE_ONLY = 4, /* changes, does not read */
+	GRANT_EXEC = 8,	      /* reads, too */
+	GRANT_DEVICE = 16,
+	GRANT_ASKED = 32, /* by a policy or an argument: all beneath it */
+};
+
+struct grant {
+	const char *path; /* absolute, without symbolic links */
+	int fd;		  /* O_PATH; owned unless is_borrowed */
+	bool is_borrowed;
+	unsigned what; /* GRANT_... */
+	struct stat st;
+};
+
+struct grant_link {
+	const char *path;   /* as it was asked for */
+	const char *target; /* path of the grant */
+};
+
+struct grants {
+	struct arena *arena;
+	struct grant *grant; /* in the arena */
+	size_t n, cap;
+	/* Paths that were asked for and are symbolic links. */
+	struct grant_link *link;
+	size_t n_links, links_cap;
+};
+
+#define GRANTS_INIT(a)       \
+	{                    \
+		.arena = (a) \
+	}
+
+/*
+ * Open and add a path.
+ *
+ * what     GRANT_... joined by |
+ * ret      the grant, valid until the next call; may be NULL
+ * returns  0; 1 when there is nothing at the path
+ * errors   ERR_SYS
+ */
+int grants_open(struct grants *g, const char *path, unsigned what,
+		const struct grant **ret, struct err *err) MUST_USE;
+
+/*
+ * Add what is open already.
+ *
+ * asked  where it was found; a link is remembered when it differs from path
+ * fd     borrowed until grants_release()
+ */
+void grants_add(struct grants *g, const char *asked, const char *path, int fd,
+		const struct stat *st, unsigned what);
+void grants_release(struct grants *g);
+
+/* The Landlock class of rights. */
+uint64_t grant_rights(unsigned what) MUST_USE;
+
+/*
+ * What the base list names on this machine, opened.
+ * errors  ERR_SYS
+ */
+int grants_open_base(struct grants *g, struct err *err) MUST_USE;
+
+#endif

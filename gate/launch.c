@@ -1,0 +1,270 @@
+#include "gate/launch.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "gate/sys.h"
+
+/* A child that has not come to exec by then never will: a dead file system. */
+#define START_MS 20000
+
+static const char *const stage_text[] = {
+#define CHILD_STAGE(name, text) text,
+#include "gate/child_stages.def"
+#undef CHILD_STAGE
+};
+
+static void *map_stack(void)
+{
+	void *p = mmap(NULL, LAUNCH_STACK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *stack_top(void *stack)
+{
+	return (char *)stack + LAUNCH_STACK_BYTES;
+}
+
+/*
+ * The program's stack is in use until exec only, while we wait; one will do
+ * for all of them.
+ */
+static void *program_stack(void)
+{
+	static void *stack;
+
+	if (!stack)
+		stack = map_stack();
+	return stack ? stack_top(stack) : NULL;
+}
+
+static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
+{
+	int pair[2], on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "socket pair");
+	*ret_ours = pair[0];
+	l->fd[FD_SOCK] = pair[1];
+	/* the kernel then tells the sender's process id as we see it */
+	if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0) {
+		int sys = errno;
+
+		close(pair[0]);
+		close(pair[1]);
+		return err_sys(err, sys, "SO_PASSCRED");
+	}
+	return 0;
+}
+
+/*
+ * No signal at its end: a runner that was started with SIGCHLD ignored would
+ * have it reaped by the kernel, and its status lost.
+ *
+ * As an ordinary user the child maps its own ids through /proc, which belongs
+ * to root while the memory that it shares with us is not dumpable.
+ */
+static pid_t clone_init(struct launch *l, uint64_t flags, struct launched *d)
+{
+	sigset_t all, before;
+	int dumpable = prctl(PR_GET_DUMPABLE);
+	pid_t pid;
+	int sys;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (l->uid_map && !dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	pid = clone(init_main, stack_top(d->stack),
+		    (int)(CLONE_VM | CLONE_PIDFD | flags), l, &d->pidfd);
+	sys = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = sys;
+	return pid;
+}
+
+/* Until the child's end is closed: by exec, or by the end of everything. */
+static int wait_for_exec(int sock)
+{
+	struct pollfd p = {.fd = sock};
+	int r;
+
+	do
+		r = poll(&p, 1, START_MS);
+	while (r < 0 && errno == EINTR);
+	return r > 0 ? 0 : -1;
+}
+
+static void receive(int sock, struct launched *d)
+{
+	char byte;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(sizeof(int)) +
+			   CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	if (recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+		return;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
+	     c = CMSG_NXTHDR(&msg, c)) {
+		struct ucred who;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS && d->listener < 0) {
+			memcpy(&d->listener, CMSG_DATA(c), sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			d->program = who.pid;
+		}
+	}
+}
+
+static int explain(const struct launch *l, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *what = "";
+
+	switch (l->stage) {
+	case STAGE_SETUP:
+		what = setup_describe(&l->setup.op[l->setup_step], &arena);
+		break;
+	case STAGE_CWD:
+		what = l->cwd;
+		break;
+	case STAGE_EXEC:
+	case STAGE_FILE:
+		what = l->exec_path ? l->exec_path : l->argv[0];
+		break;
+	case STAGE_NONE:
+		return err_set(err, ERR_SYS,
+			       "the child was killed while it was starting");
+	default:
+		break;
+	}
+	return err_sys(err, l->sys, "%s%s%s", stage_text[l->stage],
+		       *what ? ": " : "", what);
+}
+
+static void restore_dumpable(const struct launch *l, int dumpable)
+{
+	/* a change of identity in the shared memory has cleared it; leak
+	   checkers need it */
+	if (l->keep_dumpable && dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	else
+		prctl(PR_SET_DUMPABLE, 0);
+}
+
+int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
+		 struct err *err)
+{
+	struct launched d = LAUNCHED_INIT;
+	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
+
+#ifdef MATINS_ASAN
+	l->keep_dumpable = true;
+#endif
+	l->stage = STAGE_NONE;
+	l->setup_step = -1;
+	l->started = 0;
+	l->program_stack = program_stack();
+	d.stack = map_stack();
+	if (!l->program_stack || !d.stack)
+		return err_sys(err, errno, "stack of the child");
+	if (open_sockets(l, &sock, err) < 0) {
+		launched_release(&d);
+		return -1;
+	}
+	d.init = clone_init(l, clone_flags, &d);
+	if (d.init < 0)
+		r = err_sys(err, errno, "%s", stage_text[STAGE_SESSION]);
+	/* the child reads its number from the launch at this moment */
+	close(l->fd[FD_SOCK]);
+	if (r == 0 && wait_for_exec(sock) < 0) {
+		syscall(SYS_pidfd_send_signal, d.pidfd, SIGKILL, NULL, 0);
+		r = err_set(err, ERR_SYS,
+			    "the child has not started within %d s",
+			    START_MS / 1000);
+	}
+	receive(sock, &d);
+	close(sock);
+	restore_dumpable(l, dumpable);
+	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
+		r = explain(l, err);
+	if (r < 0) {
+		launched_release(&d);
+		return -1;
+	}
+	*ret = d;
+	return 0;
+}
+
+void launched_release(struct launched *d)
+{
+	if (d->init > 0)
+		while (waitpid(d->init, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	d->init = 0;
+	fd_closep(&d->pidfd);
+	fd_closep(&d->listener);
+	if (d->stack)
+		munmap(d->stack, LAUNCH_STACK_BYTES);
+	d->stack = NULL;
+}
+
+static int helper_main(UNUSED void *arg)
+{
+	while (sys_call(SYS_ppoll, NULL, 0, NULL, NULL, 0) < 0)
+		;
+	return 0;
+}
+
+pid_t launch_helper(void)
+{
+	void *stack = program_stack();
+	sigset_t all, before;
+	int dumpable = prctl(PR_GET_DUMPABLE);
+	pid_t pid;
+
+	if (!stack) {
+		errno = ENOMEM;
+		return -1;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = clone(helper_main, stack, CLONE_VM | CLONE_NEWUSER, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	prctl(PR_SET_DUMPABLE, dumpable);
+	return pid;
+}
+
+void launch_end_helper(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}

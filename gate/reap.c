@@ -1,0 +1,159 @@
+/*
+ * The life of a child after its start: descriptors, signals, refused calls,
+ * the end.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "gate/inner.h"
+#include "gate/sys.h"
+
+struct gate_child_fds gate_child_fds(const struct gate_child *c)
+{
+	return (struct gate_child_fds){
+		.in = c->fd[0],
+		.out = c->fd[1],
+		.err = c->fd[2],
+		.pidfd = c->run.pidfd,
+		.notify = c->run.listener,
+	};
+}
+
+void gate_child_close(struct gate_child *c, int which)
+{
+	fd_closep(&c->fd[which]);
+}
+
+pid_t gate_child_pid(const struct gate_child *c)
+{
+	return c->run.program;
+}
+
+const char *gate_child_path(const struct gate_child *c)
+{
+	return c->path;
+}
+
+const struct gate_fact *gate_child_facts(const struct gate_child *c,
+					 size_t *ret_n)
+{
+	*ret_n = N_GUARANTEES;
+	return c->facts;
+}
+
+void gate_child_serve(struct gate_child *c)
+{
+	if (c->run.listener >= 0 &&
+	    notify_serve(c->run.listener, &c->denials) == NOTIFY_ENDED)
+		fd_closep(&c->run.listener);
+}
+
+static void send_init(const struct gate_child *c, int signal)
+{
+	if (c->run.init > 0)
+		syscall(SYS_pidfd_send_signal, c->run.pidfd, signal, NULL, 0);
+}
+
+void gate_child_signal(struct gate_child *c, int signal)
+{
+	/* pid 1 takes its namespace with it; a subreaper has to be asked */
+	if (signal == SIGKILL && !c->own_pids)
+		signal = CHILD_SIGNAL_END;
+	send_init(c, signal);
+}
+
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+static void judge(struct gate_child *c, const siginfo_t *end,
+		  const struct rusage *usage)
+{
+	struct gate_verdict *v = &c->verdict;
+	int status = c->state.wait_status;
+
+	*v = (struct gate_verdict){
+		.cpu_us = micros(&usage->ru_utime) + micros(&usage->ru_stime),
+		.max_rss_bytes = c->state.max_rss_kib * 1024,
+		.execs = {c->exec_row, 1},
+	};
+	if (!__atomic_load_n(&c->state.has_status, __ATOMIC_ACQUIRE))
+		/* its owner was ended, and the program with it */
+		v->signal =
+			end->si_code == CLD_EXITED ? SIGKILL : end->si_status;
+	else if (WIFEXITED(status))
+		v->exited = true, v->exit_status = WEXITSTATUS(status);
+	else
+		v->signal = WTERMSIG(status);
+	v->denials = denials_rows(&c->denials, &v->n_denials);
+	v->denials_dropped = c->denials.dropped;
+}
+
+static void remove_private(struct gate_child *c)
+{
+	if (c->private_dir)
+		private_remove(c->private_dir);
+	free(c->private_dir);
+	c->private_dir = NULL;
+}
+
+int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
+{
+	siginfo_t end = {.si_pid = 0};
+	struct rusage usage = {.ru_maxrss = 0};
+
+	if (!c->ended) {
+		if (syscall(SYS_waitid, P_PIDFD, c->run.pidfd, &end,
+			    WEXITED | WNOHANG | __WALL, &usage) < 0)
+			return 1;
+		if (!end.si_pid)
+			return 1;
+		c->ended = true;
+		c->run.init = 0;
+		judge(c, &end, &usage);
+		remove_private(c);
+	}
+	*ret = c->verdict;
+	return 0;
+}
+
+void gate_child_end(struct gate_child *c)
+{
+	struct gate_verdict ignored;
+
+	if (c->gate) {
+		*(c->prev ? &c->prev->next : &c->gate->children) = c->next;
+		if (c->next)
+			c->next->prev = c->prev;
+		c->gate = NULL;
+	}
+	for (int i = 0; i < 3; i++)
+		fd_closep(&c->fd[i]);
+	/* a killed task does not wait for an answer */
+	fd_closep(&c->run.listener);
+	if (!c->ended)
+		gate_child_signal(c, SIGKILL);
+	while (gate_child_wait(c, &ignored) > 0) {
+		struct pollfd p = {.fd = c->run.pidfd, .events = POLLIN};
+
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			break;
+	}
+	launched_release(&c->run);
+}
+
+void gate_child_free(struct gate_child *c)
+{
+	if (!c)
+		return;
+	gate_child_end(c);
+	denials_release(&c->denials);
+	free(c);
+}

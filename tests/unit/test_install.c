@@ -1,0 +1,179 @@
+/* What belongs to a program beside its own file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/install.h"
+#include "tests/unit/temp_dir.h"
+
+static const char *at(struct arena *arena, const char *dir, const char *name)
+{
+	return arena_printf(arena, "%s/%s", dir, name);
+}
+
+static void make_dir(struct arena *arena, const char *dir, const char *name)
+{
+	assert_int_equal(fd_mkdirs(at(arena, dir, name), 0755), 0);
+}
+
+static void make_file(struct arena *arena, const char *dir, const char *name)
+{
+	int fd = fd_open(at(arena, dir, name), O_WRONLY | O_CREAT, 0644);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static bool has(const struct install *in, const char *path)
+{
+	for (size_t i = 0; i < in->read.n; i++)
+		if (strcmp(in->read.item[i], path) == 0)
+			return true;
+	return false;
+}
+
+static void program__in_a_prefix__comes_with_its_parts(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *p = at(&a, *state, "prefix"), *x = at(&a, p, "bin/x");
+	struct install in;
+
+	make_dir(&a, p, "bin");
+	make_dir(&a, p, "lib");
+	make_dir(&a, p, "share");
+	make_dir(&a, p, "secret");
+	install_of_program(x, x, "/home/nobody", &a, &in);
+	assert_int_equal(in.read.n, 2);
+	assert_true(has(&in, at(&a, p, "lib")));
+	assert_true(has(&in, at(&a, p, "share")));
+	arena_release(&a);
+}
+
+static void program__right_in_home__is_alone(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *home = at(&a, *state, "home"), *x = at(&a, home, "bin/x");
+	struct install in;
+
+	make_dir(&a, home, "bin");
+	make_dir(&a, home, "lib");
+	install_of_program(x, x, home, &a, &in);
+	assert_int_equal(in.read.n, 0);
+	arena_release(&a);
+}
+
+static void program__in_dot_local__leaves_share_alone(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *local = at(&a, *state, ".local");
+	const char *x = at(&a, local, "bin/x");
+	struct install in;
+
+	make_dir(&a, local, "bin");
+	make_dir(&a, local, "lib");
+	make_dir(&a, local, "share");
+	install_of_program(x, x, *state, &a, &in);
+	assert_int_equal(in.read.n, 1);
+	assert_true(has(&in, at(&a, local, "lib")));
+	arena_release(&a);
+}
+
+static void program__of_a_virtual_environment__comes_with_all_of_it(void **s)
+{
+	struct arena a = ARENA_INIT;
+	const char *venv = at(&a, *s, "venv"), *x = at(&a, venv, "bin/python");
+	struct install in;
+
+	make_dir(&a, venv, "bin");
+	make_file(&a, venv, "pyvenv.cfg");
+	install_of_program(x, "/usr/bin/python3.11", NULL, &a, &in);
+	assert_true(has(&in, venv));
+	arena_release(&a);
+}
+
+static void script__in_a_package__comes_with_the_nearest(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *app = at(&a, *state, "app"), *inner;
+
+	make_dir(&a, app, "src/deep");
+	make_file(&a, app, "package.json");
+	assert_string_equal(
+		install_of_script(at(&a, app, "src/deep/x.js"), NULL, &a), app);
+	inner = at(&a, app, "src");
+	make_file(&a, inner, "pyproject.toml");
+	assert_string_equal(
+		install_of_script(at(&a, app, "src/deep/x.py"), NULL, &a),
+		inner);
+	arena_release(&a);
+}
+
+static void script__without_package__comes_with_its_folder(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *dir = at(&a, *state, "dir");
+
+	make_dir(&a, dir, ".");
+	assert_string_equal(install_of_script(at(&a, dir, "x.py"), NULL, &a),
+			    dir);
+	arena_release(&a);
+}
+
+static void script__in_home_or_a_shared_folder__is_alone(void **state)
+{
+	struct arena a = ARENA_INIT;
+	const char *home = at(&a, *state, "home");
+	const char *open = at(&a, *state, "open");
+
+	make_dir(&a, home, "sub");
+	make_file(&a, home, "package.json");
+	assert_null(install_of_script(at(&a, home, "x.js"), home, &a));
+	assert_string_equal(
+		install_of_script(at(&a, home, "sub/x.js"), home, &a),
+		at(&a, home, "sub"));
+	make_dir(&a, open, ".");
+	assert_int_equal(chmod(open, 01777), 0);
+	assert_null(install_of_script(at(&a, open, "x.js"), home, &a));
+	assert_null(install_of_script("/x.js", home, &a));
+	assert_null(install_of_script("/tmp/x.js", home, &a));
+	arena_release(&a);
+}
+
+static void interpreter__with_a_version__is_one(void **state)
+{
+	(void)state;
+	assert_true(install_is_interpreter("/usr/bin/python3.11"));
+	assert_true(install_is_interpreter("/usr/bin/node"));
+	assert_true(install_is_interpreter("sh"));
+	assert_true(install_is_interpreter("/usr/bin/nodejs"));
+	assert_false(install_is_interpreter("/usr/bin/nodejs-helper"));
+	assert_false(install_is_interpreter("/usr/bin/shred"));
+	assert_false(install_is_interpreter("/usr/bin/cat"));
+}
+
+#define WITH_DIR(name) \
+	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(program__in_a_prefix__comes_with_its_parts),
+		WITH_DIR(program__right_in_home__is_alone),
+		WITH_DIR(program__in_dot_local__leaves_share_alone),
+		WITH_DIR(
+			program__of_a_virtual_environment__comes_with_all_of_it),
+		WITH_DIR(script__in_a_package__comes_with_the_nearest),
+		WITH_DIR(script__without_package__comes_with_its_folder),
+		WITH_DIR(script__in_home_or_a_shared_folder__is_alone),
+		cmocka_unit_test(interpreter__with_a_version__is_one),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,79 @@
+/* Limits: what the policy says, never above what we have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "gate/limits.h"
+
+static const struct policy policy = {.memory_bytes = 64 << 20,
+				     .file_size_bytes = 1 << 20,
+				     .processes = 100,
+				     .files = 16};
+
+static const struct limit *find(const struct limit *limits, int resource)
+{
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if (limits[i].resource == resource)
+			return &limits[i];
+	fail();
+	return NULL;
+}
+
+static void limits__of_a_policy__are_hard(void **state)
+{
+	struct limits_context c = {.tasks = 7};
+	struct limit l[N_LIMITS];
+
+	(void)state;
+	limits_build(&policy, &c, l);
+	for (size_t i = 0; i < N_LIMITS; i++)
+		assert_true(l[i].both.rlim_cur == l[i].both.rlim_max);
+	assert_int_equal(find(l, RLIMIT_CORE)->both.rlim_max, 0);
+	assert_int_equal(find(l, RLIMIT_NOFILE)->both.rlim_max, 16);
+	assert_int_equal(find(l, RLIMIT_NPROC)->both.rlim_max, 7);
+	assert_int_equal(find(l, RLIMIT_DATA)->both.rlim_max, 64 << 20);
+	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 20);
+}
+
+static void limits__above_our_own__are_ours(void **state)
+{
+	struct limits_context c = {.tasks = 7};
+	struct rlimit now, low;
+	struct limit l[N_LIMITS];
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &now), 0);
+	low = (struct rlimit){4096, now.rlim_max};
+	low.rlim_max = 8192;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+	limits_build(&policy, &c, l);
+	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 8192);
+	c.files_open_end = true;
+	limits_build(&policy, &c, l);
+	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 8192);
+}
+
+static void tasks__counted_for_the_child_alone__are_the_policys(void **state)
+{
+	(void)state;
+	assert_int_equal(limits_tasks(&policy, LIMITS_OWN_USER), 100);
+	assert_true(limits_tasks(&policy, LIMITS_OWN_PIDS) == RLIM_INFINITY);
+	/* together with all others of the machine there is room for those */
+	assert_true(limits_tasks(&policy, LIMITS_SHARED) > 100);
+	assert_true(limits_tasks(&policy, LIMITS_SHARED) < UINT32_MAX);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(limits__of_a_policy__are_hard),
+		cmocka_unit_test(
+			tasks__counted_for_the_child_alone__are_the_policys),
+		cmocka_unit_test(limits__above_our_own__are_ours),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

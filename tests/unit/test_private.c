@@ -1,0 +1,155 @@
+/* Private folders: made, removed, and taken over from the dead. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/private.h"
+#include "tests/unit/temp_dir.h"
+
+static void make_file(const char *dir, const char *name)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	int fd = fd_open(path, O_WRONLY | O_CREAT, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+	free(path);
+}
+
+static bool exists(const char *dir, const char *name)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	struct stat st;
+	bool is_there = lstat(path, &st) == 0;
+
+	free(path);
+	return is_there;
+}
+
+/*
+ * The folders are made in $XDG_RUNTIME_DIR, which is the test's own; a child
+ * of root is somebody else and must be able to get there.
+ */
+static int begin(void **state)
+{
+	return temp_dir_make(state) || chmod(*state, 0711) ||
+	       setenv("XDG_RUNTIME_DIR", *state, 1);
+}
+
+static void base__closed_to_a_child_of_root__is_passed_over(void **state)
+{
+	struct private_dirs p = PRIVATE_INIT;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(chmod(*state, 0700), 0);
+	assert_int_equal(private_open(&p, &err), 0);
+	assert_int_equal(strncmp(p.path, *state, strlen(*state)) == 0,
+			 geteuid() != 0);
+	private_close(&p);
+}
+
+static void folders__of_a_child__are_its_own(void **state)
+{
+	struct private_dirs p = PRIVATE_INIT;
+	struct err err = ERR_INIT;
+	struct stat st;
+	char *one = NULL, *two = NULL, *path;
+
+	assert_int_equal(private_open(&p, &err), 0);
+	assert_int_equal(strncmp(p.path, *state, strlen(*state)), 0);
+	assert_int_equal(private_make(&p, geteuid(), getegid(), &one, &err), 0);
+	assert_int_equal(private_make(&p, geteuid(), getegid(), &two, &err), 0);
+	assert_string_not_equal(one, two);
+	path = mem_printf("%s/home", one);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0700);
+	free(path);
+	assert_true(exists(two, "tmp"));
+	private_remove(one);
+	assert_false(exists(one, ""));
+	assert_true(exists(two, "home"));
+	private_close(&p);
+	assert_false(exists(two, ""));
+	free(one);
+	free(two);
+}
+
+static void tree__with_links_and_closed_folders__is_removed(void **state)
+{
+	char *dir = mem_printf("%s/tree/a/b", (char *)*state);
+	char *tree = mem_printf("%s/tree", (char *)*state);
+	char *link = mem_printf("%s/tree/a/link", (char *)*state);
+	char *outside = mem_printf("%s/outside", (char *)*state);
+
+	assert_int_equal(fd_mkdirs(dir, 0700), 0);
+	assert_int_equal(fd_mkdirs(outside, 0700), 0);
+	make_file(outside, "kept");
+	make_file(dir, "file");
+	assert_int_equal(symlink(outside, link), 0);
+	assert_int_equal(chmod(dir, 0), 0);
+	private_remove(tree);
+	assert_false(exists(tree, ""));
+	assert_true(exists(outside, "kept"));
+	free(dir);
+	free(tree);
+	free(link);
+	free(outside);
+}
+
+static void folder__of_a_dead_runner__is_removed_at_the_next_start(void **s)
+{
+	char *stale = mem_printf("%s/matins-%u-gone", (char *)*s, geteuid());
+	char *other = mem_printf("%s/matins-%u-made", (char *)*s, geteuid());
+	struct private_dirs p = PRIVATE_INIT;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_mkdirs(stale, 0700), 0);
+	make_file(stale, "lock");
+	/* without a lock it may be one that is being made */
+	assert_int_equal(fd_mkdirs(other, 0700), 0);
+	assert_int_equal(private_open(&p, &err), 0);
+	assert_false(exists(stale, ""));
+	assert_true(exists(other, ""));
+	private_close(&p);
+	free(stale);
+	free(other);
+}
+
+static void folder__of_a_living_runner__stays(void **state)
+{
+	struct private_dirs one = PRIVATE_INIT, two = PRIVATE_INIT;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(private_open(&one, &err), 0);
+	assert_int_equal(private_open(&two, &err), 0);
+	assert_string_not_equal(one.path, two.path);
+	assert_true(exists(one.path, "lock"));
+	private_close(&two);
+	assert_true(exists(one.path, "lock"));
+	private_close(&one);
+}
+
+#define WITH_DIR(name) \
+	cmocka_unit_test_setup_teardown(name, begin, temp_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		WITH_DIR(base__closed_to_a_child_of_root__is_passed_over),
+		WITH_DIR(folders__of_a_child__are_its_own),
+		WITH_DIR(tree__with_links_and_closed_folders__is_removed),
+		WITH_DIR(
+			folder__of_a_dead_runner__is_removed_at_the_next_start),
+		WITH_DIR(folder__of_a_living_runner__stays),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
