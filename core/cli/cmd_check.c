@@ -1,0 +1,165 @@
+/*
+ * Validates a configuration: everything that is wrong with it, at once.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+#include "core/run/config.h"
+
+const struct option options_check[] = {
+	{"json", 0, NULL, "print one JSON document"},
+	{0},
+};
+
+static size_t count_steps(const struct config *c)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < c->n_routines; i++)
+		n += c->routines[i].n_steps;
+	return n;
+}
+
+static size_t count(const struct findings *f, const char *severity)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->n; i++)
+		n += !strcmp(finding_severity(&f->item[i]), severity);
+	return n;
+}
+
+static void add_count(struct buf *out, size_t n, const char *what)
+{
+	buf_addf(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
+}
+
+/* One line as compilers write them; an error needs no word for it. */
+static void add_line(const struct config_file *file, const struct finding *f,
+		     struct buf *out)
+{
+	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = f->err;
+
+	if (f->warning)
+		err_wrap(&err, "%s", finding_severity(f));
+	config_add_place(file, &err, &line);
+	log_visible(out, buf_str(&line), false);
+	buf_addc(out, '\n');
+	buf_release(&line);
+}
+
+static void add_summary(const struct config_file *file, struct buf *out)
+{
+	size_t warnings = count(&file->findings, "warning");
+
+	buf_addf(out, "%s: ", file->path);
+	if (file->findings.has_error) {
+		add_count(out,
+			  count(&file->findings, "error") +
+				  (size_t)file->findings.dropped,
+			  "error");
+	} else {
+		buf_adds(out, "ok, ");
+		add_count(out, file->config.n_routines, "routine");
+		buf_adds(out, ", ");
+		add_count(out, count_steps(&file->config), "step");
+	}
+	if (warnings) {
+		buf_adds(out, ", ");
+		add_count(out, warnings, "warning");
+	}
+	buf_addc(out, '\n');
+}
+
+static void print_text(const struct config_file *file, struct buf *out,
+		       struct buf *diagnostics)
+{
+	bool ok = !file->findings.has_error;
+
+	for (size_t i = 0; i < file->findings.n; i++)
+		add_line(file, &file->findings.item[i], diagnostics);
+	if (file->findings.dropped)
+		buf_addf(diagnostics, "%s: and %llu more\n", file->path,
+			 (unsigned long long)file->findings.dropped);
+	add_summary(file, ok ? out : diagnostics);
+}
+
+static void print_json(const struct config_file *file, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "file", file->path);
+	jw_kv_bool(&w, "ok", !file->findings.has_error);
+	jw_kv_int(&w, "routines", (int64_t)file->config.n_routines);
+	jw_kv_int(&w, "steps", (int64_t)count_steps(&file->config));
+	jw_key(&w, "findings");
+	jw_array(&w);
+	for (size_t i = 0; i < file->findings.n; i++) {
+		const struct finding *f = &file->findings.item[i];
+
+		jw_object(&w);
+		jw_kv_int(&w, "line", f->err.line);
+		jw_kv_int(&w, "col", f->err.col);
+		jw_kv_cstr(&w, "severity", finding_severity(f));
+		jw_kv_cstr(&w, "message", f->err.msg);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	if (file->findings.dropped)
+		jw_kv_int(&w, "dropped", (int64_t)file->findings.dropped);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+static int check(const struct args *args, struct config_file *file,
+		 struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf diagnostics = BUF_INIT(BUF_UNBOUNDED);
+	struct config_options options = {
+		.path = args->n_positional ? args->positional[0]
+					   : args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+		.quiet = true,
+	};
+
+	/* a file that cannot be read at all has no findings */
+	if (config_open(&options, file, err) < 0 && !file->findings.n)
+		return -1;
+	config_check_all(file);
+	if (args_has(args, "json"))
+		print_json(file, &out);
+	else
+		print_text(file, &out, &diagnostics);
+	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0 ||
+	    fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "write");
+	return file->findings.has_error;
+}
+
+int cmd_check(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct config_file file = {.path = NULL};
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional + args_has(&args, "config") > 1)
+		status = err_set(err, ERR_USAGE,
+				 "check: name one file, or none");
+	else
+		status = check(&args, &file, err);
+	config_release(&file);
+	args_release(&args);
+	return status;
+}

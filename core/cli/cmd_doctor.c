@@ -1,0 +1,148 @@
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/log.h"
+#include "core/cli/run_report.h"
+#include "core/run/doctor.h"
+
+const struct option options_doctor[] = {
+	{"stale", 0, "AGE", "fail when a routine has not finished for so long"},
+	{"json", 0, NULL, "print one JSON document"},
+	{0},
+};
+
+static const char *closing(const struct doctor *d, bool has_file)
+{
+	if (doctor_failed(d))
+		return "something is missing: see FAILED above";
+	return has_file ? "everything that is declared can work"
+			: "there is no configuration: only this machine was "
+			  "looked at";
+}
+
+static void print_text(const struct doctor *d, bool has_file)
+{
+	static const char *const marks[] = {"ok     ", "warning", "FAILED "};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *area = "";
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct check *c = &d->check[i];
+
+		if (strcmp(area, c->area)) {
+			buf_addf(&out, "%s%s\n", *area ? "\n" : "", c->area);
+			area = c->area;
+		}
+		buf_addf(&out, "  %s %s: ", marks[c->level], c->name);
+		log_visible(&out, str_of(c->text), false);
+		if (*c->remedy)
+			buf_addf(&out, "\n          -> %s", c->remedy);
+		buf_addc(&out, '\n');
+	}
+	buf_addf(&out, "\n%s\n", closing(d, has_file));
+	fputs(buf_cstr(&out), stdout);
+	buf_release(&out);
+}
+
+static void print_json(const struct doctor *d)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	jw_init(&w, &out, false);
+	jw_object(&w);
+	jw_kv_bool(&w, "ok", !doctor_failed(d));
+	jw_key(&w, "checks");
+	jw_array(&w);
+	for (size_t i = 0; i < d->n; i++) {
+		jw_object(&w);
+		jw_kv_cstr(&w, "area", d->check[i].area);
+		jw_kv_cstr(&w, "name", d->check[i].name);
+		jw_kv_cstr(&w, "level", check_level_name(d->check[i].level));
+		jw_kv_cstr(&w, "text", d->check[i].text);
+		if (*d->check[i].remedy)
+			jw_kv_cstr(&w, "remedy", d->check[i].remedy);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	puts(buf_cstr(&out));
+	buf_release(&out);
+}
+
+static int open_config(const struct args *args, struct config_file *file,
+		       bool *ret_found, struct err *err)
+{
+	struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+		.routine = args->n_positional ? args->positional[0] : NULL,
+	};
+
+	*ret_found = config_open(&options, file, err) == 0;
+	if (*ret_found)
+		return 0;
+	/* without any configuration there is still the machine to look at */
+	if (err->kind == ERR_UNKNOWN && !options.path && !options.routine) {
+		log_note("%s", err->msg);
+		return 0;
+	}
+	return -1;
+}
+
+static int look(const struct args *args, struct err *err)
+{
+	const char *stale = args_get(args, "stale");
+	struct arena arena = ARENA_INIT;
+	struct doctor d = {.arena = &arena};
+	struct doctor_options o = {
+		.wall_ns = clock_system()->wall_ns(clock_system()),
+	};
+	struct config_file file;
+	bool found = false;
+	int r = 0;
+
+	if (stale &&
+	    (!str_duration_ms(str_of(stale), &o.stale_ms) || !o.stale_ms))
+		return err_set(err, ERR_USAGE,
+			       "--stale %s: a duration such as 26h is due",
+			       stale);
+	r = open_config(args, &file, &found, err);
+	if (r == 0 && found)
+		o.file = &file;
+	if (r == 0 && found && args->n_positional)
+		r = find_routine(&file.config, args->positional[0], &o.routine,
+				 err);
+	if (r == 0)
+		r = doctor_look(&o, &d, err);
+	if (r == 0) {
+		if (args_has(args, "json"))
+			print_json(&d);
+		else
+			print_text(&d, found);
+		r = doctor_failed(&d) ? 1 : 0;
+	}
+	config_release(&file);
+	arena_release(&arena);
+	return r;
+}
+
+int cmd_doctor(const struct command *cmd, int argc, char **argv,
+	       struct err *err)
+{
+	struct args args;
+	int status = 0;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional > 1)
+		status = err_set(err, ERR_USAGE, "doctor: name one routine");
+	else
+		status = look(&args, err);
+	args_release(&args);
+	return status;
+}

@@ -1,0 +1,128 @@
+/*
+ * Writes a starter configuration that runs as it is.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+
+const struct option options_init[] = {{0}};
+
+static const char starter[] =
+	"# A matins configuration. `matins check` says what is wrong with it,\n"
+	"# `matins steps` lists all keys, `matins run hello` runs what is "
+	"below.\n"
+	"\n"
+	"[routines.hello]\n"
+	"description = \"How this machine is doing\"\n"
+	"\n"
+	"# Calls one tool of an MCP server that talks over stdin and stdout. "
+	"This one is\n"
+	"# part of matins; any other works the same way.\n"
+	"[[routines.hello.steps]]\n"
+	"name    = \"host\"\n"
+	"type    = \"mcp-client\"\n"
+	"command = \"matins\"\n"
+	"args    = [\"brief\"]\n"
+	"tool    = \"host\"\n"
+	"\n"
+	"# Without `tool` the program prints the result itself: one "
+	"CallToolResult as JSON.\n"
+	"[[routines.hello.steps]]\n"
+	"name    = \"deadlines\"\n"
+	"type    = \"mcp-client\"\n"
+	"command = \"matins\"\n"
+	"args    = [\"brief\", \"deadlines\", \"--json\"]\n"
+	"\n"
+	"# Any program: its output is the body.\n"
+	"[[routines.hello.steps]]\n"
+	"name    = \"date\"\n"
+	"type    = \"script\"\n"
+	"command = \"date\"\n"
+	"args    = [\"+%A, %d %B %Y\"]\n"
+	"timeout = \"10s\"\n"
+	"\n"
+	"# Every program runs confined: it reads its own installation and the "
+	"files that\n"
+	"# its arguments name, writes a private /tmp and HOME, starts no other "
+	"program,\n"
+	"# and has no network. More is granted here, for all of them, or in "
+	"one step by\n"
+	"# a line such as  sandbox = { read = [\"~/notes\"] }\n"
+	"#\n"
+	"# [sandbox]\n"
+	"# read  = [\"~/notes\"]\n"
+	"# exec  = [\"git\"]\n"
+	"# net   = \"all\"\n"
+	"\n"
+	"# Credentials never stand in this file, only where they come from; a "
+	"line of a\n"
+	"# step:\n"
+	"#\n"
+	"# env = { API_TOKEN = { file = \"~/.keys/api\" }, OTHER = { env = "
+	"\"OTHER\" } }\n"
+	"\n"
+	"# A server that several steps use has a name; a step then says\n"
+	"# `server = \"files\"` instead of `command`:\n"
+	"#\n"
+	"# [servers.files]\n"
+	"# command = \"mcp-server-filesystem\"\n"
+	"# args    = [\"/srv/data\"]\n"
+	"# sandbox = { read = [\"/srv/data\"] }\n";
+
+static int write_starter(const char *path, struct err *err)
+{
+	AUTO(fd_closep)
+	int fd = fd_open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+
+	if (fd < 0 && errno == EEXIST)
+		return err_set(err, ERR_CONFIG,
+			       "%s is there already and stays as it is", path);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	if (fd_write_all(fd, starter, sizeof(starter) - 1) < 0) {
+		err_sys(err, errno, "write %s", path);
+		unlink(path);
+		return -1;
+	}
+	return 0;
+}
+
+static int init(const struct args *args, struct err *err)
+{
+	const char *path = "matins.toml";
+
+	if (args->n_positional)
+		path = args->positional[0];
+	else if (args_has(args, "config"))
+		path = args_get(args, "config");
+	if (write_starter(path, err) < 0)
+		return -1;
+	if (!args->n_positional && !args_has(args, "config"))
+		log_note("wrote %s; `matins run hello` runs it", path);
+	else
+		log_note("wrote %s; `matins run -c %s hello` runs it", path,
+			 path);
+	return 0;
+}
+
+int cmd_init(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional > 1)
+		status =
+			err_set(err, ERR_USAGE, "init: name one file, or none");
+	else
+		status = init(&args, err);
+	args_release(&args);
+	return status;
+}

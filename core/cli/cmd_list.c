@@ -1,0 +1,135 @@
+/*
+ * The routines of the configuration, with their descriptions.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+#include "core/run/config.h"
+
+const struct option options_list[] = {
+	{"json", 0, NULL, "print one JSON document"},
+	{"names", 0, NULL, "print the names only, one a line"},
+	{0},
+};
+
+static size_t widest(const struct config *c)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < c->n_routines; i++)
+		if (strlen(c->routines[i].name) > width)
+			width = strlen(c->routines[i].name);
+	return width;
+}
+
+static void print_text(const struct config *c, struct buf *out)
+{
+	int width = (int)widest(c);
+
+	for (size_t i = 0; i < c->n_routines; i++) {
+		const struct routine *r = &c->routines[i];
+
+		buf_addf(out, "%-*s  %3zu step%s  ", width, r->name, r->n_steps,
+			 r->n_steps == 1 ? " " : "s");
+		log_visible(out, str_of(r->description ? r->description : ""),
+			    false);
+		while (out->p[out->n - 1] == ' ')
+			out->n--;
+		buf_addc(out, '\n');
+	}
+}
+
+static void print_steps(struct jw *w, const struct routine *r)
+{
+	jw_key(w, "steps");
+	jw_array(w);
+	for (size_t i = 0; i < r->n_steps; i++) {
+		jw_object(w);
+		jw_kv_cstr(w, "name", r->steps[i].name);
+		jw_kv_cstr(w, "type", r->steps[i].type);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void print_json(const struct config_file *file, struct buf *out)
+{
+	const struct config *c = &file->config;
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "file", file->path);
+	jw_key(&w, "routines");
+	jw_array(&w);
+	for (size_t i = 0; i < c->n_routines; i++) {
+		const struct routine *r = &c->routines[i];
+
+		jw_object(&w);
+		jw_kv_cstr(&w, "name", r->name);
+		if (r->description)
+			jw_kv_cstr(&w, "description", r->description);
+		print_steps(&w, r);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+/* For completion scripts. */
+static void print_names(const struct config *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->n_routines; i++)
+		buf_addf(out, "%s\n", c->routines[i].name);
+}
+
+static int list(const struct args *args, struct config_file *file,
+		struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+		.names_only = true,
+	};
+
+	if (config_open(&options, file, err) < 0)
+		return -1;
+	if (args_has(args, "json"))
+		print_json(file, &out);
+	else if (args_has(args, "names"))
+		print_names(&file->config, &out);
+	else
+		print_text(&file->config, &out);
+	if (!file->config.n_routines)
+		log_note("no routines in %s", file->path);
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct config_file file = {.path = NULL};
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional)
+		status = err_set(err, ERR_USAGE,
+				 "list takes no arguments; -c FILE names the "
+				 "configuration");
+	else
+		status = list(&args, &file, err);
+	config_release(&file);
+	args_release(&args);
+	return status;
+}

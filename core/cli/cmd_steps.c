@@ -1,0 +1,142 @@
+/*
+ * The vocabulary of the configuration: step types and keys, from the tables.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/cli/command.h"
+#include "core/routine/keys.h"
+
+const struct option options_steps[] = {
+	{"json", 0, NULL, "print one JSON document"},
+	{"md", 0, NULL, "print the reference of all keys as Markdown"},
+	{0},
+};
+
+/* What a user writes for the key, without the examples. */
+static struct str takes(const struct key *k)
+{
+	return str_of(k->words ? k->words : key_type_text(k->type));
+}
+
+static void print_keys(enum key_section section, struct buf *out)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].section == section)
+			buf_addf(out, "  %-12s%s%s%s%s\n", keys[i].name,
+				 keys[i].help, keys[i].def ? " (" : "",
+				 keys[i].def ? keys[i].def : "",
+				 keys[i].def ? ")" : "");
+}
+
+static void print_text(struct buf *out)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(out, "%s: %s\n", kinds[i].name, kinds[i].help);
+		print_keys(kinds[i].section, out);
+		buf_addc(out, '\n');
+	}
+	buf_adds(out, "every type:\n");
+	print_keys(SECTION_step, out);
+	buf_adds(out, "\nsandbox:\n");
+	print_keys(SECTION_sandbox, out);
+	buf_adds(out, "\nmore: `matins steps --md`\n");
+}
+
+static void print_json_keys(struct jw *w, enum key_section section)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		if (keys[i].section != section)
+			continue;
+		jw_object(w);
+		jw_kv_cstr(w, "name", keys[i].name);
+		jw_kv_str(w, "takes", takes(&keys[i]));
+		if (keys[i].def)
+			jw_kv_cstr(w, "default", keys[i].def);
+		jw_kv_cstr(w, "help", keys[i].help);
+		jw_end(w);
+	}
+}
+
+static void print_json(struct buf *out)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_key(&w, "steps");
+	jw_array(&w);
+	for (size_t i = 0; i < n; i++) {
+		jw_object(&w);
+		jw_kv_cstr(&w, "type", kinds[i].name);
+		jw_kv_cstr(&w, "help", kinds[i].help);
+		jw_key(&w, "keys");
+		jw_array(&w);
+		print_json_keys(&w, SECTION_step);
+		print_json_keys(&w, kinds[i].section);
+		jw_end(&w);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+static const char preface[] =
+	"# Routines\n"
+	"\n"
+	"Routines that come with matins: `morning.toml` is the one that `make "
+	"demo` runs and\n"
+	"the one to copy. A routine is a TOML file; `matins check FILE` says "
+	"what is wrong with\n"
+	"it, `matins run -c FILE NAME` runs it.\n"
+	"\n"
+	"What follows is printed from `core/routine/keys.def` by `make docs`.\n"
+	"\n";
+
+static int steps(const struct args *args, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	if (args_has(args, "json")) {
+		print_json(&out);
+	} else if (args_has(args, "md")) {
+		buf_adds(&out, preface);
+		keys_print_markdown(&out);
+	} else {
+		print_text(&out);
+	}
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+int cmd_steps(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional)
+		status = err_set(err, ERR_USAGE, "steps takes no arguments");
+	else
+		status = steps(&args, err);
+	args_release(&args);
+	return status;
+}

@@ -1,0 +1,173 @@
+#include "core/cli/run_report.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/cli/progress.h"
+#include "core/report/render.h"
+
+int find_routine(const struct config *config, const char *name,
+		 const struct routine **ret, struct err *err)
+{
+	const char *names[256];
+	const char *near;
+	size_t n = 0;
+
+	*ret = config_routine(config, name);
+	if (*ret)
+		return 0;
+	for (; n < config->n_routines && n < ARRAY_LEN(names); n++)
+		names[n] = config->routines[n].name;
+	near = str_nearest(str_of(name), names, n);
+	if (near)
+		return err_set(err, ERR_UNKNOWN,
+			       "%s has no routine %s; did you mean %s?",
+			       config->path, name, near);
+	return err_set(err, ERR_UNKNOWN,
+		       "%s has no routine %s; `matins list` shows those it has",
+		       config->path, name);
+}
+
+int print_options_read(const struct args *args, struct print_options *ret,
+		       struct err *err)
+{
+	static const char *const forms[] = {"json", "data", "md", "html"};
+
+	*ret = (struct print_options){.form = "text"};
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		if (!args_has(args, forms[i]))
+			continue;
+		if (strcmp(ret->form, "text"))
+			return err_set(err, ERR_USAGE,
+				       "--%s and --%s: one form at a time",
+				       ret->form, forms[i]);
+		ret->form = forms[i];
+	}
+	ret->pretty = args_has(args, "pretty");
+	ret->view = args_get(args, "view");
+	ret->output = args_get(args, "output");
+	if (ret->output && strcmp(ret->output, "-") == 0)
+		ret->output = NULL;
+	if (ret->output && fd_can_write_file(ret->output, err) < 0)
+		return -1;
+	if (ret->view && strcmp(ret->view, "full") &&
+	    strcmp(ret->view, "golden"))
+		return err_set(err, ERR_USAGE,
+			       "--view %s: it is full or golden", ret->view);
+	return 0;
+}
+
+int print_report(const struct report *r, const struct print_options *o,
+		 struct err *err)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct render_options render = {
+		.view = o->view && strcmp(o->view, "golden") == 0 ? VIEW_GOLDEN
+								  : VIEW_FULL,
+		.pretty = o->pretty,
+		.single = o->single,
+	};
+	int result = 0;
+
+	render_find(o->form)->print(r, &render, &out);
+	if (o->output)
+		result = fd_write_file(o->output, buf_str(&out), err);
+	else if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		result = err_sys(err, errno, "stdout");
+	buf_release(&out);
+	return result;
+}
+
+static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
+{
+	const char *text = args_get(args, "jobs");
+	uint64_t n;
+
+	if (!text)
+		return 0;
+	if (!str_uint64(str_of(text), &n) || n < 1 || n > LIMIT_STEPS)
+		return err_set(err, ERR_USAGE,
+			       "--jobs %s: a number from 1 to %d", text,
+			       LIMIT_STEPS);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int params_are_pairs(const struct strlist *params, struct err *err)
+{
+	for (size_t i = 0; i < params->n; i++)
+		if (!strchr(params->item[i], '=') || *params->item[i] == '=')
+			return err_set(err, ERR_USAGE, "-p %s: write KEY=VALUE",
+				       params->item[i]);
+	return 0;
+}
+
+static int run_opened(const struct args *args, const struct config_file *file,
+		      const char *routine_name, const char *step_name,
+		      const struct print_options *print, struct arena *arena,
+		      struct err *err)
+{
+	struct progress progress;
+	struct run_result result;
+	struct run_options o = {
+		.file = file,
+		.only_step = step_name,
+		.only = args_all(args, "only", arena),
+		.skip = args_all(args, "skip", arena),
+		.params = args_all(args, "param", arena),
+		.dry_run = args_has(args, "dry-run"),
+		.allow_empty = args_has(args, "allow-empty"),
+		.require_ledger = args_has(args, "require-ledger"),
+	};
+	int status;
+
+	if (find_routine(&file->config, routine_name, &o.routine, err) < 0 ||
+	    read_jobs(args, &o.jobs, err) < 0 ||
+	    params_are_pairs(&o.params, err) < 0)
+		return -1;
+	progress_init(&progress, &o.observer);
+	status = run_routine(&o, &result, err);
+	progress_end(&progress);
+	if (status < 0)
+		return -1;
+	if (result.busy_skipped) {
+		log_note("%s is running already: skipped (on_busy = \"skip\")",
+			 routine_name);
+		if (strcmp(print->form, "json") == 0)
+			printf("{\"busy\":true}\n");
+		status = 0;
+	} else {
+		status = print_report(&result.report, print, err);
+		if (status == 0)
+			status = result.exit_status;
+	}
+	run_result_release(&result);
+	return status;
+}
+
+int run_and_print(const struct args *args, const char *routine_name,
+		  const char *step_name, struct err *err)
+{
+	struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+		.routine = routine_name,
+	};
+	struct arena arena = ARENA_INIT;
+	struct print_options print;
+	struct config_file file;
+	int status;
+
+	if (print_options_read(args, &print, err) < 0)
+		return -1;
+	print.single = step_name != NULL;
+	status = config_open(&options, &file, err);
+	if (status == 0)
+		status = run_opened(args, &file, routine_name, step_name,
+				    &print, &arena, err);
+	config_release(&file);
+	arena_release(&arena);
+	return status;
+}

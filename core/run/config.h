@@ -1,0 +1,74 @@
+/*
+ * The configuration file: found, trusted, read, loaded, expanded.
+ *
+ *	struct config_options options = {.path = path, .routine = name};
+ *	struct config_file file;
+ *	if (config_open(&options, &file, err) < 0)
+ *		...			file.findings has all of it
+ *	... file.config ...
+ *	config_release(&file);		also after a failure
+ *
+ * Afterwards paths are absolute, `~/` and ${VAR} are replaced, and everything
+ * lives until config_release(). Credentials are not resolved here.
+ */
+#ifndef CORE_RUN_CONFIG_H
+#define CORE_RUN_CONFIG_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/routine/routine.h"
+
+/* Zeroed options search the usual places and look at the whole file. */
+struct config_options {
+	const char *path; /* --config; NULL searches */
+	bool lax;	  /* unknown keys are warnings */
+	bool quiet;	  /* print nothing on stderr; see the findings */
+	bool names_only;  /* neither expand nor look at granted paths */
+	/*
+	 * What will be used: variables and granted paths of other routines and
+	 * servers are then left as written. Both NULL: everything is used.
+	 */
+	const char *routine;
+	const char *server;
+};
+
+struct config_file {
+	struct arena arena;
+	struct config config;
+	struct findings findings; /* by place; errors and warnings */
+	const char *path;	  /* as named, for messages; NULL: none found */
+	bool found_in_cwd;	  /* nobody named it: it lay there */
+	/* Values of variables in headers: credentials, to be scrubbed. */
+	struct strlist header_values;
+};
+
+/*
+ * Find, read, check trust, parse, load, expand. Unless quiet, warnings and,
+ * for a file found in the current folder, its widest grants are logged.
+ *
+ * *ret_file is set in every case; the caller ends it with config_release().
+ *
+ * errors  ERR_CONFIG   the first error as "file:line:col: text"; all of them
+ *			are in the findings (ERR_LIMIT for a bound)
+ *	   ERR_UNKNOWN  there is no configuration; says where it looked
+ */
+int config_open(const struct config_options *options,
+		struct config_file *ret_file, struct err *err) MUST_USE;
+/* Wipes what came out of variables. */
+void config_release(struct config_file *file);
+
+/* Append "file:line:col: text", without the place where there is none. */
+void config_add_place(const struct config_file *file, const struct err *err,
+		      struct buf *out);
+
+/*
+ * Add warnings that need more than the file, or are no use in a run:
+ * credentials that resolve without starting a program and are too short to
+ * be scrubbed, steps whose server this version cannot reach. For `check`.
+ */
+void config_check_all(struct config_file *file);
+
+#endif

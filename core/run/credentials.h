@@ -1,0 +1,31 @@
+/*
+ * Credential references of steps become variables of their programs.
+ *
+ * Values are asked for before the first step starts, each once however often
+ * it is named, and every value is added to the scrub set at once. A step
+ * whose credential cannot be had is skipped.
+ */
+#ifndef CORE_RUN_CREDENTIALS_H
+#define CORE_RUN_CREDENTIALS_H
+
+#include "core/run/step.h"
+
+struct credentials;
+
+/*
+ * policy  what a `cmd` reference's program may do; borrowed
+ * ctx     its loop runs while such a program does; borrowed
+ */
+struct credentials *credentials_new(struct step_context *ctx,
+				    const struct gate_policy *policy) MUST_USE;
+/* Wipes the values. Takes NULL. */
+void credentials_free(struct credentials *c);
+
+/*
+ * Give a step the variables of `refs`.
+ * errors  ERR_CREDENTIAL  with the variable's name and the cause
+ */
+int credentials_give(struct credentials *c, const struct env_refs *refs,
+		     struct step_run *s, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,194 @@
+#include "core/run/judge.h"
+
+#include "core/base/scan.h"
+
+static struct judgement no(enum step_reason reason, const char *sentence)
+{
+	return (struct judgement){.reason = reason, .error = str_of(sentence)};
+}
+
+const char *judge_end(const struct gate_verdict *v, struct arena *arena)
+{
+	const char *name;
+
+	if (v->exited)
+		return arena_printf(arena, "exited with status %d",
+				    v->exit_status);
+	name = sigabbrev_np(v->signal);
+	if (name)
+		return arena_printf(arena, "was killed by SIG%s", name);
+	return arena_printf(arena, "was killed by signal %d", v->signal);
+}
+
+/* A bad end counts, whatever was printed before it. */
+static void judge_exit(struct judgement *j, const struct gate_verdict *v,
+		       struct arena *arena)
+{
+	if (v->exited && v->exit_status == 0)
+		return;
+	j->reason = v->exited ? REASON_EXIT_STATUS : REASON_SIGNAL;
+	j->error = str_of(
+		arena_printf(arena, "the program %s", judge_end(v, arena)));
+}
+
+/* Results may be large: they are moved, not copied. */
+static struct str kept(struct buf *b, struct arena *arena)
+{
+	size_t n = b->n;
+
+	return (struct str){arena_adopt(arena, buf_steal(b)), n};
+}
+
+struct judgement judge_result(struct str content, bool is_error,
+			      struct str structured)
+{
+	struct judgement j = {
+		.reason = is_error ? REASON_IS_ERROR : REASON_NONE,
+		.content = content,
+		.structured = structured,
+		.is_error = is_error,
+	};
+
+	if (is_error)
+		j.error = STR("the tool reported an error");
+	return j;
+}
+
+void judge_show(struct judgement *j, struct arena *arena)
+{
+	struct buf data = BUF_INIT(BUF_UNBOUNDED);
+	struct buf body = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!j->content.n)
+		return;
+	report_mcp_data(&data, j->content, j->is_error, j->structured);
+	report_mcp_output(&body, j->content);
+	/* a person should see what a machine gets */
+	if (!body.n && j->structured.n)
+		buf_add_str(&body, j->structured);
+	j->data = kept(&data, arena);
+	j->output = kept(&body, arena);
+}
+
+static struct judgement judge_rpc_error(struct str error, struct arena *arena)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str message, code;
+	struct judgement j;
+
+	if (!scan_get_some(error, "code", &code))
+		code = STR("?");
+	if (scan_get_some(error, "message", &message))
+		scan_string(message, &text);
+	j = no(REASON_RPC_ERROR,
+	       arena_printf(arena, "the program answered error %.*s: %s",
+			    STR_ARG(code), buf_cstr(&text)));
+	buf_release(&text);
+	return j;
+}
+
+static struct judgement judge_call_result(struct str result)
+{
+	struct str content = STR("[]"), structured = {NULL, 0}, flag;
+	bool has_content = false, has_structured, is_error = false;
+
+	if (scan_type(result) != SCAN_OBJECT)
+		return no(REASON_NOT_CALL_TOOL_RESULT,
+			  "stdout is JSON, but no CallToolResult: an object "
+			  "with content or structuredContent is due");
+	has_content = scan_get_some(result, "content", &content);
+	has_structured =
+		scan_get_some(result, "structuredContent", &structured);
+	if (!has_content && !has_structured)
+		return no(REASON_NOT_CALL_TOOL_RESULT,
+			  "stdout is a JSON object, but no CallToolResult: it "
+			  "has neither content nor structuredContent");
+	if (has_content && scan_type(content) != SCAN_ARRAY)
+		return no(REASON_NOT_CALL_TOOL_RESULT,
+			  "stdout is no CallToolResult: its content is not an "
+			  "array");
+	if (scan_get_some(result, "isError", &flag)) {
+		is_error = scan_type(flag) == SCAN_TRUE;
+		if (!is_error && scan_type(flag) != SCAN_FALSE)
+			return no(REASON_NOT_CALL_TOOL_RESULT,
+				  "stdout is no CallToolResult: its isError "
+				  "is neither true nor false");
+	}
+	return judge_result(content, is_error, structured);
+}
+
+static struct judgement not_json(const char *why, struct str out,
+				 struct arena *arena)
+{
+	struct judgement j;
+
+	if (!str_trim(out).n)
+		return no(REASON_NOT_JSON,
+			  "stdout is empty; one JSON value is due");
+	j = no(REASON_NOT_JSON,
+	       arena_printf(arena, "stdout is not exactly one JSON value: %s",
+			    why));
+	return j;
+}
+
+struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
+				  struct arena *arena)
+{
+	struct err err = ERR_INIT;
+	struct str value, inner;
+	struct judgement j;
+
+	if (scan_document(out, NULL, &value, &err) < 0)
+		j = not_json(err.msg, out, arena);
+	else if (scan_get_some(value, "jsonrpc", &inner) &&
+		 scan_get_some(value, "result", &inner))
+		j = judge_call_result(inner);
+	else if (scan_get_some(value, "jsonrpc", &inner) &&
+		 scan_get_some(value, "error", &inner))
+		j = judge_rpc_error(inner, arena);
+	else
+		j = judge_call_result(value);
+	judge_exit(&j, v, arena);
+	return j;
+}
+
+struct judgement judge_script(struct str out, const struct gate_verdict *v,
+			      struct arena *arena)
+{
+	struct judgement j = {.reason = REASON_NONE, .output = str_trim(out)};
+
+	judge_exit(&j, v, arena);
+	return j;
+}
+
+static struct str first_text(struct str value, struct arena *arena)
+{
+	static const char *const names[] = {"text", "summary", "output"};
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str member;
+
+	if (scan_string(value, &text))
+		return kept(&text, arena);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (scan_get(value, names[i], &member) &&
+		    scan_string(member, &text))
+			return kept(&text, arena);
+	return (struct str){NULL, 0};
+}
+
+struct judgement judge_harness(struct str out, const struct gate_verdict *v,
+			       struct arena *arena)
+{
+	struct err err = ERR_INIT;
+	struct judgement j = {.reason = REASON_NONE};
+	struct str value;
+
+	if (scan_document(out, NULL, &value, &err) < 0) {
+		j = not_json(err.msg, out, arena);
+	} else {
+		j.data = value;
+		j.output = first_text(value, arena);
+	}
+	judge_exit(&j, v, arena);
+	return j;
+}

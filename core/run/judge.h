@@ -1,0 +1,56 @@
+/*
+ * What came out of a program, judged: bytes and exit to a step's result.
+ *
+ * Pure. The result borrows from the bytes that were judged and from `arena`.
+ */
+#ifndef CORE_RUN_JUDGE_H
+#define CORE_RUN_JUDGE_H
+
+#include "core/base/arena.h"
+#include "core/report/report.h"
+#include "gate/gate.h"
+
+struct judgement {
+	enum step_reason reason; /* REASON_NONE: ok */
+	struct str error;	 /* sentence; empty when ok */
+	struct str output;	 /* human body */
+	struct str data;	 /* one JSON value, or n = 0 */
+
+	/* A CallToolResult that judge_show() makes data and output of. */
+	struct str content;    /* JSON array; n = 0: there is none */
+	struct str structured; /* n = 0 when absent */
+	bool is_error;
+};
+
+/*
+ * Subprocess-JSON mode: the whole of stdout is one CallToolResult, or a
+ * JSON-RPC response around one. Nothing is repaired.
+ */
+struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
+				  struct arena *arena) MUST_USE;
+/* Type `script`: trimmed stdout is the body. */
+struct judgement judge_script(struct str out, const struct gate_verdict *v,
+			      struct arena *arena) MUST_USE;
+/* Type `harness`: one JSON value is the data. */
+struct judgement judge_harness(struct str out, const struct gate_verdict *v,
+			       struct arena *arena) MUST_USE;
+/*
+ * A CallToolResult that was read from a session, repairs already made.
+ *
+ * content     a JSON array, raw
+ * structured  raw, n = 0 when absent
+ */
+struct judgement judge_result(struct str content, bool is_error,
+			      struct str structured) MUST_USE;
+/*
+ * Make data and output of content and structured, if they are there. The
+ * caller takes secrets out of these before: what stands around them in the
+ * data is ours, and the output no longer has every byte of them.
+ */
+void judge_show(struct judgement *j, struct arena *arena);
+
+/* "exited with status 3", "was killed by SIGKILL"; lives in `arena`. */
+const char *judge_end(const struct gate_verdict *v, struct arena *arena)
+	MUST_USE;
+
+#endif

@@ -1,0 +1,170 @@
+#include "core/run/leash.h"
+
+#include "core/base/mem.h"
+#include "core/secret/secret.h"
+
+/* Names collected so far, without repeats. */
+struct names {
+	struct arena *arena;
+	struct strlist list;
+	size_t cap;
+};
+
+static void add(struct names *n, const char *name)
+{
+	if (!name)
+		return;
+	for (size_t i = 0; i < n->list.n; i++)
+		if (strcmp(n->list.item[i], name) == 0)
+			return;
+	if (n->list.n == n->cap) {
+		size_t cap = n->cap ? n->cap * 2 : 16;
+		const char **grown = ARENA_ARRAY(n->arena, const char *, cap);
+
+		if (n->list.n)
+			memcpy(grown, n->list.item, n->list.n * sizeof(*grown));
+		n->list.item = grown;
+		n->cap = cap;
+	}
+	n->list.item[n->list.n++] = name;
+}
+
+static void add_list(struct names *n, const struct strlist *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		add(n, l->item[i]);
+}
+
+/* The program of every {cmd="…"} reference. */
+static void add_refs(struct names *n, const struct env_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		struct err ignored = ERR_INIT;
+		struct strlist words;
+
+		if (refs->item[i].source == ENV_FROM_CMD &&
+		    secret_split_words(str_of(refs->item[i].from), n->arena,
+				       &words, &ignored) == 0)
+			add(n, words.item[0]);
+	}
+}
+
+static struct strlist declared(const struct config *c,
+			       const struct strlist *named, struct arena *arena)
+{
+	struct names n = {.arena = arena};
+
+	add_list(&n, named);
+	if (!c)
+		return n.list;
+	add_list(&n, &c->sandbox.exec);
+	for (size_t i = 0; i < c->n_servers; i++) {
+		add(&n, c->servers[i].command);
+		add_list(&n, &c->servers[i].sandbox.exec);
+		add_refs(&n, &c->servers[i].env);
+	}
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t k = 0; k < c->routines[i].n_steps; k++) {
+			const struct step *s = &c->routines[i].steps[k];
+
+			add(&n, s->command);
+			add_list(&n, &s->sandbox.exec);
+			add_refs(&n, &s->env);
+		}
+	}
+	return n.list;
+}
+
+static struct gate_axis axis(const struct caveat_axis *a)
+{
+	return (struct gate_axis){.all = a->all, .only = a->only};
+}
+
+static int from_environment(const char *name, struct arena *arena,
+			    struct gate_leash *ret, struct err *err)
+{
+	const char *text = getenv(name);
+
+	if (!text)
+		return 1;
+	if (gate_leash_parse(str_of(text), arena, ret, err) < 0)
+		return err_wrap(err, "$%s", name);
+	ret->source = arena_printf(arena, "$%s", name);
+	return 0;
+}
+
+int leash_find(const struct config *config, const struct strlist *named,
+	       struct arena *arena, struct gate_leash *ret, struct err *err)
+{
+	const struct caveats *c = config ? &config->caveats : NULL;
+	const struct gate_axis open = {.all = true};
+	int r;
+
+	r = from_environment("MATINS_CAVEATS", arena, ret, err);
+	if (r > 0)
+		r = from_environment("MODULEX_CAVEATS", arena, ret, err);
+	if (r <= 0)
+		return r;
+	if (c && c->present) {
+		*ret = (struct gate_leash){
+			.fs_read = axis(&c->fs_read),
+			.fs_write = axis(&c->fs_write),
+			.exec = axis(&c->exec),
+			.net = axis(&c->net),
+			.calls_unlimited = c->calls_unlimited,
+			.max_calls = c->max_calls,
+			.generations = axis(&c->generations),
+			.source = arena_printf(arena, "[caveats] of %s",
+					       config->path),
+		};
+		return 0;
+	}
+	*ret = (struct gate_leash){
+		.fs_read = open,
+		.fs_write = open,
+		.exec = {.all = false, .only = declared(config, named, arena)},
+		.net = open,
+		.calls_unlimited = true,
+		.generations = open,
+		.interpreters = true,
+		.source = "the programs that are declared",
+	};
+	return 0;
+}
+
+/* What a later run would read without being told to. */
+static void add_default_configs(struct names *n)
+{
+	const char *home = getenv("HOME");
+	const char *xdg = getenv("XDG_CONFIG_HOME");
+	char *cwd = realpath(".", NULL);
+
+	if (cwd) {
+		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
+		add(n, arena_printf(n->arena, "%s/modulex.toml", cwd));
+	}
+	free(cwd);
+	if (xdg && *xdg == '/')
+		add(n, arena_printf(n->arena, "%s/matins/config.toml", xdg));
+	if (!home || *home != '/')
+		return;
+	add(n, arena_printf(n->arena, "%s/.config/matins/config.toml", home));
+	add(n, arena_printf(n->arena, "%s/.modulex/config.toml", home));
+}
+
+struct strlist leash_protected(const struct config *config,
+			       const char *state_dir, struct arena *arena)
+{
+	struct names n = {.arena = arena};
+
+	add(&n, state_dir);
+	add_default_configs(&n);
+	if (config && config->path && config->dir) {
+		const char *slash = strrchr(config->path, '/');
+
+		add(&n, arena_printf(arena, "%s/%s", config->dir,
+				     slash ? slash + 1 : config->path));
+		add(&n, arena_printf(arena, "%s/golden", config->dir));
+	}
+	return n.list;
+}

@@ -1,0 +1,34 @@
+/*
+ * Where the leash of a run comes from. Three tiers, first hit wins:
+ * $MATINS_CAVEATS (or $MODULEX_CAVEATS), the [caveats] table, and the
+ * declared default, which allows exactly the programs that somebody named.
+ */
+#ifndef CORE_RUN_LEASH_H
+#define CORE_RUN_LEASH_H
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/routine/routine.h"
+#include "gate/gate.h"
+
+/*
+ * config  may be NULL: commands that need none
+ * named   programs named on the command line
+ * ret     lives in `arena` and borrows from config and named
+ * errors  ERR_CONFIG  a leash that cannot be read; it is never passed over
+ */
+int leash_find(const struct config *config, const struct strlist *named,
+	       struct arena *arena, struct gate_leash *ret, struct err *err)
+	MUST_USE;
+
+/*
+ * Paths that no child may write, whatever is granted: the state directory,
+ * the configuration and the golden files beside it.
+ *
+ * state_dir  may be NULL
+ */
+struct strlist leash_protected(const struct config *config,
+			       const char *state_dir, struct arena *arena)
+	MUST_USE;
+
+#endif

@@ -1,0 +1,342 @@
+#include "core/run/plan.h"
+
+#include "core/base/jw.h"
+#include "core/base/scan.h"
+
+static bool in_list(const struct strlist *l, const char *name)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (strcmp(l->item[i], name) == 0)
+			return true;
+	return false;
+}
+
+/* --only A,B may be repeated; each value is a list. */
+static struct strlist split_names(const struct strlist *values,
+				  struct arena *arena)
+{
+	struct strlist all = {NULL, 0};
+	size_t n = 0;
+
+	for (size_t i = 0; i < values->n; i++) {
+		n++;
+		for (const char *p = values->item[i]; *p; p++)
+			n += *p == ',';
+	}
+	all.item = ARENA_ARRAY(arena, const char *, n);
+	for (size_t i = 0; i < values->n; i++) {
+		struct str rest = str_of(values->item[i]);
+
+		while (rest.p) {
+			struct str one = str_trim(str_cut(&rest, ','));
+
+			if (one.n)
+				all.item[all.n++] =
+					arena_strndup(arena, one.p, one.n);
+		}
+	}
+	return all;
+}
+
+static int names_exist(const struct routine *r, const struct strlist *given,
+		       const struct strlist *names, const char *option,
+		       struct arena *arena, struct err *err)
+{
+	struct strlist known = {ARENA_ARRAY(arena, const char *, r->n_steps),
+				r->n_steps};
+
+	/* an unset variable of a script must not run everything */
+	if (given->n && !names->n)
+		return err_set(err, ERR_USAGE, "%s names no step", option);
+	for (size_t i = 0; i < r->n_steps; i++)
+		known.item[i] = r->steps[i].name;
+	for (size_t i = 0; i < names->n; i++) {
+		const char *near;
+
+		if (in_list(&known, names->item[i]))
+			continue;
+		near = str_nearest(str_of(names->item[i]), known.item, known.n);
+		return err_set(err, ERR_USAGE,
+			       "%s: routine %s has no step %s%s%s%s", option,
+			       r->name, names->item[i],
+			       near ? "; did you mean " : "", near ? near : "",
+			       near ? "?" : "");
+	}
+	return 0;
+}
+
+/* ---- "$input.K" ---- */
+
+/* The K of "$input.K", or {NULL, 0}. */
+static struct str input_name(struct str s)
+{
+	static const char prefix[] = "$input.";
+	const size_t n = sizeof(prefix) - 1;
+
+	if (!str_starts(s, prefix) || s.n == n)
+		return (struct str){NULL, 0};
+	return (struct str){s.p + n, s.n - n};
+}
+
+static int input_value(const struct plan_options *o, const struct step *step,
+		       struct str name, struct str *ret, struct err *err)
+{
+	for (size_t i = o->params.n; i-- > 0;) {
+		struct str value = str_of(o->params.item[i]);
+
+		if (!str_eq(str_cut(&value, '='), name))
+			continue;
+		*ret = value.p ? value : STR("");
+		return 0;
+	}
+	if (o->inputs_optional) {
+		*ret = STR("null");
+		return 0;
+	}
+	return err_set(err, ERR_USAGE,
+		       "step %s needs a value for $input.%.*s: add -p "
+		       "%.*s=VALUE",
+		       step->name, STR_ARG(name), STR_ARG(name));
+}
+
+/* A value of -p as JSON: typed when it parses, else a string. */
+static void write_input(struct buf *out, struct str text)
+{
+	struct err ignored = ERR_INIT;
+	struct str value;
+
+	if (scan_document(text, NULL, &value, &ignored) == 0)
+		scan_compact(value, out);
+	else
+		jw_quote(out, text);
+}
+
+static int write_value(const struct plan_options *o, const struct step *step,
+		       const struct toml_value *v, struct buf *out,
+		       struct err *err)
+{
+	struct str name, text;
+
+	switch (v->type) {
+	case TOML_STRING:
+		name = input_name(v->string);
+		if (!name.p) {
+			toml_to_json(v, out);
+			return 0;
+		}
+		if (input_value(o, step, name, &text, err) < 0)
+			return -1;
+		write_input(out, text);
+		return 0;
+	case TOML_ARRAY:
+		buf_addc(out, '[');
+		for (size_t i = 0; i < v->array.n; i++) {
+			if (i)
+				buf_addc(out, ',');
+			if (write_value(o, step, &v->array.item[i], out, err) <
+			    0)
+				return -1;
+		}
+		buf_addc(out, ']');
+		return 0;
+	case TOML_TABLE:
+		buf_addc(out, '{');
+		for (size_t i = 0; i < v->table.n; i++) {
+			const struct toml_member *m = &v->table.member[i];
+
+			if (i)
+				buf_addc(out, ',');
+			jw_quote(out, str_of(m->key));
+			buf_addc(out, ':');
+			if (write_value(o, step, &m->value, out, err) < 0)
+				return -1;
+		}
+		buf_addc(out, '}');
+		return 0;
+	default:
+		toml_to_json(v, out);
+		return 0;
+	}
+}
+
+static int make_arguments(const struct plan_options *o, const struct step *step,
+			  struct arena *arena, struct str *ret, struct err *err)
+{
+	struct buf json = BUF_INIT(BUF_UNBOUNDED);
+	int r;
+
+	if (!step->params)
+		return 0;
+	r = write_value(o, step, step->params, &json, err);
+	if (r == 0)
+		*ret = arena_str(arena, buf_str(&json));
+	buf_release(&json);
+	return r;
+}
+
+/* ---- what a step may do ---- */
+
+static enum gate_isolate isolate_of(const char *word)
+{
+	if (word && strcmp(word, "off") == 0)
+		return GATE_ISOLATE_OFF;
+	if (word && strcmp(word, "require") == 0)
+		return GATE_ISOLATE_REQUIRE;
+	return GATE_ISOLATE_AUTO;
+}
+
+struct gate_policy plan_policy(const struct sandbox *s)
+{
+	return (struct gate_policy){
+		.read = s->read,
+		.write = s->write,
+		.exec = s->exec,
+		.net = s->net,
+		.profile = s->profile,
+		.memory_bytes = s->memory,
+		.file_size_bytes = s->file_size,
+		.processes = (uint32_t)s->processes,
+		.files = (uint32_t)s->files,
+		.cpu_seconds = (uint32_t)((s->cpu + 999) / 1000),
+		.tmp_shared = s->tmp && strcmp(s->tmp, "shared") == 0,
+		.isolate = isolate_of(s->isolate),
+		.require = s->require,
+		.syscalls = s->syscalls,
+		.user = s->user,
+	};
+}
+
+static void step_policy(const struct plan_options *o, const struct step *step,
+			struct arena *arena, struct gate_policy *ret)
+{
+	struct gate_policy all = plan_policy(&o->config->sandbox);
+	struct gate_policy own = plan_policy(&step->sandbox);
+	struct gate_policy server;
+
+	if (step->server) {
+		server = plan_policy(&step->server->sandbox);
+		gate_policy_merge(&all, &server, arena, ret);
+		all = *ret;
+	}
+	gate_policy_merge(&all, &own, arena, ret);
+}
+
+static int make_argv(const struct plan_options *o, struct plan_step *p,
+		     const char *command, const struct strlist *args,
+		     struct arena *arena, struct err *err)
+{
+	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+	struct str name, value;
+
+	argv[0] = command;
+	for (size_t i = 0; i < args->n; i++) {
+		argv[i + 1] = args->item[i];
+		name = input_name(str_of(args->item[i]));
+		if (!name.p)
+			continue;
+		if (input_value(o, p->step, name, &value, err) < 0)
+			return -1;
+		argv[i + 1] = arena_strndup(arena, value.p, value.n);
+	}
+	p->request.program = command;
+	p->request.argv = argv;
+	return 0;
+}
+
+static int make_request(const struct plan_options *o, struct plan_step *p,
+			struct arena *arena, struct err *err)
+{
+	const struct step *step = p->step;
+	const struct server *server = step->server;
+	const char *command = server ? server->command : step->command;
+	const struct strlist *args = server ? &server->args : &step->args;
+	const char *cwd = step->cwd;
+
+	p->protocol = step->protocol;
+	if (server) {
+		p->server_env = server->env;
+		if (!p->protocol)
+			p->protocol = server->protocol;
+		if (!cwd)
+			cwd = server->cwd;
+	}
+	step_policy(o, step, arena, &p->policy);
+	p->request.policy = &p->policy;
+	p->request.cwd = cwd ? cwd : o->config->dir;
+	p->request.cwd_required = cwd != NULL;
+	for (int i = 0; i < 3; i++)
+		p->request.stdio[i] = GATE_PIPE;
+	if (!command)
+		return 0; /* a remote server */
+	return make_argv(o, p, command, args, arena, err);
+}
+
+static void skip(struct plan_step *p, enum step_reason reason,
+		 const char *sentence)
+{
+	p->reason = reason;
+	p->error = str_of(sentence);
+}
+
+static void decide(const struct plan_options *o, const struct strlist *only,
+		   const struct strlist *skipped, struct plan_step *p,
+		   struct arena *arena)
+{
+	const struct step *step = p->step;
+	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!step->enabled) {
+		skip(p, REASON_DISABLED, "disabled: enabled = false");
+	} else if ((only->n && !in_list(only, step->name)) ||
+		   in_list(skipped, step->name)) {
+		skip(p, REASON_ONLY_FILTER,
+		     in_list(skipped, step->name) ? "left out by --skip"
+						  : "not named by --only");
+	} else if (o->dry_run) {
+		buf_adds(&line, "would run:");
+		for (size_t i = 0; p->request.argv && p->request.argv[i]; i++)
+			buf_addf(&line, " %s", p->request.argv[i]);
+		if (!p->request.argv)
+			buf_addf(&line, " %s on server %s",
+				 step->tool ? step->tool : "?",
+				 step->server_name ? step->server_name : "?");
+		skip(p, REASON_DRY_RUN, arena_strdup(arena, buf_cstr(&line)));
+		buf_release(&line);
+	}
+}
+
+int plan_make(const struct plan_options *o, struct arena *arena,
+	      struct plan *ret_plan, struct err *err)
+{
+	const struct routine *r = o->routine;
+	struct strlist only = split_names(&o->only, arena);
+	struct strlist skipped = split_names(&o->skip, arena);
+	struct plan plan = {
+		.routine = r,
+		.steps = ARENA_ARRAY(arena, struct plan_step, r->n_steps),
+		.n_steps = r->n_steps,
+	};
+
+	if (names_exist(r, &o->only, &only, "--only", arena, err) < 0 ||
+	    names_exist(r, &o->skip, &skipped, "--skip", arena, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->n_steps; i++) {
+		struct plan_step *p = &plan.steps[i];
+
+		p->step = &r->steps[i];
+		p->with_previous =
+			i && p->step->parallel && r->steps[i - 1].parallel;
+		/* steps that are left out need no values */
+		if (p->step->enabled &&
+		    (!only.n || in_list(&only, p->step->name)) &&
+		    !in_list(&skipped, p->step->name)) {
+			if (make_request(o, p, arena, err) < 0 ||
+			    make_arguments(o, p->step, arena, &p->arguments,
+					   err) < 0)
+				return -1;
+		}
+		decide(o, &only, &skipped, p, arena);
+	}
+	*ret_plan = plan;
+	return 0;
+}

@@ -1,0 +1,59 @@
+/*
+ * Routine and arguments to ordered steps with everything that can be decided
+ * without starting anything: which are skipped and why, which run side by
+ * side, what each may do, and the arguments of its call.
+ *
+ * Pure. Whether the gate agrees is asked by core/run/run.c, before the first
+ * step starts.
+ */
+#ifndef CORE_RUN_PLAN_H
+#define CORE_RUN_PLAN_H
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/report/report.h"
+#include "core/routine/routine.h"
+#include "gate/gate.h"
+
+struct plan_options {
+	const struct config *config;
+	const struct routine *routine;
+	struct strlist only, skip; /* names of steps; n = 0 means no filter */
+	struct strlist params;	   /* "KEY=VALUE" of -p */
+	bool dry_run;
+	/* an "$input.K" without value stands for itself; for `doctor` */
+	bool inputs_optional;
+};
+
+struct plan_step {
+	const struct step *step;
+	bool with_previous; /* runs beside the step before it */
+	/* REASON_NONE: it runs. Else it does not, and `error` says why. */
+	enum step_reason reason;
+	struct str error;
+	struct gate_policy policy;
+	struct gate_request request; /* argv complete; env still empty */
+	struct str arguments; /* JSON object of tools/call; n = 0 without */
+	const char *protocol; /* pinned revision, or NULL */
+	struct env_refs server_env; /* of its server; n = 0 without */
+};
+
+struct plan {
+	const struct routine *routine;
+	struct plan_step *steps; /* file order, one per step of the routine */
+	size_t n_steps;
+};
+
+/*
+ * Everything in *ret_plan lives in `arena` or is borrowed from the options.
+ *
+ * errors  ERR_USAGE   --only or --skip names no step; an "$input.K" without
+ *		       -p K=V
+ */
+int plan_make(const struct plan_options *o, struct arena *arena,
+	      struct plan *ret_plan, struct err *err) MUST_USE;
+
+/* The keys of `sandbox` as the gate takes them; lists stay borrowed. */
+struct gate_policy plan_policy(const struct sandbox *s) MUST_USE;
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Walks a plan: judges it, takes a generation, runs the steps in one loop,
+ * fills the report and the ledger.
+ *
+ *	struct run_options o = {.file = &file, .routine = routine};
+ *	struct run_result result;
+ *	if (run_routine(&o, &result, err) < 0)
+ *		return -1;		nothing was started
+ *	... result.report, result.exit_status ...
+ *	run_result_release(&result);
+ *
+ * A step that fails is a result, not an error.
+ */
+#ifndef CORE_RUN_RUN_H
+#define CORE_RUN_RUN_H
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/report/report.h"
+#include "core/run/config.h"
+#include "core/run/step.h"
+
+/* Told what happens, for live lines on a terminal. All may be NULL. */
+struct run_observer {
+	void (*begun)(void *arg, const char *step);
+	void (*ended)(void *arg, const struct report_step *step);
+	/* every `tick_ms` while something runs */
+	void (*tick)(void *arg);
+	uint64_t tick_ms;
+	void *arg;
+};
+
+struct run_options {
+	const struct config_file *file;
+	const struct routine *routine;
+	const char *only_step; /* `step`: this one alone; NULL = all */
+	struct strlist only, skip, params;
+	bool dry_run;
+	bool allow_empty;
+	bool require_ledger;
+	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
+	struct run_observer observer;
+};
+
+struct run_result {
+	struct arena arena; /* of the report */
+	struct report report;
+	int exit_status;
+	bool busy_skipped;     /* on_busy = "skip": somebody else runs it */
+	uint64_t scrubbed;     /* secrets that were taken out */
+	struct step_run *runs; /* what the report borrows from */
+	size_t n_runs;
+	struct routine single; /* of `step` */
+};
+
+/*
+ * errors  ERR_USAGE, ERR_CONFIG, ERR_UNKNOWN, ERR_BUSY, ERR_PROTECTION (this
+ *	   kernel is below the gate's floor), ERR_SYS
+ */
+int run_routine(const struct run_options *o, struct run_result *ret,
+		struct err *err) MUST_USE;
+/* SIGINT and SIGTERM have their default effect again from here on. */
+void run_result_release(struct run_result *r);
+
+#endif

@@ -1,0 +1,199 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+
+static const struct option options[] = {
+	{"flag", 'f', NULL, "a flag"},
+	{"other", 'o', NULL, "another"},
+	{"name", 'n', "VALUE", "takes a value"},
+	{"json", 0, NULL, "one JSON document"},
+	{0},
+};
+static const struct command cmd = {"test", "", "for tests", options, NULL};
+
+static struct args a;
+static struct err err;
+static char words[8][32];
+static char *argv[8];
+
+/* The arguments up to NULL; argv is ours to change, as that of main is. */
+static int parse(const char *first, ...)
+{
+	va_list ap;
+	int n = 0;
+
+	args_release(&a);
+	err = (struct err)ERR_INIT;
+	cli_json_errors = false;
+	va_start(ap, first);
+	for (const char *w = first; w; w = va_arg(ap, const char *)) {
+		snprintf(words[n], sizeof(words[n]), "%s", w);
+		argv[n] = words[n];
+		n++;
+	}
+	va_end(ap);
+	argv[n] = NULL;
+	return args_parse(&cmd, n, argv, &a, &err);
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	args_release(&a);
+	log_set_level(LOG_NOTE);
+	return 0;
+}
+
+static void options__anywhere__leave_the_others(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--flag", "a", "-n", "v", "-", "b", NULL), 0);
+	assert_int_equal(a.n_positional, 3);
+	assert_string_equal(a.positional[0], "a");
+	assert_string_equal(a.positional[1], "-");
+	assert_string_equal(a.positional[2], "b");
+	assert_null(a.positional[3]);
+	assert_null(a.after);
+	assert_true(args_has(&a, "flag"));
+	assert_false(args_has(&a, "other"));
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_string_equal(args_get(&a, "flag"), "");
+	assert_null(args_get(&a, "other"));
+}
+
+static void value__every_spelling__is_the_same(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--name=v", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_int_equal(parse("--name", "v", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_int_equal(parse("-nv", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_int_equal(parse("--name=", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "");
+	assert_int_equal(parse("--name=a=b", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "a=b");
+	assert_int_equal(parse("--name", "-f", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "-f");
+	assert_false(args_has(&a, "flag"));
+}
+
+static void letters__bundled__are_options_each(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-fon", "v", NULL), 0);
+	assert_true(args_has(&a, "flag"));
+	assert_true(args_has(&a, "other"));
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_int_equal(parse("-fnv", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "v");
+	assert_int_equal(parse("-fx", NULL), -1);
+	assert_int_equal(err.kind, ERR_USAGE);
+	assert_non_null(strstr(err.msg, "-x"));
+}
+
+static void repeated__last_counts__all_are_kept(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct strlist all;
+
+	(void)state;
+	assert_int_equal(parse("-n", "a", "--name=b", NULL), 0);
+	assert_string_equal(args_get(&a, "name"), "b");
+	all = args_all(&a, "name", &arena);
+	assert_int_equal(all.n, 2);
+	assert_string_equal(all.item[0], "a");
+	assert_string_equal(all.item[1], "b");
+	arena_release(&arena);
+}
+
+static void dashes__alone__end_the_options(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("a", "--", "-f", "--nmae", NULL), 0);
+	assert_int_equal(a.n_positional, 1);
+	assert_false(args_has(&a, "flag"));
+	assert_string_equal(a.after[0], "-f");
+	assert_string_equal(a.after[1], "--nmae");
+	assert_null(a.after[2]);
+	assert_int_equal(parse("--", NULL), 0);
+	assert_non_null(a.after);
+	assert_null(a.after[0]);
+}
+
+static void wrong__each_way__usage_that_says_what(void **state)
+{
+	static const struct {
+		const char *word, *part;
+	} wrong[] = {
+		{"--nmae=x", "did you mean --name"},
+		{"--zzzzzzzz", "`matins test --help`"},
+		{"--flag=yes", "--flag takes no value"},
+		{"--name", "--name needs a value: --name VALUE"},
+		{"-n", "--name needs a value"},
+		{"-z", "unknown option -z"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		assert_int_equal(parse(wrong[i].word, NULL), -1);
+		assert_int_equal(err.kind, ERR_USAGE);
+		if (!strstr(err.msg, wrong[i].part))
+			fail_msg("%s: %s", wrong[i].word, err.msg);
+	}
+}
+
+static void common__known_to_all__applied(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-q", "-c", "f.toml", "--lax", NULL), 0);
+	assert_int_equal(log_level(), LOG_ERROR);
+	assert_string_equal(args_get(&a, "config"), "f.toml");
+	assert_true(args_has(&a, "lax"));
+	assert_false(a.help);
+}
+
+static void json__behind_an_error__still_counts(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("--nmae", "--json", NULL), -1);
+	assert_true(cli_json_errors);
+	assert_int_equal(parse("a", "--", "--json", NULL), 0);
+	assert_false(cli_json_errors);
+}
+
+static void find__names__exactly(void **state)
+{
+	(void)state;
+	assert_string_equal(command_find("run")->name, "run");
+	assert_null(command_find("ru"));
+	assert_null(command_find(""));
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_teardown(name, teardown)
+	const struct CMUnitTest tests[] = {
+		T(options__anywhere__leave_the_others),
+		T(value__every_spelling__is_the_same),
+		T(letters__bundled__are_options_each),
+		T(repeated__last_counts__all_are_kept),
+		T(dashes__alone__end_the_options),
+		T(wrong__each_way__usage_that_says_what),
+		T(common__known_to_all__applied),
+		T(json__behind_an_error__still_counts),
+		T(find__names__exactly),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

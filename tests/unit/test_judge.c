@@ -1,0 +1,159 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "core/run/judge.h"
+
+static const struct gate_verdict good = {.exited = true};
+static const struct gate_verdict status3 = {.exited = true, .exit_status = 3};
+static const struct gate_verdict killed = {.signal = 9};
+
+/* stdout, how it ended, and the reason that must come of it */
+struct row {
+	const char *out;
+	const struct gate_verdict *end;
+	enum step_reason reason;
+};
+
+static void check(const struct row *rows, size_t n,
+		  struct judgement (*judge)(struct str,
+					    const struct gate_verdict *,
+					    struct arena *))
+{
+	for (size_t i = 0; i < n; i++) {
+		struct arena arena = ARENA_INIT;
+		struct judgement j =
+			judge(str_of(rows[i].out), rows[i].end, &arena);
+
+		if (j.reason != rows[i].reason)
+			fail_msg("%s: %s, not %s (%.*s)", rows[i].out,
+				 report_reason_name(j.reason),
+				 report_reason_name(rows[i].reason),
+				 STR_ARG(j.error));
+		/* whatever is not well has a sentence */
+		assert_int_equal(j.reason != REASON_NONE, j.error.n > 0);
+		arena_release(&arena);
+	}
+}
+
+static void subprocess__every_shape__has_its_reason(void **state)
+{
+	static const struct row rows[] = {
+		{"{\"content\":[]}", &good, REASON_NONE},
+		{" {\"structuredContent\":{\"a\":1}}\n", &good, REASON_NONE},
+		{"{\"content\":[],\"isError\":false}", &good, REASON_NONE},
+		{"{\"content\":[],\"isError\":true}", &good, REASON_IS_ERROR},
+		{"{\"content\":[],\"isError\":\"true\"}", &good,
+		 REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"content\":[]}}",
+		 &good, REASON_NONE},
+		{"{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-1,"
+		 "\"message\":\"m\"}}",
+		 &good, REASON_RPC_ERROR},
+		{"", &good, REASON_NOT_JSON},
+		{" \n", &good, REASON_NOT_JSON},
+		{"hello", &good, REASON_NOT_JSON},
+		{"{\"content\":[]} {\"content\":[]}", &good, REASON_NOT_JSON},
+		{"{\"content\":[\"\xff\"]}", &good, REASON_NOT_JSON},
+		{"{\"content\":[}", &good, REASON_NOT_JSON},
+		{"[]", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"42", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"{}", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"content\":{}}", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"content\":null}", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"structuredContent\":null}", &good,
+		 REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"content\":\"x\"}", &good, REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"content\":[],\"isError\":1}", &good,
+		 REASON_NOT_CALL_TOOL_RESULT},
+		{"{\"content\":[]}", &status3, REASON_EXIT_STATUS},
+		{"", &status3, REASON_EXIT_STATUS},
+		{"{\"content\":[]}", &killed, REASON_SIGNAL},
+	};
+
+	(void)state;
+	check(rows, ARRAY_LEN(rows), judge_subprocess);
+}
+
+static void subprocess__content__is_kept_byte_for_byte(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	const char *out =
+		"{\"isError\": false, \"content\":[ {\"type\":\"text\","
+		"\"text\":\"\\u0000\\ud83d\\ude00\", \"n\":"
+		"9223372036854775808, \"e\":1E+2} ]}";
+	struct judgement j = judge_subprocess(str_of(out), &good, &arena);
+
+	(void)state;
+	judge_show(&j, &arena);
+	assert_non_null(strstr(j.data.p,
+			       "\"content\":[ {\"type\":\"text\",\"text\":"
+			       "\"\\u0000\\ud83d\\ude00\", \"n\":"
+			       "9223372036854775808, \"e\":1E+2} ]"));
+	arena_release(&arena);
+}
+
+static void subprocess__bad_exit_after_result__keeps_the_data(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct judgement j = judge_subprocess(
+		STR("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"),
+		&status3, &arena);
+
+	(void)state;
+	judge_show(&j, &arena);
+	assert_int_equal(j.reason, REASON_EXIT_STATUS);
+	assert_true(j.data.n > 0);
+	assert_true(str_is(j.output, "x"));
+	assert_non_null(strstr(j.error.p, "status 3"));
+	arena_release(&arena);
+}
+
+static void script__output__is_trimmed_and_kept_on_failure(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct judgement j = judge_script(STR(" hi \n"), &good, &arena);
+
+	(void)state;
+	assert_true(str_is(j.output, "hi"));
+	j = judge_script(STR("partial\n"), &killed, &arena);
+	assert_int_equal(j.reason, REASON_SIGNAL);
+	assert_true(str_is(j.output, "partial"));
+	assert_non_null(strstr(j.error.p, "SIGKILL"));
+	arena_release(&arena);
+}
+
+static void harness__first_of_text_summary_output__is_the_body(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct judgement j;
+
+	(void)state;
+	j = judge_harness(STR("{\"output\":\"o\",\"summary\":\"s\"}"), &good,
+			  &arena);
+	assert_true(str_is(j.output, "s"));
+	assert_true(str_is(j.data, "{\"output\":\"o\",\"summary\":\"s\"}"));
+	j = judge_harness(STR("{\"text\":1,\"output\":\"o\"}"), &good, &arena);
+	assert_true(str_is(j.output, "o"));
+	j = judge_harness(STR("1 2"), &good, &arena);
+	assert_int_equal(j.reason, REASON_NOT_JSON);
+	arena_release(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(subprocess__every_shape__has_its_reason),
+		cmocka_unit_test(subprocess__content__is_kept_byte_for_byte),
+		cmocka_unit_test(
+			subprocess__bad_exit_after_result__keeps_the_data),
+		cmocka_unit_test(
+			script__output__is_trimmed_and_kept_on_failure),
+		cmocka_unit_test(
+			harness__first_of_text_summary_output__is_the_body),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

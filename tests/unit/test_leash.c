@@ -1,0 +1,190 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/run/leash.h"
+
+#define OPEN                                                        \
+	"\"fs_read\":\"all\",\"fs_write\":\"all\",\"net\":\"all\"," \
+	"\"max_calls\":\"unlimited\",\"valid_for_generation\":\"all\""
+
+struct fixture {
+	struct arena arena;
+	struct config config;
+	struct gate_leash leash;
+	struct err err;
+};
+
+static const struct strlist none = {NULL, 0};
+
+static int setup(void **state)
+{
+	static struct fixture f;
+
+	f = (struct fixture){.arena = ARENA_INIT, .err = ERR_INIT};
+	f.config.path = "/etc/x.toml";
+	f.config.dir = "/etc";
+	unsetenv("MATINS_CAVEATS");
+	unsetenv("MODULEX_CAVEATS");
+	*state = &f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_release(&f->arena);
+	return 0;
+}
+
+static bool has(const struct strlist *list, const char *name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->item[i], name))
+			return true;
+	return false;
+}
+
+static int find(struct fixture *f)
+{
+	return leash_find(&f->config, &none, &f->arena, &f->leash, &f->err);
+}
+
+static void declared__default__exactly_what_is_named(void **state)
+{
+	struct fixture *f = *state;
+	const char *exec[] = {"git"}, *given[] = {"/bin/sh", "git"};
+	struct env_ref ref = {"T", ENV_FROM_CMD, "pass show 'a b'", 0, 0};
+	struct env_ref variable = {"U", ENV_FROM_ENV, "NAME", 0, 0};
+	struct server server = {.name = "s", .command = "node"};
+	struct step step = {.name = "a", .command = "date"};
+	struct routine routine = {.name = "r", .steps = &step, .n_steps = 1};
+	const struct strlist named = {given, 2};
+
+	server.env = (struct env_refs){&ref, 1};
+	step.env = (struct env_refs){&variable, 1};
+	step.sandbox.exec = (struct strlist){exec, 1};
+	f->config.servers = &server;
+	f->config.n_servers = 1;
+	f->config.routines = &routine;
+	f->config.n_routines = 1;
+	assert_int_equal(
+		leash_find(&f->config, &named, &f->arena, &f->leash, &f->err),
+		0);
+	assert_false(f->leash.exec.all);
+	assert_int_equal(f->leash.exec.only.n, 5);
+	assert_true(has(&f->leash.exec.only, "git"));
+	assert_true(has(&f->leash.exec.only, "/bin/sh"));
+	assert_true(has(&f->leash.exec.only, "node"));
+	assert_true(has(&f->leash.exec.only, "date"));
+	assert_true(has(&f->leash.exec.only, "pass"));
+	assert_false(has(&f->leash.exec.only, "NAME"));
+	assert_true(f->leash.interpreters);
+	assert_true(f->leash.fs_read.all && f->leash.fs_write.all &&
+		    f->leash.net.all && f->leash.generations.all &&
+		    f->leash.calls_unlimited);
+}
+
+static void declared__without_configuration__what_was_given(void **state)
+{
+	struct fixture *f = *state;
+	const char *given[] = {"true"};
+	const struct strlist named = {given, 1};
+
+	assert_int_equal(
+		leash_find(NULL, &named, &f->arena, &f->leash, &f->err), 0);
+	assert_int_equal(f->leash.exec.only.n, 1);
+	assert_false(f->leash.exec.all);
+}
+
+static void table__present__is_taken_as_it_is(void **state)
+{
+	struct fixture *f = *state;
+	const char *exec[] = {"true"};
+
+	f->config.caveats = (struct caveats){
+		.present = true,
+		.exec = {.only = {exec, 1}},
+		.net = {.all = true},
+		.max_calls = 3,
+	};
+	assert_int_equal(find(f), 0);
+	assert_int_equal(f->leash.exec.only.n, 1);
+	assert_false(f->leash.fs_read.all);
+	assert_true(f->leash.net.all);
+	assert_int_equal(f->leash.max_calls, 3);
+	assert_false(f->leash.calls_unlimited);
+	assert_false(f->leash.interpreters);
+	assert_non_null(strstr(f->leash.source, "/etc/x.toml"));
+}
+
+static void variable__either__stands_before_the_table(void **state)
+{
+	struct fixture *f = *state;
+
+	f->config.caveats = (struct caveats){.present = true};
+	setenv("MODULEX_CAVEATS", "{\"exec\":{\"only\":[\"b\"]}," OPEN "}", 1);
+	assert_int_equal(find(f), 0);
+	assert_string_equal(f->leash.source, "$MODULEX_CAVEATS");
+	assert_true(has(&f->leash.exec.only, "b"));
+	setenv("MATINS_CAVEATS", "{\"exec\":\"all\"," OPEN "}", 1);
+	assert_int_equal(find(f), 0);
+	assert_string_equal(f->leash.source, "$MATINS_CAVEATS");
+	assert_true(f->leash.exec.all);
+}
+
+static void variable__broken_or_empty__never_passed_over(void **state)
+{
+	static const char *const broken[] = {"", "{", "{}",
+					     "{\"exec\":\"all\"}", "null"};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
+		setenv("MATINS_CAVEATS", broken[i], 1);
+		f->err = (struct err)ERR_INIT;
+		assert_int_equal(find(f), -1);
+		assert_non_null(strstr(f->err.msg, "$MATINS_CAVEATS"));
+	}
+}
+
+static void protected__always__state_configuration_golden(void **state)
+{
+	struct fixture *f = *state;
+	struct strlist p;
+
+	setenv("HOME", "/home/u", 1);
+	unsetenv("XDG_CONFIG_HOME");
+	f->config.path = "sub/x.toml";
+	p = leash_protected(&f->config, "/state", &f->arena);
+	assert_true(has(&p, "/state"));
+	assert_true(has(&p, "/etc/x.toml"));
+	assert_true(has(&p, "/etc/golden"));
+	assert_true(has(&p, "/home/u/.config/matins/config.toml"));
+	assert_true(has(&p, "/home/u/.modulex/config.toml"));
+	setenv("XDG_CONFIG_HOME", "/xdg", 1);
+	p = leash_protected(NULL, NULL, &f->arena);
+	assert_true(has(&p, "/xdg/matins/config.toml"));
+	assert_false(has(&p, "/etc/golden"));
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(declared__default__exactly_what_is_named),
+		T(declared__without_configuration__what_was_given),
+		T(table__present__is_taken_as_it_is),
+		T(variable__either__stands_before_the_table),
+		T(variable__broken_or_empty__never_passed_over),
+		T(protected__always__state_configuration_golden),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "core/run/plan.h"
+
+/* A routine of three steps; the last two run side by side. */
+static struct toml_value params_table(struct arena *a, const char *key,
+				      const char *value)
+{
+	struct toml_member *m = ARENA_NEW(a, struct toml_member);
+
+	m->key = key;
+	m->value = (struct toml_value){.type = TOML_STRING,
+				       .string = str_of(value)};
+	return (struct toml_value){.type = TOML_TABLE,
+				   .table = {.member = m, .n = 1}};
+}
+
+struct fixture {
+	struct arena arena;
+	struct toml_value params;
+	struct step steps[3];
+	struct routine routine;
+	struct config config;
+	struct plan_options options;
+	struct plan plan;
+	struct err err;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = test_calloc(1, sizeof(*f));
+	static const char *const names[] = {"one", "two", "three"};
+
+	for (size_t i = 0; i < 3; i++)
+		f->steps[i] = (struct step){
+			.name = names[i],
+			.type = "mcp-client",
+			.command = "tool",
+			.enabled = true,
+			.parallel = i > 0,
+		};
+	f->routine =
+		(struct routine){.name = "r", .steps = f->steps, .n_steps = 3};
+	f->config.dir = "/conf";
+	f->options = (struct plan_options){.config = &f->config,
+					   .routine = &f->routine};
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	arena_release(&f->arena);
+	test_free(f);
+	return 0;
+}
+
+static int make(struct fixture *f)
+{
+	return plan_make(&f->options, &f->arena, &f->plan, &f->err);
+}
+
+static struct strlist one_name(struct arena *a, const char *name)
+{
+	struct strlist l = {ARENA_ARRAY(a, const char *, 1), 1};
+
+	l.item[0] = name;
+	return l;
+}
+
+static void plan__adjacent_parallel_steps__run_together(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(make(f), 0);
+	assert_false(f->plan.steps[0].with_previous);
+	assert_false(f->plan.steps[1].with_previous);
+	assert_true(f->plan.steps[2].with_previous);
+}
+
+static void plan__only__skips_the_others_with_their_reason(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.only = one_name(&f->arena, "three,one");
+	assert_int_equal(make(f), 0);
+	assert_int_equal(f->plan.steps[0].reason, REASON_NONE);
+	assert_int_equal(f->plan.steps[1].reason, REASON_ONLY_FILTER);
+	assert_int_equal(f->plan.steps[2].reason, REASON_NONE);
+}
+
+static void plan__only_names_no_step__is_usage_and_offers_one(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.only = one_name(&f->arena, "thre");
+	assert_int_equal(make(f), -1);
+	assert_int_equal(f->err.kind, ERR_USAGE);
+	assert_non_null(strstr(f->err.msg, "three?"));
+}
+
+static void plan__disabled_step__says_so_before_the_filter(void **state)
+{
+	struct fixture *f = *state;
+
+	f->steps[1].enabled = false;
+	f->options.only = one_name(&f->arena, "one");
+	assert_int_equal(make(f), 0);
+	assert_int_equal(f->plan.steps[1].reason, REASON_DISABLED);
+}
+
+static void plan__dry_run__skips_and_shows_the_command(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.dry_run = true;
+	f->steps[0].args = one_name(&f->arena, "--json");
+	assert_int_equal(make(f), 0);
+	assert_int_equal(f->plan.steps[0].reason, REASON_DRY_RUN);
+	assert_true(str_is(f->plan.steps[0].error, "would run: tool --json"));
+}
+
+static const char *argument_for(struct fixture *f, const char *param)
+{
+	f->params = params_table(&f->arena, "k", "$input.repo");
+	f->steps[0].params = &f->params;
+	f->steps[0].tool = "t";
+	f->options.params = one_name(&f->arena, param);
+	assert_int_equal(make(f), 0);
+	return f->plan.steps[0].arguments.p;
+}
+
+static void plan__input_that_is_json__keeps_its_type(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(argument_for(f, "repo=12345678901234567890"),
+			    "{\"k\":12345678901234567890}");
+	assert_string_equal(argument_for(f, "repo=[1, 2]"), "{\"k\":[1,2]}");
+	assert_string_equal(argument_for(f, "repo=true"), "{\"k\":true}");
+}
+
+static void plan__input_that_is_no_json__is_a_string(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(argument_for(f, "repo=a \"b\""),
+			    "{\"k\":\"a \\\"b\\\"\"}");
+	assert_string_equal(argument_for(f, "repo="), "{\"k\":\"\"}");
+}
+
+static void plan__input_without_value__is_usage_before_anything(void **state)
+{
+	struct fixture *f = *state;
+
+	f->params = params_table(&f->arena, "k", "$input.repo");
+	f->steps[0].params = &f->params;
+	assert_int_equal(make(f), -1);
+	assert_int_equal(f->err.kind, ERR_USAGE);
+	assert_non_null(strstr(f->err.msg, "-p repo=VALUE"));
+}
+
+static void plan__step_that_is_left_out__needs_no_values(void **state)
+{
+	struct fixture *f = *state;
+
+	f->params = params_table(&f->arena, "k", "$input.repo");
+	f->steps[0].params = &f->params;
+	f->options.skip = one_name(&f->arena, "one");
+	assert_int_equal(make(f), 0);
+}
+
+static void plan__working_directory__is_asked_for_or_required(void **state)
+{
+	struct fixture *f = *state;
+
+	f->steps[1].cwd = "/elsewhere";
+	assert_int_equal(make(f), 0);
+	assert_string_equal(f->plan.steps[0].request.cwd, "/conf");
+	assert_false(f->plan.steps[0].request.cwd_required);
+	assert_string_equal(f->plan.steps[1].request.cwd, "/elsewhere");
+	assert_true(f->plan.steps[1].request.cwd_required);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		T(plan__adjacent_parallel_steps__run_together),
+		T(plan__only__skips_the_others_with_their_reason),
+		T(plan__only_names_no_step__is_usage_and_offers_one),
+		T(plan__disabled_step__says_so_before_the_filter),
+		T(plan__dry_run__skips_and_shows_the_command),
+		T(plan__input_that_is_json__keeps_its_type),
+		T(plan__input_that_is_no_json__is_a_string),
+		T(plan__input_without_value__is_usage_before_anything),
+		T(plan__step_that_is_left_out__needs_no_values),
+		T(plan__working_directory__is_asked_for_or_required),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
