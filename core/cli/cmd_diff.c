@@ -1,0 +1,83 @@
+/*
+ * What is different between two reports or golden files.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/scan.h"
+#include "core/cli/command.h"
+#include "core/cli/golden_files.h"
+#include "core/cli/golden_print.h"
+
+const struct option options_diff[] = {
+	{"json", 0, NULL, "the same as --format json"},
+	{"format", 0, "text|json", "how differences are printed"},
+	{"ignore", 0, "PATH", "do not compare what the path selects"},
+	{"strict", 0, NULL, "a path that selects nothing is an error"},
+	{0},
+};
+
+/* Either kind of document, told apart by its schema. */
+static int load(const char *name, struct strlist ignore, struct buf *text,
+		struct arena *arena, struct golden *ret, struct err *err)
+{
+	struct str doc, schema;
+
+	if (golden_read_report(name, text, err) < 0)
+		return -1;
+	if (scan_document(buf_str(text), NULL, &doc, err) < 0)
+		return err_wrap(err, "%s", name);
+	if (scan_get(doc, "schema", &schema) &&
+	    scan_is(schema, GOLDEN_SCHEMA)) {
+		if (golden_load(buf_str(text), arena, ret, err) < 0)
+			return err_wrap(err, "%s", name);
+		return golden_add_rules(ret, ignore, arena, err);
+	}
+	if (golden_make(buf_str(text), ignore, false, arena, ret, err) < 0)
+		return err_wrap(err, "%s", name);
+	return 0;
+}
+
+static int diff(const struct args *args, struct arena *arena, struct err *err)
+{
+	AUTO(buf_release) struct buf a = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(buf_release) struct buf b = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct strlist ignore = args_all(args, "ignore", arena);
+	struct golden old, new;
+	enum diff_format format;
+	struct diff d;
+
+	if (golden_format(args, &format, err) < 0 ||
+	    load(args->positional[0], ignore, &a, arena, &old, err) < 0 ||
+	    load(args->positional[1], ignore, &b, arena, &new, err) < 0 ||
+	    golden_compare(&old, &new, arena, &d, err) < 0 ||
+	    golden_warn_unused(&new, args_has(args, "strict"), err) < 0)
+		return -1;
+	diff_print(&d, format, &out);
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return d.n ? 1 : 0;
+}
+
+int cmd_diff(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional != 2)
+		status = err_set(err, ERR_USAGE,
+				 "diff: name two reports or golden files");
+	else
+		status = golden_cannot_compare(diff(&args, &arena, err), err);
+	arena_release(&arena);
+	args_release(&args);
+	return status;
+}

@@ -1,0 +1,524 @@
+/*
+ * Golden files: record what a routine reports, compare, accept a change.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+#include "core/cli/golden_files.h"
+#include "core/cli/golden_print.h"
+#include "core/cli/run_report.h"
+#include "core/report/render.h"
+
+const struct option options_golden[] = {
+	{"report", 0, "FILE", "take this report instead of running"},
+	{"dir", 0, "DIR", "golden files are here (golden/ beside the routine)"},
+	{"ignore", 0, "PATH", "do not compare what the path selects"},
+	{"strict", 0, NULL, "a rule that matches nothing is an error"},
+	{"format", 0, "text|json", "how differences are printed"},
+	{"json", 0, NULL, "the same as --format json"},
+	{"unused", 0, NULL, "list: only those without a routine"},
+	{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\""},
+	{0},
+};
+
+/* One invocation. */
+struct work {
+	const struct args *args;
+	const char *routine_name;
+	struct arena arena;
+	struct config_file file;
+	const struct routine *routine; /* NULL: not in the configuration */
+	const char *dir, *path;	       /* of golden files; of this one */
+	struct strlist ignore;	       /* rules of file, routine, options */
+	struct buf accepted, report;   /* texts */
+	int run_status;		       /* of a run that was not judged */
+	uint64_t scrubbed;
+};
+
+static void add_all(struct strlist *to, struct strlist from)
+{
+	for (size_t i = 0; i < from.n; i++)
+		to->item[to->n++] = from.item[i];
+}
+
+static void collect_rules(struct work *w)
+{
+	const struct config *c = &w->file.config;
+	struct strlist given = args_all(w->args, "ignore", &w->arena);
+	struct strlist routine = {NULL, 0};
+
+	if (w->routine)
+		routine = w->routine->golden.ignore;
+	w->ignore.item = ARENA_ARRAY(&w->arena, const char *,
+				     c->golden.ignore.n + routine.n + given.n);
+	add_all(&w->ignore, c->golden.ignore);
+	add_all(&w->ignore, routine);
+	add_all(&w->ignore, given);
+}
+
+/* Where nothing is run, a configuration is welcome but not needed. */
+static int open_config(struct work *w, bool needed, struct err *err)
+{
+	struct config_options options = {
+		.path = args_get(w->args, "config"),
+		.lax = args_has(w->args, "lax"),
+		.names_only = !needed,
+		.quiet = !needed,
+		.routine = w->routine_name,
+	};
+	int status = config_open(&options, &w->file, err);
+
+	if (status < 0 && (needed || err->kind != ERR_UNKNOWN || options.path))
+		return -1;
+	if (status == 0 && w->routine_name)
+		w->routine = config_routine(&w->file.config, w->routine_name);
+	return 0;
+}
+
+static void find_paths(struct work *w)
+{
+	const char *dir = args_get(w->args, "dir");
+	const char *beside = w->file.config.dir;
+
+	if (dir)
+		w->dir = dir;
+	else if (beside && strcmp(beside, "."))
+		w->dir = arena_printf(&w->arena, "%s/golden", beside);
+	else
+		w->dir = "golden";
+	if (w->routine_name)
+		w->path = arena_printf(
+			&w->arena, "%s/%s", w->dir,
+			golden_file_name(w->routine_name, &w->arena));
+}
+
+static int run_for_report(struct work *w, struct err *err)
+{
+	const struct render_options full = {.view = VIEW_FULL};
+	struct run_result result;
+	struct run_options o = {
+		.file = &w->file,
+		.params = args_all(w->args, "param", &w->arena),
+	};
+
+	if (find_routine(&w->file.config, w->routine_name, &o.routine, err) < 0)
+		return -1;
+	if (run_routine(&o, &result, err) < 0)
+		return -1;
+	if (result.busy_skipped) {
+		run_result_release(&result);
+		return err_set(err, ERR_BUSY, "%s is running already",
+			       w->routine_name);
+	}
+	render_find("json")->print(&result.report, &full, &w->report);
+	w->scrubbed = result.scrubbed;
+	/* ended by a signal: half a report is nothing to compare */
+	if (result.exit_status > 2)
+		w->run_status = result.exit_status;
+	run_result_release(&result);
+	return 0;
+}
+
+static int get_report(struct work *w, struct err *err)
+{
+	const char *report = args_get(w->args, "report");
+
+	if (report)
+		return golden_read_report(report, &w->report, err);
+	return run_for_report(w, err);
+}
+
+static int make_golden(struct work *w, struct golden *ret, struct err *err)
+{
+	const char *report = args_get(w->args, "report");
+
+	if (golden_make(buf_str(&w->report), w->ignore, w->scrubbed > 0,
+			&w->arena, ret, err) < 0)
+		return report ? err_wrap(err, "%s", report) : -1;
+	if (strcmp(ret->routine, w->routine_name))
+		return err_set(err, ERR_COMPARE,
+			       "the report is of routine \"%s\", not \"%s\"",
+			       ret->routine, w->routine_name);
+	return 0;
+}
+
+/* As a shell takes it for one word. */
+static void add_word(struct buf *out, const char *option, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:@%+,";
+
+	buf_addf(out, " %s", option);
+	if (*word && !word[strspn(word, plain)]) {
+		buf_adds(out, word);
+		return;
+	}
+	buf_addc(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_adds(out, "'\\'");
+		buf_addc(out, *word);
+	}
+	buf_addc(out, '\'');
+}
+
+static void print_command(const struct work *w, const char *verb,
+			  struct buf *out)
+{
+	const char *config = args_get(w->args, "config");
+	const char *dir = args_get(w->args, "dir");
+
+	buf_addf(out, "matins golden %s", verb);
+	add_word(out, "", w->routine_name);
+	if (config)
+		add_word(out, "-c ", config);
+	if (dir)
+		add_word(out, "--dir ", dir);
+}
+
+/* ---- record ---- */
+
+static int record(struct work *w, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct jdoc *success;
+	struct golden golden;
+
+	if (golden_in_ci())
+		return err_set(err, ERR_CONFIG,
+			       "CI is set: nothing is recorded; record where a "
+			       "person looks at %s and commits it",
+			       w->path);
+	if (access(w->path, F_OK) == 0) {
+		print_command(w, "check", &text);
+		return err_set(err, ERR_CONFIG,
+			       "%s is there already and is not written over; "
+			       "`%s` compares, `accept` takes the difference",
+			       w->path, buf_cstr(&text));
+	}
+	if (get_report(w, err) < 0)
+		return -1;
+	if (w->run_status)
+		return w->run_status;
+	if (make_golden(w, &golden, err) < 0 ||
+	    golden_warn_unused(&golden, args_has(w->args, "strict"), err) < 0)
+		return -1;
+	golden_print(&golden, &text);
+	if (golden_write(w->path, buf_str(&text), err) < 0)
+		return -1;
+	log_note("recorded %s", w->path);
+	success = jdoc_get(golden.report, "success");
+	if (!success || success->type != SCAN_TRUE)
+		log_warning("what was recorded is a run that failed");
+	return 0;
+}
+
+/* ---- check ---- */
+
+static void keep(const struct work *w, const struct golden *seen)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err why = ERR_INIT;
+
+	if (golden_in_ci())
+		return;
+	golden_print(seen, &text);
+	if (golden_keep_candidate(w->path, buf_str(&w->accepted),
+				  buf_str(&text), &why) < 0)
+		log_warning("this cannot be accepted later: %s", why.msg);
+}
+
+static void print_hint(const struct work *w, struct buf *out)
+{
+	if (golden_in_ci()) {
+		buf_adds(out, "not accepted with CI set; elsewhere: ");
+		print_command(w, "check", out);
+		buf_adds(out, "; ");
+	} else {
+		buf_adds(out, "to accept: ");
+	}
+	print_command(w, "accept", out);
+}
+
+static int print_check(const struct work *w, const struct diff *d,
+		       enum diff_format format, struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
+
+	diff_print(d, format, &out);
+	if (d->n) {
+		print_hint(w, &hint);
+		if (format == DIFF_TEXT)
+			buf_addf(&out, "%s\n", buf_cstr(&hint));
+		else
+			log_note("%s", buf_cstr(&hint));
+	} else {
+		log_note("%s: as in %s", w->routine_name, w->path);
+	}
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+static int read_accepted(struct work *w, struct err *err)
+{
+	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
+
+	if (fd_read_file(w->path, &w->accepted, err) == 0)
+		return 0;
+	if (err->sys != ENOENT)
+		return -1;
+	print_command(w, "record", &hint);
+	return err_set(err, ERR_COMPARE, "there is no %s yet; `%s` makes it",
+		       w->path, buf_cstr(&hint));
+}
+
+/* Said before that of a golden file that cannot be there. */
+static int routine_exists(struct work *w, struct err *err)
+{
+	if (args_has(w->args, "report"))
+		return 0;
+	return find_routine(&w->file.config, w->routine_name, &w->routine, err);
+}
+
+static int check(struct work *w, struct err *err)
+{
+	struct golden accepted, seen;
+	enum diff_format format;
+	struct diff d;
+
+	if (golden_format(w->args, &format, err) < 0 ||
+	    routine_exists(w, err) < 0 || read_accepted(w, err) < 0)
+		return -1;
+	if (golden_load(buf_str(&w->accepted), &w->arena, &accepted, err) < 0)
+		return err_wrap(err, "%s", w->path);
+	if (get_report(w, err) < 0)
+		return -1;
+	if (w->run_status)
+		return w->run_status;
+	if (make_golden(w, &seen, err) < 0 ||
+	    golden_compare(&accepted, &seen, &w->arena, &d, err) < 0 ||
+	    golden_warn_unused(&seen, args_has(w->args, "strict"), err) < 0)
+		return -1;
+	if (d.n)
+		keep(w, &seen);
+	else
+		golden_drop_candidate(w->path);
+	if (print_check(w, &d, format, err) < 0)
+		return -1;
+	return d.n ? 1 : 0;
+}
+
+static int check_or_cannot(struct work *w, struct err *err)
+{
+	return golden_cannot_compare(check(w, err), err);
+}
+
+/* ---- accept ---- */
+
+static bool has_rule(const struct golden *g, const char *rule)
+{
+	for (size_t i = 0; i < g->n_rules; i++)
+		if (!strcmp(g->rule[i].text, rule))
+			return true;
+	return false;
+}
+
+static bool is_listed(const struct strlist *list, const char *rule)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->item[i], rule))
+			return true;
+	return false;
+}
+
+/* Rules of the check's --ignore count for good from now on. */
+static void name_new_rules(const struct work *w, const struct golden *before,
+			   const struct golden *now)
+{
+	for (size_t i = 0; i < now->n_rules; i++) {
+		const char *rule = now->rule[i].text;
+
+		if (!has_rule(before, rule) && !is_listed(&w->ignore, rule))
+			log_note("%s keeps the rule --ignore %s of that check",
+				 w->path, rule);
+	}
+}
+
+static int accept_seen(struct work *w, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	struct golden golden, before;
+
+	if (golden_in_ci())
+		return err_set(err, ERR_CONFIG,
+			       "CI is set: nothing is accepted; accept where a "
+			       "person looks at the change and commits it");
+	if (golden_take_candidate(w->path, &text, err) < 0)
+		return -1;
+	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
+		return err_wrap(err, "what the last check saw");
+	if (fd_read_file(w->path, &w->accepted, err) < 0)
+		return -1;
+	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)
+		return err_wrap(err, "%s", w->path);
+	if (golden_write(w->path, buf_str(&text), err) < 0)
+		return -1;
+	golden_drop_candidate(w->path);
+	log_note("accepted: %s", w->path);
+	name_new_rules(w, &before, &golden);
+	return 0;
+}
+
+/* ---- list ---- */
+
+struct listing {
+	bool json;
+	struct jw w;
+	struct buf out;
+};
+
+static void list_one(struct listing *l, const char *path,
+		     const struct golden *g)
+{
+	if (!l->json) {
+		log_visible(&l->out, str_of(g->routine), false);
+		buf_addf(&l->out, "\t%s\t%zu rule%s\n", path, g->n_rules,
+			 g->n_rules == 1 ? "" : "s");
+		return;
+	}
+	jw_object(&l->w);
+	jw_kv_cstr(&l->w, "routine", g->routine);
+	jw_kv_cstr(&l->w, "file", path);
+	jw_kv_int(&l->w, "rules", (int64_t)g->n_rules);
+	jw_end(&l->w);
+}
+
+static void list_file(struct work *w, struct listing *l, const char *name)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	const char *path = arena_printf(&w->arena, "%s/%s", w->dir, name);
+	struct err why = ERR_INIT;
+	struct golden golden;
+
+	if (fd_read_file(path, &text, &why) < 0 ||
+	    golden_load(buf_str(&text), &w->arena, &golden, &why) < 0) {
+		log_warning("%s: %s", path, why.msg);
+		return;
+	}
+	if (args_has(w->args, "unused") &&
+	    config_routine(&w->file.config, golden.routine))
+		return;
+	list_one(l, path, &golden);
+}
+
+static int list(struct work *w, struct err *err)
+{
+	struct listing l = {.json = args_has(w->args, "json"),
+			    .out = BUF_INIT(BUF_UNBOUNDED)};
+	struct strlist names = {NULL, 0};
+	int status = 0;
+
+	if (golden_list(w->dir, &w->arena, &names, err) < 0 &&
+	    err->sys != ENOENT)
+		return -1;
+	jw_init(&l.w, &l.out, false);
+	if (l.json) {
+		jw_object(&l.w);
+		jw_key(&l.w, "goldens");
+		jw_array(&l.w);
+	}
+	for (size_t i = 0; i < names.n; i++)
+		list_file(w, &l, names.item[i]);
+	if (l.json) {
+		jw_end(&l.w);
+		jw_end(&l.w);
+		buf_addc(&l.out, '\n');
+	}
+	if (fd_write_all(STDOUT_FILENO, l.out.p, l.out.n) < 0)
+		status = err_sys(err, errno, "stdout");
+	buf_release(&l.out);
+	return status;
+}
+
+/* ---- which ---- */
+
+static const struct verb {
+	const char *name;
+	bool takes_routine;
+	bool takes_report; /* from a run, or --report */
+	int (*act)(struct work *w, struct err *err);
+} verbs[] = {
+	{"record", true, true, record},
+	{"check", true, true, check_or_cannot},
+	{"accept", true, false, accept_seen},
+	{"list", false, false, list},
+};
+
+static int find_verb(const struct args *args, const struct verb **ret,
+		     struct err *err)
+{
+	const char *given = args->positional[0];
+
+	for (size_t i = 0; given && i < ARRAY_LEN(verbs); i++) {
+		if (strcmp(verbs[i].name, given))
+			continue;
+		*ret = &verbs[i];
+		if (args->n_positional - 1 == (*ret)->takes_routine)
+			return 0;
+		return err_set(err, ERR_USAGE, "golden %s: %s", given,
+			       (*ret)->takes_routine ? "name one routine"
+						     : "takes no routine");
+	}
+	return err_set(err, ERR_USAGE,
+		       "golden: say record, check, accept or list");
+}
+
+static int golden(const struct args *args, struct err *err)
+{
+	const struct verb *verb = NULL;
+	struct work w = {
+		.args = args,
+		.accepted = BUF_INIT(LIMIT_REPORT_BYTES),
+		.report = BUF_INIT(LIMIT_REPORT_BYTES),
+	};
+	bool runs;
+	int status;
+
+	if (find_verb(args, &verb, err) < 0)
+		return -1;
+	if (verb->takes_routine)
+		w.routine_name = args->positional[1];
+	runs = verb->takes_report && !args_has(args, "report");
+	status = open_config(&w, runs || args_has(args, "unused"), err);
+	if (status == 0) {
+		find_paths(&w);
+		collect_rules(&w);
+		status = verb->act(&w, err);
+	}
+	buf_release(&w.accepted);
+	buf_release(&w.report);
+	config_release(&w.file);
+	arena_release(&w.arena);
+	return status;
+}
+
+int cmd_golden(const struct command *cmd, int argc, char **argv,
+	       struct err *err)
+{
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	status = args.help ? 0 : golden(&args, err);
+	args_release(&args);
+	return status;
+}

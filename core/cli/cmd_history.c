@@ -1,0 +1,155 @@
+/*
+ * The runs of the ledger, the newest first.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/log.h"
+#include "core/cli/command.h"
+#include "core/report/ledger.h"
+
+const struct option options_history[] = {
+	{"json", 0, NULL, "print one JSON document"},
+	{"lines", 'n', "N", "the last N runs only"},
+	{0},
+};
+
+static const char *status_word(const struct ledger_run *run)
+{
+	if (run->state != RUN_FINISHED)
+		return run_state_name(run->state);
+	return run->success ? "ok" : "failed";
+}
+
+static void print_duration(const struct ledger_run *run, struct buf *out)
+{
+	double s = (double)(run->finished_ns - run->started_ns) / 1e9;
+	char text[32] = "-";
+
+	if (run->state == RUN_FINISHED && run->started_ns && s >= 0)
+		snprintf(text, sizeof(text), s < 100 ? "%.1fs" : "%.0fs", s);
+	buf_addf(out, "%8s", text);
+}
+
+static void print_line(const struct ledger_run *run, struct buf *out)
+{
+	buf_addf(out, "%6llu  %-24s  ", (unsigned long long)run->generation,
+		 *run->started ? run->started : run->finished);
+	print_duration(run, out);
+	buf_addf(out, "  %-7s  ", status_word(run));
+	log_visible(out, str_of(*run->summary ? run->summary : run->routine),
+		    false);
+	buf_addc(out, '\n');
+}
+
+static void print_run(struct jw *w, const struct ledger_run *run)
+{
+	jw_object(w);
+	jw_key(w, "generation");
+	jw_uint(w, run->generation);
+	jw_kv_cstr(w, "routine", run->routine);
+	jw_kv_cstr(w, "state", run_state_name(run->state));
+	if (*run->started)
+		jw_kv_cstr(w, "started", run->started);
+	if (run->state == RUN_FINISHED) {
+		jw_kv_cstr(w, "finished", run->finished);
+		jw_kv_bool(w, "success", run->success);
+		jw_kv_int(w, "exit", run->exit_status);
+		jw_kv_cstr(w, "summary", run->summary);
+		if (*run->sha256)
+			jw_kv_cstr(w, "sha256", run->sha256);
+	}
+	jw_end(w);
+}
+
+/* Those of one routine, newest first, at most `max`; returns how many. */
+static size_t pick(struct ledger_run *run, size_t n, const char *routine,
+		   uint64_t max, const struct ledger_run **ret)
+{
+	size_t picked = 0;
+
+	while (n-- > 0 && picked < max)
+		if (!routine || !strcmp(run[n].routine, routine))
+			ret[picked++] = &run[n];
+	return picked;
+}
+
+static void print_text(const struct ledger_run **run, size_t n, struct buf *out)
+{
+	if (n)
+		buf_addf(out, "%6s  %-24s  %8s  %-7s  %s\n", "gen", "started",
+			 "took", "state", "summary");
+	for (size_t i = 0; i < n; i++)
+		print_line(run[i], out);
+}
+
+static void print_json(const struct ledger_run **run, size_t n, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_key(&w, "runs");
+	jw_array(&w);
+	for (size_t i = 0; i < n; i++)
+		print_run(&w, run[i]);
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+static int history(const struct args *args, struct arena *arena,
+		   struct err *err)
+{
+	AUTO(ledger_freep) struct ledger *ledger = NULL;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *lines = args_get(args, "lines");
+	const struct ledger_run **picked;
+	struct ledger_run *run;
+	uint64_t max = UINT64_MAX;
+	size_t n;
+
+	if (lines && !str_uint64(str_of(lines), &max))
+		return err_set(err, ERR_USAGE, "history: -n %s is no number",
+			       lines);
+	if (ledger_open_read(NULL, &ledger, err) < 0 ||
+	    ledger_read(ledger, arena, &run, &n, err) < 0)
+		return -1;
+	picked = ARENA_ARRAY(arena, const struct ledger_run *, n);
+	n = pick(run, n, args->positional[0], max, picked);
+	if (args_has(args, "json"))
+		print_json(picked, n, &out);
+	else
+		print_text(picked, n, &out);
+	if (!n)
+		log_note("no runs%s%s in %s", args->n_positional ? " of " : "",
+			 args->n_positional ? args->positional[0] : "",
+			 ledger_dir(ledger));
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+int cmd_history(const struct command *cmd, int argc, char **argv,
+		struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional > 1)
+		status = err_set(err, ERR_USAGE,
+				 "history: name one routine, or none");
+	else
+		status = history(&args, &arena, err);
+	arena_release(&arena);
+	args_release(&args);
+	return status;
+}

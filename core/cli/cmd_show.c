@@ -1,0 +1,74 @@
+/*
+ * A report of the past, printed again.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/cli/command.h"
+#include "core/cli/kept_report.h"
+#include "core/cli/run_report.h"
+
+const struct option options_show[] = {
+	{"json", 0, NULL, "print the report as JSON"},
+	{"data", 0, NULL, "print the data of the steps as JSON"},
+	{"md", 0, NULL, "print the report as Markdown"},
+	{"html", 0, NULL, "print the report as one HTML page"},
+	{"pretty", 0, NULL, "indent JSON"},
+	{"view", 0, "full|golden",
+	 "golden leaves out what varies between runs"},
+	{"output", 'o', "FILE", "write the report to a file"},
+	{0},
+};
+
+/* As it was stored, also what a later version does not know. */
+static bool is_verbatim(const struct print_options *o)
+{
+	return !strcmp(o->form, "json") && !o->pretty && !o->output &&
+	       (!o->view || !strcmp(o->view, "full"));
+}
+
+static int show(const struct args *args, struct err *err)
+{
+	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	const char *routine =
+		args->n_positional > 1 ? args->positional[1] : NULL;
+	struct arena arena = ARENA_INIT;
+	struct print_options print;
+	struct report report;
+	int status;
+
+	if (print_options_read(args, &print, err) < 0)
+		return -1;
+	status = kept_report(args->positional[0], routine, &text, err);
+	if (status == 0 && is_verbatim(&print)) {
+		if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
+			status = err_sys(err, errno, "stdout");
+	} else if (status == 0) {
+		status = report_load(buf_str(&text), &arena, &report, err);
+		if (status == 0)
+			status = print_report(&report, &print, err);
+	}
+	arena_release(&arena);
+	buf_release(&text);
+	return status;
+}
+
+int cmd_show(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct args args;
+	int status;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		status = 0;
+	else if (args.n_positional < 1 || args.n_positional > 2)
+		status = err_set(err, ERR_USAGE,
+				 "show: name a generation, or last [ROUTINE]");
+	else
+		status = show(&args, err);
+	args_release(&args);
+	return status;
+}

@@ -1,0 +1,28 @@
+/*
+ * What `golden` and `diff` say in the same way.
+ */
+#ifndef CORE_CLI_GOLDEN_PRINT_H
+#define CORE_CLI_GOLDEN_PRINT_H
+
+#include "core/cli/command.h"
+#include "core/report/golden.h"
+
+/* --format, --json. errors  ERR_USAGE */
+int golden_format(const struct args *args, enum diff_format *ret,
+		  struct err *err) MUST_USE;
+
+/*
+ * Warn of rules that selected nothing.
+ * errors  ERR_COMPARE when `strict` and there were any
+ */
+int golden_warn_unused(const struct golden *g, bool strict, struct err *err)
+	MUST_USE;
+
+/*
+ * Status 1 of a comparison means "differs", so that nothing else may end in
+ * it: a failure (-1) becomes ERR_COMPARE, but for wrong usage and busy.
+ * Returns `status`.
+ */
+int golden_cannot_compare(int status, struct err *err);
+
+#endif
