@@ -1,0 +1,276 @@
+#!/usr/bin/env bash
+# `check` says everything that is wrong with a configuration; `steps` and the
+# reference are printed from the same tables.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# ---- a good file ----
+
+cat >matins.toml <<-'END'
+	[servers.db]
+	command = "python3"
+	args = ["db.py"]
+
+	[[routines.morning.steps]]
+	name = "a"
+	type = "mcp-client"
+	server = "db"
+	tool = "t"
+
+	[[routines.morning.steps]]
+	name = "b"
+	type = "script"
+	command = "date"
+
+	[[routines.evening.steps]]
+	name = "a"
+	type = "harness"
+	command = "date"
+END
+run_matins check
+exit_is "good: exit status 0" 0
+out_is "good: one line with the counts" "matins.toml: ok, 2 routines, 3 steps"
+err_is "good: nothing on stderr" ""
+run_matins check --json
+json_is "good: JSON" file matins.toml ok true routines 2 steps 3 findings '#0'
+run_matins check -c matins.toml
+exit_is "named by -c" 0
+run_matins check a.toml b.toml
+exit_is "two files: usage" 64
+run_matins check -c matins.toml matins.toml
+exit_is "one by -c and one beside it: usage" 64
+
+# ---- everything that is wrong, at once ----
+
+cat >bad.toml <<-'END'
+	rotines = 1
+	[sandbox]
+	profil = "strict"
+	memory = "2 GB"
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-client"
+	command = "x"
+	timeout = { s = 1 }
+	tiemout = 3
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-clinet"
+	command = "x"
+	[[routines.r.steps]]
+	name = "c"
+	type = "mcp-client"
+	server = "db"
+END
+run_matins check bad.toml
+exit_is "bad: exit status 1" 1
+out_is "bad: nothing on stdout" ""
+cat >want <<-'END'
+	bad.toml:1:1: unknown key "rotines"; did you mean "routines"?
+	bad.toml:3:1: unknown key "profil"; did you mean "profile"?
+	bad.toml:4:10: "memory" takes a size such as "64KiB", "512MiB", or a number of bytes; here stands the string "2 GB"
+	bad.toml:9:11: "timeout" takes a duration such as "500ms", "30s", "5m", or a number of seconds; here stands a table
+	bad.toml:10:1: unknown key "tiemout"; did you mean "timeout"?
+	bad.toml:11:1: step "a" is there already, in line 5
+	bad.toml:13:8: unknown step type "mcp-clinet"; did you mean "mcp-client"?
+	bad.toml:18:10: there is no server "db"; define it as [servers.db]
+	bad.toml: 8 errors
+END
+file_is "bad: each with its place, in order" "$err" want
+run_matins check bad.toml --json
+exit_is "bad: JSON, exit status 1" 1
+json_is "bad: JSON" ok false findings '#8' findings[0].line 1 \
+	findings[0].col 1 findings[0].severity error \
+	findings[2].line 4 findings[2].col 10 \
+	findings[6].message '~did you mean "mcp-client"'
+
+# A run of it starts nothing and shows the first, and how to see the others.
+run_matins run -c bad.toml r
+exit_is "bad: run is exit status 1" 1
+err_like "bad: run shows the first place" 'bad\.toml:1:1: unknown key'
+err_like "bad: run counts the others" 'and 7 more: `matins check bad\.toml`'
+
+# ---- lax ----
+
+printf 'rotines = 1\n' >lax.toml
+run_matins check --lax lax.toml
+exit_is "lax: an unknown key is a warning" 0
+err_is "lax: it is said all the same" \
+	'lax.toml:1:1: warning: unknown key "rotines"; did you mean "routines"?'
+out_is "lax: and counted" "lax.toml: ok, 0 routines, 0 steps, 1 warning"
+printf 'keep_runs = "x"\n' >lax.toml
+run_matins check --lax lax.toml
+exit_is "lax: a wrong type is an error" 1
+
+# ---- no TOML, hostile files ----
+
+printf 'a = 1\nb = = 2\n' >syntax.toml
+run_matins check syntax.toml
+exit_is "syntax: exit status 1" 1
+err_like "syntax: place" '^syntax\.toml:2:5: not TOML: '
+
+printf 'a = "\377"\n' >utf8.toml
+run_matins check utf8.toml
+err_like "no UTF-8: place" '^utf8\.toml:1:6: byte 0xff is not UTF-8'
+
+printf 'k = "\\u001b[31mx"\nparallel = 1\n' >control.toml
+printf '"\\u001b[31m" = 1\n' >>control.toml
+run_matins check control.toml
+not_ok "control characters of the file do not reach the terminal" \
+	grep -q "$(printf '\033')" "$err"
+
+head -c 300000 /dev/zero | tr '\0' '#' >big.toml
+run_matins check big.toml
+exit_is "over 256 KiB: exit status 1" 1
+err_like "over 256 KiB: says the limit" '262144 bytes|256 KiB'
+{
+	for ((i = 0; i < 30000; i++)); do printf 'a.'; done
+	echo 'b = 1'
+} >dots.toml
+run_matins check dots.toml
+exit_is "30 000 key parts: exit status 1" 1
+err_like "30 000 key parts: says the limit" ':1:[0-9]*: a key of more than 64'
+head -c 100000 /dev/zero | tr '\0' '[' >brackets.toml
+sed -i 's/^/x = /' brackets.toml
+run_matins check brackets.toml
+err_like "100 000 brackets: says the limit" 'more than 64 nested'
+for ((i = 0; i < 150; i++)); do echo "k$i = 1"; done >many.toml
+run_matins check many.toml
+err_like "150 errors: the rest is counted" '^many\.toml: and 50 more$'
+err_like "150 errors: all are counted" '^many\.toml: 150 errors$'
+
+run_matins check gone.toml
+exit_is "no such file: exit status 1" 1
+err_like "no such file" 'gone\.toml: No such file'
+run_matins check "$T"
+err_like "a folder" 'not a regular file'
+mkfifo pipe
+LIMIT_S=10 run_matins check pipe
+exit_is "a fifo does not make it wait" 1
+
+# ---- references and grants ----
+
+cat >refs.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "x"
+	env = { A = "sk-literal-1", B = { env = "SHORT" }, C = { cmd = "a 'b" } }
+	sandbox = { read = ["gone"], write = ["out"] }
+END
+SHORT=k3y run_matins check refs.toml
+exit_is "references: exit status 1" 1
+err_like "a literal is refused, with what to write" \
+	':5:13: .*write A = \{ env = "NAME" \}, \{ file = "~/path" \} or'
+file_lacks "a literal is not shown" "$err" sk-literal
+err_like "a short value is a warning" ':5:29: warning: .* B has fewer than 6'
+file_lacks "a short value is not shown" "$err" k3y
+err_like "a command line is read" ':5:52: command of C: a quote'
+err_like "read: a missing path is a warning" ':6:21: warning: .*/gone,'
+err_like "write: a missing path is an error with the mkdir" \
+	":6:39: .*\`mkdir -p $T/out\`"
+mkdir out gone
+sed -i '/^env/d' refs.toml
+run_matins check refs.toml
+exit_is "when they exist it is good" 0
+
+# ---- what this version cannot do ----
+
+cat >later.toml <<-'END'
+	[servers.web]
+	url = "https://example.com/mcp"
+	[servers.unused]
+	url = "https://example.org/mcp"
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-client"
+	server = "web"
+	tool = "t"
+END
+run_matins check later.toml
+exit_is "a url: exit status 0" 0
+err_is "a url that a step uses is a warning at its server" \
+	'later.toml:8:10: warning: server "web" has a url, and this version has no HTTP transport: the step will fail'
+cat >>later.toml <<-'END'
+	[sandbox]
+	net = ["example.com:443"]
+END
+run_matins check later.toml
+exit_is "a list of hosts: exit status 1" 1
+err_like "a list of hosts needs more than there is" \
+	'later\.toml:10:2: net: "example\.com:443": lists of hosts'
+sed -i 's/"example.com:443"/":443"/' later.toml
+run_matins check later.toml
+exit_is "a port is fine" 0
+
+# ---- rules of comparison ----
+
+cat >rules.toml <<-'END'
+	[golden]
+	ignore = ["$.summary", "$.a["]
+	[routines.r.golden]
+	ignore = ["data.structuredContent.load", "a b c]]", "x[-1]"]
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "x"
+END
+run_matins check rules.toml
+exit_is "broken rules: exit status 1" 1
+err_like "a broken rule of the file, with its place" \
+	'^rules\.toml:2:24: "ignore" of \[golden\]: .*column 5'
+err_unlike "a good rule is no error" ':2:11:|:4:11:'
+sed -i '2s/.*/ignore = ["$.summary"]/; s/"a b c.*", //' rules.toml
+run_matins check rules.toml
+exit_is "good rules: exit status 0" 0
+
+# ---- files of modulex ----
+
+cat >modulex.toml <<-'END'
+	[identity]
+	name = "x"
+	[countdowns]
+	a = 1
+	[[routines.r.steps]]
+	name = "q"
+	type = "mcp-query"
+	command = "x"
+	tool = "t"
+	arguments = { a = 1 }
+END
+run_matins check modulex.toml
+exit_is "modulex: its tables are known" 0
+err_like "modulex: with a note" \
+	'^modulex\.toml:1:2: note: \[identity\] is a table of modulex; it is ig'
+
+# ---- the vocabulary ----
+
+run_matins steps
+exit_is "steps: exit status 0" 0
+for word in mcp-client mcp-query script harness timeout stdout_max tool; do
+	out_like "steps: shows $word" "^ *$word\b"
+done
+run_matins steps --json
+json_is "steps: JSON" steps '#4' steps[0].type mcp-client \
+	steps[0].keys[0].name name
+run_matins steps x
+exit_is "steps: takes no argument" 64
+run_matins steps --md
+if [[ -f $TOP/routines/README.md ]]; then
+	file_is "routines/README.md is what \`make docs\` prints" \
+		"$TOP/routines/README.md" "$out"
+fi
+for key in needs when retry foreach output schema expect; do
+	printf '%s = 1\n' "$key" >later.toml
+	cat >later.toml <<-END
+		[[routines.r.steps]]
+		name = "a"
+		type = "script"
+		command = "x"
+		$key = "x"
+	END
+	run_matins check later.toml
+	err_like "$key is not taken silently" ":5:1: unknown key \"$key\""
+done
+
+done_testing

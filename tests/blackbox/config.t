@@ -1,0 +1,163 @@
+#!/usr/bin/env bash
+# Where the configuration is found, and which files are not trusted.
+# shellcheck disable=SC2016,SC2088
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# routine_in FILE NAME: a file with the one routine NAME
+routine_in() {
+	mkdir -p "${1%/*}"
+	cat >"$1" <<-END
+		[[routines.$2.steps]]
+		name = "a"
+		type = "script"
+		command = "date"
+	END
+}
+
+finds() {
+	run_matins list
+	out_like "$1" "^$2 "
+}
+
+run_matins list
+exit_is "nothing: exit status 1" 1
+err_like "nothing: says where it looked" \
+	"matins.toml, $T/config/matins/config.toml, .*/\.modulex/config.toml"
+err_like "nothing: says what to do" '`matins init`'
+run_matins list --json
+json_is "nothing: JSON" error.kind unknown
+
+# Each new file stands before those that are there already.
+routine_in "$HOME/.modulex/config.toml" seventh
+finds "~/.modulex/config.toml" seventh
+routine_in ./modulex.toml sixth
+finds "./modulex.toml" sixth
+routine_in ./named.toml fifth
+export MODULEX_CONFIG=$T/named.toml
+finds '$MODULEX_CONFIG' fifth
+routine_in "$XDG_CONFIG_HOME/matins/config.toml" fourth
+finds '$XDG_CONFIG_HOME/matins/config.toml' fourth
+routine_in ./matins.toml third
+finds "./matins.toml" third
+routine_in ./second.toml second
+export MATINS_CONFIG=second.toml
+finds '$MATINS_CONFIG' second
+routine_in ./first.toml first
+run_matins list --config first.toml
+out_like "--config" '^first '
+run_matins list --config=first.toml
+out_like "--config=FILE" '^first '
+unset MODULEX_CONFIG
+
+(
+	unset XDG_CONFIG_HOME MATINS_CONFIG
+	rm matins.toml
+	routine_in "$HOME/.config/matins/config.toml" home
+	run_matins list
+	cp "$out" home.out
+)
+file_like "~/.config/matins without XDG_CONFIG_HOME" home.out '^home '
+
+# ---- no falling through ----
+
+export MATINS_CONFIG=gone.toml
+run_matins list
+exit_is "a named file that is missing is an error" 1
+err_like "and is named with its variable" '\$MATINS_CONFIG gone\.toml: No such'
+unset MATINS_CONFIG
+echo '= broken' >matins.toml
+run_matins list
+exit_is "a broken file is an error" 1
+err_like "and no other is taken" '^matins: matins\.toml:1:1: not TOML'
+
+run_matins list --config none.toml
+err_like "a file named by --config that is missing" \
+	'^matins: none\.toml: No such file'
+
+# ---- trust ----
+
+routine_in ./matins.toml third
+chmod 666 matins.toml
+run_matins list
+exit_is "writable by others: refused" 1
+err_like "writable by others: what to do" '`chmod go-w matins\.toml`'
+chmod 644 matins.toml
+run_matins list
+exit_is "writable by the owner only: taken" 0
+if [[ $(id -u) == 0 ]]; then
+	chown 12345 matins.toml
+	run_matins list
+	exit_is "owned by another user: refused" 1
+	err_like "owned by another user: said" 'belongs to another user'
+	chown 0:12345 matins.toml
+	chmod 664 matins.toml
+	run_matins list
+	exit_is "writable by a group of others: refused" 1
+	chown 0:0 matins.toml
+	chmod 644 matins.toml
+else
+	skip "owned by another user" "needs root to make such a file"
+	skip "writable by a group of others" "needs root to make such a file"
+fi
+
+# ---- found in the current folder: named with what it grants ----
+
+cat >>matins.toml <<-'END'
+	sandbox = { net = "all", read = ["/etc"], write = ["."] }
+END
+run_matins run third --dry-run
+err_like "found here: its widest grants come first" \
+	"using matins.toml of the current folder; .*grants net all, write $T, read /etc"
+mkdir -p grants/a/w
+(
+	cd grants || exit
+	routine_in ./matins.toml r
+	echo "sandbox = { write = ['$T/grants/a/w', '$T/grants', '/'] }" \
+		>>matins.toml
+	run_matins run r --dry-run
+)
+err_like "found here: one path is not hidden by another, wider ones first" \
+	"it grants write /, write $T/grants, write $T/grants/a/w\$"
+(
+	cd grants || exit
+	echo "[sandbox]
+	net = 'all'
+	read = ['/usr', '/etc', '/usr/lib', '/etc']
+	exec = ['b', 'a']" >>matins.toml
+	run_matins run r --dry-run
+)
+err_like "found here: what is not shown is counted" \
+	"grants net all, write /, write .*, exec a, exec b, and 3 more\$"
+run_matins run third --dry-run -c matins.toml
+err_unlike "named: no such line" 'of the current folder'
+run_matins list
+err_unlike "list starts nothing: no such line" 'of the current folder'
+
+# ---- variables ----
+
+cat >var.toml <<-'END'
+	[servers.web]
+	url = "https://${WEB_HOST:-example.com}/"
+	headers = { Authorization = "Bearer ${WEB_TOKEN}" }
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "date"
+	[[routines.w.steps]]
+	name = "a"
+	type = "mcp-client"
+	server = "web"
+	tool = "t"
+END
+run_matins check var.toml
+exit_is "unset variable: exit status 1" 1
+err_like "unset variable: named, with place" \
+	'^var\.toml:3:29: .*needs the variable WEB_TOKEN, which is not set'
+WEB_TOKEN=tok-123456 run_matins check var.toml
+exit_is "set variable: good" 0
+run_matins run -c var.toml w --dry-run
+exit_is "run of a routine that needs it: exit status 1" 1
+run_matins run -c var.toml r --dry-run
+exit_is "run of one that does not: exit status 0" 0
+
+done_testing

@@ -1,0 +1,162 @@
+#!/usr/bin/env bash
+# Can a routine run here? Every row that is fine has one beside it that is not.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# row NAME AREA LEVEL ERE: a check of that area whose text matches
+row() {
+	"$PYTHON" -c '
+import json, re, sys
+path, area, level, ere = sys.argv[1:]
+rows = [c for c in json.load(open(path))["checks"] if c["area"] == area]
+for c in rows:
+    if c["level"] == level and re.search(ere, c["name"] + ": " + c["text"]):
+        if level == "ok" or c.get("remedy"):
+            sys.exit(0)
+print(json.dumps(rows, indent=1))
+sys.exit(1)' "$out" "$2" "$3" "$4" >"$T/.row" 2>&1
+	ok "$1" test $? = 0
+	[[ -s $T/.row ]] && show_file "$T/.row" "the rows of $2"
+	return 0
+}
+
+printf 'a-long-secret\n' >key
+printf 'abc\n' >short
+chmod 600 key short
+cat >good.toml <<-'END'
+	[routines.good]
+	[[routines.good.steps]]
+	name = "host"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief", "host", "--json"]
+	env = { TOKEN = { file = "key" } }
+END
+run_matins doctor -c good.toml --json
+exit_is "a routine that can run" 0
+json_is "a routine that can run: ok" ok true
+row "the program is resolved" program ok 'good/host: /.*matins'
+row "the credential is there" credential ok 'TOKEN'
+row "the leash and what it allows" leash ok 'declared.*matins'
+row "the filter is enforced" protection ok '^syscalls: enforced'
+row "programs are enforced" protection ok '^exec-listed: enforced'
+row "the state directory" state ok 'recorded'
+file_lacks "the value of a credential is not shown" "$out" a-long-secret
+
+cat >bad.toml <<-'END'
+	[routines.bad]
+	[[routines.bad.steps]]
+	name = "gone"
+	type = "script"
+	command = "no-such-program-anywhere"
+	env = { A = { env = "NOT_SET_ANYWHERE" }, B = { file = "missing" }, C = { file = "short" } }
+	[[routines.bad.steps]]
+	name = "plain"
+	type = "script"
+	command = "./key"
+	env = { D = { cmd = "no-such-helper get" } }
+	[[routines.bad.steps]]
+	name = "off"
+	type = "script"
+	command = "another-that-is-not-there"
+	enabled = false
+END
+run_matins doctor -c bad.toml bad --json
+exit_is "a routine that cannot run" 1
+json_is "a routine that cannot run: not ok" ok false
+row "a missing program fails and says what to do" program failed \
+	'bad/gone: .*no-such-program'
+row "a file that is no program fails" program failed 'bad/plain: .*key'
+row "a variable that is not set fails" credential failed 'A: .*NOT_SET'
+row "a missing file fails" credential failed 'B: .*missing'
+row "a short credential is a warning" credential warning 'C: .*scrubbed'
+row "the helper of a credential is missing" credential failed \
+	'D: .*no-such-helper'
+file_lacks "a disabled step is not looked at" "$out" bad/off
+
+chmod 644 key
+run_matins doctor -c good.toml --json
+exit_is "a credential that others can read: only a warning" 0
+row "a credential that others can read: says chmod" credential warning \
+	'TOKEN: .*read by others'
+
+cat >leashed.toml <<-'END'
+	[caveats]
+	fs_read = "all"
+	fs_write = "all"
+	exec = { only = ["true"] }
+	net = "all"
+	max_calls = "unlimited"
+	valid_for_generation = "all"
+	[routines.l]
+	[[routines.l.steps]]
+	name = "allowed"
+	type = "script"
+	command = "true"
+	[[routines.l.steps]]
+	name = "denied"
+	type = "script"
+	command = "false"
+END
+run_matins doctor -c leashed.toml --json
+exit_is "the leash denies one step" 1
+row "the leash: an allowed program" program ok 'l/allowed'
+row "the leash: a denied program" program failed 'l/denied'
+row "the leash: its source" leash ok 'caveats'
+
+not_ok "nothing was created by looking" test -e "$XDG_STATE_HOME/matins"
+mkdir "$T/locked"
+MATINS_STATE=$T/locked/deep/state run_matins doctor -c good.toml --json
+row "a state directory that is not there yet" state ok 'first creates it'
+not_ok "and is not created" test -e "$T/locked/deep"
+
+# ---- the dead man's check ----
+
+run_matins doctor -c good.toml --stale 1h --json
+exit_is "a routine that never ran is stale" 1
+row "a routine that never ran: says so" stale failed 'never'
+chmod 600 key
+run_matins run -c good.toml good
+exit_is "it runs" 0
+run_matins doctor -c good.toml --stale 1h --json
+exit_is "a routine that just ran is not stale" 0
+sleep 0.1
+run_matins doctor -c good.toml --stale 50ms --json
+exit_is "a routine that ran too long ago is stale" 1
+run_matins step -c good.toml good host
+run_matins doctor -c good.toml --stale 50ms --json
+exit_is "one step is no run of the routine" 1
+run_matins doctor --stale soon
+exit_is "an age that is none is wrong usage" 64
+
+# ---- without a configuration, and text ----
+
+run_matins doctor
+exit_is "without a configuration the machine is looked at" 0
+out_like "text: protections" '^protection'
+out_like "text: it says that nothing else was looked at" \
+	'no configuration: only this machine was looked at'
+out_unlike "text: it promises nothing" 'can work'
+run_matins doctor -c good.toml
+out_like "text: a closing sentence" 'everything that is declared can work'
+run_matins doctor -c bad.toml
+out_like "text: what failed stands out" 'FAILED'
+out_like "text: with what to do" '->'
+run_matins doctor -c good.toml nothing-like-it
+exit_is "an unknown routine" 1
+
+MATINS_STATE=$T/key/state run_matins doctor -c good.toml --json
+row "an unwritable state directory is a warning" state warning 'not recorded'
+
+if [[ $(id -u) == 0 ]]; then
+	chmod 555 "$T/locked"
+	export MATINS_STATE=$T/locked/state
+	as_user run_matins doctor -c good.toml --json
+	row "a folder that the user cannot write is a warning" state warning \
+		'not recorded'
+	unset MATINS_STATE
+	chown -R root: "$T"
+else
+	skip "a folder that the user cannot write" "needs root for a user"
+fi
+
+done_testing

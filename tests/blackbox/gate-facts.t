@@ -1,0 +1,131 @@
+#!/usr/bin/env bash
+# What the gate says about itself: facts, denials, refusals, the leash.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+
+level() { # GUARANTEE of the report
+	"$PYTHON" -c 'import json, sys
+for f in json.load(open(sys.argv[1]))["enforced"]:
+    if f["guarantee"] == sys.argv[2]:
+        print(f["level"])' "$W/report" "$1"
+}
+
+facts() {
+	local name
+
+	[[ $who == root ]] || as_user true
+	gate --report "$W/report" -- true
+	exit_is "$who: a report" 0
+	for name in exec-listed fs-read fs-write net-off net-ports ipc no-tty \
+		env-clean syscalls; do
+		is "$who: $name by default" "$(level "$name")" enforced
+	done
+	is "$who: memory of the tree" "$(level limits-mem)" partial
+	if has_view; then
+		for name in proc-hidden tree-kill limits-pids; do
+			is "$who: $name with namespaces" "$(level "$name")" \
+				enforced
+		done
+	else
+		skip "$who: with namespaces" "$(head -n1 "$err")"
+	fi
+	gate --isolate off --report "$W/report" -- true
+	is "$who: proc-hidden without" "$(level proc-hidden)" absent
+	is "$who: tree-kill without" "$(level tree-kill)" partial
+	is "$who: exec-listed without" "$(level exec-listed)" partial
+	gate --net all --report "$W/report" -- true
+	is "$who: net-off with a network" "$(level net-off)" absent
+	mkdir -p "$W/out"
+	[[ $who == root ]] || as_user true
+	gate --write "$W/out" --report "$W/report" -- true
+	is "$who: exec-listed where one may write" "$(level exec-listed)" \
+		partial
+	gate --write "$W/out" --profile strict --report "$W/report" -- true
+	is "$who: but strictly" "$(level exec-listed)" enforced
+	gate --read /usr --report "$W/report" -- true
+	is "$who: exec-listed where programs are read" \
+		"$(level exec-listed)" partial
+}
+
+required() {
+	gate --require fs-read --require landlock -- true
+	exit_is "$who: what holds may be required" 0
+	gate --isolate off --require proc-hidden -- true
+	exit_is "$who: what does not is a refusal" 125
+	err_like "$who: that names it" 'proc-hidden is absent'
+	gate --isolate off --require pidns -- true
+	exit_is "$who: mechanisms as well" 125
+	gate --require no-such-thing -- true
+	exit_is "$who: an unknown name" 64
+	if [[ $who == root ]]; then
+		gate --user no-such-user -- true
+		exit_is "an unknown user" 126
+		gate --user daemon --exec id -- id -un
+		out_is "another user" daemon
+	fi
+}
+
+denials() {
+	gate --report "$W/report" -- "$PROBE" call ptrace
+	err_like "$who: a refused call is named" 'denied: .*ptrace.* by probe'
+	json_file_is "$who: and in the report" "$W/report" \
+		denials[0].name ptrace denials[0].count 1
+	gate --syscalls ptrace -- "$PROBE" call ptrace
+	out_like "$who: what it said allows it" '^escaped: ptrace'
+}
+
+leash() {
+	local open='"fs_read":"all","fs_write":"all","net":"all"'
+	local rest='"max_calls":"unlimited","valid_for_generation":"all"'
+
+	export MATINS_CAVEATS="{$open,\"exec\":{\"only\":[\"true\"]},$rest}"
+	gate -- true
+	exit_is "$who: a leash allows" 0
+	gate -- false
+	exit_is "$who: and refuses" 126
+	err_like "$who: with its source" 'MATINS_CAVEATS'
+	gate -- "$(type -P true)"
+	exit_is "$who: a bare name is no path" 126
+	ln -sf "$(type -P false)" "$W/true"
+	[[ $who == root ]] || as_user true
+	gate -- "$W/true"
+	exit_is "$who: nor the last part of one" 126
+	MATINS_CAVEATS="{\"fs_read\":{\"only\":[\"$W/in\"]},\"exec\":\"all\","
+	MATINS_CAVEATS+="\"fs_write\":\"all\",\"net\":{\"only\":[]},$rest}"
+	mkdir -p "$W/in"
+	echo x >"$W/in/file"
+	echo x >"$W/file"
+	ln -sfn "$W" "$W/in/up"
+	[[ $who == root ]] || as_user true
+	expect ok "fs_read covers a grant" --read "$W/in" -- \
+		read @"$W/in/file"
+	expect ok "and narrows a wide one" --read "$W" -- read @"$W/in/file"
+	expect blocked "to what it covers" --read "$W" -- read @"$W/file"
+	for isolate in auto off; do
+		expect blocked "what may only be written ($isolate)" \
+			--isolate "$isolate" --write "$W" -- read @"$W/file"
+		expect ok "beside what may be both ($isolate)" \
+			--isolate "$isolate" --write "$W" -- read @"$W/in/file"
+	done
+	expect ok "it can be written" --isolate off --write "$W" -- \
+		write @"$W/file"
+	gate --read "$W/in/up" -- true
+	exit_is "$who: a link out of it is refused" 126
+	err_like "$who: with where it leads" 'leads to'
+	expect blocked "files of arguments are met with it" -- \
+		read "$W/file"
+	expect blocked "the network as well" --net all -- udp
+	expect blocked "the shared /tmp as well" --tmp shared -- \
+		read @"$W/file"
+	unset MATINS_CAVEATS
+}
+
+says() {
+	facts
+	required
+	denials
+	leash
+}
+
+both_users says
+done_testing

@@ -1,0 +1,284 @@
+#!/usr/bin/env bash
+# What a program may read, write and see; each allowed thing beside one denied.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+
+own() { # files that the user under test owns
+	mkdir -p "$W/in/deep" "$W/out" "$W/not"
+	echo x >"$W/in/file"
+	echo x >"$W/in/deep/file"
+	echo x >"$W/not/file"
+	echo x >"$W/out/file"
+	ln -sf "$W/not/file" "$W/in/link-out"
+	ln -sfn "$W/in" "$W/link"
+	[[ $who == root ]] || as_user true
+}
+
+files() {
+	own
+	expect blocked "nothing of the user's is readable" -- read @"$W/in/file"
+	expect ok "a granted folder is" --read "$W/in" -- read @"$W/in/file"
+	expect ok "deep inside, too" --read "$W/in" -- read @"$W/in/deep/file"
+	expect ok "and can be listed" --read "$W/in" -- list @"$W/in"
+	expect blocked "its neighbour is not" --read "$W/in" -- \
+		read @"$W/not/file"
+	expect blocked "nor by a link in it" --read "$W/in" -- \
+		read @"$W/in/link-out"
+	expect ok "a grant that is a link works by its name" \
+		--read "$W/link" -- read @"$W/link/file"
+	expect blocked "read does not write" --read "$W/in" -- \
+		write @"$W/in/file"
+	expect ok "write does" --write "$W/out" -- write @"$W/out/file"
+	ok "$who: on the real disk" grep -q x "$W/out/file"
+	expect ok "and makes files" --write "$W/out" -- write @"$W/out/new"
+	ok "$who: on the real disk as well" test -s "$W/out/new"
+	expect ok "and folders" --write "$W/out" -- mkdir @"$W/out/dir"
+	expect ok "and renames" --write "$W/out" -- \
+		rename @"$W/out/new" @"$W/out/dir/new"
+	expect ok "and removes" --write "$W/out" -- unlink @"$W/out/dir/new"
+	expect ok "and reads" --write "$W/out" -- read @"$W/out/file"
+	expect blocked "not beside it" --write "$W/out" -- \
+		write @"$W/not/file"
+	expect blocked "not by a hard link from outside" --write "$W/out" -- \
+		link @"$W/not/file" @"$W/out/linked"
+	expect ok "write inside a read grant" --read "$W" --write "$W/out" -- \
+		write @"$W/out/file"
+	expect blocked "and only there" --read "$W" --write "$W/out" -- \
+		write @"$W/in/file"
+	expect ok "read inside a write grant stays writable" --write "$W" \
+		--read "$W/in" -- write @"$W/in/file"
+	expect blocked "truncate outside" -- truncate @"$W/not/file"
+	expect ok "truncate inside" --write "$W/out" -- truncate @"$W/out/file"
+	expect blocked "chmod outside" -- chmod @"$W/not/file" 777
+	expect ok "chmod inside" --write "$W/out" -- chmod @"$W/out/file" 600
+	expect blocked "times outside" -- utimes @"$W/not/file"
+	expect ok "times inside" --write "$W/out" -- utimes @"$W/out/file"
+	expect blocked "attributes outside" -- xattr @"$W/not/file"
+	expect blocked "watching outside" -- inotify @"$W/not"
+}
+
+private_places() {
+	expect ok "the private /tmp is writable" -- write @/tmp/x
+	is "$who: and not the real one" "$(ls /tmp/x 2>&1)" \
+		"ls: cannot access '/tmp/x': No such file or directory"
+	expect ok "HOME is writable" --env PROBE=1 -- write @"$HOME/x"
+	not_ok "$who: and not the real one" test -e "$HOME/x"
+	expect ok "/dev/shm is there" -- semaphore
+	not_ok "$who: and private" test -e /dev/shm/probe
+	gate -- "$PROBE" list /tmp
+	out_like "$who: /tmp shows nothing of others" '^ok: list: [012] '
+	if [[ $who == root || $(id -u) -ne 0 ]]; then
+		echo x >"/tmp/shared-$$"
+		chmod 666 "/tmp/shared-$$"
+		expect ok "tmp = shared is the host's" --tmp shared -- \
+			read @"/tmp/shared-$$"
+		expect blocked "private is not" -- read @"/tmp/shared-$$"
+		rm -f "/tmp/shared-$$"
+	fi
+}
+
+system_files() {
+	local path
+
+	for path in /etc/shadow /etc/ssh/sshd_config /etc/sudoers /root/.bashrc \
+		/var/log/dpkg.log /var/lib/dpkg/status /boot /srv \
+		/proc/1/environ /proc/kcore /dev/mem /dev/vda /dev/kmsg \
+		/usr/bin/id /usr/sbin/chroot; do
+		[[ -e $path ]] || continue
+		expect blocked "$path is not readable" -- read @"$path"
+	done
+	for path in /etc/passwd /etc/hosts /etc/ld.so.cache /dev/urandom \
+		/dev/zero /proc/self/status /proc/meminfo; do
+		[[ -e $path ]] || continue
+		expect ok "$path is readable" -- read @"$path"
+	done
+	for path in /etc/passwd /usr/lib/x /proc/sys/kernel/core_pattern \
+		/proc/sys/vm/swappiness /proc/self/oom_score_adj /sys/x /x \
+		/var/x /run/x /usr/bin/x /dev/x; do
+		expect blocked "$path is not writable" -- write @"$path"
+	done
+	expect ok "/dev/null is" -- write @/dev/null
+}
+
+protected() {
+	local git=$W/tree
+
+	mkdir -p "$git/.git/hooks" "$git/src"
+	echo x >"$git/.git/config"
+	echo x >"$git/.git/hooks/pre-commit"
+	echo x >"$git/.git/index"
+	[[ $who == root ]] || as_user true
+	expect blocked "git hooks stay as they are" --write "$git" -- \
+		write @"$git/.git/hooks/pre-commit"
+	expect blocked "no new ones" --write "$git" -- \
+		write @"$git/.git/hooks/post-checkout"
+	expect blocked "the configuration as well" --write "$git" -- \
+		write @"$git/.git/config"
+	expect blocked "not by moving it away" --write "$git" -- \
+		rename @"$git/.git/config" @"$git/.git/old"
+	expect blocked "nor the folder above" --write "$git" -- \
+		rename @"$git/.git" @"$git/git"
+	expect ok "the configuration can be read" --write "$git" -- \
+		read @"$git/.git/config"
+	expect ok "the index is writable" --write "$git" -- \
+		write @"$git/.git/index"
+	expect ok "sources, too" --write "$git" -- write @"$git/src/x"
+	mkdir -p "$W/linked/.git" "$W/linked/other"
+	ln -sfn ../../linked/other "$W/linked/.git/hooks"
+	ln -sfn /nonexistent "$W/linked/.git/free"
+	[[ $who == root ]] || as_user true
+	expect blocked "a link to the hooks stays" --write "$W/linked" -- \
+		unlink @"$W/linked/.git/hooks"
+	expect blocked "and is not moved" --write "$W/linked" -- \
+		rename @"$W/linked/.git/hooks" @"$W/linked/hooks"
+	expect blocked "where it leads is not writable" \
+		--write "$W/linked" -- write @"$W/linked/other/pre-commit"
+	expect ok "other links may go" --write "$W/linked" -- \
+		unlink @"$W/linked/.git/free"
+	# our own state, although a grant includes it
+	gate -- true
+	mkdir -p "$XDG_STATE_HOME/matins/sub"
+	echo x >"$XDG_STATE_HOME/matins/ledger.probe"
+	[[ $who == root ]] || as_user true
+	expect blocked "our own state is never writable" --write "$T" -- \
+		write @"$XDG_STATE_HOME/matins/ledger.probe"
+	expect blocked "nor can it be moved" --write "$T" -- \
+		rename @"$XDG_STATE_HOME/matins" @"$XDG_STATE_HOME/gone"
+	expect blocked "nor the folder above it" --write "$T" -- \
+		rename @"$XDG_STATE_HOME" @"$T/gone"
+	expect ok "what lies beside it is" --write "$T" -- \
+		write @"$XDG_STATE_HOME/other"
+	mkdir -p "$W/state/matins" "$W/state/free"
+	ln -sfn state "$W/alias"
+	[[ $who == root ]] || as_user true
+	for isolate in auto off; do
+		XDG_STATE_HOME=$W/alias expect blocked \
+			"our state by another name ($isolate)" \
+			--isolate "$isolate" --write "$W/state" -- \
+			write @"$W/state/matins/x"
+		XDG_STATE_HOME=$W/alias expect ok \
+			"what lies beside it ($isolate)" \
+			--isolate "$isolate" --write "$W/state" -- \
+			write @"$W/state/free/x"
+	done
+	gate --write "$XDG_STATE_HOME/matins" -- true
+	exit_is "$who: granting it is refused" 126
+	err_like "$who: and named" 'never writable'
+}
+
+# A program in a private place, whose neighbours lie there as well.
+prefixes() {
+	local PROBE=$PROBE prefix=$W/prefix
+
+	mkdir -p "$prefix/bin" "$prefix/lib" "$prefix/secret"
+	cp "$PROBE" "$prefix/bin/probe"
+	cp /bin/true "$prefix/bin/other"
+	echo x >"$prefix/secret/file"
+	echo x >"$prefix/lib/file"
+	[[ $who == root ]] || as_user true
+	PROBE=$prefix/bin/probe
+	for isolate in auto off; do
+		expect ok "libraries beside a program ($isolate)" \
+			--isolate "$isolate" -- read @"$prefix/lib/file"
+		expect blocked "nothing else of its prefix ($isolate)" \
+			--isolate "$isolate" -- read @"$prefix/secret/file"
+		expect blocked "no other program ($isolate)" \
+			--isolate "$isolate" -- read @"$prefix/bin/other"
+		expect blocked "not by the loader either ($isolate)" \
+			--isolate "$isolate" -- loader @"$prefix/bin/other"
+		expect ok "unless it is granted ($isolate)" \
+			--isolate "$isolate" --read "$prefix" -- \
+			read @"$prefix/secret/file"
+	done
+}
+
+inline_programs() {
+	local sh='read -r x <"$1" && echo "ok: $x"'
+
+	mkdir -p "$W/inline"
+	echo one >"$W/inline/one"
+	echo two >"$W/inline/two"
+	# shellcheck disable=SC2016
+	echo 'read -r x <"${0%/*}/two" && echo "ok: $x"' >"$W/inline/script"
+	[[ $who == root ]] || as_user true
+	gate -- sh -c "$sh" x "$W/inline/one"
+	out_is "$who: a file behind -c is readable" "ok: one"
+	gate -- sh -c "read -r x <$W/inline/two && echo \"ok: \$x\"" x \
+		"$W/inline/one"
+	out_unlike "$who: and no script with a folder" '^ok'
+	gate -- sh "$W/inline/script"
+	out_is "$who: a script is" "ok: two"
+}
+
+arguments() {
+	mkdir -p "$W/args"
+	echo x >"$W/args/one"
+	echo x >"$W/args/two"
+	[[ $who == root ]] || as_user true
+	expect ok "a file that is an argument is readable" -- \
+		read "$W/args/one"
+	expect blocked "its neighbour is not" -- \
+		read @"$W/args/two" "$W/args/one"
+	expect blocked "nor is it writable" -- write "$W/args/one"
+	gate --write "$W/missing" -- true
+	exit_is "$who: write of what is not there is refused" 126
+	err_like "$who: with what to type" 'mkdir -p'
+	gate --read "$W/missing" -- true
+	exit_is "$who: read of it is a warning" 0
+	err_like "$who: that names it" 'missing does not exist'
+}
+
+if [[ $(id -u) -eq 0 ]]; then
+	who=root
+	PROBE=$HELPERS/probe
+	W=$T/w-deep
+	mkdir -p "$W/locked/in/deep"
+	echo secret >"$W/locked/in/deep/file"
+	chmod 600 "$W/locked/in/deep/file"
+	chmod 700 "$W/locked" "$W/locked/in" "$W/locked/in/deep"
+	expect ok "root's own 0600 file in a grant is readable" \
+		--read "$W/locked/in" -- read @"$W/locked/in/deep/file"
+	expect ok "and writable" --write "$W/locked/in" -- \
+		write @"$W/locked/in/deep/file"
+	expect ok "new files are root's on the disk" --write "$W/locked/in" -- \
+		write @"$W/locked/in/new"
+	is "new file's owner" "$(stat -c %u "$W/locked/in/new")" 0
+	chown -R daemon: "$W/locked/in"
+	expect ok "a grant of another user's works as well" \
+		--write "$W/locked/in" -- write @"$W/locked/in/deep/file"
+fi
+both_users files
+both_users private_places
+both_users system_files
+both_users protected
+# A link that one run leaves behind for the next.
+left_links() {
+	mkdir -p "$W/left/work"
+	echo secret >"$W/left/outside"
+	echo data >"$W/left/work/data"
+	ln -sfn ../outside "$W/left/work/state"
+	ln -sfn data "$W/left/work/inner"
+	ln -sfn outside "$W/left/mine"
+	[[ $who == root ]] || as_user true
+	for isolate in auto off; do
+		gate --isolate "$isolate" --write "$W/left/work" -- \
+			"$PROBE" read "$W/left/work/state"
+		exit_is "$who: an argument by a planted link ($isolate)" 126
+		err_like "$who: is named ($isolate)" 'by a link in a folder'
+		gate --isolate "$isolate" --write "$W/left/work" \
+			--write "$W/left/work/state" -- true
+		exit_is "$who: a grant by a planted link ($isolate)" 126
+		expect ok "a link that stays inside ($isolate)" \
+			--isolate "$isolate" --write "$W/left/work" -- \
+			read "$W/left/work/inner"
+		expect ok "one that lies elsewhere ($isolate)" \
+			--isolate "$isolate" --write "$W/left/work" -- \
+			read "$W/left/mine"
+	done
+}
+
+both_users left_links
+both_users prefixes
+both_users inline_programs
+both_users arguments
+done_testing

@@ -1,0 +1,72 @@
+# For the tests of the gate; source it after lib.sh.
+#
+#	both_users test_function	as root and as an ordinary user
+#	probe "name" -- OPTIONS... -- PROBE ARGS...
+#
+# $who is "root" or "user" while a test runs, $PROBE the helper that this user
+# can reach, $W a fresh folder of this user's.
+#
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154
+
+both_users() {
+	local fn=$1
+
+	if [[ $(id -u) -eq 0 ]]; then
+		who=root PROBE=$HELPERS/probe
+		fresh_folder
+		"$fn"
+		chown -R root: "$T"
+		who=user PROBE=$T/.bin/probe
+		fresh_folder
+		as_user true
+		"$fn"
+		chown -R root: "$T"
+		chown root: "$T"
+	else
+		who=user PROBE=$HELPERS/probe
+		fresh_folder
+		"$fn"
+	fi
+}
+
+fresh_folder() {
+	W=$T/w-$who
+	mkdir -p "$W"
+}
+
+# matins exec, as the user under test; LIMIT_S and stdin as in run_matins
+gate() {
+	if [[ $who == root || $(id -u) -ne 0 ]]; then
+		run_matins exec "$@"
+	else
+		as_user run_matins exec "$@"
+	fi
+}
+
+# expect WORD NAME [OPTIONS...] -- PROBE ARGS...: the probe's answer begins
+# with WORD (ok, blocked, escaped)
+expect() {
+	local word=$1 name=$2 options=() wanted
+
+	shift 2
+	while [[ $1 != -- ]]; do
+		options+=("$1")
+		shift
+	done
+	shift
+	gate "${options[@]}" -- "$PROBE" "$@"
+	wanted="^$word: "
+	if LC_ALL=C grep -aEq -e "$wanted" "$out"; then
+		_pass "$who: $name"
+	else
+		_fail "$who: $name" "the probe should have said $word"
+		_show_run
+	fi
+}
+
+# Can this machine give the user under test namespaces?
+has_view() {
+	gate --isolate require -- true
+	[[ $status == 0 ]]
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Help, version, usage errors and completion.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+run_matins help
+exit_is "help: exit status 0" 0
+out_like "help: says what the program is" '[Mm]atins'
+is "help: nothing on stderr" "$(<"$err")" ""
+cp "$out" help.txt
+mapfile -t commands < <(sed -n 's/^COMMAND([ ]*\([a-z_]*\).*/\1/p' \
+	"$TOP/core/cli/commands.def")
+ok "the table of commands was read (${#commands[@]})" \
+	test "${#commands[@]}" -ge 10
+for command in "${commands[@]}"; do
+	file_like "help lists $command" help.txt "(^|[^a-z])$command([^a-z]|\$)"
+	run_matins "$command" --help
+	exit_is "$command --help: exit status 0" 0
+	out_like "$command --help: names itself" "matins $command"
+done
+
+run_matins --help
+exit_is "--help: exit status 0" 0
+run_matins --version
+exit_is "--version: exit status 0" 0
+out_like "--version: name and number" '^matins [0-9]+\.[0-9]+\.[0-9]+'
+run_matins
+exit_is "no command: exit status 64" 64
+err_like "no command: points to help" 'help'
+is "no command: nothing on stdout" "$(<"$out")" ""
+run_matins rnu
+exit_is "unknown command: exit status 64" 64
+err_like "unknown command: offers the nearest" '\brun\b'
+run_matins rnu --json
+exit_is "unknown command with --json: exit status 64" 64
+json_is "unknown command with --json: one JSON document" \
+	error.kind usage error.message '~unknown command rnu'
+run_matins rnu -- --json
+is "--json of somebody else" "$(<"$out")" ""
+run_matins run --jsno x
+exit_is "unknown option: exit status 64" 64
+err_like "unknown option: offers the nearest" '--json'
+run_matins run
+exit_is "missing argument: exit status 64" 64
+run_matins run a b
+exit_is "too many arguments: exit status 64" 64
+run_matins run -c
+exit_is "option without its value: exit status 64" 64
+run_matins run --json=yes x
+exit_is "value for an option that takes none: exit status 64" 64
+run_matins run --jsno x --json
+exit_is "usage error with --json: exit status 64" 64
+json_is "usage error with --json: one JSON document" error.message present
+
+# Options may stand anywhere before `--`.
+cat >r.toml <<-'END'
+	[routines.r]
+	description = "one step"
+	[[routines.r.steps]]
+	name = "one"
+	type = "script"
+	command = "/bin/echo"
+	args = ["hello"]
+END
+for order in "run -c r.toml --json r" "run r -c r.toml --json" \
+	"run --json r --config r.toml" "run r --config=r.toml --json"; do
+	# shellcheck disable=SC2086
+	run_matins $order
+	json_is "$order" step_results[0].output hello
+done
+
+for shell in bash zsh fish; do
+	run_matins completion $shell
+	exit_is "completion $shell: exit status 0" 0
+	out_like "completion $shell: knows a command" '\bdoctor\b'
+done
+run_matins completion bash
+ok "completion bash is a script" bash -n "$out"
+cp "$out" completion.bash
+mkdir -p bin
+ln -s "$BIN" bin/matins
+cat >names.toml <<-'END'
+	[[routines.r.steps]]
+	name = "one"
+	type = "script"
+	command = "date"
+	[routines.evening]
+	steps = []
+	[routines."$(touch expanded)"]
+	steps = []
+END
+# completes NAME WANT WORDS...: what the last word may become, sorted
+completes() {
+	local name=$1 want=$2
+
+	shift 2
+	is "completes $name" "$(
+		PATH=$T/bin:$PATH
+		. ./completion.bash
+		COMP_WORDS=(matins "$@") COMP_CWORD=$#
+		_matins 2>/dev/null
+		printf '%s\n' "${COMPREPLY[@]}" | sort | paste -sd' '
+	)" "$want"
+}
+completes "commands" "show" sho
+completes "words of an option" "full golden" run --view ''
+completes "words behind =" "golden" run --view = g
+completes "the profiles" "default open strict" exec --profile ''
+completes "a folder for /tmp" "private shared" exec --tmp ''
+completes "namespaces" "auto off require" exec --isolate ''
+completes "no words for another option" "" run --jobs ''
+completes "files behind -c" "names.toml" run -c names
+completes "files behind --config" "names.toml" list --config names
+completes "files behind -o" "names.toml" run -o names
+completes "options" "--json" run --js
+completes "options of one command" "--verbose --view" show --v
+completes "what golden does" "accept check list record" golden ''
+completes "then routines" "r" golden -c names.toml check r
+completes "shells" "bash fish zsh" completion ''
+completes "commands to explain" "golden" help go
+completes "tools" "deadlines host repos todo" brief ''
+completes "the last run" "last" show ''
+completes "routines" "evening" run -c names.toml e
+completes "routines of another configuration" "" run -c r.toml e
+not_ok "a name is not executed" test -e expanded
+run_matins completion csh
+exit_is "completion of an unknown shell: exit status 64" 64
+
+# No colour in a pipe, no screen control.
+run_matins run -c r.toml r
+not_ok "no escape sequences in a pipe" grep -q $'\x1b' "$out" "$err"
+
+done_testing

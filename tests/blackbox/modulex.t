@@ -1,0 +1,191 @@
+#!/usr/bin/env bash
+# Configurations in the spelling of others run as they are; servers by name,
+# pinned revisions, working directories, and how a busy routine is met.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# ---- a configuration of modulex ----
+
+script query <<-'END'
+	expect initialize
+	raw {"jsonrpc":"2.0","id":$id,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"peer","version":"1"}}}\n
+	expect notifications/initialized
+	call from the tool
+END
+script good <<-'END'
+	handshake
+	call from the server
+END
+mkdir -p "$HOME/.modulex"
+cat >"$HOME/.modulex/config.toml" <<-END
+	[identity]
+	name = "x"
+	[mcp_servers.db]
+	command = "$PEER"
+	args = ["$T/good.peer"]
+	[routines.morning]
+	description = "as it was"
+	[[routines.morning.steps]]
+	name = "plain"
+	type = "script"
+	command = "echo"
+	args = ["from the script"]
+	[[routines.morning.steps]]
+	name = "wrapped"
+	type = "harness"
+	command = "echo"
+	args = ['{"summary":"from the harness","n":1}']
+	[[routines.morning.steps]]
+	name = "asked"
+	type = "mcp-query"
+	server = "db"
+	tool = "t"
+	arguments = { a = 1 }
+	[countdowns]
+	a = 1
+END
+run_matins run morning --json
+exit_is "modulex: exit status 0" 0
+json_is "modulex: every step type runs" success true \
+	step_results[0].output "from the script" \
+	step_results[1].output "from the harness" \
+	step_results[1].data.n 1 \
+	step_results[2].output "from the server" \
+	step_results[2].step_type mcp-client
+
+# ---- servers ----
+
+cat >servers.toml <<-END
+	[mcp_servers.a]
+	command = "$PEER"
+	args = ["$T/good.peer"]
+	[servers.b]
+	command = "$PEER"
+	args = ["$T/good.peer"]
+	[[routines.r.steps]]
+	name = "one"
+	type = "mcp-client"
+	server = "a"
+	tool = "t"
+	[[routines.r.steps]]
+	name = "two"
+	type = "mcp-client"
+	server = "b"
+	tool = "t"
+END
+run_matins run -c servers.toml r --json
+exit_is "[mcp_servers] beside [servers]: exit status 0" 0
+json_is "[mcp_servers] beside [servers]: both answer" \
+	step_results[0].output "from the server" \
+	step_results[1].output "from the server"
+sed 's/"b"/"c"/' servers.toml >unknown.toml
+run_matins run -c unknown.toml r
+exit_is "a server that is in neither: exit status 1" 1
+err_like "a server that is in neither: its place" \
+	'unknown\.toml:15:10: there is no server "c"'
+
+# ---- a pinned revision ----
+
+pinned() {
+	peer_step one query 'tool = "t"' "protocol = \"$1\"" >pin.toml
+	run_matins run -c pin.toml r --json
+}
+pinned 2025-06-18
+exit_is "a pinned revision: exit status 0" 0
+json_is "a pinned revision: it is spoken" \
+	step_results[0].output "from the tool" \
+	step_results[0].run.mcp.protocol 2025-06-18
+pinned 1999-01-01
+exit_is "a revision that nobody knows: exit status 2" 2
+json_is "a revision that nobody knows: said" step_results[0].state failed \
+	step_results[0].reason handshake step_results[0].error '~1999-01-01'
+pinned yesterday
+exit_is "no revision at all: exit status 1" 1
+err_like "no revision at all: what is due" '"protocol" takes "auto" or a date'
+
+# ---- the working directory ----
+
+mkdir shown hidden
+cat >cwd.toml <<-'END'
+	[[routines.r.steps]]
+	name = "one"
+	type = "script"
+	command = "pwd"
+	cwd = "shown"
+	sandbox = { read = ["shown"] }
+END
+run_matins run -c cwd.toml r --json
+exit_is "cwd that is granted: exit status 0" 0
+json_is "cwd that is granted: it is there" step_results[0].output "$T/shown"
+sed 's/cwd = "shown"/cwd = "hidden"/' cwd.toml >hidden.toml
+run_matins run -c hidden.toml r --json
+exit_is "cwd that is not granted: exit status 2" 2
+json_is "cwd that is not granted: denied, with the folder" \
+	step_results[0].state denied step_results[0].reason policy \
+	step_results[0].error "~$T/hidden"
+
+# ---- a single step ----
+
+run_matins step -c servers.toml r two --only two --json
+exit_is "step takes the options of run" 0
+json_is "step: one step" step_results '#1' step_results[0].step_name two
+run_matins step -c servers.toml r two --only one
+exit_is "step --only of another step is wrong usage" 64
+
+# ---- busy ----
+
+busy() {
+	cat >busy.toml <<-END
+		[routines.r]
+		on_busy = "$1"
+		[[routines.r.steps]]
+		name = "one"
+		type = "script"
+		command = "cat"
+		args = ["$T/fifo"]
+		sandbox = { read = ["$T/fifo"] }
+	END
+	rm -f fifo
+	mkfifo fifo
+	chmod 644 fifo
+	timeout 30 "$BIN" run -c busy.toml r --json >first.json 2>first.err &
+	first=$!
+	# opening it for writing waits for the first run to read
+	timeout 20 bash -c 'exec 3>"$1"; echo 1 >"$1.open"; read -r _ <"$1.go"; echo x >&3' \
+		_ "$T/fifo" &
+	writer=$!
+	[[ -p fifo.go ]] || mkfifo fifo.go
+	wait_for 15 test -e fifo.open || echo "# the first run does not read"
+}
+release() {
+	timeout 5 bash -c 'echo >"$1"' _ "$T/fifo.go"
+	wait $first $writer
+	rm -f fifo.open
+}
+mkfifo fifo.go
+busy skip
+run_matins run -c busy.toml r --json
+exit_is "on_busy = skip: exit status 0" 0
+json_is "on_busy = skip: says that it is busy" busy true
+release
+json_file_is "on_busy = skip: the first is whole" first.json success true
+busy fail
+run_matins run -c busy.toml r --json
+exit_is "on_busy = fail: exit status 75" 75
+json_is "on_busy = fail: said" error.kind busy
+release
+busy wait
+timeout 30 "$BIN" run -c busy.toml r --json >second.json 2>/dev/null </dev/null &
+second=$!
+sleep 0.3
+ok "on_busy = wait: it waits" kill -0 $second
+ok "on_busy = wait: and has printed nothing" test ! -s second.json
+timeout 5 bash -c 'echo >"$1"' _ "$T/fifo.go"
+wait $first $writer
+echo again >fifo &
+wait $second
+is "on_busy = wait: exit status 0" "$?" 0
+json_file_is "on_busy = wait: then it runs" second.json success true \
+	step_results[0].output again
+
+done_testing

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Adjacent parallel steps run together in one loop; results in file order.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# sleeper NAME SECONDS [LINES...]: a script step
+sleeper() {
+	local name=$1 seconds=$2
+
+	shift 2
+	cat <<-END
+		[[routines.r.steps]]
+		name = "$name"
+		type = "script"
+		command = "/bin/sh"
+		args = ["-c", "sleep $seconds; echo $name done"]
+		sandbox = { exec = ["sleep"] }
+	END
+	(($# == 0)) || printf '%s\n' "$@"
+	echo
+}
+now_ms() { date +%s%3N; }
+
+{
+	sleeper slow 1.2 'parallel = true'
+	sleeper middle 0.8 'parallel = true'
+	sleeper fast 0.1 'parallel = true'
+} >r.toml
+start=$(now_ms)
+run_matins run -c r.toml r --json
+took=$(($(now_ms) - start))
+exit_is "three in parallel: exit status 0" 0
+ok "three in parallel take as long as the slowest ($took ms)" \
+	test "$took" -ge 1150 -a "$took" -lt 2050
+json_is "results come in file order" \
+	step_results[0].step_name slow step_results[0].output "slow done" \
+	step_results[1].step_name middle step_results[1].output "middle done" \
+	step_results[2].step_name fast step_results[2].output "fast done"
+
+start=$(now_ms)
+run_matins run -c r.toml r --json -j 1
+took=$(($(now_ms) - start))
+exit_is "-j 1: exit status 0" 0
+ok "-j 1: one after the other ($took ms)" test "$took" -ge 2100
+
+{
+	sleeper one 0.5 'parallel = true'
+	sleeper two 0.5
+	sleeper three 0.5 'parallel = true'
+} >r.toml
+start=$(now_ms)
+run_matins run -c r.toml r --json
+took=$(($(now_ms) - start))
+exit_is "parallel, plain, parallel: exit status 0" 0
+ok "a plain step between them keeps them apart ($took ms)" \
+	test "$took" -ge 1500
+
+# Each of a group fails in its own way, and takes nothing from the others.
+script good <<-'END'
+	handshake
+	sleep 300
+	call whole
+END
+script hang <<-'END'
+	handshake
+	hang
+END
+script dies <<-'END'
+	handshake
+	expect tools/call
+	kill KILL
+END
+script flood <<-'END'
+	handshake
+	expect tools/call
+	flood 3000000
+	hang
+END
+{
+	peer_step g1 good 'tool = "t"' 'parallel = true'
+	peer_step b1 hang 'tool = "t"' 'parallel = true' 'timeout = "600ms"'
+	peer_step g2 good 'tool = "t"' 'parallel = true'
+	peer_step b2 dies 'tool = "t"' 'parallel = true'
+	peer_step b3 flood 'tool = "t"' 'parallel = true' 'stdout_max = "1MiB"'
+	peer_step g3 good 'tool = "t"' 'parallel = true'
+	cat <<-'END'
+		[[routines.r.steps]]
+		name = "b4"
+		type = "script"
+		command = "no-such-program-anywhere"
+		parallel = true
+	END
+	peer_step last good 'tool = "t"'
+} >r.toml
+run_matins run -c r.toml r --json
+exit_is "mixed group: exit status 2" 2
+json_is "mixed group: the good ones are whole" \
+	step_results[0].output whole step_results[2].output whole \
+	step_results[5].output whole step_results[7].output whole
+json_is "mixed group: each bad one has its reason" \
+	step_results[1].reason deadline_call \
+	step_results[3].reason server_exit \
+	step_results[4].reason output_limit \
+	step_results[6].reason no_command
+json_is "mixed group: the summary" summary "r: 7 ran, 1 skipped, 3 failed"
+nothing_left "mixed group: no process is left" "$T/"
+
+# Many at once.
+echo serve | script serve
+for i in $(seq 64); do
+	peer_step "s$i" serve 'tool = "echo"' "params = { n = $i }" \
+		'parallel = true'
+done >r.toml
+run_matins run -c r.toml r --json
+exit_is "64 in parallel: exit status 0" 0
+json_is "64 in parallel: all there, in order" step_results '#64' \
+	step_results[0].output '{"n":1}' step_results[31].output '{"n":32}' \
+	step_results[63].output '{"n":64}' \
+	summary "r: 64 ran, 0 skipped, 0 failed"
+run_matins run -c r.toml r --json --view golden
+cp "$out" first
+run_matins run -c r.toml r --json --view golden -j 3
+file_is "64 in parallel: the report does not depend on -j" "$out" first
+nothing_left "64 in parallel: no process is left" "$T/"
+
+# Two runs side by side get different generations.
+sleeper one 0.3 >r.toml
+"$BIN" run -c r.toml r --json >a.json 2>a.err &
+"$BIN" run -c r.toml r --json >b.json 2>b.err &
+wait
+a=$(json_get generation a.json) b=$(json_get generation b.json)
+isnt "two runs at once: different generations" "$a" "$b"
+json_file_is "two runs at once: both are whole" a.json success true
+json_file_is "two runs at once: both are whole" b.json success true
+
+done_testing

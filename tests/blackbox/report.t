@@ -1,0 +1,207 @@
+#!/usr/bin/env bash
+# The forms of a report: text, JSON, data, Markdown, HTML; views, dry runs.
+# shellcheck disable=SC2016,SC2028
+. "${BASH_SOURCE%/*}/lib.sh"
+
+content='[{"type":"text","text":"3 meetings \u001b[2J```"},  {"type":"image","mimeType":"image/png","data":"AAAA","n":1.0}]'
+echo "raw {\"content\":$content,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}" |
+	sed 's/\\/\\\\/g' | script briefing
+cat >m.toml <<-END
+	[routines.morning]
+	[[routines.morning.steps]]
+	name = "briefing"
+	type = "mcp-client"
+	command = "$PEER"
+	args = ["$T/briefing.peer"]
+	[[routines.morning.steps]]
+	name = "issues"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo kept; exit 3"]
+	[[routines.morning.steps]]
+	name = "mail"
+	type = "script"
+	command = "echo"
+	env = { TOKEN = { env = "MATINS_TEST_UNSET" } }
+	[[routines.morning.steps]]
+	name = "quiet"
+	type = "script"
+	command = "true"
+	[[routines.morning.steps]]
+	name = "off"
+	type = "script"
+	command = "true"
+	enabled = false
+END
+
+# ---- text ----
+
+run_matins run -c m.toml morning
+exit_is "a step failed" 2
+sed -e '/^ERROR: /s/.*/ERROR: …/' -e '/^(skipped: no_credential)/{n;s/.*/…/}' \
+	"$out" >seen.txt
+cat >wanted.txt <<-'END'
+	# morning — gen 1
+
+	## briefing
+	3 meetings \x1b[2J```
+	[image image/png, 3 B]
+
+	## issues
+	ERROR: …
+	kept
+
+	## mail
+	(skipped: no_credential)
+	…
+
+	## quiet
+	(no output)
+
+	## off
+	(skipped: disabled)
+
+	---
+	morning: 3 ran, 2 skipped, 1 failed
+END
+file_is "the text, as in the manual" seen.txt wanted.txt
+out_like "the error is a sentence" '^ERROR: .*3'
+out_like "the skip names what is missing" 'MATINS_TEST_UNSET'
+
+# ---- JSON ----
+
+run_matins run -c m.toml morning --json
+exit_is "--json: the same status" 2
+is "compact, one line" "$(wc -l <"$out")" 1
+out_like "the fields of the report in order" \
+	'^\{"schema":"matins-report/1","generation":2,"routine":"morning","dry_run":false,"success":false,"summary":"morning: 3 ran, 2 skipped, 1 failed","step_results":\[\{"step_name":"briefing","step_type":"mcp-client","success":true,"skipped":false,"output":"[^"]*","state":"ok","data":\{"schema":"mcp-client/1","content":\['
+file_has "content byte for byte" "$out" "\"content\":$content,\"isError\":false,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}"
+json_is "a failed step" step_results[1].success false \
+	step_results[1].skipped false step_results[1].state failed \
+	step_results[1].reason exit_status step_results[1].error '~3' \
+	step_results[1].output kept
+json_is "a skipped step" step_results[2].success true \
+	step_results[2].skipped true step_results[2].state skipped \
+	step_results[2].reason no_credential step_results[2].error '~UNSET'
+json_is "a good step has neither error nor reason" \
+	step_results[3].error absent step_results[3].reason absent \
+	step_results[3].run present
+cp "$out" full.json
+
+run_matins run -c m.toml morning --json --pretty
+out_like "--pretty indents" '^  "routine": "morning",$'
+file_has "but not what a server sent" "$out" "\"content\":$content"
+
+run_matins run -c m.toml morning --json --view golden
+cp "$out" golden1.json
+json_is "--view golden leaves out what varies" run absent generation absent \
+	step_results[0].run absent step_results[0].state ok
+run_matins run -c m.toml morning --json --view golden
+file_is "so that equal runs give equal bytes" "$out" golden1.json
+
+run_matins run -c m.toml morning -o report.json --json
+exit_is "-o" 2
+out_is "nothing on standard output" ""
+json_file_is "the report is in the file" report.json routine morning
+run_matins run -c m.toml morning --json --md
+exit_is "two forms at once are wrong usage" 64
+run_matins run -c m.toml morning --json --view side
+exit_is "so is an unknown view" 64
+
+# ---- data ----
+
+run_matins run -c m.toml morning --data
+json_is "--data: by step name, null without" issues null mail null quiet null \
+	briefing.schema mcp-client/1
+file_has "byte for byte" "$out" "\"content\":$content"
+run_matins step -c m.toml morning briefing --data
+exit_is "step --data" 0
+out_is "is the bare value" "{\"schema\":\"mcp-client/1\",\"content\":$content,\"isError\":false,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}"
+run_matins step -c m.toml morning quiet --data
+out_is "null when there is none" null
+
+# ---- Markdown, HTML ----
+
+run_matins run -c m.toml morning --md
+out_like "--md: heading" '^# morning — gen [0-9]+$'
+out_like "a step" '^## briefing$'
+out_like "a fence longer than the longest inside" '^````text$'
+out_like "the error" '^\*\*ERROR:\*\* '
+run_matins run -c m.toml morning --html
+out_like "--html: a page" '^<!DOCTYPE html>$'
+out_unlike "without script" '<script'
+out_like "the failed step" 'ERROR: '
+for form in "" --md --html --json; do
+	# shellcheck disable=SC2086
+	run_matins run -c m.toml morning $form
+	not_ok "no raw escape in ${form:-the text}" grep -q $'\x1b' "$out"
+done
+
+# ---- dry run, nothing ran ----
+
+run_matins run -c m.toml morning --dry-run
+exit_is "a dry run" 0
+is "its heading" "$(head -n 1 "$out")" "# morning — dry run"
+out_like "its steps" '^\(skipped: dry_run\)$'
+out_like "its summary" '^morning: 0 ran, 5 skipped, 0 failed$'
+
+run_matins run -c m.toml morning --only off
+exit_is "nothing ran is no success" 2
+out_like "the summary says it" '^morning: 0 ran, 5 skipped, 0 failed — nothing ran$'
+run_matins run -c m.toml morning --only off --allow-empty
+exit_is "unless it may be empty" 0
+run_matins run -c m.toml morning --only quiet
+exit_is "one step is a success" 0
+
+# ---- the schema can fail ----
+
+run_matins run -c m.toml morning --json
+"$PYTHON" - "$TOP" "$out" >schema.txt 2>&1 <<-'END'
+	import copy, json, sys
+	sys.dont_write_bytecode = True
+	sys.path.insert(0, sys.argv[1] + "/tests")
+	import reports
+	report = reports.validator("matins-report-1.json")
+	result = reports.validator("mcp-client-1.json")
+	good = json.load(open(sys.argv[2]))
+	def bad(path, value):
+	    doc = copy.deepcopy(good)
+	    at = doc
+	    for key in path[:-1]:
+	        at = at[key]
+	    if value is None:
+	        del at[path[-1]]
+	    else:
+	        at[path[-1]] = value
+	    name = "/".join(map(str, path))
+	    found = list(reports.complaints(doc, report, result))
+	    print("rejected" if found else "ACCEPTED", name, json.dumps(value))
+	print("valid" if not list(reports.complaints(good, report, result)) else "INVALID")
+	s = "step_results"
+	bad(["schema"], "matins-report/2")
+	bad(["routine"], None)
+	bad(["generation"], -1)
+	bad(["success"], "yes")
+	bad(["summary"], "fine")
+	bad(["extra"], 1)
+	bad([s, 0, "extra"], 1)
+	bad([s, 0, "state"], "fine")
+	bad([s, 0, "error"], "x")
+	bad([s, 0, "data"], None)
+	bad([s, 0, "data", "extra"], 1)
+	bad([s, 0, "data", "content"], {})
+	bad([s, 0, "data", "isError"], None)
+	bad([s, 0, "success"], False)
+	bad([s, 1, "reason"], "mood")
+	bad([s, 1, "reason"], "leash")
+	bad([s, 1, "reason"], None)
+	bad([s, 1, "error"], None)
+	bad([s, 1, "success"], True)
+	bad([s, 2, "skipped"], False)
+	bad([s, 2, "reason"], "signal")
+END
+is "this report is valid" "$(head -n 1 schema.txt)" valid
+is "21 broken ones are not" "$(grep -c '^rejected' schema.txt)" 21
+file_lacks "none is accepted" schema.txt ACCEPTED
+
+done_testing

@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# Ctrl-C and the like: an orderly stop with a report, nothing left, and no
+# second signal that takes the report away.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# begin ROUTINE [OPTIONS...]: start it in the background, wait until its
+# first step runs (it touches "begun"). A shell starts background programs
+# with SIGINT ignored, and what is ignored stays so.
+begin() {
+	rm -f begun
+	env --default-signal=INT "$BIN" run -c r.toml "$@" --json >"$out" 2>"$err" </dev/null &
+	pid=$!
+	wait_for 10 test -e begun
+}
+end() {
+	status=0
+	wait "$pid" || status=$?
+}
+
+cat >r.toml <<END
+[sandbox]
+write = ["$T"]
+exec = ["sleep"]
+[[routines.r.steps]]
+name = "slow"
+type = "script"
+command = "sh"
+args = ["-c", "echo partial; : >$T/begun; sleep 4321"]
+timeout = "8s"
+[[routines.r.steps]]
+name = "next"
+type = "script"
+command = "true"
+[[routines.stubborn.steps]]
+name = "slow"
+type = "script"
+command = "sh"
+args = ["-c", "trap '' TERM INT; : >$T/begun; while :; do :; done"]
+timeout = "8s"
+[[routines.secret.steps]]
+name = "a"
+type = "script"
+command = "true"
+env = { A = { cmd = "sh -c ': >$T/begun; sleep 4321'" } }
+END
+
+begin r
+kill -INT $pid
+end
+exit_is "SIGINT: status 130" 130
+json_is "SIGINT: a whole report" step_results '#2' \
+	step_results[0].reason cancelled step_results[1].reason cancelled \
+	step_results[0].output partial run.ended_by SIGINT success false
+nothing_left "SIGINT: nothing is left" 4321
+run_matins history --json
+like "SIGINT: recorded as finished" "$(<"$out")" 'finished'
+
+begin r
+kill -TERM $pid
+end
+exit_is "SIGTERM: status 143" 143
+json_is "SIGTERM: a whole report" run.ended_by SIGTERM
+
+begin stubborn
+kill -INT $pid
+kill -INT $pid
+end
+exit_is "twice: status 130" 130
+json_is "twice: still a whole report" step_results[0].reason cancelled
+begin r
+for _ in 1 2 3 4 5 6 7 8; do kill -INT $pid 2>/dev/null; done
+end
+exit_is "many times: status 130" 130
+json_is "many times: still a whole report" step_results '#2'
+
+begin secret
+kill -INT $pid
+end
+exit_is "while a credential is asked for: status 130" 130
+json_is "while a credential is asked for: cancelled, not skipped" \
+	step_results[0].reason cancelled
+nothing_left "while a credential is asked for: nothing is left" 4321
+
+rm -f begun
+(
+	trap '' HUP
+	exec "$BIN" run -c r.toml r --json
+) >"$out" 2>"$err" </dev/null &
+pid=$!
+wait_for 10 test -e begun
+kill -HUP $pid
+sleep 0.3
+ok "what the caller ignores stays ignored (nohup)" kill -0 $pid
+kill -TERM $pid
+end
+exit_is "and it ends by another signal" 143
+
+done_testing
