@@ -130,6 +130,19 @@ cat >k.toml <<-'END'
 	type = "mcp-client"
 	command = "echo"
 	args = ["{\"structuredContent\":{\"a\":1}}"]
+	[[routines.k.steps]]
+	name = "closed"
+	type = "mcp-client"
+	command = "sh"
+	args = ["-c", "echo '{\"content\":[]}'; exec >&-; exec sleep 60"]
+	timeout = "700ms"
+	[servers.far]
+	url = "https://example.com/mcp"
+	[[routines.k.steps]]
+	name = "remote"
+	type = "mcp-client"
+	server = "far"
+	tool = "t"
 END
 run_matins run -c k.toml k --json
 json_is "a result before the deadline is kept, the reason too" \
@@ -139,6 +152,13 @@ json_is "half a result is shown" step_results[1].state timeout \
 	step_results[1].output '{"content":[{'
 json_is "a step with data only" step_results[2].state ok \
 	step_results[2].data.structuredContent.a 1
+
+json_is "stdout ended, the program did not: its own reason" \
+	step_results[3].state timeout \
+	step_results[3].reason deadline_close step_results[3].data.content '[]'
+json_is "a remote server is a failure that says why" \
+	step_results[4].state failed step_results[4].reason transport \
+	step_results[4].error '~no HTTP transport'
 
 # ---- many, and busy ----
 
