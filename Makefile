@@ -73,7 +73,7 @@ C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] gate/*.[ch] gate/gen/*.[ch] \
 	tests/*/*.[ch])
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
-	libgit2-dev
+	libgit2-dev libpcre2-dev
 BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)
 
 # One short line for each file; V=1 shows the commands.
@@ -139,9 +139,16 @@ build/fuzz/run/%: tests/fuzz/%.c build/fuzz/libmatins.a
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
 	$(call say,LD)$(CXX) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $@.o build/fuzz/libmatins.a $(LIBS) -lcjson
 
-$(O)/tests/bench/%: tests/bench/%.c
+# These two start programs by the gate itself, from inside.
+$(addprefix $(O)/tests/bench/,spawn view): $(O)/tests/bench/%: \
+		tests/bench/%.c tests/bench/bench.h $(LIB)
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE $(WARN) -o $@ $<
+	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
+	$(call say,LD)$(LINK) $(LDFLAGS_ALL) $(LINK_FLAGS) -o $@ $@.o $(LIB) $(LINK_LIBS)
+
+$(O)/tests/bench/%: tests/bench/%.c tests/bench/bench.h
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE -I. $(WARN) -o $@ $<
 
 .PHONY: debug
 debug: ## build with -O0 at build/debug/matins
@@ -154,12 +161,16 @@ deps: ## install the Debian packages that `make all` needs
 # ---- tests; each group ends in one line, and so does `check` over all ----
 
 CHECK_DEPS := libcmocka-dev libcjson-dev clang clang-format clang-tidy shellcheck mandoc \
-	python3 python3-jsonschema util-linux git \
+	python3 python3-jsonschema util-linux git curl \
+	libtest-json-schema-acceptance-perl \
+	$(if $(shell command -v go),,golang-go) $(if $(shell command -v rustc),,rustc) \
 	$(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 BLACKBOX := $(sort $(wildcard tests/blackbox/*.t))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 NPM := build/npm/.installed
+SRT := build/srt/.installed
+ORDINARY := build/ordinary/ordinary-go build/ordinary/ordinary-rust
 picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
 # Sub-makes share our job server; without one they get all processors.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -194,7 +205,7 @@ check: ## install what the tests need, run every test; T=pattern picks some
 		check-blackbox check-golden)
 
 .PHONY: check-build
-check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM)
+check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY)
 
 .PHONY: check-deps
 check-deps: deps ## install the Debian packages that the tests need
@@ -205,7 +216,7 @@ check-unit: $(UNIT) ## the pure modules as functions; T=pattern picks tests
 	@tests/run.sh $(call picked,$(UNIT))
 
 .PHONY: check-blackbox
-check-blackbox: all $(HELPER) $(NPM) ## the program from outside; T=pattern picks
+check-blackbox: all $(HELPER) $(NPM) $(ORDINARY) ## the program from outside; T=pattern picks
 	@rm -rf $(O)/reports && mkdir -p $(O)/reports
 	@REPORTS=$(CURDIR)/$(O)/reports tests/run.sh \
 		$(call picked,$(BLACKBOX)) $(if $(T),,--then tests/reports.py)
@@ -230,10 +241,37 @@ check-layers: $(OBJ) $(O)/core/main.o ## who includes whom, who may fork
 check-static: ## headers, layout, tidy, shell scripts and manual page
 	@tests/run.sh tests/static.sh
 
-$(NPM): tests/npm/package.json tests/npm/package-lock.json
+# Our own servers lie beside the modules that they import.
+$(NPM): tests/npm/package.json tests/npm/package-lock.json \
+		$(wildcard tests/servers/*.mjs)
 	@mkdir -p $(@D)
 	@cp $^ $(@D)
 	@echo "installing the reference servers for the tests (npm)"
+	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
+		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
+	@touch $@
+
+# Static programs that have to work under the gate.
+build/ordinary/ordinary-go: tests/escape/ordinary/compiled.go
+	@mkdir -p $(@D)
+	$(call say,GO)CGO_ENABLED=0 GO111MODULE=off GOFLAGS=-trimpath \
+		GOPATH=$(CURDIR)/build/go GOCACHE=$(CURDIR)/build/go/cache \
+		go build -o $@ $<
+
+build/ordinary/ordinary-rust: tests/escape/ordinary/compiled.rs
+	@mkdir -p $(@D)
+	$(call say,RUST)rustc --edition 2021 -O -C target-feature=+crt-static \
+		-o $@ $<
+
+.PHONY: check-escape
+check-escape: all $(HELPER) $(ORDINARY) ## probes here and in other sandboxes, as a table
+	@tests/deps.sh bubblewrap firejail socat ripgrep
+	@$(SUBMAKE) $(SRT)
+	@tests/escape/compare.sh
+
+$(SRT): tests/escape/package.json tests/escape/package-lock.json
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
 	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
 		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
 	@touch $@
@@ -295,7 +333,7 @@ fuzz: ## fuzz one parser: FUZZ=toml TIME=60
 		build/fuzz/corpus/$(FUZZ) tests/fuzz/corpus/$(FUZZ)
 
 .PHONY: bench
-bench: all $(HELPER) $(BENCHES) ## measure one step against a bare runner
+bench: all $(HELPER) $(BENCHES) ## measure steps and starts beside bare ones and other sandboxes
 	@tests/bench/run.sh
 
 .PHONY: demo

@@ -14,6 +14,8 @@
 #   LIMIT=N       seconds one file may take (default 300)
 #   TAPDIR=DIR    where the output of each file is kept (default build/tap)
 #
+# A line "# NOTE text" of a file is shown under its own line.
+#
 # A file that crashes, exits non-zero without a failing test, runs out of
 # time, prints no plan or another number of tests than planned has failed.
 set -u
@@ -102,6 +104,7 @@ run_one() {
 			printf 'ok    %s\n' "$line"
 		fi
 		sed -n 's/^SKIP /      skipped: /p' <<<"$list"
+		sed -n 's/^# NOTE /      /p' "$tap"
 		printf '%d %d %d\n' "$pass" "$fail" "$skip" >>"$COUNTS"
 	} 9>>"$COUNTS.lock"
 	return 0

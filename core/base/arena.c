@@ -70,12 +70,22 @@ char *arena_strndup(struct arena *a, const char *s, size_t n)
 
 char *arena_strdup(struct arena *a, const char *s)
 {
-	return arena_strndup(a, s, strlen(s));
+	return s ? arena_strndup(a, s, strlen(s)) : NULL;
 }
 
 struct str arena_str(struct arena *a, struct str s)
 {
 	return (struct str){arena_strndup(a, s.p, s.n), s.n};
+}
+
+struct strlist arena_strlist(struct arena *a, const struct strlist *list)
+{
+	struct strlist copy = {ARENA_ARRAY(a, const char *, list->n + 1),
+			       list->n};
+
+	for (size_t i = 0; i < list->n; i++)
+		copy.item[i] = arena_strdup(a, list->item[i]);
+	return copy;
 }
 
 char *arena_printf(struct arena *a, const char *fmt, ...)

@@ -27,10 +27,13 @@ struct arena {
 
 /* Zeroed, aligned for any object; lives until arena_release(). */
 void *arena_alloc(struct arena *a, size_t n) MUST_USE;
-/* Copies that end in NUL. */
+/* Copies that end in NUL; that of NULL is NULL. */
 char *arena_strdup(struct arena *a, const char *s) MUST_USE;
 char *arena_strndup(struct arena *a, const char *s, size_t n) MUST_USE;
 struct str arena_str(struct arena *a, struct str s) MUST_USE;
+/* The list and its strings. */
+struct strlist arena_strlist(struct arena *a, const struct strlist *list)
+	MUST_USE;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3) MUST_USE;
 /*
  * Take memory that malloc() gave, to be freed with the arena: large bytes

@@ -6,6 +6,9 @@
 
 #include "core/base/mem.h"
 
+/* A sink gets about this much at a time. */
+#define SINK_BYTES (64 * 1024)
+
 char *buf_room(struct buf *b, size_t n)
 {
 	size_t need, cap;
@@ -27,10 +30,25 @@ char *buf_room(struct buf *b, size_t n)
 	return b->p + b->n;
 }
 
+void buf_drain(struct buf *b)
+{
+	if (b->n && b->sink)
+		b->sink->write(b->sink->arg, buf_str(b));
+	if (b->sink)
+		buf_clear(b);
+}
+
 int buf_add(struct buf *b, const void *bytes, size_t n)
 {
-	char *room = buf_room(b, n);
+	char *room;
 
+	if (b->sink && b->n + n > SINK_BYTES)
+		buf_drain(b);
+	if (b->sink && n > SINK_BYTES) {
+		b->sink->write(b->sink->arg, (struct str){bytes, n});
+		return BUF_OK;
+	}
+	room = buf_room(b, n);
 	if (!room)
 		return BUF_FULL;
 	if (n)

@@ -20,11 +20,23 @@
 #include "core/base/attr.h"
 #include "core/base/str.h"
 
+/* Where bytes go instead of staying in a buffer. */
+struct buf_sink {
+	void (*write)(void *arg, struct str bytes);
+	void *arg;
+};
+
 struct buf {
 	char *p;    /* owned; NULL while nothing was added */
 	size_t n;   /* bytes in use */
 	size_t cap; /* bytes allocated */
 	size_t max; /* ceiling of n */
+	/*
+	 * Borrowed; NULL: bytes stay. Else they are passed on in portions, and
+	 * large ones without a copy, so that a long text can be written that
+	 * never lies in memory. What was added may be gone: do not look back.
+	 */
+	const struct buf_sink *sink;
 };
 
 #define BUF_UNBOUNDED SIZE_MAX
@@ -52,6 +64,8 @@ int buf_addf(struct buf *b, const char *fmt, ...) PRINTF(2, 3);
  * would be passed.
  */
 char *buf_room(struct buf *b, size_t n) MUST_USE;
+/* Pass on to the sink what is held; the end of a text that goes to one. */
+void buf_drain(struct buf *b);
 /* Drop n bytes at the front. */
 void buf_drop(struct buf *b, size_t n);
 /* Forget the content, keep the memory. */

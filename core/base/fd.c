@@ -136,7 +136,52 @@ static int sync_folder(const char *path)
 	return fd < 0 ? -1 : fsync(fd);
 }
 
+struct out {
+	int fd;
+	int sys; /* of the first write that failed; then no more are made */
+};
+
+static void write_piece(void *arg, struct str bytes)
+{
+	struct out *o = arg;
+
+	if (!o->sys && fd_write_all(o->fd, bytes.p, bytes.n) < 0)
+		o->sys = errno;
+}
+
+int fd_print(int fd, const struct fd_text *text)
+{
+	struct out o = {.fd = fd};
+	const struct buf_sink sink = {write_piece, &o};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	out.sink = &sink;
+	text->print(text->arg, &out);
+	buf_drain(&out);
+	buf_release(&out);
+	errno = o.sys;
+	return o.sys ? -1 : 0;
+}
+
+static void print_str(const void *arg, struct buf *out)
+{
+	buf_add_str(out, *(const struct str *)arg);
+}
+
+struct fd_text fd_text_of(const struct str *s)
+{
+	return (struct fd_text){print_str, s};
+}
+
 int fd_replace_file(const char *path, struct str content, mode_t mode,
+		    bool durable, struct err *err)
+{
+	const struct fd_text text = fd_text_of(&content);
+
+	return fd_replace_text(path, &text, mode, durable, err);
+}
+
+int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
 		    bool durable, struct err *err)
 {
 	AUTO(mem_freep) char *tmp = mem_printf("%s.XXXXXX", path);
@@ -144,8 +189,7 @@ int fd_replace_file(const char *path, struct str content, mode_t mode,
 
 	if (fd < 0)
 		return err_sys(err, errno, "create %s", tmp);
-	if (fchmod(fd, mode) < 0 ||
-	    fd_write_all(fd, content.p, content.n) < 0 ||
+	if (fchmod(fd, mode) < 0 || fd_print(fd, text) < 0 ||
 	    (durable && fsync(fd) < 0) || rename(tmp, path) < 0) {
 		int saved = errno;
 
@@ -165,16 +209,22 @@ static bool folder_is_writable(const char *path)
 }
 
 /* Into what is open: truncated when it is a regular file. */
-static int write_in_place(int fd, const char *path, struct str content,
+static int write_in_place(int fd, const char *path, const struct fd_text *text,
 			  bool is_regular, struct err *err)
 {
-	if ((is_regular && ftruncate(fd, 0) < 0) ||
-	    fd_write_all(fd, content.p, content.n) < 0)
+	if ((is_regular && ftruncate(fd, 0) < 0) || fd_print(fd, text) < 0)
 		return err_sys(err, errno, "write %s", path);
 	return 0;
 }
 
 int fd_write_file(const char *path, struct str content, struct err *err)
+{
+	const struct fd_text text = fd_text_of(&content);
+
+	return fd_write_text(path, &text, err);
+}
+
+int fd_write_text(const char *path, const struct fd_text *text, struct err *err)
 {
 	AUTO(fd_closep) int fd = fd_open(path, O_WRONLY | O_NOCTTY, 0);
 	AUTO(mem_freep) char *real = NULL;
@@ -185,15 +235,14 @@ int fd_write_file(const char *path, struct str content, struct err *err)
 	if (fd < 0 && errno != ENOENT)
 		return err_sys(err, errno, "write %s", path);
 	if (fd < 0)
-		return fd_replace_file(path, content, 0666 & ~mask, false, err);
+		return fd_replace_text(path, text, 0666 & ~mask, false, err);
 	if (fstat(fd, &st) < 0)
 		return err_sys(err, errno, "write %s", path);
 	real = S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
 	/* a link to a pipe or an unlinked file leads nowhere by name */
 	if (!real || !folder_is_writable(real))
-		return write_in_place(fd, path, content, S_ISREG(st.st_mode),
-				      err);
-	return fd_replace_file(real, content, st.st_mode & 07777, false, err);
+		return write_in_place(fd, path, text, S_ISREG(st.st_mode), err);
+	return fd_replace_text(real, text, st.st_mode & 07777, false, err);
 }
 
 int fd_can_write_file(const char *path, struct err *err)

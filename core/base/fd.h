@@ -33,6 +33,21 @@ int fd_write_all(int fd, const void *bytes, size_t n) MUST_USE;
 int fd_read_all(int fd, struct buf *out, struct err *err) MUST_USE;
 /* Open, read to the end, close; the path is in the error. */
 int fd_read_file(const char *path, struct buf *out, struct err *err) MUST_USE;
+/* A content that is made while it is written; nothing need hold all of it. */
+struct fd_text {
+	void (*print)(const void *arg, struct buf *out);
+	const void *arg;
+};
+
+/* One that lies in memory already; borrowed. */
+struct fd_text fd_text_of(const struct str *s) MUST_USE;
+/* Print to a descriptor; 0 or -1 and errno. */
+int fd_print(int fd, const struct fd_text *text) MUST_USE;
+/* fd_replace_file() and fd_write_file() of such a content. */
+int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
+		    bool durable, struct err *err) MUST_USE;
+int fd_write_text(const char *path, const struct fd_text *text, struct err *err)
+	MUST_USE;
 /*
  * Replace a file so that a reader sees the old or the new content and a crash
  * leaves one of them: temporary file beside it, fsync, rename, fsync of the

@@ -95,9 +95,8 @@ static void quote_special(struct buf *out, unsigned char c)
 		buf_adds(out, "\xef\xbf\xbd");
 }
 
-void jw_quote(struct buf *out, struct str s)
+static void escape(struct buf *out, struct str s)
 {
-	buf_addc(out, '"');
 	for (;;) {
 		size_t n = plain_run(s);
 
@@ -108,7 +107,29 @@ void jw_quote(struct buf *out, struct str s)
 		s.p += n + 1;
 		s.n -= n + 1;
 	}
+}
+
+void jw_quote(struct buf *out, struct str s)
+{
 	buf_addc(out, '"');
+	escape(out, s);
+	buf_addc(out, '"');
+}
+
+void jw_text_begin(struct jw *w)
+{
+	begin(w);
+	buf_addc(w->out, '"');
+}
+
+void jw_text(struct jw *w, struct str piece)
+{
+	escape(w->out, piece);
+}
+
+void jw_text_end(struct jw *w)
+{
+	buf_addc(w->out, '"');
 }
 
 void jw_key_str(struct jw *w, struct str key)

@@ -44,6 +44,10 @@ void jw_key_str(struct jw *w, struct str key);
 /* NUL and control characters are escaped, bytes that are no UTF-8 U+FFFD. */
 void jw_str(struct jw *w, struct str s);
 void jw_cstr(struct jw *w, const char *s);
+/* A string in pieces, each of whole characters. */
+void jw_text_begin(struct jw *w);
+void jw_text(struct jw *w, struct str piece);
+void jw_text_end(struct jw *w);
 void jw_int(struct jw *w, int64_t v);
 void jw_uint(struct jw *w, uint64_t v);
 void jw_bool(struct jw *w, bool v);

@@ -126,18 +126,25 @@ void sha256_end(struct sha256 *s, unsigned char out[SHA256_BYTES])
 		out[i] = (unsigned char)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-void sha256_hex(struct str text, char out[SHA256_HEX_BYTES])
+void sha256_text(const unsigned char sum[SHA256_BYTES],
+		 char out[SHA256_HEX_BYTES])
 {
 	static const char digit[] = "0123456789abcdef";
+
+	for (int i = 0; i < SHA256_BYTES; i++) {
+		out[2 * i] = digit[sum[i] >> 4];
+		out[2 * i + 1] = digit[sum[i] & 15];
+	}
+	out[2 * SHA256_BYTES] = '\0';
+}
+
+void sha256_hex(struct str text, char out[SHA256_HEX_BYTES])
+{
 	unsigned char sum[SHA256_BYTES];
 	struct sha256 s;
 
 	sha256_init(&s);
 	sha256_add(&s, text.p, text.n);
 	sha256_end(&s, sum);
-	for (int i = 0; i < SHA256_BYTES; i++) {
-		out[2 * i] = digit[sum[i] >> 4];
-		out[2 * i + 1] = digit[sum[i] & 15];
-	}
-	out[2 * SHA256_BYTES] = '\0';
+	sha256_text(sum, out);
 }

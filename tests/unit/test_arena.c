@@ -90,6 +90,24 @@ static void arena_adopt__released__frees_what_it_took(void **state)
 	arena_release(&a);
 }
 
+static void copies__of_a_list_and_of_null__are_its_own(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	char first[] = "one";
+	const char *item[] = {first, "two"};
+	struct strlist from = {item, 2}, none = {NULL, 0};
+	struct strlist copy = arena_strlist(&a, &from);
+
+	(void)state;
+	first[0] = 'X';
+	item[1] = "other";
+	assert_int_equal(copy.n, 2);
+	assert_string_equal(copy.item[0], "one");
+	assert_string_equal(copy.item[1], "two");
+	assert_int_equal(arena_strlist(&a, &none).n, 0);
+	assert_null(arena_strdup(&a, NULL));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -98,6 +116,7 @@ int main(void)
 		cmocka_unit_test(
 			alloc__large_ones__leave_the_small_block_in_use),
 		cmocka_unit_test(copies__end_in_a_nul),
+		cmocka_unit_test(copies__of_a_list_and_of_null__are_its_own),
 		cmocka_unit_test(release__twice_and_again__is_usable),
 	};
 
