@@ -1,0 +1,83 @@
+/*
+ * What a schema says of an object, for those who make one: command lines
+ * that type `k=v` arguments, help texts, forms of elicitation.
+ *
+ * References and allOf are followed, and the alternatives of anyOf and oneOf
+ * taken together, some levels deep. It is a description, no verdict: whether
+ * a value is right is for schema_validate().
+ */
+#ifndef CORE_SCHEMA_DESCRIBE_H
+#define CORE_SCHEMA_DESCRIBE_H
+
+#include "core/schema/schema.h"
+
+/* Bits of the types of a value. "number" includes integers. */
+enum schema_type {
+	SCHEMA_TYPE_UNKNOWN = 0, /* any */
+#define TYPE(id, name, bit, phrase) SCHEMA_TYPE_##id = (bit),
+#include "core/schema/types.def"
+#undef TYPE
+};
+
+struct schema_choice {
+	struct str value; /* JSON */
+	struct str title; /* for people; "" when there is none */
+};
+
+struct schema_property {
+	struct str name; /* decoded */
+	unsigned types;	 /* bits; 0 when nothing is said */
+	bool is_required;
+	struct str title;	/* decoded, as description and format; "" */
+	struct str description; /* "" when there is none */
+	struct str format;
+	struct str fallback;	      /* JSON of "default"; p is NULL without */
+	struct schema_choice *choice; /* enum, const, or oneOf of const */
+	size_t n_choices;
+	bool is_list; /* the choices are of the elements */
+};
+
+/*
+ * The properties of the object that the schema describes, in the order of
+ * the document; in `arena`. At most 1000.
+ */
+size_t schema_properties(const struct schema *s, struct arena *arena,
+			 struct schema_property **ret) MUST_USE;
+
+/* One of them; false when the schema does not name it. */
+bool schema_property(const struct schema *s, struct str name,
+		     struct arena *arena, struct schema_property *ret) MUST_USE;
+
+/*
+ * The type that an argument written as `name=text` should take: the only
+ * one beside null; of several, string when it is among them and the text is
+ * left as it is. SCHEMA_TYPE_UNKNOWN when the schema does not say.
+ */
+enum schema_type schema_property_type(const struct schema *s, struct str name)
+	MUST_USE;
+
+/* "a string", "an integer"; for one bit. Static. */
+const char *schema_type_phrase(enum schema_type type) MUST_USE;
+/* "string", "integer"; for one bit. Static. */
+const char *schema_type_name(enum schema_type type) MUST_USE;
+
+/*
+ * Write `value` with the defaults of properties that it leaves out, also in
+ * objects within; what is there stays byte for byte. An empty `value` is {};
+ * one that is no object is written as it is.
+ *
+ * errors  ERR_SYNTAX  not JSON
+ *         ERR_LIMIT   too much to write
+ */
+int schema_defaults(const struct schema *s, struct str value, struct buf *out,
+		    struct err *err) MUST_USE;
+
+/*
+ * The schema is one that elicitation may send: an object whose properties
+ * are strings, numbers, booleans, choices, or lists of choices.
+ *
+ * errors  ERR_PEER  names the first property that is not, or the root
+ */
+int schema_check_form(const struct schema *s, struct err *err) MUST_USE;
+
+#endif

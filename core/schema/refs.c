@@ -1,0 +1,235 @@
+#include "core/schema/inner.h"
+
+#include "core/base/mem.h"
+#include "core/schema/equal.h"
+#include "core/schema/uri.h"
+
+/* ---- nodes by their place ---- */
+
+static size_t first_slot(const struct node_map *map, const struct jdoc *value)
+{
+	return ((uintptr_t)value >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 &
+	       (map->cap - 1);
+}
+
+struct node *node_map_get(const struct node_map *map, const struct jdoc *value)
+{
+	if (!map->cap)
+		return NULL;
+	for (size_t i = first_slot(map, value); map->slot[i];
+	     i = (i + 1) & (map->cap - 1))
+		if (map->slot[i]->value == value)
+			return map->slot[i];
+	return NULL;
+}
+
+static void put(struct node_map *map, struct node *node)
+{
+	size_t i = first_slot(map, node->value);
+
+	while (map->slot[i])
+		i = (i + 1) & (map->cap - 1);
+	map->slot[i] = node;
+	map->n++;
+}
+
+void node_map_add(struct node_map *map, struct node *node)
+{
+	if ((map->n + 1) * 2 > map->cap) {
+		struct node_map old = *map;
+
+		map->cap = old.cap ? old.cap * 2 : 64;
+		map->n = 0;
+		map->slot = mem_zalloc(map->cap * sizeof(struct node *));
+		for (size_t i = 0; i < old.cap; i++)
+			if (old.slot[i])
+				put(map, old.slot[i]);
+		free(old.slot);
+	}
+	put(map, node);
+}
+
+/* ---- pointers ---- */
+
+void pointer_add(struct buf *out, struct str token)
+{
+	for (size_t i = 0; i < token.n; i++) {
+		if (token.p[i] == '~')
+			buf_adds(out, "~0");
+		else if (token.p[i] == '/')
+			buf_adds(out, "~1");
+		else
+			buf_addc(out, token.p[i]);
+	}
+}
+
+/* Nesting is bounded, so is this. */
+static void add_steps(const struct node *node, struct buf *out)
+{
+	if (!node->up)
+		return;
+	add_steps(node->up, out);
+	if (!node->keyword[0]) { /* of a reference, escaped already */
+		buf_add_str(out, node->token);
+		return;
+	}
+	buf_addf(out, "/%s", node->keyword);
+	if (node->token.p) {
+		buf_addc(out, '/');
+		pointer_add(out, node->token);
+	}
+}
+
+void node_pointer(const struct node *node, struct buf *out)
+{
+	buf_add_str(out, node->resource->document->uri);
+	buf_addc(out, '#');
+	add_steps(node, out);
+}
+
+static struct str unescape(struct str token, struct arena *arena)
+{
+	char *out = arena_alloc(arena, token.n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < token.n; i++) {
+		char c = token.p[i];
+
+		if (c == '~' && i + 1 < token.n &&
+		    (token.p[i + 1] == '0' || token.p[i + 1] == '1'))
+			c = token.p[++i] == '0' ? '~' : '/';
+		out[n++] = c;
+	}
+	return (struct str){out, n};
+}
+
+static const struct jdoc *element(const struct jdoc *array, struct str token)
+{
+	const struct jdoc *e = array->first;
+	uint64_t index;
+
+	if (!str_uint64(token, &index) || (token.n > 1 && token.p[0] == '0'))
+		return NULL;
+	while (e && index--)
+		e = e->next;
+	return e;
+}
+
+/* ---- references ---- */
+
+static int unresolved(struct schema *s, const struct pending *p,
+		      struct str reference, const char *why)
+{
+	return node_fail(s, p->node,
+			 p->rule->keyword == KEYWORD_ref ? "$ref"
+							 : "$dynamicRef",
+			 ERR_UNKNOWN, "cannot resolve \"%.*s\": %s",
+			 STR_ARG(str_first(reference, 200)), why);
+}
+
+/* Where a pointer leads from the resource; a node for what is found. */
+static int follow_pointer(struct schema *s, const struct pending *p,
+			  struct str reference, struct resource *from,
+			  struct str pointer)
+{
+	struct str rest = {pointer.p + 1, pointer.n - 1}, unseen = pointer;
+	const struct jdoc *value = from->node->value;
+	struct node *node = from->node, *known;
+
+	while (rest.p) {
+		struct str token = unescape(str_cut(&rest, '/'), &s->arena);
+
+		if (schema_spend(s, value->n + 1) < 0)
+			return -1;
+		value = value->type == SCAN_OBJECT  ? value_member(value, token)
+			: value->type == SCAN_ARRAY ? element(value, token)
+						    : NULL;
+		if (!value)
+			return unresolved(s, p, reference,
+					  "there is nothing at that place");
+		known = node_map_get(&s->map, value);
+		if (known) {
+			node = known;
+			unseen = (struct str){rest.p ? rest.p - 1 : NULL,
+					      rest.p ? rest.n + 1 : 0};
+		}
+	}
+	p->rule->node =
+		unseen.n ? schema_node(s, value, node, "", unseen) : node;
+	return p->rule->node ? 0 : -1;
+}
+
+static int follow_anchor(struct schema *s, const struct pending *p,
+			 struct str reference, struct resource *from,
+			 struct str name)
+{
+	const struct anchor *found = NULL;
+
+	for (const struct anchor *a = from->anchors; a; a = a->next) {
+		if (!str_eq(a->name, name))
+			continue;
+		if (!found || a->is_dynamic)
+			found = a;
+	}
+	if (!found)
+		return unresolved(s, p, reference,
+				  "there is no anchor of that name");
+	p->rule->node = found->node;
+	if (p->rule->keyword == KEYWORD_dynamic_ref && found->is_dynamic)
+		p->rule->dynamic = found->name;
+	return 0;
+}
+
+/* NULL and s->err when there is no such resource. */
+static struct resource *find_resource(struct schema *s, const struct pending *p,
+				      struct str reference)
+{
+	struct str uri, text;
+	struct document *loaded;
+
+	if (!reference.n || reference.p[0] == '#')
+		return p->node->resource;
+	uri = uri_resolve(p->node->resource->uri, reference, &s->arena);
+	for (struct resource *r = s->resources; r; r = r->next)
+		if (str_eq(r->uri, uri))
+			return r;
+	for (struct document *d = s->documents; d; d = d->next)
+		if (str_eq(d->uri, uri))
+			return d->resource;
+	if (!schema_find_text(s, uri, &text)) {
+		unresolved(s, p, reference,
+			   "it is not in the schema, and nothing is fetched");
+		return NULL;
+	}
+	loaded = schema_load(s, uri, text);
+	return loaded ? loaded->resource : NULL;
+}
+
+static int resolve(struct schema *s, const struct pending *p)
+{
+	struct str reference = schema_text(s, p->rule->value);
+	struct str fragment = uri_fragment(reference, &s->arena);
+	struct resource *resource = find_resource(s, p, reference);
+
+	if (!resource || schema_spend(s, 1) < 0)
+		return -1;
+	if (!fragment.n) {
+		p->rule->node = resource->node;
+		return 0;
+	}
+	if (fragment.p[0] == '/')
+		return follow_pointer(s, p, reference, resource, fragment);
+	return follow_anchor(s, p, reference, resource, fragment);
+}
+
+int schema_resolve(struct schema *s)
+{
+	while (s->pending) {
+		struct pending *p = s->pending;
+
+		s->pending = p->next;
+		if (resolve(s, p) < 0)
+			return -1;
+	}
+	return 0;
+}
