@@ -100,7 +100,7 @@ $(O)/gate/child.o $(O)/gate/init.o $(O)/gate/setup_run.o: \
 # The system-call filters of the named profiles, made here by libseccomp.
 GENERATOR := $(O)/gate/gen/filters
 $(GENERATOR): $(addprefix $(O)/,$(patsubst %.c,%.o,gate/gen/filters.c \
-		gate/variants.c gate/seccomp.c $(wildcard core/base/*.c)))
+		gate/variants.c gate/seccomp.c gate/compact.c $(wildcard core/base/*.c)))
 	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(O)/gen/filters.inc: $(GENERATOR)

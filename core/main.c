@@ -14,6 +14,7 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
+#include "gate/gate.h"
 
 /*
  * A program started without one of the three standard descriptors would give
@@ -143,6 +144,8 @@ int main(int argc, char **argv)
 
 	open_standard_descriptors();
 	keep_memory_private();
+	if (argc > 0 && strcmp(argv[0], GATE_PROXY_NAME) == 0)
+		return gate_proxy_main();
 	signal(SIGPIPE, SIG_IGN);
 	status = dispatch(argc, argv, &err);
 	/* `| head` has seen enough: end as any filter does, without a word */

@@ -10,12 +10,15 @@
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/socket.h>
 
 #include "gate/sys.h"
 
 #define KERNEL_SIGNALS 64
+/* SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV, Linux 5.19 */
+#define FLAG_WAIT_KILLABLE (1UL << 5)
 
 /* include/linux/signal_types.h; libc's struct is another one */
 struct kernel_sigaction {
@@ -55,6 +58,29 @@ static long connect_stdio(void)
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+/*
+ * "0" is whoever writes it. A folder is behind the first door where init could
+ * not clone into it; the second one then is the long way. From inside of the
+ * group its namespace shows nothing above it.
+ */
+static long enter_group(const struct launch *l)
+{
+	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++) {
+		long r;
+
+		if (l->fd[i] < 0 || l->is_grouped ||
+		    (l->has_group_folder && i == FD_GROUP))
+			continue;
+		r = sys_call(SYS_write, CHILD_FD(i), "0", 1);
+		if (r < 0)
+			return r;
+	}
+	/* extra; needs a privilege that no group does */
+	if (l->fd[FD_GROUP] >= 0)
+		sys_call(SYS_unshare, CLONE_NEWCGROUP);
 	return 0;
 }
 
@@ -123,7 +149,7 @@ static long drop_privileges(const struct launch *l)
 /* One byte, and the listener when there is one; the kernel adds our pid. */
 static long report(int listener)
 {
-	char byte = 0;
+	char byte = CHILD_REPORT;
 	struct iovec data = {&byte, 1};
 	union {
 		struct cmsghdr head;
@@ -150,7 +176,13 @@ static void install_filter(struct launch *l)
 {
 	long r = -EBUSY;
 
-	if (l->filter.len)
+	/* a watched call waits so often that signals must not interrupt it */
+	if (l->filter.len && l->serve)
+		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			     SECCOMP_FILTER_FLAG_NEW_LISTENER |
+				     FLAG_WAIT_KILLABLE,
+			     &l->filter);
+	if (l->filter.len && r < 0)
 		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &l->filter);
 	if (r >= 0) {
@@ -159,6 +191,8 @@ static void install_filter(struct launch *l)
 	}
 	/* a task can have one listener, and that of an outer sandbox is
 	   there, or it does not let us: refused calls stay unnamed */
+	if (!l->filter_errno.len)
+		must(l, STAGE_FILTER, r);
 	must(l, STAGE_FILTER,
 	     sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
 		      &l->filter_errno));
@@ -170,6 +204,7 @@ int child_main(void *arg)
 	struct launch *l = arg;
 	uint64_t no_signals = 0;
 
+	must(l, STAGE_GROUP, enter_group(l));
 	must(l, STAGE_STDIO, connect_stdio());
 	must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
 	must(l, STAGE_SIGNALS, default_signals());

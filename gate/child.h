@@ -18,6 +18,7 @@
 #ifndef GATE_CHILD_H
 #define GATE_CHILD_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -25,6 +26,7 @@
 #include <linux/filter.h>
 
 #include "core/base/attr.h"
+#include "gate/cgroup.h"
 #include "gate/landlock.h"
 #include "gate/limits.h"
 #include "gate/setup.h"
@@ -47,10 +49,14 @@ enum child_fd {
 	FD_ERR,
 	FD_EXEC,    /* the judged file */
 	FD_RULESET, /* of Landlock */
-	FD_MAPS,    /* the first user namespace of id-mapped mounts */
+	FD_GROUP,   /* doors of the control group, see cgroup_doors() */
+	FD_GROUP_LAST = FD_GROUP + CGROUP_TREES - 1,
+	FD_MAPS, /* the first user namespace of id-mapped mounts */
 	N_FDS = FD_MAPS + SETUP_IDMAPS,
 };
 #define CHILD_FD(i) (3 + (i))
+/* Below SCM_MAX_FD, the kernel's bound of one message. */
+#define CHILD_LISTEN_MAX 64
 
 /* Sent by the gate to an init without a pid namespace: end the tree. */
 #define CHILD_SIGNAL_END 63
@@ -63,12 +69,28 @@ struct child_state {
 	int has_status; /* the program has ended with .wait_status */
 	int wait_status;
 	uint64_t max_rss_kib; /* of the largest process reaped */
+	uint64_t cpu_us;      /* of the program and those it has reaped */
 };
 
 /* A path that is opened in the child's own view for a Landlock rule. */
 struct late_rule {
 	const char *path;
 	uint64_t access; /* as the kernel takes it */
+};
+
+/* An address in the child's own network that somebody outside serves. */
+struct child_listen {
+	unsigned bytes; /* of the one that it is */
+	union {
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
+};
+
+/* The byte of a message on FD_SOCK; descriptors come with it. */
+enum child_message {
+	CHILD_REPORT,  /* the program is about to be executed; its listener */
+	CHILD_SOCKETS, /* one for each of launch.listen */
 };
 
 struct launch {
@@ -79,12 +101,21 @@ struct launch {
 	bool keep_dumpable; /* leak checkers must look into the runner */
 	int fd[N_FDS];	    /* in the runner; -1 = none; FD_SOCK is filled in
 			       by launch_start() */
+	/* The runner's table of descriptors is shared until init has taken what
+	   lies below .table_end, and has written 8 bytes to .table_left; 0: it
+	   has a copy from the start (gate/table.h). */
+	int table_end, table_left;
 	const char *uid_map, *gid_map; /* of an own user namespace, or NULL */
 	struct setup_list setup;
 	int *slots;
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
-	void *program_stack; /* its upper end */
+	void *program_stack;		   /* its upper end */
+	const struct child_listen *listen; /* at most CHILD_LISTEN_MAX */
+	size_t n_listen;
+	/* The first door is a folder to clone the program into; else it writes
+	   itself into all of them. */
+	bool has_group_folder;
 
 	/* for the program */
 	struct limit limits[N_LIMITS];
@@ -93,7 +124,14 @@ struct launch {
 	gid_t gid;
 	const char *cwd;
 	struct sock_fprog filter;	/* refused calls go to the listener */
-	struct sock_fprog filter_errno; /* without one */
+	struct sock_fprog filter_errno; /* without one; empty: not without */
+	/*
+	 * Answers the listener while the gate waits for the exec, which is a
+	 * watched call itself; NULL: nothing is watched, and the listener is
+	 * looked at only afterwards.
+	 */
+	void (*serve)(int listener, void *arg);
+	void *serve_arg;
 	/* In an own view the file is opened again, by this path, and must be
 	   the one that was judged. NULL: FD_EXEC is executed. */
 	const char *exec_path;
@@ -104,6 +142,7 @@ struct launch {
 
 	/* what came of it */
 	int exec_fd;		/* what init has chosen to be executed */
+	bool is_grouped;	/* init has cloned it into its group */
 	int started;		/* the program is executed */
 	enum child_stage stage; /* where it failed; STAGE_NONE = nowhere */
 	int sys;		/* errno of that */

@@ -4,6 +4,8 @@
  */
 #include "gate/inner.h"
 
+#define NO_LANDLOCK "this kernel has no Landlock, or it is not enabled at boot"
+
 struct judgement {
 	enum gate_level level;
 	const char *how;
@@ -35,9 +37,7 @@ static struct judgement judge_exec_listed(struct prepared *p)
 	const char *by = landlock_text(p);
 
 	if (p->gate->landlock_abi < 1)
-		return (struct judgement){GATE_ABSENT,
-					  "this kernel has no Landlock: enable "
-					  "it with lsm=landlock,... at boot"};
+		return (struct judgement){GATE_ABSENT, NO_LANDLOCK};
 	if (p->open_programs)
 		return (struct judgement){
 			GATE_PARTIAL,
@@ -70,9 +70,7 @@ static struct judgement judge_exec_listed(struct prepared *p)
 static struct judgement judge_fs_read(struct prepared *p)
 {
 	if (p->gate->landlock_abi < 1)
-		return (struct judgement){GATE_ABSENT,
-					  "this kernel has no Landlock: enable "
-					  "it with lsm=landlock,... at boot"};
+		return (struct judgement){GATE_ABSENT, NO_LANDLOCK};
 	return (struct judgement){
 		GATE_ENFORCED,
 		arena_printf(&p->arena,
@@ -87,6 +85,10 @@ static struct judgement judge_fs_write(struct prepared *p)
 {
 	const char *missing = NULL;
 
+	if (p->own_view && p->gate->landlock_abi < 1 && !p->id.uid)
+		return (struct judgement){GATE_PARTIAL,
+					  "read-only view; root's device files "
+					  "can be written without Landlock"};
 	if (p->own_view)
 		return (struct judgement){
 			GATE_ENFORCED,
@@ -94,20 +96,32 @@ static struct judgement judge_fs_write(struct prepared *p)
 				     p->gate->landlock_abi ? ", " : "",
 				     p->gate->landlock_abi ? landlock_text(p)
 							   : "")};
-	if (p->git_unprotected)
-		missing = "hooks and configuration of a granted git working "
-			  "tree are writable";
+	if (!p->id.uid)
+		missing = prepared_keeps_attributes(p)
+				  ? "it stays root; the filter refuses to "
+				    "change modes, owners, times and attributes"
+				  : "it stays root: modes, times and "
+				    "attributes of all of root's files, the "
+				    "system's among them, can be changed";
+	else if (p->git_unprotected)
+		missing = "hooks and configuration (git, editors, agents) in "
+			  "a granted folder are writable";
 	else if (p->write_holes)
 		missing = "new files cannot be made beside protected ones";
 	else if (!p->id.change)
 		missing = "modes, times and attributes of the user's other "
 			  "files can be changed";
-	else if (p->gate->landlock_abi < 3)
-		missing = "files can be truncated";
+	else
+		missing = "times and attributes of files that everybody may "
+			  "write can be changed";
 	return (struct judgement){
-		missing ? GATE_PARTIAL : GATE_ENFORCED,
-		arena_printf(&p->arena, "%s%s%s", landlock_text(p),
-			     missing ? "; " : "", missing ? missing : "")};
+		GATE_PARTIAL,
+		arena_printf(
+			&p->arena, "%s; %s%s", landlock_text(p), missing,
+			p->gate->landlock_abi < 3
+				? ", and writable ones truncated (Landlock "
+				  "ABI 3 stops that)"
+				: "")};
 }
 
 static struct judgement judge_net_off(struct prepared *p)
@@ -119,6 +133,10 @@ static struct judgement judge_net_off(struct prepared *p)
 	case POLICY_NET_LOOPBACK:
 		return (struct judgement){GATE_ENFORCED,
 					  "an own network namespace"};
+	case POLICY_NET_PROXY:
+		return (struct judgement){
+			GATE_ABSENT, "net is granted; nothing is reached past "
+				     "the proxy"};
 	default:
 		return (struct judgement){GATE_ABSENT, "net is granted"};
 	}
@@ -128,6 +146,13 @@ static struct judgement judge_net_ports(struct prepared *p)
 {
 	if (p->policy.net == POLICY_NET_ALL)
 		return (struct judgement){GATE_ABSENT, "net = \"all\""};
+	if (p->policy.net == POLICY_NET_PROXY)
+		return (struct judgement){
+			GATE_ENFORCED,
+			arena_printf(&p->arena,
+				     "own network namespace, proxy: %zu row%s",
+				     p->policy.n_endpoints,
+				     p->policy.n_endpoints == 1 ? "" : "s")};
 	if (p->policy.net != POLICY_NET_PORTS)
 		return judge_net_off(p);
 	if (p->policy.net_udp)
@@ -155,7 +180,7 @@ static struct judgement judge_ipc(struct prepared *p)
 {
 	bool scoped = p->gate->landlock_abi >= 6;
 	bool no_abstract = p->policy.net == POLICY_NET_NONE ||
-			   p->policy.net == POLICY_NET_LOOPBACK || scoped;
+			   policy_has_own_net(&p->policy) || scoped;
 
 	if (p->own_view && no_abstract)
 		return (struct judgement){GATE_ENFORCED,
@@ -173,17 +198,38 @@ static struct judgement judge_ipc(struct prepared *p)
 			      "signals reach the user's other programs"};
 }
 
+static bool has_group(const struct prepared *p)
+{
+	return p->group_has[CGROUP_MEMORY] || p->group_has[CGROUP_PIDS];
+}
+
 static struct judgement judge_tree_kill(struct prepared *p)
 {
 	if (p->own_view)
 		return (struct judgement){GATE_ENFORCED, "pid namespace"};
-	return (struct judgement){
-		GATE_PARTIAL,
-		"a subreaper ends the tree; not when it is killed itself"};
+	if (!has_group(p))
+		return (struct judgement){
+			GATE_PARTIAL, "a subreaper ends the tree; not when it "
+				      "is killed itself"};
+	if (p->gate->landlock_abi < 6 && !p->id.change)
+		return (struct judgement){
+			GATE_PARTIAL,
+			"a subreaper and a control group end the tree; the "
+			"program can signal the runner (Landlock ABI 6 stops "
+			"that)"};
+	return (struct judgement){GATE_ENFORCED,
+				  arena_printf(&p->arena,
+					       "a subreaper, and the tree's %s",
+					       prepared_group_text(p))};
 }
 
 static struct judgement judge_limits_pids(struct prepared *p)
 {
+	if (p->group_has[CGROUP_PIDS])
+		return (struct judgement){GATE_ENFORCED,
+					  arena_printf(&p->arena,
+						       "pids.max of a %s",
+						       prepared_group_text(p))};
 	if (p->own_view && p->gate->ns.as_user)
 		return (struct judgement){
 			GATE_ENFORCED, "RLIMIT_NPROC in an own user namespace"};
@@ -195,16 +241,31 @@ static struct judgement judge_limits_pids(struct prepared *p)
 				  "processes as well"};
 }
 
-static struct judgement judge_limits_mem(UNUSED struct prepared *p)
+static struct judgement judge_limits_mem(struct prepared *p)
 {
+	if (p->group_has[CGROUP_MEMORY])
+		return (struct judgement){
+			GATE_ENFORCED,
+			arena_printf(&p->arena,
+				     "a %s counts all memory of the tree",
+				     prepared_group_text(p))};
 	return (struct judgement){
 		GATE_PARTIAL,
-		"RLIMIT_DATA for the private memory of each process, not for "
-		"shared memory and not for the tree"};
+		arena_printf(&p->arena,
+			     "RLIMIT_DATA for the private memory of each "
+			     "process, not for shared memory and not for the "
+			     "tree (no control group: %s)",
+			     prepared_no_group(p))};
 }
 
-static struct judgement judge_no_tty(UNUSED struct prepared *p)
+static struct judgement judge_no_tty(struct prepared *p)
 {
+	if (p->gate->landlock_abi < 1)
+		return (struct judgement){GATE_PARTIAL,
+					  "own session, no terminal handed on, "
+					  "TIOCSTI refused; without Landlock "
+					  "terminals of the same user can be "
+					  "opened"};
 	return (struct judgement){
 		GATE_ENFORCED,
 		"own session, no terminal handed on, TIOCSTI refused"};
@@ -265,14 +326,40 @@ static bool has_mechanism(const struct prepared *p, enum mechanism m)
 	case MECHANISM_UTSNS:
 		return p->own_view;
 	case MECHANISM_NETNS:
-		return p->own_view && p->policy.net == POLICY_NET_LOOPBACK;
+		return p->own_view && policy_has_own_net(&p->policy);
 	case MECHANISM_IDMAP:
 		return p->id.is_mapped;
 	case MECHANISM_CGROUP:
+		return p->group_has[CGROUP_MEMORY] && p->group_has[CGROUP_PIDS];
 	case N_MECHANISMS:
 		break;
 	}
 	return false;
+}
+
+/* Its own reason, where one is known. */
+static const char *why_no_mechanism(struct prepared *p, enum mechanism m)
+{
+	if (m == MECHANISM_CGROUP)
+		return prepared_no_group(p);
+	if (m == MECHANISM_LANDLOCK || m == MECHANISM_LANDLOCK_NET ||
+	    m == MECHANISM_LANDLOCK_SCOPE)
+		return p->gate->landlock_abi < 1 ? NO_LANDLOCK
+						 : landlock_text(p);
+	return mechanism_is_view(m) ? p->why_no_view : NULL;
+}
+
+static int refuse_mechanism(struct prepared *p, enum mechanism m,
+			    struct err *err)
+{
+	const char *remedy = mechanism_remedy_here(p, m);
+	const char *why = why_no_mechanism(p, m);
+
+	return err_set(err, ERR_PROTECTION,
+		       "require: %s (%s) is not in use here%s%s%s%s",
+		       mechanism_name(m), mechanism_help(m), why ? ": " : "",
+		       why ? why : "", remedy ? "; to have it: " : "",
+		       remedy ? remedy : "");
 }
 
 static int check_required(struct prepared *p, struct err *err)
@@ -280,21 +367,18 @@ static int check_required(struct prepared *p, struct err *err)
 	for (int i = 0; i < N_GUARANTEES; i++)
 		if (p->policy.guarantees_required & POLICY_BIT(i) &&
 		    p->facts[i].level != GATE_ENFORCED)
-			return err_set(err, ERR_PROTECTION,
-				       "require: %s is %s here: %s",
-				       p->facts[i].guarantee,
-				       gate_level_name(p->facts[i].level),
-				       p->facts[i].how);
+			return err_set(
+				err, ERR_PROTECTION,
+				"require: %s is %s here: %s%s%s",
+				p->facts[i].guarantee,
+				gate_level_name(p->facts[i].level),
+				p->facts[i].how,
+				p->facts[i].remedy ? "; to have it: " : "",
+				p->facts[i].remedy ? p->facts[i].remedy : "");
 	for (int i = 0; i < N_MECHANISMS; i++)
 		if (p->policy.mechanisms_required & POLICY_BIT(i) &&
 		    !has_mechanism(p, (enum mechanism)i))
-			return err_set(err, ERR_PROTECTION,
-				       "require: %s (%s) is not in use "
-				       "here%s%s",
-				       mechanism_name((enum mechanism)i),
-				       mechanism_help((enum mechanism)i),
-				       p->why_no_view ? ": " : "",
-				       p->why_no_view ? p->why_no_view : "");
+			return refuse_mechanism(p, (enum mechanism)i, err);
 	return 0;
 }
 
@@ -304,7 +388,12 @@ int prepare_facts(struct prepared *p, struct err *err)
 		struct judgement j = judges[i](p);
 
 		p->facts[i] = (struct gate_fact){
-			guarantee_name((enum guarantee)i), j.level, j.how};
+			.guarantee = guarantee_name((enum guarantee)i),
+			.level = j.level,
+			.how = j.how,
+		};
+		if (j.level != GATE_ENFORCED)
+			p->facts[i].remedy = fact_remedy(p, (enum guarantee)i);
 	}
 	if (p->gate->landlock_abi < 1 && !p->own_view)
 		return err_set(err, ERR_PROTECTION,

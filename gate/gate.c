@@ -1,8 +1,8 @@
 #include "gate/gate.h"
 
 #include <errno.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -79,6 +79,13 @@ void gate_probe(struct gate *g)
 	ns_probe(g->place, g->n_places, g->config.state_dir, &g->ns);
 }
 
+void gate_probe_again(struct gate *g)
+{
+	ns_forget(g->config.state_dir);
+	g->probed = g->has_facts = g->view_failed = false;
+	gate_probe(g);
+}
+
 /* ---- the gate ---- */
 
 /* A path by where it really lies, as far as it exists. */
@@ -114,16 +121,41 @@ static void protect_really(struct gate *g)
 	g->config.protect = all;
 }
 
+/* A filter that cannot be read is refused for that, where one could be had. */
+static int check_filter(struct err *err)
+{
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) < 0 &&
+	    errno == EFAULT)
+		return 0;
+	if (errno == ENOSYS || errno == EINVAL)
+		return err_set(err, ERR_PROTECTION,
+			       "this kernel has no system-call filter "
+			       "(CONFIG_SECCOMP_FILTER, Linux 3.17); nothing "
+			       "is started without one");
+	return err_set(err, ERR_PROTECTION,
+		       "no system-call filter can be installed here: %s; "
+		       "nothing is started without one: start matins outside "
+		       "of the sandbox that forbids it",
+		       strerror(errno));
+}
+
+/* What was opened is known by where it lies, which only /proc tells. */
+static int check_proc(struct err *err)
+{
+	if (access("/proc/self/fd", F_OK) == 0)
+		return 0;
+	return err_set(err, ERR_PROTECTION,
+		       "there is no /proc here, by which opened files are "
+		       "known; mount -t proc proc /proc");
+}
+
 int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	     struct err *err)
 {
 	struct gate *g;
 
-	if (prctl(PR_GET_SECCOMP) < 0 && errno == EINVAL)
-		return err_set(err, ERR_PROTECTION,
-			       "this kernel has no system-call filter "
-			       "(CONFIG_SECCOMP_FILTER); nothing is started "
-			       "without one");
+	if (check_filter(err) < 0 || check_proc(err) < 0)
+		return -1;
 	g = mem_zalloc(sizeof(*g));
 	g->config = *config;
 	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
@@ -140,9 +172,9 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 		gate_probe(g);
 	if (g->landlock_abi < 1 && !g->ns.available) {
 		err_set(err, ERR_PROTECTION,
-			"neither Landlock (add it to lsm= of the kernel's "
-			"command line) nor namespaces (%s)",
-			g->ns.why);
+			"neither Landlock (%s) nor namespaces (%s; %s)",
+			mechanism_remedy(MECHANISM_LANDLOCK), g->ns.why,
+			ns_remedy(&g->ns));
 		gate_free(g);
 		return -1;
 	}
@@ -172,6 +204,7 @@ void gate_free(struct gate *g)
 	for (size_t i = 0; i < g->n_idmaps; i++)
 		fd_closep(&g->idmap[i].fd);
 	grants_release(&g->base);
+	cgroups_close(&g->cgroups);
 	private_close(&g->private_dirs);
 	arena_release(&g->arena);
 	free(g);
@@ -302,6 +335,9 @@ const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 		for (int i = 0; i < N_GUARANTEES; i++) {
 			g->facts[i] = p.facts[i];
 			g->facts[i].how = gate_text(g, p.facts[i].how);
+			if (p.facts[i].remedy)
+				g->facts[i].remedy =
+					gate_text(g, p.facts[i].remedy);
 		}
 		prepared_release(&p);
 		g->has_facts = true;

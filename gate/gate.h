@@ -4,8 +4,8 @@
  * Every program is asked for with a struct gate_request: which program, its
  * arguments, what it may touch. The gate judges the request against the leash
  * and the policy, opens the program once, confines a child by a system-call
- * filter, Landlock and namespaces, executes the opened file, and owns the
- * whole process tree until it has ended.
+ * filter, Landlock, namespaces and a control group, executes the opened file,
+ * and owns the whole process tree until it has ended.
  *
  *	gate_new(&config, &gate, err);
  *	gate_check(gate, &request, err);              when planning
@@ -28,6 +28,7 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
+struct arena;
 struct gate;
 struct gate_child;
 
@@ -55,13 +56,29 @@ struct gate_leash {
  * arena   what the leash points to lives here
  * errors  ERR_CONFIG, the message names the member
  */
-struct arena;
 int gate_leash_parse(struct str text, struct arena *arena,
 		     struct gate_leash *ret_leash, struct err *err) MUST_USE;
 
 /* ---- the policy: what one program may do ---- */
 
 enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
+
+/*
+ * Rules for one program of the tree: [sandbox.programs.NAME]. The program
+ * that is started is held to them before it starts; one that the tree starts
+ * is looked at as well, which keeps honest programs honest and no others: what
+ * bounds it is what the kernel enforces.
+ */
+struct gate_program_rule {
+	const char *name; /* bare name or absolute path, as in `exec` */
+	bool has_args;	  /* arguments are exactly .args */
+	struct strlist args;
+	struct strlist prefix; /* arguments begin with these */
+	struct strlist deny;   /* options and subcommands that must not occur:
+				  "-c", "--eval", "@eval"; gate/programs.h */
+	const char *package;   /* "name@version": all that npx, uvx may fetch */
+	const char *sha256;    /* of the file, 64 hexadecimal digits */
+};
 
 /*
  * The keys of `sandbox`, already merged (gate_policy_merge) and with absolute
@@ -82,21 +99,29 @@ struct gate_policy {
 	struct strlist require;	 /* guarantees or mechanisms */
 	struct strlist syscalls; /* added by name */
 	const char *user; /* as root: whom the child becomes; NULL = nobody */
+	const struct gate_program_rule *programs;
+	size_t n_programs;
+	bool record_exec; /* every exec of the tree goes into the verdict */
 };
 
 /*
  * Add `more` (the specific one) to `base`: lists are joined without repeats,
- * single values of `more` win where they are set. The result lives in `arena`
- * and borrows the strings of both.
+ * single values of `more` win where they are set, and the rules of both hold,
+ * since rules restrict. The result lives in `arena`, borrows the strings of
+ * both, and may be written over one of the two.
  */
 void gate_policy_merge(const struct gate_policy *base,
 		       const struct gate_policy *more, struct arena *arena,
 		       struct gate_policy *ret);
 
+/* A copy with all strings and rules, that lives as long as the arena. */
+struct gate_policy gate_policy_copy(const struct gate_policy *p,
+				    struct arena *arena) MUST_USE;
+
 /*
- * Names and values of a policy are known: profile, system calls, guarantees,
- * endpoints.
- * errors  ERR_POLICY with the nearest name
+ * Names and values of a policy are known: paths, profile, system calls,
+ * guarantees, endpoints, rules of programs.
+ * errors  ERR_POLICY with what to write instead
  */
 int gate_policy_check(const struct gate_policy *p, struct err *err) MUST_USE;
 
@@ -135,11 +160,27 @@ struct gate_request {
 	const struct gate_policy *policy;
 	/* Descriptors for stdin, stdout, stderr of the child, or GATE_PIPE. */
 	int stdio[3];
-	bool record_exec; /* every exec of the tree goes into the verdict */
+	unsigned record;	 /* GATE_RECORD_ bits; record_exec adds one */
 	bool no_deadline_limits; /* `exec`: no ceiling on output files etc. */
 };
 
 enum { GATE_PIPE = -1 };
+
+/* What a tree does is written down while it runs; see gate_record. */
+enum {
+	GATE_RECORD_EXEC = 1,
+	GATE_RECORD_FILES = 2,
+	GATE_RECORD_NET = 4,
+};
+
+/* How a record used what it names. */
+enum {
+	GATE_ACCESS_RUN = 1,
+	GATE_ACCESS_WRITE = 2,
+	GATE_ACCESS_READ = 4,
+	GATE_ACCESS_ENTRY = 8,	/* its name was made, removed or replaced */
+	GATE_ACCESS_SERVE = 16, /* an address of its own: bind */
+};
 
 /*
  * Judge a request without starting anything.
@@ -148,6 +189,7 @@ enum { GATE_PIPE = -1 };
  *	   ERR_LEASH      the leash does not name it; nearest row in the text
  *	   ERR_POLICY     not a regular executable file, writable by others,
  *			  an interpreter that is not allowed, unknown names
+ *	   ERR_PIN	  not the file that a rule pins
  *	   ERR_PROTECTION something in `require` cannot be enforced here
  */
 int gate_check(struct gate *gate, const struct gate_request *request,
@@ -174,7 +216,10 @@ struct gate_child_fds gate_child_fds(const struct gate_child *c) MUST_USE;
 void gate_child_close(struct gate_child *c, int which);
 /* The program's process id as the host sees it; for reports. */
 pid_t gate_child_pid(const struct gate_child *c) MUST_USE;
-/* Answer waiting refused calls with EPERM and record them. Never blocks. */
+/*
+ * Answer the calls that wait and write them down: refused ones with EPERM,
+ * those that are only watched by letting them go on. Never blocks.
+ */
 void gate_child_serve(struct gate_child *c);
 /* SIGTERM and others go to the program; SIGKILL ends the whole tree. */
 void gate_child_signal(struct gate_child *c, int signal);
@@ -186,16 +231,29 @@ enum gate_level { GATE_ENFORCED, GATE_PARTIAL, GATE_ABSENT };
 struct gate_fact {
 	const char *guarantee; /* a row of guarantees.def: "exec-listed" */
 	enum gate_level level;
-	const char *how; /* the mechanism, what is missing, or why not */
+	const char *how;    /* the mechanism, what is missing, or why not */
+	const char *remedy; /* what would make it hold; NULL when enforced, or
+			       when nothing would */
 };
 
 struct gate_denial {
-	const char *kind;    /* "syscall" */
-	const char *name;    /* "mount" */
+	const char *kind;    /* "syscall", "net", "exec" */
+	const char *name;    /* "mount"; "host:port"; the path */
 	const char *program; /* comm of the task that asked */
 	const char *detail;  /* arguments as text */
 	const char *allow;   /* the `sandbox` line that would allow it; or "" */
 	uint64_t count;
+};
+
+/* Something that the tree did or tried, when recording was asked for. */
+struct gate_record {
+	unsigned what;	     /* one GATE_RECORD_ bit */
+	const char *program; /* comm of the task */
+	const char *path;    /* a file; "host:port" of a connection */
+	unsigned access;     /* GATE_ACCESS_ bits; 0 of a connection made */
+	struct strlist args; /* of an exec, the first of them */
+	uint64_t count;
+	bool refused; /* by a rule of [sandbox.programs.NAME] */
 };
 
 struct gate_verdict {
@@ -208,6 +266,11 @@ struct gate_verdict {
 	size_t n_denials;
 	uint64_t denials_dropped; /* rows beyond the bound */
 	struct strlist execs;	  /* when recorded */
+	struct strlist limits; /* what was hit, in words: "memory: …"; owned
+				  by the child */
+	const struct gate_record *records; /* owned by the child */
+	size_t n_records;
+	uint64_t records_dropped;
 };
 
 /*
@@ -220,8 +283,146 @@ const struct gate_fact *gate_child_facts(const struct gate_child *c,
 					 size_t *ret_n) MUST_USE;
 /* The resolved path that was executed; borrowed. */
 const char *gate_child_path(const struct gate_child *c) MUST_USE;
+/* The folder that it was started in: `cwd` where that is shown; borrowed. */
+const char *gate_child_cwd(const struct gate_child *c) MUST_USE;
 /* End what is left of the tree, reap it, close everything. Takes NULL. */
 void gate_child_free(struct gate_child *c);
+
+/*
+ * Keys, tokens and sessions in HOME that a grant of `folder` would open as
+ * well, for a warning: "~/.aws, ~/.ssh and 2 more". NULL when there are none,
+ * or when it is one of them and so is meant. In `arena`.
+ */
+const char *gate_secrets_in(const struct gate *gate, const char *folder,
+			    struct arena *arena) MUST_USE;
+
+/* ---- what a request comes to ---- */
+
+/* One path that a program gets. */
+struct gate_grant {
+	const char *path;   /* as it really lies */
+	unsigned access;    /* GATE_ACCESS_ RUN, WRITE, READ */
+	bool is_folder;	    /* and all beneath it */
+	bool is_argument;   /* only because an argument names it */
+	const char *why;    /* "argument", "read, exec", … */
+	const char *secret; /* "~/.aws": it lies among keys; or NULL */
+};
+
+/*
+ * What was made ready of a request: nothing is worked out a second time. All
+ * of it lives in the arena of gate_explain().
+ */
+struct gate_explained {
+	const char *program;	  /* resolved */
+	const char *interpreter;  /* of a script, else NULL */
+	const char *installation; /* readable for it beside the file; or NULL */
+	const char *cwd;  /* where it starts; NULL: in its private HOME */
+	const char *user; /* who it is */
+	const struct gate_grant *grant;
+	size_t n_grants;
+	const struct gate_grant *base; /* what every program gets */
+	size_t n_base;
+	bool own_view; /* else private places have other names each time */
+	struct strlist private_places; /* writable, empty, its own */
+	struct strlist protect; /* read-only inside of what is writable */
+	struct strlist net;	/* "none", "all", …, or rows */
+	struct strlist dropped; /* what the leash took away, in sentences */
+	const char *profile;
+	uint64_t memory_bytes;
+	uint64_t file_size_bytes; /* 0 = no limit */
+	uint64_t processes, files;
+	uint64_t cpu_seconds; /* 0 = no limit */
+	const struct gate_fact *facts;
+	size_t n_facts;
+};
+
+/*
+ * Judge a request as gate_check() does, and tell what it came to.
+ * errors  as gate_check()
+ */
+int gate_explain(struct gate *gate, const struct gate_request *request,
+		 struct arena *arena, struct gate_explained *ret,
+		 struct err *err) MUST_USE;
+
+/*
+ * Bounds whose hits are seen and named in the verdict: those that a control
+ * group counts. Of the others only the program sees an error.
+ */
+struct gate_seen_bounds {
+	bool memory, processes;
+};
+struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
+	MUST_USE;
+
+/* ---- for trace: what a program needs ---- */
+
+/*
+ * Folders of programs that a trace may run: those of the system, and those of
+ * PATH. The leash of a trace names them. In `arena`.
+ */
+struct strlist gate_trace_programs(struct arena *arena) MUST_USE;
+
+/*
+ * The policy of a trace: open enough that a program can go on, so that it
+ * shows what it needs, and shut where that would be dangerous.
+ *
+ * Read: everything but keys, tokens and sessions (closed.def). Execute: what
+ * lies in the folders of programs, in PATH, and in `cwd` where the leash names
+ * that. Write: the folder `cwd`, unless it is HOME or holds more than a
+ * project, and private places. Network: an own, private loopback where there
+ * are namespaces, else none. What `asked` grants is added.
+ *
+ * ret       lists live in `arena`
+ * ret_says  sentences for people: what it may do, what is left out
+ * errors    ERR_SYS
+ */
+int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
+		      const char *cwd, struct arena *arena,
+		      struct gate_policy *ret, struct strlist *ret_says,
+		      struct err *err) MUST_USE;
+
+/* One row that a policy needs. */
+struct gate_need {
+	const char *key; /* "read", "write", "exec", "net", "syscalls" */
+	const char *value;
+	const char *program; /* the first that needed it */
+	uint64_t count;
+	const char *why_not; /* it is not granted, and why; NULL */
+};
+
+struct gate_needs {
+	struct gate_need *need; /* by key, then by value */
+	size_t n;
+};
+
+/*
+ * What the records tell that the policy of `plain` does not grant. Folders are
+ * taken for several files in them, but never "/", a folder directly in it,
+ * HOME, a folder of programs, or one that holds keys.
+ *
+ * plain    the request with the policy that holds anyway
+ * traced   the policy that the records were made under
+ * ret      in `arena`
+ * errors   as gate_check()
+ */
+int gate_needs(struct gate *gate, const struct gate_request *plain,
+	       const struct gate_policy *traced, const struct gate_verdict *v,
+	       struct arena *arena, struct gate_needs *ret, struct err *err)
+	MUST_USE;
+/* `base` with the needs that are granted; lists in `arena`. */
+void gate_needs_policy(const struct gate_policy *base,
+		       const struct gate_needs *needs, struct arena *arena,
+		       struct gate_policy *ret);
+
+/* ---- the process of a proxy ---- */
+
+/*
+ * The gate executes this program anew for a network of single hosts, under
+ * this name; main() then hands over to gate_proxy_main() before anything else.
+ * See gate/proxy.h. Returns a status only when somebody else has called.
+ */
+#define GATE_PROXY_NAME "matins-proxy"
+int gate_proxy_main(void);
 
 /* ---- for doctor and help ---- */
 
@@ -229,6 +430,21 @@ void gate_child_free(struct gate_child *c);
 const struct gate_fact *gate_protections(struct gate *gate, size_t *ret_n)
 	MUST_USE;
 const char *gate_level_name(enum gate_level level) MUST_USE;
+/* The names that `require` takes, by turns; NULL at the end. Static. */
+const char *gate_require_name(size_t turn) MUST_USE;
+/* What is possible where this guarantee does not hold; static, "" of none. */
+const char *gate_lost(const char *guarantee) MUST_USE;
+
+/*
+ * The means behind them, tried now: a row for each that there is or is not,
+ * .guarantee being its name, and rows for who children are and what they see.
+ */
+const struct gate_fact *gate_machine(struct gate *gate, size_t *ret_n) MUST_USE;
+
+/* gate_check(), and what would hold for the child; borrowed from the gate. */
+int gate_check_facts(struct gate *gate, const struct gate_request *request,
+		     const struct gate_fact **ret, size_t *ret_n,
+		     struct err *err) MUST_USE;
 
 struct gate_program {
 	char *path;	    /* resolved; owned by the struct */

@@ -32,11 +32,21 @@ enum {
 	GRANT_ASKED = 32, /* by a policy or an argument: all beneath it */
 };
 
+enum granted_by {
+#define GRANT_REASON(ID, text) GRANTED_##ID,
+#include "gate/grant_reasons.def"
+#undef GRANT_REASON
+	N_GRANT_REASONS
+};
+
+/* Why, beside the rights and joined as they are: GRANT_BY(ARGUMENT). */
+#define GRANT_BY(ID) (1U << (8U + (unsigned)GRANTED_##ID))
+
 struct grant {
 	const char *path; /* absolute, without symbolic links */
 	int fd;		  /* O_PATH; owned unless is_borrowed */
 	bool is_borrowed;
-	unsigned what; /* GRANT_... */
+	unsigned what; /* GRANT_..., and GRANT_BY() */
 	struct stat st;
 };
 

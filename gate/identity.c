@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "gate/inner.h"
@@ -41,12 +42,42 @@ static struct identity self(struct gate *g)
 	return g->self;
 }
 
+/*
+ * Root of a user namespace cannot become who does not exist in it. Rows of a
+ * map are: first number inside, first outside, how many.
+ */
+static bool is_mapped(const char *map, unsigned long id)
+{
+	FILE *f = fopen(map, "re");
+	bool found = !f; /* a kernel without user namespaces */
+	char line[128];
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		char *end;
+		unsigned long first = strtoul(line, &end, 10);
+
+		strtoul(end, &end, 10);
+		found = id >= first && id - first < strtoul(end, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool exists_here(const struct identity *id)
+{
+	return is_mapped("/proc/self/uid_map", id->uid) &&
+	       is_mapped("/proc/self/gid_map", id->gid);
+}
+
 static struct identity nobody(struct gate *g)
 {
-	if (!g->nobody.name && !find_user("nobody", 0, &g->arena, &g->nobody))
+	if (g->nobody.name)
+		return g->nobody;
+	if (!find_user("nobody", 0, &g->arena, &g->nobody))
 		g->nobody = (struct identity){
 			.name = "nobody", .uid = NOBODY, .gid = NOBODY};
-	g->nobody.change = true;
+	g->nobody.change = exists_here(&g->nobody);
 	return g->nobody;
 }
 
@@ -60,11 +91,21 @@ int prepare_identity(struct prepared *p, struct err *err)
 	}
 	if (!user) {
 		p->id = nobody(p->gate);
+		if (!p->id.change)
+			prepared_stay_root(p, "no other user exists in this "
+					      "user namespace");
 		return 0;
 	}
 	if (!find_user(user, 0, &p->arena, &p->id))
 		return err_set(err, ERR_POLICY,
 			       "user: no \"%s\" in /etc/passwd", user);
+	if (!exists_here(&p->id))
+		return err_set(
+			err, ERR_POLICY,
+			"user: \"%s\" (%u) does not exist in this user "
+			"namespace; name one that does, or \"root\", who "
+			"has no capabilities",
+			user, p->id.uid);
 	p->id.change = p->id.uid != 0;
 	if (!p->id.change)
 		p->id.why = "user = \"root\"";

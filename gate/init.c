@@ -9,12 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
 #include "gate/child.h"
@@ -206,6 +208,11 @@ static NORETURN void finish(struct child_state *state, bool own_pids,
 		sys_call(SYS_exit_group, 0);
 }
 
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
 static void reap(struct child_state *state, int program)
 {
 	for (;;) {
@@ -220,6 +227,8 @@ static void reap(struct child_state *state, int program)
 		if (pid != program)
 			continue;
 		state->wait_status = status;
+		state->cpu_us =
+			micros(&usage.ru_utime) + micros(&usage.ru_stime);
 		__atomic_store_n(&state->has_status, 1, __ATOMIC_RELEASE);
 	}
 }
@@ -304,6 +313,20 @@ static long move_descriptors(const int from[N_FDS])
 	return sys_call(SYS_close_range, CHILD_FD(N_FDS), ~0U, 0);
 }
 
+/* Before anything else changes a descriptor: it would be the runner's. */
+static long leave_table(const struct launch *l)
+{
+	const uint64_t one = 1;
+	long r;
+
+	if (!l->table_end)
+		return 0;
+	r = sys_call(SYS_close_range, l->table_end, ~0U, CLOSE_RANGE_UNSHARE);
+	if (r < 0)
+		return r;
+	return sys_call(SYS_write, l->table_left, &one, sizeof(one));
+}
+
 static void join_namespaces(struct launch *l)
 {
 	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
@@ -325,6 +348,61 @@ static void join_namespaces(struct launch *l)
 	must(l, STAGE_IDMAP, write_text("/proc/self/gid_map", l->gid_map));
 	if (!l->keep_dumpable)
 		sys_call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* As many as connections that the proxy serves at once. */
+#define LISTEN_BACKLOG 256
+
+static long listen_at(const struct child_listen *on)
+{
+	const int one = 1;
+	long fd = sys_call(SYS_socket, on->v4.sin_family,
+			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	long r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (on->v4.sin_family == AF_INET6)
+		r = sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			     &one, sizeof(one));
+	if (r >= 0)
+		r = sys_call(SYS_bind, fd, &on->v4, on->bytes);
+	if (r >= 0)
+		r = sys_call(SYS_listen, fd, LISTEN_BACKLOG);
+	return r < 0 ? r : fd;
+}
+
+/* Open them in here, where the program is, and send them to the gate. */
+static long send_listeners(const struct launch *l)
+{
+	char byte = CHILD_SOCKETS;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(CHILD_LISTEN_MAX * sizeof(int))];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(l->n_listen * sizeof(int)),
+	};
+	int *fd = (int *)(void *)CMSG_DATA(&control.head);
+	long r;
+
+	for (size_t i = 0; i < l->n_listen; i++) {
+		r = listen_at(&l->listen[i]);
+		if (r < 0)
+			return r;
+		fd[i] = (int)r;
+	}
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(l->n_listen * sizeof(int));
+	r = sys_call(SYS_sendmsg, CHILD_FD(FD_SOCK), &msg, 0);
+	for (size_t i = 0; i < l->n_listen; i++)
+		sys_call(SYS_close, fd[i]);
+	return r;
 }
 
 static long add_late_rules(const struct launch *l)
@@ -383,6 +461,43 @@ static void drop_everything(void)
 	sys_call(SYS_capset, &header, rest);
 }
 
+/*
+ * As vfork() does: the program's process runs further down on this stack
+ * while we wait, and leaves this frame and those above as they are. That it
+ * never returns is not for the compiler to know, which could otherwise give
+ * it this very frame.
+ */
+static __attribute__((noinline)) long clone_into_group(struct launch *l)
+{
+	struct sys_clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | SYS_CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = CHILD_FD(FD_GROUP),
+	};
+	long pid;
+
+	l->is_grouped = true;
+	pid = sys_call(SYS_clone3, &args, sizeof(args));
+	if (pid == 0)
+		for (;;)
+			sys_call(SYS_exit_group, child_main(l));
+	if (pid < 0)
+		l->is_grouped = false;
+	return pid;
+}
+
+static long clone_program(struct launch *l)
+{
+	long pid = -ENOSYS;
+
+	if (l->has_group_folder)
+		pid = clone_into_group(l);
+	if (pid < 0)
+		pid = clone(child_main, l->program_stack,
+			    CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+	return pid;
+}
+
 int init_main(void *arg)
 {
 	struct launch *l = arg;
@@ -390,6 +505,7 @@ int init_main(void *arg)
 	bool own_pids = l->own_pids;
 	long program, mask;
 
+	must(l, STAGE_CLOSE, leave_table(l));
 	join_namespaces(l);
 	/* folders of the view have the modes that are asked for */
 	mask = sys_call(SYS_umask, 0);
@@ -402,11 +518,12 @@ int init_main(void *arg)
 		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 		child_fail(l, STAGE_NONE, 0);
 	}
+	if (l->n_listen)
+		must(l, STAGE_LISTEN, send_listeners(l));
 	if (l->fd[FD_RULESET] >= 0)
 		must(l, STAGE_RULES, add_late_rules(l));
 	must(l, STAGE_FILE, open_program(l));
-	program = clone(child_main, l->program_stack,
-			CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+	program = clone_program(l);
 	if (program < 0)
 		child_fail(l, STAGE_CLONE, -EAGAIN);
 	if (l->stage != STAGE_NONE)

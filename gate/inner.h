@@ -8,17 +8,24 @@
 #include <stdbool.h>
 
 #include "core/base/arena.h"
+#include "core/base/sha256.h"
+#include "gate/cgroup.h"
 #include "gate/child.h"
+#include "gate/closed.h"
 #include "gate/gate.h"
 #include "gate/grants.h"
+#include "gate/hit.h"
 #include "gate/launch.h"
 #include "gate/notify.h"
 #include "gate/ns.h"
 #include "gate/policy.h"
 #include "gate/private.h"
+#include "gate/programs.h"
+#include "gate/proxy.h"
 #include "gate/resolve.h"
 #include "gate/seccomp.h"
 #include "gate/setup.h"
+#include "gate/watch.h"
 
 /* Private places: /tmp, /var/tmp, /dev/shm, HOME. */
 #define GATE_PLACES 4
@@ -28,6 +35,13 @@ struct gate_filter {
 	struct seccomp_want want;     /* .syscalls owned by the gate's arena */
 	struct seccomp_filter filter; /* empty where there is no listener */
 	struct seccomp_filter without_listener;
+};
+
+/* The sum of a file as it was; another time or number is another file. */
+struct gate_hash {
+	struct gate_hash *next;
+	struct stat st;
+	char hex[SHA256_HEX_BYTES];
 };
 
 struct gate_idmap {
@@ -75,13 +89,17 @@ struct gate {
 	struct gate_idmap idmap[SETUP_IDMAPS];
 	size_t n_idmaps;
 	struct gate_filter *filters;
-	struct identity self;	/* who we are; name NULL until asked */
-	struct identity nobody; /* and whom the child becomes by default */
+	struct gate_hash *hashes; /* in the arena */
+	struct identity self;	  /* who we are; name NULL until asked */
+	struct identity nobody;	  /* and whom the child becomes by default */
 	struct private_dirs private_dirs;
+	struct cgroups cgroups;
+	bool swept;		     /* what crashed runs have left */
 	struct gate_child *children; /* those that are not freed */
 	struct strlist texts;	     /* what reports say; each only once */
 	struct gate_fact facts[N_GUARANTEES];
 	bool has_facts;
+	bool view_failed; /* of the last start: what was kept may be wrong */
 };
 
 /* A request made ready: everything that a child needs, nothing started. */
@@ -94,22 +112,28 @@ struct prepared {
 	struct resolved program;
 	struct resolved *execs; /* of the `exec` rows */
 	size_t n_execs;
-	struct grants grants; /* without the base */
+	struct programs programs; /* rules; .n = 0: none */
+	struct grants grants;	  /* without the base */
 	bool own_view;
 	const char *why_no_view;
+	struct cgroup *group;		      /* the pool's; NULL = none */
+	bool group_has[N_CGROUP_CONTROLLERS]; /* or would have, when judged */
+	struct hit_bounds bounds;
 	struct identity id;
 	struct setup_view view;
 	struct landlock_rules rules;
 	const char *home, *tmp; /* as the child names them */
 	char *private_dir;	/* owned; NULL with an own view */
 	bool cwd_shown;		/* an argument lies beneath it */
-	bool git_unprotected;	/* writable hooks of a working tree */
+	bool git_unprotected;	/* a row of protected.def is writable */
 	bool write_holes;	/* protected paths inside a grant, no view */
 	bool open_programs;	/* a grant reads a folder of programs */
 	struct strlist env, argv;
 	struct launch launch;
 	uint64_t clone_flags;
 	struct gate_fact facts[N_GUARANTEES];
+	unsigned asked_records;	  /* GATE_RECORD_ bits */
+	unsigned watches;	  /* of the filter; 0 where it cannot watch */
 	const char *installation; /* for people, or NULL */
 };
 
@@ -117,20 +141,33 @@ struct gate_child {
 	struct gate *gate;
 	struct gate_child *prev, *next;
 	struct launched run;
+	struct proxy proxy; /* of POLICY_NET_PROXY */
 	struct child_state state;
 	int fd[3]; /* our ends; -1 */
 	bool own_pids;
 	bool ended;
 	struct gate_verdict verdict;
 	struct denials denials;
-	const char *path; /* this and the facts: texts of the gate */
+	struct watch watch;
+	struct arena arena;	  /* of the rules */
+	struct programs programs; /* rules that its tree is held to */
+	const char *path;	  /* this and the facts: texts of the gate */
+	const char *cwd;	  /* this too */
 	const char *exec_row[1];
 	struct gate_fact facts[N_GUARANTEES];
 	char *private_dir;
+	struct cgroups *cgroups; /* the gate's, as long as .group is there */
+	struct cgroup *group;	 /* the pool's; NULL = none */
+	struct hit_bounds bounds;
+	struct gate_seen_bounds seen_bounds;
+	struct hits hits;
+	bool killed; /* by us */
 };
 
 /* Find out once what namespaces there are. */
 void gate_probe(struct gate *gate);
+/* Once more, without what was kept of an earlier trial. */
+void gate_probe_again(struct gate *gate);
 
 /*
  * Judge and make ready. Release it, whatever comes back.
@@ -145,16 +182,40 @@ void prepare_default(struct gate *gate, struct prepared *p);
 /* End the tree, reap it, close everything; the struct stays. */
 void gate_child_end(struct gate_child *c);
 
+/* A rule of [sandbox.programs] refuses this exec of a tree; for watch.forbids,
+   `set` is a struct programs. */
+bool programs_forbid(void *set, const char *path, const struct strlist *argv,
+		     bool is_cut) MUST_USE;
+
+/* Name in the denials what its rules have refused to a tree that has ended. */
+void programs_add_denials(struct gate_child *c);
+
 /* The parts of prepare(); each in its own file. */
+void prepare_group(struct prepared *p);
+int prepare_programs(struct prepared *p, struct err *err) MUST_USE;
 int prepare_grants(struct prepared *p, struct err *err) MUST_USE;
 int prepare_identity(struct prepared *p, struct err *err) MUST_USE;
+/* For facts: what kind of group it is, and why there is none. */
+const char *prepared_group_text(struct prepared *p) MUST_USE;
+const char *prepared_no_group(struct prepared *p) MUST_USE;
 /* It stays root after all, without capabilities. */
 void prepared_stay_root(struct prepared *p, const char *why);
 int prepare_view(struct prepared *p, struct err *err) MUST_USE;
+/* What stays read-only inside of writable grants; a part of prepare_view(). */
+void prepare_protected(struct prepared *p);
 int prepare_env(struct prepared *p, struct err *err) MUST_USE;
 int prepare_filter(struct prepared *p, struct err *err) MUST_USE;
+/* Does the filter refuse to change modes, owners, times and attributes? */
+bool prepared_keeps_attributes(const struct prepared *p) MUST_USE;
 /* Facts, and ERR_PROTECTION for what `require` names and does not hold. */
 int prepare_facts(struct prepared *p, struct err *err) MUST_USE;
+
+/* What would make it hold, as far as that can be told; NULL: nothing. */
+const char *fact_remedy(const struct prepared *p, enum guarantee g) MUST_USE;
+const char *mechanism_remedy_here(const struct prepared *p, enum mechanism m)
+	MUST_USE;
+/* A part of the view, which is there as a whole or not. */
+bool mechanism_is_view(enum mechanism m) MUST_USE;
 
 /*
  * The links that are followed on the way to a path, each by where it lies
@@ -164,6 +225,9 @@ bool prepared_each_link(struct prepared *p, const char *path,
 			bool (*fn)(struct prepared *p, const char *link,
 				   const struct stat *st, const void *arg),
 			const void *arg);
+
+/* What traces leave shut on this machine. */
+struct closed gate_closed(const struct gate *g) MUST_USE;
 
 /* Is this path beneath one of the private places of the view? */
 bool prepared_is_replaced(const struct prepared *p, const char *path) MUST_USE;

@@ -1,6 +1,8 @@
 #include "gate/launch.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,6 +16,7 @@
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "gate/sys.h"
+#include "gate/table.h"
 
 /* A child that has not come to exec by then never will: a dead file system. */
 #define START_MS 20000
@@ -96,25 +99,19 @@ static pid_t clone_init(struct launch *l, uint64_t flags, struct launched *d)
 	return pid;
 }
 
-/* Until the child's end is closed: by exec, or by the end of everything. */
-static int wait_for_exec(int sock)
+static void take_sockets(const struct cmsghdr *c, struct launched *d)
 {
-	struct pollfd p = {.fd = sock};
-	int r;
-
-	do
-		r = poll(&p, 1, START_MS);
-	while (r < 0 && errno == EINTR);
-	return r > 0 ? 0 : -1;
+	d->n_listen = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(d->listen, CMSG_DATA(c), d->n_listen * sizeof(int));
 }
 
-static void receive(int sock, struct launched *d)
+static bool receive_one(int sock, struct launched *d)
 {
 	char byte;
 	struct iovec data = {&byte, 1};
 	union {
 		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int)) +
+		char bytes[CMSG_SPACE(CHILD_LISTEN_MAX * sizeof(int)) +
 			   CMSG_SPACE(sizeof(struct ucred))];
 	} control;
 	struct msghdr msg = {
@@ -125,27 +122,91 @@ static void receive(int sock, struct launched *d)
 	};
 
 	if (recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
-		return;
+		return false;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
 	     c = CMSG_NXTHDR(&msg, c)) {
 		struct ucred who;
 
 		if (c->cmsg_level != SOL_SOCKET)
 			continue;
-		if (c->cmsg_type == SCM_RIGHTS && d->listener < 0) {
+		if (byte == CHILD_SOCKETS) {
+			if (c->cmsg_type == SCM_RIGHTS && !d->n_listen)
+				take_sockets(c, d);
+		} else if (c->cmsg_type == SCM_RIGHTS && d->listener < 0) {
 			memcpy(&d->listener, CMSG_DATA(c), sizeof(int));
 		} else if (c->cmsg_type == SCM_CREDENTIALS) {
 			memcpy(&who, CMSG_DATA(c), sizeof(who));
 			d->program = who.pid;
 		}
 	}
+	return true;
+}
+
+static void receive(int sock, struct launched *d)
+{
+	while (receive_one(sock, d))
+		;
+}
+
+/*
+ * Until the child's end is closed: by exec, or by the end of everything. With
+ * watching the exec itself comes to the listener, so that is answered here.
+ */
+static int wait_for_exec(const struct launch *l, int sock, struct launched *d)
+{
+	for (;;) {
+		bool has_listener = d->listener >= 0;
+		struct pollfd p[2] = {
+			{.fd = sock,
+			 .events = l->serve && !has_listener ? POLLIN : 0},
+			{.fd = l->serve ? d->listener : -1, .events = POLLIN},
+		};
+		int r = poll(p, 2, START_MS);
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return -1;
+		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
+			return 0;
+		if (p[0].revents & POLLIN)
+			receive(sock, d);
+		if (p[1].revents & POLLIN)
+			l->serve(d->listener, l->serve_arg);
+	}
+}
+
+/* What the gate cannot do without, where the kernel refuses all of it. */
+static const char *lacking(const struct launch *l)
+{
+	bool is_refused = l->sys == ENOSYS || l->sys == EPERM;
+
+	if (l->stage == STAGE_FILTER)
+		return l->sys == EBUSY
+			       ? "require: notify is not in use here: another "
+				 "sandbox has the one listener that a task can "
+				 "have; start matins outside of it"
+			       : "no system-call filter can be installed here; "
+				 "nothing is started without one: start "
+				 "matins outside of the sandbox that forbids "
+				 "it";
+	if (l->stage == STAGE_CLOSE && is_refused)
+		return "close_range() is refused here; it needs Linux 5.9, "
+		       "and a filter around matins that allows it";
+	if (l->stage == STAGE_EXEC && l->sys == ENOSYS)
+		return "execveat() is refused here; it needs Linux 3.19, and "
+		       "a filter around matins that allows it";
+	return NULL;
 }
 
 static int explain(const struct launch *l, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *what = "";
+	const char *what = lacking(l);
 
+	if (what)
+		return err_set(err, ERR_PROTECTION, "%s", what);
+	what = "";
 	switch (l->stage) {
 	case STAGE_SETUP:
 		what = setup_describe(&l->setup.op[l->setup_step], &arena);
@@ -167,6 +228,17 @@ static int explain(const struct launch *l, struct err *err)
 		       *what ? ": " : "", what);
 }
 
+/* Without namespaces nothing but the pidfd can be what is not known. */
+static int explain_clone(uint64_t flags, struct err *err)
+{
+	if (!flags && errno == EINVAL)
+		return err_set(err, ERR_PROTECTION,
+			       "clone() with a pidfd is refused here; it needs "
+			       "Linux 5.2");
+	return err_sys(err, errno, "clone() of a process%s",
+		       flags ? " with new namespaces" : "");
+}
+
 static void restore_dumpable(const struct launch *l, int dumpable)
 {
 	/* a change of identity in the shared memory has cleared it; leak
@@ -182,6 +254,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 {
 	struct launched d = LAUNCHED_INIT;
 	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
+	struct table table;
 
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
@@ -197,12 +270,16 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		launched_release(&d);
 		return -1;
 	}
-	d.init = clone_init(l, clone_flags, &d);
+	d.init = clone_init(
+		l, clone_flags | (table_share(l, &table) ? CLONE_FILES : 0),
+		&d);
 	if (d.init < 0)
-		r = err_sys(err, errno, "%s", stage_text[STAGE_SESSION]);
+		r = explain_clone(clone_flags, err);
 	/* the child reads its number from the launch at this moment */
-	close(l->fd[FD_SOCK]);
-	if (r == 0 && wait_for_exec(sock) < 0) {
+	if (!table.is_shared)
+		close(l->fd[FD_SOCK]);
+	if (r == 0 && (table_wait(l, &table, d.pidfd) < 0 ||
+		       wait_for_exec(l, sock, &d) < 0)) {
 		syscall(SYS_pidfd_send_signal, d.pidfd, SIGKILL, NULL, 0);
 		r = err_set(err, ERR_SYS,
 			    "the child has not started within %d s",
@@ -210,6 +287,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	}
 	receive(sock, &d);
 	close(sock);
+	table_end(l, &table);
 	restore_dumpable(l, dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
 		r = explain(l, err);
@@ -221,8 +299,16 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	return 0;
 }
 
+void launched_close_sockets(struct launched *d)
+{
+	for (size_t i = 0; i < d->n_listen; i++)
+		fd_closep(&d->listen[i]);
+	d->n_listen = 0;
+}
+
 void launched_release(struct launched *d)
 {
+	launched_close_sockets(d);
 	if (d->init > 0)
 		while (waitpid(d->init, NULL, __WALL) < 0 && errno == EINTR)
 			;
@@ -241,7 +327,20 @@ static int helper_main(UNUSED void *arg)
 	return 0;
 }
 
-pid_t launch_helper(void)
+/* 0 when a filter with a listener could be installed. */
+static int listener_main(UNUSED void *arg)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog filter = {1, &allow};
+	long r = sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+
+	if (r >= 0)
+		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	return r < 0;
+}
+
+static pid_t start_helper(int (*fn)(void *), int flags)
 {
 	void *stack = program_stack();
 	sigset_t all, before;
@@ -254,10 +353,27 @@ pid_t launch_helper(void)
 	}
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = clone(helper_main, stack, CLONE_VM | CLONE_NEWUSER, NULL);
+	pid = clone(fn, stack, CLONE_VM | flags, NULL);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	prctl(PR_SET_DUMPABLE, dumpable);
 	return pid;
+}
+
+pid_t launch_helper(void)
+{
+	return start_helper(helper_main, CLONE_NEWUSER);
+}
+
+bool launch_try_listener(void)
+{
+	pid_t pid = start_helper(listener_main, 0);
+	int status = -1;
+
+	if (pid <= 0)
+		return false;
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	return status == 0;
 }
 
 void launch_end_helper(pid_t pid)

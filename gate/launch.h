@@ -21,6 +21,9 @@ struct launched {
 	pid_t program; /* the host's id of the program, 0 when unknown */
 	int listener;  /* of refused calls; owned; -1 = none */
 	void *stack;   /* of the init; must live as long as it does */
+	/* Sockets that init has opened in its network; owned. */
+	int listen[CHILD_LISTEN_MAX];
+	size_t n_listen;
 };
 
 #define LAUNCHED_INIT                                      \
@@ -37,6 +40,8 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err) MUST_USE;
 /* Wait for the end of the init, without a limit; then give everything back. */
 void launched_release(struct launched *d);
+/* Close .listen; somebody else has got it, or nobody will. */
+void launched_close_sockets(struct launched *d);
 
 /*
  * Start a helper that does nothing in a new user namespace.
@@ -45,5 +50,11 @@ void launched_release(struct launched *d);
  */
 pid_t launch_helper(void) MUST_USE;
 void launch_end_helper(pid_t pid);
+
+/*
+ * Can a child have a listener of its own? Tried in one that ends at once. An
+ * outer sandbox may have the only one, and old kernels have none.
+ */
+bool launch_try_listener(void) MUST_USE;
 
 #endif

@@ -5,12 +5,20 @@
 
 #include "core/base/fd.h"
 #include "core/base/str.h"
+#include "gate/cgroup.h"
 
 /* Tasks that a machine may have at the time and that are not ours. */
 #define TASKS_UNKNOWN 4096
 
-static uint64_t data_limit(const struct policy *p)
+/*
+ * Virtual size, used or not: a poor measure where the group counts what is
+ * used, and says so when it is too much.
+ */
+static uint64_t data_limit(const struct policy *p,
+			   const struct limits_context *c)
 {
+	if (c->memory_counted && p->memory_bytes >= CGROUP_MEMORY_MIN)
+		return RLIM_INFINITY;
 #ifdef MATINS_ASAN
 	/* the program itself is a child in tests; its shadow counts as data */
 	if (p->memory_bytes == UINT64_C(2) << 30)
@@ -63,7 +71,7 @@ uint64_t limits_tasks(const struct policy *p, enum limits_counted counted)
 {
 	if (counted == LIMITS_OWN_USER)
 		return p->processes;
-	if (counted == LIMITS_OWN_PIDS)
+	if (counted == LIMITS_OWN_PIDS || counted == LIMITS_OWN_GROUP)
 		return RLIM_INFINITY;
 	return all_tasks() + TASKS_UNKNOWN + p->processes;
 }

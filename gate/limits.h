@@ -3,7 +3,8 @@
  *
  * What rlimits can do: each process is bounded, and the number of processes
  * where the kernel counts them for this sandbox alone. They do not add up the
- * memory of a tree; a report says so.
+ * memory of a tree: control groups do (gate/cgroup.h), and where there is none
+ * a report says so.
  */
 #ifndef GATE_LIMITS_H
 #define GATE_LIMITS_H
@@ -30,6 +31,7 @@ enum {
 struct limits_context {
 	uint64_t tasks;	     /* bound of processes and threads */
 	bool files_open_end; /* no bound on the size of files */
+	bool memory_counted; /* a control group bounds that of the tree */
 };
 
 /* Fill all N_LIMITS; lowers only. */
@@ -38,9 +40,10 @@ void limits_build(const struct policy *p, const struct limits_context *c,
 
 /* Who counts the tasks of a child. */
 enum limits_counted {
-	LIMITS_OWN_USER, /* RLIMIT_NPROC, in a user namespace of its own */
-	LIMITS_OWN_PIDS, /* pid_max of its pid namespace */
-	LIMITS_SHARED,	 /* RLIMIT_NPROC, together with all of its user */
+	LIMITS_OWN_GROUP, /* pids.max of its control group */
+	LIMITS_OWN_USER,  /* RLIMIT_NPROC, in a user namespace of its own */
+	LIMITS_OWN_PIDS,  /* pid_max of its pid namespace */
+	LIMITS_SHARED,	  /* RLIMIT_NPROC, together with all of its user */
 };
 
 /*

@@ -34,17 +34,22 @@ static char *call_text(int nr)
 	return name ? mem_strdup(name) : mem_printf("syscall %d", nr);
 }
 
+static void make_room(struct denials *log)
+{
+	if (log->row)
+		return;
+	log->row = mem_zalloc(DENIALS_ROWS * sizeof(*log->row));
+	log->nr = mem_zalloc(DENIALS_ROWS * sizeof(*log->nr));
+}
+
 static struct gate_denial *add_row(struct denials *log, int nr,
 				   const char *comm)
 {
 	struct gate_denial *row;
 
-	if (log->n == DENIALS_MAX)
+	if (log->n >= DENIALS_MAX)
 		return NULL;
-	if (!log->row) {
-		log->row = mem_zalloc(DENIALS_MAX * sizeof(*log->row));
-		log->nr = mem_zalloc(DENIALS_MAX * sizeof(*log->nr));
-	}
+	make_room(log);
 	log->nr[log->n] = nr;
 	row = &log->row[log->n++];
 	*row = (struct gate_denial){
@@ -94,7 +99,42 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 		free((char *)row->allow);
 		row->allow = mem_strdup(buf_cstr(&allow));
 	}
-	log_debug("%s: refused %s", comm, buf_cstr(&detail));
+	/* the kernel keeps 15 bytes; the mark is for who scrubs half values */
+	log_debug("%s%s: refused %s", comm,
+		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", buf_cstr(&detail));
+}
+
+/* What no call of the filter was; `row` borrows. */
+static void add_told(struct denials *log, const struct gate_denial *row)
+{
+	if (log->n == DENIALS_ROWS) {
+		log->dropped += row->count;
+		return;
+	}
+	make_room(log);
+	log->nr[log->n] = -1; /* of no call */
+	log->row[log->n++] = (struct gate_denial){
+		.kind = row->kind,
+		.name = mem_strdup(row->name),
+		.program = mem_strdup(row->program),
+		.detail = mem_strdup(row->detail),
+		.allow = mem_strdup(row->allow),
+		.count = row->count,
+	};
+}
+
+void denials_add_net(struct denials *log, const char *name, const char *detail,
+		     const char *allow, uint64_t count)
+{
+	add_told(log, &(struct gate_denial){"net", name, "the program", detail,
+					    allow, count});
+}
+
+void denials_add_exec(struct denials *log, const char *path,
+		      const char *program, const char *why, uint64_t count)
+{
+	add_told(log,
+		 &(struct gate_denial){"exec", path, program, why, "", count});
 }
 
 const struct gate_denial *denials_rows(const struct denials *log, size_t *ret_n)
@@ -164,28 +204,60 @@ static int do_ioctl(int fd, unsigned long request, void *arg)
 	return r < 0 ? errno : 0;
 }
 
+struct listener {
+	int fd;
+	struct seccomp_notif *req;
+	struct seccomp_notif_resp *resp;
+	size_t req_bytes, resp_bytes;
+	struct denials *log;
+	struct watch *watch;
+};
+
+static bool is_valid(const struct listener *l)
+{
+	uint64_t id = l->req->id;
+
+	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+}
+
+/* 0: it goes on. */
+static void answer(struct listener *l, int error)
+{
+	memset(l->resp, 0, l->resp_bytes);
+	l->resp->id = l->req->id;
+	l->resp->error = -error;
+	if (!error)
+		l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	/* ENOENT: the task is gone and needs no answer */
+	(void)do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+}
+
 /*
  * Record, then answer. The name is read while the task waits for the answer;
  * if the request is no longer valid after that, the pid may be another's.
  */
-static void refuse(int fd, const struct seccomp_notif *req,
-		   struct seccomp_notif_resp *resp, size_t resp_bytes,
-		   struct denials *log)
+static void refuse(struct listener *l)
 {
-	uint64_t id = req->id;
 	char comm[COMM_BYTES];
 
-	read_comm(req->pid, comm);
-	if (do_ioctl(fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) != 0) {
+	read_comm(l->req->pid, comm);
+	if (!is_valid(l)) {
 		comm[0] = '?';
 		comm[1] = '\0';
 	}
-	denials_add(log, &req->data, comm);
-	memset(resp, 0, resp_bytes);
-	resp->id = id;
-	resp->error = -EPERM;
-	/* ENOENT: the task is gone and needs no answer */
-	(void)do_ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, resp);
+	denials_add(l->log, &l->req->data, comm);
+	answer(l, EPERM);
+}
+
+/* The filter has allowed it, or it would not be here. */
+static void look(struct listener *l)
+{
+	char comm[COMM_BYTES];
+
+	read_comm(l->req->pid, comm);
+	watch_see(l->watch, l->req);
+	if (is_valid(l))
+		answer(l, watch_note(l->watch, comm));
 }
 
 /* Something waits: 1. Nothing: 0. There is nobody left: -1. */
@@ -204,29 +276,46 @@ static int wait_state(int fd)
 	return p.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
 }
 
-int notify_serve(int fd, struct denials *log)
+/* One call, or none: its task was killed meanwhile. Else an errno. */
+static int serve_one(struct listener *l)
 {
-	size_t req_bytes, resp_bytes;
-	AUTO(mem_freep) struct seccomp_notif *req = NULL;
-	AUTO(mem_freep) struct seccomp_notif_resp *resp = NULL;
+	int r;
 
-	if (!notif_sizes(&req_bytes, &resp_bytes))
-		return NOTIFY_ENDED;
-	req = mem_alloc(req_bytes);
-	resp = mem_alloc(resp_bytes);
+	memset(l->req, 0, l->req_bytes); /* the kernel insists on zeroes */
+	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_RECV, l->req);
+	if (r)
+		return r == ENOENT ? 0 : r;
+	if (l->watch && watch_covers(l->watch, l->req->data.nr))
+		look(l);
+	else
+		refuse(l);
+	return 0;
+}
+
+static int serve_waiting(struct listener *l)
+{
 	for (int i = 0; i < DENIALS_MAX; i++) {
-		int state = wait_state(fd);
-		int r;
+		int state = wait_state(l->fd);
 
 		if (state <= 0)
 			return state < 0 ? NOTIFY_ENDED : NOTIFY_OK;
-		memset(req, 0, req_bytes); /* the kernel insists on zeroes */
-		r = do_ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, req);
-		if (r == ENOENT)
-			continue; /* its task was killed meanwhile */
-		if (r)
+		if (serve_one(l))
 			return NOTIFY_ENDED;
-		refuse(fd, req, resp, resp_bytes, log);
 	}
 	return NOTIFY_OK;
+}
+
+int notify_serve(int fd, struct denials *log, struct watch *watch)
+{
+	struct listener l = {.fd = fd, .log = log, .watch = watch};
+	int r;
+
+	if (!notif_sizes(&l.req_bytes, &l.resp_bytes))
+		return NOTIFY_ENDED;
+	l.req = mem_alloc(l.req_bytes);
+	l.resp = mem_alloc(l.resp_bytes);
+	r = serve_waiting(&l);
+	free(l.req);
+	free(l.resp);
+	return r;
 }

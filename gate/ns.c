@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/stat.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +16,12 @@
 #include "gate/sys.h"
 
 /* Text of a kept result. */
-#define KEPT_BYTES 512
+#define KEPT_BYTES 1024
+/* Settings are numbers, and labels are short. */
+#define SETTING_BYTES 128
+#define SYSCTL_USERNS_MAX "/proc/sys/user/max_user_namespaces"
+#define SYSCTL_USERNS "/proc/sys/kernel/unprivileged_userns_clone"
+#define SYSCTL_APPARMOR "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
 /* The highest id of an id map: (uid_t)-1 is none. */
 #define LAST_ID 4294967294U
 /* Any value will do: below 301 the kernel refuses. */
@@ -104,6 +111,10 @@ static bool try_caps(struct ns_caps *caps, const struct places *places)
 			continue;
 		snprintf(caps->why, sizeof(caps->why), "%.*s",
 			 (int)sizeof(caps->why) - 1, err.msg);
+		caps->sys = err.sys;
+		caps->at_clone = l.stage < STAGE_SETUP;
+		caps->at_proc = l.stage == STAGE_SETUP &&
+				l.setup.op[l.setup_step].kind == SETUP_PROC;
 		return false;
 	}
 	caps->available = true;
@@ -112,22 +123,47 @@ static bool try_caps(struct ns_caps *caps, const struct places *places)
 
 /* ---- keeping the result ---- */
 
-/* What a result depends on: boot, user, namespaces, root directory. */
+/* Whatever is in such a file, on one line; nothing when there is none. */
+static void add_setting(struct buf *key, const char *path)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
+	struct err ignored;
+
+	buf_addc(key, ' ');
+	if (fd_read_file(path, &text, &ignored) == 0)
+		buf_add(key, str_trim(buf_str(&text)).p,
+			str_trim(buf_str(&text)).n);
+}
+
+/*
+ * What a result depends on: boot, user, capabilities, namespaces, root
+ * directory, security label, and the settings that are changed at run time.
+ */
 static bool make_key(struct buf *key)
 {
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2] = {{.effective = 0}};
 	struct err ignored;
 	struct stat user, mnt, root;
 
-	if (fd_read_file("/proc/sys/kernel/random/boot_id", key, &ignored) <
+	if (prctl(PR_GET_SECCOMP) != 0 ||
+	    fd_read_file("/proc/sys/kernel/random/boot_id", key, &ignored) <
 		    0 ||
 	    stat("/proc/self/ns/user", &user) < 0 ||
-	    stat("/proc/self/ns/mnt", &mnt) < 0 || stat("/", &root) < 0)
+	    stat("/proc/self/ns/mnt", &mnt) < 0 || stat("/", &root) < 0 ||
+	    syscall(SYS_capget, &header, caps) < 0)
 		return false;
 	key->n = str_trim(buf_str(key)).n;
-	buf_addf(key, " %u %llu %llu %llu %s", geteuid(),
+	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", geteuid(), getegid(),
+		 caps[1].effective, caps[0].effective,
 		 (unsigned long long)user.st_ino,
 		 (unsigned long long)mnt.st_ino,
 		 (unsigned long long)root.st_ino, MATINS_VERSION);
+	add_setting(key, "/proc/self/attr/current");
+	add_setting(key, SYSCTL_USERNS_MAX);
+	add_setting(key, SYSCTL_USERNS);
+	add_setting(key, SYSCTL_APPARMOR);
 	return true;
 }
 
@@ -158,6 +194,7 @@ static bool read_kept(const char *state_dir, struct ns_caps *caps)
 		caps->memfd_noexec |= str_is(word, "memfd_noexec");
 		caps->pid_max |= str_is(word, "pid_max");
 	}
+	caps->is_kept = caps->available;
 	return caps->available;
 }
 
@@ -204,6 +241,49 @@ void ns_probe(const struct setup_place *places, size_t n_places,
 		keep(state_dir, &caps);
 	}
 	*ret = caps;
+}
+
+/* ---- what to do ---- */
+
+static bool setting_is(const char *path, const char *value)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
+	struct err ignored;
+
+	return fd_read_file(path, &text, &ignored) == 0 &&
+	       str_is(str_trim(buf_str(&text)), value);
+}
+
+static bool is_container(void)
+{
+	return access("/.dockerenv", F_OK) == 0 ||
+	       access("/run/.containerenv", F_OK) == 0 ||
+	       prctl(PR_GET_SECCOMP) > 0;
+}
+
+const char *ns_remedy(const struct ns_caps *caps)
+{
+	if (caps->available)
+		return "";
+	if (caps->sys == ENOSYS || caps->sys == EINVAL)
+		return "use Linux 5.12 or newer, with namespaces built in";
+	if (setting_is(SYSCTL_USERNS_MAX, "0") || caps->sys == ENOSPC)
+		return "sysctl user.max_user_namespaces=15000";
+	if (setting_is(SYSCTL_USERNS, "0"))
+		return "sysctl kernel.unprivileged_userns_clone=1";
+	if (!caps->at_clone && setting_is(SYSCTL_APPARMOR, "1"))
+		return "give matins an AppArmor profile with `userns,`, or "
+		       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	if (caps->at_proc)
+		return "in a container, show the whole /proc: docker run "
+		       "--security-opt systempaths=unconfined";
+	if (is_container())
+		return "in a container, allow namespaces and mounts: docker "
+		       "run --security-opt seccomp=FILE --security-opt "
+		       "apparmor=unconfined, where FILE allows clone, mount "
+		       "and mount_setattr";
+	return "see what forbids namespaces here: a security module, a "
+	       "container, or missing capabilities";
 }
 
 /* ---- id maps ---- */

@@ -25,11 +25,19 @@ struct ns_caps {
 	bool pid_max;	   /* so can this one (Linux 6.14) */
 	bool root_is_mount;
 	bool dev_is_mount;
+	bool is_kept;  /* not tried now: read from the state directory */
 	char why[160]; /* why not available; for reports */
+	/* and what that was: the errno, of clone() itself or of a new /proc */
+	int sys;
+	bool at_clone, at_proc;
 };
 
 /*
  * Find out by trial.
+ *
+ * A result is kept only for what it was made for: boot, user, namespaces,
+ * security label, settings. Inside a filter of somebody else's nothing is
+ * kept or read, for nothing tells one such filter from another.
  *
  * places     the private places to try with
  * state_dir  where the result is kept for this boot; NULL = nowhere
@@ -37,8 +45,14 @@ struct ns_caps {
 void ns_probe(const struct setup_place *places, size_t n_places,
 	      const char *state_dir, struct ns_caps *ret);
 
-/* Forget what was kept: a start has failed although the trial had not. */
+/*
+ * Forget what was kept: a start has failed although the trial had not. Then
+ * try again.
+ */
 void ns_forget(const char *state_dir);
+
+/* What would make namespaces available; "" when it cannot be told. */
+const char *ns_remedy(const struct ns_caps *caps);
 
 /* Flags for clone() of an init with these capabilities. */
 uint64_t ns_clone_flags(const struct ns_caps *caps, bool network) MUST_USE;

@@ -26,6 +26,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
+#include "gate/endpoint.h"
 #include "gate/gate.h"
 
 enum policy_profile {
@@ -43,7 +44,7 @@ enum guarantee {
 };
 
 enum mechanism {
-#define MECHANISM(id, name, help) MECHANISM_##id,
+#define MECHANISM(id, name, help, remedy) MECHANISM_##id,
 #include "gate/mechanisms.def"
 #undef MECHANISM
 	N_MECHANISMS,
@@ -52,10 +53,15 @@ enum mechanism {
 /* One bit of policy.guarantees_required or .mechanisms_required. */
 #define POLICY_BIT(n) (UINT32_C(1) << (n))
 
+/* Rows of `net` that are not words; and those among them to loopback. */
+#define POLICY_ENDPOINTS_MAX 256
+#define POLICY_FORWARDS_MAX 32
+
 enum policy_net {
 	POLICY_NET_NONE,     /* no socket() at all */
 	POLICY_NET_LOOPBACK, /* an own, private one: a network namespace */
 	POLICY_NET_PORTS,    /* TCP to .ports, by Landlock */
+	POLICY_NET_PROXY,    /* as loopback, and a proxy to .endpoints */
 	POLICY_NET_ALL,
 };
 
@@ -70,8 +76,11 @@ struct policy {
 	enum policy_net net;
 	const uint16_t *ports; /* of POLICY_NET_PORTS, ascending */
 	size_t n_ports;
-	/* UDP sockets: with `all` and `loopback`, and when port 53 is listed.
-	   No mechanism bounds UDP by port, so net-ports is partial then. */
+	const struct endpoint *endpoints; /* of PROXY and PORTS */
+	size_t n_endpoints;
+	/* UDP sockets: in a network of its own, with `all`, and when port 53 is
+	   listed beside ports. No mechanism bounds UDP by port, so net-ports
+	   is partial then. */
 	bool net_udp;
 	enum policy_profile profile;
 	uint64_t memory_bytes;
@@ -99,6 +108,9 @@ int policy_resolve(const struct gate_policy *asked,
 		   const struct gate_leash *leash, struct arena *arena,
 		   struct policy *ret_policy, struct err *err) MUST_USE;
 
+/* A network namespace with nothing but a loopback interface. */
+bool policy_has_own_net(const struct policy *p) MUST_USE;
+
 /* Names and texts of the tables; all static. */
 const char *profile_name(enum policy_profile p) MUST_USE;
 const char *guarantee_name(enum guarantee g) MUST_USE;
@@ -106,5 +118,6 @@ const char *guarantee_help(enum guarantee g) MUST_USE;
 const char *guarantee_lost(enum guarantee g) MUST_USE;
 const char *mechanism_name(enum mechanism m) MUST_USE;
 const char *mechanism_help(enum mechanism m) MUST_USE;
+const char *mechanism_remedy(enum mechanism m) MUST_USE;
 
 #endif

@@ -98,7 +98,9 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 		if (is_folder(row)) {
 			if (allow_exec(leash, row, row, &one) == 0 &&
 			    grants_open(&p->grants, row,
-					GRANT_EXEC | GRANT_READ, NULL, err) < 0)
+					GRANT_EXEC | GRANT_READ |
+						GRANT_BY(EXEC),
+					NULL, err) < 0)
 				return -1;
 		} else if (resolve_allowed(p, row, &p->execs[p->n_execs],
 					   &one) == 0) {
@@ -164,6 +166,13 @@ static int check_net(const struct prepared *p, struct err *err)
 			       "net = \"loopback\" needs a network namespace: "
 			       "%s",
 			       p->why_no_view);
+	if (p->policy.net == POLICY_NET_PROXY && !p->own_view)
+		return err_set(err, ERR_PROTECTION,
+			       "net: rows with hosts or addresses need a "
+			       "network namespace, which is not to be had: "
+			       "%s; ports alone (\":443\") and \"all\" can do "
+			       "without",
+			       p->why_no_view);
 	if (p->policy.net == POLICY_NET_PORTS && p->gate->landlock_abi < 4)
 		return err_set(
 			err, ERR_PROTECTION,
@@ -187,10 +196,12 @@ int prepare(struct gate *gate, const struct gate_request *request,
 	p->grants = (struct grants)GRANTS_INIT(&p->arena);
 	if (policy_resolve(policy, &gate->config.leash, &p->arena, &p->policy,
 			   err) < 0 ||
-	    prepare_program(p, err) < 0 || prepare_exec_rows(p, err) < 0)
+	    prepare_program(p, err) < 0 || prepare_exec_rows(p, err) < 0 ||
+	    prepare_programs(p, err) < 0)
 		return -1;
 	if (choose_isolation(p, err) < 0 || check_net(p, err) < 0)
 		return -1;
+	prepare_group(p);
 	prepare_argv(p);
 	if (prepare_grants(p, err) < 0 || prepare_identity(p, err) < 0 ||
 	    prepare_view(p, err) < 0)
@@ -210,6 +221,7 @@ void prepare_default(struct gate *gate, struct prepared *p)
 			       .request = &nothing,
 			       .arena = ARENA_INIT,
 			       .launch = {.fd = LAUNCH_NO_FDS}};
+	prepare_group(p);
 	/* failures are what the facts then say */
 	if (policy_resolve(&none, NULL, &p->arena, &p->policy, &ignored) < 0 ||
 	    choose_isolation(p, &ignored) < 0 ||
@@ -226,6 +238,9 @@ void prepared_release(struct prepared *p)
 	grants_release(&p->grants);
 	landlock_rules_release(&p->rules);
 	fd_closep(&p->launch.fd[FD_RULESET]);
+	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
+		fd_closep(&p->launch.fd[i]);
+	cgroups_give(&p->gate->cgroups, p->group);
 	if (p->private_dir)
 		private_remove(p->private_dir);
 	free(p->private_dir);

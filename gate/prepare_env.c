@@ -3,6 +3,7 @@
  * working directory, the filter.
  */
 #include <limits.h>
+#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -92,6 +93,29 @@ static const char *child_path(struct prepared *p)
 	return path;
 }
 
+/*
+ * In both spellings: curl reads http_proxy in lower case only, others upper.
+ * ALL_PROXY is not socks5h://, which the same port speaks, too: libraries of
+ * python fail at the sight of it unless a further package is installed.
+ */
+static void put_proxy(struct prepared *p)
+{
+	static const char *const names[] = {
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+		"http_proxy", "https_proxy", "all_proxy",
+	};
+	static const char own[] = "localhost,127.0.0.1,::1";
+	const char *url = arena_printf(&p->arena, "http://127.0.0.1:%u",
+				       proxy_port(&p->policy));
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		put(p, names[i], url);
+	put(p, "NO_PROXY", own);
+	put(p, "no_proxy", own);
+	put(p, "NODE_USE_ENV_PROXY", "1");
+	proxy_listeners(&p->policy, &p->arena, &p->launch);
+}
+
 static void prepare_variables(struct prepared *p)
 {
 	const char *const *declared = p->request->env;
@@ -102,6 +126,8 @@ static void prepare_variables(struct prepared *p)
 	put(p, "TERM", "dumb");
 	put(p, "USER", p->id.name);
 	put(p, "LOGNAME", p->id.name);
+	if (p->policy.net == POLICY_NET_PROXY)
+		put_proxy(p);
 	for (size_t i = 0; environ[i]; i++)
 		if (is_passed_on(environ[i]) && !is_declared(p, environ[i]))
 			list_add(&p->env, &p->arena, environ[i]);
@@ -147,12 +173,11 @@ static int child_cwd(struct prepared *p, struct err *err)
 	if (realpath(cwd, real) && is_shown(p, real))
 		p->launch.cwd = arena_strdup(&p->arena, real);
 	else if (p->request->cwd_required)
-		return err_set(err, ERR_POLICY,
-			       "cwd %s: %s; to start there add read = [\"%s\"]",
-			       cwd,
-			       access(cwd, F_OK) < 0 ? "it does not exist"
-						     : "it is not granted",
-			       cwd);
+		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
+			       access(cwd, F_OK) < 0
+				       ? "it does not exist"
+				       : "it is not granted; to start there "
+					 "add it to `read` (--read)");
 	return 0;
 }
 
@@ -161,16 +186,25 @@ static void prepare_limits(struct prepared *p)
 	const struct gate_policy *asked = p->request->policy;
 	const struct ns_caps *ns = &p->gate->ns;
 	enum limits_counted counted =
-		p->own_view && ns->as_user   ? LIMITS_OWN_USER
+		p->group_has[CGROUP_PIDS]    ? LIMITS_OWN_GROUP
+		: p->own_view && ns->as_user ? LIMITS_OWN_USER
 		: p->own_view && ns->pid_max ? LIMITS_OWN_PIDS
 					     : LIMITS_SHARED;
 	struct limits_context c = {
 		.tasks = limits_tasks(&p->policy, counted),
+		.memory_counted = p->group_has[CGROUP_MEMORY],
 		.files_open_end = p->request->no_deadline_limits &&
 				  !(asked && asked->file_size_bytes),
 	};
 
 	limits_build(&p->policy, &c, p->launch.limits);
+	p->bounds = (struct hit_bounds){
+		.memory_bytes = p->policy.memory_bytes,
+		.processes = p->policy.processes,
+		.cpu_seconds = p->policy.cpu_seconds,
+		.file_size_bytes =
+			c.files_open_end ? 0 : p->policy.file_size_bytes,
+	};
 }
 
 static void prepare_program_file(struct prepared *p)
@@ -203,13 +237,47 @@ int prepare_env(struct prepared *p, struct err *err)
 	l->gid = p->id.gid;
 	if (!p->own_view)
 		return 0;
-	p->clone_flags = ns_clone_flags(&p->gate->ns,
-					p->policy.net == POLICY_NET_LOOPBACK);
+	p->clone_flags =
+		ns_clone_flags(&p->gate->ns, policy_has_own_net(&p->policy));
+	/* it takes a namespace of its own when it is in its group */
+	if (l->fd[FD_GROUP] >= 0)
+		p->clone_flags &= ~(uint64_t)CLONE_NEWCGROUP;
 	if (!p->gate->ns.as_user)
 		return 0;
 	l->uid_map = arena_printf(&p->arena, "%u %u 1", p->id.uid, p->id.uid);
 	l->gid_map = arena_printf(&p->arena, "%u %u 1", p->id.gid, p->id.gid);
 	return 0;
+}
+
+/* Without a listener nothing can be written down, and spawn.c says so. */
+static void watch_calls(struct prepared *p)
+{
+	const struct gate_policy *asked = p->request->policy;
+	struct sock_fprog watched;
+
+	p->asked_records = p->request->record;
+	if (asked && asked->record_exec)
+		p->asked_records |= GATE_RECORD_EXEC;
+	p->watches = p->asked_records;
+	/* rules of programs hold for every exec of the tree */
+	if (p->programs.n)
+		p->watches |= GATE_RECORD_EXEC;
+	if (p->watches && p->launch.filter.len &&
+	    watch_filter(&p->launch.filter, p->watches, &p->arena, &watched))
+		p->launch.filter = watched;
+	else
+		p->watches = 0;
+}
+
+/*
+ * Only the filter can keep a child that stays root from changing modes, and
+ * it cannot tell files apart: where something may be written, programs such
+ * as git must be able to change modes.
+ */
+bool prepared_keeps_attributes(const struct prepared *p)
+{
+	return !p->own_view && !p->id.uid && !p->policy.user &&
+	       !p->policy.write.n && !p->policy.write_only.n;
 }
 
 int prepare_filter(struct prepared *p, struct err *err)
@@ -220,11 +288,17 @@ int prepare_filter(struct prepared *p, struct err *err)
 	seccomp_want_init(&want, &p->policy);
 	want.net_unix = p->gate->landlock_abi >= 9;
 	want.ipc_namespace = p->own_view;
+	want.keep_attributes = prepared_keeps_attributes(p);
 	want.memfd_noexec_sysctl = p->own_view && p->gate->ns.memfd_noexec;
 	if (gate_filter(p->gate, &want, &f, err) < 0)
 		return -1;
 	p->launch.filter = (struct sock_fprog){f->filter.n, f->filter.insn};
 	p->launch.filter_errno = (struct sock_fprog){f->without_listener.n,
 						     f->without_listener.insn};
+	watch_calls(p);
+	/* refusing to start is better than not to name what was refused */
+	if (p->policy.mechanisms_required & POLICY_BIT(MECHANISM_NOTIFY) &&
+	    f->filter.n)
+		p->launch.filter_errno.len = 0;
 	return 0;
 }

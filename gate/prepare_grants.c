@@ -91,7 +91,8 @@ static int add_installation(struct prepared *p, const struct install *in,
 {
 	for (size_t i = 0; i < in->read.n; i++) {
 		if (!is_base(p, in->read.item[i]) &&
-		    open_seen(p, in->read.item[i], GRANT_READ, err) < 0)
+		    open_seen(p, in->read.item[i],
+			      GRANT_READ | GRANT_BY(INSTALLATION), err) < 0)
 			return -1;
 		if (!p->installation)
 			p->installation = in->read.item[i];
@@ -118,12 +119,14 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
 		if (open_seen(p,
 			      arena_printf(&p->arena, "%s/%s", prefix, dirs[i]),
-			      GRANT_EXEC | GRANT_READ, err) < 0)
+			      GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS),
+			      err) < 0)
 			return -1;
 	if (!leash->interpreters &&
 	    allow_exec(leash, "sh", "/bin/sh", &ignored) < 0)
 		return 0;
-	return open_seen(p, "/bin/sh", GRANT_EXEC | GRANT_READ, err);
+	return open_seen(p, "/bin/sh",
+			 GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS), err);
 }
 
 static int add_script_package(struct prepared *p, const char *path,
@@ -135,7 +138,18 @@ static int add_script_package(struct prepared *p, const char *path,
 	if (!dir)
 		return 0;
 	p->installation = dir;
-	return open_seen(p, dir, GRANT_READ, err);
+	return open_seen(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
+}
+
+/* Of the i-th file that a program comes to: itself, or what runs it. */
+static unsigned file_reason(const struct prepared *p, const struct resolved *r,
+			    size_t i)
+{
+	if (r != &p->program)
+		return GRANT_BY(EXEC);
+	if (!i)
+		return GRANT_BY(PROGRAM);
+	return r->file[i].is_loader ? GRANT_BY(LOADER) : GRANT_BY(INTERPRETER);
 }
 
 static int add_program(struct prepared *p, const struct resolved *r,
@@ -146,7 +160,7 @@ static int add_program(struct prepared *p, const struct resolved *r,
 		struct install in;
 
 		grants_add(&p->grants, f->asked, f->path, f->fd, &f->st,
-			   GRANT_EXEC);
+			   GRANT_EXEC | file_reason(p, r, i));
 		if (f->is_loader)
 			continue;
 		install_of_program(f->asked, f->path, p->gate->home_path,
@@ -209,7 +223,9 @@ static int add_argument(struct prepared *p, const char *arg, bool *is_script,
 		return 0;
 	}
 	/* opened a second time; what is granted is what was judged */
-	if (grants_open(&p->grants, path, GRANT_READ | GRANT_ASKED, &g, err) ||
+	if (grants_open(&p->grants, path,
+			GRANT_READ | GRANT_ASKED | GRANT_BY(ARGUMENT), &g,
+			err) ||
 	    strcmp(g->path, real) != 0)
 		return err_set(err, ERR_POLICY,
 			       "argument %s: changed while it was judged", arg);
@@ -311,7 +327,10 @@ static int add_grant(struct prepared *p, const char *path, unsigned what,
 	const struct gate_leash *leash = &p->gate->config.leash;
 	bool is_write = what & (GRANT_WRITE | GRANT_WRITE_ONLY);
 	const struct grant *g;
-	int r = grants_open(&p->grants, path, what | GRANT_ASKED, &g, err);
+	int r;
+
+	what |= GRANT_ASKED | (is_write ? GRANT_BY(WRITE) : GRANT_BY(READ));
+	r = grants_open(&p->grants, path, what, &g, err);
 
 	if (r < 0)
 		return err_wrap(err, is_write ? "write" : "read");
@@ -339,7 +358,7 @@ static int share_tmp(struct prepared *p, struct err *err)
 	if (allow_axis_covers(&leash->fs_write, "/tmp") &&
 	    allow_axis_covers(&leash->fs_read, "/tmp"))
 		/* not as asked for: HOME stays private in there */
-		return open_seen(p, "/tmp", GRANT_WRITE, err);
+		return open_seen(p, "/tmp", GRANT_WRITE | GRANT_BY(TMP), err);
 	p->policy.tmp_shared = false;
 	list_add(&p->policy.capped, &p->arena,
 		 "tmp \"shared\": private, the leash does not allow /tmp "

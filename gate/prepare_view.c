@@ -16,9 +16,6 @@
 /* Entries of one folder that are granted one by one. */
 #define SPLIT_ENTRIES 1024
 
-/* What makes a working tree run code for whoever uses it next. */
-static const char *const git_parts[] = {"hooks", "config", "config.worktree"};
-
 bool prepared_is_replaced(const struct prepared *p, const char *path)
 {
 	for (size_t i = 0; p->own_view && i < p->gate->n_places; i++)
@@ -131,21 +128,35 @@ static bool gives_way(const struct prepared *p, const struct setup_place *place)
 	return false;
 }
 
+/* What is written there is memory. */
+static struct setup_place bounded_place(const struct prepared *p,
+					const struct setup_place *place)
+{
+	struct setup_place bounded = *place;
+
+	if (bounded.bytes > p->policy.memory_bytes)
+		bounded.bytes = p->policy.memory_bytes;
+	return bounded;
+}
+
 static void choose_places(struct prepared *p)
 {
 	struct gate *g = p->gate;
 
 	for (size_t i = 0; i < g->n_places; i++)
 		if (!gives_way(p, &g->place[i]))
-			*add_place(p, g->place[i].path) = g->place[i];
+			*add_place(p, g->place[i].path) =
+				bounded_place(p, &g->place[i]);
 	p->tmp = "/tmp";
 	p->home = g->home;
 	if (p->home)
 		return;
 	p->home = p->policy.tmp_shared ? "/tmp" : "/tmp/home";
 	if (!p->policy.tmp_shared)
-		*add_place(p, p->home) = (struct setup_place){
-			.path = p->home, .mode = 0700, .bytes = 64 << 20};
+		*add_place(p, p->home) = bounded_place(
+			p, &(struct setup_place){.path = p->home,
+						 .mode = 0700,
+						 .bytes = 64 << 20});
 }
 
 /* A folder that the child may not pass is replaced by one that it may. */
@@ -229,77 +240,6 @@ static bool place_grants(struct prepared *p)
 	p->view.grants = s;
 	p->view.n_grants = n;
 	return works;
-}
-
-static void push_protected(struct prepared *p, const char *path,
-			   const struct stat *st)
-{
-	struct setup_view *v = &p->view;
-	struct setup_grant *more =
-		ARENA_ARRAY(&p->arena, struct setup_grant, v->n_protect + 1);
-
-	if (v->n_protect)
-		memcpy(more, v->protect, v->n_protect * sizeof(*more));
-	more[v->n_protect++] =
-		(struct setup_grant){.path = arena_strdup(&p->arena, path),
-				     .is_dir = S_ISDIR(st->st_mode),
-				     .is_link = S_ISLNK(st->st_mode),
-				     .idmap = -1};
-	v->protect = more;
-}
-
-static bool protect_link(struct prepared *p, const char *link,
-			 const struct stat *st, const void *none)
-{
-	(void)none;
-	push_protected(p, link, st);
-	return true;
-}
-
-static void add_protected(struct prepared *p, const char *path)
-{
-	struct stat st;
-	char real[PATH_MAX];
-
-	if (!realpath(path, real) || stat(real, &st) < 0)
-		return;
-	push_protected(p, real, &st);
-	/* which could be led elsewhere */
-	prepared_each_link(p, path, protect_link, NULL);
-}
-
-static void protect_git(struct prepared *p, const struct grant *g)
-{
-	bool is_git = strcmp(resolve_basename(g->path), ".git") == 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(git_parts); i++) {
-		const char *path =
-			arena_printf(&p->arena, "%s/%s%s", g->path,
-				     is_git ? "" : ".git/", git_parts[i]);
-
-		if (access(path, F_OK) < 0)
-			continue;
-		p->git_unprotected |= !p->own_view;
-		add_protected(p, path);
-	}
-}
-
-static void choose_protected(struct prepared *p)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-	bool any = false;
-
-	for (size_t i = 0; i < p->grants.n; i++) {
-		const struct grant *g = &p->grants.grant[i];
-
-		if (!(g->what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
-			continue;
-		any = true;
-		if (S_ISDIR(g->st.st_mode))
-			protect_git(p, g);
-	}
-	for (size_t i = 0; any && i < protect->n; i++)
-		add_protected(p, protect->item[i]);
 }
 
 /* Names that led to a grant through a link are there again. */
@@ -426,7 +366,7 @@ static int use_folders(struct prepared *p, struct err *err)
 {
 	struct gate *g = p->gate;
 
-	choose_protected(p);
+	prepare_protected(p);
 	if (p->id.change && !works_for(p, &p->id))
 		prepared_stay_root(p, "without id-mapped mounts another user "
 				      "could not use what is granted");
@@ -460,14 +400,16 @@ static void use_view(struct prepared *p)
 		(void)place_grants(p);
 	}
 	open_walls(p);
-	choose_protected(p);
+	prepare_protected(p);
 	choose_links(p);
 	v->root_is_mount = ns->root_is_mount;
 	v->dev_is_mount = ns->dev_is_mount;
 	v->memfd_noexec = ns->memfd_noexec;
 	/* ids below 300 are used once only, so this is what stays */
-	v->pid_max = ns->pid_max ? 300 + p->policy.processes : 0;
-	v->loopback = p->policy.net == POLICY_NET_LOOPBACK;
+	v->pid_max = ns->pid_max && !p->group_has[CGROUP_PIDS]
+			     ? 300 + p->policy.processes
+			     : 0;
+	v->loopback = policy_has_own_net(&p->policy);
 	v->uid = p->id.uid;
 	v->gid = p->id.gid;
 	setup_build(v, &p->arena, &p->launch.setup);
@@ -514,8 +456,7 @@ static int make_rules(struct prepared *p, struct err *err)
 	if (p->gate->landlock_abi < 1)
 		return 0;
 	landlock_rules_init(&p->rules, p->gate->landlock_abi);
-	if (p->policy.net == POLICY_NET_ALL ||
-	    p->policy.net == POLICY_NET_LOOPBACK)
+	if (p->policy.net == POLICY_NET_ALL || policy_has_own_net(&p->policy))
 		landlock_rules_net_open(&p->rules);
 	for (size_t i = 0; i < p->policy.n_ports; i++)
 		landlock_add_port(&p->rules, p->policy.ports[i], LL_CONNECT);

@@ -12,7 +12,13 @@
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 
-#define LOCK_NAME "lock"
+/*
+ * "matins-UID-" had its lock in a file: what is named so may be in use by an
+ * older matins, though nobody has locked it.
+ */
+#define NAME_OF_USER "matins-u%u-"
+/* Of making a folder and locking it before another run's sweep does. */
+#define OPEN_TRIES 3
 /* Folders in folders that are opened at once, two descriptors for each. */
 #define REMOVE_DEPTH 64
 
@@ -103,13 +109,29 @@ static void move_up(struct removal *r, int at, const char *name)
 		r->moved++;
 }
 
+/* A folder and no link, whatever the name becomes meanwhile. */
+static int open_closed(int at, const char *name)
+{
+	AUTO(fd_closep)
+	int fd =
+		openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char path[32];
+
+	if (fd < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (chmod(path, 0700) < 0)
+		return -1;
+	return openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
 static int open_folder(int at, const char *name)
 {
-	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-	int fd = openat(at, name, flags);
+	int fd = openat(at, name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, 0) == 0)
-		fd = openat(at, name, flags);
+	if (fd < 0 && errno == EACCES)
+		fd = open_closed(at, name);
 	/* a child may have taken away what its owner needs to empty it */
 	if (fd >= 0)
 		(void)fchmod(fd, 0700);
@@ -149,17 +171,37 @@ void private_remove(const char *dir)
 	unlinkat(AT_FDCWD, dir, AT_REMOVEDIR);
 }
 
-/* Removes a folder whose owner is no more: nobody holds its lock. */
-static void remove_if_stale(const char *path)
+static bool is_own(int fd)
 {
-	char *lock = mem_printf("%s/" LOCK_NAME, path);
-	AUTO(fd_closep) int fd = fd_open(lock, O_RDWR | O_NOFOLLOW, 0);
 	struct stat st;
 
-	free(lock);
-	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid())
-		return;
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
+}
+
+/*
+ * The lock is that of the folder itself, so that there is no moment at which
+ * a killed owner leaves one that cannot be told from a living one's.
+ */
+static int lock_folder(const char *path)
+{
+	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
+	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
+
+	if (!is_own(fd) || flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return -1;
+	return fd_steal(&fd);
+}
+
+/*
+ * Removes a folder whose owner is no more: nobody holds its lock. Anybody may
+ * have put something of that name into /tmp; what is ours only we can put
+ * another thing in the place of, for such folders are sticky.
+ */
+static void remove_if_stale(const char *path)
+{
+	AUTO(fd_closep) int lock = lock_folder(path);
+
+	if (lock >= 0)
 		private_remove(path);
 }
 
@@ -182,10 +224,24 @@ static void remove_stale(const char *base, const char *prefix)
 	closedir(dir);
 }
 
+void private_sweep(void)
+{
+	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, geteuid());
+	const char *bases[BASES];
+	size_t n = list_bases(bases);
+
+	/* the first one that can be used is the one that was */
+	for (size_t i = 0; i < n; i++) {
+		remove_stale(bases[i], prefix);
+		if (access(bases[i], W_OK) == 0)
+			return;
+	}
+}
+
 /* A folder of a name that only this user's are given; NULL and errno. */
 static char *make_folder(void)
 {
-	AUTO(mem_freep) char *prefix = mem_printf("matins-%u-", geteuid());
+	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, geteuid());
 	const char *bases[BASES];
 	size_t n = list_bases(bases);
 
@@ -200,30 +256,40 @@ static char *make_folder(void)
 	return NULL;
 }
 
+static bool is_there(int fd, const char *path)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 &&
+	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+}
+
 int private_open(struct private_dirs *p, struct err *err)
 {
-	AUTO(mem_freep) char *path = NULL;
-	AUTO(mem_freep) char *lock = NULL;
-	AUTO(fd_closep) int fd = -1;
-
 	if (p->path)
 		return 0;
-	path = make_folder();
-	if (!path)
-		return err_sys(err, errno, "private folder in /tmp");
-	lock = mem_printf("%s/" LOCK_NAME, path);
-	fd = fd_open(lock, O_RDWR | O_CREAT | O_EXCL, 0600);
-	/* a child of another user passes through, and cannot list */
-	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) < 0 ||
-	    chmod(path, 0711) < 0) {
-		err_sys(err, errno, "%s", lock);
-		private_remove(path);
-		return -1;
+	for (int tries = 0; tries < OPEN_TRIES; tries++) {
+		AUTO(mem_freep) char *path = make_folder();
+		AUTO(fd_closep) int lock = -1;
+
+		if (!path)
+			break;
+		lock = lock_folder(path);
+		/* a sweep of another run may have been faster */
+		if (lock < 0 || !is_there(lock, path))
+			continue;
+		/* a child of another user passes through, and cannot list */
+		if (fchmod(lock, 0711) < 0) {
+			err_sys(err, errno, "%s", path);
+			private_remove(path);
+			return -1;
+		}
+		p->path = path;
+		path = NULL;
+		p->lock = fd_steal(&lock);
+		return 0;
 	}
-	p->path = path;
-	path = NULL;
-	p->lock = fd_steal(&fd);
-	return 0;
+	return err_sys(err, errno, "private folder in /tmp");
 }
 
 void private_close(struct private_dirs *p)

@@ -40,6 +40,11 @@ const char *gate_child_path(const struct gate_child *c)
 	return c->path;
 }
 
+const char *gate_child_cwd(const struct gate_child *c)
+{
+	return c->cwd;
+}
+
 const struct gate_fact *gate_child_facts(const struct gate_child *c,
 					 size_t *ret_n)
 {
@@ -47,10 +52,15 @@ const struct gate_fact *gate_child_facts(const struct gate_child *c,
 	return c->facts;
 }
 
+static struct watch *watch_of(struct gate_child *c)
+{
+	return watch_wants(&c->watch) ? &c->watch : NULL;
+}
+
 void gate_child_serve(struct gate_child *c)
 {
-	if (c->run.listener >= 0 &&
-	    notify_serve(c->run.listener, &c->denials) == NOTIFY_ENDED)
+	if (c->run.listener >= 0 && notify_serve(c->run.listener, &c->denials,
+						 watch_of(c)) == NOTIFY_ENDED)
 		fd_closep(&c->run.listener);
 }
 
@@ -63,6 +73,7 @@ static void send_init(const struct gate_child *c, int signal)
 void gate_child_signal(struct gate_child *c, int signal)
 {
 	/* pid 1 takes its namespace with it; a subreaper has to be asked */
+	c->killed |= signal == SIGKILL;
 	if (signal == SIGKILL && !c->own_pids)
 		signal = CHILD_SIGNAL_END;
 	send_init(c, signal);
@@ -92,8 +103,58 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 		v->exited = true, v->exit_status = WEXITSTATUS(status);
 	else
 		v->signal = WTERMSIG(status);
+	if (c->watch.what & GATE_RECORD_EXEC)
+		v->execs = records_execs(&c->watch.records);
+	v->records = c->watch.records.row;
+	v->n_records = c->watch.records.n;
+	v->records_dropped = c->watch.records.dropped;
+	programs_add_denials(c);
 	v->denials = denials_rows(&c->denials, &v->n_denials);
 	v->denials_dropped = c->denials.dropped;
+}
+
+/* What the proxy refused stands beside the calls that were refused. */
+static void add_refused(struct gate_child *c)
+{
+	struct proxy_refused r;
+
+	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
+		AUTO(buf_release) struct buf allow = BUF_INIT(LIMIT_ERR_MSG);
+		AUTO(buf_release) struct buf detail = BUF_INIT(LIMIT_ERR_MSG);
+
+		buf_addf(&detail, "connect to %s: %s", r.name,
+			 proxy_outcome_text(r.outcome));
+		proxy_allow_line(r.outcome, r.name, &allow);
+		denials_add_net(&c->denials, r.name, buf_cstr(&detail),
+				buf_cstr(&allow), r.count);
+	}
+	c->denials.dropped += proxy_denials_dropped(&c->proxy);
+}
+
+static void find_hits(struct gate_child *c)
+{
+	struct gate_verdict *v = &c->verdict;
+	struct cgroup_events events = {0, 0};
+	struct hit_end end = {
+		.cpu_us = c->state.cpu_us,
+		.signal = v->exited ? 0 : v->signal,
+		.ended_by_us = c->killed,
+	};
+
+	if (c->group)
+		cgroup_events(c->cgroups, c->group, &events);
+	end.oom_kills = events.oom_kills;
+	end.forks_refused = events.forks_refused;
+	hits_find(&c->bounds, &end, &c->hits);
+	v->limits = (struct strlist){c->hits.row, c->hits.n};
+}
+
+/* Without a pid namespace a tree can lose its owner; its group ends it. */
+static void end_group(struct gate_child *c)
+{
+	find_hits(c);
+	cgroups_give(c->cgroups, c->group);
+	c->group = NULL;
 }
 
 static void remove_private(struct gate_child *c)
@@ -117,7 +178,10 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 			return 1;
 		c->ended = true;
 		c->run.init = 0;
+		proxy_stop(&c->proxy);
+		add_refused(c);
 		judge(c, &end, &usage);
+		end_group(c);
 		remove_private(c);
 	}
 	*ret = c->verdict;
@@ -147,6 +211,7 @@ void gate_child_end(struct gate_child *c)
 			break;
 	}
 	launched_release(&c->run);
+	proxy_release(&c->proxy);
 }
 
 void gate_child_free(struct gate_child *c)
@@ -155,5 +220,7 @@ void gate_child_free(struct gate_child *c)
 		return;
 	gate_child_end(c);
 	denials_release(&c->denials);
+	watch_release(&c->watch);
+	arena_release(&c->arena);
 	free(c);
 }

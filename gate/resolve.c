@@ -197,6 +197,7 @@ static int find(const char *name, const char *path, struct arena *arena,
 		const char **ret, struct err *err)
 {
 	char cwd[PATH_MAX];
+	bool is_here;
 
 	if (!path)
 		path = getenv("PATH");
@@ -215,9 +216,13 @@ static int find(const char *name, const char *path, struct arena *arena,
 		return 0;
 	}
 	*ret = search(name, path, arena);
+	is_here = access(name, F_OK) == 0;
 	if (!*ret)
 		return err_set(err, ERR_NOT_FOUND,
-			       "no program \"%s\" in PATH (%s)", name, path);
+			       "no program \"%s\" in PATH (%s)%s%s%s", name,
+			       path,
+			       is_here ? "; in this folder lies \"./" : "",
+			       is_here ? name : "", is_here ? "\"" : "");
 	return 0;
 }
 

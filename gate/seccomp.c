@@ -10,6 +10,7 @@
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/mem.h"
+#include "gate/compact.h"
 #include "gate/syscall_args.h"
 
 /* BPF_MAXINSNS of the kernel */
@@ -250,6 +251,8 @@ static bool in_profile(const struct seccomp_want *want, enum group g)
 {
 	if (NEEDS_IPC_NAMESPACE[g] && !want->ipc_namespace)
 		return false;
+	if (want->keep_attributes && (g == GROUP_ATTR || g == GROUP_OWNER))
+		return false;
 	return PROFILE_GROUPS[want->profile] & UINT64_C(1) << g;
 }
 
@@ -441,8 +444,8 @@ static int set_attr(struct build *b, enum scmp_filter_attr attr, uint32_t value)
 	return 0;
 }
 
-int seccomp_build(const struct seccomp_want *want,
-		  struct seccomp_filter *ret_filter, struct err *err)
+int seccomp_build_plain(const struct seccomp_want *want,
+			struct seccomp_filter *ret_filter, struct err *err)
 {
 	bool notify = want->deny == SECCOMP_DENY_NOTIFY;
 	uint32_t deny = notify ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
@@ -465,6 +468,24 @@ int seccomp_build(const struct seccomp_want *want,
 	if (add_all(&b) < 0)
 		return -1;
 	return export_filter(&b, ret_filter);
+}
+
+int seccomp_build(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter, struct err *err)
+{
+	struct sock_filter *insn = NULL;
+	size_t n;
+
+	if (seccomp_build_plain(want, ret_filter, err) < 0)
+		return -1;
+	n = compact(ret_filter->insn, ret_filter->n,
+		    library()->seccomp_arch_native(),
+		    (uint32_t)seccomp_newest(), &insn);
+	if (!n)
+		return 0;
+	free(ret_filter->insn);
+	*ret_filter = (struct seccomp_filter){insn, (uint16_t)n};
+	return 0;
 }
 
 void seccomp_filter_release(struct seccomp_filter *f)

@@ -73,7 +73,11 @@ struct seccomp_want {
 	/* AF_UNIX sockets with a name; only true when socket files outside
 	   the grants are out of reach. Ignored with POLICY_NET_NONE. */
 	bool net_unix;
-	bool ipc_namespace;	  /* else no System V IPC, no queues */
+	bool ipc_namespace; /* else no System V IPC, no queues */
+	/* Nothing else keeps it from the modes, times and attributes of files
+	   that are not its own: a child that stays root, without a view. Only
+	   without .ipc_namespace. */
+	bool keep_attributes;
 	bool memfd_noexec_sysctl; /* vm.memfd_noexec=2 holds; else
 				     MFD_NOEXEC_SEAL is asked of each call */
 	struct strlist syscalls;  /* added by name; borrowed for the call */
@@ -103,6 +107,10 @@ void seccomp_want_init(struct seccomp_want *want, const struct policy *p);
  */
 int seccomp_build(const struct seccomp_want *want,
 		  struct seccomp_filter *ret_filter, struct err *err) MUST_USE;
+/* The same as libseccomp wrote it, before gate/compact.h; for comparison. */
+int seccomp_build_plain(const struct seccomp_want *want,
+			struct seccomp_filter *ret_filter, struct err *err)
+	MUST_USE;
 void seccomp_filter_release(struct seccomp_filter *f);
 
 /*

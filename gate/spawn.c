@@ -70,13 +70,24 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	struct gate *g = p->gate;
 
 	c->path = gate_text(g, p->program.file[0].path);
+	c->cwd = gate_text(g, p->launch.cwd);
 	c->exec_row[0] = c->path;
 	c->own_pids = p->own_view;
 	c->private_dir = p->private_dir;
 	p->private_dir = NULL;
+	c->cgroups = &g->cgroups;
+	c->group = p->group;
+	p->group = NULL;
+	c->bounds = p->bounds;
+	c->seen_bounds = (struct gate_seen_bounds){
+		.memory = p->group_has[CGROUP_MEMORY],
+		.processes = p->group_has[CGROUP_PIDS],
+	};
 	for (int i = 0; i < N_GUARANTEES; i++) {
 		c->facts[i] = p->facts[i];
 		c->facts[i].how = gate_text(g, p->facts[i].how);
+		if (p->facts[i].remedy)
+			c->facts[i].remedy = gate_text(g, p->facts[i].remedy);
 	}
 	if (c->run.listener < 0)
 		c->facts[GUARANTEE_SYSCALLS].how = gate_text(
@@ -103,11 +114,16 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 		return -1;
 	}
 	memcpy(&l->fd[FD_IN], s.child, sizeof(s.child));
+	if (p->policy.net == POLICY_NET_PROXY &&
+	    proxy_start(&p->policy, &c->proxy, err) < 0) {
+		release_stdio(&s);
+		return err_wrap(err, "%s", p->request->program);
+	}
 	if (launch_start(l, p->clone_flags, &c->run, err) < 0) {
 		/* what was kept of the trial may hold no more */
-		if (l->stage <= STAGE_SETUP)
-			ns_forget(p->gate->config.state_dir);
+		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP;
 		release_stdio(&s);
+		proxy_release(&c->proxy);
 		return err_wrap(err, "%s", p->request->program);
 	}
 	for (int i = 0; i < 3; i++) {
@@ -118,8 +134,72 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	return 0;
 }
 
-int gate_spawn(struct gate *gate, const struct gate_request *request,
-	       struct gate_child **ret_child, struct err *err)
+static void serve(int listener, void *arg)
+{
+	struct gate_child *c = arg;
+
+	/* its end is noticed when it is served the next time */
+	if (notify_serve(listener, &c->denials, &c->watch) == NOTIFY_ENDED)
+		log_debug("the listener has ended before exec");
+}
+
+/* What is started is the first row; the listener cannot see into our memory. */
+static void begin_watch(struct prepared *p, struct gate_child *c)
+{
+	const char *path = p->program.file[0].path;
+	struct gate_record first = {
+		.what = GATE_RECORD_EXEC,
+		.program = resolve_basename(path),
+		.path = path,
+		.access = GATE_ACCESS_RUN,
+		.args = {p->argv.item, p->argv.n - 1}, /* without NULL */
+	};
+
+	c->watch = (struct watch)WATCH_INIT;
+	c->watch.what = p->watches & p->asked_records;
+	if (!p->watches)
+		return;
+	p->launch.serve = serve;
+	p->launch.serve_arg = c;
+	if (p->programs.n) {
+		c->programs = programs_copy(&p->programs, &c->arena);
+		c->watch.forbids = programs_forbid;
+		c->watch.forbids_arg = &c->programs;
+	}
+	if (c->watch.what & GATE_RECORD_EXEC)
+		records_add(&c->watch.records, &first);
+}
+
+/* A record that is empty because nobody could write it is not one. */
+static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
+{
+	if (p->asked_records && (!p->watches || c->run.listener < 0))
+		log_warning("%s: what it does is not recorded: no listener to "
+			    "be had",
+			    p->request->program);
+	if (p->programs.n && (!p->watches || c->run.listener < 0))
+		log_warning("%s: rules of programs hold for it, not for what "
+			    "it starts: no listener to be had",
+			    p->request->program);
+}
+
+/*
+ * The program may run by now. Until its proxy serves, and when it never does,
+ * it has no network: connections wait, or are refused.
+ */
+static int serve_network(struct gate_child *c, struct err *err)
+{
+	int r = 0;
+
+	if (c->proxy.share)
+		r = proxy_hand_over(&c->proxy, c->run.listen, c->run.n_listen,
+				    err);
+	launched_close_sockets(&c->run);
+	return r < 0 ? err_wrap(err, "%s", c->path) : 0;
+}
+
+static int spawn(struct gate *gate, const struct gate_request *request,
+		 struct gate_child **ret_child, struct err *err)
 {
 	struct gate_child *c;
 	struct prepared p;
@@ -132,13 +212,36 @@ int gate_spawn(struct gate *gate, const struct gate_request *request,
 	c = mem_zalloc(sizeof(*c));
 	c->run = (struct launched)LAUNCHED_INIT;
 	c->denials = (struct denials)DENIALS_INIT;
+	c->proxy = (struct proxy)PROXY_INIT;
+	begin_watch(&p, c);
 	if (start(&p, c, err) < 0) {
+		denials_release(&c->denials);
+		watch_release(&c->watch);
+		arena_release(&c->arena);
 		free(c);
 		prepared_release(&p);
 		return -1;
 	}
 	fill_child(c, &p);
+	say_unrecorded(&p, c);
 	prepared_release(&p);
+	if (serve_network(c, err) < 0) {
+		gate_child_free(c);
+		return -1;
+	}
 	*ret_child = c;
 	return 0;
+}
+
+/* A view that was there once in this boot, and is not any more. */
+int gate_spawn(struct gate *gate, const struct gate_request *request,
+	       struct gate_child **ret_child, struct err *err)
+{
+	int r = spawn(gate, request, ret_child, err);
+
+	if (r == 0 || !gate->view_failed || !gate->ns.is_kept)
+		return r;
+	gate_probe_again(gate);
+	*err = (struct err)ERR_INIT;
+	return spawn(gate, request, ret_child, err);
 }

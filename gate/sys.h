@@ -21,6 +21,9 @@
 #ifndef SYS_move_mount
 #define SYS_move_mount 429
 #endif
+#ifndef SYS_clone3
+#define SYS_clone3 435
+#endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -30,6 +33,14 @@
 #ifndef SYS_pidfd_send_signal
 #define SYS_pidfd_send_signal 424
 #endif
+
+/* include/uapi/linux/sched.h, which clashes with <sched.h> of some libcs */
+#define SYS_CLONE_INTO_CGROUP UINT64_C(0x200000000)
+
+struct sys_clone_args {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack;
+	uint64_t stack_size, tls, set_tid, set_tid_size, cgroup;
+};
 
 /* include/uapi/linux/mount.h; that header clashes with <sys/mount.h> */
 enum {

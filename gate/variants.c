@@ -14,7 +14,8 @@ static enum variant_net net_of(const struct seccomp_want *w)
 static enum variant_view view_of(const struct seccomp_want *w)
 {
 	if (!w->ipc_namespace)
-		return VARIANT_VIEW_HOST;
+		return w->keep_attributes ? VARIANT_VIEW_HOST_AS_ROOT
+					  : VARIANT_VIEW_HOST;
 	return w->memfd_noexec_sysctl ? VARIANT_VIEW_OWN_NOEXEC
 				      : VARIANT_VIEW_OWN;
 }
@@ -39,6 +40,8 @@ int variant_of(const struct seccomp_want *w)
 		return -1;
 	if (w->memfd_noexec_sysctl && !w->ipc_namespace)
 		return -1; /* the sysctl comes with an own view */
+	if (w->keep_attributes && w->ipc_namespace)
+		return -1; /* there the mounts are read-only */
 	return (int)(((unsigned)w->profile * N_VARIANT_NETS + net_of(w)) *
 			     N_VARIANT_VIEWS +
 		     view_of(w));
@@ -58,7 +61,9 @@ void variant_want(int variant, struct seccomp_want *ret)
 			net == VARIANT_NET_UDP || net == VARIANT_NET_UDP_UNIX,
 		.net_unix = net == VARIANT_NET_TCP_UNIX ||
 			    net == VARIANT_NET_UDP_UNIX,
-		.ipc_namespace = view != VARIANT_VIEW_HOST,
+		.ipc_namespace = view == VARIANT_VIEW_OWN ||
+				 view == VARIANT_VIEW_OWN_NOEXEC,
+		.keep_attributes = view == VARIANT_VIEW_HOST_AS_ROOT,
 		.memfd_noexec_sysctl = view == VARIANT_VIEW_OWN_NOEXEC,
 		.deny = SECCOMP_DENY_NOTIFY,
 	};

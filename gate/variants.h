@@ -25,8 +25,9 @@ enum variant_net {
 
 enum variant_view {
 	VARIANT_VIEW_HOST,
-	VARIANT_VIEW_OWN,	 /* an IPC namespace */
-	VARIANT_VIEW_OWN_NOEXEC, /* and vm.memfd_noexec */
+	VARIANT_VIEW_HOST_AS_ROOT, /* attributes of files are kept */
+	VARIANT_VIEW_OWN,	   /* an IPC namespace */
+	VARIANT_VIEW_OWN_NOEXEC,   /* and vm.memfd_noexec */
 	N_VARIANT_VIEWS,
 };
 

@@ -27,7 +27,8 @@ static bool is_equal(const struct seccomp_filter *a,
 /* Every member of a want that counts, one combination for each number. */
 enum {
 	COMBINATIONS = N_PROFILES * 4 /* net */ * 2 /* udp */ * 2 /* unix */ *
-		       2 /* ipc */ * 2 /* sysctl */ * 2 /* deny */
+		       2 /* ipc */ * 2 /* sysctl */ * 2 /* deny */ *
+		       2 /* keep */
 };
 
 static struct seccomp_want combination(unsigned i)
@@ -43,6 +44,7 @@ static struct seccomp_want combination(unsigned i)
 	w.ipc_namespace = i & 4;
 	w.memfd_noexec_sysctl = i & 8;
 	w.deny = i & 16 ? SECCOMP_DENY_ERRNO : SECCOMP_DENY_NOTIFY;
+	w.keep_attributes = i & 32;
 	return w;
 }
 
@@ -69,9 +71,9 @@ static void filters__every_want__equals_what_libseccomp_makes(void **state)
 				 "stored, %u built",
 				 i, found.n, built.n);
 	}
-	/* all but the sysctl without an own view, and but single ports with
-	   datagrams and other networks without */
-	assert_int_equal(n_found, COMBINATIONS / 4 * 3 * 5 / 8);
+	/* all but the sysctl without an own view, attributes kept with one,
+	   single ports with datagrams and other networks without */
+	assert_int_equal(n_found, COMBINATIONS / 8 * 4 * 5 / 8);
 }
 
 static void filters__wants_of_different_effect__differ(void **state)
@@ -168,6 +170,8 @@ static void variants__members_without_effect__do_not_count(void **state)
 	all = variant_of(&want);
 	assert_int_not_equal(all, plain);
 	want.net = POLICY_NET_LOOPBACK;
+	assert_int_equal(variant_of(&want), all);
+	want.net = POLICY_NET_PROXY;
 	assert_int_equal(variant_of(&want), all);
 	want.net_unix = false;
 	assert_int_not_equal(variant_of(&want), all);

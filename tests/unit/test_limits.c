@@ -37,6 +37,23 @@ static void limits__of_a_policy__are_hard(void **state)
 	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 20);
 }
 
+static void memory__counted_by_a_group__needs_no_limit(void **state)
+{
+	struct limits_context c = {.tasks = 7, .memory_counted = true};
+	struct policy small = policy;
+	struct limit l[N_LIMITS];
+	struct rlimit now;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_DATA, &now), 0);
+	limits_build(&policy, &c, l);
+	assert_true(find(l, RLIMIT_DATA)->both.rlim_max == now.rlim_max);
+	/* a group has never less than this */
+	small.memory_bytes = 8 << 20;
+	limits_build(&small, &c, l);
+	assert_int_equal(find(l, RLIMIT_DATA)->both.rlim_max, 8 << 20);
+}
+
 static void limits__above_our_own__are_ours(void **state)
 {
 	struct limits_context c = {.tasks = 7};
@@ -71,6 +88,7 @@ int main(void)
 		cmocka_unit_test(limits__of_a_policy__are_hard),
 		cmocka_unit_test(
 			tasks__counted_for_the_child_alone__are_the_policys),
+		cmocka_unit_test(memory__counted_by_a_group__needs_no_limit),
 		cmocka_unit_test(limits__above_our_own__are_ours),
 	};
 

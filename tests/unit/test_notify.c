@@ -147,12 +147,12 @@ static void serve__no_listener__ended(void **state)
 	(void)state;
 	assert_int_equal(fd_pipe(&r, &w), 0);
 	/* readable, and no listener */
-	assert_int_equal(notify_serve(null, &log), NOTIFY_ENDED);
+	assert_int_equal(notify_serve(null, &log, NULL), NOTIFY_ENDED);
 	/* nothing waits */
-	assert_int_equal(notify_serve(r, &log), NOTIFY_OK);
+	assert_int_equal(notify_serve(r, &log, NULL), NOTIFY_OK);
 	fd_closep(&w);
-	assert_int_equal(notify_serve(r, &log), NOTIFY_ENDED);
-	assert_int_equal(notify_serve(9999, &log), NOTIFY_ENDED);
+	assert_int_equal(notify_serve(r, &log, NULL), NOTIFY_ENDED);
+	assert_int_equal(notify_serve(9999, &log, NULL), NOTIFY_ENDED);
 	assert_int_equal(log.n, 0);
 }
 

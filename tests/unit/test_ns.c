@@ -1,7 +1,9 @@
 /* Id maps: which lines swap two ids. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -63,12 +65,30 @@ static void swap_map__the_same_id__keeps_all(void **state)
 	arena_release(&arena);
 }
 
+static void remedy__by_what_was_refused__names_what_to_do(void **state)
+{
+	const struct ns_caps fine = {.available = true, .sys = ENOSPC};
+	const struct ns_caps old = {.sys = ENOSYS};
+	const struct ns_caps none_left = {.sys = ENOSPC, .at_clone = true};
+	const struct ns_caps masked = {.sys = EPERM, .at_proc = true};
+	const struct ns_caps unknown = {.sys = EPERM, .at_clone = true};
+
+	(void)state;
+	assert_string_equal(ns_remedy(&fine), "");
+	assert_non_null(strstr(ns_remedy(&old), "5.12"));
+	assert_non_null(strstr(ns_remedy(&none_left), "max_user_namespaces"));
+	/* settings of this machine may be the better answer */
+	assert_true(*ns_remedy(&masked));
+	assert_true(*ns_remedy(&unknown));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 			swap_map__any_two_ids__swaps_them_and_keeps_the_rest),
 		cmocka_unit_test(swap_map__the_same_id__keeps_all),
+		cmocka_unit_test(remedy__by_what_was_refused__names_what_to_do),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

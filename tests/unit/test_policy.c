@@ -165,6 +165,46 @@ static void merge__single_values__the_specific_one_wins(void **state)
 	assert_string_equal(base.profile, "open");
 }
 
+/* Everything that is copied is written over afterwards. */
+static void copy__original_changes__keeps_what_it_was(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	char path[] = "/srv", name[] = "git", word[] = "-c", user[] = "daemon";
+	const char *item[] = {path}, *deny[] = {word};
+	struct gate_program_rule rule = {
+		.name = name, .has_args = true, .deny = {deny, 1}};
+	struct gate_policy from = {.read = {item, 1},
+				   .write = {item, 1},
+				   .exec = {item, 1},
+				   .net = {item, 1},
+				   .require = {item, 1},
+				   .syscalls = {item, 1},
+				   .user = user,
+				   .files = 7,
+				   .programs = &rule,
+				   .n_programs = 1};
+	struct gate_policy p = gate_policy_copy(&from, &arena);
+
+	(void)state;
+	path[0] = name[0] = word[0] = user[0] = '!';
+	item[0] = deny[0] = NULL;
+	rule = (struct gate_program_rule){.name = NULL};
+	assert_list(&p.read, "/srv");
+	assert_list(&p.write, "/srv");
+	assert_list(&p.exec, "/srv");
+	assert_list(&p.net, "/srv");
+	assert_list(&p.require, "/srv");
+	assert_list(&p.syscalls, "/srv");
+	assert_string_equal(p.user, "daemon");
+	assert_null(p.profile);
+	assert_int_equal(p.files, 7);
+	assert_int_equal(p.n_programs, 1);
+	assert_string_equal(p.programs[0].name, "git");
+	assert_true(p.programs[0].has_args);
+	assert_list(&p.programs[0].deny, "-c");
+	assert_null(p.programs[0].package);
+}
+
 /* ---- network ---- */
 
 static const struct word_case {
@@ -180,6 +220,12 @@ static const struct word_case {
 	{LIST(":443", ":53"), POLICY_NET_PORTS, true},
 	{LIST(":443", "all"), POLICY_NET_ALL, true},
 	{LIST("loopback", "all", ":1"), POLICY_NET_ALL, true},
+	{LIST("example.com"), POLICY_NET_PROXY, true},
+	{LIST("*.example.com", ":443"), POLICY_NET_PROXY, true},
+	{LIST("10.0.0.5:8080"), POLICY_NET_PROXY, true},
+	{LIST("127.0.0.1:5432"), POLICY_NET_PROXY, true},
+	{LIST("loopback", "example.com"), POLICY_NET_PROXY, true},
+	{LIST("all", "example.com"), POLICY_NET_ALL, true},
 };
 
 static void net__each_word__resolved(void **state)
@@ -232,6 +278,9 @@ static const struct bad_case {
 	{{.syscalls = LIST("ioctl")}, ERR_POLICY, "by its arguments"},
 	{{.net = LIST("al")}, ERR_POLICY, "\"all\""},
 	{{.net = LIST("loopbak")}, ERR_POLICY, "\"loopback\""},
+	{{.net = LIST("loop")}, ERR_POLICY, "did you mean \"loopback\""},
+	{{.net = LIST("everything")}, ERR_POLICY, "did you mean \"all\""},
+	{{.net = LIST("off")}, ERR_POLICY, "did you mean \"none\""},
 	{{.net = LIST("")}, ERR_POLICY, "port"},
 	{{.net = LIST(":")}, ERR_POLICY, "1 to 65535"},
 	{{.net = LIST(":0")}, ERR_POLICY, "1 to 65535"},
@@ -239,15 +288,10 @@ static const struct bad_case {
 	{{.net = LIST(":44x")}, ERR_POLICY, "1 to 65535"},
 	{{.net = LIST(":-1")}, ERR_POLICY, "1 to 65535"},
 	{{.net = LIST("loopback", ":80")}, ERR_POLICY, "combined"},
-	/* never silently less or more than was asked */
-	{{.net = LIST("api.example.com:8443")},
-	 ERR_PROTECTION,
-	 "use \":8443\" (TCP to that port of any host) or \"all\""},
-	{{.net = LIST("api.example.com")}, ERR_PROTECTION, "\":443\""},
-	{{.net = LIST("*.example.com")}, ERR_PROTECTION, "proxy"},
-	{{.net = LIST("all", "example.com")}, ERR_PROTECTION, "proxy"},
-	{{.net = LIST("127.0.0.1:5432")}, ERR_PROTECTION, "\":5432\""},
-	{{.net = LIST("[::1]:80")}, ERR_PROTECTION, "\":80\""},
+	{{.net = LIST("none", "example..com")}, ERR_POLICY, "neither a host"},
+	{{.net = LIST("all", "0x7f.1:80")}, ERR_POLICY, "neither a host"},
+	{{.net = LIST("https://example.com")}, ERR_POLICY, "no URL"},
+	{{.net = LIST("127.0.0.1")}, ERR_POLICY, "\"127.0.0.1:8080\""},
 	{{.read = LIST("srv")}, ERR_POLICY, "read: \"srv\" is not an absolute"},
 	{{.write = LIST("./w")}, ERR_POLICY, "write: \"./w\" is not"},
 	{{.write = LIST("")}, ERR_POLICY, "write: \"\" is not"},
@@ -385,7 +429,19 @@ static const struct net_case {
 	size_t ports, capped;
 } NETS[] = {
 	{LIST("all"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
-	{LIST("all"), LIST("api.example.com:443"), POLICY_NET_NONE, 0, 1},
+	{LIST("all"), LIST("api.example.com:443"), POLICY_NET_PROXY, 0, 1},
+	{LIST("all"), LIST("not a host"), POLICY_NET_NONE, 0, 1},
+	{LIST("a.example:443"), LIST("a.example"), POLICY_NET_PROXY, 0, 0},
+	{LIST("a.example"), LIST("a.example:443"), POLICY_NET_PROXY, 0, 1},
+	{LIST("a.example"), LIST("b.example"), POLICY_NET_NONE, 0, 1},
+	{LIST("a.example"), LIST("*.example"), POLICY_NET_PROXY, 0, 1},
+	{LIST("*.example"), LIST("a.example"), POLICY_NET_PROXY, 0, 1},
+	{LIST("a.example", "b.example"), LIST("a.example"), POLICY_NET_PROXY, 0,
+	 1},
+	{LIST(":443"), LIST("a.example"), POLICY_NET_PROXY, 0, 1},
+	{LIST("a.example:443"), LIST(":443"), POLICY_NET_PROXY, 0, 0},
+	{LIST("127.0.0.1:5"), LIST("127.0.0.1:5"), POLICY_NET_PROXY, 0, 0},
+	{LIST("127.0.0.1:5"), LIST("127.0.0.1:6"), POLICY_NET_NONE, 0, 1},
 	{LIST("all"), LIST("all"), POLICY_NET_ALL, 0, 0},
 	{LIST(":443"), LIST(":443", ":80"), POLICY_NET_PORTS, 1, 0},
 	{LIST(":443", ":22"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
@@ -438,6 +494,7 @@ int main(void)
 		cmocka_unit_test(resolve__values_given__are_kept),
 		cmocka_unit_test(merge__lists__joined_without_repeats),
 		cmocka_unit_test(merge__single_values__the_specific_one_wins),
+		cmocka_unit_test(copy__original_changes__keeps_what_it_was),
 		cmocka_unit_test(net__each_word__resolved),
 		cmocka_unit_test(net__ports__sorted_and_once),
 		cmocka_unit_test(check__wrong_names__say_what_is_right),

@@ -104,14 +104,14 @@ static void tree__with_links_and_closed_folders__is_removed(void **state)
 
 static void folder__of_a_dead_runner__is_removed_at_the_next_start(void **s)
 {
-	char *stale = mem_printf("%s/matins-%u-gone", (char *)*s, geteuid());
-	char *other = mem_printf("%s/matins-%u-made", (char *)*s, geteuid());
+	char *stale = mem_printf("%s/matins-u%u-gone", (char *)*s, geteuid());
+	char *other = mem_printf("%s/matins-%u-old", (char *)*s, geteuid());
 	struct private_dirs p = PRIVATE_INIT;
 	struct err err = ERR_INIT;
 
 	assert_int_equal(fd_mkdirs(stale, 0700), 0);
-	make_file(stale, "lock");
-	/* without a lock it may be one that is being made */
+	make_file(stale, "kept");
+	/* of a version that had a file as its lock */
 	assert_int_equal(fd_mkdirs(other, 0700), 0);
 	assert_int_equal(private_open(&p, &err), 0);
 	assert_false(exists(stale, ""));
@@ -119,6 +119,34 @@ static void folder__of_a_dead_runner__is_removed_at_the_next_start(void **s)
 	private_close(&p);
 	free(stale);
 	free(other);
+}
+
+/* As a file of ours that everybody may link into /tmp. */
+static void folder__put_there_by_another_user__is_left_alone(void **state)
+{
+	char *planted =
+		mem_printf("%s/matins-u%u-x", (char *)*state, geteuid());
+	char *link = mem_printf("%s/matins-u%u-y", (char *)*state, geteuid());
+	char *aim = mem_printf("%s/aim", (char *)*state);
+	struct private_dirs p = PRIVATE_INIT;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_mkdirs(planted, 0700), 0);
+	make_file(planted, "kept");
+	assert_int_equal(fd_mkdirs(aim, 0700), 0);
+	make_file(aim, "kept");
+	assert_int_equal(symlink(aim, link), 0);
+	if (geteuid() == 0)
+		assert_int_equal(chown(planted, 65534, 65534), 0);
+	private_sweep();
+	/* only root can give a folder away; a user's own is removed */
+	assert_int_equal(exists(planted, "kept"), geteuid() == 0);
+	assert_true(exists(aim, "kept"));
+	assert_int_equal(private_open(&p, &err), 0);
+	private_close(&p);
+	free(planted);
+	free(link);
+	free(aim);
 }
 
 static void folder__of_a_living_runner__stays(void **state)
@@ -130,9 +158,9 @@ static void folder__of_a_living_runner__stays(void **state)
 	assert_int_equal(private_open(&one, &err), 0);
 	assert_int_equal(private_open(&two, &err), 0);
 	assert_string_not_equal(one.path, two.path);
-	assert_true(exists(one.path, "lock"));
+	assert_true(exists(one.path, ""));
 	private_close(&two);
-	assert_true(exists(one.path, "lock"));
+	assert_true(exists(one.path, ""));
 	private_close(&one);
 }
 
@@ -147,6 +175,7 @@ int main(void)
 		WITH_DIR(tree__with_links_and_closed_folders__is_removed),
 		WITH_DIR(
 			folder__of_a_dead_runner__is_removed_at_the_next_start),
+		WITH_DIR(folder__put_there_by_another_user__is_left_alone),
 		WITH_DIR(folder__of_a_living_runner__stays),
 	};
 

@@ -16,82 +16,13 @@
 
 #include "gate/seccomp.h"
 #include "gate/syscall_args.h"
+#include "tests/unit/bpf.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
 #define KILL SECCOMP_RET_KILL_PROCESS
 #define NOTIFY SECCOMP_RET_USER_NOTIF
 #define REFUSE_EPERM (SECCOMP_RET_ERRNO | EPERM)
 #define REFUSE_ENOSYS (SECCOMP_RET_ERRNO | ENOSYS)
-
-/* ---- an interpreter of classic BPF ---- */
-
-struct machine {
-	const struct seccomp_data *data;
-	uint32_t a;
-	size_t pc;
-};
-
-static uint32_t load_word(const struct seccomp_data *d, uint32_t offset)
-{
-	uint32_t word;
-
-	assert_true(offset % 4 == 0 && offset + 4 <= sizeof(*d));
-	memcpy(&word, (const char *)d + offset, 4);
-	return word;
-}
-
-static void jump(struct machine *m, const struct sock_filter *in, bool taken)
-{
-	m->pc += 1 + (taken ? in->jt : in->jf);
-}
-
-/* One instruction; true when it was the last. */
-static bool step(struct machine *m, const struct sock_filter *in,
-		 uint32_t *ret_action)
-{
-	switch (in->code) {
-	case BPF_LD | BPF_W | BPF_ABS:
-		m->a = load_word(m->data, in->k);
-		m->pc++;
-		return false;
-	case BPF_ALU | BPF_AND | BPF_K:
-		m->a &= in->k;
-		m->pc++;
-		return false;
-	case BPF_JMP | BPF_JA:
-		m->pc += 1 + in->k;
-		return false;
-	case BPF_JMP | BPF_JEQ | BPF_K:
-		jump(m, in, m->a == in->k);
-		return false;
-	case BPF_JMP | BPF_JGT | BPF_K:
-		jump(m, in, m->a > in->k);
-		return false;
-	case BPF_JMP | BPF_JGE | BPF_K:
-		jump(m, in, m->a >= in->k);
-		return false;
-	case BPF_JMP | BPF_JSET | BPF_K:
-		jump(m, in, m->a & in->k);
-		return false;
-	case BPF_RET | BPF_K:
-		*ret_action = in->k;
-		return true;
-	}
-	fail_msg("instruction %#x is not known here", in->code);
-	return true;
-}
-
-static uint32_t simulate(const struct seccomp_filter *f,
-			 const struct seccomp_data *data)
-{
-	struct machine m = {.data = data};
-	uint32_t action = 0;
-
-	do
-		assert_true(m.pc < f->n);
-	while (!step(&m, &f->insn[m.pc], &action));
-	return action;
-}
 
 static uint32_t verdict(const struct seccomp_filter *f, int nr,
 			const uint64_t args[6])
@@ -100,7 +31,7 @@ static uint32_t verdict(const struct seccomp_filter *f, int nr,
 
 	if (args)
 		memcpy(d.args, args, sizeof(d.args));
-	return simulate(f, &d);
+	return bpf_run(f, &d);
 }
 
 /* ---- the tables, read a second time ---- */
@@ -360,6 +291,83 @@ static void rows__every_call_that_libseccomp_knows__is_there(void **state)
 	}
 }
 
+/* ---- the verdicts, written down a second time ---- */
+
+enum word { WORD_ALLOW, WORD_ARGS, WORD_IPC, WORD_DENY, WORD_ENOSYS };
+
+static const struct verdict_row {
+	const char *call;
+	enum word word[N_PROFILES];
+} VERDICTS[] = {
+#define VERDICT(call, strict, fallback, open) \
+	{#call, {WORD_##strict, WORD_##fallback, WORD_##open}},
+#include "tests/unit/verdicts.def"
+#undef VERDICT
+};
+
+static const struct verdict_row *find_verdict(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+		if (strcmp(VERDICTS[i].call, call) == 0)
+			return &VERDICTS[i];
+	return NULL;
+}
+
+static void verdicts__of_each_row__written_down_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
+		if (!find_verdict(ROWS[i].name))
+			fail_msg("%s has no row in tests/unit/verdicts.def",
+				 ROWS[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+		if (!has_row(VERDICTS[i].call) ||
+		    find_verdict(VERDICTS[i].call) != &VERDICTS[i])
+			fail_msg("%s in tests/unit/verdicts.def: no such call, "
+				 "or twice",
+				 VERDICTS[i].call);
+}
+
+static void check_word(const struct seccomp_filter *f,
+		       const struct verdict_row *row,
+		       const struct seccomp_want *w)
+{
+	uint32_t deny = deny_action(w), want = ALLOW;
+	enum word word = row->word[w->profile];
+
+	if (word == WORD_DENY || (word == WORD_IPC && !w->ipc_namespace))
+		want = deny;
+	else if (word == WORD_ENOSYS)
+		want = REFUSE_ENOSYS;
+	for (int n = 0; n < 8; n++) {
+		uint64_t args[6];
+		uint32_t got;
+
+		for (int i = 0; i < 6; i++)
+			args[i] = n ? next_random() : 0;
+		got = verdict(f, seccomp_call_number(row->call), args);
+		/* some of these may hold the rules, others not */
+		if (word == WORD_ARGS ? got != ALLOW && got != deny
+				      : got != want)
+			fail_msg("%s in %s: %#x", row->call,
+				 profile_name(w->profile), got);
+	}
+}
+
+static void verdicts__of_each_call__in_each_profile(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct seccomp_want w = variant(v);
+		AUTO(seccomp_filter_release)
+		struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+		build(&w, &f);
+		for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+			check_word(&f, &VERDICTS[i], &w);
+	}
+}
+
 /* ---- by hand ---- */
 
 /* Refused in every profile, whatever tables say. */
@@ -490,7 +498,7 @@ static void check_foreign(const struct seccomp_filter *f,
 		for (int nr = 0; nr < 600; nr++) {
 			struct seccomp_data d = {.nr = nr, .arch = FOREIGN[i]};
 
-			assert_int_equal(simulate(f, &d), KILL);
+			assert_int_equal(bpf_run(f, &d), KILL);
 		}
 	}
 }
@@ -549,163 +557,356 @@ static void filter__calls_newer_than_the_tables__enosys(void **state)
 	each_profile(check_unknown);
 }
 
-/* Twins: what is allowed, and beside it what is not. */
+/* What a twin is asked in. */
+enum world {
+	WORLD_NET,   /* net = "all" */
+	WORLD_UNIX,  /* and named AF_UNIX sockets */
+	WORLD_PORTS, /* single ports */
+	WORLD_USER,  /* memory files can be executed: no sysctl */
+	WORLD_OPEN,  /* profile "open" */
+	N_WORLDS,
+};
+
+static struct seccomp_want world_want(enum world world)
+{
+	return (struct seccomp_want){
+		.profile = world == WORLD_OPEN ? PROFILE_OPEN : PROFILE_DEFAULT,
+		.net = world == WORLD_PORTS ? POLICY_NET_PORTS : POLICY_NET_ALL,
+		.net_udp = world != WORLD_PORTS,
+		.net_unix = world == WORLD_UNIX,
+		.memfd_noexec_sysctl = world != WORLD_USER,
+	};
+}
+
+/*
+ * Twins: what is allowed, and beside it what is not. Each is asked with
+ * rubbish above 32 bits as well, where the kernel looks at an int. Every row
+ * of syscall_args.def needs one that it allows, and every call one that is
+ * refused.
+ */
 static const struct twin {
 	const char *call;
 	uint64_t args[6];
 	bool ok;
+	enum world world;
 } TWINS[] = {
 	/* clone: a thread and a process; each namespace by itself */
-	{"clone", {0x3d0f00}, true},
-	{"clone", {0x01200011}, true},
-	{"clone", {0x00020011}, false},
-	{"clone", {0x02000011}, false},
-	{"clone", {0x04000011}, false},
-	{"clone", {0x08000011}, false},
-	{"clone", {0x10000011}, false},
-	{"clone", {0x20000011}, false},
-	{"clone", {0x40000011}, false},
+	{"clone", {0x3d0f00}, true, WORLD_NET},
+	{"clone", {0x01200011}, true, WORLD_NET},
+	{"clone", {0x00020011}, false, WORLD_NET},
+	{"clone", {0x02000011}, false, WORLD_NET},
+	{"clone", {0x04000011}, false, WORLD_NET},
+	{"clone", {0x08000011}, false, WORLD_NET},
+	{"clone", {0x10000011}, false, WORLD_NET},
+	{"clone", {0x20000011}, false, WORLD_NET},
+	{"clone", {0x40000011}, false, WORLD_NET},
 	/* rubbish above 32 bits neither helps nor hurts */
-	{"clone", {0xffffffff01200011}, true},
-	{"clone", {0xffffffff10000011}, false},
+	{"clone", {0xffffffff01200011}, true, WORLD_NET},
+	{"clone", {0xffffffff10000011}, false, WORLD_NET},
 	/* the terminal */
-	{"ioctl", {0, 0x5401}, true},  /* TCGETS */
-	{"ioctl", {0, 0x5413}, true},  /* TIOCGWINSZ */
-	{"ioctl", {0, 0x541b}, true},  /* FIONREAD */
-	{"ioctl", {0, 0x5412}, false}, /* TIOCSTI */
-	{"ioctl", {0, 0x541c}, false}, /* TIOCLINUX */
-	{"ioctl", {0, 0x541d}, false}, /* TIOCCONS */
-	{"ioctl", {0, 0x5423}, false}, /* TIOCSETD */
-	{"ioctl", {0, 0x540e}, false}, /* TIOCSCTTY */
-	{"ioctl", {0, 0x100005412}, false},
-	{"ioctl", {0, 0xffffffff00005412}, false},
-	{"ioctl", {0, 0xffffffff00005401}, true},
-	{"ioctl", {0, 0x40049409}, true},  /* FICLONE */
-	{"ioctl", {0, 0xc0189436}, false}, /* FIDEDUPERANGE */
+	{"ioctl", {0, 0x5401}, true, WORLD_NET},  /* TCGETS */
+	{"ioctl", {0, 0x5413}, true, WORLD_NET},  /* TIOCGWINSZ */
+	{"ioctl", {0, 0x541b}, true, WORLD_NET},  /* FIONREAD */
+	{"ioctl", {0, 0x5412}, false, WORLD_NET}, /* TIOCSTI */
+	{"ioctl", {0, 0x541c}, false, WORLD_NET}, /* TIOCLINUX */
+	{"ioctl", {0, 0x541d}, false, WORLD_NET}, /* TIOCCONS */
+	{"ioctl", {0, 0x5423}, false, WORLD_NET}, /* TIOCSETD */
+	{"ioctl", {0, 0x540e}, false, WORLD_NET}, /* TIOCSCTTY */
+	{"ioctl", {0, 0x100005412}, false, WORLD_NET},
+	{"ioctl", {0, 0xffffffff00005412}, false, WORLD_NET},
+	{"ioctl", {0, 0xffffffff00005401}, true, WORLD_NET},
+	{"ioctl", {0, 0x40049409}, true, WORLD_NET},  /* FICLONE */
+	{"ioctl", {0, 0xc0189436}, false, WORLD_NET}, /* FIDEDUPERANGE */
 	/* prctl */
-	{"prctl", {15}, true},		/* PR_SET_NAME */
-	{"prctl", {35}, false},		/* PR_SET_MM */
-	{"prctl", {28}, false},		/* PR_SET_SECUREBITS */
-	{"prctl", {8}, false},		/* PR_SET_KEEPCAPS */
-	{"prctl", {24}, false},		/* PR_CAPBSET_DROP */
-	{"prctl", {47, 1}, true},	/* PR_CAP_AMBIENT_IS_SET */
-	{"prctl", {47, 2}, false},	/* PR_CAP_AMBIENT_RAISE */
-	{"prctl", {0x59616d61}, false}, /* PR_SET_PTRACER */
+	{"prctl", {15}, true, WORLD_NET},	   /* PR_SET_NAME */
+	{"prctl", {35}, false, WORLD_NET},	   /* PR_SET_MM */
+	{"prctl", {28}, false, WORLD_NET},	   /* PR_SET_SECUREBITS */
+	{"prctl", {8}, false, WORLD_NET},	   /* PR_SET_KEEPCAPS */
+	{"prctl", {24}, false, WORLD_NET},	   /* PR_CAPBSET_DROP */
+	{"prctl", {47, 1}, true, WORLD_NET},	   /* PR_CAP_AMBIENT_IS_SET */
+	{"prctl", {47, 2}, false, WORLD_NET},	   /* PR_CAP_AMBIENT_RAISE */
+	{"prctl", {0x59616d61}, false, WORLD_NET}, /* PR_SET_PTRACER */
 	/* set-user-id */
-	{"chmod", {0, 0755}, true},
-	{"chmod", {0, 04755}, false},
-	{"chmod", {0, 02755}, false},
-	{"chmod", {0, 01777}, true},
-	{"fchmod", {3, 04755}, false},
-	{"fchmodat", {3, 0, 0644}, true},
-	{"fchmodat", {3, 0, 06755}, false},
-	{"fchmodat2", {3, 0, 0644}, true},
-	{"fchmodat2", {3, 0, 04755}, false},
-	{"creat", {0, 0644}, true},
-	{"creat", {0, 04755}, false},
-	{"mkdir", {0, 0755}, true},
-	{"mkdir", {0, 02755}, false},
-	{"mkdirat", {3, 0, 02755}, false},
-	{"open", {0, O_CREAT | O_WRONLY, 0644}, true},
-	{"open", {0, O_CREAT | O_WRONLY, 04755}, false},
-	{"open", {0, O_RDONLY, 04755}, true}, /* mode does not count */
-	{"openat", {3, 0, O_CREAT | O_WRONLY, 0600}, true},
-	{"openat", {3, 0, O_CREAT | O_WRONLY, 02755}, false},
-	{"openat", {3, 0, O_TMPFILE | O_RDWR, 04755}, false},
-	{"openat", {3, 0, O_DIRECTORY, 0xffffffff}, true},
-	{"openat", {3, 0, 0xffffffff00000000 | O_CREAT, 04755}, false},
+	{"chmod", {0, 0755}, true, WORLD_NET},
+	{"chmod", {0, 04755}, false, WORLD_NET},
+	{"chmod", {0, 02755}, false, WORLD_NET},
+	{"chmod", {0, 01777}, true, WORLD_NET},
+	{"fchmod", {3, 04755}, false, WORLD_NET},
+	{"fchmodat", {3, 0, 0644}, true, WORLD_NET},
+	{"fchmodat", {3, 0, 06755}, false, WORLD_NET},
+	{"fchmodat2", {3, 0, 0644}, true, WORLD_NET},
+	{"fchmodat2", {3, 0, 04755}, false, WORLD_NET},
+	{"creat", {0, 0644}, true, WORLD_NET},
+	{"creat", {0, 04755}, false, WORLD_NET},
+	{"mkdir", {0, 0755}, true, WORLD_NET},
+	{"mkdir", {0, 02755}, false, WORLD_NET},
+	{"mkdirat", {3, 0, 02755}, false, WORLD_NET},
+	{"open", {0, O_CREAT | O_WRONLY, 0644}, true, WORLD_NET},
+	{"open", {0, O_CREAT | O_WRONLY, 04755}, false, WORLD_NET},
+	{"open",
+	 {0, O_RDONLY, 04755},
+	 true,
+	 WORLD_NET}, /* mode does not count */
+	{"openat", {3, 0, O_CREAT | O_WRONLY, 0600}, true, WORLD_NET},
+	{"openat", {3, 0, O_CREAT | O_WRONLY, 02755}, false, WORLD_NET},
+	{"openat", {3, 0, O_TMPFILE | O_RDWR, 04755}, false, WORLD_NET},
+	{"openat", {3, 0, O_DIRECTORY, 0xffffffff}, true, WORLD_NET},
+	{"openat",
+	 {3, 0, 0xffffffff00000000 | O_CREAT, 04755},
+	 false,
+	 WORLD_NET},
 	/* devices */
-	{"mknod", {0, S_IFIFO | 0644}, true},
-	{"mknod", {0, 0644}, true},
-	{"mknod", {0, S_IFREG | 0644}, true},
-	{"mknod", {0, S_IFSOCK | 0644}, true},
-	{"mknod", {0, S_IFCHR | 0644}, false},
-	{"mknod", {0, S_IFBLK | 0644}, false},
-	{"mknod", {0, S_IFREG | 04755}, false},
-	{"mknodat", {3, 0, S_IFIFO}, true},
-	{"mknodat", {3, 0, S_IFCHR}, false},
+	{"mknod", {0, S_IFIFO | 0644}, true, WORLD_NET},
+	{"mknod", {0, 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFREG | 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFSOCK | 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFCHR | 0644}, false, WORLD_NET},
+	{"mknod", {0, S_IFBLK | 0644}, false, WORLD_NET},
+	{"mknod", {0, S_IFREG | 04755}, false, WORLD_NET},
+	{"mknodat", {3, 0, S_IFIFO}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFCHR}, false, WORLD_NET},
 	/* memory that could be executed */
-	{"memfd_create", {0, 1}, true},
-	{"memfd_create", {0, 0x8}, true},
-	{"memfd_create", {0, 0x10}, false},
-	{"memfd_create", {0, 0x18}, false},
+	{"memfd_create", {0, 1}, true, WORLD_NET},
+	{"memfd_create", {0, 0x8}, true, WORLD_NET},
+	{"memfd_create", {0, 0x10}, false, WORLD_NET},
+	{"memfd_create", {0, 0x18}, false, WORLD_NET},
 	/* sockets, with net = "all" */
-	{"socket", {AF_INET, SOCK_STREAM, 0}, true},
-	{"socket", {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 6}, true},
-	{"socket", {AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 17}, true},
-	{"socket", {AF_INET, SOCK_STREAM, 262}, false}, /* MPTCP */
-	{"socket", {AF_INET, SOCK_DGRAM, 1}, false},	/* ping */
-	{"socket", {AF_INET, SOCK_DGRAM, 136}, false},	/* UDP-Lite */
-	{"socket", {AF_INET, SOCK_STREAM, 132}, false}, /* SCTP */
-	{"socket", {AF_INET, SOCK_SEQPACKET, 132}, false},
-	{"socket", {AF_INET, SOCK_RAW, 0}, false},
-	{"socket", {AF_NETLINK, SOCK_RAW, 0}, false},
-	{"socket", {AF_PACKET, SOCK_RAW, 0}, false},
-	{"socket", {AF_ALG, SOCK_SEQPACKET, 0}, false},
-	{"socket", {AF_VSOCK, SOCK_STREAM, 0}, false},
-	{"socket", {AF_UNIX, SOCK_STREAM, 0}, false}, /* net_unix is off */
-	{"socket", {0x100000002, SOCK_STREAM, 0}, true},
-	{"socketpair", {AF_UNIX, SOCK_STREAM, 0}, true},
-	{"socketpair", {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0}, true},
-	{"socketpair", {AF_UNIX, SOCK_DGRAM, 0}, false},
-	{"socketpair", {AF_INET, SOCK_STREAM, 0}, false},
-	{"socketpair", {AF_TIPC, SOCK_STREAM, 0}, false},
-	{"sendto", {3, 0, 0, MSG_NOSIGNAL}, true},
-	{"sendto", {3, 0, 0, MSG_FASTOPEN}, false},
-	{"sendto", {3, 0, 0, 0xffffffff00000000 | MSG_FASTOPEN}, false},
-	{"sendmsg", {3, 0, 0}, true},
-	{"sendmsg", {3, 0, MSG_FASTOPEN}, false},
-	{"sendmmsg", {3, 0, 1, 0}, true},
-	{"sendmmsg", {3, 0, 1, MSG_FASTOPEN}, false},
+	{"socket", {AF_INET, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 6}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 17}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_STREAM, 262}, false, WORLD_NET}, /* MPTCP */
+	{"socket", {AF_INET, SOCK_DGRAM, 1}, false, WORLD_NET},	   /* ping */
+	{"socket", {AF_INET, SOCK_DGRAM, 136}, false, WORLD_NET}, /* UDP-Lite */
+	{"socket", {AF_INET, SOCK_STREAM, 132}, false, WORLD_NET}, /* SCTP */
+	{"socket", {AF_INET, SOCK_SEQPACKET, 132}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_NETLINK, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_PACKET, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_ALG, SOCK_SEQPACKET, 0}, false, WORLD_NET},
+	{"socket", {AF_VSOCK, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"socket",
+	 {AF_UNIX, SOCK_STREAM, 0},
+	 false,
+	 WORLD_NET}, /* net_unix is off */
+	{"socket", {0x100000002, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socketpair", {AF_UNIX, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socketpair",
+	 {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0},
+	 true,
+	 WORLD_NET},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM, 0}, false, WORLD_NET},
+	{"socketpair", {AF_INET, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"socketpair", {AF_TIPC, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"sendto", {3, 0, 0, MSG_NOSIGNAL}, true, WORLD_NET},
+	{"sendto", {3, 0, 0, MSG_FASTOPEN}, false, WORLD_NET},
+	{"sendto",
+	 {3, 0, 0, 0xffffffff00000000 | MSG_FASTOPEN},
+	 false,
+	 WORLD_NET},
+	{"sendmsg", {3, 0, 0}, true, WORLD_NET},
+	{"sendmsg", {3, 0, MSG_FASTOPEN}, false, WORLD_NET},
+	{"sendmmsg", {3, 0, 1, 0}, true, WORLD_NET},
+	{"sendmmsg", {3, 0, 1, MSG_FASTOPEN}, false, WORLD_NET},
 	/* others */
-	{"personality", {0xffffffff}, true},
-	{"personality", {0xffffffffffffffff}, true},
-	{"personality", {0}, true},
-	{"personality", {8}, true},
-	{"personality", {0x0040000}, false}, /* ADDR_NO_RANDOMIZE */
-	{"personality", {0x0400000}, false}, /* READ_IMPLIES_EXEC */
-	{"sched_setscheduler", {0, SCHED_OTHER}, true},
-	{"sched_setscheduler", {0, SCHED_IDLE | 0x40000000}, true},
-	{"sched_setscheduler", {0, SCHED_FIFO}, false},
-	{"sched_setscheduler", {0, SCHED_RR}, false},
-	{"sched_setscheduler", {0, SCHED_DEADLINE}, false},
-	{"seccomp", {1, 0}, true},
-	{"seccomp", {1, 8}, false}, /* NEW_LISTENER */
+	{"personality", {0xffffffff}, true, WORLD_NET},
+	{"personality", {0xffffffffffffffff}, true, WORLD_NET},
+	{"personality", {0}, true, WORLD_NET},
+	{"personality", {8}, true, WORLD_NET},
+	{"personality", {0x0040000}, false, WORLD_NET}, /* ADDR_NO_RANDOMIZE */
+	{"personality", {0x0400000}, false, WORLD_NET}, /* READ_IMPLIES_EXEC */
+	{"sched_setscheduler", {0, SCHED_OTHER}, true, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_IDLE | 0x40000000}, true, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_FIFO}, false, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_RR}, false, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_DEADLINE}, false, WORLD_NET},
+	{"seccomp", {1, 0}, true, WORLD_NET},
+	{"seccomp", {1, 8}, false, WORLD_NET}, /* NEW_LISTENER */
+	{"sched_setscheduler", {0, SCHED_BATCH}, true, WORLD_NET},
+	/* each one of the rows with many */
+	{"mknodat", {3, 0, 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFREG | 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFSOCK | 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFBLK | 0644}, false, WORLD_NET},
+	{"mknodat", {3, 0, S_IFREG | 02755}, false, WORLD_NET},
+	{"mkdirat", {3, 0, 0755}, true, WORLD_NET},
+	{"fchmod", {3, 0644}, true, WORLD_NET},
+	{"memfd_create", {0, 0}, false, WORLD_USER},
+	{"memfd_create", {0, 1}, false, WORLD_USER},
+	{"memfd_create", {0, 0x9}, true, WORLD_USER},
+	{"memfd_create", {0, 0x18}, false, WORLD_USER},
+	{"socket", {AF_INET, SOCK_STREAM, 6}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 17}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM, 262}, false, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 58}, false, WORLD_NET}, /* ping */
+	{"socket", {AF_INET6, SOCK_RAW, 58}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_STREAM, 17}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 6}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 0}, false, WORLD_PORTS},
+	{"socket", {AF_INET, SOCK_STREAM, 0}, true, WORLD_PORTS},
+	{"socket", {AF_UNIX, SOCK_STREAM, 0}, true, WORLD_UNIX},
+	{"socket", {AF_UNIX, SOCK_DGRAM, 0}, true, WORLD_UNIX},
+	{"socket", {AF_NETLINK, SOCK_RAW, 0}, false, WORLD_UNIX},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM, 0}, true, WORLD_UNIX},
+	{"socketpair", {AF_INET, SOCK_STREAM, 0}, false, WORLD_UNIX},
+	{"listen", {3, 5}, true, WORLD_NET},
+	{"listen", {3, 5}, false, WORLD_PORTS},
+	{"prlimit64", {0, 7, 0, 0}, true, WORLD_NET},
+	{"prlimit64", {1, 7, 0, 0}, false, WORLD_NET},
+	{"prlimit64", {0xffffffff, 7, 0, 0}, false, WORLD_NET},
+	{"personality", {0x0020000}, true, WORLD_NET}, /* UNAME26 */
+	{"personality", {0x0020008}, true, WORLD_NET},
+	{"personality", {0x0020009}, false, WORLD_NET},
+	{"personality", {0x0040000}, true, WORLD_OPEN},
+	{"personality", {0x0400000}, true, WORLD_OPEN},
+	/* the terminal and files, one by one, and their neighbours */
+	{"ioctl", {0, 0x5400}, false, WORLD_NET},
+	{"ioctl", {0, 0x5402}, true, WORLD_NET},  /* TCSETS */
+	{"ioctl", {0, 0x5403}, true, WORLD_NET},  /* TCSETSW */
+	{"ioctl", {0, 0x5404}, true, WORLD_NET},  /* TCSETSF */
+	{"ioctl", {0, 0x5405}, false, WORLD_NET}, /* TCGETA */
+	{"ioctl", {0, 0x802c542a}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542b}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542c}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542d}, true, WORLD_NET},
+	{"ioctl", {0, 0x542e}, false, WORLD_NET},     /* TIOCGRS485 */
+	{"ioctl", {0, 0x5414}, true, WORLD_NET},      /* TIOCSWINSZ */
+	{"ioctl", {0, 0x540f}, true, WORLD_NET},      /* TIOCGPGRP */
+	{"ioctl", {0, 0x5410}, false, WORLD_NET},     /* TIOCSPGRP */
+	{"ioctl", {0, 0x5429}, true, WORLD_NET},      /* TIOCGSID */
+	{"ioctl", {0, 0x80045430}, true, WORLD_NET},  /* TIOCGPTN */
+	{"ioctl", {0, 0x40045431}, false, WORLD_NET}, /* TIOCSPTLCK */
+	{"ioctl", {0, 0x5421}, true, WORLD_NET},      /* FIONBIO */
+	{"ioctl", {0, 0x5452}, true, WORLD_NET},      /* FIOASYNC */
+	{"ioctl", {0, 0x5451}, true, WORLD_NET},      /* FIOCLEX */
+	{"ioctl", {0, 0x5450}, true, WORLD_NET},      /* FIONCLEX */
+	{"ioctl", {0, 0x5460}, true, WORLD_NET},      /* FIOQSIZE */
+	{"ioctl", {0, 0x8901}, false, WORLD_NET},     /* FIOSETOWN */
+	{"ioctl", {0, 0x80086601}, true, WORLD_NET},  /* FS_IOC_GETFLAGS */
+	{"ioctl", {0, 0x40086602}, true, WORLD_NET},  /* FS_IOC_SETFLAGS */
+	{"ioctl", {0, 0xc020660b}, true, WORLD_NET},  /* FS_IOC_FIEMAP */
+	{"ioctl", {0, 0x4020940d}, true, WORLD_NET},  /* FICLONERANGE */
+	{"ioctl", {0, 0xc0045878}, false, WORLD_NET}, /* FITHAW */
+	/* prctl, one by one, and their neighbours */
+	{"prctl", {0}, false, WORLD_NET},
+	{"prctl", {1}, true, WORLD_NET},
+	{"prctl", {2}, true, WORLD_NET},
+	{"prctl", {3}, true, WORLD_NET},
+	{"prctl", {4}, true, WORLD_NET},
+	{"prctl", {5}, false, WORLD_NET},
+	{"prctl", {7}, true, WORLD_NET},
+	{"prctl", {13}, true, WORLD_NET},
+	{"prctl", {14}, false, WORLD_NET},
+	{"prctl", {16}, true, WORLD_NET},
+	{"prctl", {21}, true, WORLD_NET},
+	{"prctl", {22}, true, WORLD_NET},
+	{"prctl", {23}, true, WORLD_NET},
+	{"prctl", {25}, true, WORLD_NET},
+	{"prctl", {26}, false, WORLD_NET}, /* PR_SET_TSC */
+	{"prctl", {27}, true, WORLD_NET},
+	{"prctl", {29}, true, WORLD_NET},
+	{"prctl", {30}, true, WORLD_NET},
+	{"prctl", {31}, false, WORLD_NET},
+	{"prctl", {33}, false, WORLD_NET}, /* PR_MCE_KILL */
+	{"prctl", {34}, true, WORLD_NET},
+	{"prctl", {36}, true, WORLD_NET},
+	{"prctl", {37}, true, WORLD_NET},
+	{"prctl", {38}, true, WORLD_NET},
+	{"prctl", {39}, true, WORLD_NET},
+	{"prctl", {40}, true, WORLD_NET},
+	{"prctl", {41}, true, WORLD_NET},
+	{"prctl", {42}, true, WORLD_NET},
+	{"prctl", {47, 3}, false, WORLD_NET}, /* PR_CAP_AMBIENT_LOWER */
+	{"prctl", {52}, true, WORLD_NET},
+	{"prctl", {53}, false, WORLD_NET}, /* PR_SET_SPECULATION_CTRL */
+	{"prctl", {59}, false, WORLD_NET}, /* PR_SET_SYSCALL_USER_DISPATCH */
+	{"prctl", {65}, true, WORLD_NET},
+	{"prctl", {66}, true, WORLD_NET},
+	{"prctl", {0x53564d41}, true, WORLD_NET},
+	{"prctl", {0x53564d42}, false, WORLD_NET},
 };
 
-static void check_twins(const struct seccomp_filter *f, uint32_t refuse)
+static void check_twin(const struct seccomp_filter *f, const struct twin *t,
+		       const uint64_t args[6], uint32_t refuse)
 {
+	uint32_t got = verdict(f, seccomp_call_number(t->call), args);
+
+	if (got != (t->ok ? ALLOW : refuse))
+		fail_msg("%s(%#llx, %#llx, %#llx) in world %d: %#x", t->call,
+			 (unsigned long long)args[0],
+			 (unsigned long long)args[1],
+			 (unsigned long long)args[2], t->world, got);
+}
+
+static void check_world(enum world world, enum seccomp_deny deny)
+{
+	struct seccomp_want w = world_want(world);
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+	w.deny = deny;
+	build(&w, &f);
 	for (size_t i = 0; i < ARRAY_LEN(TWINS); i++) {
 		const struct twin *t = &TWINS[i];
-		uint32_t got =
-			verdict(f, seccomp_call_number(t->call), t->args);
+		uint64_t args[6];
 
-		if (got != (t->ok ? ALLOW : refuse))
-			fail_msg("%s(%#llx, %#llx, %#llx): %#x", t->call,
-				 (unsigned long long)t->args[0],
-				 (unsigned long long)t->args[1],
-				 (unsigned long long)t->args[2], got);
+		if (t->world != world)
+			continue;
+		check_twin(&f, t, t->args, deny_action(&w));
+		for (int n = 0; n < 3; n++) {
+			for (int k = 0; k < 6; k++)
+				args[k] = (uint32_t)t->args[k] |
+					  (n ? next_random() << 32
+					     : UINT64_C(0xffffffff) << 32);
+			check_twin(&f, t, args, deny_action(&w));
+		}
 	}
 }
 
 static void filter__twins_by_argument__as_listed(void **state)
 {
-	struct seccomp_want w = {
-		.profile = PROFILE_DEFAULT,
-		.net = POLICY_NET_ALL,
-		.net_udp = true,
-		.memfd_noexec_sysctl = true,
-	};
-
 	(void)state;
-	for (int deny = 0; deny < 2; deny++) {
-		AUTO(seccomp_filter_release)
-		struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	for (int world = 0; world < N_WORLDS; world++) {
+		check_world((enum world)world, SECCOMP_DENY_NOTIFY);
+		check_world((enum world)world, SECCOMP_DENY_ERRNO);
+	}
+}
 
-		w.deny = deny;
-		build(&w, &f);
-		check_twins(&f, deny == SECCOMP_DENY_NOTIFY ? NOTIFY
-							    : REFUSE_EPERM);
+static bool is_allowed_by(const struct twin *t, const struct arg_rule *rule)
+{
+	struct seccomp_want w = world_want(t->world);
+
+	return t->ok && strcmp(t->call, rule->call) == 0 &&
+	       rule_applies(rule, &w) && rule_holds(rule, t->args);
+}
+
+static void twins__each_rule__has_an_allowed_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++) {
+		bool has = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(TWINS); k++)
+			has |= is_allowed_by(&TWINS[k], &ARG_RULES[i]);
+		if (!has)
+			fail_msg("rule %zu, of %s: no twin that it allows", i,
+				 ARG_RULES[i].call);
+	}
+}
+
+static void twins__each_call_by_argument__has_a_refused_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		bool has = ROWS[i].how != HOW_ARGS && ROWS[i].how != HOW_FIXED;
+
+		for (size_t k = 0; k < ARRAY_LEN(TWINS); k++)
+			has |= !TWINS[k].ok &&
+			       strcmp(TWINS[k].call, ROWS[i].name) == 0;
+		if (!has)
+			fail_msg("%s: no twin that is refused", ROWS[i].name);
 	}
 }
 
@@ -771,6 +972,24 @@ static void ipc__without_namespace__refused(void **state)
 	assert_int_equal(ask(w, "mq_open", 0, 0, 0), ALLOW);
 	w.profile = PROFILE_DEFAULT;
 	assert_int_equal(ask(w, "mq_open", 0, 0, 0), NOTIFY);
+}
+
+static void attributes__to_be_kept__are_refused(void **state)
+{
+	static const char *const calls[] = {
+		"chmod",    "fchmod", "fchmodat", "fchmodat2",	"utimensat",
+		"setxattr", "chown",  "fchownat", "removexattr"};
+	struct seccomp_want w = {.profile = PROFILE_OPEN};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		w.keep_attributes = false;
+		assert_int_equal(ask(w, calls[i], 0, 0, 0), ALLOW);
+		w.keep_attributes = true;
+		assert_int_equal(ask(w, calls[i], 0, 0, 0), NOTIFY);
+	}
+	assert_int_equal(ask(w, "getxattr", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "openat", 0, 0, 0), ALLOW);
 }
 
 static void open__adds_and_does_not_lift(void **state)
@@ -990,10 +1209,16 @@ int main(void)
 #endif
 		cmocka_unit_test(filter__calls_newer_than_the_tables__enosys),
 		cmocka_unit_test(filter__twins_by_argument__as_listed),
+		cmocka_unit_test(twins__each_rule__has_an_allowed_case),
+		cmocka_unit_test(
+			twins__each_call_by_argument__has_a_refused_case),
+		cmocka_unit_test(verdicts__of_each_row__written_down_twice),
+		cmocka_unit_test(verdicts__of_each_call__in_each_profile),
 		cmocka_unit_test(sockets__by_network__only_what_is_granted),
 		cmocka_unit_test(
 			memfd__without_the_sysctl_or_strict__must_be_sealed),
 		cmocka_unit_test(ipc__without_namespace__refused),
+		cmocka_unit_test(attributes__to_be_kept__are_refused),
 		cmocka_unit_test(open__adds_and_does_not_lift),
 		cmocka_unit_test(strict__beside_default__has_less),
 		cmocka_unit_test(

@@ -112,7 +112,8 @@ static void serve_until_end(int listener, int pidfd, struct denials *log)
 			continue;
 		if (n <= 0)
 			fail_msg("the child neither ends nor asks");
-		if (p[1].revents && notify_serve(listener, log) != NOTIFY_OK)
+		if (p[1].revents &&
+		    notify_serve(listener, log, NULL) != NOTIFY_OK)
 			p[1].fd = -1;
 		if (p[0].revents)
 			return;

@@ -1,0 +1,214 @@
+/*
+ * What a request comes to, told for people: read from what prepare() made of
+ * it, so that nothing can be granted and not be told.
+ */
+#include "core/base/mem.h"
+#include "gate/allow.h"
+#include "gate/endpoint.h"
+#include "gate/inner.h"
+
+/* ---- grants ---- */
+
+static const char *const REASONS[N_GRANT_REASONS] = {
+#define GRANT_REASON(ID, text) [GRANTED_##ID] = (text),
+#include "gate/grant_reasons.def"
+#undef GRANT_REASON
+};
+
+static unsigned access_of(unsigned what)
+{
+	unsigned access = 0;
+
+	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE))
+		access |= GATE_ACCESS_READ;
+	if (what & (GRANT_WRITE | GRANT_WRITE_ONLY | GRANT_DEVICE))
+		access |= GATE_ACCESS_WRITE;
+	if (what & GRANT_EXEC)
+		access |= GATE_ACCESS_RUN;
+	return access;
+}
+
+static const char *reasons_of(unsigned what, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	for (unsigned i = 0; i < N_GRANT_REASONS; i++)
+		if (what & (1U << (8U + i)))
+			buf_addf(&out, "%s%s", out.n ? ", " : "", REASONS[i]);
+	return arena_strdup(arena, out.n ? buf_cstr(&out) : "base");
+}
+
+/* What is beneath a folder that a policy names is meant. */
+static bool is_only_argument(const struct grants *all, const struct grant *g)
+{
+	const unsigned named = GRANT_BY(READ) | GRANT_BY(WRITE);
+
+	if (!(g->what & GRANT_BY(ARGUMENT)))
+		return false;
+	for (size_t i = 0; i < all->n; i++)
+		if (all->grant[i].what & named &&
+		    allow_covers(all->grant[i].path, g->path))
+			return false;
+	return true;
+}
+
+static struct gate_grant *copy_grants(const struct gate *gate,
+				      const struct grants *from,
+				      struct arena *arena, size_t *ret_n)
+{
+	struct gate_grant *to =
+		ARENA_ARRAY(arena, struct gate_grant, from->n + 1);
+	const struct closed closed = gate_closed(gate);
+	size_t n = 0;
+
+	for (size_t i = 0; i < from->n; i++) {
+		const struct grant *g = &from->grant[i];
+
+		/* nothing may be left of one that was split or dropped */
+		if (!access_of(g->what))
+			continue;
+		to[n++] = (struct gate_grant){
+			.path = arena_strdup(arena, g->path),
+			.access = access_of(g->what),
+			.is_folder = S_ISDIR(g->st.st_mode),
+			.is_argument = is_only_argument(from, g),
+			.why = reasons_of(g->what, arena),
+			.secret = closed_secret_row(&closed, g->path),
+		};
+	}
+	*ret_n = n;
+	return to;
+}
+
+/* ---- the rest ---- */
+
+static void add(struct strlist *list, struct arena *arena, const char *text)
+{
+	if (!allow_has(list, text))
+		list_add(list, arena, arena_strdup(arena, text));
+}
+
+static void copy_places(const struct prepared *p, struct arena *arena,
+			struct strlist *to)
+{
+	for (size_t i = 0; i < p->view.n_places; i++)
+		if (!p->view.places[i].is_readonly)
+			add(to, arena, p->view.places[i].path);
+	if (p->own_view)
+		return;
+	if (!p->policy.tmp_shared)
+		add(to, arena, "TMPDIR");
+	add(to, arena, "HOME");
+}
+
+/* Without a view only what splits a grant is kept from being written. */
+static void copy_protect(const struct prepared *p, struct arena *arena,
+			 struct strlist *to)
+{
+	for (size_t i = 0; i < p->view.n_protect; i++) {
+		const char *path = p->view.protect[i].path;
+		bool is_inside = false;
+
+		for (size_t k = 0; k < p->grants.n; k++)
+			is_inside |=
+				p->grants.grant[k].what &
+					(GRANT_BY(WRITE) | GRANT_BY(TMP)) &&
+				allow_covers(p->grants.grant[k].path, path);
+		if (is_inside &&
+		    (p->own_view || allow_has(&p->gate->config.protect, path)))
+			add(to, arena, path);
+	}
+}
+
+static void copy_net(const struct policy *p, struct arena *arena,
+		     struct strlist *to)
+{
+	static const char *const words[] = {
+		[POLICY_NET_NONE] = "none",
+		[POLICY_NET_LOOPBACK] = "loopback",
+		[POLICY_NET_ALL] = "all",
+	};
+
+	if (p->net != POLICY_NET_PORTS && p->net != POLICY_NET_PROXY) {
+		add(to, arena, words[p->net]);
+		return;
+	}
+	for (size_t i = 0; i < p->n_endpoints; i++) {
+		AUTO(buf_release)
+		struct buf text = BUF_INIT(2 * ENDPOINT_TEXT_BYTES);
+
+		endpoint_text(&p->endpoints[i], &text);
+		add(to, arena, buf_cstr(&text));
+	}
+}
+
+static void copy_bounds(const struct prepared *p, struct gate_explained *to)
+{
+	to->memory_bytes = p->bounds.memory_bytes;
+	to->file_size_bytes = p->bounds.file_size_bytes;
+	to->processes = p->bounds.processes;
+	to->cpu_seconds = p->bounds.cpu_seconds;
+	to->files = p->policy.files;
+}
+
+static void copy_facts(struct gate *gate, const struct prepared *p,
+		       struct arena *arena, struct gate_explained *to)
+{
+	struct gate_fact *facts =
+		ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);
+
+	for (int i = 0; i < N_GUARANTEES; i++) {
+		facts[i] = p->facts[i];
+		facts[i].how = gate_text(gate, facts[i].how);
+		if (facts[i].remedy)
+			facts[i].remedy = gate_text(gate, facts[i].remedy);
+	}
+	to->facts = facts;
+	to->n_facts = N_GUARANTEES;
+}
+
+static void copy_program(const struct prepared *p, struct arena *arena,
+			 struct gate_explained *to)
+{
+	const struct resolved *r = &p->program;
+
+	to->program = arena_strdup(arena, r->file[0].path);
+	if (r->file[0].is_script)
+		to->interpreter = arena_strdup(arena, r->file[r->exec].path);
+	to->installation = arena_strdup(arena, p->installation);
+	/* without a view its HOME is made when it starts */
+	if (p->home || strcmp(p->launch.cwd, "/") != 0)
+		to->cwd = arena_strdup(arena, p->launch.cwd);
+	to->user = arena_strdup(arena, p->id.name);
+	to->profile = profile_name(p->policy.profile);
+}
+
+int gate_explain(struct gate *gate, const struct gate_request *request,
+		 struct arena *arena, struct gate_explained *ret,
+		 struct err *err)
+{
+	struct gate_explained e = {.program = NULL};
+	struct prepared p;
+	int r = prepare(gate, request, false, &p, err);
+
+	if (r == 0) {
+		e.own_view = p.own_view;
+		e.grant = copy_grants(gate, &p.grants, arena, &e.n_grants);
+		e.base = copy_grants(gate, &gate->base, arena, &e.n_base);
+		e.dropped = arena_strlist(arena, &p.policy.capped);
+		copy_program(&p, arena, &e);
+		copy_places(&p, arena, &e.private_places);
+		copy_protect(&p, arena, &e.protect);
+		copy_net(&p.policy, arena, &e.net);
+		copy_bounds(&p, &e);
+		copy_facts(gate, &p, arena, &e);
+		*ret = e;
+	}
+	prepared_release(&p);
+	return r;
+}
+
+struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
+{
+	return c->seen_bounds;
+}

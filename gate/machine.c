@@ -1,0 +1,226 @@
+/*
+ * What this machine has, for `matins doctor`: each means of the kernel tried
+ * here and now, whom children become, what they see.
+ */
+#include <errno.h>
+
+#include "core/base/fd.h"
+#include "gate/inner.h"
+
+/* Rows at most: one for each mechanism, and two. */
+#define ROWS (N_MECHANISMS + 2)
+
+struct machine {
+	struct gate *gate;
+	const struct prepared *p; /* of the default policy */
+	struct gate_fact *row;
+	size_t n;
+};
+
+static void add(struct machine *m, const char *name, bool is_there,
+		const char *how, const char *remedy)
+{
+	struct gate *g = m->gate;
+
+	m->row[m->n++] = (struct gate_fact){
+		.guarantee = name,
+		.level = is_there ? GATE_ENFORCED : GATE_ABSENT,
+		.how = gate_text(g, how),
+		.remedy = is_there || !remedy || !*remedy
+				  ? NULL
+				  : gate_text(g, remedy),
+	};
+}
+
+static void add_mechanism(struct machine *m, enum mechanism id, bool is_there,
+			  const char *how)
+{
+	add(m, mechanism_name(id), is_there, how,
+	    mechanism_remedy_here(m->p, id));
+}
+
+static void add_filter(struct machine *m)
+{
+	bool has_listener = launch_try_listener();
+
+	add_mechanism(m, MECHANISM_SECCOMP, true,
+		      "filters can be installed; one is always");
+	add_mechanism(m, MECHANISM_NOTIFY, has_listener,
+		      has_listener ? "refused calls are named in reports"
+				   : "no listener is to be had: refused calls "
+				     "are refused unnamed");
+}
+
+static const char *landlock_text(struct machine *m)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf missing = BUF_INIT(BUF_UNBOUNDED);
+	uint32_t errata;
+	int abi = m->gate->landlock_abi;
+
+	if (abi < 1)
+		return errno == EOPNOTSUPP ? "built in, and not enabled at boot"
+					   : "this kernel has none";
+	errata = landlock_errata();
+	buf_addf(&text, "ABI %d", abi);
+	if (errata)
+		buf_adds(&text, "; corrected errata");
+	for (unsigned i = 0; i < 32; i++)
+		if (errata >> i & 1)
+			buf_addf(&text, " %u", i + 1);
+	landlock_missing(abi, &missing);
+	if (missing.n)
+		buf_addf(&text, "; not restricted by it: %s",
+			 buf_cstr(&missing));
+	return arena_strdup(&m->gate->arena, buf_cstr(&text));
+}
+
+static void add_landlock(struct machine *m)
+{
+	/* asks again, so that errno says why not */
+	int abi = landlock_abi();
+	const char *text = landlock_text(m);
+
+	add_mechanism(m, MECHANISM_LANDLOCK, abi >= 1, text);
+	add_mechanism(m, MECHANISM_LANDLOCK_NET, abi >= 4,
+		      abi >= 4 ? "TCP ports"
+			       : "net cannot be limited to single ports");
+	add_mechanism(m, MECHANISM_LANDLOCK_SCOPE, abi >= 6,
+		      abi >= 6 ? "signals and abstract sockets"
+			       : "signals and abstract sockets are left to "
+				 "namespaces and the filter");
+}
+
+static void add_namespaces(struct machine *m)
+{
+	const struct ns_caps *ns = &m->gate->ns;
+
+	add(m, "namespaces", ns->available,
+	    !ns->available ? ns->why
+	    : ns->as_user  ? "mount, pid, ipc, uts and cgroup, in an own user "
+			     "namespace; a whole view was made to try it"
+			   : "mount, pid, ipc, uts and cgroup, by privilege; "
+			     "a whole view was made to try it",
+	    ns_remedy(ns));
+	if (!ns->available)
+		return;
+	add_mechanism(m, MECHANISM_MEMFD_NOEXEC, true,
+		      ns->memfd_noexec
+			      ? "vm.memfd_noexec in the pid namespace"
+			      : "by the filter: memory files must be sealed "
+				"against execution");
+}
+
+static void add_idmap(struct machine *m)
+{
+	struct gate *g = m->gate;
+	struct err err = ERR_INIT;
+	int fd = -1;
+	bool works;
+
+	if (!g->is_root || !g->ns.available)
+		return;
+	works = ns_swap_ids(0, m->p->id.uid, 0, m->p->id.gid, &fd, &err) == 0;
+	if (works && ns_try_idmap("/", fd, false) < 0) {
+		err_sys(&err, errno, "id-mapped mount of /");
+		works = false;
+	}
+	fd_closep(&fd);
+	add_mechanism(m, MECHANISM_IDMAP, works,
+		      works ? "files granted can be used by who a child is"
+			    : arena_printf(&g->arena,
+					   "%s; where a grant needs one the "
+					   "child stays root without "
+					   "capabilities",
+					   err.msg));
+}
+
+static void add_groups(struct machine *m)
+{
+	const struct cgroups *c = &m->gate->cgroups;
+	bool memory = c->has[CGROUP_MEMORY], pids = c->has[CGROUP_PIDS];
+
+	add_mechanism(m, MECHANISM_CGROUP, memory || pids,
+		      memory || pids
+			      ? arena_printf(&m->gate->arena,
+					     "version %d: %s%s%s of a tree",
+					     c->is_unified ? 2 : 1,
+					     memory ? "memory" : "",
+					     memory && pids ? " and " : "",
+					     pids ? "processes" : "")
+		      : *c->why ? c->why
+				: "no controllers");
+}
+
+static void add_child(struct machine *m)
+{
+	const struct prepared *p = m->p;
+	struct arena *arena = &m->gate->arena;
+
+	add(m, "identity", true,
+	    arena_printf(arena, "children are %s (uid %u)%s", p->id.name,
+			 p->id.uid,
+			 p->id.change ? "; `user` names another" : ""),
+	    NULL);
+	add(m, "view", p->own_view,
+	    p->own_view ? "the system read-only, an own /proc, private /tmp, "
+			  "/dev/shm and HOME; no new root, which would cost "
+			  "more and hide names only"
+			: "the host's; private folders stand for /tmp and "
+			  "HOME, and /dev/shm is shut: POSIX semaphores do "
+			  "not work (python's multiprocessing)",
+	    ns_remedy(&m->gate->ns));
+}
+
+const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
+{
+	struct prepared p;
+	struct machine m = {
+		.gate = g,
+		.p = &p,
+		.row = ARENA_ARRAY(&g->arena, struct gate_fact, ROWS),
+	};
+
+	prepare_default(g, &p);
+	add_filter(&m);
+	add_landlock(&m);
+	add_namespaces(&m);
+	add_idmap(&m);
+	add_groups(&m);
+	add_child(&m);
+	prepared_release(&p);
+	*ret_n = m.n;
+	return m.row;
+}
+
+int gate_check_facts(struct gate *g, const struct gate_request *request,
+		     const struct gate_fact **ret, size_t *ret_n,
+		     struct err *err)
+{
+	struct prepared p;
+	int r = prepare(g, request, false, &p, err);
+
+	if (r == 0) {
+		struct gate_fact *facts =
+			ARENA_ARRAY(&g->arena, struct gate_fact, N_GUARANTEES);
+
+		for (int i = 0; i < N_GUARANTEES; i++) {
+			facts[i] = p.facts[i];
+			facts[i].how = gate_text(g, facts[i].how);
+			if (facts[i].remedy)
+				facts[i].remedy = gate_text(g, facts[i].remedy);
+		}
+		*ret = facts;
+		*ret_n = N_GUARANTEES;
+	}
+	prepared_release(&p);
+	return r;
+}
+
+const char *gate_lost(const char *guarantee)
+{
+	for (int i = 0; i < N_GUARANTEES; i++)
+		if (strcmp(guarantee_name((enum guarantee)i), guarantee) == 0)
+			return guarantee_lost((enum guarantee)i);
+	return "";
+}

@@ -1,0 +1,151 @@
+/*
+ * What stays read-only inside of writable grants: our own files, and what
+ * makes a folder run code for whoever uses it next (protected.def).
+ */
+#include <glob.h>
+#include <limits.h>
+#include <unistd.h>
+
+#include "gate/allow.h"
+#include "gate/inner.h"
+
+/* Paths that one row with a `*` stands for; the rest is not protected. */
+#define MATCHES_MAX 256
+
+enum kind { KIND_ANY, KIND_FILE };
+
+static const struct row {
+	const char *path;
+	enum kind kind;
+} ROWS[] = {
+#define PROTECTED(path, kind, what) {path, KIND_##kind},
+#include "gate/protected.def"
+#undef PROTECTED
+};
+
+static void push(struct prepared *p, const char *path, const struct stat *st)
+{
+	struct setup_view *v = &p->view;
+	struct setup_grant *more =
+		ARENA_ARRAY(&p->arena, struct setup_grant, v->n_protect + 1);
+
+	if (v->n_protect)
+		memcpy(more, v->protect, v->n_protect * sizeof(*more));
+	more[v->n_protect++] =
+		(struct setup_grant){.path = arena_strdup(&p->arena, path),
+				     .is_dir = S_ISDIR(st->st_mode),
+				     .is_link = S_ISLNK(st->st_mode),
+				     .idmap = -1};
+	v->protect = more;
+}
+
+static bool push_link(struct prepared *p, const char *link,
+		      const struct stat *st, const void *none)
+{
+	(void)none;
+	push(p, link, st);
+	return true;
+}
+
+static void add(struct prepared *p, const char *path)
+{
+	struct stat st;
+	char real[PATH_MAX];
+
+	if (!realpath(path, real) || stat(real, &st) < 0)
+		return;
+	push(p, real, &st);
+	/* which could be led elsewhere */
+	prepared_each_link(p, path, push_link, NULL);
+}
+
+/* ---- rows of the table ---- */
+
+/* Who names the very path in `write` means it. */
+static bool is_named(const struct prepared *p, const char *path)
+{
+	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
+
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what & write &&
+		    strcmp(p->grants.grant[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void add_row(struct prepared *p, const char *path, enum kind kind)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || is_named(p, path) ||
+	    (kind == KIND_FILE && S_ISDIR(st.st_mode)))
+		return;
+	p->git_unprotected |= !p->own_view;
+	add(p, path);
+}
+
+/* The folder may have a name with characters that glob() knows. */
+static const char *quote(struct prepared *p, const char *path)
+{
+	char *out = arena_alloc(&p->arena, 2 * strlen(path) + 1);
+	size_t n = 0;
+
+	for (; *path; path++) {
+		if (strchr("*?[\\", *path))
+			out[n++] = '\\';
+		out[n++] = *path;
+	}
+	out[n] = '\0';
+	return out;
+}
+
+static void add_matches(struct prepared *p, const char *dir, const char *rest,
+			enum kind kind)
+{
+	glob_t found;
+
+	if (glob(arena_printf(&p->arena, "%s/%s", quote(p, dir), rest),
+		 GLOB_PERIOD, NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc && i < MATCHES_MAX; i++)
+		/* a name may begin with a dot, but be none of these */
+		if (!strstr(found.gl_pathv[i] + strlen(dir), "/./") &&
+		    !strstr(found.gl_pathv[i] + strlen(dir), "/../"))
+			add_row(p, found.gl_pathv[i], kind);
+	globfree(&found);
+}
+
+static void add_table(struct prepared *p, const char *dir)
+{
+	bool is_git = strcmp(resolve_basename(dir), ".git") == 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		const char *rest = ROWS[i].path;
+
+		if (is_git && strncmp(rest, ".git/", 5) == 0)
+			rest += 5;
+		if (strchr(rest, '*'))
+			add_matches(p, dir, rest, ROWS[i].kind);
+		else
+			add_row(p, arena_printf(&p->arena, "%s/%s", dir, rest),
+				ROWS[i].kind);
+	}
+}
+
+void prepare_protected(struct prepared *p)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+	bool any = false;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (!(g->what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
+			continue;
+		any = true;
+		if (S_ISDIR(g->st.st_mode))
+			add_table(p, g->path);
+	}
+	for (size_t i = 0; any && i < protect->n; i++)
+		add(p, protect->item[i]);
+}

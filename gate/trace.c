@@ -1,0 +1,277 @@
+/*
+ * The policy of a trace: everything may be read but what is closed, so the
+ * folders on the way to what is closed are granted entry by entry.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "gate/allow.h"
+#include "gate/closed.h"
+#include "gate/inner.h"
+
+/* Entries that are granted one by one: each takes a descriptor. */
+#define TRACE_ENTRIES 700
+/* And of one folder; /tmp of a busy machine has thousands. */
+#define TRACE_FOLDER_ENTRIES 400
+
+struct closed gate_closed(const struct gate *g)
+{
+	return (struct closed){.home = g->home_path,
+			       .state = g->config.state_dir};
+}
+
+/* Secrets that a warning names. */
+#define SECRETS_SHOWN 3
+
+const char *gate_secrets_in(const struct gate *g, const char *folder,
+			    struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(mem_freep) char *real = realpath(folder, NULL);
+	const char *row;
+	size_t n = 0;
+
+	if (!real || !g->home_path)
+		return NULL;
+	for (size_t i = 0; (row = closed_home_secret(i)); i++) {
+		const char *path =
+			arena_printf(arena, "%s%s", g->home_path, row + 1);
+
+		if (!allow_covers(real, path) || allow_covers(path, real) ||
+		    access(path, R_OK) < 0 || ++n > SECRETS_SHOWN)
+			continue;
+		buf_addf(&out, "%s%s", n > 1 ? ", " : "", row);
+	}
+	if (n > SECRETS_SHOWN)
+		buf_addf(&out, " and %zu more", n - SECRETS_SHOWN);
+	return n ? arena_strdup(arena, buf_cstr(&out)) : NULL;
+}
+
+struct opener {
+	struct gate *gate;
+	struct closed closed;
+	struct arena *arena;
+	struct gate_policy *policy;
+	struct strlist *says;
+	const char *cwd; /* as it really lies; NULL without */
+	size_t n;
+};
+
+/* Of a private place: others' files there come and go. */
+static bool is_wanted(const struct opener *o, const char *path)
+{
+	const char *dir = resolve_dirname(path, o->arena);
+
+	for (size_t i = 0; i < o->gate->n_places; i++) {
+		const char *place = o->gate->place[i].path;
+
+		if (strcmp(place, dir) == 0 &&
+		    (!o->closed.home || strcmp(place, o->closed.home) != 0))
+			return (o->cwd && allow_covers(path, o->cwd)) ||
+			       closed_is_beneath(&o->closed, path);
+	}
+	return true;
+}
+
+static void add(struct opener *o, struct strlist *list, const char *path)
+{
+	if (!allow_has(list, path))
+		list_add(list, o->arena, arena_strdup(o->arena, path));
+}
+
+static void open_folder(struct opener *o, const char *path);
+
+static void open_entry(struct opener *o, const char *path)
+{
+	struct stat st;
+
+	if (closed_kind_of(&o->closed, path) != CLOSED_NOT ||
+	    lstat(path, &st) < 0 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return;
+	if (S_ISDIR(st.st_mode) && closed_is_beneath(&o->closed, path)) {
+		open_folder(o, path);
+		return;
+	}
+	/* what we cannot read ourselves is not for the child either */
+	if (access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK) < 0 ||
+	    o->n >= TRACE_ENTRIES)
+		return;
+	o->n++;
+	add(o, &o->policy->read, path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static void open_folder(struct opener *o, const char *path)
+{
+	struct strlist names = {NULL, 0};
+	DIR *dir = opendir(path);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)) && names.n <= TRACE_FOLDER_ENTRIES)
+		if (!is_dots(e->d_name) &&
+		    is_wanted(o,
+			      arena_printf(o->arena, "%s/%s", path, e->d_name)))
+			list_add(&names, o->arena,
+				 arena_strdup(o->arena, e->d_name));
+	if (dir)
+		closedir(dir);
+	if (names.n > TRACE_FOLDER_ENTRIES) {
+		list_add(o->says, o->arena,
+			 arena_printf(o->arena,
+				      "%s: not opened, it has more than %d "
+				      "entries; --read what is needed of it",
+				      path, TRACE_FOLDER_ENTRIES));
+		return;
+	}
+	if (names.n)
+		qsort(names.item, names.n, sizeof(*names.item), by_name);
+	for (size_t i = 0; i < names.n; i++)
+		open_entry(o, arena_printf(o->arena, "%s/%s",
+					   strcmp(path, "/") ? path : "",
+					   names.item[i]));
+}
+
+/* ---- programs ---- */
+
+static void add_programs(struct strlist *list, struct arena *arena,
+			 const char *dir)
+{
+	char real[PATH_MAX];
+
+	/* "/" and the folders in it hold more than programs */
+	if (realpath(dir, real) && strchr(real + 1, '/') &&
+	    !allow_has(list, real))
+		list_add(list, arena, arena_strdup(arena, real));
+}
+
+struct strlist gate_trace_programs(struct arena *arena)
+{
+	static const char *const dirs[] = {
+		"/usr/bin",	   "/usr/sbin",	   "/usr/local/bin",
+		"/usr/local/sbin", "/usr/libexec", "/usr/lib/git-core",
+	};
+	const char *path = getenv("PATH");
+	struct str rest = str_of(path ? path : "");
+	struct strlist list = {NULL, 0};
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		add_programs(&list, arena, dirs[i]);
+	while (rest.n) {
+		struct str dir = str_cut(&rest, ':');
+
+		if (dir.n && dir.p[0] == '/')
+			add_programs(&list, arena,
+				     arena_strndup(arena, dir.p, dir.n));
+	}
+	return list;
+}
+
+static void open_programs(struct opener *o)
+{
+	struct strlist dirs = gate_trace_programs(o->arena);
+
+	for (size_t i = 0; i < dirs.n; i++)
+		add(o, &o->policy->exec, dirs.item[i]);
+}
+
+/* ---- what may be written ---- */
+
+static void open_cwd(struct opener *o)
+{
+	struct err ignored = ERR_INIT;
+	const char *real = o->cwd;
+
+	if (!real)
+		return;
+	if (closed_may_widen(&o->closed, real) &&
+	    access(real, W_OK | X_OK) == 0) {
+		add(o, &o->policy->write, real);
+		if (allow_exec(&o->gate->config.leash, real, real, &ignored) ==
+		    0)
+			add(o, &o->policy->exec, real);
+		list_add(o->says, o->arena,
+			 arena_printf(o->arena, "it may write beneath %s",
+				      real));
+		return;
+	}
+	list_add(o->says, o->arena,
+		 arena_printf(o->arena,
+			      "it may write only private places; %s is too "
+			      "wide, or cannot be written (--write FOLDER)",
+			      real));
+}
+
+static struct strlist copied(const struct strlist *list, struct arena *arena)
+{
+	struct strlist copy = {NULL, 0};
+
+	for (size_t i = 0; i < list->n; i++)
+		list_add(&copy, arena, list->item[i]);
+	return copy;
+}
+
+static void say_net(struct opener *o)
+{
+	const struct strlist *net = &o->policy->net;
+	const char *all = "";
+
+	for (size_t i = 0; i < net->n; i++)
+		all = arena_printf(o->arena, "%s%s%s", all, i ? ", " : "",
+				   net->item[i]);
+	list_add(o->says, o->arena,
+		 net->n ? arena_printf(o->arena, "network: %s", all)
+			: "network: none");
+}
+
+int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
+		      const char *cwd, struct arena *arena,
+		      struct gate_policy *ret, struct strlist *ret_says,
+		      struct err *err)
+{
+	struct opener o = {.gate = gate,
+			   .closed = gate_closed(gate),
+			   .arena = arena,
+			   .policy = ret,
+			   .says = ret_says};
+	char real[PATH_MAX];
+
+	if (cwd && realpath(cwd, real))
+		o.cwd = arena_strdup(arena, real);
+	*ret_says = (struct strlist){NULL, 0};
+	*ret = *asked;
+	ret->read = copied(&asked->read, arena);
+	ret->write = copied(&asked->write, arena);
+	ret->exec = copied(&asked->exec, arena);
+	list_add(ret_says, arena,
+		 "it may read everything but keys, tokens and sessions, and "
+		 "run what lies in folders of programs; of /tmp it sees what "
+		 "is asked for");
+	open_folder(&o, "/");
+	if (!ret->read.n)
+		return err_sys(err, EACCES, "the root folder cannot be listed");
+	open_programs(&o);
+	open_cwd(&o);
+	if (!asked->net.n && asked->isolate != GATE_ISOLATE_OFF) {
+		gate_probe(gate);
+		if (gate->ns.available)
+			list_add(&ret->net, arena, "loopback");
+	}
+	say_net(&o);
+	return 0;
+}

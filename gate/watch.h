@@ -1,0 +1,124 @@
+/*
+ * What a tree does, written down while it runs.
+ *
+ * With watching, the calls of watch.def that the filter allows go to the
+ * listener first, which records them and lets them go on. It never allows
+ * anything: the filter's argument rules have been passed before, and what the
+ * call may reach is decided by the kernel (Landlock, the view) afterwards.
+ * Another thread can change the arguments in between, so the record is what
+ * honest programs do. An exec that a rule of [sandbox.programs] forbids is
+ * refused here, which binds honest programs only, too.
+ *
+ *	struct watch w = WATCH_INIT;
+ *	w.what = GATE_RECORD_EXEC;
+ *	watch_filter(&filter, w.what, &arena, &prog)	into the launch
+ *	... for each notification with watch_covers(&w, nr):
+ *	watch_see(&w, req), is it still valid?, watch_note(&w, comm)
+ *	rows = w.records.row
+ *	watch_release(&w);
+ */
+#ifndef GATE_WATCH_H
+#define GATE_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "gate/gate.h"
+
+/* Rows of one tree; what comes after them is counted. */
+#define WATCH_RECORDS 4096
+/* What is kept of an exec: arguments, and bytes of each with the NUL. */
+#define WATCH_ARGS 16
+#define WATCH_ARG_BYTES 256
+/* What rules are asked about: arguments, and bytes of all of them. */
+#define WATCH_JUDGED_ARGS 512
+#define WATCH_JUDGED_BYTES (128 * 1024)
+/* Instructions of a program that the kernel takes: BPF_MAXINSNS. */
+#define WATCH_INSNS 4096
+
+struct records {
+	struct arena arena;	 /* of the strings */
+	struct gate_record *row; /* owned */
+	uint16_t *slot;		 /* hash table of row numbers + 1; owned */
+	size_t n;
+	uint64_t dropped;
+};
+
+struct watch_seen;
+
+struct watch {
+	unsigned what; /* GATE_RECORD_ bits that are recorded */
+	/*
+	 * Rules of [sandbox.programs]: asked for each exec, recorded or not;
+	 * true refuses it. The path is as the task names it, argv as far as it
+	 * was read; is_cut: there is more of it (WATCH_JUDGED_ARGS and _BYTES,
+	 * memory that cannot be read). NULL: there are none.
+	 */
+	bool (*forbids)(void *arg, const char *path, const struct strlist *argv,
+			bool is_cut);
+	void *forbids_arg;
+	bool has_begun; /* the first exec is the gate's own */
+	struct records records;
+	struct watch_seen *seen; /* owned */
+};
+
+#define WATCH_INIT        \
+	{                 \
+		.what = 0 \
+	}
+
+/* The GATE_RECORD_ bits that the filter must watch; 0 = none. */
+unsigned watch_wants(const struct watch *w) MUST_USE;
+
+/*
+ * The filter with watching. It is two copies of `plain`: numbers that are
+ * watched run the one in which what is allowed is notified and what is
+ * refused is EPERM at once, so a watched call that comes to the listener is
+ * an allowed one. All others run `plain` as it is.
+ *
+ * plain    built with SECCOMP_DENY_NOTIFY
+ * ret      instructions in the arena
+ * returns  false when the result is longer than the kernel takes
+ */
+bool watch_filter(const struct sock_fprog *plain, unsigned what,
+		  struct arena *arena, struct sock_fprog *ret) MUST_USE;
+
+/* Is a notification of this call an allowed one that is watched? */
+bool watch_covers(const struct watch *w, int nr) MUST_USE;
+
+/*
+ * Read from the waiting task what it asks for. The caller then makes sure
+ * that the request is still valid: else what was read is another task's.
+ */
+void watch_see(struct watch *w, const struct seccomp_notif *req);
+
+/*
+ * Write down what was seen last.
+ * comm     name of the task
+ * returns  0: it may go on; else the errno that a rule refuses it with
+ */
+int watch_note(struct watch *w, const char *comm) MUST_USE;
+
+/*
+ * Add one record, or count it: same kind, path, access, program and refusal
+ * are one row. Strings are copied, of the arguments WATCH_ARGS.
+ */
+void records_add(struct records *r, const struct gate_record *what);
+/* All paths of execs that were let go on, in order; in the records' arena. */
+struct strlist records_execs(struct records *r) MUST_USE;
+void watch_release(struct watch *w);
+
+/*
+ * An address as text: "127.0.0.1:80", "[::1]:80", "unix:/run/x",
+ * "unix:@name"; false for other families and what is cut short.
+ */
+bool watch_address(const void *address, size_t size, char *ret, size_t n)
+	MUST_USE;
+
+#endif

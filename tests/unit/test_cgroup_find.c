@@ -1,0 +1,178 @@
+/* Where control groups lie, from what the kernel writes. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "gate/cgroup_find.h"
+
+#define ROW(root, point, type, options)                                       \
+	"31 23 0:28 " root " " point " rw,relatime shared:4 master:1 - " type \
+	" x " options "\n"
+
+struct row {
+	const char *mounts, *groups;
+	struct cgroup_places want;
+};
+
+static void same(const char *got, const char *want, const char *what)
+{
+	if ((got && want) ? strcmp(got, want) != 0 : got != want)
+		fail_msg("%s: %s, not %s", what, got ? got : "none",
+			 want ? want : "none");
+}
+
+static void places__of_every_kind__are_found(void **state)
+{
+	static const struct row rows[] = {
+		{"", "", {NULL, NULL, NULL, NULL}},
+		{ROW("/", "/c", "cgroup2", "rw"),
+		 "0::/user/a\n",
+		 {"/c/user/a", "/c", NULL, NULL}},
+		{ROW("/", "/c", "cgroup2", "rw"),
+		 "0::/\n",
+		 {"/c", "/c", NULL, NULL}},
+		{ROW("/", "/m", "cgroup", "rw,memory")
+			 ROW("/", "/p", "cgroup", "rw,pids"),
+		 "8:pids:/a\n4:memory:/b/c\n0::/\n",
+		 {NULL, NULL, "/m/b/c", "/p/a"}},
+		{ROW("/", "/mp", "cgroup", "rw,memory,pids"),
+		 "4:memory,pids:/b\n",
+		 {NULL, NULL, "/mp/b", "/mp/b"}},
+		/* a mount shows what is beneath its root */
+		{ROW("/docker/x", "/m", "cgroup", "rw,memory"),
+		 "4:memory:/docker/x/y\n",
+		 {NULL, NULL, "/m/y", NULL}},
+		{ROW("/docker/x", "/m", "cgroup", "rw,memory"),
+		 "4:memory:/docker/xy\n",
+		 {NULL, NULL, NULL, NULL}},
+		{ROW("/docker/x", "/m", "cgroup", "rw,memory"),
+		 "4:memory:/else\n",
+		 {NULL, NULL, NULL, NULL}},
+		/* outside of our namespace */
+		{ROW("/", "/c", "cgroup2", "rw"),
+		 "0::/../other\n",
+		 {NULL, "/c", NULL, NULL}},
+		{ROW("/", "/c", "cgroup2", "rw"),
+		 "0::/gone (deleted)\n",
+		 {NULL, NULL, NULL, NULL}},
+		/* names with blanks and colons */
+		{ROW("/", "/my\\040groups", "cgroup2", "rw"),
+		 "0::/a b:c\n",
+		 {"/my groups/a b:c", "/my groups", NULL, NULL}},
+		/* similar words */
+		{ROW("/", "/m", "cgroup", "rw,memoryx,name=memory"),
+		 "4:memory:/b\n",
+		 {NULL, NULL, NULL, NULL}},
+		{ROW("/", "/m", "tmpfs", "rw,memory"),
+		 "4:memory:/b\n",
+		 {NULL, NULL, NULL, NULL}},
+		/* rows that are cut short */
+		{"31 23 0:28 / /m rw - cgroup",
+		 "4:memory:/b\n",
+		 {NULL, NULL, NULL, NULL}},
+		{ROW("/", "/m", "cgroup", "rw,memory"),
+		 "4:memory\n4\n:::\n4:memory:b\n",
+		 {NULL, NULL, NULL, NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		const struct row *r = &rows[i];
+		struct cgroup_places got;
+
+		cgroup_find(str_of(r->mounts), str_of(r->groups), &arena, &got);
+		same(got.unified, r->want.unified, r->mounts);
+		same(got.unified_top, r->want.unified_top, r->mounts);
+		same(got.memory, r->want.memory, r->mounts);
+		same(got.pids, r->want.pids, r->mounts);
+	}
+}
+
+/* The table of mounts would say the same, or is needed. */
+static void usual__places__are_found(void **state)
+{
+	static const struct {
+		const char *groups;
+		bool is_unified, is_known;
+		struct cgroup_places want;
+	} rows[] = {
+		{"0::/user.slice/a\n",
+		 true,
+		 true,
+		 {"/sys/fs/cgroup/user.slice/a", "/sys/fs/cgroup", NULL, NULL}},
+		{"0::/\n",
+		 true,
+		 true,
+		 {"/sys/fs/cgroup", "/sys/fs/cgroup", NULL, NULL}},
+		{"9:name=systemd:/x\n8:pids:/\n4:memory:/a/b\n0::/\n",
+		 false,
+		 true,
+		 {NULL, NULL, "/sys/fs/cgroup/memory/a/b",
+		  "/sys/fs/cgroup/pids"}},
+		/* a controller that is in version 1 is not in version 2 */
+		{"4:memory:/a\n0::/x\n", true, false, {NULL}},
+		{"4:pids:/a\n0::/x\n", true, false, {NULL}},
+		{"4:memory:/a\n0::/x\n", false, false, {NULL}},
+		{"8:pids:/a\n0::/x\n", false, false, {NULL}},
+		/* one hierarchy with both, under whichever name */
+		{"4:memory,pids:/a\n", false, false, {NULL}},
+		{"4:cpu,memory:/a\n8:pids:/\n", false, false, {NULL}},
+		{"0::/../other\n", true, false, {NULL}},
+		{"8:pids:/../p\n4:memory:/a\n", false, false, {NULL}},
+		{"0::/gone (deleted)\n", true, false, {NULL}},
+		{"", true, false, {NULL}},
+		{"4:memory\n4\n:::\n8:pids:b\n", false, false, {NULL}},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		const char *groups = rows[i].groups;
+		struct cgroup_places got = {NULL, NULL, NULL, NULL};
+
+		assert_int_equal(cgroup_find_usual(str_of(groups),
+						   rows[i].is_unified, &arena,
+						   &got),
+				 rows[i].is_known);
+		same(got.unified, rows[i].want.unified, groups);
+		same(got.unified_top, rows[i].want.unified_top, groups);
+		same(got.memory, rows[i].want.memory, groups);
+		same(got.pids, rows[i].want.pids, groups);
+	}
+}
+
+static void word__whole__counts(void **state)
+{
+	(void)state;
+	assert_true(cgroup_has_word(STR("cpu memory pids\n"), ' ', "pids"));
+	assert_true(cgroup_has_word(STR("memory"), ' ', "memory"));
+	assert_false(cgroup_has_word(STR("memory_x\n"), ' ', "memory"));
+	assert_false(cgroup_has_word(STR(""), ' ', "memory"));
+}
+
+static void count__of_a_name__is_its_number(void **state)
+{
+	struct str text = STR("oom 3\noom_kill 2\nmax x\nlast 9");
+
+	(void)state;
+	assert_int_equal(cgroup_count(text, "oom_kill"), 2);
+	assert_int_equal(cgroup_count(text, "last"), 9);
+	assert_int_equal(cgroup_count(text, "max"), 0);
+	assert_int_equal(cgroup_count(text, "oom_"), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(places__of_every_kind__are_found),
+		cmocka_unit_test(usual__places__are_found),
+		cmocka_unit_test(word__whole__counts),
+		cmocka_unit_test(count__of_a_name__is_its_number),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

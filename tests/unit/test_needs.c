@@ -1,0 +1,426 @@
+/*
+ * From records, made by hand, to the rows of a policy: on real files in a
+ * folder of the test, which holds its HOME.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/allow.h"
+#include "gate/closed.h"
+#include "gate/inner.h"
+#include "tests/unit/temp_dir.h"
+
+#define RECORDS_MAX 16
+
+struct fixture {
+	char *top;
+	struct arena arena;
+	struct gate *gate;
+	struct gate_record record[RECORDS_MAX];
+	struct gate_denial denial[2];
+	struct gate_verdict verdict;
+	struct gate_policy traced;
+	const char *granted[1];
+	struct gate_needs needs;
+};
+
+static const char *at(struct fixture *f, const char *path)
+{
+	return path[0] == '/' ? path
+			      : arena_printf(&f->arena, "%s/%s", f->top, path);
+}
+
+static void put_file(struct fixture *f, const char *path)
+{
+	const char *full = at(f, path);
+	struct err err = ERR_INIT;
+	const char *dir = resolve_dirname(full, &f->arena);
+
+	assert_int_equal(fd_mkdirs(dir, 0755), 0);
+	assert_int_equal(fd_write_file(full, STR("x"), &err), 0);
+}
+
+static int setup(void **state)
+{
+	struct gate_config config = {.leash = {.fs_read = {.all = true},
+					       .fs_write = {.all = true},
+					       .exec = {.all = true},
+					       .net = {.all = true},
+					       .calls_unlimited = true,
+					       .generations = {.all = true},
+					       .interpreters = true}};
+	struct fixture *f = mem_zalloc(sizeof(*f));
+	struct err err = ERR_INIT;
+
+	if (temp_dir_make((void **)&f->top) < 0)
+		return -1;
+	f->granted[0] = f->top;
+	f->traced.read = (struct strlist){f->granted, 1};
+	f->traced.write = (struct strlist){f->granted, 1};
+	f->verdict = (struct gate_verdict){
+		.exited = true, .records = f->record, .denials = f->denial};
+	put_file(f, "home/a.txt");
+	put_file(f, "home/b.txt");
+	put_file(f, "home/.ssh/key");
+	put_file(f, "home/.cache/x");
+	put_file(f, "data/a");
+	put_file(f, "data/b");
+	put_file(f, "one/file");
+	setenv("HOME", at(f, "home"), 1);
+	*state = f;
+	return gate_new(&config, &f->gate, &err);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	void *top = f->top;
+
+	gate_free(f->gate);
+	arena_release(&f->arena);
+	free(f);
+	return temp_dir_remove(&top);
+}
+
+static void did(struct fixture *f, unsigned what, const char *path,
+		unsigned access)
+{
+	assert_true(f->verdict.n_records < RECORDS_MAX);
+	f->record[f->verdict.n_records++] =
+		(struct gate_record){.what = what,
+				     .path = path,
+				     .access = access,
+				     .program = "prog",
+				     .count = 2};
+}
+
+static void did_read(struct fixture *f, const char *path)
+{
+	did(f, GATE_RECORD_FILES, at(f, path), GATE_ACCESS_READ);
+}
+
+static void did_make(struct fixture *f, const char *path)
+{
+	did(f, GATE_RECORD_FILES, at(f, path),
+	    GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY);
+}
+
+static void find(struct fixture *f)
+{
+	static const char *const argv[] = {"true", NULL};
+	const struct gate_policy plain = {.profile = NULL};
+	struct gate_request request = {
+		.program = "true", .argv = argv, .policy = &plain};
+	struct err err = ERR_INIT;
+
+	if (gate_needs(f->gate, &request, &f->traced, &f->verdict, &f->arena,
+		       &f->needs, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* The only need is this row, granted or not. */
+static void only_is(struct fixture *f, const char *key, const char *value,
+		    bool granted)
+{
+	find(f);
+	assert_int_equal(f->needs.n, 1);
+	assert_string_equal(f->needs.need[0].key, key);
+	assert_string_equal(f->needs.need[0].value, at(f, value));
+	assert_int_equal(!f->needs.need[0].why_not, granted);
+}
+
+/* ---- files ---- */
+
+static void read__one_file__is_that_file(void **state)
+{
+	did_read(*state, "one/file");
+	did_read(*state, "one/file");
+	only_is(*state, "read", "one/file", true);
+	assert_int_equal(((struct fixture *)*state)->needs.need[0].count, 4);
+}
+
+static void read__two_files_of_a_folder__are_the_folder(void **state)
+{
+	did_read(*state, "data/b");
+	did_read(*state, "data/a");
+	only_is(*state, "read", "data", true);
+}
+
+static void read__two_files_of_home__are_never_home(void **state)
+{
+	struct fixture *f = *state;
+
+	did_read(f, "home/b.txt");
+	did_read(f, "home/a.txt");
+	find(f);
+	assert_int_equal(f->needs.n, 2);
+	assert_string_equal(f->needs.need[0].value, at(f, "home/a.txt"));
+	assert_string_equal(f->needs.need[1].value, at(f, "home/b.txt"));
+}
+
+static void read__key__is_not_granted(void **state)
+{
+	did_read(*state, "home/.ssh/key");
+	only_is(*state, "read", "home/.ssh/key", false);
+}
+
+static void read__root_folder__is_not_granted(void **state)
+{
+	did_read(*state, "/");
+	only_is(*state, "read", "/", false);
+}
+
+static void read__cache_and_missing_and_base__are_no_needs(void **state)
+{
+	struct fixture *f = *state;
+
+	f->traced.read.n = f->traced.write.n = 0; /* as it does with caches */
+	did_read(f, "home/.cache/x");
+	did_read(f, "data/is-not-there");
+	did_read(f, "/etc/passwd");
+	did_read(f, "/proc/self/status");
+	did_read(f, "/dev/null");
+	find(f);
+	assert_int_equal(f->needs.n, 0);
+}
+
+static void write__made_file__is_its_folder(void **state)
+{
+	did_make(*state, "data/new");
+	did_read(*state, "data/a");
+	only_is(*state, "write", "data", true);
+}
+
+static void write__changed_file__is_that_file(void **state)
+{
+	struct fixture *f = *state;
+
+	did(f, GATE_RECORD_FILES, at(f, "data/a"), GATE_ACCESS_WRITE);
+	only_is(f, "write", "data/a", true);
+}
+
+static void write__what_the_trace_refused__counts_when_it_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	/* a place that is not private, for those are the child's anyway */
+	f->traced.write.n = 0;
+	did_make(f, "data/new");
+	f->verdict.exit_status = 1;
+	only_is(f, "write", "data", true);
+	f->verdict.exit_status = 0;
+	only_is(f, "write", "data", false);
+}
+
+/* ---- programs, network, calls ---- */
+
+static void exec__in_path__is_a_bare_name(void **state)
+{
+	struct fixture *f = *state;
+
+	did(f, GATE_RECORD_EXEC, "/usr/bin/env", GATE_ACCESS_RUN);
+	find(f);
+	assert_int_equal(f->needs.n, 1);
+	assert_string_equal(f->needs.need[0].value, "env");
+}
+
+static void exec__refused_by_a_rule__is_no_need(void **state)
+{
+	struct fixture *f = *state;
+
+	did(f, GATE_RECORD_EXEC, "/usr/bin/env", GATE_ACCESS_RUN);
+	f->record[0].refused = true;
+	find(f);
+	assert_int_equal(f->needs.n, 0);
+}
+
+static void net__own_service__is_loopback(void **state)
+{
+	struct fixture *f = *state;
+
+	did(f, GATE_RECORD_NET, "127.0.0.1:8080", GATE_ACCESS_SERVE);
+	did(f, GATE_RECORD_NET, "127.0.0.1:8080", 0);
+	find(f);
+	assert_int_equal(f->needs.n, 1);
+	assert_string_equal(f->needs.need[0].value, "loopback");
+}
+
+static void net__own_service_and_others__is_all(void **state)
+{
+	struct fixture *f = *state;
+	size_t granted = 0;
+
+	did(f, GATE_RECORD_NET, "0.0.0.0:8080", GATE_ACCESS_SERVE);
+	did(f, GATE_RECORD_NET, "192.0.2.7:443", 0);
+	find(f);
+	for (size_t i = 0; i < f->needs.n; i++)
+		if (!f->needs.need[i].why_not) {
+			granted++;
+			assert_string_equal(f->needs.need[i].value, "all");
+		}
+	assert_int_equal(granted, 1);
+}
+
+static void net__port_0_and_lost_socket_files__are_no_needs(void **state)
+{
+	struct fixture *f = *state;
+
+	did(f, GATE_RECORD_NET, "192.0.2.7:0", 0);
+	did(f, GATE_RECORD_NET, "unix:/run/no/such/socket", 0);
+	find(f);
+	assert_int_equal(f->needs.n, 0);
+}
+
+static void calls__refused__are_needed_when_it_failed(void **state)
+{
+	struct fixture *f = *state;
+
+	f->denial[0] = (struct gate_denial){
+		.kind = "syscall",
+		.name = "ptrace",
+		.program = "prog",
+		.detail = "",
+		.allow = "sandbox = { syscalls = [\"ptrace\"] }",
+		.count = 1};
+	f->verdict.n_denials = 1;
+	f->verdict.exit_status = 1;
+	find(f);
+	assert_int_equal(f->needs.n, 1);
+	assert_string_equal(f->needs.need[0].value, "ptrace");
+	assert_null(f->needs.need[0].why_not);
+	f->verdict.exit_status = 0;
+	find(f);
+	assert_non_null(f->needs.need[0].why_not);
+}
+
+static void policy__needs_not_granted__are_left_out(void **state)
+{
+	struct fixture *f = *state;
+	const struct gate_policy base = {.profile = "strict"};
+	struct gate_policy p;
+
+	did_read(f, "home/.ssh/key");
+	did_read(f, "one/file");
+	find(f);
+	gate_needs_policy(&base, &f->needs, &f->arena, &p);
+	assert_int_equal(p.read.n, 1);
+	assert_string_equal(p.read.item[0], at(f, "one/file"));
+	assert_string_equal(p.profile, "strict");
+}
+
+/* ---- what is never widened to, what a trace opens ---- */
+
+static void closed__folders__as_the_table_says(void **state)
+{
+	static const char *const never[] = {
+		"/",
+		"/home",
+		"/etc",
+		"/usr",
+		"/usr/bin",
+		"/usr/local",
+		"/var",
+		"/tmp",
+		"/home/me",
+		"/home/me/.ssh",
+		"/home/me/.ssh/deep",
+		"/home/me/.config",
+		"/home/other",
+		"/home/other/x",
+		"/root",
+		"/run/user/0",
+	};
+	static const char *const may[] = {
+		"/home/me/work", "/home/me/.config/app", "/srv/data",
+		"/tmp/x",	 "/usr/share",		 "/etc/app.d",
+	};
+	const struct closed c = {.home = "/home/me", .state = "/var/own"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(never); i++)
+		if (closed_may_widen(&c, never[i]))
+			fail_msg("%s may be granted", never[i]);
+	for (size_t i = 0; i < ARRAY_LEN(may); i++)
+		if (!closed_may_widen(&c, may[i]))
+			fail_msg("%s may not be granted", may[i]);
+	assert_int_equal(closed_kind_of(&c, "/var/own/tokens"), CLOSED_SECRET);
+	assert_int_equal(closed_kind_of(&c, "/home/me/x"), CLOSED_NOT);
+	assert_string_equal(closed_secret_row(&c, "/home/me/.aws/config"),
+			    "~/.aws");
+	assert_string_equal(closed_secret_row(&c, "/etc/shadow"),
+			    "/etc/shadow");
+	assert_null(closed_secret_row(&c, "/home/me/x"));
+	assert_null(closed_secret_row(&c, "/home/me/.npm/x"));
+	/* another's file, a log: shut in a trace, and no key */
+	assert_int_equal(closed_kind_of(&c, "/home/you/x"), CLOSED_OTHERS);
+	assert_null(closed_secret_row(&c, "/home/you/x"));
+	assert_null(closed_secret_row(&c, "/var/log/syslog"));
+	assert_int_equal(closed_kind_of(&c, "/home/me/.npm/x"), CLOSED_CACHE);
+}
+
+static bool any_covers(const struct strlist *list, const char *path)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (allow_covers(list->item[i], path))
+			return true;
+	return false;
+}
+
+static void trace__policy__reads_all_but_what_is_closed(void **state)
+{
+	struct fixture *f = *state;
+	const struct gate_policy none = {.profile = NULL};
+	struct err err = ERR_INIT;
+	struct gate_policy p;
+	struct strlist says;
+
+	assert_int_equal(gate_trace_policy(f->gate, &none, at(f, "data"),
+					   &f->arena, &p, &says, &err),
+			 0);
+	assert_true(any_covers(&p.read, at(f, "home/a.txt")));
+	assert_true(any_covers(&p.read, "/usr/share"));
+	assert_false(any_covers(&p.read, at(f, "home/.ssh/key")));
+	assert_false(any_covers(&p.read, "/etc/shadow"));
+	assert_false(any_covers(&p.write, at(f, "home")));
+	assert_true(any_covers(&p.write, at(f, "data")));
+	assert_true(says.n > 0);
+	assert_int_equal(gate_trace_policy(f->gate, &none, at(f, "home"),
+					   &f->arena, &p, &says, &err),
+			 0);
+	assert_int_equal(p.write.n, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(read__one_file__is_that_file),
+		TEST(read__two_files_of_a_folder__are_the_folder),
+		TEST(read__two_files_of_home__are_never_home),
+		TEST(read__key__is_not_granted),
+		TEST(read__root_folder__is_not_granted),
+		TEST(read__cache_and_missing_and_base__are_no_needs),
+		TEST(write__made_file__is_its_folder),
+		TEST(write__changed_file__is_that_file),
+		TEST(write__what_the_trace_refused__counts_when_it_failed),
+		TEST(exec__in_path__is_a_bare_name),
+		TEST(exec__refused_by_a_rule__is_no_need),
+		TEST(net__own_service__is_loopback),
+		TEST(net__own_service_and_others__is_all),
+		TEST(net__port_0_and_lost_socket_files__are_no_needs),
+		TEST(calls__refused__are_needed_when_it_failed),
+		TEST(policy__needs_not_granted__are_left_out),
+		TEST(closed__folders__as_the_table_says),
+		TEST(trace__policy__reads_all_but_what_is_closed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,681 @@
+/* Rules on programs: which calls each allows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/limits.h"
+#include "gate/programs.h"
+
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* "a b" as [a, b]; "" as []; "''" is an empty word */
+static struct strlist words(const char *text, struct arena *arena)
+{
+	struct str rest = str_of(text);
+	struct strlist list = {ARENA_ARRAY(arena, const char *, rest.n + 1), 0};
+
+	while (rest.n) {
+		struct str word = str_cut(&rest, ' ');
+
+		list.item[list.n++] =
+			str_is(word, "''")
+				? ""
+				: arena_strndup(arena, word.p, word.n);
+	}
+	return list;
+}
+
+static struct programs_call call_of(const char *path, const char *line,
+				    struct arena *arena)
+{
+	struct programs_call call = {.path = path, .argv = words(line, arena)};
+
+	call.asked = call.argv.item[0];
+	return call;
+}
+
+/* ---- which options a rule refuses ---- */
+
+/* A refusal is a word that the sentence must have; NULL: it is allowed. */
+static const struct deny_case {
+	const char *path, *deny, *line, *refused;
+} DENY_CASES[] = {
+	/* single letters, clusters, attached values */
+	{"/bin/x", "-c", "x -c code", "\"-c\""},
+	{"/bin/x", "-c", "x -ccode", "-ccode"},
+	{"/bin/x", "-c", "x -Ic code", "-Ic"},
+	{"/bin/x", "-c", "x -ec", "-ec"},
+	{"/bin/x", "-c", "x --color", NULL},
+	{"/bin/x", "-c", "x c", NULL},
+	{"/bin/x", "-c", "x -C", NULL},
+	/* long ones, values, what they are cut to, one dash, underscores */
+	{"/bin/x", "--eval", "x --eval code", "--eval"},
+	{"/bin/x", "--eval", "x --eval=code", "--eval=code"},
+	{"/bin/x", "--eval", "x --ev code", "--ev"},
+	{"/bin/x", "--eval", "x --e", "--e"},
+	{"/bin/x", "--eval", "x -eval", "-eval"},
+	{"/bin/x", "--eval", "x --evaluate", NULL},
+	{"/bin/x", "--eval", "x --enable", NULL},
+	{"/bin/x", "--eval", "x -v", NULL},
+	{"/bin/x", "--run-it", "x --run_it", "--run_it"},
+	/* whole words, beginnings */
+	{"/bin/x", "-exec", "x -exec", "-exec"},
+	{"/bin/x", "-exec", "x --exec=1", "--exec=1"},
+	{"/bin/x", "-exec", "x -executable", NULL},
+	{"/bin/x", "run", "x run", "run"},
+	{"/bin/x", "run", "x runs", NULL},
+	{"/bin/x", "ext::*", "x ext::sh", "ext::sh"},
+	{"/bin/x", "ext::*", "x --url=ext::sh", "--url=ext::sh"},
+	{"/bin/x", "ext::*", "x text::sh", NULL},
+	/* of an unknown program nothing ends the options */
+	{"/bin/x", "-c", "x file -c", "-c"},
+	{"/bin/x", "-c", "x -- -c", "-c"},
+	{"/bin/x", "-c", "x", NULL},
+	/* python: behind the script or -- they are the script's */
+	{"/usr/bin/python3.11", "-c", "python3 -c x", "-c"},
+	{"/usr/bin/python3.11", "-c", "python3 -Ic x", "-Ic"},
+	{"/usr/bin/python3.11", "-c", "python3 s.py -c x", NULL},
+	{"/usr/bin/python3.11", "-c", "python3 -u s.py -c x", NULL},
+	{"/usr/bin/python3.11", "-c", "python3 -- s.py -c x", NULL},
+	{"/usr/bin/python3.11", "-c", "python3 -- -c", NULL},
+	/* the value of an option is no script */
+	{"/usr/bin/python3.11", "-c", "python3 -W ignore -c x", "-c"},
+	{"/usr/bin/python3.11", "-c", "python3 -X dev -c x", "-c"},
+	{"/usr/bin/python3.11", "-c", "python3 -W -- -c x", "-c"},
+	{"/usr/bin/python3.11", "-c", "python3 -Wignore s.py -c", NULL},
+	{"/usr/bin/python3.11", "-c",
+	 "python3 --check-hash-based-pycs always -c x", "-c"},
+	{"/usr/bin/python3.11", "@eval", "python3 -W ignore s.py -c", NULL},
+	/* @eval */
+	{"/usr/bin/python3.11", "@eval", "python3 s.py", NULL},
+	{"/usr/bin/python3.11", "@eval", "python3 -u -B s.py -c -m -", NULL},
+	{"/usr/bin/python3.11", "@eval", "python3 -m timeit", "-m"},
+	{"/usr/bin/python3.11", "@eval", "python3 -", "standard input"},
+	{"/usr/bin/python3.11", "@eval", "python3", "standard input"},
+	{"/usr/bin/python3.11", "@eval", "python3 -u", "standard input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /dev/stdin", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /proc/self/fd/0", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /dev//stdin", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /dev/./stdin", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /dev/shm/../stdin", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 /proc/self/fd/./0", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 fd/0", "input"},
+	{"/usr/bin/python3.11", "@eval", "python3 ./x//fd0/stdin.py", NULL},
+	{"/usr/bin/python3.11", "@eval", "python3 --version", NULL},
+	{"/usr/bin/node", "@eval", "node s.js -e -p", NULL},
+	{"/usr/bin/node", "@eval", "node --no-warnings s.js --eval", NULL},
+	{"/usr/bin/node", "@eval", "node -e 1", "-e"},
+	{"/usr/bin/node", "@eval", "node -pe 1", "-pe"},
+	{"/usr/bin/node", "@eval", "node --print 1", "--print"},
+	{"/usr/bin/node", "@eval", "node -r ./x s.js", "-r"},
+	{"/usr/bin/node", "@eval", "node --require=./x s.js", "--require=./x"},
+	{"/usr/bin/node", "@eval", "node --import ./x s.js", "--import"},
+	{"/usr/bin/node", "@eval", "node --import=data:x s.js", "--import"},
+	{"/usr/bin/node", "@eval", "node --experimental_loader x", "loader"},
+	{"/usr/bin/node", "@eval", "node --inspect-brk s.js", "--inspect-brk"},
+	{"/usr/bin/node", "@eval", "node --env-file=.env s.js", "--env-file"},
+	{"/usr/bin/node", "@eval", "node inspect s.js", "inspect"},
+	{"/usr/bin/node", "@eval", "node --title x -e 1", "-e"},
+	{"/usr/bin/node", "@eval", "node --watch s.js", NULL},
+	{"/usr/bin/node", "@eval", "node -", "standard input"},
+	{"/usr/bin/nodejs", "@eval", "nodejs -e 1", "-e"},
+	{"/bin/bash", "@eval", "bash s.sh -c", NULL},
+	{"/bin/bash", "@eval", "bash -e s.sh", NULL},
+	{"/bin/bash", "@eval", "bash -c x", "-c"},
+	{"/bin/bash", "@eval", "bash -ec x", "-ec"},
+	{"/bin/bash", "@eval", "bash +x -c x", "-c"},
+	{"/bin/bash", "@eval", "bash +o posix -c x", "-c"},
+	{"/bin/bash", "@eval", "bash -o posix -c x", "-c"},
+	{"/bin/bash", "@eval", "bash -s", "-s"},
+	{"/bin/bash", "@eval", "bash --rcfile x", "--rcfile"},
+	{"/bin/bash", "@eval", "bash -rcfile x", "-rcfile"},
+	{"/bin/bash", "@eval", "bash -", "standard input"},
+	{"/bin/dash", "@eval", "sh -c x", "-c"},
+	{"/bin/dash", "@eval", "sh +c x", "+c"},
+	{"/bin/bash", "@eval", "bash +c x", "+c"},
+	{"/bin/bash", "@eval", "bash +xc x", "+xc"},
+	{"/bin/bash", "@eval", "bash +s", "+s"},
+	{"/bin/bash", "@eval", "bash +x s.sh +c", NULL},
+	{"/bin/x", "-c", "x +c", NULL},
+	{"/usr/bin/perl5.36.0", "@eval", "perl -we 1", "-we"},
+	{"/usr/bin/perl", "@eval", "perl -Mre=x s.pl", "-Mre=x"},
+	{"/usr/bin/perl", "@eval", "perl -w s.pl -e", NULL},
+	{"/usr/bin/ruby3.1", "@eval", "ruby -rx s.rb", "-rx"},
+	{"/usr/bin/ruby3.1", "@eval", "ruby -w s.rb", NULL},
+	{"/usr/bin/php8.2", "@eval", "php -r 1", "-r"},
+	{"/usr/bin/php8.2", "@eval", "php -dx=y s.php", "-dx=y"},
+	{"/usr/bin/php8.2", "@eval", "php s.php -r", NULL},
+	{"/usr/bin/lua5.4", "@eval", "lua -e 1", "-e"},
+	{"/usr/bin/lua5.4", "@eval", "lua s.lua", NULL},
+	{"/usr/bin/mawk", "@eval", "awk BEGIN{system(1)}", "program text"},
+	{"/usr/bin/mawk", "@eval", "awk -F : {print}", "program text"},
+	{"/usr/bin/mawk", "@eval", "awk -f s.awk data", NULL},
+	{"/usr/bin/gawk", "@eval", "awk --source=x", "--source"},
+	{"/usr/bin/mawk", "@eval", "awk -Ff BEGIN{system(1)}", "program text"},
+	{"/usr/bin/mawk", "@eval", "awk -vf=1 BEGIN{system(1)}",
+	 "program text"},
+	{"/usr/bin/gawk", "@eval", "awk --file=s.awk data", NULL},
+	{"/usr/bin/gawk", "@eval", "awk -Pf s.awk data", NULL},
+	{"/bin/sed", "@eval", "sed 1e", "program text"},
+	{"/bin/sed", "@eval", "sed -ne 1e", "-ne"},
+	{"/bin/sed", "@eval", "sed -i.f 1e x", "program text"},
+	{"/bin/sed", "@eval", "sed -nf s.sed data", NULL},
+	{"/bin/sed", "@eval", "sed -nf s.sed -", NULL},
+	{"/bin/sed", "@eval", "sed -nf - data", "standard input"},
+	{"/usr/bin/mawk", "@eval", "awk -f/dev/stdin data", "-f/dev/stdin"},
+	{"/usr/bin/gawk", "@eval", "awk --file=- data", "--file=-"},
+	{"/usr/bin/gawk", "@eval", "awk --file /dev//stdin", "standard input"},
+	{"/usr/bin/mawk", "@eval", "awk -f s.awk -f -", "standard input"},
+	{"/usr/bin/mawk", "@eval", "awk -f s.awk /dev/stdin", NULL},
+	{"/usr/bin/find", "@eval", "find . -name x", NULL},
+	{"/usr/bin/find", "@eval", "find . -exec sh", "-exec"},
+	{"/usr/bin/find", "@eval", "find . -- -okdir", "-okdir"},
+	{"/usr/bin/find", "@eval", "find . -executable", NULL},
+	{"/usr/bin/env", "@eval", "env A=b", NULL},
+	{"/usr/bin/env", "@eval", "env A=b sh", "\"sh\""},
+	{"/usr/bin/env", "@eval", "env -S sh", "-S"},
+	{"/usr/bin/env", "@eval", "env --split-string=sh", "--split-string"},
+	{"/usr/bin/env", "@eval", "env --split=sh", "--split=sh"},
+	{"/usr/bin/env", "@eval", "env -u A sh", "would start"},
+	{"/usr/bin/xargs", "@eval", "xargs -0 sh", "\"sh\""},
+	{"/usr/bin/xargs", "@eval", "xargs -0", NULL},
+	{"/usr/bin/nice", "@eval", "nice -n 5 sh", "would start"},
+	{"/usr/bin/git", "@eval", "git status", NULL},
+	{"/usr/bin/git", "@eval", "git log --oneline -n 5", NULL},
+	{"/usr/bin/git", "@eval", "git diff --text --no-index a b", NULL},
+	{"/usr/bin/git", "@eval", "git -c alias.x=!sh x", "-c"},
+	{"/usr/bin/git", "@eval", "git --config-env=a=b x", "--config-env"},
+	{"/usr/bin/git", "@eval", "git --exec-path=/tmp x", "--exec-path"},
+	{"/usr/bin/git", "@eval", "git ls-remote --upload-pack=x", "upload"},
+	{"/usr/bin/git", "@eval", "git ls-remote --upl=x .", "--upl=x"},
+	{"/usr/bin/git", "@eval", "git clone -u x .", "-u"},
+	{"/usr/bin/git", "@eval", "git fetch ext::sh", "ext::sh"},
+	{"/usr/bin/git", "@eval", "git archive --remote=ext::sh", "ext::sh"},
+	{"/usr/bin/git", "@eval", "git grep -Osh x", "-Osh"},
+	{"/usr/bin/git", "@eval", "git rebase --exec=sh", "--exec=sh"},
+	{"/usr/bin/git", "@eval", "git submodule foreach sh", "foreach"},
+	{"/usr/bin/git", "@eval", "git difftool", "difftool"},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx srv /data", NULL},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx -y srv -c x", NULL},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx -c sh", "-c"},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx -yc sh", "-yc"},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx --call=sh", "--call=sh"},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx --cal sh", "--cal"},
+	{"/usr/lib/npm/npx-cli.js", "@eval", "npx -p other srv", "-p"},
+	{"/usr/lib/npm/npm-cli.js", "@eval", "npm ls", NULL},
+	{"/usr/lib/npm/npm-cli.js", "@eval", "npm exec srv", "exec"},
+	{"/usr/lib/npm/npm-cli.js", "@eval", "npm exe srv", "exe"},
+	{"/usr/lib/npm/npm-cli.js", "@eval", "npm -q exec srv", "exec"},
+	{"/usr/lib/npm/npm-cli.js", "@eval", "npm run -- x", NULL},
+	{"/usr/bin/uvx", "@eval", "uvx --from=x srv", "--from=x"},
+	{"/usr/bin/uvx", "@eval", "uvx srv --from=x", NULL},
+	{"/usr/bin/deno", "@eval", "deno run s.ts", NULL},
+	{"/usr/bin/deno", "@eval", "deno eval 1", "eval"},
+	{"/usr/bin/deno", "@eval", "deno run data:x", "data:x"},
+	{"/usr/bin/deno", "@eval", "deno run -", "standard input"},
+	{"/usr/bin/bun", "@eval", "bun run -", "standard input"},
+	{"/usr/bin/bun", "@eval", "bun s.ts", NULL},
+	{"/usr/bin/bun", "@eval", "bun -e 1", "-e"},
+	{"/bin/tar", "@eval", "tar --to-command=sh", "--to-command"},
+	{"/bin/tar", "@eval", "tar tf x", NULL},
+	{"/bin/tar", "@eval", "tar cIf sh x.tar y", "cIf"},
+	{"/bin/tar", "@eval", "tar xfF x.tar sh", "xfF"},
+	{"/bin/tar", "@eval", "tar xf x.tar It", NULL},
+	{"/usr/bin/ssh", "@eval", "ssh host", NULL},
+	{"/usr/bin/ssh", "@eval", "ssh -oProxyCommand=sh host", "-oProxy"},
+	{"/usr/bin/make", "@eval", "make all", NULL},
+	{"/usr/bin/make", "@eval", "make x:=$(shell)", "x:=$(shell)"},
+	{"/usr/bin/make", "@eval", "make all CC=sh", "CC=sh"},
+	{"/usr/bin/make", "@eval", "make --jobs=2 all", NULL},
+	{"/usr/bin/make", "@eval", "make --eval=x", "--eval=x"},
+	{"/usr/bin/uv", "@eval", "uv tool list", NULL},
+	{"/usr/bin/uv", "@eval", "uv run --with=x s.py", "--with=x"},
+};
+
+static void deny__each_case__as_listed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(DENY_CASES); i++) {
+		const struct deny_case *c = &DENY_CASES[i];
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		const char *const paths[] = {c->path};
+		struct programs_call call = call_of(c->path, c->line, &arena);
+		struct gate_program_rule rule = {
+			.name = call.asked,
+			.deny = words(c->deny, &arena),
+		};
+		struct programs set = {.rule = &rule, .path = paths, .n = 1};
+		struct err err = ERR_INIT;
+		int r = programs_judge(&set, &call, &err);
+
+		if (r != (c->refused ? -1 : 0))
+			fail_msg("deny %s: %s: %d %s", c->deny, c->line, r,
+				 r ? err.msg : "");
+		if (c->refused &&
+		    (err.kind != ERR_POLICY || !strstr(err.msg, c->refused) ||
+		     !strstr(err.msg, rule.name)))
+			fail_msg("deny %s: %s: \"%s\" lacks %s", c->deny,
+				 c->line, err.msg, c->refused);
+	}
+}
+
+/* Each row of the table has an argument list that "@eval" refuses. */
+static void eval__every_launcher__has_a_case(void **state)
+{
+	static const char *const names[] = {
+#define LAUNCHER(names, style, operand, flags, values, long_flags, eval) names,
+#include "gate/programs.def"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct strlist list = words(names[i], &arena);
+		bool found = false;
+
+		for (size_t k = 0; k < list.n; k++) {
+			for (size_t n = 0; n < ARRAY_LEN(DENY_CASES); n++) {
+				const struct deny_case *c = &DENY_CASES[n];
+				struct strlist line = words(c->line, &arena);
+
+				/* python3 is of python's row */
+				found |= !strcmp(c->deny, "@eval") &&
+					 c->refused &&
+					 !strncmp(line.item[0], list.item[k],
+						  strlen(list.item[k]));
+			}
+		}
+		if (!found)
+			fail_msg("no case for %s", names[i]);
+	}
+}
+
+/* ---- exact arguments, beginnings, packages ---- */
+
+static const struct rule_case {
+	struct gate_program_rule rule;
+	const char *args, *prefix; /* NULL: none */
+	const char *line, *refused;
+	bool is_cut;
+} RULE_CASES[] = {
+	{{.name = "x"}, "a b", NULL, "x a b", NULL, false},
+	{{.name = "x"}, "a b", NULL, "x a", "missing", false},
+	{{.name = "x"}, "a b", NULL, "x a b c", "argument 3, \"c\"", false},
+	{{.name = "x"}, "a b", NULL, "x b a", "argument 1, \"b\"", false},
+	{{.name = "x"}, "a b", NULL, "x a b", "more arguments", true},
+	{{.name = "x"}, "", NULL, "x", NULL, false},
+	{{.name = "x"}, "", NULL, "x ''", "argument 1", false},
+	{{.name = "x"}, NULL, "a b", "x a b c", NULL, false},
+	{{.name = "x"}, NULL, "a b", "x a b", NULL, true},
+	{{.name = "x"}, NULL, "a b", "x a c", "\"c\"", false},
+	{{.name = "x"}, NULL, "a b", "x a", "begin with", false},
+	/* another program */
+	{{.name = "y"}, "", NULL, "x a", NULL, false},
+	/* packages */
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx s@1.2.3",
+	 NULL,
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx -y s@1.2.3 -c x",
+	 NULL,
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx -- s@1.2.3 -c x",
+	 NULL,
+	 false},
+	{{.name = "npx", .package = "@o/s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx -y @o/s@1.2.3 x",
+	 NULL,
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx s",
+	 "\"s\"",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx s@1.2.4",
+	 "s@1.2.3 ARGS",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx",
+	 "is missing",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx -c sh s@1.2.3",
+	 "\"-c\"",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx -p evil s@1.2.3",
+	 "\"-p\"",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx --registry=x s@1.2.3",
+	 "--registry",
+	 false},
+	{{.name = "npx", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npx evil s@1.2.3",
+	 "evil",
+	 false},
+	{{.name = "npm", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npm exec -y s@1.2.3 -- -c x",
+	 NULL,
+	 false},
+	{{.name = "npm", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npm x -- s@1.2.3 x",
+	 NULL,
+	 false},
+	{{.name = "npm", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npm exec s@1.2.3 -c sh",
+	 "\"-c\"",
+	 false},
+	{{.name = "npm", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npm exec s@1.2.3 a",
+	 "more arguments",
+	 true},
+	{{.name = "npm", .package = "s@1.2.3"},
+	 NULL,
+	 NULL,
+	 "npm install s@1.2.3",
+	 "install",
+	 false},
+	{{.name = "uvx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "uvx s@1.2 --from x",
+	 NULL,
+	 false},
+	{{.name = "uvx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "uvx s==1.2",
+	 NULL,
+	 false},
+	{{.name = "uvx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "uvx --from evil s@1.2",
+	 "--from",
+	 false},
+	{{.name = "uvx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "uvx s==1.20",
+	 "s==",
+	 false},
+	{{.name = "pipx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "pipx run s==1.2",
+	 NULL,
+	 false},
+	{{.name = "pipx", .package = "s@1.2"},
+	 NULL,
+	 NULL,
+	 "pipx run --spec evil s==1.2",
+	 "--spec",
+	 false},
+};
+
+static void rule__each_case__as_listed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(RULE_CASES); i++) {
+		const struct rule_case *c = &RULE_CASES[i];
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct gate_program_rule rule = c->rule;
+		struct programs_call call = call_of("/bin/x", c->line, &arena);
+		struct programs set = {.rule = &rule, .n = 1};
+		struct err err = ERR_INIT;
+		int r;
+
+		rule.has_args = c->args;
+		rule.args = words(c->args ? c->args : "", &arena);
+		rule.prefix = words(c->prefix ? c->prefix : "", &arena);
+		call.is_cut = c->is_cut;
+		r = programs_judge(&set, &call, &err);
+		if (r != (c->refused ? -1 : 0))
+			fail_msg("%s: %d %s", c->line, r, r ? err.msg : "");
+		if (c->refused && !strstr(err.msg, c->refused))
+			fail_msg("%s: \"%s\" lacks %s", c->line, err.msg,
+				 c->refused);
+	}
+}
+
+static void deny__arguments_cut__refused_unless_options_ended(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_program_rule rule = {.name = "python3",
+					 .deny = words("-c", &arena)};
+	struct programs set = {.rule = &rule, .n = 1};
+	struct programs_call ended =
+		call_of("/usr/bin/python3", "python3 s.py a", &arena);
+	struct programs_call open =
+		call_of("/usr/bin/python3", "python3 -u -B", &arena);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	ended.is_cut = open.is_cut = true;
+	assert_int_equal(programs_judge(&set, &ended, &err), 0);
+	assert_int_equal(programs_judge(&set, &open, &err), -1);
+}
+
+/* Rules of two tables for one program: both hold. */
+static void judge__two_rules__both_hold(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_program_rule rule[2] = {
+		{.name = "x", .deny = words("-a", &arena)},
+		{.name = "x", .deny = words("-b", &arena)},
+	};
+	struct programs set = {.rule = rule, .n = 2};
+	struct programs_call a = call_of("/bin/x", "x -a", &arena);
+	struct programs_call b = call_of("/bin/x", "x -b", &arena);
+	struct programs_call c = call_of("/bin/x", "x -c", &arena);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(programs_judge(&set, &a, &err), -1);
+	assert_int_equal(programs_judge(&set, &b, &err), -1);
+	assert_int_equal(programs_judge(&set, &c, &err), 0);
+}
+
+/* ---- which programs a rule means ---- */
+
+static const struct name_case {
+	const char *rule, *rule_path, *asked, *path;
+	bool means;
+} NAME_CASES[] = {
+	{"git", NULL, "git", "/usr/bin/git", true},
+	{"git", NULL, "/tmp/x/git", "/tmp/x/git", true},
+	{"git", NULL, "./git", "/tmp/x/other", true},
+	{"git", NULL, NULL, "/usr/bin/git", true},
+	{"git", NULL, "gitk", "/usr/bin/gitk", false},
+	{"python3", "/usr/bin/python3.11", "x", "/usr/bin/python3.11", true},
+	{"python3", "/usr/bin/python3.11", "x", "/opt/python3.11", false},
+	{"/usr/bin/git", NULL, "/usr/bin/git", "/opt/git/git", true},
+	{"/usr/bin/git", NULL, "git", "/usr/bin/git", true},
+	{"/usr/bin/git", NULL, "git", "/opt/git", false},
+	{"/opt/link", "/usr/bin/git", "git", "/usr/bin/git", true},
+	{"git", NULL, NULL, NULL, false},
+};
+
+static void means__each_case__as_listed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(NAME_CASES); i++) {
+		const struct name_case *c = &NAME_CASES[i];
+		struct gate_program_rule rule = {.name = c->rule};
+		const char *const paths[] = {c->rule_path};
+		struct programs set = {.rule = &rule, .path = paths, .n = 1};
+
+		if (programs_means(&set, 0, c->asked, c->path) != c->means)
+			fail_msg("%s: %s (%s)", c->rule,
+				 c->asked ? c->asked : "-",
+				 c->path ? c->path : "-");
+	}
+}
+
+/* ---- scripts ---- */
+
+static void judge__script__its_interpreter_is_judged(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct gate_program_rule rule = {.name = "python3",
+					 .deny = words("-i", &arena)};
+	struct programs_start start = {
+		.file = "/srv/tool",
+		.asked = "/usr/bin/python3",
+		.path = "/usr/bin/python3.11",
+		.prefix = words("/usr/bin/python3 -i /srv/tool", &arena),
+	};
+	struct programs set = {
+		.rule = &rule, .n = 1, .start = &start, .n_starts = 1};
+	struct programs_call tool = call_of("/srv/tool", "tool x", &arena);
+	struct programs_call other = call_of("/srv/other", "other x", &arena);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(programs_judge(&set, &tool, &err), -1);
+	assert_non_null(strstr(err.msg, "/srv/tool"));
+	assert_int_equal(programs_judge(&set, &other, &err), 0);
+	start.prefix = words("/usr/bin/python3 -u /srv/tool", &arena);
+	assert_int_equal(programs_judge(&set, &tool, &err), 0);
+	start.is_unclear = true;
+	assert_int_equal(programs_judge(&set, &tool, &err), -1);
+	rule.name = "perl";
+	assert_int_equal(programs_judge(&set, &tool, &err), 0);
+}
+
+static void copy__originals_gone__judges_the_same(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct arena gone = ARENA_INIT;
+	struct gate_program_rule rule = {
+		.name = arena_strdup(&gone, "python3"),
+		.deny = words("-c", &gone),
+	};
+	const char *const paths[] = {arena_strdup(&gone, "/opt/py")};
+	struct programs_start start = {
+		.file = arena_strdup(&gone, "/srv/tool"),
+		.asked = arena_strdup(&gone, "/opt/py"),
+		.path = arena_strdup(&gone, "/opt/py"),
+		.prefix = words("/opt/py -c /srv/tool", &gone),
+	};
+	struct programs set = {&rule, paths, 1, &start, 1};
+	struct programs copy = programs_copy(&set, &arena);
+	struct programs_call call = call_of("/opt/py", "py -c", &arena);
+	struct programs_call tool = call_of("/srv/tool", "tool", &arena);
+	struct err err = ERR_INIT;
+
+	(void)state;
+	arena_release(&gone);
+	assert_int_equal(programs_judge(&copy, &call, &err), -1);
+	assert_int_equal(programs_judge(&copy, &tool, &err), -1);
+}
+
+/* ---- rules by themselves ---- */
+
+static const struct check_case {
+	struct gate_program_rule rule;
+	const char *deny;
+	const char *wrong; /* NULL: it is a rule */
+} CHECK_CASES[] = {
+	{{.name = "x"}, "-c --eval run", NULL},
+	{{.name = "/usr/bin/x", .has_args = true}, "", NULL},
+	{{.name = "x"}, "", "rules nothing"},
+	{{.name = "./x"}, "-c", "absolute path"},
+	{{.name = ""}, "-c", "bare name"},
+	{{.name = "python3"}, "@eval", NULL},
+	{{.name = "python3.12"}, "@eval", NULL},
+	{{.name = "/opt/bin/node"}, "@eval", NULL},
+	{{.name = "x"}, "@eval", "not known"},
+	{{.name = "node"}, "@evil", "\"@eval\""},
+	{{.name = "x"}, "''", "no option"},
+	{{.name = "x", .sha256 = SHA}, "", NULL},
+	{{.name = "x", .sha256 = "abc"}, "", "64 digits"},
+	{{.name = "x", .sha256 = SHA "0"}, "", "64 digits"},
+	{{.name = "npx", .package = "s@1.2.3"}, "", NULL},
+	{{.name = "npx", .package = "@o/s@1.2.3-rc.1"}, "", NULL},
+	{{.name = "npx", .package = "@o/s"}, "", "no pin"},
+	{{.name = "npx", .package = "s@latest"}, "", "no pin"},
+	{{.name = "npx", .package = "s@1.2"}, "", "no pin"},
+	{{.name = "npx", .package = "s@^1.2.3"}, "", "no pin"},
+	{{.name = "npx", .package = "s@1.2.3 || 2"}, "", "no pin"},
+	{{.name = "npx", .package = "s"}, "", "no pin"},
+	{{.name = "npx", .package = "-s@1.2.3"}, "", "no pin"},
+	{{.name = "uvx", .package = "s@1.2"}, "", NULL},
+	{{.name = "cat", .package = "s@1.2.3"}, "", "is for npx"},
+};
+
+static void check__each_case__as_listed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CHECK_CASES); i++) {
+		const struct check_case *c = &CHECK_CASES[i];
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct gate_program_rule rule = c->rule;
+		struct err err = ERR_INIT;
+		int r;
+
+		rule.deny = words(c->deny, &arena);
+		r = programs_check(&rule, &err);
+		if (r != (c->wrong ? -1 : 0))
+			fail_msg("%zu %s: %d %s", i, rule.name, r,
+				 r ? err.msg : "");
+		if (c->wrong && !strstr(err.msg, c->wrong))
+			fail_msg("%zu: \"%s\" lacks %s", i, err.msg, c->wrong);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(deny__each_case__as_listed),
+		cmocka_unit_test(eval__every_launcher__has_a_case),
+		cmocka_unit_test(rule__each_case__as_listed),
+		cmocka_unit_test(
+			deny__arguments_cut__refused_unless_options_ended),
+		cmocka_unit_test(judge__two_rules__both_hold),
+		cmocka_unit_test(means__each_case__as_listed),
+		cmocka_unit_test(judge__script__its_interpreter_is_judged),
+		cmocka_unit_test(copy__originals_gone__judges_the_same),
+		cmocka_unit_test(check__each_case__as_listed),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

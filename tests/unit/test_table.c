@@ -1,0 +1,177 @@
+/* What is put into a shared table, and that all of it is taken away again. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/attr.h"
+#include "gate/table.h"
+
+static int many[TABLE_MANY];
+
+static int open_many(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(many); i++) {
+		many[i] = eventfd(0, EFD_CLOEXEC);
+		if (many[i] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int close_many(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(many); i++)
+		close(many[i]);
+	return 0;
+}
+
+struct start {
+	struct launch l;
+	int ours, in[2];
+};
+
+static void begin(struct start *s)
+{
+	int pair[2];
+
+	*s = (struct start){.l = {.fd = LAUNCH_NO_FDS}};
+	assert_int_equal(pipe(s->in), 0);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	s->ours = pair[0];
+	s->l.fd[FD_SOCK] = pair[1];
+	s->l.fd[FD_IN] = s->in[0];
+}
+
+static ino_t inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 ? st.st_ino : 0;
+}
+
+/* The other end of the socket is closed everywhere. */
+static bool is_hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
+}
+
+static void few__are_copied(void **state)
+{
+	struct start s;
+	struct table t;
+	int sock;
+
+	(void)state;
+	begin(&s);
+	sock = s.l.fd[FD_SOCK];
+	assert_false(table_share(&s.l, &t));
+	assert_int_equal(s.l.table_end, 0);
+	assert_int_equal(s.l.fd[FD_SOCK], sock);
+	assert_int_equal(s.l.fd[FD_IN], s.in[0]);
+	assert_int_equal(table_wait(&s.l, &t, -1), 0);
+	table_end(&s.l, &t);
+	assert_int_equal(s.l.fd[FD_IN], s.in[0]);
+	assert_false(is_hung_up(s.ours));
+	close(sock);
+	assert_true(is_hung_up(s.ours));
+	close(s.ours);
+	close(s.in[0]);
+	close(s.in[1]);
+}
+
+/* Twice: the numbers are kept, what was there the first time is not. */
+static void many__are_shared(void **state)
+{
+	int us = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	const uint64_t one = 1;
+	int end = 0;
+
+	(void)state;
+	assert_true(us >= 0);
+	for (int i = 0; i < 2; i++) {
+		struct start s;
+		struct table t;
+		int placed;
+
+		begin(&s);
+		assert_true(table_share(&s.l, &t));
+		placed = s.l.fd[FD_IN];
+		assert_int_not_equal(placed, s.in[0]);
+		assert_int_equal(inode(placed), inode(s.in[0]));
+		assert_int_equal(s.l.fd[FD_OUT], -1);
+		for (int k = 0; k < N_FDS; k++)
+			assert_true(s.l.fd[k] < s.l.table_end);
+		assert_true(s.l.table_left < s.l.table_end);
+		assert_true(i == 0 || s.l.table_end == end);
+		end = s.l.table_end;
+		assert_false(is_hung_up(s.ours));
+
+		/* as the child does */
+		assert_int_equal(write(s.l.table_left, &one, sizeof(one)),
+				 sizeof(one));
+		assert_int_equal(table_wait(&s.l, &t, us), 0);
+		assert_true(is_hung_up(s.ours));
+		assert_int_not_equal(inode(placed), inode(s.in[0]));
+		/* the child reads its numbers until it is executed */
+		assert_int_equal(s.l.fd[FD_IN], placed);
+		table_end(&s.l, &t);
+		assert_int_equal(s.l.fd[FD_IN], s.in[0]);
+		assert_int_equal(s.l.fd[FD_SOCK], -1);
+		close(s.ours);
+		close(s.in[0]);
+		close(s.in[1]);
+	}
+	close(us);
+}
+
+/* No clone: nothing stays where it was put. */
+static void many__without_a_child__are_taken_away(void **state)
+{
+	struct start s;
+	struct table t;
+
+	(void)state;
+	begin(&s);
+	assert_true(table_share(&s.l, &t));
+	table_end(&s.l, &t);
+	assert_true(is_hung_up(s.ours));
+	assert_int_equal(s.l.fd[FD_IN], s.in[0]);
+	close(s.in[0]);
+	/* nobody reads any more */
+	{
+		struct pollfd p = {.fd = s.in[1]};
+
+		assert_int_equal(poll(&p, 1, 0), 1);
+		assert_true(p.revents & POLLERR);
+	}
+	close(s.in[1]);
+	close(s.ours);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(few__are_copied),
+		cmocka_unit_test_setup_teardown(many__are_shared, open_many,
+						close_many),
+		cmocka_unit_test_setup_teardown(
+			many__without_a_child__are_taken_away, open_many,
+			close_many),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
