@@ -6,6 +6,8 @@
 
 /* A buffer that grew beyond this for one message is given back. */
 #define KEEP_BYTES (1024 * 1024)
+/* A slice shorter than this is better copied. */
+#define TAKE_BYTES (64 * 1024)
 
 void frame_init(struct frame *f, size_t line_max)
 {
@@ -101,6 +103,23 @@ enum frame_result frame_next(struct frame *f, struct str *ret_line)
 		*ret_line = line;
 		return FRAME_LINE;
 	}
+}
+
+char *frame_take(struct frame *f, struct str slice)
+{
+	struct buf rest = BUF_INIT(BUF_UNBOUNDED);
+	const char *begin = f->in.p;
+	char *taken;
+
+	if (slice.n < TAKE_BYTES || slice.n < f->in.n / 2 || slice.p < begin ||
+	    slice.p >= begin + f->from)
+		return NULL;
+	buf_add(&rest, begin + f->from, f->in.n - f->from);
+	taken = buf_steal(&f->in);
+	f->in = rest;
+	f->scanned -= f->from;
+	f->from = 0;
+	return taken;
 }
 
 enum frame_result frame_rest(struct frame *f, struct str *ret_line)

@@ -123,6 +123,14 @@ void inbox_unread(struct inbox *in)
 	in->again = in->current;
 }
 
+char *inbox_take(struct inbox *in, struct str slice)
+{
+	/* what follows in the same line, or is read once more, stays */
+	if (in->batch_line.p || in->again.p)
+		return NULL;
+	return frame_take(&in->frame, slice);
+}
+
 /* Lines. */
 
 static enum inbox_result give(struct inbox *in, struct str object,

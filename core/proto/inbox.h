@@ -83,5 +83,7 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret) MUST_USE;
 void inbox_judge(struct inbox *in, bool was_message);
 /* Give the current object once more; instead of inbox_judge(). */
 void inbox_unread(struct inbox *in);
+/* The memory of a slice of the current object, as frame_take(). */
+char *inbox_take(struct inbox *in, struct str slice) MUST_USE;
 
 #endif

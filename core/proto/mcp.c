@@ -52,6 +52,16 @@ const struct mcp_revision *mcp_revision_newest(void)
 	return mcp_revision_nearest(STR("9999-99-99"));
 }
 
+const struct mcp_revision *mcp_revision_modern(void)
+{
+	const struct mcp_revision *best = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
+		if (revisions[i].era == MCP_ERA_PER_REQUEST)
+			best = &revisions[i];
+	return best;
+}
+
 void mcp_revision_list(struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
@@ -96,6 +106,41 @@ static struct str read_object(struct str object, const char *name,
 		return v;
 	++*odd;
 	return STR("{}");
+}
+
+static void write_empty(struct jw *w, const char *key)
+{
+	jw_kv_raw(w, key, STR("{}"));
+}
+
+void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
+			const struct mcp_revision *revision)
+{
+	jw_object(w);
+	if (d->roots)
+		write_empty(w, "roots");
+	if (d->sampling)
+		write_empty(w, "sampling");
+	/* known since 2025-06-18, and its modes since 2025-11-25 */
+	if (strcmp(revision->date, "2025-11-25") < 0) {
+		if (d->elicit_form && strcmp(revision->date, "2025-06-18") >= 0)
+			write_empty(w, "elicitation");
+	} else if (d->elicit_form || d->elicit_url) {
+		jw_key(w, "elicitation");
+		jw_object(w);
+		if (d->elicit_form)
+			write_empty(w, "form");
+		if (d->elicit_url)
+			write_empty(w, "url");
+		jw_end(w);
+	}
+	if (d->tasks && revision->era == MCP_ERA_PER_REQUEST) {
+		jw_key(w, "extensions");
+		jw_object(w);
+		write_empty(w, "io.modelcontextprotocol/tasks");
+		jw_end(w);
+	}
+	jw_end(w);
 }
 
 void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init)
@@ -156,6 +201,44 @@ void mcp_read_initialize_result(struct str result, struct arena *arena,
 					  INSTRUCTIONS_BYTES, arena),
 	};
 	ret->oddities = odd;
+}
+
+static bool are_strings(struct str array)
+{
+	struct scan_iter it;
+
+	if (scan_type(array) != SCAN_ARRAY)
+		return false;
+	scan_iter_init(&it, array);
+	while (scan_next(&it))
+		if (scan_type(it.value) != SCAN_STRING)
+			return false;
+	return true;
+}
+
+bool mcp_read_discovered(struct str result, struct arena *arena,
+			 struct mcp_discovered *ret)
+{
+	struct str versions, meta, info;
+	uint32_t odd = 0;
+
+	if (!scan_get(result, "supportedVersions", &versions) ||
+	    !are_strings(versions))
+		return false;
+	/* where it belongs, or where some put it (RW-82) */
+	if (!scan_get_some(result, "_meta", &meta) ||
+	    !scan_get_some(meta, "io.modelcontextprotocol/serverInfo", &info))
+		info = read_object(result, "serverInfo", &(uint32_t){0});
+	*ret = (struct mcp_discovered){
+		.versions = versions,
+		.capabilities = read_object(result, "capabilities", &odd),
+		.name = read_text(info, "name", NAME_BYTES, arena),
+		.version = read_text(info, "version", NAME_BYTES, arena),
+		.instructions = read_text(result, "instructions",
+					  INSTRUCTIONS_BYTES, arena),
+	};
+	ret->oddities = odd;
+	return true;
 }
 
 /* The members of a CallToolResult, as they came. */

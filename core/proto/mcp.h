@@ -19,6 +19,14 @@
 #include "core/base/jw.h"
 #include "core/base/str.h"
 
+/* Codes of MCP beside those of JSON-RPC. */
+#define MCP_NOT_FOUND (-32002) /* a resource, until 2025-11-25 */
+#define MCP_HEADER_MISMATCH (-32020)
+#define MCP_MISSING_CAPABILITY (-32021)
+#define MCP_UNSUPPORTED_VERSION (-32022)
+#define MCP_URL_NEEDED (-32042) /* 2025-11-25: ask the user first */
+#define MCP_REJECTED (-1)	/* sampling, by the user */
+
 enum mcp_era { MCP_ERA_INITIALIZE, MCP_ERA_PER_REQUEST };
 
 enum mcp_structured {
@@ -44,8 +52,21 @@ const struct mcp_revision *mcp_revision_newest(void) MUST_USE;
  * the oldest there is; for a peer that names something unknown.
  */
 const struct mcp_revision *mcp_revision_nearest(struct str date) MUST_USE;
+/* The newest of the other era, in which every request stands alone. */
+const struct mcp_revision *mcp_revision_modern(void) MUST_USE;
 /* "2024-11-05, 2025-03-26, ..." for messages; appended. */
 void mcp_revision_list(struct buf *out);
+
+/* What a client can do for a server; each is declared only when it can. */
+struct mcp_declared {
+	bool roots;
+	bool elicit_form, elicit_url;
+	bool sampling;
+	bool tasks; /* results that come later; an extension since 2026 */
+};
+/* Write one object: the capabilities in the form of that revision. */
+void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
+			const struct mcp_revision *revision);
 
 /* The params of initialize. */
 struct mcp_initialize {
@@ -81,6 +102,22 @@ void mcp_write_initialize_result(struct jw *w,
  */
 void mcp_read_initialize_result(struct str result, struct arena *arena,
 				struct mcp_initialize_result *ret);
+
+/* The result of server/discover. */
+struct mcp_discovered {
+	struct str versions;	  /* JSON array of strings, as it came */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text, "" when absent; for display */
+	struct str instructions;  /* text, "" when absent */
+	uint32_t oddities;
+};
+/*
+ * Read it from any JSON value; texts as above. False when it is none: there
+ * is no `supportedVersions` that is an array of strings (PRB-4).
+ * source  MCP 2026-07-28, server/discover
+ */
+bool mcp_read_discovered(struct str result, struct arena *arena,
+			 struct mcp_discovered *ret) MUST_USE;
 
 /* tools/call: the result. */
 struct mcp_tool_result {

@@ -37,6 +37,7 @@ struct session;
 /* SESSION_STATE(name, word) */
 #define SESSION_STATES(X)                                                \
 	X(NEW, "new")			/* nothing was sent */           \
+	X(PROBING, "probing")		/* no answer to discover */      \
 	X(INITIALIZING, "initializing") /* no answer to initialize */    \
 	X(READY, "ready")		/* requests may be sent */       \
 	X(CLOSING, "closing")		/* session_close() was called */ \
@@ -52,18 +53,31 @@ enum session_state {
 /* Static word of a state. */
 const char *session_state_word(enum session_state state) MUST_USE;
 
+/* What is known of a server before it has said anything. */
+enum session_era {
+	SESSION_ERA_INITIALIZE,	 /* it begins with initialize */
+	SESSION_ERA_PROBE,	 /* nothing: ask it (PRB-1) */
+	SESSION_ERA_PER_REQUEST, /* every request stands alone */
+};
+
 /* All times are milliseconds, and 0 means the default in brackets. */
 struct session_options {
 	const char *client_name;    /* borrowed; NULL is "matins" */
 	const char *client_version; /* borrowed; NULL is "0" */
 	/*
-	 * Date to ask for, borrowed; NULL is the newest with initialize.
-	 * Another era or no date at all ends in FAILED at once.
+	 * Date to ask for, borrowed; it decides the era. NULL is the newest
+	 * of the era below. A text that is no date ends in FAILED at once.
 	 */
 	const char *protocol;
+	enum session_era era;
+	struct mcp_declared declared; /* what asks of the server get events */
+	/* Messages of this level are asked for, where the era lets it be
+	   asked with each request; borrowed, NULL is none. */
+	const char *log_level;
 	/* Go on as the nearest older revision when the answer names none. */
 	bool accept_unknown_protocol;
 	uint64_t message_max;		/* bytes of a line [64 MiB] */
+	uint64_t probe_timeout_ms;	/* then initialize as well [10 s] */
 	uint64_t initialize_timeout_ms; /* from start to answer [120 s] */
 	uint64_t request_timeout_ms;	/* restarted by progress [60 s] */
 	uint64_t total_timeout_ms;	/* whatever the progress [15 min] */
@@ -77,6 +91,10 @@ struct session_options {
 	X(EVENT_FAILED, "failed")     /* no answer will come */        \
 	X(EVENT_PROGRESS, "progress") /* at most ten a second */       \
 	X(EVENT_LOG, "log")	      /* at most a hundred a second */ \
+	X(EVENT_ASKED, "asked")	      /* the server wants an answer */ \
+	X(EVENT_ASK_GONE, "ask_gone") /* it no longer does */          \
+	X(EVENT_CHANGED, "changed")   /* a list or a resource */       \
+	X(EVENT_TASK, "task")	      /* the result comes later */     \
 	X(EVENT_CLOSED, "closed")     /* stdout ended, none pending */
 
 enum session_event_type {
@@ -89,6 +107,7 @@ enum session_event_type {
 #define SESSION_FAILURES(X)                                             \
 	X(FAIL_BAD_MESSAGE, "bad_message") /* broken message (RW-15) */ \
 	X(FAIL_FRAMING, "framing")	   /* not one message a line */ \
+	X(FAIL_BAD_RESULT, "bad_result")   /* breaks a rule */          \
 	X(FAIL_HANDSHAKE, "handshake")	   /* initialize was refused */ \
 	X(FAIL_LIMIT, "output_limit")	   /* line over message_max */  \
 	X(FAIL_TIMEOUT, "timeout")	   /* phase says of what */     \
@@ -127,9 +146,23 @@ struct session_event {
 	 * initialize: try it once in a fresh process. Static, else NULL.
 	 */
 	const char *retry_protocol;
+	/*
+	 * It ended on the probe, or is not of the era that was believed: start
+	 * it once more, in that era (PRB-6, RW-22).
+	 */
+	bool retry_era;
+	enum session_era era;
+	bool is_cut; /* its output ended within a message */
 
 	/* PROGRESS: numbers as they came; total {NULL, 0} when absent. */
 	struct str progress, total;
+
+	/* ASKED: answer by session_answer(); ASK_GONE: its number. */
+	uint64_t ask;
+	const char *method; /* static; of CHANGED: the notification's */
+	struct str params;  /* JSON object; TASK: the task as it came */
+
+	/* CHANGED: `message` is the URI of a resource, decoded, or "" */
 
 	/* LOG: */
 	const char *level; /* static; "info" for unknown levels */
@@ -137,20 +170,22 @@ struct session_event {
 };
 
 /* Counts for diagnostics; SESSION_STAT(name). */
-#define SESSION_STATS(X)                                                  \
-	X(skipped_lines)	 /* lines that were no message */         \
-	X(skipped_bytes)	 /* their bytes, and those before one */  \
-	X(prefixed_messages)	 /* with other text before them */        \
-	X(repairs)		 /* lines with bad UTF-8 made readable */ \
-	X(oddities)		 /* read although not as it should be */  \
-	X(broken_messages)	 /* RW-15, and lines over the ceiling */  \
-	X(dropped_responses)	 /* to no request of ours, or too late */ \
-	X(server_requests)	 /* ping included */                      \
-	X(refused_requests)	 /* of them: answered -32601 */           \
-	X(notifications)	 /* all that arrived */                   \
-	X(dropped_notifications) /* progress and log over the bounds */   \
-	X(messages)		 /* all that were understood */           \
-	X(bytes_in)                                                       \
+#define SESSION_STATS(X)                                                   \
+	X(skipped_lines)	 /* lines that were no message */          \
+	X(skipped_bytes)	 /* their bytes, and those before one */   \
+	X(prefixed_messages)	 /* with other text before them */         \
+	X(repairs)		 /* lines with bad UTF-8 made readable */  \
+	X(oddities)		 /* read although not as it should be */   \
+	X(broken_messages)	 /* RW-15, and lines over the ceiling */   \
+	X(dropped_responses)	 /* to no request of ours, or too late */  \
+	X(server_requests)	 /* ping included */                       \
+	X(refused_requests)	 /* of them: answered by an error */       \
+	X(ignored_requests)	 /* of them: not to be answered (RW-64) */ \
+	X(rounds)		 /* requests sent again with answers */    \
+	X(notifications)	 /* all that arrived */                    \
+	X(dropped_notifications) /* progress and log over the bounds */    \
+	X(messages)		 /* all that were understood */            \
+	X(bytes_in)                                                        \
 	X(bytes_out)
 
 struct session_stats {
@@ -167,13 +202,19 @@ struct session_server {
 	struct str capabilities; /* JSON object */
 };
 
+/*
+ * Does the server declare this capability: "tools", "resources.subscribe"?
+ * False before READY.
+ */
+bool session_offers(const struct session *s, const char *capability) MUST_USE;
+
 /* Options are read here; strings in them must outlive the session. */
 struct session *session_new(const struct session_options *options) MUST_USE;
 void session_free(struct session *s);
 /* For AUTO(). */
 void session_freep(struct session **s);
 
-/* Queue initialize; the time for its answer starts now. Once. */
+/* Queue the first message; the time for its answer starts now. Once. */
 void session_start(struct session *s, uint64_t now_ns);
 
 /*
@@ -192,7 +233,16 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 	MUST_USE;
 
 /*
- * The same for any request, with its params as they shall stand.
+ * The same, as a task of 2025-11-25: for tools that demand it, on servers
+ * that declare tasks.requests.tools.call. The event that ends it is the same.
+ */
+int session_call_task(struct session *s, const char *tool, struct str arguments,
+		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
+	MUST_USE;
+
+/*
+ * The same for any request, with its params as they shall stand; `_meta` is
+ * added to where the revision wants it.
  *
  * method   static
  * params   JSON object, or {NULL, 0} for none
@@ -200,6 +250,35 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 int session_request(struct session *s, const char *method, struct str params,
 		    uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
 	MUST_USE;
+
+/*
+ * Give a request times of its own; 0: those of the options. They run from
+ * when it is sent, or from now when that has been.
+ */
+void session_set_times(struct session *s, uint64_t ticket, uint64_t timeout_ms,
+		       uint64_t total_ms);
+
+/*
+ * Ask for changes (subscriptions/listen, 2026-07-28); they come as CHANGED.
+ * It ends by session_cancel(), or by the server with a RESULT.
+ *
+ * filter   JSON object: the member `notifications`; copied
+ * errors   as above
+ */
+int session_listen(struct session *s, struct str filter, uint64_t now_ns,
+		   uint64_t *ret_ticket, struct err *err) MUST_USE;
+
+/*
+ * Answer an ASKED event. The clocks of all requests stand still from ASKED
+ * to the answer. A number that is not open (any more) is ignored.
+ *
+ * result   JSON object: the result of the question's method
+ */
+void session_answer(struct session *s, uint64_t ask, struct str result,
+		    uint64_t now_ns);
+/* The same with an error; in the modern era it ends the request itself. */
+void session_answer_error(struct session *s, uint64_t ask, int64_t code,
+			  const char *message, uint64_t now_ns);
 
 /*
  * Feed bytes that arrived from the server.
@@ -229,6 +308,14 @@ uint64_t session_deadline(const struct session *s) MUST_USE;
  */
 bool session_next(struct session *s, struct session_event *ret) MUST_USE;
 
+/*
+ * Take the memory that a slice of the current event lies in, so that a large
+ * result need not be copied. All slices of the event then live as long.
+ *
+ * returns  what the caller frees, or NULL: copying costs less
+ */
+char *session_take(struct session *s, struct str slice) MUST_USE;
+
 /* Bytes for the server's stdin; borrowed until any other call. */
 struct str session_output(const struct session *s) MUST_USE;
 /* The first n of them were written. */
@@ -247,7 +334,8 @@ void session_cancel(struct session *s, uint64_t ticket, const char *reason);
 
 /*
  * The caller will close stdin when the output is written: no new requests,
- * no answers to the server from here on. Answers that still arrive count.
+ * no answers to the server from here on, so its questions are forgotten
+ * without a word. Answers that still arrive count.
  */
 void session_close(struct session *s);
 

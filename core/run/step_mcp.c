@@ -46,6 +46,8 @@ static enum step_reason failure_reason(const struct session_event *e)
 	case SESSION_FAIL_BAD_MESSAGE:
 	case SESSION_FAIL_FRAMING:
 		return REASON_BAD_MESSAGE;
+	case SESSION_FAIL_BAD_RESULT:
+		return REASON_NOT_CALL_TOOL_RESULT;
 	case SESSION_FAIL_HANDSHAKE:
 		return REASON_HANDSHAKE;
 	case SESSION_FAIL_LIMIT:
@@ -83,6 +85,10 @@ static void on_event(struct step_run *s, const struct session_event *e)
 	case SESSION_EVENT_READY:
 	case SESSION_EVENT_PROGRESS:
 	case SESSION_EVENT_LOG:
+	case SESSION_EVENT_ASKED:
+	case SESSION_EVENT_ASK_GONE:
+	case SESSION_EVENT_CHANGED:
+	case SESSION_EVENT_TASK:
 	case SESSION_EVENT_CLOSED:
 		break;
 	}
@@ -169,6 +175,7 @@ static enum step_reason timeout_reason(struct step_run *s)
 {
 	switch (session_state(state_of(s)->session)) {
 	case SESSION_NEW:
+	case SESSION_PROBING:
 	case SESSION_INITIALIZING:
 		return REASON_DEADLINE_INITIALIZE;
 	case SESSION_READY:

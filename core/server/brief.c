@@ -78,10 +78,9 @@ void tool_result_fail(struct tool_result *r, const char *fmt, ...)
 	r->is_error = true;
 }
 
-void tool_result_write(const struct tool_result *r, bool structured,
-		       struct jw *w)
+void tool_result_members(const struct tool_result *r, bool structured,
+			 struct jw *w)
 {
-	jw_object(w);
 	jw_key(w, "content");
 	jw_array(w);
 	jw_object(w);
@@ -92,6 +91,13 @@ void tool_result_write(const struct tool_result *r, bool structured,
 	if (structured && r->structured.n)
 		jw_kv_raw(w, "structuredContent", buf_str(&r->structured));
 	jw_kv_bool(w, "isError", r->is_error);
+}
+
+void tool_result_write(const struct tool_result *r, bool structured,
+		       struct jw *w)
+{
+	jw_object(w);
+	tool_result_members(r, structured, w);
 	jw_end(w);
 }
 

@@ -51,6 +51,9 @@ void tool_result_fail(struct tool_result *r, const char *fmt, ...) PRINTF(2, 3);
  */
 void tool_result_write(const struct tool_result *r, bool structured,
 		       struct jw *w);
+/* The same into an object that is open already. */
+void tool_result_members(const struct tool_result *r, bool structured,
+			 struct jw *w);
 
 struct tool {
 	const char *name, *title, *description;

@@ -198,9 +198,10 @@ static void explain(const struct deadlines *d, const char *file, bool exists,
 	if (file && !exists)
 		buf_addf(&ret->text,
 			 "%sThere is no %s here. To begin, write one with "
-			 "lines such as \"2026-01-31 Tax return\"; a routine "
-			 "must grant it: sandbox = { read = [\"%s\"] }",
-			 ret->text.n ? "\n" : "", file, file);
+			 "lines such as \"2026-01-31 Tax return\"; it must "
+			 "be granted: sandbox = { read = [\"%s\"] } in a "
+			 "routine, --read %s with matins call",
+			 ret->text.n ? "\n" : "", file, file, file);
 	else if (!d->n && !d->n_problems)
 		buf_adds(&ret->text, "no deadlines");
 	if (!d->n_problems)

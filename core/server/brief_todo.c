@@ -345,9 +345,10 @@ static void tell_missing(const char *file, struct buf *text)
 		 "There is no %s here. To begin, write one with a line for "
 		 "each task, such as \"(A) Call the bank due:2026-01-31 +home "
 		 "@phone\" (todo.txt), or with Markdown check boxes, \"- [ ] "
-		 "Call the bank\". A routine must grant it: "
-		 "sandbox = { read = [\"%s\"] }",
-		 file, file);
+		 "Call the bank\". It must be granted: "
+		 "sandbox = { read = [\"%s\"] } in a routine, --read %s with "
+		 "matins call",
+		 file, file, file);
 }
 
 static void write_all(const struct todo *t, const char *file, bool exists,

@@ -1,9 +1,13 @@
 #include "core/server/server.h"
 
+#include <string.h>
+
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/proto/rpc.h"
+
+#define META(name) "io.modelcontextprotocol/" name
 
 /* One message as it is answered. */
 struct exchange {
@@ -11,6 +15,7 @@ struct exchange {
 	const struct rpc_message *m;
 	struct buf *out;
 	bool in_batch;
+	const struct mcp_revision *revision; /* NULL before initialize */
 };
 
 static const char *const state_names[] = {
@@ -27,9 +32,15 @@ static void become(struct server_session *s, enum server_state state)
 }
 
 /* ISO dates compare as text. */
-static bool since(const struct server_session *s, const char *date)
+static bool since(const struct mcp_revision *r, const char *date)
 {
-	return strcmp(s->revision->date, date) >= 0;
+	return strcmp(r->date, date) >= 0;
+}
+
+/* Does the request stand alone? */
+static bool is_alone(const struct exchange *x)
+{
+	return x->revision && x->revision->era == MCP_ERA_PER_REQUEST;
 }
 
 static void refuse(const struct exchange *x, int64_t code, const char *why)
@@ -37,7 +48,71 @@ static void refuse(const struct exchange *x, int64_t code, const char *why)
 	rpc_write_error(x->out, &x->m->id, code, why, (struct str){NULL, 0});
 }
 
+/* ---- results ---- */
+
+/* Begin a result whose members the caller writes. */
+static void begin_result(const struct exchange *x, struct rpc_writer *w)
+{
+	rpc_begin_result(w, x->out, &x->m->id);
+	jw_object(&w->jw);
+	if (is_alone(x))
+		jw_kv_cstr(&w->jw, "resultType", "complete");
+}
+
+/* It is the same for everybody, as long as the program runs. */
+static void write_cache_hints(const struct exchange *x, struct jw *w)
+{
+	if (!is_alone(x))
+		return;
+	jw_key(w, "ttlMs");
+	jw_uint(w, SERVER_TTL_MS);
+	jw_kv_cstr(w, "cacheScope", "public");
+}
+
+static void end_result(const struct exchange *x, struct rpc_writer *w)
+{
+	if (is_alone(x)) {
+		jw_key(&w->jw, "_meta");
+		jw_object(&w->jw);
+		jw_key(&w->jw, META("serverInfo"));
+		jw_object(&w->jw);
+		jw_kv_cstr(&w->jw, "name", x->s->info->name);
+		jw_kv_cstr(&w->jw, "version", x->s->info->version);
+		jw_end(&w->jw);
+		jw_end(&w->jw);
+	}
+	jw_end(&w->jw);
+	rpc_end(w);
+}
+
+/* The revisions in which a request may stand alone. */
+static void write_alone_dates(struct jw *w)
+{
+	size_t n;
+	const struct mcp_revision *r = mcp_revisions(&n);
+
+	jw_array(w);
+	for (size_t i = 0; i < n; i++)
+		if (r[i].era == MCP_ERA_PER_REQUEST)
+			jw_cstr(w, r[i].date);
+	jw_end(w);
+}
+
 /* ---- methods ---- */
+
+static void on_discover(const struct exchange *x)
+{
+	struct rpc_writer w;
+
+	begin_result(x, &w);
+	jw_key(&w.jw, "supportedVersions");
+	write_alone_dates(&w.jw);
+	jw_kv_raw(&w.jw, "capabilities", STR("{\"tools\":{}}"));
+	if (x->s->info->instructions[0])
+		jw_kv_cstr(&w.jw, "instructions", x->s->info->instructions);
+	write_cache_hints(x, &w.jw);
+	end_result(x, &w);
+}
 
 static void on_ping(const struct exchange *x)
 {
@@ -63,7 +138,7 @@ static void on_initialize(const struct exchange *x)
 		       "initialize must not be part of a batch");
 		return;
 	}
-	if (s->state != SERVER_NEW) {
+	if (s->state != SERVER_NEW && s->state != SERVER_ALONE) {
 		refuse(x, RPC_INVALID_REQUEST,
 		       "the session is initialized already");
 		return;
@@ -82,21 +157,21 @@ static void on_initialize(const struct exchange *x)
 	become(s, SERVER_GREETED);
 }
 
-static void write_tool(const struct server_session *s, const struct tool *t,
+static void write_tool(const struct mcp_revision *r, const struct tool *t,
 		       struct jw *w)
 {
 	jw_object(w);
 	jw_kv_cstr(w, "name", t->name);
-	if (since(s, "2025-06-18"))
+	if (since(r, "2025-06-18"))
 		jw_kv_cstr(w, "title", t->title);
 	jw_kv_cstr(w, "description", t->description);
 	jw_key(w, "inputSchema");
 	fields_schema(t->input, w);
-	if (s->revision->structured != MCP_STRUCTURED_NONE) {
+	if (r->structured != MCP_STRUCTURED_NONE) {
 		jw_key(w, "outputSchema");
 		fields_schema(t->output, w);
 	}
-	if (since(s, "2025-03-26")) {
+	if (since(r, "2025-03-26")) {
 		jw_key(w, "annotations");
 		jw_object(w);
 		jw_kv_cstr(w, "title", t->title);
@@ -119,15 +194,14 @@ static void on_tools_list(const struct exchange *x)
 		       "unknown cursor: the list has one page");
 		return;
 	}
-	rpc_begin_result(&w, x->out, &x->m->id);
-	jw_object(&w.jw);
+	begin_result(x, &w);
 	jw_key(&w.jw, "tools");
 	jw_array(&w.jw);
 	for (const struct tool *t = x->s->info->tools; t->name; t++)
-		write_tool(x->s, t, &w.jw);
+		write_tool(x->revision, t, &w.jw);
 	jw_end(&w.jw);
-	jw_end(&w.jw);
-	rpc_end(&w);
+	write_cache_hints(x, &w.jw);
+	end_result(x, &w);
 }
 
 static const struct tool *find_tool(const struct server_session *s,
@@ -156,16 +230,15 @@ static void refuse_tool(const struct exchange *x, struct str name)
 static void call(const struct exchange *x, const struct tool *t,
 		 struct str args)
 {
-	const struct server_session *s = x->s;
+	bool structured = x->revision->structured != MCP_STRUCTURED_NONE;
 	AUTO(tool_result_release) struct tool_result result;
 	struct rpc_writer w;
 
 	tool_result_init(&result);
-	tool_call(t, args, s->env, &result);
-	rpc_begin_result(&w, x->out, &x->m->id);
-	tool_result_write(
-		&result, s->revision->structured != MCP_STRUCTURED_NONE, &w.jw);
-	rpc_end(&w);
+	tool_call(t, args, x->s->env, &result);
+	begin_result(x, &w);
+	tool_result_members(&result, structured, &w.jw);
+	end_result(x, &w);
 }
 
 static void on_tools_call(const struct exchange *x)
@@ -194,31 +267,132 @@ static void on_tools_call(const struct exchange *x)
 	call(x, t, args);
 }
 
+/* When a method is served. */
+enum when {
+	ALWAYS, /* in the older era */
+	ALONE,	/* in the newer era */
+	BOTH,	/* behind initialize, or alone */
+};
+
 static const struct method {
 	const char *name;
-	bool early; /* also before initialize */
+	enum when when;
 	void (*run)(const struct exchange *x);
 } methods[] = {
-	{"initialize", true, on_initialize},
-	{"ping", true, on_ping},
-	{"tools/list", false, on_tools_list},
-	{"tools/call", false, on_tools_call},
+	{"initialize", ALWAYS, on_initialize},
+	{"ping", ALWAYS, on_ping},
+	{"server/discover", ALONE, on_discover},
+	{"tools/list", BOTH, on_tools_list},
+	{"tools/call", BOTH, on_tools_call},
 };
 
 /* ---- messages ---- */
 
-static void on_request(const struct exchange *x)
+static const struct method *find_method(const struct exchange *x)
 {
-	const struct method *m = NULL;
+	bool alone = is_alone(x);
 
-	for (size_t i = 0; i < ARRAY_LEN(methods) && !m; i++)
-		if (scan_is(x->m->method, methods[i].name))
-			m = &methods[i];
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (scan_is(x->m->method, methods[i].name) &&
+		    (methods[i].when == BOTH ||
+		     (methods[i].when == ALONE) == alone))
+			return &methods[i];
+	return NULL;
+}
+
+static void refuse_method(const struct exchange *x)
+{
+	refuse(x, RPC_METHOD_NOT_FOUND,
+	       is_alone(x) ? "method not found: this server has "
+			     "server/discover, tools/list and tools/call"
+			   : "method not found: this server has initialize, "
+			     "ping, tools/list and tools/call");
+}
+
+/* -32022: which there are, and which it was. */
+static void refuse_version(const struct exchange *x, struct str version)
+{
+	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	jw_init(&w, &data, false);
+	jw_object(&w);
+	jw_key(&w, "supported");
+	write_alone_dates(&w);
+	jw_kv_raw(&w, "requested", version);
+	jw_end(&w);
+	rpc_write_error(x->out, &x->m->id, MCP_UNSUPPORTED_VERSION,
+			"unsupported protocol version", buf_str(&data));
+}
+
+/* A request that names its own version; what is wrong was answered. */
+static bool read_alone(struct exchange *x, struct str meta, struct str version)
+{
+	struct str date = {version.p + 1, version.n - 2}, can;
+
+	if (scan_type(version) != SCAN_STRING) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "the protocol version in params._meta must be a string");
+		return false;
+	}
+	x->revision = mcp_revision_find(date);
+	if (!is_alone(x)) {
+		refuse_version(x, version);
+		return false;
+	}
+	if (!scan_get(meta, META("clientCapabilities"), &can) ||
+	    scan_type(can) != SCAN_OBJECT) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params._meta must have the object \"" META(
+			       "clientCapabilities") "\"");
+		return false;
+	}
+	if (x->s->state == SERVER_NEW)
+		become(x->s, SERVER_ALONE);
+	return true;
+}
+
+/* One that does not, where one would have to. */
+static bool lacks_version(const struct exchange *x)
+{
+	return x->s->state == SERVER_ALONE ||
+	       (x->s->state == SERVER_NEW &&
+		scan_is(x->m->method, "server/discover"));
+}
+
+/*
+ * Which revision a request is of: that of initialize, or the one that it
+ * names itself. False: it was answered.
+ */
+static bool read_revision(struct exchange *x)
+{
+	struct str meta, version;
+
+	x->revision = x->s->revision;
+	/* it begins the older era, also behind a probe */
+	if (scan_is(x->m->method, "initialize"))
+		return true;
+	if (scan_get_some(x->m->params, "_meta", &meta) &&
+	    scan_get_some(meta, META("protocolVersion"), &version))
+		return read_alone(x, meta, version);
+	if (!lacks_version(x))
+		return true;
+	refuse(x, RPC_INVALID_PARAMS,
+	       "params._meta must name the version: \"" META(
+		       "protocolVersion") "\"");
+	return false;
+}
+
+static void on_request(struct exchange *x)
+{
+	const struct method *m;
+
+	if (!read_revision(x))
+		return;
+	m = find_method(x);
 	if (!m)
-		refuse(x, RPC_METHOD_NOT_FOUND,
-		       "method not found: this server has initialize, ping, "
-		       "tools/list and tools/call");
-	else if (!m->early && x->s->state == SERVER_NEW)
+		refuse_method(x);
+	else if (m->when == BOTH && !x->revision)
 		refuse(x, RPC_INVALID_REQUEST,
 		       "not initialized: send initialize first");
 	else if (scan_type(x->m->params) != SCAN_OBJECT)
@@ -239,7 +413,7 @@ static void on_object(struct server_session *s, struct str object,
 		      bool in_batch, struct buf *out)
 {
 	struct rpc_message m;
-	struct exchange x = {s, &m, out, in_batch};
+	struct exchange x = {s, &m, out, in_batch, NULL};
 	enum rpc_type type = rpc_read(object, &m);
 
 	/* JSON-RPC gives no answer to an answer, however odd it is */

@@ -11,9 +11,12 @@
  *	server_end(&s, &out);
  *	server_release(&s);
  *
- * It serves tools only, answers each request before it reads the next one,
- * and speaks the revisions with a handshake. Requests are carried out inside
- * server_feed(), so a slow tool holds it up.
+ * It serves tools only and answers each request before it reads the next one.
+ * Requests are carried out inside server_feed(), so a slow tool holds it up.
+ *
+ * Both eras are spoken: a request whose `_meta` names a protocol version
+ * stands alone (2026-07-28), whatever came before; the others need initialize
+ * first. A client that has begun with the one may go on with the other.
  */
 #ifndef CORE_SERVER_SERVER_H
 #define CORE_SERVER_SERVER_H
@@ -30,6 +33,10 @@ enum server_state {
 #undef STATE
 };
 
+/* How long a client may keep what the server lists, milliseconds: it is the
+ * same for the life of the program. */
+#define SERVER_TTL_MS 3600000
+
 /* What the server says of itself; all borrowed. */
 struct server_info {
 	const char *name, *version, *instructions;
@@ -39,7 +46,7 @@ struct server_info {
 struct server_session {
 	const struct server_info *info;	     /* borrowed */
 	const struct tool_env *env;	     /* borrowed; for the tools */
-	const struct mcp_revision *revision; /* NULL before initialize */
+	const struct mcp_revision *revision; /* of initialize; NULL before */
 	enum server_state state;
 	struct frame in;
 };
@@ -58,7 +65,8 @@ void server_release(struct server_session *s);
  *
  * in      borrowed for the call
  * source  MCP 2025-11-25, basic/lifecycle, server/tools; JSON-RPC 2.0;
- *	   batches: MCP 2025-03-26, basic, "Batching"
+ *	   batches: MCP 2025-03-26, basic, "Batching"; requests that stand
+ *	   alone: MCP 2026-07-28, basic, server/discover
  */
 void server_feed(struct server_session *s, struct str in, struct buf *out);
 /* The stream ended: answers what stood behind the last newline. */

@@ -2,7 +2,8 @@
  * The client's session against a server that says anything: events and
  * answers do not depend on the portions in which the bytes come, what is
  * written is one JSON object a line, and the books balance. The first byte is
- * the size of a portion; its highest bit leaves the handshake to the input.
+ * the size of a portion; its highest bit leaves the handshake to the input, the
+ * next one is a client that probes, and answers whatever it is asked.
  */
 #include <stdint.h>
 
@@ -53,8 +54,15 @@ static void drain(struct session *s, struct buf *log)
 {
 	struct session_event e;
 
-	while (session_next(s, &e))
+	while (session_next(s, &e)) {
 		note_event(log, s, &e);
+		if (e.type != SESSION_EVENT_ASKED)
+			continue;
+		if (e.ask % 3)
+			session_answer(s, e.ask, STR("{\"roots\":[]}"), 0);
+		else
+			session_answer_error(s, e.ask, -1, "no", 0);
+	}
 }
 
 static void check_output(const struct session *s)
@@ -70,9 +78,16 @@ static void check_output(const struct session *s)
 	}
 }
 
-static void play(struct str in, size_t portion, bool greet, struct buf *log)
+static void play(struct str in, size_t portion, uint8_t flags, struct buf *log)
 {
-	struct session_options options = {.message_max = 4096};
+	struct session_options options = {
+		.message_max = 4096,
+		.era = flags & 0x40 ? SESSION_ERA_PROBE
+				    : SESSION_ERA_INITIALIZE,
+		.declared = {.roots = flags & 0x40,
+			     .elicit_form = flags & 0x40,
+			     .tasks = flags & 0x40},
+	};
 	AUTO(session_freep) struct session *s = session_new(&options);
 	struct err err = ERR_INIT;
 	uint64_t now = 5 * NS_PER_S, ticket;
@@ -81,7 +96,7 @@ static void play(struct str in, size_t portion, bool greet, struct buf *log)
 	for (int i = 0; i < 3; i++)
 		expect(session_call_tool(s, "t", (struct str){NULL, 0}, now,
 					 &ticket, &err) == 0);
-	if (greet)
+	if (!(flags & 0xc0))
 		session_feed(s, str_of(hello), now);
 	drain(s, log);
 	while (in.n) {
@@ -109,14 +124,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf chopped = BUF_INIT(BUF_UNBOUNDED);
 	struct str in;
-	bool greet;
 
 	if (size < 1)
 		return 0;
-	greet = !(data[0] & 0x80);
 	in = (struct str){(const char *)data + 1, size - 1};
-	play(in, size, greet, &whole);
-	play(in, data[0] % 64 + 1, greet, &chopped);
+	play(in, size, data[0], &whole);
+	play(in, data[0] % 64 + 1, data[0], &chopped);
 	expect(str_eq(buf_str(&whole), buf_str(&chopped)));
 	return 0;
 }

@@ -61,7 +61,8 @@ static void revisions__list__names_all(void **state)
 	(void)state;
 	mcp_revision_list(&out);
 	assert_string_equal(buf_cstr(&out), "2024-11-05, 2025-03-26, "
-					    "2025-06-18, 2025-11-25");
+					    "2025-06-18, 2025-11-25, "
+					    "2026-07-28");
 	buf_release(&out);
 }
 

@@ -65,17 +65,18 @@ static void deadlines__the_earliest__counts(void **state)
 	struct requests t = {0};
 
 	(void)state;
-	assert_int_equal(requests_deadline(&t), UINT64_MAX);
+	assert_int_equal(requests_deadline(&t, false), UINT64_MAX);
 	add(&t, 1)->deadline_ns = 500;
 	add(&t, 2)->total_deadline_ns = 400;
-	assert_int_equal(requests_deadline(&t), 400);
+	assert_int_equal(requests_deadline(&t, false), 400);
 	assert_null(requests_expired(&t, 399));
 	assert_int_equal(requests_expired(&t, 400)->id, 2);
 	requests_remove(&t, find(&t, "2"));
-	assert_int_equal(requests_deadline(&t), 500);
-	t.item[0].progress_held = true;
-	t.item[0].next_progress_ns = 300;
-	assert_int_equal(requests_deadline(&t), 300);
+	assert_int_equal(requests_deadline(&t, false), 500);
+	t.first->progress_held = true;
+	t.first->next_progress_ns = 300;
+	requests_timed(&t, t.first);
+	assert_int_equal(requests_deadline(&t, false), 300);
 	assert_null(requests_progressed(&t, 299));
 	assert_int_equal(requests_progressed(&t, 300)->id, 1);
 	requests_release(&t);

@@ -177,7 +177,9 @@ static void request__unknown_method__method_not_found(void **state)
 		   ERROR("\"a\"", "-32601"));
 }
 
-static void discover__as_the_first_message__method_not_found(void **state)
+/* A client that probes without saying its version; then it begins anew. */
+static void discover__without_version__invalid_and_initialize_goes_on(
+	void **state)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "server/discover", "{}")
@@ -185,7 +187,7 @@ static void discover__as_the_first_message__method_not_found(void **state)
 			     1000);
 
 	(void)state;
-	assert_starts(out, ERROR("1", "-32601"));
+	assert_starts(out, ERROR("1", "-32602"));
 	assert_non_null(strstr(out, "\"protocolVersion\":\"2025-11-25\""));
 }
 
@@ -426,7 +428,7 @@ int main(void)
 			request__between_answer_and_initialized__served),
 		cmocka_unit_test(request__unknown_method__method_not_found),
 		cmocka_unit_test(
-			discover__as_the_first_message__method_not_found),
+			discover__without_version__invalid_and_initialize_goes_on),
 		cmocka_unit_test(request__odd_ids__echoed_as_they_came),
 		cmocka_unit_test(
 			message__broken__error_and_the_session_goes_on),

@@ -1,0 +1,163 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/proto/cache.h"
+
+#define NOW (100 * NS_PER_S)
+#define RESULT(ttl) "{\"tools\":[],\"ttlMs\":" ttl "}"
+#define NONE            \
+	(struct str)    \
+	{               \
+		NULL, 0 \
+	}
+
+static bool has(struct cache *c, const char *method, const char *params,
+		uint64_t now)
+{
+	struct str v;
+
+	return cache_find(c, method, str_of(params), now, &v);
+}
+
+static void CH_3__fresh_for_its_time__and_not_longer(void **state)
+{
+	struct cache c = CACHE_INIT;
+	struct str v;
+
+	(void)state;
+	assert_true(
+		cache_put(&c, "tools/list", NONE, STR(RESULT("1500")), NOW));
+	assert_true(cache_find(&c, "tools/list", NONE,
+			       NOW + 1500 * NS_PER_MS - 1, &v));
+	assert_true(str_is(v, RESULT("1500")));
+	assert_false(has(&c, "tools/list", "", NOW + 1500 * NS_PER_MS));
+	cache_release(&c);
+}
+
+static void CH_3__odd_times__are_stale_at_once(void **state)
+{
+	static const char *const odd[] = {RESULT("0"),
+					  RESULT("-1"),
+					  RESULT("1.5"),
+					  RESULT("\"9\""),
+					  RESULT("null"),
+					  "{\"tools\":[]}",
+					  "[]"};
+	struct cache c = CACHE_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++)
+		assert_false(
+			cache_put(&c, "tools/list", NONE, str_of(odd[i]), NOW));
+	/* at most a day */
+	assert_true(cache_put(&c, "tools/list", NONE,
+			      STR(RESULT("9000000000000000000")), NOW));
+	assert_true(has(&c, "tools/list", "", NOW + 86399 * NS_PER_S));
+	assert_false(has(&c, "tools/list", "", NOW + 86400 * NS_PER_S));
+	cache_release(&c);
+}
+
+static void CH_2__other_params__are_another_entry(void **state)
+{
+	struct cache c = CACHE_INIT;
+
+	(void)state;
+	assert_true(cache_put(&c, "tools/list",
+			      STR("{\"cursor\":\"a\",\"_meta\":{\"x\":1}}"),
+			      STR(RESULT("9000")), NOW));
+	assert_true(has(&c, "tools/list",
+			"{\"_meta\":{\"x\":2},\"cursor\":\"\\u0061\"}", NOW));
+	assert_false(has(&c, "tools/list", "{}", NOW));
+	assert_false(has(&c, "tools/list", "{\"cursor\":\"\"}", NOW));
+	assert_false(has(&c, "prompts/list", "{\"cursor\":\"a\"}", NOW));
+	cache_release(&c);
+}
+
+static void CH_1__other_methods__are_not_kept(void **state)
+{
+	struct cache c = CACHE_INIT;
+
+	(void)state;
+	assert_false(
+		cache_put(&c, "tools/call", NONE, STR(RESULT("9000")), NOW));
+	cache_release(&c);
+}
+
+static void CH_5__change__makes_it_stale(void **state)
+{
+	struct cache c = CACHE_INIT;
+
+	(void)state;
+	assert_true(
+		cache_put(&c, "tools/list", NONE, STR(RESULT("9000")), NOW));
+	assert_true(cache_put(&c, "resources/templates/list", NONE,
+			      STR(RESULT("9000")), NOW));
+	assert_true(cache_put(&c, "resources/read", STR("{\"uri\":\"a:b\"}"),
+			      STR(RESULT("9000")), NOW));
+	cache_stale(&c, "notifications/resources/list_changed", STR(""));
+	assert_true(has(&c, "tools/list", "", NOW));
+	assert_false(has(&c, "resources/templates/list", "", NOW));
+	cache_stale(&c, "notifications/resources/updated", STR("a:c"));
+	assert_true(has(&c, "resources/read", "{\"uri\":\"a:b\"}", NOW));
+	cache_stale(&c, "notifications/resources/updated", STR("a:b/sub"));
+	assert_false(has(&c, "resources/read", "{\"uri\":\"a:b\"}", NOW));
+	cache_stale(&c, "notifications/tools/list_changed", STR(""));
+	assert_false(has(&c, "tools/list", "", NOW));
+	cache_release(&c);
+}
+
+static void put__again__replaces_and_may_forget(void **state)
+{
+	struct cache c = CACHE_INIT;
+
+	(void)state;
+	assert_true(
+		cache_put(&c, "tools/list", NONE, STR(RESULT("9000")), NOW));
+	assert_true(
+		cache_put(&c, "tools/list", NONE, STR(RESULT("8000")), NOW));
+	assert_int_equal(c.n, 1);
+	assert_false(cache_put(&c, "tools/list", NONE, STR(RESULT("0")), NOW));
+	assert_int_equal(c.n, 0);
+	assert_int_equal(c.bytes, 0);
+	cache_release(&c);
+}
+
+static void put__beyond_the_bound__drops_the_oldest(void **state)
+{
+	struct cache c = CACHE_INIT;
+	char params[64];
+
+	(void)state;
+	for (int i = 0; i < CACHE_ENTRIES_MAX + 10; i++) {
+		snprintf(params, sizeof(params), "{\"cursor\":\"%d\"}", i);
+		assert_true(cache_put(&c, "tools/list", str_of(params),
+				      STR(RESULT("9000")), NOW));
+	}
+	assert_int_equal(c.n, CACHE_ENTRIES_MAX);
+	assert_false(has(&c, "tools/list", "{\"cursor\":\"9\"}", NOW));
+	assert_true(has(&c, "tools/list", "{\"cursor\":\"10\"}", NOW));
+	cache_release(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(CH_3__fresh_for_its_time__and_not_longer),
+		cmocka_unit_test(CH_3__odd_times__are_stale_at_once),
+		cmocka_unit_test(CH_2__other_params__are_another_entry),
+		cmocka_unit_test(CH_1__other_methods__are_not_kept),
+		cmocka_unit_test(CH_5__change__makes_it_stale),
+		cmocka_unit_test(put__again__replaces_and_may_forget),
+		cmocka_unit_test(put__beyond_the_bound__drops_the_oldest),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/proto/elicit.h"
+
+#define FORM(properties, required)                                           \
+	"{\"message\":\"Who\\u003f\",\"requestedSchema\":{\"type\":"         \
+	"\"object\",\"properties\":{" properties "},\"required\":[" required \
+	"]}}"
+
+/* Read, answer, compare; `why` is a part of the reason, NULL for none. */
+static void answers(const char *params, enum elicit_action action,
+		    const char *values, const char *expected, const char *why)
+{
+	struct arena arena = ARENA_INIT;
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct elicit e;
+	struct str said;
+
+	assert_int_equal(elicit_read(str_of(params), &arena, &e, &err), 0);
+	elicit_answer(&e, action,
+		      values ? str_of(values) : (struct str){NULL, 0}, &arena,
+		      &out, &said);
+	assert_string_equal(buf_cstr(&out), expected);
+	if (why) {
+		assert_non_null(said.p);
+		assert_non_null(strstr(said.p, why));
+	} else {
+		assert_null(said.p);
+	}
+	buf_release(&out);
+	arena_release(&arena);
+}
+
+static void EL_6__defaults_of_all_types__are_filled_in(void **state)
+{
+	(void)state;
+	answers(FORM("\"s\":{\"type\":\"string\",\"default\":\"x\"},"
+		     "\"i\":{\"type\":\"integer\",\"default\":5},"
+		     "\"n\":{\"type\":\"number\",\"default\":95.5},"
+		     "\"b\":{\"type\":\"boolean\",\"default\":true},"
+		     "\"e\":{\"type\":\"string\",\"enum\":[\"a\",\"b\"],"
+		     "\"default\":\"b\"},"
+		     "\"m\":{\"type\":\"array\",\"items\":{\"anyOf\":[{"
+		     "\"const\":\"r\",\"title\":\"Red\"}]},\"default\":["
+		     "\"r\"]},\"o\":{\"type\":\"string\"}",
+		     "\"s\""),
+		ELICIT_ACCEPT, NULL,
+		"{\"action\":\"accept\",\"content\":{\"s\":\"x\",\"i\":5,"
+		"\"n\":95.5,\"b\":true,\"e\":\"b\",\"m\":[\"r\"]}}",
+		NULL);
+}
+
+static void RW_15__two_properties_of_one_name__the_last_counts(void **state)
+{
+	(void)state;
+	answers(FORM("\"a\":{\"type\":\"string\",\"default\":\"x\"},"
+		     "\"\\u0061\":{\"type\":\"integer\",\"default\":5}",
+		     ""),
+		ELICIT_ACCEPT, NULL,
+		"{\"action\":\"accept\",\"content\":{\"a\":5}}", NULL);
+}
+
+static void EL_8__required_without_value__is_a_cancel(void **state)
+{
+	(void)state;
+	answers(FORM("\"name\":{\"type\":\"string\"}", "\"name\""),
+		ELICIT_ACCEPT, "{\"other\":1}", "{\"action\":\"cancel\"}",
+		"name: no value");
+	answers(FORM("\"name\":{\"type\":\"string\"}", "\"name\""),
+		ELICIT_ACCEPT, "{\"name\":\"Eve\",\"other\":1}",
+		"{\"action\":\"accept\",\"content\":{\"name\":\"Eve\"}}", NULL);
+	answers(FORM("\"name\":{\"type\":\"string\"}", "\"name\""),
+		ELICIT_ACCEPT, "{\"other\":1,\"nam\":\"Eve\"}",
+		"{\"action\":\"cancel\"}",
+		"name: no value was given, but one for nam, which was not "
+		"asked for");
+	/* a near name that is asked for is no mistake */
+	answers(FORM("\"name\":{\"type\":\"string\"},"
+		     "\"nam\":{\"type\":\"string\"}",
+		     "\"name\""),
+		ELICIT_ACCEPT, "{\"nam\":\"Eve\"}", "{\"action\":\"cancel\"}",
+		"names no default");
+	answers(FORM("\"name\":{\"type\":\"string\"}", "\"name\""),
+		ELICIT_ACCEPT, NULL, "{\"action\":\"cancel\"}",
+		"names no default");
+}
+
+static void EL_7__value_that_does_not_fit__is_a_cancel(void **state)
+{
+	static const struct {
+		const char *property, *bad, *good;
+	} rows[] = {
+		{"{\"type\":\"string\"}", "1", "\"\""},
+		{"{\"type\":\"string\",\"minLength\":2}", "\"\\u00fc\"",
+		 "\"\\u00fcx\""},
+		{"{\"type\":\"string\",\"maxLength\":1}", "\"ab\"", "\"a\""},
+		{"{\"type\":\"string\",\"format\":\"email\"}", "\"a\"",
+		 "\"a@b\""},
+		{"{\"type\":\"string\",\"format\":\"uri\"}", "\"a b\"",
+		 "\"a:b\""},
+		{"{\"type\":\"string\",\"format\":\"date\"}", "\"1-1-1\"",
+		 "\"2026-01-31\""},
+		{"{\"type\":\"string\",\"format\":\"date-time\"}",
+		 "\"2026-01-31\"", "\"2026-01-31T10:00:00Z\""},
+		{"{\"type\":\"integer\"}", "1.5", "2.0"},
+		{"{\"type\":\"integer\",\"minimum\":3}", "2", "3"},
+		{"{\"type\":\"number\",\"maximum\":1e2}", "100.5", "99.5"},
+		{"{\"type\":\"boolean\"}", "\"true\"", "false"},
+		{"{\"type\":\"string\",\"enum\":[\"a\"],\"enumNames\":["
+		 "\"A\"]}",
+		 "\"A\"", "\"\\u0061\""},
+		{"{\"type\":\"string\",\"oneOf\":[{\"const\":\"a\",\"title\":"
+		 "\"A\"}]}",
+		 "\"b\"", "\"a\""},
+		{"{\"type\":\"array\",\"minItems\":1,\"items\":{\"enum\":["
+		 "\"a\",\"b\"]}}",
+		 "[]", "[\"b\",\"a\"]"},
+		{"{\"type\":\"array\",\"items\":{\"enum\":[\"a\"]}}", "[\"c\"]",
+		 "[]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char form[512], values[128], expected[256];
+
+		snprintf(form, sizeof(form), FORM("\"k\":%s", ""),
+			 rows[i].property);
+		snprintf(values, sizeof(values), "{\"k\":%s}", rows[i].bad);
+		answers(form, ELICIT_ACCEPT, values, "{\"action\":\"cancel\"}",
+			"k: ");
+		snprintf(values, sizeof(values), "{\"k\":%s}", rows[i].good);
+		snprintf(expected, sizeof(expected),
+			 "{\"action\":\"accept\",\"content\":{\"k\":%s}}",
+			 rows[i].good);
+		answers(form, ELICIT_ACCEPT, values, expected, NULL);
+	}
+}
+
+static void EL_4__decline_and_cancel__have_no_content(void **state)
+{
+	(void)state;
+	answers(FORM("\"n\":{\"type\":\"string\"}", ""), ELICIT_DECLINE,
+		"{\"n\":\"x\"}", "{\"action\":\"decline\"}", NULL);
+	answers(FORM("\"n\":{\"type\":\"string\"}", ""), ELICIT_CANCEL, NULL,
+		"{\"action\":\"cancel\"}", NULL);
+}
+
+static void EL_12__consent_to_an_address__has_no_content(void **state)
+{
+	(void)state;
+	answers("{\"mode\":\"url\",\"message\":\"?\",\"url\":\"https:\\/\\/"
+		"x.example\\/a\",\"elicitationId\":\"1\"}",
+		ELICIT_ACCEPT, "{\"n\":1}", "{\"action\":\"accept\"}", NULL);
+}
+
+static void read__what_is_no_question__is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"{\"mode\":\"phone\"}",
+		"{\"mode\":\"url\"}",
+		"{\"mode\":\"url\",\"url\":\"http://x.example/\"}",
+		"{\"mode\":\"url\",\"url\":\"http://localhost.x/\"}",
+		"{\"mode\":\"url\",\"url\":\"javascript:1\"}",
+		"{\"mode\":\"url\",\"url\":\"https://x\\u001b\"}",
+		"{\"requestedSchema\":[]}",
+		FORM("\"k\":{\"type\":\"object\"}", ""),
+		FORM("\"k\":{}", ""),
+		FORM("\"k\":{\"type\":\"array\"}", ""),
+		FORM("\"k\":{\"type\":\"array\",\"items\":{}}", ""),
+		FORM("\"k\":{\"type\":\"string\",\"enum\":[]}", ""),
+		FORM("\"k\":{\"type\":\"string\",\"enum\":[1]}", ""),
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct arena arena = ARENA_INIT;
+		struct err err = ERR_INIT;
+		struct elicit e;
+
+		assert_int_equal(elicit_read(str_of(bad[i]), &arena, &e, &err),
+				 -1);
+		assert_true(strlen(err.msg) > 0);
+		arena_release(&arena);
+	}
+}
+
+static void read__local_address__is_accepted(void **state)
+{
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct elicit e;
+
+	(void)state;
+	assert_int_equal(elicit_read(STR("{\"mode\":\"url\",\"url\":"
+					 "\"http://127.0.0.1:9/\"}"),
+				     &arena, &e, &err),
+			 0);
+	assert_true(str_is(e.url, "http://127.0.0.1:9/"));
+	arena_release(&arena);
+}
+
+static void typed__text__becomes_the_value(void **state)
+{
+	static const struct {
+		const char *property, *text, *json; /* NULL: refused */
+	} rows[] = {
+		{"{\"type\":\"string\"}", "a \"b\"", "\"a \\\"b\\\"\""},
+		{"{\"type\":\"number\"}", " 1.50 ", "1.50"},
+		{"{\"type\":\"number\"}", "one", NULL},
+		{"{\"type\":\"integer\"}", "7", "7"},
+		{"{\"type\":\"integer\"}", "7.5", NULL},
+		{"{\"type\":\"boolean\"}", "yes", "true"},
+		{"{\"type\":\"boolean\"}", "n", "false"},
+		{"{\"type\":\"boolean\"}", "1", NULL},
+		{"{\"type\":\"string\",\"oneOf\":[{\"const\":\"r\",\"title\":"
+		 "\"Red\"}]}",
+		 "Red", "\"r\""},
+		{"{\"type\":\"string\",\"enum\":[\"r\"]}", "blue", NULL},
+		{"{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"]}}",
+		 "b, a", "[\"b\",\"a\"]"},
+		{"{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"]}}", "",
+		 "[]"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct arena arena = ARENA_INIT;
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
+		struct elicit e;
+		char form[256];
+		int r;
+
+		snprintf(form, sizeof(form), FORM("\"k\":%s", ""),
+			 rows[i].property);
+		assert_int_equal(elicit_read(str_of(form), &arena, &e, &err),
+				 0);
+		r = elicit_typed(&e.fields[0], str_of(rows[i].text), &out,
+				 &err);
+		assert_int_equal(r, rows[i].json ? 0 : -1);
+		assert_string_equal(buf_cstr(&out),
+				    rows[i].json ? rows[i].json : "");
+		buf_release(&out);
+		arena_release(&arena);
+	}
+}
+
+static void action__words__are_known(void **state)
+{
+	enum elicit_action a;
+
+	(void)state;
+	assert_true(elicit_action_find("decline", &a));
+	assert_int_equal(a, ELICIT_DECLINE);
+	assert_false(elicit_action_find("maybe", &a));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(EL_6__defaults_of_all_types__are_filled_in),
+		cmocka_unit_test(EL_8__required_without_value__is_a_cancel),
+		cmocka_unit_test(EL_7__value_that_does_not_fit__is_a_cancel),
+		cmocka_unit_test(EL_4__decline_and_cancel__have_no_content),
+		cmocka_unit_test(EL_12__consent_to_an_address__has_no_content),
+		cmocka_unit_test(read__what_is_no_question__is_refused),
+		cmocka_unit_test(read__local_address__is_accepted),
+		cmocka_unit_test(typed__text__becomes_the_value),
+		cmocka_unit_test(action__words__are_known),
+		cmocka_unit_test(
+			RW_15__two_properties_of_one_name__the_last_counts),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

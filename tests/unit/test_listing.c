@@ -1,0 +1,225 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/proto/listing.h"
+
+#define A "{\"name\":\"a\",\"inputSchema\":{\"x-y\":1.0}}"
+#define B "{ \"name\" : \"b\" }"
+
+static int add(struct listing *l, const char *result)
+{
+	struct err err = ERR_INIT;
+
+	return listing_add(l, str_of(result), &err);
+}
+
+static void is_written(const struct listing *l, const char *text)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	listing_write(l, &out);
+	assert_string_equal(buf_cstr(&out), text);
+	buf_release(&out);
+}
+
+static void pages__two__are_one_list_as_received(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_TOOLS);
+	assert_null(listing_params(&l).p);
+	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"\"}"),
+			 LISTING_MORE);
+	/* an empty string is a cursor (PAG-4) */
+	assert_true(str_is(listing_params(&l), "{\"cursor\":\"\"}"));
+	assert_int_equal(add(&l, "{\"tools\":[" B "],\"nextCursor\":null}"),
+			 LISTING_DONE);
+	is_written(&l, "{\"tools\":[" A "," B "]}");
+	assert_non_null(listing_find(&l, STR("b")));
+	assert_null(listing_find(&l, STR("c")));
+	assert_int_equal(l.warnings.n, 0);
+	listing_release(&l);
+}
+
+static void PAG_5__empty_page_with_a_cursor__is_not_the_end(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_PROMPTS);
+	assert_int_equal(add(&l, "{\"prompts\":[],\"nextCursor\":\"2\"}"),
+			 LISTING_MORE);
+	listing_release(&l);
+}
+
+static void RW_71__repeated_cursor__ends_with_a_warning(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
+			 LISTING_MORE);
+	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
+			 LISTING_DONE);
+	assert_int_equal(l.n, 1);
+	assert_true(l.warnings.n >= 1);
+	listing_release(&l);
+}
+
+static void RW_72__two_of_one_name__the_first_counts(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(
+		add(&l, "{\"tools\":[" A ",{\"name\":\"\\u0061\",\"z\":1}]}"),
+		LISTING_DONE);
+	is_written(&l, "{\"tools\":[" A "]}");
+	assert_int_equal(l.warnings.n, 1);
+	listing_release(&l);
+}
+
+static void TL_2__entry_without_a_name__is_left_out(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_RESOURCES);
+	assert_int_equal(add(&l, "{\"resources\":[1,{},{\"uri\":null},"
+				 "{\"uri\":\"a:b\"},{\"uri\":\"\"}]}"),
+			 LISTING_DONE);
+	assert_int_equal(l.n, 1);
+	assert_int_equal(l.warnings.n, 4);
+	listing_release(&l);
+}
+
+static void result__of_another_shape__is_an_error(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_TEMPLATES);
+	assert_int_equal(add(&l, "{\"resourceTemplates\":{}}"), -1);
+	assert_int_equal(add(&l, "7"), -1);
+	/* an empty array where an object is due (RW-57) */
+	assert_int_equal(add(&l, "[]"), LISTING_DONE);
+	listing_release(&l);
+}
+
+static void PAG_8__refused_cursor__begins_again_once(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	listing_init(&l, LISTING_TOOLS);
+	assert_false(listing_restart(&l));
+	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
+			 LISTING_MORE);
+	assert_true(listing_restart(&l));
+	assert_int_equal(l.n, 0);
+	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
+			 LISTING_MORE);
+	assert_false(listing_restart(&l));
+	listing_release(&l);
+}
+
+static void pages__without_end__are_bounded(void **state)
+{
+	struct listing l;
+	char page[64];
+	int got = LISTING_MORE, n = 0;
+
+	(void)state;
+	listing_init(&l, LISTING_TOOLS);
+	while (got == LISTING_MORE && n < 2000) {
+		snprintf(page, sizeof(page),
+			 "{\"tools\":[],\"nextCursor\":\"%d\"}", n++);
+		got = add(&l, page);
+	}
+	assert_int_equal(n, LISTING_PAGES_MAX);
+	assert_int_equal(l.warnings.n, 1);
+	listing_release(&l);
+}
+
+static void items__beyond_the_bound__keep_what_fits(void **state)
+{
+	struct buf page = BUF_INIT(BUF_UNBOUNDED);
+	struct listing l;
+
+	(void)state;
+	buf_adds(&page, "{\"tools\":[");
+	for (int i = 0; i <= LISTING_ITEMS_MAX; i++)
+		buf_addf(&page, "%s{\"name\":\"t%d\"}", i ? "," : "", i);
+	buf_adds(&page, "]}");
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(add(&l, buf_cstr(&page)), -1);
+	assert_int_equal(l.n, LISTING_ITEMS_MAX);
+	assert_non_null(listing_find(&l, STR("t99999")));
+	listing_release(&l);
+	buf_release(&page);
+}
+
+static void PAG_2__cursor_that_is_no_string__ends_with_a_warning(void **state)
+{
+	struct listing l;
+
+	(void)state;
+	for (int kind = 0; kind < 4; kind++) {
+		AUTO(buf_release) struct buf page = BUF_INIT(BUF_UNBOUNDED);
+
+		listing_init(&l, (enum listing_kind)kind);
+		assert_non_null(strstr(listing_method(l.kind), "/list"));
+		buf_addf(&page, "{\"%s\":[],\"nextCursor\":7}",
+			 listing_member(l.kind));
+		assert_int_equal(add(&l, buf_cstr(&page)), LISTING_DONE);
+		assert_int_equal(l.warnings.n, 1);
+		listing_release(&l);
+	}
+}
+
+static void warnings__without_end__are_counted(void **state)
+{
+	AUTO(buf_release) struct buf page = BUF_INIT(BUF_UNBOUNDED);
+	struct listing l;
+
+	(void)state;
+	buf_adds(&page, "{\"tools\":[0");
+	for (int i = 1; i < 100; i++)
+		buf_adds(&page, ",0");
+	buf_adds(&page, "]}");
+	listing_init(&l, LISTING_TOOLS);
+	assert_int_equal(add(&l, buf_cstr(&page)), LISTING_DONE);
+	assert_int_equal(l.warnings.n + l.warnings_dropped, 100);
+	assert_true(l.warnings.n <= 65);
+	listing_release(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pages__two__are_one_list_as_received),
+		cmocka_unit_test(
+			PAG_5__empty_page_with_a_cursor__is_not_the_end),
+		cmocka_unit_test(RW_71__repeated_cursor__ends_with_a_warning),
+		cmocka_unit_test(RW_72__two_of_one_name__the_first_counts),
+		cmocka_unit_test(TL_2__entry_without_a_name__is_left_out),
+		cmocka_unit_test(result__of_another_shape__is_an_error),
+		cmocka_unit_test(PAG_8__refused_cursor__begins_again_once),
+		cmocka_unit_test(pages__without_end__are_bounded),
+		cmocka_unit_test(items__beyond_the_bound__keep_what_fits),
+		cmocka_unit_test(
+			PAG_2__cursor_that_is_no_string__ends_with_a_warning),
+		cmocka_unit_test(warnings__without_end__are_counted),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
