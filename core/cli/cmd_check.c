@@ -146,20 +146,14 @@ static int check(const struct args *args, struct config_file *file,
 
 int cmd_check(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct config_file file = {.path = NULL};
-	struct args args;
-	int status;
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional + args_has(&args, "config") > 1)
-		status = err_set(err, ERR_USAGE,
-				 "check: name one file, or none");
-	else
-		status = check(&args, &file, err);
-	config_release(&file);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional + args_has(&args, "config") > 1)
+		return err_set(err, ERR_USAGE, "check: name one file, or none");
+	return check(&args, &file, err);
 }

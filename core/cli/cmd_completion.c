@@ -10,6 +10,7 @@
 
 #include "core/cli/command.h"
 #include "core/server/brief.h"
+#include "gate/gate.h"
 
 const struct option options_completion[] = {{0}};
 
@@ -22,7 +23,7 @@ static bool is_choice(const char *value)
 
 static bool is_file(const char *value)
 {
-	static const char *const kinds[] = {"FILE", "PATH", "DIR", "PROGRAM"};
+	static const char *const kinds[] = {"FILE", "PATH", "DIR"};
 
 	for (size_t i = 0; value && i < ARRAY_LEN(kinds); i++)
 		if (!strcmp(value, kinds[i]))
@@ -30,11 +31,52 @@ static bool is_file(const char *value)
 	return false;
 }
 
+static bool is_program(const char *value)
+{
+	return value && !strcmp(value, "PROGRAM");
+}
+
+static bool is_net(const struct option *o)
+{
+	return o->value && !strcmp(o->name, "net");
+}
+
+static bool is_require(const struct option *o)
+{
+	return o->value && !strcmp(o->name, "require");
+}
+
+/* One of the configuration's, asked when it is needed. */
+static bool is_server(const char *value)
+{
+	return value && strcmp(value, "SERVER") == 0;
+}
+
 /* "a|b" as "a b" */
 static void print_choice(const char *value)
 {
 	for (; *value; value++)
 		putchar(*value == '|' ? ' ' : *value);
+}
+
+/* The words of a value, if there are some; true when they are printed. */
+static bool print_words(const struct option *o, const char *before,
+			const char *after)
+{
+	const char *name;
+
+	if (!is_choice(o->value) && !is_net(o) && !is_require(o))
+		return false;
+	printf("%s", before);
+	if (is_choice(o->value))
+		print_choice(o->value);
+	else if (is_net(o))
+		printf("none loopback all");
+	else
+		for (size_t i = 0; (name = gate_require_name(i)); i++)
+			printf("%s%s", i ? " " : "", name);
+	printf("%s", after);
+	return true;
 }
 
 /* One word of a synopsis, moved over; n = 0 at the end. */
@@ -62,6 +104,12 @@ static bool takes(const struct command *c, const char *kind)
 	return false;
 }
 
+/* TOOL of other commands is one of a server, which is not asked here. */
+static bool has_brief_tools(const struct command *c)
+{
+	return takes(c, "TOOL") && !takes(c, "TARGET");
+}
+
 /* The words that may stand first behind a command; returns their number. */
 static size_t print_first(const struct command *c)
 {
@@ -75,20 +123,23 @@ static size_t print_first(const struct command *c)
 	if (takes(c, "COMMAND"))
 		for (const struct command *o = commands; o->name; o++)
 			printf("%s%s", n++ ? " " : "", o->name);
-	if (takes(c, "TOOL"))
+	if (has_brief_tools(c))
 		for (const struct tool *t = brief_tools; t->name; t++)
 			printf("%s%s", n++ ? " " : "", t->name);
 	return n;
 }
 
-/* What stands behind the first word: "names" of routines, "files", "". */
+/*
+ * What stands behind the first word: "names" of routines, "programs" and what
+ * follows one, "files", "".
+ */
 static const char *kind_of_rest(const struct command *c)
 {
 	if (takes(c, "ROUTINE"))
 		return "names";
-	return takes(c, "FILE") || takes(c, "A") || takes(c, "PROGRAM")
-		       ? "files"
-		       : "";
+	if (takes(c, "PROGRAM"))
+		return "programs";
+	return takes(c, "FILE") || takes(c, "A") ? "files" : "";
 }
 
 /* Inside single quotes, with a backslash before each of `special`. */
@@ -112,14 +163,15 @@ static void print_bash_value(const struct command *c, const struct option *o)
 	if (o->letter)
 		printf(" | %s:-%c", c->name, o->letter);
 	printf(") ");
-	if (is_choice(o->value)) {
-		printf("words='");
-		print_choice(o->value);
-		printf("' ;;\n");
-	} else {
-		printf("%sreturn ;;\n",
-		       is_file(o->value) ? "_matins_files; " : "");
+	if (print_words(o, "words='", "' ;;\n"))
+		return;
+	if (is_server(o->value)) {
+		printf("_matins_names --servers; return ;;\n");
+		return;
 	}
+	printf("%sreturn ;;\n", is_program(o->value) ? "_matins_programs; "
+				: is_file(o->value)  ? "_matins_files; "
+						     : "");
 }
 
 static void print_bash_command(const struct command *c)
@@ -139,6 +191,11 @@ static const char bash_begin[] =
 	"\tcompopt -o filenames 2>/dev/null\n"
 	"\tmapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
 	"}\n"
+	"_matins_programs() {\n"
+	"\tcompopt -o filenames 2>/dev/null\n"
+	"\tmapfile -t COMPREPLY < <(\n"
+	"\t\t{ compgen -c -- \"$cur\"; compgen -d -- \"$cur\"; } | sort -u)\n"
+	"}\n"
 	"# not by compgen -W, which would expand what stands in a name\n"
 	"_matins_names() {\n"
 	"\tlocal name\n"
@@ -155,7 +212,17 @@ static const char bash_begin[] =
 	"\tCOMPREPLY=()\n"
 	"\t# bash makes --view=golden three words\n"
 	"\t[[ $cur == = ]] && cur=\n"
-	"\t[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}\n";
+	"\t[[ $prev == = ]] && prev=${COMP_WORDS[COMP_CWORD - 2]}\n"
+	"\t# a program and its arguments\n"
+	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\t\t[[ ${COMP_WORDS[i]} == -- ]] || continue\n"
+	"\t\tif ((i + 1 == COMP_CWORD)); then\n"
+	"\t\t\t_matins_programs\n"
+	"\t\telse\n"
+	"\t\t\t_matins_files\n"
+	"\t\tfi\n"
+	"\t\treturn\n"
+	"\tdone\n";
 
 /* Behind the tables: what they mean where the cursor is. */
 static const char bash_end[] =
@@ -174,6 +241,9 @@ static const char bash_end[] =
 	"\t\twords=$first\n"
 	"\telif [[ $rest == names ]]; then\n"
 	"\t\t_matins_names \"${config[@]}\"\n"
+	"\t\treturn\n"
+	"\telif [[ $rest == programs ]]; then\n"
+	"\t\t_matins_programs\n"
 	"\t\treturn\n"
 	"\telif [[ $rest == files ]]; then\n"
 	"\t\t_matins_files\n"
@@ -216,13 +286,12 @@ static void print_zsh_option(const struct option *o)
 		print_quoted(o->value, "[]:\\");
 		putchar(':');
 	}
-	if (is_choice(o->value)) {
-		putchar('(');
-		print_choice(o->value);
-		putchar(')');
-	} else if (is_file(o->value)) {
+	if (is_program(o->value))
+		printf("_command_names -e");
+	else if (is_server(o->value))
+		printf("_matins_servers");
+	else if (!print_words(o, "(", ")") && is_file(o->value))
 		printf("_files");
-	}
 	putchar('\'');
 }
 
@@ -237,14 +306,16 @@ static void print_zsh_command(const struct command *c)
 	for (const struct option *o = c->options; o->name; o++)
 		print_zsh_option(o);
 	if (islower((unsigned char)*c->synopsis) || takes(c, "last") ||
-	    takes(c, "COMMAND") || takes(c, "TOOL")) {
+	    takes(c, "COMMAND") || has_brief_tools(c)) {
 		printf(" \\\n\t\t\t'1:word:(");
 		print_first(c);
 		printf(")'");
 	}
 	if (*rest)
 		printf(" \\\n\t\t\t'*:%s:_%s'", rest,
-		       strcmp(rest, "names") ? "files" : "matins_names");
+		       !strcmp(rest, "names")	   ? "matins_names"
+		       : !strcmp(rest, "programs") ? "normal"
+						   : "files");
 	printf(" ;;\n");
 }
 
@@ -254,6 +325,11 @@ static void print_zsh(void)
 	       "_matins_names() {\n"
 	       "\tlocal -a names\n"
 	       "\tnames=(${(f)\"$(matins list --names 2>/dev/null)\"})\n"
+	       "\tcompadd -a names\n"
+	       "}\n"
+	       "_matins_servers() {\n"
+	       "\tlocal -a names\n"
+	       "\tnames=(${(f)\"$(matins list --servers 2>/dev/null)\"})\n"
 	       "\tcompadd -a names\n"
 	       "}\n"
 	       "_matins() {\n"
@@ -286,13 +362,12 @@ static void print_fish_option(const struct command *c, const struct option *o)
 	printf(" -l %s", o->name);
 	if (o->letter)
 		printf(" -s %c", o->letter);
-	if (is_choice(o->value)) {
-		printf(" -x -a '");
-		print_choice(o->value);
-		putchar('\'');
-	} else if (o->value) {
+	if (is_program(o->value))
+		printf(" -x -a '(__fish_complete_command)'");
+	else if (is_server(o->value))
+		printf(" -x -a '(matins list --servers 2>/dev/null)'");
+	else if (!print_words(o, " -x -a '", "'") && o->value)
 		printf(is_file(o->value) ? " -r -F" : " -x");
-	}
 	printf(" -d '");
 	print_quoted(o->help, "");
 	printf("'\n");
@@ -301,7 +376,9 @@ static void print_fish_option(const struct command *c, const struct option *o)
 static void print_fish_words(const struct command *c)
 {
 	print_fish_condition(c);
-	printf("%s -a '", strcmp(kind_of_rest(c), "files") ? " -f" : "");
+	printf("%s -a '", strcmp(kind_of_rest(c), "names") && *kind_of_rest(c)
+				  ? ""
+				  : " -f");
 	print_first(c);
 	printf("%s'\n",
 	       takes(c, "ROUTINE") ? " (matins list --names 2>/dev/null)" : "");

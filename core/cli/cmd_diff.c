@@ -64,20 +64,15 @@ static int diff(const struct args *args, struct arena *arena, struct err *err)
 
 int cmd_diff(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct arena arena = ARENA_INIT;
-	struct args args;
-	int status;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional != 2)
-		status = err_set(err, ERR_USAGE,
-				 "diff: name two reports or golden files");
-	else
-		status = golden_cannot_compare(diff(&args, &arena, err), err);
-	arena_release(&arena);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional != 2)
+		return err_set(err, ERR_USAGE,
+			       "diff: name two reports or golden files");
+	return golden_cannot_compare(diff(&args, &arena, err), err);
 }

@@ -7,6 +7,9 @@
 #include "core/cli/run_report.h"
 #include "core/run/doctor.h"
 
+/* What is longer does not push the others to the right. */
+#define NAME_COLUMN 24
+
 const struct option options_doctor[] = {
 	{"stale", 0, "AGE", "fail when a routine has not finished for so long"},
 	{"json", 0, NULL, "print one JSON document"},
@@ -22,9 +25,34 @@ static const char *closing(const struct doctor *d, bool has_file)
 			  "looked at";
 }
 
+/* Names are aligned within their area, as long as they are short. */
+static int widest(const struct doctor *d, size_t first)
+{
+	size_t width = 0;
+
+	for (size_t i = first;
+	     i < d->n && !strcmp(d->check[i].area, d->check[first].area); i++) {
+		size_t n = strlen(d->check[i].name);
+
+		if (n > width && n <= NAME_COLUMN)
+			width = n;
+	}
+	return (int)width;
+}
+
+/* One cause takes many rows along; what to do is said for the first. */
+static bool is_repeated(const struct doctor *d, size_t at)
+{
+	for (size_t i = at; i-- > 0;)
+		if (*d->check[i].remedy)
+			return !strcmp(d->check[i].remedy, d->check[at].remedy);
+	return false;
+}
+
 static void print_text(const struct doctor *d, bool has_file)
 {
 	static const char *const marks[] = {"ok     ", "warning", "FAILED "};
+	int width = 0;
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const char *area = "";
 
@@ -34,11 +62,13 @@ static void print_text(const struct doctor *d, bool has_file)
 		if (strcmp(area, c->area)) {
 			buf_addf(&out, "%s%s\n", *area ? "\n" : "", c->area);
 			area = c->area;
+			width = widest(d, i);
 		}
-		buf_addf(&out, "  %s %s: ", marks[c->level], c->name);
+		buf_addf(&out, "  %s %-*s  ", marks[c->level], width, c->name);
 		log_visible(&out, str_of(c->text), false);
 		if (*c->remedy)
-			buf_addf(&out, "\n          -> %s", c->remedy);
+			buf_addf(&out, "\n          -> %s",
+				 is_repeated(d, i) ? "as above" : c->remedy);
 		buf_addc(&out, '\n');
 	}
 	buf_addf(&out, "\n%s\n", closing(d, has_file));
@@ -132,17 +162,13 @@ static int look(const struct args *args, struct err *err)
 int cmd_doctor(const struct command *cmd, int argc, char **argv,
 	       struct err *err)
 {
-	struct args args;
-	int status = 0;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional > 1)
-		status = err_set(err, ERR_USAGE, "doctor: name one routine");
-	else
-		status = look(&args, err);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional > 1)
+		return err_set(err, ERR_USAGE, "doctor: name one routine");
+	return look(&args, err);
 }

@@ -1,275 +1,36 @@
 /*
  * Any program under the gate: the sandbox by itself.
  *
- * Descriptors of the caller are passed on as they are, but for terminals:
- * a sandboxed program could type into those, so bytes are pumped instead.
+ * Descriptors of the caller are passed on as they are, but for terminals.
  */
 #include <errno.h>
-#include <limits.h>
-#include <signal.h>
+#include <libgen.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/cli/child_run.h"
+#include "core/cli/exec_explain.h"
+#include "core/cli/exec_say.h"
 #include "core/cli/policy_options.h"
 #include "core/report/ledger.h"
 #include "core/run/facts.h"
 #include "core/run/leash.h"
-#include "core/run/loop.h"
 
 const struct option options_exec[] = {
 	POLICY_OPTIONS,
 	{"cwd", 0, "PATH", "start there; it must be granted"},
 	{"report", 0, "FILE", "write what was enforced and denied, as JSON"},
+	{"explain", 0, NULL, "say what it would get, and start nothing"},
+	{"json", 0, NULL, "with --explain: one JSON document"},
 	{0},
 };
 
-/* From SIGTERM to SIGKILL; the tree ends within 3 s. */
-#define GRACE_NS (2 * NS_PER_S)
-#define PUMP_BYTES 65536
-
-struct exec {
-	struct loop loop;
-	struct gate_child *child;
-	struct loop_watch tty_in, in, out, err, pid, notify;
-	struct loop_timer grace;
-	struct buf typed; /* from the terminal, not yet written */
-	bool ended;
-	struct gate_verdict verdict;
-};
-
-/* ---- pumping for terminals ---- */
-
-/* False: there is nothing to read now. */
-static bool pump_out(struct exec *e, int which, int to)
-{
-	struct gate_child_fds fds = gate_child_fds(e->child);
-	int fd = which == 1 ? fds.out : fds.err;
-	char chunk[PUMP_BYTES];
-	ssize_t r = fd < 0 ? 0 : read(fd, chunk, sizeof(chunk));
-
-	if (r < 0 && (errno == EAGAIN || errno == EINTR))
-		return errno == EINTR;
-	if (r > 0 && fd_write_all(to, chunk, (size_t)r) == 0)
-		return true;
-	loop_unwatch(&e->loop, which == 1 ? &e->out : &e->err);
-	gate_child_close(e->child, which);
-	return false;
-}
-
-static void on_out(void *arg, UNUSED uint32_t events)
-{
-	pump_out(arg, 1, STDOUT_FILENO);
-}
-
-static void on_err(void *arg, UNUSED uint32_t events)
-{
-	pump_out(arg, 2, STDERR_FILENO);
-}
-
-static void end_of_input(struct exec *e)
-{
-	loop_unwatch(&e->loop, &e->tty_in);
-	loop_unwatch(&e->loop, &e->in);
-	gate_child_close(e->child, 0);
-}
-
-static void on_in(void *arg, uint32_t events)
-{
-	struct exec *e = arg;
-	ssize_t w;
-
-	if (events & EPOLLERR) {
-		end_of_input(e);
-		return;
-	}
-	w = write(gate_child_fds(e->child).in, buf_cstr(&e->typed), e->typed.n);
-	if (w > 0)
-		buf_drop(&e->typed, (size_t)w);
-	if (!e->typed.n) {
-		loop_rewatch(&e->loop, &e->in, 0);
-		loop_rewatch(&e->loop, &e->tty_in, EPOLLIN);
-	}
-}
-
-static void on_tty(void *arg, UNUSED uint32_t events)
-{
-	struct exec *e = arg;
-	char *room = buf_room(&e->typed, PUMP_BYTES);
-	ssize_t r = read(STDIN_FILENO, room, PUMP_BYTES);
-
-	if (r < 0 && errno == EINTR)
-		return;
-	if (r <= 0) {
-		end_of_input(e);
-		return;
-	}
-	e->typed.n += (size_t)r;
-	/* one piece at a time: a program that does not read stops the typing */
-	loop_rewatch(&e->loop, &e->tty_in, 0);
-	loop_rewatch(&e->loop, &e->in, EPOLLOUT);
-}
-
-/* ---- the child ---- */
-
-static void on_notify(void *arg, uint32_t events)
-{
-	struct exec *e = arg;
-
-	if (events & EPOLLIN)
-		gate_child_serve(e->child);
-	else
-		loop_unwatch(&e->loop, &e->notify);
-}
-
-static void on_ended(void *arg, UNUSED uint32_t events)
-{
-	struct exec *e = arg;
-
-	if (gate_child_wait(e->child, &e->verdict) == 0)
-		e->ended = true;
-}
-
-static void on_signal(void *arg, int signal)
-{
-	struct exec *e = arg;
-
-	if (e->loop.signal_count > 1) {
-		gate_child_signal(e->child, SIGKILL);
-		return;
-	}
-	gate_child_signal(e->child, signal);
-	loop_timer_set(&e->loop, &e->grace, loop_now(&e->loop) + GRACE_NS);
-}
-
-static void on_grace(void *arg)
-{
-	struct exec *e = arg;
-
-	gate_child_signal(e->child, SIGKILL);
-}
-
-static int watch_all(struct exec *e, struct err *err)
-{
-	struct gate_child_fds fds = gate_child_fds(e->child);
-	struct loop *l = &e->loop;
-
-	if (loop_watch(l, &e->pid, fds.pidfd, EPOLLIN, on_ended, e, err) < 0)
-		return -1;
-	if (fds.notify >= 0 && loop_watch(l, &e->notify, fds.notify, EPOLLIN,
-					  on_notify, e, err) < 0)
-		return -1;
-	if (fds.out >= 0 &&
-	    loop_watch(l, &e->out, fds.out, EPOLLIN, on_out, e, err) < 0)
-		return -1;
-	if (fds.err >= 0 &&
-	    loop_watch(l, &e->err, fds.err, EPOLLIN, on_err, e, err) < 0)
-		return -1;
-	if (fds.in < 0)
-		return 0;
-	if (loop_watch(l, &e->in, fds.in, 0, on_in, e, err) < 0)
-		return -1;
-	return loop_watch(l, &e->tty_in, STDIN_FILENO, EPOLLIN, on_tty, e, err);
-}
-
-/* What is left in the pipes of a tree that has ended. */
-static void drain(struct exec *e)
-{
-	while (gate_child_fds(e->child).out >= 0 &&
-	       pump_out(e, 1, STDOUT_FILENO))
-		;
-	while (gate_child_fds(e->child).err >= 0 &&
-	       pump_out(e, 2, STDERR_FILENO))
-		;
-}
-
-static int converse(struct exec *e, struct gate *gate,
-		    const struct gate_request *request, struct err *err)
-{
-	if (loop_take_signals(&e->loop, err) < 0)
-		return -1;
-	e->grace = (struct loop_timer){.fire = on_grace, .arg = e};
-	e->loop.on_signal = on_signal;
-	e->loop.on_signal_arg = e;
-	if (gate_spawn(gate, request, &e->child, err) < 0) {
-		/* not to be taken for the program's own 1 */
-		if (err->kind == ERR_SYS)
-			err->kind = ERR_PROTECTION;
-		return -1;
-	}
-	if (watch_all(e, err) < 0)
-		return -1;
-	while (!e->ended)
-		if (loop_turn(&e->loop, err) < 0)
-			return -1;
-	drain(e);
-	return 0;
-}
-
-/* ---- what came of it ---- */
-
-/* `sandbox = { net = "all" }` as "--net all"; false when there is none. */
-static bool as_option(const char *allow, char *out, size_t n)
-{
-	const char *key = allow ? strstr(allow, "{ ") : NULL;
-	const char *end, *from, *to;
-
-	if (!key)
-		return false;
-	key += 2;
-	end = strchr(key, ' ');
-	from = end ? strchr(end, '"') : NULL;
-	to = from ? strchr(from + 1, '"') : NULL;
-	if (!to)
-		return false;
-	snprintf(out, n, "--%.*s %.*s", (int)(end - key), key,
-		 (int)(to - from - 1), from + 1);
-	return true;
-}
-
-/*
- * Libraries probe for services that are not there (the name service cache,
- * say) and go on: that is worth a line only when the program failed, or when
- * somebody asked for more.
- */
-static void say_denials(const struct gate_verdict *v)
-{
-	bool failed = !v->exited || v->exit_status;
-	bool all = log_level() >= LOG_DEBUG;
-	char option[128];
-
-	for (size_t i = 0; i < v->n_denials; i++) {
-		const struct gate_denial *d = &v->denials[i];
-		bool can_allow = as_option(d->allow, option, sizeof(option));
-
-		if (!all && !(failed && can_allow))
-			continue;
-		log_note("denied: %s by %s, %llu time%s%s%s",
-			 d->detail && *d->detail ? d->detail : d->name,
-			 d->program, (unsigned long long)d->count,
-			 d->count == 1 ? "" : "s",
-			 can_allow ? "; to allow it: " : "",
-			 can_allow ? option : "");
-	}
-}
-
-/* A program that was killed says nothing itself. */
-static void say_signal(const struct gate_verdict *v,
-		       const struct gate_policy *p)
-{
-	const char *name = sigabbrev_np(v->signal);
-	uint64_t cpu_us = (uint64_t)p->cpu_seconds * 1000000;
-
-	if (v->exited || v->signal == SIGPIPE)
-		return;
-	log_note("the program was killed by SIG%s%s", name ? name : "?",
-		 cpu_us && v->cpu_us + 100000 >= cpu_us
-			 ? ": it used up its processor time (--cpu)"
-			 : "");
-}
-
-static int write_report(const struct exec *e, const char *path, struct err *err)
+static int write_report(const struct child_end *e, const char *path,
+			struct err *err)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_fact *facts;
@@ -283,7 +44,9 @@ static int write_report(const struct exec *e, const char *path, struct err *err)
 	facts_exit(&w, &e->verdict);
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);
+	facts_limits(&w, "limits", &e->verdict);
 	facts_denials(NULL, &w, "denials", &e->verdict);
+	facts_execs(NULL, &w, "execs", &e->verdict);
 	facts = gate_child_facts(e->child, &n);
 	facts_enforced(&w, "enforced", facts, n);
 	jw_end(&w);
@@ -293,32 +56,79 @@ static int write_report(const struct exec *e, const char *path, struct err *err)
 	return r;
 }
 
-/* Prefixed so that a script can tell a refusal from the program's own 126. */
-static int run_one(struct gate *gate, const struct gate_request *request,
-		   const char *report, struct err *err)
+/* A report that cannot be written is known before the program runs. */
+static int report_possible(const char *path, struct err *err)
 {
-	struct exec e = {.typed = BUF_INIT(4 * PUMP_BYTES)};
-	int status = -1;
+	AUTO(mem_freep) char *copy = path ? mem_strdup(path) : NULL;
+	struct stat st;
 
-	if (loop_init(&e.loop, clock_system(), err) < 0)
+	if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
+		return 0;
+	if (access(dirname(copy), W_OK | X_OK) == 0)
+		return 0;
+	return err_set(err, ERR_USAGE, "--report %s: its folder: %s", path,
+		       strerror(errno));
+}
+
+static int explain(struct gate *gate, const struct gate_request *request,
+		   bool json, struct arena *arena, struct err *err)
+{
+	struct gate_explained e;
+
+	if (gate_explain(gate, request, arena, &e, err) < 0)
 		return -1;
-	if (converse(&e, gate, request, err) == 0) {
-		say_denials(&e.verdict);
-		say_signal(&e.verdict, request->policy);
-		status = e.verdict.exited ? e.verdict.exit_status
-					  : 128 + e.verdict.signal;
-		/* the program's status is worth more than ours */
-		if (report && write_report(&e, report, err) < 0)
-			log_error("--report: %s", err->msg);
-	}
-	gate_child_free(e.child);
-	buf_release(&e.typed);
-	loop_release(&e.loop);
+	exec_warn_arguments(&e);
+	return exec_explain(request, &e, json, err);
+}
+
+/* What is wrong with the request is said when it is started. */
+static void warn_arguments(struct gate *gate,
+			   const struct gate_request *request,
+			   struct arena *arena)
+{
+	struct err ignored = ERR_INIT;
+	struct gate_explained e;
+	bool any = false;
+
+	/* relative ones start in the folder of --cwd */
+	for (size_t i = 1; request->argv[i]; i++)
+		any |= request->cwd_required ||
+		       access(request->argv[i], F_OK) == 0;
+	if (any && gate_explain(gate, request, arena, &e, &ignored) == 0)
+		exec_warn_arguments(&e);
+}
+
+static int run_one(struct gate *gate, const struct gate_request *request,
+		   const char *report, struct arena *arena, struct err *err)
+{
+	struct child_end e;
+	int status;
+
+	warn_arguments(gate, request, arena);
+	if (child_run(gate, request, STDOUT_FILENO, STDERR_FILENO, &e, err) < 0)
+		return -1;
+	exec_say(request, &e);
+	status = child_end_status(&e.verdict);
+	/* the program's status is worth more than ours */
+	if (report && write_report(&e, report, err) < 0)
+		log_error("--report: %s", err->msg);
+	child_end_release(&e);
 	return status;
 }
 
+static void protect_more(struct strlist *list, const struct strlist *more,
+			 struct arena *arena)
+{
+	const char **item = ARENA_ARRAY(arena, const char *, list->n + more->n);
+
+	for (size_t i = 0; i < list->n + more->n; i++)
+		item[i] = i < list->n ? list->item[i] : more->item[i - list->n];
+	*list = (struct strlist){item, list->n + more->n};
+}
+
 static int open_gate(const char *program, struct arena *arena,
-		     const struct gate_policy *policy, struct gate **ret,
+		     const struct gate_policy *policy,
+		     const struct strlist *policy_files, struct gate **ret,
 		     struct err *err)
 {
 	struct strlist named = {
@@ -333,6 +143,7 @@ static int open_gate(const char *program, struct arena *arena,
 		return -1;
 	log_debug("leash: %s", config.leash.source);
 	config.protect = leash_protected(NULL, state, arena);
+	protect_more(&config.protect, policy_files, arena);
 	return gate_new(&config, ret, err);
 }
 
@@ -340,6 +151,21 @@ static void pass_descriptors(struct gate_request *request)
 {
 	for (int i = 0; i < 3; i++)
 		request->stdio[i] = isatty(i) ? GATE_PIPE : i;
+}
+
+/* HOME is soon named, and much lies in it. */
+static void warn_secrets(const struct gate *gate, const char *option,
+			 const struct strlist *folders, struct arena *arena)
+{
+	for (size_t i = 0; i < folders->n; i++) {
+		const char *secrets =
+			gate_secrets_in(gate, folders->item[i], arena);
+
+		if (secrets)
+			log_warning("--%s %s: %s can be read there as well; "
+				    "name the folders that are needed",
+				    option, folders->item[i], secrets);
+	}
 }
 
 static int exec_program(const struct args *args, struct arena *arena,
@@ -353,6 +179,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 		.policy = &policy,
 		.no_deadline_limits = true,
 	};
+	struct strlist policy_files = policy_sources_files(args, arena);
 	struct gate *gate = NULL;
 	int status;
 
@@ -362,29 +189,50 @@ static int exec_program(const struct args *args, struct arena *arena,
 			       "ARGS…");
 	request.program =
 		strchr(argv[0], '/') ? path_absolute(argv[0], arena) : argv[0];
-	if (policy_options_read(args, arena, &policy, &request.env, err) < 0)
+	if (args_has(args, "json") && !args_has(args, "explain"))
+		return err_set(err, ERR_USAGE,
+			       "exec: --json goes with --explain; what was "
+			       "enforced and denied: --report FILE");
+	if (report_possible(args_get(args, "report"), err) < 0 ||
+	    policy_options_read(args, arena, &policy, &request.env, err) < 0)
 		return -1;
 	request.cwd = path_absolute(cwd ? cwd : ".", arena);
 	request.cwd_required = cwd != NULL;
 	pass_descriptors(&request);
-	if (open_gate(request.program, arena, &policy, &gate, err) < 0)
+	if (open_gate(request.program, arena, &policy, &policy_files, &gate,
+		      err) < 0)
 		return -1;
-	status = run_one(gate, &request, args_get(args, "report"), err);
+	warn_secrets(gate, "read", &policy.read, arena);
+	warn_secrets(gate, "write", &policy.write, arena);
+	if (args_has(args, "explain"))
+		status = explain(gate, &request, args_has(args, "json"), arena,
+				 err);
+	else
+		status = run_one(gate, &request, args_get(args, "report"),
+				 arena, err);
 	gate_free(gate);
+	return status;
+}
+
+/* A failure of ours must not be taken for the program's own 1. */
+static int own_status(int status, struct err *err)
+{
+	bool is_pipe = err->kind == ERR_SYS && err->sys == EPIPE;
+
+	if (status < 0 && !is_pipe && err_exit_status(err->kind) == 1)
+		err->kind = ERR_START;
 	return status;
 }
 
 int cmd_exec(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct arena arena = ARENA_INIT;
-	struct args args;
-	int status = 0;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (!args.help)
-		status = exec_program(&args, &arena, err);
-	args_release(&args);
-	arena_release(&arena);
-	return status;
+		return own_status(exec_program(&args, &arena, err), err);
+	policy_sources_help();
+	return 0;
 }

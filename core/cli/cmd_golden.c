@@ -513,12 +513,9 @@ static int golden(const struct args *args, struct err *err)
 int cmd_golden(const struct command *cmd, int argc, char **argv,
 	       struct err *err)
 {
-	struct args args;
-	int status;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
-	status = args.help ? 0 : golden(&args, err);
-	args_release(&args);
-	return status;
+	return args.help ? 0 : golden(&args, err);
 }

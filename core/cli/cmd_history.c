@@ -136,20 +136,15 @@ static int history(const struct args *args, struct arena *arena,
 int cmd_history(const struct command *cmd, int argc, char **argv,
 		struct err *err)
 {
-	struct arena arena = ARENA_INIT;
-	struct args args;
-	int status;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional > 1)
-		status = err_set(err, ERR_USAGE,
-				 "history: name one routine, or none");
-	else
-		status = history(&args, &arena, err);
-	arena_release(&arena);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional > 1)
+		return err_set(err, ERR_USAGE,
+			       "history: name one routine, or none");
+	return history(&args, &arena, err);
 }

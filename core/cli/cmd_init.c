@@ -111,18 +111,13 @@ static int init(const struct args *args, struct err *err)
 
 int cmd_init(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct args args;
-	int status;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional > 1)
-		status =
-			err_set(err, ERR_USAGE, "init: name one file, or none");
-	else
-		status = init(&args, err);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional > 1)
+		return err_set(err, ERR_USAGE, "init: name one file, or none");
+	return init(&args, err);
 }

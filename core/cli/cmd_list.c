@@ -13,6 +13,7 @@
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},
 	{"names", 0, NULL, "print the names only, one a line"},
+	{"servers", 0, NULL, "the same of the servers"},
 	{0},
 };
 
@@ -88,6 +89,12 @@ static void print_names(const struct config *c, struct buf *out)
 		buf_addf(out, "%s\n", c->routines[i].name);
 }
 
+static void print_servers(const struct config *c, struct buf *out)
+{
+	for (size_t i = 0; i < c->n_servers; i++)
+		buf_addf(out, "%s\n", c->servers[i].name);
+}
+
 static int list(const struct args *args, struct config_file *file,
 		struct err *err)
 {
@@ -102,11 +109,13 @@ static int list(const struct args *args, struct config_file *file,
 		return -1;
 	if (args_has(args, "json"))
 		print_json(file, &out);
+	else if (args_has(args, "servers"))
+		print_servers(&file->config, &out);
 	else if (args_has(args, "names"))
 		print_names(&file->config, &out);
 	else
 		print_text(&file->config, &out);
-	if (!file->config.n_routines)
+	if (!file->config.n_routines && !args_has(args, "servers"))
 		log_note("no routines in %s", file->path);
 	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
 		return err_sys(err, errno, "stdout");
@@ -115,21 +124,16 @@ static int list(const struct args *args, struct config_file *file,
 
 int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct config_file file = {.path = NULL};
-	struct args args;
-	int status;
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional)
-		status = err_set(err, ERR_USAGE,
-				 "list takes no arguments; -c FILE names the "
-				 "configuration");
-	else
-		status = list(&args, &file, err);
-	config_release(&file);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional)
+		return err_set(err, ERR_USAGE,
+			       "list takes no arguments; -c FILE names the "
+			       "configuration");
+	return list(&args, &file, err);
 }

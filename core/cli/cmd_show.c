@@ -57,18 +57,14 @@ static int show(const struct args *args, struct err *err)
 
 int cmd_show(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct args args;
-	int status;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional < 1 || args.n_positional > 2)
-		status = err_set(err, ERR_USAGE,
-				 "show: name a generation, or last [ROUTINE]");
-	else
-		status = show(&args, err);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional < 1 || args.n_positional > 2)
+		return err_set(err, ERR_USAGE,
+			       "show: name a generation, or last [ROUTINE]");
+	return show(&args, err);
 }

@@ -126,17 +126,13 @@ static int steps(const struct args *args, struct err *err)
 
 int cmd_steps(const struct command *cmd, int argc, char **argv, struct err *err)
 {
-	struct args args;
-	int status;
+	AUTO(args_release) struct args args = {0};
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (args.help)
-		status = 0;
-	else if (args.n_positional)
-		status = err_set(err, ERR_USAGE, "steps takes no arguments");
-	else
-		status = steps(&args, err);
-	args_release(&args);
-	return status;
+		return 0;
+	if (args.n_positional)
+		return err_set(err, ERR_USAGE, "steps takes no arguments");
+	return steps(&args, err);
 }

@@ -1,5 +1,6 @@
 #include "core/cli/policy_options.h"
 
+#include <inttypes.h>
 #include <limits.h>
 #include <unistd.h>
 
@@ -76,6 +77,10 @@ static int read_number(const struct row *row, const char *text, void *field,
 		break;
 	case DURATION:
 		ok = str_duration_ms(str_of(text), &n) && n;
+		if (ok && n % 1000)
+			log_warning("--%s %s: counted in whole seconds: "
+				    "%" PRIu64 "s",
+				    row->name, text, n / 1000 + 1);
 		n = (n + 999) / 1000;
 		break;
 	default:
@@ -83,14 +88,15 @@ static int read_number(const struct row *row, const char *text, void *field,
 		break;
 	}
 	if (!ok || (row->kind != SIZE && n > UINT32_MAX))
-		return err_set(
-			err, ERR_USAGE,
-			row->kind == SIZE
-				? "--%s %s: a size such as 512MiB is due"
-			: row->kind == DURATION
-				? "--%s %s: a duration such as 30s is due"
-				: "--%s %s: a number over 0 is due",
-			row->name, text);
+		return err_set(err, ERR_USAGE,
+			       row->kind == SIZE
+				       ? "--%s %s: a size is due, in KiB, "
+					 "MiB or GiB: 512MiB"
+			       : row->kind == DURATION
+				       ? "--%s %s: a duration is due, in s, "
+					 "m or h: 30s"
+				       : "--%s %s: a number over 0 is due",
+			       row->name, text);
 	if (row->kind == SIZE)
 		*(uint64_t *)field = n;
 	else
@@ -169,7 +175,7 @@ int policy_options_read(const struct args *args, struct arena *arena,
 	/* in the order of enum gate_isolate */
 	static const char *const isolate[] = {"auto", "require", "off"};
 	static const char *const tmp[] = {"private", "shared"};
-	struct gate_policy p = {0};
+	struct gate_policy p = {0}, sources;
 	size_t chosen_isolate = 0, chosen_tmp = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
@@ -183,6 +189,7 @@ int policy_options_read(const struct args *args, struct arena *arena,
 		return -1;
 	p.isolate = (enum gate_isolate)chosen_isolate;
 	p.tmp_shared = chosen_tmp == 1;
+	p.record_exec = args_has(args, "record-exec");
 	/* names that do not exist are wrong usage on a command line */
 	if (gate_policy_check(&p, err) < 0) {
 		if (err->kind == ERR_POLICY)
@@ -193,6 +200,8 @@ int policy_options_read(const struct args *args, struct arena *arena,
 		log_warning("--user %s: only root can change users; it stays "
 			    "who you are",
 			    p.user);
-	*ret = p;
+	if (policy_sources_read(args, arena, &sources, err) < 0)
+		return -1;
+	gate_policy_merge(&sources, &p, arena, ret);
 	return 0;
 }

@@ -6,15 +6,19 @@
 
 #include "core/base/arena.h"
 #include "core/cli/command.h"
+#include "core/cli/policy_sources.h"
 #include "gate/gate.h"
 
 /* Rows for a command's table of options. */
 #define POLICY_OPTIONS                                                         \
-	{"read", 0, "PATH", "beneath it files may be read"},                   \
+	{"preset", 0, PRESET_NAMES, "a policy that is known to work"},         \
+		{"policy", 0, "FILE", "a TOML file with the keys of sandbox"}, \
+		{"read", 0, "PATH", "beneath it files may be read"},           \
 		{"write", 0, "PATH",                                           \
 		 "beneath it files may be read, written, created"},            \
 		{"exec", 0, "PROGRAM", "a further program that it may start"}, \
-		{"net", 0, "VALUE", "none, loopback, all, or a port: :443"},   \
+		{"net", 0, "VALUE",                                            \
+		 "a host: api.example.com[:443]; or none, loopback, all"},     \
 		{"profile", 0, "strict|default|open", "set of system calls"},  \
 		{"memory", 0, "SIZE", "memory of the whole tree"},             \
 		{"processes", 0, "N", "processes of the whole tree"},          \
@@ -28,6 +32,8 @@
 		 "refuse to run where this cannot be enforced"},               \
 		{"syscalls", 0, "NAME", "one more system call"},               \
 		{"user", 0, "NAME", "as root: whom it becomes"},               \
+		{"record-exec", 0, NULL,                                       \
+		 "write down every program that is executed"},                 \
 	{                                                                      \
 		"env", 0, "NAME[=VALUE]",                                      \
 			"a variable; without value the caller's own"           \

@@ -59,25 +59,39 @@ int print_options_read(const struct args *args, struct print_options *ret,
 	return 0;
 }
 
+/* What is printed, and how. */
+struct printed {
+	const struct report *report;
+	const char *form;
+	struct render_options options;
+};
+
+static void print_it(const void *arg, struct buf *out)
+{
+	const struct printed *p = arg;
+
+	render_find(p->form)->print(p->report, &p->options, out);
+}
+
 int print_report(const struct report *r, const struct print_options *o,
 		 struct err *err)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct render_options render = {
-		.view = o->view && strcmp(o->view, "golden") == 0 ? VIEW_GOLDEN
-								  : VIEW_FULL,
-		.pretty = o->pretty,
-		.single = o->single,
+	const struct printed printed = {
+		.report = r,
+		.form = o->form,
+		.options = {.view = o->view && strcmp(o->view, "golden") == 0
+					    ? VIEW_GOLDEN
+					    : VIEW_FULL,
+			    .pretty = o->pretty,
+			    .single = o->single},
 	};
-	int result = 0;
+	const struct fd_text text = {print_it, &printed};
 
-	render_find(o->form)->print(r, &render, &out);
 	if (o->output)
-		result = fd_write_file(o->output, buf_str(&out), err);
-	else if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		result = err_sys(err, errno, "stdout");
-	buf_release(&out);
-	return result;
+		return fd_write_text(o->output, &text, err);
+	if (fd_print(STDOUT_FILENO, &text) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
 }
 
 static int read_jobs(const struct args *args, unsigned *ret, struct err *err)

@@ -409,8 +409,63 @@ static void finished_line(struct buf *line, uint64_t generation,
 	jw_end(&w);
 }
 
+/* A report on its way to the disk, and its sum. */
+struct summed {
+	const struct fd_text *text;
+	struct sha256 *sum;
+};
+
+static void sum_up(void *arg, struct str bytes)
+{
+	void *const *both = arg;
+
+	sha256_add(both[0], bytes.p, bytes.n);
+	buf_add_str(both[1], bytes);
+}
+
+static void print_summed(const void *arg, struct buf *out)
+{
+	const struct summed *s = arg;
+	void *both[] = {s->sum, out};
+	const struct buf_sink sink = {sum_up, both};
+	struct buf pieces = BUF_INIT(BUF_UNBOUNDED);
+
+	sha256_init(s->sum);
+	pieces.sink = &sink;
+	s->text->print(s->text->arg, &pieces);
+	buf_drain(&pieces);
+	buf_release(&pieces);
+}
+
+static void drop_bytes(UNUSED void *arg, UNUSED struct str bytes)
+{
+}
+
+static int store(const struct ledger *l, uint64_t generation,
+		 const struct fd_text *report, uint64_t keep_runs,
+		 char ret_hex[SHA256_HEX_BYTES], struct err *err)
+{
+	unsigned char digest[SHA256_BYTES];
+	struct sha256 sum;
+	struct summed summed = {report, &sum};
+	const struct fd_text text = {print_summed, &summed};
+	const struct buf_sink drop = {drop_bytes, NULL};
+	struct buf nowhere = {.max = BUF_UNBOUNDED, .sink = &drop};
+
+	/* where none is kept it is not printed there */
+	sha256_init(&sum);
+	if (!keep_runs)
+		print_summed(&summed, &nowhere);
+	buf_release(&nowhere);
+	if (store_put(l->dir, generation, &text, keep_runs, err) < 0)
+		return -1;
+	sha256_end(&sum, digest);
+	sha256_text(digest, ret_hex);
+	return 0;
+}
+
 int ledger_finish(struct ledger *l, uint64_t generation,
-		  const struct ledger_end *end, struct str report_json,
+		  const struct ledger_end *end, const struct fd_text *report,
 		  uint64_t keep_runs, struct err *err)
 {
 	struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -418,11 +473,8 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 	struct err append_err = ERR_INIT;
 	int stored = 0, status;
 
-	if (report_json.n)
-		stored = store_put(l->dir, generation, report_json, keep_runs,
-				   err);
-	if (report_json.n && stored == 0)
-		sha256_hex(report_json, sha256);
+	if (report)
+		stored = store(l, generation, report, keep_runs, sha256, err);
 	finished_line(&line, generation, end, sha256);
 	if (lock(l->fd, LOCK_EX) < 0) {
 		buf_release(&line);

@@ -10,7 +10,7 @@
  *	if (ledger_start(l, "morning", wall_ns, &generation, err) < 0)
  *		return -1;
  *	...
- *	ledger_finish(l, generation, &end, report_json, keep_runs, err);
+ *	ledger_finish(l, generation, &end, &report, keep_runs, err);
  *
  * Each event is one JSON line in `ledger.jsonl`. A line that a crash has torn
  * is passed over; a `started` line without its `finished` line is a run that
@@ -28,6 +28,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/fd.h"
 #include "core/base/str.h"
 
 struct ledger;
@@ -82,12 +83,12 @@ struct ledger_end {
  * When the report cannot be stored, `finished` is written all the same,
  * without a hash, and the error of the store is returned.
  *
- * report_json  as it will be read back; may be empty: nothing is stored
+ * report       JSON, as it will be read back; NULL: nothing is stored
  * keep_runs    reports kept in the state directory, this one included; 0
  *		keeps none
  */
 int ledger_finish(struct ledger *l, uint64_t generation,
-		  const struct ledger_end *end, struct str report_json,
+		  const struct ledger_end *end, const struct fd_text *report,
 		  uint64_t keep_runs, struct err *err) MUST_USE;
 
 /*

@@ -39,6 +39,14 @@ struct str render_trim_end(struct str s)
 	return s;
 }
 
+struct str render_output(const struct report_step *s, struct buf *body)
+{
+	if (s->output.n || !s->answer.content.n)
+		return render_trim_end(s->output);
+	report_step_output(body, s);
+	return render_trim_end(buf_str(body));
+}
+
 void render_title(struct buf *out, const struct report *r,
 		  const struct render_options *o)
 {

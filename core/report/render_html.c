@@ -77,7 +77,8 @@ static const char *state_class(const struct report_step *s)
 
 static void print_step(const struct report_step *s, struct buf *out)
 {
-	struct str output = render_trim_end(s->output);
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct str output = render_output(s, &body);
 	struct str note = render_trim_end(s->error);
 
 	element(out, "<section>\n<h2>", str_of(s->name), "");

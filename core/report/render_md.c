@@ -94,7 +94,8 @@ static void failed(const struct report_step *s, struct buf *out)
 
 static void print_step(const struct report_step *s, struct buf *out)
 {
-	struct str output = render_trim_end(s->output);
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct str output = render_output(s, &body);
 	bool said = true;
 
 	buf_adds(out, "## ");

@@ -23,6 +23,9 @@ void render_html(const struct report *r, const struct render_options *o,
 void render_visible(struct buf *out, struct str s, bool keep_newlines);
 /* Without white space at the end. */
 struct str render_trim_end(struct str s) MUST_USE;
+/* The human body without white space at its end; made in `body` if need be. */
+struct str render_output(const struct report_step *s, struct buf *body)
+	MUST_USE;
 /* "morning — gen 7", "morning — dry run"; already made visible. */
 void render_title(struct buf *out, const struct report *r,
 		  const struct render_options *o);

@@ -8,7 +8,8 @@ static void line(struct buf *out, struct str s)
 
 static void print_step(const struct report_step *s, struct buf *out)
 {
-	struct str output = render_trim_end(s->output);
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	struct str output = render_output(s, &body);
 	struct str note = render_trim_end(s->error);
 
 	buf_adds(out, "## ");

@@ -95,19 +95,44 @@ char *report_summary(const struct report *r, struct arena *arena)
 			    nothing ? " — nothing ran" : "");
 }
 
+static void write_answer(struct jw *w, const struct report_answer *a)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "schema", MCP_CLIENT_SCHEMA);
+	jw_kv_raw(w, "content", a->content.n ? a->content : STR("[]"));
+	jw_kv_bool(w, "isError", a->is_error);
+	if (a->structured.n)
+		jw_kv_raw(w, "structuredContent", a->structured);
+	jw_end(w);
+}
+
 void report_mcp_data(struct buf *out, struct str content, bool is_error,
 		     struct str structured)
 {
+	const struct report_answer a = {content, structured, is_error};
 	struct jw w;
 
 	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "schema", MCP_CLIENT_SCHEMA);
-	jw_kv_raw(&w, "content", content.n ? content : STR("[]"));
-	jw_kv_bool(&w, "isError", is_error);
-	if (structured.n)
-		jw_kv_raw(&w, "structuredContent", structured);
-	jw_end(&w);
+	write_answer(&w, &a);
+}
+
+bool report_step_has_data(const struct report_step *s)
+{
+	return s->data.n || s->answer.content.n;
+}
+
+void report_step_data(struct jw *w, const struct report_step *s)
+{
+	bool is_pretty = w->pretty;
+
+	if (s->data.n || !s->answer.content.n) {
+		jw_raw(w, s->data);
+		return;
+	}
+	/* what a server sent is not indented */
+	w->pretty = false;
+	write_answer(w, &s->answer);
+	w->pretty = is_pretty;
 }
 
 /* A string of a block on one line, cut where it gets long. */
@@ -160,11 +185,15 @@ static void add_size(struct buf *out, uint64_t bytes)
 /* What so many characters of base64 are in bytes. */
 static uint64_t base64_bytes(struct str raw)
 {
-	size_t n = raw.n - 2; /* the quotes */
+	struct str text = {raw.p + 1, raw.n - 2}; /* without the quotes */
+	size_t comma = str_find(text, ',');
 
-	while (n && raw.p[n] == '=')
-		n--;
-	return (uint64_t)n * 3 / 4;
+	/* some put a whole data URI here; only what is behind it counts */
+	if (str_starts(text, "data:") && comma < text.n)
+		text = (struct str){text.p + comma + 1, text.n - comma - 1};
+	while (text.n && text.p[text.n - 1] == '=')
+		text.n--;
+	return (uint64_t)text.n * 3 / 4;
 }
 
 static void add_payload(struct buf *out, struct str object, const char *name)
@@ -241,6 +270,38 @@ void report_mcp_output(struct buf *out, struct str content)
 		    !scan_string(text, out))
 			add_block_line(out, it.value, type);
 	}
+}
+
+static void count_bytes(void *arg, struct str bytes)
+{
+	*(bool *)arg |= bytes.n > 0;
+}
+
+/* Something that a person can read, without making all of it. */
+static bool says_something(struct str content)
+{
+	bool any = false;
+	const struct buf_sink sink = {count_bytes, &any};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	out.sink = &sink;
+	report_mcp_output(&out, content);
+	buf_drain(&out);
+	buf_release(&out);
+	return any;
+}
+
+void report_step_output(struct buf *out, const struct report_step *s)
+{
+	const struct report_answer *a = &s->answer;
+
+	if (s->output.n || !a->content.n)
+		buf_add_str(out, s->output);
+	else if (a->structured.n && !says_something(a->content))
+		/* a person should see what a machine gets */
+		buf_add_str(out, a->structured);
+	else
+		report_mcp_output(out, a->content);
 }
 
 /* The decoded string of a member, "" when absent; in the arena. */

@@ -17,6 +17,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/jw.h"
 #include "core/base/str.h"
 
 #define REPORT_SCHEMA "matins-report/1"
@@ -35,6 +36,13 @@ enum step_reason {
 #undef REASON
 };
 
+/* A CallToolResult, raw and proved; content.n = 0: there is none. */
+struct report_answer {
+	struct str content;    /* JSON array */
+	struct str structured; /* n = 0 when absent */
+	bool is_error;
+};
+
 struct report_step {
 	const char *name;
 	const char *type;
@@ -43,6 +51,9 @@ struct report_step {
 	struct str error;	 /* the sentence; empty when ok */
 	struct str output;	 /* the human body; may be empty */
 	struct str data;	 /* one JSON value; n = 0 when absent */
+	/* Of an MCP step: the data, and the output while that is empty, are
+	   made of it when they are printed; it may be large. */
+	struct report_answer answer;
 	struct str run; /* JSON object of what varies; n = 0 when absent */
 	bool required;	/* a skip counts as a failure */
 };
@@ -90,6 +101,12 @@ void report_mcp_data(struct buf *out, struct str content, bool is_error,
  * other block as one short line.
  */
 void report_mcp_output(struct buf *out, struct str content);
+
+bool report_step_has_data(const struct report_step *s) MUST_USE;
+/* Write the data as a JSON value; only where there is one. */
+void report_step_data(struct jw *w, const struct report_step *s);
+/* Append the human body. */
+void report_step_output(struct buf *out, const struct report_step *s);
 
 /*
  * Read a printed report. Slices of the result point into `text`; the rest

@@ -99,8 +99,8 @@ static int prune(const char *folder, uint64_t keep, uint64_t newest,
 	return 0;
 }
 
-int store_put(const char *state_dir, uint64_t generation, struct str report,
-	      uint64_t keep, struct err *err)
+int store_put(const char *state_dir, uint64_t generation,
+	      const struct fd_text *report, uint64_t keep, struct err *err)
 {
 	AUTO(mem_freep) char *folder = mem_printf("%s/reports", state_dir);
 	AUTO(mem_freep)
@@ -109,7 +109,7 @@ int store_put(const char *state_dir, uint64_t generation, struct str report,
 
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "%s", folder);
-	if (keep && fd_replace_file(path, report, 0600, true, err) < 0)
+	if (keep && fd_replace_text(path, report, 0600, true, err) < 0)
 		return -1;
 	return prune(folder, keep, generation, err);
 }

@@ -11,6 +11,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/fd.h"
 #include "core/base/str.h"
 
 /*
@@ -18,8 +19,9 @@
  * generations. With keep 0 nothing is written and all are removed.
  * errors  ERR_SYS
  */
-int store_put(const char *state_dir, uint64_t generation, struct str report,
-	      uint64_t keep, struct err *err) MUST_USE;
+int store_put(const char *state_dir, uint64_t generation,
+	      const struct fd_text *report, uint64_t keep, struct err *err)
+	MUST_USE;
 
 /*
  * Append a kept report to `out`.

@@ -1,6 +1,7 @@
 /*
- * Inside the loader: what routine.c (tables and how they hang together) and
- * values.c (single values) share. Others include routine.h.
+ * Inside the loader: what routine.c (tables and how they hang together),
+ * values.c (single values), values_list.c and values_table.c share. Others
+ * include routine.h.
  */
 #ifndef CORE_ROUTINE_LOAD_H
 #define CORE_ROUTINE_LOAD_H
@@ -45,6 +46,25 @@ void load_table(struct loader *l, const struct toml_value *table,
  */
 void load_check_name(struct loader *l, const char *what, const char *name,
 		     uint32_t line, uint32_t col);
+
+/* A program whose name is a key: `~/` and ${VAR} in it are replaced later. */
+void load_expand_program(struct loader *l, const struct key *k,
+			 const struct toml_member *m, const char **slot);
+
+/* The field of a key in the struct of its section. */
+void *load_field(const struct key *k, void *object) MUST_USE;
+/* A string as a C string, in the arena. */
+const char *load_cstr(struct loader *l, const struct toml_value *v) MUST_USE;
+/* Is it a string that can be a C string? Else an error is noted. */
+bool load_is_usable(struct loader *l, const struct key *k,
+		    const struct toml_value *v) MUST_USE;
+/* And is it not empty? */
+bool load_is_filled(struct loader *l, const struct key *k,
+		    const struct toml_value *v) MUST_USE;
+/* What is in the slot has `~/` and ${VAR}, to be replaced later. */
+void load_expand(struct loader *l, const struct key *k,
+		 enum expansion_kind kind, const struct toml_value *v,
+		 const char **slot);
 
 /* One reader for each key type; `object` is the struct of the section. */
 #define KEY_TYPE(name, text)                                    \

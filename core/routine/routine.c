@@ -246,6 +246,42 @@ void read_SANDBOX(struct loader *l, const struct key *k,
 	load_table(l, &m->value, SECTION_sandbox, SECTION_sandbox, s);
 }
 
+static void load_program(struct loader *l, const struct toml_member *m,
+			 const struct key *k, struct sandbox_program *p)
+{
+	p->name = m->key;
+	p->line = m->line;
+	p->col = m->col;
+	load_table(l, &m->value, SECTION_sandbox_program,
+		   SECTION_sandbox_program, p);
+	p->has_args = toml_get(&m->value, "args");
+	load_expand_program(l, k, m, &p->name);
+}
+
+void read_PROGRAM_RULES(struct loader *l, const struct key *k,
+			const struct toml_member *m, void *object)
+{
+	struct sandbox *s = object;
+	const struct toml_value *v = &m->value;
+
+	if (v->type != TOML_TABLE) {
+		load_wrong_type(l, k, v);
+		return;
+	}
+	s->programs = ARENA_ARRAY(l->arena, struct sandbox_program, v->table.n);
+	for (size_t i = 0; i < v->table.n; i++) {
+		const struct toml_member *from = &v->table.member[i];
+
+		if (from->value.type != TOML_TABLE)
+			load_wrong_type(l, k, &from->value);
+		else if (!*from->key)
+			load_error(l, from->line, from->col,
+				   "a program without a name");
+		else
+			load_program(l, from, k, &s->programs[s->n_programs++]);
+	}
+}
+
 void read_GOLDEN(struct loader *l, const struct key *k,
 		 const struct toml_member *m, void *object)
 {
@@ -551,6 +587,27 @@ int routine_load(const struct toml_value *root, bool lax, struct arena *arena,
 	for (size_t i = 0; i < ret_config->n_routines; i++)
 		for (size_t j = 0; j < ret_config->routines[i].n_steps; j++)
 			link_step(&l, &ret_config->routines[i].steps[j]);
+	findings_sort(findings);
+	return findings->has_error ? -1 : 0;
+}
+
+int routine_load_policy(const struct toml_value *root, bool lax,
+			struct arena *arena, struct config *ret_config,
+			struct findings *findings)
+{
+	struct loader l = {
+		.arena = arena,
+		.config = ret_config,
+		.findings = findings,
+		.lax = lax,
+		.tail = &ret_config->expansions,
+	};
+
+	if (toml_get(root, "sandbox"))
+		return routine_load(root, lax, arena, ret_config, findings);
+	*ret_config = (struct config){.sandbox = {.line = 1, .col = 1}};
+	load_table(&l, root, SECTION_sandbox, SECTION_sandbox,
+		   &ret_config->sandbox);
 	findings_sort(findings);
 	return findings->has_error ? -1 : 0;
 }

@@ -16,10 +16,20 @@
 #include "core/base/err.h"
 #include "core/toml/toml.h"
 
+/* [sandbox.programs.NAME]: how one program may be called. */
+struct sandbox_program {
+	const char *name; /* bare, or a path */
+	bool has_args;	  /* `args` stands there, be it empty */
+	struct strlist args, prefix, deny;
+	const char *package, *sha256;
+	uint32_t line, col;
+};
+
 /* The keys of `sandbox`; unset numbers are 0, unset words NULL. */
 struct sandbox {
 	struct strlist read, write, exec;
 	struct strlist net; /* one word, or a list of endpoints */
+	const struct toml_value *net_written; /* that value; NULL without */
 	const char *profile;
 	uint64_t memory, file_size; /* bytes */
 	uint64_t processes, files;
@@ -28,6 +38,9 @@ struct sandbox {
 	const char *isolate; /* "auto", "require", "off" */
 	struct strlist require, syscalls;
 	const char *user;
+	bool record_exec;
+	struct sandbox_program *programs;
+	size_t n_programs;
 	uint32_t line, col; /* of the table; 0 when there is none */
 };
 
@@ -59,7 +72,12 @@ struct server {
 	const char *cwd;
 	struct env_refs env;
 	struct sandbox sandbox;
-	const char *protocol; /* pinned revision; NULL = automatic */
+	const char *protocol;		 /* pinned revision; NULL = automatic */
+	uint64_t timeout_ms, stdout_max; /* of one request; bytes */
+	const char *elicit;		 /* an elicit_action, or NULL */
+	const struct toml_value *elicit_content; /* a table, or NULL */
+	struct strlist roots;			 /* folders */
+	struct strlist sampling; /* program and arguments; ends in NULL */
 	uint32_t line, col;
 };
 
@@ -180,6 +198,15 @@ void findings_release(struct findings *f);
  */
 int routine_load(const struct toml_value *root, bool lax, struct arena *arena,
 		 struct config *ret_config, struct findings *findings) MUST_USE;
+
+/*
+ * Load a tree that is one policy: its top level are the keys of `sandbox`, or
+ * it is a configuration with a [sandbox] table, whose other tables are read
+ * and not used. Only .sandbox and .expansions of the result matter.
+ */
+int routine_load_policy(const struct toml_value *root, bool lax,
+			struct arena *arena, struct config *ret_config,
+			struct findings *findings) MUST_USE;
 
 /* NULL when there is none of that name. */
 const struct routine *config_routine(const struct config *c, const char *name)

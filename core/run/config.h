@@ -33,6 +33,7 @@ struct config_options {
 	 */
 	const char *routine;
 	const char *server;
+	bool policy_only; /* one policy: routine_load_policy() */
 };
 
 struct config_file {

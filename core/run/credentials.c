@@ -67,6 +67,7 @@ static int run_program(struct credentials *c, const struct strlist *words,
 	int r = 0;
 
 	ctx.step_ended = nothing_more;
+	ctx.verdict = NULL;
 	/* the value is not known to be one yet, and must come out as it is */
 	ctx.scrub = NULL;
 	step_init(&run, &ctx, &plan);
@@ -117,7 +118,7 @@ static enum secret_source source_of(const struct env_ref *ref)
 	return SECRET_ENV;
 }
 
-static int find_value(struct credentials *c, const struct env_ref *ref,
+int credentials_value(struct credentials *c, const struct env_ref *ref,
 		      struct str *ret, struct err *err)
 {
 	struct secret_runner runner = {run_line, c};
@@ -154,7 +155,7 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
 	for (size_t i = 0; i < refs->n; i++) {
 		struct str value;
 
-		if (find_value(c, &refs->item[i], &value, err) < 0)
+		if (credentials_value(c, &refs->item[i], &value, err) < 0)
 			return err_wrap(err, "%s", refs->item[i].name);
 		step_add_env(s, refs->item[i].name, value);
 	}

@@ -28,4 +28,11 @@ void credentials_free(struct credentials *c);
 int credentials_give(struct credentials *c, const struct env_refs *refs,
 		     struct step_run *s, struct err *err) MUST_USE;
 
+/*
+ * The value of one reference; borrowed until credentials_free().
+ * errors  ERR_CREDENTIAL  with the cause
+ */
+int credentials_value(struct credentials *c, const struct env_ref *ref,
+		      struct str *ret, struct err *err) MUST_USE;
+
 #endif

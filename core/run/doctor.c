@@ -11,9 +11,14 @@
 #include "core/base/mem.h"
 #include "core/report/ledger.h"
 #include "core/run/leash.h"
+#include "core/run/sampling.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
 #include "gate/gate.h"
+
+/* No setting of this machine changes it. */
+#define NO_REMEDY \
+	"name it in `sandbox.require` if a step must not run without it"
 
 const char *check_level_name(enum check_level l)
 {
@@ -103,6 +108,27 @@ static const char *program_remedy(const struct err *err)
 	}
 }
 
+/* Nobody may have meant to hand these on. */
+static void look_at_arguments(struct doctor *d, struct gate *gate,
+			      const char *name,
+			      const struct gate_request *request)
+{
+	struct err ignored = ERR_INIT;
+	struct gate_explained e;
+
+	/* said beside the program */
+	if (gate_explain(gate, request, d->arena, &e, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < e.n_grants; i++)
+		if (e.grant[i].is_argument && e.grant[i].secret)
+			add(d, "program", name, CHECK_WARNING,
+			    "take it out of `args`, or name it in "
+			    "`sandbox.read` if it is meant",
+			    "%s can be read, because an argument names it; %s "
+			    "holds keys, tokens or sessions",
+			    e.grant[i].path, e.grant[i].secret);
+}
+
 static void look_at_request(struct doctor *d, struct gate *gate,
 			    const char *name,
 			    const struct gate_request *request)
@@ -110,6 +136,7 @@ static void look_at_request(struct doctor *d, struct gate *gate,
 	struct gate_program p = {0};
 	struct err err = ERR_INIT;
 
+	look_at_arguments(d, gate, name, request);
 	if (gate_resolve(gate, request, &p, &err) < 0 ||
 	    gate_check(gate, request, &err) < 0)
 		add(d, "program", name, CHECK_FAILED, program_remedy(&err),
@@ -204,19 +231,54 @@ static void look_at_refs(struct doctor *d, struct gate *gate, const char *step,
 
 /* ---- a routine ---- */
 
-static int look_at_routine(struct doctor *d, struct gate *gate,
-			   const struct doctor_options *o,
-			   const struct routine *routine, struct err *err)
+static int make_plan(struct doctor *d, const struct doctor_options *o,
+		     const struct routine *routine, struct plan *ret,
+		     struct err *err)
 {
 	const struct plan_options p = {
 		.config = &o->file->config,
 		.routine = routine,
 		.inputs_optional = true,
 	};
-	const struct gate_policy all = plan_policy(&o->file->config.sandbox);
+
+	return plan_make(&p, d->arena, ret, err);
+}
+
+/* The program that answers sampling gets no more than [sandbox] either. */
+static void look_at_sampling(struct doctor *d, struct gate *gate,
+			     const char *step, const struct server *server,
+			     const struct gate_policy *policy, const char *cwd)
+{
+	struct sampling_options options = {
+		.gate = gate,
+		.policy = policy,
+		.cwd = cwd,
+	};
+	struct err err = ERR_INIT;
+	const char *name;
+
+	if (!server || !server->sampling.n)
+		return;
+	options.name = server->name;
+	options.words = server->sampling;
+	name = arena_printf(d->arena, "%s sampling", step);
+	if (sampling_check(&options, &err) < 0)
+		add(d, "program", name, CHECK_FAILED, program_remedy(&err),
+		    "%s", err.msg);
+	else
+		add(d, "program", name, CHECK_OK, "",
+		    "%s is there; it was not run", server->sampling.item[0]);
+}
+
+static int look_at_routine(struct doctor *d, struct gate *gate,
+			   const struct doctor_options *o,
+			   const struct routine *routine, struct err *err)
+{
+	const struct gate_policy all =
+		plan_policy(&o->file->config.sandbox, d->arena);
 	struct plan plan;
 
-	if (plan_make(&p, d->arena, &plan, err) < 0)
+	if (make_plan(d, o, routine, &plan, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan.n_steps; i++) {
 		struct plan_step *s = &plan.steps[i];
@@ -235,11 +297,29 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 			    s->step->server_name);
 		look_at_refs(d, gate, name, &s->server_env, &all);
 		look_at_refs(d, gate, name, &s->step->env, &all);
+		look_at_sampling(d, gate, name, s->step->server, &all,
+				 o->file->config.dir);
 	}
 	return 0;
 }
 
 /* ---- the machine ---- */
+
+/* What is lost is said for what is lost altogether; `how` says the rest. */
+static void add_fact(struct doctor *d, const char *name,
+		     const struct gate_fact *f)
+{
+	const char *lost = gate_lost(f->guarantee);
+	bool holds = f->level == GATE_ENFORCED;
+
+	add(d, "protection", name, holds ? CHECK_OK : CHECK_WARNING,
+	    holds	? ""
+	    : f->remedy ? f->remedy
+			: NO_REMEDY,
+	    "%s: %s%s%s", gate_level_name(f->level), f->how ? f->how : "",
+	    f->level == GATE_ABSENT && *lost ? "; so " : "",
+	    f->level == GATE_ABSENT ? lost : "");
+}
 
 static void look_at_protections(struct doctor *d, struct gate *gate)
 {
@@ -247,14 +327,59 @@ static void look_at_protections(struct doctor *d, struct gate *gate)
 	const struct gate_fact *facts = gate_protections(gate, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add(d, "protection", facts[i].guarantee,
-		    facts[i].level == GATE_ENFORCED ? CHECK_OK : CHECK_WARNING,
-		    facts[i].level == GATE_ENFORCED
-			    ? ""
-			    : "name it in `sandbox.require` if a step must not "
-			      "run without it",
-		    "%s: %s", gate_level_name(facts[i].level),
-		    facts[i].how ? facts[i].how : "");
+		add_fact(d, facts[i].guarantee, &facts[i]);
+}
+
+/* What the policy of one program comes to, where that is something else. */
+static void look_at_policy(struct doctor *d, struct gate *gate,
+			   const char *name, const struct gate_request *request)
+{
+	size_t n, n_usual;
+	const struct gate_fact *facts,
+		*usual = gate_protections(gate, &n_usual);
+	struct err ignored = ERR_INIT;
+
+	/* said beside the program */
+	if (gate_check_facts(gate, request, &facts, &n, &ignored) < 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		if (facts[i].level != usual[i].level)
+			add_fact(d,
+				 arena_printf(d->arena, "%s %s", name,
+					      facts[i].guarantee),
+				 &facts[i]);
+}
+
+static int look_at_policies(struct doctor *d, struct gate *gate,
+			    const struct doctor_options *o,
+			    const struct routine *routine, struct err *err)
+{
+	struct plan plan;
+
+	if (make_plan(d, o, routine, &plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < plan.n_steps; i++) {
+		const struct plan_step *s = &plan.steps[i];
+
+		if (s->reason != REASON_DISABLED && s->request.program)
+			look_at_policy(d, gate,
+				       arena_printf(d->arena, "%s/%s",
+						    routine->name,
+						    s->step->name),
+				       &s->request);
+	}
+	return 0;
+}
+
+static void look_at_kernel(struct doctor *d, struct gate *gate)
+{
+	size_t n;
+	const struct gate_fact *rows = gate_machine(gate, &n);
+
+	for (size_t i = 0; i < n; i++)
+		add(d, "kernel", rows[i].guarantee,
+		    rows[i].level == GATE_ENFORCED ? CHECK_OK : CHECK_WARNING,
+		    rows[i].remedy ? rows[i].remedy : "", "%s", rows[i].how);
 }
 
 /*
@@ -365,7 +490,9 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 		buf_addf(&list, "%s%s", i ? ", " : "",
 			 leash->exec.only.item[i]);
 	add(d, "leash", leash->source, CHECK_OK, "", "may start: %s",
-	    leash->exec.all ? "every program" : buf_cstr(&list));
+	    leash->exec.all ? "every program"
+	    : list.n	    ? buf_cstr(&list)
+			    : "nothing");
 	buf_release(&list);
 }
 
@@ -375,7 +502,8 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	const struct config *c = o->file ? &o->file->config : NULL;
 	const struct strlist none = {NULL, 0};
 	const char *state = ledger_default_dir(d->arena);
-	struct gate_config config = {.state_dir = state};
+	/* nothing that was kept of an earlier trial is believed */
+	struct gate_config config = {.state_dir = NULL};
 	struct gate *gate = NULL;
 	int r = 0;
 
@@ -384,7 +512,8 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	config.protect = leash_protected(c, state, d->arena);
 	if (gate_new(&config, &gate, err) < 0) {
 		add(d, "protection", "floor", CHECK_FAILED,
-		    "run on a kernel with seccomp and Landlock (5.13 or newer)",
+		    "run on a kernel with seccomp and Landlock (5.13 or "
+		    "newer), or where namespaces are allowed",
 		    "%s", err->msg);
 		return 0;
 	}
@@ -393,6 +522,10 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 		if (!o->routine || o->routine == &c->routines[i])
 			r = look_at_routine(d, gate, o, &c->routines[i], err);
 	look_at_protections(d, gate);
+	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
+		if (!o->routine || o->routine == &c->routines[i])
+			r = look_at_policies(d, gate, o, &c->routines[i], err);
+	look_at_kernel(d, gate);
 	look_at_state(d, state);
 	if (o->stale_ms && c)
 		look_at_ages(d, o);

@@ -12,36 +12,46 @@ static void kv_time(struct jw *w, const char *key, int64_t wall_ns)
 	jw_kv_cstr(w, key, text);
 }
 
-static void kv_scrubbed(struct step_run *s, struct jw *w, const char *key,
+static void kv_scrubbed(struct cleaner *c, struct jw *w, const char *key,
 			struct str text,
 			size_t (*scrub)(const struct scrub *, struct str,
 					struct buf *))
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	s->scrubbed += scrub(s->ctx->scrub, text, &out);
+	c->hits += scrub(c->scrub, text, &out);
 	jw_kv_str(w, key, buf_str(&out));
 	buf_release(&out);
 }
 
-void facts_text(struct step_run *s, struct jw *w, const char *key,
+void facts_text(struct cleaner *c, struct jw *w, const char *key,
 		struct str text)
 {
-	kv_scrubbed(s, w, key, text, scrub_apply);
+	kv_scrubbed(c, w, key, text, scrub_apply);
 }
 
-void facts_cut_text(struct step_run *s, struct jw *w, const char *key,
+void facts_cut_text(struct cleaner *c, struct jw *w, const char *key,
 		    struct str text)
 {
-	kv_scrubbed(s, w, key, text, scrub_cut);
+	kv_scrubbed(c, w, key, text, scrub_cut);
 }
 
 /* The text may be NULL. */
-static void kv_name(struct step_run *s, struct jw *w, const char *key,
+static void kv_name(struct cleaner *c, struct jw *w, const char *key,
 		    const char *text)
 {
-	if (s)
-		facts_text(s, w, key, str_of(text ? text : ""));
+	if (c)
+		facts_text(c, w, key, str_of(text ? text : ""));
+	else
+		jw_kv_cstr(w, key, text ? text : "");
+}
+
+/* The same for what the kernel or the gate may have cut, and left no mark. */
+static void kv_cut_name(struct cleaner *c, struct jw *w, const char *key,
+			const char *text)
+{
+	if (c)
+		facts_cut_text(c, w, key, str_of(text ? text : ""));
 	else
 		jw_kv_cstr(w, key, text ? text : "");
 }
@@ -61,7 +71,7 @@ void facts_enforced(struct jw *w, const char *key,
 	jw_end(w);
 }
 
-void facts_denials(struct step_run *s, struct jw *w, const char *key,
+void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 		   const struct gate_verdict *v)
 {
 	jw_key(w, key);
@@ -71,17 +81,70 @@ void facts_denials(struct step_run *s, struct jw *w, const char *key,
 
 		jw_object(w);
 		jw_kv_cstr(w, "kind", d->kind);
-		kv_name(s, w, "name", d->name);
-		kv_name(s, w, "program", d->program);
-		kv_name(s, w, "detail", d->detail);
+		kv_name(c, w, "name", d->name);
+		kv_cut_name(c, w, "program", d->program);
+		kv_name(c, w, "detail", d->detail);
 		jw_kv_int(w, "count", (int64_t)d->count);
 		if (d->allow && *d->allow)
-			kv_name(s, w, "allow", d->allow);
+			kv_name(c, w, "allow", d->allow);
 		jw_end(w);
 	}
 	jw_end(w);
 	if (v->denials_dropped)
 		jw_kv_int(w, "denials_dropped", (int64_t)v->denials_dropped);
+}
+
+void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v)
+{
+	jw_key(w, key);
+	jw_array(w);
+	for (size_t i = 0; i < v->limits.n; i++)
+		jw_cstr(w, v->limits.item[i]);
+	jw_end(w);
+}
+
+static void exec_row(struct cleaner *c, struct jw *w,
+		     const struct gate_record *r)
+{
+	struct buf one = BUF_INIT(BUF_UNBOUNDED);
+
+	jw_object(w);
+	kv_cut_name(c, w, "path", r->path);
+	kv_cut_name(c, w, "by", r->program);
+	jw_key(w, "args");
+	jw_array(w);
+	for (size_t i = 0; i < r->args.n; i++) {
+		buf_drop(&one, one.n);
+		if (c)
+			c->hits += scrub_cut(c->scrub, str_of(r->args.item[i]),
+					     &one);
+		jw_cstr(w, c ? buf_cstr(&one) : r->args.item[i]);
+	}
+	jw_end(w);
+	jw_kv_int(w, "count", (int64_t)r->count);
+	if (r->refused)
+		jw_kv_bool(w, "refused", true);
+	jw_end(w);
+	buf_release(&one);
+}
+
+void facts_execs(struct cleaner *c, struct jw *w, const char *key,
+		 const struct gate_verdict *v)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < v->n_records; i++)
+		any |= v->records[i].what == GATE_RECORD_EXEC;
+	if (!any)
+		return;
+	jw_key(w, key);
+	jw_array(w);
+	for (size_t i = 0; i < v->n_records; i++)
+		if (v->records[i].what == GATE_RECORD_EXEC)
+			exec_row(c, w, &v->records[i]);
+	jw_end(w);
+	if (v->records_dropped)
+		jw_kv_int(w, "execs_dropped", (int64_t)v->records_dropped);
 }
 
 void facts_exit(struct jw *w, const struct gate_verdict *v)
@@ -102,28 +165,51 @@ void facts_exit(struct jw *w, const struct gate_verdict *v)
 	jw_end(w);
 }
 
-static void stream(struct jw *w, const struct step_run *s)
+static void streams(struct jw *w, const struct child *child, uint64_t out_bytes)
 {
-	struct str tail = tail_str(&s->err_tail);
+	struct str tail = child_stderr(child);
+	uint64_t total = child->err_tail.total;
 
 	jw_key(w, "stdout");
 	jw_object(w);
-	jw_kv_int(w, "bytes", (int64_t)s->out_bytes);
+	jw_kv_int(w, "bytes", (int64_t)out_bytes);
 	jw_end(w);
 	jw_key(w, "stderr");
 	jw_object(w);
-	jw_kv_int(w, "bytes", (int64_t)s->err_tail.total);
-	jw_kv_int(w, "dropped", (int64_t)(s->err_tail.total - tail.n));
+	jw_kv_int(w, "bytes", (int64_t)total);
+	jw_kv_int(w, "dropped", (int64_t)(total - tail.n));
 	jw_kv_str(w, "tail", tail);
 	jw_end(w);
 }
 
-void facts_step(struct step_run *s, const struct gate_verdict *v,
-		struct buf *out)
+void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
+		 uint64_t out_bytes)
 {
+	const struct gate_verdict *v = &child->verdict;
 	const struct gate_fact *facts;
-	struct jw w;
 	size_t n;
+
+	kv_name(c, w, "program", child->program);
+	jw_kv_int(w, "pid", child->pid);
+	if (child->phase == CHILD_ENDED) {
+		facts_exit(w, v);
+		jw_kv_bool(w, "killed", child->killed);
+		jw_kv_int(w, "cpu_us", (int64_t)v->cpu_us);
+		jw_kv_int(w, "max_rss_bytes", (int64_t)v->max_rss_bytes);
+	}
+	streams(w, child, out_bytes);
+	if (child->phase == CHILD_ENDED) {
+		facts_limits(w, "limits", v);
+		facts_denials(c, w, "denials", v);
+		facts_execs(c, w, "execs", v);
+	}
+	facts = gate_child_facts(child->gate, &n);
+	facts_enforced(w, "enforced", facts, n);
+}
+
+void facts_step(struct step_run *s, struct buf *out)
+{
+	struct jw w;
 
 	jw_init(&w, out, false);
 	jw_object(&w);
@@ -132,23 +218,12 @@ void facts_step(struct step_run *s, const struct gate_verdict *v,
 		jw_kv_int(&w, "duration_us",
 			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
 	}
-	if (s->program)
-		kv_name(s, &w, "program", s->program);
-	if (v) {
-		jw_kv_int(&w, "pid", s->child_pid);
-		facts_exit(&w, v);
-		jw_kv_bool(&w, "killed", s->killed_late);
-		jw_kv_int(&w, "cpu_us", (int64_t)v->cpu_us);
-		jw_kv_int(&w, "max_rss_bytes", (int64_t)v->max_rss_bytes);
-		stream(&w, s);
-		facts_denials(s, &w, "denials", v);
-		facts = gate_child_facts(s->child, &n);
-		facts_enforced(&w, "enforced", facts, n);
-	}
+	s->facts_scrubbed = 0;
 	if (s->type->facts)
 		s->type->facts(s, &w);
-	if (s->scrubbed)
-		jw_kv_int(&w, "scrubbed", (int64_t)s->scrubbed);
+	if (s->scrubbed + s->facts_scrubbed)
+		jw_kv_int(&w, "scrubbed",
+			  (int64_t)(s->scrubbed + s->facts_scrubbed));
 	jw_end(&w);
 }
 

@@ -7,7 +7,8 @@ static struct judgement no(enum step_reason reason, const char *sentence)
 	return (struct judgement){.reason = reason, .error = str_of(sentence)};
 }
 
-const char *judge_end(const struct gate_verdict *v, struct arena *arena)
+static const char *how_it_ended(const struct gate_verdict *v,
+				struct arena *arena)
 {
 	const char *name;
 
@@ -18,6 +19,16 @@ const char *judge_end(const struct gate_verdict *v, struct arena *arena)
 	if (name)
 		return arena_printf(arena, "was killed by SIG%s", name);
 	return arena_printf(arena, "was killed by signal %d", v->signal);
+}
+
+const char *judge_end(const struct gate_verdict *v, struct arena *arena)
+{
+	const char *text = how_it_ended(v, arena);
+
+	for (size_t i = 0; i < v->limits.n; i++)
+		text = arena_printf(arena, "%s%s%s", text, i ? "; " : ": ",
+				    v->limits.item[i]);
+	return text;
 }
 
 /* A bad end counts, whatever was printed before it. */
@@ -44,30 +55,12 @@ struct judgement judge_result(struct str content, bool is_error,
 {
 	struct judgement j = {
 		.reason = is_error ? REASON_IS_ERROR : REASON_NONE,
-		.content = content,
-		.structured = structured,
-		.is_error = is_error,
+		.answer = {content, structured, is_error},
 	};
 
 	if (is_error)
 		j.error = STR("the tool reported an error");
 	return j;
-}
-
-void judge_show(struct judgement *j, struct arena *arena)
-{
-	struct buf data = BUF_INIT(BUF_UNBOUNDED);
-	struct buf body = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!j->content.n)
-		return;
-	report_mcp_data(&data, j->content, j->is_error, j->structured);
-	report_mcp_output(&body, j->content);
-	/* a person should see what a machine gets */
-	if (!body.n && j->structured.n)
-		buf_add_str(&body, j->structured);
-	j->data = kept(&data, arena);
-	j->output = kept(&body, arena);
 }
 
 static struct judgement judge_rpc_error(struct str error, struct arena *arena)

@@ -16,10 +16,7 @@ struct judgement {
 	struct str output;	 /* human body */
 	struct str data;	 /* one JSON value, or n = 0 */
 
-	/* A CallToolResult that judge_show() makes data and output of. */
-	struct str content;    /* JSON array; n = 0: there is none */
-	struct str structured; /* n = 0 when absent */
-	bool is_error;
+	struct report_answer answer; /* instead of both; or content.n = 0 */
 };
 
 /*
@@ -42,13 +39,6 @@ struct judgement judge_harness(struct str out, const struct gate_verdict *v,
  */
 struct judgement judge_result(struct str content, bool is_error,
 			      struct str structured) MUST_USE;
-/*
- * Make data and output of content and structured, if they are there. The
- * caller takes secrets out of these before: what stands around them in the
- * data is ours, and the output no longer has every byte of them.
- */
-void judge_show(struct judgement *j, struct arena *arena);
-
 /* "exited with status 3", "was killed by SIGKILL"; lives in `arena`. */
 const char *judge_end(const struct gate_verdict *v, struct arena *arena)
 	MUST_USE;

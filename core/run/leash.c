@@ -62,6 +62,8 @@ static struct strlist declared(const struct config *c,
 		add(&n, c->servers[i].command);
 		add_list(&n, &c->servers[i].sandbox.exec);
 		add_refs(&n, &c->servers[i].env);
+		if (c->servers[i].sampling.n)
+			add(&n, c->servers[i].sampling.item[0]);
 	}
 	for (size_t i = 0; i < c->n_routines; i++) {
 		for (size_t k = 0; k < c->routines[i].n_steps; k++) {

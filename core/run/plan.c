@@ -185,7 +185,29 @@ static enum gate_isolate isolate_of(const char *word)
 	return GATE_ISOLATE_AUTO;
 }
 
-struct gate_policy plan_policy(const struct sandbox *s)
+static const struct gate_program_rule *rules_of(const struct sandbox *s,
+						struct arena *arena)
+{
+	struct gate_program_rule *rule =
+		ARENA_ARRAY(arena, struct gate_program_rule, s->n_programs);
+
+	for (size_t i = 0; i < s->n_programs; i++) {
+		const struct sandbox_program *p = &s->programs[i];
+
+		rule[i] = (struct gate_program_rule){
+			.name = p->name,
+			.has_args = p->has_args,
+			.args = p->args,
+			.prefix = p->prefix,
+			.deny = p->deny,
+			.package = p->package,
+			.sha256 = p->sha256,
+		};
+	}
+	return rule;
+}
+
+struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
 {
 	return (struct gate_policy){
 		.read = s->read,
@@ -203,18 +225,21 @@ struct gate_policy plan_policy(const struct sandbox *s)
 		.require = s->require,
 		.syscalls = s->syscalls,
 		.user = s->user,
+		.programs = rules_of(s, arena),
+		.n_programs = s->n_programs,
+		.record_exec = s->record_exec,
 	};
 }
 
 static void step_policy(const struct plan_options *o, const struct step *step,
 			struct arena *arena, struct gate_policy *ret)
 {
-	struct gate_policy all = plan_policy(&o->config->sandbox);
-	struct gate_policy own = plan_policy(&step->sandbox);
+	struct gate_policy all = plan_policy(&o->config->sandbox, arena);
+	struct gate_policy own = plan_policy(&step->sandbox, arena);
 	struct gate_policy server;
 
 	if (step->server) {
-		server = plan_policy(&step->server->sandbox);
+		server = plan_policy(&step->server->sandbox, arena);
 		gate_policy_merge(&all, &server, arena, ret);
 		all = *ret;
 	}

@@ -54,6 +54,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 	      struct plan *ret_plan, struct err *err) MUST_USE;
 
 /* The keys of `sandbox` as the gate takes them; lists stay borrowed. */
-struct gate_policy plan_policy(const struct sandbox *s) MUST_USE;
+struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
+	MUST_USE;
 
 #endif

@@ -10,6 +10,7 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/run/credentials.h"
+#include "core/run/eras.h"
 #include "core/run/facts.h"
 #include "core/run/leash.h"
 
@@ -31,6 +32,8 @@ struct run {
 	struct loop loop;
 	bool has_loop;
 	struct scrub *scrub;
+	struct eras *eras;
+	struct pool *pool;
 	struct step_context ctx;
 	struct credentials *credentials;
 	size_t next, running;
@@ -51,6 +54,21 @@ static void warn(struct run *r, const char *sentence)
 }
 
 /* ---- before anything starts ---- */
+
+static int no_such_step(const struct routine *routine, const char *name,
+			struct arena *arena, struct err *err)
+{
+	const char **known =
+		ARENA_ARRAY(arena, const char *, routine->n_steps + 1);
+	const char *near;
+
+	for (size_t i = 0; i < routine->n_steps; i++)
+		known[i] = routine->steps[i].name;
+	near = str_nearest(str_of(name), known, routine->n_steps);
+	return err_set(err, ERR_UNKNOWN, "routine %s has no step %s%s%s%s",
+		       routine->name, name, near ? "; did you mean " : "",
+		       near ? near : "", near ? "?" : "");
+}
 
 static int make_plan(struct run *r, struct err *err)
 {
@@ -76,9 +94,8 @@ static int make_plan(struct run *r, struct err *err)
 			single->n_steps = 1;
 		}
 		if (!single->n_steps)
-			return err_set(err, ERR_UNKNOWN,
-				       "routine %s has no step %s",
-				       o->routine->name, o->only_step);
+			return no_such_step(o->routine, o->only_step,
+					    &r->result->arena, err);
 		p.routine = single;
 	}
 	return plan_make(&p, &r->result->arena, &r->plan, err);
@@ -153,9 +170,11 @@ static int open_gate(struct run *r, struct err *err)
 	struct arena *arena = &r->result->arena;
 	const char *state = ledger_default_dir(arena);
 	const struct strlist none = {NULL, 0};
+	const struct strlist *named =
+		r->o->tracer ? &r->o->tracer->programs : &none;
 	struct gate_config g = {.state_dir = state};
 
-	if (leash_find(config, &none, arena, &r->leash, err) < 0)
+	if (leash_find(config, named, arena, &r->leash, err) < 0)
 		return -1;
 	log_note("leash: %s", r->leash.source);
 	g.leash = r->leash;
@@ -268,6 +287,16 @@ static void on_step_ended(void *arg, struct step_run *s)
 		r->o->observer.ended(r->o->observer.arg, &s->result);
 }
 
+static void on_verdict(void *arg, const struct step_run *s,
+		       const struct gate_verdict *v)
+{
+	struct run *r = arg;
+	const struct run_tracer *t = r->o->tracer;
+
+	if (t)
+		t->ended(t->arg, r->gate, s->plan, v, r->scrub);
+}
+
 static const char *signal_name(int signal)
 {
 	return signal == SIGINT	   ? "SIGINT"
@@ -281,6 +310,8 @@ static void on_signal(void *arg, int signal)
 	struct run *r = arg;
 
 	r->ctx.grace_ms = STEP_GRACE_CANCELLED_MS;
+	if (r->loop.signal_count > 1)
+		pool_kill(r->pool);
 	for (size_t i = 0; i < r->next; i++)
 		if (r->result->runs[i].phase != STEP_ENDED)
 			step_cancel(&r->result->runs[i], signal_name(signal));
@@ -320,9 +351,12 @@ static int walk(struct run *r, struct err *err)
 			cancel_the_rest(r);
 		else
 			begin_due_steps(r);
-		if (!r->running && r->next == r->plan.n_steps)
+		/* the last of a server may have been skipped or cancelled */
+		if (!r->running && r->next == r->plan.n_steps &&
+		    pool_is_idle(r->pool))
 			return 0;
-		if (r->running && loop_turn(&r->loop, err) < 0)
+		if ((r->running || r->next == r->plan.n_steps) &&
+		    loop_turn(&r->loop, err) < 0)
 			return -1;
 	}
 }
@@ -375,10 +409,16 @@ static const char *ledger_summary(struct run *r)
 			    summary + strlen(r->result->report.routine));
 }
 
-static void finish_ledger(struct run *r)
+static void print_json(const void *report, struct buf *out)
 {
 	const struct render_options full = {.view = VIEW_FULL};
-	struct buf json = BUF_INIT(BUF_UNBOUNDED);
+
+	render_find("json")->print(report, &full, out);
+}
+
+static void finish_ledger(struct run *r)
+{
+	const struct fd_text report = {print_json, &r->result->report};
 	struct err err = ERR_INIT;
 	struct ledger_end end = {
 		.routine = ledger_name(r),
@@ -390,10 +430,8 @@ static void finish_ledger(struct run *r)
 
 	if (!r->ledger)
 		return;
-	render_find("json")->print(&r->result->report, &full, &json);
 	if (ledger_finish(r->ledger, r->result->report.generation, &end,
-			  buf_str(&json), r->o->file->config.keep_runs,
-			  &err) < 0) {
+			  &report, r->o->file->config.keep_runs, &err) < 0) {
 		warn(r, arena_printf(&r->result->arena,
 				     "this run is not fully recorded: %s",
 				     err.msg));
@@ -401,7 +439,6 @@ static void finish_ledger(struct run *r)
 		if (r->o->require_ledger && r->result->exit_status == 0)
 			r->result->exit_status = err_exit_status(err.kind);
 	}
-	buf_release(&json);
 }
 
 /* A generation was taken, and then nothing could be run. */
@@ -419,14 +456,27 @@ static void record_failure(struct run *r, const struct err *why)
 		.exit_status = err_exit_status(why->kind),
 		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
 	};
-	if (ledger_finish(r->ledger, r->result->report.generation, &end,
-			  STR(""), r->o->file->config.keep_runs, &ignored) < 0)
+	if (ledger_finish(r->ledger, r->result->report.generation, &end, NULL,
+			  r->o->file->config.keep_runs, &ignored) < 0)
 		log_warning("this run is not recorded: %s", ignored.msg);
 }
 
 static void scrub_filter(struct buf *line, void *arg)
 {
 	scrub_log_filter(line, arg);
+}
+
+static void open_pool(struct run *r)
+{
+	struct client_context c = {
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+	};
+
+	r->eras = eras_open(ledger_default_dir(&r->result->arena));
+	c.eras = r->eras;
+	r->pool = pool_new(&c);
 }
 
 static int prepare(struct run *r, struct err *err)
@@ -449,12 +499,15 @@ static int prepare(struct run *r, struct err *err)
 	log_set_filter(scrub_filter, r->scrub);
 	if (open_gate(r, err) < 0)
 		return -1;
+	open_pool(r);
 	r->ctx = (struct step_context){
 		.loop = &r->loop,
 		.gate = r->gate,
 		.scrub = r->scrub,
+		.pool = r->pool,
 		.grace_ms = STEP_GRACE_MS,
 		.step_ended = on_step_ended,
+		.verdict = on_verdict,
 		.arg = r,
 	};
 	r->jobs = jobs_that_fit();
@@ -463,20 +516,34 @@ static int prepare(struct run *r, struct err *err)
 	return 0;
 }
 
+static int begin_trace(struct run *r, struct plan_step *step, struct err *err)
+{
+	const struct run_tracer *t = r->o->tracer;
+
+	return t ? t->begin(t->arg, r->gate, step, err) : 0;
+}
+
 static int execute(struct run *r, struct err *err)
 {
 	struct run_result *result = r->result;
 
+	for (size_t i = 0; i < r->plan.n_steps; i++)
+		if (begin_trace(r, &r->plan.steps[i], err) < 0)
+			return -1;
 	result->runs = mem_zalloc(r->plan.n_steps * sizeof(*result->runs));
 	result->n_runs = r->plan.n_steps;
 	for (size_t i = 0; i < r->plan.n_steps; i++) {
 		judge_one(r, &r->plan.steps[i]);
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
 	}
-	r->cmd_policy = plan_policy(&r->o->file->config.sandbox);
+	r->cmd_policy =
+		plan_policy(&r->o->file->config.sandbox, &r->result->arena);
 	r->credentials = credentials_new(&r->ctx, &r->cmd_policy);
+	pool_let_sample(r->pool, &r->cmd_policy, r->o->file->config.dir);
 	for (size_t i = 0; i < r->plan.n_steps; i++)
 		give_credentials(r, &result->runs[i]);
+	for (size_t i = 0; i < r->plan.n_steps; i++)
+		step_expect(&result->runs[i]);
 	r->loop.on_signal = on_signal;
 	r->loop.on_signal_arg = r;
 	if (walk(r, err) < 0)
@@ -490,6 +557,8 @@ static void run_release(struct run *r)
 {
 	log_set_filter(NULL, NULL);
 	credentials_free(r->credentials);
+	pool_free(r->pool);
+	eras_free(r->eras);
 	scrub_free(r->scrub);
 	gate_free(r->gate);
 	ledger_free(r->ledger);
@@ -518,7 +587,6 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 	for (size_t i = 0; i < ret->n_runs; i++) {
 		/* both end here, and the results no longer need them */
 		ret->runs[i].ctx = NULL;
-		ret->runs[i].err_scrub.scrub = NULL;
 	}
 	fd_closep(&r.lock);
 	run_release(&r);

@@ -30,6 +30,20 @@ struct run_observer {
 	void *arg;
 };
 
+struct scrub;
+
+/* A trace changes what steps may do, and looks at what they did. */
+struct run_tracer {
+	struct strlist programs; /* named for the declared default leash */
+	int (*begin)(void *arg, struct gate *gate, struct plan_step *step,
+		     struct err *err);
+	/* the values of `scrub` must not be shown; it ends with the run */
+	void (*ended)(void *arg, struct gate *gate,
+		      const struct plan_step *step,
+		      const struct gate_verdict *v, const struct scrub *scrub);
+	void *arg;
+};
+
 struct run_options {
 	const struct config_file *file;
 	const struct routine *routine;
@@ -40,6 +54,7 @@ struct run_options {
 	bool require_ledger;
 	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
+	const struct run_tracer *tracer; /* NULL = none; of `trace` */
 };
 
 struct run_result {

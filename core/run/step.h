@@ -1,11 +1,11 @@
 /*
- * The life of one step: spawned through the gate, fed and read, ended with
- * its whole tree, judged.
+ * The life of one step: begun, bounded in time, ended with a result.
  *
- * A step type says how its bytes are understood (struct step_type); what
- * every step has in common, pipes, deadlines, the orderly end, is here.
+ * What it does in between is its type's: a program that is run to its end
+ * (step_exec.c), or a call in a session (step_mcp.c).
  *
  *	step_init(&s, &ctx, &plan_step);
+ *	step_expect(&s);	all steps, before the first begins
  *	step_begin(&s);		from here on it lives in ctx->loop
  *	... loop_turn() until s.phase == STEP_ENDED (ctx->step_ended is called)
  *	step_release(&s);	after the report was printed: it borrows
@@ -22,19 +22,28 @@
 #include "core/report/report.h"
 #include "core/run/loop.h"
 #include "core/run/plan.h"
-#include "core/run/tail.h"
+#include "core/run/pool.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
 struct step_run;
+
+enum step_haste {
+	HASTE_TIMEOUT, /* its time is over, or the user cancels */
+	HASTE_KILL,    /* the user cancels once more */
+};
 
 /* What the steps of a run share; borrowed by all of them. */
 struct step_context {
 	struct loop *loop;
 	struct gate *gate;
 	struct scrub *scrub; /* values that must not appear anywhere */
+	struct pool *pool;   /* servers; NULL where there are none */
 	uint64_t grace_ms;   /* between the steps of an orderly end */
 	void (*step_ended)(void *arg, struct step_run *s);
+	/* of a program that was started, before it is freed; NULL = nobody */
+	void (*verdict)(void *arg, const struct step_run *s,
+			const struct gate_verdict *v);
 	void *arg;
 };
 
@@ -43,13 +52,11 @@ struct step_context {
 /* The same after Ctrl-C (CAN-9). */
 #define STEP_GRACE_CANCELLED_MS 500
 
-#define STEP_PHASES(X)                                          \
-	X(WAITING)     /* not begun */                          \
-	X(RUNNING)     /* the program works */                  \
-	X(CLOSING)     /* its stdin is closed, it should end */ \
-	X(TERMINATING) /* SIGTERM was sent */                   \
-	X(KILLING)     /* SIGKILL was sent to the whole tree */ \
-	X(ENDED)       /* nothing of it runs any more; result is set */
+#define STEP_PHASES(X)                                           \
+	X(WAITING) /* not begun */                               \
+	X(RUNNING) /* it works */                                \
+	X(CLOSING) /* there is a result, and a program to end */ \
+	X(ENDED)   /* nothing of it runs any more */
 
 enum step_phase {
 #define X(name) STEP_##name,
@@ -57,32 +64,22 @@ enum step_phase {
 #undef X
 };
 
-/*
- * How the bytes of a step are understood. `start`, `output` and `tick` may
- * end the step with step_fail() or step_finish().
- */
+/* How a step does what it is for. */
 struct step_type {
 	const char *name;
-	/* The child runs; stdin is open. */
-	void (*start)(struct step_run *s);
-	/* Some of stdout; NULL: it is collected in s->out. */
-	void (*output)(struct step_run *s, struct str bytes);
-	/* stdout has ended. May be NULL. */
-	void (*eof)(struct step_run *s);
-	/* Bytes that stdin should get; NULL: none ever. Borrowed. */
-	struct str (*input)(struct step_run *s);
-	void (*wrote)(struct step_run *s, size_t n);
-	/* stdin broke: nothing more can be written. May be NULL. */
-	void (*input_broke)(struct step_run *s);
-	/* A deadline of its own is due; NULL: none. */
-	uint64_t (*deadline)(struct step_run *s);
-	void (*tick)(struct step_run *s);
-	/* The step's budget is used up, or the user cancels. */
+	/* It will run, with these variables. May be NULL. */
+	void (*expect)(struct step_run *s);
+	/* Its turn; a failure ends it at once by step_skip(). */
+	void (*begin)(struct step_run *s);
+	/* Nobody waits any more: end it; how, says step_haste. */
+	void (*stop)(struct step_run *s, enum step_haste haste);
+	/* Nothing came out of it so far. */
+	bool (*is_silent)(const struct step_run *s);
+	/* What the time was used up by. */
 	enum step_reason (*timeout_reason)(struct step_run *s);
-	void (*cancel)(struct step_run *s);
-	/* The whole tree has ended: set the result if there is none yet. */
-	void (*finish)(struct step_run *s, const struct gate_verdict *v);
-	/* Members of the step's `run` object. May be NULL. */
+	/* It is about to end, perhaps without having begun. May be NULL. */
+	void (*leave)(struct step_run *s);
+	/* Members of the step's `run` object. */
 	void (*facts)(struct step_run *s, struct jw *w);
 	void (*release)(struct step_run *s);
 };
@@ -97,24 +94,18 @@ struct step_run {
 	const struct step_type *type;
 	struct arena arena; /* what the result points to */
 	enum step_phase phase;
-	struct gate_child *child; /* NULL before and after */
-	struct loop_watch in, out_watch, err_watch, pid, notify;
-	struct loop_timer budget, grace, own;
-	struct buf out;	      /* collected stdout, up to stdout_max */
-	uint64_t out_bytes;   /* seen on stdout */
-	struct tail err_tail; /* stderr, already scrubbed */
-	struct scrub_stream err_scrub;
-	bool out_ended, killed_late;
+	struct loop_timer budget;
+	struct buf out; /* collected stdout, up to stdout_max */
 	bool is_secret; /* what it prints must not be logged */
 	uint64_t begin_ns, end_ns;
 	int64_t begin_wall_ns;
+	bool is_cancelled;
 	bool has_result;
 	struct report_step result;
 	char **env; /* "NAME=VALUE"; owned, wiped */
 	size_t n_env;
-	size_t scrubbed;     /* hits */
-	const char *program; /* path that ran; lives in arena */
-	pid_t child_pid;
+	size_t scrubbed; /* hits; those of its facts stand beside them */
+	size_t facts_scrubbed;
 	void *state; /* of the type; owned by it */
 };
 
@@ -124,6 +115,8 @@ void step_init(struct step_run *s, struct step_context *ctx,
  * Give a declared variable: copied, wiped at release. Before step_begin().
  */
 void step_add_env(struct step_run *s, const char *name, struct str value);
+/* It will run: what it shares with others is prepared. */
+void step_expect(struct step_run *s);
 /*
  * Start it, or end it at once when the plan says so or the gate refuses.
  * Ending calls ctx->step_ended.
@@ -144,10 +137,16 @@ void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
 	       ...) PRINTF(3, 4);
 struct judgement;
 void step_finish(struct step_run *s, const struct judgement *j);
-/* Orderly end: stdin is closed when its queue is written, then waits. */
+/* There is a result, and something that has to end yet. */
 void step_close(struct step_run *s);
-/* Something to write, or another deadline: look again. */
-void step_update(struct step_run *s);
+/* All is done: the result counts. */
+void step_end(struct step_run *s);
+/* What is known of it is more than when it ended. */
+void step_refresh_facts(struct step_run *s);
+/* Why, by the words of its program: the last of its stderr. */
+void step_log_words(const struct step_run *s, struct str err_tail);
+/* Which calls were refused that could be allowed. */
+void step_log_denials(const struct step_run *s, const struct gate_verdict *v);
 
 const char *step_phase_name(enum step_phase p) MUST_USE;
 

@@ -1,271 +1,280 @@
 /*
- * `mcp-client` with a tool: one tools/call in a session over stdio.
- *
- * The session (core/proto) decides what bytes mean; this file joins it to a
- * step: events become the result, its deadline a timer, its output stdin.
+ * `mcp-client` with a tool: one tools/call in a session over stdio, which
+ * other steps of the run may use as well (core/run/pool.h).
  */
 #include "core/base/mem.h"
-#include "core/proto/session.h"
+#include "core/base/scan.h"
+#include "core/run/client.h"
 #include "core/run/facts.h"
 #include "core/run/judge.h"
 #include "core/run/step.h"
 
 struct mcp_step {
-	struct session *session;
-	uint64_t ticket; /* of the call */
+	struct pool_user user;
+	uint64_t ticket; /* of the call; 0: none is open */
 	uint32_t repairs;
+	bool waits;	  /* for the end of the server */
+	struct str facts; /* of the process; n = 0: not known, or another's */
+	size_t facts_scrubbed;
 };
 
-static struct mcp_step *state_of(struct step_run *s)
+static struct mcp_step *state_of(const struct step_run *s)
 {
 	return s->state;
 }
 
-static void on_result(struct step_run *s, struct str result)
+/* ---- the end ---- */
+
+/* It has its result: it ends, or waits for the server that it ends. */
+static void leave(struct step_run *s, enum pool_end how)
 {
 	struct mcp_step *m = state_of(s);
+
+	if (s->phase != STEP_RUNNING)
+		return;
+	if (m->user.client)
+		step_log_words(s, client_stderr(m->user.client));
+	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
+	if (m->waits)
+		step_close(s);
+	else
+		step_end(s);
+}
+
+/* Without having begun, or whatever the type does not know of. */
+static void on_leave(struct step_run *s)
+{
+	struct mcp_step *m = state_of(s);
+
+	if (m)
+		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
+				  s->ctx->grace_ms);
+}
+
+static void keep_facts(struct step_run *s, struct client *c)
+{
+	struct mcp_step *m = state_of(s);
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	m->facts_scrubbed = 0;
+	jw_init(&w, &text, false);
+	jw_object(&w);
+	client_facts(c, &w, &m->facts_scrubbed);
+	jw_end(&w);
+	m->facts = arena_str(&s->arena, buf_str(&text));
+	buf_release(&text);
+}
+
+/* The process has ended that this step has started, or left as the last. */
+static void closed(struct pool_user *u, struct client *c)
+{
+	struct step_run *s = u->arg;
+	struct mcp_step *m = state_of(s);
+	const struct gate_verdict *v = client_verdict(c);
+
+	if (!u->session_of) {
+		keep_facts(s, c);
+		if (v && s->ctx->verdict)
+			s->ctx->verdict(s->ctx->arg, s, v);
+	}
+	if (v)
+		step_log_denials(s, v);
+	if (s->phase == STEP_CLOSING && m->waits)
+		step_end(s);
+	else if (s->phase == STEP_ENDED)
+		step_refresh_facts(s);
+}
+
+static void stop(struct step_run *s, enum step_haste haste)
+{
+	struct mcp_step *m = state_of(s);
+
+	if (s->phase == STEP_RUNNING) {
+		if (m->ticket && m->user.client)
+			client_cancel(m->user.client, m->ticket,
+				      "the caller no longer waits");
+		m->ticket = 0;
+		leave(s, POOL_TERMINATE);
+		return;
+	}
+	pool_hurry(s->ctx->pool, &m->user,
+		   haste == HASTE_KILL ? POOL_KILL : POOL_TERMINATE);
+}
+
+/* ---- the call ---- */
+
+/* The report borrows from the arena of the step. */
+static void keep_answer(struct step_run *s, const struct client_event *e,
+			struct mcp_tool_result *r)
+{
+	bool is_kept = client_keep(state_of(s)->user.client, e, &s->arena);
+
+	if (r->fixed.n)
+		r->content.p = arena_adopt(&s->arena, buf_steal(&r->fixed));
+	else if (!is_kept)
+		r->content = arena_str(&s->arena, r->content);
+	if (!is_kept && r->structured.p)
+		r->structured = arena_str(&s->arena, r->structured);
+}
+
+static void on_result(struct step_run *s, const struct client_event *e)
+{
+	struct mcp_step *m = state_of(s);
+	struct client *c = m->user.client;
+	uint64_t max = s->plan->step->stdout_max;
 	struct mcp_tool_result r = {0};
 	struct err err = ERR_INIT;
 	struct judgement j;
 
-	if (mcp_read_tool_result(result, session_server(m->session)->revision,
-				 &r, &err) < 0) {
+	if (e->of->result.n > max) {
+		step_fail(s, REASON_OUTPUT_LIMIT,
+			  "the result has %zu bytes, over the ceiling of %llu; "
+			  "raise stdout_max of the step when that much is "
+			  "expected",
+			  e->of->result.n, (unsigned long long)max);
+		return;
+	}
+	if (mcp_read_tool_result(e->of->result, client_server(c)->revision, &r,
+				 &err) < 0) {
 		step_fail(s, REASON_NOT_CALL_TOOL_RESULT, "%s", err.msg);
 	} else {
 		m->repairs = r.repairs;
+		keep_answer(s, e, &r);
 		j = judge_result(r.content, r.is_error, r.structured);
 		step_finish(s, &j);
 	}
 	mcp_tool_result_release(&r);
-	step_close(s);
 }
 
-static enum step_reason failure_reason(const struct session_event *e)
+static void on_event(void *arg, const struct client_event *e)
 {
-	switch (e->failure) {
-	case SESSION_FAIL_BAD_MESSAGE:
-	case SESSION_FAIL_FRAMING:
-		return REASON_BAD_MESSAGE;
-	case SESSION_FAIL_BAD_RESULT:
-		return REASON_NOT_CALL_TOOL_RESULT;
-	case SESSION_FAIL_HANDSHAKE:
-		return REASON_HANDSHAKE;
-	case SESSION_FAIL_LIMIT:
-		return REASON_OUTPUT_LIMIT;
-	case SESSION_FAIL_TIMEOUT:
-		return e->phase == SESSION_PHASE_INITIALIZE
-			       ? REASON_DEADLINE_INITIALIZE
-			       : REASON_DEADLINE_CALL;
-	case SESSION_FAIL_EOF:
-		return REASON_SERVER_EXIT;
-	case SESSION_FAIL_QUEUE:
-		return REASON_TRANSPORT;
-	}
-	return REASON_INTERNAL;
-}
+	struct step_run *s = arg;
+	struct mcp_step *m = state_of(s);
 
-static void on_event(struct step_run *s, const struct session_event *e)
-{
 	switch (e->type) {
-	case SESSION_EVENT_RESULT:
-		on_result(s, e->result);
+	case CLIENT_RESULT:
+		on_result(s, e);
 		break;
-	case SESSION_EVENT_ERROR:
+	case CLIENT_ERROR:
 		step_fail(s, REASON_RPC_ERROR,
 			  "the server answered error %lld: %.*s",
-			  (long long)e->code, STR_ARG(e->message));
-		step_close(s);
+			  (long long)e->of->code, STR_ARG(e->of->message));
 		break;
-	case SESSION_EVENT_FAILED:
-		/* how the server ended is known only when it has */
-		if (e->failure != SESSION_FAIL_EOF)
-			step_fail(s, failure_reason(e), "%s", e->err.msg);
-		step_close(s);
+	case CLIENT_FAILED:
+		step_fail(s, e->reason, "%s", e->sentence);
 		break;
-	case SESSION_EVENT_READY:
-	case SESSION_EVENT_PROGRESS:
-	case SESSION_EVENT_LOG:
-	case SESSION_EVENT_ASKED:
-	case SESSION_EVENT_ASK_GONE:
-	case SESSION_EVENT_CHANGED:
-	case SESSION_EVENT_TASK:
-	case SESSION_EVENT_CLOSED:
-		break;
+	default:
+		return; /* nobody is told of progress */
 	}
+	m->ticket = 0;
+	leave(s, POOL_CLOSE);
 }
 
-static void pump(struct step_run *s)
+/* ---- the begin ---- */
+
+static void opened(struct pool_user *u)
 {
+	struct step_run *s = u->arg;
 	struct mcp_step *m = state_of(s);
-	struct session_event e;
+	/* the step's own time is over first */
+	uint64_t longest = s->plan->step->timeout_ms + 1000;
+	const struct client_call call = {
+		.tool = s->plan->step->tool,
+		.params = s->plan->arguments,
+		.timeout_ms = longest,
+		.total_ms = longest,
+		.on_event = on_event,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
 
-	while (session_next(m->session, &e))
-		on_event(s, &e);
-	if (s->phase != STEP_RUNNING)
-		session_close(m->session);
+	if (client_call(u->client, &call, &m->ticket, &err) == 0)
+		return;
+	step_fail(s, REASON_TRANSPORT, "%s", err.msg);
+	leave(s, POOL_CLOSE);
 }
 
-static void start(struct step_run *s)
+static void refused(struct pool_user *u, const struct err *err)
 {
-	const struct step *step = s->plan->step;
-	struct session_options options = {
-		.client_name = "matins",
-		.client_version = MATINS_VERSION,
-		.protocol = s->plan->protocol,
-		.message_max = step->stdout_max,
-		/* the step's own budget ends first */
-		.initialize_timeout_ms = step->timeout_ms + 1000,
-		.request_timeout_ms = step->timeout_ms + 1000,
-		.total_timeout_ms = step->timeout_ms + 1000,
-	};
+	step_skip(u->arg, client_spawn_reason(err), err->msg);
+}
+
+static const struct pool_handler handler = {
+	.opened = opened,
+	.refused = refused,
+	.closed = closed,
+};
+
+static void expect(struct step_run *s)
+{
 	struct mcp_step *m = mem_zalloc(sizeof(*m));
-	struct err err = ERR_INIT;
-	uint64_t now = loop_now(s->ctx->loop);
 
 	s->state = m;
-	m->session = session_new(&options);
-	session_start(m->session, now);
-	if (session_call_tool(m->session, step->tool, s->plan->arguments, now,
-			      &m->ticket, &err) < 0) {
-		step_fail(s, REASON_TRANSPORT, "%s", err.msg);
-		step_close(s);
-	}
-	pump(s);
+	m->user = (struct pool_user){
+		.name = s->plan->step->name,
+		.plan = s->plan,
+		.env = (const char *const *)s->env,
+		.handler = &handler,
+		.arg = s,
+	};
+	pool_expect(s->ctx->pool, &m->user);
 }
 
-static void output(struct step_run *s, struct str bytes)
+static void begin(struct step_run *s)
 {
-	session_feed(state_of(s)->session, bytes, loop_now(s->ctx->loop));
-	pump(s);
-}
-
-static void eof(struct step_run *s)
-{
-	session_eof(state_of(s)->session, loop_now(s->ctx->loop));
-	pump(s);
-}
-
-static struct str input(struct step_run *s)
-{
-	return session_output(state_of(s)->session);
-}
-
-static void wrote(struct step_run *s, size_t n)
-{
-	session_wrote(state_of(s)->session, n);
-}
-
-static void input_broke(struct step_run *s)
-{
-	session_output_broke(state_of(s)->session);
-}
-
-static uint64_t deadline(struct step_run *s)
-{
-	return session_deadline(state_of(s)->session);
-}
-
-static void tick(struct step_run *s)
-{
-	session_tick(state_of(s)->session, loop_now(s->ctx->loop));
-	pump(s);
+	pool_enter(s->ctx->pool, &state_of(s)->user);
 }
 
 static enum step_reason timeout_reason(struct step_run *s)
 {
-	switch (session_state(state_of(s)->session)) {
-	case SESSION_NEW:
-	case SESSION_PROBING:
-	case SESSION_INITIALIZING:
-		return REASON_DEADLINE_INITIALIZE;
-	case SESSION_READY:
-	case SESSION_FAILED:
-		return REASON_DEADLINE_CALL;
-	case SESSION_CLOSING:
-	case SESSION_CLOSED:
-		return REASON_DEADLINE_CLOSE;
-	}
-	return REASON_DEADLINE_CALL;
+	const struct client *c = state_of(s)->user.client;
+
+	if (!c)
+		return REASON_DEADLINE_SPAWN;
+	return client_is_ready(c) ? REASON_DEADLINE_CALL
+				  : REASON_DEADLINE_INITIALIZE;
 }
 
-static void cancel(struct step_run *s)
+static bool is_silent(const struct step_run *s)
 {
-	struct mcp_step *m = state_of(s);
+	const struct client *c = state_of(s)->user.client;
 
-	session_cancel(m->session, m->ticket, "the caller no longer waits");
-}
-
-/* What the server printed that was no message, for the sentence. */
-static const char *noise_hint(struct step_run *s)
-{
-	return session_stats(state_of(s)->session)->skipped_lines
-		       ? "; its stdout held lines that are no messages"
-		       : "";
-}
-
-static void finish(struct step_run *s, const struct gate_verdict *v)
-{
-	struct mcp_step *m = state_of(s);
-	const struct session_server *server = session_server(m->session);
-	const char *phase = server->revision ? "the answer to tools/call"
-					     : "the answer to initialize";
-
-	step_fail(s, REASON_SERVER_EXIT, "the server %s before %s%s",
-		  judge_end(v, &s->arena), phase, noise_hint(s));
+	return c && !client_stats(c)->bytes_in;
 }
 
 static void facts(struct step_run *s, struct jw *w)
 {
 	struct mcp_step *m = state_of(s);
-	const struct session_stats *stats;
-	const struct session_server *server;
-	struct str noise;
+	struct scan_iter it;
 
 	if (!m)
 		return;
-	noise = session_noise(m->session);
-	stats = session_stats(m->session);
-	server = session_server(m->session);
-	jw_key(w, "mcp");
-	jw_object(w);
-	if (server->revision) {
-		jw_kv_cstr(w, "protocol", server->revision->date);
-		facts_text(s, w, "server", server->name);
-		facts_text(s, w, "version", server->version);
+	if (m->user.session_of)
+		jw_kv_cstr(w, "session_of", m->user.session_of);
+	scan_iter_init(&it, m->facts);
+	while (m->facts.n && scan_next(&it)) {
+		jw_key_str(w, (struct str){it.key.p + 1, it.key.n - 2});
+		jw_raw(w, it.value);
 	}
 	jw_kv_int(w, "result_repairs", m->repairs);
-#define SESSION_STAT(name) jw_kv_int(w, #name, (int64_t)stats->name);
-	SESSION_STATS(SESSION_STAT)
-#undef SESSION_STAT
-	if (noise.n)
-		facts_cut_text(s, w, "noise", noise);
-	jw_end(w);
+	s->facts_scrubbed = m->facts_scrubbed;
 }
 
 static void release(struct step_run *s)
 {
-	struct mcp_step *m = state_of(s);
-
-	if (!m)
-		return;
-	session_free(m->session);
-	free(m);
+	free(s->state);
 	s->state = NULL;
 }
 
 const struct step_type step_type_mcp = {
 	.name = "mcp-client",
-	.start = start,
-	.output = output,
-	.eof = eof,
-	.input = input,
-	.wrote = wrote,
-	.input_broke = input_broke,
-	.deadline = deadline,
-	.tick = tick,
+	.expect = expect,
+	.begin = begin,
+	.stop = stop,
+	.is_silent = is_silent,
 	.timeout_reason = timeout_reason,
-	.cancel = cancel,
-	.finish = finish,
+	.leave = on_leave,
 	.facts = facts,
 	.release = release,
 };

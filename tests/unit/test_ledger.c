@@ -39,6 +39,14 @@ static uint64_t start(struct ledger *l, const char *routine)
 	return generation;
 }
 
+static void print_stored(const void *arg, struct buf *out)
+{
+	buf_add_str(out, *(const struct str *)arg);
+}
+
+static const struct str stored = {"{}\n", 3};
+static const struct fd_text report = {print_stored, &stored};
+
 static void finish(struct ledger *l, uint64_t generation, bool success)
 {
 	const struct ledger_end end = {
@@ -50,7 +58,7 @@ static void finish(struct ledger *l, uint64_t generation, bool success)
 	};
 	struct err err = ERR_INIT;
 
-	if (ledger_finish(l, generation, &end, STR("{}\n"), 100, &err) < 0)
+	if (ledger_finish(l, generation, &end, &report, 100, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -341,7 +349,7 @@ static void ledger__report_not_storable__finished_all_the_same(void **state)
 	start(l, "r");
 	assert_int_equal(fd_replace_file(reports, STR("x"), 0600, false, &err),
 			 0);
-	assert_int_equal(ledger_finish(l, 1, &end, STR("{}"), 100, &err), -1);
+	assert_int_equal(ledger_finish(l, 1, &end, &report, 100, &err), -1);
 	assert_int_equal(err.kind, ERR_SYS);
 	assert_int_equal(read_all(l, &arena, &run), 1);
 	assert_int_equal(run[0].state, RUN_FINISHED);

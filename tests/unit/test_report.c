@@ -204,6 +204,30 @@ static void mcp_output__image_of_34_kib__size_is_said(UNUSED void **state)
 	buf_release(&out);
 }
 
+static void mcp_output__data_uri__size_of_what_is_behind_it(UNUSED void **state)
+{
+	static const char *const rows[][2] = {
+		{"[{\"type\":\"image\",\"data\":"
+		 "\"data:image/gif;base64,R0lGODlh\"}]",
+		 "[image, 6 B]"},
+		{"[{\"type\":\"image\",\"data\":\"data:,QQ==\"}]",
+		 "[image, 1 B]"},
+		{"[{\"type\":\"image\",\"data\":\"data:\"}]", "[image, 3 B]"},
+		{"[{\"type\":\"audio\",\"data\":\"====\"}]", "[audio, 0 B]"},
+		{"[{\"type\":\"resource\",\"resource\":{\"blob\":"
+		 "\"data:x;base64,QUI=\"}}]",
+		 "[resource, 2 B]"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		report_mcp_output(&out, str_of(rows[i][0]));
+		assert_string_equal(buf_cstr(&out), rows[i][1]);
+		buf_release(&out);
+	}
+}
+
 /* ---- reading back ---- */
 
 static const char sample[] =
@@ -372,6 +396,8 @@ int main(void)
 		cmocka_unit_test(
 			mcp_output__several_blocks__joined_by_newlines),
 		cmocka_unit_test(mcp_output__image_of_34_kib__size_is_said),
+		cmocka_unit_test(
+			mcp_output__data_uri__size_of_what_is_behind_it),
 		cmocka_unit_test(load__printed_report__same_bytes_again),
 		cmocka_unit_test(load__any_form__same_as_before),
 		cmocka_unit_test(load__fields__all_there),

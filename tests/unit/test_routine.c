@@ -299,7 +299,11 @@ static void net__word_or_list(void **state)
 	load(f, "sandbox.net = [\"a:1\", \"*.b\"]\n");
 	assert_int_equal(f->config.sandbox.net.n, 2);
 	assert_error(f, "sandbox.net = \"a:1\"\n", "1:15", "the string");
-	assert_error(f, "sandbox.net = [\"all\"]\n", "1:15",
+	assert_error(f, "sandbox.net = \"al\"\n", "1:15",
+		     "did you mean \"all\"");
+	assert_error(f, "sandbox.net = \"loop\"\n", "1:15",
+		     "did you mean \"loopback\"");
+	assert_error(f, "sandbox.net = [\"all\"]\n", "1:16",
 		     "without brackets");
 }
 
@@ -438,6 +442,36 @@ static void server__command_or_url(void **state)
 	assert_error(f,
 		     "[servers.s]\nurl=\"https://x\"\nheaders={\"A B\"=\"\"}",
 		     "3:10", "name of an HTTP header");
+}
+
+static void server__sampling__a_program_and_its_arguments(void **state)
+{
+	struct fixture *f = *state;
+	const struct strlist *words;
+	size_t n = 0;
+
+	load(f, "[servers.s]\ncommand=\"x\"\n"
+		"sampling=[\"./m\",\"\",\"./y\"]\n");
+	words = &f->config.servers[0].sampling;
+	assert_int_equal(words->n, 3);
+	assert_string_equal(words->item[1], "");
+	assert_null(words->item[3]);
+	/* the program is looked for, arguments stay as they are */
+	for (struct expansion *e = f->config.expansions; e; e = e->next) {
+		if (strcmp(e->key, "sampling") != 0)
+			continue;
+		assert_ptr_equal(e->slot, &words->item[0]);
+		n++;
+	}
+	assert_int_equal(n, 1);
+	assert_error(f, "[servers.s]\ncommand=\"x\"\nsampling=[]\n", "3:10",
+		     "needs a program");
+	assert_error(f, "[servers.s]\ncommand=\"x\"\nsampling=[\"\"]\n", "3:11",
+		     "is empty");
+	assert_error(f, "[servers.s]\ncommand=\"x\"\nsampling=[1]\n", "3:11",
+		     "\"sampling\"");
+	assert_error(f, "[servers.s]\ncommand=\"x\"\nsampling=\"m\"\n", "3:10",
+		     "into brackets");
 }
 
 static void caveats__six_axes(void **state)
@@ -586,6 +620,7 @@ int main(void)
 		TEST(step__command_or_server),
 		TEST(step__name_and_type__required),
 		TEST(server__command_or_url),
+		TEST(server__sampling__a_program_and_its_arguments),
 		TEST(caveats__six_axes),
 		TEST(params__without_tool__warning),
 		TEST(golden__ignore__both_places),

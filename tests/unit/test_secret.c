@@ -4,13 +4,59 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include <malloc.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/mem.h"
+#include "core/secret/scrub.h"
 #include "core/secret/secret.h"
+
+/* ---- what is given back to the heap ---- */
+
+/*
+ * A sanitizer has an allocator of its own. Without one this stands before
+ * that of libc: each block is looked at when it is freed.
+ */
+#ifndef MATINS_ASAN
+static const char *watched;
+static size_t n_leaks;
+
+void __libc_free(void *p);
+
+void free(void *p)
+{
+	if (p && watched &&
+	    memmem(p, malloc_usable_size(p), watched, strlen(watched)))
+		n_leaks++;
+	__libc_free(p);
+}
+
+/* libc's would free the old block where nobody looks. */
+void *realloc(void *p, size_t n)
+{
+	size_t old = p ? malloc_usable_size(p) : 0;
+	void *q = malloc(n);
+
+	if (q && p)
+		memcpy(q, p, old < n ? old : n);
+	free(p);
+	return q;
+}
+
+/* Not written as a whole in the program, which would hold it, too. */
+static const char *secret_value(void)
+{
+	static char value[32];
+
+	for (size_t i = 0; i + 1 < sizeof(value); i++)
+		value[i] = (char)('a' + (7 * i + 3) % 26);
+	return value;
+}
+#endif
 
 struct fixture {
 	struct arena arena;
@@ -158,6 +204,68 @@ static void cmd__runner__trimmed_stdout_or_cause(void **state)
 	assert_unavailable(f, resolve(f, SECRET_CMD, "x"), "cannot be run");
 }
 
+#ifndef MATINS_ASAN
+/* The runner's output: all of it at once, as core/run gives it. */
+static int run_value(void *arg, const char *line, struct buf *out,
+		     struct err *err)
+{
+	(void)line;
+	(void)err;
+	return buf_adds(out, arg) == BUF_OK ? 0 : -1;
+}
+
+/* Everything that is done with a value, in pieces and in all its forms. */
+static void use_value(struct str value)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub *s = scrub_new();
+	struct scrub_stream st;
+
+	assert_true(scrub_add(s, value));
+	scrub_stream_init(&st, s);
+	for (size_t i = 0; i < value.n; i++)
+		scrub_stream_feed(&st, (struct str){value.p + i, 1}, &out);
+	scrub_stream_end(&st, &out);
+	assert_int_equal(st.hits, 1);
+	buf_addf(&text, "\"x %.*s\"", STR_ARG(value));
+	assert_int_equal(scrub_apply(s, buf_str(&text), &out), 1);
+	assert_int_equal(scrub_json(s, buf_str(&text), &out), 1);
+	buf_wipe(&text);
+	buf_release(&out);
+	scrub_free(s);
+}
+
+static void sources__resolved_and_used__leave_nothing_on_the_heap(void **state)
+{
+	struct fixture *f = *state;
+	const char *value = secret_value();
+	struct secret_runner runner = {run_value,
+				       (void *)(uintptr_t)secret_value()};
+
+	setenv("TEST_SECRET", value, 1);
+	watched = value;
+	assert_int_equal(resolve(f, SECRET_ENV, "TEST_SECRET"), 0);
+	use_value(buf_str(&f->value));
+	buf_wipe(&f->value);
+	assert_int_equal(resolve_content(f, str_of(value)), 0);
+	use_value(buf_str(&f->value));
+	buf_wipe(&f->value);
+	assert_int_equal(
+		secret_resolve(SECRET_CMD, "x", &runner, &f->value, &f->err),
+		0);
+	use_value(buf_str(&f->value));
+	buf_wipe(&f->value);
+	assert_int_equal(n_leaks, 0);
+
+	/* and that this would be seen */
+	free(strdup(value));
+	assert_int_equal(n_leaks, 1);
+	watched = NULL;
+	unsetenv("TEST_SECRET");
+}
+#endif
+
 static void assert_words(struct fixture *f, const char *line, const char *want)
 {
 	struct buf joined = BUF_INIT(BUF_UNBOUNDED);
@@ -214,6 +322,11 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+#ifndef MATINS_ASAN
+		cmocka_unit_test_setup_teardown(
+			sources__resolved_and_used__leave_nothing_on_the_heap,
+			setup, teardown),
+#endif
 		TEST(env__set__value),
 		TEST(env__unset_or_empty__named),
 		TEST(file__content__is_trimmed),

@@ -25,11 +25,19 @@ static bool kept(const char *dir, uint64_t generation)
 	return r == 0;
 }
 
+static int store(const char *dir, uint64_t generation, struct str report,
+		 uint64_t keep, struct err *err)
+{
+	const struct fd_text text = fd_text_of(&report);
+
+	return store_put(dir, generation, &text, keep, err);
+}
+
 static void put(const char *dir, uint64_t generation, uint64_t keep)
 {
 	struct err err = ERR_INIT;
 
-	if (store_put(dir, generation, STR("{}\n"), keep, &err) < 0)
+	if (store(dir, generation, STR("{}\n"), keep, &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
@@ -41,7 +49,7 @@ static void store__put__read_back_private(void **state)
 	struct err err = ERR_INIT;
 	struct stat st;
 
-	assert_int_equal(store_put(dir, 7, STR("a\0b"), 100, &err), 0);
+	assert_int_equal(store(dir, 7, STR("a\0b"), 100, &err), 0);
 	assert_int_equal(store_get(dir, 7, &out, &err), 0);
 	assert_int_equal(out.n, 3);
 	assert_memory_equal(out.p, "a\0b", 3);
@@ -127,7 +135,7 @@ static void store__no_folder__system_error(void **state)
 	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
 	struct err err = ERR_INIT;
 
-	assert_int_equal(store_put(dir, 1, STR("{}"), 1, &err), -1);
+	assert_int_equal(store(dir, 1, STR("{}"), 1, &err), -1);
 	assert_int_equal(err.kind, ERR_SYS);
 }
 

@@ -1,0 +1,232 @@
+#include "core/cli/child_run.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/run/loop.h"
+
+/* From SIGTERM to SIGKILL; the tree ends within 3 s. */
+#define GRACE_NS (2 * NS_PER_S)
+#define PUMP_BYTES 65536
+
+struct running {
+	struct loop loop;
+	struct child_end *end;
+	int to[3]; /* [1] and [2]: where output is written */
+	struct loop_watch tty_in, in, out, err, pid, notify;
+	struct loop_timer grace;
+	struct buf typed; /* from the terminal, not yet written */
+	bool ended;
+};
+
+/* ---- pumping for terminals ---- */
+
+/* What libraries say of EACCES, EPERM and EROFS: children have no locale. */
+static bool says_refused(const char *text, size_t n)
+{
+	static const char *const words[] = {"Permission denied",
+					    "Operation not permitted",
+					    "Read-only file system"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (memmem(text, n, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* False: there is nothing to read now. */
+static bool pump_out(struct running *e, int which)
+{
+	struct gate_child_fds fds = gate_child_fds(e->end->child);
+	int fd = which == 1 ? fds.out : fds.err;
+	char chunk[PUMP_BYTES];
+	ssize_t r = fd < 0 ? 0 : read(fd, chunk, sizeof(chunk));
+
+	if (r < 0 && (errno == EAGAIN || errno == EINTR))
+		return errno == EINTR;
+	if (r > 0 && which == 2)
+		e->end->said_refused |= says_refused(chunk, (size_t)r);
+	if (r > 0 && fd_write_all(e->to[which], chunk, (size_t)r) == 0)
+		return true;
+	loop_unwatch(&e->loop, which == 1 ? &e->out : &e->err);
+	gate_child_close(e->end->child, which);
+	return false;
+}
+
+static void on_out(void *arg, UNUSED uint32_t events)
+{
+	pump_out(arg, 1);
+}
+
+static void on_err(void *arg, UNUSED uint32_t events)
+{
+	pump_out(arg, 2);
+}
+
+static void end_of_input(struct running *e)
+{
+	loop_unwatch(&e->loop, &e->tty_in);
+	loop_unwatch(&e->loop, &e->in);
+	gate_child_close(e->end->child, 0);
+}
+
+static void on_in(void *arg, uint32_t events)
+{
+	struct running *e = arg;
+	ssize_t w;
+
+	if (events & EPOLLERR) {
+		end_of_input(e);
+		return;
+	}
+	w = write(gate_child_fds(e->end->child).in, buf_cstr(&e->typed),
+		  e->typed.n);
+	if (w > 0)
+		buf_drop(&e->typed, (size_t)w);
+	if (!e->typed.n) {
+		loop_rewatch(&e->loop, &e->in, 0);
+		loop_rewatch(&e->loop, &e->tty_in, EPOLLIN);
+	}
+}
+
+static void on_tty(void *arg, UNUSED uint32_t events)
+{
+	struct running *e = arg;
+	char *room = buf_room(&e->typed, PUMP_BYTES);
+	ssize_t r = read(STDIN_FILENO, room, PUMP_BYTES);
+
+	if (r < 0 && errno == EINTR)
+		return;
+	if (r <= 0) {
+		end_of_input(e);
+		return;
+	}
+	e->typed.n += (size_t)r;
+	/* one piece at a time: a program that does not read stops the typing */
+	loop_rewatch(&e->loop, &e->tty_in, 0);
+	loop_rewatch(&e->loop, &e->in, EPOLLOUT);
+}
+
+/* ---- the child ---- */
+
+static void on_notify(void *arg, uint32_t events)
+{
+	struct running *e = arg;
+
+	if (events & EPOLLIN)
+		gate_child_serve(e->end->child);
+	else
+		loop_unwatch(&e->loop, &e->notify);
+}
+
+static void on_ended(void *arg, UNUSED uint32_t events)
+{
+	struct running *e = arg;
+
+	if (gate_child_wait(e->end->child, &e->end->verdict) == 0)
+		e->ended = true;
+}
+
+static void on_signal(void *arg, int signal)
+{
+	struct running *e = arg;
+
+	if (e->loop.signal_count > 1) {
+		gate_child_signal(e->end->child, SIGKILL);
+		return;
+	}
+	gate_child_signal(e->end->child, signal);
+	loop_timer_set(&e->loop, &e->grace, loop_now(&e->loop) + GRACE_NS);
+}
+
+static void on_grace(void *arg)
+{
+	struct running *e = arg;
+
+	gate_child_signal(e->end->child, SIGKILL);
+}
+
+static int watch_all(struct running *e, struct err *err)
+{
+	struct gate_child_fds fds = gate_child_fds(e->end->child);
+	struct loop *l = &e->loop;
+
+	if (loop_watch(l, &e->pid, fds.pidfd, EPOLLIN, on_ended, e, err) < 0)
+		return -1;
+	if (fds.notify >= 0 && loop_watch(l, &e->notify, fds.notify, EPOLLIN,
+					  on_notify, e, err) < 0)
+		return -1;
+	if (fds.out >= 0 &&
+	    loop_watch(l, &e->out, fds.out, EPOLLIN, on_out, e, err) < 0)
+		return -1;
+	if (fds.err >= 0 &&
+	    loop_watch(l, &e->err, fds.err, EPOLLIN, on_err, e, err) < 0)
+		return -1;
+	if (fds.in < 0)
+		return 0;
+	if (loop_watch(l, &e->in, fds.in, 0, on_in, e, err) < 0)
+		return -1;
+	return loop_watch(l, &e->tty_in, STDIN_FILENO, EPOLLIN, on_tty, e, err);
+}
+
+/* What is left in the pipes of a tree that has ended. */
+static void drain(struct running *e)
+{
+	for (int which = 1; which <= 2; which++)
+		while (pump_out(e, which))
+			;
+}
+
+static int converse(struct running *e, struct gate *gate,
+		    const struct gate_request *request, struct err *err)
+{
+	if (loop_take_signals(&e->loop, err) < 0)
+		return -1;
+	e->grace = (struct loop_timer){.fire = on_grace, .arg = e};
+	e->loop.on_signal = on_signal;
+	e->loop.on_signal_arg = e;
+	if (gate_spawn(gate, request, &e->end->child, err) < 0)
+		return -1;
+	if (watch_all(e, err) < 0)
+		return -1;
+	while (!e->ended)
+		if (loop_turn(&e->loop, err) < 0)
+			return -1;
+	drain(e);
+	return 0;
+}
+
+int child_run(struct gate *gate, const struct gate_request *request, int out,
+	      int err_fd, struct child_end *ret, struct err *err)
+{
+	struct running e = {
+		.end = ret,
+		.to = {-1, out, err_fd},
+		.typed = BUF_INIT(4 * PUMP_BYTES),
+	};
+	int r;
+
+	*ret = (struct child_end){.child = NULL};
+	if (loop_init(&e.loop, clock_system(), err) < 0)
+		return -1;
+	r = converse(&e, gate, request, err);
+	buf_release(&e.typed);
+	loop_release(&e.loop);
+	if (r < 0)
+		child_end_release(ret);
+	return r;
+}
+
+void child_end_release(struct child_end *e)
+{
+	gate_child_free(e->child);
+	e->child = NULL;
+}
+
+int child_end_status(const struct gate_verdict *v)
+{
+	return v->exited ? v->exit_status : 128 + v->signal;
+}

@@ -1,0 +1,43 @@
+/*
+ * One program of the gate, run in the foreground to its end.
+ *
+ * A terminal is never handed to a child, which could type into it. Where the
+ * request asks for pipes instead, bytes are pumped: from our stdin, and to the
+ * descriptors that the caller names. Signals go on to the program; one that
+ * does not end within two seconds of the first, or at the second, is killed
+ * with its tree.
+ *
+ *	struct child_end end;
+ *	if (child_run(gate, &request, STDOUT_FILENO, STDERR_FILENO, &end,
+ *		      err) < 0)
+ *		return -1;
+ *	status = child_end_status(&end.verdict);
+ *	child_end_release(&end);
+ */
+#ifndef CORE_CLI_CHILD_RUN_H
+#define CORE_CLI_CHILD_RUN_H
+
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "gate/gate.h"
+
+struct child_end {
+	struct gate_child *child; /* owned; what .verdict borrows from */
+	struct gate_verdict verdict;
+	bool said_refused; /* what was pumped to stderr has such words */
+};
+
+/*
+ * Signals stay taken afterwards, so that what came of it can be written: see
+ * loop_give_signals_back().
+ *
+ * out, err_fd  where what the pipes of stdout and stderr bring is written
+ * errors       as gate_spawn()
+ */
+int child_run(struct gate *gate, const struct gate_request *request, int out,
+	      int err_fd, struct child_end *ret, struct err *err) MUST_USE;
+void child_end_release(struct child_end *e);
+/* As a shell gives it: the status, or 128 + signal. */
+int child_end_status(const struct gate_verdict *v) MUST_USE;
+
+#endif

@@ -1,0 +1,440 @@
+/*
+ * What does a program need? It is run under a policy that is open to read and
+ * shut where that would be dangerous, everything that its tree opens, executes
+ * and connects to is written down, and the rows that the default policy lacks
+ * are printed.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/cli/needs_print.h"
+#include "core/cli/policy_options.h"
+#include "core/cli/run_report.h"
+#include "core/cli/trace_child.h"
+#include "core/report/ledger.h"
+#include "core/run/leash.h"
+#include "core/secret/scrub.h"
+
+const struct option options_trace[] = {
+	POLICY_OPTIONS,
+	{"cwd", 0, "PATH", "start there, and let it write there"},
+	{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\" of a step"},
+	{"verify", 0, NULL,
+	 "run the program again under what is printed, and compare its end"},
+	{"json", 0, NULL, "print JSON instead of TOML"},
+	{"output", 'o', "FILE", "write the table to a file"},
+	{0},
+};
+
+#define RECORD_ALL (GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET)
+
+struct trace {
+	const struct args *args;
+	struct arena arena;
+	struct gate_policy asked;  /* all options */
+	struct gate_policy plain;  /* those that are no grant */
+	struct gate_policy traced; /* what it runs under */
+	struct gate_needs needs;
+	uint64_t dropped;
+	bool has_needs;
+	bool has_failed;  /* the needs could not be found; said */
+	struct buf table; /* of a step, scrubbed */
+	struct err why;
+	struct gate_request request; /* of a step, under the plain policy */
+};
+
+/* Each grant is a descriptor, and a trace has hundreds. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_debug("the limit of open files stays as it is");
+}
+
+/* What is found out, the options must not say. */
+static struct gate_policy without_grants(const struct gate_policy *p)
+{
+	struct gate_policy plain = *p;
+	const struct strlist none = {NULL, 0};
+
+	plain.read = plain.write = plain.exec = plain.net = none;
+	plain.record_exec = false;
+	return plain;
+}
+
+/* Appended to `out`. */
+static void render_table(const struct trace *t, const char *table,
+			 struct buf *out)
+{
+	struct needs_print p = {
+		.plain = &t->plain,
+		.needs = &t->needs,
+		.table = table,
+		.dropped = t->dropped,
+	};
+
+	if (args_has(t->args, "json"))
+		needs_print_json(&p, out);
+	else
+		needs_print_toml(&p, out);
+}
+
+static int put_table(const struct trace *t, struct str text, struct err *err)
+{
+	const char *path = args_get(t->args, "output");
+
+	if (path && strcmp(path, "-") != 0)
+		return fd_write_file(path, text, err);
+	if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+static int print_table(const struct trace *t, const char *table,
+		       struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	render_table(t, table, &out);
+	return put_table(t, buf_str(&out), err);
+}
+
+/* ---- before: what it may do ---- */
+
+static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
+		       struct err *err)
+{
+	struct strlist says;
+
+	if (gate_trace_policy(gate, &t->asked, cwd, &t->arena, &t->traced,
+			      &says, err) < 0)
+		return -1;
+	for (size_t i = 0; i < says.n; i++)
+		log_note("trace: %s", says.item[i]);
+	return 0;
+}
+
+static int find_needs(struct trace *t, struct gate *gate,
+		      const struct gate_request *plain,
+		      const struct gate_verdict *v, struct err *err)
+{
+	if (!v->n_records)
+		return err_set(err, ERR_PROTECTION,
+			       "nothing was recorded: this kernel or an outer "
+			       "sandbox gives no listener");
+	t->dropped = v->records_dropped;
+	return gate_needs(gate, plain, &t->traced, v, &t->arena, &t->needs,
+			  err);
+}
+
+/* ---- -- PROGRAM ARGS ---- */
+
+static int open_gate(struct trace *t, const char *program,
+		     const struct strlist *programs, const struct strlist *more,
+		     const char *folder, struct gate **ret, struct err *err)
+{
+	struct strlist named = {
+		ARENA_ARRAY(&t->arena, const char *, programs->n + more->n + 2),
+		0};
+	const char *state = ledger_default_dir(&t->arena);
+	struct gate_config config = {.state_dir = state};
+
+	named.item[named.n++] = program;
+	for (size_t i = 0; i < programs->n; i++)
+		named.item[named.n++] = programs->item[i];
+	for (size_t i = 0; i < more->n; i++)
+		named.item[named.n++] = more->item[i];
+	if (folder)
+		named.item[named.n++] = folder;
+	if (leash_find(NULL, &named, &t->arena, &config.leash, err) < 0)
+		return -1;
+	log_debug("leash: %s", config.leash.source);
+	config.protect = leash_protected(NULL, state, &t->arena);
+	return gate_new(&config, ret, err);
+}
+
+/* A folder as the gate knows it; NULL: there is none. */
+static const char *really(struct trace *t, const char *path)
+{
+	char *real = realpath(path, NULL);
+	const char *copy = real ? arena_strdup(&t->arena, real) : NULL;
+
+	free(real);
+	return copy;
+}
+
+/* The caller's PATH: the trace is to find what the caller would. */
+static const char *const *with_path(struct trace *t, const char *const *env)
+{
+	const char *path = getenv("PATH");
+	const char **all;
+	size_t n = 0;
+
+	while (env && env[n]) {
+		if (strncmp(env[n], "PATH=", 5) == 0)
+			return env;
+		n++;
+	}
+	all = ARENA_ARRAY(&t->arena, const char *, n + 2);
+	for (size_t i = 0; i < n; i++)
+		all[i] = env[i];
+	if (path)
+		all[n++] = arena_printf(&t->arena, "PATH=%s", path);
+	all[n] = NULL;
+	return all;
+}
+
+/* The same program under what was found out. */
+static int verify(struct trace *t, const struct gate_request *plain,
+		  int *ret_status, struct err *err)
+{
+	struct gate_request request = *plain;
+	struct gate_policy policy;
+	struct gate *gate = NULL;
+	struct child_end end;
+	int r;
+
+	gate_needs_policy(&t->plain, &t->needs, &t->arena, &policy);
+	request.policy = &policy;
+	request.record = 0;
+	if (open_gate(t, request.program, &policy.exec, &t->asked.exec, NULL,
+		      &gate, err) < 0)
+		return -1;
+	r = trace_child_run(gate, &request, true, &end, err);
+	if (r == 0) {
+		*ret_status = child_end_status(&end.verdict);
+		child_end_release(&end);
+	}
+	gate_free(gate);
+	return r;
+}
+
+static int say_verified(struct trace *t, const struct gate_request *plain,
+			int status, struct err *err)
+{
+	int second = -1;
+
+	if (!args_has(t->args, "verify"))
+		return status;
+	log_note("trace: once more, under what was found");
+	if (verify(t, plain, &second, err) < 0)
+		return err_wrap(err, "verify");
+	if (second == status) {
+		log_note("trace: it ended the same (status %d)", status);
+		return status;
+	}
+	log_warning("trace: it ended with status %d, and with %d when traced: "
+		    "something is needed that cannot be seen, or it does not "
+		    "do the same twice",
+		    second, status);
+	return status ? status : 1;
+}
+
+static int trace_and_print(struct trace *t, struct gate *gate,
+			   const struct gate_request *plain, struct err *err)
+{
+	struct gate_request request = *plain;
+	struct child_end end;
+	int status = -1;
+
+	request.policy = &t->traced;
+	request.record = RECORD_ALL;
+	request.env = with_path(t, plain->env);
+	if (trace_child_run(gate, &request, false, &end, err) < 0)
+		return -1;
+	if (find_needs(t, gate, plain, &end.verdict, err) == 0 &&
+	    print_table(t, "[sandbox]", err) == 0)
+		status = child_end_status(&end.verdict);
+	child_end_release(&end);
+	return status;
+}
+
+static int trace_program(struct trace *t, struct err *err)
+{
+	char **argv = t->args->after;
+	const char *cwd = args_get(t->args, "cwd");
+	struct gate_request plain = {
+		.argv = (const char *const *)argv,
+		.policy = &t->plain,
+		.no_deadline_limits = true,
+	};
+	struct strlist programs = gate_trace_programs(&t->arena);
+	struct gate *gate = NULL;
+	int status = -1;
+
+	if (policy_options_read(t->args, &t->arena, &t->asked, &plain.env,
+				err) < 0)
+		return -1;
+	t->plain = without_grants(&t->asked);
+	plain.program = strchr(argv[0], '/') ? path_absolute(argv[0], &t->arena)
+					     : argv[0];
+	plain.cwd = path_absolute(cwd ? cwd : ".", &t->arena);
+	if (open_gate(t, plain.program, &programs, &t->asked.exec,
+		      really(t, plain.cwd), &gate, err) < 0)
+		return -1;
+	if (open_policy(t, gate, plain.cwd, err) == 0)
+		status = trace_and_print(t, gate, &plain, err);
+	gate_free(gate);
+	if (status < 0)
+		return -1;
+	return say_verified(t, &plain, status, err);
+}
+
+/* ---- ROUTINE STEP ---- */
+
+static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
+		      struct err *err)
+{
+	struct trace *t = arg;
+
+	if (!step->request.program)
+		return err_set(err, ERR_USAGE,
+			       "%s is a remote server: there is no program to "
+			       "trace",
+			       step->step->name);
+	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
+	t->plain = without_grants(&t->asked);
+	t->request = step->request;
+	t->request.policy = &t->plain;
+	if (open_policy(t, gate, step->request.cwd, err) < 0)
+		return -1;
+	log_note("trace: the step is really run, and its tool called");
+	step->policy = t->traced;
+	step->request.record = RECORD_ALL;
+	return 0;
+}
+
+/* A path or a host may be made of a credential; what is shown is not. */
+static void scrub_table(struct trace *t, const struct scrub *scrub)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t hits;
+
+	render_table(t,
+		     arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
+				  t->args->positional[0]),
+		     &out);
+	if (args_has(t->args, "json"))
+		hits = scrub_json(scrub, buf_str(&out), &t->table);
+	else
+		hits = scrub_apply(scrub, buf_str(&out), &t->table);
+	if (hits)
+		log_warning("trace: rows with *** stand for names that "
+			    "contain a credential; they grant nothing");
+}
+
+static void step_ended(void *arg, struct gate *gate,
+		       UNUSED const struct plan_step *step,
+		       const struct gate_verdict *v, const struct scrub *scrub)
+{
+	struct trace *t = arg;
+
+	t->has_needs = find_needs(t, gate, &t->request, v, &t->why) == 0;
+	t->has_failed = !t->has_needs;
+	if (t->has_needs)
+		scrub_table(t, scrub);
+}
+
+static int run_step(struct trace *t, const struct config_file *file,
+		    struct err *err)
+{
+	const char *const *name = (const char *const *)t->args->positional;
+	struct run_tracer tracer = {
+		.programs = gate_trace_programs(&t->arena),
+		.begin = begin_step,
+		.ended = step_ended,
+		.arg = t,
+	};
+	struct run_options o = {
+		.file = file,
+		.only_step = name[1],
+		.params = args_all(t->args, "param", &t->arena),
+		.tracer = &tracer,
+	};
+	struct run_result result;
+	int status;
+
+	if (find_routine(&file->config, name[0], &o.routine, err) < 0 ||
+	    run_routine(&o, &result, err) < 0)
+		return -1;
+	status = result.exit_status;
+	if (result.report.n_steps && result.report.steps[0].error.n)
+		log_warning("%s: %.*s", name[1],
+			    STR_ARG(result.report.steps[0].error));
+	run_result_release(&result);
+	if (t->has_failed) {
+		*err = t->why;
+		return -1;
+	}
+	if (!t->has_needs)
+		return err_set(err, ERR_SYS, "%s was not started", name[1]);
+	return put_table(t, buf_str(&t->table), err) < 0 ? -1 : status;
+}
+
+static int trace_step(struct trace *t, struct err *err)
+{
+	struct config_options options = {
+		.path = args_get(t->args, "config"),
+		.lax = args_has(t->args, "lax"),
+		.routine = t->args->positional[0],
+	};
+	const char *const *env;
+	struct config_file file;
+	int status;
+
+	if (args_has(t->args, "verify"))
+		return err_set(err, ERR_USAGE,
+			       "trace: --verify is for a program; a step "
+			       "would call its tool twice");
+	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0)
+		return -1;
+	status = config_open(&options, &file, err);
+	if (status == 0)
+		status = run_step(t, &file, err);
+	config_release(&file);
+	return status;
+}
+
+static int trace(struct trace *t, struct err *err)
+{
+	const char *path = args_get(t->args, "output");
+	bool is_program = t->args->after && t->args->after[0];
+
+	if (is_program == (t->args->n_positional == 2) ||
+	    (is_program && t->args->n_positional))
+		return err_set(err, ERR_USAGE,
+			       "trace: name a routine and a step of it, or a "
+			       "program: matins trace -- PROGRAM ARGS…");
+	if (path && strcmp(path, "-") != 0 && fd_can_write_file(path, err) < 0)
+		return -1;
+	raise_files();
+	return is_program ? trace_program(t, err) : trace_step(t, err);
+}
+
+int cmd_trace(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	struct trace t = {.arena = ARENA_INIT,
+			  .why = ERR_INIT,
+			  .table = BUF_INIT(BUF_UNBOUNDED)};
+	struct args args;
+	int status = 0;
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	t.args = &args;
+	if (!args.help)
+		status = trace(&t, err);
+	args_release(&args);
+	buf_release(&t.table);
+	arena_release(&t.arena);
+	return status;
+}

@@ -1,0 +1,17 @@
+/*
+ * What `exec` says on stderr about a program that has ended.
+ */
+#ifndef CORE_CLI_EXEC_SAY_H
+#define CORE_CLI_EXEC_SAY_H
+
+#include "core/cli/child_run.h"
+#include "gate/gate.h"
+
+/*
+ * Name what was refused, which limit was hit, the signal that killed it, and,
+ * where a failure may well come from the policy, the option that would change
+ * it. A program that succeeded is left alone, but for rules of its own.
+ */
+void exec_say(const struct gate_request *request, const struct child_end *e);
+
+#endif

@@ -1,0 +1,200 @@
+#include "core/cli/needs_print.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "core/base/jw.h"
+
+static const char *const lists[] = {"exec", "read", "write", "net", "syscalls"};
+
+/* As a basic string of TOML; names of files may hold any byte but NUL. */
+static void add_quoted(struct buf *out, const char *s)
+{
+	buf_addc(out, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c == '"' || c == '\\')
+			buf_addf(out, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			buf_addf(out, "\\u%04x", c);
+		else
+			buf_addc(out, (char)c);
+	}
+	buf_addc(out, '"');
+}
+
+/* In a comment nothing may look like the end of the line. */
+static void add_plain(struct buf *out, const char *s)
+{
+	for (; *s; s++)
+		buf_addc(out,
+			 (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
+}
+
+static bool is_of(const struct gate_need *n, const char *key)
+{
+	return strcmp(n->key, key) == 0;
+}
+
+static void add_row(struct buf *out, const struct gate_need *n)
+{
+	buf_adds(out, n->why_not ? "\t# " : "\t");
+	add_quoted(out, n->value);
+	buf_adds(out, ", # ");
+	add_plain(out, n->program ? n->program : "?");
+	buf_addf(out, ", %" PRIu64 " time%s", n->count,
+		 n->count == 1 ? "" : "s");
+	if (n->why_not) {
+		buf_adds(out, "; not granted: ");
+		add_plain(out, n->why_not);
+	}
+	buf_addc(out, '\n');
+}
+
+static const struct strlist *plain_list(const struct gate_policy *p,
+					const char *key)
+{
+	return strcmp(key, "syscalls") == 0 ? &p->syscalls : NULL;
+}
+
+/* `net` is one word or a list. */
+static bool is_word(const struct gate_need *n)
+{
+	return !n->why_not && (strcmp(n->value, "all") == 0 ||
+			       strcmp(n->value, "loopback") == 0);
+}
+
+static bool add_net_word(const struct needs_print *p, struct buf *out)
+{
+	const struct gate_needs *needs = p->needs;
+
+	for (size_t i = 0; i < needs->n; i++) {
+		const struct gate_need *n = &needs->need[i];
+
+		if (!is_of(n, "net") || !is_word(n))
+			continue;
+		buf_adds(out, "net = ");
+		add_quoted(out, n->value);
+		buf_adds(out, " # ");
+		add_plain(out, n->program);
+		buf_addc(out, '\n');
+		return true;
+	}
+	return false;
+}
+
+static void add_list(const struct needs_print *p, const char *key,
+		     struct buf *out)
+{
+	const struct strlist *given = plain_list(p->plain, key);
+	bool any = given && given->n;
+
+	for (size_t i = 0; i < p->needs->n; i++)
+		any |= is_of(&p->needs->need[i], key);
+	if (!any || (strcmp(key, "net") == 0 && add_net_word(p, out)))
+		return;
+	buf_addf(out, "%s = [\n", key);
+	for (size_t i = 0; given && i < given->n; i++) {
+		buf_addc(out, '\t');
+		add_quoted(out, given->item[i]);
+		buf_adds(out, ", # as given\n");
+	}
+	for (size_t i = 0; i < p->needs->n; i++)
+		if (is_of(&p->needs->need[i], key))
+			add_row(out, &p->needs->need[i]);
+	buf_adds(out, "]\n");
+}
+
+static void add_size(struct buf *out, const char *key, uint64_t n)
+{
+	if (n)
+		buf_addf(out, "%s = %" PRIu64 "\n", key, n);
+}
+
+/* What stood on the command line belongs to it, too. */
+static void add_given(const struct gate_policy *p, struct buf *out)
+{
+	if (p->profile) {
+		buf_adds(out, "profile = ");
+		add_quoted(out, p->profile);
+		buf_addc(out, '\n');
+	}
+	add_size(out, "memory", p->memory_bytes);
+	add_size(out, "file_size", p->file_size_bytes);
+	add_size(out, "processes", p->processes);
+	add_size(out, "files", p->files);
+	add_size(out, "cpu", p->cpu_seconds);
+	if (p->tmp_shared)
+		buf_adds(out, "tmp = \"shared\"\n");
+}
+
+void needs_print_toml(const struct needs_print *p, struct buf *out)
+{
+	size_t before;
+
+	buf_addf(out, "%s\n", p->table);
+	before = out->n;
+	add_given(p->plain, out);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		add_list(p, lists[i], out);
+	if (out->n == before)
+		buf_adds(out, "# nothing: the default policy is enough\n");
+	if (p->dropped)
+		buf_addf(out,
+			 "# incomplete: %" PRIu64 " more than could be kept\n",
+			 p->dropped);
+}
+
+static void json_list(const struct needs_print *p, const char *key,
+		      struct jw *w)
+{
+	const struct strlist *given = plain_list(p->plain, key);
+	size_t n = given ? given->n : 0;
+
+	for (size_t i = 0; i < p->needs->n; i++)
+		n += is_of(&p->needs->need[i], key) &&
+		     !p->needs->need[i].why_not;
+	if (!n)
+		return;
+	jw_key(w, key);
+	jw_array(w);
+	for (size_t i = 0; given && i < given->n; i++)
+		jw_cstr(w, given->item[i]);
+	for (size_t i = 0; i < p->needs->n; i++)
+		if (is_of(&p->needs->need[i], key) &&
+		    !p->needs->need[i].why_not)
+			jw_cstr(w, p->needs->need[i].value);
+	jw_end(w);
+}
+
+void needs_print_json(const struct needs_print *p, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, true);
+	jw_object(&w);
+	jw_key(&w, "sandbox");
+	jw_object(&w);
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		json_list(p, lists[i], &w);
+	jw_end(&w);
+	jw_key(&w, "needs");
+	jw_array(&w);
+	for (size_t i = 0; i < p->needs->n; i++) {
+		const struct gate_need *n = &p->needs->need[i];
+
+		jw_object(&w);
+		jw_kv_cstr(&w, "key", n->key);
+		jw_kv_cstr(&w, "value", n->value);
+		jw_kv_cstr(&w, "program", n->program ? n->program : "?");
+		jw_kv_int(&w, "count", (int64_t)n->count);
+		if (n->why_not)
+			jw_kv_cstr(&w, "not_granted", n->why_not);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_kv_int(&w, "dropped", (int64_t)p->dropped);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}

@@ -1,0 +1,22 @@
+/*
+ * What a program needs, as people paste it: a `sandbox` table in TOML, or JSON.
+ */
+#ifndef CORE_CLI_NEEDS_PRINT_H
+#define CORE_CLI_NEEDS_PRINT_H
+
+#include "core/base/buf.h"
+#include "gate/gate.h"
+
+struct needs_print {
+	const struct gate_policy *plain; /* what was given as options */
+	const struct gate_needs *needs;
+	const char *table; /* "[sandbox]" */
+	uint64_t dropped;  /* records beyond the bound */
+};
+
+/* Values are quoted; what is not granted stands in comments, with why. */
+void needs_print_toml(const struct needs_print *p, struct buf *out);
+/* {"sandbox": {…}, "needs": […], "dropped": n} */
+void needs_print_json(const struct needs_print *p, struct buf *out);
+
+#endif

@@ -1,0 +1,283 @@
+/* Checks of a configuration that need more than the loader knows. */
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "core/report/path.h"
+#include "core/run/config_inner.h"
+#include "core/run/plan.h"
+#include "core/secret/secret.h"
+#include "core/toml/toml.h"
+#include "gate/gate.h"
+
+/* Its name may not have been expanded; the last part of it is enough. */
+static void check_rule(struct config_file *file,
+		       const struct sandbox_program *at,
+		       const struct gate_program_rule *rule)
+{
+	const char *slash = strrchr(rule->name, '/');
+	struct gate_program_rule named = *rule;
+	const struct gate_policy policy = {.programs = &named, .n_programs = 1};
+	struct err err = ERR_INIT;
+
+	named.name = slash && slash[1] ? slash + 1 : rule->name;
+	if (gate_policy_check(&policy, &err) < 0)
+		config_add_finding(file, false, at->line, at->col, "%s",
+				   err.msg);
+}
+
+/* Those that are no strings, or empty, have an error and are not in the list.
+ */
+static const struct toml_value *net_place(const struct sandbox *s, size_t i)
+{
+	const struct toml_value *v = s->net_written;
+
+	return v->type == TOML_ARRAY && v->array.n == s->net.n
+		       ? &v->array.item[i]
+		       : v;
+}
+
+/* Every row by itself; true: each of them is right. */
+static bool check_net(struct config_file *file, const struct sandbox *s)
+{
+	bool right = true;
+
+	for (size_t i = 0; s->net_written && i < s->net.n; i++) {
+		const struct toml_value *at = net_place(s, i);
+		const struct gate_policy one = {.net = {&s->net.item[i], 1}};
+		struct err err = ERR_INIT;
+
+		if (gate_policy_check(&one, &err) == 0)
+			continue;
+		right = false;
+		config_add_finding(file, false, at->line, at->col, "%s",
+				   err.msg);
+	}
+	return right;
+}
+
+static void check_policy(struct config_file *file, const struct sandbox *s)
+{
+	struct gate_policy policy = plan_policy(s, &file->arena);
+	struct err err = ERR_INIT;
+
+	if (!check_net(file, s))
+		policy.net = (struct strlist){NULL, 0};
+
+	/* what is not used was not expanded; paths are judged at spawn */
+	policy.read = policy.write = policy.exec = (struct strlist){NULL, 0};
+	policy.n_programs = 0;
+	if (s->line && gate_policy_check(&policy, &err) < 0)
+		config_add_finding(file, false, s->line, s->col, "%s", err.msg);
+	for (size_t i = 0; i < s->n_programs; i++)
+		check_rule(file, &s->programs[i], &policy.programs[i]);
+}
+
+static void check_refs(struct config_file *file, const struct env_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		const struct env_ref *ref = &refs->item[i];
+		struct err err = ERR_INIT;
+		struct strlist words;
+
+		if (ref->source == ENV_FROM_CMD &&
+		    secret_split_words(str_of(ref->from), &file->arena, &words,
+				       &err) < 0)
+			config_add_finding(file, false, ref->line, ref->col,
+					   "command of %s: %s", ref->name,
+					   err.msg);
+	}
+}
+
+/* Those that are no strings have an error and are not in the list. */
+static const struct toml_value *rule_place(const struct golden_rules *rules,
+					   size_t i)
+{
+	const struct toml_value *list = rules->written;
+
+	return list->array.n == rules->ignore.n ? &list->array.item[i] : list;
+}
+
+static void check_rules(struct config_file *file,
+			const struct golden_rules *rules)
+{
+	for (size_t i = 0; i < rules->ignore.n; i++) {
+		const struct toml_value *at = rule_place(rules, i);
+		const char *rule = rules->ignore.item[i];
+		struct err err = ERR_INIT;
+		struct path *path;
+
+		if (path_parse(rule, &file->arena, &path, &err) < 0)
+			config_add_finding(file, false, at->line, at->col,
+					   "\"ignore\" of [golden]: %s",
+					   err.msg);
+	}
+}
+
+static void check_all_rules(struct config_file *file)
+{
+	const struct config *c = &file->config;
+
+	check_rules(file, &c->golden);
+	for (size_t i = 0; i < c->n_routines; i++)
+		check_rules(file, &c->routines[i].golden);
+}
+
+/* A remote server that a step uses, said at the first such step. */
+static void check_transports(struct config_file *file)
+{
+	const struct config *c = &file->config;
+
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
+			const struct step *s = &c->routines[i].steps[j];
+
+			if (s->enabled && s->server && s->server->url)
+				config_add_finding(
+					file, true, s->server_line,
+					s->server_col,
+					"server \"%s\" has a url, and this "
+					"version has no HTTP transport: "
+					"the step will fail",
+					s->server_name);
+		}
+	}
+}
+
+/* One visit of everything that has a policy and credentials. */
+static void visit(struct config_file *file,
+		  void (*policy)(struct config_file *, const struct sandbox *),
+		  void (*refs)(struct config_file *, const struct env_refs *))
+{
+	const struct config *c = &file->config;
+
+	if (policy)
+		policy(file, &c->sandbox);
+	for (size_t i = 0; i < c->n_servers; i++) {
+		if (policy)
+			policy(file, &c->servers[i].sandbox);
+		if (refs)
+			refs(file, &c->servers[i].env);
+	}
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
+			const struct step *s = &c->routines[i].steps[j];
+
+			if (policy)
+				policy(file, &s->sandbox);
+			if (refs)
+				refs(file, &s->env);
+		}
+	}
+}
+
+_Static_assert((int)SECRET_ENV == (int)ENV_FROM_ENV &&
+		       (int)SECRET_FILE == (int)ENV_FROM_FILE &&
+		       (int)SECRET_CMD == (int)ENV_FROM_CMD,
+	       "sources of credentials are numbered alike");
+
+static void check_lengths(struct config_file *file, const struct env_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++) {
+		AUTO(buf_wipe) struct buf value = BUF_INIT(LIMIT_SECRET_BYTES);
+		const struct env_ref *ref = &refs->item[i];
+		struct err err = ERR_INIT;
+
+		if (ref->source == ENV_FROM_CMD ||
+		    secret_resolve((enum secret_source)ref->source, ref->from,
+				   NULL, &value, &err) < 0 ||
+		    value.n >= LIMIT_SECRET_SCRUB_MIN)
+			continue;
+		config_add_finding(
+			file, true, ref->line, ref->col,
+			"the value of %s has fewer than %d bytes; it "
+			"cannot be scrubbed from reports",
+			ref->name, LIMIT_SECRET_SCRUB_MIN);
+	}
+}
+
+/* ---- rules for programs that nothing names ---- */
+
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool is_meant(const char *rule, const char *program)
+{
+	return program && !strcmp(last_part(rule), last_part(program));
+}
+
+static bool lists(const struct sandbox *s, const char *rule)
+{
+	for (size_t i = 0; s && i < s->exec.n; i++)
+		if (is_meant(rule, s->exec.item[i]))
+			return true;
+	return false;
+}
+
+/* `only`: whose rules they are; NULL: those of the whole file. */
+static bool is_rule_used(const struct config *c, const char *rule,
+			 const struct sandbox *only)
+{
+	if (lists(&c->sandbox, rule))
+		return true;
+	for (size_t i = 0; i < c->n_servers; i++) {
+		const struct server *s = &c->servers[i];
+
+		if ((!only || only == &s->sandbox) &&
+		    (is_meant(rule, s->command) || lists(&s->sandbox, rule)))
+			return true;
+		/* it is held to [sandbox] alone */
+		if (!only && s->sampling.n &&
+		    is_meant(rule, s->sampling.item[0]))
+			return true;
+	}
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
+			const struct step *s = &c->routines[i].steps[j];
+			const struct server *server = s->server;
+
+			if (only && only != &s->sandbox &&
+			    !(server && only == &server->sandbox))
+				continue;
+			if (is_meant(rule, s->command) ||
+			    lists(&s->sandbox, rule) ||
+			    (server && (is_meant(rule, server->command) ||
+					lists(&server->sandbox, rule))))
+				return true;
+		}
+	}
+	return false;
+}
+
+static void check_rule_used(struct config_file *file, const struct sandbox *s)
+{
+	const struct config *c = &file->config;
+	const struct sandbox *only = s == &c->sandbox ? NULL : s;
+
+	for (size_t i = 0; i < s->n_programs; i++)
+		if (!is_rule_used(c, s->programs[i].name, only))
+			config_add_finding(
+				file, true, s->programs[i].line,
+				s->programs[i].col,
+				"there is a rule for \"%s\", which is "
+				"neither a command nor in `exec` here; it "
+				"holds only where the first line of a "
+				"script starts it",
+				s->programs[i].name);
+}
+
+void config_check(struct config_file *file)
+{
+	visit(file, check_policy, check_refs);
+	check_all_rules(file);
+}
+
+void config_check_all(struct config_file *file)
+{
+	visit(file, check_rule_used, check_lengths);
+	check_transports(file);
+	findings_sort(&file->findings);
+}

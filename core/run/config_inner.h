@@ -1,0 +1,35 @@
+/*
+ * What the files behind config.h share: config.c finds, trusts and reads,
+ * config_expand.c replaces what is written for something else, config_check.c
+ * finds what is wrong, config_grants.c says what it allows.
+ */
+#ifndef CORE_RUN_CONFIG_INNER_H
+#define CORE_RUN_CONFIG_INNER_H
+
+#include <string.h>
+
+#include "core/base/attr.h"
+#include "core/run/config.h"
+
+/* A finding at a place of the file; the line is 0 without one. */
+void config_add_finding(struct config_file *file, bool warning, uint32_t line,
+			uint32_t col, const char *fmt, ...) PRINTF(5, 6);
+
+/* Replace what is used; paths become absolute. Errors are findings. */
+void config_expand(struct config_file *file,
+		   const struct config_options *options);
+/* Policies, commands of credentials, rules of comparison. */
+void config_check(struct config_file *file);
+/* One line on stderr: the widest of its grants. */
+void config_log_grants(const struct config_file *file);
+
+/* Variables that are set to nothing count as not set. */
+const char *config_variable(const char *name) MUST_USE;
+
+/* Is it there, and this? */
+static inline bool config_is_named(const char *name, const char *wanted)
+{
+	return name && wanted && !strcmp(name, wanted);
+}
+
+#endif

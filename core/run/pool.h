@@ -1,0 +1,107 @@
+/*
+ * The servers of one run. Steps that name the same server, with the same
+ * policy, folder and environment, share one process and one session; steps
+ * side by side have their calls in flight in it together.
+ *
+ *	pool_expect(p, &user)	for every step, before the first begins
+ *	pool_enter(p, &user)	its turn: handler->opened(), now or later
+ *	... client_call(user.client, …) ...
+ *	pool_leave(p, &user)	once, whether it entered or not
+ *	... handler->closed()
+ *
+ * The last that leaves ends the server. One that ended by itself, or that
+ * nothing could be asked of, is started again for the next step; where it
+ * failed, after a pause that doubles each time.
+ */
+#ifndef CORE_RUN_POOL_H
+#define CORE_RUN_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/sha256.h"
+#include "core/run/client.h"
+#include "core/run/plan.h"
+
+/* Pauses before a server that failed is started again. */
+#define POOL_PAUSE_FIRST_MS 250
+#define POOL_PAUSE_LAST_MS 5000
+
+struct pool;
+struct pool_server;
+struct pool_user;
+
+/* How the end of a server is hurried. */
+enum pool_end {
+	POOL_CLOSE,	/* stdin is closed, it should end */
+	POOL_TERMINATE, /* SIGTERM now */
+	POOL_KILL,	/* SIGKILL now, the whole tree */
+};
+
+struct pool_handler {
+	/* user->client may be called; it need not be ready yet. */
+	void (*opened)(struct pool_user *u);
+	/* It cannot be started. */
+	void (*refused)(struct pool_user *u, const struct err *err);
+	/*
+	 * The process that this user started, or left as the last, has ended;
+	 * client_verdict() and client_facts() say how. It is freed next.
+	 */
+	void (*closed)(struct pool_user *u, struct client *c);
+};
+
+/* A step; the caller's, and must stay where it is. */
+struct pool_user {
+	const char *name;	      /* of the step */
+	const struct plan_step *plan; /* borrowed */
+	const char *const *env; /* "NAME=VALUE", ends in NULL; may be NULL;
+				   borrowed until pool_enter() returned */
+	const struct pool_handler *handler;
+	void *arg;
+
+	/* set by the pool */
+	struct pool_server *server;
+	struct client *client;	/* NULL before opened(), and after closed() */
+	const char *session_of; /* who started it, when that was another */
+	bool is_entered;
+	struct pool_user *next; /* of those that wait or work */
+};
+
+struct pool *pool_new(const struct client_context *context) MUST_USE;
+/*
+ * What programs may do that answer sampling (core/run/sampling.h), and where
+ * they start; before pool_expect(). Both borrowed.
+ */
+void pool_let_sample(struct pool *p, const struct gate_policy *policy,
+		     const char *cwd);
+/* Ends at once what still runs. Takes NULL. */
+void pool_free(struct pool *p);
+
+/* user->name, plan, env, handler and arg are set, the rest is zeroed. */
+void pool_expect(struct pool *p, struct pool_user *u);
+/* opened() or refused() is called before this returns, or later. */
+void pool_enter(struct pool *p, struct pool_user *u);
+/*
+ * It needs the server no more. Harmless when it was not expected, or twice.
+ *
+ * grace_ms  of the end, when it was the last
+ * returns   true: it was, and closed() comes
+ */
+bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
+		uint64_t grace_ms) MUST_USE;
+/* The end takes too long for whoever waits for closed(). */
+void pool_hurry(struct pool *p, struct pool_user *u, enum pool_end how);
+/* Every server, at once. */
+void pool_kill(struct pool *p);
+/* No server runs. */
+bool pool_is_idle(const struct pool *p) MUST_USE;
+
+/*
+ * What two steps must have in common to share a server: program, arguments,
+ * folder, policy, pinned protocol, environment. Values of the environment are
+ * only in the digest, and the digest is only in memory.
+ */
+void pool_key(const struct plan_step *plan, const char *const *env,
+	      unsigned char ret[SHA256_BYTES]);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * What carries the bytes of a session: messages of ours to the server, one a
+ * line, and what comes back. It knows nothing of MCP and never waits.
+ *
+ *	t = transport_stdio(&options)		or another that opens one
+ *	watch transport_in_fd(t) for reading, transport_out_fd(t) for writing
+ *	transport_receive(t, room, n)		as read(2)
+ *	transport_send(t, bytes)		as write(2)
+ *	transport_end_output(t);		no more will be sent
+ *	transport_free(t);
+ *
+ * A new kind is a struct that begins with struct transport, a table of its
+ * functions, and a function that makes it. One that has no descriptor of its
+ * own for each direction (many sockets, or none) gives an epoll or eventfd
+ * descriptor to be watched.
+ */
+#ifndef CORE_TRANSPORT_TRANSPORT_H
+#define CORE_TRANSPORT_TRANSPORT_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct transport;
+
+struct transport_type {
+	const char *name; /* "stdio" */
+	/* Readable when receive() has something; -1 when it never will. */
+	int (*in_fd)(const struct transport *t);
+	/* Writable when send() takes something; -1: send() tells. */
+	int (*out_fd)(const struct transport *t);
+	ssize_t (*receive)(struct transport *t, char *into, size_t room);
+	ssize_t (*send)(struct transport *t, struct str bytes);
+	void (*end_output)(struct transport *t);
+	void (*end_input)(struct transport *t);
+	void (*free)(struct transport *t);
+};
+
+struct transport {
+	const struct transport_type *type;
+};
+
+int transport_in_fd(const struct transport *t) MUST_USE;
+int transport_out_fd(const struct transport *t) MUST_USE;
+
+/*
+ * Read what is there.
+ * returns  bytes; 0: it has ended; -1 and errno, EAGAIN when nothing is there
+ */
+ssize_t transport_receive(struct transport *t, char *into, size_t room)
+	MUST_USE;
+/*
+ * Give bytes of whole messages, in any portions.
+ * returns  bytes taken; -1 and errno: EAGAIN, or it broke
+ */
+ssize_t transport_send(struct transport *t, struct str bytes) MUST_USE;
+/* No more will be sent; harmless twice. */
+void transport_end_output(struct transport *t);
+/* No more will be received; harmless twice. */
+void transport_end_input(struct transport *t);
+/* Takes NULL. */
+void transport_free(struct transport *t);
+
+/* ---- over two descriptors that somebody else opened ---- */
+
+struct transport_stdio_options {
+	int in, out; /* borrowed, non-blocking; in: bytes of the server */
+	/* Close one: its owner is told, 0 is `out`, the server's stdin, and 1
+	   its stdout. */
+	void (*close)(void *arg, int which);
+	void *arg;
+};
+
+struct transport *transport_stdio(const struct transport_stdio_options *options)
+	MUST_USE;
+
+/* ---- over a transcript, for tests ---- */
+
+/*
+ * A recorded conversation, one message a line: "> " what the client says,
+ * "< " what the server says, other lines are comments. What the server says
+ * comes when as many messages were sent as stand before it. After the last
+ * line the server's output ends.
+ *
+ * transcript  copied
+ * errors      ERR_SYS
+ */
+int transport_replay(struct str transcript, struct transport **ret,
+		     struct err *err) MUST_USE;
+/* The first message that was not what the transcript has; "" when all were.
+   Only the methods are compared. */
+const char *transport_replay_difference(const struct transport *t) MUST_USE;
+
+#endif

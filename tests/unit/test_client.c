@@ -1,0 +1,217 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/run/client.h"
+#include "core/transport/transport.h"
+
+/* What came, in words, one event a line. */
+struct seen {
+	struct buf text;
+	struct client *client;
+};
+
+static void on_event(void *arg, const struct client_event *e)
+{
+	static const char *const words[] = {
+#define CLIENT_EVENT(name, word) word,
+		CLIENT_EVENTS(CLIENT_EVENT)
+#undef CLIENT_EVENT
+	};
+	struct seen *s = arg;
+
+	buf_addf(&s->text, "%s", words[e->type]);
+	if (e->type == CLIENT_RESULT)
+		buf_addf(&s->text, " %.*s", STR_ARG(e->of->result));
+	if (e->type == CLIENT_FAILED)
+		buf_addf(&s->text, " %s: %s", report_reason_name(e->reason),
+			 e->sentence);
+	buf_addc(&s->text, '\n');
+}
+
+struct world {
+	struct loop loop;
+	struct client_context ctx;
+	struct transport *transport;
+	struct client *client;
+	struct seen seen;
+};
+
+static void begin(struct world *w, const char *transcript)
+{
+	struct client_options o = {.name = "t",
+				   .session = {.protocol = "2025-11-25"},
+				   .on_event = on_event,
+				   .arg = &w->seen};
+	struct err err = ERR_INIT;
+
+	*w = (struct world){.seen = {.text = BUF_INIT(BUF_UNBOUNDED)}};
+	assert_int_equal(loop_init(&w->loop, clock_system(), &err), 0);
+	w->ctx.loop = &w->loop;
+	assert_int_equal(
+		transport_replay(str_of(transcript), &w->transport, &err), 0);
+	w->client = client_new_over(&w->ctx, &o, w->transport);
+	assert_int_equal(client_start(w->client, &err), 0);
+}
+
+static uint64_t ask(struct world *w, const char *tool)
+{
+	const struct client_call call = {
+		.tool = tool, .on_event = on_event, .arg = &w->seen};
+	struct err err = ERR_INIT;
+	uint64_t ticket;
+
+	if (client_call(w->client, &call, &ticket, &err) < 0)
+		fail_msg("%s", err.msg);
+	return ticket;
+}
+
+static void end(struct world *w)
+{
+	client_free(w->client);
+	loop_release(&w->loop);
+	buf_release(&w->seen.text);
+}
+
+#define HELLO                                                              \
+	"> {\"method\":\"initialize\"}\n"                                  \
+	"< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":" \
+	"\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":"   \
+	"{\"name\":\"r\",\"version\":\"1\"}}}\n"                           \
+	"> {\"method\":\"notifications/initialized\"}\n"
+
+static void client__asked_before_ready__sent_then(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
+			"< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"
+			"# nothing more\n"
+			"> {\"method\":\"none\"}\n");
+	ask(&w, "a");
+	assert_int_equal(client_wait(w.client, &err), 0);
+	assert_string_equal(buf_cstr(&w.seen.text), "ready\nresult {}\n");
+	assert_true(client_offers(w.client, "tools"));
+	assert_string_equal(transport_replay_difference(w.transport), "");
+	assert_int_equal(client_finish(w.client, &err), 0);
+	assert_true(client_is_over(w.client));
+	end(&w);
+}
+
+static void client__two_in_flight__matched_by_id(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w,
+	      HELLO "> {\"method\":\"tools/call\"}\n"
+		    "> {\"method\":\"tools/call\"}\n"
+		    "< {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"n\":2}}\n"
+		    "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"n\":1}}\n"
+		    "> {\"method\":\"none\"}\n");
+	assert_int_equal(client_wait_ready(w.client, &err), 0);
+	ask(&w, "a");
+	ask(&w, "b");
+	assert_int_equal(client_open_calls(w.client), 2);
+	assert_int_equal(client_wait(w.client, &err), 0);
+	assert_string_equal(buf_cstr(&w.seen.text),
+			    "ready\nresult {\"n\":2}\nresult {\"n\":1}\n");
+	end(&w);
+}
+
+static void client__ends_in_flight__failed_once_and_for_all(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n");
+	ask(&w, "a");
+	assert_int_equal(client_wait(w.client, &err), 0);
+	while (!client_is_over(w.client))
+		assert_int_equal(loop_turn(&w.loop, &err), 0);
+	assert_non_null(
+		strstr(buf_cstr(&w.seen.text), "ready\nfailed server_exit: "));
+	assert_int_equal(client_failure(w.client), REASON_SERVER_EXIT);
+	assert_false(client_is_open(w.client));
+	end(&w);
+}
+
+static void client__cancelled__told_and_forgotten(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+	uint64_t ticket;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
+			"> {\"method\":\"notifications/cancelled\"}\n"
+			"> {\"method\":\"none\"}\n");
+	assert_int_equal(client_wait_ready(w.client, &err), 0);
+	ticket = ask(&w, "a");
+	client_cancel(w.client, ticket, "enough");
+	client_cancel(w.client, ticket, "enough");
+	assert_int_equal(client_open_calls(w.client), 0);
+	assert_string_equal(transport_replay_difference(w.transport), "");
+	assert_string_equal(buf_cstr(&w.seen.text), "ready\n");
+	end(&w);
+}
+
+static void client__own_time__over_before_that_of_others(UNUSED void **state)
+{
+	const struct client_call call = {
+		.method = "tools/list", .timeout_ms = 20, .on_event = on_event};
+	struct client_call timed = call;
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
+			"> {\"method\":\"tools/list\"}\n"
+			"> {\"method\":\"notifications/cancelled\"}\n"
+			"> {\"method\":\"none\"}\n");
+	assert_int_equal(client_wait_ready(w.client, &err), 0);
+	ask(&w, "a");
+	timed.arg = &w.seen;
+	assert_int_equal(client_call(w.client, &timed, NULL, &err), 0);
+	while (client_open_calls(w.client) == 2)
+		assert_int_equal(loop_turn(&w.loop, &err), 0);
+	assert_non_null(strstr(buf_cstr(&w.seen.text),
+			       "failed deadline_list: no answer to tools/list "
+			       "within 20 ms"));
+	assert_true(client_is_ready(w.client));
+	end(&w);
+}
+
+static void client__stopped__calls_fail_as_cancelled(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
+			"> {\"method\":\"notifications/cancelled\"}\n"
+			"> {\"method\":\"none\"}\n");
+	assert_int_equal(client_wait_ready(w.client, &err), 0);
+	ask(&w, "a");
+	client_stop(w.client, "SIGINT", CLIENT_GRACE_STOPPED_MS);
+	assert_string_equal(buf_cstr(&w.seen.text),
+			    "ready\nfailed cancelled: cancelled: SIGINT\n"
+			    "ended\n");
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(client__asked_before_ready__sent_then),
+		cmocka_unit_test(client__two_in_flight__matched_by_id),
+		cmocka_unit_test(
+			client__ends_in_flight__failed_once_and_for_all),
+		cmocka_unit_test(client__cancelled__told_and_forgotten),
+		cmocka_unit_test(client__own_time__over_before_that_of_others),
+		cmocka_unit_test(client__stopped__calls_fail_as_cancelled),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

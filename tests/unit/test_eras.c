@@ -1,0 +1,168 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/run/eras.h"
+#include "tests/unit/temp_dir.h"
+
+static const char *const argv_a[] = {"srv", "a", NULL};
+static const char *const argv_b[] = {"srv", "b", NULL};
+
+static struct era_key key_of(const char *program, const char *const *argv,
+			     const char *cwd)
+{
+	struct era_key key;
+
+	eras_key(&key, program, argv, cwd);
+	return key;
+}
+
+static enum session_era found(const char *dir, const struct era_key *key)
+{
+	struct eras *e = eras_open(dir);
+	enum session_era era = eras_find(e, key);
+
+	eras_free(e);
+	return era;
+}
+
+static void learn(const char *dir, const struct era_key *key,
+		  enum session_era era)
+{
+	struct eras *e = eras_open(dir);
+
+	eras_learn(e, key, era);
+	eras_free(e);
+}
+
+static void eras_key__whatever_differs__is_another(UNUSED void **state)
+{
+	struct era_key k = key_of("/bin/sh", argv_a, "/tmp");
+	struct era_key same = key_of("/bin/sh", argv_a, "/tmp");
+	struct era_key args = key_of("/bin/sh", argv_b, "/tmp");
+	struct era_key cwd = key_of("/bin/sh", argv_a, "/");
+	struct era_key program = key_of("/bin/cat", argv_a, "/tmp");
+
+	assert_string_equal(k.hex, same.hex);
+	assert_string_not_equal(k.hex, args.hex);
+	assert_string_not_equal(k.hex, cwd.hex);
+	assert_string_not_equal(k.hex, program.hex);
+}
+
+static void eras_key__program_replaced__is_another(void **state)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/prog", (char *)*state);
+	struct err err = ERR_INIT;
+	struct era_key before, after;
+
+	assert_int_equal(fd_replace_file(path, STR("1"), 0700, false, &err), 0);
+	before = key_of(path, argv_a, NULL);
+	assert_int_equal(fd_replace_file(path, STR("2"), 0700, false, &err), 0);
+	after = key_of(path, argv_a, NULL);
+	assert_string_not_equal(before.hex, after.hex);
+}
+
+static void eras__learned__found_by_another_process(void **state)
+{
+	AUTO(mem_freep) char *dir = mem_printf("%s/new", (char *)*state);
+	AUTO(mem_freep) char *path = mem_printf("%s/eras.json", dir);
+	struct era_key a = key_of("/bin/sh", argv_a, NULL);
+	struct era_key b = key_of("/bin/sh", argv_b, NULL);
+	struct stat st;
+
+	assert_int_equal(found(dir, &a), SESSION_ERA_PROBE);
+	learn(dir, &a, SESSION_ERA_INITIALIZE);
+	learn(dir, &b, SESSION_ERA_PER_REQUEST);
+	assert_int_equal(found(dir, &a), SESSION_ERA_INITIALIZE);
+	assert_int_equal(found(dir, &b), SESSION_ERA_PER_REQUEST);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+}
+
+static void eras__proved_wrong__forgotten(void **state)
+{
+	struct era_key a = key_of("/bin/sh", argv_a, NULL);
+	struct era_key b = key_of("/bin/sh", argv_b, NULL);
+
+	learn(*state, &a, SESSION_ERA_INITIALIZE);
+	learn(*state, &b, SESSION_ERA_INITIALIZE);
+	learn(*state, &a, SESSION_ERA_PROBE);
+	assert_int_equal(found(*state, &a), SESSION_ERA_PROBE);
+	assert_int_equal(found(*state, &b), SESSION_ERA_INITIALIZE);
+}
+
+static void eras__file_is_no_such_file__probed_and_written_anew(void **state)
+{
+	static const char *const texts[] = {
+		"", "{", "[]", "{\"schema\":\"matins-eras/2\",\"servers\":[]}",
+		"{\"schema\":\"matins-eras/1\",\"servers\":[{\"key\":\"x\","
+		"\"era\":\"initialize\"},7,{\"era\":true}]}"};
+	AUTO(mem_freep) char *path = mem_printf("%s/eras.json", (char *)*state);
+	struct era_key a = key_of("/bin/sh", argv_a, NULL);
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		assert_int_equal(fd_replace_file(path, str_of(texts[i]), 0600,
+						 false, &err),
+				 0);
+		assert_int_equal(found(*state, &a), SESSION_ERA_PROBE);
+		learn(*state, &a, SESSION_ERA_INITIALIZE);
+		assert_int_equal(found(*state, &a), SESSION_ERA_INITIALIZE);
+	}
+}
+
+static void eras__folder_cannot_be_made__remembered_in_memory(void **state)
+{
+	AUTO(mem_freep) char *file = mem_printf("%s/file", (char *)*state);
+	AUTO(mem_freep) char *dir = mem_printf("%s/below", file);
+	struct era_key a = key_of("/bin/sh", argv_a, NULL);
+	struct err err = ERR_INIT;
+	struct eras *e;
+
+	assert_int_equal(fd_replace_file(file, STR(""), 0600, false, &err), 0);
+	e = eras_open(dir);
+	eras_learn(e, &a, SESSION_ERA_INITIALIZE);
+	assert_int_equal(eras_find(e, &a), SESSION_ERA_INITIALIZE);
+	eras_free(e);
+	assert_int_equal(found(dir, &a), SESSION_ERA_PROBE);
+}
+
+static void eras__more_than_the_bound__oldest_goes(UNUSED void **state)
+{
+	struct eras *e = eras_open(NULL);
+	struct era_key key[ERAS_MAX + 1];
+
+	for (size_t i = 0; i < ARRAY_LEN(key); i++) {
+		snprintf(key[i].hex, sizeof(key[i].hex), "%064zu", i);
+		eras_learn(e, &key[i], SESSION_ERA_INITIALIZE);
+	}
+	assert_int_equal(eras_find(e, &key[0]), SESSION_ERA_PROBE);
+	assert_int_equal(eras_find(e, &key[1]), SESSION_ERA_INITIALIZE);
+	assert_int_equal(eras_find(e, &key[ERAS_MAX]), SESSION_ERA_INITIALIZE);
+	eras_free(e);
+}
+
+#define IN_DIR(f) \
+	cmocka_unit_test_setup_teardown(f, temp_dir_make, temp_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(eras_key__whatever_differs__is_another),
+		IN_DIR(eras_key__program_replaced__is_another),
+		IN_DIR(eras__learned__found_by_another_process),
+		IN_DIR(eras__proved_wrong__forgotten),
+		IN_DIR(eras__file_is_no_such_file__probed_and_written_anew),
+		IN_DIR(eras__folder_cannot_be_made__remembered_in_memory),
+		cmocka_unit_test(eras__more_than_the_bound__oldest_goes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
