@@ -1,0 +1,35 @@
+/*
+ * Many calls in one session: lines {"tool":…,"arguments":{…}} in, one line
+ * out for each, in their order: a CallToolResult or {"error":{…}}.
+ *
+ * A line that is wrong gets an error line with its number, and the rest goes
+ * on. A line is printed as soon as it is its turn; at most a few calls more
+ * than are in flight are kept.
+ */
+#ifndef CORE_CLI_CALL_BATCH_H
+#define CORE_CLI_CALL_BATCH_H
+
+#include "core/cli/content_show.h"
+#include "core/cli/target.h"
+
+struct batch_options {
+	const char *path;	     /* "-" is stdin */
+	unsigned jobs;		     /* calls in flight, at least 1 */
+	bool strict;		     /* arguments must fit their schema */
+	const struct listing *tools; /* NULL: they are not known */
+	struct content_files *files; /* of --save */
+};
+
+/* What came of all lines. */
+struct batch_counts {
+	uint64_t lines, tool_errors, errors;
+};
+
+/*
+ * returns  0 when all of the file was done, whatever came of it
+ * errors   ERR_USAGE, ERR_SYS  the file cannot be read, stdout not written
+ */
+int call_batch(struct target *t, const struct batch_options *o,
+	       struct batch_counts *ret, struct err *err) MUST_USE;
+
+#endif

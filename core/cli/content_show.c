@@ -1,0 +1,137 @@
+#include "core/cli/content_show.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/scan.h"
+#include "core/proto/content.h"
+
+int content_print(struct target *t, struct str content, bool raw,
+		  struct err *err)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+
+	report_mcp_output(&body, content);
+	if (!raw)
+		return target_put_text(t, buf_str(&body), err);
+	scrub_apply(t->scrub, buf_str(&body), &clean);
+	live_clear(&t->live);
+	return target_write(buf_str(&clean), err);
+}
+
+/* ---- files ---- */
+
+int content_files_open(struct content_files *f, const char *dir, size_t max,
+		       struct err *err)
+{
+	*f = (struct content_files){
+		.dir = dir,
+		.fd = -1,
+		.max = max,
+		.said = BUF_INIT(BUF_UNBOUNDED),
+	};
+	if (!dir)
+		return 0;
+	if (!*dir)
+		return err_set(err, ERR_USAGE, "--save: empty");
+	if (fd_mkdirs(dir, 0777) < 0)
+		return err_sys(err, errno, "--save: mkdir %s", dir);
+	f->fd = fd_open(dir, O_RDONLY | O_DIRECTORY, 0);
+	if (f->fd < 0)
+		return err_sys(err, errno, "--save: open %s", dir);
+	return 0;
+}
+
+void content_files_release(struct content_files *f)
+{
+	fd_closep(&f->fd);
+	buf_release(&f->said);
+}
+
+/* Is there a plain file of that name with these bytes? */
+static bool holds(int dir, const char *name, struct str bytes)
+{
+	AUTO(fd_closep)
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO(buf_release) struct buf there = BUF_INIT(bytes.n + 1);
+	struct err ignored = ERR_INIT;
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (size_t)st.st_size == bytes.n &&
+	       fd_read_all(fd, &there, &ignored) == 0 &&
+	       str_eq(buf_str(&there), bytes);
+}
+
+/* Whole or not at all, and over nothing that is there. */
+static int write_file(int dir, const char *name, struct str bytes,
+		      struct err *err)
+{
+	char temporary[CONTENT_NAME_BYTES + 32];
+	int fd, r = 0;
+
+	if (holds(dir, name, bytes))
+		return 0;
+	snprintf(temporary, sizeof(temporary), ".%s.%ld", name, (long)getpid());
+	fd = openat(dir, temporary,
+		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, errno, "create %s", temporary);
+	if (fd_write_all(fd, bytes.p, bytes.n) < 0)
+		r = err_sys(err, errno, "write %s", temporary);
+	if (close(fd) < 0 && r == 0)
+		r = err_sys(err, errno, "write %s", temporary);
+	if (r == 0 && linkat(dir, temporary, dir, name, 0) < 0)
+		r = err_sys(err, errno, "%s", name);
+	unlinkat(dir, temporary, 0);
+	return r;
+}
+
+static int save_bytes(struct content_files *f, struct str base64,
+		      struct err *err)
+{
+	AUTO(buf_release) struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	char name[CONTENT_NAME_BYTES];
+
+	if (content_bytes(base64, f->max, &bytes, err) < 0)
+		return -1;
+	content_name(buf_str(&bytes), name);
+	if (write_file(f->fd, name, buf_str(&bytes), err) < 0)
+		return -1;
+	buf_addf(&f->said, "%s/%s\n", f->dir, name);
+	return 0;
+}
+
+void content_save(struct content_files *f, struct str json, bool item)
+{
+	struct content_block b;
+	struct err err = ERR_INIT;
+
+	if (f->fd < 0)
+		return;
+	if (item)
+		content_read_item(json, &b);
+	else
+		content_read(json, &b);
+	if (b.is_odd)
+		log_warning("a resource has both text and blob, or none");
+	if (!b.data.p || save_bytes(f, b.data, &err) == 0)
+		return;
+	log_error("a block is not saved: %s", err.msg);
+	f->failed = true;
+}
+
+void content_save_all(struct content_files *f, struct str array, bool items)
+{
+	struct scan_iter it;
+
+	scan_iter_init(&it, array);
+	while (scan_next(&it))
+		content_save(f, it.value, items);
+}

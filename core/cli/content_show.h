@@ -1,0 +1,46 @@
+/*
+ * Content of results as people see it, and its binary blocks as files.
+ */
+#ifndef CORE_CLI_CONTENT_SHOW_H
+#define CORE_CLI_CONTENT_SHOW_H
+
+#include "core/cli/target.h"
+
+/*
+ * Print blocks on stdout: text as it is, others as a line each.
+ *
+ * content  JSON array
+ * raw      control characters also reach a terminal
+ */
+int content_print(struct target *t, struct str content, bool raw,
+		  struct err *err) MUST_USE;
+
+/* Files of one command. */
+struct content_files {
+	const char *dir; /* NULL: nothing is saved */
+	int fd;		 /* of it; -1 */
+	size_t max;	 /* bytes of one file */
+	struct buf said; /* their paths, a line each */
+	bool failed;	 /* one could not be saved; said on stderr */
+};
+
+/*
+ * dir     of --save, made where it is not there; NULL: save nothing
+ * errors  ERR_SYS
+ */
+int content_files_open(struct content_files *f, const char *dir, size_t max,
+		       struct err *err) MUST_USE;
+void content_files_release(struct content_files *f);
+
+/*
+ * Save the bytes that a block carries, if it carries any. The name is made
+ * from the bytes; a file of that name that holds them already is taken for
+ * it, anything else there is left alone and said.
+ *
+ * json  a block; or with `item` an item of `contents` of resources/read
+ */
+void content_save(struct content_files *f, struct str json, bool item);
+/* All blocks of an array. */
+void content_save_all(struct content_files *f, struct str array, bool items);
+
+#endif

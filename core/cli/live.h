@@ -1,0 +1,31 @@
+/*
+ * One line on a terminal that says what is going on; nothing in a pipe.
+ *
+ * Whoever prints anything else to stderr meanwhile takes it off before.
+ */
+#ifndef CORE_CLI_LIVE_H
+#define CORE_CLI_LIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+
+struct live {
+	bool on;	 /* stderr is a terminal, and nobody asked for quiet */
+	bool drawn;	 /* the line is on the screen now */
+	struct buf text; /* what goes on; as it came, secrets taken out */
+	uint64_t begin_ns; /* since when */
+};
+
+void live_init(struct live *l);
+/* Something begins: "calling echo". */
+void live_begin(struct live *l, const char *text, uint64_t now_ns);
+/* What is said of it: "40 % reading"; from a server. */
+void live_note(struct live *l, const char *text, struct str note);
+void live_draw(struct live *l, uint64_t now_ns);
+/* Take the line off the screen. */
+void live_clear(struct live *l);
+void live_release(struct live *l);
+
+#endif

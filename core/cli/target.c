@@ -1,0 +1,415 @@
+#include "core/cli/target.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/cli/target_inner.h"
+#include "core/report/ledger.h"
+#include "core/run/leash.h"
+
+#define TICK_NS (NS_PER_S / 5)
+
+/* ---- the gate ---- */
+
+static void scrub_filter(struct buf *line, void *arg)
+{
+	scrub_log_filter(line, arg);
+}
+
+static void add_names(struct strlist *all, const struct strlist *more,
+		      struct arena *arena)
+{
+	const char **item = ARENA_ARRAY(arena, const char *, all->n + more->n);
+
+	for (size_t i = 0; i < all->n + more->n; i++)
+		item[i] = i < all->n ? all->item[i] : more->item[i - all->n];
+	*all = (struct strlist){item, all->n + more->n};
+}
+
+static int open_gate(struct target *t, const struct args *args, struct err *err)
+{
+	const char *state = ledger_default_dir(&t->arena);
+	struct gate_config config = {.state_dir = state};
+	struct strlist files = policy_sources_files(args, &t->arena);
+	struct strlist named = {&t->request.program, 1};
+
+	/* a program of the configuration is declared there */
+	if (args_has(args, "server"))
+		named.n = 0;
+	add_names(&named, &t->policy.exec, &t->arena);
+	if (args_has(args, "sampling"))
+		add_names(&named, &(struct strlist){t->asks.sampling.item, 1},
+			  &t->arena);
+	if (leash_find(t->config, &named, &t->arena, &config.leash, err) < 0)
+		return -1;
+	log_debug("leash: %s", config.leash.source);
+	config.protect = leash_protected(t->config, state, &t->arena);
+	add_names(&config.protect, &files, &t->arena);
+	t->eras = eras_open(state);
+	return gate_new(&config, &t->gate, err);
+}
+
+static int give_credentials(struct target *t, const struct server *s,
+			    struct err *err)
+{
+	t->ctx = (struct step_context){
+		.loop = &t->loop,
+		.gate = t->gate,
+		.scrub = t->scrub,
+		.grace_ms = STEP_GRACE_MS,
+	};
+	t->credentials = credentials_new(&t->ctx, &t->cmd_policy);
+	for (size_t i = 0; i < s->env.n; i++) {
+		struct str value;
+
+		if (credentials_value(t->credentials, &s->env.item[i], &value,
+				      err) < 0)
+			return err_wrap(err, "%s", s->env.item[i].name);
+		target_add_env(t, mem_printf("%s=%.*s", s->env.item[i].name,
+					     STR_ARG(value)));
+	}
+	return 0;
+}
+
+/* Before the server starts: who is to answer must be allowed to. */
+static int make_sampler(struct target *t, struct err *err)
+{
+	const struct sampling_options options = {
+		.loop = &t->loop,
+		.gate = t->gate,
+		.scrub = t->scrub,
+		.name = t->name,
+		.words = t->asks.sampling,
+		.cwd = t->config && t->file.config.dir
+			       ? t->file.config.dir
+			       : path_absolute(".", &t->arena),
+		.policy = &t->cmd_policy,
+	};
+
+	if (!options.words.n)
+		return 0;
+	if (sampling_check(&options, err) < 0)
+		return -1;
+	t->asks.sampler = sampling_new(&options);
+	return 0;
+}
+
+/* ---- what the server sends beside answers ---- */
+
+static void say_log(struct target *t, const struct session_event *e)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (log_level() < LOG_DEBUG)
+		return;
+	target_show(t, e->logger, false, &text);
+	buf_adds(&text, e->logger.n ? ": " : "");
+	target_show(t, e->message, false, &text);
+	log_debug("%s, %s: %s", t->name, e->level, buf_cstr(&text));
+}
+
+static void on_asked(struct target *t, const struct client_event *e)
+{
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+
+	if (asks_answer(&t->asks, t->client, e, &says)) {
+		live_clear(&t->live);
+		if (says.n)
+			log_note("%s asked, %s", t->name, buf_cstr(&says));
+	} else if (strcmp(e->of->method, "elicitation/create") == 0) {
+		ask_person(&t->person, e);
+	} else {
+		client_answer_error(t->client, e->of->ask, MCP_REJECTED,
+				    "nobody is there who could answer that");
+	}
+}
+
+static void on_client(void *arg, const struct client_event *e)
+{
+	struct target *t = arg;
+
+	switch (e->type) {
+	case CLIENT_LOG:
+		say_log(t, e->of);
+		break;
+	case CLIENT_ASKED:
+		on_asked(t, e);
+		break;
+	case CLIENT_ASK_GONE:
+		ask_person_forget(&t->person, e->of->ask);
+		sampling_forget(t->asks.sampler, e->of->ask);
+		break;
+	case CLIENT_ENDED:
+		sampling_stop(t->asks.sampler);
+		break;
+	case CLIENT_CHANGED:
+		log_debug("%s: %s %.*s", t->name, e->of->method,
+			  STR_ARG(e->of->message));
+		break;
+	default:
+		break;
+	}
+}
+
+const char *target_signal_name(int signal)
+{
+	return signal == SIGINT	   ? "SIGINT"
+	       : signal == SIGTERM ? "SIGTERM"
+				   : "SIGHUP";
+}
+
+static void on_signal(void *arg, int signal)
+{
+	struct target *t = arg;
+
+	live_clear(&t->live);
+	if (!t->client)
+		return;
+	if (t->loop.signal_count > 1)
+		client_kill(t->client);
+	else
+		client_stop(t->client, target_signal_name(signal),
+			    CLIENT_GRACE_STOPPED_MS);
+}
+
+static void on_tick(void *arg)
+{
+	struct target *t = arg;
+
+	/* a person is typing */
+	if (!t->person.first)
+		live_draw(&t->live, loop_now(&t->loop));
+	loop_timer_set(&t->loop, &t->tick, loop_now(&t->loop) + TICK_NS);
+}
+
+/* ---- opening ---- */
+
+static int make_loop(struct target *t, struct err *err)
+{
+	if (loop_init(&t->loop, clock_system(), err) < 0)
+		return -1;
+	t->has_loop = true;
+	t->tick = (struct loop_timer){.fire = on_tick, .arg = t};
+	t->loop.on_signal = on_signal;
+	t->loop.on_signal_arg = t;
+	live_init(&t->live);
+	if (t->live.on)
+		on_tick(t);
+	return loop_take_signals(&t->loop, err);
+}
+
+static void declare(struct target *t)
+{
+	struct mcp_declared *d = &t->session.declared;
+
+	asks_declare(&t->asks, d);
+	d->tasks = true;
+	if (!t->asks.has_elicit && ask_person_is_there()) {
+		d->elicit_form = true;
+		d->elicit_url = true;
+	}
+}
+
+/* What it says of itself; its own name is also who asks (EL-9). */
+static void say_server(struct target *t)
+{
+	const struct session_server *s = client_server(t->client);
+	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	target_show(t, s->name, false, &name);
+	t->person.server =
+		arena_printf(&t->arena, "%s (%s)",
+			     name.n ? buf_cstr(&name) : "without a name",
+			     t->request.argv[0]);
+	if (log_level() < LOG_DEBUG)
+		return;
+	target_show(t, s->version, false, &text);
+	buf_addf(&text, ", MCP %s, offers ", s->revision->date);
+	target_show(t, s->capabilities, false, &text);
+	log_debug("%s is %s %s", t->name, buf_cstr(&name), buf_cstr(&text));
+	if (!s->instructions.n)
+		return;
+	buf_clear(&text);
+	target_show(t, s->instructions, false, &text);
+	log_debug("%s instructs, which nobody follows: %s", t->name,
+		  buf_cstr(&text));
+}
+
+/* The older way to ask for messages; whether it works shows by itself. */
+static void ask_for_log(struct target *t)
+{
+	struct client_call call = {
+		.method = "logging/setLevel",
+		.params = STR("{\"level\":\"debug\"}"),
+	};
+	struct target_answer answer;
+	struct err ignored = ERR_INIT;
+
+	if (log_level() < LOG_DEBUG || !client_offers(t->client, "logging") ||
+	    client_server(t->client)->revision->era != MCP_ERA_INITIALIZE)
+		return;
+	if (target_ask(t, &call, "asking for messages", &t->arena, &answer,
+		       &ignored) < 0)
+		log_debug("logging/setLevel: %s", ignored.msg);
+}
+
+static int start_client(struct target *t, struct err *err)
+{
+	const struct client_context context = {
+		.loop = &t->loop,
+		.gate = t->gate,
+		.scrub = t->scrub,
+		.eras = t->eras,
+	};
+	struct client_options options = {
+		.name = t->name,
+		.request = &t->request,
+		.session = t->session,
+		.show_stderr = log_level() >= LOG_DEBUG,
+		.on_event = on_client,
+		.arg = t,
+	};
+
+	t->request.env = (const char *const *)t->env;
+	t->request.policy = &t->policy;
+	for (int i = 0; i < 3; i++)
+		t->request.stdio[i] = GATE_PIPE;
+	t->client = client_new(&context, &options);
+	t->person.client = t->client;
+	live_begin(&t->live, "starting the server", loop_now(&t->loop));
+	if (client_start(t->client, err) < 0)
+		return -1;
+	if (client_wait_ready(t->client, err) < 0)
+		return -1;
+	live_clear(&t->live);
+	say_server(t);
+	ask_for_log(t);
+	return 0;
+}
+
+static int open_all(struct target *t, const struct args *args, struct err *err)
+{
+	const struct server *s = NULL;
+
+	if (target_find_server(t, args, &s, err) < 0 ||
+	    target_read_options(t, args, s, err) < 0 || make_loop(t, err) < 0 ||
+	    open_gate(t, args, err) < 0)
+		return -1;
+	t->person.server = t->name;
+	t->person.scrub = t->scrub;
+	if (gate_check(t->gate, &t->request, err) < 0 ||
+	    make_sampler(t, err) < 0)
+		return -1;
+	if (s && give_credentials(t, s, err) < 0)
+		return -1;
+	declare(t);
+	return start_client(t, err);
+}
+
+int target_open(struct target *t, const struct args *args, struct err *err)
+{
+	*t = (struct target){
+		.arena = ARENA_INIT,
+		.json = args_has(args, "json"),
+		.scrub = scrub_new(),
+		.session = {.client_name = "matins",
+			    .client_version = MATINS_VERSION,
+			    .log_level =
+				    log_level() >= LOG_DEBUG ? "debug" : NULL},
+		.person = {.loop = &t->loop,
+			   .live = &t->live,
+			   .typed = {.fd = -1}},
+	};
+	log_set_filter(scrub_filter, t->scrub);
+	return open_all(t, args, err);
+}
+
+void target_help(void)
+{
+	printf("\nTARGET is --server SERVER of the configuration, or -- "
+	       "PROGRAM "
+	       "ARGS… that needs\nnone; both run in the sandbox, and the "
+	       "options of `exec` add to what they may do.\n");
+	policy_sources_help();
+}
+
+/* ---- the end ---- */
+
+/* Of errors that a command ends with, what `exec` has numbers for is 1. */
+static int failed(struct target *t, struct err *err)
+{
+	struct target_answer a = {.outcome = TARGET_FAILED};
+
+	if (t->has_failed)
+		return 1;
+	if (err->kind == ERR_USAGE || err->kind == ERR_CONFIG ||
+	    (err->kind == ERR_SYS && err->sys == EPIPE))
+		return -1;
+	a.kind = err_word(err->kind);
+	if (t->has_loop && t->loop.signal) {
+		a.kind = report_reason_name(REASON_CANCELLED);
+		err_set(err, ERR_PEER, "ended by %s",
+			target_signal_name(t->loop.signal));
+	} else if (t->client && client_failure(t->client) != REASON_NONE)
+		a.kind = report_reason_name(client_failure(t->client));
+	a.message = str_of(err->msg);
+	target_print_error(t, &a);
+	return 1;
+}
+
+static void release(struct target *t)
+{
+	live_release(&t->live);
+	ask_person_release(&t->person);
+	sampling_free(t->asks.sampler);
+	client_free(t->client);
+	log_set_filter(NULL, NULL);
+	credentials_free(t->credentials);
+	scrub_free(t->scrub);
+	eras_free(t->eras);
+	gate_free(t->gate);
+	if (t->has_loop) {
+		loop_timer_clear(&t->loop, &t->tick);
+		loop_release(&t->loop);
+	}
+	for (size_t i = 0; i < t->n_env; i++) {
+		mem_wipe(t->env[i], strlen(t->env[i]));
+		free(t->env[i]);
+	}
+	free(t->env);
+	config_release(&t->file);
+	arena_release(&t->arena);
+}
+
+/*
+ * What the server wrote before it failed, or before nobody waited for it any
+ * more. Also with --quiet: often it is the only line that says why.
+ */
+static void say_details(const struct target *t)
+{
+	const char *details =
+		t->client ? client_failure_details(t->client) : "";
+
+	if (*details && !t->loop.signal)
+		log_error("%s", details);
+}
+
+int target_close(struct target *t, int status, struct err *err)
+{
+	struct err ignored = ERR_INIT;
+	int signal;
+
+	live_clear(&t->live);
+	if (status < 0)
+		status = failed(t, err);
+	if (status == 1)
+		say_details(t);
+	if (t->client && client_finish(t->client, &ignored) < 0)
+		log_debug("%s", ignored.msg);
+	signal = t->has_loop ? t->loop.signal : 0;
+	release(t);
+	return signal ? 128 + signal : status;
+}

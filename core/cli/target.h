@@ -1,0 +1,167 @@
+/*
+ * The server that a command talks to: from the configuration (--server NAME),
+ * a program of the command line (-- PROGRAM ARGS…), or a URL.
+ *
+ *	const struct option options_tools[] = {TARGET_OPTIONS, {0}};
+ *
+ *	struct target t;
+ *	if (target_open(&t, &args, err) == 0)
+ *		... target_ask(&t, &call, &arena, &answer, err) ...
+ *	return target_close(&t, status, err);
+ *
+ * The server is ended with its whole tree by target_close(), also after an
+ * error, which it prints; Ctrl-C is an orderly end as well. Everything that a
+ * server sends and that is shown goes through target_show() or target_put():
+ * secrets are taken out.
+ */
+#ifndef CORE_CLI_TARGET_H
+#define CORE_CLI_TARGET_H
+
+#include "core/base/arena.h"
+#include "core/cli/ask_person.h"
+#include "core/cli/command.h"
+#include "core/cli/live.h"
+#include "core/cli/policy_options.h"
+#include "core/proto/listing.h"
+#include "core/run/asks.h"
+#include "core/run/client.h"
+#include "core/run/config.h"
+#include "core/run/credentials.h"
+#include "core/run/eras.h"
+
+/* Rows for a command's table of options. */
+#define TARGET_OPTIONS                                                         \
+	{"server", 's', "SERVER", "a [servers.SERVER] of the configuration"},  \
+		{"url", 0, "URL", "a remote server (not in this version)"},    \
+		{"protocol", 0, "DATE", "pin an MCP revision"},                \
+		{"timeout", 0, "DURATION",                                     \
+		 "for one answer, restarted by progress (60s)"},               \
+		{"stdout-max", 0, "SIZE", "ceiling of one message (64MiB)"},   \
+		{"elicit", 0, "accept|decline|cancel",                         \
+		 "the answer when the server asks for values"},                \
+		{"elicit-content", 0, "JSON|@FILE", "values of that answer"},  \
+		{"root", 0, "DIR", "a folder to name when it asks for roots"}, \
+		{"sampling", 0, "COMMAND",                                     \
+		 "the program that answers when it asks for a message"},       \
+		{"json", 0, NULL, "print one JSON document"}, POLICY_OPTIONS
+
+struct target {
+	struct arena arena;
+	struct config_file file;
+	const struct config *config; /* NULL: there is none */
+	const char *name;	     /* of the server, for people */
+	struct gate_policy policy, cmd_policy;
+	struct gate_request request;
+	char **env; /* "NAME=VALUE"; owned, wiped */
+	size_t n_env;
+	struct asks asks;
+	struct ask_person person;
+	struct session_options session;
+	struct loop loop;
+	bool has_loop;
+	struct gate *gate;
+	struct scrub *scrub;
+	struct eras *eras;
+	struct step_context ctx; /* for credentials */
+	struct credentials *credentials;
+	struct client *client;
+	struct live live;
+	struct loop_timer tick;
+	bool json;	 /* --json */
+	bool has_failed; /* the failure has been printed */
+};
+
+/*
+ * Read the options, find the server, start it and shake hands.
+ *
+ * errors  ERR_USAGE  no target, or two; everything else that can fail
+ */
+int target_open(struct target *t, const struct args *args, struct err *err)
+	MUST_USE;
+
+/*
+ * End the server, print the error, release everything.
+ *
+ * status  what the command ends with, or -1 with err
+ * returns the exit status, or -1 with an err that main.c prints
+ */
+int target_close(struct target *t, int status, struct err *err) MUST_USE;
+
+/* Print what a target is, and the presets, on stdout; for --help. */
+void target_help(void);
+
+/* ---- one request ---- */
+
+enum target_outcome {
+	TARGET_RESULT,
+	TARGET_ERROR,  /* the server's own */
+	TARGET_FAILED, /* no answer came */
+};
+
+struct target_answer {
+	enum target_outcome outcome;
+	struct str result; /* JSON */
+	int64_t code;
+	struct str message; /* of the server's error, decoded; else ours */
+	struct str data;    /* JSON; {NULL, 0} without */
+	const char *kind;   /* "rpc_error", "deadline_call", … */
+};
+
+/*
+ * Ask, wait for the answer; on the terminal a live line says `what`.
+ *
+ * call   on_event and arg are set here
+ * arena  where the answer lives
+ * errors ERR_PEER, ERR_SYS  it could not be asked
+ */
+int target_ask(struct target *t, struct client_call *call, const char *what,
+	       struct arena *arena, struct target_answer *ret, struct err *err)
+	MUST_USE;
+
+/*
+ * The same, and an answer that is no result is an error that target_close()
+ * prints with all that is known of it.
+ */
+int target_result(struct target *t, struct client_call *call, const char *what,
+		  struct arena *arena, struct str *ret, struct err *err)
+	MUST_USE;
+
+/* All pages of a listing; warnings go to stderr. Errors as above. */
+int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
+		struct err *err) MUST_USE;
+/*
+ * The same for who can do without: 1 when it could not be had, which was said
+ * on stderr.
+ */
+int target_try_list(struct target *t, enum listing_kind kind,
+		    struct listing *ret, struct err *err) MUST_USE;
+
+/* {"error":{kind, message, code, data}} without newline; appended. */
+void target_write_error(const struct target *t, const struct target_answer *a,
+			struct buf *out);
+/* What an answer says, in one sentence; appended. */
+void target_say_error(const struct target *t, const struct target_answer *a,
+		      struct buf *out);
+
+/* ---- showing ---- */
+
+/* Write one JSON document and a newline to stdout, without secrets. */
+int target_put_json(struct target *t, struct str json, struct err *err)
+	MUST_USE;
+/*
+ * Write text to stdout, without secrets; on a terminal controls are made
+ * visible. A newline is added where it does not end in one.
+ */
+int target_put_text(struct target *t, struct str text, struct err *err)
+	MUST_USE;
+/* As target_put_text() without the newline, and into `out`. */
+void target_show(const struct target *t, struct str text, bool keep_newlines,
+		 struct buf *out);
+/* Write to stdout; EPIPE is told as such. */
+int target_write(struct str bytes, struct err *err) MUST_USE;
+
+/* "@FILE", "@-" (stdin) or the text itself; appended. errors ERR_USAGE */
+int target_read_value(const char *text, struct buf *out, struct err *err)
+	MUST_USE;
+
+#endif

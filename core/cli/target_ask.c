@@ -1,0 +1,253 @@
+/* One request of a command, its answer, and the listings made of several. */
+#include "core/base/log.h"
+#include "core/cli/target_inner.h"
+
+/* ---- one request ---- */
+
+struct waiting {
+	struct target *t;
+	const char *what;
+	struct arena *arena;
+	struct target_answer *answer;
+	bool done;
+};
+
+static void show_progress(struct waiting *w, const struct session_event *e)
+{
+	AUTO(buf_release) struct buf note = BUF_INIT(BUF_UNBOUNDED);
+	struct target *t = w->t;
+
+	buf_add_str(&note, e->progress);
+	if (e->total.p)
+		buf_addf(&note, "/%.*s", STR_ARG(e->total));
+	buf_adds(&note, e->message.n ? "  " : "");
+	scrub_apply(t->scrub, e->message, &note);
+	if (t->live.on)
+		live_note(&t->live, w->what, buf_str(&note));
+	else
+		log_debug("%s: %s", w->what, buf_cstr(&note));
+}
+
+static void keep_result(struct waiting *w, const struct client_event *e)
+{
+	bool kept = client_keep(w->t->client, e, w->arena);
+
+	w->answer->outcome = TARGET_RESULT;
+	w->answer->result =
+		kept ? e->of->result : arena_str(w->arena, e->of->result);
+}
+
+static void on_answer(void *arg, const struct client_event *e)
+{
+	struct waiting *w = arg;
+	struct target_answer *a = w->answer;
+
+	switch (e->type) {
+	case CLIENT_PROGRESS:
+		show_progress(w, e->of);
+		return;
+	case CLIENT_TASK:
+		log_debug("%s: a task: %.*s", w->t->name,
+			  STR_ARG(e->of->params));
+		return;
+	case CLIENT_RESULT:
+		keep_result(w, e);
+		break;
+	case CLIENT_ERROR:
+		a->outcome = TARGET_ERROR;
+		a->kind = "rpc_error";
+		a->code = e->of->code;
+		a->message = arena_str(w->arena, e->of->message);
+		if (e->of->data.p)
+			a->data = arena_str(w->arena, e->of->data);
+		break;
+	case CLIENT_FAILED:
+		a->outcome = TARGET_FAILED;
+		a->kind = report_reason_name(e->reason);
+		a->message = str_of(arena_strdup(w->arena, e->sentence));
+		break;
+	default:
+		return;
+	}
+	w->done = true;
+}
+
+int target_ask(struct target *t, struct client_call *call, const char *what,
+	       struct arena *arena, struct target_answer *ret, struct err *err)
+{
+	struct waiting w = {t, what, arena, ret, false};
+
+	*ret = (struct target_answer){0};
+	call->on_event = on_answer;
+	call->arg = &w;
+	live_begin(&t->live, what, loop_now(&t->loop));
+	if (client_call(t->client, call, NULL, err) < 0)
+		return -1;
+	while (!w.done)
+		if (loop_turn(&t->loop, err) < 0)
+			return -1;
+	live_begin(&t->live, "", loop_now(&t->loop));
+	if (t->loop.signal)
+		return err_set(err, ERR_PEER, "ended by %s",
+			       target_signal_name(t->loop.signal));
+	return 0;
+}
+
+/* ---- errors ---- */
+
+void target_write_error(const struct target *t, const struct target_answer *a,
+			struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	scrub_cut(t->scrub, a->message, &text);
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_key(&w, "error");
+	jw_object(&w);
+	jw_kv_cstr(&w, "kind", a->kind);
+	jw_kv_str(&w, "message", buf_str(&text));
+	if (a->outcome == TARGET_ERROR)
+		jw_kv_int(&w, "code", a->code);
+	if (a->data.p) {
+		scrub_json(t->scrub, a->data, &data);
+		jw_kv_raw(&w, "data", buf_str(&data));
+	}
+	jw_end(&w);
+	jw_end(&w);
+}
+
+void target_say_error(const struct target *t, const struct target_answer *a,
+		      struct buf *out)
+{
+	if (a->outcome == TARGET_ERROR)
+		buf_addf(out, "%s answered error %lld: ", t->name,
+			 (long long)a->code);
+	buf_add_str(out, a->message);
+	if (a->data.p) {
+		buf_adds(out, "; ");
+		buf_add_cut(out, a->data, 500);
+	}
+}
+
+void target_print_error(struct target *t, const struct target_answer *a)
+{
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+
+	live_clear(&t->live);
+	target_say_error(t, a, &says);
+	log_error("%s", buf_cstr(&says));
+	t->has_failed = true;
+	if (!cli_json_errors)
+		return;
+	target_write_error(t, a, &out);
+	buf_addc(&out, '\n');
+	if (target_write(buf_str(&out), &ignored) < 0)
+		log_error("%s", ignored.msg);
+}
+
+int target_result(struct target *t, struct client_call *call, const char *what,
+		  struct arena *arena, struct str *ret, struct err *err)
+{
+	struct target_answer answer;
+
+	if (target_ask(t, call, what, arena, &answer, err) < 0)
+		return -1;
+	if (answer.outcome == TARGET_RESULT) {
+		*ret = answer.result;
+		return 0;
+	}
+	target_print_error(t, &answer);
+	return err_set(err, ERR_PEER, "%s did not answer as asked", t->name);
+}
+
+/* ---- listings ---- */
+
+static int list_page(struct target *t, struct listing *l, struct arena *arena,
+		     struct target_answer *answer, struct err *err)
+{
+	struct client_call call = {
+		.method = listing_method(l->kind),
+		.params = listing_params(l),
+	};
+
+	if (target_ask(t, &call, listing_method(l->kind), arena, answer, err) <
+	    0)
+		return -1;
+	if (answer->outcome == TARGET_RESULT)
+		return listing_add(l, answer->result, err);
+	/* the server no longer knows its own cursor (PAG-8) */
+	if (answer->outcome == TARGET_ERROR && answer->code == -32602 &&
+	    listing_restart(l))
+		return LISTING_MORE;
+	return LISTING_DONE;
+}
+
+static void say_warnings(const struct target *t, const struct listing *l)
+{
+	for (size_t i = 0; i < l->warnings.n; i++)
+		log_warning("%s: %s", t->name, l->warnings.item[i]);
+	if (l->warnings_dropped)
+		log_warning("%s: and %zu more of these", t->name,
+			    l->warnings_dropped);
+}
+
+static int list_all(struct target *t, struct listing *l,
+		    struct target_answer *answer, struct err *err)
+{
+	int got;
+
+	do {
+		AUTO(arena_release) struct arena page = ARENA_INIT;
+		struct target_answer here;
+
+		got = list_page(t, l, &page, &here, err);
+		*answer = here;
+		if (here.outcome != TARGET_RESULT) {
+			answer->message = arena_str(&t->arena, here.message);
+			if (here.data.p)
+				answer->data = arena_str(&t->arena, here.data);
+		}
+	} while (got == LISTING_MORE);
+	say_warnings(t, l);
+	return got;
+}
+
+int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
+		struct err *err)
+{
+	struct target_answer answer = {0};
+
+	listing_init(ret, kind);
+	if (list_all(t, ret, &answer, err) < 0)
+		return -1;
+	if (answer.outcome == TARGET_RESULT)
+		return 0;
+	target_print_error(t, &answer);
+	return err_set(err, ERR_PEER, "%s has no such list", t->name);
+}
+
+int target_try_list(struct target *t, enum listing_kind kind,
+		    struct listing *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	struct target_answer answer = {0};
+	int r;
+
+	listing_init(ret, kind);
+	r = list_all(t, ret, &answer, err);
+	if (t->loop.signal ||
+	    (r < 0 && err->kind != ERR_PEER && err->kind != ERR_LIMIT))
+		return -1;
+	if (r == 0 && answer.outcome == TARGET_RESULT)
+		return 0;
+	if (r == 0)
+		target_say_error(t, &answer, &says);
+	log_warning("%s: %s", listing_method(kind),
+		    r < 0 ? err->msg : buf_cstr(&says));
+	return 1;
+}

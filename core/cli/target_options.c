@@ -1,0 +1,292 @@
+/* What the command line and the configuration say of a server. */
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/cli/target_inner.h"
+#include "core/run/plan.h"
+#include "core/secret/secret.h"
+
+/* A file of values. */
+#define VALUE_BYTES (16 * 1024 * 1024)
+
+/* ---- which server ---- */
+
+static int one_target(const struct args *args, struct err *err)
+{
+	int n = args_has(args, "server") + args_has(args, "url") +
+		(args->after && args->after[0]);
+
+	if (n == 1)
+		return 0;
+	if (n)
+		return err_set(err, ERR_USAGE,
+			       "one server at a time: --server NAME, or -- "
+			       "PROGRAM ARGS…");
+	return err_set(err, ERR_USAGE,
+		       "which server? --server NAME of the configuration, or "
+		       "-- PROGRAM ARGS…");
+}
+
+static int unknown_server(const struct config *c, const char *name,
+			  struct arena *arena, struct err *err)
+{
+	struct strlist known = {ARENA_ARRAY(arena, const char *, c->n_servers),
+				c->n_servers};
+	const char *near;
+
+	for (size_t i = 0; i < known.n; i++)
+		known.item[i] = c->servers[i].name;
+	near = str_nearest(str_of(name), known.item, known.n);
+	if (near || !known.n)
+		return err_set(err, ERR_UNKNOWN, "%s has no server %s%s%s%s",
+			       c->path, name, near ? "; did you mean " : "",
+			       near ? near : "", near ? "?" : "");
+	return err_set(err, ERR_UNKNOWN, "%s has no server %s; it has %s%s",
+		       c->path, name, known.item[0],
+		       known.n > 1 ? " and others" : "");
+}
+
+/* The configuration, which only --server cannot do without. */
+static int open_config(struct target *t, const struct args *args,
+		       struct err *err)
+{
+	const char *server = args_get(args, "server");
+	const char *path = args_get(args, "config");
+	const struct config_options options = {
+		.path = path,
+		.lax = args_has(args, "lax"),
+		.server = server,
+		/* of a whole configuration, [sandbox] only */
+		.routine = server ? NULL : "",
+	};
+
+	if (config_open(&options, &t->file, err) < 0) {
+		if (err->kind != ERR_UNKNOWN || server || path)
+			return -1;
+		config_release(&t->file);
+		t->file = (struct config_file){0};
+		return 0;
+	}
+	t->config = &t->file.config;
+	return 0;
+}
+
+static void merge(struct target *t, const struct gate_policy *more)
+{
+	struct gate_policy base = t->policy;
+
+	gate_policy_merge(&base, more, &t->arena, &t->policy);
+}
+
+static void from_server(struct target *t, const struct server *s)
+{
+	struct gate_policy own = plan_policy(&s->sandbox, &t->arena);
+	const char **argv = ARENA_ARRAY(&t->arena, const char *, s->args.n + 2);
+
+	argv[0] = s->command;
+	for (size_t i = 0; i < s->args.n; i++)
+		argv[i + 1] = s->args.item[i];
+	merge(t, &own);
+	t->name = s->name;
+	t->request.program = s->command;
+	t->request.argv = argv;
+	t->request.cwd = s->cwd ? s->cwd : t->config->dir;
+	t->request.cwd_required = s->cwd != NULL;
+	t->session.protocol = s->protocol;
+	t->session.message_max = s->stdout_max;
+	t->session.request_timeout_ms = s->timeout_ms;
+}
+
+static void from_line(struct target *t, char **argv)
+{
+	t->name = "the server";
+	t->request.program = strchr(argv[0], '/')
+				     ? path_absolute(argv[0], &t->arena)
+				     : argv[0];
+	t->request.argv = (const char *const *)argv;
+	t->request.cwd = path_absolute(".", &t->arena);
+}
+
+/* Here a server that is reached by HTTP will be opened. */
+static int no_remote(const char *what, struct err *err)
+{
+	return err_set(err, ERR_UNKNOWN,
+		       "%s is a remote server, and this version has no HTTP "
+		       "transport; a local program that speaks to it for you "
+		       "can be named behind --",
+		       what);
+}
+
+int target_find_server(struct target *t, const struct args *args,
+		       const struct server **ret, struct err *err)
+{
+	const char *name = args_get(args, "server");
+	const struct server *s = NULL;
+
+	if (one_target(args, err) < 0)
+		return -1;
+	if (args_has(args, "url"))
+		return no_remote(args_get(args, "url"), err);
+	if (open_config(t, args, err) < 0)
+		return -1;
+	if (name) {
+		s = config_server(t->config, name);
+		if (!s)
+			return unknown_server(t->config, name, &t->arena, err);
+		if (!s->command)
+			return no_remote(name, err);
+	}
+	*ret = s;
+	return 0;
+}
+
+/* ---- options ---- */
+
+static int read_size(const struct args *args, struct target *t, struct err *err)
+{
+	const char *text = args_get(args, "stdout-max");
+
+	if (!text)
+		return 0;
+	if (!str_size_bytes(str_of(text), &t->session.message_max) ||
+	    !t->session.message_max ||
+	    t->session.message_max > LIMIT_MESSAGE_BYTES_MAX)
+		return err_set(err, ERR_USAGE,
+			       "--stdout-max %s: a size up to 1GiB is due, "
+			       "such as 64MiB",
+			       text);
+	return 0;
+}
+
+static int read_timeout(const struct args *args, struct target *t,
+			struct err *err)
+{
+	const char *text = args_get(args, "timeout");
+	uint64_t ms;
+
+	if (!text)
+		return 0;
+	if (!str_duration_ms(str_of(text), &ms) || !ms)
+		return err_set(err, ERR_USAGE,
+			       "--timeout %s: a duration such as 30s is due",
+			       text);
+	t->session.request_timeout_ms = ms;
+	/* who is in a hurry does not wait two minutes for a beginning */
+	t->session.initialize_timeout_ms = ms;
+	return 0;
+}
+
+static int read_protocol(const struct args *args, struct target *t,
+			 struct err *err)
+{
+	const char *text = args_get(args, "protocol");
+	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!text)
+		return 0;
+	t->session.protocol = strcmp(text, "auto") ? text : NULL;
+	if (!t->session.protocol || mcp_revision_find(str_of(text)))
+		return 0;
+	mcp_revision_list(&all);
+	return err_set(err, ERR_USAGE,
+		       "--protocol %s: there is no such revision of MCP; there "
+		       "are %s",
+		       text, buf_cstr(&all));
+}
+
+static int read_elicit(const struct args *args, struct target *t,
+		       struct err *err)
+{
+	const char *word = args_get(args, "elicit");
+	const char *content = args_get(args, "elicit-content");
+	AUTO(buf_release) struct buf text = BUF_INIT(VALUE_BYTES);
+	struct str value;
+
+	if (word) {
+		t->asks.has_elicit = true;
+		if (!elicit_action_find(word, &t->asks.elicit))
+			return err_set(err, ERR_USAGE,
+				       "--elicit %s: accept, decline or "
+				       "cancel is due",
+				       word);
+	}
+	if (!content)
+		return 0;
+	if (target_read_value(content, &text, err) < 0)
+		return err_wrap(err, "--elicit-content");
+	if (scan_document(buf_str(&text), NULL, &value, err) < 0 ||
+	    scan_type(value) != SCAN_OBJECT)
+		return err_set(err, ERR_USAGE,
+			       "--elicit-content needs a JSON object");
+	t->asks.content = arena_str(&t->arena, value);
+	if (!word) {
+		t->asks.has_elicit = true;
+		t->asks.elicit = ELICIT_ACCEPT;
+	}
+	return 0;
+}
+
+static int read_roots(const struct args *args, struct target *t,
+		      struct err *err)
+{
+	struct strlist roots = args_all(args, "root", &t->arena);
+
+	for (size_t i = 0; i < roots.n; i++) {
+		if (asks_add_root(&t->asks, roots.item[i], &t->policy,
+				  &t->arena, err) < 0) {
+			err->kind = ERR_USAGE;
+			return err_wrap(err, "--root");
+		}
+	}
+	return 0;
+}
+
+static int read_sampling(const struct args *args, struct target *t,
+			 struct err *err)
+{
+	const char *line = args_get(args, "sampling");
+	struct strlist *words = &t->asks.sampling;
+
+	if (!line)
+		return 0;
+	if (secret_split_words(str_of(line), &t->arena, words, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "--sampling");
+	}
+	if (strchr(words->item[0], '/'))
+		words->item[0] = path_absolute(words->item[0], &t->arena);
+	return 0;
+}
+
+void target_add_env(struct target *t, char *line)
+{
+	t->env = mem_realloc(t->env, (t->n_env + 2) * sizeof(*t->env));
+	t->env[t->n_env++] = line;
+	t->env[t->n_env] = NULL;
+}
+
+int target_read_options(struct target *t, const struct args *args,
+			const struct server *s, struct err *err)
+{
+	struct gate_policy more;
+	const char *const *env;
+
+	if (policy_options_read(args, &t->arena, &more, &env, err) < 0)
+		return -1;
+	if (t->config)
+		t->policy = plan_policy(&t->config->sandbox, &t->arena);
+	t->cmd_policy = t->policy;
+	if (s)
+		from_server(t, s);
+	else
+		from_line(t, args->after);
+	merge(t, &more);
+	for (size_t i = 0; env[i]; i++)
+		target_add_env(t, mem_strdup(env[i]));
+	if (s && asks_of_server(s, &t->policy, &t->arena, &t->asks, err) < 0)
+		return -1;
+	if (read_size(args, t, err) < 0 || read_timeout(args, t, err) < 0 ||
+	    read_protocol(args, t, err) < 0 || read_elicit(args, t, err) < 0 ||
+	    read_roots(args, t, err) < 0 || read_sampling(args, t, err) < 0)
+		return -1;
+	return 0;
+}
