@@ -32,6 +32,21 @@ manual_names_commands() {
 	return $rc
 }
 
+# Every option of a command stands in the manual page.
+manual_names_options() {
+	local name rc=0
+
+	while read -r name; do
+		grep -Eq "^\\.(It )?.*Fl .*-$name( |\$)" core/cli/matins.1 || {
+			echo "core/cli/matins.1 does not name: --$name"
+			rc=1
+		}
+	done < <(sed -nE \
+		"s/^[\t ]*\\{?\"([a-z-]+)\", (0|'.'), .*/\\1/p" \
+		core/cli/*.[ch] | sort -u)
+	return $rc
+}
+
 # The manual page without complaint, but for the date style of mandoc.
 manual_lint() {
 	local output
@@ -65,7 +80,7 @@ readme() {
 
 # No download address and no lock that records one.
 lock_file() {
-	! grep -n '"resolved"' tests/npm/package-lock.json
+	! grep -n '"resolved"' tests/*/package-lock.json
 }
 
 # Files under version control, or all when this is no checkout.
@@ -88,7 +103,9 @@ check "clang-tidy" make -s -j"$(nproc)" -k tidy
 check "shellcheck" shell_scripts
 check "the manual page is well-formed" manual_lint
 check "the manual page names every command" manual_names_commands
+check "the manual page names every option" manual_names_options
 check "README.md" readme
-check "the lock file of the reference servers has no addresses" lock_file
+check "the lock files of npm have no addresses" lock_file
+check "each row of rows.def has its test" tests/rows.sh
 echo "1..$n"
 exit $failed

@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Measure one stdio step against the bare runner, in pairs on the same disk.
+# What a step and a start cost, as ratios to what stands beside it: pairs of
+# runs in turn, on the same disk, with the same neighbours.
 #
-#   PAIRS=N   pairs of runs for each row (default 150, at least 100)
+#   run.sh [one_step] [many_steps] [live_calls] [long_results] [servers]
+#          [all_starts]                                all, or only these
+#
+#   PAIRS=N   pairs of runs for each row (default 150; long rows take less)
 #   WORK=DIR  where both keep their state (default build/bench)
 #
-# The numbers are compared, not judged: the status is 0 when all runs worked.
+# Rows with a bar say how they stand to it. Nothing is judged by the status:
+# it is 0 when all runs worked. As root the rows of starts are printed twice,
+# as root and as an ordinary user.
 set -eu
 cd "${BASH_SOURCE[0]%/*}/../.."
 BIN=$(realpath "${BIN:-build/matins}")
@@ -18,34 +24,260 @@ chmod 755 "$WORK"
 WORK=$(realpath "$WORK")
 export HOME=$WORK/home XDG_STATE_HOME=$WORK/state LC_ALL=C.UTF-8
 
-# routine NAME ISOLATE
+# heading TEXT
+heading() {
+	printf '\n%s\n' "$1"
+}
+
+# at_least N: that many pairs, or what PAIRS makes of it
+at_least() {
+	echo $(($1 < 3 ? 3 : $1))
+}
+
+# routine NAME ISOLATE STEPS COMMAND [ARG]: steps of the same server would
+# share one process, so each is given its number, which no server looks at
 routine() {
-	cat >"$WORK/$1.toml" <<-END
-		[sandbox]
-		isolate = "$2"
+	local i
 
-		[routines.bench]
-		[[routines.bench.steps]]
-		name = "one"
-		type = "mcp-client"
-		command = "$tools/stub_server"
-		tool = "echo"
-	END
+	{
+		printf '[sandbox]\nisolate = "%s"\n[routines.bench]\n' "$2"
+		for ((i = 0; i < $3; i++)); do
+			cat <<-END
+				[[routines.bench.steps]]
+				name = "s$i"
+				type = "mcp-client"
+				command = "$4"
+				args = ["${5-64}", "$i"]
+				tool = "echo"
+				parallel = true
+			END
+		done
+	} >"$WORK/$1.toml"
 }
 
-# step LABEL FILE
+# step LABEL FILE BAR AIM
 step() {
-	"$tools/pairs" "$PAIRS" "$1" \
-		-- "$BIN" run -q -c "$WORK/$2.toml" bench --json \
-		-- "$tools/bare_runner" "$WORK/$2.toml" "$WORK/bare"
+	"$tools/pairs" "$PAIRS" "$@" \
+		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json \
+		:: "$tools/bare_runner" "$WORK/$file.toml" "$WORK/bare"
 }
 
-echo "One stdio step, whole process; bare is tests/bench/bare_runner.c"
-routine off off
-routine auto auto
-step "isolate = off" off
-step "isolate = auto" auto
-echo
-echo "Checking a one-step file; bare is a program that does nothing"
-"$tools/pairs" "$PAIRS" "check" \
-	-- "$BIN" check -q -c "$WORK/off.toml" -- /bin/true
+one_step() {
+	heading "One stdio step, whole process, against tests/bench/bare_runner.c"
+	routine off off 1 "$tools/stub_server"
+	routine auto auto 1 "$tools/stub_server"
+	file=off step "isolate = off" 1.4 1.2
+	file=auto step "isolate = auto"
+	"$tools/pairs" "$PAIRS" "check, against a no-op" 1.6 1.25 \
+		:: "$BIN" check -q -c "$WORK/off.toml" :: /bin/true
+}
+
+# parallel STEPS PAIRS BAR AIM
+parallel() {
+	local file=n$1
+
+	routine "$file" off "$1" "$tools/stub_server"
+	"$tools/pairs" "$(at_least "$2")" "$1 steps" "$3" "$4" \
+		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json \
+		:: "$tools/bare_runner" "$WORK/$file.toml" "$WORK/bare" "$1" |
+		tee "$WORK/last"
+}
+
+# The highest number of descriptors while so many programs run at once.
+peak_descriptors() {
+	local pid n peak=0
+
+	{
+		printf '[sandbox]\nisolate = "off"\n[routines.bench]\n'
+		for ((n = 0; n < $1; n++)); do
+			printf '[[routines.bench.steps]]\nname = "s%d"\n' "$n"
+			printf 'type = "mcp-client"\ncommand = "sleep"\n'
+			printf 'args = ["3", "0.%06d"]\ntool = "t"\n' "$n"
+			printf 'parallel = true\n'
+		done
+	} >"$WORK/sleep.toml"
+	"$BIN" run -q -c "$WORK/sleep.toml" bench >"$WORK/sleep.out" 2>&1 &
+	pid=$!
+	while kill -0 "$pid" 2>/dev/null; do
+		n=$(find "/proc/$pid/fd" -mindepth 1 2>/dev/null | wc -l)
+		((n <= peak)) || peak=$n
+		sleep 0.1
+	done
+	wait "$pid" || true # these never answer
+	echo "$peak"
+}
+
+many_steps() {
+	local peak children=200
+
+	heading "Steps in parallel, against the bare runner with as many"
+	parallel 8 $((PAIRS / 2)) 1.25 1.1
+	parallel 64 $((PAIRS / 6)) 1.2 1.1
+	parallel 1000 $((PAIRS / 30)) 1.2 1.1
+	peak=$(sed -n 's/.*peak *\([0-9.]*\) and.*/\1/p' "$WORK/last")
+	printf '%-30s %9s MiB                 bar 16 aim 10\n' \
+		"1000 steps: peak memory" "$peak"
+	peak=$(peak_descriptors "$children")
+	printf '%-30s %9d, 5 for each of %d and %d  bar 5 each and 16\n' \
+		"descriptors" "$peak" "$children" $((peak - 5 * children))
+}
+
+# batch CALLS
+batch() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		echo '{"tool":"echo","arguments":{}}'
+	done >"$WORK/batch.$1"
+}
+
+# next_call LABEL [COMMAND...]: each side is started by that
+next_call() {
+	local stub=$tools/stub_server n=5000
+	local call=("$BIN" call -q --no-list --isolate off --batch)
+	local label=$1
+
+	shift
+	"$tools/pairs" "$(at_least $((PAIRS / 4)))" "$label" 1.5 1.25 \
+		:: "$@" "${call[@]}" "$WORK/batch.$((2 * n))" -- "$stub" \
+		:: "$@" "$tools/ping" $((2 * n)) "$stub" \
+		:: $n \
+		:: "$@" "${call[@]}" "$WORK/batch.$n" -- "$stub" \
+		:: "$@" "$tools/ping" $n "$stub"
+}
+
+# What one more call costs: the session itself cancels out. Where two run on
+# two processors, waking the other one is most of it, and differs.
+live_calls() {
+	local cpu
+
+	heading "The next call in a live session, against tests/bench/ping.c"
+	batch 5000
+	batch 10000
+	cpu=$(taskset -cp $$ | sed 's/.*: *\([0-9]*\).*/\1/')
+	next_call "one more call, one processor" \
+		"$(command -v taskset)" -c "$cpu"
+	next_call "one more call"
+}
+
+# long_result MIB PAIRS: both keep only their last report, or the disk is full
+long_result() {
+	local file=long$1 bytes=$(($1 << 20))
+
+	routine "$file" off 1 "$tools/stub_server" "$bytes"
+	echo 'stdout_max = "256MiB"' >>"$WORK/$file.toml"
+	sed -i '1i keep_runs = 1' "$WORK/$file.toml"
+	PAYLOAD=$bytes "$tools/pairs" "$(at_least "$2")" "$1 MiB" 1.3 1.1 \
+		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json \
+		:: "$tools/bare_runner" "$WORK/$file.toml" "$WORK/bare" 1 1
+}
+
+long_results() {
+	heading "One step with a long result, against the bare runner"
+	long_result 10 $((PAIRS / 5))
+	long_result 100 $((PAIRS / 15))
+}
+
+# server NAME FILE INTERPRETER: against the server alone, told the same
+server() {
+	if [[ -z $3 ]]; then
+		echo "a $1 server: left out, there is no $1 here"
+		return
+	fi
+	routine "$1" off 1 "$3" "$2"
+	# both without what the caller has set for such programs
+	env -i HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" PATH="$PATH" \
+		INPUT="$WORK/requests" "$tools/pairs" "$(at_least $((PAIRS / 3)))" \
+		"a $1 server" 1.05 1.02 \
+		:: "$BIN" run -q -c "$WORK/$1.toml" bench --json \
+		:: "$3" "$2"
+}
+
+servers() {
+	heading "One step of a server that takes its time, against that alone"
+	cat >"$WORK/requests" <<-'END'
+		{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}
+		{"jsonrpc":"2.0","method":"notifications/initialized"}
+		{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"echo","arguments":{}}}
+	END
+	mkdir -p "$WORK/servers"
+	cp tests/bench/server.py tests/bench/server.js "$WORK/servers"
+	# the interpreters themselves, not shims that look for them
+	server python "$WORK/servers/server.py" \
+		"$(python3 -c 'import sys; print(sys.executable)' || true)"
+	server node "$WORK/servers/server.js" \
+		"$(node -p process.execPath || true)"
+}
+
+# ---- starts; these run as root and as a user, from a folder of their own ----
+
+# whole LABEL COMMAND...
+whole() {
+	local label=$1
+
+	shift
+	"$SPAWN_TOOLS/pairs" "$PAIRS" "$label" :: "$@" :: /bin/true
+}
+
+# peer LABEL PROGRAM ARGS...
+peer() {
+	local label=$1 path
+
+	path=$(command -v "$2" || true)
+	shift 2
+	if [[ -n $path ]] && "$path" "$@" >/dev/null 2>&1; then
+		whole "$label" "$path" "$@"
+	else
+		echo "$label: left out, it does not work here"
+	fi
+}
+
+starts() {
+	heading "One start of /bin/true by the gate, as $1"
+	"$SPAWN_TOOLS/spawn" $((PAIRS * 2))
+	heading "Whole programs, against posix_spawn of /bin/true, as $1"
+	whole "exec --isolate off" "$SPAWN_TOOLS/matins" exec --isolate off -- true
+	whole "exec" "$SPAWN_TOOLS/matins" exec -- true
+	whole "exec --net loopback" \
+		"$SPAWN_TOOLS/matins" exec --net loopback -- true
+	peer bubblewrap bwrap --ro-bind / / --unshare-all true
+	peer firejail firejail --quiet --noprofile true
+	heading "The light view against a full new root, as $1"
+	"$SPAWN_TOOLS/view" "$PAIRS"
+	echo "with 1 GiB touched by the runner:"
+	"$SPAWN_TOOLS/view" "$PAIRS" --touch 1024
+	[[ $(id -u) -ne 0 ]] || {
+		echo "with 300 more mounts on the host:"
+		"$SPAWN_TOOLS/view" "$(at_least $((PAIRS / 2)))" --mounts 300
+	}
+}
+
+# Everybody may enter the folder; each user has a HOME and state there.
+all_starts() {
+	local dir
+
+	dir=$(mktemp -d "${TMPDIR:-/tmp}/matins-bench.XXXXXX")
+	# shellcheck disable=SC2064
+	trap "rm -rf '$dir'" EXIT
+	chmod 755 "$dir"
+	cp "$BIN" "$dir/matins"
+	cp "$tools/pairs" "$tools/spawn" "$tools/view" "$dir"
+	export SPAWN_TOOLS=$dir PAIRS
+	export -f starts whole peer heading at_least
+	if [[ $(id -u) -ne 0 ]]; then
+		starts user
+		return
+	fi
+	starts root
+	mkdir -m 700 "$dir/home"
+	chown nobody "$dir/home"
+	(cd / && HOME=$dir/home XDG_STATE_HOME=$dir/home/state \
+		setpriv --reuid=nobody --regid="$(id -g nobody)" \
+		--clear-groups bash -euc 'starts user')
+}
+
+(($#)) || set -- one_step many_steps live_calls long_results servers \
+	all_starts
+for section in "$@"; do
+	"$section"
+done

@@ -4,10 +4,13 @@
 # shellcheck disable=SC2016
 . "${BASH_SOURCE%/*}/lib.sh"
 
-script good <<-'END'
-	handshake
-	call kept to the last byte
-END
+# one for each step: steps with the same server would share its session
+for name in good good-too; do
+	script "$name" <<-'END'
+		handshake
+		call kept to the last byte
+	END
+done
 script silent <<-'END'
 	hang
 END
@@ -20,7 +23,7 @@ bad() {
 	{
 		peer_step before good 'tool = "t"'
 		cat
-		peer_step after good 'tool = "t"'
+		peer_step after good-too 'tool = "t"'
 	} >r.toml
 	run_matins run -c r.toml r --json
 	json_is "$name: $state, $reason" \
@@ -224,7 +227,7 @@ script dies-in-answer <<-'END'
 	exit 0
 END
 failing "a server that dies in its answer" failed server_exit \
-	'exited with status 0 before the answer to tools/call' \
+	'exited with status 0 in the middle of a message, before the answer to tools/call; the outcome is unknown, and it was not repeated' \
 	< <(peer_step bad dies-in-answer 'tool = "t"')
 script dies-after <<-'END'
 	handshake
@@ -272,7 +275,7 @@ END
 {
 	peer_step before good 'tool = "t"' 'parallel = true'
 	peer_step bad stubborn 'tool = "t"' 'parallel = true'
-	peer_step after good 'tool = "t"'
+	peer_step after good-too 'tool = "t"'
 } >r.toml
 SECONDS=0
 run_matins run -c r.toml r --json
@@ -299,7 +302,7 @@ script holds-pipes <<-'END'
 END
 {
 	peer_step bad holds-pipes
-	peer_step after good 'tool = "t"'
+	peer_step after good-too 'tool = "t"'
 } >r.toml
 SECONDS=0
 run_matins run -c r.toml r --json
@@ -533,7 +536,7 @@ interrupt() {
 		peer_step before good 'tool = "t"'
 		peer_step bad signals 'tool = "t"' \
 			"sandbox = { write = [\"$T/seen\"] }"
-		peer_step after good 'tool = "t"'
+		peer_step after good-too 'tool = "t"'
 	} >r.toml
 	# A job of a script ignores SIGINT from birth.
 	env --default-signal=INT "$BIN" run -c r.toml r --json \

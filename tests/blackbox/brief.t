@@ -211,6 +211,48 @@ out_like "2025-03-26: a batch" '^\[\{"jsonrpc":"2.0","id":2,"result":\{\}\}\]$'
 run_matins_stdin in brief
 out_like "2025-06-18: no batch" '"id":null,"error":\{"code":-32600'
 
+# ---- requests that stand alone ----
+
+# alone VERSION: members of params that make a request stand alone
+alone() {
+	printf '"_meta":{"io.modelcontextprotocol/%s":"%s",' protocolVersion "$1"
+	printf '"io.modelcontextprotocol/%s":{}}' clientCapabilities
+}
+{
+	rpc 1 server/discover "{$(alone 2026-07-28)}"
+	rpc 2 tools/list "{$(alone 2026-07-28)}"
+	rpc 3 tools/call '{"name":"todo","arguments":{"file":"none.txt"},'"$(
+		alone 2026-07-28
+	)}"
+	rpc 4 ping "{$(alone 2026-07-28)}"
+	rpc 5 tools/list "{$(alone 2031-01-01)}"
+	rpc 6 tools/list '{}'
+	echo '{"jsonrpc":"2.0","method":"notifications/cancelled"}'
+} >in
+run_matins_stdin in brief
+exit_is "2026-07-28: a session ends with its input" 0
+is "2026-07-28: one answer a request" "$(wc -l <"$out")" 6
+answer 1
+json_file_is "2026-07-28: server/discover" answer.json \
+	result.resultType complete result.supportedVersions '["2026-07-28"]' \
+	result.capabilities.tools {} result.ttlMs 3600000
+answer 2
+json_file_is "2026-07-28: tools/list may be kept" answer.json \
+	result.resultType complete result.tools '#4' \
+	result.ttlMs 3600000 result.cacheScope public
+answer 3
+json_file_is "2026-07-28: tools/call" answer.json \
+	result.resultType complete result.isError false \
+	result.structuredContent.exists false
+answer 4
+json_file_is "2026-07-28: no ping" answer.json error.code -32601
+answer 5
+json_file_is "an unknown version: what there is" answer.json \
+	error.code -32022 error.data.supported '["2026-07-28"]' \
+	error.data.requested 2031-01-01
+answer 6
+json_file_is "2026-07-28: no version" answer.json error.code -32602
+
 # What a tool answers conforms to the schema that it announces; judged by a
 # validator that shares no code with the program.
 cat >conforms.py <<-'END'
@@ -266,6 +308,31 @@ is "structured results conform to their schemas" \
 } | true
 is "a client that has gone is a quiet end" "$(<gone)$(<gone.err)" 0
 
+# ---- by a routine, in every revision ----
+
+# in_each_revision PROGRAM: its tool `deadlines` by way of a routine
+in_each_revision() {
+	local date
+
+	for date in 2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28; do
+		cat >each.toml <<-END
+			[[routines.r.steps]]
+			name = "d"
+			type = "mcp-client"
+			command = "$1"
+			args = ["brief"]
+			tool = "deadlines"
+			params = { today = "2026-01-31", items = [
+				{ title = "b", date = "2026-02-02" } ] }
+			protocol = "$date"
+		END
+		run_matins run -c each.toml r --json
+		json_is "$date: the same answer" step_results[0].state ok \
+			step_results[0].run.mcp.protocol "$date" \
+			step_results[0].output '~b.*in 2 days|in 2 days.*b'
+	done
+}
+
 # ---- what is loaded when ----
 
 if command -v ldd >/dev/null; then
@@ -288,6 +355,8 @@ if grep -aq __asan_init "$BIN"; then
 		done_testing
 	fi
 fi
+in_each_revision "$inner"
+
 mkdir -p co/routines
 sed "s|\"matins\"|\"$inner\"|" "$TOP/routines/morning.toml" \
 	>co/routines/morning.toml

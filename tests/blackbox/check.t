@@ -196,12 +196,29 @@ cat >>later.toml <<-'END'
 	net = ["example.com:443"]
 END
 run_matins check later.toml
-exit_is "a list of hosts: exit status 1" 1
-err_like "a list of hosts needs more than there is" \
-	'later\.toml:10:2: net: "example\.com:443": lists of hosts'
+exit_is "a list of hosts is fine" 0
 sed -i 's/"example.com:443"/":443"/' later.toml
 run_matins check later.toml
 exit_is "a port is fine" 0
+sed -i 's|":443"|"https://example.com"|' later.toml
+run_matins check later.toml
+exit_is "a URL is none: exit status 1" 1
+err_like "a row is shown at its place, with what is right" \
+	'later\.toml:11:8: net: "https://example\.com": no URL'
+sed -i 's|"https://example.com"|"loop", "a.test", "http://x", ":0"|' later.toml
+run_matins check later.toml
+exit_is "several wrong rows: exit status 1" 1
+err_like "the first" 'later\.toml:11:8: net: .*did you mean "loopback"'
+err_like "the second" 'later\.toml:11:26: net: "http://x": no URL'
+err_like "the third" 'later\.toml:11:38: net: '
+err_unlike "but not the right one" ':11:16:'
+sed -i 's|^net = .*|net = "al"|' later.toml
+run_matins check later.toml
+err_like "a wrong word comes with the right one" \
+	'later\.toml:11:7: net: .*did you mean "all"'
+sed -i 's|^net = .*|net = ["intranet", "db:5432"]|' later.toml
+run_matins check later.toml
+exit_is "hosts without a dot are hosts" 0
 
 # ---- rules of comparison ----
 

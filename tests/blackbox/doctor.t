@@ -9,8 +9,8 @@ import json, re, sys
 path, area, level, ere = sys.argv[1:]
 rows = [c for c in json.load(open(path))["checks"] if c["area"] == area]
 for c in rows:
-    if c["level"] == level and re.search(ere, c["name"] + ": " + c["text"]):
-        if level == "ok" or c.get("remedy"):
+    if re.fullmatch(level, c["level"]) and re.search(ere, c["name"] + ": " + c["text"]):
+        if c["level"] == "ok" or c.get("remedy"):
             sys.exit(0)
 print(json.dumps(rows, indent=1))
 sys.exit(1)' "$out" "$2" "$3" "$4" >"$T/.row" 2>&1
@@ -38,7 +38,9 @@ row "the program is resolved" program ok 'good/host: /.*matins'
 row "the credential is there" credential ok 'TOKEN'
 row "the leash and what it allows" leash ok 'declared.*matins'
 row "the filter is enforced" protection ok '^syscalls: enforced'
-row "programs are enforced" protection ok '^exec-listed: enforced'
+row "the network is enforced" protection ok '^net-off: enforced'
+row "what the kernel has of Landlock" kernel '(ok|warning)' '^landlock: '
+row "who children are" kernel ok '^identity: children are'
 row "the state directory" state ok 'recorded'
 file_lacks "the value of a credential is not shown" "$out" a-long-secret
 
@@ -72,6 +74,26 @@ row "a short credential is a warning" credential warning 'C: .*scrubbed'
 row "the helper of a credential is missing" credential failed \
 	'D: .*no-such-helper'
 file_lacks "a disabled step is not looked at" "$out" bad/off
+
+mkdir -p "$HOME/.ssh"
+touch "$HOME/.ssh/id" plain-text
+cat >named.toml <<-END
+	[[routines.n.steps]]
+	name = "key"
+	type = "script"
+	command = "cat"
+	args = ["$HOME/.ssh/id"]
+	[[routines.n.steps]]
+	name = "text"
+	type = "script"
+	command = "cat"
+	args = ["$PWD/plain-text"]
+END
+run_matins doctor -c named.toml n --json
+row "a key that an argument names is a warning" program warning \
+	'n/key: .*/\.ssh/id can be read.*~/\.ssh holds'
+file_lacks "another file is none" "$out" 'plain-text can be read'
+rm -r "$HOME/.ssh"
 
 chmod 644 key
 run_matins doctor -c good.toml --json
@@ -108,6 +130,28 @@ mkdir "$T/locked"
 MATINS_STATE=$T/locked/deep/state run_matins doctor -c good.toml --json
 row "a state directory that is not there yet" state ok 'first creates it'
 not_ok "and is not created" test -e "$T/locked/deep"
+
+# ---- a step whose policy comes to something else ----
+
+cat >wide.toml <<-'END'
+	[routines.w]
+	[[routines.w.steps]]
+	name = "wide"
+	type = "script"
+	command = "true"
+	sandbox = { net = "all", isolate = "off" }
+	[[routines.w.steps]]
+	name = "usual"
+	type = "script"
+	command = "true"
+END
+run_matins doctor -c wide.toml w --json
+row "what a step gives up" protection warning '^w/wide net-off: absent: .*; so '
+row "with what to do" protection warning '^w/wide proc-hidden: absent'
+file_lacks "a step that gives up nothing has no rows" "$out" 'w/usual n'
+run_matins doctor -c wide.toml
+out_like "text: columns are aligned" '^  ok      syscalls     +enforced'
+out_like "text: what to do about it" '-> isolate = "auto"'
 
 # ---- the dead man's check ----
 

@@ -29,7 +29,7 @@ done
 for dir in bin sbin lib lib64; do
 	[[ -L $dir ]] || mount --bind "/$dir" "$dir"
 done
-mount -t proc proc proc
+[[ $dev == no-proc ]] || mount -t proc proc proc
 if [[ $dev == mounted ]]; then
 	mount --bind /dev dev
 else
@@ -58,4 +58,7 @@ for dev in plain mounted; do
 	out_like "/tmp is private ($dev /dev)" '^ok'
 	not_ok "and not the real one ($dev /dev)" test -e "$root/tmp/x"
 done
+inside no-proc -- /opt/test/probe nothing
+exit_is "without /proc nothing starts" 125
+err_like "without /proc: what to do" 'mount -t proc'
 done_testing

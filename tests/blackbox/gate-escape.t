@@ -99,7 +99,8 @@ others() {
 	each ok "limits of oneself" limits 0
 	each blocked "environment of others" environ "$outside"
 	each blocked "environment of pid 1" environ 1
-	[[ $isolate == off ]] || each blocked "the process list" processes
+	[[ $isolate == off ]] ||
+		on proc-hidden each blocked "the process list" processes
 	each blocked "socket files" unix @"$T/socket"
 	each blocked "abstract sockets" abstract "matins-$$"
 	[[ $shm == -1 ]] || each blocked "shared memory" shm "$key"
@@ -132,11 +133,15 @@ on_terminal() {
 	[[ $who == user && $(id -u) -eq 0 ]] &&
 		matins=("${_setpriv[@]}" "$T/.bin/matins")
 	"$PYTHON" -c 'import pty, sys; pty.spawn(sys.argv[1:])' \
-		"${matins[@]}" exec --isolate "$isolate" -- "$PROBE" "$@" \
+		"${WRAP[@]}" "${matins[@]}" exec --isolate "$isolate" -- "$PROBE" "$@" \
 		>"$out" 2>"$err" </dev/null
 }
 
 terminals() {
+	if ! has_pty; then
+		skip "$who: on a terminal ($isolate)" "no terminals here"
+		return
+	fi
 	on_terminal tiocsti
 	out_like "$who: typing into the terminal ($isolate)" '^blocked'
 	on_terminal tty
@@ -183,8 +188,9 @@ attacks() {
 both_users attacks
 if [[ $(id -u) -eq 0 ]]; then
 	who=root isolate=auto PROBE=$HELPERS/probe policy=(--user root)
-	each blocked "the process list as root" processes
-	each blocked "the arguments of pid 1 as root" read @/proc/1/cmdline
+	on proc-hidden each blocked "the process list as root" processes
+	on proc-hidden each blocked "the arguments of pid 1 as root" \
+		read @/proc/1/cmdline
 	each ok "its own as root" read @/proc/self/cmdline
 fi
 done_testing

@@ -11,18 +11,23 @@ for f in json.load(open(sys.argv[1]))["enforced"]:
 }
 
 facts() {
-	local name
+	local name by_group=partial
 
 	[[ $who == root ]] || as_user true
+	gate --require cgroup -- true
+	[[ $status == 0 ]] && by_group=enforced
+	[[ $status == 0 ]] ||
+		err_like "$who: why no control group" \
+			'\(control group.*\) is not in use here: .+; to have'
 	gate --report "$W/report" -- true
 	exit_is "$who: a report" 0
-	for name in exec-listed fs-read fs-write net-off net-ports ipc no-tty \
-		env-clean syscalls; do
+	for name in fs-read net-off net-ports ipc no-tty env-clean syscalls; do
 		is "$who: $name by default" "$(level "$name")" enforced
 	done
-	is "$who: memory of the tree" "$(level limits-mem)" partial
+	is "$who: memory of the tree" "$(level limits-mem)" "$by_group"
 	if has_view; then
-		for name in proc-hidden tree-kill limits-pids; do
+		for name in exec-listed fs-write proc-hidden tree-kill \
+			limits-pids; do
 			is "$who: $name with namespaces" "$(level "$name")" \
 				enforced
 		done
@@ -31,8 +36,31 @@ facts() {
 	fi
 	gate --isolate off --report "$W/report" -- true
 	is "$who: proc-hidden without" "$(level proc-hidden)" absent
-	is "$who: tree-kill without" "$(level tree-kill)" partial
+	is "$who: tree-kill without" "$(level tree-kill)" "$by_group"
 	is "$who: exec-listed without" "$(level exec-listed)" partial
+	if [[ $who == root ]]; then
+		gate --isolate off --user root --report "$W/report" -- true
+		is "$who: fs-write of a child that stays root" \
+			"$(level fs-write)" partial
+		ok "$who: says whose files that means" \
+			grep -q "all of root's files" "$W/report"
+		# behind a folder of root's alone it stays root unasked
+		mkdir -m 700 "$W/wall"
+		cp "$HELPERS/probe" "$W/wall/probe"
+		touch "$W/kept"
+		chmod 600 "$W/kept"
+		gate --isolate off --report "$W/report" -- \
+			"$W/wall/probe" chmod "@$W/kept" 666
+		ok "$who: it cannot change what is root's" \
+			grep -q '^blocked' "$out"
+		is "$who: and it could not" "$(stat -c %a "$W/kept")" 600
+		ok "$who: the filter refuses that" \
+			grep -q "the filter refuses" "$W/report"
+		gate --isolate off --user root --write "$W/kept" -- \
+			"$W/wall/probe" chmod "@$W/kept" 640
+		is "$who: unless that is asked for" \
+			"$(stat -c %a "$W/kept")" 640
+	fi
 	gate --net all --report "$W/report" -- true
 	is "$who: net-off with a network" "$(level net-off)" absent
 	mkdir -p "$W/out"
@@ -41,7 +69,7 @@ facts() {
 	is "$who: exec-listed where one may write" "$(level exec-listed)" \
 		partial
 	gate --write "$W/out" --profile strict --report "$W/report" -- true
-	is "$who: but strictly" "$(level exec-listed)" enforced
+	on exec-listed is "$who: but strictly" "$(level exec-listed)" enforced
 	gate --read /usr --report "$W/report" -- true
 	is "$who: exec-listed where programs are read" \
 		"$(level exec-listed)" partial

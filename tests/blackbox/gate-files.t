@@ -49,12 +49,13 @@ files() {
 		--read "$W/in" -- write @"$W/in/file"
 	expect blocked "truncate outside" -- truncate @"$W/not/file"
 	expect ok "truncate inside" --write "$W/out" -- truncate @"$W/out/file"
-	expect blocked "chmod outside" -- chmod @"$W/not/file" 777
+	on fs-write expect blocked "chmod outside" -- chmod @"$W/not/file" 777
 	expect ok "chmod inside" --write "$W/out" -- chmod @"$W/out/file" 600
-	expect blocked "times outside" -- utimes @"$W/not/file"
+	on fs-write expect blocked "times outside" -- utimes @"$W/not/file"
 	expect ok "times inside" --write "$W/out" -- utimes @"$W/out/file"
-	expect blocked "attributes outside" -- xattr @"$W/not/file"
-	expect blocked "watching outside" -- inotify @"$W/not"
+	on fs-write expect blocked "attributes outside" -- xattr @"$W/not/file"
+	with_view "watching outside" \
+		expect blocked "watching outside" -- inotify @"$W/not"
 }
 
 private_places() {
@@ -244,13 +245,14 @@ if [[ $(id -u) -eq 0 ]]; then
 		write @"$W/locked/in/new"
 	is "new file's owner" "$(stat -c %u "$W/locked/in/new")" 0
 	chown -R daemon: "$W/locked/in"
-	expect ok "a grant of another user's works as well" \
+	with_view "a grant of another user's" \
+		expect ok "a grant of another user's works as well" \
 		--write "$W/locked/in" -- write @"$W/locked/in/deep/file"
 fi
 both_users files
-both_users private_places
+both_users with_view "private places" private_places
 both_users system_files
-both_users protected
+both_users with_view "protected paths" protected
 # A link that one run leaves behind for the next.
 left_links() {
 	mkdir -p "$W/left/work"
@@ -277,6 +279,163 @@ left_links() {
 	done
 }
 
+# What makes a folder run code for whoever uses it next: every row of the table.
+table_rows() {
+	sed -n 's/^PROTECTED("\([^"]*\)", ANY.*/\1/p' \
+		"$TOP/gate/protected.def" | sed 's/\*/sub/'
+}
+
+protected_table() {
+	local tree=$W/rows row
+	# shellcheck disable=SC2016
+	local try='while read -r f; do
+		{ echo y >>"$f"; } 2>/dev/null && echo "$f"
+	done'
+
+	mkdir -p "$tree"
+	table_rows | while read -r row; do
+		mkdir -p "$tree/${row%/*}" "$tree/$row-x" 2>/dev/null
+		[[ $row == */* ]] || mkdir -p "$tree"
+		# every second one as a folder
+		if ((${#row} % 2)); then
+			mkdir -p "$tree/$row" && echo x >"$tree/$row/x"
+			echo "$tree/$row/x" >>"$W/shut"
+		else
+			rm -rf "${tree:?}/$row"
+			echo x >"$tree/$row"
+			echo "$tree/$row" >>"$W/shut"
+		fi
+		echo "$tree/$row-x/x" >>"$W/open"
+	done
+	[[ $who == root ]] || as_user true
+	is "$who: the table was read" "$(wc -l <"$W/shut")" \
+		"$(table_rows | wc -l)"
+	gate --write "$tree" --read "$W/shut" -- \
+		bash -c "$try <\"\$1\"" x "$W/shut"
+	out_is "$who: no row of the table can be written" ""
+	gate --write "$tree" --read "$W/open" -- \
+		bash -c "$try <\"\$1\"" x "$W/open"
+	is "$who: names that are longer can" "$(cat "$out")" "$(cat "$W/open")"
+	row=$tree/.vscode
+	expect blocked "nor be moved away" --write "$tree" -- \
+		rename @"$row" @"$tree/gone"
+	expect blocked "a link in its place cannot be made" --write "$tree" -- \
+		unlink @"$tree/.npmrc"
+	expect ok "it can be read" --write "$tree" -- list @"$row"
+	expect ok "what is not there yet can be made" --write "$W" -- \
+		write @"$W/.envrc"
+	expect ok "and one that is named itself is writable" \
+		--write "$tree" --write "$tree/.claude" -- \
+		mkdir @"$tree/.claude/new"
+}
+
+# A linked tree, whose .git is a file, and what git goes on doing.
+protected_git() {
+	local tree=$W/linked-tree
+
+	mkdir -p "$tree" "$W/work"
+	echo "gitdir: $W/elsewhere" >"$tree/.git"
+	mkdir -p "$W/work/.vscode"
+	echo '{}' >"$W/work/.vscode/settings.json"
+	echo 'fund=false' >"$W/work/.npmrc"
+	[[ $who == root ]] || as_user true
+	expect blocked "a .git that is a file stays" --write "$tree" -- \
+		write @"$tree/.git"
+	expect blocked "and is not moved" --write "$tree" -- \
+		rename @"$tree/.git" @"$tree/git"
+	gate --write "$W/work" --exec git -- bash -ec "
+		cd '$W/work'
+		git init -q .
+		git -c user.name=a -c user.email=a@b add -A
+		git -c user.name=a -c user.email=a@b commit -qm one
+		echo new >file
+		git -c user.name=a -c user.email=a@b add file
+		git -c user.name=a -c user.email=a@b commit -qm two
+		git rev-list --count HEAD"
+	out_is "$who: git init, add and commit go on" 2
+	gate --write "$W/work" --exec git -- bash -c "
+		cd '$W/work'
+		git config core.hooksPath /tmp && echo changed
+		echo new >file2
+		git add file2
+		git -c user.name=a -c user.email=a@b commit -qm three &&
+			echo committed"
+	out_is "$who: then its configuration stays, commits go on" committed
+}
+
+# A branch in which a protected file is another one cannot be had in here.
+protected_checkout() {
+	local as=()
+
+	[[ $who == root || $(id -u) -ne 0 ]] || as=("${_setpriv[@]}")
+	mkdir -p "$W/two/.vscode"
+	cd "$W/two" || return
+	[[ $who == root ]] || as_user true
+	"${as[@]}" bash -ec '
+		git init -q -b main .
+		git config user.name a
+		git config user.email a@example.com
+		echo 1 >.vscode/settings.json
+		echo 1 >file
+		git add -A
+		git commit -qm one
+		git checkout -qb other
+		echo 2 >file
+		git commit -qam two
+		git checkout -qb third
+		echo 3 >.vscode/settings.json
+		git commit -qam three
+		git checkout -q main'
+	gate --write . --exec git -- git checkout -q other
+	exit_is "$who: git checkout of a branch" 0
+	gate --write . --exec git -- git checkout -q third
+	# git goes there all the same, with status 0
+	err_like "$who: where a protected file differs git says so" \
+		'unable to unlink .*settings.json'
+	is "$who: and it stays" "$(<.vscode/settings.json)" 1
+	gate --write . --write .vscode --exec git -- git checkout -q -f third
+	exit_is "$who: but where it is named" 0
+	is "$who: it is that branch" "$(<.vscode/settings.json)" 3
+	cd "$T" || return
+}
+
+# npm goes on installing into a tree with protected files; with no network.
+protected_npm() {
+	local app=$W/npm/app as=()
+
+	if [[ -z $NODE ]] || ! command -v npm >/dev/null; then
+		skip "$who: npm install" "no node or no npm here"
+		return
+	fi
+	[[ $who == root || $(id -u) -ne 0 ]] || as=("${_setpriv[@]}")
+	mkdir -p "$W/npm/dep" "$app/.vscode"
+	echo '{"name":"dep","version":"1.0.0","bin":"hello.js"}' \
+		>"$W/npm/dep/package.json"
+	printf '#!/usr/bin/env node\nconsole.log("hello");\n' \
+		>"$W/npm/dep/hello.js"
+	echo '{"name":"app","version":"1.0.0","private":true}' \
+		>"$app/package.json"
+	echo 'fund=false' >"$app/.npmrc"
+	echo '{}' >"$app/.vscode/settings.json"
+	[[ $who == root ]] || as_user true
+	cd "$W/npm/dep" || return
+	ok "$who: a package" "${as[@]}" env npm_config_update_notifier=false \
+		npm pack --silent --pack-destination "$app"
+	cd "$app" || return
+	LIMIT_S=120 gate --preset npm --write . \
+		--env npm_config_update_notifier=false \
+		-- npm install --offline --no-audit ./dep-1.0.0.tgz
+	exit_is "$who: npm install in a protected tree" 0
+	ok "$who: it is installed" test -x node_modules/.bin/dep
+	file_like "$who: and in package.json" package.json '"dep"'
+	is "$who: .npmrc is what it was" "$(<.npmrc)" fund=false
+	cd "$T" || return
+}
+
+both_users with_view "the table of protected paths" protected_table
+both_users with_view "git in a protected tree" protected_git
+both_users with_view "git checkout in one" protected_checkout
+both_users with_view "npm in one" protected_npm
 both_users left_links
 both_users prefixes
 both_users inline_programs

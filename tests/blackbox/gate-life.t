@@ -128,12 +128,40 @@ descriptors() {
 	out_like "$who: that are listed" '^3000000$'
 }
 
+# What the program has, of a runner with that many: ls has opened a fourth.
+# From 128 on the child shares the table until it takes its own.
+of_many() {
+	local fds=() fd n
+
+	# of a type that no kernel executes
+	cp /bin/true "$W/garbage"
+	printf '\0\0' | dd of="$W/garbage" bs=1 seek=16 conv=notrunc 2>/dev/null
+	for n in 40 400; do
+		while ((${#fds[@]} < n)); do
+			exec {fd}</dev/null
+			fds+=("$fd")
+		done
+		gate --isolate "$isolate" -- ls /proc/self/fd
+		out_is "$who: descriptors, of $n ($isolate)" $'0\n1\n2\n3'
+		# found out by the kernel, in the child
+		gate --isolate "$isolate" -- "$W/garbage"
+		err_like "$who: no program, of $n ($isolate)" \
+			'garbage: Exec format error'
+		gate --isolate "$isolate" -- sh -c 'kill -KILL $$'
+		exit_is "$who: one that is killed, of $n ($isolate)" 137
+	done
+	for fd in "${fds[@]}"; do
+		exec {fd}<&-
+	done
+}
+
 life() {
 	local isolate
 
 	for isolate in auto off; do
 		statuses
 		trees
+		of_many
 	done
 	folders
 	descriptors

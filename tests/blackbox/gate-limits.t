@@ -3,19 +3,64 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 . "$TOP/tests/blackbox/gate.sh"
 
+# Is the user under test given control groups here?
+grouped() {
+	gate --require cgroup -- true
+	[[ $status == 0 ]]
+}
+
+# What a control group counts, and what is said when it was too much.
+hits() {
+	local iso=(--isolate "$isolate")
+
+	gate "${iso[@]}" --memory 64MiB -- "$PROBE" memory 128
+	exit_is "$who: too much memory ($isolate)" 137
+	err_like "$who: said to be ($isolate)" \
+		'^matins: memory: the tree wanted more than 64MiB, 1 process'
+	gate "${iso[@]}" --memory 64MiB --report "$T/report" -- \
+		"$PROBE" memory-shared 128
+	exit_is "$who: shared memory counts ($isolate)" 137
+	json_file_is "$who: and is in the report ($isolate)" "$T/report" \
+		limits '#1' 'limits[0]' '~^memory: '
+	expect ok "16 MiB in eight processes ($isolate)" "${iso[@]}" \
+		--memory 64MiB -- memory-spread 2 8
+	expect blocked "128 MiB in eight processes ($isolate)" "${iso[@]}" \
+		--memory 64MiB -- memory-spread 16 8
+	err_like "$who: the tree is counted ($isolate)" \
+		'^matins: memory: the tree wanted more than 64MiB'
+	expect blocked "many processes ($isolate)" "${iso[@]}" \
+		--processes 20 -- fork 100
+	err_like "$who: said to be too many ($isolate)" \
+		'^matins: processes: the tree wanted more than 20, 1 start'
+	gate "${iso[@]}" --memory 64MiB --report "$T/report" -- \
+		"$PROBE" memory 16
+	exit_is "$who: enough ($isolate)" 0
+	json_file_is "$who: is not hit ($isolate)" "$T/report" limits '#0'
+	gate "${iso[@]}" --require cgroup --require limits-mem \
+		--require limits-pids --require tree-kill -- true
+	exit_is "$who: all of that can be required ($isolate)" 0
+}
+
 # The bound of processes holds where the kernel counts them for this sandbox.
 bounds() {
 	expect ok "eight processes ($isolate)" --isolate "$isolate" -- fork 8
 	if [[ $isolate != off ]]; then
-		expect blocked "a thousand ($isolate)" --isolate "$isolate" -- \
-			fork 1000
+		on limits-pids expect blocked "a thousand ($isolate)" \
+			--isolate "$isolate" -- fork 1000
 		expect ok "unless granted ($isolate)" --isolate "$isolate" \
 			--processes 2000 -- fork 1000
 	fi
 	expect ok "64 MiB ($isolate)" --isolate "$isolate" --memory 256MiB \
 		-- memory 64
-	expect blocked "512 MiB ($isolate)" --isolate "$isolate" \
-		--memory 256MiB -- memory 512
+	if grouped; then
+		hits
+	else
+		expect blocked "512 MiB ($isolate)" --isolate "$isolate" \
+			--memory 256MiB -- memory 512
+		gate --isolate "$isolate" --require limits-mem -- true
+		exit_is "$who: without a control group memory is not \
+promised ($isolate)" 125
+	fi
 	expect ok "address space is not memory ($isolate)" \
 		--isolate "$isolate" --memory 256MiB -- reserve
 	mkdir -p "$W/out"
@@ -26,6 +71,14 @@ bounds() {
 		--write "$W/out" --file-size 2MiB -- file-size "$W/out/f" 4
 	gate --isolate "$isolate" --cpu 1 -- sh -c 'while :; do :; done'
 	exit_is "$who: processor time ($isolate)" 137
+	err_like "$who: and said ($isolate)" '^matins: cpu: .*used up 1s'
+	gate --isolate "$isolate" --cpu 3600 -- sh -c 'kill -KILL $$'
+	err_unlike "$who: not of any other end ($isolate)" 'cpu:'
+	gate --isolate "$isolate" --file-size 2MiB --write "$W/out" \
+		--exec head -- sh -c "exec head -c 4M /dev/zero >$W/out/g"
+	exit_is "$who: a file that grew too large ($isolate)" 153
+	err_like "$who: is said, too ($isolate)" \
+		'^matins: file_size: .*beyond 2MiB'
 	gate --isolate "$isolate" --files 16 -- sh -c 'ulimit -n'
 	out_is "$who: descriptors ($isolate)" 16
 }
@@ -38,5 +91,130 @@ limits() {
 	done
 }
 
+# ---- a part of the tree of control groups, given to the user under test ----
+
+# Folders of version 1 in which root made one for this test, "" elsewhere
+parts=()
+
+own_v1_group() { # CONTROLLER
+	local at
+
+	at=$(sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup)
+	[[ -n $at && -w /sys/fs/cgroup/$1$at/tasks ]] || return 1
+	at=/sys/fs/cgroup/$1${at%/}/test-$$-$who
+	mkdir "$at" && parts+=("$at")
+}
+
+# within COMMAND...: in these groups
+within() {
+	(
+		for part in "${parts[@]}"; do
+			echo 0 >"$part/tasks"
+		done
+		"$@"
+		echo "$status" >"$T/status"
+	)
+	status=$(<"$T/status")
+}
+
+groups_left() {
+	find "${parts[@]}" -mindepth 1 -type d
+}
+
+remove_parts() {
+	local part
+
+	for part in "${parts[@]}"; do
+		find "$part" -depth -type d -exec rmdir {} \;
+	done
+}
+
+start_within() { # MARK
+	local cmd=("$BIN")
+
+	[[ $who == root ]] || cmd=("${_setpriv[@]}" "$T/.bin/matins")
+	rm -f "$T/said"
+	(
+		for part in "${parts[@]}"; do
+			echo 0 >"$part/tasks"
+		done
+		exec "${cmd[@]}" exec --isolate "$isolate" -- \
+			"$PROBE" sleep "$1"
+	) >"$T/said" 2>"$err" </dev/null &
+	runner=$!
+	wait_for 10 grep -q . "$T/said" || diag "$(<"$err")"
+}
+
+# A runner that is killed leaves its groups: the next one finds them.
+sweeps() {
+	local mark=sweep-$isolate-$who-$$ dead living left
+
+	start_within "living-$mark"
+	living=$runner
+	start_within "dead-$mark"
+	dead=$runner
+	kill -KILL "$dead"
+	wait "$dead" 2>/dev/null
+	nothing_left "$who: the tree of a killed runner ($isolate)" \
+		"dead-$mark"
+	left=$(groups_left)
+	like "$who: leaves its groups ($isolate)" "$left" "matins-$dead-"
+	within gate --isolate "$isolate" -- true
+	exit_is "$who: the next run ($isolate)" 0
+	left=$(groups_left)
+	unlike "$who: takes them away ($isolate)" "$left" "matins-$dead-"
+	like "$who: and leaves those of a living one ($isolate)" "$left" \
+		"matins-$living-"
+	ok "$who: with its tree ($isolate)" _with_mark "living-$mark"
+	isnt "$who: which runs ($isolate)" "$(_with_mark "living-$mark")" ''
+	kill -TERM "$living"
+	wait "$living"
+	is "$who: until it is ended ($isolate)" $? 143
+	is "$who: no group is left ($isolate)" "$(groups_left)" ''
+}
+
+# Without a pid namespace, and its owner killed: the group ends the tree.
+orphans() {
+	local mark=orphan-$who-$$ owner
+
+	isolate=off
+	start_within "$mark"
+	owner=$(pgrep -P "$runner" | head -n 1)
+	kill -KILL "$owner"
+	wait "$runner"
+	is "$who: a tree that lost its owner" $? 137
+	nothing_left "$who: is ended by its group" "$mark"
+	is "$who: which is gone" "$(groups_left)" ''
+}
+
+delegated() {
+	local isolate part
+
+	parts=()
+	if [[ $(id -u) -ne 0 ]] || ! own_v1_group memory ||
+		! own_v1_group pids; then
+		remove_parts
+		skip "$who: a part of the tree" "no version 1 to make one in"
+		return
+	fi
+	if [[ $who == user ]]; then
+		as_user true
+		for part in "${parts[@]}"; do
+			chown -R daemon: "$part"
+		done
+	fi
+	for isolate in auto off; do
+		within gate --isolate "$isolate" --require cgroup \
+			--memory 64MiB -- "$PROBE" memory-spread 16 8
+		exit_is "$who: given a part, a tree is bounded ($isolate)" 1
+		err_like "$who: and said to be ($isolate)" '^matins: memory: '
+		is "$who: and leaves nothing ($isolate)" "$(groups_left)" ''
+		sweeps
+	done
+	orphans
+	remove_parts
+}
+
 both_users limits
+both_users delegated
 done_testing

@@ -1,6 +1,6 @@
 # For the tests of the gate; source it after lib.sh.
 #
-#	both_users test_function	as root and as an ordinary user
+#	both_users COMMAND...	as root and as an ordinary user
 #	probe "name" -- OPTIONS... -- PROBE ARGS...
 #
 # $who is "root" or "user" while a test runs, $PROBE the helper that this user
@@ -10,23 +10,21 @@
 # shellcheck disable=SC2034,SC2154
 
 both_users() {
-	local fn=$1
-
 	if [[ $(id -u) -eq 0 ]]; then
 		who=root PROBE=$HELPERS/probe
 		fresh_folder
-		"$fn"
+		"$@"
 		chown -R root: "$T"
 		who=user PROBE=$T/.bin/probe
 		fresh_folder
 		as_user true
-		"$fn"
+		"$@"
 		chown -R root: "$T"
 		chown root: "$T"
 	else
 		who=user PROBE=$HELPERS/probe
 		fresh_folder
-		"$fn"
+		"$@"
 	fi
 }
 
@@ -69,4 +67,35 @@ expect() {
 has_view() {
 	gate --isolate require -- true
 	[[ $status == 0 ]]
+}
+
+# with_view NAME COMMAND...: what needs namespaces, where there are some
+with_view() {
+	local name=$1
+
+	shift
+	if has_view; then
+		"$@"
+	else
+		skip "$who: $name" "$(head -n1 "$err")"
+	fi
+}
+
+# on GUARANTEE COMMAND...: what holds only where this machine enforces it by
+# default, as it says itself; that it says so rightly is for gate-degraded.t
+on() {
+	local guarantee=$1
+
+	shift
+	gate --require "$guarantee" -- true
+	if [[ $status == 125 ]]; then
+		skip "$who: $*" "$(head -n1 "$err")"
+	else
+		"$@"
+	fi
+}
+
+# Without pseudo-terminals (a bare chroot) nobody can be started on one.
+has_pty() {
+	"$PYTHON" -c 'import os; os.openpty()' 2>/dev/null
 }

@@ -105,6 +105,15 @@ completes "commands" "show" sho
 completes "words of an option" "full golden" run --view ''
 completes "words behind =" "golden" run --view = g
 completes "the profiles" "default open strict" exec --profile ''
+completes "the words of --net" "all loopback none" exec --net ''
+completes "guarantees of --require" "net-off net-ports" exec --require net-
+completes "mechanisms of --require" "landlock landlock-net landlock-scope" \
+	exec --require landlock
+completes "programs of --exec" "$(type -P mkfifo >/dev/null && echo mkfifo)" \
+	exec --exec mkfif
+completes "a program behind --" "mkfifo" exec --net all -- mkfif
+completes "and its files" "names.toml" exec -- cat names
+completes "a program of trace" "mkfifo" trace -- mkfif
 completes "a folder for /tmp" "private shared" exec --tmp ''
 completes "namespaces" "auto off require" exec --isolate ''
 completes "no words for another option" "" run --jobs ''

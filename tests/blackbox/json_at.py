@@ -17,8 +17,13 @@ def load(text):
 
 
 def at(value, path):
-    for name, index in re.findall(r"([^.\[\]]+)|\[(-?\d+)\]", path):
-        if index:
+    part = r"([^.\[\]]+)|\[(-?\d+)\]|\[(\w+)=([^\]]*)\]"
+    for name, index, key, want in re.findall(part, path):
+        if key:
+            if not isinstance(value, list):
+                return ABSENT
+            value = next((v for v in value if at(v, key) == want), ABSENT)
+        elif index:
             if not isinstance(value, list):
                 return ABSENT
             try:

@@ -15,6 +15,7 @@
 #	$BIN      the matins under test        $HELPERS  folder of the helpers
 #	$PEER     the scripted MCP peer        $TOP      the source tree
 #	$NODE     node, from the caller's PATH, or empty; PATH itself is plain
+#	$LEVEL    features of the kernel that tests/helpers/hide hides from it
 #	$out $err files with what the last run_matins printed; $status its status
 #
 # shellcheck shell=bash
@@ -29,6 +30,11 @@ HELPERS=${HELPERS:-$TOP/build/release/tests/helpers}
 PEER=$HELPERS/peer
 PYTHON=/usr/bin/python3
 [[ -x $PYTHON ]] || PYTHON=python3
+
+if [[ ! -e /proc/self/fd ]]; then
+	echo "1..0 # SKIP no /proc is mounted here, and matins says so"
+	exit 0
+fi
 
 T=$(mktemp -d "${TMPDIR:-/tmp}/matins-test.XXXXXX")
 chmod 755 "$T"
@@ -71,6 +77,14 @@ if [[ $(id -u) -eq 0 ]] && ! _reachable "$BIN"; then
 	_copy_programs
 	BIN=$T/.bin/matins HELPERS=$T/.bin PEER=$T/.bin/peer
 fi
+
+# at_level [FEATURES]: from here on the program meets such a kernel
+at_level() {
+	LEVEL=${1-}
+	WRAP=()
+	[[ -z $LEVEL ]] || WRAP=("$HELPERS/hide" "$LEVEL" --)
+}
+at_level "${LEVEL-}"
 
 _finish() {
 	local rc=$?
@@ -272,7 +286,7 @@ run_matins_stdin() {
 	local input=$1
 
 	shift
-	run_program "$input" "$BIN" "$@"
+	run_program "$input" "${WRAP[@]}" "$BIN" "$@"
 	# Reports are kept for the check against the published schema.
 	if [[ -n ${REPORTS-} ]] && head -c 64 "$out" |
 		grep -aq '^{ *"schema": *"matins-report/1"'; then
@@ -319,7 +333,7 @@ as_user() {
 		return
 		;;
 	esac
-	run_program "$input" "${_setpriv[@]}" "$T/.bin/matins" "$@"
+	run_program "$input" "${WRAP[@]}" "${_setpriv[@]}" "$T/.bin/matins" "$@"
 }
 _setpriv=(setpriv --reuid=daemon --regid=daemon --clear-groups
 	--inh-caps=-all --bounding-set=-all)

@@ -56,10 +56,13 @@ ok "a plain step between them keeps them apart ($took ms)" \
 	test "$took" -ge 1500
 
 # Each of a group fails in its own way, and takes nothing from the others.
+# the four good steps share one session
 script good <<-'END'
 	handshake
 	sleep 300
+	repeat 4
 	call whole
+	end
 END
 script hang <<-'END'
 	handshake

@@ -260,6 +260,8 @@ cat >server.py <<-'END'
 	if where == "noise":
 	    print(text, flush=True)
 	m = json.loads(sys.stdin.readline())
+	if m["method"] != "initialize":
+	    sys.exit(1)
 	if where == "refuse":
 	    say({"id": m["id"], "error": {"code": -1, "message": text}})
 	v = text if where == "version" else m["params"]["protocolVersion"]
@@ -330,11 +332,197 @@ json_is "and is scrubbed where the program prints it" \
 	step_results[0].data.content[0].text '***' \
 	step_results[0].output '***'
 
+# ---- in single bytes, on both streams in turn ----
+
+# As leak.py, each byte by a write of its own.
+"$PYTHON" - <<-'END'
+	text = open("leak.py").read()
+	at = text.index("for f in forms:\n    print")
+	open("slow.py", "w").write(text[:at] + "\n".join([
+	    "for f in forms:",
+	    "    for c in ('<' + f + '>' + chr(10)).encode():",
+	    "        os.write(1, bytes([c]))",
+	    "        os.write(2, bytes([c]))", ""]))
+END
+sed 's/leak\.py/slow.py/' matins.toml >slow.toml
+run_matins run -c slow.toml r
+exit_is "bytes one by one: the step runs" 0
+out_like "bytes one by one: it printed" '^<\*\*\*>$'
+is "bytes one by one: every form was replaced" \
+	"$(grep -c '\*\*\*' "$out")" "$(grep -c '^<' "$out")"
+shows_nothing "bytes one by one: nothing is shown"
+run_matins run -c slow.toml r --json
+shows_nothing "bytes one by one, --json: nothing is shown"
+
+# ---- what a server says beside its answers, cut anywhere ----
+
+cat >talk.py <<-'END'
+	import json, os, sys
+	v = os.environ["TOKEN"]
+	def say(m):
+	    text = (json.dumps({"jsonrpc": "2.0", **m}) + "\n").encode()
+	    # what is no answer in single bytes
+	    n = 1 if "method" in m else len(text)
+	    for i in range(0, len(text), n):
+	        os.write(1, text[i:i + n])
+	def chat():
+	    say({"method": "notifications/message", "params": {
+	        "level": "error", "logger": v, "data": {v: v}}})
+	    say({"method": "notifications/progress", "params": {
+	        "progressToken": v, "progress": 1, "message": v}})
+	    say({"method": v, "params": {v: v}})
+	    print(v, file=sys.stderr, flush=True)
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    chat()
+	    if "id" not in m:
+	        continue
+	    if m["method"] == "initialize":
+	        say({"id": m["id"], "result": {
+	            "protocolVersion": m["params"]["protocolVersion"],
+	            "capabilities": {"tools": {}}, "instructions": v,
+	            "serverInfo": {"name": v, "version": v, "title": v}}})
+	    elif m["method"] == "tools/list":
+	        say({"id": m["id"], "result": {"tools": [
+	            {"name": v, "description": v,
+	             "inputSchema": {"type": "object"}}]}})
+	    elif os.environ["HOW"] == "refusing":
+	        say({"id": m["id"], "error": {"code": -32000, "message": v,
+	            "data": {v: [v]}}})
+	    else:
+	        say({"id": m["id"], "result": {"isError": True, "content": [
+	            {"type": "text", "text": v}], "_meta": {v: v}}})
+END
+cat >talk.toml <<-END
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-client"
+	command = "$PYTHON"
+	args = ["$T/talk.py"]
+	tool = "t"
+	env = { TOKEN = { file = "token" }, HOW = { env = "HOW" } }
+END
+for how in refusing answering; do
+	HOW=$how run_matins run -v -c talk.toml r --json
+	exit_is "a talkative server, $how: the step fails" 2
+	shows_nothing "a talkative server, $how: nothing is shown"
+	HOW=$how run_matins run -v -c talk.toml r
+	shows_nothing "a talkative server, $how, as text: nothing is shown"
+done
+
+# ---- what a program calls itself, of which the kernel keeps 15 bytes ----
+
+cat >comm.py <<-'END'
+	import ctypes, os, sys
+	libc = ctypes.CDLL(None)
+	libc.prctl(15, os.environ["TOKEN"].encode(), 0, 0, 0)
+	libc.ptrace(16, 1, 0, 0)
+	sys.exit(1)
+END
+for type in script mcp-client; do
+	cat >comm.toml <<-END
+		[[routines.r.steps]]
+		name = "a"
+		type = "$type"
+		command = "$PYTHON"
+		args = ["$T/comm.py"]
+		env = { TOKEN = { env = "LONG" } }
+	END
+	LONG=abcdefghijklmnopqrst run_matins run -v -c comm.toml r --json
+	json_is "$type: the refused call is there" \
+		step_results[0].run.denials[0].name ptrace \
+		step_results[0].run.denials[0].program '***'
+	is "$type: who asked shows nothing" \
+		"$(grep -aohE '.{0,20}abcdef.{0,20}' "$out" "$err")" ""
+done
+
+# ---- the runner's memory ----
+
+# opens PID COMMAND...: what of a process the command may open
+opens() {
+	local pid=$1 f
+
+	shift
+	for f in environ maps mem; do
+		"$@" bash -c ': <"$1"' x "/proc/$pid/$f" 2>/dev/null && echo "$f"
+	done
+}
+as=(env)
+[[ $(id -u) -ne 0 ]] || as=("${_setpriv[@]}")
+mkfifo in.fifo out.fifo
+[[ $(id -u) -ne 0 ]] || as_user true
+runner=$BIN
+[[ $(id -u) -ne 0 ]] || runner=$T/.bin/matins
+"${as[@]}" "$runner" exec -- cat <in.fifo >out.fifo 2>exec.err &
+pid=$!
+exec 8>in.fifo 9<out.fifo
+echo started >&8
+read -r line <&9
+is "the child runs" "$line" started
+is "its user cannot look into the runner" "$(opens "$pid" "${as[@]}")" ""
+is "but into a program of its own" "$(opens self "${as[@]}")" \
+	"$(printf 'environ\nmaps\nmem')"
+exec 8>&- 9<&-
+wait "$pid"
+[[ $(id -u) == 0 ]] && chown -R root: "$T"
+
 # ---- a literal is no credential ----
 
 echo 'env = { A = "sk-literal" }' >>sources.toml
 run_matins run -c sources.toml r
 exit_is "a literal: exit status 1" 1
 file_lacks "a literal is not shown" "$err" sk-literal
+
+# ---- what is written down of a program: what it starts, where it connects ----
+
+cat >records.py <<-'END'
+	import os, subprocess, urllib.request
+	v = os.environ["TOKEN"]
+	def attempt(what):
+	    try:
+	        what()
+	    except OSError:
+	        pass
+	os.symlink("/bin/date", "/tmp/" + v)
+	for argv in (["date", "+" + v], ["date", "-u" + v, "-f" + v],
+	             ["date", "+" + "%" * 250 + v], ["/tmp/" + v]):
+	    attempt(lambda: subprocess.run(argv, stderr=subprocess.DEVNULL))
+	attempt(lambda: urllib.request.urlopen("http://" + v + ".example.com/",
+	                                       timeout=9))
+END
+cat >records.toml <<-END
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "$PYTHON"
+	args = ["$T/records.py"]
+	env = { TOKEN = { env = "LONG" } }
+	[routines.r.steps.sandbox]
+	record_exec = true
+	exec = ["date"]
+	[routines.r.steps.sandbox.programs.date]
+	deny = ["-f"]
+END
+export LONG=abcdefghijklmnopqrst
+run_matins run -c records.toml r --json
+exit_is "what is recorded: the step runs" 0
+json_is "of an exec the arguments are recorded" \
+	step_results[0].run.execs[1].args[1] '+***'
+out_like "a path as well" '"/tmp/\*\*\*"'
+out_unlike "and show nothing" 'abcdefgh|mnopqrst'
+sed -i '/^exec/a net = ["api.example.org"]' records.toml
+run_matins run -c records.toml r --json
+if [[ $(json_get step_results[0].state) == ok ]]; then
+	out_like "a host that the proxy refused is named" \
+		'"kind":"net","name":"\*\*\*\.example\.com'
+	out_unlike "without the value in it" 'abcdefgh|mnopqrst'
+else
+	skip "hosts" "no network namespace here: $(<"$err")"
+fi
+run_matins trace -c records.toml r a
+exit_is "a trace of such a step" 0
+out_unlike "does not show it" 'abcdefgh|mnopqrst'
+err_unlike "nor on stderr" 'abcdefgh|mnopqrst'
+unset LONG
 
 done_testing

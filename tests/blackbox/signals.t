@@ -7,25 +7,26 @@
 # first step runs (it touches "begun"). A shell starts background programs
 # with SIGINT ignored, and what is ignored stays so.
 begin() {
-	rm -f begun
+	rm -f work/begun
 	env --default-signal=INT "$BIN" run -c r.toml "$@" --json >"$out" 2>"$err" </dev/null &
 	pid=$!
-	wait_for 10 test -e begun
+	wait_for 10 test -e work/begun
 }
 end() {
 	status=0
 	wait "$pid" || status=$?
 }
 
+mkdir work
 cat >r.toml <<END
 [sandbox]
-write = ["$T"]
+write = ["$T/work"]
 exec = ["sleep"]
 [[routines.r.steps]]
 name = "slow"
 type = "script"
 command = "sh"
-args = ["-c", "echo partial; : >$T/begun; sleep 4321"]
+args = ["-c", "echo partial; : >$T/work/begun; sleep 4321"]
 timeout = "8s"
 [[routines.r.steps]]
 name = "next"
@@ -35,13 +36,13 @@ command = "true"
 name = "slow"
 type = "script"
 command = "sh"
-args = ["-c", "trap '' TERM INT; : >$T/begun; while :; do :; done"]
+args = ["-c", "trap '' TERM INT; : >$T/work/begun; while :; do :; done"]
 timeout = "8s"
 [[routines.secret.steps]]
 name = "a"
 type = "script"
 command = "true"
-env = { A = { cmd = "sh -c ': >$T/begun; sleep 4321'" } }
+env = { A = { cmd = "sh -c ': >$T/work/begun; sleep 4321'" } }
 END
 
 begin r
@@ -81,13 +82,13 @@ json_is "while a credential is asked for: cancelled, not skipped" \
 	step_results[0].reason cancelled
 nothing_left "while a credential is asked for: nothing is left" 4321
 
-rm -f begun
+rm -f work/begun
 (
 	trap '' HUP
 	exec "$BIN" run -c r.toml r --json
 ) >"$out" 2>"$err" </dev/null &
 pid=$!
-wait_for 10 test -e begun
+wait_for 10 test -e work/begun
 kill -HUP $pid
 sleep 0.3
 ok "what the caller ignores stays ignored (nohup)" kill -0 $pid

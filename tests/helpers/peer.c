@@ -22,9 +22,12 @@
  *	text TEXT         reply with a tool result of one text block
  *	handshake [DATE]  expect initialize, reply with DATE (default: what was
  *			  asked for), expect notifications/initialized
+ *	discover [DATES]  expect server/discover, reply with these versions (a
+ *			  JSON array, default ["2026-07-28"])
  *	call TEXT         expect tools/call and answer it as `text` does
- *	serve             answer everything until standard input ends: tools
- *			  `echo` (text of `arguments`) and `fail` (isError)
+ *	serve [modern]    answer everything until standard input ends: tools
+ *			  `echo` (text of `arguments`) and `fail` (isError);
+ *			  modern: server/discover too, and no initialize
  *	log FILE          append every line read from here on to FILE
  *
  * Bytes
@@ -47,6 +50,12 @@
  *	ignore-term       ignore SIGTERM, SIGINT and SIGHUP from here on
  *	hold-pipes MS     a grandchild keeps all three pipes open that long
  *	fork-twice MS     a daemon (setsid, pipes closed) lives that long
+ *	wrap              a child goes on with the script; the parent waits for
+ *			  it and ends as it does
+ *	background        the same, but the parent ends at once with status 0
+ *	spin              run for ever at full speed, reading nothing
+ *	tty               complain on stderr that /dev/tty could be opened, or
+ *			  why not
  *	repeat N ... end  run the lines between N times; does not nest
  *
  * At the end of the script standard input is drained to its end, then the
@@ -62,6 +71,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -518,6 +528,25 @@ static void do_handshake(struct peer *p, const char *arg)
 	expect(p, "notifications/initialized");
 }
 
+static void reply_discover(struct peer *p, const char *dates)
+{
+	struct text t = {0};
+
+	text_adds(&t, "{\"resultType\":\"complete\",\"supportedVersions\":");
+	text_adds(&t, dates);
+	text_adds(&t, ",\"capabilities\":{\"tools\":{}},\"_meta\":{"
+		      "\"io.modelcontextprotocol/serverInfo\":"
+		      "{\"name\":\"peer\",\"version\":\"1\"}}}");
+	send_parts(p, ",\"result\":", t.at, "}");
+	free(t.at);
+}
+
+static void do_discover(struct peer *p, const char *arg)
+{
+	expect(p, "server/discover");
+	reply_discover(p, *arg ? arg : "[\"2026-07-28\"]");
+}
+
 static void do_call(struct peer *p, const char *arg)
 {
 	expect(p, "tools/call");
@@ -554,7 +583,7 @@ static void serve_call(struct peer *p)
 	free(name);
 }
 
-static void serve_one(struct peer *p)
+static void serve_one(struct peer *p, bool modern)
 {
 	static const char tools[] =
 		"{\"tools\":[{\"name\":\"echo\",\"inputSchema\":"
@@ -563,9 +592,11 @@ static void serve_one(struct peer *p)
 
 	if (!p->id || !p->method)
 		return;
-	if (strcmp(p->method, "initialize") == 0)
+	if (modern && strcmp(p->method, "server/discover") == 0)
+		reply_discover(p, "[\"2026-07-28\"]");
+	else if (!modern && strcmp(p->method, "initialize") == 0)
 		reply_initialize(p, p->version);
-	else if (strcmp(p->method, "ping") == 0)
+	else if (!modern && strcmp(p->method, "ping") == 0)
 		send_parts(p, ",\"result\":", "{}", "}");
 	else if (strcmp(p->method, "tools/list") == 0)
 		send_parts(p, ",\"result\":", tools, "}");
@@ -578,9 +609,10 @@ static void serve_one(struct peer *p)
 
 static void do_serve(struct peer *p, const char *arg)
 {
-	(void)arg;
+	bool modern = strcmp(arg, "modern") == 0;
+
 	while (read_message(p))
-		serve_one(p);
+		serve_one(p, modern);
 }
 
 static void do_log(struct peer *p, const char *arg)
@@ -776,6 +808,51 @@ static void do_fork_twice(struct peer *p, const char *arg)
 	_exit(0);
 }
 
+static void do_wrap(struct peer *p, const char *arg)
+{
+	pid_t pid = fork();
+	int status = 0;
+
+	(void)arg;
+	if (pid < 0)
+		die(p, EXIT_SCRIPT, "fork: %s", strerror(errno));
+	if (pid == 0)
+		return;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 1);
+}
+
+static void do_background(struct peer *p, const char *arg)
+{
+	pid_t pid = fork();
+
+	(void)arg;
+	if (pid < 0)
+		die(p, EXIT_SCRIPT, "fork: %s", strerror(errno));
+	if (pid > 0)
+		_exit(0);
+}
+
+static void do_spin(struct peer *p, const char *arg)
+{
+	volatile unsigned int n = 0;
+
+	(void)p;
+	(void)arg;
+	for (;;)
+		n++;
+}
+
+static void do_tty(struct peer *p, const char *arg)
+{
+	int fd = open("/dev/tty", O_RDWR | O_CLOEXEC);
+
+	(void)p;
+	(void)arg;
+	fprintf(stderr, "tty: %s\n", fd < 0 ? strerror(errno) : "opened");
+}
+
 static void do_repeat(struct peer *p, const char *arg)
 {
 	p->repeat_at = p->at;
@@ -804,6 +881,7 @@ static const struct directive {
 	{"fail", do_fail},
 	{"text", do_text},
 	{"handshake", do_handshake},
+	{"discover", do_discover},
 	{"call", do_call},
 	{"serve", do_serve},
 	{"log", do_log},
@@ -824,6 +902,10 @@ static const struct directive {
 	{"ignore-term", do_ignore_term},
 	{"hold-pipes", do_hold_pipes},
 	{"fork-twice", do_fork_twice},
+	{"wrap", do_wrap},
+	{"background", do_background},
+	{"spin", do_spin},
+	{"tty", do_tty},
 	{"repeat", do_repeat},
 	{"end", do_end},
 };

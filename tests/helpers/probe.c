@@ -599,6 +599,53 @@ static int probe_udp(char **a)
 		      "udp");
 }
 
+#ifndef IPPROTO_MPTCP
+#define IPPROTO_MPTCP 262
+#endif
+
+static int probe_mptcp(char **a)
+{
+	(void)a;
+	return result(socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP), ESCAPED,
+		      "MPTCP");
+}
+
+static int probe_packet(char **a)
+{
+	/* anybody may ask for a family; this one wants a privilege */
+	int fd = socket(AF_PACKET, SOCK_DGRAM, 0);
+
+	(void)a;
+	return result(fd, ESCAPED, "packet socket");
+}
+
+/* Connects by sending: Landlock does not see it. */
+static int probe_fastopen(char **a)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	in.sin_port = htons((uint16_t)strtoul(a[1], NULL, 10));
+	inet_pton(AF_INET, a[0], &in.sin_addr);
+	if (fd < 0)
+		return result(-1, OK, "socket");
+	return result(sendto(fd, "x", 1, MSG_FASTOPEN, (void *)&in, sizeof(in)),
+		      ESCAPED, "TCP Fast Open");
+}
+
+static int probe_udp_to(char **a)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+
+	in.sin_port = htons((uint16_t)strtoul(a[1], NULL, 10));
+	inet_pton(AF_INET, a[0], &in.sin_addr);
+	if (fd < 0)
+		return result(-1, OK, "udp socket");
+	return result(sendto(fd, "x", 1, 0, (void *)&in, sizeof(in)), OK,
+		      "udp");
+}
+
 static int probe_serve(char **a)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET};
@@ -736,6 +783,14 @@ static int probe_fork(char **a)
 	return say(OK, "fork: %d processes", n);
 }
 
+static void touch(void *memory, size_t n)
+{
+	volatile char *p = memory;
+
+	for (size_t i = 0; p && i < n; i += 4096)
+		p[i] = 1;
+}
+
 static int probe_memory(char **a)
 {
 	size_t n = strtoul(a[0], NULL, 10) << 20;
@@ -743,8 +798,53 @@ static int probe_memory(char **a)
 
 	if (!p)
 		return result(-1, OK, "memory");
-	memset(p, 1, n);
+	touch(p, n);
 	return say(OK, "memory: %zu bytes", n);
+}
+
+/* So many MiB in each of so many processes, all at the same time. */
+static int probe_memory_spread(char **a)
+{
+	size_t n = strtoul(a[0], NULL, 10) << 20;
+	long processes = strtol(a[1], NULL, 10), killed = 0;
+	int ready[2], go[2], status;
+	char byte;
+
+	if (pipe(ready) < 0 || pipe(go) < 0)
+		return result(-1, OK, "pipe");
+	for (long i = 0; i < processes; i++) {
+		if (fork() != 0)
+			continue;
+		close(go[1]);
+		touch(malloc(n), n);
+		if (write(ready[1], "x", 1) != 1)
+			_exit(1);
+		close(ready[1]);
+		_exit(read(go[0], &byte, 1) != 0);
+	}
+	/* one that ends without a word has closed it, too */
+	close(ready[1]);
+	for (long i = 0; i < processes && read(ready[0], &byte, 1) == 1; i++)
+		;
+	close(go[1]);
+	while (wait(&status) > 0)
+		killed += WIFSIGNALED(status);
+	if (killed)
+		return say(BLOCKED, "memory: %ld of %ld were killed", killed,
+			   processes);
+	return say(OK, "memory: %ld processes of %zu bytes", processes, n);
+}
+
+static int probe_memory_shared(char **a)
+{
+	size_t n = strtoul(a[0], NULL, 10) << 20;
+	char *p = mmap(NULL, n, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return result(-1, OK, "shared memory");
+	touch(p, n);
+	return say(OK, "shared memory: %zu bytes", n);
 }
 
 static int probe_reserve(char **a)
@@ -894,6 +994,10 @@ static const struct probe {
 	{"socketpair", 0, probe_socketpair},
 	{"tcp", 2, probe_tcp},
 	{"udp", 0, probe_udp},
+	{"udp-to", 2, probe_udp_to},
+	{"mptcp", 0, probe_mptcp},
+	{"packet", 0, probe_packet},
+	{"fastopen", 2, probe_fastopen},
 	{"serve", 0, probe_serve},
 	{"listen", 0, probe_listen},
 	{"limits", 1, probe_limits},
@@ -907,6 +1011,8 @@ static const struct probe {
 	{"sleep", 1, probe_sleep},
 	{"fork", 1, probe_fork},
 	{"memory", 1, probe_memory},
+	{"memory-spread", 2, probe_memory_spread},
+	{"memory-shared", 1, probe_memory_shared},
 	{"reserve", 0, probe_reserve},
 	{"file-size", 2, probe_file_size},
 	{"core", 0, probe_core},

@@ -1,0 +1,113 @@
+"""The network of gate-proxy.t, inside a network namespace of the test's own.
+
+    net_world.py up             lo with addresses that are not loopback
+    net_world.py serve FOLDER   servers on every address; FOLDER/ready when so
+
+198.51.100.0/24 is all local, but only .1 is an address of an interface.
+"""
+
+import fcntl
+import http.server
+import os
+import socket
+import struct
+import sys
+import threading
+
+SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
+IFF_UP, IFF_RUNNING = 1, 64
+ECHO_PORT = 7000
+SOCKETS = []
+
+
+def set_address(sock, name, request, address):
+    sockaddr = struct.pack("=HH4s8x", socket.AF_INET, 0, socket.inet_aton(address))
+    fcntl.ioctl(sock, request, struct.pack("=16s16s8x", name, sockaddr))
+
+
+def up():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        flags = struct.pack("=16sH22x", b"lo", IFF_UP | IFF_RUNNING)
+        fcntl.ioctl(sock, SIOCSIFFLAGS, flags)
+        for label, address, mask in (
+            (b"lo:1", "198.51.100.1", "255.255.255.0"),
+            (b"lo:2", "10.9.9.9", "255.255.255.255"),
+        ):
+            set_address(sock, label, SIOCSIFADDR, address)
+            set_address(sock, label, SIOCSIFNETMASK, mask)
+
+
+class Pages(http.server.SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.path.startswith("/to/"):
+            self.send_response(302)
+            self.send_header("Location", "http://" + self.path[4:])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+        elif self.path.startswith("/file/"):
+            self.path = self.path[5:]
+            super().do_GET()
+        else:
+            self.say(b"")
+
+    def do_POST(self):
+        self.say(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def say(self, body):
+        text = "hello %s host=%s connection=%s proxy=%s body=%d\n" % (
+            self.path,
+            self.headers["Host"],
+            self.headers["Connection"],
+            self.headers["Proxy-Connection"] or self.headers["Proxy-Authorization"],
+            len(body),
+        )
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text.encode())
+
+    def log_message(self, *args):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    request_queue_size = 512
+
+    def handle_error(self, request, client_address):
+        pass  # clients that are ended do not say goodbye
+
+
+def echo(listener):
+    def one(conn):
+        with conn:
+            while data := conn.recv(65536):
+                conn.sendall(data)
+            conn.shutdown(socket.SHUT_WR)
+
+    while True:
+        conn, _ = listener.accept()
+        threading.Thread(target=one, args=(conn,), daemon=True).start()
+
+
+def serve(folder):
+    os.chdir(folder)
+    for port in (80, 443, 8443):
+        server = Server(("", port), Pages)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    listener = socket.create_server(("", ECHO_PORT), backlog=512)
+    for path in ("sock", "\0matins-world"):
+        unix = socket.socket(socket.AF_UNIX)
+        unix.bind(path)
+        unix.listen(99)
+        SOCKETS.append(unix)
+    os.chmod("sock", 0o666)
+    open("ready", "w").close()
+    echo(listener)
+
+
+if sys.argv[1] == "up":
+    up()
+else:
+    serve(sys.argv[2])

@@ -1,0 +1,261 @@
+#!/usr/bin/env bash
+# What a trace prints is enough for the program that was traced, and no more
+# than that; it never grants "/", HOME or keys.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+
+# trace ARGS...: as the user under test, in $W
+trace() {
+	if [[ $who == root || $(id -u) -ne 0 ]]; then
+		run_matins trace "$@"
+	else
+		as_user run_matins trace "$@"
+	fi
+}
+
+# as_options [NOT]: the JSON of the last trace as options of exec; without the
+# one row "KEY VALUE"
+as_options() {
+	"$PYTHON" - "$table" "${1-}" <<-'END'
+		import json, sys
+		table = json.load(open(sys.argv[1]))["sandbox"]
+		for key, values in table.items():
+		    for v in values:
+		        if f"{key} {v}" != sys.argv[2]:
+		            print(f"--{key}\n{v}")
+	END
+}
+
+# rows: "KEY VALUE" lines of the last trace
+rows() {
+	"$PYTHON" - "$table" <<-'END'
+		import json, sys
+		for key, values in json.load(open(sys.argv[1]))["sandbox"].items():
+		    for v in values:
+		        print(key, v)
+	END
+}
+
+# suffices NAME ROW[|ROW...] [TRACE OPTIONS] -- PROGRAM ARGS...: with what is
+# printed the program ends as it did; without one of the rows it does not.
+suffices() {
+	local name=$1 needed=$2 options=() given=() row wanted
+
+	shift 2
+	while [[ $1 != -- ]]; do
+		given+=("$1")
+		shift
+	done
+	shift
+	cd "$W" || exit 1
+	table=$T/table-$who.json
+	trace --json "${given[@]}" -- "$@"
+	wanted=$status
+	cp "$out" "$table"
+	mapfile -t options < <(as_options)
+	gate "${options[@]}" -- "$@"
+	if [[ $status == "$wanted" && $status == 0 ]]; then
+		_pass "$who: $name: what is printed is enough"
+	else
+		_fail "$who: $name: what is printed is enough" \
+			"traced: $wanted, then: $status"
+		show_file "$table"
+		_show_run
+	fi
+	while read -r -d '|' row; do
+		if ! rows | grep -Fqx -e "$row"; then
+			_fail "$who: $name: it prints $row"
+			show_file "$table"
+			continue
+		fi
+		_pass "$who: $name: it prints $row"
+		mapfile -t options < <(as_options "$row")
+		gate "${options[@]}" -- "$@"
+		isnt "$who: $name: not without $row" "$status" 0
+	done <<<"$needed|"
+	cd "$T" || exit 1
+}
+
+folders() {
+	mkdir -p "$W"/{data,sub,far/lib/node_modules/foo,repo}
+	echo b >"$W/data/one"
+	echo a >"$W/data/two"
+	echo 'module.exports = 42' >"$W/far/lib/node_modules/foo/index.js"
+	printf '#!/usr/bin/env python3\nopen("data/one").read()\n' \
+		>"$W/script.py"
+	chmod 755 "$W/script.py"
+	[[ $who == root ]] || as_user true
+}
+
+programs() {
+	folders
+	suffices "two files of a folder" "read $W/data" -- \
+		/usr/bin/python3 -c 'open("data/one").read(); open("data/two").read()'
+	suffices "one file" "read $W/data/one" -- \
+		bash -c 'read -r x <data/one && [[ $x == b ]]'
+	suffices "a pipeline" "exec sed|exec sort|exec cat|read $W/data" -- \
+		bash -c 'set -o pipefail; cat data/one data/two | sed s/a/c/ | sort'
+	suffices "a file in a sub-folder" "write $W/sub" -- \
+		bash -c 'echo x >sub/new'
+	suffices "sqlite" "write $W/sub" -- /usr/bin/python3 -c '
+import sqlite3
+c = sqlite3.connect("sub/x.db")
+c.execute("create table if not exists t(a)")
+c.execute("insert into t values (1)")
+c.commit()'
+	suffices "a script by env" "exec $W/script.py" -- \
+		bash -c "$W/script.py"
+	suffices "a service of its own" "net loopback" -- /usr/bin/python3 -c '
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+c = socket.socket(); c.connect(s.getsockname())'
+	if [[ -x /usr/bin/git ]]; then
+		(cd "$W/repo" && git init -q . &&
+			git -c safe.directory='*' -c user.name=x -c user.email=x@x commit -q \
+				--allow-empty -m first)
+		[[ $who == root ]] || chown -R --reference="$W" "$W/repo"
+		suffices "git in a repository" "read $W/repo" -- \
+			git -C repo log --oneline
+	else
+		skip "$who: git" "no git"
+	fi
+	if [[ -x /usr/bin/node ]]; then
+		suffices "a module elsewhere" \
+			"read $W/far/lib/node_modules/foo/index.js" -- \
+			node -e "require('$W/far/lib/node_modules/foo')"
+	else
+		skip "$who: node" "no node"
+	fi
+}
+
+# A server on the loopback of the machine, that a program asks.
+network() {
+	local port
+
+	coproc SERVER { exec /usr/bin/python3 -u -c '
+import socket
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+print(s.getsockname()[1])
+while True:
+    c, _ = s.accept()
+    c.recv(4096)
+    c.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+    c.close()'; }
+	read -r port <&"${SERVER[0]}"
+	suffices "curl" "net 127.0.0.1:$port" --net "127.0.0.1:$port" -- \
+		curl -fsS "http://127.0.0.1:$port/"
+	kill "$SERVER_PID"
+	wait "$SERVER_PID" 2>/dev/null
+	trace -- /usr/bin/python3 -c '
+import socket
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.connect_ex(("192.0.2.53", 53))'
+	out_like "$who: a name server is no row, but a comment" \
+		'# "192.0.2.53:53".*by its name'
+}
+
+# What may be read, written and widened to.
+bounds() {
+	local home=$W/home
+
+	mkdir -p "$home/.ssh" "$home/proj"
+	echo secret >"$home/.ssh/id"
+	echo x >"$home/one"
+	echo y >"$home/two"
+	[[ $who == root ]] || as_user true
+	HOME=$home trace -- bash -c "cat $home/.ssh/id $home/one $home/two"
+	out_unlike "$who: a key is not granted" '^[^#]*\.ssh'
+	out_like "$who: but named, with the reason" \
+		"^	# \"$home/.ssh/id\".*not granted"
+	file_lacks "$who: nor is it readable in a trace" "$err" secret
+	out_like "$who: two files of HOME are two rows" "^	\"$home/one\","
+	out_unlike "$who: HOME is not granted" "^	\"$home\","
+
+	HOME=$home trace -- bash -c 'ls / /etc'
+	out_like "$who: nor is /" '^	# "/",.*too wide'
+	out_like "$who: nor /etc" '^	# "/etc",.*too wide'
+	out_unlike "$who: in no row" '^	"/(etc)?",'
+
+	mkdir -p "$W/outside" "$W/inside"
+	[[ $who == root ]] || as_user true
+	cd "$W/inside" || exit 1
+	trace -- bash -c "echo x >$W/outside/f"
+	exit_is "$who: it writes in its folder only" 1
+	out_like "$who: and says what it wanted" "^	\"$W/outside\","
+	not_ok "$who: nothing was written" test -e "$W/outside/f"
+	trace --write "$W/outside" -- bash -c "echo x >$W/outside/f"
+	exit_is "$who: --write opens another" 0
+	cd "$T" || exit 1
+	err_like "$who: it says before what it may do" 'trace: .*read'
+}
+
+form() {
+	trace -- true
+	exit_is "$who: nothing needed" 0
+	out_is "$who: is said" "[sandbox]
+# nothing: the default policy is enough"
+	trace -- bash -c 'exit 7'
+	exit_is "$who: the program's status is passed on" 7
+	trace --profile strict -o "$W/table.toml" -- true
+	exit_is "$who: into a file" 0
+	file_has "$who: with what was given" "$W/table.toml" \
+		'profile = "strict"'
+	cd "$W" || exit 1
+	mkdir -p a
+	printf x >"a/plain"
+	[[ $who == root ]] || as_user true
+	trace -o "$W/read.toml" -- bash -c 'read -r x <a/plain; [[ $x ]]'
+	gate --policy "$W/read.toml" -- bash -c 'read -r x <a/plain; [[ $x ]]'
+	exit_is "$who: which exec takes by --policy" 0
+	sed -i '/plain/d' "$W/read.toml"
+	gate --policy "$W/read.toml" -- bash -c 'read -r x <a/plain; [[ $x ]]'
+	isnt "$who: and holds to" "$status" 0
+	printf x >"a/quote\"d"
+	[[ $who == root ]] || as_user true
+	trace -- bash -c 'read -r x <"a/quote\"d"; :'
+	out_like "$who: names are quoted" 'quote\\"d"'
+	trace --verify -- bash -c 'read -r x <"a/quote\"d"; :'
+	err_like "$who: verified" 'ended the same'
+	trace --verify -- bash -c "[[ -e $W/a/second ]] && exit 3
+		echo >$W/a/second"
+	err_like "$who: a program that does not do the same twice" 'warning'
+	exit_is "$who: is a failure" 1
+	cd "$T" || exit 1
+}
+
+step() {
+	local table
+
+	who=config W=$T
+	mkdir -p "$T/data"
+	echo 1 >"$T/data/one"
+	cat >r.toml <<-END
+		[[routines.r.steps]]
+		name = "s"
+		type = "script"
+		command = "bash"
+		args = ["-c", "cat $T/data/one >/dev/null && echo '{}'"]
+	END
+	run_matins step -c r.toml r s
+	isnt "a step that lacks something fails" "$status" 0
+	run_matins trace -c r.toml r s
+	exit_is "traced it works" 0
+	out_like "and its table is printed" '^\[routines\.r\.steps\.sandbox\]$'
+	err_like "its tool is really called" 'really run'
+	cat "$out" >>r.toml
+	run_matins step -c r.toml r s
+	exit_is "with the table it works" 0
+	run_matins trace -c r.toml r nosuch
+	isnt "a step that is not there" "$status" 0
+	run_matins trace
+	exit_is "nothing to trace" 64
+	run_matins trace -c r.toml r s -- true
+	exit_is "both at once" 64
+}
+
+step
+both_users form
+both_users bounds
+both_users programs
+both_users network
+done_testing
