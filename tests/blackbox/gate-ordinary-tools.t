@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# Ordinary programs under the gate print what they print without it: shells, small tools, git, static programs.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+. "$TOP/tests/blackbox/escape.sh"
+escape_open
+
+programs() {
+	escape ordinary --under matins --groups shell,git,compiled
+	rows_are same
+}
+
+both_users programs
+done_testing
