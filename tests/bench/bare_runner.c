@@ -1,16 +1,21 @@
 /*
  * The bare runner: the least that one stdio step must do, in plain C.
  *
- *	bare_runner ROUTINE STATE-DIR
+ *	bare_runner ROUTINE STATE-DIR [STEPS [KEEP]]
  *
  * What the program under test is measured against. It reads the routine,
  * writes `started` durably, starts the server confined by a system-call
  * filter, Landlock and no_new_privs, performs the handshake and one
  * tools/call, checks that the answer is JSON, closes and reaps the server,
- * writes the report durably and a `finished` line, and prints the report.
+ * writes the report durably and a `finished` line, and prints the report,
+ * which has what the server said twice: its content, and the text alone.
+ * The report KEEP (100) generations back is removed.
+ * With STEPS it starts that many of the first server and talks to all of
+ * them at once. The server is told the first of the step's arguments, which
+ * is the size of its answer.
  *
  * It does nothing more: no TOML beyond finding `command` and `tool`, no
- * leash, no limits, no deadlines but one, no second step. No library.
+ * leash, no limits, no deadlines but one. No library.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -39,7 +44,11 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { NOBODY = 65534, TIMEOUT_MS = 30000 };
+/*
+ * The limit of processes counts all that run as NOBODY, other people's among
+ * them; over it exec fails with EAGAIN. So it only is one, and never reached.
+ */
+enum { NOBODY = 65534, TIMEOUT_MS = 30000, NOBODY_PROCESSES = 16384 };
 
 static void die(const char *what)
 {
@@ -184,6 +193,7 @@ static int build_ruleset(const char *program, const char *tmp)
 
 struct launch {
 	const char *program;
+	const char *bytes; /* its argument */
 	const char *home;
 	int stdio[3];
 	int ruleset;
@@ -194,9 +204,9 @@ struct launch {
 static int child(void *arg)
 {
 	const struct launch *l = arg;
-	static const struct rlimit core = {0, 0}, files = {1024, 1024},
-				   processes = {256, 256};
-	char *const argv[] = {(char *)l->program, NULL};
+	static const struct rlimit core = {0, 0}, files = {1024, 1024};
+	const struct rlimit processes = {NOBODY_PROCESSES, NOBODY_PROCESSES};
+	char *const argv[] = {(char *)l->program, (char *)l->bytes, NULL};
 	char *const envp[] = {"PATH=/usr/local/bin:/usr/bin:/bin", "TERM=dumb",
 			      "LANG=C.UTF-8", NULL};
 	int fd = open(l->program, O_RDONLY | O_CLOEXEC);
@@ -227,22 +237,46 @@ static int child(void *arg)
 	_exit(127);
 }
 
+enum phase { HANDSHAKE, CALL, ANSWERED };
+
 struct server {
 	pid_t pid;
 	int in, out, err;
+	enum phase phase;
+	char *answer; /* the message that is being received */
+	size_t have, room;
+	const char *content, *text; /* in .answer; the text with its quotes */
+	size_t content_len, text_len;
+	char home[512];
 };
 
-static void start(const char *program, const char *home, struct server *s)
+/* Made once: neither depends on which of the servers it is. */
+static int base_ruleset(const char *program, const char *state)
+{
+	static int ruleset = -1;
+
+	if (ruleset < 0)
+		ruleset = build_ruleset(program, state);
+	return ruleset;
+}
+
+static void start(const char *program, const char *bytes, const char *state,
+		  struct server *s)
 {
 	static _Alignas(16) char stack[65536];
 	static struct program code;
 	int in[2], out[2], err[2];
-	struct launch l = {.program = program, .home = home};
+	struct launch l = {.program = program, .bytes = bytes};
 
-	build_filter(&code);
+	snprintf(s->home, sizeof(s->home), "%s/home.XXXXXX", state);
+	if (!mkdtemp(s->home) || chmod(s->home, 0755) < 0)
+		die(s->home);
+	l.home = s->home;
+	if (!code.len)
+		build_filter(&code);
 	l.filter.len = (unsigned short)code.len;
 	l.filter.filter = code.code;
-	l.ruleset = build_ruleset(program, home);
+	l.ruleset = base_ruleset(program, state);
 	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(out, O_CLOEXEC) < 0 ||
 	    pipe2(err, O_CLOEXEC) < 0)
 		die("pipe");
@@ -256,7 +290,6 @@ static void start(const char *program, const char *home, struct server *s)
 	close(in[0]);
 	close(out[1]);
 	close(err[1]);
-	close(l.ruleset);
 	s->in = in[1];
 	s->out = out[0];
 	s->err = err[0];
@@ -266,15 +299,33 @@ static void start(const char *program, const char *home, struct server *s)
 
 static const char *value_end(const char *s, int depth);
 
+/* Eight bytes of which none ends a string or needs a closer look. */
+static bool is_plain(const char *s)
+{
+	static const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t v, quote, slash;
+
+	memcpy(&v, s, sizeof(v));
+	quote = v ^ ones * '"';
+	slash = v ^ ones * '\\';
+	return !((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) |
+		  ((slash - ones) & ~slash)) &
+		 high);
+}
+
+/* What is read stands in room that ends at least 8 bytes behind it. */
 static const char *string_end(const char *s)
 {
-	for (s++; (unsigned char)*s >= 0x20; s++) {
+	for (s++;; s++) {
+		while (is_plain(s))
+			s += 8;
 		if (*s == '"')
 			return s + 1;
+		if ((unsigned char)*s < 0x20)
+			return NULL;
 		if (*s == '\\' && !*++s)
 			return NULL;
 	}
-	return NULL;
 }
 
 static const char *skip_space(const char *s)
@@ -333,10 +384,7 @@ static const char *value_end(const char *s, int depth)
 	return NULL;
 }
 
-/* ---- the conversation ---- */
-
-static char answer[1 << 20];
-static size_t answer_len;
+/* ---- the conversations ---- */
 
 static void send_line(const struct server *s, const char *text)
 {
@@ -346,52 +394,10 @@ static void send_line(const struct server *s, const char *text)
 		die("write to the server");
 }
 
-/* The next line, NUL-terminated; the one before is dropped. */
-static void receive_line(const struct server *s)
-{
-	char *nl;
-
-	answer_len = 0;
-	for (;;) {
-		struct pollfd fds[] = {{s->out, POLLIN, 0},
-				       {s->err, POLLIN, 0}};
-		char noise[4096];
-		ssize_t got;
-
-		if (poll(fds, 2, TIMEOUT_MS) <= 0)
-			die("no answer in time");
-		if (fds[1].revents && read(s->err, noise, sizeof(noise)) < 0)
-			die("read stderr");
-		if (!fds[0].revents)
-			continue;
-		got = read(s->out, answer + answer_len,
-			   sizeof(answer) - 1 - answer_len);
-		if (got <= 0)
-			die("the server ended");
-		answer_len += (size_t)got;
-		answer[answer_len] = '\0';
-		nl = strchr(answer, '\n');
-		if (nl) {
-			*nl = '\0';
-			break;
-		}
-	}
-	nl = (char *)value_end(answer, 0);
-	if (!nl || *skip_space(nl))
-		die("not JSON");
-}
-
-static void converse(const struct server *s, const char *tool,
-		     const char **ret_content, int *ret_len)
+static void send_call(const struct server *s, const char *tool)
 {
 	char call[512];
-	const char *content;
 
-	send_line(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
-		     "\"params\":{\"protocolVersion\":\"2025-11-25\","
-		     "\"capabilities\":{},\"clientInfo\":{\"name\":\"bare\","
-		     "\"version\":\"1\"}}}\n");
-	receive_line(s);
 	send_line(s, "{\"jsonrpc\":\"2.0\",\"method\":"
 		     "\"notifications/initialized\"}\n");
 	snprintf(call, sizeof(call),
@@ -399,12 +405,96 @@ static void converse(const struct server *s, const char *tool,
 		 "\"params\":{\"name\":\"%s\",\"arguments\":{}}}\n",
 		 tool);
 	send_line(s, call);
-	receive_line(s);
-	content = strstr(answer, "\"content\":");
-	if (!content)
+}
+
+/* One whole message stands in .answer, without its newline. */
+static void take_message(struct server *s, const char *tool)
+{
+	const char *end = value_end(s->answer, 0);
+
+	if (!end || *skip_space(end))
+		die("not JSON");
+	s->have = 0;
+	if (s->phase == HANDSHAKE) {
+		send_call(s, tool);
+		s->phase = CALL;
+		return;
+	}
+	s->content = strstr(s->answer, "\"content\":");
+	if (!s->content)
 		die("no content");
-	*ret_content = content + 10;
-	*ret_len = (int)(value_end(content + 10, 0) - content - 10);
+	s->content += 10;
+	s->content_len = (size_t)(value_end(s->content, 0) - s->content);
+	s->text = strstr(s->content, "\"text\":\"");
+	if (!s->text)
+		die("no text");
+	s->text += 7;
+	s->text_len = (size_t)(string_end(s->text) - s->text);
+	s->phase = ANSWERED;
+	close(s->in);
+}
+
+static void receive(struct server *s, const char *tool)
+{
+	ssize_t got;
+	char *nl;
+
+	if (s->room - s->have < 4096) {
+		s->room = s->room ? 2 * s->room : 8192;
+		s->answer = realloc(s->answer, s->room);
+		if (!s->answer)
+			die("memory");
+	}
+	got = read(s->out, s->answer + s->have, s->room - 8 - s->have);
+	if (got <= 0)
+		die("the server ended");
+	nl = memchr(s->answer + s->have, '\n', (size_t)got);
+	s->have += (size_t)got;
+	if (nl) {
+		*nl = '\0';
+		take_message(s, tool);
+	}
+}
+
+/* Until each has answered the call. */
+static void converse(struct server *s, int n, const char *tool)
+{
+	struct pollfd *fds = calloc(2 * (size_t)n, sizeof(*fds));
+	int open = n;
+
+	if (!fds)
+		die("memory");
+	for (int i = 0; i < n; i++) {
+		fds[2 * i] = (struct pollfd){s[i].out, POLLIN, 0};
+		fds[2 * i + 1] = (struct pollfd){s[i].err, POLLIN, 0};
+	}
+	while (open) {
+		if (poll(fds, 2 * (nfds_t)n, TIMEOUT_MS) <= 0)
+			die("no answer in time");
+		for (int i = 0; i < n; i++) {
+			char noise[4096];
+
+			if (fds[2 * i + 1].revents &&
+			    read(s[i].err, noise, sizeof(noise)) <= 0)
+				fds[2 * i + 1].fd = -1;
+			if (!fds[2 * i].revents)
+				continue;
+			receive(&s[i], tool);
+			if (s[i].phase == ANSWERED) {
+				fds[2 * i].fd = -1;
+				open--;
+			}
+		}
+	}
+	free(fds);
+}
+
+static void greet(const struct server *s)
+{
+	send_line(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","
+		     "\"params\":{\"protocolVersion\":\"2025-11-25\","
+		     "\"capabilities\":{},\"clientInfo\":{\"name\":\"bare\","
+		     "\"version\":\"1\"}}}\n");
 }
 
 static void stop(const struct server *s)
@@ -412,13 +502,15 @@ static void stop(const struct server *s)
 	char rest[4096];
 	int status;
 
-	close(s->in);
 	while (read(s->out, rest, sizeof(rest)) > 0)
 		;
 	while (read(s->err, rest, sizeof(rest)) > 0)
 		;
 	if (waitpid(s->pid, &status, 0) < 0 || status != 0)
 		die("the server failed");
+	close(s->out);
+	close(s->err);
+	rmdir(s->home);
 }
 
 /* ---- the ledger ---- */
@@ -456,8 +548,29 @@ static long next_generation(int ledger)
 	return generation + 1;
 }
 
-static void write_report(const char *state, long generation, const char *report,
-			 size_t n)
+/* Long answers are written from where they stand. */
+static void print_report(int fd, const struct server *s, int n, long generation)
+{
+	FILE *f = fdopen(dup(fd), "w");
+
+	if (!f || setvbuf(f, NULL, _IOFBF, 65536) != 0)
+		die("memory");
+	fprintf(f, "{\"generation\":%ld,\"success\":true,\"step_results\":[",
+		generation);
+	for (int i = 0; i < n; i++) {
+		fprintf(f, "%s{\"state\":\"ok\",\"output\":", i ? "," : "");
+		fwrite(s[i].text, 1, s[i].text_len, f);
+		fputs(",\"data\":{\"content\":", f);
+		fwrite(s[i].content, 1, s[i].content_len, f);
+		fputs("}}", f);
+	}
+	fputs("]}\n", f);
+	if (ferror(f) || fclose(f) != 0)
+		die("report");
+}
+
+static void write_report(const char *state, long generation,
+			 const struct server *s, int n, long keep)
 {
 	char tmp[512], path[512];
 	int fd;
@@ -465,20 +578,22 @@ static void write_report(const char *state, long generation, const char *report,
 	snprintf(tmp, sizeof(tmp), "%s/.%ld.tmp", state, generation);
 	snprintf(path, sizeof(path), "%s/%ld.json", state, generation);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (fd < 0 || write(fd, report, n) != (ssize_t)n || fsync(fd) < 0 ||
-	    close(fd) < 0 || rename(tmp, path) < 0)
+	if (fd < 0)
+		die(tmp);
+	print_report(fd, s, n, generation);
+	if (fsync(fd) < 0 || close(fd) < 0 || rename(tmp, path) < 0)
 		die("report");
 	/* the new name is only there for good when its folder is synced */
 	fd = open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) < 0 || close(fd) < 0)
 		die("report");
-	snprintf(path, sizeof(path), "%s/%ld.json", state, generation - 100);
+	snprintf(path, sizeof(path), "%s/%ld.json", state, generation - keep);
 	unlink(path);
 }
 
 /* ---- the routine ---- */
 
-static char routine[256 * 1024];
+static char routine[1024 * 1024];
 
 static char *quoted_value(const char *key)
 {
@@ -500,23 +615,38 @@ static void read_routine(const char *path)
 	close(fd);
 }
 
+static void raise_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		die("RLIMIT_NOFILE");
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int main(int argc, char **argv)
 {
-	static char report[(1 << 20) + 512];
-	char path[512], home[512];
-	const char *content;
-	char *program, *tool;
-	struct server s;
-	long generation;
-	int ledger, len, n;
+	int n = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1, ledger;
+	char path[512];
+	char *program, *bytes, *tool;
+	struct server *s;
+	long keep = argc > 4 ? strtol(argv[4], NULL, 10) : 100, generation;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: bare_runner ROUTINE STATE-DIR\n");
+	if (argc < 3 || n < 1) {
+		fprintf(stderr, "usage: bare_runner ROUTINE STATE-DIR "
+				"[STEPS [KEEP]]\n");
 		return 64;
 	}
 	signal(SIGPIPE, SIG_IGN);
+	if (n > 1)
+		raise_files();
+	s = calloc((size_t)n, sizeof(*s));
+	if (!s)
+		die("memory");
 	read_routine(argv[1]);
 	program = quoted_value("command");
+	bytes = quoted_value("args");
 	tool = quoted_value("tool");
 
 	snprintf(path, sizeof(path), "%s/ledger.jsonl", argv[2]);
@@ -530,25 +660,24 @@ int main(int argc, char **argv)
 	       generation, (long)time(NULL));
 	flock(ledger, LOCK_UN);
 
-	snprintf(home, sizeof(home), "%s/home.XXXXXX", argv[2]);
-	if (!mkdtemp(home) || chmod(home, 0755) < 0)
-		die(home);
-	start(program, home, &s);
-	converse(&s, tool, &content, &len);
-	stop(&s);
-	rmdir(home);
+	for (int i = 0; i < n; i++) {
+		start(program, bytes, argv[2], &s[i]);
+		greet(&s[i]);
+	}
+	converse(s, n, tool);
+	for (int i = 0; i < n; i++)
+		stop(&s[i]);
 
-	n = snprintf(report, sizeof(report),
-		     "{\"generation\":%ld,\"success\":true,\"step_results\":"
-		     "[{\"state\":\"ok\",\"data\":{\"content\":%.*s}}]}\n",
-		     generation, len, content);
-	write_report(argv[2], generation, report, (size_t)n);
+	write_report(argv[2], generation, s, n, keep);
 	append(ledger,
 	       "{\"event\":\"finished\",\"generation\":%ld,"
 	       "\"time\":%ld,\"success\":true}\n",
 	       generation, (long)time(NULL));
-	if (write(1, report, (size_t)n) != n)
-		die("stdout");
+	print_report(1, s, n, generation);
+	for (int i = 0; i < n; i++)
+		free(s[i].answer);
+	free(bytes);
+	free(s);
 	free(program);
 	free(tool);
 	return 0;

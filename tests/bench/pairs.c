@@ -1,12 +1,19 @@
 /*
  * Runs two commands in turn and compares their times.
  *
- *	pairs N LABEL -- COMMAND A... -- COMMAND B...
+ *	pairs N LABEL [BAR AIM] :: COMMAND A... :: COMMAND B...
+ *		[:: COUNT :: SHORTER A... :: SHORTER B...]
  *
  * Each of the N pairs runs A then B (every second pair B then A) with output
- * to /dev/null, so that both see the same disk and the same neighbours. Ends
- * at once when a command fails. Prints medians, the ratio of the medians, the
- * median of the paired ratios, and the peak memory of each.
+ * to /dev/null and input from there, or from the file $INPUT, so that both see
+ * the same disk and the same neighbours. Ends at once when a command fails.
+ * Prints medians, the median of the paired ratios, the peak memory of each,
+ * and how the ratio stands to BAR and AIM where they are given.
+ *
+ * With shorter commands, which do COUNT things fewer, the time of each is
+ * taken from that of the longer one run just before it, and one of these
+ * COUNT things is what is compared. Where $PAYLOAD is a number of bytes, the
+ * peak memory of A is held against 1.5 times that and 8 MiB.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,104 +23,135 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "tests/bench/bench.h"
 
 extern char **environ;
 
 struct side {
-	char **argv;
+	char **argv, **shorter; /* shorter: or NULL */
 	double *ms;
 	long max_rss_kib;
 };
 
-static double now_ms(void)
+/* Run one command and return its milliseconds. */
+static double run_command(struct side *s, char **argv)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* Time one command; n is the index of the run, negative to warm up. */
-static void run(struct side *s, int n)
-{
+	const char *input = getenv("INPUT");
 	posix_spawn_file_actions_t actions;
 	struct rusage usage;
-	double start;
+	double start, ms;
 	pid_t pid;
 	int status, rc;
 
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(
+		&actions, 0, input ? input : "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
-	start = now_ms();
-	rc = posix_spawn(&pid, s->argv[0], &actions, NULL, s->argv, environ);
+	start = bench_now_us();
+	rc = posix_spawn(&pid, argv[0], &actions, NULL, argv, environ);
 	if (rc != 0) {
-		fprintf(stderr, "%s: %s\n", s->argv[0], strerror(rc));
+		fprintf(stderr, "%s: %s\n", argv[0], strerror(rc));
 		exit(1);
 	}
 	while (wait4(pid, &status, 0, &usage) < 0 && errno == EINTR)
 		;
-	if (n >= 0)
-		s->ms[n] = now_ms() - start;
+	ms = (bench_now_us() - start) / 1e3;
 	posix_spawn_file_actions_destroy(&actions);
 	if (status != 0) {
-		fprintf(stderr, "%s: wait status %#x\n", s->argv[0], status);
+		fprintf(stderr, "%s: wait status %#x\n", argv[0], status);
 		exit(1);
 	}
 	if (usage.ru_maxrss > s->max_rss_kib)
 		s->max_rss_kib = usage.ru_maxrss;
+	return ms;
 }
 
-static int compare(const void *a, const void *b)
+/* Time one side; n is the index of the run, negative to warm up. */
+static void run(struct side *s, int n)
 {
-	double x = *(const double *)a, y = *(const double *)b;
+	double ms = run_command(s, s->argv);
 
-	return (x > y) - (x < y);
+	if (s->shorter)
+		ms -= run_command(s, s->shorter);
+	if (n >= 0)
+		s->ms[n] = ms;
 }
 
-static double median(double *values, int n)
-{
-	qsort(values, (size_t)n, sizeof(*values), compare);
-	return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
-
-/* The command between two "--"; moves *at behind it. */
+/* The command between two "::"; moves *at behind it. */
 static char **command(char **argv, int argc, int *at)
 {
 	char **start;
 
-	if (*at >= argc || strcmp(argv[*at], "--") != 0) {
-		fprintf(stderr, "usage: pairs N LABEL -- A... -- B...\n");
+	if (*at >= argc || strcmp(argv[*at], "::") != 0) {
+		fprintf(stderr,
+			"usage: pairs N LABEL [BAR AIM] :: A... :: B... "
+			"[:: COUNT :: A... :: B...]\n");
 		exit(64);
 	}
 	start = argv + ++*at;
-	while (*at < argc && strcmp(argv[*at], "--") != 0)
+	while (*at < argc && strcmp(argv[*at], "::") != 0)
 		++*at;
 	return start;
+}
+
+/* The shorter commands, where there are any; returns COUNT or 1. */
+static double read_shorter(struct side *a, struct side *b, int argc,
+			   char **argv, int *at)
+{
+	char **count;
+	double n;
+
+	if (*at >= argc)
+		return 1;
+	count = command(argv, argc, at);
+	n = *at < argc ? strtod(*count, NULL) : 0;
+	a->shorter = command(argv, argc, at);
+	b->shorter = command(argv, argc, at);
+	count[-1] = NULL;
+	a->shorter[-1] = NULL;
+	b->shorter[-1] = NULL;
+	return n;
+}
+
+static void print_memory(const struct side *a, const struct side *b)
+{
+	const char *payload = getenv("PAYLOAD");
+	double peak = (double)a->max_rss_kib / 1024, bar;
+
+	printf("  peak %5.1f and %5.1f MiB", peak,
+	       (double)b->max_rss_kib / 1024);
+	if (!payload)
+		return;
+	bar = 1.5 * strtod(payload, NULL) / (1 << 20) + 8;
+	printf(" (bar %.1f: %s)", bar, peak <= bar ? "within" : "OVER");
 }
 
 int main(int argc, char **argv)
 {
 	int n = argc > 2 ? (int)strtol(argv[1], NULL, 10) : 0, at = 3;
+	double bar = 0, aim = 0, count, ratio, *ratios;
+	double scale = 1;
 	static struct side a, b;
-	static double *ratios;
-	double ma, mb;
+	const char *unit = "ms";
 	const char *label = argc > 2 ? argv[2] : "";
 
+	if (argc > 5 && strcmp(argv[3], "::") != 0) {
+		bar = strtod(argv[3], NULL);
+		aim = strtod(argv[4], NULL);
+		at = 5;
+	}
 	a.argv = command(argv, argc, &at);
 	b.argv = command(argv, argc, &at);
 	a.argv[b.argv - a.argv - 1] = NULL;
-	if (n < 1 || !*a.argv || !*b.argv)
+	count = read_shorter(&a, &b, argc, argv, &at);
+	if (n < 1 || count < 1 || !*a.argv || !*b.argv)
 		return 64;
-	a.ms = calloc((size_t)n, sizeof(double));
-	b.ms = calloc((size_t)n, sizeof(double));
-	ratios = calloc((size_t)n, sizeof(double));
-	if (!a.ms || !b.ms || !ratios)
-		return 1;
-
-	for (int warm = 0; warm < 3; warm++) {
+	a.ms = bench_values(n);
+	b.ms = bench_values(n);
+	ratios = bench_values(n);
+	for (int warm = 0; warm < (n < 10 ? 1 : 3); warm++) {
 		run(&a, -1);
 		run(&b, -1);
 	}
@@ -122,12 +160,16 @@ int main(int argc, char **argv)
 		run(i % 2 ? &a : &b, i);
 		ratios[i] = a.ms[i] / b.ms[i];
 	}
-	ma = median(a.ms, n);
-	mb = median(b.ms, n);
-	printf("%-22s %8.3f ms  bare %8.3f ms  ratio of medians %.2f  "
-	       "median of ratios %.2f  (%d pairs)  peak %.1f MiB, bare %.1f "
-	       "MiB\n",
-	       label, ma, mb, ma / mb, median(ratios, n), n,
-	       (double)a.max_rss_kib / 1024, (double)b.max_rss_kib / 1024);
+	ratio = bench_median(ratios, n);
+	if (a.shorter) {
+		unit = "us";
+		scale = 1e3 / count;
+	}
+	printf("%-30s %9.3f %s  against %9.3f %s  ratio %5.2f", label,
+	       bench_median(a.ms, n) * scale, unit,
+	       bench_median(b.ms, n) * scale, unit, ratio);
+	print_memory(&a, &b);
+	bench_print_bar(ratio, bar, aim);
+	putchar('\n');
 	return 0;
 }
