@@ -414,7 +414,11 @@ fi
 
 # ---- an ordinary user ----
 
-as_user run_matins call echo a=b -- "$T/.bin/peer" -e serve
-out_is "an ordinary user" '{"a":"b"}'
+if [[ $(id -u) == 0 ]]; then
+	as_user run_matins call echo a=b -- "$T/.bin/peer" -e serve
+	out_is "an ordinary user" '{"a":"b"}'
+else
+	skip "an ordinary user" "all of this ran as one"
+fi
 
 done_testing
