@@ -37,7 +37,7 @@ OPT := -O1 -fsanitize=undefined -fno-sanitize-recover=all \
 	-Wno-format-truncation -Wno-maybe-uninitialized
 SAN := -fsanitize=undefined
 else ifeq ($(VARIANT),cover)
-OPT := -O0 --coverage -fPIE -DMATINS_COVER
+OPT := -O0 --coverage -fPIE -DMATINS_COVER='"$(CURDIR)/$(O)"'
 SAN := --coverage
 else ifeq ($(VARIANT),fuzz)
 CC := clang
@@ -73,7 +73,8 @@ C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] gate/*.[ch] gate/gen/*.[ch] \
 	tests/*/*.[ch])
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
-	libgit2-dev libpcre2-dev
+	libgit2-dev libpcre2-dev libcurl4-openssl-dev \
+	libssl-dev libkeyutils-dev libsystemd-dev
 BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)
 
 # One short line for each file; V=1 shows the commands.
@@ -94,7 +95,7 @@ $(LIB): $(OBJ)
 
 # Between clone and exec: memory shared with the runner, no libc, so nothing
 # that a compiler adds behind our back.
-$(O)/gate/child.o $(O)/gate/init.o $(O)/gate/setup_run.o: \
+$(addprefix $(O)/gate/,child.o init.o init_enter.o init_sweep.o setup_run.o): \
 	ALL_CFLAGS += -fno-sanitize=all -fno-stack-protector
 
 # The system-call filters of the named profiles, made here by libseccomp.
@@ -120,7 +121,7 @@ $(O)/%.o: %.cpp
 $(O)/tests/unit/%: tests/unit/%.c $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
-	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(LIB) $(LIBS) -lcmocka -lseccomp
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(LIB) $(LIBS) -lcmocka -lseccomp -lsystemd
 
 $(O)/tests/helpers/%: tests/helpers/%.c
 	@mkdir -p $(@D)
@@ -146,6 +147,12 @@ $(addprefix $(O)/tests/bench/,spawn view): $(O)/tests/bench/%: \
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
 	$(call say,LD)$(LINK) $(LDFLAGS_ALL) $(LINK_FLAGS) -o $@ $@.o $(LIB) $(LINK_LIBS)
 
+# The bare runner takes the sum of a report as the program does.
+$(O)/tests/bench/bare_runner: tests/bench/bare_runner.c \
+		$(patsubst %.c,$(O)/%.o,$(wildcard core/base/sha256*.c))
+	@mkdir -p $(@D)
+	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE -I. $(WARN) -o $@ $^
+
 $(O)/tests/bench/%: tests/bench/%.c tests/bench/bench.h
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE -I. $(WARN) -o $@ $<
@@ -161,14 +168,15 @@ deps: ## install the Debian packages that `make all` needs
 # ---- tests; each group ends in one line, and so does `check` over all ----
 
 CHECK_DEPS := libcmocka-dev libcjson-dev clang clang-format clang-tidy shellcheck mandoc \
-	python3 python3-jsonschema util-linux git curl \
-	libtest-json-schema-acceptance-perl \
+	python3 python3-jsonschema util-linux git curl openssl \
+	libtest-json-schema-acceptance-perl zsh fish \
 	$(if $(shell command -v go),,golang-go) $(if $(shell command -v rustc),,rustc) \
 	$(if $(shell command -v node),,nodejs) $(if $(shell command -v npm),,npm)
 BLACKBOX := $(sort $(wildcard tests/blackbox/*.t))
 FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 NPM := build/npm/.installed
+CONFORMANCE := build/conformance/.installed
 SRT := build/srt/.installed
 ORDINARY := build/ordinary/ordinary-go build/ordinary/ordinary-rust
 picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
@@ -202,10 +210,11 @@ check: ## install what the tests need, run every test; T=pattern picks some
 	@$(SUBMAKE) check-deps
 	@$(SUBMAKE) check-build
 	$(call run-groups,check-unit check-fuzz check-layers check-static \
-		check-blackbox check-golden)
+		check-blackbox check-conformance check-golden)
 
 .PHONY: check-build
-check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY)
+check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY) \
+		$(CONFORMANCE)
 
 .PHONY: check-deps
 check-deps: deps ## install the Debian packages that the tests need
@@ -239,7 +248,7 @@ check-layers: $(OBJ) $(O)/core/main.o ## who includes whom, who may fork
 
 .PHONY: check-static
 check-static: ## headers, layout, tidy, shell scripts and manual page
-	@tests/run.sh tests/static.sh
+	@LIMIT=900 tests/run.sh tests/static.sh
 
 # Our own servers lie beside the modules that they import.
 $(NPM): tests/npm/package.json tests/npm/package-lock.json \
@@ -250,6 +259,22 @@ $(NPM): tests/npm/package.json tests/npm/package-lock.json \
 	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
 		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
 	@touch $@
+
+# The suite, and the Node that it needs.
+$(CONFORMANCE): tests/conformance/package.json \
+		tests/conformance/package-lock.json
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "installing the conformance suite (npm)"
+	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
+		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
+	@touch $@
+
+.PHONY: conformance check-conformance
+conformance: check-conformance
+check-conformance: all $(CONFORMANCE) ## the public suite for MCP clients; T="SCENARIO…" picks
+	@BIN=$(BIN) MODULES=$(dir $(CONFORMANCE))node_modules T="$(T)" \
+		LIMIT=600 tests/run.sh tests/conformance/suite.t
 
 # Static programs that have to work under the gate.
 build/ordinary/ordinary-go: tests/escape/ordinary/compiled.go

@@ -125,3 +125,10 @@ void arena_release(struct arena *a)
 		free(b);
 	}
 }
+
+void arena_wipe(struct arena *a)
+{
+	for (struct arena_block *b = a->head; b; b = b->next)
+		mem_wipe(b->data, b->used);
+	arena_release(a);
+}

@@ -42,6 +42,9 @@ char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3) MUST_USE;
 void *arena_adopt(struct arena *a, void *p);
 /* Ends everything; the arena is empty and usable again. */
 void arena_release(struct arena *a);
+/* The same, and what was handed out is overwritten first (what was adopted is
+   not); for secrets. */
+void arena_wipe(struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc(a, sizeof(type)))
 #define ARENA_ARRAY(a, type, n) ((type *)arena_alloc(a, (n) * sizeof(type)))

@@ -38,10 +38,22 @@ void buf_drain(struct buf *b)
 		buf_clear(b);
 }
 
+/* There is room, as nearly always; the NUL counts. */
+static bool has_room(const struct buf *b, size_t n)
+{
+	return n < b->cap - b->n && n <= b->max - b->n && !b->sink;
+}
+
 int buf_add(struct buf *b, const void *bytes, size_t n)
 {
 	char *room;
 
+	if (n && has_room(b, n)) {
+		memcpy(b->p + b->n, bytes, n);
+		b->n += n;
+		b->p[b->n] = '\0';
+		return BUF_OK;
+	}
 	if (b->sink && b->n + n > SINK_BYTES)
 		buf_drain(b);
 	if (b->sink && n > SINK_BYTES) {
@@ -58,19 +70,15 @@ int buf_add(struct buf *b, const void *bytes, size_t n)
 	return BUF_OK;
 }
 
-int buf_add_str(struct buf *b, struct str s)
+int buf_addu(struct buf *b, uint64_t v)
 {
-	return buf_add(b, s.p, s.n);
-}
+	char digits[20]; /* of 2^64 - 1 */
+	size_t at = sizeof(digits);
 
-int buf_adds(struct buf *b, const char *s)
-{
-	return buf_add(b, s, strlen(s));
-}
-
-int buf_addc(struct buf *b, char c)
-{
-	return buf_add(b, &c, 1);
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	return buf_add(b, digits + at, sizeof(digits) - at);
 }
 
 int buf_add_cut(struct buf *b, struct str s, size_t max)
@@ -132,20 +140,12 @@ void buf_wipe(struct buf *b)
 
 void buf_release(struct buf *b)
 {
+	if (!b->p)
+		return;
 	free(b->p);
 	b->p = NULL;
 	b->n = 0;
 	b->cap = 0;
-}
-
-struct str buf_str(const struct buf *b)
-{
-	return (struct str){b->p ? b->p : "", b->n};
-}
-
-const char *buf_cstr(const struct buf *b)
-{
-	return b->p ? b->p : "";
 }
 
 char *buf_steal(struct buf *b)

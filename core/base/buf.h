@@ -16,6 +16,7 @@
 
 #include <stdarg.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/attr.h"
 #include "core/base/str.h"
@@ -49,9 +50,28 @@ enum { BUF_OK = 0, BUF_FULL = 1 };
 
 /* Add bytes; BUF_FULL (nothing added) when the ceiling would be passed. */
 int buf_add(struct buf *b, const void *bytes, size_t n);
-int buf_add_str(struct buf *b, struct str s);
-int buf_adds(struct buf *b, const char *s);
-int buf_addc(struct buf *b, char c);
+static inline int buf_add_str(struct buf *b, struct str s)
+{
+	return buf_add(b, s.p, s.n);
+}
+
+/* Where there is room, as nearly always, a byte costs no call. */
+static inline int buf_addc(struct buf *b, char c)
+{
+	if (b->n + 1 >= b->cap || b->n >= b->max)
+		return buf_add(b, &c, 1);
+	b->p[b->n++] = c;
+	b->p[b->n] = '\0';
+	return BUF_OK;
+}
+
+static inline int buf_adds(struct buf *b, const char *s)
+{
+	return buf_add(b, s, strlen(s));
+}
+
+/* Add a number in decimal. */
+int buf_addu(struct buf *b, uint64_t v);
 /*
  * Add at most max bytes. A text that is cut ends in whole UTF-8 and "…",
  * which is in max and which the scrubber relies on.
@@ -75,9 +95,17 @@ void buf_wipe(struct buf *b);
 /* Free; the buffer is empty and usable again. */
 void buf_release(struct buf *b);
 /* The content as a borrowed str; "" when empty. */
-struct str buf_str(const struct buf *b) MUST_USE;
+MUST_USE static inline struct str buf_str(const struct buf *b)
+{
+	return (struct str){b->p ? b->p : "", b->n};
+}
+
 /* The content as a C string, borrowed; "" when empty. */
-const char *buf_cstr(const struct buf *b) MUST_USE;
+MUST_USE static inline const char *buf_cstr(const struct buf *b)
+{
+	return b->p ? b->p : "";
+}
+
 /* Hand the memory to the caller, who frees it; never NULL. */
 char *buf_steal(struct buf *b) MUST_USE;
 

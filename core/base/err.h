@@ -39,6 +39,18 @@ struct err {
 		.kind = ERR_INTERNAL \
 	}
 
+/*
+ * As ERR_INIT, without writing all of `msg`: for paths where an error is rare
+ * and its kilobyte would cost more than the work.
+ */
+static inline void err_clear(struct err *err)
+{
+	err->kind = ERR_INTERNAL;
+	err->sys = 0;
+	err->line = err->col = 0;
+	err->msg[0] = '\0';
+}
+
 /* Fill the error; a message over its ceiling ends in "…". Returns -1. */
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 	PRINTF(3, 4);

@@ -2,6 +2,9 @@
 
 #include <assert.h>
 
+/* A string of at most so many bytes is looked at before it is copied. */
+#define SHORT 256
+
 void jw_init(struct jw *w, struct buf *out, bool pretty)
 {
 	*w = (struct jw){.out = out, .pretty = pretty};
@@ -64,25 +67,26 @@ static size_t plain_run(struct str s)
 {
 	size_t n = 0;
 
-	while (n < s.n) {
-		unsigned char c = (unsigned char)s.p[n];
-		size_t len = 1;
+	for (;;) {
+		struct str rest = {s.p + n, s.n - n};
+		size_t len = str_plain(rest);
 
-		if (c < 0x20 || c == '"' || c == '\\' || c == 0x7f)
-			break;
-		if (c >= 0x80)
-			len = str_utf8_len((struct str){s.p + n, s.n - n});
+		if (len == rest.n)
+			return s.n;
+		n += len;
+		len = str_beyond_ascii((struct str){s.p + n, s.n - n});
 		if (!len)
-			break;
+			return n;
 		n += len;
 	}
-	return n;
 }
 
 static void quote_special(struct buf *out, unsigned char c)
 {
+	const char escaped[] = {'\\', (char)c};
+
 	if (c == '"' || c == '\\')
-		buf_addf(out, "\\%c", c);
+		buf_add(out, escaped, sizeof(escaped));
 	else if (c == '\n')
 		buf_adds(out, "\\n");
 	else if (c == '\t')
@@ -111,6 +115,20 @@ static void escape(struct buf *out, struct str s)
 
 void jw_quote(struct buf *out, struct str s)
 {
+	/* most strings are short and plain: one look, one copy */
+	char *room = s.n <= SHORT && str_plain(s) == s.n && !out->sink
+			     ? buf_room(out, s.n + 2)
+			     : NULL;
+
+	if (room) {
+		room[0] = '"';
+		if (s.n)
+			memcpy(room + 1, s.p, s.n);
+		room[s.n + 1] = '"';
+		room[s.n + 2] = '\0';
+		out->n += s.n + 2;
+		return;
+	}
 	buf_addc(out, '"');
 	escape(out, s);
 	buf_addc(out, '"');
@@ -142,6 +160,16 @@ void jw_key_str(struct jw *w, struct str key)
 	w->after_key = true;
 }
 
+void jw_key_raw(struct jw *w, struct str key)
+{
+	begin(w);
+	buf_add_str(w->out, key);
+	buf_addc(w->out, ':');
+	if (w->pretty)
+		buf_addc(w->out, ' ');
+	w->after_key = true;
+}
+
 void jw_key(struct jw *w, const char *key)
 {
 	jw_key_str(w, str_of(key));
@@ -161,13 +189,15 @@ void jw_cstr(struct jw *w, const char *s)
 void jw_int(struct jw *w, int64_t v)
 {
 	begin(w);
-	buf_addf(w->out, "%lld", (long long)v);
+	if (v < 0)
+		buf_addc(w->out, '-');
+	buf_addu(w->out, v < 0 ? -(uint64_t)v : (uint64_t)v);
 }
 
 void jw_uint(struct jw *w, uint64_t v)
 {
 	begin(w);
-	buf_addf(w->out, "%llu", (unsigned long long)v);
+	buf_addu(w->out, v);
 }
 
 void jw_bool(struct jw *w, bool v)

@@ -41,6 +41,8 @@ void jw_array(struct jw *w);
 void jw_end(struct jw *w);
 void jw_key(struct jw *w, const char *key);
 void jw_key_str(struct jw *w, struct str key);
+/* A key with its quotes, written as it is. */
+void jw_key_raw(struct jw *w, struct str json);
 /* NUL and control characters are escaped, bytes that are no UTF-8 U+FFFD. */
 void jw_str(struct jw *w, struct str s);
 void jw_cstr(struct jw *w, const char *s);
@@ -52,7 +54,7 @@ void jw_int(struct jw *w, int64_t v);
 void jw_uint(struct jw *w, uint64_t v);
 void jw_bool(struct jw *w, bool v);
 void jw_null(struct jw *w);
-/* JSON text, written as it is. */
+/* JSON text, written as it is; in an object also a member with its key. */
 void jw_raw(struct jw *w, struct str json);
 
 /* Append one JSON string with its quotes. */

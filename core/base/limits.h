@@ -40,6 +40,10 @@
 #define LIMIT_NOISE_LINE 200
 /* Bytes queued towards a server that does not read. */
 #define LIMIT_QUEUE_BYTES (16 * 1024 * 1024)
+/* One URL, bytes: what servers take is shorter. */
+#define LIMIT_URL_BYTES (16 * 1024)
+/* All headers of one answer, bytes. */
+#define LIMIT_HEAD_BYTES (256 * 1024)
 
 /* A credential: longer ones are no secrets but files. */
 #define LIMIT_SECRET_BYTES (64 * 1024)

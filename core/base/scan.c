@@ -4,9 +4,14 @@
 
 #include "core/base/limits.h"
 
+/* Bytes that are passed on at a time, while they are near the processor. */
+#define PORTION (256 * 1024)
+
 struct scanner {
 	const char *begin, *p, *end;
 	struct scan_limits limits;
+	struct str key;		      /* the latest */
+	struct scan_members *members; /* to be noted; NULL: none */
 	struct err *err;
 };
 
@@ -31,11 +36,18 @@ static int syntax(struct scanner *s, const char *what)
 		    s->p == s->end ? "unexpected end of JSON" : what);
 }
 
-static void skip_space(struct scanner *s)
+static void skip_some_space(struct scanner *s)
 {
 	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' ||
 				 *s->p == '\n' || *s->p == '\r'))
 		s->p++;
+}
+
+/* Between most tokens there is none. */
+static inline void skip_space(struct scanner *s)
+{
+	if (s->p < s->end && (unsigned char)*s->p <= ' ')
+		skip_some_space(s);
 }
 
 static bool is_digit(const struct scanner *s)
@@ -99,28 +111,6 @@ static int escape(struct scanner *s)
 	return 0;
 }
 
-/* Plain printable ASCII, the bulk of every string, eight bytes at a time. */
-static const char *skip_plain(const char *p, const char *end)
-{
-	const uint64_t ones = 0x0101010101010101ULL;
-	const uint64_t high = 0x8080808080808080ULL;
-
-	while (end - p >= 8) {
-		uint64_t w, quote, slash, low;
-
-		memcpy(&w, p, 8);
-		quote = w ^ (ones * '"');
-		slash = w ^ (ones * '\\');
-		low = w - ones * 0x20;
-		if ((w | low | ((quote - ones) & ~quote) |
-		     ((slash - ones) & ~slash)) &
-		    high)
-			break;
-		p += 8;
-	}
-	return p;
-}
-
 static int string(struct scanner *s)
 {
 	s->p++; /* the quote */
@@ -128,7 +118,7 @@ static int string(struct scanner *s)
 		unsigned char c;
 		size_t n;
 
-		s->p = skip_plain(s->p, s->end);
+		s->p += str_plain((struct str){s->p, (size_t)(s->end - s->p)});
 		if (s->p == s->end)
 			return syntax(s, "");
 		c = (unsigned char)*s->p;
@@ -143,7 +133,10 @@ static int string(struct scanner *s)
 		}
 		if (c < 0x20)
 			return syntax(s, "control character in string");
-		n = str_utf8_len((struct str){s->p, (size_t)(s->end - s->p)});
+		/* DEL stands for itself, too */
+		n = c < 0x80 ? 1
+			     : str_beyond_ascii((struct str){
+				       s->p, (size_t)(s->end - s->p)});
 		if (!n)
 			return fail(s, ERR_SYNTAX, "invalid UTF-8");
 		s->p += n;
@@ -181,16 +174,42 @@ static int scalar(struct scanner *s)
 
 static int key_and_colon(struct scanner *s)
 {
+	const char *from;
+
 	skip_space(s);
+	from = s->p;
 	if (s->p == s->end || *s->p != '"')
 		return syntax(s, "object key expected");
 	if (string(s) < 0)
 		return -1;
+	s->key = (struct str){from, (size_t)(s->p - from)};
 	skip_space(s);
 	if (s->p == s->end || *s->p != ':')
 		return syntax(s, "':' expected");
 	s->p++;
 	return 0;
+}
+
+/* The value of a member of the outermost object begins, */
+static void note_begin(struct scanner *s)
+{
+	struct scan_members *m = s->members;
+
+	if (m->n < SCAN_MEMBERS)
+		m->item[m->n] = (struct scan_member){s->key, {s->p, 0}};
+}
+
+/* and has ended. */
+static void note_end(struct scanner *s)
+{
+	struct scan_members *m = s->members;
+
+	if (m->n < SCAN_MEMBERS) {
+		struct str *value = &m->item[m->n].value;
+
+		value->n = (size_t)(s->p - value->p);
+	}
+	m->n++;
 }
 
 /*
@@ -207,6 +226,8 @@ static int value(struct scanner *s)
 		skip_space(s);
 		if (s->p == s->end)
 			return syntax(s, "");
+		if (depth == 1 && s->members && object[0])
+			note_begin(s);
 		if (*s->p == '{' || *s->p == '[') {
 			bool is_object = *s->p == '{';
 
@@ -231,6 +252,8 @@ static int value(struct scanner *s)
 		for (;;) { /* a value has ended: close, or go on */
 			if (depth == 0)
 				return 0;
+			if (depth == 1 && s->members && object[0])
+				note_end(s);
 			skip_space(s);
 			if (s->p == s->end)
 				return syntax(s, "");
@@ -292,40 +315,37 @@ int scan_value(struct str text, const struct scan_limits *limits,
 	return one_value(&s, ret_value);
 }
 
-int scan_document(struct str text, const struct scan_limits *limits,
-		  struct str *ret_value, struct err *err)
+static int document(struct scanner *s, struct str *ret_value)
 {
-	struct scanner s;
 	struct str v;
 
-	scanner_init(&s, text, limits, err);
-	if (one_value(&s, &v) < 0)
+	if (one_value(s, &v) < 0)
 		return -1;
-	skip_space(&s);
-	if (s.p != s.end)
-		return fail(&s, ERR_SYNTAX, "something follows the JSON value");
+	skip_space(s);
+	if (s->p != s->end)
+		return fail(s, ERR_SYNTAX, "something follows the JSON value");
 	*ret_value = v;
 	return 0;
 }
 
-enum scan_type scan_type(struct str v)
+int scan_document(struct str text, const struct scan_limits *limits,
+		  struct str *ret_value, struct err *err)
 {
-	switch (v.p[0]) {
-	case 'n':
-		return SCAN_NULL;
-	case 'f':
-		return SCAN_FALSE;
-	case 't':
-		return SCAN_TRUE;
-	case '"':
-		return SCAN_STRING;
-	case '[':
-		return SCAN_ARRAY;
-	case '{':
-		return SCAN_OBJECT;
-	default:
-		return SCAN_NUMBER;
-	}
+	struct scanner s;
+
+	scanner_init(&s, text, limits, err);
+	return document(&s, ret_value);
+}
+
+int scan_members(struct str text, struct str *ret_value,
+		 struct scan_members *ret_members, struct err *err)
+{
+	struct scanner s;
+
+	scanner_init(&s, text, NULL, err);
+	s.members = ret_members;
+	ret_members->n = 0;
+	return document(&s, ret_value);
 }
 
 /*
@@ -347,10 +367,15 @@ static const char *after_string(const char *p, const char *end)
 	}
 }
 
+/* Between the tokens of a proved text nothing else is that small. */
+static bool is_space(char c)
+{
+	return (unsigned char)c <= ' ';
+}
+
 static bool ends_scalar(char c)
 {
-	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' ||
-	       c == '\r' || c == '\t';
+	return c == ',' || c == '}' || c == ']' || is_space(c);
 }
 
 /* Behind a proved value that starts at p. */
@@ -387,7 +412,7 @@ static const char *after_value(const char *p, const char *end)
 
 static const char *space_end(const char *p, const char *end)
 {
-	while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r'))
+	while (p < end && is_space(*p))
 		p++;
 	return p;
 }
@@ -403,10 +428,32 @@ void scan_iter_init(struct scan_iter *it, struct str v)
 	it->rest = (struct str){v.p + 1, v.n - 2};
 }
 
+void scan_iter_noted(struct scan_iter *it, struct str v,
+		     const struct scan_members *members)
+{
+	scan_iter_init(it, v);
+	if (members && members->n <= SCAN_MEMBERS && it->is_object) {
+		it->noted = members->item;
+		it->noted_end = members->item + members->n;
+	}
+}
+
+static bool next_noted(struct scan_iter *it)
+{
+	if (it->noted == it->noted_end)
+		return false;
+	it->key = it->noted->key;
+	it->value = it->noted->value;
+	it->noted++;
+	return true;
+}
+
 bool scan_next(struct scan_iter *it)
 {
 	const char *p = it->rest.p, *end = p + it->rest.n, *from;
 
+	if (it->noted)
+		return next_noted(it);
 	p = space_end(p, end);
 	if (p < end && *p == ',')
 		p = space_end(p + 1, end);
@@ -529,25 +576,40 @@ static const char *decode_u(const char *p, const char *end, struct buf *out)
 	return p + 6;
 }
 
+/* So much of what is left, and no character cut. */
+static size_t portion(const char *p, const char *end)
+{
+	size_t n = PORTION;
+
+	if ((size_t)(end - p) <= n)
+		return (size_t)(end - p);
+	while (((unsigned char)p[n] & 0xc0) == 0x80)
+		n--;
+	return n;
+}
+
 bool scan_string(struct str v, struct buf *out)
 {
 	const char *p, *end;
 
+	if (v.n < 2 || v.p[0] != '"')
+		return false;
 	/* no escape is shorter than what it stands for */
-	if (v.n < 2 || v.p[0] != '"' || !buf_room(out, v.n - 2))
+	if (!out->sink && !buf_room(out, v.n - 2))
 		return false;
 	p = v.p + 1;
 	end = v.p + v.n - 1;
 	while (p < end) {
 		static const char from[] = "\"\\/bfnrt",
 				  to[] = "\"\\/\b\f\n\r\t";
-		const char *slash = memchr(p, '\\', (size_t)(end - p));
-		const char *stop = slash ? slash : end;
+		size_t some = portion(p, end);
+		const char *slash = memchr(p, '\\', some);
+		const char *stop = slash ? slash : p + some;
 
 		buf_add(out, p, (size_t)(stop - p));
 		p = stop;
-		if (p == end)
-			break;
+		if (!slash)
+			continue;
 		if (p[1] == 'u') {
 			p = decode_u(p, end, out);
 		} else {
@@ -593,15 +655,11 @@ bool scan_string_cut(struct str v, size_t max, struct buf *out)
 	return true;
 }
 
-bool scan_is(struct str v, const char *text)
+bool scan_decoded_is(struct str v, const char *text)
 {
 	struct buf decoded = BUF_INIT(BUF_UNBOUNDED);
 	bool same;
 
-	if (v.n < 2 || v.p[0] != '"')
-		return false;
-	if (!memchr(v.p, '\\', v.n))
-		return str_is((struct str){v.p + 1, v.n - 2}, text);
 	if (v.n > 16 * (strlen(text) + 1))
 		return false; /* an escape is at most six bytes for one */
 	scan_string(v, &decoded);
@@ -627,8 +685,7 @@ void scan_compact(struct str v, struct buf *out)
 		if (*p == '"') {
 			p = after_string(p, end);
 		} else {
-			while (p < end && *p != '"' && *p != ' ' &&
-			       *p != '\t' && *p != '\n' && *p != '\r')
+			while (p < end && *p != '"' && !is_space(*p))
 				p++;
 		}
 		buf_add(out, from, (size_t)(p - from));

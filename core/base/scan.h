@@ -18,6 +18,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/attr.h"
 #include "core/base/buf.h"
@@ -58,19 +59,63 @@ int scan_document(struct str text, const struct scan_limits *limits,
 int scan_value(struct str text, const struct scan_limits *limits,
 	       struct str *ret_value, struct err *err) MUST_USE;
 
-/* From here on: slices that were proved by the two functions above. */
+/* Members of an object that scan_members() keeps. */
+#define SCAN_MEMBERS 8
 
-enum scan_type scan_type(struct str value) MUST_USE;
+struct scan_member {
+	struct str key; /* with its quotes */
+	struct str value;
+};
+
+/* Members of a proved object, in their order: the first SCAN_MEMBERS of n. */
+struct scan_members {
+	size_t n; /* 0 for what is no object */
+	struct scan_member item[SCAN_MEMBERS];
+};
+
+/*
+ * scan_document() that notes the members of the outermost object on its way:
+ * who reads them by scan_iter_noted() does not walk the text once more.
+ */
+int scan_members(struct str text, struct str *ret_value,
+		 struct scan_members *ret_members, struct err *err) MUST_USE;
+
+/* From here on: slices that were proved by the functions above. */
+
+MUST_USE static inline enum scan_type scan_type(struct str value)
+{
+	switch (value.p[0]) {
+	case 'n':
+		return SCAN_NULL;
+	case 'f':
+		return SCAN_FALSE;
+	case 't':
+		return SCAN_TRUE;
+	case '"':
+		return SCAN_STRING;
+	case '[':
+		return SCAN_ARRAY;
+	case '{':
+		return SCAN_OBJECT;
+	default:
+		return SCAN_NUMBER;
+	}
+}
 
 struct scan_iter {
 	struct str rest; /* not yet walked */
 	bool is_object;
 	struct str key;	  /* of the current member, with its quotes */
 	struct str value; /* of the current member or element */
+	/* of those that were noted; borrowed, NULL: walk the text */
+	const struct scan_member *noted, *noted_end;
 };
 
 /* Walk an array or object; any other value walks as empty. */
 void scan_iter_init(struct scan_iter *it, struct str value);
+/* The same; members of this very value, or NULL: they are not known. */
+void scan_iter_noted(struct scan_iter *it, struct str value,
+		     const struct scan_members *members);
 /* True: key and value are set. False: there are no more. */
 bool scan_next(struct scan_iter *it) MUST_USE;
 /* Members of an array or object; 0 for others. */
@@ -86,8 +131,22 @@ bool scan_get(struct str value, const char *name, struct str *ret_value)
 bool scan_get_some(struct str value, const char *name, struct str *ret_value)
 	MUST_USE;
 
+/* scan_is() of a string with escapes. */
+bool scan_decoded_is(struct str string, const char *text) MUST_USE;
+
 /* The decoded string equals `text`; false when `value` is no string. */
-bool scan_is(struct str value, const char *text) MUST_USE;
+MUST_USE static inline bool scan_is(struct str value, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (value.n < n + 2 || value.p[0] != '"')
+		return false;
+	/* an escape is longer than what it stands for */
+	if (value.n == n + 2)
+		return memcmp(value.p + 1, text, n) == 0 &&
+		       !memchr(text, '\\', n);
+	return memchr(value.p, '\\', value.n) && scan_decoded_is(value, text);
+}
 /*
  * Append the decoded string. \u0000 becomes a NUL byte, a lone surrogate
  * U+FFFD. False (nothing appended) when `value` is no string or over the

@@ -1,21 +1,7 @@
 #include "core/base/str.h"
 
+#include <endian.h>
 #include <string.h>
-
-struct str str_of(const char *s)
-{
-	return (struct str){s, s ? strlen(s) : 0};
-}
-
-bool str_eq(struct str a, struct str b)
-{
-	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
-}
-
-bool str_is(struct str a, const char *s)
-{
-	return str_eq(a, str_of(s));
-}
 
 bool str_starts(struct str s, const char *prefix)
 {
@@ -168,7 +154,7 @@ static bool is_cont(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-size_t str_utf8_len(struct str s)
+static inline size_t utf8_len(struct str s)
 {
 	unsigned char a, b;
 
@@ -190,6 +176,24 @@ size_t str_utf8_len(struct str s)
 	if (a > 0xf4 || s.n < 4 || !is_cont(s.p[3]))
 		return 0;
 	return (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f) ? 0 : 4;
+}
+
+size_t str_utf8_len(struct str s)
+{
+	return utf8_len(s);
+}
+
+size_t str_beyond_ascii(struct str s)
+{
+	size_t n = 0, len;
+
+	while (n < s.n && (unsigned char)s.p[n] >= 0x80) {
+		len = utf8_len((struct str){s.p + n, s.n - n});
+		if (!len)
+			break;
+		n += len;
+	}
+	return n;
 }
 
 struct str str_first(struct str s, size_t max)
@@ -215,6 +219,68 @@ bool str_is_utf8(struct str s)
 		s.n -= n;
 	}
 	return true;
+}
+
+/* Sixteen bytes at once, by whatever the processor has for that. */
+typedef signed char bytes16 __attribute__((vector_size(16)));
+
+/*
+ * So many bytes, a multiple of sixteen, of which each is plain; bytes from
+ * 0x80 on are negative.
+ */
+static inline bool is_plain(const char *p, int n)
+{
+	bytes16 not_plain = {0};
+	uint64_t any[2];
+
+	for (int i = 0; i < n; i += 16) {
+		bytes16 v;
+
+		memcpy(&v, p + i, sizeof(v));
+		not_plain |= (v < ' ') | (v == '"') | (v == '\\') | (v == 0x7f);
+	}
+	memcpy(any, &not_plain, sizeof(any));
+	return !(any[0] | any[1]);
+}
+
+/*
+ * The plain bytes before the first that is none, of eight. Sums and
+ * differences carry into the bytes behind only, so the first mark is right.
+ */
+static size_t plain_of_8(const char *p)
+{
+	const uint64_t ones = 0x0101010101010101, high = ones << 7;
+	uint64_t w, quote, slash, marks;
+
+	memcpy(&w, p, sizeof(w));
+	w = le64toh(w);
+	quote = w ^ ones * '"';
+	slash = w ^ ones * '\\';
+	marks = (w | (w - ones * ' ') | (w + ones) | ((quote - ones) & ~quote) |
+		 ((slash - ones) & ~slash)) &
+		high;
+	return marks ? (size_t)__builtin_ctzll(marks) / 8 : 8;
+}
+
+size_t str_plain(struct str s)
+{
+	size_t n = 0;
+
+	while (s.n - n >= 8) {
+		size_t some = plain_of_8(s.p + n);
+
+		n += some;
+		if (some < 8)
+			return n;
+		while (s.n - n >= 64 && is_plain(s.p + n, 64))
+			n += 64;
+		while (s.n - n >= 16 && is_plain(s.p + n, 16))
+			n += 16;
+	}
+	while (n < s.n && s.p[n] >= ' ' && s.p[n] < 0x7f && s.p[n] != '"' &&
+	       s.p[n] != '\\')
+		n++;
+	return n;
 }
 
 static size_t min3(size_t a, size_t b, size_t c)

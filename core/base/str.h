@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/attr.h"
 
@@ -28,9 +29,23 @@ struct strlist {
 /* For printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).n, (s).p
 
-struct str str_of(const char *s) MUST_USE;
-bool str_eq(struct str a, struct str b) MUST_USE;
-bool str_is(struct str a, const char *s) MUST_USE;
+/* These are short, and asked of every member of every message. */
+
+MUST_USE static inline struct str str_of(const char *s)
+{
+	return (struct str){s, s ? strlen(s) : 0};
+}
+
+MUST_USE static inline bool str_eq(struct str a, struct str b)
+{
+	return a.n == b.n && (a.n == 0 || memcmp(a.p, b.p, a.n) == 0);
+}
+
+MUST_USE static inline bool str_is(struct str a, const char *s)
+{
+	return str_eq(a, str_of(s));
+}
+
 bool str_starts(struct str s, const char *prefix) MUST_USE;
 bool str_ends(struct str s, const char *suffix) MUST_USE;
 /* Without leading and trailing spaces, tabs, CR and LF. */
@@ -63,6 +78,13 @@ size_t str_utf8_len(struct str s) MUST_USE;
 /* The first bytes, at most max, that do not end inside of a character. */
 struct str str_first(struct str s, size_t max) MUST_USE;
 bool str_is_utf8(struct str s) MUST_USE;
+/*
+ * How many bytes at the start stand for themselves in a JSON string and need
+ * no second look: printable ASCII but quote and backslash. Many at a time.
+ */
+size_t str_plain(struct str s) MUST_USE;
+/* How many bytes at the start are valid UTF-8 of other than ASCII. */
+size_t str_beyond_ascii(struct str s) MUST_USE;
 
 /*
  * Edit distance with transpositions (Damerau, adjacent only), for "did you

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 
 /* From SIGTERM to SIGKILL; the tree ends within 3 s. */
 #define GRACE_NS (2 * NS_PER_S)

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 
 /* A terminal is never handed to a child; what was read is read again. */
 static int open_input(bool again)

@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 #include "core/run/tail.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"

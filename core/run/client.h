@@ -36,7 +36,7 @@
 #include "core/base/jw.h"
 #include "core/proto/session.h"
 #include "core/report/report.h"
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 

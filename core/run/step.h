@@ -20,7 +20,7 @@
 #include "core/base/buf.h"
 #include "core/base/jw.h"
 #include "core/report/report.h"
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 #include "core/run/plan.h"
 #include "core/run/pool.h"
 #include "core/secret/scrub.h"

@@ -172,6 +172,31 @@ static void wipe__empty_and_full__releases(void **state)
 	assert_int_equal(b.n, 0);
 }
 
+static void addc_and_addu__at_the_ceiling__refuse(void **state)
+{
+	struct buf b = BUF_INIT(3);
+
+	(void)state;
+	assert_int_equal(buf_addc(&b, 'a'), BUF_OK);
+	assert_int_equal(buf_addu(&b, 123), BUF_FULL);
+	assert_int_equal(buf_addu(&b, 12), BUF_OK);
+	assert_int_equal(buf_addc(&b, 'b'), BUF_FULL);
+	assert_string_equal(buf_cstr(&b), "a12");
+	buf_release(&b);
+}
+
+static void addu__smallest_and_largest__are_decimal(void **state)
+{
+	struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	buf_addu(&b, 0);
+	buf_addc(&b, ' ');
+	buf_addu(&b, UINT64_MAX);
+	assert_string_equal(buf_cstr(&b), "0 18446744073709551615");
+	buf_release(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +212,8 @@ int main(void)
 		cmocka_unit_test(clear__content__goes_and_memory_stays),
 		cmocka_unit_test(steal__memory__belongs_to_the_caller),
 		cmocka_unit_test(wipe__empty_and_full__releases),
+		cmocka_unit_test(addc_and_addu__at_the_ceiling__refuse),
+		cmocka_unit_test(addu__smallest_and_largest__are_decimal),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -163,6 +163,66 @@ static void depth__of_the_writer__is_enough_for_its_bound(void **state)
 	buf_release(&out);
 }
 
+/* Long and short ones take different ways; both escape in the same places. */
+static void quote__one_special_byte_anywhere__is_escaped(void **state)
+{
+	char text[300], expected[310];
+
+	(void)state;
+	for (size_t n = 1; n < sizeof(text); n += 13) {
+		for (size_t at = 0; at < n; at++) {
+			struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+			memset(text, 'x', n);
+			text[at] = '"';
+			expected[0] = '"';
+			memset(expected + 1, 'x', n + 1);
+			memcpy(expected + 1 + at, "\\\"", 2);
+			expected[n + 2] = '"';
+			jw_quote(&out, (struct str){text, n});
+			assert_int_equal(out.n, n + 3);
+			assert_memory_equal(out.p, expected, n + 3);
+			buf_release(&out);
+		}
+	}
+}
+
+static void numbers__largest_and_smallest__are_whole(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	jw_array(&w);
+	jw_int(&w, INT64_MIN);
+	jw_int(&w, INT64_MAX);
+	jw_int(&w, -1);
+	jw_uint(&w, UINT64_MAX);
+	jw_end(&w);
+	assert_string_equal(buf_cstr(&out),
+			    "[-9223372036854775808,9223372036854775807,-1,"
+			    "18446744073709551615]");
+	buf_release(&out);
+}
+
+static void key_raw__escapes__stay_as_they_are(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	(void)state;
+	jw_init(&w, &out, false);
+	jw_object(&w);
+	jw_key_raw(&w, STR("\"\\u0061\""));
+	jw_int(&w, 1);
+	jw_key_raw(&w, STR("\"b\""));
+	jw_int(&w, 2);
+	jw_end(&w);
+	assert_string_equal(buf_cstr(&out), "{\"\\u0061\":1,\"b\":2}");
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -173,6 +233,9 @@ int main(void)
 		cmocka_unit_test(pretty__two_spaces_a_level__is_the_same_json),
 		cmocka_unit_test(top_level__scalar__has_no_comma),
 		cmocka_unit_test(depth__of_the_writer__is_enough_for_its_bound),
+		cmocka_unit_test(quote__one_special_byte_anywhere__is_escaped),
+		cmocka_unit_test(numbers__largest_and_smallest__are_whole),
+		cmocka_unit_test(key_raw__escapes__stay_as_they_are),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 
 /* A clock that a test sets; the loop reads it only. */
 static uint64_t test_now_ns;

@@ -673,6 +673,172 @@ static void string__every_length_and_offset__is_walked(void **state)
 	}
 }
 
+/* Equal only when decoded: by length alone nothing is decided wrongly. */
+static void is__escapes_and_lengths__table(void **state)
+{
+	static const struct {
+		const char *json, *text;
+		bool same;
+	} rows[] = {
+		{"\"type\"", "type", true},
+		{"\"typ\"", "type", false},
+		{"\"types\"", "type", false},
+		{"\"\"", "", true},
+		{"\"t\\u0079pe\"", "type", true},
+		{"\"t\\u0079pes\"", "type", false},
+		{"\"\\n\"", "\n", true},
+		{"\"\\n\"", "\\n", false},
+		{"\"\\\\\"", "\\", true},
+		{"\"\\\\\"", "\\\\", false},
+		{"\"\\\\n\"", "\\n", true},
+		{"type", "ty", false},
+		{"1", "", false},
+		{"[\"\"]", "[\"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(scan_is(str_of(rows[i].json), rows[i].text),
+				 rows[i].same);
+}
+
+struct pieces {
+	struct buf whole;
+	size_t n;
+	bool all_whole; /* no piece begins or ends in a character */
+};
+
+static void take_piece(void *arg, struct str piece)
+{
+	struct pieces *p = arg;
+
+	p->n++;
+	p->all_whole &= str_is_utf8(piece);
+	buf_add_str(&p->whole, piece);
+}
+
+/* A long text goes on in pieces, wherever its characters lie. */
+static void string__long_to_a_sink__comes_in_whole_characters(void **state)
+{
+	static const char *const units[] = {"x", "\u00e9", "\u20ac",
+					    "\U0001f600", "\\n\u20ac"};
+
+	(void)state;
+	for (size_t u = 0; u < ARRAY_LEN(units); u++) {
+		for (size_t shift = 0; shift < 4; shift++) {
+			struct pieces p = {.whole = BUF_INIT(BUF_UNBOUNDED),
+					   .all_whole = true};
+			const struct buf_sink sink = {take_piece, &p};
+			struct buf out = BUF_INIT(BUF_UNBOUNDED);
+			struct buf json = BUF_INIT(BUF_UNBOUNDED);
+			struct buf plain = BUF_INIT(BUF_UNBOUNDED);
+
+			buf_addc(&json, '"');
+			for (size_t i = 0; i < shift; i++)
+				buf_addc(&json, 'x');
+			while (json.n < 1000000)
+				buf_adds(&json, units[u]);
+			buf_addc(&json, '"');
+			assert_true(scan_string(buf_str(&json), &plain));
+			out.sink = &sink;
+			assert_true(scan_string(buf_str(&json), &out));
+			buf_drain(&out);
+			assert_true(p.all_whole);
+			assert_true(p.n > 1);
+			assert_true(str_eq(buf_str(&p.whole), buf_str(&plain)));
+			buf_release(&p.whole);
+			buf_release(&out);
+			buf_release(&json);
+			buf_release(&plain);
+		}
+	}
+}
+
+static void assert_same_walk(struct str value,
+			     const struct scan_members *members)
+{
+	struct scan_iter walked, noted;
+
+	scan_iter_init(&walked, value);
+	scan_iter_noted(&noted, value, members);
+	assert_int_equal(noted.is_object, walked.is_object);
+	while (scan_next(&walked)) {
+		assert_true(scan_next(&noted));
+		assert_true(noted.value.p == walked.value.p);
+		assert_int_equal(noted.value.n, walked.value.n);
+		if (!walked.is_object)
+			continue;
+		assert_true(noted.key.p == walked.key.p);
+		assert_int_equal(noted.key.n, walked.key.n);
+	}
+	assert_false(scan_next(&noted));
+}
+
+static void members__noted__are_those_of_a_walk(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t n;
+	} cases[] = {
+		{"{}", 0},
+		{" { } ", 0},
+		{"[1,{\"a\":2}]", 0},
+		{"\"{\"", 0},
+		{"17", 0},
+		{"{\"a\":1}", 1},
+		{" {\t\"a\" :\n1 , \"b\":[ 2 ] } ", 2},
+		{"{\"a\":{\"x\":{},\"y\":[{\"z\":0}]},\"b\":\"}\"}", 2},
+		{"{\"a\":1,\"a\":2,\"\\u0061\":3}", 3},
+		{"{\"1\":1,\"2\":2,\"3\":3,\"4\":4,\"5\":5,\"6\":6,"
+		 "\"7\":7,\"8\":[8]}",
+		 8},
+		/* one more than are kept: they are walked */
+		{"{\"1\":1,\"2\":2,\"3\":3,\"4\":4,\"5\":5,\"6\":6,"
+		 "\"7\":7,\"8\":8,\"9\":{}}",
+		 9},
+	};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct scan_members members;
+		struct str v;
+
+		assert_int_equal(
+			scan_members(str_of(cases[i].text), &v, &members, &err),
+			0);
+		assert_int_equal(members.n, cases[i].n);
+		assert_same_walk(v, &members);
+		assert_same_walk(v, NULL);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(must_accept); i++) {
+		struct scan_members members;
+		struct str v;
+
+		assert_int_equal(
+			scan_members(must_accept[i], &v, &members, &err), 0);
+		assert_same_walk(v, &members);
+	}
+}
+
+static void members__of_a_bad_text__are_an_error(void **state)
+{
+	static const char *const bad[] = {"", "{\"a\":1", "{\"a\":1}x",
+					  "{\"a\":1,}", "{\"a\" 1}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct scan_members members;
+		struct err err = ERR_INIT;
+		struct str v = STR("unchanged");
+
+		assert_int_equal(
+			scan_members(str_of(bad[i]), &v, &members, &err), -1);
+		assert_int_equal(err.kind, ERR_SYNTAX);
+		assert_true(str_is(v, "unchanged"));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -686,6 +852,8 @@ int main(void)
 		cmocka_unit_test(walk__members__are_the_slices),
 		cmocka_unit_test(numbers__text__is_kept),
 		cmocka_unit_test(count__members__are_counted),
+		cmocka_unit_test(members__noted__are_those_of_a_walk),
+		cmocka_unit_test(members__of_a_bad_text__are_an_error),
 		cmocka_unit_test(get__last_duplicate__counts),
 		cmocka_unit_test(get__absent_or_no_object__leaves_the_result),
 		cmocka_unit_test(is__decoded_text__is_compared),
@@ -696,6 +864,9 @@ int main(void)
 		cmocka_unit_test(int64__integers_that_fit__are_read),
 		cmocka_unit_test(compact__white_space__goes_and_text_stays),
 		cmocka_unit_test(string__every_length_and_offset__is_walked),
+		cmocka_unit_test(is__escapes_and_lengths__table),
+		cmocka_unit_test(
+			string__long_to_a_sink__comes_in_whole_characters),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -303,6 +303,40 @@ static void nearest__near_enough__is_offered(void **state)
 	assert_null(str_nearest((struct str){far, sizeof(far)}, names, 4));
 }
 
+/* Any byte at any place of any length: as one byte after another says. */
+static void plain__any_byte_anywhere__ends_the_run(void **state)
+{
+	char text[200];
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(text); n++) {
+		memset(text, 'x', sizeof(text));
+		assert_int_equal(str_plain((struct str){text, n}), n);
+		for (size_t at = 0; at < n; at++) {
+			int c = (int)(n * 7 + at * 31) & 0xff;
+			bool plain =
+				c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+
+			text[at] = (char)c;
+			assert_int_equal(str_plain((struct str){text, n}),
+					 plain ? n : at);
+			text[at] = 'x';
+		}
+	}
+	for (int c = 0; c < 256; c++) {
+		bool plain = c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+
+		for (size_t at = 0; at < 150; at++) {
+			memset(text, '~', sizeof(text));
+			text[at] = (char)c;
+			text[at + 1] = '"';
+			assert_int_equal(
+				str_plain((struct str){text, sizeof(text)}),
+				plain ? at + 1 : at);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +352,7 @@ int main(void)
 		cmocka_unit_test(utf8__bad_sequences__are_invalid),
 		cmocka_unit_test(distance__rows__are_counted),
 		cmocka_unit_test(nearest__near_enough__is_offered),
+		cmocka_unit_test(plain__any_byte_anywhere__ends_the_run),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,4 +1,4 @@
-#include "core/run/loop.h"
+#include "core/base/loop.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -11,8 +11,8 @@
  *		;
  *	loop_release(&loop);
  */
-#ifndef CORE_RUN_LOOP_H
-#define CORE_RUN_LOOP_H
+#ifndef CORE_BASE_LOOP_H
+#define CORE_BASE_LOOP_H
 
 #include <stdbool.h>
 #include <stdint.h>

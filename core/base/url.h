@@ -1,0 +1,66 @@
+/*
+ * URLs of http and https, ws and wss: parsed, compared, resolved.
+ *
+ * Strict on purpose: what two parsers could read differently is refused
+ * (user information, backslashes, spaces, controls, characters beyond ASCII),
+ * so that what is judged here is what is connected to. Pure.
+ *
+ * source  RFC 3986; RFC 6454 for origins
+ */
+#ifndef CORE_BASE_URL_H
+#define CORE_BASE_URL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/* Texts live in the arena, each ends in NUL. */
+struct url {
+	struct str scheme;   /* "https", lower case */
+	struct str host;     /* lower case; an IPv6 address without brackets */
+	struct str path;     /* as written; "/" when it was empty */
+	struct str query;    /* without "?"; {NULL, 0} when there is none */
+	struct str fragment; /* without "#"; {NULL, 0} when there is none */
+	struct str text;     /* all of it in this form, without the fragment */
+	uint16_t port;	     /* that of the scheme when none was written */
+	bool is_tls;	     /* https, wss */
+	bool is_ipv6;	     /* host is an address of that kind */
+};
+
+/*
+ * errors  ERR_SYNTAX  no such URL; says what is wrong and where
+ */
+int url_parse(struct str text, struct arena *arena, struct url *ret,
+	      struct err *err) MUST_USE;
+/*
+ * A reference (absolute, "//host", "/path", "path", "?query") against a base.
+ * source  RFC 3986 section 5.2
+ */
+int url_resolve(const struct url *base, struct str reference,
+		struct arena *arena, struct url *ret, struct err *err) MUST_USE;
+/* "https://host", with the port where it is not that of the scheme. */
+void url_origin(const struct url *u, struct buf *out);
+/* Scheme, host and port are equal; ws counts as http, wss as https. */
+bool url_same_origin(const struct url *a, const struct url *b) MUST_USE;
+/* The host is "localhost", beneath it, or a literal loopback address. */
+bool url_is_loopback(const struct url *u) MUST_USE;
+/* The byte that "%XX" at the start of s means; -1 when there is none. */
+int url_percent(struct str s) MUST_USE;
+/*
+ * application/x-www-form-urlencoded: append "name=value", with "&" before it
+ * where `out` is not empty. All but unreserved characters become %XX, a space
+ * "+".
+ */
+void url_form_add(struct buf *out, const char *name, struct str value);
+/*
+ * The value of a member of a query or form, decoded and appended; false when
+ * it is not there. One that is there twice counts as the first.
+ */
+bool url_form_get(struct str form, const char *name, struct buf *out) MUST_USE;
+
+#endif
