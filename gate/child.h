@@ -117,6 +117,8 @@ struct launch {
 	   itself into all of them. */
 	bool has_group_folder;
 
+	uint64_t until_ns; /* exec by then, monotonic */
+
 	/* for the program */
 	struct limit limits[N_LIMITS];
 	bool change_id; /* to uid, gid, without groups */

@@ -189,7 +189,8 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 {
 	struct gate_explained e = {.program = NULL};
 	struct prepared p;
-	int r = prepare(gate, request, false, &p, err);
+	int r = prepare_by(gate, request, false, prepare_until(request), &p,
+			   err);
 
 	if (r == 0) {
 		e.own_view = p.own_view;
@@ -199,6 +200,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		copy_program(&p, arena, &e);
 		copy_places(&p, arena, &e.private_places);
 		copy_protect(&p, arena, &e.protect);
+		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);
 		copy_bounds(&p, &e);
 		copy_facts(gate, &p, arena, &e);

@@ -16,7 +16,7 @@
 
 /* ---- the private places of this machine ---- */
 
-static bool is_place(const struct gate *g, const char *path)
+bool gate_is_place(const struct gate *g, const char *path)
 {
 	for (size_t i = 0; i < g->n_places; i++)
 		if (strcmp(g->place[i].path, path) == 0)
@@ -29,7 +29,8 @@ static void add_place(struct gate *g, const char *path, unsigned mode)
 {
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || is_place(g, path))
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    gate_is_place(g, path))
 		return;
 	g->place[g->n_places++] = (struct setup_place){
 		.path = path, .mode = mode, .bytes = PLACE_BYTES};
@@ -67,7 +68,7 @@ static void find_places(struct gate *g)
 	g->home = arena_strdup(&g->arena, home);
 	g->home_path = arena_strdup(&g->arena, real);
 	add_place(g, g->home_path, 0700);
-	if (!is_place(g, g->home_path))
+	if (!gate_is_place(g, g->home_path))
 		g->home = g->home_path = NULL;
 }
 
@@ -121,6 +122,17 @@ static void protect_really(struct gate *g)
 	g->config.protect = all;
 }
 
+/* Grants have no links in them. */
+static void hide_really(struct gate *g)
+{
+	struct strlist all = {NULL, 0};
+
+	for (size_t i = 0; i < g->config.hide.n; i++)
+		list_add(&all, &g->arena,
+			 really(g->config.hide.item[i], &g->arena));
+	g->config.hide = all;
+}
+
 /* A filter that cannot be read is refused for that, where one could be had. */
 static int check_filter(struct err *err)
 {
@@ -168,6 +180,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	}
 	find_places(g);
 	protect_really(g);
+	hide_really(g);
 	if (g->landlock_abi < 1)
 		gate_probe(g);
 	if (g->landlock_abi < 1 && !g->ns.available) {
@@ -291,7 +304,8 @@ int gate_check(struct gate *gate, const struct gate_request *request,
 	       struct err *err)
 {
 	struct prepared p;
-	int r = prepare(gate, request, false, &p, err);
+	int r = prepare_by(gate, request, false, prepare_until(request), &p,
+			   err);
 
 	prepared_release(&p);
 	return r;
@@ -301,7 +315,8 @@ int gate_resolve(struct gate *gate, const struct gate_request *request,
 		 struct gate_program *ret, struct err *err)
 {
 	struct prepared p;
-	int r = prepare(gate, request, false, &p, err);
+	int r = prepare_by(gate, request, false, prepare_until(request), &p,
+			   err);
 
 	if (r == 0) {
 		const struct resolved *o = &p.program;

@@ -131,6 +131,8 @@ struct gate_config {
 	struct gate_leash leash; /* borrowed until gate_free() */
 	struct strlist protect;	 /* absolute paths that no child may write,
 				    whatever is granted: state, configuration */
+	struct strlist hide;	 /* absolute paths of folders that no child may
+				    see, whatever is granted: kept tokens */
 	const char *state_dir; /* where trials are cached; NULL = not cached */
 	uint64_t generation;   /* of this run, 0 when there is none */
 };
@@ -161,6 +163,7 @@ struct gate_request {
 	/* Descriptors for stdin, stdout, stderr of the child, or GATE_PIPE. */
 	int stdio[3];
 	unsigned record;	 /* GATE_RECORD_ bits; record_exec adds one */
+	uint64_t start_ms;	 /* until it is executed; 0 and at most: 20 s */
 	bool no_deadline_limits; /* `exec`: no ceiling on output files etc. */
 };
 
@@ -191,6 +194,8 @@ enum {
  *			  an interpreter that is not allowed, unknown names
  *	   ERR_PIN	  not the file that a rule pins
  *	   ERR_PROTECTION something in `require` cannot be enforced here
+ *	   ERR_DEADLINE   a file system that it needs does not answer, or
+ *			  a file is held by a lease, for .start_ms
  */
 int gate_check(struct gate *gate, const struct gate_request *request,
 	       struct err *err) MUST_USE;
@@ -200,7 +205,9 @@ int gate_check(struct gate *gate, const struct gate_request *request,
  * gate_child_free(). Pipe ends that we keep are non-blocking.
  *
  * errors  as gate_check(), and ERR_SYS with what failed in the child before
- *	   exec ("chdir /x: No such file or directory")
+ *	   exec ("chdir /x: No such file or directory"). With ERR_DEADLINE
+ *	   the child has been killed; what a file system holds on to is gone
+ *	   when that answers.
  */
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err) MUST_USE;
@@ -325,6 +332,7 @@ struct gate_explained {
 	bool own_view; /* else private places have other names each time */
 	struct strlist private_places; /* writable, empty, its own */
 	struct strlist protect; /* read-only inside of what is writable */
+	struct strlist hidden;	/* inside of what is granted, and not seen */
 	struct strlist net;	/* "none", "all", …, or rows */
 	struct strlist dropped; /* what the leash took away, in sentences */
 	const char *profile;
@@ -423,6 +431,37 @@ void gate_needs_policy(const struct gate_policy *base,
  */
 #define GATE_PROXY_NAME "matins-proxy"
 int gate_proxy_main(void);
+
+/* ---- what the runner does itself, for servers that are remote ---- */
+
+struct sockaddr;
+
+/*
+ * May the runner speak to this host? The `net` of the leash caps it.
+ *
+ * host     a name or an address, without brackets
+ * address  what it was resolved to; NULL: not yet, the name alone is judged
+ * errors   ERR_LEASH  with what to add
+ */
+int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
+		     const struct sockaddr *address, struct err *err) MUST_USE;
+
+struct gate_page {
+	char *path; /* of the program; owned by the struct */
+	pid_t pid;
+};
+
+/*
+ * Open a page in the user's own browser: judged by the leash, not confined,
+ * with the user's environment and the URL as its only argument, and not ended
+ * by us. No shell sees the URL.
+ *
+ * url     http or https
+ * errors  as gate_check(), ERR_POLICY another scheme, ERR_SYS
+ * source  RFC 8252 section 8.12
+ */
+int gate_open_page(struct gate *gate, const char *program, const char *url,
+		   struct gate_page *ret, struct err *err) MUST_USE;
 
 /* ---- for doctor and help ---- */
 

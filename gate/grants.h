@@ -30,6 +30,7 @@ enum {
 	GRANT_EXEC = 8,	      /* reads, too */
 	GRANT_DEVICE = 16,
 	GRANT_ASKED = 32, /* by a policy or an argument: all beneath it */
+	GRANT_LIST = 64,  /* names beneath it, no content */
 };
 
 enum granted_by {

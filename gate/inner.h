@@ -99,6 +99,7 @@ struct gate {
 	struct strlist texts;	     /* what reports say; each only once */
 	struct gate_fact facts[N_GUARANTEES];
 	bool has_facts;
+	enum { GATE_HANG_UNKNOWN, GATE_HANG_NEVER, GATE_HANG_MAY } hang;
 	bool view_failed; /* of the last start: what was kept may be wrong */
 };
 
@@ -127,6 +128,7 @@ struct prepared {
 	bool cwd_shown;		/* an argument lies beneath it */
 	bool git_unprotected;	/* a row of protected.def is writable */
 	bool write_holes;	/* protected paths inside a grant, no view */
+	struct strlist hidden;	/* folders inside grants that it does not see */
 	bool open_programs;	/* a grant reads a folder of programs */
 	struct strlist env, argv;
 	struct launch launch;
@@ -175,6 +177,12 @@ void gate_probe_again(struct gate *gate);
  */
 int prepare(struct gate *gate, const struct gate_request *request,
 	    bool for_start, struct prepared *p, struct err *err) MUST_USE;
+/* When a start that begins now is over, monotonic. */
+uint64_t prepare_until(const struct gate_request *request) MUST_USE;
+/* The same as prepare(), with files that are slow or do not answer. */
+int prepare_by(struct gate *gate, const struct gate_request *request,
+	       bool for_start, uint64_t until_ns, struct prepared *p,
+	       struct err *err) MUST_USE;
 void prepared_release(struct prepared *p);
 /* The default policy without a program, for its facts alone. */
 void prepare_default(struct gate *gate, struct prepared *p);
@@ -203,6 +211,18 @@ void prepared_stay_root(struct prepared *p, const char *why);
 int prepare_view(struct prepared *p, struct err *err) MUST_USE;
 /* What stays read-only inside of writable grants; a part of prepare_view(). */
 void prepare_protected(struct prepared *p);
+
+/* ---- prepare_hidden.c ---- */
+
+/*
+ * After all grants are known, and after those of a view were chosen.
+ * errors  ERR_POLICY  what is hidden is itself asked for
+ *	   ERR_LIMIT   without a view: a folder with too many entries
+ */
+int prepare_hidden(struct prepared *p, struct err *err) MUST_USE;
+/* An empty folder of the view; to be filled in. */
+struct setup_place *prepared_add_place(struct prepared *p, const char *path)
+	MUST_USE;
 int prepare_env(struct prepared *p, struct err *err) MUST_USE;
 int prepare_filter(struct prepared *p, struct err *err) MUST_USE;
 /* Does the filter refuse to change modes, owners, times and attributes? */
@@ -229,6 +249,8 @@ bool prepared_each_link(struct prepared *p, const char *path,
 /* What traces leave shut on this machine. */
 struct closed gate_closed(const struct gate *g) MUST_USE;
 
+/* Is this path one of the private places that this machine may have? */
+bool gate_is_place(const struct gate *g, const char *path) MUST_USE;
 /* Is this path beneath one of the private places of the view? */
 bool prepared_is_replaced(const struct prepared *p, const char *path) MUST_USE;
 /* The filter for this want, from the gate's store. */

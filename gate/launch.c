@@ -15,11 +15,9 @@
 #include "core/base/arena.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "gate/hang.h"
 #include "gate/sys.h"
 #include "gate/table.h"
-
-/* A child that has not come to exec by then never will: a dead file system. */
-#define START_MS 20000
 
 static const char *const stage_text[] = {
 #define CHILD_STAGE(name, text) text,
@@ -161,7 +159,7 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d)
 			 .events = l->serve && !has_listener ? POLLIN : 0},
 			{.fd = l->serve ? d->listener : -1, .events = POLLIN},
 		};
-		int r = poll(p, 2, START_MS);
+		int r = poll(p, 2, hang_left_ms(l->until_ns));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -249,13 +247,24 @@ static void restore_dumpable(const struct launch *l, int dumpable)
 		prctl(PR_SET_DUMPABLE, 0);
 }
 
+/* A killed one cannot end before the file system that it waits for answers. */
+static void give_up(struct launched *d)
+{
+	hang_kill(d->init, d->pidfd, d->stack);
+	d->init = 0;
+	d->pidfd = -1;
+	d->stack = NULL;
+}
+
 int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err)
 {
 	struct launched d = LAUNCHED_INIT;
 	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
 	struct table table;
+	bool is_late = false;
 
+	hang_reap();
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
 #endif
@@ -280,14 +289,16 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		close(l->fd[FD_SOCK]);
 	if (r == 0 && (table_wait(l, &table, d.pidfd) < 0 ||
 		       wait_for_exec(l, sock, &d) < 0)) {
-		syscall(SYS_pidfd_send_signal, d.pidfd, SIGKILL, NULL, 0);
-		r = err_set(err, ERR_SYS,
-			    "the child has not started within %d s",
-			    START_MS / 1000);
+		is_late = true;
+		r = err_set(err, ERR_DEADLINE,
+			    "it was not executed in time: its file, or what "
+			    "is needed to start it, does not answer");
 	}
 	receive(sock, &d);
 	close(sock);
 	table_end(l, &table);
+	if (is_late)
+		give_up(&d);
 	restore_dumpable(l, dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
 		r = explain(l, err);

@@ -198,7 +198,7 @@ int gate_check_facts(struct gate *g, const struct gate_request *request,
 		     struct err *err)
 {
 	struct prepared p;
-	int r = prepare(g, request, false, &p, err);
+	int r = prepare_by(g, request, false, prepare_until(request), &p, err);
 
 	if (r == 0) {
 		struct gate_fact *facts =

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/str.h"
 #include "gate/launch.h"
@@ -26,6 +27,8 @@
 #define LAST_ID 4294967294U
 /* Any value will do: below 301 the kernel refuses. */
 #define TRIAL_PID_MAX 1024
+/* A trial that is not over by then is a failed one. */
+#define TRIAL_MS 20000
 
 uint64_t ns_clone_flags(const struct ns_caps *caps, bool network)
 {
@@ -69,6 +72,9 @@ static int try_view(const struct ns_caps *caps, const struct places *places,
 	*l = (struct launch){.state = &state,
 			     .own_pids = true,
 			     .is_trial = true,
+			     .until_ns =
+				     clock_system()->now_ns(clock_system()) +
+				     TRIAL_MS * NS_PER_MS,
 			     .fd = LAUNCH_NO_FDS};
 	if (caps->as_user) {
 		l->uid_map = arena_printf(arena, "%u %u 1", v.uid, v.uid);

@@ -6,10 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "gate/allow.h"
+#include "gate/hang.h"
 #include "gate/inner.h"
 #include "gate/install.h"
 
@@ -209,6 +212,50 @@ int prepare(struct gate *gate, const struct gate_request *request,
 	if (prepare_env(p, err) < 0 || prepare_filter(p, err) < 0)
 		return -1;
 	return prepare_facts(p, err);
+}
+
+/* ---- in time ---- */
+
+/* A child that has not come to exec by then never will. */
+#define START_MS 20000
+/* The kernel tells nobody that a lease was given back. */
+#define LEASE_NAP_MS 10
+
+uint64_t prepare_until(const struct gate_request *request)
+{
+	uint64_t ms = request->start_ms;
+
+	if (!ms || ms > START_MS)
+		ms = START_MS;
+	return clock_system()->now_ns(clock_system()) + ms * NS_PER_MS;
+}
+
+static bool may_hang(struct gate *g)
+{
+	if (g->hang == GATE_HANG_UNKNOWN)
+		g->hang = hang_is_possible() ? GATE_HANG_MAY : GATE_HANG_NEVER;
+	return g->hang == GATE_HANG_MAY;
+}
+
+int prepare_by(struct gate *gate, const struct gate_request *request,
+	       bool for_start, uint64_t until_ns, struct prepared *p,
+	       struct err *err)
+{
+	*p = (struct prepared){.gate = gate,
+			       .arena = ARENA_INIT,
+			       .launch = {.fd = LAUNCH_NO_FDS}};
+	if (may_hang(gate) && hang_try(request, until_ns, err) < 0)
+		return -1;
+	for (;;) {
+		int left, r = prepare(gate, request, for_start, p, err);
+
+		left = hang_left_ms(until_ns);
+		if (r == 0 || err->kind != ERR_DEADLINE || !left)
+			return r;
+		prepared_release(p);
+		*err = (struct err)ERR_INIT;
+		poll(NULL, 0, left < LEASE_NAP_MS ? left : LEASE_NAP_MS);
+	}
 }
 
 void prepare_default(struct gate *gate, struct prepared *p)

@@ -116,6 +116,32 @@ static void put_proxy(struct prepared *p)
 	proxy_listeners(&p->policy, &p->arena, &p->launch);
 }
 
+static bool starts(const struct prepared *p, const char *name)
+{
+	for (size_t k = 0; k <= p->n_execs; k++) {
+		const struct resolved *r =
+			k < p->n_execs ? &p->execs[k] : &p->program;
+
+		if (r->n &&
+		    strcmp(resolve_basename(r->file[0].asked), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Without a network npm tries for minutes to fetch what is not installed; told
+ * so, it says at once that it is not there.
+ */
+static void put_npm(struct prepared *p)
+{
+	bool is_alone = p->policy.net == POLICY_NET_NONE ||
+			p->policy.net == POLICY_NET_LOOPBACK;
+
+	if (is_alone && (starts(p, "npm") || starts(p, "npx")))
+		put(p, "npm_config_offline", "true");
+}
+
 static void prepare_variables(struct prepared *p)
 {
 	const char *const *declared = p->request->env;
@@ -128,6 +154,7 @@ static void prepare_variables(struct prepared *p)
 	put(p, "LOGNAME", p->id.name);
 	if (p->policy.net == POLICY_NET_PROXY)
 		put_proxy(p);
+	put_npm(p);
 	for (size_t i = 0; environ[i]; i++)
 		if (is_passed_on(environ[i]) && !is_declared(p, environ[i]))
 			list_add(&p->env, &p->arena, environ[i]);

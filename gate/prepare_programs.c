@@ -137,13 +137,18 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static int hash(int fd, char hex[SHA256_HEX_BYTES])
+/* of: names the file, or has it open */
+static int hash(int of, char hex[SHA256_HEX_BYTES])
 {
+	AUTO(fd_closep) int fd = -1;
+	char link[64];
 	unsigned char *chunk = mem_alloc(HASH_CHUNK_BYTES);
 	unsigned char sum[SHA256_BYTES];
 	struct sha256 s;
 	ssize_t n = 1;
 
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", of);
+	fd = fd_open(link, O_RDONLY, 0);
 	sha256_init(&s);
 	for (off_t at = 0; n > 0; at += n) {
 		n = pread(fd, chunk, HASH_CHUNK_BYTES, at);

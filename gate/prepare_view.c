@@ -95,7 +95,7 @@ static bool map_grant(struct prepared *p, const struct grant *g,
 
 /* ---- the parts of a view ---- */
 
-static struct setup_place *add_place(struct prepared *p, const char *path)
+struct setup_place *prepared_add_place(struct prepared *p, const char *path)
 {
 	struct setup_view *v = &p->view;
 	struct setup_place *more =
@@ -145,7 +145,7 @@ static void choose_places(struct prepared *p)
 
 	for (size_t i = 0; i < g->n_places; i++)
 		if (!gives_way(p, &g->place[i]))
-			*add_place(p, g->place[i].path) =
+			*prepared_add_place(p, g->place[i].path) =
 				bounded_place(p, &g->place[i]);
 	p->tmp = "/tmp";
 	p->home = g->home;
@@ -153,7 +153,7 @@ static void choose_places(struct prepared *p)
 		return;
 	p->home = p->policy.tmp_shared ? "/tmp" : "/tmp/home";
 	if (!p->policy.tmp_shared)
-		*add_place(p, p->home) = bounded_place(
+		*prepared_add_place(p, p->home) = bounded_place(
 			p, &(struct setup_place){.path = p->home,
 						 .mode = 0700,
 						 .bytes = 64 << 20});
@@ -174,7 +174,7 @@ static void open_walls(struct prepared *p)
 			is_there = allow_covers(p->view.places[k].path, wall);
 		if (is_there)
 			continue;
-		*add_place(p, wall) = (struct setup_place){
+		*prepared_add_place(p, wall) = (struct setup_place){
 			.path = wall, .mode = 0755, .is_readonly = true};
 	}
 }
@@ -370,7 +370,7 @@ static int use_folders(struct prepared *p, struct err *err)
 	if (p->id.change && !works_for(p, &p->id))
 		prepared_stay_root(p, "without id-mapped mounts another user "
 				      "could not use what is granted");
-	if (split_grants(p, err) < 0)
+	if (split_grants(p, err) < 0 || prepare_hidden(p, err) < 0)
 		return -1;
 	if (!p->for_start)
 		return 0;
@@ -387,13 +387,15 @@ static int use_folders(struct prepared *p, struct err *err)
 
 /* ---- all together ---- */
 
-static void use_view(struct prepared *p)
+static int use_view(struct prepared *p, struct err *err)
 {
 	const struct ns_caps *ns = &p->gate->ns;
 	struct setup_view *v = &p->view;
 
 	choose_places(p);
 	drop_write_only(p);
+	if (prepare_hidden(p, err) < 0)
+		return -1;
 	if (!place_grants(p)) {
 		prepared_stay_root(p, "a grant lies on a file system without "
 				      "id-mapped mounts");
@@ -415,6 +417,7 @@ static void use_view(struct prepared *p)
 	setup_build(v, &p->arena, &p->launch.setup);
 	p->launch.slots =
 		ARENA_ARRAY(&p->arena, int, p->launch.setup.slots + 1);
+	return 0;
 }
 
 static void add_late(struct prepared *p, const char *path, uint64_t rights)
@@ -470,9 +473,7 @@ static int make_rules(struct prepared *p, struct err *err)
 
 int prepare_view(struct prepared *p, struct err *err)
 {
-	if (p->own_view)
-		use_view(p);
-	else if (use_folders(p, err) < 0)
+	if ((p->own_view ? use_view(p, err) : use_folders(p, err)) < 0)
 		return -1;
 	return make_rules(p, err);
 }

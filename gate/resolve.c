@@ -234,8 +234,14 @@ static int open_judged(const char *asked, bool is_self, struct arena *arena,
 	const char *why;
 
 	*f = (struct resolved_file){.asked = asked, .fd = -1};
-	f->fd = fd_open(is_self ? "/proc/self/exe" : asked, O_RDONLY | O_NOCTTY,
-			0);
+	/* neither the other end of a FIFO nor a lease is waited for */
+	f->fd = fd_open(is_self ? "/proc/self/exe" : asked,
+			O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+	if (f->fd < 0 && errno == EWOULDBLOCK)
+		return err_set(err, ERR_DEADLINE,
+			       "open %s: another program holds it by a lease, "
+			       "and does not give it back",
+			       asked);
 	if (f->fd < 0 && (errno == ENOENT || errno == ENOTDIR))
 		return err_set(err, ERR_NOT_FOUND, "%s: no such file", asked);
 	if (f->fd < 0) {
@@ -276,6 +282,20 @@ static int add_file(struct resolved *r, const char *asked, bool is_self,
 	}
 	r->n++;
 	return 0;
+}
+
+/*
+ * From here on it is named, not open: closing that cannot wait for a file
+ * system, and neither can the end of a process that has it.
+ */
+static int keep_name(struct resolved_file *f, struct err *err)
+{
+	AUTO(fd_closep) int fd = f->fd;
+	char link[64];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	f->fd = fd_open(link, O_PATH, 0);
+	return f->fd < 0 ? err_sys(err, errno, "open %s", f->path) : 0;
 }
 
 /* ---- what kind of file it is ---- */
@@ -413,7 +433,7 @@ static int take_loader(struct resolved *r, const char *path,
 	if (add_file(r, path, false, arena, &f, err) < 0)
 		return err_wrap(err, "loader");
 	f->is_loader = true;
-	return 0;
+	return keep_name(f, err);
 }
 
 /* Open, judge, and go on to whatever the file needs to be executed. */
@@ -433,7 +453,8 @@ static int take(struct resolved *r, const char *asked, bool is_self,
 	if (n < 0)
 		return err_sys(err, errno, "read %s", f->path);
 	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0) {
-		if (elf_loader(f, head, (size_t)n, arena, &loader, err) < 0)
+		if (elf_loader(f, head, (size_t)n, arena, &loader, err) < 0 ||
+		    keep_name(f, err) < 0)
 			return -1;
 		return loader ? take_loader(r, loader, arena, err) : 0;
 	}
@@ -444,6 +465,8 @@ static int take(struct resolved *r, const char *asked, bool is_self,
 			       "begins with #!",
 			       f->path);
 	f->is_script = true;
+	if (keep_name(f, err) < 0)
+		return -1;
 	return take_script(r, f, interpreter, argument, depth, arena, err);
 }
 

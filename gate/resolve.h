@@ -35,7 +35,7 @@
 struct resolved_file {
 	const char *asked; /* absolute, as it was found: links not followed */
 	const char *path;  /* absolute, without symbolic links */
-	int fd;		   /* open for reading; owned */
+	int fd;		   /* names it (O_PATH); owned */
 	struct stat st;
 	bool is_bare;	/* found in PATH, so whoever starts it may look again */
 	bool is_loader; /* named by an ELF file, not by anybody's text */

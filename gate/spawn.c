@@ -121,7 +121,8 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	}
 	if (launch_start(l, p->clone_flags, &c->run, err) < 0) {
 		/* what was kept of the trial may hold no more */
-		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP;
+		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP &&
+				       err->kind != ERR_DEADLINE;
 		release_stdio(&s);
 		proxy_release(&c->proxy);
 		return err_wrap(err, "%s", p->request->program);
@@ -199,15 +200,17 @@ static int serve_network(struct gate_child *c, struct err *err)
 }
 
 static int spawn(struct gate *gate, const struct gate_request *request,
-		 struct gate_child **ret_child, struct err *err)
+		 uint64_t until_ns, struct gate_child **ret_child,
+		 struct err *err)
 {
 	struct gate_child *c;
 	struct prepared p;
 
-	if (prepare(gate, request, true, &p, err) < 0) {
+	if (prepare_by(gate, request, true, until_ns, &p, err) < 0) {
 		prepared_release(&p);
 		return -1;
 	}
+	p.launch.until_ns = until_ns;
 	note_caps(&p);
 	c = mem_zalloc(sizeof(*c));
 	c->run = (struct launched)LAUNCHED_INIT;
@@ -237,11 +240,12 @@ static int spawn(struct gate *gate, const struct gate_request *request,
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err)
 {
-	int r = spawn(gate, request, ret_child, err);
+	uint64_t until_ns = prepare_until(request);
+	int r = spawn(gate, request, until_ns, ret_child, err);
 
 	if (r == 0 || !gate->view_failed || !gate->ns.is_kept)
 		return r;
 	gate_probe_again(gate);
 	*err = (struct err)ERR_INIT;
-	return spawn(gate, request, ret_child, err);
+	return spawn(gate, request, until_ns, ret_child, err);
 }

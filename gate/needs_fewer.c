@@ -1,0 +1,100 @@
+/* Fewer rows for the same: folders instead of files, nothing granted twice. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gate/allow.h"
+#include "gate/needs_inner.h"
+
+/* This many files in one folder, and folders in one, are that folder. */
+#define COLLAPSE_FILES 2
+#define COLLAPSE_FOLDERS 8
+
+/* The rows directly in `dir` that are one kind of file. */
+static size_t count_in(struct needs_finder *f, const char *dir, bool folders)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->out->n; i++) {
+		const struct gate_need *row = &f->out->need[i];
+		struct stat st;
+
+		if (needs_is_row(row, "read") &&
+		    strcmp(resolve_dirname(row->value, f->arena), dir) == 0 &&
+		    stat(row->value, &st) == 0 &&
+		    S_ISDIR(st.st_mode) == folders)
+			n++;
+	}
+	return n;
+}
+
+static void remove_row(struct needs_finder *f, size_t i)
+{
+	f->out->n--;
+	memmove(&f->out->need[i], &f->out->need[i + 1],
+		(f->out->n - i) * sizeof(f->out->need[i]));
+}
+
+/* Everything beneath `dir` becomes it. */
+static void widen(struct needs_finder *f, const char *dir)
+{
+	struct gate_record sum = {.program = NULL};
+
+	for (size_t i = 0; i < f->out->n;) {
+		struct gate_need *row = &f->out->need[i];
+
+		if (!needs_is_row(row, "read") ||
+		    !allow_covers(dir, row->value)) {
+			i++;
+			continue;
+		}
+		if (!sum.program)
+			sum.program = row->program;
+		sum.count += row->count;
+		remove_row(f, i);
+	}
+	needs_add(f, "read", dir, &sum, NULL);
+}
+
+bool needs_widen_one(struct needs_finder *f)
+{
+	for (size_t i = 0; i < f->out->n; i++) {
+		const struct gate_need *row = &f->out->need[i];
+		const char *dir;
+
+		if (!needs_is_row(row, "read"))
+			continue;
+		dir = resolve_dirname(row->value, f->arena);
+		if (!closed_may_widen(&f->closed, dir) ||
+		    (count_in(f, dir, false) < COLLAPSE_FILES &&
+		     count_in(f, dir, true) < COLLAPSE_FOLDERS))
+			continue;
+		widen(f, dir);
+		return true;
+	}
+	return false;
+}
+
+/* Rows beneath another row of the same key, or reads beneath a write. */
+void needs_drop_covered(struct needs_finder *f)
+{
+	for (size_t i = 0; i < f->out->n;) {
+		const struct gate_need *a = &f->out->need[i];
+		bool is_covered = false, is_file = a->value[0] == '/';
+
+		for (size_t k = 0; is_file && k < f->out->n; k++) {
+			const struct gate_need *b = &f->out->need[k];
+
+			if (k == i || b->why_not || b->value[0] != '/' ||
+			    strcmp(b->key, "exec") == 0 ||
+			    strcmp(a->key, "exec") == 0)
+				continue;
+			is_covered |= (strcmp(a->key, b->key) == 0 ||
+				       strcmp(b->key, "write") == 0) &&
+				      allow_covers(b->value, a->value);
+		}
+		if (is_covered)
+			remove_row(f, i);
+		else
+			i++;
+	}
+}

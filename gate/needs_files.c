@@ -1,0 +1,227 @@
+/* Programs and files that a tree needs, beside what holds anyway. */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gate/allow.h"
+#include "gate/needs_inner.h"
+
+static const char too_wide[] = "too wide to be granted as a whole; name what "
+			       "is needed of it";
+static const char is_secret[] = "keys, tokens or sessions; grant it by hand if "
+				"that is meant";
+static const char hidden[] = "the trace hid it, and the program went on";
+
+/* ---- what holds anyway ---- */
+
+static bool grants_cover(const struct grants *g, const char *path,
+			 unsigned what)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->grant[i].what & what &&
+		    allow_covers(g->grant[i].path, path))
+			return true;
+	return false;
+}
+
+static bool holds(const struct needs_finder *f, const char *path, unsigned what)
+{
+	return grants_cover(&f->p->grants, path, what) ||
+	       grants_cover(&f->gate->base, path, what);
+}
+
+static bool list_covers(const struct strlist *list, const char *path)
+{
+	char real[PATH_MAX];
+
+	for (size_t i = 0; i < list->n; i++)
+		if (allow_covers(list->item[i], path) ||
+		    (realpath(list->item[i], real) && allow_covers(real, path)))
+			return true;
+	return false;
+}
+
+/*
+ * In a private place the program saw its own file, not that of the machine,
+ * unless the trace had put that there; and so it will be without a grant.
+ */
+static bool is_private(const struct needs_finder *f, const char *path)
+{
+	return prepared_is_replaced(f->p, path) &&
+	       !list_covers(&f->traced->read, path) &&
+	       !list_covers(&f->traced->write, path);
+}
+
+/* A private place itself: there the program has its own. */
+static bool is_place(const struct needs_finder *f, const char *path)
+{
+	return f->p->own_view && gate_is_place(f->gate, path);
+}
+
+static bool is_system(const char *path)
+{
+	return allow_covers("/proc", path) || allow_covers("/dev", path);
+}
+
+/* Why a path is not granted by a trace, or NULL. Explicit options say so. */
+static const char *refusal(const struct needs_finder *f, const char *path)
+{
+	enum closed_kind kind = closed_kind_of(&f->closed, path);
+
+	return kind == CLOSED_SECRET || kind == CLOSED_OTHERS ? is_secret
+							      : NULL;
+}
+
+/* ---- programs ---- */
+
+/* "ls" when that name leads to the file, else the path. */
+static const char *program_row(const struct needs_finder *f, const char *path,
+			       const char *real)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err ignored = ERR_INIT;
+	const char *name = resolve_basename(path);
+	bool is_bare =
+		resolve_program(name, NULL, f->arena, &r, &ignored) == 0 &&
+		strcmp(r.file[0].path, real) == 0;
+
+	resolved_release(&r);
+	return is_bare ? name : real;
+}
+
+/*
+ * Why the gate would not start it, in the arena; NULL: it would, and starts
+ * what its first line names, too.
+ */
+static const char *unrunnable(struct needs_finder *f, const char *row)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err err = ERR_INIT;
+	int result = resolve_program(row, NULL, f->arena, &r, &err);
+
+	for (size_t i = 1; result == 0 && i < r.n; i++)
+		if (!r.file[i].is_loader)
+			list_add(&f->brought, f->arena, r.file[i].path);
+	resolved_release(&r);
+	return result == 0 ? NULL : arena_strdup(f->arena, err.msg);
+}
+
+void needs_find_program(struct needs_finder *f, const struct gate_record *r)
+{
+	char real[PATH_MAX];
+	const char *row, *why_not;
+	struct stat st;
+
+	if (r->refused || !realpath(r->path, real) || stat(real, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || access(real, X_OK) < 0 ||
+	    holds(f, real, GRANT_EXEC) || is_private(f, real) ||
+	    allow_has(&f->brought, real))
+		return;
+	row = program_row(f, r->path, real);
+	why_not = refusal(f, real);
+	if (!why_not)
+		why_not = unrunnable(f, row);
+	needs_add(f, "exec", row, r, why_not);
+}
+
+/* ---- files ---- */
+
+/* Some row of this key that is granted covers the path. */
+static bool is_needed(const struct needs_finder *f, const char *key,
+		      const char *path)
+{
+	for (size_t i = 0; i < f->out->n; i++)
+		if (needs_is_row(&f->out->need[i], key) &&
+		    allow_covers(f->out->need[i].value, path))
+			return true;
+	return false;
+}
+
+/* The folder of a name, as it really lies; false: there is none. */
+static bool real_folder(const struct needs_finder *f, const char *path,
+			char real[PATH_MAX])
+{
+	return realpath(resolve_dirname(path, f->arena), real) != NULL;
+}
+
+void needs_find_written(struct needs_finder *f, const struct gate_record *r)
+{
+	bool is_entry = r->access & GATE_ACCESS_ENTRY;
+	const char *why_not;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (is_entry ? !real_folder(f, r->path, real)
+		     : !realpath(r->path, real))
+		return;
+	if (is_system(real) || holds(f, real, GRANT_WRITE | GRANT_DEVICE) ||
+	    is_place(f, real) || stat(real, &st) < 0 ||
+	    closed_kind_of(&f->closed, real) == CLOSED_CACHE ||
+	    access(real, W_OK) < 0)
+		return;
+	why_not = refusal(f, real);
+	if (!why_not && is_private(f, real) && f->ended_well)
+		why_not = hidden;
+	if (!why_not && S_ISDIR(st.st_mode) &&
+	    !closed_may_widen(&f->closed, real))
+		why_not = too_wide;
+	if (!why_not && f->ended_well && !list_covers(&f->traced->write, real))
+		why_not = needs_went_on;
+	needs_add(f, "write", real, r, why_not);
+}
+
+/*
+ * A name in a private place is there again only when it is asked for itself,
+ * so a link in one is asked for by its name.
+ */
+static const char *read_row(const struct needs_finder *f, const char *path,
+			    const char *real)
+{
+	return prepared_is_replaced(f->p, path) && !strstr(path, "/..") ? path
+									: real;
+}
+
+/*
+ * git looks at whose the folder around its `.git` is, which no record shows;
+ * with the folder granted it is its own.
+ */
+static const char *working_tree(const struct needs_finder *f, const char *path)
+{
+	const char *at = strstr(path, "/.git");
+	const char *tree;
+
+	if (!at || at == path || (at[5] && at[5] != '/'))
+		return path;
+	tree = arena_strndup(f->arena, path, (size_t)(at - path));
+	return closed_may_widen(&f->closed, tree) ? tree : path;
+}
+
+void needs_find_read(struct needs_finder *f, const struct gate_record *r)
+{
+	char real[PATH_MAX];
+	const char *why_not;
+	struct stat st;
+
+	if (!realpath(r->path, real) || is_system(real) ||
+	    stat(real, &st) < 0 ||
+	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+	    access(real, R_OK) < 0)
+		return;
+	if (holds(f, real,
+		  GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE) ||
+	    is_needed(f, "write", real))
+		return;
+	why_not = refusal(f, real);
+	if (closed_kind_of(&f->closed, real) == CLOSED_CACHE)
+		return;
+	/* the program may have looked for its own file of that name */
+	if (!why_not && is_private(f, real) && f->ended_well)
+		why_not = hidden;
+	if (!why_not && S_ISDIR(st.st_mode) &&
+	    !closed_may_widen(&f->closed, real))
+		why_not = too_wide;
+	needs_add(f, "read", working_tree(f, read_row(f, r->path, real)), r,
+		  why_not);
+}

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# Programs whose file does not answer: nobody waits for it longer than he said,
+# and the others go on.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+HANG=$HELPERS/hang
+mkdir bin
+cp "$(type -P true)" bin/program
+
+is_settled() {
+	[[ -s ready ]] || ! kill -0 "$holder" 2>/dev/null
+}
+
+# holds NAME ARGS...: start the helper; it ends when descriptor 9 is closed
+holds() {
+	rm -f hold ready
+	mkfifo hold
+	"$HANG" "$@" <hold >ready 2>why &
+	holder=$!
+	exec 9>hold
+	wait_for 10 is_settled
+}
+
+let_go() {
+	exec 9>&-
+	wait "$holder"
+}
+
+# routine PROGRAM TIMEOUT: one step with it, and one beside it
+routine() {
+	cat >r.toml <<-END
+		[[routines.r.steps]]
+		name = "held"
+		type = "script"
+		command = "$1"
+		timeout = "$2"
+		parallel = true
+		[[routines.r.steps]]
+		name = "free"
+		type = "script"
+		command = "$(type -P echo)"
+		args = ["free"]
+		parallel = true
+		[[routines.r.steps]]
+		name = "spoken"
+		type = "mcp-client"
+		command = "$1"
+		tool = "t"
+		timeout = "$2"
+	END
+}
+
+# late NAME: both steps with that program were given up, the other was not
+late() {
+	run_matins run -c r.toml r --json 9>&-
+	json_is "$1: given up before it began" \
+		step_results[0].state timeout \
+		step_results[0].reason deadline_spawn \
+		step_results[2].state timeout \
+		step_results[2].reason deadline_spawn
+	json_is "$1: the others are not" step_results[1].output free
+	json_is "$1: the sentence" step_results[0].error "~$2"
+}
+
+# ---- what is no file ----
+
+mkfifo -m 755 fifo
+run_matins exec -- ./fifo
+exit_is "a FIFO without a writer is not waited for" 126
+err_like "and is no program" 'is not a regular file'
+
+# ---- a lease ----
+
+routine "$T/bin/program" 1s
+if holds lease bin/program && [[ -s ready ]]; then
+	late "a lease that is kept" 'holds it by a lease'
+	let_go
+	run_matins run -c r.toml r --json --only held
+	json_is "given back: it runs" step_results[0].state ok
+	holds lease bin/program
+	routine "$T/bin/program" 15s
+	{
+		sleep 0.3
+		kill "$holder"
+	} 9>&- &
+	run_matins run -c r.toml r --json --only held 9>&-
+	json_is "given back in time: it runs" step_results[0].state ok
+	wait $!
+	exec 9>&-
+else
+	skip "a lease that is kept" "there are no leases: $(cat why)"
+	let_go
+fi
+
+# ---- a file system ----
+
+mkdir served
+routine "$T/served/program" 1s
+for when in lookup open exec; do
+	holds fuse served "$(type -P true)" "$when"
+	if [[ ! -s ready ]]; then
+		skip "$when: no answer" "no file system here: $(cat why)"
+		let_go
+		continue
+	fi
+	late "$when: no answer" 'does not answer'
+	let_go
+	nothing_left "$when: nothing is left when it is gone" "$T/served"
+done
+holds fuse served "$(type -P true)" never
+if [[ -s ready ]]; then
+	run_matins run -c r.toml r --json --only held 9>&-
+	json_is "a file system that answers: it runs" step_results[0].state ok
+else
+	skip "a file system that answers" "no file system here: $(cat why)"
+fi
+let_go
+
+done_testing

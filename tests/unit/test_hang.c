@@ -1,0 +1,74 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "core/base/clock.h"
+#include "gate/gate.h"
+#include "gate/hang.h"
+
+#define LINE(place, type) "36 35 0:40 / " place " rw,noatime - " type " x rw\n"
+
+static void mounts__of_the_kernel__are_not_served(void **state)
+{
+	(void)state;
+	assert_false(hang_is_served(STR("")));
+	assert_false(hang_is_served(STR("nfs\n- nfs\n")));
+	assert_false(hang_is_served(STR(LINE("/", "ext4") LINE("/nfs", "xfs")
+						LINE("/t", "tmpfs"))));
+	assert_false(hang_is_served(
+		STR(LINE("/sys/fs/fuse/connections", "fusectl")
+			    LINE("/proc/sys/fs/binfmt_misc", "autofs"))));
+}
+
+static void mounts__of_a_server__are_served(void **state)
+{
+	(void)state;
+	assert_true(
+		hang_is_served(STR(LINE("/", "ext4") LINE("/home", "nfs4"))));
+	assert_true(hang_is_served(STR(LINE("/mnt", "fuse.sshfs"))));
+	assert_true(hang_is_served(STR(LINE("/mnt", "fuse"))));
+	assert_true(hang_is_served(STR("36 35 98:0 /a /b rw master:1 shared:2 "
+				       "- 9p x rw")));
+}
+
+static void try__what_is_not_there__is_no_error(void **state)
+{
+	static const char *const argv[] = {"/none/such", "/none", NULL};
+	const struct gate_request request = {
+		.program = "/none/such", .argv = argv, .cwd = "/none"};
+	uint64_t now = clock_system()->now_ns(clock_system());
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(hang_try(&request, now + 60 * NS_PER_S, &err), 0);
+}
+
+static void try__no_time_at_all__is_late(void **state)
+{
+	static const char *const argv[] = {"x", NULL};
+	const struct gate_request request = {.program = "x", .argv = argv};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(hang_left_ms(0), 0);
+	if (hang_try(&request, 0, &err) == 0)
+		return; /* it was quicker than the look at it */
+	assert_int_equal(err.kind, ERR_DEADLINE);
+	hang_reap();
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(mounts__of_the_kernel__are_not_served),
+		cmocka_unit_test(mounts__of_a_server__are_served),
+		cmocka_unit_test(try__what_is_not_there__is_no_error),
+		cmocka_unit_test(try__no_time_at_all__is_late),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
