@@ -323,14 +323,6 @@ static int check_or_cannot(struct work *w, struct err *err)
 
 /* ---- accept ---- */
 
-static bool has_rule(const struct golden *g, const char *rule)
-{
-	for (size_t i = 0; i < g->n_rules; i++)
-		if (!strcmp(g->rule[i].text, rule))
-			return true;
-	return false;
-}
-
 static bool is_listed(const struct strlist *list, const char *rule)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -346,7 +338,8 @@ static void name_new_rules(const struct work *w, const struct golden *before,
 	for (size_t i = 0; i < now->n_rules; i++) {
 		const char *rule = now->rule[i].text;
 
-		if (!has_rule(before, rule) && !is_listed(&w->ignore, rule))
+		if (!golden_has_rule(before, rule) &&
+		    !is_listed(&w->ignore, rule))
 			log_note("%s keeps the rule --ignore %s of that check",
 				 w->path, rule);
 	}
@@ -379,13 +372,13 @@ static int accept_seen(struct work *w, struct err *err)
 
 /* ---- list ---- */
 
-struct listing {
+struct goldens {
 	bool json;
 	struct jw w;
 	struct buf out;
 };
 
-static void list_one(struct listing *l, const char *path,
+static void list_one(struct goldens *l, const char *path,
 		     const struct golden *g)
 {
 	if (!l->json) {
@@ -401,7 +394,7 @@ static void list_one(struct listing *l, const char *path,
 	jw_end(&l->w);
 }
 
-static void list_file(struct work *w, struct listing *l, const char *name)
+static void list_file(struct work *w, struct goldens *l, const char *name)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
 	const char *path = arena_printf(&w->arena, "%s/%s", w->dir, name);
@@ -421,7 +414,7 @@ static void list_file(struct work *w, struct listing *l, const char *name)
 
 static int list(struct work *w, struct err *err)
 {
-	struct listing l = {.json = args_has(w->args, "json"),
+	struct goldens l = {.json = args_has(w->args, "json"),
 			    .out = BUF_INIT(BUF_UNBOUNDED)};
 	struct strlist names = {NULL, 0};
 	int status = 0;
@@ -466,8 +459,11 @@ static int find_verb(const struct args *args, const struct verb **ret,
 		     struct err *err)
 {
 	const char *given = args->positional[0];
+	const char *names[ARRAY_LEN(verbs)];
+	const char *near = NULL;
 
 	for (size_t i = 0; given && i < ARRAY_LEN(verbs); i++) {
+		names[i] = verbs[i].name;
 		if (strcmp(verbs[i].name, given))
 			continue;
 		*ret = &verbs[i];
@@ -477,8 +473,12 @@ static int find_verb(const struct args *args, const struct verb **ret,
 			       (*ret)->takes_routine ? "name one routine"
 						     : "takes no routine");
 	}
+	if (given)
+		near = str_nearest(str_of(given), names, ARRAY_LEN(verbs));
 	return err_set(err, ERR_USAGE,
-		       "golden: say record, check, accept or list");
+		       "golden: say record, check, accept or list%s%s%s",
+		       near ? "; did you mean " : "", near ? near : "",
+		       near ? "?" : "");
 }
 
 static int golden(const struct args *args, struct err *err)

@@ -7,7 +7,7 @@
 #include "core/report/path.h"
 #include "core/report/report.h"
 
-static bool has_rule(const struct golden *g, const char *text)
+bool golden_has_rule(const struct golden *g, const char *text)
 {
 	for (size_t i = 0; i < g->n_rules; i++)
 		if (!strcmp(g->rule[i].text, text))
@@ -21,7 +21,7 @@ static int add_rule(struct golden *g, const char *text, struct arena *arena,
 {
 	struct path *path;
 
-	if (has_rule(g, text))
+	if (golden_has_rule(g, text))
 		return 0;
 	if (g->n_rules == GOLDEN_RULES_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d ignore rules",

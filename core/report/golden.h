@@ -66,6 +66,9 @@ int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
 int golden_add_rules(struct golden *g, struct strlist ignore,
 		     struct arena *arena, struct err *err) MUST_USE;
 
+/* Is there a rule of this text? */
+bool golden_has_rule(const struct golden *g, const char *text) MUST_USE;
+
 /* Append the text of the file, with a newline at its end. */
 void golden_print(const struct golden *g, struct buf *out);
 

@@ -250,6 +250,29 @@ static void add_block_line(struct buf *out, struct str block, struct str type)
 	buf_addc(out, ']');
 }
 
+/* What decides how a block is shown, found in one walk: it may be long. */
+struct block {
+	struct str type; /* JSON string */
+	struct str text; /* JSON string; n = 0: there is none */
+};
+
+static struct block read_block(struct str value)
+{
+	struct block b = {STR("\"unknown\""), {NULL, 0}};
+	struct scan_iter it;
+
+	scan_iter_init(&it, value);
+	while (it.is_object && scan_next(&it)) {
+		bool is_string = scan_type(it.value) == SCAN_STRING;
+
+		if (scan_is(it.key, "type"))
+			b.type = is_string ? it.value : STR("\"unknown\"");
+		else if (scan_is(it.key, "text"))
+			b.text = is_string ? it.value : (struct str){NULL, 0};
+	}
+	return b;
+}
+
 void report_mcp_output(struct buf *out, struct str content)
 {
 	struct scan_iter it;
@@ -257,18 +280,14 @@ void report_mcp_output(struct buf *out, struct str content)
 
 	scan_iter_init(&it, content);
 	while (scan_next(&it)) {
-		struct str type = STR("\"unknown\""), text;
+		struct block b = read_block(it.value);
 
 		if (any)
 			buf_addc(out, '\n');
 		any = true;
-		if (scan_get(it.value, "type", &text) &&
-		    scan_type(text) == SCAN_STRING)
-			type = text;
-		if (!scan_is(type, "text") ||
-		    !scan_get(it.value, "text", &text) ||
-		    !scan_string(text, out))
-			add_block_line(out, it.value, type);
+		if (!b.text.n || !scan_is(b.type, "text") ||
+		    !scan_string(b.text, out))
+			add_block_line(out, it.value, b.type);
 	}
 }
 

@@ -1,10 +1,9 @@
 #include "core/schema/regex.h"
 
-#include <dlfcn.h>
-
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 
+#include "core/base/dl.h"
 #include "core/base/mem.h"
 
 /* ---- the library, loaded on first use: most schemas have no pattern ---- */
@@ -28,35 +27,17 @@
 	X(pcre2_set_callout_8)
 
 struct library {
-#define MEMBER(name) __typeof__(&name) name;
-	LIBRARY_FUNCTIONS(MEMBER)
-#undef MEMBER
+	LIBRARY_FUNCTIONS(DL_MEMBER)
 };
 
-static bool find_functions(void *handle, struct library *ret)
-{
-#define FIND(name)                                           \
-	ret->name = (__typeof__(&name))dlsym(handle, #name); \
-	if (!ret->name)                                      \
-		return false;
-	LIBRARY_FUNCTIONS(FIND)
-#undef FIND
-	return true;
-}
-
-/* NULL when it is not installed. The handle is kept to the end. */
+/* NULL when it is not installed. */
 static const struct library *library(void)
 {
+	static const char *const names[] = {LIBRARY_FUNCTIONS(DL_NAME)};
 	static struct library functions;
-	static bool is_tried, is_loaded;
+	static struct dl dl = DL(LIBRARY, names, functions);
 
-	if (!is_tried) {
-		void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-		is_tried = true;
-		is_loaded = handle && find_functions(handle, &functions);
-	}
-	return is_loaded ? &functions : NULL;
+	return dl_load(&dl) ? &functions : NULL;
 }
 
 /* ---- expressions ---- */

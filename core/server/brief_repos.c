@@ -1,19 +1,14 @@
-#include "core/server/brief.h"
-
+/* The tool `repos`: finds working trees and tells of each. */
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
-
-/*
- * Types and constants only: the functions come by dlsym() on first use, so
- * that a run without this tool maps neither libgit2 nor what it brings along.
- */
-#include <git2.h>
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"
+#include "core/server/brief_repos_inner.h"
 
 const struct field brief_repos_input[] = {
 	{0, FIELD_STRINGS, true, LIMIT_BRIEF_PATHS, "paths",
@@ -49,421 +44,7 @@ const struct field brief_repos_output[] = {
 	FIELD_END,
 };
 
-/* ---- the library ---- */
-
-#define GIT_FUNCTIONS(X)                 \
-	X(git_libgit2_init)              \
-	X(git_libgit2_opts)              \
-	X(git_libgit2_shutdown)          \
-	X(git_error_last)                \
-	X(git_repository_open_ext)       \
-	X(git_repository_free)           \
-	X(git_repository_workdir)        \
-	X(git_repository_state)          \
-	X(git_repository_head)           \
-	X(git_repository_head_detached)  \
-	X(git_reference_lookup)          \
-	X(git_reference_symbolic_target) \
-	X(git_reference_shorthand)       \
-	X(git_reference_target)          \
-	X(git_reference_free)            \
-	X(git_branch_upstream)           \
-	X(git_graph_ahead_behind)        \
-	X(git_commit_lookup)             \
-	X(git_commit_summary)            \
-	X(git_commit_time)               \
-	X(git_commit_free)               \
-	X(git_oid_tostr)                 \
-	X(git_status_list_new)           \
-	X(git_status_list_entrycount)    \
-	X(git_status_byindex)            \
-	X(git_status_list_free)
-
-struct git {
-#define MEMBER(name) __typeof__(&name) name;
-	GIT_FUNCTIONS(MEMBER)
-#undef MEMBER
-};
-
-/* Its structures change between versions, so it must be this very one. */
-#define GIT_LIBRARY "libgit2.so." LIBGIT2_SOVERSION
-#define GIT_PACKAGE "libgit2-" LIBGIT2_SOVERSION
-
-static int git_lacks(const char *symbol, struct err *err)
-{
-	err_set(err, ERR_NOT_FOUND,
-		"%s has no %s; install the one of Debian: apt-get "
-		"install %s",
-		GIT_LIBRARY, symbol, GIT_PACKAGE);
-	return -1;
-}
-
-/* The handle is kept to the end of the process: TLS libraries hang on it. */
-static int git_load(const char *library, struct git *ret, struct err *err)
-{
-	void *handle =
-		dlopen(library ? library : GIT_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-
-	if (!handle) {
-		err_set(err, ERR_NOT_FOUND,
-			"git working trees are read with libgit2 %s, "
-			"which is not here; install it: apt-get install "
-			"%s (%s)",
-			LIBGIT2_SOVERSION, GIT_PACKAGE, dlerror());
-		return -1;
-	}
-#define FIND(name)                                           \
-	ret->name = (__typeof__(&name))dlsym(handle, #name); \
-	if (!ret->name)                                      \
-		return git_lacks(#name, err);
-	GIT_FUNCTIONS(FIND)
-#undef FIND
-	return 0;
-}
-
-/*
- * Two settings, both of the whole process. A confined child has another uid
- * than the files it was granted, so their owner proves nothing, and since
- * nothing from a repository is ever executed, it need not. And no
- * configuration but the repository's own is looked for: the system's and the
- * user's may be there and unreadable, which would be an error, and the answer
- * is the same inside and outside a sandbox.
- */
-static void git_set_up(const struct git *g)
-{
-	static const int levels[] = {
-		GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
-		GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
-
-	g->git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		g->git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
-}
-
-/* ---- one working tree ---- */
-
-struct counts {
-	size_t staged, modified, untracked, conflicted;
-};
-
-struct tree {
-	const char *path, *name;
-	const char *branch; /* NULL when detached */
-	bool detached, has_head, has_distance;
-	const char *id, *subject; /* with has_head */
-	char time[CLOCK_TEXT_BYTES];
-	const char *upstream; /* NULL without */
-	size_t ahead, behind;
-	const char *operation; /* NULL without */
-	struct counts counts;
-};
-
-/* One call. */
-struct repos {
-	const struct git *git;
-	const struct tool_env *env;
-	struct arena *arena; /* of all strings */
-	struct tool_result *ret;
-	struct jw jw; /* into the structured result */
-	struct jw problems;
-	struct buf problems_json, problems_text; /* owned */
-	size_t n;				 /* working trees so far */
-	bool is_full;				 /* there were more */
-};
-
-static int git_fail(const struct git *g, struct err *err)
-{
-	const git_error *e = g->git_error_last();
-
-	return err_set(err, ERR_SYNTAX, "%s",
-		       e && e->message ? e->message : "libgit2 failed");
-}
-
-static void add_status(struct counts *c, unsigned s)
-{
-	const unsigned index =
-		GIT_STATUS_INDEX_NEW | GIT_STATUS_INDEX_MODIFIED |
-		GIT_STATUS_INDEX_DELETED | GIT_STATUS_INDEX_RENAMED |
-		GIT_STATUS_INDEX_TYPECHANGE;
-	const unsigned files = GIT_STATUS_WT_MODIFIED | GIT_STATUS_WT_DELETED |
-			       GIT_STATUS_WT_TYPECHANGE |
-			       GIT_STATUS_WT_RENAMED | GIT_STATUS_WT_UNREADABLE;
-
-	c->staged += (s & index) != 0;
-	c->modified += (s & files) != 0;
-	c->untracked += (s & GIT_STATUS_WT_NEW) != 0;
-	c->conflicted += (s & GIT_STATUS_CONFLICTED) != 0;
-}
-
-static int read_changes(const struct git *g, git_repository *repo,
-			struct counts *ret, struct err *err)
-{
-	/* not GIT_STATUS_OPT_UPDATE_INDEX: that would write */
-	const git_status_options options = {
-		.version = GIT_STATUS_OPTIONS_VERSION,
-		.flags = GIT_STATUS_OPT_INCLUDE_UNTRACKED,
-	};
-	git_status_list *list = NULL;
-
-	if (g->git_status_list_new(&list, repo, &options) < 0)
-		return git_fail(g, err);
-	for (size_t i = 0; i < g->git_status_list_entrycount(list); i++)
-		add_status(ret,
-			   (unsigned)g->git_status_byindex(list, i)->status);
-	g->git_status_list_free(list);
-	return 0;
-}
-
-static int read_commit(struct repos *r, git_repository *repo,
-		       const git_oid *oid, struct tree *t, struct err *err)
-{
-	const struct git *g = r->git;
-	char id[GIT_OID_HEXSZ + 1];
-	git_commit *commit = NULL;
-	const char *subject;
-	int64_t s;
-
-	if (!oid || g->git_commit_lookup(&commit, repo, oid) < 0)
-		return git_fail(g, err);
-	subject = g->git_commit_summary(commit);
-	s = g->git_commit_time(commit);
-	/* what fits nanoseconds: the years 1970 to 2262 */
-	s = s < 0 ? 0 : s > INT64_MAX / 1000000000 ? 0 : s;
-	clock_format(s * (int64_t)NS_PER_S, t->time);
-	t->id = arena_strdup(r->arena, g->git_oid_tostr(id, sizeof(id), oid));
-	t->subject = arena_strdup(r->arena, subject ? subject : "");
-	t->has_head = true;
-	g->git_commit_free(commit);
-	return 0;
-}
-
-/*
- * libgit2 1.5 loses the match data of each regular expression that does not
- * match, of which looking up an upstream needs a few; LeakSanitizer is told.
- */
-#ifdef MATINS_ASAN
-#include <sanitizer/lsan_interface.h>
-#define LEAKS_BEGIN() __lsan_disable()
-#define LEAKS_END() __lsan_enable()
-#else
-#define LEAKS_BEGIN()
-#define LEAKS_END()
-#endif
-
-static bool find_upstream(const struct git *g, const git_reference *head,
-			  git_reference **ret)
-{
-	int got;
-
-	LEAKS_BEGIN();
-	got = g->git_branch_upstream(ret, head);
-	LEAKS_END();
-	return got == 0;
-}
-
-/* Without upstream, or where history is cut off, the fields stay empty. */
-static void read_upstream(struct repos *r, git_repository *repo,
-			  const git_reference *head, struct tree *t)
-{
-	const struct git *g = r->git;
-	const git_oid *ours = g->git_reference_target(head), *theirs;
-	git_reference *up = NULL;
-
-	if (!find_upstream(g, head, &up))
-		return;
-	t->upstream = arena_strdup(r->arena, g->git_reference_shorthand(up));
-	theirs = g->git_reference_target(up);
-	t->has_distance = ours && theirs &&
-			  g->git_graph_ahead_behind(&t->ahead, &t->behind, repo,
-						    ours, theirs) == 0;
-	g->git_reference_free(up);
-}
-
-/* The branch that will be born with the first commit. */
-static int read_unborn(struct repos *r, git_repository *repo, struct tree *t,
-		       struct err *err)
-{
-	static const char prefix[] = "refs/heads/";
-	const struct git *g = r->git;
-	git_reference *head = NULL;
-	const char *target;
-
-	if (g->git_reference_lookup(&head, repo, "HEAD") < 0)
-		return git_fail(g, err);
-	target = g->git_reference_symbolic_target(head);
-	if (target && str_starts(str_of(target), prefix))
-		t->branch = arena_strdup(r->arena, target + strlen(prefix));
-	g->git_reference_free(head);
-	return 0;
-}
-
-static int read_head(struct repos *r, git_repository *repo, struct tree *t,
-		     struct err *err)
-{
-	const struct git *g = r->git;
-	git_reference *head = NULL;
-	int got = g->git_repository_head(&head, repo);
-
-	if (got == GIT_EUNBORNBRANCH)
-		return read_unborn(r, repo, t, err);
-	if (got < 0)
-		return git_fail(g, err);
-	t->detached = g->git_repository_head_detached(repo) == 1;
-	if (!t->detached) {
-		t->branch = arena_strdup(r->arena,
-					 g->git_reference_shorthand(head));
-		read_upstream(r, repo, head, t);
-	}
-	got = read_commit(r, repo, g->git_reference_target(head), t, err);
-	g->git_reference_free(head);
-	return got;
-}
-
-static const char *operation_of(int state)
-{
-	static const char *const words[] = {
-		[GIT_REPOSITORY_STATE_MERGE] = "merge",
-		[GIT_REPOSITORY_STATE_REVERT] = "revert",
-		[GIT_REPOSITORY_STATE_REVERT_SEQUENCE] = "revert",
-		[GIT_REPOSITORY_STATE_CHERRYPICK] = "cherry-pick",
-		[GIT_REPOSITORY_STATE_CHERRYPICK_SEQUENCE] = "cherry-pick",
-		[GIT_REPOSITORY_STATE_BISECT] = "bisect",
-		[GIT_REPOSITORY_STATE_REBASE] = "rebase",
-		[GIT_REPOSITORY_STATE_REBASE_INTERACTIVE] = "rebase",
-		[GIT_REPOSITORY_STATE_REBASE_MERGE] = "rebase",
-		[GIT_REPOSITORY_STATE_APPLY_MAILBOX] = "am",
-		[GIT_REPOSITORY_STATE_APPLY_MAILBOX_OR_REBASE] = "am",
-	};
-
-	return state > 0 && (size_t)state < ARRAY_LEN(words) ? words[state]
-							     : NULL;
-}
-
-/* "/home/u/matins/" -> "matins" */
-static const char *last_part(struct repos *r, const char *path)
-{
-	struct str s = str_of(path);
-	size_t from;
-
-	while (s.n > 1 && s.p[s.n - 1] == '/')
-		s.n--;
-	for (from = s.n; from && s.p[from - 1] != '/';)
-		from--;
-	return arena_strndup(r->arena, s.p + from, s.n - from);
-}
-
-static int read_tree(struct repos *r, git_repository *repo, struct tree *t,
-		     struct err *err)
-{
-	const char *dir = r->git->git_repository_workdir(repo);
-
-	t->name = last_part(r, dir ? dir : t->path);
-	t->operation = operation_of(r->git->git_repository_state(repo));
-	if (read_head(r, repo, t, err) < 0)
-		return -1;
-	return read_changes(r->git, repo, &t->counts, err);
-}
-
-/* ---- the answer ---- */
-
-static void write_head(const struct tree *t, struct jw *w)
-{
-	jw_key(w, "head");
-	jw_object(w);
-	jw_kv_cstr(w, "id", t->id);
-	jw_kv_cstr(w, "subject", t->subject);
-	jw_kv_cstr(w, "time", t->time);
-	jw_end(w);
-}
-
-static void write_upstream(const struct tree *t, struct jw *w)
-{
-	jw_key(w, "upstream");
-	jw_object(w);
-	jw_kv_cstr(w, "name", t->upstream);
-	if (t->has_distance) {
-		jw_kv_int(w, "ahead", (int64_t)t->ahead);
-		jw_kv_int(w, "behind", (int64_t)t->behind);
-	}
-	jw_end(w);
-}
-
-static void write_tree(const struct tree *t, struct jw *w)
-{
-	const struct counts *c = &t->counts;
-
-	jw_object(w);
-	jw_kv_cstr(w, "name", t->name);
-	jw_kv_cstr(w, "path", t->path);
-	if (t->branch)
-		jw_kv_cstr(w, "branch", t->branch);
-	jw_kv_bool(w, "detached", t->detached);
-	if (t->operation)
-		jw_kv_cstr(w, "operation", t->operation);
-	if (t->has_head)
-		write_head(t, w);
-	jw_key(w, "changes");
-	jw_object(w);
-	jw_kv_int(w, "staged", (int64_t)c->staged);
-	jw_kv_int(w, "modified", (int64_t)c->modified);
-	jw_kv_int(w, "untracked", (int64_t)c->untracked);
-	jw_kv_int(w, "conflicted", (int64_t)c->conflicted);
-	jw_end(w);
-	if (t->upstream)
-		write_upstream(t, w);
-	jw_end(w);
-}
-
-static void tell_changes(const struct counts *c, struct buf *out)
-{
-	const struct {
-		size_t n;
-		const char *word;
-	} parts[] = {{c->staged, "staged"},
-		     {c->modified, "modified"},
-		     {c->untracked, "untracked"},
-		     {c->conflicted, "conflicted"}};
-	const char *comma = "; ";
-
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (!parts[i].n)
-			continue;
-		buf_addf(out, "%s%zu %s", comma, parts[i].n, parts[i].word);
-		comma = ", ";
-	}
-	if (*comma == ';')
-		buf_adds(out, "; clean");
-}
-
-static void tell_distance(const struct tree *t, struct buf *out)
-{
-	if (!t->has_distance)
-		return;
-	if (t->ahead && t->behind)
-		buf_addf(out, "; %zu ahead of and %zu behind %s", t->ahead,
-			 t->behind, t->upstream);
-	else if (t->ahead)
-		buf_addf(out, "; %zu ahead of %s", t->ahead, t->upstream);
-	else if (t->behind)
-		buf_addf(out, "; %zu behind %s", t->behind, t->upstream);
-	else
-		buf_addf(out, "; even with %s", t->upstream);
-}
-
-static void tell_tree(const struct tree *t, struct buf *out)
-{
-	buf_addf(out, "%s%s: %s", out->n ? "\n" : "", t->name,
-		 t->branch ? t->branch : "detached");
-	if (t->has_head)
-		buf_addf(out, " %.7s \"%s\" (%.10s)", t->id, t->subject,
-			 t->time);
-	else
-		buf_adds(out, ", no commit yet");
-	tell_changes(&t->counts, out);
-	tell_distance(t, out);
-	if (t->operation)
-		buf_addf(out, "; %s in progress", t->operation);
-}
+/* ---- finding them ---- */
 
 static void problem(struct repos *r, const char *path, bool is_error,
 		    const char *message)
@@ -475,8 +56,6 @@ static void problem(struct repos *r, const char *path, bool is_error,
 	buf_addf(&r->problems_text, "\n%s: %s", path, message);
 	r->ret->is_error |= is_error;
 }
-
-/* ---- finding them ---- */
 
 /* Was it the sandbox (or its mode) that kept us out? libgit2 does not say. */
 static bool is_denied(struct repos *r, const char *path)
@@ -503,7 +82,7 @@ static void tell_failure(struct repos *r, const char *shown, const char *path,
 
 static void add_tree(struct repos *r, const char *shown, const char *path)
 {
-	struct tree t = {.path = shown};
+	struct repos_tree t = {.path = shown};
 	git_repository *repo = NULL;
 	struct err err = ERR_INIT;
 	int got;
@@ -515,15 +94,19 @@ static void add_tree(struct repos *r, const char *shown, const char *path)
 	r->n++;
 	got = r->git->git_repository_open_ext(
 		&repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-	if (got < 0)
-		got = git_fail(r->git, &err);
+	if (got == GIT_ENOTFOUND && !is_denied(r, path))
+		got = err_set(&err, ERR_SYS,
+			      "its .git is no repository, or leads to one that "
+			      "is not there or not granted");
+	else if (got < 0)
+		got = repos_git_fail(r->git, &err);
 	else
-		got = read_tree(r, repo, &t, &err);
+		got = repos_read(r, repo, &t, &err);
 	if (got < 0) {
 		tell_failure(r, shown, path, &err);
 	} else {
-		write_tree(&t, &r->jw);
-		tell_tree(&t, &r->ret->text);
+		repos_write(&t, &r->jw);
+		repos_tell(&t, &r->ret->text);
 	}
 	r->git->git_repository_free(repo);
 }
@@ -605,6 +188,8 @@ static void visit(struct repos *r, const char *shown)
 	closedir(dir);
 }
 
+/* ---- one call ---- */
+
 static void look(struct repos *r, struct strlist paths)
 {
 	jw_init(&r->jw, &r->ret->structured, false);
@@ -631,7 +216,7 @@ static void look(struct repos *r, struct strlist paths)
 void brief_repos(struct str args, const struct tool_env *env,
 		 struct arena *arena, struct tool_result *ret)
 {
-	struct git git;
+	struct repos_git git;
 	struct repos r = {
 		.git = &git,
 		.env = env,
@@ -642,16 +227,16 @@ void brief_repos(struct str args, const struct tool_env *env,
 	};
 	struct err err = ERR_INIT;
 
-	if (git_load(env->libgit, &git, &err) < 0) {
+	if (repos_git_load(env->libgit, &git, &err) < 0) {
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
 	if (git.git_libgit2_init() < 0) {
-		git_fail(&git, &err);
+		repos_git_fail(&git, &err);
 		tool_result_fail(ret, "libgit2 does not start: %s", err.msg);
 		return;
 	}
-	git_set_up(&git);
+	repos_git_set_up(&git);
 	look(&r, fields_strings(args, "paths", arena));
 	git.git_libgit2_shutdown();
 	buf_release(&r.problems_json);

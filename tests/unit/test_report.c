@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/base/scan.h"
 #include "core/report/render.h"
 #include "core/report/report.h"
 
@@ -383,6 +384,36 @@ static void load__not_a_report__error(UNUSED void **state)
 	}
 }
 
+/* A long text in any letters is printed as it came. */
+static void output__long_text_in_any_letters__same_again(UNUSED void **state)
+{
+	struct report_step step = {.name = "s", .type = "mcp-client"};
+	const struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
+	const struct render_options o = {.view = VIEW_GOLDEN};
+	struct buf content = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str doc, list, value;
+	struct scan_iter it;
+	struct err err = ERR_INIT;
+
+	buf_adds(&content, "[{\"type\":\"text\",\"text\":\"x");
+	while (content.n < 1000000)
+		buf_adds(&content, "\u00e9\u20ac\U0001f600");
+	buf_adds(&content, "\"}]");
+	step.answer.content = buf_str(&content);
+	render_find("json")->print(&r, &o, &out);
+	assert_int_equal(scan_document(buf_str(&out), NULL, &doc, &err), 0);
+	assert_true(scan_get(doc, "step_results", &list));
+	scan_iter_init(&it, list);
+	assert_true(scan_next(&it));
+	assert_true(scan_get(it.value, "output", &value));
+	/* from the quote before the text to the one behind it */
+	assert_int_equal(value.n, content.n - 25);
+	assert_memory_equal(value.p, content.p + 23, value.n);
+	buf_release(&content);
+	buf_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -404,6 +435,7 @@ int main(void)
 		cmocka_unit_test(load__allowed_empty_run__stays_a_success),
 		cmocka_unit_test(load__unknown_members__ignored),
 		cmocka_unit_test(load__not_a_report__error),
+		cmocka_unit_test(output__long_text_in_any_letters__same_again),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,175 @@
+/* The runs that the lines tell of. */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/report/ledger_inner.h"
+
+/* What ledger_read() takes of the end, bytes. */
+#define READ_BYTES (64 * 1024 * 1024)
+
+static const char *const state_names[] = {"running", "lost", "finished"};
+
+const char *run_state_name(enum run_state s)
+{
+	return state_names[s];
+}
+
+/* A run, and its `started` line while nothing says how it ended. */
+struct found {
+	struct ledger_run run;
+	struct str started;
+};
+
+struct runs {
+	struct found *item; /* owned */
+	size_t n, cap;
+	struct arena *arena;
+};
+
+static const char *text_of(struct str doc, const char *name,
+			   struct arena *arena)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const char *copy = "";
+	struct str value;
+
+	if (scan_get(doc, name, &value) && scan_string(value, &text))
+		copy = arena_strndup(arena, buf_cstr(&text), text.n);
+	buf_release(&text);
+	return copy;
+}
+
+/* What clock_format() wrote; 0 when it is something else. */
+static int64_t time_of(const char *text)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%dT%H:%M:%S", &tm);
+	uint64_t ms;
+
+	if (!end || strlen(end) != strlen(".123Z") || end[0] != '.' ||
+	    end[4] != 'Z' || !str_uint64((struct str){end + 1, 3}, &ms))
+		return 0;
+	return (int64_t)timegm(&tm) * (int64_t)NS_PER_S +
+	       (int64_t)(ms * NS_PER_MS);
+}
+
+static struct found *add_run(struct runs *r, const struct ledger_record *record)
+{
+	struct found *found;
+
+	r->item = mem_grow(r->item, r->n + 1, &r->cap, sizeof(*r->item));
+	found = &r->item[r->n++];
+	*found = (struct found){
+		.run =
+			{
+				.generation = record->generation,
+				.routine = text_of(record->doc, "routine",
+						   r->arena),
+				.state = RUN_LOST,
+				.started = "",
+				.finished = "",
+				.summary = "",
+				.sha256 = "",
+			},
+	};
+	return found;
+}
+
+/* From the end: a run mostly ends soon after it began. */
+static struct found *find_run(struct runs *r, uint64_t generation)
+{
+	for (size_t i = r->n; i-- > 0;) {
+		if (r->item[i].run.generation == generation)
+			return &r->item[i];
+		if (r->item[i].run.generation < generation)
+			break;
+	}
+	return NULL;
+}
+
+static void add_started(struct runs *r, const struct ledger_record *record)
+{
+	struct found *found = add_run(r, record);
+
+	found->started = record->doc;
+	found->run.started = text_of(record->doc, "at", r->arena);
+	found->run.started_ns = time_of(found->run.started);
+}
+
+static void add_finished(struct runs *r, const struct ledger_record *record)
+{
+	struct found *found = find_run(r, record->generation);
+	struct ledger_run *run;
+	struct str value;
+	int64_t status;
+
+	if (!found)
+		found = add_run(r, record);
+	run = &found->run;
+	run->state = RUN_FINISHED;
+	run->finished = text_of(record->doc, "at", r->arena);
+	run->finished_ns = time_of(run->finished);
+	run->summary = text_of(record->doc, "summary", r->arena);
+	run->sha256 = text_of(record->doc, "sha256", r->arena);
+	run->success = scan_get(record->doc, "success", &value) &&
+		       scan_type(value) == SCAN_TRUE;
+	if (scan_get(record->doc, "exit", &value) && scan_int64(value, &status))
+		run->exit_status = (int)status;
+}
+
+static void add_lines(struct runs *r, struct str text)
+{
+	struct ledger_record record;
+
+	while (text.n) {
+		struct str line = str_cut(&text, '\n');
+
+		if (!ledger_read_record(line, &record))
+			continue;
+		if (record.started)
+			add_started(r, &record);
+		else
+			add_finished(r, &record);
+	}
+}
+
+/* The runs in the arena; those without an end are looked up in /proc. */
+static struct ledger_run *settle(const struct runs *r)
+{
+	struct ledger_run *run = ARENA_ARRAY(r->arena, struct ledger_run, r->n);
+	struct buf boot = BUF_INIT(64);
+
+	ledger_boot_id(&boot);
+	for (size_t i = 0; i < r->n; i++) {
+		run[i] = r->item[i].run;
+		if (run[i].state == RUN_LOST &&
+		    ledger_is_alive(r->item[i].started, buf_str(&boot)))
+			run[i].state = RUN_RUNNING;
+	}
+	buf_release(&boot);
+	return run;
+}
+
+int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
+		size_t *ret_n, struct err *err)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct runs runs = {.arena = arena};
+	bool all;
+
+	if (l->fd >= 0 &&
+	    ledger_read_tail(l, READ_BYTES, &text, &all, err) < 0) {
+		buf_release(&text);
+		return -1;
+	}
+	add_lines(&runs, buf_str(&text));
+	*ret = settle(&runs);
+	*ret_n = runs.n;
+	free(runs.item);
+	buf_release(&text);
+	return 0;
+}
