@@ -1,7 +1,15 @@
 /*
- * Inside the loader: what routine.c (tables and how they hang together),
- * values.c (single values), values_list.c and values_table.c share. Others
- * include routine.h.
+ * What the files of the loader share. Who uses a configuration sees routine.h.
+ *
+ *	routine.c	 the whole: tables read, servers linked, looked up
+ *	findings.c	 errors, warnings and notes, collected
+ *	load_table.c	 a table by the rows of keys.def
+ *	load_sections.c	 sandbox and its programs, auth, golden, caveats
+ *	load_servers.c	 servers
+ *	load_routines.c	 routines and their steps
+ *	values.c	 single values
+ *	values_list.c	 lists
+ *	values_table.c	 tables whose keys are free
  */
 #ifndef CORE_ROUTINE_LOAD_H
 #define CORE_ROUTINE_LOAD_H
@@ -53,6 +61,9 @@ void load_expand_program(struct loader *l, const struct key *k,
 
 /* The field of a key in the struct of its section. */
 void *load_field(const struct key *k, void *object) MUST_USE;
+/* Is it a table? Else an error is noted. */
+bool load_is_table(struct loader *l, const struct key *k,
+		   const struct toml_value *v) MUST_USE;
 /* A string as a C string, in the arena. */
 const char *load_cstr(struct loader *l, const struct toml_value *v) MUST_USE;
 /* Is it a string that can be a C string? Else an error is noted. */

@@ -62,11 +62,26 @@ struct header {
 	const char *name, *value;
 };
 
+/* OAuth of a remote server; texts are NULL where nothing is said. */
+struct server_auth {
+	const char *grant, *client_id, *issuer, *client_metadata_url,
+		*redirect_uri, *signing_alg, *audience, *scope, *assertion_file,
+		*idp_token_endpoint, *idp_client_id, *idp_issuer,
+		*idp_id_token_file, *browser, *token_store, *store_key;
+	/* References; .from is NULL where there is none. */
+	struct env_ref client_secret, private_key, idp_client_secret;
+	bool accept_issuer_slash, allow_private;
+	uint32_t line, col; /* of the table; 0 when there is none */
+};
+
 struct server {
 	const char *name;
 	const char *url; /* or command */
 	struct header *headers;
 	size_t n_headers;
+	struct env_ref token, api_key; /* .from is NULL without */
+	const char *api_key_header, *ca_file, *transport;
+	struct server_auth auth;
 	const char *command;
 	struct strlist args;
 	const char *cwd;
@@ -74,12 +89,19 @@ struct server {
 	struct sandbox sandbox;
 	const char *protocol;		 /* pinned revision; NULL = automatic */
 	uint64_t timeout_ms, stdout_max; /* of one request; bytes */
+	bool strict;			 /* of all steps that use it */
 	const char *elicit;		 /* an elicit_action, or NULL */
 	const struct toml_value *elicit_content; /* a table, or NULL */
 	struct strlist roots;			 /* folders */
 	struct strlist sampling; /* program and arguments; ends in NULL */
 	uint32_t line, col;
 };
+
+/* The references of a server beside those of its `env`. */
+#define SERVER_REFERENCES 5
+/* The nth of them; its .from is NULL where there is none. */
+const struct env_ref *server_reference(const struct server *s, size_t nth)
+	MUST_USE;
 
 struct step {
 	const char *name;
@@ -98,6 +120,7 @@ struct step {
 	struct sandbox sandbox;
 	uint64_t stdout_max, stderr_max; /* bytes */
 	const char *protocol;
+	bool strict; /* arguments and result must fit their schemas */
 	uint32_t line, col;
 };
 

@@ -1,6 +1,7 @@
 /*
  * Readers of single values: one function for each row of key_types.def that
- * is neither a list (values_list.c) nor a table (values_table.c, routine.c).
+ * is neither a list (values_list.c) nor a table (values_table.c,
+ * load_sections.c, load_servers.c, load_routines.c).
  */
 #include "core/routine/load.h"
 
@@ -50,6 +51,15 @@ void load_wrong_type(struct loader *l, const struct key *k,
 	load_error(l, v->line, v->col, "\"%s\" takes %s; here stands %s",
 		   k->name, key_type_text(k->type), buf_cstr(&what));
 	buf_release(&what);
+}
+
+bool load_is_table(struct loader *l, const struct key *k,
+		   const struct toml_value *v)
+{
+	if (v->type == TOML_TABLE)
+		return true;
+	load_wrong_type(l, k, v);
+	return false;
 }
 
 const char *load_cstr(struct loader *l, const struct toml_value *v)

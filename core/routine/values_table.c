@@ -23,10 +23,8 @@ void read_HEADERS(struct loader *l, const struct key *k,
 	struct server *server = object;
 	const struct toml_value *v = &m->value;
 
-	if (v->type != TOML_TABLE) {
-		load_wrong_type(l, k, v);
+	if (!load_is_table(l, k, v))
 		return;
-	}
 	server->headers = ARENA_ARRAY(l->arena, struct header, v->table.n);
 	for (size_t i = 0; i < v->table.n; i++) {
 		const struct toml_member *from = &v->table.member[i];
@@ -39,7 +37,8 @@ void read_HEADERS(struct loader *l, const struct key *k,
 			   str_find(from->value.string, '\0') <
 				   from->value.string.n) {
 			load_error(l, from->value.line, from->value.col,
-				   "header %s takes a string without NUL",
+				   "header %s takes a string without NUL, in "
+				   "which \"${NAME}\" is a variable",
 				   from->key);
 		} else {
 			h->name = from->key;
@@ -59,34 +58,48 @@ static bool is_variable(const char *s)
 	return *s;
 }
 
-static void read_reference(struct loader *l, const struct toml_member *m,
-			   struct env_refs *refs)
+/* Exactly one of its three keys; false after an error. */
+static bool load_reference(struct loader *l, const struct toml_member *m,
+			   struct env_ref *ref)
 {
-	struct env_ref *ref = &refs->item[refs->n];
-
 	ref->name = m->key;
 	ref->line = m->line;
 	ref->col = m->col;
-	if (!is_variable(m->key)) {
-		load_error(l, m->line, m->col,
-			   "this cannot be the name of a variable");
-		return;
-	}
 	if (m->value.type != TOML_TABLE) {
 		load_error(l, m->value.line, m->value.col,
 			   "credentials do not stand in the file; write "
 			   "%s = { env = \"NAME\" }, { file = \"~/path\" } or "
 			   "{ cmd = \"line\" }",
 			   m->key);
-		return;
+		return false;
 	}
 	load_table(l, &m->value, SECTION_reference, SECTION_reference, ref);
-	if (m->value.table.n != 1)
+	if (m->value.table.n != 1) {
 		load_error(l, m->value.line, m->value.col,
 			   "%s takes exactly one of \"env\", \"file\" and "
 			   "\"cmd\"",
 			   m->key);
-	else if (ref->from)
+		return false;
+	}
+	return ref->from != NULL;
+}
+
+void read_REFERENCE(struct loader *l, const struct key *k,
+		    const struct toml_member *m, void *object)
+{
+	struct env_ref *ref = load_field(k, object);
+
+	if (!load_reference(l, m, ref))
+		ref->from = NULL;
+}
+
+static void read_variable(struct loader *l, const struct toml_member *m,
+			  struct env_refs *refs)
+{
+	if (!is_variable(m->key))
+		load_error(l, m->line, m->col,
+			   "this cannot be the name of a variable");
+	else if (load_reference(l, m, &refs->item[refs->n]))
 		refs->n++;
 }
 
@@ -102,7 +115,7 @@ void read_ENV(struct loader *l, const struct key *k,
 	}
 	refs->item = ARENA_ARRAY(l->arena, struct env_ref, m->value.table.n);
 	for (size_t i = 0; i < m->value.table.n; i++)
-		read_reference(l, &m->value.table.member[i], refs);
+		read_variable(l, &m->value.table.member[i], refs);
 }
 
 static void set_reference(struct loader *l, const struct key *k,

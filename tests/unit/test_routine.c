@@ -432,7 +432,7 @@ static void server__command_or_url(void **state)
 	assert_error(f, "[servers.s]\nurl=\"https://x\"\nargs=[\"x\"]\n",
 		     "1:10", "\"args\" are for a \"command\"");
 	assert_error(f, "[servers.s]\ncommand=\"x\"\nheaders={A=\"b\"}\n",
-		     "1:10", "\"headers\" are for a \"url\"");
+		     "1:10", "\"headers\" is for a \"url\"");
 	assert_error(f,
 		     "[servers.s]\ncommand=\"x\"\n[mcp_servers.s]\n"
 		     "command=\"y\"\n",
@@ -442,6 +442,19 @@ static void server__command_or_url(void **state)
 	assert_error(f,
 		     "[servers.s]\nurl=\"https://x\"\nheaders={\"A B\"=\"\"}",
 		     "3:10", "name of an HTTP header");
+}
+
+static void server__api_key__has_a_header(void **state)
+{
+	struct fixture *f = *state;
+
+	load(f, "[servers.s]\nurl=\"https://x\"\napi_key={env=\"K\"}\n"
+		"[servers.t]\nurl=\"https://x\"\napi_key={env=\"K\"}\n"
+		"api_key_header=\"X-Mine\"\n"
+		"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\n"
+		"command=\"x\"\n");
+	assert_string_equal(f->config.servers[0].api_key_header, "X-API-Key");
+	assert_string_equal(f->config.servers[1].api_key_header, "X-Mine");
 }
 
 static void server__sampling__a_program_and_its_arguments(void **state)
@@ -512,6 +525,17 @@ static void params__without_tool__warning(void **state)
 	assert_int_equal(f->findings.n, 0);
 	load(f, "[routines.r]\ndescription = \"x\"\n");
 	assert_string_equal(findings(f), "1:11 routine \"r\" has no steps\n");
+}
+
+static void strict__without_tool__error(void **state)
+{
+	struct fixture *f = *state;
+
+	load(f, step(f, "tool = \"t\"\nstrict = true"));
+	assert_true(f->config.routines[0].steps[0].strict);
+	load(f, step(f, "tool = \"t\""));
+	assert_false(f->config.routines[0].steps[0].strict);
+	assert_error(f, step(f, "strict = true"), "1:1", "needs a \"tool\"");
 }
 
 static void golden__ignore__both_places(void **state)
@@ -620,9 +644,11 @@ int main(void)
 		TEST(step__command_or_server),
 		TEST(step__name_and_type__required),
 		TEST(server__command_or_url),
+		TEST(server__api_key__has_a_header),
 		TEST(server__sampling__a_program_and_its_arguments),
 		TEST(caveats__six_axes),
 		TEST(params__without_tool__warning),
+		TEST(strict__without_tool__error),
 		TEST(golden__ignore__both_places),
 		TEST(findings__all_in_order_of_place),
 		TEST(findings__too_many__counted),

@@ -1,0 +1,142 @@
+/* [routines]: each routine, its steps, and what must go together in one. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/limits.h"
+#include "core/routine/load.h"
+
+static void check_command(struct loader *l, const struct toml_value *from,
+			  const struct step *s, const struct step_kind *kind)
+{
+	bool may_have_server = key_find(kind->section, "server");
+	bool has_command = toml_get(from, "command");
+	bool has_server = may_have_server && toml_get(from, "server");
+
+	if (has_command && has_server)
+		load_error(l, s->line, s->col,
+			   "both \"command\" and \"server\"; keep one");
+	else if (!has_command && !has_server)
+		load_error(l, s->line, s->col, "the step lacks \"command\"%s",
+			   may_have_server ? " or \"server\"" : "");
+	if (s->args.n && !has_command && s->server_name)
+		load_error(l, s->line, s->col,
+			   "\"args\" are for a \"command\"; server \"%s\" has "
+			   "its own",
+			   s->server_name);
+	if (s->tool && !*s->tool)
+		load_error(l, s->line, s->col, "\"tool\" is empty");
+	if (s->strict && !s->tool)
+		load_error(l, s->line, s->col,
+			   "\"strict\" needs a \"tool\": what stdout holds "
+			   "has no schema");
+	if (s->params && !s->tool && s->command)
+		load_warning(l, s->line, s->col,
+			     "\"params\" reach a tool only; without \"tool\" "
+			     "they are not used");
+}
+
+static void check_duplicate(struct loader *l, const struct routine *r,
+			    const struct step *s)
+{
+	for (const struct step *other = r->steps; other < s; other++)
+		if (s->name && other->name && !strcmp(s->name, other->name)) {
+			load_error(l, s->line, s->col,
+				   "step \"%s\" is there already, in line %u",
+				   s->name, other->line);
+			return;
+		}
+}
+
+static const struct step_kind *kind_of(const struct toml_value *table)
+{
+	const struct toml_value *type = toml_get(table, "type");
+	char name[64];
+
+	if (!type || type->type != TOML_STRING ||
+	    type->string.n >= sizeof(name))
+		return NULL;
+	snprintf(name, sizeof(name), "%.*s", STR_ARG(type->string));
+	return step_kind_find(name);
+}
+
+static void load_step(struct loader *l, const struct key *k,
+		      const struct routine *r, const struct toml_value *from,
+		      struct step *s)
+{
+	const struct toml_value *server;
+	const struct step_kind *kind;
+
+	s->line = from->line;
+	s->col = from->col;
+	if (!load_is_table(l, k, from))
+		return;
+	kind = kind_of(from);
+	/* of an unknown type any key may be right */
+	load_table(l, from, SECTION_step,
+		   kind ? kind->section : SECTION_step_query, s);
+	server = toml_get(from, "server");
+	if (server) {
+		s->server_line = server->line;
+		s->server_col = server->col;
+	}
+	if (!toml_get(from, "name"))
+		load_error(l, s->line, s->col, "the step lacks \"name\"");
+	if (!toml_get(from, "type"))
+		load_error(l, s->line, s->col,
+			   "the step lacks \"type\"; `matins steps` lists the "
+			   "types");
+	if (kind)
+		check_command(l, from, s, kind);
+	check_duplicate(l, r, s);
+}
+
+void read_STEPS(struct loader *l, const struct key *k,
+		const struct toml_member *m, void *object)
+{
+	struct routine *r = object;
+	const struct toml_value *v = &m->value;
+
+	if (v->type != TOML_ARRAY) {
+		load_wrong_type(l, k, v);
+		return;
+	}
+	if (v->array.n > LIMIT_STEPS) {
+		load_error(l, m->line, m->col, "more than %d steps",
+			   LIMIT_STEPS);
+		return;
+	}
+	r->steps = ARENA_ARRAY(l->arena, struct step, v->array.n);
+	r->n_steps = v->array.n;
+	for (size_t i = 0; i < v->array.n; i++)
+		load_step(l, k, r, &v->array.item[i], &r->steps[i]);
+}
+
+void read_ROUTINES(struct loader *l, const struct key *k,
+		   const struct toml_member *m, void *object)
+{
+	struct config *config = object;
+	const struct toml_value *v = &m->value;
+
+	if (!load_is_table(l, k, v))
+		return;
+	config->routines = ARENA_ARRAY(l->arena, struct routine, v->table.n);
+	for (size_t i = 0; i < v->table.n; i++) {
+		const struct toml_member *from = &v->table.member[i];
+		struct routine *r = &config->routines[config->n_routines];
+
+		load_check_name(l, "routine", from->key, from->line, from->col);
+		if (!load_is_table(l, k, &from->value))
+			continue;
+		config->n_routines++;
+		r->name = from->key;
+		r->line = from->line;
+		r->col = from->col;
+		l->routine = from->key;
+		load_table(l, &from->value, SECTION_routine, SECTION_routine,
+			   r);
+		l->routine = NULL;
+		if (!r->n_steps && !toml_get(&from->value, "steps"))
+			load_warning(l, r->line, r->col,
+				     "routine \"%s\" has no steps", r->name);
+	}
+}
