@@ -86,6 +86,17 @@ bool cache_find(const struct cache *c, const char *method, struct str params,
 	return true;
 }
 
+uint64_t cache_until(const struct cache *c, const char *method,
+		     struct str params)
+{
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	size_t i;
+
+	write_key(method, params, &key);
+	i = index_of(c, buf_str(&key));
+	return i < c->n ? c->item[i].until_ns : 0;
+}
+
 /* Missing, negative or no integer is stale at once (CH-3, RW-81). */
 static uint64_t ttl_ms(struct str result)
 {

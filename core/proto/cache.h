@@ -61,6 +61,10 @@ void cache_release(struct cache *c);
 bool cache_find(const struct cache *c, const char *method, struct str params,
 		uint64_t now_ns, struct str *ret_result) MUST_USE;
 
+/* Until when an entry is good, monotonic; 0: there is none. */
+uint64_t cache_until(const struct cache *c, const char *method,
+		     struct str params) MUST_USE;
+
 /*
  * Keep a result, when its method and its `ttlMs` allow that; an entry of the
  * same key is replaced either way.

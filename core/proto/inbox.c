@@ -8,6 +8,9 @@
 /* Lines of a pretty-printed message that are kept to recognize it, bytes. */
 #define BLOCK_BYTES (1024 * 1024)
 
+/* A slice of a whole message shorter than this is better copied. */
+#define TAKE_BYTES (64 * 1024)
+
 static const struct str nothing = {NULL, 0};
 
 void inbox_init(struct inbox *in, size_t line_max)
@@ -15,6 +18,7 @@ void inbox_init(struct inbox *in, size_t line_max)
 	*in = (struct inbox){
 		.repaired = BUF_INIT(BUF_UNBOUNDED),
 		.kept = BUF_INIT(BUF_UNBOUNDED),
+		.whole = BUF_INIT(BUF_UNBOUNDED),
 		.noise = BUF_INIT(LIMIT_NOISE_BYTES),
 		.block = SALVAGE_BLOCK_INIT(BLOCK_BYTES),
 	};
@@ -26,6 +30,7 @@ void inbox_release(struct inbox *in)
 	frame_release(&in->frame);
 	buf_release(&in->repaired);
 	buf_release(&in->kept);
+	buf_release(&in->whole);
 	buf_release(&in->noise);
 	salvage_block_clear(&in->block);
 }
@@ -40,6 +45,10 @@ static void keep_unread(struct inbox *in)
 	struct buf kept = BUF_INIT(BUF_UNBOUNDED);
 	size_t again = in->again.n, rest = in->batch.rest.n;
 
+	if (!in->again.p && !in->batch_line.p) {
+		buf_release(&in->kept);
+		return;
+	}
 	buf_add_str(&kept, in->again);
 	if (in->batch_line.p) {
 		buf_add_str(&kept, in->batch.rest);
@@ -59,6 +68,18 @@ void inbox_add(struct inbox *in, struct str bytes)
 	in->line = in->current = nothing;
 	buf_release(&in->repaired);
 	frame_add(&in->frame, bytes);
+}
+
+void inbox_message(struct inbox *in, struct str message)
+{
+	keep_unread(in);
+	in->line = in->current = nothing;
+	buf_release(&in->repaired);
+	buf_release(&in->whole);
+	in->is_whole = true;
+	in->is_over = message.n > in->frame.line_max;
+	if (!in->is_over)
+		buf_add_str(&in->whole, message);
 }
 
 void inbox_eof(struct inbox *in)
@@ -101,7 +122,7 @@ static void skip_line(struct inbox *in, struct str line)
 {
 	in->skipped_lines++;
 	keep_noise(in, line);
-	if (!salvage_block_add(&in->block, line))
+	if (in->whole.n || !salvage_block_add(&in->block, line))
 		return;
 	in->spread = block_is_message(&in->block);
 	salvage_block_clear(&in->block);
@@ -128,6 +149,11 @@ char *inbox_take(struct inbox *in, struct str slice)
 	/* what follows in the same line, or is read once more, stays */
 	if (in->batch_line.p || in->again.p)
 		return NULL;
+	if (in->whole.n && slice.p >= in->whole.p &&
+	    slice.p < in->whole.p + in->whole.n)
+		return slice.n < TAKE_BYTES || slice.n < in->whole.n / 2
+			       ? NULL
+			       : buf_steal(&in->whole);
 	return frame_take(&in->frame, slice);
 }
 
@@ -223,6 +249,29 @@ static enum inbox_result on_bad_line(struct inbox *in, struct str line,
 	return INBOX_NONE;
 }
 
+/* Its frame says where it begins and ends: nothing is searched for. */
+static enum inbox_result next_whole(struct inbox *in, struct inbox_item *ret)
+{
+	struct str text = buf_str(&in->whole), value;
+
+	in->is_whole = false;
+	if (in->is_over)
+		return INBOX_OVER;
+	if (scan_document(text, NULL, &value, &ret->err) == 0)
+		return on_value(in, text, value, ret);
+	if (salvage_utf8(text, &in->repaired)) {
+		text = buf_str(&in->repaired);
+		if (scan_document(text, NULL, &value, &ret->err) == 0) {
+			in->repairs++;
+			return on_value(in, text, value, ret);
+		}
+	}
+	if (salvage_is_broken(text, &ret->id))
+		return INBOX_BROKEN;
+	skip_line(in, buf_str(&in->whole));
+	return INBOX_NONE;
+}
+
 static enum frame_result next_line(struct inbox *in, struct str *ret_line)
 {
 	enum frame_result got = frame_next(&in->frame, ret_line);
@@ -248,7 +297,9 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 	enum inbox_result got = INBOX_NONE;
 	struct str line, value, again = in->again;
 
-	*ret = (struct inbox_item){0};
+	ret->object = ret->id = nothing;
+	ret->members = NULL;
+	err_clear(&ret->err);
 	in->again = nothing;
 	if (again.p)
 		return give(in, again, ret);
@@ -259,6 +310,10 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 			got = next_element(in, ret);
 			continue;
 		}
+		if (in->is_whole) {
+			got = next_whole(in, ret);
+			continue;
+		}
 		switch (next_line(in, &line)) {
 		case FRAME_NONE:
 			return INBOX_NONE;
@@ -267,10 +322,13 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 		case FRAME_LINE:
 			break;
 		}
-		if (scan_document(line, NULL, &value, &ret->err) == 0)
-			got = on_value(in, line, value, ret);
-		else
+		if (scan_members(line, &value, &in->members, &ret->err) < 0) {
 			got = on_bad_line(in, line, ret);
+			continue;
+		}
+		got = on_value(in, line, value, ret);
+		if (got == INBOX_OBJECT)
+			ret->members = &in->members;
 	}
 	return got;
 }

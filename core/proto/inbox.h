@@ -11,6 +11,9 @@
  *		if (got == INBOX_OBJECT)
  *			inbox_judge(&in, it_was_a_message(item.object));
  *
+ * Or whole messages, which may have any lines: inbox_message() instead of
+ * inbox_add(). Text around them is not looked for then.
+ *
  * Whether an object is a message is the caller's to say, for that depends on
  * the requests that are open. Slices live until the next inbox_next() or
  * inbox_add(). Rows (RW-1, ...) stand for misbehaviours of real servers.
@@ -39,8 +42,9 @@ enum inbox_result {
 };
 
 struct inbox_item {
-	struct str object; /* proved JSON object */
-	struct str id;	   /* JSON text, {NULL, 0} when it cannot be read */
+	struct str object;		    /* proved JSON object */
+	const struct scan_members *members; /* of it; NULL: not noted */
+	struct str id; /* JSON text, {NULL, 0} when it cannot be read */
 	struct err err;
 };
 
@@ -51,6 +55,7 @@ struct inbox {
 	bool heard;	/* a message was among the objects */
 	bool spread;	/* RW-11 was recognized */
 
+	struct scan_members members; /* of the latest line */
 	struct str line;	/* of the current object; {NULL, 0} in arrays */
 	struct str current;	/* the current object */
 	struct str again;	/* to be given once more */
@@ -58,7 +63,10 @@ struct inbox {
 	struct str batch_line;	/* {NULL, 0} when there is none */
 	bool batch_any;		/* a message was in it */
 	struct buf repaired;	/* owned: a line with its UTF-8 repaired */
-	struct buf kept; /* owned: what is unread while bytes are added */
+	struct buf kept;  /* owned: what is unread while bytes are added */
+	struct buf whole; /* owned: a message of inbox_message() */
+	bool is_whole;	  /* it was not read yet */
+	bool is_over;	  /* it was over the ceiling: not kept */
 
 	struct buf noise; /* owned: first lines that were no messages */
 	struct salvage_block block;
@@ -75,6 +83,8 @@ void inbox_release(struct inbox *in);
 
 /* Add bytes; all of `bytes`, borrowed for the call. */
 void inbox_add(struct inbox *in, struct str bytes);
+/* One message, read to its end before the next one; borrowed for the call. */
+void inbox_message(struct inbox *in, struct str message);
 /* No more will come: a rest without newline is a last line. */
 void inbox_eof(struct inbox *in);
 

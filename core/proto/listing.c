@@ -5,6 +5,7 @@
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/proto/http_fields.h"
 
 #define WARNINGS_MAX 64
 /* Of a name in a warning, bytes of JSON text. */
@@ -122,6 +123,25 @@ const struct listing_item *listing_find(const struct listing *l,
 
 /* ---- pages ---- */
 
+/* XH-2, XH-3: over HTTP such a tool cannot be called by the rules. */
+static bool has_bad_headers(struct listing *l, struct str name, struct str json)
+{
+	struct arena arena = ARENA_INIT;
+	struct http_params params;
+	struct err why = ERR_INIT;
+	struct str shown = str_first(name, NAME_SHOWN);
+	bool is_bad;
+
+	if (!l->checks_headers || l->kind != LISTING_TOOLS)
+		return false;
+	is_bad = http_params_read(json, &arena, &params, &why) < 0;
+	if (is_bad)
+		warn(l, arena_printf(&l->arena, "%.*s is left out: %s",
+				     STR_ARG(shown), why.msg));
+	arena_release(&arena);
+	return is_bad;
+}
+
 static void add_item(struct listing *l, struct str json)
 {
 	const char *member = kinds[l->kind].name;
@@ -149,6 +169,8 @@ static void add_item(struct listing *l, struct str json)
 				  arena_strndup(&l->arena, shown.p, shown.n)));
 		return;
 	}
+	if (has_bad_headers(l, buf_str(&name), json))
+		return;
 	l->item = mem_grow(l->item, l->n + 1, &l->cap, sizeof(*l->item));
 	l->item[l->n] = (struct listing_item){
 		.name = arena_str(&l->arena, buf_str(&name)),
@@ -234,10 +256,12 @@ int listing_add(struct listing *l, struct str result, struct err *err)
 bool listing_restart(struct listing *l)
 {
 	bool again = l->cursor.p && !l->restarted;
+	bool checks_headers = l->checks_headers;
 
 	if (!again)
 		return false;
 	listing_release(l);
+	l->checks_headers = checks_headers;
 	l->restarted = true;
 	return true;
 }

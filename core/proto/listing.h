@@ -55,6 +55,11 @@ struct listing_item {
 
 struct listing {
 	enum listing_kind kind;
+	/*
+	 * Set behind listing_init(): tools whose marks for HTTP headers break
+	 * a rule are left out. For HTTP of 2026-07-28 only (XH-2, XH-10).
+	 */
+	bool checks_headers;
 	struct arena arena;	   /* owns everything below */
 	struct listing_item *item; /* array owned */
 	size_t n, cap;

@@ -253,10 +253,10 @@ static void collect_result(struct str object, struct result_members *ret)
 	*ret = (struct result_members){0};
 	scan_iter_init(&it, object);
 	while (scan_next(&it)) {
-		if (scan_is(it.key, "content"))
-			ret->content = it.value;
-		else if (scan_is(it.key, "structuredContent"))
+		if (scan_is(it.key, "structuredContent"))
 			ret->structured = it.value;
+		else if (scan_is(it.key, "content"))
+			ret->content = it.value;
 		else if (scan_is(it.key, "isError"))
 			ret->is_error = it.value;
 	}

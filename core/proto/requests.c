@@ -27,6 +27,7 @@ void requests_release(struct requests *t)
 		request_release(r);
 		free(r);
 	}
+	free(t->spare);
 	free(t->by_id);
 	free(t->by_ticket);
 	*t = (struct requests){0};
@@ -100,7 +101,8 @@ struct request *requests_add(struct requests *t, uint64_t id, uint64_t ticket,
 
 	if (t->n == t->n_slots)
 		grow(t);
-	r = mem_zalloc(sizeof(*r));
+	r = t->spare ? t->spare : mem_alloc(sizeof(*r));
+	t->spare = NULL;
 	*r = (struct request){
 		.id = id,
 		.ticket = ticket,
@@ -132,7 +134,8 @@ void requests_remove(struct requests *t, struct request *r)
 	*(r->next ? &r->next->prev : &t->last) = r->prev;
 	t->n--;
 	request_release(r);
-	free(r);
+	free(t->spare);
+	t->spare = r;
 }
 
 void requests_renumber(struct requests *t, struct request *r, uint64_t id)

@@ -79,6 +79,7 @@ struct request {
 
 struct requests {
 	struct request *first, *last; /* owned */
+	struct request *spare;	      /* memory to use again, or NULL; owned */
 	size_t n;
 	struct request **by_id, **by_ticket; /* n_slots of each; owned */
 	size_t n_slots;

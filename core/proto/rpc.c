@@ -56,26 +56,30 @@ struct members {
 	struct str jsonrpc, id, method, params, result, error;
 };
 
-static void collect(struct str object, struct members *ret)
+static void collect(struct str object, const struct scan_members *noted,
+		    struct members *ret)
 {
-	const struct {
-		const char *name;
-		struct str *to;
-	} known[] = {
-		{"jsonrpc", &ret->jsonrpc}, {"id", &ret->id},
-		{"method", &ret->method},   {"params", &ret->params},
-		{"result", &ret->result},   {"error", &ret->error},
-	};
 	struct scan_iter it;
 
 	*ret = (struct members){0};
-	scan_iter_init(&it, object);
+	scan_iter_noted(&it, object, noted);
 	if (!it.is_object)
 		return;
-	while (scan_next(&it))
-		for (size_t i = 0; i < ARRAY_LEN(known); i++)
-			if (scan_is(it.key, known[i].name))
-				*known[i].to = it.value;
+	/* long names first: only keys that are longer may hold escapes */
+	while (scan_next(&it)) {
+		if (scan_is(it.key, "jsonrpc"))
+			ret->jsonrpc = it.value;
+		else if (scan_is(it.key, "result"))
+			ret->result = it.value;
+		else if (scan_is(it.key, "method"))
+			ret->method = it.value;
+		else if (scan_is(it.key, "params"))
+			ret->params = it.value;
+		else if (scan_is(it.key, "error"))
+			ret->error = it.value;
+		else if (scan_is(it.key, "id"))
+			ret->id = it.value;
+	}
 }
 
 static bool is_some(struct str v)
@@ -120,9 +124,16 @@ static void read_error(struct str error, struct rpc_message *ret)
 
 enum rpc_type rpc_read(struct str object, struct rpc_message *ret)
 {
+	return rpc_read_noted(object, NULL, ret);
+}
+
+enum rpc_type rpc_read_noted(struct str object,
+			     const struct scan_members *members,
+			     struct rpc_message *ret)
+{
 	struct members m;
 
-	collect(object, &m);
+	collect(object, members, &m);
 	*ret = (struct rpc_message){
 		.type = RPC_INVALID,
 		.version = read_version(m.jsonrpc),
@@ -151,16 +162,17 @@ static void begin(struct rpc_writer *w, struct buf *out)
 	w->from = out->n;
 	jw_init(&w->jw, out, false);
 	jw_object(&w->jw);
-	jw_kv_cstr(&w->jw, "jsonrpc", "2.0");
+	jw_raw(&w->jw, STR("\"jsonrpc\":\"2.0\""));
 }
 
 void rpc_begin_request(struct rpc_writer *w, struct buf *out, uint64_t id,
 		       const char *method)
 {
 	begin(w, out);
-	jw_key(&w->jw, "id");
+	jw_key_raw(&w->jw, STR("\"id\""));
 	jw_uint(&w->jw, id);
-	jw_kv_cstr(&w->jw, "method", method);
+	jw_key_raw(&w->jw, STR("\"method\""));
+	jw_cstr(&w->jw, method);
 }
 
 void rpc_begin_notification(struct rpc_writer *w, struct buf *out,

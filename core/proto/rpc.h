@@ -98,6 +98,10 @@ struct rpc_message {
  * source   JSON-RPC 2.0; MCP 2025-11-25, basic, "Messages"
  */
 enum rpc_type rpc_read(struct str object, struct rpc_message *ret);
+/* The same; members of the object that were noted, or NULL. */
+enum rpc_type rpc_read_noted(struct str object,
+			     const struct scan_members *members,
+			     struct rpc_message *ret);
 
 /* Read an id from its slice; also for progress tokens. */
 struct rpc_id rpc_read_id(struct str raw) MUST_USE;

@@ -76,7 +76,9 @@ struct session_options {
 	const char *log_level;
 	/* Go on as the nearest older revision when the answer names none. */
 	bool accept_unknown_protocol;
-	uint64_t message_max;		/* bytes of a line [64 MiB] */
+	uint64_t asks_from;   /* the first ASKED has the number behind it */
+	bool is_remote;	      /* for sentences: there is no stdout */
+	uint64_t message_max; /* bytes of a line [64 MiB] */
 	uint64_t probe_timeout_ms;	/* then initialize as well [10 s] */
 	uint64_t initialize_timeout_ms; /* from start to answer [120 s] */
 	uint64_t request_timeout_ms;	/* restarted by progress [60 s] */
@@ -112,7 +114,10 @@ enum session_event_type {
 	X(FAIL_LIMIT, "output_limit")	   /* line over message_max */  \
 	X(FAIL_TIMEOUT, "timeout")	   /* phase says of what */     \
 	X(FAIL_EOF, "eof")		   /* stdout ended first */     \
-	X(FAIL_QUEUE, "queue")		   /* stdin is not read */
+	X(FAIL_QUEUE, "queue")		   /* stdin is not read */      \
+	X(FAIL_TRANSPORT, "transport")	   /* session_lost(), and */    \
+	X(FAIL_AUTH, "auth")		   /* its other reasons */      \
+	X(FAIL_LEASH, "leash")
 
 enum session_failure {
 #define SESSION_FAILURE(name, word) SESSION_##name,
@@ -140,7 +145,6 @@ struct session_event {
 	/* FAILED: */
 	enum session_failure failure;
 	enum session_phase phase; /* what was under way */
-	struct err err;		  /* ERR_PEER or ERR_LIMIT, a sentence */
 	/*
 	 * A date that both sides know, from data.supported of a refused
 	 * initialize: try it once in a fresh process. Static, else NULL.
@@ -167,6 +171,9 @@ struct session_event {
 	/* LOG: */
 	const char *level; /* static; "info" for unknown levels */
 	struct str logger; /* decoded, may be empty */
+
+	/* FAILED: ERR_PEER or ERR_LIMIT, a sentence. The last: it is long. */
+	struct err err;
 };
 
 /* Counts for diagnostics; SESSION_STAT(name). */
@@ -292,6 +299,29 @@ void session_answer_error(struct session *s, uint64_t ask, int64_t code,
  * returns  false when the session is over and the bytes were ignored
  */
 bool session_feed(struct session *s, struct str in, uint64_t now_ns);
+
+/*
+ * Feed one whole message, whatever its lines (HTTP). Read session_next() to
+ * its end before the next one. As session_feed() otherwise.
+ */
+bool session_message(struct session *s, struct str message, uint64_t now_ns);
+
+/*
+ * The transport knows that a request will not be answered.
+ *
+ * id       JSON text of its id; {NULL, 0}: of none, the session is over
+ * failure  SESSION_FAIL_TRANSPORT, _AUTH, _LEASH, _LIMIT
+ * err      copied into the FAILED event
+ */
+void session_lost(struct session *s, struct str id,
+		  enum session_failure failure, const struct err *err,
+		  uint64_t now_ns);
+
+/*
+ * Somebody outside of the session is waited for (a person who logs in): the
+ * clocks of all requests stand still between the two calls.
+ */
+void session_hold(struct session *s, bool is_held, uint64_t now_ns);
 
 /* The server's stdout ended; a rest without newline is a last line. */
 void session_eof(struct session *s, uint64_t now_ns);

@@ -90,10 +90,12 @@ void session_begin(struct session *s)
 		session_set_state(s, SESSION_INITIALIZING);
 	} else if (asked ? asked->era == MCP_ERA_INITIALIZE
 			 : s->opt.era == SESSION_ERA_INITIALIZE) {
-		s->date = asked ? asked->date : mcp_revision_newest()->date;
+		session_set_date(s, asked ? asked->date
+					  : mcp_revision_newest()->date);
 		send_initialize(s);
 	} else {
-		s->date = asked ? asked->date : mcp_revision_modern()->date;
+		session_set_date(s, asked ? asked->date
+					  : mcp_revision_modern()->date);
 		send_probe(s);
 	}
 }
@@ -118,15 +120,18 @@ static enum outcome go_on_with_initialize(struct session *s, const char *date)
 {
 	if (s->state != SESSION_PROBING)
 		return DONE;
-	s->date = date;
+	session_set_date(s, date);
 	send_initialize(s);
 	return DONE;
 }
 
-void session_probe_silent(struct session *s, struct request *probe)
+bool session_probe_silent(struct session *s, struct request *probe)
 {
 	probe->deadline_ns = start_deadline(s);
+	if (probe->deadline_ns <= s->now_ns)
+		return false;
 	go_on_with_initialize(s, mcp_revision_newest()->date);
+	return true;
 }
 
 bool session_probe_lost(struct session *s, struct request *r)
@@ -294,7 +299,7 @@ static enum outcome on_discovered(struct session *s,
 	if (era == MCP_ERA_INITIALIZE)
 		return go_on_with_initialize(s, date);
 	s->stats.oddities += d->oddities;
-	s->date = date;
+	session_set_date(s, date);
 	s->server = (struct session_server){
 		.revision = mcp_revision_find(str_of(date)),
 		.name = d->name,
@@ -351,7 +356,7 @@ static enum outcome on_other_version(struct session *s, struct str list,
 	if (s->tried_again)
 		return refused(s, m, "server/discover", ev);
 	s->tried_again = true; /* PRB-9 */
-	s->date = date;
+	session_set_date(s, date);
 	send_probe(s);
 	return DONE;
 }

@@ -1,13 +1,18 @@
 /*
  * What the files of the session share. Who uses a session sees session.h.
  *
- *	session.c	   life of a session, bytes in, the next event
+ *	session.c	   life of a session, bytes in and out, what it is like
+ *	session_next.c	   the next event
+ *	session_times.c	   deadlines, and what has missed its own
  *	session_write.c	   requests and notifications of ours
  *	session_answer.c   responses of the server, and what ends a request
  *	session_era.c	   which era the server is of: probe and handshake
- *	session_ask.c	   what the server asks of us, in both eras
+ *	session_ask.c	   questions of the server, until the caller answers
+ *	session_request.c  how they come and are answered in the older era
+ *	session_input.c	   the same in the newer era
  *	session_notice.c   progress, log messages, changes
  *	session_task.c	   results that come later
+ *	session_whole.c	   what transports of whole messages say beside bytes
  */
 #ifndef CORE_PROTO_SESSION_INNER_H
 #define CORE_PROTO_SESSION_INNER_H
@@ -49,12 +54,20 @@ struct asks {
 	size_t n, cap;
 	uint64_t next;	   /* number */
 	uint64_t since_ns; /* since when somebody is asked; for EL-17 */
-	size_t open;	   /* told and not answered */
+	size_t open;	   /* told and not answered; one more while held */
+};
+
+/* What a transport has said will not be answered. */
+struct loss {
+	uint64_t ticket; /* 0: nothing will */
+	enum session_failure failure;
+	struct err err;
 };
 
 struct session {
 	struct session_options opt; /* defaults filled in */
 	const char *date;	    /* that is asked for; static or borrowed */
+	bool is_modern;		    /* by that date */
 	enum session_state state;
 	uint64_t now_ns; /* the latest that was heard */
 	uint64_t start_ns;
@@ -74,6 +87,9 @@ struct session {
 	struct requests requests;
 	uint64_t next_id, next_ticket;
 	struct asks asks;
+	bool is_held;	     /* session_hold() */
+	struct loss *losses; /* owned; not yet told */
+	size_t n_losses, cap_losses;
 	/* lists that have changed and were not asked for since; a bit each */
 	uint32_t changed;
 
@@ -103,6 +119,14 @@ bool session_is_over(const struct session *s) MUST_USE;
 bool session_is_mute(const struct session *s) MUST_USE;
 /* Every request stands alone (2026-07-28). */
 bool session_is_modern(const struct session *s) MUST_USE;
+/* Speak the revision of this date from here on; kept, not copied. */
+void session_set_date(struct session *s, const char *date);
+/* A text of the server as it may be shown, cut; in `into`. */
+struct str session_shown(struct str v, size_t max, struct buf *into);
+
+/* session_times.c */
+/* Time does not run backwards. */
+void session_hear_time(struct session *s, uint64_t now_ns);
 uint64_t session_after_ms(const struct session *s, uint64_t ms) MUST_USE;
 /* The same for the end of a request: that clock may stand still (EL-17). */
 uint64_t session_ends_ms(const struct session *s, uint64_t ms) MUST_USE;
@@ -111,8 +135,13 @@ uint64_t session_timeout_ms(const struct session *s, const struct request *r)
 	MUST_USE;
 uint64_t session_total_ms(const struct session *s, const struct request *r)
 	MUST_USE;
-/* A text of the server as it may be shown, cut; in `into`. */
-struct str session_shown(struct str v, size_t max, struct buf *into);
+/* Its time is over. */
+enum outcome session_expire(struct session *s, struct request *r,
+			    struct session_event *ev);
+
+/* session_whole.c */
+/* The oldest of what the transport has lost. */
+enum outcome session_on_lost(struct session *s, struct session_event *ev);
 
 /* session_write.c */
 void session_send(struct session *s, struct request *r);
@@ -157,17 +186,30 @@ enum outcome session_refuse_to_start(struct session *s,
 enum outcome session_on_handshake(struct session *s, struct request *r,
 				  const struct rpc_message *m,
 				  struct session_event *ev);
-/* The probe was not answered in its time: initialize as well (PRB-7). */
-void session_probe_silent(struct session *s, struct request *probe);
+/*
+ * The probe was not answered in its time: initialize as well (PRB-7). False:
+ * the time for the start is over, too.
+ */
+bool session_probe_silent(struct session *s, struct request *probe) MUST_USE;
 /*
  * Its answer cannot be read: what cannot be understood is of the older era,
  * too. False: it is no probe, or nothing else may be tried.
  */
 bool session_probe_lost(struct session *s, struct request *r) MUST_USE;
 
-/* session_ask.c */
+/* session_request.c */
 enum outcome session_on_request(struct session *s, const struct rpc_message *m,
 				struct session_event *ev);
+/* The server takes its own request back (CAN-7). */
+enum outcome session_ask_gone(struct session *s, const struct rpc_id *id,
+			      struct session_event *ev);
+/* The answer to it, as the caller gave it. */
+void session_write_answer(struct session *s, const struct ask *a,
+			  struct str result);
+/* What was written since there were so many bytes is an answer of ours. */
+void session_count_answer(struct session *s, size_t before);
+
+/* session_input.c */
 enum outcome session_on_input_required(struct session *s, struct request *r,
 				       struct str result,
 				       struct session_event *ev);
@@ -175,16 +217,39 @@ enum outcome session_on_input_required(struct session *s, struct request *r,
 enum outcome session_on_task_input(struct session *s, struct request *r,
 				   struct str requests,
 				   struct session_event *ev);
+/* One more is answered: when it was the last, on with the request. */
+void session_go_on(struct session *s, uint64_t ticket);
+
+/* session_ask.c */
+/* Have we said that we answer this? */
+enum ask_verdict {
+	ASK_ANSWERABLE,
+	ASK_UNKNOWN_METHOD,
+	ASK_UNDECLARED,
+	ASK_UNDECLARED_MODE,
+	ASK_BAD_PARAMS,
+};
+/*
+ * method      JSON, as params
+ * ret_method  its name, static; with ASK_UNKNOWN_METHOD nothing is written
+ */
+enum ask_verdict session_judge_ask(const struct session *s, struct str method,
+				   struct str params, const char **ret_method)
+	MUST_USE;
+/* One more question; whom it belongs to is for the caller to say. */
+struct ask *session_add_ask(struct session *s, const char *method,
+			    struct str params) MUST_USE;
+void session_remove_ask(struct session *s, struct ask *a);
 /* The next question that nobody has been told of; false: none. */
 bool session_tell_ask(struct session *s, struct session_event *ev) MUST_USE;
-/* The server takes its own request back (CAN-7). */
-enum outcome session_ask_gone(struct session *s, const struct rpc_id *id,
-			      struct session_event *ev);
 /* Nobody waits for them any more; who was asked is told so. */
 void session_drop_asks(struct session *s, uint64_t ticket);
 /* The caller ends all: nobody is told. */
 void session_forget_asks(struct session *s);
 void asks_release(struct asks *a);
+/* One more, or one less, for whom the clocks stand still. */
+void session_stop_clocks(struct session *s);
+void session_start_clocks(struct session *s);
 
 /* session_notice.c */
 enum outcome session_on_notification(struct session *s,

@@ -32,7 +32,6 @@ static void write_modern_meta(struct session *s, struct jw *w)
 void session_copy_members(struct jw *w, struct str object,
 			  const char *const *except)
 {
-	struct buf key = BUF_INIT(BUF_UNBOUNDED);
 	struct scan_iter it;
 
 	scan_iter_init(&it, object);
@@ -43,12 +42,9 @@ void session_copy_members(struct jw *w, struct str object,
 			is_ours |= scan_is(it.key, except[i]);
 		if (is_ours)
 			continue;
-		buf_clear(&key);
-		scan_string(it.key, &key);
-		jw_key_str(w, buf_str(&key));
+		jw_key_raw(w, it.key);
 		jw_raw(w, it.value);
 	}
-	buf_release(&key);
 }
 
 static void write_meta(struct session *s, const struct request *r,
@@ -64,14 +60,14 @@ static void write_meta(struct session *s, const struct request *r,
 	bool modern = session_is_modern(s);
 	struct str meta;
 
-	jw_key(w, "_meta");
+	jw_key_raw(w, STR("\"_meta\""));
 	jw_object(w);
 	if (scan_get_some(given, "_meta", &meta))
 		session_copy_members(w, meta, modern ? ours : token);
 	if (modern)
 		write_modern_meta(s, w);
 	if (r->has_token) {
-		jw_key(w, "progressToken");
+		jw_key_raw(w, STR("\"progressToken\""));
 		jw_uint(w, r->id);
 	}
 	jw_end(w);
@@ -264,6 +260,37 @@ static void queue_request(struct session *s, struct request *r,
 		session_send(s, r);
 }
 
+/* On one line, as a message has to be. */
+static void add_on_one_line(struct buf *out, struct str json)
+{
+	if (memchr(json.p, '\n', json.n) || memchr(json.p, '\r', json.n))
+		scan_compact(json, out);
+	else
+		buf_add_str(out, json);
+}
+
+/*
+ * A tools/call that is sent now and never again: what session_send() makes of
+ * its params, without keeping them. It is written as a whole, for with a
+ * writer for each of its tokens it would take as long as all else of a call.
+ */
+static void send_call_once(struct session *s, struct request *r,
+			   const char *tool, struct str arguments)
+{
+	struct buf *out = &s->out;
+
+	buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_addu(out, r->id);
+	buf_adds(out, ",\"method\":\"tools/call\",\"params\":{\"name\":");
+	jw_quote(out, str_of(tool));
+	buf_adds(out, ",\"arguments\":");
+	add_on_one_line(out, arguments);
+	buf_adds(out, ",\"_meta\":{\"progressToken\":");
+	buf_addu(out, r->id);
+	buf_adds(out, "}}}\n");
+	mark_sent(s, r);
+}
+
 static int call_tool(struct session *s, const char *tool, struct str arguments,
 		     bool as_task, uint64_t now_ns, uint64_t *ret_ticket,
 		     struct err *err)
@@ -273,15 +300,22 @@ static int call_tool(struct session *s, const char *tool, struct str arguments,
 
 	if (check_object(arguments, "arguments", err) < 0)
 		return -1;
+	if (!arguments.p)
+		arguments = STR("{}");
 	r = new_request(s, "tools/call", now_ns, err);
 	if (!r)
 		return -1;
 	r->has_token = true;
 	r->as_task = as_task;
+	if (s->state == SESSION_READY && !session_is_modern(s) && !as_task) {
+		*ret_ticket = r->ticket;
+		send_call_once(s, r, tool, arguments);
+		return 0;
+	}
 	jw_init(&w, &r->params, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "name", tool);
-	jw_kv_raw(&w, "arguments", arguments.p ? arguments : STR("{}"));
+	jw_kv_raw(&w, "arguments", arguments);
 	if (as_task)
 		jw_kv_raw(&w, "task", STR("{}"));
 	jw_end(&w);

@@ -58,7 +58,12 @@ enum step_reason client_failure_reason(const struct session_event *e,
 	case SESSION_FAIL_EOF:
 		return REASON_SERVER_EXIT;
 	case SESSION_FAIL_QUEUE:
+	case SESSION_FAIL_TRANSPORT:
 		return REASON_TRANSPORT;
+	case SESSION_FAIL_AUTH:
+		return REASON_AUTH;
+	case SESSION_FAIL_LEASH:
+		return REASON_LEASH;
 	}
 	return REASON_INTERNAL;
 }

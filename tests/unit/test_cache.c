@@ -38,6 +38,9 @@ static void CH_3__fresh_for_its_time__and_not_longer(void **state)
 			       NOW + 1500 * NS_PER_MS - 1, &v));
 	assert_true(str_is(v, RESULT("1500")));
 	assert_false(has(&c, "tools/list", "", NOW + 1500 * NS_PER_MS));
+	assert_int_equal(cache_until(&c, "tools/list", NONE),
+			 NOW + 1500 * NS_PER_MS);
+	assert_int_equal(cache_until(&c, "prompts/list", NONE), 0);
 	cache_release(&c);
 }
 

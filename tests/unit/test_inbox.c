@@ -129,6 +129,36 @@ static void object__unread__is_given_again_also_after_adding(void **state)
 	inbox_release(&in);
 }
 
+/* They stand for the object of a line, and for nothing else. */
+static void members__of_a_line__are_noted(void **state)
+{
+	struct inbox_item item;
+	struct inbox in;
+
+	(void)state;
+	inbox_init(&in, 0);
+	inbox_add(&in, STR(" {\"a\":1,\"b\":{}} \n[{\"c\":2}]\n"
+			   "a log: {\"jsonrpc\":\"2.0\",\"id\":1}\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_non_null(item.members);
+	assert_int_equal(item.members->n, 2);
+	assert_true(str_is(item.members->item[1].value, "{}"));
+	inbox_unread(&in);
+	inbox_add(&in, STR("\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"a\":1,\"b\":{}}"));
+	assert_null(item.members);
+	inbox_judge(&in, true);
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"c\":2}"));
+	assert_null(item.members);
+	inbox_judge(&in, true);
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"jsonrpc\":\"2.0\",\"id\":1}"));
+	assert_null(item.members);
+	inbox_release(&in);
+}
+
 static void noise__beginning__is_kept_to_the_byte(void **state)
 {
 	struct inbox in;
@@ -158,6 +188,7 @@ int main(void)
 		cmocka_unit_test(header__before_any_message__is_wrong_framing),
 		cmocka_unit_test(
 			object__unread__is_given_again_also_after_adding),
+		cmocka_unit_test(members__of_a_line__are_noted),
 		cmocka_unit_test(noise__beginning__is_kept_to_the_byte),
 	};
 

@@ -513,6 +513,38 @@ static void call__arguments_on_many_lines__stand_on_one(void **state)
 	buf_release(&log);
 }
 
+/* What waited for the handshake is written as what is sent at once. */
+static void call__before_and_after_ready__is_the_same(void **state)
+{
+	AUTO(session_freep)
+	struct session *s = session_new(&(struct session_options){0});
+	struct buf log = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf waited = BUF_INIT(BUF_UNBOUNDED);
+	const char *line;
+
+	(void)state;
+	call(s, "e\"cho", START);
+	session_start(s, START);
+	session_wrote(s, session_output(s).n);
+	feed(s, HELLO);
+	drain(s, &log);
+	buf_add_str(&waited, session_output(s));
+	session_wrote(s, waited.n);
+	line = strstr(buf_cstr(&waited), "{\"jsonrpc\":\"2.0\",\"id\":2,");
+	assert_non_null(line);
+	call(s, "e\"cho", START);
+	assert_true(str_eq(
+		session_output(s),
+		STR("{\"jsonrpc\":\"2.0\",\"id\":3,\"method\":\"tools/call\","
+		    "\"params\":{\"name\":\"e\\\"cho\",\"arguments\":"
+		    "{\"a\":1},\"_meta\":{\"progressToken\":3}}}\n")));
+	assert_string_equal(
+		line, "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\","
+		      "\"params\":{\"name\":\"e\\\"cho\",\"arguments\":"
+		      "{\"a\":1},\"_meta\":{\"progressToken\":2}}}\n");
+	buf_release(&log);
+}
+
 static void call__arguments_no_object__is_an_error(void **state)
 {
 	static const char *const bad[] = {"", "[]", "null", "1", "{", "{}{}"};
@@ -1623,6 +1655,7 @@ int main(void)
 		cmocka_unit_test(close__answer_still_comes__counts),
 		cmocka_unit_test(RW_32__stdin_gone__nothing_is_queued),
 		cmocka_unit_test(call__arguments_on_many_lines__stand_on_one),
+		cmocka_unit_test(call__before_and_after_ready__is_the_same),
 		cmocka_unit_test(call__arguments_no_object__is_an_error),
 		cmocka_unit_test(call__arguments_over_the_queue__is_a_limit),
 		cmocka_unit_test(

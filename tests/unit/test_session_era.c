@@ -79,6 +79,46 @@ static void PRB_4__any_other_answer__is_the_older_era(void **state)
 	}
 }
 
+/* A pipe that leads back to us is no server, and no answer of the probe. */
+static void handshake__comes_back__is_no_server(void **state)
+{
+	static const struct session_options pinned[] = {
+		{.protocol = "2025-11-25"}, {.protocol = "2026-07-28"}, {0}};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(pinned); i++) {
+		struct talk t;
+		char *said;
+
+		begin(&t, i < 2 ? &pinned[i] : &probing);
+		said = mem_strdup(buf_cstr(&t.sent));
+		buf_clear(&t.sent);
+		says(&t, said);
+		happened(&t, "failed 0 handshake initialize\n");
+		assert_int_equal(session_state(t.s), SESSION_FAILED);
+		assert_false(has_sent(&t, "Method not found"));
+		free(said);
+		end(&t);
+	}
+}
+
+/* Servers count their own requests, from 1 as well (RW-62). */
+static void handshake__request_with_its_id__is_another(void **state)
+{
+	struct talk t;
+
+	(void)state;
+	begin(&t, &probing);
+	buf_clear(&t.sent);
+	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+		 "\"roots/list\"}\n");
+	happened(&t, "");
+	assert_true(has_sent(&t, "Method not found"));
+	says(&t, ANSWER("1", DISCOVERED));
+	happened(&t, MODERN);
+	end(&t);
+}
+
 static void PRB_6__end_on_the_probe__is_to_be_started_again(void **state)
 {
 	struct session_event e;
@@ -871,6 +911,8 @@ int main(void)
 		TALK_TEST(PRB_1__unknown_server__is_asked_first),
 		TALK_TEST(PRB_2__discovered__needs_no_initialize),
 		TALK_TEST(PRB_4__any_other_answer__is_the_older_era),
+		TALK_TEST(handshake__comes_back__is_no_server),
+		TALK_TEST(handshake__request_with_its_id__is_another),
 		TALK_TEST(PRB_6__end_on_the_probe__is_to_be_started_again),
 		TALK_TEST(PRB_7__silence__initialize_as_well),
 		TALK_TEST(PRB_7__late_discovery__is_the_newer_era),
