@@ -35,3 +35,19 @@ void transport_free(struct transport *t)
 	if (t)
 		t->type->free(t);
 }
+
+bool transport_has_messages(const struct transport *t)
+{
+	return t->type->next != NULL;
+}
+
+void transport_next(struct transport *t, struct transport_item *ret)
+{
+	t->type->next(t, ret);
+}
+
+void transport_facts(const struct transport *t, struct jw *w)
+{
+	if (t->type->facts)
+		t->type->facts(t, w);
+}

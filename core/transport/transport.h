@@ -1,6 +1,6 @@
 /*
  * What carries the bytes of a session: messages of ours to the server, one a
- * line, and what comes back. It knows nothing of MCP and never waits.
+ * line, and what comes back, as bytes or as whole messages. It never waits.
  *
  *	t = transport_stdio(&options)		or another that opens one
  *	watch transport_in_fd(t) for reading, transport_out_fd(t) for writing
@@ -17,14 +17,47 @@
 #ifndef CORE_TRANSPORT_TRANSPORT_H
 #define CORE_TRANSPORT_TRANSPORT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
+#include "core/base/jw.h"
 #include "core/base/str.h"
 
 struct transport;
+
+/* ---- transports of whole messages ---- */
+
+enum transport_item_type {
+	TRANSPORT_NONE,	   /* wait for in_fd */
+	TRANSPORT_MESSAGE, /* JSON, whatever its lines */
+	TRANSPORT_LOST,	   /* no answer to `id` will come: err */
+	TRANSPORT_HELD,	   /* a person is asked: stop clocks */
+	TRANSPORT_RESUMED, /* and go on */
+	TRANSPORT_OVER,	   /* nothing more will come */
+};
+
+/* Why an answer will not come. */
+enum transport_loss {
+	TRANSPORT_BROKE,    /* connection, TLS, HTTP status */
+	TRANSPORT_DENIED,   /* credentials: none, or refused */
+	TRANSPORT_LEASH,    /* the leash or a judge of addresses */
+	TRANSPORT_TOO_LONG, /* over message_max */
+};
+
+/* Lives until the next transport_next(). */
+struct transport_item {
+	enum transport_item_type type;
+	struct str message;
+	/* LOST: the JSON text of the request's id; {NULL, 0}: all of them, and
+	   the session with them. OVER with err: why */
+	struct str id;
+	enum transport_loss loss;
+	bool is_unknown; /* it may have been received: never repeat it */
+	struct err err;
+};
 
 struct transport_type {
 	const char *name; /* "stdio" */
@@ -32,11 +65,19 @@ struct transport_type {
 	int (*in_fd)(const struct transport *t);
 	/* Writable when send() takes something; -1: send() tells. */
 	int (*out_fd)(const struct transport *t);
+	/* NULL where next() is */
 	ssize_t (*receive)(struct transport *t, char *into, size_t room);
 	ssize_t (*send)(struct transport *t, struct str bytes);
 	void (*end_output)(struct transport *t);
 	void (*end_input)(struct transport *t);
 	void (*free)(struct transport *t);
+	/*
+	 * Of transports that carry whole messages (HTTP): instead of receive().
+	 * NULL for those of bytes.
+	 */
+	void (*next)(struct transport *t, struct transport_item *ret);
+	/* Members of an open JSON object for reports; may be NULL. */
+	void (*facts)(const struct transport *t, struct jw *w);
 };
 
 struct transport {
@@ -45,6 +86,12 @@ struct transport {
 
 int transport_in_fd(const struct transport *t) MUST_USE;
 int transport_out_fd(const struct transport *t) MUST_USE;
+
+/* Does it carry whole messages: transport_next() instead of _receive()? */
+bool transport_has_messages(const struct transport *t) MUST_USE;
+void transport_next(struct transport *t, struct transport_item *ret);
+/* For reports; writes nothing where there is nothing to say. */
+void transport_facts(const struct transport *t, struct jw *w);
 
 /*
  * Read what is there.

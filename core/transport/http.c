@@ -1,0 +1,466 @@
+#include "core/transport/http.h"
+
+#include <assert.h>
+#include <sys/resource.h>
+
+#include "core/base/mem.h"
+#include "core/transport/http_inner.h"
+
+/* Descriptors that are left for the rest of the program. */
+#define RESERVED_FDS 64
+#define CONNECT_MS 10000
+
+/* ---- lists ---- */
+
+static void link_last(struct http_list *list, struct http_exchange *x)
+{
+	x->prev = list->last;
+	x->next = NULL;
+	if (list->last)
+		list->last->next = x;
+	else
+		list->first = x;
+	list->last = x;
+}
+
+static struct http_exchange *take_first(struct http_list *list)
+{
+	struct http_exchange *x = list->first;
+
+	if (!x)
+		return NULL;
+	list->first = x->next;
+	if (x->next)
+		x->next->prev = NULL;
+	else
+		list->last = NULL;
+	return x;
+}
+
+static void unlink_from(struct http_list *list, struct http_exchange *x)
+{
+	if (x->prev)
+		x->prev->next = x->next;
+	else
+		list->first = x->next;
+	if (x->next)
+		x->next->prev = x->prev;
+	else
+		list->last = x->prev;
+}
+
+/* ---- the life of an exchange ---- */
+
+static void take_out(struct http_exchange *x)
+{
+	unlink_from(x->is_added ? &x->h->running : &x->h->queue, x);
+}
+
+/* Out of the loop and libcurl; the lists have forgotten it. */
+static void detach(struct http_exchange *x)
+{
+	struct http *h = x->h;
+
+	loop_timer_clear(h->loop, &x->idle);
+	h->depth++;
+	if (x->is_added)
+		h->lib->curl_multi_remove_handle(h->multi, x->easy);
+	if (x->easy)
+		h->lib->curl_easy_cleanup(x->easy);
+	h->depth--;
+}
+
+/* Free what was detached. */
+static void dispose(struct http_exchange *x)
+{
+	http_headers_release(&x->headers);
+	http_reader_release(&x->reader);
+	if (x->content)
+		mem_wipe(x->content, x->r.content.n);
+	mem_wipe(x->url, strlen(x->url));
+	free(x->content);
+	free(x->lines);
+	free(x->method);
+	free(x->url);
+	free(x->where);
+	if (x->release)
+		x->release(x->r.arg);
+	free(x);
+}
+
+/* It is in no list any more. */
+static void drop(struct http_exchange *x)
+{
+	detach(x);
+	dispose(x);
+}
+
+/* The same, and tell how it ended. */
+static void finish(struct http_exchange *x)
+{
+	detach(x);
+	x->r.end(x->r.arg, &x->end);
+	dispose(x);
+}
+
+void http_give_up(struct http_exchange *x, enum http_end_kind kind,
+		  const char *why)
+{
+	http_fail(x, kind, "%s", why);
+	take_out(x);
+	finish(x);
+}
+
+/* "host:port" of a URL, and the host in it without brackets. */
+static void read_where(struct http_exchange *x)
+{
+	struct str rest = str_of(x->url), scheme = str_cut(&rest, ':');
+	size_t n;
+
+	x->is_https = str_is(scheme, "https");
+	if (str_starts(rest, "//"))
+		rest = (struct str){rest.p + 2, rest.n - 2};
+	n = rest.n ? strcspn(rest.p, "/?#") : 0;
+	x->where = mem_strndup(rest.p ? rest.p : "", n);
+	x->host = (struct str){x->where, n};
+	if (n && x->where[0] == '[') {
+		x->host.p++;
+		x->host.n = strcspn(x->host.p, "]");
+	} else {
+		x->host.n = strcspn(x->where, ":");
+	}
+}
+
+/* Bytes on their way to the server are no silence, either. */
+static void look_at_upload(struct http_exchange *x)
+{
+	curl_off_t uploaded = 0;
+
+	x->h->lib->curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T,
+				     &uploaded);
+	if (uploaded != x->uploaded)
+		x->last_ns = loop_now(x->h->loop);
+	x->uploaded = uploaded;
+}
+
+static void on_idle(void *arg)
+{
+	struct http_exchange *x = arg;
+	struct loop *loop = x->h->loop;
+	uint64_t due;
+
+	look_at_upload(x);
+	due = x->last_ns + x->r.idle_ms * NS_PER_MS;
+	if (due > loop_now(loop)) {
+		loop_timer_set(loop, &x->idle, due);
+		return;
+	}
+	http_fail(x, HTTP_TIMEOUT, "nothing came for %llu ms",
+		  (unsigned long long)x->r.idle_ms);
+	take_out(x);
+	finish(x);
+}
+
+struct http_exchange *http_start(struct http *h, const struct http_request *r,
+				 void (*connected)(void *arg))
+{
+	struct http_exchange *x = mem_zalloc(sizeof(*x));
+
+	x->h = h;
+	x->r = *r;
+	x->connected = connected;
+	x->method = mem_strdup(r->method ? r->method : "GET");
+	x->url = mem_strdup(r->url);
+	read_where(x);
+	if (r->content.p)
+		x->content = mem_strndup(r->content.p, r->content.n);
+	http_headers_copy(&x->headers, r->headers);
+	x->reach = *r->reach;
+	x->reader = (struct http_reader)HTTP_READER_INIT;
+	x->idle = (struct loop_timer){.fire = on_idle, .arg = x};
+	x->r.connect_ms = r->connect_ms ? r->connect_ms : CONNECT_MS;
+	/* borrowed for this call only */
+	x->r.method = x->r.url = NULL;
+	x->r.headers = NULL;
+	x->r.content.p = NULL;
+	x->r.reach = NULL;
+	link_last(&h->queue, x);
+	loop_timer_set(h->loop, &h->kick, loop_now(h->loop));
+	return x;
+}
+
+struct http_exchange *http_send(struct http *h, const struct http_request *r)
+{
+	return http_start(h, r, NULL);
+}
+
+void http_cancel(struct http_exchange *x)
+{
+	if (!x)
+		return;
+	if (!x->is_added || !x->h->depth) {
+		take_out(x);
+		drop(x);
+		return;
+	}
+	/* libcurl is on the stack, and must not lose it under its feet */
+	x->is_cancelled = true;
+	x->h->has_cancelled = true;
+	loop_timer_set(x->h->loop, &x->h->kick, loop_now(x->h->loop));
+}
+
+/* ---- the loop ---- */
+
+static void conclude(struct http_exchange *x, CURLcode code)
+{
+	if (x->connected && code == CURLE_OK && !x->is_cancelled) {
+		loop_timer_clear(x->h->loop, &x->idle);
+		x->connected(x->r.arg);
+		return;
+	}
+	take_out(x);
+	if (x->is_cancelled) {
+		drop(x);
+	} else {
+		http_say(x, code);
+		finish(x);
+	}
+}
+
+/* What libcurl has done with. */
+static void collect(struct http *h)
+{
+	const CURLMsg *m;
+	char *x;
+	int left;
+
+	while ((m = h->lib->curl_multi_info_read(h->multi, &left))) {
+		CURLcode code = m->data.result;
+
+		if (m->msg != CURLMSG_DONE)
+			continue;
+		h->lib->curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
+		conclude((struct http_exchange *)(void *)x, code);
+	}
+}
+
+static void drive(struct http *h, curl_socket_t fd, int flags)
+{
+	int running;
+
+	h->depth++;
+	h->lib->curl_multi_socket_action(h->multi, fd, flags, &running);
+	h->depth--;
+	collect(h);
+}
+
+/* One socket of libcurl's in the loop. */
+struct socket_watch {
+	struct loop_watch watch;
+	struct http *h;
+};
+
+static void on_ready(void *arg, uint32_t events)
+{
+	struct socket_watch *s = arg;
+	int flags = 0;
+
+	if (events & (EPOLLIN | EPOLLHUP))
+		flags |= CURL_CSELECT_IN;
+	if (events & EPOLLOUT)
+		flags |= CURL_CSELECT_OUT;
+	if (events & EPOLLERR)
+		flags |= CURL_CSELECT_ERR;
+	drive(s->h, s->watch.fd, flags);
+}
+
+static void forget_socket(struct http *h, curl_socket_t fd,
+			  struct socket_watch *s)
+{
+	if (!s)
+		return;
+	loop_unwatch(h->loop, &s->watch);
+	h->lib->curl_multi_assign(h->multi, fd, NULL);
+	free(s);
+}
+
+static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
+		     void *per_socket)
+{
+	struct socket_watch *s = per_socket;
+	struct err err = ERR_INIT;
+	struct http *h = arg;
+	uint32_t events = 0;
+
+	if (what == CURL_POLL_REMOVE) {
+		forget_socket(h, fd, s);
+		return 0;
+	}
+	if (what & CURL_POLL_IN)
+		events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		events |= EPOLLOUT;
+	if (s) {
+		loop_rewatch(h->loop, &s->watch, events);
+		return 0;
+	}
+	s = mem_zalloc(sizeof(*s));
+	s->h = h;
+	if (loop_watch(h->loop, &s->watch, fd, events, on_ready, s, &err) < 0) {
+		free(s);
+		return -1;
+	}
+	h->lib->curl_multi_assign(h->multi, fd, s);
+	return 0;
+}
+
+static void on_timer(void *arg)
+{
+	drive(arg, CURL_SOCKET_TIMEOUT, 0);
+}
+
+static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
+{
+	struct http *h = arg;
+
+	if (ms < 0)
+		loop_timer_clear(h->loop, &h->timer);
+	else
+		loop_timer_set(h->loop, &h->timer,
+			       loop_now(h->loop) + (uint64_t)ms * NS_PER_MS);
+	return 0;
+}
+
+/* Give one to libcurl that was taken from the queue. */
+static void begin(struct http *h, struct http_exchange *x)
+{
+	if (!http_setup(x)) {
+		finish(x);
+		return;
+	}
+	link_last(&h->running, x);
+	x->is_added = true;
+	x->last_ns = loop_now(h->loop);
+	if (x->r.idle_ms)
+		loop_timer_set(h->loop, &x->idle,
+			       x->last_ns + x->r.idle_ms * NS_PER_MS);
+	h->depth++;
+	h->lib->curl_multi_add_handle(h->multi, x->easy);
+	h->depth--;
+}
+
+static void drop_cancelled(struct http *h)
+{
+	struct http_exchange *next;
+
+	h->has_cancelled = false;
+	for (struct http_exchange *x = h->running.first; x; x = next) {
+		next = x->next;
+		if (!x->is_cancelled)
+			continue;
+		take_out(x);
+		drop(x);
+	}
+}
+
+static void on_kick(void *arg)
+{
+	struct http_exchange *x;
+	struct http *h = arg;
+
+	if (h->has_cancelled)
+		drop_cancelled(h);
+	while ((x = take_first(&h->queue)))
+		begin(h, x);
+	collect(h);
+}
+
+/* ---- all of it ---- */
+
+/* Idle connections are closed before this many are open. */
+static long connections_max(uint32_t wanted)
+{
+	struct rlimit files;
+
+	if (wanted)
+		return (long)wanted;
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0 ||
+	    files.rlim_cur < 2 * RESERVED_FDS)
+		return RESERVED_FDS;
+	if (files.rlim_cur > 100000)
+		return 100000;
+	return (long)files.rlim_cur - RESERVED_FDS;
+}
+
+static bool set_up(struct http *h, uint32_t connections)
+{
+	bool is_set = true;
+
+	h->multi = h->lib->curl_multi_init();
+	if (!h->multi)
+		return false;
+#define SET(option, value) \
+	(is_set &=         \
+	 h->lib->curl_multi_setopt(h->multi, option, value) == CURLM_OK)
+	SET(CURLMOPT_SOCKETFUNCTION, on_socket);
+	SET(CURLMOPT_SOCKETDATA, h);
+	SET(CURLMOPT_TIMERFUNCTION, on_timer_set);
+	SET(CURLMOPT_TIMERDATA, h);
+	SET(CURLMOPT_PIPELINING, (long)CURLPIPE_MULTIPLEX);
+	SET(CURLMOPT_MAX_TOTAL_CONNECTIONS, connections_max(connections));
+#undef SET
+	return is_set;
+}
+
+int http_new(const struct http_options *options, struct http **ret,
+	     struct err *err)
+{
+	const struct curl *lib = curl_library(err);
+	struct http *h;
+
+	if (!lib)
+		return -1;
+	h = mem_zalloc(sizeof(*h));
+	h->lib = lib;
+	h->loop = options->loop;
+	h->authorities = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	h->user_agent = mem_strdup(options->user_agent);
+	h->timer = (struct loop_timer){.fire = on_timer, .arg = h};
+	h->kick = (struct loop_timer){.fire = on_kick, .arg = h};
+	if (http_trust_load(h, options->ca_file, err) < 0) {
+		http_free(h);
+		return -1;
+	}
+	if (!set_up(h, options->connections_max)) {
+		http_free(h);
+		return err_set(err, ERR_UNKNOWN, "%s cannot be used",
+			       curl_library_text());
+	}
+	*ret = h;
+	return 0;
+}
+
+void http_free(struct http *h)
+{
+	struct http_exchange *x;
+
+	if (!h)
+		return;
+	assert(!h->depth);
+	while ((x = take_first(&h->queue)))
+		drop(x);
+	while ((x = take_first(&h->running)))
+		drop(x);
+	if (h->multi)
+		h->lib->curl_multi_cleanup(h->multi);
+	loop_timer_clear(h->loop, &h->timer);
+	loop_timer_clear(h->loop, &h->kick);
+	buf_release(&h->authorities);
+	free(h->user_agent);
+	free(h);
+}
+
+const char *http_library(void)
+{
+	return curl_library_text();
+}

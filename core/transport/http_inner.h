@@ -1,0 +1,99 @@
+/*
+ * What the files of HTTP share: http.c (the loop and the life of exchanges),
+ * http_setup.c (options and callbacks of libcurl), http_trust.c (authorities),
+ * http_say.c (its failures as sentences), http_fetch.c and tunnel.c. Nobody
+ * else looks in here.
+ */
+#ifndef CORE_TRANSPORT_HTTP_INNER_H
+#define CORE_TRANSPORT_HTTP_INNER_H
+
+#include "core/transport/curl.h"
+#include "core/transport/http.h"
+#include "core/transport/http_head.h"
+
+struct http_list {
+	struct http_exchange *first, *last;
+};
+
+struct http {
+	const struct curl *lib; /* static */
+	CURLM *multi;		/* owned */
+	struct loop *loop;	/* borrowed */
+	char *user_agent;	/* owned */
+	/* PEM text of the authorities that are not in `ca_folder`; owned */
+	struct buf authorities;
+	const char *ca_folder;	  /* of the system, hashed; static; or NULL */
+	struct loop_timer timer;  /* libcurl's */
+	struct loop_timer kick;	  /* to begin and to remove, from the loop */
+	struct http_list queue;	  /* not yet given to libcurl; owned */
+	struct http_list running; /* owned */
+	unsigned depth;		  /* > 0: libcurl is on the stack */
+	bool has_cancelled;	  /* among those that run */
+};
+
+struct http_exchange {
+	struct http *h;
+	struct http_exchange *prev, *next;
+	struct http_request r; /* texts are owned and of `url` and so on */
+	CURL *easy;	       /* owned; NULL while it is queued */
+	char *method, *url;    /* owned */
+	char *where;	       /* "host:port", for sentences; owned */
+	struct str host;       /* slice of `where` */
+	bool is_https;
+	char *content; /* owned; NULL none */
+	struct http_headers headers;
+	struct curl_slist *lines; /* array of its nodes; owned */
+	struct reach reach;
+	struct http_reader reader;
+	struct loop_timer idle;
+	uint64_t last_ns;    /* when a byte came or went */
+	curl_off_t uploaded; /* at that time */
+	uint64_t body_bytes;
+	enum reach_range range; /* of the address in use */
+	bool is_added;		/* libcurl has it */
+	bool is_cancelled;
+	bool is_refused; /* one address at least was, as `refusal` says */
+	bool has_failed; /* `end` is decided, whatever libcurl says */
+	struct http_end end;
+	struct err refusal;
+	char detail[CURL_ERROR_SIZE]; /* libcurl's own words */
+	/* Connect only; told when that is done. NULL: an ordinary exchange. */
+	void (*connected)(void *arg);
+	/* Told when it is freed, for what lies around it; may be NULL. */
+	void (*release)(void *arg);
+};
+
+/* Queued: copies all of `r`. `connected` as in struct http_exchange. */
+struct http_exchange *http_start(struct http *h, const struct http_request *r,
+				 void (*connected)(void *arg)) MUST_USE;
+
+/* End it now; not from within a callback of libcurl. */
+void http_give_up(struct http_exchange *x, enum http_end_kind kind,
+		  const char *why);
+
+/* ---- http_setup.c ---- */
+
+/* Make and fill the easy handle. false: `end` says why. */
+bool http_setup(struct http_exchange *x) MUST_USE;
+
+/* ---- http_trust.c ---- */
+
+/*
+ * Authorities beside those of the system: the folder of the system is looked
+ * into as needed, which is faster than reading its one large file each time.
+ * Where there is no such folder, the large file and ours become one text.
+ * file  NULL: none beside
+ */
+int http_trust_load(struct http *h, const char *file, struct err *err) MUST_USE;
+/* Tell libcurl. */
+bool http_trust_set(struct http_exchange *x) MUST_USE;
+
+/* ---- http_say.c ---- */
+
+/* The first failure counts. */
+void http_fail(struct http_exchange *x, enum http_end_kind kind,
+	       const char *fmt, ...) PRINTF(3, 4);
+/* Fill `end` from what libcurl gave, unless it is decided. */
+void http_say(struct http_exchange *x, CURLcode code);
+
+#endif
