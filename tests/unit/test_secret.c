@@ -4,7 +4,6 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,39 +13,9 @@
 #include "core/base/mem.h"
 #include "core/secret/scrub.h"
 #include "core/secret/secret.h"
+#include "tests/unit/heap_watch.h"
 
-/* ---- what is given back to the heap ---- */
-
-/*
- * A sanitizer has an allocator of its own. Without one this stands before
- * that of libc: each block is looked at when it is freed.
- */
 #ifndef MATINS_ASAN
-static const char *watched;
-static size_t n_leaks;
-
-void __libc_free(void *p);
-
-void free(void *p)
-{
-	if (p && watched &&
-	    memmem(p, malloc_usable_size(p), watched, strlen(watched)))
-		n_leaks++;
-	__libc_free(p);
-}
-
-/* libc's would free the old block where nobody looks. */
-void *realloc(void *p, size_t n)
-{
-	size_t old = p ? malloc_usable_size(p) : 0;
-	void *q = malloc(n);
-
-	if (q && p)
-		memcpy(q, p, old < n ? old : n);
-	free(p);
-	return q;
-}
-
 /* Not written as a whole in the program, which would hold it, too. */
 static const char *secret_value(void)
 {

@@ -1,0 +1,81 @@
+/*
+ * What is known of this client at one server: the client's identity at the
+ * issuer, its tokens, the key that they are bound to.
+ *
+ *	account_load(store, server, NULL, &a, err);	1: nothing is known
+ *	account_set(&a.scope, "mail.read");
+ *	account_save(store, server, &a, err);
+ *	account_release(&a);				wipes
+ *
+ * Kept for each issuer by itself, and which of them is the present one. Where
+ * there is no store (NULL) nothing is ever found and saving does nothing.
+ */
+#ifndef CORE_AUTH_ACCOUNT_H
+#define CORE_AUTH_ACCOUNT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/auth/store.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/* A token this near its end is renewed, for requests take time (TO-5). */
+#define ACCOUNT_AHEAD_S 60
+
+/* Texts, owned; NULL where there is none. */
+#define ACCOUNT_TEXTS(X)                                    \
+	X(issuer)                                           \
+	X(resource) /* as it goes into requests */          \
+	X(token_endpoint)                                   \
+	X(revocation_endpoint)                              \
+	X(client_id)                                        \
+	X(client_secret) /* of a registration only */       \
+	X(method)	 /* a word of GRANT_METHODS */      \
+	X(redirect_uri)	 /* of a registration */            \
+	X(access_token)                                     \
+	X(refresh_token)                                    \
+	X(scope)    /* requested so far */                  \
+	X(granted)  /* what the server said it gave */      \
+	X(dpop_key) /* PEM; NULL: the token is not bound */ \
+	X(nonce)    /* of the token endpoint, for proofs */
+
+struct account {
+#define ACCOUNT_TEXT(name) char *name;
+	ACCOUNT_TEXTS(ACCOUNT_TEXT)
+#undef ACCOUNT_TEXT
+	int64_t expires_s;	  /* of the token, since 1970; 0: unknown */
+	int64_t secret_expires_s; /* 0: never */
+	bool is_registered;	  /* dynamically, by us */
+};
+
+/* Instead of what is there, which is wiped; NULL: none. */
+void account_set(char **field, const char *value);
+/* Wipes; empty and usable again. */
+void account_release(struct account *a);
+/* Forget the tokens, keep the client; or the client with them. */
+void account_forget_tokens(struct account *a);
+void account_forget_client(struct account *a);
+
+/*
+ * issuer   NULL: the present one
+ * returns  0; 1: nothing is known, and *ret is empty
+ * errors   of the store; ERR_SYNTAX  what it holds is none of ours
+ */
+int account_load(struct store *s, const char *server, const char *issuer,
+		 struct account *ret, struct err *err) MUST_USE;
+/*
+ * The same for who gets all of it anew: what cannot be opened any more (damage,
+ * a key that is gone) counts as unknown, with a warning. errors  ERR_SYS
+ */
+int account_load_anew(struct store *s, const char *server, const char *issuer,
+		      struct account *ret, struct err *err) MUST_USE;
+/* Also makes its issuer the present one. */
+int account_save(struct store *s, const char *server, const struct account *a,
+		 struct err *err) MUST_USE;
+/* Everything about the present issuer. 1: there was nothing */
+int account_remove(struct store *s, const char *server, struct err *err)
+	MUST_USE;
+
+#endif

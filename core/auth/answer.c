@@ -1,0 +1,244 @@
+#include "core/auth/answer.h"
+
+#include <strings.h>
+
+#include "core/auth/crypto.h"
+#include "core/auth/fields.h"
+#include "core/base/url.h"
+
+#define ID_JAG "urn:ietf:params:oauth:token-type:id-jag"
+/* Of the code of an error in a sentence. */
+#define CODE_BYTES 60
+
+/* A member of a JSON object, or of a form where there is none. */
+struct source {
+	struct str json, form;
+	struct arena *arena;
+};
+
+static const char *get(const struct source *s, const char *name)
+{
+	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	if (s->json.p)
+		return fields_text(s->json, name, s->arena);
+	if (!url_form_get(s->form, name, &b) || !b.n || memchr(b.p, '\0', b.n))
+		return NULL;
+	return arena_strndup(s->arena, b.p, b.n);
+}
+
+static bool open_source(struct str body, struct arena *arena,
+			struct source *ret)
+{
+	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	*ret = (struct source){.arena = arena};
+	if (fields_object(body, &ret->json))
+		return true;
+	ret->json = (struct str){NULL, 0};
+	ret->form = str_trim(body);
+	return url_form_get(ret->form, "access_token", &b) ||
+	       url_form_get(ret->form, "error", &b);
+}
+
+/* "invalid_grant: the code was used", or as much of it as there is. */
+static void add_refusal(struct buf *out, const struct source *s,
+			const char *error)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const char *text = get(s, "error_description");
+
+	buf_adds(out, fields_quote(&b, str_of(error), CODE_BYTES));
+	if (!text)
+		return;
+	buf_adds(out, ": ");
+	buf_adds(out, fields_quote(&b, str_of(text), FIELDS_QUOTE_BYTES));
+}
+
+static int refused(int status, const struct source *s, const char *error,
+		   struct answer_token *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	snprintf(ret->error, sizeof(ret->error), "%s", error ? error : "");
+	if (error)
+		add_refusal(&b, s, error);
+	return err_set(err, ERR_PEER,
+		       "the authorization server refused: HTTP status %d%s%s",
+		       status, b.n ? ", " : "", buf_cstr(&b));
+}
+
+static int read_expiry(const struct source *s, struct answer_token *t)
+{
+	const char *text;
+
+	if (s->json.p)
+		return fields_seconds(s->json, "expires_in", &t->expires_in_s);
+	text = get(s, "expires_in");
+	return text && str_int64(str_of(text), &t->expires_in_s);
+}
+
+static int read_type(const struct source *s, bool is_exchange,
+		     struct answer_token *t, struct err *err)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const char *type = get(s, "token_type");
+	const char *issued = get(s, "issued_token_type");
+
+	if (is_exchange) {
+		if (!issued || strcmp(issued, ID_JAG) != 0)
+			return err_set(err, ERR_PEER,
+				       "the identity provider gave no ID-JAG");
+		if (!type || strcasecmp(type, "N_A") != 0)
+			return err_set(err, ERR_PEER,
+				       "the identity provider's token_type is "
+				       "not N_A");
+		return 0;
+	}
+	t->is_dpop = type && !strcasecmp(type, "DPoP");
+	if (!type || t->is_dpop || !strcasecmp(type, "Bearer"))
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "the token is of the type \"%s\", neither Bearer nor "
+		       "DPoP",
+		       fields_quote(&b, str_of(type), CODE_BYTES));
+}
+
+/* What may stand in a header: RFC 6750 section 2.1, and a little more. */
+static bool is_visible(const char *token)
+{
+	for (; *token; token++)
+		if (*token <= 0x20 || *token > 0x7e)
+			return false;
+	return true;
+}
+
+int answer_token(int status, struct str body, bool is_exchange,
+		 struct arena *arena, struct answer_token *ret, struct err *err)
+{
+	struct answer_token t = {.expires_in_s = -1};
+	struct source s;
+	const char *error;
+
+	*ret = (struct answer_token){.expires_in_s = -1};
+	if (!open_source(body, arena, &s))
+		return refused(status, &s, NULL, ret, err);
+	error = get(&s, "error");
+	if (error || status < 200 || status > 299)
+		return refused(status, &s, error, ret, err);
+	t.access_token = get(&s, "access_token");
+	if (!t.access_token || !is_visible(t.access_token))
+		return err_set(err, ERR_PEER,
+			       "the authorization server gave no usable "
+			       "access_token");
+	if (read_type(&s, is_exchange, &t, err) < 0)
+		return -1;
+	t.refresh_token = get(&s, "refresh_token");
+	t.scope = get(&s, "scope");
+	if (!read_expiry(&s, &t) || t.expires_in_s < 0)
+		t.expires_in_s = -1;
+	*ret = t;
+	return 0;
+}
+
+static int not_registered(int status, struct str body, struct arena *arena,
+			  struct err *err)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
+	struct source s = {.arena = arena};
+	const char *error = NULL;
+
+	if (fields_object(body, &s.json))
+		error = get(&s, "error");
+	if (error)
+		add_refusal(&said, &s, error);
+	else
+		buf_adds(&said, fields_quote(&b, body, FIELDS_QUOTE_BYTES));
+	return err_set(err, ERR_PEER,
+		       "the authorization server refused to register this "
+		       "client: HTTP status %d%s%s; configure a client_id",
+		       status, said.n ? ", " : "", buf_cstr(&said));
+}
+
+int answer_client(int status, struct str body, struct arena *arena,
+		  struct answer_client *ret, struct err *err)
+{
+	struct answer_client c = {0};
+	const char *method;
+	struct str object;
+
+	if (status != 200 && status != 201)
+		return not_registered(status, body, arena, err);
+	if (!fields_object(body, &object))
+		return err_set(err, ERR_PEER,
+			       "the answer to the registration is no JSON "
+			       "object");
+	c.id = fields_text(object, "client_id", arena);
+	if (!c.id)
+		return not_registered(status, body, arena, err);
+	c.secret = fields_text(object, "client_secret", arena);
+	method = fields_text(object, "token_endpoint_auth_method", arena);
+	if (!method || !grant_method_find(method, &c.method))
+		c.method = c.secret ? GRANT_BASIC : GRANT_NONE;
+	if (c.method == GRANT_KEY || (c.method != GRANT_NONE && !c.secret))
+		return err_set(err, ERR_PEER,
+			       "the registration is for %s, and gives no "
+			       "secret",
+			       grant_method_word(c.method));
+	if (!fields_seconds(object, "client_secret_expires_at",
+			    &c.secret_expires_s))
+		c.secret_expires_s = 0;
+	*ret = c;
+	return 0;
+}
+
+static int judge_issuer(struct str query, const struct answer_expect *e,
+			struct err *err)
+{
+	AUTO(buf_release) struct buf iss = BUF_INIT(BUF_UNBOUNDED);
+
+	if (url_form_get(query, "iss", &iss))
+		return str_is(buf_str(&iss), e->issuer)
+			       ? 0
+			       : err_set(err, ERR_PEER,
+					 "the answer that the browser brought "
+					 "is of another issuer than %s",
+					 e->issuer);
+	if (e->sends_iss)
+		return err_set(err, ERR_PEER,
+			       "the answer that the browser brought names no "
+			       "issuer, though the authorization server "
+			       "promised one");
+	return 0;
+}
+
+int answer_redirect(struct str query, const struct answer_expect *e,
+		    struct buf *code, struct err *err)
+{
+	AUTO(buf_wipe) struct buf state = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
+	struct source s = {.form = query, .arena = &arena};
+	const char *error;
+
+	if (judge_issuer(query, e, err) < 0)
+		return -1;
+	if (!url_form_get(query, "state", &state) ||
+	    !crypto_equal(buf_str(&state), str_of(e->state)))
+		return err_set(err, ERR_PEER,
+			       "the answer that the browser brought is not to "
+			       "this request (state)");
+	error = get(&s, "error");
+	if (error) {
+		add_refusal(&said, &s, error);
+		return err_set(err, ERR_PEER, "authorization refused: %s",
+			       buf_cstr(&said));
+	}
+	if (!url_form_get(query, "code", code) || !code->n ||
+	    memchr(code->p, '\0', code->n))
+		return err_set(err, ERR_PEER,
+			       "the answer that the browser brought has no "
+			       "code");
+	return 0;
+}

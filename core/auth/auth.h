@@ -1,0 +1,176 @@
+/*
+ * Credentials for one remote server: what the rest of the program sees of
+ * this room.
+ *
+ *	auth_new(&context, &options, &a, err);
+ *	transport gets auth_authorizer(a)	during calls
+ *	auth_login(a, done, arg)		`matins auth login`
+ *	auth_free(a);
+ *
+ * With `headers` alone there is no flow: a 401 is surfaced (AU-5). Otherwise
+ * a 401 starts OAuth 2.1 as MCP wants it: discovery, identity of the client,
+ * the grant, the token, kept encrypted by core/auth/store.h.
+ *
+ * Files of the room, each with a header:
+ *	auth.c		the authorizer: which token, and when
+ *	auth_options.c	options that contradict each other
+ *	auth_refused.c	what a 401 or 403 means
+ *	auth_manage.c	login, status, logout
+ *	flow*.c		one authorization, from discovery to the token
+ *	account.c	what is known of this client at one server
+ *	guard.c		which URLs of a server may be asked	(pure)
+ *	challenge.c	WWW-Authenticate			(pure)
+ *	metadata.c	documents of resources and servers	(pure)
+ *	grant.c		requests for tokens and clients		(pure)
+ *	answer.c	what comes back				(pure)
+ *	fields.c	members of their JSON, and quotes	(pure)
+ *	redirect.c	the loopback listener
+ *	jwt.c, crypto.c	signatures; the one door to libcrypto
+ *	store.c, seal.c	tokens at rest
+ *	folder.c	the folder that they lie in
+ *	key_*.c		where the key lies that encrypts them
+ */
+#ifndef CORE_AUTH_AUTH_H
+#define CORE_AUTH_AUTH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/clock.h"
+#include "core/base/loop.h"
+#include "core/base/url.h"
+#include "core/transport/authorizer.h"
+#include "core/transport/http.h"
+
+struct auth;
+struct store;
+
+#define AUTH_GRANTS(X)                                   \
+	X(AUTH_CODE, "authorization_code")               \
+	X(AUTH_CLIENT_CREDENTIALS, "client_credentials") \
+	X(AUTH_JWT_BEARER, "jwt-bearer")                 \
+	X(AUTH_ID_JAG, "id-jag")
+
+enum auth_grant {
+#define AUTH_GRANT(name, word) name,
+	AUTH_GRANTS(AUTH_GRANT)
+#undef AUTH_GRANT
+};
+
+/* false: no such word */
+bool auth_grant_find(const char *word, enum auth_grant *ret) MUST_USE;
+const char *auth_grant_word(enum auth_grant grant) MUST_USE;
+
+/* What is configured for one server; texts are borrowed, NULL is "not". */
+struct auth_options {
+	const char *url; /* of the MCP endpoint */
+	/*
+	 * Lines given by the user, each "Name: value": Authorization, an API
+	 * key, anything. With an Authorization among them no flow starts.
+	 */
+	const struct http_headers *headers;
+	bool is_off; /* never start a flow */
+
+	enum auth_grant grant;
+	const char *client_id;
+	const char *client_secret; /* the value, not a file's name */
+	const char *issuer; /* the only one that the client above is for */
+	const char *client_metadata_url;
+	const char *redirect_uri; /* a fixed one; NULL: 127.0.0.1, any port */
+	const char *private_key;  /* PEM */
+	const char *signing_alg;  /* "ES256", "RS256", …; NULL: by the key */
+	/* aud of a client assertion: the issuer, or the token endpoint */
+	bool audience_is_token_endpoint;
+	const char *scope; /* instead of what the server asks for */
+	/* Of jwt-bearer: read anew for each request (WI-1). */
+	const char *assertion_file;
+	/* Of id-jag: */
+	const char *idp_token_endpoint, *idp_client_id, *idp_client_secret,
+		*idp_issuer;
+	const char *idp_id_token_file;
+	/* An issuer may differ by one slash at the end of an empty path (AS-4)
+	 */
+	bool accept_issuer_slash;
+	/* Discovery may lead to private addresses (SEC-2). */
+	bool allow_private;
+};
+
+/* How a person is reached. */
+struct auth_person {
+	/*
+	 * Open a page in the user's browser. -1 with err: it cannot be.
+	 * NULL: there is nobody; what needs a person fails at once.
+	 */
+	int (*open)(void *arg, const char *url, struct err *err);
+	/* Say a line on the way ("waiting for the browser"). May be NULL. */
+	void (*say)(void *arg, const char *line);
+	void *arg;
+	uint64_t timeout_ms; /* for the person; 0: 5 min */
+};
+
+struct auth_context {
+	struct loop *loop;
+	struct http *http;
+	struct store *store; /* NULL: tokens live as long as the process */
+	struct auth_person person;
+	/* Every token, code and secret that is met: for the scrubber. */
+	void (*on_secret)(void *arg, struct str value);
+	/* May this host and port be used? the leash's `net`; NULL: all. */
+	bool (*may_use)(void *arg, struct str host, uint16_t port,
+			struct err *err);
+	/* The range that the MCP server's own address is of; read when it is
+	   needed, for it is known from the first connection on. */
+	const enum reach_range *server_range;
+	void *arg;		 /* of the two */
+	const char *server_name; /* of "matins auth login NAME"; NULL: by url */
+};
+
+/*
+ * Both are read here; texts and pointers in them must outlive it.
+ * errors  ERR_SYNTAX  options that contradict each other, a bad URL
+ */
+int auth_new(const struct auth_context *context,
+	     const struct auth_options *options, struct auth **ret,
+	     struct err *err) MUST_USE;
+void auth_free(struct auth *a);
+/* For a transport; it lives as long as `a`. */
+struct authorizer *auth_authorizer(struct auth *a) MUST_USE;
+
+/*
+ * Authorize now, whatever is stored. The server is asked for its challenge
+ * by one request without credentials.
+ * done  once, from the loop; err NULL: it worked
+ */
+void auth_login(struct auth *a, void (*done)(void *arg, const struct err *err),
+		void *arg);
+
+/* A login needs a person, and there is none (auth_person.open is NULL). */
+bool auth_lacks_person(const struct auth *a) MUST_USE;
+/* Are tokens kept beyond this process? */
+bool auth_keeps(const struct auth *a) MUST_USE;
+
+/*
+ * The address that the browser was sent to, pasted by the person: where the
+ * browser runs elsewhere, or the redirect address is not of this machine.
+ * false: nobody waits for one
+ */
+bool auth_redirected(struct auth *a, struct str url) MUST_USE;
+
+/* What is stored of this server, for `auth status`. Secrets are not in it. */
+struct auth_status {
+	bool has_token, has_refresh_token, has_client, is_expired, is_bound;
+	char issuer[512], client_id[512], scope[512];
+	int64_t expires_s; /* since 1970; 0: unknown */
+};
+/* errors of the store */
+int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
+	MUST_USE;
+/* The same of a server that is known by its URL only (store_list()). */
+int auth_status_stored(struct store *store, const char *url, int64_t now_s,
+		       struct auth_status *ret, struct err *err) MUST_USE;
+/* Forget its tokens and registrations, after revoking where the issuer says
+   how (RFC 7009). done as above. */
+void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),
+		 void *arg);
+
+#endif

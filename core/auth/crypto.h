@@ -1,0 +1,146 @@
+/*
+ * Cryptography, all of it by libcrypto, which is loaded on first use: a run
+ * that signs and seals nothing maps none of it.
+ *
+ *	if (crypto_load(err) < 0)	says which package is missing
+ *		return -1;
+ *	crypto_random(nonce, sizeof(nonce));
+ *	crypto_seal(key, nonce, head, text, &out, err);
+ *
+ *	AUTO(crypto_key_freep) struct crypto_key *k = NULL;
+ *	crypto_key_read(pem, &k, err);
+ *	crypto_sign(k, ALG_ES256, text, &signature, err);
+ *
+ * What is random and what is compared needs no library. Nothing is kept that
+ * is not wiped; buffers that are given in are wiped by whoever gave them.
+ */
+#ifndef CORE_AUTH_CRYPTO_H
+#define CORE_AUTH_CRYPTO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/* Sizes of AES-256-GCM. */
+#define CRYPTO_KEY_BYTES 32
+#define CRYPTO_NONCE_BYTES 12
+#define CRYPTO_TAG_BYTES 16
+
+/* errors  ERR_UNKNOWN  there is no libcrypto of OpenSSL 3 */
+int crypto_load(struct err *err) MUST_USE;
+
+/* From the kernel; ends the process where there is none (never on Linux). */
+void crypto_random(void *out, size_t n);
+/* Takes as long for what differs early as for what differs late. */
+bool crypto_equal(struct str a, struct str b) MUST_USE;
+
+/*
+ * AES-256-GCM. Appends the encrypted text and its tag: text.n +
+ * CRYPTO_TAG_BYTES bytes. A nonce must never serve a key twice.
+ *
+ * bound   not encrypted; it must be the same when it is opened
+ * errors  ERR_UNKNOWN  as crypto_load(); ERR_SYS the library refuses
+ * source  NIST SP 800-38D
+ */
+int crypto_seal(const unsigned char key[CRYPTO_KEY_BYTES],
+		const unsigned char nonce[CRYPTO_NONCE_BYTES], struct str bound,
+		struct str text, struct buf *out, struct err *err) MUST_USE;
+/*
+ * out      sealed.n - CRYPTO_TAG_BYTES bytes; wiped when it fails
+ * returns  0; 1: not sealed with this key, nonce and bound, or changed since
+ * errors   as above
+ */
+int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
+		const unsigned char nonce[CRYPTO_NONCE_BYTES], struct str bound,
+		struct str sealed, char *out, struct err *err) MUST_USE;
+
+/* ---- key pairs ---- */
+
+#define CRYPTO_KEYS(X)          \
+	X(KEY_RSA, "RSA")       \
+	X(KEY_P256, "EC P-256") \
+	X(KEY_P384, "EC P-384") \
+	X(KEY_ED25519, "Ed25519")
+
+enum crypto_key_type {
+#define CRYPTO_KEY(name, word) name,
+	CRYPTO_KEYS(CRYPTO_KEY)
+#undef CRYPTO_KEY
+};
+
+/*
+ * Algorithms of JWS and the keys that they are for, the preferred one first.
+ * source  RFC 7518 section 3.1, RFC 8037, RFC 9864 (another name for EdDSA)
+ */
+#define CRYPTO_ALGS(X)                         \
+	X(ALG_ES256, "ES256", KEY_P256)        \
+	X(ALG_ES384, "ES384", KEY_P384)        \
+	X(ALG_EDDSA, "EdDSA", KEY_ED25519)     \
+	X(ALG_ED25519, "Ed25519", KEY_ED25519) \
+	X(ALG_RS256, "RS256", KEY_RSA)         \
+	X(ALG_PS256, "PS256", KEY_RSA)
+
+enum crypto_alg {
+#define CRYPTO_ALG(name, word, key) name,
+	CRYPTO_ALGS(CRYPTO_ALG)
+#undef CRYPTO_ALG
+};
+
+#define CRYPTO_ALG_COUNT (ALG_PS256 + 1)
+
+/* Both static. */
+const char *crypto_key_word(enum crypto_key_type type) MUST_USE;
+const char *crypto_alg_word(enum crypto_alg alg) MUST_USE;
+/* false: we do not sign so */
+bool crypto_alg_find(struct str word, enum crypto_alg *ret) MUST_USE;
+/* The keys that it is for. */
+enum crypto_key_type crypto_alg_key(enum crypto_alg alg) MUST_USE;
+
+struct crypto_key;
+
+/*
+ * A private key in PEM: RSA of 2048 to 16384 bits, EC on P-256 or P-384,
+ * Ed25519; PKCS #8 or the older forms.
+ *
+ * errors  ERR_CREDENTIAL  none of these, or under a passphrase; says what to
+ *			   do and shows nothing of it
+ *	   ERR_UNKNOWN	   as crypto_load()
+ */
+int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
+	MUST_USE;
+/* A new one on P-256. errors  ERR_UNKNOWN, ERR_SYS */
+int crypto_key_make(struct crypto_key **ret, struct err *err) MUST_USE;
+/* Wipes it. Takes NULL. */
+void crypto_key_free(struct crypto_key *k);
+/* For AUTO(). */
+void crypto_key_freep(struct crypto_key **k);
+
+enum crypto_key_type crypto_key_type(const struct crypto_key *k) MUST_USE;
+/*
+ * Append it as PEM (PKCS #8, no passphrase) for crypto_key_read(); the caller
+ * keeps it secret and wipes it. errors  ERR_SYS
+ */
+int crypto_key_write(const struct crypto_key *k, struct buf *out,
+		     struct err *err) MUST_USE;
+/*
+ * The public half as JSON Web Key with the required members only, sorted and
+ * without spaces; borrowed.
+ * source  RFC 7517, RFC 7518 section 6, RFC 8037
+ */
+struct str crypto_key_jwk(const struct crypto_key *k) MUST_USE;
+
+/*
+ * Append a signature as JWS has it: of ECDSA both numbers at full length, 64
+ * or 96 bytes, not DER.
+ *
+ * alg     one for this type of key, else ERR_CREDENTIAL
+ * errors  ERR_SYS  the library refuses
+ */
+int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
+		struct str text, struct buf *out, struct err *err) MUST_USE;
+
+#endif

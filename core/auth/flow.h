@@ -1,0 +1,79 @@
+/*
+ * One authorization, from what a server refused to a token in the store.
+ *
+ *	f = flow_new(&setting, &start, &account, done, arg);
+ *	...				one call of done, from the loop
+ *	flow_free(f);
+ *
+ * In order, each step only where it is needed: the lock among processes (and
+ * what another process has done meanwhile), the server's challenge, metadata
+ * of the resource, metadata of the authorization server, an identity of this
+ * client, the person in the browser, the token. A failure ends it; nothing is
+ * tried that was not asked for.
+ *
+ * source  MCP 2026-07-28, basic/authorization; OAuth 2.1; ext-auth
+ */
+#ifndef CORE_AUTH_FLOW_H
+#define CORE_AUTH_FLOW_H
+
+#include <stdbool.h>
+
+#include "core/auth/account.h"
+#include "core/auth/auth.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/url.h"
+
+struct flow;
+
+enum flow_kind {
+	FLOW_REFRESH, /* by the stored refresh token and nothing else */
+	FLOW_RENEW,   /* the same where the issuer has not changed, else all */
+	FLOW_AUTHORIZE, /* no refresh: other scopes, or a refused fresh token */
+	FLOW_LOGIN,	/* the same, and the server is asked first */
+};
+
+/* Borrowed; all must outlive the flow. */
+struct flow_setting {
+	const struct auth_context *context;
+	const struct auth_options *options;
+	const struct url *endpoint;
+};
+
+/* What began it; texts are copied. */
+struct flow_start {
+	enum flow_kind kind;
+	/* The challenge; NULL: not said. */
+	const char *resource_metadata;
+	const char *scope; /* of a step-up: all that are wanted */
+	/* The token that does not do; NULL: there was none. */
+	const char *refused;
+	const char *protocol; /* revision that is spoken; NULL: not known */
+};
+
+/*
+ * account  changed as it goes on; with tokens when it succeeded, without them
+ *	    when the authorization server does not know them any more
+ * done	    once, from the loop; err NULL: account->access_token may be used.
+ *	    The flow may be freed there.
+ */
+struct flow *flow_new(const struct flow_setting *setting,
+		      const struct flow_start *start, struct account *account,
+		      void (*done)(void *arg, const struct err *err), void *arg)
+	MUST_USE;
+/* Who is told, with `arg` of flow_new(), when a person begins to be waited for;
+   from the loop. */
+void flow_tell_person(struct flow *f, void (*waits)(void *arg));
+/* Ends it, too; takes NULL. */
+void flow_free(struct flow *f);
+/* A person is waited for. */
+bool flow_is_person(const struct flow *f) MUST_USE;
+/* The token came from a grant, not from a refresh or another process. */
+bool flow_is_granted(const struct flow *f) MUST_USE;
+/* errors  ERR_CREDENTIAL  a person is needed and there is none; what to do */
+int flow_need_person(const struct flow_setting *setting, struct err *err)
+	MUST_USE;
+/* The address that the browser was sent to. false: none is waited for */
+bool flow_redirected(struct flow *f, struct str url) MUST_USE;
+
+#endif

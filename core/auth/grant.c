@@ -1,0 +1,192 @@
+#include "core/auth/grant.h"
+
+#include "core/base/base64.h"
+#include "core/base/jw.h"
+#include "core/base/url.h"
+
+#define ASSERTION_TYPE "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
+#define TOKEN_TYPE "urn:ietf:params:oauth:token-type:"
+
+static const char *const method_word[] = {
+#define GRANT_METHOD(name, word) [name] = (word),
+	GRANT_METHODS(GRANT_METHOD)
+#undef GRANT_METHOD
+};
+
+const char *grant_method_word(enum grant_method method)
+{
+	return method_word[method];
+}
+
+bool grant_method_find(const char *word, enum grant_method *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(method_word); i++) {
+		if (!strcmp(word, method_word[i])) {
+			*ret = (enum grant_method)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* What is not said is client_secret_basic: RFC 8414 section 2. */
+static bool offers(const struct metadata_server *s, enum grant_method method)
+{
+	if (!s->has_auth_methods)
+		return method == GRANT_BASIC;
+	return metadata_has(&s->auth_methods, method_word[method]);
+}
+
+enum grant_method grant_method_for(const struct metadata_server *s,
+				   bool has_key, bool has_secret)
+{
+	if (has_key)
+		return GRANT_KEY;
+	if (!has_secret)
+		return GRANT_NONE;
+	return !offers(s, GRANT_BASIC) && offers(s, GRANT_POST) ? GRANT_POST
+								: GRANT_BASIC;
+}
+
+enum grant_method grant_method_to_register(const struct metadata_server *s)
+{
+	/* a server without any document is one of those that expect this */
+	if (s->is_default || offers(s, GRANT_NONE))
+		return GRANT_NONE;
+	return !offers(s, GRANT_BASIC) && offers(s, GRANT_POST) ? GRANT_POST
+								: GRANT_BASIC;
+}
+
+static void add(struct buf *body, const char *name, const char *value)
+{
+	if (value)
+		url_form_add(body, name, str_of(value));
+}
+
+/* As a form, without the name: RFC 6749 appendix B. */
+static void add_value(struct buf *out, const char *value)
+{
+	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	url_form_add(&b, "", str_of(value));
+	buf_drop(&b, 1);
+	buf_add_str(out, buf_str(&b));
+}
+
+static void add_basic(const struct grant_client *c, struct buf *authorization)
+{
+	AUTO(buf_wipe) struct buf pair = BUF_INIT(BUF_UNBOUNDED);
+
+	add_value(&pair, c->id);
+	buf_addc(&pair, ':');
+	add_value(&pair, c->secret ? c->secret : "");
+	buf_adds(authorization, "Basic ");
+	base64_encode(BASE64_STANDARD, buf_str(&pair), authorization);
+}
+
+/* Never by two methods at once. */
+static void authenticate(const struct grant_client *c, struct buf *body,
+			 struct buf *authorization)
+{
+	switch (c->method) {
+	case GRANT_NONE:
+		add(body, "client_id", c->id);
+		break;
+	case GRANT_BASIC:
+		add_basic(c, authorization);
+		break;
+	case GRANT_POST:
+		add(body, "client_id", c->id);
+		add(body, "client_secret", c->secret);
+		break;
+	case GRANT_KEY:
+		add(body, "client_assertion_type", ASSERTION_TYPE);
+		add(body, "client_assertion", c->assertion);
+		break;
+	}
+}
+
+void grant_form(const struct grant_request *r, const struct grant_client *c,
+		struct buf *body, struct buf *authorization)
+{
+	static const char *const word[] = {
+#define GRANT_TYPE(name, text) [name] = (text),
+		GRANT_TYPES(GRANT_TYPE)
+#undef GRANT_TYPE
+	};
+
+	add(body, "grant_type", word[r->type]);
+	add(body, "code", r->code);
+	add(body, "redirect_uri", r->redirect_uri);
+	add(body, "code_verifier", r->verifier);
+	add(body, "refresh_token", r->refresh_token);
+	if (r->type == GRANT_EXCHANGE) {
+		add(body, "requested_token_type", TOKEN_TYPE "id-jag");
+		add(body, "audience", r->audience);
+		add(body, "subject_token", r->assertion);
+		add(body, "subject_token_type", TOKEN_TYPE "id_token");
+	} else {
+		add(body, "assertion", r->assertion);
+	}
+	add(body, "resource", r->resource);
+	add(body, "scope", r->scope);
+	authenticate(c, body, authorization);
+}
+
+void grant_revocation(const char *token, const char *hint,
+		      const struct grant_client *c, struct buf *body,
+		      struct buf *authorization)
+{
+	add(body, "token", token);
+	add(body, "token_type_hint", hint);
+	authenticate(c, body, authorization);
+}
+
+static void add_list(struct jw *w, const char *key, const char *const *item,
+		     size_t n)
+{
+	jw_key(w, key);
+	jw_array(w);
+	for (size_t i = 0; i < n; i++)
+		jw_cstr(w, item[i]);
+	jw_end(w);
+}
+
+void grant_registration(const char *redirect_uri, enum grant_method method,
+			const char *scope, struct buf *body)
+{
+	static const char *const grants[] = {"authorization_code",
+					     "refresh_token"};
+	static const char *const answers[] = {"code"};
+	struct jw w;
+
+	jw_init(&w, body, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "client_name", "matins");
+	add_list(&w, "redirect_uris", &redirect_uri, 1);
+	add_list(&w, "grant_types", grants, ARRAY_LEN(grants));
+	add_list(&w, "response_types", answers, ARRAY_LEN(answers));
+	jw_kv_cstr(&w, "token_endpoint_auth_method", method_word[method]);
+	jw_kv_cstr(&w, "application_type", "native");
+	if (scope)
+		jw_kv_cstr(&w, "scope", scope);
+	jw_end(&w);
+}
+
+void grant_authorization_url(const struct grant_ask *a, struct buf *out)
+{
+	AUTO(buf_release) struct buf query = BUF_INIT(BUF_UNBOUNDED);
+	bool has_query = strchr(a->endpoint, '?') != NULL;
+
+	add(&query, "response_type", "code");
+	add(&query, "client_id", a->client_id);
+	add(&query, "redirect_uri", a->redirect_uri);
+	add(&query, "code_challenge", a->challenge);
+	add(&query, "code_challenge_method", "S256");
+	add(&query, "state", a->state);
+	add(&query, "resource", a->resource);
+	add(&query, "scope", a->scope);
+	buf_adds(out, a->endpoint);
+	buf_addc(out, has_query ? '&' : '?');
+	buf_add_str(out, buf_str(&query));
+}

@@ -1,0 +1,102 @@
+/*
+ * What is sent to an authorization server: requests for tokens, for
+ * registration, and the address that a browser is sent to.
+ *
+ *	grant_form(&request, &client, &body, &authorization);
+ *
+ * Buffers that get secrets are wiped by the caller. Pure; answers are read by
+ * core/auth/answer.h.
+ *
+ * source  OAuth 2.1 sections 2.4, 4.1, 4.2, 4.3; RFC 7591, RFC 7523,
+ *	   RFC 8693, RFC 8707; MCP 2026-07-28, basic/authorization
+ */
+#ifndef CORE_AUTH_GRANT_H
+#define CORE_AUTH_GRANT_H
+
+#include <stdbool.h>
+
+#include "core/auth/metadata.h"
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+
+/* How a client proves who it is, in the words of the metadata. */
+#define GRANT_METHODS(X)                      \
+	X(GRANT_NONE, "none")                 \
+	X(GRANT_BASIC, "client_secret_basic") \
+	X(GRANT_POST, "client_secret_post")   \
+	X(GRANT_KEY, "private_key_jwt")
+
+enum grant_method {
+#define GRANT_METHOD(name, word) name,
+	GRANT_METHODS(GRANT_METHOD)
+#undef GRANT_METHOD
+};
+
+const char *grant_method_word(enum grant_method method) MUST_USE;
+/* false: no such word */
+bool grant_method_find(const char *word, enum grant_method *ret) MUST_USE;
+/*
+ * The method for a client that has a key or a secret, or neither: what the
+ * server offers first, basic before post.
+ */
+enum grant_method grant_method_for(const struct metadata_server *s,
+				   bool has_key, bool has_secret) MUST_USE;
+/* The method to register with: none first, then basic, then post. */
+enum grant_method grant_method_to_register(const struct metadata_server *s)
+	MUST_USE;
+
+struct grant_client {
+	enum grant_method method;
+	const char *id;
+	const char *secret;    /* of basic and post */
+	const char *assertion; /* of a key: the signed statement */
+};
+
+#define GRANT_TYPES(X)                                                    \
+	X(GRANT_CODE, "authorization_code")                               \
+	X(GRANT_REFRESH, "refresh_token")                                 \
+	X(GRANT_CLIENT, "client_credentials")                             \
+	X(GRANT_ASSERTION, "urn:ietf:params:oauth:grant-type:jwt-bearer") \
+	X(GRANT_EXCHANGE, "urn:ietf:params:oauth:grant-type:token-exchange")
+
+enum grant_type {
+#define GRANT_TYPE(name, word) name,
+	GRANT_TYPES(GRANT_TYPE)
+#undef GRANT_TYPE
+};
+
+/* A request at the token endpoint; NULL where a grant does not have it. */
+struct grant_request {
+	enum grant_type type;
+	const char *code, *redirect_uri, *verifier; /* of a code */
+	const char *refresh_token;
+	const char *assertion; /* or the subject token of an exchange */
+	const char *audience;  /* of an exchange: the issuer it is for */
+	const char *resource, *scope;
+};
+
+/*
+ * The form, and the value of the Authorization header, which stays empty
+ * where the method has none.
+ */
+void grant_form(const struct grant_request *r, const struct grant_client *c,
+		struct buf *body, struct buf *authorization);
+/* The same for revocation. source  RFC 7009 section 2.1 */
+void grant_revocation(const char *token, const char *hint,
+		      const struct grant_client *c, struct buf *body,
+		      struct buf *authorization);
+
+/* JSON of a dynamic registration; scope may be NULL. */
+void grant_registration(const char *redirect_uri, enum grant_method method,
+			const char *scope, struct buf *body);
+
+struct grant_ask {
+	const char *endpoint; /* may have a query of its own */
+	const char *client_id, *redirect_uri, *challenge, *state, *resource;
+	const char *scope; /* NULL: none is named */
+};
+
+void grant_authorization_url(const struct grant_ask *a, struct buf *out);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Which URLs that a server names may be asked: the guard against a server
+ * that sends us where only we can reach. Names and schemes are judged here,
+ * addresses by core/transport/reach.h when they are connected to.
+ *
+ * source  MCP 2026-07-28, security best practices, "SSRF"
+ */
+#ifndef CORE_AUTH_GUARD_H
+#define CORE_AUTH_GUARD_H
+
+#include <stdbool.h>
+
+#include "core/auth/auth.h"
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/url.h"
+#include "core/transport/reach.h"
+
+/* Who named a URL. */
+enum guard_origin {
+	GUARD_SERVER,
+	GUARD_USER, /* it may lie anywhere */
+};
+
+struct guard {
+	const struct auth_context *context; /* borrowed, as all here */
+	const struct auth_options *options;
+	const struct url *endpoint;
+	/* Of the endpoint's address, where it was asked before the transport
+	   did; else what the context says counts. */
+	bool is_probed;
+	enum reach_range probed;
+};
+
+/*
+ * https; http on loopback only, and of a server's only where its own endpoint
+ * is there, too. Without user information and fragment.
+ *
+ * what    what the URL is for, for the sentence
+ * errors  ERR_PEER, or what context.may_use() says
+ */
+int guard_url(const struct guard *g, const char *what, const char *text,
+	      enum guard_origin origin, struct arena *arena, struct url *ret,
+	      struct err *err) MUST_USE;
+/* The same for a page that a browser opens: nothing of it is connected to. */
+int guard_page(const struct guard *g, const char *what, const char *text,
+	       struct arena *arena, struct url *ret, struct err *err) MUST_USE;
+/* For the connection to such a URL; `g` must outlive it. */
+struct reach guard_reach(const struct guard *g, const struct url *u,
+			 enum guard_origin origin) MUST_USE;
+
+#endif

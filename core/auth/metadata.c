@@ -1,0 +1,304 @@
+#include "core/auth/metadata.h"
+
+#include "core/auth/fields.h"
+
+#define RESOURCE_DOCUMENT "/.well-known/oauth-protected-resource"
+#define SERVER_DOCUMENT "/.well-known/oauth-authorization-server"
+#define OPENID_DOCUMENT "/.well-known/openid-configuration"
+
+/* Scopes of one authorization: far more than a server may want. */
+#define SCOPES_MAX 1000
+
+static void add(struct strlist *list, struct arena *arena, struct buf *url)
+{
+	list->item[list->n++] = arena_strndup(arena, url->p, url->n);
+	buf_clear(url);
+}
+
+/* The path without the slash at its end; "" for the root. */
+static struct str bare_path(const struct url *u)
+{
+	struct str path = u->path;
+
+	if (path.n && path.p[path.n - 1] == '/')
+		path.n--;
+	return path;
+}
+
+static void add_query(struct buf *out, const struct url *u)
+{
+	if (!u->query.p)
+		return;
+	buf_addc(out, '?');
+	buf_add_str(out, u->query);
+}
+
+void metadata_resource_urls(const struct url *endpoint, struct arena *arena,
+			    struct strlist *ret)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	bool is_root = str_is(endpoint->path, "/");
+
+	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 3), 0};
+	for (int root = is_root; root < 2; root++) {
+		url_origin(endpoint, &b);
+		buf_adds(&b, RESOURCE_DOCUMENT);
+		if (!root)
+			buf_add_str(&b, endpoint->path);
+		add_query(&b, endpoint);
+		add(ret, arena, &b);
+	}
+}
+
+int metadata_server_urls(const char *issuer, struct arena *arena,
+			 struct strlist *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	static const char *const document[] = {SERVER_DOCUMENT,
+					       OPENID_DOCUMENT};
+	struct str path;
+	struct url u;
+
+	if (url_parse(str_of(issuer), arena, &u, err) < 0)
+		return err_wrap(err, "issuer");
+	if (u.query.p || u.fragment.p)
+		return err_set(
+			err, ERR_SYNTAX, "issuer %s: has a query or a fragment",
+			fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES));
+	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 4), 0};
+	path = bare_path(&u);
+	for (size_t i = 0; i < ARRAY_LEN(document); i++) {
+		url_origin(&u, &b);
+		buf_adds(&b, document[i]);
+		buf_add_str(&b, path);
+		add(ret, arena, &b);
+	}
+	if (!path.n)
+		return 0;
+	url_origin(&u, &b);
+	buf_add_str(&b, path);
+	buf_adds(&b, OPENID_DOCUMENT);
+	add(ret, arena, &b);
+	return 0;
+}
+
+static const char *join(const struct strlist *list, struct arena *arena)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	for (size_t i = 0; i < list->n; i++) {
+		if (b.n)
+			buf_addc(&b, ' ');
+		buf_adds(&b, list->item[i]);
+	}
+	return b.n ? arena_strndup(arena, b.p, b.n) : NULL;
+}
+
+int metadata_resource(struct str body, struct arena *arena,
+		      struct metadata_resource *ret, struct err *err)
+{
+	struct metadata_resource r = {0};
+	struct strlist scopes;
+	struct str object;
+
+	if (!fields_object(body, &object))
+		return 1;
+	r.resource = fields_text(object, "resource", arena);
+	if (!r.resource)
+		return err_set(err, ERR_PEER,
+			       "protected resource metadata: no `resource`");
+	if (!fields_list(object, "authorization_servers", arena, &r.servers) ||
+	    !r.servers.n)
+		return err_set(err, ERR_PEER,
+			       "protected resource metadata: names no "
+			       "authorization server");
+	if (fields_list(object, "scopes_supported", arena, &scopes))
+		r.scopes = join(&scopes, arena);
+	r.needs_dpop = fields_true(object, "dpop_bound_access_tokens_required");
+	*ret = r;
+	return 0;
+}
+
+static bool is_prefix(struct str path, struct str of)
+{
+	if (of.n < path.n || memcmp(path.p, of.p, path.n) != 0)
+		return false;
+	return of.n == path.n || of.p[path.n] == '/';
+}
+
+int metadata_is_for(const struct url *endpoint, const char *resource,
+		    struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct url u;
+
+	if (url_parse(str_of(resource), &arena, &u, err) < 0)
+		return err_wrap(err, "protected resource metadata");
+	/* a path that ends in a slash is the same as one that does not */
+	if (!u.fragment.p && url_same_origin(endpoint, &u) &&
+	    is_prefix(bare_path(&u), endpoint->path))
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "protected resource metadata is for %s, not for %s",
+		       fields_quote(&b, str_of(resource), FIELDS_QUOTE_BYTES),
+		       endpoint->text.p);
+}
+
+static bool is_issuer(const char *found, const char *wanted, bool accept_slash)
+{
+	size_t n = strlen(found), m = strlen(wanted);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct str longer;
+	struct url u;
+
+	if (!strcmp(found, wanted))
+		return true;
+	if (!accept_slash || (n != m + 1 && m != n + 1) ||
+	    strncmp(found, wanted, n < m ? n : m) != 0)
+		return false;
+	longer = str_of(n < m ? wanted : found);
+	return str_ends(longer, "/") &&
+	       url_parse(longer, &arena, &u, &err) == 0 && str_is(u.path, "/");
+}
+
+static int judge_issuer(const struct metadata_server *s, const char *wanted,
+			bool accept_slash, struct err *err)
+{
+	AUTO(buf_release) struct buf a = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const char *found = s->issuer ? s->issuer : "";
+
+	if (is_issuer(found, wanted, accept_slash))
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "authorization server metadata: issuer is \"%s\", "
+		       "expected \"%s\"%s",
+		       fields_quote(&a, str_of(found), FIELDS_QUOTE_BYTES),
+		       fields_quote(&b, str_of(wanted), FIELDS_QUOTE_BYTES),
+		       is_issuer(found, wanted, true)
+			       ? " (accept_issuer_slash accepts this)"
+			       : "");
+}
+
+static int judge_code(const struct metadata_server *s, struct str object,
+		      struct arena *arena, struct err *err)
+{
+	struct strlist methods;
+
+	if (!s->authorization)
+		return err_set(err, ERR_PEER,
+			       "authorization server metadata: no "
+			       "`authorization_endpoint`");
+	if (!fields_list(object, "code_challenge_methods_supported", arena,
+			 &methods) ||
+	    !metadata_has(&methods, "S256"))
+		return err_set(err, ERR_PEER,
+			       "the authorization server does not offer PKCE "
+			       "with S256");
+	return 0;
+}
+
+static void read_lists(struct str object, struct arena *arena,
+		       struct metadata_server *s)
+{
+	s->has_auth_methods =
+		fields_list(object, "token_endpoint_auth_methods_supported",
+			    arena, &s->auth_methods);
+	(void)!fields_list(object, "scopes_supported", arena, &s->scopes);
+	(void)!fields_list(object,
+			   "token_endpoint_auth_signing_alg_values_supported",
+			   arena, &s->signing_algs);
+	(void)!fields_list(object, "dpop_signing_alg_values_supported", arena,
+			   &s->dpop_algs);
+}
+
+int metadata_server(struct str body, const char *issuer,
+		    const struct metadata_rules *rules, struct arena *arena,
+		    struct metadata_server *ret, struct err *err)
+{
+	struct metadata_server s = {0};
+	struct str object;
+
+	if (!fields_object(body, &object))
+		return 1;
+	s.issuer = fields_text(object, "issuer", arena);
+	if (judge_issuer(&s, issuer, rules->accept_slash, err) < 0)
+		return -1;
+	s.authorization = fields_text(object, "authorization_endpoint", arena);
+	s.token = fields_text(object, "token_endpoint", arena);
+	s.registration = fields_text(object, "registration_endpoint", arena);
+	s.revocation = fields_text(object, "revocation_endpoint", arena);
+	if (!s.token)
+		return err_set(err, ERR_PEER,
+			       "authorization server metadata: no "
+			       "`token_endpoint`");
+	if (rules->needs_code && judge_code(&s, object, arena, err) < 0)
+		return -1;
+	read_lists(object, arena, &s);
+	s.takes_metadata_id =
+		fields_true(object, "client_id_metadata_document_supported");
+	s.sends_iss = fields_true(
+		object, "authorization_response_iss_parameter_supported");
+	*ret = s;
+	return 0;
+}
+
+static const char *at_origin(const char *origin, const char *path,
+			     struct arena *arena)
+{
+	return arena_printf(arena, "%s%s", origin, path);
+}
+
+void metadata_server_default(const struct url *endpoint, struct arena *arena,
+			     struct metadata_server *ret)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const char *origin;
+
+	url_origin(endpoint, &b);
+	origin = buf_cstr(&b);
+	*ret = (struct metadata_server){
+		.issuer = at_origin(origin, "", arena),
+		.authorization = at_origin(origin, "/authorize", arena),
+		.token = at_origin(origin, "/token", arena),
+		.registration = at_origin(origin, "/register", arena),
+		.is_default = true,
+	};
+}
+
+bool metadata_has(const struct strlist *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->item[i], word))
+			return true;
+	return false;
+}
+
+static bool has_word(struct str words, struct str word)
+{
+	while (words.n)
+		if (str_eq(str_cut(&words, ' '), word))
+			return true;
+	return false;
+}
+
+const char *metadata_union(const char *a, const char *b, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest[] = {str_of(a ? a : ""), str_of(b ? b : "")}, word;
+	size_t words = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
+		while (rest[i].n && words++ < SCOPES_MAX) {
+			word = str_cut(&rest[i], ' ');
+			if (!word.n || has_word(buf_str(&out), word))
+				continue;
+			if (out.n)
+				buf_addc(&out, ' ');
+			buf_add_str(&out, word);
+		}
+	}
+	return out.n ? arena_strndup(arena, out.p, out.n) : NULL;
+}

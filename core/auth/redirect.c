@@ -1,0 +1,292 @@
+#include "core/auth/redirect.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "core/base/url.h"
+
+/* Browsers open connections that they never use. */
+#define CONNECTIONS 8
+/* A request line and headers, cookies of other programs on localhost too. */
+#define REQUEST_BYTES (64 * 1024)
+
+struct connection {
+	struct redirect *r; /* NULL while free */
+	struct loop_watch watch;
+	struct buf in; /* wiped: it holds the code */
+	int fd;	       /* owned */
+};
+
+struct redirect {
+	struct loop *loop;
+	struct redirect_handler handler;
+	struct loop_watch watch;
+	int fd; /* owned; -1 when closed */
+	char *uri, *path;
+	char *host; /* as it stands in the URI, with brackets */
+	struct connection connection[CONNECTIONS];
+	size_t next; /* to be used, or used again */
+};
+
+static void drop(struct connection *c)
+{
+	if (!c->r)
+		return;
+	loop_unwatch(c->r->loop, &c->watch);
+	fd_closep(&c->fd);
+	buf_wipe(&c->in);
+	c->r = NULL;
+}
+
+static void stop(struct redirect *r)
+{
+	loop_unwatch(r->loop, &r->watch);
+	fd_closep(&r->fd);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		drop(&r->connection[i]);
+}
+
+static const char page_good[] = "You are signed in. This page can be closed.";
+static const char page_bad[] =
+	"This did not work; the program says why. This page can be closed.";
+
+static void answer(struct connection *c, const char *status, const char *text)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf html = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&html,
+		 "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
+		 "<title>matins</title><p>%s</p></html>\n",
+		 text);
+	buf_addf(&b,
+		 "HTTP/1.1 %s\r\nContent-Type: text/html; charset=utf-8\r\n"
+		 "Content-Length: %zu\r\nCache-Control: no-store\r\n"
+		 "Referrer-Policy: no-referrer\r\n"
+		 "Content-Security-Policy: default-src 'none'\r\n"
+		 "Connection: close\r\n\r\n%s",
+		 status, html.n, buf_cstr(&html));
+	/* a fresh socket takes so much at once; a browser that has gone does
+	   not matter */
+	(void)!send(c->fd, b.p, b.n, MSG_NOSIGNAL | MSG_DONTWAIT);
+	shutdown(c->fd, SHUT_WR);
+}
+
+static bool find_field(struct str head, const char *name, struct str *ret)
+{
+	while (head.n) {
+		struct str line = str_cut(&head, '\n');
+		struct str key = str_cut(&line, ':');
+
+		if (!line.p || key.n != strlen(name) ||
+		    strncasecmp(key.p, name, key.n) != 0)
+			continue;
+		*ret = str_trim(line);
+		return true;
+	}
+	return false;
+}
+
+/*
+ * Is it a person who was led here? Pictures, frames and scripts of other pages
+ * are no answer, and neither is who took us for another host (a name of his
+ * that now leads to this machine).
+ */
+static bool is_visit(const struct redirect *r, struct str head)
+{
+	size_t n = strlen(r->host);
+	struct str v;
+
+	if (find_field(head, "Sec-Fetch-Mode", &v) && !str_is(v, "navigate"))
+		return false;
+	if (find_field(head, "Sec-Fetch-Dest", &v) && !str_is(v, "document"))
+		return false;
+	if (!find_field(head, "Host", &v))
+		return true;
+	return v.n >= n && strncasecmp(v.p, r->host, n) == 0 &&
+	       (v.n == n || v.p[n] == ':');
+}
+
+/* "GET /callback?code=... HTTP/1.1" */
+static void request(struct connection *c)
+{
+	struct str head = buf_str(&c->in), method, target, line;
+	struct redirect *r = c->r;
+	bool good;
+
+	line = str_trim(str_cut(&head, '\n'));
+	method = str_cut(&line, ' ');
+	target = str_cut(&line, ' ');
+	if (!str_is(str_cut(&target, '?'), r->path) || !is_visit(r, head)) {
+		answer(c, "404 Not Found", "There is nothing here.");
+		drop(c);
+		return;
+	}
+	if (!str_is(method, "GET")) {
+		answer(c, "405 Method Not Allowed", "Only GET is understood.");
+		drop(c);
+		return;
+	}
+	good = r->handler.judge(r->handler.arg, target);
+	answer(c, "200 OK", good ? page_good : page_bad);
+	stop(r);
+	r->handler.closed(r->handler.arg);
+}
+
+static bool is_whole(const struct buf *in)
+{
+	return memmem(in->p, in->n, "\r\n\r\n", 4) ||
+	       memmem(in->p, in->n, "\n\n", 2);
+}
+
+static void readable(void *arg, UNUSED uint32_t events)
+{
+	struct connection *c = arg;
+	char *room = buf_room(&c->in, 4096);
+	ssize_t n;
+
+	if (!room) {
+		drop(c);
+		return;
+	}
+	n = recv(c->fd, room, 4096, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		drop(c);
+		return;
+	}
+	c->in.n += (size_t)n;
+	c->in.p[c->in.n] = '\0';
+	if (is_whole(&c->in))
+		request(c);
+}
+
+static void connected(void *arg, UNUSED uint32_t events)
+{
+	struct redirect *r = arg;
+	struct connection *c = &r->connection[r->next];
+	struct err err = ERR_INIT;
+	int fd = accept4(r->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	drop(c); /* the oldest */
+	r->next = (r->next + 1) % CONNECTIONS;
+	*c = (struct connection){
+		.r = r, .fd = fd, .in = BUF_INIT(REQUEST_BYTES)};
+	if (loop_watch(r->loop, &c->watch, fd, EPOLLIN, readable, c, &err) < 0)
+		drop(c);
+}
+
+static int bind_to(struct redirect *r, bool is_ipv6, uint16_t port,
+		   uint16_t *ret_port, struct err *err)
+{
+	struct sockaddr_in in = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr = {htonl(INADDR_LOOPBACK)},
+	};
+	struct sockaddr_in6 in6 = {
+		.sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+		.sin6_addr = IN6ADDR_LOOPBACK_INIT,
+	};
+	struct sockaddr *address =
+		is_ipv6 ? (struct sockaddr *)&in6 : (struct sockaddr *)&in;
+	socklen_t n = is_ipv6 ? sizeof(in6) : sizeof(in);
+	int yes = 1;
+
+	r->fd = socket(is_ipv6 ? AF_INET6 : AF_INET,
+		       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/* a fixed port shall be free again at once */
+	if (r->fd < 0 ||
+	    setsockopt(r->fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) ||
+	    bind(r->fd, address, n) < 0 || listen(r->fd, CONNECTIONS) < 0 ||
+	    getsockname(r->fd, address, &n) < 0)
+		return err_sys(err, errno, "port %u of the redirect address",
+			       port);
+	*ret_port = ntohs(is_ipv6 ? in6.sin6_port : in.sin_port);
+	return 0;
+}
+
+/* As it was written, or with the port that was found. */
+static void spell(struct redirect *r, const char *text, const struct url *u,
+		  uint16_t port)
+{
+	const char *open = u->is_ipv6 ? "[" : "";
+	const char *close = u->is_ipv6 ? "]" : "";
+
+	r->host = mem_printf("%s%.*s%s", open, STR_ARG(u->host), close);
+	r->path = mem_strndup(u->path.p, u->path.n);
+	r->uri = port ? mem_printf("http://%s%.*s%s:%u%s", open,
+				   STR_ARG(u->host), close, port, r->path)
+		      : mem_strdup(text);
+}
+
+/* The port that is written, 0 where none is. */
+static uint16_t port_of(const char *uri, const struct url *u)
+{
+	const char *host = strstr(uri, "//") + 2;
+	struct str authority = {host, strcspn(host, "/?#")};
+
+	for (size_t i = authority.n; i > 0 && authority.p[i - 1] != ']'; i--)
+		if (authority.p[i - 1] == ':')
+			return u->port;
+	return 0;
+}
+
+int redirect_open(struct loop *loop, const char *uri,
+		  const struct redirect_handler *handler, struct redirect **ret,
+		  struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *text = uri ? uri : "http://127.0.0.1/callback";
+	struct redirect *r;
+	uint16_t port, found = 0;
+	struct url u;
+
+	if (url_parse(str_of(text), &arena, &u, err) < 0)
+		return err_wrap(err, "redirect address");
+	if (u.query.p || u.fragment.p)
+		return err_set(err, ERR_SYNTAX,
+			       "redirect address: has a query or a fragment");
+	if (u.is_tls || !url_is_loopback(&u))
+		return 1;
+	r = mem_zalloc(sizeof(*r));
+	*r = (struct redirect){.loop = loop, .handler = *handler, .fd = -1};
+	port = port_of(text, &u);
+	if (bind_to(r, u.is_ipv6, port, &found, err) < 0 ||
+	    loop_watch(loop, &r->watch, r->fd, EPOLLIN, connected, r, err) <
+		    0) {
+		redirect_free(r);
+		return -1;
+	}
+	spell(r, text, &u, port ? 0 : found);
+	*ret = r;
+	return 0;
+}
+
+const char *redirect_uri(const struct redirect *r)
+{
+	return r->uri;
+}
+
+void redirect_free(struct redirect *r)
+{
+	if (!r)
+		return;
+	stop(r);
+	free(r->uri);
+	free(r->path);
+	free(r->host);
+	free(r);
+}

@@ -1,0 +1,668 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/keyctl.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/auth/account.h"
+#include "core/auth/crypto.h"
+#include "core/auth/store.h"
+#include "core/base/base64.h"
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "tests/unit/heap_watch.h"
+#include "tests/unit/temp_dir.h"
+
+#define SECRET "the-very-secret-token"
+#define JSON "{\"access_token\":\"" SECRET "\"}"
+
+static const struct store_name one = {"https://a.example/mcp",
+				      "https://as.example"};
+static const struct store_name other = {"https://b.example/mcp",
+					"https://as.example"};
+
+/* A keyring of our own, which ends with us: that of a user namespace. */
+static bool has_keyring;
+
+static bool write_map(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool done = fd >= 0 && write(fd, text, strlen(text)) > 0;
+
+	if (fd >= 0)
+		close(fd);
+	return done;
+}
+
+static long keyctl_call(int operation, long a, long b)
+{
+	return syscall(SYS_keyctl, operation, a, b, 0, 0);
+}
+
+static long persistent(void)
+{
+	return keyctl_call(KEYCTL_GET_PERSISTENT, -1, KEY_SPEC_PROCESS_KEYRING);
+}
+
+static bool own_keyring(void)
+{
+	AUTO(mem_freep)
+	char *users = mem_printf("%u %u 1", geteuid(), geteuid());
+	AUTO(mem_freep)
+	char *groups = mem_printf("%u %u 1", getegid(), getegid());
+
+	return unshare(CLONE_NEWUSER) == 0 &&
+	       write_map("/proc/self/uid_map", users) &&
+	       write_map("/proc/self/setgroups", "deny") &&
+	       write_map("/proc/self/gid_map", groups) && persistent() >= 0;
+}
+
+/* Tried by a child first: half a namespace would spoil all that follows. */
+static bool can_have_keyring(void)
+{
+	int status = -1;
+	pid_t pid = fork();
+
+	if (pid == 0)
+		_exit(own_keyring() ? 0 : 1);
+	return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+/* ---- one folder with a store in it ---- */
+
+struct fixture {
+	void *dir; /* as temp_dir.h has it */
+	char *path;
+	struct arena arena;
+	struct err err;
+	struct str got;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = mem_zalloc(sizeof(*f));
+
+	if (temp_dir_make(&f->dir) < 0)
+		return -1;
+	f->path = mem_printf("%s/state/tokens", (char *)f->dir);
+	*state = f;
+	return 0;
+}
+
+/* From the first of these tests on all are in that namespace. */
+static int setup_keyring(void **state)
+{
+	static bool is_tried;
+
+	if (!is_tried)
+		has_keyring = can_have_keyring() && own_keyring();
+	is_tried = true;
+	if (has_keyring)
+		keyctl_call(KEYCTL_CLEAR, persistent(), 0);
+	return setup(state);
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+	int r = temp_dir_remove(&f->dir);
+
+	arena_release(&f->arena);
+	free(f->path);
+	free(f);
+	return r;
+}
+
+static struct store *open_store(struct fixture *f, enum store_key key)
+{
+	struct store *s = NULL;
+
+	if (store_open(f->path, key, &s, &f->err) < 0)
+		fail_msg("%s", f->err.msg);
+	return s;
+}
+
+static void write_one(struct fixture *f, enum store_key key)
+{
+	struct store *s = open_store(f, key);
+
+	if (store_write(s, &one, STR(JSON), &f->err) < 0)
+		fail_msg("%s", f->err.msg);
+	store_free(s);
+}
+
+/* By another object, as another process would. */
+static int read_one(struct fixture *f, enum store_key key)
+{
+	struct store *s = open_store(f, key);
+	int r = store_read(s, &one, &f->arena, &f->got, &f->err);
+
+	store_free(s);
+	return r;
+}
+
+/* Every file but locks; the caller frees nothing. */
+static const char *only_file(struct fixture *f, const char *end)
+{
+	AUTO(mem_freep)
+	char *line =
+		mem_printf("ls '%s' | grep '%s$' | head -n 1", f->path, end);
+	FILE *p = popen(line, "re");
+	char name[128] = "";
+
+	if (!p || fscanf(p, "%127s", name) != 1)
+		fail_msg("no file that ends in %s", end);
+	pclose(p);
+	return arena_printf(&f->arena, "%s/%s", f->path, name);
+}
+
+static void read_bytes(const char *path, struct buf *out)
+{
+	struct err err = ERR_INIT;
+
+	assert_int_equal(fd_read_file(path, out, &err), 0);
+}
+
+static mode_t mode_of(const char *path)
+{
+	struct stat st;
+
+	assert_int_equal(lstat(path, &st), 0);
+	return st.st_mode & 07777;
+}
+
+/* ---- folders ---- */
+
+static void open__new_folder__is_the_users_alone(void **state)
+{
+	struct fixture *f = *state;
+	mode_t mask = umask(0);
+
+	store_free(open_store(f, STORE_KEY_FILE));
+	umask(mask);
+	assert_int_equal(mode_of(f->path), 0700);
+}
+
+static void check_refused(struct fixture *f, const char *says)
+{
+	struct store *s = NULL;
+
+	assert_int_equal(store_open(f->path, STORE_KEY_FILE, &s, &f->err), -1);
+	assert_int_equal(f->err.kind, ERR_POLICY);
+	if (!strstr(f->err.msg, says))
+		fail_msg("%s", f->err.msg);
+	assert_null(s);
+}
+
+static void open__open_to_others__is_refused(void **state)
+{
+	static const mode_t modes[] = {0755, 0710, 0701, 0770, 0702};
+	struct fixture *f = *state;
+
+	store_free(open_store(f, STORE_KEY_FILE));
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
+		assert_int_equal(chmod(f->path, modes[i]), 0);
+		check_refused(f, "chmod 700");
+	}
+}
+
+static void open__a_link__is_refused(void **state)
+{
+	struct fixture *f = *state;
+	AUTO(mem_freep) char *real = mem_printf("%s/real", (char *)f->dir);
+	AUTO(mem_freep) char *above = mem_printf("%s/state", (char *)f->dir);
+
+	assert_int_equal(mkdir(real, 0700), 0);
+	assert_int_equal(mkdir(above, 0700), 0);
+	assert_int_equal(symlink(real, f->path), 0);
+	check_refused(f, "is a link");
+}
+
+static void open__of_another_user__is_refused(void **state)
+{
+	struct fixture *f = *state;
+
+	free(f->path);
+	f->path = mem_strdup(geteuid() ? "/" : f->dir);
+	if (geteuid() == 0)
+		assert_int_equal(chown(f->path, 65534, 65534), 0);
+	check_refused(f, "belongs to uid");
+	if (geteuid() == 0)
+		assert_int_equal(chown(f->path, 0, 0), 0);
+}
+
+/* ---- documents ---- */
+
+static void read__nothing_there__is_no_error(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(read_one(f, STORE_KEY_FILE), 1);
+}
+
+static void write__then_read__is_the_same(void **state)
+{
+	struct fixture *f = *state;
+	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	const char *file;
+
+	write_one(f, STORE_KEY_FILE);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
+	assert_true(str_is(f->got, JSON));
+	file = only_file(f, ".sealed");
+	assert_int_equal(mode_of(file), 0600);
+	read_bytes(file, &bytes);
+	assert_null(memmem(bytes.p, bytes.n, SECRET, strlen(SECRET)));
+	buf_release(&bytes);
+}
+
+static void write__again__replaces(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_FILE);
+
+	assert_int_equal(store_write(s, &one, STR("{\"a\":1}"), &f->err), 0);
+	assert_int_equal(store_write(s, &one, STR("{\"a\":2}"), &f->err), 0);
+	store_free(s);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
+	assert_true(str_is(f->got, "{\"a\":2}"));
+}
+
+static void names__server_and_issuer__are_apart(void **state)
+{
+	const struct store_name no_issuer = {one.server, ""};
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_FILE);
+	struct strlist list;
+
+	assert_int_equal(store_write(s, &one, STR("1"), &f->err), 0);
+	assert_int_equal(store_write(s, &no_issuer, STR("2"), &f->err), 0);
+	assert_int_equal(store_write(s, &other, STR("3"), &f->err), 0);
+	assert_int_equal(store_read(s, &no_issuer, &f->arena, &f->got, &f->err),
+			 0);
+	assert_true(str_is(f->got, "2"));
+	assert_int_equal(store_list(s, &f->arena, &list, &f->err), 0);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(store_remove(s, &one, &f->err), 0);
+	assert_int_equal(store_remove(s, &one, &f->err), 1);
+	assert_int_equal(store_remove(s, &other, &f->err), 0);
+	assert_int_equal(store_read(s, &one, &f->arena, &f->got, &f->err), 1);
+	assert_int_equal(store_list(s, &f->arena, &list, &f->err), 0);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.item[0], one.server);
+	store_free(s);
+}
+
+/* The key in a query is on disk in no form, and tells two servers apart. */
+static void account__key_in_the_query__is_not_on_disk(void **state)
+{
+	static const char url[] = "https://a.example/mcp?key=in-the-query";
+	static const char twin[] = "https://a.example/mcp?key=another-key";
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_FILE);
+	AUTO(buf_release) struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	struct account a = {0}, b;
+	struct strlist list;
+
+	account_set(&a.issuer, "https://as.example");
+	account_set(&a.access_token, SECRET);
+	assert_int_equal(account_save(s, url, &a, &f->err), 0);
+	assert_int_equal(store_list(s, &f->arena, &list, &f->err), 0);
+	assert_int_equal(list.n, 1);
+	assert_null(strstr(list.item[0], "in-the-query"));
+	read_bytes(only_file(f, "sealed"), &bytes);
+	assert_null(memmem(bytes.p, bytes.n, "in-the-query", 12));
+	assert_int_equal(account_load(s, twin, NULL, &b, &f->err), 1);
+	/* by the URL, and by what is listed */
+	assert_int_equal(account_load(s, url, NULL, &b, &f->err), 0);
+	assert_string_equal(b.access_token, SECRET);
+	account_release(&b);
+	assert_int_equal(account_load(s, list.item[0], NULL, &b, &f->err), 0);
+	account_release(&b);
+	assert_int_equal(account_remove(s, url, &f->err), 0);
+	account_release(&a);
+	store_free(s);
+}
+
+static void read__file_of_another_server__is_refused(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_FILE);
+	const char *first, *second;
+
+	assert_int_equal(store_write(s, &one, STR(JSON), &f->err), 0);
+	first = only_file(f, ".sealed");
+	assert_int_equal(
+		rename(first, arena_printf(&f->arena, "%s.kept", first)), 0);
+	assert_int_equal(store_write(s, &other, STR("{}"), &f->err), 0);
+	second = only_file(f, ".sealed");
+	assert_int_equal(rename(second, first), 0);
+	assert_int_equal(store_read(s, &one, &f->arena, &f->got, &f->err), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(f->err.msg, "another server's"));
+	store_free(s);
+}
+
+static void read__damaged__says_to_log_in_again(void **state)
+{
+	struct fixture *f = *state;
+	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	const char *file;
+
+	write_one(f, STORE_KEY_FILE);
+	file = only_file(f, ".sealed");
+	read_bytes(file, &bytes);
+	bytes.p[bytes.n - 1] ^= 1;
+	assert_int_equal(
+		fd_replace_file(file, buf_str(&bytes), 0600, false, &f->err),
+		0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(f->err.msg, "it was changed"));
+	assert_non_null(strstr(f->err.msg, "matins auth login"));
+	assert_int_equal(
+		fd_replace_file(file, STR("cut"), 0600, false, &f->err), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_non_null(strstr(f->err.msg, "no file of tokens"));
+	buf_release(&bytes);
+}
+
+static void read__file_that_is_a_link_or_open__is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const char *file, *kept;
+
+	write_one(f, STORE_KEY_FILE);
+	file = only_file(f, ".sealed");
+	assert_int_equal(chmod(file, 0644), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_POLICY);
+	assert_int_equal(chmod(file, 0600), 0);
+	kept = arena_printf(&f->arena, "%s.kept", file);
+	assert_int_equal(rename(file, kept), 0);
+	assert_int_equal(symlink(kept, file), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_POLICY);
+	assert_int_equal(unlink(file), 0);
+	assert_int_equal(mkfifo(file, 0600), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_POLICY);
+}
+
+/* ---- the key in a file ---- */
+
+static void key_file__made_once__serves_all(void **state)
+{
+	struct fixture *f = *state;
+	struct buf before = BUF_INIT(BUF_UNBOUNDED);
+	struct buf after = BUF_INIT(BUF_UNBOUNDED);
+	const char *key;
+	struct store *s;
+
+	write_one(f, STORE_KEY_FILE);
+	key = only_file(f, "key");
+	assert_int_equal(mode_of(key), 0600);
+	read_bytes(key, &before);
+	s = open_store(f, STORE_KEY_FILE);
+	assert_int_equal(store_key_used(s), STORE_KEY_AUTO);
+	assert_int_equal(store_write(s, &other, STR("{}"), &f->err), 0);
+	assert_int_equal(store_key_used(s), STORE_KEY_FILE);
+	store_free(s);
+	read_bytes(key, &after);
+	assert_string_equal(before.p, after.p);
+	buf_wipe(&before);
+	buf_wipe(&after);
+}
+
+static void key_file__gone_or_another__is_told(void **state)
+{
+	struct fixture *f = *state;
+	const char *key;
+
+	write_one(f, STORE_KEY_FILE);
+	key = only_file(f, "key");
+	assert_int_equal(unlink(key), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(f->err.msg, "beside it and is gone"));
+	assert_non_null(strstr(f->err.msg, "matins auth login"));
+	/* a login makes another, and the old file is still told as lost */
+	write_one(f, STORE_KEY_FILE);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
+	assert_int_equal(fd_replace_file(key,
+					 STR("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+					     "AAAAAAAAAAA\n"),
+					 0600, false, &f->err),
+			 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_non_null(strstr(f->err.msg, "is gone"));
+}
+
+static void key_file__broken_or_open__is_refused(void **state)
+{
+	struct fixture *f = *state;
+	const char *key;
+
+	write_one(f, STORE_KEY_FILE);
+	key = only_file(f, "key");
+	assert_int_equal(chmod(key, 0640), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_POLICY);
+	assert_non_null(strstr(f->err.msg, "open to others"));
+	assert_int_equal(
+		fd_replace_file(key, STR("short\n"), 0600, false, &f->err), 0);
+	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+}
+
+#ifndef MATINS_ASAN
+/* Of the key and of what is sealed, when a store is written, read, closed. */
+static void heap__after_use__holds_no_secret(void **state)
+{
+	struct fixture *f = *state;
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct buf key = BUF_INIT(BUF_UNBOUNDED);
+
+	write_one(f, STORE_KEY_FILE);
+	read_bytes(only_file(f, "key"), &text);
+	text.p[--text.n] = '\0'; /* the newline */
+	assert_int_equal(
+		base64_decode(BASE64_URL, buf_str(&text), &key, &f->err), 0);
+	for (int i = 0; i < 3; i++) {
+		/* one in eight has a NUL, where the watch would end */
+		if (i == 1 && strlen(key.p) < CRYPTO_KEY_BYTES)
+			continue;
+		watched = i == 0 ? text.p : i == 1 ? key.p : SECRET;
+		n_leaks = 0;
+		write_one(f, STORE_KEY_FILE);
+		assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
+		assert_int_equal(n_leaks, 0);
+		free(mem_strdup(watched)); /* it would be seen */
+		assert_int_equal(n_leaks, 1);
+		watched = NULL;
+	}
+	buf_wipe(&text);
+	buf_wipe(&key);
+}
+#endif
+
+/* ---- the key in the kernel's keyring ---- */
+
+static void keyring__written__is_read_and_in_no_file(void **state)
+{
+	struct fixture *f = *state;
+	AUTO(mem_freep) char *key = mem_printf("%s/key", f->path);
+
+	if (!has_keyring)
+		skip();
+	write_one(f, STORE_KEY_KEYRING);
+	assert_int_equal(access(key, F_OK), -1);
+	assert_int_equal(read_one(f, STORE_KEY_KEYRING), 0);
+	assert_true(str_is(f->got, JSON));
+	/* what a file says counts, and not what is wanted for new ones */
+	assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
+}
+
+static void keyring__gone__is_told_and_a_login_mends_it(void **state)
+{
+	struct fixture *f = *state;
+
+	if (!has_keyring)
+		skip();
+	write_one(f, STORE_KEY_KEYRING);
+	keyctl_call(KEYCTL_CLEAR, persistent(), 0);
+	assert_int_equal(read_one(f, STORE_KEY_KEYRING), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(f->err.msg, "kernel's keyring and is gone"));
+	assert_non_null(strstr(f->err.msg, "matins auth login"));
+	assert_non_null(strstr(f->err.msg, "store_key = \"file\""));
+	write_one(f, STORE_KEY_KEYRING);
+	assert_int_equal(read_one(f, STORE_KEY_KEYRING), 0);
+}
+
+/* ---- which of them ---- */
+
+static void auto__no_bus__is_the_keyring_or_else_a_file(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_AUTO);
+
+	assert_int_equal(store_write(s, &one, STR(JSON), &f->err), 0);
+	if (has_keyring)
+		assert_int_equal(store_key_used(s), STORE_KEY_KEYRING);
+	else
+		assert_in_range(store_key_used(s), STORE_KEY_KEYRING,
+				STORE_KEY_FILE);
+	store_free(s);
+	assert_int_equal(read_one(f, STORE_KEY_AUTO), 0);
+}
+
+static void auto__after_reading__stays_where_it_was(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s;
+
+	write_one(f, STORE_KEY_FILE);
+	s = open_store(f, STORE_KEY_AUTO);
+	assert_int_equal(store_read(s, &one, &f->arena, &f->got, &f->err), 0);
+	assert_int_equal(store_write(s, &one, STR(JSON), &f->err), 0);
+	assert_int_equal(store_key_used(s), STORE_KEY_FILE);
+	store_free(s);
+}
+
+static void service__no_bus__is_said(void **state)
+{
+	struct fixture *f = *state;
+	struct store *s = open_store(f, STORE_KEY_SERVICE);
+
+	assert_int_equal(store_write(s, &one, STR(JSON), &f->err), -1);
+	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
+	assert_non_null(strstr(f->err.msg, "DBUS_SESSION_BUS_ADDRESS"));
+	store_free(s);
+}
+
+static void key_words__found__are_themselves(void **state)
+{
+	enum store_key key;
+
+	(void)state;
+	for (int i = 0; i < STORE_KEY_COUNT; i++) {
+		assert_true(store_key_find(store_key_word(i), &key));
+		assert_int_equal(key, i);
+	}
+	assert_false(store_key_find("tpm", &key));
+}
+
+/* ---- facts ---- */
+
+static void look__files__are_counted_by_place(void **state)
+{
+	struct fixture *f = *state;
+	AUTO(mem_freep) char *bad = mem_printf("%s/x.sealed", f->path);
+	struct store_facts facts;
+
+	assert_int_equal(store_look(f->path, &facts, &f->err), 1);
+	assert_int_equal(access(f->path, F_OK), -1);
+	write_one(f, STORE_KEY_FILE);
+	assert_int_equal(store_look(f->path, &facts, &f->err), 0);
+	assert_int_equal(facts.files[STORE_KEY_FILE], 1);
+	assert_int_equal(facts.n_broken, 0);
+	assert_int_equal(fd_replace_file(bad, STR("?"), 0600, false, &f->err),
+			 0);
+	assert_int_equal(store_look(f->path, &facts, &f->err), 0);
+	assert_int_equal(facts.n_broken, 1);
+	assert_string_equal(facts.broken, "x.sealed: it is no file of tokens");
+	assert_int_equal(chmod(f->path, 0755), 0);
+	assert_int_equal(store_look(f->path, &facts, &f->err), -1);
+}
+
+/* ---- locks ---- */
+
+static void lock__held__is_not_waited_for(void **state)
+{
+	struct fixture *f = *state;
+	struct store *a = open_store(f, STORE_KEY_FILE);
+	struct store *b = open_store(f, STORE_KEY_FILE);
+	struct store_lock first = {-1}, second = {-1}, third = {-1};
+
+	assert_int_equal(store_lock(a, one.server, &first, &f->err), 0);
+	assert_int_equal(store_lock(b, one.server, &second, &f->err), 1);
+	assert_int_equal(store_lock(b, other.server, &third, &f->err), 0);
+	store_unlock(&first);
+	assert_int_equal(store_lock(b, one.server, &second, &f->err), 0);
+	store_unlock(&second);
+	store_unlock(&third);
+	store_unlock(&third);
+	store_free(a);
+	store_free(b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define KEYRING(name) \
+	cmocka_unit_test_setup_teardown(name, setup_keyring, teardown)
+	const struct CMUnitTest tests[] = {
+		TEST(open__new_folder__is_the_users_alone),
+		TEST(open__open_to_others__is_refused),
+		TEST(open__a_link__is_refused),
+		TEST(open__of_another_user__is_refused),
+		TEST(read__nothing_there__is_no_error),
+		TEST(write__then_read__is_the_same),
+		TEST(write__again__replaces),
+		TEST(names__server_and_issuer__are_apart),
+		TEST(account__key_in_the_query__is_not_on_disk),
+		TEST(read__file_of_another_server__is_refused),
+		TEST(read__damaged__says_to_log_in_again),
+		TEST(read__file_that_is_a_link_or_open__is_refused),
+		TEST(key_file__made_once__serves_all),
+		TEST(key_file__gone_or_another__is_told),
+		TEST(key_file__broken_or_open__is_refused),
+#ifndef MATINS_ASAN
+		TEST(heap__after_use__holds_no_secret),
+#endif
+		TEST(auto__after_reading__stays_where_it_was),
+		TEST(service__no_bus__is_said),
+		TEST(key_words__found__are_themselves),
+		TEST(look__files__are_counted_by_place),
+		TEST(lock__held__is_not_waited_for),
+		KEYRING(auto__no_bus__is_the_keyring_or_else_a_file),
+		KEYRING(keyring__gone__is_told_and_a_login_mends_it),
+		KEYRING(keyring__written__is_read_and_in_no_file),
+	};
+#undef TEST
+#undef KEYRING
+
+	unsetenv("DBUS_SESSION_BUS_ADDRESS");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "core/auth/challenge.h"
+
+/* What is read of one header; NULL: not there. */
+static void reads(const char *header, const char *metadata, const char *scope,
+		  const char *error)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct challenge c = {0};
+	const char *want[] = {metadata, scope, error};
+	const char *got[3];
+
+	challenge_add(&c, str_of(header), &arena);
+	got[0] = c.resource_metadata;
+	got[1] = c.scope;
+	got[2] = c.error;
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		if (want[i])
+			assert_non_null(got[i]);
+		if (want[i])
+			assert_string_equal(got[i], want[i]);
+		else
+			assert_null(got[i]);
+	}
+}
+
+static void AU_3__challenges_in_any_form__are_read(void **state)
+{
+	(void)state;
+	reads("Bearer resource_metadata=\"https://a/b\", scope=\"x y\"",
+	      "https://a/b", "x y", NULL);
+	reads("bearer ERROR=invalid_token,Scope=\"x\"", NULL, "x",
+	      "invalid_token");
+	reads("Bearer", NULL, NULL, NULL);
+	reads("", NULL, NULL, NULL);
+	/* others before, between and behind */
+	reads("Basic realm=\"scope=\\\"no\\\", Bearer scope=no\", Bearer "
+	      "scope=\"yes\"",
+	      NULL, "yes", NULL);
+	reads("Negotiate dG9rZW4=, Bearer error=\"e\", Digest scope=\"no\"",
+	      NULL, NULL, "e");
+	/* escapes, blanks around "=", no commas, open quotes, URLs bare */
+	reads("Bearer scope = \"a\\\"b\\\\c\"", NULL, "a\"b\\c", NULL);
+	reads("Bearer scope=\"a\" error=\"b\"", NULL, "a", "b");
+	reads("Bearer scope=\"open", NULL, "open", NULL);
+	reads("Bearer resource_metadata=https://a/b?c, error=x",
+	      "https://a/b?c", NULL, "x");
+	/* the first counts */
+	reads("Bearer scope=a, Bearer scope=b", NULL, "a", NULL);
+	reads("Bearer , ,, @ scope=a", NULL, "a", NULL);
+}
+
+static void AU_3__several_headers__are_one(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct challenge c = {0};
+
+	(void)state;
+	challenge_add(&c, STR("Basic realm=x, scope=y"), &arena);
+	assert_null(c.scope);
+	challenge_add(&c, STR("Bearer scope=x"), &arena);
+	challenge_add(&c, STR("DPoP error=\"use_dpop_nonce\""), &arena);
+	assert_string_equal(c.scope, "x");
+	assert_true(c.wants_nonce);
+	assert_null(c.error);
+}
+
+static void nonce__asked_for_by_bearer__is_an_error(void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct challenge c = {0};
+
+	(void)state;
+	challenge_add(&c, STR("Bearer error=use_dpop_nonce"), &arena);
+	assert_false(c.wants_nonce);
+	assert_string_equal(c.error, "use_dpop_nonce");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(AU_3__challenges_in_any_form__are_read),
+		cmocka_unit_test(AU_3__several_headers__are_one),
+		cmocka_unit_test(nonce__asked_for_by_bearer__is_an_error),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

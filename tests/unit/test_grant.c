@@ -1,0 +1,324 @@
+#include <stdarg.h>
+#include <stddef.h>
+#include <setjmp.h>
+#include <cmocka.h>
+
+#include "core/auth/answer.h"
+#include "core/auth/grant.h"
+
+static struct arena arena;
+
+static int teardown(void **state)
+{
+	(void)state;
+	arena_release(&arena);
+	return 0;
+}
+
+/* ---- requests ---- */
+
+static void form(const struct grant_request *r, const struct grant_client *c,
+		 const char *body, const char *authorization)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf a = BUF_INIT(BUF_UNBOUNDED);
+
+	grant_form(r, c, &b, &a);
+	assert_string_equal(buf_cstr(&b), body);
+	assert_string_equal(buf_cstr(&a), authorization);
+}
+
+static void TO_1__code__has_what_it_must(void **state)
+{
+	const struct grant_request r = {
+		.type = GRANT_CODE,
+		.code = "c&d",
+		.redirect_uri = "http://127.0.0.1:1/callback",
+		.verifier = "v",
+		.resource = "https://h/mcp",
+	};
+	const struct grant_client c = {.method = GRANT_NONE, .id = "id"};
+
+	(void)state;
+	form(&r, &c,
+	     "grant_type=authorization_code&code=c%26d&redirect_uri=http%3A%2F"
+	     "%2F127.0.0.1%3A1%2Fcallback&code_verifier=v&resource=https%3A%2F"
+	     "%2Fh%2Fmcp&client_id=id",
+	     "");
+}
+
+static void TO_2__methods__never_two_at_once(void **state)
+{
+	const struct grant_request r = {.type = GRANT_CLIENT};
+	struct grant_client c = {
+		.method = GRANT_BASIC, .id = "a:b", .secret = "c d"};
+
+	(void)state;
+	/* "a%3Ab:c+d" */
+	form(&r, &c, "grant_type=client_credentials", "Basic YSUzQWI6Yytk");
+	c.method = GRANT_POST;
+	form(&r, &c,
+	     "grant_type=client_credentials&client_id=a%3Ab&client_secret=c+d",
+	     "");
+	c.method = GRANT_KEY;
+	c.assertion = "x.y.z";
+	form(&r, &c,
+	     "grant_type=client_credentials&client_assertion_type=urn%3Aietf%"
+	     "3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&client_"
+	     "assertion=x.y.z",
+	     "");
+}
+
+static void TO_5__refresh__names_no_scope(void **state)
+{
+	const struct grant_request r = {
+		.type = GRANT_REFRESH, .refresh_token = "t", .resource = "r"};
+	const struct grant_client c = {.method = GRANT_NONE, .id = "id"};
+
+	(void)state;
+	form(&r, &c,
+	     "grant_type=refresh_token&refresh_token=t&resource=r&client_id=id",
+	     "");
+}
+
+static void CI_4__registration__is_that_of_a_native_client(void **state)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	grant_registration("http://127.0.0.1:1/callback", GRANT_NONE, "a b",
+			   &b);
+	assert_string_equal(
+		buf_cstr(&b),
+		"{\"client_name\":\"matins\",\"redirect_uris\":[\"http://"
+		"127.0.0.1:1/callback\"],\"grant_types\":[\"authorization_"
+		"code\",\"refresh_token\"],\"response_types\":[\"code\"],"
+		"\"token_endpoint_auth_method\":\"none\",\"application_type\":"
+		"\"native\",\"scope\":\"a b\"}");
+}
+
+static void CI_7__method_to_register__none_basic_post(void **state)
+{
+	static const char *all[] = {"client_secret_post", "client_secret_basic",
+				    "none"};
+	struct metadata_server s = {.auth_methods = {all, 3},
+				    .has_auth_methods = true};
+
+	(void)state;
+	assert_int_equal(grant_method_to_register(&s), GRANT_NONE);
+	s.auth_methods.n = 2;
+	assert_int_equal(grant_method_to_register(&s), GRANT_BASIC);
+	s.auth_methods.n = 1;
+	assert_int_equal(grant_method_to_register(&s), GRANT_POST);
+	s.has_auth_methods = false;
+	assert_int_equal(grant_method_to_register(&s), GRANT_BASIC);
+	s.is_default = true;
+	assert_int_equal(grant_method_to_register(&s), GRANT_NONE);
+}
+
+static void authorization_url__with_a_query__is_joined(void **state)
+{
+	struct grant_ask a = {.endpoint = "https://h/a?tenant=1",
+			      .client_id = "id",
+			      .redirect_uri = "u",
+			      .challenge = "c",
+			      .state = "s",
+			      .resource = "r"};
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	grant_authorization_url(&a, &b);
+	assert_string_equal(buf_cstr(&b),
+			    "https://h/a?tenant=1&response_type=code&client_id="
+			    "id&redirect_uri=u&code_challenge=c&code_challenge_"
+			    "method=S256&state=s&resource=r");
+}
+
+/* ---- answers ---- */
+
+static void TO_3__token__in_all_forms(void **state)
+{
+	struct answer_token t;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(
+		answer_token(200,
+			     STR("{\"access_token\":\"a\",\"token_type\":"
+				 "\"dPoP\",\"expires_in\":\"60\",\"scope\":"
+				 "\"x\",\"refresh_token\":\"\"}"),
+			     false, &arena, &t, &err),
+		0);
+	assert_string_equal(t.access_token, "a");
+	assert_true(t.is_dpop);
+	assert_int_equal(t.expires_in_s, 60);
+	assert_null(t.refresh_token);
+	assert_int_equal(answer_token(200, STR("{\"access_token\":\"a\"}"),
+				      false, &arena, &t, &err),
+			 0);
+	assert_int_equal(t.expires_in_s, -1);
+	assert_null(t.scope);
+	assert_int_equal(answer_token(200, STR("access_token=a&expires_in=5"),
+				      false, &arena, &t, &err),
+			 0);
+	assert_int_equal(t.expires_in_s, 5);
+}
+
+static void TO_3__what_is_no_token__is_refused(void **state)
+{
+	static const char *const body[] = {
+		"",
+		"<html>",
+		"{}",
+		"{\"access_token\":7}",
+		"{\"access_token\":\"a b\"}",
+		"{\"access_token\":\"a\\r\\nX: y\"}",
+		"{\"access_token\":\"a\",\"error\":\"e\"}",
+		"{\"access_token\":\"a\",\"token_type\":\"N_A\"}",
+	};
+	struct answer_token t;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(body); i++) {
+		assert_int_equal(answer_token(200, str_of(body[i]), false,
+					      &arena, &t, &err),
+				 -1);
+		assert_null(t.access_token);
+	}
+	assert_int_equal(answer_token(400, STR("{\"access_token\":\"secret\"}"),
+				      false, &arena, &t, &err),
+			 -1);
+	assert_null(strstr(err.msg, "secret"));
+}
+
+static void EM_1__exchange__must_give_an_id_jag(void **state)
+{
+	static const char good[] =
+		"{\"access_token\":\"j\",\"token_type\":\"n_a\","
+		"\"issued_token_type\":"
+		"\"urn:ietf:params:oauth:token-type:id-jag\"}";
+	struct answer_token t;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(
+		answer_token(200, str_of(good), true, &arena, &t, &err), 0);
+	assert_int_equal(
+		answer_token(200,
+			     STR("{\"access_token\":\"j\",\"token_type\":"
+				 "\"Bearer\",\"issued_token_type\":"
+				 "\"urn:ietf:params:oauth:token-type:"
+				 "id-jag\"}"),
+			     true, &arena, &t, &err),
+		-1);
+}
+
+static void CI_7__registration__what_the_answer_says_wins(void **state)
+{
+	static const struct {
+		const char *body;
+		int method; /* -1: refused */
+	} row[] = {
+		{"{\"client_id\":\"i\"}", GRANT_NONE},
+		{"{\"client_id\":\"i\",\"client_secret\":\"s\"}", GRANT_BASIC},
+		{"{\"client_id\":\"i\",\"client_secret\":\"s\","
+		 "\"token_endpoint_auth_method\":\"client_secret_post\"}",
+		 GRANT_POST},
+		{"{\"client_id\":\"i\",\"client_secret\":\"s\","
+		 "\"token_endpoint_auth_method\":\"none\"}",
+		 GRANT_NONE},
+		{"{\"client_id\":\"i\",\"token_endpoint_auth_method\":"
+		 "\"client_secret_basic\"}",
+		 -1},
+		{"{\"client_secret\":\"s\"}", -1},
+	};
+	struct answer_client c;
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		int r = answer_client(201, str_of(row[i].body), &arena, &c,
+				      &err);
+
+		assert_int_equal(r, row[i].method < 0 ? -1 : 0);
+		if (r == 0)
+			assert_int_equal((int)c.method, row[i].method);
+	}
+}
+
+static void AZ_9__redirect__issuer_before_all_else(void **state)
+{
+	static const struct {
+		const char *query;
+		bool sends_iss, good;
+	} row[] = {
+		{"code=c&state=s", false, true},
+		{"code=c&state=s", true, false},
+		{"code=c&state=s&iss=https%3A%2F%2Fa", true, true},
+		{"code=c&state=s&iss=https%3A%2F%2Fa%2F", true, false},
+		{"code=c&state=s&iss=https%3A%2F%2FA", false, false},
+		{"code=c&state=s&iss=", false, false},
+		{"code=c&state=t", false, false},
+		{"code=c&state=", false, false},
+		{"code=c", false, false},
+		{"state=s", false, false},
+		{"code=&state=s", false, false},
+		{"code=c%00d&state=s", false, false},
+		{"state=s&error=e&code=c", false, false},
+		{"", false, false},
+	};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
+		const struct answer_expect e = {.state = "s",
+						.issuer = "https://a",
+						.sends_iss = row[i].sends_iss};
+		int r = answer_redirect(str_of(row[i].query), &e, &code, &err);
+
+		if ((r == 0) != row[i].good)
+			fail_msg("%s", row[i].query);
+		if (row[i].good)
+			assert_string_equal(buf_cstr(&code), "c");
+	}
+}
+
+static void AZ_9__wrong_issuer__nothing_of_it_is_shown(void **state)
+{
+	AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
+	const struct answer_expect e = {.state = "s", .issuer = "https://a"};
+	struct err err = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(answer_redirect(STR("state=s&iss=evil&error=click&"
+					     "error_description=here"),
+					 &e, &code, &err),
+			 -1);
+	assert_null(strstr(err.msg, "click"));
+	assert_null(strstr(err.msg, "here"));
+	assert_null(strstr(err.msg, "evil"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(TO_1__code__has_what_it_must),
+		cmocka_unit_test(TO_2__methods__never_two_at_once),
+		cmocka_unit_test(TO_5__refresh__names_no_scope),
+		cmocka_unit_test(
+			CI_4__registration__is_that_of_a_native_client),
+		cmocka_unit_test(CI_7__method_to_register__none_basic_post),
+		cmocka_unit_test(authorization_url__with_a_query__is_joined),
+		cmocka_unit_test(TO_3__token__in_all_forms),
+		cmocka_unit_test(TO_3__what_is_no_token__is_refused),
+		cmocka_unit_test(EM_1__exchange__must_give_an_id_jag),
+		cmocka_unit_test(CI_7__registration__what_the_answer_says_wins),
+		cmocka_unit_test(AZ_9__redirect__issuer_before_all_else),
+		cmocka_unit_test(AZ_9__wrong_issuer__nothing_of_it_is_shown),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}
