@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -137,11 +138,27 @@ static int dispatch(int argc, char **argv, struct err *err)
 	return cmd->run(cmd, argc - 2, argv + 2, err);
 }
 
+#ifdef MATINS_COVER
+/*
+ * Counts of lines that cannot be written, because another user or a confined
+ * matins has run them, are no business of whoever reads our stderr.
+ */
+static void leave_uncounted(int status, UNUSED void *arg)
+{
+	fflush(NULL);
+	if (access(MATINS_COVER, W_OK) < 0)
+		_exit(status);
+}
+#endif
+
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
 	int status;
 
+#ifdef MATINS_COVER
+	on_exit(leave_uncounted, NULL);
+#endif
 	open_standard_descriptors();
 	keep_memory_private();
 	if (argc > 0 && strcmp(argv[0], GATE_PROXY_NAME) == 0)

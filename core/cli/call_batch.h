@@ -4,7 +4,8 @@
  *
  * A line that is wrong gets an error line with its number, and the rest goes
  * on. A line is printed as soon as it is its turn; at most a few calls more
- * than are in flight are kept.
+ * than are in flight are kept. Tools are listed again when the server says that
+ * they have changed, or a call shows it.
  */
 #ifndef CORE_CLI_CALL_BATCH_H
 #define CORE_CLI_CALL_BATCH_H
@@ -16,7 +17,7 @@ struct batch_options {
 	const char *path;	     /* "-" is stdin */
 	unsigned jobs;		     /* calls in flight, at least 1 */
 	bool strict;		     /* arguments must fit their schema */
-	const struct listing *tools; /* NULL: they are not known */
+	struct listing *tools;	     /* taken; NULL: they are not known */
 	struct content_files *files; /* of --save */
 };
 

@@ -24,17 +24,33 @@ struct running {
 
 /* ---- pumping for terminals ---- */
 
+static bool has_word(const char *text, size_t n, const char *word)
+{
+	return memmem(text, n, word, strlen(word)) != NULL;
+}
+
 /* What libraries say of EACCES, EPERM and EROFS: children have no locale. */
 static bool says_refused(const char *text, size_t n)
 {
-	static const char *const words[] = {"Permission denied",
-					    "Operation not permitted",
-					    "Read-only file system"};
+	static const char *const words[] = {
+		"Permission denied",
+		"Operation not permitted",
+		"Read-only file system",
+		"EACCES",
+		"EPERM",
+		"EROFS",
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (memmem(text, n, words[i], strlen(words[i])))
+		if (has_word(text, n, words[i]))
 			return true;
 	return false;
+}
+
+static void note_words(struct child_end *e, const char *text, size_t n)
+{
+	e->said_refused |= says_refused(text, n);
+	e->said_download |= has_word(text, n, "ENOTCACHED");
 }
 
 /* False: there is nothing to read now. */
@@ -48,7 +64,7 @@ static bool pump_out(struct running *e, int which)
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
 	if (r > 0 && which == 2)
-		e->end->said_refused |= says_refused(chunk, (size_t)r);
+		note_words(e->end, chunk, (size_t)r);
 	if (r > 0 && fd_write_all(e->to[which], chunk, (size_t)r) == 0)
 		return true;
 	loop_unwatch(&e->loop, which == 1 ? &e->out : &e->err);

@@ -24,7 +24,9 @@
 struct child_end {
 	struct gate_child *child; /* owned; what .verdict borrows from */
 	struct gate_verdict verdict;
-	bool said_refused; /* what was pumped to stderr has such words */
+	/* What was pumped to stderr has such words; the second: that npm has
+	   no network and lacks a package. */
+	bool said_refused, said_download;
 };
 
 /*

@@ -213,6 +213,26 @@ static int unknown_tool(const char *name, struct err *err)
 		       buf_cstr(&all));
 }
 
+/* The tool says which argument is missing, but not how it is written here. */
+static void hint_missing(const struct tool *t, const struct args *args)
+{
+	for (const struct field *f = t->input; f->name; f++) {
+		bool given = args_has(args, "args");
+
+		for (size_t i = 1; i < args->n_positional; i++) {
+			struct str rest = str_of(args->positional[i]);
+
+			given |= str_starts(str_cut(&rest, '='), f->name);
+		}
+		if (f->required && !f->depth && !given) {
+			log_note("arguments stand behind the tool: matins "
+				 "brief %s %s=VALUE",
+				 t->name, f->name);
+			return;
+		}
+	}
+}
+
 static int call(const struct args *args, const struct tool_env *env,
 		struct err *err)
 {
@@ -230,6 +250,8 @@ static int call(const struct args *args, const struct tool_env *env,
 	tool_result_init(&result);
 	tool_call(t, buf_str(&a.out), env, &result);
 	status = print(&result, args_has(args, "json"), err);
+	if (status == 2)
+		hint_missing(t, args);
 	tool_result_release(&result);
 	buf_release(&a.out);
 	return status;

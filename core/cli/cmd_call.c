@@ -12,7 +12,7 @@
 #include "core/cli/list_show.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
-#include "core/cli/tool_check.h"
+#include "core/cli/tool_say.h"
 
 const struct option options_call[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
@@ -35,22 +35,43 @@ struct call {
 	struct target *t;
 	struct listing tools;
 	bool has_tools; /* the list is whole */
+	bool is_known;	/* it is from before */
 	struct content_files files;
 	struct tool_check check;
 };
 
 /* ---- before the call ---- */
 
-static int list_tools(struct call *c, struct err *err)
+static int list_tools(struct call *c, bool anew, struct err *err)
 {
+	struct listing list;
+	bool known;
 	int r;
 
-	listing_init(&c->tools, LISTING_TOOLS);
 	if (args_has(c->args, "no-list"))
 		return 0;
-	r = target_try_list(c->t, LISTING_TOOLS, &c->tools, err);
-	c->has_tools = r == 0;
-	return r < 0 ? -1 : 0;
+	r = target_try_list(c->t, LISTING_TOOLS, anew, &list, &known, err);
+	/* what was known before is better than nothing */
+	if (r) {
+		listing_release(&list);
+		return r < 0 ? -1 : 0;
+	}
+	listing_release(&c->tools);
+	c->tools = list;
+	c->has_tools = true;
+	c->is_known = known;
+	return 0;
+}
+
+/* Standard input cannot be read once more, by another schema. */
+static bool reads_stdin(const struct args *args)
+{
+	const char *object = args_get(args, "args");
+
+	for (size_t i = 1; i < args->n_positional; i++)
+		if (str_ends(str_of(args->positional[i]), "@-"))
+			return true;
+	return object && (!strcmp(object, "-") || !strcmp(object, "@-"));
 }
 
 /* What tools/list says of it; {NULL, 0} when it was not asked. */
@@ -131,6 +152,27 @@ static int print_result(struct call *c, struct str result,
 	return 0;
 }
 
+/* A list of before is no reason to fail what came. */
+static int check_result(struct call *c, struct str result, struct err *err)
+{
+	const struct str name = str_of(c->args->positional[0]);
+	const struct listing_item *item;
+	struct tool_findings found;
+
+	if (!tool_check_result(&c->check, result, &c->t->arena, &found) &&
+	    c->is_known) {
+		tool_check_release(&c->check);
+		if (list_tools(c, true, err) < 0)
+			return -1;
+		item = listing_find(&c->tools, name);
+		tool_check_init(&c->check,
+				item ? item->json : (struct str){NULL, 0});
+		(void)!tool_check_result(&c->check, result, &c->t->arena,
+					 &found);
+	}
+	return tool_say(&found, c->t->strict, err);
+}
+
 static int finish_one(struct call *c, struct str result, struct err *err)
 {
 	struct mcp_tool_result r = {0};
@@ -141,7 +183,7 @@ static int finish_one(struct call *c, struct str result, struct err *err)
 		status = -1;
 	else if (print_result(c, result, &r, err) < 0)
 		status = -1;
-	else if (tool_check_result(&c->check, result, err) < 0)
+	else if (check_result(c, result, err) < 0)
 		status = -1;
 	else if (r.is_error && !args_has(c->args, "ignore-tool-error"))
 		status = 2;
@@ -149,6 +191,8 @@ static int finish_one(struct call *c, struct str result, struct err *err)
 		status = c->files.failed;
 	if (status == 2)
 		log_note("the tool reported an error");
+	if (status >= 0 && r.is_error)
+		target_hint_content(c->t, r.content);
 	/* stdout already holds the result: no second document behind it */
 	if (status < 0 && c->t->json && err->kind == ERR_SYNTAX)
 		cli_json_errors = false;
@@ -156,22 +200,54 @@ static int finish_one(struct call *c, struct str result, struct err *err)
 	return status;
 }
 
+/* The arguments by what is known of the tool: into `ret_call`. */
+static int read_call(struct call *c, struct client_call *ret_call,
+		     struct tool_findings *ret_found, struct err *err)
+{
+	char **words = c->args->positional;
+	struct str tool;
+
+	tool_check_release(&c->check);
+	if (find_tool(c, words[0], &tool, err) < 0)
+		return -1;
+	tool_check_init(&c->check, tool);
+	if (tool_args_read(words + 1, c->args->n_positional - 1,
+			   args_get(c->args, "args"),
+			   tool.p ? tool_input_schema(tool) : tool,
+			   &c->t->arena, &ret_call->params, err) < 0)
+		return -1;
+	(void)!tool_check_arguments(&c->check, ret_call->params, "arguments",
+				    &c->t->arena, ret_found);
+	ret_call->as_task = tool.p && tool_needs_task(tool);
+	return 0;
+}
+
+/* Nothing is refused, or warned of, by a list of before (CH-7). */
+static int prepare_call(struct call *c, struct client_call *ret_call,
+			struct err *err)
+{
+	struct tool_findings found = {.n_more = 0};
+	int r = read_call(c, ret_call, &found, err);
+
+	if (c->is_known && (r < 0 || found.violations.n || found.hints.n)) {
+		tool_check_release(&c->check);
+		if (list_tools(c, true, err) < 0)
+			return -1;
+		c->is_known = false;
+		found = (struct tool_findings){.n_more = 0};
+		r = read_call(c, ret_call, &found, err);
+	}
+	return r < 0 ? -1 : tool_say(&found, c->t->strict, err);
+}
+
 static int call_one(struct call *c, struct err *err)
 {
 	char **words = c->args->positional;
 	struct client_call call = {.tool = words[0]};
-	struct str tool, result;
+	struct str result;
 
-	if (find_tool(c, words[0], &tool, err) < 0)
+	if (prepare_call(c, &call, err) < 0)
 		return -1;
-	tool_check_init(&c->check, tool, args_has(c->args, "strict"));
-	if (tool_args_read(words + 1, c->args->n_positional - 1,
-			   args_get(c->args, "args"),
-			   tool.p ? tool_input_schema(tool) : tool,
-			   &c->t->arena, &call.params, err) < 0 ||
-	    tool_check_arguments(&c->check, call.params, "arguments", err) < 0)
-		return -1;
-	call.as_task = tool.p && tool_needs_task(tool);
 	if (target_result(c->t, &call, words[0], &c->t->arena, &result, err) <
 	    0)
 		return -1;
@@ -196,7 +272,7 @@ static int call_many(struct call *c, struct err *err)
 {
 	struct batch_options o = {
 		.path = args_get(c->args, "batch"),
-		.strict = args_has(c->args, "strict"),
+		.strict = c->t->strict,
 		.tools = c->has_tools ? &c->tools : NULL,
 		.files = &c->files,
 	};
@@ -260,7 +336,8 @@ static int work(struct call *c, struct err *err)
 
 	if (content_files_open(&c->files, args_get(c->args, "save"), max, err) <
 		    0 ||
-	    list_tools(c, err) < 0)
+	    list_tools(c, args_has(c->args, "batch") || reads_stdin(c->args),
+		       err) < 0)
 		return -1;
 	return args_has(c->args, "batch") ? call_many(c, err)
 					  : call_one(c, err);

@@ -11,6 +11,7 @@
 #define NAME_COLUMN 24
 
 const struct option options_doctor[] = {
+	{"deep", 0, NULL, "ask each server, too: handshake and tools"},
 	{"stale", 0, "AGE", "fail when a routine has not finished for so long"},
 	{"json", 0, NULL, "print one JSON document"},
 	{0},
@@ -128,6 +129,7 @@ static int look(const struct args *args, struct err *err)
 	struct arena arena = ARENA_INIT;
 	struct doctor d = {.arena = &arena};
 	struct doctor_options o = {
+		.deep = args_has(args, "deep"),
 		.wall_ns = clock_system()->wall_ns(clock_system()),
 	};
 	struct config_file file;

@@ -143,6 +143,7 @@ static int open_gate(const char *program, struct arena *arena,
 		return -1;
 	log_debug("leash: %s", config.leash.source);
 	config.protect = leash_protected(NULL, state, arena);
+	config.hide = leash_hidden(NULL, state, NULL, arena);
 	protect_more(&config.protect, policy_files, arena);
 	return gate_new(&config, ret, err);
 }

@@ -71,7 +71,16 @@ static const char starter[] =
 	"# [servers.files]\n"
 	"# command = \"mcp-server-filesystem\"\n"
 	"# args    = [\"/srv/data\"]\n"
-	"# sandbox = { read = [\"/srv/data\"] }\n";
+	"# sandbox = { read = [\"/srv/data\"] }\n"
+	"#\n"
+	"# A remote one has a URL; nothing is started for it. Where it wants a "
+	"login,\n"
+	"# `matins auth login tracker`; where it wants a key, `token` or "
+	"`headers`.\n"
+	"#\n"
+	"# [servers.tracker]\n"
+	"# url   = \"https://mcp.example.com/mcp\"\n"
+	"# token = { env = \"TRACKER_TOKEN\" }\n";
 
 static int write_starter(const char *path, struct err *err)
 {

@@ -8,12 +8,14 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
+#include "core/cli/run_report.h"
 #include "core/run/config.h"
 
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},
 	{"names", 0, NULL, "print the names only, one a line"},
 	{"servers", 0, NULL, "the same of the servers"},
+	{"steps", 0, "ROUTINE", "the same of the steps of a routine"},
 	{0},
 };
 
@@ -95,6 +97,18 @@ static void print_servers(const struct config *c, struct buf *out)
 		buf_addf(out, "%s\n", c->servers[i].name);
 }
 
+static int print_step_names(const struct config *c, const char *name,
+			    struct buf *out, struct err *err)
+{
+	const struct routine *r;
+
+	if (find_routine(c, name, &r, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->n_steps; i++)
+		buf_addf(out, "%s\n", r->steps[i].name);
+	return 0;
+}
+
 static int list(const struct args *args, struct config_file *file,
 		struct err *err)
 {
@@ -105,7 +119,11 @@ static int list(const struct args *args, struct config_file *file,
 		.names_only = true,
 	};
 
+	const char *steps = args_get(args, "steps");
+
 	if (config_open(&options, file, err) < 0)
+		return -1;
+	if (steps && print_step_names(&file->config, steps, &out, err) < 0)
 		return -1;
 	if (args_has(args, "json"))
 		print_json(file, &out);
@@ -113,7 +131,7 @@ static int list(const struct args *args, struct config_file *file,
 		print_servers(&file->config, &out);
 	else if (args_has(args, "names"))
 		print_names(&file->config, &out);
-	else
+	else if (!steps)
 		print_text(&file->config, &out);
 	if (!file->config.n_routines && !args_has(args, "servers"))
 		log_note("no routines in %s", file->path);
@@ -131,6 +149,12 @@ int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)
 		return -1;
 	if (args.help)
 		return 0;
+	if (args_has(&args, "json") + args_has(&args, "names") +
+		    args_has(&args, "servers") + args_has(&args, "steps") >
+	    1)
+		return err_set(err, ERR_USAGE,
+			       "list: one of --json, --names, --servers and "
+			       "--steps");
 	if (args.n_positional)
 		return err_set(err, ERR_USAGE,
 			       "list takes no arguments; -c FILE names the "

@@ -103,7 +103,8 @@ static int check_listed(struct target *t, const char *name, struct str values,
 			struct err *err)
 {
 	struct listing l;
-	int r = target_try_list(t, LISTING_PROMPTS, &l, err);
+	bool known;
+	int r = target_try_list(t, LISTING_PROMPTS, true, &l, &known, err);
 
 	if (r == 0)
 		r = check_prompt(t, &l, name, values, err);

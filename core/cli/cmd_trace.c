@@ -159,6 +159,7 @@ static int open_gate(struct trace *t, const char *program,
 		return -1;
 	log_debug("leash: %s", config.leash.source);
 	config.protect = leash_protected(NULL, state, &t->arena);
+	config.hide = leash_hidden(NULL, state, NULL, &t->arena);
 	return gate_new(&config, ret, err);
 }
 

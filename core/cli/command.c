@@ -34,16 +34,23 @@ const struct command *command_find(const char *name)
 	return NULL;
 }
 
+/* What is longer has its help on the next line. */
+#define OPTION_COLUMN 30
+
 static void print_options(const struct option *o)
 {
 	for (; o->name; o++) {
-		char left[64];
+		char left[128];
 
 		snprintf(left, sizeof(left), "%s%c%s--%s%s%s",
 			 o->letter ? "-" : " ", o->letter ? o->letter : ' ',
 			 o->letter ? ", " : "  ", o->name, o->value ? " " : "",
 			 o->value ? o->value : "");
-		printf("  %-30s %s\n", left, o->help);
+		if (strlen(left) > OPTION_COLUMN)
+			printf("  %s\n  %*s %s\n", left, OPTION_COLUMN, "",
+			       o->help);
+		else
+			printf("  %-*s %s\n", OPTION_COLUMN, left, o->help);
 	}
 }
 

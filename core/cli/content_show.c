@@ -131,6 +131,8 @@ void content_save_all(struct content_files *f, struct str array, bool items)
 {
 	struct scan_iter it;
 
+	if (f->fd < 0)
+		return;
 	scan_iter_init(&it, array);
 	while (scan_next(&it))
 		content_save(f, it.value, items);

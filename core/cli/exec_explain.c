@@ -209,6 +209,7 @@ static void print_text(const struct gate_request *request,
 	list_line(out, "private", &e->private_places,
 		  ": writable, empty at first, gone afterwards");
 	list_line(out, "protected", &e->protect, ": only read, all the same");
+	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
 	list_line(out, "network", &e->net, "");
 	list_lines(out, "dropped", &e->dropped);
 	list_lines(out, "syscalls", &p->syscalls);
@@ -333,6 +334,7 @@ static void print_json(const struct gate_request *request,
 	grants_json(&w, "base", e->base, e->n_base);
 	list_json(&w, "private", &e->private_places);
 	list_json(&w, "protected", &e->protect);
+	list_json(&w, "hidden", &e->hidden);
 	list_json(&w, "network", &e->net);
 	list_json(&w, "dropped", &e->dropped);
 	limits_json(&w, e);

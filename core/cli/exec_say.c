@@ -10,6 +10,7 @@
 #include "core/base/buf.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/cli/policy_options.h"
 
 /* What shells end with when they may not, or cannot, execute something. */
 #define STATUS_NOT_EXECUTABLE 126
@@ -17,6 +18,12 @@
 #define STATUS_NO 1
 /* Of a command in a hint. */
 #define TRACE_BYTES 60
+
+const char exec_hint_download[] =
+	"it has no network, so npm fetches nothing, and what it looks for is "
+	"not installed in the project; to install it, with the host that `npm "
+	"config get registry` names: matins exec --preset npm --write . --net "
+	"HOST -- npm install PACKAGE";
 
 /* `sandbox = { net = "all" }` as "--net all"; false when there is none. */
 static bool as_option(const char *allow, char *out, size_t n)
@@ -103,19 +110,6 @@ static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 		 memory ? "--memory (of each process)" : "", text);
 }
 
-static bool is_beneath(const struct strlist *folders, const char *path)
-{
-	for (size_t i = 0; i < folders->n; i++) {
-		AUTO(mem_freep) char *real = realpath(folders->item[i], NULL);
-		size_t n = real ? strlen(real) : 0;
-
-		if (n && strncmp(path, real, n) == 0 &&
-		    (n == 1 || !path[n] || path[n] == '/'))
-			return true;
-	}
-	return false;
-}
-
 /* Files that arguments name are granted, folders are not. */
 static bool hint_folders(const struct gate_request *request)
 {
@@ -127,7 +121,8 @@ static bool hint_folders(const struct gate_request *request)
 		struct stat st;
 
 		if (!real || stat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
-		    is_beneath(&p->read, real) || is_beneath(&p->write, real))
+		    path_is_beneath(real, &p->read) ||
+		    path_is_beneath(real, &p->write))
 			continue;
 		log_note("the folder %s is not granted: --read %s",
 			 request->argv[i], request->argv[i]);
@@ -163,21 +158,27 @@ static bool hint_start(const struct gate_request *request, const char *cwd,
 	return true;
 }
 
-/* The words of its command, as far as a line goes. */
-static void hint_trace(const struct gate_request *request)
+void exec_command_words(const struct gate_request *request, struct buf *out)
 {
-	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+	size_t from = out->n;
 
 	for (size_t i = 0; request->argv[i]; i++) {
 		const char *word = request->argv[i];
 
-		if (i && (words.n + strlen(word) > TRACE_BYTES ||
+		if (i && (out->n - from + strlen(word) > TRACE_BYTES ||
 			  strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!"))) {
-			buf_adds(&words, " …");
+			buf_adds(out, " …");
 			break;
 		}
-		buf_addf(&words, "%s%s", i ? " " : "", word);
+		buf_addf(out, "%s%s", i ? " " : "", word);
 	}
+}
+
+static void hint_trace(const struct gate_request *request)
+{
+	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+
+	exec_command_words(request, &words);
 	log_note("to see what it needs: matins trace -- %s", buf_cstr(&words));
 }
 
@@ -207,8 +208,13 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 void exec_say(const struct gate_request *request, const struct child_end *e)
 {
 	const struct gate_verdict *v = &e->verdict;
-	bool sign = say_denials(v) || e->said_refused;
+	bool sign;
 
+	if (e->said_download && v->exited && v->exit_status) {
+		log_note("%s", exec_hint_download);
+		return;
+	}
+	sign = say_denials(v) || e->said_refused;
 	say_signal(v);
 	if (v->exited && !v->exit_status)
 		return;

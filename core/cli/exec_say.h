@@ -4,6 +4,7 @@
 #ifndef CORE_CLI_EXEC_SAY_H
 #define CORE_CLI_EXEC_SAY_H
 
+#include "core/base/buf.h"
 #include "core/cli/child_run.h"
 #include "gate/gate.h"
 
@@ -13,5 +14,11 @@
  * it. A program that succeeded is left alone, but for rules of its own.
  */
 void exec_say(const struct gate_request *request, const struct child_end *e);
+
+/* The words of its command, as far as a line goes; appended. */
+void exec_command_words(const struct gate_request *request, struct buf *out);
+
+/* What to do when npm has no network and lacks a package. */
+extern const char exec_hint_download[];
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/cli/tool_check.h"
+#include "core/run/tool_check.h"
 #include "core/schema/describe.h"
 
 /* Of a description in a list. */
@@ -324,25 +324,37 @@ int list_print(struct target *t, const struct listing *l,
 	return target_write(buf_str(&out), err);
 }
 
+/* Tools may hang on what a client declares, which is what it can answer. */
+static void undeclared(const struct target *t, struct buf *out)
+{
+	const struct mcp_declared *d = &t->session.declared;
+	const struct {
+		bool is_declared;
+		const char *option;
+	} rows[] = {
+		{d->elicit_form, "--elicit accept|decline|cancel"},
+		{d->roots, "--root DIR"},
+		{d->sampling, "--sampling COMMAND"},
+	};
+	const char *before = " (some servers offer more of them with ";
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].is_declared)
+			continue;
+		buf_addf(out, "%s%s", before, rows[i].option);
+		before = ", ";
+	}
+	buf_adds(out, out->n ? ")" : "");
+}
+
 int list_unknown(const struct target *t, const struct listing *l,
 		 const char *what, const char *name, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
-	const char **names = ARENA_ARRAY(&arena, const char *, l->n + 1);
-	const char *near;
+	AUTO(buf_release) struct buf more = BUF_INIT(BUF_UNBOUNDED);
 
-	for (size_t i = 0; i < l->n; i++) {
-		names[i] = arena_strndup(&arena, l->item[i].name.p,
-					 l->item[i].name.n);
-		if (all.n < 500)
-			buf_addf(&all, "%s%s", i ? ", " : "", names[i]);
-	}
-	near = str_nearest(str_of(name), names, l->n);
-	if (near)
-		return err_set(err, ERR_UNKNOWN,
-			       "%s has no %s %s; did you mean %s?", t->name,
-			       what, name, near);
-	return err_set(err, ERR_UNKNOWN, "%s has no %s %s; it has %s", t->name,
-		       what, name, all.n ? buf_cstr(&all) : "none");
+	if (l->kind == LISTING_TOOLS)
+		undeclared(t, &more);
+	return err_set(err, ERR_UNKNOWN, "%s has %s", t->name,
+		       tool_unknown(l, what, name, buf_cstr(&more), &arena));
 }

@@ -25,7 +25,8 @@ int list_print(struct target *t, const struct listing *l,
 	       const struct listing *more, struct err *err) MUST_USE;
 
 /*
- * "NAME has no tool X; did you mean Y?"
+ * "NAME has no tool X; did you mean Y?" Of tools it is said, too, which
+ * options make some servers offer more of them.
  * errors  ERR_UNKNOWN, always
  */
 int list_unknown(const struct target *t, const struct listing *l,

@@ -1,11 +1,9 @@
 #include "core/cli/policy_options.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/mem.h"
 
 enum kind { LIST, PATHS, PROGRAMS, WORD, SIZE, COUNT, DURATION };
 
@@ -29,19 +27,6 @@ static const struct row {
 	{"files", COUNT, offsetof(struct gate_policy, files)},
 	{"cpu", DURATION, offsetof(struct gate_policy, cpu_seconds)},
 };
-
-const char *path_absolute(const char *path, struct arena *arena)
-{
-	char cwd[PATH_MAX];
-
-	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
-		return path;
-	while (path[0] == '.' && path[1] == '/')
-		path += 2;
-	if (strcmp(path, ".") == 0)
-		return arena_strdup(arena, cwd);
-	return arena_printf(arena, "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
-}
 
 static int read_list(const struct args *args, const struct row *row,
 		     struct arena *arena, void *field, struct err *err)

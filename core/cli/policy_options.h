@@ -7,6 +7,7 @@
 #include "core/base/arena.h"
 #include "core/cli/command.h"
 #include "core/cli/policy_sources.h"
+#include "core/run/paths.h"
 #include "gate/gate.h"
 
 /* Rows for a command's table of options. */
@@ -49,8 +50,5 @@
 int policy_options_read(const struct args *args, struct arena *arena,
 			struct gate_policy *ret, const char *const **ret_env,
 			struct err *err) MUST_USE;
-
-/* `path` made absolute; in `arena`. */
-const char *path_absolute(const char *path, struct arena *arena) MUST_USE;
 
 #endif

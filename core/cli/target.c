@@ -33,11 +33,19 @@ static int open_gate(struct target *t, const struct args *args, struct err *err)
 	const char *state = ledger_default_dir(&t->arena);
 	struct gate_config config = {.state_dir = state};
 	struct strlist files = policy_sources_files(args, &t->arena);
+	const char *browser = args_get(args, "browser");
+	const char *store = args_get(args, "token-store");
 	struct strlist named = {&t->request.program, 1};
 
 	/* a program of the configuration is declared there */
-	if (args_has(args, "server"))
+	if (!t->request.program || t->server)
 		named.n = 0;
+	if (browser && strchr(browser, '/'))
+		browser = path_absolute(browser, &t->arena);
+	if (browser)
+		add_names(&named, &(struct strlist){&browser, 1}, &t->arena);
+	if (store)
+		store = path_absolute(store, &t->arena);
 	add_names(&named, &t->policy.exec, &t->arena);
 	if (args_has(args, "sampling"))
 		add_names(&named, &(struct strlist){t->asks.sampling.item, 1},
@@ -46,13 +54,14 @@ static int open_gate(struct target *t, const struct args *args, struct err *err)
 		return -1;
 	log_debug("leash: %s", config.leash.source);
 	config.protect = leash_protected(t->config, state, &t->arena);
+	config.hide = leash_hidden(t->config, state, store, &t->arena);
 	add_names(&config.protect, &files, &t->arena);
 	t->eras = eras_open(state);
+	t->kept = kept_lists_open(state);
 	return gate_new(&config, &t->gate, err);
 }
 
-static int give_credentials(struct target *t, const struct server *s,
-			    struct err *err)
+static void make_credentials(struct target *t)
 {
 	t->ctx = (struct step_context){
 		.loop = &t->loop,
@@ -61,6 +70,11 @@ static int give_credentials(struct target *t, const struct server *s,
 		.grace_ms = STEP_GRACE_MS,
 	};
 	t->credentials = credentials_new(&t->ctx, &t->cmd_policy);
+}
+
+static int give_credentials(struct target *t, const struct server *s,
+			    struct err *err)
+{
 	for (size_t i = 0; i < s->env.n; i++) {
 		struct str value;
 
@@ -220,10 +234,10 @@ static void say_server(struct target *t)
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	target_show(t, s->name, false, &name);
-	t->person.server =
-		arena_printf(&t->arena, "%s (%s)",
-			     name.n ? buf_cstr(&name) : "without a name",
-			     t->request.argv[0]);
+	t->person.server = arena_printf(
+		&t->arena, "%s (%s)",
+		name.n ? buf_cstr(&name) : "without a name",
+		t->url ? remote_server_text(t->remote) : t->request.argv[0]);
 	if (log_level() < LOG_DEBUG)
 		return;
 	target_show(t, s->version, false, &text);
@@ -263,12 +277,17 @@ static int start_client(struct target *t, struct err *err)
 		.gate = t->gate,
 		.scrub = t->scrub,
 		.eras = t->eras,
+		.kept = t->kept,
 	};
 	struct client_options options = {
 		.name = t->name,
-		.request = &t->request,
+		.request = t->url ? NULL : &t->request,
+		.open = t->url ? remote_server_open : NULL,
+		.open_arg = t->remote,
+		.url = t->url ? remote_server_url(t->remote) : NULL,
 		.session = t->session,
 		.show_stderr = log_level() >= LOG_DEBUG,
+		.watches_lists = t->has_many_calls,
 		.on_event = on_client,
 		.arg = t,
 	};
@@ -279,7 +298,8 @@ static int start_client(struct target *t, struct err *err)
 		t->request.stdio[i] = GATE_PIPE;
 	t->client = client_new(&context, &options);
 	t->person.client = t->client;
-	live_begin(&t->live, "starting the server", loop_now(&t->loop));
+	live_begin(&t->live, t->url ? "connecting" : "starting the server",
+		   loop_now(&t->loop));
 	if (client_start(t->client, err) < 0)
 		return -1;
 	if (client_wait_ready(t->client, err) < 0)
@@ -295,25 +315,34 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 	const struct server *s = NULL;
 
 	if (target_find_server(t, args, &s, err) < 0 ||
+	    target_check_remote(t, args, err) < 0 ||
 	    target_read_options(t, args, s, err) < 0 || make_loop(t, err) < 0 ||
 	    open_gate(t, args, err) < 0)
 		return -1;
 	t->person.server = t->name;
 	t->person.scrub = t->scrub;
-	if (gate_check(t->gate, &t->request, err) < 0 ||
-	    make_sampler(t, err) < 0)
+	make_credentials(t);
+	if (!t->url && gate_check(t->gate, &t->request, err) < 0)
 		return -1;
-	if (s && give_credentials(t, s, err) < 0)
+	if (make_sampler(t, err) < 0)
+		return -1;
+	if (s && !t->url && give_credentials(t, s, err) < 0)
+		return -1;
+	if (t->url && target_open_remote(t, args, s, err) < 0)
 		return -1;
 	declare(t);
-	return start_client(t, err);
+	return 0;
 }
 
-int target_open(struct target *t, const struct args *args, struct err *err)
+int target_prepare(struct target *t, const struct args *args,
+		   const char *server, struct err *err)
 {
 	*t = (struct target){
 		.arena = ARENA_INIT,
+		.server = server ? server : args_get(args, "server"),
 		.json = args_has(args, "json"),
+		.strict = args_has(args, "strict"),
+		.has_many_calls = args_has(args, "batch"),
 		.scrub = scrub_new(),
 		.session = {.client_name = "matins",
 			    .client_version = MATINS_VERSION,
@@ -327,12 +356,19 @@ int target_open(struct target *t, const struct args *args, struct err *err)
 	return open_all(t, args, err);
 }
 
+int target_open(struct target *t, const struct args *args, struct err *err)
+{
+	if (target_prepare(t, args, NULL, err) < 0)
+		return -1;
+	return start_client(t, err);
+}
+
 void target_help(void)
 {
-	printf("\nTARGET is --server SERVER of the configuration, or -- "
-	       "PROGRAM "
-	       "ARGS… that needs\nnone; both run in the sandbox, and the "
-	       "options of `exec` add to what they may do.\n");
+	printf("\nTARGET is --server SERVER of the configuration, or without "
+	       "one --url URL or\n-- PROGRAM ARGS…; programs run in the "
+	       "sandbox, and the options of `exec` add to\nwhat they may "
+	       "do.\n");
 	policy_sources_help();
 }
 
@@ -366,10 +402,13 @@ static void release(struct target *t)
 	ask_person_release(&t->person);
 	sampling_free(t->asks.sampler);
 	client_free(t->client);
+	remote_server_free(t->remote);
+	remotes_free(t->remotes);
 	log_set_filter(NULL, NULL);
 	credentials_free(t->credentials);
 	scrub_free(t->scrub);
 	eras_free(t->eras);
+	kept_lists_free(t->kept);
 	gate_free(t->gate);
 	if (t->has_loop) {
 		loop_timer_clear(&t->loop, &t->tick);
@@ -397,6 +436,16 @@ static void say_details(const struct target *t)
 		log_error("%s", details);
 }
 
+/* An answer that was ordered and could not be given is no success. */
+static int answered_otherwise(const struct target *t)
+{
+	log_error("%s asked what `accept` could not answer with the values "
+		  "that were given (--elicit-content), so the result is not "
+		  "what was ordered",
+		  t->name);
+	return 1;
+}
+
 int target_close(struct target *t, int status, struct err *err)
 {
 	struct err ignored = ERR_INIT;
@@ -405,8 +454,13 @@ int target_close(struct target *t, int status, struct err *err)
 	live_clear(&t->live);
 	if (status < 0)
 		status = failed(t, err);
-	if (status == 1)
+	if (status == 1) {
 		say_details(t);
+		if (t->client && client_failure(t->client) != REASON_NONE)
+			target_hint(t, client_stderr(t->client));
+	}
+	if (status == 0 && t->asks.is_unmet)
+		status = answered_otherwise(t);
 	if (t->client && client_finish(t->client, &ignored) < 0)
 		log_debug("%s", ignored.msg);
 	signal = t->has_loop ? t->loop.signal : 0;

@@ -22,17 +22,19 @@
 #include "core/cli/command.h"
 #include "core/cli/live.h"
 #include "core/cli/policy_options.h"
+#include "core/cli/remote_options.h"
 #include "core/proto/listing.h"
 #include "core/run/asks.h"
 #include "core/run/client.h"
 #include "core/run/config.h"
 #include "core/run/credentials.h"
 #include "core/run/eras.h"
+#include "core/run/kept_lists.h"
 
 /* Rows for a command's table of options. */
 #define TARGET_OPTIONS                                                         \
 	{"server", 's', "SERVER", "a [servers.SERVER] of the configuration"},  \
-		{"url", 0, "URL", "a remote server (not in this version)"},    \
+		{"url", 0, "URL", "a remote server, instead of a program"},    \
 		{"protocol", 0, "DATE", "pin an MCP revision"},                \
 		{"timeout", 0, "DURATION",                                     \
 		 "for one answer, restarted by progress (60s)"},               \
@@ -43,7 +45,8 @@
 		{"root", 0, "DIR", "a folder to name when it asks for roots"}, \
 		{"sampling", 0, "COMMAND",                                     \
 		 "the program that answers when it asks for a message"},       \
-		{"json", 0, NULL, "print one JSON document"}, POLICY_OPTIONS
+		{"json", 0, NULL, "print one JSON document"}, REMOTE_OPTIONS,  \
+		POLICY_OPTIONS
 
 struct target {
 	struct arena arena;
@@ -51,7 +54,11 @@ struct target {
 	const struct config *config; /* NULL: there is none */
 	const char *name;	     /* of the server, for people */
 	struct gate_policy policy, cmd_policy;
-	struct gate_request request;
+	struct gate_request request; /* of a program */
+	const char *server;	     /* its name in the configuration */
+	const char *url;	     /* of a remote server; NULL: a program */
+	struct remotes *remotes;     /* NULL: none */
+	struct remote_server *remote;
 	char **env; /* "NAME=VALUE"; owned, wiped */
 	size_t n_env;
 	struct asks asks;
@@ -62,13 +69,17 @@ struct target {
 	struct gate *gate;
 	struct scrub *scrub;
 	struct eras *eras;
+	struct kept_lists *kept;
 	struct step_context ctx; /* for credentials */
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;
 	struct loop_timer tick;
-	bool json;	 /* --json */
-	bool has_failed; /* the failure has been printed */
+	bool json;	     /* --json */
+	bool has_many_calls; /* --batch */
+	bool strict;	     /* --strict, or the server's key */
+	bool has_failed;     /* the failure has been printed */
+	bool has_hinted;     /* target_hint() has said its line */
 };
 
 /*
@@ -78,6 +89,14 @@ struct target {
  */
 int target_open(struct target *t, const struct args *args, struct err *err)
 	MUST_USE;
+
+/*
+ * The same without starting it.
+ *
+ * server  of the configuration; NULL: what the options say
+ */
+int target_prepare(struct target *t, const struct args *args,
+		   const char *server, struct err *err) MUST_USE;
 
 /*
  * End the server, print the error, release everything.
@@ -105,6 +124,7 @@ struct target_answer {
 	struct str message; /* of the server's error, decoded; else ours */
 	struct str data;    /* JSON; {NULL, 0} without */
 	const char *kind;   /* "rpc_error", "deadline_call", … */
+	uint64_t line;	    /* of the file of --batch; 0 without */
 };
 
 /*
@@ -126,22 +146,44 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 		  struct arena *arena, struct str *ret, struct err *err)
 	MUST_USE;
 
-/* All pages of a listing; warnings go to stderr. Errors as above. */
+/*
+ * All pages of a listing, asked for now; warnings go to stderr. Errors as
+ * above.
+ */
 int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 		struct err *err) MUST_USE;
 /*
  * The same for who can do without: 1 when it could not be had, which was said
  * on stderr.
+ *
+ * anew       what is known from before does not count
+ * ret_known  it is from before: nothing may be refused by it
  */
-int target_try_list(struct target *t, enum listing_kind kind,
-		    struct listing *ret, struct err *err) MUST_USE;
+int target_try_list(struct target *t, enum listing_kind kind, bool anew,
+		    struct listing *ret, bool *ret_known, struct err *err)
+	MUST_USE;
 
-/* {"error":{kind, message, code, data}} without newline; appended. */
+/*
+ * {"error":{kind, message, code, data, line, stderr}} without newline, the
+ * last four where there are such; appended. stderr is the end of what the
+ * server wrote there, when no answer came of it.
+ */
 void target_write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out);
 /* What an answer says, in one sentence; appended. */
 void target_say_error(const struct target *t, const struct target_answer *a,
 		      struct buf *out);
+
+/*
+ * Where a failing server or tool says that something was refused or is not
+ * there: one line on what the sandbox grants and how to grant more. Once, and
+ * not with --quiet.
+ *
+ * said  the text of its error, or the end of its stderr
+ */
+void target_hint(struct target *t, struct str said);
+/* The same of the texts of a CallToolResult. content: JSON array */
+void target_hint_content(struct target *t, struct str content);
 
 /* ---- showing ---- */
 

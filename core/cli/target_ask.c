@@ -2,6 +2,9 @@
 #include "core/base/log.h"
 #include "core/cli/target_inner.h"
 
+/* Of the stderr of a server, in an error. */
+#define STDERR_BYTES 4096
+
 /* ---- one request ---- */
 
 struct waiting {
@@ -95,6 +98,26 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 
 /* ---- errors ---- */
 
+/* The end of it, from the beginning of a line where there is one. */
+static void write_stderr(const struct target *t, struct jw *w)
+{
+	struct str text = t->client ? client_stderr(t->client) : STR("");
+	size_t at;
+
+	text = str_trim(text);
+	if (text.n > STDERR_BYTES) {
+		text.p += text.n - STDERR_BYTES;
+		text.n = STDERR_BYTES;
+		at = str_find(text, '\n');
+		if (at < text.n) {
+			text.p += at + 1;
+			text.n -= at + 1;
+		}
+	}
+	if (text.n)
+		jw_kv_str(w, "stderr", text);
+}
+
 void target_write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out)
 {
@@ -115,6 +138,11 @@ void target_write_error(const struct target *t, const struct target_answer *a,
 		scrub_json(t->scrub, a->data, &data);
 		jw_kv_raw(&w, "data", buf_str(&data));
 	}
+	if (a->line)
+		jw_kv_int(&w, "line", (int64_t)a->line);
+	/* a server that was stopped has not failed */
+	if (a->outcome == TARGET_FAILED && !t->loop.signal)
+		write_stderr(t, &w);
 	jw_end(&w);
 	jw_end(&w);
 }
@@ -162,30 +190,12 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 		return 0;
 	}
 	target_print_error(t, &answer);
+	if (answer.outcome == TARGET_ERROR)
+		target_hint(t, answer.message);
 	return err_set(err, ERR_PEER, "%s did not answer as asked", t->name);
 }
 
 /* ---- listings ---- */
-
-static int list_page(struct target *t, struct listing *l, struct arena *arena,
-		     struct target_answer *answer, struct err *err)
-{
-	struct client_call call = {
-		.method = listing_method(l->kind),
-		.params = listing_params(l),
-	};
-
-	if (target_ask(t, &call, listing_method(l->kind), arena, answer, err) <
-	    0)
-		return -1;
-	if (answer->outcome == TARGET_RESULT)
-		return listing_add(l, answer->result, err);
-	/* the server no longer knows its own cursor (PAG-8) */
-	if (answer->outcome == TARGET_ERROR && answer->code == -32602 &&
-	    listing_restart(l))
-		return LISTING_MORE;
-	return LISTING_DONE;
-}
 
 static void say_warnings(const struct target *t, const struct listing *l)
 {
@@ -196,34 +206,61 @@ static void say_warnings(const struct target *t, const struct listing *l)
 			    l->warnings_dropped);
 }
 
-static int list_all(struct target *t, struct listing *l,
+struct listing_wait {
+	struct target *t;
+	struct listing *list;
+	struct target_answer *answer;
+	bool is_known, done;
+};
+
+static void on_list(void *arg, const struct client_listed *l)
+{
+	struct listing_wait *w = arg;
+	struct waiting failed = {
+		.t = w->t, .arena = &w->t->arena, .answer = w->answer};
+
+	w->done = true;
+	w->is_known = l->is_known;
+	if (l->type == CLIENT_RESULT)
+		client_take_list(w->t->client, l->list->kind, w->list);
+	else
+		on_answer(&failed, l->event);
+}
+
+/* ret  empty where the answer is no result */
+static int list_all(struct target *t, enum listing_kind kind, bool anew,
+		    struct listing *ret, bool *ret_known,
 		    struct target_answer *answer, struct err *err)
 {
-	int got;
+	struct listing_wait w = {.t = t, .list = ret, .answer = answer};
+	const struct client_list list = {
+		.kind = kind, .anew = anew, .done = on_list, .arg = &w};
+	uint64_t ticket;
 
-	do {
-		AUTO(arena_release) struct arena page = ARENA_INIT;
-		struct target_answer here;
-
-		got = list_page(t, l, &page, &here, err);
-		*answer = here;
-		if (here.outcome != TARGET_RESULT) {
-			answer->message = arena_str(&t->arena, here.message);
-			if (here.data.p)
-				answer->data = arena_str(&t->arena, here.data);
-		}
-	} while (got == LISTING_MORE);
-	say_warnings(t, l);
-	return got;
+	listing_init(ret, kind);
+	*answer = (struct target_answer){0};
+	live_begin(&t->live, listing_method(kind), loop_now(&t->loop));
+	if (client_list(t->client, &list, &ticket, err) < 0)
+		return -1;
+	while (!w.done)
+		if (loop_turn(&t->loop, err) < 0)
+			return -1;
+	live_begin(&t->live, "", loop_now(&t->loop));
+	if (t->loop.signal)
+		return err_set(err, ERR_PEER, "ended by %s",
+			       target_signal_name(t->loop.signal));
+	say_warnings(t, ret);
+	*ret_known = w.is_known;
+	return 0;
 }
 
 int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 		struct err *err)
 {
-	struct target_answer answer = {0};
+	struct target_answer answer;
+	bool known;
 
-	listing_init(ret, kind);
-	if (list_all(t, ret, &answer, err) < 0)
+	if (list_all(t, kind, true, ret, &known, &answer, err) < 0)
 		return -1;
 	if (answer.outcome == TARGET_RESULT)
 		return 0;
@@ -231,15 +268,13 @@ int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 	return err_set(err, ERR_PEER, "%s has no such list", t->name);
 }
 
-int target_try_list(struct target *t, enum listing_kind kind,
-		    struct listing *ret, struct err *err)
+int target_try_list(struct target *t, enum listing_kind kind, bool anew,
+		    struct listing *ret, bool *ret_known, struct err *err)
 {
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
-	struct target_answer answer = {0};
-	int r;
+	struct target_answer answer;
+	int r = list_all(t, kind, anew, ret, ret_known, &answer, err);
 
-	listing_init(ret, kind);
-	r = list_all(t, ret, &answer, err);
 	if (t->loop.signal ||
 	    (r < 0 && err->kind != ERR_PEER && err->kind != ERR_LIMIT))
 		return -1;

@@ -3,8 +3,10 @@
  *
  *	target.c	  its life: gate, client, events, the end
  *	target_options.c  which server, and what is said of it
+ *	target_remote.c	  a server that is reached by a URL
  *	target_ask.c	  requests, errors, listings
  *	target_show.c	  what is printed, values of options
+ *	target_hint.c	  what the sandbox may have to do with a failure
  */
 #ifndef CORE_CLI_TARGET_INNER_H
 #define CORE_CLI_TARGET_INNER_H
@@ -14,9 +16,9 @@
 /*
  * Which server is meant, with its configuration.
  *
- * ret_server  its table; NULL: a program of the command line
+ * ret_server  its table; NULL: a program or a URL of the command line
  * errors      ERR_USAGE    no target, or two
- *	       ERR_UNKNOWN  there is no such server, or it is remote
+ *	       ERR_UNKNOWN  there is no such server
  */
 int target_find_server(struct target *t, const struct args *args,
 		       const struct server **ret_server, struct err *err)
@@ -24,6 +26,15 @@ int target_find_server(struct target *t, const struct args *args,
 /* Everything that is said of it, server's keys first, into *t. */
 int target_read_options(struct target *t, const struct args *args,
 			const struct server *s, struct err *err) MUST_USE;
+/*
+ * Everything about a remote server; t->url, loop and gate are there.
+ * s  its table; NULL: --url
+ */
+int target_open_remote(struct target *t, const struct args *args,
+		       const struct server *s, struct err *err) MUST_USE;
+/* Before there is a gate: no option of a program is given to it. */
+int target_check_remote(const struct target *t, const struct args *args,
+			struct err *err) MUST_USE;
 /* line  "NAME=VALUE"; taken, wiped in the end */
 void target_add_env(struct target *t, char *line);
 

@@ -10,20 +10,25 @@
 
 /* ---- which server ---- */
 
-static int one_target(const struct args *args, struct err *err)
+static int one_target(const struct target *t, const struct args *args,
+		      struct err *err)
 {
-	int n = args_has(args, "server") + args_has(args, "url") +
+	int n = (t->server != NULL) + args_has(args, "url") +
 		(args->after && args->after[0]);
 
+	if (t->server && strstr(t->server, "://"))
+		return err_set(err, ERR_USAGE,
+			       "a server that is named is one of the "
+			       "configuration; a URL stands behind --url");
 	if (n == 1)
 		return 0;
 	if (n)
 		return err_set(err, ERR_USAGE,
-			       "one server at a time: --server NAME, or -- "
-			       "PROGRAM ARGS…");
+			       "one server at a time: --server NAME, --url "
+			       "URL, or -- PROGRAM ARGS…");
 	return err_set(err, ERR_USAGE,
-		       "which server? --server NAME of the configuration, or "
-		       "-- PROGRAM ARGS…");
+		       "which server? --server NAME of the configuration, "
+		       "--url URL, or -- PROGRAM ARGS…");
 }
 
 static int unknown_server(const struct config *c, const char *name,
@@ -42,14 +47,15 @@ static int unknown_server(const struct config *c, const char *name,
 			       near ? near : "", near ? "?" : "");
 	return err_set(err, ERR_UNKNOWN, "%s has no server %s; it has %s%s",
 		       c->path, name, known.item[0],
-		       known.n > 1 ? " and others" : "");
+		       known.n > 1 ? " and others (`matins list --servers`)"
+				   : "");
 }
 
 /* The configuration, which only --server cannot do without. */
 static int open_config(struct target *t, const struct args *args,
 		       struct err *err)
 {
-	const char *server = args_get(args, "server");
+	const char *server = t->server;
 	const char *path = args_get(args, "config");
 	const struct config_options options = {
 		.path = path,
@@ -87,13 +93,16 @@ static void from_server(struct target *t, const struct server *s)
 		argv[i + 1] = s->args.item[i];
 	merge(t, &own);
 	t->name = s->name;
+	t->session.protocol = s->protocol;
+	t->session.message_max = s->stdout_max;
+	t->session.request_timeout_ms = s->timeout_ms;
+	t->strict |= s->strict;
+	if (!s->command)
+		return;
 	t->request.program = s->command;
 	t->request.argv = argv;
 	t->request.cwd = s->cwd ? s->cwd : t->config->dir;
 	t->request.cwd_required = s->cwd != NULL;
-	t->session.protocol = s->protocol;
-	t->session.message_max = s->stdout_max;
-	t->session.request_timeout_ms = s->timeout_ms;
 }
 
 static void from_line(struct target *t, char **argv)
@@ -106,34 +115,22 @@ static void from_line(struct target *t, char **argv)
 	t->request.cwd = path_absolute(".", &t->arena);
 }
 
-/* Here a server that is reached by HTTP will be opened. */
-static int no_remote(const char *what, struct err *err)
-{
-	return err_set(err, ERR_UNKNOWN,
-		       "%s is a remote server, and this version has no HTTP "
-		       "transport; a local program that speaks to it for you "
-		       "can be named behind --",
-		       what);
-}
-
 int target_find_server(struct target *t, const struct args *args,
 		       const struct server **ret, struct err *err)
 {
-	const char *name = args_get(args, "server");
+	const char *name = t->server;
 	const struct server *s = NULL;
 
-	if (one_target(args, err) < 0)
+	if (one_target(t, args, err) < 0)
 		return -1;
-	if (args_has(args, "url"))
-		return no_remote(args_get(args, "url"), err);
+	t->url = args_get(args, "url");
 	if (open_config(t, args, err) < 0)
 		return -1;
 	if (name) {
 		s = config_server(t->config, name);
 		if (!s)
 			return unknown_server(t->config, name, &t->arena, err);
-		if (!s->command)
-			return no_remote(name, err);
+		t->url = s->url;
 	}
 	*ret = s;
 	return 0;
@@ -231,8 +228,9 @@ static int read_roots(const struct args *args, struct target *t,
 	struct strlist roots = args_all(args, "root", &t->arena);
 
 	for (size_t i = 0; i < roots.n; i++) {
-		if (asks_add_root(&t->asks, roots.item[i], &t->policy,
-				  &t->arena, err) < 0) {
+		if (asks_add_root(&t->asks, roots.item[i],
+				  t->url ? NULL : &t->policy, &t->arena,
+				  err) < 0) {
 			err->kind = ERR_USAGE;
 			return err_wrap(err, "--root");
 		}
@@ -277,6 +275,8 @@ int target_read_options(struct target *t, const struct args *args,
 	t->cmd_policy = t->policy;
 	if (s)
 		from_server(t, s);
+	else if (t->url)
+		t->name = t->url;
 	else
 		from_line(t, args->after);
 	merge(t, &more);

@@ -3,21 +3,9 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/proto/rpc.h"
+#include "core/run/paths.h"
 
 /* ---- roots ---- */
-
-static bool is_beneath(const char *path, const struct strlist *folders)
-{
-	for (size_t i = 0; i < folders->n; i++) {
-		AUTO(mem_freep) char *real = realpath(folders->item[i], NULL);
-		size_t n = real ? strlen(real) : 0;
-
-		if (n && strncmp(path, real, n) == 0 &&
-		    (n == 1 || !path[n] || path[n] == '/'))
-			return true;
-	}
-	return false;
-}
 
 /* RFC 3986: what a path may hold as it is. */
 static void add_path(struct buf *out, const char *path)
@@ -45,8 +33,8 @@ int asks_add_root(struct asks *asks, const char *path,
 
 	if (!real)
 		return err_set(err, ERR_CONFIG, "root %s: there is none", path);
-	if (!is_beneath(real, &policy->read) &&
-	    !is_beneath(real, &policy->write))
+	if (policy && !path_is_beneath(real, &policy->read) &&
+	    !path_is_beneath(real, &policy->write))
 		return err_set(err, ERR_CONFIG,
 			       "root %s: the server may not read it; grant it "
 			       "with read = [\"%s\"] or --read %s",
@@ -69,8 +57,8 @@ int asks_of_server(const struct server *server,
 	struct asks asks = {0};
 
 	for (size_t i = 0; i < server->roots.n; i++)
-		if (asks_add_root(&asks, server->roots.item[i], policy, arena,
-				  err) < 0)
+		if (asks_add_root(&asks, server->roots.item[i],
+				  server->url ? NULL : policy, arena, err) < 0)
 			return err_wrap(err, "server %s", server->name);
 	asks.has_elicit = server->elicit &&
 			  elicit_action_find(server->elicit, &asks.elicit);
@@ -124,7 +112,7 @@ static const char *word_of(enum elicit_action action)
 					  : "cancel";
 }
 
-static void answer_elicit(const struct asks *asks, struct client *client,
+static void answer_elicit(struct asks *asks, struct client *client,
 			  const struct client_event *e, struct buf *says)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -135,6 +123,7 @@ static void answer_elicit(const struct asks *asks, struct client *client,
 	struct str why;
 
 	if (elicit_read(e->of->params, &arena, &question, &err) < 0) {
+		asks->is_unmet |= asks->elicit == ELICIT_ACCEPT;
 		buf_addf(says, "a question that cannot be asked: %s", err.msg);
 		client_answer_error(client, e->of->ask, RPC_INVALID_PARAMS,
 				    err.msg);
@@ -142,6 +131,7 @@ static void answer_elicit(const struct asks *asks, struct client *client,
 	}
 	given = elicit_answer(&question, asks->elicit, asks->content, &arena,
 			      &out, &why);
+	asks->is_unmet |= given != asks->elicit;
 	buf_addf(says, "answered by %s: ", word_of(given));
 	buf_add_cut(says, question.message, 400);
 	if (why.p)
@@ -149,7 +139,7 @@ static void answer_elicit(const struct asks *asks, struct client *client,
 	client_answer(client, e->of->ask, buf_str(&out));
 }
 
-bool asks_answer(const struct asks *asks, struct client *client,
+bool asks_answer(struct asks *asks, struct client *client,
 		 const struct client_event *e, struct buf *ret_says)
 {
 	const char *method = e->of->method;

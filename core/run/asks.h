@@ -32,6 +32,7 @@ struct asks {
 	   where there is one, the owner makes the sampler of it. */
 	struct strlist sampling;
 	struct sampling *sampler; /* borrowed */
+	bool is_unmet; /* a question could not be answered by `accept` */
 };
 
 /*
@@ -49,6 +50,7 @@ int asks_of_server(const struct server *server,
  * Add a folder: by its real path, which must exist, and which the policy must
  * grant, since a root is what the server can see (ROOT-4, ROOT-6).
  *
+ * policy  NULL: of a remote server, which is told the name and reads nothing
  * errors  ERR_CONFIG  it is not there, or not granted
  */
 int asks_add_root(struct asks *asks, const char *path,
@@ -59,13 +61,14 @@ int asks_add_root(struct asks *asks, const char *path,
 void asks_declare(const struct asks *asks, struct mcp_declared *declared);
 
 /*
- * Answer CLIENT_ASKED; sampling later, see core/run/sampling.h.
+ * Answer CLIENT_ASKED; sampling later, see core/run/sampling.h. Where an
+ * `accept` that was ordered is impossible, asks->is_unmet is set.
  *
  * ret_says  a sentence of what was answered to which question, for people;
  *	     appended. Texts of the server in it are as they came.
  * returns   false: the question is none that these answers know
  */
-bool asks_answer(const struct asks *asks, struct client *client,
+bool asks_answer(struct asks *asks, struct client *client,
 		 const struct client_event *e, struct buf *ret_says);
 
 #endif

@@ -34,6 +34,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/jw.h"
+#include "core/proto/listing.h"
 #include "core/proto/session.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
@@ -42,6 +43,7 @@
 
 struct client;
 struct eras;
+struct kept_lists;
 struct transport;
 
 /* Waits of the orderly end: stdin closed, SIGTERM, SIGKILL (STD-41). */
@@ -55,6 +57,7 @@ struct client_context {
 	struct gate *gate;
 	const struct scrub *scrub; /* NULL: there are no secrets */
 	struct eras *eras;	   /* core/run/eras.h; NULL: none remembered */
+	struct kept_lists *kept;   /* core/run/kept_lists.h; NULL: none kept */
 };
 
 #define CLIENT_EVENTS(X)                                                  \
@@ -104,12 +107,29 @@ struct client_options {
 	 */
 	const struct gate_request *request;
 	/*
+	 * Or, where request is NULL, a transport that this opens: a remote
+	 * server; once more where another beginning is right. Its errors end
+	 * client_start(). `url` is its URL, borrowed: its era is remembered by
+	 * that.
+	 */
+	int (*open)(void *arg, struct transport **ret, struct err *err);
+	void *open_arg;
+	/* Members that stand beside those of the transport; may be NULL. */
+	void (*open_facts)(void *open_arg, struct jw *w);
+	const char *url;
+	/*
 	 * Protocol, what is declared, log level, ceiling of a message, times.
 	 * `era` is filled in from memory; strings are borrowed.
 	 */
 	struct session_options session;
 	uint64_t stderr_max; /* bytes kept of its end; 0: 64 KiB */
 	bool show_stderr;    /* every line goes to our stderr at once */
+	/*
+	 * Where the server has to be asked for notices of change (2026-07-28),
+	 * it is, as soon as there is a list of tools. For sessions of more
+	 * than one call: for one alone it would cost more than it gives.
+	 */
+	bool watches_lists;
 	/*
 	 * READY, LOG, ASKED, ASK_GONE, CHANGED, ENDED, and FAILED with
 	 * ticket 0: the server itself failed; the calls are told first.
@@ -124,8 +144,8 @@ struct client_options {
 struct client *client_new(const struct client_context *context,
 			  const struct client_options *options) MUST_USE;
 /*
- * The same over a transport that somebody opened: a transcript, later HTTP.
- * There is no process then, and options->request is NULL.
+ * The same over a transport that somebody opened: a transcript. There is no
+ * process then, and options->request and ->open are NULL.
  * transport  taken
  */
 struct client *client_new_over(const struct client_context *context,
@@ -193,12 +213,57 @@ void client_answer_error(struct client *c, uint64_t ask, int64_t code,
 bool client_keep(struct client *c, const struct client_event *e,
 		 struct arena *arena) MUST_USE;
 
+/* ---- lists ---- */
+
+/* Lives for the callback; so does what it points to. */
+struct client_listed {
+	enum client_event_type type; /* RESULT, ERROR or FAILED */
+	const struct listing *list;  /* RESULT: all pages */
+	/* It was there already, from this session or from a process before:
+	   ask anew before something is refused by it (CH-7). */
+	bool is_known;
+	const struct client_event *event; /* ERROR, FAILED: as of a call */
+};
+
+typedef void client_listed_fn(void *arg, const struct client_listed *l);
+
+struct client_list {
+	enum listing_kind kind;
+	bool anew; /* nothing that is known counts */
+	client_listed_fn *done;
+	void *arg;
+};
+
+/*
+ * What the server offers, over all pages. Kept until READY; it is asked for
+ * once for all who wait, and again only when its time (`ttlMs`) is over, the
+ * server says that it has changed, or it proved wrong. `done` is called once,
+ * also before this returns.
+ *
+ * ret_ticket  for client_unlist(); written before `done` is called
+ * errors      ERR_PEER  the server is over, or ending
+ */
+int client_list(struct client *c, const struct client_list *list,
+		uint64_t *ret_ticket, struct err *err) MUST_USE;
+/* Nobody waits for it any more. Unknown tickets are ignored. */
+void client_unlist(struct client *c, uint64_t ticket);
+/*
+ * Within `done`, where nobody else lists: take the list, to be released by
+ * listing_release(). What is known of its time stays.
+ */
+void client_take_list(struct client *c, enum listing_kind kind,
+		      struct listing *ret);
+/* It was never asked for, has changed, proved wrong, or its time is over. */
+bool client_list_is_stale(const struct client *c, enum listing_kind kind)
+	MUST_USE;
+
 /* ---- the end ---- */
 
 /*
  * Orderly: open calls are failed as cancelled, stdin is closed when its queue
  * is written, then waits of `grace_ms` (CLIENT_GRACE_MS) before SIGTERM and
- * before SIGKILL. ENDED comes when the whole tree has ended.
+ * before SIGKILL. ENDED comes when the whole tree has ended; of a remote
+ * server when it was told, or grace_ms later.
  */
 void client_close(struct client *c, uint64_t grace_ms);
 /*
@@ -254,6 +319,11 @@ const char *client_failure_details(const struct client *c) MUST_USE;
 const struct session_server *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
+/*
+ * Arguments go into header fields (HTTP of 2026-07-28): tools whose marks for
+ * that break a rule are not to be used (XH-2). False before READY.
+ */
+bool client_has_headers(const struct client *c) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
 /* How its process ended; NULL before ENDED. Borrowed. */
 const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;
@@ -263,7 +333,8 @@ struct str client_stderr(const struct client *c) MUST_USE;
 /*
  * Members of an open JSON object: program, pid, exit, killed, cpu_us,
  * max_rss_bytes, stdout, stderr, limits, denials, execs, enforced, and mcp
- * {protocol, server, version, counts, restarts, noise}. What is known by now,
+ * {protocol, server, version, counts, restarts, noise}. Of a remote server:
+ * url, http and mcp. What is known by now,
  * all of it after ENDED. Without secrets.
  *
  * ret_scrubbed  added to: how many secrets were taken out; MAY be NULL

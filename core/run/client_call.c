@@ -104,6 +104,14 @@ void client_fail_calls(struct client *c, enum step_reason reason,
 				       "the caller no longer waits");
 		fail_call(c, call, reason, sentence);
 	}
+	if (sentence) {
+		client_lists_fail(c, reason, sentence);
+	} else {
+		AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
+
+		client_say_end(c, NULL, &own);
+		client_lists_fail(c, reason, buf_cstr(&own));
+	}
 }
 
 /* ---- events of the session ---- */
@@ -126,6 +134,17 @@ static void on_answer(struct client *c, const struct session_event *e,
 
 	if (call)
 		end_call(c, call, &told);
+}
+
+static void on_error(struct client *c, const struct session_event *e)
+{
+	const struct call *call = find_sent(c, e->ticket);
+
+	/* an unknown tool, or arguments of before */
+	if (call && strcmp(call->method, "tools/call") == 0 &&
+	    e->code == RPC_INVALID_PARAMS)
+		client_lists_doubt(c);
+	on_answer(c, e, CLIENT_ERROR);
 }
 
 static void on_sign(struct client *c, const struct session_event *e,
@@ -167,7 +186,7 @@ void client_on_event(struct client *c, const struct session_event *e)
 		on_answer(c, e, CLIENT_RESULT);
 		break;
 	case SESSION_EVENT_ERROR:
-		on_answer(c, e, CLIENT_ERROR);
+		on_error(c, e);
 		break;
 	case SESSION_EVENT_FAILED:
 		if (e->ticket)
@@ -191,6 +210,7 @@ void client_on_event(struct client *c, const struct session_event *e)
 		on_notice(c, e, CLIENT_ASK_GONE);
 		break;
 	case SESSION_EVENT_CHANGED:
+		client_lists_changed(c, e->method, e->message);
 		on_notice(c, e, CLIENT_CHANGED);
 		break;
 	case SESSION_EVENT_CLOSED:
@@ -201,16 +221,17 @@ void client_on_event(struct client *c, const struct session_event *e)
 
 /* ---- asking ---- */
 
-static int send_call(struct client *c, struct call *call, struct str params,
-		     struct err *err)
+/* tool  of the call; NULL: none */
+static int send_call(struct client *c, struct call *call, const char *tool,
+		     struct str params, struct err *err)
 {
 	struct session *s = c->session;
 	uint64_t now = loop_now(c->ctx.loop), ticket;
 	int r;
 
-	if (call->tool)
+	if (tool)
 		r = (call->as_task ? session_call_task : session_call_tool)(
-			s, call->tool, params, now, &ticket, err);
+			s, tool, params, now, &ticket, err);
 	else if (strcmp(call->method, "subscriptions/listen") == 0)
 		r = session_listen(s, params, now, &ticket, err);
 	else
@@ -233,7 +254,7 @@ void client_send_waiting(struct client *c)
 
 		if (call->session_ticket)
 			continue;
-		if (send_call(c, call,
+		if (send_call(c, call, call->tool,
 			      call->has_params ? buf_str(&call->params) : none,
 			      &err) == 0)
 			buf_release(&call->params);
@@ -260,6 +281,21 @@ static int check_params(const struct client_call *call, struct err *err)
 	return 0;
 }
 
+/* RW-32: it was ready, and left before anything was asked. */
+static int refuse_call(const struct client *c, const char *method,
+		       struct err *err)
+{
+	AUTO(buf_release) struct buf how = BUF_INIT(BUF_UNBOUNDED);
+
+	if (c->sentence.n)
+		buf_adds(&how, buf_cstr(&c->sentence));
+	else if (c->session)
+		client_say_end(c, NULL, &how);
+	else
+		buf_adds(&how, "the session with the server is over");
+	return err_set(err, ERR_PEER, "%s: %s", method, buf_cstr(&how));
+}
+
 int client_call(struct client *c, const struct client_call *call,
 		uint64_t *ret_ticket, struct err *err)
 {
@@ -278,18 +314,17 @@ int client_call(struct client *c, const struct client_call *call,
 	};
 
 	if (!c->is_open)
-		return err_set(err, ERR_PEER,
-			       "%s: the session with the server is over",
-			       made.method);
+		return refuse_call(c, made.method, err);
 	if (!client_is_ready(c) && check_params(call, err) < 0)
 		return -1;
-	made.tool = call->tool ? mem_strdup(call->tool) : NULL;
-	if (client_is_ready(c) && send_call(c, &made, params, err) < 0) {
-		release_call(&made);
-		return -1;
-	}
-	if (!made.session_ticket)
+	if (client_is_ready(c) &&
+	    send_call(c, &made, call->tool, params, err) < 0)
+		return err->kind == ERR_PEER ? refuse_call(c, made.method, err)
+					     : -1;
+	if (!made.session_ticket) {
+		made.tool = call->tool ? mem_strdup(call->tool) : NULL;
 		buf_add_str(&made.params, call->params);
+	}
 	c->next_ticket++;
 	c->calls = mem_grow(c->calls, c->n_calls + 1, &c->cap_calls,
 			    sizeof(*c->calls));

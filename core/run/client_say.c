@@ -25,6 +25,10 @@ enum step_reason client_spawn_reason(const struct err *err)
 		return REASON_PROTECTION;
 	case ERR_PIN:
 		return REASON_PIN;
+	case ERR_CREDENTIAL:
+		return REASON_NO_CREDENTIAL;
+	case ERR_DEADLINE:
+		return REASON_DEADLINE_SPAWN;
 	default:
 		return REASON_TRANSPORT;
 	}
@@ -223,6 +227,7 @@ void client_facts(struct client *c, struct jw *w, size_t *ret_scrubbed)
 {
 	struct cleaner clean = {c->ctx.scrub, 0};
 
+	client_write_remote(c, w);
 	if (c->child.program)
 		facts_child(&clean, w, &c->child, c->bytes_in);
 	write_mcp(c, &clean, w);

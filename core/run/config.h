@@ -42,7 +42,8 @@ struct config_file {
 	struct findings findings; /* by place; errors and warnings */
 	const char *path;	  /* as named, for messages; NULL: none found */
 	bool found_in_cwd;	  /* nobody named it: it lay there */
-	/* Values of variables in headers: credentials, to be scrubbed. */
+	/* Values of variables in headers, and in the path or query of a URL:
+	   credentials, to be scrubbed. */
 	struct strlist header_values;
 };
 

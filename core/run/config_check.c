@@ -5,6 +5,7 @@
 #include "core/report/path.h"
 #include "core/run/config_inner.h"
 #include "core/run/plan.h"
+#include "core/run/remotes.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
@@ -122,24 +123,31 @@ static void check_all_rules(struct config_file *file)
 		check_rules(file, &c->routines[i].golden);
 }
 
-/* A remote server that a step uses, said at the first such step. */
-static void check_transports(struct config_file *file)
+static void check_urls(struct config_file *file)
 {
 	const struct config *c = &file->config;
 
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
+	for (size_t i = 0; i < c->n_servers; i++) {
+		const struct server *s = &c->servers[i];
+		struct err err = ERR_INIT;
 
-			if (s->enabled && s->server && s->server->url)
-				config_add_finding(
-					file, true, s->server_line,
-					s->server_col,
-					"server \"%s\" has a url, and this "
-					"version has no HTTP transport: "
-					"the step will fail",
-					s->server_name);
-		}
+		if (s->url && remote_check_url(s->url, &err) < 0)
+			config_add_finding(file, false, s->line, s->col,
+					   "server \"%s\": %s", s->name,
+					   err.msg);
+	}
+}
+
+static void visit_refs(struct config_file *file, const struct server *s,
+		       void (*refs)(struct config_file *,
+				    const struct env_refs *))
+{
+	refs(file, &s->env);
+	for (size_t i = 0; i < SERVER_REFERENCES; i++) {
+		struct env_ref ref = *server_reference(s, i);
+		const struct env_refs one = {&ref, ref.from != NULL};
+
+		refs(file, &one);
 	}
 }
 
@@ -156,7 +164,7 @@ static void visit(struct config_file *file,
 		if (policy)
 			policy(file, &c->servers[i].sandbox);
 		if (refs)
-			refs(file, &c->servers[i].env);
+			visit_refs(file, &c->servers[i], refs);
 	}
 	for (size_t i = 0; i < c->n_routines; i++) {
 		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
@@ -278,6 +286,6 @@ void config_check(struct config_file *file)
 void config_check_all(struct config_file *file)
 {
 	visit(file, check_rule_used, check_lengths);
-	check_transports(file);
+	check_urls(file);
 	findings_sort(&file->findings);
 }

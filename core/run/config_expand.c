@@ -28,14 +28,31 @@ static bool is_name(struct str s)
 	return s.n > 0;
 }
 
-static void remember_header(struct expander *x, const char *value)
+static void remember_value(struct expander *x, const char *value)
 {
 	struct strlist *list = &x->file->header_values;
-	struct err err;
 
 	list->item = mem_grow(list->item, list->n + 1, &x->headers_cap,
 			      sizeof(*list->item));
 	list->item[list->n++] = arena_strdup(&x->file->arena, value);
+}
+
+/* Of a URL so far: what comes next is path or query, where keys stand. */
+static bool is_behind_host(struct str url)
+{
+	size_t at = str_find(url, ':');
+
+	for (at += 3; at < url.n; at++)
+		if (strchr("/?", url.p[at]))
+			return true;
+	return false;
+}
+
+static void remember_header(struct expander *x, const char *value)
+{
+	struct err err;
+
+	remember_value(x, value);
 	if (strlen(value) >= LIMIT_SECRET_SCRUB_MIN)
 		return;
 	err_at(&err, ERR_CONFIG, x->e->line, x->e->col,
@@ -76,6 +93,8 @@ static bool expand_variable(struct expander *x, struct str inside,
 	}
 	if (e->kind == EXPAND_HEADER)
 		remember_header(x, value);
+	else if (e->kind == EXPAND_URL && is_behind_host(buf_str(out)))
+		remember_value(x, value);
 	buf_adds(out, value);
 	return true;
 }
@@ -186,13 +205,16 @@ static bool has_control(struct str s)
 static void check_url(struct expander *x, struct str url)
 {
 	const struct expansion *e = x->e;
-	bool http = str_starts(url, "http://") || str_starts(url, "https://");
+	bool is_known = str_starts(url, "http://") ||
+			str_starts(url, "https://") ||
+			str_starts(url, "ws://") || str_starts(url, "wss://");
 
-	if (!http || has_control(url) || str_find(url, ' ') < url.n)
+	if (!is_known || has_control(url) || str_find(url, ' ') < url.n)
 		config_add_finding(
 			x->file, false, e->line, e->col,
-			"\"%s\" takes a URL that begins with https:// or "
-			"http:// and has no blanks",
+			"\"%s\" takes a URL that begins with https:// (or "
+			"wss://; http:// and ws:// for loopback) and has no "
+			"blanks",
 			e->key);
 }
 

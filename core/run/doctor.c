@@ -1,4 +1,4 @@
-#include "core/run/doctor.h"
+#include "core/run/doctor_inner.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -12,9 +12,6 @@
 #include "core/report/ledger.h"
 #include "core/run/leash.h"
 #include "core/run/sampling.h"
-#include "core/run/plan.h"
-#include "core/secret/secret.h"
-#include "gate/gate.h"
 
 /* No setting of this machine changes it. */
 #define NO_REMEDY \
@@ -35,9 +32,9 @@ bool doctor_failed(const struct doctor *d)
 	return false;
 }
 
-static PRINTF(6, 7) void add(struct doctor *d, const char *area,
-			     const char *name, enum check_level level,
-			     const char *remedy, const char *fmt, ...)
+void doctor_add(struct doctor *d, const char *area, const char *name,
+		enum check_level level, const char *remedy, const char *fmt,
+		...)
 {
 	struct check *grown;
 	char *text = NULL;
@@ -82,19 +79,20 @@ static void look_at_file(struct doctor *d, const char *name,
 	struct stat st;
 
 	if (stat(p->path, &st) < 0) {
-		add(d, "program", name, CHECK_FAILED, "install it again",
-		    "%s: %s", p->path, strerror(errno));
+		doctor_add(d, "program", name, CHECK_FAILED, "install it again",
+			   "%s: %s", p->path, strerror(errno));
 		return;
 	}
-	add(d, "program", name, CHECK_OK, "",
-	    "%s, owned by %s and written by nobody else%s%s%s%s", p->path,
-	    owner_name(st.st_uid, d->arena), p->interpreter ? ", runs " : "",
-	    p->interpreter ? p->interpreter : "",
-	    p->installation ? ", may read " : "",
-	    p->installation ? p->installation : "");
+	doctor_add(d, "program", name, CHECK_OK, "",
+		   "%s, owned by %s and written by nobody else%s%s%s%s",
+		   p->path, owner_name(st.st_uid, d->arena),
+		   p->interpreter ? ", runs " : "",
+		   p->interpreter ? p->interpreter : "",
+		   p->installation ? ", may read " : "",
+		   p->installation ? p->installation : "");
 }
 
-static const char *program_remedy(const struct err *err)
+const char *doctor_program_remedy(const struct err *err)
 {
 	switch (err->kind) {
 	case ERR_NOT_FOUND:
@@ -121,12 +119,13 @@ static void look_at_arguments(struct doctor *d, struct gate *gate,
 		return;
 	for (size_t i = 0; i < e.n_grants; i++)
 		if (e.grant[i].is_argument && e.grant[i].secret)
-			add(d, "program", name, CHECK_WARNING,
-			    "take it out of `args`, or name it in "
-			    "`sandbox.read` if it is meant",
-			    "%s can be read, because an argument names it; %s "
-			    "holds keys, tokens or sessions",
-			    e.grant[i].path, e.grant[i].secret);
+			doctor_add(d, "program", name, CHECK_WARNING,
+				   "take it out of `args`, or name it in "
+				   "`sandbox.read` if it is meant",
+				   "%s can be read, because an argument names "
+				   "it; %s "
+				   "holds keys, tokens or sessions",
+				   e.grant[i].path, e.grant[i].secret);
 }
 
 static void look_at_request(struct doctor *d, struct gate *gate,
@@ -139,94 +138,11 @@ static void look_at_request(struct doctor *d, struct gate *gate,
 	look_at_arguments(d, gate, name, request);
 	if (gate_resolve(gate, request, &p, &err) < 0 ||
 	    gate_check(gate, request, &err) < 0)
-		add(d, "program", name, CHECK_FAILED, program_remedy(&err),
-		    "%s", err.msg);
+		doctor_add(d, "program", name, CHECK_FAILED,
+			   doctor_program_remedy(&err), "%s", err.msg);
 	else
 		look_at_file(d, name, &p);
 	gate_program_release(&p);
-}
-
-/* ---- credentials ---- */
-
-static void look_at_length(struct doctor *d, const char *name, const char *from,
-			   size_t n)
-{
-	if (n < LIMIT_SECRET_SCRUB_MIN)
-		add(d, "credential", name, CHECK_WARNING, "use a longer value",
-		    "%s holds fewer than %d bytes: it cannot be scrubbed from "
-		    "outputs",
-		    from, LIMIT_SECRET_SCRUB_MIN);
-	else
-		add(d, "credential", name, CHECK_OK, "", "%s is there", from);
-}
-
-static void look_at_secret_file(struct doctor *d, const struct env_ref *ref)
-{
-	struct stat st;
-
-	if (stat(ref->from, &st) == 0 && st.st_mode & (S_IRGRP | S_IROTH))
-		add(d, "credential", ref->name, CHECK_WARNING,
-		    arena_printf(d->arena, "chmod 600 %s", ref->from),
-		    "%s can be read by others", ref->from);
-}
-
-static void look_at_command_ref(struct doctor *d, struct gate *gate,
-				const struct env_ref *ref,
-				const struct gate_policy *policy)
-{
-	struct gate_request request = {.policy = policy};
-	struct err err = ERR_INIT;
-	struct strlist words;
-
-	if (secret_split_words(str_of(ref->from), d->arena, &words, &err) < 0) {
-		add(d, "credential", ref->name, CHECK_FAILED,
-		    "mend its command line", "%s", err.msg);
-		return;
-	}
-	request.program = words.item[0];
-	request.argv = words.item;
-	for (int i = 0; i < 3; i++)
-		request.stdio[i] = GATE_PIPE;
-	if (gate_check(gate, &request, &err) < 0)
-		add(d, "credential", ref->name, CHECK_FAILED,
-		    program_remedy(&err), "%s", err.msg);
-	else
-		add(d, "credential", ref->name, CHECK_OK, "",
-		    "%s is there; it was not run", words.item[0]);
-}
-
-/* policy: of [sandbox]; programs of references get no more than that */
-static void look_at_refs(struct doctor *d, struct gate *gate, const char *step,
-			 const struct env_refs *refs,
-			 const struct gate_policy *policy)
-{
-	for (size_t i = 0; i < refs->n; i++) {
-		struct env_ref named = refs->item[i];
-		const struct env_ref *ref = &named;
-		struct buf value = BUF_INIT(LIMIT_SECRET_BYTES);
-		struct err err = ERR_INIT;
-
-		named.name = arena_printf(d->arena, "%s %s", step,
-					  refs->item[i].name);
-		if (ref->source == ENV_FROM_CMD) {
-			look_at_command_ref(d, gate, ref, policy);
-			continue;
-		}
-		if (secret_resolve(ref->source == ENV_FROM_FILE ? SECRET_FILE
-								: SECRET_ENV,
-				   ref->from, NULL, &value, &err) < 0)
-			add(d, "credential", ref->name, CHECK_FAILED,
-			    ref->source == ENV_FROM_FILE
-				    ? "write the value into that file"
-				    : "set the variable where matins is "
-				      "started",
-			    "%s", err.msg);
-		else
-			look_at_length(d, ref->name, ref->from, value.n);
-		buf_wipe(&value);
-		if (ref->source == ENV_FROM_FILE)
-			look_at_secret_file(d, ref);
-	}
 }
 
 /* ---- a routine ---- */
@@ -263,11 +179,40 @@ static void look_at_sampling(struct doctor *d, struct gate *gate,
 	options.words = server->sampling;
 	name = arena_printf(d->arena, "%s sampling", step);
 	if (sampling_check(&options, &err) < 0)
-		add(d, "program", name, CHECK_FAILED, program_remedy(&err),
-		    "%s", err.msg);
+		doctor_add(d, "program", name, CHECK_FAILED,
+			   doctor_program_remedy(&err), "%s", err.msg);
 	else
-		add(d, "program", name, CHECK_OK, "",
-		    "%s is there; it was not run", server->sampling.item[0]);
+		doctor_add(d, "program", name, CHECK_OK, "",
+			   "%s is there; it was not run",
+			   server->sampling.item[0]);
+}
+
+/* An earlier step that is not disabled names the same server. */
+static bool was_met(const struct plan *plan, size_t at)
+{
+	const struct server *server = plan->steps[at].step->server;
+
+	for (size_t i = 0; server && i < at; i++)
+		if (plan->steps[i].step->server == server &&
+		    plan->steps[i].reason != REASON_DISABLED)
+			return true;
+	return false;
+}
+
+static void look_at_remote(struct doctor *d, struct gate *gate,
+			   const char *name, const struct server *server,
+			   const struct gate_policy *policy, bool is_deep)
+{
+	const struct doctor_remote r = {
+		.gate = gate,
+		.name = name,
+		.server = server,
+		.state = ledger_default_dir(d->arena),
+		.policy = policy,
+		.is_deep = is_deep,
+	};
+
+	doctor_look_at_remote(d, &r);
 }
 
 static int look_at_routine(struct doctor *d, struct gate *gate,
@@ -289,18 +234,26 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 			continue;
 		if (s->request.program)
 			look_at_request(d, gate, name, &s->request);
-		else
-			add(d, "server", name, CHECK_FAILED,
-			    "use a server with a command",
-			    "%s is a remote server, and this version has no "
-			    "HTTP transport",
-			    s->step->server_name);
-		look_at_refs(d, gate, name, &s->server_env, &all);
-		look_at_refs(d, gate, name, &s->step->env, &all);
+		else if (!was_met(&plan, i))
+			look_at_remote(d, gate, name, s->step->server, &all,
+				       o->deep);
+		doctor_look_at_refs(d, gate, name, &s->server_env, &all);
+		doctor_look_at_refs(d, gate, name, &s->step->env, &all);
 		look_at_sampling(d, gate, name, s->step->server, &all,
 				 o->file->config.dir);
 	}
 	return 0;
+}
+
+static int look_deep(struct doctor *d, struct gate *gate,
+		     const struct doctor_options *o,
+		     const struct routine *routine, struct err *err)
+{
+	struct plan plan;
+
+	if (make_plan(d, o, routine, &plan, err) < 0)
+		return -1;
+	return doctor_look_deep(d, gate, o, &plan, err);
 }
 
 /* ---- the machine ---- */
@@ -312,13 +265,14 @@ static void add_fact(struct doctor *d, const char *name,
 	const char *lost = gate_lost(f->guarantee);
 	bool holds = f->level == GATE_ENFORCED;
 
-	add(d, "protection", name, holds ? CHECK_OK : CHECK_WARNING,
-	    holds	? ""
-	    : f->remedy ? f->remedy
-			: NO_REMEDY,
-	    "%s: %s%s%s", gate_level_name(f->level), f->how ? f->how : "",
-	    f->level == GATE_ABSENT && *lost ? "; so " : "",
-	    f->level == GATE_ABSENT ? lost : "");
+	doctor_add(d, "protection", name, holds ? CHECK_OK : CHECK_WARNING,
+		   holds       ? ""
+		   : f->remedy ? f->remedy
+			       : NO_REMEDY,
+		   "%s: %s%s%s", gate_level_name(f->level),
+		   f->how ? f->how : "",
+		   f->level == GATE_ABSENT && *lost ? "; so " : "",
+		   f->level == GATE_ABSENT ? lost : "");
 }
 
 static void look_at_protections(struct doctor *d, struct gate *gate)
@@ -377,109 +331,11 @@ static void look_at_kernel(struct doctor *d, struct gate *gate)
 	const struct gate_fact *rows = gate_machine(gate, &n);
 
 	for (size_t i = 0; i < n; i++)
-		add(d, "kernel", rows[i].guarantee,
-		    rows[i].level == GATE_ENFORCED ? CHECK_OK : CHECK_WARNING,
-		    rows[i].remedy ? rows[i].remedy : "", "%s", rows[i].how);
-}
-
-/*
- * Could a run record itself there? Looks, and creates nothing.
- *
- * returns  0, *ret_there says whether the folder exists; -1 and errno
- */
-static int can_record(const char *dir, struct arena *arena, bool *ret_there)
-{
-	const char *file = arena_printf(arena, "%s/ledger.jsonl", dir);
-	char *at = arena_strdup(arena, dir);
-	char *slash;
-
-	if (access(file, F_OK) == 0 && access(file, R_OK | W_OK) < 0)
-		return -1;
-	*ret_there = access(dir, F_OK) == 0;
-	/* of folders that do not exist, the nearest that does decides */
-	while (access(at, F_OK) < 0) {
-		if (errno != ENOENT)
-			return -1;
-		slash = strrchr(at, '/');
-		if (!slash)
-			return -1;
-		slash[slash == at] = '\0';
-	}
-	return access(at, W_OK | X_OK);
-}
-
-static void look_at_state(struct doctor *d, const char *dir)
-{
-	struct ledger *l = NULL;
-	struct err err = ERR_INIT;
-	bool there = false;
-
-	int r = ledger_open_read(dir, &l, &err);
-
-	if (r == 0 && can_record(ledger_dir(l), d->arena, &there) < 0)
-		r = err_sys(&err, errno, "%s", ledger_dir(l));
-	if (r == 0)
-		add(d, "state", ledger_dir(l), CHECK_OK, "", "%s",
-		    there ? "runs are recorded here"
-			  : "runs will be recorded here; the first creates it");
-	else
-		add(d, "state", dir ? dir : "state directory", CHECK_WARNING,
-		    "set MATINS_STATE to a folder that you can write",
-		    "runs are not recorded: %s", err.msg);
-	ledger_free(l);
-}
-
-/* When a routine last ended, nanoseconds since 1970; 0 never. */
-static int64_t last_finished(const struct ledger_run *runs, size_t n,
-			     const char *routine)
-{
-	for (size_t i = n; i-- > 0;)
-		if (runs[i].state == RUN_FINISHED &&
-		    strcmp(runs[i].routine, routine) == 0)
-			return runs[i].finished_ns;
-	return 0;
-}
-
-static void look_at_age(struct doctor *d, const struct doctor_options *o,
-			const struct ledger_run *runs, size_t n,
-			const char *routine)
-{
-	int64_t last = last_finished(runs, n, routine);
-	int64_t age_ms = (o->wall_ns - last) / 1000000;
-	char when[CLOCK_TEXT_BYTES];
-
-	if (!last) {
-		add(d, "stale", routine, CHECK_FAILED,
-		    "look at what should start it",
-		    "it has never finished a run");
-		return;
-	}
-	clock_format(last, when);
-	add(d, "stale", routine,
-	    age_ms < 0 || (uint64_t)age_ms <= o->stale_ms ? CHECK_OK
-							  : CHECK_FAILED,
-	    age_ms < 0 || (uint64_t)age_ms <= o->stale_ms
-		    ? ""
-		    : "look at what should start it",
-	    "last finished at %s", when);
-}
-
-static void look_at_ages(struct doctor *d, const struct doctor_options *o)
-{
-	const struct config *c = &o->file->config;
-	struct ledger *l = NULL;
-	struct ledger_run *runs = NULL;
-	struct err err = ERR_INIT;
-	size_t n = 0;
-
-	if (ledger_open_read(NULL, &l, &err) == 0 &&
-	    ledger_read(l, d->arena, &runs, &n, &err) < 0)
-		n = 0;
-	if (o->routine)
-		look_at_age(d, o, runs, n, o->routine->name);
-	for (size_t i = 0; !o->routine && i < c->n_routines; i++)
-		look_at_age(d, o, runs, n, c->routines[i].name);
-	ledger_free(l);
+		doctor_add(d, "kernel", rows[i].guarantee,
+			   rows[i].level == GATE_ENFORCED ? CHECK_OK
+							  : CHECK_WARNING,
+			   rows[i].remedy ? rows[i].remedy : "", "%s",
+			   rows[i].how);
 }
 
 static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
@@ -489,10 +345,10 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 	for (size_t i = 0; i < leash->exec.only.n; i++)
 		buf_addf(&list, "%s%s", i ? ", " : "",
 			 leash->exec.only.item[i]);
-	add(d, "leash", leash->source, CHECK_OK, "", "may start: %s",
-	    leash->exec.all ? "every program"
-	    : list.n	    ? buf_cstr(&list)
-			    : "nothing");
+	doctor_add(d, "leash", leash->source, CHECK_OK, "", "may start: %s",
+		   leash->exec.all ? "every program"
+		   : list.n	   ? buf_cstr(&list)
+				   : "nothing");
 	buf_release(&list);
 }
 
@@ -510,25 +366,30 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	if (leash_find(c, &none, d->arena, &config.leash, err) < 0)
 		return -1;
 	config.protect = leash_protected(c, state, d->arena);
+	config.hide = leash_hidden(c, state, NULL, d->arena);
 	if (gate_new(&config, &gate, err) < 0) {
-		add(d, "protection", "floor", CHECK_FAILED,
-		    "run on a kernel with seccomp and Landlock (5.13 or "
-		    "newer), or where namespaces are allowed",
-		    "%s", err->msg);
+		doctor_add(d, "protection", "floor", CHECK_FAILED,
+			   "run on a kernel with seccomp and Landlock (5.13 or "
+			   "newer), or where namespaces are allowed",
+			   "%s", err->msg);
 		return 0;
 	}
 	look_at_leash(d, &config.leash);
 	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
 		if (!o->routine || o->routine == &c->routines[i])
 			r = look_at_routine(d, gate, o, &c->routines[i], err);
+	for (size_t i = 0; c && o->deep && i < c->n_routines && r == 0; i++)
+		if (!o->routine || o->routine == &c->routines[i])
+			r = look_deep(d, gate, o, &c->routines[i], err);
 	look_at_protections(d, gate);
 	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
 		if (!o->routine || o->routine == &c->routines[i])
 			r = look_at_policies(d, gate, o, &c->routines[i], err);
 	look_at_kernel(d, gate);
-	look_at_state(d, state);
+	doctor_look_at_state(d, state);
+	doctor_look_at_tokens(d, c, state);
 	if (o->stale_ms && c)
-		look_at_ages(d, o);
+		doctor_look_at_ages(d, o);
 	gate_free(gate);
 	return r;
 }

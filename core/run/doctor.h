@@ -1,9 +1,9 @@
 /*
  * Can a routine run here, now? Findings of `matins doctor`.
  *
- * Looks, and starts nothing: programs are resolved as a spawn would,
- * credentials are looked at without their values leaving this file, the
- * kernel's protections come from the gate.
+ * Looks, and unless `deep` starts and asks nothing: programs are resolved as a
+ * spawn would, credentials are looked at without their values leaving this
+ * file, the kernel's protections come from the gate.
  */
 #ifndef CORE_RUN_DOCTOR_H
 #define CORE_RUN_DOCTOR_H
@@ -33,6 +33,7 @@ struct doctor_options {
 	const struct routine *routine;	/* NULL: every routine of the file */
 	uint64_t stale_ms;		/* 0: not looked at */
 	int64_t wall_ns;		/* of now */
+	bool deep; /* servers are started, or connected to, and asked */
 };
 
 /*

@@ -5,12 +5,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/base/fd.h"
 #include "core/base/jw.h"
-#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
+#include "core/run/state_file.h"
 
 #define SCHEMA "matins-eras/1"
 /* ERAS_MAX entries need less. */
@@ -64,6 +63,18 @@ void eras_key(struct era_key *ret, const char *program, const char *const *argv,
 	add_text(&sum, cwd ? cwd : "");
 	for (size_t i = 0; argv[i]; i++)
 		add_text(&sum, argv[i]);
+	sha256_end(&sum, digest);
+	sha256_text(digest, ret->hex);
+}
+
+void eras_key_url(struct era_key *ret, const char *url)
+{
+	unsigned char digest[SHA256_BYTES];
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	add_text(&sum, "url");
+	add_text(&sum, url);
 	sha256_end(&sum, digest);
 	sha256_text(digest, ret->hex);
 }
@@ -128,33 +139,35 @@ static void read_entry(struct eras *e, struct str v)
 		add(e, &key, SESSION_ERA_PER_REQUEST);
 }
 
+static struct state_file file_of(const struct eras *e)
+{
+	return (struct state_file){e->path, SCHEMA, FILE_BYTES};
+}
+
 /* What is no such file counts as none. */
 static void load(struct eras *e)
 {
-	struct buf text = BUF_INIT(FILE_BYTES);
-	struct err ignored = ERR_INIT;
-	struct str v, schema, list;
+	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
+	const struct state_file file = file_of(e);
+	struct str v, list;
 	struct scan_iter it;
 
 	e->loaded = true;
 	if (!e->path)
 		return;
 	e->n = 0;
-	if (fd_read_file(e->path, &text, &ignored) == 0 &&
-	    scan_document(buf_str(&text), NULL, &v, &ignored) == 0 &&
-	    scan_get(v, "schema", &schema) && scan_is(schema, SCHEMA) &&
-	    scan_get(v, "servers", &list)) {
-		scan_iter_init(&it, list);
-		while (scan_next(&it))
-			read_entry(e, it.value);
-	}
-	buf_release(&text);
+	if (!state_file_read(&file, &text, &v) ||
+	    !scan_get(v, "servers", &list))
+		return;
+	scan_iter_init(&it, list);
+	while (scan_next(&it))
+		read_entry(e, it.value);
 }
 
 static void save(const struct eras *e)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct err why = ERR_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct state_file file = file_of(e);
 	struct jw w;
 
 	jw_init(&w, &text, false);
@@ -171,19 +184,7 @@ static void save(const struct eras *e)
 	jw_end(&w);
 	jw_end(&w);
 	buf_addc(&text, '\n');
-	if (fd_replace_file(e->path, buf_str(&text), 0600, false, &why) < 0)
-		log_debug("eras are not remembered: %s", why.msg);
-	buf_release(&text);
-}
-
-static bool make_folder(const struct eras *e)
-{
-	char *dir =
-		mem_strndup(e->path, strlen(e->path) - strlen("/eras.json"));
-	bool ok = fd_mkdirs(dir, 0700) == 0;
-
-	free(dir);
-	return ok;
+	state_file_write(&file, buf_str(&text));
 }
 
 enum session_era eras_find(struct eras *e, const struct era_key *key)
@@ -211,6 +212,6 @@ void eras_learn(struct eras *e, const struct era_key *key, enum session_era era)
 		forget(e, known);
 	if (era != SESSION_ERA_PROBE)
 		add(e, key, era);
-	if (e->path && make_folder(e))
+	if (e->path)
 		save(e);
 }

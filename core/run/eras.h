@@ -40,6 +40,9 @@ struct era_key {
 void eras_key(struct era_key *ret, const char *program, const char *const *argv,
 	      const char *cwd);
 
+/* A remote server: its URL, all of it. */
+void eras_key_url(struct era_key *ret, const char *url);
+
 /* state_dir  copied; NULL: nothing is kept beyond this process */
 struct eras *eras_open(const char *state_dir) MUST_USE;
 /* Takes NULL. */

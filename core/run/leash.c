@@ -35,18 +35,34 @@ static void add_list(struct names *n, const struct strlist *l)
 		add(n, l->item[i]);
 }
 
-/* The program of every {cmd="…"} reference. */
+/* The program of a {cmd="…"} reference. */
+static void add_ref(struct names *n, const struct env_ref *ref)
+{
+	struct err ignored = ERR_INIT;
+	struct strlist words;
+
+	if (ref->from && ref->source == ENV_FROM_CMD &&
+	    secret_split_words(str_of(ref->from), n->arena, &words, &ignored) ==
+		    0)
+		add(n, words.item[0]);
+}
+
 static void add_refs(struct names *n, const struct env_refs *refs)
 {
-	for (size_t i = 0; i < refs->n; i++) {
-		struct err ignored = ERR_INIT;
-		struct strlist words;
+	for (size_t i = 0; i < refs->n; i++)
+		add_ref(n, &refs->item[i]);
+}
 
-		if (refs->item[i].source == ENV_FROM_CMD &&
-		    secret_split_words(str_of(refs->item[i].from), n->arena,
-				       &words, &ignored) == 0)
-			add(n, words.item[0]);
-	}
+static void add_server(struct names *n, const struct server *s)
+{
+	add(n, s->command);
+	add_list(n, &s->sandbox.exec);
+	add_refs(n, &s->env);
+	if (s->sampling.n)
+		add(n, s->sampling.item[0]);
+	add(n, s->auth.browser);
+	for (size_t i = 0; i < SERVER_REFERENCES; i++)
+		add_ref(n, server_reference(s, i));
 }
 
 static struct strlist declared(const struct config *c,
@@ -58,13 +74,8 @@ static struct strlist declared(const struct config *c,
 	if (!c)
 		return n.list;
 	add_list(&n, &c->sandbox.exec);
-	for (size_t i = 0; i < c->n_servers; i++) {
-		add(&n, c->servers[i].command);
-		add_list(&n, &c->servers[i].sandbox.exec);
-		add_refs(&n, &c->servers[i].env);
-		if (c->servers[i].sampling.n)
-			add(&n, c->servers[i].sampling.item[0]);
-	}
+	for (size_t i = 0; i < c->n_servers; i++)
+		add_server(&n, &c->servers[i]);
 	for (size_t i = 0; i < c->n_routines; i++) {
 		for (size_t k = 0; k < c->routines[i].n_steps; k++) {
 			const struct step *s = &c->routines[i].steps[k];
@@ -161,6 +172,8 @@ struct strlist leash_protected(const struct config *config,
 
 	add(&n, state_dir);
 	add_default_configs(&n);
+	for (size_t i = 0; config && i < config->n_servers; i++)
+		add(&n, config->servers[i].auth.token_store);
 	if (config && config->path && config->dir) {
 		const char *slash = strrchr(config->path, '/');
 
@@ -168,5 +181,18 @@ struct strlist leash_protected(const struct config *config,
 				     slash ? slash + 1 : config->path));
 		add(&n, arena_printf(arena, "%s/golden", config->dir));
 	}
+	return n.list;
+}
+
+struct strlist leash_hidden(const struct config *config, const char *state_dir,
+			    const char *more, struct arena *arena)
+{
+	struct names n = {.arena = arena};
+
+	if (state_dir)
+		add(&n, arena_printf(arena, "%s/tokens", state_dir));
+	add(&n, more);
+	for (size_t i = 0; config && i < config->n_servers; i++)
+		add(&n, config->servers[i].auth.token_store);
 	return n.list;
 }

@@ -22,13 +22,22 @@ int leash_find(const struct config *config, const struct strlist *named,
 	MUST_USE;
 
 /*
- * Paths that no child may write, whatever is granted: the state directory,
- * the configuration and the golden files beside it.
+ * Paths that no child may write, whatever is granted: the state directory
+ * with the tokens in it and where servers keep them elsewhere, the
+ * configuration and the golden files beside it.
  *
  * state_dir  may be NULL
  */
 struct strlist leash_protected(const struct config *config,
 			       const char *state_dir, struct arena *arena)
 	MUST_USE;
+/*
+ * Folders that no child may see: those of kept tokens.
+ *
+ * state_dir  may be NULL
+ * more       of an option, may be NULL
+ */
+struct strlist leash_hidden(const struct config *config, const char *state_dir,
+			    const char *more, struct arena *arena) MUST_USE;
 
 #endif

@@ -278,6 +278,7 @@ static int make_request(const struct plan_options *o, struct plan_step *p,
 	const char *cwd = step->cwd;
 
 	p->protocol = step->protocol;
+	p->strict = step->strict || (server && server->strict);
 	if (server) {
 		p->server_env = server->env;
 		if (!p->protocol)
@@ -289,6 +290,7 @@ static int make_request(const struct plan_options *o, struct plan_step *p,
 	p->request.policy = &p->policy;
 	p->request.cwd = cwd ? cwd : o->config->dir;
 	p->request.cwd_required = cwd != NULL;
+	p->request.start_ms = step->timeout_ms;
 	for (int i = 0; i < 3; i++)
 		p->request.stdio[i] = GATE_PIPE;
 	if (!command)
@@ -301,6 +303,22 @@ static void skip(struct plan_step *p, enum step_reason reason,
 {
 	p->reason = reason;
 	p->error = str_of(sentence);
+}
+
+/* What a dry run leaves out. The URL is in the file, and may hold a key. */
+static void say_what(const struct plan_step *p, struct buf *line)
+{
+	const struct step *step = p->step;
+
+	if (!p->request.argv) {
+		buf_addf(line, "would call: %s of the remote server %s",
+			 step->tool ? step->tool : "?",
+			 step->server_name ? step->server_name : "?");
+		return;
+	}
+	buf_adds(line, "would run:");
+	for (size_t i = 0; p->request.argv[i]; i++)
+		buf_addf(line, " %s", p->request.argv[i]);
 }
 
 static void decide(const struct plan_options *o, const struct strlist *only,
@@ -318,13 +336,7 @@ static void decide(const struct plan_options *o, const struct strlist *only,
 		     in_list(skipped, step->name) ? "left out by --skip"
 						  : "not named by --only");
 	} else if (o->dry_run) {
-		buf_adds(&line, "would run:");
-		for (size_t i = 0; p->request.argv && p->request.argv[i]; i++)
-			buf_addf(&line, " %s", p->request.argv[i]);
-		if (!p->request.argv)
-			buf_addf(&line, " %s on server %s",
-				 step->tool ? step->tool : "?",
-				 step->server_name ? step->server_name : "?");
+		say_what(p, &line);
 		skip(p, REASON_DRY_RUN, arena_strdup(arena, buf_cstr(&line)));
 		buf_release(&line);
 	}

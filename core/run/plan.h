@@ -35,6 +35,7 @@ struct plan_step {
 	struct gate_request request; /* argv complete; env still empty */
 	struct str arguments; /* JSON object of tools/call; n = 0 without */
 	const char *protocol; /* pinned revision, or NULL */
+	bool strict;	      /* the step says so, or its server */
 	struct env_refs server_env; /* of its server; n = 0 without */
 };
 

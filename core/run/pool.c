@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/proto/rpc.h"
-#include "core/run/asks.h"
+#include "core/run/pool_inner.h"
 
 /* The probe takes no more than this part of the time that a step has. */
 #define PROBE_PART 4
@@ -13,153 +13,7 @@
 /* So that a step's own time is over first. */
 #define MARGIN_MS 1000
 
-struct pool_server {
-	struct pool *pool;
-	unsigned char key[SHA256_BYTES];
-	size_t expected;	   /* users that have not left */
-	struct pool_user *users;   /* entered, and not left */
-	struct pool_user *starter; /* of the process that runs */
-	struct pool_user *last;	   /* it left, and waits for the end */
-	struct client *client;	   /* owned; NULL: none runs */
-	struct gate_request request;
-	char **env; /* owned, wiped */
-	struct arena arena;
-	struct asks asks;	  /* what it asks of us; in the arena */
-	struct sampling *sampler; /* owned; NULL: it is not answered */
-	bool is_wrong;		  /* it cannot be started, and why */
-	struct err err;
-	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
-	uint64_t pause_ms, not_before_ns;	      /* of the next start */
-	struct loop_timer timer; /* something is to be freed, or started */
-	struct pool_server *next;
-};
-
-struct pool {
-	struct client_context ctx;
-	const struct gate_policy *sampling_policy; /* NULL: nobody samples */
-	const char *sampling_cwd;
-	struct pool_server *servers; /* owned */
-};
-
-/* ---- keys ---- */
-
-static void add_bytes(struct sha256 *sum, const void *bytes, size_t n)
-{
-	uint64_t length = n;
-
-	/* so that no two lists run together */
-	sha256_add(sum, &length, sizeof(length));
-	sha256_add(sum, bytes, n);
-}
-
-static void add_text(struct sha256 *sum, const char *text)
-{
-	if (text)
-		add_bytes(sum, text, strlen(text));
-	else
-		add_bytes(sum, "\0none", 5);
-}
-
-static void add_number(struct sha256 *sum, uint64_t n)
-{
-	sha256_add(sum, &n, sizeof(n));
-}
-
-static void add_list(struct sha256 *sum, const struct strlist *list)
-{
-	add_number(sum, list->n);
-	for (size_t i = 0; i < list->n; i++)
-		add_text(sum, list->item[i]);
-}
-
-static void add_vector(struct sha256 *sum, const char *const *vector)
-{
-	size_t n = 0;
-
-	while (vector && vector[n])
-		n++;
-	add_number(sum, n);
-	for (size_t i = 0; i < n; i++)
-		add_text(sum, vector[i]);
-}
-
-static void add_rule(struct sha256 *sum, const struct gate_program_rule *r)
-{
-	add_text(sum, r->name);
-	add_number(sum, r->has_args);
-	add_list(sum, &r->args);
-	add_list(sum, &r->prefix);
-	add_list(sum, &r->deny);
-	add_text(sum, r->package);
-	add_text(sum, r->sha256);
-}
-
-static void add_policy(struct sha256 *sum, const struct gate_policy *p)
-{
-	add_list(sum, &p->read);
-	add_list(sum, &p->write);
-	add_list(sum, &p->exec);
-	add_list(sum, &p->net);
-	add_text(sum, p->profile);
-	add_number(sum, p->memory_bytes);
-	add_number(sum, p->file_size_bytes);
-	add_number(sum, p->processes);
-	add_number(sum, p->files);
-	add_number(sum, p->cpu_seconds);
-	add_number(sum, p->tmp_shared);
-	add_number(sum, p->isolate);
-	add_list(sum, &p->require);
-	add_list(sum, &p->syscalls);
-	add_text(sum, p->user);
-	add_number(sum, p->n_programs);
-	for (size_t i = 0; i < p->n_programs; i++)
-		add_rule(sum, &p->programs[i]);
-	add_number(sum, p->record_exec);
-}
-
-void pool_key(const struct plan_step *plan, const char *const *env,
-	      unsigned char ret[SHA256_BYTES])
-{
-	const struct gate_request *r = &plan->request;
-	struct sha256 sum;
-
-	sha256_init(&sum);
-	/* one command under two names is two servers */
-	add_text(&sum, plan->step->server_name);
-	add_text(&sum, r->program);
-	add_vector(&sum, r->argv);
-	add_text(&sum, r->cwd);
-	add_number(&sum, r->cwd_required);
-	add_number(&sum, r->record);
-	add_policy(&sum, r->policy);
-	add_text(&sum, plan->protocol);
-	add_vector(&sum, env);
-	sha256_end(&sum, ret);
-}
-
 /* ---- servers ---- */
-
-static char **copy_env(const char *const *env)
-{
-	size_t n = 0;
-	char **copy;
-
-	while (env && env[n])
-		n++;
-	copy = mem_zalloc((n + 1) * sizeof(*copy));
-	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_strdup(env[i]);
-	return copy;
-}
-
-static void wipe_env(char **env)
-{
-	for (size_t i = 0; env[i]; i++) {
-		mem_wipe(env[i], strlen(env[i]));
-		free(env[i]);
-	}
-	free(env);
-}
 
 static struct pool_server *find_server(struct pool *p, const unsigned char *key)
 {
@@ -172,58 +26,14 @@ static struct pool_server *find_server(struct pool *p, const unsigned char *key)
 
 static void on_timer(void *arg);
 
-static int make_sampler(struct pool_server *s, const char *name,
-			struct err *err)
-{
-	const struct pool *p = s->pool;
-	const struct sampling_options options = {
-		.loop = p->ctx.loop,
-		.gate = p->ctx.gate,
-		.scrub = p->ctx.scrub,
-		.name = name,
-		.words = s->asks.sampling,
-		.cwd = p->sampling_cwd,
-		.policy = p->sampling_policy,
-	};
-
-	if (!options.words.n || !options.policy)
-		return 0;
-	if (sampling_check(&options, err) < 0)
-		return -1;
-	s->sampler = s->asks.sampler = sampling_new(&options);
-	return 0;
-}
-
-static void read_asks(struct pool_server *s, const struct plan_step *plan)
-{
-	const struct server *server = plan->step->server;
-
-	if (!server)
-		return;
-	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
-			   &s->err) == 0) {
-		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
-		return;
-	}
-	/* a root that it may not see, or that is not there */
-	s->err.kind = ERR_POLICY;
-	s->is_wrong = true;
-}
-
 static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 				      const unsigned char *key)
 {
-	struct pool_server *s = mem_zalloc(sizeof(*s));
+	struct pool_server *s = pool_server_new(p, u, key);
 
-	memcpy(s->key, key, sizeof(s->key));
-	s->pool = p;
-	s->request = u->plan->request;
-	s->env = copy_env(u->env);
-	s->request.env = (const char *const *)s->env;
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->next = p->servers;
 	p->servers = s;
-	read_asks(s, u->plan);
 	return s;
 }
 
@@ -263,6 +73,13 @@ void pool_let_sample(struct pool *p, const struct gate_policy *policy,
 	p->sampling_cwd = cwd;
 }
 
+void pool_let_reach(struct pool *p, struct remotes *remotes,
+		    struct credentials *credentials)
+{
+	p->remotes = remotes;
+	p->credentials = credentials;
+}
+
 void pool_free(struct pool *p)
 {
 	struct pool_server *s;
@@ -271,12 +88,7 @@ void pool_free(struct pool *p)
 		return;
 	while ((s = p->servers)) {
 		p->servers = s->next;
-		loop_timer_clear(p->ctx.loop, &s->timer);
-		sampling_free(s->sampler);
-		client_free(s->client);
-		wipe_env(s->env);
-		arena_release(&s->arena);
-		free(s);
+		pool_server_free(s);
 	}
 	free(p);
 }
@@ -329,12 +141,19 @@ static void on_timer(void *arg)
 static void answer(struct pool_server *s, const struct client_event *e)
 {
 	struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	bool was_unmet = s->asks.is_unmet;
 
-	if (asks_answer(&s->asks, s->client, e, &says))
-		log_debug("%s", buf_cstr(&says));
-	else
+	if (!asks_answer(&s->asks, s->client, e, &says))
 		client_answer_error(s->client, e->of->ask, RPC_INTERNAL_ERROR,
 				    "nobody is here to ask");
+	else if (s->asks.is_unmet && !was_unmet)
+		log_warning("%s asked for what elicit = \"accept\" cannot "
+			    "answer, %s",
+			    s->remote ? remote_server_text(s->remote)
+				      : s->request.program,
+			    buf_cstr(&says));
+	else
+		log_debug("%s", buf_cstr(&says));
 	buf_release(&says);
 }
 
@@ -377,10 +196,21 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 			    .request_timeout_ms = longest,
 			    .total_timeout_ms = longest},
 		.stderr_max = s->stderr_max,
+		/* others come after this one */
+		.watches_lists = s->expected > 1,
 		.on_event = on_event,
 		.arg = s,
 	};
 
+	if (s->remote) {
+		options.request = NULL;
+		options.open = remote_server_open;
+		options.open_arg = s->remote;
+		options.open_facts = remote_server_facts;
+		options.url = remote_server_url(s->remote);
+		/* the steps' own, as of a program's messages */
+		remote_server_limit(s->remote, s->message_max);
+	}
 	asks_declare(&s->asks, &options.session.declared);
 	return client_new(&s->pool->ctx, &options);
 }
@@ -453,7 +283,7 @@ void pool_enter(struct pool *p, struct pool_user *u)
 		start_if_due(s);
 	else if (client_is_open(s->client))
 		open_for(u);
-	/* else it ends, and on_sweep() starts another */
+	/* else it ends, and on_timer() starts another */
 }
 
 static void take_out(struct pool_user *u)

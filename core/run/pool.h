@@ -27,8 +27,10 @@
 #define POOL_PAUSE_FIRST_MS 250
 #define POOL_PAUSE_LAST_MS 5000
 
+struct credentials;
 struct pool;
 struct pool_server;
+struct remotes;
 struct pool_user;
 
 /* How the end of a server is hurried. */
@@ -74,6 +76,9 @@ struct pool *pool_new(const struct client_context *context) MUST_USE;
  */
 void pool_let_sample(struct pool *p, const struct gate_policy *policy,
 		     const char *cwd);
+/* How servers with a URL are reached; before pool_expect(). Both borrowed. */
+void pool_let_reach(struct pool *p, struct remotes *remotes,
+		    struct credentials *credentials);
 /* Ends at once what still runs. Takes NULL. */
 void pool_free(struct pool *p);
 

@@ -1,34 +1,19 @@
 /*
  * `mcp-client` with a tool: one tools/call in a session over stdio, which
- * other steps of the run may use as well (core/run/pool.h).
+ * other steps of the run may use as well (core/run/pool.h). With `strict` the
+ * tools are listed first, and the schemas of the tool hold.
  */
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/run/client.h"
 #include "core/run/facts.h"
-#include "core/run/judge.h"
-#include "core/run/step.h"
-
-struct mcp_step {
-	struct pool_user user;
-	uint64_t ticket; /* of the call; 0: none is open */
-	uint32_t repairs;
-	bool waits;	  /* for the end of the server */
-	struct str facts; /* of the process; n = 0: not known, or another's */
-	size_t facts_scrubbed;
-};
-
-static struct mcp_step *state_of(const struct step_run *s)
-{
-	return s->state;
-}
+#include "core/run/step_mcp_inner.h"
 
 /* ---- the end ---- */
 
 /* It has its result: it ends, or waits for the server that it ends. */
-static void leave(struct step_run *s, enum pool_end how)
+void step_mcp_leave(struct step_run *s, enum pool_end how)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 
 	if (s->phase != STEP_RUNNING)
 		return;
@@ -44,7 +29,7 @@ static void leave(struct step_run *s, enum pool_end how)
 /* Without having begun, or whatever the type does not know of. */
 static void on_leave(struct step_run *s)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 
 	if (m)
 		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
@@ -53,7 +38,7 @@ static void on_leave(struct step_run *s)
 
 static void keep_facts(struct step_run *s, struct client *c)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
@@ -70,7 +55,7 @@ static void keep_facts(struct step_run *s, struct client *c)
 static void closed(struct pool_user *u, struct client *c)
 {
 	struct step_run *s = u->arg;
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 	const struct gate_verdict *v = client_verdict(c);
 
 	if (!u->session_of) {
@@ -88,14 +73,15 @@ static void closed(struct pool_user *u, struct client *c)
 
 static void stop(struct step_run *s, enum step_haste haste)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 
 	if (s->phase == STEP_RUNNING) {
 		if (m->ticket && m->user.client)
 			client_cancel(m->user.client, m->ticket,
 				      "the caller no longer waits");
 		m->ticket = 0;
-		leave(s, POOL_TERMINATE);
+		step_mcp_unlist(s);
+		step_mcp_leave(s, POOL_TERMINATE);
 		return;
 	}
 	pool_hurry(s->ctx->pool, &m->user,
@@ -108,7 +94,8 @@ static void stop(struct step_run *s, enum step_haste haste)
 static void keep_answer(struct step_run *s, const struct client_event *e,
 			struct mcp_tool_result *r)
 {
-	bool is_kept = client_keep(state_of(s)->user.client, e, &s->arena);
+	bool is_kept =
+		client_keep(step_mcp_state(s)->user.client, e, &s->arena);
 
 	if (r->fixed.n)
 		r->content.p = arena_adopt(&s->arena, buf_steal(&r->fixed));
@@ -118,14 +105,16 @@ static void keep_answer(struct step_run *s, const struct client_event *e,
 		r->structured = arena_str(&s->arena, r->structured);
 }
 
-static void on_result(struct step_run *s, const struct client_event *e)
+/* False: there is something to wait for yet. */
+static bool on_result(struct step_run *s, const struct client_event *e)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 	struct client *c = m->user.client;
 	uint64_t max = s->plan->step->stdout_max;
 	struct mcp_tool_result r = {0};
 	struct err err = ERR_INIT;
 	struct judgement j;
+	bool waits = false;
 
 	if (e->of->result.n > max) {
 		step_fail(s, REASON_OUTPUT_LIMIT,
@@ -133,7 +122,7 @@ static void on_result(struct step_run *s, const struct client_event *e)
 			  "raise stdout_max of the step when that much is "
 			  "expected",
 			  e->of->result.n, (unsigned long long)max);
-		return;
+		return true;
 	}
 	if (mcp_read_tool_result(e->of->result, client_server(c)->revision, &r,
 				 &err) < 0) {
@@ -142,19 +131,24 @@ static void on_result(struct step_run *s, const struct client_event *e)
 		m->repairs = r.repairs;
 		keep_answer(s, e, &r);
 		j = judge_result(r.content, r.is_error, r.structured);
-		step_finish(s, &j);
+		waits = step_mcp_hold_back(s, &j, e->of->result);
+		if (!waits)
+			step_finish(s, &j);
 	}
 	mcp_tool_result_release(&r);
+	return !waits;
 }
 
 static void on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 
 	switch (e->type) {
 	case CLIENT_RESULT:
-		on_result(s, e);
+		m->ticket = 0;
+		if (!on_result(s, e))
+			return;
 		break;
 	case CLIENT_ERROR:
 		step_fail(s, REASON_RPC_ERROR,
@@ -168,20 +162,27 @@ static void on_event(void *arg, const struct client_event *e)
 		return; /* nobody is told of progress */
 	}
 	m->ticket = 0;
-	leave(s, POOL_CLOSE);
+	step_mcp_leave(s, POOL_CLOSE);
 }
 
 /* ---- the begin ---- */
 
-static void opened(struct pool_user *u)
+void step_mcp_fail(struct step_run *s, enum step_reason reason,
+		   const char *sentence)
 {
-	struct step_run *s = u->arg;
-	struct mcp_step *m = state_of(s);
+	step_fail(s, reason, "%s", sentence);
+	step_mcp_leave(s, POOL_CLOSE);
+}
+
+void step_mcp_send(struct step_run *s)
+{
+	struct mcp_step *m = step_mcp_state(s);
 	/* the step's own time is over first */
 	uint64_t longest = s->plan->step->timeout_ms + 1000;
 	const struct client_call call = {
 		.tool = s->plan->step->tool,
 		.params = s->plan->arguments,
+		.as_task = m->check.tool.p && tool_needs_task(m->check.tool),
 		.timeout_ms = longest,
 		.total_ms = longest,
 		.on_event = on_event,
@@ -189,10 +190,18 @@ static void opened(struct pool_user *u)
 	};
 	struct err err = ERR_INIT;
 
-	if (client_call(u->client, &call, &m->ticket, &err) == 0)
-		return;
-	step_fail(s, REASON_TRANSPORT, "%s", err.msg);
-	leave(s, POOL_CLOSE);
+	if (client_call(m->user.client, &call, &m->ticket, &err) < 0)
+		step_mcp_fail(s, REASON_TRANSPORT, err.msg);
+}
+
+static void opened(struct pool_user *u)
+{
+	struct step_run *s = u->arg;
+
+	if (s->plan->strict)
+		step_mcp_list(s, false);
+	else
+		step_mcp_send(s);
 }
 
 static void refused(struct pool_user *u, const struct err *err)
@@ -223,29 +232,31 @@ static void expect(struct step_run *s)
 
 static void begin(struct step_run *s)
 {
-	pool_enter(s->ctx->pool, &state_of(s)->user);
+	pool_enter(s->ctx->pool, &step_mcp_state(s)->user);
 }
 
 static enum step_reason timeout_reason(struct step_run *s)
 {
-	const struct client *c = state_of(s)->user.client;
+	const struct client *c = step_mcp_state(s)->user.client;
 
 	if (!c)
 		return REASON_DEADLINE_SPAWN;
-	return client_is_ready(c) ? REASON_DEADLINE_CALL
-				  : REASON_DEADLINE_INITIALIZE;
+	if (!client_is_ready(c))
+		return REASON_DEADLINE_INITIALIZE;
+	return step_mcp_state(s)->list_ticket ? REASON_DEADLINE_LIST
+					      : REASON_DEADLINE_CALL;
 }
 
 static bool is_silent(const struct step_run *s)
 {
-	const struct client *c = state_of(s)->user.client;
+	const struct client *c = step_mcp_state(s)->user.client;
 
 	return c && !client_stats(c)->bytes_in;
 }
 
 static void facts(struct step_run *s, struct jw *w)
 {
-	struct mcp_step *m = state_of(s);
+	struct mcp_step *m = step_mcp_state(s);
 	struct scan_iter it;
 
 	if (!m)
@@ -263,7 +274,11 @@ static void facts(struct step_run *s, struct jw *w)
 
 static void release(struct step_run *s)
 {
-	free(s->state);
+	struct mcp_step *m = step_mcp_state(s);
+
+	if (m)
+		tool_check_release(&m->check);
+	free(m);
 	s->state = NULL;
 }
 

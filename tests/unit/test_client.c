@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "core/base/mem.h"
 #include "core/run/client.h"
 #include "core/transport/transport.h"
 
@@ -39,10 +40,11 @@ struct world {
 	struct seen seen;
 };
 
-static void begin(struct world *w, const char *transcript)
+static void begin_with(struct world *w, const struct session_options *session,
+		       const char *transcript)
 {
 	struct client_options o = {.name = "t",
-				   .session = {.protocol = "2025-11-25"},
+				   .session = *session,
 				   .on_event = on_event,
 				   .arg = &w->seen};
 	struct err err = ERR_INIT;
@@ -54,6 +56,12 @@ static void begin(struct world *w, const char *transcript)
 		transport_replay(str_of(transcript), &w->transport, &err), 0);
 	w->client = client_new_over(&w->ctx, &o, w->transport);
 	assert_int_equal(client_start(w->client, &err), 0);
+}
+
+static void begin(struct world *w, const char *transcript)
+{
+	begin_with(w, &(struct session_options){.protocol = "2025-11-25"},
+		   transcript);
 }
 
 static uint64_t ask(struct world *w, const char *tool)
@@ -200,9 +208,120 @@ static void client__stopped__calls_fail_as_cancelled(UNUSED void **state)
 	end(&w);
 }
 
+#define NOTE(method, params)                                        \
+	"< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method \
+	"\",\"params\":" params "}\n"
+
+static void client__notices_of_each_kind__are_told(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n" NOTE(
+			  "message", "{\"level\":\"info\",\"data\":\"x\"}")
+			  NOTE("tools/list_changed", "{}")
+				  NOTE("progress",
+				       "{\"progressToken\":2,\"progress\":"
+				       "1}") "< "
+					     "{\"jsonrpc\":\"2.0\",\"id\":2,"
+					     "\"error\":"
+					     "{\"code\":-32603,\"message\":"
+					     "\"no\"}}\n"
+					     "> {\"method\":\"none\"}\n");
+	ask(&w, "a");
+	assert_int_equal(client_wait(w.client, &err), 0);
+	assert_int_equal(client_finish(w.client, &err), 0);
+	assert_string_equal(buf_cstr(&w.seen.text),
+			    "ready\nlog\nchanged\nprogress\nerror\nended\n");
+	end(&w);
+}
+
+static void client__question__is_told_and_taken_back(UNUSED void **state)
+{
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin_with(&w,
+		   &(struct session_options){.protocol = "2025-11-25",
+					     .declared.sampling = true},
+		   HELLO
+		   "> {\"method\":\"tools/call\"}\n"
+		   "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":"
+		   "\"sampling/createMessage\",\"params\":{}}\n" NOTE(
+			   "cancelled",
+			   "{\"requestId\":7}") "< "
+						"{\"jsonrpc\":\"2.0\",\"id\":2,"
+						"\"result\":"
+						"{}}\n"
+						"> {\"method\":\"none\"}\n");
+	ask(&w, "a");
+	assert_int_equal(client_wait(w.client, &err), 0);
+	assert_string_equal(buf_cstr(&w.seen.text),
+			    "ready\nasked\nask_gone\nresult {}\n");
+	end(&w);
+}
+
+static void client__task__is_told_before_its_result(UNUSED void **state)
+{
+	const struct client_call call = {
+		.tool = "a", .as_task = true, .on_event = on_event};
+	struct client_call asked = call;
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, "> {\"method\":\"initialize\"}\n"
+		  "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
+		  "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
+		  "{\"tasks\":{\"requests\":{\"tools\":{\"call\":{}}}}}}}\n"
+		  "> {\"method\":\"notifications/initialized\"}\n"
+		  "> {\"method\":\"tools/call\"}\n"
+		  "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"task\":"
+		  "{\"taskId\":\"t1\",\"status\":\"completed\"}}}\n"
+		  "> {\"method\":\"tasks/result\"}\n"
+		  "< {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"
+		  "> {\"method\":\"none\"}\n");
+	assert_int_equal(client_wait_ready(w.client, &err), 0);
+	asked.arg = &w.seen;
+	assert_int_equal(client_call(w.client, &asked, NULL, &err), 0);
+	assert_int_equal(client_wait(w.client, &err), 0);
+	assert_string_equal(buf_cstr(&w.seen.text), "ready\ntask\nresult {}\n");
+	end(&w);
+}
+
+/* What can be said against params is said at once, before READY too. */
+static void client__params_that_are_none__are_refused(UNUSED void **state)
+{
+	static const char *const bad[] = {"[]", "{", "1"};
+	struct client_call call = {.method = "tools/list"};
+	struct err err = ERR_INIT;
+	struct world w;
+
+	begin(&w, HELLO "> {\"method\":\"none\"}\n");
+	for (int ready = 0; ready < 2; ready++) {
+		for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+			call.params = str_of(bad[i]);
+			assert_int_equal(
+				client_call(w.client, &call, NULL, &err), -1);
+			assert_int_equal(err.kind, ERR_SYNTAX);
+		}
+		assert_int_equal(client_wait_ready(w.client, &err), 0);
+	}
+	assert_int_equal(client_open_calls(w.client), 0);
+	client_kill(w.client);
+	client_kill(w.client);
+	client_stop(w.client, "SIGINT", 0);
+	client_terminate(w.client);
+	assert_true(client_is_over(w.client));
+	end(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(client__notices_of_each_kind__are_told),
+		cmocka_unit_test(client__question__is_told_and_taken_back),
+		cmocka_unit_test(client__task__is_told_before_its_result),
+		cmocka_unit_test(client__params_that_are_none__are_refused),
 		cmocka_unit_test(client__asked_before_ready__sent_then),
 		cmocka_unit_test(client__two_in_flight__matched_by_id),
 		cmocka_unit_test(

@@ -173,6 +173,23 @@ static void protected__always__state_configuration_golden(void **state)
 	assert_false(has(&p, "/etc/golden"));
 }
 
+static void protected__folder_of_tokens__too(void **state)
+{
+	struct fixture *f = *state;
+	struct server servers[2] = {{.name = "a"}, {.name = "b"}};
+	struct strlist p;
+
+	servers[1].auth.token_store = "/elsewhere/tokens";
+	f->config.servers = servers;
+	f->config.n_servers = ARRAY_LEN(servers);
+	p = leash_protected(&f->config, "/state", &f->arena);
+	assert_true(has(&p, "/elsewhere/tokens"));
+	f->config.n_servers = 1;
+	p = leash_protected(&f->config, "/state", &f->arena);
+	assert_false(has(&p, "/elsewhere/tokens"));
+	f->config.n_servers = 0;
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -183,6 +200,7 @@ int main(void)
 		T(variable__either__stands_before_the_table),
 		T(variable__broken_or_empty__never_passed_over),
 		T(protected__always__state_configuration_golden),
+		T(protected__folder_of_tokens__too),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -1,0 +1,215 @@
+#include "core/cli/auth_list.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/auth/store.h"
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/cli/auth_say.h"
+#include "core/cli/policy_options.h"
+#include "core/report/ledger.h"
+#include "core/run/config.h"
+#include "core/secret/scrub.h"
+
+struct list {
+	struct arena arena;
+	struct config_file file;
+	const struct config *config; /* NULL: there is none */
+	bool json;
+	struct jw w;
+	struct buf out;
+	size_t n, n_broken; /* servers; those of them that cannot be read */
+};
+
+static int open_config(struct list *l, const struct args *args, struct err *err)
+{
+	const struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+	};
+
+	if (config_open(&options, &l->file, err) == 0) {
+		l->config = &l->file.config;
+		return 0;
+	}
+	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
+}
+
+/* Of all servers with this URL; NULL: of none. */
+static const char *names_of(struct list *l, const char *url)
+{
+	const char *names = NULL;
+
+	for (size_t i = 0; l->config && i < l->config->n_servers; i++) {
+		const struct server *s = &l->config->servers[i];
+		struct err ignored = ERR_INIT;
+		struct url own;
+
+		if (!s->url ||
+		    url_parse(str_of(s->url), &l->arena, &own, &ignored) < 0 ||
+		    strcmp(own.text.p, url) != 0)
+			continue;
+		names = names ? arena_printf(&l->arena, "%s, %s", names,
+					     s->name)
+			      : s->name;
+	}
+	return names;
+}
+
+/* One that cannot be read does not hide the others. */
+static void add_broken(struct list *l, const struct auth_said *said,
+		       const struct err *err)
+{
+	l->n_broken++;
+	if (!l->json) {
+		buf_addf(&l->out, "%.*s: cannot be read: %s\n",
+			 STR_ARG(said->url), err->msg);
+		return;
+	}
+	jw_object(&l->w);
+	jw_key(&l->w, "server");
+	if (said->name)
+		jw_cstr(&l->w, said->name);
+	else
+		jw_null(&l->w);
+	jw_kv_str(&l->w, "url", said->url);
+	jw_kv_cstr(&l->w, "state", "broken");
+	jw_kv_cstr(&l->w, "error", err->msg);
+	jw_end(&l->w);
+}
+
+static void add_server(struct list *l, struct store *store, const char *url)
+{
+	const int64_t now_s =
+		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
+	struct str rest = str_of(url);
+	struct auth_said said = {.name = names_of(l, url),
+				 .url = str_cut(&rest, '?')};
+	struct err err = ERR_INIT;
+
+	l->n++;
+	if (auth_status_stored(store, url, now_s, &said.status, &err) < 0)
+		add_broken(l, &said, &err);
+	else if (l->json)
+		auth_say_json(&said, &l->w);
+	else
+		auth_say_text(&said, &l->out);
+}
+
+static int add_folder(struct list *l, const char *dir, struct err *err)
+{
+	struct store_facts facts;
+	struct store *store = NULL;
+	struct strlist urls;
+	int r = store_look(dir, &facts, err);
+
+	/* to open it would make it */
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	if (facts.n_broken)
+		log_warning("%s: %s", dir, facts.broken);
+	if (store_open(dir, STORE_KEY_AUTO, &store, err) < 0)
+		return -1;
+	r = store_list(store, &l->arena, &urls, err);
+	for (size_t i = 0; r == 0 && i < urls.n; i++)
+		add_server(l, store, urls.item[i]);
+	store_free(store);
+	return r;
+}
+
+static bool is_known(const struct strlist *dirs, const char *dir)
+{
+	for (size_t i = 0; i < dirs->n; i++)
+		if (strcmp(dirs->item[i], dir) == 0)
+			return true;
+	return false;
+}
+
+static struct strlist folders(struct list *l, const struct args *args)
+{
+	const char *option = args_get(args, "token-store");
+	const char *state = ledger_default_dir(&l->arena);
+	size_t n = l->config ? l->config->n_servers : 0;
+	const char **item = ARENA_ARRAY(&l->arena, const char *, n + 1);
+	struct strlist dirs = {item, 0};
+
+	if (option) {
+		item[dirs.n++] = path_absolute(option, &l->arena);
+		return dirs;
+	}
+	if (state)
+		item[dirs.n++] = arena_printf(&l->arena, "%s/tokens", state);
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = l->config->servers[i].auth.token_store;
+
+		if (dir && !is_known(&dirs, dir))
+			item[dirs.n++] = dir;
+	}
+	return dirs;
+}
+
+static int list(struct list *l, const struct args *args, struct err *err)
+{
+	struct strlist dirs;
+
+	if (open_config(l, args, err) < 0)
+		return -1;
+	dirs = folders(l, args);
+	if (l->json) {
+		jw_init(&l->w, &l->out, false);
+		jw_object(&l->w);
+		jw_key(&l->w, "servers");
+		jw_array(&l->w);
+	}
+	for (size_t i = 0; i < dirs.n; i++)
+		if (add_folder(l, dirs.item[i], err) < 0)
+			return -1;
+	if (l->json) {
+		jw_end(&l->w);
+		jw_end(&l->w);
+		buf_addc(&l->out, '\n');
+	} else if (!l->n) {
+		log_note("nothing is stored of any server");
+	}
+	return 0;
+}
+
+/* Without what variables put into paths; controls of issuers are visible. */
+static int print(const struct list *l, struct err *err)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub *scrub = scrub_new();
+
+	for (size_t i = 0; l->config && i < l->file.header_values.n; i++)
+		scrub_add(scrub, str_of(l->file.header_values.item[i]));
+	if (l->json)
+		(void)scrub_json(scrub, buf_str(&l->out), &out);
+	else
+		(void)scrub_apply(scrub, buf_str(&l->out), &clean);
+	log_visible(&out, buf_str(&clean), true);
+	scrub_free(scrub);
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+int auth_list(const struct args *args, struct err *err)
+{
+	struct list l = {
+		.arena = ARENA_INIT,
+		.json = args_has(args, "json"),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
+	int r = list(&l, args, err);
+
+	if (r == 0)
+		r = print(&l, err);
+	if (r == 0 && l.n_broken)
+		r = 1;
+	buf_release(&l.out);
+	config_release(&l.file);
+	arena_release(&l.arena);
+	return r;
+}

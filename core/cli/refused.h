@@ -1,0 +1,35 @@
+/*
+ * What programs write when something was kept from them: "EROFS: read-only
+ * file system, open '/srv/notes'". A refused path cannot be seen from outside,
+ * so such a text is the only sign of it while nothing is traced.
+ *
+ * Pure.
+ */
+#ifndef CORE_CLI_REFUSED_H
+#define CORE_CLI_REFUSED_H
+
+#include "core/base/attr.h"
+#include "core/base/str.h"
+
+enum refused_kind {
+	REFUSED_NOTHING,
+	REFUSED_MISSING,  /* is not there: so looks what is not granted */
+	REFUSED_ACCESS,	  /* EACCES, EPERM */
+	REFUSED_WRITE,	  /* EROFS */
+	REFUSED_DOWNLOAD, /* npm has no network, and lacks a package */
+};
+
+struct refused {
+	enum refused_kind kind;
+	/* The path that the same line names, in quotes or absolute; a slice of
+	   the text, {NULL, 0} when it names none. */
+	struct str path;
+};
+
+/*
+ * The first such line that names a path, else the first such line; one that
+ * says more than that something is missing goes before one that does not.
+ */
+struct refused refused_find(struct str text) MUST_USE;
+
+#endif

@@ -1,0 +1,235 @@
+#include "core/cli/remote_options.h"
+
+#include "core/base/fd.h"
+#include "core/cli/policy_options.h"
+#include "core/secret/secret.h"
+
+/* A file of headers. */
+#define HEADERS_BYTES (256 * 1024)
+
+static const struct option rows[] = {REMOTE_OPTIONS, {0}};
+
+const char *remote_options_any(const struct args *args)
+{
+	for (const struct option *o = rows; o->name; o++)
+		if (args_has(args, o->name))
+			return o->name;
+	return NULL;
+}
+
+/* ---- texts, paths, words ---- */
+
+struct text_row {
+	const char *option;
+	size_t offset; /* of a const char * in the spec */
+	bool is_path;
+};
+
+#define TEXT(option, field)                                        \
+	{                                                          \
+		option, offsetof(struct remote_spec, field), false \
+	}
+#define PATH(option, field)                                       \
+	{                                                         \
+		option, offsetof(struct remote_spec, field), true \
+	}
+
+static const struct text_row texts[] = {
+	PATH("ca-file", ca_file),
+	PATH("token-store", token_store),
+	TEXT("oauth-client-id", auth.client_id),
+	TEXT("oauth-issuer", auth.issuer),
+	TEXT("oauth-client-metadata-url", auth.client_metadata_url),
+	TEXT("oauth-redirect-uri", auth.redirect_uri),
+	TEXT("oauth-signing-alg", auth.signing_alg),
+	TEXT("oauth-scope", auth.scope),
+	PATH("oauth-assertion-file", auth.assertion_file),
+	TEXT("idp-token-endpoint", auth.idp_token_endpoint),
+	TEXT("idp-client-id", auth.idp_client_id),
+	TEXT("idp-issuer", auth.idp_issuer),
+	PATH("idp-id-token-file", auth.idp_id_token_file),
+	TEXT("protocol", protocol),
+};
+
+static const char **slot_of(struct remote_spec *spec, size_t offset)
+{
+	return (const char **)((char *)spec + offset);
+}
+
+static void read_texts(const struct args *args, struct arena *arena,
+		       struct remote_spec *spec)
+{
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		const char *text = args_get(args, texts[i].option);
+
+		if (text)
+			*slot_of(spec, texts[i].offset) =
+				texts[i].is_path ? path_absolute(text, arena)
+						 : text;
+	}
+}
+
+static int bad_word(const char *option, const char *text, const char *words,
+		    struct err *err)
+{
+	return err_set(err, ERR_USAGE, "--%s %s: one of %s is due", option,
+		       text, words);
+}
+
+/* One of the words that the row of the option lists. */
+static int read_word(const struct args *args, const char *option,
+		     const char **ret, struct err *err)
+{
+	const char *text = args_get(args, option);
+	const struct option *o = rows;
+	struct str rest;
+
+	if (!text)
+		return 0;
+	while (strcmp(o->name, option) != 0)
+		o++;
+	rest = str_of(o->value);
+	while (rest.n)
+		if (str_is(str_cut(&rest, '|'), text)) {
+			*ret = text;
+			return 0;
+		}
+	return bad_word(option, text, o->value, err);
+}
+
+static int read_words(const struct args *args, struct remote_spec *spec,
+		      struct err *err)
+{
+	const char *grant = NULL, *audience = NULL;
+
+	if (read_word(args, "transport", &spec->transport, err) < 0 ||
+	    read_word(args, "store-key", &spec->store_key, err) < 0 ||
+	    read_word(args, "oauth-grant", &grant, err) < 0 ||
+	    read_word(args, "oauth-audience", &audience, err) < 0)
+		return -1;
+	if (grant && !auth_grant_find(grant, &spec->auth.grant))
+		return err_set(err, ERR_USAGE, "--oauth-grant %s", grant);
+	if (audience)
+		spec->auth.audience_is_token_endpoint =
+			strcmp(audience, "token_endpoint") == 0;
+	spec->auth.accept_issuer_slash |=
+		args_has(args, "oauth-accept-issuer-slash");
+	spec->auth.allow_private |= args_has(args, "oauth-allow-private");
+	return 0;
+}
+
+/* ---- files that hold secrets ---- */
+
+static int read_secret(const struct args *args, const char *option,
+		       struct scrub *scrub, struct arena *arena,
+		       struct remote_spec *spec, const char **ret,
+		       struct err *err)
+{
+	AUTO(buf_wipe) struct buf value = BUF_INIT(LIMIT_SECRET_BYTES);
+	const char *path = args_get(args, option);
+
+	if (!path)
+		return 0;
+	if (secret_resolve(SECRET_FILE, path_absolute(path, arena), NULL,
+			   &value, err) < 0)
+		return err_wrap(err, "--%s", option);
+	scrub_add(scrub, buf_str(&value));
+	*ret = remote_spec_keep(spec, buf_str(&value));
+	return 0;
+}
+
+static int read_secrets(const struct args *args, struct scrub *scrub,
+			struct arena *arena, struct remote_spec *spec,
+			struct err *err)
+{
+	struct auth_options *a = &spec->auth;
+
+	if (read_secret(args, "oauth-client-secret-file", scrub, arena, spec,
+			&a->client_secret, err) < 0 ||
+	    read_secret(args, "oauth-private-key-file", scrub, arena, spec,
+			&a->private_key, err) < 0)
+		return -1;
+	return read_secret(args, "idp-client-secret-file", scrub, arena, spec,
+			   &a->idp_client_secret, err);
+}
+
+/* ---- headers ---- */
+
+static int add_header(struct remote_spec *spec, struct str line,
+		      struct scrub *scrub, struct err *err)
+{
+	struct str value = line, name = str_cut(&value, ':');
+	char text[128];
+
+	if (!value.p || name.n >= sizeof(text))
+		return err_set(err, ERR_USAGE,
+			       "--header takes 'NAME: VALUE', or @FILE with "
+			       "such lines");
+	memcpy(text, name.p, name.n);
+	text[name.n] = '\0';
+	value = str_trim(value);
+	/* whatever stands in a header may be a credential */
+	scrub_add(scrub, value);
+	if (str_starts(value, "Bearer "))
+		scrub_add(scrub, (struct str){value.p + 7, value.n - 7});
+	if (http_headers_set(&spec->headers, text, value, err) == 0)
+		return 0;
+	err->kind = ERR_USAGE;
+	return err_wrap(err, "--header");
+}
+
+static int add_header_file(struct remote_spec *spec, const char *path,
+			   struct scrub *scrub, struct err *err)
+{
+	AUTO(buf_wipe) struct buf text = BUF_INIT(HEADERS_BYTES);
+	struct str rest;
+
+	if (fd_read_file(path, &text, err) < 0)
+		return err_wrap(err, "--header");
+	rest = buf_str(&text);
+	while (rest.n) {
+		struct str line = str_trim(str_cut(&rest, '\n'));
+
+		if (line.n && line.p[0] != '#' &&
+		    add_header(spec, line, scrub, err) < 0)
+			return err_wrap(err, "%s", path);
+	}
+	return 0;
+}
+
+static int read_headers(const struct args *args, struct scrub *scrub,
+			struct arena *arena, struct remote_spec *spec,
+			struct err *err)
+{
+	struct strlist all = args_all(args, "header", arena);
+
+	for (size_t i = 0; i < all.n; i++) {
+		const char *text = all.item[i];
+		int r = text[0] == '@'
+				? add_header_file(spec, text + 1, scrub, err)
+				: add_header(spec, str_of(text), scrub, err);
+
+		if (r < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int remote_options_read(const struct args *args, struct scrub *scrub,
+			struct arena *arena, struct remote_spec *spec,
+			struct err *err)
+{
+	const char *browser = args_get(args, "browser");
+
+	read_texts(args, arena, spec);
+	if (spec->protocol && strcmp(spec->protocol, "auto") == 0)
+		spec->protocol = NULL;
+	if (browser)
+		spec->browser = strchr(browser, '/')
+					? path_absolute(browser, arena)
+					: browser;
+	if (read_words(args, spec, err) < 0 ||
+	    read_secrets(args, scrub, arena, spec, err) < 0)
+		return -1;
+	return read_headers(args, scrub, arena, spec, err);
+}

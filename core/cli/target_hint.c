@@ -1,0 +1,209 @@
+/*
+ * One line on what the sandbox may have to do with a failure.
+ *
+ * A server's text is the only sign of it, and nobody should grant what a
+ * server asks for without a look: a path is put into an option only where it
+ * was meant in any case, because it lies in the current folder or is an
+ * argument of the server's command, and is not hidden.
+ */
+#include <libgen.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/cli/exec_say.h"
+#include "core/cli/refused.h"
+#include "core/cli/target_inner.h"
+
+/* Of the folders that were granted. */
+#define GRANTED_BYTES 300
+
+/* ---- paths ---- */
+
+/*
+ * Absolute and without links; of what is not there the nearest folder above,
+ * with what is missing behind it. "" when it is too long.
+ */
+static const char *real_of(struct target *t, struct str path)
+{
+	const char *cwd = t->request.cwd ? t->request.cwd : "/";
+	char *all = path.p[0] == '/' ? arena_strndup(&t->arena, path.p, path.n)
+				     : arena_printf(&t->arena, "%s/%.*s", cwd,
+						    STR_ARG(path));
+	size_t n = strlen(all);
+	char real[PATH_MAX];
+
+	if (n >= PATH_MAX)
+		return "";
+	for (size_t i = n; i > 0; i--) {
+		char c = all[i];
+
+		if (c && c != '/')
+			continue;
+		all[i] = '\0';
+		if (realpath(all, real)) {
+			all[i] = c;
+			return arena_printf(&t->arena, "%s%s", real, all + i);
+		}
+		all[i] = c;
+	}
+	return all;
+}
+
+static bool is_at(const char *folder, const char *path)
+{
+	return path_is_beneath(path, &(struct strlist){&folder, 1});
+}
+
+static bool is_meant(struct target *t, const char *path)
+{
+	const char *const *argv = t->request.argv;
+
+	if (strstr(path, "/."))
+		return false;
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		if (argv[i][0] != '-' && strcmp(argv[i], "/") != 0 &&
+		    is_at(argv[i], path))
+			return true;
+	return is_at(path_absolute(".", &t->arena), path);
+}
+
+/*
+ * Shells begin with the name of the script: "./run: 2: cat: Permission
+ * denied". It is granted, and no clue.
+ */
+static bool is_own_file(struct target *t, const char *path)
+{
+	const char *const *argv = t->request.argv;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; argv[i]; i++)
+		if (is_at(argv[i], path))
+			return true;
+	return is_at(t->request.program, path);
+}
+
+/* What to grant so that it can be written: mostly more than one file. */
+static const char *folder_of(struct target *t, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return path;
+	return dirname(arena_strdup(&t->arena, path));
+}
+
+/* ---- the line ---- */
+
+static void add_granted(struct buf *out, const char *key,
+			const struct strlist *folders)
+{
+	size_t from = out->n;
+
+	buf_addf(out, "%s ", key);
+	for (size_t i = 0; i < folders->n; i++) {
+		if (out->n - from > GRANTED_BYTES) {
+			buf_adds(out, " …");
+			break;
+		}
+		buf_addf(out, "%s%s", i ? ", " : "", folders->item[i]);
+	}
+	if (!folders->n)
+		buf_adds(out, "nothing more");
+}
+
+static void add_option(struct target *t, struct buf *out,
+		       const struct refused *r, const char *path)
+{
+	const struct gate_policy *p = &t->policy;
+	bool write =
+		r->kind == REFUSED_WRITE || path_is_beneath(path, &p->read);
+	const char *what = write ? folder_of(t, path) : path;
+
+	if (path_is_beneath(path, &p->write))
+		buf_addf(out,
+			 "%s is granted, and is refused by its own "
+			 "permissions or file system",
+			 path);
+	else if (is_meant(t, path))
+		buf_addf(out, "for %s: --%s %s", path, write ? "write" : "read",
+			 what);
+	else
+		buf_addf(out, "%s is not among it; to grant it: --%s PATH",
+			 path, write ? "write" : "read");
+}
+
+static bool is_granted(const struct target *t, const char *path)
+{
+	return path_is_beneath(path, &t->policy.read) ||
+	       path_is_beneath(path, &t->policy.write);
+}
+
+static void say_refused(struct target *t, const struct refused *r)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const char *path = r->path.p ? real_of(t, r->path) : "";
+	bool is_ready = client_is_ready(t->client);
+
+	if (r->kind == REFUSED_ACCESS && is_own_file(t, path))
+		path = "";
+	/* what is missing for us, too, is no matter of grants */
+	if (r->kind == REFUSED_MISSING &&
+	    (!*path || access(path, F_OK) < 0 || is_granted(t, path)))
+		return;
+	buf_adds(&line, "the sandbox lets it ");
+	add_granted(&line, "read", &t->policy.read);
+	add_granted(&line, ", write", &t->policy.write);
+	buf_adds(&line, "; ");
+	if (*path)
+		add_option(t, &line, r, path);
+	else
+		buf_adds(&line, "to grant more: --read PATH, --write PATH, "
+				"--exec PROGRAM");
+	buf_adds(&line, "; all that it needs is named by: matins trace ");
+	if (is_ready) {
+		buf_adds(&line, "ROUTINE STEP, of a step that calls the tool");
+	} else {
+		buf_adds(&line, "-- ");
+		exec_command_words(&t->request, &line);
+	}
+	log_note("%s", buf_cstr(&line));
+	t->has_hinted = true;
+}
+
+void target_hint(struct target *t, struct str said)
+{
+	struct refused r = refused_find(said);
+
+	if (!r.kind || t->has_hinted || log_level() < LOG_NOTE || !t->client ||
+	    t->loop.signal)
+		return;
+	live_clear(&t->live);
+	if (r.kind != REFUSED_DOWNLOAD) {
+		say_refused(t, &r);
+		return;
+	}
+	log_note("%s", exec_hint_download);
+	t->has_hinted = true;
+}
+
+void target_hint_content(struct target *t, struct str content)
+{
+	struct scan_iter it;
+	struct str v;
+
+	scan_iter_init(&it, content);
+	while (!t->has_hinted && scan_next(&it)) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		if (scan_type(it.value) == SCAN_OBJECT &&
+		    scan_get(it.value, "text", &v) && scan_string(v, &text))
+			target_hint(t, buf_str(&text));
+	}
+}

@@ -1,0 +1,108 @@
+#include <assert.h>
+
+#include "core/base/mem.h"
+#include "core/run/pool_inner.h"
+
+static char **copy_env(const char *const *env)
+{
+	size_t n = 0;
+	char **copy;
+
+	while (env && env[n])
+		n++;
+	copy = mem_zalloc((n + 1) * sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mem_strdup(env[i]);
+	return copy;
+}
+
+static void wipe_env(char **env)
+{
+	for (size_t i = 0; env[i]; i++) {
+		mem_wipe(env[i], strlen(env[i]));
+		free(env[i]);
+	}
+	free(env);
+}
+
+static int make_sampler(struct pool_server *s, const char *name,
+			struct err *err)
+{
+	const struct pool *p = s->pool;
+	const struct sampling_options options = {
+		.loop = p->ctx.loop,
+		.gate = p->ctx.gate,
+		.scrub = p->ctx.scrub,
+		.name = name,
+		.words = s->asks.sampling,
+		.cwd = p->sampling_cwd,
+		.policy = p->sampling_policy,
+	};
+
+	if (!options.words.n || !options.policy)
+		return 0;
+	if (sampling_check(&options, err) < 0)
+		return -1;
+	s->sampler = s->asks.sampler = sampling_new(&options);
+	return 0;
+}
+
+static void read_asks(struct pool_server *s, const struct plan_step *plan)
+{
+	const struct server *server = plan->step->server;
+
+	if (!server)
+		return;
+	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
+			   &s->err) == 0) {
+		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
+		return;
+	}
+	/* a root that it may not see, or that is not there */
+	s->err.kind = ERR_POLICY;
+	s->is_wrong = true;
+}
+
+static void read_remote(struct pool_server *s, const struct plan_step *plan)
+{
+	const struct server *server = plan->step->server;
+	struct pool *p = s->pool;
+	struct remote_spec spec;
+
+	if (s->is_wrong || !server || !server->url)
+		return;
+	assert(p->remotes);
+	s->is_wrong = remote_spec_of_server(server, p->credentials, &spec,
+					    &s->err) < 0;
+	if (s->is_wrong)
+		return;
+	spec.protocol = plan->protocol;
+	s->is_wrong =
+		remote_server_new(p->remotes, &spec, &s->remote, &s->err) < 0;
+}
+
+struct pool_server *pool_server_new(struct pool *p, const struct pool_user *u,
+				    const unsigned char key[SHA256_BYTES])
+{
+	struct pool_server *s = mem_zalloc(sizeof(*s));
+
+	memcpy(s->key, key, sizeof(s->key));
+	s->pool = p;
+	s->request = u->plan->request;
+	s->env = copy_env(u->env);
+	s->request.env = (const char *const *)s->env;
+	read_asks(s, u->plan);
+	read_remote(s, u->plan);
+	return s;
+}
+
+void pool_server_free(struct pool_server *s)
+{
+	loop_timer_clear(s->pool->ctx.loop, &s->timer);
+	sampling_free(s->sampler);
+	client_free(s->client);
+	remote_server_free(s->remote);
+	wipe_env(s->env);
+	arena_release(&s->arena);
+	free(s);
+}

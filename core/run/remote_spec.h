@@ -1,0 +1,48 @@
+/*
+ * What is known of a remote server before it is opened: from the
+ * configuration, with core/cli/remote_options.h over it.
+ *
+ *	remote_spec_of_server(server, credentials, &spec, err)
+ *	remote_server_new(r, &spec, &one, err)	takes it
+ *	remote_spec_release(&spec)		when nothing took it
+ */
+#ifndef CORE_RUN_REMOTE_SPEC_H
+#define CORE_RUN_REMOTE_SPEC_H
+
+#include "core/auth/auth.h"
+#include "core/routine/routine.h"
+#include "core/run/credentials.h"
+
+/* What is known of one; texts borrowed for the life of the server. */
+struct remote_spec {
+	const char *name; /* in sentences; of [servers.NAME], or the URL */
+	bool is_named;	  /* it is in the configuration */
+	const char *url;
+	struct http_headers headers;
+	char *secret[6];	  /* owned, wiped; see remote_spec_keep() */
+	struct auth_options auth; /* url and headers are filled in */
+	const char *ca_file;
+	const char *transport; /* "auto", "http", "sse", "websocket"; NULL */
+	const char *protocol;  /* pinned revision, or NULL */
+	uint64_t message_max;  /* bytes; 0: LIMIT_MESSAGE_BYTES */
+	const char *browser, *token_store, *store_key; /* NULL: not said */
+};
+
+/* A copy of a value that lives and dies with the spec: three secrets of the
+   configuration, and three of options that go over them. */
+const char *remote_spec_keep(struct remote_spec *spec, struct str value)
+	MUST_USE;
+/* For one that no remote_server_new() has taken. */
+void remote_spec_release(struct remote_spec *spec);
+
+/*
+ * From the configuration, with the values of its references.
+ *
+ * ret     for remote_server_new(), or remote_spec_release()
+ * errors  ERR_CREDENTIAL, ERR_CONFIG
+ */
+int remote_spec_of_server(const struct server *s,
+			  struct credentials *credentials,
+			  struct remote_spec *ret, struct err *err) MUST_USE;
+
+#endif

@@ -1,0 +1,75 @@
+/*
+ * The remote servers of this process: one HTTP engine in the loop, the stores
+ * of tokens, and what each server needs to be spoken to. All of it is made
+ * when the first server is opened, so that a run without one maps neither
+ * curl nor OpenSSL.
+ *
+ *	remotes_new(&options)
+ *	remote_spec_of_server(server, credentials, &spec, err)	configuration
+ *	remote_server_new(r, &spec, &one, err)
+ *	client_options.open = remote_server_open, .open_arg = one
+ *	... remote_server_free(one) after its client; remotes_free(r)
+ *
+ * No process is started for a remote server, and the leash still rules: its
+ * `net` caps who is connected to, judged by name before the look-up and by
+ * address after it, for the server as for every page that it leads to.
+ */
+#ifndef CORE_RUN_REMOTES_H
+#define CORE_RUN_REMOTES_H
+
+#include "core/auth/auth.h"
+#include "core/run/remote_spec.h"
+#include "core/secret/scrub.h"
+#include "core/transport/transport.h"
+#include "gate/gate.h"
+
+struct remotes;
+struct remote_server;
+
+struct remotes_options {
+	struct loop *loop;
+	struct gate *gate;
+	struct scrub *scrub;
+	const char *state_dir; /* tokens lie beneath; NULL: none are kept */
+	bool is_terminal;      /* a person can be shown where to log in */
+};
+
+/* Options are copied, what they point to is borrowed. */
+struct remotes *remotes_new(const struct remotes_options *options) MUST_USE;
+/* After all that was opened. Takes NULL. */
+void remotes_free(struct remotes *r);
+
+/*
+ * spec    taken, also on failure
+ * errors  ERR_SYNTAX  the URL, plain http or ws beyond loopback
+ *	   ERR_LEASH   its host
+ *	   ERR_UNKNOWN libcurl is not installed
+ */
+int remote_server_new(struct remotes *r, struct remote_spec *spec,
+		      struct remote_server **ret, struct err *err) MUST_USE;
+/* Takes NULL. */
+void remote_server_free(struct remote_server *one);
+/* Instead of message_max of the spec, for what is opened from now on. */
+void remote_server_limit(struct remote_server *one, uint64_t message_max);
+/* For client_options.open; arg is the remote. */
+int remote_server_open(void *arg, struct transport **ret, struct err *err)
+	MUST_USE;
+/* For client_options.open_facts: the browser, where one was started. */
+void remote_server_facts(void *arg, struct jw *w);
+/* The URL without query; borrowed. */
+const char *remote_server_text(const struct remote_server *one) MUST_USE;
+/* All of it, which is not for people: for client_options.url. Borrowed. */
+const char *remote_server_url(const struct remote_server *one) MUST_USE;
+/* For `matins auth`. */
+struct auth *remote_server_auth(struct remote_server *one) MUST_USE;
+
+/*
+ * May this be the URL of a server: scheme, host, no user information, plain
+ * http and ws on loopback only? For `check`. errors ERR_SYNTAX
+ */
+int remote_check_url(const char *url, struct err *err) MUST_USE;
+/* The same, and the leash allows its host. errors ERR_SYNTAX, ERR_LEASH */
+int remote_judge_url(const struct gate *gate, const char *url, struct err *err)
+	MUST_USE;
+
+#endif

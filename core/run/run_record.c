@@ -1,0 +1,117 @@
+/* Afterwards: the report with its facts, and the end in the ledger. */
+#include "core/base/log.h"
+#include "core/report/render.h"
+#include "core/run/facts.h"
+#include "core/run/run_inner.h"
+
+/* ---- the report ---- */
+
+static void fill_facts(struct run *r)
+{
+	struct buf run = BUF_INIT(BUF_UNBOUNDED);
+	struct facts_run f = {
+		.begin_wall_ns = r->begin_wall_ns,
+		.end_wall_ns = r->loop.clock->wall_ns(r->loop.clock),
+		.duration_ns = loop_now(&r->loop) - r->begin_ns,
+		.config = r->o->file->config.path,
+		.leash_source = r->leash.source,
+		.warnings = {r->warnings, r->n_warnings},
+		.ended_by =
+			r->loop.signal ? run_signal_name(r->loop.signal) : NULL,
+	};
+
+	facts_run(&f, &run);
+	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
+	buf_release(&run);
+}
+
+void run_fill_report(struct run *r)
+{
+	struct report *report = &r->result->report;
+
+	report->steps = ARENA_ARRAY(&r->result->arena, struct report_step,
+				    r->plan.n_steps);
+	report->n_steps = r->plan.n_steps;
+	for (size_t i = 0; i < r->plan.n_steps; i++) {
+		report->steps[i] = r->result->runs[i].result;
+		r->result->scrubbed += r->result->runs[i].scrubbed;
+	}
+	fill_facts(r);
+	r->result->exit_status = r->loop.signal ? 128 + r->loop.signal
+						: report_exit_status(report);
+}
+
+/* ---- the ledger ---- */
+
+/* `step` must not look like a run of the whole routine in the ledger. */
+const char *run_ledger_name(struct run *r)
+{
+	if (!r->o->only_step)
+		return r->plan.routine->name;
+	return arena_printf(&r->result->arena, "%s/%s", r->plan.routine->name,
+			    r->o->only_step);
+}
+
+/* "morning/host: 1 ran, …" for one step: no run of the whole routine. */
+static const char *ledger_summary(struct run *r)
+{
+	struct arena *arena = &r->result->arena;
+	const char *summary = report_summary(&r->result->report, arena);
+
+	if (!r->o->only_step)
+		return summary;
+	return arena_printf(arena, "%s%s", run_ledger_name(r),
+			    summary + strlen(r->result->report.routine));
+}
+
+static void print_json(const void *report, struct buf *out)
+{
+	const struct render_options full = {.view = VIEW_FULL};
+
+	render_find("json")->print(report, &full, out);
+}
+
+void run_finish_ledger(struct run *r)
+{
+	const struct fd_text report = {print_json, &r->result->report};
+	struct err err = ERR_INIT;
+	struct ledger_end end = {
+		.routine = run_ledger_name(r),
+		.summary = ledger_summary(r),
+		.success = report_success(&r->result->report),
+		.exit_status = r->result->exit_status,
+		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
+	};
+
+	if (!r->ledger)
+		return;
+	if (ledger_finish(r->ledger, r->result->report.generation, &end,
+			  &report, r->o->file->config.keep_runs, &err) < 0) {
+		run_warn(r, arena_printf(&r->result->arena,
+					 "this run is not fully recorded: %s",
+					 err.msg));
+		fill_facts(r);
+		if (r->o->require_ledger && r->result->exit_status == 0)
+			r->result->exit_status = err_exit_status(err.kind);
+	}
+}
+
+/* A generation was taken, and then nothing could be run. */
+void run_record_failure(struct run *r, const struct err *why)
+{
+	struct err ignored = ERR_INIT;
+	struct ledger_end end;
+
+	/* without a ledger there is perhaps no loop and so no clock */
+	if (!r->ledger || !r->result->report.generation)
+		return;
+	end = (struct ledger_end){
+		.routine = run_ledger_name(r),
+		.summary = why->msg,
+		.exit_status = err_exit_status(why->kind),
+		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
+	};
+	if (ledger_finish(r->ledger, r->result->report.generation, &end, NULL,
+			  r->o->file->config.keep_runs, &ignored) < 0)
+		log_warning("this run is not recorded: %s", ignored.msg);
+}

@@ -1,0 +1,221 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/base/buf.h"
+#include "core/run/tool_check.h"
+
+#define TOOL                                                            \
+	"{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","         \
+	"\"properties\":{\"repo\":{\"type\":\"string\"},"               \
+	"\"limit\":{\"type\":\"integer\"}},\"required\":[\"repo\"]},"   \
+	"\"outputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{" \
+	"\"type\":\"integer\"}},\"required\":[\"n\"]}}"
+
+struct world {
+	struct arena arena;
+	struct tool_check check;
+	struct tool_findings found;
+	struct buf text;
+};
+
+static void begin(struct world *w, const char *tool)
+{
+	*w = (struct world){.arena = ARENA_INIT,
+			    .text = BUF_INIT(BUF_UNBOUNDED)};
+	tool_check_init(&w->check, tool ? str_of(tool) : (struct str){NULL, 0});
+}
+
+static void end(struct world *w)
+{
+	tool_check_release(&w->check);
+	buf_release(&w->text);
+	arena_release(&w->arena);
+}
+
+static bool arguments(struct world *w, const char *json)
+{
+	bool fits = tool_check_arguments(&w->check, str_of(json), "arguments",
+					 &w->arena, &w->found);
+
+	buf_clear(&w->text);
+	tool_findings_say(&w->found, &w->text);
+	return fits;
+}
+
+static bool result(struct world *w, const char *json)
+{
+	bool fits = tool_check_result(&w->check, str_of(json), &w->arena,
+				      &w->found);
+
+	buf_clear(&w->text);
+	tool_findings_say(&w->found, &w->text);
+	return fits;
+}
+
+static void arguments__fit__nothing_is_said(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_true(arguments(&w, "{\"repo\":\"r\",\"limit\":1,\"other\":1}"));
+	assert_string_equal(buf_cstr(&w.text), "");
+	assert_null(w.found.unusable);
+	end(&w);
+}
+
+static void arguments__violations__all_with_their_place(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_false(arguments(&w, "{\"limit\":\"x\"}"));
+	assert_int_equal(w.found.violations.n, 2);
+	assert_non_null(strstr(buf_cstr(&w.text), "arguments: /limit: "));
+	assert_non_null(strstr(buf_cstr(&w.text), "repo"));
+	assert_false(tool_check_arguments(&w.check, (struct str){NULL, 0},
+					  "line 3", &w.arena, &w.found));
+	assert_true(str_starts(str_of(w.found.violations.item[0]), "line 3: "));
+	end(&w);
+}
+
+static void arguments__unknown_name__the_nearest(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_true(arguments(&w, "{\"repo\":\"r\",\"limti\":1}"));
+	assert_string_equal(buf_cstr(&w.text),
+			    "the tool has no argument limti; did you mean "
+			    "limit?");
+	end(&w);
+}
+
+static void arguments__many_violations__the_rest_is_counted(UNUSED void **state)
+{
+	AUTO(buf_release) struct buf json = BUF_INIT(BUF_UNBOUNDED);
+	struct world w;
+
+	begin(&w, "{\"inputSchema\":{\"additionalProperties\":{\"type\":"
+		  "\"string\"}}}");
+	for (int i = 0; i < 100; i++)
+		buf_addf(&json, "%s\"a%d\":1", i ? "," : "{", i);
+	buf_addc(&json, '}');
+	assert_false(arguments(&w, buf_cstr(&json)));
+	assert_int_equal(w.found.violations.n, LIMIT_SCHEMA_VIOLATIONS);
+	assert_non_null(strstr(buf_cstr(&w.text), "; and 36 more"));
+	end(&w);
+}
+
+static void arguments__no_schema__nothing_is_checked(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, NULL);
+	assert_true(arguments(&w, "{\"x\":1}"));
+	end(&w);
+	begin(&w, "{\"name\":\"t\"}");
+	assert_true(arguments(&w, "{\"x\":1}"));
+	end(&w);
+}
+
+static void arguments__bad_schema__said_once(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, "{\"inputSchema\":{\"properties\":7}}");
+	assert_true(arguments(&w, "{}"));
+	assert_non_null(strstr(w.found.unusable, "cannot be used"));
+	assert_true(arguments(&w, "{}"));
+	assert_null(w.found.unusable);
+	end(&w);
+}
+
+static void SC_3__structured__must_fit(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_true(result(&w, "{\"structuredContent\":{\"n\":1}}"));
+	assert_false(result(&w, "{\"structuredContent\":{\"n\":\"1\"}}"));
+	assert_non_null(strstr(buf_cstr(&w.text), "structuredContent: /n: "));
+	assert_false(result(&w, "{\"structuredContent\":null}"));
+	end(&w);
+}
+
+static void SC_4__error__is_not_looked_at(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_true(result(&w, "{\"content\":[],\"isError\":true}"));
+	assert_false(result(&w, "{\"content\":[],\"isError\":false}"));
+	end(&w);
+}
+
+static void SC_5__promised_and_not_sent__said(UNUSED void **state)
+{
+	struct world w;
+
+	begin(&w, TOOL);
+	assert_false(result(&w, "{\"content\":[]}"));
+	assert_null(strstr(buf_cstr(&w.text), "JSON"));
+	assert_false(result(&w, "{\"content\":[{\"type\":\"text\","
+				"\"text\":\"{\\\"n\\\":1}\"}]}"));
+	assert_non_null(
+		strstr(buf_cstr(&w.text), "sent none, though its text is"));
+	end(&w);
+}
+
+static void TK_2__tool__may_demand_a_task(UNUSED void **state)
+{
+	assert_true(tool_needs_task(
+		STR("{\"execution\":{\"taskSupport\":\"required\"}}")));
+	assert_false(tool_needs_task(
+		STR("{\"execution\":{\"taskSupport\":\"optional\"}}")));
+	assert_false(tool_needs_task(STR("{}")));
+}
+
+static void unknown__nearest_or_all(UNUSED void **state)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct listing l;
+
+	listing_init(&l, LISTING_TOOLS);
+	assert_string_equal(tool_unknown(&l, "tool", "x", "", &arena),
+			    "no tool x; it has none");
+	assert_int_equal(listing_add(&l,
+				     STR("{\"tools\":[{\"name\":\"search\"},"
+					 "{\"name\":\"read\"}]}"),
+				     &err),
+			 LISTING_DONE);
+	assert_string_equal(tool_unknown(&l, "tool", "serach", "", &arena),
+			    "no tool serach; did you mean search?");
+	assert_string_equal(tool_unknown(&l, "tool", "zzzz", " (y)", &arena),
+			    "no tool zzzz (y); it has search, read");
+	listing_release(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arguments__fit__nothing_is_said),
+		cmocka_unit_test(arguments__violations__all_with_their_place),
+		cmocka_unit_test(arguments__unknown_name__the_nearest),
+		cmocka_unit_test(
+			arguments__many_violations__the_rest_is_counted),
+		cmocka_unit_test(arguments__no_schema__nothing_is_checked),
+		cmocka_unit_test(arguments__bad_schema__said_once),
+		cmocka_unit_test(SC_3__structured__must_fit),
+		cmocka_unit_test(SC_4__error__is_not_looked_at),
+		cmocka_unit_test(SC_5__promised_and_not_sent__said),
+		cmocka_unit_test(TK_2__tool__may_demand_a_task),
+		cmocka_unit_test(unknown__nearest_or_all),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

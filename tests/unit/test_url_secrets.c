@@ -1,0 +1,73 @@
+/* What may be a secret in a URL: by its name, or because nobody would write
+   it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/run/url_secrets.h"
+
+/* The text with the secrets of the URL taken out. */
+static void assert_shown(const char *url, const char *text, const char *shown)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub *scrub = scrub_new();
+	struct err err = ERR_INIT;
+	struct url u;
+
+	assert_int_equal(url_parse(str_of(url), &arena, &u, &err), 0);
+	url_secrets_add(&u, scrub);
+	(void)scrub_apply(scrub, str_of(text), &out);
+	scrub_free(scrub);
+	assert_string_equal(buf_cstr(&out), shown);
+}
+
+static void url_secrets__name_says_so__hidden(void **state)
+{
+	(void)state;
+	assert_shown("https://h/p?api_key=abcdefgh&mode=reading",
+		     "abcdefgh in reading", "*** in reading");
+	assert_shown("https://h/p?Access-Token=abcdefgh", "abcdefgh", "***");
+	assert_shown("https://h/p?x=1&X-Amz-Signature=abcdefgh", "abcdefgh",
+		     "***");
+}
+
+static void url_secrets__made_by_chance__hidden(void **state)
+{
+	(void)state;
+	assert_shown("https://h/p?k=0123456789abcdefghij",
+		     "0123456789abcdefghij", "***");
+	assert_shown("https://h/p?k=a-sentence-of-many-words-is-none",
+		     "a-sentence-of-many-words-is-none",
+		     "a-sentence-of-many-words-is-none");
+}
+
+static void url_secrets__encoded__hidden_decoded(void **state)
+{
+	(void)state;
+	assert_shown("https://h/p?key=ab%2Fcd%2Bef", "ab/cd+ef ab%2Fcd%2Bef",
+		     "*** ***");
+}
+
+static void url_secrets__no_query_or_odd_one__nothing(void **state)
+{
+	(void)state;
+	assert_shown("https://h/path", "h path", "h path");
+	assert_shown("https://h/path?", "h path", "h path");
+	assert_shown("https://h/path?&&key&=&key=", "key path", "key path");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(url_secrets__name_says_so__hidden),
+		cmocka_unit_test(url_secrets__made_by_chance__hidden),
+		cmocka_unit_test(url_secrets__encoded__hidden_decoded),
+		cmocka_unit_test(url_secrets__no_query_or_odd_one__nothing),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
