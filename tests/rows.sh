@@ -7,9 +7,9 @@
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 
-# What servers get wrong over stdio: output, start and end, messages.
+# What servers get wrong: over stdio output, start and end; messages; HTTP.
 must_have() {
-	printf 'RW-%d\n' {1..17} {20..40} {50..82}
+	printf 'RW-%d\n' {1..17} {20..40} {50..82} {90..112} {120..136}
 }
 
 list() {

@@ -107,5 +107,6 @@ check "the manual page names every option" manual_names_options
 check "README.md" readme
 check "the lock files of npm have no addresses" lock_file
 check "each row of rows.def has its test" tests/rows.sh
+check "each state and outcome has its test" tests/outcomes.sh
 echo "1..$n"
 exit $failed

@@ -45,6 +45,18 @@ err_like "unknown tool: the nearest is offered" 'did you mean host\?'
 run_matins brief todo fil=x
 exit_is "unknown argument" 2
 out_like "unknown argument: the nearest is offered" 'did you mean file\?'
+run_matins brief repos
+exit_is "a missing argument" 2
+out_like "a missing argument: named" '^repos: argument paths is missing'
+err_like "a missing argument: how it is written" \
+	'matins brief repos paths=VALUE'
+run_matins brief repos --json
+json_is "a missing argument as JSON" isError true
+is "a missing argument as JSON: nothing on stderr" "$(<"$err")" ""
+mkdir -p broken/.git
+run_matins brief repos paths=broken
+out_like "a .git that is none: what that means" \
+	'^broken: its .git is no repository, or leads to one'
 run_matins brief todo today
 exit_is "a word that is no argument" 64
 run_matins brief deadlines 'items:=[{]'
@@ -124,7 +136,7 @@ else
 	run_matins brief repos paths=src/up paths=src/wc
 	is "trees as text" "$(sed 's/ [0-9a-f]\{7\} / ID /' "$out")" \
 'up: main ID "second" (2026-01-02); clean
-wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead of and 1 behind origin/main'
+wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead, 1 behind origin/main'
 
 	before=$(cd src/wc && find .git -type f | sort | xargs sha256sum)
 	touch src/wc/one

@@ -197,6 +197,22 @@ exit_is "--batch: isError is status 2" 2
 grep -v fail good >better
 run_matins_stdin better call --batch - -- "${server[@]}"
 exit_is "--batch -: all fine is status 0" 0
+# has_lines N FILE
+has_lines() {
+	(($(wc -l <"$2") == $1))
+}
+
+mkfifo lines
+"${WRAP[@]}" "$BIN" call --batch - -- "${server[@]}" <lines >answers 2>why &
+asker=$!
+exec 9>lines
+for n in 1 2 3; do
+	head -n 1 better >&9
+	ok "--batch -: answer $n is there before line $((n + 1))" \
+		wait_for 20 has_lines "$n" answers
+done
+exec 9>&-
+wait "$asker"
 run_matins call --batch /dev/null -- "${server[@]}"
 exit_is "--batch: nothing to do" 0
 err_like "--batch: is said" '/dev/null holds no calls'
@@ -231,7 +247,7 @@ cat >servers.toml <<-END
 	args = ["-e", "serve"]
 	env = { TOKEN = { env = "MY_TOKEN" } }
 	[servers.far]
-	url = "https://mcp.example.com/mcp"
+	url = "http://127.0.0.1:1/mcp"
 END
 run_matins list --servers -c servers.toml
 out_is "list --servers, for completion" 'good
@@ -242,7 +258,7 @@ run_matins call echo a=b -c servers.toml --server god
 err_like "a server that is not there, and the nearest" 'did you mean good'
 run_matins call echo a=b -c servers.toml --server far --json
 exit_is "a remote server" 1
-err_like "a remote server: what to do" 'no HTTP transport'
+err_like "a remote server that nobody answers for, by its address" '127\.0\.0\.1:1'
 run_matins call echo a=b -c servers.toml -s good
 exit_is "a credential that is not there" 1
 err_like "it is named" 'TOKEN: variable MY_TOKEN is not set'

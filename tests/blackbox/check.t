@@ -189,8 +189,20 @@ cat >later.toml <<-'END'
 END
 run_matins check later.toml
 exit_is "a url: exit status 0" 0
-err_is "a url that a step uses is a warning at its server" \
-	'later.toml:8:10: warning: server "web" has a url, and this version has no HTTP transport: the step will fail'
+err_is "a url that a step uses is fine" ''
+sed 's,https://example.com/mcp,http://example.com/mcp,' later.toml >plain.toml
+run_matins check plain.toml
+exit_is "plain http beyond loopback: exit status 1" 1
+err_like "and what to write instead" 'plain.toml:1:.*https'
+{
+	sed 's/^server = .*/url = "https:\/\/example.com\/mcp"/' later.toml
+	printf '[servers.web.sandbox]\nread = ["/usr"]\n'
+} >odd.toml
+run_matins check odd.toml
+exit_is "a url in a step: exit status 1" 1
+err_like "and where it stands" 'odd.toml:8:.*in .servers.NAME.'
+err_like "a sandbox for a url: a warning" \
+	'server "web": "sandbox" is for a program'
 cat >>later.toml <<-'END'
 	[sandbox]
 	net = ["example.com:443"]

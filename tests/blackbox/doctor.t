@@ -131,6 +131,175 @@ MATINS_STATE=$T/locked/deep/state run_matins doctor -c good.toml --json
 row "a state directory that is not there yet" state ok 'first creates it'
 not_ok "and is not created" test -e "$T/locked/deep"
 
+# ---- tokens of remote servers ----
+
+MATINS_STATE=$T/st run_matins doctor --json
+file_lacks "without tokens there is nothing to say of them" "$out" \
+	'"area":"tokens"'
+mkdir -p "$T/st/tokens"
+chmod 700 "$T/st/tokens"
+sealed=$T/st/tokens/a.sealed
+tail -c +2 "$TOP/tests/fuzz/corpus/seal/opens" >"$sealed"
+chmod 600 "$sealed"
+MATINS_STATE=$T/st run_matins doctor --json
+row "a key beside the tokens is a warning" tokens warning \
+	'st/tokens: 1 encrypted by a key in a file beside them'
+printf '\002' | dd of="$sealed" bs=1 seek=9 conv=notrunc status=none
+MATINS_STATE=$T/st run_matins doctor --json
+row "a key in the keyring is none" tokens ok 'in the kernel.s keyring'
+echo broken >"$sealed"
+MATINS_STATE=$T/st run_matins doctor --json
+row "a file that is none of ours is a warning" tokens warning \
+	'1 cannot be used: a.sealed: it is no file of tokens'
+chmod 755 "$T/st/tokens"
+MATINS_STATE=$T/st run_matins doctor --json
+row "a folder that is open to others cannot serve" tokens failed \
+	'open to others'
+mkdir -m 700 "$T/elsewhere"
+cat >elsewhere.toml <<-'END'
+	[servers.remote]
+	url = "https://mcp.example/mcp"
+	[servers.remote.auth]
+	token_store = "./elsewhere"
+	[routines.e]
+	[[routines.e.steps]]
+	name = "host"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief", "host", "--json"]
+END
+run_matins doctor -c elsewhere.toml --json
+row "a folder of one server" tokens ok 'elsewhere: none is kept yet'
+
+# ---- servers with a URL, and servers that are asked ----
+
+: >empty.pem
+cat >remote.toml <<-'END'
+	[servers.open]
+	url = "https://mcp.example.com/mcp?key=in-the-query"
+	[servers.token]
+	url = "https://mcp.example.com/mcp"
+	token = { env = "NOT_SET_ANYWHERE" }
+	[servers.ca]
+	url = "https://mcp.example.com/mcp"
+	ca_file = "empty.pem"
+	token = { file = "key" }
+	[servers.ci]
+	url = "https://mcp.example.com/mcp"
+	[servers.ci.auth]
+	grant = "jwt-bearer"
+	client_id = "me"
+	assertion_file = "missing.jwt"
+	[servers.anybody]
+	url = "https://mcp.example.com/mcp"
+	[servers.anybody.auth]
+	grant = "client_credentials"
+END
+for name in open0 token1 ca2 ci3 anybody4 open5; do
+	cat >>remote.toml <<-END
+		[[routines.u.steps]]
+		name = "$name"
+		type = "mcp-client"
+		server = "${name%?}"
+		tool = "echo"
+	END
+done
+run_matins doctor -c remote.toml u --json
+exit_is "remote servers: some cannot work" 1
+row "a URL that the leash allows" server ok \
+	'u/open0: open at https://mcp.example.com may be .*libcurl'
+file_lacks "what stands in its query is not shown" "$out" in-the-query
+row "no token is kept of it: a warning" authorization warning \
+	'u/open0: .*no token'
+file_lacks "each server once" "$out" u/open5
+row "the variable of a token is not set" credential failed \
+	'u/token1 token: .*NOT_SET'
+row "authorities without a certificate" server failed \
+	'u/ca2: .*no certificate'
+row "a token in a file" credential '(ok|warning)' 'u/ca2 token: '
+row "a grant without a person" authorization ok 'u/ci3: .*jwt-bearer'
+row "and nobody said who its credential is for" authorization warning \
+	'at first use'
+row "its file is not there" credential failed \
+	'u/ci3 assertion_file: .*missing.jwt'
+row "a grant without a client" authorization failed 'u/anybody4: .*client'
+MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":"all","net":{"only":["example.org"]},"max_calls":"unlimited","valid_for_generation":"all"}' \
+	run_matins doctor -c remote.toml u --json
+row "a URL that the leash does not allow" server failed \
+	'u/open0: .*mcp.example.com'
+out_like "with what to add" 'add ..mcp.example.com.. to .net. of the leash'
+not_ok "nothing was created by looking at tokens" test -e "$T/state/matins"
+
+cat >deep.toml <<-END
+	[servers.nobody]
+	url = "http://127.0.0.1:1/mcp"
+	[servers.silent]
+	command = "sleep"
+	args = ["60"]
+	[servers.shared]
+	command = "matins"
+	args = ["brief"]
+	[[routines.d.steps]]
+	name = "stdout"
+	type = "mcp-client"
+	server = "shared"
+	[[routines.d.steps]]
+	name = "second"
+	type = "mcp-client"
+	server = "shared"
+	tool = "host"
+	[[routines.d.steps]]
+	name = "third"
+	type = "mcp-client"
+	server = "shared"
+	tool = "hosts"
+	[[routines.d.steps]]
+	name = "host"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief"]
+	tool = "host"
+	[[routines.d.steps]]
+	name = "hostess"
+	type = "mcp-client"
+	command = "matins"
+	args = ["brief"]
+	tool = "hostess"
+	[[routines.d.steps]]
+	name = "away"
+	type = "mcp-client"
+	server = "nobody"
+	tool = "echo"
+	[[routines.d.steps]]
+	name = "silent"
+	type = "mcp-client"
+	server = "silent"
+	tool = "echo"
+	timeout = "500ms"
+	[[routines.d.steps]]
+	name = "touch"
+	type = "script"
+	command = "touch"
+	args = ["$T/touched"]
+	sandbox = { write = ["$T"] }
+END
+run_matins doctor -c deep.toml d --json
+file_lacks "without --deep nobody is asked" "$out" '"area":"answer"'
+run_matins doctor -c deep.toml d --deep --json
+exit_is "--deep: some do not answer" 1
+row "--deep: a server that answers" answer ok \
+	'd/host: matins-brief .*MCP 20.*, 4 tools'
+row "--deep: one without the tool of the step" answer failed \
+	'd/hostess: .*none is "hostess"'
+row "--deep: a server whose first step calls no tool" answer ok \
+	'd/second: matins-brief'
+row "--deep: the tool of a later step with the same server" answer failed \
+	'd/third: .*none is "hosts"'
+file_lacks "--deep: what is asked is not guessed" "$out" 'it may want none'
+row "--deep: nobody listens" answer failed 'd/away: .*127.0.0.1:1'
+row "--deep: a server that says nothing" answer failed 'd/silent: .*500 ms'
+not_ok "--deep: a script is not run" test -e "$T/touched"
+
 # ---- a step whose policy comes to something else ----
 
 cat >wide.toml <<-'END'

@@ -492,5 +492,5 @@ for name in $names; do
 		"^\.It Cm $name\$"
 done
 out_like "exec --help: the words of --preset" \
-	"--preset $(paste -sd'|' <<<"$names" | sed 's/|/\\|/g') "
+	"--preset $(paste -sd'|' <<<"$names" | sed 's/|/\\|/g')( |\$)"
 done_testing

@@ -262,5 +262,7 @@ run_matins diff a.json
 exit_is "one file is wrong usage" 64
 run_matins golden frob
 exit_is "an unknown word is wrong usage" 64
+run_matins golden chek morning
+err_like "with the nearest one" 'accept or list; did you mean check\?'
 
 done_testing

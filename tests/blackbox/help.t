@@ -83,8 +83,14 @@ cat >names.toml <<-'END'
 	name = "one"
 	type = "script"
 	command = "date"
+	[[routines.r.steps]]
+	name = "two"
+	type = "script"
+	command = "date"
 	[routines.evening]
 	steps = []
+	[servers.db]
+	command = "cat"
 	[routines."$(touch expanded)"]
 	steps = []
 END
@@ -130,7 +136,30 @@ completes "tools" "deadlines host repos todo" brief ''
 completes "the last run" "last" show ''
 completes "routines" "evening" run -c names.toml e
 completes "routines of another configuration" "" run -c r.toml e
+completes "no routine behind a routine" "" run -c names.toml r ''
+completes "routines of step" "evening" step -c names.toml e
+completes "steps of its routine" "one two" step -c names.toml r ''
+completes "steps of trace" "two" trace --read /tmp -c names.toml r t
+completes "steps behind --config=" "one two" step --config = names.toml r ''
+completes "no steps of an unknown routine" "" step -c names.toml q ''
+completes "nothing behind a step" "" step -c names.toml r one ''
+completes "the value of an option is no routine" "one two" \
+	trace --read evening -c names.toml r ''
+completes "steps of --only" "one two" run -c names.toml r --only ''
+completes "the next of --only" "one,two" run -c names.toml r --only one,t
+completes "servers" "db" call -c names.toml tool --server ''
+completes "what auth does" "login logout status" auth ''
+completes "then servers" "db" auth -c names.toml login ''
+completes "and no more" "" auth -c names.toml login db ''
+completes "servers of another configuration" "" tools -c r.toml --server ''
 not_ok "a name is not executed" test -e expanded
+run_matins list -c names.toml --steps r
+out_is "list --steps, for completion" $'one\ntwo'
+run_matins list -c names.toml --steps q
+exit_is "list --steps of an unknown routine: exit status 1" 1
+err_like "list --steps of an unknown routine: named" 'no routine q'
+run_matins list -c names.toml --steps r --names
+exit_is "list of two kinds: exit status 64" 64
 run_matins completion csh
 exit_is "completion of an unknown shell: exit status 64" 64
 

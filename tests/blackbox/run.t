@@ -137,7 +137,7 @@ cat >k.toml <<-'END'
 	args = ["-c", "echo '{\"content\":[]}'; exec >&-; exec sleep 60"]
 	timeout = "700ms"
 	[servers.far]
-	url = "https://example.com/mcp"
+	url = "http://127.0.0.1:1/mcp"
 	[[routines.k.steps]]
 	name = "remote"
 	type = "mcp-client"
@@ -158,7 +158,7 @@ json_is "stdout ended, the program did not: its own reason" \
 	step_results[3].reason deadline_close step_results[3].data.content '[]'
 json_is "a remote server is a failure that says why" \
 	step_results[4].state failed step_results[4].reason transport \
-	step_results[4].error '~no HTTP transport'
+	step_results[4].error '~127\.0\.0\.1:1'
 
 # ---- many, and busy ----
 

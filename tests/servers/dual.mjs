@@ -1,8 +1,10 @@
 // A server of the official TypeScript SDK (version 2), which speaks both
 // eras: 2025-11-25 with initialize, and 2026-07-28. One tool for each thing
 // that a client must understand.
-import { ResourceTemplate, McpServer, acceptedContent, fromJsonSchema,
-	 inputRequired, inputResponse } from '@modelcontextprotocol/server';
+import { createServer } from 'node:http';
+import { Readable } from 'node:stream';
+import { ResourceTemplate, McpServer, acceptedContent, createMcpHandler,
+	 fromJsonSchema, inputRequired, inputResponse } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 const object = (properties = {}, required = []) =>
@@ -32,6 +34,14 @@ function addContent(server) {
 	server.registerTool('fails', {}, () => ({ ...text('it went wrong'),
 						  isError: true }));
 	server.registerTool('throws', {}, () => { throw new Error('thrown'); });
+}
+
+// Over HTTP this argument goes into a header field, too.
+function addHeaders(server) {
+	server.registerTool('regional', {
+		inputSchema: object({ region: { type: 'string',
+						'x-mcp-header': 'Region' } }),
+	}, ({ region }) => text(region));
 }
 
 function addSigns(server) {
@@ -118,7 +128,7 @@ function addRest(server) {
 		type: 'text', text: `Greet ${name}` } }] }));
 }
 
-serveStdio(() => {
+function make() {
 	const server = new McpServer({ name: 'dual', version: '2.0' }, {
 		capabilities: { logging: {} }, instructions: 'be kind' });
 
@@ -126,5 +136,41 @@ serveStdio(() => {
 	addSigns(server);
 	addQuestions(server);
 	addRest(server);
+	addHeaders(server);
 	return server;
-}, { legacy: process.argv[2] === 'modern' ? 'reject' : 'serve' });
+}
+
+// Over HTTP on a port of its own, which is printed.
+function serveHttp(options) {
+	const handler = createMcpHandler(make, options);
+	const listener = createServer(async (req, res) => {
+		const gone = new AbortController();
+		const hasBody = req.method !== 'GET' && req.method !== 'HEAD';
+
+		res.on('close', () => gone.abort());
+		console.error(`${req.method} ${req.headers['mcp-method'] ?? ''} ` +
+			`${req.headers['mcp-param-region'] ?? ''}`);
+		const reply = await handler.fetch(new Request(
+			`http://${req.headers.host}${req.url}`, {
+				method: req.method, headers: req.headers,
+				body: hasBody ? Readable.toWeb(req) : undefined,
+				duplex: 'half', signal: gone.signal }));
+
+		res.writeHead(reply.status, Object.fromEntries(reply.headers));
+		if (reply.body)
+			Readable.fromWeb(reply.body).on('error', () => {}).pipe(res);
+		else
+			res.end();
+	});
+
+	listener.listen(0, '127.0.0.1',
+		() => console.log(listener.address().port));
+}
+
+const options = {
+	legacy: process.argv.includes('modern') ? 'reject' : undefined };
+
+if (process.argv.includes('http'))
+	serveHttp(options);
+else
+	serveStdio(make, { legacy: options.legacy ?? 'serve' });

@@ -1,0 +1,286 @@
+#!/usr/bin/env bash
+# `matins auth`: a login by a browser, by a person who pastes, by a client of
+# its own; what is kept of it and shown; and how it fails.
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+export MATINS_STATE=$T/st MATINS_CONFIG=$T/empty.toml
+: >empty.toml
+
+coproc AUTHORITY {
+	exec "$PYTHON" "$TOP/tests/helpers/authority.py" 2>"$T/authority.err"
+}
+authority=$AUTHORITY_PID said=${AUTHORITY[0]} tell=${AUTHORITY[1]}
+trap 'kill "$authority" 2>/dev/null; _finish' EXIT
+
+# scenario JSON: $url is its endpoint; what was asked before is forgotten
+scenario() {
+	local line
+
+	echo "$1" >&"$tell"
+	while read -r -t 20 line <&"$said"; do
+		[[ $line == port* ]] && break
+	done
+	url=http://127.0.0.1:${line#port }/mcp
+}
+
+# What it was asked since, into the file asked.
+asked() {
+	local line
+
+	: >asked
+	while read -r -t 0.5 line <&"$said"; do
+		echo "$line" >>asked
+	done
+}
+
+cat >browser <<-END
+	#!$PYTHON
+	import sys, urllib.request
+	urllib.request.urlopen(sys.argv[1]).read()
+END
+chmod 755 browser
+
+# ---- nothing is there ----
+
+run_matins auth status
+exit_is "nothing is kept: no error" 0
+err_like "and that is said" 'nothing is stored'
+run_matins auth status --json
+json_is "as JSON it is an empty list" servers '#0'
+not_ok "looking creates nothing" test -e "$MATINS_STATE/tokens"
+
+run_matins auth logn notes
+exit_is "no such word: wrong usage" 64
+err_like "with the nearest one" 'login, status or logout; did you mean login'
+
+# ---- a server that wants no login ----
+
+nowhere='"docs":{"/.well-known/oauth-protected-resource/mcp":null,'
+nowhere+='"/.well-known/oauth-authorization-server":null}'
+scenario "{$nowhere,\"mcp\":[{\"status\":400}]}"
+run_matins auth login --url "$url" --store-key file --browser ./browser
+exit_is "a server that asks for no login: 1" 1
+err_like "that is said, with what it answered" 'wants no login.*status 400'
+asked
+file_lacks "nobody is registered there" asked '/register'
+scenario "{$nowhere}"
+run_matins auth login --url "$url" --store-key file --browser ./browser
+exit_is "one that asks without naming anybody: the default paths" 0
+run_matins auth logout --url "$url"
+
+# ---- nobody is there ----
+
+scenario '{"server":true}'
+run_matins auth login --url "$url" --store-key file
+exit_is "no terminal and no browser: 1" 1
+err_like "what to do: a terminal, a program" 'terminal.*--browser'
+err_like "or a client of its own" 'client_credentials'
+asked
+is "and the server was not asked" "$(<asked)" ""
+run_matins call echo --url "$url" --store-key file
+exit_is "a call without a token: 1" 1
+err_like "names the command" "matins auth login --url $url"
+run_matins call echo --url "$url" --store-key file --json
+json_is "as JSON its reason is auth" error.kind auth
+
+# ---- a login by a browser ----
+
+run_matins auth login --url "$url" --store-key file --browser ./browser
+exit_is "a login by a browser: 0" 0
+out_is "which is said" "logged in to $url"
+asked
+file_like "the page was opened" asked '^GET /authorize'
+run_matins call echo --url "$url" --store-key file
+exit_is "then calls work" 0
+run_matins auth status --url "$url" --store-key file
+exit_is "its status: 0" 0
+out_like "it is logged in" 'logged in'
+out_like "at this issuer" "issuer +${url%/mcp}"
+file_lacks "without the token" "$out" access-1
+file_lacks "nor that which renews it" "$out" refresh-1
+not_ok "the token stands in no file" grep -r access-1 "$MATINS_STATE"
+is "what is kept is the user's alone" \
+	"$(find "$MATINS_STATE/tokens" -type f ! -perm 600)" ""
+cat >named.toml <<END
+[servers.notes]
+url = "$url"
+[servers.notes.auth]
+store_key = "file"
+[servers.program]
+command = "true"
+END
+run_matins auth status -c named.toml --json
+json_is "all servers: it has its name" servers[0].server notes
+json_is "its URL" servers[0].url "$url"
+json_is "its state" servers[0].state logged_in
+run_matins auth status
+exit_is "all servers, in words: 0" 0
+out_like "the URL where there is no name" "^$url: logged in"
+run_matins auth status notes -c named.toml --json
+json_is "one by its name" server notes state logged_in
+run_matins call echo -c named.toml --server notes
+exit_is "by name the token is the same" 0
+run_matins auth logout notes -c named.toml
+exit_is "logout: 0" 0
+asked
+file_like "which revokes the token" asked '^POST /revoke .*refresh-1'
+run_matins auth status notes -c named.toml
+exit_is "then there is none: 1" 1
+out_like "which is said" 'not logged in'
+run_matins auth logout notes -c named.toml
+exit_is "logout where nothing is kept: 0" 0
+out_is "which is said" 'nothing was kept of notes'
+run_matins call echo -c named.toml --server notes
+exit_is "and calls fail" 1
+err_like "with the command by its name" 'matins auth login notes'
+
+scenario '{"server":true,"authorize":{"error":"access_denied","code":null}}'
+run_matins auth login --url "$url" --store-key file --browser ./browser
+exit_is "the person refuses: 1" 1
+err_like "and that is said" 'access_denied'
+
+# ---- a client of its own, as in CI ----
+
+printf 'the-secret-of-the-client\n' >client.secret
+chmod 600 client.secret
+scenario '{"server":true,"as":{"token_endpoint_auth_methods_supported":["client_secret_basic"]}}'
+ci=(--url "$url" --store-key file --oauth-grant client_credentials
+	--oauth-client-id ci --oauth-client-secret-file client.secret)
+run_matins call echo "${ci[@]}"
+exit_is "client credentials need no login" 0
+run_matins auth login "${ci[@]}"
+exit_is "a login with them needs nobody" 0
+cat >ci.toml <<END
+[servers.ci]
+url = "$url"
+[servers.ci.auth]
+grant = "client_credentials"
+client_id = "ci"
+client_secret = { file = "client.secret" }
+store_key = "file"
+[[routines.r.steps]]
+name = "one"
+type = "mcp-client"
+server = "ci"
+tool = "echo"
+END
+run_matins run -c ci.toml r --json
+exit_is "the same in a routine" 0
+file_lacks "the secret is not in the report" "$out" the-secret-of-the-client
+
+# ---- a key in the URL ----
+
+scenario '{"server":true}'
+run_matins auth login --url "$url?key=hidden-in-the-query" --store-key file \
+	--browser ./browser
+exit_is "a login with a key in the URL" 0
+file_lacks "the query is not shown" "$out" hidden-in
+file_lacks "nor on stderr" "$err" hidden-in
+run_matins call echo --url "$url?key=hidden-in-the-query" --store-key file
+out_is "what the server repeats of it is hidden" 'at /mcp?key=***'
+run_matins auth status
+file_lacks "nor is it in the list" "$out" hidden-in
+run_matins auth status --url "$url?key=hidden-in-the-query" --json \
+	--store-key file
+json_is "nor in a status" url "$url"
+
+# ---- what cannot be read ----
+
+run_matins auth status --json
+exit_is "all servers can be read: 0" 0
+before=$(json_get servers | "$PYTHON" -c 'import json, sys
+print(len(json.load(sys.stdin)))')
+one=$(find "$MATINS_STATE/tokens" -name '*.sealed' -print -quit)
+printf '\0\0\0\0' | dd of="$one" bs=1 seek=$(($(stat -c %s "$one") - 4)) \
+	conv=notrunc status=none
+run_matins auth status --json
+exit_is "one that cannot: 1" 1
+json_is "the others are listed all the same" servers "#$before"
+file_has "it has its place and what to do" "$out" '"state":"broken","error":'
+run_matins auth status
+out_like "in words, too" 'cannot be read: .*matins auth login'
+
+# ---- a person at a terminal, the browser elsewhere ----
+
+cat >person.py <<'END'
+"""person.py LINE...: log in at a terminal; {page} is the address at which the
+browser would end. Prints what the terminal showed."""
+import os, pty, re, select, sys, time, urllib.error, urllib.request
+
+class Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_):
+        return None
+
+def page(url):
+    try:
+        urllib.request.build_opener(Stay).open(url)
+    except urllib.error.HTTPError as e:
+        return e.headers["Location"]
+
+child, fd = pty.fork()
+if child == 0:
+    os.execv(os.environ["BIN"], [os.environ["BIN"], "auth", "login", "--url",
+             os.environ["URL"], "--store-key", "file",
+             *os.environ["MORE"].split()])
+seen, lines, end = "", sys.argv[1:], time.monotonic() + 30
+while time.monotonic() < end:
+    if not select.select([fd], [], [], 0.2)[0]:
+        continue
+    try:
+        got = os.read(fd, 65536).decode(errors="replace")
+    except OSError:
+        break
+    if not got:
+        break
+    seen += got
+    link = re.search(r"(http://\S+/authorize\?\S+)\s", seen)
+    if link and ("waiting" in seen or os.environ["MORE"]) and lines:
+        for line in lines:
+            os.write(fd, (line.replace("{page}", page(link[1])) + "\n").encode())
+        lines = []
+sys.stdout.write(seen.replace("\r", ""))
+sys.stdout.flush()
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+END
+# person LINE...: into $out and $status
+person() {
+	BIN=$BIN URL=$url MORE=${more-} run_program /dev/null "$PYTHON" \
+		person.py "$@"
+}
+
+scenario '{"server":true}'
+person 'well' '' '{page}'
+exit_is "the address is pasted: 0" 0
+out_like "how is said before" 'paste the address'
+out_like "the page is shown" '/authorize\?'
+out_like "what is no address is told as such" 'no address'
+out_like "then it is logged in" "^logged in to $url"
+out_unlike "nothing of that is a warning" 'warning'
+scenario '{"server":true}'
+more=-q person '{page}'
+exit_is "with -q: 0" 0
+out_like "the page is shown all the same" 'open this page'
+out_unlike "and nothing else is said" 'paste|waiting'
+scenario '{"server":true}'
+person 'http://127.0.0.1:1/callback?code=code-1&state=another'
+exit_is "the answer to another question: 1" 1
+out_unlike "is none" '^logged in'
+
+# ---- wrong usage ----
+
+run_matins auth
+exit_is "auth alone: 64" 64
+run_matins auth login
+exit_is "login of nothing: 64" 64
+err_like "and says what is missing" 'which server'
+run_matins auth login notes more -c named.toml
+exit_is "two servers: 64" 64
+run_matins auth login program -c named.toml
+exit_is "a program: 64" 64
+err_like "which has another way" 'env'
+run_matins auth login note -c named.toml
+exit_is "an unknown server: 1" 1
+err_like "and the nearest" 'did you mean notes'
+
+done_testing

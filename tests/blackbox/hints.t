@@ -1,0 +1,255 @@
+#!/usr/bin/env bash
+# What a stranger is told when a server fails: by the sandbox, for want of a
+# package, of a declared capability, or because it is none.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >server.py <<-'END'
+	import json, sys
+	mode, path = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
+	def fail(text):
+	    sys.stderr.write("starting\n" + text + "\n")
+	    sys.exit(3)
+	if mode == "start":
+	    try:
+	        open(path)
+	    except OSError as e:
+	        fail("PermissionError: " + str(e) if e.errno == 13 else str(e))
+	def ask():
+	    print(json.dumps({"jsonrpc": "2.0", "id": "q", "method":
+	        "elicitation/create", "params": {"message": "Who?",
+	        "requestedSchema": {"type": "object", "required": ["name"],
+	        "properties": {"name": {"type": "string"}}}}}), flush=True)
+	    return json.loads(sys.stdin.readline())["result"]["action"]
+	def result(m):
+	    if m["method"] == "initialize":
+	        return {"protocolVersion": "2025-11-25",
+	                "capabilities": {"tools": {}},
+	                "serverInfo": {"name": "s", "version": "1"}}
+	    if m["method"] == "tools/list":
+	        return {"tools": [{"name": "t", "inputSchema": {}}]}
+	    if m["method"] != "tools/call":
+	        return None
+	    if mode == "die":
+	        fail("the last words")
+	    if mode == "ask":
+	        return {"content": [{"type": "text", "text": ask()}]}
+	    try:
+	        open(path, "r" if mode == "read" else "a")
+	        text = "no"
+	    except OSError as e:
+	        text = str(e)
+	    return {"content": [{"type": "text", "text": text}], "isError": True}
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    a = {"jsonrpc": "2.0", "id": m["id"]}
+	    r = result(m)
+	    if r is None:
+	        a["error"] = {"code": -32601, "message": "no"}
+	    elif mode == "error" and m["method"] == "tools/call":
+	        a["error"] = {"code": -32000,
+	                      "message": r["content"][0]["text"]}
+	    else:
+	        a["result"] = r
+	    print(json.dumps(a), flush=True)
+END
+mkdir -m 777 data elsewhere .hidden
+touch data/file elsewhere/file .hidden/file
+chmod 666 data/file elsewhere/file .hidden/file
+python=(-- "$PYTHON" server.py)
+
+# hints N: how many lines of the last run speak of the sandbox
+hints() {
+	is "$1" "$(grep -c 'the sandbox lets it' "$err")" "$2"
+}
+
+# ---- what the sandbox keeps from a server ----
+
+run_matins call t --read . "${python[@]}" write "$T/data/file"
+exit_is "a refused write: exit status 2" 2
+err_like "a refused write: what was granted" \
+	"the sandbox lets it read $T, write nothing more"
+err_like "a refused write: what to grant" \
+	"for $T/data/file: --write $T/data; .*matins trace ROUTINE STEP"
+hints "a refused write: one line" 1
+run_matins call t --read . --write data "${python[@]}" write "$T/data/file"
+exit_is "its twin, granted: exit status 2" 2
+hints "its twin, granted: no hint" 0
+run_matins call t -q --read . "${python[@]}" write "$T/data/file"
+hints "with --quiet: no hint" 0
+run_matins call t --json --read . "${python[@]}" write "$T/data/file"
+json_is "with --json: the result on stdout" isError true
+hints "with --json: the hint on stderr" 1
+
+run_matins call t "${python[@]}" read "$T/elsewhere"
+hints "a folder that is not granted: a hint" 1
+run_matins call t --read . "${python[@]}" read "$T/none"
+out_like "a file that is missing for all: its error" 'No such file'
+hints "a file that is missing for all: no hint" 0
+run_matins call t --read server.py "${python[@]}" error data/file
+exit_is "an error of the protocol: exit status 1" 1
+run_matins call t --read . "${python[@]}" error "$T/data/file"
+err_like "an error of the protocol: a hint" "for $T/data/file: --write"
+
+# Nobody should grant what a server would like to have.
+run_matins call t --read . "${python[@]}" write "$T/.hidden/file"
+err_like "a hidden path is named" "$T/.hidden/file is not among it"
+err_unlike "and is in no option" '--(read|write) [^ ]*hidden'
+
+cp server.py elsewhere/server.py
+cd elsewhere || exit 1
+run_matins tools -- "$PYTHON" server.py start "$T/data/"
+exit_is "a start that fails: exit status 1" 1
+err_like "a start that fails: a trace is offered" \
+	"for $T/data: --read $T/data; .*matins trace -- "
+hints "a start that fails: one line" 1
+cd "$T" || exit 1
+
+printf '#!/bin/sh\nls\n' >script
+chmod 755 script
+run_matins tools -- ./script
+hints "a script that starts what it may not: one line" 1
+err_like "a script that starts what it may not: no path is guessed" \
+	'to grant more: --read PATH, --write PATH, --exec PROGRAM; '
+
+printf '%s\n' '{"tool":"t"}' '{"tool":"t"}' >two.jsonl
+run_matins call --batch two.jsonl --read . "${python[@]}" write "$T/data/file"
+hints "many refused calls: one line" 1
+
+# ---- stderr and lines in errors ----
+
+run_matins call t --json --read . "${python[@]}" die
+exit_is "a server that dies: exit status 1" 1
+json_is "a server that dies: its stderr in the error" \
+	error.kind server_exit error.stderr $'starting\nthe last words'
+TOKEN=opensesame run_matins tools --json --env TOKEN --read . -- \
+	"$PYTHON" -c 'import sys; sys.exit("x" * 5000 + "\nthe end")'
+json_is "a long stderr: its end" error.stderr 'the end'
+run_matins tools --json --read . -- "$PYTHON" -c ''
+json_is "no stderr: no member" error.kind server_exit error.stderr absent
+run_matins call t --json --read . "${python[@]}" error "$T/data/file"
+json_is "an answer of the server: no stderr" error.code -32000 \
+	error.stderr absent error.line absent
+cat >secret.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["-c", "import os, sys; sys.exit('token ' + os.environ['TOKEN'])"]
+	env = { TOKEN = { env = "SECRET" } }
+END
+SECRET=opensesame run_matins tools --json -c secret.toml --server s
+json_is "a secret on stderr: taken out" error.stderr 'token ***'
+file_lacks "a secret on stderr: nowhere" "$out" opensesame
+file_lacks "a secret on stderr: not on ours" "$err" opensesame
+
+printf '%s\n' '{"tool":"t"}' '' '{"tool":"t"}' >lines.jsonl
+run_matins call --batch lines.jsonl --no-list --read . "${python[@]}" \
+	error "$T/data/file"
+exit_is "--batch with errors: exit status 1" 1
+sed -n 2p "$out" >second.json
+json_file_is "--batch: an error has its line" second.json \
+	error.kind rpc_error error.code -32000 error.line 3
+run_matins call --batch lines.jsonl --no-list --read . "${python[@]}" die
+head -n 1 "$out" >first.json
+json_file_is "--batch: so has one without an answer" first.json \
+	error.kind server_exit error.line 1 error.stderr '~last words'
+
+# ---- no server at all ----
+
+LIMIT_S=30 run_matins call t -- cat
+exit_is "cat is no server: exit status 1" 1
+err_like "cat is no server: it is said" 'repeats what it is sent'
+err_like "cat is no server: and what that means" 'no MCP server'
+for protocol in 2025-11-25 2026-07-28; do
+	LIMIT_S=30 run_matins tools --json --protocol $protocol -- cat
+	json_is "cat, asked for $protocol" error.kind handshake \
+		error.message '~repeats what it is sent'
+done
+run_matins tools --read . "${python[@]}" read
+exit_is "its twin, a server: exit status 0" 0
+
+# ---- an answer that was ordered and is impossible ----
+
+run_matins call t --elicit accept --read . "${python[@]}" ask
+exit_is "accept without a value: exit status 1" 1
+out_is "accept without a value: what came of it" cancel
+err_like "accept without a value: what was missing" \
+	'answered by cancel: Who\? \(name: no value was given'
+err_like "accept without a value: what that means" \
+	'`accept` could not answer .*--elicit-content'
+run_matins call t -q --json --elicit-content '{"name":1}' --read . \
+	"${python[@]}" ask
+exit_is "accept with a value that does not fit: exit status 1" 1
+json_is "accept with a value that does not fit: one document" \
+	content[0].text cancel
+err_like "also with --quiet" '`accept` could not answer'
+run_matins call --batch two.jsonl --elicit accept --read . "${python[@]}" ask
+exit_is "in a batch: exit status 1" 1
+is "in a batch: both results" "$(wc -l <"$out")" 2
+run_matins call t --elicit-content '{"name":"Ada"}' --read . \
+	"${python[@]}" ask
+exit_is "its twin, with a value: exit status 0" 0
+out_is "its twin, with a value: accepted" accept
+for word in decline cancel; do
+	run_matins call t --elicit $word --read . "${python[@]}" ask
+	exit_is "$word is obeyed: exit status 0" 0
+	out_is "$word is obeyed" $word
+done
+cat >ask.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["server.py", "ask"]
+	sandbox = { read = ["."] }
+	elicit = "accept"
+	[[routines.r.steps]]
+	name = "one"
+	type = "mcp-client"
+	server = "s"
+	tool = "t"
+END
+run_matins call t -c ask.toml --server s
+exit_is "the key elicit: exit status 1" 1
+run_matins run r -c ask.toml
+err_like "a step says so" 'elicit = "accept" cannot answer, .*Who\?'
+
+# ---- tools that hang on what is declared ----
+
+run_matins call other --read . "${python[@]}" read
+err_like "an unknown tool: options that may offer more" \
+	'no tool other \(some .* --elicit .*--root DIR, --sampling COMMAND\); it has t'
+run_matins call other --elicit cancel --root . --read . "${python[@]}" read
+err_like "an unknown tool: those that were not given" \
+	'no tool other \(some .* with --sampling COMMAND\); it has t'
+run_matins call tt --read . "${python[@]}" read
+err_like "a slip: the nearest" 'no tool tt; did you mean t\?'
+
+# ---- npm without a network ----
+
+# shellcheck disable=SC2016
+says='echo "[$npm_config_offline]"'
+npm=$(type -P npm || true)
+if [[ -n $npm && -n $NODE ]]; then
+	echo '{}' >package.json
+	mkdir -p node_modules/.bin
+	LIMIT_S=60 run_matins tools --preset npx -- npx no-such-mcp-server
+	exit_is "npx of what is not installed: exit status 1" 1
+	err_like "npx of what is not installed: at once" 'ENOTCACHED'
+	err_like "npx of what is not installed: what to do" \
+		'matins exec --preset npm --write . --net HOST -- npm install'
+	run_matins exec --exec npx -- sh -c "$says"
+	out_is "npm is told that there is no network" '[true]'
+	run_matins exec --exec npx --env npm_config_offline=false -- \
+		sh -c "$says"
+	out_is "unless it is told otherwise" '[false]'
+	run_matins exec --exec npx --net 127.0.0.1:9 -- \
+		sh -c "$says"
+	out_is "with a network it is not" '[]'
+else
+	skip "npm without a network" "npm is not installed"
+fi
+run_matins exec -- sh -c "$says"
+out_is "programs without npm are told nothing of it" '[]'
+
+done_testing

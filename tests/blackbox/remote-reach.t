@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Where a server may send us: never to addresses that only we can reach. In a
+# network and a /etc/hosts of the test's own, where the server lies on an
+# address that counts as public, and something listens on all the others.
+BIN0=${BIN-} HELPERS0=${HELPERS-}
+[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
+[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/remote.sh"
+
+# In namespaces first: of root's, or of a user's own.
+if [[ -z ${IN_WORLD-} ]]; then
+	own=(unshare --net --mount)
+	[[ $(id -u) -eq 0 ]] ||
+		own=(unshare --user --map-current-user --keep-caps --net --mount)
+	"${own[@]}" true 2>/dev/null || skip_all "no namespaces"
+	cd / && rm -rf "$T"
+	IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 PATH=$PATH${NODE:+:${NODE%/*}} \
+		exec "${own[@]}" "$TOP/tests/blackbox/remote-reach.t"
+fi
+public=185.43.12.7 other=185.43.12.9
+cat >hosts <<END
+127.0.0.1 localhost inner.test
+$public mcp.test
+$other elsewhere.test
+10.0.0.1 private.test
+169.254.169.254 meta.test
+::ffff:169.254.169.254 mapped.test
+::ffff:127.0.0.1 mapped-inner.test
+0.0.0.0 zero.test
+END
+mount --bind "$T/hosts" /etc/hosts || skip_all "no own /etc/hosts"
+peer=$TOP/tests/blackbox/remote_peer.py
+"$PYTHON" -B "$peer" up "$public" "$other" 10.0.0.1 169.254.169.254 ||
+	skip_all "no own network"
+trap 'end_peers; umount /etc/hosts; _finish' EXIT
+names=
+for name in mcp elsewhere private meta mapped inner mapped-inner zero; do
+	names+=,DNS:$name.test
+done
+for address in "$public" "$other" 10.0.0.1 169.254.169.254 127.0.0.2 0.0.0.0; do
+	names+=,IP:$address
+done
+make_certificates "${names#,}"
+start_peer "tls=$T/good.pem,$T/good.key@0.0.0.0#443" plain@0.0.0.0#80
+printf 'mark-client-9f3b1c' >secret
+chmod 600 secret
+
+escaped() {
+	local text=${1//%/%25}
+
+	text=${text//:/%3A}
+	text=${text//\//%2F}
+	text=${text//\[/%5B}
+	printf %s "${text//\]/%5D}"
+}
+
+# call_with FLAW [OPTIONS…]: a call that needs a token of such a server
+call_with() {
+	local flaw=$1
+
+	shift
+	: >"$requests"
+	run_matins call echo n=1 --url "https://${host:-mcp.test}/oauth-$flaw/mcp" \
+		--ca-file ca.pem --oauth-grant client_credentials \
+		--oauth-client-id me --oauth-client-secret-file secret \
+		--timeout 10 "$@"
+}
+
+# asked ADDRESS: how many requests came there
+asked() {
+	grep -cF "\"at\": \"$1:" "$requests"
+}
+
+# refused WHAT URL ADDRESS [OPTIONS…]: nothing comes to that address
+refused() {
+	call_with "$1~$(escaped "$2")" "${@:4}"
+	exit_is "$1 to $2: 1" 1
+	is "SEC-2: $1 to $2: nobody was asked there" "$(asked "$3")" 0
+	err_unlike "$1 to $2: the secret is not said" 'mark-client'
+	[[ $1 == *to ]] ||
+		file_lacks "$1 to $2: the secret went nowhere" "$requests" \
+			"$(printf 'me:mark-client-9f3b1c' | base64)"
+}
+
+# reached WHAT URL ADDRESS [OPTIONS…]
+reached() {
+	call_with "$1~$(escaped "$2")" "${@:4}"
+	exit_is "$1 to $2: 0" 0
+	isnt "$1 to $2: it was asked" "$(asked "$3")" 0
+}
+
+call_with ""
+exit_is "all in one place: 0" 0
+out_is "its answer" "called 1"
+# a page of the other place needs the name of this one
+reached as https://elsewhere.test/as/oauth "$other"
+
+for what in prm as token; do
+	case $what in
+	prm) path=/prm/oauth ;;
+	as) path=/as/oauth ;;
+	token) path=/as/oauth/token ;;
+	esac
+	refused $what "https://10.0.0.1$path" 10.0.0.1
+	refused $what "https://private.test$path" 10.0.0.1
+	refused $what "https://169.254.169.254$path" 169.254.169.254
+	refused $what "https://meta.test$path" 169.254.169.254
+	refused $what "https://[::ffff:169.254.169.254]$path" 169.254.169.254
+	refused $what "https://mapped.test$path" 169.254.169.254
+	refused $what "https://2852039166$path" 169.254.169.254
+	refused $what "https://0xa9fea9fe$path" 169.254.169.254
+	refused $what "https://localhost$path" 127.0.0.1
+	refused $what "https://127.0.0.2$path" 127.0.0.2
+	refused $what "https://inner.test$path" 127.0.0.1
+	refused $what "https://[::ffff:127.0.0.1]$path" 127.0.0.1
+	refused $what "https://mapped-inner.test$path" 127.0.0.1
+	refused $what "https://0.0.0.0$path" 127.0.0.1
+	refused $what "https://zero.test$path" 127.0.0.1
+	refused $what "http://localhost$path" 127.0.0.1
+	refused $what "http://elsewhere.test$path" "$other"
+	refused $what "ftp://elsewhere.test$path" "$other"
+	refused $what "file://$T/secret" "$other"
+	refused $what "https://me:word@elsewhere.test$path" "$other"
+done
+for what in prmto tokento; do
+	refused $what https://elsewhere.test/prm/oauth "$other"
+	refused $what https://10.0.0.1/prm/oauth 10.0.0.1
+	refused $what http://localhost/prm/oauth 127.0.0.1
+done
+
+# ---- where it is allowed ----
+
+refused as https://private.test/as/oauth 10.0.0.1
+reached as https://private.test/as/oauth 10.0.0.1 --oauth-allow-private
+refused as https://meta.test/as/oauth 169.254.169.254 --oauth-allow-private
+host=private.test
+reached as https://10.0.0.1/as/oauth 10.0.0.1
+refused as https://inner.test/as/oauth 127.0.0.1
+host=
+
+# ---- redirects of calls ----
+
+# redirected STATUS URL ADDRESS: the call stays where it is
+redirected() {
+	: >"$requests"
+	run_matins call echo n=1 --ca-file ca.pem \
+		--url "https://mcp.test/call-to~$1~$(escaped "$2")/mcp" \
+		--header 'Authorization: Bearer mark-given-9f3b1c' \
+		--header 'X-Api-Key: mark-key-9f3b1c'
+	exit_is "a call redirected by $1 to $2: 1" 1
+	err_like "it is said where to" "$(sed 's/[][]/./g' <<<"${2%%\?*}")"
+	is "HT-7: nothing came there" "$(asked "$3")" 0
+}
+
+for status in 301 302 303 307 308; do
+	redirected $status https://elsewhere.test/ok/mcp "$other"
+done
+redirected 307 https://10.0.0.1/ok/mcp 10.0.0.1
+redirected 307 http://localhost/ok/mcp 127.0.0.1
+redirected 307 "http://mcp.test/ok/mcp" 127.0.0.1
+redirected 307 "https://mcp.test:444/ok/mcp" 127.0.0.1
+: >"$requests"
+run_matins call echo n=1 --ca-file ca.pem --json \
+	--url "https://mcp.test/call-to~307~%2Fok%2Fmcp/mcp" \
+	--header 'Authorization: Bearer mark-given-9f3b1c'
+exit_is "HT-7: a redirect within the server is followed: 0" 0
+is "with the credential" "$(grep -c '"path": "/ok/mcp".*mark-given' \
+	"$requests")" 1
+
+# ---- plain http goes to loopback only, whatever a name says ----
+
+printf '%s localhost x.localhost\n' "$public" >hosts
+for name in localhost x.localhost; do
+	: >"$requests"
+	run_matins call echo --url "http://$name/ok/mcp" \
+		--header 'Authorization: Bearer mark-given-9f3b1c'
+	is "a $name that leads elsewhere: nothing comes there" \
+		"$(asked "$public")" 0
+done
+
+# ---- a name server that never answers ----
+
+cat >dns.py <<'END'
+import socket, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.53", 53))
+print("ready", flush=True)
+time.sleep(1000)
+END
+"$PYTHON" dns.py >dns.out &
+peers+=($!)
+wait_for 10 grep -q ready dns.out || echo "# there is no name server"
+echo 'nameserver 127.0.0.53' >resolv.conf
+if mount --bind "$T/resolv.conf" "$(realpath -m /etc/resolv.conf)"; then
+	LIMIT_S=9 run_matins call echo --url https://nobody.test/mcp \
+		--timeout 0.5 --json
+	exit_is "a name that is looked up for ever: 1" 1
+	json_is "it ends in its time" error.kind deadline_initialize
+	env --default-signal=INT timeout -k 5 9 "$BIN" call echo \
+		--url https://nobody.test/mcp >"$out" 2>"$err" </dev/null &
+	pid=$!
+	sleep 0.3
+	kill -INT $pid
+	status=0
+	wait $pid || status=$?
+	exit_is "and hears Ctrl-C: 130" 130
+	umount "$(realpath -m /etc/resolv.conf)"
+else
+	skip "a name that is looked up for ever" "no own /etc/resolv.conf"
+fi
+
+done_testing

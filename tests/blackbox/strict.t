@@ -1,0 +1,329 @@
+#!/usr/bin/env bash
+# The key `strict`: what a tool says of its arguments and of its result holds.
+# And how often a list of tools is asked for: once for a session, once for as
+# long as the server says, and again when something shows that it is wrong.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cp "$TOP/tests/blackbox/lister.py" lister.py
+mkdir seen
+chmod 777 seen
+LOG=$T/seen/log
+LISTS=$T/state/matins/lists
+TEN_MINUTES=ttl=600000
+
+# server WORDS...: k.toml with [servers.s] of such a lister; $keys are lines
+server() {
+	local words
+
+	words=$(printf ', "%s"' "$LOG" "$@")
+	rm -f "$LOG"
+	cat >k.toml <<-EOF
+		[servers.s]
+		command = "$PYTHON"
+		args = ["$T/lister.py"$words]
+		sandbox = { write = ["$T/seen"] }
+		${keys-}
+	EOF
+}
+
+# step NAME TOOL PARAMS [LINES...]: a step of the routine r that uses it
+step() {
+	printf '%s\n' '[[routines.r.steps]]' "name = \"$1\"" \
+		'type = "mcp-client"' 'server = "s"' "tool = \"$2\"" \
+		"params = $3" "${@:4}" >>k.toml
+}
+
+run_r() {
+	rm -f "$LOG"
+	run_matins run -c k.toml r --json
+}
+
+# call_s ARGS...: `call` on that server
+call_s() {
+	rm -f "$LOG"
+	run_matins call "$@" -c k.toml --server s
+}
+
+# count METHOD: how often it was sent
+count() {
+	grep -cx "$1" "$LOG"
+}
+
+GOOD='{ alpha = 1, beta = 2 }'
+BAD='{ alpha = "x", betta = 2 }'
+
+# ---- arguments ----
+
+server
+step plain add "$BAD"
+run_r
+json_is "without strict the server decides" step_results[0].state ok
+is "and nothing is listed" "$(count tools/list)" 0
+
+server
+step good add "$GOOD" 'strict = true'
+step bad add "$BAD" 'strict = true'
+step unknown ad '{}' 'strict = true'
+step lax add "$BAD"
+run_r
+exit_is "strict: exit status 2" 2
+json_is "strict: what fits is called" step_results[0].state ok \
+	step_results[0].data.structuredContent.sum 3
+json_is "strict: what does not is refused" step_results[1].state failed \
+	step_results[1].reason rpc_error step_results[1].data absent \
+	step_results[1].error '~arguments: /alpha: .*must be an integer'
+json_is "strict: every violation is told, with its place" \
+	step_results[1].error '~beta.*; .*betta'
+json_is "strict: the nearest name" \
+	step_results[1].error '~no argument betta; did you mean beta\?'
+json_is "strict: an unknown tool, and the nearest" \
+	step_results[2].state failed step_results[2].reason rpc_error \
+	step_results[2].error 'the server has no tool ad; did you mean add?'
+json_is "strict: another step of the session is not" \
+	step_results[3].state ok
+is "strict: neither refused call was sent" "$(count tools/call)" 2
+
+keys='strict = true'
+server
+step a add "$BAD"
+run_r
+json_is "strict of a server: its steps are" step_results[0].reason rpc_error
+call_s add alpha:='"x"' betta:=2 --json
+exit_is "strict of a server: so is call" 1
+is "strict of a server: it was not called" "$(count tools/call)" 0
+keys='strict = false'
+server
+step a add "$BAD" 'strict = true'
+step b add "$BAD"
+run_r
+json_is "strict of a step alone" step_results[0].reason rpc_error \
+	step_results[1].state ok
+call_s add alpha:='"x"' beta:=2
+exit_is "call without strict warns" 0
+err_like "call without strict warns, and of what" '/alpha: '
+keys=
+
+server badschema
+step a add "$BAD" 'strict = true'
+run_r
+json_is "a schema that cannot be used checks nothing" step_results[0].state ok
+err_like "and that is said" 'not checked, the schema cannot be used'
+
+# ---- results ----
+
+server
+step wrong wrong '{}' 'strict = true'
+step nothing nothing '{}' 'strict = true'
+step failing failing '{}' 'strict = true'
+step lax wrong '{}'
+run_r
+json_is "a result that breaks the outputSchema" step_results[0].state failed \
+	step_results[0].reason bad_message \
+	step_results[0].error '~structuredContent: /sum: .*integer'
+json_is "its data stays" step_results[0].data.structuredContent.sum much \
+	step_results[0].data.content '#1' step_results[0].output wrong
+json_is "a result without what was promised" \
+	step_results[1].reason bad_message step_results[1].error '~sent none'
+json_is "SC-4: an error is none" step_results[2].state tool_error
+json_is "without strict it is not looked at" step_results[3].state ok
+
+# ---- lists that do not come ----
+
+server silent
+step a add "$GOOD" 'strict = true' 'timeout = "2s"'
+run_r
+json_is "a list that never comes" step_results[0].state timeout \
+	step_results[0].reason deadline_list
+is "and nothing was called" "$(count tools/call)" 0
+nothing_left "a silent list: no process is left" "$T/"
+server silent
+step a add "$GOOD" 'timeout = "10s"'
+run_r
+json_is "who does not need it does not wait" step_results[0].state ok
+server refused
+step a add "$GOOD" 'strict = true'
+run_r
+json_is "a list that is refused" step_results[0].reason rpc_error \
+	step_results[0].error '~tools/list.*no list today'
+server badlist
+step a add "$GOOD" 'strict = true'
+run_r
+json_is "a list that is none" step_results[0].reason bad_message
+server paged
+step a forget '{}' 'strict = true'
+step b add "$GOOD" 'strict = true'
+run_r
+json_is "all pages count" step_results[0].error '~unknown tool' \
+	step_results[1].state ok
+
+# ---- once for a session ----
+
+for words in "" "paged"; do
+	# shellcheck disable=SC2086
+	server $words
+	for n in 1 2 3 4 5; do
+		step "s$n" add "$GOOD" 'strict = true' 'parallel = true'
+	done
+	step late add "$GOOD" 'strict = true'
+	run_r
+	json_is "six steps${words:+, $words}: all are answered" success true
+	is "six steps${words:+, $words}: each page is asked for once" \
+		"$(count tools/list)" "$([[ $words ]] && echo 7 || echo 1)"
+done
+
+# ---- changes ----
+
+for words in "watch" "modern watch $TEN_MINUTES"; do
+	# shellcheck disable=SC2086
+	server $words
+	step a add "$GOOD" 'strict = true'
+	step b change '{}'
+	step c late '{ x = 1 }' 'strict = true'
+	step d add "$GOOD" 'strict = true'
+	run_r
+	json_is "${words%% *}: CH-5: the tool that came is known" success true
+	is "${words%% *}: CH-5: asked again once" "$(count tools/list)" 2
+	printf '%s\n' '{"tool":"add","arguments":{"alpha":1,"beta":2}}' \
+		'{"tool":"change"}' '{"tool":"late","arguments":{"x":1}}' \
+		'{"tool":"late","arguments":{"y":1}}' >lines
+	call_s --batch lines --strict
+	is "${words%% *}: CH-5: in a batch as well" \
+		"$(grep -c '"content"' "$out")/$(grep -c '"error"' "$out")" 3/1
+	is "${words%% *}: CH-5: and there once" "$(count tools/list)" 2
+done
+is "SUB-1: a session of many calls listens" "$(count subscriptions/listen)" 1
+call_s add alpha:=1 beta:=2
+is "one call alone does not" "$(count subscriptions/listen)" 0
+server modern "$TEN_MINUTES"
+printf '%s\n' '{"tool":"add","arguments":{"alpha":1,"beta":2}}' >lines
+call_s --batch lines
+is "who declares no changes is not asked for them" \
+	"$(count subscriptions/listen)" 0
+
+server modern
+step a add "$GOOD" 'strict = true'
+step b hide '{}'
+step c add '{ alpha = 1, beta = 2, gamma = 3 }' 'strict = true'
+run_r
+json_is "CH-7: nothing is refused by a list of before" success true
+is "CH-7: it was asked for again" "$(count tools/list)" 2
+server
+step a forget '{}' 'strict = true'
+step b add "$GOOD" 'strict = true'
+run_r
+is "CH-7: unknown tool: the list is asked for again" "$(count tools/list)" 2
+
+# ---- for as long as the server says ----
+
+rm -rf "$LISTS"
+server modern "$TEN_MINUTES"
+call_s add alpha:=1 beta:=2
+is "the first process asks" "$(count tools/list)" 1
+is "CH-9: one file, private" "$(stat -c %a "$LISTS" "$LISTS"/* | xargs)" \
+	"700 600"
+is "CH-9: it names no path" "$(grep -c "$T" "$LISTS"/*)" 0
+call_s add alpha:=1 beta:=2
+exit_is "the second process: is answered" 0
+is "the second process does not ask" "$(count tools/list)" 0
+call_s add alpha=1 beta=2
+exit_is "it knows the types" 0
+step a add "$GOOD" 'strict = true'
+run_r
+is "CH-2: who declares something else asks" "$(count tools/list)" 1
+run_r
+json_is "a strict step: is answered" step_results[0].state ok
+is "a strict step does not ask again" "$(count tools/list)" 0
+call_s add alpha=x beta:=2 --strict
+exit_is "CH-7: who breaks the schema is refused" 1
+is "CH-7: not by the list of before" "$(count tools/list)" 1
+call_s ad
+err_like "CH-7: an unknown tool" 'did you mean add'
+is "CH-7: not by the list of before, either" "$(count tools/list)" 1
+rm -f "$LOG"
+run_matins tools -c k.toml --server s
+is "who wants to see the list gets it" "$(count tools/list)" 1
+rm -rf "$LISTS"
+call_s add alpha:=1 beta:=2
+call_s forget
+exit_is "CH-7: the server refuses a tool" 1
+is "CH-7: and what was kept is gone" "$(find "$LISTS" -type f)" ""
+
+server modern "$TEN_MINUTES" paged
+call_s add alpha:=1 beta:=2
+call_s add alpha:=1 beta:=2
+is "CH-9: all pages are known" "$(count tools/list)" 0
+
+# ---- not kept ----
+
+# twice WHAT N: a second process asks N times
+twice() {
+	call_s add alpha:=1 beta:=2
+	call_s add alpha:=1 beta:=2
+	is "$1" "$(count tools/list)" "$2"
+}
+
+server modern
+twice "CH-3: without ttlMs it is stale at once" 1
+server modern ttl=0
+twice "CH-3: with 0 as well" 1
+server modern ttl=-5
+twice "CH-3: and with less" 1
+server modern ttl=1
+twice "CH-3: or when it is over" 1
+server "$TEN_MINUTES"
+twice "an older server has no such word" 1
+
+server modern "$TEN_MINUTES"
+twice "one that is kept" 0
+touch -d '2001-01-01' "$T/lister.py"
+call_s add alpha:=1 beta:=2
+is "CH-4: another program" "$(count tools/list)" 1
+printf '%s\n' 'env = { A_TOKEN = { env = "TOKEN" } }' >>k.toml
+TOKEN=value-one call_s add alpha:=1 beta:=2
+TOKEN=value-one call_s add alpha:=1 beta:=2
+is "CH-4: the same credential" "$(count tools/list)" 0
+TOKEN=value-two call_s add alpha:=1 beta:=2
+is "CH-4: another one" "$(count tools/list)" 1
+server modern "$TEN_MINUTES" echo=value-one
+printf '%s\n' 'env = { A_TOKEN = { env = "TOKEN" } }' >>k.toml
+TOKEN=value-one twice "a list with a secret in it is not kept" 1
+is "and no file holds it" "$(grep -rc value-one "$LISTS" | grep -vc ':0')" 0
+
+# ---- files that are none, clocks that go back ----
+
+# spoil WHAT SED: the kept list is changed; it does not count, and is replaced
+spoil() {
+	rm -rf "$LISTS"
+	server modern "$TEN_MINUTES"
+	call_s add alpha:=1 beta:=2
+	sed -i "$2" "$LISTS"/*
+	call_s add alpha:=1 beta:=2
+	exit_is "$1: the call is made" 0
+	is "$1: it is asked for" "$(count tools/list)" 1
+	call_s add alpha:=1 beta:=2
+	is "$1: and kept anew" "$(count tools/list)" 0
+}
+
+spoil "a file that is cut" 's/"pages".*//'
+spoil "a file of nonsense" 's/.*/nonsense/'
+spoil "another format" 's|matins-list/1|matins-list/9|'
+spoil "pages that are no list" 's/"pages":.*/"pages":[{"tools":7}]}/'
+spoil "fewer pages than there are" \
+	's/"resultType"/"nextCursor":"1","resultType"/'
+spoil "CH-3: the wall clock was set back" \
+	's/"wall_ms":[0-9]*/"wall_ms":99999999999999/'
+spoil "CH-3: the other clock is behind" \
+	's/"mono_ms":[0-9]*/"mono_ms":99999999999999/'
+spoil "CH-3: it is too old by one clock" 's/"wall_ms":[0-9]*/"wall_ms":1/'
+spoil "CH-3: more than a day" 's/"ttl_ms":[0-9]*/"ttl_ms":999999999999/'
+
+server modern "$TEN_MINUTES"
+rm -rf "$LISTS"
+mkdir -p "$T/state/matins"
+echo >"$LISTS"
+call_s add alpha:=1 beta:=2
+exit_is "a folder that cannot be: the call is made" 0
+err_unlike "and nobody is told" 'lists'
+
+nothing_left "no process is left" "$T/"
+done_testing
