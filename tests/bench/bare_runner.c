@@ -6,9 +6,10 @@
  * What the program under test is measured against. It reads the routine,
  * writes `started` durably, starts the server confined by a system-call
  * filter, Landlock and no_new_privs, performs the handshake and one
- * tools/call, checks that the answer is JSON, closes and reaps the server,
- * writes the report durably and a `finished` line, and prints the report,
- * which has what the server said twice: its content, and the text alone.
+ * tools/call, checks that the answer is JSON in UTF-8, closes and reaps the
+ * server, writes the report durably and a `finished` line with its sum, and
+ * prints the report, which has what the server said twice: its content, and
+ * the text alone.
  * The report KEEP (100) generations back is removed.
  * With STEPS it starts that many of the first server and talks to all of
  * them at once. The server is told the first of the step's arguments, which
@@ -16,6 +17,11 @@
  *
  * It does nothing more: no TOML beyond finding `command` and `tool`, no
  * leash, no limits, no deadlines but one. No library.
+ *
+ * The ledger has to say what a report was (`history` and `show` rely on it),
+ * so nobody gets by without taking its sum. That is done by core/base/sha256.c
+ * of the program itself, which is as fast as libcrypto's: it costs both the
+ * same, and how it is done is not what is compared.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -43,6 +49,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "core/base/sha256.h"
 
 /*
  * The limit of processes counts all that run as NOBODY, other people's among
@@ -308,15 +316,46 @@ static bool is_plain(const char *s)
 	memcpy(&v, s, sizeof(v));
 	quote = v ^ ones * '"';
 	slash = v ^ ones * '\\';
-	return !((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) |
+	return !((v | (v - ones * 0x20) | ((quote - ones) & ~quote) |
 		  ((slash - ones) & ~slash)) &
 		 high);
+}
+
+/* Bytes of the UTF-8 character at `s`, 0 where there is none. */
+static size_t char_bytes(const char *s)
+{
+	static const struct {
+		unsigned char first, last; /* of the first byte */
+		unsigned char from, to;	   /* of the second */
+		size_t n;
+	} rows[] = {
+		{0x00, 0x7f, 0, 0, 1},	     {0xc2, 0xdf, 0x80, 0xbf, 2},
+		{0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
+		{0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3},
+		{0xf0, 0xf0, 0x90, 0xbf, 4}, {0xf1, 0xf3, 0x80, 0xbf, 4},
+		{0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	const unsigned char *u = (const unsigned char *)s;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (u[0] < rows[i].first || u[0] > rows[i].last)
+			continue;
+		if (rows[i].n > 1 && (u[1] < rows[i].from || u[1] > rows[i].to))
+			return 0;
+		for (size_t k = 2; k < rows[i].n; k++)
+			if ((u[k] & 0xc0) != 0x80)
+				return 0;
+		return rows[i].n;
+	}
+	return 0;
 }
 
 /* What is read stands in room that ends at least 8 bytes behind it. */
 static const char *string_end(const char *s)
 {
-	for (s++;; s++) {
+	for (s++;;) {
+		size_t n;
+
 		while (is_plain(s))
 			s += 8;
 		if (*s == '"')
@@ -325,6 +364,10 @@ static const char *string_end(const char *s)
 			return NULL;
 		if (*s == '\\' && !*++s)
 			return NULL;
+		n = char_bytes(s);
+		if (!n)
+			return NULL;
+		s += n;
 	}
 }
 
@@ -548,39 +591,75 @@ static long next_generation(int ledger)
 	return generation + 1;
 }
 
-/* Long answers are written from where they stand. */
-static void print_report(int fd, const struct server *s, int n, long generation)
-{
-	FILE *f = fdopen(dup(fd), "w");
+/* A report on its way, and its sum where that is asked for. */
+struct out {
+	FILE *f;
+	struct sha256 *sum;
+};
 
-	if (!f || setvbuf(f, NULL, _IOFBF, 65536) != 0)
-		die("memory");
-	fprintf(f, "{\"generation\":%ld,\"success\":true,\"step_results\":[",
-		generation);
-	for (int i = 0; i < n; i++) {
-		fprintf(f, "%s{\"state\":\"ok\",\"output\":", i ? "," : "");
-		fwrite(s[i].text, 1, s[i].text_len, f);
-		fputs(",\"data\":{\"content\":", f);
-		fwrite(s[i].content, 1, s[i].content_len, f);
-		fputs("}}", f);
+/* Long ones in portions, which need not come from far away twice. */
+static void put(const struct out *o, const char *bytes, size_t n)
+{
+	while (n) {
+		size_t some = n < 256 * 1024 ? n : 256 * 1024;
+
+		if (o->sum)
+			sha256_add(o->sum, bytes, some);
+		fwrite(bytes, 1, some, o->f);
+		bytes += some;
+		n -= some;
 	}
-	fputs("]}\n", f);
-	if (ferror(f) || fclose(f) != 0)
+}
+
+static void put_text(const struct out *o, const char *text)
+{
+	put(o, text, strlen(text));
+}
+
+/* Long answers are written from where they stand. */
+static void print_report(int fd, const struct server *s, int n, long generation,
+			 struct sha256 *sum)
+{
+	struct out o = {fdopen(dup(fd), "w"), sum};
+	char begin[80];
+
+	if (!o.f || setvbuf(o.f, NULL, _IOFBF, 65536) != 0)
+		die("memory");
+	snprintf(begin, sizeof(begin),
+		 "{\"generation\":%ld,\"success\":true,\"step_results\":[",
+		 generation);
+	put_text(&o, begin);
+	for (int i = 0; i < n; i++) {
+		put_text(&o, i ? "," : "");
+		put_text(&o, "{\"state\":\"ok\",\"output\":");
+		put(&o, s[i].text, s[i].text_len);
+		put_text(&o, ",\"data\":{\"content\":");
+		put(&o, s[i].content, s[i].content_len);
+		put_text(&o, "}}");
+	}
+	put_text(&o, "]}\n");
+	if (ferror(o.f) || fclose(o.f) != 0)
 		die("report");
 }
 
 static void write_report(const char *state, long generation,
-			 const struct server *s, int n, long keep)
+			 const struct server *s, int n, long keep,
+			 char ret_sum[SHA256_HEX_BYTES])
 {
+	unsigned char bytes[SHA256_BYTES];
 	char tmp[512], path[512];
+	struct sha256 sum;
 	int fd;
 
+	sha256_init(&sum);
 	snprintf(tmp, sizeof(tmp), "%s/.%ld.tmp", state, generation);
 	snprintf(path, sizeof(path), "%s/%ld.json", state, generation);
 	fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
 		die(tmp);
-	print_report(fd, s, n, generation);
+	print_report(fd, s, n, generation, &sum);
+	sha256_end(&sum, bytes);
+	sha256_text(bytes, ret_sum);
 	if (fsync(fd) < 0 || close(fd) < 0 || rename(tmp, path) < 0)
 		die("report");
 	/* the new name is only there for good when its folder is synced */
@@ -628,7 +707,7 @@ static void raise_files(void)
 int main(int argc, char **argv)
 {
 	int n = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1, ledger;
-	char path[512];
+	char path[512], sum[SHA256_HEX_BYTES];
 	char *program, *bytes, *tool;
 	struct server *s;
 	long keep = argc > 4 ? strtol(argv[4], NULL, 10) : 100, generation;
@@ -668,12 +747,12 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		stop(&s[i]);
 
-	write_report(argv[2], generation, s, n, keep);
+	write_report(argv[2], generation, s, n, keep, sum);
 	append(ledger,
 	       "{\"event\":\"finished\",\"generation\":%ld,"
-	       "\"time\":%ld,\"success\":true}\n",
-	       generation, (long)time(NULL));
-	print_report(1, s, n, generation);
+	       "\"time\":%ld,\"success\":true,\"sha256\":\"%s\"}\n",
+	       generation, (long)time(NULL), sum);
+	print_report(1, s, n, generation, NULL);
 	for (int i = 0; i < n; i++)
 		free(s[i].answer);
 	free(bytes);

@@ -5,7 +5,8 @@
  *
  * Starts the server on two pipes, performs the handshake and makes so many
  * calls one behind another, each written with one write and answered by one
- * line. Nothing is read of the answers but where they end.
+ * line. Each carries a progress token, as the program's have to, so that the
+ * server reads the same. Nothing is read of the answers but where they end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -95,12 +96,13 @@ int main(int argc, char **argv)
 	pid = start(argv + 2);
 	greet();
 	for (long i = 1; i <= calls; i++) {
-		char call[160];
+		char call[200];
 		int n = snprintf(call, sizeof(call),
 				 "{\"jsonrpc\":\"2.0\",\"id\":%ld,"
 				 "\"method\":\"tools/call\",\"params\":"
-				 "{\"name\":\"echo\",\"arguments\":{}}}\n",
-				 i);
+				 "{\"name\":\"echo\",\"arguments\":{},"
+				 "\"_meta\":{\"progressToken\":%ld}}}\n",
+				 i, i);
 
 		say(call, (size_t)n);
 		hear();

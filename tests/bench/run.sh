@@ -2,8 +2,8 @@
 # What a step and a start cost, as ratios to what stands beside it: pairs of
 # runs in turn, on the same disk, with the same neighbours.
 #
-#   run.sh [one_step] [many_steps] [live_calls] [long_results] [servers]
-#          [all_starts]                                all, or only these
+#   run.sh [one_step] [many_steps] [live_calls] [remote_calls] [long_results]
+#          [servers] [all_starts]                      all, or only these
 #
 #   PAIRS=N   pairs of runs for each row (default 150; long rows take less)
 #   WORK=DIR  where both keep their state (default build/bench)
@@ -160,6 +160,55 @@ live_calls() {
 	next_call "one more call"
 }
 
+# posts CALLS: for curl, what batch is for us; the same bytes but for the id
+posts() {
+	local i body
+
+	body='{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"progressToken":1}}}'
+	for ((i = 0; i < $1; i++)); do
+		((!i)) || echo next
+		printf '%s\n' silent "url = http://127.0.0.1:$2/mcp" \
+			"data = \"${body//\"/\\\"}\"" \
+			'header = "Content-Type: application/json"' \
+			'header = "Accept: application/json, text/event-stream"' \
+			'header = "MCP-Protocol-Version: 2026-07-28"' \
+			'header = "Mcp-Method: tools/call"' \
+			'header = "Mcp-Name: echo"'
+	done >"$WORK/posts.$1"
+}
+
+# One more call over one connection: what curl asks for is fixed, and it looks
+# at no answer.
+remote_calls() {
+	local n=1000 port call=("$BIN" call -q --no-list --batch) curl
+
+	heading "The next call of a remote server, against curl -K on one connection"
+	curl=$(command -v curl || true)
+	if [[ -z $curl ]]; then
+		echo "left out, there is no curl here"
+		return
+	fi
+	coproc STUB { exec "$tools/http_stub"; }
+	read -r port <&"${STUB[0]}"
+	batch $n
+	batch $((2 * n))
+	posts $n "$port"
+	posts $((2 * n)) "$port"
+	"$tools/pairs" "$(at_least $((PAIRS / 4)))" "one more call" \
+		:: "${call[@]}" "$WORK/batch.$((2 * n))" \
+		--url "http://127.0.0.1:$port/mcp" \
+		:: "$curl" -q -K "$WORK/posts.$((2 * n))" \
+		:: $n \
+		:: "${call[@]}" "$WORK/batch.$n" \
+		--url "http://127.0.0.1:$port/mcp" \
+		:: "$curl" -q -K "$WORK/posts.$n"
+	"$tools/pairs" "$PAIRS" "one call, whole process" \
+		:: "$BIN" call -q --no-list echo \
+		--url "http://127.0.0.1:$port/mcp" \
+		:: "$curl" -q -s "http://127.0.0.1:$port/mcp" --data x
+	kill "$STUB_PID"
+}
+
 # long_result MIB PAIRS: both keep only their last report, or the disk is full
 long_result() {
 	local file=long$1 bytes=$(($1 << 20))
@@ -276,8 +325,8 @@ all_starts() {
 		--clear-groups bash -euc 'starts user')
 }
 
-(($#)) || set -- one_step many_steps live_calls long_results servers \
-	all_starts
+(($#)) || set -- one_step many_steps live_calls remote_calls long_results \
+	servers all_starts
 for section in "$@"; do
 	"$section"
 done

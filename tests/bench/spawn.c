@@ -161,6 +161,7 @@ static int start_unconfined(struct way *w, struct err *err)
 		w->less_us = 2 * ruleset_us(&p, err);
 		fd_closep(&l->fd[FD_RULESET]);
 		l->state = &state;
+		l->until_ns = prepare_until(&request);
 		l->filter = (struct sock_fprog){0, NULL};
 		l->filter_errno = (struct sock_fprog){1, &allow};
 		memcpy(&l->fd[FD_IN], request.stdio, sizeof(request.stdio));
