@@ -300,7 +300,7 @@ for signal in INT:130 TERM:143; do
 	json_is "${signal%:*}, as JSON" error.kind cancelled
 done
 peer serve
-run_program /dev/null bash -c '"$@" | head -n0; exit ${PIPESTATUS[0]}' - \
+run_program /dev/null bash -c '{ sleep 0.5; "$@"; } | true; exit ${PIPESTATUS[0]}' - \
 	"$BIN" tools -- "${server[@]}"
 exit_is "a closed pipe is quiet" 141
 err_is "a closed pipe is quiet, indeed" ""
