@@ -151,7 +151,7 @@ $(addprefix $(O)/tests/bench/,spawn view): $(O)/tests/bench/%: \
 $(O)/tests/bench/bare_runner: tests/bench/bare_runner.c \
 		$(patsubst %.c,$(O)/%.o,$(wildcard core/base/sha256*.c))
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE -I. $(WARN) -o $@ $^
+	$(call say,CC)$(CC) -std=gnu17 -O2 -g -D_GNU_SOURCE -I. $(WARN) $(SAN) -o $@ $^
 
 $(O)/tests/bench/%: tests/bench/%.c tests/bench/bench.h
 	@mkdir -p $(@D)
