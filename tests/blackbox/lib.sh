@@ -42,6 +42,7 @@ mkdir "$T/home" "$T/state" "$T/config"
 chmod 700 "$T/home" "$T/state" "$T/config"
 for _name in ${!MATINS_@} ${!MODULEX_@} ${!MEMCP_@}; do unset "$_name"; done
 export HOME=$T/home XDG_STATE_HOME=$T/state XDG_CONFIG_HOME=$T/config
+export MATINS_ALLOW=$T # a matins.toml of the test; unset to test allowances
 export LC_ALL=C.UTF-8 TZ=UTC
 unset CI NO_COLOR XDG_DATA_HOME XDG_CACHE_HOME
 NODE=$(command -v node || true)
