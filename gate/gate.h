@@ -365,18 +365,11 @@ struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
 /* ---- for trace: what a program needs ---- */
 
 /*
- * Folders of programs that a trace may run: those of the system, and those of
- * PATH. The leash of a trace names them. In `arena`.
- */
-struct strlist gate_trace_programs(struct arena *arena) MUST_USE;
-
-/*
  * The policy of a trace: open enough that a program can go on, so that it
  * shows what it needs, and shut where that would be dangerous.
  *
- * Read: everything but keys, tokens and sessions (closed.def). Execute: what
- * lies in the folders of programs, in PATH, and in `cwd` where the leash names
- * that. Write: the folder `cwd`, unless it is HOME or holds more than a
+ * Read and execute: everything but keys, tokens and sessions (closed.def), as
+ * far as the leash goes. Write: the folder `cwd`, unless it is HOME or holds more than a
  * project, and private places. Network: an own, private loopback where there
  * are namespaces, else none. What `asked` grants is added.
  *
@@ -396,6 +389,8 @@ struct gate_need {
 	const char *program; /* the first that needed it */
 	uint64_t count;
 	const char *why_not; /* it is not granted, and why; NULL */
+	/* The trace refused to run this program: its own needs are missing. */
+	bool was_refused;
 };
 
 struct gate_needs {

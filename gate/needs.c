@@ -132,8 +132,7 @@ static void find_files(struct needs_finder *f)
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, needs_find_written);
 	needs_drop_covered(f);
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, needs_find_read);
-	while (needs_widen_one(f))
-		;
+	needs_widen(f);
 	needs_drop_covered(f);
 	needs_find_net(f);
 	need_calls(f);
@@ -145,7 +144,6 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 {
 	static const struct gate_policy none;
 	struct gate_request with_programs = *plain;
-	bool leash_all = gate->config.leash.exec.all;
 	struct gate_policy policy;
 	struct prepared p;
 	struct needs_finder f = {
@@ -170,11 +168,8 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 	gate_needs_policy(plain->policy ? plain->policy : &none, ret, arena,
 			  &policy);
 	with_programs.policy = &policy;
-	/* the leash of the trace names folders; nothing is started here */
-	gate->config.leash.exec.all = true;
 	r = prepare_by(gate, &with_programs, false,
 		       prepare_until(&with_programs), &p, err);
-	gate->config.leash.exec.all = leash_all;
 	if (r == 0)
 		find_files(&f);
 	prepared_release(&p);

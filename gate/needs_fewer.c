@@ -55,7 +55,8 @@ static void widen(struct needs_finder *f, const char *dir)
 	needs_add(f, "read", dir, &sum, NULL);
 }
 
-bool needs_widen_one(struct needs_finder *f)
+/* One folder; false: there is none left. */
+static bool widen_one(struct needs_finder *f)
 {
 	for (size_t i = 0; i < f->out->n; i++) {
 		const struct gate_need *row = &f->out->need[i];
@@ -72,6 +73,12 @@ bool needs_widen_one(struct needs_finder *f)
 		return true;
 	}
 	return false;
+}
+
+void needs_widen(struct needs_finder *f)
+{
+	while (widen_one(f))
+		;
 }
 
 /* Rows beneath another row of the same key, or reads beneath a write. */

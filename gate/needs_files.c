@@ -12,6 +12,9 @@ static const char too_wide[] = "too wide to be granted as a whole; name what "
 			       "is needed of it";
 static const char is_secret[] = "keys, tokens or sessions; grant it by hand if "
 				"that is meant";
+/* New rows after which folders are taken for files, so that rows stay few. */
+#define FOLD_EVERY 64
+
 static const char hidden[] = "the trace hid it, and the program went on";
 
 /* ---- what holds anyway ---- */
@@ -108,8 +111,27 @@ static const char *unrunnable(struct needs_finder *f, const char *row)
 	return result == 0 ? NULL : arena_strdup(f->arena, err.msg);
 }
 
+static const char *beyond_leash(struct needs_finder *f, const char *row,
+				const char *real)
+{
+	struct err err = ERR_INIT;
+
+	if (allow_exec(&f->gate->config.leash, row, real, &err) == 0)
+		return NULL;
+	return arena_strdup(f->arena, err.msg);
+}
+
+/* Did the trace let it run, by its folder or by its name? */
+static bool ran_in_trace(const struct needs_finder *f, const char *row,
+			 const char *real)
+{
+	return list_covers(&f->traced->exec, real) ||
+	       allow_has(&f->traced->exec, row);
+}
+
 void needs_find_program(struct needs_finder *f, const struct gate_record *r)
 {
+	struct gate_need *need;
 	char real[PATH_MAX];
 	const char *row, *why_not;
 	struct stat st;
@@ -122,21 +144,25 @@ void needs_find_program(struct needs_finder *f, const struct gate_record *r)
 	row = program_row(f, r->path, real);
 	why_not = refusal(f, real);
 	if (!why_not)
+		why_not = beyond_leash(f, row, real);
+	if (!why_not)
 		why_not = unrunnable(f, row);
 	needs_add(f, "exec", row, r, why_not);
+	need = needs_find(f, "exec", row);
+	need->was_refused |= !ran_in_trace(f, row, real);
 }
 
 /* ---- files ---- */
 
-/* Some row of this key that is granted covers the path. */
-static bool is_needed(const struct needs_finder *f, const char *key,
-		      const char *path)
+/* The row of this key that is granted and covers the path; NULL: none does. */
+static struct gate_need *covering(const struct needs_finder *f, const char *key,
+				  const char *path)
 {
 	for (size_t i = 0; i < f->out->n; i++)
 		if (needs_is_row(&f->out->need[i], key) &&
 		    allow_covers(f->out->need[i].value, path))
-			return true;
-	return false;
+			return &f->out->need[i];
+	return NULL;
 }
 
 /* The folder of a name, as it really lies; false: there is none. */
@@ -200,6 +226,7 @@ static const char *working_tree(const struct needs_finder *f, const char *path)
 
 void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 {
+	struct gate_need *need;
 	char real[PATH_MAX];
 	const char *why_not;
 	struct stat st;
@@ -211,8 +238,13 @@ void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 		return;
 	if (holds(f, real,
 		  GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE) ||
-	    is_needed(f, "write", real))
+	    covering(f, "write", real))
 		return;
+	need = covering(f, "read", real);
+	if (need) {
+		need->count += r->count;
+		return;
+	}
 	why_not = refusal(f, real);
 	if (closed_kind_of(&f->closed, real) == CLOSED_CACHE)
 		return;
@@ -224,4 +256,8 @@ void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 		why_not = too_wide;
 	needs_add(f, "read", working_tree(f, read_row(f, r->path, real)), r,
 		  why_not);
+	if (f->out->n < f->fold_at)
+		return;
+	needs_widen(f);
+	f->fold_at = f->out->n + FOLD_EVERY;
 }

@@ -24,6 +24,7 @@ struct needs_finder {
 	struct strlist brought; /* interpreters that come with scripts */
 	struct gate_needs *out;
 	size_t cap;
+	size_t fold_at; /* rows at which folders are taken for files next */
 };
 
 /* needs.c */
@@ -53,8 +54,8 @@ void needs_find_read(struct needs_finder *f, const struct gate_record *r);
 void needs_find_net(struct needs_finder *f);
 
 /* needs_fewer.c */
-/* A folder instead of what is granted in it; false: there is none left. */
-bool needs_widen_one(struct needs_finder *f) MUST_USE;
+/* Take folders instead of what is granted in them. */
+void needs_widen(struct needs_finder *f);
 /* Rows beneath another row of the same key, or reads beneath a write. */
 void needs_drop_covered(struct needs_finder *f);
 

@@ -158,6 +158,8 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 
 	c->watch = (struct watch)WATCH_INIT;
 	c->watch.what = p->watches & p->asked_records;
+	if (c->watch.what & GATE_RECORD_FILES)
+		c->watch.records.max = WATCH_RECORDS_TRACE;
 	if (!p->watches)
 		return;
 	p->launch.serve = serve;

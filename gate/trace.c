@@ -85,6 +85,15 @@ static void add(struct opener *o, struct strlist *list, const char *path)
 		list_add(list, o->arena, arena_strdup(o->arena, path));
 }
 
+/* A folder whose programs may run, as far as the leash goes. */
+static void add_exec(struct opener *o, const char *path)
+{
+	struct err ignored = ERR_INIT;
+
+	if (allow_exec(&o->gate->config.leash, path, path, &ignored) == 0)
+		add(o, &o->policy->exec, path);
+}
+
 static void open_folder(struct opener *o, const char *path);
 
 static void open_entry(struct opener *o, const char *path)
@@ -105,6 +114,9 @@ static void open_entry(struct opener *o, const char *path)
 		return;
 	o->n++;
 	add(o, &o->policy->read, path);
+	/* compilers and servers start what lies beside them */
+	if (S_ISDIR(st.st_mode))
+		add_exec(o, path);
 }
 
 static int by_name(const void *a, const void *b)
@@ -149,18 +161,16 @@ static void open_folder(struct opener *o, const char *path)
 
 /* ---- programs ---- */
 
-static void add_programs(struct strlist *list, struct arena *arena,
-			 const char *dir)
+static void add_programs(struct opener *o, const char *dir)
 {
 	char real[PATH_MAX];
 
 	/* "/" and the folders in it hold more than programs */
-	if (realpath(dir, real) && strchr(real + 1, '/') &&
-	    !allow_has(list, real))
-		list_add(list, arena, arena_strdup(arena, real));
+	if (realpath(dir, real) && strchr(real + 1, '/'))
+		add_exec(o, real);
 }
 
-struct strlist gate_trace_programs(struct arena *arena)
+static void open_programs(struct opener *o)
 {
 	static const char *const dirs[] = {
 		"/usr/bin",	   "/usr/sbin",	   "/usr/local/bin",
@@ -168,33 +178,21 @@ struct strlist gate_trace_programs(struct arena *arena)
 	};
 	const char *path = getenv("PATH");
 	struct str rest = str_of(path ? path : "");
-	struct strlist list = {NULL, 0};
 
 	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
-		add_programs(&list, arena, dirs[i]);
+		add_programs(o, dirs[i]);
 	while (rest.n) {
 		struct str dir = str_cut(&rest, ':');
 
 		if (dir.n && dir.p[0] == '/')
-			add_programs(&list, arena,
-				     arena_strndup(arena, dir.p, dir.n));
+			add_programs(o, arena_strndup(o->arena, dir.p, dir.n));
 	}
-	return list;
-}
-
-static void open_programs(struct opener *o)
-{
-	struct strlist dirs = gate_trace_programs(o->arena);
-
-	for (size_t i = 0; i < dirs.n; i++)
-		add(o, &o->policy->exec, dirs.item[i]);
 }
 
 /* ---- what may be written ---- */
 
 static void open_cwd(struct opener *o)
 {
-	struct err ignored = ERR_INIT;
 	const char *real = o->cwd;
 
 	if (!real)
@@ -202,9 +200,7 @@ static void open_cwd(struct opener *o)
 	if (closed_may_widen(&o->closed, real) &&
 	    access(real, W_OK | X_OK) == 0) {
 		add(o, &o->policy->write, real);
-		if (allow_exec(&o->gate->config.leash, real, real, &ignored) ==
-		    0)
-			add(o, &o->policy->exec, real);
+		add_exec(o, real);
 		list_add(o->says, o->arena,
 			 arena_printf(o->arena, "it may write beneath %s",
 				      real));
@@ -215,6 +211,17 @@ static void open_cwd(struct opener *o)
 			      "it may write only private places; %s is too "
 			      "wide, or cannot be written (--write FOLDER)",
 			      real));
+}
+
+/* Run what lies in the folders that were asked for, too. */
+static void open_asked(struct opener *o, const struct strlist *folders)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < folders->n; i++)
+		if (folders->item[i][0] == '/' &&
+		    stat(folders->item[i], &st) == 0 && S_ISDIR(st.st_mode))
+			add_exec(o, folders->item[i]);
 }
 
 static struct strlist copied(const struct strlist *list, struct arena *arena)
@@ -259,13 +266,14 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 	ret->write = copied(&asked->write, arena);
 	ret->exec = copied(&asked->exec, arena);
 	list_add(ret_says, arena,
-		 "it may read everything but keys, tokens and sessions, and "
-		 "run what lies in folders of programs; of /tmp it sees what "
-		 "is asked for");
+		 "it may read and run everything but keys, tokens and "
+		 "sessions; of /tmp it sees what is asked for");
 	open_folder(&o, "/");
 	if (!ret->read.n)
 		return err_sys(err, EACCES, "the root folder cannot be listed");
 	open_programs(&o);
+	open_asked(&o, &asked->read);
+	open_asked(&o, &asked->write);
 	open_cwd(&o);
 	if (!asked->net.n && asked->isolate != GATE_ISOLATE_OFF) {
 		gate_probe(gate);

@@ -31,8 +31,13 @@
 #include "core/base/attr.h"
 #include "gate/gate.h"
 
-/* Rows of one tree; what comes after them is counted. */
+/* Rows of one tree; the events that find no row are counted. */
 #define WATCH_RECORDS 4096
+/*
+ * Rows of a trace, which a person started and waits for: `npm install` opens
+ * some twenty thousand files. Some 50 MiB at most.
+ */
+#define WATCH_RECORDS_TRACE (1U << 18)
 /* What is kept of an exec: arguments, and bytes of each with the NUL. */
 #define WATCH_ARGS 16
 #define WATCH_ARG_BYTES 256
@@ -45,8 +50,9 @@
 struct records {
 	struct arena arena;	 /* of the strings */
 	struct gate_record *row; /* owned */
-	uint16_t *slot;		 /* hash table of row numbers + 1; owned */
-	size_t n;
+	uint32_t *slot;		 /* hash table of row numbers + 1; owned */
+	size_t n, cap;
+	size_t max; /* rows that are kept; 0 = WATCH_RECORDS */
 	uint64_t dropped;
 };
 

@@ -1,10 +1,13 @@
 /* Records: each thing that was done is one row, found by hash, and counted. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
 #include "gate/watch.h"
 
-#define SLOTS (2 * WATCH_RECORDS)
+/* Rows of the first allocation; each further one doubles them. */
+#define RECORDS_FIRST 512
+
 static uint32_t hash_text(uint32_t h, const char *s)
 {
 	for (; *s; s++)
@@ -42,28 +45,49 @@ static struct strlist copy_args(struct arena *arena, const struct strlist *args)
 	return list;
 }
 
+/* The slot of the row that equals `what`, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct records *r,
+			 const struct gate_record *what)
+{
+	size_t slots = 2 * r->cap, at = hash(what) % slots;
+
+	while (r->slot[at] && !is_same(&r->row[r->slot[at] - 1], what))
+		at = (at + 1) % slots;
+	return &r->slot[at];
+}
+
+static void grow(struct records *r)
+{
+	r->cap = r->cap ? 2 * r->cap : RECORDS_FIRST;
+	r->row = mem_realloc(r->row, r->cap * sizeof(*r->row));
+	free(r->slot);
+	r->slot = mem_zalloc(2 * r->cap * sizeof(*r->slot));
+	for (size_t i = 0; i < r->n; i++)
+		*slot_of(r, &r->row[i]) = (uint32_t)i + 1;
+}
+
 void records_add(struct records *r, const struct gate_record *what)
 {
 	struct gate_record *row;
-	size_t at;
+	uint32_t *slot;
 
-	if (!r->row) {
-		r->row = mem_zalloc(WATCH_RECORDS * sizeof(*r->row));
-		r->slot = mem_zalloc(SLOTS * sizeof(*r->slot));
+	if (!r->cap)
+		grow(r);
+	slot = slot_of(r, what);
+	if (*slot) {
+		r->row[*slot - 1].count++;
+		return;
 	}
-	for (at = hash(what) % SLOTS; r->slot[at]; at = (at + 1) % SLOTS) {
-		row = &r->row[r->slot[at] - 1];
-		if (is_same(row, what)) {
-			row->count++;
-			return;
-		}
-	}
-	if (r->n == WATCH_RECORDS) {
+	if (r->n == (r->max ? r->max : WATCH_RECORDS)) {
 		r->dropped++;
 		return;
 	}
+	if (r->n == r->cap) {
+		grow(r);
+		slot = slot_of(r, what);
+	}
 	row = &r->row[r->n++];
-	r->slot[at] = (uint16_t)r->n;
+	*slot = (uint32_t)r->n;
 	*row = *what;
 	row->path = arena_strdup(&r->arena, what->path);
 	row->program = arena_strdup(&r->arena, what->program);

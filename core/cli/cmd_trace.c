@@ -138,39 +138,28 @@ static int find_needs(struct trace *t, struct gate *gate,
 
 /* ---- -- PROGRAM ARGS ---- */
 
+/* found: programs of an earlier trace, for --verify; NULL: this is the trace */
 static int open_gate(struct trace *t, const char *program,
-		     const struct strlist *programs, const struct strlist *more,
-		     const char *folder, struct gate **ret, struct err *err)
+		     const struct strlist *found, struct gate **ret,
+		     struct err *err)
 {
+	const struct strlist *more = found ? found : &t->asked.exec;
 	struct strlist named = {
-		ARENA_ARRAY(&t->arena, const char *, programs->n + more->n + 2),
-		0};
+		ARENA_ARRAY(&t->arena, const char *, more->n + 1), 0};
 	const char *state = ledger_default_dir(&t->arena);
 	struct gate_config config = {.state_dir = state};
 
 	named.item[named.n++] = program;
-	for (size_t i = 0; i < programs->n; i++)
-		named.item[named.n++] = programs->item[i];
 	for (size_t i = 0; i < more->n; i++)
 		named.item[named.n++] = more->item[i];
-	if (folder)
-		named.item[named.n++] = folder;
 	if (leash_find(NULL, &named, &t->arena, &config.leash, err) < 0)
 		return -1;
+	if (!found)
+		leash_open_for_trace(&config.leash);
 	log_debug("leash: %s", config.leash.source);
 	config.protect = leash_protected(NULL, state, &t->arena);
 	config.hide = leash_hidden(NULL, state, NULL, &t->arena);
 	return gate_new(&config, ret, err);
-}
-
-/* A folder as the gate knows it; NULL: there is none. */
-static const char *really(struct trace *t, const char *path)
-{
-	char *real = realpath(path, NULL);
-	const char *copy = real ? arena_strdup(&t->arena, real) : NULL;
-
-	free(real);
-	return copy;
 }
 
 /* The caller's PATH: the trace is to find what the caller would. */
@@ -207,8 +196,7 @@ static int verify(struct trace *t, const struct gate_request *plain,
 	gate_needs_policy(&t->plain, &t->needs, &t->arena, &policy);
 	request.policy = &policy;
 	request.record = 0;
-	if (open_gate(t, request.program, &policy.exec, &t->asked.exec, NULL,
-		      &gate, err) < 0)
+	if (open_gate(t, request.program, &policy.exec, &gate, err) < 0)
 		return -1;
 	r = trace_child_run(gate, &request, true, &end, err);
 	if (r == 0) {
@@ -268,7 +256,6 @@ static int trace_program(struct trace *t, struct err *err)
 		.policy = &t->plain,
 		.no_deadline_limits = true,
 	};
-	struct strlist programs = gate_trace_programs(&t->arena);
 	struct gate *gate = NULL;
 	int status = -1;
 
@@ -279,8 +266,7 @@ static int trace_program(struct trace *t, struct err *err)
 	plain.program = strchr(argv[0], '/') ? path_absolute(argv[0], &t->arena)
 					     : argv[0];
 	plain.cwd = path_absolute(cwd ? cwd : ".", &t->arena);
-	if (open_gate(t, plain.program, &programs, &t->asked.exec,
-		      really(t, plain.cwd), &gate, err) < 0)
+	if (open_gate(t, plain.program, NULL, &gate, err) < 0)
 		return -1;
 	if (open_policy(t, gate, plain.cwd, err) == 0)
 		status = trace_and_print(t, gate, &plain, err);
@@ -350,7 +336,6 @@ static int run_step(struct trace *t, const struct config_file *file,
 {
 	const char *const *name = (const char *const *)t->args->positional;
 	struct run_tracer tracer = {
-		.programs = gate_trace_programs(&t->arena),
 		.begin = begin_step,
 		.ended = step_ended,
 		.arg = t,

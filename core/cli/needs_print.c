@@ -129,6 +129,25 @@ static void add_given(const struct gate_policy *p, struct buf *out)
 		buf_adds(out, "tmp = \"shared\"\n");
 }
 
+/* What the trace could not follow, and what to do. */
+static void add_incomplete(const struct needs_print *p, struct buf *out)
+{
+	for (size_t i = 0; i < p->needs->n; i++) {
+		const struct gate_need *n = &p->needs->need[i];
+
+		if (!n->was_refused)
+			continue;
+		buf_adds(out, "# incomplete: the trace could not run ");
+		add_quoted(out, n->value);
+		buf_adds(out, ", so the needs of that program are missing; "
+			      "trace again with --exec of it\n");
+	}
+	if (p->dropped)
+		buf_adds(out, "# incomplete: the program named more different "
+			      "paths than a trace keeps; trace a smaller "
+			      "piece of its work\n");
+}
+
 void needs_print_toml(const struct needs_print *p, struct buf *out)
 {
 	size_t before;
@@ -140,10 +159,7 @@ void needs_print_toml(const struct needs_print *p, struct buf *out)
 		add_list(p, lists[i], out);
 	if (out->n == before)
 		buf_adds(out, "# nothing: the default policy is enough\n");
-	if (p->dropped)
-		buf_addf(out,
-			 "# incomplete: %" PRIu64 " more than could be kept\n",
-			 p->dropped);
+	add_incomplete(p, out);
 }
 
 static void json_list(const struct needs_print *p, const char *key,
@@ -191,6 +207,8 @@ void needs_print_json(const struct needs_print *p, struct buf *out)
 		jw_kv_int(&w, "count", (int64_t)n->count);
 		if (n->why_not)
 			jw_kv_cstr(&w, "not_granted", n->why_not);
+		if (n->was_refused)
+			jw_kv_bool(&w, "refused_in_trace", true);
 		jw_end(&w);
 	}
 	jw_end(&w);

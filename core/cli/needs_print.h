@@ -16,7 +16,10 @@ struct needs_print {
 
 /* Values are quoted; what is not granted stands in comments, with why. */
 void needs_print_toml(const struct needs_print *p, struct buf *out);
-/* {"sandbox": {…}, "needs": […], "dropped": n} */
+/*
+ * {"sandbox": {…}, "needs": […], "dropped": n}; dropped counts events whose
+ * path found no row.
+ */
 void needs_print_json(const struct needs_print *p, struct buf *out);
 
 #endif

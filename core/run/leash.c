@@ -145,6 +145,11 @@ int leash_find(const struct config *config, const struct strlist *named,
 	return 0;
 }
 
+void leash_open_for_trace(struct gate_leash *leash)
+{
+	leash->exec.all |= leash->interpreters;
+}
+
 /* What a later run would read without being told to. */
 static void add_default_configs(struct names *n)
 {

@@ -22,6 +22,12 @@ int leash_find(const struct config *config, const struct strlist *named,
 	MUST_USE;
 
 /*
+ * Let a trace run every program under the declared default: it finds out which
+ * ones are to be declared. A leash that somebody wrote stays as it is.
+ */
+void leash_open_for_trace(struct gate_leash *leash);
+
+/*
  * Paths that no child may write, whatever is granted: the state directory
  * with the tokens in it and where servers keep them elsewhere, the
  * configuration and the golden files beside it.

@@ -34,7 +34,6 @@ struct scrub;
 
 /* A trace changes what steps may do, and looks at what they did. */
 struct run_tracer {
-	struct strlist programs; /* named for the declared default leash */
 	int (*begin)(void *arg, struct gate *gate, struct plan_step *step,
 		     struct err *err);
 	/* the values of `scrub` must not be shown; it ends with the run */

@@ -125,12 +125,12 @@ static int open_gate(struct run *r, struct err *err)
 	struct arena *arena = &r->result->arena;
 	const char *state = ledger_default_dir(arena);
 	const struct strlist none = {NULL, 0};
-	const struct strlist *named =
-		r->o->tracer ? &r->o->tracer->programs : &none;
 	struct gate_config g = {.state_dir = state};
 
-	if (leash_find(config, named, arena, &r->leash, err) < 0)
+	if (leash_find(config, &none, arena, &r->leash, err) < 0)
 		return -1;
+	if (r->o->tracer)
+		leash_open_for_trace(&r->leash);
 	log_note("leash: %s", r->leash.source);
 	g.leash = r->leash;
 	g.protect = leash_protected(config, state, arena);

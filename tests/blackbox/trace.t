@@ -223,6 +223,52 @@ form() {
 	cd "$T" || exit 1
 }
 
+# What a program starts beside itself is followed to its end, as compilers and
+# servers need it.
+follow() {
+	local dir n=0
+
+	mkdir -p "$W"/{work,tools/libexec,facts,many}
+	printf '#!/bin/bash\nexec %s/tools/libexec/second\n' "$W" >"$W/tools/first"
+	printf '#!/bin/bash\nread -r x <%s/facts/one && printf %%s "$x" >result\n' \
+		"$W" >"$W/tools/libexec/second"
+	echo followed >"$W/facts/one"
+	chmod 755 "$W/tools/first" "$W/tools/libexec/second"
+	for dir in {1..60}; do
+		mkdir "$W/many/$dir"
+		for n in {1..100}; do
+			: >"$W/many/$dir/$n"
+		done
+	done
+	[[ $who == root ]] || as_user true
+
+	cd "$W/work" || exit 1
+	trace -- bash -c "$W/tools/first"
+	exit_is "$who: a program runs what lies beside it" 0
+	file_has "$who: to its end" "$W/work/result" followed
+	out_like "$who: the second program is a row" \
+		"^	\"$W/tools/libexec/second\","
+	out_like "$who: and what it reads" "^	\"$W/facts/one\","
+	out_unlike "$who: nothing is missing" incomplete
+
+	trace -- bash -c "for f in $W/many/*/*; do read -r x <\$f; done
+		ls >/dev/null"
+	exit_is "$who: six thousand files are read" 0
+	out_like "$who: they are one folder" "^	\"$W/many\", # bash, 60[0-9][0-9] times"
+	out_like "$who: what is started after them is a row" '^	"ls",'
+	out_unlike "$who: nothing was left out" incomplete
+
+	MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":{"only":["bash"]},
+		"net":"all","max_calls":"unlimited","valid_for_generation":"all"}' \
+		trace -- bash -c "$W/tools/libexec/second"
+	isnt "$who: a leash that somebody wrote holds in a trace" "$status" 0
+	out_like "$who: and is the reason" \
+		'^	# ".*second".*not granted: the leash'
+	out_like "$who: the end is said to be missing" \
+		'^# incomplete: the trace could not run ".*second"'
+	cd "$T" || exit 1
+}
+
 step() {
 	local table
 
@@ -245,6 +291,13 @@ step() {
 	cat "$out" >>r.toml
 	run_matins step -c r.toml r s
 	exit_is "with the table it works" 0
+	mkdir -p node_modules/.bin
+	printf '#!/bin/bash\necho "{}"\n' >node_modules/.bin/tool
+	chmod 755 node_modules/.bin/tool
+	sed -i 's|"cat .*"\]|"./node_modules/.bin/tool"]|' r.toml
+	run_matins trace -c r.toml r s
+	exit_is "a step runs what lies in its folder" 0
+	out_like "which is a row" '"/.*/node_modules/.bin/tool"'
 	run_matins trace -c r.toml r nosuch
 	isnt "a step that is not there" "$status" 0
 	run_matins trace
@@ -255,6 +308,7 @@ step() {
 
 step
 both_users form
+both_users follow
 both_users bounds
 both_users programs
 both_users network
