@@ -369,9 +369,9 @@ struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
  * shows what it needs, and shut where that would be dangerous.
  *
  * Read and execute: everything but keys, tokens and sessions (closed.def), as
- * far as the leash goes. Write: the folder `cwd`, unless it is HOME or holds more than a
- * project, and private places. Network: an own, private loopback where there
- * are namespaces, else none. What `asked` grants is added.
+ * far as the leash goes. Write: the folder `cwd`, unless it is HOME or holds
+ * more than a project, and private places. Network: an own, private loopback
+ * where there are namespaces, else none. What `asked` grants is added.
  *
  * ret       lists live in `arena`
  * ret_says  sentences for people: what it may do, what is left out
