@@ -2,15 +2,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
-#include <libgen.h>
-#include <pwd.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"
@@ -18,146 +12,6 @@
 #include "core/base/mem.h"
 #include "core/run/config_inner.h"
 #include "core/toml/toml.h"
-
-/* ---- where it lies ---- */
-
-struct place {
-	const char *path; /* NULL when its variable is not set */
-	const char *who;  /* "$NAME" or "" named it; NULL: a usual place */
-	bool in_cwd;
-};
-
-const char *config_variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-static const char *beneath(struct arena *arena, const char *folder,
-			   const char *rest)
-{
-	return folder ? arena_printf(arena, "%s/%s", folder, rest) : NULL;
-}
-
-#define N_PLACES 7
-
-static void find_places(struct arena *arena, const char *named,
-			struct place place[N_PLACES])
-{
-	const char *home = config_variable("HOME");
-	const char *xdg = config_variable("XDG_CONFIG_HOME");
-	const char *own =
-		xdg && xdg[0] == '/'
-			? beneath(arena, xdg, "matins/config.toml")
-			: beneath(arena, home, ".config/matins/config.toml");
-
-	place[0] = (struct place){named, "", false};
-	place[1] = (struct place){config_variable("MATINS_CONFIG"),
-				  "$MATINS_CONFIG", false};
-	place[2] = (struct place){"matins.toml", NULL, true};
-	place[3] = (struct place){own, NULL, false};
-	place[4] = (struct place){config_variable("MODULEX_CONFIG"),
-				  "$MODULEX_CONFIG", false};
-	place[5] = (struct place){"modulex.toml", NULL, true};
-	place[6] = (struct place){beneath(arena, home, ".modulex/config.toml"),
-				  NULL, false};
-}
-
-static int not_found(const struct place *place, struct err *err)
-{
-	struct buf list = BUF_INIT(BUF_UNBOUNDED);
-
-	for (size_t i = 0; i < N_PLACES; i++)
-		if (place[i].path)
-			buf_addf(&list, "%s%s", list.n ? ", " : "",
-				 place[i].path);
-	err_set(err, ERR_UNKNOWN,
-		"there is no configuration; looked for %s; `matins init` "
-		"writes a starter file, --config names one",
-		buf_cstr(&list));
-	buf_release(&list);
-	return -1;
-}
-
-/* A fifo must not make us wait for its writer: it is refused later. */
-static int open_place(const struct place *p, int *ret_fd, struct err *err)
-{
-	int fd = fd_open(p->path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
-	const char *who = p->who ? p->who : "";
-
-	if (fd < 0 && !p->who && (errno == ENOENT || errno == ENOTDIR))
-		return 0;
-	if (fd < 0)
-		return err_set(err, ERR_CONFIG, "%s%s%s: %s", who,
-			       *who ? " " : "", p->path, strerror(errno));
-	*ret_fd = fd;
-	return 0;
-}
-
-static int find(const struct config_options *options, struct config_file *file,
-		int *ret_fd, struct err *err)
-{
-	struct place place[N_PLACES];
-
-	find_places(&file->arena, options->path, place);
-	for (size_t i = 0; i < N_PLACES; i++) {
-		int fd = -1;
-
-		if (!place[i].path)
-			continue;
-		if (open_place(&place[i], &fd, err) < 0)
-			return -1;
-		if (fd < 0)
-			continue;
-		file->path = arena_strdup(&file->arena, place[i].path);
-		file->found_in_cwd = place[i].in_cwd;
-		*ret_fd = fd;
-		return 0;
-	}
-	return not_found(place, err);
-}
-
-/* ---- whether to trust it ---- */
-
-/* A group that has nobody but the user in it, as Debian makes them. */
-static bool is_own_group(gid_t gid)
-{
-	const struct group *g = gid == getegid() ? getgrgid(gid) : NULL;
-	const struct passwd *p = g ? getpwuid(geteuid()) : NULL;
-
-	if (!p || strcmp(g->gr_name, p->pw_name) != 0)
-		return false;
-	for (char **member = g->gr_mem; *member; member++)
-		if (strcmp(*member, p->pw_name) != 0)
-			return false;
-	return true;
-}
-
-static int check_trust(const struct config_file *file, int fd, struct err *err)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return err_set(err, ERR_CONFIG, "%s: %s", file->path,
-			       strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_CONFIG, "%s: not a regular file",
-			       file->path);
-	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return err_set(err, ERR_CONFIG,
-			       "%s belongs to another user (uid %u), who "
-			       "could make you run anything; copy it, or "
-			       "`chown %u %s`",
-			       file->path, st.st_uid, geteuid(), file->path);
-	if ((st.st_mode & S_IWOTH) ||
-	    ((st.st_mode & S_IWGRP) && !is_own_group(st.st_gid)))
-		return err_set(err, ERR_CONFIG,
-			       "%s is writable by others, who could make you "
-			       "run anything; `chmod go-w %s`",
-			       file->path, file->path);
-	return 0;
-}
 
 /* ---- findings ---- */
 
@@ -246,22 +100,6 @@ static void log_warnings(const struct config_file *file)
 
 /* ---- all of it ---- */
 
-static int set_folder(struct config_file *file, struct err *err)
-{
-	AUTO(mem_freep) char *copy = mem_strdup(file->path);
-	AUTO(mem_freep) char *folder = realpath(dirname(copy), NULL);
-	AUTO(mem_freep) char *copy2 = mem_strdup(file->path);
-
-	if (!folder)
-		return err_set(err, ERR_CONFIG, "%s: its folder: %s",
-			       file->path, strerror(errno));
-	file->config.dir = arena_strdup(&file->arena, folder);
-	file->config.path = arena_printf(&file->arena, "%s/%s",
-					 strcmp(folder, "/") ? folder : "",
-					 basename(copy2));
-	return 0;
-}
-
 static int parse(struct config_file *file, int fd, struct toml_value *ret_root)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
@@ -279,17 +117,19 @@ static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
 	__typeof__(routine_load) *load_tree;
+	const char *path = file->config.path, *dir = file->config.dir;
 	struct toml_value root;
+	int r;
 
 	if (parse(file, fd, &root) < 0)
 		return first_error(file, options, err);
 	load_tree = options->policy_only ? routine_load_policy : routine_load;
-	if (load_tree(&root, options->lax, &file->arena, &file->config,
-		      &file->findings) < 0 &&
-	    options->names_only)
+	r = load_tree(&root, options->lax, &file->arena, &file->config,
+		      &file->findings);
+	file->config.path = path;
+	file->config.dir = dir;
+	if (r < 0 && options->names_only)
 		return first_error(file, options, err);
-	if (set_folder(file, err) < 0)
-		return -1;
 	/* also behind errors of the loader: all are shown at once */
 	if (!options->names_only)
 		config_expand(file, options);
@@ -305,9 +145,8 @@ int config_open(const struct config_options *options,
 	struct config_file *file = ret_file;
 
 	*file = (struct config_file){.arena = ARENA_INIT};
-	if (find(options, file, &fd, err) < 0)
-		return -1;
-	if (check_trust(file, fd, err) < 0 || load(file, fd, options, err) < 0)
+	if (config_find(options, file, &fd, err) < 0 ||
+	    load(file, fd, options, err) < 0)
 		return -1;
 	if (options->quiet)
 		return 0;

@@ -1,5 +1,6 @@
 /*
- * What the files behind config.h share: config.c finds, trusts and reads,
+ * What the files behind config.h share: config_find.c finds and trusts,
+ * config.c reads,
  * config_expand.c replaces what is written for something else, config_check.c
  * finds what is wrong, config_grants.c says what it allows.
  */
@@ -10,6 +11,20 @@
 
 #include "core/base/attr.h"
 #include "core/run/config.h"
+
+/*
+ * Open the first configuration there is, and set .path, .config.path,
+ * .config.dir and .found_in_cwd. Links are followed one by one: each, and
+ * every folder on the way, belongs to the user or root and is written by
+ * nobody else.
+ *
+ * errors  ERR_CONFIG, ERR_UNKNOWN as config_open()
+ */
+int config_find(const struct config_options *options, struct config_file *file,
+		int *ret_fd, struct err *err) MUST_USE;
+/* Does the user or root own it, and does nobody else write it? */
+struct stat;
+bool config_is_trusted(const struct stat *st) MUST_USE;
 
 /* A finding at a place of the file; the line is 0 without one. */
 void config_add_finding(struct config_file *file, bool warning, uint32_t line,

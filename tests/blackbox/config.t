@@ -100,6 +100,44 @@ else
 	skip "writable by a group of others" "needs root to make such a file"
 fi
 
+# ---- links: what they lead to decides ----
+
+mkdir -p real/notes strange
+echo mine >real/notes/a
+routine_in real/matins.toml reads
+cat >>real/matins.toml <<-'END'
+	[[routines.reads.steps]]
+	name = "cat"
+	type = "script"
+	command = "cat"
+	args = ["notes/a"]
+	cwd = "."
+	sandbox = { read = ["notes"] }
+END
+ln -s ../real/matins.toml strange/link.toml
+mkdir strange/notes
+echo theirs >strange/notes/a
+run_matins run -c strange/link.toml reads --only cat
+out_like "a link of one's own: paths begin where it leads" '^mine$'
+if [[ $(id -u) == 0 ]]; then
+	chown -h 12345 strange/link.toml
+	run_matins run -c strange/link.toml reads --only cat
+	exit_is "another user's link to one's own file: refused" 1
+	err_like "another user's link: said" \
+		'the link strange/link.toml belongs to another user'
+	chown -h 0 strange/link.toml
+	chown 12345 strange
+	run_matins run -c strange/link.toml reads --only cat
+	exit_is "one's own link in another user's folder: refused" 1
+	err_like "another user's folder: said" \
+		'lies in strange, which belongs to another user'
+	run_matins run -c real/matins.toml reads --only cat
+	exit_is "the file itself: taken" 0
+else
+	skip "another user's link" "needs root to make such a link"
+	skip "another user's folder" "needs root to make such a folder"
+fi
+
 # ---- found in the current folder: named with what it grants ----
 
 cat >>matins.toml <<-'END'

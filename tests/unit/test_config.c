@@ -212,6 +212,10 @@ static void find__named_or_broken__never_falls_through(void **state)
 	assert_int_equal(f->err.line, 1);
 }
 
+#define STEP_READ(path)                                       \
+	"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\n" \
+	"command=\"x\"\nsandbox={read=[\"" path "\"]}\n"
+
 static void trust__others_could_write__refused(void **state)
 {
 	struct fixture *f = *state;
@@ -238,6 +242,77 @@ static void trust__other_owner__refused(void **state)
 	/* a group that is not the user's own */
 	assert_int_equal(chmod("x.toml", 0664), 0);
 	assert_refused(f, open_file(f, "x.toml"), "writable by others");
+}
+
+/* Who leaves a link to my file in a folder of theirs chooses no paths. */
+static void trust__link__paths_begin_where_it_leads(void **state)
+{
+	struct fixture *f = *state;
+
+	write_file("sub/matins.toml", STEP_READ("data"));
+	assert_int_equal(symlink("sub/matins.toml", "matins.toml"), 0);
+	assert_int_equal(symlink("matins.toml", "x.toml"), 0);
+	assert_int_equal(open_file(f, NULL), 0);
+	assert_true(f->file.found_in_cwd);
+	assert_string_equal(f->file.config.dir, in_dir(f, "sub"));
+	assert_string_equal(f->file.config.path, in_dir(f, "sub/matins.toml"));
+	assert_int_equal(open_file(f, "x.toml"), 0);
+	assert_string_equal(f->file.config.dir, in_dir(f, "sub"));
+	/* by the file system, where the folder is a link itself */
+	assert_int_equal(symlink("sub", "out"), 0);
+	assert_int_equal(open_file(f, "out/matins.toml"), 0);
+	assert_string_equal(f->file.config.dir, in_dir(f, "sub"));
+}
+
+static void trust__link_to_nothing__as_if_it_were_not_there(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(symlink("gone.toml", "matins.toml"), 0);
+	assert_refused(f, open_file(f, NULL), "there is no configuration");
+	assert_refused(f, open_file(f, "matins.toml"), "No such file");
+	assert_int_equal(remove("matins.toml"), 0);
+	assert_int_equal(symlink("x.toml", "matins.toml"), 0);
+	assert_int_equal(symlink("matins.toml", "x.toml"), 0);
+	assert_refused(f, open_file(f, NULL), "Too many levels");
+}
+
+static void trust__link_of_another_user__refused(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid() != 0)
+		skip();
+	write_file("sub/matins.toml", "");
+	assert_int_equal(symlink("sub/matins.toml", "matins.toml"), 0);
+	assert_int_equal(open_file(f, NULL), 0);
+	assert_int_equal(lchown("matins.toml", 12345, 12345), 0);
+	assert_refused(f, open_file(f, NULL), "link matins.toml belongs to");
+}
+
+static void trust__folder_of_others__refused(void **state)
+{
+	struct fixture *f = *state;
+
+	write_file("sub/matins.toml", "");
+	assert_int_equal(symlink("sub/matins.toml", "x.toml"), 0);
+	assert_int_equal(chmod("sub", 0757), 0);
+	assert_refused(f, open_file(f, "sub/matins.toml"), "`chmod go-w sub`");
+	/* also behind a link */
+	assert_refused(f, open_file(f, "x.toml"), "writable by others");
+	/* as /tmp is: others cannot replace what is mine */
+	assert_int_equal(chmod("sub", 01777), 0);
+	assert_int_equal(open_file(f, "sub/matins.toml"), 0);
+	assert_int_equal(chmod("sub", 0755), 0);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chown("sub", 12345, 12345), 0);
+	assert_refused(f, open_file(f, "x.toml"), "belongs to another user");
+	/* where the link lies counts as well */
+	assert_int_equal(rename("sub/matins.toml", "modulex.toml"), 0);
+	assert_int_equal(symlink("../modulex.toml", "sub/link.toml"), 0);
+	assert_refused(f, open_file(f, "sub/link.toml"), "lies in sub");
+	assert_int_equal(open_file(f, "modulex.toml"), 0);
 }
 
 #define STEP \
@@ -455,6 +530,10 @@ int main(void)
 		TEST(find__named_or_broken__never_falls_through),
 		TEST(trust__others_could_write__refused),
 		TEST(trust__other_owner__refused),
+		TEST(trust__link__paths_begin_where_it_leads),
+		TEST(trust__link_to_nothing__as_if_it_were_not_there),
+		TEST(trust__link_of_another_user__refused),
+		TEST(trust__folder_of_others__refused),
 		TEST(paths__relative__beneath_the_folder_of_the_file),
 		TEST(expand__home_and_variables__where_paths_are),
 		TEST(expand__unset__error_with_name_and_place),
