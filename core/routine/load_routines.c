@@ -12,7 +12,13 @@ static void check_command(struct loader *l, const struct toml_value *from,
 	bool has_command = toml_get(from, "command");
 	bool has_server = may_have_server && toml_get(from, "server");
 
-	if (has_command && has_server)
+	/* modulex: the server counts, the command only joins the leash */
+	if (has_command && has_server && kind->section == SECTION_step_query)
+		load_warning(l, s->line, s->col,
+			     "both \"command\" and \"server\": the server is "
+			     "called, and \"command\" only counts for what may "
+			     "be started");
+	else if (has_command && has_server)
 		load_error(l, s->line, s->col,
 			   "both \"command\" and \"server\"; keep one");
 	else if (!has_command && !has_server)

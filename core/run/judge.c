@@ -148,8 +148,15 @@ struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
 struct judgement judge_script(struct str out, const struct gate_verdict *v,
 			      struct arena *arena)
 {
-	struct judgement j = {.reason = REASON_NONE, .output = str_trim(out)};
+	struct judgement j = {
+		.reason = REASON_NONE,
+		.output = str_trim(out),
+		.data = STR("{\"exit_code\":null}"),
+	};
 
+	if (v->exited)
+		j.data = str_of(arena_printf(arena, "{\"exit_code\":%d}",
+					     v->exit_status));
 	judge_exit(&j, v, arena);
 	return j;
 }

@@ -25,7 +25,10 @@ struct judgement {
  */
 struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
 				  struct arena *arena) MUST_USE;
-/* Type `script`: trimmed stdout is the body. */
+/*
+ * Type `script`: trimmed stdout is the body, {"exit_code":N} the data; N is
+ * null when a signal ended the program.
+ */
 struct judgement judge_script(struct str out, const struct gate_verdict *v,
 			      struct arena *arena) MUST_USE;
 /* Type `harness`: one JSON value is the data. */

@@ -253,9 +253,12 @@ void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 static void keep_output(struct step_run *s)
 {
 	struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	/* the data of a script is its exit code: nothing of its stdout */
+	bool is_shown = report_step_has_data(&s->result) &&
+			s->type != &step_type_script;
 
-	if (s->result.output.n || report_step_has_data(&s->result) ||
-	    !s->out.n || s->result.state == STATE_OK)
+	if (s->result.output.n || is_shown || !s->out.n ||
+	    s->result.state == STATE_OK)
 		return;
 	buf_add_cut(&first, buf_str(&s->out), LIMIT_KEPT_OUTPUT);
 	s->result.output = str_trim(

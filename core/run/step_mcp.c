@@ -256,9 +256,15 @@ static bool is_silent(const struct step_run *s)
 
 static void facts(struct step_run *s, struct jw *w)
 {
+	const struct step *step = s->plan->step;
 	struct mcp_step *m = step_mcp_state(s);
+	struct cleaner clean = {s->ctx->scrub, 0};
 	struct scan_iter it;
 
+	facts_text(&clean, w, "server",
+		   str_of(step->server ? step->server_name : step->command));
+	facts_text(&clean, w, "tool", str_of(step->tool));
+	s->facts_scrubbed = clean.hits;
 	if (!m)
 		return;
 	if (m->user.session_of)
@@ -269,7 +275,7 @@ static void facts(struct step_run *s, struct jw *w)
 		jw_raw(w, it.value);
 	}
 	jw_kv_int(w, "result_repairs", m->repairs);
-	s->facts_scrubbed = m->facts_scrubbed;
+	s->facts_scrubbed += m->facts_scrubbed;
 }
 
 static void release(struct step_run *s)

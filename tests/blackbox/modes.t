@@ -188,10 +188,33 @@ run_matins run -c r.toml r --json
 exit_is "script: exit status 2 when one failed" 2
 json_is "script: trimmed stdout is the body" \
 	step_results[0].output "some text" step_results[0].step_type script \
-	step_results[0].data absent
+	step_results[0].data '{"exit_code":0}'
 json_is "script: a failure keeps what was printed" \
 	step_results[1].reason exit_status step_results[1].output out \
+	step_results[1].data '{"exit_code":4}' \
 	step_results[1].run.stderr.tail '~err'
+run_matins run -c r.toml r --data
+out_is "script: the exit code with --data" \
+	'{"plain":{"exit_code":0},"shell":{"exit_code":4}}'
+cat >r.toml <<-'END'
+	[[routines.r.steps]]
+	name = "slow"
+	type = "script"
+	command = "/bin/sh"
+	args = ["-c", "echo first; exec sleep 30"]
+	sandbox = { exec = ["sleep"] }
+	timeout = 1
+	[[routines.r.steps]]
+	name = "absent"
+	type = "script"
+	command = "no-such-program"
+END
+run_matins run -c r.toml r --json
+json_is "script: no exit code where a deadline ended it" \
+	step_results[0].state timeout step_results[0].output first \
+	step_results[0].data '{"exit_code":null}'
+json_is "script: and no data where nothing ran" \
+	step_results[1].state skipped step_results[1].data absent
 
 harness() {
 	cat >r.toml <<-END

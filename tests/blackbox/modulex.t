@@ -50,8 +50,33 @@ json_is "modulex: every step type runs" success true \
 	step_results[0].output "from the script" \
 	step_results[1].output "from the harness" \
 	step_results[1].data.n 1 \
+	step_results[0].data '{"exit_code":0}' \
 	step_results[2].output "from the server" \
 	step_results[2].step_type mcp-client
+json_is "modulex: server and tool of an MCP step stand in its run" \
+	step_results[2].run.server db step_results[2].run.tool t
+
+# There a `command` beside `server` only joins what may be started.
+sed -i 's|^server = "db"|&\ncommand = "cat"|' "$HOME/.modulex/config.toml"
+run_matins check
+exit_is "mcp-query with server and command: good" 0
+err_like "mcp-query with server and command: check says which counts" \
+	':[0-9]+:1: warning: both "command" and "server": the server is called'
+run_matins run morning --json
+exit_is "mcp-query with server and command: exit status 0" 0
+json_is "mcp-query with server and command: the server is called" \
+	step_results[2].output "from the server" step_results[2].run.server db
+MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":{"only":["cat","echo"]},"net":"all","max_calls":"unlimited","valid_for_generation":"all"}' \
+	run_matins run morning --json
+json_is "mcp-query with server and command: the leash is asked for the server" \
+	step_results[2].state denied step_results[2].reason leash \
+	step_results[2].run.server db step_results[2].run.tool t
+sed 's/"mcp-query"/"mcp-client"/; s/^arguments/params/' \
+	"$HOME/.modulex/config.toml" >both.toml
+run_matins check both.toml
+exit_is "mcp-client with server and command: an error" 1
+err_like "mcp-client with server and command: keep one" \
+	'^both\.toml:18:1: both "command" and "server"; keep one'
 
 # ---- servers ----
 

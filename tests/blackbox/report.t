@@ -111,13 +111,14 @@ exit_is "so is an unknown view" 64
 # ---- data ----
 
 run_matins run -c m.toml morning --data
-json_is "--data: by step name, null without" issues null mail null quiet null \
+json_is "--data: by step name, null without" mail null \
+	issues.exit_code 3 quiet.exit_code 0 \
 	briefing.schema mcp-client/1
 file_has "byte for byte" "$out" "\"content\":$content"
 run_matins step -c m.toml morning briefing --data
 exit_is "step --data" 0
 out_is "is the bare value" "{\"schema\":\"mcp-client/1\",\"content\":$content,\"isError\":false,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}"
-run_matins step -c m.toml morning quiet --data
+run_matins step -c m.toml morning mail --data
 out_is "null when there is none" null
 
 # ---- Markdown, HTML ----

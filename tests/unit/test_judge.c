@@ -129,7 +129,11 @@ static void script__output__is_trimmed_and_kept_on_failure(void **state)
 
 	(void)state;
 	assert_true(str_is(j.output, "hi"));
+	assert_true(str_is(j.data, "{\"exit_code\":0}"));
+	j = judge_script(STR(""), &status3, &arena);
+	assert_true(str_is(j.data, "{\"exit_code\":3}"));
 	j = judge_script(STR("partial\n"), &killed, &arena);
+	assert_true(str_is(j.data, "{\"exit_code\":null}"));
 	assert_int_equal(j.reason, REASON_SIGNAL);
 	assert_true(str_is(j.output, "partial"));
 	assert_non_null(strstr(j.error.p, "SIGKILL"));
