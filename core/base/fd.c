@@ -201,66 +201,6 @@ int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
 	return 0;
 }
 
-static bool folder_is_writable(const char *path)
-{
-	AUTO(mem_freep) char *copy = mem_strdup(path);
-
-	return access(dirname(copy), W_OK | X_OK) == 0;
-}
-
-/* Into what is open: truncated when it is a regular file. */
-static int write_in_place(int fd, const char *path, const struct fd_text *text,
-			  bool is_regular, struct err *err)
-{
-	if ((is_regular && ftruncate(fd, 0) < 0) || fd_print(fd, text) < 0)
-		return err_sys(err, errno, "write %s", path);
-	return 0;
-}
-
-int fd_write_file(const char *path, struct str content, struct err *err)
-{
-	const struct fd_text text = fd_text_of(&content);
-
-	return fd_write_text(path, &text, err);
-}
-
-int fd_write_text(const char *path, const struct fd_text *text, struct err *err)
-{
-	AUTO(fd_closep) int fd = fd_open(path, O_WRONLY | O_NOCTTY, 0);
-	AUTO(mem_freep) char *real = NULL;
-	mode_t mask = umask(0);
-	struct stat st;
-
-	umask(mask);
-	if (fd < 0 && errno != ENOENT)
-		return err_sys(err, errno, "write %s", path);
-	if (fd < 0)
-		return fd_replace_text(path, text, 0666 & ~mask, false, err);
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, errno, "write %s", path);
-	real = S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
-	/* a link to a pipe or an unlinked file leads nowhere by name */
-	if (!real || !folder_is_writable(real))
-		return write_in_place(fd, path, text, S_ISREG(st.st_mode), err);
-	return fd_replace_text(real, text, st.st_mode & 07777, false, err);
-}
-
-int fd_can_write_file(const char *path, struct err *err)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0) {
-		if (S_ISDIR(st.st_mode))
-			return err_sys(err, EISDIR, "write %s", path);
-		return access(path, W_OK) < 0
-			       ? err_sys(err, errno, "write %s", path)
-			       : 0;
-	}
-	if (errno != ENOENT || !folder_is_writable(path))
-		return err_sys(err, errno, "write %s", path);
-	return 0;
-}
-
 int fd_mkdirs(const char *path, mode_t mode)
 {
 	AUTO(mem_freep) char *copy = mem_strdup(path);

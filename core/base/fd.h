@@ -43,31 +43,17 @@ struct fd_text {
 struct fd_text fd_text_of(const struct str *s) MUST_USE;
 /* Print to a descriptor; 0 or -1 and errno. */
 int fd_print(int fd, const struct fd_text *text) MUST_USE;
-/* fd_replace_file() and fd_write_file() of such a content. */
+/* fd_replace_file() of such a content. */
 int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
 		    bool durable, struct err *err) MUST_USE;
-int fd_write_text(const char *path, const struct fd_text *text, struct err *err)
-	MUST_USE;
 /*
  * Replace a file so that a reader sees the old or the new content and a crash
  * leaves one of them: temporary file beside it, fsync, rename, fsync of the
- * folder when `durable`.
+ * folder when `durable`. For folders of our own; a file that a user named is
+ * written by core/base/outfile.h.
  */
 int fd_replace_file(const char *path, struct str content, mode_t mode,
 		    bool durable, struct err *err) MUST_USE;
-/*
- * Write to a file as a shell's ">" would: what is no regular file is written
- * through, a link is followed, umask and the mode of an old file count. A
- * regular file is replaced whole where its folder allows that, so that a
- * reader never sees half of it; else it is written in place.
- */
-int fd_write_file(const char *path, struct str content, struct err *err)
-	MUST_USE;
-/*
- * Could fd_write_file() work? Asked before long work whose result must not be
- * lost for want of a folder. Creates nothing.
- */
-int fd_can_write_file(const char *path, struct err *err) MUST_USE;
 /* mkdir -p with one mode for what is new; 0 or -1 and errno. */
 int fd_mkdirs(const char *path, mode_t mode) MUST_USE;
 

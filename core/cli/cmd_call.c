@@ -331,12 +331,9 @@ static int check_usage(const struct args *args, struct err *err)
 
 static int work(struct call *c, struct err *err)
 {
-	const size_t max = c->t->session.message_max ? c->t->session.message_max
-						     : LIMIT_MESSAGE_BYTES;
-
-	if (content_files_open(&c->files, args_get(c->args, "save"), max, err) <
-		    0 ||
-	    list_tools(c, args_has(c->args, "batch") || reads_stdin(c->args),
+	c->files.max = c->t->session.message_max ? c->t->session.message_max
+						 : LIMIT_MESSAGE_BYTES;
+	if (list_tools(c, args_has(c->args, "batch") || reads_stdin(c->args),
 		       err) < 0)
 		return -1;
 	return args_has(c->args, "batch") ? call_many(c, err)
@@ -347,7 +344,7 @@ int cmd_call(const struct command *cmd, int argc, char **argv, struct err *err)
 {
 	AUTO(args_release) struct args args = {0};
 	struct target t;
-	struct call c = {.args = &args, .t = &t, .files = {.fd = -1}};
+	struct call c = {.args = &args, .t = &t, .files = CONTENT_FILES_INIT};
 	int status;
 
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
@@ -356,10 +353,13 @@ int cmd_call(const struct command *cmd, int argc, char **argv, struct err *err)
 		target_help();
 		return 0;
 	}
-	if (check_usage(&args, err) < 0)
+	if (check_usage(&args, err) < 0 ||
+	    content_files_open(&c.files, args_get(&args, "save"), err) < 0)
 		return -1;
 	listing_init(&c.tools, LISTING_TOOLS);
 	status = target_open(&t, &args, err);
+	if (status == 0)
+		status = content_files_check(&c.files, &t, err);
 	if (status == 0)
 		status = work(&c, err);
 	listing_release(&c.tools);

@@ -4,14 +4,13 @@
  * Descriptors of the caller are passed on as they are, but for terminals.
  */
 #include <errno.h>
-#include <libgen.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
-#include "core/base/mem.h"
+#include "core/base/loop.h"
+#include "core/base/outfile.h"
 #include "core/cli/child_run.h"
 #include "core/cli/exec_explain.h"
 #include "core/cli/exec_say.h"
@@ -29,14 +28,13 @@ const struct option options_exec[] = {
 	{0},
 };
 
-static int write_report(const struct child_end *e, const char *path,
+static int write_report(const struct child_end *e, struct outfile *file,
 			struct err *err)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_fact *facts;
 	struct jw w;
 	size_t n;
-	int r;
 
 	jw_init(&w, &out, true);
 	jw_object(&w);
@@ -51,23 +49,9 @@ static int write_report(const struct child_end *e, const char *path,
 	facts_enforced(&w, "enforced", facts, n);
 	jw_end(&w);
 	buf_addc(&out, '\n');
-	r = fd_write_file(path, buf_str(&out), err);
-	buf_release(&out);
-	return r;
-}
-
-/* A report that cannot be written is known before the program runs. */
-static int report_possible(const char *path, struct err *err)
-{
-	AUTO(mem_freep) char *copy = path ? mem_strdup(path) : NULL;
-	struct stat st;
-
-	if (!path || (stat(path, &st) == 0 && !S_ISREG(st.st_mode)))
-		return 0;
-	if (access(dirname(copy), W_OK | X_OK) == 0)
-		return 0;
-	return err_set(err, ERR_USAGE, "--report %s: its folder: %s", path,
-		       strerror(errno));
+	/* a stream that nobody reads must not outlive SIGTERM */
+	loop_give_signals_back();
+	return outfile_write_str(file, buf_str(&out), err);
 }
 
 static int explain(struct gate *gate, const struct gate_request *request,
@@ -99,7 +83,7 @@ static void warn_arguments(struct gate *gate,
 }
 
 static int run_one(struct gate *gate, const struct gate_request *request,
-		   const char *report, struct arena *arena, struct err *err)
+		   struct outfile *report, struct arena *arena, struct err *err)
 {
 	struct child_end e;
 	int status;
@@ -181,6 +165,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 		.no_deadline_limits = true,
 	};
 	struct strlist policy_files = policy_sources_files(args, arena);
+	const char *report = args_get(args, "report");
+	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct gate *gate = NULL;
 	int status;
 
@@ -194,8 +180,13 @@ static int exec_program(const struct args *args, struct arena *arena,
 		return err_set(err, ERR_USAGE,
 			       "exec: --json goes with --explain; what was "
 			       "enforced and denied: --report FILE");
-	if (report_possible(args_get(args, "report"), err) < 0 ||
-	    policy_options_read(args, arena, &policy, &request.env, err) < 0)
+	if (report && outfile_open(&file, report, OUTFILE_REPLACE, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "--report");
+	}
+	if (policy_options_read(args, arena, &policy, &request.env, err) < 0)
+		return -1;
+	if (path_check_links(report, &file.folder, &policy.write, err) < 0)
 		return -1;
 	request.cwd = path_absolute(cwd ? cwd : ".", arena);
 	request.cwd_required = cwd != NULL;
@@ -209,8 +200,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 		status = explain(gate, &request, args_has(args, "json"), arena,
 				 err);
 	else
-		status = run_one(gate, &request, args_get(args, "report"),
-				 arena, err);
+		status = run_one(gate, &request, report ? &file : NULL, arena,
+				 err);
 	gate_free(gate);
 	return status;
 }

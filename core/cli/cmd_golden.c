@@ -13,6 +13,7 @@
 #include "core/cli/golden_print.h"
 #include "core/cli/run_report.h"
 #include "core/report/render.h"
+#include "core/run/paths.h"
 
 const struct option options_golden[] = {
 	{"report", 0, "FILE", "take this report instead of running"},
@@ -187,6 +188,7 @@ static void print_command(const struct work *w, const char *verb,
 static int record(struct work *w, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	const struct jdoc *success;
 	struct golden golden;
 
@@ -202,7 +204,10 @@ static int record(struct work *w, struct err *err)
 			       "`%s` compares, `accept` takes the difference",
 			       w->path, buf_cstr(&text));
 	}
-	if (get_report(w, err) < 0)
+	if (golden_open(&file, w->path, err) < 0 ||
+	    path_check_links_of(w->path, &file.folder, &w->file.config, err) <
+		    0 ||
+	    get_report(w, err) < 0)
 		return -1;
 	if (w->run_status)
 		return w->run_status;
@@ -210,7 +215,7 @@ static int record(struct work *w, struct err *err)
 	    golden_warn_unused(&golden, args_has(w->args, "strict"), err) < 0)
 		return -1;
 	golden_print(&golden, &text);
-	if (golden_write(w->path, buf_str(&text), err) < 0)
+	if (outfile_write_str(&file, buf_str(&text), err) < 0)
 		return -1;
 	log_note("recorded %s", w->path);
 	success = jdoc_get(golden.report, "success");
@@ -348,6 +353,7 @@ static void name_new_rules(const struct work *w, const struct golden *before,
 static int accept_seen(struct work *w, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct golden golden, before;
 
 	if (golden_in_ci())
@@ -362,7 +368,8 @@ static int accept_seen(struct work *w, struct err *err)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)
 		return err_wrap(err, "%s", w->path);
-	if (golden_write(w->path, buf_str(&text), err) < 0)
+	if (golden_open(&file, w->path, err) < 0 ||
+	    outfile_write_str(&file, buf_str(&text), err) < 0)
 		return -1;
 	golden_drop_candidate(w->path);
 	log_note("accepted: %s", w->path);

@@ -1,12 +1,8 @@
 /*
  * Writes a starter configuration that runs as it is.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
-
-#include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/outfile.h"
 #include "core/cli/command.h"
 
 const struct option options_init[] = {{0}};
@@ -84,20 +80,11 @@ static const char starter[] =
 
 static int write_starter(const char *path, struct err *err)
 {
-	AUTO(fd_closep)
-	int fd = fd_open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
 
-	if (fd < 0 && errno == EEXIST)
-		return err_set(err, ERR_CONFIG,
-			       "%s is there already and stays as it is", path);
-	if (fd < 0)
-		return err_sys(err, errno, "%s", path);
-	if (fd_write_all(fd, starter, sizeof(starter) - 1) < 0) {
-		err_sys(err, errno, "write %s", path);
-		unlink(path);
+	if (outfile_open(&f, path, OUTFILE_NEW, err) < 0)
 		return -1;
-	}
-	return 0;
+	return outfile_write_str(&f, str_of(starter), err);
 }
 
 static int init(const struct args *args, struct err *err)

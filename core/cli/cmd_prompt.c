@@ -177,12 +177,12 @@ static int print_all(struct target *t, struct str result,
 }
 
 static int get_prompt(struct target *t, const struct args *args,
-		      struct str values, struct err *err)
+		      struct str values, struct content_files *files,
+		      struct err *err)
 {
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	const char *name = args->positional[0];
 	struct client_call call = {.method = "prompts/get"};
-	struct content_files files = {.fd = -1};
 	struct str result;
 	struct jw w;
 	int r;
@@ -197,16 +197,10 @@ static int get_prompt(struct target *t, const struct args *args,
 		jw_kv_raw(&w, "arguments", values);
 	jw_end(&w);
 	call.params = buf_str(&params);
-	if (content_files_open(&files, args_get(args, "save"),
-			       LIMIT_MESSAGE_BYTES_MAX, err) < 0)
-		return -1;
 	r = target_result(t, &call, name, &t->arena, &result, err);
 	if (r == 0)
-		r = print_all(t, result, &files, err);
-	if (r == 0)
-		r = files.failed;
-	content_files_release(&files);
-	return r;
+		r = print_all(t, result, files, err);
+	return r == 0 ? files->failed : r;
 }
 
 int cmd_prompt(const struct command *cmd, int argc, char **argv,
@@ -215,6 +209,7 @@ int cmd_prompt(const struct command *cmd, int argc, char **argv,
 	AUTO(args_release) struct args args = {0};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct str none = {NULL, 0};
+	struct content_files files;
 	struct target t;
 	struct str values;
 	int status;
@@ -232,10 +227,14 @@ int cmd_prompt(const struct command *cmd, int argc, char **argv,
 	if (tool_args_read(args.positional + 1, args.n_positional - 1,
 			   args_get(&args, "args"), none, &arena, &values,
 			   err) < 0 ||
-	    (values.p && all_strings(values, err) < 0))
+	    (values.p && all_strings(values, err) < 0) ||
+	    content_files_open(&files, args_get(&args, "save"), err) < 0)
 		return -1;
 	status = target_open(&t, &args, err);
 	if (status == 0)
-		status = get_prompt(&t, &args, values, err);
+		status = content_files_check(&files, &t, err);
+	if (status == 0)
+		status = get_prompt(&t, &args, values, &files, err);
+	content_files_release(&files);
 	return target_close(&t, status, err);
 }

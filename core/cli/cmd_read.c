@@ -3,14 +3,16 @@
  */
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/loop.h"
+#include "core/base/outfile.h"
 #include "core/base/scan.h"
 #include "core/cli/content_show.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/proto/content.h"
 #include "core/proto/uri_template.h"
+#include "core/run/paths.h"
 
 const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},
@@ -18,6 +20,14 @@ const struct option options_read[] = {
 	{"save", 0, "DIR", "write binary contents to files there"},
 	TARGET_OPTIONS,
 	{0},
+};
+
+struct reading {
+	const struct args *args;
+	struct target *t;
+	struct content_files files; /* of --save */
+	bool to_file;
+	struct outfile output; /* of -o, when to_file */
 };
 
 /* ---- which ---- */
@@ -120,17 +130,20 @@ static int add_item(struct target *t, struct str json, bool *ret_binary,
 	return 0;
 }
 
-static int print_bytes(struct target *t, const struct args *args,
-		       struct buf *out, bool binary, struct err *err)
+static int print_bytes(struct reading *r, struct buf *out, bool binary,
+		       struct err *err)
 {
-	const char *file = args_get(args, "output");
+	struct target *t = r->t;
 
 	live_clear(&t->live);
-	if (file && strcmp(file, "-"))
-		return fd_write_file(file, buf_str(out), err);
+	if (r->to_file) {
+		/* a stream that nobody reads must not outlive SIGTERM */
+		loop_give_signals_back();
+		return outfile_write_str(&r->output, buf_str(out), err);
+	}
 	if (!isatty(STDOUT_FILENO))
 		return target_write(buf_str(out), err);
-	if (binary && !file)
+	if (binary && !args_has(r->args, "output"))
 		return err_set(err, ERR_UNKNOWN,
 			       "these are no texts but bytes, which are not "
 			       "for a terminal: -o FILE, or --save DIR");
@@ -138,67 +151,61 @@ static int print_bytes(struct target *t, const struct args *args,
 		      : target_put_text(t, buf_str(out), err);
 }
 
-static int print_saved(struct target *t, struct str contents, const char *dir,
-		       struct err *err)
+static int print_saved(struct reading *r, struct str contents, struct err *err)
 {
-	struct content_files files;
+	struct content_files *files = &r->files;
+	struct target *t = r->t;
 	struct scan_iter it;
-	int r;
+	int got = 0;
 
-	r = content_files_open(&files, dir, LIMIT_MESSAGE_BYTES_MAX, err);
 	scan_iter_init(&it, contents);
-	while (r == 0 && scan_next(&it)) {
+	while (got == 0 && scan_next(&it)) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct content_block b;
 
-		content_save(&files, it.value, true);
+		content_save(files, it.value, true);
 		content_read_item(it.value, &b);
 		if (!t->json && b.text.p && scan_string(b.text, &text))
-			r = target_put_text(t, buf_str(&text), err);
+			got = target_put_text(t, buf_str(&text), err);
 	}
-	if (r == 0 && !t->json)
-		r = target_write(buf_str(&files.said), err);
-	else if (r == 0 && files.said.n)
-		log_note("saved %.*s", (int)files.said.n - 1,
-			 buf_cstr(&files.said));
-	if (r == 0)
-		r = files.failed;
-	content_files_release(&files);
-	return r;
+	if (got == 0 && !t->json)
+		got = target_write(buf_str(&files->said), err);
+	else if (got == 0 && files->said.n)
+		log_note("saved %.*s", (int)files->said.n - 1,
+			 buf_cstr(&files->said));
+	return got == 0 ? files->failed : got;
 }
 
-static int print_all(struct target *t, const struct args *args,
-		     struct str result, struct err *err)
+static int print_all(struct reading *r, struct str result, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const char *dir = args_get(args, "save");
 	struct scan_iter it;
 	struct str contents;
 	bool binary = false;
-	int r = 0;
+	int got = 0;
 
 	if (!scan_get_some(result, "contents", &contents) ||
 	    scan_type(contents) != SCAN_ARRAY)
 		return err_set(err, ERR_PEER,
 			       "the server's answer has no array \"contents\"");
-	if (dir)
-		r = print_saved(t, contents, dir, err);
-	if (r < 0)
-		return r;
-	if (t->json)
-		return target_put_json(t, result, err) < 0 ? -1 : r;
-	if (dir)
-		return r;
+	if (r->files.dir)
+		got = print_saved(r, contents, err);
+	if (got < 0)
+		return got;
+	if (r->t->json)
+		return target_put_json(r->t, result, err) < 0 ? -1 : got;
+	if (r->files.dir)
+		return got;
 	scan_iter_init(&it, contents);
 	while (scan_next(&it))
-		if (add_item(t, it.value, &binary, &out, err) < 0)
+		if (add_item(r->t, it.value, &binary, &out, err) < 0)
 			return -1;
-	return print_bytes(t, args, &out, binary, err);
+	return print_bytes(r, &out, binary, err);
 }
 
-static int read_one(struct target *t, const struct args *args, struct str uri,
-		    struct err *err)
+static int read_one(struct reading *r, struct str uri, struct err *err)
 {
+	struct target *t = r->t;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	struct client_call call = {.method = "resources/read"};
 	struct str result;
@@ -211,7 +218,36 @@ static int read_one(struct target *t, const struct args *args, struct str uri,
 	call.params = buf_str(&params);
 	if (target_result(t, &call, "reading", &t->arena, &result, err) < 0)
 		return -1;
-	return print_all(t, args, result, err);
+	return print_all(r, result, err);
+}
+
+/* Before the server starts, which might write there. */
+static int open_outputs(struct reading *r, struct err *err)
+{
+	const char *file = args_get(r->args, "output");
+
+	r->to_file = file && strcmp(file, "-") != 0;
+	if (r->to_file &&
+	    outfile_open(&r->output, file, OUTFILE_REPLACE, err) < 0)
+		return -1;
+	return content_files_open(&r->files, args_get(r->args, "save"), err);
+}
+
+static int read_it(struct reading *r, struct str uri, struct err *err)
+{
+	int status;
+
+	if (open_outputs(r, err) < 0)
+		return -1;
+	status = target_open(r->t, r->args, err);
+	if (status == 0)
+		status = path_check_links(r->output.path, &r->output.folder,
+					  &r->t->policy.write, err);
+	if (status == 0)
+		status = content_files_check(&r->files, r->t, err);
+	if (status == 0)
+		status = read_one(r, uri, err);
+	return target_close(r->t, status, err);
 }
 
 int cmd_read(const struct command *cmd, int argc, char **argv, struct err *err)
@@ -219,6 +255,10 @@ int cmd_read(const struct command *cmd, int argc, char **argv, struct err *err)
 	AUTO(args_release) struct args args = {0};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct target t;
+	struct reading r = {.args = &args,
+			    .t = &t,
+			    .files = CONTENT_FILES_INIT,
+			    .output = OUTFILE_INIT};
 	struct str uri;
 	int status;
 
@@ -234,8 +274,8 @@ int cmd_read(const struct command *cmd, int argc, char **argv, struct err *err)
 			       "values; `matins resources` lists them");
 	if (find_uri(&args, &arena, &uri, err) < 0)
 		return -1;
-	status = target_open(&t, &args, err);
-	if (status == 0)
-		status = read_one(&t, &args, uri, err);
-	return target_close(&t, status, err);
+	status = read_it(&r, uri, err);
+	content_files_release(&r.files);
+	outfile_release(&r.output);
+	return status;
 }

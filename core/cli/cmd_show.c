@@ -25,7 +25,7 @@ const struct option options_show[] = {
 /* As it was stored, also what a later version does not know. */
 static bool is_verbatim(const struct print_options *o)
 {
-	return !strcmp(o->form, "json") && !o->pretty && !o->output &&
+	return !strcmp(o->form, "json") && !o->pretty && !o->to_file &&
 	       (!o->view || !strcmp(o->view, "full"));
 }
 
@@ -50,6 +50,7 @@ static int show(const struct args *args, struct err *err)
 		if (status == 0)
 			status = print_report(&report, &print, err);
 	}
+	print_options_release(&print);
 	arena_release(&arena);
 	buf_release(&text);
 	return status;

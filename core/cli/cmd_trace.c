@@ -12,6 +12,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/outfile.h"
 #include "core/cli/needs_print.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/run_report.h"
@@ -44,6 +45,8 @@ struct trace {
 	bool has_needs;
 	bool has_failed;  /* the needs could not be found; said */
 	struct buf table; /* of a step, scrubbed */
+	bool to_file;
+	struct outfile file; /* when to_file */
 	struct err why;
 	struct gate_request request; /* of a step, under the plain policy */
 };
@@ -88,19 +91,16 @@ static void render_table(const struct trace *t, const char *table,
 		needs_print_toml(&p, out);
 }
 
-static int put_table(const struct trace *t, struct str text, struct err *err)
+static int put_table(struct trace *t, struct str text, struct err *err)
 {
-	const char *path = args_get(t->args, "output");
-
-	if (path && strcmp(path, "-") != 0)
-		return fd_write_file(path, text, err);
+	if (t->to_file)
+		return outfile_write_str(&t->file, text, err);
 	if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
 		return err_sys(err, errno, "stdout");
 	return 0;
 }
 
-static int print_table(const struct trace *t, const char *table,
-		       struct err *err)
+static int print_table(struct trace *t, const char *table, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -262,6 +262,9 @@ static int trace_program(struct trace *t, struct err *err)
 	if (policy_options_read(t->args, &t->arena, &t->asked, &plain.env,
 				err) < 0)
 		return -1;
+	if (path_check_links(t->file.path, &t->file.folder, &t->asked.write,
+			     err) < 0)
+		return -1;
 	t->plain = without_grants(&t->asked);
 	plain.program = strchr(argv[0], '/') ? path_absolute(argv[0], &t->arena)
 					     : argv[0];
@@ -350,6 +353,8 @@ static int run_step(struct trace *t, const struct config_file *file,
 	int status;
 
 	if (find_routine(&file->config, name[0], &o.routine, err) < 0 ||
+	    path_check_links_of(t->file.path, &t->file.folder, &file->config,
+				err) < 0 ||
 	    run_routine(&o, &result, err) < 0)
 		return -1;
 	status = result.exit_status;
@@ -400,7 +405,9 @@ static int trace(struct trace *t, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "trace: name a routine and a step of it, or a "
 			       "program: matins trace -- PROGRAM ARGS…");
-	if (path && strcmp(path, "-") != 0 && fd_can_write_file(path, err) < 0)
+	t->to_file = path && strcmp(path, "-") != 0;
+	if (t->to_file &&
+	    outfile_open(&t->file, path, OUTFILE_REPLACE, err) < 0)
 		return -1;
 	raise_files();
 	return is_program ? trace_program(t, err) : trace_step(t, err);
@@ -410,7 +417,8 @@ int cmd_trace(const struct command *cmd, int argc, char **argv, struct err *err)
 {
 	struct trace t = {.arena = ARENA_INIT,
 			  .why = ERR_INIT,
-			  .table = BUF_INIT(BUF_UNBOUNDED)};
+			  .table = BUF_INIT(BUF_UNBOUNDED),
+			  .file = OUTFILE_INIT};
 	struct args args;
 	int status = 0;
 
@@ -421,6 +429,7 @@ int cmd_trace(const struct command *cmd, int argc, char **argv, struct err *err)
 		status = trace(&t, err);
 	args_release(&args);
 	buf_release(&t.table);
+	outfile_release(&t.file);
 	arena_release(&t.arena);
 	return status;
 }

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/proto/content.h"
+#include "core/run/paths.h"
 
 int content_print(struct target *t, struct str content, bool raw,
 		  struct err *err)
@@ -26,30 +27,32 @@ int content_print(struct target *t, struct str content, bool raw,
 
 /* ---- files ---- */
 
-int content_files_open(struct content_files *f, const char *dir, size_t max,
+int content_files_open(struct content_files *f, const char *dir,
 		       struct err *err)
 {
-	*f = (struct content_files){
-		.dir = dir,
-		.fd = -1,
-		.max = max,
-		.said = BUF_INIT(BUF_UNBOUNDED),
-	};
+	*f = (struct content_files)CONTENT_FILES_INIT;
+	f->dir = dir;
+	f->max = LIMIT_MESSAGE_BYTES_MAX;
 	if (!dir)
 		return 0;
 	if (!*dir)
 		return err_set(err, ERR_USAGE, "--save: empty");
 	if (fd_mkdirs(dir, 0777) < 0)
 		return err_sys(err, errno, "--save: mkdir %s", dir);
-	f->fd = fd_open(dir, O_RDONLY | O_DIRECTORY, 0);
-	if (f->fd < 0)
-		return err_sys(err, errno, "--save: open %s", dir);
+	if (outfolder_open(&f->folder, dir, err) < 0)
+		return err_wrap(err, "--save");
 	return 0;
+}
+
+int content_files_check(const struct content_files *f, const struct target *t,
+			struct err *err)
+{
+	return path_check_links(f->dir, &f->folder, &t->policy.write, err);
 }
 
 void content_files_release(struct content_files *f)
 {
-	fd_closep(&f->fd);
+	outfolder_release(&f->folder);
 	buf_release(&f->said);
 }
 
@@ -70,27 +73,14 @@ static bool holds(int dir, const char *name, struct str bytes)
 }
 
 /* Whole or not at all, and over nothing that is there. */
-static int write_file(int dir, const char *name, struct str bytes,
-		      struct err *err)
+static int write_file(const struct outfolder *d, const char *name,
+		      struct str bytes, struct err *err)
 {
-	char temporary[CONTENT_NAME_BYTES + 32];
-	int fd, r = 0;
+	const struct fd_text text = fd_text_of(&bytes);
 
-	if (holds(dir, name, bytes))
+	if (holds(d->fd, name, bytes))
 		return 0;
-	snprintf(temporary, sizeof(temporary), ".%s.%ld", name, (long)getpid());
-	fd = openat(dir, temporary,
-		    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_sys(err, errno, "create %s", temporary);
-	if (fd_write_all(fd, bytes.p, bytes.n) < 0)
-		r = err_sys(err, errno, "write %s", temporary);
-	if (close(fd) < 0 && r == 0)
-		r = err_sys(err, errno, "write %s", temporary);
-	if (r == 0 && linkat(dir, temporary, dir, name, 0) < 0)
-		r = err_sys(err, errno, "%s", name);
-	unlinkat(dir, temporary, 0);
-	return r;
+	return outfolder_put(d, name, name, &text, 0600, OUTFILE_NEW, err);
 }
 
 static int save_bytes(struct content_files *f, struct str base64,
@@ -102,7 +92,7 @@ static int save_bytes(struct content_files *f, struct str base64,
 	if (content_bytes(base64, f->max, &bytes, err) < 0)
 		return -1;
 	content_name(buf_str(&bytes), name);
-	if (write_file(f->fd, name, buf_str(&bytes), err) < 0)
+	if (write_file(&f->folder, name, buf_str(&bytes), err) < 0)
 		return -1;
 	buf_addf(&f->said, "%s/%s\n", f->dir, name);
 	return 0;
@@ -113,7 +103,7 @@ void content_save(struct content_files *f, struct str json, bool item)
 	struct content_block b;
 	struct err err = ERR_INIT;
 
-	if (f->fd < 0)
+	if (!f->dir)
 		return;
 	if (item)
 		content_read_item(json, &b);
@@ -131,7 +121,7 @@ void content_save_all(struct content_files *f, struct str array, bool items)
 {
 	struct scan_iter it;
 
-	if (f->fd < 0)
+	if (!f->dir)
 		return;
 	scan_iter_init(&it, array);
 	while (scan_next(&it))

@@ -4,6 +4,7 @@
 #ifndef CORE_CLI_CONTENT_SHOW_H
 #define CORE_CLI_CONTENT_SHOW_H
 
+#include "core/base/outfile.h"
 #include "core/cli/target.h"
 
 /*
@@ -18,18 +19,28 @@ int content_print(struct target *t, struct str content, bool raw,
 /* Files of one command. */
 struct content_files {
 	const char *dir; /* NULL: nothing is saved */
-	int fd;		 /* of it; -1 */
-	size_t max;	 /* bytes of one file */
+	struct outfolder folder;
+	size_t max;	 /* bytes of one file; LIMIT_MESSAGE_BYTES_MAX */
 	struct buf said; /* their paths, a line each */
 	bool failed;	 /* one could not be saved; said on stderr */
 };
 
+#define CONTENT_FILES_INIT                                                \
+	{                                                                 \
+		.folder = OUTFOLDER_INIT, .said = BUF_INIT(BUF_UNBOUNDED) \
+	}
+
 /*
+ * Before the server is started, which might write there.
+ *
  * dir     of --save, made where it is not there; NULL: save nothing
  * errors  ERR_SYS
  */
-int content_files_open(struct content_files *f, const char *dir, size_t max,
+int content_files_open(struct content_files *f, const char *dir,
 		       struct err *err) MUST_USE;
+/* A link that the server may have made leads nowhere else: ERR_POLICY. */
+int content_files_check(const struct content_files *f, const struct target *t,
+			struct err *err) MUST_USE;
 void content_files_release(struct content_files *f);
 
 /*

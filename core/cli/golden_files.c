@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -45,17 +44,7 @@ static int refuse_in_ci(struct err *err)
 		       "where a person looks at the change and commits it");
 }
 
-/* As for any new file; one that is there keeps its own. */
-static mode_t mode_of(const char *path)
-{
-	mode_t mask = umask(0);
-	struct stat st;
-
-	umask(mask);
-	return stat(path, &st) == 0 ? st.st_mode & 0777 : 0666 & ~mask;
-}
-
-int golden_write(const char *path, struct str text, struct err *err)
+int golden_open(struct outfile *f, const char *path, struct err *err)
 {
 	AUTO(mem_freep) char *dir = mem_strdup(path);
 	char *slash = strrchr(dir, '/');
@@ -67,7 +56,7 @@ int golden_write(const char *path, struct str text, struct err *err)
 		if (fd_mkdirs(dir, 0777) < 0)
 			return err_sys(err, errno, "create %s", dir);
 	}
-	return fd_replace_file(path, text, mode_of(path), true, err);
+	return outfile_open(f, path, OUTFILE_DURABLE, err);
 }
 
 /* One candidate for each golden file, wherever it lies. */

@@ -13,6 +13,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/outfile.h"
 #include "core/base/str.h"
 
 /* $CI is set and is neither empty, "0" nor "false". */
@@ -27,10 +28,10 @@ int golden_read_report(const char *name, struct buf *out, struct err *err)
 	MUST_USE;
 
 /*
- * Write a golden file, with its folder.
- * errors  ERR_SYS; ERR_CONFIG when CI is set
+ * Look up a golden file that is to be written; its folder is made.
+ * errors  outfile_open(); ERR_CONFIG when CI is set
  */
-int golden_write(const char *path, struct str text, struct err *err) MUST_USE;
+int golden_open(struct outfile *f, const char *path, struct err *err) MUST_USE;
 
 /*
  * Keep what a check saw.

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/cli/progress.h"
 #include "core/report/render.h"
+#include "core/run/paths.h"
 
 int find_routine(const struct config *config, const char *name,
 		 const struct routine **ret, struct err *err)
@@ -34,8 +35,9 @@ int print_options_read(const struct args *args, struct print_options *ret,
 		       struct err *err)
 {
 	static const char *const forms[] = {"json", "data", "md", "html"};
+	const char *output = args_get(args, "output");
 
-	*ret = (struct print_options){.form = "text"};
+	*ret = (struct print_options){.form = "text", .output = OUTFILE_INIT};
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		if (!args_has(args, forms[i]))
 			continue;
@@ -47,16 +49,19 @@ int print_options_read(const struct args *args, struct print_options *ret,
 	}
 	ret->pretty = args_has(args, "pretty");
 	ret->view = args_get(args, "view");
-	ret->output = args_get(args, "output");
-	if (ret->output && strcmp(ret->output, "-") == 0)
-		ret->output = NULL;
-	if (ret->output && fd_can_write_file(ret->output, err) < 0)
-		return -1;
 	if (ret->view && strcmp(ret->view, "full") &&
 	    strcmp(ret->view, "golden"))
 		return err_set(err, ERR_USAGE,
 			       "--view %s: it is full or golden", ret->view);
-	return 0;
+	ret->to_file = output && strcmp(output, "-") != 0;
+	return ret->to_file ? outfile_open(&ret->output, output,
+					   OUTFILE_REPLACE, err)
+			    : 0;
+}
+
+void print_options_release(struct print_options *o)
+{
+	outfile_release(&o->output);
 }
 
 /* What is printed, and how. */
@@ -73,7 +78,7 @@ static void print_it(const void *arg, struct buf *out)
 	render_find(p->form)->print(p->report, &p->options, out);
 }
 
-int print_report(const struct report *r, const struct print_options *o,
+int print_report(const struct report *r, struct print_options *o,
 		 struct err *err)
 {
 	const struct printed printed = {
@@ -87,8 +92,8 @@ int print_report(const struct report *r, const struct print_options *o,
 	};
 	const struct fd_text text = {print_it, &printed};
 
-	if (o->output)
-		return fd_write_text(o->output, &text, err);
+	if (o->to_file)
+		return outfile_write(&o->output, &text, err);
 	if (fd_print(STDOUT_FILENO, &text) < 0)
 		return err_sys(err, errno, "stdout");
 	return 0;
@@ -120,7 +125,7 @@ static int params_are_pairs(const struct strlist *params, struct err *err)
 
 static int run_opened(const struct args *args, const struct config_file *file,
 		      const char *routine_name, const char *step_name,
-		      const struct print_options *print, struct arena *arena,
+		      struct print_options *print, struct arena *arena,
 		      struct err *err)
 {
 	struct progress progress;
@@ -139,7 +144,9 @@ static int run_opened(const struct args *args, const struct config_file *file,
 
 	if (find_routine(&file->config, routine_name, &o.routine, err) < 0 ||
 	    read_jobs(args, &o.jobs, err) < 0 ||
-	    params_are_pairs(&o.params, err) < 0)
+	    params_are_pairs(&o.params, err) < 0 ||
+	    path_check_links_of(print->output.path, &print->output.folder,
+				&file->config, err) < 0)
 		return -1;
 	progress_init(&progress, &o.observer);
 	status = run_routine(&o, &result, err);
@@ -182,6 +189,7 @@ int run_and_print(const struct args *args, const char *routine_name,
 		status = run_opened(args, &file, routine_name, step_name,
 				    &print, &arena, err);
 	config_release(&file);
+	print_options_release(&print);
 	arena_release(&arena);
 	return status;
 }

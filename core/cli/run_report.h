@@ -4,6 +4,7 @@
 #ifndef CORE_CLI_RUN_REPORT_H
 #define CORE_CLI_RUN_REPORT_H
 
+#include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/run/run.h"
 
@@ -43,14 +44,19 @@ int run_and_print(const struct args *args, const char *routine_name,
 struct print_options {
 	const char *form; /* a row of render.c */
 	bool pretty, single;
-	const char *view;   /* "full", "golden"; NULL = full */
-	const char *output; /* NULL = stdout */
+	const char *view; /* "full", "golden"; NULL = full */
+	bool to_file;
+	struct outfile output; /* when to_file */
 };
 
-/* errors  ERR_USAGE for two forms at once or an unknown view */
+/*
+ * Also looks up the file that the report goes to.
+ * errors  ERR_USAGE for two forms at once or an unknown view; outfile_open()
+ */
 int print_options_read(const struct args *args, struct print_options *ret,
 		       struct err *err) MUST_USE;
-int print_report(const struct report *r, const struct print_options *o,
+void print_options_release(struct print_options *o);
+int print_report(const struct report *r, struct print_options *o,
 		 struct err *err) MUST_USE;
 
 /* ERR_UNKNOWN with the nearest name. */

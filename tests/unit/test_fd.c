@@ -29,8 +29,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-	static const char *const files[] = {"a",     "b",   "link",
-					    "x/y/z", "x/y", "x"};
+	static const char *const files[] = {"a", "b", "x/y/z", "x/y", "x"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(files); i++)
@@ -123,7 +122,8 @@ static void read_file__over_its_ceiling__is_a_limit(void **state)
 	struct err err = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(fd_write_file("a", STR("four"), &err), 0);
+	assert_int_equal(fd_replace_file("a", STR("four"), 0600, false, &err),
+			 0);
 	assert_int_equal(fd_read_file("a", &exact, &err), 0);
 	assert_int_equal(exact.n, 4);
 	assert_int_equal(fd_read_file("a", &small, &err), -1);
@@ -159,37 +159,6 @@ static void replace_file__no_folder__error_and_nothing_left(void **state)
 	assert_int_equal(err.sys, EISDIR);
 }
 
-static void write_file__new_old_and_link__as_a_shell_would(void **state)
-{
-	struct err err = ERR_INIT;
-	struct stat st;
-
-	(void)state;
-	umask(027);
-	assert_int_equal(fd_write_file("a", STR("1"), &err), 0);
-	assert_int_equal(mode_of("a"), 0640);
-	assert_int_equal(chmod("a", 0604), 0);
-	assert_int_equal(symlink("a", "link"), 0);
-	assert_int_equal(fd_can_write_file("link", &err), 0);
-	assert_int_equal(fd_write_file("link", STR("2"), &err), 0);
-	assert_content("a", "2");
-	assert_int_equal(mode_of("a"), 0604);
-	assert_int_equal(lstat("link", &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-}
-
-static void can_write_file__folder_or_no_place__error(void **state)
-{
-	struct err err = ERR_INIT;
-
-	(void)state;
-	assert_int_equal(fd_can_write_file("b", &err), 0);
-	assert_int_equal(access("b", F_OK), -1);
-	assert_int_equal(fd_can_write_file("x/a", &err), -1);
-	assert_int_equal(fd_can_write_file(".", &err), -1);
-	assert_int_equal(err.sys, EISDIR);
-}
-
 static void mkdirs__some_there__makes_the_rest(void **state)
 {
 	(void)state;
@@ -211,8 +180,6 @@ int main(void)
 		T(read_file__over_its_ceiling__is_a_limit),
 		T(replace_file__old_or_none__whole_and_with_its_mode),
 		T(replace_file__no_folder__error_and_nothing_left),
-		T(write_file__new_old_and_link__as_a_shell_would),
-		T(can_write_file__folder_or_no_place__error),
 		T(mkdirs__some_there__makes_the_rest),
 	};
 

@@ -43,7 +43,7 @@ static void put_file(struct fixture *f, const char *path)
 	const char *dir = resolve_dirname(full, &f->arena);
 
 	assert_int_equal(fd_mkdirs(dir, 0755), 0);
-	assert_int_equal(fd_write_file(full, STR("x"), &err), 0);
+	assert_int_equal(fd_replace_file(full, STR("x"), 0644, false, &err), 0);
 }
 
 static int setup(void **state)

@@ -1,0 +1,357 @@
+#include "core/base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/place.h"
+#include "core/base/str.h"
+
+#define TEMPORARY_TRIES 16
+
+/* ---- a folder ---- */
+
+static int hold(struct outfolder *d, const char *folder,
+		const struct strlist *links, struct err *err)
+{
+	d->fd = fd_open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (d->fd < 0)
+		return err_sys(err, errno, "folder %s", folder);
+	d->path = folder;
+	d->links = *links;
+	return 0;
+}
+
+int outfolder_open(struct outfolder *d, const char *path, struct err *err)
+{
+	struct place place;
+
+	*d = (struct outfolder)OUTFOLDER_INIT;
+	if (place_find(path, &d->arena, &place, err) == 0 &&
+	    hold(d,
+		 arena_printf(&d->arena, "%s/%s",
+			      strcmp(place.folder, "/") ? place.folder : "",
+			      place.name),
+		 &place.links, err) == 0)
+		return 0;
+	outfolder_release(d);
+	return -1;
+}
+
+void outfolder_release(struct outfolder *d)
+{
+	fd_closep(&d->fd);
+	arena_release(&d->arena);
+	*d = (struct outfolder)OUTFOLDER_INIT;
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Does the path still lead to the folder that was opened? */
+static int check_folder(const struct outfolder *d, struct err *err)
+{
+	struct stat there, opened;
+
+	if (fstat(d->fd, &opened) == 0 && stat(d->path, &there) == 0 &&
+	    is_same(&there, &opened))
+		return 0;
+	return err_set(err, ERR_OUTPUT,
+		       "the folder %s was moved or replaced in the meantime; "
+		       "nothing is written there",
+		       d->path);
+}
+
+static const char *kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFLNK:
+		return "a symbolic link";
+	case S_IFIFO:
+		return "a FIFO";
+	case S_IFDIR:
+		return "a folder";
+	case S_IFSOCK:
+		return "a socket";
+	default:
+		return "a device";
+	}
+}
+
+/* An entry that is a regular file, or none. */
+static int check_entry(const struct outfolder *d, const char *name,
+		       const char *shown, struct err *err)
+{
+	struct stat st;
+
+	if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", shown);
+	if (S_ISREG(st.st_mode))
+		return 0;
+	return err_set(err, ERR_OUTPUT,
+		       "%s has become %s in the meantime; nothing is written "
+		       "there",
+		       shown, kind_of(st.st_mode));
+}
+
+/* returns  the descriptor, or -1 and errno */
+static int make_temporary(int dir, char *name, size_t size)
+{
+	for (int i = 0; i < TEMPORARY_TRIES; i++) {
+		uint64_t random;
+		int fd;
+
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return -1;
+		snprintf(name, size, ".matins.%016" PRIx64, random);
+		fd = openat(dir, name,
+			    O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW |
+				    O_CLOEXEC,
+			    0600);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
+static int move(int dir, const char *from, const char *to, enum outfile_how how)
+{
+	if (how != OUTFILE_NEW)
+		return renameat(dir, from, dir, to);
+	if (renameat2(dir, from, dir, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return -1;
+	/* a file system without that flag */
+	if (linkat(dir, from, dir, to, 0) < 0)
+		return -1;
+	unlinkat(dir, from, 0);
+	return 0;
+}
+
+/* An O_PATH descriptor cannot be synced. */
+static int sync_folder(int dir)
+{
+	AUTO(fd_closep)
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 ? -1 : fsync(fd);
+}
+
+int outfolder_put(const struct outfolder *d, const char *name,
+		  const char *shown, const struct fd_text *text, mode_t mode,
+		  enum outfile_how how, struct err *err)
+{
+	const bool durable = how == OUTFILE_DURABLE;
+	AUTO(fd_closep) int fd = -1;
+	char tmp[32];
+
+	if (check_folder(d, err) < 0 ||
+	    (how != OUTFILE_NEW && check_entry(d, name, shown, err) < 0))
+		return -1;
+	fd = make_temporary(d->fd, tmp, sizeof(tmp));
+	if (fd < 0)
+		return err_sys(err, errno, "create a file in %s", d->path);
+	if (fchmod(fd, mode) < 0 || fd_print(fd, text) < 0 ||
+	    (durable && fsync(fd) < 0) || move(d->fd, tmp, name, how) < 0 ||
+	    (durable && sync_folder(d->fd) < 0)) {
+		int saved = errno;
+
+		unlinkat(d->fd, tmp, 0);
+		return err_sys(err, saved, "write %s", shown);
+	}
+	/* a program that still runs may have exchanged the temporary file */
+	return check_entry(d, name, shown, err);
+}
+
+/* ---- open ---- */
+
+void outfile_release(struct outfile *f)
+{
+	outfolder_release(&f->folder);
+	fd_closep(&f->stream);
+	fd_closep(&f->fifo);
+}
+
+/* The number in /dev/stdout, /dev/fd/N and their like; -1 for other paths. */
+static int descriptor_of(const char *path)
+{
+	static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+	uint64_t n;
+
+	if (strcmp(path, "/dev/stdout") == 0)
+		return STDOUT_FILENO;
+	if (strcmp(path, "/dev/stderr") == 0)
+		return STDERR_FILENO;
+	for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+		if (str_starts(str_of(path), folders[i]) &&
+		    str_uint64(str_of(path + strlen(folders[i])), &n) &&
+		    n <= INT_MAX)
+			return (int)n;
+	return -1;
+}
+
+static int open_descriptor(struct outfile *f, int fd, struct err *err)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
+		return err_sys(err, EBADF, "write %s", f->path);
+	f->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	return f->stream < 0 ? err_sys(err, errno, "write %s", f->path) : 0;
+}
+
+/* No regular file, or one that no path leads to. */
+static int open_stream(struct outfile *f, mode_t mode, struct err *err)
+{
+	f->truncate = S_ISREG(mode);
+	f->stream = fd_open(f->path, O_WRONLY | O_NOCTTY | O_NONBLOCK, 0);
+	if (f->stream >= 0)
+		return 0;
+	if (errno != ENXIO || !S_ISFIFO(mode))
+		return err_sys(err, errno, "write %s", f->path);
+	f->fifo = fd_open(f->path, O_PATH, 0);
+	return f->fifo < 0 ? err_sys(err, errno, "write %s", f->path) : 0;
+}
+
+/* The folder that the file lies in, or will. */
+static int hold_folder(struct outfile *f, struct err *err)
+{
+	struct place place;
+
+	if (place_find(f->path, &f->folder.arena, &place, err) < 0 ||
+	    hold(&f->folder, place.folder, &place.links, err) < 0)
+		return err_wrap(err, "write");
+	f->name = place.name;
+	return 0;
+}
+
+static bool takes_files(const struct outfolder *d)
+{
+	return faccessat(d->fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
+}
+
+/* Does the entry that was found lie in the folder that is held? */
+static bool is_held(const struct outfile *f, const struct stat *st)
+{
+	struct stat entry;
+
+	return f->name &&
+	       fstatat(f->folder.fd, f->name, &entry, AT_SYMLINK_NOFOLLOW) ==
+		       0 &&
+	       is_same(&entry, st);
+}
+
+/* A regular file: replaced in its folder, or written where it lies. */
+static int open_old(struct outfile *f, const struct stat *st, struct err *err)
+{
+	if (!is_held(f, st) || !takes_files(&f->folder))
+		return open_stream(f, st->st_mode, err);
+	if (faccessat(f->folder.fd, f->name, W_OK, AT_EACCESS) < 0)
+		return err_sys(err, errno, "write %s", f->path);
+	f->mode = st->st_mode & 07777;
+	return 0;
+}
+
+/* The file that ">" would make: a link that leads nowhere yet is followed. */
+static int open_new(struct outfile *f, struct err *err)
+{
+	mode_t mask = umask(0);
+
+	umask(mask);
+	f->mode = 0666 & ~mask;
+	if (str_ends(str_of(f->path), "/"))
+		return err_sys(err, EISDIR, "write %s", f->path);
+	if (hold_folder(f, err) < 0)
+		return -1;
+	return takes_files(&f->folder)
+		       ? 0
+		       : err_sys(err, errno, "write %s", f->path);
+}
+
+static int look_up(struct outfile *f, struct err *err)
+{
+	const bool is_new = f->how == OUTFILE_NEW;
+	int number = descriptor_of(f->path);
+	struct err ignored = ERR_INIT;
+	struct stat st;
+	int r;
+
+	if (number >= 0 && !is_new)
+		return open_descriptor(f, number, err);
+	r = is_new ? lstat(f->path, &st) : stat(f->path, &st);
+	if (r < 0 && errno == ENOENT)
+		return open_new(f, err);
+	if (r < 0)
+		return err_sys(err, errno, "write %s", f->path);
+	if (is_new)
+		return err_set(err, ERR_CONFIG,
+			       "%s is there already and stays as it is",
+			       f->path);
+	if (S_ISDIR(st.st_mode))
+		return err_sys(err, EISDIR, "write %s", f->path);
+	/* without a folder of its own it is written as a stream */
+	(void)!hold_folder(f, &ignored);
+	return S_ISREG(st.st_mode) ? open_old(f, &st, err)
+				   : open_stream(f, st.st_mode, err);
+}
+
+int outfile_open(struct outfile *f, const char *path, enum outfile_how how,
+		 struct err *err)
+{
+	*f = (struct outfile)OUTFILE_INIT;
+	f->path = path;
+	f->how = how;
+	if (look_up(f, err) == 0)
+		return 0;
+	outfile_release(f);
+	return -1;
+}
+
+/* ---- write ---- */
+
+/* A reader may have come to the FIFO since the start. */
+static int open_fifo(struct outfile *f, struct err *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", f->fifo);
+	f->stream = fd_open(path, O_WRONLY | O_NONBLOCK, 0);
+	if (f->stream >= 0)
+		return 0;
+	if (errno == ENXIO)
+		return err_set(err, ERR_OUTPUT,
+			       "%s is a FIFO that no program reads; nothing "
+			       "is written",
+			       f->path);
+	return err_sys(err, errno, "write %s", f->path);
+}
+
+int outfile_write_str(struct outfile *f, struct str content, struct err *err)
+{
+	const struct fd_text text = fd_text_of(&content);
+
+	return outfile_write(f, &text, err);
+}
+
+int outfile_write(struct outfile *f, const struct fd_text *text,
+		  struct err *err)
+{
+	if (f->fifo >= 0 && open_fifo(f, err) < 0)
+		return -1;
+	if (f->stream < 0)
+		return outfolder_put(&f->folder, f->name, f->path, text,
+				     f->mode, f->how, err);
+	if ((f->truncate && ftruncate(f->stream, 0) < 0) ||
+	    fd_print(f->stream, text) < 0)
+		return err_sys(err, errno, "write %s", f->path);
+	return 0;
+}

@@ -1,0 +1,111 @@
+#include "core/base/place.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+
+/* As many links as the kernel follows (MAXSYMLINKS). */
+#define LINKS_MAX 40
+
+struct walk {
+	struct arena *arena;
+	struct buf at; /* real so far; "" is "/" */
+	const char *links[LINKS_MAX];
+	size_t n_links;
+};
+
+static void cut(struct buf *b, size_t n)
+{
+	b->n = n;
+	if (b->p)
+		b->p[n] = '\0';
+}
+
+static void go_up(struct buf *at)
+{
+	const char *slash = at->n ? strrchr(at->p, '/') : NULL;
+
+	cut(at, slash ? (size_t)(slash - at->p) : 0);
+}
+
+static int walk(struct walk *w, const char *path);
+
+/* One part behind `at`; 0, or -1 and errno. */
+static int step(struct walk *w, struct str part, bool is_last)
+{
+	char target[PATH_MAX];
+	size_t before = w->at.n;
+	ssize_t n;
+
+	buf_addf(&w->at, "/%.*s", STR_ARG(part));
+	n = readlink(w->at.p, target, sizeof(target));
+	if (n < 0)
+		return errno == EINVAL || (errno == ENOENT && is_last) ? 0 : -1;
+	cut(&w->at, before);
+	if (w->n_links == LINKS_MAX || (size_t)n == sizeof(target)) {
+		errno = ELOOP;
+		return -1;
+	}
+	w->links[w->n_links++] = arena_strdup(w->arena, before ? w->at.p : "/");
+	return walk(w, arena_strndup(w->arena, target, (size_t)n));
+}
+
+static int walk(struct walk *w, const char *path)
+{
+	struct str rest = str_of(path);
+
+	if (*path == '/')
+		cut(&w->at, 0);
+	while (rest.p) {
+		struct str part = str_cut(&rest, '/');
+
+		if (str_is(part, ".."))
+			go_up(&w->at);
+		else if (part.n && !str_is(part, ".") &&
+			 step(w, part, !rest.n) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int begin(struct walk *w)
+{
+	char cwd[PATH_MAX];
+
+	if (!getcwd(cwd, sizeof(cwd)))
+		return -1;
+	if (strcmp(cwd, "/") != 0)
+		buf_adds(&w->at, cwd);
+	return 0;
+}
+
+static void split(const struct walk *w, struct place *ret)
+{
+	const char *slash = w->at.n ? strrchr(w->at.p, '/') : NULL;
+	size_t n = slash ? (size_t)(slash - w->at.p) : 0;
+	const char **links = ARENA_ARRAY(w->arena, const char *, LINKS_MAX);
+
+	memcpy(links, w->links, w->n_links * sizeof(*links));
+	*ret = (struct place){
+		.folder = n ? arena_strndup(w->arena, w->at.p, n) : "/",
+		.name = arena_strdup(w->arena, slash ? slash + 1 : ""),
+		.links = {links, w->n_links},
+	};
+}
+
+int place_find(const char *path, struct arena *arena, struct place *ret,
+	       struct err *err)
+{
+	struct walk w = {.arena = arena, .at = BUF_INIT(BUF_UNBOUNDED)};
+	int r = 0;
+
+	if ((*path != '/' && begin(&w) < 0) || walk(&w, path) < 0)
+		r = err_sys(err, errno, "%s", path);
+	else
+		split(&w, ret);
+	buf_release(&w.at);
+	return r;
+}

@@ -1,0 +1,27 @@
+/*
+ * Where a path leads: the real folder, the name in it, and the folders on the
+ * way that hold a link. Links are followed as open(2) follows them; the last
+ * part need not exist.
+ */
+#ifndef CORE_BASE_PLACE_H
+#define CORE_BASE_PLACE_H
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct place {
+	const char *folder;   /* real and absolute */
+	const char *name;     /* "" when the path is "/" */
+	struct strlist links; /* real folders that hold a link of the way */
+};
+
+/*
+ * arena   holds what is returned
+ * errors  ERR_SYS  a folder is missing or closed, too many links
+ */
+int place_find(const char *path, struct arena *arena, struct place *ret,
+	       struct err *err) MUST_USE;
+
+#endif

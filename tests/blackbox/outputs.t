@@ -1,0 +1,216 @@
+#!/usr/bin/env bash
+# A file that a user named for a result is written there and nowhere else,
+# whatever the program that ran in between made of its folder.
+# shellcheck disable=SC2016
+. "${BASH_SOURCE%/*}/lib.sh"
+
+tools=(ln rm mkfifo mv mkdir)
+grants=(--write "$T/w")
+for tool in "${tools[@]}"; do grants+=(--exec "$tool"); done
+victim=$T/home/.bashrc
+
+# fresh: an empty folder that the program may write, and a file that it may not
+fresh() {
+	rm -rf w moved
+	mkdir -m 777 w
+	echo mine >"$victim"
+}
+
+# routine SHELL-WORDS: a routine whose step may write w
+routine() {
+	cat >r.toml <<-END
+		[[routines.r.steps]]
+		name = "s"
+		type = "script"
+		command = "sh"
+		args = ["-c", '''$1; echo said''']
+		sandbox = { write = ["w"], exec = ["$(printf '%s", "' "${tools[@]}")sh"] }
+	END
+}
+
+# serve SHELL-WORDS: a server that does them first
+serve() {
+	local IFS=$'\n'
+
+	server=(sh -c "$1; exec \"\$@\"" sh "$PEER" -e
+		$'handshake\nexpect resources/read\nreply {"contents":[{"uri":"a:b","text":"said"}]}')
+}
+
+# write_by COMMAND FILE SHELL-WORDS: the result goes to FILE while the program
+# does the words
+write_by() {
+	case $1 in
+	"run -o")
+		routine "$3"
+		run_matins run -c r.toml r -o "$2"
+		;;
+	"step -o")
+		routine "$3"
+		run_matins step -c r.toml r s -o "$2"
+		;;
+	"golden record --dir")
+		routine "$3"
+		run_matins golden record -c r.toml r --dir "${2%/*}"
+		;;
+	"exec --report")
+		run_matins exec "${grants[@]}" --report "$2" -- sh -c "$3"
+		;;
+	"trace -o")
+		run_matins trace "${grants[@]}" --cwd w -o "$2" -- sh -c "$3"
+		;;
+	"read -o")
+		serve "$3"
+		run_matins read a:b -o "$2" "${grants[@]}" --exec "$PEER" -- \
+			"${server[@]}"
+		;;
+	esac
+}
+all=("run -o" "step -o" "exec --report" "trace -o" "read -o")
+
+# refused NAME WHAT: the last command said so, and the victim is as it was
+refused() {
+	err_like "$1: it is said" "$2"
+	is "$1: what the link leads to is as it was" "$(<"$victim")" mine
+	[[ $command == exec* ]] || isnt "$1: no success" "$status" 0
+}
+
+for command in "${all[@]}"; do
+	fresh
+	write_by "$command" w/out "ln -s $victim $T/w/out"
+	refused "$command, a planted link" 'w/out has become a symbolic link'
+	fresh
+	echo old >w/out
+	chmod 666 w/out
+	write_by "$command" w/out "rm $T/w/out; ln -s $victim $T/w/out"
+	refused "$command, a file made a link" 'w/out has become a symbolic link'
+	fresh
+	LIMIT_S=20
+	write_by "$command" w/out "mkfifo $T/w/out"
+	unset LIMIT_S
+	refused "$command, a planted FIFO" 'w/out has become a FIFO'
+	fresh
+	mkdir -m 777 w/sub
+	ln -s "$T/home" moved
+	write_by "$command" w/sub/.bashrc \
+		"mv $T/w/sub $T/w/old; ln -s $T/home $T/w/sub"
+	refused "$command, its folder made a link" 'w/sub was moved or replaced'
+	ok "$command: nor is it written where the folder went" \
+		test ! -e w/old/.bashrc
+
+	# links of a run before
+	fresh
+	ln -s "$victim" w/out
+	write_by "$command" w/out :
+	refused "$command, a link left in a folder that the program may write" \
+		'w/out leads to .* by a link in a folder that the program may write'
+
+	# the honest uses
+	fresh
+	write_by "$command" w/out :
+	ok "$command: a new file in the same folder" test -s w/out
+	is "$command: with the mode of any new file" "$(stat -c %a w/out)" 644
+	echo old >mine.txt
+	chmod 640 mine.txt
+	write_by "$command" mine.txt :
+	file_lacks "$command: a file that is there is replaced" mine.txt old
+	is "$command: and keeps its mode" "$(stat -c %a mine.txt)" 640
+	mkdir -p elsewhere
+	echo old >elsewhere/file
+	ln -sf elsewhere/file link
+	write_by "$command" link :
+	ok "$command: a link of the user's own stays one" test -L link
+	file_lacks "$command: and is written through" elsewhere/file old
+	rm -f elsewhere/file
+	write_by "$command" link :
+	ok "$command: also where it leads to no file yet" test -s elsewhere/file
+	write_by "$command" /dev/stdout :
+	out_like "$command: /dev/stdout" 'said|"program"|sandbox'
+	mkfifo fifo
+	exec 8<>fifo
+	write_by "$command" fifo :
+	dd bs=64K count=1 iflag=nonblock <&8 >got 2>/dev/null
+	exec 8<&-
+	ok "$command: a FIFO of the user's own that is read" test -s got
+	rm fifo got
+	write_by "$command" none/out :
+	isnt "$command: a folder that is not there is no success" "$status" 0
+	out_unlike "$command: and nothing starts" 'said'
+done
+
+# ---- files whose names come later ----
+
+png='reply {"content":[{"type":"image","mimeType":"image/png","data":"AAAA"}]}'
+save() {
+	server=(sh -c "$1; exec \"\$@\"" sh "$PEER" -e
+		$'handshake\nexpect tools/call\n'"$png")
+	run_matins call t --no-list --save w/s "${grants[@]}" --exec "$PEER" -- \
+		"${server[@]}"
+}
+fresh
+save :
+exit_is "call --save: a new folder" 0
+is "call --save: holds the file" "$(find w/s -type f | wc -l)" 1
+fresh
+mkdir -m 777 w/s
+save "mv $T/w/s $T/w/old; ln -s $T/home $T/w/s"
+isnt "call --save, its folder made a link: no success" "$status" 0
+err_like "call --save, its folder made a link: it is said" \
+	'w/s was moved or replaced'
+is "call --save: nothing is saved elsewhere" \
+	"$(find home w/old -type f -newer r.toml ! -name .bashrc | wc -l)" 0
+fresh
+ln -s "$T/home" w/s
+save :
+isnt "call --save, by a link left there: no success" "$status" 0
+err_like "call --save, by a link left there: it is said" \
+	'w/s leads to .* by a link'
+
+fresh
+write_by "golden record --dir" w/g/r.json :
+exit_is "golden record: a new folder" 0
+fresh
+mkdir -m 777 w/g
+write_by "golden record --dir" w/g/r.json \
+	"mv $T/w/g $T/w/old; ln -s $T/home $T/w/g"
+isnt "golden record, its folder made a link: no success" "$status" 0
+err_like "golden record, its folder made a link: it is said" \
+	'w/g was moved or replaced'
+ok "golden record: nothing is written elsewhere" test ! -e home/r.json
+
+# ---- streams ----
+
+routine :
+run_matins run -c r.toml r -o >(cat >got)
+wait_for 5 test -s got
+file_has "run -o >(program)" got said
+"$BIN" run -c r.toml r -o /dev/fd/7 7>>got 2>/dev/null
+is "run -o /dev/fd/7 goes on where that stands" "$(grep -c said got)" 2
+mkfifo fifo
+LIMIT_S=20
+run_matins run -c r.toml r -o fifo
+isnt "a FIFO that no program reads is no success" "$status" 0
+err_like "and is said, without waiting" 'fifo is a FIFO that no program reads'
+unset LIMIT_S
+sleep 60 <>fifo &
+reader=$!
+dd if=/dev/zero bs=4096 count=16 of=fifo 2>/dev/null # the pipe is full
+"$BIN" exec --report fifo -- true 2>/dev/null &
+writer=$!
+wait_for 2 grep -Eq 'pipe_w|poll' "/proc/$writer/wchan"
+kill -TERM "$writer"
+wait "$writer"
+is "SIGTERM ends a write to a FIFO that is full" $? 143
+kill "$reader"
+
+# ---- init ----
+
+ln -s "$T/elsewhere/new" matins.toml
+run_matins init
+exit_is "init leaves a link alone" 1
+ok "and makes no file behind it" test ! -e elsewhere/new
+rm matins.toml
+run_matins init
+exit_is "init writes a new file" 0
+run_matins init
+err_like "and leaves it alone the next time" 'matins.toml is there already'
+done_testing
