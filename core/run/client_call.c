@@ -93,6 +93,17 @@ static void fail_call(struct client *c, struct call *call,
 	buf_release(&own);
 }
 
+/* The whole session failed: what was sent may have been done. */
+static void lose_call(struct client *c, struct call *call,
+		      enum step_reason reason, const char *sentence)
+{
+	AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&own, sentence);
+	client_say_unknown(call, &own);
+	fail_call(c, call, reason, buf_cstr(&own));
+}
+
 void client_fail_calls(struct client *c, enum step_reason reason,
 		       const char *sentence)
 {
@@ -102,7 +113,10 @@ void client_fail_calls(struct client *c, enum step_reason reason,
 		if (reason == REASON_CANCELLED && call->session_ticket)
 			session_cancel(c->session, call->session_ticket,
 				       "the caller no longer waits");
-		fail_call(c, call, reason, sentence);
+		if (sentence && reason != REASON_CANCELLED)
+			lose_call(c, call, reason, sentence);
+		else
+			fail_call(c, call, reason, sentence);
 	}
 	if (sentence) {
 		client_lists_fail(c, reason, sentence);
@@ -293,7 +307,8 @@ static int refuse_call(const struct client *c, const char *method,
 		client_say_end(c, NULL, &how);
 	else
 		buf_adds(&how, "the session with the server is over");
-	return err_set(err, ERR_PEER, "%s: %s", method, buf_cstr(&how));
+	return err_set(err, ERR_PEER, "%s was not sent: %s", method,
+		       buf_cstr(&how));
 }
 
 int client_call(struct client *c, const struct client_call *call,

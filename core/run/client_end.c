@@ -94,13 +94,15 @@ static bool is_no_evidence(const struct client *c,
 
 /*
  * Shall it be started once more? What it said shows that another beginning
- * is right; nothing but that beginning was sent to it (PRB-6, RW-22).
+ * is right; nothing but that beginning was sent to it (PRB-6, RW-22). After
+ * the beginning a failure ends the calls: their outcome is unknown.
  */
 static bool shall_restart(struct client *c, const struct session_event *e)
 {
 	struct client_begin *b = &c->begin;
 
-	if (!c->is_open || (!c->o.request && !c->o.open))
+	if (!c->is_open || (!c->o.request && !c->o.open) ||
+	    e->phase != SESSION_PHASE_INITIALIZE)
 		return false;
 	if (e->retry_protocol && !b->tried_protocol) {
 		b->tried_protocol = true;

@@ -151,5 +151,7 @@ void client_note_details(struct client *c);
  */
 void client_say_end(const struct client *c, const struct call *call,
 		    struct buf *out);
+/* Of a call that was sent: its outcome is not known. call: NULL for none */
+void client_say_unknown(const struct call *call, struct buf *out);
 
 #endif

@@ -89,6 +89,13 @@ static void say_how(const struct client *c, struct buf *out)
 	arena_release(&arena);
 }
 
+void client_say_unknown(const struct call *call, struct buf *out)
+{
+	if (call && call->session_ticket)
+		buf_adds(out,
+			 "; the outcome is unknown, and it was not repeated");
+}
+
 void client_say_end(const struct client *c, const struct call *call,
 		    struct buf *out)
 {
@@ -101,9 +108,7 @@ void client_say_end(const struct client *c, const struct call *call,
 	else
 		buf_addf(out, " before the answer to %s",
 			 was_ready ? call->method : "initialize");
-	if (call && call->session_ticket)
-		buf_adds(out,
-			 "; the outcome is unknown, and it was not repeated");
+	client_say_unknown(call, out);
 	if (client_stats(c)->skipped_lines)
 		buf_adds(out, "; its stdout held lines that are no messages");
 }

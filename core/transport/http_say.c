@@ -136,7 +136,11 @@ void http_say(struct http_exchange *x, CURLcode code)
 			  "there a network?");
 		break;
 	case CURLE_COULDNT_CONNECT:
-		say_connect(x);
+		/* libcurl tried anew when the connection of the request went */
+		if (x->end.is_sent)
+			say_cut(x);
+		else
+			say_connect(x);
 		break;
 	case CURLE_OPERATION_TIMEDOUT:
 		say_timeout(x);

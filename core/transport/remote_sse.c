@@ -106,8 +106,7 @@ void remote_sse_ended(struct post *p, const struct http_end *end)
 	if (r->endpoint) {
 		err_set(&err, ERR_PEER,
 			"the server closed its event stream, and the session "
-			"with it; the outcome of what was open is unknown, and "
-			"it was not repeated");
+			"with it");
 		remote_lose_all(r, TRANSPORT_BROKE, &err);
 		return;
 	}

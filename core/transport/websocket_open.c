@@ -200,9 +200,7 @@ static void on_readable(void *arg)
 				w, w->phase == PHASE_OPENING
 					   ? "the connection ended within "
 					     "the handshake"
-					   : "the connection ended; the "
-					     "outcome of "
-					     "what was open is unknown");
+					   : "the connection ended");
 			return;
 		}
 		if (w->phase == PHASE_OPENING)
