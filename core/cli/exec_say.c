@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/cli/policy_options.h"
+#include "core/run/advice.h"
 
 /* What shells end with when they may not, or cannot, execute something. */
 #define STATUS_NOT_EXECUTABLE 126
@@ -25,57 +26,19 @@ const char exec_hint_download[] =
 	"config get registry` names: matins exec --preset npm --write . --net "
 	"HOST -- npm install PACKAGE";
 
-/* `sandbox = { net = "all" }` as "--net all"; false when there is none. */
-static bool as_option(const char *allow, char *out, size_t n)
-{
-	const char *key = allow ? strstr(allow, "{ ") : NULL;
-	const char *end, *from, *to;
-
-	if (!key)
-		return false;
-	key += 2;
-	end = strchr(key, ' ');
-	from = end ? strchr(end, '"') : NULL;
-	to = from ? strchr(from + 1, '"') : NULL;
-	if (!to)
-		return false;
-	snprintf(out, n, "--%.*s %.*s", (int)(end - key), key,
-		 (int)(to - from - 1), from + 1);
-	/* the widest is not what somebody should reach for first */
-	if (strcmp(out, "--net all") == 0)
-		snprintf(out, n, "--net HOST, or all of it: --net all");
-	return true;
-}
-
-/*
- * Libraries probe for services that are not there (the name service cache,
- * say) and go on: that is worth a line only when the program failed, or when
- * somebody asked for more.
- */
 static bool say_denials(const struct gate_verdict *v)
 {
-	bool failed = !v->exited || v->exit_status, said = false;
-	bool all = log_level() >= LOG_DEBUG;
-	char option[128];
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct advice_how how = {
+		.failed = !v->exited || v->exit_status,
+		.all = log_level() >= LOG_DEBUG,
+		.form = ADVICE_OPTION,
+	};
+	struct strlist lines = advice_denials(v, &how, &arena);
 
-	for (size_t i = 0; i < v->n_denials; i++) {
-		const struct gate_denial *d = &v->denials[i];
-		bool can_allow = as_option(d->allow, option, sizeof(option));
-
-		/* a rule of programs is the user's own, and meant */
-		if (!all && !(failed && can_allow) && strcmp(d->kind, "exec"))
-			continue;
-		said = true;
-		/* a proxy cannot tell which program of the tree asked */
-		log_note("denied: %s%s%s, %llu time%s%s%s",
-			 d->detail && *d->detail ? d->detail : d->name,
-			 strcmp(d->kind, "net") ? " by " : "",
-			 strcmp(d->kind, "net") ? d->program : "",
-			 (unsigned long long)d->count, d->count == 1 ? "" : "s",
-			 can_allow ? "; to allow it: " : "",
-			 can_allow ? option : "");
-	}
-	return said;
+	for (size_t i = 0; i < lines.n; i++)
+		log_note("%s", lines.item[i]);
+	return lines.n > 0;
 }
 
 /* A program that was killed says nothing itself. */
@@ -219,8 +182,9 @@ void exec_say(const struct gate_request *request, const struct child_end *e)
 	if (v->exited && !v->exit_status)
 		return;
 	sign |= hint(request, e);
-	if (!v->limits.n && v->signal != SIGPIPE && v->signal != SIGINT &&
-	    v->signal != SIGTERM)
+	/* a refusal explains the failure better than a bound might */
+	if (!sign && !v->limits.n && v->signal != SIGPIPE &&
+	    v->signal != SIGINT && v->signal != SIGTERM)
 		hint_bounds(request->policy, e);
 	if (sign && v->exited)
 		hint_trace(request);

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/cli/target_inner.h"
 #include "core/report/ledger.h"
+#include "core/run/advice.h"
 #include "core/run/leash.h"
 
 #define TICK_NS (NS_PER_S / 5)
@@ -446,6 +447,27 @@ static int answered_otherwise(const struct target *t)
 	return 1;
 }
 
+/* Also when the tool answered: "fetch failed" is an answer. */
+static void say_denials(const struct target *t, int status)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct gate_verdict *v =
+		t->client ? client_verdict(t->client) : NULL;
+	const struct advice_how how = {
+		.failed = status != 0,
+		.all = log_level() >= LOG_DEBUG,
+		.form = ADVICE_OPTION,
+		.scrub = t->scrub,
+	};
+	struct strlist lines;
+
+	if (!v || t->loop.signal)
+		return;
+	lines = advice_denials(v, &how, &arena);
+	for (size_t i = 0; i < lines.n; i++)
+		log_note("%s", lines.item[i]);
+}
+
 int target_close(struct target *t, int status, struct err *err)
 {
 	struct err ignored = ERR_INIT;
@@ -463,6 +485,7 @@ int target_close(struct target *t, int status, struct err *err)
 		status = answered_otherwise(t);
 	if (t->client && client_finish(t->client, &ignored) < 0)
 		log_debug("%s", ignored.msg);
+	say_denials(t, status);
 	signal = t->has_loop ? t->loop.signal : 0;
 	release(t);
 	return signal ? 128 + signal : status;

@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/run/advice.h"
 #include "core/run/facts.h"
 #include "core/run/judge.h"
 
@@ -201,7 +202,7 @@ void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
 
 /* ---- what its program said ---- */
 
-static bool is_worth_a_word(const struct step_run *s)
+bool step_has_failed(const struct step_run *s)
 {
 	return !s->is_secret && s->result.state != STATE_OK &&
 	       s->result.state != STATE_SKIPPED &&
@@ -214,7 +215,7 @@ void step_log_words(const struct step_run *s, struct str err_tail)
 	struct str tail = str_trim(err_tail);
 	size_t from = tail.n;
 
-	if (!is_worth_a_word(s))
+	if (!step_has_failed(s))
 		return;
 	while (from && tail.p[from - 1] != '\n')
 		from--;
@@ -226,24 +227,20 @@ void step_log_words(const struct step_run *s, struct str err_tail)
 			 STR_ARG(tail));
 }
 
-/* Calls that nothing allows are probes that programs survive. */
 void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 {
-	if (!is_worth_a_word(s))
-		return;
-	for (size_t i = 0; i < v->n_denials; i++) {
-		const struct gate_denial *d = &v->denials[i];
-		AUTO(buf_release) struct buf by = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct advice_how how = {
+		.failed = step_has_failed(s),
+		.form = ADVICE_TOML,
+		.scrub = s->ctx->scrub,
+	};
+	struct strlist lines = advice_denials(v, &how, &arena);
 
-		/* the kernel keeps the first bytes of what it calls itself */
-		scrub_cut(s->ctx->scrub, str_of(d->program ? d->program : ""),
-			  &by);
-		if (d->allow && *d->allow)
-			log_note("%s: denied: %s by %s; to allow it: %s",
-				 s->result.name,
-				 d->detail && *d->detail ? d->detail : d->name,
-				 buf_cstr(&by), d->allow);
-	}
+	if (s->is_secret || s->result.reason == REASON_CANCELLED)
+		return;
+	for (size_t i = 0; i < lines.n; i++)
+		log_note("%s: %s", s->result.name, lines.item[i]);
 }
 
 /*

@@ -143,9 +143,11 @@ void step_close(struct step_run *s);
 void step_end(struct step_run *s);
 /* What is known of it is more than when it ended. */
 void step_refresh_facts(struct step_run *s);
+/* Did it fail, by itself, in a way that a person is told of? */
+bool step_has_failed(const struct step_run *s) MUST_USE;
 /* Why, by the words of its program: the last of its stderr. */
 void step_log_words(const struct step_run *s, struct str err_tail);
-/* Which calls were refused that could be allowed. */
+/* Refusals that are worth a line, each with the setting that allows it. */
 void step_log_denials(const struct step_run *s, const struct gate_verdict *v);
 
 const char *step_phase_name(enum step_phase p) MUST_USE;

@@ -3,12 +3,24 @@
  * other steps of the run may use as well (core/run/pool.h). With `strict` the
  * tools are listed first, and the schemas of the tool hold.
  */
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/run/facts.h"
 #include "core/run/step_mcp_inner.h"
 
 /* ---- the end ---- */
+
+/* Output that is no message, and the end of stderr; else that end alone. */
+static void log_words(const struct step_run *s, const struct client *c)
+{
+	const char *details = client_failure_details(c);
+
+	if (*details && step_has_failed(s))
+		log_note("%s: %s", s->result.name, details);
+	else
+		step_log_words(s, client_stderr(c));
+}
 
 /* It has its result: it ends, or waits for the server that it ends. */
 void step_mcp_leave(struct step_run *s, enum pool_end how)
@@ -18,7 +30,7 @@ void step_mcp_leave(struct step_run *s, enum pool_end how)
 	if (s->phase != STEP_RUNNING)
 		return;
 	if (m->user.client)
-		step_log_words(s, client_stderr(m->user.client));
+		log_words(s, m->user.client);
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits)
 		step_close(s);

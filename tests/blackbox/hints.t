@@ -252,4 +252,82 @@ fi
 run_matins exec -- sh -c "$says"
 out_is "programs without npm are told nothing of it" '[]'
 
+# ---- refusals, whatever the answer was ----
+
+cat >fetch.py <<-'END'
+	import json, socket, sys
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+	         "serverInfo": {"name": "s", "version": "1"}}
+	    if m["method"] == "tools/list":
+	        r = {"tools": [{"name": "t", "inputSchema": {}}]}
+	    if m["method"] == "tools/call":
+	        text = "no connection was tried"
+	        if sys.argv[1] == "fetch":
+	            try:
+	                socket.create_connection(("127.0.0.1", 9))
+	            except OSError:
+	                text = "fetch failed"
+	        r = {"content": [{"type": "text", "text": text}]}
+	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
+	          flush=True)
+END
+run_matins call t -- "$PYTHON" fetch.py fetch
+exit_is "an answer that only says fetch failed: exit status 0" 0
+err_like "its refused connection is named with the option" \
+	'denied: socket\(AF_INET, .*to allow it: --net HOST'
+run_matins call t -- "$PYTHON" fetch.py stay
+exit_is "no connection tried: exit status 0" 0
+err_unlike "and none is named" denied
+cat >fetch.toml <<-END
+	[[routines.r.steps]]
+	name = "f"
+	type = "mcp-client"
+	command = "$PYTHON"
+	args = ["fetch.py", "fetch"]
+	tool = "t"
+END
+run_matins run -c fetch.toml r
+exit_is "a step with that answer: exit status 0" 0
+err_like "its refused connection is named with the line" \
+	'f: denied: socket\(AF_INET, .*to allow it: sandbox = \{ net = \["HOST"\] \}'
+
+# ---- a failure and its reason ----
+
+cat >garbage.toml <<-'END'
+	[[routines.r.steps]]
+	name = "g"
+	type = "mcp-client"
+	command = "bash"
+	args = ["-c", "echo Listening on port 3000; exit 4"]
+	tool = "t"
+END
+run_matins run -c garbage.toml r
+exit_is "a step whose stdout holds other lines fails" 2
+err_like "they are quoted" \
+	'g: its stdout held a line that is no message: Listening on port 3000'
+run_matins call t -- bash -c 'echo Listening on port 3000; exit 4'
+err_like "in call, too" \
+	'its stdout held a line that is no message: Listening on port 3000'
+
+# set_mempolicy(2), which the profile refuses and programs live without
+cat >mempolicy.py <<-'END'
+	import ctypes, os, sys
+	number = {"x86_64": 238, "aarch64": 237, "riscv64": 237}[os.uname().machine]
+	ctypes.CDLL(None, use_errno=True).syscall(number, 0, None, 0)
+	sys.exit(1)
+END
+run_matins exec -- "$PYTHON" mempolicy.py
+exit_is "a program that fails after a refused probe: its exit status" 1
+err_unlike "the probe is not sold as the reason" set_mempolicy
+run_matins exec -v -- "$PYTHON" mempolicy.py
+err_like "with -v it is named" 'denied: set_mempolicy'
+
+run_matins exec --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
+exit_is "a program that was refused: exit status" 126
+err_unlike "no bound is made the reason" 'may have hit a bound'
+
 done_testing

@@ -1,0 +1,118 @@
+#include "core/run/advice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+
+static const char *const probes[] = {
+#define PROBE(call) #call,
+#include "core/run/advice.def"
+#undef PROBE
+};
+
+static bool is_probe(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(probes); i++)
+		if (strcmp(probes[i], call) == 0)
+			return true;
+	return false;
+}
+
+/* The KEY and the VALUE of `sandbox = { KEY = "VALUE" }`. */
+struct setting {
+	struct str key, value;
+};
+
+static bool setting_of(const char *allow, struct setting *ret)
+{
+	struct str rest = str_of(allow ? allow : "");
+	struct str before = str_cut(&rest, '{');
+	struct str equals;
+
+	ret->key = str_trim(str_cut(&rest, '='));
+	equals = str_cut(&rest, '"');
+	ret->value = str_cut(&rest, '"');
+	return before.n && ret->key.n && equals.n && ret->value.n;
+}
+
+/*
+ * Libraries make one socket of IPv6 to learn whether the machine has it; who
+ * connects by a name asks a name server by IPv4 as well.
+ */
+static bool is_connection(const struct gate_denial *d)
+{
+	return !d->detail || strstr(d->detail, "AF_INET,") != NULL;
+}
+
+static bool is_worth_a_line(const struct gate_denial *d,
+			    const struct advice_how *how)
+{
+	struct setting s;
+	bool can_allow = setting_of(d->allow, &s);
+
+	if (how->all || strcmp(d->kind, "exec") == 0 ||
+	    strcmp(d->kind, "net") == 0 ||
+	    (can_allow && str_eq(s.key, STR("net")) && is_connection(d)))
+		return true;
+	return how->failed && can_allow && !is_probe(d->name);
+}
+
+/* The widest network is not what a person should reach for first. */
+static void add_setting(struct buf *out, const struct setting *s,
+			const char *allow, enum advice_form form)
+{
+	bool is_all_net =
+		str_eq(s->key, STR("net")) && str_eq(s->value, STR("all"));
+
+	if (form == ADVICE_OPTION && is_all_net)
+		buf_adds(out, "--net HOST, or all of it: --net all");
+	else if (form == ADVICE_OPTION)
+		buf_addf(out, "--%.*s %.*s", STR_ARG(s->key),
+			 STR_ARG(s->value));
+	else if (is_all_net)
+		buf_addf(out,
+			 "sandbox = { net = [\"HOST\"] }, or all of it: %s",
+			 allow);
+	else
+		buf_adds(out, allow);
+}
+
+static void add_denial(struct buf *out, const struct gate_denial *d,
+		       const struct advice_how *how)
+{
+	struct setting s;
+
+	buf_addf(out, "denied: %s",
+		 d->detail && *d->detail ? d->detail : d->name);
+	/* a proxy cannot tell which program of the tree asked */
+	if (strcmp(d->kind, "net") != 0) {
+		buf_adds(out, " by ");
+		/* the kernel keeps the first bytes of a program's name */
+		scrub_cut(how->scrub, str_of(d->program ? d->program : "?"),
+			  out);
+	}
+	buf_addf(out, ", %llu time%s", (unsigned long long)d->count,
+		 d->count == 1 ? "" : "s");
+	if (!setting_of(d->allow, &s))
+		return;
+	buf_adds(out, "; to allow it: ");
+	add_setting(out, &s, d->allow, how->form);
+}
+
+struct strlist advice_denials(const struct gate_verdict *v,
+			      const struct advice_how *how, struct arena *arena)
+{
+	struct strlist lines = {
+		ARENA_ARRAY(arena, const char *, v->n_denials + 1), 0};
+
+	for (size_t i = 0; i < v->n_denials; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+		if (!is_worth_a_line(&v->denials[i], how))
+			continue;
+		add_denial(&line, &v->denials[i], how);
+		lines.item[lines.n++] = arena_strdup(arena, buf_cstr(&line));
+	}
+	return lines;
+}

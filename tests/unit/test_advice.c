@@ -1,0 +1,122 @@
+/* Which refusals are worth a line, and how the setting is written. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/run/advice.h"
+
+static const char allow_all[] = "sandbox = { net = \"all\" }";
+
+static const struct gate_denial
+	connection = {"syscall", "socket",
+		      "node",	 "socket(AF_INET, SOCK_DGRAM, 0)",
+		      allow_all, 2},
+	question = {"syscall", "socket",
+		    "python3", "socket(AF_INET6, SOCK_STREAM, 0)",
+		    allow_all, 1},
+	host = {"net",
+		"example.com:443",
+		"the program",
+		"example.com:443",
+		"sandbox = { net = [\"example.com\"] }",
+		1},
+	rule = {"exec", "/usr/bin/git", "sh", "git: @eval is denied", "", 1},
+	probe = {"syscall",
+		 "set_mempolicy",
+		 "top",
+		 "set_mempolicy(0, 0)",
+		 "sandbox = { syscalls = [\"set_mempolicy\"] }",
+		 1},
+	call = {"syscall",
+		"ptrace",
+		"strace",
+		"ptrace(0)",
+		"sandbox = { syscalls = [\"ptrace\"] }",
+		1},
+	plain = {"syscall", "socket", "id", "socket(AF_UNIX)", "", 3};
+
+/* The lines of one refusal; NULL: none. */
+static const char *line(struct arena *arena, const struct gate_denial *d,
+			bool failed, enum advice_form form)
+{
+	struct gate_verdict v = {.n_denials = 1, .denials = d};
+	struct advice_how how = {.failed = failed, .form = form};
+	struct strlist lines = advice_denials(&v, &how, arena);
+
+	return lines.n ? lines.item[0] : NULL;
+}
+
+static void denials__a_connection_that_was_tried__is_said_of_success(
+	void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+
+	(void)state;
+	assert_string_equal(
+		line(&a, &connection, false, ADVICE_OPTION),
+		"denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to "
+		"allow it: --net HOST, or all of it: --net all");
+	assert_string_equal(
+		line(&a, &connection, false, ADVICE_TOML),
+		"denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to "
+		"allow it: sandbox = { net = [\"HOST\"] }, or all of it: "
+		"sandbox = { net = \"all\" }");
+	assert_string_equal(line(&a, &host, false, ADVICE_OPTION),
+			    "denied: example.com:443, 1 time; to allow it: "
+			    "--net example.com");
+	assert_string_equal(line(&a, &host, false, ADVICE_TOML),
+			    "denied: example.com:443, 1 time; to allow it: "
+			    "sandbox = { net = [\"example.com\"] }");
+	assert_null(line(&a, &question, false, ADVICE_OPTION));
+}
+
+static void denials__a_rule_of_the_user__is_said_of_success(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+
+	(void)state;
+	assert_string_equal(line(&a, &rule, false, ADVICE_OPTION),
+			    "denied: git: @eval is denied by sh, 1 time");
+}
+
+static void denials__a_probe__is_never_the_reason_of_a_failure(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	struct gate_verdict v = {.n_denials = 1, .denials = &probe};
+	struct advice_how all = {.failed = true, .all = true};
+
+	(void)state;
+	assert_null(line(&a, &probe, true, ADVICE_OPTION));
+	assert_null(line(&a, &plain, true, ADVICE_OPTION));
+	assert_int_equal(advice_denials(&v, &all, &a).n, 1);
+}
+
+static void denials__another_call__is_said_of_failure_only(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+
+	(void)state;
+	assert_null(line(&a, &call, false, ADVICE_OPTION));
+	assert_string_equal(line(&a, &call, true, ADVICE_OPTION),
+			    "denied: ptrace(0) by strace, 1 time; to allow "
+			    "it: --syscalls ptrace");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			denials__a_connection_that_was_tried__is_said_of_success),
+		cmocka_unit_test(
+			denials__a_rule_of_the_user__is_said_of_success),
+		cmocka_unit_test(
+			denials__a_probe__is_never_the_reason_of_a_failure),
+		cmocka_unit_test(
+			denials__another_call__is_said_of_failure_only),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
