@@ -298,6 +298,7 @@ static int look_up(struct outfile *f, struct err *err)
 			       f->path);
 	if (S_ISDIR(st.st_mode))
 		return err_sys(err, EISDIR, "write %s", f->path);
+	f->is_there = S_ISREG(st.st_mode);
 	/* without a folder of its own it is written as a stream */
 	(void)!hold_folder(f, &ignored);
 	return S_ISREG(st.st_mode) ? open_old(f, &st, err)

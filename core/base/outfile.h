@@ -55,6 +55,7 @@ struct outfile {
 	struct outfolder folder;
 	const char *name; /* in that folder; NULL: none leads to it */
 	mode_t mode;	  /* of the file to be */
+	bool is_there;	  /* a regular file, at the start */
 	int stream;	  /* owned; open since the start, or -1 */
 	int fifo;      /* owned; one that had no reader at the start, or -1 */
 	bool truncate; /* the stream is a regular file */

@@ -28,7 +28,8 @@ const struct option options_trace[] = {
 	{"verify", 0, NULL,
 	 "run the program again under what is printed, and compare its end"},
 	{"json", 0, NULL, "print JSON instead of TOML"},
-	{"output", 'o', "FILE", "write the table to a file"},
+	{"output", 'o', "FILE", "write the table to a new file"},
+	{"force", 0, NULL, "-o replaces a file that is there"},
 	{0},
 };
 
@@ -91,10 +92,35 @@ static void render_table(const struct trace *t, const char *table,
 		needs_print_toml(&p, out);
 }
 
+/* "2 read, 1 exec" */
+static const char *count_rows(struct trace *t)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_need *need = t->needs.need;
+
+	for (size_t i = 0, n; i < t->needs.n; i += n) {
+		size_t rows = 0;
+
+		for (n = 0; i + n < t->needs.n &&
+			    strcmp(need[i].key, need[i + n].key) == 0;
+		     n++)
+			rows += !need[i + n].why_not;
+		if (rows)
+			buf_addf(&out, "%s%zu %s", out.n ? ", " : "", rows,
+				 need[i].key);
+	}
+	return arena_strdup(&t->arena, out.n ? buf_cstr(&out) : "nothing");
+}
+
 static int put_table(struct trace *t, struct str text, struct err *err)
 {
-	if (t->to_file)
-		return outfile_write_str(&t->file, text, err);
+	if (t->to_file && outfile_write_str(&t->file, text, err) < 0)
+		return -1;
+	if (t->to_file) {
+		log_note("trace: wrote %s, which grants: %s", t->file.path,
+			 count_rows(t));
+		return 0;
+	}
 	if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
 		return err_sys(err, errno, "stdout");
 	return 0;
@@ -409,6 +435,11 @@ static int trace(struct trace *t, struct err *err)
 	if (t->to_file &&
 	    outfile_open(&t->file, path, OUTFILE_REPLACE, err) < 0)
 		return -1;
+	if (t->file.is_there && !args_has(t->args, "force"))
+		return err_set(err, ERR_CONFIG,
+			       "%s is there already and may be written by "
+			       "hand; trace --force -o replaces it",
+			       path);
 	raise_files();
 	return is_program ? trace_program(t, err) : trace_step(t, err);
 }

@@ -56,7 +56,8 @@ write_by() {
 		run_matins exec "${grants[@]}" --report "$2" -- sh -c "$3"
 		;;
 	"trace -o")
-		run_matins trace "${grants[@]}" --cwd w -o "$2" -- sh -c "$3"
+		run_matins trace "${grants[@]}" --cwd w --force -o "$2" -- \
+			sh -c "$3"
 		;;
 	"read -o")
 		serve "$3"
@@ -201,6 +202,20 @@ kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a write to a FIFO that is full" $? 143
 kill "$reader"
+
+# ---- trace ----
+
+echo 'read = ["by-hand"]' >table.toml
+cp table.toml before
+run_matins trace -o table.toml -- touch started
+exit_is "trace -o over a file that is there" 1
+err_like "is refused, with the option that allows it" 'table.toml .*--force'
+file_is "which stays as it is" table.toml before
+ok "and nothing starts" test ! -e started
+run_matins trace --force -o table.toml -- bash -c 'read -r x <before'
+exit_is "trace --force -o" 0
+file_like "replaces it" table.toml before
+err_like "and says what it grants" 'wrote table.toml, which grants: [0-9]* read'
 
 # ---- init ----
 
