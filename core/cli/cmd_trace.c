@@ -312,6 +312,9 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 {
 	struct trace *t = arg;
 
+	if (step->reason != REASON_NONE)
+		return err_set(err, ERR_USAGE, "%s would be skipped: %.*s",
+			       step->step->name, STR_ARG(step->error));
 	if (!step->request.program)
 		return err_set(err, ERR_USAGE,
 			       "%s is a remote server: there is no program to "

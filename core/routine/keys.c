@@ -67,6 +67,13 @@ static const struct step_kind kinds[] = {
 #include "core/routine/step_types.def"
 };
 
+static const struct {
+	const char *name, *instead;
+} foreign_kinds[] = {
+#define STEP_FOREIGN(name, instead) {name, instead},
+#include "core/routine/step_types.def"
+};
+
 const struct key *keys_all(size_t *ret_n)
 {
 	*ret_n = ARRAY_LEN(keys);
@@ -134,6 +141,14 @@ const char *step_kind_nearest(const char *name)
 	return str_nearest(str_of(name), names, ARRAY_LEN(kinds));
 }
 
+const char *step_kind_instead(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign_kinds); i++)
+		if (!strcmp(foreign_kinds[i].name, name))
+			return foreign_kinds[i].instead;
+	return NULL;
+}
+
 /* ---- the reference ---- */
 
 /* `|` would end a cell of a Markdown table. */
@@ -193,6 +208,12 @@ void keys_print_markdown(struct buf *out)
 	buf_adds(out, "## Step types\n\n| type | does |\n|---|---|\n");
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		buf_addf(out, "| `%s` | %s |\n", kinds[i].name, kinds[i].help);
+	buf_adds(out,
+		 "\nA step of another type of modulex is skipped, with the "
+		 "reason `unsupported`:\n\n| type | instead |\n|---|---|\n");
+	for (size_t i = 0; i < ARRAY_LEN(foreign_kinds); i++)
+		buf_addf(out, "| `%s` | %s |\n", foreign_kinds[i].name,
+			 foreign_kinds[i].instead);
 	buf_adds(out, "\n## Keys\n");
 	for (int s = 0; s < N_SECTIONS; s++)
 		add_section(out, (enum key_section)s);

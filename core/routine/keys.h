@@ -69,6 +69,8 @@ bool key_is_foreign(const char *name) MUST_USE;
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
 const struct step_kind *step_kind_find(const char *name) MUST_USE;
 const char *step_kind_nearest(const char *name) MUST_USE;
+/* What to write instead of a step type of modulex; NULL: it is none. */
+const char *step_kind_instead(const char *name) MUST_USE;
 
 /* The reference of all keys and step types as Markdown. */
 void keys_print_markdown(struct buf *out);

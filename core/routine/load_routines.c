@@ -53,16 +53,43 @@ static void check_duplicate(struct loader *l, const struct routine *r,
 		}
 }
 
-static const struct step_kind *kind_of(const struct toml_value *table)
+static const struct step_kind *kind_of(struct loader *l,
+				       const struct toml_value *table,
+				       const char **ret_instead)
 {
 	const struct toml_value *type = toml_get(table, "type");
-	char name[64];
+	const struct step_kind *kind;
+	const char *name;
 
-	if (!type || type->type != TOML_STRING ||
-	    type->string.n >= sizeof(name))
+	*ret_instead = NULL;
+	if (!type || type->type != TOML_STRING)
 		return NULL;
-	snprintf(name, sizeof(name), "%.*s", STR_ARG(type->string));
-	return step_kind_find(name);
+	name = load_cstr(l, type);
+	kind = step_kind_find(name);
+	if (!kind)
+		*ret_instead = step_kind_instead(name);
+	if (!kind && !*ret_instead && l->lax)
+		*ret_instead = "`matins steps` lists those that there are";
+	return kind;
+}
+
+/* A step that is skipped for its type: the other keys are not ours. */
+static struct toml_value skipped_step(struct loader *l,
+				      const struct toml_value *from)
+{
+	static const char *const names[] = {"name", "type", "parallel",
+					    "enabled", "required"};
+	struct toml_value own = *from;
+
+	own.table.member =
+		ARENA_ARRAY(l->arena, struct toml_member, from->table.n);
+	own.table.n = 0;
+	for (size_t i = 0; i < from->table.n; i++)
+		for (size_t k = 0; k < ARRAY_LEN(names); k++)
+			if (!strcmp(from->table.member[i].key, names[k]))
+				own.table.member[own.table.n++] =
+					from->table.member[i];
+	return own;
 }
 
 static void load_step(struct loader *l, const struct key *k,
@@ -71,12 +98,17 @@ static void load_step(struct loader *l, const struct key *k,
 {
 	const struct toml_value *server;
 	const struct step_kind *kind;
+	struct toml_value own;
 
 	s->line = from->line;
 	s->col = from->col;
 	if (!load_is_table(l, k, from))
 		return;
-	kind = kind_of(from);
+	kind = kind_of(l, from, &s->instead);
+	if (s->instead) {
+		own = skipped_step(l, from);
+		from = &own;
+	}
 	/* of an unknown type any key may be right */
 	load_table(l, from, SECTION_step,
 		   kind ? kind->section : SECTION_step_query, s);

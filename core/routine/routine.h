@@ -106,6 +106,8 @@ const struct env_ref *server_reference(const struct server *s, size_t nth)
 struct step {
 	const char *name;
 	const char *type; /* a row of step_types.def, aliases resolved */
+	/* Not NULL: the type is none of ours, and this could do it instead. */
+	const char *instead;
 	bool parallel, enabled, required;
 	uint64_t timeout_ms;
 	struct env_refs env;

@@ -194,20 +194,21 @@ void read_TYPE(struct loader *l, const struct key *k,
 {
 	const char **field = load_field(k, object);
 	const struct step_kind *kind;
-	const char *near;
+	const char *near, *name;
 
 	if (!load_is_usable(l, k, &m->value))
 		return;
-	kind = step_kind_find(load_cstr(l, &m->value));
-	if (kind) {
-		*field = kind->canonical;
+	name = load_cstr(l, &m->value);
+	kind = step_kind_find(name);
+	*field = kind ? kind->canonical : name;
+	if (kind || step_kind_instead(name))
 		return;
-	}
-	near = step_kind_nearest(load_cstr(l, &m->value));
-	load_error(l, m->value.line, m->value.col,
-		   "unknown step type \"%s\"%s%s%s", load_cstr(l, &m->value),
-		   near ? "; did you mean \"" : "; `matins steps` lists them",
-		   near ? near : "", near ? "\"?" : "");
+	near = step_kind_nearest(name);
+	(l->lax ? load_warning : load_error)(
+		l, m->value.line, m->value.col,
+		"unknown step type \"%s\"%s%s%s", name,
+		near ? "; did you mean \"" : "; `matins steps` lists them",
+		near ? near : "", near ? "\"?" : "");
 }
 
 /* "a|b|c" as `"a", "b" or "c"` */

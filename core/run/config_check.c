@@ -3,6 +3,7 @@
 
 #include "core/base/limits.h"
 #include "core/report/path.h"
+#include "core/routine/keys.h"
 #include "core/run/config_inner.h"
 #include "core/run/plan.h"
 #include "core/run/remotes.h"
@@ -283,8 +284,27 @@ void config_check(struct config_file *file)
 	check_all_rules(file);
 }
 
+static void check_types(struct config_file *file)
+{
+	const struct config *c = &file->config;
+
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
+			const struct step *s = &c->routines[i].steps[j];
+
+			if (s->instead && step_kind_instead(s->type))
+				config_add_finding(
+					file, true, s->line, s->col,
+					"step \"%s\" is skipped: \"%s\" is a "
+					"step type of modulex; %s",
+					s->name, s->type, s->instead);
+		}
+	}
+}
+
 void config_check_all(struct config_file *file)
 {
+	check_types(file);
 	visit(file, check_rule_used, check_lengths);
 	check_urls(file);
 	findings_sort(&file->findings);

@@ -194,7 +194,7 @@ static bool was_met(const struct plan *plan, size_t at)
 
 	for (size_t i = 0; server && i < at; i++)
 		if (plan->steps[i].step->server == server &&
-		    plan->steps[i].reason != REASON_DISABLED)
+		    plan->steps[i].reason == REASON_NONE)
 			return true;
 	return false;
 }
@@ -215,6 +215,15 @@ static void look_at_remote(struct doctor *d, struct gate *gate,
 	doctor_look_at_remote(d, &r);
 }
 
+static void look_at_skipped(struct doctor *d, const char *name,
+			    const struct plan_step *s)
+{
+	doctor_add(d, "step", name,
+		   s->step->required ? CHECK_FAILED : CHECK_WARNING,
+		   s->step->instead, "it is skipped: there is no step type %s",
+		   s->step->type);
+}
+
 static int look_at_routine(struct doctor *d, struct gate *gate,
 			   const struct doctor_options *o,
 			   const struct routine *routine, struct err *err)
@@ -230,7 +239,9 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 		const char *name = arena_printf(d->arena, "%s/%s",
 						routine->name, s->step->name);
 
-		if (s->reason == REASON_DISABLED)
+		if (s->reason == REASON_UNSUPPORTED)
+			look_at_skipped(d, name, s);
+		if (s->reason != REASON_NONE)
 			continue;
 		if (s->request.program)
 			look_at_request(d, gate, name, &s->request);
@@ -315,7 +326,7 @@ static int look_at_policies(struct doctor *d, struct gate *gate,
 	for (size_t i = 0; i < plan.n_steps; i++) {
 		const struct plan_step *s = &plan.steps[i];
 
-		if (s->reason != REASON_DISABLED && s->request.program)
+		if (s->reason == REASON_NONE && s->request.program)
 			look_at_policy(d, gate,
 				       arena_printf(d->arena, "%s/%s",
 						    routine->name,

@@ -72,7 +72,7 @@ static void fail(struct asked *a, const char *sentence, const char *details)
 
 static bool calls(const struct plan_step *step)
 {
-	return step->step->tool && step->reason != REASON_DISABLED;
+	return step->step->tool && step->reason == REASON_NONE;
 }
 
 static const char *row_name(const struct asked *a, const struct plan_step *step)

@@ -335,6 +335,10 @@ static void decide(const struct plan_options *o, const struct strlist *only,
 		skip(p, REASON_ONLY_FILTER,
 		     in_list(skipped, step->name) ? "left out by --skip"
 						  : "not named by --only");
+	} else if (step->instead) {
+		skip(p, REASON_UNSUPPORTED,
+		     arena_printf(arena, "there is no step type %s here; %s",
+				  step->type, step->instead));
 	} else if (o->dry_run) {
 		say_what(p, &line);
 		skip(p, REASON_DRY_RUN, arena_strdup(arena, buf_cstr(&line)));
@@ -364,7 +368,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		p->with_previous =
 			i && p->step->parallel && r->steps[i - 1].parallel;
 		/* steps that are left out need no values */
-		if (p->step->enabled &&
+		if (p->step->enabled && !p->step->instead &&
 		    (!only.n || in_list(&only, p->step->name)) &&
 		    !in_list(&skipped, p->step->name)) {
 			if (make_request(o, p, arena, err) < 0 ||

@@ -29,7 +29,7 @@ static void set_phase(struct step_run *s, enum step_phase phase)
 	s->phase = phase;
 }
 
-/* The loader has resolved aliases and refused types that are no row. */
+/* The loader has resolved aliases; a type that is no row never begins. */
 static const struct step_type *find_type(const struct step *step)
 {
 	static const struct {
@@ -41,6 +41,8 @@ static const struct step_type *find_type(const struct step *step)
 		{"harness", &step_type_harness, &step_type_harness},
 	};
 
+	if (step->instead)
+		return &step_type_script;
 	for (size_t i = 0; i < ARRAY_LEN(types); i++)
 		if (strcmp(step->type, types[i].name) == 0)
 			return step->tool ? types[i].type

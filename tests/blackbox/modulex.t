@@ -78,6 +78,108 @@ exit_is "mcp-client with server and command: an error" 1
 err_like "mcp-client with server and command: keep one" \
 	'^both\.toml:18:1: both "command" and "server"; keep one'
 
+# ---- step types that are not there ----
+
+cat >types.toml <<-'END'
+	[shared]
+	repos = ["~/a"]
+	[[shared.gitlab_groups]]
+	name = "group"
+	[[deadlines]]
+	label = "CFP"
+	[routines.morning]
+	[[routines.morning.steps]]
+	name = "tend"
+	type = "git-tend"
+	parallel = true
+	[[routines.morning.steps]]
+	name = "trees"
+	type = "git-status"
+	parallel = true
+	[[routines.morning.steps]]
+	name = "queue"
+	type = "gitlab-mr-review"
+	env = { GITLAB_TOKEN = { cmd = "pass show ${NOT_SET}" } }
+	[[routines.morning.steps]]
+	name = "sla"
+	type = "mr-sla-check"
+	response_hours = 24
+	[[routines.morning.steps]]
+	name = "plugin"
+	type = "python"
+	script = "~/plugins/${NOT_SET}.py"
+	[[routines.morning.steps]]
+	name = "weather"
+	type = "script"
+	command = "echo"
+	args = ["sunny"]
+	[routines.other]
+	[[routines.other.steps]]
+	name = "s"
+	type = "script"
+	command = "echo"
+	args = ["hi"]
+	[routines.all]
+	[[routines.all.steps]]
+	name = "t"
+	type = "board-scan"
+END
+run_matins run -c types.toml morning --json
+exit_is "a step type of modulex: the others run" 0
+json_is "a step type of modulex: its step is skipped with a pointer" \
+	step_results '#6' step_results[0].reason unsupported \
+	step_results[0].step_type git-tend step_results[0].skipped true \
+	step_results[1].error '~git-status.*tool = "repos"' \
+	step_results[2].reason unsupported step_results[3].reason unsupported \
+	step_results[4].reason unsupported step_results[5].output sunny
+run_matins run -c types.toml morning --only weather
+exit_is "a step type of modulex: --only another step" 0
+run_matins run -c types.toml morning --only tend
+exit_is "a step type of modulex: --only it: nothing ran" 2
+run_matins run -c types.toml other
+exit_is "a step type of modulex: another routine" 0
+run_matins run -c types.toml all
+exit_is "every step of such a type: exit status 2" 2
+out_like "every step of such a type: nothing ran" '— nothing ran$'
+run_matins run -c types.toml morning --dry-run
+exit_is "a step type of modulex: a dry run" 0
+sed 's/"git-tend"/&\nrequired = true/' types.toml >required.toml
+run_matins run -c required.toml morning --json
+exit_is "a required step of such a type: a failure" 2
+json_is "a required step of such a type: said" \
+	step_results[0].success false step_results[0].reason unsupported
+run_matins list -c types.toml
+exit_is "a step type of modulex: list" 0
+run_matins doctor -c types.toml all
+exit_is "a step type of modulex: doctor" 0
+out_like "a step type of modulex: doctor names it" \
+	'warning all/t +it is skipped: there is no step type board-scan'
+run_matins doctor -c required.toml
+exit_is "a required step of such a type: doctor" 1
+run_matins trace -c types.toml morning tend
+exit_is "a step type of modulex: trace" 64
+err_like "a step type of modulex: trace says why" 'tend would be skipped: .*git-tend'
+run_matins check types.toml
+exit_is "a step type of modulex: check" 0
+err_like "a step type of modulex: check warns, with the place" \
+	'^types\.toml:8:1: warning: step "tend" is skipped: "git-tend" is a step'
+sed 's/git-tend/scirpt/; s/git-status/my-plugin/' types.toml >typo.toml
+run_matins check typo.toml
+exit_is "a step type that nobody knows: an error" 1
+err_like "a step type that nobody knows: the nearest name" \
+	'^typo\.toml:10:8: unknown step type "scirpt"; did you mean "script"\?$'
+err_like "a step type that nobody knows: without one" \
+	'^typo\.toml:14:8: unknown step type "my-plugin"; `matins steps` lists'
+run_matins run -c typo.toml other
+exit_is "a step type that nobody knows: nothing runs" 1
+run_matins run -c typo.toml morning --lax --json
+exit_is "a step type that nobody knows, --lax: the others run" 0
+json_is "a step type that nobody knows, --lax: skipped" \
+	step_results[0].reason unsupported step_results[0].step_type scirpt \
+	step_results[1].reason unsupported step_results[5].output sunny
+err_like "a step type that nobody knows, --lax: a warning" \
+	'warning: typo\.toml:10:8: unknown step type "scirpt"'
+
 # ---- servers ----
 
 cat >servers.toml <<-END

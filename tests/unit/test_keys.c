@@ -94,6 +94,16 @@ static void foreign__tables_of_modulex__known(void **state)
 	assert_false(key_is_foreign("boards"));
 }
 
+static void step_kinds__of_modulex__have_a_pointer(void **state)
+{
+	(void)state;
+	assert_non_null(strstr(step_kind_instead("git-status"), "\"repos\""));
+	assert_null(step_kind_instead("script"));
+	assert_null(step_kind_instead("mcp-query"));
+	assert_null(step_kind_instead("git-statu"));
+	assert_null(step_kind_find("git-status"));
+}
+
 static void markdown__every_key_has_a_row(void **state)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -122,6 +132,7 @@ int main(void)
 		cmocka_unit_test(all__rows__are_complete),
 		cmocka_unit_test(step_kinds__alias__has_canonical_name),
 		cmocka_unit_test(foreign__tables_of_modulex__known),
+		cmocka_unit_test(step_kinds__of_modulex__have_a_pointer),
 		cmocka_unit_test(markdown__every_key_has_a_row),
 	};
 
