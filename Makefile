@@ -183,7 +183,7 @@ picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
 # Sub-makes share our job server; without one they get all processors.
 JOBS = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(JOBS) VARIANT=$(VARIANT)
-COUNTS_FILE := $(CURDIR)/$(O)/check.counts
+COUNTS_FILE = $(CURDIR)/$(O)/$@.counts
 # What every group gets told. A sanitizer's complaint is a status of its own.
 export BIN := $(BIN)
 export HELPERS := $(O)/tests/helpers
@@ -211,6 +211,16 @@ check: ## install what the tests need, run every test; T=pattern picks some
 	@$(SUBMAKE) check-build
 	$(call run-groups,check-unit check-fuzz check-layers check-static \
 		check-blackbox check-conformance check-golden)
+
+.PHONY: lint
+lint: ## clang-tidy over every source file, which takes minutes
+	@$(SUBMAKE) check-deps
+	@$(SUBMAKE) $(O)/gen/filters.inc
+	$(call run-groups,check-lint)
+
+.PHONY: check-lint
+check-lint:
+	@LIMIT=1800 tests/run.sh tests/lint.sh
 
 .PHONY: check-build
 check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY) \
@@ -247,8 +257,8 @@ check-layers: $(OBJ) $(O)/core/main.o ## who includes whom, who may fork
 	@tests/run.sh tests/layers.sh
 
 .PHONY: check-static
-check-static: ## headers, layout, tidy, shell scripts and manual page
-	@LIMIT=900 tests/run.sh tests/static.sh
+check-static: ## headers, layout, shell scripts and manual page
+	@tests/run.sh tests/static.sh
 
 # Our own servers lie beside the modules that they import.
 $(NPM): tests/npm/package.json tests/npm/package-lock.json \

@@ -2,22 +2,9 @@
 # Checks that read the sources without running the program; speaks TAP.
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
-n=0 failed=0
 
-# check NAME COMMAND...
-check() {
-	local name=$1 output
-
-	shift
-	n=$((n + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $n - $name"
-	else
-		echo "not ok $n - $name"
-		printf '%s\n' "$output" | head -n 100 | sed 's/^/# /'
-		failed=1
-	fi
-}
+# shellcheck source=tests/checks.sh
+. tests/checks.sh
 
 # Every command of commands.def has its place in the manual page.
 manual_names_commands() {
@@ -99,7 +86,6 @@ shell_scripts() {
 
 check "each header compiles alone" make -s check-headers
 check "the layout is that of .clang-format" make -s format-check
-check "clang-tidy" make -s -j"$(nproc)" -k tidy
 check "shellcheck" shell_scripts
 check "the manual page is well-formed" manual_lint
 check "the manual page names every command" manual_names_commands
@@ -108,5 +94,4 @@ check "README.md" readme
 check "the lock files of npm have no addresses" lock_file
 check "each row of rows.def has its test" tests/rows.sh
 check "each state and outcome has its test" tests/outcomes.sh
-echo "1..$n"
-exit $failed
+checks_end
