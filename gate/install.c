@@ -1,6 +1,5 @@
 #include "gate/install.h"
 
-#include <ctype.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,33 +9,9 @@
 static const char *const marks[] = {"package.json", "pyproject.toml",
 				    "node_modules", "pyvenv.cfg"};
 
-/* A version may follow: "python3.11", "lua5.4". */
-static const char *const interpreters[] = {
-	"python", "pypy", "node", "nodejs", "deno", "bun",   "ruby",
-	"perl",	  "php",  "lua",  "luajit", "bash", "sh",    "dash",
-	"zsh",	  "ksh",  "fish", "tclsh",  "java", "guile", "Rscript",
-};
-
 /* Where programs lie within a prefix, and what belongs to them there. */
 static const char *const bins[] = {"bin", "sbin", "libexec", "games"};
 static const char *const parts[] = {"lib", "lib64", "libexec", "share"};
-
-bool install_is_interpreter(const char *path)
-{
-	const char *name = resolve_basename(path);
-
-	for (size_t i = 0; i < ARRAY_LEN(interpreters); i++) {
-		size_t n = strlen(interpreters[i]);
-
-		if (strncmp(name, interpreters[i], n) != 0)
-			continue;
-		while (isdigit((unsigned char)name[n]) || name[n] == '.')
-			n++;
-		if (!name[n])
-			return true;
-	}
-	return false;
-}
 
 /* True for folders that are too wide to be anybody's installation. */
 static bool is_too_wide(const char *dir, const char *home)

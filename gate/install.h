@@ -42,7 +42,4 @@ void install_of_program(const char *asked, const char *path, const char *home,
 const char *install_of_script(const char *path, const char *home,
 			      struct arena *arena) MUST_USE;
 
-/* Programs that run a file named by their arguments: "python3.11", "node". */
-bool install_is_interpreter(const char *path) MUST_USE;
-
 #endif

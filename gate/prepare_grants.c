@@ -132,11 +132,20 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 static int add_script_package(struct prepared *p, const char *path,
 			      struct err *err)
 {
+	const struct gate_axis *axis = &p->gate->config.leash.fs_read;
 	const char *dir =
 		install_of_script(path, p->gate->home_path, &p->arena);
 
 	if (!dir)
 		return 0;
+	if (!allow_axis_covers(axis, dir)) {
+		list_add(&p->policy.capped, &p->arena,
+			 arena_printf(&p->arena,
+				      "folder %s of the script: not readable, "
+				      "the leash does not allow it (fs_read)",
+				      dir));
+		return 0;
+	}
 	p->installation = dir;
 	return open_seen(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
 }
@@ -176,15 +185,6 @@ static int add_program(struct prepared *p, const struct resolved *r,
 
 /* ---- arguments that are files ---- */
 
-static bool runs_a_file(const struct resolved *r)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (!r->file[i].is_loader && !r->file[i].is_script &&
-		    install_is_interpreter(r->file[i].path))
-			return true;
-	return false;
-}
-
 static const char *absolute(struct prepared *p, const char *path)
 {
 	if (path[0] == '/')
@@ -195,11 +195,10 @@ static const char *absolute(struct prepared *p, const char *path)
 }
 
 /*
- * A file named as a whole argument. The first one of an interpreter is its
- * script, which is the program as much as the interpreter is, so only the
- * others are met with the leash.
+ * A file named as a whole argument is met with the leash, whatever the program
+ * makes of it. Only a script comes with the folder of its package.
  */
-static int add_argument(struct prepared *p, const char *arg, bool *is_script,
+static int add_argument(struct prepared *p, const char *arg, bool is_script,
 			struct err *err)
 {
 	const struct gate_axis *axis = &p->gate->config.leash.fs_read;
@@ -214,7 +213,7 @@ static int add_argument(struct prepared *p, const char *arg, bool *is_script,
 	real = fd < 0 ? NULL : resolve_fd_path(fd, &p->arena);
 	if (!real || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	if (!*is_script && !allow_axis_covers(axis, real)) {
+	if (!allow_axis_covers(axis, real)) {
 		list_add(&p->policy.capped, &p->arena,
 			 arena_printf(&p->arena,
 				      "argument \"%s\": not readable, the "
@@ -231,50 +230,23 @@ static int add_argument(struct prepared *p, const char *arg, bool *is_script,
 			       "argument %s: changed while it was judged", arg);
 	if (arg[0] != '/' && allow_covers(p->request->cwd, real))
 		p->cwd_shown = true;
-	if (*is_script && add_script_package(p, real, err) < 0)
-		return -1;
-	*is_script = false;
-	return 0;
-}
-
-/*
- * After such an option an interpreter has its program, and files are data:
- * `letter`s end a cluster ("-lc", "-Ic"). By the beginning of its name; those
- * without a row are shells.
- */
-static bool is_inline_program(const char *interpreter, const char *arg)
-{
-	static const struct {
-		const char *name, *letters;
-	} table[] = {
-		{"python", "cm"}, {"pypy", "cm"}, {"node", "ep"},
-		{"perl", "eE"},	  {"ruby", "e"},  {"php", "r"},
-	};
-	const char *letters = "c";
-
-	for (size_t i = 0; i < ARRAY_LEN(table); i++)
-		if (strncmp(interpreter, table[i].name,
-			    strlen(table[i].name)) == 0)
-			letters = table[i].letters;
-	if (arg[0] != '-' || !arg[1])
-		return false;
-	if (arg[1] == '-')
-		return strcmp(arg, "--eval") == 0 ||
-		       strcmp(arg, "--print") == 0;
-	return strchr(letters, arg[strlen(arg) - 1]) != NULL;
+	return is_script ? add_script_package(p, real, err) : 0;
 }
 
 static int add_arguments(struct prepared *p, struct err *err)
 {
-	const char *const *argv = p->request->argv;
-	const char *name = resolve_basename(p->program.file[0].path);
-	bool is_script = !p->program.prefix.n && runs_a_file(&p->program);
+	const struct resolved_file *program = &p->program.file[0];
+	struct strlist argv = {NULL, 0};
+	size_t script = 0;
 
-	for (size_t i = 1; argv[0] && argv[i]; i++) {
-		if (add_argument(p, argv[i], &is_script, err) < 0)
+	while (p->request->argv[argv.n])
+		list_add(&argv, &p->arena, p->request->argv[argv.n]);
+	/* what a script is told is its own */
+	if (!p->program.prefix.n)
+		script = programs_script(program->asked, program->path, &argv);
+	for (size_t i = 1; i < argv.n; i++)
+		if (add_argument(p, argv.item[i], i == script, err) < 0)
 			return -1;
-		is_script = is_script && !is_inline_program(name, argv[i]);
-	}
 	return 0;
 }
 

@@ -101,6 +101,20 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 int programs_judge(const struct programs *set, const struct programs_call *call,
 		   struct err *err) MUST_USE;
 
+/*
+ * Where the script stands that an interpreter is told to run, its options read
+ * as it reads them (INTERPRETER in programs.def).
+ *
+ * asked    as it was called; may be NULL
+ * path     its file
+ * argv     with argv[0]
+ * returns  the index in argv; 0: none, or none that is surely one. No
+ *	    interpreter of files; its program is the value of an option or a
+ *	    module; an option stands before it that is not known.
+ */
+size_t programs_script(const char *asked, const char *path,
+		       const struct strlist *argv) MUST_USE;
+
 /* Copies of everything, strings too, that live as long as the arena. */
 struct gate_program_rule programs_copy_rule(
 	const struct gate_program_rule *rule, struct arena *arena) MUST_USE;

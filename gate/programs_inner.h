@@ -1,7 +1,8 @@
 /*
  * What the files behind programs.h share: the rows of programs.def, and the
  * sentences of a refusal. programs.c joins the parts, programs_options.c reads
- * the options of `deny`, programs_package.c the pins of `package`.
+ * the options of `deny`, programs_package.c the pins of `package`,
+ * programs_script.c which argument is a script.
  *
  * Pure.
  */
@@ -39,6 +40,9 @@ struct tool {
 struct str programs_base_name(const char *path) MUST_USE;
 /* Is a word in a list that is separated by spaces? */
 bool programs_has_word(const char *words, struct str word) MUST_USE;
+
+/* Is it one of the names, with a version behind it or without? */
+bool programs_is_name_of(const char *names, const char *path) MUST_USE;
 
 /*
  * The row of a program that goes by these names, some of them NULL: of its

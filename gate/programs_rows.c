@@ -51,7 +51,7 @@ bool programs_has_word(const char *words, struct str word)
 	return false;
 }
 
-static bool is_name_of(const char *names, const char *path)
+bool programs_is_name_of(const char *names, const char *path)
 {
 	return path &&
 	       (programs_has_word(names, programs_base_name(path)) ||
@@ -64,7 +64,7 @@ const struct launcher *programs_launcher(const char *const name[3])
 {
 	for (size_t k = 0; k < 3; k++)
 		for (size_t i = 0; i < ARRAY_LEN(LAUNCHERS); i++)
-			if (is_name_of(LAUNCHERS[i].names, name[k]))
+			if (programs_is_name_of(LAUNCHERS[i].names, name[k]))
 				return &LAUNCHERS[i];
 	return NULL;
 }
@@ -74,7 +74,7 @@ const struct tool *programs_tool(const char *const name[3])
 	/* npx leads to npx-cli.js: as it was called comes first */
 	for (size_t k = 3; k-- > 0;)
 		for (size_t i = 0; i < ARRAY_LEN(TOOLS); i++)
-			if (is_name_of(TOOLS[i].names, name[k]))
+			if (programs_is_name_of(TOOLS[i].names, name[k]))
 				return &TOOLS[i];
 	return NULL;
 }

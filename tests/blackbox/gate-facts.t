@@ -142,6 +142,20 @@ leash() {
 	err_like "$who: with where it leads" 'leads to'
 	expect blocked "files of arguments are met with it" -- \
 		read "$W/file"
+	echo 'read -r x <"${0%/*}/file" && echo "ok: $x"' >"$W/in/script"
+	cp "$W/in/script" "$W/script"
+	gate -- sh "$W/in/script"
+	out_is "$who: a script in it runs" "ok: x"
+	gate -- sh "$W/script"
+	out_unlike "$who: one outside is not readable" '^ok'
+	err_like "$who: and that is said" 'script": not readable, the leash'
+	touch "$W/package.json"
+	gate -- sh "$W/in/script"
+	out_unlike "$who: nor is its package when that is wider" '^ok'
+	err_like "$who: and that is said, too" "folder $W of the script"
+	rm "$W/package.json"
+	gate -- bash --rcfile "$W/file" -c "read -r x <$W/file && echo ok"
+	out_unlike "$who: nor the value of an option" '^ok'
 	expect blocked "the network as well" --net all -- udp
 	expect blocked "the shared /tmp as well" --tmp shared -- \
 		read @"$W/file"

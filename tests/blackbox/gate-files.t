@@ -207,8 +207,23 @@ inline_programs() {
 	gate -- sh -c "read -r x <$W/inline/two && echo \"ok: \$x\"" x \
 		"$W/inline/one"
 	out_unlike "$who: and no script with a folder" '^ok'
+	gate -- bash --rcfile "$W/inline/one" -c \
+		"read -r x <$W/inline/two && echo \"ok: \$x\""
+	out_unlike "$who: nor is the value of an option one" '^ok'
 	gate -- sh "$W/inline/script"
 	out_is "$who: a script is" "ok: two"
+	gate -- bash --rcfile "$W/inline/one" -o pipefail "$W/inline/script"
+	out_is "$who: also behind options with values" "ok: two"
+	if type -P node >/dev/null; then
+		gate -- node --title "$W/inline/one" -e \
+			'console.log("ok", fs.readFileSync(process.argv[1]))' \
+			"$W/inline/two"
+		out_like "$who: node's title and argument are readable" '^ok'
+		mv "$W/inline/two" "$W/inline/three"
+		gate -- node --title "$W/inline/one" -e \
+			"console.log('ok', fs.readFileSync('$W/inline/three'))"
+		out_unlike "$who: what lies beside its title is not" '^ok'
+	fi
 }
 
 arguments() {

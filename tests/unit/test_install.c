@@ -145,18 +145,6 @@ static void script__in_home_or_a_shared_folder__is_alone(void **state)
 	arena_release(&a);
 }
 
-static void interpreter__with_a_version__is_one(void **state)
-{
-	(void)state;
-	assert_true(install_is_interpreter("/usr/bin/python3.11"));
-	assert_true(install_is_interpreter("/usr/bin/node"));
-	assert_true(install_is_interpreter("sh"));
-	assert_true(install_is_interpreter("/usr/bin/nodejs"));
-	assert_false(install_is_interpreter("/usr/bin/nodejs-helper"));
-	assert_false(install_is_interpreter("/usr/bin/shred"));
-	assert_false(install_is_interpreter("/usr/bin/cat"));
-}
-
 #define WITH_DIR(name) \
 	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
 
@@ -171,7 +159,6 @@ int main(void)
 		WITH_DIR(script__in_a_package__comes_with_the_nearest),
 		WITH_DIR(script__without_package__comes_with_its_folder),
 		WITH_DIR(script__in_home_or_a_shared_folder__is_alone),
-		cmocka_unit_test(interpreter__with_a_version__is_one),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

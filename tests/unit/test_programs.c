@@ -661,6 +661,101 @@ static void check__each_case__as_listed(void **state)
 	}
 }
 
+/* ---- the script of an interpreter ---- */
+
+/* `script` is the argument that it runs; NULL: none that is surely one. */
+static const struct script_case {
+	const char *path, *line, *script;
+} SCRIPT_CASES[] = {
+	{"/usr/bin/node", "node a.js b.js", "a.js"},
+	{"/usr/bin/node", "node -- a.js", "a.js"},
+	{"/usr/bin/node", "node --title b a.js c", "a.js"},
+	{"/usr/bin/node", "node --title=b a.js c", "a.js"},
+	{"/usr/bin/node", "node --import tsx a.ts", "a.ts"},
+	{"/usr/bin/node", "node -r b.js a.js", "a.js"},
+	{"/usr/bin/node", "node --no-warnings --expose-gc a.js", "a.js"},
+	{"/usr/bin/node", "node --stack-size=9 a.js", "a.js"},
+	{"/usr/bin/node", "node --title b -e code", NULL},
+	{"/usr/bin/node", "node -e code a.js", NULL},
+	{"/usr/bin/node", "node -pe code a.js", NULL},
+	{"/usr/bin/node", "node --eval=code a.js", NULL},
+	{"/usr/bin/node", "node --to-come b a.js", NULL},
+	{"/usr/bin/node", "node --run build a.js", NULL},
+	{"/usr/bin/nodejs", "nodejs a.js", "a.js"},
+	{"/usr/bin/nodejs-helper", "nodejs-helper a.js", NULL},
+	{"/usr/bin/bash", "bash a.sh b", "a.sh"},
+	{"/usr/bin/bash", "bash -eu -o pipefail a.sh", "a.sh"},
+	{"/usr/bin/bash", "bash -euo pipefail a.sh", "a.sh"},
+	{"/usr/bin/bash", "bash --rcfile b a.sh", "a.sh"},
+	{"/usr/bin/bash", "bash --rcfile b -c code", NULL},
+	{"/usr/bin/bash", "bash -lc code a.sh", NULL},
+	{"/usr/bin/bash", "bash -c -x a.sh", NULL},
+	{"/usr/bin/bash", "bash -s a.sh", NULL},
+	{"/usr/bin/busybox", "sh a.sh", "a.sh"},
+	{"/usr/bin/python3.11", "python3 a.py", "a.py"},
+	{"/usr/bin/python3.11", "python3 -u -X dev -Wd a.py", "a.py"},
+	{"/usr/bin/python3.11", "python3 -m a.py b.py", NULL},
+	{"/usr/bin/python3.11", "python3 -Ic code b.py", NULL},
+	{"/usr/bin/perl", "perl -w -Mstrict -Ilib a.pl", "a.pl"},
+	{"/usr/bin/perl", "perl -I lib a.pl", "a.pl"},
+	{"/usr/bin/perl", "perl -C a.pl b", "a.pl"},
+	{"/usr/bin/perl", "perl -ne code b", NULL},
+	{"/usr/bin/ruby", "ruby -r json a.rb", "a.rb"},
+	{"/usr/bin/ruby", "ruby -e code b", NULL},
+	{"/usr/bin/php", "php -d x=y a.php", "a.php"},
+	{"/usr/bin/php", "php -r code b", NULL},
+	{"/usr/bin/lua5.4", "lua -l m a.lua", "a.lua"},
+	{"/usr/bin/lua5.4", "lua -e code a.lua", NULL},
+	{"/usr/bin/deno", "deno run -A --config b a.ts", "a.ts"},
+	{"/usr/bin/deno", "deno run --allow-net a.ts c", "a.ts"},
+	{"/usr/bin/bun", "bun run a.ts", "a.ts"},
+	{"/usr/bin/bun", "bun --hot a.ts", "a.ts"},
+	{"/usr/bin/java", "java -Xmx1g -jar a.jar b", "a.jar"},
+	{"/usr/bin/java", "java -cp b Main", "Main"},
+	{"/usr/bin/fish", "fish a.fish b", "a.fish"},
+	{"/usr/bin/fish", "fish -c code b", NULL},
+	{"/usr/bin/cat", "cat a", NULL},
+	{"/usr/bin/shred", "shred a", NULL},
+	{"/usr/bin/node", "node", NULL},
+};
+
+static void script__each_case__as_listed(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(SCRIPT_CASES); i++) {
+		const struct script_case *c = &SCRIPT_CASES[i];
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct strlist argv = words(c->line, &arena);
+		size_t at = programs_script(argv.item[0], c->path, &argv);
+
+		if (!c->script ? at : !at || strcmp(argv.item[at], c->script))
+			fail_msg("%s: argument %zu", c->line, at);
+	}
+}
+
+/* Each row of the table has a call whose script is found. */
+static void script__every_interpreter__has_a_case(void **state)
+{
+	static const char *const names[] = {
+#define INTERPRETER(names, flags, attached, values, long_flags, long_values, \
+		    code, run)                                               \
+	names,
+#include "gate/programs.def"
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strcspn(names[i], " "), k = 0;
+
+		while (k < ARRAY_LEN(SCRIPT_CASES) &&
+		       (!SCRIPT_CASES[k].script ||
+			strncmp(names[i], SCRIPT_CASES[k].line, n) != 0))
+			k++;
+		if (k == ARRAY_LEN(SCRIPT_CASES))
+			fail_msg("no case for %s", names[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -674,6 +769,8 @@ int main(void)
 		cmocka_unit_test(judge__script__its_interpreter_is_judged),
 		cmocka_unit_test(copy__originals_gone__judges_the_same),
 		cmocka_unit_test(check__each_case__as_listed),
+		cmocka_unit_test(script__each_case__as_listed),
+		cmocka_unit_test(script__every_interpreter__has_a_case),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
