@@ -222,13 +222,11 @@ int answer_redirect(struct str query, const struct answer_expect *e,
 	struct source s = {.form = query, .arena = &arena};
 	const char *error;
 
-	if (judge_issuer(query, e, err) < 0)
-		return -1;
 	if (!url_form_get(query, "state", &state) ||
 	    !crypto_equal(buf_str(&state), str_of(e->state)))
-		return err_set(err, ERR_PEER,
-			       "the answer that the browser brought is not to "
-			       "this request (state)");
+		return 1;
+	if (judge_issuer(query, e, err) < 0)
+		return -1;
 	error = get(&s, "error");
 	if (error) {
 		add_refusal(&said, &s, error);

@@ -60,10 +60,11 @@ struct answer_expect {
 };
 
 /*
- * The query of the redirect; the code is appended to `code`. The issuer and
- * the state are looked at before all else, and nothing of a query is shown
- * for which they are wrong.
- * errors  ERR_PEER
+ * The query of the redirect; the code is appended to `code`. The state is
+ * looked at first, then the issuer, and nothing of a query is shown for which
+ * one of them is wrong.
+ * returns  0; 1: the state is another's, so is the query, and `err` is not set
+ * errors   ERR_PEER
  */
 int answer_redirect(struct str query, const struct answer_expect *e,
 		    struct buf *code, struct err *err) MUST_USE;

@@ -88,6 +88,7 @@ struct flow {
 	/* the person; the buffers are wiped */
 	struct redirect *redirect;
 	const char *redirect_uri;
+	unsigned others; /* answers that came and were not to our request */
 	struct buf verifier, secret, code;
 
 	/* tokens */

@@ -7,9 +7,28 @@
 #include "core/auth/jwt.h"
 
 #define PERSON_MS (5 * 60 * 1000)
+/* Every process of this machine can connect. A state cannot be guessed; more
+   answers than these are an attack that its user should hear of. */
+#define OTHERS_MAX 100
 
-/* The one answer. What it says about other requests is not shown. */
-static bool judge(void *arg, struct str query)
+static void note_others(struct flow *f)
+{
+	struct err err = ERR_INIT;
+
+	if (f->others++ == 0)
+		flow_say(f, "an answer came that is not to this login (its "
+			    "state is another); the wait goes on");
+	if (f->others < OTHERS_MAX)
+		return;
+	err_set(&err, ERR_PEER,
+		"%d answers came that are not to this login (state): another "
+		"program of this machine sends them to %s; try again",
+		OTHERS_MAX, f->redirect_uri);
+	flow_end(f, &err);
+}
+
+/* Nothing is shown of a query that is not to our request. */
+static enum redirect_verdict judge(void *arg, struct str query)
 {
 	struct flow *f = arg;
 	const struct answer_expect expect = {
@@ -18,15 +37,23 @@ static bool judge(void *arg, struct str query)
 		.sends_iss = f->server.sends_iss,
 	};
 	struct err err = ERR_INIT;
+	int r;
 
+	if (f->state != FLOW_PERSON)
+		return REDIRECT_OTHERS;
+	r = answer_redirect(query, &expect, &f->code, &err);
+	if (r > 0) {
+		note_others(f);
+		return REDIRECT_OTHERS;
+	}
 	loop_timer_clear(f->setting.context->loop, &f->timer);
 	flow_secret(f, buf_str(&f->secret));
-	if (answer_redirect(query, &expect, &f->code, &err) < 0) {
+	if (r < 0) {
 		flow_end(f, &err);
-		return false;
+		return REDIRECT_BAD;
 	}
 	flow_secret(f, buf_str(&f->code));
-	return true;
+	return REDIRECT_GOOD;
 }
 
 static void closed(void *arg)
@@ -75,8 +102,8 @@ bool flow_redirected(struct flow *f, struct str url)
 		rest.p++;
 		rest.n--;
 	}
-	(void)!judge(f, str_cut(&rest, '#'));
-	closed(f);
+	if (judge(f, str_cut(&rest, '#')) != REDIRECT_OTHERS)
+		closed(f);
 	return true;
 }
 

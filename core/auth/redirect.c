@@ -57,6 +57,8 @@ static void stop(struct redirect *r)
 static const char page_good[] = "You are signed in. This page can be closed.";
 static const char page_bad[] =
 	"This did not work; the program says why. This page can be closed.";
+static const char page_others[] =
+	"This is not the answer to the login that is waited for here.";
 
 static void answer(struct connection *c, const char *status, const char *text)
 {
@@ -120,7 +122,7 @@ static void request(struct connection *c)
 {
 	struct str head = buf_str(&c->in), method, target, line;
 	struct redirect *r = c->r;
-	bool good;
+	enum redirect_verdict verdict;
 
 	line = str_trim(str_cut(&head, '\n'));
 	method = str_cut(&line, ' ');
@@ -135,8 +137,13 @@ static void request(struct connection *c)
 		drop(c);
 		return;
 	}
-	good = r->handler.judge(r->handler.arg, target);
-	answer(c, "200 OK", good ? page_good : page_bad);
+	verdict = r->handler.judge(r->handler.arg, target);
+	if (verdict == REDIRECT_OTHERS) {
+		answer(c, "400 Bad Request", page_others);
+		drop(c);
+		return;
+	}
+	answer(c, "200 OK", verdict == REDIRECT_GOOD ? page_good : page_bad);
 	stop(r);
 	r->handler.closed(r->handler.arg);
 }

@@ -9,8 +9,10 @@
  *
  * GET of its path only, by a browser that was led here (Host, Sec-Fetch-Mode
  * and -Dest, where they are said); whatever else comes is answered with 404 or
- * 405 and does not end the waiting, which is the caller's to end. The first
- * answer closes the port.
+ * 405 and does not end the waiting, which is the caller's to end. Any process
+ *of this machine can connect: an answer that the caller takes for another's is
+ * answered with 400, and the waiting goes on. The first answer of the caller's
+ * own closes the port.
  *
  * source  RFC 8252 sections 7.3 and 8.3; W3C Fetch Metadata Request Headers
  */
@@ -26,12 +28,18 @@
 
 struct redirect;
 
+enum redirect_verdict {
+	REDIRECT_GOOD,
+	REDIRECT_BAD,	 /* ours, and it says no */
+	REDIRECT_OTHERS, /* not an answer to our request: wait on */
+};
+
 struct redirect_handler {
 	/*
 	 * query    without "?", borrowed; a secret (it holds the code)
-	 * returns  what the page says: it worked
+	 * returns  what the page says, and whether this was the answer
 	 */
-	bool (*judge)(void *arg, struct str query);
+	enum redirect_verdict (*judge)(void *arg, struct str query);
 	/* Last of all; `r` may be freed here. */
 	void (*closed)(void *arg);
 	void *arg;

@@ -48,7 +48,7 @@ static void check_redirect(struct str query)
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	if (answer_redirect(query, &e, &code, &err) < 0)
+	if (answer_redirect(query, &e, &code, &err) != 0)
 		return;
 	expect(code.n > 0);
 	expect(url_form_get(query, "state", &b) && str_is(buf_str(&b), "st"));

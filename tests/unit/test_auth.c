@@ -157,12 +157,82 @@ static void AZ_10__access_denied__is_surfaced_once(void **state)
 	world_end(w);
 }
 
-static void AZ_2__state__of_another_request_is_refused(void **state)
+/* The redirect address of the page that is open, with an answer of ours. */
+static void send_answer(struct world *w, const char *answer)
 {
-	struct world *w = world_begin("{\"authorize\":{\"state\":\"x\"}}");
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const char *page = strstr(w->opened, "redirect_uri=");
+	struct str uri;
+
+	assert_non_null(page);
+	page += strlen("redirect_uri=");
+	uri = (struct str){page, strcspn(page, "&")};
+	while (uri.n) { /* "http%3A%2F%2F127.0.0.1%3A1%2Fcallback" */
+		bool escaped = uri.p[0] == '%';
+		char hex[3] = {uri.p[escaped], uri.p[2 * escaped], '\0'};
+
+		buf_addc(&b, escaped ? (char)strtoul(hex, NULL, 16) : uri.p[0]);
+		uri.p += escaped ? 3 : 1;
+		uri.n -= escaped ? 3 : 1;
+	}
+	buf_addf(&b, "?%s", answer);
+	w->page = 0;
+	browser_get(w, buf_cstr(&b));
+	while (!w->page && !w->is_done)
+		world_turn(w);
+}
+
+static void begin_away(struct world *w)
+{
+	w->is_away = true;
+	(void)!world_authorizer(w);
+	auth_login(w->auth, world_done, w);
+	while (!w->pages)
+		world_turn(w);
+}
+
+static void AZ_2__answer_with_another_state__does_not_end_the_login(
+	void **state)
+{
+	static const char *const answers[] = {
+		"code=theirs&state=x",
+		"code=theirs&state=",
+		"code=theirs",
+		"error=access_denied&state=x",
+		"error=access_denied",
+		"code=theirs&state=x&iss=https%3A%2F%2Fevil.example",
+		"",
+	};
+	struct world *w = world_begin("{}");
 
 	(void)state;
-	assert_int_equal(world_call(w), -1);
+	begin_away(w);
+	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
+		send_answer(w, answers[i]);
+		assert_int_equal(w->page, 400);
+		assert_false(w->is_done);
+	}
+	assert_int_equal(world_count(w, "POST /token"), 0);
+	/* the person comes back from the page */
+	browser_get(w, w->opened);
+	while (!w->is_done)
+		world_turn(w);
+	assert_false(w->has_failed);
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	world_end(w);
+}
+
+static void AZ_2__a_flood_of_other_states__ends_in_an_error(void **state)
+{
+	struct world *w = world_begin("{}");
+	unsigned n = 0;
+
+	(void)state;
+	begin_away(w);
+	while (!w->is_done && n++ < 1000)
+		send_answer(w, "code=theirs&state=x");
+	assert_true(w->has_failed);
+	assert_in_range(n, 50, 500);
 	world_expect(w, "(state)");
 	assert_int_equal(world_count(w, "POST /token"), 0);
 	world_end(w);
@@ -291,7 +361,10 @@ int main(void)
 		cmocka_unit_test(person__does_not_answer__ends_in_time),
 		cmocka_unit_test(person__is_asked__who_waits_is_told),
 		cmocka_unit_test(AZ_10__access_denied__is_surfaced_once),
-		cmocka_unit_test(AZ_2__state__of_another_request_is_refused),
+		cmocka_unit_test(
+			AZ_2__answer_with_another_state__does_not_end_the_login),
+		cmocka_unit_test(
+			AZ_2__a_flood_of_other_states__ends_in_an_error),
 		cmocka_unit_test(paste__of_the_address__goes_on),
 		cmocka_unit_test(CI_3__document_of_the_client__is_its_name),
 		cmocka_unit_test(CI_2__configured_client__comes_first),

@@ -17,16 +17,16 @@ struct visit {
 	struct redirect *r;
 	char query[256];
 	unsigned judged, closed;
-	bool good;
+	enum redirect_verdict verdict;
 };
 
-static bool judge(void *arg, struct str query)
+static enum redirect_verdict judge(void *arg, struct str query)
 {
 	struct visit *v = arg;
 
 	snprintf(v->query, sizeof(v->query), "%.*s", STR_ARG(query));
 	v->judged++;
-	return v->good;
+	return v->verdict;
 }
 
 static void closed(void *arg)
@@ -43,7 +43,7 @@ static int begin(struct visit *v, const char *uri)
 	const struct redirect_handler handler = {judge, closed, v};
 	struct err err = ERR_INIT;
 
-	*v = (struct visit){.good = true};
+	*v = (struct visit){.verdict = REDIRECT_GOOD};
 	assert_int_equal(loop_init(&v->loop, clock_system(), &err), 0);
 	return redirect_open(&v->loop, uri, &handler, &v->r, &err);
 }
@@ -164,6 +164,27 @@ static void AZ_6__others__are_answered_and_do_not_end_it(void **state)
 	end(&v);
 }
 
+static void answer_to_another__is_told_so__and_the_next_is_judged(void **state)
+{
+	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf second = BUF_INIT(BUF_UNBOUNDED);
+	struct visit v;
+
+	(void)state;
+	assert_int_equal(begin(&v, NULL), 0);
+	v.verdict = REDIRECT_OTHERS;
+	ask(&v, "GET /callback?state=x HTTP/1.1\r\n\r\n", 1000, &first);
+	assert_true(str_starts(buf_str(&first), "HTTP/1.1 400 "));
+	assert_int_equal(v.judged, 1);
+	assert_int_equal(v.closed, 0);
+	v.verdict = REDIRECT_GOOD;
+	ask(&v, "GET /callback?state=y HTTP/1.1\r\n\r\n", 1000, &second);
+	assert_true(str_starts(buf_str(&second), "HTTP/1.1 200 "));
+	assert_string_equal(v.query, "state=y");
+	assert_int_equal(v.closed, 1);
+	end(&v);
+}
+
 static void request__byte_by_byte__is_the_same(void **state)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -171,7 +192,7 @@ static void request__byte_by_byte__is_the_same(void **state)
 
 	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
-	v.good = false;
+	v.verdict = REDIRECT_BAD;
 	ask(&v, "GET /callback?x HTTP/1.1\n\n", 1, &out);
 	assert_string_equal(v.query, "x");
 	assert_non_null(strstr(buf_cstr(&out), "This did not work"));
@@ -235,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(AZ_6__get_of_the_path__is_judged_and_closed),
 		cmocka_unit_test(AZ_6__others__are_answered_and_do_not_end_it),
+		cmocka_unit_test(
+			answer_to_another__is_told_so__and_the_next_is_judged),
 		cmocka_unit_test(request__byte_by_byte__is_the_same),
 		cmocka_unit_test(connections__that_say_nothing__do_not_block),
 		cmocka_unit_test(fixed_address__is_kept_as_written),
