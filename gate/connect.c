@@ -1,6 +1,4 @@
 /* The leash, asked about connections that the runner makes itself. */
-#include <netinet/in.h>
-
 #include "gate/endpoint.h"
 #include "gate/gate.h"
 #include "gate/inner.h"
@@ -9,19 +7,10 @@
 static bool target_of(const struct sockaddr *address, uint16_t port,
 		      struct endpoint_target *ret)
 {
-	if (address->sa_family == AF_INET) {
-		const struct sockaddr_in *v4 = (const void *)address;
+	struct address a;
 
-		return endpoint_target_bytes((const uint8_t *)&v4->sin_addr,
-					     false, port, ret) == 0;
-	}
-	if (address->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *v6 = (const void *)address;
-
-		return endpoint_target_bytes((const uint8_t *)&v6->sin6_addr,
-					     true, port, ret) == 0;
-	}
-	return false;
+	return address_of(address, &a) &&
+	       endpoint_target_bytes(a.bytes, a.is_v6, port, ret) == 0;
 }
 
 static bool row_allows(const char *row, const struct endpoint_target *name,
@@ -34,11 +23,8 @@ static bool row_allows(const char *row, const struct endpoint_target *name,
 	if (strcmp(row, "all") == 0)
 		return true;
 	if (strcmp(row, "loopback") == 0)
-		return address && address->address.is_v6
-			       ? address->address.bytes[15] == 1 &&
-					 endpoint_classify(&address->address) ==
-						 ENDPOINT_IS_LOCAL
-			       : address && address->address.bytes[0] == 127;
+		return address &&
+		       address_class_of(&address->address) == ADDRESS_LOOPBACK;
 	if (endpoint_parse(row, &e, &ignored) < 0)
 		return false;
 	if (address && endpoint_judge(&e, 1, address) == ENDPOINT_LITERAL)

@@ -92,52 +92,35 @@ static int bad_host(const char *row, struct err *err)
 		       row);
 }
 
-static bool is_loopback(const struct endpoint_address *a)
-{
-	static const uint8_t one[16] = {[15] = 1};
-
-	return a->is_v6 ? memcmp(a->bytes, one, 16) == 0 : a->bytes[0] == 127;
-}
-
-/* Link-local may be meant; what no socket is connected to may not. */
-static bool is_no_peer(const struct endpoint_address *a)
-{
-	static const uint8_t zeros[16] = {0};
-
-	if (a->is_v6)
-		return a->bytes[0] == 0xff || memcmp(a->bytes, zeros, 16) == 0;
-	return a->bytes[0] == 0 || a->bytes[0] >= 224;
-}
-
 static int finish_address(const char *row, struct endpoint *e, struct err *err)
 {
-	struct endpoint_address inner;
-	char text[ENDPOINT_HOST_BYTES];
+	enum address_class class = address_class_of(&e->address);
+	struct address inner;
+	char text[ADDRESS_TEXT_BYTES];
 
 	e->kind = ENDPOINT_ADDRESS;
-	if (is_loopback(&e->address)) {
+	if (class == ADDRESS_LOOPBACK && !address_inner(&e->address, &inner)) {
 		e->kind = ENDPOINT_FORWARD;
 		if (e->port)
 			return 0;
-		endpoint_address_text(&e->address, text);
+		address_text(&e->address, text);
 		return err_set(err, ERR_POLICY,
 			       "net: \"%s\": to reach a server on this machine "
 			       "name its port: \"%s%s%s:8080\"",
 			       row, e->address.is_v6 ? "[" : "", text,
 			       e->address.is_v6 ? "]" : "");
 	}
-	if (endpoint_inner_v4(&e->address, &inner)) {
-		endpoint_address_text(&inner, text);
+	if (address_inner(&e->address, &inner)) {
+		address_text(&inner, text);
 		return err_set(err, ERR_POLICY,
 			       "net: \"%s\" is an IPv4 address inside IPv6; "
 			       "write \"%s\"",
 			       row, text);
 	}
-	if (is_no_peer(&e->address))
+	if (class == ADDRESS_NEVER)
 		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": nobody can be connected to at "
-			       "this address",
-			       row);
+			       "net: \"%s\": no peer has this address (%s)",
+			       row, address_what(&e->address));
 	return 0;
 }
 
@@ -152,7 +135,7 @@ static int parse_host(const char *row, struct str host, struct endpoint *e,
 	case TEXT_IS_NAME:
 		break;
 	case TEXT_IS_NUMBERS:
-		if (!beneath && endpoint_read_v4(e->host, &e->address)) {
+		if (!beneath && address_read(str_of(e->host), &e->address)) {
 			e->host[0] = '\0';
 			return finish_address(row, e, err);
 		}
@@ -193,7 +176,7 @@ int endpoint_parse(const char *row, struct endpoint *ret, struct err *err)
 			       ? bad_host(row, err)
 			       : bad_port(row, err);
 	if (brackets) {
-		if (!endpoint_read_v6(host, &e.address))
+		if (!address_read(host, &e.address) || !e.address.is_v6)
 			return bad_host(row, err);
 		if (finish_address(row, &e, err) < 0)
 			return -1;
@@ -206,7 +189,7 @@ int endpoint_parse(const char *row, struct endpoint *ret, struct err *err)
 
 void endpoint_text(const struct endpoint *e, struct buf *out)
 {
-	char text[ENDPOINT_HOST_BYTES];
+	char text[ADDRESS_TEXT_BYTES];
 
 	switch (e->kind) {
 	case ENDPOINT_PORT:
@@ -219,7 +202,7 @@ void endpoint_text(const struct endpoint *e, struct buf *out)
 		break;
 	case ENDPOINT_ADDRESS:
 	case ENDPOINT_FORWARD:
-		endpoint_address_text(&e->address, text);
+		address_text(&e->address, text);
 		buf_addf(out, e->address.is_v6 ? "[%s]" : "%s", text);
 		break;
 	}
@@ -274,7 +257,7 @@ static bool meet_hosts(const struct endpoint *a, const struct endpoint *b,
 	case ENDPOINT_ADDRESS:
 	case ENDPOINT_FORWARD:
 		return a->kind == b->kind &&
-		       endpoint_same_address(&a->address, &b->address);
+		       address_equal(&a->address, &b->address);
 	}
 	return false;
 }
@@ -313,9 +296,9 @@ int endpoint_target(struct str host, uint16_t port, struct endpoint_target *ret)
 		return -1;
 	if (memchr(host.p, ':', host.n)) {
 		t.is_address = true;
-		if (!endpoint_read_v6(host, &t.address))
+		if (!address_read(host, &t.address))
 			return -1;
-		endpoint_address_text(&t.address, t.host);
+		address_text(&t.address, t.host);
 		*ret = t;
 		return 0;
 	}
@@ -324,7 +307,7 @@ int endpoint_target(struct str host, uint16_t port, struct endpoint_target *ret)
 		break;
 	case TEXT_IS_NUMBERS:
 		t.is_address = true;
-		if (!endpoint_read_v4(t.host, &t.address))
+		if (!address_read(str_of(t.host), &t.address))
 			return -1;
 		break;
 	case TEXT_IS_NOTHING:
@@ -343,7 +326,7 @@ int endpoint_target_bytes(const uint8_t *bytes, bool is_v6, uint16_t port,
 	if (!port)
 		return -1;
 	memcpy(t.address.bytes, bytes, is_v6 ? 16 : 4);
-	endpoint_address_text(&t.address, t.host);
+	address_text(&t.address, t.host);
 	*ret = t;
 	return 0;
 }
@@ -393,8 +376,7 @@ static enum endpoint_grant judge_row(const struct endpoint *e,
 			       : ENDPOINT_REFUSED;
 	case ENDPOINT_ADDRESS:
 	case ENDPOINT_FORWARD:
-		return t->is_address && endpoint_same_address(&e->address,
-							      &t->address)
+		return t->is_address && address_equal(&e->address, &t->address)
 			       ? ENDPOINT_LITERAL
 			       : ENDPOINT_REFUSED;
 	}
@@ -413,21 +395,20 @@ enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
 	}
 	/* by its port alone an address is granted when it is public */
 	if (best == ENDPOINT_PUBLIC && t->is_address &&
-	    endpoint_classify(&t->address) != ENDPOINT_IS_PUBLIC)
+	    address_class_of(&t->address) != ADDRESS_PUBLIC)
 		return ENDPOINT_REFUSED;
 	return best;
 }
 
-bool endpoint_reaches(enum endpoint_grant grant,
-		      const struct endpoint_address *a)
+bool endpoint_reaches(enum endpoint_grant grant, const struct address *a)
 {
 	switch (grant) {
 	case ENDPOINT_REFUSED:
 		return false;
 	case ENDPOINT_PUBLIC:
-		return endpoint_classify(a) == ENDPOINT_IS_PUBLIC;
+		return address_class_of(a) == ADDRESS_PUBLIC;
 	case ENDPOINT_PRIVATE:
-		return endpoint_classify(a) != ENDPOINT_IS_LOCAL;
+		return address_class_of(a) <= ADDRESS_PRIVATE;
 	case ENDPOINT_LITERAL:
 		return true;
 	}

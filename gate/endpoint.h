@@ -29,11 +29,11 @@
 #ifndef GATE_ENDPOINT_H
 #define GATE_ENDPOINT_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/address.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -54,18 +54,12 @@ enum endpoint_kind {
 	ENDPOINT_FORWARD, /* "127.0.0.1:5432": on the loopback of the host */
 };
 
-/* IPv4 as it is, IPv6 as it is; never one inside the other. */
-struct endpoint_address {
-	bool is_v6;
-	uint8_t bytes[16]; /* network order; the first 4 of IPv4 */
-};
-
 struct endpoint {
 	enum endpoint_kind kind;
 	bool public_only; /* a HOST that a leash allows by "*.…" only */
 	uint16_t port;	  /* 0: 443 and 80; never with PORT and FORWARD */
-	char host[ENDPOINT_HOST_BYTES];	 /* of HOST and BENEATH, folded */
-	struct endpoint_address address; /* of ADDRESS and FORWARD */
+	char host[ENDPOINT_HOST_BYTES]; /* of HOST and BENEATH, folded */
+	struct address address;		/* of ADDRESS and FORWARD */
 };
 
 /*
@@ -92,7 +86,7 @@ bool endpoint_covers(const struct endpoint *a, const struct endpoint *b)
 struct endpoint_target {
 	bool is_address;
 	char host[ENDPOINT_HOST_BYTES]; /* folded; an address as text */
-	struct endpoint_address address;
+	struct address address;
 	uint16_t port;
 };
 
@@ -120,34 +114,18 @@ enum endpoint_grant {
 	ENDPOINT_REFUSED,
 	ENDPOINT_PUBLIC,  /* where it leads to a public address */
 	ENDPOINT_PRIVATE, /* or to one of a private network */
-	ENDPOINT_LITERAL, /* this very address, whatever it is */
+	ENDPOINT_LITERAL, /* this very address, whatever class it is */
 };
 
 enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
 				   const struct endpoint_target *t) MUST_USE;
 
-/* Where an address lies. */
-enum endpoint_class {
-	ENDPOINT_IS_PUBLIC,
-	ENDPOINT_IS_PRIVATE, /* 10/8, 172.16/12, 192.168/16, 100.64/10, fc00::/7
-				and other ranges that are not the internet */
-	ENDPOINT_IS_LOCAL,   /* loopback, link-local, unspecified, multicast,
-				broadcast, reserved: nothing a name may mean */
-};
-
-/* Both lead to one peer: IPv4 that is inside IPv6 is that of the same number.
+/*
+ * May a target with this grant be connected to this address? A name leads to
+ * public addresses, an exact one to private ones as well; to this machine, its
+ * link and metadata services leads none but the address itself.
  */
-bool endpoint_same_peer(const struct endpoint_address *a,
-			const struct endpoint_address *b) MUST_USE;
-/* Both lead to one peer: IPv4 that is inside IPv6 is that of the same number.
- */
-bool endpoint_same_peer(const struct endpoint_address *a,
-			const struct endpoint_address *b) MUST_USE;
-/* IPv4 that is inside IPv6 (mapped, NAT64, 6to4) counts as what it is. */
-enum endpoint_class endpoint_classify(const struct endpoint_address *a)
+bool endpoint_reaches(enum endpoint_grant grant, const struct address *a)
 	MUST_USE;
-/* May a target with this grant be connected to this address? */
-bool endpoint_reaches(enum endpoint_grant grant,
-		      const struct endpoint_address *a) MUST_USE;
 
 #endif

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/memfd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -48,8 +49,7 @@ uint16_t proxy_port(const struct policy *p)
 	return port;
 }
 
-static struct child_listen listen_on(const struct endpoint_address *a,
-				     uint16_t port)
+static struct child_listen listen_on(const struct address *a, uint16_t port)
 {
 	struct child_listen on = {.bytes = sizeof(on.v4)};
 
@@ -69,7 +69,7 @@ static struct child_listen listen_on(const struct endpoint_address *a,
 void proxy_listeners(const struct policy *p, struct arena *arena,
 		     struct launch *l)
 {
-	const struct endpoint_address loopback = {.bytes = {127, 0, 0, 1}};
+	const struct address loopback = {.bytes = {127, 0, 0, 1}};
 	struct child_listen *on = ARENA_ARRAY(arena, struct child_listen,
 					      POLICY_FORWARDS_MAX + 1);
 	size_t n = 0;

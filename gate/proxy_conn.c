@@ -2,6 +2,7 @@
  * One connection: its bytes both ways, what it asks for, whom it leads to.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -99,7 +100,7 @@ static void opened(struct proxy_loop *l, struct conn *c)
 
 /* ---- connecting ---- */
 
-static socklen_t write_sockaddr(const struct endpoint_address *a, uint16_t port,
+static socklen_t write_sockaddr(const struct address *a, uint16_t port,
 				struct sockaddr_in6 *ret)
 {
 	struct sockaddr_in *v4 = (void *)ret;
@@ -129,7 +130,7 @@ static enum proxy_outcome outcome_of(int sys)
 }
 
 /* The very address that was judged; nobody looks the name up again. */
-static int connect_to(struct conn *c, const struct endpoint_address *a)
+static int connect_to(struct conn *c, const struct address *a)
 {
 	struct sockaddr_in6 to;
 	socklen_t n = write_sockaddr(a, c->target.port, &to);
@@ -177,16 +178,16 @@ static void finish_connect(struct proxy_loop *l, struct conn *c)
 
 /* ---- judging ---- */
 
-static bool is_own(const struct proxy_loop *l, const struct endpoint_address *a)
+static bool is_own(const struct proxy_loop *l, const struct address *a)
 {
 	for (size_t i = 0; i < l->n_own; i++)
-		if (endpoint_same_peer(&l->own[i], a))
+		if (address_same_peer(&l->own[i], a))
 			return true;
 	return false;
 }
 
 static bool reaches(const struct proxy_loop *l, const struct conn *c,
-		    const struct endpoint_address *a)
+		    const struct address *a)
 {
 	if (c->grant == ENDPOINT_PUBLIC && is_own(l, a))
 		return false;
@@ -202,7 +203,7 @@ static bool judge_addresses(struct proxy_loop *l, struct conn *c)
 	for (size_t i = 0; i < c->n_addresses; i++) {
 		if (reaches(l, c, &c->address[i]))
 			c->address[n++] = c->address[i];
-		else if (endpoint_classify(&c->address[i]) != ENDPOINT_IS_LOCAL)
+		else if (address_class_of(&c->address[i]) <= ADDRESS_PRIVATE)
 			c->outcome = PROXY_PRIVATE;
 	}
 	c->n_addresses = n;

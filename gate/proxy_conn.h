@@ -40,7 +40,7 @@ struct conn {
 	struct endpoint_target target;
 	enum endpoint_grant grant;
 	struct lookup *lookup;
-	struct endpoint_address address[LOOKUP_ADDRESSES];
+	struct address address[LOOKUP_ADDRESSES];
 	size_t n_addresses, at;
 	enum proxy_outcome outcome; /* of the last address */
 	uint64_t deadline_ns;	    /* 0 = none */
@@ -52,7 +52,7 @@ struct proxy_loop {
 	const struct proxy_sockets *sockets;
 	const struct endpoint *rows;
 	size_t n_rows;
-	const struct endpoint_address *own;
+	const struct address *own;
 	size_t n_own;
 	struct proxy_share *share;
 	struct clock *clock;

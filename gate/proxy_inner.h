@@ -69,9 +69,8 @@ struct lookup *lookup_start(const char *name) MUST_USE;
 enum lookup_state { LOOKUP_PENDING, LOOKUP_FOUND, LOOKUP_NOTHING };
 
 /* ret  room for LOOKUP_ADDRESSES; written when found */
-enum lookup_state lookup_state(const struct lookup *l,
-			       struct endpoint_address *ret, size_t *ret_n)
-	MUST_USE;
+enum lookup_state lookup_state(const struct lookup *l, struct address *ret,
+			       size_t *ret_n) MUST_USE;
 /* Its result is not wanted (any more). Takes NULL. */
 void lookup_end(struct lookup *l);
 /* Give back what ended after lookup_end(). */
@@ -100,7 +99,7 @@ struct proxy_sockets {
  */
 void proxy_serve(const struct proxy_sockets *sockets,
 		 const struct endpoint *rows, size_t n_rows,
-		 const struct endpoint_address *own, size_t n_own,
+		 const struct address *own, size_t n_own,
 		 struct proxy_share *share);
 
 #endif

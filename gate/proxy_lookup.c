@@ -43,26 +43,8 @@ struct lookup *lookup_start(const char *name)
 	return NULL;
 }
 
-static bool take(const struct addrinfo *ai, struct endpoint_address *ret)
-{
-	*ret = (struct endpoint_address){.is_v6 = ai->ai_family == AF_INET6};
-	if (ret->is_v6)
-		memcpy(ret->bytes,
-		       &((const struct sockaddr_in6 *)(const void *)ai->ai_addr)
-				->sin6_addr,
-		       16);
-	else if (ai->ai_family == AF_INET)
-		memcpy(ret->bytes,
-		       &((const struct sockaddr_in *)(const void *)ai->ai_addr)
-				->sin_addr,
-		       4);
-	else
-		return false;
-	return true;
-}
-
-enum lookup_state lookup_state(const struct lookup *l,
-			       struct endpoint_address *ret, size_t *ret_n)
+enum lookup_state lookup_state(const struct lookup *l, struct address *ret,
+			       size_t *ret_n)
 {
 	int r = gai_error((struct gaicb *)&l->request);
 	size_t n = 0;
@@ -73,7 +55,7 @@ enum lookup_state lookup_state(const struct lookup *l,
 		return LOOKUP_NOTHING;
 	for (const struct addrinfo *ai = l->request.ar_result;
 	     ai && n < LOOKUP_ADDRESSES; ai = ai->ai_next)
-		n += take(ai, &ret[n]);
+		n += address_of(ai->ai_addr, &ret[n]);
 	*ret_n = n;
 	return n ? LOOKUP_FOUND : LOOKUP_NOTHING;
 }

@@ -137,7 +137,7 @@ static void serve_round(struct proxy_loop *l, const struct polls *p)
 
 void proxy_serve(const struct proxy_sockets *sockets,
 		 const struct endpoint *rows, size_t n_rows,
-		 const struct endpoint_address *own, size_t n_own,
+		 const struct address *own, size_t n_own,
 		 struct proxy_share *share)
 {
 	static struct proxy_loop l;

@@ -3,6 +3,7 @@
  */
 #include <errno.h>
 #include <ifaddrs.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -40,10 +41,9 @@ static bool has_runner(void)
 	       !(p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-static bool read_address(const struct sockaddr *sa,
-			 struct endpoint_address *ret)
+static bool read_address(const struct sockaddr *sa, struct address *ret)
 {
-	struct endpoint_address a = {.is_v6 = false};
+	struct address a = {.is_v6 = false};
 
 	if (sa && sa->sa_family == AF_INET) {
 		const struct sockaddr_in *v4 = (const void *)sa;
@@ -65,11 +65,10 @@ static bool read_address(const struct sockaddr *sa,
  * A service that listens on all addresses is reached by the public one, too,
  * so all of them must be known. Kept until the process ends.
  */
-static int own_addresses(struct endpoint_address **ret, size_t *ret_n,
-			 struct err *err)
+static int own_addresses(struct address **ret, size_t *ret_n, struct err *err)
 {
 	struct ifaddrs *list = NULL;
-	struct endpoint_address *all;
+	struct address *all;
 	size_t n = 0;
 
 	if (getifaddrs(&list) < 0)
@@ -134,7 +133,7 @@ int gate_proxy_main(void)
 	static const char ready = PROXY_READY;
 	struct proxy_share *share = map_share();
 	struct proxy_sockets sockets = {.n = 0};
-	struct endpoint_address *own = NULL;
+	struct address *own = NULL;
 	struct err err = ERR_INIT;
 	size_t n_own = 0, n_rows;
 	sigset_t all;

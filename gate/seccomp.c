@@ -1,6 +1,7 @@
 #include "gate/seccomp.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <seccomp.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -120,7 +120,7 @@ struct auth_context {
 			struct err *err);
 	/* The range that the MCP server's own address is of; read when it is
 	   needed, for it is known from the first connection on. */
-	const enum reach_range *server_range;
+	const enum address_class *server_range;
 	void *arg;		 /* of the two */
 	const char *server_name; /* of "matins auth login NAME"; NULL: by url */
 };

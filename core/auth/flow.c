@@ -132,7 +132,7 @@ static bool note_range(void *arg, UNUSED struct str host,
 	struct flow *f = arg;
 
 	f->guard.is_probed = true;
-	f->guard.probed = reach_range_of(address);
+	f->guard.probed = reach_class_of(address);
 	return true;
 }
 

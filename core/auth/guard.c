@@ -51,12 +51,12 @@ int guard_url(const struct guard *g, const char *what, const char *text,
 	return 0;
 }
 
-static enum reach_range range_of_server(const struct guard *g)
+static enum address_class range_of_server(const struct guard *g)
 {
 	if (g->is_probed)
 		return g->probed;
 	return g->context->server_range ? *g->context->server_range
-					: REACH_PUBLIC;
+					: ADDRESS_PUBLIC;
 }
 
 struct reach guard_reach(const struct guard *g, const struct url *u,

@@ -30,7 +30,7 @@ struct guard {
 	/* Of the endpoint's address, where it was asked before the transport
 	   did; else what the context says counts. */
 	bool is_probed;
-	enum reach_range probed;
+	enum address_class probed;
 };
 
 /*

@@ -13,8 +13,9 @@ struct remote_server {
 	struct remote_spec spec;
 	struct arena arena;
 	struct url url;
-	const char *shown;	/* it without its query */
-	enum reach_range range; /* of its address, from the first connection */
+	const char *shown; /* it without its query */
+	enum address_class
+		range; /* of its address, from the first connection */
 	struct gate_page browser; /* that was started last; owned */
 	struct http *http;	  /* borrowed */
 	struct auth *auth;
@@ -31,7 +32,7 @@ static bool may_connect(void *arg, struct str host,
 	if (gate_may_connect(one->all->o.gate, host, one->url.port, address,
 			     err) < 0)
 		return false;
-	one->range = reach_range_of(address);
+	one->range = reach_class_of(address);
 	return true;
 }
 
@@ -192,7 +193,8 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		return -1;
 	}
 	show_url(one);
-	one->range = url_is_loopback(&one->url) ? REACH_LOOPBACK : REACH_PUBLIC;
+	one->range =
+		url_is_loopback(&one->url) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
 	if (make_auth(one, err) < 0) {
 		remote_server_free(one);
 		return -1;

@@ -80,7 +80,7 @@ struct http_head {
 	struct str lines;      /* "Name: value\n" of each header, as it came */
 	bool is_http2;
 	/* Of the address that answered: what reach_of_server() wants. */
-	enum reach_range range;
+	enum address_class range;
 };
 
 /*

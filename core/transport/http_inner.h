@@ -49,8 +49,8 @@ struct http_exchange {
 	uint64_t last_ns;    /* when a byte came or went */
 	curl_off_t uploaded; /* at that time */
 	uint64_t body_bytes;
-	enum reach_range range; /* of the address in use */
-	bool is_added;		/* libcurl has it */
+	enum address_class range; /* of the address in use */
+	bool is_added;		  /* libcurl has it */
 	bool is_cancelled;
 	bool is_refused; /* one address at least was, as `refusal` says */
 	bool has_failed; /* `end` is decided, whatever libcurl says */

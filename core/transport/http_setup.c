@@ -13,7 +13,7 @@
 static bool judge(struct http_exchange *x, const struct sockaddr *address)
 {
 	if (reach_judge(&x->reach, x->host, address, &x->refusal)) {
-		x->range = reach_range_of(address);
+		x->range = reach_class_of(address);
 		return true;
 	}
 	/* another address of the name may do: kept in case that none does */

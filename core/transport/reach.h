@@ -7,8 +7,7 @@
  * that the user's own server lies in. It is the address that is judged, not
  * the name, at each connection. Pure.
  *
- * source  MCP 2026-07-28, security best practices; IANA special-purpose
- *	   address registries; RFC 6890
+ * source  MCP 2026-07-28, security best practices
  */
 #ifndef CORE_TRANSPORT_REACH_H
 #define CORE_TRANSPORT_REACH_H
@@ -16,29 +15,17 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
+#include "core/base/address.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-#define REACH_RANGES(X)                                                \
-	X(REACH_PUBLIC, "public")                                      \
-	X(REACH_LOOPBACK, "loopback")                                  \
-	X(REACH_PRIVATE, "private") /* RFC 1918, 6598, unique local */ \
-	X(REACH_LINK, "link-local") /* metadata services live here */  \
-	X(REACH_NEVER, "unusable")  /* unspecified, multicast, reserved */
-
-enum reach_range {
-#define REACH_RANGE(name, word) name,
-	REACH_RANGES(REACH_RANGE)
-#undef REACH_RANGE
-};
-
-/* What an address is; IPv4 within IPv6 (mapped, 6to4, NAT64) as IPv4. */
-enum reach_range reach_range_of(const struct sockaddr *address) MUST_USE;
-const char *reach_range_word(enum reach_range range) MUST_USE;
+/* What an address is; ADDRESS_NEVER for what is none of the internet. */
+enum address_class reach_class_of(const struct sockaddr *address) MUST_USE;
 
 struct reach {
 	bool loopback, private, link; /* beside public addresses */
+	bool metadata;		      /* by the address itself, no name */
 	bool is_loopback_only;	      /* plain http: nothing else */
 	/*
 	 * May this address and port be used at all, NULL: yes. For the `net` of
@@ -49,10 +36,13 @@ struct reach {
 	void *arg;
 };
 
-/* Anything but REACH_NEVER: for what the user named. */
+/*
+ * For what the user named: anything that a peer can have; a metadata service,
+ * which hands out a machine's credentials, only as the address itself.
+ */
 struct reach reach_of_user(void) MUST_USE;
 /* Public, and the range that the user's server was connected to. */
-struct reach reach_of_server(enum reach_range of_server) MUST_USE;
+struct reach reach_of_server(enum address_class of_server) MUST_USE;
 
 /*
  * May it be connected to?

@@ -10,13 +10,17 @@ BIN0=${BIN-} HELPERS0=${HELPERS-}
 
 hosts='127.0.0.1 localhost rebind.test
 ::1 localhost6.test
-198.51.100.7 granted.test other.test a.wild.test wild.test xn--bcher-kva.test
-198.51.100.1 own.wild.test
-::ffff:198.51.100.1 own6.wild.test
+93.184.216.7 granted.test other.test a.wild.test wild.test xn--bcher-kva.test
+93.184.216.1 own.wild.test
+::ffff:93.184.216.1 own6.wild.test
 10.9.9.9 private.test private.wild.test
 169.254.169.254 meta.test
+168.63.129.16 wire.test wire.wild.test
+100.100.100.200 alibaba.test
+fd00:ec2::254 meta6.test
+::ffff:0:93.184.216.7 siit.wild.test
 127.0.0.1 mixed.wild.test
-198.51.100.7 mixed.wild.test'
+93.184.216.7 mixed.wild.test'
 
 # In namespaces first: of root's, or of a user's own.
 if [[ -z ${IN_WORLD-} ]]; then
@@ -90,13 +94,13 @@ plain_http() {
 }
 
 addresses() {
-	client "--net 198.51.100.7:8443" get http://198.51.100.7:8443/
+	client "--net 93.184.216.7:8443" get http://93.184.216.7:8443/
 	out_like "$who: an address that is listed" '^hello / '
-	client "--net granted.test" get http://198.51.100.7/
+	client "--net granted.test" get http://93.184.216.7/
 	out_like "$who: the address of a granted name is refused" '^status 403'
-	denied "and named" 198.51.100.7:80
-	for form in 0xc6.51.100.7 3325256711 198.51.25607 0306.51.100.7; do
-		client "--net 198.51.100.7" raw \
+	denied "and named" 93.184.216.7:80
+	for form in 0x5d.184.216.7 1572395015 93.184.55303 0135.184.216.7; do
+		client "--net 93.184.216.7" raw \
 			"GET http://$form/ HTTP/1.1\\r\\n\\r\\n"
 		out_like "$who: not in the form $form" '^HTTP/1.1 400'
 	done
@@ -110,10 +114,10 @@ addresses() {
 	client "--net *.wild.test" get http://own6.wild.test/
 	out_like "$who: nor that as IPv6" '^status 403'
 	client "--net :80 --net granted.test" get \
-		"http://[::ffff:198.51.100.1]/"
+		"http://[::ffff:93.184.216.1]/"
 	out_like "$who: nor as such by its port" '^status 403'
 	client "--net :80 --net granted.test" get \
-		"http://[::ffff:198.51.100.7]/"
+		"http://[::ffff:93.184.216.7]/"
 	out_like "$who: a public address as IPv6" '^hello / '
 	client "--net :80 --net granted.test" get http://10.9.9.9/
 	out_like "$who: nor a private address by its port" '^status 403'
@@ -127,6 +131,22 @@ addresses() {
 	out_like "$who: IPv6 as well" '^status 403'
 	client "--net meta.test" get http://meta.test/
 	out_like "$who: one that leads to the link is refused" '^status 403'
+	for host in wire.test alibaba.test meta6.test; do
+		client "--net $host" get "http://$host/"
+		out_like "$who: $host, a metadata service, is refused" \
+			'^status 403'
+		json_file_is "$who: and no line allows its name" "$W/report" \
+			"denials[kind=net].name" "$host:80" \
+			"denials[kind=net].allow" absent
+	done
+	client "--net *.wild.test" get http://wire.wild.test/
+	out_like "$who: nor beneath a domain" '^status 403'
+	client "--net :80 --net granted.test" get http://168.63.129.16/
+	out_like "$who: nor by its port" '^status 403'
+	client "--net 168.63.129.16:80" get http://168.63.129.16/
+	out_like "$who: a metadata service is reached by its address" '^hello /'
+	client "--net *.wild.test" get http://siit.wild.test/
+	out_like "$who: an address for translators is not public" '^status 403'
 	client "--net *.wild.test" get http://mixed.wild.test/
 	out_like "$who: of several addresses the public one is taken" '^hello / '
 }
@@ -147,7 +167,7 @@ tunnels() {
 	client "--net granted.test" socks other.test 443
 	out_like "$who: SOCKS5 to another" '^reply 2'
 	denied "is named, too" other.test:443
-	client "--net granted.test" socks4 198.51.100.7 443
+	client "--net granted.test" socks4 93.184.216.7 443
 	out_like "$who: SOCKS5 to its address" '^reply 2'
 	# shellcheck disable=SC1003
 	client "--net granted.test" socks 'other.test\0.granted.test' 443
@@ -193,7 +213,7 @@ A: $(printf 'x%.0s' {1..15000})\\r\\n\\r\\n"
 
 # what_is_shut: probes that find something where nothing is shut
 what_is_shut() {
-	printf '%s\n' netlink mptcp "fastopen 198.51.100.7 8443" \
+	printf '%s\n' netlink mptcp "fastopen 93.184.216.7 8443" \
 		"unix $T/world/sock" "abstract matins-world"
 	[[ $who == user ]] || printf '%s\n' raw packet
 }
@@ -230,12 +250,12 @@ walls() {
 	for net in none loopback :443 granted.test; do
 		tries "$net" blocked
 		expect blocked "UDP outside, net $net" --net "$net" -- \
-			udp-to 198.51.100.7 9
+			udp-to 93.184.216.7 9
 	done
 	tries all blocked
-	expect ok "UDP with all" --net all -- udp-to 198.51.100.7 9
+	expect ok "UDP with all" --net all -- udp-to 93.184.216.7 9
 	expect blocked "past the proxy" --net granted.test -- \
-		tcp 198.51.100.7 80
+		tcp 93.184.216.7 80
 	client "--net granted.test" serve
 	out_like "$who: a server of one's own" '^served own'
 	expect ok "serving" --net granted.test -- serve

@@ -3,7 +3,8 @@
     net_world.py up             lo with addresses that are not loopback
     net_world.py serve FOLDER   servers on every address; FOLDER/ready when so
 
-198.51.100.0/24 is all local, but only .1 is an address of an interface.
+93.184.216.0/24 stands for the internet: it is all local, but only .1 is an
+address of an interface. Metadata services of clouds answer as well.
 """
 
 import fcntl
@@ -30,8 +31,11 @@ def up():
         flags = struct.pack("=16sH22x", b"lo", IFF_UP | IFF_RUNNING)
         fcntl.ioctl(sock, SIOCSIFFLAGS, flags)
         for label, address, mask in (
-            (b"lo:1", "198.51.100.1", "255.255.255.0"),
+            (b"lo:1", "93.184.216.1", "255.255.255.0"),
             (b"lo:2", "10.9.9.9", "255.255.255.255"),
+            (b"lo:3", "169.254.169.254", "255.255.255.255"),
+            (b"lo:4", "168.63.129.16", "255.255.255.255"),
+            (b"lo:5", "100.100.100.200", "255.255.255.255"),
         ):
             set_address(sock, label, SIOCSIFADDR, address)
             set_address(sock, label, SIOCSIFNETMASK, mask)

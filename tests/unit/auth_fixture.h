@@ -98,7 +98,7 @@ struct world {
 	struct auth *auth;
 	struct auth_context context;
 	struct auth_options options;
-	enum reach_range range;
+	enum address_class range;
 	char base[64], url[96]; /* "http://127.0.0.1:1234" and "/mcp" there */
 	struct err err;		/* of the last call that failed */
 	bool is_changed, is_done, has_failed;
@@ -207,7 +207,7 @@ static inline struct world *world_begin(const char *scenario)
 		 (int)strtol(port + 5, NULL, 10));
 	snprintf(w->url, sizeof(w->url), "%s/mcp", w->base);
 	buf_clear(&authority.log);
-	w->range = REACH_LOOPBACK;
+	w->range = ADDRESS_LOOPBACK;
 	w->secrets.max = BUF_UNBOUNDED;
 	w->options.url = w->url;
 	w->context = (struct auth_context){

@@ -32,7 +32,7 @@ struct saw {
 	bool cancels_in_head, cancels_in_body, has_enough;
 	int status, heads;
 	struct buf lines, media_type, body;
-	enum reach_range range;
+	enum address_class range;
 	bool is_http2;
 	struct http_end end;
 };

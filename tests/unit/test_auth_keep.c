@@ -154,7 +154,7 @@ static pid_t client_of(const struct world *w, const char *dir)
 	own = mem_zalloc(sizeof(*own));
 	memcpy(own->url, w->url, sizeof(own->url));
 	own->options.url = own->url;
-	own->range = REACH_LOOPBACK;
+	own->range = ADDRESS_LOOPBACK;
 	own->secrets.max = BUF_UNBOUNDED;
 	good = loop_init(&own->loop, clock_system(), &err) == 0 &&
 	       http_new(&(struct http_options){.loop = &own->loop,

@@ -257,7 +257,7 @@ static void RW_136__addresses_of_others__are_not_asked(void **state)
 	/* loopback, where the server itself is a public one */
 	w = world_begin("{\"prm\":{\"authorization_servers\":"
 			"[\"http://localhost:1\"]}}");
-	w->range = REACH_PUBLIC;
+	w->range = ADDRESS_PUBLIC;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "http://localhost:1/");
 	world_expect(w, "loopback");

@@ -113,10 +113,10 @@ static const struct bad_case {
 	{"[example.com]:80", "neither a host"},
 	{"[::ffff:10.0.0.1]:80", "\"10.0.0.1\""},
 	{"[64:ff9b::a00:1]:80", "\"10.0.0.1\""},
-	{"0.0.0.0:80", "nobody can be connected"},
-	{"255.255.255.255:80", "nobody can be connected"},
-	{"224.0.0.1:80", "nobody can be connected"},
-	{"[ff02::1]:80", "nobody can be connected"},
+	{"0.0.0.0:80", "no peer has this address"},
+	{"255.255.255.255:80", "no peer has this address"},
+	{"224.0.0.1:80", "no peer has this address"},
+	{"[ff02::1]:80", "no peer has this address"},
 	{"127.0.0.1", "\"127.0.0.1:8080\""},
 	{"[::1]", "\"[::1]:8080\""},
 	{"localhost:5432", "\"127.0.0.1:5432\""},
@@ -396,110 +396,74 @@ static void judge__several_rows__widest_counts(void **state)
 	assert_int_equal(endpoint_judge(rows, 3, &t), ENDPOINT_PUBLIC);
 }
 
-static const struct class_case {
+static const struct {
 	const char *address;
-	enum endpoint_class want;
-} CLASSES[] = {
-	{"93.184.216.34", ENDPOINT_IS_PUBLIC},
-	{"9.255.255.255", ENDPOINT_IS_PUBLIC},
-	{"11.0.0.0", ENDPOINT_IS_PUBLIC},
-	{"10.0.0.0", ENDPOINT_IS_PRIVATE},
-	{"10.255.255.255", ENDPOINT_IS_PRIVATE},
-	{"172.15.255.255", ENDPOINT_IS_PUBLIC},
-	{"172.16.0.1", ENDPOINT_IS_PRIVATE},
-	{"172.31.255.255", ENDPOINT_IS_PRIVATE},
-	{"172.32.0.0", ENDPOINT_IS_PUBLIC},
-	{"192.168.1.1", ENDPOINT_IS_PRIVATE},
-	{"192.169.0.0", ENDPOINT_IS_PUBLIC},
-	{"100.64.0.1", ENDPOINT_IS_PRIVATE},
-	{"100.128.0.0", ENDPOINT_IS_PUBLIC},
-	{"198.18.0.1", ENDPOINT_IS_PRIVATE},
-	{"127.0.0.1", ENDPOINT_IS_LOCAL},
-	{"127.255.255.255", ENDPOINT_IS_LOCAL},
-	{"0.0.0.0", ENDPOINT_IS_LOCAL},
-	{"0.1.2.3", ENDPOINT_IS_LOCAL},
-	{"169.254.169.254", ENDPOINT_IS_LOCAL},
-	{"169.253.0.0", ENDPOINT_IS_PUBLIC},
-	{"224.0.0.1", ENDPOINT_IS_LOCAL},
-	{"255.255.255.255", ENDPOINT_IS_LOCAL},
-	{"240.0.0.1", ENDPOINT_IS_LOCAL},
-	{"::", ENDPOINT_IS_LOCAL},
-	{"::1", ENDPOINT_IS_LOCAL},
-	{"::2", ENDPOINT_IS_LOCAL},
-	{"fe80::1", ENDPOINT_IS_LOCAL},
-	{"febf::1", ENDPOINT_IS_LOCAL},
-	{"fec0::1", ENDPOINT_IS_PRIVATE},
-	{"ff02::1", ENDPOINT_IS_LOCAL},
-	{"fd00::1", ENDPOINT_IS_PRIVATE},
-	{"fc00::1", ENDPOINT_IS_PRIVATE},
-	{"2606:2800:220:1::1", ENDPOINT_IS_PUBLIC},
-	{"::ffff:127.0.0.1", ENDPOINT_IS_LOCAL},
-	{"::ffff:169.254.169.254", ENDPOINT_IS_LOCAL},
-	{"::ffff:10.0.0.1", ENDPOINT_IS_PRIVATE},
-	{"::ffff:93.184.216.34", ENDPOINT_IS_PUBLIC},
-	{"::127.0.0.1", ENDPOINT_IS_LOCAL},
-	{"64:ff9b::7f00:1", ENDPOINT_IS_LOCAL},
-	{"64:ff9b::a9fe:a9fe", ENDPOINT_IS_LOCAL},
-	{"64:ff9b::5db8:d822", ENDPOINT_IS_PUBLIC},
-	{"64:ff9b:1::a00:1", ENDPOINT_IS_PRIVATE},
-	{"64:ff9b:1::5db8:d822", ENDPOINT_IS_PRIVATE},
-	{"64:ff9b:1:a9fe:a9:fe00:5db8:d822", ENDPOINT_IS_PRIVATE},
-	{"64:ff9b:2::5db8:d822", ENDPOINT_IS_PUBLIC},
-	{"2002:7f00:1::1", ENDPOINT_IS_LOCAL},
-	{"2002:a00:1::", ENDPOINT_IS_PRIVATE},
-	{"2001:0:1::", ENDPOINT_IS_PRIVATE},
-	{"2001:1::", ENDPOINT_IS_PUBLIC},
+	enum endpoint_grant least; /* with which it is reached */
+} REACHED[] = {
+	{"93.184.216.34", ENDPOINT_PUBLIC},
+	{"2606:2800:220:1::1", ENDPOINT_PUBLIC},
+	{"::ffff:93.184.216.34", ENDPOINT_PUBLIC},
+	{"10.0.0.1", ENDPOINT_PRIVATE},
+	{"fd00::1", ENDPOINT_PRIVATE},
+	{"::ffff:10.0.0.1", ENDPOINT_PRIVATE},
+	{"::ffff:0:93.184.216.34", ENDPOINT_PRIVATE},
+	{"127.0.0.1", ENDPOINT_LITERAL},
+	{"::1", ENDPOINT_LITERAL},
+	{"::ffff:127.0.0.1", ENDPOINT_LITERAL},
+	{"::ffff:0:127.0.0.1", ENDPOINT_LITERAL},
+	{"64:ff9b::7f00:1", ENDPOINT_LITERAL},
+	{"fe80::1", ENDPOINT_LITERAL},
+	{"0.0.0.0", ENDPOINT_LITERAL},
+	/* metadata services, whatever network they lie in */
+	{"169.254.169.254", ENDPOINT_LITERAL},
+	{"100.100.100.200", ENDPOINT_LITERAL},
+	{"168.63.129.16", ENDPOINT_LITERAL},
+	{"fd00:ec2::254", ENDPOINT_LITERAL},
+	{"::ffff:168.63.129.16", ENDPOINT_LITERAL},
+	{"64:ff9b::a9fe:a9fe", ENDPOINT_LITERAL},
 };
 
-static struct endpoint_address address(const char *text)
+static struct address address(const char *text)
 {
-	struct endpoint_address a = {.is_v6 = strchr(text, ':')};
+	struct address a = {.is_v6 = strchr(text, ':')};
 
 	assert_int_equal(inet_pton(a.is_v6 ? AF_INET6 : AF_INET, text, a.bytes),
 			 1);
 	return a;
 }
 
-static void address__table__class_and_who_reaches_it(void **state)
+static void address__table__by_which_grant_it_is_reached(void **state)
 {
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(CLASSES); i++) {
-		struct endpoint_address a = address(CLASSES[i].address);
-		enum endpoint_class is = endpoint_classify(&a);
+	for (size_t i = 0; i < ARRAY_LEN(REACHED); i++) {
+		struct address a = address(REACHED[i].address);
 
-		if (is != CLASSES[i].want)
-			fail_msg("%s: %d", CLASSES[i].address, is);
-		assert_false(endpoint_reaches(ENDPOINT_REFUSED, &a));
-		assert_int_equal(endpoint_reaches(ENDPOINT_PUBLIC, &a),
-				 is == ENDPOINT_IS_PUBLIC);
-		assert_int_equal(endpoint_reaches(ENDPOINT_PRIVATE, &a),
-				 is != ENDPOINT_IS_LOCAL);
-		assert_true(endpoint_reaches(ENDPOINT_LITERAL, &a));
+		for (int g = ENDPOINT_REFUSED; g <= ENDPOINT_LITERAL; g++)
+			if (endpoint_reaches((enum endpoint_grant)g, &a) !=
+			    (g >= (int)REACHED[i].least))
+				fail_msg("%s: %d", REACHED[i].address, g);
 	}
 }
 
-static void same_peer__however_it_is_written__found(void **state)
+/* By its port alone, and by its own row. */
+static void metadata_service__by_port__refused__by_row__granted(void **state)
 {
-	static const struct {
-		const char *a, *b;
-		bool same;
-	} cases[] = {
-		{"93.184.216.34", "93.184.216.34", true},
-		{"93.184.216.34", "::ffff:93.184.216.34", true},
-		{"64:ff9b::5db8:d822", "93.184.216.34", true},
-		{"2002:5db8:d822::1", "::ffff:93.184.216.34", true},
-		{"2a00::1", "2a00::1", true},
-		{"2a00::1", "2a00::2", false},
-		{"93.184.216.34", "::ffff:93.184.216.35", false},
-	};
+	static const char *const row[] = {"169.254.169.254", "168.63.129.16",
+					  "100.100.100.200", "fd00:ec2::254"};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
-		struct endpoint_address a = address(cases[i].a);
-		struct endpoint_address b = address(cases[i].b);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		struct endpoint by_port = parse(":80"), own;
+		struct endpoint_target t;
 
-		if (endpoint_same_peer(&a, &b) != cases[i].same)
-			fail_msg("%s, %s", cases[i].a, cases[i].b);
+		buf_addf(&text, strchr(row[i], ':') ? "[%s]:80" : "%s:80",
+			 row[i]);
+		own = parse(buf_cstr(&text));
+		assert_int_equal(endpoint_target(str_of(row[i]), 80, &t), 0);
+		assert_int_equal(endpoint_judge(&by_port, 1, &t),
+				 ENDPOINT_REFUSED);
+		assert_int_equal(endpoint_judge(&own, 1, &t), ENDPOINT_LITERAL);
 	}
 }
 
@@ -515,8 +479,9 @@ int main(void)
 		cmocka_unit_test(authority__table__target_or_refused),
 		cmocka_unit_test(judge__table__grant),
 		cmocka_unit_test(judge__several_rows__widest_counts),
-		cmocka_unit_test(address__table__class_and_who_reaches_it),
-		cmocka_unit_test(same_peer__however_it_is_written__found),
+		cmocka_unit_test(address__table__by_which_grant_it_is_reached),
+		cmocka_unit_test(
+			metadata_service__by_port__refused__by_row__granted),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

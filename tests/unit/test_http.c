@@ -74,7 +74,7 @@ static void get__answer__head_body_and_end(void **state)
 	assert_true(saw.end.is_sent);
 	assert_int_equal(saw.heads, 1);
 	assert_int_equal(saw.status, 200);
-	assert_int_equal(saw.range, REACH_LOOPBACK);
+	assert_int_equal(saw.range, ADDRESS_LOOPBACK);
 	assert_string_equal(buf_cstr(&saw.media_type), "text/plain");
 	assert_body(&saw, "hello");
 	head = (struct http_head){.lines = buf_str(&saw.lines)};

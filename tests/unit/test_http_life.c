@@ -194,7 +194,7 @@ static void SEC_2__address_out_of_reach__refused_before_connecting(void **state)
 	struct saw saw;
 
 	w->server.answer = answer;
-	w->reach = reach_of_server(REACH_PUBLIC);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	get(w, &saw, "/");
 	assert_end(&saw, HTTP_REFUSED, "127.0.0.1, a loopback address");
 	assert_false(saw.end.is_sent);
@@ -208,7 +208,7 @@ static void get__name_of_an_address_out_of_reach__refused(void **state)
 	struct saw saw;
 	struct http_request r = request_for(w, &saw);
 
-	w->reach = reach_of_server(REACH_PUBLIC);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	r.url = "http://localhost:1/";
 	saw.exchange = http_send(w->http, &r);
 	wait_for(w, &saw.is_over);
@@ -234,13 +234,13 @@ static void SEC_2__connection_of_a_wider_reach__not_reused(void **state)
 	get(w, &saw, "/");
 	assert_end(&saw, HTTP_DONE, NULL);
 	saw_release(&saw);
-	w->reach = reach_of_server(REACH_PUBLIC);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	get(w, &saw, "/");
 	assert_end(&saw, HTTP_REFUSED, "loopback");
 	assert_false(saw.end.is_sent);
 	assert_int_equal(w->server.requests, 1);
 	saw_release(&saw);
-	w->reach = reach_of_server(REACH_LOOPBACK);
+	w->reach = reach_of_server(ADDRESS_LOOPBACK);
 	get(w, &saw, "/");
 	assert_end(&saw, HTTP_DONE, NULL);
 	saw_release(&saw);

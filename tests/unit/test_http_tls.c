@@ -69,7 +69,7 @@ static void certificate__good_with_its_authority__accepted(void **state)
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
 	assert_body(&saw, "GET ");
-	assert_int_equal(saw.range, REACH_LOOPBACK);
+	assert_int_equal(saw.range, ADDRESS_LOOPBACK);
 	saw_release(&saw);
 	get_at(w, &saw, "127.0.0.1", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
@@ -224,7 +224,7 @@ static void http2__connection_of_a_wider_reach__not_reused(void **state)
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
 	saw_release(&saw);
-	w->reach = reach_of_server(REACH_PUBLIC);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_REFUSED, "localhost is ");
 	assert_false(saw.end.is_sent);

@@ -132,7 +132,7 @@ static void tunnel__not_to_be_opened__failed_with_reason(void **state)
 		char *url = url_of(n->scheme, n->host, n->name, "/");
 		struct talk t = {.tunnel = NULL};
 
-		w->reach = n->from_server ? reach_of_server(REACH_PUBLIC)
+		w->reach = n->from_server ? reach_of_server(ADDRESS_PUBLIC)
 					  : reach_of_user();
 		talk_to(w, &t, url);
 		assert_true(t.has_failed);
