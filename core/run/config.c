@@ -10,6 +10,7 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/routine/references.h"
 #include "core/run/config_inner.h"
 #include "core/toml/toml.h"
 
@@ -133,6 +134,8 @@ static int load(struct config_file *file, int fd,
 	/* also behind errors of the loader: all are shown at once */
 	if (!options->names_only)
 		config_expand(file, options);
+	if (!options->policy_only && !options->names_only && !options->server)
+		references_check(&root, options->routine, &file->findings);
 	config_check(file);
 	findings_sort(&file->findings);
 	return file->findings.has_error ? first_error(file, options, err) : 0;

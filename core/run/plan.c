@@ -2,6 +2,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/scan.h"
+#include "core/routine/references.h"
 
 static bool in_list(const struct strlist *l, const char *name)
 {
@@ -67,17 +68,6 @@ static int names_exist(const struct routine *r, const struct strlist *given,
 
 /* ---- "$input.K" ---- */
 
-/* The K of "$input.K", or {NULL, 0}. */
-static struct str input_name(struct str s)
-{
-	static const char prefix[] = "$input.";
-	const size_t n = sizeof(prefix) - 1;
-
-	if (!str_starts(s, prefix) || s.n == n)
-		return (struct str){NULL, 0};
-	return (struct str){s.p + n, s.n - n};
-}
-
 static int input_value(const struct plan_options *o, const struct step *step,
 		       struct str name, struct str *ret, struct err *err)
 {
@@ -119,7 +109,7 @@ static int write_value(const struct plan_options *o, const struct step *step,
 
 	switch (v->type) {
 	case TOML_STRING:
-		name = input_name(v->string);
+		name = reference_input(v->string);
 		if (!name.p) {
 			toml_to_json(v, out);
 			return 0;
@@ -256,7 +246,7 @@ static int make_argv(const struct plan_options *o, struct plan_step *p,
 	argv[0] = command;
 	for (size_t i = 0; i < args->n; i++) {
 		argv[i + 1] = args->item[i];
-		name = input_name(str_of(args->item[i]));
+		name = reference_input(str_of(args->item[i]));
 		if (!name.p)
 			continue;
 		if (input_value(o, p->step, name, &value, err) < 0)

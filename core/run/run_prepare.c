@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/base/log.h"
+#include "core/routine/references.h"
 #include "core/run/run_inner.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
@@ -27,6 +28,35 @@ static int no_such_step(const struct routine *routine, const char *name,
 	return err_set(err, ERR_UNKNOWN, "routine %s has no step %s%s%s%s",
 		       routine->name, name, near ? "; did you mean " : "",
 		       near ? near : "", near ? "?" : "");
+}
+
+static bool is_one_of(struct str name, const struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (str_is(name, list->item[i]))
+			return true;
+	return false;
+}
+
+static void warn_unused_params(struct run *r, const struct routine *routine)
+{
+	struct arena *arena = &r->result->arena;
+	struct strlist known = references_inputs(routine, arena);
+
+	for (size_t i = 0; i < r->o->params.n; i++) {
+		struct str rest = str_of(r->o->params.item[i]);
+		struct str name = str_cut(&rest, '=');
+		const char *near = str_nearest(name, known.item, known.n);
+
+		if (!is_one_of(name, &known))
+			run_warn(r, arena_printf(arena,
+						 "-p %.*s: no step uses "
+						 "$input.%.*s%s%s%s",
+						 STR_ARG(name), STR_ARG(name),
+						 near ? "; did you mean " : "",
+						 near ? near : "",
+						 near ? "?" : ""));
+	}
 }
 
 static int make_plan(struct run *r, struct err *err)
@@ -57,7 +87,10 @@ static int make_plan(struct run *r, struct err *err)
 					    &r->result->arena, err);
 		p.routine = single;
 	}
-	return plan_make(&p, &r->result->arena, &r->plan, err);
+	if (plan_make(&p, &r->result->arena, &r->plan, err) < 0)
+		return -1;
+	warn_unused_params(r, p.routine);
+	return 0;
 }
 
 /* ---- lock and generation ---- */

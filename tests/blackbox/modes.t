@@ -168,6 +168,22 @@ json_is "servers and \$input: typed values" step_results[0].output \
 run_matins run -c r.toml r --json -p text=hello
 exit_is "a missing \$input is a usage error" 64
 err_like "a missing \$input is named" '\bn\b'
+run_matins run -c r.toml r -p text=true -p n=12 -p txet=1 --json
+exit_is "a -p that no step uses: the run goes on" 0
+err_like "a -p that no step uses: a warning with the nearest" \
+	'warning: -p txet: no step uses \$input\.txet; did you mean text\?'
+json_is "a -p that no step uses: in the report, too" \
+	'run.warnings[0]' '~^-p txet: no step uses'
+run_matins run -c r.toml r -p text=true -p n=12
+err_unlike "a -p that a step uses: no warning" 'no step uses'
+sed 's/"\$input.text"/"see $input.text!"/' r.toml >embedded.toml
+run_matins check embedded.toml
+exit_is "a reference within a text: check is no error" 0
+err_like "a reference within a text: check warns, with the place" \
+	'^embedded\.toml:[0-9]+:[0-9]+: warning: "\$input\.text" is passed on as it is'
+run_matins run -c embedded.toml r -p text=true -p n=12
+err_like "a reference within a text: the run warns" 'warning: embedded\.toml:.*"\$input\.text" is passed'
+err_like "a reference within a text: its -p is not used" '-p text: no step uses'
 
 # ---- script and harness ----
 
