@@ -12,11 +12,12 @@
 
 #include "core/cli/content_show.h"
 #include "core/cli/target.h"
+#include "core/cli/tool_say.h"
 
 struct batch_options {
 	const char *path;	     /* "-" is stdin */
 	unsigned jobs;		     /* calls in flight, at least 1 */
-	bool strict;		     /* arguments must fit their schema */
+	enum tool_rigour rigour;     /* of arguments */
 	struct listing *tools;	     /* taken; NULL: they are not known */
 	struct content_files *files; /* of --save */
 };

@@ -76,7 +76,8 @@ static int check_result(struct slot *s, struct str result, struct err *err)
 	struct tool_findings found;
 
 	(void)!tool_check_result(s->check, result, &arena, &found);
-	return tool_say(&found, s->batch->o->strict, err);
+	return tool_say(&found,
+			s->batch->t->strict ? TOOL_STRICT : TOOL_NO_CHECK, err);
 }
 
 static void write_result(struct slot *s, struct str result)
@@ -88,7 +89,7 @@ static void write_result(struct slot *s, struct str result)
 	err_clear(&err);
 	if (mcp_read_tool_result(result, client_server(b->t->client)->revision,
 				 &r, &err) < 0) {
-		batch_write_error(s, "not_call_tool_result", err.msg);
+		batch_write_error(s, err_word(err.kind), err.msg);
 	} else if (s->check && check_result(s, result, &err) < 0) {
 		batch_write_error(s, err_word(err.kind), err.msg);
 	} else {

@@ -92,7 +92,7 @@ static int check_line(struct slot *s, struct str tool, struct str arguments,
 	snprintf(what, sizeof(what), "line %llu",
 		 (unsigned long long)s->number);
 	(void)!tool_check_arguments(s->check, arguments, what, &arena, &found);
-	return tool_say(&found, b->o->strict, err);
+	return tool_say(&found, b->o->rigour, err);
 }
 
 /* The line is known, and is not the first one that the text speaks of. */

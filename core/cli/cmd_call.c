@@ -21,6 +21,7 @@ const struct option options_call[] = {
 	{"jobs", 'j', "N", "with --batch: calls in flight (1)"},
 	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
 	{"no-list", 0, NULL, "do not ask for the list of tools first"},
+	{"no-check", 0, NULL, "call also where a required argument is missing"},
 	{"ignore-tool-error", 0, NULL, "status 0 when the tool failed"},
 	{"data", 0, NULL,
 	 "print the structured result, or the JSON in its text"},
@@ -33,6 +34,7 @@ const struct option options_call[] = {
 struct call {
 	const struct args *args;
 	struct target *t;
+	enum tool_rigour rigour; /* of arguments */
 	struct listing tools;
 	bool has_tools; /* the list is whole */
 	bool is_known;	/* it is from before */
@@ -170,7 +172,8 @@ static int check_result(struct call *c, struct str result, struct err *err)
 		(void)!tool_check_result(&c->check, result, &c->t->arena,
 					 &found);
 	}
-	return tool_say(&found, c->t->strict, err);
+	return tool_say(&found, c->t->strict ? TOOL_STRICT : TOOL_NO_CHECK,
+			err);
 }
 
 static int finish_one(struct call *c, struct str result, struct err *err)
@@ -237,7 +240,7 @@ static int prepare_call(struct call *c, struct client_call *ret_call,
 		found = (struct tool_findings){.n_more = 0};
 		r = read_call(c, ret_call, &found, err);
 	}
-	return r < 0 ? -1 : tool_say(&found, c->t->strict, err);
+	return r < 0 ? -1 : tool_say(&found, c->rigour, err);
 }
 
 static int call_one(struct call *c, struct err *err)
@@ -272,7 +275,7 @@ static int call_many(struct call *c, struct err *err)
 {
 	struct batch_options o = {
 		.path = args_get(c->args, "batch"),
-		.strict = c->t->strict,
+		.rigour = c->rigour,
 		.tools = c->has_tools ? &c->tools : NULL,
 		.files = &c->files,
 	};
@@ -321,6 +324,9 @@ static int check_usage(const struct args *args, struct err *err)
 			       "--server NAME; `matins tools` lists them");
 	if (args_has(args, "jobs") && !batch)
 		return err_set(err, ERR_USAGE, "call: -j needs --batch");
+	if (args_has(args, "strict") && args_has(args, "no-check"))
+		return err_set(err, ERR_USAGE,
+			       "call: one of --strict and --no-check");
 	if (args_has(args, "json") + args_has(args, "data") +
 		    args_has(args, "raw") >
 	    1)
@@ -329,8 +335,16 @@ static int check_usage(const struct args *args, struct err *err)
 	return read_jobs(args, &jobs, err);
 }
 
+static enum tool_rigour rigour_of(const struct call *c)
+{
+	if (args_has(c->args, "no-check"))
+		return TOOL_NO_CHECK;
+	return c->t->strict ? TOOL_STRICT : TOOL_CHECK;
+}
+
 static int work(struct call *c, struct err *err)
 {
+	c->rigour = rigour_of(c);
 	c->files.max = c->t->session.message_max ? c->t->session.message_max
 						 : LIMIT_MESSAGE_BYTES;
 	if (list_tools(c, args_has(c->args, "batch") || reads_stdin(c->args),

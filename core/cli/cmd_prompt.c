@@ -93,7 +93,7 @@ static int check_prompt(struct target *t, const struct listing *l,
 	if (values.p)
 		hint_names(&names, values);
 	if (missing.n)
-		return err_set(err, ERR_UNKNOWN,
+		return err_set(err, ERR_SYNTAX,
 			       "prompt %s needs a value for %s: add NAME=TEXT",
 			       name, buf_cstr(&missing));
 	return 0;

@@ -144,7 +144,7 @@ static int print_bytes(struct reading *r, struct buf *out, bool binary,
 	if (!isatty(STDOUT_FILENO))
 		return target_write(buf_str(out), err);
 	if (binary && !args_has(r->args, "output"))
-		return err_set(err, ERR_UNKNOWN,
+		return err_set(err, ERR_OUTPUT,
 			       "these are no texts but bytes, which are not "
 			       "for a terminal: -o FILE, or --save DIR");
 	return binary ? target_write(buf_str(out), err)

@@ -47,11 +47,11 @@ static int find_run(struct ledger *l, const char *which, const char *routine,
 	if (*ret)
 		return 0;
 	if (last)
-		return err_set(err, ERR_UNKNOWN,
+		return err_set(err, ERR_UNKNOWN_RUN,
 			       "no run%s%s has finished yet in %s",
 			       routine ? " of " : "", routine ? routine : "",
 			       ledger_dir(l));
-	return err_set(err, ERR_UNKNOWN,
+	return err_set(err, ERR_UNKNOWN_RUN,
 		       "%s has no generation %s; `matins history` lists them",
 		       ledger_dir(l), which);
 }

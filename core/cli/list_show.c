@@ -355,6 +355,9 @@ int list_unknown(const struct target *t, const struct listing *l,
 
 	if (l->kind == LISTING_TOOLS)
 		undeclared(t, &more);
-	return err_set(err, ERR_UNKNOWN, "%s has %s", t->name,
+	return err_set(err,
+		       l->kind == LISTING_TOOLS ? ERR_UNKNOWN_TOOL
+						: ERR_UNKNOWN_PROMPT,
+		       "%s has %s", t->name,
 		       tool_unknown(l, what, name, buf_cstr(&more), &arena));
 }

@@ -27,7 +27,7 @@ int list_print(struct target *t, const struct listing *l,
 /*
  * "NAME has no tool X; did you mean Y?" Of tools it is said, too, which
  * options make some servers offer more of them.
- * errors  ERR_UNKNOWN, always
+ * errors  ERR_UNKNOWN_TOOL or ERR_UNKNOWN_PROMPT, always
  */
 int list_unknown(const struct target *t, const struct listing *l,
 		 const char *what, const char *name, struct err *err);

@@ -23,10 +23,10 @@ int find_routine(const struct config *config, const char *name,
 		names[n] = config->routines[n].name;
 	near = str_nearest(str_of(name), names, n);
 	if (near)
-		return err_set(err, ERR_UNKNOWN,
+		return err_set(err, ERR_UNKNOWN_ROUTINE,
 			       "%s has no routine %s; did you mean %s?",
 			       config->path, name, near);
-	return err_set(err, ERR_UNKNOWN,
+	return err_set(err, ERR_UNKNOWN_ROUTINE,
 		       "%s has no routine %s; `matins list` shows those it has",
 		       config->path, name);
 }

@@ -59,7 +59,7 @@ void print_options_release(struct print_options *o);
 int print_report(const struct report *r, struct print_options *o,
 		 struct err *err) MUST_USE;
 
-/* ERR_UNKNOWN with the nearest name. */
+/* ERR_UNKNOWN_ROUTINE with the nearest name. */
 int find_routine(const struct config *config, const char *name,
 		 const struct routine **ret, struct err *err) MUST_USE;
 

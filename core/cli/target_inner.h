@@ -18,7 +18,7 @@
  *
  * ret_server  its table; NULL: a program or a URL of the command line
  * errors      ERR_USAGE    no target, or two
- *	       ERR_UNKNOWN  there is no such server
+ *	       ERR_UNKNOWN_SERVER  there is none of that name
  */
 int target_find_server(struct target *t, const struct args *args,
 		       const struct server **ret_server, struct err *err)

@@ -42,13 +42,14 @@ static int unknown_server(const struct config *c, const char *name,
 		known.item[i] = c->servers[i].name;
 	near = str_nearest(str_of(name), known.item, known.n);
 	if (near || !known.n)
-		return err_set(err, ERR_UNKNOWN, "%s has no server %s%s%s%s",
-			       c->path, name, near ? "; did you mean " : "",
-			       near ? near : "", near ? "?" : "");
-	return err_set(err, ERR_UNKNOWN, "%s has no server %s; it has %s%s",
-		       c->path, name, known.item[0],
-		       known.n > 1 ? " and others (`matins list --servers`)"
-				   : "");
+		return err_set(err, ERR_UNKNOWN_SERVER,
+			       "%s has no server %s%s%s%s", c->path, name,
+			       near ? "; did you mean " : "", near ? near : "",
+			       near ? "?" : "");
+	return err_set(
+		err, ERR_UNKNOWN_SERVER, "%s has no server %s; it has %s%s",
+		c->path, name, known.item[0],
+		known.n > 1 ? " and others (`matins list --servers`)" : "");
 }
 
 /* The configuration, which only --server cannot do without. */

@@ -2,23 +2,32 @@
 
 #include "core/base/log.h"
 
-int tool_say(const struct tool_findings *f, bool strict, struct err *err)
+int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
+	     struct err *err)
 {
 	const struct strlist *v = &f->violations;
+	const char *first = NULL;
 
+	if (rigour == TOOL_CHECK)
+		first = f->missing;
+	else if (rigour == TOOL_STRICT && v->n)
+		first = v->item[0];
 	if (f->unusable)
 		log_warning("%s", f->unusable);
 	for (size_t i = 0; i < f->hints.n; i++)
 		log_warning("%s", f->hints.item[i]);
 	for (size_t i = 0; i < v->n; i++) {
-		if (!strict)
+		if (!first)
 			log_warning("%s", v->item[i]);
-		else if (i)
+		else if (v->item[i] != first)
 			log_error("%s", v->item[i]);
 	}
 	if (f->n_more)
 		log_warning("and %zu more", f->n_more);
-	if (!strict || !v->n)
+	if (!first)
 		return 0;
-	return err_set(err, ERR_SYNTAX, "%s", v->item[0]);
+	return err_set(err, ERR_SYNTAX, "%s%s", first,
+		       rigour == TOOL_CHECK ? "; it was not called (--no-check "
+					      "calls it all the same)"
+					    : "");
 }

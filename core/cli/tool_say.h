@@ -1,18 +1,25 @@
 /*
- * What core/run/tool_check.h found, for who calls a tool: every violation is
- * one warning; with `strict` they are errors. A schema that cannot be used is
- * said, and checks nothing.
+ * Findings of core/run/tool_check.h, for a command that calls a tool: every
+ * violation is one warning; with `strict` they are errors. A required argument
+ * that is missing is an error always, unless the caller takes note of it. A
+ * schema that cannot be used is said, and checks nothing.
  */
 #ifndef CORE_CLI_TOOL_SAY_H
 #define CORE_CLI_TOOL_SAY_H
 
 #include "core/run/tool_check.h"
 
+enum tool_rigour {
+	TOOL_NO_CHECK, /* everything is a warning */
+	TOOL_CHECK,    /* but a missing argument */
+	TOOL_STRICT,
+};
+
 /*
- * errors  ERR_SYNTAX  when strict and there are violations: the first; the
- *		       others were printed
+ * errors  ERR_SYNTAX  a violation that is no warning: the first; the others
+ *		       were printed
  */
-int tool_say(const struct tool_findings *f, bool strict, struct err *err)
-	MUST_USE;
+int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
+	     struct err *err) MUST_USE;
 
 #endif

@@ -291,7 +291,7 @@ static void wrap_one(struct mcp_tool_result *r, struct str block)
 
 static int not_a_result(struct err *err, const char *why)
 {
-	return err_set(err, ERR_PEER, "not a CallToolResult: %s", why);
+	return err_set(err, ERR_RESULT, "not a CallToolResult: %s", why);
 }
 
 static int read_content(struct mcp_tool_result *ret, struct str content,
@@ -339,16 +339,17 @@ int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
 		wrap_text(ret, value);
 		return 0;
 	}
-	if (is_empty_array(value)) {
-		ret->repairs++;
+	if (is_empty_array(value))
 		value = STR("{}");
-	}
 	if (scan_type(value) != SCAN_OBJECT)
 		return not_a_result(err, "it is not an object");
 	collect_result(value, &m);
 	if (m.structured.p &&
 	    (null_is_value || scan_type(m.structured) != SCAN_NULL))
 		ret->structured = m.structured;
+	if (!m.content.p && !ret->structured.p)
+		return not_a_result(err, "it has neither content nor "
+					 "structuredContent");
 	read_is_error(ret, m.is_error);
 	return read_content(ret, m.content, err);
 }

@@ -134,7 +134,8 @@ struct mcp_tool_result {
  * revision  of the session: whether a null structuredContent is a value
  * ret       slices live as long as `value`; release with _release() also
  *           after an error
- * errors    ERR_PEER  it is none, and cannot be repaired
+ * errors    ERR_RESULT  it is none, and cannot be repaired: no object, or
+ *			  neither content nor structuredContent is in it
  * source    MCP 2025-11-25, server/tools, "Tool Result"
  */
 int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,

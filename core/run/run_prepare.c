@@ -25,7 +25,7 @@ static int no_such_step(const struct routine *routine, const char *name,
 	for (size_t i = 0; i < routine->n_steps; i++)
 		known[i] = routine->steps[i].name;
 	near = str_nearest(str_of(name), known, routine->n_steps);
-	return err_set(err, ERR_UNKNOWN, "routine %s has no step %s%s%s%s",
+	return err_set(err, ERR_UNKNOWN_STEP, "routine %s has no step %s%s%s%s",
 		       routine->name, name, near ? "; did you mean " : "",
 		       near ? near : "", near ? "?" : "");
 }

@@ -75,6 +75,9 @@ static void take_violations(const char *what, const struct schema_result *r,
 		schema_violation_print(&r->item[i], &line);
 		ret->violations.item[ret->violations.n++] =
 			arena_printf(arena, "%s: %s", what, buf_cstr(&line));
+		if (!ret->missing && !r->item[i].instance.n &&
+		    strcmp(r->item[i].keyword, "required") == 0)
+			ret->missing = ret->violations.item[i];
 	}
 	ret->n_more = r->n_more;
 }

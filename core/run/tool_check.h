@@ -37,6 +37,9 @@ struct tool_findings {
 	/* "arguments: /repo: is a number, must be a string" */
 	struct strlist violations;
 	size_t n_more; /* that were not kept */
+	/* the first of them by which a required argument is not there at all;
+	   NULL: all are */
+	const char *missing;
 	/* names that the schema does not know, and nearly does; they may be
 	   allowed all the same */
 	struct strlist hints;

@@ -152,7 +152,7 @@ script two <<-'END'
 END
 failing "two JSON values" failed not_json 'one JSON value' \
 	< <(peer_step bad two)
-for shape in '{"answer":42}' '[1,2]' '"text"' 'null' '{"content":"text"}' \
+for shape in '{}' '{"answer":42}' '[1,2]' '"text"' 'null' '{"content":"text"}' \
 	'{"content":[],"isError":"no"}' \
 	'{"jsonrpc":"2.0","id":1,"result":{"x":1}}'; do
 	echo "raw $shape" | script shape
@@ -361,6 +361,10 @@ answers "an error response" rpc_error '-32602.*unknown tool' \
 answers "a result that is no object" not_call_tool_result \
 	'not a CallToolResult: it is not an object' \
 	'reply ["text"]'
+for empty in '{}' '[]' '{"content":null}' '{"isError":true}'; do
+	answers "a result $empty" not_call_tool_result \
+		'it has neither content nor structuredContent' "reply $empty"
+done
 answers "an answer over the limit" output_limit \
 	'a line of more than 67108864 bytes while tools/call was open' \
 	'raw {"jsonrpc":"2.0","id":$id,"result":{"content":[{"type":"text","text":"

@@ -68,6 +68,25 @@ err_like "TC-2: and the nearest name" 'no argument lst; did you mean list'
 run_matins call sum nam=x --strict -- "${server[@]}"
 exit_is "TC-2: --strict refuses" 1
 err_like "TC-2: with what is missing" 'arguments: missing required "a"'
+rm -f calls
+run_matins call sum flag=true --json -- "${server[@]}"
+exit_is "a missing required argument: the call is not made" 1
+json_is "and it is said which" error.kind syntax \
+	error.message '~missing required "a"; it was not called'
+not_ok "the server saw no call" grep -q tools/call calls
+printf '%s\n' '{"tool":"sum"}' '{"tool":"sum","arguments":{"a":1}}' >lacks
+peer 'log calls' handshake 'expect tools/list' "$tools" 'expect tools/call' \
+	'text done'
+run_matins call --batch lacks -- "${server[@]}"
+exit_is "a missing required argument in a batch: 1" 1
+out_like "its line says so" 'missing required .*"a.*not called.*"line":1'
+out_like "the other is called" '"text":"done"'
+run_matins call sum flag=true --no-check -- "${server[@]}"
+exit_is "--no-check: the call is made" 0
+err_like "--no-check: with a warning" 'warning: arguments: missing required "a"'
+out_is "--no-check: and answered" done
+run_matins call sum --strict --no-check -- "${server[@]}"
+exit_is "--strict and --no-check: 64" 64
 peer handshake 'expect tools/list' \
 	'reply {"tools":[{"name":"php","inputSchema":{"type":"object","properties":[]}}]}' \
 	'expect tools/call' 'text done'
@@ -186,7 +205,7 @@ for jobs in 1 3; do
 		error.message 'it is no JSON from column 16 on'
 	sed -n 3p "$out" >line
 	json_file_is "--batch -j $jobs: an unknown tool" line \
-		error.message '~did you mean echo' error.line 4
+		error.kind unknown_tool error.message '~did you mean echo' error.line 4
 	sed -n 5p "$out" >line
 	json_file_is "--batch -j $jobs: a member that is none" line \
 		error.message '~did you mean .arguments' error.line 6
@@ -234,6 +253,41 @@ is "--batch: each line has an answer all the same" "$(wc -l <"$out")" 2000
 
 # ---- how it can go wrong ----
 
+peer handshake 'expect tools/call' 'reply {}'
+run_matins call t --no-list --json -- "${server[@]}"
+exit_is "a result with nothing in it: 1" 1
+json_is "a result with nothing in it is none" error.kind not_call_tool_result \
+	error.message '~neither content nor structuredContent'
+head -n 1 long >one
+run_matins call --batch one --no-list -- "${server[@]}"
+exit_is "a result with nothing in it, in a batch: 1" 1
+json_is "a result with nothing in it, in a batch" \
+	error.kind not_call_tool_result error.line 1
+cat >known.toml <<-END
+	[servers.known]
+	command = "$PEER"
+	args = ["-e", "serve"]
+	[[routines.r.steps]]
+	name = "s"
+	type = "script"
+	command = "true"
+END
+# unknown KIND ARGS...: of something that is named and is not there
+unknown() {
+	local kind=$1
+
+	shift
+	run_matins "$@" --json -c known.toml
+	exit_is "$kind: status 1" 1
+	json_is "$kind: the word of it" error.kind "$kind"
+}
+unknown unknown_server call echo -s knwon
+unknown unknown_server auth login knwon
+unknown unknown_tool call ecko -s known
+unknown unknown_routine run q
+unknown unknown_routine doctor q
+unknown unknown_step step r q
+unknown unknown_run show 7
 run_matins call echo
 exit_is "no server is wrong usage" 64
 run_matins call echo --server x -- true
@@ -362,6 +416,9 @@ peer handshake 'expect prompts/list' "$prompts" 'expect prompts/get' \
 run_matins prompt greet who=me -- "${server[@]}"
 out_is "prompt: messages with their roles" 'user:
 Hi'
+run_matins prompt great who=me --json -- "${server[@]}"
+json_is "a prompt that is not there" error.kind unknown_prompt \
+	error.message '~did you mean greet'
 run_matins prompt greet how=so -- "${server[@]}"
 exit_is "PRM-4: what is missing is not sent" 1
 err_like "PRM-4: and is named" 'needs a value for who'

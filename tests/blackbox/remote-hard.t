@@ -33,6 +33,7 @@ troubles=(
 	"noise		transport		ok		transport"
 	"html		transport		ok		transport"
 	"html502	transport		ok		transport"
+	"empty		handshake		ok		not_call_tool_result"
 )
 
 # The same for the stream of HTTP+SSE and the handshake of WebSocket, which

@@ -2,6 +2,7 @@
 and the right answer as bytes."""
 
 import asyncio
+import json
 import socket
 import struct
 import zlib
@@ -157,6 +158,12 @@ async def html(writer, _answer):
     await put(writer, head(200, "text/html", len(text)) + text)
 
 
+async def empty(writer, answer):
+    """An answer, with nothing in its result."""
+    text = json.dumps({**json.loads(answer), "result": {}}).encode()
+    await put(writer, head(200, "application/json", len(text)) + text)
+
+
 async def html502(writer, _answer):
     text = b"<html>502</html>"
     await put(writer, head(502, "text/html", len(text)) + text)
@@ -187,5 +194,6 @@ TROUBLES = {
         noise,
         html,
         html502,
+        empty,
     )
 }

@@ -201,7 +201,7 @@ static void check_rows(const struct tool_row *rows, size_t n,
 
 		if (!row->content) {
 			assert_int_equal(got, -1);
-			assert_int_equal(err.kind, ERR_PEER);
+			assert_int_equal(err.kind, ERR_RESULT);
 			mcp_tool_result_release(&r);
 			continue;
 		}
@@ -247,9 +247,9 @@ static void tool_result__right__stays_as_it_came(void **state)
 static void TC_5__content_absent_or_an_object__is_repaired(void **state)
 {
 	static const struct tool_row rows[] = {
-		{"{}", "[]", NULL, false, 1},
-		{"{\"content\":null}", "[]", NULL, false, 1},
 		{"{\"structuredContent\":{}}", "[]", "{}", false, 1},
+		{"{\"content\":null,\"structuredContent\":[]}", "[]", "[]",
+		 false, 1},
 		{"{\"content\":{\"type\":\"text\", \"text\":\"a\"}}",
 		 "[{\"type\":\"text\", \"text\":\"a\"}]", NULL, false, 1},
 		{"{\"content\":7}", NULL, NULL, false, 0},
@@ -260,12 +260,45 @@ static void TC_5__content_absent_or_an_object__is_repaired(void **state)
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void RW_57__empty_array_as_result__is_an_object(void **state)
+static void tool_result__neither_content_nor_structured__is_none(void **state)
 {
 	static const struct tool_row rows[] = {
-		{"[]", "[]", NULL, false, 2},
-		{"[ ]", "[]", NULL, false, 2},
+		{"{}", NULL, NULL, false, 0},
+		{"{\"content\":null}", NULL, NULL, false, 0},
+		{"{\"structuredContent\":null}", NULL, NULL, false, 0},
+		{"{\"isError\":true}", NULL, NULL, false, 0},
+		{"{\"_meta\":{},\"Content\":[]}", NULL, NULL, false, 0},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+/* An empty object, and so no CallToolResult. */
+static void RW_57__empty_array_as_result__is_an_object(void **state)
+{
+	static const char neither[] = "not a CallToolResult: it has neither "
+				      "content nor structuredContent";
+	static const char *const empty[] = {"[]", "[ ]", "{}"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
+		struct mcp_tool_result r;
+		struct err err = ERR_INIT;
+
+		assert_int_equal(mcp_read_tool_result(str_of(empty[i]),
+						      newest(), &r, &err),
+				 -1);
+		assert_string_equal(err.msg, neither);
+		mcp_tool_result_release(&r);
+	}
+}
+
+static void tool_result__array_or_number__is_none(void **state)
+{
+	static const struct tool_row rows[] = {
 		{"[1]", NULL, NULL, false, 0},
+		{"7", NULL, NULL, false, 0},
 	};
 
 	(void)state;
@@ -326,6 +359,9 @@ int main(void)
 		cmocka_unit_test(initialize_result__written__is_read_again),
 		cmocka_unit_test(initialize_result__long_texts__are_cut),
 		cmocka_unit_test(tool_result__right__stays_as_it_came),
+		cmocka_unit_test(
+			tool_result__neither_content_nor_structured__is_none),
+		cmocka_unit_test(tool_result__array_or_number__is_none),
 		cmocka_unit_test(
 			TC_5__content_absent_or_an_object__is_repaired),
 		cmocka_unit_test(RW_57__empty_array_as_result__is_an_object),
