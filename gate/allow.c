@@ -163,18 +163,6 @@ static int parse_string(struct leash_parse *lp, const char *member,
 	return 0;
 }
 
-static int parse_path(struct leash_parse *lp, const char *member,
-		      struct str value, const char **ret)
-{
-	if (parse_string(lp, member, value, ret) < 0)
-		return -1;
-	if (**ret != '/')
-		return err_set(lp->err, ERR_CONFIG,
-			       "leash: %s.only: \"%s\" is not an absolute path",
-			       member, *ret);
-	return 0;
-}
-
 static int parse_number(struct leash_parse *lp, const char *member,
 			struct str value, const char **ret)
 {
@@ -295,8 +283,8 @@ static int parse_axes(struct leash_parse *lp, struct str doc,
 		parse_row *row;
 		struct gate_axis *axis;
 	} axes[] = {
-		{"fs_read", parse_path, &l->fs_read},
-		{"fs_write", parse_path, &l->fs_write},
+		{"fs_read", parse_string, &l->fs_read},
+		{"fs_write", parse_string, &l->fs_write},
 		{"exec", parse_string, &l->exec},
 		{"net", parse_string, &l->net},
 		{"valid_for_generation", parse_number, &l->generations},

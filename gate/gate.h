@@ -50,7 +50,8 @@ struct gate_leash {
 };
 
 /*
- * Read the JSON form of a leash; all six members must be present.
+ * Read the JSON form of a leash; all six members must be present. Paths stay
+ * as they are written: the caller makes them absolute (path_resolve()).
  *
  * text    borrowed for the call
  * arena   what the leash points to lives here

@@ -135,7 +135,7 @@ static struct strlist folders(struct list *l, const struct args *args)
 	struct strlist dirs = {item, 0};
 
 	if (option) {
-		item[dirs.n++] = path_absolute(option, &l->arena);
+		item[dirs.n++] = path_resolve(option, NULL, &l->arena);
 		return dirs;
 	}
 	if (state)

@@ -174,8 +174,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 		return err_set(err, ERR_USAGE,
 			       "exec: name a program: matins exec -- PROGRAM "
 			       "ARGS…");
-	request.program =
-		strchr(argv[0], '/') ? path_absolute(argv[0], arena) : argv[0];
+	request.program = path_program(argv[0], NULL, arena);
 	if (args_has(args, "json") && !args_has(args, "explain"))
 		return err_set(err, ERR_USAGE,
 			       "exec: --json goes with --explain; what was "
@@ -188,7 +187,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 		return -1;
 	if (path_check_links(report, &file.folder, &policy.write, err) < 0)
 		return -1;
-	request.cwd = path_absolute(cwd ? cwd : ".", arena);
+	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
 	pass_descriptors(&request);
 	if (open_gate(request.program, arena, &policy, &policy_files, &gate,

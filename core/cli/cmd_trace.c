@@ -292,9 +292,8 @@ static int trace_program(struct trace *t, struct err *err)
 			     err) < 0)
 		return -1;
 	t->plain = without_grants(&t->asked);
-	plain.program = strchr(argv[0], '/') ? path_absolute(argv[0], &t->arena)
-					     : argv[0];
-	plain.cwd = path_absolute(cwd ? cwd : ".", &t->arena);
+	plain.program = path_program(argv[0], NULL, &t->arena);
+	plain.cwd = path_resolve(cwd ? cwd : ".", NULL, &t->arena);
 	if (open_gate(t, plain.program, NULL, &gate, err) < 0)
 		return -1;
 	if (open_policy(t, gate, plain.cwd, err) == 0)

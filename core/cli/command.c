@@ -5,6 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/run/paths.h"
 
 const struct command commands[] = {
 #define COMMAND(ident, synopsis, help) \
@@ -107,10 +108,16 @@ static int unknown_option(const struct command *cmd, const char *word,
 		       cmd->name, word, cmd->name);
 }
 
-static void add(struct args *a, const char *name, const char *value)
+/* A shell leaves `~` alone behind the "=" of --option=~/path. */
+static void add(struct args *a, const struct option *o, const char *value)
 {
+	static const char *const paths[] = {"FILE", "PATH", "DIR", "PROGRAM"};
+
+	for (size_t i = 0; value && i < ARRAY_LEN(paths); i++)
+		if (strcmp(o->value, paths[i]) == 0)
+			value = path_home(value, &a->arena);
 	a->given = mem_realloc(a->given, (a->n_given + 1) * sizeof(*a->given));
-	a->given[a->n_given++] = (struct args_option){name, value};
+	a->given[a->n_given++] = (struct args_option){o->name, value};
 }
 
 static void apply(const struct command *cmd, struct args *a, const char *name)
@@ -148,7 +155,7 @@ static int one_option(const struct command *cmd, char **argv, int argc, int *i,
 		value = (struct str){word[2] ? word + 2 : NULL, 0};
 		/* -qv is -q -v */
 		if (o && !o->value && word[2]) {
-			add(a, o->name, NULL);
+			add(a, o, NULL);
 			apply(cmd, a, o->name);
 			argv[*i]++;
 			argv[*i][0] = '-';
@@ -167,7 +174,7 @@ static int one_option(const struct command *cmd, char **argv, int argc, int *i,
 				       cmd->name, o->name, o->name, o->value);
 		value.p = argv[++*i];
 	}
-	add(a, o->name, o->value ? value.p : NULL);
+	add(a, o, o->value ? value.p : NULL);
 	apply(cmd, a, o->name);
 	return 0;
 }
@@ -209,6 +216,7 @@ void args_release(struct args *a)
 {
 	free(a->given);
 	free(a->positional);
+	arena_release(&a->arena);
 	*a = (struct args){0};
 }
 

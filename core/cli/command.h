@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 
+#include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 
@@ -54,8 +55,9 @@ const struct command *command_find(const char *name) MUST_USE;
 void command_help(const struct command *cmd);
 
 struct args_option {
-	const char *name;  /* of the row, static */
-	const char *value; /* borrowed from argv; NULL when it takes none */
+	const char *name; /* of the row, static */
+	const char
+		*value; /* of argv, `~` expanded in a path; NULL: takes none */
 };
 
 struct args {
@@ -63,8 +65,9 @@ struct args {
 	size_t n_given;
 	char **positional; /* borrowed strings; array owned; ends in NULL */
 	size_t n_positional;
-	char **after; /* what follows "--", ends in NULL; NULL without */
-	bool help;    /* --help was given and has been printed */
+	char **after;	    /* what follows "--", ends in NULL; NULL without */
+	bool help;	    /* --help was given and has been printed */
+	struct arena arena; /* of expanded values */
 };
 
 /*
@@ -82,7 +85,6 @@ void args_release(struct args *a);
 const char *args_get(const struct args *a, const char *name) MUST_USE;
 bool args_has(const struct args *a, const char *name) MUST_USE;
 /* All values of a repeated option; items borrowed, array in `arena`. */
-struct arena;
 struct strlist args_all(const struct args *a, const char *name,
 			struct arena *arena) MUST_USE;
 

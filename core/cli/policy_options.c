@@ -40,9 +40,12 @@ static int read_list(const struct args *args, const struct row *row,
 			return err_set(err, ERR_USAGE, "--%s: empty",
 				       row->name);
 	for (size_t i = 0; i < list->n; i++)
-		if (row->kind == PATHS ||
-		    (row->kind == PROGRAMS && strchr(list->item[i], '/')))
-			list->item[i] = path_absolute(list->item[i], arena);
+		if (row->kind == PATHS)
+			list->item[i] =
+				path_resolve(list->item[i], NULL, arena);
+		else if (row->kind == PROGRAMS)
+			list->item[i] =
+				path_program(list->item[i], NULL, arena);
 	/* "none" is the default, and an empty list says it */
 	if (strcmp(row->name, "net") == 0 && list->n == 1 &&
 	    strcmp(list->item[0], "none") == 0)

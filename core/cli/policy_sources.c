@@ -65,7 +65,7 @@ struct strlist policy_sources_files(const struct args *args,
 		AUTO(mem_freep) char *real = realpath(files.item[i], NULL);
 
 		files.item[i] = real ? arena_strdup(arena, real)
-				     : path_absolute(files.item[i], arena);
+				     : path_resolve(files.item[i], NULL, arena);
 	}
 	return files;
 }

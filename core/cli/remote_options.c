@@ -64,8 +64,9 @@ static void read_texts(const struct args *args, struct arena *arena,
 
 		if (text)
 			*slot_of(spec, texts[i].offset) =
-				texts[i].is_path ? path_absolute(text, arena)
-						 : text;
+				texts[i].is_path
+					? path_resolve(text, NULL, arena)
+					: text;
 	}
 }
 
@@ -130,7 +131,7 @@ static int read_secret(const struct args *args, const char *option,
 
 	if (!path)
 		return 0;
-	if (secret_resolve(SECRET_FILE, path_absolute(path, arena), NULL,
+	if (secret_resolve(SECRET_FILE, path_resolve(path, NULL, arena), NULL,
 			   &value, err) < 0)
 		return err_wrap(err, "--%s", option);
 	scrub_add(scrub, buf_str(&value));
@@ -225,9 +226,7 @@ int remote_options_read(const struct args *args, struct scrub *scrub,
 	if (spec->protocol && strcmp(spec->protocol, "auto") == 0)
 		spec->protocol = NULL;
 	if (browser)
-		spec->browser = strchr(browser, '/')
-					? path_absolute(browser, arena)
-					: browser;
+		spec->browser = path_program(browser, NULL, arena);
 	if (read_words(args, spec, err) < 0 ||
 	    read_secrets(args, scrub, arena, spec, err) < 0)
 		return -1;

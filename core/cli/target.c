@@ -41,12 +41,12 @@ static int open_gate(struct target *t, const struct args *args, struct err *err)
 	/* a program of the configuration is declared there */
 	if (!t->request.program || t->server)
 		named.n = 0;
-	if (browser && strchr(browser, '/'))
-		browser = path_absolute(browser, &t->arena);
+	if (browser)
+		browser = path_program(browser, NULL, &t->arena);
 	if (browser)
 		add_names(&named, &(struct strlist){&browser, 1}, &t->arena);
 	if (store)
-		store = path_absolute(store, &t->arena);
+		store = path_resolve(store, NULL, &t->arena);
 	add_names(&named, &t->policy.exec, &t->arena);
 	if (args_has(args, "sampling"))
 		add_names(&named, &(struct strlist){t->asks.sampling.item, 1},
@@ -70,7 +70,8 @@ static void make_credentials(struct target *t)
 		.scrub = t->scrub,
 		.grace_ms = STEP_GRACE_MS,
 	};
-	t->credentials = credentials_new(&t->ctx, &t->cmd_policy);
+	t->credentials =
+		credentials_new(&t->ctx, &t->cmd_policy, t->file.config.dir);
 }
 
 static int give_credentials(struct target *t, const struct server *s,
@@ -89,7 +90,8 @@ static int give_credentials(struct target *t, const struct server *s,
 }
 
 /* Before the server starts: who is to answer must be allowed to. */
-static int make_sampler(struct target *t, struct err *err)
+static int make_sampler(struct target *t, const struct args *args,
+			struct err *err)
 {
 	const struct sampling_options options = {
 		.loop = &t->loop,
@@ -97,9 +99,9 @@ static int make_sampler(struct target *t, struct err *err)
 		.scrub = t->scrub,
 		.name = t->name,
 		.words = t->asks.sampling,
-		.cwd = t->config && t->file.config.dir
-			       ? t->file.config.dir
-			       : path_absolute(".", &t->arena),
+		.cwd = args_has(args, "sampling")
+			       ? path_resolve(".", NULL, &t->arena)
+			       : t->file.config.dir,
 		.policy = &t->cmd_policy,
 	};
 
@@ -294,7 +296,6 @@ static int start_client(struct target *t, struct err *err)
 	};
 
 	t->request.env = (const char *const *)t->env;
-	t->request.policy = &t->policy;
 	for (int i = 0; i < 3; i++)
 		t->request.stdio[i] = GATE_PIPE;
 	t->client = client_new(&context, &options);
@@ -323,9 +324,10 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 	t->person.server = t->name;
 	t->person.scrub = t->scrub;
 	make_credentials(t);
+	t->request.policy = &t->policy;
 	if (!t->url && gate_check(t->gate, &t->request, err) < 0)
 		return -1;
-	if (make_sampler(t, err) < 0)
+	if (make_sampler(t, args, err) < 0)
 		return -1;
 	if (s && !t->url && give_credentials(t, s, err) < 0)
 		return -1;

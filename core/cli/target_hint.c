@@ -69,7 +69,7 @@ static bool is_meant(struct target *t, const char *path)
 		if (argv[i][0] != '-' && strcmp(argv[i], "/") != 0 &&
 		    is_at(argv[i], path))
 			return true;
-	return is_at(path_absolute(".", &t->arena), path);
+	return is_at(path_resolve(".", NULL, &t->arena), path);
 }
 
 /*

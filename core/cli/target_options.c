@@ -102,18 +102,15 @@ static void from_server(struct target *t, const struct server *s)
 		return;
 	t->request.program = s->command;
 	t->request.argv = argv;
-	t->request.cwd = s->cwd ? s->cwd : t->config->dir;
-	t->request.cwd_required = s->cwd != NULL;
+	plan_cwd(&t->request, s->cwd, t->config);
 }
 
 static void from_line(struct target *t, char **argv)
 {
 	t->name = "the server";
-	t->request.program = strchr(argv[0], '/')
-				     ? path_absolute(argv[0], &t->arena)
-				     : argv[0];
+	t->request.program = path_program(argv[0], NULL, &t->arena);
 	t->request.argv = (const char *const *)argv;
-	t->request.cwd = path_absolute(".", &t->arena);
+	t->request.cwd = path_resolve(".", NULL, &t->arena);
 }
 
 int target_find_server(struct target *t, const struct args *args,
@@ -247,12 +244,10 @@ static int read_sampling(const struct args *args, struct target *t,
 
 	if (!line)
 		return 0;
-	if (secret_split_words(str_of(line), &t->arena, words, err) < 0) {
+	if (path_words(line, NULL, &t->arena, words, err) < 0) {
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "--sampling");
 	}
-	if (strchr(words->item[0], '/'))
-		words->item[0] = path_absolute(words->item[0], &t->arena);
 	return 0;
 }
 

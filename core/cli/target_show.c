@@ -63,6 +63,7 @@ int target_put_text(struct target *t, struct str text, struct err *err)
 
 int target_read_value(const char *text, struct buf *out, struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	int r;
 
 	if (text[0] != '@') {
@@ -72,7 +73,7 @@ int target_read_value(const char *text, struct buf *out, struct err *err)
 	if (strcmp(text, "@-") == 0)
 		r = fd_read_all(STDIN_FILENO, out, err);
 	else
-		r = fd_read_file(text + 1, out, err);
+		r = fd_read_file(path_home(text + 1, &arena), out, err);
 	if (r < 0)
 		err->kind = ERR_USAGE;
 	return r;

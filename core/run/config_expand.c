@@ -7,6 +7,7 @@
 #include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/run/config_inner.h"
+#include "core/run/paths.h"
 #include "core/secret/secret.h"
 
 struct expander {
@@ -99,26 +100,20 @@ static bool expand_variable(struct expander *x, struct str inside,
 	return true;
 }
 
-/* `~` and `~/…` where a path is meant. */
-static bool expand_home(struct expander *x, struct str *text, struct buf *out)
+/* Where a path is meant, `~` and `~/…` need HOME. */
+static bool has_home(struct expander *x)
 {
 	const struct expansion *e = x->e;
 	bool is_path = e->kind != EXPAND_URL && e->kind != EXPAND_HEADER;
-	const char *home = config_variable("HOME");
+	struct str text = str_of(*e->slot);
 
-	if (!is_path || !(str_is(*text, "~") || str_starts(*text, "~/")))
+	if (!is_path || !(str_is(text, "~") || str_starts(text, "~/")) ||
+	    config_variable("HOME"))
 		return true;
-	if (!home) {
-		config_add_finding(
-			x->file, false, e->line, e->col,
-			"\"%s\" needs the variable HOME, which is not set",
-			e->key);
-		return false;
-	}
-	buf_adds(out, home);
-	text->p++;
-	text->n--;
-	return true;
+	config_add_finding(x->file, false, e->line, e->col,
+			   "\"%s\" needs the variable HOME, which is not set",
+			   e->key);
+	return false;
 }
 
 /* False after an error, which is in the findings. */
@@ -127,7 +122,7 @@ static bool expand_text(struct expander *x, struct buf *out)
 	const struct expansion *e = x->e;
 	struct str text = str_of(*e->slot);
 
-	if (!expand_home(x, &text, out))
+	if (!has_home(x))
 		return false;
 	while (text.n) {
 		struct str inside;
@@ -148,50 +143,6 @@ static bool expand_text(struct expander *x, struct buf *out)
 			return false;
 	}
 	return true;
-}
-
-/*
- * The parent of what was written so far: as the kernel sees it where it
- * exists, so that ".." behind a symbolic link means what open(2) makes of it.
- */
-static void go_up(struct buf *path)
-{
-	AUTO(mem_freep) char *real = path->n ? realpath(path->p, NULL) : NULL;
-	const char *slash;
-
-	if (real) {
-		buf_clear(path);
-		buf_adds(path, real);
-	}
-	slash = path->n ? strrchr(path->p, '/') : NULL;
-	if (!slash)
-		return;
-	path->n = (size_t)(slash - path->p);
-	path->p[path->n] = '\0';
-}
-
-/* Beneath the file's folder unless absolute; without ".", ".." and "//". */
-static const char *absolute(struct expander *x, struct str path)
-{
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str rest = path;
-	const char *copy;
-
-	if (!str_starts(path, "/"))
-		buf_adds(&out, x->file->config.dir);
-	if (out.n == 1) /* the folder is "/" */
-		buf_clear(&out);
-	while (rest.p) {
-		struct str part = str_cut(&rest, '/');
-
-		if (str_is(part, ".."))
-			go_up(&out);
-		else if (part.n && !str_is(part, "."))
-			buf_addf(&out, "/%.*s", STR_ARG(part));
-	}
-	copy = arena_strdup(&x->file->arena, out.n ? out.p : "/");
-	buf_release(&out);
-	return copy;
 }
 
 static bool has_control(struct str s)
@@ -268,21 +219,22 @@ static void check_header(struct expander *x, struct str value)
 static void finish_expansion(struct expander *x, const struct buf *text)
 {
 	const struct expansion *e = x->e;
+	const char *folder = x->file->config.dir;
+	struct arena *arena = &x->file->arena;
 	struct str s = buf_str(text);
 
 	switch (e->kind) {
 	case EXPAND_PATH:
-		*e->slot = absolute(x, s);
+		*e->slot = path_resolve(buf_cstr(text), folder, arena);
 		break;
 	case EXPAND_READ:
 	case EXPAND_WRITE:
-		*e->slot = absolute(x, s);
+		*e->slot = path_resolve(buf_cstr(text), folder, arena);
 		check_grant(x, *e->slot);
 		break;
 	case EXPAND_PROGRAM:
-		*e->slot = str_find(s, '/') < s.n
-				   ? absolute(x, s)
-				   : arena_strndup(&x->file->arena, s.p, s.n);
+		*e->slot = path_program(arena_strndup(arena, s.p, s.n), folder,
+					arena);
 		break;
 	case EXPAND_URL:
 		*e->slot = arena_strndup(&x->file->arena, s.p, s.n);

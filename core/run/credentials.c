@@ -1,6 +1,7 @@
 #include "core/run/credentials.h"
 
 #include "core/base/mem.h"
+#include "core/run/paths.h"
 #include "core/secret/secret.h"
 
 /* A `cmd` reference has this long. */
@@ -16,17 +17,20 @@ struct value {
 struct credentials {
 	struct step_context *ctx;
 	const struct gate_policy *policy;
+	const char *folder;
 	struct value *values; /* owned */
 	size_t n, cap;
 };
 
 struct credentials *credentials_new(struct step_context *ctx,
-				    const struct gate_policy *policy)
+				    const struct gate_policy *policy,
+				    const char *folder)
 {
 	struct credentials *c = mem_zalloc(sizeof(*c));
 
 	c->ctx = ctx;
 	c->policy = policy;
+	c->folder = folder;
 	return c;
 }
 
@@ -42,6 +46,25 @@ void credentials_free(struct credentials *c)
 
 static void nothing_more(UNUSED void *arg, UNUSED struct step_run *s)
 {
+}
+
+/* Its stdout may be half a value, and its stderr repeat it. */
+static int say_why(const struct credentials *c, const struct step_run *s,
+		   struct err *err)
+{
+	AUTO(buf_release) struct buf known = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub *own = scrub_new();
+	struct str rest = buf_str(&s->out);
+
+	while (rest.n)
+		scrub_add(own, str_trim(str_cut(&rest, '\n')));
+	scrub_apply(c->ctx->scrub, s->words, &known);
+	scrub_cut(own, buf_str(&known), &words);
+	scrub_free(own);
+	return err_set(
+		err, ERR_CREDENTIAL, "%.*s%s%s", STR_ARG(s->result.error),
+		words.n ? "; its stderr ends with: " : "", buf_cstr(&words));
 }
 
 /* Run one program to its end, alone in the loop. */
@@ -61,6 +84,7 @@ static int run_program(struct credentials *c, const struct strlist *words,
 		.request = {.program = words->item[0],
 			    .argv = words->item,
 			    .policy = c->policy,
+			    .cwd = c->folder,
 			    .stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE}},
 	};
 	struct step_run run;
@@ -81,8 +105,7 @@ static int run_program(struct credentials *c, const struct strlist *words,
 			r = loop_turn(ctx.loop, err);
 	}
 	if (r == 0 && run.result.reason != REASON_NONE)
-		r = err_set(err, ERR_CREDENTIAL, "%.*s",
-			    STR_ARG(run.result.error));
+		r = say_why(c, &run, err);
 	if (r == 0)
 		buf_add_str(out, run.result.output);
 	/* the value is nowhere else: judge_script() gives a slice of it */
@@ -94,13 +117,14 @@ static int run_program(struct credentials *c, const struct strlist *words,
 static int run_line(void *arg, const char *line, struct buf *out,
 		    struct err *err)
 {
+	struct credentials *c = arg;
 	struct arena arena = ARENA_INIT;
 	struct strlist words;
 	int r;
 
-	r = secret_split_words(str_of(line), &arena, &words, err);
+	r = path_words(line, c->folder, &arena, &words, err);
 	if (r == 0)
-		r = run_program(arg, &words, out, err);
+		r = run_program(c, &words, out, err);
 	arena_release(&arena);
 	return r;
 }

@@ -14,10 +14,12 @@ struct credentials;
 
 /*
  * policy  what a `cmd` reference's program may do; borrowed
+ * folder  of the configuration, where that program starts; borrowed
  * ctx     its loop runs while such a program does; borrowed
  */
 struct credentials *credentials_new(struct step_context *ctx,
-				    const struct gate_policy *policy) MUST_USE;
+				    const struct gate_policy *policy,
+				    const char *folder) MUST_USE;
 /* Wipes the values. Takes NULL. */
 void credentials_free(struct credentials *c);
 

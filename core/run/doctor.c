@@ -374,6 +374,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	struct gate *gate = NULL;
 	int r = 0;
 
+	d->folder = c ? c->dir : NULL;
 	if (leash_find(c, &none, d->arena, &config.leash, err) < 0)
 		return -1;
 	config.protect = leash_protected(c, state, d->arena);

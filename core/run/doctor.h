@@ -24,6 +24,7 @@ struct check {
 
 struct doctor {
 	struct arena *arena; /* borrowed; everything below lives there */
+	const char *folder;  /* of the configuration; set by doctor_look() */
 	struct check *check;
 	size_t n, cap;
 };

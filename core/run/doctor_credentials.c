@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include "core/run/doctor_inner.h"
+#include "core/run/paths.h"
 #include "core/secret/secret.h"
 
 static void look_at_length(struct doctor *d, const char *name, const char *from,
@@ -33,11 +34,11 @@ static void look_at_command_ref(struct doctor *d, struct gate *gate,
 				const struct env_ref *ref,
 				const struct gate_policy *policy)
 {
-	struct gate_request request = {.policy = policy};
+	struct gate_request request = {.policy = policy, .cwd = d->folder};
 	struct err err = ERR_INIT;
 	struct strlist words;
 
-	if (secret_split_words(str_of(ref->from), d->arena, &words, &err) < 0) {
+	if (path_words(ref->from, d->folder, d->arena, &words, &err) < 0) {
 		doctor_add(d, "credential", ref->name, CHECK_FAILED,
 			   "mend its command line", "%s", err.msg);
 		return;

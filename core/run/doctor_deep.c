@@ -280,7 +280,8 @@ static void open_deep(struct deep *deep, struct gate *gate,
 		.grace_ms = STEP_GRACE_MS,
 	};
 	deep->policy = plan_policy(&o->file->config.sandbox, deep->d->arena);
-	deep->credentials = credentials_new(&deep->ctx, &deep->policy);
+	deep->credentials =
+		credentials_new(&deep->ctx, &deep->policy, o->file->config.dir);
 	deep->remotes = remotes_new(&reach);
 	deep->eras = eras_open(NULL);
 	deep->pool = pool_new(&(struct client_context){

@@ -1,11 +1,12 @@
 #include "core/run/leash.h"
 
 #include "core/base/mem.h"
-#include "core/secret/secret.h"
+#include "core/run/paths.h"
 
 /* Names collected so far, without repeats. */
 struct names {
 	struct arena *arena;
+	const char *folder; /* of the configuration */
 	struct strlist list;
 	size_t cap;
 };
@@ -42,8 +43,7 @@ static void add_ref(struct names *n, const struct env_ref *ref)
 	struct strlist words;
 
 	if (ref->from && ref->source == ENV_FROM_CMD &&
-	    secret_split_words(str_of(ref->from), n->arena, &words, &ignored) ==
-		    0)
+	    path_words(ref->from, n->folder, n->arena, &words, &ignored) == 0)
 		add(n, words.item[0]);
 }
 
@@ -68,7 +68,7 @@ static void add_server(struct names *n, const struct server *s)
 static struct strlist declared(const struct config *c,
 			       const struct strlist *named, struct arena *arena)
 {
-	struct names n = {.arena = arena};
+	struct names n = {.arena = arena, .folder = c ? c->dir : NULL};
 
 	add_list(&n, named);
 	if (!c)
@@ -93,6 +93,15 @@ static struct gate_axis axis(const struct caveat_axis *a)
 	return (struct gate_axis){.all = a->all, .only = a->only};
 }
 
+/* Relative entries begin in the caller's folder, as on the command line. */
+static void resolve_axis(struct gate_axis *a, bool is_exec, struct arena *arena)
+{
+	for (size_t i = 0; i < a->only.n; i++)
+		a->only.item[i] =
+			is_exec ? path_program(a->only.item[i], NULL, arena)
+				: path_resolve(a->only.item[i], NULL, arena);
+}
+
 static int from_environment(const char *name, struct arena *arena,
 			    struct gate_leash *ret, struct err *err)
 {
@@ -102,6 +111,9 @@ static int from_environment(const char *name, struct arena *arena,
 		return 1;
 	if (gate_leash_parse(str_of(text), arena, ret, err) < 0)
 		return err_wrap(err, "$%s", name);
+	resolve_axis(&ret->fs_read, false, arena);
+	resolve_axis(&ret->fs_write, false, arena);
+	resolve_axis(&ret->exec, true, arena);
 	ret->source = arena_printf(arena, "$%s", name);
 	return 0;
 }

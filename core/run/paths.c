@@ -6,18 +6,85 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
+#include "core/secret/secret.h"
 
-const char *path_absolute(const char *path, struct arena *arena)
+const char *path_home(const char *path, struct arena *arena)
 {
+	const char *home = getenv("HOME");
+
+	if (path[0] != '~' || (path[1] && path[1] != '/') || !home || !*home)
+		return path;
+	return arena_printf(arena, "%s%s", home, path + 1);
+}
+
+/*
+ * The parent of a path so far: as the kernel sees it where it exists, so that
+ * ".." behind a symbolic link means what open(2) makes of it.
+ */
+static void go_up(struct buf *path)
+{
+	AUTO(mem_freep) char *real = path->n ? realpath(path->p, NULL) : NULL;
+	const char *slash;
+
+	if (real) {
+		buf_clear(path);
+		buf_adds(path, real);
+	}
+	slash = path->n ? strrchr(path->p, '/') : NULL;
+	if (!slash)
+		return;
+	path->n = (size_t)(slash - path->p);
+	path->p[path->n] = '\0';
+}
+
+/* Appended without ".", ".." and "//". */
+static void add_parts(struct buf *out, const char *path)
+{
+	struct str rest = str_of(path);
+
+	while (rest.p) {
+		struct str part = str_cut(&rest, '/');
+
+		if (str_is(part, ".."))
+			go_up(out);
+		else if (part.n && !str_is(part, "."))
+			buf_addf(out, "/%.*s", STR_ARG(part));
+	}
+}
+
+const char *path_resolve(const char *path, const char *folder,
+			 struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	char cwd[PATH_MAX];
 
-	if (path[0] == '/' || !getcwd(cwd, sizeof(cwd)))
+	path = path_home(path, arena);
+	if (*path != '/' && !folder && !getcwd(cwd, sizeof(cwd)))
 		return path;
-	while (path[0] == '.' && path[1] == '/')
-		path += 2;
-	if (strcmp(path, ".") == 0)
-		return arena_strdup(arena, cwd);
-	return arena_printf(arena, "%s/%s", strcmp(cwd, "/") ? cwd : "", path);
+	if (*path != '/')
+		add_parts(&out, folder ? folder : cwd);
+	add_parts(&out, path);
+	return arena_strdup(arena, out.n ? out.p : "/");
+}
+
+const char *path_program(const char *name, const char *folder,
+			 struct arena *arena)
+{
+	return strchr(name, '/') ? path_resolve(name, folder, arena) : name;
+}
+
+int path_words(const char *line, const char *folder, struct arena *arena,
+	       struct strlist *ret, struct err *err)
+{
+	struct strlist words;
+
+	if (secret_split_words(str_of(line), arena, &words, err) < 0)
+		return -1;
+	words.item[0] = path_program(words.item[0], folder, arena);
+	for (size_t i = 1; i < words.n; i++)
+		words.item[i] = path_home(words.item[i], arena);
+	*ret = words;
+	return 0;
 }
 
 int path_check_links(const char *named, const struct outfolder *d,

@@ -1,6 +1,6 @@
 /*
- * Paths of a caller: made absolute, and where they lie. Both look at this
- * machine: the current folder, links on the way.
+ * Paths that people write: made absolute by one rule, and where they lie. Both
+ * look at this machine: HOME, the current folder, links on the way.
  */
 #ifndef CORE_RUN_PATHS_H
 #define CORE_RUN_PATHS_H
@@ -16,8 +16,29 @@
 /* Is `path`, real, one of these folders or beneath one, links followed? */
 bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
 
-/* `path` made absolute; in `arena`, or as it is when it was before. */
-const char *path_absolute(const char *path, struct arena *arena) MUST_USE;
+/*
+ * The rule for a path, wherever it is written: `~` and `~/…` lead to HOME, a
+ * relative one begins in `folder`; "." and ".." are resolved, ".." behind a
+ * link as open(2) does it. Without HOME a `~` is a name like others.
+ *
+ * folder    of the file that the path stands in; NULL: the caller's current
+ *	     one, for the command line and the environment
+ * returns   absolute, in `arena`
+ */
+const char *path_resolve(const char *path, const char *folder,
+			 struct arena *arena) MUST_USE;
+/* That of a program: a bare name stays as it is. */
+const char *path_program(const char *name, const char *folder,
+			 struct arena *arena) MUST_USE;
+/* `~` and `~/…` alone; other texts stay as they are. */
+const char *path_home(const char *path, struct arena *arena) MUST_USE;
+/*
+ * The words of a command line that stands in a file: the program by the rule,
+ * the others with `~` and `~/…` expanded.
+ * errors  ERR_SYNTAX
+ */
+int path_words(const char *line, const char *folder, struct arena *arena,
+	       struct strlist *ret, struct err *err) MUST_USE;
 
 /*
  * A link that a confined program may have made leads a result to no place

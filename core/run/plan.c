@@ -197,6 +197,13 @@ static const struct gate_program_rule *rules_of(const struct sandbox *s,
 	return rule;
 }
 
+void plan_cwd(struct gate_request *request, const char *cwd,
+	      const struct config *config)
+{
+	request->cwd = cwd ? cwd : config->dir;
+	request->cwd_required = cwd != NULL;
+}
+
 struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
 {
 	return (struct gate_policy){
@@ -278,8 +285,7 @@ static int make_request(const struct plan_options *o, struct plan_step *p,
 	}
 	step_policy(o, step, arena, &p->policy);
 	p->request.policy = &p->policy;
-	p->request.cwd = cwd ? cwd : o->config->dir;
-	p->request.cwd_required = cwd != NULL;
+	plan_cwd(&p->request, cwd, o->config);
 	p->request.start_ms = step->timeout_ms;
 	for (int i = 0; i < 3; i++)
 		p->request.stdio[i] = GATE_PIPE;

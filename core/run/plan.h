@@ -54,6 +54,13 @@ struct plan {
 int plan_make(const struct plan_options *o, struct arena *arena,
 	      struct plan *ret_plan, struct err *err) MUST_USE;
 
+/*
+ * Where a program of a configuration starts: in the folder that its step or
+ * server names, which must be granted; else in that of the file where the
+ * policy shows it, or in its private HOME.
+ */
+void plan_cwd(struct gate_request *request, const char *cwd,
+	      const struct config *config);
 /* The keys of `sandbox` as the gate takes them; lists stay borrowed. */
 struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
 	MUST_USE;

@@ -212,19 +212,21 @@ bool step_has_failed(const struct step_run *s)
 }
 
 /* The last line of stderr is where programs say why. */
-void step_log_words(const struct step_run *s, struct str err_tail)
+void step_log_words(struct step_run *s, struct str err_tail)
 {
 	struct str tail = str_trim(err_tail);
 	size_t from = tail.n;
 
-	if (!step_has_failed(s))
+	if (!step_has_failed(s) && !s->is_secret)
 		return;
 	while (from && tail.p[from - 1] != '\n')
 		from--;
 	tail = (struct str){tail.p + from, tail.n - from};
 	if (tail.n > LIMIT_NOISE_LINE)
 		tail.n = LIMIT_NOISE_LINE;
-	if (tail.n)
+	if (s->is_secret)
+		s->words = arena_str(&s->arena, tail);
+	else if (tail.n)
 		log_note("%s: its stderr ends with: %.*s", s->result.name,
 			 STR_ARG(tail));
 }

@@ -95,8 +95,9 @@ struct step_run {
 	struct arena arena; /* what the result points to */
 	enum step_phase phase;
 	struct loop_timer budget;
-	struct buf out; /* collected stdout, up to stdout_max */
-	bool is_secret; /* what it prints must not be logged */
+	struct buf out;	  /* collected stdout, up to stdout_max */
+	bool is_secret;	  /* what it prints must not be logged */
+	struct str words; /* with is_secret: the last line of stderr; raw */
 	uint64_t begin_ns, end_ns;
 	int64_t begin_wall_ns;
 	bool is_cancelled;
@@ -146,7 +147,7 @@ void step_refresh_facts(struct step_run *s);
 /* Did it fail, by itself, in a way that a person is told of? */
 bool step_has_failed(const struct step_run *s) MUST_USE;
 /* Why, by the words of its program: the last of its stderr. */
-void step_log_words(const struct step_run *s, struct str err_tail);
+void step_log_words(struct step_run *s, struct str err_tail);
 /* Refusals that are worth a line, each with the setting that allows it. */
 void step_log_denials(const struct step_run *s, const struct gate_verdict *v);
 

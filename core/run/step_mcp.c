@@ -12,7 +12,7 @@
 /* ---- the end ---- */
 
 /* Output that is no message, and the end of stderr; else that end alone. */
-static void log_words(const struct step_run *s, const struct client *c)
+static void log_words(struct step_run *s, const struct client *c)
 {
 	const char *details = client_failure_details(c);
 

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "core/run/leash.h"
 
@@ -54,6 +55,30 @@ static bool has(const struct strlist *list, const char *name)
 static int find(struct fixture *f)
 {
 	return leash_find(&f->config, &none, &f->arena, &f->leash, &f->err);
+}
+
+static void environment__relative_and_home__absolute(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(chdir("/usr"), 0);
+	setenv("HOME", "/home/me", 1);
+	setenv("MATINS_CAVEATS",
+	       "{\"fs_read\":{\"only\":[\"~/a\",\"./b//../c\",\"/d/\"]},"
+	       "\"fs_write\":{\"only\":[\"~\",\"~b\"]},"
+	       "\"exec\":{\"only\":[\"git\",\"bin/x\",\"~/bin/y\"]},"
+	       "\"net\":\"all\",\"max_calls\":\"unlimited\","
+	       "\"valid_for_generation\":\"all\"}",
+	       1);
+	assert_int_equal(find(f), 0);
+	assert_string_equal(f->leash.fs_read.only.item[0], "/home/me/a");
+	assert_string_equal(f->leash.fs_read.only.item[1], "/usr/c");
+	assert_string_equal(f->leash.fs_read.only.item[2], "/d");
+	assert_string_equal(f->leash.fs_write.only.item[0], "/home/me");
+	assert_string_equal(f->leash.fs_write.only.item[1], "/usr/~b");
+	assert_string_equal(f->leash.exec.only.item[0], "git");
+	assert_string_equal(f->leash.exec.only.item[1], "/usr/bin/x");
+	assert_string_equal(f->leash.exec.only.item[2], "/home/me/bin/y");
 }
 
 static void declared__default__exactly_what_is_named(void **state)
@@ -194,6 +219,7 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		T(environment__relative_and_home__absolute),
 		T(declared__default__exactly_what_is_named),
 		T(declared__without_configuration__what_was_given),
 		T(table__present__is_taken_as_it_is),
