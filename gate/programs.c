@@ -6,10 +6,6 @@
 #include "core/base/sha256.h"
 #include "gate/programs_inner.h"
 
-/* Of what there is no row. */
-static const struct launcher UNKNOWN = {"", STYLE_ALL, OPERAND_WORD, "", "",
-					"", ""};
-
 /* ---- exact arguments and beginnings ---- */
 
 /* The first argument that is not as listed; n of the list when all are. */
@@ -67,13 +63,12 @@ static int judge_rule(const struct gate_program_rule *rule,
 		      const struct programs_call *c, struct err *err)
 {
 	const char *const name[3] = {c->path, c->asked, rule->name};
-	const struct launcher *l = programs_launcher(name);
+	const struct launcher *l = programs_judged(name);
 	const struct tool *t = programs_tool(name);
 
 	if ((rule->has_args || rule->prefix.n) && judge_args(rule, c, err) < 0)
 		return -1;
-	if (rule->deny.n &&
-	    programs_judge_deny(rule, l ? l : &UNKNOWN, c, err) < 0)
+	if (rule->deny.n && programs_judge_deny(rule, l, c, err) < 0)
 		return -1;
 	if (!rule->package)
 		return 0;
@@ -143,7 +138,7 @@ static int check_deny(const struct gate_program_rule *rule, struct err *err)
 				       "and no set of options; the only set is "
 				       "\"@eval\"",
 				       rule->name, word);
-		if (word[0] == '@' && !programs_launcher(name))
+		if (word[0] == '@' && !programs_judged(name))
 			return err_set(
 				err, ERR_POLICY,
 				"programs.%s: what \"@eval\" is for this "

@@ -22,12 +22,15 @@
  * `--eval`, `--eval=x`, `-eval` and what it may be cut down to (`--ev`). A
  * longer word with one dash (`-exec`) is compared as a whole; one without a
  * dash is a subcommand, compared with whole arguments; a star at the end
- * stands for anything. "-" is a program read from standard input. Where
- * options end is known for the programs of programs.def: what stands behind
- * the script of `python3` is the script's own. An argument that may be the
- * value of an option and may be the script is taken for both. For other
- * programs all arguments are looked at, also behind "--". "@eval" stands
- * for all the words of the program's row.
+ * stands for anything. "-" is a program read from standard input. The
+ * programs of programs.def are read as they read themselves, so that what
+ * stands behind the script of `python3` is the script's own; of others, and
+ * behind an option that is not known, all arguments are looked at, also behind
+ * "--".
+ *
+ * "@eval" is for the programs of programs.def only, and turns the rule round:
+ * refused is what runs code that is no file named as the script, or another
+ * program, and every option and subcommand that is not known to be harmless.
  *
  * Pure: opens nothing, knows no process.
  */
@@ -103,7 +106,7 @@ int programs_judge(const struct programs *set, const struct programs_call *call,
 
 /*
  * Where the script stands that an interpreter is told to run, its options read
- * as it reads them (INTERPRETER in programs.def).
+ * as it reads them (programs.def).
  *
  * asked    as it was called; may be NULL
  * path     its file

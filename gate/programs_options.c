@@ -1,7 +1,4 @@
-/*
- * `deny`: how the options of a program are read; programs.h says what a word
- * means, programs.def how each program reads its own.
- */
+/* `deny`: programs.h says how a word is compared. */
 #include <string.h>
 
 #include "core/base/arena.h"
@@ -44,7 +41,7 @@ static bool matches_long(const struct launcher *l, const char *word,
 		return false;
 	/* an option of its own is no shorter form of another */
 	return whole ||
-	       (is_long(arg) && !programs_has_word(l->long_flags, str_of(arg)));
+	       (is_long(arg) && !(l && programs_option(l, str_of(arg))));
 }
 
 /* "ext::*": the argument, or the value of an option, begins so. */
@@ -73,13 +70,13 @@ static bool matches_subcommand(const struct launcher *l, const char *word,
 {
 	if (strcmp(word, arg) == 0)
 		return true;
-	return l->style == STYLE_DASHES && strlen(arg) > 2 &&
+	return l && l->order == ORDER_MIXED && strlen(arg) > 2 &&
 	       is_cut_of(str_of(arg), word);
 }
 
 static bool is_shell(const struct launcher *l)
 {
-	return programs_has_word(l->names, STR("bash"));
+	return l && l->syntax == SYNTAX_SHELL;
 }
 
 /* Letters of options; shells take +c for -c. */
@@ -87,14 +84,6 @@ static bool is_cluster(const struct launcher *l, const char *arg)
 {
 	return (arg[0] == '-' && arg[1] != '-') ||
 	       (arg[0] == '+' && is_shell(l));
-}
-
-/* tar takes the letters of its first argument without a dash, too. */
-static bool matches_bare(const struct launcher *l, const char *word,
-			 const char *arg)
-{
-	return programs_has_word(l->names, STR("tar")) && arg[0] != '-' &&
-	       strlen(word) == 2 && word[0] == '-' && strchr(arg, word[1]);
 }
 
 static bool matches(const struct launcher *l, const char *word, const char *arg)
@@ -110,26 +99,6 @@ static bool matches(const struct launcher *l, const char *word, const char *arg)
 	if (n == 2 && word[1] != '-')
 		return is_cluster(l, arg) && strchr(arg + 1, word[1]);
 	return matches_word(word, arg);
-}
-
-/* May the next argument be the value of this option? */
-static bool may_take_value(const struct launcher *l, const char *arg)
-{
-	if (arg[0] == '-' && arg[1] == '-')
-		return !strchr(arg, '=') &&
-		       !programs_has_word(l->long_flags, str_of(arg));
-	for (const char *p = arg + 1; *p; p++) {
-		if (strchr(l->values, *p))
-			return !p[1];
-		if (!strchr(l->flags, *p))
-			return true;
-	}
-	return false;
-}
-
-static bool is_option(const struct launcher *l, const char *arg)
-{
-	return (arg[0] == '-' && arg[1]) || (arg[0] == '+' && is_shell(l));
 }
 
 /* Without empty parts and ".", which lead nowhere else. */
@@ -155,56 +124,6 @@ static bool is_stdin(const char *arg)
 	       strstr(buf_cstr(&plain), "/fd/0");
 }
 
-/*
- * Which arguments are the program's own: how many are looked at, and which one
- * is surely its first operand.
- */
-struct extent {
-	size_t end;	/* arguments from 1 to end - 1 */
-	size_t operand; /* 0: none that is surely one */
-	size_t maybe;	/* one that may be a value instead; 0: none */
-	bool is_sure;	/* what comes behind them is none of its own */
-};
-
-static struct extent find_extent(const struct launcher *l,
-				 const struct strlist *argv)
-{
-	struct extent x = {.end = argv->n};
-	bool may_be_value = false;
-
-	for (size_t i = 1; i < argv->n; i++) {
-		const char *arg = argv->item[i];
-		bool ends = strcmp(arg, "--") == 0 ||
-			    (is_shell(l) && strcmp(arg, "-") == 0);
-
-		if (ends && !may_be_value) {
-			if (l->style != STYLE_ALL)
-				x.end = i + (l->style == STYLE_SCRIPT ? 2 : 0);
-			x.is_sure = x.end <= argv->n && l->style != STYLE_ALL;
-			if (!x.operand && i + 1 < argv->n)
-				x.operand = i + 1;
-			break;
-		}
-		if (is_option(l, arg) && !ends) {
-			may_be_value = may_take_value(l, arg);
-			continue;
-		}
-		if (!may_be_value && !x.operand) {
-			x.operand = i;
-			if (l->style != STYLE_SCRIPT)
-				continue;
-			x.end = i + 1;
-			x.is_sure = true;
-			break;
-		}
-		x.maybe = i;
-		may_be_value = false;
-	}
-	if (x.end > argv->n)
-		x.end = argv->n;
-	return x;
-}
-
 /* Options after which no program is read. */
 static bool only_asks(const struct strlist *argv)
 {
@@ -222,31 +141,8 @@ static int refuse_stdin(const struct gate_program_rule *rule, const char *arg,
 		err);
 }
 
-/* Where it is not known which word is the script: bun run -, deno run -. */
-static int judge_any_stdin(const struct gate_program_rule *rule,
-			   const struct strlist *argv, const struct extent *x,
-			   struct err *err)
+static int refuse_no_file(const struct gate_program_rule *rule, struct err *err)
 {
-	for (size_t i = 1; i < x->end; i++)
-		if (is_stdin(argv->item[i]))
-			return refuse_stdin(rule, argv->item[i], i, err);
-	return 0;
-}
-
-static int judge_stdin(const struct gate_program_rule *rule,
-		       const struct launcher *l, const struct strlist *argv,
-		       const struct extent *x, struct err *err)
-{
-	size_t at = x->operand ? x->operand : x->maybe;
-
-	if (l->operand == OPERAND_WORD)
-		return judge_any_stdin(rule, argv, x, err);
-	if (l->operand != OPERAND_FILE)
-		return 0;
-	if (at && is_stdin(argv->item[at]))
-		return refuse_stdin(rule, argv->item[at], at, err);
-	if (x->operand || only_asks(argv))
-		return 0;
 	return programs_refuse(
 		rule, NULL, 0,
 		"without a script it runs its standard input, which "
@@ -254,117 +150,75 @@ static int judge_stdin(const struct gate_program_rule *rule,
 		err);
 }
 
-static int judge_word(const struct gate_program_rule *rule,
-		      const struct launcher *l, const struct strlist *argv,
-		      const struct extent *x, const char *word, const char *as,
-		      struct err *err)
+static int refuse_word(const struct gate_program_rule *rule, const char *arg,
+		       size_t at, const char *word, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-	if (strcmp(word, "-") == 0)
-		return judge_stdin(rule, l, argv, x, err);
-	for (size_t i = 1; i < x->end; i++) {
-		const char *arg = argv->item[i];
-
-		/* behind a sure operand only where options stand anywhere;
-		   a script may have any name */
-		if ((!matches(l, word, arg) &&
-		     !(i == 1 && matches_bare(l, word, arg))) ||
-		    (l->operand == OPERAND_FILE && i == x->operand &&
-		     word[0] == '-'))
-			continue;
-		buf_addf(&text, "is refused by \"%s\" in `deny`%s%s%s",
-			 as ? as : word, as ? " (" : "", as ? word : "",
-			 as ? ")" : "");
-		return programs_refuse(rule, arg, i, buf_cstr(&text), err);
-	}
-	return 0;
+	buf_addf(&text, "is refused by \"%s\" in `deny`", word);
+	return programs_refuse(rule, arg, at, buf_cstr(&text), err);
 }
 
 /*
- * The first letter with a value is f: what follows is its name, or "" when it
- * is the next argument. NULL: another option.
+ * Where nothing is known of the program: any name of its standard input, or
+ * no argument that could be another file.
  */
-static const char *file_option(const struct launcher *l, const char *arg)
-{
-	if (arg[0] != '-' || is_long(arg)) {
-		if (strncmp(arg, "--file=", 7) == 0)
-			return arg + 7;
-		return strcmp(arg, "--file") == 0 ? "" : NULL;
-	}
-	for (const char *p = arg + 1; *p; p++)
-		if (!strchr(l->flags, *p))
-			return *p == 'f' ? p + 1 : NULL;
-	return NULL;
-}
-
-static bool has_file_option(const struct launcher *l,
-			    const struct strlist *argv, size_t end)
-{
-	for (size_t i = 1; i < end; i++)
-		if (file_option(l, argv->item[i]))
-			return true;
-	return false;
-}
-
-/* The program text, too, may come from standard input: awk -f - */
-static int judge_file_option(const struct gate_program_rule *rule,
-			     const struct launcher *l,
-			     const struct strlist *argv, size_t end,
-			     struct err *err)
-{
-	for (size_t i = 1; i < end; i++) {
-		const char *name = file_option(l, argv->item[i]);
-		size_t at = i;
-
-		if (name && !*name && i + 1 < argv->n)
-			name = argv->item[at = i + 1];
-		if (name && is_stdin(name))
-			return refuse_stdin(rule, argv->item[at], at, err);
-	}
-	return 0;
-}
-
-/* make expands variables at once: 'x:=$(shell ...)', and in its recipes. */
-static int judge_variables(const struct gate_program_rule *rule,
+static int judge_any_stdin(const struct gate_program_rule *rule,
 			   const struct strlist *argv, struct err *err)
 {
-	for (size_t i = 1; i < argv->n; i++)
-		if (argv->item[i][0] != '-' && strchr(argv->item[i], '='))
-			return programs_refuse(
-				rule, argv->item[i], i,
-				"sets a variable, whose value make can "
-				"run; \"@eval\" in `deny` refuses it",
-				err);
+	bool has_file = false;
+
+	for (size_t i = 1; i < argv->n; i++) {
+		if (is_stdin(argv->item[i]))
+			return refuse_stdin(rule, argv->item[i], i, err);
+		has_file |= argv->item[i][0] != '-';
+	}
+	return has_file || only_asks(argv) ? 0 : refuse_no_file(rule, err);
+}
+
+static int judge_stdin(const struct gate_program_rule *rule,
+		       const struct strlist *argv,
+		       const struct programs_reading *x, struct err *err)
+{
+	size_t at = x->operand;
+
+	if (!x->launcher || x->unknown)
+		return judge_any_stdin(rule, argv, err);
+	if (x->launcher->operand != OPERAND_FILE &&
+	    x->launcher->operand != OPERAND_PACKAGE)
+		return 0;
+	if (at && is_stdin(argv->item[at]))
+		return refuse_stdin(rule, argv->item[at], at, err);
+	return at || only_asks(argv) ? 0 : refuse_no_file(rule, err);
+}
+
+static int judge_word(const struct gate_program_rule *rule,
+		      const struct strlist *argv,
+		      const struct programs_reading *x, const char *word,
+		      struct err *err)
+{
+	const struct launcher *l = x->launcher;
+	bool is_file = l && l->operand == OPERAND_FILE;
+
+	if (strcmp(word, "-") == 0)
+		return judge_stdin(rule, argv, x, err);
+	for (size_t i = 1; i < x->end; i++) {
+		/* a script may have any name */
+		if (!matches(l, word, argv->item[i]) ||
+		    (is_file && i == x->operand && word[0] == '-'))
+			continue;
+		return refuse_word(rule, argv->item[i], i, word, err);
+	}
 	return 0;
 }
 
-/* NAME=VALUE of env(1) */
-static bool is_assignment(const struct launcher *l, const char *arg)
-{
-	return programs_has_word(l->names, STR("env")) && strchr(arg, '=');
-}
+/* ---- "@eval" ---- */
 
-static int judge_operand(const struct gate_program_rule *rule,
-			 const struct launcher *l, const struct strlist *argv,
-			 const struct extent *x, struct err *err)
+/* NAME=VALUE of env(1) stands before the program. */
+static int judge_program(const struct gate_program_rule *rule,
+			 const struct strlist *argv, size_t at, struct err *err)
 {
-	size_t at = x->operand ? x->operand : x->maybe;
-
-	if (l->operand == OPERAND_CODE && at &&
-	    !has_file_option(l, argv, x->end))
-		return programs_refuse(
-			rule, argv->item[at], at,
-			"is a program text, which \"@eval\" in `deny` "
-			"refuses; it may stand in a file: -f FILE",
-			err);
-	if (l->operand == OPERAND_CODE)
-		return judge_file_option(rule, l, argv, x->end, err);
-	if (programs_has_word(l->names, STR("make")))
-		return judge_variables(rule, argv, err);
-	if (l->operand != OPERAND_PROGRAM || !at)
-		return 0;
-	while (at < argv->n && is_assignment(l, argv->item[at]))
+	while (at < argv->n && strchr(argv->item[at], '='))
 		at++;
 	if (at == argv->n)
 		return 0;
@@ -375,37 +229,54 @@ static int judge_operand(const struct gate_program_rule *rule,
 		err);
 }
 
-static int judge_eval(const struct gate_program_rule *rule,
-		      const struct launcher *l, const struct strlist *argv,
-		      const struct extent *x, struct arena *arena,
-		      struct err *err)
+static int judge_operand(const struct gate_program_rule *rule,
+			 const struct strlist *argv,
+			 const struct programs_reading *x, struct err *err)
 {
-	struct str rest = str_of(l->eval);
+	size_t at = x->operand;
 
-	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-
-		if (word.n && judge_word(rule, l, argv, x,
-					 arena_strndup(arena, word.p, word.n),
-					 "@eval", err) < 0)
-			return -1;
+	switch (x->launcher->operand) {
+	case OPERAND_FILE:
+	case OPERAND_PACKAGE:
+		return judge_stdin(rule, argv, x, err);
+	case OPERAND_PROGRAM:
+		return at ? judge_program(rule, argv, at, err) : 0;
+	case OPERAND_SUBCOMMAND:
+	case OPERAND_SCRIPT:
+	case OPERAND_DATA:
+		break;
 	}
-	return judge_operand(rule, l, argv, x, err);
+	return 0;
+}
+
+static int judge_eval(const struct gate_program_rule *rule,
+		      const struct strlist *argv,
+		      const struct programs_reading *x, struct err *err)
+{
+	if (x->code && (!x->unknown || x->code < x->unknown))
+		return refuse_word(rule, argv->item[x->code], x->code, "@eval",
+				   err);
+	if (x->unknown)
+		return programs_refuse(
+			rule, argv->item[x->unknown], x->unknown,
+			"is not known to be harmless, so \"@eval\" in "
+			"`deny` refuses it; leave it out, or list what is to "
+			"be denied in place of \"@eval\"",
+			err);
+	return judge_operand(rule, argv, x, err);
 }
 
 int programs_judge_deny(const struct gate_program_rule *rule,
 			const struct launcher *l, const struct programs_call *c,
 			struct err *err)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct extent x = find_extent(l, &c->argv);
+	struct programs_reading x = programs_read(l, &c->argv);
 
 	for (size_t i = 0; i < rule->deny.n; i++) {
 		const char *word = rule->deny.item[i];
 		int r = strcmp(word, "@eval") == 0
-				? judge_eval(rule, l, &c->argv, &x, &arena, err)
-				: judge_word(rule, l, &c->argv, &x, word, NULL,
-					     err);
+				? judge_eval(rule, &c->argv, &x, err)
+				: judge_word(rule, &c->argv, &x, word, err);
 
 		if (r < 0)
 			return -1;

@@ -62,7 +62,7 @@ int programs_judge_package(const struct gate_program_rule *rule,
 		if (!has_subcommand || has_package ||
 		    !is_package(t, rule->package, arg))
 			return refuse_package(rule, t, argv, i, err);
-		if (t->style == STYLE_SCRIPT)
+		if (t->order == ORDER_STOPS)
 			return 0;
 		has_package = true;
 	}

@@ -6,21 +6,35 @@
 /* Bytes of an argument that a message shows. */
 #define SHOWN_BYTES 80
 
+enum {
+	NO_LAUNCHER,
+#define LAUNCHER(id, parent, names, syntax, order, operand) id,
+#include "gate/programs.def"
+};
+
+/* The first row is the parent of those that are programs. */
 static const struct launcher LAUNCHERS[] = {
-#define LAUNCHER(names, style, operand, flags, values, long_flags, eval) \
-	{names,	     STYLE_##style, OPERAND_##operand, flags, values,    \
-	 long_flags, eval},
+	{.names = ""},
+#define LAUNCHER(id, parent, names, syntax, order, operand)         \
+	{&LAUNCHERS[parent], names, SYNTAX_##syntax, ORDER_##order, \
+	 OPERAND_##operand},
+#include "gate/programs.def"
+};
+
+static const struct launcher_option OPTIONS[] = {
+#define OPTION(launcher, names, takes, runs, values) \
+	{&LAUNCHERS[launcher], names, TAKES_##takes, RUNS_##runs, values},
 #include "gate/programs.def"
 };
 
 static const struct tool TOOLS[] = {
-#define PACKAGE_TOOL(names, subcommand, style, flags, spelling) \
-	{names, subcommand, STYLE_##style, flags, SPELLING_##spelling},
+#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) \
+	{names, subcommand, ORDER_##order, flags, SPELLING_##spelling},
 #include "gate/programs.def"
 };
 
 const char programs_tools[] =
-#define PACKAGE_TOOL(names, subcommand, style, flags, spelling) " " names
+#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) " " names
 #include "gate/programs.def"
 	;
 
@@ -51,7 +65,35 @@ bool programs_has_word(const char *words, struct str word)
 	return false;
 }
 
-bool programs_is_name_of(const char *names, const char *path)
+/* A star in the pattern stands for anything. */
+static bool is_like(struct str pattern, struct str s)
+{
+	while (pattern.n && pattern.p[0] != '*') {
+		if (!s.n || pattern.p[0] != s.p[0])
+			return false;
+		pattern = (struct str){pattern.p + 1, pattern.n - 1};
+		s = (struct str){s.p + 1, s.n - 1};
+	}
+	if (!pattern.n)
+		return !s.n;
+	pattern = (struct str){pattern.p + 1, pattern.n - 1};
+	for (; s.n; s = (struct str){s.p + 1, s.n - 1})
+		if (is_like(pattern, s))
+			return true;
+	return is_like(pattern, s);
+}
+
+bool programs_has_like(const char *words, struct str s)
+{
+	struct str rest = str_of(words);
+
+	while (rest.n)
+		if (is_like(str_cut(&rest, ' '), s) && s.n)
+			return true;
+	return false;
+}
+
+static bool is_name_of(const char *names, const char *path)
 {
 	return path &&
 	       (programs_has_word(names, programs_base_name(path)) ||
@@ -59,13 +101,56 @@ bool programs_is_name_of(const char *names, const char *path)
 				  without_version(programs_base_name(path))));
 }
 
+static const struct launcher *find_launcher(const struct launcher *parent,
+					    const char *name)
+{
+	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
+		if (LAUNCHERS[i].parent == parent &&
+		    is_name_of(LAUNCHERS[i].names, name))
+			return &LAUNCHERS[i];
+	return NULL;
+}
+
 /* By any of the names that the program goes by; the file's own comes first. */
 const struct launcher *programs_launcher(const char *const name[3])
 {
-	for (size_t k = 0; k < 3; k++)
-		for (size_t i = 0; i < ARRAY_LEN(LAUNCHERS); i++)
-			if (programs_is_name_of(LAUNCHERS[i].names, name[k]))
-				return &LAUNCHERS[i];
+	const struct launcher *l = NULL;
+
+	for (size_t k = 0; k < 3 && !l; k++)
+		l = find_launcher(LAUNCHERS, name[k]);
+	return l;
+}
+
+const struct launcher *programs_judged(const char *const name[3])
+{
+	const struct launcher *l = programs_launcher(name);
+
+	return l && l->operand != OPERAND_SCRIPT ? l : NULL;
+}
+
+const struct launcher *programs_subcommand(const struct launcher *l,
+					   const char *word)
+{
+	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
+		if (LAUNCHERS[i].parent == l &&
+		    programs_has_word(LAUNCHERS[i].names, str_of(word)))
+			return &LAUNCHERS[i];
+	return NULL;
+}
+
+const struct launcher_option *programs_option(const struct launcher *l,
+					      struct str name)
+{
+	bool is_operand = name.n && name.p[0] != '-' && name.p[0] != '+';
+
+	for (; l; l = l->parent) {
+		for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
+			if (OPTIONS[i].launcher == l &&
+			    programs_has_like(OPTIONS[i].names, name))
+				return &OPTIONS[i];
+		if (!is_operand && l->parent->order != ORDER_MIXED)
+			return NULL;
+	}
 	return NULL;
 }
 
@@ -74,7 +159,7 @@ const struct tool *programs_tool(const char *const name[3])
 	/* npx leads to npx-cli.js: as it was called comes first */
 	for (size_t k = 3; k-- > 0;)
 		for (size_t i = 0; i < ARRAY_LEN(TOOLS); i++)
-			if (programs_is_name_of(TOOLS[i].names, name[k]))
+			if (is_name_of(TOOLS[i].names, name[k]))
 				return &TOOLS[i];
 	return NULL;
 }
