@@ -12,6 +12,8 @@
 #define PROBE_MS 10000
 /* So that a step's own time is over first. */
 #define MARGIN_MS 1000
+/* A step that waits whether a server is stuck gives that part of its time. */
+#define DOUBT_PART 2
 
 /* ---- servers ---- */
 
@@ -25,6 +27,7 @@ static struct pool_server *find_server(struct pool *p, const unsigned char *key)
 }
 
 static void on_timer(void *arg);
+static void on_verdict(void *arg, bool is_stuck);
 
 static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 				      const unsigned char *key)
@@ -32,6 +35,7 @@ static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 	struct pool_server *s = pool_server_new(p, u, key);
 
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
+	pool_doubt_init(&s->doubt, p->ctx.loop, on_verdict, s);
 	s->next = p->servers;
 	p->servers = s;
 	return s;
@@ -111,11 +115,21 @@ static void lengthen_pause(struct pool_server *s)
 
 static void start_if_due(struct pool_server *s);
 
+/* A failure that a step was told, or of which only this is left. */
+static void note_why(struct pool_server *s)
+{
+	if (!s->afresh && client_failure(s->client) != REASON_NONE)
+		s->afresh = arena_strdup(&s->arena,
+					 client_failure_sentence(s->client));
+}
+
 static void on_server_ended(struct pool_server *s)
 {
 	struct pool_user *starter = s->starter, *last = s->last;
 
+	pool_doubt_clear(&s->doubt);
 	lengthen_pause(s);
+	note_why(s);
 	s->starter = s->last = NULL;
 	for (struct pool_user *u = s->users; u; u = u->next)
 		u->client = NULL;
@@ -137,6 +151,11 @@ static void on_timer(void *arg)
 	start_if_due(s);
 }
 
+static const char *server_text(const struct pool_server *s)
+{
+	return s->remote ? remote_server_text(s->remote) : s->request.program;
+}
+
 /* What the configuration knows; nobody is there for the rest. */
 static void answer(struct pool_server *s, const struct client_event *e)
 {
@@ -149,9 +168,7 @@ static void answer(struct pool_server *s, const struct client_event *e)
 	else if (s->asks.is_unmet && !was_unmet)
 		log_warning("%s asked for what elicit = \"accept\" cannot "
 			    "answer, %s",
-			    s->remote ? remote_server_text(s->remote)
-				      : s->request.program,
-			    buf_cstr(&says));
+			    server_text(s), buf_cstr(&says));
 	else
 		log_debug("%s", buf_cstr(&says));
 	buf_release(&says);
@@ -225,6 +242,17 @@ static void open_for(struct pool_user *u)
 	u->handler->opened(u);
 }
 
+static void open_waiting(struct pool_server *s)
+{
+	struct pool_user *u = s->users, *next;
+
+	for (; u; u = next) {
+		next = u->next;
+		if (!u->client)
+			open_for(u);
+	}
+}
+
 static void refuse(struct pool_server *s, const struct err *err)
 {
 	struct pool_user *u = s->users, *next;
@@ -239,7 +267,7 @@ static void refuse(struct pool_server *s, const struct err *err)
 static void start_if_due(struct pool_server *s)
 {
 	struct loop *l = s->pool->ctx.loop;
-	struct pool_user *u = s->users, *next;
+	struct pool_user *u = s->users;
 	struct err err = ERR_INIT;
 
 	if (!u || s->client)
@@ -260,10 +288,9 @@ static void start_if_due(struct pool_server *s)
 		return;
 	}
 	s->starter = u;
-	for (; u; u = next) {
-		next = u->next;
-		open_for(u);
-	}
+	u->afresh = s->afresh;
+	s->afresh = NULL;
+	open_waiting(s);
 }
 
 void pool_enter(struct pool *p, struct pool_user *u)
@@ -276,6 +303,11 @@ void pool_enter(struct pool *p, struct pool_user *u)
 		end = &(*end)->next;
 	*end = u;
 	u->is_entered = true;
+	if (pool_doubt_is_asked(&s->doubt)) {
+		pool_doubt_hurry(&s->doubt,
+				 u->plan->step->timeout_ms / DOUBT_PART);
+		return; /* on_verdict() goes on */
+	}
 	/* nobody may have looked at it for a while */
 	if (s->client)
 		client_look(s->client);
@@ -306,10 +338,29 @@ static void end_client(struct client *c, enum pool_end how, uint64_t grace_ms)
 		client_kill(c);
 }
 
+static void on_verdict(void *arg, bool is_stuck)
+{
+	struct pool_server *s = arg;
+
+	if (!is_stuck) {
+		open_waiting(s);
+		return;
+	}
+	s->afresh = arena_printf(
+		&s->arena,
+		"it did not answer the call of step \"%s\" in time, nor a ping "
+		"after it, and was ended",
+		s->doubt.of);
+	log_warning("%s: %s", server_text(s), s->afresh);
+	/* nobody waits for anything of it */
+	end_client(s->client, POOL_TERMINATE, CLIENT_GRACE_STOPPED_MS);
+}
+
 bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 		uint64_t grace_ms)
 {
 	struct pool_server *s = u->server;
+	bool was_open = u->client != NULL;
 	struct client *c;
 
 	if (!s)
@@ -320,8 +371,15 @@ bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 	u->client = NULL;
 	s->expected--;
 	c = s->client;
-	if (!c || client_is_over(c) || s->expected)
+	if (!c || client_is_over(c))
 		return false;
+	if (s->expected) {
+		if (was_open && how != POOL_CLOSE)
+			pool_doubt_raise(&s->doubt, u->name);
+		if (!s->users)
+			pool_doubt_ask(&s->doubt, c);
+		return false;
+	}
 	if (u->is_entered)
 		s->last = u;
 	end_client(c, how, grace_ms);

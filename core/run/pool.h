@@ -9,9 +9,10 @@
  *	pool_leave(p, &user)	once, whether it entered or not
  *	... handler->closed()
  *
- * The last that leaves ends the server. One that ended by itself, or that
- * nothing could be asked of, is started again for the next step; where it
- * failed, after a pause that doubles each time.
+ * The last that leaves ends the server. One that ended by itself, that nothing
+ * could be asked of, or that answers nothing after a call was given up
+ * (core/run/pool_doubt.h), is started again for the next step; where it failed,
+ * after a pause that doubles each time.
  */
 #ifndef CORE_RUN_POOL_H
 #define CORE_RUN_POOL_H
@@ -65,6 +66,9 @@ struct pool_user {
 	struct pool_server *server;
 	struct client *client;	/* NULL before opened(), and after closed() */
 	const char *session_of; /* who started it, when that was another */
+	/* why the one before it is gone, when this user started it anew; lives
+	   as long as the pool */
+	const char *afresh;
 	bool is_entered;
 	struct pool_user *next; /* of those that wait or work */
 };
@@ -89,6 +93,7 @@ void pool_enter(struct pool *p, struct pool_user *u);
 /*
  * It needs the server no more. Harmless when it was not expected, or twice.
  *
+ * how       but POOL_CLOSE: its call was given up
  * grace_ms  of the end, when it was the last
  * returns   true: it was, and closed() comes
  */

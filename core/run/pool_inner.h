@@ -2,6 +2,7 @@
  * What the files of the pool share. Who uses one sees pool.h.
  *
  *	pool.c		users come and go; begin and end of processes
+ *	pool_doubt.c	whether one is stuck
  *	pool_server.c	what a server is made of, from the plan of a step
  *	pool_key.c	which steps share one
  */
@@ -10,6 +11,7 @@
 
 #include "core/run/asks.h"
 #include "core/run/pool.h"
+#include "core/run/pool_doubt.h"
 #include "core/run/remotes.h"
 
 struct pool_server {
@@ -31,6 +33,9 @@ struct pool_server {
 	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
 	uint64_t pause_ms, not_before_ns;	      /* of the next start */
 	struct loop_timer timer; /* something is to be freed, or started */
+	struct pool_doubt doubt;
+	const char *afresh; /* why the next start is not the first; in the
+			       arena; NULL: it is, or the last one left */
 	struct pool_server *next;
 };
 

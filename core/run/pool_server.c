@@ -99,6 +99,7 @@ struct pool_server *pool_server_new(struct pool *p, const struct pool_user *u,
 void pool_server_free(struct pool_server *s)
 {
 	loop_timer_clear(s->pool->ctx.loop, &s->timer);
+	pool_doubt_clear(&s->doubt);
 	sampling_free(s->sampler);
 	client_free(s->client);
 	remote_server_free(s->remote);

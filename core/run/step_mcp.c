@@ -281,6 +281,8 @@ static void facts(struct step_run *s, struct jw *w)
 		return;
 	if (m->user.session_of)
 		jw_kv_cstr(w, "session_of", m->user.session_of);
+	if (m->user.afresh)
+		jw_kv_cstr(w, "started_afresh", m->user.afresh);
 	scan_iter_init(&it, m->facts);
 	while (m->facts.n && scan_next(&it)) {
 		jw_key_str(w, (struct str){it.key.p + 1, it.key.n - 2});

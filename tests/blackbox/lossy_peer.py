@@ -9,6 +9,7 @@ connection goes. LOG gets one line for each tools/call.
     dies    the process ends
     resets  the connection is reset, and the server stays
     closes  the connection is closed in order, and the server stays
+    hangs   the connection stays, and nothing is answered on it any more
 """
 
 import base64
@@ -68,6 +69,8 @@ def answer(message):
 def leave(*socks):
     if HOW == "dies":
         os._exit(1)
+    if HOW == "hangs":
+        threading.Event().wait(1000)
     for sock in socks:
         if HOW == "resets":
             reset = struct.pack("ii", 1, 0)
@@ -85,8 +88,7 @@ def serve_stdio():
         try:
             says = answer(json.loads(line))
         except Lost:
-            if HOW == "dies":
-                os._exit(1)
+            leave()
             sys.stdout.flush()
             os.close(1)
             sys.stdin.read()

@@ -161,8 +161,9 @@ json_is "a crash fails the calls in flight" \
 	step_results[0].reason server_exit step_results[1].reason server_exit \
 	step_results[0].error '~SIGSEGV.*outcome is unknown, and it was not repeated' \
 	step_results[1].run.session_of one
-json_is "the next step starts a fresh one" \
-	step_results[2].run.session_of absent step_results[2].run.pid present
+json_is "the next step starts a fresh one, and is told why" \
+	step_results[2].run.session_of absent step_results[2].run.pid present \
+	step_results[2].run.started_afresh '~SIGSEGV'
 is "TC-7: no call was sent twice" "$(grep -c tools/call seen/crash)" 2
 nothing_left "after crashes: no process is left" "$T/"
 
@@ -191,6 +192,8 @@ script slow <<-'END'
 	handshake
 	expect tools/call
 	expect notifications/cancelled
+	expect ping
+	fail -32601 no such method
 	call second
 	call third
 END
@@ -204,6 +207,69 @@ json_is "a step that runs out of time leaves the server to the others" \
 	step_results[0].reason deadline_call \
 	step_results[1].output second step_results[2].output third \
 	step_results[1].run.session_of one step_results[2].run.session_of one
+
+# stuck COMMAND-LINES...: three steps, of which the first is never answered
+stuck() {
+	{
+		printf '[servers.s]\n'
+		printf '%s\n' "$@"
+		for step in one:lost:1 two:fine:20 three:fine:20; do
+			IFS=: read -r name tool timeout <<<"$step"
+			cat <<-END
+				[[routines.r.steps]]
+				name = "$name"
+				type = "mcp-client"
+				server = "s"
+				tool = "$tool"
+				timeout = $timeout
+			END
+		done
+	} >stuck.toml
+	run_matins run -c stuck.toml r --json
+	json_is "a call that never returns: it alone fails" \
+		step_results[0].reason deadline_call \
+		step_results[1].state ok step_results[2].state ok
+	json_is "the next step has a server of its own, and is told why" \
+		step_results[1].run.session_of absent \
+		step_results[1].run.started_afresh '~step "one".*nor a ping'
+	json_is "the one after shares that" step_results[2].run.session_of two \
+		step_results[2].run.started_afresh absent
+	err_like "it is said meanwhile" 'warning: .*nor a ping'
+}
+
+LOSSY=$TOP/tests/blackbox/lossy_peer.py
+stuck "command = \"$PYTHON\"" "args = [\"$LOSSY\", \"stdio\", \"hangs\"]"
+json_is "the process that was stuck is ended" \
+	step_results[0].run.exit.signal present \
+	step_results[1].run.exit.status 0
+nothing_left "a call that never returns: no process is left" "$LOSSY"
+"$PYTHON" -B "$LOSSY" websocket hangs calls >port 2>peer.log &
+peer=$!
+has_port() {
+	[[ -s port ]]
+}
+wait_for 20 has_port
+stuck "url = \"ws://127.0.0.1:$(<port)/mcp\""
+kill "$peer"
+wait "$peer" 2>/dev/null
+
+script modern-slow <<-'END'
+	expect server/discover
+	reply {"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}
+	expect tools/call
+	expect notifications/cancelled
+	expect server/discover
+	reply {"supportedVersions":["2026-07-28"],"capabilities":{"tools":{}}}
+	call second
+END
+{
+	peer_step one modern-slow 'tool = "t"' 'timeout = "500ms"'
+	peer_step two modern-slow 'tool = "t"'
+} >slow.toml
+run_matins run -c slow.toml r --json
+json_is "PING-4: where there is no ping, another question shows the same" \
+	step_results[0].reason deadline_call step_results[1].output second \
+	step_results[1].run.session_of one
 
 script big <<-'END'
 	handshake
