@@ -145,7 +145,8 @@ static int revoke(struct auth *a, struct err *err)
 	struct reach reach;
 	struct url url;
 
-	if (guard_url(&guard, "revocation endpoint", now->revocation_endpoint,
+	if (guard_credential(&guard, now->issuer, err) < 0 ||
+	    guard_url(&guard, "revocation endpoint", now->revocation_endpoint,
 		      GUARD_SERVER, &arena, &url, err) < 0 ||
 	    client_of(a, &arena, &client, err) < 0)
 		return -1;

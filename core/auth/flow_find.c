@@ -106,7 +106,8 @@ static void found_issuer(struct flow *f)
 	const struct account *a = f->account;
 	struct err err = ERR_INIT;
 
-	if (judge_move(f, f->issuer, &err) < 0)
+	if (judge_move(f, f->issuer, &err) < 0 ||
+	    guard_credential(&f->guard, f->issuer, &err) < 0)
 		flow_end(f, &err);
 	else if (f->start.kind == FLOW_RENEW && a->refresh_token && a->issuer &&
 		 !strcmp(a->issuer, f->issuer))

@@ -219,6 +219,11 @@ bool flow_identify_stored(struct flow *f)
 		flow_end(f, &err);
 		return false;
 	}
+	/* of a version that trusted what the server named first */
+	if (guard_credential(&f->guard, a->issuer, &err) < 0) {
+		flow_end(f, &err);
+		return false;
+	}
 	take_client(f, a->client_id,
 		    a->is_registered ? a->client_secret : o->client_secret,
 		    method);

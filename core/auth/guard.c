@@ -51,6 +51,37 @@ int guard_url(const struct guard *g, const char *what, const char *text,
 	return 0;
 }
 
+/* The credential that would be sent; NULL: none. */
+static const char *credential_of(const struct auth_options *o)
+{
+	return o->client_secret	   ? "client_secret"
+	       : o->private_key	   ? "private_key"
+	       : o->assertion_file ? "assertion_file"
+				   : NULL;
+}
+
+int guard_credential(const struct guard *g, const char *issuer, struct err *err)
+{
+	const char *what = credential_of(g->options);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	const char *said;
+	struct url u;
+
+	if (!what || g->options->issuer ||
+	    (url_parse(str_of(issuer), &arena, &u, &ignored) == 0 &&
+	     url_same_origin(&u, g->endpoint)))
+		return 0;
+	said = fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES);
+	return err_set(err, ERR_ISSUER,
+		       "the server names the authorization server %s, and "
+		       "nothing says that %s may be sent there; if the client "
+		       "is registered at it, add issuer = \"%s\" to the `auth` "
+		       "table of the server (--oauth-issuer)",
+		       said, what, said);
+}
+
 static enum address_class range_of_server(const struct guard *g)
 {
 	if (g->is_probed)

@@ -46,6 +46,15 @@ int guard_url(const struct guard *g, const char *what, const char *text,
 /* The same for a page that a browser opens: nothing of it is connected to. */
 int guard_page(const struct guard *g, const char *what, const char *text,
 	       struct arena *arena, struct url *ret, struct err *err) MUST_USE;
+/*
+ * May the client's secret, key or statement be used at this authorization
+ * server? Where one is configured: at the issuer that is configured, else at
+ * the origin of the endpoint only, for the MCP server could name any.
+ *
+ * errors  ERR_ISSUER  the line to add, with the issuer that the server named
+ */
+int guard_credential(const struct guard *g, const char *issuer, struct err *err)
+	MUST_USE;
 /* For the connection to such a URL; `g` must outlive it. */
 struct reach guard_reach(const struct guard *g, const struct url *u,
 			 enum guard_origin origin) MUST_USE;

@@ -124,6 +124,25 @@ static void check_all_rules(struct config_file *file)
 		check_rules(file, &c->routines[i].golden);
 }
 
+/* Without an issuer the server could name anyone to give it to. */
+static void check_issuer(struct config_file *file, const struct server *s)
+{
+	const struct server_auth *a = &s->auth;
+	const char *what = a->client_secret.from ? "client_secret"
+			   : a->private_key.from ? "private_key"
+			   : a->assertion_file	 ? "assertion_file"
+						 : NULL;
+
+	if (s->url && what && !a->issuer)
+		config_add_finding(
+			file, true, s->line, s->col,
+			"server \"%s\": without `issuer` its %s is "
+			"sent to the origin of its url only; name the "
+			"authorization server that the client is "
+			"registered at: issuer = \"https://...\"",
+			s->name, what);
+}
+
 static void check_urls(struct config_file *file)
 {
 	const struct config *c = &file->config;
@@ -136,6 +155,7 @@ static void check_urls(struct config_file *file)
 			config_add_finding(file, false, s->line, s->col,
 					   "server \"%s\": %s", s->name,
 					   err.msg);
+		check_issuer(file, s);
 	}
 }
 

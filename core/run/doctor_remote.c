@@ -215,12 +215,20 @@ static void look_at_grant(struct doctor *d, const struct doctor_remote *r)
 		   "%s: a token is got by %s, without a person%s",
 		   r->server->name, auth->grant,
 		   has_client ? "" : ", which needs a client");
-	/* later ones are held to the issuer that is kept */
-	if (has_client && !auth->issuer)
+}
+
+/* A public client is one at whatever issuer the server names. */
+static void look_at_issuer(struct doctor *d, const struct doctor_remote *r)
+{
+	const struct server_auth *a = &r->server->auth;
+
+	if (!a->issuer &&
+	    (a->client_secret.from || a->private_key.from || a->assertion_file))
 		doctor_add(d, "authorization", r->name, CHECK_WARNING,
 			   "set issuer in the `auth` table of the server",
-			   "%s: at first use the credential goes to whatever "
-			   "authorization server it names",
+			   "%s: without issuer the client's credential is sent "
+			   "to the origin of its url only; any other "
+			   "authorization server that it names is refused",
 			   r->server->name);
 }
 
@@ -254,6 +262,8 @@ void doctor_look_at_remote(struct doctor *d, const struct doctor_remote *r)
 	look_at_references(d, r);
 	look_at_token_file(d, r, "assertion_file", auth->assertion_file);
 	look_at_token_file(d, r, "idp_id_token_file", auth->idp_id_token_file);
-	if (*shown)
-		look_at_authorization(d, r, &url);
+	if (!*shown)
+		return;
+	look_at_authorization(d, r, &url);
+	look_at_issuer(d, r);
 }

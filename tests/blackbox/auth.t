@@ -169,6 +169,35 @@ run_matins run -c ci.toml r --json
 exit_is "the same in a routine" 0
 file_lacks "the secret is not in the report" "$out" the-secret-of-the-client
 
+run_matins check ci.toml
+exit_is "check of a secret without an issuer: a warning" 0
+err_like "and the line to add" \
+	'warning: server "ci": without .issuer. its client_secret .*issuer = "'
+
+# ---- its secret, and a server that names an authorization server ----
+
+scenario '{"server":true,"prm":{"authorization_servers":["{other}"]},"as":{"issuer":"{other}","token_endpoint":"{other}/token"}}'
+other=${url/127.0.0.1/localhost} other=${other%/mcp}
+sed "s|^url = .*|url = \"$url\"|; s|^client_id|issuer = \"$other\"\n&|" \
+	ci.toml >issuer.toml
+grep -v '^issuer' issuer.toml >without.toml
+run_matins run -c without.toml r --json
+exit_is "a secret and no issuer: the step fails" 2
+json_is "for its authorization" "step_results[0].reason" auth
+out_like "the line to add has what the server names" \
+	"issuer = [^ ]*$other"
+asked
+file_unlike "the secret was not sent" asked 'POST /token'
+run_matins run -c issuer.toml r --json
+exit_is "with the issuer it works" 0
+run_matins check issuer.toml
+err_unlike "and check has nothing to say" 'issuer'
+run_matins call echo --url "$url" --store-key file --json \
+	--oauth-grant client_credentials --oauth-client-id ci \
+	--oauth-client-secret-file client.secret --token-store "$T/tokens2"
+exit_is "without a configuration: refused as well" 1
+out_like "with the option in the sentence" 'oauth-issuer'
+
 # ---- a key in the URL ----
 
 scenario '{"server":true}'

@@ -55,17 +55,20 @@ escaped() {
 	printf %s "${text//\]/%5D}"
 }
 
-# call_with FLAW [OPTIONS…]: a call that needs a token of such a server
+# call_with FLAW [OPTIONS…]: a call that needs a token of such a server; by a
+# client with a secret, or $client
 call_with() {
 	local flaw=$1
 
 	shift
 	: >"$requests"
 	run_matins call echo n=1 --url "https://${host:-mcp.test}/oauth-$flaw/mcp" \
-		--ca-file ca.pem --oauth-grant client_credentials \
-		--oauth-client-id me --oauth-client-secret-file secret \
-		--timeout 10 "$@"
+		--ca-file ca.pem --oauth-client-id me --timeout 10 \
+		"${client[@]}" "$@"
 }
+robot=(--oauth-grant client_credentials --oauth-client-secret-file secret)
+public=(--browser true)
+client=("${robot[@]}")
 
 # asked ADDRESS: how many requests came there
 asked() {
@@ -93,10 +96,17 @@ reached() {
 call_with ""
 exit_is "all in one place: 0" 0
 out_is "its answer" "called 1"
+# its secret goes nowhere that only the server names
+refused as https://elsewhere.test/as/oauth "$other"
+err_like "what to add is said" 'issuer = "https://elsewhere.test/as/oauth"'
 # a page of the other place needs the name of this one
-reached as https://elsewhere.test/as/oauth "$other"
+reached as https://elsewhere.test/as/oauth "$other" \
+	--oauth-issuer https://elsewhere.test/as/oauth
 
+# a client without a secret gets as far as it may
 for what in prm as token; do
+	client=("${robot[@]}")
+	[[ $what != as ]] || client=("${public[@]}")
 	case $what in
 	prm) path=/prm/oauth ;;
 	as) path=/as/oauth ;;
@@ -123,6 +133,7 @@ for what in prm as token; do
 	refused $what "file://$T/secret" "$other"
 	refused $what "https://me:word@elsewhere.test$path" "$other"
 done
+client=("${robot[@]}")
 for what in prmto tokento; do
 	refused $what https://elsewhere.test/prm/oauth "$other"
 	refused $what https://10.0.0.1/prm/oauth 10.0.0.1
@@ -131,12 +142,13 @@ done
 
 # ---- where it is allowed ----
 
-refused as https://private.test/as/oauth 10.0.0.1
-reached as https://private.test/as/oauth 10.0.0.1 --oauth-allow-private
-refused as https://meta.test/as/oauth 169.254.169.254 --oauth-allow-private
+token=/as/oauth/token
+refused token "https://private.test$token" 10.0.0.1
+reached token "https://private.test$token" 10.0.0.1 --oauth-allow-private
+refused token "https://meta.test$token" 169.254.169.254 --oauth-allow-private
 host=private.test
-reached as https://10.0.0.1/as/oauth 10.0.0.1
-refused as https://inner.test/as/oauth 127.0.0.1
+reached token "https://10.0.0.1$token" 10.0.0.1
+refused token "https://inner.test$token" 127.0.0.1
 host=
 
 # ---- redirects of calls ----

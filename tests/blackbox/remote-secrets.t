@@ -207,7 +207,8 @@ exit_is "the leash caps the server itself: 1" 1
 is "it was not asked" "$(grep -c mcp-leash "$requests")" 0
 MATINS_CAVEATS=$(leash "\"127.0.0.1:${port[0]}\",\"127.0.0.2:${port[1]}\"") \
 	run_matins call echo --url "$base/oauth-as~$as_there/mcp" \
-	"${client[@]}" --json
+	"${client[@]}" --oauth-issuer "http://127.0.0.2:${port[1]}/as/oauth" \
+	--json
 exit_is "with both in it: 0" 0
 
 # ---- two that refresh at once ----

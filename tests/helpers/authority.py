@@ -4,7 +4,7 @@
 Each line on stdin is a JSON object that begins a scenario on a new port; the
 answer is the line "port N". From then on each request is a line on stdout:
 method, path, form or headers that matter. {base} in texts of a scenario is
-the address. What a scenario may say, each key with the right thing as default:
+the address, {other} another origin that leads to it. What a scenario may say, each key with the right thing as default:
 
   challenge  list of WWW-Authenticate of a 401; "forbidden" the same of a 403
   docs       path -> answer, see below, instead of what would be there, or a
@@ -56,7 +56,9 @@ class Scenario:
         self.server.daemon_threads = True
         self.server.scenario = self
         self.base = "http://127.0.0.1:%d" % self.server.server_port
-        self.told = json.loads(json.dumps(told).replace("{base}", self.base))
+        other = self.base.replace("127.0.0.1", "localhost")
+        self.told = json.loads(json.dumps(told).replace("{base}", self.base)
+                               .replace("{other}", other))
         self.codes = {}
         self.tokens = {}
         self.refresh = {}

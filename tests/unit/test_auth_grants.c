@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-#include "core/auth/crypto.h"
+#include "core/auth/auth_inner.h"
 #include "tests/unit/temp_dir.h"
 
 /* A key of P-256 for the tests, made anew. */
@@ -46,6 +46,119 @@ static void CC_3__secret__basic_where_it_is_offered(void **state)
 	assert_int_equal(world_count(w, "*client_id"), 0);
 	assert_int_equal(world_count(w, "*scope=a"), 1);
 	assert_int_equal(world_count(w, "POST /register"), 0);
+	world_end(w);
+}
+
+/* The authorization server is of another origin, which the server names. */
+static const char ELSEWHERE[] =
+	"{\"prm\":{\"authorization_servers\":[\"{other}\"]},"
+	"\"as\":{\"issuer\":\"{other}\",\"token_endpoint\":\"{other}/token\","
+	"\"revocation_endpoint\":\"{other}/revoke\"}}";
+
+static void name_issuer(struct world *w, char issuer[96])
+{
+	snprintf(issuer, 96, "http://localhost%s", strrchr(w->base, ':'));
+	w->options.issuer = issuer;
+}
+
+enum credential { SECRET, KEY, ASSERTION, CREDENTIALS };
+
+static void set_credential(struct world *w, enum credential which,
+			   const char *pem)
+{
+	w->context.person.open = NULL;
+	w->options.client_id = "robot";
+	w->options.grant =
+		which == ASSERTION ? AUTH_JWT_BEARER : AUTH_CLIENT_CREDENTIALS;
+	w->options.client_secret = which == SECRET ? "s3cret" : NULL;
+	w->options.private_key = which == KEY ? pem : NULL;
+	w->options.assertion_file = which == ASSERTION ? "jwt" : NULL;
+}
+
+static void write_statement(void)
+{
+	AUTO(fd_closep) int fd = open("jwt", O_WRONLY | O_CREAT, 0600);
+
+	assert_int_not_equal(fd, -1);
+	assert_int_equal(fd_write_all(fd, "a.b.c", 5), 0);
+}
+
+static void credential__to_an_issuer_that_only_the_server_names__refused(
+	void **state)
+{
+	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	make_key(&pem);
+	write_statement();
+	for (int i = 0; i < CREDENTIALS; i++) {
+		struct world *w = world_begin(ELSEWHERE);
+
+		set_credential(w, (enum credential)i, buf_cstr(&pem));
+		assert_int_equal(world_call(w), -1);
+		assert_int_equal(w->err.kind, ERR_ISSUER);
+		/* the line to add, for the user to judge */
+		world_expect(w, "issuer = \"http://localhost:");
+		assert_int_equal(world_count(w, "POST /token"), 0);
+		world_end(w);
+	}
+}
+
+static void credential__to_the_issuer_that_is_configured__sent(void **state)
+{
+	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
+	char issuer[96];
+
+	(void)state;
+	make_key(&pem);
+	write_statement();
+	for (int i = 0; i < CREDENTIALS; i++) {
+		struct world *w = world_begin(ELSEWHERE);
+
+		set_credential(w, (enum credential)i, buf_cstr(&pem));
+		name_issuer(w, issuer);
+		assert_int_equal(world_call(w), 200);
+		assert_int_equal(world_count(w, "POST /token"), 1);
+		world_end(w);
+	}
+}
+
+static void person__client_with_a_secret__the_same_holds(void **state)
+{
+	struct world *w = world_begin(ELSEWHERE);
+
+	(void)state;
+	w->options.client_id = "robot";
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), -1);
+	assert_int_equal(w->err.kind, ERR_ISSUER);
+	assert_int_equal(w->pages, 0);
+	world_end(w);
+	/* a public client has nothing to lose */
+	w = world_begin(ELSEWHERE);
+	w->options.client_id = "robot";
+	assert_int_equal(world_call(w), 200);
+	world_end(w);
+}
+
+/* A version that trusted the server left a token there. */
+static void credential__of_a_stored_token__goes_to_no_other_issuer(void **state)
+{
+	struct world *w = world_begin(ELSEWHERE);
+	char issuer[96];
+
+	(void)state;
+	set_credential(w, SECRET, NULL);
+	name_issuer(w, issuer);
+	assert_int_equal(world_call(w), 200);
+	/* the issuer is taken out of the configuration */
+	w->auth->options.issuer = NULL;
+	auth_logout(w->auth, world_done, w);
+	while (!w->is_done)
+		world_turn(w);
+	assert_true(w->has_failed);
+	world_expect(w, "not revoked");
+	assert_int_equal(world_count(w, "POST /revoke"), 0);
 	world_end(w);
 }
 
@@ -375,6 +488,11 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(CC_3__secret__basic_where_it_is_offered),
+		IN_DIR(credential__to_an_issuer_that_only_the_server_names__refused),
+		IN_DIR(credential__to_the_issuer_that_is_configured__sent),
+		cmocka_unit_test(person__client_with_a_secret__the_same_holds),
+		cmocka_unit_test(
+			credential__of_a_stored_token__goes_to_no_other_issuer),
 		cmocka_unit_test(CC_3__secret__post_where_only_that_is),
 		cmocka_unit_test(CC_2__private_key__signs_for_the_issuer),
 		cmocka_unit_test(CC_4__token_about_to_end__is_asked_anew),
