@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/server/date.h"
@@ -127,9 +130,10 @@ static int explain(const char *shown, struct err *err)
 {
 	if (err->sys == EACCES || err->sys == EPERM)
 		return err_set(err, ERR_SYS,
-			       "%s may not be read from here; in a routine, "
-			       "grant it: sandbox = { read = [\"%s\"] }",
-			       shown, shown);
+			       "%s is there and may not be read; grant it: "
+			       "sandbox = { read = [\"%s\"] } in a routine, "
+			       "--read %s with matins call",
+			       shown, shown, shown);
 	if (err->kind == ERR_LIMIT)
 		return err_set(err, ERR_LIMIT,
 			       "%s is longer than %d bytes, the most that is "
@@ -137,6 +141,83 @@ static int explain(const char *shown, struct err *err)
 			       shown, LIMIT_BRIEF_FILE_BYTES);
 	return err_wrap(err, "%s", shown);
 }
+
+/* ---- places that the sandbox hides ---- */
+
+static bool has(struct str s, const char *part)
+{
+	return memmem(s.p, s.n, part, strlen(part)) != NULL;
+}
+
+/* The line of a mount: "ID PARENT … - TYPE SOURCE OPTIONS". */
+static bool is_private_mount(struct str mounts, uint64_t id)
+{
+	while (mounts.n) {
+		struct str line = str_cut(&mounts, '\n'), rest = line;
+		uint64_t n;
+
+		if (str_uint64(str_cut(&rest, ' '), &n) && n == id)
+			return has(line, " - tmpfs matins-private ");
+	}
+	return false;
+}
+
+/*
+ * A private place of the sandbox is one of its mounts (gate/setup_run.c), or
+ * without mounts a folder whose name begins in its way (gate/private.c).
+ */
+static bool is_private(int dir, const struct tool_env *env, struct arena *arena)
+{
+	AUTO(buf_release) struct buf mounts = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
+	struct err ignored = ERR_INIT;
+	char path[PATH_MAX];
+	struct statx st;
+	ssize_t n;
+
+	n = readlink(arena_printf(arena, "%s/self/fd/%d", env->proc, dir), path,
+		     sizeof(path));
+	if (n > 0 && has((struct str){path, (size_t)n}, "/matins-u"))
+		return true;
+	return statx(dir, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == 0 &&
+	       st.stx_mask & STATX_MNT_ID &&
+	       fd_read_file(arena_printf(arena, "%s/self/mountinfo", env->proc),
+			    &mounts, &ignored) == 0 &&
+	       is_private_mount(buf_str(&mounts), st.stx_mnt_id);
+}
+
+/* Of a path that leads to no file: judged by the nearest folder that exists. */
+static bool is_hidden(const char *path, const struct tool_env *env,
+		      struct arena *arena)
+{
+	char *at = arena_strdup(arena, path);
+
+	for (;;) {
+		char *slash = strrchr(at, '/');
+		AUTO(fd_closep) int fd = -1;
+
+		if (slash)
+			*slash = '\0';
+		fd = fd_open(!slash ? "."
+			     : *at  ? at
+				    : "/",
+			     O_PATH | O_DIRECTORY, 0);
+		if (fd >= 0)
+			return is_private(fd, env, arena);
+		if (!slash || !*at)
+			return false;
+	}
+}
+
+void brief_fail_hidden(const char *shown, struct tool_result *ret)
+{
+	tool_result_fail(ret,
+			 "%s cannot be seen from here: it is not granted, or "
+			 "not there; grant it: sandbox = { read = [\"%s\"] } "
+			 "in a routine, --read %s with matins call",
+			 shown, shown, shown);
+}
+
+/* ---- files ---- */
 
 int brief_read(const char *shown, const struct tool_env *env,
 	       struct buf *ret_text, struct err *err)
@@ -149,7 +230,8 @@ int brief_read(const char *shown, const struct tool_env *env,
 	/* O_NONBLOCK: opening a named pipe must not wait for its writer */
 	fd = fd_open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return BRIEF_MISSING;
+		return is_hidden(path, env, &arena) ? BRIEF_HIDDEN
+						    : BRIEF_MISSING;
 	if (fd < 0 || fstat(fd, &st) < 0) {
 		err_sys(err, errno, "open");
 		return explain(shown, err);

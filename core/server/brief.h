@@ -98,13 +98,18 @@ const char *brief_expand(const char *path, const struct tool_env *env,
  * Read a text file of a person, up to LIMIT_BRIEF_FILE_BYTES.
  *
  * shown     the path as it was asked for, for messages
- * returns   0, or BRIEF_MISSING when there is no such file
+ * returns   0; BRIEF_MISSING when there is no such file; BRIEF_HIDDEN when it
+ *	     would lie in a private place of the sandbox, which shows nothing
+ *	     that is not granted
  * errors    ERR_SYS, ERR_LIMIT, ERR_SYNTAX (not a regular file); the
  *	     message says how to allow or mend it
  */
-enum { BRIEF_MISSING = 1 };
+enum { BRIEF_MISSING = 1, BRIEF_HIDDEN };
 int brief_read(const char *shown, const struct tool_env *env,
 	       struct buf *ret_text, struct err *err) MUST_USE;
+
+/* Of a file that was named and is hidden. */
+void brief_fail_hidden(const char *shown, struct tool_result *ret);
 
 /*
  * What `today` says, or the clock.

@@ -24,7 +24,8 @@ const struct field brief_deadlines_input[] = {
 const struct field brief_deadlines_output[] = {
 	{0, FIELD_DATE, true, 0, "today", "The day that was counted from."},
 	{0, FIELD_STRING, false, 0, "file", "The file, if one was to be read."},
-	{0, FIELD_BOOLEAN, false, 0, "exists", "Whether there is such a file."},
+	{0, FIELD_BOOLEAN, false, 0, "exists",
+	 "Whether such a file was found."},
 	{0, FIELD_INTEGER, true, 0, "coming", "Deadlines today or later."},
 	{0, FIELD_INTEGER, true, 0, "past", "Deadlines before today."},
 	{0, FIELD_OBJECTS, true, 0, "items",
@@ -192,16 +193,26 @@ static void write_all(struct deadlines *d, const char *file, bool exists,
 	jw_end(&w);
 }
 
-static void explain(const struct deadlines *d, const char *file, bool exists,
+/* got: of brief_read() */
+static void tell_missing(const char *file, int got, struct buf *text)
+{
+	buf_adds(text, text->n ? "\n" : "");
+	buf_addf(text,
+		 got == BRIEF_HIDDEN ? "%s is not granted, or not there."
+				     : "There is no %s here.",
+		 file);
+	buf_addf(text,
+		 " To begin, write one with lines such as \"2026-01-31 Tax "
+		 "return\"; it must be granted: sandbox = { read = [\"%s\"] } "
+		 "in a routine, --read %s with matins call",
+		 file, file);
+}
+
+static void explain(const struct deadlines *d, const char *file, int got,
 		    struct tool_result *ret)
 {
-	if (file && !exists)
-		buf_addf(&ret->text,
-			 "%sThere is no %s here. To begin, write one with "
-			 "lines such as \"2026-01-31 Tax return\"; it must "
-			 "be granted: sandbox = { read = [\"%s\"] } in a "
-			 "routine, --read %s with matins call",
-			 ret->text.n ? "\n" : "", file, file, file);
+	if (file && got)
+		tell_missing(file, got, &ret->text);
 	else if (!d->n && !d->n_problems)
 		buf_adds(&ret->text, "no deadlines");
 	if (!d->n_problems)
@@ -223,6 +234,7 @@ void brief_deadlines(struct str args, const struct tool_env *env,
 	struct deadlines d = {.problems = BUF_INIT(BUF_UNBOUNDED),
 			      .problems_text = BUF_INIT(BUF_UNBOUNDED)};
 	const char *file = fields_string(args, "file", arena);
+	const bool is_named = file != NULL;
 	struct err err = ERR_INIT;
 	struct str items;
 	int got = 0;
@@ -235,6 +247,10 @@ void brief_deadlines(struct str args, const struct tool_env *env,
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
+	if (is_named && got == BRIEF_HIDDEN) {
+		brief_fail_hidden(file, ret);
+		return;
+	}
 	d.item = ARENA_ARRAY(arena, struct deadline, LIMIT_BRIEF_ITEMS);
 	d.today = brief_today(fields_string(args, "today", arena), env);
 	jw_init(&d.jw, &d.problems, false);
@@ -243,8 +259,8 @@ void brief_deadlines(struct str args, const struct tool_env *env,
 	add_file(&d, buf_str(&text));
 	jw_end(&d.jw);
 	qsort_r(d.item, d.n, sizeof(*d.item), compare, &d);
-	write_all(&d, file, got != BRIEF_MISSING, ret);
-	explain(&d, file, got != BRIEF_MISSING, ret);
+	write_all(&d, file, !got, ret);
+	explain(&d, file, got, ret);
 	buf_release(&d.problems);
 	buf_release(&d.problems_text);
 }

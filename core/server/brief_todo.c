@@ -24,7 +24,7 @@ const struct field brief_todo_input[] = {
 const struct field brief_todo_output[] = {
 	{0, FIELD_DATE, true, 0, "today", "The day that was counted from."},
 	{0, FIELD_STRING, true, 0, "file", "The file that was to be read."},
-	{0, FIELD_BOOLEAN, true, 0, "exists", "Whether there is such a file."},
+	{0, FIELD_BOOLEAN, true, 0, "exists", "Whether such a file was found."},
 	{0, FIELD_STRING, false, 0, "format", "\"todo.txt\" or \"markdown\"."},
 	{0, FIELD_INTEGER, true, 0, "open", "Items that are not done."},
 	{0, FIELD_INTEGER, true, 0, "done", "Items that are done."},
@@ -339,16 +339,20 @@ static void tell(const struct todo *t, struct buf *text)
 		buf_addf(text, "\nand %zu more", t->open - TEXT_ITEMS);
 }
 
-static void tell_missing(const char *file, struct buf *text)
+static void tell_missing(const char *file, bool hidden, struct buf *text)
 {
 	buf_addf(text,
-		 "There is no %s here. To begin, write one with a line for "
+		 hidden ? "%s is not granted, or not there."
+			: "There is no %s here.",
+		 file);
+	buf_addf(text,
+		 " To begin, write one with a line for "
 		 "each task, such as \"(A) Call the bank due:2026-01-31 +home "
 		 "@phone\" (todo.txt), or with Markdown check boxes, \"- [ ] "
 		 "Call the bank\". It must be granted: "
 		 "sandbox = { read = [\"%s\"] } in a routine, --read %s with "
 		 "matins call",
-		 file, file, file);
+		 file, file);
 }
 
 static void write_all(const struct todo *t, const char *file, bool exists,
@@ -388,21 +392,25 @@ void brief_todo(struct str args, const struct tool_env *env,
 	bool markdown;
 	int got;
 
-	if (!file)
-		file = DEFAULT_FILE;
-	got = brief_read(file, env, &text, &err);
+	got = brief_read(file ? file : DEFAULT_FILE, env, &text, &err);
 	if (got < 0) {
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
+	if (file && got == BRIEF_HIDDEN) {
+		brief_fail_hidden(file, ret);
+		return;
+	}
+	if (!file)
+		file = DEFAULT_FILE;
 	t.item = ARENA_ARRAY(arena, struct item, LIMIT_BRIEF_ITEMS);
 	t.today = brief_today(fields_string(args, "today", arena), env);
 	markdown = is_markdown(file, buf_str(&text));
 	read_all(&t, buf_str(&text), markdown);
 	qsort(t.item, t.n, sizeof(*t.item), compare);
-	write_all(&t, file, got != BRIEF_MISSING, markdown, &ret->structured);
-	if (got == BRIEF_MISSING)
-		tell_missing(file, &ret->text);
+	write_all(&t, file, !got, markdown, &ret->structured);
+	if (got)
+		tell_missing(file, got == BRIEF_HIDDEN, &ret->text);
 	else
 		tell(&t, &ret->text);
 }

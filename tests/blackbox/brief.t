@@ -405,7 +405,31 @@ json_is "without its grants: host and deadlines need none" \
 json_is "without its grants: no tree is read" step_results[1].state tool_error
 json_is "without its grants: the line that is missing is told" \
 	step_results[1].output '~sandbox = \{ read = '
-json_is "without its grants: the list is not seen" \
-	step_results[2].data.structuredContent.exists false
+json_is "without its grants: the list that is named is not seen" \
+	step_results[2].state tool_error \
+	step_results[2].output '~read = \["todo.txt"\]'
+
+# ---- not granted, not there ----
+
+mkdir -p home/lists
+echo Call >home/lists/todo.txt
+for tool in todo deadlines; do
+	inside() {
+		run_matins call "$tool" "$@" -- "$inner" brief
+	}
+	inside file=~/lists/todo.txt
+	exit_is "$tool: a named file that is not granted is an error" 2
+	out_like "$tool: with the line that grants it" \
+		'(or not there|may not be read); grant it:.*read = \["/.*/lists/todo.txt"\]'
+	inside file=~/lists/todo.txt --isolate off
+	exit_is "$tool: it is one without namespaces" 2
+	out_like "$tool: where the file is known to be there" \
+		'todo.txt is there and may not be read'
+	inside file=~/lists/gone.txt --read ~/lists
+	exit_is "$tool: one that is not there, in a folder that is granted" 0
+	out_like "$tool: is told from that" 'There is no .*gone.txt here'
+done
+run_matins call todo file=~/lists/todo.txt --read ~/lists -- "$inner" brief
+out_like "a named file that is granted is read" '1 open'
 
 done_testing

@@ -99,6 +99,46 @@ static void todo__missing_file__says_how_to_begin(void **state)
 	assert_has(STRUCTURED(), "\"exists\":false,\"open\":0,\"done\":0,");
 }
 
+/* As if the scratch folder were a private place of the sandbox. */
+static void make_private(void)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	char self[sizeof(scratch) + 8];
+	struct statx st;
+
+	snprintf(self, sizeof(self), "%s/self", scratch);
+	assert_int_equal(mkdir(self, 0700), 0);
+	assert_int_equal(statx(AT_FDCWD, scratch, 0, STATX_MNT_ID, &st), 0);
+	buf_addf(&line,
+		 "1 0 0:1 / / ro - ext4 /dev/a rw\n"
+		 "%llu 1 0:2 / %s rw,nosuid - tmpfs matins-private rw\n",
+		 (unsigned long long)st.stx_mnt_id, scratch);
+	write_file("self/mountinfo", line.p, line.n);
+}
+
+static void todo__hidden_file__is_an_error_when_it_was_named(void **state)
+{
+	char mountinfo[sizeof(scratch) + 32];
+
+	(void)state;
+	snprintf(mountinfo, sizeof(mountinfo), "%s/self/mountinfo", scratch);
+	make_private();
+	call("todo", ARGS("~/none/none.txt"));
+	assert_true(result.is_error);
+	assert_has(TEXT(), "cannot be seen from here: it is not granted, or");
+	assert_has(TEXT(), "sandbox = { read = [\"~/none/none.txt\"] }");
+	call("deadlines", ARGS("~/none.txt"));
+	assert_true(result.is_error);
+	assert_has(TEXT(), "cannot be seen from here: it is not granted, or");
+	call("todo", "{}");
+	assert_false(result.is_error);
+	assert_has(TEXT(), "~/todo.txt is not granted, or not there. To begin");
+	call("todo", ARGS("/none.txt"));
+	assert_false(result.is_error);
+	assert_has(TEXT(), "There is no /none.txt here.");
+	unlink(mountinfo);
+}
+
 static void todo__no_file_named__is_the_one_at_home(void **state)
 {
 	(void)state;
@@ -155,6 +195,8 @@ int main(void)
 		cmocka_unit_test(todo__markdown__boxes_with_their_parents),
 		cmocka_unit_test(todo__deep_nesting__bounded),
 		cmocka_unit_test(todo__missing_file__says_how_to_begin),
+		cmocka_unit_test(
+			todo__hidden_file__is_an_error_when_it_was_named),
 		cmocka_unit_test(todo__no_file_named__is_the_one_at_home),
 		cmocka_unit_test(todo__folder_instead_of_file__error),
 		cmocka_unit_test(todo__bytes_that_are_no_text__replaced),
