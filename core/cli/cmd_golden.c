@@ -127,11 +127,43 @@ static int run_for_report(struct work *w, struct err *err)
 
 static int get_report(struct work *w, struct err *err)
 {
-	const char *report = args_get(w->args, "report");
+	const struct kept_query q = {
+		.which = args_get(w->args, "report"),
+		.routine = w->routine_name,
+		.file = w->file.config.path,
+		.whole = true,
+	};
 
-	if (report)
-		return golden_read_report(report, &w->report, err);
+	if (q.which)
+		return golden_read_report(&q, &w->arena, &w->report, NULL, err);
 	return run_for_report(w, err);
+}
+
+/* Its own name stays when the folder is moved or checked out elsewhere. */
+static const char *file_name(const struct work *w)
+{
+	const char *path = w->routine ? w->file.config.path : NULL;
+
+	return path ? strrchr(path, '/') + 1 : NULL;
+}
+
+/*
+ * Routines of one name in two files of a folder have one golden file between
+ * them. It belongs to the file that it was recorded for, while that is there.
+ */
+static int check_owner(struct work *w, const struct golden *g, struct err *err)
+{
+	const char *own = file_name(w), *other;
+
+	if (!own || !g->file || !strcmp(own, g->file) || strchr(g->file, '/'))
+		return 0;
+	other = arena_printf(&w->arena, "%s/%s", w->file.config.dir, g->file);
+	if (access(other, F_OK) < 0)
+		return 0;
+	return err_set(err, ERR_COMPARE,
+		       "%s is of the routine in %s; --dir names another "
+		       "folder for that of %s",
+		       w->path, g->file, own);
 }
 
 static int make_golden(struct work *w, struct golden *ret, struct err *err)
@@ -145,6 +177,7 @@ static int make_golden(struct work *w, struct golden *ret, struct err *err)
 		return err_set(err, ERR_COMPARE,
 			       "the report is of routine \"%s\", not \"%s\"",
 			       ret->routine, w->routine_name);
+	ret->file = file_name(w);
 	return 0;
 }
 
@@ -304,7 +337,7 @@ static int check(struct work *w, struct err *err)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &accepted, err) < 0)
 		return err_wrap(err, "%s", w->path);
-	if (get_report(w, err) < 0)
+	if (check_owner(w, &accepted, err) < 0 || get_report(w, err) < 0)
 		return -1;
 	if (w->run_status)
 		return w->run_status;

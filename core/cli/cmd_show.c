@@ -32,8 +32,10 @@ static bool is_verbatim(const struct print_options *o)
 static int show(const struct args *args, struct err *err)
 {
 	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
-	const char *routine =
-		args->n_positional > 1 ? args->positional[1] : NULL;
+	struct kept_query q = {
+		.which = args->positional[0],
+		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
+	};
 	struct arena arena = ARENA_INIT;
 	struct print_options print;
 	struct report report;
@@ -41,7 +43,9 @@ static int show(const struct args *args, struct err *err)
 
 	if (print_options_read(args, &print, err) < 0)
 		return -1;
-	status = kept_report(args->positional[0], routine, &text, err);
+	status = kept_file(args, q.routine, &arena, &q.file, err);
+	if (status == 0)
+		status = kept_report(&q, &arena, &text, NULL, err);
 	if (status == 0 && is_verbatim(&print)) {
 		if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
 			status = err_sys(err, errno, "stdout");

@@ -11,8 +11,6 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/cli/kept_report.h"
-#include "core/report/ledger.h"
 
 #define CANDIDATE_SCHEMA "matins-candidate/1"
 
@@ -23,15 +21,20 @@ bool golden_in_ci(void)
 	return ci && *ci && strcmp(ci, "0") && strcmp(ci, "false");
 }
 
-int golden_read_report(const char *name, struct buf *out, struct err *err)
+int golden_read_report(const struct kept_query *q, struct arena *arena,
+		       struct buf *out, const struct ledger_run **ret_run,
+		       struct err *err)
 {
+	const char *name = q->which;
 	uint64_t generation;
 
+	if (ret_run)
+		*ret_run = NULL;
 	if (!strcmp(name, "-"))
 		return fd_read_all(STDIN_FILENO, out, err);
 	if (access(name, F_OK) < 0 &&
 	    (!strcmp(name, "last") || str_uint64(str_of(name), &generation)))
-		return kept_report(name, NULL, out, err);
+		return kept_report(q, arena, out, ret_run, err);
 	return fd_read_file(name, out, err);
 }
 

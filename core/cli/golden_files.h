@@ -15,6 +15,7 @@
 #include "core/base/err.h"
 #include "core/base/outfile.h"
 #include "core/base/str.h"
+#include "core/cli/kept_report.h"
 
 /* $CI is set and is neither empty, "0" nor "false". */
 bool golden_in_ci(void) MUST_USE;
@@ -22,10 +23,14 @@ bool golden_in_ci(void) MUST_USE;
 /*
  * Append a report: the file of that name, "-" for stdin; without such a file
  * a generation, or "last".
- * errors  ERR_SYS, ERR_LIMIT, ERR_UNKNOWN
+ *
+ * q        what "last" means; .which is the name
+ * ret_run  in `arena`; NULL when it was read from a file; may be NULL
+ * errors   ERR_SYS, ERR_LIMIT, ERR_UNKNOWN
  */
-int golden_read_report(const char *name, struct buf *out, struct err *err)
-	MUST_USE;
+int golden_read_report(const struct kept_query *q, struct arena *arena,
+		       struct buf *out, const struct ledger_run **ret_run,
+		       struct err *err) MUST_USE;
 
 /*
  * Look up a golden file that is to be written; its folder is made.

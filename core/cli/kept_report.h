@@ -4,20 +4,45 @@
 #ifndef CORE_CLI_KEPT_REPORT_H
 #define CORE_CLI_KEPT_REPORT_H
 
+#include <stdbool.h>
+
+#include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/cli/command.h"
+#include "core/report/ledger.h"
+
+struct kept_query {
+	const char *which; /* a generation, or "last": the last that finished */
+	/* Of "last": NULL means any. */
+	const char *routine;
+	const char *file; /* kept_file() */
+	bool whole;	  /* of "last": none that left steps out by hand */
+};
+
+/*
+ * The configuration whose runs are meant: that of --config; else the one that
+ * is found, where it has the routine.
+ *
+ * routine  may be NULL: only --config counts
+ * ret      real path, in `arena`; NULL: runs of any file
+ * errors   ERR_SYS  the file of --config is not there
+ */
+int kept_file(const struct args *args, const char *routine, struct arena *arena,
+	      const char **ret, struct err *err) MUST_USE;
 
 /*
  * Append the report of a run as it was stored. A report that is not what the
  * ledger recorded is a warning.
  *
- * which    a generation, or "last": the last one that finished
- * routine  "last" of this routine only; NULL = of any
- * errors   ERR_USAGE    neither a number nor "last"
- *	    ERR_UNKNOWN  no such run, or its report is not kept (any more)
+ * ret_run  the run, in `arena`; may be NULL
+ * errors   ERR_USAGE	 neither a number nor "last"
+ *	    ERR_UNKNOWN_RUN  no such run
+ *	    ERR_UNKNOWN	 its report is not kept (any more)
  *	    ERR_SYS
  */
-int kept_report(const char *which, const char *routine, struct buf *out,
+int kept_report(const struct kept_query *q, struct arena *arena,
+		struct buf *out, const struct ledger_run **ret_run,
 		struct err *err) MUST_USE;
 
 #endif

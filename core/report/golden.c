@@ -82,6 +82,7 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
 	if (jdoc_parse(text, arena, &doc, err) < 0)
 		return -1;
 	g.routine = jdoc_text(jdoc_get(doc, "routine"), arena);
+	g.file = jdoc_text(jdoc_get(doc, "file"), arena);
 	g.report = jdoc_get(doc, "report");
 	if (!jdoc_is(jdoc_get(doc, "schema"), GOLDEN_SCHEMA) || !g.routine ||
 	    !g.report || g.report->type != SCAN_OBJECT)
@@ -177,35 +178,41 @@ int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
 	return 0;
 }
 
-static void print_rules(const struct golden *g, struct buf *out)
+static void print_string(const char *text, struct buf *out)
 {
 	struct buf json = BUF_INIT(BUF_UNBOUNDED);
 
+	jw_quote(&json, str_of(text));
+	canon_string(buf_str(&json), out);
+	buf_release(&json);
+}
+
+static void print_rules(const struct golden *g, struct buf *out)
+{
 	buf_adds(out, "  \"rules\": {\n    \"ignore\": [");
 	for (size_t i = 0; i < g->n_rules; i++) {
 		buf_adds(out, i ? ",\n      " : "\n      ");
-		buf_clear(&json);
-		jw_quote(&json, str_of(g->rule[i].text));
-		canon_string(buf_str(&json), out);
+		print_string(g->rule[i].text, out);
 	}
 	buf_adds(out, g->n_rules ? "\n    ]\n  },\n" : "]\n  },\n");
-	buf_release(&json);
 }
 
 /* The keys stand in canonical order, so the whole file is canonical. */
 void golden_print(const struct golden *g, struct buf *out)
 {
-	struct buf json = BUF_INIT(BUF_UNBOUNDED);
-
-	buf_adds(out, "{\n  \"report\": ");
+	buf_adds(out, "{\n");
+	if (g->file) {
+		buf_adds(out, "  \"file\": ");
+		print_string(g->file, out);
+		buf_adds(out, ",\n");
+	}
+	buf_adds(out, "  \"report\": ");
 	canon_print(g->report, 1, out);
-	jw_quote(&json, str_of(g->routine));
 	buf_adds(out, ",\n  \"routine\": ");
-	canon_string(buf_str(&json), out);
+	print_string(g->routine, out);
 	buf_adds(out, ",\n");
 	print_rules(g, out);
 	buf_adds(out, "  \"schema\": \"" GOLDEN_SCHEMA "\"\n}\n");
-	buf_release(&json);
 }
 
 int golden_compare(struct golden *accepted, struct golden *candidate,

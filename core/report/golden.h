@@ -1,7 +1,7 @@
 /*
  * Golden files: an accepted report, and the rules by which it is compared.
  *
- *	{"schema": "matins-golden/1", "routine": "morning",
+ *	{"schema": "matins-golden/1", "routine": "morning", "file": "a.toml",
  *	 "rules": {"ignore": ["data.structuredContent.load"]},
  *	 "report": { what `--view golden` shows }}
  *
@@ -34,6 +34,7 @@ struct golden_rule {
 
 struct golden {
 	const char *routine;
+	const char *file; /* name of the configuration; NULL: not known */
 	struct golden_rule *rule; /* arena */
 	size_t n_rules;
 	struct jdoc *report; /* golden view */

@@ -149,9 +149,12 @@ int ledger_open_read(const char *state_dir, struct ledger **ret,
 
 /* ---- routines ---- */
 
-int ledger_lock_routine(struct ledger *l, const char *routine, bool wait,
-			int *ret_fd, struct err *err)
+int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
+			bool wait, int *ret_fd, struct err *err)
 {
+	/* no name of a routine holds a slash */
+	AUTO(mem_freep)
+	char *routine = mem_printf("%s/%s", which->file, which->name);
 	AUTO(mem_freep) char *folder = mem_printf("%s/locks", l->dir);
 	AUTO(mem_freep) char *path = NULL;
 	AUTO(fd_closep) int fd = -1;
@@ -169,8 +172,8 @@ int ledger_lock_routine(struct ledger *l, const char *routine, bool wait,
 		if (errno == EWOULDBLOCK)
 			return err_set(err, ERR_BUSY,
 				       "routine %s is running already",
-				       routine);
-		return err_sys(err, errno, "wait for routine %s", routine);
+				       which->name);
+		return err_sys(err, errno, "wait for routine %s", which->name);
 	}
 	*ret_fd = fd_steal(&fd);
 	return 0;

@@ -7,7 +7,7 @@
  *	AUTO(ledger_freep) struct ledger *l = NULL;
  *	if (ledger_open(NULL, &l, err) < 0)
  *		return -1;
- *	if (ledger_start(l, "morning", wall_ns, &generation, err) < 0)
+ *	if (ledger_start(l, &which, wall_ns, &generation, err) < 0)
  *		return -1;
  *	...
  *	ledger_finish(l, generation, &end, &report, keep_runs, err);
@@ -16,6 +16,10 @@
  * is passed over; a `started` line without its `finished` line is a run that
  * is still running or was lost. Lines are never removed. Reports lie beside
  * it, see core/report/store.h.
+ *
+ * A run belongs to the configuration by its path, links resolved: routines of
+ * the same name in different files are different ones, and a file that was
+ * moved begins anew. Lines of earlier versions say nothing of a file.
  *
  * Dry runs take no generation: do not call it for them.
  */
@@ -60,17 +64,25 @@ void ledger_freep(struct ledger **l);
 /* As it was given or found; lives as long as the ledger. */
 const char *ledger_dir(const struct ledger *l) MUST_USE;
 
+/* Which routine runs, and how much of it. */
+struct ledger_routine {
+	const char *name; /* of one step alone "morning/host" */
+	const char *file; /* real path of the configuration */
+	bool whole;	  /* no step was left out by hand */
+};
+
 /*
  * Take the next generation and put `started` on disk; when this returns 0 the
  * line is synced.
  *
  * wall_ns  of now, nanoseconds since 1970 UTC
  */
-int ledger_start(struct ledger *l, const char *routine, int64_t wall_ns,
-		 uint64_t *ret_generation, struct err *err) MUST_USE;
+int ledger_start(struct ledger *l, const struct ledger_routine *which,
+		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
+	MUST_USE;
 
 struct ledger_end {
-	const char *routine;
+	struct ledger_routine which;
 	const char *summary;
 	bool success;
 	int exit_status;
@@ -84,8 +96,7 @@ struct ledger_end {
  * without a hash, and the error of the store is returned.
  *
  * report       JSON, as it will be read back; NULL: nothing is stored
- * keep_runs    reports kept in the state directory, this one included; 0
- *		keeps none
+ * keep_runs    reports kept of the file, this one included; 0 keeps none
  */
 int ledger_finish(struct ledger *l, uint64_t generation,
 		  const struct ledger_end *end, const struct fd_text *report,
@@ -99,8 +110,8 @@ int ledger_finish(struct ledger *l, uint64_t generation,
  *	   handled ends the wait with ERR_SYS, EINTR
  * errors  ERR_BUSY, ERR_SYS
  */
-int ledger_lock_routine(struct ledger *l, const char *routine, bool wait,
-			int *ret_fd, struct err *err) MUST_USE;
+int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
+			bool wait, int *ret_fd, struct err *err) MUST_USE;
 
 enum run_state {
 	RUN_RUNNING,  /* its process is alive */
@@ -111,6 +122,8 @@ enum run_state {
 struct ledger_run {
 	uint64_t generation;
 	const char *routine;
+	const char *file; /* "" in lines of earlier versions */
+	bool whole;	  /* false where `file` is "" */
 	enum run_state state;
 	const char *started;  /* RFC 3339; "" when the line is missing */
 	const char *finished; /* RFC 3339; "" while there is none */
@@ -122,6 +135,13 @@ struct ledger_run {
 	const char *sha256; /* of the report, hexadecimal; "" without one */
 };
 
+/*
+ * Is it a run of this routine? One of which the file is not known counts.
+ *
+ * routine, file  NULL: any
+ */
+bool ledger_run_is(const struct ledger_run *run, const char *routine,
+		   const char *file) MUST_USE;
 /* "running", "lost", "finished"; static. */
 const char *run_state_name(enum run_state s) MUST_USE;
 

@@ -18,6 +18,13 @@ const char *run_state_name(enum run_state s)
 	return state_names[s];
 }
 
+bool ledger_run_is(const struct ledger_run *run, const char *routine,
+		   const char *file)
+{
+	return (!routine || !strcmp(run->routine, routine)) &&
+	       (!file || !*run->file || !strcmp(run->file, file));
+}
+
 /* A run, and its `started` line while nothing says how it ended. */
 struct found {
 	struct ledger_run run;
@@ -41,6 +48,13 @@ static const char *text_of(struct str doc, const char *name,
 		copy = arena_strndup(arena, buf_cstr(&text), text.n);
 	buf_release(&text);
 	return copy;
+}
+
+static bool is_true(struct str doc, const char *name)
+{
+	struct str value;
+
+	return scan_get(doc, name, &value) && scan_type(value) == SCAN_TRUE;
 }
 
 /* What clock_format() wrote; 0 when it is something else. */
@@ -69,6 +83,8 @@ static struct found *add_run(struct runs *r, const struct ledger_record *record)
 				.generation = record->generation,
 				.routine = text_of(record->doc, "routine",
 						   r->arena),
+				.file = text_of(record->doc, "file", r->arena),
+				.whole = is_true(record->doc, "whole"),
 				.state = RUN_LOST,
 				.started = "",
 				.finished = "",
@@ -115,8 +131,7 @@ static void add_finished(struct runs *r, const struct ledger_record *record)
 	run->finished_ns = time_of(run->finished);
 	run->summary = text_of(record->doc, "summary", r->arena);
 	run->sha256 = text_of(record->doc, "sha256", r->arena);
-	run->success = scan_get(record->doc, "success", &value) &&
-		       scan_type(value) == SCAN_TRUE;
+	run->success = is_true(record->doc, "success");
 	if (scan_get(record->doc, "exit", &value) && scan_int64(value, &status))
 		run->exit_status = (int)status;
 }

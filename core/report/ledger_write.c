@@ -14,7 +14,7 @@
 #define PORTION (256 * 1024)
 
 static void common_fields(struct jw *w, const char *event, uint64_t generation,
-			  const char *routine, int64_t wall_ns)
+			  const struct ledger_routine *which, int64_t wall_ns)
 {
 	char at[CLOCK_TEXT_BYTES];
 
@@ -23,19 +23,21 @@ static void common_fields(struct jw *w, const char *event, uint64_t generation,
 	jw_kv_cstr(w, "event", event);
 	jw_key(w, "generation");
 	jw_uint(w, generation);
-	jw_kv_cstr(w, "routine", routine);
+	jw_kv_cstr(w, "routine", which->name);
+	jw_kv_cstr(w, "file", which->file);
+	jw_kv_bool(w, "whole", which->whole);
 	jw_kv_cstr(w, "at", at);
 }
 
 static void started_line(struct buf *line, uint64_t generation,
-			 const char *routine, int64_t wall_ns)
+			 const struct ledger_routine *which, int64_t wall_ns)
 {
 	struct buf boot = BUF_INIT(64);
 	struct jw w;
 
 	ledger_boot_id(&boot);
 	jw_init(&w, line, false);
-	common_fields(&w, "started", generation, routine, wall_ns);
+	common_fields(&w, "started", generation, which, wall_ns);
 	jw_kv_int(&w, "pid", getpid());
 	jw_key(&w, "pid_start");
 	jw_uint(&w, ledger_process_start(getpid()));
@@ -44,8 +46,8 @@ static void started_line(struct buf *line, uint64_t generation,
 	buf_release(&boot);
 }
 
-int ledger_start(struct ledger *l, const char *routine, int64_t wall_ns,
-		 uint64_t *ret_generation, struct err *err)
+int ledger_start(struct ledger *l, const struct ledger_routine *which,
+		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
 {
 	struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	uint64_t generation;
@@ -55,7 +57,7 @@ int ledger_start(struct ledger *l, const char *routine, int64_t wall_ns,
 		return err_sys(err, errno, "lock %s/ledger.jsonl", l->dir);
 	status = ledger_last_generation(l, &generation, err);
 	if (status == 0) {
-		started_line(&line, ++generation, routine, wall_ns);
+		started_line(&line, ++generation, which, wall_ns);
 		status = ledger_append(l, &line, err);
 	}
 	ledger_lock(l->fd, LOCK_UN);
@@ -73,7 +75,7 @@ static void finished_line(struct buf *line, uint64_t generation,
 	struct jw w;
 
 	jw_init(&w, line, false);
-	common_fields(&w, "finished", generation, end->routine, end->wall_ns);
+	common_fields(&w, "finished", generation, &end->which, end->wall_ns);
 	jw_kv_cstr(&w, "summary", end->summary);
 	jw_kv_bool(&w, "success", end->success);
 	jw_kv_int(&w, "exit", end->exit_status);
@@ -124,7 +126,7 @@ static void drop_bytes(UNUSED void *arg, UNUSED struct str bytes)
 {
 }
 
-static int store(const struct ledger *l, uint64_t generation,
+static int store(const struct ledger *l, const char *file, uint64_t generation,
 		 const struct fd_text *report, uint64_t keep_runs,
 		 char ret_hex[SHA256_HEX_BYTES], struct err *err)
 {
@@ -140,7 +142,7 @@ static int store(const struct ledger *l, uint64_t generation,
 	if (!keep_runs)
 		print_summed(&summed, &nowhere);
 	buf_release(&nowhere);
-	if (store_put(l->dir, generation, &text, keep_runs, err) < 0)
+	if (store_put(l->dir, file, generation, &text, keep_runs, err) < 0)
 		return -1;
 	sha256_end(&sum, digest);
 	sha256_text(digest, ret_hex);
@@ -157,7 +159,8 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 	int stored = 0, status;
 
 	if (report)
-		stored = store(l, generation, report, keep_runs, sha256, err);
+		stored = store(l, end->which.file, generation, report,
+			       keep_runs, sha256, err);
 	finished_line(&line, generation, end, sha256);
 	if (ledger_lock(l->fd, LOCK_EX) < 0) {
 		buf_release(&line);

@@ -7,6 +7,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "core/base/sha256.h"
 
 /* A temporary file of this age belongs to nobody any more. */
 #define STALE_S 3600
@@ -99,14 +100,28 @@ static int prune(const char *folder, uint64_t keep, uint64_t newest,
 	return 0;
 }
 
-int store_put(const char *state_dir, uint64_t generation,
+/* Where the reports of a file lie. */
+static char *folder_of(const char *state_dir, const char *file)
+{
+	char name[SHA256_HEX_BYTES];
+
+	if (!*file)
+		return mem_printf("%s/reports", state_dir);
+	sha256_hex(str_of(file), name);
+	return mem_printf("%s/reports/%.32s", state_dir, name);
+}
+
+int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct fd_text *report, uint64_t keep, struct err *err)
 {
-	AUTO(mem_freep) char *folder = mem_printf("%s/reports", state_dir);
+	AUTO(mem_freep) char *all = folder_of(state_dir, "");
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
 	char *path = mem_printf("%s/%llu.json", folder,
 				(unsigned long long)generation);
 
+	if (mkdir(all, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, errno, "%s", all);
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "%s", folder);
 	if (keep && fd_replace_text(path, report, 0600, true, err) < 0)
@@ -114,11 +129,12 @@ int store_put(const char *state_dir, uint64_t generation,
 	return prune(folder, keep, generation, err);
 }
 
-int store_get(const char *state_dir, uint64_t generation, struct buf *out,
-	      struct err *err)
+int store_get(const char *state_dir, const char *file, uint64_t generation,
+	      struct buf *out, struct err *err)
 {
+	AUTO(mem_freep) char *folder = folder_of(state_dir, file);
 	AUTO(mem_freep)
-	char *path = mem_printf("%s/reports/%llu.json", state_dir,
+	char *path = mem_printf("%s/%llu.json", folder,
 				(unsigned long long)generation);
 
 	if (fd_read_file(path, out, err) == 0)

@@ -1,5 +1,8 @@
 /*
- * Reports kept on disk: `reports/GENERATION.json` in a state directory.
+ * Reports kept on disk: `reports/FILE/GENERATION.json` in a state directory,
+ * where FILE is a digest of the path of the configuration: one never removes
+ * reports of another. Earlier versions kept theirs in `reports` itself; those
+ * can be read, and stay.
  *
  * A reader sees a whole report or none: a report is written beside its place,
  * synced and renamed. It knows bytes, not what is in them.
@@ -15,20 +18,24 @@
 #include "core/base/str.h"
 
 /*
- * Keep a report, and of all reports only the `keep` with the highest
- * generations. With keep 0 nothing is written and all are removed.
+ * Keep a report, and of all reports of the file only the `keep` with the
+ * highest generations. With keep 0 nothing is written and all are removed.
+ *
+ * file    path of the configuration
  * errors  ERR_SYS
  */
-int store_put(const char *state_dir, uint64_t generation,
+int store_put(const char *state_dir, const char *file, uint64_t generation,
 	      const struct fd_text *report, uint64_t keep, struct err *err)
 	MUST_USE;
 
 /*
  * Append a kept report to `out`.
+ *
+ * file    as given to store_put(); "" when an earlier version kept it
  * errors  ERR_UNKNOWN  there is none (any more)
  *	   ERR_SYS, ERR_LIMIT
  */
-int store_get(const char *state_dir, uint64_t generation, struct buf *out,
-	      struct err *err) MUST_USE;
+int store_get(const char *state_dir, const char *file, uint64_t generation,
+	      struct buf *out, struct err *err) MUST_USE;
 
 #endif

@@ -79,38 +79,63 @@ void doctor_look_at_tokens(struct doctor *d, const struct config *c,
 			look_at_tokens_in(d, c->servers[i].auth.token_store);
 }
 
-/* When a routine last ended, nanoseconds since 1970; 0 never. */
-static int64_t last_finished(const struct ledger_run *runs, size_t n,
-			     const char *routine)
+/* The last run that finished, of all of it and of this file; or NULL. */
+static const struct ledger_run *last_whole(const struct ledger_run *runs,
+					   size_t n, const char *routine,
+					   const char *file)
 {
 	for (size_t i = n; i-- > 0;)
-		if (runs[i].state == RUN_FINISHED &&
-		    strcmp(runs[i].routine, routine) == 0)
-			return runs[i].finished_ns;
-	return 0;
+		if (runs[i].state == RUN_FINISHED && runs[i].whole &&
+		    ledger_run_is(&runs[i], routine, file))
+			return &runs[i];
+	return NULL;
+}
+
+/* Why runs by that name do not count; "": there are none. */
+static const char *why_none(struct doctor *d, const struct ledger_run *runs,
+			    size_t n, const char *routine, const char *file)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (runs[i].state != RUN_FINISHED ||
+		    strcmp(runs[i].routine, routine) != 0)
+			continue;
+		if (!*runs[i].file)
+			return arena_printf(d->arena,
+					    "; that of %s was recorded by an "
+					    "earlier version, without its file",
+					    runs[i].finished);
+		if (strcmp(runs[i].file, file) != 0)
+			return arena_printf(d->arena, "; that of %s was of %s",
+					    runs[i].finished, runs[i].file);
+		return arena_printf(d->arena,
+				    "; that of %s left steps out by hand",
+				    runs[i].finished);
+	}
+	return "";
 }
 
 static void look_at_age(struct doctor *d, const struct doctor_options *o,
 			const struct ledger_run *runs, size_t n,
 			const char *routine)
 {
-	int64_t last = last_finished(runs, n, routine);
-	int64_t age_ms = (o->wall_ns - last) / 1000000;
+	const char *file = o->file->config.path;
+	const struct ledger_run *last = last_whole(runs, n, routine, file);
 	char when[CLOCK_TEXT_BYTES];
+	int64_t age_ms;
+	bool is_fresh;
 
 	if (!last) {
 		doctor_add(d, "stale", routine, CHECK_FAILED,
 			   "look at what should start it",
-			   "it has never finished a run");
+			   "it has never finished a whole run%s",
+			   why_none(d, runs, n, routine, file));
 		return;
 	}
-	clock_format(last, when);
-	doctor_add(d, "stale", routine,
-		   age_ms < 0 || (uint64_t)age_ms <= o->stale_ms ? CHECK_OK
-								 : CHECK_FAILED,
-		   age_ms < 0 || (uint64_t)age_ms <= o->stale_ms
-			   ? ""
-			   : "look at what should start it",
+	age_ms = (o->wall_ns - last->finished_ns) / 1000000;
+	is_fresh = age_ms < 0 || (uint64_t)age_ms <= o->stale_ms;
+	clock_format(last->finished_ns, when);
+	doctor_add(d, "stale", routine, is_fresh ? CHECK_OK : CHECK_FAILED,
+		   is_fresh ? "" : "look at what should start it",
 		   "last finished at %s", when);
 }
 

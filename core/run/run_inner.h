@@ -68,7 +68,7 @@ void run_fill_report(struct run *r);
 void run_finish_ledger(struct run *r);
 /* A generation was taken, and then nothing could be run. */
 void run_record_failure(struct run *r, const struct err *why);
-/* "morning", of one step alone "morning/host". */
-const char *run_ledger_name(struct run *r) MUST_USE;
+/* Which routine of which file, and whether all of it; in the arena. */
+struct ledger_routine run_which(struct run *r) MUST_USE;
 
 #endif

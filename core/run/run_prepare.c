@@ -105,11 +105,13 @@ static bool asks_for_lock(const struct run *r)
 static int take_lock(struct run *r, struct err *err)
 {
 	const char *mode = r->plan.routine->on_busy;
+	struct ledger_routine which = run_which(r);
 
 	if (!asks_for_lock(r))
 		return 0;
-	if (ledger_lock_routine(r->ledger, r->plan.routine->name,
-				strcmp(mode, "wait") == 0, &r->lock, err) == 0)
+	which.name = r->plan.routine->name;
+	if (ledger_lock_routine(r->ledger, &which, strcmp(mode, "wait") == 0,
+				&r->lock, err) == 0)
 		return 0;
 	if (err->kind != ERR_BUSY || strcmp(mode, "skip"))
 		return -1;
@@ -120,6 +122,7 @@ static int take_lock(struct run *r, struct err *err)
 /* A generation, or a warning that there is none. */
 static int open_ledger(struct run *r, struct err *err)
 {
+	const struct ledger_routine which = run_which(r);
 	struct err why = ERR_INIT;
 
 	if (r->o->dry_run)
@@ -132,8 +135,7 @@ static int open_ledger(struct run *r, struct err *err)
 			return 0;
 		if (loop_take_signals(&r->loop, err) < 0)
 			return -1;
-		if (ledger_start(r->ledger, run_ledger_name(r),
-				 r->begin_wall_ns,
+		if (ledger_start(r->ledger, &which, r->begin_wall_ns,
 				 &r->result->report.generation, &why) == 0)
 			return 0;
 	}

@@ -44,12 +44,19 @@ void run_fill_report(struct run *r)
 /* ---- the ledger ---- */
 
 /* `step` must not look like a run of the whole routine in the ledger. */
-const char *run_ledger_name(struct run *r)
+struct ledger_routine run_which(struct run *r)
 {
-	if (!r->o->only_step)
-		return r->plan.routine->name;
-	return arena_printf(&r->result->arena, "%s/%s", r->plan.routine->name,
-			    r->o->only_step);
+	const struct run_options *o = r->o;
+	struct ledger_routine which = {
+		.name = r->plan.routine->name,
+		.file = o->file->config.path,
+		.whole = !o->only_step && !o->only.n && !o->skip.n,
+	};
+
+	if (o->only_step)
+		which.name = arena_printf(&r->result->arena, "%s/%s",
+					  which.name, o->only_step);
+	return which;
 }
 
 /* "morning/host: 1 ran, …" for one step: no run of the whole routine. */
@@ -60,7 +67,7 @@ static const char *ledger_summary(struct run *r)
 
 	if (!r->o->only_step)
 		return summary;
-	return arena_printf(arena, "%s%s", run_ledger_name(r),
+	return arena_printf(arena, "%s%s", run_which(r).name,
 			    summary + strlen(r->result->report.routine));
 }
 
@@ -76,7 +83,7 @@ void run_finish_ledger(struct run *r)
 	const struct fd_text report = {print_json, &r->result->report};
 	struct err err = ERR_INIT;
 	struct ledger_end end = {
-		.routine = run_ledger_name(r),
+		.which = run_which(r),
 		.summary = ledger_summary(r),
 		.success = report_success(&r->result->report),
 		.exit_status = r->result->exit_status,
@@ -106,7 +113,7 @@ void run_record_failure(struct run *r, const struct err *why)
 	if (!r->ledger || !r->result->report.generation)
 		return;
 	end = (struct ledger_end){
-		.routine = run_ledger_name(r),
+		.which = run_which(r),
 		.summary = why->msg,
 		.exit_status = err_exit_status(why->kind),
 		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),

@@ -98,7 +98,7 @@ exit_is "diff takes generations" 0
 run_matins diff 2 last
 exit_is "of different routines: cannot compare" 2
 
-sed -i 's/hello/HELLO/' "$T/state/matins/reports/1.json"
+sed -i 's/hello/HELLO/' "$T"/state/matins/reports/*/1.json
 run_matins show 1
 err_like "a report that was changed is told" 'generation 1 was changed'
 
@@ -108,14 +108,151 @@ err_like "a report that was changed is told" 'generation 1 was changed'
 	echo 'keep_runs = 2'
 	cat m.toml
 } >keep.toml
+kept() {
+	(cd "$T/state/matins/reports" && find . -name '*.json' -printf '%f\n' | sort)
+}
 run_matins run -c keep.toml good
-is "only the last keep_runs reports stay" \
-	"$(ls "$T/state/matins/reports")" $'3.json\n4.json'
+is "keep_runs of one file leaves the reports of another" "$(kept)" \
+	$'1.json\n2.json\n3.json\n4.json'
+run_matins run -c keep.toml bad
+run_matins run -c keep.toml good
+is "only the last keep_runs reports of a file stay" "$(kept)" \
+	$'1.json\n2.json\n3.json\n5.json\n6.json'
 run_matins history --json
-json_is "the ledger keeps its lines" runs '#4'
-run_matins show 1
+json_is "the ledger keeps its lines" runs '#6'
+run_matins show 4
 exit_is "a report that is gone" 1
 err_like "says so" 'not kept'
+
+# ---- files ----
+
+run_matins history good -c keep.toml --json
+json_is "history -c: the runs of that file" runs '#2' runs[0].generation 6 \
+	runs[1].generation 4
+run_matins history --json
+is "history --json: the order of the members" \
+	"$($PYTHON -c 'import json,sys; print(*json.load(sys.stdin)["runs"][0])' <"$out")" \
+	"generation routine file whole state summary started finished success exit sha256"
+json_is "history --json: file and wholeness" runs[0].file "$T/keep.toml" \
+	runs[0].whole true runs[5].file "$T/m.toml"
+run_matins history good
+out_like "runs of several files: each is named" \
+	" ok +good: 1 ran, 0 skipped, 0 failed  $T/keep\\.toml\$"
+mkdir project
+cp m.toml project/matins.toml
+(cd project && MATINS_ALLOW=/ "$BIN" run good >/dev/null 2>&1)
+(cd project && "$BIN" history good --json) >"$T/own.json" 2>/dev/null
+json_file_is "a routine of the configuration that is found: its runs" own.json \
+	runs '#1' runs[0].file "$T/project/matins.toml"
+(cd project && "$BIN" show last good) >"$T/own.txt" 2>/dev/null
+file_like "show last ROUTINE: of that file" own.txt '^# good — gen 7$'
+run_matins show last good -c keep.toml
+out_like "show last ROUTINE -c: of that one" '^# good — gen 6$'
+run_matins show last good
+out_like "show last ROUTINE without a configuration: of any" '— gen 7$'
+run_matins show last good -c gone.toml
+exit_is "show -c of a file that is not there" 1
+run_matins diff 3 6
+exit_is "diff of runs of one name in two files: cannot compare" 2
+err_like "it names them" 'run 3 is of .*/m\.toml, run 6 of .*/keep\.toml'
+run_matins show 6 --json -o six.json
+run_matins diff 3 six.json
+exit_is "reports in files are compared all the same" 0
+
+cat >parts.toml <<-'END'
+	[routines.r]
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "true"
+	[[routines.r.steps]]
+	name = "b"
+	type = "script"
+	command = "true"
+END
+run_matins run -c parts.toml r --only a
+run_matins run -c parts.toml r --skip a
+run_matins step -c parts.toml r a
+run_matins history -c parts.toml --json
+json_is "runs of a part are no whole ones" runs '#3' runs[0].whole false \
+	runs[0].routine r/a runs[1].whole false runs[2].whole false
+run_matins doctor -c parts.toml r --stale 1h
+exit_is "runs of a part keep no dead-man check alive" 1
+out_like "it says why they do not count" \
+	'FAILED +r +it has never finished a whole run; that of .* left steps out'
+run_matins run -c parts.toml r
+run_matins doctor -c parts.toml r --stale 1h
+exit_is "a whole run does" 0
+run_matins golden record -c parts.toml r --report last
+exit_is "golden --report last" 0
+run_matins run -c parts.toml r --only a
+run_matins golden check -c parts.toml r --report last
+exit_is "golden --report last: the last that was whole" 0
+cp parts.toml twin.toml
+run_matins doctor -c twin.toml r --stale 1h
+exit_is "a run of another file keeps no dead-man check alive" 1
+out_like "it names that file" 'never finished a whole run; that of .* was of .*/parts\.toml'
+run_matins golden check -c twin.toml r
+exit_is "a golden file of another file of the folder: cannot compare" 2
+err_like "it is named" 'golden/r\.json is of the routine in parts\.toml; --dir'
+mv parts.toml moved.toml
+run_matins doctor -c moved.toml r --stale 1h
+exit_is "a file that was moved begins anew" 1
+run_matins golden check -c moved.toml r
+exit_is "but keeps its golden files" 0
+ln -s moved.toml link.toml
+run_matins doctor -c link.toml r --stale 1h
+exit_is "a link is the file that it leads to" 0
+
+# lines of earlier versions: nothing of a file
+export MATINS_STATE=$T/old
+mkdir old old/reports
+chmod 700 old
+at=$(date -u +%Y-%m-%dT%H:%M:%S.000Z)
+cat >old/ledger.jsonl <<-END
+	{"event":"started","generation":1,"routine":"r","at":"$at","pid":1,"pid_start":1,"boot":"x"}
+	{"event":"finished","generation":1,"routine":"r","at":"$at","summary":"r: 1 ran, 0 skipped, 0 failed","success":true,"exit":0}
+END
+"$BIN" show 6 --json >old/reports/1.json 2>/dev/null
+MATINS_STATE=$T/state/matins "$BIN" show 6 --json >old/reports/1.json
+run_matins history -c moved.toml r --json
+json_is "an old line may be of this file" runs '#1' runs[0].file absent \
+	runs[0].whole absent
+run_matins show last r -c moved.toml
+exit_is "its report can be shown" 0
+run_matins doctor -c moved.toml r --stale 1h
+exit_is "but it keeps no dead-man check alive" 1
+out_like "and that is said" 'recorded by an earlier version, without its file'
+run_matins run -c moved.toml r --json
+json_is "the next run goes on from it" generation 2
+run_matins history r
+out_like "the old one is shown without a file" 'failed  \(no file\)$'
+unset MATINS_STATE
+rm -rf old
+
+# one lock for each file
+cat >once.toml <<-'END'
+	[routines.single]
+	on_busy = "fail"
+	[[routines.single.steps]]
+	name = "s"
+	type = "script"
+	command = "sleep"
+	args = ["30"]
+	timeout = 60
+END
+export MATINS_STATE=$T/locks
+"$BIN" run -c m.toml single >/dev/null 2>&1 &
+single=$!
+wait_for 10 grep -q '"generation":1' "$T/locks/ledger.jsonl"
+sed -i 's/"sleep"/"true"/' once.toml
+run_matins run -c once.toml single
+exit_is "on_busy: one of that name in another file is another routine" 0
+kill -TERM $single
+wait $single 2>/dev/null
+unset MATINS_STATE
+rm -rf "$T/state/matins"
+for routine in good bad good good; do run_matins run -c m.toml $routine; done
 
 # ---- side by side ----
 

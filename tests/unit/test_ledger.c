@@ -19,6 +19,11 @@
 
 #define T0 (INT64_C(1767225600) * 1000000000) /* 2026-01-01T00:00:00Z */
 
+#define FILE_A "/home/u/a.toml"
+#define FILE_B "/home/u/b.toml"
+
+static const struct ledger_routine routine_r = {"r", FILE_A, true};
+
 static struct ledger *open_at(const char *dir)
 {
 	struct err err = ERR_INIT;
@@ -31,10 +36,11 @@ static struct ledger *open_at(const char *dir)
 
 static uint64_t start(struct ledger *l, const char *routine)
 {
+	const struct ledger_routine which = {routine, FILE_A, true};
 	struct err err = ERR_INIT;
 	uint64_t generation = 0;
 
-	if (ledger_start(l, routine, T0, &generation, &err) < 0)
+	if (ledger_start(l, &which, T0, &generation, &err) < 0)
 		fail_msg("%s", err.msg);
 	return generation;
 }
@@ -50,7 +56,7 @@ static const struct fd_text report = {print_stored, &stored};
 static void finish(struct ledger *l, uint64_t generation, bool success)
 {
 	const struct ledger_end end = {
-		.routine = "r",
+		.which = {"r", FILE_A, true},
 		.summary = "r: 1 ran, 0 skipped, 0 failed",
 		.success = success,
 		.exit_status = success ? 0 : 2,
@@ -132,7 +138,7 @@ static void ledger__report__stored_by_generation(void **state)
 
 	start(l, "r");
 	finish(l, 1, true);
-	assert_int_equal(store_get(*state, 1, &out, &err), 0);
+	assert_int_equal(store_get(*state, FILE_A, 1, &out, &err), 0);
 	assert_string_equal(buf_cstr(&out), "{}\n");
 	buf_release(&out);
 	ledger_free(l);
@@ -166,7 +172,7 @@ static void ledger__process_gone__lost(void **state)
 		struct err err;
 
 		if (ledger_open(*state, &l, &err) < 0 ||
-		    ledger_start(l, "r", T0, &generation, &err) < 0)
+		    ledger_start(l, &routine_r, T0, &generation, &err) < 0)
 			_exit(1);
 		_exit(0);
 	}
@@ -275,7 +281,7 @@ static void ledger__many_at_once__no_generation_twice(void **state)
 		if (ledger_open(*state, &l, &err) < 0)
 			_exit(1);
 		for (int i = 0; i < EACH; i++)
-			if (ledger_start(l, "r", T0, &g, &err) < 0)
+			if (ledger_start(l, &routine_r, T0, &g, &err) < 0)
 				_exit(1);
 		_exit(0);
 	}
@@ -340,7 +346,8 @@ static void ledger__report_not_storable__finished_all_the_same(void **state)
 {
 	AUTO(mem_freep)
 	char *reports = mem_printf("%s/reports", (char *)*state);
-	const struct ledger_end end = {.routine = "r", .summary = "s"};
+	const struct ledger_end end = {.which = {"r", FILE_A, true},
+				       .summary = "s"};
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -358,24 +365,60 @@ static void ledger__report_not_storable__finished_all_the_same(void **state)
 	ledger_free(l);
 }
 
+static void ledger__file_and_wholeness__read_back(void **state)
+{
+	const struct ledger_routine part = {"r", FILE_B, false};
+	struct ledger *l = open_at(*state);
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct ledger_run *run;
+	uint64_t g;
+
+	finish(l, start(l, "r"), true);
+	assert_int_equal(ledger_start(l, &part, T0, &g, &err), 0);
+	append_text(*state, "{\"event\":\"started\",\"generation\":3,"
+			    "\"routine\":\"r\"}\n");
+	assert_int_equal(read_all(l, &arena, &run), 3);
+	assert_string_equal(run[0].file, FILE_A);
+	assert_true(run[0].whole);
+	assert_string_equal(run[1].file, FILE_B);
+	assert_false(run[1].whole);
+	assert_true(ledger_run_is(&run[0], "r", FILE_A));
+	assert_true(ledger_run_is(&run[0], NULL, NULL));
+	assert_false(ledger_run_is(&run[0], "r", FILE_B));
+	assert_false(ledger_run_is(&run[0], "s", FILE_A));
+	/* a line of an earlier version: nothing is known */
+	assert_string_equal(run[2].file, "");
+	assert_false(run[2].whole);
+	assert_true(ledger_run_is(&run[2], "r", FILE_A));
+	arena_release(&arena);
+	ledger_free(l);
+}
+
 static void lock__held__busy_until_closed(void **state)
 {
+	const struct ledger_routine odd = {"a..b", FILE_A, true};
+	const struct ledger_routine plain = {"b", FILE_A, true};
+	const struct ledger_routine elsewhere = {"a..b", FILE_B, true};
 	struct ledger *l = open_at(*state);
 	struct err err = ERR_INIT;
 	int first = -1, second = -1;
 
-	assert_int_equal(ledger_lock_routine(l, "a/../b", false, &first, &err),
-			 0);
-	assert_int_equal(ledger_lock_routine(l, "a/../b", false, &second, &err),
+	assert_int_equal(ledger_lock_routine(l, &odd, false, &first, &err), 0);
+	assert_int_equal(ledger_lock_routine(l, &odd, false, &second, &err),
 			 -1);
 	assert_int_equal(err.kind, ERR_BUSY);
 	assert_int_equal(second, -1);
 	/* another routine is another lock */
-	assert_int_equal(ledger_lock_routine(l, "b", false, &second, &err), 0);
+	assert_int_equal(ledger_lock_routine(l, &plain, false, &second, &err),
+			 0);
+	fd_closep(&second);
+	/* so is one of that name in another file */
+	assert_int_equal(
+		ledger_lock_routine(l, &elsewhere, false, &second, &err), 0);
 	fd_closep(&second);
 	fd_closep(&first);
-	assert_int_equal(ledger_lock_routine(l, "a/../b", true, &first, &err),
-			 0);
+	assert_int_equal(ledger_lock_routine(l, &odd, true, &first, &err), 0);
 	fd_closep(&first);
 	ledger_free(l);
 }
@@ -422,6 +465,7 @@ int main(void)
 		IN_TEMP_DIR(ledger__folder_is_a_file__system_error),
 		IN_TEMP_DIR(ledger__open_read__creates_nothing),
 		IN_TEMP_DIR(ledger__report_not_storable__finished_all_the_same),
+		IN_TEMP_DIR(ledger__file_and_wholeness__read_back),
 		IN_TEMP_DIR(lock__held__busy_until_closed),
 		cmocka_unit_test(default_dir__variables__in_order),
 	};

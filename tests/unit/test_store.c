@@ -10,14 +10,27 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "core/base/sha256.h"
 #include "core/report/store.h"
 #include "tests/unit/temp_dir.h"
+
+#define A "/home/u/a.toml"
+#define B "/home/u/b.toml"
+
+/* Where the reports of A lie. */
+static char *in_folder(const char *dir, const char *name)
+{
+	char sum[SHA256_HEX_BYTES];
+
+	sha256_hex(STR(A), sum);
+	return mem_printf("%s/reports/%.32s/%s", dir, sum, name);
+}
 
 static bool kept(const char *dir, uint64_t generation)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
-	int r = store_get(dir, generation, &out, &err);
+	int r = store_get(dir, A, generation, &out, &err);
 
 	buf_release(&out);
 	if (r < 0)
@@ -30,7 +43,7 @@ static int store(const char *dir, uint64_t generation, struct str report,
 {
 	const struct fd_text text = fd_text_of(&report);
 
-	return store_put(dir, generation, &text, keep, err);
+	return store_put(dir, A, generation, &text, keep, err);
 }
 
 static void put(const char *dir, uint64_t generation, uint64_t keep)
@@ -44,13 +57,13 @@ static void put(const char *dir, uint64_t generation, uint64_t keep)
 static void store__put__read_back_private(void **state)
 {
 	const char *dir = *state;
-	AUTO(mem_freep) char *path = mem_printf("%s/reports/7.json", dir);
+	AUTO(mem_freep) char *path = in_folder(dir, "7.json");
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct stat st;
 
 	assert_int_equal(store(dir, 7, STR("a\0b"), 100, &err), 0);
-	assert_int_equal(store_get(dir, 7, &out, &err), 0);
+	assert_int_equal(store_get(dir, A, 7, &out, &err), 0);
 	assert_int_equal(out.n, 3);
 	assert_memory_equal(out.p, "a\0b", 3);
 	assert_int_equal(stat(path, &st), 0);
@@ -102,7 +115,7 @@ static void store__counter_begun_anew__newest_stays(void **state)
 static void store__foreign_files__left_alone(void **state)
 {
 	const char *dir = *state;
-	AUTO(mem_freep) char *note = mem_printf("%s/reports/notes.txt", dir);
+	AUTO(mem_freep) char *note = in_folder(dir, "notes.txt");
 	struct err err = ERR_INIT;
 
 	put(dir, 1, 1);
@@ -114,8 +127,8 @@ static void store__foreign_files__left_alone(void **state)
 static void store__old_temporary_file__removed(void **state)
 {
 	const char *dir = *state;
-	AUTO(mem_freep) char *old = mem_printf("%s/reports/1.json.a", dir);
-	AUTO(mem_freep) char *young = mem_printf("%s/reports/2.json.b", dir);
+	AUTO(mem_freep) char *old = in_folder(dir, "1.json.a");
+	AUTO(mem_freep) char *young = in_folder(dir, "2.json.b");
 	const struct timespec long_ago[2] = {{.tv_sec = 1}, {.tv_sec = 1}};
 	struct err err = ERR_INIT;
 
@@ -128,6 +141,45 @@ static void store__old_temporary_file__removed(void **state)
 	assert_int_equal(access(old, F_OK), -1);
 	/* somebody may be writing it */
 	assert_int_equal(access(young, F_OK), 0);
+}
+
+static void store__two_files__each_keeps_its_own(void **state)
+{
+	const char *dir = *state;
+	const struct fd_text text = fd_text_of(&(struct str){"{}", 2});
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	for (uint64_t g = 1; g <= 3; g++)
+		put(dir, g, 100);
+	for (uint64_t g = 4; g <= 9; g++)
+		assert_int_equal(store_put(dir, B, g, &text, 2, &err), 0);
+	for (uint64_t g = 1; g <= 3; g++)
+		assert_true(kept(dir, g));
+	assert_int_equal(store_get(dir, B, 7, &out, &err), -1);
+	assert_int_equal(err.kind, ERR_UNKNOWN);
+	assert_int_equal(store_get(dir, B, 8, &out, &err), 0);
+	assert_int_equal(store_get(dir, B, 9, &out, &err), 0);
+	assert_int_equal(store_get(dir, B, 1, &out, &err), -1);
+	buf_release(&out);
+}
+
+static void store__of_an_earlier_version__read_and_left(void **state)
+{
+	const char *dir = *state;
+	AUTO(mem_freep) char *reports = mem_printf("%s/reports", dir);
+	AUTO(mem_freep) char *old = mem_printf("%s/5.json", reports);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(mkdir(reports, 0700), 0);
+	assert_int_equal(fd_replace_file(old, STR("old"), 0600, false, &err),
+			 0);
+	put(dir, 6, 1);
+	put(dir, 7, 1);
+	assert_int_equal(store_get(dir, "", 5, &out, &err), 0);
+	assert_string_equal(buf_cstr(&out), "old");
+	buf_release(&out);
 }
 
 static void store__no_folder__system_error(void **state)
@@ -151,6 +203,8 @@ int main(void)
 		IN_TEMP_DIR(store__counter_begun_anew__newest_stays),
 		IN_TEMP_DIR(store__foreign_files__left_alone),
 		IN_TEMP_DIR(store__old_temporary_file__removed),
+		IN_TEMP_DIR(store__two_files__each_keeps_its_own),
+		IN_TEMP_DIR(store__of_an_earlier_version__read_and_left),
 		IN_TEMP_DIR(store__no_folder__system_error),
 	};
 
