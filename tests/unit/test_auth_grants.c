@@ -4,6 +4,7 @@
 #include "tests/unit/auth_fixture.h"
 
 #include <fcntl.h>
+#include <limits.h>
 
 #include "core/auth/auth_inner.h"
 #include "tests/unit/temp_dir.h"
@@ -64,7 +65,7 @@ static void name_issuer(struct world *w, char issuer[96])
 enum credential { SECRET, KEY, ASSERTION, CREDENTIALS };
 
 static void set_credential(struct world *w, enum credential which,
-			   const char *pem)
+			   const char *pem, const char *file)
 {
 	w->context.person.open = NULL;
 	w->options.client_id = "robot";
@@ -72,15 +73,21 @@ static void set_credential(struct world *w, enum credential which,
 		which == ASSERTION ? AUTH_JWT_BEARER : AUTH_CLIENT_CREDENTIALS;
 	w->options.client_secret = which == SECRET ? "s3cret" : NULL;
 	w->options.private_key = which == KEY ? pem : NULL;
-	w->options.assertion_file = which == ASSERTION ? "jwt" : NULL;
+	w->options.assertion_file = which == ASSERTION ? file : NULL;
 }
 
-static void write_statement(void)
+/* In the folder of the test; static. */
+static const char *write_statement(const char *dir)
 {
-	AUTO(fd_closep) int fd = open("jwt", O_WRONLY | O_CREAT, 0600);
+	static char path[PATH_MAX];
+	int fd;
 
+	snprintf(path, sizeof(path), "%s/jwt", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 	assert_int_not_equal(fd, -1);
 	assert_int_equal(fd_write_all(fd, "a.b.c", 5), 0);
+	close(fd);
+	return path;
 }
 
 static void credential__to_an_issuer_that_only_the_server_names__refused(
@@ -88,13 +95,12 @@ static void credential__to_an_issuer_that_only_the_server_names__refused(
 {
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	make_key(&pem);
-	write_statement();
 	for (int i = 0; i < CREDENTIALS; i++) {
 		struct world *w = world_begin(ELSEWHERE);
 
-		set_credential(w, (enum credential)i, buf_cstr(&pem));
+		set_credential(w, (enum credential)i, buf_cstr(&pem),
+			       write_statement(*state));
 		assert_int_equal(world_call(w), -1);
 		assert_int_equal(w->err.kind, ERR_ISSUER);
 		/* the line to add, for the user to judge */
@@ -109,13 +115,12 @@ static void credential__to_the_issuer_that_is_configured__sent(void **state)
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 	char issuer[96];
 
-	(void)state;
 	make_key(&pem);
-	write_statement();
 	for (int i = 0; i < CREDENTIALS; i++) {
 		struct world *w = world_begin(ELSEWHERE);
 
-		set_credential(w, (enum credential)i, buf_cstr(&pem));
+		set_credential(w, (enum credential)i, buf_cstr(&pem),
+			       write_statement(*state));
 		name_issuer(w, issuer);
 		assert_int_equal(world_call(w), 200);
 		assert_int_equal(world_count(w, "POST /token"), 1);
@@ -148,7 +153,7 @@ static void credential__of_a_stored_token__goes_to_no_other_issuer(void **state)
 	char issuer[96];
 
 	(void)state;
-	set_credential(w, SECRET, NULL);
+	set_credential(w, SECRET, NULL, NULL);
 	name_issuer(w, issuer);
 	assert_int_equal(world_call(w), 200);
 	/* the issuer is taken out of the configuration */
