@@ -134,6 +134,9 @@ struct gate_config {
 				    whatever is granted: state, configuration */
 	struct strlist hide;	 /* absolute paths of folders that no child may
 				    see, whatever is granted: kept tokens */
+	struct strlist sealed;	 /* absolute paths that may lie in no writable
+				    grant: what is written there would count,
+				    and nothing would show who wrote it */
 	const char *state_dir; /* where trials are cached; NULL = not cached */
 	uint64_t generation;   /* of this run, 0 when there is none */
 };

@@ -212,6 +212,11 @@ int prepare_view(struct prepared *p, struct err *err) MUST_USE;
 /* What stays read-only inside of writable grants; a part of prepare_view(). */
 void prepare_protected(struct prepared *p);
 
+/* ---- prepare_sealed.c ---- */
+
+/* errors  ERR_POLICY  a writable grant would hold a sealed path */
+int prepare_sealed(struct prepared *p, struct err *err) MUST_USE;
+
 /* ---- prepare_hidden.c ---- */
 
 /*

@@ -412,5 +412,7 @@ int prepare_grants(struct prepared *p, struct err *err)
 			return -1;
 	if (add_arguments(p, err) < 0)
 		return -1;
-	return check_links(p, err);
+	if (check_links(p, err) < 0)
+		return -1;
+	return prepare_sealed(p, err);
 }

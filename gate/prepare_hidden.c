@@ -47,14 +47,14 @@ static int judge(struct prepared *p, struct grant *g, struct err *err)
 		return 0;
 	if (g->what & (GRANT_BY(READ) | GRANT_BY(WRITE)))
 		return err_set(err, ERR_POLICY,
-			       "%s: %s holds tokens that matins keeps (%s), "
-			       "which no program may see",
+			       "%s: %s holds what matins keeps for itself "
+			       "(%s), which no program may see",
 			       g->what & GRANT_BY(WRITE) ? "write" : "read",
 			       g->path, around);
 	list_add(&p->policy.capped, &p->arena,
 		 arena_printf(&p->arena,
-			      "\"%s\": dropped; tokens that matins keeps are "
-			      "not for programs to see",
+			      "\"%s\": dropped; what matins keeps for itself "
+			      "is not for programs to see",
 			      g->path));
 	g->what = 0;
 	return 0;

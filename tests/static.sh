@@ -55,6 +55,10 @@ readme() {
 		echo "make check is not among the first lines"
 		rc=1
 	}
+	grep -q '`make install`' README.md || {
+		echo "README.md does not say how to install"
+		rc=1
+	}
 	for target in $(grep -o '`make [a-z-]*`' README.md | tr -d '`' |
 		sed 's/make //' | sort -u); do
 		grep -Eq "^([a-z-]+ )*$target( [a-z-]+)*:" Makefile || {

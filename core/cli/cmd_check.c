@@ -128,6 +128,7 @@ static int check(const struct args *args, struct config_file *file,
 					   : args_get(args, "config"),
 		.lax = args_has(args, "lax"),
 		.quiet = true,
+		.passive = true,
 	};
 
 	/* a file that cannot be read at all has no findings */

@@ -139,8 +139,10 @@ const char *completion_rest(const struct command *c)
 		return "programs";
 	if (completion_takes(c, "SERVER"))
 		return "servers";
-	return completion_takes(c, "FILE") || completion_takes(c, "A") ? "files"
-								       : "";
+	return completion_takes(c, "FILE") || completion_takes(c, "DIR") ||
+			       completion_takes(c, "A")
+		       ? "files"
+		       : "";
 }
 
 void completion_print_quoted(const char *s, const char *special)

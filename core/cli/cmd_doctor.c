@@ -110,6 +110,7 @@ static int open_config(const struct args *args, struct config_file *file,
 		.path = args_get(args, "config"),
 		.lax = args_has(args, "lax"),
 		.routine = args->n_positional ? args->positional[0] : NULL,
+		.passive = !args_has(args, "deep"),
 	};
 
 	*ret_found = config_open(&options, file, err) == 0;

@@ -126,8 +126,7 @@ static int open_gate(const char *program, struct arena *arena,
 	if (leash_find(NULL, &named, arena, &config.leash, err) < 0)
 		return -1;
 	log_debug("leash: %s", config.leash.source);
-	config.protect = leash_protected(NULL, state, arena);
-	config.hide = leash_hidden(NULL, state, NULL, arena);
+	leash_guard(NULL, state, NULL, arena, &config);
 	protect_more(&config.protect, policy_files, arena);
 	return gate_new(&config, ret, err);
 }

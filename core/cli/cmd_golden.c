@@ -70,6 +70,7 @@ static int open_config(struct work *w, bool needed, struct err *err)
 		.lax = args_has(w->args, "lax"),
 		.names_only = !needed,
 		.quiet = !needed,
+		.passive = !needed,
 		.routine = w->routine_name,
 	};
 	int status = config_open(&options, &w->file, err);

@@ -3,7 +3,9 @@
  */
 #include "core/base/log.h"
 #include "core/base/outfile.h"
+#include "core/cli/allow_path.h"
 #include "core/cli/command.h"
+#include "core/run/config.h"
 
 const struct option options_init[] = {{0}};
 
@@ -87,6 +89,23 @@ static int write_starter(const char *path, struct err *err)
 	return outfile_write_str(&f, str_of(starter), err);
 }
 
+/* What was written here may be used at once, from the folder of the file. */
+static void allow(const char *path)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {
+		.path = path,
+		.names_only = true,
+		.quiet = true,
+		.passive = true,
+	};
+	struct err err = ERR_INIT;
+
+	if (config_open(&options, &file, &err) < 0 ||
+	    config_allow_keep(&file, false, &err) < 0)
+		log_warning("%s", err.msg);
+}
+
 static int init(const struct args *args, struct err *err)
 {
 	const char *path = "matins.toml";
@@ -97,6 +116,8 @@ static int init(const struct args *args, struct err *err)
 		path = args_get(args, "config");
 	if (write_starter(path, err) < 0)
 		return -1;
+	if (allow_is_name(path))
+		allow(path);
 	if (!args->n_positional && !args_has(args, "config"))
 		log_note("wrote %s; `matins run hello` runs it", path);
 	else

@@ -117,6 +117,7 @@ static int list(const struct args *args, struct config_file *file,
 		.path = args_get(args, "config"),
 		.lax = args_has(args, "lax"),
 		.names_only = true,
+		.passive = true,
 	};
 
 	const char *steps = args_get(args, "steps");

@@ -183,8 +183,7 @@ static int open_gate(struct trace *t, const char *program,
 	if (!found)
 		leash_open_for_trace(&config.leash);
 	log_debug("leash: %s", config.leash.source);
-	config.protect = leash_protected(NULL, state, &t->arena);
-	config.hide = leash_hidden(NULL, state, NULL, &t->arena);
+	leash_guard(NULL, state, NULL, &t->arena, &config);
 	return gate_new(&config, ret, err);
 }
 

@@ -18,6 +18,7 @@ int kept_file(const struct args *args, const char *routine, struct arena *arena,
 		.lax = true,
 		.quiet = true,
 		.names_only = true,
+		.passive = true,
 	};
 	struct err ignored = ERR_INIT;
 

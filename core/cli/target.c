@@ -54,8 +54,7 @@ static int open_gate(struct target *t, const struct args *args, struct err *err)
 	if (leash_find(t->config, &named, &t->arena, &config.leash, err) < 0)
 		return -1;
 	log_debug("leash: %s", config.leash.source);
-	config.protect = leash_protected(t->config, state, &t->arena);
-	config.hide = leash_hidden(t->config, state, store, &t->arena);
+	leash_guard(t->config, state, store, &t->arena, &config);
 	add_names(&config.protect, &files, &t->arena);
 	t->eras = eras_open(state);
 	t->kept = kept_lists_open(state);

@@ -11,6 +11,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/routine/references.h"
+#include "core/run/config_grants.h"
 #include "core/run/config_inner.h"
 #include "core/toml/toml.h"
 
@@ -106,11 +107,13 @@ static int parse(struct config_file *file, int fd, struct toml_value *ret_root)
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	struct err err = ERR_INIT;
 
+	/* one reading: the bytes that are judged are those that are parsed */
 	if (fd_read_all(fd, &text, &err) < 0 ||
 	    toml_parse(&file->arena, buf_str(&text), ret_root, &err) < 0) {
 		findings_add(&file->findings, false, &err);
 		return -1;
 	}
+	sha256_hex(buf_str(&text), file->sha256);
 	return 0;
 }
 
@@ -131,6 +134,7 @@ static int load(struct config_file *file, int fd,
 	file->config.dir = dir;
 	if (r < 0 && options->names_only)
 		return first_error(file, options, err);
+	file->grants = config_grants(&file->config, &file->arena);
 	/* also behind errors of the loader: all are shown at once */
 	if (!options->names_only)
 		config_expand(file, options);
@@ -151,11 +155,10 @@ int config_open(const struct config_options *options,
 	if (config_find(options, file, &fd, err) < 0 ||
 	    load(file, fd, options, err) < 0)
 		return -1;
-	if (options->quiet)
-		return 0;
-	log_warnings(file);
-	if (file->found_in_cwd && !options->names_only)
-		config_log_grants(file);
+	if (config_allow(file, options, err) < 0)
+		return -1;
+	if (!options->quiet)
+		log_warnings(file);
 	return 0;
 }
 

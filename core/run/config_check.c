@@ -322,9 +322,19 @@ static void check_types(struct config_file *file)
 	}
 }
 
+static void add_not_allowed(struct config_file *file)
+{
+	struct err err = ERR_INIT;
+
+	err_set(&err, ERR_NOT_ALLOWED, "%s", file->not_allowed);
+	findings_add_note(&file->findings, &err);
+}
+
 void config_check_all(struct config_file *file)
 {
 	check_types(file);
+	if (file->not_allowed)
+		add_not_allowed(file);
 	visit(file, check_rule_used, check_lengths);
 	check_urls(file);
 	findings_sort(&file->findings);

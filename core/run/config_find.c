@@ -145,7 +145,7 @@ static int check_link(const char *named, const char *link,
 		       named, link, st->st_uid);
 }
 
-static int check_file(const struct config_file *file, int fd, struct err *err)
+static int check_file(struct config_file *file, int fd, struct err *err)
 {
 	struct stat st;
 
@@ -166,6 +166,7 @@ static int check_file(const struct config_file *file, int fd, struct err *err)
 			       "%s is writable by others, who could make you "
 			       "run anything; `chmod go-w %s`",
 			       file->path, file->path);
+	file->has_other_names = st.st_nlink > 1;
 	return 0;
 }
 
@@ -242,19 +243,40 @@ static int open_hop(const struct place *p, struct hop *h, struct arena *arena,
 	return 0;
 }
 
-/* The real folder of what was opened, by whose name paths are expanded. */
-static int set_folder(struct config_file *file, const struct hop *h,
-		      struct err *err)
+/* The real folder of a path; NULL and err. */
+static const char *real_folder(struct config_file *file, const struct hop *h,
+			       struct err *err)
 {
 	AUTO(mem_freep) char *folder = realpath(h->folder, NULL);
 
-	if (!folder)
-		return err_set(err, ERR_CONFIG, "%s: its folder: %s",
-			       file->path, strerror(errno));
-	file->config.dir = arena_strdup(&file->arena, folder);
-	file->config.path =
-		arena_printf(&file->arena, "%s/%s",
-			     strcmp(folder, "/") ? folder : "", h->name);
+	if (folder)
+		return arena_strdup(&file->arena, folder);
+	err_set(err, ERR_CONFIG, "%s: its folder: %s", file->path,
+		strerror(errno));
+	return NULL;
+}
+
+static const char *join(struct config_file *file, const char *folder,
+			const char *name)
+{
+	return arena_printf(&file->arena, "%s/%s",
+			    strcmp(folder, "/") ? folder : "", name);
+}
+
+/* Where it was found, and where links led: there its paths begin. */
+static int set_folders(struct config_file *file, const struct hop *last,
+		       struct err *err)
+{
+	struct hop first = {.path = file->path, .dir = -1};
+	const char *found;
+
+	split(&first, &file->arena);
+	found = real_folder(file, &first, err);
+	file->config.dir = real_folder(file, last, err);
+	if (!found || !file->config.dir)
+		return -1;
+	file->found = join(file, found, first.name);
+	file->config.path = join(file, file->config.dir, last->name);
 	return 0;
 }
 
@@ -272,13 +294,25 @@ static int open_place(const struct place *p, struct config_file *file,
 	}
 	fd_closep(&h.dir);
 	if (r == 0)
-		return set_folder(file, &h, err);
+		return set_folders(file, &h, err);
 	if (r < 0 && !p->who && (why.sys == ENOENT || why.sys == ENOTDIR))
 		return 0;
 	if (r > 0)
 		return fail(p, ELOOP, err);
 	*err = why;
 	return -1;
+}
+
+/* The user's own that would count without the one of a current folder. */
+static void find_shadowed(const struct place *place, struct config_file *file)
+{
+	size_t at = str_ends(str_of(file->path), "modulex.toml") ? 5 : 2;
+
+	for (size_t i = at + 1; i < N_PLACES && !file->shadows; i++)
+		if (place[i].path && !place[i].who && !place[i].in_cwd &&
+		    access(place[i].path, F_OK) == 0)
+			file->shadows =
+				arena_strdup(&file->arena, place[i].path);
 }
 
 int config_find(const struct config_options *options, struct config_file *file,
@@ -296,6 +330,8 @@ int config_find(const struct config_options *options, struct config_file *file,
 		if (*ret_fd < 0)
 			continue;
 		file->found_in_cwd = place[i].in_cwd;
+		if (place[i].in_cwd || options->passive)
+			find_shadowed(place, file);
 		return check_file(file, *ret_fd, err);
 	}
 	file->path = NULL;

@@ -1,4 +1,5 @@
-/* What a file that nobody named allows, said in one line. */
+#include "core/run/config_grants.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -6,115 +7,316 @@
 #include "core/base/mem.h"
 #include "core/run/config_inner.h"
 
-#define GRANTS_SHOWN 6 /* a line is for reading */
+/* Bytes of one row that are shown. */
+#define ROW_SHOWN 160
 
-struct grant {
-	int group; /* of one kind; the widest kinds have the lowest */
-	const char *key, *value;
+/* In the order in which they are shown. */
+static const char *const words[] = {
+	"starts", "browser",  "weakens",    "writes",
+	"reads",  "connects", "credential",
 };
 
-struct grants {
-	struct grant *item;
+enum kind {
+	STARTS,
+	BROWSER,
+	WEAKENS,
+	WRITES,
+	READS,
+	CONNECTS,
+	CREDENTIAL,
+};
+
+struct rows {
+	struct arena *arena;
+	const char **item; /* owned */
 	size_t n, cap;
-	int group;
 };
 
-static void add_grant(struct grants *g, const char *key, const char *value)
+/* ---- collecting ---- */
+
+static void add(struct rows *r, enum kind kind, const char *text)
 {
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->item[i].key, key) &&
-		    !strcmp(g->item[i].value, value))
-			return;
-	g->item = mem_grow(g->item, g->n + 1, &g->cap, sizeof(*g->item));
-	g->item[g->n++] = (struct grant){g->group, key, value};
+	if (!text)
+		return;
+	r->item = mem_grow(r->item, r->n + 1, &r->cap, sizeof(*r->item));
+	r->item[r->n++] = arena_printf(r->arena, "%s %s", words[kind], text);
 }
 
-static void add_grants(struct grants *g, const char *key,
-		       const struct strlist *list)
+static void add_list(struct rows *r, enum kind kind, const struct strlist *list)
 {
 	for (size_t i = 0; i < list->n; i++)
-		add_grant(g, key, list->item[i]);
+		add(r, kind, list->item[i]);
 }
 
-static void add_words(struct grants *g, const struct sandbox *s)
+/* A command line; words with blanks are quoted. */
+static void add_command(struct rows *r, const char *command,
+			const struct strlist *args)
 {
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!command)
+		return;
+	buf_adds(&line, command);
+	for (size_t i = 0; i < args->n; i++) {
+		const char *word = args->item[i];
+		bool is_plain = *word && !strpbrk(word, " \t\r\n'\"");
+
+		buf_addf(&line, is_plain ? " %s" : " '%s'", word);
+	}
+	add(r, STARTS, buf_cstr(&line));
+}
+
+static void add_ref(struct rows *r, const struct env_ref *ref)
+{
+	if (!ref->from)
+		return;
+	switch (ref->source) {
+	case ENV_FROM_CMD:
+		add(r, STARTS, ref->from);
+		break;
+	case ENV_FROM_FILE:
+		add(r, CREDENTIAL, ref->from);
+		break;
+	case ENV_FROM_ENV:
+		add(r, CREDENTIAL, arena_printf(r->arena, "$%s", ref->from));
+		break;
+	}
+}
+
+static void add_refs(struct rows *r, const struct env_refs *refs)
+{
+	for (size_t i = 0; i < refs->n; i++)
+		add_ref(r, &refs->item[i]);
+}
+
+/* Words that take something away from what holds by default. */
+static void add_words(struct rows *r, const struct sandbox *s)
+{
+	const struct {
+		const char *key, *value, *weak;
+	} keys[] = {
+		{"profile", s->profile, "open"},
+		{"isolate", s->isolate, "off"},
+		{"tmp", s->tmp, "shared"},
+		{"user", s->user, "root"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (config_is_named(keys[i].value, keys[i].weak))
+			add(r, WEAKENS,
+			    arena_printf(r->arena, "%s = %s", keys[i].key,
+					 keys[i].weak));
+	for (size_t i = 0; i < s->syscalls.n; i++)
+		add(r, WEAKENS,
+		    arena_printf(r->arena, "syscalls = %s",
+				 s->syscalls.item[i]));
+}
+
+static void add_sandbox(struct rows *r, const struct sandbox *s)
+{
+	add_words(r, s);
+	add_list(r, STARTS, &s->exec);
+	add_list(r, WRITES, &s->write);
+	add_list(r, READS, &s->read);
 	for (size_t i = 0; i < s->net.n; i++)
-		if (!strcmp(s->net.item[i], "all"))
-			add_grant(g, "net", "all");
-	if (config_is_named(s->profile, "open"))
-		add_grant(g, "profile", "open");
-	if (config_is_named(s->isolate, "off"))
-		add_grant(g, "isolate", "off");
-	if (config_is_named(s->tmp, "shared"))
-		add_grant(g, "tmp", "shared");
-	if (config_is_named(s->user, "root"))
-		add_grant(g, "user", "root");
+		if (strcmp(s->net.item[i], "none") != 0)
+			add(r, CONNECTS, s->net.item[i]);
 }
 
-static void add_writes(struct grants *g, const struct sandbox *s)
+static void add_auth(struct rows *r, const struct server_auth *a)
 {
-	add_grants(g, "write", &s->write);
+	if (a->browser)
+		add(r, BROWSER,
+		    arena_printf(r->arena, "%s (outside of the sandbox)",
+				 a->browser));
+	add(r, WRITES, a->token_store);
+	add(r, CONNECTS, a->issuer);
+	add(r, CONNECTS, a->idp_issuer);
+	add(r, CONNECTS, a->idp_token_endpoint);
+	add(r, CREDENTIAL, a->assertion_file);
+	add(r, CREDENTIAL, a->idp_id_token_file);
 }
 
-static void add_nets(struct grants *g, const struct sandbox *s)
+static void add_server(struct rows *r, const struct server *s)
 {
-	add_grants(g, "net", &s->net);
+	struct strlist rest = {NULL, 0};
+
+	add_command(r, s->command, &s->args);
+	add_refs(r, &s->env);
+	add_sandbox(r, &s->sandbox);
+	add(r, CONNECTS, s->url);
+	add_auth(r, &s->auth);
+	for (size_t i = 0; i < SERVER_REFERENCES; i++)
+		add_ref(r, server_reference(s, i));
+	if (!s->sampling.n)
+		return;
+	rest = (struct strlist){s->sampling.item + 1, s->sampling.n - 1};
+	add_command(r, s->sampling.item[0], &rest);
 }
 
-static void add_execs(struct grants *g, const struct sandbox *s)
+/* Variables in headers, URLs and paths are sent or used as they are. */
+static void add_variables(struct rows *r, const char *text)
 {
-	add_grants(g, "exec", &s->exec);
+	const char *end;
+
+	while (text && (text = strstr(text, "${"))) {
+		text += 2;
+		end = text + strcspn(text, ":}");
+		add(r, CREDENTIAL,
+		    arena_printf(r->arena, "$%.*s", (int)(end - text), text));
+	}
 }
 
-static void add_reads(struct grants *g, const struct sandbox *s)
+/* ---- in order ---- */
+
+static size_t kind_of(const char *row)
 {
-	add_grants(g, "read", &s->read);
+	size_t kind = 0;
+
+	while (kind + 1 < ARRAY_LEN(words) &&
+	       !(str_starts(str_of(row), words[kind]) &&
+		 row[strlen(words[kind])] == ' '))
+		kind++;
+	return kind;
 }
 
-static void each_sandbox(const struct config *c, struct grants *g,
-			 void (*add)(struct grants *, const struct sandbox *))
+static int compare(const char *a, const char *b)
 {
-	add(g, &c->sandbox);
+	size_t x = kind_of(a), y = kind_of(b);
+
+	if (x == y) {
+		x = strlen(a);
+		y = strlen(b);
+	}
+	return x != y ? (x < y ? -1 : 1) : strcmp(a, b);
+}
+
+static int by_kind(const void *a, const void *b)
+{
+	return compare(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct strlist in_order(struct rows *r)
+{
+	struct strlist list = {ARENA_ARRAY(r->arena, const char *, r->n + 1),
+			       0};
+
+	if (r->n)
+		qsort(r->item, r->n, sizeof(*r->item), by_kind);
+	for (size_t i = 0; i < r->n; i++)
+		if (!i || strcmp(r->item[i], r->item[i - 1]) != 0)
+			list.item[list.n++] = r->item[i];
+	return list;
+}
+
+struct strlist config_grants(const struct config *c, struct arena *arena)
+{
+	struct rows r = {.arena = arena};
+	struct strlist list;
+
+	add_sandbox(&r, &c->sandbox);
 	for (size_t i = 0; i < c->n_servers; i++)
-		add(g, &c->servers[i].sandbox);
-	for (size_t i = 0; i < c->n_routines; i++)
-		for (size_t j = 0; j < c->routines[i].n_steps; j++)
-			add(g, &c->routines[i].steps[j].sandbox);
+		add_server(&r, &c->servers[i]);
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t k = 0; k < c->routines[i].n_steps; k++) {
+			const struct step *s = &c->routines[i].steps[k];
+
+			add_command(&r, s->command, &s->args);
+			add_refs(&r, &s->env);
+			add_sandbox(&r, &s->sandbox);
+		}
+	}
+	for (const struct expansion *e = c->expansions; e; e = e->next)
+		add_variables(&r, *e->slot);
+	list = in_order(&r);
+	free(r.item);
+	return list;
 }
 
-/* Of paths the shorter is the wider. */
-static int by_width(const void *a, const void *b)
+bool config_grants_has(const struct strlist *grants, const char *word,
+		       const struct strlist *others)
 {
-	const struct grant *x = a, *y = b;
-	size_t nx = strlen(x->value), ny = strlen(y->value);
+	for (size_t i = 0; i < grants->n; i++) {
+		bool is_there = strcmp(words[kind_of(grants->item[i])], word);
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (nx != ny)
-		return nx < ny ? -1 : 1;
-	return strcmp(x->value, y->value);
+		for (size_t k = 0; k < others->n && !is_there; k++)
+			is_there = !strcmp(grants->item[i], others->item[k]);
+		if (!is_there)
+			return false;
+	}
+	return true;
 }
 
-void config_log_grants(const struct config_file *file)
-{
-	static void (*const kinds[])(struct grants *,
-				     const struct sandbox *) = {
-		add_words, add_writes, add_nets, add_execs, add_reads};
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct grants g = {0};
+/* ---- for a person ---- */
 
-	for (; g.group < (int)ARRAY_LEN(kinds); g.group++)
-		each_sandbox(&file->config, &g, kinds[g.group]);
-	if (g.n)
-		qsort(g.item, g.n, sizeof(*g.item), by_width);
-	for (size_t i = 0; i < g.n && i < GRANTS_SHOWN; i++)
-		buf_addf(&text, "%s%s %s", i ? ", " : "", g.item[i].key,
-			 g.item[i].value);
-	if (g.n > GRANTS_SHOWN)
-		buf_addf(&text, ", and %zu more", g.n - GRANTS_SHOWN);
-	log_note("using %s of the current folder; beyond the default policy "
-		 "it grants %s",
-		 file->path, g.n ? buf_cstr(&text) : "nothing");
-	buf_release(&text);
-	free(g.item);
+static void add_row(struct buf *out, const char *word, const char *row)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const char *value = strchr(row, ' ');
+
+	buf_add_cut(&text, str_of(value ? value + 1 : row), ROW_SHOWN);
+	buf_addf(out, "  %-10s  ", word);
+	log_visible(out, buf_str(&text), false);
+	buf_addc(out, '\n');
+}
+
+bool config_grants_show(const struct strlist *grants, size_t most,
+			struct buf *out)
+{
+	bool is_whole = true;
+	size_t n = 0;
+
+	for (size_t i = 0; i < grants->n; i++) {
+		size_t kind = kind_of(grants->item[i]);
+		bool is_last = i + 1 == grants->n ||
+			       kind_of(grants->item[i + 1]) != kind;
+
+		if (!most || n < most)
+			add_row(out, n ? "" : words[kind], grants->item[i]);
+		n++;
+		if (!is_last)
+			continue;
+		if (most && n > most) {
+			buf_addf(out, "  %-10s  and %zu more\n", "", n - most);
+			is_whole = false;
+		}
+		n = 0;
+	}
+	return is_whole;
+}
+
+static void add_change(struct buf *out, char sign, const char *row, size_t most,
+		       size_t *n)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if ((*n)++ >= most)
+		return;
+	buf_add_cut(&text, str_of(row), ROW_SHOWN);
+	buf_addf(out, "  %c ", sign);
+	log_visible(out, buf_str(&text), false);
+	buf_addc(out, '\n');
+}
+
+/* Rows that are not among the others. */
+static void add_changes(struct buf *out, char sign, const struct strlist *rows,
+			const struct strlist *others, size_t most, size_t *n)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (!others->n ||
+		    !bsearch(&rows->item[i], others->item, others->n,
+			     sizeof(*others->item), by_kind))
+			add_change(out, sign, rows->item[i], most, n);
+}
+
+void config_grants_diff(const struct strlist *before, const struct strlist *now,
+			size_t most, struct buf *out)
+{
+	size_t n = 0;
+
+	/* where not all are shown, what is new counts more */
+	add_changes(out, '+', now, before, most, &n);
+	add_changes(out, '-', before, now, most, &n);
+	if (n > most)
+		buf_addf(out, "  and %zu more\n", n - most);
 }

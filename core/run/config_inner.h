@@ -2,7 +2,8 @@
  * What the files behind config.h share: config_find.c finds and trusts,
  * config.c reads,
  * config_expand.c replaces what is written for something else, config_check.c
- * finds what is wrong, config_grants.c says what it allows.
+ * finds what is wrong, config_grants.c says what it may do, config_allow.c
+ * whether it may be used.
  */
 #ifndef CORE_RUN_CONFIG_INNER_H
 #define CORE_RUN_CONFIG_INNER_H
@@ -13,10 +14,9 @@
 #include "core/run/config.h"
 
 /*
- * Open the first configuration there is, and set .path, .config.path,
- * .config.dir and .found_in_cwd. Links are followed one by one: each, and
- * every folder on the way, belongs to the user or root and is written by
- * nobody else.
+ * Open the first configuration there is, and set what is known of its place.
+ * Links are followed one by one: each, and every folder on the way, belongs to
+ * the user or root and is written by nobody else.
  *
  * errors  ERR_CONFIG, ERR_UNKNOWN as config_open()
  */
@@ -35,8 +35,9 @@ void config_expand(struct config_file *file,
 		   const struct config_options *options);
 /* Policies, commands of credentials, rules of comparison. */
 void config_check(struct config_file *file);
-/* One line on stderr: the widest of its grants. */
-void config_log_grants(const struct config_file *file);
+/* config_open() says what of it; nothing but its errors. */
+int config_allow(struct config_file *file, const struct config_options *options,
+		 struct err *err) MUST_USE;
 
 /* Variables that are set to nothing count as not set. */
 const char *config_variable(const char *name) MUST_USE;

@@ -377,8 +377,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	d->folder = c ? c->dir : NULL;
 	if (leash_find(c, &none, d->arena, &config.leash, err) < 0)
 		return -1;
-	config.protect = leash_protected(c, state, d->arena);
-	config.hide = leash_hidden(c, state, NULL, d->arena);
+	leash_guard(c, state, NULL, d->arena, &config);
 	if (gate_new(&config, &gate, err) < 0) {
 		doctor_add(d, "protection", "floor", CHECK_FAILED,
 			   "run on a kernel with seccomp and Landlock (5.13 or "
@@ -386,6 +385,9 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 			   "%s", err->msg);
 		return 0;
 	}
+	if (o->file && o->file->not_allowed)
+		doctor_add(d, "configuration", o->file->path, CHECK_FAILED,
+			   "matins allow", "%s", o->file->not_allowed);
 	look_at_leash(d, &config.leash);
 	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
 		if (!o->routine || o->routine == &c->routines[i])

@@ -1,6 +1,11 @@
 #include "core/run/leash.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/run/allowed.h"
 #include "core/run/paths.h"
 
 /* Names collected so far, without repeats. */
@@ -182,12 +187,34 @@ static void add_default_configs(struct names *n)
 	add(n, arena_printf(n->arena, "%s/.modulex/config.toml", home));
 }
 
-struct strlist leash_protected(const struct config *config,
-			       const char *state_dir, struct arena *arena)
+/*
+ * Of this run, and those that a run with other variables would use: what is
+ * planted there would count then.
+ */
+static struct strlist state_folders(const char *state_dir, struct arena *arena)
 {
+	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	const struct passwd *user = getpwuid(geteuid());
+	const char *const homes[] = {home, user ? user->pw_dir : NULL};
 	struct names n = {.arena = arena};
 
 	add(&n, state_dir);
+	if (xdg && *xdg == '/')
+		add(&n, arena_printf(arena, "%s/matins", xdg));
+	for (size_t i = 0; i < ARRAY_LEN(homes); i++)
+		if (homes[i] && *homes[i] == '/')
+			add(&n, arena_printf(arena, "%s/.local/state/matins",
+					     homes[i]));
+	return n.list;
+}
+
+struct strlist leash_protected(const struct config *config,
+			       const char *state_dir, struct arena *arena)
+{
+	const struct strlist states = state_folders(state_dir, arena);
+	struct names n = {.arena = arena};
+
+	add_list(&n, &states);
 	add_default_configs(&n);
 	for (size_t i = 0; config && i < config->n_servers; i++)
 		add(&n, config->servers[i].auth.token_store);
@@ -204,12 +231,42 @@ struct strlist leash_protected(const struct config *config,
 struct strlist leash_hidden(const struct config *config, const char *state_dir,
 			    const char *more, struct arena *arena)
 {
+	const struct strlist states = state_folders(state_dir, arena);
 	struct names n = {.arena = arena};
 
-	if (state_dir)
-		add(&n, arena_printf(arena, "%s/tokens", state_dir));
+	for (size_t i = 0; i < states.n; i++) {
+		add(&n, arena_printf(arena, "%s/tokens", states.item[i]));
+		add(&n, arena_printf(arena, "%s/allowed", states.item[i]));
+	}
 	add(&n, more);
 	for (size_t i = 0; config && i < config->n_servers; i++)
 		add(&n, config->servers[i].auth.token_store);
 	return n.list;
+}
+
+void leash_guard(const struct config *config, const char *state_dir,
+		 const char *more, struct arena *arena, struct gate_config *ret)
+{
+	struct names protect = {.arena = arena}, sealed = {.arena = arena};
+	const struct strlist own = leash_protected(config, state_dir, arena);
+	struct err err = ERR_INIT;
+	struct allowance *a = NULL;
+	size_t n = 0;
+
+	add_list(&protect, &own);
+	if (state_dir && allowed_list(state_dir, arena, &a, &n, &err) < 0)
+		log_warning("%s", err.msg);
+	for (size_t i = 0; i < n; i++) {
+		const char *target = a[i].target ? a[i].target : a[i].path;
+
+		add(&protect, a[i].path);
+		add(&protect, target);
+		if (a[i].edits) {
+			add(&sealed, a[i].path);
+			add(&sealed, target);
+		}
+	}
+	ret->protect = protect.list;
+	ret->sealed = sealed.list;
+	ret->hide = leash_hidden(config, state_dir, more, arena);
 }

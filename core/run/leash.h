@@ -30,7 +30,8 @@ void leash_open_for_trace(struct gate_leash *leash);
 /*
  * Paths that no child may write, whatever is granted: the state directory
  * with the tokens in it and where servers keep them elsewhere, the
- * configuration and the golden files beside it.
+ * configuration and the golden files beside it. State directories are all
+ * that another run of the user could find: by $XDG_STATE_HOME, $HOME, passwd.
  *
  * state_dir  may be NULL
  */
@@ -38,12 +39,22 @@ struct strlist leash_protected(const struct config *config,
 			       const char *state_dir, struct arena *arena)
 	MUST_USE;
 /*
- * Folders that no child may see: those of kept tokens.
+ * Folders that no child may see: those of kept tokens and of allowances.
  *
  * state_dir  may be NULL
  * more       of an option, may be NULL
  */
 struct strlist leash_hidden(const struct config *config, const char *state_dir,
 			    const char *more, struct arena *arena) MUST_USE;
+/*
+ * All that the gate keeps children from, as above, into *ret: .protect, with
+ * the configurations that were allowed wherever they lie, .hide, and .sealed,
+ * those of them that are allowed whatever is written into them.
+ *
+ * more  as for leash_hidden()
+ */
+void leash_guard(const struct config *config, const char *state_dir,
+		 const char *more, struct arena *arena,
+		 struct gate_config *ret);
 
 #endif

@@ -168,8 +168,7 @@ static int open_gate(struct run *r, struct err *err)
 		leash_open_for_trace(&r->leash);
 	log_note("leash: %s", r->leash.source);
 	g.leash = r->leash;
-	g.protect = leash_protected(config, state, arena);
-	g.hide = leash_hidden(config, state, NULL, arena);
+	leash_guard(config, state, NULL, arena, &g);
 	g.generation = r->result->report.generation;
 	return gate_new(&g, &r->gate, err);
 }

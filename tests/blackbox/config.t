@@ -138,39 +138,6 @@ else
 	skip "another user's folder" "needs root to make such a folder"
 fi
 
-# ---- found in the current folder: named with what it grants ----
-
-cat >>matins.toml <<-'END'
-	sandbox = { net = "all", read = ["/etc"], write = ["."] }
-END
-run_matins run third --dry-run
-err_like "found here: its widest grants come first" \
-	"using matins.toml of the current folder; .*grants net all, write $T, read /etc"
-mkdir -p grants/a/w
-(
-	cd grants || exit
-	routine_in ./matins.toml r
-	echo "sandbox = { write = ['$T/grants/a/w', '$T/grants', '/'] }" \
-		>>matins.toml
-	run_matins run r --dry-run
-)
-err_like "found here: one path is not hidden by another, wider ones first" \
-	"it grants write /, write $T/grants, write $T/grants/a/w\$"
-(
-	cd grants || exit
-	echo "[sandbox]
-	net = 'all'
-	read = ['/usr', '/etc', '/usr/lib', '/etc']
-	exec = ['b', 'a']" >>matins.toml
-	run_matins run r --dry-run
-)
-err_like "found here: what is not shown is counted" \
-	"grants net all, write /, write .*, exec a, exec b, and 3 more\$"
-run_matins run third --dry-run -c matins.toml
-err_unlike "named: no such line" 'of the current folder'
-run_matins list
-err_unlike "list starts nothing: no such line" 'of the current folder'
-
 # ---- variables ----
 
 cat >var.toml <<-'END'

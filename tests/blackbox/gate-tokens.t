@@ -78,7 +78,8 @@ explained() {
 	gate --explain --json --read "$W/home" -- true
 	is "$who: explain names what is hidden" \
 		"$("$PYTHON" -c 'import json, sys
-print(*json.load(open(sys.argv[1]))["hidden"])' "$out")" "$tokens"
+print(*json.load(open(sys.argv[1]))["hidden"])' "$out")" \
+		"$tokens ${tokens%tokens}allowed"
 	gate --explain --json -- true
 	is "$who: and nothing where nothing is granted" \
 		"$("$PYTHON" -c 'import json, sys

@@ -44,6 +44,8 @@ static int setup(void **state)
 	log_set_level(LOG_ERROR);
 	umask(022);
 	set("HOME", f.dir);
+	set("MATINS_STATE", f.dir);
+	set("MATINS_ALLOW", f.dir);
 	for (size_t i = 0; i < ARRAY_LEN(unset); i++)
 		set(unset[i], NULL);
 	*state = &f;
@@ -61,6 +63,7 @@ static void remove_all(const char *dir)
 					    ".config/matins/config.toml",
 					    ".modulex/config.toml",
 					    "sub",
+					    "allowed",
 					    ".config/matins",
 					    ".config",
 					    ".modulex",

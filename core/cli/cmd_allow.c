@@ -1,0 +1,166 @@
+/*
+ * `matins allow`: the configuration of a folder may be used, as it is now.
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/log.h"
+#include "core/cli/allow_path.h"
+#include "core/run/allowed.h"
+#include "core/run/config.h"
+
+const struct option options_allow[] = {
+	{"edits", 0, NULL, "and whatever is written into the file later"},
+	{"list", 0, NULL, "list what is allowed"},
+	{"json", 0, NULL, "with --list: print one JSON document"},
+	{0},
+};
+
+/* ---- the list ---- */
+
+/* Whether it holds, by the file as it is now. */
+static const char *state_of(const struct allowance *a)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
+	char sha256[SHA256_HEX_BYTES];
+	struct err ignored = ERR_INIT;
+
+	if (access(a->path, F_OK) < 0)
+		return "gone";
+	if (a->edits)
+		return "edits";
+	if (fd_read_file(a->path, &text, &ignored) < 0)
+		return "unreadable";
+	sha256_hex(buf_str(&text), sha256);
+	return strcmp(sha256, a->sha256) == 0 ? "allowed" : "changed";
+}
+
+static void add_json(struct jw *w, const struct allowance *a)
+{
+	char when[CLOCK_TEXT_BYTES];
+
+	clock_format(a->wall_ms * (int64_t)NS_PER_MS, when);
+	jw_object(w);
+	jw_kv_cstr(w, "path", a->path);
+	if (a->target)
+		jw_kv_cstr(w, "target", a->target);
+	jw_kv_cstr(w, "state", state_of(a));
+	jw_kv_bool(w, "edits", a->edits);
+	jw_kv_bool(w, "on_terminal", a->by_person);
+	jw_kv_cstr(w, "sha256", a->sha256);
+	jw_kv_cstr(w, "allowed_at", when);
+	jw_key(w, "grants");
+	jw_array(w);
+	for (size_t i = 0; i < a->grants.n; i++)
+		jw_cstr(w, a->grants.item[i]);
+	jw_end(w);
+	jw_end(w);
+}
+
+static void print_json(const struct allowance *a, size_t n, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_key(&w, "allowed");
+	jw_array(&w);
+	for (size_t i = 0; i < n; i++)
+		add_json(&w, &a[i]);
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+static void print_text(const struct allowance *a, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		buf_addf(out, "%-10s  ", state_of(&a[i]));
+		log_visible(out, str_of(a[i].path), false);
+		buf_addc(out, '\n');
+	}
+	if (!n)
+		log_note("nothing is allowed");
+}
+
+static int list(const struct args *args, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct allowance *all;
+	size_t n;
+
+	if (allowed_list(NULL, &arena, &all, &n, err) < 0)
+		return -1;
+	if (args_has(args, "json"))
+		print_json(all, n, &out);
+	else
+		print_text(all, n, &out);
+	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
+		return err_sys(err, errno, "stdout");
+	return 0;
+}
+
+/* ---- one more ---- */
+
+static void show(const struct config_file *file)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	if (log_level() < LOG_NOTE)
+		return;
+	log_visible(&out, str_of(file->found), false);
+	buf_addc(&out, '\n');
+	config_allow_show(file, 0, &out);
+	if (fd_write_all(STDERR_FILENO, out.p, out.n) < 0) {
+		/* as any line on stderr */
+	}
+}
+
+static int allow(const struct args *args, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct config_options options = {
+		.lax = args_has(args, "lax"),
+		.names_only = true,
+		.passive = true,
+	};
+
+	options.path = allow_path(args, &arena, err);
+	if (!options.path || config_open(&options, &file, err) < 0)
+		return -1;
+	show(&file);
+	if (config_allow_keep(&file, args_has(args, "edits"), err) < 0)
+		return -1;
+	log_note(args_has(args, "edits")
+			 ? "allowed, whatever is written into it later"
+			 : "allowed as it is now");
+	return 0;
+}
+
+int cmd_allow(const struct command *cmd, int argc, char **argv, struct err *err)
+{
+	AUTO(args_release) struct args args = {0};
+
+	if (args_parse(cmd, argc, argv, &args, err) < 0)
+		return -1;
+	if (args.help)
+		return 0;
+	if (args.n_positional > 1 || args_has(&args, "config"))
+		return err_set(err, ERR_USAGE,
+			       "allow: name one folder, or none; a file that "
+			       "-c names needs no allowance");
+	if (args_has(&args, "list") &&
+	    (args.n_positional || args_has(&args, "edits")))
+		return err_set(err, ERR_USAGE,
+			       "allow: --list takes no folder and no --edits");
+	if (args_has(&args, "json") && !args_has(&args, "list"))
+		return err_set(err, ERR_USAGE, "allow: --json is for --list");
+	return args_has(&args, "list") ? list(&args, err) : allow(&args, err);
+}

@@ -1,0 +1,382 @@
+#!/usr/bin/env bash
+# A configuration that lies in the current folder is used only when somebody
+# has allowed it: the denied case first, then what allows it.
+# shellcheck disable=SC2016,SC2088
+. "${BASH_SOURCE%/*}/lib.sh"
+unset MATINS_ALLOW
+
+# on_terminal ANSWERS ARGS...: run it where a person is
+on_terminal() {
+	local answers=$1
+
+	shift
+	run_program /dev/null "$PYTHON" \
+		"$TOP/tests/blackbox/on_terminal.py" "$answers" "$BIN" "$@"
+}
+
+# config [LINE]: $T/p/matins.toml with one routine, which says that it ran
+config() {
+	cat >"$T/p/matins.toml" <<-END
+		[servers.s]
+		command = "$PEER"
+		args = ["$T/s.peer"]
+		[[routines.r.steps]]
+		name = "a"
+		type = "script"
+		command = "echo"
+		args = ["it ran"]
+		$*
+	END
+}
+
+script s <<-'END'
+	touch started
+END
+mkdir p
+cd p || exit
+
+# ---- what is not allowed does nothing ----
+
+config 'env = { T = { file = "'"$T"'/key" } }'
+mkfifo "$T/key" # who opens it waits
+LIMIT_S=20
+for words in 'run r' 'run r --dry-run' 'step r a' 'trace r a' 'tools -s s' \
+	'call t -s s' 'resources -s s' 'read x:y -s s' 'prompts -s s' \
+	'prompt p -s s' 'complete prompt:p a -s s' 'doctor --deep' \
+	'golden record r' 'golden check r' 'auth login s' 'auth logout s' \
+	'auth status s' 'auth status' "tools -- $BIN brief" \
+	'tools --url http://127.0.0.1:1/'; do
+	# shellcheck disable=SC2086
+	run_matins $words
+	exit_is "not allowed: $words: status 1" 1
+	err_like "not allowed: $words: says what to type" \
+		"^matins: $T/p/matins.toml lies in the current folder and has not been allowed yet; .*: matins allow\$"
+	out_unlike "not allowed: $words: nothing ran" 'it ran'
+done
+not_ok "nothing was recorded or kept" test -e "$T/state/matins/ledger.jsonl"
+run_matins run r --json
+json_is "not allowed: the kind of error" error.kind not_allowed
+rm "$T/key"
+echo secret-value >"$T/key"
+chmod 600 "$T/key"
+
+# ---- what only looks needs no allowance ----
+
+for words in 'list' 'list --servers' 'steps' 'check' 'history' 'history r' 'show last r' \
+	'completion bash' 'golden list' 'golden accept r --report x'; do
+	# shellcheck disable=SC2086
+	run_matins $words
+	err_unlike "passive: $words" '^matins: .*: matins allow$'
+done
+run_matins check
+exit_is "check: good" 0
+err_like "check: a note says that it is not allowed" 'note: .*: matins allow$'
+run_matins doctor --json
+exit_is "doctor: a run would not work" 1
+json_is "doctor: says so" 'checks[0].area' configuration \
+	'checks[0].level' failed 'checks[0].remedy' 'matins allow'
+
+# ---- named, or the user's own ----
+
+run_matins run -c matins.toml r
+exit_is "named by -c: no allowance is needed" 0
+MATINS_CONFIG=matins.toml run_matins run r
+exit_is "named by the variable: no allowance is needed" 0
+mkdir "$T/config/matins" "$T/empty"
+cp matins.toml "$T/config/matins/config.toml"
+cd "$T/empty" || exit
+run_matins run r
+exit_is "the user's own: no allowance is needed" 0
+cd "$T/p" || exit
+
+# ---- matins allow ----
+
+run_matins allow
+exit_is "allow: status 0" 0
+err_like "allow: shows what it starts" "^  starts      echo 'it ran'\$"
+err_like "allow: shows programs of servers" "^ {14}$PEER $T/s.peer\$"
+err_like "allow: shows credentials" "^  credential  $T/key\$"
+err_like "allow: shows what it is used instead of" \
+	"^Used instead of your own $T/config/matins/config.toml\\.\$"
+run_matins run r
+exit_is "allowed: it runs" 0
+out_like "allowed: it ran" '^it ran$'
+rm "$T/config/matins/config.toml"
+run_matins allow --list
+out_is "allow --list" "allowed     $T/p/matins.toml"
+run_matins allow --list --json
+json_is "allow --list --json" 'allowed[0].path' "$T/p/matins.toml" \
+	'allowed[0].state' allowed 'allowed[0].edits' false \
+	'allowed[0].sha256' "$(sha256sum <matins.toml | cut -d' ' -f1)"
+
+# ---- changed ----
+
+config 'sandbox = { read = ["/etc/ssh"], net = "all" }'
+run_matins run r
+exit_is "changed: not allowed" 1
+err_like "changed: says what changed in its grants" \
+	"has changed since it was allowed \\(\\+ reads /etc/ssh; \\+ connects all; - credential $T/key\\); .*: matins allow\$"
+run_matins allow --list
+out_is "changed: the list says so" "changed     $T/p/matins.toml"
+run_matins allow
+config 'sandbox = { read = ["/etc/ssh"], net = "all" } # only words'
+run_matins run r
+err_like "changed in words only: not allowed either" \
+	'has changed since it was allowed; .*: matins allow$'
+run_matins allow ../p
+run_matins run r
+exit_is "allowed anew, by its folder" 0
+run_matins allow matins.toml
+exit_is "allowed by its name" 0
+
+# ---- moved, copied, linked ----
+
+cd "$T" || exit
+mv p q
+cd q || exit
+run_matins run r
+exit_is "the folder has another name: not allowed" 1
+cd "$T" || exit
+mv q p
+cd p || exit
+run_matins run r
+exit_is "the folder has its name again: allowed" 0
+mkdir "$T/copy" "$T/link"
+cp matins.toml "$T/copy"
+ln -s ../p/matins.toml "$T/link/matins.toml"
+cd "$T/copy" || exit
+run_matins run r
+exit_is "a copy elsewhere: not allowed" 1
+cd "$T/link" || exit
+run_matins run r
+exit_is "a link to what is allowed: not allowed" 1
+run_matins allow
+err_like "a link: allow says where it leads" "^A link to $T/p/matins.toml\\.\$"
+run_matins run r
+exit_is "a link that was allowed: allowed" 0
+ln -sf ../copy/matins.toml matins.toml
+run_matins run r
+exit_is "and led elsewhere, to the same bytes: not allowed" 1
+cd "$T/p" || exit
+
+# ---- disallow ----
+
+run_matins disallow
+exit_is "disallow" 0
+run_matins run r
+exit_is "disallowed: status 1" 1
+run_matins disallow "$T/p"
+exit_is "disallow what is not allowed: status 1" 1
+run_matins allow
+rm matins.toml
+run_matins allow --list
+out_like "a file that is gone: listed as such" "^gone        $T/p/matins.toml"
+run_matins disallow "$T/p/matins.toml"
+exit_is "disallow what is gone" 0
+run_matins allow
+exit_is "allow without a file: status 1" 1
+err_like "allow without a file: says so" 'no matins\.toml and no modulex\.toml'
+
+# ---- modulex.toml ----
+
+config
+mv matins.toml modulex.toml
+run_matins run r
+exit_is "modulex.toml: not allowed" 1
+run_matins allow
+run_matins run r
+exit_is "modulex.toml: allowed" 0
+rm modulex.toml
+config
+
+# ---- for machines ----
+
+for value in "$T" / "/nowhere:$T/p" "$T/p/"; do
+	MATINS_ALLOW=$value run_matins run r
+	exit_is "MATINS_ALLOW=${value/"$T"/.}: allowed" 0
+done
+ln -s "$T/p" "$T/by-link"
+MATINS_ALLOW=$T/by-link run_matins run r
+exit_is "MATINS_ALLOW names it by a link: allowed" 0
+for value in "$T/pp" "$T/p/matins" /nowhere '' :; do
+	MATINS_ALLOW=$value run_matins run r
+	exit_is "MATINS_ALLOW=${value/"$T"/.}: not allowed" 1
+done
+MATINS_ALLOW=. run_matins run r
+err_like "MATINS_ALLOW with a relative path: said" 'takes absolute paths'
+mkdir "$T/p/sub"
+ln -s "$T/copy/matins.toml" "$T/p/sub/matins.toml"
+cd sub || exit
+MATINS_ALLOW=$T/p run_matins run r
+exit_is "MATINS_ALLOW of a folder with a link that leads out: not allowed" 1
+cd "$T/p" || exit
+
+# ---- a person ----
+
+on_terminal n run r
+exit_is "no on a terminal: status 1" 1
+out_like "no: shows what it starts" "^  starts      echo 'it ran'\$"
+out_unlike "no: nothing ran" '^it ran$'
+on_terminal '' run r
+exit_is "an empty answer is no" 1
+on_terminal y run r
+exit_is "yes on a terminal" 0
+out_like "yes: it ran" '^it ran$'
+run_matins run r
+exit_is "yes was kept" 0
+config 'sandbox = { read = ["/1","/2","/3","/4","/5","/6","/7","/8","/9"] }'
+on_terminal '?,y' run r --dry-run
+out_like "changed: asked again, with what changed" '^  \+ reads /1$'
+out_like "a long list is cut" 'and 1 more$'
+out_like "and shown whole when asked for" '^ {14}/9$'
+config "sandbox = { read = [\"/\\u001b[2J\\u202e\"] }"
+on_terminal n run r
+out_like "controls are shown, not obeyed" '/\\x1b\[2J\\u\{202E\}'
+config
+
+# ---- browser: only after a yes on a terminal ----
+
+cat >"$T/browser" <<-END
+	#!/bin/sh
+	echo "\$1" >$T/opened
+END
+chmod 755 "$T/browser"
+cat >matins.toml <<-END
+	[servers.web]
+	url = "http://127.0.0.1:9/mcp"
+	[servers.web.auth]
+	browser = "$T/browser"
+END
+run_matins allow
+err_like "browser: allow shows it" '^  browser     .*outside of the sandbox'
+run_matins auth status web
+err_like "browser: allowed without a terminal, it is not used" \
+	'"browser" of web is not used'
+MATINS_ALLOW=/ run_matins auth status web
+err_like "browser: allowed by the variable, it is not used" \
+	'"browser" of web is not used'
+on_terminal '' allow
+run_matins auth status web
+err_unlike "browser: allowed on a terminal, it is used" 'is not used'
+on_terminal '' allow --edits
+sed -i 's,/browser,/another,' matins.toml
+run_matins auth status web
+err_like "browser: another one than was seen is not used" \
+	'"browser" of web is not used'
+MATINS_CONFIG=matins.toml run_matins auth status web
+err_unlike "browser of a file that was named: used" 'is not used'
+config
+
+# ---- --edits ----
+
+run_matins allow --edits
+config '# changed'
+run_matins run r
+exit_is "--edits: a changed file is allowed" 0
+run_matins allow --list
+out_like "--edits: listed" "^edits       $T/p/matins.toml"
+ln matins.toml ../second-name
+run_matins run r
+exit_is "--edits: a file with another name is not allowed" 1
+err_like "--edits: says that it has one" 'hard link'
+rm ../second-name
+chmod 777 "$T/p"
+run_matins run r
+exit_is "--edits: a folder that others write is not trusted" 1
+chmod 755 "$T/p"
+run_matins run r
+exit_is "--edits: its own folder is" 0
+
+# ---- what a confined program could do ----
+
+run_matins exec --write "$T/p" -- sh -c 'echo "# more" >>matins.toml'
+exit_is "a grant above a file that is allowed by --edits is refused" 126
+err_like "and says what to type" "allowed whatever is .*\`matins allow $T/p/"
+run_matins exec --write "$T" -- true
+exit_is "so is one further above" 126
+mkdir "$T/elsewhere"
+run_matins exec --write "$T/elsewhere" -- true
+exit_is "one beside it is not" 0
+run_matins exec --write "$T/p/sub" -- true
+exit_is "nor one below it" 0
+rm matins.toml
+run_matins exec --write "$T/p" -- true
+exit_is "nor may the file be made anew, where it is gone" 126
+config
+if [[ $(id -u) == 0 ]] && mkdir "$T/bind" && mount --bind "$T/p" "$T/bind"; then
+	run_matins exec --write "$T/bind" -- true
+	exit_is "another mount of the folder: refused" 126
+	umount "$T/bind"
+	mkdir "$T/elsewhere/x y"
+	mount --bind "$T/p" "$T/elsewhere/x y"
+	run_matins exec --write "$T/elsewhere" -- true
+	exit_is "a folder that it is mounted in: refused" 126
+	umount "$T/elsewhere/x y"
+else
+	skip "another mount of the folder" "needs root and the right to mount"
+	skip "a folder that it is mounted in" "needs root and the right to mount"
+fi
+run_matins allow
+for isolate in auto off; do
+	run_matins exec --isolate $isolate --write "$T" --exec mv --exec rm \
+		--cwd "$T/elsewhere" -- sh -c '
+		cd ../p && { echo "# more" >>matins.toml; mv x matins.toml;
+			rm -f matins.toml; mv ../p ../p2; }'
+	run_matins run r
+	exit_is "isolate $isolate: an allowed file is not changed from inside" 0
+done
+for isolate in auto off; do
+	run_matins exec --isolate $isolate --write "$T" --exec mkdir --exec cp \
+		--cwd "$T/elsewhere" -- sh -c "
+		cp $T/state/matins/allowed/* $T/elsewhere/
+		mkdir -p $T/state/matins/allowed
+		echo x >$T/state/matins/allowed/x"
+	not_ok "isolate $isolate: allowances cannot be made from inside" \
+		test -e "$T/state/matins/allowed/x"
+	is "isolate $isolate: nor read" "$(ls "$T/elsewhere")" "x y"
+	rm -rf "$T/other"
+	MATINS_STATE=$T/other run_matins exec --isolate $isolate --write "$T" \
+		--exec mkdir --cwd "$T/elsewhere" -- sh -c "
+		echo x >$T/state/matins/allowed/x
+		mkdir -p $T/other/allowed && echo x >$T/other/allowed/x
+		mkdir -p $T/home/.local/state/matins/allowed &&
+			echo x >$T/home/.local/state/matins/allowed/x"
+	is "isolate $isolate: nor where other variables would find them" \
+		"$(find "$T" -path '*/allowed/x')" ""
+done
+
+# ---- where it cannot be kept ----
+
+run_matins disallow
+if [[ $(id -u) == 0 ]]; then
+	MATINS_STATE=/proc/nowhere run_matins allow
+else
+	MATINS_STATE=/nowhere run_matins allow
+fi
+exit_is "a state folder that cannot be written: status 1" 1
+err_like "and says which" '^matins: /(proc/)?nowhere'
+chmod 777 "$T/state/matins/allowed"
+run_matins allow
+exit_is "a folder of allowances that others write: status 1" 1
+err_like "and says why" 'could be written by others'
+chmod 700 "$T/state/matins/allowed"
+
+# ---- init ----
+
+rm matins.toml
+run_matins init
+run_matins run hello
+exit_is "init allows what it writes" 0
+run_matins init "$T/elsewhere/x.toml"
+run_matins allow --list --json
+out_unlike "init of a file of another name: needs none" 'x\.toml'
+
+# ---- wrong usage ----
+
+for words in 'allow a b' 'allow --list x' 'allow --json' 'disallow a b' \
+	'allow -c matins.toml' 'allow --list --edits'; do
+	# shellcheck disable=SC2086
+	run_matins $words
+	exit_is "$words: status 64" 64
+done
+done_testing
