@@ -354,6 +354,27 @@ int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
 	return read_content(ret, m.content, err);
 }
 
+bool mcp_looks_like_result(struct str text)
+{
+	static const char *const names[] = {"content", "structuredContent"};
+	struct err ignored = ERR_INIT;
+	struct str value, v;
+	bool is_whole = scan_document(text, NULL, &value, &ignored) == 0;
+
+	text = str_trim(text);
+	if (is_whole ? scan_type(value) != SCAN_OBJECT : !str_starts(text, "{"))
+		return false;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		char key[24];
+		int n = snprintf(key, sizeof(key), "\"%s\"", names[i]);
+
+		if (is_whole ? scan_get_some(value, names[i], &v)
+			     : memmem(text.p, text.n, key, (size_t)n) != NULL)
+			return true;
+	}
+	return false;
+}
+
 void mcp_tool_result_release(struct mcp_tool_result *r)
 {
 	buf_release(&r->fixed);

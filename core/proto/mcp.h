@@ -119,6 +119,16 @@ struct mcp_discovered {
 bool mcp_read_discovered(struct str result, struct arena *arena,
 			 struct mcp_discovered *ret) MUST_USE;
 
+/* Of a program that prints a result without being asked. */
+#define MCP_IS_PRINTED                                                 \
+	"stdout was a CallToolResult, so this is no MCP server: in a " \
+	"routine leave out the key `tool`, and stdout is read as the result"
+/*
+ * Is that text, or its beginning, a CallToolResult? Not strict: of a text that
+ * is cut no more than the beginning is known.
+ */
+bool mcp_looks_like_result(struct str text) MUST_USE;
+
 /* tools/call: the result. */
 struct mcp_tool_result {
 	struct str content;    /* JSON array, as received if it was one */

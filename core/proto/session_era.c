@@ -171,6 +171,10 @@ static enum outcome refuse_revision(struct session *s, struct str result,
 			"the server answered initialize (%s) with protocol "
 			"version \"%.*s\"; known are %s",
 			s->date, STR_ARG(said), buf_cstr(&ours));
+	} else if (mcp_looks_like_result(result)) {
+		err_set(&ev->err, ERR_PEER, "%s",
+			"the server did not answer "
+			"initialize: " MCP_IS_PRINTED);
 	} else {
 		err_set(&ev->err, ERR_PEER,
 			"the server's answer to initialize has no "

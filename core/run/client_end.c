@@ -142,6 +142,8 @@ void client_on_failed(struct client *c, const struct session_event *e)
 		/* how it ended is known only when it has */
 		if (!is_end || !child_is_live(&c->child))
 			buf_adds(&c->sentence, e->err.msg);
+		if (c->sentence.n && client_prints_result(c))
+			buf_adds(&c->sentence, "; " MCP_IS_PRINTED);
 		if (c->sentence.n)
 			tell_failure(c);
 	}

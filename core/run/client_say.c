@@ -96,6 +96,12 @@ void client_say_unknown(const struct call *call, struct buf *out)
 			 "; the outcome is unknown, and it was not repeated");
 }
 
+bool client_prints_result(const struct client *c)
+{
+	return c->session && !client_server(c)->revision &&
+	       mcp_looks_like_result(session_noise(c->session));
+}
+
 void client_say_end(const struct client *c, const struct call *call,
 		    struct buf *out)
 {
@@ -109,7 +115,9 @@ void client_say_end(const struct client *c, const struct call *call,
 		buf_addf(out, " before the answer to %s",
 			 was_ready ? call->method : "initialize");
 	client_say_unknown(call, out);
-	if (client_stats(c)->skipped_lines)
+	if (client_prints_result(c))
+		buf_adds(out, "; " MCP_IS_PRINTED);
+	else if (client_stats(c)->skipped_lines)
 		buf_adds(out, "; its stdout held lines that are no messages");
 }
 

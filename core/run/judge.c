@@ -2,6 +2,9 @@
 
 #include "core/base/scan.h"
 
+/* Of a step in subprocess mode. */
+#define NEEDS_TOOL "if it is an MCP server, name what to call by the key `tool`"
+
 static struct judgement no(enum step_reason reason, const char *sentence)
 {
 	return (struct judgement){.reason = reason, .error = str_of(sentence)};
@@ -80,11 +83,24 @@ static struct judgement judge_rpc_error(struct str error, struct arena *arena)
 	return j;
 }
 
+/* What a server of MCP says by itself, or when it is sent nothing. */
+static bool is_server(struct str value)
+{
+	struct str v;
+
+	return scan_get_some(value, "jsonrpc", &v) &&
+	       scan_get_some(value, "method", &v);
+}
+
 static struct judgement judge_call_result(struct str result)
 {
 	struct str content = STR("[]"), structured = {NULL, 0}, flag;
 	bool has_content = false, has_structured, is_error = false;
 
+	if (is_server(result))
+		return no(REASON_NOT_CALL_TOOL_RESULT,
+			  "stdout is a message of an MCP server, no "
+			  "CallToolResult; " NEEDS_TOOL);
 	if (scan_type(result) != SCAN_OBJECT)
 		return no(REASON_NOT_CALL_TOOL_RESULT,
 			  "stdout is JSON, but no CallToolResult: an object "
@@ -131,7 +147,11 @@ struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
 	struct str value, inner;
 	struct judgement j;
 
-	if (scan_document(out, NULL, &value, &err) < 0)
+	if (!str_trim(out).n)
+		j = no(REASON_NOT_JSON,
+		       "stdout is empty; one CallToolResult is due (" NEEDS_TOOL
+		       ")");
+	else if (scan_document(out, NULL, &value, &err) < 0)
 		j = not_json(err.msg, out, arena);
 	else if (scan_get_some(value, "jsonrpc", &inner) &&
 		 scan_get_some(value, "result", &inner))

@@ -309,7 +309,7 @@ static void on_budget(void *arg)
 		step_fail(s, s->type->timeout_reason(s),
 			  "no result within %.3g s (timeout of the step)%s",
 			  (double)s->plan->step->timeout_ms / 1000,
-			  s->type->is_silent(s) ? "; no output yet" : "");
+			  s->type->remark(s));
 	s->type->stop(s, HASTE_TIMEOUT);
 }
 

@@ -73,8 +73,8 @@ struct step_type {
 	void (*begin)(struct step_run *s);
 	/* Nobody waits any more: end it; how, says step_haste. */
 	void (*stop)(struct step_run *s, enum step_haste haste);
-	/* Nothing came out of it so far. */
-	bool (*is_silent)(const struct step_run *s);
+	/* What its time-out has to do with: follows the sentence; or "". */
+	const char *(*remark)(const struct step_run *s);
 	/* What the time was used up by. */
 	enum step_reason (*timeout_reason)(struct step_run *s);
 	/* It is about to end, perhaps without having begun. May be NULL. */

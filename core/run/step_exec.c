@@ -201,9 +201,9 @@ static enum step_reason timeout_reason(struct step_run *s)
 				      : REASON_DEADLINE_CALL;
 }
 
-static bool is_silent(const struct step_run *s)
+static const char *remark(const struct step_run *s)
 {
-	return !state_of(s)->out_bytes;
+	return state_of(s)->out_bytes ? "" : "; no output yet";
 }
 
 static void facts(struct step_run *s, struct jw *w)
@@ -235,7 +235,7 @@ static void release(struct step_run *s)
 		.name = (type_name),                 \
 		.begin = begin,                      \
 		.stop = stop,                        \
-		.is_silent = is_silent,              \
+		.remark = remark,                    \
 		.timeout_reason = timeout_reason,    \
 		.facts = facts,                      \
 		.release = release,                  \

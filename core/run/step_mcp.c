@@ -259,11 +259,13 @@ static enum step_reason timeout_reason(struct step_run *s)
 					      : REASON_DEADLINE_CALL;
 }
 
-static bool is_silent(const struct step_run *s)
+static const char *remark(const struct step_run *s)
 {
 	const struct client *c = step_mcp_state(s)->user.client;
 
-	return c && !client_stats(c)->bytes_in;
+	if (c && !client_stats(c)->bytes_in)
+		return "; no output yet";
+	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
 }
 
 static void facts(struct step_run *s, struct jw *w)
@@ -307,7 +309,7 @@ const struct step_type step_type_mcp = {
 	.expect = expect,
 	.begin = begin,
 	.stop = stop,
-	.is_silent = is_silent,
+	.remark = remark,
 	.timeout_reason = timeout_reason,
 	.leave = on_leave,
 	.facts = facts,

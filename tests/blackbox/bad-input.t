@@ -350,6 +350,67 @@ nothing_left "keeps the pipes, without namespaces: nothing left" "$T/"
 
 # ---- what a server says ----
 
+# A program that prints its result, and a step that wants to ask a server.
+goes='stdout was a CallToolResult.*leave out the key .tool.'
+result='{"content":[{"type":"text","text":"printed"}]}'
+script prints <<-END
+	raw $result\n
+	exit 0
+END
+failing "it prints a result" failed server_exit "$goes" \
+	< <(peer_step bad prints 'tool = "t"')
+script prints <<-END
+	raw {\n  "content": [\n    {"type": "text", "text": "printed"}\n  ]\n}\n
+	exit 0
+END
+failing "it prints one of several lines" failed server_exit "$goes" \
+	< <(peer_step bad prints 'tool = "t"')
+script prints <<-END
+	raw {"content":[{"type":"text","text":"$(printf '%9000s' x)"}]}\n
+	exit 0
+END
+failing "it prints a long one" failed server_exit "$goes" \
+	< <(peer_step bad prints 'tool = "t"')
+script prints <<-END
+	raw $result\n
+	hang
+END
+failing "it prints one and goes on" timeout deadline_initialize "$goes" \
+	< <(peer_step bad prints 'tool = "t"' 'timeout = "700ms"')
+script prints <<-END
+	raw {"jsonrpc":"2.0","id":1,"result":$result}\n
+END
+failing "it prints one as an answer" failed handshake "$goes" \
+	< <(peer_step bad prints 'tool = "t"' 'protocol = "2025-11-25"')
+script prints <<-END
+	raw {"level":"info","text":"content"}\n
+	exit 0
+END
+failing "it prints something else" failed server_exit \
+	'its stdout held lines that are no messages' \
+	< <(peer_step bad prints 'tool = "t"')
+script prints <<-END
+	raw $result\n
+	handshake
+	expect tools/call
+	exit 0
+END
+failing "it prints one and is a server" failed server_exit \
+	'its stdout held lines that are no messages' \
+	< <(peer_step bad prints 'tool = "t"')
+script serve <<-'END'
+	serve
+END
+failing "a server, and no tool is named" failed not_json \
+	'stdout is empty.*an MCP server.*the key .tool.' \
+	< <(peer_step bad serve)
+script speaks <<-'END'
+	raw {"jsonrpc":"2.0","method":"notifications/message","params":{}}\n
+END
+failing "a server that speaks first, and no tool is named" failed \
+	not_call_tool_result 'message of an MCP server.*the key .tool.' \
+	< <(peer_step bad speaks)
+
 # answers NAME REASON ERE RAW-RESULT-LINE
 answers() {
 	printf 'handshake\nexpect tools/call\n%s\n' "$4" | script answers

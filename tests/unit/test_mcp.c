@@ -347,6 +347,29 @@ static void SC_2__null_in_the_next_era__is_a_value(void **state)
 	check_rows(rows, ARRAY_LEN(rows), &any);
 }
 
+static void looks_like_result__beginning_or_whole__is_told(void **state)
+{
+	static const struct {
+		const char *text;
+		bool looks;
+	} rows[] = {
+		{" {\"structuredContent\":1}\n", true},
+		{"{\n \"content\": [\n", true},
+		{"{\"a\":{\"content\":[]}}", false},
+		{"{\"content\":null}", false},
+		{"{\"text\":\"content", false},
+		{"[\"content\"", false},
+		{"content", false},
+		{"", false},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (mcp_looks_like_result(str_of(rows[i].text)) !=
+		    rows[i].looks)
+			fail_msg("%s", rows[i].text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +385,8 @@ int main(void)
 		cmocka_unit_test(
 			tool_result__neither_content_nor_structured__is_none),
 		cmocka_unit_test(tool_result__array_or_number__is_none),
+		cmocka_unit_test(
+			looks_like_result__beginning_or_whole__is_told),
 		cmocka_unit_test(
 			TC_5__content_absent_or_an_object__is_repaired),
 		cmocka_unit_test(RW_57__empty_array_as_result__is_an_object),
