@@ -87,6 +87,25 @@ static bool is_folder(const char *path)
 	return path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
+/* A path beneath the working directory is shown as most people wrote it. */
+static int no_such_row(const struct prepared *p, const char *row,
+		       struct err *err)
+{
+	struct str rest = str_of(row);
+	const char *cwd = p->request->cwd;
+	bool is_below = cwd && str_starts(rest, cwd) && rest.n > strlen(cwd) &&
+			row[strlen(cwd)] == '/';
+
+	if (is_below)
+		rest = str_of(row + strlen(cwd));
+	return err_set(err, ERR_NOT_FOUND,
+		       "sandbox.exec names %s%s, which does not exist%s",
+		       is_below ? "." : "", rest.p,
+		       str_ends(rest, "/node_modules")
+			       ? " (run npm install first?)"
+			       : "");
+}
+
 /* A row that the leash refuses is left out, and said to be. */
 static int prepare_exec_rows(struct prepared *p, struct err *err)
 {
@@ -110,6 +129,9 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 			p->n_execs++;
 			continue;
 		} else if (one.kind != ERR_LEASH) {
+			if (row[0] == '/' && access(row, F_OK) < 0 &&
+			    errno == ENOENT)
+				return no_such_row(p, row, err);
 			*err = one;
 			return err_wrap(err, "exec");
 		} else {

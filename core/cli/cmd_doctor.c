@@ -17,13 +17,16 @@ const struct option options_doctor[] = {
 	{0},
 };
 
-static const char *closing(const struct doctor *d, bool has_file)
+static const char *closing(const struct doctor *d,
+			   const struct doctor_options *o)
 {
 	if (doctor_failed(d))
 		return "something is missing: see FAILED above";
-	return has_file ? "everything that is declared can work"
-			: "there is no configuration: only this machine was "
-			  "looked at";
+	if (!o->file)
+		return "there is no configuration: only this machine was "
+		       "looked at";
+	return o->routine ? "everything that this routine declares can work"
+			  : "everything that is declared can work";
 }
 
 /* Names are aligned within their area, as long as they are short. */
@@ -50,7 +53,7 @@ static bool is_repeated(const struct doctor *d, size_t at)
 	return false;
 }
 
-static void print_text(const struct doctor *d, bool has_file)
+static void print_text(const struct doctor *d, const struct doctor_options *o)
 {
 	static const char *const marks[] = {"ok     ", "warning", "FAILED "};
 	int width = 0;
@@ -72,7 +75,7 @@ static void print_text(const struct doctor *d, bool has_file)
 				 is_repeated(d, i) ? "as above" : c->remedy);
 		buf_addc(&out, '\n');
 	}
-	buf_addf(&out, "\n%s\n", closing(d, has_file));
+	buf_addf(&out, "\n%s\n", closing(d, o));
 	fputs(buf_cstr(&out), stdout);
 	buf_release(&out);
 }
@@ -154,7 +157,7 @@ static int look(const struct args *args, struct err *err)
 		if (args_has(args, "json"))
 			print_json(&d);
 		else
-			print_text(&d, found);
+			print_text(&d, &o);
 		r = doctor_failed(&d) ? 1 : 0;
 	}
 	config_release(&file);

@@ -11,7 +11,6 @@
 #include "core/base/mem.h"
 #include "core/report/ledger.h"
 #include "core/run/leash.h"
-#include "core/run/sampling.h"
 
 /* No setting of this machine changes it. */
 #define NO_REMEDY \
@@ -136,6 +135,9 @@ static void look_at_request(struct doctor *d, struct gate *gate,
 	struct err err = ERR_INIT;
 
 	look_at_arguments(d, gate, name, request);
+	/* the gate would say it once more, of the first alone */
+	if (doctor_look_at_exec(d, gate, name, request))
+		return;
 	if (gate_resolve(gate, request, &p, &err) < 0 ||
 	    gate_check(gate, request, &err) < 0)
 		doctor_add(d, "program", name, CHECK_FAILED,
@@ -158,33 +160,6 @@ static int make_plan(struct doctor *d, const struct doctor_options *o,
 	};
 
 	return plan_make(&p, d->arena, ret, err);
-}
-
-/* The program that answers sampling gets no more than [sandbox] either. */
-static void look_at_sampling(struct doctor *d, struct gate *gate,
-			     const char *step, const struct server *server,
-			     const struct gate_policy *policy, const char *cwd)
-{
-	struct sampling_options options = {
-		.gate = gate,
-		.policy = policy,
-		.cwd = cwd,
-	};
-	struct err err = ERR_INIT;
-	const char *name;
-
-	if (!server || !server->sampling.n)
-		return;
-	options.name = server->name;
-	options.words = server->sampling;
-	name = arena_printf(d->arena, "%s sampling", step);
-	if (sampling_check(&options, &err) < 0)
-		doctor_add(d, "program", name, CHECK_FAILED,
-			   doctor_program_remedy(&err), "%s", err.msg);
-	else
-		doctor_add(d, "program", name, CHECK_OK, "",
-			   "%s is there; it was not run",
-			   server->sampling.item[0]);
 }
 
 /* An earlier step that is not disabled names the same server. */
@@ -218,10 +193,15 @@ static void look_at_remote(struct doctor *d, struct gate *gate,
 static void look_at_skipped(struct doctor *d, const char *name,
 			    const struct plan_step *s)
 {
-	doctor_add(d, "step", name,
-		   s->step->required ? CHECK_FAILED : CHECK_WARNING,
-		   s->step->instead, "it is skipped: there is no step type %s",
-		   s->step->type);
+	if (s->reason == REASON_UNSUPPORTED)
+		doctor_add(d, "step", name,
+			   s->step->required ? CHECK_FAILED : CHECK_WARNING,
+			   s->step->instead,
+			   "it is skipped: there is no step type %s",
+			   s->step->type);
+	else
+		doctor_add(d, "step", name, CHECK_OK, "",
+			   "it is disabled, and was not looked at");
 }
 
 static int look_at_routine(struct doctor *d, struct gate *gate,
@@ -236,13 +216,12 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 		return -1;
 	for (size_t i = 0; i < plan.n_steps; i++) {
 		struct plan_step *s = &plan.steps[i];
-		const char *name = arena_printf(d->arena, "%s/%s",
-						routine->name, s->step->name);
+		const char *name = doctor_row(d, routine, s->step);
 
-		if (s->reason == REASON_UNSUPPORTED)
+		if (s->reason != REASON_NONE) {
 			look_at_skipped(d, name, s);
-		if (s->reason != REASON_NONE)
 			continue;
+		}
 		if (s->request.program)
 			look_at_request(d, gate, name, &s->request);
 		else if (!was_met(&plan, i))
@@ -250,8 +229,8 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 				       o->deep);
 		doctor_look_at_refs(d, gate, name, &s->server_env, &all);
 		doctor_look_at_refs(d, gate, name, &s->step->env, &all);
-		look_at_sampling(d, gate, name, s->step->server, &all,
-				 o->file->config.dir);
+		doctor_look_at_server(d, gate, name, s->step->server, &all,
+				      o->file->config.dir);
 	}
 	return 0;
 }
@@ -327,10 +306,7 @@ static int look_at_policies(struct doctor *d, struct gate *gate,
 		const struct plan_step *s = &plan.steps[i];
 
 		if (s->reason == REASON_NONE && s->request.program)
-			look_at_policy(d, gate,
-				       arena_printf(d->arena, "%s/%s",
-						    routine->name,
-						    s->step->name),
+			look_at_policy(d, gate, doctor_row(d, routine, s->step),
 				       &s->request);
 	}
 	return 0;
@@ -363,6 +339,27 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 	buf_release(&list);
 }
 
+/* Each routine that is meant, and then the servers that none of them uses. */
+static int for_each(struct doctor *d, struct gate *gate,
+		    const struct doctor_options *o,
+		    int (*look)(struct doctor *d, struct gate *gate,
+				const struct doctor_options *o,
+				const struct routine *routine, struct err *err),
+		    struct err *err)
+{
+	const struct config *c = o->file ? &o->file->config : NULL;
+	struct routine unused;
+
+	for (size_t i = 0; c && i < c->n_routines; i++)
+		if ((!o->routine || o->routine == &c->routines[i]) &&
+		    look(d, gate, o, &c->routines[i], err) < 0)
+			return -1;
+	if (!c || o->routine)
+		return 0;
+	unused = doctor_unused_servers(d, c);
+	return look(d, gate, o, &unused, err);
+}
+
 int doctor_look(const struct doctor_options *o, struct doctor *d,
 		struct err *err)
 {
@@ -389,16 +386,12 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 		doctor_add(d, "configuration", o->file->path, CHECK_FAILED,
 			   "matins allow", "%s", o->file->not_allowed);
 	look_at_leash(d, &config.leash);
-	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
-		if (!o->routine || o->routine == &c->routines[i])
-			r = look_at_routine(d, gate, o, &c->routines[i], err);
-	for (size_t i = 0; c && o->deep && i < c->n_routines && r == 0; i++)
-		if (!o->routine || o->routine == &c->routines[i])
-			r = look_deep(d, gate, o, &c->routines[i], err);
+	r = for_each(d, gate, o, look_at_routine, err);
+	if (r == 0 && o->deep)
+		r = for_each(d, gate, o, look_deep, err);
 	look_at_protections(d, gate);
-	for (size_t i = 0; c && i < c->n_routines && r == 0; i++)
-		if (!o->routine || o->routine == &c->routines[i])
-			r = look_at_policies(d, gate, o, &c->routines[i], err);
+	if (r == 0)
+		r = for_each(d, gate, o, look_at_policies, err);
 	look_at_kernel(d, gate);
 	doctor_look_at_state(d, state);
 	doctor_look_at_tokens(d, c, state);

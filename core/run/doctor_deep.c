@@ -75,22 +75,17 @@ static bool calls(const struct plan_step *step)
 	return step->step->tool && step->reason == REASON_NONE;
 }
 
-static const char *row_name(const struct asked *a, const struct plan_step *step)
-{
-	return arena_printf(a->deep->d->arena, "%s/%s", a->whole->routine->name,
-			    step->step->name);
-}
-
 static void say_tool(struct asked *a, const struct listing *list,
 		     const struct plan_step *step)
 {
 	const struct session_server *s = client_server(a->user.client);
 	const char *tool = step->step->tool;
-	bool has_tool = listing_find(list, str_of(tool)) != NULL;
+	bool has_tool = !*tool || listing_find(list, str_of(tool)) != NULL;
 
 	if (has_tool && step != a->plan)
 		return;
-	doctor_add(a->deep->d, "answer", row_name(a, step),
+	doctor_add(a->deep->d, "answer",
+		   doctor_row(a->deep->d, a->whole->routine, step->step),
 		   has_tool ? CHECK_OK : CHECK_FAILED,
 		   has_tool ? ""
 			    : "name one of its tools; matins tools lists them",
@@ -170,7 +165,7 @@ static void on_time(void *arg)
 
 	fail(a,
 	     arena_printf(a->deep->d->arena,
-			  "no answer within the %llu ms of the step",
+			  "no answer within the %llu ms of its timeout",
 			  (unsigned long long)a->plan->step->timeout_ms),
 	     "");
 }
@@ -224,7 +219,7 @@ static int ask(struct deep *deep, const struct plan *plan,
 	struct err why = ERR_INIT;
 	int r = 0;
 
-	a.name = row_name(&a, step);
+	a.name = doctor_row(deep->d, plan->routine, step->step);
 	if (add_refs(&a, &step->server_env, &why) < 0 ||
 	    add_refs(&a, &step->step->env, &why) < 0) {
 		fail(&a, why.msg, "");

@@ -2,8 +2,9 @@
  * What the files behind doctor.h share.
  *
  *	doctor.c		 programs, leash, protections
- *	doctor_state.c		 the state directory, tokens, stale routines
- *	doctor_credentials.c	 references, without showing a value
+ *	doctor_declared.c	 servers that no step uses, `exec`, other
+ *programs doctor_state.c		 the state directory, tokens, stale
+ *routines doctor_credentials.c	 references, without showing a value
  *	doctor_remote.c		 servers with a URL, without asking them
  *	doctor_deep.c		 servers that are asked: `doctor --deep`
  */
@@ -20,6 +21,28 @@ void doctor_add(struct doctor *d, const char *area, const char *name,
 		...) PRINTF(6, 7);
 /* What to do about a program that the gate refuses; static. */
 const char *doctor_program_remedy(const struct err *err) MUST_USE;
+/* "routine/step", "servers.NAME" of a server that no step uses. */
+const char *doctor_row(struct doctor *d, const struct routine *routine,
+		       const struct step *step) MUST_USE;
+/*
+ * A routine without name, with one step for each server that no step of the
+ * file uses, which is not disabled. Its tool is "": none in particular.
+ */
+struct routine doctor_unused_servers(struct doctor *d, const struct config *c)
+	MUST_USE;
+/*
+ * What a server needs beside its own program: that which answers sampling,
+ * that which opens a page, its roots.
+ *
+ * server  NULL: nothing
+ * policy  of [sandbox]; programs get no more than that
+ */
+void doctor_look_at_server(struct doctor *d, struct gate *gate,
+			   const char *name, const struct server *server,
+			   const struct gate_policy *policy, const char *cwd);
+/* Entries of `exec` that do not exist; true: there are some. */
+bool doctor_look_at_exec(struct doctor *d, struct gate *gate, const char *name,
+			 const struct gate_request *request);
 /*
  * Credential references of a step or server.
  *

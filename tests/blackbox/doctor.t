@@ -73,7 +73,7 @@ row "a missing file fails" credential failed 'B: .*missing'
 row "a short credential is a warning" credential warning 'C: .*scrubbed'
 row "the helper of a credential is missing" credential failed \
 	'D: .*no-such-helper'
-file_lacks "a disabled step is not looked at" "$out" bad/off
+row "a disabled step is not looked at, and that is said" step ok '^bad/off: .*not looked at'
 
 mkdir -p "$HOME/.ssh"
 touch "$HOME/.ssh/id" plain-text
@@ -299,6 +299,121 @@ file_lacks "--deep: what is asked is not guessed" "$out" 'it may want none'
 row "--deep: nobody listens" answer failed 'd/away: .*127.0.0.1:1'
 row "--deep: a server that says nothing" answer failed 'd/silent: .*500 ms'
 not_ok "--deep: a script is not run" test -e "$T/touched"
+
+# ---- what is declared, and no step uses ----
+
+mkdir -p declared/root
+printf '#!/bin/sh\necho a-value-of-some-length\n' | tee declared/helper >declared/browse
+chmod 755 declared/helper declared/browse
+cp key declared/key
+chmod 600 declared/key
+cat >declared/all.toml <<-'END'
+	[servers.local]
+	command = "matins"
+	args = ["brief"]
+	env = { A = { env = "SET_HERE" }, B = { file = "key" }, C = { cmd = "./helper get" } }
+	sampling = ["./helper"]
+	roots = ["root"]
+	sandbox = { read = ["root"], exec = ["./helper"] }
+	[servers.remote]
+	url = "https://mcp.example.com/mcp"
+	token = { env = "SET_HERE" }
+	[servers.remote.auth]
+	browser = "./browse"
+	[routines.r]
+	[[routines.r.steps]]
+	name = "s"
+	type = "script"
+	command = "true"
+	[[routines.r.steps]]
+	name = "off"
+	type = "mcp-client"
+	server = "local"
+	tool = "host"
+	enabled = false
+END
+export SET_HERE=a-long-enough-value
+run_matins doctor -c declared/all.toml --json
+exit_is "servers that no step uses can work" 0
+row "its program is looked at" program ok '^servers\.local: /.*matins'
+row "its variable" credential ok '^servers\.local A: SET_HERE is there'
+row "its file" credential ok '^servers\.local B: .*key is there'
+row "the program of its reference" credential ok '^servers\.local C: .*helper'
+row "the program that answers sampling" program ok '^servers\.local sampling: '
+row "its URL" server ok '^servers\.remote: remote at https://mcp\.example'
+row "its token" credential ok '^servers\.remote token: '
+row "the program that opens a page" program ok '^servers\.remote browser: .*browse is there'
+row "a disabled step is said not to be looked at" step ok '^r/off: .*not looked at'
+run_matins doctor -c declared/all.toml --deep --json
+row "--deep: it is asked, for no tool in particular" answer ok \
+	'^servers\.local: matins-brief .*, 4 tools$'
+run_matins doctor -c declared/all.toml
+out_like "text: everything was looked at" '^everything that is declared can work'
+run_matins doctor -c declared/all.toml r --json
+exit_is "with a routine: its own things" 0
+file_lacks "with a routine: servers that it does not use are left out" \
+	"$out" 'servers.local'
+run_matins doctor -c declared/all.toml r
+out_like "text: what was looked at" '^everything that this routine declares can'
+
+# broken NAME AREA ERE [SED...]: one thing is not there
+broken() {
+	local name=$1 area=$2 ere=$3
+
+	shift 3
+	sed "$@" declared/all.toml >declared/broken.toml
+	run_matins doctor -c declared/broken.toml --json
+	exit_is "$name: doctor fails" 1
+	row "$name: named, with what to do" "$area" failed "$ere"
+	run_matins doctor -c declared/broken.toml r
+	exit_is "$name: the routine can run" 0
+}
+broken "a program that is not there" program '^servers\.local: .*no-such-server' \
+	's/"matins"/"no-such-server"/'
+broken "a variable that is not set" credential '^servers\.local A: .*NOT_SET_HERE' \
+	's/A = { env = "SET_HERE"/A = { env = "NOT_SET_HERE"/'
+broken "a file that is not there" credential '^servers\.local B: .*no-key' \
+	's/"key"/"no-key"/'
+broken "the program of a reference that is not there" credential \
+	'^servers\.local C: .*no-helper' 's|"./helper get"|"./no-helper get"|'
+broken "a program for sampling that is not there" program \
+	'^servers\.local sampling: .*no-helper' 's|\["./helper"\]$|["./no-helper"]|'
+broken "a root that is not there" server '^servers\.local roots: .*no-root' \
+	's|roots = \["root"|roots = ["no-root"|'
+broken "a token that is not there" credential '^servers\.remote token: .*NOT_SET_HERE' \
+	's/token = { env = "SET_HERE"/token = { env = "NOT_SET_HERE"/'
+broken "a browser that is not there" program '^servers\.remote browser: .*no-browser' \
+	's|"./browse"|"./no-browser"|'
+broken "a program of exec that is not there" program \
+	'^servers\.local: sandbox\.exec names no-such-tool, which is not in PATH' \
+	's|exec = \["./helper"|exec = ["no-such-tool"|'
+broken "a folder of exec that is not there" program \
+	'^servers\.local: sandbox\.exec names .*/declared/node_modules, which does not exist' \
+	's|exec = \["./helper"|exec = ["./node_modules"|'
+run_matins doctor -c declared/broken.toml
+out_like "a missing node_modules: what to do speaks of it" \
+	'^ +-> run npm install in its folder, or take it out of .sandbox\.exec.$'
+out_unlike "a missing node_modules: the command is not to blame" 'install it, or write its'
+sed 's/enabled = false//' declared/broken.toml >declared/step.toml
+run_matins run -c declared/step.toml r --json
+json_is "a missing node_modules: so says the step" step_results[1].state skipped \
+	step_results[1].error \
+	'~^sandbox\.exec names \./node_modules, which does not exist \(run npm install first\?\)$'
+unset SET_HERE
+
+# no warning is left without a way out, whatever the kernel lacks
+for level in $("$HELPERS/hide" --list 2>/dev/null | grep -v -e '^landlock-abi' -e '^sysctl' -e '^domain'); do
+	at_level "$level"
+	run_matins doctor --json
+	"$PYTHON" -c '
+import json, sys
+bare = [c for c in json.load(open(sys.argv[1])).get("checks", [])
+        if c["level"] != "ok" and not c.get("remedy")]
+print(json.dumps(bare, indent=1))
+sys.exit(bool(bare))' "$out" >"$T/.row" 2>&1
+	ok "without $level: each row says what to do" test $? = 0
+	at_level
+done
 
 # ---- a step whose policy comes to something else ----
 
