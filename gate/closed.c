@@ -32,33 +32,34 @@ static bool any_beneath(const char *const *list, size_t n, const char *path)
 	return false;
 }
 
-/* NULL: it begins with HOME, and there is none. */
+/* The i-th path of a row: one, or one of each HOME; NULL at the end. */
 static const char *row_path(const struct closed *c, const struct row *r,
-			    char text[PATH_MAX])
+			    size_t i, char text[PATH_MAX])
 {
 	if (r->path[0] != '~')
-		return r->path;
-	if (!c->home)
+		return i ? NULL : r->path;
+	if (i >= c->homes.n)
 		return NULL;
-	snprintf(text, PATH_MAX, "%s%s", c->home, r->path + 1);
+	snprintf(text, PATH_MAX, "%s%s", c->homes.item[i], r->path + 1);
 	return text;
+}
+
+/* "/root" and "/home" are others' but for HOME, and what it lies in. */
+static bool is_own(const struct closed *c, const char *row, const char *path)
+{
+	return c->home && allow_covers(row, c->home) &&
+	       (allow_covers(c->home, path) || allow_covers(path, c->home));
 }
 
 static const struct row *row_of(const struct closed *c, const char *path)
 {
 	char text[PATH_MAX];
+	const char *row;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const char *row = row_path(c, &rows[i], text);
-
-		if (!row || !allow_covers(row, path))
-			continue;
-		if (c->home && allow_covers(row, c->home) &&
-		    (allow_covers(c->home, path) ||
-		     allow_covers(path, c->home)))
-			continue;
-		return &rows[i];
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
+			if (allow_covers(row, path) && !is_own(c, row, path))
+				return &rows[i];
 	return NULL;
 }
 
@@ -83,16 +84,15 @@ const char *closed_secret_row(const struct closed *c, const char *path)
 bool closed_is_beneath(const struct closed *c, const char *path)
 {
 	char text[PATH_MAX];
+	const char *row;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const char *row = row_path(c, &rows[i], text);
-
-		if (row && allow_covers(path, row))
-			return true;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
+			if (allow_covers(path, row))
+				return true;
 	return any_beneath(places, ARRAY_LEN(places), path) ||
 	       (c->state && allow_covers(path, c->state)) ||
-	       (c->home && allow_covers(path, c->home));
+	       any_beneath(c->homes.item, c->homes.n, path);
 }
 
 bool closed_may_widen(const struct closed *c, const char *dir)

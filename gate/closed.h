@@ -11,6 +11,7 @@
 #include <stddef.h>
 
 #include "core/base/attr.h"
+#include "core/base/str.h"
 
 enum closed_kind {
 	CLOSED_NOT,
@@ -21,7 +22,10 @@ enum closed_kind {
 };
 
 struct closed {
-	const char *home;  /* as it really lies; NULL without */
+	const char *home; /* as it really lies; NULL without */
+	/* Folders in which "~/" rows are looked for: HOME, and what the passwd
+	   entry says. */
+	struct strlist homes;
 	const char *state; /* our own; NULL without */
 };
 

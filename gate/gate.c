@@ -52,24 +52,37 @@ static bool is_private_home(const struct gate *g, const char *path)
 	return true;
 }
 
+/* NULL: there is none, or it is none that could be anybody's own. */
+static const char *real_home(struct gate *g, const char *home)
+{
+	AUTO(mem_freep)
+	char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
+	struct stat st;
+
+	if (!real || lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    !is_private_home(g, real))
+		return NULL;
+	return arena_strdup(&g->arena, real);
+}
+
 static void find_places(struct gate *g)
 {
 	const char *home = getenv("HOME");
-	AUTO(mem_freep) char *real = NULL;
+	const char *passwd;
 
 	add_place(g, "/tmp", 01777);
 	add_place(g, "/var/tmp", 01777);
 	add_place(g, "/dev/shm", 01777);
-	if (!home || home[0] != '/')
-		return;
-	real = realpath(home, NULL);
-	if (!real || !is_private_home(g, real))
-		return;
-	g->home = arena_strdup(&g->arena, home);
-	g->home_path = arena_strdup(&g->arena, real);
-	add_place(g, g->home_path, 0700);
-	if (!gate_is_place(g, g->home_path))
-		g->home = g->home_path = NULL;
+	g->home_path = real_home(g, home);
+	if (g->home_path) {
+		g->home = arena_strdup(&g->arena, home);
+		add_place(g, g->home_path, 0700);
+		list_add(&g->homes, &g->arena, g->home_path);
+	}
+	/* $HOME is what the caller says, and keys lie where they lie */
+	passwd = real_home(g, identity_home(g));
+	if (passwd && !allow_has(&g->homes, passwd))
+		list_add(&g->homes, &g->arena, passwd);
 }
 
 void gate_probe(struct gate *g)
@@ -123,14 +136,13 @@ static void protect_really(struct gate *g)
 }
 
 /* Grants have no links in them. */
-static void hide_really(struct gate *g)
+static void lie_really(struct gate *g, struct strlist *list)
 {
 	struct strlist all = {NULL, 0};
 
-	for (size_t i = 0; i < g->config.hide.n; i++)
-		list_add(&all, &g->arena,
-			 really(g->config.hide.item[i], &g->arena));
-	g->config.hide = all;
+	for (size_t i = 0; i < list->n; i++)
+		list_add(&all, &g->arena, really(list->item[i], &g->arena));
+	*list = all;
 }
 
 /* A filter that cannot be read is refused for that, where one could be had. */
@@ -180,7 +192,8 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	}
 	find_places(g);
 	protect_really(g);
-	hide_really(g);
+	lie_really(g, &g->config.hide);
+	lie_really(g, &g->config.written);
 	if (g->landlock_abi < 1)
 		gate_probe(g);
 	if (g->landlock_abi < 1 && !g->ns.available) {

@@ -137,6 +137,9 @@ struct gate_config {
 	struct strlist sealed;	 /* absolute paths that may lie in no writable
 				    grant: what is written there would count,
 				    and nothing would show who wrote it */
+	struct strlist written;	 /* absolute paths that some program of this
+				    configuration may write: a link in there
+				    is led nowhere else */
 	const char *state_dir; /* where trials are cached; NULL = not cached */
 	uint64_t generation;   /* of this run, 0 when there is none */
 };

@@ -1,13 +1,9 @@
 #include "gate/grants.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/resolve.h"
 
 uint64_t grant_rights(unsigned what)
 {
@@ -52,14 +48,19 @@ static struct grant *find_same(const struct grants *g, const struct stat *st,
 	return NULL;
 }
 
-static void add_link(struct grants *g, const char *asked, const char *path)
+static void add_link(struct grants *g, const char *asked, const char *path,
+		     const struct walk *w)
 {
 	if (asked[0] != '/' || strcmp(asked, path) == 0)
 		return;
 	g->link = grow(g->arena, g->link, g->n_links, &g->links_cap,
 		       sizeof(*g->link));
-	g->link[g->n_links++] =
-		(struct grant_link){arena_strdup(g->arena, asked), path};
+	g->link[g->n_links++] = (struct grant_link){
+		.path = arena_strdup(g->arena, asked),
+		.target = path,
+		.step = w ? w->link : NULL,
+		.n_steps = w ? w->n_links : 0,
+	};
 }
 
 static struct grant *add(struct grants *g, struct grant new)
@@ -77,74 +78,64 @@ static struct grant *add(struct grants *g, struct grant new)
 	return &g->grant[g->n++];
 }
 
-/* Absolute, and no part of it is empty, "." or "..". */
-static bool is_plain(const char *path)
+static int not_found(const char *path, struct err *err)
 {
-	const char *s = path;
-
-	while (*s == '/') {
-		size_t n = strcspn(++s, "/");
-
-		if (n == 0 || (n == 1 && s[0] == '.') ||
-		    (n == 2 && s[0] == '.' && s[1] == '.'))
-			return false;
-		s += n;
-	}
-	return s != path && !*s;
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 1;
+	return err_sys(err, errno, "open %s", path);
 }
 
-/*
- * Most paths have no link in them. One that was opened without following any
- * is the path of what was opened, and /proc, which is ten times as slow, need
- * not be asked. ELOOP, or any errno of a kernel without openat2: it must be
- * opened the other way.
- */
-static int open_without_links(const char *path)
+int grants_find(const struct grants *g, const char *path, struct walk *ret,
+		struct err *err)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_NO_SYMLINKS,
-	};
+	if (walk_open(path, g->arena, ret) < 0)
+		return not_found(path, err);
+	if (ret->path)
+		return 0;
+	walk_release(ret);
+	return 1;
+}
 
-	if (!is_plain(path)) {
-		errno = ELOOP;
-		return -1;
-	}
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+const struct grant *grants_take(struct grants *g, const char *asked,
+				struct walk *found, unsigned what)
+{
+	add_link(g, asked, found->path, found);
+	return add(g, (struct grant){.path = found->path,
+				     .fd = fd_steal(&found->fd),
+				     .what = what,
+				     .st = found->st});
+}
+
+int grants_open_entry(struct grants *g, const char *path, unsigned what,
+		      struct err *err)
+{
+	struct walk found = WALK_INIT;
+
+	if (walk_open_plain(path, g->arena, &found) < 0)
+		return errno == ELOOP ? 1 : not_found(path, err);
+	grants_take(g, path, &found, what);
+	return 0;
 }
 
 int grants_open(struct grants *g, const char *path, unsigned what,
 		const struct grant **ret, struct err *err)
 {
-	AUTO(fd_closep) int fd = open_without_links(path);
-	struct grant new = {.what = what};
-	bool is_exact = fd >= 0;
+	struct walk found = WALK_INIT;
+	const struct grant *taken;
+	int r = grants_find(g, path, &found, err);
 
-	if (!is_exact && errno != ENOENT && errno != ENOTDIR)
-		fd = fd_open(path, O_PATH, 0);
-	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-		return 1;
-	if (fd < 0)
-		return err_sys(err, errno, "open %s", path);
-	if (fstat(fd, &new.st) < 0)
-		return err_sys(err, errno, "%s", path);
-	new.path = is_exact ? arena_strdup(g->arena, path)
-			    : resolve_fd_path(fd, g->arena);
-	if (!new.path)
-		return 1;
-	new.fd = fd_steal(&fd);
-	add_link(g, path, new.path);
+	if (r != 0)
+		return r;
+	taken = grants_take(g, path, &found, what);
 	if (ret)
-		*ret = add(g, new);
-	else
-		(void)add(g, new);
+		*ret = taken;
 	return 0;
 }
 
 void grants_add(struct grants *g, const char *asked, const char *path, int fd,
 		const struct stat *st, unsigned what)
 {
-	add_link(g, asked, path);
+	add_link(g, asked, path, NULL);
 	(void)add(g, (struct grant){.path = path,
 				    .fd = fd,
 				    .is_borrowed = true,

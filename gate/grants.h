@@ -22,6 +22,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/landlock.h"
+#include "gate/walk.h"
 
 enum {
 	GRANT_READ = 1,
@@ -54,6 +55,9 @@ struct grant {
 struct grant_link {
 	const char *path;   /* as it was asked for */
 	const char *target; /* path of the grant */
+	/* The links on the way; none for what grants_add() was given. */
+	const struct walk_link *step;
+	size_t n_steps;
 };
 
 struct grants {
@@ -71,7 +75,33 @@ struct grants {
 	}
 
 /*
- * Open and add a path.
+ * Find what a path leads to, and grant it when that was judged. What was found
+ * is what is granted: its descriptor is not opened again.
+ *
+ * path     absolute
+ * ret      walk_release() it, unless it is taken; in the arena of `g`
+ * returns  0; 1 when there is nothing at the path
+ * errors   ERR_SYS
+ */
+int grants_find(const struct grants *g, const char *path, struct walk *ret,
+		struct err *err) MUST_USE;
+
+/*
+ * Take what was found.
+ *
+ * asked    as it was asked for
+ * found    empty afterwards
+ * returns  the grant, valid until the next call
+ */
+const struct grant *grants_take(struct grants *g, const char *asked,
+				struct walk *found, unsigned what);
+
+/* Add an entry of a folder that was just listed: 1, too, when it is a link. */
+int grants_open_entry(struct grants *g, const char *path, unsigned what,
+		      struct err *err) MUST_USE;
+
+/*
+ * Open and add a path that nobody else could lead elsewhere.
  *
  * what     GRANT_... joined by |
  * ret      the grant, valid until the next call; may be NULL

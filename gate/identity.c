@@ -25,6 +25,7 @@ static bool find_user(const char *name, uid_t uid, struct arena *arena,
 		if (found)
 			*ret = (struct identity){
 				.name = arena_strdup(arena, pw->pw_name),
+				.home = arena_strdup(arena, pw->pw_dir),
 				.uid = pw->pw_uid,
 				.gid = pw->pw_gid};
 	}
@@ -40,6 +41,11 @@ static struct identity self(struct gate *g)
 	g->self.uid = geteuid();
 	g->self.gid = getegid();
 	return g->self;
+}
+
+const char *identity_home(struct gate *g)
+{
+	return self(g).home;
 }
 
 /*

@@ -53,6 +53,7 @@ struct gate_idmap {
 /* Who the child is. */
 struct identity {
 	const char *name;
+	const char *home; /* of the passwd entry; NULL without one */
 	uid_t uid;
 	gid_t gid;
 	bool change;	 /* from root to these ids */
@@ -69,6 +70,8 @@ bool identity_can(const struct identity *id, const struct stat *st,
  */
 const char *identity_wall(const struct identity *id, const char *path,
 			  struct arena *arena) MUST_USE;
+/* Our own home by /etc/passwd, whatever $HOME says; NULL without an entry. */
+const char *identity_home(struct gate *g) MUST_USE;
 /* What identity_can() is asked for a grant. */
 unsigned identity_want(const struct grant *g) MUST_USE;
 
@@ -82,6 +85,9 @@ struct gate {
 	/* HOME as the caller names it, and without links; both NULL when
 	   there is none that can be made private. */
 	const char *home, *home_path;
+	/* The same and that of the passwd entry, without links: what may be
+	   anybody's keys, whatever $HOME says. */
+	struct strlist homes;
 	struct setup_place place[GATE_PLACES];
 	size_t n_places;
 	bool probed;
@@ -103,6 +109,12 @@ struct gate {
 	bool view_failed; /* of the last start: what was kept may be wrong */
 };
 
+/* A folder of `exec`: what it leads to is found once, and kept. */
+struct exec_folder {
+	const char *asked;
+	struct walk found; /* empty when it was granted */
+};
+
 /* A request made ready: everything that a child needs, nothing started. */
 struct prepared {
 	struct gate *gate;
@@ -113,6 +125,8 @@ struct prepared {
 	struct resolved program;
 	struct resolved *execs; /* of the `exec` rows */
 	size_t n_execs;
+	struct exec_folder *exec_folder; /* of the `exec` rows */
+	size_t n_exec_folders;
 	struct programs programs; /* rules; .n = 0: none */
 	struct grants grants;	  /* without the base */
 	bool own_view;
@@ -216,6 +230,27 @@ void prepare_protected(struct prepared *p);
 
 /* errors  ERR_POLICY  a writable grant would hold a sealed path */
 int prepare_sealed(struct prepared *p, struct err *err) MUST_USE;
+
+/* ---- prepare_judge.c ---- */
+
+/*
+ * Every grant of a request but its programs' own files comes through here.
+ * Follow a path once, judge what it led to (by the leash, by whose the links
+ * on the way are and where they lead, by what is protected), and grant that.
+ *
+ * what     GRANT_..., and one GRANT_BY() that says where it comes from
+ * returns  0; 1: there is nothing, or the leash does not allow it, which is
+ *	    said in .policy.capped
+ * errors   ERR_LEASH   a path of `read` or `write` leads out of the leash
+ *	    ERR_POLICY  a link that is not to be trusted, our own files
+ *	    ERR_SYS
+ */
+int prepared_grant(struct prepared *p, const char *path, unsigned what,
+		   struct err *err) MUST_USE;
+/* The same with what was found already; `found` is empty when it is granted. */
+int prepared_grant_found(struct prepared *p, const char *path,
+			 struct walk *found, unsigned what, struct err *err)
+	MUST_USE;
 
 /* ---- prepare_hidden.c ---- */
 

@@ -27,11 +27,12 @@ struct install {
  *
  * asked   absolute path by which it was found
  * path    the same without symbolic links
- * home    the user's HOME; NULL = none
+ * homes   folders that are the user's HOME, without links; may be none
  * arena   strings and list live here
  */
-void install_of_program(const char *asked, const char *path, const char *home,
-			struct arena *arena, struct install *ret);
+void install_of_program(const char *asked, const char *path,
+			const struct strlist *homes, struct arena *arena,
+			struct install *ret);
 
 /*
  * The folder of the package that a script belongs to; NULL when it has none
@@ -39,7 +40,7 @@ void install_of_program(const char *asked, const char *path, const char *home,
  *
  * path  absolute, without symbolic links
  */
-const char *install_of_script(const char *path, const char *home,
+const char *install_of_script(const char *path, const struct strlist *homes,
 			      struct arena *arena) MUST_USE;
 
 #endif

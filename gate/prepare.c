@@ -80,11 +80,41 @@ static int prepare_program(struct prepared *p, struct err *err)
 	return resolve_allowed(p, p->request->program, &p->program, err);
 }
 
-static bool is_folder(const char *path)
+/* Keeps the folder of a row of `exec`; false: it is a program. */
+static bool take_exec_folder(struct prepared *p, const char *row)
 {
-	struct stat st;
+	struct exec_folder *f = &p->exec_folder[p->n_exec_folders];
 
-	return path[0] == '/' && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+	*f = (struct exec_folder){.asked = row, .found = WALK_INIT};
+	if (row[0] != '/' || walk_open(row, &p->arena, &f->found) < 0)
+		return false;
+	p->n_exec_folders++;
+	if (f->found.path && S_ISDIR(f->found.st.st_mode))
+		return true;
+	walk_release(&p->exec_folder[--p->n_exec_folders].found);
+	return false;
+}
+
+static int judge_exec_row(struct prepared *p, const char *row, struct err *err)
+{
+	const struct gate_leash *leash = &p->gate->config.leash;
+	struct resolved *program = &p->execs[p->n_execs];
+
+	if (take_exec_folder(p, row)) {
+		struct exec_folder *f = &p->exec_folder[p->n_exec_folders - 1];
+
+		if (allow_exec(leash, row, f->found.path, err) == 0)
+			return 0;
+		walk_release(&f->found);
+		p->n_exec_folders--;
+		return -1;
+	}
+	if (resolve_allowed(p, row, program, err) == 0) {
+		p->n_execs++;
+		return 0;
+	}
+	resolved_release(program);
+	return -1;
 }
 
 /* A path beneath the working directory is shown as most people wrote it. */
@@ -110,36 +140,26 @@ static int no_such_row(const struct prepared *p, const char *row,
 static int prepare_exec_rows(struct prepared *p, struct err *err)
 {
 	const struct strlist *rows = &p->policy.exec;
-	const struct gate_leash *leash = &p->gate->config.leash;
 
 	p->execs = ARENA_ARRAY(&p->arena, struct resolved, rows->n + 1);
+	p->exec_folder =
+		ARENA_ARRAY(&p->arena, struct exec_folder, rows->n + 1);
 	for (size_t i = 0; i < rows->n; i++) {
 		struct err one = ERR_INIT;
-		const char *row = rows->item[i];
 
-		if (is_folder(row)) {
-			if (allow_exec(leash, row, row, &one) == 0 &&
-			    grants_open(&p->grants, row,
-					GRANT_EXEC | GRANT_READ |
-						GRANT_BY(EXEC),
-					NULL, err) < 0)
-				return -1;
-		} else if (resolve_allowed(p, row, &p->execs[p->n_execs],
-					   &one) == 0) {
-			p->n_execs++;
+		if (judge_exec_row(p, rows->item[i], &one) == 0)
 			continue;
-		} else if (one.kind != ERR_LEASH) {
+		if (one.kind != ERR_LEASH) {
+			const char *row = rows->item[i];
+
 			if (row[0] == '/' && access(row, F_OK) < 0 &&
 			    errno == ENOENT)
 				return no_such_row(p, row, err);
 			*err = one;
 			return err_wrap(err, "exec");
-		} else {
-			resolved_release(&p->execs[p->n_execs]);
 		}
-		if (one.kind == ERR_LEASH)
-			list_add(&p->policy.capped, &p->arena,
-				 arena_strdup(&p->arena, one.msg));
+		list_add(&p->policy.capped, &p->arena,
+			 arena_strdup(&p->arena, one.msg));
 	}
 	return 0;
 }
@@ -304,6 +324,8 @@ void prepared_release(struct prepared *p)
 	resolved_release(&p->program);
 	for (size_t i = 0; i < p->n_execs; i++)
 		resolved_release(&p->execs[i]);
+	for (size_t i = 0; i < p->n_exec_folders; i++)
+		walk_release(&p->exec_folder[i].found);
 	grants_release(&p->grants);
 	landlock_rules_release(&p->rules);
 	fd_closep(&p->launch.fd[FD_RULESET]);

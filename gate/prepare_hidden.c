@@ -103,7 +103,7 @@ static int split_entry(struct prepared *p, unsigned what, const char *path,
 		return 0;
 	if (S_ISDIR(st.st_mode) && is_above(p, path))
 		return split(p, what, path, err);
-	r = grants_open(&p->grants, path, what, NULL, err);
+	r = grants_open_entry(&p->grants, path, what, err);
 	/* what is not for us is not for the child, either */
 	return r < 0 && err->sys != EACCES ? -1 : 0;
 }
@@ -119,7 +119,7 @@ static int split(struct prepared *p, unsigned what, const char *path,
 
 	if (!dir)
 		return err_sys(err, errno, "%s", path);
-	r = grants_open(&p->grants, path, list, NULL, err);
+	r = grants_open_entry(&p->grants, path, list, err);
 	while (r == 0 && (e = readdir(dir))) {
 		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
@@ -137,7 +137,7 @@ static int split(struct prepared *p, unsigned what, const char *path,
 					err);
 	}
 	closedir(dir);
-	return r;
+	return r < 0 ? -1 : 0;
 }
 
 static int hide_from_rules(struct prepared *p, struct err *err)

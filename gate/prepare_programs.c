@@ -258,9 +258,9 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 		AUTO(fd_closep) int fd = -1;
 		bool in_folder = false;
 
-		for (size_t k = 0; path && k < p->policy.exec.n; k++)
-			in_folder |= p->policy.exec.item[k][0] == '/' &&
-				     allow_covers(p->policy.exec.item[k], path);
+		for (size_t k = 0; path && k < p->n_exec_folders; k++)
+			in_folder |= allow_covers(p->exec_folder[k].found.path,
+						  path);
 		if (!in_folder || !set->rule[i].sha256)
 			continue;
 		fd = fd_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);

@@ -294,14 +294,14 @@ static int split_entry(struct prepared *p, const struct grant *g,
 		return 0;
 	for (size_t i = 0; i < protect->n; i++) {
 		if (allow_covers(protect->item[i], path))
-			return grants_open(&p->grants, path, GRANT_READ, NULL,
-					   err) < 0
+			return grants_open_entry(&p->grants, path, GRANT_READ,
+						 err) < 0
 				       ? -1
 				       : 0;
 		if (allow_covers(path, protect->item[i]))
 			return split_folder(p, g, path, err);
 	}
-	return grants_open(&p->grants, path, g->what, NULL, err) < 0 ? -1 : 0;
+	return grants_open_entry(&p->grants, path, g->what, err) < 0 ? -1 : 0;
 }
 
 static int split_folder(struct prepared *p, const struct grant *g,

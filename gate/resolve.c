@@ -60,6 +60,11 @@ static bool is_unmapped_root(uid_t uid)
 	return partial_map;
 }
 
+bool resolve_is_trusted(uid_t uid)
+{
+	return uid == 0 || uid == geteuid() || is_unmapped_root(uid);
+}
+
 const char *resolve_judge(const struct stat *st, uid_t uid, gid_t gid)
 {
 	if (!S_ISREG(st->st_mode))

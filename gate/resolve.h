@@ -93,6 +93,9 @@ struct str resolve_env_target(struct str argument) MUST_USE;
 /* May others than root and `uid`, `gid` change this file? Says why, or NULL. */
 const char *resolve_judge(const struct stat *st, uid_t uid, gid_t gid) MUST_USE;
 
+/* Root or ourselves, whom nobody else can be. */
+bool resolve_is_trusted(uid_t uid) MUST_USE;
+
 /* The last part of a path; borrowed from it. */
 const char *resolve_basename(const char *path) MUST_USE;
 /* All but the last part, "/" at least. */

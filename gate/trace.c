@@ -23,11 +23,27 @@
 struct closed gate_closed(const struct gate *g)
 {
 	return (struct closed){.home = g->home_path,
+			       .homes = g->homes,
 			       .state = g->config.state_dir};
 }
 
 /* Secrets that a warning names. */
 #define SECRETS_SHOWN 3
+
+/* The row of HOME is there, and beneath the folder. */
+static bool is_in(const struct gate *g, const char *row, const char *folder,
+		  struct arena *arena)
+{
+	for (size_t i = 0; i < g->homes.n; i++) {
+		const char *path =
+			arena_printf(arena, "%s%s", g->homes.item[i], row + 1);
+
+		if (allow_covers(folder, path) && !allow_covers(path, folder) &&
+		    access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
 
 const char *gate_secrets_in(const struct gate *g, const char *folder,
 			    struct arena *arena)
@@ -37,14 +53,8 @@ const char *gate_secrets_in(const struct gate *g, const char *folder,
 	const char *row;
 	size_t n = 0;
 
-	if (!real || !g->home_path)
-		return NULL;
-	for (size_t i = 0; (row = closed_home_secret(i)); i++) {
-		const char *path =
-			arena_printf(arena, "%s%s", g->home_path, row + 1);
-
-		if (!allow_covers(real, path) || allow_covers(path, real) ||
-		    access(path, R_OK) < 0 || ++n > SECRETS_SHOWN)
+	for (size_t i = 0; real && (row = closed_home_secret(i)); i++) {
+		if (!is_in(g, row, real, arena) || ++n > SECRETS_SHOWN)
 			continue;
 		buf_addf(&out, "%s%s", n > 1 ? ", " : "", row);
 	}

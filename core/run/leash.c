@@ -1,6 +1,7 @@
 #include "core/run/leash.h"
 
 #include <pwd.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
@@ -167,10 +168,23 @@ void leash_open_for_trace(struct gate_leash *leash)
 	leash->exec.all |= leash->interpreters;
 }
 
+/*
+ * The i-th HOME of the user, whatever the environment says: $HOME, then that
+ * of the passwd entry; NULL where it is none.
+ */
+static const char *home_of(unsigned i)
+{
+	const struct passwd *pw = i ? getpwuid(geteuid()) : NULL;
+	const char *home = i ? (pw ? pw->pw_dir : NULL) : getenv("HOME");
+
+	return home && home[0] == '/' && home[1] ? home : NULL;
+}
+
+#define HOMES 2
+
 /* What a later run would read without being told to. */
 static void add_default_configs(struct names *n)
 {
-	const char *home = getenv("HOME");
 	const char *xdg = getenv("XDG_CONFIG_HOME");
 	char *cwd = realpath(".", NULL);
 
@@ -181,10 +195,15 @@ static void add_default_configs(struct names *n)
 	free(cwd);
 	if (xdg && *xdg == '/')
 		add(n, arena_printf(n->arena, "%s/matins/config.toml", xdg));
-	if (!home || *home != '/')
-		return;
-	add(n, arena_printf(n->arena, "%s/.config/matins/config.toml", home));
-	add(n, arena_printf(n->arena, "%s/.modulex/config.toml", home));
+	for (unsigned i = 0; i < HOMES; i++) {
+		const char *home = home_of(i);
+
+		if (!home)
+			continue;
+		add(n, arena_printf(n->arena, "%s/.config/matins/config.toml",
+				    home));
+		add(n, arena_printf(n->arena, "%s/.modulex/config.toml", home));
+	}
 }
 
 /*
@@ -193,18 +212,16 @@ static void add_default_configs(struct names *n)
  */
 static struct strlist state_folders(const char *state_dir, struct arena *arena)
 {
-	const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	const struct passwd *user = getpwuid(geteuid());
-	const char *const homes[] = {home, user ? user->pw_dir : NULL};
+	const char *xdg = getenv("XDG_STATE_HOME");
 	struct names n = {.arena = arena};
 
 	add(&n, state_dir);
 	if (xdg && *xdg == '/')
 		add(&n, arena_printf(arena, "%s/matins", xdg));
-	for (size_t i = 0; i < ARRAY_LEN(homes); i++)
-		if (homes[i] && *homes[i] == '/')
+	for (unsigned i = 0; i < HOMES; i++)
+		if (home_of(i))
 			add(&n, arena_printf(arena, "%s/.local/state/matins",
-					     homes[i]));
+					     home_of(i)));
 	return n.list;
 }
 
@@ -244,6 +261,23 @@ struct strlist leash_hidden(const struct config *config, const char *state_dir,
 	return n.list;
 }
 
+/* Folders that some program of the configuration may write. */
+static struct strlist written(const struct config *config, struct arena *arena)
+{
+	struct names n = {.arena = arena};
+
+	if (!config)
+		return n.list;
+	add_list(&n, &config->sandbox.write);
+	for (size_t i = 0; i < config->n_servers; i++)
+		add_list(&n, &config->servers[i].sandbox.write);
+	for (size_t i = 0; i < config->n_routines; i++)
+		for (size_t k = 0; k < config->routines[i].n_steps; k++)
+			add_list(&n,
+				 &config->routines[i].steps[k].sandbox.write);
+	return n.list;
+}
+
 void leash_guard(const struct config *config, const char *state_dir,
 		 const char *more, struct arena *arena, struct gate_config *ret)
 {
@@ -269,4 +303,5 @@ void leash_guard(const struct config *config, const char *state_dir,
 	ret->protect = protect.list;
 	ret->sealed = sealed.list;
 	ret->hide = leash_hidden(config, state_dir, more, arena);
+	ret->written = written(config, arena);
 }

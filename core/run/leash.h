@@ -39,7 +39,9 @@ struct strlist leash_protected(const struct config *config,
 			       const char *state_dir, struct arena *arena)
 	MUST_USE;
 /*
- * Folders that no child may see: those of kept tokens and of allowances.
+ * Folders that no child may see: those of kept tokens and of allowances, also
+ * where another environment would look for them ($XDG_STATE_HOME, $HOME, the
+ * passwd entry).
  *
  * state_dir  may be NULL
  * more       of an option, may be NULL
@@ -49,7 +51,7 @@ struct strlist leash_hidden(const struct config *config, const char *state_dir,
 /*
  * All that the gate keeps children from, as above, into *ret: .protect, with
  * the configurations that were allowed wherever they lie, .hide, and .sealed,
- * those of them that are allowed whatever is written into them.
+ * those of them that are allowed whatever is written into them, and .written.
  *
  * more  as for leash_hidden()
  */

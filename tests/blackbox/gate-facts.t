@@ -152,7 +152,7 @@ leash() {
 	touch "$W/package.json"
 	gate -- sh "$W/in/script"
 	out_unlike "$who: nor is its package when that is wider" '^ok'
-	err_like "$who: and that is said, too" "folder $W of the script"
+	err_like "$who: and that is said, too" "folder of the script .$W.: not readable"
 	rm "$W/package.json"
 	gate -- bash --rcfile "$W/file" -c "read -r x <$W/file && echo ok"
 	out_unlike "$who: nor the value of an option" '^ok'

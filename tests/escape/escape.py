@@ -107,7 +107,7 @@ class World:
         v = self.values = {
             name: f"{self.base}/{name}"
             for name in ("in", "no", "out", "home", "tree", "state", "config",
-                         "sock", "dsock")
+                         "left", "sock", "dsock")
         }
         h = args.helpers
         v.update(probe=f"{h}/probe", escape=f"{h}/escape",
@@ -211,7 +211,8 @@ class World:
 
     def fresh(self):
         v = self.values
-        for name in ("in", "no", "out", "home", "tree", "state", "config"):
+        for name in ("in", "no", "out", "home", "tree", "state", "config",
+                     "left"):
             empty_folder(v[name])
         write(v["in"] + "/file", "public\n")
         write(v["no"] + "/file", SECRET)
@@ -229,6 +230,12 @@ class World:
         write(v["state"] + "/matins/ledger", "")
         os.chmod(v["state"] + "/matins", 0o700)
         write(v["config"] + "/matins/config.toml", "")
+        # what a program of an earlier run left where it could write
+        os.symlink(v["home"], v["left"] + "/modules")
+        os.symlink(v["home"] + "/.ssh/id_ed25519", v["left"] + "/notes")
+        os.symlink("real", v["left"] + "/near")
+        write(v["left"] + "/real/file", "mine\n")
+        write(v["left"] + "/real/beside", SECRET)
         write(v["tmpfile"], SECRET, 0o666)
         write(v["shmfile"], SECRET, 0o666)
 
@@ -529,7 +536,8 @@ def probe_once(args, world, row):
     if (verdict == "error" and "dies" in row["judge"] and
             (status < 0 or status > 128)):
         verdict, detail = "blocked", f"status {status}"
-    if verdict == "error" and args.under == "matins" and status == 125:
+    refusals = (125, 126) if "start" in row["judge"] else (125,)
+    if verdict == "error" and args.under == "matins" and status in refusals:
         return "blocked", "refused: " + detail
     if verdict == "error":
         return verdict, detail

@@ -30,6 +30,17 @@ static void make_file(struct arena *arena, const char *dir, const char *name)
 	close(fd);
 }
 
+/* A list of one; NULL: none. */
+static const struct strlist *only(const char *home)
+{
+	static const char *item[1];
+	static struct strlist list;
+
+	item[0] = home;
+	list = (struct strlist){item, home ? 1 : 0};
+	return &list;
+}
+
 static bool has(const struct install *in, const char *path)
 {
 	for (size_t i = 0; i < in->read.n; i++)
@@ -48,7 +59,7 @@ static void program__in_a_prefix__comes_with_its_parts(void **state)
 	make_dir(&a, p, "lib");
 	make_dir(&a, p, "share");
 	make_dir(&a, p, "secret");
-	install_of_program(x, x, "/home/nobody", &a, &in);
+	install_of_program(x, x, only("/home/nobody"), &a, &in);
 	assert_int_equal(in.read.n, 2);
 	assert_true(has(&in, at(&a, p, "lib")));
 	assert_true(has(&in, at(&a, p, "share")));
@@ -63,7 +74,7 @@ static void program__right_in_home__is_alone(void **state)
 
 	make_dir(&a, home, "bin");
 	make_dir(&a, home, "lib");
-	install_of_program(x, x, home, &a, &in);
+	install_of_program(x, x, only(home), &a, &in);
 	assert_int_equal(in.read.n, 0);
 	arena_release(&a);
 }
@@ -78,7 +89,7 @@ static void program__in_dot_local__leaves_share_alone(void **state)
 	make_dir(&a, local, "bin");
 	make_dir(&a, local, "lib");
 	make_dir(&a, local, "share");
-	install_of_program(x, x, *state, &a, &in);
+	install_of_program(x, x, only(*state), &a, &in);
 	assert_int_equal(in.read.n, 1);
 	assert_true(has(&in, at(&a, local, "lib")));
 	arena_release(&a);
@@ -92,7 +103,7 @@ static void program__of_a_virtual_environment__comes_with_all_of_it(void **s)
 
 	make_dir(&a, venv, "bin");
 	make_file(&a, venv, "pyvenv.cfg");
-	install_of_program(x, "/usr/bin/python3.11", NULL, &a, &in);
+	install_of_program(x, "/usr/bin/python3.11", only(NULL), &a, &in);
 	assert_true(has(&in, venv));
 	arena_release(&a);
 }
@@ -105,11 +116,12 @@ static void script__in_a_package__comes_with_the_nearest(void **state)
 	make_dir(&a, app, "src/deep");
 	make_file(&a, app, "package.json");
 	assert_string_equal(
-		install_of_script(at(&a, app, "src/deep/x.js"), NULL, &a), app);
+		install_of_script(at(&a, app, "src/deep/x.js"), only(NULL), &a),
+		app);
 	inner = at(&a, app, "src");
 	make_file(&a, inner, "pyproject.toml");
 	assert_string_equal(
-		install_of_script(at(&a, app, "src/deep/x.py"), NULL, &a),
+		install_of_script(at(&a, app, "src/deep/x.py"), only(NULL), &a),
 		inner);
 	arena_release(&a);
 }
@@ -120,8 +132,8 @@ static void script__without_package__comes_with_its_folder(void **state)
 	const char *dir = at(&a, *state, "dir");
 
 	make_dir(&a, dir, ".");
-	assert_string_equal(install_of_script(at(&a, dir, "x.py"), NULL, &a),
-			    dir);
+	assert_string_equal(
+		install_of_script(at(&a, dir, "x.py"), only(NULL), &a), dir);
 	arena_release(&a);
 }
 
@@ -133,15 +145,15 @@ static void script__in_home_or_a_shared_folder__is_alone(void **state)
 
 	make_dir(&a, home, "sub");
 	make_file(&a, home, "package.json");
-	assert_null(install_of_script(at(&a, home, "x.js"), home, &a));
+	assert_null(install_of_script(at(&a, home, "x.js"), only(home), &a));
 	assert_string_equal(
-		install_of_script(at(&a, home, "sub/x.js"), home, &a),
+		install_of_script(at(&a, home, "sub/x.js"), only(home), &a),
 		at(&a, home, "sub"));
 	make_dir(&a, open, ".");
 	assert_int_equal(chmod(open, 01777), 0);
-	assert_null(install_of_script(at(&a, open, "x.js"), home, &a));
-	assert_null(install_of_script("/x.js", home, &a));
-	assert_null(install_of_script("/tmp/x.js", home, &a));
+	assert_null(install_of_script(at(&a, open, "x.js"), only(home), &a));
+	assert_null(install_of_script("/x.js", only(home), &a));
+	assert_null(install_of_script("/tmp/x.js", only(home), &a));
 	arena_release(&a);
 }
 

@@ -335,12 +335,16 @@ static void closed__folders__as_the_table_says(void **state)
 		"/home/other/x",
 		"/root",
 		"/run/user/0",
+		"/srv/me",
+		"/srv/me/.aws",
 	};
 	static const char *const may[] = {
 		"/home/me/work", "/home/me/.config/app", "/srv/data",
 		"/tmp/x",	 "/usr/share",		 "/etc/app.d",
 	};
-	const struct closed c = {.home = "/home/me", .state = "/var/own"};
+	const char *homes[] = {"/home/me", "/srv/me"};
+	const struct closed c = {
+		.home = homes[0], .homes = {homes, 2}, .state = "/var/own"};
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(never); i++)
@@ -352,6 +356,9 @@ static void closed__folders__as_the_table_says(void **state)
 	assert_int_equal(closed_kind_of(&c, "/var/own/tokens"), CLOSED_SECRET);
 	assert_int_equal(closed_kind_of(&c, "/home/me/x"), CLOSED_NOT);
 	assert_string_equal(closed_secret_row(&c, "/home/me/.aws/config"),
+			    "~/.aws");
+	/* what $HOME does not name, and the passwd entry does */
+	assert_string_equal(closed_secret_row(&c, "/srv/me/.aws/config"),
 			    "~/.aws");
 	assert_string_equal(closed_secret_row(&c, "/etc/shadow"),
 			    "/etc/shadow");
