@@ -129,6 +129,8 @@ int target_find_server(struct target *t, const struct args *args,
 		if (!s)
 			return unknown_server(t->config, name, &t->arena, err);
 		t->url = s->url;
+		if (s->unset)
+			return err_set(err, ERR_CONFIG, "%s", s->unset);
 	}
 	*ret = s;
 	return 0;

@@ -26,6 +26,7 @@ struct loader {
 	struct findings *findings; /* collected */
 	bool lax;
 	const char *routine, *server; /* that is being read, or NULL */
+	const char **unset;	      /* of the server or step, or NULL */
 	struct expansion **tail;      /* where the next one is hung */
 };
 

@@ -110,8 +110,10 @@ static void load_step(struct loader *l, const struct key *k,
 		from = &own;
 	}
 	/* of an unknown type any key may be right */
+	l->unset = &s->unset;
 	load_table(l, from, SECTION_step,
 		   kind ? kind->section : SECTION_step_query, s);
+	l->unset = NULL;
 	server = toml_get(from, "server");
 	if (server) {
 		s->server_line = server->line;

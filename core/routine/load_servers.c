@@ -62,8 +62,10 @@ static void load_server(struct loader *l, const struct key *k,
 	s->col = m->col;
 	l->config->n_servers++;
 	l->server = m->key;
+	l->unset = &s->unset;
 	load_table(l, &m->value, SECTION_server, SECTION_server, s);
 	l->server = NULL;
+	l->unset = NULL;
 	check_server(l, &m->value, s);
 }
 

@@ -94,6 +94,7 @@ struct server {
 	const struct toml_value *elicit_content; /* a table, or NULL */
 	struct strlist roots;			 /* folders */
 	struct strlist sampling; /* program and arguments; ends in NULL */
+	const char *unset; /* a variable that it lacks: a sentence; NULL */
 	uint32_t line, col;
 };
 
@@ -122,7 +123,8 @@ struct step {
 	struct sandbox sandbox;
 	uint64_t stdout_max, stderr_max; /* bytes */
 	const char *protocol;
-	bool strict; /* arguments and result must fit their schemas */
+	bool strict;	   /* arguments and result must fit their schemas */
+	const char *unset; /* as of a server */
 	uint32_t line, col;
 };
 
@@ -175,6 +177,7 @@ struct expansion {
 	const char *key;     /* for messages */
 	const char *routine; /* whose it is; both NULL: of the whole file */
 	const char *server;
+	const char **unset; /* of that server or step, or NULL */
 	uint32_t line, col;
 	struct expansion *next;
 };

@@ -106,6 +106,7 @@ void load_expand(struct loader *l, const struct key *k,
 		.key = k->name,
 		.routine = l->routine,
 		.server = l->server,
+		.unset = l->unset,
 		.line = v->line,
 		.col = v->col,
 	};

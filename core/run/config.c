@@ -180,6 +180,7 @@ void config_release(struct config_file *file)
 		wipe(file->header_values.item[i]);
 	free(file->header_values.item);
 	findings_release(&file->findings);
+	findings_release(&file->unset);
 	arena_release(&file->arena);
 	*file = (struct config_file){.arena = ARENA_INIT};
 }

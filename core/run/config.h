@@ -44,8 +44,10 @@ struct config_file {
 	struct arena arena;
 	struct config config;
 	struct findings findings; /* by place; errors and warnings */
-	const char *path;	  /* as named, for messages; NULL: none found */
-	bool found_in_cwd;	  /* nobody named it: it lay there */
+	/* variables that one server or step lacks: errors of those alone */
+	struct findings unset;
+	const char *path;  /* as named, for messages; NULL: none found */
+	bool found_in_cwd; /* nobody named it: it lay there */
 	/* Of a passive one: why nothing else may use it; NULL: it may. */
 	const char *not_allowed;
 	const char *found;   /* real path of its folder, and its name there */

@@ -151,7 +151,7 @@ static void check_urls(struct config_file *file)
 		const struct server *s = &c->servers[i];
 		struct err err = ERR_INIT;
 
-		if (s->url && remote_check_url(s->url, &err) < 0)
+		if (s->url && !s->unset && remote_check_url(s->url, &err) < 0)
 			config_add_finding(file, false, s->line, s->col,
 					   "server \"%s\": %s", s->name,
 					   err.msg);
@@ -332,6 +332,8 @@ static void add_not_allowed(struct config_file *file)
 
 void config_check_all(struct config_file *file)
 {
+	for (size_t i = 0; i < file->unset.n; i++)
+		findings_add(&file->findings, false, &file->unset.item[i].err);
 	check_types(file);
 	if (file->not_allowed)
 		add_not_allowed(file);

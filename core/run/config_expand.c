@@ -63,6 +63,22 @@ static void remember_header(struct expander *x, const char *value)
 	findings_add_note(&x->file->findings, &err);
 }
 
+/* One server or step that lacks a variable does not stop the others. */
+static void add_unset(struct expander *x, const char *sentence)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct expansion *e = x->e;
+	struct err err;
+
+	err_at(&err, ERR_CONFIG, e->line, e->col, "%s", sentence);
+	findings_add(e->unset ? &x->file->unset : &x->file->findings, false,
+		     &err);
+	if (!e->unset || *e->unset)
+		return;
+	config_add_place(x->file, &err, &text);
+	*e->unset = arena_strdup(&x->file->arena, buf_cstr(&text));
+}
+
 /* What stands between `${` and `}`. */
 static bool expand_variable(struct expander *x, struct str inside,
 			    struct buf *out)
@@ -85,11 +101,11 @@ static bool expand_variable(struct expander *x, struct str inside,
 		return true;
 	}
 	if (!value) {
-		config_add_finding(
-			x->file, false, e->line, e->col,
-			"\"%s\" needs the variable %s, which is not set; "
-			"set it, or write ${%s:-default}",
-			e->key, copy, copy);
+		add_unset(x, arena_printf(&x->file->arena,
+					  "\"%s\" needs the variable %s, which "
+					  "is not set; set it, or write "
+					  "${%s:-default}",
+					  e->key, copy, copy));
 		return false;
 	}
 	if (e->kind == EXPAND_HEADER)
@@ -110,9 +126,10 @@ static bool has_home(struct expander *x)
 	if (!is_path || !(str_is(text, "~") || str_starts(text, "~/")) ||
 	    config_variable("HOME"))
 		return true;
-	config_add_finding(x->file, false, e->line, e->col,
-			   "\"%s\" needs the variable HOME, which is not set",
-			   e->key);
+	add_unset(x, arena_printf(&x->file->arena,
+				  "\"%s\" needs the variable HOME, which is "
+				  "not set",
+				  e->key));
 	return false;
 }
 

@@ -246,6 +246,17 @@ static int look_deep(struct doctor *d, struct gate *gate,
 	return doctor_look_deep(d, gate, o, &plan, err);
 }
 
+/* A variable of one server or step; the others are looked at all the same. */
+static void look_at_unset(struct doctor *d, const struct config_file *file,
+			  const struct err *err)
+{
+	doctor_add(d, "variable",
+		   arena_printf(d->arena, "%s:%u:%u", file->path, err->line,
+				err->col),
+		   CHECK_FAILED, "set it where matins is started", "%s",
+		   err->msg);
+}
+
 /* ---- the machine ---- */
 
 /* What is lost is said for what is lost altogether; `how` says the rest. */
@@ -385,6 +396,8 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	if (o->file && o->file->not_allowed)
 		doctor_add(d, "configuration", o->file->path, CHECK_FAILED,
 			   "matins allow", "%s", o->file->not_allowed);
+	for (size_t i = 0; o->file && i < o->file->unset.n; i++)
+		look_at_unset(d, o->file, &o->file->unset.item[i].err);
 	look_at_leash(d, &config.leash);
 	r = for_each(d, gate, o, look_at_routine, err);
 	if (r == 0 && o->deep)

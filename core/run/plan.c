@@ -301,11 +301,21 @@ static void skip(struct plan_step *p, enum step_reason reason,
 	p->error = str_of(sentence);
 }
 
+/* A variable that the step lacks, or its server. */
+static const char *unset_of(const struct step *step)
+{
+	return step->unset || !step->server ? step->unset : step->server->unset;
+}
+
 /* What a dry run leaves out. The URL is in the file, and may hold a key. */
 static void say_what(const struct plan_step *p, struct buf *line)
 {
 	const struct step *step = p->step;
 
+	if (unset_of(step)) {
+		buf_addf(line, "would not run: %s", unset_of(step));
+		return;
+	}
 	if (!p->request.argv) {
 		buf_addf(line, "would call: %s of the remote server %s",
 			 step->tool ? step->tool : "?",
@@ -335,6 +345,8 @@ static void decide(const struct plan_options *o, const struct strlist *only,
 		skip(p, REASON_UNSUPPORTED,
 		     arena_printf(arena, "there is no step type %s here; %s",
 				  step->type, step->instead));
+	} else if (unset_of(step) && !o->dry_run) {
+		skip(p, REASON_NO_VARIABLE, unset_of(step));
 	} else if (o->dry_run) {
 		say_what(p, &line);
 		skip(p, REASON_DRY_RUN, arena_strdup(arena, buf_cstr(&line)));
@@ -365,6 +377,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 			i && p->step->parallel && r->steps[i - 1].parallel;
 		/* steps that are left out need no values */
 		if (p->step->enabled && !p->step->instead &&
+		    !unset_of(p->step) &&
 		    (!only.n || in_list(&only, p->step->name)) &&
 		    !in_list(&skipped, p->step->name)) {
 			if (make_request(o, p, arena, err) < 0 ||

@@ -161,8 +161,90 @@ err_like "unset variable: named, with place" \
 WEB_TOKEN=tok-123456 run_matins check var.toml
 exit_is "set variable: good" 0
 run_matins run -c var.toml w --dry-run
-exit_is "run of a routine that needs it: exit status 1" 1
+exit_is "dry run of a routine that needs it" 0
+out_like "would not run: with name and place" \
+	'^would not run: var\.toml:3:29: .*needs the variable WEB_TOKEN, which is not set'
 run_matins run -c var.toml r --dry-run
 exit_is "run of one that does not: exit status 0" 0
+for words in 'tools -s web' 'call t -s web' 'auth status web'; do
+	# shellcheck disable=SC2086
+	run_matins $words -c var.toml
+	exit_is "unset variable: $words: status 1" 1
+	err_like "unset variable: $words: named, with place" \
+		'^matins: var\.toml:3:29: .*needs the variable WEB_TOKEN'
+done
+
+# ---- one server or step that lacks a variable stops no other ----
+
+cat >mixed.toml <<-'END'
+	[servers.web]
+	url = "https://127.0.0.1:1/${WEB_PATH}"
+	[servers.brief]
+	command = "matins"
+	args = ["brief"]
+	[[routines.r.steps]]
+	name = "web"
+	type = "mcp-client"
+	server = "web"
+	tool = "t"
+	[[routines.r.steps]]
+	name = "brief"
+	type = "mcp-client"
+	server = "brief"
+	tool = "host"
+	[[routines.r.steps]]
+	name = "script"
+	type = "script"
+	command = "date"
+	cwd = "${SOME_FOLDER}"
+	sandbox = { read = ["."] }
+	[[routines.r.steps]]
+	name = "date"
+	type = "script"
+	command = "date"
+END
+run_matins run -c mixed.toml r --json
+exit_is "steps that lack a variable failed" 2
+json_is "a variable of one server: its step fails" \
+	step_results[0].state failed step_results[0].reason no_variable \
+	step_results[0].error '~^mixed\.toml:2:7: .*variable WEB_PATH'
+json_is "a step with another server works" step_results[1].state ok
+json_is "a variable of one step: it fails" \
+	step_results[2].state failed step_results[2].reason no_variable \
+	step_results[2].error '~^mixed\.toml:20:7: .*variable SOME_FOLDER'
+json_is "a step with none works" step_results[3].state ok
+run_matins run -c mixed.toml r --only brief,date
+exit_is "--only those that lack nothing: status 0" 0
+run_matins run -c mixed.toml r --skip web,script
+exit_is "--skip those that lack one: status 0" 0
+run_matins tools -s brief -c mixed.toml
+exit_is "another server works" 0
+WEB_PATH=x run_matins step r script -c mixed.toml
+exit_is "a step that lacks another one: fails" 2
+SOME_FOLDER=. run_matins step r script -c mixed.toml
+exit_is "a step that lacks none: works" 0
+run_matins check mixed.toml
+exit_is "check: status 1" 1
+err_like "check: one has its place" '^mixed\.toml:2:7: .*WEB_PATH'
+err_like "check: so has the other" '^mixed\.toml:20:7: .*SOME_FOLDER'
+err_like "check: counted" ': 2 errors'
+run_matins doctor -c mixed.toml --json
+exit_is "doctor: status 1" 1
+json_is "doctor: named, with place" 'checks[0].area' variable \
+	'checks[0].name' mixed.toml:2:7 'checks[0].level' failed \
+	'checks[1].name' mixed.toml:20:7
+out_like "doctor: the others are looked at" '"name":"r/date","level":"ok"'
+WEB_PATH=x SOME_FOLDER=. run_matins check mixed.toml
+exit_is "check with both: good" 0
+cat >all.toml <<-'END'
+	[sandbox]
+	read = ["${SOME_FOLDER}"]
+	[[routines.r.steps]]
+	name = "date"
+	type = "script"
+	command = "date"
+END
+run_matins run -c all.toml r
+exit_is "a variable of the whole file: nothing works" 1
 
 done_testing

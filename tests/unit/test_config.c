@@ -378,8 +378,9 @@ static void expand__unset__error_with_name_and_place(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_refused(f, open_text(f, STEP "cwd=\"/${NOPE}/x\"\n"),
-		       "x.toml:5:5: \"cwd\" needs the variable NOPE");
+	assert_refused(f,
+		       open_text(f, "[sandbox]\nread=[\"/${NOPE}/x\"]\n" STEP),
+		       "x.toml:2:7: \"read\" needs the variable NOPE");
 	assert_int_equal(f->err.kind, ERR_CONFIG);
 	assert_refused(f, open_text(f, STEP "cwd=\"/${NOPE/x\"\n"),
 		       "a ${ without }");
@@ -388,11 +389,34 @@ static void expand__unset__error_with_name_and_place(void **state)
 	assert_refused(f, open_text(f, STEP "cwd=\"/${A:+b}/x\"\n"),
 		       "write ${NAME}");
 	set("HOME", NULL);
-	assert_refused(f, open_text(f, STEP "cwd=\"~/x\"\n"), "HOME");
+	assert_refused(f, open_text(f, "[sandbox]\nread=[\"~/x\"]\n"), "HOME");
 	/* a lone dollar or tilde is a character */
 	assert_opens(f, STEP "cwd=\"/$A/x~/~\"\n");
 	assert_string_equal(f->file.config.routines[0].steps[0].cwd,
 			    "/$A/x~/~");
+}
+
+/* One that lacks a variable is known by it, and the others are as ever. */
+static void expand__unset_of_one__stops_no_other(void **state)
+{
+	struct fixture *f = *state;
+	const struct config *c = &f->file.config;
+
+	assert_opens(f, STEP "cwd=\"/${NOPE}/${NOR}\"\n"
+			     "[servers.s]\ncommand=\"${NOPE}/x\"\n"
+			     "cwd=\"~/${NOR}\"\n"
+			     "[servers.t]\ncommand=\"/y\"\ncwd=\"~/z\"\n");
+	assert_string_equal(c->routines[0].steps[0].unset,
+			    "x.toml:5:5: \"cwd\" needs the variable NOPE, "
+			    "which is not set; set it, or write "
+			    "${NOPE:-default}");
+	assert_non_null(strstr(c->servers[0].unset, "x.toml:7:9: \"command\""));
+	assert_null(c->servers[1].unset);
+	assert_string_equal(c->servers[1].cwd, in_dir(f, "z"));
+	assert_int_equal(f->file.unset.n, 3);
+	set("HOME", NULL);
+	assert_opens(f, STEP "cwd=\"~/x\"\n");
+	assert_non_null(strstr(c->routines[0].steps[0].unset, "HOME"));
 }
 
 static void expand__headers__values_are_known(void **state)
@@ -434,13 +458,16 @@ static void scope__other_routine__is_not_looked_at(void **state)
 	assert_int_equal(open_with(f, options), 0);
 	options.routine = "q";
 	assert_refused(f, open_with(f, options), "gone");
-	assert_int_equal(f->file.findings.n, 2);
+	assert_int_equal(f->file.findings.n, 1);
+	assert_int_equal(f->file.unset.n, 1);
 	options.routine = NULL;
 	assert_int_equal(open_with(f, options), -1);
-	assert_int_equal(f->file.findings.n, 2);
-	options.server = "s";
-	assert_refused(f, open_with(f, options), "NOPE");
 	assert_int_equal(f->file.findings.n, 1);
+	assert_int_equal(f->file.unset.n, 1);
+	options.server = "s";
+	assert_int_equal(open_with(f, options), 0);
+	assert_int_equal(f->file.unset.n, 1);
+	assert_non_null(f->file.config.servers[0].unset);
 	options = (struct config_options){.path = "x.toml", .names_only = true};
 	assert_int_equal(open_with(f, options), 0);
 	assert_int_equal(f->file.config.n_routines, 2);
@@ -492,7 +519,8 @@ static void open__several_errors__first_and_number(void **state)
 	assert_non_null(strstr(f->err.msg, "and 2 more: `matins check"));
 	assert_int_equal(f->file.findings.n, 3);
 	/* errors of the loader and of the expansion together */
-	assert_int_equal(open_text(f, STEP "cwd=\"${NOPE}\"\nzzz=1\n"), -1);
+	assert_int_equal(open_text(f, "zzz=1\n[sandbox]\nread=[\"${NOPE}\"]\n"),
+			 -1);
 	assert_int_equal(f->file.findings.n, 2);
 }
 
@@ -540,6 +568,7 @@ int main(void)
 		TEST(paths__relative__beneath_the_folder_of_the_file),
 		TEST(expand__home_and_variables__where_paths_are),
 		TEST(expand__unset__error_with_name_and_place),
+		TEST(expand__unset_of_one__stops_no_other),
 		TEST(expand__headers__values_are_known),
 		TEST(scope__other_routine__is_not_looked_at),
 		TEST(grants__missing__warning_or_error),
