@@ -1,9 +1,22 @@
 #include "core/report/render_parts.h"
 
-static void line(struct buf *out, struct str s)
+/*
+ * Text of others is set in by two spaces, so that no line of it can be taken
+ * for a heading or the summary; `head` stands before its first line instead.
+ */
+static void text(struct buf *out, const char *head, struct str s)
 {
-	render_visible(out, s, true);
-	buf_addc(out, '\n');
+	do {
+		struct str line = str_cut(&s, '\n');
+
+		if (s.p && str_ends(line, "\r"))
+			line.n--;
+		if (line.n)
+			buf_adds(out, head);
+		render_visible(out, line, false);
+		buf_addc(out, '\n');
+		head = "  ";
+	} while (s.p);
 }
 
 static void print_step(const struct report_step *s, struct buf *out)
@@ -19,16 +32,15 @@ static void print_step(const struct report_step *s, struct buf *out)
 		buf_addf(out, "(skipped: %s)\n", report_reason_name(s->reason));
 		note = render_note(s);
 		if (note.n)
-			line(out, note);
+			text(out, "  ", note);
 	} else if (!report_step_success(s)) {
-		buf_adds(out, "ERROR: ");
-		line(out,
+		text(out, "ERROR: ",
 		     note.n ? note : str_of(report_reason_name(s->reason)));
 	} else if (!output.n) {
 		buf_adds(out, "(no output)\n");
 	}
 	if (output.n)
-		line(out, output);
+		text(out, "  ", output);
 	buf_addc(out, '\n');
 }
 

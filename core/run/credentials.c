@@ -1,5 +1,6 @@
 #include "core/run/credentials.h"
 
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/paths.h"
 #include "core/secret/secret.h"
@@ -48,9 +49,12 @@ static void nothing_more(UNUSED void *arg, UNUSED struct step_run *s)
 {
 }
 
-/* Its stdout may be half a value, and its stderr repeat it. */
-static int say_why(const struct credentials *c, const struct step_run *s,
-		   struct err *err)
+/*
+ * The last line of stderr, for the person who runs it: reports are kept, and a
+ * program may print a value that is not known as one yet. Its stdout may be
+ * half a value, which stderr repeats.
+ */
+static void show_words(const struct credentials *c, const struct step_run *s)
 {
 	AUTO(buf_release) struct buf known = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
@@ -62,9 +66,9 @@ static int say_why(const struct credentials *c, const struct step_run *s,
 	scrub_apply(c->ctx->scrub, s->words, &known);
 	scrub_cut(own, buf_str(&known), &words);
 	scrub_free(own);
-	return err_set(
-		err, ERR_CREDENTIAL, "%.*s%s%s", STR_ARG(s->result.error),
-		words.n ? "; its stderr ends with: " : "", buf_cstr(&words));
+	if (words.n)
+		log_note("%s: its stderr ends with: %s", s->result.name,
+			 buf_cstr(&words));
 }
 
 /* Run one program to its end, alone in the loop. */
@@ -104,8 +108,11 @@ static int run_program(struct credentials *c, const struct strlist *words,
 		if (run.phase != STEP_ENDED)
 			r = loop_turn(ctx.loop, err);
 	}
-	if (r == 0 && run.result.reason != REASON_NONE)
-		r = say_why(c, &run, err);
+	if (r == 0 && run.result.reason != REASON_NONE) {
+		show_words(c, &run);
+		r = err_set(err, ERR_CREDENTIAL, "%.*s",
+			    STR_ARG(run.result.error));
+	}
 	if (r == 0)
 		buf_add_str(out, run.result.output);
 	/* the value is nowhere else: judge_script() gives a slice of it */

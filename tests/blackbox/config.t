@@ -118,7 +118,7 @@ ln -s ../real/matins.toml strange/link.toml
 mkdir strange/notes
 echo theirs >strange/notes/a
 run_matins run -c strange/link.toml reads --only cat
-out_like "a link of one's own: paths begin where it leads" '^mine$'
+out_like "a link of one's own: paths begin where it leads" '^  mine$'
 if [[ $(id -u) == 0 ]]; then
 	chown -h 12345 strange/link.toml
 	run_matins run -c strange/link.toml reads --only cat

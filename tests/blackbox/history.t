@@ -84,7 +84,7 @@ is "the ledger has its hash" "$(sha256sum <ran.json | cut -d' ' -f1)" \
 	"$(sed -n 's/.*"generation":3.*"sha256":"\([0-9a-f]*\)".*/\1/p' "$ledger")"
 run_matins show 1
 exit_is "show GEN" 0
-out_is "is the text of the run" "$(printf '# good — gen 1\n\n## s\nhello\n\n---\ngood: 1 ran, 0 skipped, 0 failed')"
+out_is "is the text of the run" "$(printf '# good — gen 1\n\n## s\n  hello\n\n---\ngood: 1 ran, 0 skipped, 0 failed')"
 run_matins show last bad --md
 out_like "show last ROUTINE" '^# bad — gen 2$'
 run_matins show 1 --html

@@ -287,7 +287,7 @@ out_like "text: heading with the generation" '^# r — gen [0-9]+$'
 out_like "text: a step" '^## one$'
 out_like "text: skipped" '^\(skipped: .+\)$'
 out_like "text: error" '^ERROR: .+'
-out_like "text: output of a failed step is kept" '^kept$'
+out_like "text: output of a failed step is kept" '^  kept$'
 out_like "text: no output" '^\(no output\)$'
 is "text: the last line is the summary" "$(tail -n 1 "$out")" \
 	"r: 3 ran, 1 skipped, 1 failed"
@@ -312,7 +312,7 @@ json_is "step: the one step" step_results[0].output first
 run_matins run -c r.toml r --only one -o report.txt
 exit_is "-o: exit status 0" 0
 out_is "-o: nothing on stdout" ""
-file_like "-o: the report is in the file" report.txt '^first$'
+file_like "-o: the report is in the file" report.txt '^  first$'
 
 harness '{"text":"t","n":1}'
 run_matins run -c r.toml r --data

@@ -141,7 +141,7 @@ exit_is "the same server by its name: 0" 0
 run_matins run -c remote.toml two --dry-run
 exit_is "a dry run: 0" 0
 out_like "which says what it would call" \
-	'^would call: echo of the remote server all$'
+	'^  would call: echo of the remote server all$'
 run_matins trace -c remote.toml two first
 exit_is "there is nothing to trace: 64" 64
 err_like "which is said" 'no program to trace'

@@ -44,12 +44,12 @@ cat >wanted.txt <<-'END'
 	# morning — gen 1
 
 	## briefing
-	3 meetings \x1b[2J```
-	[image image/png, 3 B]
+	  3 meetings \x1b[2J```
+	  [image image/png, 3 B]
 
 	## issues
 	ERROR: …
-	kept
+	  kept
 
 	## mail
 	(skipped: no_credential)

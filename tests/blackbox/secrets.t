@@ -72,9 +72,9 @@ ok "the probe finds a value where there is one" \
 
 run_matins run r
 exit_is "the step runs" 0
-out_like "it printed" '^<\*\*\*>$'
+out_like "it printed" '^  <\*\*\*>$'
 is "every form was replaced" "$(grep -c '\*\*\*' "$out")" \
-	"$(grep -c '^<' "$out")"
+	"$(grep -c '^  <' "$out")"
 shows_nothing "text: nothing is shown"
 for form in --json --md --html --data "--json --pretty"; do
 	# shellcheck disable=SC2086
@@ -347,9 +347,9 @@ END
 sed 's/leak\.py/slow.py/' matins.toml >slow.toml
 run_matins run -c slow.toml r
 exit_is "bytes one by one: the step runs" 0
-out_like "bytes one by one: it printed" '^<\*\*\*>$'
+out_like "bytes one by one: it printed" '^  <\*\*\*>$'
 is "bytes one by one: every form was replaced" \
-	"$(grep -c '\*\*\*' "$out")" "$(grep -c '^<' "$out")"
+	"$(grep -c '\*\*\*' "$out")" "$(grep -c '^  <' "$out")"
 shows_nothing "bytes one by one: nothing is shown"
 run_matins run -c slow.toml r --json
 shows_nothing "bytes one by one, --json: nothing is shown"

@@ -130,12 +130,12 @@ static void todo__hidden_file__is_an_error_when_it_was_named(void **state)
 	call("deadlines", ARGS("~/none.txt"));
 	assert_true(result.is_error);
 	assert_has(TEXT(), "cannot be seen from here: it is not granted, or");
-	call("todo", "{}");
+	call("deadlines", "{}");
 	assert_false(result.is_error);
-	assert_has(TEXT(), "~/todo.txt is not granted, or not there. To begin");
-	call("todo", ARGS("/none.txt"));
+	assert_has(TEXT(), "~/deadlines.txt is not granted, or not there. To");
+	call("todo", ARGS("/proc/none.txt"));
 	assert_false(result.is_error);
-	assert_has(TEXT(), "There is no /none.txt here.");
+	assert_has(TEXT(), "There is no /proc/none.txt here.");
 	unlink(mountinfo);
 }
 

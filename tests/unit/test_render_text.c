@@ -17,11 +17,11 @@ static void check(const struct report *r, enum report_view view,
 	buf_release(&out);
 }
 
-#define BODY                                                       \
-	"## briefing\n3 meetings\n\n"                              \
-	"## issues\nERROR: exited with status 3\nkept\n\n"         \
-	"## mail\n(skipped: no_credential)\n$TOKEN is not set\n\n" \
-	"## quiet\n(no output)\n\n"                                \
+#define BODY                                                         \
+	"## briefing\n  3 meetings\n\n"                              \
+	"## issues\nERROR: exited with status 3\n  kept\n\n"         \
+	"## mail\n(skipped: no_credential)\n  $TOKEN is not set\n\n" \
+	"## quiet\n(no output)\n\n"                                  \
 	"---\nmorning: 3 ran, 1 skipped, 1 failed\n"
 
 static void text__every_kind_of_step__as_in_the_manual(UNUSED void **state)
@@ -76,8 +76,31 @@ static void text__crlf__lines(UNUSED void **state)
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	sample_says("text", STR("a\r\nb\rc\r\n"), &out);
-	assert_non_null(strstr(buf_cstr(&out), "## s\na\nb\\x0dc\n\n---\n"));
+	assert_non_null(
+		strstr(buf_cstr(&out), "## s\n  a\n  b\\x0dc\n\n---\n"));
 	buf_release(&out);
+}
+
+#define FORGED "all well\n\n---\nr: 9 ran, 0 skipped, 0 failed\n# r\r## x"
+
+/* Lines of the report itself begin in the first column, no others do. */
+static void text__forged_lines__are_set_in(UNUSED void **state)
+{
+	struct report_step step = {.name = "a",
+				   .type = "script",
+				   .state = STATE_FAILED,
+				   .reason = REASON_EXIT_STATUS,
+				   .error = STR(FORGED),
+				   .output = STR(FORGED)};
+	struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
+
+	check(&r, VIEW_FULL,
+	      "# r\n\n## a\n"
+	      "ERROR: all well\n\n  ---\n  r: 9 ran, 0 skipped, 0 failed\n"
+	      "  # r\\x0d## x\n"
+	      "  all well\n\n  ---\n  r: 9 ran, 0 skipped, 0 failed\n"
+	      "  # r\\x0d## x\n\n"
+	      "---\nr: 1 ran, 0 skipped, 1 failed\n");
 }
 
 static void renderer__unknown_name__null(UNUSED void **state)
@@ -95,6 +118,7 @@ int main(void)
 		cmocka_unit_test(text__nothing_in_it__summary_says_it),
 		cmocka_unit_test(text__hostile_output__nothing_raw),
 		cmocka_unit_test(text__crlf__lines),
+		cmocka_unit_test(text__forged_lines__are_set_in),
 		cmocka_unit_test(renderer__unknown_name__null),
 	};
 
