@@ -156,7 +156,7 @@ static int make_plan(struct doctor *d, const struct doctor_options *o,
 	const struct plan_options p = {
 		.config = &o->file->config,
 		.routine = routine,
-		.inputs_optional = true,
+		.given = {.is_optional = true},
 	};
 
 	return plan_make(&p, d->arena, ret, err);

@@ -66,104 +66,6 @@ static int names_exist(const struct routine *r, const struct strlist *given,
 	return 0;
 }
 
-/* ---- "$input.K" ---- */
-
-static int input_value(const struct plan_options *o, const struct step *step,
-		       struct str name, struct str *ret, struct err *err)
-{
-	for (size_t i = o->params.n; i-- > 0;) {
-		struct str value = str_of(o->params.item[i]);
-
-		if (!str_eq(str_cut(&value, '='), name))
-			continue;
-		*ret = value.p ? value : STR("");
-		return 0;
-	}
-	if (o->inputs_optional) {
-		*ret = STR("null");
-		return 0;
-	}
-	return err_set(err, ERR_USAGE,
-		       "step %s needs a value for $input.%.*s: add -p "
-		       "%.*s=VALUE",
-		       step->name, STR_ARG(name), STR_ARG(name));
-}
-
-/* A value of -p as JSON: typed when it parses, else a string. */
-static void write_input(struct buf *out, struct str text)
-{
-	struct err ignored = ERR_INIT;
-	struct str value;
-
-	if (scan_document(text, NULL, &value, &ignored) == 0)
-		scan_compact(value, out);
-	else
-		jw_quote(out, text);
-}
-
-static int write_value(const struct plan_options *o, const struct step *step,
-		       const struct toml_value *v, struct buf *out,
-		       struct err *err)
-{
-	struct str name, text;
-
-	switch (v->type) {
-	case TOML_STRING:
-		name = reference_input(v->string);
-		if (!name.p) {
-			toml_to_json(v, out);
-			return 0;
-		}
-		if (input_value(o, step, name, &text, err) < 0)
-			return -1;
-		write_input(out, text);
-		return 0;
-	case TOML_ARRAY:
-		buf_addc(out, '[');
-		for (size_t i = 0; i < v->array.n; i++) {
-			if (i)
-				buf_addc(out, ',');
-			if (write_value(o, step, &v->array.item[i], out, err) <
-			    0)
-				return -1;
-		}
-		buf_addc(out, ']');
-		return 0;
-	case TOML_TABLE:
-		buf_addc(out, '{');
-		for (size_t i = 0; i < v->table.n; i++) {
-			const struct toml_member *m = &v->table.member[i];
-
-			if (i)
-				buf_addc(out, ',');
-			jw_quote(out, str_of(m->key));
-			buf_addc(out, ':');
-			if (write_value(o, step, &m->value, out, err) < 0)
-				return -1;
-		}
-		buf_addc(out, '}');
-		return 0;
-	default:
-		toml_to_json(v, out);
-		return 0;
-	}
-}
-
-static int make_arguments(const struct plan_options *o, const struct step *step,
-			  struct arena *arena, struct str *ret, struct err *err)
-{
-	struct buf json = BUF_INIT(BUF_UNBOUNDED);
-	int r;
-
-	if (!step->params)
-		return 0;
-	r = write_value(o, step, step->params, &json, err);
-	if (r == 0)
-		*ret = arena_str(arena, buf_str(&json));
-	buf_release(&json);
-	return r;
-}
-
 /* ---- what a step may do ---- */
 
 static enum gate_isolate isolate_of(const char *word)
@@ -256,7 +158,7 @@ static int make_argv(const struct plan_options *o, struct plan_step *p,
 		name = reference_input(str_of(args->item[i]));
 		if (!name.p)
 			continue;
-		if (input_value(o, p->step, name, &value, err) < 0)
+		if (plan_input_value(&o->given, p->step, name, &value, err) < 0)
 			return -1;
 		argv[i + 1] = arena_strndup(arena, value.p, value.n);
 	}
@@ -381,8 +283,8 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		    (!only.n || in_list(&only, p->step->name)) &&
 		    !in_list(&skipped, p->step->name)) {
 			if (make_request(o, p, arena, err) < 0 ||
-			    make_arguments(o, p->step, arena, &p->arguments,
-					   err) < 0)
+			    plan_inputs_read(&o->given, p->step, arena,
+					     &p->inputs, err) < 0)
 				return -1;
 		}
 		decide(o, &only, &skipped, p, arena);

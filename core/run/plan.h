@@ -13,16 +13,15 @@
 #include "core/base/err.h"
 #include "core/report/report.h"
 #include "core/routine/routine.h"
+#include "core/run/plan_inputs.h"
 #include "gate/gate.h"
 
 struct plan_options {
 	const struct config *config;
 	const struct routine *routine;
 	struct strlist only, skip; /* names of steps; n = 0 means no filter */
-	struct strlist params;	   /* "KEY=VALUE" of -p */
+	struct plan_given given;   /* of -p */
 	bool dry_run;
-	/* an "$input.K" without value stands for itself; for `doctor` */
-	bool inputs_optional;
 };
 
 struct plan_step {
@@ -33,10 +32,10 @@ struct plan_step {
 	struct str error;
 	struct gate_policy policy;
 	struct gate_request request; /* argv complete; env still empty */
-	struct str arguments; /* JSON object of tools/call; n = 0 without */
-	const char *protocol; /* pinned revision, or NULL */
-	bool strict;	      /* the step says so, or its server */
-	struct env_refs server_env; /* of its server; n = 0 without */
+	struct plan_inputs inputs;   /* .json: arguments of tools/call */
+	const char *protocol;	     /* pinned revision, or NULL */
+	bool strict;		     /* the step says so, or its server */
+	struct env_refs server_env;  /* of its server; n = 0 without */
 };
 
 struct plan {

@@ -67,7 +67,7 @@ static int make_plan(struct run *r, struct err *err)
 		.routine = o->routine,
 		.only = o->only,
 		.skip = o->skip,
-		.params = o->params,
+		.given = {.params = o->params},
 		.dry_run = o->dry_run,
 	};
 

@@ -193,7 +193,7 @@ void step_mcp_send(struct step_run *s)
 	uint64_t longest = s->plan->step->timeout_ms + 1000;
 	const struct client_call call = {
 		.tool = s->plan->step->tool,
-		.params = s->plan->arguments,
+		.params = m->typed.p ? m->typed : s->plan->inputs.json,
 		.as_task = m->check.tool.p && tool_needs_task(m->check.tool),
 		.timeout_ms = longest,
 		.total_ms = longest,

@@ -19,6 +19,7 @@ struct mcp_step {
 	uint64_t list_ticket; /* 0: the tools are not waited for */
 	bool asked_anew;      /* the list is from after the step began */
 	struct tool_check check;
+	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
 	struct str answer;	 /* CallToolResult that breaks a schema */
 	struct judgement judged; /* of it, while the list is asked for anew */
 	uint32_t repairs;

@@ -74,19 +74,42 @@ static void refuse(struct step_run *s, const struct client_listed *l,
 		step_mcp_fail(s, REASON_RPC_ERROR, sentence);
 }
 
+/*
+ * What -p gives is typed as JSON, unless the schema refuses that and takes the
+ * text.
+ */
+static bool fits(struct step_run *s, struct tool_findings *found)
+{
+	static const char what[] = "arguments";
+	struct mcp_step *m = step_mcp_state(s);
+	const struct plan_inputs *in = &s->plan->inputs;
+	const struct str none = {NULL, 0};
+	struct tool_findings again;
+
+	m->typed = none;
+	if (tool_check_arguments(&m->check, in->json.n ? in->json : none, what,
+				 &s->arena, found))
+		return true;
+	m->typed = plan_inputs_as_text(in, &found->places, &s->arena);
+	if (m->typed.p && (tool_check_arguments(&m->check, m->typed, what,
+						&s->arena, &again) ||
+			   again.violations.n < found->violations.n))
+		*found = again;
+	else
+		m->typed = none;
+	return !found->violations.n;
+}
+
 static void check_and_call(struct step_run *s, const struct client_listed *l,
 			   const struct listing_item *item)
 {
 	struct mcp_step *m = step_mcp_state(s);
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
-	const struct str none = {NULL, 0};
-	struct str given = s->plan->arguments.n ? s->plan->arguments : none;
 	struct tool_findings found;
 
 	tool_check_release(&m->check);
 	tool_check_init(&m->check, arena_str(&s->arena, item->json));
-	if (!tool_check_arguments(&m->check, given, "arguments", &s->arena,
-				  &found)) {
+	if (!fits(s, &found)) {
 		tool_findings_say(&found, &says);
 		buf_adds(&says, "; it was not called");
 		refuse(s, l, buf_cstr(&says));

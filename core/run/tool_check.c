@@ -69,8 +69,13 @@ static void take_violations(const char *what, const struct schema_result *r,
 			    struct arena *arena, struct tool_findings *ret)
 {
 	ret->violations.item = ARENA_ARRAY(arena, const char *, r->n + 1);
+	ret->places.item = ARENA_ARRAY(arena, const char *, r->n + 1);
 	for (size_t i = 0; i < r->n; i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+		struct str at = r->item[i].instance;
+
+		ret->places.item[ret->places.n++] =
+			arena_strndup(arena, at.p, at.n);
 
 		schema_violation_print(&r->item[i], &line);
 		ret->violations.item[ret->violations.n++] =

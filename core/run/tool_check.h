@@ -36,7 +36,8 @@ struct tool_check {
 struct tool_findings {
 	/* "arguments: /repo: is a number, must be a string" */
 	struct strlist violations;
-	size_t n_more; /* that were not kept */
+	struct strlist places; /* JSON pointers, one of each of these */
+	size_t n_more;	       /* that were not kept */
 	/* the first of them by which a required argument is not there at all;
 	   NULL: all are */
 	const char *missing;

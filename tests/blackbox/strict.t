@@ -109,6 +109,32 @@ run_r
 json_is "a schema that cannot be used checks nothing" step_results[0].state ok
 err_like "and that is said" 'not checked, the schema cannot be used'
 
+# ---- values of -p ----
+
+script typed <<-'END'
+	handshake
+	expect tools/list
+	reply {"tools":[{"name":"t","inputSchema":{"type":"object","properties":{"s":{"type":"string"},"n":{"type":"integer"},"maybe":{"anyOf":[{"type":"string"},{"type":"null"}]},"in":{"type":"object","properties":{"id":{"$ref":"#/$defs/id"}}},"any":{}},"$defs":{"id":{"type":"string","pattern":"^[0-9]+$"}}}}]}
+	expect tools/call
+	reply {"content":[],"structuredContent":$params}
+END
+sed 's/^expect tools.list$//; s/^reply .*tools.:.*//' typed.peer >untyped.peer
+all='{ s = "$input.x", n = "$input.x", maybe = "$input.x", in = { id = "$input.x" }, any = "$input.x" }'
+peer_step one typed 'tool = "t"' 'strict = true' "params = $all" >p.toml
+peer_step one untyped 'tool = "t"' "params = $all" >q.toml
+run_matins run -c p.toml r --json -p x=5
+json_is "-p: a text where the schema wants one, else a number" \
+	step_results[0].data.structuredContent.arguments \
+	'{"s":"5","n":5,"maybe":"5","in":{"id":"5"},"any":5}'
+run_matins run -c p.toml r --json -p x='"5"'
+json_is "-p: what fits in neither way is refused, and as it was typed" \
+	step_results[0].reason rpc_error \
+	step_results[0].error '~/n: is a string, must be an integer'
+run_matins run -c q.toml r --json -p x=5
+json_is "-p: without a schema it is typed as JSON" \
+	step_results[0].data.structuredContent.arguments \
+	'{"s":5,"n":5,"maybe":5,"in":{"id":5},"any":5}'
+
 # ---- results ----
 
 server

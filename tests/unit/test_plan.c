@@ -130,9 +130,9 @@ static const char *argument_for(struct fixture *f, const char *param)
 	f->params = params_table(&f->arena, "k", "$input.repo");
 	f->steps[0].params = &f->params;
 	f->steps[0].tool = "t";
-	f->options.params = one_name(&f->arena, param);
+	f->options.given.params = one_name(&f->arena, param);
 	assert_int_equal(make(f), 0);
-	return f->plan.steps[0].arguments.p;
+	return f->plan.steps[0].inputs.json.p;
 }
 
 static void plan__input_that_is_json__keeps_its_type(void **state)
@@ -152,6 +152,58 @@ static void plan__input_that_is_no_json__is_a_string(void **state)
 	assert_string_equal(argument_for(f, "repo=a \"b\""),
 			    "{\"k\":\"a \\\"b\\\"\"}");
 	assert_string_equal(argument_for(f, "repo="), "{\"k\":\"\"}");
+}
+
+static const char *as_text(struct fixture *f, const char *param,
+			   const char *pointer)
+{
+	const struct strlist at = one_name(&f->arena, pointer);
+
+	argument_for(f, param);
+	return plan_inputs_as_text(&f->plan.steps[0].inputs, &at, &f->arena).p;
+}
+
+static void plan__input_that_the_schema_wants_as_text__is_a_string(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_string_equal(as_text(f, "repo=5", "/k"), "{\"k\":\"5\"}");
+	assert_string_equal(as_text(f, "repo=[1, 2]", "/k"),
+			    "{\"k\":\"[1, 2]\"}");
+	/* strings already, by themselves or as JSON */
+	assert_null(as_text(f, "repo=x", "/k"));
+	assert_null(as_text(f, "repo=\"5\"", "/k"));
+	/* another place, or one within */
+	assert_null(as_text(f, "repo=5", "/l"));
+	assert_null(as_text(f, "repo=[1]", "/k/0"));
+}
+
+static void plan__inputs_at_odd_places__are_found(void **state)
+{
+	struct fixture *f = *state;
+	struct toml_value refs[] = {
+		{.type = TOML_STRING, .string = STR("fixed")},
+		{.type = TOML_STRING, .string = STR("$input.repo")},
+		{.type = TOML_STRING, .string = STR("$input.repo")},
+	};
+	struct toml_member members[] = {
+		{.key = "a/b~", .value = refs[1]},
+		{.key = "l", .value = {.type = TOML_ARRAY, .array = {refs, 3}}},
+	};
+	struct toml_value params = {.type = TOML_TABLE, .table = {members, 2}};
+	const char *names[] = {"/a~1b~0", "/l/2"};
+	struct plan_inputs *in;
+
+	f->steps[0].params = &params;
+	f->steps[0].tool = "t";
+	f->options.given.params = one_name(&f->arena, "repo=7");
+	assert_int_equal(make(f), 0);
+	in = &f->plan.steps[0].inputs;
+	assert_string_equal(in->json.p, "{\"a/b~\":7,\"l\":[\"fixed\",7,7]}");
+	assert_string_equal(
+		plan_inputs_as_text(in, &(struct strlist){names, 2}, &f->arena)
+			.p,
+		"{\"a/b~\":\"7\",\"l\":[\"fixed\",7,\"7\"]}");
 }
 
 static void plan__input_without_value__is_usage_before_anything(void **state)
@@ -198,6 +250,8 @@ int main(void)
 		T(plan__dry_run__skips_and_shows_the_command),
 		T(plan__input_that_is_json__keeps_its_type),
 		T(plan__input_that_is_no_json__is_a_string),
+		T(plan__input_that_the_schema_wants_as_text__is_a_string),
+		T(plan__inputs_at_odd_places__are_found),
 		T(plan__input_without_value__is_usage_before_anything),
 		T(plan__step_that_is_left_out__needs_no_values),
 		T(plan__working_directory__is_asked_for_or_required),

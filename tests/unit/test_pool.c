@@ -52,7 +52,7 @@ static void pool_key__same_server__shared(UNUSED void **state)
 	b.step.tool = "another";
 	b.step.timeout_ms = 7;
 	b.step.stdout_max = 9;
-	b.plan.arguments = STR("{}");
+	b.plan.inputs.json = STR("{}");
 	assert_true(shares(&a, NULL, &b, NULL));
 	assert_true(shares(&a, env_a, &b, env_b));
 }
