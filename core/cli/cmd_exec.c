@@ -15,6 +15,7 @@
 #include "core/cli/exec_explain.h"
 #include "core/cli/exec_say.h"
 #include "core/cli/policy_options.h"
+#include "core/cli/policy_sources.h"
 #include "core/report/ledger.h"
 #include "core/run/facts.h"
 #include "core/run/leash.h"
@@ -55,14 +56,18 @@ static int write_report(const struct child_end *e, struct outfile *file,
 }
 
 static int explain(struct gate *gate, const struct gate_request *request,
-		   bool json, struct arena *arena, struct err *err)
+		   const struct args *args, struct arena *arena,
+		   struct err *err)
 {
+	const struct strlist projects =
+		policy_sources_projects(args, &request->policy->write, arena);
 	struct gate_explained e;
 
 	if (gate_explain(gate, request, arena, &e, err) < 0)
 		return -1;
 	exec_warn_arguments(&e);
-	return exec_explain(request, &e, json, err);
+	return exec_explain(request, &projects, &e, args_has(args, "json"),
+			    err);
 }
 
 /* What is wrong with the request is said when it is started. */
@@ -142,13 +147,15 @@ static void warn_secrets(const struct gate *gate, const char *option,
 			 const struct strlist *folders, struct arena *arena)
 {
 	for (size_t i = 0; i < folders->n; i++) {
+		const char *folder = folders->item[i];
 		const char *secrets =
-			gate_secrets_in(gate, folders->item[i], arena);
+			folder[0] == '/' ? gate_secrets_in(gate, folder, arena)
+					 : NULL;
 
 		if (secrets)
 			log_warning("--%s %s: %s can be read there as well; "
 				    "name the folders that are needed",
-				    option, folders->item[i], secrets);
+				    option, folder, secrets);
 	}
 }
 
@@ -194,9 +201,9 @@ static int exec_program(const struct args *args, struct arena *arena,
 		return -1;
 	warn_secrets(gate, "read", &policy.read, arena);
 	warn_secrets(gate, "write", &policy.write, arena);
+	warn_secrets(gate, "exec", &policy.exec, arena);
 	if (args_has(args, "explain"))
-		status = explain(gate, &request, args_has(args, "json"), arena,
-				 err);
+		status = explain(gate, &request, args, arena, err);
 	else
 		status = run_one(gate, &request, report ? &file : NULL, arena,
 				 err);

@@ -193,6 +193,7 @@ static void start_line(struct buf *out, const struct gate_request *request,
 }
 
 static void print_text(const struct gate_request *request,
+		       const struct strlist *projects,
 		       const struct gate_explained *e, struct buf *out)
 {
 	const struct gate_policy *p = request->policy;
@@ -204,6 +205,7 @@ static void print_text(const struct gate_request *request,
 		line(out, "installation", e->installation);
 	line(out, "user", e->user);
 	start_line(out, request, e);
+	list_lines(out, "project", projects);
 	grant_lines(out, e);
 	base_line(out, e);
 	list_line(out, "private", &e->private_places,
@@ -314,6 +316,7 @@ static void policy_json(struct jw *w, const struct gate_request *request)
 }
 
 static void print_json(const struct gate_request *request,
+		       const struct strlist *projects,
 		       const struct gate_explained *e, struct buf *out)
 {
 	struct jw w;
@@ -328,6 +331,7 @@ static void print_json(const struct gate_request *request,
 	jw_kv_cstr(&w, "user", e->user);
 	if (e->cwd)
 		jw_kv_cstr(&w, "cwd", e->cwd);
+	list_json(&w, "projects", projects);
 	policy_json(&w, request);
 	jw_kv_cstr(&w, "profile", e->profile);
 	grants_json(&w, "grants", e->grant, e->n_grants);
@@ -356,14 +360,15 @@ void exec_warn_arguments(const struct gate_explained *e)
 }
 
 int exec_explain(const struct gate_request *request,
-		 const struct gate_explained *e, bool json, struct err *err)
+		 const struct strlist *projects, const struct gate_explained *e,
+		 bool json, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	if (json)
-		print_json(request, e, &out);
+		print_json(request, projects, e, &out);
 	else
-		print_text(request, e, &out);
+		print_text(request, projects, e, &out);
 	if (fd_write_all(STDOUT_FILENO, buf_cstr(&out), out.n) < 0)
 		return err_sys(err, errno, "standard output");
 	return 0;

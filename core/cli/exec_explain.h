@@ -14,11 +14,12 @@
  * Print on stdout what the request came to: as text, or as one JSON document.
  * Values of variables are not printed.
  *
+ * projects  what presets grant, policy_sources_projects()
  * errors  ERR_SYS
  */
 int exec_explain(const struct gate_request *request,
-		 const struct gate_explained *e, bool json, struct err *err)
-	MUST_USE;
+		 const struct strlist *projects, const struct gate_explained *e,
+		 bool json, struct err *err) MUST_USE;
 
 /* Name on stderr the keys that can be read because an argument names them. */
 void exec_warn_arguments(const struct gate_explained *e);

@@ -188,7 +188,7 @@ int policy_options_read(const struct args *args, struct arena *arena,
 		log_warning("--user %s: only root can change users; it stays "
 			    "who you are",
 			    p.user);
-	if (policy_sources_read(args, arena, &sources, err) < 0)
+	if (policy_sources_read(args, &p.write, arena, &sources, err) < 0)
 		return -1;
 	gate_policy_merge(&sources, &p, arena, ret);
 	return 0;

@@ -3,12 +3,14 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/cli/policy_options.h"
 #include "core/run/config.h"
+#include "core/run/paths.h"
 #include "core/run/plan.h"
 
 const struct preset presets[] = {
@@ -79,52 +81,101 @@ static bool is_beneath(const char *folder, const char *path)
 	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/');
 }
 
-/* May a preset grant this folder? HOME is by where it really lies. */
-static bool is_narrow(const char *path, const char *home)
+/* The home is by where it really lies. */
+static bool is_narrow_in(const char *path, const char *home)
 {
-	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
-		if (strcmp(path, wide[i]) == 0)
-			return false;
-	if (!home)
-		return true;
 	/* HOME itself, what is above it, ~/.ssh and the like */
 	return !is_beneath(path, home) &&
 	       !(is_beneath(home, path) && path[strlen(home) + 1] == '.');
 }
 
-static bool has_marker(const char *folder, const char *markers,
-		       struct arena *arena)
+/* May a preset grant this folder? */
+static bool is_narrow(const char *path)
+{
+	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
+		if (strcmp(path, wide[i]) == 0)
+			return false;
+	for (unsigned i = 0; i < PATH_HOMES; i++) {
+		const char *name = path_own_home(i);
+		AUTO(mem_freep) char *home = name ? realpath(name, NULL) : NULL;
+
+		if (home && home[1] && !is_narrow_in(path, home))
+			return false;
+	}
+	return true;
+}
+
+/* Root's or the user's, and nobody else can write it. */
+static bool is_own(const char *path)
+{
+	struct stat st;
+
+	return lstat(path, &st) == 0 &&
+	       (st.st_uid == 0 || st.st_uid == geteuid()) &&
+	       (S_ISLNK(st.st_mode) || !(st.st_mode & 0002));
+}
+
+/* The marker that is there; of a folder above, only one of our own. */
+static const char *find_marker(const char *folder, const char *markers,
+			       bool is_above, struct arena *arena)
 {
 	struct str rest = str_of(markers);
 
 	while (rest.n) {
 		struct str name = str_cut(&rest, ' ');
+		const char *path =
+			arena_printf(arena, "%s/%.*s", folder, STR_ARG(name));
 
-		if (access(arena_printf(arena, "%s/%.*s", folder,
-					STR_ARG(name)),
-			   F_OK) == 0)
-			return true;
+		if (access(path, F_OK) == 0 && (!is_above || is_own(path)))
+			return arena_strndup(arena, name.p, name.n);
 	}
-	return false;
+	return NULL;
 }
 
-/* NULL when there is none that a preset may grant. */
-static const char *find_project(const struct preset *preset,
-				struct arena *arena)
+struct project {
+	const char *path;   /* NULL: there is none that a preset may grant */
+	const char *marker; /* NULL: without one, the current folder */
+};
+
+/*
+ * Whoever may write the current folder could remove its marker, and so have
+ * the search go on above.
+ */
+static bool may_look_above(const char *cwd, const struct strlist *write)
 {
-	const char *name = getenv("HOME");
-	AUTO(mem_freep) char *home = name ? realpath(name, NULL) : NULL;
+	for (size_t i = 0; i < write->n; i++) {
+		AUTO(mem_freep) char *real = realpath(write->item[i], NULL);
+
+		if (real && is_beneath(real, cwd))
+			return false;
+	}
+	return true;
+}
+
+static struct project find_project(const struct preset *preset,
+				   const struct strlist *write,
+				   struct arena *arena)
+{
 	AUTO(mem_freep) char *cwd = realpath(".", NULL);
 	char *path = cwd ? arena_strdup(arena, cwd) : NULL;
+	bool is_above = false;
 
-	while (path && is_narrow(path, home)) {
-		if (has_marker(path, preset->markers, arena))
-			return path;
+	while (path && is_narrow(path) && (!is_above || is_own(path))) {
+		const char *marker =
+			find_marker(path, preset->markers, is_above, arena);
+
+		if (marker)
+			return (struct project){path, marker};
+		if (!may_look_above(cwd, write))
+			break;
 		*strrchr(path, '/') = '\0';
 		if (!*path)
 			break;
+		is_above = true;
 	}
-	return cwd && is_narrow(cwd, home) ? arena_strdup(arena, cwd) : NULL;
+	if (!cwd || !is_narrow(cwd))
+		return (struct project){NULL, NULL};
+	return (struct project){arena_strdup(arena, cwd), NULL};
 }
 
 static void add_words(struct strlist *list, const char *words,
@@ -158,10 +209,10 @@ static void add_settings(struct strlist *list, const char *settings,
 	list->n = n;
 }
 
-static void apply(const struct preset *preset, struct arena *arena,
-		  struct gate_policy *all)
+static void apply(const struct preset *preset, const struct strlist *write,
+		  struct arena *arena, struct gate_policy *all)
 {
-	const char *project = find_project(preset, arena);
+	const char *project = find_project(preset, write, arena).path;
 	struct gate_policy more = {0}, folders = {0};
 
 	add_words(&more.exec, preset->exec, NULL, arena);
@@ -180,25 +231,50 @@ static void apply(const struct preset *preset, struct arena *arena,
 	gate_policy_merge(all, &folders, arena, all);
 }
 
-static int read_preset(const char *name, struct arena *arena,
-		       struct gate_policy *all, struct err *err)
+static const struct preset *find_preset(const char *name)
+{
+	for (const struct preset *p = presets; p->name; p++)
+		if (strcmp(p->name, name) == 0)
+			return p;
+	return NULL;
+}
+
+static int no_such_preset(const char *name, struct err *err)
 {
 	const char *names[ARRAY_LEN(presets)];
 	const char *near;
 	size_t n = 0;
 
-	for (; presets[n].name; n++) {
-		if (strcmp(presets[n].name, name) == 0) {
-			apply(&presets[n], arena, all);
-			return 0;
-		}
+	for (; presets[n].name; n++)
 		names[n] = presets[n].name;
-	}
 	near = str_nearest(str_of(name), names, n);
 	return err_set(err, ERR_USAGE,
 		       "--preset %s: there is none of that name; %s%s%s", name,
 		       near ? "did you mean " : "it is one of ",
 		       near ? near : PRESET_NAMES, near ? "?" : "");
+}
+
+struct strlist policy_sources_projects(const struct args *args,
+				       const struct strlist *write,
+				       struct arena *arena)
+{
+	struct strlist names = args_all(args, "preset", arena);
+	struct strlist list = {ARENA_ARRAY(arena, const char *, names.n + 1),
+			       0};
+
+	for (size_t i = 0; i < names.n; i++) {
+		const struct preset *preset = find_preset(names.item[i]);
+		struct project p = {NULL, NULL};
+
+		if (preset)
+			p = find_project(preset, write, arena);
+		if (p.path)
+			list.item[list.n++] = arena_printf(
+				arena, "%s, %s%s", p.path,
+				p.marker ? "for its " : "the current folder",
+				p.marker ? p.marker : "");
+	}
+	return list;
 }
 
 void policy_sources_help(void)
@@ -209,21 +285,28 @@ void policy_sources_help(void)
 		printf("  %-8s %s\n", p->name, p->help);
 }
 
-int policy_sources_read(const struct args *args, struct arena *arena,
-			struct gate_policy *ret, struct err *err)
+int policy_sources_read(const struct args *args, const struct strlist *write,
+			struct arena *arena, struct gate_policy *ret,
+			struct err *err)
 {
 	struct strlist names = args_all(args, "preset", arena);
 	struct strlist files = args_all(args, "policy", arena);
-	struct gate_policy all = {0};
+	struct gate_policy all = {0}, both;
 
-	for (size_t i = 0; i < names.n; i++)
-		if (read_preset(names.item[i], arena, &all, err) < 0)
-			return -1;
 	for (size_t i = 0; i < files.n; i++) {
 		if (!*files.item[i])
 			return err_set(err, ERR_USAGE, "--policy: empty");
 		if (read_file(files.item[i], arena, &all, err) < 0)
 			return -1;
+	}
+	gate_policy_merge(&all, &(struct gate_policy){.write = *write}, arena,
+			  &both);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct preset *preset = find_preset(names.item[i]);
+
+		if (!preset)
+			return no_such_preset(names.item[i], err);
+		apply(preset, &both.write, arena, &all);
 	}
 	*ret = all;
 	return 0;

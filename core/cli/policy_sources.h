@@ -29,11 +29,23 @@ extern const char preset_names[];
 /*
  * What all --preset and --policy grant together; lives in `arena`.
  *
+ * write   folders that other options grant to be written: a project is not
+ *	   looked for above the current folder when that is among them
  * errors  ERR_USAGE   no such preset, with the nearest
  *	   ERR_CONFIG  a file that is wrong or not to be trusted
  */
-int policy_sources_read(const struct args *args, struct arena *arena,
-			struct gate_policy *ret, struct err *err) MUST_USE;
+int policy_sources_read(const struct args *args, const struct strlist *write,
+			struct arena *arena, struct gate_policy *ret,
+			struct err *err) MUST_USE;
+
+/*
+ * The projects of all --preset, for people: "/srv/p, for its package.json".
+ *
+ * write  what may be written, all together
+ */
+struct strlist policy_sources_projects(const struct args *args,
+				       const struct strlist *write,
+				       struct arena *arena) MUST_USE;
 
 /* Print the presets on stdout, for --help. */
 void policy_sources_help(void);

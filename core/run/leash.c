@@ -1,6 +1,5 @@
 #include "core/run/leash.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -168,20 +167,6 @@ void leash_open_for_trace(struct gate_leash *leash)
 	leash->exec.all |= leash->interpreters;
 }
 
-/*
- * The i-th HOME of the user, whatever the environment says: $HOME, then that
- * of the passwd entry; NULL where it is none.
- */
-static const char *home_of(unsigned i)
-{
-	const struct passwd *pw = i ? getpwuid(geteuid()) : NULL;
-	const char *home = i ? (pw ? pw->pw_dir : NULL) : getenv("HOME");
-
-	return home && home[0] == '/' && home[1] ? home : NULL;
-}
-
-#define HOMES 2
-
 /* What a later run would read without being told to. */
 static void add_default_configs(struct names *n)
 {
@@ -195,8 +180,8 @@ static void add_default_configs(struct names *n)
 	free(cwd);
 	if (xdg && *xdg == '/')
 		add(n, arena_printf(n->arena, "%s/matins/config.toml", xdg));
-	for (unsigned i = 0; i < HOMES; i++) {
-		const char *home = home_of(i);
+	for (unsigned i = 0; i < PATH_HOMES; i++) {
+		const char *home = path_own_home(i);
 
 		if (!home)
 			continue;
@@ -218,10 +203,10 @@ static struct strlist state_folders(const char *state_dir, struct arena *arena)
 	add(&n, state_dir);
 	if (xdg && *xdg == '/')
 		add(&n, arena_printf(arena, "%s/matins", xdg));
-	for (unsigned i = 0; i < HOMES; i++)
-		if (home_of(i))
+	for (unsigned i = 0; i < PATH_HOMES; i++)
+		if (path_own_home(i))
 			add(&n, arena_printf(arena, "%s/.local/state/matins",
-					     home_of(i)));
+					     path_own_home(i)));
 	return n.list;
 }
 

@@ -1,5 +1,6 @@
 #include "core/run/paths.h"
 
+#include <pwd.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,14 @@
 
 #include "core/base/mem.h"
 #include "core/secret/secret.h"
+
+const char *path_own_home(unsigned i)
+{
+	const struct passwd *pw = i ? getpwuid(geteuid()) : NULL;
+	const char *home = i ? (pw ? pw->pw_dir : NULL) : getenv("HOME");
+
+	return home && home[0] == '/' && home[1] ? home : NULL;
+}
 
 const char *path_home(const char *path, struct arena *arena)
 {

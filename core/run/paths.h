@@ -30,6 +30,15 @@ const char *path_resolve(const char *path, const char *folder,
 /* That of a program: a bare name stays as it is. */
 const char *path_program(const char *name, const char *folder,
 			 struct arena *arena) MUST_USE;
+/*
+ * The homes of the user, by turns: $HOME, then that of the passwd entry, where
+ * keys lie whatever the environment says. NULL where one is none.
+ *
+ * i         below PATH_HOMES
+ * returns   borrowed until the next call
+ */
+#define PATH_HOMES 2
+const char *path_own_home(unsigned i) MUST_USE;
 /* `~` and `~/…` alone; other texts stay as they are. */
 const char *path_home(const char *path, struct arena *arena) MUST_USE;
 /*

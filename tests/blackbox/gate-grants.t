@@ -277,6 +277,65 @@ homes() {
 	cd "$T" || exit
 }
 
+# The project of a preset: found above, but not because a marker is gone.
+projects() {
+	local read_above
+
+	world
+	mkdir -p sub/deep
+	echo above >data
+	read_above="read -r x <$W/home/p/data && echo \$x"
+	[[ $who == root ]] || as_user true
+	cd sub || exit
+	gate --preset npm -- sh -c "$read_above"
+	out_is "$who: the project is found above" above
+	gate --preset npm --explain -- sh
+	out_like "$who: and named" "^project +$W/home/p, for its package.json"
+	gate --preset npm --explain --json -- sh
+	json_is "$who: also as JSON" projects[0] "~$W/home/p"
+	gate --preset npm --write . -- sh -c "$read_above"
+	out_unlike "$who: not where the current folder may be written" above
+	gate --preset npm --write . --explain -- sh
+	out_like "$who: then it is that one" \
+		"^project +$W/home/p/sub, the current folder"
+	printf 'write = ["."]\n' >write.toml
+	[[ $who == root ]] || as_user true
+	gate --preset npm --policy write.toml -- sh -c "$read_above"
+	out_unlike "$who: nor by a policy" above
+	cd deep || exit
+	gate --preset npm --write ../../store -- sh -c "$read_above"
+	out_is "$who: with another folder to write it is" above
+	cd "$T" || exit
+}
+
+others_projects() {
+	local other
+
+	if [[ $(id -u) -ne 0 ]]; then
+		skip "$who: a project of another user's" "needs root to make it"
+		return
+	fi
+	other=$(mktemp -d)
+	mkdir -p "$other/p/sub"
+	echo above >"$other/p/data"
+	echo '{}' >"$other/p/package.json"
+	chmod 755 "$other"
+	chown -R nobody "$other/p"
+	cd "$other/p/sub" || exit
+	gate --preset npm -- sh -c "read -r x <$other/p/data && echo \$x"
+	out_unlike "$who: a project above of another user's" above
+	chown root "$other/p"
+	gate --preset npm -- sh -c "read -r x <$other/p/data && echo \$x"
+	out_unlike "$who: nor one by a marker of theirs" above
+	chown root "$other/p/package.json"
+	gate --preset npm -- sh -c "read -r x <$other/p/data && echo \$x"
+	out_is "$who: one of root's" above
+	cd "$T" || exit
+	rm -r "$other"
+}
+
+both_users projects
+both_users others_projects
 both_users exec_folders
 both_users leashed
 both_users named_links
