@@ -267,7 +267,9 @@ struct gate_record {
 	unsigned access;     /* GATE_ACCESS_ bits; 0 of a connection made */
 	struct strlist args; /* of an exec, the first of them */
 	uint64_t count;
-	bool refused; /* by a rule of [sandbox.programs.NAME] */
+	bool refused;	 /* by a rule of [sandbox.programs.NAME] */
+	bool unlisted;	 /* an exec that nothing granted */
+	const char *why; /* of these two, a sentence; else NULL */
 };
 
 struct gate_verdict {

@@ -153,6 +153,13 @@ struct prepared {
 	const char *installation; /* for people, or NULL */
 };
 
+/* A file, or a folder of files, that a tree may execute. */
+struct may_run {
+	struct programs_file file;
+	bool is_folder;
+	const char *path;
+};
+
 struct gate_child {
 	struct gate *gate;
 	struct gate_child *prev, *next;
@@ -167,8 +174,10 @@ struct gate_child {
 	struct watch watch;
 	struct arena arena;	  /* of the rules */
 	struct programs programs; /* rules that its tree is held to */
-	const char *path;	  /* this and the facts: texts of the gate */
-	const char *cwd;	  /* this too */
+	struct may_run *may_run;  /* NULL: no telling, nothing enforces it */
+	size_t n_may_run;
+	const char *path; /* this and the facts: texts of the gate */
+	const char *cwd;  /* this too */
 	const char *exec_row[1];
 	struct gate_fact facts[N_GUARANTEES];
 	char *private_dir;
@@ -204,12 +213,14 @@ void prepare_default(struct gate *gate, struct prepared *p);
 /* End the tree, reap it, close everything; the struct stays. */
 void gate_child_end(struct gate_child *c);
 
-/* A rule of [sandbox.programs] refuses this exec of a tree; for watch.forbids,
-   `set` is a struct programs. */
-bool programs_forbid(void *set, const char *path, const struct strlist *argv,
-		     bool is_cut) MUST_USE;
+/* For watch.judge, `child` is a struct gate_child. Refused is what a rule of
+   [sandbox.programs] forbids; named, too, what nothing lists. */
+enum watch_answer programs_watch(void *child, const struct watch_exec *x,
+				 struct err *why) MUST_USE;
+/* Keep which files the kernel will let this child execute. */
+void programs_note_listed(struct gate_child *c, const struct prepared *p);
 
-/* Name in the denials what its rules have refused to a tree that has ended. */
+/* Name in the denials which execs were refused to a tree that has ended. */
 void programs_add_denials(struct gate_child *c);
 
 /* The parts of prepare(); each in its own file. */

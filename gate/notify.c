@@ -131,10 +131,11 @@ void denials_add_net(struct denials *log, const char *name, const char *detail,
 }
 
 void denials_add_exec(struct denials *log, const char *path,
-		      const char *program, const char *why, uint64_t count)
+		      const char *program, const char *why, const char *allow,
+		      uint64_t count)
 {
-	add_told(log,
-		 &(struct gate_denial){"exec", path, program, why, "", count});
+	add_told(log, &(struct gate_denial){"exec", path, program, why, allow,
+					    count});
 }
 
 const struct gate_denial *denials_rows(const struct denials *log, size_t *ret_n)

@@ -70,9 +70,10 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 /* Record an endpoint that the proxy has refused; each is told once. */
 void denials_add_net(struct denials *log, const char *name, const char *detail,
 		     const char *allow, uint64_t count);
-/* Record execs that a rule of programs has refused; each is told once. */
+/* Record execs that were refused; `allow` may be "". Each is told once. */
 void denials_add_exec(struct denials *log, const char *path,
-		      const char *program, const char *why, uint64_t count);
+		      const char *program, const char *why, const char *allow,
+		      uint64_t count);
 /* Borrowed until the next denials_add() or denials_release(). */
 const struct gate_denial *denials_rows(const struct denials *log, size_t *ret_n)
 	MUST_USE;

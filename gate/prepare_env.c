@@ -285,10 +285,9 @@ static void watch_calls(struct prepared *p)
 	p->asked_records = p->request->record;
 	if (asked && asked->record_exec)
 		p->asked_records |= GATE_RECORD_EXEC;
-	p->watches = p->asked_records;
-	/* rules of programs hold for every exec of the tree */
-	if (p->programs.n)
-		p->watches |= GATE_RECORD_EXEC;
+	/* rules of programs hold for every exec of the tree, and those that
+	   are refused are named */
+	p->watches = p->asked_records | GATE_RECORD_EXEC;
 	if (p->watches && p->launch.filter.len &&
 	    watch_filter(&p->launch.filter, p->watches, &p->arena, &watched))
 		p->launch.filter = watched;

@@ -274,6 +274,23 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 
 /* ---- the whole ---- */
 
+static void prepare_rules(struct prepared *p, const struct gate_policy *asked)
+{
+	size_t n = asked->n_programs;
+	const char **path = ARENA_ARRAY(&p->arena, const char *, n);
+	struct programs_file *file =
+		ARENA_ARRAY(&p->arena, struct programs_file, n);
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		path[i] = rule_path(p, asked->programs[i].name);
+		if (path[i] && stat(path[i], &st) == 0)
+			file[i] = (struct programs_file){st.st_dev, st.st_ino};
+	}
+	p->programs = (struct programs){
+		.rule = asked->programs, .path = path, .file = file, .n = n};
+}
+
 int prepare_programs(struct prepared *p, struct err *err)
 {
 	const struct gate_policy *asked = p->request->policy;
@@ -281,15 +298,10 @@ int prepare_programs(struct prepared *p, struct err *err)
 		.asked = p->request->program,
 		.path = p->program.file[0].path,
 	};
-	const char **path;
 
 	if (!asked || !asked->n_programs)
 		return 0;
-	path = ARENA_ARRAY(&p->arena, const char *, asked->n_programs);
-	for (size_t i = 0; i < asked->n_programs; i++)
-		path[i] = rule_path(p, asked->programs[i].name);
-	p->programs = (struct programs){
-		.rule = asked->programs, .path = path, .n = asked->n_programs};
+	prepare_rules(p, asked);
 	add_starts(p, &p->program);
 	for (size_t i = 0; i < p->n_execs; i++)
 		add_starts(p, &p->execs[i]);
@@ -305,20 +317,86 @@ int prepare_programs(struct prepared *p, struct err *err)
 	return check_pins_in_folders(p, err);
 }
 
-static int judge_exec(const struct programs *set, const char *path,
-		      const struct strlist *argv, bool is_cut, struct err *err)
+/* ---- what a tree executes ---- */
+
+/* A row of `exec` for this program: bare, where PATH leads to it. */
+static const char *exec_row(const char *path, struct arena *arena)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *file = followed(path, arena);
+	struct resolved r = RESOLVED_INIT;
+	struct err ignored = ERR_INIT;
+	const char *name = resolve_basename(path);
+	bool is_found = resolve_program(name, NULL, arena, &r, &ignored) == 0 &&
+			file && strcmp(r.file[0].path, file) == 0;
+
+	resolved_release(&r);
+	return is_found ? name : path;
+}
+
+static bool is_listed(const struct gate_child *c, const struct watch_exec *x)
+{
+	for (size_t i = 0; i < c->n_may_run; i++) {
+		const struct may_run *m = &c->may_run[i];
+
+		if ((m->file.dev == x->dev && m->file.ino == x->ino) ||
+		    (m->is_folder && allow_covers(m->path, x->file)))
+			return true;
+	}
+	return false;
+}
+
+void programs_note_listed(struct gate_child *c, const struct prepared *p)
+{
+	const struct grants *lists[] = {&p->grants, &p->gate->base};
+	size_t cap = lists[0]->n + lists[1]->n;
+
+	c->may_run = ARENA_ARRAY(&c->arena, struct may_run, cap + 1);
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct grant *g = &lists[k]->grant[i];
+
+			if (!(grant_rights(g->what) & LL_FS_EXECUTE))
+				continue;
+			c->may_run[c->n_may_run++] = (struct may_run){
+				.file = {g->st.st_dev, g->st.st_ino},
+				.is_folder = S_ISDIR(g->st.st_mode),
+				.path = arena_strdup(&c->arena, g->path),
+			};
+		}
+}
+
+static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
+		       struct err *err)
+{
 	struct programs_call call = {
-		.asked = path,
-		.argv = *argv,
-		.is_cut = is_cut,
+		.asked = x->path,
+		.path = x->file,
+		.file = {x->dev, x->ino},
+		.argv = x->argv,
+		.is_cut = x->is_cut,
 	};
 
-	/* /proc/self would be ours; a shell says what it runs by its name */
-	if (path[0] == '/' && strncmp(path, "/proc/", 6) != 0)
-		call.path = followed(path, &arena);
-	return programs_judge(set, &call, err);
+	if (x->error)
+		return err_set(err, ERR_POLICY,
+			       "%s: which program this is cannot be told, and "
+			       "there are rules for programs; name its file",
+			       x->path);
+	return programs_judge(&c->programs, &call, err);
+}
+
+enum watch_answer programs_watch(void *child, const struct watch_exec *x,
+				 struct err *why)
+{
+	const struct gate_child *c = child;
+
+	if (c->programs.n && (x->error == ENOENT || x->error == ENOTDIR))
+		return WATCH_NOT_THERE;
+	if (c->programs.n && judge_rules(c, x, why) < 0)
+		return WATCH_FORBIDDEN;
+	if (!c->may_run || x->error || !x->is_program || is_listed(c, x))
+		return WATCH_GOES_ON;
+	err_set(why, ERR_POLICY, "start %s", x->file);
+	return WATCH_UNLISTED;
 }
 
 /* execvp(3) tries one folder of PATH after the other: said once. */
@@ -332,31 +410,22 @@ static bool is_told(const struct denials *log, const char *program,
 	return false;
 }
 
-bool programs_forbid(void *set, const char *path, const struct strlist *argv,
-		     bool is_cut)
-{
-	struct err ignored = ERR_INIT;
-
-	return judge_exec(set, path, argv, is_cut, &ignored) < 0;
-}
-
 void programs_add_denials(struct gate_child *c)
 {
 	const struct records *r = &c->watch.records;
 
 	for (size_t i = 0; i < r->n; i++) {
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		const struct gate_record *row = &r->row[i];
-		struct err err = ERR_INIT;
+		const char *allow = "";
 
-		/* fewer of its arguments are kept than were looked at */
-		if (!row->refused)
+		if (!row->why || is_told(&c->denials, row->program, row->why))
 			continue;
-		if (judge_exec(&c->programs, row->path, &row->args,
-			       row->args.n >= WATCH_ARGS, &err) == 0)
-			err_set(&err, ERR_POLICY, "refused by a rule for it");
-		if (is_told(&c->denials, row->program, err.msg))
-			continue;
-		denials_add_exec(&c->denials, row->path, row->program, err.msg,
-				 row->count);
+		if (row->unlisted)
+			allow = arena_printf(&arena,
+					     "sandbox = { exec = [\"%s\"] }",
+					     exec_row(row->path, &arena));
+		denials_add_exec(&c->denials, row->path, row->program, row->why,
+				 allow, row->count);
 	}
 }

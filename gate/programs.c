@@ -55,8 +55,8 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 	    (path && strcmp(name, path) == 0))
 		return true;
 	return !strchr(name, '/') &&
-	       ((asked && str_is(programs_base_name(asked), name)) ||
-		(path && str_is(programs_base_name(path), name)));
+	       ((asked && programs_is_version(asked, name)) ||
+		(path && programs_is_version(path, name)));
 }
 
 static int judge_rule(const struct gate_program_rule *rule,
@@ -76,11 +76,19 @@ static int judge_rule(const struct gate_program_rule *rule,
 	return programs_judge_package(rule, t, c, err);
 }
 
+static bool is_file_of(const struct programs *set, size_t i,
+		       const struct programs_file *file)
+{
+	return set->file && file->ino && set->file[i].ino == file->ino &&
+	       set->file[i].dev == file->dev;
+}
+
 static int judge_all(const struct programs *set, const struct programs_call *c,
 		     struct err *err)
 {
 	for (size_t i = 0; i < set->n; i++)
-		if (programs_means(set, i, c->asked, c->path) &&
+		if ((programs_means(set, i, c->asked, c->path) ||
+		     is_file_of(set, i, &c->file)) &&
 		    judge_rule(&set->rule[i], c, err) < 0)
 			return -1;
 	return 0;
@@ -91,7 +99,8 @@ static int judge_start(const struct programs *set,
 		       const struct programs_call *c, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct programs_call all = {s->asked, s->path, {NULL, 0}, c->is_cut};
+	struct programs_call all = {
+		.asked = s->asked, .path = s->path, .is_cut = c->is_cut};
 
 	all.argv.item =
 		ARENA_ARRAY(&arena, const char *, s->prefix.n + c->argv.n + 1);
@@ -220,12 +229,17 @@ struct programs programs_copy(const struct programs *set, struct arena *arena)
 	struct programs_start *start =
 		ARENA_ARRAY(arena, struct programs_start, set->n_starts + 1);
 	const char **path = ARENA_ARRAY(arena, const char *, set->n + 1);
+	struct programs_file *file =
+		ARENA_ARRAY(arena, struct programs_file, set->n + 1);
 
 	for (size_t i = 0; i < set->n; i++) {
+		if (set->file)
+			file[i] = set->file[i];
 		rule[i] = programs_copy_rule(&set->rule[i], arena);
 		path[i] = set->path ? arena_strdup(arena, set->path[i]) : NULL;
 	}
 	for (size_t i = 0; i < set->n_starts; i++)
 		start[i] = copy_start(&set->start[i], arena);
-	return (struct programs){rule, path, set->n, start, set->n_starts};
+	return (struct programs){rule,	 path,	file,
+				 set->n, start, set->n_starts};
 }

@@ -13,7 +13,9 @@
  *
  * When a rule means a program: its name is a path and equal to the one asked
  * for, or to the one that was found; or it is a bare name and equal to what was
- * asked for or to the last part of either path; or it leads to the same file.
+ * asked for or to the last part of either path, of an interpreter with any
+ * version behind it (python3.11 for python3); or it leads to the same file,
+ * by its path or by its inode: a second name or a link makes no other program.
  * That is wider than a grant on purpose: `/tmp/x/git` is no git that `exec`
  * grants, but a rule for git holds for it.
  *
@@ -39,12 +41,18 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 #include "gate/gate.h"
+
+/* A file whatever it is called; inode 0: none. */
+struct programs_file {
+	uint64_t dev, ino;
+};
 
 /*
  * A file that brings another program with it: who executes the script `file`
@@ -67,6 +75,7 @@ struct programs {
 	const struct gate_program_rule *rule;
 	const char *const *path; /* of each rule: the file that its name leads
 				    to, links followed, or NULL; may be NULL */
+	const struct programs_file *file; /* that file itself; may be NULL */
 	size_t n;
 	const struct programs_start *start;
 	size_t n_starts;
@@ -74,10 +83,11 @@ struct programs {
 
 /* A program that is about to be executed. */
 struct programs_call {
-	const char *asked;   /* a bare name or a path; may be NULL */
-	const char *path;    /* absolute, the file that was found */
-	struct strlist argv; /* with argv[0], which no rule looks at */
-	bool is_cut;	     /* there are more arguments than these */
+	const char *asked;	   /* a bare name or a path; may be NULL */
+	const char *path;	   /* absolute, the file that was found */
+	struct programs_file file; /* as well, where that is known */
+	struct strlist argv;	   /* with argv[0], which no rule looks at */
+	bool is_cut;		   /* there are more arguments than these */
 };
 
 /*

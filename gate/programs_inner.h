@@ -57,6 +57,8 @@ struct tool {
 
 /* The last part of a path. */
 struct str programs_base_name(const char *path) MUST_USE;
+/* Is this file, by its name, the bare one; of an interpreter, any version? */
+bool programs_is_version(const char *path, const char *name) MUST_USE;
 /* Is a word in a list that is separated by spaces? */
 bool programs_has_word(const char *words, struct str word) MUST_USE;
 /* Likewise, where a star in a word of the list stands for anything. */

@@ -65,6 +65,16 @@ bool programs_has_word(const char *words, struct str word)
 	return false;
 }
 
+bool programs_is_version(const char *path, const char *name)
+{
+	struct str base = programs_base_name(path);
+	const char *const names[3] = {name, NULL, NULL};
+
+	return str_is(base, name) ||
+	       (programs_launcher(names) &&
+		str_eq(without_version(base), without_version(str_of(name))));
+}
+
 /* A star in the pattern stands for anything. */
 static bool is_like(struct str pattern, struct str s)
 {

@@ -164,11 +164,12 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 		return;
 	p->launch.serve = serve;
 	p->launch.serve_arg = c;
-	if (p->programs.n) {
-		c->programs = programs_copy(&p->programs, &c->arena);
-		c->watch.forbids = programs_forbid;
-		c->watch.forbids_arg = &c->programs;
-	}
+	c->programs = programs_copy(&p->programs, &c->arena);
+	if (p->gate->landlock_abi > 0)
+		programs_note_listed(c, p);
+	c->watch.judge = programs_watch;
+	c->watch.judge_arg = c;
+	c->watch.reads_all = p->programs.n > 0;
 	if (c->watch.what & GATE_RECORD_EXEC)
 		records_add(&c->watch.records, &first);
 }

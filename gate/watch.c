@@ -6,7 +6,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "gate/watch_inner.h"
 
@@ -21,7 +24,7 @@ const struct watch_row watch_rows[WATCH_ROWS] = {
 
 unsigned watch_wants(const struct watch *w)
 {
-	return w->what | (w->forbids ? GATE_RECORD_EXEC : 0U);
+	return w->what | (w->judge ? GATE_RECORD_EXEC : 0U);
 }
 
 bool watch_covers(const struct watch *w, int nr)
@@ -76,21 +79,56 @@ static unsigned access_of(const struct watch_row *row,
 	return 0;
 }
 
-/* A program looked for along PATH, `mkdir -p` of what is there. */
+/* `mkdir -p` of what is there, the removal of what is not. */
 static bool is_futile(const struct seccomp_notif *req,
 		      const struct watch_row *row, const char *path)
 {
 	bool there;
 
-	if (row->how != WATCH_RUN && row->how != WATCH_MAKE &&
-	    row->how != WATCH_REMOVE)
+	if (row->how != WATCH_MAKE && row->how != WATCH_REMOVE)
 		return false;
 	there = watch_is_there((pid_t)req->pid, path);
 	return row->how == WATCH_MAKE ? there : !there;
 }
 
+/* Which file it is, whatever it is called. */
+static void see_file(const struct seccomp_notif *req,
+		     const struct watch_row *row, struct watch_seen *seen)
+{
+	AUTO(fd_closep) int fd = watch_open_exec(req, row, seen->exec.path);
+	struct watch_exec *x = &seen->exec;
+	struct stat st;
+	char link[64];
+	ssize_t n = -1;
+
+	if (fd >= 0 && fstat(fd, &st) == 0) {
+		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+		n = readlink(link, seen->file, sizeof(seen->file) - 1);
+	}
+	seen->file[n < 0 ? 0 : n] = '\0';
+	x->error = fd < 0 ? -fd : n < 0 ? EACCES : 0;
+	if (x->error)
+		return;
+	x->dev = st.st_dev;
+	x->ino = st.st_ino;
+	x->is_program = S_ISREG(st.st_mode) && st.st_mode & 0111;
+}
+
+static void see_exec(const struct seccomp_notif *req,
+		     const struct watch_row *row, bool reads_all,
+		     struct watch_seen *seen)
+{
+	struct gate_record *r = &seen->record[seen->n];
+
+	seen->exec = (struct watch_exec){.path = r->path, .file = seen->file};
+	watch_read_args(req, row, reads_all, seen);
+	seen->exec.argv = r->args;
+	see_file(req, row, seen);
+}
+
+/* Returns false for what is not worth a row. */
 static bool see_row(const struct seccomp_notif *req,
-		    const struct watch_row *row, bool is_judged,
+		    const struct watch_row *row, bool reads_all,
 		    struct watch_seen *seen)
 {
 	char *path = seen->path[seen->n];
@@ -109,7 +147,7 @@ static bool see_row(const struct seccomp_notif *req,
 	else if (is_futile(req, row, path))
 		return false;
 	if (row->how == WATCH_RUN)
-		watch_read_args(req, row, is_judged, seen);
+		see_exec(req, row, reads_all, seen);
 	return true;
 }
 
@@ -117,34 +155,52 @@ void watch_see(struct watch *w, const struct seccomp_notif *req)
 {
 	unsigned wants = watch_wants(w);
 
+	if (!w->has_begun)
+		return; /* what is executed is known, and cannot be read */
 	if (!w->seen)
 		w->seen = mem_zalloc(sizeof(*w->seen));
 	w->seen->n = 0;
-	if (!w->has_begun)
-		return; /* what is executed is known, and cannot be read */
 	for (size_t i = 0; i < WATCH_ROWS && w->seen->n < 2; i++)
 		if (watch_rows[i].nr == req->data.nr &&
 		    watch_rows[i].what & wants &&
-		    see_row(req, &watch_rows[i], w->forbids != NULL, w->seen))
+		    see_row(req, &watch_rows[i], w->reads_all, w->seen))
 			w->seen->n++;
 }
 
 /* ---- may it go on? ---- */
 
-/* What cannot be read cannot be judged, so it does not go on either. */
-static bool is_forbidden(const struct watch *w, const struct gate_record *r)
+static enum watch_answer judge(struct watch *w, const struct gate_record *r)
 {
-	if (r->what != GATE_RECORD_EXEC || !w->forbids)
-		return false;
-	return strcmp(r->path, watch_unknown) == 0 ||
-	       w->forbids(w->forbids_arg, r->path, &r->args, w->seen->is_cut);
+	const struct watch_exec *x = &w->seen->exec;
+
+	w->seen->why = (struct err)ERR_INIT;
+	if (r->what != GATE_RECORD_EXEC || !w->judge)
+		return WATCH_GOES_ON;
+	return w->judge(w->judge_arg, x, &w->seen->why);
+}
+
+/* A program looked for along PATH. */
+static bool is_missing(const struct watch *w, const struct gate_record *r)
+{
+	int error = w->seen->exec.error;
+
+	return r->what == GATE_RECORD_EXEC &&
+	       (error == ENOENT || error == ENOTDIR);
 }
 
 static int note_one(struct watch *w, struct gate_record *r, const char *comm)
 {
+	enum watch_answer answer = judge(w, r);
+
+	if (answer == WATCH_NOT_THERE)
+		return w->seen->exec.error;
+	if (answer == WATCH_GOES_ON && is_missing(w, r))
+		return 0;
 	r->program = comm;
-	r->refused = is_forbidden(w, r);
-	if (r->what & w->what || r->refused)
+	r->refused = answer == WATCH_FORBIDDEN;
+	r->unlisted = answer == WATCH_UNLISTED;
+	r->why = r->refused || r->unlisted ? w->seen->why.msg : NULL;
+	if (r->what & w->what || r->why)
 		records_add(&w->records, r);
 	return r->refused ? EACCES : 0;
 }
@@ -153,12 +209,12 @@ int watch_note(struct watch *w, const char *comm)
 {
 	int refusal = 0;
 
-	w->has_begun = true;
-	for (unsigned i = 0; i < w->seen->n; i++) {
+	for (unsigned i = 0; w->has_begun && i < w->seen->n; i++) {
 		int r = note_one(w, &w->seen->record[i], comm);
 
 		refusal = r ? r : refusal;
 	}
+	w->has_begun = true;
 	return refusal;
 }
 

@@ -7,7 +7,8 @@
  * call may reach is decided by the kernel (Landlock, the view) afterwards.
  * Another thread can change the arguments in between, so the record is what
  * honest programs do. An exec that a rule of [sandbox.programs] forbids is
- * refused here, which binds honest programs only, too.
+ * refused here, which binds honest programs only, too; one that the kernel will
+ * refuse, because nobody listed the program, goes on and is written down.
  *
  *	struct watch w = WATCH_INIT;
  *	w.what = GATE_RECORD_EXEC;
@@ -29,6 +30,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
+#include "core/base/err.h"
 #include "gate/gate.h"
 
 /* Rows of one tree; the events that find no row are counted. */
@@ -58,17 +60,35 @@ struct records {
 
 struct watch_seen;
 
+/* An exec that a task asks for, looked at from outside. */
+struct watch_exec {
+	const char *path; /* as the task names it; "?": it cannot be read */
+	/* Where it lies in the view of the task, all links followed; "" when
+	   `error` says why it could not be opened there. */
+	const char *file;
+	uint64_t dev, ino;
+	bool is_program; /* a regular file that somebody may execute */
+	int error;
+	struct strlist argv; /* as far as it was read */
+	bool is_cut; /* there is more: WATCH_JUDGED_ARGS and _BYTES, memory that
+			cannot be read */
+};
+
+enum watch_answer {
+	WATCH_GOES_ON,
+	WATCH_NOT_THERE, /* refuse it with its `error`, which is no news */
+	WATCH_FORBIDDEN, /* by a rule: refuse it, write it down */
+	WATCH_UNLISTED,	 /* by the kernel: it goes on, write it down */
+};
+
 struct watch {
 	unsigned what; /* GATE_RECORD_ bits that are recorded */
-	/*
-	 * Rules of [sandbox.programs]: asked for each exec, recorded or not;
-	 * true refuses it. The path is as the task names it, argv as far as it
-	 * was read; is_cut: there is more of it (WATCH_JUDGED_ARGS and _BYTES,
-	 * memory that cannot be read). NULL: there are none.
-	 */
-	bool (*forbids)(void *arg, const char *path, const struct strlist *argv,
-			bool is_cut);
-	void *forbids_arg;
+	/* Asked for each exec, recorded or not; `why` says what is forbidden or
+	   unlisted. NULL: every exec goes on. */
+	enum watch_answer (*judge)(void *arg, const struct watch_exec *x,
+				   struct err *why);
+	void *judge_arg;
+	bool reads_all; /* all arguments, not only those that are kept */
 	bool has_begun; /* the first exec is the gate's own */
 	struct records records;
 	struct watch_seen *seen; /* owned */
@@ -116,7 +136,8 @@ int watch_note(struct watch *w, const char *comm) MUST_USE;
  * are one row. Strings are copied, of the arguments WATCH_ARGS.
  */
 void records_add(struct records *r, const struct gate_record *what);
-/* All paths of execs that were let go on, in order; in the records' arena. */
+/* All paths of execs that ran as far as is known, in order; in the records'
+   arena. */
 struct strlist records_execs(struct records *r) MUST_USE;
 void watch_release(struct watch *w);
 

@@ -62,6 +62,26 @@ static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
 	}
 }
 
+/*
+ * Every profile allows exec whatever its arguments (test_watch.c), so the
+ * watched half is one instruction: every child has this filter.
+ */
+static bool watch_execs(const struct sock_fprog *plain, struct arena *arena,
+			struct sock_fprog *ret)
+{
+	struct sock_filter *out = ARENA_ARRAY(
+		arena, struct sock_filter, WATCH_ROWS + 5 + (size_t)plain->len);
+	size_t n = put_choice(out, GATE_RECORD_EXEC, 1);
+
+	out[n++] = insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF);
+	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
+	n += plain->len;
+	if (n > WATCH_INSNS)
+		return false;
+	*ret = (struct sock_fprog){(unsigned short)n, out};
+	return true;
+}
+
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
 		  struct arena *arena, struct sock_fprog *ret)
 {
@@ -70,8 +90,11 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 	struct sock_filter *out =
 		ARENA_ARRAY(arena, struct sock_filter,
 			    WATCH_ROWS + 4 + 2 * (size_t)plain->len);
-	size_t n = put_choice(out, what, plain->len);
+	size_t n;
 
+	if (what == GATE_RECORD_EXEC)
+		return watch_execs(plain, arena, ret);
+	n = put_choice(out, what, plain->len);
 	put_watched(plain, out + n);
 	n += plain->len;
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));

@@ -50,7 +50,9 @@ extern const struct watch_row watch_rows[WATCH_ROWS];
 /* What the call that waits asks for: it may have two rows. */
 struct watch_seen {
 	unsigned n;
-	bool is_cut; /* there are arguments, or parts, that were not read */
+	struct watch_exec exec;
+	char file[PATH_MAX];
+	struct err why; /* of what is refused */
 	struct gate_record record[2];
 	char path[2][PATH_MAX + PATH_MAX];
 	char text[WATCH_JUDGED_BYTES]; /* of the arguments */
@@ -64,6 +66,17 @@ extern const char watch_unknown[];
 /* Absolute, as the task names it. False: it cannot be told. */
 bool watch_read_path(const struct seccomp_notif *req,
 		     const struct watch_row *row, char *to, size_t n) MUST_USE;
+/*
+ * Open what an exec names, O_PATH, as the kernel will: in the root of the
+ * task, its links followed there. Magic links of /proc are followed for the
+ * task's own program and descriptors only, since they mean somebody else to
+ * whom looks from outside.
+ *
+ * path     from watch_read_path()
+ * returns  a descriptor, or -errno
+ */
+int watch_open_exec(const struct seccomp_notif *req,
+		    const struct watch_row *row, const char *path) MUST_USE;
 /*
  * The arguments of an exec, into the record that is next in `seen`.
  * all  as many as rules look at, else as many as a record keeps

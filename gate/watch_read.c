@@ -3,14 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "gate/watch_inner.h"
 
 const char watch_unknown[] = "?";
@@ -120,7 +123,7 @@ void watch_read_args(const struct seccomp_notif *req,
 	struct strlist *args = &seen->record[seen->n].args;
 
 	args->item = seen->arg;
-	seen->is_cut = at != 0;
+	seen->exec.is_cut = at != 0;
 	for (args->n = 0; args->n < n; args->n++, at += sizeof(p)) {
 		size_t room = sizeof(seen->text) - used;
 
@@ -130,7 +133,7 @@ void watch_read_args(const struct seccomp_notif *req,
 			return;
 		if (!p) {
 			/* what fills the room to its end may have gone on */
-			seen->is_cut = room < 1;
+			seen->exec.is_cut = room < 1;
 			return;
 		}
 		if (room < 2 || !read_text(pid, p, seen->text + used, room))
@@ -138,6 +141,114 @@ void watch_read_args(const struct seccomp_notif *req,
 		seen->arg[args->n] = seen->text + used;
 		used += strlen(seen->text + used) + 1;
 	}
+}
+
+/* ---- the file of an exec ---- */
+
+/* "/proc/self/NAME" of the task, which is "/proc/PID/NAME" for us. */
+static int open_own(pid_t pid, const char *name)
+{
+	char at[64];
+
+	snprintf(at, sizeof(at), "/proc/%d/%s", pid, name);
+	return fd_open(at, O_PATH, 0);
+}
+
+/* What follows /proc/self/ when it is "exe" or "fd/N"; else NULL. */
+static const char *own_name(const char *path)
+{
+	static const char *const begin[] = {"/proc/self/", "/proc/thread-self/",
+					    "/dev/"};
+
+	for (size_t i = 0; i < ARRAY_LEN(begin); i++) {
+		size_t n = strlen(begin[i]);
+		const char *name = path + n;
+
+		if (strncmp(path, begin[i], n) != 0)
+			continue;
+		if (strcmp(name, "exe") == 0 && path[1] == 'p')
+			return name;
+		if (strncmp(name, "fd/", 3) == 0 && name[3] &&
+		    strlen(name) < 16 &&
+		    !name[3 + strspn(name + 3, "0123456789")])
+			return name;
+	}
+	return NULL;
+}
+
+/* As the kernel walks it for the task; -errno. */
+static int open_in_root(int root, const char *path, uint64_t flags)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | flags,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	long fd = -1;
+
+	/* EAGAIN: somebody renames a folder on the way just now */
+	for (int i = 0; i < 8; i++) {
+		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+		if (fd >= 0 || errno != EAGAIN)
+			break;
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
+/*
+ * A link leads nowhere as seen from outside, but is there: /proc/self is
+ * nobody in the /proc of a tree.
+ */
+static bool is_astray(int root, const char *path)
+{
+	char part[PATH_MAX];
+
+	for (size_t n = strlen(path); n && n < sizeof(part); n--) {
+		AUTO(fd_closep) int link = -1;
+		AUTO(fd_closep) int folder = -1;
+
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		link = open_in_root(root, part, O_NOFOLLOW);
+		if (link >= 0)
+			return true;
+		while (n > 1 && path[n - 1] != '/')
+			n--;
+		snprintf(part, sizeof(part), "%.*s", (int)n, path);
+		folder = open_in_root(root, part, 0);
+		if (folder >= 0)
+			return false;
+	}
+	return false;
+}
+
+int watch_open_exec(const struct seccomp_notif *req,
+		    const struct watch_row *row, const char *path)
+{
+	AUTO(fd_closep) int root = -1;
+	pid_t pid = (pid_t)req->pid;
+	const char *own = own_name(path);
+	char text[2], name[32];
+	int fd;
+
+	if (row->dir >= 0 &&
+	    read_text(pid, req->data.args[row->path], text, sizeof(text)) &&
+	    !text[0]) {
+		snprintf(name, sizeof(name), "fd/%d",
+			 (int)req->data.args[row->dir]);
+		own = name; /* AT_EMPTY_PATH */
+	}
+	if (strcmp(path, watch_unknown) == 0)
+		return -EACCES;
+	if (own) {
+		fd = open_own(pid, own);
+		return fd < 0 ? -errno : fd;
+	}
+	root = open_own(pid, "root");
+	if (root < 0)
+		return -EACCES;
+	fd = open_in_root(root, path, 0);
+	if (fd != -ENOENT)
+		return fd;
+	return is_astray(root, path) ? -ELOOP : -ENOENT;
 }
 
 /* In the view of the task. What we may not look at counts as there. */

@@ -21,13 +21,15 @@ static uint32_t hash(const struct gate_record *a)
 
 	h = hash_text(h, a->path);
 	h = hash_text(h, a->program);
-	return h ^ (a->what << 8) ^ (a->access << 4) ^ a->refused;
+	return h ^ (a->what << 8) ^ (a->access << 4) ^ a->refused ^
+	       ((uint32_t)a->unlisted << 1);
 }
 
 static bool is_same(const struct gate_record *a, const struct gate_record *b)
 {
 	return a->what == b->what && a->access == b->access &&
-	       a->refused == b->refused && strcmp(a->path, b->path) == 0 &&
+	       a->refused == b->refused && a->unlisted == b->unlisted &&
+	       strcmp(a->path, b->path) == 0 &&
 	       strcmp(a->program, b->program) == 0;
 }
 
@@ -91,6 +93,7 @@ void records_add(struct records *r, const struct gate_record *what)
 	*row = *what;
 	row->path = arena_strdup(&r->arena, what->path);
 	row->program = arena_strdup(&r->arena, what->program);
+	row->why = what->why ? arena_strdup(&r->arena, what->why) : NULL;
 	row->args = copy_args(&r->arena, &what->args);
 	row->count = 1;
 }
@@ -101,7 +104,8 @@ struct strlist records_execs(struct records *r)
 
 	list.item = ARENA_ARRAY(&r->arena, const char *, r->n + 1);
 	for (size_t i = 0; i < r->n; i++)
-		if (r->row[i].what == GATE_RECORD_EXEC && !r->row[i].refused)
+		if (r->row[i].what == GATE_RECORD_EXEC && !r->row[i].refused &&
+		    !r->row[i].unlisted)
 			list.item[list.n++] = r->row[i].path;
 	return list;
 }

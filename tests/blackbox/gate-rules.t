@@ -146,6 +146,80 @@ trees() {
 	out_is "$who: without the rule" 1
 }
 
+# Every spelling of a ruled program in a tree is that program.
+spellings() {
+	local isolate line
+
+	cat >"$W/spell.toml" <<-END
+		exec = ["sh", "ln", "$PYTHON"]
+		read = ["$W/t.py"]
+		write = ["$W/own"]
+		[programs."${PYTHON##*/}"]
+		deny = ["-c"]
+	END
+	chmod 644 "$W/spell.toml"
+	mkdir -p "$W/own"
+	echo 'print("honest")' >"$W/t.py"
+	[[ $who == root ]] || as_user true
+	for isolate in auto off; do
+		while IFS= read -r line; do
+			gate --policy "$W/spell.toml" --isolate "$isolate" \
+				--report "$W/r.json" -- \
+				sh -c "cd \$TMPDIR; $line -c 'print(6 * 7)'"
+			isnt "$who: refused: $line ($isolate)" "$status" 0
+			file_lacks "$who: refused: $line: did not run" \
+				"$out" 42
+			json_file_is "$who: refused: $line: named" \
+				"$W/r.json" denials[0].kind exec
+		done <<-END
+			$PYTHON
+			ln -s $PYTHON x && ./x
+			ln -s x y && ln -s $PYTHON x && ./y
+			ln -s / d && ./d$PYTHON
+			ln -s / $W/own/$who-$isolate && $W/own/$who-$isolate$PYTHON
+			/proc/self/root$PYTHON
+			/proc/thread-self/root$PYTHON
+			ln -s /proc/self/root$PYTHON x && ./x
+			ln -s /proc/self/root r && ./r$PYTHON
+			cd / && /proc/self/cwd$PYTHON
+			exec 3<$PYTHON && /proc/self/fd/3
+			exec 3<$PYTHON && /dev/fd/3
+			cd /dev && ./../..$PYTHON
+		END
+		gate --policy "$W/spell.toml" --isolate "$isolate" -- \
+			sh -c "cd \$TMPDIR; ln -s $PYTHON x && ./x $W/t.py"
+		out_is "$who: by a link, without the option ($isolate)" honest
+		gate --policy "$W/spell.toml" --isolate "$isolate" -- \
+			sh -c "/proc/self/exe -c 'echo honest'"
+		out_is "$who: a program that starts itself ($isolate)" honest
+		gate --policy "$W/spell.toml" --isolate "$isolate" -- \
+			sh -c "no-such-program; echo \$?"
+		out_is "$who: a program that is not there ($isolate)" 127
+	done
+}
+
+# Nothing granted it, so the kernel refuses it: the report says so.
+unlisted() {
+	local isolate
+
+	for isolate in auto off; do
+		gate --isolate "$isolate" --report "$W/r.json" --exec cat -- \
+			sh -c 'cat /dev/null; date; nothing; echo end'
+		out_is "$who: a script goes on without a program" end
+		json_file_is "$who: refused programs are named ($isolate)" \
+			"$W/r.json" denials[0].kind exec \
+			denials[0].name '~/date$' denials[0].count 1 \
+			denials[0].allow 'sandbox = { exec = ["date"] }' \
+			denials[1] absent
+		err_like "$who: and what allows them ($isolate)" \
+			'denied: start .*/date by .*--exec date$'
+		gate --isolate "$isolate" --report "$W/r.json" --exec date -- \
+			sh -c date
+		json_file_is "$who: what may run is not ($isolate)" \
+			"$W/r.json" denials[0] absent
+	done
+}
+
 # ---- pins ----
 
 pins() {
@@ -406,6 +480,8 @@ for_one_user() {
 	arguments
 	first_lines
 	trees
+	spellings
+	unlisted
 	pins
 	files
 	presets
@@ -462,6 +538,21 @@ err_unlike "check: not the others" 'warning: .*"(sh|cat)"'
 run_matins doctor r
 exit_is "doctor says that it cannot work" 1
 out_like "doctor: the pin" 'not the file that was pinned'
+
+cat >unlisted.toml <<-'END'
+	[routines.r]
+	[[routines.r.steps]]
+	name = "weather"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo weather: $(date)"]
+END
+run_matins run -c unlisted.toml r --json
+json_is "a step whose program was refused names it" \
+	step_results[0].run.denials[0].kind exec \
+	step_results[0].run.denials[0].name '~/date$'
+err_like "and says what allows it" \
+	'weather: denied: start .*date .*sandbox = \{ exec = \["date"\] \}'
 
 cat >wrong.toml <<-'END'
 	[sandbox.programs.npx]

@@ -556,7 +556,10 @@ static const struct name_case {
 	{"git", NULL, NULL, "/usr/bin/git", true},
 	{"git", NULL, "gitk", "/usr/bin/gitk", false},
 	{"python3", "/usr/bin/python3.11", "x", "/usr/bin/python3.11", true},
-	{"python3", "/usr/bin/python3.11", "x", "/opt/python3.11", false},
+	{"python3", "/usr/bin/python3.11", "x", "/opt/python3.11", true},
+	{"python3", NULL, NULL, "/usr/bin/python2", true},
+	{"python3", NULL, NULL, "/usr/bin/pythonic", false},
+	{"x264", NULL, NULL, "/usr/bin/x265", false},
 	{"/usr/bin/git", NULL, "/usr/bin/git", "/opt/git/git", true},
 	{"/usr/bin/git", NULL, "git", "/usr/bin/git", true},
 	{"/usr/bin/git", NULL, "git", "/opt/git", false},
@@ -626,15 +629,23 @@ static void copy__originals_gone__judges_the_same(void **state)
 		.path = arena_strdup(&gone, "/opt/py"),
 		.prefix = words("/opt/py -c /srv/tool", &gone),
 	};
-	struct programs set = {&rule, paths, 1, &start, 1};
+	struct programs_file file = {1, 2};
+	struct programs set = {&rule, paths, &file, 1, &start, 1};
 	struct programs copy = programs_copy(&set, &arena);
 	struct programs_call call = call_of("/opt/py", "py -c", &arena);
+	struct programs_call link = call_of("/srv/x", "x -c", &arena);
 	struct programs_call tool = call_of("/srv/tool", "tool", &arena);
 	struct err err = ERR_INIT;
 
 	(void)state;
 	arena_release(&gone);
 	assert_int_equal(programs_judge(&copy, &call, &err), -1);
+	assert_int_equal(programs_judge(&copy, &link, &err), 0);
+	/* another name of the one file */
+	link.file = (struct programs_file){1, 2};
+	assert_int_equal(programs_judge(&copy, &link, &err), -1);
+	link.file.dev++;
+	assert_int_equal(programs_judge(&copy, &link, &err), 0);
 	assert_int_equal(programs_judge(&copy, &tool, &err), -1);
 }
 

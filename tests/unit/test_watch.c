@@ -170,14 +170,13 @@ static void covers__other_kind_or_nothing_asked__is_false(void **state)
 	assert_false(watch_covers(&w, SYS_execve));
 }
 
-static bool forbids_all(void *arg, const char *path, const struct strlist *argv,
-			bool is_cut)
+static enum watch_answer forbid_all(void *arg, const struct watch_exec *x,
+				    struct err *why)
 {
 	(void)arg;
-	(void)path;
-	(void)argv;
-	(void)is_cut;
-	return true;
+	(void)x;
+	(void)why;
+	return WATCH_FORBIDDEN;
 }
 
 static void covers__rules_alone__watch_execs(void **state)
@@ -185,7 +184,7 @@ static void covers__rules_alone__watch_execs(void **state)
 	struct watch w = WATCH_INIT;
 
 	(void)state;
-	w.forbids = forbids_all;
+	w.judge = forbid_all;
 	assert_int_equal(watch_wants(&w), GATE_RECORD_EXEC);
 	assert_true(watch_covers(&w, SYS_execve));
 	assert_false(watch_covers(&w, SYS_openat));
