@@ -6,9 +6,12 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/report/canon.h"
+#include "core/report/lines.h"
 #include "core/report/path.h"
+#include "core/report/report.h"
 
-/* Bytes of one value in the text form, and of those what both have. */
+/* Where a value in the text form gets long, bytes, and what is shown of what
+   both have. */
 #define SHOWN_BYTES 200
 #define SHOWN_COMMON 40
 
@@ -201,14 +204,142 @@ static size_t find_name(const char *const *name, size_t n, const char *wanted)
 	return i;
 }
 
+/* ---- each change once ---- */
+
+/* A text is JSON that is equal to the value. */
+static bool holds(struct comparison *c, const struct jdoc *text,
+		  const struct jdoc *value)
+{
+	AUTO(buf_release) struct buf decoded = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	struct jdoc *inner;
+
+	return value && text && text->type == SCAN_STRING &&
+	       scan_string(text->raw, &decoded) &&
+	       jdoc_parse(arena_str(c->arena, buf_str(&decoded)), c->arena,
+			  &inner, &ignored) == 0 &&
+	       canon_equal(inner, value);
+}
+
+static bool has_ignored(const struct jdoc *j)
+{
+	if (!j || j->ignored)
+		return j;
+	for (const struct jdoc *c = j->first; c; c = c->next)
+		if (has_ignored(c))
+			return true;
+	return false;
+}
+
+/*
+ * A rule leaves out a part of the data that the output is made of; that of a
+ * script is its own.
+ */
+static bool is_partly_ignored(const struct jdoc *step)
+{
+	return !jdoc_is(jdoc_get(step, "step_type"), "script") &&
+	       has_ignored(jdoc_get(step, "data"));
+}
+
+/* The output of a step is what is made of its data for people. */
+static bool is_made_of_data(struct comparison *c, const struct jdoc *step)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf output = BUF_INIT(BUF_UNBOUNDED);
+	const struct jdoc *data = jdoc_get(step, "data");
+	const struct jdoc *content = jdoc_get(data, "content");
+	const struct jdoc *shown = jdoc_get(step, "output");
+
+	if (holds(c, shown, jdoc_get(data, "structuredContent")))
+		return true;
+	if (!content || content->type != SCAN_ARRAY || !shown ||
+	    !scan_string(shown->raw, &output))
+		return false;
+	report_mcp_output(&body, content->raw);
+	return str_eq(buf_str(&body), buf_str(&output));
+}
+
+static bool is_below(const struct diff_entry *e, const char *path)
+{
+	size_t n = strlen(path);
+
+	return !strncmp(e->path, path, n) &&
+	       (!e->path[n] || strchr(".[", e->path[n]));
+}
+
+/* Does another entry from `first` on, at or below that path, stay? */
+static bool is_other_below(const struct diff *d, size_t first, size_t self,
+			   const char *path)
+{
+	for (size_t i = first; i < d->n; i++)
+		if (i != self && is_below(&d->entry[i], path))
+			return true;
+	return false;
+}
+
+static bool same_change(const struct diff_entry *a, const struct diff_entry *b)
+{
+	return a->old && a->new && b->old &&
+	       b->new &&canon_equal(a->old, b->old) &&
+	       canon_equal(a->new, b->new);
+}
+
+/* Does the entry say once more what others of the step say better? */
+static bool is_repeated(struct comparison *c, size_t first, size_t at,
+			const struct jdoc *old, const struct jdoc *new)
+{
+	const struct diff *d = c->diff;
+	const struct diff_entry *e = &d->entry[at];
+	const char *data = arena_printf(c->arena, "%s.data", c->path.p);
+	const char *structured =
+		arena_printf(c->arena, "%s.structuredContent", data);
+
+	if (e->kind != DIFF_CHANGED)
+		return false;
+	if (e->old == jdoc_get(old, "output")) {
+		for (size_t i = first; i < d->n; i++)
+			if (i != at && same_change(&d->entry[i], e))
+				return true;
+		if (is_partly_ignored(old) || is_partly_ignored(new))
+			return true;
+		return is_other_below(d, first, at, data) &&
+		       is_made_of_data(c, old) && is_made_of_data(c, new);
+	}
+	/* servers put the structured content into a text block as well */
+	return is_below(e, data) && !is_below(e, structured) &&
+	       is_other_below(d, first, at, structured) &&
+	       holds(c, e->old,
+		     jdoc_get(jdoc_get(old, "data"), "structuredContent")) &&
+	       holds(c, e->new,
+		     jdoc_get(jdoc_get(new, "data"), "structuredContent"));
+}
+
+/* Entries of one step, from `first` on. */
+static void drop_repeats(struct comparison *c, size_t first,
+			 const struct jdoc *old, const struct jdoc *new)
+{
+	struct diff *d = c->diff;
+
+	for (size_t i = d->n; old && new &&i-- > first;) {
+		if (!is_repeated(c, first, i, old, new))
+			continue;
+		d->n--;
+		memmove(&d->entry[i], &d->entry[i + 1],
+			(d->n - i) * sizeof(*d->entry));
+	}
+}
+
+/* ---- steps ---- */
+
 static void compare_step(struct comparison *c, const char *name,
 			 const struct jdoc *old, const struct jdoc *new)
 {
-	size_t here = c->path.n;
+	size_t here = c->path.n, first = c->diff->n;
 
 	c->step = name;
 	path_add_step(&c->path, str_of(name));
 	compare_child(c, IN_STEPS, old, new);
+	drop_repeats(c, first, old, new);
 	path_cut(c, here);
 	c->step = NULL;
 }
@@ -322,17 +453,32 @@ static size_t character_start(struct str s, size_t at)
 	return at;
 }
 
-static void print_line(struct buf *out, char sign, struct str text, size_t from)
+/* A string of several lines, decoded. */
+static bool is_text(const struct jdoc *j, struct buf *text)
 {
-	size_t to = text.n;
+	return !j || (j->type == SCAN_STRING && scan_string(j->raw, text));
+}
 
-	if (to - from > SHOWN_BYTES)
-		to = character_start(text, from + SHOWN_BYTES);
-	buf_addf(out, "  %c %s", sign, from ? "…" : "");
-	log_visible(out, (struct str){text.p + from, to - from}, false);
-	if (to < text.n)
-		buf_addf(out, "… (%zu bytes)", text.n);
-	buf_addc(out, '\n');
+static bool has_lines(const struct buf *text)
+{
+	return text->n && memchr(text->p, '\n', text->n);
+}
+
+/* False: it is no text of several lines. */
+static bool print_lines(const struct diff_entry *e, struct buf *out)
+{
+	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!is_text(e->old, &old) || !is_text(e->new, &new) ||
+	    (!has_lines(&old) && !has_lines(&new)))
+		return false;
+	if (e->old && e->new)
+		lines_diff(out, buf_str(&old), buf_str(&new));
+	else
+		lines_add_all(out, e->old ? '-' : '+',
+			      e->old ? buf_str(&old) : buf_str(&new));
+	return true;
 }
 
 static void print_values(const struct diff_entry *e, struct buf *out)
@@ -340,6 +486,8 @@ static void print_values(const struct diff_entry *e, struct buf *out)
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	size_t from = 0;
 
+	if (print_lines(e, out))
+		return;
 	if (e->old)
 		value_text(e->old, &old);
 	if (e->new)
@@ -351,9 +499,9 @@ static void print_values(const struct diff_entry *e, struct buf *out)
 		from = character_start(buf_str(&old), from);
 	}
 	if (e->old)
-		print_line(out, '-', buf_str(&old), from);
+		lines_add(out, '-', buf_str(&old), from);
 	if (e->new)
-		print_line(out, '+', buf_str(&new), from);
+		lines_add(out, '+', buf_str(&new), from);
 	buf_release(&old);
 	buf_release(&new);
 }

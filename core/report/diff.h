@@ -3,7 +3,9 @@
  *
  * Key order, white space and escapes do not count. Steps are matched by name,
  * other arrays by position, after what is equal at both ends. Nodes whose
- * `ignored` is set in either tree are not compared.
+ * `ignored` is set in either tree are not compared. A change in a step's data
+ * is one entry: not once more for its `output`, or for the text block that
+ * repeats a structured content.
  *
  *	struct diff d;
  *	diff_reports(old, new, &arena, &d);
@@ -55,8 +57,9 @@ void diff_reports(const struct jdoc *old, const struct jdoc *new,
 enum diff_format { DIFF_TEXT, DIFF_JSON };
 
 /*
- * Text is for people: values are cut and made visible, nothing is printed
- * for no difference. JSON is {"same":…,"entries":[…],"dropped":…}.
+ * Text is for people: values are cut and made visible, texts of several lines
+ * compared by line, nothing is printed for no difference. JSON is
+ * {"same":…,"entries":[…],"dropped":…}.
  */
 void diff_print(const struct diff *d, enum diff_format format, struct buf *out);
 

@@ -243,6 +243,45 @@ run_matins golden list --unused -c project/matins.toml
 out_like "a golden file without its routine is unused" '^gone	'
 out_unlike "the other is not" '^r	'
 
+# ---- texts of several lines ----
+
+mkdir notes
+script notes <<-'END'
+	raw {"content":[{"type":"text","text":"# Today\\n\\n- one\\n- two\\n- three\\n- four\\n- five\\n- six\\n\\nend"}]}
+END
+peer_step one notes >notes/matins.toml
+run_matins golden record r -c notes/matins.toml
+sed -i 's/two/2/; s/end/END/' notes.peer
+run_matins golden check r -c notes/matins.toml
+exit_is "a text of several lines differs" 1
+sed '$d' "$out" >lines.txt
+cat >want.txt <<-'END'
+	$.step_results[step_name=one].data.content[0].text  (value changed)
+	  @@ -2 +2 @@
+
+	    - one
+	  - - two
+	  + - 2
+	    - three
+	    - four
+	  @@ -8 +8 @@
+	    - six
+
+	  - end
+	  + END
+	1 difference: 1 value
+END
+file_is "it is compared by line, and shown once" lines.txt want.txt
+run_matins golden check r -c notes/matins.toml --json
+json_is "--json: one entry as well" entries '#1' \
+	entries[0].path '~\.data\.content\[0\]\.text$'
+run_matins golden check r -c notes/matins.toml \
+	--ignore '$.step_results[step_name=one].data.content[0].text'
+exit_is "the printed path is a rule for what is made of it, too" 0
+run_matins golden accept r -c notes/matins.toml
+run_matins golden check r -c notes/matins.toml
+exit_is "accepted, with its output" 0
+
 # ---- diff ----
 
 run_matins diff a.json same.json

@@ -111,6 +111,97 @@ static void diff__step_fails__state(UNUSED void **state)
 	assert_string_equal(d.entry[4].step, "a");
 }
 
+#define MCP(output, content, structured)                           \
+	REPORT(STEP("a", ",\"output\":" output                     \
+			 ",\"data\":{\"schema\":\"mcp-client/1\"," \
+			 "\"content\":[" content "]" structured "}"))
+#define TEXT(text) "{\"type\":\"text\",\"text\":" text "}"
+
+/* The one entry of a difference of two reports. */
+static void expect_one(const char *old, const char *new, const char *path)
+{
+	struct diff d = diff_of(old, new);
+
+	if (d.n != 1)
+		fail_msg("%zu differences, the first %s", d.n, d.entry[0].path);
+	assert_string_equal(d.entry[0].path, path);
+}
+
+static void diff__output_made_of_data__is_said_once(UNUSED void **state)
+{
+	static const char data[] = "$.step_results[step_name=a].data";
+
+	expect_one(MCP("\"x\\ny\"", TEXT("\"x\"") "," TEXT("\"y\""), ""),
+		   MCP("\"x\\nz\"", TEXT("\"x\"") "," TEXT("\"z\""), ""),
+		   arena_printf(&arena, "%s.content[1].text", data));
+	/* the text repeats the structured content, and the output the text */
+	expect_one(MCP("\"{\\\"n\\\": 1}\"", TEXT("\"{\\\"n\\\": 1}\""),
+		       ",\"structuredContent\":{\"n\":1}"),
+		   MCP("\"{\\\"n\\\": 2}\"", TEXT("\"{\\\"n\\\": 2}\""),
+		       ",\"structuredContent\":{\"n\":2}"),
+		   arena_printf(&arena, "%s.structuredContent.n", data));
+	/* no text: the output is the structured content */
+	expect_one(MCP("\"{\\\"n\\\":1}\"", "",
+		       ",\"structuredContent\":{\"n\":1}"),
+		   MCP("\"{\\\"n\\\":2}\"", "",
+		       ",\"structuredContent\":{\"n\":2}"),
+		   arena_printf(&arena, "%s.structuredContent.n", data));
+	/* the first text of a harness */
+	expect_one(REPORT(STEP("a",
+			       ",\"output\":\"s\",\"data\":{\"text\":\"s\"}")),
+		   REPORT(STEP("a",
+			       ",\"output\":\"t\",\"data\":{\"text\":\"t\"}")),
+		   arena_printf(&arena, "%s.text", data));
+}
+
+static void diff__output_of_ignored_data__is_not_said(UNUSED void **state)
+{
+	struct jdoc *old = parse(MCP("\"x\"", TEXT("\"x\""), ""));
+	struct jdoc *new = parse(MCP("\"y\"", TEXT("\"y\""), ""));
+	struct jdoc *step = jdoc_get(new, "step_results")->first;
+	struct diff d;
+
+	jdoc_get(jdoc_get(jdoc_get(step, "data"), "content")->first, "text")
+		->ignored = true;
+	diff_reports(old, new, &arena, &d);
+	assert_int_equal(d.n, 0);
+	/* the output of a script is no part of its data */
+	old = parse(REPORT(STEP("a", ",\"step_type\":\"script\","
+				     "\"output\":\"s\","
+				     "\"data\":{\"exit_code\":0}")));
+	new = parse(REPORT(STEP("a", ",\"step_type\":\"script\","
+				     "\"output\":\"t\","
+				     "\"data\":{\"exit_code\":0}")));
+	jdoc_get(jdoc_get(new, "step_results")->first, "data")->ignored = true;
+	diff_reports(old, new, &arena, &d);
+	assert_int_equal(d.n, 1);
+}
+
+static void diff__output_of_its_own__is_said(UNUSED void **state)
+{
+	struct diff d;
+
+	/* of a script it is all there is */
+	expect_one(REPORT(STEP("a", ",\"output\":\"s\","
+				    "\"data\":{\"exit_code\":0}")),
+		   REPORT(STEP("a", ",\"output\":\"t\","
+				    "\"data\":{\"exit_code\":0}")),
+		   "$.step_results[step_name=a].output");
+	/* not what the data would make: somebody edited it */
+	d = diff_of(MCP("\"x\"", TEXT("\"x\""), ""),
+		    MCP("\"other\"", TEXT("\"y\""), ""));
+	assert_int_equal(d.n, 2);
+	d = diff_of(MCP("\"x\"", TEXT("\"x\""), ""),
+		    MCP("\"other\"", TEXT("\"x\""), ""));
+	assert_int_equal(d.n, 1);
+	/* the text says something else than the structured content */
+	d = diff_of(
+		MCP("\"x\"", TEXT("\"x\""), ",\"structuredContent\":{\"n\":1}"),
+		MCP("\"y\"", TEXT("\"y\""),
+		    ",\"structuredContent\":{\"n\":2}"));
+	assert_int_equal(d.n, 2);
+}
+
 static void diff__other_wording_of_error__value(UNUSED void **state)
 {
 	struct diff d = diff_of(REPORT(STEP("a", ",\"error\":\"x\"")),
@@ -285,6 +376,9 @@ int main(void)
 		cmocka_unit_test(diff__same_meaning__nothing),
 		cmocka_unit_test(diff__values__kind_and_class),
 		cmocka_unit_test(diff__step_fails__state),
+		cmocka_unit_test(diff__output_made_of_data__is_said_once),
+		cmocka_unit_test(diff__output_of_ignored_data__is_not_said),
+		cmocka_unit_test(diff__output_of_its_own__is_said),
 		cmocka_unit_test(diff__other_wording_of_error__value),
 		cmocka_unit_test(diff__steps__matched_by_name),
 		cmocka_unit_test(diff__steps_in_other_order__moved),

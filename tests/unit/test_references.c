@@ -158,5 +158,6 @@ int main(void)
 		cmocka_unit_test(inputs__of_steps_and_servers__each_once),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, release);
 }
