@@ -4,7 +4,6 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/base/sha256.h"
 
 void account_set(char **field, const char *value)
 {
@@ -44,23 +43,6 @@ void account_forget_client(struct account *a)
 	a->is_registered = false;
 }
 
-/*
- * The URL that stands on disk. Its query may hold a key, so there it is a
- * digest; of a text that is one already nothing changes.
- */
-static const char *kept_name(const char *server, struct arena *arena)
-{
-	static const char mark[] = "sha256=";
-	const char *query = strchr(server, '?');
-	char hex[SHA256_HEX_BYTES];
-
-	if (!query || strncmp(query + 1, mark, sizeof(mark) - 1) == 0)
-		return server;
-	sha256_hex(str_of(query), hex);
-	return arena_printf(arena, "%.*s?%s%s", (int)(query - server), server,
-			    mark, hex);
-}
-
 static int read_object(struct store *s, const struct store_name *name,
 		       struct arena *arena, struct str *ret, struct err *err)
 {
@@ -74,7 +56,7 @@ static int read_object(struct store *s, const struct store_name *name,
 	return err_set(err, ERR_SYNTAX,
 		       "what is stored of %s is not ours; remove it with "
 		       "`matins auth logout`",
-		       name->server);
+		       name->shown ? name->shown : name->server);
 }
 
 static void fill(struct account *a, struct str object, struct arena *arena)
@@ -90,35 +72,174 @@ static void fill(struct account *a, struct str object, struct arena *arena)
 	a->is_registered = fields_true(object, "registered");
 }
 
-int account_load(struct store *s, const char *server, const char *issuer,
-		 struct account *ret, struct err *err)
+/* The client that was used last, where none is configured: "" when it was
+   registered. */
+static int read_last(struct store *s, const struct owner *owner,
+		     struct arena *arena, const char **ret, struct err *err)
 {
-	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
-	struct store_name name = {kept_name(server, &arena),
-				  issuer ? issuer : ""};
+	const struct store_name name = {owner_text_last(owner, arena), "",
+					owner_shown(owner, arena)};
+	struct str object;
+	int r = read_object(s, &name, arena, &object, err);
+
+	*ret = r == 0 ? fields_text(object, "client", arena) : NULL;
+	if (!*ret)
+		*ret = "";
+	return r < 0 ? -1 : 0;
+}
+
+/* Which of an owner's clients and issuers is the present one. */
+struct present {
+	const char *client, *issuer;
+};
+
+static int read_present(struct store *s, const struct owner *owner,
+			struct arena *arena, struct present *ret,
+			struct err *err)
+{
+	struct store_name name = {NULL, "", owner_shown(owner, arena)};
 	struct str object;
 	int r;
 
-	*ret = (struct account){0};
-	if (!s)
-		return 1;
-	r = read_object(s, &name, &arena, &object, err);
-	if (r == 0 && !issuer) {
-		name.issuer = fields_text(object, "issuer", &arena);
-		if (!name.issuer)
-			return 1;
-		r = read_object(s, &name, &arena, &object, err);
-	}
+	ret->client = owner->client;
+	if (!ret->client && read_last(s, owner, arena, &ret->client, err) < 0)
+		return -1;
+	name.server = owner_text(owner, ret->client, arena);
+	r = read_object(s, &name, arena, &object, err);
+	if (r != 0)
+		return r;
+	ret->issuer = fields_text(object, "issuer", arena);
+	return ret->issuer ? 0 : 1;
+}
+
+static int read_account(struct store *s, const struct owner *owner,
+			const char *text, const char *issuer,
+			struct account *ret, struct err *err)
+{
+	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
+	const struct store_name name = {text, issuer,
+					owner_shown(owner, &arena)};
+	struct str object;
+	int r = read_object(s, &name, &arena, &object, err);
+
 	if (r == 0)
 		fill(ret, object, &arena);
 	return r;
 }
 
-int account_load_anew(struct store *s, const char *server, const char *issuer,
-		      struct account *ret, struct err *err)
+/* ---- entries of a version that knew URLs only ---- */
+
+/*
+ * Is it this owner's without doubt? A grant that needs no person gets a new
+ * token by itself. Without a grant the entry itself is asked for.
+ */
+static bool may_take(const struct owner *owner, const struct account *a)
+{
+	if (!owner->grant)
+		return true;
+	if (!owner->takes_old || strcmp(owner->grant, "authorization_code"))
+		return false;
+	return owner->client
+		       ? a->client_id && !strcmp(owner->client, a->client_id)
+		       : a->is_registered;
+}
+
+static int read_old(struct store *s, const struct owner *owner,
+		    struct account *ret, struct err *err)
+{
+	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
+	struct store_name name = {owner_text_old(owner, &arena), "",
+				  owner_shown(owner, &arena)};
+	struct str object;
+	int r = read_object(s, &name, &arena, &object, err);
+
+	if (r != 0)
+		return r;
+	name.issuer = fields_text(object, "issuer", &arena);
+	if (!name.issuer)
+		return 1;
+	r = read_account(s, owner, name.server, name.issuer, ret, err);
+	if (r != 0)
+		return r;
+	ret->is_old = true;
+	if (may_take(owner, ret))
+		return 0;
+	account_release(ret);
+	ret->is_old = true;
+	return 1;
+}
+
+static int remove_entry(struct store *s, const char *text, const char *issuer,
+			struct err *err)
+{
+	const struct store_name name = {text, issuer, NULL};
+
+	return store_remove(s, &name, err);
+}
+
+static int remove_old(struct store *s, const struct owner *owner,
+		      const char *issuer, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *text = owner_text_old(owner, &arena);
+
+	if (remove_entry(s, text, issuer, err) < 0)
+		return -1;
+	return remove_entry(s, text, "", err);
+}
+
+int account_adopt(struct store *s, const struct owner *owner, struct account *a,
+		  struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct store_lock lock;
+	int r;
+
+	if (!a->is_old)
+		return 0;
+	account_release(a);
+	r = store_lock(s, owner_text_old(owner, &arena), &lock, err);
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	r = read_old(s, owner, a, err);
+	if (r == 0)
+		r = account_save(s, owner, a, err);
+	if (r == 0)
+		r = remove_old(s, owner, a->issuer, err);
+	a->is_old = false;
+	store_unlock(&lock);
+	return r < 0 ? -1 : 0;
+}
+
+/* ---- load, save, remove ---- */
+
+int account_load(struct store *s, const struct owner *owner, const char *issuer,
+		 struct account *ret, struct err *err)
+{
+	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
+	struct present now = {owner->client ? owner->client : "", issuer};
+	int r = 0;
+
+	*ret = (struct account){0};
+	if (!s)
+		return 1;
+	if (!owner->grant)
+		return read_old(s, owner, ret, err);
+	if (!issuer)
+		r = read_present(s, owner, &arena, &now, err);
+	if (r > 0)
+		return read_old(s, owner, ret, err);
+	return r < 0 ? -1
+		     : read_account(s, owner,
+				    owner_text(owner, now.client, &arena),
+				    now.issuer, ret, err);
+}
+
+int account_load_anew(struct store *s, const struct owner *owner,
+		      const char *issuer, struct account *ret, struct err *err)
 {
 	struct err lost = ERR_INIT;
-	int r = account_load(s, server, issuer, ret, &lost);
+	int r = account_load(s, owner, issuer, ret, &lost);
 
 	if (r >= 0)
 		return r;
@@ -147,44 +268,87 @@ static void write_account(const struct account *a, struct buf *out)
 	jw_end(&w);
 }
 
-int account_save(struct store *s, const char *server, const struct account *a,
-		 struct err *err)
+/* A document of one member. */
+static int write_member(struct store *s, const char *text, const char *key,
+			const char *value, struct err *err)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	const struct store_name name = {text, "", NULL};
+	struct jw w;
+
+	jw_init(&w, &b, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, key, value);
+	jw_end(&w);
+	return store_write(s, &name, buf_str(&b), err);
+}
+
+/* What is registered has an id that changes; it is the owner's nameless one. */
+static const char *client_of(const struct account *a)
+{
+	return a->is_registered || !a->client_id ? "" : a->client_id;
+}
+
+int account_save(struct store *s, const struct owner *owner,
+		 const struct account *a, struct err *err)
 {
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf present = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct store_name none = {kept_name(server, &arena), ""};
-	const struct store_name name = {none.server, a->issuer};
-	struct jw w;
+	const char *client = client_of(a);
+	const struct store_name name = {owner_text(owner, client, &arena),
+					a->issuer, owner_shown(owner, &arena)};
 
 	if (!s)
 		return 0;
-	jw_init(&w, &present, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "issuer", a->issuer);
-	jw_end(&w);
 	write_account(a, &b);
-	if (store_write(s, &name, buf_str(&b), err) < 0)
+	if (store_write(s, &name, buf_str(&b), err) < 0 ||
+	    write_member(s, name.server, "issuer", a->issuer, err) < 0)
 		return -1;
-	return store_write(s, &none, buf_str(&present), err);
+	if (*client)
+		return write_member(s, owner_text_last(owner, &arena), "client",
+				    client, err);
+	return remove_entry(s, owner_text_last(owner, &arena), "", err) < 0 ? -1
+									    : 0;
 }
 
-int account_remove(struct store *s, const char *server, struct err *err)
+int account_remove(struct store *s, const struct owner *owner, struct err *err)
 {
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
-	struct store_name name = {kept_name(server, &arena), ""};
+	const char *last = "";
+	struct owner taker = *owner;
 	struct err ignored = ERR_INIT;
-	struct str object;
+	struct account old = {0};
+	struct present now = {NULL, NULL};
+	int r;
 
 	if (!s)
 		return 1;
-	/* one that cannot be read is removed all the same */
-	if (read_object(s, &name, &arena, &object, &ignored) == 0) {
-		struct store_name there = {
-			name.server, fields_text(object, "issuer", &arena)};
-
-		if (there.issuer && store_remove(s, &there, err) < 0)
+	/* who names the URL means all that is kept of it, whose it may be */
+	if (!owner->name)
+		taker.grant = NULL;
+	if (owner->takes_old && read_old(s, &taker, &old, &ignored) == 0) {
+		r = remove_old(s, owner, old.issuer, err);
+		account_release(&old);
+		if (r < 0)
 			return -1;
 	}
-	return store_remove(s, &name, err);
+	/* one that cannot be read is removed all the same */
+	if (read_present(s, owner, &arena, &now, &ignored) == 0 &&
+	    remove_entry(s, owner_text(owner, now.client, &arena), now.issuer,
+			 err) < 0)
+		return -1;
+	/* no client is named: what was registered goes, too */
+	taker = *owner;
+	taker.client = "";
+	taker.takes_old = false;
+	if (!owner->client && now.client && *now.client &&
+	    account_remove(s, &taker, err) < 0)
+		return -1;
+	if (read_last(s, owner, &arena, &last, &ignored) < 0 ||
+	    !strcmp(last, now.client ? now.client : ""))
+		(void)!remove_entry(s, owner_text_last(owner, &arena), "",
+				    &ignored);
+	return remove_entry(
+		s, owner_text(owner, now.client ? now.client : "", &arena), "",
+		err);
 }

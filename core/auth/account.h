@@ -2,13 +2,18 @@
  * What is known of this client at one server: the client's identity at the
  * issuer, its tokens, the key that they are bound to.
  *
- *	account_load(store, server, NULL, &a, err);	1: nothing is known
+ *	account_load(store, &owner, NULL, &a, err);	1: nothing is known
  *	account_set(&a.scope, "mail.read");
- *	account_save(store, server, &a, err);
+ *	account_save(store, &owner, &a, err);
  *	account_release(&a);				wipes
  *
- * Kept for each issuer by itself, and which of them is the present one. Where
- * there is no store (NULL) nothing is ever found and saving does nothing.
+ * Kept for each owner (owner.h) and issuer by itself, and which of them is the
+ * present one. Where there is no store (NULL) nothing is ever found and saving
+ * does nothing.
+ *
+ * Entries of a version that knew URLs only say not whose they are. One is read
+ * for the owner that may take it (`takes_old`) and has the same client, and is
+ * that owner's alone from account_adopt() on; for any other it is not there.
  */
 #ifndef CORE_AUTH_ACCOUNT_H
 #define CORE_AUTH_ACCOUNT_H
@@ -16,6 +21,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/auth/owner.h"
 #include "core/auth/store.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
@@ -48,6 +54,7 @@ struct account {
 	int64_t expires_s;	  /* of the token, since 1970; 0: unknown */
 	int64_t secret_expires_s; /* 0: never */
 	bool is_registered;	  /* dynamically, by us */
+	bool is_old;		  /* of an old entry, see above */
 };
 
 /* Instead of what is there, which is wiped; NULL: none. */
@@ -60,22 +67,32 @@ void account_forget_client(struct account *a);
 
 /*
  * issuer   NULL: the present one
- * returns  0; 1: nothing is known, and *ret is empty
+ * returns  0; 1: nothing is known, and *ret is empty; `is_old` alone is set
+ *	    where an old entry is there that is not this owner's
  * errors   of the store; ERR_SYNTAX  what it holds is none of ours
  */
-int account_load(struct store *s, const char *server, const char *issuer,
+int account_load(struct store *s, const struct owner *owner, const char *issuer,
 		 struct account *ret, struct err *err) MUST_USE;
 /*
- * The same for who gets all of it anew: what cannot be opened any more (damage,
- * a key that is gone) counts as unknown, with a warning. errors  ERR_SYS
+ * Like account_load(), for an owner that gets all of it anew: what cannot be
+ * opened any more (damage, a key that is gone) counts as unknown, with a
+ * warning. errors  ERR_SYS
  */
-int account_load_anew(struct store *s, const char *server, const char *issuer,
-		      struct account *ret, struct err *err) MUST_USE;
+int account_load_anew(struct store *s, const struct owner *owner,
+		      const char *issuer, struct account *ret, struct err *err)
+	MUST_USE;
+/*
+ * Before its first use: an account that was read from an old entry is this
+ * owner's from here on, and the old entry is gone. Empty where another process
+ * was first.
+ */
+int account_adopt(struct store *s, const struct owner *owner, struct account *a,
+		  struct err *err) MUST_USE;
 /* Also makes its issuer the present one. */
-int account_save(struct store *s, const char *server, const struct account *a,
-		 struct err *err) MUST_USE;
+int account_save(struct store *s, const struct owner *owner,
+		 const struct account *a, struct err *err) MUST_USE;
 /* Everything about the present issuer. 1: there was nothing */
-int account_remove(struct store *s, const char *server, struct err *err)
+int account_remove(struct store *s, const struct owner *owner, struct err *err)
 	MUST_USE;
 
 #endif

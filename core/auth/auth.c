@@ -2,6 +2,7 @@
 
 #include "core/auth/auth_inner.h"
 #include "core/auth/jwt.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/transport/http_head.h"
 
@@ -31,7 +32,8 @@ const char *auth_grant_word(enum auth_grant grant)
 
 struct flow_setting auth_setting(struct auth *a)
 {
-	return (struct flow_setting){&a->context, &a->options, &a->endpoint};
+	return (struct flow_setting){&a->context, &a->options, &a->endpoint,
+				     &a->owner};
 }
 
 int64_t auth_now_s(const struct auth *a)
@@ -57,18 +59,34 @@ static void tell_secret(struct auth *a, const char *value)
 		a->context.on_secret(a->context.arg, str_of(value));
 }
 
+/* Nothing was found, but an entry that may be any server's of this URL. */
+static void note_old(struct auth *a)
+{
+	if (a->account.is_old && a->options.grant == AUTH_CODE)
+		log_note("%s: tokens that an earlier version kept for this URL "
+			 "do not say which server they are of, and are not "
+			 "used; a login gets new ones, and `matins auth logout "
+			 "--url` forgets them",
+			 owner_shown(&a->owner, &a->arena));
+	a->account.is_old = false;
+}
+
 int auth_load(struct auth *a, struct err *err)
 {
 	const struct auth_options *o = &a->options;
 	struct account *now = &a->account;
 	/* a grant that needs nobody gets them anew */
-	int (*load)(struct store *, const char *, const char *,
+	int (*load)(struct store *, const struct owner *, const char *,
 		    struct account *, struct err *) =
 		o->grant == AUTH_CODE ? account_load : account_load_anew;
+	int r;
 
 	if (a->is_loaded)
 		return 0;
-	if (load(a->context.store, o->url, NULL, now, err) < 0)
+	r = load(a->context.store, &a->owner, NULL, now, err);
+	if (r > 0)
+		note_old(a);
+	if (r < 0 || account_adopt(a->context.store, &a->owner, now, err) < 0)
 		return -1;
 	a->is_loaded = true;
 	tell_secret(a, now->access_token);
@@ -294,6 +312,13 @@ int auth_new(const struct auth_context *context,
 	a->authorizer.type = &type;
 	a->context = *context;
 	a->options = *options;
+	a->owner = (struct owner){
+		.name = context->server_name,
+		.url = options->url,
+		.grant = auth_grant_word(options->grant),
+		.client = options->client_id,
+		.takes_old = context->is_only_one,
+	};
 	a->has_fixed = http_headers_has(options->headers, "Authorization");
 	if (parse_endpoint(a, err) < 0) {
 		auth_free(a);

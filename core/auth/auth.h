@@ -18,6 +18,7 @@
  *	auth_manage.c	login, status, logout
  *	flow*.c		one authorization, from discovery to the token
  *	account.c	what is known of this client at one server
+ *	owner.c		whose that is					(pure)
  *	guard.c		which URLs of a server may be asked	(pure)
  *	challenge.c	WWW-Authenticate			(pure)
  *	metadata.c	documents of resources and servers	(pure)
@@ -43,6 +44,7 @@
 #include "core/transport/http.h"
 
 struct auth;
+struct owner;
 struct store;
 
 #define AUTH_GRANTS(X)                                   \
@@ -123,6 +125,9 @@ struct auth_context {
 	const enum address_class *server_range;
 	void *arg;		 /* of the two */
 	const char *server_name; /* of "matins auth login NAME"; NULL: by url */
+	/* No other server in use has its URL, so tokens of a version that knew
+	   URLs only are its. */
+	bool is_only_one;
 };
 
 /*
@@ -165,9 +170,10 @@ struct auth_status {
 /* errors of the store */
 int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
 	MUST_USE;
-/* The same of a server that is known by its URL only (store_list()). */
-int auth_status_stored(struct store *store, const char *url, int64_t now_s,
-		       struct auth_status *ret, struct err *err) MUST_USE;
+/* Like auth_status(), of an owner (store_list(), owner_read()). */
+int auth_status_stored(struct store *store, const struct owner *owner,
+		       int64_t now_s, struct auth_status *ret, struct err *err)
+	MUST_USE;
 /* Forget its tokens and registrations, after revoking where the issuer says
    how (RFC 7009). done as above. */
 void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),

@@ -26,6 +26,7 @@ struct auth {
 	struct url endpoint;
 	bool has_fixed; /* an Authorization was given */
 
+	struct owner owner;
 	struct account account;
 	bool is_loaded;
 	enum auth_token from;

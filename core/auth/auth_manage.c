@@ -36,13 +36,13 @@ static void copy(char *to, size_t room, const char *from)
 	snprintf(to, room, "%s", buf_cstr(&b));
 }
 
-int auth_status_stored(struct store *store, const char *url, int64_t now_s,
-		       struct auth_status *ret, struct err *err)
+int auth_status_stored(struct store *store, const struct owner *owner,
+		       int64_t now_s, struct auth_status *ret, struct err *err)
 {
 	struct account now;
 	struct auth_status s = {0};
 
-	if (account_load(store, url, NULL, &now, err) < 0)
+	if (account_load(store, owner, NULL, &now, err) < 0)
 		return -1;
 	s.has_token = now.access_token != NULL;
 	s.has_refresh_token = now.refresh_token != NULL;
@@ -60,8 +60,8 @@ int auth_status_stored(struct store *store, const char *url, int64_t now_s,
 
 int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
 {
-	return auth_status_stored(a->context.store, a->options.url,
-				  auth_now_s(a), ret, err);
+	return auth_status_stored(a->context.store, &a->owner, auth_now_s(a),
+				  ret, err);
 }
 
 /* ---- logout ---- */
@@ -70,8 +70,7 @@ int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
 static void forget(struct auth *a, const struct err *revoked)
 {
 	struct err err = ERR_INIT;
-	bool failed =
-		account_remove(a->context.store, a->options.url, &err) < 0;
+	bool failed = account_remove(a->context.store, &a->owner, &err) < 0;
 
 	account_release(&a->account);
 	a->failed_until_ns = 0;
@@ -188,6 +187,8 @@ void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),
 {
 	flow_free(a->flow);
 	a->flow = NULL;
+	/* of a URL that is given all goes, whosever it may be */
+	a->owner.takes_old |= !a->owner.name;
 	a->done = done;
 	a->done_arg = arg;
 	a->timer.fire = begin_logout;

@@ -227,12 +227,15 @@ int flow_account(struct flow *f, const char *issuer, struct account *ret,
 		 struct err *err)
 {
 	struct store *s = f->setting.context->store;
+	const struct owner *owner = f->setting.owner;
 	const struct auth_options *o = f->setting.options;
 
 	/* who is asked in person, or nobody, can do without what was there */
-	return f->start.kind == FLOW_LOGIN || o->grant != AUTH_CODE
-		       ? account_load_anew(s, o->url, issuer, ret, err)
-		       : account_load(s, o->url, issuer, ret, err);
+	int r = f->start.kind == FLOW_LOGIN || o->grant != AUTH_CODE
+			? account_load_anew(s, owner, issuer, ret, err)
+			: account_load(s, owner, issuer, ret, err);
+
+	return r == 0 ? account_adopt(s, owner, ret, err) : r;
 }
 
 /* What another process may have done while we waited. */
@@ -274,10 +277,10 @@ static void locked(struct flow *f)
 static void try_lock(struct flow *f)
 {
 	const struct auth_context *c = f->setting.context;
+	/* one for all clients of a server: the last one used is any of them */
+	const char *what = owner_text(f->setting.owner, "", &f->arena);
 	struct err err = ERR_INIT;
-	int r = c->store ? store_lock(c->store, f->setting.options->url,
-				      &f->lock, &err)
-			 : 0;
+	int r = c->store ? store_lock(c->store, what, &f->lock, &err) : 0;
 
 	if (r == 0) {
 		f->has_lock = c->store != NULL;

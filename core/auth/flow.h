@@ -38,6 +38,7 @@ struct flow_setting {
 	const struct auth_context *context;
 	const struct auth_options *options;
 	const struct url *endpoint;
+	const struct owner *owner; /* of the account */
 };
 
 /* What began it; texts are copied. */

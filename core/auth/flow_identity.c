@@ -73,7 +73,7 @@ static void registered(struct flow *f, const struct http_fetched *a)
 	account_set(&f->account->client_secret, c.secret);
 	account_set(&f->account->redirect_uri, f->redirect_uri);
 	/* not to be made again, whatever becomes of the person */
-	if (account_save(f->setting.context->store, f->setting.options->url,
+	if (account_save(f->setting.context->store, f->setting.owner,
 			 f->account, &err) < 0)
 		flow_end(f, &err);
 	else

@@ -249,8 +249,8 @@ static void keep_token(struct flow *f, const struct answer_token *t,
 	f->is_granted = !is_refresh;
 	a->expires_s =
 		t->expires_in_s < 0 ? 0 : flow_now_s(f) + t->expires_in_s;
-	if (account_save(f->setting.context->store, f->setting.options->url, a,
-			 &err) < 0)
+	if (account_save(f->setting.context->store, f->setting.owner, a, &err) <
+	    0)
 		flow_end(f, &err);
 	else
 		flow_end(f, NULL);
@@ -311,7 +311,7 @@ static void refresh_refused(struct flow *f, const struct answer_token *t,
 		return;
 	}
 	/* what is still stored is found to be of no use once more */
-	(void)!account_save(f->setting.context->store, f->setting.options->url,
+	(void)!account_save(f->setting.context->store, f->setting.owner,
 			    f->account, &ignored);
 	if (f->start.kind == FLOW_RENEW)
 		flow_find_server(f);

@@ -136,6 +136,11 @@ static const char *lasting(enum store_key place)
 		       : "";
 }
 
+static const char *shown(const struct store_name *name)
+{
+	return name->shown ? name->shown : name->server;
+}
+
 static int key_for(struct store *s, const struct store_name *name,
 		   const struct seal *seal, struct err *err)
 {
@@ -148,12 +153,12 @@ static int key_for(struct store *s, const struct store_name *name,
 		return 0;
 	r = place->find(s->fd, seal->head.key_id, key, err);
 	if (r < 0)
-		return err_wrap(err, "the tokens of %s", name->server);
+		return err_wrap(err, "the tokens of %s", shown(name));
 	if (r > 0)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the tokens of %s: %s; log in again: matins "
 			       "auth login%s",
-			       name->server, how_lost(place->key),
+			       shown(name), how_lost(place->key),
 			       lasting(place->key));
 	use_key(s, place->key, key);
 	return 0;
@@ -238,10 +243,10 @@ int store_read(struct store *s, const struct store_name *name,
 	if (r > 0)
 		return 1;
 	if (seal_parse(buf_str(&bytes), &seal, &why) < 0)
-		return not_usable(s, file, name->server, why.msg, err);
+		return not_usable(s, file, shown(name), why.msg, err);
 	if (!str_is(seal.head.server, name->server) ||
 	    !str_is(seal.head.issuer, name->issuer))
-		return not_usable(s, file, name->server,
+		return not_usable(s, file, shown(name),
 				  "it is another server's", err);
 	if (key_for(s, name, &seal, err) < 0)
 		return -1;
@@ -250,7 +255,7 @@ int store_read(struct store *s, const struct store_name *name,
 	if (r < 0)
 		return -1;
 	if (r > 0)
-		return not_usable(s, file, name->server, "it was changed", err);
+		return not_usable(s, file, shown(name), "it was changed", err);
 	*ret = (struct str){text, seal_text_bytes(&seal)};
 	return 0;
 }

@@ -60,8 +60,9 @@ enum store_key store_key_used(const struct store *s) MUST_USE;
 
 /* What a file is for; the name of the file is a digest of both. */
 struct store_name {
-	const char *server; /* URL of the endpoint */
+	const char *server; /* whose it is: owner_text() */
 	const char *issuer; /* "": what is known before an issuer is */
+	const char *shown;  /* for sentences; NULL: as `server` */
 };
 
 /*
@@ -78,7 +79,7 @@ int store_write(struct store *s, const struct store_name *name, struct str json,
 /* 1: there was none */
 int store_remove(struct store *s, const struct store_name *name,
 		 struct err *err) MUST_USE;
-/* Servers that have a file: their URLs, each once. errors as above */
+/* Owners that have a file, each once. errors as above */
 int store_list(struct store *s, struct arena *arena, struct strlist *ret,
 	       struct err *err) MUST_USE;
 

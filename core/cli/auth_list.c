@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/auth/owner.h"
 #include "core/auth/store.h"
 #include "core/base/fd.h"
 #include "core/base/log.h"
@@ -36,27 +37,6 @@ static int open_config(struct list *l, const struct args *args, struct err *err)
 	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
 }
 
-/* Of all servers with this URL; NULL: of none. */
-static const char *names_of(struct list *l, const char *url)
-{
-	const char *names = NULL;
-
-	for (size_t i = 0; l->config && i < l->config->n_servers; i++) {
-		const struct server *s = &l->config->servers[i];
-		struct err ignored = ERR_INIT;
-		struct url own;
-
-		if (!s->url ||
-		    url_parse(str_of(s->url), &l->arena, &own, &ignored) < 0 ||
-		    strcmp(own.text.p, url) != 0)
-			continue;
-		names = names ? arena_printf(&l->arena, "%s, %s", names,
-					     s->name)
-			      : s->name;
-	}
-	return names;
-}
-
 /* One that cannot be read does not hide the others. */
 static void add_broken(struct list *l, const struct auth_said *said,
 		       const struct err *err)
@@ -79,17 +59,28 @@ static void add_broken(struct list *l, const struct auth_said *said,
 	jw_end(&l->w);
 }
 
-static void add_server(struct list *l, struct store *store, const char *url)
+/* A name that the configuration in use does not have. */
+static bool is_elsewhere(const struct list *l, const char *name)
+{
+	return name && (!l->config || !config_server(l->config, name));
+}
+
+static void add_server(struct list *l, struct store *store, const char *text)
 {
 	const int64_t now_s =
 		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
-	struct str rest = str_of(url);
-	struct auth_said said = {.name = names_of(l, url),
-				 .url = str_cut(&rest, '?')};
+	struct owner owner;
+	struct auth_said said = {.is_old =
+					 !owner_read(text, &l->arena, &owner)};
+	struct str rest = str_of(owner.url);
 	struct err err = ERR_INIT;
+	int r = auth_status_stored(store, &owner, now_s, &said.status, &err);
 
+	said.name = owner.name;
+	said.url = str_cut(&rest, '?');
+	said.is_elsewhere = is_elsewhere(l, owner.name);
 	l->n++;
-	if (auth_status_stored(store, url, now_s, &said.status, &err) < 0)
+	if (r < 0)
 		add_broken(l, &said, &err);
 	else if (l->json)
 		auth_say_json(&said, &l->w);
@@ -101,7 +92,7 @@ static int add_folder(struct list *l, const char *dir, struct err *err)
 {
 	struct store_facts facts;
 	struct store *store = NULL;
-	struct strlist urls;
+	struct strlist owners;
 	int r = store_look(dir, &facts, err);
 
 	/* to open it would make it */
@@ -111,9 +102,10 @@ static int add_folder(struct list *l, const char *dir, struct err *err)
 		log_warning("%s: %s", dir, facts.broken);
 	if (store_open(dir, STORE_KEY_AUTO, &store, err) < 0)
 		return -1;
-	r = store_list(store, &l->arena, &urls, err);
-	for (size_t i = 0; r == 0 && i < urls.n; i++)
-		add_server(l, store, urls.item[i]);
+	r = store_list(store, &l->arena, &owners, err);
+	for (size_t i = 0; r == 0 && i < owners.n; i++)
+		if (!owner_is_last(owners.item[i]))
+			add_server(l, store, owners.item[i]);
 	store_free(store);
 	return r;
 }

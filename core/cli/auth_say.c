@@ -35,6 +35,11 @@ void auth_say_text(const struct auth_said *said, struct buf *out)
 			 auth_state_text(s));
 	if (said->name)
 		buf_addf(out, "  url      %.*s\n", STR_ARG(said->url));
+	if (said->is_elsewhere)
+		buf_adds(out, "  in no configuration that is in use\n");
+	if (said->is_old)
+		buf_adds(out, "  of an earlier version, for any server of this "
+			      "URL\n");
 	if (*s->issuer)
 		buf_addf(out, "  issuer   %s\n", s->issuer);
 	if (*s->client_id)
@@ -62,6 +67,8 @@ void auth_say_json(const struct auth_said *said, struct jw *w)
 	else
 		jw_null(w);
 	jw_kv_str(w, "url", said->url);
+	if (said->is_old)
+		jw_kv_bool(w, "old", true);
 	jw_kv_cstr(w, "state", state_word(s));
 	jw_kv_cstr(w, "issuer", s->issuer);
 	jw_kv_cstr(w, "client_id", s->client_id);

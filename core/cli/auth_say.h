@@ -9,8 +9,10 @@
 #include "core/base/jw.h"
 
 struct auth_said {
-	const char *name; /* of [servers.NAME], several with ", "; NULL none */
-	struct str url;	  /* without query */
+	const char *name;  /* of [servers.NAME]; NULL: a URL that was given */
+	bool is_elsewhere; /* no configuration in use has that name */
+	bool is_old;	   /* an earlier version did not keep whose it is */
+	struct str url;	   /* without query */
 	struct auth_status status;
 };
 

@@ -53,6 +53,7 @@ int target_open_remote(struct target *t, const struct args *args,
 		.scrub = t->scrub,
 		.state_dir = ledger_default_dir(&t->arena),
 		.is_terminal = ask_person_is_there(),
+		.config = t->config,
 	};
 	struct remote_spec spec;
 

@@ -176,15 +176,17 @@ static bool was_met(const struct plan *plan, size_t at)
 
 static void look_at_remote(struct doctor *d, struct gate *gate,
 			   const char *name, const struct server *server,
-			   const struct gate_policy *policy, bool is_deep)
+			   const struct gate_policy *policy,
+			   const struct doctor_options *o)
 {
 	const struct doctor_remote r = {
 		.gate = gate,
 		.name = name,
 		.server = server,
+		.config = &o->file->config,
 		.state = ledger_default_dir(d->arena),
 		.policy = policy,
-		.is_deep = is_deep,
+		.is_deep = o->deep,
 	};
 
 	doctor_look_at_remote(d, &r);
@@ -225,8 +227,7 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 		if (s->request.program)
 			look_at_request(d, gate, name, &s->request);
 		else if (!was_met(&plan, i))
-			look_at_remote(d, gate, name, s->step->server, &all,
-				       o->deep);
+			look_at_remote(d, gate, name, s->step->server, &all, o);
 		doctor_look_at_refs(d, gate, name, &s->server_env, &all);
 		doctor_look_at_refs(d, gate, name, &s->step->env, &all);
 		doctor_look_at_server(d, gate, name, s->step->server, &all,

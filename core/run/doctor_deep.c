@@ -263,6 +263,7 @@ static void open_deep(struct deep *deep, struct gate *gate,
 		.gate = gate,
 		.scrub = deep->scrub,
 		.state_dir = state,
+		.config = &o->file->config,
 	};
 
 	for (size_t i = 0; i < o->file->header_values.n; i++)

@@ -64,6 +64,7 @@ struct doctor_remote {
 	struct gate *gate;
 	const char *name; /* of the rows: "routine/step" */
 	const struct server *server;
+	const struct config *config;	  /* that it stands in */
 	const char *state;		  /* the state directory; NULL none */
 	const struct gate_policy *policy; /* as above */
 	bool is_deep; /* it is asked later, and its answer says more */

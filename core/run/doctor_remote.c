@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/auth/crypto.h"
+#include "core/auth/owner.h"
 #include "core/auth/store.h"
 #include "core/run/doctor_inner.h"
 #include "core/run/remotes.h"
@@ -146,7 +147,14 @@ static int read_status(const struct doctor_remote *r, const struct url *url,
 	const struct server_auth *auth = &r->server->auth;
 	const int64_t now_s =
 		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
-	const char *dir = auth->token_store;
+	const char *name = r->server->name, *dir = auth->token_store;
+	const struct owner owner = {
+		.name = name,
+		.url = url->text.p,
+		.grant = auth->grant ? auth->grant : auth_grant_word(AUTH_CODE),
+		.client = auth->client_id,
+		.takes_old = remote_is_only_one(r->config, name, url->text.p),
+	};
 	struct store_facts facts;
 	struct store *store = NULL;
 	int state;
@@ -161,7 +169,7 @@ static int read_status(const struct doctor_remote *r, const struct url *url,
 		return state;
 	if (store_open(dir, STORE_KEY_AUTO, &store, err) < 0)
 		return -1;
-	state = auth_status_stored(store, url->text.p, now_s, ret, err);
+	state = auth_status_stored(store, &owner, now_s, ret, err);
 	store_free(store);
 	return state < 0 ? -1 : !ret->has_token;
 }

@@ -141,9 +141,29 @@ int remote_judge_url(const struct gate *gate, const char *url, struct err *err)
 	return r;
 }
 
+bool remote_is_only_one(const struct config *c, const char *name,
+			const char *url)
+{
+	size_t others = 0;
+
+	for (size_t i = 0; c && i < c->n_servers; i++) {
+		const struct server *s = &c->servers[i];
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		struct err ignored = ERR_INIT;
+		struct url own;
+
+		others += s->url && (!name || strcmp(s->name, name) != 0) &&
+			  url_parse(str_of(s->url), &arena, &own, &ignored) ==
+				  0 &&
+			  strcmp(own.text.p, url) == 0;
+	}
+	return !others;
+}
+
 static int make_auth(struct remote_server *one, struct err *err)
 {
 	struct remotes *all = one->all;
+	const char *name = one->spec.is_named ? one->spec.name : NULL;
 	const struct auth_context context = {
 		.loop = all->o.loop,
 		.http = one->http,
@@ -157,7 +177,9 @@ static int make_auth(struct remote_server *one, struct err *err)
 		.may_use = may_use,
 		.server_range = &one->range,
 		.arg = one,
-		.server_name = one->spec.is_named ? one->spec.name : NULL,
+		.server_name = name,
+		.is_only_one = remote_is_only_one(all->o.config, name,
+						  one->url.text.p),
 	};
 
 	one->spec.auth.url = one->url.text.p;

@@ -32,6 +32,8 @@ struct remotes_options {
 	struct scrub *scrub;
 	const char *state_dir; /* tokens lie beneath; NULL: none are kept */
 	bool is_terminal;      /* a person can be shown where to log in */
+	/* In use, for which servers share a URL; NULL: none. */
+	const struct config *config;
 };
 
 /* Options are copied, what they point to is borrowed. */
@@ -60,6 +62,13 @@ void remote_server_facts(void *arg, struct jw *w);
 const char *remote_server_text(const struct remote_server *one) MUST_USE;
 /* All of it, which is not for people: for client_options.url. Borrowed. */
 const char *remote_server_url(const struct remote_server *one) MUST_USE;
+/*
+ * Does no other server of the configuration have this URL?
+ * name  its own; NULL: the URL was given
+ * url   as url_parse() writes it
+ */
+bool remote_is_only_one(const struct config *c, const char *name,
+			const char *url) MUST_USE;
 /* For `matins auth`. */
 struct auth *remote_server_auth(struct remote_server *one) MUST_USE;
 

@@ -209,6 +209,7 @@ static void open_pool(struct run *r)
 		.gate = r->gate,
 		.scrub = r->scrub,
 		.state_dir = ledger_default_dir(&r->result->arena),
+		.config = &r->o->file->config,
 	};
 
 	r->eras = eras_open(remote.state_dir);

@@ -110,21 +110,33 @@ store_key = "file"
 [servers.program]
 command = "true"
 END
+run_matins call echo -c named.toml --server notes
+exit_is "a server of that URL does not have the token: 1" 1
+err_like "and is logged in by its name" 'matins auth login notes'
+run_matins auth login notes -c named.toml --browser ./browser
+exit_is "which is done: 0" 0
+run_matins auth logout --url "$url" --store-key file
+exit_is "what the URL alone had is forgotten: 0" 0
+asked
+file_like "which revokes its token" asked '^POST /revoke .*refresh-1'
+file_unlike "and no other" asked '^POST /revoke .*refresh-2'
 run_matins auth status -c named.toml --json
 json_is "all servers: it has its name" servers[0].server notes
+json_is "and is the only one" servers '#1'
 json_is "its URL" servers[0].url "$url"
 json_is "its state" servers[0].state logged_in
 run_matins auth status
 exit_is "all servers, in words: 0" 0
-out_like "the URL where there is no name" "^$url: logged in"
+out_like "the name, in whichever configuration it is" '^notes: logged in'
+out_like "and that it is in none that is in use" 'in no configuration'
 run_matins auth status notes -c named.toml --json
 json_is "one by its name" server notes state logged_in
 run_matins call echo -c named.toml --server notes
-exit_is "by name the token is the same" 0
+exit_is "by name its own token is sent: 0" 0
 run_matins auth logout notes -c named.toml
 exit_is "logout: 0" 0
 asked
-file_like "which revokes the token" asked '^POST /revoke .*refresh-1'
+file_like "which revokes the token" asked '^POST /revoke .*refresh-2'
 run_matins auth status notes -c named.toml
 exit_is "then there is none: 1" 1
 out_like "which is said" 'not logged in'
@@ -134,6 +146,76 @@ out_is "which is said" 'nothing was kept of notes'
 run_matins call echo -c named.toml --server notes
 exit_is "and calls fail" 1
 err_like "with the command by its name" 'matins auth login notes'
+
+# ---- two servers of one URL ----
+
+scenario '{"server":true}'
+cat >two.toml <<END
+[servers.alice]
+url = "$url"
+auth = { store_key = "file" }
+[servers.bob]
+url = "$url"
+auth = { store_key = "file" }
+[[routines.r.steps]]
+name = "a"
+type = "mcp-client"
+server = "alice"
+tool = "echo"
+parallel = true
+[[routines.r.steps]]
+name = "b"
+type = "mcp-client"
+server = "bob"
+tool = "echo"
+parallel = true
+END
+run_matins auth login alice -c two.toml --browser ./browser
+exit_is "alice logs in: 0" 0
+run_matins call echo -c two.toml -s bob
+exit_is "bob is not authorized by that: 1" 1
+err_like "and is told to log in" 'matins auth login bob'
+run_matins call echo --url "$url" --store-key file
+exit_is "nor is the URL alone: 1" 1
+run_matins auth status bob -c two.toml
+exit_is "bob's status has nothing of alice's: 1" 1
+run_matins run -c two.toml r --json
+exit_is "in one run: alice's step works, bob's does not" 2
+json_is "alice's" "step_results[0].state" ok
+json_is "bob's" "step_results[1].reason" auth
+printf 'the-secret-of-the-robot\n' >robot.secret
+chmod 600 robot.secret
+run_matins call echo -c two.toml -s alice --oauth-grant client_credentials \
+	--oauth-client-id robot --oauth-client-secret-file robot.secret
+exit_is "a client without a person at the same server: 0" 0
+asked
+run_matins call echo -c two.toml -s alice
+exit_is "alice is logged in as before: 0" 0
+asked
+file_like "with her own token" asked 'authorization=Bearer_access-1'
+file_unlike "not with the robot's" asked 'access-2'
+run_matins auth login bob -c two.toml --browser ./browser
+exit_is "bob logs in: 0" 0
+asked
+run_matins run -c two.toml r --json
+exit_is "in one run each has a session of its own: 0" 0
+asked
+file_like "one with alice's token" asked 'access-1'
+file_like "one with bob's" asked 'access-3'
+run_matins auth logout bob -c two.toml
+asked
+file_like "bob's logout revokes his token" asked '^POST /revoke .*refresh-3'
+file_unlike "and not hers" asked 'refresh-1'
+run_matins call echo -c two.toml -s alice
+exit_is "alice is logged in still: 0" 0
+sed 's/alice/alicia/' two.toml >renamed.toml
+run_matins call echo -c renamed.toml -s alicia
+exit_is "a server that is renamed logs in again: 1" 1
+run_matins auth status -c renamed.toml
+out_like "its old name is listed as such" '^alice: logged in'
+out_like "with that it is in no configuration" 'in no configuration'
+run_matins auth logout alice -c two.toml
+exit_is "and is logged out under it: 0" 0
 
 scenario '{"server":true,"authorize":{"error":"access_denied","code":null}}'
 run_matins auth login --url "$url" --store-key file --browser ./browser

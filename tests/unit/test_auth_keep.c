@@ -116,6 +116,50 @@ static void store__registration__is_used_again(void **state)
 	world_end(w);
 }
 
+/* The same endpoint under another name, or under none. */
+static struct auth *stranger(struct world *w, const char *name)
+{
+	struct auth_context context = w->context;
+	struct err err = ERR_INIT;
+	struct auth *a;
+
+	context.server_name = name;
+	context.person.open = NULL;
+	if (auth_new(&context, &w->options, &a, &err) < 0)
+		fail_msg("%s", err.msg);
+	return a;
+}
+
+static void token__of_one_server__is_not_sent_for_another_of_its_url(
+	void **state)
+{
+	static const char *const names[] = {"bob", NULL};
+	struct world *w = world_begin("{}");
+	struct auth *alice;
+
+	w->context.server_name = "alice";
+	open_store(w, *state);
+	assert_int_equal(world_call(w), 200);
+	alice = w->auth;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		w->auth = stranger(w, names[i]);
+		assert_int_equal(world_call(w), -1);
+		world_expect(w, i ? "auth login --url" : "auth login bob");
+		/* whose logout revokes nothing of hers */
+		w->is_done = false;
+		auth_logout(w->auth, world_done, w);
+		while (!w->is_done)
+			world_turn(w);
+		auth_free(w->auth);
+	}
+	assert_int_equal(world_count(w, "POST /revoke"), 0);
+	assert_int_equal(world_count(w, "*Bearer_access-1"), 1);
+	w->auth = alice;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(w->pages, 1);
+	world_end(w);
+}
+
 static void logout__revokes_and_forgets(void **state)
 {
 	struct world *w = world_begin("{}");
@@ -164,6 +208,7 @@ static pid_t client_of(const struct world *w, const char *dir)
 	own->context.loop = &own->loop;
 	own->context.http = own->http;
 	own->context.server_range = &own->range;
+	own->context.server_name = w->context.server_name;
 	_exit(good && world_call(own) == 200 ? 0 : 1);
 }
 
@@ -205,6 +250,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			store__registration__is_used_again, temp_dir_make,
 			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(
+			token__of_one_server__is_not_sent_for_another_of_its_url,
+			temp_dir_make, temp_dir_remove),
 		cmocka_unit_test_setup_teardown(logout__revokes_and_forgets,
 						temp_dir_make, temp_dir_remove),
 		cmocka_unit_test_setup_teardown(

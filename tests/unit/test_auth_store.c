@@ -26,9 +26,9 @@
 #define JSON "{\"access_token\":\"" SECRET "\"}"
 
 static const struct store_name one = {"https://a.example/mcp",
-				      "https://as.example"};
+				      "https://as.example", NULL};
 static const struct store_name other = {"https://b.example/mcp",
-					"https://as.example"};
+					"https://as.example", NULL};
 
 /* A keyring of our own, which ends with us: that of a user namespace. */
 static bool has_keyring;
@@ -279,7 +279,7 @@ static void write__again__replaces(void **state)
 
 static void names__server_and_issuer__are_apart(void **state)
 {
-	const struct store_name no_issuer = {one.server, ""};
+	const struct store_name no_issuer = {one.server, "", NULL};
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_FILE);
 	struct strlist list;
@@ -310,25 +310,30 @@ static void account__key_in_the_query__is_not_on_disk(void **state)
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_FILE);
 	AUTO(buf_release) struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	const struct owner owner = {.url = url, .grant = "authorization_code"};
+	const struct owner stranger = {.url = twin,
+				       .grant = "authorization_code"};
 	struct account a = {0}, b;
 	struct strlist list;
+	struct owner found;
 
 	account_set(&a.issuer, "https://as.example");
 	account_set(&a.access_token, SECRET);
-	assert_int_equal(account_save(s, url, &a, &f->err), 0);
+	assert_int_equal(account_save(s, &owner, &a, &f->err), 0);
 	assert_int_equal(store_list(s, &f->arena, &list, &f->err), 0);
 	assert_int_equal(list.n, 1);
 	assert_null(strstr(list.item[0], "in-the-query"));
 	read_bytes(only_file(f, "sealed"), &bytes);
 	assert_null(memmem(bytes.p, bytes.n, "in-the-query", 12));
-	assert_int_equal(account_load(s, twin, NULL, &b, &f->err), 1);
+	assert_int_equal(account_load(s, &stranger, NULL, &b, &f->err), 1);
 	/* by the URL, and by what is listed */
-	assert_int_equal(account_load(s, url, NULL, &b, &f->err), 0);
+	assert_int_equal(account_load(s, &owner, NULL, &b, &f->err), 0);
 	assert_string_equal(b.access_token, SECRET);
 	account_release(&b);
-	assert_int_equal(account_load(s, list.item[0], NULL, &b, &f->err), 0);
+	assert_true(owner_read(list.item[0], &f->arena, &found));
+	assert_int_equal(account_load(s, &found, NULL, &b, &f->err), 0);
 	account_release(&b);
-	assert_int_equal(account_remove(s, url, &f->err), 0);
+	assert_int_equal(account_remove(s, &owner, &f->err), 0);
 	account_release(&a);
 	store_free(s);
 }

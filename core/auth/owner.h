@@ -1,0 +1,52 @@
+/*
+ * Whose an account is: tokens, registrations and keys belong to the name of a
+ * server, a client and a URL, so that two servers of one URL never see each
+ * other's.
+ *
+ *	struct owner o = {.name = "alice", .url = url, .grant = word};
+ *	owner_text(&o, "", &arena)	what the store knows it by
+ *	owner_read(text, &arena, &o)	and back
+ *
+ * A version before this one knew the URL only: such a text has no space, and
+ * its entry says not whose it is.
+ *
+ * Pure.
+ */
+#ifndef CORE_AUTH_OWNER_H
+#define CORE_AUTH_OWNER_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+
+/* Texts are borrowed. */
+struct owner {
+	const char *name;   /* of [servers.NAME]; NULL: a URL that was given */
+	const char *url;    /* of the endpoint */
+	const char *grant;  /* a word of AUTH_GRANTS; NULL: an old entry */
+	const char *client; /* id that is configured; NULL: the last one used */
+	bool takes_old;	    /* no other server can have meant an old entry */
+};
+
+/*
+ * "URL GRANT BYTES CLIENT=NAME", for a store; in the arena. The URL's query
+ * may hold a key, so it is a digest there.
+ * client  instead of o->client; "": one that was registered
+ */
+const char *owner_text(const struct owner *o, const char *client,
+		       struct arena *arena) MUST_USE;
+/* Of the record of the client that was used last; owner_read() is false. */
+const char *owner_text_last(const struct owner *o, struct arena *arena)
+	MUST_USE;
+bool owner_is_last(const char *text) MUST_USE;
+/* Of an old entry: the URL alone, its query as above. */
+const char *owner_text_old(const struct owner *o, struct arena *arena) MUST_USE;
+/* For sentences: the name, else the URL without its query. */
+const char *owner_shown(const struct owner *o, struct arena *arena) MUST_USE;
+/* Texts in the arena. false: an old entry; only `url` and `takes_old` are
+   set */
+bool owner_read(const char *text, struct arena *arena, struct owner *ret)
+	MUST_USE;
+
+#endif
