@@ -35,6 +35,8 @@ static void print_step(struct jw *w, const struct report_step *s,
 		jw_kv_str(w, "error", s->error);
 		jw_kv_cstr(w, "reason", report_reason_name(s->reason));
 	}
+	if (s->not_begun)
+		jw_kv_bool(w, "begun", false);
 	if (report_step_has_data(s)) {
 		jw_key(w, "data");
 		report_step_data(w, s);

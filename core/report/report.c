@@ -61,6 +61,10 @@ struct report_counts report_count(const struct report *r)
 	struct report_counts c = {0};
 
 	for (size_t i = 0; i < r->n_steps; i++) {
+		if (r->steps[i].not_begun) {
+			c.not_begun++;
+			continue;
+		}
 		if (r->steps[i].state == STATE_SKIPPED)
 			c.skipped++;
 		else
@@ -75,7 +79,7 @@ bool report_success(const struct report *r)
 {
 	struct report_counts c = report_count(r);
 
-	if (c.failed)
+	if (c.failed || c.not_begun)
 		return false;
 	return c.ran > 0 || r->dry_run || r->allow_empty;
 }
@@ -89,10 +93,15 @@ char *report_summary(const struct report *r, struct arena *arena)
 {
 	struct report_counts c = report_count(r);
 	bool nothing = c.ran == 0 && !r->dry_run;
+	char *counts =
+		arena_printf(arena, "%s: %zu ran, %zu skipped, %zu failed",
+			     r->routine, c.ran, c.skipped, c.failed);
 
-	return arena_printf(arena, "%s: %zu ran, %zu skipped, %zu failed%s",
-			    r->routine, c.ran, c.skipped, c.failed,
-			    nothing ? " — nothing ran" : "");
+	if (c.not_begun)
+		counts = arena_printf(arena, "%s, %zu not begun", counts,
+				      c.not_begun);
+	return nothing ? arena_printf(arena, "%s — nothing ran", counts)
+		       : counts;
 }
 
 static void write_answer(struct jw *w, const struct report_answer *a)
@@ -413,6 +422,8 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 			       "to its state",
 			       index);
 	s.required = s.state == STATE_SKIPPED && !load_true(value, "success");
+	s.not_begun = s.reason == REASON_CANCELLED &&
+		      scan_get(value, "begun", &(struct str){NULL, 0});
 	*ret = s;
 	return 0;
 }

@@ -56,6 +56,7 @@ struct report_step {
 	struct report_answer answer;
 	struct str run; /* JSON object of what varies; n = 0 when absent */
 	bool required;	/* a skip counts as a failure */
+	bool not_begun; /* cancelled before its turn; it did not run */
 };
 
 struct report {
@@ -70,6 +71,7 @@ struct report {
 
 struct report_counts {
 	size_t ran, skipped, failed;
+	size_t not_begun; /* neither of these, and no success */
 };
 
 /* State that goes with a reason; STATE_OK for REASON_NONE. */
@@ -83,7 +85,7 @@ struct report_counts report_count(const struct report *r) MUST_USE;
 bool report_success(const struct report *r) MUST_USE;
 /* 0 or 2, by section "Exit status" of the manual. */
 int report_exit_status(const struct report *r) MUST_USE;
-/* "morning: 2 ran, 0 skipped, 1 failed[ — nothing ran]" */
+/* "morning: 2 ran, 0 skipped, 1 failed[, 1 not begun][ — nothing ran]" */
 char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
 
 /*

@@ -319,8 +319,13 @@ void step_cancel(struct step_run *s, const char *why)
 
 	switch (s->phase) {
 	case STEP_WAITING:
+		if (s->plan->reason != REASON_NONE) {
+			step_skip(s, s->plan->reason, NULL);
+			return;
+		}
 		step_fail(s, REASON_CANCELLED, "cancelled: %s before it began",
 			  why);
+		s->result.not_begun = true;
 		step_end(s);
 		return;
 	case STEP_RUNNING:

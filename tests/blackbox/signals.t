@@ -52,7 +52,14 @@ exit_is "SIGINT: status 130" 130
 json_is "SIGINT: a whole report" step_results '#2' \
 	step_results[0].reason cancelled step_results[1].reason cancelled \
 	step_results[0].output partial run.ended_by SIGINT success false
+json_is "SIGINT: a step before its turn is counted apart" \
+	summary 'r: 1 ran, 0 skipped, 1 failed, 1 not begun' \
+	step_results[0].begun absent step_results[1].begun false
 nothing_left "SIGINT: nothing is left" 4321
+run_matins show last
+out_like "SIGINT: so it stands in the kept report" '1 failed, 1 not begun$'
+run_matins history
+out_like "SIGINT: and in the ledger" '1 ran, .*1 not begun'
 run_matins history --json
 like "SIGINT: recorded as finished" "$(<"$out")" 'finished'
 
@@ -80,6 +87,9 @@ end
 exit_is "while a credential is asked for: status 130" 130
 json_is "while a credential is asked for: cancelled, not skipped" \
 	step_results[0].reason cancelled
+json_is "while a credential is asked for: nothing ran, and no success" \
+	summary 'secret: 0 ran, 0 skipped, 0 failed, 1 not begun — nothing ran' \
+	success false
 nothing_left "while a credential is asked for: nothing is left" 4321
 
 rm -f work/begun

@@ -82,6 +82,26 @@ static void success__outcomes__table(UNUSED void **state)
 	}
 }
 
+static void success__not_begun__counted_apart_and_no_success(
+	UNUSED void **state)
+{
+	struct report_step steps[2];
+	struct report r = two(steps, REASON_NONE, REASON_CANCELLED);
+
+	steps[1].not_begun = true;
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 1 ran, 0 skipped, 0 failed, 1 not begun");
+	assert_false(report_success(&r));
+	assert_int_equal(report_exit_status(&r), 2);
+	r.steps++;
+	r.n_steps = 1;
+	r.allow_empty = true;
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 0 ran, 0 skipped, 0 failed, 1 not begun — "
+			    "nothing ran");
+	assert_int_equal(report_exit_status(&r), 2);
+}
+
 static void success__nothing_ran__only_when_allowed(UNUSED void **state)
 {
 	struct report r = {.routine = "r"};
@@ -420,6 +440,8 @@ int main(void)
 		cmocka_unit_test(reason__every_row__belongs_to_its_state),
 		cmocka_unit_test(success__outcomes__table),
 		cmocka_unit_test(success__nothing_ran__only_when_allowed),
+		cmocka_unit_test(
+			success__not_begun__counted_apart_and_no_success),
 		cmocka_unit_test(success__dry_run__no_failure),
 		cmocka_unit_test(success__required_step_skipped__failure),
 		cmocka_unit_test(mcp_data__slices__byte_for_byte),
