@@ -278,6 +278,7 @@ json_is "--json: one entry as well" entries '#1' \
 run_matins golden check r -c notes/matins.toml \
 	--ignore '$.step_results[step_name=one].data.content[0].text'
 exit_is "the printed path is a rule for what is made of it, too" 0
+run_matins golden check r -c notes/matins.toml
 run_matins golden accept r -c notes/matins.toml
 run_matins golden check r -c notes/matins.toml
 exit_is "accepted, with its output" 0
