@@ -99,7 +99,7 @@ bool completion_takes(const struct command *c, const char *kind)
 	return false;
 }
 
-/* TOOL of other commands is one of a server, which is not asked here. */
+/* TOOL of other commands is one of a server. */
 static bool has_brief_tools(const struct command *c)
 {
 	return completion_takes(c, "TOOL") && !completion_takes(c, "TARGET");
@@ -139,6 +139,8 @@ const char *completion_rest(const struct command *c)
 		return "programs";
 	if (completion_takes(c, "SERVER"))
 		return "servers";
+	if (completion_takes(c, "TOOL") && completion_takes(c, "TARGET"))
+		return "tools";
 	return completion_takes(c, "FILE") || completion_takes(c, "DIR") ||
 			       completion_takes(c, "A")
 		       ? "files"

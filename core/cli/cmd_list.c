@@ -9,13 +9,18 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/run_report.h"
+#include "core/report/ledger.h"
 #include "core/run/config.h"
+#include "core/run/known_tools.h"
 
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},
 	{"names", 0, NULL, "print the names only, one a line"},
 	{"servers", 0, NULL, "the same of the servers"},
+	{"remote", 0, NULL, "with --servers: those with a URL only"},
 	{"steps", 0, "ROUTINE", "the same of the steps of a routine"},
+	{"tools", 0, "SERVER",
+	 "the same of the tools of a server, as they were listed last"},
 	{0},
 };
 
@@ -91,10 +96,24 @@ static void print_names(const struct config *c, struct buf *out)
 		buf_addf(out, "%s\n", c->routines[i].name);
 }
 
-static void print_servers(const struct config *c, struct buf *out)
+static void print_servers(const struct config *c, bool is_remote,
+			  struct buf *out)
 {
 	for (size_t i = 0; i < c->n_servers; i++)
-		buf_addf(out, "%s\n", c->servers[i].name);
+		if (!is_remote || c->servers[i].url)
+			buf_addf(out, "%s\n", c->servers[i].name);
+}
+
+/* Nothing is started: what an earlier command got, if there was one. */
+static void print_tools(const struct config *c, const char *server,
+			struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct strlist names = known_tools(ledger_default_dir(&arena),
+						 c->path, server, &arena);
+
+	for (size_t i = 0; i < names.n; i++)
+		buf_addf(out, "%s\n", names.item[i]);
 }
 
 static int print_step_names(const struct config *c, const char *name,
@@ -121,6 +140,7 @@ static int list(const struct args *args, struct config_file *file,
 	};
 
 	const char *steps = args_get(args, "steps");
+	const char *tools = args_get(args, "tools");
 
 	if (config_open(&options, file, err) < 0)
 		return -1;
@@ -129,12 +149,14 @@ static int list(const struct args *args, struct config_file *file,
 	if (args_has(args, "json"))
 		print_json(file, &out);
 	else if (args_has(args, "servers"))
-		print_servers(&file->config, &out);
+		print_servers(&file->config, args_has(args, "remote"), &out);
+	else if (tools)
+		print_tools(&file->config, tools, &out);
 	else if (args_has(args, "names"))
 		print_names(&file->config, &out);
 	else if (!steps)
 		print_text(&file->config, &out);
-	if (!file->config.n_routines && !args_has(args, "servers"))
+	if (!file->config.n_routines && !args_has(args, "servers") && !tools)
 		log_note("no routines in %s", file->path);
 	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
 		return err_sys(err, errno, "stdout");
@@ -151,11 +173,15 @@ int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)
 	if (args.help)
 		return 0;
 	if (args_has(&args, "json") + args_has(&args, "names") +
-		    args_has(&args, "servers") + args_has(&args, "steps") >
+		    args_has(&args, "servers") + args_has(&args, "steps") +
+		    args_has(&args, "tools") >
 	    1)
 		return err_set(err, ERR_USAGE,
-			       "list: one of --json, --names, --servers and "
-			       "--steps");
+			       "list: one of --json, --names, --servers, "
+			       "--steps and --tools");
+	if (args_has(&args, "remote") && !args_has(&args, "servers"))
+		return err_set(err, ERR_USAGE,
+			       "list: --remote is for --servers");
 	if (args.n_positional)
 		return err_set(err, ERR_USAGE,
 			       "list takes no arguments; -c FILE names the "

@@ -36,7 +36,8 @@ bool completion_has_first(const struct command *c) MUST_USE;
 void completion_print_first(const struct command *c);
 /*
  * What stands behind the first word: "names" of routines, "steps" of one
- * behind it, "servers", "programs" and what follows one, "files", "".
+ * behind it, remote "servers", "tools" of the server of --server, "programs"
+ * and what follows one, "files", "".
  */
 const char *completion_rest(const struct command *c) MUST_USE;
 /*

@@ -71,7 +71,11 @@ static void print_words(const struct command *c)
 		print_names(c, first);
 	if (!strcmp(rest, "servers")) {
 		print_condition(c, "; and __matins_has_given 1");
-		printf(" -f -a '(__matins_list --servers)'\n");
+		printf(" -f -a '(__matins_list --servers --remote)'\n");
+	}
+	if (!strcmp(rest, "tools")) {
+		print_condition(c, "; and __matins_has_given 0");
+		printf(" -f -a '(__matins_tools)'\n");
 	}
 	if (completion_takes(c, "PROGRAM") || completion_takes(c, "TARGET")) {
 		print_condition(c, "; and __matins_is_behind_dashes");
@@ -106,17 +110,27 @@ static const char begin[] =
 	"function __matins_is_behind_dashes\n"
 	"\ttest (commandline -opc)[-1] = --\n"
 	"end\n"
-	"# what `matins list` prints, of the configuration that is named\n"
-	"function __matins_list\n"
+	"# the value of an option that was given\n"
+	"function __matins_value\n"
 	"\tset -l words (commandline -opc)\n"
-	"\tset -l config\n"
 	"\tfor i in (seq 3 (count $words))\n"
-	"\t\tif contains -- $words[$i] -c --config; and set -q words[(math "
-	"$i + 1)]\n"
-	"\t\t\tset config -c $words[(math $i + 1)]\n"
+	"\t\tif contains -- $words[$i] $argv; and set -q words[(math $i + "
+	"1)]\n"
+	"\t\t\techo $words[(math $i + 1)]\n"
+	"\t\telse\n"
+	"\t\t\tstring replace -f -- $argv[2]= '' $words[$i]\n"
 	"\t\tend\n"
 	"\tend\n"
-	"\tmatins list $config $argv 2>/dev/null\n"
+	"end\n"
+	"# what `matins list` prints, of the configuration that is named\n"
+	"function __matins_list\n"
+	"\tset -l file (__matins_value -c --config)\n"
+	"\tset -q file[1]; and set argv -c $file[-1] $argv\n"
+	"\tmatins list $argv 2>/dev/null\n"
+	"end\n"
+	"function __matins_tools\n"
+	"\tset -l server (__matins_value -s --server)\n"
+	"\tset -q server[1]; and __matins_list --tools $server[-1]\n"
 	"end\n"
 	"function __matins_steps\n"
 	"\tset -l given (__matins_given)\n"

@@ -1,10 +1,16 @@
 /* The completion script of zsh. */
 #include "core/cli/completion.h"
 
-/* '--view[help]:full|golden:(full golden)' */
+/* '*'{-o,--output=}'[help]:FILE:_files', '*--view=[help]:…:(full golden)' */
 static void print_option(const struct option *o)
 {
-	printf(" \\\n\t\t\t'*--%s[", o->name);
+	const char *equals = o->value ? "=" : "";
+
+	if (o->letter)
+		printf(" \\\n\t\t\t'*'{-%c,--%s%s}'[", o->letter, o->name,
+		       equals);
+	else
+		printf(" \\\n\t\t\t'*--%s%s[", o->name, equals);
 	completion_print_quoted(o->help, "[]:\\");
 	putchar(']');
 	if (o->value) {
@@ -54,7 +60,11 @@ static void print_words(const struct command *c)
 	if (steps)
 		printf(" \\\n\t\t\t'%d:step:->steps'", n);
 	else if (!strcmp(rest, "servers"))
-		printf(" \\\n\t\t\t'%d:server: _matins_names --servers'", n);
+		printf(" \\\n\t\t\t'%d:server: _matins_names --servers "
+		       "--remote'",
+		       n);
+	else if (!strcmp(rest, "tools"))
+		printf(" \\\n\t\t\t'%d:tool:_matins_tools'", n);
 	else if (!strcmp(rest, "files"))
 		printf(" \\\n\t\t\t'*:file:_files'");
 	else if (!strcmp(rest, "programs"))
@@ -63,7 +73,7 @@ static void print_words(const struct command *c)
 
 static void print_command(const struct command *c)
 {
-	printf("\t%s)\n\t\t_arguments -C '*'{-c,--config}'[read this "
+	printf("\t%s)\n\t\t_arguments -C '*'{-c,--config=}'[read this "
 	       "configuration file]:FILE:_files' \\\n"
 	       "\t\t\t'--lax' '--quiet' '--verbose' '--help'",
 	       c->name);
@@ -75,11 +85,24 @@ static void print_command(const struct command *c)
 
 static const char begin[] =
 	"#compdef matins\n"
+	"# the value of an option that was given\n"
+	"_matins_value() {\n"
+	"\tlocal i=${words[(i)($1|$2|$2=*)]}\n"
+	"\tif (( i < CURRENT )) && [[ $words[i] == *=* ]]; then\n"
+	"\t\tprint -r -- ${words[i]#*=}\n"
+	"\telif (( i < CURRENT - 1 )); then\n"
+	"\t\tprint -r -- $words[i+1]\n"
+	"\tfi\n"
+	"}\n"
+	"_matins_tools() {\n"
+	"\tlocal server=$(_matins_value -s --server)\n"
+	"\t[[ -n $server ]] && _matins_names --tools $server\n"
+	"}\n"
 	"# what `matins list` prints, of the configuration that is named\n"
 	"_matins_names() {\n"
 	"\tlocal -a names config\n"
-	"\tlocal i=${words[(i)(-c|--config)]}\n"
-	"\t(( i < CURRENT - 1 )) && config=(-c ${~words[i+1]})\n"
+	"\tlocal file=$(_matins_value -c --config)\n"
+	"\t[[ -z $file ]] || config=(-c ${~file})\n"
 	"\tnames=(${(f)\"$(matins list $config \"$@\" 2>/dev/null)\"})\n"
 	"\tcompadd -a names\n"
 	"}\n"

@@ -1,6 +1,8 @@
 /* One request of a command, its answer, and the listings made of several. */
 #include "core/base/log.h"
 #include "core/cli/target_inner.h"
+#include "core/report/ledger.h"
+#include "core/run/known_tools.h"
 
 /* Of the stderr of a server, in an error. */
 #define STDERR_BYTES 4096
@@ -250,6 +252,10 @@ static int list_all(struct target *t, enum listing_kind kind, bool anew,
 		return err_set(err, ERR_PEER, "ended by %s",
 			       target_signal_name(t->loop.signal));
 	say_warnings(t, ret);
+	if (kind == LISTING_TOOLS && t->server &&
+	    answer->outcome == TARGET_RESULT)
+		known_tools_keep(ledger_default_dir(&t->arena), t->config->path,
+				 t->server, ret, t->scrub);
 	*ret_known = w.is_known;
 	return 0;
 }

@@ -19,8 +19,12 @@ cat >matins.toml <<-'END'
 	[routines.evening]
 	steps = []
 	[servers.db]
-	command = "cat"
+	command = "matins"
+	args = ["brief"]
+	[servers.web]
+	url = "https://mcp.example.com/"
 END
+run_matins tools -s db
 printf '[routines.noon]\nsteps = []\n' >other.toml
 for shell in zsh fish; do
 	run_matins completion "$shell"
@@ -50,8 +54,14 @@ if type -P fish >/dev/null; then
 		'matins run -c other.toml '
 	fish_offers "steps of --only" "one,one one,two" \
 		'matins run morning --only one,'
-	fish_offers "servers" "db" 'matins call tool --server '
-	fish_offers "servers of auth" "db" 'matins auth login '
+	fish_offers "another configuration behind =" "noon" \
+		'matins run --config=other.toml '
+	fish_offers "servers" "db web" 'matins call tool --server '
+	fish_offers "remote servers of auth" "web" 'matins auth login '
+	fish_offers "tools that were listed before" \
+		"deadlines host repos todo" 'matins call -s db '
+	fish_offers "of --server=" "host" 'matins call --server=db h'
+	fish_offers "none of another" "" 'matins call -s web '
 	fish_offers "words of an option" "full golden" 'matins run --view '
 	fish_offers "what golden does" "accept check list record" \
 		'matins golden '
@@ -101,8 +111,11 @@ if type -P zsh >/dev/null; then
 		'matins trace --read /tmp morning ' 'one  two'
 		'matins run morning --only one,' 'one  two'
 		'matins run -c other.toml ' 'noon'
-		'matins call tool --server ' 'db'
-		'matins auth login ' 'db'
+		'matins run --config=other.toml ' 'noon'
+		'matins call tool --server ' 'db   web'
+		'matins auth login ' 'web'
+		'matins call -s db ' 'deadlines  host'
+		'matins call --server=db r' 'repos'
 		'matins golden ' 'accept  check'
 		'matins golden check ' 'evening  morning'
 		'matins exec -- mkfif' 'mkfifo')

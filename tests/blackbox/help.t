@@ -90,7 +90,10 @@ cat >names.toml <<-'END'
 	[routines.evening]
 	steps = []
 	[servers.db]
-	command = "cat"
+	command = "matins"
+	args = ["brief"]
+	[servers.web]
+	url = "https://mcp.example.com/"
 	[routines."$(touch expanded)"]
 	steps = []
 END
@@ -147,11 +150,35 @@ completes "the value of an option is no routine" "one two" \
 	trace --read evening -c names.toml r ''
 completes "steps of --only" "one two" run -c names.toml r --only ''
 completes "the next of --only" "one,two" run -c names.toml r --only one,t
-completes "servers" "db" call -c names.toml tool --server ''
+completes "servers" "db web" call -c names.toml tool --server ''
 completes "what auth does" "login logout status" auth ''
-completes "then servers" "db" auth -c names.toml login ''
+completes "then remote servers" "web" auth -c names.toml login ''
 completes "and no more" "" auth -c names.toml login db ''
 completes "servers of another configuration" "" tools -c r.toml --server ''
+completes "a word behind =, where it breaks none" "--view=golden" run --view=g
+completes "files there" "--config=names.toml" run --config=names
+completes "routines of --config=FILE, where it breaks none" "evening" \
+	run --config=names.toml e
+completes "steps of --only=, where it breaks none" "--only=one,two" \
+	run -c names.toml r --only=one,t
+completes "no tools where none are known" "" call -c names.toml -s db ''
+run_matins tools -c names.toml -s db
+completes "tools that were listed before" "deadlines host repos todo" \
+	call -c names.toml -s db ''
+completes "of --server=SERVER" "host" call -c names.toml --server=db h
+completes "of tools" "repos" tools -c names.toml --server db r
+completes "no tool behind a tool" "" call -c names.toml -s db host ''
+completes "no tools of another server" "" call -c names.toml -s web ''
+run_matins list -c names.toml --tools db
+out_is "list --tools, for completion" $'host\nrepos\ntodo\ndeadlines'
+run_matins list -c names.toml --servers --remote
+out_is "list --servers --remote" web
+run_matins list --remote
+exit_is "list --remote without --servers: exit status 64" 64
+cp names.toml matins.toml
+MATINS_ALLOW='' run_matins list --tools db
+out_is "what is known is of one file" ''
+rm matins.toml
 not_ok "a name is not executed" test -e expanded
 run_matins list -c names.toml --steps r
 out_is "list --steps, for completion" $'one\ntwo'
