@@ -175,6 +175,7 @@ static void copy_program(const struct prepared *p, struct arena *arena,
 	to->program = arena_strdup(arena, r->file[0].path);
 	if (r->file[0].is_script)
 		to->interpreter = arena_strdup(arena, r->file[r->exec].path);
+	to->script = arena_strdup(arena, p->script);
 	to->installation = arena_strdup(arena, p->installation);
 	/* without a view its HOME is made when it starts */
 	if (p->home || strcmp(p->launch.cwd, "/") != 0)

@@ -329,8 +329,9 @@ struct gate_grant {
  * of it lives in the arena of gate_explain().
  */
 struct gate_explained {
-	const char *program;	  /* resolved */
-	const char *interpreter;  /* of a script, else NULL */
+	const char *program;	 /* resolved */
+	const char *interpreter; /* of a script, else NULL */
+	const char *script; /* an argument that the program runs, or NULL */
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */
 	const char *user; /* who it is */

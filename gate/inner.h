@@ -151,6 +151,7 @@ struct prepared {
 	unsigned asked_records;	  /* GATE_RECORD_ bits */
 	unsigned watches;	  /* of the filter; 0 where it cannot watch */
 	const char *installation; /* for people, or NULL */
+	const char *script; /* a file that its interpreter is told to run */
 };
 
 /* A file, or a folder of files, that a tree may execute. */

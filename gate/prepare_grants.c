@@ -169,7 +169,10 @@ static int add_file(struct prepared *p, const char *arg, const char *path,
 		return r < 0 ? -1 : 0;
 	if (arg[0] != '/' && allow_covers(p->request->cwd, real))
 		p->cwd_shown = true;
-	return is_script ? add_script_package(p, real, err) : 0;
+	if (!is_script)
+		return 0;
+	p->script = arena_strdup(&p->arena, real);
+	return add_script_package(p, real, err);
 }
 
 static int add_argument(struct prepared *p, const char *arg, bool is_script,

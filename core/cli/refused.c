@@ -53,14 +53,26 @@ static bool is_quote(char c)
 	return c == '\'' || c == '"' || c == '`';
 }
 
-/* In quotes: a path is what has no space, or begins with a slash. */
+/* "d/x", "x.db": not a word such as 'EPERM' or 'open', nor a version. */
+static bool is_relative(struct str s)
+{
+	size_t dot = 0;
+
+	if (memchr(s.p, ' ', s.n))
+		return false;
+	for (size_t i = 1; i + 1 < s.n; i++)
+		if (s.p[i] == '.' && isalpha((unsigned char)s.p[i + 1]))
+			dot = i;
+	return dot || memchr(s.p, '/', s.n);
+}
+
 static struct str quoted(struct str rest)
 {
 	struct str inside = {rest.p + 1, rest.n - 1};
 	size_t end = str_find(inside, rest.p[0]);
 
 	if (!end || end == inside.n ||
-	    (inside.p[0] != '/' && memchr(inside.p, ' ', end)))
+	    (inside.p[0] != '/' && !is_relative((struct str){inside.p, end})))
 		return (struct str){NULL, 0};
 	return (struct str){inside.p, end};
 }

@@ -89,6 +89,13 @@ static bool is_own_file(struct target *t, const char *path)
 	return is_at(t->request.program, path);
 }
 
+/* Words that look like a path are none, unless its folder is there. */
+static bool can_be(struct target *t, const char *path)
+{
+	return access(path, F_OK) == 0 ||
+	       access(dirname(arena_strdup(&t->arena, path)), F_OK) == 0;
+}
+
 /* What to grant so that it can be written: mostly more than one file. */
 static const char *folder_of(struct target *t, const char *path)
 {
@@ -118,6 +125,23 @@ static void add_granted(struct buf *out, const char *key,
 		buf_adds(out, "nothing more");
 }
 
+/*
+ * Would it let the program change its own code: the folder of its script, or
+ * a package that was installed?
+ */
+static bool holds_code(struct target *t, const char *folder)
+{
+	struct gate_explained own = {.program = NULL};
+	struct err ignored = ERR_INIT;
+
+	if (strstr(folder, "/node_modules") || strstr(folder, "/site-packages"))
+		return true;
+	if (gate_explain(t->gate, &t->request, &t->arena, &own, &ignored) < 0)
+		return false;
+	return is_at(folder, own.program) ||
+	       (own.script && is_at(folder, own.script));
+}
+
 static void add_option(struct target *t, struct buf *out,
 		       const struct refused *r, const char *path)
 {
@@ -130,6 +154,11 @@ static void add_option(struct target *t, struct buf *out,
 		buf_addf(out,
 			 "%s is granted, and is refused by its own "
 			 "permissions or file system",
+			 path);
+	else if (write && holds_code(t, what))
+		buf_addf(out,
+			 "%s lies beside the code of the program, which stays "
+			 "as it is; let it write elsewhere: --write PATH",
 			 path);
 	else if (is_meant(t, path))
 		buf_addf(out, "for %s: --%s %s", path, write ? "write" : "read",
@@ -151,7 +180,8 @@ static void say_refused(struct target *t, const struct refused *r)
 	const char *path = r->path.p ? real_of(t, r->path) : "";
 	bool is_ready = client_is_ready(t->client);
 
-	if (r->kind == REFUSED_ACCESS && is_own_file(t, path))
+	if ((r->kind == REFUSED_ACCESS && is_own_file(t, path)) ||
+	    !can_be(t, path))
 		path = "";
 	/* what is missing for us, too, is no matter of grants */
 	if (r->kind == REFUSED_MISSING &&

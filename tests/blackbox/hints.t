@@ -35,6 +35,9 @@ cat >server.py <<-'END'
 	        fail("the last words")
 	    if mode == "ask":
 	        return {"content": [{"type": "text", "text": ask()}]}
+	    if mode == "say":
+	        return {"content": [{"type": "text", "text": path}],
+	                "isError": True}
 	    try:
 	        open(path, "r" if mode == "read" else "a")
 	        text = "no"
@@ -93,6 +96,26 @@ run_matins call t --read server.py "${python[@]}" error data/file
 exit_is "an error of the protocol: exit status 1" 1
 run_matins call t --read . "${python[@]}" error "$T/data/file"
 err_like "an error of the protocol: a hint" "for $T/data/file: --write"
+
+# Words are no paths, and a program does not get its own code to write.
+run_matins call t --read . "${python[@]}" say "code: 'EPERM', syscall: 'open'"
+hints "a word of a message: one line" 1
+err_unlike "a word of a message is no path" 'EPERM: --|for .*EPERM|for .*open'
+run_matins call t --read . "${python[@]}" say "EACCES /tools/call"
+err_unlike "nor is one whose folder is not there" 'tools/call'
+mkdir -p dist node_modules/p/cache
+cp server.py dist/index.py
+for path in "$T/dist/cache.json" "$T/node_modules/p/cache/x"; do
+	run_matins call t --read . -- "$PYTHON" dist/index.py \
+		say "EROFS: read-only file system, open '$path'"
+	err_like "${path##*/} beside a program's code: said" \
+		"$path lies beside the code"
+	err_unlike "${path##*/} beside a program's code: not advised" \
+		"--write $T"
+done
+run_matins call t --read . -- "$PYTHON" dist/index.py \
+	say "EROFS: read-only file system, open '$T/data/new'"
+err_like "its data elsewhere is advised" "--write $T/data"
 
 # Nobody should grant what a server would like to have.
 run_matins call t --read . "${python[@]}" write "$T/.hidden/file"

@@ -31,6 +31,8 @@ static void refused__words_of_runtimes__kind_and_path(void **state)
 	     REFUSED_ACCESS, "/etc/x");
 	says("FileNotFoundError: [Errno 2] No such file or directory: 'd/x.db'",
 	     REFUSED_MISSING, "d/x.db");
+	says("{ code: 'EROFS', syscall: 'open', path: 'x.db' }", REFUSED_WRITE,
+	     "x.db");
 	says("cat: /srv/a: Permission denied", REFUSED_ACCESS, "/srv/a");
 	says("open /srv/a.txt: no such file or directory", REFUSED_MISSING,
 	     "/srv/a.txt");
@@ -52,6 +54,9 @@ static void refused__no_path__kind_only(void **state)
 	says("EACCES at http://x.invalid/a", REFUSED_ACCESS, NULL);
 	says("EACCES '", REFUSED_ACCESS, NULL);
 	says("EACCES /", REFUSED_ACCESS, NULL);
+	says("  code: 'EPERM',", REFUSED_ACCESS, NULL);
+	says("{ code: 'EROFS', syscall: 'open' }", REFUSED_WRITE, NULL);
+	says("EPERM in \"1.2.3\"", REFUSED_ACCESS, NULL);
 }
 
 static void refused__other_texts__nothing(void **state)
