@@ -141,7 +141,7 @@ build/fuzz/run/%: tests/fuzz/%.c build/fuzz/libmatins.a
 	$(call say,LD)$(CXX) -fsanitize=fuzzer $(LDFLAGS_ALL) -o $@ $@.o build/fuzz/libmatins.a $(LIBS) -lcjson
 
 # These two start programs by the gate itself, from inside.
-$(addprefix $(O)/tests/bench/,spawn view): $(O)/tests/bench/%: \
+$(addprefix $(O)/tests/bench/,scrub spawn view): $(O)/tests/bench/%: \
 		tests/bench/%.c tests/bench/bench.h $(LIB)
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<

@@ -25,6 +25,15 @@ static void choose_signals(void)
 			sigaddset(&taken, wanted[i]);
 }
 
+bool loop_signal_waits(void)
+{
+	sigset_t waiting;
+
+	return sigpending(&waiting) == 0 &&
+	       sigandset(&waiting, &waiting, &taken) == 0 &&
+	       !sigisemptyset(&waiting);
+}
+
 void loop_give_signals_back(void)
 {
 	const struct timespec at_once = {0};

@@ -60,6 +60,9 @@ void loop_release(struct loop *l);
  */
 int loop_take_signals(struct loop *l, struct err *err) MUST_USE;
 
+/* One of them has arrived and was not read yet; for work between two turns. */
+bool loop_signal_waits(void) MUST_USE;
+
 /* Default again; what arrived since the last turn is forgotten. */
 void loop_give_signals_back(void);
 

@@ -24,15 +24,44 @@ int target_write(struct str bytes, struct err *err)
 	return 0;
 }
 
+/* For scrub_set_patience() */
+static bool is_not_interrupted(void *arg)
+{
+	(void)arg;
+	return !loop_signal_waits();
+}
+
+/*
+ * `scrub` is scrub_json() or scrub_apply(). A large text takes a while, and
+ * what was interrupted is not shown.
+ */
+static int scrub_in_peace(struct target *t, struct str *text, struct buf *clean,
+			  size_t (*scrub)(const struct scrub *, struct str,
+					  struct buf *),
+			  struct err *err)
+{
+	if (scrub_is_empty(t->scrub))
+		return 0;
+	scrub_set_patience(t->scrub, is_not_interrupted, NULL);
+	(void)scrub(t->scrub, *text, clean);
+	scrub_set_patience(t->scrub, NULL, NULL);
+	if (loop_signal_waits()) {
+		if (loop_turn(&t->loop, err) < 0)
+			return -1;
+		return err_set(err, ERR_PEER,
+			       "interrupted before the result was shown");
+	}
+	*text = buf_str(clean);
+	return 0;
+}
+
 int target_put_json(struct target *t, struct str json, struct err *err)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 
 	live_clear(&t->live);
-	if (!scrub_is_empty(t->scrub)) {
-		scrub_json(t->scrub, json, &clean);
-		json = buf_str(&clean);
-	}
+	if (scrub_in_peace(t, &json, &clean, scrub_json, err) < 0)
+		return -1;
 	if (target_write(json, err) < 0)
 		return -1;
 	return target_write(STR("\n"), err);
@@ -44,10 +73,8 @@ int target_put_text(struct target *t, struct str text, struct err *err)
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
 	live_clear(&t->live);
-	if (!scrub_is_empty(t->scrub)) {
-		scrub_apply(t->scrub, text, &clean);
-		text = buf_str(&clean);
-	}
+	if (scrub_in_peace(t, &text, &clean, scrub_apply, err) < 0)
+		return -1;
 	if (isatty(STDOUT_FILENO)) {
 		log_visible(&shown, text, true);
 		text = buf_str(&shown);

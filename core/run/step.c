@@ -160,6 +160,47 @@ static void set_answer(struct step_run *s, const struct report_answer *given)
 		s->result.state == STATE_OK ? scrub_apply : scrub_cut);
 }
 
+/* For scrub_set_patience(): time is left, and nobody wants to stop. */
+static bool may_go_on(void *arg)
+{
+	struct step_run *s = arg;
+
+	s->gave_up |=
+		loop_signal_waits() ||
+		(s->budget.index && s->budget.due_ns <= loop_now(s->ctx->loop));
+	return !s->gave_up;
+}
+
+/* Of a result that could not be scrubbed in time nothing is shown. */
+static void drop_result(struct step_run *s)
+{
+	bool is_cancelled = loop_signal_waits();
+
+	s->result.reason =
+		is_cancelled ? REASON_CANCELLED : s->type->timeout_reason(s);
+	s->result.state = report_reason_state(s->result.reason);
+	s->result.error =
+		is_cancelled
+			? STR("cancelled: while secrets were looked for in "
+			      "the result")
+			: STR("the timeout of the step ended while secrets "
+			      "were looked for in the result");
+	s->result.data = s->result.output = STR("");
+	s->result.answer = (struct report_answer){0};
+	buf_wipe(&s->out);
+}
+
+static void fill_result(struct step_run *s, const struct judgement *j)
+{
+	s->result.data = scrubbed(s, j->data, scrub_json);
+	/* what failed may have been ended while it wrote */
+	s->result.output =
+		scrubbed(s, j->output,
+			 s->result.state == STATE_OK ? scrub_apply : scrub_cut);
+	if (j->answer.content.n)
+		set_answer(s, &j->answer);
+}
+
 static void set_result(struct step_run *s, const struct judgement *j)
 {
 	bool is_more = j->data.n || j->answer.content.n;
@@ -173,13 +214,13 @@ static void set_result(struct step_run *s, const struct judgement *j)
 		s->result.state = report_reason_state(j->reason);
 		s->result.error = scrubbed(s, j->error, scrub_apply);
 	}
-	s->result.data = scrubbed(s, j->data, scrub_json);
-	/* what failed may have been ended while it wrote */
-	s->result.output =
-		scrubbed(s, j->output,
-			 s->result.state == STATE_OK ? scrub_apply : scrub_cut);
-	if (j->answer.content.n)
-		set_answer(s, &j->answer);
+	if (s->ctx->scrub)
+		scrub_set_patience(s->ctx->scrub, may_go_on, s);
+	fill_result(s, j);
+	if (s->ctx->scrub)
+		scrub_set_patience(s->ctx->scrub, NULL, NULL);
+	if (s->gave_up)
+		drop_result(s);
 }
 
 void step_finish(struct step_run *s, const struct judgement *j)

@@ -102,6 +102,7 @@ struct step_run {
 	int64_t begin_wall_ns;
 	bool is_cancelled;
 	bool has_result;
+	bool gave_up; /* to scrub the result */
 	struct report_step result;
 	char **env; /* "NAME=VALUE"; owned, wiped */
 	size_t n_env;

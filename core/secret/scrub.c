@@ -1,252 +1,97 @@
 #include "core/secret/scrub.h"
 
-#include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "core/base/mem.h"
 #include "core/secret/scrub_inner.h"
 
-/* Up to here what is held back is read again with every piece. */
-#define HELD_BYTES 4096
-
-static const struct scrub_reading as_bytes = {.in_json = false};
-
-struct scrub *scrub_new(void)
-{
-	return mem_zalloc(sizeof(struct scrub));
-}
-
-void scrub_free(struct scrub *s)
-{
-	if (!s)
-		return;
-	for (size_t i = 0; i < ARRAY_LEN(s->by_first); i++) {
-		while (s->by_first[i]) {
-			struct scrub_pattern *p = s->by_first[i];
-
-			s->by_first[i] = p->next;
-			mem_wipe(p->bytes, p->n);
-			free(p->bytes);
-			free(p);
-		}
-	}
-	free(s);
-}
-
-bool scrub_is_empty(const struct scrub *s)
-{
-	return !s || !s->n;
-}
-
-/* ---- patterns ---- */
-
-static void allow_pair(struct scrub *s, unsigned char a, unsigned char b)
-{
-	size_t bit = (size_t)a << 8 | b;
-
-	s->first[a] = true;
-	s->pair[bit / 8] |= (uint8_t)(1u << bit % 8);
-}
-
-/* Every way in which the first two bytes of a match can look. */
-static void allow_start(struct scrub *s, const struct scrub_pattern *p)
-{
-	static const char hex[] = "0123456789abcdefABCDEF";
-	unsigned char first = (unsigned char)p->bytes[0];
-	unsigned char second = (unsigned char)p->bytes[1];
-	const char *begins = first == ' ' ? " +" : NULL;
-	const char one[] = {(char)first, '\0'};
-
-	for (const char *a = begins ? begins : one; *a; a++) {
-		unsigned char c = (unsigned char)*a;
-
-		allow_pair(s, c, second);
-		allow_pair(s, c, '\\');
-		allow_pair(s, c, '%');
-		if (second == ' ')
-			allow_pair(s, c, '+');
-		if (p->wraps) {
-			allow_pair(s, c, '\n');
-			allow_pair(s, c, '\r');
-		}
-	}
-	/* escapes; which ones fit is seen when they are decoded */
-	for (const char *e = "\"\\/bfnrtu"; *e; e++)
-		/* `\\` may begin an escape that is itself escaped */
-		if (strchr("u\\", *e) || first < 0x20 || strchr("\"/", first))
-			allow_pair(s, '\\', (unsigned char)*e);
-	for (const char *h = hex; *h; h++) {
-		unsigned nibble = (unsigned)(h - hex);
-
-		if (nibble > 15)
-			nibble -= 6;
-		if (nibble == first >> 4)
-			allow_pair(s, '%', (unsigned char)*h);
-	}
-}
-
-static bool has_pattern(const struct scrub *s, struct str bytes)
-{
-	const struct scrub_pattern *p = s->by_first[(unsigned char)bytes.p[0]];
-
-	for (; p; p = p->next)
-		if (str_eq(bytes, (struct str){p->bytes, p->n}))
-			return true;
-	return false;
-}
-
-static void add_pattern(struct scrub *s, struct str bytes, bool wraps)
-{
-	struct scrub_pattern **head = &s->by_first[(unsigned char)bytes.p[0]];
-	struct scrub_pattern *p;
-
-	if (has_pattern(s, bytes))
-		return;
-	p = mem_zalloc(sizeof(*p));
-	p->bytes = mem_strndup(bytes.p, bytes.n);
-	p->n = bytes.n;
-	p->wraps = wraps;
-	p->special = str_find(bytes, '\\') < bytes.n ||
-		     str_find(bytes, '%') < bytes.n;
-	p->next = *head;
-	*head = p;
-	s->has_quote |= str_find(bytes, '"') < bytes.n;
-	s->n++;
-	for (size_t i = 0; i < p->n && p->bytes[i] == '\\'; i++)
-		/* nothing but these: there is no other byte to wait for */
-		s->backslashes = i + 1 == p->n	      ? SIZE_MAX / 8
-				 : i < s->backslashes ? s->backslashes
-						      : i + 1;
-	s->head[scrub_head_hash(p->bytes) / 8] |=
-		(uint8_t)(1u << scrub_head_hash(p->bytes) % 8);
-	allow_start(s, p);
-}
-
-/* Room at once, so that growing leaves no copy behind. */
-static void reserve(struct buf *b, size_t n)
-{
-	char *room = buf_room(b, n);
-
-	assert(room);
-	(void)room;
-}
-
-/*
- * The characters that value alone determines when `shift` bytes stand before
- * it in the same group of three.
- */
-static void add_base64(struct scrub *s, struct str value, unsigned shift,
-		       const char *alphabet)
-{
-	/* characters into which bits of the bytes before reach */
-	static const size_t foreign[] = {0, 2, 3};
-	size_t n = 8 * (shift + value.n) / 6, have = 0;
-	AUTO(buf_wipe) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	uint32_t bits = 0;
-
-	reserve(&out, n);
-	for (size_t i = 0; i < shift + value.n; i++) {
-		bits = bits << 8 |
-		       (i < shift ? 0 : (unsigned char)value.p[i - shift]);
-		for (have += 8; have >= 6; have -= 6)
-			buf_addc(&out, alphabet[bits >> (have - 6) & 63]);
-	}
-	add_pattern(
-		s, (struct str){out.p + foreign[shift], out.n - foreign[shift]},
-		true);
-}
-
-bool scrub_add(struct scrub *s, struct str value)
-{
-	static const char standard[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789+/";
-	static const char url[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-		"0123456789-_";
-
-	if (value.n < LIMIT_SECRET_SCRUB_MIN)
-		return false;
-	add_pattern(s, value, false);
-	for (unsigned shift = 0; shift < 3; shift++) {
-		add_base64(s, value, shift, standard);
-		add_base64(s, value, shift, url);
-	}
-	return true;
-}
-
 /* ---- rewriting ---- */
 
-/* What is known of the end of a piece of text. */
-enum end {
-	END_MORE, /* more follows: what is open has to wait */
-	END_LAST, /* nothing follows: what is open does not match */
-	END_CUT,  /* as if a mark followed */
-};
-
 /*
- * Rewrite plain bytes.
- * returns  bytes that are done; the rest has to wait
+ * Give what is decided; ranges behind it stay in scan->found. What lies
+ * before `at` was given, or is replaced.
  */
-static size_t rewrite(const struct scrub *s, struct str in, enum end end,
-		      struct buf *out, uint64_t *hits)
+static void give_decided(struct scrub_scan *scan, struct str text, size_t base,
+			 struct scrub_given *g, struct buf *out)
 {
-	const struct scrub_reading r = {.cut = end == END_CUT};
-	size_t at = 0, done = 0;
+	size_t i = 0;
 
-	while ((at = scrub_skip(s, in, at, false)) < in.n) {
-		struct str rest = {in.p + at, in.n - at};
-		struct scrub_found f = scrub_match(s, rest, &r);
+	for (; i < scan->n_found && scan->found[i].from < g->decided; i++) {
+		const struct scrub_range *f = &scan->found[i];
 
-		if (f.n)
-			scrub_grow(s, rest, &r, &f);
-		if (f.open && end == END_MORE)
-			break;
-		if (!f.n) {
-			at++;
-			continue;
+		if (f->from >= g->at) {
+			buf_add(out, text.p + (g->at - base), f->from - g->at);
+			buf_adds(out, SCRUB_STARS);
+			g->hits++;
 		}
-		buf_add(out, in.p + done, at - done);
-		buf_adds(out, SCRUB_STARS);
-		at += f.n;
-		done = at;
-		++*hits;
+		if (f->end > g->at)
+			g->at = f->end;
 	}
-	buf_add(out, in.p + done, at - done);
-	return at;
+	scrub_scan_drop(scan, i);
+	if (g->decided > g->at) {
+		buf_add(out, text.p + (g->at - base), g->decided - g->at);
+		g->at = g->decided;
+	}
 }
 
-static size_t apply(const struct scrub *s, struct str in, enum end end,
+bool scrub_rewrite(struct scrub_scan *scan, struct str text, enum scrub_end end,
+		   struct buf *out, size_t *hits)
+{
+	struct scrub_given g = {0};
+	size_t limit = 0;
+
+	while (limit < text.n && (!limit || scrub_goes_on(scan->scrub))) {
+		limit = scrub_next_piece(limit, text.n);
+		g.decided = scrub_scan_run(scan, text, 0, limit, end);
+		give_decided(scan, text, 0, &g, out);
+	}
+	*hits += g.hits;
+	return limit >= text.n;
+}
+
+static size_t apply(const struct scrub *s, struct str in, enum scrub_end end,
 		    struct buf *out)
 {
-	uint64_t hits = 0;
+	struct scrub_scan scan;
+	size_t hits = 0;
 
-	if (scrub_is_empty(s))
+	if (scrub_is_empty(s)) {
 		buf_add_str(out, in);
-	else
-		rewrite(s, in, end, out, &hits);
-	return (size_t)hits;
+		return 0;
+	}
+	scrub_scan_init(&scan, s, SCRUB_BYTES);
+	if (!scrub_rewrite(&scan, in, end, out, &hits))
+		hits++; /* what is missing counts as replaced */
+	scrub_scan_release(&scan);
+	return hits;
 }
 
 size_t scrub_apply(const struct scrub *s, struct str in, struct buf *out)
 {
-	return apply(s, in, END_LAST, out);
+	return apply(s, in, SCRUB_LAST, out);
 }
 
 size_t scrub_cut(const struct scrub *s, struct str in, struct buf *out)
 {
-	return apply(s, in, END_CUT, out);
+	return apply(s, in, SCRUB_CUT, out);
 }
 
 bool scrub_finds(const struct scrub *s, struct str in)
 {
-	if (scrub_is_empty(s))
+	struct scrub_scan scan;
+	size_t limit = 0;
+	bool found = false;
+
+	if (scrub_is_empty(s) || scrub_scan_is_clean(s, in))
 		return false;
-	for (size_t at = 0; (at = scrub_skip(s, in, at, false)) < in.n; at++)
-		if (scrub_match(s, scrub_behind(in, at), &as_bytes).n)
-			return true;
-	return false;
+	scrub_scan_init(&scan, s, SCRUB_BYTES);
+	while (limit < in.n && !found) {
+		limit = scrub_next_piece(limit, in.n);
+		(void)scrub_scan_run(&scan, in, 0, limit, SCRUB_LAST);
+		found = scan.n_found || (limit < in.n && !scrub_goes_on(s));
+	}
+	scrub_scan_release(&scan);
+	return found;
 }
 
 void scrub_log_filter(struct buf *line, void *scrub)
@@ -260,7 +105,27 @@ void scrub_log_filter(struct buf *line, void *scrub)
 	*line = out;
 }
 
+/* ---- patience ---- */
+
+void scrub_set_patience(struct scrub *s, bool (*go_on)(void *arg), void *arg)
+{
+	s->go_on = go_on;
+	s->go_on_arg = arg;
+}
+
+bool scrub_goes_on(const struct scrub *s)
+{
+	return !s->go_on || s->go_on(s->go_on_arg);
+}
+
 /* ---- pieces ---- */
+
+struct scrub_stream_state {
+	struct scrub_scan scan;
+	struct scrub_given given;
+	size_t base;	 /* offset of what is held */
+	size_t n_values; /* that the scan knows */
+};
 
 void scrub_stream_init(struct scrub_stream *st, const struct scrub *s)
 {
@@ -270,11 +135,36 @@ void scrub_stream_init(struct scrub_stream *st, const struct scrub *s)
 	};
 }
 
-/*
- * Only what is held is moved; a piece without it is read where it lies. What
- * is held is read again when it has grown by a part of itself, so that many
- * small pieces of a long value do not cost the square of its length.
- */
+/* Readings depend on the values: with more of them what is held is read anew */
+static struct scrub_stream_state *state_of(struct scrub_stream *st)
+{
+	struct scrub_stream_state *t = st->state;
+
+	if (t && t->n_values == st->scrub->n_values)
+		return t;
+	if (!t)
+		t = st->state = mem_zalloc(sizeof(*t));
+	else
+		scrub_scan_release(&t->scan);
+	scrub_scan_init(&t->scan, st->scrub, SCRUB_BYTES);
+	scrub_scan_clear(&t->scan, t->base);
+	t->n_values = st->scrub->n_values;
+	return t;
+}
+
+/* Read what is held, or in place what is not held with anything before it. */
+static size_t read_piece(struct scrub_stream *st, struct str text,
+			 enum scrub_end end, struct buf *out)
+{
+	struct scrub_stream_state *t = state_of(st);
+
+	t->given.decided =
+		scrub_scan_run(&t->scan, text, t->base, t->base + text.n, end);
+	give_decided(&t->scan, text, t->base, &t->given, out);
+	st->hits = t->given.hits;
+	return t->given.decided - t->base;
+}
+
 void scrub_stream_feed(struct scrub_stream *st, struct str in, struct buf *out)
 {
 	size_t done;
@@ -283,38 +173,43 @@ void scrub_stream_feed(struct scrub_stream *st, struct str in, struct buf *out)
 		buf_add_str(out, in);
 		return;
 	}
+	if (!in.n)
+		return;
 	if (!st->held.n) {
-		done = rewrite(st->scrub, in, END_MORE, out, &st->hits);
+		done = read_piece(st, in, SCRUB_MORE, out);
 		buf_add_str(&st->held, scrub_behind(in, done));
 	} else {
 		buf_add_str(&st->held, in);
-		if (st->held.n < st->again)
-			return;
-		done = rewrite(st->scrub, buf_str(&st->held), END_MORE, out,
-			       &st->hits);
-		buf_drop(&st->held, done);
+		done = read_piece(st, buf_str(&st->held), SCRUB_MORE, out);
+		if (done)
+			buf_drop(&st->held, done);
 	}
-	st->again = st->held.n > HELD_BYTES ? st->held.n + st->held.n / 4 : 0;
+	st->state->base += done;
 }
 
-static void stream_end(struct scrub_stream *st, enum end end, struct buf *out)
+static void stream_end(struct scrub_stream *st, enum scrub_end end,
+		       struct buf *out)
 {
 	if (st->held.n)
-		rewrite(st->scrub, buf_str(&st->held), end, out, &st->hits);
+		(void)read_piece(st, buf_str(&st->held), end, out);
 	scrub_stream_release(st);
 }
 
 void scrub_stream_end(struct scrub_stream *st, struct buf *out)
 {
-	stream_end(st, END_LAST, out);
+	stream_end(st, SCRUB_LAST, out);
 }
 
 void scrub_stream_cut(struct scrub_stream *st, struct buf *out)
 {
-	stream_end(st, END_CUT, out);
+	stream_end(st, SCRUB_CUT, out);
 }
 
 void scrub_stream_release(struct scrub_stream *st)
 {
 	buf_wipe(&st->held);
+	if (st->state)
+		scrub_scan_release(&st->state->scan);
+	free(st->state);
+	st->state = NULL;
 }

@@ -1,11 +1,19 @@
 /*
  * Takes secret values out of bytes.
  *
- * A struct scrub is a set of values. Every occurrence becomes `***`, also
- * JSON-escaped (short and \u forms, once or twice over), percent-encoded (upper
- * and lower hex) and in base64 (standard and URL alphabet, all three
- * alignments, up to two line breaks in a row inside; only the characters that
- * the value alone determines).
+ * A struct scrub is a set of values. Every occurrence becomes `***`:
+ *
+ *	as it is
+ *	JSON-escaped, in any mixture of short forms and \u, once or twice over;
+ *	\xNN besides
+ *	percent-encoded, `+` for a space
+ *	with entities of HTML: named, decimal, hexadecimal
+ *	in Base64 (both alphabets), Base32 and hex (either case), wherever in a
+ *	text that was encoded as a whole; up to two line breaks in a row may
+ *	stand inside, and the characters that the value alone determines go
+ *
+ * Escapes may stand in each other as programs nest them: entities in percent
+ * in JSON in JSON, and a coding in all of these.
  *
  *	struct scrub *s = scrub_new();
  *	scrub_add(s, value);
@@ -32,8 +40,9 @@
  * It does not find values that were compressed, encrypted, hashed or reversed,
  * nor the end of one whose beginning was cut away: scrub before you do that.
  *
- * Time is linear in the text; what a stream keeps back is at most the longest
- * value in its longest form.
+ * Time is linear in the text, whatever it and the values are. Memory is some
+ * 14 bytes for each byte of the values and 160 KiB; what a stream keeps back
+ * is at most the longest value in its longest form.
  */
 #ifndef CORE_SECRET_SCRUB_H
 #define CORE_SECRET_SCRUB_H
@@ -72,14 +81,21 @@ size_t scrub_cut(const struct scrub *s, struct str in, struct buf *out);
 size_t scrub_json(const struct scrub *s, struct str in, struct buf *out);
 /* Is there a value in `in`? */
 bool scrub_finds(const struct scrub *s, struct str in) MUST_USE;
+/*
+ * Ask `go_on` before each piece of a large text (1 MiB), so that a deadline or
+ * a signal ends the work. After it said no, scrub_apply(), scrub_cut() and
+ * scrub_json() have given less than the text, to be thrown away, and
+ * scrub_finds() says true.
+ */
+void scrub_set_patience(struct scrub *s, bool (*go_on)(void *arg), void *arg);
 /* For log_set_filter(); `scrub` is a struct scrub. */
 void scrub_log_filter(struct buf *line, void *scrub);
 
 struct scrub_stream {
 	const struct scrub *scrub; /* borrowed; may be NULL */
 	struct buf held;	   /* owned; not yet decided */
-	size_t again;		   /* bytes to hold before it is read again */
 	uint64_t hits;
+	struct scrub_stream_state *state; /* owned; NULL: nothing was read */
 };
 
 void scrub_stream_init(struct scrub_stream *st, const struct scrub *s);

@@ -1,12 +1,23 @@
 /*
- * Bytes of a program, scrubbed in one piece, in pieces, and as JSON.
+ * Bytes of a program, scrubbed in one piece, in pieces, and as JSON; in one
+ * piece the slow and plain scrubber has to give the same.
  */
 #include <stdlib.h>
 
 #include "core/base/scan.h"
 #include "core/secret/scrub.h"
+#include "tests/unit/scrub_naive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* What the plain scrubber takes: it is slow. */
+#define NAIVE_BYTES 2048
+
+static const struct str value_list[] = {
+	STR("token-1/2"),  STR("nabcab\"\\c"), STR("a%41 \xc3\xa9\n\xff\x01"),
+	STR("123456"),	   STR("{\"k\":1}"),   STR("aaaaaa"),
+	STR("<a&amp;b>;"),
+};
 
 static struct scrub *values(void)
 {
@@ -15,13 +26,22 @@ static struct scrub *values(void)
 	if (s)
 		return s;
 	s = scrub_new();
-	scrub_add(s, STR("token-1/2"));
-	scrub_add(s, STR("nabcab\"\\c"));
-	scrub_add(s, STR("a%41 \xc3\xa9\n\xff\x01"));
-	scrub_add(s, STR("123456"));
-	scrub_add(s, STR("{\"k\":1}"));
-	scrub_add(s, STR("aaaaaa"));
+	for (size_t i = 0; i < ARRAY_LEN(value_list); i++)
+		scrub_add(s, value_list[i]);
 	return s;
+}
+
+static void as_plainly(struct str in, bool cut)
+{
+	AUTO(buf_release) struct buf due = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t hits = naive_scrub(values(), value_list, ARRAY_LEN(value_list),
+				  in, false, cut, &due);
+
+	if ((cut ? scrub_cut(values(), in, &out)
+		 : scrub_apply(values(), in, &out)) != hits ||
+	    !str_eq(buf_str(&out), buf_str(&due)))
+		abort();
 }
 
 /* Cut where the first byte says. */
@@ -65,6 +85,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if ((hits > 0) != scrub_finds(values(), in))
 		abort();
 	in_pieces(in, &whole, hits);
+	if (in.n <= NAIVE_BYTES) {
+		as_plainly(in, false);
+		as_plainly(in, true);
+	}
 	as_json(in);
 	return 0;
 }

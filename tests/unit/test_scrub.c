@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/secret/scrub.h"
+#include "tests/unit/scrub_naive.h"
 
 struct fixture {
 	struct scrub *scrub;
@@ -553,6 +554,336 @@ static void apply__base64__two_line_breaks_at_most(void **state)
 	assert_string_equal(apply(f, "czNj\n\n\ncmV0"), "czNj\n\n\ncmV0");
 }
 
+/* ---- forms beside JSON, percent and Base64 ---- */
+
+static void apply__hex__stars(void **state)
+{
+	struct fixture *f = *state;
+
+	scrub_add(f->scrub, STR("s3cret/token"));
+	assert_string_equal(apply(f, "<7333637265742f746f6b656e>"), "<***>");
+	assert_string_equal(apply(f, "<7333637265742F746F6B656E>"), "<***>");
+	assert_string_equal(apply(f, "07333637265742F746f6B656E0"), "0***0");
+	assert_string_equal(apply(f, "7333637265742f746f\n6b656e"), "***");
+	assert_string_equal(apply(f, "<7333637265742f746f6b656f>"),
+			    "<7333637265742f746f6b656f>");
+}
+
+static void apply__backslash_x__stars(void **state)
+{
+	struct fixture *f = *state;
+
+	scrub_add(f->scrub, STR("s3cret/t\xc3\xb6ken"));
+	assert_string_equal(apply(f, "b's3cret/t\\xc3\\xb6ken'"), "b'***'");
+	assert_string_equal(apply(f, "\\x733cret\\x2Ft\\xC3\\xB6ken"), "***");
+	assert_string_equal(apply_json(f, "\"s3cret/t\\\\xc3\\\\xb6ken\""),
+			    "\"***\"");
+	assert_string_equal(apply(f, "s3cret/t\\xc4\\xb6ken"),
+			    "s3cret/t\\xc4\\xb6ken");
+}
+
+static void apply__entities__stars(void **state)
+{
+	struct fixture *f = *state;
+
+	scrub_add(f->scrub, STR("a<b>&\"c'/d"));
+	assert_string_equal(apply(f, "(a&lt;b&gt;&amp;&quot;c&#39;/d)"),
+			    "(***)");
+	assert_string_equal(apply(f, "(a&#60;b&#x3E;&AMP;&#X22;c&apos;&sol;d)"),
+			    "(***)");
+	assert_string_equal(apply(f, "(&#97;&#000060;b>&\"c'/d)"), "(***)");
+	/* as programs write it in JSON */
+	assert_string_equal(
+		apply_json(f, "\"a\\u0026lt;b\\u003e\\u0026amp;\\\"c'/d\""),
+		"\"***\"");
+	assert_string_equal(apply(f, "(a&lt;b&gt;&amp;&quot;c&#40;/d)"),
+			    "(a&lt;b&gt;&amp;&quot;c&#40;/d)");
+}
+
+static void apply__base32__all_alignments(void **state)
+{
+	struct fixture *f = *state;
+
+	scrub_add(f->scrub, STR("s3cret-9"));
+	/* what stands before it and behind it is another byte each time */
+	assert_string_equal(apply(f, "OMZWG4TFOQWTS==="), "***S===");
+	assert_string_equal(apply(f, "omzwg4tfoqwts==="), "***s===");
+	assert_string_equal(apply(f, "PBZTGY3SMV2C2OI="), "PB***I=");
+	assert_string_equal(apply(f, "PB4HGM3DOJSXILJZ"), "PB4H***");
+	assert_string_equal(apply(f, "PB4HQ4ZTMNZGK5BNHE======"),
+			    "PB4HQ***E======");
+	assert_string_equal(apply(f, "PB4HQ6DTGNRXEZLUFU4Q===="),
+			    "PB4HQ6D***Q====");
+	assert_string_equal(apply(f, "PB4HQ6DYOMZWG4TFOQWTS==="),
+			    "PB4HQ6DY***S===");
+	assert_string_equal(apply(f, "OMZWG4TFOQWTQ==="), "OMZWG4TFOQWTQ===");
+}
+
+/* ---- large texts ---- */
+
+static bool twice_more(void *arg)
+{
+	return (*(int *)arg)-- > 0;
+}
+
+/* What asks whether to go on is heard, and what was not read is not given. */
+static void patience__ends__text_is_incomplete(void **state)
+{
+	struct fixture *f = *state;
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	int left = 2;
+
+	scrub_add(f->scrub, STR("s3cret/token"));
+	buf_addc(&text, '"');
+	while (text.n < 8u << 20)
+		buf_adds(&text, "nothing of it ");
+	buf_adds(&text, "s3cret/token\"");
+	assert_int_equal(scrub_apply(f->scrub, buf_str(&text), &f->out), 1);
+	assert_true(f->out.n > 8u << 20);
+	scrub_set_patience(f->scrub, twice_more, &left);
+	buf_clear(&f->out);
+	assert_true(scrub_apply(f->scrub, buf_str(&text), &f->out) > 0);
+	assert_true(f->out.n <= 3u << 20);
+	left = 2;
+	assert_true(scrub_finds(f->scrub, buf_str(&text)));
+	left = 2;
+	buf_clear(&f->out);
+	scrub_json(f->scrub, buf_str(&text), &f->out);
+	assert_true(f->out.n <= 3u << 20);
+	assert_true(left < 0);
+	/* a short text asks nobody */
+	assert_string_equal(apply(f, "a s3cret/token"), "a ***");
+	buf_release(&text);
+}
+
+/* A value that begins in one JSON string and ends in another, or in none. */
+static void json__value_over_bounds__smallest_value_goes(void **state)
+{
+	struct fixture *f = *state;
+
+	scrub_add(f->scrub, STR("one\",\"two"));
+	scrub_add(f->scrub, STR("[1,2,3,4]"));
+	scrub_add(f->scrub, STR("\"k\":9}]"));
+	scrub_add(f->scrub, STR("\"whole\""));
+	assert_string_equal(
+		apply_json(f, "{\"a\":[\"one\",\"two\"],\"b\":[\"three\"]}"),
+		"{\"a\":\"***\",\"b\":[\"three\"]}");
+	assert_string_equal(apply_json(f, "{\"a\":[1,2,3,4],\"b\":[1,2,3]}"),
+			    "{\"a\":\"***\",\"b\":[1,2,3]}");
+	assert_string_equal(apply_json(f, "[0,[{\"j\":1},{\"k\":9}],[8]]"),
+			    "[0,\"***\",[8]]");
+	assert_string_equal(
+		apply_json(f, "[{\"whole\":\"whole\"},\"wholesome\"]"),
+		"[{\"***\":\"***\"},\"wholesome\"]");
+	assert_string_equal(apply_json(f, " [\"one\",\"two\"] "), " \"***\" ");
+}
+
+/* ---- against the plain scrubber ---- */
+
+/* Numbers that are the same in each run. */
+static unsigned random_below(unsigned n)
+{
+	static uint64_t seed = 1;
+
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return (unsigned)(seed >> 33) % n;
+}
+
+static void random_value(struct buf *out)
+{
+	static const char *const sets[] = {"ab", "a\\%&+ ;\"", "nbt0f1\\u",
+					   "0123456789abcdef",
+					   "s3cret/\xc3\xa9\n -<&>;x"};
+	const char *set = sets[random_below(ARRAY_LEN(sets))];
+
+	for (unsigned n = 6 + random_below(20); n; n--)
+		buf_addc(out, set[random_below((unsigned)strlen(set))]);
+}
+
+static void add_escaped(struct buf *out, unsigned char c, unsigned how)
+{
+	switch (how) {
+	case 0:
+		buf_addf(out, "\\u%04x", c);
+		break;
+	case 1:
+		buf_addf(out, "\\x%02X", c);
+		break;
+	case 2:
+		buf_addf(out, "%%%02x", c);
+		break;
+	case 3:
+		buf_addf(out, "&#%u;", c);
+		break;
+	case 4:
+		buf_addf(out, "\\\\u00%02X", c);
+		break;
+	case 5:
+		buf_addf(out, "\\u0026#x%x;", c);
+		break;
+	default:
+		buf_addc(out, (char)c);
+	}
+}
+
+static void add_in_bits(struct buf *out, struct str value, unsigned bits,
+			const char *alphabet)
+{
+	unsigned have = random_below(bits);
+	unsigned long acc = random_below(256);
+
+	for (size_t i = 0; i < value.n; i++) {
+		acc = acc << 8 | (unsigned char)value.p[i];
+		for (have += 8; have >= bits; have -= bits) {
+			buf_addc(out, alphabet[acc >> (have - bits) &
+					       ((1u << bits) - 1)]);
+			if (!random_below(15))
+				buf_adds(out, random_below(2) ? "\n" : "\\n");
+		}
+	}
+	buf_addc(out, alphabet[acc << (bits - have) & ((1u << bits) - 1)]);
+}
+
+/* A value in some form, perhaps cut. */
+static void add_spelled(struct buf *out, struct str value)
+{
+	unsigned how = random_below(12);
+
+	if (!random_below(3))
+		value.n = random_below((unsigned)value.n + 1);
+	if (how == 8)
+		add_in_bits(out, value, 6, LETTERS "+_");
+	else if (how == 9)
+		add_in_bits(out, value, 5, "abcdefghIJKLMNOPQRSTUVWXYZ234567");
+	else if (how == 10)
+		add_in_bits(out, value, 4, "0123456789aBcDeF");
+	else
+		for (size_t i = 0; i < value.n; i++)
+			add_escaped(out, (unsigned char)value.p[i],
+				    how == 11	      ? random_below(9)
+				    : random_below(2) ? how
+						      : 7);
+}
+
+static void random_text(struct buf *out, const struct buf *values, size_t n)
+{
+	static const char *const between[] = {
+		"\\", "\\\\", "%", "%4", "&", "&#", "…", "\\u2026", "\\u00",
+		"\n", "\r\n", "a", "b",	 " ", "+",  "n", "\xe2",    "\xe2\x80"};
+
+	for (unsigned k = random_below(12); k; k--) {
+		if (random_below(2))
+			add_spelled(
+				out,
+				buf_str(&values[random_below((unsigned)n)]));
+		else
+			buf_adds(out,
+				 between[random_below(ARRAY_LEN(between))]);
+	}
+}
+
+static void check_split(const struct scrub *s, struct str text, size_t at,
+			struct str due, size_t hits)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub_stream st;
+
+	scrub_stream_init(&st, s);
+	scrub_stream_feed(&st, (struct str){text.p, at}, &out);
+	scrub_stream_feed(&st, scrub_behind(text, at), &out);
+	scrub_stream_end(&st, &out);
+	if (!str_eq(buf_str(&out), due) || st.hits != hits)
+		fail_msg("cut at %zu: %.*s\n%s\ndue:\n%.*s", at, STR_ARG(text),
+			 buf_cstr(&out), STR_ARG(due));
+	buf_release(&out);
+}
+
+static void check_bytes(const struct scrub *s, struct str text, struct str due,
+			size_t hits)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub_stream st;
+
+	if (scrub_finds(s, text) != (hits > 0) ||
+	    scrub_apply(s, text, &out) != hits || !str_eq(buf_str(&out), due))
+		fail_msg("%.*s\n%s\ndue:\n%.*s", STR_ARG(text), buf_cstr(&out),
+			 STR_ARG(due));
+	buf_clear(&out);
+	scrub_stream_init(&st, s);
+	for (size_t i = 0; i < text.n; i++)
+		scrub_stream_feed(&st, (struct str){text.p + i, 1}, &out);
+	scrub_stream_end(&st, &out);
+	if (!str_eq(buf_str(&out), due) || st.hits != hits)
+		fail_msg("byte by byte: %.*s\n%s\ndue:\n%.*s", STR_ARG(text),
+			 buf_cstr(&out), STR_ARG(due));
+	for (size_t i = 1; i < text.n; i++)
+		check_split(s, text, i, due, hits);
+	buf_release(&out);
+}
+
+static void check_one(const struct scrub *s, const struct str *values, size_t n,
+		      struct str text)
+{
+	struct buf due = BUF_INIT(BUF_UNBOUNDED);
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct buf document = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct str whole;
+	size_t hits;
+
+	hits = naive_scrub(s, values, n, text, false, false, &due);
+	check_bytes(s, text, buf_str(&due), hits);
+	buf_clear(&due);
+	hits = naive_scrub(s, values, n, text, false, true, &due);
+	if (scrub_cut(s, text, &out) != hits ||
+	    !str_eq(buf_str(&out), buf_str(&due)))
+		fail_msg("cut: %.*s\n%s\ndue:\n%s", STR_ARG(text),
+			 buf_cstr(&out), buf_cstr(&due));
+	buf_clear(&due);
+	buf_clear(&out);
+	buf_addf(&document, "\"%.*s\"", STR_ARG(text));
+	if (!s->has_quote &&
+	    scan_document(buf_str(&document), NULL, &whole, &err) == 0) {
+		buf_addc(&due, '"');
+		hits = naive_scrub(s, values, n, text, true, false, &due);
+		buf_addc(&due, '"');
+		if (scrub_json(s, buf_str(&document), &out) != hits ||
+		    !str_eq(buf_str(&out), buf_str(&due)))
+			fail_msg("json: %s\n%s\ndue:\n%s", document.p,
+				 buf_cstr(&out), buf_cstr(&due));
+	}
+	buf_release(&due);
+	buf_release(&out);
+	buf_release(&document);
+}
+
+/* In every form, split at every byte: what is found is what is there. */
+static void apply__random__as_the_plain_scrubber(void **state)
+{
+	enum { ROUNDS = 1500, VALUES = 4 };
+
+	(void)state;
+	for (unsigned round = 0; round < ROUNDS; round++) {
+		struct scrub *s = scrub_new();
+		struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		struct buf values[VALUES];
+		struct str strs[VALUES];
+
+		for (size_t i = 0; i < VALUES; i++) {
+			values[i] = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+			random_value(&values[i]);
+			strs[i] = buf_str(&values[i]);
+			scrub_add(s, strs[i]);
+		}
+		random_text(&text, values, VALUES);
+		check_one(s, strs, VALUES, buf_str(&text));
+		for (size_t i = 0; i < VALUES; i++)
+			buf_release(&values[i]);
+		buf_release(&text);
+		scrub_free(s);
+	}
+}
+
 static void log_filter__line__is_scrubbed(void **state)
 {
 	struct fixture *f = *state;
@@ -596,6 +927,13 @@ int main(void)
 		TEST(apply__behind_many_backslashes__stars),
 		TEST(stream__long_value_in_bytes__is_held_and_found),
 		TEST(apply__base64__two_line_breaks_at_most),
+		TEST(apply__hex__stars),
+		TEST(apply__backslash_x__stars),
+		TEST(apply__entities__stars),
+		TEST(apply__base32__all_alignments),
+		TEST(patience__ends__text_is_incomplete),
+		TEST(json__value_over_bounds__smallest_value_goes),
+		TEST(apply__random__as_the_plain_scrubber),
 		TEST(log_filter__line__is_scrubbed),
 	};
 
