@@ -38,6 +38,7 @@ static int make_spec(struct target *t, const struct args *args,
 	if (s && remote_spec_of_server(s, t->credentials, ret, err) < 0)
 		return -1;
 	ret->message_max = t->session.message_max;
+	ret->timeout_ms = t->session.request_timeout_ms;
 	if (remote_options_read(args, t->scrub, &t->arena, ret, err) == 0)
 		return 0;
 	remote_spec_release(ret);

@@ -226,7 +226,7 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open_facts = remote_server_facts;
 		options.url = remote_server_url(s->remote);
 		/* the steps' own, as of a program's messages */
-		remote_server_limit(s->remote, s->message_max);
+		remote_server_limit(s->remote, s->message_max, s->timeout_ms);
 	}
 	asks_declare(&s->asks, &options.session.declared);
 	return client_new(&s->pool->ctx, &options);

@@ -249,9 +249,11 @@ static enum remote_kind kind_of(const char *word)
 				       : REMOTE_AUTO;
 }
 
-void remote_server_limit(struct remote_server *one, uint64_t message_max)
+void remote_server_limit(struct remote_server *one, uint64_t message_max,
+			 uint64_t timeout_ms)
 {
 	one->spec.message_max = message_max;
+	one->spec.timeout_ms = timeout_ms;
 }
 
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
@@ -265,6 +267,7 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 		.auth = auth_authorizer(one->auth),
 		.kind = kind_of(one->spec.transport),
 		.message_max = one->spec.message_max,
+		.request_ms = one->spec.timeout_ms,
 		.on_session = on_session,
 		.arg = one,
 	};

@@ -25,6 +25,7 @@ struct remote_spec {
 	const char *transport; /* "auto", "http", "sse", "websocket"; NULL */
 	const char *protocol;  /* pinned revision, or NULL */
 	uint64_t message_max;  /* bytes; 0: LIMIT_MESSAGE_BYTES */
+	uint64_t timeout_ms;   /* of a request; 0: 60 s */
 	const char *browser, *token_store, *store_key; /* NULL: not said */
 };
 

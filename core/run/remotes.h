@@ -51,8 +51,9 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		      struct remote_server **ret, struct err *err) MUST_USE;
 /* Takes NULL. */
 void remote_server_free(struct remote_server *one);
-/* Instead of message_max of the spec, for what is opened from now on. */
-void remote_server_limit(struct remote_server *one, uint64_t message_max);
+/* Instead of those of the spec, for what is opened from now on. */
+void remote_server_limit(struct remote_server *one, uint64_t message_max,
+			 uint64_t timeout_ms);
 /* For client_options.open; arg is the remote. */
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	MUST_USE;

@@ -18,7 +18,9 @@
  * which is asked for; a first message that was refused without an answer
  * becomes an error of JSON-RPC, so that the session tries the other era.
  *
- * Never sent twice: what may have been received, but for lists and reads.
+ * Never sent twice: what may have been done, but for lists and reads. What was
+ * refused for being too much (429), or with a time to come again, was not done:
+ * it goes once more.
  *
  * source  MCP 2026-07-28 and 2025-11-25, basic/transports; 2024-11-05
  */
@@ -56,7 +58,8 @@ struct remote_options {
 	void *arg;	      /* its first argument */
 	uint64_t message_max; /* bytes; 0: LIMIT_MESSAGE_BYTES */
 	uint64_t connect_ms;  /* 0: 10 s */
-	uint64_t request_ms;  /* a Retry-After must fit in; 0: 60 s */
+	uint64_t request_ms;  /* a Retry-After must fit in, with a quarter
+				 of it left; 0: 60 s */
 	uint64_t end_ms;      /* 0: REMOTE_END_MS */
 };
 

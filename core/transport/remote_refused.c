@@ -4,10 +4,13 @@
  */
 #include <string.h>
 
+#include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/transport/remote_inner.h"
 
 #define REDIRECTS_MAX 3
+/* Where a server asks to come later, and does not say when. */
+#define AGAIN_MS 1000
 
 /* ---- redirects ---- */
 
@@ -80,16 +83,34 @@ void post_denied(struct post *p)
 		post_wait(p);
 }
 
-/* Seconds to wait, within half of the time for an answer (HT-8). */
-static bool retry_after(const struct post *p, uint64_t *ret_ms)
+/*
+ * Was nothing done of it? A server that limits how often it is asked has not
+ * begun. 503 says that of a server, and of some proxies that lost theirs in the
+ * middle; who names a time has refused.
+ */
+static bool is_undone(const struct post *p, bool has_time)
+{
+	if (p->reply.status == 429)
+		return true;
+	return p->reply.status == 503 && (has_time || post_is_safe(p) ||
+					  strcmp(p->method, "initialize") == 0);
+}
+
+/* To come again, once, as the server says or soon; where there is time. */
+static bool may_come_again(const struct post *p, uint64_t *ret_ms)
 {
 	const struct http_head head = head_of(p);
-	uint64_t s;
 	struct str v;
+	bool has_time = http_head_get(&head, "Retry-After", 0, &v);
+	uint64_t s, max_s = p->remote->o.request_ms * 3 / 4 / 1000;
 
-	if ((head.status != 429 && head.status != 503) || p->was_repeated ||
-	    !post_is_safe(p) || !http_head_get(&head, "Retry-After", 0, &v) ||
-	    !str_uint64(v, &s) || s > p->remote->o.request_ms / 2000)
+	if (p->was_repeated || !is_undone(p, has_time))
+		return false;
+	*ret_ms = AGAIN_MS + remote_jitter(p->remote, AGAIN_MS / 4);
+	if (!has_time)
+		return true;
+	/* a date is not read: the sentence names none either */
+	if (!str_uint64(v, &s) || s > max_s)
 		return false;
 	*ret_ms = s * 1000;
 	return true;
@@ -153,7 +174,10 @@ void post_refused(struct post *p)
 	bool is_error = is_error_body(p, &m);
 	uint64_t ms;
 
-	if (retry_after(p, &ms)) {
+	if (may_come_again(p, &ms)) {
+		log_debug("%s: %s was answered with %d: once more in %llu ms",
+			  buf_cstr(&p->remote->where), p->method, status,
+			  (unsigned long long)ms);
 		p->was_repeated = true;
 		post_close(p);
 		p->state = POST_PAUSED;

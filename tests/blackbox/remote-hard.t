@@ -133,6 +133,53 @@ for what in cut resets resetbody cutbody cutstream html502; do
 		"step_results[step_name=call-$what].error" '~outcome is unknown'
 done
 
+# ---- refused for now: once more, where nothing was done ----
+
+# goes WORDS COMMAND...: it succeeds, with one request turned away; a refusal
+# of a call is sent a second time, and no other call is
+goes() {
+	local words=$1
+
+	shift
+	run_matins "$@" --url "$base/$words/mcp"
+	exit_is "$words, $1: 0" 0
+}
+
+echo '{"tool":"echo","arguments":{"n":"1"}}' >one.batch
+for words in call-busy429after0 call-busy429 call-busy503after0 \
+	old_call-busy429after0; do
+	goes "$words" call echo n=1
+	is "$words: the call was sent twice" \
+		"$(seen tools/call "/$words/mcp")" 2
+done
+for words in first-busy503 first-busy429 list-busy503 old_first-busy503; do
+	goes "$words" call echo n=1
+	is "$words: the call was sent once" \
+		"$(seen tools/call "/$words/mcp")" 1
+done
+goes first-busy503_call-busy429after0_b call --batch one.batch
+goes first-busy503_list-busy429after0_t tools
+goes other-busy503after0 read a:b --json
+for words in call-busy503 call-busy502 call-busy500after0; do
+	run_matins call echo n=1 --url "$base/$words/mcp"
+	exit_is "$words: 1" 1
+	err_like "$words: it may have been done" 'outcome is unknown'
+	is "$words: it was sent once" "$(seen tools/call "/$words/mcp")" 1
+done
+run_matins call echo n=1 --url "$base/call-busy429after9/mcp" --timeout 5
+exit_is "more than there is time for: 1" 1
+err_like "more than there is time for: it is said" \
+	'status 429.*come again in 9 s'
+err_unlike "more than there is time for: nothing was done" 'outcome'
+{
+	printf '[servers.b]\nurl = "%s"\n' "$base/call-busy429after0_step/mcp"
+	printf '%s\n' '[[routines.r.steps]]' 'name = "s"' \
+		'type = "mcp-client"' 'server = "b"' 'tool = "echo"'
+} >busy.toml
+run_matins run -c busy.toml r --json
+json_is "a step: once more" step_results[0].state ok \
+	step_results[0].run.http.status.429 1
+
 # ---- the time of a call is not restarted by anything but progress ----
 
 for what in comments events slow early slowhead; do

@@ -15,6 +15,8 @@ What is done is said by the path, /WORDS/mcp, where WORDS are joined by "_":
     PHASE-to~STATUS~URL    a redirect; the URL is escaped
     PHASE-afterN           an answer when N calls have come to such a path
     call-second            only the first call is answered
+    PHASE-busyN            the first request of that phase gets status N
+    PHASE-busyNafterS      the same with Retry-After: S
     old          a server with sessions, of 2025-11-25
     lost-HOW     the session is lost before the third call: 404, 400, 200
     oauth        asks for a token; oauth-FLAW as remote_login.py says
@@ -36,6 +38,7 @@ from remote_troubles import TROUBLES, Over, head, put, reset, silence
 LOG = None
 CALLS = collections.Counter()  # calls that came, by path
 WAITERS = []
+TURNED_AWAY = collections.defaultdict(set)  # methods, by path
 SESSIONS = {}  # id -> calls in it
 STARTED = collections.Counter()  # sessions by path
 
@@ -147,6 +150,8 @@ def result_of(request):
     if method == "tools/call":
         said = params.get("arguments", {}).get("n", "")
         return {"content": [{"type": "text", "text": "called %s" % said}]}
+    if method == "resources/read":
+        return {"contents": []}
     return {}
 
 
@@ -176,6 +181,14 @@ async def misbehave(request, writer, answer, what):
             WAITERS.append(waiter)
             await waiter
         return False
+    if what.startswith("busy"):
+        if request.rpc.get("method") in TURNED_AWAY[path]:
+            return False
+        TURNED_AWAY[path].add(request.rpc.get("method"))
+        status, _, wait = what[4:].partition("after")
+        more = ("Retry-After: " + wait,) if wait else ()
+        await put(writer, head(int(status), "text/plain", 0, *more))
+        return True
     if what == "second":  # the first call is fine, the second is not
         if CALLS[path] < 2:
             return False
