@@ -357,6 +357,12 @@ static void closed__folders__as_the_table_says(void **state)
 	assert_int_equal(closed_kind_of(&c, "/home/me/x"), CLOSED_NOT);
 	assert_string_equal(closed_secret_row(&c, "/home/me/.aws/config"),
 			    "~/.aws");
+	assert_string_equal(closed_secret_row(&c, "/home/me/.config/pip/p"),
+			    "~/.config/pip");
+	assert_string_equal(closed_secret_row(&c, "/home/me/.s3cfg"),
+			    "~/.s3cfg");
+	assert_string_equal(closed_secret_row(&c, "/home/me/.ksh_history"),
+			    "~/.ksh_history");
 	/* what $HOME does not name, and the passwd entry does */
 	assert_string_equal(closed_secret_row(&c, "/srv/me/.aws/config"),
 			    "~/.aws");
