@@ -169,9 +169,11 @@ struct gate_request {
 	const struct gate_policy *policy;
 	/* Descriptors for stdin, stdout, stderr of the child, or GATE_PIPE. */
 	int stdio[3];
-	unsigned record;	 /* GATE_RECORD_ bits; record_exec adds one */
-	uint64_t start_ms;	 /* until it is executed; 0 and at most: 20 s */
-	bool no_deadline_limits; /* `exec`: no ceiling on output files etc. */
+	unsigned record;   /* GATE_RECORD_ bits; record_exec adds one */
+	uint64_t start_ms; /* until it is executed; 0 and at most: 20 s */
+	/* `exec`: where stdout or stderr is a file of the caller's, no size of
+	   files is the default, since it would cut that one short. */
+	bool output_may_be_large;
 };
 
 enum { GATE_PIPE = -1 };

@@ -208,6 +208,18 @@ static int child_cwd(struct prepared *p, struct err *err)
 	return 0;
 }
 
+/* The limit would hold for what the caller's shell has opened, too. */
+static bool writes_a_file(const struct gate_request *r)
+{
+	struct stat st;
+
+	for (int i = 1; i <= 2; i++)
+		if (r->stdio[i] >= 0 && fstat(r->stdio[i], &st) == 0 &&
+		    S_ISREG(st.st_mode))
+			return true;
+	return false;
+}
+
 static void prepare_limits(struct prepared *p)
 {
 	const struct gate_policy *asked = p->request->policy;
@@ -220,8 +232,9 @@ static void prepare_limits(struct prepared *p)
 	struct limits_context c = {
 		.tasks = limits_tasks(&p->policy, counted),
 		.memory_counted = p->group_has[CGROUP_MEMORY],
-		.files_open_end = p->request->no_deadline_limits &&
-				  !(asked && asked->file_size_bytes),
+		.files_open_end = p->request->output_may_be_large &&
+				  !(asked && asked->file_size_bytes) &&
+				  writes_a_file(p->request),
 	};
 
 	limits_build(&p->policy, &c, p->launch.limits);

@@ -168,7 +168,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 	struct gate_request request = {
 		.argv = (const char *const *)argv,
 		.policy = &policy,
-		.no_deadline_limits = true,
+		.output_may_be_large = true,
 	};
 	struct strlist policy_files = policy_sources_files(args, arena);
 	const char *report = args_get(args, "report");

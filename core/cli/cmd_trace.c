@@ -279,7 +279,7 @@ static int trace_program(struct trace *t, struct err *err)
 	struct gate_request plain = {
 		.argv = (const char *const *)argv,
 		.policy = &t->plain,
-		.no_deadline_limits = true,
+		.output_may_be_large = true,
 	};
 	struct gate *gate = NULL;
 	int status = -1;

@@ -149,11 +149,16 @@ static void limits_line(struct buf *out, const struct gate_explained *e)
 	buf_addf(out, ", %" PRIu64 " processes, %" PRIu64 " open files of each",
 		 e->processes, e->files);
 	if (e->cpu_seconds)
-		buf_addf(out, ", %" PRIu64 "s of processor time",
+		buf_addf(out, ", %" PRIu64 "s of processor time of each",
 			 e->cpu_seconds);
+	else
+		buf_adds(out, ", any processor time");
+	buf_adds(out, ", files ");
 	if (e->file_size_bytes) {
-		buf_adds(out, ", files up to ");
+		buf_adds(out, "up to ");
 		size_text(out, e->file_size_bytes);
+	} else {
+		buf_adds(out, "of any size, since output goes to a file");
 	}
 	buf_addc(out, '\n');
 }

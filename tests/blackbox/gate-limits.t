@@ -79,8 +79,32 @@ promised ($isolate)" 125
 	exit_is "$who: a file that grew too large ($isolate)" 153
 	err_like "$who: is said, too ($isolate)" \
 		'^matins: file_size: .*beyond 2MiB'
+	gate --isolate "$isolate" -- sh -c 'ulimit -f'
+	out_is "$who: none where output goes to a file ($isolate)" unlimited
+	gate --isolate "$isolate" --explain -- sh
+	out_like "$who: which --explain says ($isolate)" \
+		'^limits.* any processor time, files of any size, since output'
+	out_is_of "1 GiB where it goes into a pipe" 2097152 \
+		--isolate "$isolate" -- sh -c 'ulimit -f 2>&1'
+	out_is_of "and that is explained" "limits up to 1GiB" \
+		--isolate "$isolate" --cpu 9 --explain -- sh
 	gate --isolate "$isolate" --files 16 -- sh -c 'ulimit -n'
 	out_is "$who: descriptors ($isolate)" 16
+}
+
+# out_is_of NAME WANT ARGS...: with standard output and error in a pipe; of
+# --explain the line of the limits
+out_is_of() {
+	local name=$1 want=$2 as=() bin=$BIN got
+
+	shift 2
+	if [[ $who == user && $(id -u) -eq 0 ]]; then
+		as_user true
+		as=(as_user) bin=$T/.bin/matins
+	fi
+	got=$("${as[@]}" "$bin" exec "$@" 2>&1 | sed -n '/^[0-9u]*$/p
+		s/^limits .* 9s of processor time of each, files/limits/p')
+	is "$who: $name" "$got" "$want"
 }
 
 limits() {
