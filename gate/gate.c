@@ -192,6 +192,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	}
 	find_places(g);
 	protect_really(g);
+	lie_really(g, &g->config.absent);
 	lie_really(g, &g->config.hide);
 	lie_really(g, &g->config.written);
 	if (g->landlock_abi < 1)

@@ -132,6 +132,9 @@ struct gate_config {
 	struct gate_leash leash; /* borrowed until gate_free() */
 	struct strlist protect;	 /* absolute paths that no child may write,
 				    whatever is granted: state, configuration */
+	struct strlist absent;	 /* those of `protect` that must not appear
+				    either, where a grant could be written: the
+				    folder is made and protected instead */
 	struct strlist hide;	 /* absolute paths of folders that no child may
 				    see, whatever is granted: kept tokens */
 	struct strlist sealed;	 /* absolute paths that may lie in no writable

@@ -2,10 +2,13 @@
  * What stays read-only inside of writable grants: our own files, and what
  * makes a folder run code for whoever uses it next (protected.def).
  */
+#include <errno.h>
 #include <glob.h>
 #include <limits.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
+#include "core/base/log.h"
 #include "gate/allow.h"
 #include "gate/inner.h"
 
@@ -132,9 +135,39 @@ static void add_table(struct prepared *p, const char *dir)
 	}
 }
 
+static bool is_written(const struct prepared *p, const char *path)
+{
+	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
+
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what & write &&
+		    allow_covers(p->grants.grant[i].path, path))
+			return true;
+	return false;
+}
+
+/*
+ * A file that is not there cannot be mounted read-only, so its folder is.
+ * Without a view the rules give nothing in the folders above it.
+ */
+static void add_absent(struct prepared *p, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *folder =
+		arena_strndup(&p->arena, path, (size_t)(slash - path));
+
+	if (!p->own_view || slash == path || access(path, F_OK) == 0 ||
+	    !is_written(p, path))
+		return;
+	if (p->for_start && fd_mkdirs(folder, 0700) < 0)
+		log_debug("%s: %s", folder, strerror(errno));
+	add(p, folder);
+}
+
 void prepare_protected(struct prepared *p)
 {
 	const struct strlist *protect = &p->gate->config.protect;
+	const struct strlist *absent = &p->gate->config.absent;
 	bool any = false;
 
 	for (size_t i = 0; i < p->grants.n; i++) {
@@ -148,4 +181,6 @@ void prepare_protected(struct prepared *p)
 	}
 	for (size_t i = 0; any && i < protect->n; i++)
 		add(p, protect->item[i]);
+	for (size_t i = 0; any && i < absent->n; i++)
+		add_absent(p, absent->item[i]);
 }

@@ -167,17 +167,11 @@ void leash_open_for_trace(struct gate_leash *leash)
 	leash->exec.all |= leash->interpreters;
 }
 
-/* What a later run would read without being told to. */
-static void add_default_configs(struct names *n)
+/* The user's own, which a later run would use without an allowance. */
+static void add_own_configs(struct names *n)
 {
 	const char *xdg = getenv("XDG_CONFIG_HOME");
-	char *cwd = realpath(".", NULL);
 
-	if (cwd) {
-		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
-		add(n, arena_printf(n->arena, "%s/modulex.toml", cwd));
-	}
-	free(cwd);
 	if (xdg && *xdg == '/')
 		add(n, arena_printf(n->arena, "%s/matins/config.toml", xdg));
 	for (unsigned i = 0; i < PATH_HOMES; i++) {
@@ -189,6 +183,19 @@ static void add_default_configs(struct names *n)
 				    home));
 		add(n, arena_printf(n->arena, "%s/.modulex/config.toml", home));
 	}
+}
+
+/* What a later run would read without being told to. */
+static void add_default_configs(struct names *n)
+{
+	char *cwd = realpath(".", NULL);
+
+	if (cwd) {
+		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
+		add(n, arena_printf(n->arena, "%s/modulex.toml", cwd));
+	}
+	free(cwd);
+	add_own_configs(n);
 }
 
 /*
@@ -263,30 +270,43 @@ static struct strlist written(const struct config *config, struct arena *arena)
 	return n.list;
 }
 
-void leash_guard(const struct config *config, const char *state_dir,
-		 const char *more, struct arena *arena, struct gate_config *ret)
+/* One state directory's allowances. */
+static void add_allowed(const char *state_dir, struct names *protect,
+			struct names *sealed)
 {
-	struct names protect = {.arena = arena}, sealed = {.arena = arena};
-	const struct strlist own = leash_protected(config, state_dir, arena);
 	struct err err = ERR_INIT;
 	struct allowance *a = NULL;
 	size_t n = 0;
 
-	add_list(&protect, &own);
-	if (state_dir && allowed_list(state_dir, arena, &a, &n, &err) < 0)
+	if (allowed_list(state_dir, protect->arena, &a, &n, &err) < 0)
 		log_warning("%s", err.msg);
 	for (size_t i = 0; i < n; i++) {
 		const char *target = a[i].target ? a[i].target : a[i].path;
 
-		add(&protect, a[i].path);
-		add(&protect, target);
-		if (a[i].edits) {
-			add(&sealed, a[i].path);
-			add(&sealed, target);
-		}
+		add(protect, a[i].path);
+		add(protect, target);
+		if (!a[i].edits)
+			continue;
+		add(sealed, a[i].path);
+		add(sealed, target);
 	}
+}
+
+void leash_guard(const struct config *config, const char *state_dir,
+		 const char *more, struct arena *arena, struct gate_config *ret)
+{
+	const struct strlist states = state_folders(state_dir, arena);
+	const struct strlist own = leash_protected(config, state_dir, arena);
+	struct names protect = {.arena = arena}, sealed = {.arena = arena};
+	struct names absent = {.arena = arena};
+
+	add_list(&protect, &own);
+	for (size_t i = 0; i < states.n; i++)
+		add_allowed(states.item[i], &protect, &sealed);
+	add_own_configs(&absent);
 	ret->protect = protect.list;
 	ret->sealed = sealed.list;
+	ret->absent = absent.list;
 	ret->hide = leash_hidden(config, state_dir, more, arena);
 	ret->written = written(config, arena);
 }

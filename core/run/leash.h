@@ -51,7 +51,8 @@ struct strlist leash_hidden(const struct config *config, const char *state_dir,
 /*
  * All that the gate keeps children from, as above, into *ret: .protect, with
  * the configurations that were allowed wherever they lie, .hide, and .sealed,
- * those of them that are allowed whatever is written into them, and .written.
+ * those of them that are allowed whatever is written into them, .absent, the
+ * user's own configurations, and .written.
  *
  * more  as for leash_hidden()
  */

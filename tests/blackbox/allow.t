@@ -100,7 +100,7 @@ err_like "allow: shows what it is used instead of" \
 	"^Used instead of your own $T/config/matins/config.toml\\.\$"
 run_matins run r
 exit_is "allowed: it runs" 0
-out_like "allowed: it ran" '^it ran$'
+out_like "allowed: it ran" '^ *it ran$'
 rm "$T/config/matins/config.toml"
 run_matins allow --list
 out_is "allow --list" "allowed     $T/p/matins.toml"
@@ -216,12 +216,12 @@ cd "$T/p" || exit
 on_terminal n run r
 exit_is "no on a terminal: status 1" 1
 out_like "no: shows what it starts" "^  starts      echo 'it ran'\$"
-out_unlike "no: nothing ran" '^it ran$'
+out_unlike "no: nothing ran" '^ *it ran$'
 on_terminal '' run r
 exit_is "an empty answer is no" 1
 on_terminal y run r
 exit_is "yes on a terminal" 0
-out_like "yes: it ran" '^it ran$'
+out_like "yes: it ran" '^ *it ran$'
 run_matins run r
 exit_is "yes was kept" 0
 config 'sandbox = { read = ["/1","/2","/3","/4","/5","/6","/7","/8","/9"] }'
@@ -333,7 +333,8 @@ for isolate in auto off; do
 		echo x >$T/state/matins/allowed/x"
 	not_ok "isolate $isolate: allowances cannot be made from inside" \
 		test -e "$T/state/matins/allowed/x"
-	is "isolate $isolate: nor read" "$(ls "$T/elsewhere")" "x y"
+	is "isolate $isolate: nor read" \
+		"$(find "$T/elsewhere" -name '*.json')" ""
 	rm -rf "$T/other"
 	MATINS_STATE=$T/other run_matins exec --isolate $isolate --write "$T" \
 		--exec mkdir --cwd "$T/elsewhere" -- sh -c "
@@ -344,6 +345,32 @@ for isolate in auto off; do
 	is "isolate $isolate: nor where other variables would find them" \
 		"$(find "$T" -path '*/allowed/x')" ""
 done
+
+# ---- the user's own, which needs no allowance, cannot be made from inside ----
+
+for isolate in auto off; do
+	rm -rf "$T/home" && mkdir "$T/home"
+	XDG_CONFIG_HOME='' XDG_STATE_HOME='' run_matins exec \
+		--isolate $isolate --write "$T/home" --exec mkdir --exec mv \
+		--cwd "$T/home" -- sh -c '
+		mkdir -p .config/matins .modulex
+		echo >.config/matins/config.toml
+		echo >.modulex/config.toml
+		mv .config c2 && mkdir -p .config/matins &&
+			echo >.config/matins/config.toml
+		mv .modulex m2 && mkdir .modulex && echo >.modulex/config.toml
+		echo it ended'
+	out_like "isolate $isolate: the program ran" '^it ended$'
+	is "isolate $isolate: no configuration is there" \
+		"$(find "$T/home" -name '*.toml')" ""
+done
+mkdir -p "$T/home/.modulex"
+echo >"$T/home/.modulex/config.toml"
+XDG_CONFIG_HOME='' run_matins exec --write "$T/home" --cwd "$T/home" -- \
+	sh -c 'echo x >.modulex/data; echo x >file'
+ok "beside one that is there, and elsewhere, is written as ever" \
+	test -s "$T/home/.modulex/data" -a -s "$T/home/file"
+rm -rf "$T/home" && mkdir "$T/home"
 
 # ---- where it cannot be kept ----
 

@@ -163,7 +163,7 @@ exit_is "set variable: good" 0
 run_matins run -c var.toml w --dry-run
 exit_is "dry run of a routine that needs it" 0
 out_like "would not run: with name and place" \
-	'^would not run: var\.toml:3:29: .*needs the variable WEB_TOKEN, which is not set'
+	'^ *would not run: var\.toml:3:29: .*needs the variable WEB_TOKEN, which is not set'
 run_matins run -c var.toml r --dry-run
 exit_is "run of one that does not: exit status 0" 0
 for words in 'tools -s web' 'call t -s web' 'auth status web'; do
