@@ -93,7 +93,10 @@ static void other_is_printed(struct str text, struct arena *arena)
 {
 	static const char base[] =
 		"{\"schema\":\"matins-report/1\",\"routine\":\"r\","
-		"\"step_results\":[{\"step_name\":\"a\",\"output\":\"x\"},"
+		"\"step_results\":[{\"step_name\":\"a\",\"output\":\"x\\ny\","
+		"\"data\":{\"schema\":\"mcp-client/1\",\"content\":["
+		"{\"type\":\"text\",\"text\":\"x\\ny\"}],\"isError\":false,"
+		"\"structuredContent\":{\"n\":1}}},"
 		"{\"step_name\":\"b\",\"data\":[1,{\"c\":null}]}]}";
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;

@@ -1,9 +1,11 @@
 /*
- * A configuration file: parsed, loaded, and its values as JSON.
+ * A configuration file: parsed, loaded, its references, its values as JSON.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/scan.h"
+#include "core/routine/references.h"
 #include "core/routine/routine.h"
 #include "core/toml/toml.h"
 
@@ -21,6 +23,26 @@ static void check_json(const struct toml_value *root)
 		abort();
 }
 
+/* Lookalikes are warnings; names of inputs are known once. */
+static void check_references(const struct toml_value *root,
+			     const struct config *config, struct arena *arena)
+{
+	struct findings findings = {0};
+
+	references_check(root, NULL, &findings);
+	if (findings.has_error)
+		abort();
+	findings_release(&findings);
+	for (size_t i = 0; config && i < config->n_routines; i++) {
+		struct strlist all =
+			references_inputs(&config->routines[i], arena);
+
+		for (size_t k = 1; k < all.n; k++)
+			if (!strcmp(all.item[k], all.item[k - 1]))
+				abort();
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct arena arena = ARENA_INIT;
@@ -36,6 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if ((routine_load(&root, size % 2, &arena, &config, &findings) <
 		     0) != findings.has_error)
 			abort();
+		check_references(&root, findings.has_error ? NULL : &config,
+				 &arena);
 	} else if (err.kind != ERR_CONFIG && err.kind != ERR_LIMIT) {
 		abort();
 	} else if (!err.line && err.kind == ERR_CONFIG) {
