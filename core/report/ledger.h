@@ -68,7 +68,7 @@ const char *ledger_dir(const struct ledger *l) MUST_USE;
 struct ledger_routine {
 	const char *name; /* of one step alone "morning/host" */
 	const char *file; /* real path of the configuration */
-	bool whole;	  /* no step was left out by hand */
+	bool whole;	  /* no step was left out by hand; it began */
 };
 
 /*

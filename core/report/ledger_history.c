@@ -127,6 +127,8 @@ static void add_finished(struct runs *r, const struct ledger_record *record)
 		found = add_run(r, record);
 	run = &found->run;
 	run->state = RUN_FINISHED;
+	/* it may have ended before its first step */
+	run->whole = run->whole && is_true(record->doc, "whole");
 	run->finished = text_of(record->doc, "at", r->arena);
 	run->finished_ns = time_of(run->finished);
 	run->summary = text_of(record->doc, "summary", r->arena);

@@ -108,7 +108,7 @@ static const char *why_none(struct doctor *d, const struct ledger_run *runs,
 			return arena_printf(d->arena, "; that of %s was of %s",
 					    runs[i].finished, runs[i].file);
 		return arena_printf(d->arena,
-				    "; that of %s left steps out by hand",
+				    "; that of %s was not of all steps",
 				    runs[i].finished);
 	}
 	return "";

@@ -89,7 +89,8 @@ static int make_plan(struct run *r, struct err *err)
 	}
 	if (plan_make(&p, &r->result->arena, &r->plan, err) < 0)
 		return -1;
-	warn_unused_params(r, p.routine);
+	/* `step` takes what the whole routine takes */
+	warn_unused_params(r, o->routine);
 	return 0;
 }
 

@@ -118,6 +118,7 @@ void run_record_failure(struct run *r, const struct err *why)
 		.exit_status = err_exit_status(why->kind),
 		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
 	};
+	end.which.whole = false;
 	if (ledger_finish(r->ledger, r->result->report.generation, &end, NULL,
 			  r->o->file->config.keep_runs, &ignored) < 0)
 		log_warning("this run is not recorded: %s", ignored.msg);

@@ -179,7 +179,11 @@ json_is "runs of a part are no whole ones" runs '#3' runs[0].whole false \
 run_matins doctor -c parts.toml r --stale 1h
 exit_is "runs of a part keep no dead-man check alive" 1
 out_like "it says why they do not count" \
-	'FAILED +r +it has never finished a whole run; that of .* left steps out'
+	'FAILED +r +it has never finished a whole run; that of .* was not of all steps'
+MATINS_CAVEATS='{' run_matins run -c parts.toml r
+exit_is "a run that could not begin" 1
+run_matins doctor -c parts.toml r --stale 1h
+exit_is "keeps none alive either" 1
 run_matins run -c parts.toml r
 run_matins doctor -c parts.toml r --stale 1h
 exit_is "a whole run does" 0

@@ -176,6 +176,8 @@ json_is "a -p that no step uses: in the report, too" \
 	'run.warnings[0]' '~^-p txet: no step uses'
 run_matins run -c r.toml r -p text=true -p n=12
 err_unlike "a -p that a step uses: no warning" 'no step uses'
+run_matins step -c r.toml r two -p text=true
+err_unlike "a -p that another step uses: no warning with step" 'no step uses'
 sed 's/"\$input.text"/"see $input.text!"/' r.toml >embedded.toml
 run_matins check embedded.toml
 exit_is "a reference within a text: check is no error" 0
