@@ -60,8 +60,10 @@ static bool refuse(const struct reach *r, struct str host,
 {
 	enum address_class class = address_class_of(a);
 	char text[ADDRESS_TEXT_BYTES];
+	bool is_same;
 
 	address_text(a, text);
+	is_same = str_is(host, text);
 	if (class == ADDRESS_NEVER)
 		err_set(err, ERR_PEER, "%.*s is %s, which no peer has (%s)",
 			STR_ARG(host), text, address_what(a));
@@ -75,9 +77,10 @@ static bool refuse(const struct reach *r, struct str host,
 			STR_ARG(host), text);
 	else
 		err_set(err, ERR_PEER,
-			"%.*s is %s (%s): a server may only name public "
+			"%.*s is %s%s%s%s: a server may only name public "
 			"addresses, or those of its own range",
-			STR_ARG(host), text, address_what(a));
+			STR_ARG(host), is_same ? "" : text, is_same ? "" : " (",
+			address_what(a), is_same ? "" : ")");
 	return false;
 }
 

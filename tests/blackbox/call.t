@@ -84,7 +84,7 @@ out_like "the other is called" '"text":"done"'
 run_matins call sum flag=true --no-check -- "${server[@]}"
 exit_is "--no-check: the call is made" 0
 err_like "--no-check: with a warning" 'warning: arguments: missing required "a"'
-out_is "--no-check: and answered" done
+out_is "--no-check: and answered" "done"
 run_matins call sum --strict --no-check -- "${server[@]}"
 exit_is "--strict and --no-check: 64" 64
 peer handshake 'expect tools/list' \

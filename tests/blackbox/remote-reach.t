@@ -67,7 +67,7 @@ call_with() {
 		"${client[@]}" "$@"
 }
 robot=(--oauth-grant client_credentials --oauth-client-secret-file secret)
-public=(--browser true)
+person=(--browser true)
 client=("${robot[@]}")
 
 # asked ADDRESS: how many requests came there
@@ -106,7 +106,7 @@ reached as https://elsewhere.test/as/oauth "$other" \
 # a client without a secret gets as far as it may
 for what in prm as token; do
 	client=("${robot[@]}")
-	[[ $what != as ]] || client=("${public[@]}")
+	[[ $what != as ]] || client=("${person[@]}")
 	case $what in
 	prm) path=/prm/oauth ;;
 	as) path=/as/oauth ;;

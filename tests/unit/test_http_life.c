@@ -196,7 +196,7 @@ static void SEC_2__address_out_of_reach__refused_before_connecting(void **state)
 	w->server.answer = answer;
 	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	get(w, &saw, "/");
-	assert_end(&saw, HTTP_REFUSED, "127.0.0.1, a loopback address");
+	assert_end(&saw, HTTP_REFUSED, "127.0.0.1 is loopback: ");
 	assert_false(saw.end.is_sent);
 	assert_int_equal(w->server.accepted, 0);
 	saw_release(&saw);
