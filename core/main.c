@@ -15,6 +15,7 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
+#include "core/cli/put.h"
 #include "gate/gate.h"
 
 /*
@@ -50,6 +51,7 @@ int __lsan_is_turned_off(void)
 
 static void print_error(const struct err *err)
 {
+	struct err ignored = ERR_INIT;
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
@@ -69,8 +71,8 @@ static void print_error(const struct err *err)
 	jw_end(&w);
 	jw_end(&w);
 	buf_addc(&out, '\n');
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		log_error("stdout: %s", strerror(errno));
+	if (put(buf_str(&out), PUT_JSON, &ignored) < 0)
+		log_error("%s", ignored.msg);
 	buf_release(&out);
 }
 

@@ -52,24 +52,62 @@ static bool is_bidi_control(uint32_t c)
 	       c == 0x200e || c == 0x200f || c == 0x061c;
 }
 
+/* A character that a terminal shows, and that moves no other. */
+static bool is_shown(uint32_t c)
+{
+	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control(c);
+}
+
+/* Cut off one character; bytes that are not UTF-8 are one each. */
+static struct str cut_char(struct str *s, uint32_t *ret_char, bool *ret_shown)
+{
+	size_t n = str_utf8_len(*s);
+	struct str bytes = {s->p, n ? n : 1};
+
+	*ret_char = n ? decode(*s, n) : (unsigned char)s->p[0];
+	*ret_shown = n && is_shown(*ret_char);
+	s->p += bytes.n;
+	s->n -= bytes.n;
+	return bytes;
+}
+
 void log_visible(struct buf *out, struct str s, bool keep_newlines)
 {
 	while (s.n) {
-		size_t n = str_utf8_len(s);
-		uint32_t c = n ? decode(s, n) : (unsigned char)s.p[0];
-		bool plain = n && c >= 0x20 && !(c >= 0x7f && c < 0xa0) &&
-			     !is_bidi_control(c);
+		uint32_t c;
+		bool shown;
+		struct str bytes = cut_char(&s, &c, &shown);
 
-		if (c == '\t' || (c == '\n' && keep_newlines))
-			plain = true;
-		if (plain)
-			buf_add(out, s.p, n);
+		if (shown || c == '\t' || (c == '\n' && keep_newlines))
+			buf_add_str(out, bytes);
 		else if (c > 0xff)
 			buf_addf(out, "\\u{%04X}", c);
 		else
 			buf_addf(out, "\\x%02x", c);
-		s.p += n ? n : 1;
-		s.n -= n ? n : 1;
+	}
+}
+
+void log_visible_json(struct buf *out, struct str s)
+{
+	while (s.n) {
+		uint32_t c;
+		bool shown;
+		struct str bytes = cut_char(&s, &c, &shown);
+
+		if (shown || c == '\t' || c == '\n' || c == '\r')
+			buf_add_str(out, bytes);
+		else
+			buf_addf(out, "\\u%04x", c);
+	}
+}
+
+/* A second line is marked, so that words of a peer cannot look like ours. */
+static void add_lines(struct buf *line, struct str text)
+{
+	for (const char *mark = ""; text.p; mark = "matins: | ") {
+		buf_adds(line, mark);
+		log_visible(line, str_cut(&text, '\n'), false);
+		buf_addc(line, '\n');
 	}
 }
 
@@ -87,8 +125,7 @@ static void vlog(enum log_level level, const char *prefix, const char *fmt,
 	if (line_filter)
 		line_filter(&raw, line_filter_arg);
 	buf_addf(&line, "matins: %s", prefix);
-	log_visible(&line, buf_str(&raw), true);
-	buf_addc(&line, '\n');
+	add_lines(&line, buf_str(&raw));
 	if (fd_write_all(STDERR_FILENO, line.p, line.n) < 0) {
 		/* nowhere left to say it */
 	}

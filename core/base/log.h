@@ -1,7 +1,8 @@
 /*
  * Levelled lines on stderr; stdout is for results only.
  *
- * Each line is "matins: text". Control characters in the text are made
+ * Each line is "matins: text", the second and later ones of one message are
+ * "matins: | text". Control characters in the text are made
  * visible, so a peer's bytes cannot drive the user's terminal.
  */
 #ifndef CORE_BASE_LOG_H
@@ -37,5 +38,10 @@ void log_debug(const char *fmt, ...) PRINTF(1, 2);
  * \u{NNNN}.
  */
 void log_visible(struct buf *out, struct str s, bool keep_newlines);
+/*
+ * The same for a JSON document, which stays one and means the same: what is
+ * not shown becomes \uNNNN. White space between its parts is kept.
+ */
+void log_visible_json(struct buf *out, struct str s);
 
 #endif

@@ -38,13 +38,18 @@ static void put(const struct buf *out)
 	}
 }
 
-/* A text of the server. */
+/* A text of the server: its further lines are set in. */
 static void show(const struct ask_person *p, struct str s, struct buf *out)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest;
 
 	scrub_apply(p->scrub, s, &clean);
-	log_visible(out, buf_str(&clean), true);
+	rest = buf_str(&clean);
+	while (rest.p) {
+		log_visible(out, str_cut(&rest, '\n'), false);
+		buf_adds(out, rest.p ? "\n    " : "");
+	}
 }
 
 static bool is_colour(void)

@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/cli/auth_say.h"
 #include "core/cli/policy_options.h"
+#include "core/cli/put.h"
 #include "core/report/ledger.h"
 #include "core/run/config.h"
 #include "core/secret/scrub.h"
@@ -182,9 +183,7 @@ static int print(const struct list *l, struct err *err)
 		(void)scrub_apply(scrub, buf_str(&l->out), &clean);
 	log_visible(&out, buf_str(&clean), true);
 	scrub_free(scrub);
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), l->json ? PUT_JSON : PUT_TEXT, err);
 }
 
 int auth_list(const struct args *args, struct err *err)

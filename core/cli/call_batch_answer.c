@@ -1,6 +1,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/call_batch_inner.h"
+#include "core/cli/put.h"
 #include "core/cli/tool_say.h"
 
 /* Memory of answers beyond this is given back when they are printed. */
@@ -162,7 +163,7 @@ int batch_flush(struct batch *b, struct err *err)
 	if (!b->out.n)
 		return 0;
 	live_clear(&b->t->live);
-	r = target_write(buf_str(&b->out), err);
+	r = put(buf_str(&b->out), PUT_JSON, err);
 	buf_clear(&b->out);
 	if (b->out.cap > KEEP_BYTES)
 		buf_release(&b->out);

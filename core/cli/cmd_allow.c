@@ -11,6 +11,7 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/cli/allow_path.h"
+#include "core/cli/put.h"
 #include "core/run/allowed.h"
 #include "core/run/config.h"
 
@@ -101,9 +102,8 @@ static int list(const struct args *args, struct err *err)
 		print_json(all, n, &out);
 	else
 		print_text(all, n, &out);
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
+		   err);
 }
 
 /* ---- one more ---- */

@@ -7,6 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/cli/put.h"
 #include "core/server/brief.h"
 #include "core/server/server.h"
 
@@ -190,8 +191,8 @@ static int print(const struct tool_result *r, bool json, struct err *err)
 	else
 		log_visible(&out, buf_str(&r->text), true);
 	buf_addc(&out, '\n');
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "write stdout");
+	if (put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err) < 0)
+		return -1;
 	/* the JSON says itself that the tool failed; text does not */
 	return !json && r->is_error ? 2 : 0;
 }

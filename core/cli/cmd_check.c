@@ -8,6 +8,7 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
+#include "core/cli/put.h"
 #include "core/run/config.h"
 
 const struct option options_check[] = {
@@ -139,9 +140,11 @@ static int check(const struct args *args, struct config_file *file,
 		print_json(file, &out);
 	else
 		print_text(file, &out, &diagnostics);
-	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0 ||
-	    fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "write");
+	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0)
+		return err_sys(err, errno, "stderr");
+	if (put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
+		err) < 0)
+		return -1;
 	return file->findings.has_error;
 }
 

@@ -10,6 +10,7 @@
 #include "core/cli/command.h"
 #include "core/cli/golden_files.h"
 #include "core/cli/golden_print.h"
+#include "core/cli/put.h"
 
 const struct option options_diff[] = {
 	{"json", 0, NULL, "the same as --format json"},
@@ -77,8 +78,9 @@ static int diff(const struct args *args, struct arena *arena, struct err *err)
 	    golden_warn_unused(&new, args_has(args, "strict"), err) < 0)
 		return -1;
 	diff_print(&d, format, &out);
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
+	if (put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON, err) <
+	    0)
+		return -1;
 	return d.n ? 1 : 0;
 }
 

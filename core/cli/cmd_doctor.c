@@ -4,6 +4,7 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/run/doctor.h"
 
@@ -53,11 +54,12 @@ static bool is_repeated(const struct doctor *d, size_t at)
 	return false;
 }
 
-static void print_text(const struct doctor *d, const struct doctor_options *o)
+static int print_text(const struct doctor *d, const struct doctor_options *o,
+		      struct err *err)
 {
 	static const char *const marks[] = {"ok     ", "warning", "FAILED "};
 	int width = 0;
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const char *area = "";
 
 	for (size_t i = 0; i < d->n; i++) {
@@ -76,13 +78,12 @@ static void print_text(const struct doctor *d, const struct doctor_options *o)
 		buf_addc(&out, '\n');
 	}
 	buf_addf(&out, "\n%s\n", closing(d, o));
-	fputs(buf_cstr(&out), stdout);
-	buf_release(&out);
+	return put(buf_str(&out), PUT_TEXT, err);
 }
 
-static void print_json(const struct doctor *d)
+static int print_json(const struct doctor *d, struct err *err)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
 	jw_init(&w, &out, false);
@@ -102,8 +103,8 @@ static void print_json(const struct doctor *d)
 	}
 	jw_end(&w);
 	jw_end(&w);
-	puts(buf_cstr(&out));
-	buf_release(&out);
+	buf_addc(&out, '\n');
+	return put(buf_str(&out), PUT_JSON, err);
 }
 
 static int open_config(const struct args *args, struct config_file *file,
@@ -153,13 +154,11 @@ static int look(const struct args *args, struct err *err)
 				 err);
 	if (r == 0)
 		r = doctor_look(&o, &d, err);
-	if (r == 0) {
-		if (args_has(args, "json"))
-			print_json(&d);
-		else
-			print_text(&d, &o);
+	if (r == 0)
+		r = args_has(args, "json") ? print_json(&d, err)
+					   : print_text(&d, &o, err);
+	if (r == 0)
 		r = doctor_failed(&d) ? 1 : 0;
-	}
 	config_release(&file);
 	arena_release(&arena);
 	return r;

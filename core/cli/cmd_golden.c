@@ -11,6 +11,7 @@
 #include "core/cli/command.h"
 #include "core/cli/golden_files.h"
 #include "core/cli/golden_print.h"
+#include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/report/render.h"
 #include "core/run/paths.h"
@@ -301,9 +302,8 @@ static int print_check(const struct work *w, const struct diff *d,
 	} else {
 		log_note("%s: as in %s", w->routine_name, w->path);
 	}
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON,
+		   err);
 }
 
 static int read_accepted(struct work *w, struct err *err)
@@ -458,7 +458,7 @@ static int list(struct work *w, struct err *err)
 	struct goldens l = {.json = args_has(w->args, "json"),
 			    .out = BUF_INIT(BUF_UNBOUNDED)};
 	struct strlist names = {NULL, 0};
-	int status = 0;
+	int status;
 
 	if (golden_list(w->dir, &w->arena, &names, err) < 0 &&
 	    err->sys != ENOENT)
@@ -476,8 +476,7 @@ static int list(struct work *w, struct err *err)
 		jw_end(&l.w);
 		buf_addc(&l.out, '\n');
 	}
-	if (fd_write_all(STDOUT_FILENO, l.out.p, l.out.n) < 0)
-		status = err_sys(err, errno, "stdout");
+	status = put(buf_str(&l.out), l.json ? PUT_JSON : PUT_TEXT, err);
 	buf_release(&l.out);
 	return status;
 }

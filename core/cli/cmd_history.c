@@ -10,6 +10,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
+#include "core/cli/put.h"
 
 const struct option options_history[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -148,9 +149,8 @@ static int history(const struct args *args, struct arena *arena,
 		log_note("no runs%s%s%s%s in %s", routine ? " of " : "",
 			 routine ? routine : "", file ? " of " : "",
 			 file ? file : "", ledger_dir(ledger));
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
+		   err);
 }
 
 int cmd_history(const struct command *cmd, int argc, char **argv,

@@ -8,6 +8,7 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
+#include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/report/ledger.h"
 #include "core/run/config.h"
@@ -158,9 +159,8 @@ static int list(const struct args *args, struct config_file *file,
 		print_text(&file->config, &out);
 	if (!file->config.n_routines && !args_has(args, "servers") && !tools)
 		log_note("no routines in %s", file->path);
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
+		   err);
 }
 
 int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)

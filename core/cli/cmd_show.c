@@ -8,6 +8,7 @@
 #include "core/base/limits.h"
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
+#include "core/cli/put.h"
 #include "core/cli/run_report.h"
 
 const struct option options_show[] = {
@@ -47,8 +48,7 @@ static int show(const struct args *args, struct err *err)
 	if (status == 0)
 		status = kept_report(&q, &arena, &text, NULL, err);
 	if (status == 0 && is_verbatim(&print)) {
-		if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
-			status = err_sys(err, errno, "stdout");
+		status = put(buf_str(&text), PUT_JSON, err);
 	} else if (status == 0) {
 		status = report_load(buf_str(&text), &arena, &report, err);
 		if (status == 0)

@@ -7,6 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/cli/command.h"
+#include "core/cli/put.h"
 #include "core/routine/keys.h"
 
 const struct option options_steps[] = {
@@ -119,9 +120,8 @@ static int steps(const struct args *args, struct err *err)
 	} else {
 		print_text(&out);
 	}
-	if (fd_write_all(STDOUT_FILENO, out.p, out.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
+		   err);
 }
 
 int cmd_steps(const struct command *cmd, int argc, char **argv, struct err *err)

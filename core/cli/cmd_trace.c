@@ -15,6 +15,7 @@
 #include "core/base/outfile.h"
 #include "core/cli/needs_print.h"
 #include "core/cli/policy_options.h"
+#include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/cli/trace_child.h"
 #include "core/report/ledger.h"
@@ -121,9 +122,8 @@ static int put_table(struct trace *t, struct str text, struct err *err)
 			 count_rows(t));
 		return 0;
 	}
-	if (fd_write_all(STDOUT_FILENO, text.p, text.n) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	/* the strings of TOML know \uNNNN as well */
+	return put(text, PUT_JSON, err);
 }
 
 static int print_table(struct trace *t, const char *table, struct err *err)

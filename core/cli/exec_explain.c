@@ -11,6 +11,7 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/cli/put.h"
 #include "core/run/facts.h"
 
 /* The lists of a policy by the names of their keys. */
@@ -374,7 +375,5 @@ int exec_explain(const struct gate_request *request,
 		print_json(request, projects, e, &out);
 	else
 		print_text(request, projects, e, &out);
-	if (fd_write_all(STDOUT_FILENO, buf_cstr(&out), out.n) < 0)
-		return err_sys(err, errno, "standard output");
-	return 0;
+	return put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err);
 }

@@ -6,6 +6,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/cli/progress.h"
+#include "core/cli/put.h"
 #include "core/report/render.h"
 #include "core/run/paths.h"
 
@@ -90,13 +91,13 @@ int print_report(const struct report *r, struct print_options *o,
 			    .pretty = o->pretty,
 			    .single = o->single},
 	};
+	const bool is_json =
+		!strcmp(o->form, "json") || !strcmp(o->form, "data");
 	const struct fd_text text = {print_it, &printed};
 
 	if (o->to_file)
 		return outfile_write(&o->output, &text, err);
-	if (fd_print(STDOUT_FILENO, &text) < 0)
-		return err_sys(err, errno, "stdout");
-	return 0;
+	return put_print(&text, is_json ? PUT_JSON : PUT_TEXT, err);
 }
 
 static int read_jobs(const struct args *args, unsigned *ret, struct err *err)

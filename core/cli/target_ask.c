@@ -1,5 +1,6 @@
 /* One request of a command, its answer, and the listings made of several. */
 #include "core/base/log.h"
+#include "core/cli/put.h"
 #include "core/cli/target_inner.h"
 #include "core/report/ledger.h"
 #include "core/run/known_tools.h"
@@ -176,7 +177,7 @@ void target_print_error(struct target *t, const struct target_answer *a)
 		return;
 	target_write_error(t, a, &out);
 	buf_addc(&out, '\n');
-	if (target_write(buf_str(&out), &ignored) < 0)
+	if (put(buf_str(&out), PUT_JSON, &ignored) < 0)
 		log_error("%s", ignored.msg);
 }
 

@@ -4,6 +4,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/cli/put.h"
 #include "core/cli/target.h"
 
 /* ---- showing ---- */
@@ -62,24 +63,19 @@ int target_put_json(struct target *t, struct str json, struct err *err)
 	live_clear(&t->live);
 	if (scrub_in_peace(t, &json, &clean, scrub_json, err) < 0)
 		return -1;
-	if (target_write(json, err) < 0)
+	if (put(json, PUT_JSON, err) < 0)
 		return -1;
-	return target_write(STR("\n"), err);
+	return put(STR("\n"), PUT_JSON, err);
 }
 
 int target_put_text(struct target *t, struct str text, struct err *err)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
 	live_clear(&t->live);
 	if (scrub_in_peace(t, &text, &clean, scrub_apply, err) < 0)
 		return -1;
-	if (isatty(STDOUT_FILENO)) {
-		log_visible(&shown, text, true);
-		text = buf_str(&shown);
-	}
-	if (target_write(text, err) < 0)
+	if (put(text, PUT_TEXT, err) < 0)
 		return -1;
 	return text.n && text.p[text.n - 1] != '\n'
 		       ? target_write(STR("\n"), err)

@@ -48,6 +48,18 @@ static void visible__bidirectional_controls__are_named(void **state)
 	check_visible(STR("\xd8\x9c"), false, "\\u{061C}");
 }
 
+static void visible_json__controls__are_escaped_and_mean_the_same(void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	log_visible_json(&out, STR("{\n\t\"a\\n\xc2\x9b\x7f\":\r"
+				   "\"\xe2\x80\xae\xc3\xa9\xd8\x9c\"}"));
+	assert_string_equal(buf_cstr(&out), "{\n\t\"a\\n\\u009b\\u007f\":\r"
+					    "\"\\u202e\xc3\xa9\\u061c\"}");
+	buf_release(&out);
+}
+
 /* What stderr gets while `speak` runs. */
 static char *spoken(void (*speak)(void))
 {
@@ -92,6 +104,19 @@ static void levels__up_to_the_threshold__are_printed(void **state)
 			    "matins: n\\x1b\n");
 }
 
+static void speak_lines(void)
+{
+	log_error("said: a\nmatins: b\n\nc");
+}
+
+static void lines__of_one_message__are_marked(void **state)
+{
+	(void)state;
+	assert_string_equal(spoken(speak_lines),
+			    "matins: said: a\nmatins: | matins: b\n"
+			    "matins: | \nmatins: | c\n");
+}
+
 static void star(struct buf *line, void *arg)
 {
 	(void)arg;
@@ -116,6 +141,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(visible__controls__are_shown_not_obeyed),
 		cmocka_unit_test(visible__bidirectional_controls__are_named),
+		cmocka_unit_test(
+			visible_json__controls__are_escaped_and_mean_the_same),
+		cmocka_unit_test(lines__of_one_message__are_marked),
 		cmocka_unit_test(levels__up_to_the_threshold__are_printed),
 		cmocka_unit_test(filter__sees_every_line),
 	};
