@@ -155,17 +155,16 @@ static struct judgement judge_net_ports(struct prepared *p)
 				     p->policy.n_endpoints == 1 ? "" : "s")};
 	if (p->policy.net != POLICY_NET_PORTS)
 		return judge_net_off(p);
-	if (p->policy.net_udp)
-		return (struct judgement){
-			GATE_PARTIAL,
-			arena_printf(&p->arena,
-				     "%s for TCP; UDP goes to any port, since "
-				     "port 53 is granted",
-				     landlock_text(p))};
-	return (struct judgement){GATE_ENFORCED,
-				  arena_printf(&p->arena,
-					       "%s; any host on these ports",
-					       landlock_text(p))};
+	return (struct judgement){
+		GATE_PARTIAL,
+		arena_printf(&p->arena,
+			     "%s: any host on these ports, this machine and "
+			     "private networks too%s (%s)",
+			     landlock_text(p),
+			     p->policy.net_udp ? "; UDP goes to any port, "
+						 "since port 53 is granted"
+					       : "",
+			     p->why_no_view)};
 }
 
 static struct judgement judge_proc_hidden(struct prepared *p)

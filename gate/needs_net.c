@@ -63,8 +63,10 @@ static bool is_proxy(const struct needs_finder *f, const char *port)
 	struct policy p;
 	uint64_t n;
 
-	return policy_resolve(f->traced, NULL, f->arena, &p, &ignored) == 0 &&
-	       p.net == POLICY_NET_PROXY && str_uint64(str_of(port), &n) &&
+	if (policy_resolve(f->traced, NULL, f->arena, &p, &ignored) < 0)
+		return false;
+	policy_use_proxy(&p);
+	return p.net == POLICY_NET_PROXY && str_uint64(str_of(port), &n) &&
 	       n == proxy_port(&p);
 }
 

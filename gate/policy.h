@@ -60,7 +60,7 @@ enum mechanism {
 enum policy_net {
 	POLICY_NET_NONE,     /* no socket() at all */
 	POLICY_NET_LOOPBACK, /* an own, private one: a network namespace */
-	POLICY_NET_PORTS,    /* TCP to .ports, by Landlock */
+	POLICY_NET_PORTS,    /* ports alone; see policy_use_proxy() */
 	POLICY_NET_PROXY,    /* as loopback, and a proxy to .endpoints */
 	POLICY_NET_ALL,
 };
@@ -74,7 +74,7 @@ struct policy {
 	struct strlist write_only;
 	struct strlist exec; /* bare names or absolute paths, as written */
 	enum policy_net net;
-	const uint16_t *ports; /* of POLICY_NET_PORTS, ascending */
+	const uint16_t *ports; /* of POLICY_NET_PORTS, for Landlock; ascending */
 	size_t n_ports;
 	const struct endpoint *endpoints; /* of PROXY and PORTS */
 	size_t n_endpoints;
@@ -108,6 +108,12 @@ int policy_resolve(const struct gate_policy *asked,
 		   const struct gate_leash *leash, struct arena *arena,
 		   struct policy *ret_policy, struct err *err) MUST_USE;
 
+/*
+ * Ports alone, where there is a network namespace: through the proxy as rows
+ * with hosts are, which alone tells public hosts from others. Landlock knows
+ * ports only. Nothing else is changed.
+ */
+void policy_use_proxy(struct policy *p);
 /* A network namespace with nothing but a loopback interface. */
 bool policy_has_own_net(const struct policy *p) MUST_USE;
 

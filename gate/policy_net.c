@@ -51,7 +51,7 @@ static bool add_endpoint(struct endpoints *e, const struct endpoint *row)
 	return true;
 }
 
-/* Ports alone are the kernel's to watch, anything else is the proxy's. */
+/* Ports alone can be watched by the kernel, anything else is the proxy's. */
 static void set_endpoints(struct policy *p, const struct endpoints *e,
 			  struct arena *arena)
 {
@@ -243,6 +243,15 @@ void policy_meet_net(const struct gate_leash *leash, struct arena *arena,
 		return;
 	policy_note_cap(p, arena, "net", "loopback", MEET_NOTHING, "net");
 	p->net = POLICY_NET_NONE;
+}
+
+void policy_use_proxy(struct policy *p)
+{
+	if (p->net != POLICY_NET_PORTS)
+		return;
+	p->net = POLICY_NET_PROXY;
+	p->n_ports = 0;
+	p->net_udp = true;
 }
 
 void policy_set_udp(struct policy *p)

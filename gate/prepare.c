@@ -204,8 +204,10 @@ static int choose_isolation(struct prepared *p, struct err *err)
 	return 0;
 }
 
-static int check_net(const struct prepared *p, struct err *err)
+static int choose_net(struct prepared *p, struct err *err)
 {
+	if (p->own_view)
+		policy_use_proxy(&p->policy);
 	if (p->policy.net == POLICY_NET_LOOPBACK && !p->own_view)
 		return err_set(err, ERR_PROTECTION,
 			       "net = \"loopback\" needs a network namespace: "
@@ -221,8 +223,10 @@ static int check_net(const struct prepared *p, struct err *err)
 	if (p->policy.net == POLICY_NET_PORTS && p->gate->landlock_abi < 4)
 		return err_set(
 			err, ERR_PROTECTION,
-			"net: single ports need Landlock ABI 4 (Linux "
-			"6.7); net = \"all\" is what this kernel can do");
+			"net: ports alone need a network namespace (%s) or "
+			"Landlock ABI 4 (Linux 6.7); net = \"all\" is what "
+			"can be done here",
+			p->why_no_view);
 	return 0;
 }
 
@@ -244,7 +248,7 @@ int prepare(struct gate *gate, const struct gate_request *request,
 	    prepare_program(p, err) < 0 || prepare_exec_rows(p, err) < 0 ||
 	    prepare_programs(p, err) < 0)
 		return -1;
-	if (choose_isolation(p, err) < 0 || check_net(p, err) < 0)
+	if (choose_isolation(p, err) < 0 || choose_net(p, err) < 0)
 		return -1;
 	prepare_group(p);
 	prepare_argv(p);

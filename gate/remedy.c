@@ -34,6 +34,8 @@ static const char *net_remedy(const struct prepared *p)
 {
 	if (p->policy.net == POLICY_NET_NONE)
 		return NULL;
+	if (p->policy.net == POLICY_NET_PORTS)
+		return view_remedy(p);
 	return "leave `net` out, or name what is needed instead of \"all\"";
 }
 

@@ -193,7 +193,7 @@ levels() {
 	else
 		each userns-max userns
 	fi
-	at_level landlock-abi=3
+	at_level landlock-abi=3,namespaces
 	gate --net :443 -- true
 	exit_is "$who: ports before Landlock ABI 4 are refused" 125
 	err_like "$who: with the kernel that has them" 'Linux 6\.7'

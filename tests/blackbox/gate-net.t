@@ -31,24 +31,35 @@ network() {
 			--net all -- udp
 		expect blocked "but no raw sockets ($isolate)" \
 			--isolate "$isolate" --net all -- raw
-		expect ok "a port ($isolate)" --isolate "$isolate" \
-			--net ":$port" -- tcp 127.0.0.1 "$port"
 		expect blocked "another port ($isolate)" --isolate "$isolate" \
 			--net ":$port" -- tcp 127.0.0.1 "$other"
-		expect blocked "serving beside the port ($isolate)" \
-			--isolate "$isolate" --net ":$port" -- listen
-		expect blocked "serving beside port 53 ($isolate)" \
-			--isolate "$isolate" --net :53 -- listen
 		expect ok "serving with all ($isolate)" --isolate "$isolate" \
 			--net all -- listen
-		expect blocked "udp past the port ($isolate)" \
-			--isolate "$isolate" --net ":$port" -- udp
 	done
+	expect ok "a port without namespaces" --isolate off \
+		--net ":$port" -- tcp 127.0.0.1 "$port"
+	expect blocked "serving beside it" --isolate off --net ":$port" -- listen
+	expect blocked "serving beside port 53" --isolate off --net :53 -- listen
+	expect blocked "udp past the port" --isolate off --net ":$port" -- udp
+	gate --isolate off --net ":$port" --report "$W/report" -- true
+	json_file_is "$who: which is any host, and said to be" "$W/report" \
+		"enforced[guarantee=net-ports].level" partial \
+		"enforced[guarantee=net-ports].how" '~private networks too'
+	gate --isolate off --net ":$port" --require net-ports -- true
+	exit_is "$who: and refused where ports are required" 125
 	if has_view; then
+		expect blocked "a port alone does not reach this machine" \
+			--net ":$port" -- tcp 127.0.0.1 "$port"
+		expect ok "its address does" --net "127.0.0.1:$port" -- \
+			tcp 127.0.0.1 "$port"
+		gate --net ":$port" --require net-ports --require netns -- true
+		exit_is "$who: with namespaces ports are held to" 0
 		expect ok "an own loopback" --net loopback -- serve
 		expect blocked "reaches nobody else" --net loopback -- \
 			tcp 127.0.0.1 "$port"
 	else
+		skip "$who: a port alone does not reach this machine" \
+			"no namespaces"
 		skip "$who: an own loopback" "no namespaces"
 		skip "$who: reaches nobody else" "no namespaces"
 	fi

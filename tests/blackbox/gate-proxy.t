@@ -87,6 +87,11 @@ plain_http() {
 	out_like "$who: any public host at a port beside a host" '^hello / '
 	client "--net :80 --net granted.test:8443" get http://other.test:8443/
 	out_like "$who: at no other port" '^status 403'
+	client "--net :80" get http://other.test/
+	out_like "$who: a port alone is any public host at it" '^hello / '
+	client "--net :80" get http://other.test:8443/
+	out_like "$who: at no other port" '^status 403'
+	denied "which is named" other.test:8443
 	client "--net nowhere.test" get http://nowhere.test/
 	out_like "$who: no such host" '^status 502'
 	client "--net granted.test:9" get http://granted.test:9/
@@ -119,6 +124,19 @@ addresses() {
 	client "--net :80 --net granted.test" get \
 		"http://[::ffff:93.184.216.7]/"
 	out_like "$who: a public address as IPv6" '^hello / '
+	for to in 10.9.9.9 169.254.169.254 168.63.129.16 \
+		'[::ffff:10.9.9.9]' '[::ffff:0:5db8:d807]' rebind.test \
+		private.test meta.test own.wild.test; do
+		client "--net :80" get "http://$to/"
+		out_like "$who: a port alone does not lead to $to" '^status 403'
+	done
+	client "--net :80" connect 127.0.0.1:80
+	out_like "$who: a port alone does not lead to this machine" \
+		'^answer HTTP/1.1 403'
+	expect blocked "a port alone has no way past the proxy" --net :80 -- \
+		tcp 93.184.216.7 80
+	expect ok "without namespaces it is the network of the host" \
+		--isolate off --net :80 -- tcp 10.9.9.9 80
 	client "--net :80 --net granted.test" get http://10.9.9.9/
 	out_like "$who: nor a private address by its port" '^status 403'
 	client "--net rebind.test" get http://rebind.test/
