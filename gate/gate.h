@@ -286,7 +286,9 @@ struct gate_verdict {
 	const struct gate_denial *denials; /* owned by the child */
 	size_t n_denials;
 	uint64_t denials_dropped; /* rows beyond the bound */
-	struct strlist execs;	  /* when recorded */
+	/* A proxy was the only network it had, and nothing asked it. */
+	bool proxy_unasked;
+	struct strlist execs;  /* when recorded */
 	struct strlist limits; /* what was hit, in words: "memory: …"; owned
 				  by the child */
 	const struct gate_record *records; /* owned by the child */

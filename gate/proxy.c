@@ -339,6 +339,11 @@ bool proxy_denial(const struct proxy *p, size_t i, struct proxy_refused *ret)
 	return true;
 }
 
+bool proxy_was_asked(const struct proxy *p)
+{
+	return p->share && p->share->is_asked;
+}
+
 uint64_t proxy_denials_dropped(const struct proxy *p)
 {
 	return p->share ? p->share->denials_dropped : 0;

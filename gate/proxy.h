@@ -80,6 +80,8 @@ struct proxy_refused {
  */
 bool proxy_denial(const struct proxy *p, size_t i, struct proxy_refused *ret)
 	MUST_USE;
+/* Did anything connect to it, or to a forward? */
+bool proxy_was_asked(const struct proxy *p) MUST_USE;
 /* Refused requests beyond the rows. */
 uint64_t proxy_denials_dropped(const struct proxy *p) MUST_USE;
 

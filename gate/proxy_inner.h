@@ -39,6 +39,7 @@ struct proxy_share {
 	uint32_t n_rows;
 	struct endpoint rows[POLICY_ENDPOINTS_MAX];
 	/* by the proxy; whoever reads this trusts nothing of it */
+	bool is_asked; /* something connected to it */
 	uint32_t n_denials;
 	uint64_t denials_dropped;
 	struct proxy_denial denials[PROXY_DENIALS_MAX];

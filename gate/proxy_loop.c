@@ -37,6 +37,7 @@ static void accept_from(struct proxy_loop *l, size_t listener)
 				l->pause_ns = l->now_ns + PAUSE_NS;
 			return;
 		}
+		l->share->is_asked = true;
 		conn_open(l, c, fd, listener);
 	}
 }

@@ -111,6 +111,7 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 	programs_add_denials(c);
 	v->denials = denials_rows(&c->denials, &v->n_denials);
 	v->denials_dropped = c->denials.dropped;
+	v->proxy_unasked = c->proxy.share && !proxy_was_asked(&c->proxy);
 }
 
 /* What the proxy refused stands beside the calls that were refused. */

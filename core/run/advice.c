@@ -104,7 +104,7 @@ struct strlist advice_denials(const struct gate_verdict *v,
 			      const struct advice_how *how, struct arena *arena)
 {
 	struct strlist lines = {
-		ARENA_ARRAY(arena, const char *, v->n_denials + 1), 0};
+		ARENA_ARRAY(arena, const char *, v->n_denials + 2), 0};
 
 	for (size_t i = 0; i < v->n_denials; i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -114,5 +114,14 @@ struct strlist advice_denials(const struct gate_verdict *v,
 		add_denial(&line, &v->denials[i], how);
 		lines.item[lines.n++] = arena_strdup(arena, buf_cstr(&line));
 	}
+	/* what connects by itself is told by the kernel, by nobody else */
+	if (v->proxy_unasked && how->failed)
+		lines.item[lines.n++] = arena_printf(
+			arena,
+			"its network is a proxy (HTTP_PROXY, HTTPS_PROXY, "
+			"ALL_PROXY), and nothing asked it; a program that "
+			"knows no proxy has no network: for it there is %s",
+			how->form == ADVICE_OPTION ? "--net all"
+						   : "net = \"all\"");
 	return lines;
 }

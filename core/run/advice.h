@@ -37,7 +37,8 @@ struct advice_how {
  * A refused connection and a refusal by a rule of `programs` are always lines:
  * an answer such as "fetch failed" looks like success. Other refusals are
  * lines when the program failed, unless programs are known to survive them
- * (advice.def) or no setting allows them.
+ * (advice.def) or no setting allows them. The last line of a failure says that
+ * hosts were granted, by a proxy, and nothing asked it.
  *
  * returns  sentences without a line end; strings live in `arena`
  */

@@ -92,6 +92,13 @@ plain_http() {
 	client "--net :80" get http://other.test:8443/
 	out_like "$who: at no other port" '^status 403'
 	denied "which is named" other.test:8443
+	gate --net :80 -- "$PYTHON" -c 'import socket
+socket.create_connection(("93.184.216.7", 80), 5)'
+	isnt "$who: a program that knows no proxy fails" "$status" 0
+	err_like "$who: and is told of the proxy that nothing asked" \
+		'HTTPS_PROXY.*nothing asked it.*--net all'
+	client "--net :80" get http://other.test/
+	err_unlike "$who: which is not said of one that does" 'nothing asked'
 	client "--net nowhere.test" get http://nowhere.test/
 	out_like "$who: no such host" '^status 502'
 	client "--net granted.test:9" get http://granted.test:9/
@@ -358,6 +365,7 @@ start_sleeper() {
 	runner=$!
 	wait_for 10 eval "[[ -n \$(proxies_of $runner) ]]"
 	proxy=$(proxies_of "$runner")
+	wait_for 10 eval "grep -qsx sleep /proc/\$(program_of $runner)/comm"
 }
 
 life() {

@@ -104,6 +104,27 @@ static void denials__another_call__is_said_of_failure_only(void **state)
 			    "it: --syscalls ptrace");
 }
 
+static void proxy__that_nothing_asked__is_said_of_a_failure(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	struct gate_verdict v = {.proxy_unasked = true};
+	struct advice_how how = {.failed = true, .form = ADVICE_TOML};
+	struct strlist lines = advice_denials(&v, &how, &a);
+
+	(void)state;
+	assert_int_equal(lines.n, 1);
+	assert_non_null(strstr(lines.item[0], "HTTPS_PROXY"));
+	assert_non_null(strstr(lines.item[0], "net = \"all\""));
+	how.form = ADVICE_OPTION;
+	assert_non_null(
+		strstr(advice_denials(&v, &how, &a).item[0], "--net all"));
+	how.failed = false;
+	assert_int_equal(advice_denials(&v, &how, &a).n, 0);
+	how.failed = true;
+	v.proxy_unasked = false;
+	assert_int_equal(advice_denials(&v, &how, &a).n, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -115,6 +136,8 @@ int main(void)
 			denials__a_probe__is_never_the_reason_of_a_failure),
 		cmocka_unit_test(
 			denials__another_call__is_said_of_failure_only),
+		cmocka_unit_test(
+			proxy__that_nothing_asked__is_said_of_a_failure),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
