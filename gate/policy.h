@@ -74,7 +74,8 @@ struct policy {
 	struct strlist write_only;
 	struct strlist exec; /* bare names or absolute paths, as written */
 	enum policy_net net;
-	const uint16_t *ports; /* of POLICY_NET_PORTS, for Landlock; ascending */
+	const uint16_t
+		*ports; /* of POLICY_NET_PORTS, for Landlock; ascending */
 	size_t n_ports;
 	const struct endpoint *endpoints; /* of PROXY and PORTS */
 	size_t n_endpoints;
