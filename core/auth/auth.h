@@ -71,7 +71,7 @@ struct auth_options {
 	 * key, anything. With an Authorization among them no flow starts.
 	 */
 	const struct http_headers *headers;
-	bool is_off; /* never start a flow */
+	bool is_off; /* plain http: send no token, never start a flow */
 
 	enum auth_grant grant;
 	const char *client_id;

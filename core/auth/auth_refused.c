@@ -171,8 +171,10 @@ enum authorizer_verdict auth_refused(
 					 : "the server forbids this to the "
 					   "token that was given");
 	else if (a->options.is_off)
-		verdict = no(&r, "the server wants authorization, which is "
-				 "switched off");
+		verdict = no(&r, "the server wants authorization, and is "
+				 "reached by plain http: a token could be read "
+				 "on the way; insecure_credentials = true "
+				 "(--insecure-credentials) allows that");
 	else if (a->flow)
 		verdict = AUTHORIZER_WAIT;
 	else if (head->status == 401)

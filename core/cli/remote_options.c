@@ -135,6 +135,7 @@ static int read_secret(const struct args *args, const char *option,
 			   &value, err) < 0)
 		return err_wrap(err, "--%s", option);
 	scrub_add(scrub, buf_str(&value));
+	spec->plain.has_credentials = true;
 	*ret = remote_spec_keep(spec, buf_str(&value));
 	return 0;
 }
@@ -170,6 +171,7 @@ static int add_header(struct remote_spec *spec, struct str line,
 	text[name.n] = '\0';
 	value = str_trim(value);
 	/* whatever stands in a header may be a credential */
+	spec->plain.has_credentials = true;
 	scrub_add(scrub, value);
 	if (str_starts(value, "Bearer "))
 		scrub_add(scrub, (struct str){value.p + 7, value.n - 7});
@@ -227,6 +229,9 @@ int remote_options_read(const struct args *args, struct scrub *scrub,
 		spec->protocol = NULL;
 	if (browser)
 		spec->browser = path_program(browser, NULL, arena);
+	spec->plain.is_allowed |= args_has(args, "insecure-http");
+	spec->plain.allows_credentials |=
+		args_has(args, "insecure-credentials");
 	if (read_words(args, spec, err) < 0 ||
 	    read_secrets(args, scrub, arena, spec, err) < 0)
 		return -1;

@@ -14,6 +14,9 @@
 	 "a header for the url; of a file, each line is one"},                \
 		{"transport", 0, "auto|http|sse|websocket",                   \
 		 "how the url is spoken to"},                                 \
+		{"insecure-http", 0, NULL,                                    \
+		 "plain http beyond loopback, without credentials"},          \
+		{"insecure-credentials", 0, NULL, "and with credentials"},    \
 		{"ca-file", 0, "FILE",                                        \
 		 "PEM of authorities beside those of the system"},            \
 		{"browser", 0, "PROGRAM",                                     \

@@ -6,8 +6,9 @@ static void check_server(struct loader *l, const struct toml_value *from,
 			 const struct server *s)
 {
 	static const char *const of_url[] = {
-		"headers", "token",	"api_key", "api_key_header",
-		"ca_file", "transport", "auth",
+		"headers",	  "token",	   "api_key",
+		"api_key_header", "ca_file",	   "transport",
+		"auth",		  "insecure_http", "insecure_credentials",
 	};
 	static const char *const of_command[] = {"cwd", "env", "sandbox"};
 	bool has_command = toml_get(from, "command");
@@ -42,6 +43,17 @@ static void check_server(struct loader *l, const struct toml_value *from,
 				     s->name, of_command[i]);
 }
 
+/* Before it is expanded. */
+static bool has_reference_behind_host(const char *url)
+{
+	const char *host = url ? strstr(url, "://") : NULL;
+
+	if (!host)
+		return false;
+	host += 3;
+	return strstr(host + strcspn(host, "/?"), "${") != NULL;
+}
+
 static void load_server(struct loader *l, const struct key *k,
 			const struct toml_member *m)
 {
@@ -66,6 +78,7 @@ static void load_server(struct loader *l, const struct key *k,
 	load_table(l, &m->value, SECTION_server, SECTION_server, s);
 	l->server = NULL;
 	l->unset = NULL;
+	s->url_has_reference = has_reference_behind_host(s->url);
 	check_server(l, &m->value, s);
 }
 

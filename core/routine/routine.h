@@ -60,6 +60,7 @@ struct env_refs {
 /* HTTP headers of a remote server, `K = "V"`. */
 struct header {
 	const char *name, *value;
+	bool is_reference; /* a variable is in the value */
 };
 
 /* OAuth of a remote server; texts are NULL where nothing is said. */
@@ -81,6 +82,8 @@ struct server {
 	size_t n_headers;
 	struct env_ref token, api_key; /* .from is NULL without */
 	const char *api_key_header, *ca_file, *transport;
+	bool insecure_http, insecure_credentials;
+	bool url_has_reference; /* a variable is in it, behind the host */
 	struct server_auth auth;
 	const char *command;
 	struct strlist args;

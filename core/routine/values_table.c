@@ -43,6 +43,7 @@ void read_HEADERS(struct loader *l, const struct key *k,
 		} else {
 			h->name = from->key;
 			h->value = load_cstr(l, &from->value);
+			h->is_reference = strstr(h->value, "${") != NULL;
 			load_expand(l, k, EXPAND_HEADER, &from->value,
 				    &h->value);
 			server->n_headers++;

@@ -143,18 +143,30 @@ static void check_issuer(struct config_file *file, const struct server *s)
 			s->name, what);
 }
 
+/* What is allowed and has to be said is a note: each run says it as well. */
+static void check_url(struct config_file *file, const struct server *s)
+{
+	struct err err = ERR_INIT, why;
+	int r = s->url && !s->unset ? remote_check_url(s, &err) : 0;
+
+	if (r < 0) {
+		config_add_finding(file, false, s->line, s->col,
+				   "server \"%s\": %s", s->name, err.msg);
+	} else if (r) {
+		err_at(&why, ERR_CONFIG, s->line, s->col, "server \"%s\": %s",
+		       s->name, err.msg);
+		findings_add_note(&file->findings, &why);
+	}
+}
+
 static void check_urls(struct config_file *file)
 {
 	const struct config *c = &file->config;
 
 	for (size_t i = 0; i < c->n_servers; i++) {
 		const struct server *s = &c->servers[i];
-		struct err err = ERR_INIT;
 
-		if (s->url && !s->unset && remote_check_url(s->url, &err) < 0)
-			config_add_finding(file, false, s->line, s->col,
-					   "server \"%s\": %s", s->name,
-					   err.msg);
+		check_url(file, s);
 		check_issuer(file, s);
 	}
 }

@@ -73,7 +73,7 @@ static void look_at_url(struct doctor *d, const struct doctor_remote *r,
 	const struct server *s = r->server;
 	struct err err = ERR_INIT;
 
-	if (remote_judge_url(r->gate, s->url, &err) < 0 ||
+	if (remote_judge_url(r->gate, s, &err) < 0 ||
 	    look_at_library(s, &err) < 0) {
 		doctor_add(d, "server", r->name, CHECK_FAILED,
 			   remedy_of(&err, d->arena,
@@ -81,6 +81,10 @@ static void look_at_url(struct doctor *d, const struct doctor_remote *r,
 			   "%s: %s", s->name, err.msg);
 		return;
 	}
+	if (remote_check_url(s, &err) > 0)
+		doctor_add(d, "server", r->name, CHECK_WARNING,
+			   "write https:// where the server speaks it",
+			   "%s: %s", s->name, err.msg);
 	doctor_add(d, "server", r->name, CHECK_OK, "",
 		   "%s at %s may be connected to, over %s%s%s%s", s->name,
 		   shown, http_library(),

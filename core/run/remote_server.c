@@ -19,6 +19,7 @@ struct remote_server {
 	struct gate_page browser; /* that was started last; owned */
 	struct http *http;	  /* borrowed */
 	struct auth *auth;
+	bool is_plain; /* http or ws beyond loopback, which is allowed */
 };
 
 /* ---- who may be connected to ---- */
@@ -72,6 +73,8 @@ void remote_server_facts(void *arg, struct jw *w)
 {
 	const struct remote_server *one = arg;
 
+	if (one->is_plain)
+		jw_kv_bool(w, "insecure_http", true);
 	if (!one->browser.path)
 		return;
 	jw_key_str(w, STR("browser"));
@@ -105,40 +108,38 @@ static void on_session(void *arg, struct str id)
 
 /* ---- one server ---- */
 
-static int parse_url(const char *text, struct arena *arena, struct url *ret,
-		     struct err *err)
+/* returns  as plain_http_judge() */
+static int parse_url(const char *text, const struct plain_http *plain,
+		     struct arena *arena, struct url *ret, struct err *err)
 {
 	if (url_parse(str_of(text), arena, ret, err) < 0)
 		return -1;
-	if (ret->is_tls || url_is_loopback(ret))
-		return 0;
-	return err_set(err, ERR_SYNTAX,
-		       "plain %.*s is for loopback only: what is sent to %.*s "
-		       "could be read on the way; write %s://",
-		       STR_ARG(ret->scheme), STR_ARG(ret->host),
-		       str_is(ret->scheme, "ws") ? "wss" : "https");
+	return plain_http_judge(plain, ret, err);
 }
 
-int remote_check_url(const char *url, struct err *err)
+int remote_check_url(const struct server *s, struct err *err)
 {
-	struct arena arena = ARENA_INIT;
+	const struct plain_http plain = plain_http_of(s);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url parsed;
-	int r = parse_url(url, &arena, &parsed, err);
+	int r = parse_url(s->url, &plain, &arena, &parsed, err);
 
-	arena_release(&arena);
+	if (r == 1)
+		err_set(err, ERR_SYNTAX, "%s",
+			plain_http_say(&plain, &parsed, &arena));
 	return r;
 }
 
-int remote_judge_url(const struct gate *gate, const char *url, struct err *err)
+int remote_judge_url(const struct gate *gate, const struct server *s,
+		     struct err *err)
 {
-	struct arena arena = ARENA_INIT;
+	const struct plain_http plain = plain_http_of(s);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url parsed;
-	int r = parse_url(url, &arena, &parsed, err);
 
-	if (r == 0)
-		r = gate_may_connect(gate, parsed.host, parsed.port, NULL, err);
-	arena_release(&arena);
-	return r;
+	if (parse_url(s->url, &plain, &arena, &parsed, err) < 0)
+		return -1;
+	return gate_may_connect(gate, parsed.host, parsed.port, NULL, err);
 }
 
 bool remote_is_only_one(const struct config *c, const char *name,
@@ -198,23 +199,38 @@ static void show_url(struct remote_server *one)
 	url_secrets_add(&one->url, one->all->o.scrub);
 }
 
+/* Tokens of a login are credentials, too. */
+static void note_plain(struct remote_server *one)
+{
+	if (!one->is_plain)
+		return;
+	one->spec.auth.is_off |= !one->spec.plain.allows_credentials;
+	log_warning("%s: %s", one->spec.name,
+		    plain_http_say(&one->spec.plain, &one->url, &one->arena));
+}
+
 int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		      struct remote_server **ret, struct err *err)
 {
 	struct remote_server *one = mem_zalloc(sizeof(*one));
+	int plain;
 
 	one->all = r;
 	one->spec = *spec;
 	*spec = (struct remote_spec){0};
 	one->arena = (struct arena)ARENA_INIT;
-	if (parse_url(one->spec.url, &one->arena, &one->url, err) < 0 ||
+	plain = parse_url(one->spec.url, &one->spec.plain, &one->arena,
+			  &one->url, err);
+	if (plain < 0 ||
 	    gate_may_connect(r->o.gate, one->url.host, one->url.port, NULL,
 			     err) < 0 ||
 	    remotes_engine(r, one->spec.ca_file, &one->http, err) < 0) {
 		remote_server_free(one);
 		return -1;
 	}
+	one->is_plain = plain == 1;
 	show_url(one);
+	note_plain(one);
 	one->range =
 		url_is_loopback(&one->url) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
 	if (make_auth(one, err) < 0) {
@@ -275,7 +291,7 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	reach.allows = may_connect;
 	reach.arg = one;
 	/* a name that says loopback leads nowhere else, in plain text */
-	reach.is_loopback_only = !one->url.is_tls;
+	reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
 	options.reach = reach;
 	if (is_word(one->spec.transport, "websocket") ||
 	    transport_is_websocket(options.url))

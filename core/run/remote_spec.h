@@ -12,6 +12,7 @@
 #include "core/auth/auth.h"
 #include "core/routine/routine.h"
 #include "core/run/credentials.h"
+#include "core/run/plain_http.h"
 
 /* What is known of one; texts borrowed for the life of the server. */
 struct remote_spec {
@@ -21,6 +22,7 @@ struct remote_spec {
 	struct http_headers headers;
 	char *secret[6];	  /* owned, wiped; see remote_spec_keep() */
 	struct auth_options auth; /* url and headers are filled in */
+	struct plain_http plain;
 	const char *ca_file;
 	const char *transport; /* "auto", "http", "sse", "websocket"; NULL */
 	const char *protocol;  /* pinned revision, or NULL */

@@ -75,11 +75,14 @@ struct auth *remote_server_auth(struct remote_server *one) MUST_USE;
 
 /*
  * May this be the URL of a server: scheme, host, no user information, plain
- * http and ws on loopback only? For `check`. errors ERR_SYNTAX
+ * http and ws as plain_http_judge() says? For `check`.
+ *
+ * returns  1 where it may and has to be said, with the sentence in err
+ * errors   ERR_SYNTAX
  */
-int remote_check_url(const char *url, struct err *err) MUST_USE;
-/* The same, and the leash allows its host. errors ERR_SYNTAX, ERR_LEASH */
-int remote_judge_url(const struct gate *gate, const char *url, struct err *err)
-	MUST_USE;
+int remote_check_url(const struct server *s, struct err *err) MUST_USE;
+/* May it, and does the leash allow its host? errors ERR_SYNTAX, ERR_LEASH */
+int remote_judge_url(const struct gate *gate, const struct server *s,
+		     struct err *err) MUST_USE;
 
 #endif

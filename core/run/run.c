@@ -43,9 +43,9 @@ static void judge_one(struct run *r, struct plan_step *p)
 	/* a dry run of a step that lacks a variable */
 	if (!p->request.policy)
 		return;
-	if (p->request.program ? gate_check(r->gate, &p->request, &err) == 0
-			       : remote_judge_url(r->gate, p->step->server->url,
-						  &err) == 0)
+	if (p->request.program
+		    ? gate_check(r->gate, &p->request, &err) == 0
+		    : remote_judge_url(r->gate, p->step->server, &err) == 0)
 		return;
 	if (p->reason == REASON_NONE)
 		p->reason = refusal(&err);

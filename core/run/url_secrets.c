@@ -7,7 +7,7 @@
 /* From so many bytes on letters and digits together are no word. */
 #define CHANCE_BYTES 20
 
-static bool names_secret(struct str name)
+bool url_secrets_names(struct str name)
 {
 	static const char *const words[] = {
 		"key",	"token",     "secret", "pass",	  "auth",
@@ -51,6 +51,20 @@ static void add_decoded(struct str value, struct scrub *scrub)
 	(void)scrub_add(scrub, buf_str(&out));
 }
 
+bool url_secrets_any(const struct url *url)
+{
+	struct str rest = url->query;
+
+	while (rest.n) {
+		struct str value = str_cut(&rest, '&');
+		struct str name = str_cut(&value, '=');
+
+		if (url_secrets_names(name) || is_by_chance(value))
+			return true;
+	}
+	return false;
+}
+
 void url_secrets_add(const struct url *url, struct scrub *scrub)
 {
 	struct str rest = url->query;
@@ -59,7 +73,7 @@ void url_secrets_add(const struct url *url, struct scrub *scrub)
 		struct str value = str_cut(&rest, '&');
 		struct str name = str_cut(&value, '=');
 
-		if (!names_secret(name) && !is_by_chance(value))
+		if (!url_secrets_names(name) && !is_by_chance(value))
 			continue;
 		(void)scrub_add(scrub, value);
 		add_decoded(value, scrub);

@@ -15,5 +15,9 @@
 
 /* Add them, as written and decoded. */
 void url_secrets_add(const struct url *url, struct scrub *scrub);
+/* Is there one? */
+bool url_secrets_any(const struct url *url) MUST_USE;
+/* Does a name say that its value is one: "api_key", "X-Auth-Token"? */
+bool url_secrets_names(struct str name) MUST_USE;
 
 #endif

@@ -194,6 +194,46 @@ sed 's,https://example.com/mcp,http://example.com/mcp,' later.toml >plain.toml
 run_matins check plain.toml
 exit_is "plain http beyond loopback: exit status 1" 1
 err_like "and what to write instead" 'plain.toml:1:.*https'
+sed '1a insecure_http = true' plain.toml >allowed.toml
+run_matins check allowed.toml
+exit_is "plain http that is allowed: exit status 0" 0
+err_like "and is said" 'allowed.toml:1:.*plain http to example.com.*can be read'
+sed 's,http://example,https://example,' allowed.toml >needless.toml
+run_matins check needless.toml
+err_is "over TLS there is nothing to say" ''
+# a credential needs another word
+export A_VALUE=something-of-ours
+while IFS=: read -r name line; do
+	sed "1a $line" allowed.toml >credential.toml
+	run_matins check credential.toml
+	exit_is "with $name: exit status 1" 1
+	err_like "with $name: why, and the key" \
+		'credential.toml:1:.*carry a credential.*insecure_credentials'
+	sed -i '1a insecure_credentials = true' credential.toml
+	run_matins check credential.toml
+	exit_is "with $name, allowed as well: exit status 0" 0
+	err_like "with $name: it is said" 'credentials included'
+done <<'END'
+a header of a variable:headers = { X-Any = "${A_VALUE}" }
+a header whose name says so:headers = { X-Api-Key = "something" }
+a token:token = { env = "A_VALUE" }
+an api key:api_key = { env = "A_VALUE" }
+a client with a secret:auth = { client_id = "a", client_secret = { env = "A_VALUE" }, issuer = "https://example.com" }
+END
+sed -e '1a headers = { X-Mode = "read-only" }' allowed.toml >mode.toml
+run_matins check mode.toml
+exit_is "a header that says something else: exit status 0" 0
+sed 's,example.com/mcp,example.com/${A_VALUE}/mcp,' allowed.toml >path.toml
+run_matins check path.toml
+exit_is "a variable in the path: exit status 1" 1
+sed 's,example.com/mcp,example.com/mcp?api_key=abc,' allowed.toml >query.toml
+run_matins check query.toml
+exit_is "a key in the query: exit status 1" 1
+A_VALUE=example.com
+sed 's,//example.com/,//${A_VALUE}/,' allowed.toml >host.toml
+run_matins check host.toml
+exit_is "a variable as the host: exit status 0" 0
+unset A_VALUE
 {
 	sed 's/^server = .*/url = "https:\/\/example.com\/mcp"/' later.toml
 	printf '[servers.web.sandbox]\nread = ["/usr"]\n'

@@ -180,12 +180,73 @@ exit_is "HT-7: a redirect within the server is followed: 0" 0
 is "with the credential" "$(grep -c '"path": "/ok/mcp".*mark-given' \
 	"$requests")" 1
 
+# ---- plain http where it is allowed ----
+
+# plain NAME STATUS ERE REQUESTS URL-OR-OPTIONS...: what is said, and how many
+# requests came to the public address
+plain() {
+	: >"$requests"
+	run_matins call echo n=1 "${@:5}"
+	exit_is "$1: $2" "$2"
+	err_like "$1: it is said" "$3"
+	if [[ $4 == none ]]; then
+		is "$1: nothing came there" "$(asked "$public")" 0
+	else
+		isnt "$1: it came there" "$(asked "$public")" 0
+	fi
+	file_lacks "$1: no credential came there" "$requests" mark-given-9f3b1c
+}
+
+key='Authorization: Bearer mark-given-9f3b1c'
+at=http://mcp.test/ok/mcp
+plain "plain http beyond loopback" 1 'write https.*insecure_http' none \
+	--url "$at"
+plain "plain http that is allowed" 0 \
+	'warning: .*plain http to mcp.test: .*can be read' some \
+	--url "$at" --insecure-http
+out_is "plain http that is allowed: its answer" "called 1"
+plain "plain http to a private address" 0 'plain http to private.test' none \
+	--url http://private.test/ok/mcp --insecure-http
+plain "plain http with a header" 1 'carry a credential.*insecure-credentials' \
+	none --url "$at" --insecure-http -H "$key"
+plain "plain http with a key in its query" 1 'carry a credential' none \
+	--url "$at?api_key=mark-given-9f3b1c" --insecure-http
+plain "credentials alone allow nothing" 1 'insecure_http' none --url "$at" \
+	--insecure-credentials -H "$key"
+plain "a server that wants a token" 1 'reached by plain http' some \
+	--url http://mcp.test/oauth/mcp --insecure-http --browser true
+is "a server that wants a token: no login begins" \
+	"$(grep -c well-known "$requests")" 0
+: >"$requests"
+run_matins call echo n=1 --url "$at" --insecure-http --insecure-credentials \
+	-H "$key"
+exit_is "plain http with a header that is allowed, too: 0" 0
+err_like "plain http with a header: it is said" 'credentials included'
+isnt "plain http with a header: it came there" \
+	"$(grep -c mark-given-9f3b1c "$requests")" 0
+{
+	printf '[servers.p]\nurl = "%s"\ninsecure_http = true\n' "$at"
+	printf '%s\n' '[[routines.r.steps]]' 'name = "s"' \
+		'type = "mcp-client"' 'server = "p"' 'tool = "echo"' \
+		'params = { n = "1" }'
+} >plain.toml
+run_matins run -c plain.toml r --json
+json_is "a step: ok, and in its report" step_results[0].output "called 1" \
+	step_results[0].run.insecure_http true
+err_like "a step: each run says it" 'warning: .*plain http to mcp.test'
+sed -i '/^insecure/d' plain.toml
+run_matins run -c plain.toml r --json
+exit_is "a step without the key: 2" 2
+json_is "a step without the key: denied" step_results[0].reason policy \
+	step_results[0].error '~insecure_http'
+
 # ---- plain http goes to loopback only, whatever a name says ----
 
 printf '%s localhost x.localhost\n' "$public" >hosts
 for name in localhost x.localhost; do
 	: >"$requests"
-	run_matins call echo --url "http://$name/ok/mcp" \
+	run_matins call echo --url "http://$name/ok/mcp" --insecure-http \
+		--insecure-credentials \
 		--header 'Authorization: Bearer mark-given-9f3b1c'
 	is "a $name that leads elsewhere: nothing comes there" \
 		"$(asked "$public")" 0
