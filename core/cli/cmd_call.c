@@ -232,7 +232,8 @@ static int prepare_call(struct call *c, struct client_call *ret_call,
 	struct tool_findings found = {.n_more = 0};
 	int r = read_call(c, ret_call, &found, err);
 
-	if (c->is_known && (r < 0 || found.violations.n || found.hints.n)) {
+	if (c->is_known &&
+	    (r < 0 || found.violations.n || found.hints.n || found.unusable)) {
 		tool_check_release(&c->check);
 		if (list_tools(c, true, err) < 0)
 			return -1;

@@ -12,7 +12,9 @@ int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
 		first = f->missing;
 	else if (rigour == TOOL_STRICT && v->n)
 		first = v->item[0];
-	if (f->unusable)
+	else if (rigour == TOOL_STRICT)
+		first = f->unusable;
+	if (f->unusable && first != f->unusable && !f->is_told)
 		log_warning("%s", f->unusable);
 	for (size_t i = 0; i < f->hints.n; i++)
 		log_warning("%s", f->hints.item[i]);

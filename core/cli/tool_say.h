@@ -2,7 +2,8 @@
  * Findings of core/run/tool_check.h, for a command that calls a tool: every
  * violation is one warning; with `strict` they are errors. A required argument
  * that is missing is an error always, unless the caller takes note of it. A
- * schema that cannot be used is said, and checks nothing.
+ * schema that cannot be used checks nothing, which is a warning once, and with
+ * `strict` an error like any violation.
  */
 #ifndef CORE_CLI_TOOL_SAY_H
 #define CORE_CLI_TOOL_SAY_H

@@ -30,11 +30,9 @@ static bool breaks_promise(struct step_run *s, struct judgement *j)
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	struct tool_findings found;
 
-	if (tool_check_result(&m->check, m->answer, &s->arena, &found)) {
-		if (found.unusable)
-			log_warning("%s: %s", s->result.name, found.unusable);
+	if (tool_check_result(&m->check, m->answer, &s->arena, &found) &&
+	    !found.unusable)
 		return false;
-	}
 	tool_findings_say(&found, &says);
 	j->reason = REASON_BAD_MESSAGE;
 	j->error = arena_str(&s->arena, buf_str(&says));
@@ -109,14 +107,12 @@ static void check_and_call(struct step_run *s, const struct client_listed *l,
 
 	tool_check_release(&m->check);
 	tool_check_init(&m->check, arena_str(&s->arena, item->json));
-	if (!fits(s, &found)) {
+	if (!fits(s, &found) || found.unusable) {
 		tool_findings_say(&found, &says);
 		buf_adds(&says, "; it was not called");
 		refuse(s, l, buf_cstr(&says));
 		return;
 	}
-	if (found.unusable)
-		log_warning("%s: %s", s->result.name, found.unusable);
 	for (size_t i = 0; i < found.hints.n; i++)
 		log_warning("%s: %s", s->result.name, found.hints.item[i]);
 	step_mcp_send(s);

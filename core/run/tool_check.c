@@ -95,16 +95,19 @@ static void cannot(const char *what, const struct err *why, struct arena *arena,
 		why->msg);
 }
 
-/* NULL: it cannot be used, which is said once. */
+/* NULL: it cannot be used, and that is said. */
 static const struct schema *compiled(struct tool_schema *ts, struct str text,
 				     const char *what, struct arena *arena,
 				     struct tool_findings *ret)
 {
-	struct err why = ERR_INIT;
-
-	if (!ts->tried && schema_compile(text, NULL, &ts->compiled, &why) < 0)
-		cannot(what, &why, arena, ret);
-	ts->tried = true;
+	ret->is_told = ts->tried;
+	if (!ts->tried) {
+		ts->why = (struct err)ERR_INIT;
+		ts->tried = true;
+		(void)!schema_compile(text, NULL, &ts->compiled, &ts->why);
+	}
+	if (!ts->compiled)
+		cannot(what, &ts->why, arena, ret);
 	return ts->compiled;
 }
 
@@ -115,6 +118,7 @@ static bool check(const struct schema *s, const char *what, struct str value,
 	struct err why = ERR_INIT;
 	int rc = schema_validate(s, value, arena, &result, &why);
 
+	ret->is_told = false;
 	if (rc < 0)
 		cannot(what, &why, arena, ret);
 	if (rc == SCHEMA_VIOLATED)
@@ -191,7 +195,10 @@ bool tool_check_result(struct tool_check *c, struct str result,
 void tool_findings_say(const struct tool_findings *f, struct buf *out)
 {
 	const struct strlist *both[] = {&f->violations, &f->hints};
-	size_t n = 0;
+	size_t n = f->unusable != NULL;
+
+	if (f->unusable)
+		buf_adds(out, f->unusable);
 
 	for (size_t k = 0; k < ARRAY_LEN(both); k++) {
 		for (size_t i = 0; i < both[k]->n; i++)

@@ -25,6 +25,7 @@
 struct tool_schema {
 	struct schema *compiled; /* owned; NULL before, and when it is bad */
 	bool tried;
+	struct err why; /* it is bad */
 };
 
 struct tool_check {
@@ -44,9 +45,9 @@ struct tool_findings {
 	/* names that the schema does not know, and nearly does; they may be
 	   allowed all the same */
 	struct strlist hints;
-	/* the schema cannot be used, so nothing was checked; NULL: it can.
-	   A schema that is wrong is told once. */
+	/* the schema cannot be used, so nothing was checked; NULL: it can */
 	const char *unusable;
+	bool is_told; /* the same was said of an earlier call */
 };
 
 /* tool  {NULL, 0}: it is not known, and nothing is checked */
@@ -69,7 +70,8 @@ bool tool_check_arguments(struct tool_check *c, struct str arguments,
 bool tool_check_result(struct tool_check *c, struct str result,
 		       struct arena *arena, struct tool_findings *ret) MUST_USE;
 
-/* All of it in one sentence: violations, then hints; appended. */
+/* All of it in one sentence: an unusable schema, violations, hints; appended.
+ */
 void tool_findings_say(const struct tool_findings *f, struct buf *out);
 
 /* Must it be called as a task? (TK-2) */

@@ -106,8 +106,16 @@ keys=
 server badschema
 step a add "$BAD" 'strict = true'
 run_r
-json_is "a schema that cannot be used checks nothing" step_results[0].state ok
+json_is "a schema that cannot be used is no check" \
+	step_results[0].reason rpc_error \
+	step_results[0].error '~not checked, the schema cannot be used'
+call_s add alpha:=1 beta:=2 --strict
+exit_is "nor is it in a strict call" 1
 err_like "and that is said" 'not checked, the schema cannot be used'
+is "it was not called" "$(count tools/call)" 0
+call_s add alpha:=1 beta:=2
+exit_is "without strict it warns" 0
+err_like "without strict it says so" 'not checked, the schema cannot be used'
 
 # ---- values of -p ----
 

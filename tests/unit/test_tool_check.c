@@ -121,15 +121,17 @@ static void arguments__no_schema__nothing_is_checked(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__bad_schema__said_once(UNUSED void **state)
+static void arguments__bad_schema__said_each_time_new_once(UNUSED void **state)
 {
 	struct world w;
 
 	begin(&w, "{\"inputSchema\":{\"properties\":7}}");
 	assert_true(arguments(&w, "{}"));
 	assert_non_null(strstr(w.found.unusable, "cannot be used"));
+	assert_false(w.found.is_told);
 	assert_true(arguments(&w, "{}"));
-	assert_null(w.found.unusable);
+	assert_non_null(strstr(w.found.unusable, "cannot be used"));
+	assert_true(w.found.is_told);
 	end(&w);
 }
 
@@ -208,7 +210,8 @@ int main(void)
 		cmocka_unit_test(
 			arguments__many_violations__the_rest_is_counted),
 		cmocka_unit_test(arguments__no_schema__nothing_is_checked),
-		cmocka_unit_test(arguments__bad_schema__said_once),
+		cmocka_unit_test(
+			arguments__bad_schema__said_each_time_new_once),
 		cmocka_unit_test(SC_3__structured__must_fit),
 		cmocka_unit_test(SC_4__error__is_not_looked_at),
 		cmocka_unit_test(SC_5__promised_and_not_sent__said),
