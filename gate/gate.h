@@ -170,7 +170,8 @@ struct gate_request {
 	const char *const *env; /* declared "NAME=VALUE", ends in NULL; may
 				   be NULL. Copied only into the child. */
 	const struct gate_policy *policy;
-	/* Descriptors for stdin, stdout, stderr of the child, or GATE_PIPE. */
+	/* Descriptors for stdin, stdout, stderr of the child, or GATE_PIPE;
+	   of stderr also GATE_AS_OUT: what stdout is. */
 	int stdio[3];
 	unsigned record;   /* GATE_RECORD_ bits; record_exec adds one */
 	uint64_t start_ms; /* until it is executed; 0 and at most: 20 s */
@@ -179,7 +180,7 @@ struct gate_request {
 	bool output_may_be_large;
 };
 
-enum { GATE_PIPE = -1 };
+enum { GATE_PIPE = -1, GATE_AS_OUT = -2 };
 
 /* What a tree does is written down while it runs; see gate_record. */
 enum {

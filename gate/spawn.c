@@ -45,6 +45,10 @@ static int open_stdio(const struct gate_request *request, struct stdio *s,
 	for (int i = 0; i < 3; i++) {
 		int fd = request->stdio[i];
 
+		if (i == 2 && fd == GATE_AS_OUT) {
+			s->child[2] = s->child[1];
+			continue;
+		}
 		if (fd != GATE_PIPE && isatty(fd))
 			return err_set(err, ERR_POLICY,
 				       "descriptor %d is a terminal, which is "

@@ -60,6 +60,9 @@ struct arg_rule {
 /* include/uapi/linux/memfd.h, Linux 6.3 */
 #define MEMFD_NOEXEC_SEAL 0x0008U
 #define MEMFD_EXEC 0x0010U
+/* include/uapi/linux/fcntl.h: F_DUPFD_QUERY, F_CREATED_QUERY */
+#define FD_QUERY 1027
+#define FD_CREATED 1028
 /* include/uapi/linux/sched.h */
 #define SCHED_RESET_BIT UINT32_C(0x40000000)
 /* include/uapi/asm-generic/ioctls.h: _IOR('T', 0x2A, struct termios2), ... */

@@ -1,8 +1,10 @@
 #include "core/cli/child_run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -20,6 +22,7 @@ struct running {
 	struct loop_timer grace;
 	struct buf typed; /* from the terminal, not yet written */
 	bool ended;
+	bool is_joined; /* stderr comes with stdout */
 };
 
 /* ---- pumping for terminals ---- */
@@ -63,7 +66,7 @@ static bool pump_out(struct running *e, int which)
 
 	if (r < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR;
-	if (r > 0 && which == 2)
+	if (r > 0 && (which == 2 || e->is_joined))
 		note_words(e->end, chunk, (size_t)r);
 	if (r > 0 && fd_write_all(e->to[which], chunk, (size_t)r) == 0)
 		return true;
@@ -215,6 +218,17 @@ static int converse(struct running *e, struct gate *gate,
 	return 0;
 }
 
+bool child_is_pumped(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat st;
+
+	if (isatty(fd))
+		return true;
+	return fd > 0 && flags >= 0 && flags & O_APPEND &&
+	       fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+}
+
 int child_run(struct gate *gate, const struct gate_request *request, int out,
 	      int err_fd, struct child_end *ret, struct err *err)
 {
@@ -222,6 +236,7 @@ int child_run(struct gate *gate, const struct gate_request *request, int out,
 		.end = ret,
 		.to = {-1, out, err_fd},
 		.typed = BUF_INIT(4 * PUMP_BYTES),
+		.is_joined = request->stdio[2] == GATE_AS_OUT,
 	};
 	int r;
 

@@ -1,8 +1,9 @@
 /*
  * One program of the gate, run in the foreground to its end.
  *
- * A terminal is never handed to a child, which could type into it. Where the
- * request asks for pipes instead, bytes are pumped: from our stdin, and to the
+ * A terminal is never handed to a child, which could type into it, nor is a log
+ * that the caller appends to, which it could empty. Where the request asks for
+ * pipes instead, bytes are pumped: from our stdin, and to the
  * descriptors that the caller names. Signals go on to the program; one that
  * does not end within two seconds of the first, or at the second, is killed
  * with its tree.
@@ -16,6 +17,8 @@
  */
 #ifndef CORE_CLI_CHILD_RUN_H
 #define CORE_CLI_CHILD_RUN_H
+
+#include <stdbool.h>
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
@@ -38,6 +41,11 @@ struct child_end {
  */
 int child_run(struct gate *gate, const struct gate_request *request, int out,
 	      int err_fd, struct child_end *ret, struct err *err) MUST_USE;
+/*
+ * Is this descriptor of ours kept from children, its bytes pumped instead? A
+ * terminal, and a file that is appended to.
+ */
+bool child_is_pumped(int fd) MUST_USE;
 void child_end_release(struct child_end *e);
 /* As a shell gives it: the status, or 128 + signal. */
 int child_end_status(const struct gate_verdict *v) MUST_USE;

@@ -1,10 +1,12 @@
 /*
  * Any program under the gate: the sandbox by itself.
  *
- * Descriptors of the caller are passed on as they are, but for terminals.
+ * Descriptors of the caller are passed on as they are, but for terminals and
+ * logs that are appended to.
  */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -136,10 +138,18 @@ static int open_gate(const char *program, struct arena *arena,
 	return gate_new(&config, ret, err);
 }
 
+/* Terminals and logs are pumped; the rest is handed on as it is. */
 static void pass_descriptors(struct gate_request *request)
 {
+	struct stat out, err;
+
 	for (int i = 0; i < 3; i++)
-		request->stdio[i] = isatty(i) ? GATE_PIPE : i;
+		request->stdio[i] = child_is_pumped(i) ? GATE_PIPE : i;
+	/* 2>&1: one pipe, in which lines keep their order */
+	if (request->stdio[1] == GATE_PIPE && request->stdio[2] == GATE_PIPE &&
+	    !isatty(2) && fstat(1, &out) == 0 && fstat(2, &err) == 0 &&
+	    out.st_dev == err.st_dev && out.st_ino == err.st_ino)
+		request->stdio[2] = GATE_AS_OUT;
 }
 
 /* HOME is soon named, and much lies in it. */

@@ -20,13 +20,14 @@ int trace_child_run(struct gate *gate, struct gate_request *request, bool again,
 		    struct child_end *ret, struct err *err)
 {
 	AUTO(fd_closep) int in = open_input(again);
-	int out = isatty(STDERR_FILENO) ? GATE_PIPE : STDERR_FILENO;
+	int out = child_is_pumped(STDERR_FILENO) ? GATE_PIPE : STDERR_FILENO;
 	int r;
 
 	if (in < 0)
 		return err_sys(err, errno, "stdin");
 	request->stdio[0] = in;
-	request->stdio[1] = request->stdio[2] = out;
+	request->stdio[1] = out;
+	request->stdio[2] = out == GATE_PIPE ? GATE_AS_OUT : out;
 	r = child_run(gate, request, STDERR_FILENO, STDERR_FILENO, ret, err);
 	loop_give_signals_back();
 	return r;

@@ -131,6 +131,35 @@ json_is "--explain: a key that is named" grants[2].why argument \
 	grants[3].path "~/input$"
 rm -r "$HOME/.aws"
 
+# ---- a log that the caller appends to ----
+
+cat >log.py <<-'END'
+	import fcntl, os
+	def attempt(what, *args):
+	    try:
+	        what(*args)
+	    except OSError:
+	        pass
+	for fd in 1, 2:
+	    attempt(os.ftruncate, fd, 0)
+	    attempt(fcntl.fcntl, fd, fcntl.F_SETFL, 0)
+	    attempt(os.lseek, fd, 0, 0)
+	    attempt(os.open, "/proc/self/fd/%d" % fd, os.O_WRONLY | os.O_TRUNC)
+	for i in range(40):
+	    os.write(1 + i % 2, b"%d\n" % i)
+END
+echo old >log
+"$BIN" exec -- "$PYTHON" log.py >>log 2>&1
+is "a log that is appended to keeps what it had, and its order" \
+	"$(<log)" "$(echo old; seq 0 39)"
+"$BIN" exec -- "$PYTHON" log.py >>log 2>>log
+is "also where it was opened twice" "$(wc -l <log)" 81
+"$BIN" exec -- "$PYTHON" log.py 2>>log >new
+is "also for stderr alone" "$(head -n1 log), $(wc -l <log), $(wc -l <new)" \
+	"old, 101, 20"
+"$BIN" trace -- "$PYTHON" log.py 2>>log >/dev/null
+like "a trace appends, too" "$(head -n1 log)" '^old$'
+
 # ---- a trace is offered where it may help ----
 
 run_matins exec -- ls folder

@@ -599,6 +599,18 @@ static int try_fd_up(char **a)
 	return say(BLOCKED, "no such descriptor");
 }
 
+/* Whoever opens the file for writing waits until the lease is given back. */
+static int try_lease(char **a)
+{
+	int fd = open(a[0], O_RDONLY | O_CLOEXEC);
+	int r;
+
+	if (fd < 0)
+		return worked(fd, "open");
+	r = fcntl(fd, F_SETLEASE, F_RDLCK);
+	return worked(r, "F_SETLEASE");
+}
+
 static int try_isatty(char **a)
 {
 	struct termios t;
@@ -1317,6 +1329,7 @@ static const struct attack {
 	{"env", 1, try_env},
 	{"fds", 0, try_fds},
 	{"fd-up", 1, try_fd_up},
+	{"lease", 1, try_lease},
 	{"isatty", 0, try_isatty},
 	{"type", 1, try_type},
 	{"type-opened", 0, try_type_opened},

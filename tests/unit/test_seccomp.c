@@ -617,6 +617,28 @@ static const struct twin {
 	{"ioctl", {0, 0xffffffff00005401}, true, WORLD_NET},
 	{"ioctl", {0, 0x40049409}, true, WORLD_NET},  /* FICLONE */
 	{"ioctl", {0, 0xc0189436}, false, WORLD_NET}, /* FIDEDUPERANGE */
+	/* fcntl: no lease, no note of changes, none of the next ones */
+	{"fcntl", {3, 0}, true, WORLD_NET},	  /* F_DUPFD */
+	{"fcntl", {3, 4, 2048}, true, WORLD_NET}, /* F_SETFL */
+	{"fcntl", {3, 38}, true, WORLD_NET},	  /* F_OFD_SETLKW */
+	{"fcntl", {3, 1024}, false, WORLD_NET},	  /* F_SETLEASE */
+	{"fcntl", {3, 0x100000400}, false, WORLD_NET},
+	{"fcntl", {3, 1025}, true, WORLD_NET},	/* F_GETLEASE */
+	{"fcntl", {3, 1026}, false, WORLD_NET}, /* F_NOTIFY */
+	{"fcntl", {3, 1027}, true, WORLD_NET},	/* F_DUPFD_QUERY */
+	{"fcntl", {3, 1028}, true, WORLD_NET},	/* F_CREATED_QUERY */
+	{"fcntl", {3, 1029}, false, WORLD_NET}, /* F_CANCELLK */
+	{"fcntl", {3, 1030}, true, WORLD_NET},	/* F_DUPFD_CLOEXEC */
+	{"fcntl", {3, 1031}, true, WORLD_NET},	/* F_SETPIPE_SZ */
+	{"fcntl", {3, 1032}, true, WORLD_NET},	/* F_GETPIPE_SZ */
+	{"fcntl", {3, 1033}, true, WORLD_NET},	/* F_ADD_SEALS */
+	{"fcntl", {3, 1034}, true, WORLD_NET},	/* F_GET_SEALS */
+	{"fcntl", {3, 1035}, true, WORLD_NET},	/* F_GET_RW_HINT */
+	{"fcntl", {3, 1036}, true, WORLD_NET},	/* F_SET_RW_HINT */
+	{"fcntl", {3, 1037}, true, WORLD_NET},	/* F_GET_FILE_RW_HINT */
+	{"fcntl", {3, 1038}, true, WORLD_NET},	/* F_SET_FILE_RW_HINT */
+	{"fcntl", {3, 1040}, false, WORLD_NET}, /* F_SETDELEG */
+	{"fcntl", {3, 2048}, false, WORLD_NET},
 	/* prctl */
 	{"prctl", {15}, true, WORLD_NET},	   /* PR_SET_NAME */
 	{"prctl", {35}, false, WORLD_NET},	   /* PR_SET_MM */
