@@ -18,7 +18,7 @@
 #include "core/run/config_inner.h"
 
 /* Rows of one kind in a question, and changes: it must fit a screen. */
-#define ROWS_ASKED 8
+#define ROWS_ASKED 4
 /* Changes in one line of an error. */
 #define ROWS_TOLD 4
 
@@ -256,21 +256,40 @@ static void ask_person(struct config_file *file, struct verdict *v)
 
 /* ---- the decision ---- */
 
+/* A confined program may write there, and would be started unconfined. */
+static bool is_of_the_folder(const struct config_file *file,
+			     const char *program)
+{
+	AUTO(mem_freep) char *real = realpath(program, NULL);
+
+	return strchr(program, '/') &&
+	       (is_beneath(file->config.dir, program) ||
+		(real && is_beneath(file->config.dir, real)));
+}
+
 /* Its program runs outside of every sandbox. */
 static void judge_browser(struct config_file *file, const struct verdict *v,
 			  const char *server)
 {
-	if (v->by_person &&
-	    config_grants_has(&file->grants, "browser", &v->kept.grants))
-		return;
+	const bool is_allowed =
+		v->by_person &&
+		config_grants_has(&file->grants, "browser", &v->kept.grants);
+
 	for (size_t i = 0; i < file->config.n_servers; i++) {
 		struct server *s = &file->config.servers[i];
+		const char *browser = s->auth.browser;
 
-		if (s->auth.browser && config_is_named(s->name, server))
-			log_note("%s: \"browser\" of %s is not used: it was "
-				 "not allowed on a terminal (matins allow)",
-				 file->path, s->name);
+		if (!browser ||
+		    (is_allowed && !is_of_the_folder(file, browser)))
+			continue;
 		s->auth.browser = NULL;
+		if (config_is_named(s->name, server))
+			log_note("%s: \"browser\" of %s is not used: %s",
+				 file->path, s->name,
+				 is_allowed ? "it lies in the folder of the "
+					      "file, where programs may write"
+					    : "it was not allowed on a "
+					      "terminal (matins allow)");
 	}
 }
 

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/run/config_inner.h"
 
-/* Bytes of one row that are shown. */
+/* Bytes of one row that are shown where not all are. */
 #define ROW_SHOWN 160
 
 /* In the order in which they are shown. */
@@ -249,12 +249,13 @@ bool config_grants_has(const struct strlist *grants, const char *word,
 
 /* ---- for a person ---- */
 
-static void add_row(struct buf *out, const char *word, const char *row)
+static void add_row(struct buf *out, const char *word, const char *row,
+		    size_t max)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const char *value = strchr(row, ' ');
 
-	buf_add_cut(&text, str_of(value ? value + 1 : row), ROW_SHOWN);
+	buf_add_cut(&text, str_of(value ? value + 1 : row), max);
 	buf_addf(out, "  %-10s  ", word);
 	log_visible(out, buf_str(&text), false);
 	buf_addc(out, '\n');
@@ -272,7 +273,8 @@ bool config_grants_show(const struct strlist *grants, size_t most,
 			       kind_of(grants->item[i + 1]) != kind;
 
 		if (!most || n < most)
-			add_row(out, n ? "" : words[kind], grants->item[i]);
+			add_row(out, n ? "" : words[kind], grants->item[i],
+				most ? ROW_SHOWN : SIZE_MAX);
 		n++;
 		if (!is_last)
 			continue;

@@ -22,7 +22,8 @@ struct strlist config_grants(const struct config *c, struct arena *arena)
  * Append them for a person: a line each, the word once per kind, control
  * characters made visible.
  *
- * most     rows shown of one kind; the others are counted. 0: all
+ * most     rows shown of one kind, and of each the beginning; the others are
+ *	    counted. 0: all of all
  * returns  false: some were left out
  */
 bool config_grants_show(const struct strlist *grants, size_t most,

@@ -227,7 +227,7 @@ exit_is "yes was kept" 0
 config 'sandbox = { read = ["/1","/2","/3","/4","/5","/6","/7","/8","/9"] }'
 on_terminal '?,y' run r --dry-run
 out_like "changed: asked again, with what changed" '^  \+ reads /1$'
-out_like "a long list is cut" 'and 1 more$'
+out_like "a long list is cut" 'and 5 more$'
 out_like "and shown whole when asked for" '^ {14}/9$'
 config "sandbox = { read = [\"/\\u001b[2J\\u202e\"] }"
 on_terminal n run r
@@ -258,6 +258,17 @@ err_like "browser: allowed by the variable, it is not used" \
 on_terminal '' allow
 run_matins auth status web
 err_unlike "browser: allowed on a terminal, it is used" 'is not used'
+cp "$T/browser" "$T/p/browser"
+ln -s p/browser "$T/led-there"
+for browser in ./browser "$T/led-there" ./gone; do
+	sed "s,^browser.*,browser = \"$browser\"," matins.toml >new.toml
+	mv new.toml matins.toml
+	on_terminal '' allow
+	run_matins auth status web
+	err_like "browser: one of the same folder is not used: ${browser##*/}" \
+		'is not used: it lies in the folder of the file'
+done
+sed -i "s,^browser.*,browser = \"$T/browser\"," matins.toml
 on_terminal '' allow --edits
 sed -i 's,/browser,/another,' matins.toml
 run_matins auth status web
