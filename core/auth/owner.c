@@ -51,7 +51,8 @@ const char *owner_shown(const struct owner *o, struct arena *arena)
 
 bool owner_read(const char *text, struct arena *arena, struct owner *ret)
 {
-	struct str rest = str_of(text), url = str_cut(&rest, ' ');
+	size_t skip = owner_is_last(text) ? sizeof(LAST) - 1 : 0;
+	struct str rest = str_of(text + skip), url = str_cut(&rest, ' ');
 	struct str grant = str_cut(&rest, ' '), bytes = str_cut(&rest, ' ');
 	uint64_t n;
 

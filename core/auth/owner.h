@@ -36,7 +36,7 @@ struct owner {
  */
 const char *owner_text(const struct owner *o, const char *client,
 		       struct arena *arena) MUST_USE;
-/* Of the record of the client that was used last; owner_read() is false. */
+/* Of the record of the client that was used last. */
 const char *owner_text_last(const struct owner *o, struct arena *arena)
 	MUST_USE;
 bool owner_is_last(const char *text) MUST_USE;

@@ -66,6 +66,16 @@ static bool is_elsewhere(const struct list *l, const char *name)
 	return name && (!l->config || !config_server(l->config, name));
 }
 
+/* Which client was used last is listed only where it cannot be read. */
+static int look_at_last(struct list *l, struct store *store, const char *text,
+			struct err *err)
+{
+	const struct store_name name = {text, "", NULL};
+	struct str ignored;
+
+	return store_read(store, &name, &l->arena, &ignored, err);
+}
+
 static void add_server(struct list *l, struct store *store, const char *text)
 {
 	const int64_t now_s =
@@ -75,8 +85,13 @@ static void add_server(struct list *l, struct store *store, const char *text)
 					 !owner_read(text, &l->arena, &owner)};
 	struct str rest = str_of(owner.url);
 	struct err err = ERR_INIT;
-	int r = auth_status_stored(store, &owner, now_s, &said.status, &err);
+	bool is_last = owner_is_last(text);
+	int r = is_last ? look_at_last(l, store, text, &err)
+			: auth_status_stored(store, &owner, now_s, &said.status,
+					     &err);
 
+	if (is_last && r >= 0)
+		return;
 	said.name = owner.name;
 	said.url = str_cut(&rest, '?');
 	said.is_elsewhere = is_elsewhere(l, owner.name);
@@ -105,8 +120,7 @@ static int add_folder(struct list *l, const char *dir, struct err *err)
 		return -1;
 	r = store_list(store, &l->arena, &owners, err);
 	for (size_t i = 0; r == 0 && i < owners.n; i++)
-		if (!owner_is_last(owners.item[i]))
-			add_server(l, store, owners.item[i]);
+		add_server(l, store, owners.item[i]);
 	store_free(store);
 	return r;
 }

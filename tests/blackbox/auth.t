@@ -302,7 +302,9 @@ run_matins auth status --json
 exit_is "all servers can be read: 0" 0
 before=$(json_get servers | "$PYTHON" -c 'import json, sys
 print(len(json.load(sys.stdin)))')
-one=$(find "$MATINS_STATE/tokens" -name '*.sealed' -print -quit)
+# a token; of the record of the last client it is known by its head
+one=$(grep -La 'last http' "$MATINS_STATE"/tokens/*.sealed | head -n 1)
+last=$(grep -la 'last http' "$MATINS_STATE"/tokens/*.sealed | head -n 1)
 printf '\0\0\0\0' | dd of="$one" bs=1 seek=$(($(stat -c %s "$one") - 4)) \
 	conv=notrunc status=none
 run_matins auth status --json
@@ -311,6 +313,11 @@ json_is "the others are listed all the same" servers "#$before"
 file_has "it has its place and what to do" "$out" '"state":"broken","error":'
 run_matins auth status
 out_like "in words, too" 'cannot be read: .*matins auth login'
+printf '\0\0\0\0' | dd of="$last" bs=1 seek=$(($(stat -c %s "$last") - 4)) \
+	conv=notrunc status=none
+run_matins auth status --json
+json_is "the record of the last client is listed when it cannot" servers \
+	"#$((before + 1))"
 
 # ---- a person at a terminal, the browser elsewhere ----
 

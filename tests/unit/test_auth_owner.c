@@ -134,6 +134,12 @@ static void owner__as_text__is_read_back(void **state)
 					   row[k].client ? row[k].client : "",
 					   &arena),
 				text);
+		assert_true(owner_is_last(owner_text_last(&row[i], &arena)));
+		assert_false(owner_is_last(text));
+		assert_true(owner_read(owner_text_last(&row[i], &arena), &arena,
+				       &o));
+		assert_string_equal(o.name ? o.name : "?",
+				    row[i].name ? row[i].name : "?");
 		assert_false(owner_read(owner_text_old(&row[i], &arena), &arena,
 					&o));
 		assert_null(o.grant);
