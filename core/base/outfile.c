@@ -257,7 +257,8 @@ static int open_old(struct outfile *f, const struct stat *st, struct err *err)
 		return open_stream(f, st->st_mode, err);
 	if (faccessat(f->folder.fd, f->name, W_OK, AT_EACCESS) < 0)
 		return err_sys(err, errno, "write %s", f->path);
-	f->mode = st->st_mode & 07777;
+	/* never setuid: a program may have made the file, and fill it */
+	f->mode = st->st_mode & 0777;
 	return 0;
 }
 

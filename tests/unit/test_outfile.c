@@ -105,6 +105,18 @@ static void write__new_or_old__with_umask_or_its_mode(void **state)
 	assert_int_equal(mode_of("a") & 07777, 0604);
 }
 
+static void write__setuid_before__is_not_kept(void **state)
+{
+	struct outfile f;
+
+	(void)state;
+	put("a", "old");
+	assert_int_equal(chmod("a", 06755), 0);
+	open_it(&f, "a", OUTFILE_REPLACE);
+	assert_written(&f);
+	assert_int_equal(mode_of("a") & 07777, 0755);
+}
+
 static void write__link_of_before__is_followed(void **state)
 {
 	struct outfile f;
@@ -293,6 +305,7 @@ int main(void)
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		T(write__new_or_old__with_umask_or_its_mode),
+		T(write__setuid_before__is_not_kept),
 		T(write__link_of_before__is_followed),
 		T(write__entry_of_another_kind_since__is_refused),
 		T(write__file_that_came_since__is_replaced),
