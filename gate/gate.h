@@ -103,6 +103,8 @@ struct gate_policy {
 	const struct gate_program_rule *programs;
 	size_t n_programs;
 	bool record_exec; /* every exec of the tree goes into the verdict */
+	/* Files that are not seen inside of what is granted: of a trace. */
+	struct strlist closed;
 };
 
 /*

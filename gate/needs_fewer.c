@@ -4,10 +4,13 @@
 
 #include "gate/allow.h"
 #include "gate/needs_inner.h"
+#include "gate/trace_private.h"
 
 /* This many files in one folder, and folders in one, are that folder. */
 #define COLLAPSE_FILES 2
 #define COLLAPSE_FOLDERS 8
+/* Entries of one that are looked at for files that it must not open. */
+#define WIDEN_LOOKED_AT 20000
 
 /* The rows directly in `dir` that are one kind of file. */
 static size_t count_in(struct needs_finder *f, const char *dir, bool folders)
@@ -55,6 +58,23 @@ static void widen(struct needs_finder *f, const char *dir)
 	needs_add(f, "read", dir, &sum, NULL);
 }
 
+/* Files in there that only the user may read would be granted as well. */
+static bool holds_private(struct needs_finder *f, const char *dir)
+{
+	const char *cwd = f->plain->cwd;
+	size_t budget = WIDEN_LOOKED_AT;
+	bool is_private;
+
+	if (allow_covers("/usr", dir) || (cwd && allow_covers(cwd, dir)) ||
+	    allow_has(&f->no_private, dir))
+		return false;
+	if (allow_has(&f->with_private, dir))
+		return true;
+	is_private = trace_holds_private(dir, cwd, &budget);
+	list_add(is_private ? &f->with_private : &f->no_private, f->arena, dir);
+	return is_private;
+}
+
 /* One folder; false: there is none left. */
 static bool widen_one(struct needs_finder *f)
 {
@@ -67,7 +87,8 @@ static bool widen_one(struct needs_finder *f)
 		dir = resolve_dirname(row->value, f->arena);
 		if (!closed_may_widen(&f->closed, dir) ||
 		    (count_in(f, dir, false) < COLLAPSE_FILES &&
-		     count_in(f, dir, true) < COLLAPSE_FOLDERS))
+		     count_in(f, dir, true) < COLLAPSE_FOLDERS) ||
+		    holds_private(f, dir))
 			continue;
 		widen(f, dir);
 		return true;

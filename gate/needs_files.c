@@ -7,11 +7,14 @@
 
 #include "gate/allow.h"
 #include "gate/needs_inner.h"
+#include "gate/trace_private.h"
 
 static const char too_wide[] = "too wide to be granted as a whole; name what "
 			       "is needed of it";
 static const char is_secret[] = "keys, tokens or sessions; grant it by hand if "
 				"that is meant";
+static const char only_yours[] = "a file that only you may read; grant it by "
+				 "hand if that is meant";
 /* New rows after which folders are taken for files, so that rows stay few. */
 #define FOLD_EVERY 64
 
@@ -224,6 +227,22 @@ static const char *working_tree(const struct needs_finder *f, const char *path)
 	return closed_may_widen(&f->closed, tree) ? tree : path;
 }
 
+/* What the trace left shut by what it is. */
+static const char *refusal_of_file(const struct needs_finder *f,
+				   const char *path, const struct stat *st)
+{
+	const char *cwd = f->plain->cwd;
+	char real[PATH_MAX];
+
+	if (list_covers(&f->traced->closed, path))
+		return is_secret;
+	if (!trace_is_private(st) || list_covers(&f->traced->read, path) ||
+	    list_covers(&f->traced->write, path) ||
+	    (cwd && realpath(cwd, real) && allow_covers(real, path)))
+		return NULL;
+	return only_yours;
+}
+
 void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 {
 	struct gate_need *need;
@@ -248,6 +267,8 @@ void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 	why_not = refusal(f, real);
 	if (closed_kind_of(&f->closed, real) == CLOSED_CACHE)
 		return;
+	if (!why_not)
+		why_not = refusal_of_file(f, real, &st);
 	/* the program may have looked for its own file of that name */
 	if (!why_not && is_private(f, real) && f->ended_well)
 		why_not = hidden;

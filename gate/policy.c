@@ -240,6 +240,7 @@ struct gate_policy gate_policy_copy(const struct gate_policy *from,
 	p.net = arena_strlist(arena, &from->net);
 	p.require = arena_strlist(arena, &from->require);
 	p.syscalls = arena_strlist(arena, &from->syscalls);
+	p.closed = arena_strlist(arena, &from->closed);
 	p.profile = arena_strdup(arena, from->profile);
 	p.user = arena_strdup(arena, from->user);
 	for (size_t i = 0; i < from->n_programs; i++)
@@ -293,6 +294,7 @@ void gate_policy_merge(const struct gate_policy *base,
 	p.net = join(&base->net, &more->net, arena);
 	p.require = join(&base->require, &more->require, arena);
 	p.syscalls = join(&base->syscalls, &more->syscalls, arena);
+	p.closed = join(&base->closed, &more->closed, arena);
 	join_programs(base, more, arena, &p);
 #define WIN(field) p.field = more->field ? more->field : base->field
 	WIN(profile);

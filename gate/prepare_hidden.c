@@ -18,6 +18,14 @@
 #define ACCESS \
 	((unsigned)(GRANT_READ | GRANT_WRITE | GRANT_WRITE_ONLY | GRANT_EXEC))
 
+/* Files that a trace leaves shut. */
+static const struct strlist *closed_of(const struct prepared *p)
+{
+	static const struct strlist none;
+
+	return p->request->policy ? &p->request->policy->closed : &none;
+}
+
 static const char *hidden_around(const struct prepared *p, const char *path)
 {
 	const struct strlist *hide = &p->gate->config.hide;
@@ -30,11 +38,12 @@ static const char *hidden_around(const struct prepared *p, const char *path)
 
 static bool is_above(const struct prepared *p, const char *path)
 {
-	const struct strlist *hide = &p->gate->config.hide;
+	const struct strlist *lists[] = {&p->gate->config.hide, closed_of(p)};
 
-	for (size_t i = 0; i < hide->n; i++)
-		if (allow_covers(path, hide->item[i]))
-			return true;
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (allow_covers(path, lists[k]->item[i]))
+				return true;
 	return false;
 }
 
@@ -99,6 +108,7 @@ static int split_entry(struct prepared *p, unsigned what, const char *path,
 	int r;
 
 	if (lstat(path, &st) < 0 || hidden_around(p, path) ||
+	    allow_has(closed_of(p), path) ||
 	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	if (S_ISDIR(st.st_mode) && is_above(p, path))
@@ -126,7 +136,7 @@ static int split(struct prepared *p, unsigned what, const char *path,
 		if (++n > SPLIT_ENTRIES)
 			r = err_set(err, ERR_LIMIT,
 				    "%s: more than %d entries, granted one by "
-				    "one because tokens of matins are in "
+				    "one because of what is hidden in "
 				    "there; namespaces (isolate) avoid that",
 				    path, SPLIT_ENTRIES);
 		else
@@ -147,6 +157,9 @@ static int hide_from_rules(struct prepared *p, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		struct grant g = p->grants.grant[i];
 
+		/* as an entry of a folder that was split before */
+		if (allow_has(closed_of(p), g.path))
+			p->grants.grant[i].what &= ~ACCESS;
 		if (!(g.what & ACCESS) || !S_ISDIR(g.st.st_mode) ||
 		    !is_above(p, g.path))
 			continue;
@@ -167,10 +180,11 @@ int prepare_hidden(struct prepared *p, struct err *err)
 	for (size_t i = 0; i < hide->n; i++)
 		if (is_granted(p, hide->item[i]))
 			list_add(&p->hidden, &p->arena, hide->item[i]);
-	if (!p->hidden.n)
+	if (!p->hidden.n && !closed_of(p)->n)
 		return 0;
 	if (p->own_view) {
 		hide_in_view(p);
+		p->view.shut = *closed_of(p);
 		return 0;
 	}
 	return hide_from_rules(p, err);

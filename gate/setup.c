@@ -283,6 +283,32 @@ static void write_grant(struct builder *b, const struct setup_grant *g,
 		  (g->is_noexec ? SYS_ATTR_NOEXEC : 0);
 }
 
+/*
+ * A device on a mount without devices cannot be opened: EACCES, as for any
+ * file that is not granted. One copy for each file that is shut.
+ */
+static int write_shut_takes(struct builder *b)
+{
+	int first = (int)b->list->slots;
+
+	for (size_t i = 0; i < b->v->shut.n; i++)
+		add_op(b, SETUP_TAKE, "/dev/null")->slot =
+			(int)b->list->slots++;
+	return first;
+}
+
+static void write_shut(struct builder *b, int slot)
+{
+	for (size_t i = 0; i < b->v->shut.n; i++) {
+		struct setup_op *op = add_op(b, SETUP_PUT, b->v->shut.item[i]);
+
+		op->slot = slot++;
+		op->set = QUIET_ATTRS | SYS_ATTR_RDONLY | SYS_ATTR_NOEXEC;
+		/* gone since it was seen: there is nothing to shut */
+		op->is_optional = true;
+	}
+}
+
 /* Protected inside what is already attached: a clone of that, in place. */
 static void write_here(struct builder *b, const struct entry *e)
 {
@@ -300,11 +326,13 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 {
 	struct builder b = {.v = v, .arena = arena, .list = ret};
 	const int *slot;
+	int shut;
 
 	*ret = (struct setup_list){.n = 0};
 	collect(&b);
 	write_namespace(&b);
 	slot = write_takes(&b);
+	shut = write_shut_takes(&b);
 	write_root(&b);
 	for (size_t i = 0; i < b.n; i++) {
 		const struct entry *e = &b.entry[i];
@@ -316,6 +344,7 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 		else
 			write_grant(&b, e->grant, slot[i]);
 	}
+	write_shut(&b, shut);
 	for (size_t i = 0; i < v->n_links; i++)
 		add_op(&b, SETUP_LINK, v->links[i].path)->data =
 			v->links[i].target;

@@ -28,6 +28,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
+#include "core/base/str.h"
 
 /* User namespaces of id-mapped mounts in one view: owners of grants. */
 #define SETUP_IDMAPS 8
@@ -101,6 +102,8 @@ struct setup_view {
 	size_t n_grants;
 	const struct setup_link *links;
 	size_t n_links;
+	/* Existing files that cannot be opened, whatever is granted above. */
+	struct strlist shut;
 	/* Existing paths that stay read-only inside a writable grant. */
 	const struct setup_grant *protect;
 	size_t n_protect;

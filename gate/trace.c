@@ -14,9 +14,12 @@
 #include "gate/allow.h"
 #include "gate/closed.h"
 #include "gate/inner.h"
+#include "gate/trace_private.h"
 
 /* Entries that are granted one by one: each takes a descriptor. */
 #define TRACE_ENTRIES 700
+/* Entries that are looked at for private files, all together. */
+#define TRACE_LOOKED_AT 400000
 /* And of one folder; /tmp of a busy machine has thousands. */
 #define TRACE_FOLDER_ENTRIES 400
 
@@ -69,8 +72,10 @@ struct opener {
 	struct arena *arena;
 	struct gate_policy *policy;
 	struct strlist *says;
-	const char *cwd; /* as it really lies; NULL without */
+	const char *cwd;     /* as it really lies; NULL without */
+	const char *project; /* the same, where it is narrow enough for one */
 	size_t n;
+	size_t budget; /* entries that may still be looked at */
 };
 
 /* Of a private place: others' files there come and go. */
@@ -106,6 +111,29 @@ static void add_exec(struct opener *o, const char *path)
 
 static void open_folder(struct opener *o, const char *path);
 
+/*
+ * Files that only their user may read are opened by nobody's leave. What the
+ * system installs is none of them, and is much.
+ */
+static bool holds_private(struct opener *o, const char *path)
+{
+	static const char *const system[] = {"/usr", "/sys", "/nix", "/snap"};
+
+	for (size_t i = 0; i < ARRAY_LEN(system); i++)
+		if (allow_covers(system[i], path))
+			return false;
+	if (o->project && allow_covers(o->project, path))
+		return false;
+	return trace_holds_private(path, o->project, &o->budget);
+}
+
+static bool is_private(const struct opener *o, const char *path,
+		       const struct stat *st)
+{
+	return trace_is_private(st) &&
+	       !(o->project && allow_covers(o->project, path));
+}
+
 static void open_entry(struct opener *o, const char *path)
 {
 	struct stat st;
@@ -114,7 +142,10 @@ static void open_entry(struct opener *o, const char *path)
 	    lstat(path, &st) < 0 ||
 	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
 		return;
-	if (S_ISDIR(st.st_mode) && closed_is_beneath(&o->closed, path)) {
+	if (is_private(o, path, &st))
+		return;
+	if (S_ISDIR(st.st_mode) &&
+	    (closed_is_beneath(&o->closed, path) || holds_private(o, path))) {
 		open_folder(o, path);
 		return;
 	}
@@ -139,6 +170,14 @@ static bool is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
+static void say_not_opened(struct opener *o, const char *path, const char *why)
+{
+	list_add(o->says, o->arena,
+		 arena_printf(o->arena,
+			      "%s: not opened, %s; --read what is needed of it",
+			      path, why));
+}
+
 static void open_folder(struct opener *o, const char *path)
 {
 	struct strlist names = {NULL, 0};
@@ -154,11 +193,16 @@ static void open_folder(struct opener *o, const char *path)
 	if (dir)
 		closedir(dir);
 	if (names.n > TRACE_FOLDER_ENTRIES) {
-		list_add(o->says, o->arena,
-			 arena_printf(o->arena,
-				      "%s: not opened, it has more than %d "
-				      "entries; --read what is needed of it",
-				      path, TRACE_FOLDER_ENTRIES));
+		say_not_opened(o, path,
+			       arena_printf(o->arena,
+					    "it has more than %d entries",
+					    TRACE_FOLDER_ENTRIES));
+		return;
+	}
+	if (!o->budget) {
+		say_not_opened(o, path,
+			       "there is too much to look through for files "
+			       "that only you may read (mode 0600)");
 		return;
 	}
 	if (names.n)
@@ -201,6 +245,27 @@ static void open_programs(struct opener *o)
 
 /* ---- what may be written ---- */
 
+/* Keys in the project: shut, but for those that are asked for by name. */
+static void close_keys(struct opener *o)
+{
+	struct strlist found;
+
+	trace_project_keys(o->project, &o->budget, o->arena, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		const char *key = found.item[i];
+
+		if (allow_has(&o->policy->read, key) ||
+		    allow_has(&o->policy->write, key))
+			continue;
+		add(o, &o->policy->closed, key);
+		list_add(o->says, o->arena,
+			 arena_printf(o->arena,
+				      "%s: shut, it is named as files of keys "
+				      "are; --read it if that is meant",
+				      key));
+	}
+}
+
 static void open_cwd(struct opener *o)
 {
 	const char *real = o->cwd;
@@ -211,6 +276,7 @@ static void open_cwd(struct opener *o)
 	    access(real, W_OK | X_OK) == 0) {
 		add(o, &o->policy->write, real);
 		add_exec(o, real);
+		close_keys(o);
 		list_add(o->says, o->arena,
 			 arena_printf(o->arena, "it may write beneath %s",
 				      real));
@@ -265,19 +331,23 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 			   .closed = gate_closed(gate),
 			   .arena = arena,
 			   .policy = ret,
-			   .says = ret_says};
+			   .says = ret_says,
+			   .budget = TRACE_LOOKED_AT};
 	char real[PATH_MAX];
 
 	if (cwd && realpath(cwd, real))
 		o.cwd = arena_strdup(arena, real);
+	if (o.cwd && closed_may_widen(&o.closed, o.cwd))
+		o.project = o.cwd;
 	*ret_says = (struct strlist){NULL, 0};
 	*ret = *asked;
 	ret->read = copied(&asked->read, arena);
 	ret->write = copied(&asked->write, arena);
 	ret->exec = copied(&asked->exec, arena);
 	list_add(ret_says, arena,
-		 "it may read and run everything but keys, tokens and "
-		 "sessions; of /tmp it sees what is asked for");
+		 "it may read and run everything but keys, tokens, sessions "
+		 "and files that only you may read; of /tmp it sees what is "
+		 "asked for");
 	open_folder(&o, "/");
 	if (!ret->read.n)
 		return err_sys(err, EACCES, "the root folder cannot be listed");

@@ -171,6 +171,42 @@ bounds() {
 	out_like "$who: two files of HOME are two rows" "^	\"$home/one\","
 	out_unlike "$who: HOME is not granted" "^	\"$home\","
 
+	mkdir -p "$home/app/deep"
+	echo private >"$home/app/deep/state"
+	chmod 600 "$home/app/deep/state"
+	echo public >"$home/app/deep/data"
+	echo own >"$home/proj/own"
+	chmod 600 "$home/proj/own"
+	echo variable >"$home/proj/.env"
+	echo example >"$home/proj/.env.example"
+	[[ $who == root ]] || as_user true
+	cd "$home/proj" || exit 1
+	for isolate in auto off; do
+		HOME=$home trace --isolate "$isolate" -- bash -c "
+			cat $home/app/deep/state $home/app/deep/data
+			cat .env .env.example own; echo x >new"
+		file_lacks "$who: a file of mode 0600 is shut ($isolate)" \
+			"$err" private
+		file_has "$who: what lies beside it is not ($isolate)" \
+			"$err" public
+		file_has "$who: nor one of the project ($isolate)" "$err" own
+		file_lacks "$who: but for its .env ($isolate)" "$err" variable
+		err_like "$who: and that is said ($isolate)" '\.env: shut'
+		file_has "$who: an example is none ($isolate)" "$err" example
+		out_like "$who: the need is a comment ($isolate)" \
+			"^	# \"$home/app/deep/state\".*only you may read"
+		out_unlike "$who: in no row ($isolate)" \
+			"^	\"$home/app(/deep)?\","
+		[[ $isolate == off ]] ||
+			ok "$who: new files are made in the project" \
+				test -s "$home/proj/new"
+	done
+	HOME=$home trace --read "$home/app/deep/state" --read .env -- \
+		bash -c "cat $home/app/deep/state .env"
+	file_has "$who: it is read when it is named" "$err" private
+	file_has "$who: and so is .env" "$err" variable
+	cd "$W" || exit 1
+
 	HOME=$home trace -- bash -c 'ls / /etc'
 	out_like "$who: nor is /" '^	# "/",.*too wide'
 	out_like "$who: nor /etc" '^	# "/etc",.*too wide'

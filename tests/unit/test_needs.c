@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "gate/trace_private.h"
 #include "gate/allow.h"
 #include "gate/closed.h"
 #include "gate/inner.h"
@@ -411,6 +413,48 @@ static void trace__policy__reads_all_but_what_is_closed(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+static void project_key__names__as_the_table_says(void **state)
+{
+	static const char *const keys[] = {".env",	 ".env.local",
+					   "server.key", "cert.pem",
+					   ".envrc",	 "id_ed25519"};
+	static const char *const others[] = {
+		".env.example", "env",	     "environment", "key.c",
+		"id_rsa.pub",	".env.dist", "package.json"};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (!trace_is_project_key(keys[i]))
+			fail_msg("%s would be opened", keys[i]);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (trace_is_project_key(others[i]))
+			fail_msg("%s would be shut", others[i]);
+}
+
+static void private__folders__are_looked_through(void **state)
+{
+	struct fixture *f = *state;
+	const char *dir = at(f, "look"), *deep = at(f, "look/deep");
+	size_t budget = 100;
+	int fd;
+
+	assert_int_equal(fd_mkdirs(at(f, "look/deep/er"), 0755), 0);
+	fd = fd_open(at(f, "look/deep/open"), O_WRONLY | O_CREAT, 0644);
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_false(trace_holds_private(dir, NULL, &budget));
+	assert_int_equal(budget, 97);
+	fd = fd_open(at(f, "look/deep/er/key"), O_WRONLY | O_CREAT, 0600);
+	assert_false(trace_holds_private(dir, NULL, &budget)); /* empty */
+	assert_int_equal(write(fd, "x", 1), 1);
+	close(fd);
+	assert_true(trace_holds_private(dir, NULL, &budget));
+	assert_false(trace_holds_private(dir, deep, &budget));
+	budget = 1;
+	assert_true(trace_holds_private(at(f, "look"), at(f, "look/deep/er"),
+					&budget));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -431,6 +475,8 @@ int main(void)
 		TEST(calls__refused__are_needed_when_it_failed),
 		TEST(policy__needs_not_granted__are_left_out),
 		TEST(closed__folders__as_the_table_says),
+		TEST(project_key__names__as_the_table_says),
+		TEST(private__folders__are_looked_through),
 		TEST(trace__policy__reads_all_but_what_is_closed),
 	};
 

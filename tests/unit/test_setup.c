@@ -211,6 +211,19 @@ static void links__come_after_what_they_point_to(void **s)
 	      "PUT /tmp/real ro; LINK /tmp/name; PROC /proc");
 }
 
+static void shut__files__have_a_device_above_them(void **s)
+{
+	static const struct setup_grant g[] = {
+		{.path = "/tmp/p", .is_dir = true, .is_write = true}};
+	const char *shut[] = {"/tmp/p/.env"};
+
+	(void)s;
+	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
+				   GRANTS(g), .shut = {shut, 1}},
+	      "TAKE /tmp/p; TAKE /dev/null; ATTR /; ATTR /dev; TMPFS /tmp; "
+	      "PUT /tmp/p rw; PUT /tmp/p/.env ro; PROC /proc");
+}
+
 static void names__that_only_begin_alike__are_not_beneath(void **s)
 {
 	static const struct setup_grant g[] = {{.path = "/tmpfile"},
@@ -255,6 +268,7 @@ int main(void)
 			protected__deep_inside__pins_every_folder_above),
 		cmocka_unit_test(protected__in_a_private_place__needs_nothing),
 		cmocka_unit_test(links__come_after_what_they_point_to),
+		cmocka_unit_test(shut__files__have_a_device_above_them),
 		cmocka_unit_test(names__that_only_begin_alike__are_not_beneath),
 		cmocka_unit_test(step__in_an_error__is_named_with_its_path),
 	};
