@@ -208,13 +208,15 @@ static bool is_hidden(const char *path, const struct tool_env *env,
 	}
 }
 
-void brief_fail_hidden(const char *shown, struct tool_result *ret)
+/* In words by which `matins call` looks outside whether the file is there. */
+void brief_fail_hidden(const char *shown, const struct tool_env *env,
+		       struct arena *arena, struct tool_result *ret)
 {
 	tool_result_fail(ret,
-			 "%s cannot be seen from here: it is not granted, or "
-			 "not there; grant it: sandbox = { read = [\"%s\"] } "
-			 "in a routine, --read %s with matins call",
-			 shown, shown, shown);
+			 "'%s': No such file or directory here: it is not "
+			 "granted, or not there; grant it: sandbox = { read = "
+			 "[\"%s\"] } in a routine, --read %s with matins call",
+			 brief_expand(shown, env, arena), shown, shown);
 }
 
 /* ---- files ---- */

@@ -109,7 +109,8 @@ int brief_read(const char *shown, const struct tool_env *env,
 	       struct buf *ret_text, struct err *err) MUST_USE;
 
 /* Of a file that was named and is hidden. */
-void brief_fail_hidden(const char *shown, struct tool_result *ret);
+void brief_fail_hidden(const char *shown, const struct tool_env *env,
+		       struct arena *arena, struct tool_result *ret);
 
 /*
  * What `today` says, or the clock.

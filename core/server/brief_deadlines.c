@@ -248,7 +248,7 @@ void brief_deadlines(struct str args, const struct tool_env *env,
 		return;
 	}
 	if (is_named && got == BRIEF_HIDDEN) {
-		brief_fail_hidden(file, ret);
+		brief_fail_hidden(file, env, arena, ret);
 		return;
 	}
 	d.item = ARENA_ARRAY(arena, struct deadline, LIMIT_BRIEF_ITEMS);

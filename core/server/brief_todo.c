@@ -398,7 +398,7 @@ void brief_todo(struct str args, const struct tool_env *env,
 		return;
 	}
 	if (file && got == BRIEF_HIDDEN) {
-		brief_fail_hidden(file, ret);
+		brief_fail_hidden(file, env, arena, ret);
 		return;
 	}
 	if (!file)

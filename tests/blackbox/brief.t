@@ -421,6 +421,12 @@ for tool in todo deadlines; do
 	exit_is "$tool: a named file that is not granted is an error" 2
 	out_like "$tool: with the line that grants it" \
 		'(or not there|may not be read); grant it:.*read = \["/.*/lists/todo.txt"\]'
+	if grep -q 'or not there' "$out"; then
+		err_like "$tool: call says that it is there" \
+			'for .*/lists/todo.txt: --read'
+		inside file=~/lists/gone.txt
+		err_unlike "$tool: and not so of one that is not" 'gone.txt: --read'
+	fi
 	inside file=~/lists/todo.txt --isolate off
 	exit_is "$tool: it is one without namespaces" 2
 	out_like "$tool: where the file is known to be there" \

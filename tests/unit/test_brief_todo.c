@@ -125,11 +125,13 @@ static void todo__hidden_file__is_an_error_when_it_was_named(void **state)
 	make_private();
 	call("todo", ARGS("~/none/none.txt"));
 	assert_true(result.is_error);
-	assert_has(TEXT(), "cannot be seen from here: it is not granted, or");
+	assert_has(TEXT(),
+		   "none.txt': No such file or directory here: it is not ");
 	assert_has(TEXT(), "sandbox = { read = [\"~/none/none.txt\"] }");
 	call("deadlines", ARGS("~/none.txt"));
 	assert_true(result.is_error);
-	assert_has(TEXT(), "cannot be seen from here: it is not granted, or");
+	assert_has(TEXT(),
+		   "none.txt': No such file or directory here: it is not ");
 	call("deadlines", "{}");
 	assert_false(result.is_error);
 	assert_has(TEXT(), "~/deadlines.txt is not granted, or not there. To");
