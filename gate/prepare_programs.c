@@ -333,16 +333,50 @@ static const char *exec_row(const char *path, struct arena *arena)
 	return is_found ? name : path;
 }
 
-static bool is_listed(const struct gate_child *c, const struct watch_exec *x)
+static bool is_listed(const struct gate_child *c, const char *path,
+		      const struct programs_file *file)
 {
 	for (size_t i = 0; i < c->n_may_run; i++) {
 		const struct may_run *m = &c->may_run[i];
 
-		if ((m->file.dev == x->dev && m->file.ino == x->ino) ||
-		    (m->is_folder && allow_covers(m->path, x->file)))
+		if ((m->file.dev == file->dev && m->file.ino == file->ino) ||
+		    (m->is_folder && allow_covers(m->path, path)))
 			return true;
 	}
 	return false;
+}
+
+/* Of a script, links followed; NULL: it has none, or it is not there. */
+static const char *interpreter_of(const char *file, struct arena *arena)
+{
+	AUTO(fd_closep)
+	int fd = fd_open(file, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+	char line[LIMIT_SHEBANG];
+	ssize_t n = fd < 0 ? -1 : pread(fd, line, sizeof(line), 0);
+	struct str name, argument;
+
+	if (n < 2 ||
+	    !resolve_shebang((struct str){line, (size_t)n}, &name, &argument))
+		return NULL;
+	return followed(arena_strndup(arena, name.p, name.n), arena);
+}
+
+/* What the kernel will refuse to execute there: the file, or what its first
+   line starts; NULL: nothing. */
+static const char *unlisted(const struct gate_child *c, const char *path,
+			    const struct programs_file *file,
+			    struct arena *arena)
+{
+	const char *starts;
+	struct stat st;
+
+	if (!is_listed(c, path, file))
+		return path;
+	starts = interpreter_of(path, arena);
+	if (!starts || stat(starts, &st) < 0 ||
+	    is_listed(c, starts, &(struct programs_file){st.st_dev, st.st_ino}))
+		return NULL;
+	return starts;
 }
 
 void programs_note_listed(struct gate_child *c, const struct prepared *p)
@@ -387,15 +421,21 @@ static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
 enum watch_answer programs_watch(void *child, const struct watch_exec *x,
 				 struct err *why)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct gate_child *c = child;
+	const char *refused;
 
 	if (c->programs.n && (x->error == ENOENT || x->error == ENOTDIR))
 		return WATCH_NOT_THERE;
 	if (c->programs.n && judge_rules(c, x, why) < 0)
 		return WATCH_FORBIDDEN;
-	if (!c->may_run || x->error || !x->is_program || is_listed(c, x))
+	if (!c->may_run || x->error || !x->is_program)
 		return WATCH_GOES_ON;
-	err_set(why, ERR_POLICY, "start %s", x->file);
+	refused = unlisted(c, x->file, &(struct programs_file){x->dev, x->ino},
+			   &arena);
+	if (!refused)
+		return WATCH_GOES_ON;
+	err_set(why, ERR_POLICY, "start %s", refused);
 	return WATCH_UNLISTED;
 }
 
@@ -410,22 +450,34 @@ static bool is_told(const struct denials *log, const char *program,
 	return false;
 }
 
+static void add_denial(struct gate_child *c, const struct gate_record *row)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *path = row->path, *real = followed(path, &arena);
+	const char *allow = "", *refused = NULL;
+	struct stat st;
+
+	if (row->unlisted && real && stat(real, &st) == 0)
+		refused = unlisted(
+			c, real, &(struct programs_file){st.st_dev, st.st_ino},
+			&arena);
+	if (refused && strcmp(refused, real) != 0)
+		path = refused; /* the interpreter of a script that is listed */
+	if (row->unlisted)
+		allow = arena_printf(&arena, "sandbox = { exec = [\"%s\"] }",
+				     exec_row(path, &arena));
+	denials_add_exec(&c->denials, path, row->program, row->why, allow,
+			 row->count);
+}
+
 void programs_add_denials(struct gate_child *c)
 {
 	const struct records *r = &c->watch.records;
 
 	for (size_t i = 0; i < r->n; i++) {
-		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		const struct gate_record *row = &r->row[i];
-		const char *allow = "";
 
-		if (!row->why || is_told(&c->denials, row->program, row->why))
-			continue;
-		if (row->unlisted)
-			allow = arena_printf(&arena,
-					     "sandbox = { exec = [\"%s\"] }",
-					     exec_row(row->path, &arena));
-		denials_add_exec(&c->denials, row->path, row->program, row->why,
-				 allow, row->count);
+		if (row->why && !is_told(&c->denials, row->program, row->why))
+			add_denial(c, row);
 	}
 }

@@ -213,6 +213,18 @@ unlisted() {
 			denials[1] absent
 		err_like "$who: and what allows them ($isolate)" \
 			'denied: start .*/date by .*--exec date$'
+		script_file "$W/bin/listed" '#!/usr/bin/bash' 'echo no'
+		gate --isolate "$isolate" --report "$W/r.json" \
+			--exec "$W/bin" -- sh -c "$W/bin/listed"
+		json_file_is "$who: so is what a first line starts ($isolate)" \
+			"$W/r.json" denials[0].kind exec \
+			denials[0].name '~/bash$' \
+			denials[0].allow 'sandbox = { exec = ["bash"] }'
+		script_file "$W/bin/fine" '#!/bin/sh' 'echo fine'
+		gate --isolate "$isolate" --report "$W/r.json" \
+			--exec "$W/bin" -- sh -c "$W/bin/fine"
+		json_file_is "$who: not where that is listed ($isolate)" \
+			"$W/r.json" denials[0] absent
 		gate --isolate "$isolate" --report "$W/r.json" --exec date -- \
 			sh -c date
 		json_file_is "$who: what may run is not ($isolate)" \

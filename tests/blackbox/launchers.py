@@ -3,7 +3,8 @@
 the program itself reads otherwise, or has not.
 
 An option that takes nothing leaves the next argument alone; one that takes a
-value takes it, or misses it. Rows of options that print and end are left out.
+value takes it, or misses it. Rows of options that print and end are left out,
+and so is what this version of the program does not have.
 """
 import json
 import os
@@ -49,7 +50,8 @@ def python(option, takes, runs, values):
     script("a.py")
     script("b.py")
     if takes == "NOTHING":
-        return "ran a.py" in say(sys.executable, option, "a.py", "b.py")
+        text = say(sys.executable, option, "a.py", "b.py")
+        return "ran a.py" in text or "Unknown option" in text
     if runs == "PROGRAM":
         return "ran b.py" not in say(sys.executable, option, "a", "b.py")
     return all("ran b.py" in say(sys.executable, option, v.replace("*", "700"),
@@ -140,8 +142,9 @@ def wrong():
         options = [o for o in options if o not in INFORMATION]
         if launcher in ("NPM", "NPX"):
             # npx has a -p of its own
-            judged = [(launcher, o) == ("NPX", "-p") or t == ("VALUE" if takes in ("VALUE", "ATTACHED")
-                            else "NOTHING") for o, t in zip(options, npm(options))]
+            kind = "NOTHING" if takes == "NOTHING" else "VALUE"
+            judged = [t in (kind, "none") or (launcher, o) == ("NPX", "-p")
+                      for o, t in zip(options, npm(options))]
         else:
             judge = {"PYTHON": python, "NODE": node, "ENV": env,
                      "BASH": shell("bash"), "DASH": shell("dash"),
