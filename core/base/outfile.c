@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/log.h"
 #include "core/base/place.h"
 #include "core/base/str.h"
 
@@ -337,6 +338,19 @@ static int open_fifo(struct outfile *f, struct err *err)
 	return err_sys(err, errno, "write %s", f->path);
 }
 
+/* On a terminal nothing is obeyed: log_visible_json(). */
+static int print_stream(int fd, const struct fd_text *text)
+{
+	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!isatty(fd))
+		return fd_print(fd, text);
+	text->print(text->arg, &whole);
+	log_visible_json(&shown, buf_str(&whole));
+	return fd_write_all(fd, shown.p, shown.n);
+}
+
 int outfile_write_str(struct outfile *f, struct str content, struct err *err)
 {
 	const struct fd_text text = fd_text_of(&content);
@@ -353,7 +367,7 @@ int outfile_write(struct outfile *f, const struct fd_text *text,
 		return outfolder_put(&f->folder, f->name, f->path, text,
 				     f->mode, f->how, err);
 	if ((f->truncate && ftruncate(f->stream, 0) < 0) ||
-	    fd_print(f->stream, text) < 0)
+	    print_stream(f->stream, text) < 0)
 		return err_sys(err, errno, "write %s", f->path);
 	return 0;
 }

@@ -62,6 +62,10 @@ for form in "" --json --data --md --html "--json --pretty"; do
 	shown run -c c.toml "$routine" $form
 	harmless "run $form"
 done
+for file in /dev/stdout /dev/tty; do
+	shown run -c c.toml "$routine" --json -o "$file"
+	harmless "run -o $file"
+done
 shown run -c c.toml "$routine" --json -q
 tail -n 1 "$out" | tr -d '\r' >shown.json
 run_matins run -c c.toml "$routine" --json -q
