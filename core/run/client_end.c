@@ -123,10 +123,28 @@ static bool shall_restart(struct client *c, const struct session_event *e)
 	return false;
 }
 
+/* What the end of a process was is known only when it has ended. */
+static void note_failure(struct client *c, const struct session_event *e)
+{
+	bool is_end = e->failure == SESSION_FAIL_EOF;
+
+	c->failure = client_failure_reason(e, NULL);
+	c->is_cut = e->is_cut;
+	if (is_end && client_is_remote(c)) {
+		c->failure = REASON_TRANSPORT;
+		buf_adds(&c->sentence, "the server closed the connection");
+	} else if (!is_end || !child_is_live(&c->child)) {
+		buf_adds(&c->sentence, e->err.msg);
+	}
+	if (c->sentence.n && client_prints_result(c))
+		buf_adds(&c->sentence, "; " MCP_IS_PRINTED);
+	if (c->sentence.n)
+		tell_failure(c);
+}
+
 void client_on_failed(struct client *c, const struct session_event *e)
 {
 	struct client_begin *b = &c->begin;
-	bool is_end = e->failure == SESSION_FAIL_EOF;
 
 	if (e->phase == SESSION_PHASE_INITIALIZE && b->is_remembered &&
 	    !is_no_evidence(c, e)) {
@@ -136,17 +154,8 @@ void client_on_failed(struct client *c, const struct session_event *e)
 	} else {
 		b->is_due = shall_restart(c, e);
 	}
-	if (!b->is_due) {
-		c->failure = client_failure_reason(e, NULL);
-		c->is_cut = e->is_cut;
-		/* how it ended is known only when it has */
-		if (!is_end || !child_is_live(&c->child))
-			buf_adds(&c->sentence, e->err.msg);
-		if (c->sentence.n && client_prints_result(c))
-			buf_adds(&c->sentence, "; " MCP_IS_PRINTED);
-		if (c->sentence.n)
-			tell_failure(c);
-	}
+	if (!b->is_due)
+		note_failure(c, e);
 	/* calls wait for the restart */
 	if (child_is_live(&c->child)) {
 		c->is_open = b->is_due;

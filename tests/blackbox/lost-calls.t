@@ -72,7 +72,8 @@ by_call() {
 	run_matins call lost "${target[@]}"
 	exit_is "$1: the call fails" 1
 	err_like "$1: and says that its outcome is unknown" "$unknown"
-	err_unlike "$1: it speaks of nothing else" 'discover|initialize'
+	err_unlike "$1: it speaks of nothing else" \
+		'discover|initialize|ended its output'
 }
 
 by_batch() {

@@ -32,6 +32,11 @@ timeout = "8s"
 name = "next"
 type = "script"
 command = "true"
+[[routines.r.steps]]
+name = "off"
+type = "script"
+command = "true"
+enabled = false
 [[routines.stubborn.steps]]
 name = "slow"
 type = "script"
@@ -49,12 +54,14 @@ begin r
 kill -INT $pid
 end
 exit_is "SIGINT: status 130" 130
-json_is "SIGINT: a whole report" step_results '#2' \
+json_is "SIGINT: a whole report" step_results '#3' \
 	step_results[0].reason cancelled step_results[1].reason cancelled \
 	step_results[0].output partial run.ended_by SIGINT success false
 json_is "SIGINT: a step before its turn is counted apart" \
-	summary 'r: 1 ran, 0 skipped, 1 failed, 1 not begun' \
+	summary 'r: 1 ran, 1 skipped, 1 failed, 1 not begun' \
 	step_results[0].begun absent step_results[1].begun false
+json_is "SIGINT: one that is disabled stays so" \
+	step_results[2].reason disabled step_results[2].begun absent
 nothing_left "SIGINT: nothing is left" 4321
 run_matins show last
 out_like "SIGINT: so it stands in the kept report" '1 failed, 1 not begun$'
@@ -79,7 +86,7 @@ begin r
 for _ in 1 2 3 4 5 6 7 8; do kill -INT $pid 2>/dev/null; done
 end
 exit_is "many times: status 130" 130
-json_is "many times: still a whole report" step_results '#2'
+json_is "many times: still a whole report" step_results '#3'
 
 begin secret
 kill -INT $pid
