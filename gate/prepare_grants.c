@@ -92,14 +92,45 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 			  GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS), err);
 }
 
+/*
+ * What the script lies in and may be written: there a mark of its package
+ * could be removed, so that a folder above would count. NULL: nothing.
+ */
+static const char *writable_around(const struct prepared *p, const char *path,
+				   const char *package)
+{
+	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (g->what & write && allow_covers(g->path, path) &&
+		    S_ISDIR(g->st.st_mode) && !allow_covers(g->path, package))
+			return g->path;
+	}
+	return NULL;
+}
+
 static int add_script_package(struct prepared *p, const char *path,
 			      struct err *err)
 {
+	const char *written;
 	const char *dir = install_of_script(path, &p->gate->homes, &p->arena);
 	int r;
 
 	if (!dir)
 		return 0;
+	written = writable_around(p, path, dir);
+	if (written) {
+		list_add(&p->policy.capped, &p->arena,
+			 arena_printf(&p->arena,
+				      "folder of the script \"%s\": not "
+				      "readable, it is found above %s, which "
+				      "the program may write; if it is meant, "
+				      "add it to `read`",
+				      dir, written));
+		return 0;
+	}
 	r = prepared_grant(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
 	if (r == 0)
 		p->installation = dir;

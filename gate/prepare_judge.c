@@ -12,8 +12,7 @@ static const char *const program_dirs[] = {"/usr/bin", "/usr/sbin",
 					   "/usr/local/bin"};
 
 /* Links in there are the system's, made by whoever installed it. */
-static const char *const system_dirs[] = {"/usr", "/etc", "/opt", "/nix",
-					  "/snap"};
+static const char *const system_dirs[] = {"/usr", "/etc", "/nix", "/snap"};
 
 /*
  * Why something is granted, and so: how it is called, whether the leash's
@@ -55,13 +54,19 @@ static bool any_covers(const char *const *list, size_t n, const char *path)
 
 /* ---- links ---- */
 
+/* Whoever made it could do anything here. */
+static bool is_trusted_link(const struct walk_link *l)
+{
+	return l->st.st_uid == 0 &&
+	       (strcmp(l->folder, "/") == 0 ||
+		(geteuid() != 0 && access(l->folder, W_OK) < 0));
+}
+
 static bool is_system_link(const struct walk_link *l)
 {
-	if (l->st.st_uid != 0)
-		return false;
-	return strcmp(l->folder, "/") == 0 ||
-	       any_covers(system_dirs, ARRAY_LEN(system_dirs), l->folder) ||
-	       (geteuid() != 0 && access(l->folder, W_OK) < 0);
+	return is_trusted_link(l) ||
+	       (l->st.st_uid == 0 &&
+		any_covers(system_dirs, ARRAY_LEN(system_dirs), l->folder));
 }
 
 static bool is_system_way(const struct walk *w)
@@ -72,8 +77,8 @@ static bool is_system_way(const struct walk *w)
 	return true;
 }
 
-/* HOME, what holds it, and what is kept shut in a trace. */
-static bool is_precious(const struct prepared *p, const char *path)
+/* HOME, what holds it, keys, and folders with keys in them. */
+static bool is_precious(struct prepared *p, const char *path)
 {
 	const struct closed closed = gate_closed(p->gate);
 	const struct strlist *homes = &p->gate->homes;
@@ -81,7 +86,20 @@ static bool is_precious(const struct prepared *p, const char *path)
 	for (size_t i = 0; i < homes->n; i++)
 		if (allow_covers(path, homes->item[i]))
 			return true;
-	return closed_secret_row(&closed, path) != NULL;
+	return closed_secret_row(&closed, path) ||
+	       gate_secrets_in(p->gate, path, &p->arena);
+}
+
+/* A person who names HOME, or a place of keys, by its name means it. */
+static bool is_meant(const struct prepared *p, const struct origin *o,
+		     const char *path)
+{
+	const struct closed closed = gate_closed(p->gate);
+
+	return !o->is_implied &&
+	       (closed_secret_row(&closed, path) ||
+		(p->gate->home && allow_covers(p->gate->home, path) &&
+		 allow_covers(path, p->gate->home)));
 }
 
 /* Every program may read it, or a person has granted it by another name. */
@@ -114,32 +132,33 @@ static int refuse_link(const char *name, const char *path, const struct walk *w,
  * it may lead further beneath its own folder, and where a person named the
  * path, to anything but HOME and keys.
  */
-static int judge_links(const struct prepared *p, const struct origin *o,
+static int judge_link(struct prepared *p, const struct origin *o,
+		      const char *path, const struct walk *w,
+		      const struct walk_link *l, struct err *err)
+{
+	if (!resolve_is_trusted(l->st.st_uid))
+		return refuse_link(o->name, path, w, l,
+				   "which belongs to another user", err);
+	if (is_trusted_link(l) || is_meant(p, o, path))
+		return 0;
+	if (is_precious(p, w->path))
+		return refuse_link(o->name, path, w, l,
+				   "and keys or a whole HOME lie there", err);
+	if (!o->is_implied || is_system_link(l) ||
+	    allow_covers(l->folder, w->path) || is_granted(p, w->path))
+		return 0;
+	return refuse_link(o->name, path, w, l,
+			   "which leads out of its folder and of what is "
+			   "granted",
+			   err);
+}
+
+static int judge_links(struct prepared *p, const struct origin *o,
 		       const char *path, const struct walk *w, struct err *err)
 {
-	const struct closed closed = gate_closed(p->gate);
-	bool is_meant = !o->is_implied && closed_secret_row(&closed, path);
-
-	for (size_t i = 0; i < w->n_links; i++) {
-		const struct walk_link *l = &w->link[i];
-
-		if (!resolve_is_trusted(l->st.st_uid))
-			return refuse_link(o->name, path, w, l,
-					   "which belongs to another user",
-					   err);
-		if (is_system_link(l) || is_meant)
-			continue;
-		if (is_precious(p, w->path))
-			return refuse_link(o->name, path, w, l,
-					   "and keys or a whole HOME lie there",
-					   err);
-		if (o->is_implied && !allow_covers(l->folder, w->path) &&
-		    !is_granted(p, w->path))
-			return refuse_link(o->name, path, w, l,
-					   "which leads out of its folder and "
-					   "of what is granted",
-					   err);
-	}
+	for (size_t i = 0; i < w->n_links; i++)
+		if (judge_link(p, o, path, w, &w->link[i], err) < 0)
+			return -1;
 	return 0;
 }
 

@@ -121,6 +121,17 @@ named_links() {
 	refused "read of a link to keys" 'name .*.ssh itself'
 	gate --read "$W/home/.ssh" -- true
 	exit_is "$who: which can be named" 0
+	mkdir -p "$W/home/.config/gh"
+	ln -s "$W/home/.config" settings
+	[[ $who == root ]] || as_user true
+	gate --read ./settings -- true
+	refused "a link to a folder with keys in it" 'name .*.config itself'
+	gate --read "$W/home" -- true
+	exit_is "$who: HOME by its name" 0
+	ln -s "$W/home" "$W/alias"
+	[[ $who == root ]] || as_user true
+	HOME=$W/alias gate --read "$W/alias" -- true
+	exit_is "$who: also where that is a link" 0
 	ln -s "$W/data/ssh/id_rsa" long
 	[[ $who == root ]] || as_user true
 	gate --read ./long -- true
@@ -308,6 +319,24 @@ projects() {
 	cd "$T" || exit
 }
 
+# The package of a script, in the same way.
+packages() {
+	world
+	mkdir -p sub
+	echo above >data
+	echo "read -r x <$W/home/p/data && echo \"\$x\"" >sub/s.sh
+	[[ $who == root ]] || as_user true
+	cd sub || exit
+	gate -- sh ./s.sh
+	out_is "$who: the package of a script is found above" above
+	gate --write . -- sh ./s.sh
+	out_unlike "$who: not above what may be written" above
+	err_like "$who: and that is said" 'found above .*/sub, which'
+	gate --write .. -- sh ./s.sh
+	out_is "$who: in it it is" above
+	cd "$T" || exit
+}
+
 others_projects() {
 	local other
 
@@ -335,6 +364,7 @@ others_projects() {
 }
 
 both_users projects
+both_users packages
 both_users others_projects
 both_users exec_folders
 both_users leashed
