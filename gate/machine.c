@@ -84,7 +84,8 @@ static void add_landlock(struct machine *m)
 	add_mechanism(m, MECHANISM_LANDLOCK, abi >= 1, text);
 	add_mechanism(m, MECHANISM_LANDLOCK_NET, abi >= 4,
 		      abi >= 4 ? "TCP ports"
-			       : "net cannot be limited to single ports");
+			       : "without namespaces net cannot be limited to "
+				 "ports");
 	add_mechanism(m, MECHANISM_LANDLOCK_SCOPE, abi >= 6,
 		      abi >= 6 ? "signals and abstract sockets"
 			       : "signals and abstract sockets are left to "

@@ -114,13 +114,14 @@ struct strlist advice_denials(const struct gate_verdict *v,
 		add_denial(&line, &v->denials[i], how);
 		lines.item[lines.n++] = arena_strdup(arena, buf_cstr(&line));
 	}
-	/* what connects by itself is told by the kernel, by nobody else */
+	/* the kernel alone knows of a connection that was tried past it */
 	if (v->proxy_unasked && how->failed)
 		lines.item[lines.n++] = arena_printf(
 			arena,
 			"its network is a proxy (HTTP_PROXY, HTTPS_PROXY, "
-			"ALL_PROXY), and nothing asked it; a program that "
-			"knows no proxy has no network: for it there is %s",
+			"ALL_PROXY), and nothing asked it; if the program "
+			"tried to connect, it knows no proxy, and what there "
+			"is for it is %s",
 			how->form == ADVICE_OPTION ? "--net all"
 						   : "net = \"all\"");
 	return lines;
