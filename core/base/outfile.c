@@ -57,7 +57,7 @@ static bool is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Does the path still lead to the folder that was opened? */
+/* Compare the folder that the path leads to now with the open one. */
 static int check_folder(const struct outfolder *d, struct err *err)
 {
 	struct stat there, opened;
@@ -210,7 +210,7 @@ static int open_descriptor(struct outfile *f, int fd, struct err *err)
 	return f->stream < 0 ? err_sys(err, errno, "write %s", f->path) : 0;
 }
 
-/* No regular file, or one that no path leads to. */
+/* Open a stream: no regular file, or one that no path leads to. */
 static int open_stream(struct outfile *f, mode_t mode, struct err *err)
 {
 	f->truncate = S_ISREG(mode);
@@ -240,7 +240,7 @@ static bool takes_files(const struct outfolder *d)
 	return faccessat(d->fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* Does the entry that was found lie in the folder that is held? */
+/* Compare the file that was found with the entry of the held folder. */
 static bool is_held(const struct outfile *f, const struct stat *st)
 {
 	struct stat entry;
@@ -338,7 +338,7 @@ static int open_fifo(struct outfile *f, struct err *err)
 	return err_sys(err, errno, "write %s", f->path);
 }
 
-/* On a terminal nothing is obeyed: log_visible_json(). */
+/* Print; on a terminal nothing is obeyed: log_visible_json(). */
 static int print_stream(int fd, const struct fd_text *text)
 {
 	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);

@@ -1,7 +1,7 @@
 /*
- * A file that a user named for a result.
+ * File that a user named for a result.
  *
- * Between the naming and the writing programs run that may be allowed to
+ * Programs that run between the naming and the writing may be allowed to
  * write in that folder. Hence two steps: folder and file are looked up before
  * anything starts, and the result is put into that folder, never through a
  * link, a FIFO or a device that was not there before.

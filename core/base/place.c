@@ -7,7 +7,7 @@
 
 #include "core/base/buf.h"
 
-/* As many links as the kernel follows (MAXSYMLINKS). */
+/* Links that the kernel follows on one way (MAXSYMLINKS). */
 #define LINKS_MAX 40
 
 struct walk {

@@ -1,7 +1,7 @@
 /*
- * Where a path leads: the real folder, the name in it, and the folders on the
- * way that hold a link. Links are followed as open(2) follows them; the last
- * part need not exist.
+ * Place that a path leads to: the real folder, the name in it, and the folders
+ * on the way that hold a link. Links are followed as open(2) follows them; the
+ * last part need not exist.
  */
 #ifndef CORE_BASE_PLACE_H
 #define CORE_BASE_PLACE_H

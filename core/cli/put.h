@@ -14,7 +14,7 @@ enum put_form { PUT_TEXT, PUT_JSON };
 
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
-/* That of a content that is made while it is written. */
+/* Print a content that is made while it is written. */
 int put_print(const struct fd_text *text, enum put_form form, struct err *err)
 	MUST_USE;
 

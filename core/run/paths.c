@@ -46,7 +46,7 @@ static void go_up(struct buf *path)
 	path->p[path->n] = '\0';
 }
 
-/* Appended without ".", ".." and "//". */
+/* Append without ".", ".." and "//". */
 static void add_parts(struct buf *out, const char *path)
 {
 	struct str rest = str_of(path);

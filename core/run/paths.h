@@ -27,7 +27,7 @@ bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
  */
 const char *path_resolve(const char *path, const char *folder,
 			 struct arena *arena) MUST_USE;
-/* That of a program: a bare name stays as it is. */
+/* Resolve the path of a program; a bare name stays as it is. */
 const char *path_program(const char *name, const char *folder,
 			 struct arena *arena) MUST_USE;
 /*
@@ -60,7 +60,7 @@ int path_words(const char *line, const char *folder, struct arena *arena,
  */
 int path_check_links(const char *named, const struct outfolder *d,
 		     const struct strlist *writes, struct err *err) MUST_USE;
-/* That, for all folders that programs of a configuration may write. */
+/* Check it for all folders that programs of a configuration may write. */
 int path_check_links_of(const char *named, const struct outfolder *d,
 			const struct config *config, struct err *err) MUST_USE;
 

@@ -185,7 +185,7 @@ static bool is_private(int dir, const struct tool_env *env, struct arena *arena)
 	       is_private_mount(buf_str(&mounts), st.stx_mnt_id);
 }
 
-/* Of a path that leads to no file: judged by the nearest folder that exists. */
+/* Judge a path that leads to no file by the nearest folder that exists. */
 static bool is_hidden(const char *path, const struct tool_env *env,
 		      struct arena *arena)
 {
@@ -208,7 +208,7 @@ static bool is_hidden(const char *path, const struct tool_env *env,
 	}
 }
 
-/* In words by which `matins call` looks outside whether the file is there. */
+/* Use words by which `matins call` looks outside whether the file is there. */
 void brief_fail_hidden(const char *shown, const struct tool_env *env,
 		       struct arena *arena, struct tool_result *ret)
 {
