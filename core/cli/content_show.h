@@ -38,7 +38,7 @@ struct content_files {
  */
 int content_files_open(struct content_files *f, const char *dir,
 		       struct err *err) MUST_USE;
-/* A link that the server may have made leads nowhere else: ERR_POLICY. */
+/* A link that the server may have made leads nowhere else: ERR_OUTPUT. */
 int content_files_check(const struct content_files *f, const struct target *t,
 			struct err *err) MUST_USE;
 void content_files_release(struct content_files *f);

@@ -164,6 +164,9 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		status = print_report(&result.report, print, err);
 		if (status == 0)
 			status = result.exit_status;
+		else if (print->to_file && result.report.generation)
+			log_note("the report is kept: matins show %llu",
+				 (unsigned long long)result.report.generation);
 	}
 	run_result_release(&result);
 	return status;

@@ -105,7 +105,7 @@ int path_check_links(const char *named, const struct outfolder *d,
 
 		if (path_is_beneath(link, &one) &&
 		    !path_is_beneath(d->path, &one))
-			return err_set(err, ERR_POLICY,
+			return err_set(err, ERR_OUTPUT,
 				       "%s leads to %s by a link in a folder "
 				       "that the program may write; if that is "
 				       "meant, name the file there",

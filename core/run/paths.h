@@ -56,7 +56,7 @@ int path_words(const char *line, const char *folder, struct arena *arena,
  * named   by the user, for the error
  * d       folder that it leads to
  * writes  folders that programs may write
- * errors  ERR_POLICY
+ * errors  ERR_OUTPUT
  */
 int path_check_links(const char *named, const struct outfolder *d,
 		     const struct strlist *writes, struct err *err) MUST_USE;

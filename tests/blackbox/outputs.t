@@ -70,6 +70,8 @@ all=("run -o" "step -o" "exec --report" "trace -o" "read -o")
 
 # refused NAME WHAT: the last command said so, and the victim is as it was
 refused() {
+	[[ $command != run* ]] ||
+		err_like "$1: where the report is" 'the report is kept: matins show [0-9]'
 	err_like "$1: it is said" "$2"
 	is "$1: what the link leads to is as it was" "$(<"$victim")" mine
 	[[ $command == exec* ]] || isnt "$1: no success" "$status" 0
@@ -102,8 +104,10 @@ for command in "${all[@]}"; do
 	fresh
 	ln -s "$victim" w/out
 	write_by "$command" w/out :
-	refused "$command, a link left in a folder that the program may write" \
+	err_like "$command, a link left in a folder that the program may write" \
 		'w/out leads to .* by a link in a folder that the program may write'
+	is "$command: it is not followed" "$(<"$victim")" mine
+	[[ $command == exec* ]] || is "$command: with status 1" "$status" 1
 
 	# the honest uses
 	fresh
