@@ -120,10 +120,13 @@ static int refuse_link(const char *name, const char *path, const struct walk *w,
 		       const struct walk_link *l, const char *why,
 		       struct err *err)
 {
+	bool is_itself = strcmp(path, l->at) == 0;
+
 	return err_set(err, ERR_POLICY,
-		       "%s: %s leads to %s by the link %s, %s; if that is "
-		       "meant, name %s itself",
-		       name, path, w->path, l->at, why, w->path);
+		       "%s: %s leads to %s%s%s: %s; if that is meant, name %s "
+		       "itself",
+		       name, path, w->path, is_itself ? "" : " by the link ",
+		       is_itself ? "" : l->at, why, w->path);
 }
 
 /*
@@ -138,17 +141,17 @@ static int judge_link(struct prepared *p, const struct origin *o,
 {
 	if (!resolve_is_trusted(l->st.st_uid))
 		return refuse_link(o->name, path, w, l,
-				   "which belongs to another user", err);
+				   "the link belongs to another user", err);
 	if (is_trusted_link(l) || is_meant(p, o, path))
 		return 0;
 	if (is_precious(p, w->path))
 		return refuse_link(o->name, path, w, l,
-				   "and keys or a whole HOME lie there", err);
+				   "keys or a whole HOME lie there", err);
 	if (!o->is_implied || is_system_link(l) ||
 	    allow_covers(l->folder, w->path) || is_granted(p, w->path))
 		return 0;
 	return refuse_link(o->name, path, w, l,
-			   "which leads out of its folder and of what is "
+			   "a link that leads out of its folder and of what is "
 			   "granted",
 			   err);
 }

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include <pwd.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -215,6 +216,45 @@ static void protected__folder_of_tokens__too(void **state)
 	f->config.n_servers = 0;
 }
 
+static void hidden__tokens__where_any_environment_leads(void **state)
+{
+	struct fixture *f = *state;
+	const struct passwd *pw = getpwuid(geteuid());
+	struct strlist p;
+
+	setenv("HOME", "/home/u", 1);
+	setenv("XDG_STATE_HOME", "/xdg", 1);
+	p = leash_hidden(&f->config, "/state", NULL, &f->arena);
+	unsetenv("XDG_STATE_HOME");
+	assert_true(has(&p, "/state/tokens"));
+	assert_true(has(&p, "/xdg/matins/tokens"));
+	assert_true(has(&p, "/home/u/.local/state/matins/tokens"));
+	if (pw && pw->pw_dir[0] == '/' && pw->pw_dir[1])
+		assert_true(
+			has(&p, arena_printf(&f->arena,
+					     "%s/.local/state/matins/tokens",
+					     pw->pw_dir)));
+}
+
+static void written__all_that_is_granted__is_told_to_the_gate(void **state)
+{
+	struct fixture *f = *state;
+	const char *out[] = {"/srv/out"}, *all[] = {"/srv/all"};
+	struct server servers[1] = {{.name = "a"}};
+	struct gate_config config = {.state_dir = NULL};
+
+	servers[0].sandbox.write = (struct strlist){out, 1};
+	f->config.servers = servers;
+	f->config.n_servers = 1;
+	f->config.sandbox.write = (struct strlist){all, 1};
+	leash_guard(&f->config, NULL, NULL, &f->arena, &config);
+	assert_int_equal(config.written.n, 2);
+	assert_true(has(&config.written, "/srv/out"));
+	assert_true(has(&config.written, "/srv/all"));
+	f->config.n_servers = 0;
+	f->config.sandbox.write.n = 0;
+}
+
 int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -227,6 +267,8 @@ int main(void)
 		T(variable__broken_or_empty__never_passed_over),
 		T(protected__always__state_configuration_golden),
 		T(protected__folder_of_tokens__too),
+		T(hidden__tokens__where_any_environment_leads),
+		T(written__all_that_is_granted__is_told_to_the_gate),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
