@@ -268,6 +268,8 @@ static int make_first(const struct cgroups *pool, int base)
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
 		    is_still(fd, base, pool->name))
 			return fd_steal(&fd);
+		/* without a lock on it nobody would remove it at the end */
+		cgroup_remove(pool->fs, base, pool->name);
 	}
 	errno = EBUSY;
 	return -1;

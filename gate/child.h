@@ -132,7 +132,8 @@ struct launch {
 	 * watched call itself; NULL: nothing is watched, and the listener is
 	 * looked at only afterwards.
 	 */
-	void (*serve)(int listener, void *arg);
+	/* False: it cannot be served any more. */
+	bool (*serve)(int listener, void *arg);
 	void *serve_arg;
 	/* In an own view the file is opened again, by this path, and must be
 	   the one that was judged. NULL: FD_EXEC is executed. */

@@ -19,6 +19,9 @@
 #include "gate/sys.h"
 #include "gate/table.h"
 
+/* What a helper takes at most to be looked at, seconds. */
+#define HELPER_S 5
+
 static const char *const stage_text[] = {
 #define CHILD_STAGE(name, text) text,
 #include "gate/child_stages.def"
@@ -146,11 +149,19 @@ static void receive(int sock, struct launched *d)
 		;
 }
 
+static int is_late(struct err *err)
+{
+	return err_set(err, ERR_DEADLINE,
+		       "it was not executed in time: its file, or what is "
+		       "needed to start it, does not answer");
+}
+
 /*
  * Until the child's end is closed: by exec, or by the end of everything. With
  * watching the exec itself comes to the listener, so that is answered here.
  */
-static int wait_for_exec(const struct launch *l, int sock, struct launched *d)
+static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
+			 struct err *err)
 {
 	for (;;) {
 		bool has_listener = d->listener >= 0;
@@ -164,13 +175,18 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d)
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r <= 0)
-			return -1;
+			return is_late(err);
 		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
 			return 0;
 		if (p[0].revents & POLLIN)
 			receive(sock, d);
-		if (p[1].revents & POLLIN)
-			l->serve(d->listener, l->serve_arg);
+		/* the child waits for the answer, and holds the listener, too
+		 */
+		if (p[1].revents & POLLIN &&
+		    !l->serve(d->listener, l->serve_arg))
+			return err_set(err, ERR_SYS,
+				       "its system calls cannot be answered: "
+				       "the listener does not work");
 	}
 }
 
@@ -262,7 +278,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	struct launched d = LAUNCHED_INIT;
 	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
 	struct table table;
-	bool is_late = false;
+	bool is_over = false;
 
 	hang_reap();
 #ifdef MATINS_ASAN
@@ -287,17 +303,16 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	/* the child reads its number from the launch at this moment */
 	if (!table.is_shared)
 		close(l->fd[FD_SOCK]);
-	if (r == 0 && (table_wait(l, &table, d.pidfd) < 0 ||
-		       wait_for_exec(l, sock, &d) < 0)) {
-		is_late = true;
-		r = err_set(err, ERR_DEADLINE,
-			    "it was not executed in time: its file, or what "
-			    "is needed to start it, does not answer");
+	if (r == 0) {
+		r = table_wait(l, &table, d.pidfd) < 0
+			    ? is_late(err)
+			    : wait_for_exec(l, sock, &d, err);
+		is_over = r < 0;
 	}
 	receive(sock, &d);
 	close(sock);
 	table_end(l, &table);
-	if (is_late)
+	if (is_over)
 		give_up(&d);
 	restore_dumpable(l, dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
@@ -331,9 +346,12 @@ void launched_release(struct launched *d)
 	d->stack = NULL;
 }
 
+/* Until it is killed; where that fails, it ends by itself. */
 static int helper_main(UNUSED void *arg)
 {
-	while (sys_call(SYS_ppoll, NULL, 0, NULL, NULL, 0) < 0)
+	struct timespec left = {.tv_sec = HELPER_S};
+
+	while (sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
 		;
 	return 0;
 }

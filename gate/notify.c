@@ -214,51 +214,57 @@ struct listener {
 	struct watch *watch;
 };
 
-static bool is_valid(const struct listener *l)
+/* 0; ENOENT: its task is gone, and the pid may be another's; else an errno. */
+static int check_valid(const struct listener *l)
 {
 	uint64_t id = l->req->id;
 
-	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
+	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-/* 0: it goes on. */
-static void answer(struct listener *l, int error)
+/* 0: it goes on. Returns an errno when it still waits. */
+static int answer(struct listener *l, int error)
 {
+	int r;
+
 	memset(l->resp, 0, l->resp_bytes);
 	l->resp->id = l->req->id;
 	l->resp->error = -error;
 	if (!error)
 		l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	/* ENOENT: the task is gone and needs no answer */
-	(void)do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+	return r == ENOENT ? 0 : r;
 }
 
 /*
  * Record, then answer. The name is read while the task waits for the answer;
  * if the request is no longer valid after that, the pid may be another's.
  */
-static void refuse(struct listener *l)
+static int refuse(struct listener *l)
 {
 	char comm[COMM_BYTES];
 
 	read_comm(l->req->pid, comm);
-	if (!is_valid(l)) {
+	if (check_valid(l)) {
 		comm[0] = '?';
 		comm[1] = '\0';
 	}
 	denials_add(l->log, &l->req->data, comm);
-	answer(l, EPERM);
+	return answer(l, EPERM);
 }
 
 /* The filter has allowed it, or it would not be here. */
-static void look(struct listener *l)
+static int look(struct listener *l)
 {
 	char comm[COMM_BYTES];
+	int r;
 
 	read_comm(l->req->pid, comm);
 	watch_see(l->watch, l->req);
-	if (is_valid(l))
-		answer(l, watch_note(l->watch, comm));
+	r = check_valid(l);
+	if (r)
+		return r == ENOENT ? 0 : r;
+	return answer(l, watch_note(l->watch, comm));
 }
 
 /* Something waits: 1. Nothing: 0. There is nobody left: -1. */
@@ -287,10 +293,8 @@ static int serve_one(struct listener *l)
 	if (r)
 		return r == ENOENT ? 0 : r;
 	if (l->watch && watch_covers(l->watch, l->req->data.nr))
-		look(l);
-	else
-		refuse(l);
-	return 0;
+		return look(l);
+	return refuse(l);
 }
 
 static int serve_waiting(struct listener *l)

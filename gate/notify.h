@@ -56,8 +56,8 @@ enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1 };
  * fd       the listener, borrowed
  * watch    what is watched: such calls go on once they are written down.
  *	    NULL: every call is refused
- * returns  NOTIFY_OK, or NOTIFY_ENDED when no task has the filter any more
- *	    (or the descriptor is none): close it
+ * returns  NOTIFY_OK, or NOTIFY_ENDED when no task has the filter any more,
+ *	    or it cannot be served: close it, so that no task waits for ever
  */
 int notify_serve(int fd, struct denials *log, struct watch *watch) MUST_USE;
 

@@ -139,13 +139,11 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	return 0;
 }
 
-static void serve(int listener, void *arg)
+static bool serve(int listener, void *arg)
 {
 	struct gate_child *c = arg;
 
-	/* its end is noticed when it is served the next time */
-	if (notify_serve(listener, &c->denials, &c->watch) == NOTIFY_ENDED)
-		log_debug("the listener has ended before exec");
+	return notify_serve(listener, &c->denials, &c->watch) == NOTIFY_OK;
 }
 
 /* What is started is the first row; the listener cannot see into our memory. */

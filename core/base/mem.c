@@ -4,11 +4,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
+
+static int exhausted_status = 1;
+
+void mem_set_exhausted_status(int status)
+{
+	exhausted_status = status;
+}
 
 static NORETURN void out_of_memory(void)
 {
-	fputs("matins: out of memory\n", stderr);
-	abort();
+	fputs("matins: out of memory; what was started ends with this\n",
+	      stderr);
+	_exit(exhausted_status);
 }
 
 void *mem_alloc(size_t n)

@@ -137,7 +137,8 @@ static void on_notify(void *arg, uint32_t events)
 
 	if (events & EPOLLIN)
 		gate_child_serve(e->end->child);
-	else
+	/* a number that is closed may soon be that of another file */
+	if (!(events & EPOLLIN) || gate_child_fds(e->end->child).notify < 0)
 		loop_unwatch(&e->loop, &e->notify);
 }
 

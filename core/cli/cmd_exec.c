@@ -12,6 +12,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/loop.h"
+#include "core/base/mem.h"
 #include "core/base/outfile.h"
 #include "core/cli/child_run.h"
 #include "core/cli/exec_explain.h"
@@ -236,6 +237,7 @@ int cmd_exec(const struct command *cmd, int argc, char **argv, struct err *err)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(args_release) struct args args = {0};
 
+	mem_set_exhausted_status(err_exit_status(ERR_START));
 	if (args_parse(cmd, argc, argv, &args, err) < 0)
 		return -1;
 	if (!args.help)

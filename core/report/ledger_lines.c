@@ -37,6 +37,8 @@ int ledger_read_tail(const struct ledger *l, size_t n, struct buf *out,
 	off_t from = size > (off_t)n ? size - (off_t)n : 0;
 
 	buf_clear(out);
+	if (size < 0)
+		return err_sys(err, errno, "read %s/ledger.jsonl", l->dir);
 	while (size > from + (off_t)out->n) {
 		size_t want = (size_t)(size - from) - out->n;
 		ssize_t r = pread(l->fd, buf_room(out, want), want,

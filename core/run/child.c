@@ -241,7 +241,8 @@ static void on_notify(void *arg, uint32_t events)
 
 	if (events & EPOLLIN)
 		gate_child_serve(c->gate);
-	else
+	/* a number that is closed may soon be that of another file */
+	if (!(events & EPOLLIN) || gate_child_fds(c->gate).notify < 0)
 		loop_unwatch(c->o.loop, &c->notify_watch);
 }
 

@@ -244,6 +244,25 @@ static void collect(struct http *h)
 	}
 }
 
+/* Nothing would ever be heard of them; libcurl is not on the stack. */
+static void fail_deaf(struct http *h)
+{
+	struct http_exchange *x;
+
+	if (!h->is_deaf)
+		return;
+	h->is_deaf = false;
+	while ((x = h->running.first)) {
+		if (!x->is_cancelled)
+			http_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
+		take_out(x);
+		if (x->is_cancelled)
+			drop(x);
+		else
+			finish(x);
+	}
+}
+
 static void drive(struct http *h, curl_socket_t fd, int flags)
 {
 	int running;
@@ -252,6 +271,8 @@ static void drive(struct http *h, curl_socket_t fd, int flags)
 	h->lib->curl_multi_socket_action(h->multi, fd, flags, &running);
 	h->depth--;
 	collect(h);
+	if (!h->depth)
+		fail_deaf(h);
 }
 
 /* One socket of libcurl's in the loop. */
@@ -288,7 +309,6 @@ static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
 		     void *per_socket)
 {
 	struct socket_watch *s = per_socket;
-	struct err err = ERR_INIT;
 	struct http *h = arg;
 	uint32_t events = 0;
 
@@ -306,9 +326,13 @@ static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
 	}
 	s = mem_zalloc(sizeof(*s));
 	s->h = h;
-	if (loop_watch(h->loop, &s->watch, fd, events, on_ready, s, &err) < 0) {
+	err_clear(&h->deaf_err);
+	if (loop_watch(h->loop, &s->watch, fd, events, on_ready, s,
+		       &h->deaf_err) < 0) {
+		/* an error here would end the use of libcurl for good */
 		free(s);
-		return -1;
+		h->is_deaf = true;
+		return 0;
 	}
 	h->lib->curl_multi_assign(h->multi, fd, s);
 	return 0;

@@ -29,6 +29,8 @@ struct http {
 	struct http_list running; /* owned */
 	unsigned depth;		  /* > 0: libcurl is on the stack */
 	bool has_cancelled;	  /* among those that run */
+	bool is_deaf; /* a socket could not be watched: nothing runs on */
+	struct err deaf_err;
 };
 
 struct http_exchange {

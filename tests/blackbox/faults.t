@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# System calls of the runner that fail, one at a time: each ends in time, with
+# an error or without, and leaves nothing behind.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+FAIL=$HELPERS/fail
+
+script serve <<-'END'
+	serve
+END
+{
+	peer_step spoken serve 'tool = "echo"' 'params = { n = 1 }'
+	peer_step free serve 'tool = "echo"' 'params = { n = 2 }'
+} >r.toml
+
+"$FAIL" tried lseek EIO 1000 -- "$(type -P true)" 2>/dev/null
+if (($? == 99)); then
+	skip_all "no process can be traced here"
+fi
+
+# sweep NAME CALL ERRNO WORDS...: each CALL of matins WORDS fails once; none
+# lasts, and none is ended by a signal
+sweep() {
+	local name=$1 call=$2 error=$3 n status bad=
+
+	shift 3
+	for ((n = 1; n <= 60; n++)); do
+		rm -f tried
+		timeout -k 1 15 "$FAIL" tried "$call" "$error" "$n" -- \
+			"$BIN" "$@" >said 2>why </dev/null
+		status=$?
+		((status < 124 || status == 125 || status == 126)) || {
+			bad="$call $n, $error: status $status: $(tail -n 1 why)"
+			break
+		}
+		[[ -e tried ]] || break
+	done
+	is "$name" "$bad" ""
+}
+
+sweep "watches that cannot be added: a run ends" \
+	epoll_ctl ENOSPC run -c r.toml r
+sweep "watches that cannot be added: exec ends" \
+	epoll_ctl ENOMEM exec -- "$(type -P true)"
+sweep "watches that cannot be added: call ends" \
+	epoll_ctl ENOSPC call echo -- "$PEER" "$T/serve.peer"
+sweep "watches that cannot be added: call of a URL ends" \
+	epoll_ctl ENOSPC call echo --url http://127.0.0.1:9/mcp
+sweep "a listener that does not work: exec ends" \
+	ioctl EIO exec -- "$(type -P true)"
+sweep "a listener that does not work: a run ends" \
+	ioctl EIO run -c r.toml r
+sweep "a helper that cannot be killed: doctor ends" \
+	kill EPERM doctor -c r.toml
+
+# ---- a ledger that cannot be read ----
+
+run_matins run -c r.toml r
+for call in lseek pread64; do
+	n=0 status=0
+	# 127: it was the loader's
+	while (((status == 0 || status == 127) && n++ < 40)); do
+		rm -f tried
+		"$FAIL" tried $call EIO $n -- "$BIN" history >said 2>why
+		status=$?
+		[[ -e tried ]] || break
+		[[ -s said || $status -ne 0 ]] || break
+	done
+	is "history: $call of the ledger fails: status 1" "$status" 1
+	like "history: $call of the ledger fails: said" "$(<why)" "ledger"
+done
+
+# ---- memory ----
+
+# Whatever it cannot have, matins ends by itself.
+bad='' told=''
+for ((kib = 3000; kib < 9000; kib += 150)); do
+	prlimit --as=$((kib * 1024)) "$BIN" run -c r.toml r >said 2>why
+	status=$?
+	((status < 128)) || bad+=" $kib KiB: $status"
+	! grep -q 'out of memory' why || told=1
+done
+is "memory is exhausted: no signal ends it" "$bad" ""
+is "memory is exhausted: a sentence says so" "$told" 1
+nothing_left "faults: no process is left" "$T/serve.peer"
+
+# ---- control groups ----
+
+groups() {
+	find /sys/fs/cgroup -maxdepth 4 -name 'matins-*' 2>/dev/null | sort
+}
+
+before=$(groups)
+for error in ENOLCK EIO; do
+	"$FAIL" tried flock $error 1 -- "$BIN" exec -- "$(type -P true)" \
+		>said 2>why
+done
+for ((n = 1; n < 60; n++)); do
+	rm -f tried
+	"$FAIL" tried openat EMFILE $n -- "$BIN" exec -- "$(type -P true)" \
+		>said 2>why
+	[[ -e tried ]] || break
+done
+is "control groups: none is left by a call that failed" \
+	"$(comm -13 <(echo "$before") <(groups))" ""
+done_testing
