@@ -137,8 +137,8 @@ static void check_issuer(struct config_file *file, const struct server *s)
 		config_add_finding(
 			file, true, s->line, s->col,
 			"server \"%s\": without `issuer` its %s is "
-			"sent to the origin of its url only; name the "
-			"authorization server that the client is "
+			"used only at an authorization server of its url's "
+			"own origin; name the one that the client is "
 			"registered at: issuer = \"https://...\"",
 			s->name, what);
 }

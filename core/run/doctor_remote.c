@@ -238,9 +238,9 @@ static void look_at_issuer(struct doctor *d, const struct doctor_remote *r)
 	    (a->client_secret.from || a->private_key.from || a->assertion_file))
 		doctor_add(d, "authorization", r->name, CHECK_WARNING,
 			   "set issuer in the `auth` table of the server",
-			   "%s: without issuer the client's credential is sent "
-			   "to the origin of its url only; any other "
-			   "authorization server that it names is refused",
+			   "%s: without issuer the client's credential is used "
+			   "only at an authorization server of its url's own "
+			   "origin; any other that it names is refused",
 			   r->server->name);
 }
 

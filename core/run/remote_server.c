@@ -153,10 +153,12 @@ bool remote_is_only_one(const struct config *c, const char *name,
 		struct err ignored = ERR_INIT;
 		struct url own;
 
-		others += s->url && (!name || strcmp(s->name, name) != 0) &&
-			  url_parse(str_of(s->url), &arena, &own, &ignored) ==
-				  0 &&
-			  strcmp(own.text.p, url) == 0;
+		if (!s->url || (name && strcmp(s->name, name) == 0))
+			continue;
+		/* a variable that is not expanded may be any URL */
+		others +=
+			url_parse(str_of(s->url), &arena, &own, &ignored) < 0 ||
+			strcmp(own.text.p, url) == 0;
 	}
 	return !others;
 }

@@ -219,7 +219,7 @@ row "authorities without a certificate" server failed \
 row "a token in a file" credential '(ok|warning)' 'u/ca2 token: '
 row "a grant without a person" authorization ok 'u/ci3: .*jwt-bearer'
 row "and no issuer says where its credential may go" authorization warning \
-	'u/ci3|ci: without issuer .* origin of its url only'
+	'ci: without issuer .* url.s own origin'
 row "its file is not there" credential failed \
 	'u/ci3 assertion_file: .*missing.jwt'
 row "a grant without a client" authorization failed 'u/anybody4: .*client'
