@@ -372,7 +372,7 @@ static const char *unlisted(const struct gate_child *c, const char *path,
 
 	if (!is_listed(c, path, file))
 		return path;
-	starts = interpreter_of(path, arena);
+	starts = c->watch.only_cached ? NULL : interpreter_of(path, arena);
 	if (!starts || stat(starts, &st) < 0 ||
 	    is_listed(c, starts, &(struct programs_file){st.st_dev, st.st_ino}))
 		return NULL;
@@ -453,7 +453,8 @@ static bool is_told(const struct denials *log, const char *program,
 static void add_denial(struct gate_child *c, const struct gate_record *row)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *path = row->path, *real = followed(path, &arena);
+	const char *path = row->path;
+	const char *real = c->watch.only_cached ? NULL : followed(path, &arena);
 	const char *allow = "", *refused = NULL;
 	struct stat st;
 
@@ -464,8 +465,9 @@ static void add_denial(struct gate_child *c, const struct gate_record *row)
 	if (refused && strcmp(refused, real) != 0)
 		path = refused; /* the interpreter of a script that is listed */
 	if (row->unlisted)
-		allow = arena_printf(&arena, "sandbox = { exec = [\"%s\"] }",
-				     exec_row(path, &arena));
+		allow = arena_printf(
+			&arena, "sandbox = { exec = [\"%s\"] }",
+			c->watch.only_cached ? path : exec_row(path, &arena));
 	denials_add_exec(&c->denials, path, row->program, row->why, allow,
 			 row->count);
 }

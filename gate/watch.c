@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -91,17 +92,20 @@ static bool is_futile(const struct seccomp_notif *req,
 	return row->how == WATCH_MAKE ? there : !there;
 }
 
-/* Which file it is, whatever it is called. */
-static void see_file(const struct seccomp_notif *req,
-		     const struct watch_row *row, struct watch_seen *seen)
+/* Which file it is, whatever it is called; as far as that is known here. */
+static void see_file(const struct watch *w, const struct seccomp_notif *req,
+		     const struct watch_row *row)
 {
-	AUTO(fd_closep) int fd = watch_open_exec(req, row, seen->exec.path);
+	struct watch_seen *seen = w->seen;
+	AUTO(fd_closep)
+	int fd = watch_open_exec(req, row, seen->exec.path, w->only_cached);
 	struct watch_exec *x = &seen->exec;
-	struct stat st;
+	struct statx st;
 	char link[64];
 	ssize_t n = -1;
 
-	if (fd >= 0 && fstat(fd, &st) == 0) {
+	if (fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
+			     STATX_BASIC_STATS, &st) == 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
 		n = readlink(link, seen->file, sizeof(seen->file) - 1);
 	}
@@ -109,28 +113,28 @@ static void see_file(const struct seccomp_notif *req,
 	x->error = fd < 0 ? -fd : n < 0 ? EACCES : 0;
 	if (x->error)
 		return;
-	x->dev = st.st_dev;
-	x->ino = st.st_ino;
-	x->is_program = S_ISREG(st.st_mode) && st.st_mode & 0111;
+	x->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
+	x->ino = st.stx_ino;
+	x->is_program = S_ISREG(st.stx_mode) && st.stx_mode & 0111;
 }
 
-static void see_exec(const struct seccomp_notif *req,
-		     const struct watch_row *row, bool reads_all,
-		     struct watch_seen *seen)
+static void see_exec(const struct watch *w, const struct seccomp_notif *req,
+		     const struct watch_row *row)
 {
+	struct watch_seen *seen = w->seen;
 	struct gate_record *r = &seen->record[seen->n];
 
 	seen->exec = (struct watch_exec){.path = r->path, .file = seen->file};
-	watch_read_args(req, row, reads_all, seen);
+	watch_read_args(req, row, w->reads_all, seen);
 	seen->exec.argv = r->args;
-	see_file(req, row, seen);
+	see_file(w, req, row);
 }
 
 /* Returns false for what is not worth a row. */
-static bool see_row(const struct seccomp_notif *req,
-		    const struct watch_row *row, bool reads_all,
-		    struct watch_seen *seen)
+static bool see_row(const struct watch *w, const struct seccomp_notif *req,
+		    const struct watch_row *row)
 {
+	struct watch_seen *seen = w->seen;
 	char *path = seen->path[seen->n];
 	size_t size = sizeof(seen->path[0]);
 	struct gate_record *r = &seen->record[seen->n];
@@ -147,7 +151,7 @@ static bool see_row(const struct seccomp_notif *req,
 	else if (is_futile(req, row, path))
 		return false;
 	if (row->how == WATCH_RUN)
-		see_exec(req, row, reads_all, seen);
+		see_exec(w, req, row);
 	return true;
 }
 
@@ -163,7 +167,7 @@ void watch_see(struct watch *w, const struct seccomp_notif *req)
 	for (size_t i = 0; i < WATCH_ROWS && w->seen->n < 2; i++)
 		if (watch_rows[i].nr == req->data.nr &&
 		    watch_rows[i].what & wants &&
-		    see_row(req, &watch_rows[i], w->reads_all, w->seen))
+		    see_row(w, req, &watch_rows[i]))
 			w->seen->n++;
 }
 

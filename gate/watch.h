@@ -89,6 +89,9 @@ struct watch {
 				   struct err *why);
 	void *judge_arg;
 	bool reads_all; /* all arguments, not only those that are kept */
+	/* Files are looked at only as far as that needs no answer of a file
+	   server, which could hold us up: what needs one has an `error`. */
+	bool only_cached;
 	bool has_begun; /* the first exec is the gate's own */
 	struct records records;
 	struct watch_seen *seen; /* owned */

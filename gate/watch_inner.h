@@ -73,10 +73,12 @@ bool watch_read_path(const struct seccomp_notif *req,
  * whom looks from outside.
  *
  * path     from watch_read_path()
+ * cached   -EAGAIN for what a file server would have to be asked
  * returns  a descriptor, or -errno
  */
 int watch_open_exec(const struct seccomp_notif *req,
-		    const struct watch_row *row, const char *path) MUST_USE;
+		    const struct watch_row *row, const char *path, bool cached)
+	MUST_USE;
 /*
  * The arguments of an exec, into the record that is next in `seen`.
  * all  as many as rules look at, else as many as a record keeps

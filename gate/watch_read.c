@@ -176,18 +176,25 @@ static const char *own_name(const char *path)
 	return NULL;
 }
 
+struct task_root {
+	int fd;
+	bool cached;
+};
+
 /* As the kernel walks it for the task; -errno. */
-static int open_in_root(int root, const char *path, uint64_t flags)
+static int open_in_root(const struct task_root *root, const char *path,
+			uint64_t flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+			   (root->cached ? RESOLVE_CACHED : 0U),
 	};
 	long fd = -1;
 
 	/* EAGAIN: somebody renames a folder on the way just now */
 	for (int i = 0; i < 8; i++) {
-		fd = syscall(SYS_openat2, root, path, &how, sizeof(how));
+		fd = syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
@@ -198,7 +205,7 @@ static int open_in_root(int root, const char *path, uint64_t flags)
  * A link leads nowhere as seen from outside, but is there: /proc/self is
  * nobody in the /proc of a tree.
  */
-static bool is_astray(int root, const char *path)
+static bool is_astray(const struct task_root *root, const char *path)
 {
 	char part[PATH_MAX];
 
@@ -221,9 +228,10 @@ static bool is_astray(int root, const char *path)
 }
 
 int watch_open_exec(const struct seccomp_notif *req,
-		    const struct watch_row *row, const char *path)
+		    const struct watch_row *row, const char *path, bool cached)
 {
-	AUTO(fd_closep) int root = -1;
+	AUTO(fd_closep) int top = -1;
+	struct task_root root;
 	pid_t pid = (pid_t)req->pid;
 	const char *own = own_name(path);
 	char text[2], name[32];
@@ -242,13 +250,14 @@ int watch_open_exec(const struct seccomp_notif *req,
 		fd = open_own(pid, own);
 		return fd < 0 ? -errno : fd;
 	}
-	root = open_own(pid, "root");
-	if (root < 0)
+	top = open_own(pid, "root");
+	if (top < 0)
 		return -EACCES;
-	fd = open_in_root(root, path, 0);
+	root = (struct task_root){top, cached};
+	fd = open_in_root(&root, path, 0);
 	if (fd != -ENOENT)
 		return fd;
-	return is_astray(root, path) ? -ELOOP : -ENOENT;
+	return is_astray(&root, path) ? -ELOOP : -ENOENT;
 }
 
 /* In the view of the task. What we may not look at counts as there. */
