@@ -33,6 +33,8 @@ static const struct origin {
 	{GRANT_BY(INSTALLATION), "installation", true, true, true},
 	{GRANT_BY(HELPERS), "helpers of git", true, true, true},
 	{GRANT_BY(TMP), "tmp", false, false, true},
+	/* any other, as strictly as can be */
+	{0, "grant", false, true, false},
 };
 
 static const struct origin *origin_of(unsigned what)
