@@ -45,6 +45,41 @@ static bool has_word(struct str text, const char *word)
 	return false;
 }
 
+/* "Bad Request: No valid session ID", and not a sentence that names one. */
+static bool is_about_session(struct str text)
+{
+	static const char *const before[] = {
+		"bad request: ", "invalid ", "unknown ", "expired ",
+		"missing ",	 "no ",	     "valid ",	 "mcp ",
+	};
+	bool is_cut = true;
+
+	while (is_cut) {
+		is_cut = false;
+		for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+			size_t n = strlen(before[i]);
+
+			if (text.n < n || strncasecmp(text.p, before[i], n))
+				continue;
+			text = (struct str){text.p + n, text.n - n};
+			is_cut = true;
+		}
+	}
+	return text.n >= 7 && strncasecmp(text.p, "session", 7) == 0;
+}
+
+bool remote_is_of_session(const struct post *p, const struct rpc_message *m)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	scan_string_cut(m->message.p ? m->message : m->raw_error, 1024, &text);
+	if (!remote_says_session(p, buf_str(&text)))
+		return false;
+	return post_is_safe(p) || (m->code != RPC_INTERNAL_ERROR &&
+				   m->code != RPC_INVALID_PARAMS &&
+				   is_about_session(buf_str(&text)));
+}
+
 bool remote_says_session(const struct post *p, struct str text)
 {
 	static const char *const gone[] = {

@@ -187,7 +187,8 @@ void post_refused(struct post *p)
 	if (p->session &&
 	    (status == 404 ||
 	     (status == 400 &&
-	      remote_says_session(p, buf_str(&p->reply.body)))) &&
+	      (is_error ? remote_is_of_session(p, &m)
+			: remote_says_session(p, buf_str(&p->reply.body))))) &&
 	    remote_session_lost(p))
 		return;
 	/* a beginning that failed says nothing of the era (HE-5) */

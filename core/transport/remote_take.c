@@ -82,15 +82,12 @@ static void answered(struct post *p)
 /* Was it refused for a reason that HTTP can mend? Then it goes once more. */
 static bool is_mended(struct post *p, const struct rpc_message *m)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
 	if (m->type != RPC_ERROR)
 		return false;
 	if (p->protocol)
 		return m->code == MCP_HEADER_MISMATCH &&
 		       is_method(p, "tools/call") && remote_list_mismatch(p);
-	scan_string_cut(m->message.p ? m->message : m->raw_error, 1024, &text);
-	return p->session && remote_says_session(p, buf_str(&text)) &&
+	return p->session && remote_is_of_session(p, m) &&
 	       remote_session_lost(p);
 }
 

@@ -137,6 +137,54 @@ static void RW_103__session_lost__begun_anew_and_sent_once_more(UNUSED void **s)
 	}
 }
 
+#define SPEAKS(code, message)                                       \
+	"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"error\":{\"code\":" code \
+	",\"message\":\"" message "\"}}"
+
+static void RW_103__error_of_a_tool_about_a_session__no_second_call(
+	UNUSED void **s)
+{
+	static const char *const errors[] = {
+		"200 application/json\n\n" SPEAKS(
+			"-32000", "paid; then the browser session expired"),
+		"200 text/event-stream\n\ndata: " SPEAKS(
+			"-32000", "page, context or session closed") "\n\n",
+		"200 application/json\n\n" SPEAKS("-32603", "Session closed."),
+		"200 application/json\n\n" SPEAKS("-32602",
+						  "session not found"),
+		"400 application/json\n\n" SPEAKS(
+			"-32000", "done, but your session has expired"),
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+		const struct peer_step steps[] = {
+			{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE,
+			 0},
+			{"POST notifications/initialized", "202\n\n", PEER_DONE,
+			 0},
+			{"POST tools/list", CALLED, PEER_DONE, 0},
+			{"POST tools/call", errors[i], PEER_DONE, 0},
+			{"GET", "405\n\n", PEER_DONE, PEER_ALWAYS},
+			DELETED,
+			{0},
+		};
+		struct world w;
+
+		begin(&w, steps, OLD);
+		ask_method(&w, "tools/list");
+		turn_until_seen(&w, "result");
+		ask(&w, "a");
+		finish(&w);
+		assert_string_equal(
+			buf_cstr(&w.peer.log),
+			"POST initialize\nPOST notifications/initialized" IN_S1
+			"POST tools/list" IN_S1 "POST tools/call" IN_S1
+			"DELETE" IN_S1);
+		assert_facts(&w, "\"restored\":0");
+		end(&w);
+	}
+}
+
 static void HL_3__two_at_once__one_new_session(UNUSED void **state)
 {
 	static const struct peer_step steps[] = {
@@ -808,6 +856,8 @@ int main(void)
 		cmocka_unit_test(HL_1__of_2025_03_26__names_no_revision),
 		cmocka_unit_test(
 			RW_103__session_lost__begun_anew_and_sent_once_more),
+		cmocka_unit_test(
+			RW_103__error_of_a_tool_about_a_session__no_second_call),
 		cmocka_unit_test(HL_3__two_at_once__one_new_session),
 		cmocka_unit_test(HL_3__lost_for_ever__is_an_error),
 		cmocka_unit_test(HL_3__new_session_refused__all_ends),
