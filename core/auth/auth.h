@@ -117,6 +117,8 @@ struct auth_context {
 	struct auth_person person;
 	/* Every token, code and secret that is met: for the scrubber. */
 	void (*on_secret)(void *arg, struct str value);
+	/* Instead, for what a file of the user's holds; NULL: as the others. */
+	void (*on_file)(void *arg, struct str value);
 	/* May this host and port be used? the leash's `net`; NULL: all. */
 	bool (*may_use)(void *arg, struct str host, uint16_t port,
 			struct err *err);

@@ -11,11 +11,15 @@
 static int read_statement(struct flow *f, const char *path, const char **ret,
 			  struct err *err)
 {
+	const struct auth_context *c = f->setting.context;
 	AUTO(buf_wipe) struct buf b = BUF_INIT(LIMIT_SECRET_BYTES);
 
 	if (secret_resolve(SECRET_FILE, path, NULL, &b, err) < 0)
 		return -1;
-	flow_secret(f, buf_str(&b));
+	if (c->on_file)
+		c->on_file(c->arg, buf_str(&b));
+	else
+		flow_secret(f, buf_str(&b));
 	*ret = arena_strndup(&f->arena, b.p, b.n);
 	return 0;
 }

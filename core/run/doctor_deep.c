@@ -54,9 +54,10 @@ static const char *remedy_of(const struct asked *a)
 /* Without secrets, in the arena of the doctor. */
 static const char *clean(struct asked *a, struct str text)
 {
+	const struct scrub *own = pool_scrub(&a->user);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	scrub_cut(a->deep->scrub, text, &out);
+	scrub_cut(own ? own : a->deep->scrub, text, &out);
 	return arena_strdup(a->deep->d->arena, buf_cstr(&out));
 }
 
@@ -262,6 +263,7 @@ static void open_deep(struct deep *deep, struct gate *gate,
 		.loop = &deep->loop,
 		.gate = gate,
 		.scrub = deep->scrub,
+		.keeps_apart = true,
 		.state_dir = state,
 		.config = &o->file->config,
 	};

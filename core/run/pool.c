@@ -199,9 +199,17 @@ static uint64_t probe_ms(uint64_t timeout_ms)
 	return ms < PROBE_MS ? ms : PROBE_MS;
 }
 
+struct scrub *pool_scrub(const struct pool_user *u)
+{
+	return u->server && u->server->remote
+		       ? remote_server_scrub(u->server->remote)
+		       : NULL;
+}
+
 static struct client *new_client(struct pool_server *s, struct pool_user *u)
 {
 	uint64_t longest = s->timeout_ms + MARGIN_MS;
+	struct client_context context = s->pool->ctx;
 	struct client_options options = {
 		.name = u->name,
 		.request = &s->request,
@@ -227,9 +235,10 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.url = remote_server_url(s->remote);
 		/* the steps' own, as of a program's messages */
 		remote_server_limit(s->remote, s->message_max, s->timeout_ms);
+		context.scrub = remote_server_scrub(s->remote);
 	}
 	asks_declare(&s->asks, &options.session.declared);
-	return client_new(&s->pool->ctx, &options);
+	return client_new(&context, &options);
 }
 
 static void open_for(struct pool_user *u)

@@ -32,6 +32,7 @@ struct credentials;
 struct pool;
 struct pool_server;
 struct remotes;
+struct scrub;
 struct pool_user;
 
 /* How the end of a server is hurried. */
@@ -103,6 +104,11 @@ bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 void pool_hurry(struct pool *p, struct pool_user *u, enum pool_end how);
 /* Every server, at once. */
 void pool_kill(struct pool *p);
+/*
+ * For what is shown of the user's server, where that is more than for others:
+ * remote_server_scrub(). NULL: it is not; borrowed, until pool_free()
+ */
+struct scrub *pool_scrub(const struct pool_user *u) MUST_USE;
 /* No server runs. */
 bool pool_is_idle(const struct pool *p) MUST_USE;
 

@@ -29,10 +29,12 @@ static int make_sampler(struct pool_server *s, const char *name,
 			struct err *err)
 {
 	const struct pool *p = s->pool;
+	const struct scrub *scrub =
+		s->remote ? remote_server_scrub(s->remote) : p->ctx.scrub;
 	const struct sampling_options options = {
 		.loop = p->ctx.loop,
 		.gate = p->ctx.gate,
-		.scrub = p->ctx.scrub,
+		.scrub = scrub,
 		.name = name,
 		.words = s->asks.sampling,
 		.cwd = p->sampling_cwd,
@@ -54,10 +56,8 @@ static void read_asks(struct pool_server *s, const struct plan_step *plan)
 	if (!server)
 		return;
 	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
-			   &s->err) == 0) {
-		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
+			   &s->err) == 0)
 		return;
-	}
 	/* a root that it may not see, or that is not there */
 	s->err.kind = ERR_POLICY;
 	s->is_wrong = true;
@@ -85,6 +85,7 @@ struct pool_server *pool_server_new(struct pool *p, const struct pool_user *u,
 				    const unsigned char key[SHA256_BYTES])
 {
 	struct pool_server *s = mem_zalloc(sizeof(*s));
+	const struct server *server = u->plan->step->server;
 
 	memcpy(s->key, key, sizeof(s->key));
 	s->pool = p;
@@ -93,6 +94,8 @@ struct pool_server *pool_server_new(struct pool *p, const struct pool_user *u,
 	s->request.env = (const char *const *)s->env;
 	read_asks(s, u->plan);
 	read_remote(s, u->plan);
+	if (!s->is_wrong && server)
+		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
 	return s;
 }
 

@@ -19,7 +19,8 @@ struct remote_server {
 	struct gate_page browser; /* that was started last; owned */
 	struct http *http;	  /* borrowed */
 	struct auth *auth;
-	bool is_plain; /* http or ws beyond loopback, which is allowed */
+	struct scrub *scrub; /* owned; NULL: that of all */
+	bool is_plain;	     /* http or ws beyond loopback, which is allowed */
 };
 
 /* ---- who may be connected to ---- */
@@ -92,9 +93,20 @@ static void say(void *arg, const char *line)
 	log_note("%s: %s", one->spec.name, line);
 }
 
+struct scrub *remote_server_scrub(const struct remote_server *one)
+{
+	return one->scrub ? one->scrub : one->all->o.scrub;
+}
+
+/* A server that chooses a word of another's changes nothing there. */
 static void on_secret(void *arg, struct str value)
 {
-	struct remote_server *one = arg;
+	(void)scrub_add(remote_server_scrub(arg), value);
+}
+
+static void on_file(void *arg, struct str value)
+{
+	const struct remote_server *one = arg;
 
 	(void)scrub_add(one->all->o.scrub, value);
 }
@@ -177,6 +189,7 @@ static int make_auth(struct remote_server *one, struct err *err)
 			   .say = say,
 			   .arg = one},
 		.on_secret = on_secret,
+		.on_file = on_file,
 		.may_use = may_use,
 		.server_range = &one->range,
 		.arg = one,
@@ -221,6 +234,8 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 	one->spec = *spec;
 	*spec = (struct remote_spec){0};
 	one->arena = (struct arena)ARENA_INIT;
+	if (r->o.keeps_apart)
+		one->scrub = scrub_new_within(r->o.scrub);
 	plain = parse_url(one->spec.url, &one->spec.plain, &one->arena,
 			  &one->url, err);
 	if (plain < 0 ||
@@ -250,6 +265,7 @@ void remote_server_free(struct remote_server *one)
 	auth_free(one->auth);
 	remote_spec_release(&one->spec);
 	free(one->browser.path);
+	scrub_free(one->scrub);
 	arena_release(&one->arena);
 	free(one);
 }

@@ -30,6 +30,10 @@ struct remotes_options {
 	struct loop *loop;
 	struct gate *gate;
 	struct scrub *scrub;
+	/* What a server chose (tokens, ids of sessions) is scrubbed from what
+	   is shown of that server and from the log; false: it is added to
+	   `scrub`, for a command that shows one server only. */
+	bool keeps_apart;
 	const char *state_dir; /* tokens lie beneath; NULL: none are kept */
 	bool is_terminal;      /* a person can be shown where to log in */
 	/* In use, for which servers share a URL; NULL: none. */
@@ -57,6 +61,11 @@ void remote_server_limit(struct remote_server *one, uint64_t message_max,
 /* For client_options.open; arg is the remote. */
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	MUST_USE;
+/*
+ * For whatever is shown of this server: the values of the options' scrub, and
+ * those that the server chose. Borrowed.
+ */
+struct scrub *remote_server_scrub(const struct remote_server *one) MUST_USE;
 /* For client_options.open_facts: the browser, where one was started. */
 void remote_server_facts(void *arg, struct jw *w);
 /* The URL without query; borrowed. */

@@ -209,6 +209,7 @@ static void open_pool(struct run *r)
 		.loop = &r->loop,
 		.gate = r->gate,
 		.scrub = r->scrub,
+		.keeps_apart = true,
 		.state_dir = ledger_default_dir(&r->result->arena),
 		.config = &r->o->file->config,
 	};

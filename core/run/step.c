@@ -59,6 +59,7 @@ void step_init(struct step_run *s, struct step_context *ctx,
 	*s = (struct step_run){
 		.plan = plan,
 		.ctx = ctx,
+		.scrub = ctx->scrub,
 		.type = find_type(step),
 		.phase = STEP_WAITING,
 		.out = BUF_INIT(step->stdout_max),
@@ -114,9 +115,9 @@ static struct str scrubbed(struct step_run *s, struct str in,
 	size_t n, hits;
 
 	/* what stands at a cut is more than that would find */
-	if (!in.n || (scrub != scrub_cut && !scrub_finds(s->ctx->scrub, in)))
+	if (!in.n || (scrub != scrub_cut && !scrub_finds(s->scrub, in)))
 		return in;
-	hits = scrub(s->ctx->scrub, in, &out);
+	hits = scrub(s->scrub, in, &out);
 	s->scrubbed += hits;
 	if (!hits) {
 		buf_release(&out);
@@ -151,7 +152,7 @@ static void set_answer(struct step_run *s, const struct report_answer *given)
 		.structured = scrubbed(s, given->structured, scrub_json),
 		.is_error = given->is_error,
 	};
-	if (scrub_is_empty(s->ctx->scrub))
+	if (scrub_is_empty(s->scrub))
 		return;
 	report_step_output(&body, &s->result);
 	n = body.n;
@@ -214,11 +215,11 @@ static void set_result(struct step_run *s, const struct judgement *j)
 		s->result.state = report_reason_state(j->reason);
 		s->result.error = scrubbed(s, j->error, scrub_apply);
 	}
-	if (s->ctx->scrub)
-		scrub_set_patience(s->ctx->scrub, may_go_on, s);
+	if (s->scrub)
+		scrub_set_patience(s->scrub, may_go_on, s);
 	fill_result(s, j);
-	if (s->ctx->scrub)
-		scrub_set_patience(s->ctx->scrub, NULL, NULL);
+	if (s->scrub)
+		scrub_set_patience(s->scrub, NULL, NULL);
 	if (s->gave_up)
 		drop_result(s);
 }
@@ -278,7 +279,7 @@ void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 	const struct advice_how how = {
 		.failed = step_has_failed(s),
 		.form = ADVICE_TOML,
-		.scrub = s->ctx->scrub,
+		.scrub = s->scrub,
 	};
 	struct strlist lines = advice_denials(v, &how, &arena);
 

@@ -91,6 +91,7 @@ extern const struct step_type step_type_script, step_type_harness,
 struct step_run {
 	const struct plan_step *plan;
 	struct step_context *ctx;
+	struct scrub *scrub; /* of ctx, or of the server that is called */
 	const struct step_type *type;
 	struct arena arena; /* what the result points to */
 	enum step_phase phase;

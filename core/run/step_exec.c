@@ -165,7 +165,7 @@ static int start(struct step_run *s, struct err *err)
 	struct gate_request request = s->plan->request;
 	const struct child_options options = {
 		.loop = s->ctx->loop,
-		.scrub = s->ctx->scrub,
+		.scrub = s->scrub,
 		.name = s->plan->step->name,
 		.grace_ms = s->ctx->grace_ms,
 		.stderr_max = s->plan->step->stderr_max,
@@ -208,7 +208,7 @@ static const char *remark(const struct step_run *s)
 
 static void facts(struct step_run *s, struct jw *w)
 {
-	struct cleaner clean = {s->ctx->scrub, 0};
+	struct cleaner clean = {s->scrub, 0};
 	struct exec_step *x = state_of(s);
 
 	if (!x || x->child.phase != CHILD_ENDED)

@@ -244,7 +244,12 @@ static void expect(struct step_run *s)
 
 static void begin(struct step_run *s)
 {
-	pool_enter(s->ctx->pool, &step_mcp_state(s)->user);
+	struct pool_user *u = &step_mcp_state(s)->user;
+	struct scrub *own = pool_scrub(u);
+
+	if (own)
+		s->scrub = own;
+	pool_enter(s->ctx->pool, u);
 }
 
 static enum step_reason timeout_reason(struct step_run *s)
@@ -272,7 +277,7 @@ static void facts(struct step_run *s, struct jw *w)
 {
 	const struct step *step = s->plan->step;
 	struct mcp_step *m = step_mcp_state(s);
-	struct cleaner clean = {s->ctx->scrub, 0};
+	struct cleaner clean = {s->scrub, 0};
 	struct scan_iter it;
 
 	facts_text(&clean, w, "server",

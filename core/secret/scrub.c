@@ -96,13 +96,17 @@ bool scrub_finds(const struct scrub *s, struct str in)
 
 void scrub_log_filter(struct buf *line, void *scrub)
 {
+	const struct scrub *s = scrub;
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	if (scrub_is_empty(scrub))
-		return;
-	scrub_apply(scrub, buf_str(line), &out);
-	buf_wipe(line);
-	*line = out;
+	if (!scrub_is_empty(s)) {
+		scrub_apply(s, buf_str(line), &out);
+		buf_wipe(line);
+		*line = out;
+	}
+	for (struct scrub *w = s ? s->first_within : NULL; w;
+	     w = w->next_within)
+		scrub_log_filter(line, w);
 }
 
 /* ---- patience ---- */

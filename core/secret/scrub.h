@@ -57,6 +57,11 @@
 struct scrub;
 
 struct scrub *scrub_new(void) MUST_USE;
+/*
+ * One that looks for all that `base` does, now and later, and for values of
+ * its own: those that a peer chose, who may choose a word of others.
+ */
+struct scrub *scrub_new_within(struct scrub *base) MUST_USE;
 /* Wipes the values. Takes NULL. */
 void scrub_free(struct scrub *s);
 /*
@@ -88,7 +93,7 @@ bool scrub_finds(const struct scrub *s, struct str in) MUST_USE;
  * scrub_finds() says true.
  */
 void scrub_set_patience(struct scrub *s, bool (*go_on)(void *arg), void *arg);
-/* For log_set_filter(); `scrub` is a struct scrub. */
+/* For log_set_filter(): a struct scrub, and all that were made within it. */
 void scrub_log_filter(struct buf *line, void *scrub);
 
 struct scrub_stream {

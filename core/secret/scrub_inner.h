@@ -94,6 +94,8 @@ struct scrub {
 	scrub_grams any_gram;
 	bool (*go_on)(void *arg);
 	void *go_on_arg;
+	/* Borrowed; of those within one the first knows the next. */
+	struct scrub *base, *first_within, *next_within;
 };
 
 /* Make `fail` and `out` whole; a scan begins with this. */

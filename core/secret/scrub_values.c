@@ -45,10 +45,23 @@ struct scrub *scrub_new(void)
 	return s;
 }
 
+static void unlink_from_base(struct scrub *s)
+{
+	struct scrub **at = &s->base->first_within;
+
+	while (*at != s)
+		at = &(*at)->next_within;
+	*at = s->next_within;
+}
+
 void scrub_free(struct scrub *s)
 {
 	if (!s)
 		return;
+	if (s->base)
+		unlink_from_base(s);
+	for (struct scrub *w = s->first_within; w; w = w->next_within)
+		w->base = NULL;
 	mem_wipe(s->byte, s->n);
 	free(s->byte);
 	free(s->info);
@@ -269,7 +282,48 @@ bool scrub_add(struct scrub *s, struct str value)
 	s->has_space |= str_find(value, ' ') < value.n;
 	s->has_quote |= str_find(value, '"') < value.n;
 	add_heads(s, value);
+	for (struct scrub *w = s->first_within; w; w = w->next_within)
+		(void)scrub_add(w, value);
 	return true;
+}
+
+/* ---- values of another ---- */
+
+static uint32_t parent_of(const struct scrub *s, uint32_t node)
+{
+	size_t i = 0;
+
+	if (s->info[node - 1] & SCRUB_NODE_NEXT)
+		return node - 1;
+	while (s->chains[i].first != node)
+		i++;
+	return s->chains[i].parent;
+}
+
+static void add_value_of(struct scrub *s, const struct scrub *from,
+			 uint32_t end)
+{
+	AUTO(buf_wipe) struct buf value = BUF_INIT(BUF_UNBOUNDED);
+	size_t n = scrub_depth(from, end);
+	char *room = buf_room(&value, n);
+
+	for (uint32_t node = end; node; node = parent_of(from, node))
+		room[scrub_depth(from, node) - 1] = (char)from->byte[node];
+	value.n = n;
+	(void)scrub_add(s, (struct str){room, n});
+}
+
+struct scrub *scrub_new_within(struct scrub *base)
+{
+	struct scrub *s = scrub_new();
+
+	for (uint32_t node = 1; node < base->n; node++)
+		if (base->info[node] & SCRUB_NODE_ENDS)
+			add_value_of(s, base, node);
+	s->base = base;
+	s->next_within = base->first_within;
+	base->first_within = s;
+	return s;
 }
 
 /* ---- failure links ---- */

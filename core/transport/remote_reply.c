@@ -17,9 +17,14 @@ static bool is_good(int status)
 	return status >= 200 && status < 300;
 }
 
+/* Of an id, which goes into each request. */
+#define SESSION_ID_BYTES 1024
+
 /* Visible ASCII only (HL-2). */
 static bool is_session_id(struct str id)
 {
+	if (id.n > SESSION_ID_BYTES)
+		return false;
 	for (size_t i = 0; i < id.n; i++)
 		if (id.p[i] < 0x21 || id.p[i] > 0x7e)
 			return false;
@@ -254,7 +259,8 @@ static void on_request_end(struct post *p, const struct http_end *end)
 
 		err_set(&err, ERR_PEER,
 			"the server gave a session id with characters that "
-			"are not allowed in one");
+			"are not allowed in one, or of more than %d bytes",
+			SESSION_ID_BYTES);
 		remote_lose(p, TRANSPORT_BROKE, false, &err);
 	} else if (is_good(status)) {
 		on_document(p);

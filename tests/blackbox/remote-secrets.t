@@ -167,6 +167,77 @@ run_matins golden record -c c.toml r --only mirror --dir golden
 file_unlike "no secret is recorded" <(cat "$out" "$err"; cat golden/* 2>/dev/null
 	echo) 9f3b1c
 
+# ---- what a server chose is taken out of what is shown of that server ----
+
+word=measured.and.found.good
+cat >word.toml <<-END
+	[servers.session]
+	url = "$base/old_call-mirror_session-$word/mcp"
+	[servers.token]
+	url = "$base/oauth-is~${word}_call-mirror/mcp"
+	[servers.token.auth]
+	grant = "client_credentials"
+	client_id = "me"
+	client_secret = { file = "$T/secret" }
+	[servers.other]
+	url = "$base/ok/mcp"
+	[[routines.r.steps]]
+	name = "session"
+	type = "mcp-client"
+	server = "session"
+	tool = "echo"
+	[[routines.r.steps]]
+	name = "token"
+	type = "mcp-client"
+	server = "token"
+	tool = "echo"
+	[[routines.r.steps]]
+	name = "script"
+	type = "script"
+	command = "printf"
+	args = ["%s", "$word"]
+	[[routines.r.steps]]
+	name = "other"
+	type = "mcp-client"
+	server = "other"
+	tool = "echo"
+	params = { n = "$word" }
+	[[routines.r.steps]]
+	name = "key"
+	type = "script"
+	command = "printf"
+	args = ["%s", "mark-client-9f3b1c"]
+END
+run_matins run -c word.toml r --json
+exit_is "servers that choose a word of others: 0" 0
+json_is "a session's id is a word of another step, which keeps it" \
+	step_results[2].output "$word" \
+	step_results[3].output "called $word"
+json_is "it is taken out of what that server says" \
+	step_results[0].output '~"mcp-session-id": "[*]{3}"' \
+	step_results[1].output '~"authorization": "Bearer [*]{3}"'
+json_is "a secret of the user's is taken out of every step" \
+	step_results[4].output "***"
+for view in "" --md --html --data; do
+	# shellcheck disable=SC2086
+	run_matins show last $view
+	out_like "show $view: the word stays" "$word"
+done
+long=$(printf '%01024d' 0)
+run_matins call echo n=1 --url "$base/old_session-$long/mcp"
+exit_is "the id of a session has 1024 bytes: 0" 0
+run_matins call echo n=1 --url "$base/old_session-0$long/mcp"
+exit_is "it has one more: 1" 1
+err_like "and that is said" 'a session id .* of more than 1024 bytes'
+for bytes in 16384 16385; do
+	run_matins call echo n=1 --url "$base/oauth-long~$bytes/mcp" \
+		--oauth-client-id me --oauth-grant client_credentials \
+		--oauth-client-secret-file "$T/secret"
+	exit_is "a token of $bytes bytes: $((bytes > 16384))" \
+		"$((bytes > 16384))"
+done
+err_like "and that is said" 'access_token of more than 16384 bytes'
+
 # ---- redirects do not take them along ----
 
 there=http%3A%2F%2F127.0.0.2%3A${port[1]}%2Fok%2Fmcp

@@ -1,6 +1,7 @@
 """The authorization server of remote_peer.py. The flaw is what stands behind
 "oauth-" in the path of the endpoint: prm~, as~, token~, prmto~, tokento~ with
-an escaped URL (named, or redirected to), echo, hangtoken, short."""
+an escaped URL (named, or redirected to), echo, hangtoken, short; is~TOKEN,
+long~BYTES: the token."""
 
 import asyncio
 import base64
@@ -138,6 +139,10 @@ async def serve_token(request, writer):
     if not answer:
         await say(writer, {"error": "invalid_grant"}, 400)
         return
+    if flaw.startswith(("is~", "long~")):
+        what, _, text = flaw.partition("~")
+        answer["access_token"] = text if what == "is" else int(text) * "x"
+        TOKENS.add(answer["access_token"])
     if flaw == "short":  # the first one ends at once, the next takes its time
         is_first = form["grant_type"] == "authorization_code"
         await asyncio.sleep(0 if is_first else 0.5)

@@ -18,6 +18,7 @@ What is done is said by the path, /WORDS/mcp, where WORDS are joined by "_":
     PHASE-busyN            the first request of that phase gets status N
     PHASE-busyNafterS      the same with Retry-After: S
     old          a server with sessions, of 2025-11-25
+    session-ID   the id of its sessions
     lost-HOW     the session is lost before the third call: 404, 400, 200
     oauth        asks for a token; oauth-FLAW as remote_login.py says
 """
@@ -228,7 +229,7 @@ async def serve_old(request, writer):
         await put(writer, head(400, "text/plain", 2) + b"no")
         return True, more
     if method == "initialize":
-        session = remote_login.fresh("session")
+        session = request.word("session") or remote_login.fresh("session")
         SESSIONS[session] = 0
         STARTED[request.path] += 1
         return False, ("Mcp-Session-Id: " + session,)

@@ -68,6 +68,50 @@ static void apply__plain__stars(void **state)
 	assert_string_equal(apply(f, "s3cret!"), "***");
 }
 
+/* ---- within another ---- */
+
+static void within__knows_all_of_its_base__and_gives_nothing_back(void **state)
+{
+	struct fixture *f = *state;
+	struct scrub *base = f->scrub, *w;
+	const char *const values[] = {"secret-one", "secret-two", "secret",
+				      "other-value", "secret-one-and-more"};
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		assert_true(scrub_add(base, str_of(values[i])));
+	w = scrub_new_within(base);
+	assert_true(scrub_add(w, STR("chosen-by-peer")));
+	assert_true(scrub_add(base, STR("added-later")));
+	assert_string_equal(apply(f, "chosen-by-peer added-later"),
+			    "chosen-by-peer ***");
+	f->scrub = w;
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		assert_string_equal(apply(f, values[i]), "***");
+	assert_string_equal(apply(f, "chosen-by-peer added-later secrex"),
+			    "*** *** secrex");
+	f->scrub = base;
+	scrub_free(w);
+	assert_true(scrub_add(base, STR("after-its-end")));
+}
+
+static void within__log__has_the_values_of_all(void **state)
+{
+	struct fixture *f = *state;
+	struct scrub *a = scrub_new_within(f->scrub);
+	struct scrub *b = scrub_new_within(f->scrub);
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)scrub_add(a, STR("of-the-first"));
+	(void)scrub_add(b, STR("of-the-second"));
+	buf_adds(&line, "of-the-first of-the-second");
+	scrub_log_filter(&line, f->scrub);
+	assert_string_equal(buf_cstr(&line), "*** ***");
+	scrub_free(a);
+	scrub_free(f->scrub);
+	scrub_free(b);
+	f->scrub = NULL;
+}
+
 static void add__short_value__is_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -901,6 +945,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(apply__plain__stars),
+		TEST(within__knows_all_of_its_base__and_gives_nothing_back),
+		TEST(within__log__has_the_values_of_all),
 		TEST(add__short_value__is_refused),
 		TEST(apply__no_set__copies),
 		TEST(apply__json_escapes__stars),
