@@ -305,7 +305,7 @@ static int serve_waiting(struct listener *l)
 		if (state <= 0)
 			return state < 0 ? NOTIFY_ENDED : NOTIFY_OK;
 		if (serve_one(l))
-			return NOTIFY_ENDED;
+			return NOTIFY_BROKEN;
 	}
 	return NOTIFY_OK;
 }
@@ -316,7 +316,7 @@ int notify_serve(int fd, struct denials *log, struct watch *watch)
 	int r;
 
 	if (!notif_sizes(&l.req_bytes, &l.resp_bytes))
-		return NOTIFY_ENDED;
+		return NOTIFY_BROKEN;
 	l.req = mem_alloc(l.req_bytes);
 	l.resp = mem_alloc(l.resp_bytes);
 	r = serve_waiting(&l);

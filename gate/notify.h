@@ -10,7 +10,7 @@
  *
  *	struct denials log = DENIALS_INIT;
  *	... when the listener is readable:
- *	if (notify_serve(fd, &log, NULL) == NOTIFY_ENDED)
+ *	if (notify_serve(fd, &log, NULL) != NOTIFY_OK)
  *		close it, nobody uses the filter any more
  *	rows = denials_rows(&log, &n);
  *	denials_release(&log);
@@ -48,7 +48,7 @@ struct denials {
 		.row = NULL \
 	}
 
-enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1 };
+enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1, NOTIFY_BROKEN = 2 };
 
 /*
  * Answer what waits, at most DENIALS_MAX calls, and record it. Never waits.
@@ -56,8 +56,9 @@ enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1 };
  * fd       the listener, borrowed
  * watch    what is watched: such calls go on once they are written down.
  *	    NULL: every call is refused
- * returns  NOTIFY_OK, or NOTIFY_ENDED when no task has the filter any more,
- *	    or it cannot be served: close it, so that no task waits for ever
+ * returns  NOTIFY_OK; NOTIFY_ENDED when no task has the filter any more;
+ *	    NOTIFY_BROKEN when it cannot be served: close it, so that no task
+ *	    waits for ever
  */
 int notify_serve(int fd, struct denials *log, struct watch *watch) MUST_USE;
 

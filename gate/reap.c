@@ -60,7 +60,7 @@ static struct watch *watch_of(struct gate_child *c)
 void gate_child_serve(struct gate_child *c)
 {
 	if (c->run.listener >= 0 && notify_serve(c->run.listener, &c->denials,
-						 watch_of(c)) == NOTIFY_ENDED)
+						 watch_of(c)) != NOTIFY_OK)
 		fd_closep(&c->run.listener);
 }
 

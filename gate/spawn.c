@@ -143,7 +143,8 @@ static bool serve(int listener, void *arg)
 {
 	struct gate_child *c = arg;
 
-	return notify_serve(listener, &c->denials, &c->watch) == NOTIFY_OK;
+	/* a program may have ended as soon as its exec was answered */
+	return notify_serve(listener, &c->denials, &c->watch) != NOTIFY_BROKEN;
 }
 
 /* What is started is the first row; the listener cannot see into our memory. */
