@@ -168,4 +168,13 @@ life() {
 }
 
 both_users life
+# ---- a program that is gone as soon as it runs ----
+
+ended=
+for _ in $(seq 40); do
+	run_matins exec -- "$PEER" -e 'exit 7'
+	[[ $status == 7 ]] || ended+=" $status $(<"$err")"
+done
+is "a program that ends at once: its own status, each time" "$ended" ""
+
 done_testing
