@@ -221,5 +221,5 @@ int child_main(void *arg)
 		      sizeof(no_signals)));
 	child_fail(l, STAGE_EXEC,
 		   sys_call(SYS_execveat, l->exec_fd, "", l->argv, l->envp,
-			    SYS_AT_EMPTY_PATH));
+			    SYS_AT_EMPTY_PATH, l->exec_cookie));
 }

@@ -145,6 +145,7 @@ struct launch {
 
 	/* what came of it */
 	int exec_fd;		/* what init has chosen to be executed */
+	uint64_t exec_cookie;	/* by which the filter knows our own exec; 0 */
 	bool is_grouped;	/* init has cloned it into its group */
 	int started;		/* the program is executed */
 	enum child_stage stage; /* where it failed; STAGE_NONE = nowhere */

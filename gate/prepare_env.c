@@ -4,6 +4,7 @@
  */
 #include <limits.h>
 #include <sched.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -301,8 +302,14 @@ static void watch_calls(struct prepared *p)
 	/* rules of programs hold for every exec of the tree, and those that
 	   are refused are named */
 	p->watches = p->asked_records | GATE_RECORD_EXEC;
+	/* nobody else can know it: what guesses is seen each time */
+	if (p->watches == GATE_RECORD_EXEC &&
+	    getrandom(&p->launch.exec_cookie, sizeof(p->launch.exec_cookie),
+		      GRND_NONBLOCK) < 0)
+		p->launch.exec_cookie = 0;
 	if (p->watches && p->launch.filter.len &&
-	    watch_filter(&p->launch.filter, p->watches, &p->arena, &watched))
+	    watch_filter(&p->launch.filter, p->watches, p->launch.exec_cookie,
+			 &p->arena, &watched))
 		p->launch.filter = watched;
 	else
 		p->watches = 0;

@@ -173,6 +173,7 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 	c->watch.judge = programs_watch;
 	c->watch.judge_arg = c;
 	c->watch.reads_all = p->programs.n > 0;
+	c->watch.has_begun = p->launch.exec_cookie != 0;
 	/* names of what is refused are worth no wait; rules are */
 	c->watch.only_cached =
 		!p->programs.n && p->gate->hang != GATE_HANG_NEVER;

@@ -92,7 +92,7 @@ struct watch {
 	/* Files are looked at only as far as that needs no answer of a file
 	   server, which could hold us up: what needs one has an `error`. */
 	bool only_cached;
-	bool has_begun; /* the first exec is the gate's own */
+	bool has_begun; /* the gate's own exec comes no more */
 	struct records records;
 	struct watch_seen *seen; /* owned */
 };
@@ -112,11 +112,15 @@ unsigned watch_wants(const struct watch *w) MUST_USE;
  * an allowed one. All others run `plain` as it is.
  *
  * plain    built with SECCOMP_DENY_NOTIFY
+ * cookie   where execs alone are watched: one with this as its sixth argument,
+ *	    which the kernel does not read, is the gate's own, and goes on
+ *	    unseen; a round trip for each child is saved. 0: there is none
  * ret      instructions in the arena
  * returns  false when the result is longer than the kernel takes
  */
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
-		  struct arena *arena, struct sock_fprog *ret) MUST_USE;
+		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
+	MUST_USE;
 
 /* Is a notification of this call an allowed one that is watched? */
 bool watch_covers(const struct watch *w, int nr) MUST_USE;

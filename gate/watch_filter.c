@@ -64,16 +64,32 @@ static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
 
 /*
  * Every profile allows exec whatever its arguments (test_watch.c), so the
- * watched half is one instruction: every child has this filter.
+ * watched half is short: every child has this filter. The half words of an
+ * argument stand as in memory, the low one first.
  */
-static bool watch_execs(const struct sock_fprog *plain, struct arena *arena,
-			struct sock_fprog *ret)
+static bool watch_execs(const struct sock_fprog *plain, uint64_t cookie,
+			struct arena *arena, struct sock_fprog *ret)
 {
-	struct sock_filter *out = ARENA_ARRAY(
-		arena, struct sock_filter, WATCH_ROWS + 5 + (size_t)plain->len);
-	size_t n = put_choice(out, GATE_RECORD_EXEC, 1);
+	const uint32_t half = offsetof(struct seccomp_data, args[5]);
+	const uint16_t load = BPF_LD | BPF_W | BPF_ABS;
+	const uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
+	const struct sock_filter own[] = {
+		insn(load, 0, 0, half),
+		insn(equal, 0, 3, (uint32_t)cookie),
+		insn(load, 0, 0, half + 4),
+		insn(equal, 0, 1, (uint32_t)(cookie >> 32)),
+		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF),
+	};
+	size_t skip = cookie ? 0 : ARRAY_LEN(own) - 1;
+	size_t n_own = ARRAY_LEN(own) - skip, n;
+	struct sock_filter *out =
+		ARENA_ARRAY(arena, struct sock_filter,
+			    WATCH_ROWS + 4 + n_own + (size_t)plain->len);
 
-	out[n++] = insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF);
+	n = put_choice(out, GATE_RECORD_EXEC, n_own);
+	memcpy(out + n, own + skip, n_own * sizeof(*out));
+	n += n_own;
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
 	n += plain->len;
 	if (n > WATCH_INSNS)
@@ -83,7 +99,7 @@ static bool watch_execs(const struct sock_fprog *plain, struct arena *arena,
 }
 
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
-		  struct arena *arena, struct sock_fprog *ret)
+		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
 {
 	/* numbers fit: the table is shorter than a jump is far */
 	_Static_assert(WATCH_ROWS < 250, "8 bits of a jump");
@@ -93,7 +109,7 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 	size_t n;
 
 	if (what == GATE_RECORD_EXEC)
-		return watch_execs(plain, arena, ret);
+		return watch_execs(plain, cookie, arena, ret);
 	n = put_choice(out, what, plain->len);
 	put_watched(plain, out + n);
 	n += plain->len;
