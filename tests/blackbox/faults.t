@@ -50,6 +50,12 @@ sweep "a listener that does not work: exec ends" \
 	ioctl EIO exec -- "$(type -P true)"
 sweep "a listener that does not work: a run ends" \
 	ioctl EIO run -c r.toml r
+n=0
+for _ in {1..150}; do
+	n=$((n + $("$BIN" exec --read . -- sh -c \
+		'read -r _ </etc/passwd; echo once' 2>/dev/null | wc -l)))
+done
+is "a program that ends at once is started once" $n 150
 sweep "a helper that cannot be killed: doctor ends" \
 	kill EPERM doctor -c r.toml
 
