@@ -156,13 +156,6 @@ static int is_late(struct err *err)
 		       "needed to start it, does not answer");
 }
 
-static bool is_closed(int sock)
-{
-	struct pollfd p = {.fd = sock};
-
-	return poll(&p, 1, 0) == 1 && p.revents & (POLLHUP | POLLERR);
-}
-
 /*
  * Until the child's end is closed: by exec, or by the end of everything. With
  * watching the exec itself comes to the listener, so that is answered here.
@@ -187,13 +180,10 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 			return 0;
 		if (p[0].revents & POLLIN)
 			receive(sock, d);
-		/*
-		 * A listener that ends with a child that was executed and is
-		 * gone already is no failure. Else the child waits for the
-		 * answer, and holds the listener, too.
+		/* the child waits for the answer, and holds the listener, too
 		 */
 		if (p[1].revents & POLLIN &&
-		    !l->serve(d->listener, l->serve_arg) && !is_closed(sock))
+		    !l->serve(d->listener, l->serve_arg))
 			return err_set(err, ERR_SYS,
 				       "its system calls cannot be answered: "
 				       "the listener does not work");
