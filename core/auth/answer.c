@@ -4,6 +4,7 @@
 
 #include "core/auth/crypto.h"
 #include "core/auth/fields.h"
+#include "core/base/limits.h"
 #include "core/base/url.h"
 
 #define ID_JAG "urn:ietf:params:oauth:token-type:id-jag"
@@ -115,10 +116,10 @@ static bool is_visible(const char *token)
 
 static int too_long(const char *what, struct err *err)
 {
-	return err_set(err, ERR_PEER,
+	return err_set(err, ERR_LIMIT,
 		       "the authorization server gave a %s of more than %d "
 		       "bytes",
-		       what, ANSWER_TOKEN_BYTES);
+		       what, LIMIT_TOKEN_BYTES);
 }
 
 int answer_token(int status, struct str body, bool is_exchange,
@@ -135,7 +136,7 @@ int answer_token(int status, struct str body, bool is_exchange,
 	if (error || status < 200 || status > 299)
 		return refused(status, &s, error, ret, err);
 	t.access_token = get(&s, "access_token");
-	if (t.access_token && strlen(t.access_token) > ANSWER_TOKEN_BYTES)
+	if (t.access_token && strlen(t.access_token) > LIMIT_TOKEN_BYTES)
 		return too_long("access_token", err);
 	if (!t.access_token || !is_visible(t.access_token))
 		return err_set(err, ERR_PEER,
@@ -144,7 +145,7 @@ int answer_token(int status, struct str body, bool is_exchange,
 	if (read_type(&s, is_exchange, &t, err) < 0)
 		return -1;
 	t.refresh_token = get(&s, "refresh_token");
-	if (t.refresh_token && strlen(t.refresh_token) > ANSWER_TOKEN_BYTES)
+	if (t.refresh_token && strlen(t.refresh_token) > LIMIT_TOKEN_BYTES)
 		return too_long("refresh_token", err);
 	t.scope = get(&s, "scope");
 	if (!read_expiry(&s, &t) || t.expires_in_s < 0)
@@ -190,9 +191,9 @@ int answer_client(int status, struct str body, struct arena *arena,
 	if (!c.id)
 		return not_registered(status, body, arena, err);
 	c.secret = fields_text(object, "client_secret", arena);
-	if (strlen(c.id) > ANSWER_TOKEN_BYTES)
+	if (strlen(c.id) > LIMIT_TOKEN_BYTES)
 		return too_long("client_id", err);
-	if (c.secret && strlen(c.secret) > ANSWER_TOKEN_BYTES)
+	if (c.secret && strlen(c.secret) > LIMIT_TOKEN_BYTES)
 		return too_long("client_secret", err);
 	method = fields_text(object, "token_endpoint_auth_method", arena);
 	if (!method || !grant_method_find(method, &c.method))

@@ -20,9 +20,6 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-/* Of a token, of a client's id and secret: each goes into requests. */
-#define ANSWER_TOKEN_BYTES (16 * 1024)
-
 struct answer_token {
 	const char *access_token;
 	const char *refresh_token; /* NULL: none */

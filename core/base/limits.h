@@ -45,6 +45,19 @@
 /* All headers of one answer, bytes. */
 #define LIMIT_HEAD_BYTES (256 * 1024)
 
+/*
+ * What a peer chooses, and we keep, look for in texts and send back.
+ */
+/* The id of a session: servers use an UUID or a signed token. */
+#define LIMIT_SESSION_ID_BYTES 1024
+/*
+ * An access or refresh token, the id and the secret of a client that a server
+ * gives: a JWT with many claims; headers end near it.
+ */
+#define LIMIT_TOKEN_BYTES (16 * 1024)
+/* A place in a list, which is sent back for the next page. */
+#define LIMIT_CURSOR_BYTES (64 * 1024)
+
 /* A credential: longer ones are no secrets but files. */
 #define LIMIT_SECRET_BYTES (64 * 1024)
 /* Shorter values cannot be scrubbed without harming ordinary text. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/jw.h"
+#include "core/base/limits.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/proto/http_fields.h"
@@ -202,6 +203,11 @@ static int next_page(struct listing *l, struct str result)
 		return LISTING_DONE;
 	if (scan_type(cursor) != SCAN_STRING) {
 		warn(l, "nextCursor is no string; what may follow is missing");
+		return LISTING_DONE;
+	}
+	if (cursor.n > LIMIT_CURSOR_BYTES) {
+		warn(l, "nextCursor is longer than 64 KiB; what may follow is "
+			"missing");
 		return LISTING_DONE;
 	}
 	if (l->pages == LISTING_PAGES_MAX) {

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/transport/remote_inner.h"
@@ -17,13 +18,10 @@ static bool is_good(int status)
 	return status >= 200 && status < 300;
 }
 
-/* Of an id, which goes into each request. */
-#define SESSION_ID_BYTES 1024
-
 /* Visible ASCII only (HL-2). */
 static bool is_session_id(struct str id)
 {
-	if (id.n > SESSION_ID_BYTES)
+	if (id.n > LIMIT_SESSION_ID_BYTES)
 		return false;
 	for (size_t i = 0; i < id.n; i++)
 		if (id.p[i] < 0x21 || id.p[i] > 0x7e)
@@ -260,7 +258,7 @@ static void on_request_end(struct post *p, const struct http_end *end)
 		err_set(&err, ERR_PEER,
 			"the server gave a session id with characters that "
 			"are not allowed in one, or of more than %d bytes",
-			SESSION_ID_BYTES);
+			LIMIT_SESSION_ID_BYTES);
 		remote_lose(p, TRANSPORT_BROKE, false, &err);
 	} else if (is_good(status)) {
 		on_document(p);

@@ -5,6 +5,7 @@
 
 #include "core/auth/answer.h"
 #include "core/auth/grant.h"
+#include "core/base/limits.h"
 
 static struct arena arena;
 
@@ -192,6 +193,30 @@ static void TO_3__what_is_no_token__is_refused(void **state)
 	assert_null(strstr(err.msg, "secret"));
 }
 
+static void token__longer_than_is_kept__is_refused(void **state)
+{
+	static const char *const names[] = {"access_token", "refresh_token"};
+	struct answer_token t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		for (size_t more = 0; more < 2; more++) {
+			AUTO(buf_release)
+			struct buf b = BUF_INIT(BUF_UNBOUNDED);
+			struct err err = ERR_INIT;
+
+			buf_adds(&b, i ? "{\"access_token\":\"a\"," : "{");
+			buf_addf(&b, "\"%s\":\"", names[i]);
+			for (size_t k = 0; k < LIMIT_TOKEN_BYTES + more; k++)
+				buf_addc(&b, 'a');
+			buf_adds(&b, "\"}");
+			assert_int_equal(answer_token(200, buf_str(&b), false,
+						      &arena, &t, &err),
+					 more ? -1 : 0);
+			assert_true(!more || err.kind == ERR_LIMIT);
+		}
+}
+
 static void EM_1__exchange__must_give_an_id_jag(void **state)
 {
 	static const char good[] =
@@ -315,6 +340,7 @@ int main(void)
 		cmocka_unit_test(CI_7__method_to_register__none_basic_post),
 		cmocka_unit_test(authorization_url__with_a_query__is_joined),
 		cmocka_unit_test(TO_3__token__in_all_forms),
+		cmocka_unit_test(token__longer_than_is_kept__is_refused),
 		cmocka_unit_test(TO_3__what_is_no_token__is_refused),
 		cmocka_unit_test(EM_1__exchange__must_give_an_id_jag),
 		cmocka_unit_test(CI_7__registration__what_the_answer_says_wins),
