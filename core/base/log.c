@@ -55,7 +55,8 @@ static bool is_bidi_control(uint32_t c)
 /* A character that a terminal shows, and that moves no other. */
 static bool is_shown(uint32_t c)
 {
-	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control(c);
+	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control(c) &&
+	       c != 0x2028 && c != 0x2029; /* separators of lines */
 }
 
 /* Cut off one character; bytes that are not UTF-8 are one each. */

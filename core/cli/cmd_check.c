@@ -58,7 +58,8 @@ static void add_summary(const struct config_file *file, struct buf *out)
 {
 	size_t warnings = count(&file->findings, "warning");
 
-	buf_addf(out, "%s: ", file->path);
+	log_visible(out, str_of(file->path), false);
+	buf_adds(out, ": ");
 	if (file->findings.has_error) {
 		add_count(out,
 			  count(&file->findings, "error") +
@@ -84,9 +85,11 @@ static void print_text(const struct config_file *file, struct buf *out,
 
 	for (size_t i = 0; i < file->findings.n; i++)
 		add_line(file, &file->findings.item[i], diagnostics);
-	if (file->findings.dropped)
-		buf_addf(diagnostics, "%s: and %llu more\n", file->path,
+	if (file->findings.dropped) {
+		log_visible(diagnostics, str_of(file->path), false);
+		buf_addf(diagnostics, ": and %llu more\n",
 			 (unsigned long long)file->findings.dropped);
+	}
 	add_summary(file, ok ? out : diagnostics);
 }
 

@@ -99,10 +99,17 @@ static void allow(const char *path)
 		.quiet = true,
 		.passive = true,
 	};
+	char written[SHA256_HEX_BYTES];
 	struct err err = ERR_INIT;
 
-	if (config_open(&options, &file, &err) < 0 ||
-	    config_allow_keep(&file, false, &err) < 0)
+	sha256_hex(str_of(starter), written);
+	if (config_open(&options, &file, &err) < 0)
+		log_warning("%s", err.msg);
+	/* a program that may write here can have been faster */
+	else if (strcmp(file.sha256, written) != 0)
+		log_warning("%s was changed just now, so it is not allowed",
+			    path);
+	else if (config_allow_keep(&file, false, &err) < 0)
 		log_warning("%s", err.msg);
 }
 

@@ -70,7 +70,7 @@ static void make_credentials(struct target *t)
 		.grace_ms = STEP_GRACE_MS,
 	};
 	t->credentials =
-		credentials_new(&t->ctx, &t->cmd_policy, t->file.config.dir);
+		credentials_new(&t->ctx, &t->cmd_policy, &t->file.config);
 }
 
 static int give_credentials(struct target *t, const struct server *s,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -17,8 +18,12 @@
 #include "core/run/config_grants.h"
 #include "core/run/config_inner.h"
 
-/* Rows of one kind in a question, and changes: it must fit a screen. */
-#define ROWS_ASKED 4
+/* Rows of one kind in a question, and changes, at most. */
+#define ROWS_ASKED 8
+/* Lines of a question, some of which may take two of the screen. */
+#define LINES_ASKED 18
+/* Columns of a path in it. */
+#define PATH_SHOWN 72
 /* Changes in one line of an error. */
 #define ROWS_TOLD 4
 
@@ -166,10 +171,13 @@ int config_allow_keep(struct config_file *file, bool edits, struct err *err)
 
 /* One line, whatever characters are in a path. */
 static void add_line(struct buf *out, const char *before, const char *path,
-		     const char *behind)
+		     const char *behind, bool is_cut)
 {
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	log_visible(&shown, str_of(path), false);
 	buf_adds(out, before);
-	log_visible(out, str_of(path), false);
+	buf_add_cut(out, buf_str(&shown), is_cut ? PATH_SHOWN : shown.n);
 	buf_addf(out, "%s\n", behind);
 }
 
@@ -177,14 +185,15 @@ void config_allow_show(const struct config_file *file, size_t most,
 		       struct buf *out)
 {
 	if (file->shadows)
-		add_line(out, "Used instead of your own ", file->shadows, ".");
+		add_line(out, "Used instead of your own ", file->shadows, ".",
+			 most);
 	if (strcmp(file->found, file->config.path) != 0)
-		add_line(out, "A link to ", file->config.path, ".");
+		add_line(out, "A link to ", file->config.path, ".", most);
 	if (!file->grants.n)
 		buf_adds(out, "Nothing beyond the default policy.\n");
 	else
 		config_grants_show(&file->grants, most, out);
-	add_line(out, "Relative paths begin at ", file->config.dir, ".");
+	add_line(out, "Relative paths begin at ", file->config.dir, ".", most);
 }
 
 static void put(const struct buf *text)
@@ -194,22 +203,44 @@ static void put(const struct buf *text)
 	}
 }
 
-static void show_question(const struct config_file *file,
-			  const struct verdict *v, size_t most)
+static void add_question(const struct config_file *file,
+			 const struct verdict *v, size_t most, struct buf *out)
 {
 	AUTO(buf_release) struct buf changes = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_addf(&why, " %s.", v->why_not);
-	add_line(&out, "", file->found, buf_cstr(&why));
+	add_line(out, "", file->found, buf_cstr(&why), most);
 	if (v->has_changed) {
 		config_grants_diff(&v->kept.grants, &file->grants,
 				   most ? most : SIZE_MAX, &changes);
-		buf_adds(&out, changes.n ? buf_cstr(&changes)
-					 : "What it may do is as before.\n");
+		buf_adds(out, changes.n ? buf_cstr(&changes)
+					: "What it may do is as before.\n");
 	}
-	config_allow_show(file, most, &out);
+	config_allow_show(file, most, out);
+}
+
+static size_t count_lines(const struct buf *text)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < text->n; i++)
+		n += text->p[i] == '\n';
+	return n;
+}
+
+/* Rows of one kind must not push those of another off the screen. */
+static void show_question(const struct config_file *file,
+			  const struct verdict *v, bool is_whole)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t most = is_whole ? 0 : ROWS_ASKED;
+
+	add_question(file, v, most, &out);
+	while (most > 1 && count_lines(&out) > LINES_ASKED) {
+		buf_clear(&out);
+		add_question(file, v, --most, &out);
+	}
 	put(&out);
 }
 
@@ -224,16 +255,18 @@ static struct str read_line(char *room, size_t n)
 static bool ask(const struct config_file *file, const struct verdict *v)
 {
 	struct buf question = BUF_INIT(BUF_UNBOUNDED);
-	size_t most = ROWS_ASKED;
+	bool is_whole = false;
 	char room[256];
 	struct str answer;
 
 	buf_adds(&question, "Allow it? [y/N, ? shows all] ");
 	do {
-		show_question(file, v, most);
+		show_question(file, v, is_whole);
+		/* what was typed or pasted before is no answer to it */
+		(void)!tcflush(STDIN_FILENO, TCIFLUSH);
 		put(&question);
 		answer = read_line(room, sizeof(room));
-		most = 0;
+		is_whole = true;
 	} while (str_is(answer, "?"));
 	buf_release(&question);
 	return str_is(answer, "y") || str_is(answer, "Y") ||

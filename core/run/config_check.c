@@ -349,7 +349,7 @@ void config_check_all(struct config_file *file)
 	check_types(file);
 	if (file->not_allowed)
 		add_not_allowed(file);
-	visit(file, check_rule_used, check_lengths);
+	visit(file, check_rule_used, file->not_allowed ? NULL : check_lengths);
 	check_urls(file);
 	findings_sort(&file->findings);
 }

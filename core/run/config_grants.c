@@ -1,5 +1,6 @@
 #include "core/run/config_grants.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,8 +8,8 @@
 #include "core/base/mem.h"
 #include "core/run/config_inner.h"
 
-/* Bytes of one row that are shown where not all are. */
-#define ROW_SHOWN 160
+/* Columns of one row, where not all is shown: it stays one line. */
+#define ROW_SHOWN 64
 
 /* In the order in which they are shown. */
 static const char *const words[] = {
@@ -137,6 +138,17 @@ static void add_auth(struct rows *r, const struct server_auth *a)
 	add(r, CREDENTIAL, a->idp_id_token_file);
 }
 
+/* What is sent in the clear, or to addresses that are not public. */
+static void add_transport(struct rows *r, const struct server *s)
+{
+	if (s->insecure_http)
+		add(r, WEAKENS, "insecure_http");
+	if (s->insecure_credentials)
+		add(r, WEAKENS, "insecure_credentials");
+	if (s->auth.allow_private)
+		add(r, WEAKENS, "allow_private");
+}
+
 static void add_server(struct rows *r, const struct server *s)
 {
 	struct strlist rest = {NULL, 0};
@@ -146,6 +158,7 @@ static void add_server(struct rows *r, const struct server *s)
 	add_sandbox(r, &s->sandbox);
 	add(r, CONNECTS, s->url);
 	add_auth(r, &s->auth);
+	add_transport(r, s);
 	for (size_t i = 0; i < SERVER_REFERENCES; i++)
 		add_ref(r, server_reference(s, i));
 	if (!s->sampling.n)
@@ -249,16 +262,23 @@ bool config_grants_has(const struct strlist *grants, const char *word,
 
 /* ---- for a person ---- */
 
-static void add_row(struct buf *out, const char *word, const char *row,
-		    size_t max)
+/* Cut as it is shown: no character takes more columns than bytes. */
+static void add_text(struct buf *out, const char *text, bool is_cut)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	log_visible(&shown, str_of(text), false);
+	buf_add_cut(out, buf_str(&shown), is_cut ? ROW_SHOWN : shown.n);
+	buf_addc(out, '\n');
+}
+
+static void add_row(struct buf *out, const char *word, const char *row,
+		    bool is_cut)
+{
 	const char *value = strchr(row, ' ');
 
-	buf_add_cut(&text, str_of(value ? value + 1 : row), max);
 	buf_addf(out, "  %-10s  ", word);
-	log_visible(out, buf_str(&text), false);
-	buf_addc(out, '\n');
+	add_text(out, value ? value + 1 : row, is_cut);
 }
 
 bool config_grants_show(const struct strlist *grants, size_t most,
@@ -274,7 +294,7 @@ bool config_grants_show(const struct strlist *grants, size_t most,
 
 		if (!most || n < most)
 			add_row(out, n ? "" : words[kind], grants->item[i],
-				most ? ROW_SHOWN : SIZE_MAX);
+				most);
 		n++;
 		if (!is_last)
 			continue;
@@ -290,14 +310,10 @@ bool config_grants_show(const struct strlist *grants, size_t most,
 static void add_change(struct buf *out, char sign, const char *row, size_t most,
 		       size_t *n)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
 	if ((*n)++ >= most)
 		return;
-	buf_add_cut(&text, str_of(row), ROW_SHOWN);
 	buf_addf(out, "  %c ", sign);
-	log_visible(out, buf_str(&text), false);
-	buf_addc(out, '\n');
+	add_text(out, row, most != SIZE_MAX);
 }
 
 /* Rows that are not among the others. */

@@ -22,8 +22,8 @@ struct strlist config_grants(const struct config *c, struct arena *arena)
  * Append them for a person: a line each, the word once per kind, control
  * characters made visible.
  *
- * most     rows shown of one kind, and of each the beginning; the others are
- *	    counted. 0: all of all
+ * most     rows shown of one kind, each cut to one line; the others are
+ *	    counted. 0: all, whole
  * returns  false: some were left out
  */
 bool config_grants_show(const struct strlist *grants, size_t most,
@@ -31,6 +31,8 @@ bool config_grants_show(const struct strlist *grants, size_t most,
 /*
  * Append what is new and what is gone, a line each behind "+ " or "- ";
  * nothing where the rows are the same. Both are sorted.
+ *
+ * most     rows shown, each cut to one line; SIZE_MAX: all, whole
  */
 void config_grants_diff(const struct strlist *before, const struct strlist *now,
 			size_t most, struct buf *out);

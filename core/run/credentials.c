@@ -1,5 +1,6 @@
 #include "core/run/credentials.h"
 
+#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/paths.h"
@@ -18,20 +19,20 @@ struct value {
 struct credentials {
 	struct step_context *ctx;
 	const struct gate_policy *policy;
-	const char *folder;
+	const struct config *config;
 	struct value *values; /* owned */
 	size_t n, cap;
 };
 
 struct credentials *credentials_new(struct step_context *ctx,
 				    const struct gate_policy *policy,
-				    const char *folder)
+				    const struct config *config)
 {
 	struct credentials *c = mem_zalloc(sizeof(*c));
 
 	c->ctx = ctx;
 	c->policy = policy;
-	c->folder = folder;
+	c->config = config;
 	return c;
 }
 
@@ -88,7 +89,7 @@ static int run_program(struct credentials *c, const struct strlist *words,
 		.request = {.program = words->item[0],
 			    .argv = words->item,
 			    .policy = c->policy,
-			    .cwd = c->folder,
+			    .cwd = c->config->dir,
 			    .stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE}},
 	};
 	struct step_run run;
@@ -129,11 +130,27 @@ static int run_line(void *arg, const char *line, struct buf *out,
 	struct strlist words;
 	int r;
 
-	r = path_words(line, c->folder, &arena, &words, err);
+	r = path_words(line, c->config->dir, &arena, &words, err);
 	if (r == 0)
 		r = run_program(c, &words, out, err);
 	arena_release(&arena);
 	return r;
+}
+
+static int open_file(void *arg, const char *path, struct err *err)
+{
+	const struct credentials *c = arg;
+
+	return path_open(path, c->config, err);
+}
+
+int credentials_check_file(const struct credentials *c, const char *path,
+			   struct err *err)
+{
+	AUTO(fd_closep) int fd = path_open(path, c->config, err);
+
+	/* another cause is said by who reads it */
+	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;
 }
 
 static enum secret_source source_of(const struct env_ref *ref)
@@ -152,7 +169,8 @@ static enum secret_source source_of(const struct env_ref *ref)
 int credentials_value(struct credentials *c, const struct env_ref *ref,
 		      struct str *ret, struct err *err)
 {
-	struct secret_runner runner = {run_line, c};
+	struct secret_runner runner = {
+		.run = run_line, .open = open_file, .arg = c};
 	struct buf text = BUF_INIT(LIMIT_SECRET_BYTES);
 	struct value v = {.ref = ref};
 

@@ -14,12 +14,13 @@ struct credentials;
 
 /*
  * policy  what a `cmd` reference's program may do; borrowed
- * folder  of the configuration, where that program starts; borrowed
+ * config  in whose folder that program starts, and whose programs may have
+ *	   written where a file of a credential lies; borrowed
  * ctx     its loop runs while such a program does; borrowed
  */
 struct credentials *credentials_new(struct step_context *ctx,
 				    const struct gate_policy *policy,
-				    const char *folder) MUST_USE;
+				    const struct config *config) MUST_USE;
 /* Wipes the values. Takes NULL. */
 void credentials_free(struct credentials *c);
 
@@ -36,5 +37,12 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
  */
 int credentials_value(struct credentials *c, const struct env_ref *ref,
 		      struct str *ret, struct err *err) MUST_USE;
+
+/*
+ * Judge a file that is read as a credential later, by somebody else.
+ * errors  ERR_POLICY  a link that a program may have made leads to it
+ */
+int credentials_check_file(const struct credentials *c, const char *path,
+			   struct err *err) MUST_USE;
 
 #endif

@@ -384,6 +384,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	int r = 0;
 
 	d->folder = c ? c->dir : NULL;
+	d->is_not_allowed = c && o->file->not_allowed;
 	if (leash_find(c, &none, d->arena, &config.leash, err) < 0)
 		return -1;
 	leash_guard(c, state, NULL, d->arena, &config);

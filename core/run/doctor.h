@@ -25,6 +25,7 @@ struct check {
 struct doctor {
 	struct arena *arena; /* borrowed; everything below lives there */
 	const char *folder;  /* of the configuration; set by doctor_look() */
+	bool is_not_allowed; /* the configuration: no credential is read */
 	struct check *check;
 	size_t n, cap;
 };

@@ -59,7 +59,7 @@ void doctor_look_at_refs(struct doctor *d, struct gate *gate, const char *step,
 			 const struct env_refs *refs,
 			 const struct gate_policy *policy)
 {
-	for (size_t i = 0; i < refs->n; i++) {
+	for (size_t i = 0; !d->is_not_allowed && i < refs->n; i++) {
 		struct env_ref named = refs->item[i];
 		const struct env_ref *ref = &named;
 		struct buf value = BUF_INIT(LIMIT_SECRET_BYTES);

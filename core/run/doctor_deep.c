@@ -279,7 +279,7 @@ static void open_deep(struct deep *deep, struct gate *gate,
 	};
 	deep->policy = plan_policy(&o->file->config.sandbox, deep->d->arena);
 	deep->credentials =
-		credentials_new(&deep->ctx, &deep->policy, o->file->config.dir);
+		credentials_new(&deep->ctx, &deep->policy, &o->file->config);
 	deep->remotes = remotes_new(&reach);
 	deep->eras = eras_open(NULL);
 	deep->pool = pool_new(&(struct client_context){

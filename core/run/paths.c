@@ -1,12 +1,17 @@
 #include "core/run/paths.h"
 
-#include <pwd.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/secret/secret.h"
 
 const char *path_own_home(unsigned i)
@@ -134,6 +139,42 @@ int path_check_links_of(const char *named, const struct outfolder *d,
 				return -1;
 	}
 	return 0;
+}
+
+/* Is that the folder of this path, and not one that was put there since? */
+static bool is_at(int dir, const char *path)
+{
+	char link[64], real[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, real, sizeof(real));
+	return n > 0 && str_is((struct str){real, (size_t)n}, path);
+}
+
+int path_open(const char *path, const struct config *config, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(fd_closep) int dir = -1;
+	struct outfolder d = OUTFOLDER_INIT;
+	struct place place;
+	int fd;
+
+	if (place_find(path, &arena, &place, err) < 0)
+		return -1;
+	d.path = place.folder;
+	d.links = place.links;
+	if (path_check_links_of(path, &d, config, err) < 0)
+		return -1;
+	dir = fd_open(place.folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (dir < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!is_at(dir, place.folder))
+		return err_set(err, ERR_POLICY,
+			       "%s: its folder was replaced just now", path);
+	fd = openat(dir, place.name,
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
 }
 
 bool path_is_beneath(const char *path, const struct strlist *folders)

@@ -63,5 +63,16 @@ int path_check_links(const char *named, const struct outfolder *d,
 /* Check it for all folders that programs of a configuration may write. */
 int path_check_links_of(const char *named, const struct outfolder *d,
 			const struct config *config, struct err *err) MUST_USE;
+/*
+ * Open a file whose content is handed on, judged by the same rule, without
+ * waiting for the writer of a FIFO.
+ *
+ * path     absolute
+ * returns  the descriptor, the caller's; -1: err, with `sys` where the cause
+ *	    is an errno
+ * errors   ERR_POLICY, ERR_SYS
+ */
+int path_open(const char *path, const struct config *config, struct err *err)
+	MUST_USE;
 
 #endif

@@ -102,6 +102,11 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 		.accept_issuer_slash = from->accept_issuer_slash,
 		.allow_private = from->allow_private,
 	};
+	if ((from->assertion_file &&
+	     credentials_check_file(c, from->assertion_file, err) < 0) ||
+	    (from->idp_id_token_file &&
+	     credentials_check_file(c, from->idp_id_token_file, err) < 0))
+		return -1;
 	/* the words were checked when the file was read */
 	if (from->grant && !auth_grant_find(from->grant, &ret->grant))
 		return err_set(err, ERR_CONFIG, "grant %s", from->grant);

@@ -94,8 +94,8 @@ static int execute(struct run *r, struct err *err)
 	}
 	r->cmd_policy =
 		plan_policy(&r->o->file->config.sandbox, &r->result->arena);
-	r->credentials = credentials_new(&r->ctx, &r->cmd_policy,
-					 r->o->file->config.dir);
+	r->credentials =
+		credentials_new(&r->ctx, &r->cmd_policy, &r->o->file->config);
 	pool_let_reach(r->pool, r->remotes, r->credentials);
 	pool_let_sample(r->pool, &r->cmd_policy, r->o->file->config.dir);
 	for (size_t i = 0; i < r->plan.n_steps; i++)

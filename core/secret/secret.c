@@ -46,15 +46,31 @@ static int resolve_env(const char *name, struct buf *out, struct err *err)
 	return give(str_of(value), what, out, err);
 }
 
-static int open_file(const char *path, int *ret_fd, struct err *err)
+/* A FIFO must not make us wait for its writer. */
+static int open_any(const char *path, const struct secret_runner *runner,
+		    struct err *err)
 {
-	/* a fifo must not make us wait for its writer */
-	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | O_NONBLOCK, 0);
+	int fd = runner && runner->open
+			 ? runner->open(runner->arg, path, err)
+			 : fd_open(path, O_RDONLY | O_NONBLOCK, 0);
+
+	if (fd < 0 && !(runner && runner->open))
+		return err_sys(err, errno, "%s", path);
+	return fd;
+}
+
+static int open_file(const char *path, const struct secret_runner *runner,
+		     int *ret_fd, struct err *err)
+{
+	struct err why = ERR_INIT;
+	AUTO(fd_closep) int fd = open_any(path, runner, &why);
 	struct stat st;
 
+	if (fd < 0 && !why.sys)
+		return err_set(err, ERR_CREDENTIAL, "file %s", why.msg);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, ERR_CREDENTIAL, "file %s: %s", path,
-			       strerror(errno));
+			       strerror(fd < 0 ? why.sys : errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_CREDENTIAL,
 			       "file %s: not a regular file", path);
@@ -62,14 +78,15 @@ static int open_file(const char *path, int *ret_fd, struct err *err)
 	return 0;
 }
 
-static int resolve_file(const char *path, struct buf *out, struct err *err)
+static int resolve_file(const char *path, const struct secret_runner *runner,
+			struct buf *out, struct err *err)
 {
 	AUTO(buf_wipe) struct buf text = BUF_INIT(LIMIT_SECRET_BYTES + 1024);
 	AUTO(fd_closep) int fd = -1;
 	AUTO(mem_freep) char *what = mem_printf("file %s", path);
 	struct err cause = ERR_INIT;
 
-	if (open_file(path, &fd, err) < 0)
+	if (open_file(path, runner, &fd, err) < 0)
 		return -1;
 	/* all of it at once, so that nothing is moved and left behind */
 	if (!buf_room(&text, text.max))
@@ -107,7 +124,7 @@ int secret_resolve(enum secret_source source, const char *from,
 	case SECRET_ENV:
 		return resolve_env(from, out, err);
 	case SECRET_FILE:
-		return resolve_file(from, out, err);
+		return resolve_file(from, runner, out, err);
 	case SECRET_CMD:
 		return resolve_cmd(from, runner, out, err);
 	}

@@ -27,6 +27,12 @@ struct secret_runner {
 	 */
 	int (*run)(void *arg, const char *line, struct buf *out,
 		   struct err *err);
+	/*
+	 * Open a file for reading, without waiting. NULL: as open(2) does.
+	 * returns  the descriptor, the caller's; or -1 and err, whose `sys`
+	 *	    is set where the cause is an errno
+	 */
+	int (*open)(void *arg, const char *path, struct err *err);
 	void *arg;
 };
 

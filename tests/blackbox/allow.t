@@ -227,8 +227,36 @@ exit_is "yes was kept" 0
 config 'sandbox = { read = ["/1","/2","/3","/4","/5","/6","/7","/8","/9"] }'
 on_terminal '?,y' run r --dry-run
 out_like "changed: asked again, with what changed" '^  \+ reads /1$'
-out_like "a long list is cut" 'and 5 more$'
+out_like "a long list is cut" 'and [0-9]+ more$'
 out_like "and shown whole when asked for" '^ {14}/9$'
+config "sandbox = { exec = [\"/$(printf 'x%.0s' {1..200})/end\"] }"
+on_terminal n run r
+out_unlike "a row is one line" '/end$'
+on_terminal '?,n' run r
+out_like "and shown to its end when asked for" 'x/end$'
+# rows TEXT: 99 of them, as TOML
+rows() {
+	printf '["%s"' "$1"
+	printf ',"%s"' "$1"{1..98}
+	printf ']'
+}
+long=$(printf 'd%.0s' {1..150})
+config "sandbox = { read = $(rows "/$long"), exec = $(rows "/$long"), net = $(rows "${long:0:50}.h"), isolate = \"off\" }"
+mkdir -p "$T/$(printf 'l%.0s' {1..250})/$(printf 'm%.0s' {1..250})"
+cp matins.toml "$_"
+cd "$_" || exit
+on_terminal n run r
+sed '/^Allow it/q' "$out" | tail -n +2 >"$T/question"
+ok "long rows, many rows and a long folder leave the question on a screen" \
+	test "$(fold -w 80 "$T/question" | wc -l)" -le 23
+file_like "with what it starts" "$T/question" "^  starts      echo"
+file_like "and what it weakens" "$T/question" "^  weakens     isolate = off"
+cd "$T/p" || exit
+config '# typed ahead'
+on_terminal '^y,n' run r
+exit_is "what was typed before the question is no answer" 1
+on_terminal '^n,y' run r
+exit_is "the answer is what is typed at it" 0
 config "sandbox = { read = [\"/\\u001b[2J\\u202e\"] }"
 on_terminal n run r
 out_like "controls are shown, not obeyed" '/\\x1b\[2J\\u\{202E\}'
@@ -360,7 +388,7 @@ done
 # ---- the user's own, which needs no allowance, cannot be made from inside ----
 
 for isolate in auto off; do
-	rm -rf "$T/home" && mkdir "$T/home"
+	rm -rf "${T:?}/home" && mkdir "$T/home"
 	XDG_CONFIG_HOME='' XDG_STATE_HOME='' run_matins exec \
 		--isolate $isolate --write "$T/home" --exec mkdir --exec mv \
 		--cwd "$T/home" -- sh -c '
@@ -381,7 +409,22 @@ XDG_CONFIG_HOME='' run_matins exec --write "$T/home" --cwd "$T/home" -- \
 	sh -c 'echo x >.modulex/data; echo x >file'
 ok "beside one that is there, and elsewhere, is written as ever" \
 	test -s "$T/home/.modulex/data" -a -s "$T/home/file"
-rm -rf "$T/home" && mkdir "$T/home"
+rm -rf "${T:?}/home" && mkdir "$T/home"
+
+# ---- what looks without an allowance reads no credential ----
+
+printf abc >"$T/key"
+config 'env = { T = { file = "'"$T"'/key" } }'
+for command in check doctor; do
+	run_matins $command
+	out_unlike "$command: the length of a credential is not told" 'fewer than 6'
+	err_unlike "$command: nor on stderr" 'fewer than 6'
+done
+run_matins allow
+run_matins check
+err_like "check: after an allowance it is" 'T has fewer than 6 bytes'
+run_matins doctor
+out_like "doctor: too" 'holds fewer than 6 bytes'
 
 # ---- where it cannot be kept ----
 
@@ -405,6 +448,24 @@ rm matins.toml
 run_matins init
 run_matins run hello
 exit_is "init allows what it writes" 0
+starter=$(sha256sum <matins.toml)
+config
+cp matins.toml "$T/evil.toml"
+run_matins disallow
+(while [[ -e $T/evil.toml ]]; do
+	cp "$T/evil.toml" "$T/other.toml"
+	mv "$T/other.toml" matins.toml
+done) &
+for _ in {1..100}; do
+	rm -f matins.toml
+	"$BIN" init 2>/dev/null
+done
+rm "$T/evil.toml"
+wait
+run_matins allow --list --json
+out_unlike "init allows nothing that others wrote there meanwhile" \
+	"$(sha256sum <matins.toml | cut -d' ' -f1)"
+isnt "which was there" "$(sha256sum <matins.toml)" "$starter"
 run_matins init "$T/elsewhere/x.toml"
 run_matins allow --list --json
 out_unlike "init of a file of another name: needs none" 'x\.toml'

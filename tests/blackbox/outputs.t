@@ -119,6 +119,10 @@ for command in "${all[@]}"; do
 	write_by "$command" mine.txt :
 	file_lacks "$command: a file that is there is replaced" mine.txt old
 	is "$command: and keeps its mode" "$(stat -c %a mine.txt)" 640
+	chmod 6755 mine.txt
+	write_by "$command" mine.txt :
+	is "$command: what is written is no setuid program" \
+		"$(stat -c %a mine.txt)" 755
 	mkdir -p elsewhere
 	echo old >elsewhere/file
 	ln -sf elsewhere/file link

@@ -473,6 +473,42 @@ run_matins run -c sources.toml r
 exit_is "a literal: exit status 1" 1
 file_lacks "a literal is not shown" "$err" sk-literal
 
+# ---- a link that a program may have made leads to no credential ----
+
+echo outer-secret >outer
+mkdir -m 777 w
+cat >link.toml <<-END
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["-c", 'echo "\$X" | rev; rm w/own; ln -s $T/outer w/own; ln -s $T w/folder']
+	env = { X = { file = "w/own" } }
+	sandbox = { write = ["w"], exec = ["rev", "rm", "ln"] }
+END
+echo own-secret >w/own
+run_matins run -c link.toml r
+out_like "a file of a credential in a folder that the step may write" terces-nwo
+run_matins run -c link.toml r
+out_unlike "made a link by the step: what it leads to is not read" terces-retuo
+out_like "and it is said" 'w/own leads to .* by a link in a folder that the program may write'
+ln -sf elsewhere w/own
+run_matins run -c link.toml r
+out_like "a link to nothing: said" 'no_credential'
+sed -i 's,"w/own",w/folder/outer",; s,file = w,file = "w,' link.toml
+run_matins run -c link.toml r
+out_unlike "nor by a folder made a link" terces-retuo
+echo inner-secret >w/inner
+rm w/own
+ln -s inner w/own
+sed -i 's,w/folder/outer,w/own,' link.toml
+run_matins run -c link.toml r
+out_like "a link within that folder is followed" terces-renni
+ln -s "$T/outer" mine
+sed -i 's,{ file = "w/own" },{ file = "mine" },' link.toml
+run_matins run -c link.toml r
+out_like "a link of the user's own is followed" terces-retuo
+
 # ---- what is written down of a program: what it starts, where it connects ----
 
 cat >records.py <<-'END'

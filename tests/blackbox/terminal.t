@@ -105,6 +105,10 @@ shown call --no-list --batch batch.jsonl -- "$PEER" "$T/t.peer"
 harmless "call --batch"
 shown run -c c.toml "x$name" --json
 harmless "an error"
+cp broken.toml "$T/"$'\x1b]0;x\x07\nmatins: forged.toml'
+run_matins check "$T/"$'\x1b]0;x\x07\nmatins: forged.toml'
+err_unlike "check: a file's name is no line of its own" '^matins: forged'
+err_unlike "check: nor obeyed" $'\x1b'
 run_matins list --names -c c.toml
 out_is "list --names in a pipe: the name itself" "$routine"
 

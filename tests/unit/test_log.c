@@ -48,6 +48,14 @@ static void visible__bidirectional_controls__are_named(void **state)
 	check_visible(STR("\xd8\x9c"), false, "\\u{061C}");
 }
 
+static void visible__separators_of_lines__are_named(void **state)
+{
+	(void)state;
+	check_visible(STR("a\xe2\x80\xa8"
+			  "b\xe2\x80\xa9"),
+		      true, "a\\u{2028}b\\u{2029}");
+}
+
 static void visible_json__controls__are_escaped_and_mean_the_same(void **state)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -141,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(visible__controls__are_shown_not_obeyed),
 		cmocka_unit_test(visible__bidirectional_controls__are_named),
+		cmocka_unit_test(visible__separators_of_lines__are_named),
 		cmocka_unit_test(
 			visible_json__controls__are_escaped_and_mean_the_same),
 		cmocka_unit_test(lines__of_one_message__are_marked),

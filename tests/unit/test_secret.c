@@ -159,7 +159,7 @@ static int run_echo(void *arg, const char *line, struct buf *out,
 static void cmd__runner__trimmed_stdout_or_cause(void **state)
 {
 	struct fixture *f = *state;
-	const struct secret_runner runner = {run_echo, NULL};
+	const struct secret_runner runner = {.run = run_echo};
 
 	assert_int_equal(secret_resolve(SECRET_CMD, "pass show x", &runner,
 					&f->value, &f->err),
@@ -209,8 +209,8 @@ static void sources__resolved_and_used__leave_nothing_on_the_heap(void **state)
 {
 	struct fixture *f = *state;
 	const char *value = secret_value();
-	struct secret_runner runner = {run_value,
-				       (void *)(uintptr_t)secret_value()};
+	struct secret_runner runner = {
+		.run = run_value, .arg = (void *)(uintptr_t)secret_value()};
 
 	setenv("TEST_SECRET", value, 1);
 	watched = value;
