@@ -1,6 +1,7 @@
 #include "core/proto/mcp.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/scan.h"
 
@@ -294,6 +295,33 @@ static int not_a_result(struct err *err, const char *why)
 	return err_set(err, ERR_RESULT, "not a CallToolResult: %s", why);
 }
 
+static bool is_block(struct str v)
+{
+	struct str type, text;
+
+	if (scan_type(v) != SCAN_OBJECT || !scan_get(v, "type", &type) ||
+	    scan_type(type) != SCAN_STRING)
+		return false;
+	return !scan_is(type, "text") ||
+	       (scan_get(v, "text", &text) && scan_type(text) == SCAN_STRING);
+}
+
+/* Of what is no block nothing would be shown: that is no success. */
+static int judge_blocks(struct str content, struct err *err)
+{
+	struct scan_iter it;
+
+	scan_iter_init(&it, content);
+	for (size_t i = 0; scan_next(&it); i++)
+		if (!is_block(it.value))
+			return err_set(err, ERR_RESULT,
+				       "not a CallToolResult: content[%zu] is "
+				       "no object with a \"type\", or a text "
+				       "without \"text\"",
+				       i);
+	return 0;
+}
+
 static int read_content(struct mcp_tool_result *ret, struct str content,
 			struct err *err)
 {
@@ -305,27 +333,58 @@ static int read_content(struct mcp_tool_result *ret, struct str content,
 	switch (scan_type(content)) {
 	case SCAN_ARRAY:
 		ret->content = content;
-		return 0;
+		return judge_blocks(content, err);
 	case SCAN_STRING:
 		wrap_text(ret, content);
 		return 0;
 	case SCAN_OBJECT:
 		wrap_one(ret, content);
-		return 0;
+		return judge_blocks(ret->content, err);
 	default:
 		return not_a_result(err, "\"content\" is not an array");
 	}
 }
 
+static bool is_zero(struct str number)
+{
+	for (size_t i = 0; i < number.n; i++) {
+		if (number.p[i] >= '1' && number.p[i] <= '9')
+			return false;
+		if (number.p[i] == 'e' || number.p[i] == 'E')
+			break;
+	}
+	return true;
+}
+
+/* As other languages take a value for true: a failure is not to be missed. */
+static bool means_true(struct str v)
+{
+	switch (scan_type(v)) {
+	case SCAN_FALSE:
+	case SCAN_NULL:
+		return false;
+	case SCAN_STRING:
+		return !scan_is(v, "") && !scan_is(v, "0") &&
+		       !(v.n == 7 && strncasecmp(v.p, "\"false\"", 7) == 0);
+	case SCAN_NUMBER:
+		return !is_zero(v);
+	case SCAN_ARRAY:
+		return scan_count(v) != 0;
+	default:
+		return true;
+	}
+}
+
 static void read_is_error(struct mcp_tool_result *ret, struct str v)
 {
+	enum scan_type type;
+
 	if (!v.p)
 		return;
-	ret->is_error = scan_type(v) == SCAN_TRUE;
-	if (scan_type(v) == SCAN_STRING) {
-		ret->is_error = scan_is(v, "true");
-		ret->repairs++;
-	}
+	type = scan_type(v);
+	ret->is_error = means_true(v);
+	ret->repairs +=
+		type != SCAN_TRUE && type != SCAN_FALSE && type != SCAN_NULL;
 }
 
 int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,

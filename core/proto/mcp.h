@@ -145,7 +145,8 @@ struct mcp_tool_result {
  * ret       slices live as long as `value`; release with _release() also
  *           after an error
  * errors    ERR_RESULT  it is none, and cannot be repaired: no object, or
- *			  neither content nor structuredContent is in it
+ *			  neither content nor structuredContent is in it, or
+ *			  content has something that is no block
  * source    MCP 2025-11-25, server/tools, "Tool Result"
  */
 int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,

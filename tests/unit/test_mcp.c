@@ -225,19 +225,18 @@ static void tool_result__right__stays_as_it_came(void **state)
 		{"{\"content\":[]}", "[]", NULL, false, 0},
 		{"{\"content\":[ {\"type\":\"x\" } ], \"isError\":true}",
 		 "[ {\"type\":\"x\" } ]", NULL, true, 0},
-		{"{\"content\":[1.0],\"isError\":false,"
+		{"{\"content\":[{\"type\":\"x\",\"n\":1.0}],\"isError\":false,"
 		 "\"structuredContent\":{ \"n\":1e400,\"u\":\"\\u0000\" }}",
-		 "[1.0]", "{ \"n\":1e400,\"u\":\"\\u0000\" }", false, 0},
+		 "[{\"type\":\"x\",\"n\":1.0}]", "{ \"n\":1e400,\"u\":\"\\u0000\" }", false, 0},
 		{"{\"content\":[],\"structuredContent\":[1]}", "[]", "[1]",
 		 false, 0},
 		{"{\"content\":[],\"structuredContent\":null}", "[]", NULL,
 		 false, 0},
-		{"{\"content\":[1],\"content\":[2],\"isError\":true,"
+		{"{\"content\":[1],\"content\":[{\"type\":\"x\"}],\"isError\":true,"
 		 "\"isError\":false}",
-		 "[2]", NULL, false, 0},
+		 "[{\"type\":\"x\"}]", NULL, false, 0},
 		{"{\"content\":[],\"isError\":null}", "[]", NULL, false, 0},
-		{"{\"content\":[],\"isError\":1}", "[]", NULL, false, 0},
-		{"{\"c\\u006fntent\":[7]}", "[7]", NULL, false, 0},
+		{"{\"c\\u006fntent\":[{\"type\":\"x\"}]}", "[{\"type\":\"x\"}]", NULL, false, 0},
 	};
 
 	(void)state;
@@ -322,13 +321,45 @@ static void RW_75__bare_strings__are_wrapped(void **state)
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void RW_76__is_error_as_string__is_read(void **state)
+static void RW_76__is_error_that_is_no_boolean__is_read(void **state)
 {
 	static const struct tool_row rows[] = {
 		{"{\"content\":[],\"isError\":\"true\"}", "[]", NULL, true, 1},
 		{"{\"content\":[],\"isError\":\"false\"}", "[]", NULL, false,
 		 1},
-		{"{\"content\":[],\"isError\":\"TRUE\"}", "[]", NULL, false, 1},
+		{"{\"content\":[],\"isError\":\"False\"}", "[]", NULL, false,
+		 1},
+		{"{\"content\":[],\"isError\":\"TRUE\"}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":\"yes\"}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":1}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":0.10}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":-0.0e7}", "[]", NULL, false, 1},
+		{"{\"content\":[],\"isError\":{}}", "[]", NULL, true, 1},
+		{"{\"content\":[],\"isError\":[]}", "[]", NULL, false, 1},
+		{"{\"content\":[],\"isError\":[0]}", "[]", NULL, true, 1},
+	};
+
+	(void)state;
+	check_rows(rows, ARRAY_LEN(rows), newest());
+}
+
+static void tool_result__content_that_is_no_block__is_none(void **state)
+{
+	static const struct tool_row rows[] = {
+		{"{\"content\":[1,2]}", NULL, NULL, false, 0},
+		{"{\"content\":[{},null]}", NULL, NULL, false, 0},
+		{"{\"content\":[\"a\"]}", NULL, NULL, false, 0},
+		{"{\"content\":[{\"text\":\"a\"}]}", NULL, NULL, false, 0},
+		{"{\"content\":[{\"type\":7}]}", NULL, NULL, false, 0},
+		{"{\"content\":[{\"type\":\"text\"}]}", NULL, NULL, false, 0},
+		{"{\"content\":[{\"type\":\"text\",\"text\":5}]}", NULL, NULL,
+		 false, 0},
+		{"{\"content\":{\"type\":\"text\",\"text\":null}}", NULL, NULL,
+		 false, 0},
+		{"{\"content\":[{\"type\":\"text\",\"text\":\"\"}]}",
+		 "[{\"type\":\"text\",\"text\":\"\"}]", NULL, false, 0},
+		{"{\"content\":[{\"type\":\"later\",\"text\":5}]}",
+		 "[{\"type\":\"later\",\"text\":5}]", NULL, false, 0},
 	};
 
 	(void)state;
@@ -391,7 +422,9 @@ int main(void)
 			TC_5__content_absent_or_an_object__is_repaired),
 		cmocka_unit_test(RW_57__empty_array_as_result__is_an_object),
 		cmocka_unit_test(RW_75__bare_strings__are_wrapped),
-		cmocka_unit_test(RW_76__is_error_as_string__is_read),
+		cmocka_unit_test(RW_76__is_error_that_is_no_boolean__is_read),
+		cmocka_unit_test(
+			tool_result__content_that_is_no_block__is_none),
 		cmocka_unit_test(SC_2__null_in_the_next_era__is_a_value),
 	};
 
