@@ -83,13 +83,33 @@ void post_denied(struct post *p)
 		post_wait(p);
 }
 
+/* Does the body answer the request, by its id? A gateway does not. */
+static bool has_answer(const struct post *p, enum rpc_type *ret)
+{
+	struct err ignored = ERR_INIT;
+	struct rpc_message m;
+	struct str v;
+
+	if (scan_document(buf_str(&p->reply.body), NULL, &v, &ignored) < 0)
+		return false;
+	*ret = rpc_read(v, &m);
+	return (*ret == RPC_RESULT || *ret == RPC_ERROR) &&
+	       str_eq(m.id.raw, p->id);
+}
+
 /*
  * Was nothing done of it? A server that limits how often it is asked has not
  * begun. 503 says that of a server, and of some proxies that lost theirs in the
- * middle; who names a time has refused.
+ * middle; who names a time has refused. Where the answer is in the body it was
+ * done, or failed on the way.
  */
 static bool is_undone(const struct post *p, bool has_time)
 {
+	enum rpc_type answer;
+
+	if (!post_is_safe(p) && has_answer(p, &answer) &&
+	    (answer == RPC_RESULT || p->reply.status == 503))
+		return false;
 	if (p->reply.status == 429)
 		return true;
 	return p->reply.status == 503 && (has_time || post_is_safe(p) ||

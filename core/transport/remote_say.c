@@ -142,9 +142,12 @@ void post_say_unknown(const struct post *p, struct err *err)
 
 	/* of what does nothing there is no outcome to know */
 	if (p->kind == POST_REQUEST && !is_beginning(p) && !post_is_safe(p))
-		err_set(err, before.kind,
-			"%s; the outcome is unknown, and it was not repeated",
-			before.msg);
+		err_set(err, before.kind, "%s; %s", before.msg,
+			p->was_repeated
+				? "it was refused before and sent once more, "
+				  "and the outcome is unknown"
+				: "the outcome is unknown, and it was not "
+				  "repeated");
 }
 
 /* Where a person logs in; MCP's way to say that is a 401. */

@@ -343,6 +343,15 @@ static void HT_8__refused_before_it_was_done__comes_once(UNUSED void **state)
 		{"429\nRetry-After: 0\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID,"
 		 "\"error\":{\"code\":-32000,\"message\":\"slow down\"}}",
 		 NULL, true},
+		{"503\nRetry-After: 0\n\n{\"jsonrpc\":\"2.0\",\"id\":null,"
+		 "\"error\":{\"code\":-32000,\"message\":\"starting\"}}",
+		 NULL, true},
+		/* an answer was given: it was done, or begun */
+		{"503\nRetry-After: 0\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID,"
+		 "\"error\":{\"code\":-32603,\"message\":\"half of it\"}}",
+		 NULL, false},
+		{"503\nRetry-After: 0\n\n" ANSWER("$ID", RESULT), NULL, false},
+		{"429\nRetry-After: 0\n\n" ANSWER("$ID", RESULT), NULL, false},
 		{"429\nRetry-After: 3600\n\n", NULL, false},
 		{"429\nRetry-After: Wed, 21 Oct 2099 07:28:00 GMT\n\n", NULL,
 		 false},
