@@ -34,7 +34,8 @@
 
 static struct str rest_of(const struct piece *p, size_t at)
 {
-	return scrub_behind(p->text, at - p->base);
+	return (struct str){p->text.p + (at - p->base),
+			    p->text.n - (at - p->base)};
 }
 
 static size_t end_of(const struct piece *p)
@@ -184,7 +185,7 @@ static void coded_feed(const struct piece *p, struct scrub_scanner *sc,
 {
 	const struct scrub_code *code = &scrub_codes[coding];
 	struct coded *c = &sc->coded[coding];
-	int value = p->s->value_of[coding][y.byte];
+	int8_t value = p->s->value_of[coding][y.byte];
 
 	if (value < 0) {
 		coded_clear(c);
@@ -194,7 +195,7 @@ static void coded_feed(const struct piece *p, struct scrub_scanner *sc,
 			    c->deepest * 8 / code->bits + RECENT);
 		c->end_before = c->end;
 		c->end = y.from + y.used;
-		c->bits = c->bits << code->bits | (unsigned)value;
+		c->bits = c->bits << code->bits | (uint8_t)value;
 		coded_step(p, sc, c, code);
 	}
 	if (c->calm > CALM)

@@ -252,14 +252,13 @@ static void fail_deaf(struct http *h)
 	if (!h->is_deaf)
 		return;
 	h->is_deaf = false;
-	while ((x = h->running.first)) {
-		if (!x->is_cancelled)
-			http_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
-		take_out(x);
-		if (x->is_cancelled)
+	while ((x = take_first(&h->running))) {
+		if (x->is_cancelled) {
 			drop(x);
-		else
-			finish(x);
+			continue;
+		}
+		http_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
+		finish(x);
 	}
 }
 

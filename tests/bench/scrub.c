@@ -99,7 +99,7 @@ static void near_miss(struct text *t, const struct buf *value,
 
 	for (size_t i = 0; i + 1 < value->n; i++)
 		spell(&one, (unsigned char)value->p[i]);
-	for (size_t i = 0; i < t->n; i++)
+	for (size_t i = 0; one.n && i < t->n; i++)
 		t->p[i] = one.p[i % one.n];
 	buf_release(&one);
 }
