@@ -227,16 +227,19 @@ static void tool_result__right__stays_as_it_came(void **state)
 		 "[ {\"type\":\"x\" } ]", NULL, true, 0},
 		{"{\"content\":[{\"type\":\"x\",\"n\":1.0}],\"isError\":false,"
 		 "\"structuredContent\":{ \"n\":1e400,\"u\":\"\\u0000\" }}",
-		 "[{\"type\":\"x\",\"n\":1.0}]", "{ \"n\":1e400,\"u\":\"\\u0000\" }", false, 0},
+		 "[{\"type\":\"x\",\"n\":1.0}]",
+		 "{ \"n\":1e400,\"u\":\"\\u0000\" }", false, 0},
 		{"{\"content\":[],\"structuredContent\":[1]}", "[]", "[1]",
 		 false, 0},
 		{"{\"content\":[],\"structuredContent\":null}", "[]", NULL,
 		 false, 0},
-		{"{\"content\":[1],\"content\":[{\"type\":\"x\"}],\"isError\":true,"
+		{"{\"content\":[1],\"content\":[{\"type\":\"x\"}],\"isError\":"
+		 "true,"
 		 "\"isError\":false}",
 		 "[{\"type\":\"x\"}]", NULL, false, 0},
 		{"{\"content\":[],\"isError\":null}", "[]", NULL, false, 0},
-		{"{\"c\\u006fntent\":[{\"type\":\"x\"}]}", "[{\"type\":\"x\"}]", NULL, false, 0},
+		{"{\"c\\u006fntent\":[{\"type\":\"x\"}]}", "[{\"type\":\"x\"}]",
+		 NULL, false, 0},
 	};
 
 	(void)state;
