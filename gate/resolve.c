@@ -150,8 +150,8 @@ static const char *behind_shim(const char *dir, const char *name,
 	    access(arena_printf(arena, "%s/versions", root), X_OK) < 0)
 		return NULL;
 	*ret_is_shim = true;
-	if (fd_read_file(arena_printf(arena, "%s/version", root), &text,
-			 &ignored) == 0) {
+	if (fd_read_regular(arena_printf(arena, "%s/version", root), &text,
+			    &ignored) == 0) {
 		struct str rest = buf_str(&text);
 
 		version = str_trim(str_cut(&rest, '\n'));

@@ -127,6 +127,20 @@ int fd_read_file(const char *path, struct buf *out, struct err *err)
 	return 0;
 }
 
+int fd_read_regular(const char *path, struct buf *out, struct err *err)
+{
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | O_NONBLOCK, 0);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_SYS, "%s: not a regular file", path);
+	if (fd_read_all(fd, out, err) < 0)
+		return err_wrap(err, "%s", path);
+	return 0;
+}
+
 static int sync_folder(const char *path)
 {
 	AUTO(mem_freep) char *copy = mem_strdup(path);

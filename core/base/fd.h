@@ -33,6 +33,13 @@ int fd_write_all(int fd, const void *bytes, size_t n) MUST_USE;
 int fd_read_all(int fd, struct buf *out, struct err *err) MUST_USE;
 /* Open, read to the end, close; the path is in the error. */
 int fd_read_file(const char *path, struct buf *out, struct err *err) MUST_USE;
+/*
+ * As fd_read_file(), for a file in a folder that programs may write: nothing
+ * waits for the writer of a FIFO.
+ * errors  ERR_SYS  also where it is no regular file
+ */
+int fd_read_regular(const char *path, struct buf *out, struct err *err)
+	MUST_USE;
 /* A content that is made while it is written; nothing need hold all of it. */
 struct fd_text {
 	void (*print)(const void *arg, struct buf *out);

@@ -35,7 +35,7 @@ static const char *state_of(const struct allowance *a)
 		return "gone";
 	if (a->edits)
 		return "edits";
-	if (fd_read_file(a->path, &text, &ignored) < 0)
+	if (fd_read_regular(a->path, &text, &ignored) < 0)
 		return "unreadable";
 	sha256_hex(buf_str(&text), sha256);
 	return strcmp(sha256, a->sha256) == 0 ? "allowed" : "changed";

@@ -310,7 +310,7 @@ static int read_accepted(struct work *w, struct err *err)
 {
 	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
 
-	if (fd_read_file(w->path, &w->accepted, err) == 0)
+	if (fd_read_regular(w->path, &w->accepted, err) == 0)
 		return 0;
 	if (err->sys != ENOENT)
 		return -1;
@@ -398,7 +398,7 @@ static int accept_seen(struct work *w, struct err *err)
 		return -1;
 	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
 		return err_wrap(err, "what the last check saw");
-	if (fd_read_file(w->path, &w->accepted, err) < 0)
+	if (fd_read_regular(w->path, &w->accepted, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)
 		return err_wrap(err, "%s", w->path);
@@ -424,7 +424,9 @@ static void list_one(struct goldens *l, const char *path,
 {
 	if (!l->json) {
 		log_visible(&l->out, str_of(g->routine), false);
-		buf_addf(&l->out, "\t%s\t%zu rule%s\n", path, g->n_rules,
+		buf_addc(&l->out, '\t');
+		log_visible(&l->out, str_of(path), false);
+		buf_addf(&l->out, "\t%zu rule%s\n", g->n_rules,
 			 g->n_rules == 1 ? "" : "s");
 		return;
 	}
@@ -442,8 +444,11 @@ static void list_file(struct work *w, struct goldens *l, const char *name)
 	struct err why = ERR_INIT;
 	struct golden golden;
 
-	if (fd_read_file(path, &text, &why) < 0 ||
-	    golden_load(buf_str(&text), &w->arena, &golden, &why) < 0) {
+	if (fd_read_regular(path, &text, &why) < 0) {
+		log_warning("%s", why.msg);
+		return;
+	}
+	if (golden_load(buf_str(&text), &w->arena, &golden, &why) < 0) {
 		log_warning("%s: %s", path, why.msg);
 		return;
 	}

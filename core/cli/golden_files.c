@@ -134,7 +134,7 @@ static int unpack(struct str text, const char *path, struct buf *out,
 	if (!scan_get(doc, "golden", &golden) || !scan_get(doc, "seen", &seen))
 		return err_set(err, ERR_COMPARE,
 			       "this is no " CANDIDATE_SCHEMA);
-	if (fd_read_file(path, &accepted, err) < 0)
+	if (fd_read_regular(path, &accepted, err) < 0)
 		return -1;
 	sha256_hex(buf_str(&accepted), sum);
 	if (!scan_is(seen, sum))

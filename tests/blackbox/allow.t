@@ -171,6 +171,12 @@ run_matins allow
 rm matins.toml
 run_matins allow --list
 out_like "a file that is gone: listed as such" "^gone        $T/p/matins.toml"
+mkfifo matins.toml
+LIMIT_S=20
+run_matins allow --list
+out_like "a FIFO in its place: nothing waits" "^unreadable  $T/p/matins.toml"
+unset LIMIT_S
+rm matins.toml
 run_matins disallow "$T/p/matins.toml"
 exit_is "disallow what is gone" 0
 run_matins allow

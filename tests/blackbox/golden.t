@@ -300,6 +300,28 @@ run_matins diff a.json bad.json
 exit_is "cannot compare" 2
 run_matins diff a.json
 exit_is "one file is wrong usage" 64
+
+# ---- what a program may have made in that folder ----
+
+LIMIT_S=20
+mkdir planted
+cp golden/morning.json planted/$'x\x1b[2J\nmatins: forged.json'
+run_matins golden list --dir planted
+exit_is "list: a file of a hostile name" 0
+out_like "is one line" '^morning.*forged\.json.*rules?$'
+out_unlike "without controls" $'\x1b'
+mkfifo planted/morning.json
+run_matins golden check morning --report a.json --dir planted
+exit_is "check: a FIFO cannot be compared, and nothing waits" 2
+err_like "and is named" 'planted/morning.json: not a regular file'
+run_matins golden list --dir planted
+exit_is "list: a FIFO is left out" 0
+out_like "the others are listed" '^morning'
+err_like "and it is named" 'planted/morning.json: not a regular file'
+unset LIMIT_S
+run_matins diff <(cat a.json) b.json
+exit_is "diff: a pipe that a person names is read" 1
+
 run_matins golden frob
 exit_is "an unknown word is wrong usage" 64
 run_matins golden chek morning
