@@ -2,6 +2,7 @@
  * Golden files: record what a routine reports, compare, accept a change.
  */
 #include <errno.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -226,13 +227,15 @@ static int record(struct work *w, struct err *err)
 	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	const struct jdoc *success;
 	struct golden golden;
+	struct stat st;
 
 	if (golden_in_ci())
 		return err_set(err, ERR_CONFIG,
 			       "CI is set: nothing is recorded; record where a "
 			       "person looks at %s and commits it",
 			       w->path);
-	if (access(w->path, F_OK) == 0) {
+	/* nor where a link leads to a file that is not there yet */
+	if (lstat(w->path, &st) == 0) {
 		print_command(w, "check", &text);
 		return err_set(err, ERR_CONFIG,
 			       "%s is there already and is not written over; "

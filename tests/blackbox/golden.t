@@ -319,6 +319,21 @@ exit_is "list: a FIFO is left out" 0
 out_like "the others are listed" '^morning'
 err_like "and it is named" 'planted/morning.json: not a regular file'
 unset LIMIT_S
+rm planted/morning.json
+ln -s "$T/home/.bash_profile" planted/morning.json
+run_matins golden record morning --report a.json --dir planted
+exit_is "record: a link that was left there is not followed" 1
+err_like "and is said" 'planted/morning.json is there already'
+ok "and nothing is made behind it" test ! -e "$T/home/.bash_profile"
+rm planted/morning.json
+run_matins golden record morning --report a.json --dir planted
+exit_is "record: a new file beside others" 0
+mv planted/morning.json elsewhere.json
+ln -s ../elsewhere.json planted/morning.json
+run_matins golden check morning --report b.json --dir planted
+run_matins golden accept morning --dir planted
+exit_is "accept: a link of the user's own to a golden file" 0
+file_like "is written through" elsewhere.json '"load": 0\.7'
 run_matins diff <(cat a.json) b.json
 exit_is "diff: a pipe that a person names is read" 1
 
