@@ -40,8 +40,11 @@ else ifeq ($(VARIANT),cover)
 OPT := -O0 --coverage -fPIE -DMATINS_COVER='"$(CURDIR)/$(O)"'
 SAN := --coverage
 else ifeq ($(VARIANT),fuzz)
-CC := clang
-CXX := clang++
+# gcc knows no libFuzzer, also where the caller's CC names it for the rest
+ifeq ($(findstring clang,$(CC)),)
+override CC := clang
+override CXX := clang++
+endif
 # gcc's build is the one that warns
 WARN := -w
 CWARN := -w
