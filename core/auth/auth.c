@@ -2,6 +2,7 @@
 
 #include "core/auth/auth_inner.h"
 #include "core/auth/jwt.h"
+#include "core/auth/metadata.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/transport/http_head.h"
@@ -95,7 +96,9 @@ int auth_load(struct auth *a, struct err *err)
 	/* tokens of another client, or of an issuer that is not wanted */
 	if ((o->client_id && now->client_id &&
 	     strcmp(o->client_id, now->client_id) != 0) ||
-	    (o->issuer && now->issuer && strcmp(o->issuer, now->issuer) != 0))
+	    (o->issuer && now->issuer &&
+	     !metadata_is_issuer(now->issuer, o->issuer,
+				 o->accept_issuer_slash)))
 		account_forget_tokens(now);
 	return 0;
 }

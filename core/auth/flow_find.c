@@ -55,7 +55,7 @@ static int judge_move(const struct flow *f, const char *issuer, struct err *err)
 
 	if (!o->client_id || o->issuer || !a->issuer || !a->client_id ||
 	    strcmp(a->client_id, o->client_id) != 0 ||
-	    !strcmp(a->issuer, issuer))
+	    metadata_is_issuer(a->issuer, issuer, o->accept_issuer_slash))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "the server moved from the authorization server %s to "
@@ -110,7 +110,8 @@ static void found_issuer(struct flow *f)
 	    guard_credential(&f->guard, f->issuer, &err) < 0)
 		flow_end(f, &err);
 	else if (f->start.kind == FLOW_RENEW && a->refresh_token && a->issuer &&
-		 !strcmp(a->issuer, f->issuer))
+		 metadata_is_issuer(a->issuer, f->issuer,
+				    f->setting.options->accept_issuer_slash))
 		flow_refresh(f);
 	else
 		flow_find_server(f);

@@ -1,6 +1,7 @@
 #include "core/auth/guard.h"
 
 #include "core/auth/fields.h"
+#include "core/auth/metadata.h"
 
 static int judge_scheme(const struct guard *g, const char *what,
 			const struct url *u, enum guard_origin origin,
@@ -69,6 +70,13 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 	const char *said;
 	struct url u;
 
+	if (what && g->options->issuer &&
+	    !metadata_is_issuer(issuer, g->options->issuer,
+				g->options->accept_issuer_slash))
+		return err_set(
+			err, ERR_ISSUER, "%s is for the issuer %s, not for %s",
+			what, g->options->issuer,
+			fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES));
 	if (!what || g->options->issuer ||
 	    (url_parse(str_of(issuer), &arena, &u, &ignored) == 0 &&
 	     url_same_origin(&u, g->endpoint)))

@@ -145,7 +145,8 @@ int metadata_is_for(const struct url *endpoint, const char *resource,
 		       endpoint->text.p);
 }
 
-static bool is_issuer(const char *found, const char *wanted, bool accept_slash)
+bool metadata_is_issuer(const char *found, const char *wanted,
+			bool accept_slash)
 {
 	size_t n = strlen(found), m = strlen(wanted);
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -170,14 +171,14 @@ static int judge_issuer(const struct metadata_server *s, const char *wanted,
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	const char *found = s->issuer ? s->issuer : "";
 
-	if (is_issuer(found, wanted, accept_slash))
+	if (metadata_is_issuer(found, wanted, accept_slash))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "authorization server metadata: issuer is \"%s\", "
 		       "expected \"%s\"%s",
 		       fields_quote(&a, str_of(found), FIELDS_QUOTE_BYTES),
 		       fields_quote(&b, str_of(wanted), FIELDS_QUOTE_BYTES),
-		       is_issuer(found, wanted, true)
+		       metadata_is_issuer(found, wanted, true)
 			       ? " (accept_issuer_slash accepts this)"
 			       : "");
 }

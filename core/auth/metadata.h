@@ -61,6 +61,9 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
  */
 int metadata_resource(struct str body, struct arena *arena,
 		      struct metadata_resource *ret, struct err *err) MUST_USE;
+/* Is it the issuer that was wanted? accept_slash: see metadata_rules */
+bool metadata_is_issuer(const char *found, const char *wanted,
+			bool accept_slash) MUST_USE;
 /*
  * Same origin, and its path is the endpoint's or a prefix of it that ends at
  * a segment.

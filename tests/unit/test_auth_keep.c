@@ -116,6 +116,23 @@ static void store__registration__is_used_again(void **state)
 	world_end(w);
 }
 
+/* What is kept has the issuer as its own document spells it. */
+static void RW_120__issuer_with_a_slash__keeps_its_tokens(void **state)
+{
+	struct world *w = world_begin("{\"as\":{\"issuer\":\"{base}/\"}}");
+
+	w->options.accept_issuer_slash = true;
+	w->options.client_id = "me";
+	w->options.issuer = w->base;
+	open_store(w, *state);
+	assert_int_equal(world_call(w), 200);
+	auth_free(w->auth);
+	w->auth = NULL;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(w->pages, 1);
+	world_end(w);
+}
+
 /* The same endpoint under another name, or under none. */
 static struct auth *stranger(struct world *w, const char *name)
 {
@@ -250,6 +267,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			store__registration__is_used_again, temp_dir_make,
 			temp_dir_remove),
+		cmocka_unit_test_setup_teardown(
+			RW_120__issuer_with_a_slash__keeps_its_tokens,
+			temp_dir_make, temp_dir_remove),
 		cmocka_unit_test_setup_teardown(
 			token__of_one_server__is_not_sent_for_another_of_its_url,
 			temp_dir_make, temp_dir_remove),
