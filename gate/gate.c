@@ -120,19 +120,19 @@ static const char *really(const char *path, struct arena *arena)
 }
 
 /* Grants are known by where they lie, so what is protected must be, too. */
-static void protect_really(struct gate *g)
+static void protect_really(struct gate *g, struct strlist *list)
 {
 	struct strlist all = {NULL, 0};
 
-	for (size_t i = 0; i < g->config.protect.n; i++) {
-		const char *path = g->config.protect.item[i];
+	for (size_t i = 0; i < list->n; i++) {
+		const char *path = list->item[i];
 		const char *real = really(path, &g->arena);
 
 		list_add(&all, &g->arena, path);
 		if (strcmp(real, path) != 0)
 			list_add(&all, &g->arena, real);
 	}
-	g->config.protect = all;
+	*list = all;
 }
 
 /* Grants have no links in them. */
@@ -191,8 +191,8 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 		return -1;
 	}
 	find_places(g);
-	protect_really(g);
-	lie_really(g, &g->config.absent);
+	protect_really(g, &g->config.protect);
+	protect_really(g, &g->config.absent);
 	lie_really(g, &g->config.hide);
 	lie_really(g, &g->config.written);
 	if (g->landlock_abi < 1)

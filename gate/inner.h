@@ -235,8 +235,20 @@ const char *prepared_no_group(struct prepared *p) MUST_USE;
 /* It stays root after all, without capabilities. */
 void prepared_stay_root(struct prepared *p, const char *why);
 int prepare_view(struct prepared *p, struct err *err) MUST_USE;
-/* What stays read-only inside of writable grants; a part of prepare_view(). */
-void prepare_protected(struct prepared *p);
+/*
+ * What stays read-only inside of writable grants; a part of prepare_view().
+ *
+ * errors  ERR_POLICY  one that must not appear could not be kept from it
+ */
+int prepare_protected(struct prepared *p, struct err *err) MUST_USE;
+/*
+ * Make a folder that is to be mounted upon, so that no program can make it;
+ * nothing where nothing is started.
+ *
+ * errors  ERR_POLICY  it is not there, and a program could make it
+ */
+int prepared_make_folder(const struct prepared *p, const char *folder,
+			 struct err *err) MUST_USE;
 
 /* ---- prepare_sealed.c ---- */
 

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
-#include "core/base/log.h"
 #include "gate/allow.h"
 #include "gate/inner.h"
 
@@ -80,20 +78,21 @@ static bool is_granted(const struct prepared *p, const char *path)
 	return false;
 }
 
-static void hide_in_view(struct prepared *p)
+static int hide_in_view(struct prepared *p, struct err *err)
 {
 	for (size_t i = 0; i < p->hidden.n; i++) {
 		const char *path = p->hidden.item[i];
 
 		/* one that is made later would be seen */
-		if (p->for_start && fd_mkdirs(path, 0700) < 0)
-			log_debug("%s: %s", path, strerror(errno));
+		if (prepared_make_folder(p, path, err) < 0)
+			return -1;
 		if (access(path, F_OK) == 0)
 			*prepared_add_place(p, path) =
 				(struct setup_place){.path = path,
 						     .mode = 0555,
 						     .is_readonly = true};
 	}
+	return 0;
 }
 
 /* ---- without one ---- */
@@ -183,9 +182,8 @@ int prepare_hidden(struct prepared *p, struct err *err)
 	if (!p->hidden.n && !closed_of(p)->n)
 		return 0;
 	if (p->own_view) {
-		hide_in_view(p);
 		p->view.shut = *closed_of(p);
-		return 0;
+		return hide_in_view(p, err);
 	}
 	return hide_from_rules(p, err);
 }

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/log.h"
 #include "gate/allow.h"
 #include "gate/inner.h"
 
@@ -146,25 +145,55 @@ static bool is_written(const struct prepared *p, const char *path)
 	return false;
 }
 
+int prepared_make_folder(const struct prepared *p, const char *folder,
+			 struct err *err)
+{
+	struct stat st;
+
+	int r;
+
+	if (!p->for_start)
+		return 0;
+	/* a link that leads nowhere is there already, too */
+	r = fd_mkdirs(folder, 0700) < 0 ? errno : EEXIST;
+	if ((stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) ||
+	    !is_written(p, folder))
+		return 0;
+	/* nor can the program make it then */
+	if (r == EACCES || r == EROFS)
+		return 0;
+	return err_set(err, ERR_POLICY,
+		       "write: %s belongs to matins itself, must be there so "
+		       "that no program makes it, and cannot be made: %s; look "
+		       "for a file or a link that leads nowhere on its way, "
+		       "or grant less",
+		       folder, strerror(r));
+}
+
 /*
  * A file that is not there cannot be mounted read-only, so its folder is.
  * Without a view the rules give nothing in the folders above it.
  */
-static void add_absent(struct prepared *p, const char *path)
+static int add_absent(struct prepared *p, const char *path, struct err *err)
 {
-	const char *slash = strrchr(path, '/');
-	const char *folder =
-		arena_strndup(&p->arena, path, (size_t)(slash - path));
+	const char *folder = resolve_dirname(path, &p->arena);
+	struct stat st;
 
-	if (!p->own_view || slash == path || access(path, F_OK) == 0 ||
-	    !is_written(p, path))
-		return;
-	if (p->for_start && fd_mkdirs(folder, 0700) < 0)
-		log_debug("%s: %s", folder, strerror(errno));
+	if (!p->own_view || access(path, F_OK) == 0 || !is_written(p, path))
+		return 0;
+	if (lstat(path, &st) == 0)
+		return err_set(err, ERR_POLICY,
+			       "write: %s belongs to matins itself, and is a "
+			       "link to what is not there, which a program "
+			       "could make; remove the link, or grant less",
+			       path);
+	if (prepared_make_folder(p, folder, err) < 0)
+		return -1;
 	add(p, folder);
+	return 0;
 }
 
-void prepare_protected(struct prepared *p)
+int prepare_protected(struct prepared *p, struct err *err)
 {
 	const struct strlist *protect = &p->gate->config.protect;
 	const struct strlist *absent = &p->gate->config.absent;
@@ -182,5 +211,7 @@ void prepare_protected(struct prepared *p)
 	for (size_t i = 0; any && i < protect->n; i++)
 		add(p, protect->item[i]);
 	for (size_t i = 0; any && i < absent->n; i++)
-		add_absent(p, absent->item[i]);
+		if (add_absent(p, absent->item[i], err) < 0)
+			return -1;
+	return 0;
 }

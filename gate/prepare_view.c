@@ -366,7 +366,8 @@ static int use_folders(struct prepared *p, struct err *err)
 {
 	struct gate *g = p->gate;
 
-	prepare_protected(p);
+	if (prepare_protected(p, err) < 0)
+		return -1;
 	if (p->id.change && !works_for(p, &p->id))
 		prepared_stay_root(p, "without id-mapped mounts another user "
 				      "could not use what is granted");
@@ -402,7 +403,8 @@ static int use_view(struct prepared *p, struct err *err)
 		(void)place_grants(p);
 	}
 	open_walls(p);
-	prepare_protected(p);
+	if (prepare_protected(p, err) < 0)
+		return -1;
 	choose_links(p);
 	v->root_is_mount = ns->root_is_mount;
 	v->dev_is_mount = ns->dev_is_mount;

@@ -409,6 +409,43 @@ for isolate in auto off; do
 	is "isolate $isolate: no configuration is there" \
 		"$(find "$T/home" -name '*.toml')" ""
 done
+# ... nor by a link on the way to it: what is there stays, and one that leads
+# nowhere could be led anywhere
+for isolate in auto off; do
+	for link in .config .config/matins .config/matins/config.toml .modulex \
+		.local .local/state; do
+		for to in there nowhere; do
+			rm -rf "$T/home" && mkdir -p "$T/home/$link" "$T/home/there"
+			rmdir "$T/home/$link"
+			[[ $link$to != *.tomlthere ]] || to=there/file
+			ln -s "$T/home/$to" "$T/home/$link"
+			XDG_CONFIG_HOME='' XDG_STATE_HOME='' run_matins exec \
+				--isolate $isolate --write "$T/home" \
+				--exec mkdir --exec rm --cwd "$T/home" -- sh -c "
+				mkdir -p nowhere/matins nowhere/state/matins \
+					nowhere/matins/allowed
+				for f in nowhere nowhere/config.toml \
+					nowhere/matins/config.toml; do
+					echo x >\$f
+				done
+				rm -f $link
+				mkdir -p .config/matins .modulex \
+					.local/state/matins/allowed
+				for f in .config/matins .modulex; do
+					echo x >\$f/config.toml
+				done
+				echo x >.local/state/matins/allowed/x"
+			is "isolate $isolate: $link, a link to $to: nothing is made" \
+				"$(cd "$T/home" && cat .config/matins/config.toml \
+					.modulex/config.toml \
+					.local/state/matins/allowed/x \
+					2>/dev/null)" ""
+			[[ $status == 125 ]] && err_like "named, with what to do" \
+				"$T/home/.*or grant less"
+		done
+	done
+done
+rm -rf "$T/home" && mkdir "$T/home"
 mkdir -p "$T/home/.modulex"
 echo >"$T/home/.modulex/config.toml"
 XDG_CONFIG_HOME='' run_matins exec --write "$T/home" --cwd "$T/home" -- \
