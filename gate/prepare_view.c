@@ -242,6 +242,14 @@ static bool place_grants(struct prepared *p)
 	return works;
 }
 
+/* Where that is depends on a link; nothing can be put there. */
+static bool goes_up(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return strstr(path, "/../") || (slash && strcmp(slash, "/..") == 0);
+}
+
 /* Names that led to a grant through a link are there again. */
 static void choose_links(struct prepared *p)
 {
@@ -251,7 +259,7 @@ static void choose_links(struct prepared *p)
 
 	for (size_t i = 0; i < p->grants.n_links; i++) {
 		const struct grant_link *l = &p->grants.link[i];
-		bool is_seen = false;
+		bool is_seen = goes_up(l->path);
 
 		for (size_t k = 0; k < p->grants.n; k++)
 			is_seen |=

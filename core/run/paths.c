@@ -32,26 +32,25 @@ const char *path_home(const char *path, struct arena *arena)
 }
 
 /*
- * The parent of a path so far: as the kernel sees it where it exists, so that
- * ".." behind a symbolic link means what open(2) makes of it.
+ * The parent of a path so far. Behind a symbolic link ".." stays, for who
+ * follows the path judges the links on it, and open(2) goes the same way.
  */
 static void go_up(struct buf *path)
 {
 	AUTO(mem_freep) char *real = path->n ? realpath(path->p, NULL) : NULL;
-	const char *slash;
+	const char *slash = path->n ? strrchr(path->p, '/') : NULL;
 
-	if (real) {
-		buf_clear(path);
-		buf_adds(path, real);
-	}
-	slash = path->n ? strrchr(path->p, '/') : NULL;
 	if (!slash)
 		return;
+	if (real && strcmp(real, path->p) != 0) {
+		buf_adds(path, "/..");
+		return;
+	}
 	path->n = (size_t)(slash - path->p);
 	path->p[path->n] = '\0';
 }
 
-/* Append without ".", ".." and "//". */
+/* Append without ".", "//" and, but behind links, "..". */
 static void add_parts(struct buf *out, const char *path)
 {
 	struct str rest = str_of(path);

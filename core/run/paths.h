@@ -18,8 +18,9 @@ bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
 
 /*
  * The rule for a path, wherever it is written: `~` and `~/…` lead to HOME, a
- * relative one begins in `folder`; "." and ".." are resolved, ".." behind a
- * link as open(2) does it. Without HOME a `~` is a name like others.
+ * relative one begins in `folder`; "." and ".." are resolved, but ".." behind a
+ * link stays, so that the link is seen by who judges it. Without HOME a `~` is
+ * a name like others.
  *
  * folder    of the file that the path stands in; NULL: the caller's current
  *	     one, for the command line and the environment

@@ -119,6 +119,21 @@ named_links() {
 	refused "an argument that leads to a key" 'name .*id_rsa itself'
 	gate --read ./keys -- true
 	refused "read of a link to keys" 'name .*.ssh itself'
+	rm -rf "$W/home/x"
+	ln -s ../.ssh "$W/home/p/up"
+	mkdir "$W/home/.ssh/sub" "$W/data/sub"
+	ln -s "$W/data/sub" "$W/home/p/down"
+	[[ $who == root ]] || as_user true
+	for way in "$W/home/p/up/.." up/.. up/sub/../.. down/../../home; do
+		gate --read "$way" -- sh -c "read -r x <$W/home/file; echo \$x"
+		refused "$way: what is above a link leads to HOME" \
+			"name $W/home itself"
+	done
+	gate --read down/.. -- sh -c "read -r x <$W/data/file; echo \$x"
+	out_is "$who: what is above a link elsewhere" data
+	gate --read "$W/home/p/../file" --read ../p/store/../store -- \
+		sh -c "read -r x <$W/home/file; echo \$x"
+	out_is "$who: upwards without a link" key
 	gate --read "$W/home/.ssh" -- true
 	exit_is "$who: which can be named" 0
 	mkdir -p "$W/home/.config/gh"

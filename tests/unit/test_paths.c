@@ -44,6 +44,26 @@ static void resolve__any_spelling__one_rule(UNUSED void **state)
 	arena_release(&arena);
 }
 
+static void resolve__up_behind_a_link__stays_to_be_judged(UNUSED void **state)
+{
+	/* links of /proc are everywhere */
+	static const struct {
+		const char *path, *want;
+	} rows[] = {
+		{"/proc/self/root/../a", "/proc/self/root/../a"},
+		{"/proc/self/root/../../a/./b", "/proc/self/root/../../a/b"},
+		{"/proc/self/root/..", "/proc/self/root/.."},
+		{"/proc/not there/../a", "/proc/a"},
+		{"/proc/sys/../a", "/proc/a"},
+	};
+	struct arena arena = ARENA_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(path_resolve(rows[i].path, NULL, &arena),
+				    rows[i].want);
+	arena_release(&arena);
+}
+
 static void resolve__no_home__tilde_is_a_name(UNUSED void **state)
 {
 	struct arena arena = ARENA_INIT;
@@ -121,6 +141,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resolve__any_spelling__one_rule),
+		cmocka_unit_test(resolve__up_behind_a_link__stays_to_be_judged),
 		cmocka_unit_test(resolve__no_home__tilde_is_a_name),
 		cmocka_unit_test(program__bare_name__stays),
 		cmocka_unit_test(words__command_line__program_and_homes),
