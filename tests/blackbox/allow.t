@@ -415,7 +415,7 @@ for isolate in auto off; do
 	for link in .config .config/matins .config/matins/config.toml .modulex \
 		.local .local/state; do
 		for to in there nowhere; do
-			rm -rf "$T/home" && mkdir -p "$T/home/$link" "$T/home/there"
+			rm -rf "${T:?}/home" && mkdir -p "$T/home/$link" "$T/home/there"
 			rmdir "$T/home/$link"
 			[[ $link$to != *.tomlthere ]] || to=there/file
 			ln -s "$T/home/$to" "$T/home/$link"
@@ -445,7 +445,7 @@ for isolate in auto off; do
 		done
 	done
 done
-rm -rf "$T/home" && mkdir "$T/home"
+rm -rf "${T:?}/home" && mkdir "$T/home"
 mkdir -p "$T/home/.modulex"
 echo >"$T/home/.modulex/config.toml"
 XDG_CONFIG_HOME='' run_matins exec --write "$T/home" --cwd "$T/home" -- \
