@@ -201,9 +201,14 @@ static void look_at_skipped(struct doctor *d, const char *name,
 			   s->step->instead,
 			   "it is skipped: there is no step type %s",
 			   s->step->type);
+	else if (s->reason == REASON_NO_VARIABLE)
+		doctor_add(d, "step", name, CHECK_FAILED,
+			   "set the variable where matins is started",
+			   "a variable is not set, and nothing more was "
+			   "looked at");
 	else
 		doctor_add(d, "step", name, CHECK_OK, "",
-			   "it is disabled, and was not looked at");
+			   "disabled, and not looked at");
 }
 
 static int look_at_routine(struct doctor *d, struct gate *gate,

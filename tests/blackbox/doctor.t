@@ -61,6 +61,11 @@ cat >bad.toml <<-'END'
 	type = "script"
 	command = "another-that-is-not-there"
 	enabled = false
+	[[routines.bad.steps]]
+	name = "unset"
+	type = "script"
+	command = "true"
+	cwd = "${NOT_SET_ANYWHERE}"
 END
 run_matins doctor -c bad.toml bad --json
 exit_is "a routine that cannot run" 1
@@ -74,6 +79,9 @@ row "a short credential is a warning" credential warning 'C: .*scrubbed'
 row "the helper of a credential is missing" credential failed \
 	'D: .*no-such-helper'
 row "a disabled step is not looked at, and that is said" step ok '^bad/off: .*not looked at'
+row "a variable of a step is named" variable failed 'NOT_SET_ANYWHERE'
+row "its step is not called disabled" step failed \
+	'^bad/unset: a variable is not set'
 
 mkdir -p "$HOME/.ssh"
 touch "$HOME/.ssh/id" plain-text
