@@ -33,6 +33,7 @@ struct verdict {
 	bool has_changed;
 	struct allowance kept; /* .path is NULL when there is none */
 	const char *why_not;   /* a sentence without the path; in the arena */
+	bool is_in_vain;       /* no allowance can be found, nor kept */
 };
 
 /* ---- by the variable ---- */
@@ -112,9 +113,11 @@ static void judge_kept(struct config_file *file, struct verdict *v)
 
 	if (r != 0) {
 		v->kept.path = NULL;
-		if (r < 0 && !v->is_allowed)
+		if (r < 0 && !v->is_allowed) {
+			v->is_in_vain = true;
 			v->why_not = arena_printf(
 				&file->arena, "cannot be allowed: %s", err.msg);
+		}
 		return;
 	}
 	if (is_same_target(file, &v->kept) &&
@@ -164,7 +167,9 @@ int config_allow_keep(struct config_file *file, bool edits, struct err *err)
 	if (edits && !v.is_allowed)
 		return err_set(err, ERR_CONFIG, "%s %s", file->found,
 			       v.why_not);
-	return allowed_keep(NULL, &a, err);
+	if (allowed_keep(NULL, &a, err) < 0)
+		return err_wrap(err, "the allowance is not kept");
+	return 0;
 }
 
 /* ---- asking ---- */
@@ -362,7 +367,14 @@ int config_allow(struct config_file *file, const struct config_options *options,
 		return 0;
 	buf_addf(&why, "%s %s", file->found, v.why_not);
 	add_changes(file, &v, &why);
-	buf_adds(&why, "; to see what it may do, and allow it: matins allow");
+	if (v.is_in_vain)
+		buf_addf(&why,
+			 "; without an allowance it is used when it is "
+			 "named: -c %s",
+			 file->path);
+	else
+		buf_adds(&why,
+			 "; to see what it may do, and allow it: matins allow");
 	file->not_allowed = arena_strdup(&file->arena, buf_cstr(&why));
 	if (options->passive)
 		return 0;

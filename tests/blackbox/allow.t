@@ -478,7 +478,19 @@ else
 	MATINS_STATE=/nowhere run_matins allow
 fi
 exit_is "a state folder that cannot be written: status 1" 1
-err_like "and says which" '^matins: /(proc/)?nowhere'
+err_like "and says what is lost, and which folder it is" \
+	'^matins: the allowance is not kept: /(proc/)?nowhere'
+wrap=("${WRAP[@]}")
+WRAP=(env -u HOME -u MATINS_STATE -u XDG_STATE_HOME "${wrap[@]}")
+run_matins run r
+exit_is "no folder for an allowance: status 1" 1
+err_like "no folder for an allowance: what works without one" \
+	'neither MATINS_STATE nor HOME is set; .* named: -c matins\.toml'
+err_unlike "no folder for an allowance: matins allow is no advice" \
+	'matins allow'
+run_matins run -c matins.toml r
+exit_is "no folder for an allowance: the advice works" 0
+WRAP=("${wrap[@]}")
 chmod 777 "$T/state/matins/allowed"
 run_matins allow
 exit_is "a folder of allowances that others write: status 1" 1
