@@ -132,15 +132,18 @@ static bool starts(const struct prepared *p, const char *name)
 
 /*
  * Without a network npm tries for minutes to fetch what is not installed; told
- * so, it says at once that it is not there.
+ * so, it says at once that it is not there. It would look for a newer npm all
+ * the same, which is a refusal in each report.
  */
 static void put_npm(struct prepared *p)
 {
 	bool is_alone = p->policy.net == POLICY_NET_NONE ||
 			p->policy.net == POLICY_NET_LOOPBACK;
 
-	if (is_alone && (starts(p, "npm") || starts(p, "npx")))
-		put(p, "npm_config_offline", "true");
+	if (!is_alone || (!starts(p, "npm") && !starts(p, "npx")))
+		return;
+	put(p, "npm_config_offline", "true");
+	put(p, "npm_config_update_notifier", "false");
 }
 
 static void prepare_variables(struct prepared *p)

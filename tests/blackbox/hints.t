@@ -263,6 +263,10 @@ if [[ -n $npm && -n $NODE ]]; then
 		'matins exec --preset npm --write . --net HOST -- npm install'
 	run_matins exec --exec npx -- sh -c "$says"
 	out_is "npm is told that there is no network" '[true]'
+	# shellcheck disable=SC2016
+	run_matins exec --exec npx -- \
+		sh -c 'echo "[$npm_config_update_notifier]"'
+	out_is "and looks for no newer npm, which would be refused" '[false]'
 	run_matins exec --exec npx --env npm_config_offline=false -- \
 		sh -c "$says"
 	out_is "unless it is told otherwise" '[false]'
