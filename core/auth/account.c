@@ -54,7 +54,7 @@ static int read_object(struct store *s, const struct store_name *name,
 	if (fields_object(text, ret))
 		return 0;
 	return err_set(err, ERR_SYNTAX,
-		       "what is stored of %s is not ours; remove it with "
+		       "the stored tokens of %s are not ours; remove them with "
 		       "`matins auth logout`",
 		       name->shown ? name->shown : name->server);
 }
@@ -247,7 +247,7 @@ int account_load_anew(struct store *s, const struct owner *owner,
 		*err = lost;
 		return -1;
 	}
-	log_warning("what was kept before is given up: %s", lost.msg);
+	log_warning("tokens kept before are given up: %s", lost.msg);
 	return 1;
 }
 

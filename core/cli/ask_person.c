@@ -318,7 +318,7 @@ static void filled_in(struct ask_person *p, struct str line)
 	    is_way_out(p, (struct str){line.p + 1, line.n - 1}))
 		return;
 	if (!line.n && f->required && !f->def.p)
-		complain("it is required");
+		complain("an answer is required");
 	else if (line.n && elicit_typed(f, line, &q->values[q->at], &err) < 0)
 		complain(err.msg);
 	else

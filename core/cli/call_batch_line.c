@@ -37,7 +37,7 @@ static int unknown_member(struct str json, struct err *err)
 
 	scan_string(json, &key);
 	near = str_nearest(buf_str(&key), names, ARRAY_LEN(names));
-	return err_set(err, ERR_SYNTAX, "it has a member \"%s\"; %s%s%s",
+	return err_set(err, ERR_SYNTAX, "the line has a member \"%s\"; %s%s%s",
 		       buf_cstr(&key), near ? "did you mean \"" : "there are ",
 		       near ? near : "\"tool\" and \"arguments",
 		       near ? "\"?" : "\"");
@@ -53,7 +53,7 @@ static int read_members(struct str line, const struct scan_members *members,
 	if (scan_type(line) != SCAN_OBJECT)
 		return err_set(
 			err, ERR_SYNTAX,
-			"it is no object {\"tool\":…,\"arguments\":{…}}");
+			"the line is no object {\"tool\":…,\"arguments\":{…}}");
 	scan_iter_noted(&it, line, members);
 	while (scan_next(&it)) {
 		if (scan_is(it.key, "tool"))
@@ -98,7 +98,7 @@ static int check_line(struct slot *s, struct str tool, struct str arguments,
 /* The line is known, and is not the first one that the text speaks of. */
 static int not_json(struct err *err)
 {
-	return err_set(err, ERR_SYNTAX, "it is no JSON from column %u on",
+	return err_set(err, ERR_SYNTAX, "the line is no JSON from column %u on",
 		       (unsigned)err->col);
 }
 
@@ -134,7 +134,8 @@ void batch_take_line(struct batch *b, struct str line)
 	b->counts.lines++;
 	err_clear(&err);
 	if (b->too_long)
-		err_set(&err, ERR_LIMIT, "it is over %d bytes", LINE_BYTES);
+		err_set(&err, ERR_LIMIT, "the line is over %d bytes",
+			LINE_BYTES);
 	else if (send_line(s, line, &err) == 0)
 		return;
 	batch_write_error(s, err_word(err.kind), err.msg);

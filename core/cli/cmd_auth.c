@@ -82,8 +82,8 @@ static void on_line(struct login *l, struct str line)
 	if (!line.n)
 		return;
 	if (str_find(line, '?') == line.n)
-		log_note("that is no address that a login ends with: it has a "
-			 "? and more behind it");
+		log_note("no address of a login: those have a ? and more "
+			 "behind it");
 	else if (!auth_redirected(remote_server_auth(l->t->remote), line))
 		log_note("no address is waited for yet");
 }
@@ -127,7 +127,7 @@ static int need_person(const struct target *t, struct err *err)
 	if (!auth_lacks_person(remote_server_auth(t->remote)))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
-		       "nobody is there to log in: run it on a terminal, or "
+		       "logging in needs a person: run it on a terminal, or "
 		       "name a program that opens the page (--browser "
 		       "PROGRAM); without a person a client of its own is "
 		       "needed (--oauth-grant client_credentials or "

@@ -258,7 +258,7 @@ static int record(struct work *w, struct err *err)
 	log_note("recorded %s", w->path);
 	success = jdoc_get(golden.report, "success");
 	if (!success || success->type != SCAN_TRUE)
-		log_warning("what was recorded is a run that failed");
+		log_warning("the recorded run is one that failed");
 	return 0;
 }
 
@@ -274,7 +274,8 @@ static void keep(const struct work *w, const struct golden *seen)
 	golden_print(seen, &text);
 	if (golden_keep_candidate(w->path, buf_str(&w->accepted),
 				  buf_str(&text), &why) < 0)
-		log_warning("this cannot be accepted later: %s", why.msg);
+		log_warning("`golden accept` cannot accept this later: %s",
+			    why.msg);
 }
 
 static void print_hint(const struct work *w, struct buf *out)
@@ -400,7 +401,7 @@ static int accept_seen(struct work *w, struct err *err)
 	if (golden_take_candidate(w->path, &text, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
-		return err_wrap(err, "what the last check saw");
+		return err_wrap(err, "report of the last check");
 	if (fd_read_regular(w->path, &w->accepted, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)

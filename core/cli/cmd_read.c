@@ -70,9 +70,9 @@ static void warn_unfilled(struct str uri, struct arena *arena)
 	if (uri_template_is(uri))
 		names = uri_template_names(uri, arena);
 	if (names.n)
-		log_warning("this is a template, sent as it is: values are "
+		log_warning("%.*s is a template, sent as it is: values are "
 			    "given as %s=TEXT",
-			    names.item[0]);
+			    STR_ARG(uri), names.item[0]);
 }
 
 static int find_uri(const struct args *args, struct arena *arena,
@@ -145,8 +145,8 @@ static int print_bytes(struct reading *r, struct buf *out, bool binary,
 		return target_write(buf_str(out), err);
 	if (binary && !args_has(r->args, "output"))
 		return err_set(err, ERR_OUTPUT,
-			       "these are no texts but bytes, which are not "
-			       "for a terminal: -o FILE, or --save DIR");
+			       "bytes that are no text are not for a terminal: "
+			       "-o FILE, or --save DIR");
 	return binary ? target_write(buf_str(out), err)
 		      : target_put_text(t, buf_str(out), err);
 }

@@ -21,8 +21,8 @@
 #define TRACE_BYTES 60
 
 const char exec_hint_download[] =
-	"it has no network, so npm fetches nothing, and what it looks for is "
-	"not installed in the project; to install it, with the host that `npm "
+	"npm has no network and fetches nothing, and what it looks for is not "
+	"installed in the project; to install it, with the host that `npm "
 	"config get registry` names: matins exec --preset npm --write . --net "
 	"HOST -- npm install PACKAGE";
 
@@ -68,7 +68,7 @@ static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 	if (processes)
 		snprintf(text, sizeof(text), "%s--processes %u",
 			 memory ? ", " : "", p->processes);
-	log_note("it may have hit a bound, which cannot be seen without a "
+	log_note("a bound may have been hit, which cannot be seen without a "
 		 "control group: %s%s",
 		 memory ? "--memory (of each process)" : "", text);
 }
@@ -116,8 +116,8 @@ static bool hint_start(const struct gate_request *request, const char *cwd,
 	if (!real || !strcmp(real, cwd) ||
 	    (status == STATUS_NO && !names_relative(request)))
 		return false;
-	log_note("it was started in %s, for nothing in %s is granted: --read .",
-		 cwd, real);
+	log_note("started in %s, for nothing in %s is granted: --read .", cwd,
+		 real);
 	return true;
 }
 
@@ -157,7 +157,7 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 	if (v->exit_status != STATUS_NOT_EXECUTABLE &&
 	    v->exit_status != STATUS_NOT_FOUND)
 		return said;
-	log_note("it ended with %d, as shells do when a program cannot "
+	log_note("status %d is what shells end with when a program cannot "
 		 "be executed; those that it may start are named with "
 		 "--exec PROGRAM",
 		 v->exit_status);

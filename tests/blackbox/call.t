@@ -142,7 +142,7 @@ if "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; then
 	exit_is "EL-9: a dialogue" 0
 	out_like "EL-9: says who asks" 'The server peer .* asks:'
 	out_like "SEC-1: and shows no control of the server" 'Who\\x1b\[2J\?'
-	out_like "EL-5: what is required is asked again" 'it is required'
+	out_like "EL-5: what is required is asked again" 'an answer is required'
 	out_like "EL-7: what does not fit, too" 'age: must be'
 	file_has "EL-4: the answer, after a review" answers \
 		'"id":"e","result":{"action":"accept","content":{"name":"Ann","age":7}}'
@@ -202,7 +202,7 @@ for jobs in 1 3; do
 	sed -n 2p "$out" >line
 	json_file_is "--batch -j $jobs: a bad line has its number" line \
 		error.kind syntax error.line 3 \
-		error.message 'it is no JSON from column 16 on'
+		error.message 'the line is no JSON from column 16 on'
 	sed -n 3p "$out" >line
 	json_file_is "--batch -j $jobs: an unknown tool" line \
 		error.kind unknown_tool error.message '~did you mean echo' error.line 4
