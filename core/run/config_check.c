@@ -342,8 +342,18 @@ static void add_not_allowed(struct config_file *file)
 	findings_add_note(&file->findings, &err);
 }
 
+static void check_empty(struct config_file *file)
+{
+	if (!file->findings.has_error && !file->config.n_routines &&
+	    !file->config.n_servers)
+		config_add_finding(file, true, 1, 1,
+				   "neither a routine nor a server stands "
+				   "here, so nothing can run");
+}
+
 void config_check_all(struct config_file *file)
 {
+	check_empty(file);
 	for (size_t i = 0; i < file->unset.n; i++)
 		findings_add(&file->findings, false, &file->unset.item[i].err);
 	check_types(file);

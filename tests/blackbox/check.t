@@ -92,7 +92,7 @@ err_like "bad: run counts the others" 'and 7 more: `matins check bad\.toml`'
 
 # ---- lax ----
 
-printf 'rotines = 1\n' >lax.toml
+printf 'rotines = 1\n[servers.db]\ncommand = "true"\n' >lax.toml
 run_matins check --lax lax.toml
 exit_is "lax: an unknown key is a warning" 0
 err_is "lax: it is said all the same" \
@@ -342,4 +342,14 @@ for key in needs when retry foreach output schema expect; do
 	err_like "$key is not taken silently" ":5:1: unknown key \"$key\""
 done
 
+# ---- a file with nothing in it ----
+
+printf '[sandbox]\nread = ["/usr/share"]\n' >empty.toml
+run_matins check empty.toml
+exit_is "neither a routine nor a server: no error" 0
+err_like "neither a routine nor a server: a warning" \
+	'^empty\.toml:1:1: warning: neither a routine nor a server'
+printf '[servers.db]\ncommand = "true"\n' >empty.toml
+run_matins check empty.toml
+err_unlike "a server alone is enough" 'warning'
 done_testing
