@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 #include "gate/allow.h"
 #include "gate/inner.h"
 
@@ -170,23 +171,38 @@ int prepared_make_folder(const struct prepared *p, const char *folder,
 		       folder, strerror(r));
 }
 
+/* Could a program make the file that a path leads to, links followed? */
+static bool is_made(struct prepared *p, const char *path)
+{
+	struct err ignored = ERR_INIT;
+	struct place place;
+
+	return is_written(p, path) ||
+	       (place_find(path, &p->arena, &place, &ignored) == 0 &&
+		is_written(p, arena_printf(&p->arena, "%s/%s", place.folder,
+					   place.name)));
+}
+
 /*
  * A file that is not there cannot be mounted read-only, so its folder is.
- * Without a view the rules give nothing in the folders above it.
+ * Without a view the rules give nothing in the folders above it, but where a
+ * link leads they may.
  */
 static int add_absent(struct prepared *p, const char *path, struct err *err)
 {
 	const char *folder = resolve_dirname(path, &p->arena);
 	struct stat st;
 
-	if (!p->own_view || access(path, F_OK) == 0 || !is_written(p, path))
+	if (access(path, F_OK) == 0)
 		return 0;
-	if (lstat(path, &st) == 0)
+	if (lstat(path, &st) == 0 && is_made(p, path))
 		return err_set(err, ERR_POLICY,
 			       "write: %s belongs to matins itself, and is a "
 			       "link to what is not there, which a program "
 			       "could make; remove the link, or grant less",
 			       path);
+	if (!p->own_view || !is_written(p, path))
+		return 0;
 	if (prepared_make_folder(p, folder, err) < 0)
 		return -1;
 	add(p, folder);

@@ -446,6 +446,15 @@ for isolate in auto off; do
 	done
 done
 rm -rf "${T:?}/home" && mkdir "$T/home"
+rm -rf "${T:?}/home" && mkdir -p "$T/home/.config/matins" "$T/home/there"
+ln -s "$T/home/there/file" "$T/home/.config/matins/config.toml"
+for isolate in auto off; do
+	run_matins exec --isolate $isolate --write "$T/home/there" \
+		--cwd "$T/home/there" -- sh -c 'echo x >file'
+	exit_is "isolate $isolate: nor what it leads to, where that alone is granted" 126
+	ok "isolate $isolate: it is not there" test ! -e "$T/home/there/file"
+done
+rm "$T/home/.config/matins/config.toml"
 mkdir -p "$T/home/.modulex"
 echo >"$T/home/.modulex/config.toml"
 XDG_CONFIG_HOME='' run_matins exec --write "$T/home" --cwd "$T/home" -- \
