@@ -181,11 +181,11 @@ void exec_say(const struct gate_request *request, const struct child_end *e)
 	say_signal(v);
 	if (v->exited && !v->exit_status)
 		return;
-	sign |= hint(request, e);
 	/* a refusal explains the failure better than a bound might */
 	if (!sign && !v->limits.n && v->signal != SIGPIPE &&
 	    v->signal != SIGINT && v->signal != SIGTERM)
 		hint_bounds(request->policy, e);
+	sign |= hint(request, e);
 	if (sign && v->exited)
 		hint_trace(request);
 }

@@ -355,6 +355,14 @@ err_like "with -v it is named" 'denied: set_mempolicy'
 
 run_matins exec --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
 exit_is "a program that was refused: exit status" 126
-err_unlike "no bound is made the reason" 'may have hit a bound'
+err_unlike "no bound is made the reason" 'bound may have been hit'
+# without a control group the kernel counts, and the program alone sees it
+mkdir not-granted
+cd not-granted || exit
+run_matins exec --memory 64MiB -- "$PYTHON" -c 'bytearray(200 << 20)'
+ok "more memory than the bound: it fails" test "$status" != 0
+err_like "a bound that was set is named, wherever it was started" \
+	'bound may have been hit.*--memory|^matins: memory: '
+cd .. || exit
 
 done_testing
