@@ -187,7 +187,8 @@ static int judge_stdin(const struct gate_program_rule *rule,
 	if (x->launcher->operand != OPERAND_FILE &&
 	    x->launcher->operand != OPERAND_PACKAGE)
 		return 0;
-	if (at && is_stdin(argv->item[at]))
+	/* node reads it for an empty name, too */
+	if (at && (is_stdin(argv->item[at]) || !*argv->item[at]))
 		return refuse_stdin(rule, argv->item[at], at, err);
 	return at || only_asks(argv) ? 0 : refuse_no_file(rule, err);
 }

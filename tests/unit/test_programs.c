@@ -252,6 +252,9 @@ static const struct deny_case {
 	{"/usr/bin/git", "@eval", "git cat-file --textconv x", "--textconv"},
 	{"/usr/bin/git", "@eval", "git init --template=x", "--template"},
 	{"/usr/bin/git", "@eval", "git merge -s P b", "-s"},
+	{"/usr/bin/node", "@eval", "node '' s.js", "standard input"},
+	{"/usr/bin/node", "-", "node -- ''", "standard input"},
+	{"/usr/bin/node", "@eval", "node s.js ''", NULL},
 	/* without a row: all that is listed, wherever it stands */
 	{"/usr/bin/perl", "-e", "perl s.pl -e x", "-e"},
 	{"/usr/bin/perl", "-", "perl", "standard input"},
