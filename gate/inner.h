@@ -242,6 +242,12 @@ int prepare_view(struct prepared *p, struct err *err) MUST_USE;
  */
 int prepare_protected(struct prepared *p, struct err *err) MUST_USE;
 /*
+ * Before the view, where there is one.
+ *
+ * errors  ERR_POLICY  what must not appear could, by a link that leads nowhere
+ */
+int prepared_check_links(struct prepared *p, struct err *err) MUST_USE;
+/*
  * Make a folder that is to be mounted upon, so that no program can make it;
  * nothing where nothing is started.
  *

@@ -150,12 +150,11 @@ int prepared_make_folder(const struct prepared *p, const char *folder,
 			 struct err *err)
 {
 	struct stat st;
-
 	int r;
 
 	if (!p->for_start)
 		return 0;
-	/* a link that leads nowhere is there already, too */
+	/* a file may be there already */
 	r = fd_mkdirs(folder, 0700) < 0 ? errno : EEXIST;
 	if ((stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) ||
 	    !is_written(p, folder))
@@ -165,48 +164,82 @@ int prepared_make_folder(const struct prepared *p, const char *folder,
 		return 0;
 	return err_set(err, ERR_POLICY,
 		       "write: %s belongs to matins itself, must be there so "
-		       "that no program makes it, and cannot be made: %s; look "
-		       "for a file or a link that leads nowhere on its way, "
-		       "or grant less",
+		       "that no program makes it, and cannot be made: %s; make "
+		       "it, or grant less",
 		       folder, strerror(r));
-}
-
-/* Could a program make the file that a path leads to, links followed? */
-static bool is_made(struct prepared *p, const char *path)
-{
-	struct err ignored = ERR_INIT;
-	struct place place;
-
-	return is_written(p, path) ||
-	       (place_find(path, &p->arena, &place, &ignored) == 0 &&
-		is_written(p, arena_printf(&p->arena, "%s/%s", place.folder,
-					   place.name)));
 }
 
 /*
  * A file that is not there cannot be mounted read-only, so its folder is.
- * Without a view the rules give nothing in the folders above it, but where a
- * link leads they may.
+ * Without a view the rules give nothing in the folders above it.
  */
 static int add_absent(struct prepared *p, const char *path, struct err *err)
 {
 	const char *folder = resolve_dirname(path, &p->arena);
-	struct stat st;
 
-	if (access(path, F_OK) == 0)
-		return 0;
-	if (lstat(path, &st) == 0 && is_made(p, path))
-		return err_set(err, ERR_POLICY,
-			       "write: %s belongs to matins itself, and is a "
-			       "link to what is not there, which a program "
-			       "could make; remove the link, or grant less",
-			       path);
-	if (!p->own_view || !is_written(p, path))
+	if (!p->own_view || access(path, F_OK) == 0 || !is_written(p, path))
 		return 0;
 	if (prepared_make_folder(p, folder, err) < 0)
 		return -1;
 	add(p, folder);
 	return 0;
+}
+
+/* Could a program remove the link, or make what it leads to? */
+static bool is_filled(struct prepared *p, const char *link)
+{
+	struct err ignored = ERR_INIT;
+	struct place place;
+
+	return is_written(p, link) ||
+	       (place_find(link, &p->arena, &place, &ignored) == 0 &&
+		is_written(p, arena_printf(&p->arena, "%s/%s", place.folder,
+					   place.name)));
+}
+
+/* A link on the way that leads nowhere; NULL: none. */
+static const char *find_loose_link(const char *path, struct arena *arena)
+{
+	char *at = arena_strdup(arena, path);
+	struct stat st;
+
+	for (char *s = at + 1; s[-1]; s++) {
+		char end = *s;
+
+		if (end && end != '/')
+			continue;
+		*s = '\0';
+		if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode) &&
+		    stat(at, &st) < 0)
+			return at;
+		*s = end;
+	}
+	return NULL;
+}
+
+static int check_loose(struct prepared *p, const struct strlist *list,
+		       struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const char *path = list->item[i];
+		const char *link = find_loose_link(path, &p->arena);
+
+		if (link && is_filled(p, link))
+			return err_set(err, ERR_POLICY,
+				       "write: %s belongs to matins itself, "
+				       "and %s is a link to what is not there, "
+				       "which a program could make; remove the "
+				       "link, or grant less",
+				       path, link);
+	}
+	return 0;
+}
+
+int prepared_check_links(struct prepared *p, struct err *err)
+{
+	return check_loose(p, &p->gate->config.absent, err) < 0
+		       ? -1
+		       : check_loose(p, &p->gate->config.hide, err);
 }
 
 int prepare_protected(struct prepared *p, struct err *err)

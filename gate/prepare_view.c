@@ -483,7 +483,8 @@ static int make_rules(struct prepared *p, struct err *err)
 
 int prepare_view(struct prepared *p, struct err *err)
 {
-	if ((p->own_view ? use_view(p, err) : use_folders(p, err)) < 0)
+	if (prepared_check_links(p, err) < 0 ||
+	    (p->own_view ? use_view(p, err) : use_folders(p, err)) < 0)
 		return -1;
 	return make_rules(p, err);
 }

@@ -414,19 +414,23 @@ done
 for isolate in auto off; do
 	for link in .config .config/matins .config/matins/config.toml .modulex \
 		.local .local/state; do
-		for to in there nowhere; do
+		for to in there nowhere there/nowhere; do
 			rm -rf "${T:?}/home" && mkdir -p "$T/home/$link" "$T/home/there"
 			rmdir "$T/home/$link"
-			[[ $link$to != *.tomlthere ]] || to=there/file
+			[[ $link$to != *.tomlthere ]] || to=there/nowhere
 			ln -s "$T/home/$to" "$T/home/$link"
 			XDG_CONFIG_HOME='' XDG_STATE_HOME='' run_matins exec \
 				--isolate $isolate --write "$T/home" \
 				--exec mkdir --exec rm --cwd "$T/home" -- sh -c "
-				mkdir -p nowhere/matins nowhere/state/matins \
-					nowhere/matins/allowed
-				for f in nowhere nowhere/config.toml \
-					nowhere/matins/config.toml; do
-					echo x >\$f
+				for d in nowhere there/nowhere; do
+					mkdir -p \$d/matins/allowed \
+						\$d/state/matins/allowed
+					for f in '' /config.toml \
+						/matins/config.toml \
+						/matins/allowed/x \
+						/state/matins/allowed/x; do
+						echo x >\$d\$f
+					done
 				done
 				rm -f $link
 				mkdir -p .config/matins .modulex \
@@ -440,8 +444,10 @@ for isolate in auto off; do
 					.modulex/config.toml \
 					.local/state/matins/allowed/x \
 					2>/dev/null)" ""
-			[[ $status == 125 ]] && err_like "named, with what to do" \
-				"$T/home/.*or grant less"
+			[[ $to == there ]] && continue
+			exit_is "$to: refused" 126
+			err_like "named, with what to do" \
+				"$T/home/$link .*or grant less"
 		done
 	done
 done
