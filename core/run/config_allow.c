@@ -89,7 +89,8 @@ static void judge_path(struct config_file *file, struct verdict *v)
 {
 	const char *folder = writable_above(file->config.path, &file->arena);
 
-	v->is_allowed = !folder && !file->has_other_names;
+	/* what $MATINS_ALLOW has allowed stays so */
+	v->is_allowed |= !folder && !file->has_other_names;
 	if (folder)
 		v->why_not = arena_printf(&file->arena,
 					  "is not allowed: others may write "

@@ -331,6 +331,14 @@ exit_is "--edits: a folder that others write is not trusted" 1
 chmod 755 "$T/p"
 run_matins run r
 exit_is "--edits: its own folder is" 0
+mode=$(stat -c %a "$T")
+chmod 777 "$T"
+run_matins run r
+exit_is "--edits: a folder above that others write is not trusted" 1
+err_like "--edits: says which" "others may write $T,"
+MATINS_ALLOW=$T/p run_matins run r
+exit_is "--edits: what MATINS_ALLOW allows stays allowed there" 0
+chmod "$mode" "$T"
 
 # ---- what a confined program could do ----
 
