@@ -157,8 +157,7 @@ static int hash(int of, char hex[SHA256_HEX_BYTES])
 	}
 	free(chunk);
 	sha256_end(&s, sum);
-	for (size_t i = 0; i < SHA256_BYTES; i++)
-		snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+	sha256_text(sum, hex);
 	return n < 0 ? -1 : 0;
 }
 

@@ -41,26 +41,6 @@ static bool has_runner(void)
 	       !(p.revents & (POLLHUP | POLLERR | POLLNVAL));
 }
 
-static bool read_address(const struct sockaddr *sa, struct address *ret)
-{
-	struct address a = {.is_v6 = false};
-
-	if (sa && sa->sa_family == AF_INET) {
-		const struct sockaddr_in *v4 = (const void *)sa;
-
-		memcpy(a.bytes, &v4->sin_addr, 4);
-	} else if (sa && sa->sa_family == AF_INET6) {
-		const struct sockaddr_in6 *v6 = (const void *)sa;
-
-		a.is_v6 = true;
-		memcpy(a.bytes, &v6->sin6_addr, 16);
-	} else {
-		return false;
-	}
-	*ret = a;
-	return true;
-}
-
 /*
  * A service that listens on all addresses is reached by the public one, too,
  * so all of them must be known. Kept until the process ends.
@@ -78,7 +58,7 @@ static int own_addresses(struct address **ret, size_t *ret_n, struct err *err)
 	all = mem_alloc((n + 1) * sizeof(*all));
 	n = 0;
 	for (const struct ifaddrs *i = list; i; i = i->ifa_next)
-		n += read_address(i->ifa_addr, &all[n]);
+		n += i->ifa_addr && address_of(i->ifa_addr, &all[n]);
 	freeifaddrs(list);
 	*ret = all;
 	*ret_n = n;

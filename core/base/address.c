@@ -169,11 +169,12 @@ bool address_same_peer(const struct address *a, const struct address *b)
 
 bool address_read(struct str text, struct address *ret)
 {
-	struct address a = {.is_v6 = memchr(text.p, ':', text.n) != NULL};
+	struct address a = {.is_v6 = false};
 	char copy[ADDRESS_TEXT_BYTES];
 
 	if (!text.n || text.n >= sizeof(copy) || memchr(text.p, '\0', text.n))
 		return false;
+	a.is_v6 = memchr(text.p, ':', text.n) != NULL;
 	memcpy(copy, text.p, text.n);
 	copy[text.n] = '\0';
 	/* strict: no leading zeros, no fewer than four numbers, no zone */

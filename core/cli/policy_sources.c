@@ -74,19 +74,12 @@ struct strlist policy_sources_files(const struct args *args,
 
 /* ---- presets ---- */
 
-static bool is_beneath(const char *folder, const char *path)
-{
-	size_t n = strlen(folder);
-
-	return strncmp(path, folder, n) == 0 && (!path[n] || path[n] == '/');
-}
-
 /* The home is by where it really lies. */
 static bool is_narrow_in(const char *path, const char *home)
 {
 	/* HOME itself, what is above it, ~/.ssh and the like */
-	return !is_beneath(path, home) &&
-	       !(is_beneath(home, path) && path[strlen(home) + 1] == '.');
+	return !path_covers(path, home) &&
+	       !(path_covers(home, path) && path[strlen(home) + 1] == '.');
 }
 
 /* May a preset grant this folder? */
@@ -138,15 +131,15 @@ struct project {
 };
 
 /*
- * Whoever may write the current folder could remove its marker, and so have
- * the search go on above.
+ * A program that may write the current folder could remove its marker, and so
+ * have the search go on above.
  */
 static bool may_look_above(const char *cwd, const struct strlist *write)
 {
 	for (size_t i = 0; i < write->n; i++) {
 		AUTO(mem_freep) char *real = realpath(write->item[i], NULL);
 
-		if (real && is_beneath(real, cwd))
+		if (real && path_covers(real, cwd))
 			return false;
 	}
 	return true;

@@ -17,6 +17,7 @@
 #include "core/run/allowed.h"
 #include "core/run/config_grants.h"
 #include "core/run/config_inner.h"
+#include "core/run/paths.h"
 
 /* Rows of one kind in a question, and changes, at most. */
 #define ROWS_ASKED 8
@@ -38,15 +39,6 @@ struct verdict {
 
 /* ---- by the variable ---- */
 
-static bool is_beneath(const char *folder, const char *path)
-{
-	size_t n = strlen(folder);
-
-	if (n == 1)
-		return true;
-	return strncmp(path, folder, n) == 0 && path[n] == '/';
-}
-
 static void judge_variable(const struct config_file *file, struct verdict *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -61,9 +53,11 @@ static void judge_variable(const struct config_file *file, struct verdict *v)
 				     "absolute paths";
 		if (!item.n || item.p[0] != '/')
 			continue;
-		folder = realpath(arena_strndup(&arena, item.p, item.n), NULL);
-		v->is_allowed = folder && is_beneath(folder, file->found) &&
-				is_beneath(folder, file->config.path);
+		/* of a folder only: the slash */
+		folder = realpath(arena_printf(&arena, "%.*s/", STR_ARG(item)),
+				  NULL);
+		v->is_allowed = folder && path_covers(folder, file->found) &&
+				path_covers(folder, file->config.path);
 	}
 }
 
@@ -302,8 +296,8 @@ static bool is_of_the_folder(const struct config_file *file,
 	AUTO(mem_freep) char *real = realpath(program, NULL);
 
 	return strchr(program, '/') &&
-	       (is_beneath(file->config.dir, program) ||
-		(real && is_beneath(file->config.dir, real)));
+	       (path_covers(file->config.dir, program) ||
+		(real && path_covers(file->config.dir, real)));
 }
 
 /* Its program runs outside of every sandbox. */

@@ -137,6 +137,16 @@ static void links__out_of_what_is_written__are_refused(UNUSED void **state)
 	}
 }
 
+static void covers__whole_parts__and_the_root_covers_all(UNUSED void **state)
+{
+	assert_true(path_covers("/a", "/a"));
+	assert_true(path_covers("/a", "/a/b"));
+	assert_true(path_covers("/", "/a/b"));
+	assert_true(path_covers("/", "/"));
+	assert_false(path_covers("/a", "/ab"));
+	assert_false(path_covers("/a/b", "/a"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +156,7 @@ int main(void)
 		cmocka_unit_test(program__bare_name__stays),
 		cmocka_unit_test(words__command_line__program_and_homes),
 		cmocka_unit_test(links__out_of_what_is_written__are_refused),
+		cmocka_unit_test(covers__whole_parts__and_the_root_covers_all),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
