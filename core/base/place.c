@@ -102,6 +102,8 @@ int place_find(const char *path, struct arena *arena, struct place *ret,
 	struct walk w = {.arena = arena, .at = BUF_INIT(BUF_UNBOUNDED)};
 	int r = 0;
 
+	if (!*path)
+		return err_sys(err, ENOENT, "an empty path");
 	if ((*path != '/' && begin(&w) < 0) || walk(&w, path) < 0)
 		r = err_sys(err, errno, "%s", path);
 	else

@@ -226,6 +226,7 @@ static void open__no_place__error(void **state)
 	} rows[] = {
 		{"none/a", ENOENT}, {"w", EISDIR},    {"new/", EISDIR},
 		{"/", EISDIR},	    {"a/b", ENOTDIR}, {"link", ELOOP},
+		{"", ENOENT},
 	};
 	struct err err = ERR_INIT;
 	struct outfile f;
