@@ -85,7 +85,7 @@ struct gate {
 	/* HOME as the caller names it, and without links; both NULL when
 	   there is none that can be made private. */
 	const char *home, *home_path;
-	/* The same and that of the passwd entry, without links: what may be
+	/* Both it and that of the passwd entry, without links: what may be
 	   anybody's keys, whatever $HOME says. */
 	struct strlist homes;
 	struct setup_place place[GATE_PLACES];
@@ -277,7 +277,7 @@ int prepare_sealed(struct prepared *p, struct err *err) MUST_USE;
  */
 int prepared_grant(struct prepared *p, const char *path, unsigned what,
 		   struct err *err) MUST_USE;
-/* The same with what was found already; `found` is empty when it is granted. */
+/* Grant what was found already; `found` is empty when it is granted. */
 int prepared_grant_found(struct prepared *p, const char *path,
 			 struct walk *found, unsigned what, struct err *err)
 	MUST_USE;

@@ -56,7 +56,7 @@ static bool any_covers(const char *const *list, size_t n, const char *path)
 
 /* ---- links ---- */
 
-/* Whoever made it could do anything here. */
+/* A link of root's, in a folder that only root writes. */
 static bool is_trusted_link(const struct walk_link *l)
 {
 	return l->st.st_uid == 0 &&

@@ -51,7 +51,7 @@ struct walk {
  */
 int walk_open(const char *path, struct arena *arena, struct walk *ret) MUST_USE;
 
-/* The same, but any link on the way is ELOOP; for names that were just read. */
+/* Follow none: any link on the way is ELOOP; for names that were just read. */
 int walk_open_plain(const char *path, struct arena *arena, struct walk *ret)
 	MUST_USE;
 

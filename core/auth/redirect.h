@@ -10,7 +10,7 @@
  * GET of its path only, by a browser that was led here (Host, Sec-Fetch-Mode
  * and -Dest, where they are said); whatever else comes is answered with 404 or
  * 405 and does not end the waiting, which is the caller's to end. Any process
- *of this machine can connect: an answer that the caller takes for another's is
+ * of this machine can connect: an answer that the caller takes for another's is
  * answered with 400, and the waiting goes on. The first answer of the caller's
  * own closes the port.
  *

@@ -39,8 +39,8 @@ void log_debug(const char *fmt, ...) PRINTF(1, 2);
  */
 void log_visible(struct buf *out, struct str s, bool keep_newlines);
 /*
- * The same for a JSON document, which stays one and means the same: what is
- * not shown becomes \uNNNN. White space between its parts is kept.
+ * As log_visible(), for a JSON document, which stays one and keeps its meaning:
+ * what is not shown becomes \uNNNN. White space between its parts is kept.
  */
 void log_visible_json(struct buf *out, struct str s);
 

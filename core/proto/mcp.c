@@ -306,7 +306,7 @@ static bool is_block(struct str v)
 	       (scan_get(v, "text", &text) && scan_type(text) == SCAN_STRING);
 }
 
-/* Of what is no block nothing would be shown: that is no success. */
+/* Nothing would be shown of what is no block: that is no success. */
 static int judge_blocks(struct str content, struct err *err)
 {
 	struct scan_iter it;

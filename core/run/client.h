@@ -325,7 +325,7 @@ bool client_offers(const struct client *c, const char *capability) MUST_USE;
  */
 bool client_has_headers(const struct client *c) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
-/* It is no server, but prints a CallToolResult: MCP_IS_PRINTED says so. */
+/* Is it no server, but prints a CallToolResult? MCP_IS_PRINTED says so. */
 bool client_prints_result(const struct client *c) MUST_USE;
 /* How its process ended; NULL before ENDED. Borrowed. */
 const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;

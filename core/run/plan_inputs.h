@@ -47,7 +47,7 @@ int plan_inputs_read(const struct plan_given *given, const struct step *step,
 		     struct err *err) MUST_USE;
 
 /*
- * The same arguments with the inputs at these places as strings.
+ * Arguments once more, with the inputs at these places as strings.
  *
  * pointers  JSON pointers; those of no input do not count
  * returns   {NULL, 0}: nothing is another value than before

@@ -43,7 +43,7 @@ void pool_doubt_raise(struct pool_doubt *d, const char *step);
 void pool_doubt_ask(struct pool_doubt *d, struct client *c);
 /* A question is open: who comes now waits. */
 bool pool_doubt_is_asked(const struct pool_doubt *d) MUST_USE;
-/* Somebody waits, and needs to know in so many ms at most. */
+/* Give the verdict in so many ms at most: a step waits for it. */
 void pool_doubt_hurry(struct pool_doubt *d, uint64_t ms);
 /* The client is gone: no question, no doubt. */
 void pool_doubt_clear(struct pool_doubt *d);

@@ -306,7 +306,7 @@ bool remote_session_lost(struct post *p) MUST_USE;
 /* Does this refusal say that the session is gone (HL-6)? */
 bool remote_says_session(const struct post *p, struct str text) MUST_USE;
 /*
- * The same of an error of JSON-RPC. A tool's own error may speak of a session
+ * Does this error of JSON-RPC say so? A tool's own error may speak of a session
  * as well, of a browser or an account, after it has done something: what must
  * not be done twice goes once more only where the whole error is of ours.
  */
