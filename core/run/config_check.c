@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/proto/mcp.h"
 #include "core/report/path.h"
 #include "core/routine/keys.h"
 #include "core/run/config_inner.h"
@@ -310,6 +311,37 @@ static void check_rule_used(struct config_file *file, const struct sandbox *s)
 				s->programs[i].name);
 }
 
+/* A run goes on: a step or server that has one fails by itself. */
+static void check_revision(struct config_file *file, const char *date,
+			   uint32_t line, uint32_t col)
+{
+	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!date || mcp_revision_find(str_of(date)))
+		return;
+	mcp_revision_list(&all);
+	config_add_finding(file, false, line, col,
+			   "\"protocol\": there is no revision \"%s\" of MCP; "
+			   "there are %s",
+			   date, buf_cstr(&all));
+}
+
+static void check_revisions(struct config_file *file)
+{
+	const struct config *c = &file->config;
+
+	for (size_t i = 0; i < c->n_servers; i++)
+		check_revision(file, c->servers[i].protocol, c->servers[i].line,
+			       c->servers[i].col);
+	for (size_t i = 0; i < c->n_routines; i++) {
+		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
+			const struct step *s = &c->routines[i].steps[j];
+
+			check_revision(file, s->protocol, s->line, s->col);
+		}
+	}
+}
+
 void config_check(struct config_file *file)
 {
 	visit(file, check_policy, check_refs);
@@ -354,6 +386,7 @@ static void check_empty(struct config_file *file)
 void config_check_all(struct config_file *file)
 {
 	check_empty(file);
+	check_revisions(file);
 	for (size_t i = 0; i < file->unset.n; i++)
 		findings_add(&file->findings, false, &file->unset.item[i].err);
 	check_types(file);

@@ -342,6 +342,29 @@ for key in needs when retry foreach output schema expect; do
 	err_like "$key is not taken silently" ":5:1: unknown key \"$key\""
 done
 
+# ---- a revision that there is not ----
+
+for date in 2025-06-18 1999-01-01; do
+	cat >revision.toml <<-END
+		[servers.db]
+		command = "true"
+		protocol = "$date"
+		[[routines.r.steps]]
+		name = "a"
+		type = "mcp-client"
+		command = "true"
+		tool = "t"
+		protocol = $date
+	END
+	run_matins check revision.toml
+	[[ $date == 2025-06-18 ]] || break
+	exit_is "a revision of MCP: good" 0
+done
+exit_is "no revision of MCP: exit status" 1
+err_like "no revision of MCP: at its server, with those there are" \
+	'^revision\.toml:[12]:[0-9]+: .*no revision "1999-01-01".* 2025-11-25'
+err_like "no revision of MCP: at its step" '^revision\.toml:4:'
+
 # ---- a file with nothing in it ----
 
 printf '[sandbox]\nread = ["/usr/share"]\n' >empty.toml
