@@ -12,7 +12,7 @@
 #include "gate/allow.h"
 #include "gate/inner.h"
 
-/* Paths that one row with a `*` stands for; the rest is not protected. */
+/* Paths that one row with a `*` stands for; with more, the folder does. */
 #define MATCHES_MAX 256
 
 enum kind { KIND_ANY, KIND_FILE };
@@ -102,18 +102,34 @@ static const char *quote(struct prepared *p, const char *path)
 	return out;
 }
 
+/* Neither the folder itself nor the one above, which have names with a dot. */
+static bool is_match(const char *path)
+{
+	return !strstr(path, "/./") && !strstr(path, "/../");
+}
+
 static void add_matches(struct prepared *p, const char *dir, const char *rest,
 			enum kind kind)
 {
+	const char *star = strchr(rest, '*');
+	/* with more than one, "." and ".." would lead to the others again */
+	int flags = strchr(star + 1, '*') ? 0 : GLOB_PERIOD;
+	size_t n = 0, from = strlen(dir);
 	glob_t found;
 
-	if (glob(arena_printf(&p->arena, "%s/%s", quote(p, dir), rest),
-		 GLOB_PERIOD, NULL, &found) != 0)
+	if (glob(arena_printf(&p->arena, "%s/%s", quote(p, dir), rest), flags,
+		 NULL, &found) != 0)
 		return;
-	for (size_t i = 0; i < found.gl_pathc && i < MATCHES_MAX; i++)
-		/* a name may begin with a dot, but be none of these */
-		if (!strstr(found.gl_pathv[i] + strlen(dir), "/./") &&
-		    !strstr(found.gl_pathv[i] + strlen(dir), "/../"))
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		n += is_match(found.gl_pathv[i] + from);
+	/* a program could make so many that others would be left out */
+	if (n > MATCHES_MAX)
+		add_row(p,
+			arena_printf(&p->arena, "%s/%.*s", dir,
+				     (int)(star - rest) - 1, rest),
+			KIND_ANY);
+	for (size_t i = 0; i < found.gl_pathc && n <= MATCHES_MAX; i++)
+		if (is_match(found.gl_pathv[i] + from))
 			add_row(p, found.gl_pathv[i], kind);
 	globfree(&found);
 }

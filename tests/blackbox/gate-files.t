@@ -297,7 +297,7 @@ left_links() {
 # What makes a folder run code for whoever uses it next: every row of the table.
 table_rows() {
 	sed -n 's/^PROTECTED("\([^"]*\)", ANY.*/\1/p' \
-		"$TOP/gate/protected.def" | sed 's/\*/sub/'
+		"$TOP/gate/protected.def" | sed 's/\*/sub/g'
 }
 
 protected_table() {
@@ -342,6 +342,20 @@ protected_table() {
 	expect ok "and one that is named itself is writable" \
 		--write "$tree" --write "$tree/.claude" -- \
 		mkdir @"$tree/.claude/new"
+	tree=$W/many/.git/modules
+	mkdir -p "$tree/sub/hooks" "$tree"/s{1..30}/{hooks,objects}
+	[[ $who == root ]] || as_user true
+	expect ok "beside the hooks of 31 submodules is written" \
+		--write "$W/many" -- write @"$tree/sub/index"
+	expect blocked "into them it is not" --write "$W/many" -- \
+		write @"$tree/sub/hooks/x"
+	gate --write "$W/many" --exec mkdir -- \
+		bash -c 'mkdir -p "$1"/!{1..300}/hooks' x "$tree"
+	exit_is "$who: a program makes more than are looked at" 0
+	expect blocked "nor are they left out then" --write "$W/many" -- \
+		write @"$tree/sub/hooks/x"
+	expect ok "and the rest is as it was" --write "$W/many" -- \
+		write @"$W/many/.git/index"
 }
 
 # A linked tree, whose .git is a file, and what git goes on doing.
