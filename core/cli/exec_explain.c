@@ -101,7 +101,10 @@ static void grant_lines(struct buf *out, const struct gate_explained *e)
 				continue;
 			begin(out, may(g->access));
 			visible(out, g->path);
-			buf_addf(out, "%s (%s)", g->is_folder ? "/…" : "",
+			buf_addf(out, "%s (%s)",
+				 !g->is_folder		     ? ""
+				 : strcmp(g->path, "/") == 0 ? "…"
+							     : "/…",
 				 g->why);
 			if (g->secret)
 				buf_addf(out,

@@ -324,6 +324,10 @@ projects() {
 	gate --preset npm --write . --explain -- sh
 	out_like "$who: then it is that one" \
 		"^project +$W/home/p/sub, the current folder"
+	gate --preset npm --write / --explain -- sh
+	out_like "$who: so it is where all may be written" \
+		"^project +$W/home/p/sub, the current folder"
+	out_like "$who: which is shown as such" '^may write +/… \(write\)'
 	printf 'write = ["."]\n' >write.toml
 	[[ $who == root ]] || as_user true
 	gate --preset npm --policy write.toml -- sh -c "$read_above"
