@@ -480,7 +480,7 @@ bounds() {
 	fi
 	gate --memory 64MiB --processes 50 -- "$PYTHON" -c "$take"
 	err_like "$who: bounds that were set are named after a failure" \
-		'may have hit a bound.*--memory .*--processes 50$'
+		'a bound may have been hit.*--memory .*--processes 50$'
 	gate --memory 64MiB -- true
 	is "$who: not after success" "$(<"$err")" ""
 	gate -- sh -c 'exit 1'
