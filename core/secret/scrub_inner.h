@@ -188,6 +188,13 @@ static inline bool scrub_is_lead(char c)
 /* What begins no valid escape stands for itself. */
 struct scrub_unit scrub_read_unit(struct str text, unsigned stages) MUST_USE;
 /*
+ * An escape as most are: it holds no other one and is part of none, so that
+ * the stage of its lead alone undoes it.
+ *
+ * returns  nothing used when it is no such escape
+ */
+struct scrub_unit scrub_read_alone(struct str text, unsigned stages) MUST_USE;
+/*
  * Does a mark stand here, or behind an escape that was cut?
  *
  * returns  1 with the bytes up to the mark, 0, or -1 when the text ends first
@@ -220,7 +227,6 @@ struct scrub_scan {
 	const struct scrub *scrub;	/* borrowed */
 	struct scrub_scanner *scanners; /* owned; the first undoes all */
 	size_t n;
-	bool is_together;	   /* the first one stands for all */
 	struct scrub_range *found; /* owned; sorted by where they begin */
 	size_t n_found, cap_found;
 };

@@ -1,6 +1,7 @@
 /*
- * Finds values in every reading of a text, in time linear in the text. Without
- * an escape in sight all readings are one, and one scanner reads.
+ * Finds values in every reading of a text, in time linear in the text. Readings
+ * that the escapes in sight do not tell apart are one, and one scanner, their
+ * leader, reads.
  */
 #include <stdlib.h>
 
@@ -12,58 +13,127 @@
 
 /* ---- all readings ---- */
 
-/*
- * Where no escape stands all readings are the same, and so are scanners that
- * have read nothing else for as long as what they follow.
- */
-static bool has_escape(const struct piece *p, size_t from)
+static bool has_escape(const char *text, size_t n, bool has_space)
 {
-	const char *text = p->text.p + (from - p->base);
-	size_t n = p->limit > from ? p->limit - from : 0;
-
 	return memchr(text, '\\', n) || memchr(text, '%', n) ||
-	       memchr(text, '&', n) ||
-	       (p->s->has_space && memchr(text, '+', n));
+	       memchr(text, '&', n) || (has_space && memchr(text, '+', n));
 }
 
+/* Stages that have something to do with the lead of a text. */
+static unsigned stages_of_lead(struct str text, size_t *used)
+{
+	static const unsigned backslash = SCRUB_JSON | SCRUB_AGAIN | SCRUB_ODD;
+	struct scrub_unit u;
+	char c = text.p[0];
+
+	*used = 1;
+	if (str_starts(text, "\\\\\\\\"))
+		return backslash;
+	u = scrub_read_alone(text, SCRUB_STAGES | SCRUB_PLUS);
+	if (u.used)
+		*used = u.used;
+	if (c == '+')
+		return SCRUB_PLUS;
+	if (u.used)
+		return c == '\\'  ? SCRUB_JSON
+		       : c == '%' ? SCRUB_PERCENT
+				  : SCRUB_ENTITY;
+	if (c == '\\')
+		u = scrub_read_unit(text, SCRUB_JSON | SCRUB_AGAIN);
+	return u.used && u.bytes != '%' && u.bytes != '&' && u.bytes != '+'
+		       ? backslash
+		       : ~0u;
+}
+
+/* Readings that differ in no other stage read the same. */
+static unsigned stages_at_work(const struct piece *p, size_t from)
+{
+	size_t at = from - p->base, limit = p->limit - p->base, used;
+	unsigned work = 0;
+
+	if (at >= limit ||
+	    !has_escape(p->text.p + at, limit - at, p->s->has_space))
+		return 0;
+	for (; at < limit && work != ~0u; at += used) {
+		char c = p->text.p[at];
+
+		used = 1;
+		if (scrub_is_lead(c) || c == '+')
+			work |= stages_of_lead(scrub_behind(p->text, at),
+					       &used);
+	}
+	return work;
+}
+
+static bool is_leader(const struct scrub_scan *scan, size_t i)
+{
+	return scan->scanners[i].leader == i;
+}
+
+static void lead(struct scrub_scan *scan, size_t old, size_t leader,
+		 unsigned work)
+{
+	unsigned stages = scan->scanners[leader].stages;
+
+	for (size_t i = leader; i < scan->n; i++)
+		if (scan->scanners[i].leader == old &&
+		    !((scan->scanners[i].stages ^ stages) & work))
+			scan->scanners[i].leader = leader;
+}
+
+/* Go on apart from a leader that would read something else. */
+static void part(const struct piece *p)
+{
+	struct scrub_scan *scan = p->scan;
+	struct scrub_scanner *all = scan->scanners;
+	size_t from = all[0].at;
+	unsigned work;
+
+	for (size_t i = 1; i < scan->n; i++)
+		if (is_leader(scan, i) && all[i].at < from)
+			from = all[i].at;
+	work = stages_at_work(p, from);
+	for (size_t i = 1; i < scan->n; i++) {
+		size_t old = all[i].leader;
+
+		if (!((all[i].stages ^ all[old].stages) & work) || old == i)
+			continue;
+		scanner_follow(p, &all[i], &all[old]);
+		lead(scan, old, i, work);
+	}
+}
+
+/* Scanners that read plain text for as long as what they follow. */
 static bool is_same(const struct piece *p, const struct scrub_scanner *a,
 		    const struct scrub_scanner *b)
 {
+	size_t needed = scrub_depth(p->s, a->plain.node) + RECENT;
+
 	return a->at == b->at && a->plain.node == b->plain.node &&
-	       a->is_asleep == b->is_asleep &&
-	       b->plain_units >= scrub_depth(p->s, a->plain.node) + RECENT;
+	       a->is_asleep == b->is_asleep && a->plain_units >= needed &&
+	       b->plain_units >= needed;
 }
 
 static void join(const struct piece *p)
 {
 	struct scrub_scan *scan = p->scan;
 
-	scan->is_together = true;
-	for (size_t i = 0; i < scan->n; i++)
-		scan->is_together &=
-			is_same(p, &scan->scanners[0], &scan->scanners[i]);
-}
-
-/* Each goes its own way from where the first one is. */
-static void part(const struct piece *p)
-{
-	struct scrub_scan *scan = p->scan;
-
-	scan->is_together = false;
 	for (size_t i = 1; i < scan->n; i++)
-		scanner_follow(p, &scan->scanners[i], &scan->scanners[0]);
+		for (size_t k = 0; is_leader(scan, i) && k < i; k++)
+			if (is_leader(scan, k) &&
+			    is_same(p, &scan->scanners[k], &scan->scanners[i]))
+				lead(scan, i, k, 0);
 }
 
 static void read_block(const struct piece *p)
 {
 	struct scrub_scan *scan = p->scan;
 
-	if (scan->is_together && has_escape(p, scan->scanners[0].at))
-		part(p);
-	for (size_t i = 0; i < (scan->is_together ? 1 : scan->n); i++)
-		scanner_go_on(p, &scan->scanners[i]);
-	if (!scan->is_together)
-		join(p);
+	part(p);
+	for (size_t i = 0; i < scan->n; i++)
+		if (is_leader(scan, i))
+			scanner_go_on(p, &scan->scanners[i]);
+	join(p);
 }
 
 static int by_begin(const void *a, const void *b)
@@ -86,8 +156,10 @@ size_t scrub_scan_run(struct scrub_scan *scan, struct str text, size_t base,
 		read_block(&p);
 	}
 	decided = scanner_decided(&p, &scan->scanners[0]);
-	for (size_t i = 1; i < scan->n && !scan->is_together; i++) {
-		size_t own = scanner_decided(&p, &scan->scanners[i]);
+	for (size_t i = 1; i < scan->n; i++) {
+		size_t own = is_leader(scan, i)
+				     ? scanner_decided(&p, &scan->scanners[i])
+				     : decided;
 
 		decided = own < decided ? own : decided;
 	}
@@ -172,7 +244,7 @@ void scrub_scan_init(struct scrub_scan *scan, const struct scrub *s,
 	};
 
 	scrub_prepare(s);
-	*scan = (struct scrub_scan){.scrub = s, .is_together = true};
+	*scan = (struct scrub_scan){.scrub = s};
 	scan->scanners =
 		mem_zalloc(ARRAY_LEN(readings) * sizeof(*scan->scanners));
 	for (size_t i = 0; i < ARRAY_LEN(readings); i++) {
@@ -194,8 +266,8 @@ void scrub_scan_clear(struct scrub_scan *scan, size_t at)
 	for (size_t i = 0; i < scan->n; i++) {
 		scanner_clear(&scan->scanners[i]);
 		scan->scanners[i].at = at;
+		scan->scanners[i].leader = 0;
 	}
-	scan->is_together = true;
 	scan->n_found = 0;
 }
 

@@ -152,32 +152,44 @@ static size_t first_char(const struct coded *c, const struct scrub_code *code,
 	return (bit + code->bits - 1) / code->bits;
 }
 
+/* The lane has read one more byte. Returns the bytes it has of a value. */
+static size_t lane_step(const struct piece *p, struct scrub_scanner *sc,
+			struct coded *c, const struct scrub_code *code,
+			unsigned behind)
+{
+	uint32_t *node = &c->node[lane_of(c, code, behind)];
+	uint8_t byte = (uint8_t)(c->bits >> behind);
+	size_t out;
+
+	if (!*node) {
+		*node = p->s->root[byte];
+		return *node ? 1 : 0;
+	}
+	*node = scrub_step(p->s, *node, byte);
+	if (!*node)
+		return 0;
+	out = p->s->out[*node];
+	if (out)
+		add_range(p, sc,
+			  origin_of(&c->origins,
+				    first_char(c, code, behind, out)),
+			  behind ? c->end_before : c->end);
+	return scrub_depth(p->s, *node);
+}
+
 static void coded_step(const struct piece *p, struct scrub_scanner *sc,
 		       struct coded *c, const struct scrub_code *code)
 {
-	bool any = false;
+	size_t bits = c->origins.n * code->bits, deepest = 0;
 
-	for (unsigned behind = 0; behind < code->bits; behind += code->step) {
-		uint32_t *node = &c->node[lane_of(c, code, behind)];
-		size_t depth, out;
+	for (unsigned behind = 0; behind < code->bits && behind + 8 <= bits;
+	     behind += code->step) {
+		size_t depth = lane_step(p, sc, c, code, behind);
 
-		if (c->origins.n * code->bits < behind + 8)
-			continue;
-		*node = scrub_step(p->s, *node, (uint8_t)(c->bits >> behind));
-		if (!*node)
-			continue;
-		depth = scrub_depth(p->s, *node);
-		any |= depth > LITTLE_CODED;
-		if (depth > c->deepest)
-			c->deepest = depth;
-		out = p->s->out[*node];
-		if (out)
-			add_range(p, sc,
-				  origin_of(&c->origins,
-					    first_char(c, code, behind, out)),
-				  behind ? c->end_before : c->end);
+		deepest = depth > deepest ? depth : deepest;
 	}
-	c->calm = any ? 0 : c->calm + 1;
+	c->deepest = deepest > c->deepest ? deepest : c->deepest;
+	c->calm = deepest > LITTLE_CODED ? 0 : c->calm + 1;
 }
 
 static void coded_feed(const struct piece *p, struct scrub_scanner *sc,
@@ -342,10 +354,10 @@ static void feed(const struct piece *p, struct scrub_scanner *sc,
 
 static bool knows_any(const struct piece *p, const struct scrub_scanner *sc)
 {
-	if (is_known(p, sc->plain.node))
+	if (sc->plain.is_active && is_known(p, sc->plain.node))
 		return true;
 	for (size_t i = 0; sc->is_coded && i < SCRUB_CODINGS; i++)
-		for (size_t k = 0; k < MAX_LANES; k++)
+		for (size_t k = 0; sc->coded[i].is_active && k < MAX_LANES; k++)
 			if (is_known(p, sc->coded[i].node[k]))
 				return true;
 	return false;
@@ -586,7 +598,6 @@ void scanner_clear(struct scrub_scanner *sc)
 		sc->coded[i].is_active = false;
 }
 
-/* Nothing but plain units lies behind it, as far as it follows anything. */
 void scanner_follow(const struct piece *p, struct scrub_scanner *sc,
 		    const struct scrub_scanner *from)
 {
@@ -600,9 +611,11 @@ void scanner_follow(const struct piece *p, struct scrub_scanner *sc,
 	sc->before = from->before;
 	sc->all = from->all;
 	sc->plain.node = from->plain.node;
+	sc->plain.calm = from->plain.calm;
 	sc->plain.is_active = from->plain.is_active;
 	for (size_t k = depth; k > 0; k--)
-		origins_add(&sc->plain.origins, sc->at - k, depth);
+		origins_add(&sc->plain.origins, plain_from(&from->plain, k),
+			    depth);
 }
 
 void scanner_release(struct scrub_scanner *sc)

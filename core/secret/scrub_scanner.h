@@ -55,6 +55,7 @@ struct recent {
 
 struct scrub_scanner {
 	unsigned stages;
+	size_t leader; /* index of the one that reads for it, or its own */
 	bool is_coded; /* codings are looked for as well */
 	bool is_asleep;
 	size_t at; /* next unit */
@@ -87,7 +88,7 @@ size_t scanner_decided(const struct piece *p, const struct scrub_scanner *sc)
 	MUST_USE;
 /* Ready for another text. */
 void scanner_clear(struct scrub_scanner *sc);
-/* Where `from` is, all other readings would be as well. */
+/* Be where `from` is, which has read the same so far. */
 void scanner_follow(const struct piece *p, struct scrub_scanner *sc,
 		    const struct scrub_scanner *from);
 void scanner_release(struct scrub_scanner *sc);

@@ -256,9 +256,30 @@ static struct scrub_unit read_below(struct str text, unsigned todo, size_t row)
 	return read_escape(text, todo, row, u);
 }
 
+struct scrub_unit scrub_read_alone(struct str text, unsigned todo)
+{
+	struct scrub_unit u = {.used = 0};
+	size_t row = ARRAY_LEN(stages);
+
+	while (row-- > 0)
+		if (stages[row].lead == text.p[0] && (todo & stages[row].stage))
+			break;
+	if (row >= ARRAY_LEN(stages) || stages[row].read(text, &u) != ESCAPE)
+		return u;
+	if (u.bytes == '+' && (todo & SCRUB_PLUS))
+		u.used = 0;
+	while (row-- > 0)
+		if (u.bytes == (uint8_t)stages[row].lead &&
+		    (todo & stages[row].stage))
+			u.used = 0;
+	return u;
+}
+
 struct scrub_unit scrub_read_unit(struct str text, unsigned todo)
 {
-	return read_below(text, todo, 0);
+	struct scrub_unit u = scrub_read_alone(text, todo);
+
+	return u.used ? u : read_below(text, todo, 0);
 }
 
 /* ---- marks ---- */

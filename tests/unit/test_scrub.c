@@ -68,6 +68,40 @@ static void apply__plain__stars(void **state)
 	assert_string_equal(apply(f, "s3cret!"), "***");
 }
 
+/* Longer than what the readings go on by, so that they part and meet again. */
+static void apply__forms_far_apart__each_is_found(void **state)
+{
+	static const struct {
+		const char *lead;
+		int digits;
+		const char *end;
+	} forms[] = {{"\\u", 4, ""},
+		     {"%", 2, ""},
+		     {"&#x", 2, ";"},
+		     {"\\x", 2, ""},
+		     {"\\\\u", 4, ""}};
+	static const char value[] = "abc%d&e\\f+g";
+	struct fixture *f = *state;
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	size_t due = 0;
+
+	assert_true(scrub_add(f->scrub, str_of(value)));
+	for (size_t k = 0; k < 2 * ARRAY_LEN(forms); k++)
+		for (size_t i = 0; i < 90; i++, due++) {
+			size_t form = k % ARRAY_LEN(forms);
+
+			buf_addf(&text, "%*s", 997, "");
+			for (const char *c = value; *c; c++)
+				buf_addf(&text, "%s%0*x%s", forms[form].lead,
+					 forms[form].digits, (unsigned)*c,
+					 forms[form].end);
+		}
+	(void)apply(f, buf_cstr(&text));
+	assert_int_equal(f->hits, due);
+	assert_int_equal(f->out.n, due * (997 + strlen("***")));
+	buf_release(&text);
+}
+
 /* ---- within another ---- */
 
 static void within__knows_all_of_its_base__and_gives_nothing_back(void **state)
@@ -945,6 +979,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(apply__plain__stars),
+		TEST(apply__forms_far_apart__each_is_found),
 		TEST(within__knows_all_of_its_base__and_gives_nothing_back),
 		TEST(within__log__has_the_values_of_all),
 		TEST(add__short_value__is_refused),
