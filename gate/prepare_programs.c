@@ -296,6 +296,8 @@ int prepare_programs(struct prepared *p, struct err *err)
 	struct programs_call call = {
 		.asked = p->request->program,
 		.path = p->program.file[0].path,
+		.file = {p->program.file[0].st.st_dev,
+			 p->program.file[0].st.st_ino},
 	};
 
 	if (!asked || !asked->n_programs)

@@ -160,7 +160,16 @@ spellings() {
 	chmod 644 "$W/spell.toml"
 	mkdir -p "$W/own"
 	echo 'print("honest")' >"$W/t.py"
-	[[ $who == root ]] || as_user true
+	cp "$(type -P echo)" "$W/own/one"
+	ln -f "$W/own/one" "$W/own/other"
+	policy hard <<-END
+		[sandbox.programs."$W/own/one"]
+		args = ["good"]
+	END
+	denied_by "a hard link to a ruled program, started at once" "own/one: " \
+		--policy "$W/hard.toml" -- "$W/own/other" bad
+	gate --policy "$W/hard.toml" -- "$W/own/other" good
+	out_is "$who: it may do as the rule says" good
 	for isolate in auto off; do
 		while IFS= read -r line; do
 			gate --policy "$W/spell.toml" --isolate "$isolate" \
