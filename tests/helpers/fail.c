@@ -79,6 +79,16 @@ static int set_register(pid_t pid, int at_begin, int error)
 	return (int)ptrace(PTRACE_SETREGSET, pid, NT_PRSTATUS, &io);
 }
 
+/* The file says that the call failed, and in which process. */
+static void note(const char *file, pid_t pid)
+{
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+	if (fd >= 0)
+		dprintf(fd, "%d\n", (int)pid);
+	close(fd);
+}
+
 static int follow(pid_t pid, const char *file, long call, int error, long n)
 {
 	struct ptrace_syscall_info info;
@@ -107,7 +117,7 @@ static int follow(pid_t pid, const char *file, long call, int error, long n)
 			is_due = 0;
 			if (set_register(pid, 0, error) < 0)
 				return die("registers");
-			close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+			note(file, pid);
 		}
 	}
 	return die("ptrace");
