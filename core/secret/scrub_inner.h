@@ -189,7 +189,7 @@ static inline bool scrub_is_lead(char c)
 struct scrub_unit scrub_read_unit(struct str text, unsigned stages) MUST_USE;
 /*
  * An escape as most are: it holds no other one and is part of none, so that
- * the stage of its lead alone undoes it.
+ * the stage of its lead alone undoes it; or what no stage undoes.
  *
  * returns  nothing used when it is no such escape
  */

@@ -428,7 +428,7 @@ static bool read_special(const struct piece *p, struct scrub_scanner *sc,
 		return false;
 	for (; u.n; u.n--, u.bytes >>= 8)
 		feed(p, sc, (struct symbol){sc->at, u.used, (uint8_t)u.bytes});
-	sc->plain_units = 0;
+	sc->plain_units = strchr(sc->special, c) ? 0 : sc->plain_units + 1;
 	sc->before = rest.p[u.used - 1];
 	sc->at += u.used;
 	return true;

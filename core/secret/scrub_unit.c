@@ -264,6 +264,8 @@ struct scrub_unit scrub_read_alone(struct str text, unsigned todo)
 	while (row-- > 0)
 		if (stages[row].lead == text.p[0] && (todo & stages[row].stage))
 			break;
+	if (row >= ARRAY_LEN(stages) && text.p[0] != '+')
+		return plain_unit(text);
 	if (row >= ARRAY_LEN(stages) || stages[row].read(text, &u) != ESCAPE)
 		return u;
 	if (u.bytes == '+' && (todo & SCRUB_PLUS))
