@@ -100,7 +100,7 @@ static void see_file(const struct watch *w, const struct seccomp_notif *req,
 	AUTO(fd_closep)
 	int fd = watch_open_exec(req, row, seen->exec.path, w->only_cached);
 	struct watch_exec *x = &seen->exec;
-	struct statx st;
+	struct statx st = {.stx_mask = 0};
 	char link[64];
 	ssize_t n = -1;
 

@@ -24,7 +24,7 @@ static unsigned stages_of_lead(struct str text, size_t *used)
 {
 	static const unsigned backslash = SCRUB_JSON | SCRUB_AGAIN | SCRUB_ODD;
 	struct scrub_unit u;
-	char c = text.p[0];
+	char c = text.n ? text.p[0] : '\0';
 
 	*used = 1;
 	if (str_starts(text, "\\\\\\\\"))
