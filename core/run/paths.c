@@ -14,10 +14,24 @@
 #include "core/base/place.h"
 #include "core/secret/secret.h"
 
+/* Asked for some ten times a start, and read from /etc/passwd once. */
+static const char *passwd_home(void)
+{
+	static bool is_known;
+	static char *home;
+	const struct passwd *pw;
+
+	if (!is_known) {
+		pw = getpwuid(geteuid());
+		home = pw ? mem_strdup(pw->pw_dir) : NULL;
+		is_known = true;
+	}
+	return home;
+}
+
 const char *path_own_home(unsigned i)
 {
-	const struct passwd *pw = i ? getpwuid(geteuid()) : NULL;
-	const char *home = i ? (pw ? pw->pw_dir : NULL) : getenv("HOME");
+	const char *home = i ? passwd_home() : getenv("HOME");
 
 	return home && home[0] == '/' && home[1] ? home : NULL;
 }
