@@ -19,7 +19,7 @@
 #include "gate/sys.h"
 #include "gate/table.h"
 
-/* What a helper takes at most to be looked at, seconds. */
+/* Time that a helper waits at most to be looked at, seconds. */
 #define HELPER_S 5
 
 static const char *const stage_text[] = {

@@ -227,7 +227,7 @@ static const char *working_tree(const struct needs_finder *f, const char *path)
 	return closed_may_widen(&f->closed, tree) ? tree : path;
 }
 
-/* What the trace left shut by what it is. */
+/* Files that the trace left shut for what they are. */
 static const char *refusal_of_file(const struct needs_finder *f,
 				   const char *path, const struct stat *st)
 {

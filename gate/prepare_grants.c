@@ -25,7 +25,7 @@ bool prepared_each_link(struct prepared *p, const char *path,
 	return all;
 }
 
-/* What is not there, or not for us, is not for the child either. */
+/* A file that is missing, or closed to us, is closed to the child. */
 static int grant_seen(struct prepared *p, const char *path, unsigned what,
 		      struct err *err)
 {

@@ -14,7 +14,7 @@
 /* Keys of a project that are shut; more are a project of test data. */
 #define PROJECT_KEYS 64
 
-/* What a project keeps secrets in; and what looks like that and holds none. */
+/* Files that hold a project's secrets, and such that only look so. */
 static const char *const keys[] = {
 #define PROJECT_KEY(pattern) pattern,
 #define CLOSED(path, kind)

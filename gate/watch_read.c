@@ -154,7 +154,7 @@ static int open_own(pid_t pid, const char *name)
 	return fd_open(at, O_PATH, 0);
 }
 
-/* What follows /proc/self/ when it is "exe" or "fd/N"; else NULL. */
+/* The part behind /proc/self/ when it is "exe" or "fd/N"; else NULL. */
 static const char *own_name(const char *path)
 {
 	static const char *const begin[] = {"/proc/self/", "/proc/thread-self/",

@@ -283,7 +283,7 @@ static int write_member(struct store *s, const char *text, const char *key,
 	return store_write(s, &name, buf_str(&b), err);
 }
 
-/* What is registered has an id that changes; it is the owner's nameless one. */
+/* A registered client has an id that changes: the owner's nameless one. */
 static const char *client_of(const struct account *a)
 {
 	return a->is_registered || !a->client_id ? "" : a->client_id;

@@ -25,7 +25,7 @@ static const uint8_t layouts[][4] = {
 #undef LAYOUT
 };
 
-/* What a row carries: a bit for each layout; the lowest is the likely one. */
+/* Layouts that a row carries, a bit each; the lowest is the likely one. */
 enum {
 	CARRIES_NOTHING = 0,
 	CARRIES_LAST = 1 << AT_12,

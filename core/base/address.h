@@ -48,7 +48,7 @@ bool address_of(const struct sockaddr *from, struct address *ret) MUST_USE;
 void address_text(const struct address *a, char out[ADDRESS_TEXT_BYTES]);
 
 enum address_class address_class_of(const struct address *a) MUST_USE;
-/* What the table says of it: "private (RFC 1918)" */
+/* Text of the table for an address: "private (RFC 1918)" */
 const char *address_what(const struct address *a) MUST_USE;
 
 /* IPv4 that an IPv6 address carries; false when it carries none. */

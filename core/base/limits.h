@@ -46,7 +46,7 @@
 #define LIMIT_HEAD_BYTES (256 * 1024)
 
 /*
- * What a peer chooses, and we keep, look for in texts and send back.
+ * Values that a peer chooses, and we keep, look for and send back.
  */
 /* The id of a session: servers use an UUID or a signed token. */
 #define LIMIT_SESSION_ID_BYTES 1024

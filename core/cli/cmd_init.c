@@ -89,7 +89,7 @@ static int write_starter(const char *path, struct err *err)
 	return outfile_write_str(&f, str_of(starter), err);
 }
 
-/* What was written here may be used at once, from the folder of the file. */
+/* The file just written may be used at once, from its folder. */
 static void allow(const char *path)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};

@@ -129,7 +129,7 @@ static void add_given(const struct gate_policy *p, struct buf *out)
 		buf_adds(out, "tmp = \"shared\"\n");
 }
 
-/* What the trace could not follow, and what to do. */
+/* Programs that the trace could not follow, and what to do. */
 static void add_incomplete(const struct needs_print *p, struct buf *out)
 {
 	for (size_t i = 0; i < p->needs->n; i++) {

@@ -83,7 +83,7 @@ void lines_add_all(struct buf *out, char sign, struct str text)
 /* ---- the shortest way from one to the other ---- */
 
 /*
- * What lies between the equal lines at both ends. reach[d][k + d] is how far
+ * Lines between the equal ones at both ends. reach[d][k + d] is how far
  * in `old` d edits come on the diagonal k = old - new.
  * source  E. Myers, "An O(ND) Difference Algorithm and Its Variations"
  */

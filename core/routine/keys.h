@@ -69,7 +69,7 @@ bool key_is_foreign(const char *name) MUST_USE;
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
 const struct step_kind *step_kind_find(const char *name) MUST_USE;
 const char *step_kind_nearest(const char *name) MUST_USE;
-/* What to write instead of a step type of modulex; NULL: it is none. */
+/* Advice in place of a step type of modulex; NULL for any other type. */
 const char *step_kind_instead(const char *name) MUST_USE;
 
 /* The reference of all keys and step types as Markdown. */

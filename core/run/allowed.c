@@ -156,7 +156,7 @@ static const char *file_of(const char *folder, const char *path,
 	return arena_printf(arena, "%s/%s" SUFFIX, folder, hex);
 }
 
-/* What others may write says nothing about what the user has allowed. */
+/* A file that others may write is no proof of what the user allowed. */
 static int check_owner(int fd, const char *path, struct err *err)
 {
 	struct stat st;

@@ -123,7 +123,7 @@ static bool shall_restart(struct client *c, const struct session_event *e)
 	return false;
 }
 
-/* What the end of a process was is known only when it has ended. */
+/* The end of a process is known only when it has ended. */
 static void note_failure(struct client *c, const struct session_event *e)
 {
 	bool is_end = e->failure == SESSION_FAIL_EOF;

@@ -144,7 +144,7 @@ static void check_issuer(struct config_file *file, const struct server *s)
 			s->name, what);
 }
 
-/* What is allowed and has to be said is a note: each run says it as well. */
+/* A key that is allowed but risky is a note: each run says it as well. */
 static void check_url(struct config_file *file, const struct server *s)
 {
 	struct err err = ERR_INIT, why;

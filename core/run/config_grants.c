@@ -138,7 +138,7 @@ static void add_auth(struct rows *r, const struct server_auth *a)
 	add(r, CREDENTIAL, a->idp_id_token_file);
 }
 
-/* What is sent in the clear, or to addresses that are not public. */
+/* Traffic in the clear, or to addresses that are not public. */
 static void add_transport(struct rows *r, const struct server *s)
 {
 	if (s->insecure_http)

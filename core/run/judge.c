@@ -83,7 +83,7 @@ static struct judgement judge_rpc_error(struct str error, struct arena *arena)
 	return j;
 }
 
-/* What a server of MCP says by itself, or when it is sent nothing. */
+/* Words of an MCP server that was sent nothing. */
 static bool is_server(struct str value)
 {
 	struct str v;

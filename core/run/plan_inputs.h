@@ -13,7 +13,7 @@
 #include "core/base/err.h"
 #include "core/routine/routine.h"
 
-/* What is given. */
+/* The values that were given. */
 struct plan_given {
 	struct strlist params; /* "KEY=VALUE" of -p */
 	bool is_optional;      /* one that is missing is null: for `doctor` */

@@ -169,7 +169,7 @@ static inline unsigned scrub_always(const struct scrub *s, unsigned stages)
 	return stages & SCRUB_ODD ? always & ~(unsigned)SCRUB_AGAIN : always;
 }
 
-/* What stands at one place of the text, as bytes. */
+/* The bytes that one place of the text stands for. */
 struct scrub_unit {
 	uint32_t bytes; /* the first one lowest */
 	uint16_t n;	/* of bytes */
@@ -185,7 +185,7 @@ static inline bool scrub_is_lead(char c)
 	return c == '\\' || c == '%' || c == '&';
 }
 
-/* What begins no valid escape stands for itself. */
+/* A character that begins no valid escape stands for itself. */
 struct scrub_unit scrub_read_unit(struct str text, unsigned stages) MUST_USE;
 /*
  * An escape as most are: it holds no other one and is part of none, so that
@@ -209,7 +209,7 @@ static inline struct str scrub_behind(struct str text, size_t n)
 
 /* ---- scans ---- */
 
-/* What is known of the end of a piece of text. */
+/* Knowledge about the end of a piece of text. */
 enum scrub_end {
 	SCRUB_MORE, /* more follows: what is open has to wait */
 	SCRUB_LAST, /* nothing follows: what is open does not match */
@@ -268,7 +268,7 @@ static inline size_t scrub_next_piece(size_t at, size_t n)
 	return n - at > SCRUB_PIECE_BYTES ? at + SCRUB_PIECE_BYTES : n;
 }
 
-/* What is done of a text; offsets. */
+/* Progress in a text; offsets. */
 struct scrub_given {
 	size_t at; /* given, or replaced */
 	size_t decided;

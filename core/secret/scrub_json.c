@@ -39,7 +39,7 @@ struct document {
 
 /* ---- output ---- */
 
-/* What was passed is given when something else is to follow. */
+/* Passed bytes are given when other ones are to follow. */
 static void give_up_to(struct document *d, size_t at)
 {
 	buf_add(d->out, d->in.p + d->given, at - d->given);

@@ -6,7 +6,7 @@ static const char *const marks[] = {"…", "\\u2026"};
 /* An escape that was cut before a mark is shorter than this, bytes. */
 #define CUT_ESCAPE_BYTES 24
 
-/* What a stage makes of the characters at the start of an escape. */
+/* Result of a stage for the characters at the start of an escape. */
 enum verdict { NO_ESCAPE, ESCAPE, NEEDS_MORE };
 
 /* ---- numbers ---- */

@@ -234,7 +234,7 @@ static void grow_nodes(struct scrub *s, size_t n)
 	}
 }
 
-/* What of a value is on no path yet becomes a chain. */
+/* The rest of a value that is on no path yet becomes a chain. */
 static void add_chain(struct scrub *s, uint32_t parent, struct str rest)
 {
 	uint32_t first = (uint32_t)s->n;

@@ -20,7 +20,7 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-/* What an address is; ADDRESS_NEVER for what is none of the internet. */
+/* Class of an address; ADDRESS_NEVER outside of the internet families. */
 enum address_class reach_class_of(const struct sockaddr *address) MUST_USE;
 
 struct reach {

@@ -98,7 +98,7 @@ static void RW_93__probe_answered_by_500__era_stays_open(UNUSED void **state)
 		finish(&w);
 		assert_seen(&w, "failed transport: the server answered "
 				"server/discover with HTTP status ");
-		/* what is refused for now is asked once more (HT-8) */
+		/* a request turned away by status is sent once more (HT-8) */
 		assert_string_equal(buf_cstr(&w.peer.log),
 				    i < 2 ? PROBED : PROBED PROBED);
 		end(&w);
