@@ -65,14 +65,15 @@ LIBS := -lm
 LINK ?= $(CXX)
 LINK_LIBS ?= $(LIBS)
 
-SRC := $(filter-out core/main.c,$(wildcard core/*.c core/*/*.c gate/*.c))
+SRC := $(filter-out core/main.c gate/gen/%,$(wildcard core/*.c core/*/*.c \
+	core/*/*/*.c gate/*.c gate/*/*.c))
 SRCXX := $(wildcard core/*/*.cpp)
 OBJ := $(SRC:%.c=$(O)/%.o) $(SRCXX:%.cpp=$(O)/%.o)
 LIB := $(O)/libmatins.a
 UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
 HELPER := $(patsubst %.c,$(O)/%,$(wildcard tests/helpers/*.c))
-HEADERS := $(wildcard core/*/*.h gate/*.h)
-C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] gate/*.[ch] gate/gen/*.[ch] \
+HEADERS := $(wildcard core/*/*.h core/*/*/*.h gate/*.h gate/*/*.h)
+C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate/*/*.[ch] \
 	tests/*/*.[ch])
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
@@ -322,7 +323,7 @@ check-headers: ## each header compiles alone
 	done
 
 TIDY := $(patsubst %.c,build/tidy/%.ok,$(wildcard core/*.c core/*/*.c \
-	gate/*.c gate/gen/*.c $(addprefix tests/,helpers/*.c bench/*.c \
+	core/*/*/*.c gate/*.c gate/*/*.c $(addprefix tests/,helpers/*.c bench/*.c \
 	fuzz/*.c)))
 .PHONY: tidy
 tidy: $(TIDY) ## clang-tidy with the checks of .clang-tidy

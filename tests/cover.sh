@@ -42,11 +42,11 @@ done | awk '
 		line(total_ran * 100 / total, total, "all")
 	}'
 
-echo "lines of core/proto that no test reaches:"
-for f in "$dir"/core/proto/*.gcno; do
+echo "lines of core/mcp that no test reaches:"
+for f in "$dir"/core/mcp/*/*.gcno; do
 	gcov -t "$f" 2>/dev/null | awk '
 		/^ *-: *0:Source:/ { name = $0; sub(/.*Source:/, "", name) }
-		name ~ /^core\/proto\/.*\.c$/ && sub(/^ *#####: */, "") {
+		name ~ /^core\/mcp\/.*\.c$/ && sub(/^ *#####: */, "") {
 			print "  " name ":" $0
 		}'
 done

@@ -3,7 +3,7 @@
  *
  * What we write has one form, and only that form is read back: no spaces, no
  * line breaks, no bits that are set behind the last byte. What servers send
- * as Base64 is read by core/proto/content.h, which is more patient. Pure.
+ * as Base64 is read by core/mcp/wire/content.h, which is more patient. Pure.
  *
  * source  RFC 4648 sections 4 and 5
  */

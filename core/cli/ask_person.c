@@ -7,8 +7,8 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/elicit.h"
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/elicit.h"
+#include "core/mcp/wire/rpc.h"
 
 #define PORTION_BYTES 4096
 /* One typed line. */

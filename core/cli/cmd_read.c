@@ -10,8 +10,8 @@
 #include "core/cli/content_show.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
-#include "core/proto/content.h"
-#include "core/proto/uri_template.h"
+#include "core/mcp/wire/content.h"
+#include "core/mcp/wire/uri_template.h"
 #include "core/run/paths.h"
 
 const struct option options_read[] = {

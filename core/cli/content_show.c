@@ -8,7 +8,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/proto/content.h"
+#include "core/mcp/wire/content.h"
 #include "core/run/paths.h"
 
 int content_print(struct target *t, struct str content, bool raw,

@@ -23,7 +23,7 @@
 #include "core/cli/live.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/remote_options.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 #include "core/run/asks.h"
 #include "core/run/client.h"
 #include "core/run/config.h"

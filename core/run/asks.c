@@ -2,7 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/rpc.h"
 #include "core/run/paths.h"
 
 /* ---- roots ---- */

@@ -18,7 +18,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
-#include "core/proto/elicit.h"
+#include "core/mcp/wire/elicit.h"
 #include "core/routine/routine.h"
 #include "core/run/client.h"
 #include "core/run/sampling.h"

@@ -1,7 +1,7 @@
 /*
  * One MCP server, live: started through the gate, spoken to, ended in order.
  *
- * The session (core/proto) decides what bytes mean, a transport carries them,
+ * The session (core/mcp) decides what bytes mean, a transport carries them,
  * a child (core/run/child.h) owns the process. A client joins the three to a
  * loop, starts the server once more where its era demands it, remembers that
  * era, and says why something failed.
@@ -34,8 +34,8 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/jw.h"
-#include "core/proto/listing.h"
-#include "core/proto/session.h"
+#include "core/mcp/wire/listing.h"
+#include "core/mcp/session/session.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/secret/scrub.h"

@@ -7,8 +7,8 @@
 #ifndef CORE_RUN_CLIENT_LIST_INNER_H
 #define CORE_RUN_CLIENT_LIST_INNER_H
 
-#include "core/proto/cache.h"
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/cache.h"
+#include "core/mcp/wire/rpc.h"
 #include "core/run/client_inner.h"
 #include "core/run/kept_lists.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
-#include "core/proto/mcp.h"
+#include "core/mcp/wire/mcp.h"
 #include "core/report/path.h"
 #include "core/routine/keys.h"
 #include "core/run/config_inner.h"

@@ -16,7 +16,7 @@
 #define CORE_RUN_ERAS_H
 
 #include "core/base/attr.h"
-#include "core/proto/session.h"
+#include "core/mcp/session/session.h"
 
 /* Servers that are remembered; the one longest not learned goes first. */
 #define ERAS_MAX 1000

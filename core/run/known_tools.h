@@ -10,7 +10,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/str.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 #include "core/secret/scrub.h"
 
 /*

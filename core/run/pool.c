@@ -4,7 +4,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/rpc.h"
 #include "core/run/pool_inner.h"
 
 /* The probe takes no more than this part of the time that a step has. */

@@ -6,8 +6,8 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/rpc.h"
-#include "core/proto/sampling.h"
+#include "core/mcp/wire/rpc.h"
+#include "core/mcp/wire/sampling.h"
 #include "core/run/child.h"
 
 #define CHUNK_BYTES (64 * 1024)

@@ -18,7 +18,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 #include "core/schema/schema.h"
 
 /* One schema of a tool, compiled when it is needed first. */

@@ -1,7 +1,7 @@
 /*
  * The server's side of an MCP session: bytes of the client in, bytes for it
  * out. It shares framing, envelopes and revisions with the client's side in
- * core/proto and holds no descriptor, no process and no clock of its own.
+ * core/mcp and holds no descriptor, no process and no clock of its own.
  *
  *	struct server_session s;
  *	server_init(&s, &info, &env);
@@ -23,8 +23,8 @@
 
 #include "core/base/buf.h"
 #include "core/base/str.h"
-#include "core/proto/frame.h"
-#include "core/proto/mcp.h"
+#include "core/mcp/wire/frame.h"
+#include "core/mcp/wire/mcp.h"
 #include "core/server/brief.h"
 
 enum server_state {

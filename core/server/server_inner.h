@@ -7,7 +7,7 @@
 #ifndef CORE_SERVER_SERVER_INNER_H
 #define CORE_SERVER_SERVER_INNER_H
 
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/rpc.h"
 #include "core/server/server.h"
 
 /* A member of `_meta` that the protocol has a name for. */

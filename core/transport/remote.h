@@ -11,7 +11,7 @@
  *
  * It reads the messages of ours, and those of the server, for what HTTP has
  * to know of them: which era is spoken, ids, names for headers. What a session
- * means stays with core/proto/session.h, with these exceptions, which are
+ * means stays with core/mcp/session/session.h, with these exceptions, which are
  * HTTP's own: a session that the server lost is begun anew and the refused
  * message sent once more; a stream that broke is resumed where the server
  * said how; headers that are made of arguments need the schema of the tool,

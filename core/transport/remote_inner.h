@@ -26,9 +26,9 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/url.h"
-#include "core/proto/http_fields.h"
-#include "core/proto/rpc.h"
-#include "core/proto/sse.h"
+#include "core/mcp/wire/http_fields.h"
+#include "core/mcp/wire/rpc.h"
+#include "core/mcp/wire/sse.h"
 #include "core/transport/remote.h"
 
 /* The rest of a stream whose answer came is read for so long (SSE-8). */

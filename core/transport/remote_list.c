@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/base/scan.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 #include "core/transport/remote_inner.h"
 
 /* Those beyond get no fields; lists of the session end there, too. */

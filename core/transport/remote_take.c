@@ -6,8 +6,8 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/proto/mcp.h"
-#include "core/proto/salvage.h"
+#include "core/mcp/wire/mcp.h"
+#include "core/mcp/wire/salvage.h"
 #include "core/transport/remote_inner.h"
 
 /* ---- whose it is ---- */

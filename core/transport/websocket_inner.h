@@ -9,7 +9,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/url.h"
-#include "core/proto/websocket.h"
+#include "core/mcp/wire/websocket.h"
 #include "core/transport/http_head.h"
 #include "core/transport/websocket.h"
 

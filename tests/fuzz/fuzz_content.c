@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "core/base/scan.h"
-#include "core/proto/content.h"
-#include "core/proto/uri_template.h"
+#include "core/mcp/wire/content.h"
+#include "core/mcp/wire/uri_template.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/proto/frame.h"
+#include "core/mcp/wire/frame.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

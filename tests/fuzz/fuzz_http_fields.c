@@ -10,7 +10,7 @@
 #include "core/base/buf.h"
 #include "core/base/scan.h"
 #include "core/base/http_token.h"
-#include "core/proto/http_fields.h"
+#include "core/mcp/wire/http_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

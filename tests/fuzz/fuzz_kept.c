@@ -8,7 +8,7 @@
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 #include "core/run/kept_lists.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "core/base/scan.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/scan.h"
-#include "core/proto/sampling.h"
+#include "core/mcp/wire/sampling.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include "core/base/clock.h"
 #include "core/base/limits.h"
 #include "core/base/scan.h"
-#include "core/proto/session.h"
+#include "core/mcp/session/session.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

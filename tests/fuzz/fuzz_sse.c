@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "core/base/buf.h"
-#include "core/proto/sse.h"
+#include "core/mcp/wire/sse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

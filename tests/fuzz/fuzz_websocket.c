@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
-#include "core/proto/websocket.h"
+#include "core/mcp/wire/websocket.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/proto/session.h"
+#include "core/mcp/session/session.h"
 
 static void log_err(struct buf *log, const struct session_event *e)
 {

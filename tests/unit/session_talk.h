@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/session.h"
+#include "core/mcp/session/session.h"
 #include "tests/unit/session_log.h"
 
 #define SECOND NS_PER_S

@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/proto/cache.h"
+#include "core/mcp/wire/cache.h"
 
 #define NOW (100 * NS_PER_S)
 #define RESULT(ttl) "{\"tools\":[],\"ttlMs\":" ttl "}"

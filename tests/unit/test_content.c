@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/proto/content.h"
+#include "core/mcp/wire/content.h"
 
 static void decodes(const char *json, const char *expected, size_t n)
 {

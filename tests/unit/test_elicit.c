@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/proto/elicit.h"
+#include "core/mcp/wire/elicit.h"
 
 #define FORM(properties, required)                                           \
 	"{\"message\":\"Who\\u003f\",\"requestedSchema\":{\"type\":"         \

@@ -9,7 +9,7 @@
 #include "core/base/buf.h"
 #include "core/base/limits.h"
 #include "core/base/mem.h"
-#include "core/proto/frame.h"
+#include "core/mcp/wire/frame.h"
 
 /* What a frame gives for bytes in portions: lines in (), OVER as !. */
 static char *lines(const char *bytes, size_t portion, size_t line_max)

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/proto/http_fields.h"
-#include "core/proto/listing.h"
+#include "core/mcp/wire/http_fields.h"
+#include "core/mcp/wire/listing.h"
 
 static void assert_encoded(struct str text, const char *expected)
 {

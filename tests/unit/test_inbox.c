@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/limits.h"
-#include "core/proto/inbox.h"
+#include "core/mcp/wire/inbox.h"
 
 /* Reads all; objects that contain "y" are judged to be messages. */
 static char *read_all(struct inbox *in)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/proto/listing.h"
+#include "core/mcp/wire/listing.h"
 
 #define A "{\"name\":\"a\",\"inputSchema\":{\"x-y\":1.0}}"
 #define B "{ \"name\" : \"b\" }"

@@ -9,7 +9,7 @@
 #include "core/base/err.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/mcp.h"
+#include "core/mcp/wire/mcp.h"
 
 static const struct mcp_revision *newest(void)
 {

@@ -8,7 +8,7 @@
 
 #include "core/base/err.h"
 #include "core/base/scan.h"
-#include "core/proto/requests.h"
+#include "core/mcp/session/requests.h"
 
 static struct request *add(struct requests *t, uint64_t id)
 {

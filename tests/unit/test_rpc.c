@@ -8,7 +8,7 @@
 
 #include "core/base/err.h"
 #include "core/base/mem.h"
-#include "core/proto/rpc.h"
+#include "core/mcp/wire/rpc.h"
 
 static struct rpc_message read(const char *text)
 {

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/proto/salvage.h"
+#include "core/mcp/wire/salvage.h"
 
 static void start__with_any_spacing__is_found(void **state)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/scan.h"
-#include "core/proto/sampling.h"
+#include "core/mcp/wire/sampling.h"
 
 #define TEXT "{\"type\":\"text\",\"text\":\"hi\"}"
 #define USER(content) "{\"role\":\"user\",\"content\":" content "}"

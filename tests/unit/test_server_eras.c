@@ -13,8 +13,8 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/proto/listing.h"
-#include "core/proto/session.h"
+#include "core/mcp/wire/listing.h"
+#include "core/mcp/session/session.h"
 #include "core/server/server.h"
 #include "tests/unit/session_log.h"
 

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "core/proto/sse.h"
+#include "core/mcp/wire/sse.h"
 
 /* The events of a stream that comes in such portions, one a line. */
 static void play(struct str in, size_t portion, size_t max, struct buf *out)

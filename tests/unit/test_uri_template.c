@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "core/proto/uri_template.h"
+#include "core/mcp/wire/uri_template.h"
 
 /* RFC 6570, 3.2 */
 static const char values[] =

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/proto/websocket.h"
+#include "core/mcp/wire/websocket.h"
 
 /* Items as text: "message(x) ping(y) close:1000(z) over broken". */
 static void log_items(struct ws_reader *r, struct buf *log)

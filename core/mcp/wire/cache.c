@@ -1,0 +1,182 @@
+#include "core/mcp/wire/cache.h"
+
+#include <string.h>
+
+#include "core/base/clock.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+
+/* What may be kept, and the notice that makes it stale; NULL: none does. */
+static const struct row {
+	const char *method, *notice;
+} rows[] = {
+	{"server/discover", NULL},
+	{"tools/list", "notifications/tools/list_changed"},
+	{"prompts/list", "notifications/prompts/list_changed"},
+	{"resources/list", "notifications/resources/list_changed"},
+	{"resources/templates/list", "notifications/resources/list_changed"},
+	{"resources/read", "notifications/resources/updated"},
+};
+
+static const struct row *row_of(const char *method)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].method, method) == 0)
+			return &rows[i];
+	return NULL;
+}
+
+static void entry_release(struct cache_entry *e)
+{
+	buf_release(&e->key);
+	buf_release(&e->result);
+}
+
+void cache_release(struct cache *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		entry_release(&c->item[i]);
+	free(c->item);
+	*c = (struct cache)CACHE_INIT;
+}
+
+static void remove_at(struct cache *c, size_t at)
+{
+	c->bytes -= c->item[at].key.n + c->item[at].result.n;
+	entry_release(&c->item[at]);
+	c->item[at] = c->item[--c->n];
+}
+
+/* "method\0uri\0cursor\0": all that decides the result. */
+static void write_key(const char *method, struct str params, struct buf *out)
+{
+	static const char *const members[] = {"uri", "cursor"};
+	struct str v;
+
+	buf_add(out, method, strlen(method) + 1);
+	for (size_t i = 0; i < ARRAY_LEN(members); i++) {
+		if (params.n && scan_get_some(params, members[i], &v)) {
+			buf_addc(out, '=');
+			scan_string(v, out);
+		}
+		buf_addc(out, '\0');
+	}
+}
+
+static size_t index_of(const struct cache *c, struct str key)
+{
+	size_t i = 0;
+
+	while (i < c->n && !str_eq(buf_str(&c->item[i].key), key))
+		i++;
+	return i;
+}
+
+bool cache_find(const struct cache *c, const char *method, struct str params,
+		uint64_t now_ns, struct str *ret_result)
+{
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	size_t i;
+
+	write_key(method, params, &key);
+	i = index_of(c, buf_str(&key));
+	if (i == c->n || c->item[i].until_ns <= now_ns)
+		return false;
+	*ret_result = buf_str(&c->item[i].result);
+	return true;
+}
+
+uint64_t cache_until(const struct cache *c, const char *method,
+		     struct str params)
+{
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	size_t i;
+
+	write_key(method, params, &key);
+	i = index_of(c, buf_str(&key));
+	return i < c->n ? c->item[i].until_ns : 0;
+}
+
+/* Missing, negative or no integer is stale at once (CH-3, RW-81). */
+static uint64_t ttl_ms(struct str result)
+{
+	int64_t ms;
+	struct str v;
+
+	if (!scan_get_some(result, "ttlMs", &v) || !scan_int64(v, &ms) ||
+	    ms <= 0)
+		return 0;
+	return (uint64_t)ms < CACHE_TTL_MAX_MS ? (uint64_t)ms
+					       : CACHE_TTL_MAX_MS;
+}
+
+static void drop_oldest(struct cache *c)
+{
+	size_t oldest = 0;
+
+	for (size_t i = 1; i < c->n; i++)
+		if (c->item[i].used < c->item[oldest].used)
+			oldest = i;
+	remove_at(c, oldest);
+}
+
+static bool is_full(const struct cache *c, size_t more)
+{
+	return c->n == CACHE_ENTRIES_MAX || c->bytes + more > CACHE_BYTES_MAX;
+}
+
+bool cache_put(struct cache *c, const char *method, struct str params,
+	       struct str result, uint64_t now_ns)
+{
+	struct cache_entry e = {.key = BUF_INIT(BUF_UNBOUNDED),
+				.result = BUF_INIT(BUF_UNBOUNDED)};
+	uint64_t ttl = row_of(method) ? ttl_ms(result) : 0;
+	size_t i;
+
+	write_key(method, params, &e.key);
+	i = index_of(c, buf_str(&e.key));
+	if (i < c->n)
+		remove_at(c, i);
+	if (!ttl || e.key.n + result.n > CACHE_BYTES_MAX / 2 ||
+	    __builtin_add_overflow(now_ns, ttl * NS_PER_MS, &e.until_ns)) {
+		entry_release(&e);
+		return false;
+	}
+	while (is_full(c, e.key.n + result.n))
+		drop_oldest(c);
+	buf_add_str(&e.result, result);
+	e.used = ++c->count;
+	c->bytes += e.key.n + e.result.n;
+	c->item = mem_grow(c->item, c->n + 1, &c->cap, sizeof(*c->item));
+	c->item[c->n++] = e;
+	return true;
+}
+
+/* A change may name what lies beneath what was read (RES-7). */
+static bool concerns(const struct cache_entry *e, const struct row *row,
+		     struct str uri)
+{
+	struct str key = buf_str(&e->key);
+	size_t head = strlen(row->method) + 1;
+	struct str own;
+
+	if (!str_is((struct str){key.p, head - 1}, row->method) ||
+	    key.p[head - 1] != '\0')
+		return false;
+	if (!uri.n || strcmp(row->method, "resources/read") != 0)
+		return true;
+	own = (struct str){key.p + head + 1, key.n - head - 1};
+	own.n = str_find(own, '\0');
+	return own.n <= uri.n && memcmp(own.p, uri.p, own.n) == 0;
+}
+
+void cache_stale(struct cache *c, const char *notice, struct str uri)
+{
+	for (size_t r = 0; r < ARRAY_LEN(rows); r++) {
+		if (!rows[r].notice || strcmp(rows[r].notice, notice) != 0)
+			continue;
+		for (size_t i = c->n; i-- > 0;)
+			if (concerns(&c->item[i], &rows[r], uri))
+				remove_at(c, i);
+	}
+}

@@ -1,0 +1,273 @@
+/* Reading a question: its words, and the fields that its schema describes. */
+#include "core/mcp/wire/elicit.h"
+
+#include <string.h>
+
+#include "core/base/scan.h"
+#include "core/mcp/wire/elicit_inner.h"
+
+/* An address, bytes of JSON text. */
+#define URL_BYTES (8 * 1024)
+
+/* A text member, decoded; "" when absent. */
+static struct str text_of(struct str object, const char *name,
+			  struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str v;
+
+	if (!scan_get_some(object, name, &v) ||
+	    !scan_string_cut(v, ELICIT_SHOWN_BYTES, &text))
+		return STR("");
+	return arena_str(arena, buf_str(&text));
+}
+
+static struct str decoded(struct str json, struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	scan_string(json, &text);
+	return arena_str(arena, buf_str(&text));
+}
+
+static struct str some(struct str object, const char *name)
+{
+	struct str v;
+
+	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
+}
+
+/* The n-th element of an array, or {NULL, 0}. */
+static struct str element(struct str array, size_t n)
+{
+	struct scan_iter it;
+
+	scan_iter_init(&it, array);
+	while (scan_next(&it))
+		if (n-- == 0)
+			return it.value;
+	return (struct str){NULL, 0};
+}
+
+static void add_choice(struct elicit_choice *c, struct str value,
+		       struct str title, struct arena *arena)
+{
+	c->value = value;
+	c->title = decoded(title.p && scan_type(title) == SCAN_STRING ? title
+								      : value,
+			   arena);
+}
+
+/* enum with enumNames, or a list of {const, title} (EL-5). */
+static int read_choices(struct str schema, const char *titled,
+			struct arena *arena, struct elicit_field *f,
+			struct err *err)
+{
+	struct str plain = some(schema, "enum");
+	struct str list = plain.p ? plain : some(schema, titled);
+	struct str names = some(schema, "enumNames");
+	size_t n = list.p ? scan_count(list) : 0;
+	struct elicit_choice *choice;
+	struct scan_iter it;
+
+	if (!list.p)
+		return 0;
+	if (!n || n > ELICIT_CHOICES_MAX || scan_type(list) != SCAN_ARRAY)
+		return err_set(err, ERR_PEER,
+			       "property \"%.*s\": 1 to %d choices are due",
+			       STR_ARG(f->name), ELICIT_CHOICES_MAX);
+	choice = ARENA_ARRAY(arena, struct elicit_choice, n);
+	f->choices = choice;
+	scan_iter_init(&it, list);
+	while (scan_next(&it)) {
+		struct str value = plain.p ? it.value : some(it.value, "const");
+		struct str title =
+			plain.p ? (names.p ? element(names, f->n_choices)
+					   : names)
+				: some(it.value, "title");
+
+		if (!value.p || scan_type(value) != SCAN_STRING)
+			return err_set(err, ERR_PEER,
+				       "property \"%.*s\": a choice is no "
+				       "string",
+				       STR_ARG(f->name));
+		add_choice(&choice[f->n_choices++], value, title, arena);
+	}
+	return 0;
+}
+
+static int read_type(struct str schema, struct arena *arena,
+		     struct elicit_field *f, struct err *err)
+{
+	struct str type = some(schema, "type"), items = some(schema, "items");
+	static const struct {
+		const char *word, *least, *most;
+		enum elicit_type type;
+	} types[] = {
+		{"string", "minLength", "maxLength", ELICIT_STRING},
+		{"number", "minimum", "maximum", ELICIT_NUMBER},
+		{"integer", "minimum", "maximum", ELICIT_INTEGER},
+		{"boolean", "-", "-", ELICIT_BOOLEAN},
+		{"array", "minItems", "maxItems", ELICIT_CHOICES},
+	};
+	size_t i = 0;
+
+	/* an enum may leave its type out */
+	if (!type.p && (some(schema, "enum").p || some(schema, "oneOf").p))
+		type = STR("\"string\"");
+	while (type.p && i < ARRAY_LEN(types) && !scan_is(type, types[i].word))
+		i++;
+	if (!type.p || i == ARRAY_LEN(types))
+		return err_set(err, ERR_PEER,
+			       "property \"%.*s\" is of no type that can be "
+			       "asked for",
+			       STR_ARG(f->name));
+	f->type = types[i].type;
+	f->least = some(schema, types[i].least);
+	f->most = some(schema, types[i].most);
+	if (f->type == ELICIT_CHOICES) {
+		if (items.p && read_choices(items, "anyOf", arena, f, err) < 0)
+			return -1;
+		return f->n_choices ? 0
+				    : err_set(err, ERR_PEER,
+					      "property \"%.*s\": a list "
+					      "without choices",
+					      STR_ARG(f->name));
+	}
+	if (f->type == ELICIT_STRING &&
+	    read_choices(schema, "oneOf", arena, f, err) < 0)
+		return -1;
+	if (f->n_choices)
+		f->type = ELICIT_CHOICE;
+	return 0;
+}
+
+static bool is_required(struct str schema, struct str name)
+{
+	struct str list = some(schema, "required");
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct scan_iter it;
+
+	if (!list.p)
+		return false;
+	scan_iter_init(&it, list);
+	while (scan_next(&it)) {
+		buf_clear(&text);
+		if (scan_string(it.value, &text) &&
+		    str_eq(buf_str(&text), name))
+			return true;
+	}
+	return false;
+}
+
+/* A new one, or that of the same name: the last counts (RW-15). */
+static struct elicit_field *field_of(struct elicit *e,
+				     struct elicit_field *field,
+				     struct str name)
+{
+	for (size_t i = 0; i < e->n_fields; i++)
+		if (str_eq(field[i].name, name))
+			return &field[i];
+	return &field[e->n_fields++];
+}
+
+static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
+		       struct err *err)
+{
+	struct str properties = some(schema, "properties");
+	size_t n = properties.p ? scan_count(properties) : 0;
+	struct elicit_field *field;
+	struct scan_iter it;
+
+	if (n > ELICIT_FIELDS_MAX)
+		return err_set(err, ERR_PEER,
+			       "%zu properties are asked for; at most %d are "
+			       "answered",
+			       n, ELICIT_FIELDS_MAX);
+	field = ARENA_ARRAY(arena, struct elicit_field, n + 1);
+	e->fields = field;
+	scan_iter_init(&it, properties.p ? properties : STR("{}"));
+	while (scan_next(&it)) {
+		struct str name = decoded(it.key, arena);
+		struct elicit_field *f = field_of(e, field, name);
+
+		*f = (struct elicit_field){.key = it.key, .name = name};
+		f->title = text_of(it.value, "title", arena);
+		f->description = text_of(it.value, "description", arena);
+		f->format = text_of(it.value, "format", arena);
+		f->required = is_required(schema, f->name);
+		f->def = some(it.value, "default");
+		if (read_type(it.value, arena, f, err) < 0)
+			return -1;
+		if (f->def.p && elicit_check(f, f->def, NULL) < 0)
+			f->def = (struct str){NULL, 0};
+	}
+	return 0;
+}
+
+static bool is_loopback(struct str rest)
+{
+	static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
+
+	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+		size_t n = strlen(hosts[i]);
+
+		if (str_starts(rest, hosts[i]) &&
+		    (rest.n == n || strchr(":/?#", rest.p[n])))
+			return true;
+	}
+	return false;
+}
+
+/* EL-15. No control characters and no spaces either: it is shown. */
+static bool is_good_url(struct str url)
+{
+	for (size_t i = 0; i < url.n; i++)
+		if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7f)
+			return false;
+	if (str_starts(url, "https://"))
+		return url.n > 8;
+	return str_starts(url, "http://") &&
+	       is_loopback((struct str){url.p + 7, url.n - 7});
+}
+
+static int read_url(struct str params, struct arena *arena, struct elicit *e,
+		    struct err *err)
+{
+	struct str url = some(params, "url");
+
+	if (!url.p || scan_type(url) != SCAN_STRING || url.n > URL_BYTES)
+		return err_set(err, ERR_PEER,
+			       "elicitation: the mode url without a url");
+	e->url = decoded(url, arena);
+	e->id = text_of(params, "elicitationId", arena);
+	if (!is_good_url(e->url))
+		return err_set(err, ERR_PEER,
+			       "elicitation: an address that is neither https "
+			       "nor on this machine");
+	return 0;
+}
+
+int elicit_read(struct str params, struct arena *arena, struct elicit *ret,
+		struct err *err)
+{
+	struct str mode = some(params, "mode");
+	struct str schema = some(params, "requestedSchema");
+	struct elicit e = {.message = text_of(params, "message", arena),
+			   .id = STR("")};
+	int r;
+
+	if (mode.p && scan_is(mode, "url"))
+		r = read_url(params, arena, &e, err);
+	else if (mode.p && !scan_is(mode, "form"))
+		r = err_set(err, ERR_PEER, "elicitation: an unknown mode");
+	else if (schema.p && scan_type(schema) != SCAN_OBJECT)
+		r = err_set(err, ERR_PEER,
+			    "elicitation: requestedSchema is no object");
+	else
+		r = read_fields(schema.p ? schema : STR("{}"), arena, &e, err);
+	if (r < 0)
+		return -1;
+	*ret = e;
+	return 0;
+}

@@ -1,0 +1,287 @@
+#include "core/mcp/wire/listing.h"
+
+#include <string.h>
+
+#include "core/base/jw.h"
+#include "core/base/limits.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/mcp/wire/http_fields.h"
+
+#define WARNINGS_MAX 64
+/* Of a name in a warning, bytes of JSON text. */
+#define NAME_SHOWN 200
+
+static const struct kind {
+	const char *method, *member, *name;
+} kinds[] = {
+#define X(id, method, member, name) {method, member, name},
+	LISTINGS(X)
+#undef X
+};
+
+void listing_init(struct listing *l, enum listing_kind kind)
+{
+	*l = (struct listing){
+		.kind = kind,
+		.arena = ARENA_INIT,
+		.params = BUF_INIT(BUF_UNBOUNDED),
+	};
+}
+
+void listing_release(struct listing *l)
+{
+	free(l->item);
+	free(l->slots);
+	free(l->warnings.item);
+	free(l->cursors.item);
+	buf_release(&l->params);
+	arena_release(&l->arena);
+	listing_init(l, l->kind);
+}
+
+const char *listing_method(enum listing_kind kind)
+{
+	return kinds[kind].method;
+}
+
+const char *listing_member(enum listing_kind kind)
+{
+	return kinds[kind].member;
+}
+
+struct str listing_params(struct listing *l)
+{
+	struct jw w;
+
+	if (!l->cursor.p)
+		return (struct str){NULL, 0};
+	buf_clear(&l->params);
+	jw_init(&w, &l->params, false);
+	jw_object(&w);
+	jw_kv_raw(&w, "cursor", l->cursor);
+	jw_end(&w);
+	return buf_str(&l->params);
+}
+
+/* ---- warnings ---- */
+
+static void keep(struct strlist *list, size_t *cap, const char *text)
+{
+	list->item =
+		mem_grow(list->item, list->n + 1, cap, sizeof(*list->item));
+	list->item[list->n++] = text;
+}
+
+static void warn(struct listing *l, const char *text)
+{
+	if (l->warnings.n == WARNINGS_MAX)
+		l->warnings_dropped++;
+	else
+		keep(&l->warnings, &l->cap_warnings, text);
+}
+
+/* ---- by name ---- */
+
+/* FNV-1a, 64 bits. */
+static uint64_t hash(struct str s)
+{
+	uint64_t h = UINT64_C(14695981039346656037);
+
+	for (size_t i = 0; i < s.n; i++)
+		h = (h ^ (unsigned char)s.p[i]) * UINT64_C(1099511628211);
+	return h;
+}
+
+/* Where the name is, or would be. */
+static size_t *slot_of(const struct listing *l, struct str name)
+{
+	size_t at = hash(name) & (l->n_slots - 1);
+
+	while (l->slots[at] && !str_eq(l->item[l->slots[at] - 1].name, name))
+		at = (at + 1) & (l->n_slots - 1);
+	return &l->slots[at];
+}
+
+static void grow_slots(struct listing *l)
+{
+	if (l->n_slots > 2 * l->n)
+		return;
+	l->n_slots = l->n_slots ? l->n_slots * 2 : 64;
+	free(l->slots);
+	l->slots = mem_zalloc(l->n_slots * sizeof(*l->slots));
+	for (size_t i = 0; i < l->n; i++)
+		*slot_of(l, l->item[i].name) = i + 1;
+}
+
+const struct listing_item *listing_find(const struct listing *l,
+					struct str name)
+{
+	size_t *slot = l->n_slots ? slot_of(l, name) : NULL;
+
+	return slot && *slot ? &l->item[*slot - 1] : NULL;
+}
+
+/* ---- pages ---- */
+
+/* XH-2, XH-3: over HTTP such a tool cannot be called by the rules. */
+static bool has_bad_headers(struct listing *l, struct str name, struct str json)
+{
+	struct arena arena = ARENA_INIT;
+	struct http_params params;
+	struct err why = ERR_INIT;
+	struct str shown = str_first(name, NAME_SHOWN);
+	bool is_bad;
+
+	if (!l->checks_headers || l->kind != LISTING_TOOLS)
+		return false;
+	is_bad = http_params_read(json, &arena, &params, &why) < 0;
+	if (is_bad)
+		warn(l, arena_printf(&l->arena, "%.*s is left out: %s",
+				     STR_ARG(shown), why.msg));
+	arena_release(&arena);
+	return is_bad;
+}
+
+static void add_item(struct listing *l, struct str json)
+{
+	const char *member = kinds[l->kind].name;
+	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+	struct str v;
+	size_t *slot;
+
+	if (!scan_get_some(json, member, &v) || !scan_string(v, &name) ||
+	    !name.n) {
+		warn(l, arena_printf(&l->arena,
+				     "an entry of %s without \"%s\" is left "
+				     "out",
+				     kinds[l->kind].member, member));
+		return;
+	}
+	grow_slots(l);
+	slot = slot_of(l, buf_str(&name));
+	if (*slot) {
+		struct str shown = str_first(buf_str(&name), NAME_SHOWN);
+
+		warn(l,
+		     arena_printf(&l->arena,
+				  "%s: there are two of this name; the "
+				  "first one counts",
+				  arena_strndup(&l->arena, shown.p, shown.n)));
+		return;
+	}
+	if (has_bad_headers(l, buf_str(&name), json))
+		return;
+	l->item = mem_grow(l->item, l->n + 1, &l->cap, sizeof(*l->item));
+	l->item[l->n] = (struct listing_item){
+		.name = arena_str(&l->arena, buf_str(&name)),
+		.json = arena_str(&l->arena, json),
+	};
+	*slot = ++l->n;
+}
+
+/* A cursor is any string, also "" (PAG-4). */
+static bool is_new_cursor(struct listing *l, struct str cursor)
+{
+	const char *text;
+
+	for (size_t i = 0; i < l->cursors.n; i++)
+		if (str_is(cursor, l->cursors.item[i]))
+			return false;
+	text = arena_strndup(&l->arena, cursor.p, cursor.n);
+	keep(&l->cursors, &l->cap_cursors, text);
+	l->cursor = (struct str){text, cursor.n};
+	return true;
+}
+
+static int next_page(struct listing *l, struct str result)
+{
+	struct str cursor;
+
+	l->cursor = (struct str){NULL, 0};
+	if (!scan_get_some(result, "nextCursor", &cursor))
+		return LISTING_DONE;
+	if (scan_type(cursor) != SCAN_STRING) {
+		warn(l, "nextCursor is no string; what may follow is missing");
+		return LISTING_DONE;
+	}
+	if (cursor.n > LIMIT_CURSOR_BYTES) {
+		warn(l, "nextCursor is longer than 64 KiB; what may follow is "
+			"missing");
+		return LISTING_DONE;
+	}
+	if (l->pages == LISTING_PAGES_MAX) {
+		warn(l, "more than 1000 pages; the rest is missing");
+		return LISTING_DONE;
+	}
+	return is_new_cursor(l, cursor) ? LISTING_MORE : LISTING_DONE;
+}
+
+/* A page that a repeated cursor leads to has been seen (PAG-6). */
+static bool repeats(struct listing *l, struct str result)
+{
+	struct str cursor;
+
+	if (!scan_get_some(result, "nextCursor", &cursor))
+		return false;
+	for (size_t i = 0; i < l->cursors.n; i++)
+		if (str_is(cursor, l->cursors.item[i]))
+			return true;
+	return false;
+}
+
+int listing_add(struct listing *l, struct str result, struct err *err)
+{
+	const struct kind *k = &kinds[l->kind];
+	struct scan_iter it;
+	struct str list;
+
+	if (!scan_get_some(result, k->member, &list) ||
+	    scan_type(list) != SCAN_ARRAY) {
+		/* nothing at all may be written as an empty object (RW-57) */
+		if (scan_type(result) == SCAN_ARRAY && !scan_count(result))
+			return LISTING_DONE;
+		return err_set(err, ERR_PEER,
+			       "the server's answer to %s has no array \"%s\"",
+			       k->method, k->member);
+	}
+	l->pages++;
+	if (repeats(l, result))
+		warn(l, "the server repeats a cursor; the listing ends here");
+	scan_iter_init(&it, list);
+	while (scan_next(&it)) {
+		if (l->n == LISTING_ITEMS_MAX)
+			return err_set(err, ERR_LIMIT,
+				       "more than %d entries of %s",
+				       LISTING_ITEMS_MAX, k->member);
+		add_item(l, it.value);
+	}
+	return next_page(l, result);
+}
+
+bool listing_restart(struct listing *l)
+{
+	bool again = l->cursor.p && !l->restarted;
+	bool checks_headers = l->checks_headers;
+
+	if (!again)
+		return false;
+	listing_release(l);
+	l->checks_headers = checks_headers;
+	l->restarted = true;
+	return true;
+}
+
+void listing_write(const struct listing *l, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_key(&w, kinds[l->kind].member);
+	jw_array(&w);
+	for (size_t i = 0; i < l->n; i++)
+		jw_raw(&w, l->item[i].json);
+	jw_end(&w);
+	jw_end(&w);
+}

@@ -1,0 +1,156 @@
+/*
+ * MCP requests and results as structs: what stands inside the envelopes of
+ * core/mcp/wire/rpc.h, for both sides.
+ *
+ * Reading gives slices of the text that was read. Where a server's message
+ * has to be repaired, the repair is made beside it and counted, and what was
+ * right stays as it came. Nothing here sends or waits.
+ */
+#ifndef CORE_MCP_WIRE_MCP_H
+#define CORE_MCP_WIRE_MCP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/jw.h"
+#include "core/base/str.h"
+
+/* Codes of MCP beside those of JSON-RPC. */
+#define MCP_NOT_FOUND (-32002) /* a resource, until 2025-11-25 */
+#define MCP_HEADER_MISMATCH (-32020)
+#define MCP_MISSING_CAPABILITY (-32021)
+#define MCP_UNSUPPORTED_VERSION (-32022)
+#define MCP_URL_NEEDED (-32042) /* 2025-11-25: ask the user first */
+#define MCP_REJECTED (-1)	/* sampling, by the user */
+
+enum mcp_era { MCP_ERA_INITIALIZE, MCP_ERA_PER_REQUEST };
+
+enum mcp_structured {
+	MCP_STRUCTURED_NONE,
+	MCP_STRUCTURED_OBJECT,
+	MCP_STRUCTURED_ANY,
+};
+
+struct mcp_revision {
+	const char *date;
+	enum mcp_era era;
+	enum mcp_structured structured;
+};
+
+/* The rows of revisions.def, oldest first; static. */
+const struct mcp_revision *mcp_revisions(size_t *ret_n) MUST_USE;
+/* The row of a date, or NULL. */
+const struct mcp_revision *mcp_revision_find(struct str date) MUST_USE;
+/* The newest with the handshake; what a client asks for. */
+const struct mcp_revision *mcp_revision_newest(void) MUST_USE;
+/*
+ * The newest revision with the handshake that is not newer than `date`, else
+ * the oldest there is; for a peer that names something unknown.
+ */
+const struct mcp_revision *mcp_revision_nearest(struct str date) MUST_USE;
+/* The newest of the other era, in which every request stands alone. */
+const struct mcp_revision *mcp_revision_modern(void) MUST_USE;
+/* "2024-11-05, 2025-03-26, ..." for messages; appended. */
+void mcp_revision_list(struct buf *out);
+
+/* What a client can do for a server; each is declared only when it can. */
+struct mcp_declared {
+	bool roots;
+	bool elicit_form, elicit_url;
+	bool sampling;
+	bool tasks; /* results that come later; an extension since 2026 */
+};
+/* Write one object: the capabilities in the form of that revision. */
+void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
+			const struct mcp_revision *revision);
+
+/* The params of initialize. */
+struct mcp_initialize {
+	struct str protocol;	  /* text */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text of clientInfo, "" when absent */
+};
+/* Write one object: the params. */
+void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init);
+/*
+ * Read params of initialize.
+ *
+ * arena   where the decoded texts go; capabilities stay a slice of params
+ * errors  ERR_PEER  no protocolVersion
+ */
+int mcp_read_initialize(struct str params, struct arena *arena,
+			struct mcp_initialize *ret, struct err *err) MUST_USE;
+
+/* The result of initialize. */
+struct mcp_initialize_result {
+	struct str protocol;	  /* text, "" when absent */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text of serverInfo, "" when absent */
+	struct str instructions;  /* text, "" when absent (not written) */
+	uint32_t oddities;	  /* missing or of another type: INI-5, RW-57 */
+};
+/* Write one object: the result. */
+void mcp_write_initialize_result(struct jw *w,
+				 const struct mcp_initialize_result *init);
+/*
+ * Read what is there from any JSON value; texts are cut at 1 KiB,
+ * instructions at 64 KiB. Arena as above.
+ */
+void mcp_read_initialize_result(struct str result, struct arena *arena,
+				struct mcp_initialize_result *ret);
+
+/* The result of server/discover. */
+struct mcp_discovered {
+	struct str versions;	  /* JSON array of strings, as it came */
+	struct str capabilities;  /* JSON object, "{}" when absent */
+	struct str name, version; /* text, "" when absent; for display */
+	struct str instructions;  /* text, "" when absent */
+	uint32_t oddities;
+};
+/*
+ * Read it from any JSON value; texts as above. False when it is none: there
+ * is no `supportedVersions` that is an array of strings (PRB-4).
+ * source  MCP 2026-07-28, server/discover
+ */
+bool mcp_read_discovered(struct str result, struct arena *arena,
+			 struct mcp_discovered *ret) MUST_USE;
+
+/* Of a program that prints a result without being asked. */
+#define MCP_IS_PRINTED                                                 \
+	"stdout was a CallToolResult, so this is no MCP server: in a " \
+	"routine leave out the key `tool`, and stdout is read as the result"
+/*
+ * Is that text, or its beginning, a CallToolResult? Not strict: of a text that
+ * is cut no more than the beginning is known.
+ */
+bool mcp_looks_like_result(struct str text) MUST_USE;
+
+/* tools/call: the result. */
+struct mcp_tool_result {
+	struct str content;    /* JSON array, as received if it was one */
+	struct str structured; /* JSON; {NULL, 0} when there was none */
+	bool is_error;
+	uint32_t repairs; /* made to this result: TC-5, RW-57, RW-75, RW-76 */
+	struct buf fixed; /* owned: a repaired content */
+};
+
+/*
+ * Read a CallToolResult from any JSON value.
+ *
+ * revision  of the session: whether a null structuredContent is a value
+ * ret       slices live as long as `value`; release with _release() also
+ *           after an error
+ * errors    ERR_RESULT  it is none, and cannot be repaired: no object, or
+ *			  neither content nor structuredContent is in it, or
+ *			  content has something that is no block
+ * source    MCP 2025-11-25, server/tools, "Tool Result"
+ */
+int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
+			 struct mcp_tool_result *ret, struct err *err) MUST_USE;
+void mcp_tool_result_release(struct mcp_tool_result *r);
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * Event streams (text/event-stream): bytes in any portions in, events out.
+ *
+ *	sse_init(&p, message_max);
+ *	for each portion:
+ *		while ((got = sse_next(&p, &bytes, &event)) != SSE_NONE)
+ *			...
+ *	at the end of the stream what is not complete is dropped:
+ *	sse_release(&p);
+ *
+ * What it says does not depend on the portions. Comments, unknown fields and
+ * a byte order mark are passed over; lines end in LF, CR or both. Pure.
+ *
+ * source  WHATWG HTML, 9.2.6 "Interpreting an event stream"
+ */
+#ifndef CORE_MCP_WIRE_SSE_H
+#define CORE_MCP_WIRE_SSE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/str.h"
+
+/* Bytes of the last id; a longer one is ignored as if it were not there. */
+#define SSE_ID_BYTES 4096
+/* Of an event's name; longer ones are names that nobody knows. */
+#define SSE_NAME_BYTES 64
+
+enum sse_result {
+	SSE_NONE,  /* all bytes were taken: add more */
+	SSE_EVENT, /* one event with data */
+	SSE_OVER,  /* one with more data than the ceiling; it is gone */
+};
+
+/* Slices live until the next sse_next(). */
+struct sse_event {
+	struct str name; /* "message" where it has none */
+	struct str data; /* its lines joined by LF */
+};
+
+enum sse_state {
+	SSE_AT_START, /* of a line */
+	SSE_IN_NAME,
+	SSE_AFTER_COLON,
+	SSE_IN_VALUE,
+};
+
+enum sse_field {
+	SSE_FIELD_OTHER,
+	SSE_FIELD_DATA,
+	SSE_FIELD_EVENT,
+	SSE_FIELD_ID,
+	SSE_FIELD_RETRY,
+};
+
+struct sse {
+	enum sse_state state;
+	enum sse_field field;
+	uint8_t mark;	  /* bytes of a byte order mark; 3: done with it */
+	bool after_cr;	  /* a LF now belongs to the CR */
+	bool has_data;	  /* a line of data was there */
+	bool is_over;	  /* and all of them were too much */
+	bool is_given;	  /* `data` and `event` were handed out */
+	bool is_bad;	  /* this value is not to be taken */
+	struct buf name;  /* of the field */
+	struct buf value; /* of an id or retry */
+	struct buf event;
+	struct buf data; /* owned; each line with its LF */
+	struct buf id;	 /* of the event that is being read */
+
+	/* What a reconnect needs: the last id that an event ended with, "" for
+	   none; when to come again, once the server has said so. */
+	struct buf last_id;
+	uint64_t ids; /* how many were told, the same one again too */
+	bool has_retry;
+	uint64_t retry_ms;
+};
+
+void sse_init(struct sse *p, size_t data_max);
+void sse_release(struct sse *p);
+/* A new stream of the same: what was half read is dropped, the id stays. */
+void sse_again(struct sse *p);
+
+/*
+ * Take bytes up to the end of the next event.
+ *
+ * in   moved on by what was taken; empty with SSE_NONE
+ * ret  set for SSE_EVENT only
+ */
+enum sse_result sse_next(struct sse *p, struct str *in, struct sse_event *ret)
+	MUST_USE;
+
+#endif
