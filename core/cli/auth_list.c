@@ -11,7 +11,7 @@
 #include "core/cli/policy_options.h"
 #include "core/cli/put.h"
 #include "core/report/ledger.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 #include "core/secret/scrub.h"
 
 struct list {

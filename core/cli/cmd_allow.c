@@ -12,8 +12,8 @@
 #include "core/base/log.h"
 #include "core/cli/allow_path.h"
 #include "core/cli/put.h"
-#include "core/run/allowed.h"
-#include "core/run/config.h"
+#include "core/config/allowed.h"
+#include "core/config/config.h"
 
 const struct option options_allow[] = {
 	{"edits", 0, NULL, "and whatever is written into the file later"},

@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 
 const struct option options_check[] = {
 	{"json", 0, NULL, "print one JSON document"},

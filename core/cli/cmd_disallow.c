@@ -8,7 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/cli/allow_path.h"
-#include "core/run/allowed.h"
+#include "core/config/allowed.h"
 
 const struct option options_disallow[] = {{0}};
 

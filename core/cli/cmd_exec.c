@@ -21,7 +21,7 @@
 #include "core/cli/policy_sources.h"
 #include "core/report/ledger.h"
 #include "core/run/facts.h"
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 
 const struct option options_exec[] = {
 	POLICY_OPTIONS,

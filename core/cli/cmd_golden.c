@@ -15,7 +15,7 @@
 #include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/report/render.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 const struct option options_golden[] = {
 	{"report", 0, "FILE", "take this report instead of running"},

@@ -5,7 +5,7 @@
 #include "core/base/outfile.h"
 #include "core/cli/allow_path.h"
 #include "core/cli/command.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 
 const struct option options_init[] = {{0}};
 

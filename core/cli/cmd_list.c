@@ -11,7 +11,7 @@
 #include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/report/ledger.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 #include "core/run/known_tools.h"
 
 const struct option options_list[] = {

@@ -12,7 +12,7 @@
 #include "core/cli/tool_args.h"
 #include "core/mcp/wire/content.h"
 #include "core/mcp/wire/uri_template.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},

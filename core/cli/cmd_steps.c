@@ -8,7 +8,7 @@
 #include "core/base/jw.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/routine/keys.h"
+#include "core/config/keys.h"
 
 const struct option options_steps[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -105,7 +105,7 @@ static const char preface[] =
 	"what is wrong with\n"
 	"it, `matins run -c FILE NAME` runs it.\n"
 	"\n"
-	"What follows is printed from `core/routine/keys.def` by `make docs`.\n"
+	"What follows is printed from `core/config/keys.def` by `make docs`.\n"
 	"\n";
 
 static int steps(const struct args *args, struct err *err)

@@ -19,7 +19,7 @@
 #include "core/cli/run_report.h"
 #include "core/cli/trace_child.h"
 #include "core/report/ledger.h"
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 #include "core/secret/scrub.h"
 
 const struct option options_trace[] = {

@@ -5,7 +5,7 @@
 #include "core/base/arena.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 const struct command commands[] = {
 #define COMMAND(ident, synopsis, help) \

@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/content.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 int content_print(struct target *t, struct str content, bool raw,
 		  struct err *err)

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/sha256.h"
 #include "core/report/store.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 
 int kept_file(const struct args *args, const char *routine, struct arena *arena,
 	      const char **ret, struct err *err)

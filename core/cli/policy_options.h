@@ -7,7 +7,7 @@
 #include "core/base/arena.h"
 #include "core/cli/command.h"
 #include "core/cli/policy_sources.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 #include "gate/gate.h"
 
 /* Rows for a command's table of options. */

@@ -9,8 +9,8 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/cli/policy_options.h"
-#include "core/run/config.h"
-#include "core/run/paths.h"
+#include "core/config/config.h"
+#include "core/config/paths.h"
 #include "core/run/plan.h"
 
 const struct preset presets[] = {

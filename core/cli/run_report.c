@@ -8,7 +8,7 @@
 #include "core/cli/progress.h"
 #include "core/cli/put.h"
 #include "core/report/render.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 int find_routine(const struct config *config, const char *name,
 		 const struct routine **ret, struct err *err)

@@ -8,7 +8,7 @@
 #include "core/cli/target_inner.h"
 #include "core/report/ledger.h"
 #include "core/run/advice.h"
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 
 #define TICK_NS (NS_PER_S / 5)
 

@@ -26,7 +26,7 @@
 #include "core/mcp/wire/listing.h"
 #include "core/run/asks.h"
 #include "core/run/client.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 #include "core/run/credentials.h"
 #include "core/run/eras.h"
 #include "core/run/kept_lists.h"

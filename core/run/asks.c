@@ -3,7 +3,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/rpc.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 /* ---- roots ---- */
 

@@ -19,7 +19,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/mcp/wire/elicit.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 #include "core/run/client.h"
 #include "core/run/sampling.h"
 

@@ -3,7 +3,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 #include "core/secret/secret.h"
 
 /* A `cmd` reference has this long. */

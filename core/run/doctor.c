@@ -10,7 +10,7 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/report/ledger.h"
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 
 /* No setting of this machine changes it. */
 #define NO_REMEDY \

@@ -10,7 +10,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 
 enum check_level { CHECK_OK, CHECK_WARNING, CHECK_FAILED };
 

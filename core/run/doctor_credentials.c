@@ -2,7 +2,7 @@
 #include <sys/stat.h>
 
 #include "core/run/doctor_inner.h"
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 #include "core/secret/secret.h"
 
 static void look_at_length(struct doctor *d, const char *name, const char *from,

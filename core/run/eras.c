@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/run/state_file.h"
+#include "core/config/state_file.h"
 
 #define SCHEMA "matins-eras/1"
 /* ERAS_MAX entries need less. */

@@ -13,7 +13,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/run/digest.h"
-#include "core/run/state_file.h"
+#include "core/config/state_file.h"
 
 #define SCHEMA "matins-list/1"
 #define SUFFIX ".json"

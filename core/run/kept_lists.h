@@ -10,7 +10,7 @@
  *	kept_lists_forget(k, &key);
  *	kept_lists_free(k);
  *
- * It is a memory, not a truth (core/run/state_file.h). A list is only found
+ * It is a memory, not a truth (core/config/state_file.h). A list is only found
  * by who asks as the same: what authorizes is in the file as a salted digest,
  * and with another one the file does not count (CH-4, CH-9).
  */

@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/run/state_file.h"
+#include "core/config/state_file.h"
 
 #define SCHEMA "matins-tools/1"
 /* One file, bytes; beyond it names are not kept. */

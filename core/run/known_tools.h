@@ -2,7 +2,7 @@
  * Names of a server's tools as they were listed last, for completion, which
  * starts no server: one file for each server of a configuration, in the
  * folder `tools` of the state directory. A memory, not a truth
- * (core/run/state_file.h): calls never look at it.
+ * (core/config/state_file.h): calls never look at it.
  */
 #ifndef CORE_RUN_KNOWN_TOOLS_H
 #define CORE_RUN_KNOWN_TOOLS_H

@@ -10,7 +10,7 @@
 
 #include "core/base/err.h"
 #include "core/base/url.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 
 struct plain_http {
 	bool is_allowed, allows_credentials; /* the two keys */

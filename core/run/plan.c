@@ -2,7 +2,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/scan.h"
-#include "core/routine/references.h"
+#include "core/config/references.h"
 
 static bool in_list(const struct strlist *l, const char *name)
 {

@@ -12,7 +12,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/report/report.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 #include "core/run/plan_inputs.h"
 #include "gate/gate.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/scan.h"
-#include "core/routine/references.h"
+#include "core/config/references.h"
 
 int plan_input_value(const struct plan_given *given, const struct step *step,
 		     struct str name, struct str *ret, struct err *err)

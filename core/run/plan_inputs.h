@@ -11,7 +11,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 
 /* The values that were given. */
 struct plan_given {

@@ -10,7 +10,7 @@
 #define CORE_RUN_REMOTE_SPEC_H
 
 #include "core/auth/auth.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 #include "core/run/credentials.h"
 #include "core/run/plain_http.h"
 

@@ -17,7 +17,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/report/report.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 #include "core/run/step.h"
 
 /* Told what happens, for live lines on a terminal. All may be NULL. */

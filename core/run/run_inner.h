@@ -13,7 +13,7 @@
 #include "core/run/credentials.h"
 #include "core/run/eras.h"
 #include "core/run/kept_lists.h"
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 #include "core/run/remotes.h"
 #include "core/run/run.h"
 

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/base/log.h"
-#include "core/routine/references.h"
+#include "core/config/references.h"
 #include "core/run/run_inner.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */

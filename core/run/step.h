@@ -84,7 +84,7 @@ struct step_type {
 	void (*release)(struct step_run *s);
 };
 
-/* Found by the name of the plan's step; core/routine/step_types.def. */
+/* Found by the name of the plan's step; core/config/step_types.def. */
 extern const struct step_type step_type_script, step_type_harness,
 	step_type_subprocess, step_type_mcp;
 

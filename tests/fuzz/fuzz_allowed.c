@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/run/allowed.h"
+#include "core/config/allowed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

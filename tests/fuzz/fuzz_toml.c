@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "core/base/scan.h"
-#include "core/routine/references.h"
-#include "core/routine/routine.h"
+#include "core/config/references.h"
+#include "core/config/routine.h"
 #include "core/toml/toml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -13,8 +13,8 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/allowed.h"
-#include "core/run/config_grants.h"
+#include "core/config/allowed.h"
+#include "core/config/config_grants.h"
 
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 

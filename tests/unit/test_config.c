@@ -11,7 +11,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/config.h"
+#include "core/config/config.h"
 
 /* Each test runs in an empty folder of its own, with HOME in it. */
 struct fixture {

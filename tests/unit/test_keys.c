@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/routine/keys.h"
-#include "core/routine/routine.h"
+#include "core/config/keys.h"
+#include "core/config/routine.h"
 
 static void find__section_and_name__row(void **state)
 {

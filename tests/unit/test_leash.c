@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "core/run/leash.h"
+#include "core/config/leash.h"
 
 #define OPEN                                                        \
 	"\"fs_read\":\"all\",\"fs_write\":\"all\",\"net\":\"all\"," \

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/run/paths.h"
+#include "core/config/paths.h"
 
 static int setup(UNUSED void **state)
 {

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/routine/references.h"
+#include "core/config/references.h"
 
 static struct arena arena;
 

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "core/base/limits.h"
-#include "core/routine/routine.h"
+#include "core/config/routine.h"
 #include "core/toml/toml.h"
 
 struct fixture {

@@ -1,0 +1,78 @@
+/*
+ * The table of configuration keys, keys.def, as data.
+ *
+ * The loader, the messages about wrong keys, `matins steps` and
+ * routines/README.md are all printed or driven from here. A new key is a row
+ * in keys.def and a field of the struct.
+ */
+#ifndef CORE_CONFIG_KEYS_H
+#define CORE_CONFIG_KEYS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/str.h"
+
+enum key_section {
+#define SECTION(ident, type, title, help) SECTION_##ident,
+#include "core/config/keys.def"
+	N_SECTIONS,
+};
+
+enum key_type {
+#define KEY_TYPE(name, text) KEY_##name,
+#include "core/config/key_types.def"
+#undef KEY_TYPE
+	N_KEY_TYPES,
+};
+
+struct key {
+	enum key_section section;
+	const char *name;
+	enum key_type type;
+	size_t offset;	   /* of the field in the section's struct */
+	const char *def;   /* default as a user would write it, or NULL */
+	uint64_t min, max; /* in the unit of the field */
+	const char *words; /* of KEY_WORD: "a|b|c" */
+	const char *help;
+};
+
+struct section {
+	const char *title; /* as a user writes it: "[servers.NAME]" */
+	const char *help;
+};
+
+struct step_kind {
+	const char *name;	  /* as written in `type` */
+	const char *canonical;	  /* without aliases */
+	enum key_section section; /* of its own keys */
+	const char *help;
+};
+
+/* All keys, section after section; *ret_n of them. Static. */
+const struct key *keys_all(size_t *ret_n) MUST_USE;
+const struct section *key_section(enum key_section section) MUST_USE;
+/* NULL when the section has no such key. */
+const struct key *key_find(enum key_section section, const char *name) MUST_USE;
+/* The key of one of two sections that is spelled most alike, or NULL. */
+const char *key_nearest(enum key_section a, enum key_section b,
+			const char *name) MUST_USE;
+/* What a user must write for it, as in "takes ...". */
+const char *key_type_text(enum key_type type) MUST_USE;
+/* A table of modulex, which is known and ignored. */
+bool key_is_foreign(const char *name) MUST_USE;
+
+/* All step types and their aliases; static. */
+const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
+const struct step_kind *step_kind_find(const char *name) MUST_USE;
+const char *step_kind_nearest(const char *name) MUST_USE;
+/* Advice in place of a step type of modulex; NULL for any other type. */
+const char *step_kind_instead(const char *name) MUST_USE;
+
+/* The reference of all keys and step types as Markdown. */
+void keys_print_markdown(struct buf *out);
+
+#endif

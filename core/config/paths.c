@@ -1,0 +1,210 @@
+#include "core/config/paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "core/base/place.h"
+#include "core/secret/secret.h"
+
+/* Asked for some ten times a start, and read from /etc/passwd once. */
+static const char *passwd_home(void)
+{
+	static bool is_known;
+	static char *home;
+	const struct passwd *pw;
+
+	if (!is_known) {
+		pw = getpwuid(geteuid());
+		home = pw ? mem_strdup(pw->pw_dir) : NULL;
+		is_known = true;
+	}
+	return home;
+}
+
+const char *path_own_home(unsigned i)
+{
+	const char *home = i ? passwd_home() : getenv("HOME");
+
+	return home && home[0] == '/' && home[1] ? home : NULL;
+}
+
+const char *path_home(const char *path, struct arena *arena)
+{
+	const char *home = getenv("HOME");
+
+	if (path[0] != '~' || (path[1] && path[1] != '/') || !home || !*home)
+		return path;
+	return arena_printf(arena, "%s%s", home, path + 1);
+}
+
+/*
+ * The parent of a path so far. Behind a symbolic link ".." stays, for who
+ * follows the path judges the links on it, and open(2) goes the same way.
+ */
+static void go_up(struct buf *path)
+{
+	AUTO(mem_freep) char *real = path->n ? realpath(path->p, NULL) : NULL;
+	const char *slash = path->n ? strrchr(path->p, '/') : NULL;
+
+	if (!slash)
+		return;
+	if (real && strcmp(real, path->p) != 0) {
+		buf_adds(path, "/..");
+		return;
+	}
+	path->n = (size_t)(slash - path->p);
+	path->p[path->n] = '\0';
+}
+
+/* Append without ".", "//" and, but behind links, "..". */
+static void add_parts(struct buf *out, const char *path)
+{
+	struct str rest = str_of(path);
+
+	while (rest.p) {
+		struct str part = str_cut(&rest, '/');
+
+		if (str_is(part, ".."))
+			go_up(out);
+		else if (part.n && !str_is(part, "."))
+			buf_addf(out, "/%.*s", STR_ARG(part));
+	}
+}
+
+const char *path_resolve(const char *path, const char *folder,
+			 struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	char cwd[PATH_MAX];
+
+	path = path_home(path, arena);
+	if (*path != '/' && !folder && !getcwd(cwd, sizeof(cwd)))
+		return path;
+	if (*path != '/')
+		add_parts(&out, folder ? folder : cwd);
+	add_parts(&out, path);
+	return arena_strdup(arena, out.n ? out.p : "/");
+}
+
+const char *path_program(const char *name, const char *folder,
+			 struct arena *arena)
+{
+	return strchr(name, '/') ? path_resolve(name, folder, arena) : name;
+}
+
+int path_words(const char *line, const char *folder, struct arena *arena,
+	       struct strlist *ret, struct err *err)
+{
+	struct strlist words;
+
+	if (secret_split_words(str_of(line), arena, &words, err) < 0)
+		return -1;
+	words.item[0] = path_program(words.item[0], folder, arena);
+	for (size_t i = 1; i < words.n; i++)
+		words.item[i] = path_home(words.item[i], arena);
+	*ret = words;
+	return 0;
+}
+
+int path_check_links(const char *named, const struct outfolder *d,
+		     const struct strlist *writes, struct err *err)
+{
+	for (size_t i = 0; i < d->links.n * writes->n; i++) {
+		const char *link = d->links.item[i / writes->n];
+		const struct strlist one = {&writes->item[i % writes->n], 1};
+
+		if (path_is_beneath(link, &one) &&
+		    !path_is_beneath(d->path, &one))
+			return err_set(err, ERR_OUTPUT,
+				       "%s leads to %s by a link in a folder "
+				       "that the program may write; if that is "
+				       "meant, name the file there",
+				       named, d->path);
+	}
+	return 0;
+}
+
+int path_check_links_of(const char *named, const struct outfolder *d,
+			const struct config *config, struct err *err)
+{
+	if (path_check_links(named, d, &config->sandbox.write, err) < 0)
+		return -1;
+	for (size_t i = 0; i < config->n_servers; i++)
+		if (path_check_links(named, d,
+				     &config->servers[i].sandbox.write,
+				     err) < 0)
+			return -1;
+	for (size_t i = 0; i < config->n_routines; i++) {
+		const struct routine *r = &config->routines[i];
+
+		for (size_t k = 0; k < r->n_steps; k++)
+			if (path_check_links(named, d,
+					     &r->steps[k].sandbox.write,
+					     err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* Is that the folder of this path, and not one that was put there since? */
+static bool is_at(int dir, const char *path)
+{
+	char link[64], real[PATH_MAX];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, real, sizeof(real));
+	return n > 0 && str_is((struct str){real, (size_t)n}, path);
+}
+
+int path_open(const char *path, const struct config *config, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(fd_closep) int dir = -1;
+	struct outfolder d = OUTFOLDER_INIT;
+	struct place place;
+	int fd;
+
+	if (place_find(path, &arena, &place, err) < 0)
+		return -1;
+	d.path = place.folder;
+	d.links = place.links;
+	if (path_check_links_of(path, &d, config, err) < 0)
+		return -1;
+	dir = fd_open(place.folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	if (dir < 0)
+		return err_sys(err, errno, "%s", path);
+	if (!is_at(dir, place.folder))
+		return err_set(err, ERR_POLICY,
+			       "%s: its folder was replaced just now", path);
+	fd = openat(dir, place.name,
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
+}
+
+bool path_covers(const char *folder, const char *path)
+{
+	size_t n = strlen(folder);
+
+	return strncmp(path, folder, n) == 0 &&
+	       (n == 1 || !path[n] || path[n] == '/');
+}
+
+bool path_is_beneath(const char *path, const struct strlist *folders)
+{
+	for (size_t i = 0; i < folders->n; i++) {
+		AUTO(mem_freep) char *real = realpath(folders->item[i], NULL);
+
+		if (real && path_covers(real, path))
+			return true;
+	}
+	return false;
+}

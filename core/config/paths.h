@@ -1,0 +1,81 @@
+/*
+ * Paths that people write: made absolute by one rule, and where they lie. Both
+ * look at this machine: HOME, the current folder, links on the way.
+ */
+#ifndef CORE_CONFIG_PATHS_H
+#define CORE_CONFIG_PATHS_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/outfile.h"
+#include "core/base/str.h"
+#include "core/config/routine.h"
+
+/* Is `path` this folder or beneath it? Both are real; texts are compared. */
+bool path_covers(const char *folder, const char *path) MUST_USE;
+/* Is `path`, real, one of these folders or beneath one, links followed? */
+bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
+
+/*
+ * The rule for a path, wherever it is written: `~` and `~/…` lead to HOME, a
+ * relative one begins in `folder`; "." and ".." are resolved, but ".." behind a
+ * link stays, so that the link is seen by who judges it. Without HOME a `~` is
+ * a name like others.
+ *
+ * folder    of the file that the path stands in; NULL: the caller's current
+ *	     one, for the command line and the environment
+ * returns   absolute, in `arena`
+ */
+const char *path_resolve(const char *path, const char *folder,
+			 struct arena *arena) MUST_USE;
+/* Resolve the path of a program; a bare name stays as it is. */
+const char *path_program(const char *name, const char *folder,
+			 struct arena *arena) MUST_USE;
+/*
+ * The homes of the user, by turns: $HOME, then that of the passwd entry, where
+ * keys lie whatever the environment says. NULL where one is none.
+ *
+ * i         below PATH_HOMES
+ * returns   borrowed until the next call
+ */
+#define PATH_HOMES 2
+const char *path_own_home(unsigned i) MUST_USE;
+/* `~` and `~/…` alone; other texts stay as they are. */
+const char *path_home(const char *path, struct arena *arena) MUST_USE;
+/*
+ * The words of a command line that stands in a file: the program by the rule,
+ * the others with `~` and `~/…` expanded.
+ * errors  ERR_SYNTAX
+ */
+int path_words(const char *line, const char *folder, struct arena *arena,
+	       struct strlist *ret, struct err *err) MUST_USE;
+
+/*
+ * A link that a confined program may have made leads a result to no place
+ * that the program could not write itself.
+ *
+ * named   by the user, for the error
+ * d       folder that it leads to
+ * writes  folders that programs may write
+ * errors  ERR_OUTPUT
+ */
+int path_check_links(const char *named, const struct outfolder *d,
+		     const struct strlist *writes, struct err *err) MUST_USE;
+/* Check it for all folders that programs of a configuration may write. */
+int path_check_links_of(const char *named, const struct outfolder *d,
+			const struct config *config, struct err *err) MUST_USE;
+/*
+ * Open a file whose content is handed on, judged by the same rule, without
+ * waiting for the writer of a FIFO.
+ *
+ * path     absolute
+ * returns  the descriptor, the caller's; -1: err, with `sys` where the cause
+ *	    is an errno
+ * errors   ERR_POLICY, ERR_SYS
+ */
+int path_open(const char *path, const struct config *config, struct err *err)
+	MUST_USE;
+
+#endif

@@ -1,0 +1,311 @@
+#include "core/config/references.h"
+
+#include <string.h>
+
+#include "core/config/keys.h"
+
+#define INPUT "$input."
+/* Of a string that a message shows, bytes. */
+#define SHOWN_BYTES 60
+
+struct str reference_input(struct str s)
+{
+	const size_t n = sizeof(INPUT) - 1;
+
+	if (!str_starts(s, INPUT) || s.n == n)
+		return (struct str){NULL, 0};
+	return (struct str){s.p + n, s.n - n};
+}
+
+/* ---- those of a routine ---- */
+
+struct inputs {
+	struct arena *arena;
+	struct strlist list;
+	size_t cap;
+};
+
+static void add_input(struct inputs *in, struct str s)
+{
+	struct str name = reference_input(s);
+
+	if (!name.p)
+		return;
+	for (size_t i = 0; i < in->list.n; i++)
+		if (str_is(name, in->list.item[i]))
+			return;
+	if (in->list.n == in->cap) {
+		const char **old = in->list.item;
+
+		in->cap = in->cap ? 2 * in->cap : 8;
+		in->list.item = ARENA_ARRAY(in->arena, const char *, in->cap);
+		for (size_t i = 0; i < in->list.n; i++)
+			in->list.item[i] = old[i];
+	}
+	in->list.item[in->list.n++] = arena_strndup(in->arena, name.p, name.n);
+}
+
+static void add_inputs(struct inputs *in, const struct toml_value *v)
+{
+	if (v->type == TOML_STRING)
+		add_input(in, v->string);
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
+		add_inputs(in, &v->array.item[i]);
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		add_inputs(in, &v->table.member[i].value);
+}
+
+struct strlist references_inputs(const struct routine *r, struct arena *arena)
+{
+	struct inputs in = {.arena = arena};
+
+	for (size_t i = 0; i < r->n_steps; i++) {
+		const struct step *s = &r->steps[i];
+		const struct strlist *args =
+			s->server ? &s->server->args : &s->args;
+
+		for (size_t k = 0; k < args->n; k++)
+			add_input(&in, str_of(args->item[k]));
+		if (s->params)
+			add_inputs(&in, s->params);
+	}
+	return in.list;
+}
+
+/* ---- what looks like one ---- */
+
+/* Where a string stands, and what is taken for a reference there. */
+enum place {
+	PLACE_OTHER,  /* nothing is replaced */
+	PLACE_ARGS,   /* filters of jq and scripts have names after a $, too */
+	PLACE_PARAMS, /* text for a tool */
+};
+
+static bool is_name(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9') || c == '_' || c == '-';
+}
+
+static bool is_in(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+static size_t name_length(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && is_name(s.p[n]))
+		n++;
+	return n;
+}
+
+/* How many of the words stand for the roots of references elsewhere. */
+static bool is_root(struct str word, enum place place)
+{
+	static const char *const roots[] = {"input", "steps", "item",
+					    "index", "run",   "previous"};
+	size_t n = place == PLACE_PARAMS ? ARRAY_LEN(roots) : 2;
+
+	for (size_t i = 0; i < n; i++)
+		if (str_is(word, roots[i]))
+			return true;
+	return false;
+}
+
+static struct str skip(struct str s, size_t n)
+{
+	return (struct str){s.p + n, s.n - n};
+}
+
+/*
+ * Length of what looks like a reference at the beginning of s, or 0:
+ * "$input.x", "${input.x}", "{{ input.x }}", and "$item" as all of `whole`.
+ */
+static size_t lookalike(struct str s, struct str whole, enum place place)
+{
+	size_t open = str_starts(s, "{{") || str_starts(s, "${") ? 2 : 1;
+	struct str rest = skip(s, open);
+	size_t n;
+
+	if (s.p[0] != '$' && open == 1)
+		return 0;
+	while (open == 2 && rest.n && rest.p[0] == ' ')
+		rest = skip(rest, 1);
+	n = name_length(rest);
+	if (!is_root((struct str){rest.p, n}, place))
+		return 0;
+	rest = skip(rest, n);
+	if (!rest.n)
+		return s.p == whole.p && open == 1 ? s.n : 0;
+	if (!is_in(rest.p[0], open == 2 ? ".[} " : ".["))
+		return 0;
+	while (rest.n && (is_name(rest.p[0]) || is_in(rest.p[0], ".[]\"")))
+		rest = skip(rest, 1);
+	while (open == 2 && rest.n && is_in(rest.p[0], " }"))
+		rest = skip(rest, 1);
+	return s.n - rest.n;
+}
+
+/* "${NAME}" as a whole string. */
+static bool is_variable(struct str s)
+{
+	return str_starts(s, "${") && s.n > 3 && s.p[s.n - 1] == '}' &&
+	       name_length(skip(s, 2)) == s.n - 3;
+}
+
+static void warn(struct findings *f, const struct toml_value *v,
+		 struct str shown, const char *text)
+{
+	struct err err;
+	size_t n = 0;
+
+	while (n < shown.n && n < SHOWN_BYTES && shown.p[n] >= ' ' &&
+	       shown.p[n] < 0x7f)
+		n++;
+	shown = str_trim((struct str){shown.p, n});
+	err_at(&err, ERR_CONFIG, v->line, v->col, "\"%.*s\" %s", STR_ARG(shown),
+	       text);
+	findings_add(f, true, &err);
+}
+
+static void check_string(struct findings *f, const struct toml_value *v,
+			 enum place place)
+{
+	struct str s = v->string, name = reference_input(s);
+	size_t n = 0;
+
+	if (place != PLACE_OTHER && name.p) {
+		n = name_length(name);
+		if (n < name.n)
+			warn(f, v, s,
+			     "is the value of a -p by just that name; there "
+			     "are neither paths into a value nor texts around "
+			     "it");
+		return;
+	}
+	if (place != PLACE_OTHER && is_variable(s)) {
+		warn(f, v, s,
+		     "is passed on as it is: variables are replaced in paths, "
+		     "URLs and headers only");
+		return;
+	}
+	for (size_t i = 0; i < s.n && !n; i++) {
+		struct str rest = skip(s, i);
+
+		n = lookalike(rest, s, place);
+		if (n)
+			warn(f, v, (struct str){rest.p, n},
+			     place == PLACE_OTHER
+				     ? "is not replaced here: references stand "
+				       "in `args` and `params`"
+				     : "is passed on as it is: only "
+				       "\"$input.NAME\" as a whole string is "
+				       "replaced, by the value of -p "
+				       "NAME=VALUE");
+	}
+}
+
+static void check_value(struct findings *f, const struct toml_value *v,
+			enum place place)
+{
+	if (v->type == TOML_STRING)
+		check_string(f, v, place);
+	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
+		check_value(f, &v->array.item[i], place);
+	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
+		check_value(f, &v->table.member[i].value, place);
+}
+
+/* A step, or a server. */
+static void check_table(struct findings *f, const struct toml_value *table)
+{
+	for (size_t i = 0; i < table->table.n; i++) {
+		const struct toml_member *m = &table->table.member[i];
+		enum place place = PLACE_OTHER;
+
+		if (!strcmp(m->key, "args"))
+			place = PLACE_ARGS;
+		else if (!strcmp(m->key, "params") ||
+			 !strcmp(m->key, "arguments"))
+			place = PLACE_PARAMS;
+		check_value(f, &m->value, place);
+	}
+}
+
+static bool is_string(const struct toml_value *v, const char *text)
+{
+	return v && v->type == TOML_STRING && str_is(v->string, text);
+}
+
+static bool is_table(const struct toml_value *v)
+{
+	return v && v->type == TOML_TABLE;
+}
+
+/* The steps of a routine; NULL: there are none. */
+static const struct toml_value *steps_of(const struct toml_value *routine)
+{
+	const struct toml_value *steps = toml_get(routine, "steps");
+
+	return steps && steps->type == TOML_ARRAY ? steps : NULL;
+}
+
+/* A step of another type than ours is skipped: anything may stand there. */
+static bool is_ours(const struct toml_value *step)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (is_string(toml_get(step, "type"), kinds[i].name))
+			return true;
+	return false;
+}
+
+static void check_steps(struct findings *f, const struct toml_value *routine)
+{
+	const struct toml_value *steps = steps_of(routine);
+
+	for (size_t i = 0; steps && i < steps->array.n; i++)
+		if (is_table(&steps->array.item[i]) &&
+		    is_ours(&steps->array.item[i]))
+			check_table(f, &steps->array.item[i]);
+}
+
+static bool uses_server(const struct toml_value *routine, const char *name)
+{
+	const struct toml_value *steps = steps_of(routine);
+
+	for (size_t i = 0; steps && i < steps->array.n; i++)
+		if (is_string(toml_get(&steps->array.item[i], "server"), name))
+			return true;
+	return false;
+}
+
+/* one: a routine, whose servers are meant; NULL: all servers */
+static void check_servers(struct findings *f, const struct toml_value *servers,
+			  const struct toml_value *one)
+{
+	for (size_t i = 0; is_table(servers) && i < servers->table.n; i++) {
+		const struct toml_member *m = &servers->table.member[i];
+
+		if (is_table(&m->value) && (!one || uses_server(one, m->key)))
+			check_table(f, &m->value);
+	}
+}
+
+void references_check(const struct toml_value *root, const char *routine,
+		      struct findings *findings)
+{
+	const struct toml_value *routines = toml_get(root, "routines");
+	const struct toml_value *one =
+		routine ? toml_get(routines, routine) : NULL;
+
+	for (size_t i = 0; is_table(routines) && i < routines->table.n; i++)
+		if (!one || one == &routines->table.member[i].value)
+			check_steps(findings, &routines->table.member[i].value);
+	check_servers(findings, toml_get(root, "servers"), one);
+	check_servers(findings, toml_get(root, "mcp_servers"), one);
+}

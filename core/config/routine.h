@@ -1,0 +1,248 @@
+/*
+ * The typed model of a configuration, and its loader.
+ *
+ * routine_load() turns a value tree (core/toml) into the structures below by
+ * the rows of keys.def; it collects all errors instead of stopping at the
+ * first. Paths and ${VAR} are still as written: core/config/config.c expands
+ * them. Everything lives in one arena and is never changed afterwards.
+ */
+#ifndef CORE_CONFIG_ROUTINE_H
+#define CORE_CONFIG_ROUTINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/toml/toml.h"
+
+/* [sandbox.programs.NAME]: how one program may be called. */
+struct sandbox_program {
+	const char *name; /* bare, or a path */
+	bool has_args;	  /* `args` stands there, be it empty */
+	struct strlist args, prefix, deny;
+	const char *package, *sha256;
+	uint32_t line, col;
+};
+
+/* The keys of `sandbox`; unset numbers are 0, unset words NULL. */
+struct sandbox {
+	struct strlist read, write, exec;
+	struct strlist net; /* one word, or a list of endpoints */
+	const struct toml_value *net_written; /* that value; NULL without */
+	const char *profile;
+	uint64_t memory, file_size; /* bytes */
+	uint64_t processes, files;
+	uint64_t cpu;	     /* milliseconds */
+	const char *tmp;     /* "private", "shared" */
+	const char *isolate; /* "auto", "require", "off" */
+	struct strlist require, syscalls;
+	const char *user;
+	bool record_exec;
+	struct sandbox_program *programs;
+	size_t n_programs;
+	uint32_t line, col; /* of the table; 0 when there is none */
+};
+
+/* A credential reference: where a value comes from, never the value. */
+struct env_ref {
+	const char *name; /* of the variable of the child */
+	enum env_source { ENV_FROM_ENV, ENV_FROM_FILE, ENV_FROM_CMD } source;
+	const char *from; /* variable, path, or command line */
+	uint32_t line, col;
+};
+
+struct env_refs {
+	struct env_ref *item;
+	size_t n;
+};
+
+/* HTTP headers of a remote server, `K = "V"`. */
+struct header {
+	const char *name, *value;
+	bool is_reference; /* a variable is in the value */
+};
+
+/* OAuth of a remote server; texts are NULL where nothing is said. */
+struct server_auth {
+	const char *grant, *client_id, *issuer, *client_metadata_url,
+		*redirect_uri, *signing_alg, *audience, *scope, *assertion_file,
+		*idp_token_endpoint, *idp_client_id, *idp_issuer,
+		*idp_id_token_file, *browser, *token_store, *store_key;
+	/* References; .from is NULL where there is none. */
+	struct env_ref client_secret, private_key, idp_client_secret;
+	bool accept_issuer_slash, allow_private;
+	uint32_t line, col; /* of the table; 0 when there is none */
+};
+
+struct server {
+	const char *name;
+	const char *url; /* or command */
+	struct header *headers;
+	size_t n_headers;
+	struct env_ref token, api_key; /* .from is NULL without */
+	const char *api_key_header, *ca_file, *transport;
+	bool insecure_http, insecure_credentials;
+	bool url_has_reference; /* a variable is in it, behind the host */
+	struct server_auth auth;
+	const char *command;
+	struct strlist args;
+	const char *cwd;
+	struct env_refs env;
+	struct sandbox sandbox;
+	const char *protocol;		 /* pinned revision; NULL = automatic */
+	uint64_t timeout_ms, stdout_max; /* of one request; bytes */
+	bool strict;			 /* of all steps that use it */
+	const char *elicit;		 /* an elicit_action, or NULL */
+	const struct toml_value *elicit_content; /* a table, or NULL */
+	struct strlist roots;			 /* folders */
+	struct strlist sampling; /* program and arguments; ends in NULL */
+	const char *unset; /* a variable that it lacks: a sentence; NULL */
+	uint32_t line, col;
+};
+
+/* The references of a server beside those of its `env`. */
+#define SERVER_REFERENCES 5
+/* The nth of them; its .from is NULL where there is none. */
+const struct env_ref *server_reference(const struct server *s, size_t nth)
+	MUST_USE;
+
+struct step {
+	const char *name;
+	const char *type; /* a row of step_types.def, aliases resolved */
+	/* Not NULL: the type is none of ours, and this could do it instead. */
+	const char *instead;
+	bool parallel, enabled, required;
+	uint64_t timeout_ms;
+	struct env_refs env;
+	const char *command;
+	struct strlist args;
+	const char *cwd;
+	const char *server_name;
+	const struct server *server; /* found by name; NULL without */
+	uint32_t server_line, server_col;
+	const char *tool;
+	const struct toml_value *params; /* a table, or NULL */
+	struct sandbox sandbox;
+	uint64_t stdout_max, stderr_max; /* bytes */
+	const char *protocol;
+	bool strict;	   /* arguments and result must fit their schemas */
+	const char *unset; /* as of a server */
+	uint32_t line, col;
+};
+
+/* Rules of [golden] of a routine or of the file. */
+struct golden_rules {
+	struct strlist ignore;		  /* JSON paths */
+	const struct toml_value *written; /* that list; NULL without */
+};
+
+struct routine {
+	const char *name;
+	const char *description;
+	const char *on_busy; /* "run", "wait", "skip", "fail" */
+	struct step *steps;
+	size_t n_steps;
+	struct golden_rules golden;
+	uint32_t line, col;
+};
+
+/* The [caveats] table; present says whether there was one. */
+struct caveat_axis {
+	bool all;
+	struct strlist only;
+};
+
+struct caveats {
+	bool present;
+	struct caveat_axis fs_read, fs_write, exec, net, generations;
+	bool calls_unlimited;
+	uint64_t max_calls;
+};
+
+/*
+ * A string in which `~/` and ${VAR} stand for something, or a path that is
+ * relative to the file. The loader lists them, core/config/config.c replaces
+ * them.
+ */
+enum expansion_kind {
+	EXPAND_PATH,	/* becomes absolute */
+	EXPAND_READ,	/* the same, and granted for reading */
+	EXPAND_WRITE,	/* the same, and granted for writing */
+	EXPAND_PROGRAM, /* a bare name stays as it is */
+	EXPAND_URL,
+	EXPAND_HEADER, /* what comes out of variables is a credential */
+};
+
+struct expansion {
+	const char **slot; /* the string, in the model */
+	enum expansion_kind kind;
+	const char *key;     /* for messages */
+	const char *routine; /* whose it is; both NULL: of the whole file */
+	const char *server;
+	const char **unset; /* of that server or step, or NULL */
+	uint32_t line, col;
+	struct expansion *next;
+};
+
+struct config {
+	const char *path; /* of the file; for messages */
+	const char *dir;  /* its folder: relative paths start here */
+	struct sandbox sandbox;
+	struct caveats caveats;
+	struct server *servers;
+	size_t n_servers;
+	struct routine *routines;
+	size_t n_routines;
+	uint64_t keep_runs; /* reports kept, default 100 */
+	struct golden_rules golden;
+	struct expansion *expansions; /* in file order */
+};
+
+/* One finding of the loader; err.line and err.col are its place. */
+struct finding {
+	bool warning;
+	bool note; /* a warning of the mildest kind; `check` shows it */
+	struct err err;
+};
+
+struct findings {
+	struct finding *item; /* owned; freed by findings_release() */
+	size_t n, cap;
+	uint64_t dropped; /* beyond LIMIT_CONFIG_ERRORS */
+	bool has_error;
+};
+
+void findings_add(struct findings *f, bool warning, const struct err *err);
+void findings_add_note(struct findings *f, const struct err *err);
+/* Bring them into the order of their places. */
+void findings_sort(struct findings *f);
+/* "error", "warning" or "note"; static. */
+const char *finding_severity(const struct finding *f) MUST_USE;
+void findings_release(struct findings *f);
+
+/*
+ * Load a tree.
+ *
+ * lax      unknown keys are warnings
+ * returns  0 when there was no error (warnings may be); -1 with findings
+ */
+int routine_load(const struct toml_value *root, bool lax, struct arena *arena,
+		 struct config *ret_config, struct findings *findings) MUST_USE;
+
+/*
+ * Load a tree that is one policy: its top level are the keys of `sandbox`, or
+ * it is a configuration with a [sandbox] table, whose other tables are read
+ * and not used. Only .sandbox and .expansions of the result matter.
+ */
+int routine_load_policy(const struct toml_value *root, bool lax,
+			struct arena *arena, struct config *ret_config,
+			struct findings *findings) MUST_USE;
+
+/* NULL when there is none of that name. */
+const struct routine *config_routine(const struct config *c, const char *name)
+	MUST_USE;
+const struct server *config_server(const struct config *c, const char *name)
+	MUST_USE;
+
+#endif

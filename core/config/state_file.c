@@ -1,0 +1,38 @@
+#include "core/config/state_file.h"
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+
+bool state_file_read(const struct state_file *f, struct buf *text,
+		     struct str *ret_value)
+{
+	struct err ignored = ERR_INIT;
+	struct str schema;
+
+	text->max = f->max;
+	return fd_read_file(f->path, text, &ignored) == 0 &&
+	       scan_document(buf_str(text), NULL, ret_value, &ignored) == 0 &&
+	       scan_get(*ret_value, "schema", &schema) &&
+	       scan_is(schema, f->schema);
+}
+
+static bool make_folder(const char *path)
+{
+	const char *end = strrchr(path, '/');
+	AUTO(mem_freep)
+	char *dir = mem_strndup(path, end ? (size_t)(end - path) : 0);
+
+	return !*dir || fd_mkdirs(dir, 0700) == 0;
+}
+
+void state_file_write(const struct state_file *f, struct str json)
+{
+	struct err why = ERR_INIT;
+
+	if (json.n > f->max || !make_folder(f->path))
+		return;
+	if (fd_replace_file(f->path, json, 0600, false, &why) < 0)
+		log_debug("not remembered: %s", why.msg);
+}

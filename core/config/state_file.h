@@ -1,0 +1,37 @@
+/*
+ * One small JSON document of the state directory that is a memory, not a
+ * truth: a file that cannot be read, is too large or no such document counts
+ * as none; one that cannot be written is not, and nobody is told.
+ *
+ *	const struct state_file f = {path, "matins-eras/1", 256 * 1024};
+ *	if (state_file_read(&f, &text, &value)) ...
+ *	state_file_write(&f, buf_str(&text));
+ *
+ * The file has mode 0600, its folder is made with 0700, and who reads sees
+ * the old document or the new one.
+ */
+#ifndef CORE_CONFIG_STATE_FILE_H
+#define CORE_CONFIG_STATE_FILE_H
+
+#include <stdbool.h>
+
+#include "core/base/buf.h"
+#include "core/base/str.h"
+
+struct state_file {
+	const char *path;   /* borrowed */
+	const char *schema; /* what its member "schema" says; static */
+	size_t max;	    /* bytes; not read and not written beyond */
+};
+
+/*
+ * text  where it is read to; the value is a slice of it
+ * returns  false: there is none
+ */
+bool state_file_read(const struct state_file *f, struct buf *text,
+		     struct str *ret_value) MUST_USE;
+
+/* json  one object with that member "schema" */
+void state_file_write(const struct state_file *f, struct str json);
+
+#endif
