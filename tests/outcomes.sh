@@ -25,7 +25,7 @@ words() {
 	list_of session-state core/mcp/session/session.h SESSION_STATES
 	list_of session-event core/mcp/session/session.h SESSION_EVENTS
 	list_of session-failure core/mcp/session/session.h SESSION_FAILURES
-	list_of client-event core/run/client.h CLIENT_EVENTS
+	list_of client-event core/client/client.h CLIENT_EVENTS
 	rows_of reason core/report/reasons.def REASON
 	rows_of step-state core/report/states.def STATE
 }

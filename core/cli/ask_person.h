@@ -12,7 +12,7 @@
 #include <stdbool.h>
 
 #include "core/cli/live.h"
-#include "core/run/client.h"
+#include "core/client/client.h"
 
 struct question;
 

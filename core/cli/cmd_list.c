@@ -12,7 +12,7 @@
 #include "core/cli/run_report.h"
 #include "core/report/ledger.h"
 #include "core/config/config.h"
-#include "core/run/known_tools.h"
+#include "core/client/known_tools.h"
 
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},

@@ -2,7 +2,7 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/run/tool_check.h"
+#include "core/client/tool_check.h"
 #include "core/schema/describe.h"
 
 /* Of a description in a list. */

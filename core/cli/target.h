@@ -24,12 +24,12 @@
 #include "core/cli/policy_options.h"
 #include "core/cli/remote_options.h"
 #include "core/mcp/wire/listing.h"
-#include "core/run/asks.h"
-#include "core/run/client.h"
+#include "core/client/asks.h"
+#include "core/client/client.h"
 #include "core/config/config.h"
 #include "core/run/credentials.h"
-#include "core/run/eras.h"
-#include "core/run/kept_lists.h"
+#include "core/client/eras.h"
+#include "core/client/kept_lists.h"
 
 /* Rows for a command's table of options. */
 #define TARGET_OPTIONS                                                         \

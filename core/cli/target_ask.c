@@ -3,7 +3,7 @@
 #include "core/cli/put.h"
 #include "core/cli/target_inner.h"
 #include "core/report/ledger.h"
-#include "core/run/known_tools.h"
+#include "core/client/known_tools.h"
 
 /* Of the stderr of a server, in an error. */
 #define STDERR_BYTES 4096

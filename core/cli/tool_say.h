@@ -1,5 +1,5 @@
 /*
- * Findings of core/run/tool_check.h, for a command that calls a tool: every
+ * Findings of core/client/tool_check.h, for a command that calls a tool: every
  * violation is one warning; with `strict` they are errors. A required argument
  * that is missing is an error always, unless the caller takes note of it. A
  * schema that cannot be used checks nothing, which is a warning once, and with
@@ -8,7 +8,7 @@
 #ifndef CORE_CLI_TOOL_SAY_H
 #define CORE_CLI_TOOL_SAY_H
 
-#include "core/run/tool_check.h"
+#include "core/client/tool_check.h"
 
 enum tool_rigour {
 	TOOL_NO_CHECK, /* everything is a warning */

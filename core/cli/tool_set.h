@@ -12,7 +12,7 @@
 #define CORE_CLI_TOOL_SET_H
 
 #include "core/cli/target.h"
-#include "core/run/tool_check.h"
+#include "core/client/tool_check.h"
 
 struct tool_set {
 	struct listing list;	   /* owned */

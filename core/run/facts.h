@@ -7,7 +7,7 @@
 #define CORE_RUN_FACTS_H
 
 #include "core/base/buf.h"
-#include "core/run/child.h"
+#include "core/client/child.h"
 #include "core/run/step.h"
 
 /* Append the `run` object of a step that has ended. */

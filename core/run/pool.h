@@ -21,7 +21,7 @@
 #include <stdint.h>
 
 #include "core/base/sha256.h"
-#include "core/run/client.h"
+#include "core/client/client.h"
 #include "core/run/plan.h"
 
 /* Pauses before a server that failed is started again. */
@@ -76,7 +76,7 @@ struct pool_user {
 
 struct pool *pool_new(const struct client_context *context) MUST_USE;
 /*
- * What programs may do that answer sampling (core/run/sampling.h), and where
+ * What programs may do that answer sampling (core/client/sampling.h), and where
  * they start; before pool_expect(). Both borrowed.
  */
 void pool_let_sample(struct pool *p, const struct gate_policy *policy,

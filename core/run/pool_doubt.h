@@ -14,7 +14,7 @@
 #ifndef CORE_RUN_POOL_DOUBT_H
 #define CORE_RUN_POOL_DOUBT_H
 
-#include "core/run/client.h"
+#include "core/client/client.h"
 
 /* For the answer, unless a step waits that has less time. */
 #define POOL_DOUBT_MS 2000

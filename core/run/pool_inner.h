@@ -9,7 +9,7 @@
 #ifndef CORE_RUN_POOL_INNER_H
 #define CORE_RUN_POOL_INNER_H
 
-#include "core/run/asks.h"
+#include "core/client/asks.h"
 #include "core/run/pool.h"
 #include "core/run/pool_doubt.h"
 #include "core/run/remotes.h"

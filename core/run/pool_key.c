@@ -1,4 +1,4 @@
-#include "core/run/digest.h"
+#include "core/client/digest.h"
 #include "core/run/pool.h"
 
 void pool_key(const struct plan_step *plan, const char *const *env,

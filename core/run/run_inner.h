@@ -11,8 +11,8 @@
 
 #include "core/report/ledger.h"
 #include "core/run/credentials.h"
-#include "core/run/eras.h"
-#include "core/run/kept_lists.h"
+#include "core/client/eras.h"
+#include "core/client/kept_lists.h"
 #include "core/config/leash.h"
 #include "core/run/remotes.h"
 #include "core/run/run.h"

@@ -7,10 +7,10 @@
 #ifndef CORE_RUN_STEP_MCP_INNER_H
 #define CORE_RUN_STEP_MCP_INNER_H
 
-#include "core/run/client.h"
+#include "core/client/client.h"
 #include "core/run/judge.h"
 #include "core/run/step.h"
-#include "core/run/tool_check.h"
+#include "core/client/tool_check.h"
 
 struct mcp_step {
 	struct pool_user user;

@@ -9,7 +9,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/listing.h"
-#include "core/run/kept_lists.h"
+#include "core/client/kept_lists.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,8 +5,8 @@
 #ifndef TESTS_UNIT_REMOTE_TALK_H
 #define TESTS_UNIT_REMOTE_TALK_H
 
-#include "core/run/client.h"
-#include "core/run/eras.h"
+#include "core/client/client.h"
+#include "core/client/eras.h"
 #include "core/transport/remote.h"
 #include "tests/unit/http_peer.h"
 

@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/run/client.h"
+#include "core/client/client.h"
 #include "core/transport/transport.h"
 
 /* What came, in words, one event a line. */

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/run/client.h"
+#include "core/client/client.h"
 #include "core/transport/transport.h"
 
 struct world {

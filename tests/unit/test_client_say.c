@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "core/base/mem.h"
-#include "core/run/client_inner.h"
+#include "core/client/client_inner.h"
 
 static const char *reason_of(enum session_failure failure, bool is_call,
 			     const char *method)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/run/eras.h"
+#include "core/client/eras.h"
 #include "tests/unit/temp_dir.h"
 
 static const char *const argv_a[] = {"srv", "a", NULL};

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/run/kept_lists.h"
+#include "core/client/kept_lists.h"
 #include "tests/unit/temp_dir.h"
 
 #define MINUTE_MS (UINT64_C(60) * 1000)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/run/known_tools.h"
+#include "core/client/known_tools.h"
 
 struct fixture {
 	char dir[64];

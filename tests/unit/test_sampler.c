@@ -1,5 +1,5 @@
 /*
- * core/run/sampling.c: a program that answers, with a real gate and a clock
+ * core/client/sampling.c: a program that answers, with a real gate and a clock
  * that the test owns. The server is two pipes.
  */
 #include <setjmp.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "core/base/fd.h"
-#include "core/run/sampling.h"
+#include "core/client/sampling.h"
 #include "core/transport/transport.h"
 
 #define HELLO                                                            \

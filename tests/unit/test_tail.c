@@ -3,7 +3,7 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
-#include "core/run/tail.h"
+#include "core/client/tail.h"
 
 static void tail__more_than_it_keeps__holds_the_end_and_counts(void **state)
 {

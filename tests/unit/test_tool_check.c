@@ -5,7 +5,7 @@
 #include <cmocka.h>
 
 #include "core/base/buf.h"
-#include "core/run/tool_check.h"
+#include "core/client/tool_check.h"
 
 #define TOOL                                                            \
 	"{\"name\":\"t\",\"inputSchema\":{\"type\":\"object\","         \

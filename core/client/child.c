@@ -1,0 +1,284 @@
+#include "core/client/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+
+/* One turn reads at most this much, so that others have theirs. */
+#define TURN_BYTES (1024 * 1024)
+#define CHUNK_BYTES (64 * 1024)
+/* A line of stderr that is shown; a longer one is shown in pieces. */
+#define LINE_BYTES 4096
+
+static const char *const phase_names[] = {
+#define X(name) #name,
+	CHILD_PHASES(X)
+#undef X
+};
+
+const char *child_phase_name(enum child_phase p)
+{
+	return phase_names[p];
+}
+
+static void set_phase(struct child *c, enum child_phase phase)
+{
+	if (c->phase == phase)
+		return;
+	log_debug("%s: %s -> %s", c->o.name, phase_names[c->phase],
+		  phase_names[phase]);
+	c->phase = phase;
+}
+
+void child_init(struct child *c, const struct child_options *options)
+{
+	*c = (struct child){.o = *options, .err_line = BUF_INIT(BUF_UNBOUNDED)};
+	tail_init(&c->err_tail, options->stderr_max);
+	scrub_stream_init(&c->err_scrub, options->scrub);
+}
+
+struct gate_child_fds child_fds(const struct child *c)
+{
+	const struct gate_child_fds none = {-1, -1, -1, -1, -1};
+
+	return c->gate ? gate_child_fds(c->gate) : none;
+}
+
+void child_close_fd(struct child *c, int which)
+{
+	if (c->gate)
+		gate_child_close(c->gate, which);
+}
+
+bool child_is_live(const struct child *c)
+{
+	return c->phase != CHILD_NONE && c->phase != CHILD_ENDED;
+}
+
+struct str child_stderr(const struct child *c)
+{
+	return tail_str(&c->err_tail);
+}
+
+/* ---- stderr ---- */
+
+static void show_line(struct child *c)
+{
+	log_note("%s: %s", c->o.name, buf_cstr(&c->err_line));
+	buf_clear(&c->err_line);
+}
+
+static void show_stderr(struct child *c, struct str bytes)
+{
+	while (bytes.n) {
+		size_t n = str_find(bytes, '\n');
+		size_t room = LINE_BYTES - c->err_line.n;
+		bool whole = n < bytes.n && n <= room;
+
+		n = n < room ? n : room;
+		buf_add(&c->err_line, bytes.p, n);
+		if (whole || c->err_line.n == LINE_BYTES)
+			show_line(c);
+		n += whole;
+		bytes.p += n;
+		bytes.n -= n;
+	}
+}
+
+/* Scrubbed before it is cut: half a value would not be found later. */
+static void add_stderr(struct child *c, struct str bytes)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	scrub_stream_feed(&c->err_scrub, bytes, &out);
+	tail_add(&c->err_tail, buf_str(&out));
+	if (c->o.show_stderr)
+		show_stderr(c, buf_str(&out));
+	buf_release(&out);
+}
+
+static void end_stderr(struct child *c)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	if (c->is_cut)
+		scrub_stream_cut(&c->err_scrub, &out);
+	else
+		scrub_stream_end(&c->err_scrub, &out);
+	tail_add(&c->err_tail, buf_str(&out));
+	c->scrubbed += c->err_scrub.hits;
+	c->err_scrub.hits = 0;
+	if (c->o.show_stderr) {
+		show_stderr(c, buf_str(&out));
+		if (c->err_line.n)
+			show_line(c);
+	}
+	buf_release(&out);
+}
+
+static void drain_stderr(struct child *c, size_t budget)
+{
+	int fd = child_fds(c).err;
+	char chunk[CHUNK_BYTES];
+	ssize_t r;
+
+	while (fd >= 0 && budget) {
+		r = read(fd, chunk, sizeof(chunk));
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 && errno == EAGAIN)
+			return;
+		if (r <= 0) {
+			loop_unwatch(c->o.loop, &c->err_watch);
+			gate_child_close(c->gate, 2);
+			return;
+		}
+		add_stderr(c, (struct str){chunk, (size_t)r});
+		budget -= (size_t)r < budget ? (size_t)r : budget;
+	}
+}
+
+static void on_stderr(void *arg, UNUSED uint32_t events)
+{
+	drain_stderr(arg, TURN_BYTES);
+}
+
+/* ---- the end ---- */
+
+static void arm_grace(struct child *c)
+{
+	loop_timer_set(c->o.loop, &c->grace,
+		       loop_now(c->o.loop) + c->o.grace_ms * NS_PER_MS);
+}
+
+void child_close(struct child *c)
+{
+	if (c->phase != CHILD_RUNNING)
+		return;
+	set_phase(c, CHILD_CLOSING);
+	arm_grace(c);
+}
+
+void child_terminate(struct child *c)
+{
+	if (c->phase != CHILD_RUNNING && c->phase != CHILD_CLOSING)
+		return;
+	if (c->o.handler->last_words)
+		c->o.handler->last_words(c->o.arg);
+	c->is_told_to = c->is_cut = true;
+	gate_child_signal(c->gate, SIGTERM);
+	set_phase(c, CHILD_TERMINATING);
+	arm_grace(c);
+}
+
+void child_kill(struct child *c)
+{
+	if (!child_is_live(c) || c->phase == CHILD_KILLING)
+		return;
+	c->is_told_to = c->is_cut = true;
+	c->killed = true;
+	gate_child_signal(c->gate, SIGKILL);
+	set_phase(c, CHILD_KILLING);
+}
+
+static void on_grace(void *arg)
+{
+	struct child *c = arg;
+
+	if (c->phase == CHILD_CLOSING)
+		child_terminate(c);
+	else
+		child_kill(c);
+}
+
+static void unwatch_all(struct child *c)
+{
+	loop_unwatch(c->o.loop, &c->err_watch);
+	loop_unwatch(c->o.loop, &c->pid_watch);
+	loop_unwatch(c->o.loop, &c->notify_watch);
+	loop_timer_clear(c->o.loop, &c->grace);
+}
+
+static void on_tree_ended(void *arg, UNUSED uint32_t events)
+{
+	struct child *c = arg;
+
+	if (gate_child_wait(c->gate, &c->verdict) != 0)
+		return;
+	c->o.handler->drain(c->o.arg);
+	drain_stderr(c, SIZE_MAX);
+	c->is_cut |= !c->verdict.exited || c->verdict.exit_status;
+	end_stderr(c);
+	unwatch_all(c);
+	c->end_ns = loop_now(c->o.loop);
+	for (int i = 0; i < 3; i++)
+		gate_child_close(c->gate, i);
+	set_phase(c, CHILD_ENDED);
+	c->o.handler->ended(c->o.arg);
+}
+
+void child_release(struct child *c)
+{
+	if (c->gate) {
+		unwatch_all(c);
+		gate_child_free(c->gate);
+	}
+	scrub_stream_release(&c->err_scrub);
+	tail_release(&c->err_tail);
+	buf_release(&c->err_line);
+	free(c->program);
+	*c = (struct child){.phase = CHILD_NONE};
+}
+
+/* ---- the begin ---- */
+
+static void on_notify(void *arg, uint32_t events)
+{
+	struct child *c = arg;
+
+	if (events & EPOLLIN)
+		gate_child_serve(c->gate);
+	/* a number that is closed may soon be that of another file */
+	if (!(events & EPOLLIN) || gate_child_fds(c->gate).notify < 0)
+		loop_unwatch(c->o.loop, &c->notify_watch);
+}
+
+static int watch_all(struct child *c, struct err *err)
+{
+	struct gate_child_fds fds = gate_child_fds(c->gate);
+	struct loop *l = c->o.loop;
+
+	if (loop_watch(l, &c->pid_watch, fds.pidfd, EPOLLIN, on_tree_ended, c,
+		       err) < 0)
+		return -1;
+	if (fds.err >= 0 && loop_watch(l, &c->err_watch, fds.err, EPOLLIN,
+				       on_stderr, c, err) < 0)
+		return -1;
+	if (fds.notify < 0)
+		return 0;
+	return loop_watch(l, &c->notify_watch, fds.notify, EPOLLIN, on_notify,
+			  c, err);
+}
+
+int child_start(struct child *c, struct gate *gate,
+		const struct gate_request *request, struct err *err)
+{
+	c->begin_ns = loop_now(c->o.loop);
+	c->begin_wall_ns = c->o.loop->clock->wall_ns(c->o.loop->clock);
+	c->grace = (struct loop_timer){.fire = on_grace, .arg = c};
+	if (gate_spawn(gate, request, &c->gate, err) < 0)
+		return -1;
+	if (watch_all(c, err) < 0) {
+		unwatch_all(c);
+		gate_child_free(c->gate);
+		c->gate = NULL;
+		return -1;
+	}
+	c->program = mem_strdup(gate_child_path(c->gate));
+	c->pid = gate_child_pid(c->gate);
+	set_phase(c, CHILD_RUNNING);
+	return 0;
+}

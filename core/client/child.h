@@ -1,0 +1,106 @@
+/*
+ * One program that runs under the gate: started, its stderr read, ended in
+ * order with its whole tree. What goes to its stdin and comes from its stdout
+ * is its owner's.
+ *
+ *	child_init(&c, &options);
+ *	child_start(&c, gate, &request, err);
+ *	... watch child_fds(&c).in and .out ...
+ *	child_close(&c);	it should end by itself, else it is made to
+ *	... handler->ended()
+ *	child_release(&c);
+ *
+ * The orderly end: the owner closes stdin when all was written; grace_ms
+ * later SIGTERM, as long again SIGKILL to the whole tree (STD-40, STD-41).
+ */
+#ifndef CORE_CLIENT_CHILD_H
+#define CORE_CLIENT_CHILD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/loop.h"
+#include "core/client/tail.h"
+#include "core/secret/scrub.h"
+#include "gate/gate.h"
+
+#define CHILD_PHASES(X)                                   \
+	X(NONE)	       /* not started */                  \
+	X(RUNNING)     /* it works */                     \
+	X(CLOSING)     /* it should end by itself */      \
+	X(TERMINATING) /* SIGTERM was sent */             \
+	X(KILLING)     /* SIGKILL was sent to the tree */ \
+	X(ENDED)       /* nothing of it runs any more */
+
+enum child_phase {
+#define X(name) CHILD_##name,
+	CHILD_PHASES(X)
+#undef X
+};
+
+/* Told by the loop. */
+struct child_handler {
+	/* SIGTERM is next: write what there still is room for. May be NULL. */
+	void (*last_words)(void *arg);
+	/* Nothing can write any more: what stdout holds is all there is. */
+	void (*drain)(void *arg);
+	/* The whole tree has ended; the verdict lives until child_release(). */
+	void (*ended)(void *arg);
+};
+
+struct child_options {
+	struct loop *loop;	   /* borrowed, as are the next two */
+	const struct scrub *scrub; /* may be NULL */
+	const char *name;	   /* for lines about it */
+	uint64_t grace_ms;
+	size_t stderr_max; /* bytes kept of its end */
+	bool show_stderr;  /* its lines go to our stderr as well */
+	const struct child_handler *handler;
+	void *arg;
+};
+
+struct child {
+	struct child_options o;
+	enum child_phase phase;
+	struct gate_child *gate; /* owned; NULL before and after */
+	struct loop_watch err_watch, pid_watch, notify_watch;
+	struct loop_timer grace;
+	struct tail err_tail; /* already scrubbed */
+	struct scrub_stream err_scrub;
+	struct buf err_line; /* not yet whole; with show_stderr */
+	size_t scrubbed;     /* in stderr */
+	bool killed;	     /* by SIGKILL, for it did not end in time */
+	bool is_told_to;     /* to end, by a signal */
+	bool is_cut;	     /* its last words may be */
+	char *program;	     /* path that ran; owned */
+	pid_t pid;
+	uint64_t begin_ns, end_ns;
+	int64_t begin_wall_ns;
+	struct gate_verdict verdict; /* when ENDED */
+};
+
+void child_init(struct child *c, const struct child_options *options);
+/* errors  those of gate_spawn(); the phase is then still NONE */
+int child_start(struct child *c, struct gate *gate,
+		const struct gate_request *request, struct err *err) MUST_USE;
+/* Ends at once what still runs; it may be initialized again. */
+void child_release(struct child *c);
+
+/* Ends of its pipes; -1 where closed. */
+struct gate_child_fds child_fds(const struct child *c) MUST_USE;
+/* Close our end of stdin or stdout (0, 1); the owner has unwatched it. */
+void child_close_fd(struct child *c, int which);
+
+/* The orderly end begins; nothing but where it runs. */
+void child_close(struct child *c);
+/* SIGTERM now, SIGKILL after the grace. */
+void child_terminate(struct child *c);
+void child_kill(struct child *c);
+
+/* It was started and has not ended. */
+bool child_is_live(const struct child *c) MUST_USE;
+/* The last of its stderr; borrowed. */
+struct str child_stderr(const struct child *c) MUST_USE;
+const char *child_phase_name(enum child_phase p) MUST_USE;
+
+#endif

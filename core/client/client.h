@@ -1,0 +1,346 @@
+/*
+ * One MCP server, live: started through the gate, spoken to, ended in order.
+ *
+ * The session (core/mcp) decides what bytes mean, a transport carries them,
+ * a child (core/client/child.h) owns the process. A client joins the three to a
+ * loop, starts the server once more where its era demands it, remembers that
+ * era, and says why something failed.
+ *
+ *	struct client *c = client_new(&context, &options);
+ *	if (client_start(c, err) < 0) ...	 nothing runs
+ *	client_call(c, &call, &ticket, err);	 also before it is ready
+ *	... loop_turn() until the events of the calls came
+ *	client_close(c);
+ *	... loop_turn() until client_is_over(c)
+ *	client_free(c);
+ *
+ * Or, where nothing else is in the loop: client_wait_ready(), client_wait(),
+ * client_finish(). On Ctrl-C: client_stop(), and once more client_kill().
+ *
+ * What is asked before READY is kept here and sent then. What was sent is
+ * never sent again: when the server ends, its outcome is unknown (TC-7).
+ *
+ * Callbacks may use every function here but client_free(). Texts of a server
+ * in events are as they came: whoever shows them takes secrets out (scrub)
+ * and makes control characters visible. Sentences of ours that quote a server
+ * have that done already.
+ */
+#ifndef CORE_CLIENT_CLIENT_H
+#define CORE_CLIENT_CLIENT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/jw.h"
+#include "core/mcp/wire/listing.h"
+#include "core/mcp/session/session.h"
+#include "core/report/report.h"
+#include "core/base/loop.h"
+#include "core/secret/scrub.h"
+#include "gate/gate.h"
+
+struct client;
+struct eras;
+struct kept_lists;
+struct transport;
+
+/* Waits of the orderly end: stdin closed, SIGTERM, SIGKILL (STD-41). */
+#define CLIENT_GRACE_MS 2000
+/* The same after Ctrl-C (CAN-9). */
+#define CLIENT_GRACE_STOPPED_MS 500
+
+/* What clients share; all of it is borrowed and outlives them. */
+struct client_context {
+	struct loop *loop;
+	struct gate *gate;
+	const struct scrub *scrub; /* NULL: there are no secrets */
+	struct eras *eras;	 /* core/client/eras.h; NULL: none remembered */
+	struct kept_lists *kept; /* core/client/kept_lists.h; NULL: none kept */
+};
+
+#define CLIENT_EVENTS(X)                                                  \
+	X(CLIENT_READY, "ready")       /* the handshake is done */        \
+	X(CLIENT_RESULT, "result")     /* of a call: of->result */        \
+	X(CLIENT_ERROR, "error")       /* of->code, message, data */      \
+	X(CLIENT_FAILED, "failed")     /* reason, sentence */             \
+	X(CLIENT_PROGRESS, "progress") /* of->progress, total, message */ \
+	X(CLIENT_LOG, "log")	       /* of->level, logger, message */   \
+	X(CLIENT_ASKED, "asked")       /* of->ask, method, params */      \
+	X(CLIENT_ASK_GONE, "ask_gone") /* of->ask */                      \
+	X(CLIENT_CHANGED, "changed")   /* of->method, message: the URI */ \
+	X(CLIENT_TASK, "task")	       /* of->params: the task */         \
+	X(CLIENT_ENDED, "ended")       /* its whole tree has; facts are in */
+
+enum client_event_type {
+#define CLIENT_EVENT(name, word) name,
+	CLIENT_EVENTS(CLIENT_EVENT)
+#undef CLIENT_EVENT
+};
+
+/* Lives for the callback; so does what it points to. */
+struct client_event {
+	enum client_event_type type;
+	uint64_t ticket;		/* the call; 0: the server itself */
+	const struct session_event *of; /* NULL with FAILED and ENDED, see
+					   client_failure() */
+	/*
+	 * FAILED: why no answer came, in a sentence that is the same whenever
+	 * the same goes wrong, with the phase and the exit status or signal.
+	 */
+	enum step_reason reason;
+	const char *sentence;
+	/* What the server said of it, for people: the first of its lines on
+	   stdout that are no messages, the last of stderr; "" of neither. */
+	const char *details;
+};
+
+typedef void client_event_fn(void *arg, const struct client_event *e);
+
+struct client_options {
+	const char *name; /* for sentences; borrowed */
+	/*
+	 * How it is opened: a program under the gate. Strings, environment and
+	 * policy are borrowed for the life of the client (it may be started
+	 * again); stdio must be GATE_PIPE three times.
+	 */
+	const struct gate_request *request;
+	/*
+	 * Or, where request is NULL, a transport that this opens: a remote
+	 * server; once more where another beginning is right. Its errors end
+	 * client_start(). `url` is its URL, borrowed: its era is remembered by
+	 * that.
+	 */
+	int (*open)(void *arg, struct transport **ret, struct err *err);
+	void *open_arg;
+	/* Members that stand beside those of the transport; may be NULL. */
+	void (*open_facts)(void *open_arg, struct jw *w);
+	const char *url;
+	/*
+	 * Protocol, what is declared, log level, ceiling of a message, times.
+	 * `era` is filled in from memory; strings are borrowed.
+	 */
+	struct session_options session;
+	uint64_t stderr_max; /* bytes kept of its end; 0: 64 KiB */
+	bool show_stderr;    /* every line goes to our stderr at once */
+	/*
+	 * Where the server has to be asked for notices of change (2026-07-28),
+	 * it is, as soon as there is a list of tools. For sessions of more
+	 * than one call: for one alone it would cost more than it gives.
+	 */
+	bool watches_lists;
+	/*
+	 * READY, LOG, ASKED, ASK_GONE, CHANGED, ENDED, and FAILED with
+	 * ticket 0: the server itself failed; the calls are told first.
+	 * ASKED carries the ticket of the call it belongs to, where known.
+	 * May be NULL: questions are then refused (-32603).
+	 */
+	client_event_fn *on_event;
+	void *arg;
+};
+
+/* Options are read here, but for what is said to be borrowed. */
+struct client *client_new(const struct client_context *context,
+			  const struct client_options *options) MUST_USE;
+/*
+ * The same over a transport that somebody opened: a transcript. There is no
+ * process then, and options->request and ->open are NULL.
+ * transport  taken
+ */
+struct client *client_new_over(const struct client_context *context,
+			       const struct client_options *options,
+			       struct transport *transport) MUST_USE;
+/* Ends at once what still runs. Takes NULL. */
+void client_free(struct client *c);
+
+/*
+ * Start the server and the handshake.
+ *
+ * errors  those of gate_spawn(); client_spawn_reason() names them for a
+ *	   report. Nothing runs then, and no event comes.
+ */
+int client_start(struct client *c, struct err *err) MUST_USE;
+/* "no_command", "leash", … of an error of client_start(). */
+enum step_reason client_spawn_reason(const struct err *err) MUST_USE;
+
+/* ---- requests ---- */
+
+struct client_call {
+	const char *tool;   /* tools/call of it; copied. Or: */
+	const char *method; /* static: "tools/list", "subscriptions/listen" */
+	/* Arguments of the tool, or params; of subscriptions/listen the
+	   filter. JSON object, n = 0: none. Copied. */
+	struct str params;
+	bool as_task; /* of a tool that demands it (2025-11-25) */
+	/* Time for the answer, restarted by progress, and in all, from when it
+	   is sent; 0: those of options->session. */
+	uint64_t timeout_ms, total_ms;
+	/* RESULT, ERROR or FAILED, one of them, and it is the last; before it
+	   PROGRESS and TASK. Not after client_cancel(). */
+	client_event_fn *on_event;
+	void *arg;
+};
+
+/*
+ * Ask something; several at once are fine. Kept until READY, sent at once
+ * after it.
+ *
+ * ret_ticket  never 0; MAY be NULL
+ * errors      ERR_SYNTAX, ERR_LIMIT  params
+ *	       ERR_PEER               the server is over, or ending
+ */
+int client_call(struct client *c, const struct client_call *call,
+		uint64_t *ret_ticket, struct err *err) MUST_USE;
+/*
+ * Nobody waits for it any more: the server is told, no event comes. Other
+ * calls go on. Unknown tickets are ignored.
+ *
+ * reason  for the server, NULL for none
+ */
+void client_cancel(struct client *c, uint64_t ticket, const char *reason);
+
+/* Answer an ASKED event; as session_answer(). */
+void client_answer(struct client *c, uint64_t ask, struct str result);
+void client_answer_error(struct client *c, uint64_t ask, int64_t code,
+			 const char *message);
+
+/*
+ * Within RESULT: take the memory that of->result lies in, so that it need not
+ * be copied. of->result and its slices then live as long as the arena.
+ * returns  false: it was too small for that to pay; copy what you keep
+ */
+bool client_keep(struct client *c, const struct client_event *e,
+		 struct arena *arena) MUST_USE;
+
+/* ---- lists ---- */
+
+/* Lives for the callback; so does what it points to. */
+struct client_listed {
+	enum client_event_type type; /* RESULT, ERROR or FAILED */
+	const struct listing *list;  /* RESULT: all pages */
+	/* It was there already, from this session or from a process before:
+	   ask anew before something is refused by it (CH-7). */
+	bool is_known;
+	const struct client_event *event; /* ERROR, FAILED: as of a call */
+};
+
+typedef void client_listed_fn(void *arg, const struct client_listed *l);
+
+struct client_list {
+	enum listing_kind kind;
+	bool anew; /* nothing that is known counts */
+	client_listed_fn *done;
+	void *arg;
+};
+
+/*
+ * What the server offers, over all pages. Kept until READY; it is asked for
+ * once for all who wait, and again only when its time (`ttlMs`) is over, the
+ * server says that it has changed, or it proved wrong. `done` is called once,
+ * also before this returns.
+ *
+ * ret_ticket  for client_unlist(); written before `done` is called
+ * errors      ERR_PEER  the server is over, or ending
+ */
+int client_list(struct client *c, const struct client_list *list,
+		uint64_t *ret_ticket, struct err *err) MUST_USE;
+/* Nobody waits for it any more. Unknown tickets are ignored. */
+void client_unlist(struct client *c, uint64_t ticket);
+/*
+ * Within `done`, where nobody else lists: take the list, to be released by
+ * listing_release(). What is known of its time stays.
+ */
+void client_take_list(struct client *c, enum listing_kind kind,
+		      struct listing *ret);
+/* It was never asked for, has changed, proved wrong, or its time is over. */
+bool client_list_is_stale(const struct client *c, enum listing_kind kind)
+	MUST_USE;
+
+/* ---- the end ---- */
+
+/*
+ * Orderly: open calls are failed as cancelled, stdin is closed when its queue
+ * is written, then waits of `grace_ms` (CLIENT_GRACE_MS) before SIGTERM and
+ * before SIGKILL. ENDED comes when the whole tree has ended; of a remote
+ * server when it was told, or grace_ms later.
+ */
+void client_close(struct client *c, uint64_t grace_ms);
+/*
+ * The user wants to stop (CAN-9): as client_close(), in haste.
+ *
+ * why       "SIGINT"
+ * grace_ms  CLIENT_GRACE_STOPPED_MS
+ */
+void client_stop(struct client *c, const char *why, uint64_t grace_ms);
+/* client_close(), and SIGTERM now. */
+void client_terminate(struct client *c);
+/* At once: the whole tree. */
+void client_kill(struct client *c);
+
+/*
+ * Read what waits to be read, so that client_is_open() says what holds now;
+ * before a server is used that nobody has looked at for a while.
+ */
+void client_look(struct client *c);
+
+/* ---- in a loop of its own ---- */
+
+/*
+ * Turn the loop until READY.
+ *
+ * errors  ERR_PEER  it failed; client_failure() is its reason, the text the
+ *		     sentence
+ *	   ERR_SYS   of the loop
+ */
+int client_wait_ready(struct client *c, struct err *err) MUST_USE;
+/* Turn the loop until no call is open. Calls that fail are no error here. */
+int client_wait(struct client *c, struct err *err) MUST_USE;
+/* client_close(), and turn the loop until it is over. */
+int client_finish(struct client *c, struct err *err) MUST_USE;
+
+/* ---- what is known ---- */
+
+bool client_is_ready(const struct client *c) MUST_USE;
+/* May calls be made: neither over nor ending. */
+bool client_is_open(const struct client *c) MUST_USE;
+/* Nothing of it runs: never started, or ENDED. */
+bool client_is_over(const struct client *c) MUST_USE;
+/* Calls without answer, those that wait for READY included. */
+size_t client_open_calls(const struct client *c) MUST_USE;
+
+/* Why the server itself failed; REASON_NONE: it did not. */
+enum step_reason client_failure(const struct client *c) MUST_USE;
+/* The sentence and the details of it; "" when it did not. Borrowed. */
+const char *client_failure_sentence(const struct client *c) MUST_USE;
+const char *client_failure_details(const struct client *c) MUST_USE;
+
+/* What the server said of itself; .revision NULL before READY. Borrowed. */
+const struct session_server *client_server(const struct client *c) MUST_USE;
+/* As session_offers(): "tools", "resources.subscribe". */
+bool client_offers(const struct client *c, const char *capability) MUST_USE;
+/*
+ * Arguments go into header fields (HTTP of 2026-07-28): tools whose marks for
+ * that break a rule are not to be used (XH-2). False before READY.
+ */
+bool client_has_headers(const struct client *c) MUST_USE;
+const struct session_stats *client_stats(const struct client *c) MUST_USE;
+/* Is it no server, but prints a CallToolResult? MCP_IS_PRINTED says so. */
+bool client_prints_result(const struct client *c) MUST_USE;
+/* How its process ended; NULL before ENDED. Borrowed. */
+const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;
+/* The last of its stderr, without secrets. Borrowed. */
+struct str client_stderr(const struct client *c) MUST_USE;
+
+/*
+ * Members of an open JSON object: program, pid, exit, killed, cpu_us,
+ * max_rss_bytes, stdout, stderr, limits, denials, execs, enforced, and mcp
+ * {protocol, server, version, counts, restarts, noise}. Of a remote server:
+ * url, http and mcp. What is known by now,
+ * all of it after ENDED. Without secrets.
+ *
+ * ret_scrubbed  added to: how many secrets were taken out; MAY be NULL
+ */
+void client_facts(struct client *c, struct jw *w, size_t *ret_scrubbed);
+
+#endif

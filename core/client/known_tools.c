@@ -1,0 +1,100 @@
+#include "core/client/known_tools.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "core/base/jw.h"
+#include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/base/sha256.h"
+#include "core/config/state_file.h"
+
+#define SCHEMA "matins-tools/1"
+/* One file, bytes; beyond it names are not kept. */
+#define FILE_BYTES (256 * 1024)
+/* A name of a tool (MCP 2025-11-25, server/tools). */
+#define NAME_BYTES 128
+
+static char *path_of(const char *state_dir, const char *config,
+		     const char *server)
+{
+	AUTO(mem_freep) char *key = mem_printf("%s\n%s", config, server);
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_hex(str_of(key), hex);
+	return mem_printf("%s/tools/%s.json", state_dir, hex);
+}
+
+static bool is_plain(struct str name)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!isalnum((unsigned char)name.p[i]) &&
+		    !memchr("_-./:", name.p[i], 5))
+			return false;
+	return name.n && name.n <= NAME_BYTES && name.p[0] != '-';
+}
+
+static void print(const struct listing *tools, const struct scrub *scrub,
+		  struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", SCHEMA);
+	jw_key(&w, "tools");
+	jw_array(&w);
+	for (size_t i = 0; i < tools->n; i++) {
+		const struct str name = tools->item[i].name;
+
+		if (is_plain(name) && !(scrub && scrub_finds(scrub, name)))
+			jw_str(&w, name);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+void known_tools_keep(const char *state_dir, const char *config,
+		      const char *server, const struct listing *tools,
+		      const struct scrub *scrub)
+{
+	AUTO(mem_freep)
+	char *path = state_dir ? path_of(state_dir, config, server) : NULL;
+	const struct state_file f = {path, SCHEMA, FILE_BYTES};
+	AUTO(buf_release) struct buf now = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf known = BUF_INIT(FILE_BYTES);
+	struct str value;
+
+	if (!path)
+		return;
+	print(tools, scrub, &now);
+	if (!state_file_read(&f, &known, &value) ||
+	    !str_eq(buf_str(&known), buf_str(&now)))
+		state_file_write(&f, buf_str(&now));
+}
+
+struct strlist known_tools(const char *state_dir, const char *config,
+			   const char *server, struct arena *arena)
+{
+	AUTO(mem_freep)
+	char *path = state_dir ? path_of(state_dir, config, server) : NULL;
+	const struct state_file f = {path, SCHEMA, FILE_BYTES};
+	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
+	struct strlist names = {NULL, 0};
+	struct str file, tools;
+	struct scan_iter it;
+
+	if (!path || !state_file_read(&f, &text, &file) ||
+	    !scan_get(file, "tools", &tools))
+		return names;
+	names.item = ARENA_ARRAY(arena, const char *, scan_count(tools) + 1);
+	for (scan_iter_init(&it, tools); scan_next(&it);) {
+		AUTO(buf_release) struct buf name = BUF_INIT(NAME_BYTES);
+
+		if (scan_string(it.value, &name) && is_plain(buf_str(&name)))
+			names.item[names.n++] =
+				arena_strdup(arena, buf_cstr(&name));
+	}
+	return names;
+}

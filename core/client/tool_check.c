@@ -1,0 +1,240 @@
+#include "core/client/tool_check.h"
+
+#include "core/base/scan.h"
+#include "core/schema/describe.h"
+
+/* Of the names that there are instead. */
+#define NAMES_SHOWN 500
+
+static struct str member(struct str object, const char *name)
+{
+	struct str v;
+
+	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
+}
+
+void tool_check_init(struct tool_check *c, struct str tool)
+{
+	*c = (struct tool_check){.tool = tool};
+}
+
+void tool_check_release(struct tool_check *c)
+{
+	schema_free(c->input.compiled);
+	schema_free(c->output.compiled);
+	*c = (struct tool_check){0};
+}
+
+struct str tool_input_schema(struct str tool)
+{
+	return member(tool, "inputSchema");
+}
+
+/* ---- findings ---- */
+
+/* An argument that no property of the schema names, but nearly. */
+static void find_hints(const struct schema *s, struct str value,
+		       struct arena *arena, struct strlist *hints)
+{
+	struct schema_property *property;
+	size_t n = schema_properties(s, arena, &property);
+	const char **names = ARENA_ARRAY(arena, const char *, n + 1);
+	struct scan_iter it;
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = arena_strndup(arena, property[i].name.p,
+					 property[i].name.n);
+	scan_iter_init(&it, value);
+	if (!n || !it.is_object)
+		return;
+	hints->item = ARENA_ARRAY(arena, const char *, scan_count(value) + 1);
+	while (scan_next(&it)) {
+		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+		struct schema_property found;
+		const char *near;
+
+		scan_string(it.key, &key);
+		if (schema_property(s, buf_str(&key), arena, &found))
+			continue;
+		near = str_nearest(buf_str(&key), names, n);
+		if (near)
+			hints->item[hints->n++] = arena_printf(
+				arena,
+				"the tool has no argument %s; did you mean %s?",
+				buf_cstr(&key), near);
+	}
+}
+
+static void take_violations(const char *what, const struct schema_result *r,
+			    struct arena *arena, struct tool_findings *ret)
+{
+	ret->violations.item = ARENA_ARRAY(arena, const char *, r->n + 1);
+	ret->places.item = ARENA_ARRAY(arena, const char *, r->n + 1);
+	for (size_t i = 0; i < r->n; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+		struct str at = r->item[i].instance;
+
+		ret->places.item[ret->places.n++] =
+			arena_strndup(arena, at.p, at.n);
+
+		schema_violation_print(&r->item[i], &line);
+		ret->violations.item[ret->violations.n++] =
+			arena_printf(arena, "%s: %s", what, buf_cstr(&line));
+		if (!ret->missing && !r->item[i].instance.n &&
+		    strcmp(r->item[i].keyword, "required") == 0)
+			ret->missing = ret->violations.item[i];
+	}
+	ret->n_more = r->n_more;
+}
+
+static void cannot(const char *what, const struct err *why, struct arena *arena,
+		   struct tool_findings *ret)
+{
+	ret->unusable = arena_printf(
+		arena, "%s: not checked, the schema cannot be used: %s", what,
+		why->msg);
+}
+
+/* NULL: it cannot be used, and that is said. */
+static const struct schema *compiled(struct tool_schema *ts, struct str text,
+				     const char *what, struct arena *arena,
+				     struct tool_findings *ret)
+{
+	ret->is_told = ts->tried;
+	if (!ts->tried) {
+		ts->why = (struct err)ERR_INIT;
+		ts->tried = true;
+		(void)!schema_compile(text, NULL, &ts->compiled, &ts->why);
+	}
+	if (!ts->compiled)
+		cannot(what, &ts->why, arena, ret);
+	return ts->compiled;
+}
+
+static bool check(const struct schema *s, const char *what, struct str value,
+		  struct arena *arena, struct tool_findings *ret)
+{
+	struct schema_result result;
+	struct err why = ERR_INIT;
+	int rc = schema_validate(s, value, arena, &result, &why);
+
+	ret->is_told = false;
+	if (rc < 0)
+		cannot(what, &why, arena, ret);
+	if (rc == SCHEMA_VIOLATED)
+		take_violations(what, &result, arena, ret);
+	return rc != SCHEMA_VIOLATED;
+}
+
+bool tool_check_arguments(struct tool_check *c, struct str arguments,
+			  const char *what, struct arena *arena,
+			  struct tool_findings *ret)
+{
+	struct str text = c->tool.p ? tool_input_schema(c->tool) : c->tool;
+	struct str value = arguments.p ? arguments : STR("{}");
+	const struct schema *s;
+	bool fits;
+
+	*ret = (struct tool_findings){.n_more = 0};
+	s = text.p ? compiled(&c->input, text, what, arena, ret) : NULL;
+	if (!s)
+		return true;
+	fits = check(s, what, value, arena, ret);
+	if (!ret->unusable)
+		find_hints(s, value, arena, &ret->hints);
+	return fits;
+}
+
+/* ---- results ---- */
+
+/* The only text block, when it is JSON (SC-5). */
+static bool has_json_text(struct str result)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	struct scan_iter it;
+	struct str content = member(result, "content"), v;
+
+	if (!content.p || scan_count(content) != 1)
+		return false;
+	scan_iter_init(&it, content);
+	return scan_next(&it) && scan_get(it.value, "text", &v) &&
+	       scan_string(v, &text) &&
+	       scan_document(buf_str(&text), NULL, &v, &ignored) == 0;
+}
+
+static bool nothing_sent(struct str result, struct arena *arena,
+			 struct tool_findings *ret)
+{
+	ret->violations.item = ARENA_ARRAY(arena, const char *, 1);
+	ret->violations.item[ret->violations.n++] = arena_printf(
+		arena, "the tool promises structuredContent and sent none%s",
+		has_json_text(result) ? ", though its text is JSON" : "");
+	return false;
+}
+
+bool tool_check_result(struct tool_check *c, struct str result,
+		       struct arena *arena, struct tool_findings *ret)
+{
+	static const char what[] = "structuredContent";
+	struct str text = c->tool.p ? member(c->tool, "outputSchema") : c->tool;
+	const struct schema *s;
+	struct str v;
+
+	*ret = (struct tool_findings){.n_more = 0};
+	if (!text.p ||
+	    (scan_get(result, "isError", &v) && scan_type(v) == SCAN_TRUE))
+		return true;
+	/* null is a value of it since 2026-07-28 */
+	if (!scan_get(result, what, &v))
+		return nothing_sent(result, arena, ret);
+	s = compiled(&c->output, text, what, arena, ret);
+	return !s || check(s, what, v, arena, ret);
+}
+
+void tool_findings_say(const struct tool_findings *f, struct buf *out)
+{
+	const struct strlist *both[] = {&f->violations, &f->hints};
+	size_t n = f->unusable != NULL;
+
+	if (f->unusable)
+		buf_adds(out, f->unusable);
+
+	for (size_t k = 0; k < ARRAY_LEN(both); k++) {
+		for (size_t i = 0; i < both[k]->n; i++)
+			buf_addf(out, "%s%s", n++ ? "; " : "",
+				 both[k]->item[i]);
+		if (!k && f->n_more)
+			buf_addf(out, "; and %zu more", f->n_more);
+	}
+}
+
+bool tool_needs_task(struct str tool)
+{
+	struct str execution = member(tool, "execution"), support;
+
+	return execution.p &&
+	       scan_get_some(execution, "taskSupport", &support) &&
+	       scan_is(support, "required");
+}
+
+const char *tool_unknown(const struct listing *l, const char *what,
+			 const char *name, const char *why, struct arena *arena)
+{
+	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
+	const char **names = ARENA_ARRAY(arena, const char *, l->n + 1);
+	const char *near;
+
+	for (size_t i = 0; i < l->n; i++) {
+		names[i] = arena_strndup(arena, l->item[i].name.p,
+					 l->item[i].name.n);
+		if (all.n < NAMES_SHOWN)
+			buf_addf(&all, "%s%s", i ? ", " : "", names[i]);
+	}
+	near = str_nearest(str_of(name), names, l->n);
+	if (near)
+		return arena_printf(arena, "no %s %s; did you mean %s?", what,
+				    name, near);
+	return arena_printf(arena, "no %s %s%s; it has %s", what, name, why,
+			    all.n ? buf_cstr(&all) : "none");
+}

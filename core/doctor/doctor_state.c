@@ -1,0 +1,158 @@
+/* What is kept, for doctor: the record of runs, tokens, and how old it is. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/report/ledger.h"
+#include "core/doctor/doctor_inner.h"
+#include "core/doctor/tokens_look.h"
+
+/*
+ * Could a run record itself there? Looks, and creates nothing.
+ *
+ * returns  0, *ret_there says whether the folder exists; -1 and errno
+ */
+static int can_record(const char *dir, struct arena *arena, bool *ret_there)
+{
+	const char *file = arena_printf(arena, "%s/ledger.jsonl", dir);
+	char *at = arena_strdup(arena, dir);
+	char *slash;
+
+	if (access(file, F_OK) == 0 && access(file, R_OK | W_OK) < 0)
+		return -1;
+	*ret_there = access(dir, F_OK) == 0;
+	/* of folders that do not exist, the nearest that does decides */
+	while (access(at, F_OK) < 0) {
+		if (errno != ENOENT)
+			return -1;
+		slash = strrchr(at, '/');
+		if (!slash)
+			return -1;
+		slash[slash == at] = '\0';
+	}
+	return access(at, W_OK | X_OK);
+}
+
+void doctor_look_at_state(struct doctor *d, const char *dir)
+{
+	struct ledger *l = NULL;
+	struct err err = ERR_INIT;
+	bool there = false;
+
+	int r = ledger_open_read(dir, &l, &err);
+
+	if (r == 0 && can_record(ledger_dir(l), d->arena, &there) < 0)
+		r = err_sys(&err, errno, "%s", ledger_dir(l));
+	if (r == 0)
+		doctor_add(d, "state", ledger_dir(l), CHECK_OK, "", "%s",
+			   there ? "runs are recorded here"
+				 : "runs will be recorded here; the first "
+				   "creates it");
+	else
+		doctor_add(d, "state", dir ? dir : "state directory",
+			   CHECK_WARNING,
+			   "set MATINS_STATE to a folder that you can write",
+			   "runs are not recorded: %s", err.msg);
+	ledger_free(l);
+}
+
+static void look_at_tokens_in(struct doctor *d, const char *dir)
+{
+	struct check c;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (!strcmp(d->check[i].area, "tokens") &&
+		    !strcmp(d->check[i].name, dir))
+			return;
+	if (tokens_look(dir, d->arena, &c))
+		doctor_add(d, c.area, c.name, c.level, c.remedy, "%s", c.text);
+}
+
+void doctor_look_at_tokens(struct doctor *d, const struct config *c,
+			   const char *state)
+{
+	if (state)
+		look_at_tokens_in(d,
+				  arena_printf(d->arena, "%s/tokens", state));
+	for (size_t i = 0; c && i < c->n_servers; i++)
+		if (c->servers[i].auth.token_store)
+			look_at_tokens_in(d, c->servers[i].auth.token_store);
+}
+
+/* The last run that finished, of all of it and of this file; or NULL. */
+static const struct ledger_run *last_whole(const struct ledger_run *runs,
+					   size_t n, const char *routine,
+					   const char *file)
+{
+	for (size_t i = n; i-- > 0;)
+		if (runs[i].state == RUN_FINISHED && runs[i].whole &&
+		    ledger_run_is(&runs[i], routine, file))
+			return &runs[i];
+	return NULL;
+}
+
+/* Why runs by that name do not count; "": there are none. */
+static const char *why_none(struct doctor *d, const struct ledger_run *runs,
+			    size_t n, const char *routine, const char *file)
+{
+	for (size_t i = n; i-- > 0;) {
+		if (runs[i].state != RUN_FINISHED ||
+		    strcmp(runs[i].routine, routine) != 0)
+			continue;
+		if (!*runs[i].file)
+			return arena_printf(d->arena,
+					    "; that of %s was recorded by an "
+					    "earlier version, without its file",
+					    runs[i].finished);
+		if (strcmp(runs[i].file, file) != 0)
+			return arena_printf(d->arena, "; that of %s was of %s",
+					    runs[i].finished, runs[i].file);
+		return arena_printf(d->arena,
+				    "; that of %s was not of all steps",
+				    runs[i].finished);
+	}
+	return "";
+}
+
+static void look_at_age(struct doctor *d, const struct doctor_options *o,
+			const struct ledger_run *runs, size_t n,
+			const char *routine)
+{
+	const char *file = o->file->config.path;
+	const struct ledger_run *last = last_whole(runs, n, routine, file);
+	char when[CLOCK_TEXT_BYTES];
+	int64_t age_ms;
+	bool is_fresh;
+
+	if (!last) {
+		doctor_add(d, "stale", routine, CHECK_FAILED,
+			   "look at what should start it",
+			   "it has never finished a whole run%s",
+			   why_none(d, runs, n, routine, file));
+		return;
+	}
+	age_ms = (o->wall_ns - last->finished_ns) / 1000000;
+	is_fresh = age_ms < 0 || (uint64_t)age_ms <= o->stale_ms;
+	clock_format(last->finished_ns, when);
+	doctor_add(d, "stale", routine, is_fresh ? CHECK_OK : CHECK_FAILED,
+		   is_fresh ? "" : "look at what should start it",
+		   "last finished at %s", when);
+}
+
+void doctor_look_at_ages(struct doctor *d, const struct doctor_options *o)
+{
+	const struct config *c = &o->file->config;
+	struct ledger *l = NULL;
+	struct ledger_run *runs = NULL;
+	struct err err = ERR_INIT;
+	size_t n = 0;
+
+	if (ledger_open_read(NULL, &l, &err) == 0 &&
+	    ledger_read(l, d->arena, &runs, &n, &err) < 0)
+		n = 0;
+	if (o->routine)
+		look_at_age(d, o, runs, n, o->routine->name);
+	for (size_t i = 0; !o->routine && i < c->n_routines; i++)
+		look_at_age(d, o, runs, n, c->routines[i].name);
+	ledger_free(l);
+}
