@@ -99,20 +99,20 @@ $(LIB): $(OBJ)
 
 # Between clone and exec: memory shared with the runner, no libc, so nothing
 # that a compiler adds behind our back.
-$(addprefix $(O)/gate/,child.o init.o init_enter.o init_sweep.o setup_run.o): \
+$(addprefix $(O)/gate/child/,child.o init.o init_enter.o init_sweep.o setup_run.o): \
 	ALL_CFLAGS += -fno-sanitize=all -fno-stack-protector
 
 # The system-call filters of the named profiles, made here by libseccomp.
 GENERATOR := $(O)/gate/gen/filters
 $(GENERATOR): $(addprefix $(O)/,$(patsubst %.c,%.o,gate/gen/filters.c \
-		gate/variants.c gate/seccomp.c gate/compact.c $(wildcard core/base/*.c)))
+		gate/build/variants.c gate/build/seccomp.c gate/build/compact.c $(wildcard core/base/*.c)))
 	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(O)/gen/filters.inc: $(GENERATOR)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< >$@.$$$$ && mv $@.$$$$ $@
 
-$(O)/gate/filters.o build/tidy/gate/filters.ok: $(O)/gen/filters.inc
+$(O)/gate/build/filters.o build/tidy/gate/build/filters.ok: $(O)/gen/filters.inc
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)

@@ -1,7 +1,7 @@
 /* The leash, asked about connections that the runner makes itself. */
-#include "gate/endpoint.h"
+#include "gate/policy/endpoint.h"
 #include "gate/gate.h"
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 
 /* The bytes of an address, and whether it is one that names lead to. */
 static bool target_of(const struct sockaddr *address, uint16_t port,

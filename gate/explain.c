@@ -3,15 +3,15 @@
  * it, so that nothing can be granted and not be told.
  */
 #include "core/base/mem.h"
-#include "gate/allow.h"
-#include "gate/endpoint.h"
-#include "gate/inner.h"
+#include "gate/policy/allow.h"
+#include "gate/policy/endpoint.h"
+#include "gate/prepare/inner.h"
 
 /* ---- grants ---- */
 
 static const char *const REASONS[N_GRANT_REASONS] = {
 #define GRANT_REASON(ID, text) [GRANTED_##ID] = (text),
-#include "gate/grant_reasons.def"
+#include "gate/prepare/grant_reasons.def"
 #undef GRANT_REASON
 };
 

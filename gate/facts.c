@@ -2,7 +2,7 @@
  * What holds for one child, guarantee by guarantee: enforced and by what,
  * partly and what is missing, or not at all and why.
  */
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 
 #define NO_LANDLOCK "this kernel has no Landlock, or it is not enabled at boot"
 

@@ -7,9 +7,9 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "gate/allow.h"
-#include "gate/filters.h"
-#include "gate/inner.h"
+#include "gate/policy/allow.h"
+#include "gate/build/filters.h"
+#include "gate/prepare/inner.h"
 
 /* Size of a private place; memory is taken only for what is written. */
 #define PLACE_BYTES (UINT64_C(512) << 20)

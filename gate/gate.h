@@ -75,10 +75,11 @@ struct gate_program_rule {
 	bool has_args;	  /* arguments are exactly .args */
 	struct strlist args;
 	struct strlist prefix; /* arguments begin with these */
-	struct strlist deny;   /* options and subcommands that must not occur:
-				  "-c", "--eval", "@eval"; gate/programs.h */
-	const char *package;   /* "name@version": all that npx, uvx may fetch */
-	const char *sha256;    /* of the file, 64 hexadecimal digits */
+	struct strlist
+		deny;	     /* options and subcommands that must not occur:
+				"-c", "--eval", "@eval"; gate/policy/programs.h */
+	const char *package; /* "name@version": all that npx, uvx may fetch */
+	const char *sha256;  /* of the file, 64 hexadecimal digits */
 };
 
 /*

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "core/base/fd.h"
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 
 /* Rows at most: one for each mechanism, and two. */
 #define ROWS (N_MECHANISMS + 2)

@@ -2,9 +2,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "gate/allow.h"
+#include "gate/policy/allow.h"
 #include "gate/needs_inner.h"
-#include "gate/trace_private.h"
+#include "gate/prepare/trace_private.h"
 
 /* This many files in one folder, and folders in one, are that folder. */
 #define COLLAPSE_FILES 2

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/allow.h"
+#include "gate/policy/allow.h"
 #include "gate/needs_inner.h"
-#include "gate/trace_private.h"
+#include "gate/prepare/trace_private.h"
 
 static const char too_wide[] = "too wide to be granted as a whole; name what "
 			       "is needed of it";

@@ -9,8 +9,8 @@
 #ifndef GATE_NEEDS_INNER_H
 #define GATE_NEEDS_INNER_H
 
-#include "gate/closed.h"
-#include "gate/inner.h"
+#include "gate/policy/closed.h"
+#include "gate/prepare/inner.h"
 
 struct needs_finder {
 	struct gate *gate;

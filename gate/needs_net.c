@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "gate/needs_inner.h"
-#include "gate/proxy.h"
+#include "gate/proxy/proxy.h"
 
 static const char is_lookup[] = "a name was looked up; grant the host by its "
 				"name, and trace again with --net HOST";

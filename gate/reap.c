@@ -11,8 +11,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "gate/inner.h"
-#include "gate/sys.h"
+#include "gate/prepare/inner.h"
+#include "gate/child/sys.h"
 
 struct gate_child_fds gate_child_fds(const struct gate_child *c)
 {

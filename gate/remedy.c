@@ -1,8 +1,8 @@
 /*
  * What to do where something does not hold. The machine's remedies come from
- * gate/ns.c and mechanisms.def, the policy's stand here.
+ * gate/child/ns.c and mechanisms.def, the policy's stand here.
  */
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 
 static const char *or_null(const char *text)
 {

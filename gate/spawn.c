@@ -7,7 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 
 /* Descriptors of one start: the child's three and our ends of the pipes. */
 struct stdio {

@@ -10,7 +10,8 @@
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
-/* Of the runner itself: what every child may read is open (gate/base.def). */
+/* Of the runner itself: what every child may read is open
+ * (gate/prepare/base.def). */
 #define FDS_OWN 96
 
 /* ---- the plan ---- */

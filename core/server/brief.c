@@ -163,8 +163,9 @@ static bool is_private_mount(struct str mounts, uint64_t id)
 }
 
 /*
- * A private place of the sandbox is one of its mounts (gate/setup_run.c), or
- * without mounts a folder whose name begins in its way (gate/private.c).
+ * A private place of the sandbox is one of its mounts (gate/child/setup_run.c),
+ * or without mounts a folder whose name begins in its way
+ * (gate/path/private.c).
  */
 static bool is_private(int dir, const struct tool_env *env, struct arena *arena)
 {

@@ -1,6 +1,6 @@
 /*
- * Writes the table of gate/filters.c: the filter of every variant, made by
- * libseccomp on the machine that builds the program.
+ * Writes the table of gate/build/filters.c: the filter of every variant, made
+ *by libseccomp on the machine that builds the program.
  *
  *	filters >filters.inc
  *
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gate/variants.h"
+#include "gate/build/variants.h"
 
 /* What a variant got; `at` counts instructions of the whole table. */
 struct made {

@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/inner.h"
+#include "gate/prepare/inner.h"
 #include "tests/bench/bench.h"
 
 extern char **environ;

@@ -9,7 +9,7 @@
  * starts:
  *
  *	base		no namespaces
- *	light view	as gate/setup.h makes it
+ *	light view	as gate/build/setup.h makes it
  *	full root	a new root on a tmpfs: /usr, the listed files of /etc,
  *			devices and grants bound into it, private places and
  *			/proc mounted in it, pivot_root, the old root let go
@@ -31,9 +31,9 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/allow.h"
-#include "gate/inner.h"
-#include "gate/sys.h"
+#include "gate/policy/allow.h"
+#include "gate/prepare/inner.h"
+#include "gate/child/sys.h"
 #include "tests/bench/bench.h"
 
 /* The new root is made here; the old /tmp is nobody's business any more. */

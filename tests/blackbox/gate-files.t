@@ -297,7 +297,7 @@ left_links() {
 # What makes a folder run code for whoever uses it next: every row of the table.
 table_rows() {
 	sed -n 's/^PROTECTED("\([^"]*\)", ANY.*/\1/p' \
-		"$TOP/gate/protected.def" | sed 's/\*/sub/g'
+		"$TOP/gate/prepare/protected.def" | sed 's/\*/sub/g'
 }
 
 protected_table() {

@@ -14,7 +14,7 @@ while read -r launcher program; do
 	mkdir -p "$T/$launcher"
 	is "$program reads its options as its rows say" \
 		"$("$PYTHON" "$TOP/tests/blackbox/launchers.py" \
-			"$TOP/gate/programs.def" "$launcher" "$T/$launcher")" ""
+			"$TOP/gate/policy/programs.def" "$launcher" "$T/$launcher")" ""
 done <<-'END'
 	PYTHON python3
 	BASH bash

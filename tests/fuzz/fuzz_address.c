@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/watch.h"
+#include "gate/watch/watch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
  * The kernel's tables of mounts and of our groups, in which names are
  * anybody's. The input is both, apart by the first byte 0.
  */
-#include "gate/cgroup_find.h"
+#include "gate/cgroup/cgroup_find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * is one that reads back as itself, a judge never grants what is not listed,
  * and a head that is written anew is a single request within its ceiling.
  */
-#include "gate/proxy_request.h"
+#include "gate/proxy/proxy_request.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
-#include "gate/seccomp.h"
+#include "gate/build/seccomp.h"
 
 struct bpf_machine {
 	const struct seccomp_data *data;

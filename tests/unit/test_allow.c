@@ -8,7 +8,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/limits.h"
-#include "gate/allow.h"
+#include "gate/policy/allow.h"
 
 #define OPEN_LEASH                                                    \
 	"{\"fs_read\":\"all\",\"fs_write\":\"all\",\"exec\":\"all\"," \

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/cgroup.h"
+#include "gate/cgroup/cgroup.h"
 #include "tests/unit/temp_dir.h"
 
 /* ---- the kernel's part ---- */

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "gate/cgroup_find.h"
+#include "gate/cgroup/cgroup_find.h"
 
 #define ROW(root, point, type, options)                                       \
 	"31 23 0:28 " root " " point " rw,relatime shared:4 master:1 - " type \

@@ -10,8 +10,8 @@
 #include <linux/audit.h>
 #include <stdlib.h>
 
-#include "gate/compact.h"
-#include "gate/variants.h"
+#include "gate/build/compact.h"
+#include "gate/build/variants.h"
 #include "tests/unit/bpf.h"
 
 /* Tries of arguments for each number. */

@@ -7,7 +7,7 @@
 
 #include <arpa/inet.h>
 
-#include "gate/endpoint.h"
+#include "gate/policy/endpoint.h"
 
 /* ---- rows ---- */
 

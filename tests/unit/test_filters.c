@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <linux/seccomp.h>
 
-#include "gate/filters.h"
-#include "gate/variants.h"
+#include "gate/build/filters.h"
+#include "gate/build/variants.h"
 
 static void filters_freep(struct seccomp_filter *f)
 {

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/grants.h"
+#include "gate/prepare/grants.h"
 #include "tests/unit/temp_dir.h"
 
 struct fixture {

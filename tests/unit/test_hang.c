@@ -7,7 +7,7 @@
 
 #include "core/base/clock.h"
 #include "gate/gate.h"
-#include "gate/hang.h"
+#include "gate/child/hang.h"
 
 #define LINE(place, type) "36 35 0:40 / " place " rw,noatime - " type " x rw\n"
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <signal.h>
 
-#include "gate/hit.h"
+#include "gate/policy/hit.h"
 
 static const struct hit_bounds bounds = {.memory_bytes = 64 << 20,
 					 .file_size_bytes = 1500,

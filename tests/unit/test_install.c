@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/install.h"
+#include "gate/path/install.h"
 #include "tests/unit/temp_dir.h"
 
 static const char *at(struct arena *arena, const char *dir, const char *name)

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/fd.h"
-#include "gate/landlock.h"
+#include "gate/build/landlock.h"
 
 /* The kernel's own masks: include/uapi/linux/landlock.h, by ABI. */
 static const struct abi_case {

@@ -22,7 +22,7 @@
 #include <cmocka.h>
 
 #include "core/base/fd.h"
-#include "gate/landlock.h"
+#include "gate/build/landlock.h"
 
 /* ---- a folder with a tree for each class ---- */
 

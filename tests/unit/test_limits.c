@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "gate/limits.h"
+#include "gate/cgroup/limits.h"
 
 static const struct policy policy = {.memory_bytes = 64 << 20,
 				     .file_size_bytes = 1 << 20,

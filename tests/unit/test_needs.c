@@ -12,10 +12,10 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/trace_private.h"
-#include "gate/allow.h"
-#include "gate/closed.h"
-#include "gate/inner.h"
+#include "gate/prepare/trace_private.h"
+#include "gate/policy/allow.h"
+#include "gate/policy/closed.h"
+#include "gate/prepare/inner.h"
 #include "tests/unit/temp_dir.h"
 
 #define RECORDS_MAX 16

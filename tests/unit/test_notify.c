@@ -9,8 +9,8 @@
 #include <seccomp.h>
 
 #include "core/base/fd.h"
-#include "gate/notify.h"
-#include "gate/seccomp.h"
+#include "gate/watch/notify.h"
+#include "gate/build/seccomp.h"
 
 static struct seccomp_data call(const char *name, uint64_t a, uint64_t b)
 {

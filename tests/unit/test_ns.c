@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/str.h"
-#include "gate/ns.h"
+#include "gate/child/ns.h"
 
 /* Where the map sends an id; each id must be in one line only. */
 static uint64_t apply(const char *map, uint64_t id)

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "gate/policy.h"
+#include "gate/policy/policy.h"
 
 #define LIST(...)                                               \
 	{                                                       \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/private.h"
+#include "gate/path/private.h"
 #include "tests/unit/temp_dir.h"
 
 static void make_file(const char *dir, const char *name)

@@ -8,7 +8,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/limits.h"
-#include "gate/programs.h"
+#include "gate/policy/programs.h"
 
 #define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
@@ -311,7 +311,7 @@ static void eval__every_launcher__has_a_case(void **state)
 		const char *names, *operand;
 	} rows[] = {
 #define LAUNCHER(id, parent, names, syntax, order, operand) {names, #operand},
-#include "gate/programs.def"
+#include "gate/policy/programs.def"
 	};
 
 	(void)state;
@@ -798,7 +798,7 @@ static void script__every_interpreter__has_a_case(void **state)
 		const char *names, *operand;
 	} rows[] = {
 #define LAUNCHER(id, parent, names, syntax, order, operand) {names, #operand},
-#include "gate/programs.def"
+#include "gate/policy/programs.def"
 	};
 
 	(void)state;

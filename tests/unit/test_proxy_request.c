@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "gate/proxy_request.h"
+#include "gate/proxy/proxy_request.h"
 
 #define BYTES(s)                   \
 	{                          \

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/resolve.h"
+#include "gate/path/resolve.h"
 #include "tests/unit/temp_dir.h"
 
 static void put(const char *dir, const char *name, const char *text,

@@ -14,8 +14,8 @@
 #include <linux/audit.h>
 #include <seccomp.h>
 
-#include "gate/seccomp.h"
-#include "gate/syscall_args.h"
+#include "gate/build/seccomp.h"
+#include "gate/build/syscall_args.h"
 #include "tests/unit/bpf.h"
 
 #define ALLOW SECCOMP_RET_ALLOW
@@ -38,7 +38,7 @@ static uint32_t verdict(const struct seccomp_filter *f, int nr,
 
 enum group {
 #define GROUP(id, needs_ipc_namespace, help) GROUP_##id,
-#include "gate/syscalls.def"
+#include "gate/build/syscalls.def"
 	N_GROUPS,
 };
 
@@ -52,13 +52,13 @@ static const struct row {
 } ROWS[] = {
 #define SYSCALL(name, group, how, number) \
 	{#name, GROUP_##group, HOW_##how, number},
-#include "gate/syscalls.def"
+#include "gate/build/syscalls.def"
 };
 
 #define G(id) (1ULL << GROUP_##id)
 static const uint64_t GROUPS_OF[] = {
 #define PROFILE(id, name, groups, help) groups,
-#include "gate/profiles.def"
+#include "gate/policy/profiles.def"
 #undef PROFILE
 };
 

@@ -25,8 +25,8 @@
 #include <cmocka.h>
 
 #include "core/base/fd.h"
-#include "gate/notify.h"
-#include "gate/seccomp.h"
+#include "gate/watch/notify.h"
+#include "gate/build/seccomp.h"
 
 #define PATIENCE_MS 20000
 

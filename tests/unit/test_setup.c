@@ -6,15 +6,15 @@
 #include <cmocka.h>
 
 #include "core/base/buf.h"
-#include "gate/setup.h"
-#include "gate/sys.h"
+#include "gate/build/setup.h"
+#include "gate/child/sys.h"
 
 /* The list as text: "TMPFS /tmp; PUT /srv rw; ..." from the place `from`. */
 static void describe(const struct setup_list *list, struct buf *out)
 {
 	static const char *const names[] = {
 #define SETUP_OP(name, text) #name,
-#include "gate/setup_ops.def"
+#include "gate/build/setup_ops.def"
 #undef SETUP_OP
 	};
 

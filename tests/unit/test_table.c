@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/attr.h"
-#include "gate/table.h"
+#include "gate/child/table.h"
 
 static int many[TABLE_MANY];
 

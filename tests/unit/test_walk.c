@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/walk.h"
+#include "gate/path/walk.h"
 #include "tests/unit/temp_dir.h"
 
 struct fixture {

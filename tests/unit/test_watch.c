@@ -14,8 +14,8 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "gate/filters.h"
-#include "gate/watch.h"
+#include "gate/build/filters.h"
+#include "gate/watch/watch.h"
 #include "tests/unit/bpf.h"
 
 #if defined(__x86_64__)

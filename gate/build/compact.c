@@ -1,0 +1,275 @@
+#include "gate/build/compact.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <linux/seccomp.h>
+
+#include "core/base/mem.h"
+
+/* BPF_MAXINSNS of the kernel */
+#define INSNS_MAX 4096
+/* The furthest that a condition can jump. */
+#define JUMP_MAX 255
+/* __X32_SYSCALL_BIT: from here on numbers are of no native call. */
+#define X32_BIT UINT32_C(0x40000000)
+#define NUMBER_MAX UINT32_C(0xffffffff)
+
+/*
+ * The program is written from its end to its beginning, so that whatever is
+ * jumped to is there already. A place counts instructions from the end.
+ */
+struct writer {
+	const struct sock_filter *in;
+	size_t n_in;
+	struct sock_filter out[INSNS_MAX]; /* from the end */
+	size_t n;			   /* the last place written */
+	size_t copied[INSNS_MAX]; /* place of each instruction of `in`; 0 */
+	bool failed;		  /* too long, or not understood */
+};
+
+/* Where a number ends: a verdict, or a part that looks at arguments. */
+struct end {
+	size_t at;	/* of `in` */
+	uint32_t first; /* number that begins the range */
+};
+
+static size_t put(struct writer *w, struct sock_filter insn)
+{
+	if (w->n == INSNS_MAX) {
+		w->failed = true;
+		return w->n;
+	}
+	w->out[w->n] = insn;
+	return ++w->n;
+}
+
+/* Instructions between the next one written and a place. */
+static size_t distance(const struct writer *w, size_t place)
+{
+	return w->n - place;
+}
+
+/* The next instruction will fall through to the place. */
+static void continue_at(struct writer *w, size_t place)
+{
+	size_t far = distance(w, place);
+
+	if (far)
+		put(w, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
+						    (uint32_t)far));
+}
+
+/*
+ * The place, or a jump to it that a condition written next can reach; a
+ * verdict is as short as a jump to it.
+ */
+static size_t in_reach(struct writer *w, size_t place)
+{
+	const struct sock_filter *to = &w->out[place ? place - 1 : 0];
+
+	/* the other branch may need one, too */
+	if (distance(w, place) < JUMP_MAX)
+		return place;
+	if (to->code == (BPF_RET | BPF_K))
+		return put(w, *to);
+	continue_at(w, place);
+	return w->n;
+}
+
+static size_t put_condition(struct writer *w, uint16_t code, uint32_t k,
+			    size_t yes, size_t no)
+{
+	yes = in_reach(w, yes);
+	no = in_reach(w, no);
+	return put(w, (struct sock_filter)BPF_JUMP(code, k,
+						   (uint8_t)distance(w, yes),
+						   (uint8_t)distance(w, no)));
+}
+
+static bool is_condition(uint16_t code)
+{
+	switch (code) {
+	case BPF_JMP | BPF_JEQ | BPF_K:
+	case BPF_JMP | BPF_JGT | BPF_K:
+	case BPF_JMP | BPF_JGE | BPF_K:
+	case BPF_JMP | BPF_JSET | BPF_K:
+		return true;
+	}
+	return false;
+}
+
+/* Copy what is reached from an instruction, each only once. */
+static size_t copy_from(struct writer *w, size_t at)
+{
+	const struct sock_filter *i;
+	size_t yes, no;
+
+	if (at >= w->n_in) {
+		w->failed = true;
+		return w->n;
+	}
+	i = &w->in[at];
+	if (w->copied[at] && (i->code != (BPF_RET | BPF_K) ||
+			      distance(w, w->copied[at]) < JUMP_MAX))
+		return w->copied[at];
+	if (is_condition(i->code)) {
+		yes = copy_from(w, at + 1 + i->jt);
+		no = copy_from(w, at + 1 + i->jf);
+		w->copied[at] = put_condition(w, i->code, i->k, yes, no);
+	} else if (i->code == (BPF_JMP | BPF_JA)) {
+		w->copied[at] = copy_from(w, at + 1 + i->k);
+	} else if (i->code == (BPF_RET | BPF_K)) {
+		w->copied[at] = put(w, *i);
+	} else if (i->code == (BPF_LD | BPF_W | BPF_ABS) ||
+		   i->code == (BPF_ALU | BPF_AND | BPF_K)) {
+		continue_at(w, copy_from(w, at + 1));
+		w->copied[at] = put(w, *i);
+	} else {
+		w->failed = true;
+	}
+	return w->copied[at];
+}
+
+static bool is_met(const struct sock_filter *i, uint32_t a)
+{
+	switch (i->code) {
+	case BPF_JMP | BPF_JEQ | BPF_K:
+		return a == i->k;
+	case BPF_JMP | BPF_JGT | BPF_K:
+		return a > i->k;
+	case BPF_JMP | BPF_JGE | BPF_K:
+		return a >= i->k;
+	}
+	return a & i->k;
+}
+
+/*
+ * Run the program for a number, until it looks at an argument or ends; equal
+ * verdicts are one place.
+ */
+static size_t find_end(struct writer *w, uint32_t arch, uint32_t nr)
+{
+	uint32_t a = 0;
+	size_t at = 0;
+
+	while (at < w->n_in) {
+		const struct sock_filter *i = &w->in[at];
+
+		if (i->code == (BPF_RET | BPF_K))
+			break;
+		if (is_condition(i->code)) {
+			at += is_met(i, a) ? i->jt : i->jf;
+		} else if (i->code == (BPF_JMP | BPF_JA)) {
+			at += i->k;
+		} else if (i->code == (BPF_LD | BPF_W | BPF_ABS)) {
+			if (i->k == offsetof(struct seccomp_data, nr))
+				a = nr;
+			else if (i->k == offsetof(struct seccomp_data, arch))
+				a = arch;
+			else
+				return at;
+		} else {
+			break;
+		}
+		at++;
+	}
+	if (at >= w->n_in || w->in[at].code != (BPF_RET | BPF_K)) {
+		w->failed = true;
+		return 0;
+	}
+	for (size_t same = 0; same < at; same++)
+		if (w->in[same].code == w->in[at].code &&
+		    w->in[same].k == w->in[at].k)
+			return same;
+	return at;
+}
+
+/* Ranges of numbers up to `newest`; returns how many. */
+static size_t find_ranges(struct writer *w, uint32_t arch, uint32_t newest,
+			  struct end *range)
+{
+	size_t n = 0;
+
+	for (uint32_t nr = 0; nr <= newest && !w->failed; nr++) {
+		size_t at = find_end(w, arch, nr);
+
+		if (!n || range[n - 1].at != at)
+			range[n++] = (struct end){at, nr};
+	}
+	return n;
+}
+
+/* The boundary that halves the numbers [range[0].first, until). */
+static size_t middle(const struct end *range, size_t n, uint32_t until)
+{
+	uint32_t half = range[0].first + (until - range[0].first) / 2;
+	size_t mid = 1;
+
+	while (mid + 1 < n && range[mid].first < half)
+		mid++;
+	if (mid > 1 && half - range[mid - 1].first < range[mid].first - half)
+		mid--;
+	return mid;
+}
+
+static size_t put_tree(struct writer *w, const struct end *range, size_t n,
+		       uint32_t until)
+{
+	size_t mid, above, below;
+
+	if (n == 1 || w->failed)
+		return copy_from(w, range[0].at);
+	mid = middle(range, n, until);
+	above = put_tree(w, range + mid, n - mid, until);
+	below = put_tree(w, range, mid, range[mid].first);
+	return put_condition(w, BPF_JMP | BPF_JGE | BPF_K, range[mid].first,
+			     above, below);
+}
+
+static void put_program(struct writer *w, const struct end *range, size_t n,
+			uint32_t arch, uint32_t newest)
+{
+	size_t other = find_end(w, ~arch, 0), yes, no, known;
+
+	/* -1 is how a tracer skips a call */
+	yes = copy_from(w, find_end(w, arch, NUMBER_MAX));
+	no = copy_from(w, find_end(w, arch, X32_BIT));
+	yes = put_condition(w, BPF_JMP | BPF_JEQ | BPF_K, NUMBER_MAX, yes, no);
+	no = copy_from(w, find_end(w, arch, newest + 1));
+	no = put_condition(w, BPF_JMP | BPF_JGE | BPF_K, X32_BIT, yes, no);
+	known = put_tree(w, range, n, newest + 1);
+	known = put_condition(w, BPF_JMP | BPF_JGT | BPF_K, newest, no, known);
+	continue_at(w, known);
+	known = put(w, (struct sock_filter)BPF_STMT(
+			       BPF_LD | BPF_W | BPF_ABS,
+			       offsetof(struct seccomp_data, nr)));
+	no = copy_from(w, other);
+	put_condition(w, BPF_JMP | BPF_JEQ | BPF_K, arch, known, no);
+	put(w,
+	    (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					 offsetof(struct seccomp_data, arch)));
+}
+
+size_t compact(const struct sock_filter *in, size_t n, uint32_t arch,
+	       uint32_t newest, struct sock_filter **ret)
+{
+	AUTO(mem_freep) struct writer *w = NULL;
+	AUTO(mem_freep) struct end *range = NULL;
+	size_t n_ranges;
+
+	if (!n || n > INSNS_MAX || newest >= INSNS_MAX)
+		return 0;
+	w = mem_zalloc(sizeof(*w));
+	range = mem_alloc((newest + 1) * sizeof(*range));
+	w->in = in;
+	w->n_in = n;
+	n_ranges = find_ranges(w, arch, newest, range);
+	if (!w->failed)
+		put_program(w, range, n_ranges, arch, newest);
+	if (w->failed || w->n >= n)
+		return 0;
+	*ret = mem_alloc(w->n * sizeof(**ret));
+	for (size_t i = 0; i < w->n; i++)
+		(*ret)[i] = w->out[w->n - 1 - i];
+	return w->n;
+}

@@ -1,0 +1,39 @@
+/*
+ * The same filter, quicker to install.
+ *
+ * When a filter is installed, the kernel runs it once for each system-call
+ * number, to remember those that are allowed whatever their arguments, and
+ * compiles it. So the path to a verdict and the length are what a start pays
+ * for. libseccomp compares numbers one by one; here neighbours with the same
+ * verdict are one range, found by halving, and equal ends are shared: half
+ * the instructions and half the path (gate/README.md, Costs).
+ *
+ *	struct sock_filter *out;
+ *	size_t n = compact(in, n_in, arch, newest, &out);
+ *
+ * Nothing is decided here: the verdict of each range is found by running the
+ * program, and the parts that look at arguments are copied as they are. The
+ * tests compare both for every number and every argument rule. Pure.
+ */
+#ifndef GATE_BUILD_COMPACT_H
+#define GATE_BUILD_COMPACT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/filter.h>
+
+#include "core/base/attr.h"
+
+/*
+ * in      looks at the architecture, then at the number, then at arguments,
+ *	   and kills another architecture; what libseccomp makes is such
+ * arch    AUDIT_ARCH_... that the numbers belong to
+ * newest  numbers from here to the x32 bit have one verdict
+ * ret     owned by the caller (free), when there is a shorter one
+ * returns instructions in *ret; 0 when there is none, for an instruction
+ *	   that is not known here or a program that is short already
+ */
+size_t compact(const struct sock_filter *in, size_t n, uint32_t arch,
+	       uint32_t newest, struct sock_filter **ret) MUST_USE;
+
+#endif

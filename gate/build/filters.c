@@ -1,0 +1,66 @@
+#include "gate/build/filters.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/mem.h"
+#include "gate/build/variants.h"
+
+/* A program of the table: where it begins among the instructions. */
+struct stored {
+	uint32_t at;
+	uint16_t n;
+};
+
+/* Written by gate/gen/filters.c: INSTRUCTIONS[], and STORED[] by variant. */
+#include "gen/filters.inc"
+
+_Static_assert(ARRAY_LEN(STORED) == N_VARIANTS, "one program for each variant");
+
+/*
+ * What is kept refuses with EPERM. With a listener refused calls wait for its
+ * answer instead; nothing else differs, and no rule gives EPERM by itself.
+ */
+static void refuse_by_listener(struct seccomp_filter *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		if (f->insn[i].code == (BPF_RET | BPF_K) &&
+		    f->insn[i].k == (SECCOMP_RET_ERRNO | EPERM))
+			f->insn[i].k = SECCOMP_RET_USER_NOTIF;
+}
+
+bool filters_find(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter)
+{
+	int variant = variant_of(want);
+	const struct stored *s;
+
+	if (variant < 0)
+		return false;
+	s = &STORED[variant];
+	ret_filter->n = s->n;
+	ret_filter->insn = mem_alloc(s->n * sizeof(*ret_filter->insn));
+	memcpy(ret_filter->insn, INSTRUCTIONS + s->at,
+	       s->n * sizeof(*ret_filter->insn));
+	if (want->deny == SECCOMP_DENY_NOTIFY)
+		refuse_by_listener(ret_filter);
+	return true;
+}
+
+/* The kernel knows the actions of the filter. */
+static bool is_possible(const struct seccomp_want *want)
+{
+	uint32_t notify = SECCOMP_RET_USER_NOTIF;
+
+	return want->deny != SECCOMP_DENY_NOTIFY ||
+	       syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
+}
+
+int filters_build(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter, struct err *err)
+{
+	if (is_possible(want) && filters_find(want, ret_filter))
+		return 0;
+	return seccomp_build(want, ret_filter, err);
+}

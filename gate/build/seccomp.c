@@ -1,0 +1,510 @@
+#include "gate/build/seccomp.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/dl.h"
+#include "core/base/fd.h"
+#include "core/base/limits.h"
+#include "core/base/mem.h"
+#include "gate/build/compact.h"
+#include "gate/build/syscall_args.h"
+
+/* BPF_MAXINSNS of the kernel */
+#define INSNS_MAX 4096
+/* __X32_SYSCALL_BIT; libseccomp's part of the program kills from here on */
+#define X32_BIT UINT32_C(0x40000000)
+
+/* ---- the library, loaded on first use: most runs build no filter ---- */
+
+#define LIBRARY "libseccomp.so.2"
+
+#define LIBRARY_FUNCTIONS(X)            \
+	X(seccomp_arch_native)          \
+	X(seccomp_syscall_resolve_name) \
+	X(seccomp_init)                 \
+	X(seccomp_release)              \
+	X(seccomp_attr_set)             \
+	X(seccomp_rule_add_array)       \
+	X(seccomp_export_bpf)
+
+struct library {
+	LIBRARY_FUNCTIONS(DL_MEMBER)
+};
+
+/* NULL when it is not installed. */
+static const struct library *library(void)
+{
+	static const char *const names[] = {LIBRARY_FUNCTIONS(DL_NAME)};
+	static struct library functions;
+	static struct dl dl = DL(LIBRARY, names, functions);
+
+	return dl_load(&dl) ? &functions : NULL;
+}
+
+static int lacks_library(struct err *err)
+{
+	return err_set(err, ERR_PROTECTION,
+		       "a system-call filter with added names needs " LIBRARY
+		       ", which is not here; install it: apt-get install "
+		       "libseccomp2");
+}
+
+static int resolve_name(const char *name)
+{
+	const struct library *lib = library();
+
+	return lib ? lib->seccomp_syscall_resolve_name(name) : __NR_SCMP_ERROR;
+}
+
+/* ---- tables ---- */
+
+enum group {
+#define GROUP(id, needs_ipc_namespace, help) GROUP_##id,
+#include "gate/build/syscalls.def"
+};
+
+/* Bit set of groups, as profiles.def writes it. */
+#define G(id) (UINT64_C(1) << GROUP_##id)
+
+static const uint64_t PROFILE_GROUPS[] = {
+#define PROFILE(id, name, groups, help) groups,
+#include "gate/policy/profiles.def"
+#undef PROFILE
+};
+
+static const bool NEEDS_IPC_NAMESPACE[] = {
+#define GROUP(id, needs_ipc_namespace, help) needs_ipc_namespace,
+#include "gate/build/syscalls.def"
+};
+
+enum how { HOW_ALLOW, HOW_ARGS, HOW_FIXED, HOW_NEVER };
+
+/* Texts of the tables stand in them: pointers would be fixed up at each start,
+   for rows that most runs never look at. */
+struct call {
+	char name[SYSCALL_NAME_BYTES];
+	enum group group;
+	enum how how;
+	int number; /* of the table; 0 where libseccomp knows it */
+};
+
+static const struct call CALLS[] = {
+#define SYSCALL(name, group, how, number) \
+	{#name, GROUP_##group, HOW_##how, number},
+#include "gate/build/syscalls.def"
+};
+
+#define N_CALLS ARRAY_LEN(CALLS)
+
+/*
+ * The number on this machine; negative when the machine has no such call
+ * (libseccomp gives those of other architectures negative numbers).
+ */
+static int call_number(const struct call *c)
+{
+	int nr = resolve_name(c->name);
+
+	return nr == __NR_SCMP_ERROR && c->number ? c->number : nr;
+}
+
+static const struct call *find_call(const char *name)
+{
+	for (size_t i = 0; i < N_CALLS; i++)
+		if (strcmp(CALLS[i].name, name) == 0)
+			return &CALLS[i];
+	return NULL;
+}
+
+static const struct call *find_number(int nr)
+{
+	for (size_t i = 0; i < N_CALLS; i++)
+		if (call_number(&CALLS[i]) == nr)
+			return &CALLS[i];
+	return NULL;
+}
+
+const char *seccomp_call_name(int nr)
+{
+	const struct call *c = nr < 0 ? NULL : find_number(nr);
+
+	return c ? c->name : NULL;
+}
+
+int seccomp_call_number(const char *name)
+{
+	const struct call *c = find_call(name);
+	int nr = c ? call_number(c) : resolve_name(name);
+
+	return nr < 0 ? -1 : nr;
+}
+
+int seccomp_newest(void)
+{
+	int newest = 0;
+
+	for (size_t i = 0; i < N_CALLS; i++) {
+		int nr = call_number(&CALLS[i]);
+
+		newest = nr > newest ? nr : newest;
+	}
+	return newest;
+}
+
+/* ---- names that users add ---- */
+
+static int unknown_name(const char *name, struct err *err)
+{
+	const char *names[N_CALLS];
+	const char *near;
+
+	for (size_t i = 0; i < N_CALLS; i++)
+		names[i] = CALLS[i].name;
+	near = str_nearest(str_of(name), names, N_CALLS);
+	if (near)
+		return err_set(err, ERR_POLICY,
+			       "syscalls: there is no \"%s\" on this machine; "
+			       "did you mean \"%s\"?",
+			       name, near);
+	return err_set(err, ERR_POLICY,
+		       "syscalls: there is no \"%s\" on this machine", name);
+}
+
+int seccomp_check_name(const char *name, struct err *err)
+{
+	const struct call *c = find_call(name);
+
+	if (c && c->how == HOW_NEVER)
+		return err_set(err, ERR_POLICY,
+			       "syscalls: \"%s\" cannot be allowed: a filter "
+			       "cannot see what it does; programs fall back "
+			       "to older calls",
+			       name);
+	if (c && c->how == HOW_FIXED)
+		return err_set(err, ERR_POLICY,
+			       "syscalls: \"%s\" is allowed by its arguments, "
+			       "and naming it does not lift that%s",
+			       name,
+			       c->group == GROUP_NET ? "; use `net`" : "");
+	if (!library())
+		return lacks_library(err);
+	if (seccomp_call_number(name) < 0)
+		return unknown_name(name, err);
+	return 0;
+}
+
+/* ---- building ---- */
+
+void seccomp_want_init(struct seccomp_want *want, const struct policy *p)
+{
+	*want = (struct seccomp_want){
+		.profile = p->profile,
+		.net = p->net,
+		.net_udp = p->net_udp,
+		.syscalls = p->syscalls,
+	};
+}
+
+static void ctx_freep(scmp_filter_ctx *ctx)
+{
+	if (*ctx)
+		library()->seccomp_release(*ctx);
+}
+
+struct build {
+	const struct library *lib;
+	scmp_filter_ctx ctx;
+	const struct seccomp_want *want;
+	struct err *err;
+};
+
+static bool is_named(const struct seccomp_want *want, const char *name)
+{
+	for (size_t i = 0; i < want->syscalls.n; i++)
+		if (strcmp(want->syscalls.item[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool in_profile(const struct seccomp_want *want, enum group g)
+{
+	if (NEEDS_IPC_NAMESPACE[g] && !want->ipc_namespace)
+		return false;
+	if (want->keep_attributes && (g == GROUP_ATTR || g == GROUP_OWNER))
+		return false;
+	return PROFILE_GROUPS[want->profile] & UINT64_C(1) << g;
+}
+
+static bool holds(const struct seccomp_want *w, enum arg_when when)
+{
+	bool net = w->net != POLICY_NET_NONE;
+	bool seal = w->profile == PROFILE_STRICT || !w->memfd_noexec_sysctl;
+
+	switch (when) {
+	case WHEN_ALWAYS:
+		return true;
+	case WHEN_NET:
+		return net;
+	case WHEN_UDP:
+		return net && w->net_udp;
+	case WHEN_NOT_PORTS:
+		return w->net != POLICY_NET_PORTS;
+	case WHEN_UNIX:
+		return net && w->net_unix;
+	case WHEN_NO_UNIX:
+		return !(net && w->net_unix);
+	case WHEN_SEAL:
+		return seal;
+	case WHEN_NO_SEAL:
+		return !seal;
+	case WHEN_OPEN:
+		return w->profile == PROFILE_OPEN;
+	case WHEN_NOT_OPEN:
+		return w->profile != PROFILE_OPEN;
+	}
+	return false;
+}
+
+static int add_rule(struct build *b, uint32_t action, const char *name, int nr,
+		    const struct scmp_arg_cmp *cmp, unsigned n)
+{
+	int r = b->lib->seccomp_rule_add_array(b->ctx, action, nr, n, cmp);
+
+	if (r < 0)
+		return err_sys(b->err, -r, "system-call filter: rule for %s",
+			       name);
+	return 0;
+}
+
+static int add_arg_rule(struct build *b, int nr, const struct arg_rule *rule)
+{
+	struct scmp_arg_cmp cmp[ARG_CMP_MAX];
+	unsigned n = 0;
+
+	while (n < ARG_CMP_MAX && rule->cmp[n].mask) {
+		cmp[n] = (struct scmp_arg_cmp){
+			.arg = rule->cmp[n].arg,
+			.op = SCMP_CMP_MASKED_EQ,
+			.datum_a = rule->cmp[n].mask,
+			.datum_b = rule->cmp[n].value,
+		};
+		n++;
+	}
+	return add_rule(b, SCMP_ACT_ALLOW, rule->call, nr, cmp, n);
+}
+
+static int add_by_args(struct build *b, const struct call *c, int nr)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++) {
+		const struct arg_rule *rule = &ARG_RULES[i];
+
+		if (strcmp(rule->call, c->name) != 0 ||
+		    !holds(b->want, rule->when))
+			continue;
+		if (add_arg_rule(b, nr, rule) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_call(struct build *b, const struct call *c)
+{
+	bool by_args = c->how == HOW_ARGS || c->how == HOW_FIXED;
+	int nr = call_number(c);
+
+	if (nr < 0)
+		return 0; /* another architecture's */
+	if (is_named(b->want, c->name))
+		return add_rule(b, SCMP_ACT_ALLOW, c->name, nr, NULL, 0);
+	if (c->group == GROUP_HIDDEN)
+		return add_rule(b, SCMP_ACT_ERRNO(ENOSYS), c->name, nr, NULL,
+				0);
+	if (!in_profile(b->want, c->group))
+		return 0;
+	if (by_args)
+		return add_by_args(b, c, nr);
+	return add_rule(b, SCMP_ACT_ALLOW, c->name, nr, NULL, 0);
+}
+
+/* Names that have no row, but that libseccomp knows. */
+static int add_rowless(struct build *b)
+{
+	const struct strlist *names = &b->want->syscalls;
+
+	for (size_t i = 0; i < names->n; i++) {
+		const char *name = names->item[i];
+
+		if (find_call(name))
+			continue;
+		if (add_rule(b, SCMP_ACT_ALLOW, name, seccomp_call_number(name),
+			     NULL, 0) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int add_all(struct build *b)
+{
+	for (size_t i = 0; i < b->want->syscalls.n; i++)
+		if (seccomp_check_name(b->want->syscalls.item[i], b->err) < 0)
+			return -1;
+	for (size_t i = 0; i < N_CALLS; i++)
+		if (add_call(b, &CALLS[i]) < 0)
+			return -1;
+	return add_rowless(b);
+}
+
+/*
+ * Numbers above the newest that has a row get ENOSYS, as from a kernel of
+ * that age: EPERM there breaks the fall-backs of C libraries. These stand
+ * before libseccomp's program, which goes on unchanged for everything else:
+ * other architectures, and numbers with the x32 bit or above, are its own.
+ */
+static size_t put_prefix(const struct library *lib, struct sock_filter *out)
+{
+	const struct sock_filter prefix[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, lib->seccomp_arch_native(),
+			 0, 4),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JGT | BPF_K, (uint32_t)seccomp_newest(),
+			 0, 1),
+		BPF_STMT(BPF_RET | BPF_K,
+			 SECCOMP_RET_ERRNO | (ENOSYS & SECCOMP_RET_DATA)),
+	};
+
+	if (out)
+		memcpy(out, prefix, sizeof(prefix));
+	return ARRAY_LEN(prefix);
+}
+
+static int export_filter(struct build *b, struct seccomp_filter *ret)
+{
+	AUTO(fd_closep) int fd = memfd_create("filter", MFD_CLOEXEC);
+	AUTO(mem_freep) struct sock_filter *insn = NULL;
+	size_t n_prefix = put_prefix(b->lib, NULL), n;
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return err_sys(b->err, errno, "system-call filter: memory");
+	r = b->lib->seccomp_export_bpf(b->ctx, fd);
+	if (r < 0)
+		return err_sys(b->err, -r, "system-call filter: export");
+	if (fstat(fd, &st) < 0)
+		return err_sys(b->err, errno, "system-call filter: size");
+	n = (size_t)st.st_size / sizeof(*insn);
+	if (n + n_prefix > INSNS_MAX)
+		return err_set(b->err, ERR_LIMIT,
+			       "system-call filter: %zu instructions, the "
+			       "kernel takes %d",
+			       n + n_prefix, INSNS_MAX);
+	insn = mem_alloc((n + n_prefix) * sizeof(*insn));
+	put_prefix(b->lib, insn);
+	if (pread(fd, insn + n_prefix, n * sizeof(*insn), 0) !=
+	    (ssize_t)(n * sizeof(*insn)))
+		return err_sys(b->err, EIO, "system-call filter: read back");
+	ret->n = (uint16_t)(n + n_prefix);
+	ret->insn = insn;
+	insn = NULL;
+	return 0;
+}
+
+static int set_attr(struct build *b, enum scmp_filter_attr attr, uint32_t value)
+{
+	int r = b->lib->seccomp_attr_set(b->ctx, attr, value);
+
+	if (r < 0)
+		return err_sys(b->err, -r, "system-call filter: attribute %d",
+			       (int)attr);
+	return 0;
+}
+
+int seccomp_build_plain(const struct seccomp_want *want,
+			struct seccomp_filter *ret_filter, struct err *err)
+{
+	bool notify = want->deny == SECCOMP_DENY_NOTIFY;
+	uint32_t deny = notify ? SCMP_ACT_NOTIFY : SCMP_ACT_ERRNO(EPERM);
+	const struct library *lib = library();
+	AUTO(ctx_freep)
+	scmp_filter_ctx ctx = lib ? lib->seccomp_init(deny) : NULL;
+	struct build b = {.lib = lib, .ctx = ctx, .want = want, .err = err};
+
+	if (!lib)
+		return lacks_library(err);
+	if (!ctx)
+		return err_set(err, ERR_PROTECTION,
+			       "system-call filter: this kernel lacks %s",
+			       notify ? "the listener (Linux 5.5)"
+				      : "seccomp filters");
+	/* 2: a binary tree, a third of the time to install */
+	if (set_attr(&b, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS) < 0 ||
+	    set_attr(&b, SCMP_FLTATR_CTL_OPTIMIZE, 2) < 0)
+		return -1;
+	if (add_all(&b) < 0)
+		return -1;
+	return export_filter(&b, ret_filter);
+}
+
+int seccomp_build(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter, struct err *err)
+{
+	struct sock_filter *insn = NULL;
+	size_t n;
+
+	if (seccomp_build_plain(want, ret_filter, err) < 0)
+		return -1;
+	n = compact(ret_filter->insn, ret_filter->n,
+		    library()->seccomp_arch_native(),
+		    (uint32_t)seccomp_newest(), &insn);
+	if (!n)
+		return 0;
+	free(ret_filter->insn);
+	*ret_filter = (struct seccomp_filter){insn, (uint16_t)n};
+	return 0;
+}
+
+void seccomp_filter_release(struct seccomp_filter *f)
+{
+	free(f->insn);
+	*f = (struct seccomp_filter)SECCOMP_FILTER_INIT;
+}
+
+/* ---- what would allow it ---- */
+
+/* An ordinary TCP or UDP socket, which `net` governs. */
+static bool is_inet_socket(const struct seccomp_data *d)
+{
+	uint32_t family = (uint32_t)d->args[0];
+	uint32_t type = (uint32_t)d->args[1] & TYPE;
+	uint32_t proto = (uint32_t)d->args[2];
+
+	if (family != AF_INET && family != AF_INET6)
+		return false;
+	if (type == SOCK_STREAM)
+		return proto == 0 || proto == IPPROTO_TCP;
+	return type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP);
+}
+
+void seccomp_allow_line(const struct seccomp_data *data, struct buf *out)
+{
+	const struct library *lib = library();
+	const struct call *c;
+
+	if (!lib || data->arch != lib->seccomp_arch_native() || data->nr < 0)
+		return;
+	c = find_number(data->nr);
+	if (!c)
+		return;
+	if (c->group == GROUP_NET && is_inet_socket(data))
+		buf_adds(out, "sandbox = { net = \"all\" }");
+	else if (c->how == HOW_ALLOW || c->how == HOW_ARGS)
+		buf_addf(out, "sandbox = { syscalls = [\"%s\"] }", c->name);
+}

@@ -1,0 +1,363 @@
+#include "gate/build/setup.h"
+
+#include "gate/policy/allow.h"
+#include "gate/child/sys.h"
+
+#define QUIET_ATTRS (SYS_ATTR_NOSUID | SYS_ATTR_NODEV)
+
+/* One row of what is mounted, so that all of it can be put in one order. */
+struct entry {
+	const char *path;
+	const struct setup_place *place;
+	const struct setup_grant *grant;
+	bool is_protect;
+	bool is_pin; /* a folder above a protected path, mounted onto itself */
+};
+
+struct builder {
+	const struct setup_view *v;
+	struct arena *arena;
+	struct setup_list *list;
+	struct entry *entry;
+	size_t n, cap;
+	size_t op_cap;
+};
+
+static struct setup_op *add_op(struct builder *b, enum setup_kind kind,
+			       const char *path)
+{
+	struct setup_list *l = b->list;
+
+	if (l->n == b->op_cap) {
+		size_t cap = b->op_cap ? b->op_cap * 2 : 32;
+		struct setup_op *op =
+			ARENA_ARRAY(b->arena, struct setup_op, cap);
+
+		if (l->n)
+			memcpy(op, l->op, l->n * sizeof(*op));
+		l->op = op;
+		b->op_cap = cap;
+	}
+	l->op[l->n] = (struct setup_op){
+		.kind = kind, .path = path, .slot = -1, .idmap = -1};
+	return &l->op[l->n++];
+}
+
+static void add_entry(struct builder *b, struct entry e)
+{
+	if (b->n == b->cap) {
+		size_t cap = b->cap ? b->cap * 2 : 32;
+		struct entry *entry = ARENA_ARRAY(b->arena, struct entry, cap);
+
+		if (b->n)
+			memcpy(entry, b->entry, b->n * sizeof(*entry));
+		b->entry = entry;
+		b->cap = cap;
+	}
+	b->entry[b->n++] = e;
+}
+
+static int rank(const struct entry *e)
+{
+	return e->place ? 0 : e->is_pin ? 2 : 1;
+}
+
+/* By path, what is above before what is beneath; places before grants. */
+static int compare(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+	int order = strcmp(a->path, b->path);
+
+	return order ? order : rank(a) - rank(b);
+}
+
+/* The nearest entry before `at` that covers its path; NULL = the host's. */
+static const struct entry *cover(const struct builder *b, size_t at)
+{
+	const struct entry *best = NULL;
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct entry *e = &b->entry[i];
+
+		if (i == at || e->is_pin || !e->path[0] ||
+		    (e->grant && i > at) ||
+		    !allow_covers(e->path, b->entry[at].path))
+			continue;
+		if (!best || strlen(e->path) >= strlen(best->path))
+			best = e;
+	}
+	return best;
+}
+
+/* A grant needs a mount of its own unless it is already there as it should. */
+static bool needs_mount(const struct builder *b, size_t at)
+{
+	const struct setup_grant *g = b->entry[at].grant;
+	const struct entry *c = cover(b, at);
+
+	if (b->entry[at].is_protect)
+		return c && c->grant && c->grant->is_write && !c->is_protect;
+	if (!c)
+		return g->is_write || g->is_hidden;
+	if (c->place)
+		return true;
+	return g->is_write && !c->grant->is_write;
+}
+
+static bool covers_root(const struct setup_view *v)
+{
+	for (size_t i = 0; i < v->n_grants; i++)
+		if (v->grants[i].is_write &&
+		    strcmp(v->grants[i].path, "/") == 0)
+			return true;
+	return false;
+}
+
+static void drop_entries(struct builder *b)
+{
+	bool *keep = ARENA_ARRAY(b->arena, bool, b->n + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < b->n; i++)
+		keep[i] = b->entry[i].place ||
+			  (b->entry[i].grant && needs_mount(b, i) &&
+			   strcmp(b->entry[i].path, "/") != 0);
+	for (size_t i = 0; i < b->n; i++)
+		if (keep[i])
+			b->entry[n++] = b->entry[i];
+	b->n = n;
+}
+
+/*
+ * A protected path cannot be renamed, being a mount point, but a folder above
+ * it could: those between the grant and the path become mount points, too.
+ */
+static void add_pins(struct builder *b)
+{
+	size_t n = b->n;
+
+	for (size_t i = 0; i < n; i++) {
+		const struct entry *c;
+		const char *path = b->entry[i].path;
+		size_t top, len;
+
+		if (!b->entry[i].is_protect)
+			continue;
+		c = cover(b, i);
+		top = c ? strlen(c->path) : 1;
+		len = strlen(path);
+		while (len > top) {
+			while (len > top && path[len - 1] != '/')
+				len--;
+			if (len > 0)
+				len--;
+			if (len <= top)
+				break;
+			add_entry(b,
+				  (struct entry){.path = arena_strndup(
+							 b->arena, path, len),
+						 .is_pin = true});
+		}
+	}
+}
+
+static void sort_entries(struct builder *b)
+{
+	size_t n = 0;
+
+	if (b->n)
+		qsort(b->entry, b->n, sizeof(*b->entry), compare);
+	for (size_t i = 0; i < b->n; i++) {
+		/* the same folder pinned for two paths, or mounted anyway */
+		if (n && b->entry[i].is_pin &&
+		    strcmp(b->entry[n - 1].path, b->entry[i].path) == 0)
+			continue;
+		b->entry[n++] = b->entry[i];
+	}
+	b->n = n;
+}
+
+static void collect(struct builder *b)
+{
+	const struct setup_view *v = b->v;
+
+	for (size_t i = 0; i < v->n_places; i++)
+		add_entry(b, (struct entry){.path = v->places[i].path,
+					    .place = &v->places[i]});
+	for (size_t i = 0; i < v->n_grants; i++)
+		add_entry(b, (struct entry){.path = v->grants[i].path,
+					    .grant = &v->grants[i]});
+	for (size_t i = 0; i < v->n_protect; i++)
+		add_entry(b, (struct entry){.path = v->protect[i].path,
+					    .grant = &v->protect[i],
+					    .is_protect = true});
+	sort_entries(b);
+	drop_entries(b);
+	add_pins(b);
+	sort_entries(b);
+}
+
+static void write_namespace(struct builder *b)
+{
+	struct setup_op *op;
+
+	if (b->v->memfd_noexec)
+		add_op(b, SETUP_WRITE, "/proc/sys/vm/memfd_noexec")->data = "2";
+	if (b->v->pid_max) {
+		op = add_op(b, SETUP_WRITE, "/proc/sys/kernel/pid_max");
+		op->data = arena_printf(b->arena, "%u", b->v->pid_max);
+	}
+	if (b->v->loopback)
+		add_op(b, SETUP_LOOPBACK, "lo");
+}
+
+static int *write_takes(struct builder *b)
+{
+	int *slot = ARENA_ARRAY(b->arena, int, b->n + 1);
+
+	for (size_t i = 0; i < b->n; i++) {
+		const struct setup_grant *g = b->entry[i].grant;
+		struct setup_op *op;
+
+		slot[i] = -1;
+		if (!g || b->entry[i].is_protect)
+			continue;
+		op = add_op(b, SETUP_TAKE, g->path);
+		op->slot = slot[i] = (int)b->list->slots++;
+		op->dev = g->dev;
+		op->ino = g->ino;
+	}
+	return slot;
+}
+
+static void write_root(struct builder *b)
+{
+	const struct setup_view *v = b->v;
+	struct setup_op *op;
+
+	if (!v->root_is_mount) {
+		op = add_op(b, SETUP_TAKE, "/");
+		op->slot = (int)b->list->slots++;
+		op = add_op(b, SETUP_ENTER, "/");
+		op->slot = (int)b->list->slots - 1;
+	}
+	op = add_op(b, SETUP_ATTR, "/");
+	op->set = QUIET_ATTRS | (covers_root(v) ? 0 : SYS_ATTR_RDONLY);
+	op->is_recursive = true;
+	if (!v->dev_is_mount) {
+		op = add_op(b, SETUP_HERE, "/dev");
+		op->is_dir = true;
+	}
+	op = add_op(b, SETUP_ATTR, "/dev");
+	op->clear = SYS_ATTR_NODEV;
+	op->set = SYS_ATTR_NOEXEC;
+}
+
+static void write_place(struct builder *b, const struct setup_place *p)
+{
+	struct setup_op *op = add_op(b, SETUP_TMPFS, p->path);
+
+	op->is_dir = true;
+	op->set = QUIET_ATTRS | SYS_ATTR_NOEXEC;
+	if (p->is_readonly)
+		op->data = arena_printf(
+			b->arena, "mode=%o,size=4k,nr_inodes=1k", p->mode);
+	else
+		op->data = arena_printf(
+			b->arena,
+			"mode=%o,size=%llu,nr_inodes=256k,uid=%u,gid=%u",
+			p->mode, (unsigned long long)p->bytes,
+			(unsigned)b->v->uid, (unsigned)b->v->gid);
+}
+
+static void write_grant(struct builder *b, const struct setup_grant *g,
+			int slot)
+{
+	struct setup_op *op = add_op(b, SETUP_PUT, g->path);
+
+	op->slot = slot;
+	op->is_dir = g->is_dir;
+	op->idmap = g->idmap;
+	op->is_recursive = g->is_idmap_deep;
+	op->set = QUIET_ATTRS | (g->is_write ? 0 : SYS_ATTR_RDONLY) |
+		  (g->is_noexec ? SYS_ATTR_NOEXEC : 0);
+}
+
+/*
+ * A device on a mount without devices cannot be opened: EACCES, as for any
+ * file that is not granted. One copy for each file that is shut.
+ */
+static int write_shut_takes(struct builder *b)
+{
+	int first = (int)b->list->slots;
+
+	for (size_t i = 0; i < b->v->shut.n; i++)
+		add_op(b, SETUP_TAKE, "/dev/null")->slot =
+			(int)b->list->slots++;
+	return first;
+}
+
+static void write_shut(struct builder *b, int slot)
+{
+	for (size_t i = 0; i < b->v->shut.n; i++) {
+		struct setup_op *op = add_op(b, SETUP_PUT, b->v->shut.item[i]);
+
+		op->slot = slot++;
+		op->set = QUIET_ATTRS | SYS_ATTR_RDONLY | SYS_ATTR_NOEXEC;
+		/* gone since it was seen: there is nothing to shut */
+		op->is_optional = true;
+	}
+}
+
+/* Protected inside what is already attached: a clone of that, in place. */
+static void write_here(struct builder *b, const struct entry *e)
+{
+	struct setup_op *op = add_op(b, SETUP_HERE, e->path);
+
+	op->is_dir = e->is_pin || e->grant->is_dir;
+	if (!e->is_protect)
+		return;
+	op->is_link = e->grant->is_link;
+	op->set = SYS_ATTR_RDONLY;
+}
+
+void setup_build(const struct setup_view *v, struct arena *arena,
+		 struct setup_list *ret)
+{
+	struct builder b = {.v = v, .arena = arena, .list = ret};
+	const int *slot;
+	int shut;
+
+	*ret = (struct setup_list){.n = 0};
+	collect(&b);
+	write_namespace(&b);
+	slot = write_takes(&b);
+	shut = write_shut_takes(&b);
+	write_root(&b);
+	for (size_t i = 0; i < b.n; i++) {
+		const struct entry *e = &b.entry[i];
+
+		if (e->place)
+			write_place(&b, e->place);
+		else if (e->is_pin || e->is_protect)
+			write_here(&b, e);
+		else
+			write_grant(&b, e->grant, slot[i]);
+	}
+	write_shut(&b, shut);
+	for (size_t i = 0; i < v->n_links; i++)
+		add_op(&b, SETUP_LINK, v->links[i].path)->data =
+			v->links[i].target;
+	add_op(&b, SETUP_PROC, "/proc");
+}
+
+const char *setup_describe(const struct setup_op *op, struct arena *arena)
+{
+	static const char *const text[] = {
+#define SETUP_OP(name, words) words,
+#include "gate/build/setup_ops.def"
+#undef SETUP_OP
+	};
+
+	return arena_printf(arena, "%s %s", text[op->kind], op->path);
+}

@@ -1,0 +1,170 @@
+/*
+ * Everything between clone and exec.
+ *
+ * The parent writes a complete struct launch; the child carries it out with
+ * raw system calls (gate/child/sys.h), because it shares the parent's memory
+ *and runs beside it. There are two functions, each the start of a process:
+ *
+ *	init_main     the owner of the tree: pid 1 of its namespaces, or a
+ *		      subreaper where there are none. Makes the view, starts
+ *		      the program, forwards signals, reaps, ends the tree.
+ *	child_main    the program until exec: descriptors, session, limits,
+ *		      identity, Landlock, filter.
+ *
+ * A failure is written into the launch; when the child's end of the socket
+ * is closed everywhere, the parent reads what came of it. So nothing blocks
+ * for ever when a child dies at any point.
+ */
+#ifndef GATE_CHILD_CHILD_H
+#define GATE_CHILD_CHILD_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <linux/filter.h>
+
+#include "core/base/attr.h"
+#include "gate/cgroup/cgroup.h"
+#include "gate/build/landlock.h"
+#include "gate/cgroup/limits.h"
+#include "gate/build/setup.h"
+
+enum child_stage {
+#define CHILD_STAGE(name, text) STAGE_##name,
+#include "gate/child/child_stages.def"
+#undef CHILD_STAGE
+};
+
+/*
+ * Descriptors that a child needs until exec. Init moves them to CHILD_FD(i)
+ * and closes all others, so that neither a low bound nor a runner with
+ * thousands of them is felt afterwards.
+ */
+enum child_fd {
+	FD_SOCK, /* the child's end of the socket pair */
+	FD_IN,
+	FD_OUT,
+	FD_ERR,
+	FD_EXEC,    /* the judged file */
+	FD_RULESET, /* of Landlock */
+	FD_GROUP,   /* doors of the control group, see cgroup_doors() */
+	FD_GROUP_LAST = FD_GROUP + CGROUP_TREES - 1,
+	FD_MAPS, /* the first user namespace of id-mapped mounts */
+	N_FDS = FD_MAPS + SETUP_IDMAPS,
+};
+#define CHILD_FD(i) (3 + (i))
+/* Below SCM_MAX_FD, the kernel's bound of one message. */
+#define CHILD_LISTEN_MAX 64
+
+/* Sent by the gate to an init without a pid namespace: end the tree. */
+#define CHILD_SIGNAL_END 63
+
+/*
+ * What outlives the start: written by init, read by the gate after init's
+ * pidfd is readable. In the gate's memory.
+ */
+struct child_state {
+	int has_status; /* the program has ended with .wait_status */
+	int wait_status;
+	uint64_t max_rss_kib; /* of the largest process reaped */
+	uint64_t cpu_us;      /* of the program and those it has reaped */
+};
+
+/* A path that is opened in the child's own view for a Landlock rule. */
+struct late_rule {
+	const char *path;
+	uint64_t access; /* as the kernel takes it */
+};
+
+/* An address in the child's own network that somebody outside serves. */
+struct child_listen {
+	unsigned bytes; /* of the one that it is */
+	union {
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
+};
+
+/* The byte of a message on FD_SOCK; descriptors come with it. */
+enum child_message {
+	CHILD_REPORT,  /* the program is about to be executed; its listener */
+	CHILD_SOCKETS, /* one for each of launch.listen */
+};
+
+struct launch {
+	/* for init */
+	struct child_state *state;
+	bool own_pids;	    /* pid 1 of a pid namespace */
+	bool is_trial;	    /* make the view, start nothing */
+	bool keep_dumpable; /* leak checkers must look into the runner */
+	int fd[N_FDS];	    /* in the runner; -1 = none; FD_SOCK is filled in
+			       by launch_start() */
+	/* The runner's table of descriptors is shared until init has taken what
+	   lies below .table_end, and has written 8 bytes to .table_left; 0: it
+	   has a copy from the start (gate/child/table.h). */
+	int table_end, table_left;
+	const char *uid_map, *gid_map; /* of an own user namespace, or NULL */
+	struct setup_list setup;
+	int *slots;
+	const struct late_rule *late; /* added to the ruleset by init */
+	size_t n_late;
+	void *program_stack;		   /* its upper end */
+	const struct child_listen *listen; /* at most CHILD_LISTEN_MAX */
+	size_t n_listen;
+	/* The first door is a folder to clone the program into; else it writes
+	   itself into all of them. */
+	bool has_group_folder;
+
+	uint64_t until_ns; /* exec by then, monotonic */
+
+	/* for the program */
+	struct limit limits[N_LIMITS];
+	bool change_id; /* to uid, gid, without groups */
+	uid_t uid;
+	gid_t gid;
+	const char *cwd;
+	struct sock_fprog filter;	/* refused calls go to the listener */
+	struct sock_fprog filter_errno; /* without one; empty: not without */
+	/*
+	 * Answers the listener while the gate waits for the exec, which is a
+	 * watched call itself; NULL: nothing is watched, and the listener is
+	 * looked at only afterwards.
+	 */
+	/* False: it cannot be served any more. */
+	bool (*serve)(int listener, void *arg);
+	void *serve_arg;
+	/* In an own view the file is opened again, by this path, and must be
+	   the one that was judged. NULL: FD_EXEC is executed. */
+	const char *exec_path;
+	dev_t exec_dev;
+	ino_t exec_ino;
+	const char *const *argv;
+	const char *const *envp;
+
+	/* what came of it */
+	int exec_fd;		/* what init has chosen to be executed */
+	uint64_t exec_cookie;	/* by which the filter knows our own exec; 0 */
+	bool is_grouped;	/* init has cloned it into its group */
+	int started;		/* the program is executed */
+	enum child_stage stage; /* where it failed; STAGE_NONE = nowhere */
+	int sys;		/* errno of that */
+	long setup_step;	/* of STAGE_SETUP: index in .setup */
+};
+
+/* A launch with no descriptors yet. */
+#define LAUNCH_NO_FDS                  \
+	{                              \
+		[0 ... N_FDS - 1] = -1 \
+	}
+
+/* For clone(); arg is a struct launch. */
+int init_main(void *arg);
+int child_main(void *arg);
+
+/* Both for init and the program: end the process; reset one signal. */
+long child_default_signal(int signal);
+NORETURN void child_fail(struct launch *l, enum child_stage stage, long r);
+
+#endif

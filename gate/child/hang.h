@@ -1,0 +1,59 @@
+/*
+ * File systems that may not answer: what lies on a server that is gone, or in
+ * a process that is stuck, makes whoever opens it wait, and no signal helps.
+ *
+ * So where such a file system is mounted, somebody else goes first: a process
+ * that only looks at the files of a request. It is given up when it is not
+ * back in time, and the runner itself never touches them. What ends while
+ * the runner is already at it, or is mounted later, is not seen here.
+ */
+#ifndef GATE_CHILD_HANG_H
+#define GATE_CHILD_HANG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct gate_request;
+
+/*
+ * Does this table of mounts name a file system that somebody serves? Those
+ * beneath /proc and /sys are the kernel's.
+ *
+ * source  proc_pid_mountinfo(5)
+ */
+bool hang_is_served(struct str mountinfo) MUST_USE;
+/* The same of ours; true where it cannot be read. */
+bool hang_is_possible(void) MUST_USE;
+
+/*
+ * Look at the program, its interpreters, the folders and files of the policy
+ * and those among the arguments, in a process of its own. What is wrong with
+ * them is no error here.
+ *
+ * until_ns  monotonic
+ * errors    ERR_DEADLINE  it was not back by then
+ *	     ERR_SYS	   there can be no such process
+ */
+int hang_try(const struct gate_request *request, uint64_t until_ns,
+	     struct err *err) MUST_USE;
+
+/* Whole milliseconds until then, for poll(2); 0: it is over. */
+int hang_left_ms(uint64_t until_ns) MUST_USE;
+
+/*
+ * Kill a process, and wait for its end as long as that takes no time. What a
+ * file system holds on to ends when that answers: it is remembered, and
+ * reaped by hang_reap().
+ *
+ * pidfd  taken
+ * stack  of the process, or NULL; LAUNCH_STACK_BYTES of mmap(2), taken
+ */
+void hang_kill(pid_t pid, int pidfd, void *stack);
+/* Those that have ended by now. */
+void hang_reap(void);
+
+#endif

@@ -1,0 +1,415 @@
+#include "gate/child/launch.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/arena.h"
+#include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "gate/child/hang.h"
+#include "gate/child/sys.h"
+#include "gate/child/table.h"
+
+/* Time that a helper waits at most to be looked at, seconds. */
+#define HELPER_S 5
+
+static const char *const stage_text[] = {
+#define CHILD_STAGE(name, text) text,
+#include "gate/child/child_stages.def"
+#undef CHILD_STAGE
+};
+
+static void *map_stack(void)
+{
+	void *p = mmap(NULL, LAUNCH_STACK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *stack_top(void *stack)
+{
+	return (char *)stack + LAUNCH_STACK_BYTES;
+}
+
+/*
+ * The program's stack is in use until exec only, while we wait; one will do
+ * for all of them.
+ */
+static void *program_stack(void)
+{
+	static void *stack;
+
+	if (!stack)
+		stack = map_stack();
+	return stack ? stack_top(stack) : NULL;
+}
+
+static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
+{
+	int pair[2], on = 1;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return err_sys(err, errno, "socket pair");
+	*ret_ours = pair[0];
+	l->fd[FD_SOCK] = pair[1];
+	/* the kernel then tells the sender's process id as we see it */
+	if (setsockopt(pair[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0) {
+		int sys = errno;
+
+		close(pair[0]);
+		close(pair[1]);
+		return err_sys(err, sys, "SO_PASSCRED");
+	}
+	return 0;
+}
+
+/*
+ * No signal at its end: a runner that was started with SIGCHLD ignored would
+ * have it reaped by the kernel, and its status lost.
+ *
+ * As an ordinary user the child maps its own ids through /proc, which belongs
+ * to root while the memory that it shares with us is not dumpable.
+ */
+static pid_t clone_init(struct launch *l, uint64_t flags, struct launched *d)
+{
+	sigset_t all, before;
+	int dumpable = prctl(PR_GET_DUMPABLE);
+	pid_t pid;
+	int sys;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	if (l->uid_map && !dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	pid = clone(init_main, stack_top(d->stack),
+		    (int)(CLONE_VM | CLONE_PIDFD | flags), l, &d->pidfd);
+	sys = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = sys;
+	return pid;
+}
+
+static void take_sockets(const struct cmsghdr *c, struct launched *d)
+{
+	d->n_listen = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	memcpy(d->listen, CMSG_DATA(c), d->n_listen * sizeof(int));
+}
+
+static bool receive_one(int sock, struct launched *d)
+{
+	char byte;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE(CHILD_LISTEN_MAX * sizeof(int)) +
+			   CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+
+	if (recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
+	     c = CMSG_NXTHDR(&msg, c)) {
+		struct ucred who;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (byte == CHILD_SOCKETS) {
+			if (c->cmsg_type == SCM_RIGHTS && !d->n_listen)
+				take_sockets(c, d);
+		} else if (c->cmsg_type == SCM_RIGHTS && d->listener < 0) {
+			memcpy(&d->listener, CMSG_DATA(c), sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			d->program = who.pid;
+		}
+	}
+	return true;
+}
+
+static void receive(int sock, struct launched *d)
+{
+	while (receive_one(sock, d))
+		;
+}
+
+static int is_late(struct err *err)
+{
+	return err_set(err, ERR_DEADLINE,
+		       "it was not executed in time: its file, or what is "
+		       "needed to start it, does not answer");
+}
+
+/*
+ * Until the child's end is closed: by exec, or by the end of everything. With
+ * watching the exec itself comes to the listener, so that is answered here.
+ */
+static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
+			 struct err *err)
+{
+	for (;;) {
+		bool has_listener = d->listener >= 0;
+		struct pollfd p[2] = {
+			{.fd = sock,
+			 .events = l->serve && !has_listener ? POLLIN : 0},
+			{.fd = l->serve ? d->listener : -1, .events = POLLIN},
+		};
+		int r = poll(p, 2, hang_left_ms(l->until_ns));
+
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r <= 0)
+			return is_late(err);
+		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
+			return 0;
+		if (p[0].revents & POLLIN)
+			receive(sock, d);
+		/* the child waits for the answer, and holds the listener, too
+		 */
+		if (p[1].revents & POLLIN &&
+		    !l->serve(d->listener, l->serve_arg))
+			return err_set(err, ERR_SYS,
+				       "its system calls cannot be answered: "
+				       "the listener does not work");
+	}
+}
+
+/* What the gate cannot do without, where the kernel refuses all of it. */
+static const char *lacking(const struct launch *l)
+{
+	bool is_refused = l->sys == ENOSYS || l->sys == EPERM;
+
+	if (l->stage == STAGE_FILTER)
+		return l->sys == EBUSY
+			       ? "require: notify is not in use here: another "
+				 "sandbox has the one listener that a task can "
+				 "have; start matins outside of it"
+			       : "no system-call filter can be installed here; "
+				 "nothing is started without one: start "
+				 "matins outside of the sandbox that forbids "
+				 "it";
+	if (l->stage == STAGE_CLOSE && is_refused)
+		return "close_range() is refused here; it needs Linux 5.9, "
+		       "and a filter around matins that allows it";
+	if (l->stage == STAGE_EXEC && l->sys == ENOSYS)
+		return "execveat() is refused here; it needs Linux 3.19, and "
+		       "a filter around matins that allows it";
+	return NULL;
+}
+
+static int explain(const struct launch *l, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *what = lacking(l);
+
+	if (what)
+		return err_set(err, ERR_PROTECTION, "%s", what);
+	what = "";
+	switch (l->stage) {
+	case STAGE_SETUP:
+		what = setup_describe(&l->setup.op[l->setup_step], &arena);
+		break;
+	case STAGE_CWD:
+		what = l->cwd;
+		break;
+	case STAGE_EXEC:
+	case STAGE_FILE:
+		what = l->exec_path ? l->exec_path : l->argv[0];
+		break;
+	case STAGE_NONE:
+		return err_set(err, ERR_SYS,
+			       "the child was killed while it was starting");
+	default:
+		break;
+	}
+	return err_sys(err, l->sys, "%s%s%s", stage_text[l->stage],
+		       *what ? ": " : "", what);
+}
+
+/* Without namespaces nothing but the pidfd can be what is not known. */
+static int explain_clone(uint64_t flags, struct err *err)
+{
+	if (!flags && errno == EINVAL)
+		return err_set(err, ERR_PROTECTION,
+			       "clone() with a pidfd is refused here; it needs "
+			       "Linux 5.2");
+	return err_sys(err, errno, "clone() of a process%s",
+		       flags ? " with new namespaces" : "");
+}
+
+static void restore_dumpable(const struct launch *l, int dumpable)
+{
+	/* a change of identity in the shared memory has cleared it; leak
+	   checkers need it */
+	if (l->keep_dumpable && dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	else
+		prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* A killed one cannot end before the file system that it waits for answers. */
+static void give_up(struct launched *d)
+{
+	hang_kill(d->init, d->pidfd, d->stack);
+	d->init = 0;
+	d->pidfd = -1;
+	d->stack = NULL;
+}
+
+int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
+		 struct err *err)
+{
+	struct launched d = LAUNCHED_INIT;
+	int dumpable = prctl(PR_GET_DUMPABLE), r = 0, sock = -1;
+	struct table table;
+	bool is_over = false;
+
+	hang_reap();
+#ifdef MATINS_ASAN
+	l->keep_dumpable = true;
+#endif
+	l->stage = STAGE_NONE;
+	l->setup_step = -1;
+	l->started = 0;
+	l->program_stack = program_stack();
+	d.stack = map_stack();
+	if (!l->program_stack || !d.stack)
+		return err_sys(err, errno, "stack of the child");
+	if (open_sockets(l, &sock, err) < 0) {
+		launched_release(&d);
+		return -1;
+	}
+	d.init = clone_init(
+		l, clone_flags | (table_share(l, &table) ? CLONE_FILES : 0),
+		&d);
+	if (d.init < 0)
+		r = explain_clone(clone_flags, err);
+	/* the child reads its number from the launch at this moment */
+	if (!table.is_shared)
+		close(l->fd[FD_SOCK]);
+	if (r == 0) {
+		r = table_wait(l, &table, d.pidfd) < 0
+			    ? is_late(err)
+			    : wait_for_exec(l, sock, &d, err);
+		is_over = r < 0;
+	}
+	receive(sock, &d);
+	close(sock);
+	table_end(l, &table);
+	if (is_over)
+		give_up(&d);
+	restore_dumpable(l, dumpable);
+	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
+		r = explain(l, err);
+	if (r < 0) {
+		launched_release(&d);
+		return -1;
+	}
+	*ret = d;
+	return 0;
+}
+
+void launched_close_sockets(struct launched *d)
+{
+	for (size_t i = 0; i < d->n_listen; i++)
+		fd_closep(&d->listen[i]);
+	d->n_listen = 0;
+}
+
+void launched_release(struct launched *d)
+{
+	launched_close_sockets(d);
+	if (d->init > 0)
+		while (waitpid(d->init, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	d->init = 0;
+	fd_closep(&d->pidfd);
+	fd_closep(&d->listener);
+	if (d->stack)
+		munmap(d->stack, LAUNCH_STACK_BYTES);
+	d->stack = NULL;
+}
+
+/* Until it is killed; where that fails, it ends by itself. */
+static int helper_main(UNUSED void *arg)
+{
+	struct timespec left = {.tv_sec = HELPER_S};
+
+	while (sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
+		;
+	return 0;
+}
+
+/* 0 when a filter with a listener could be installed. */
+static int listener_main(UNUSED void *arg)
+{
+	struct sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_fprog filter = {1, &allow};
+	long r = sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+
+	if (r >= 0)
+		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+	return r < 0;
+}
+
+static pid_t start_helper(int (*fn)(void *), int flags)
+{
+	void *stack = program_stack();
+	sigset_t all, before;
+	int dumpable = prctl(PR_GET_DUMPABLE);
+	pid_t pid;
+
+	if (!stack) {
+		errno = ENOMEM;
+		return -1;
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = clone(fn, stack, CLONE_VM | flags, NULL);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	prctl(PR_SET_DUMPABLE, dumpable);
+	return pid;
+}
+
+pid_t launch_helper(void)
+{
+	return start_helper(helper_main, CLONE_NEWUSER);
+}
+
+bool launch_try_listener(void)
+{
+	pid_t pid = start_helper(listener_main, 0);
+	int status = -1;
+
+	if (pid <= 0)
+		return false;
+	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
+		;
+	return status == 0;
+}
+
+void launch_end_helper(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
+		;
+}

@@ -1,0 +1,367 @@
+#include "gate/child/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/stat.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/str.h"
+#include "gate/child/launch.h"
+#include "gate/child/sys.h"
+
+/* Text of a kept result. */
+#define KEPT_BYTES 1024
+/* Settings are numbers, and labels are short. */
+#define SETTING_BYTES 128
+#define SYSCTL_USERNS_MAX "/proc/sys/user/max_user_namespaces"
+#define SYSCTL_USERNS "/proc/sys/kernel/unprivileged_userns_clone"
+#define SYSCTL_APPARMOR "/proc/sys/kernel/apparmor_restrict_unprivileged_userns"
+/* The highest id of an id map: (uid_t)-1 is none. */
+#define LAST_ID 4294967294U
+/* Any value will do: below 301 the kernel refuses. */
+#define TRIAL_PID_MAX 1024
+/* A trial that is not over by then is a failed one. */
+#define TRIAL_MS 20000
+
+uint64_t ns_clone_flags(const struct ns_caps *caps, bool network)
+{
+	return CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+	       CLONE_NEWCGROUP | (caps->as_user ? CLONE_NEWUSER : 0) |
+	       (network ? CLONE_NEWNET : 0);
+}
+
+static bool is_mount_root(const char *path)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, AT_STATX_DONT_SYNC, 0, &stx) < 0)
+		return false;
+	return stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+/* ---- the trial ---- */
+
+struct places {
+	const struct setup_place *place;
+	size_t n;
+};
+
+static int try_view(const struct ns_caps *caps, const struct places *places,
+		    struct arena *arena, struct launch *l, struct err *err)
+{
+	struct child_state state = {0};
+	struct launched done = LAUNCHED_INIT;
+	struct setup_view v = {
+		.root_is_mount = caps->root_is_mount,
+		.dev_is_mount = caps->dev_is_mount,
+		.memfd_noexec = caps->memfd_noexec,
+		.pid_max = caps->pid_max ? TRIAL_PID_MAX : 0,
+		.uid = geteuid(),
+		.gid = getegid(),
+		.places = places->place,
+		.n_places = places->n,
+	};
+
+	*l = (struct launch){.state = &state,
+			     .own_pids = true,
+			     .is_trial = true,
+			     .until_ns =
+				     clock_system()->now_ns(clock_system()) +
+				     TRIAL_MS * NS_PER_MS,
+			     .fd = LAUNCH_NO_FDS};
+	if (caps->as_user) {
+		l->uid_map = arena_printf(arena, "%u %u 1", v.uid, v.uid);
+		l->gid_map = arena_printf(arena, "%u %u 1", v.gid, v.gid);
+	}
+	setup_build(&v, arena, &l->setup);
+	l->slots = ARENA_ARRAY(arena, int, l->setup.slots + 1);
+	if (launch_start(l, ns_clone_flags(caps, false), &done, err) < 0)
+		return -1;
+	launched_release(&done);
+	return 0;
+}
+
+/* The sysctls are extras; without one of them the view still stands. */
+static bool give_up_extra(struct ns_caps *caps, const struct launch *l)
+{
+	const struct setup_op *op;
+
+	if (l->stage != STAGE_SETUP)
+		return false;
+	op = &l->setup.op[l->setup_step];
+	if (op->kind != SETUP_WRITE)
+		return false;
+	if (strstr(op->path, "memfd"))
+		caps->memfd_noexec = false;
+	else
+		caps->pid_max = false;
+	return true;
+}
+
+static bool try_caps(struct ns_caps *caps, const struct places *places)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct launch l;
+
+	caps->memfd_noexec = caps->pid_max = true;
+	while (try_view(caps, places, &arena, &l, &err) < 0) {
+		if (give_up_extra(caps, &l))
+			continue;
+		snprintf(caps->why, sizeof(caps->why), "%.*s",
+			 (int)sizeof(caps->why) - 1, err.msg);
+		caps->sys = err.sys;
+		caps->at_clone = l.stage < STAGE_SETUP;
+		caps->at_proc = l.stage == STAGE_SETUP &&
+				l.setup.op[l.setup_step].kind == SETUP_PROC;
+		return false;
+	}
+	caps->available = true;
+	return true;
+}
+
+/* ---- keeping the result ---- */
+
+/* Whatever is in such a file, on one line; nothing when there is none. */
+static void add_setting(struct buf *key, const char *path)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
+	struct err ignored;
+
+	buf_addc(key, ' ');
+	if (fd_read_file(path, &text, &ignored) == 0)
+		buf_add(key, str_trim(buf_str(&text)).p,
+			str_trim(buf_str(&text)).n);
+}
+
+/*
+ * What a result depends on: boot, user, capabilities, namespaces, root
+ * directory, security label, and the settings that are changed at run time.
+ */
+static bool make_key(struct buf *key)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct caps[2] = {{.effective = 0}};
+	struct err ignored;
+	struct stat user, mnt, root;
+
+	if (prctl(PR_GET_SECCOMP) != 0 ||
+	    fd_read_file("/proc/sys/kernel/random/boot_id", key, &ignored) <
+		    0 ||
+	    stat("/proc/self/ns/user", &user) < 0 ||
+	    stat("/proc/self/ns/mnt", &mnt) < 0 || stat("/", &root) < 0 ||
+	    syscall(SYS_capget, &header, caps) < 0)
+		return false;
+	key->n = str_trim(buf_str(key)).n;
+	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", geteuid(), getegid(),
+		 caps[1].effective, caps[0].effective,
+		 (unsigned long long)user.st_ino,
+		 (unsigned long long)mnt.st_ino,
+		 (unsigned long long)root.st_ino, MATINS_VERSION);
+	add_setting(key, "/proc/self/attr/current");
+	add_setting(key, SYSCTL_USERNS_MAX);
+	add_setting(key, SYSCTL_USERNS);
+	add_setting(key, SYSCTL_APPARMOR);
+	return true;
+}
+
+static char *kept_path(const char *state_dir, struct arena *arena)
+{
+	return arena_printf(arena, "%s/isolation-%u", state_dir, geteuid());
+}
+
+static bool read_kept(const char *state_dir, struct ns_caps *caps)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(KEPT_BYTES);
+	AUTO(buf_release) struct buf key = BUF_INIT(KEPT_BYTES);
+	struct err ignored;
+	struct str rest, word;
+
+	if (!state_dir || !make_key(&key) ||
+	    fd_read_file(kept_path(state_dir, &arena), &text, &ignored) < 0)
+		return false;
+	rest = buf_str(&text);
+	if (!str_eq(str_cut(&rest, '\n'), buf_str(&key)))
+		return false;
+	rest = str_trim(rest);
+	while (rest.n) {
+		word = str_cut(&rest, ' ');
+		caps->available |= str_is(word, "available");
+		caps->as_user |= str_is(word, "as_user");
+		caps->memfd_noexec |= str_is(word, "memfd_noexec");
+		caps->pid_max |= str_is(word, "pid_max");
+	}
+	caps->is_kept = caps->available;
+	return caps->available;
+}
+
+/* Only good news are kept: a setting that is put right counts at once. */
+static void keep(const char *state_dir, const struct ns_caps *caps)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(KEPT_BYTES);
+	struct err ignored;
+
+	if (!state_dir || !caps->available || !make_key(&text))
+		return;
+	buf_addf(&text, "\navailable%s%s%s\n", caps->as_user ? " as_user" : "",
+		 caps->memfd_noexec ? " memfd_noexec" : "",
+		 caps->pid_max ? " pid_max" : "");
+	(void)!fd_replace_file(kept_path(state_dir, &arena), buf_str(&text),
+			       0600, false, &ignored);
+}
+
+void ns_forget(const char *state_dir)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	if (state_dir)
+		unlink(kept_path(state_dir, &arena));
+}
+
+void ns_probe(const struct setup_place *places, size_t n_places,
+	      const char *state_dir, struct ns_caps *ret)
+{
+	const struct places all = {places, n_places};
+	struct ns_caps caps = {
+		.root_is_mount = is_mount_root("/"),
+		.dev_is_mount = is_mount_root("/dev"),
+	};
+
+	if (!read_kept(state_dir, &caps)) {
+		bool done = geteuid() == 0 && try_caps(&caps, &all);
+
+		if (!done) {
+			caps.as_user = true;
+			try_caps(&caps, &all);
+		}
+		keep(state_dir, &caps);
+	}
+	*ret = caps;
+}
+
+/* ---- what to do ---- */
+
+static bool setting_is(const char *path, const char *value)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
+	struct err ignored;
+
+	return fd_read_file(path, &text, &ignored) == 0 &&
+	       str_is(str_trim(buf_str(&text)), value);
+}
+
+static bool is_container(void)
+{
+	return access("/.dockerenv", F_OK) == 0 ||
+	       access("/run/.containerenv", F_OK) == 0 ||
+	       prctl(PR_GET_SECCOMP) > 0;
+}
+
+const char *ns_remedy(const struct ns_caps *caps)
+{
+	if (caps->available)
+		return "";
+	if (caps->sys == ENOSYS || caps->sys == EINVAL)
+		return "use Linux 5.12 or newer, with namespaces built in";
+	if (setting_is(SYSCTL_USERNS_MAX, "0") || caps->sys == ENOSPC)
+		return "sysctl user.max_user_namespaces=15000";
+	if (setting_is(SYSCTL_USERNS, "0"))
+		return "sysctl kernel.unprivileged_userns_clone=1";
+	if (!caps->at_clone && setting_is(SYSCTL_APPARMOR, "1"))
+		return "give matins an AppArmor profile with `userns,`, or "
+		       "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
+	if (caps->at_proc)
+		return "in a container, show the whole /proc: docker run "
+		       "--security-opt systempaths=unconfined";
+	if (is_container())
+		return "in a container, allow namespaces and mounts: docker "
+		       "run --security-opt seccomp=FILE --security-opt "
+		       "apparmor=unconfined, where FILE allows clone, mount "
+		       "and mount_setattr";
+	return "see what forbids namespaces here: a security module, a "
+	       "container, or missing capabilities";
+}
+
+/* ---- id maps ---- */
+
+const char *ns_swap_map(uint32_t a, uint32_t b, struct arena *arena)
+{
+	AUTO(buf_release) struct buf map = BUF_INIT(BUF_UNBOUNDED);
+	uint32_t low = a < b ? a : b, high = a < b ? b : a;
+
+	if (low == high)
+		return arena_printf(arena, "0 0 %u\n", LAST_ID);
+	if (low > 0)
+		buf_addf(&map, "0 0 %u\n", low);
+	buf_addf(&map, "%u %u 1\n", low, high);
+	if (high - low > 1)
+		buf_addf(&map, "%u %u %u\n", low + 1, low + 1, high - low - 1);
+	buf_addf(&map, "%u %u 1\n", high, low);
+	if (high < LAST_ID)
+		buf_addf(&map, "%u %u %u\n", high + 1, high + 1,
+			 LAST_ID - high);
+	return arena_strdup(arena, buf_cstr(&map));
+}
+
+static int write_map(pid_t pid, const char *file, const char *map,
+		     struct err *err)
+{
+	char path[64];
+	AUTO(fd_closep) int fd = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
+	fd = fd_open(path, O_WRONLY, 0);
+	if (fd < 0 || fd_write_all(fd, map, strlen(map)) < 0)
+		return err_sys(err, errno, "%s", path);
+	return 0;
+}
+
+int ns_swap_ids(uid_t uid, uid_t to_uid, gid_t gid, gid_t to_gid, int *ret_fd,
+		struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	pid_t pid = launch_helper();
+	char path[64];
+	int r;
+
+	if (pid < 0)
+		return err_sys(err, errno, "user namespace for id maps");
+	r = write_map(pid, "uid_map", ns_swap_map(uid, to_uid, &arena), err);
+	if (r == 0)
+		r = write_map(pid, "gid_map", ns_swap_map(gid, to_gid, &arena),
+			      err);
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+	if (r == 0) {
+		*ret_fd = fd_open(path, O_RDONLY, 0);
+		if (*ret_fd < 0)
+			r = err_sys(err, errno, "%s", path);
+	}
+	launch_end_helper(pid);
+	return r;
+}
+
+int ns_try_idmap(const char *path, int userns_fd, bool deep)
+{
+	struct sys_mount_attr map = {.attr_set = SYS_ATTR_IDMAP,
+				     .userns_fd = (uint64_t)userns_fd};
+	AUTO(fd_closep)
+	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path,
+			      SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
+				      SYS_AT_RECURSIVE);
+
+	if (fd < 0)
+		return -1;
+	return (int)syscall(SYS_mount_setattr, fd, "",
+			    SYS_AT_EMPTY_PATH | (deep ? SYS_AT_RECURSIVE : 0),
+			    &map, sizeof(map));
+}

@@ -1,0 +1,143 @@
+#include "gate/path/install.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gate/policy/allow.h"
+#include "gate/path/resolve.h"
+
+/* What marks the folder of a package. */
+static const char *const marks[] = {"package.json", "pyproject.toml",
+				    "node_modules", "pyvenv.cfg"};
+
+/* Where programs lie within a prefix, and what belongs to them there. */
+static const char *const bins[] = {"bin", "sbin", "libexec", "games"};
+static const char *const parts[] = {"lib", "lib64", "libexec", "share"};
+
+/* Where neither $HOME nor a passwd entry names one. */
+static bool looks_like_home(const char *dir)
+{
+	static const char *const names[] = {".ssh",	".gnupg", ".bashrc",
+					    ".profile", ".local", ".config"};
+	char path[PATH_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		if (access(path, F_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True for folders that are too wide to be anybody's installation. */
+static bool is_too_wide(const char *dir, const struct strlist *homes)
+{
+	struct stat st;
+	size_t n = strlen(dir);
+
+	if (n < 2 || !strchr(dir + 1, '/'))
+		return true;
+	/* HOME and what HOME lies in */
+	for (size_t i = 0; i < homes->n; i++)
+		if (allow_covers(dir, homes->item[i]))
+			return true;
+	if (!homes->n && looks_like_home(dir))
+		return true;
+	return stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	       (st.st_mode & 0002);
+}
+
+static void add(struct strlist *list, const char *path, struct arena *arena)
+{
+	const char **item;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], path) == 0)
+			return;
+	item = ARENA_ARRAY(arena, const char *, list->n + 1);
+	if (list->n)
+		memcpy(item, list->item, list->n * sizeof(*item));
+	item[list->n++] = path;
+	list->item = item;
+}
+
+static bool has(const char *dir, const char *name, struct arena *arena)
+{
+	return access(arena_printf(arena, "%s/%s", dir, name), F_OK) == 0;
+}
+
+/* PREFIX of PREFIX/bin/x, or NULL. */
+static const char *prefix_of(const char *path, struct arena *arena)
+{
+	const char *dir = resolve_dirname(path, arena);
+
+	for (size_t i = 0; i < ARRAY_LEN(bins); i++)
+		if (strcmp(resolve_basename(dir), bins[i]) == 0)
+			return resolve_dirname(dir, arena);
+	return NULL;
+}
+
+static void add_prefix(const char *prefix, const struct strlist *homes,
+		       struct arena *arena, struct install *ret)
+{
+	/* ~/.local/share also holds keyrings and mail */
+	bool is_local = strcmp(resolve_basename(prefix), ".local") == 0;
+
+	if (has(prefix, "pyvenv.cfg", arena) && !is_too_wide(prefix, homes)) {
+		add(&ret->read, prefix, arena);
+		return;
+	}
+	if (is_too_wide(prefix, homes) && strcmp(prefix, "/usr") != 0)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
+		if (has(prefix, parts[i], arena) &&
+		    !(is_local && strcmp(parts[i], "share") == 0))
+			add(&ret->read,
+			    arena_printf(arena, "%s/%s", prefix, parts[i]),
+			    arena);
+}
+
+void install_of_program(const char *asked, const char *path,
+			const struct strlist *homes, struct arena *arena,
+			struct install *ret)
+{
+	const char *prefix = prefix_of(path, arena);
+
+	*ret = (struct install){.read = {NULL, 0}};
+	if (prefix)
+		add_prefix(prefix, homes, arena, ret);
+	prefix = prefix_of(asked, arena);
+	if (prefix && has(prefix, "pyvenv.cfg", arena))
+		add_prefix(prefix, homes, arena, ret);
+}
+
+/* The outermost node_modules above: the packages there need each other. */
+static const char *modules_of(const char *own, const struct strlist *homes,
+			      struct arena *arena)
+{
+	const char *found = NULL;
+
+	for (const char *dir = own; !is_too_wide(dir, homes);
+	     dir = resolve_dirname(dir, arena))
+		if (strcmp(resolve_basename(dir), "node_modules") == 0)
+			found = dir;
+	return found;
+}
+
+const char *install_of_script(const char *path, const struct strlist *homes,
+			      struct arena *arena)
+{
+	const char *own = resolve_dirname(path, arena);
+	const char *modules = modules_of(own, homes, arena);
+
+	if (modules)
+		return modules;
+	for (const char *dir = own; !is_too_wide(dir, homes);
+	     dir = resolve_dirname(dir, arena))
+		for (size_t i = 0; i < ARRAY_LEN(marks); i++)
+			if (has(dir, marks[i], arena))
+				return dir;
+	return is_too_wide(own, homes) ? NULL : own;
+}

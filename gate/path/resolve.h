@@ -1,0 +1,109 @@
+/*
+ * From a name to opened, judged files.
+ *
+ * A program is a name; what the kernel executes is a file, and often several:
+ * a script, its interpreter, the loader of that. Each is opened once and
+ * judged by what was opened, so that whoever replaces the name afterwards
+ * changes nothing.
+ *
+ *	struct resolved r = RESOLVED_INIT;
+ *	if (resolve_program("npx", NULL, &arena, &r, err) < 0)
+ *		return -1;
+ *	... r.file[r.exec].fd is what to execute,
+ *	    r.prefix stands before the arguments of a script
+ *	resolved_release(&r);
+ *
+ * Judged means: a regular file, executable, owned by root or by us, and not
+ * writable by anybody else. The leash is not asked here.
+ */
+#ifndef GATE_PATH_RESOLVE_H
+#define GATE_PATH_RESOLVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "core/base/limits.h"
+#include "core/base/str.h"
+
+/* A script and its interpreters, env(1) and what it starts, and loaders. */
+#define RESOLVE_FILES (2 * (2 * LIMIT_SHEBANG_DEPTH + 2))
+
+struct resolved_file {
+	const char *asked; /* absolute, as it was found: links not followed */
+	const char *path;  /* absolute, without symbolic links */
+	int fd;		   /* names it (O_PATH); owned */
+	struct stat st;
+	bool is_bare;	/* found in PATH, so whoever starts it may look again */
+	bool is_loader; /* named by an ELF file, not by anybody's text */
+	bool is_script;
+};
+
+struct resolved {
+	struct resolved_file file[RESOLVE_FILES]; /* [0] is the program */
+	size_t n;
+	size_t exec; /* the one that the kernel is told to execute */
+	/* Of a script: what stands in argv before the caller's argv[1], from
+	   the interpreter's own name to the path of the script. Else empty. */
+	struct strlist prefix;
+};
+
+#define RESOLVED_INIT  \
+	{              \
+		.n = 0 \
+	}
+
+/*
+ * Resolve a program.
+ *
+ * name    a bare name, looked up in `path`; or a path, which is taken
+ *         relative to our working directory. The bare name "matins" is the
+ *         running program.
+ * path    like $PATH; NULL = our own. Empty and relative parts are skipped.
+ * arena   the strings live here
+ * errors  ERR_NOT_FOUND  nothing of that name; the message says where it was
+ *			  looked for
+ *	   ERR_POLICY	  found, but judged not to be run
+ *	   ERR_LIMIT	  scripts interpreted by scripts, too deep
+ */
+int resolve_program(const char *name, const char *path, struct arena *arena,
+		    struct resolved *ret, struct err *err) MUST_USE;
+void resolved_release(struct resolved *r);
+
+/*
+ * A first line "#!INTERPRETER [ARGUMENT]", read as the kernel does: one
+ * argument at most, with its spaces.
+ *
+ * text      the start of the file
+ * returns   true when it is one; *ret_argument is {NULL, 0} without argument
+ * source    Linux, fs/binfmt_script.c
+ */
+bool resolve_shebang(struct str text, struct str *ret_interpreter,
+		     struct str *ret_argument) MUST_USE;
+
+/*
+ * What env(1) would start: the first word that is neither an option nor an
+ * assignment ("-S node --flag" gives "node"); {NULL, 0} when there is none.
+ */
+struct str resolve_env_target(struct str argument) MUST_USE;
+
+/* May others than root and `uid`, `gid` change this file? Says why, or NULL. */
+const char *resolve_judge(const struct stat *st, uid_t uid, gid_t gid) MUST_USE;
+
+/* Root or ourselves, whom nobody else can be. */
+bool resolve_is_trusted(uid_t uid) MUST_USE;
+
+/* The last part of a path; borrowed from it. */
+const char *resolve_basename(const char *path) MUST_USE;
+/* All but the last part, "/" at least. */
+const char *resolve_dirname(const char *path, struct arena *arena) MUST_USE;
+/*
+ * The path that an open descriptor has; NULL when it has none (deleted, a
+ * pipe). In the arena.
+ */
+const char *resolve_fd_path(int fd, struct arena *arena) MUST_USE;
+
+#endif

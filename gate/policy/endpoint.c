@@ -1,0 +1,416 @@
+#include "gate/policy/endpoint_inner.h"
+
+#define PORT_HTTPS 443
+#define PORT_HTTP 80
+
+/* ---- rows ---- */
+
+static bool read_port(struct str text, uint16_t *ret)
+{
+	uint64_t n;
+
+	if (!text.n || text.n > 5 || text.p[0] == '0' ||
+	    !str_uint64(text, &n) || !n || n > UINT16_MAX)
+		return false;
+	*ret = (uint16_t)n;
+	return true;
+}
+
+/* Host and port of "host:port" and "[v6]:port"; the port may be missing. */
+static bool split(struct str text, struct str *ret_host, struct str *ret_port,
+		  bool *ret_brackets)
+{
+	size_t at;
+
+	*ret_port = (struct str){NULL, 0};
+	*ret_brackets = text.n && text.p[0] == '[';
+	if (*ret_brackets) {
+		at = str_find(text, ']');
+		if (at >= text.n)
+			return false;
+		*ret_host = (struct str){text.p + 1, at - 1};
+		at++;
+	} else {
+		at = str_find(text, ':');
+		if (at > text.n)
+			at = text.n;
+		*ret_host = (struct str){text.p, at};
+	}
+	if (at == text.n)
+		return true;
+	if (text.p[at] != ':')
+		return false;
+	*ret_port = (struct str){text.p + at + 1, text.n - at - 1};
+	return ret_port->n > 0;
+}
+
+static int bad_port(const char *row, struct err *err)
+{
+	return err_set(err, ERR_POLICY,
+		       "net: \"%s\": a port is a number from 1 to 65535, as in "
+		       "\":443\"",
+		       row);
+}
+
+static int bad_host(const char *row, struct err *err)
+{
+	if (row[0] && !row[strspn(row, "0123456789")])
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": a port is written with a colon: "
+			       "\":%s\"",
+			       row, row);
+	if (strpbrk(row, ", "))
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": neither a host name nor an "
+			       "address; a row holds one (--net A --net B)",
+			       row);
+	if (strchr(row, '/') && !row[strspn(row, "0123456789abcdef.:[]/")])
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": no range of addresses; name each "
+			       "that is needed: \"10.0.0.5:8080\"",
+			       row);
+	if (strstr(row, "://") || strchr(row, '/'))
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": no URL, only host and port: "
+			       "\"example.com:443\"",
+			       row);
+	if (row[0] == '*')
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": write \"*.example.com\" for the "
+			       "names beneath a domain, or \":443\" for any "
+			       "public host at a port",
+			       row);
+	if (row[0] != '[' && strchr(row, ':') != strrchr(row, ':'))
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": an IPv6 address stands in "
+			       "brackets: \"[::1]:443\"",
+			       row);
+	return err_set(err, ERR_POLICY,
+		       "net: \"%s\": neither a host name (letters, digits, "
+		       "hyphens; xn--… for others) nor an address such as "
+		       "\"10.0.0.5:8080\" or \"[2001:db8::1]:443\"",
+		       row);
+}
+
+static int finish_address(const char *row, struct endpoint *e, struct err *err)
+{
+	enum address_class class = address_class_of(&e->address);
+	struct address inner;
+	char text[ADDRESS_TEXT_BYTES];
+
+	e->kind = ENDPOINT_ADDRESS;
+	if (class == ADDRESS_LOOPBACK && !address_inner(&e->address, &inner)) {
+		e->kind = ENDPOINT_FORWARD;
+		if (e->port)
+			return 0;
+		address_text(&e->address, text);
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": to reach a server on this machine "
+			       "name its port: \"%s%s%s:8080\"",
+			       row, e->address.is_v6 ? "[" : "", text,
+			       e->address.is_v6 ? "]" : "");
+	}
+	if (address_inner(&e->address, &inner)) {
+		address_text(&inner, text);
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\" is an IPv4 address inside IPv6; "
+			       "write \"%s\"",
+			       row, text);
+	}
+	if (class == ADDRESS_NEVER)
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": no peer has this address (%s)",
+			       row, address_what(&e->address));
+	return 0;
+}
+
+static int parse_host(const char *row, struct str host, struct endpoint *e,
+		      struct err *err)
+{
+	bool beneath = str_starts(host, "*.");
+
+	if (beneath)
+		host = (struct str){host.p + 2, host.n - 2};
+	switch (endpoint_read_name(host, e->host)) {
+	case TEXT_IS_NAME:
+		break;
+	case TEXT_IS_NUMBERS:
+		if (!beneath && address_read(str_of(e->host), &e->address)) {
+			e->host[0] = '\0';
+			return finish_address(row, e, err);
+		}
+		return bad_host(row, err);
+	case TEXT_IS_NOTHING:
+		return bad_host(row, err);
+	}
+	e->kind = beneath ? ENDPOINT_BENEATH : ENDPOINT_HOST;
+	if (strcmp(e->host, "localhost") == 0 ||
+	    str_ends(str_of(e->host), ".localhost"))
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\": a name never means this machine; "
+			       "write its address and port: \"127.0.0.1:%u\"",
+			       row, e->port ? e->port : 8080);
+	return 0;
+}
+
+int endpoint_parse(const char *row, struct endpoint *ret, struct err *err)
+{
+	struct endpoint e = {.kind = ENDPOINT_PORT};
+	struct str host, port;
+	bool brackets;
+
+	if (!row[0])
+		return bad_port(row, err);
+	if (row[0] == ':') {
+		if (!read_port(str_of(row + 1), &e.port))
+			return strchr(row + 1, ':') ? bad_host(row, err)
+						    : bad_port(row, err);
+		*ret = e;
+		return 0;
+	}
+	if (!split(str_of(row), &host, &port, &brackets))
+		return bad_host(row, err);
+	if (port.n && !read_port(port, &e.port))
+		return memchr(port.p, ':', port.n) ||
+				       memchr(port.p, '/', port.n)
+			       ? bad_host(row, err)
+			       : bad_port(row, err);
+	if (brackets) {
+		if (!address_read(host, &e.address) || !e.address.is_v6)
+			return bad_host(row, err);
+		if (finish_address(row, &e, err) < 0)
+			return -1;
+	} else if (parse_host(row, host, &e, err) < 0) {
+		return -1;
+	}
+	*ret = e;
+	return 0;
+}
+
+void endpoint_text(const struct endpoint *e, struct buf *out)
+{
+	char text[ADDRESS_TEXT_BYTES];
+
+	switch (e->kind) {
+	case ENDPOINT_PORT:
+		break;
+	case ENDPOINT_HOST:
+		buf_adds(out, e->host);
+		break;
+	case ENDPOINT_BENEATH:
+		buf_addf(out, "*.%s", e->host);
+		break;
+	case ENDPOINT_ADDRESS:
+	case ENDPOINT_FORWARD:
+		address_text(&e->address, text);
+		buf_addf(out, e->address.is_v6 ? "[%s]" : "%s", text);
+		break;
+	}
+	if (e->port)
+		buf_addf(out, ":%u", e->port);
+}
+
+/* `name` lies beneath `domain`. */
+static bool is_beneath(const char *name, const char *domain)
+{
+	size_t n = strlen(name), d = strlen(domain);
+
+	return n > d + 1 && name[n - d - 1] == '.' &&
+	       strcmp(name + n - d, domain) == 0;
+}
+
+static bool has_port(const struct endpoint *e, uint16_t port)
+{
+	return e->port ? e->port == port
+		       : port == PORT_HTTPS || port == PORT_HTTP;
+}
+
+static bool meet_ports(const struct endpoint *a, const struct endpoint *b,
+		       uint16_t *ret)
+{
+	if (a->port == b->port) {
+		*ret = a->port;
+		return true;
+	}
+	*ret = a->port ? a->port : b->port;
+	return has_port(a, *ret) && has_port(b, *ret);
+}
+
+/* b is at least as narrow as a; what is left of b. */
+static bool meet_hosts(const struct endpoint *a, const struct endpoint *b,
+		       struct endpoint *ret)
+{
+	*ret = *b;
+	switch (a->kind) {
+	case ENDPOINT_PORT:
+		return true;
+	case ENDPOINT_HOST:
+		ret->public_only = a->public_only || b->public_only;
+		return b->kind == ENDPOINT_HOST &&
+		       strcmp(a->host, b->host) == 0;
+	case ENDPOINT_BENEATH:
+		if (b->kind == ENDPOINT_BENEATH)
+			return strcmp(a->host, b->host) == 0 ||
+			       is_beneath(b->host, a->host);
+		ret->public_only = true;
+		return b->kind == ENDPOINT_HOST && is_beneath(b->host, a->host);
+	case ENDPOINT_ADDRESS:
+	case ENDPOINT_FORWARD:
+		return a->kind == b->kind &&
+		       address_equal(&a->address, &b->address);
+	}
+	return false;
+}
+
+bool endpoint_meet(const struct endpoint *a, const struct endpoint *b,
+		   struct endpoint *ret)
+{
+	struct endpoint e = {.kind = ENDPOINT_PORT};
+	uint16_t port = 0;
+
+	if (!meet_ports(a, b, &port))
+		return false;
+	if (!meet_hosts(a, b, &e) && !meet_hosts(b, a, &e))
+		return false;
+	e.port = port;
+	*ret = e;
+	return true;
+}
+
+bool endpoint_covers(const struct endpoint *a, const struct endpoint *b)
+{
+	struct endpoint both = {.kind = ENDPOINT_PORT};
+
+	return endpoint_meet(a, b, &both) && both.kind == b->kind &&
+	       both.port == b->port && both.public_only == b->public_only &&
+	       strcmp(both.host, b->host) == 0;
+}
+
+/* ---- targets ---- */
+
+int endpoint_target(struct str host, uint16_t port, struct endpoint_target *ret)
+{
+	struct endpoint_target t = {.port = port};
+
+	if (!port || !host.n)
+		return -1;
+	if (memchr(host.p, ':', host.n)) {
+		t.is_address = true;
+		if (!address_read(host, &t.address))
+			return -1;
+		address_text(&t.address, t.host);
+		*ret = t;
+		return 0;
+	}
+	switch (endpoint_read_name(host, t.host)) {
+	case TEXT_IS_NAME:
+		break;
+	case TEXT_IS_NUMBERS:
+		t.is_address = true;
+		if (!address_read(str_of(t.host), &t.address))
+			return -1;
+		break;
+	case TEXT_IS_NOTHING:
+		return -1;
+	}
+	*ret = t;
+	return 0;
+}
+
+int endpoint_target_bytes(const uint8_t *bytes, bool is_v6, uint16_t port,
+			  struct endpoint_target *ret)
+{
+	struct endpoint_target t = {
+		.is_address = true, .address = {.is_v6 = is_v6}, .port = port};
+
+	if (!port)
+		return -1;
+	memcpy(t.address.bytes, bytes, is_v6 ? 16 : 4);
+	address_text(&t.address, t.host);
+	*ret = t;
+	return 0;
+}
+
+int endpoint_target_authority(struct str text, uint16_t port,
+			      struct endpoint_target *ret)
+{
+	struct str host, port_text;
+	bool brackets;
+
+	if (!split(text, &host, &port_text, &brackets))
+		return -1;
+	if (port_text.n && !read_port(port_text, &port))
+		return -1;
+	/* brackets and colons belong together */
+	if (brackets != (host.n && memchr(host.p, ':', host.n)))
+		return -1;
+	return endpoint_target(host, port, ret);
+}
+
+void endpoint_target_text(const struct endpoint_target *t,
+			  char out[ENDPOINT_TEXT_BYTES])
+{
+	bool v6 = t->is_address && t->address.is_v6;
+
+	snprintf(out, ENDPOINT_TEXT_BYTES, "%s%s%s:%u", v6 ? "[" : "", t->host,
+		 v6 ? "]" : "", t->port);
+}
+
+/* ---- judging ---- */
+
+static enum endpoint_grant judge_row(const struct endpoint *e,
+				     const struct endpoint_target *t)
+{
+	if (!has_port(e, t->port))
+		return ENDPOINT_REFUSED;
+	switch (e->kind) {
+	case ENDPOINT_PORT:
+		return ENDPOINT_PUBLIC;
+	case ENDPOINT_HOST:
+		if (t->is_address || strcmp(e->host, t->host) != 0)
+			return ENDPOINT_REFUSED;
+		return e->public_only ? ENDPOINT_PUBLIC : ENDPOINT_PRIVATE;
+	case ENDPOINT_BENEATH:
+		return !t->is_address && is_beneath(t->host, e->host)
+			       ? ENDPOINT_PUBLIC
+			       : ENDPOINT_REFUSED;
+	case ENDPOINT_ADDRESS:
+	case ENDPOINT_FORWARD:
+		return t->is_address && address_equal(&e->address, &t->address)
+			       ? ENDPOINT_LITERAL
+			       : ENDPOINT_REFUSED;
+	}
+	return ENDPOINT_REFUSED;
+}
+
+enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
+				   const struct endpoint_target *t)
+{
+	enum endpoint_grant best = ENDPOINT_REFUSED;
+
+	for (size_t i = 0; i < n; i++) {
+		enum endpoint_grant one = judge_row(&rows[i], t);
+
+		best = one > best ? one : best;
+	}
+	/* by its port alone an address is granted when it is public */
+	if (best == ENDPOINT_PUBLIC && t->is_address &&
+	    address_class_of(&t->address) != ADDRESS_PUBLIC)
+		return ENDPOINT_REFUSED;
+	return best;
+}
+
+bool endpoint_reaches(enum endpoint_grant grant, const struct address *a)
+{
+	switch (grant) {
+	case ENDPOINT_REFUSED:
+		return false;
+	case ENDPOINT_PUBLIC:
+		return address_class_of(a) == ADDRESS_PUBLIC;
+	case ENDPOINT_PRIVATE:
+		return address_class_of(a) <= ADDRESS_PRIVATE;
+	case ENDPOINT_LITERAL:
+		return true;
+	}
+	return false;
+}

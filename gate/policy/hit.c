@@ -1,0 +1,103 @@
+#include "gate/policy/hit.h"
+
+#include <signal.h>
+#include <stdarg.h>
+
+/*
+ * The limit counts whole ticks, rusage what was really used of them: on busy
+ * processors that was a fifth less.
+ */
+#define CPU_SHARE 2
+
+/* "64MiB": the largest unit that leaves no rest. */
+static const char *size_text(uint64_t bytes, char text[32])
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t i = 0;
+
+	while (i + 1 < ARRAY_LEN(units) && bytes && bytes % 1024 == 0) {
+		bytes /= 1024;
+		i++;
+	}
+	snprintf(text, 32, "%llu%s", (unsigned long long)bytes, units[i]);
+	return text;
+}
+
+PRINTF(2, 3) static void add(struct hits *h, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(h->text[h->n], HIT_BYTES, format, args);
+	va_end(args);
+	h->row[h->n] = h->text[h->n];
+	h->n++;
+}
+
+static void find_memory(const struct hit_bounds *b, const struct hit_end *end,
+			struct hits *h)
+{
+	char size[32];
+
+	if (!b->memory_bytes || !end->oom_kills)
+		return;
+	add(h,
+	    "memory: the tree wanted more than %s, %llu process%s killed; "
+	    "raise sandbox.memory (--memory)",
+	    size_text(b->memory_bytes, size),
+	    (unsigned long long)end->oom_kills,
+	    end->oom_kills == 1 ? " was" : "es were");
+}
+
+static void find_processes(const struct hit_bounds *b,
+			   const struct hit_end *end, struct hits *h)
+{
+	if (!b->processes || !end->forks_refused)
+		return;
+	add(h,
+	    "processes: the tree wanted more than %llu, %llu start%s refused; "
+	    "raise sandbox.processes (--processes)",
+	    (unsigned long long)b->processes,
+	    (unsigned long long)end->forks_refused,
+	    end->forks_refused == 1 ? " was" : "s were");
+}
+
+/* SIGKILL says little by itself: the time must fit, and nothing else. */
+static void find_cpu(const struct hit_bounds *b, const struct hit_end *end,
+		     struct hits *h)
+{
+	bool killed = end->signal == SIGXCPU ||
+		      (end->signal == SIGKILL && !end->ended_by_us &&
+		       !end->oom_kills);
+
+	if (!b->cpu_seconds || !killed ||
+	    end->cpu_us * CPU_SHARE < b->cpu_seconds * 1000000)
+		return;
+	add(h,
+	    "cpu: the program used up %llus of processor time; raise "
+	    "sandbox.cpu (--cpu)",
+	    (unsigned long long)b->cpu_seconds);
+}
+
+static void find_file_size(const struct hit_bounds *b,
+			   const struct hit_end *end, struct hits *h)
+{
+	char size[32];
+
+	if (!b->file_size_bytes || end->signal != SIGXFSZ)
+		return;
+	add(h,
+	    "file_size: the program wrote a file beyond %s; raise "
+	    "sandbox.file_size (--file-size)",
+	    size_text(b->file_size_bytes, size));
+}
+
+void hits_find(const struct hit_bounds *bounds, const struct hit_end *end,
+	       struct hits *ret)
+{
+	ret->n = 0;
+	find_memory(bounds, end, ret);
+	find_processes(bounds, end, ret);
+	find_cpu(bounds, end, ret);
+	find_file_size(bounds, end, ret);
+}

@@ -1,0 +1,44 @@
+/*
+ * Which bound of a policy a tree has hit, in words. Pure.
+ *
+ * Some cannot be known: a refused allocation (RLIMIT_DATA) or descriptor is
+ * an error that only the program sees, and so is the file size when the
+ * program ignores the signal.
+ */
+#ifndef GATE_POLICY_HIT_H
+#define GATE_POLICY_HIT_H
+
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/str.h"
+
+/* memory, processes, cpu, file_size */
+#define HITS_MAX 4
+#define HIT_BYTES 160
+
+/* What a child was bounded by; 0 = no bound. */
+struct hit_bounds {
+	uint64_t memory_bytes, file_size_bytes;
+	uint64_t processes, cpu_seconds;
+};
+
+/* How it ended. */
+struct hit_end {
+	uint64_t oom_kills, forks_refused; /* by its control group */
+	uint64_t cpu_us;		   /* of the program itself */
+	int signal;			   /* that ended it, 0 = none */
+	bool ended_by_us;
+};
+
+struct hits {
+	char text[HITS_MAX][HIT_BYTES];
+	const char *row[HITS_MAX]; /* of .text */
+	size_t n;
+};
+
+/* .row points into *ret, which must stay where it is. */
+void hits_find(const struct hit_bounds *bounds, const struct hit_end *end,
+	       struct hits *ret);
+
+#endif

@@ -1,0 +1,178 @@
+#include "gate/prepare/grants.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+
+uint64_t grant_rights(unsigned what)
+{
+	static const struct {
+		unsigned what;
+		uint64_t rights;
+	} table[] = {
+		{GRANT_READ, LL_READ},	   {GRANT_WRITE, LL_WRITE},
+		{GRANT_EXEC, LL_EXEC},	   {GRANT_WRITE_ONLY, LL_WRITE_ONLY},
+		{GRANT_DEVICE, LL_DEVICE}, {GRANT_LIST, LL_LIST},
+	};
+	uint64_t rights = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (what & table[i].what)
+			rights |= table[i].rights;
+	return rights;
+}
+
+static void *grow(struct arena *arena, void *old, size_t n, size_t *cap,
+		  size_t bytes)
+{
+	void *more;
+
+	if (n < *cap)
+		return old;
+	*cap = *cap ? *cap * 2 : 32;
+	more = arena_alloc(arena, *cap * bytes);
+	if (n)
+		memcpy(more, old, n * bytes);
+	return more;
+}
+
+static struct grant *find_same(const struct grants *g, const struct stat *st,
+			       const char *path)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->grant[i].st.st_ino == st->st_ino &&
+		    g->grant[i].st.st_dev == st->st_dev &&
+		    strcmp(g->grant[i].path, path) == 0)
+			return &g->grant[i];
+	return NULL;
+}
+
+static void add_link(struct grants *g, const char *asked, const char *path,
+		     const struct walk *w)
+{
+	if (asked[0] != '/' || strcmp(asked, path) == 0)
+		return;
+	g->link = grow(g->arena, g->link, g->n_links, &g->links_cap,
+		       sizeof(*g->link));
+	g->link[g->n_links++] = (struct grant_link){
+		.path = arena_strdup(g->arena, asked),
+		.target = path,
+		.step = w ? w->link : NULL,
+		.n_steps = w ? w->n_links : 0,
+	};
+}
+
+static struct grant *add(struct grants *g, struct grant new)
+{
+	struct grant *same = find_same(g, &new.st, new.path);
+
+	if (same) {
+		same->what |= new.what;
+		if (!new.is_borrowed)
+			close(new.fd);
+		return same;
+	}
+	g->grant = grow(g->arena, g->grant, g->n, &g->cap, sizeof(new));
+	g->grant[g->n] = new;
+	return &g->grant[g->n++];
+}
+
+static int not_found(const char *path, struct err *err)
+{
+	if (errno == ENOENT || errno == ENOTDIR)
+		return 1;
+	return err_sys(err, errno, "open %s", path);
+}
+
+int grants_find(const struct grants *g, const char *path, struct walk *ret,
+		struct err *err)
+{
+	if (walk_open(path, g->arena, ret) < 0)
+		return not_found(path, err);
+	if (ret->path)
+		return 0;
+	walk_release(ret);
+	return 1;
+}
+
+const struct grant *grants_take(struct grants *g, const char *asked,
+				struct walk *found, unsigned what)
+{
+	add_link(g, asked, found->path, found);
+	return add(g, (struct grant){.path = found->path,
+				     .fd = fd_steal(&found->fd),
+				     .what = what,
+				     .st = found->st});
+}
+
+int grants_open_entry(struct grants *g, const char *path, unsigned what,
+		      struct err *err)
+{
+	struct walk found = WALK_INIT;
+
+	if (walk_open_plain(path, g->arena, &found) < 0)
+		return errno == ELOOP ? 1 : not_found(path, err);
+	grants_take(g, path, &found, what);
+	return 0;
+}
+
+int grants_open(struct grants *g, const char *path, unsigned what,
+		const struct grant **ret, struct err *err)
+{
+	struct walk found = WALK_INIT;
+	const struct grant *taken;
+	int r = grants_find(g, path, &found, err);
+
+	if (r != 0)
+		return r;
+	taken = grants_take(g, path, &found, what);
+	if (ret)
+		*ret = taken;
+	return 0;
+}
+
+void grants_add(struct grants *g, const char *asked, const char *path, int fd,
+		const struct stat *st, unsigned what)
+{
+	add_link(g, asked, path, NULL);
+	(void)add(g, (struct grant){.path = path,
+				    .fd = fd,
+				    .is_borrowed = true,
+				    .what = what,
+				    .st = *st});
+}
+
+void grants_release(struct grants *g)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (!g->grant[i].is_borrowed)
+			fd_closep(&g->grant[i].fd);
+	g->n = g->n_links = 0;
+}
+
+/* What is not there, or not for us, is not for the child either. */
+static int open_base(struct grants *g, const char *path, unsigned what,
+		     struct err *err)
+{
+	int r = grants_open(g, path, what, NULL, err);
+
+	return r < 0 && err->sys != EACCES ? -1 : 0;
+}
+
+int grants_open_base(struct grants *g, struct err *err)
+{
+	static const struct {
+		const char *path;
+		unsigned what;
+	} base[] = {
+#define BASE(path, rights) {path, GRANT_##rights},
+#include "gate/prepare/base.def"
+#undef BASE
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(base); i++)
+		if (open_base(g, base[i].path, base[i].what, err) < 0)
+			return -1;
+	return 0;
+}

@@ -1,0 +1,374 @@
+/*
+ * Which paths a request comes to: the program's files and installation, the
+ * files that its arguments name, and what the policy grants.
+ */
+#include <errno.h>
+
+#include "core/base/log.h"
+#include "gate/policy/allow.h"
+#include "gate/prepare/inner.h"
+#include "gate/path/install.h"
+
+bool prepared_each_link(struct prepared *p, const char *path,
+			bool (*fn)(struct prepared *p, const char *link,
+				   const struct stat *st, const void *arg),
+			const void *arg)
+{
+	struct walk w = WALK_INIT;
+	bool all = true;
+
+	if (walk_open(path, &p->arena, &w) < 0)
+		return true;
+	for (size_t i = 0; all && i < w.n_links; i++)
+		all = fn(p, w.link[i].at, &w.link[i].st, arg);
+	walk_release(&w);
+	return all;
+}
+
+/* A file that is missing, or closed to us, is closed to the child. */
+static int grant_seen(struct prepared *p, const char *path, unsigned what,
+		      struct err *err)
+{
+	int r = prepared_grant(p, path, what, err);
+
+	return r < 0 && (err->kind != ERR_SYS || err->sys != EACCES) ? -1 : 0;
+}
+
+/* ---- programs and what belongs to them ---- */
+
+/* Every child may read it anyway. */
+static bool is_base(const struct prepared *p, const char *path)
+{
+	const struct grants *base = &p->gate->base;
+
+	for (size_t i = 0; i < base->n; i++)
+		if (base->grant[i].what == GRANT_READ &&
+		    allow_covers(base->grant[i].path, path))
+			return true;
+	return false;
+}
+
+static int add_installation(struct prepared *p, const struct install *in,
+			    struct err *err)
+{
+	for (size_t i = 0; i < in->read.n; i++) {
+		if (!is_base(p, in->read.item[i]) &&
+		    grant_seen(p, in->read.item[i],
+			       GRANT_READ | GRANT_BY(INSTALLATION), err) < 0)
+			return -1;
+		if (!p->installation)
+			p->installation = in->read.item[i];
+	}
+	return 0;
+}
+
+/*
+ * The helpers that git starts lie beside its libraries. It starts some of
+ * them by a shell, which a leash that somebody wrote must name as well.
+ */
+static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
+			   struct err *err)
+{
+	static const char *const dirs[] = {"lib/git-core", "libexec/git-core"};
+	const struct gate_leash *leash = &p->gate->config.leash;
+	struct err ignored = ERR_INIT;
+	const char *prefix;
+
+	if (strcmp(resolve_basename(f->path), "git") != 0)
+		return 0;
+	prefix =
+		resolve_dirname(resolve_dirname(f->path, &p->arena), &p->arena);
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		if (grant_seen(
+			    p,
+			    arena_printf(&p->arena, "%s/%s", prefix, dirs[i]),
+			    GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS),
+			    err) < 0)
+			return -1;
+	if (!leash->interpreters &&
+	    allow_exec(leash, "sh", "/bin/sh", &ignored) < 0)
+		return 0;
+	return grant_seen(p, "/bin/sh",
+			  GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS), err);
+}
+
+/*
+ * What the script lies in and may be written: there a mark of its package
+ * could be removed, so that a folder above would count. NULL: nothing.
+ */
+static const char *writable_around(const struct prepared *p, const char *path,
+				   const char *package)
+{
+	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (g->what & write && allow_covers(g->path, path) &&
+		    S_ISDIR(g->st.st_mode) && !allow_covers(g->path, package))
+			return g->path;
+	}
+	return NULL;
+}
+
+static int add_script_package(struct prepared *p, const char *path,
+			      struct err *err)
+{
+	const char *written;
+	const char *dir = install_of_script(path, &p->gate->homes, &p->arena);
+	int r;
+
+	if (!dir)
+		return 0;
+	written = writable_around(p, path, dir);
+	if (written) {
+		list_add(&p->policy.capped, &p->arena,
+			 arena_printf(&p->arena,
+				      "folder of the script \"%s\": not "
+				      "readable, it is found above %s, which "
+				      "the program may write; if it is meant, "
+				      "add it to `read`",
+				      dir, written));
+		return 0;
+	}
+	r = prepared_grant(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
+	if (r == 0)
+		p->installation = dir;
+	return r < 0 ? -1 : 0;
+}
+
+/* Of the i-th file that a program comes to: itself, or what runs it. */
+static unsigned file_reason(const struct prepared *p, const struct resolved *r,
+			    size_t i)
+{
+	if (r != &p->program)
+		return GRANT_BY(EXEC);
+	if (!i)
+		return GRANT_BY(PROGRAM);
+	return r->file[i].is_loader ? GRANT_BY(LOADER) : GRANT_BY(INTERPRETER);
+}
+
+static int add_program(struct prepared *p, const struct resolved *r,
+		       struct err *err)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		const struct resolved_file *f = &r->file[i];
+		struct install in;
+
+		grants_add(&p->grants, f->asked, f->path, f->fd, &f->st,
+			   GRANT_EXEC | file_reason(p, r, i));
+		if (f->is_loader)
+			continue;
+		install_of_program(f->asked, f->path, &p->gate->homes,
+				   &p->arena, &in);
+		if (add_installation(p, &in, err) < 0 ||
+		    add_git_helpers(p, f, err) < 0)
+			return -1;
+		if (f->is_script && add_script_package(p, f->path, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- arguments that are files ---- */
+
+static const char *absolute(struct prepared *p, const char *path)
+{
+	if (path[0] == '/')
+		return path;
+	if (!p->request->cwd || !*path)
+		return NULL;
+	return arena_printf(&p->arena, "%s/%s", p->request->cwd, path);
+}
+
+/*
+ * A file named as a whole argument is met with the leash, whatever the program
+ * makes of it. Only a script comes with the folder of its package.
+ */
+static int add_file(struct prepared *p, const char *arg, const char *path,
+		    struct walk *found, bool is_script, struct err *err)
+{
+	const char *real = found->path;
+	int r;
+
+	if (!S_ISREG(found->st.st_mode))
+		return 0;
+	r = prepared_grant_found(p, path, found,
+				 GRANT_READ | GRANT_ASKED | GRANT_BY(ARGUMENT),
+				 err);
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	if (arg[0] != '/' && allow_covers(p->request->cwd, real))
+		p->cwd_shown = true;
+	if (!is_script)
+		return 0;
+	p->script = arena_strdup(&p->arena, real);
+	return add_script_package(p, real, err);
+}
+
+static int add_argument(struct prepared *p, const char *arg, bool is_script,
+			struct err *err)
+{
+	const char *path = absolute(p, arg);
+	struct err ignored = ERR_INIT;
+	struct walk found = WALK_INIT;
+	int r;
+
+	if (!path || grants_find(&p->grants, path, &found, &ignored) != 0)
+		return 0;
+	r = add_file(p, arg, path, &found, is_script, err);
+	walk_release(&found);
+	return r;
+}
+
+static int add_arguments(struct prepared *p, struct err *err)
+{
+	const struct resolved_file *program = &p->program.file[0];
+	struct strlist argv = {NULL, 0};
+	size_t script = 0;
+
+	while (p->request->argv[argv.n])
+		list_add(&argv, &p->arena, p->request->argv[argv.n]);
+	/* what a script is told is its own */
+	if (!p->program.prefix.n)
+		script = programs_script(program->asked, program->path, &argv);
+	for (size_t i = 1; i < argv.n; i++)
+		if (add_argument(p, argv.item[i], i == script, err) < 0)
+			return -1;
+	return 0;
+}
+
+/* ---- the policy ---- */
+
+static int missing(const struct prepared *p, const char *path, bool is_write,
+		   struct err *err)
+{
+	if (is_write)
+		return err_set(err, ERR_POLICY,
+			       "write: %s does not exist; mkdir -p %s", path,
+			       path);
+	if (p->for_start)
+		log_warning("read: %s does not exist", path);
+	return 0;
+}
+
+static int add_grant(struct prepared *p, const char *path, unsigned what,
+		     struct err *err)
+{
+	bool is_write = what & (GRANT_WRITE | GRANT_WRITE_ONLY);
+	int r;
+
+	what |= GRANT_ASKED | (is_write ? GRANT_BY(WRITE) : GRANT_BY(READ));
+	r = prepared_grant(p, path, what, err);
+	return r > 0 ? missing(p, path, is_write, err) : r;
+}
+
+/* The host's /tmp is a grant like others, so the leash may not have it. */
+static int share_tmp(struct prepared *p, struct err *err)
+{
+	const struct gate_leash *leash = &p->gate->config.leash;
+
+	if (!p->policy.tmp_shared)
+		return 0;
+	if (allow_axis_covers(&leash->fs_write, "/tmp") &&
+	    allow_axis_covers(&leash->fs_read, "/tmp"))
+		/* not as asked for: HOME stays private in there */
+		return grant_seen(p, "/tmp", GRANT_WRITE | GRANT_BY(TMP), err);
+	p->policy.tmp_shared = false;
+	list_add(&p->policy.capped, &p->arena,
+		 "tmp \"shared\": private, the leash does not allow /tmp "
+		 "(fs_read, fs_write)");
+	return 0;
+}
+
+static int add_policy(struct prepared *p, struct err *err)
+{
+	const struct {
+		const struct strlist *list;
+		unsigned what;
+	} kinds[] = {
+		{&p->policy.read, GRANT_READ},
+		{&p->policy.write, GRANT_WRITE},
+		{&p->policy.write_only, GRANT_WRITE_ONLY},
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+		for (size_t i = 0; i < kinds[k].list->n; i++)
+			if (add_grant(p, kinds[k].list->item[i], kinds[k].what,
+				      err) < 0)
+				return -1;
+	return share_tmp(p, err);
+}
+
+static bool leads_out(const char *folder, const char *link, const char *target)
+{
+	return strcmp(folder, target) != 0 && allow_covers(folder, link) &&
+	       !allow_covers(folder, target);
+}
+
+/*
+ * A link that an earlier child could have made, being in what this one or
+ * another of the same configuration may write, must not lead to more than
+ * that.
+ */
+static bool is_own_link(const struct prepared *p, const char *link,
+			const char *target)
+{
+	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
+	const struct strlist *written = &p->gate->config.written;
+
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what & write &&
+		    leads_out(p->grants.grant[i].path, link, target))
+			return false;
+	for (size_t i = 0; i < written->n; i++)
+		if (leads_out(written->item[i], link, target))
+			return false;
+	return true;
+}
+
+static int check_links(struct prepared *p, struct err *err)
+{
+	for (size_t i = 0; i < p->grants.n_links; i++) {
+		const struct grant_link *l = &p->grants.link[i];
+
+		for (size_t k = 0; k < l->n_steps; k++)
+			if (!is_own_link(p, l->step[k].at, l->target))
+				return err_set(
+					err, ERR_POLICY,
+					"%s leads to %s by a link in a folder "
+					"that the program, or another one of "
+					"the configuration, may write; if "
+					"that is meant, name %s itself",
+					l->path, l->target, l->target);
+	}
+	return 0;
+}
+
+static int add_exec_folders(struct prepared *p, struct err *err)
+{
+	for (size_t i = 0; i < p->n_exec_folders; i++) {
+		struct exec_folder *f = &p->exec_folder[i];
+
+		if (prepared_grant_found(
+			    p, f->asked, &f->found,
+			    GRANT_EXEC | GRANT_READ | GRANT_BY(EXEC), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int prepare_grants(struct prepared *p, struct err *err)
+{
+	if (add_policy(p, err) < 0 || add_exec_folders(p, err) < 0 ||
+	    add_program(p, &p->program, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_execs; i++)
+		if (add_program(p, &p->execs[i], err) < 0)
+			return -1;
+	if (add_arguments(p, err) < 0)
+		return -1;
+	if (check_links(p, err) < 0)
+		return -1;
+	return prepare_sealed(p, err);
+}

@@ -1,0 +1,102 @@
+/*
+ * No writable grant may lie above a sealed path, under whatever name: a
+ * folder is known by its inode, so that another mount of it is the same.
+ */
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/policy/allow.h"
+#include "gate/prepare/inner.h"
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Is it this path, or one of the folders above? */
+static bool is_above(const struct stat *one, const char *path,
+		     struct arena *arena)
+{
+	char *at = arena_strdup(arena, path);
+	struct stat st;
+	char *slash;
+
+	do {
+		if (stat(at, &st) == 0 && is_same(&st, one))
+			return true;
+		slash = strrchr(at, '/');
+		*slash = '\0';
+	} while (slash > at);
+	return stat("/", &st) == 0 && is_same(&st, one);
+}
+
+/* The fifth field of a row of mountinfo; \040 and the like are characters. */
+static const char *mount_point(struct str row, struct arena *arena)
+{
+	struct str field = {NULL, 0};
+	char *path, *to;
+
+	for (int i = 0; i < 5; i++)
+		field = str_cut(&row, ' ');
+	path = to = arena_strndup(arena, field.p ? field.p : "", field.n);
+	for (const char *from = path; *from; from++)
+		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
+			*to++ = (char)((from[1] - '0') << 6 |
+				       (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	*to = '\0';
+	return path;
+}
+
+/* Is a folder above the path mounted somewhere beneath the grant? Where that
+   cannot be told it may be. */
+static bool is_mounted_beneath(const struct grant *g, const char *path,
+			       struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	struct str rest;
+	struct stat st;
+
+	if (fd_read_file("/proc/self/mountinfo", &text, &ignored) < 0)
+		return true;
+	for (rest = buf_str(&text); rest.n;) {
+		const char *at = mount_point(str_cut(&rest, '\n'), arena);
+
+		if (allow_covers(g->path, at) && stat(at, &st) == 0 &&
+		    is_above(&st, path, arena))
+			return true;
+	}
+	return false;
+}
+
+static bool holds(const struct grant *g, const char *path, struct arena *arena)
+{
+	return allow_covers(g->path, path) || is_above(&g->st, path, arena) ||
+	       is_mounted_beneath(g, path, arena);
+}
+
+int prepare_sealed(struct prepared *p, struct err *err)
+{
+	const struct strlist *sealed = &p->gate->config.sealed;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (!(g->what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
+			continue;
+		for (size_t k = 0; k < sealed->n; k++)
+			if (holds(g, sealed->item[k], &p->arena))
+				return err_set(
+					err, ERR_POLICY,
+					"write: %s holds %s, which is allowed "
+					"whatever is written into it; `matins "
+					"allow %s` allows what it says now",
+					g->path, sealed->item[k],
+					sealed->item[k]);
+	}
+	return 0;
+}

@@ -1,0 +1,365 @@
+/*
+ * The policy of a trace: everything may be read but what is closed, so the
+ * folders on the way to what is closed are granted entry by entry.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "gate/policy/allow.h"
+#include "gate/policy/closed.h"
+#include "gate/prepare/inner.h"
+#include "gate/prepare/trace_private.h"
+
+/* Entries that are granted one by one: each takes a descriptor. */
+#define TRACE_ENTRIES 700
+/* Entries that are looked at for private files, all together. */
+#define TRACE_LOOKED_AT 400000
+/* And of one folder; /tmp of a busy machine has thousands. */
+#define TRACE_FOLDER_ENTRIES 400
+
+struct closed gate_closed(const struct gate *g)
+{
+	return (struct closed){.home = g->home_path,
+			       .homes = g->homes,
+			       .state = g->config.state_dir};
+}
+
+/* Secrets that a warning names. */
+#define SECRETS_SHOWN 3
+
+/* The row of HOME is there, and beneath the folder. */
+static bool is_in(const struct gate *g, const char *row, const char *folder,
+		  struct arena *arena)
+{
+	for (size_t i = 0; i < g->homes.n; i++) {
+		const char *path =
+			arena_printf(arena, "%s%s", g->homes.item[i], row + 1);
+
+		if (allow_covers(folder, path) && !allow_covers(path, folder) &&
+		    access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *gate_secrets_in(const struct gate *g, const char *folder,
+			    struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(mem_freep) char *real = realpath(folder, NULL);
+	const char *row;
+	size_t n = 0;
+
+	for (size_t i = 0; real && (row = closed_home_secret(i)); i++) {
+		if (!is_in(g, row, real, arena) || ++n > SECRETS_SHOWN)
+			continue;
+		buf_addf(&out, "%s%s", n > 1 ? ", " : "", row);
+	}
+	if (n > SECRETS_SHOWN)
+		buf_addf(&out, " and %zu more", n - SECRETS_SHOWN);
+	return n ? arena_strdup(arena, buf_cstr(&out)) : NULL;
+}
+
+struct opener {
+	struct gate *gate;
+	struct closed closed;
+	struct arena *arena;
+	struct gate_policy *policy;
+	struct strlist *says;
+	const char *cwd;     /* as it really lies; NULL without */
+	const char *project; /* the same, where it is narrow enough for one */
+	size_t n;
+	size_t budget; /* entries that may still be looked at */
+};
+
+/* Of a private place: others' files there come and go. */
+static bool is_wanted(const struct opener *o, const char *path)
+{
+	const char *dir = resolve_dirname(path, o->arena);
+
+	for (size_t i = 0; i < o->gate->n_places; i++) {
+		const char *place = o->gate->place[i].path;
+
+		if (strcmp(place, dir) == 0 &&
+		    (!o->closed.home || strcmp(place, o->closed.home) != 0))
+			return (o->cwd && allow_covers(path, o->cwd)) ||
+			       closed_is_beneath(&o->closed, path);
+	}
+	return true;
+}
+
+static void add(struct opener *o, struct strlist *list, const char *path)
+{
+	if (!allow_has(list, path))
+		list_add(list, o->arena, arena_strdup(o->arena, path));
+}
+
+/* A folder whose programs may run, as far as the leash goes. */
+static void add_exec(struct opener *o, const char *path)
+{
+	struct err ignored = ERR_INIT;
+
+	if (allow_exec(&o->gate->config.leash, path, path, &ignored) == 0)
+		add(o, &o->policy->exec, path);
+}
+
+static void open_folder(struct opener *o, const char *path);
+
+/*
+ * Files that only their user may read are opened by nobody's leave. What the
+ * system installs is none of them, and is much.
+ */
+static bool holds_private(struct opener *o, const char *path)
+{
+	static const char *const system[] = {"/usr", "/sys", "/nix", "/snap"};
+
+	for (size_t i = 0; i < ARRAY_LEN(system); i++)
+		if (allow_covers(system[i], path))
+			return false;
+	if (o->project && allow_covers(o->project, path))
+		return false;
+	return trace_holds_private(path, o->project, &o->budget);
+}
+
+static bool is_private(const struct opener *o, const char *path,
+		       const struct stat *st)
+{
+	return trace_is_private(st) &&
+	       !(o->project && allow_covers(o->project, path));
+}
+
+static void open_entry(struct opener *o, const char *path)
+{
+	struct stat st;
+
+	if (closed_kind_of(&o->closed, path) != CLOSED_NOT ||
+	    lstat(path, &st) < 0 ||
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+		return;
+	if (is_private(o, path, &st))
+		return;
+	if (S_ISDIR(st.st_mode) &&
+	    (closed_is_beneath(&o->closed, path) || holds_private(o, path))) {
+		open_folder(o, path);
+		return;
+	}
+	/* what we cannot read ourselves is not for the child either */
+	if (access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK) < 0 ||
+	    o->n >= TRACE_ENTRIES)
+		return;
+	o->n++;
+	add(o, &o->policy->read, path);
+	/* compilers and servers start what lies beside them */
+	if (S_ISDIR(st.st_mode))
+		add_exec(o, path);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+static void say_not_opened(struct opener *o, const char *path, const char *why)
+{
+	list_add(o->says, o->arena,
+		 arena_printf(o->arena,
+			      "%s: not opened, %s; --read what is needed of it",
+			      path, why));
+}
+
+static void open_folder(struct opener *o, const char *path)
+{
+	struct strlist names = {NULL, 0};
+	DIR *dir = opendir(path);
+	struct dirent *e;
+
+	while (dir && (e = readdir(dir)) && names.n <= TRACE_FOLDER_ENTRIES)
+		if (!is_dots(e->d_name) &&
+		    is_wanted(o,
+			      arena_printf(o->arena, "%s/%s", path, e->d_name)))
+			list_add(&names, o->arena,
+				 arena_strdup(o->arena, e->d_name));
+	if (dir)
+		closedir(dir);
+	if (names.n > TRACE_FOLDER_ENTRIES) {
+		say_not_opened(o, path,
+			       arena_printf(o->arena,
+					    "it has more than %d entries",
+					    TRACE_FOLDER_ENTRIES));
+		return;
+	}
+	if (!o->budget) {
+		say_not_opened(o, path,
+			       "there is too much to look through for files "
+			       "that only you may read (mode 0600)");
+		return;
+	}
+	if (names.n)
+		qsort(names.item, names.n, sizeof(*names.item), by_name);
+	for (size_t i = 0; i < names.n; i++)
+		open_entry(o, arena_printf(o->arena, "%s/%s",
+					   strcmp(path, "/") ? path : "",
+					   names.item[i]));
+}
+
+/* ---- programs ---- */
+
+static void add_programs(struct opener *o, const char *dir)
+{
+	char real[PATH_MAX];
+
+	/* "/" and the folders in it hold more than programs */
+	if (realpath(dir, real) && strchr(real + 1, '/'))
+		add_exec(o, real);
+}
+
+static void open_programs(struct opener *o)
+{
+	static const char *const dirs[] = {
+		"/usr/bin",	   "/usr/sbin",	   "/usr/local/bin",
+		"/usr/local/sbin", "/usr/libexec", "/usr/lib/git-core",
+	};
+	const char *path = getenv("PATH");
+	struct str rest = str_of(path ? path : "");
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
+		add_programs(o, dirs[i]);
+	while (rest.n) {
+		struct str dir = str_cut(&rest, ':');
+
+		if (dir.n && dir.p[0] == '/')
+			add_programs(o, arena_strndup(o->arena, dir.p, dir.n));
+	}
+}
+
+/* ---- what may be written ---- */
+
+/* Keys in the project: shut, but for those that are asked for by name. */
+static void close_keys(struct opener *o)
+{
+	struct strlist found;
+
+	trace_project_keys(o->project, &o->budget, o->arena, &found);
+	for (size_t i = 0; i < found.n; i++) {
+		const char *key = found.item[i];
+
+		if (allow_has(&o->policy->read, key) ||
+		    allow_has(&o->policy->write, key))
+			continue;
+		add(o, &o->policy->closed, key);
+		list_add(o->says, o->arena,
+			 arena_printf(o->arena,
+				      "%s: shut, it is named as files of keys "
+				      "are; --read it if that is meant",
+				      key));
+	}
+}
+
+static void open_cwd(struct opener *o)
+{
+	const char *real = o->cwd;
+
+	if (!real)
+		return;
+	if (closed_may_widen(&o->closed, real) &&
+	    access(real, W_OK | X_OK) == 0) {
+		add(o, &o->policy->write, real);
+		add_exec(o, real);
+		close_keys(o);
+		list_add(o->says, o->arena,
+			 arena_printf(o->arena, "it may write beneath %s",
+				      real));
+		return;
+	}
+	list_add(o->says, o->arena,
+		 arena_printf(o->arena,
+			      "it may write only private places; %s is too "
+			      "wide, or cannot be written (--write FOLDER)",
+			      real));
+}
+
+/* Run what lies in the folders that were asked for, too. */
+static void open_asked(struct opener *o, const struct strlist *folders)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < folders->n; i++)
+		if (folders->item[i][0] == '/' &&
+		    stat(folders->item[i], &st) == 0 && S_ISDIR(st.st_mode))
+			add_exec(o, folders->item[i]);
+}
+
+static struct strlist copied(const struct strlist *list, struct arena *arena)
+{
+	struct strlist copy = {NULL, 0};
+
+	for (size_t i = 0; i < list->n; i++)
+		list_add(&copy, arena, list->item[i]);
+	return copy;
+}
+
+static void say_net(struct opener *o)
+{
+	const struct strlist *net = &o->policy->net;
+	const char *all = "";
+
+	for (size_t i = 0; i < net->n; i++)
+		all = arena_printf(o->arena, "%s%s%s", all, i ? ", " : "",
+				   net->item[i]);
+	list_add(o->says, o->arena,
+		 net->n ? arena_printf(o->arena, "network: %s", all)
+			: "network: none");
+}
+
+int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
+		      const char *cwd, struct arena *arena,
+		      struct gate_policy *ret, struct strlist *ret_says,
+		      struct err *err)
+{
+	struct opener o = {.gate = gate,
+			   .closed = gate_closed(gate),
+			   .arena = arena,
+			   .policy = ret,
+			   .says = ret_says,
+			   .budget = TRACE_LOOKED_AT};
+	char real[PATH_MAX];
+
+	if (cwd && realpath(cwd, real))
+		o.cwd = arena_strdup(arena, real);
+	if (o.cwd && closed_may_widen(&o.closed, o.cwd))
+		o.project = o.cwd;
+	*ret_says = (struct strlist){NULL, 0};
+	*ret = *asked;
+	ret->read = copied(&asked->read, arena);
+	ret->write = copied(&asked->write, arena);
+	ret->exec = copied(&asked->exec, arena);
+	list_add(ret_says, arena,
+		 "it may read and run everything but keys, tokens, sessions "
+		 "and files that only you may read; of /tmp it sees what is "
+		 "asked for");
+	open_folder(&o, "/");
+	if (!ret->read.n)
+		return err_sys(err, EACCES, "the root folder cannot be listed");
+	open_programs(&o);
+	open_asked(&o, &asked->read);
+	open_asked(&o, &asked->write);
+	open_cwd(&o);
+	if (!asked->net.n && asked->isolate != GATE_ISOLATE_OFF) {
+		gate_probe(gate);
+		if (gate->ns.available)
+			list_add(&ret->net, arena, "loopback");
+	}
+	say_net(&o);
+	return 0;
+}

@@ -1,0 +1,148 @@
+#include "gate/prepare/trace_private.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "core/base/log.h"
+#include "gate/prepare/inner.h"
+
+#define DEPTH_MAX 64
+/* Keys of a project that are shut; more are a project of test data. */
+#define PROJECT_KEYS 64
+
+/* Files that hold a project's secrets, and such that only look so. */
+static const char *const keys[] = {
+#define PROJECT_KEY(pattern) pattern,
+#define CLOSED(path, kind)
+#include "gate/policy/closed.def"
+#undef CLOSED
+};
+static const char *const examples[] = {"*.example", "*.sample", "*.template",
+				       "*.dist", "*.defaults"};
+
+bool trace_is_private(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       !(st->st_mode & 0177) && st->st_size > 0;
+}
+
+static bool matches(const char *const *patterns, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (fnmatch(patterns[i], name, 0) == 0)
+			return true;
+	return false;
+}
+
+bool trace_is_project_key(const char *name)
+{
+	return matches(keys, ARRAY_LEN(keys), name) &&
+	       !matches(examples, ARRAY_LEN(examples), name);
+}
+
+/* ---- walking ---- */
+
+struct look {
+	/* true ends it */
+	bool (*fn)(struct look *l, const char *path, const char *name,
+		   const struct stat *st);
+	struct arena arena;
+	const char *but;
+	size_t *budget;
+	struct arena *ret_arena;
+	struct strlist *ret;
+};
+
+/* Also what tools have fetched or made: it is much, and nobody's own. */
+static bool is_left_out(const struct look *l, const char *path,
+			const char *name)
+{
+	static const char *const names[] = {
+		".",	   "..",	  "node_modules",
+		".git",	   "__pycache__", "site-packages",
+		".rustup",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return l->but && strcmp(path, l->but) == 0;
+}
+
+static bool look(struct look *l, const char *path, unsigned depth)
+{
+	int fd = fd_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	const struct dirent *e;
+	bool found = false;
+
+	while (dir && !found && (e = readdir(dir))) {
+		const char *entry =
+			arena_printf(&l->arena, "%s/%s", path, e->d_name);
+		struct stat st;
+
+		if (is_left_out(l, entry, e->d_name) ||
+		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			continue;
+		if (!*l->budget || depth == DEPTH_MAX) {
+			found = true;
+			break;
+		}
+		--*l->budget;
+		found = l->fn(l, entry, e->d_name, &st);
+		if (!found && S_ISDIR(st.st_mode))
+			found = look(l, entry, depth + 1);
+	}
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+static bool is_private(struct look *l, const char *path, const char *name,
+		       const struct stat *st)
+{
+	(void)l;
+	(void)path;
+	(void)name;
+	return trace_is_private(st);
+}
+
+bool trace_holds_private(const char *dir, const char *but, size_t *budget)
+{
+	struct look l = {.fn = is_private,
+			 .arena = ARENA_INIT,
+			 .but = but,
+			 .budget = budget};
+	bool found = look(&l, dir, 0);
+
+	arena_release(&l.arena);
+	return found;
+}
+
+static bool add_key(struct look *l, const char *path, const char *name,
+		    const struct stat *st)
+{
+	if (S_ISREG(st->st_mode) && trace_is_project_key(name))
+		list_add(l->ret, l->ret_arena,
+			 arena_strdup(l->ret_arena, path));
+	return l->ret->n >= PROJECT_KEYS;
+}
+
+void trace_project_keys(const char *dir, size_t *budget, struct arena *arena,
+			struct strlist *ret)
+{
+	struct look l = {.fn = add_key,
+			 .arena = ARENA_INIT,
+			 .budget = budget,
+			 .ret_arena = arena,
+			 .ret = ret};
+
+	*ret = (struct strlist){NULL, 0};
+	if (look(&l, dir, 0))
+		log_debug("%s: not all of it was looked through", dir);
+	arena_release(&l.arena);
+}

@@ -1,0 +1,350 @@
+#include "gate/proxy/proxy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/memfd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/gate.h"
+#include "gate/proxy/proxy_inner.h"
+#include "gate/child/sys.h"
+
+#ifndef MFD_NOEXEC_SEAL
+#define MFD_NOEXEC_SEAL 0x0008U
+#endif
+
+/* Below the ports that the kernel gives out, and nobody's in /etc/services. */
+#define PORT_FIRST 23128
+/* Room for descriptors to be put in their places without meeting. */
+#define FD_ASIDE 16
+/* A process that has not confined itself by then never will. */
+#define READY_MS 20000
+
+/* ---- what init listens on ---- */
+
+static bool is_forwarded(const struct policy *p, uint16_t port)
+{
+	for (size_t i = 0; i < p->n_endpoints; i++)
+		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
+		    p->endpoints[i].port == port)
+			return true;
+	return false;
+}
+
+uint16_t proxy_port(const struct policy *p)
+{
+	uint16_t port = PORT_FIRST;
+
+	while (is_forwarded(p, port))
+		port++;
+	return port;
+}
+
+static struct child_listen listen_on(const struct address *a, uint16_t port)
+{
+	struct child_listen on = {.bytes = sizeof(on.v4)};
+
+	if (a->is_v6) {
+		on.bytes = sizeof(on.v6);
+		on.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					      .sin6_port = htons(port)};
+		memcpy(&on.v6.sin6_addr, a->bytes, 16);
+	} else {
+		on.v4 = (struct sockaddr_in){.sin_family = AF_INET,
+					     .sin_port = htons(port)};
+		memcpy(&on.v4.sin_addr, a->bytes, 4);
+	}
+	return on;
+}
+
+void proxy_listeners(const struct policy *p, struct arena *arena,
+		     struct launch *l)
+{
+	const struct address loopback = {.bytes = {127, 0, 0, 1}};
+	struct child_listen *on = ARENA_ARRAY(arena, struct child_listen,
+					      POLICY_FORWARDS_MAX + 1);
+	size_t n = 0;
+
+	on[n++] = listen_on(&loopback, proxy_port(p));
+	for (size_t i = 0; i < p->n_endpoints; i++)
+		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
+		    n <= POLICY_FORWARDS_MAX)
+			on[n++] = listen_on(&p->endpoints[i].address,
+					    p->endpoints[i].port);
+	l->listen = on;
+	l->n_listen = n;
+}
+
+/* ---- the start ---- */
+
+static int make_memory(void)
+{
+	int fd = memfd_create("proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING |
+					       MFD_NOEXEC_SEAL);
+
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create("proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return fd;
+}
+
+/* Sealed in its size, so that nobody can pull it away from under us. */
+static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
+		      struct err *err)
+{
+	AUTO(fd_closep) int fd = make_memory();
+	void *at;
+
+	if (fd < 0 || ftruncate(fd, sizeof(struct proxy_share)) < 0 ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) <
+		    0)
+		return err_sys(err, errno, "proxy: memory");
+	at = mmap(NULL, sizeof(struct proxy_share), PROT_READ | PROT_WRITE,
+		  MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return err_sys(err, errno, "proxy: memory");
+	p->share = at;
+	p->share->n_rows = (uint32_t)policy->n_endpoints;
+	memcpy(p->share->rows, policy->endpoints,
+	       policy->n_endpoints * sizeof(*policy->endpoints));
+	*ret_fd = fd_steal(&fd);
+	return 0;
+}
+
+static int aside(int *fd)
+{
+	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, FD_ASIDE);
+
+	if (moved < 0)
+		return errno;
+	fd_closep(fd);
+	*fd = moved;
+	return 0;
+}
+
+static int add_files(posix_spawn_file_actions_t *files, int theirs, int share)
+{
+	int r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = posix_spawn_file_actions_addopen(files, i, "/dev/null",
+						     O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(files, theirs,
+						     PROXY_FD_GATE);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(files, share,
+						     PROXY_FD_SHARE);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(files,
+							     PROXY_FD_FREE);
+	return r;
+}
+
+/*
+ * A session of its own: a signal that the terminal sends to the runner is the
+ * runner's to answer.
+ */
+static int execute(int theirs, int share, pid_t *ret_pid)
+{
+	static char name[] = GATE_PROXY_NAME;
+	char *argv[] = {name, NULL}, *envp[] = {NULL};
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	sigset_t none;
+	int r = posix_spawnattr_init(&attr);
+
+	if (r)
+		return r;
+	r = posix_spawn_file_actions_init(&files);
+	if (r) {
+		posix_spawnattr_destroy(&attr);
+		return r;
+	}
+	sigemptyset(&none);
+	r = posix_spawnattr_setsigmask(&attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setflags(
+			&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+	if (r == 0)
+		r = add_files(&files, theirs, share);
+	if (r == 0)
+		r = posix_spawn(ret_pid, "/proc/self/exe", &files, &attr, argv,
+				envp);
+	posix_spawn_file_actions_destroy(&files);
+	posix_spawnattr_destroy(&attr);
+	return r;
+}
+
+static int start_with(struct proxy *p, int theirs, int share, struct err *err)
+{
+	int r = aside(&theirs);
+
+	if (r == 0)
+		r = aside(&share);
+	if (r == 0)
+		r = execute(theirs, share, &p->pid);
+	fd_closep(&theirs);
+	fd_closep(&share);
+	if (r)
+		return err_sys(err, r, "proxy: start");
+	/* it is ours and not reaped, so the id is still its own */
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	if (p->pidfd < 0)
+		return err_sys(err, errno, "proxy: pidfd");
+	return 0;
+}
+
+int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
+{
+	struct proxy p = PROXY_INIT;
+	int pair[2], share = -1;
+
+	if (make_share(policy, &p, &share, err) < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+		int sys = errno;
+
+		fd_closep(&share);
+		proxy_release(&p);
+		return err_sys(err, sys, "proxy: socket pair");
+	}
+	p.sock = pair[0];
+	if (start_with(&p, pair[1], share, err) < 0) {
+		proxy_release(&p);
+		return -1;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* ---- the sockets ---- */
+
+static int send_sockets(int sock, const int *fds, size_t n)
+{
+	char byte = 0;
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[CMSG_SPACE((POLICY_FORWARDS_MAX + 1) * sizeof(int))];
+	} control = {.bytes = {0}};
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = CMSG_SPACE(n * sizeof(int)),
+	};
+	ssize_t r;
+
+	control.head.cmsg_level = SOL_SOCKET;
+	control.head.cmsg_type = SCM_RIGHTS;
+	control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+	memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
+	do
+		r = sendmsg(sock, &msg, MSG_NOSIGNAL);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? -1 : 0;
+}
+
+/* Its words when there are any. */
+static int not_ready(const char *text, ssize_t n, struct err *err)
+{
+	if (n > 0)
+		return err_set(err, ERR_SYS, "proxy: %.*s", (int)n, text);
+	return err_set(err, ERR_SYS,
+		       "proxy: it ended, or did not begin to "
+		       "serve in time");
+}
+
+int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
+{
+	struct pollfd ready = {.fd = p->sock, .events = POLLIN};
+	char text[LIMIT_ERR_MSG / 2];
+	ssize_t got = -1;
+	int r;
+
+	if (!n || n > POLICY_FORWARDS_MAX + 1)
+		return err_set(err, ERR_INTERNAL,
+			       "proxy: the child has sent %zu sockets", n);
+	/* a process that failed has still said why */
+	if (send_sockets(p->sock, fds, n) < 0 && errno != EPIPE)
+		return err_sys(err, errno, "proxy: sockets");
+	do
+		r = poll(&ready, 1, READY_MS);
+	while (r < 0 && errno == EINTR);
+	if (r > 0)
+		got = recv(p->sock, text, sizeof(text), MSG_DONTWAIT);
+	if (got == 1 && text[0] == PROXY_READY)
+		return 0;
+	return not_ready(text, got, err);
+}
+
+/* ---- the end ---- */
+
+void proxy_stop(struct proxy *p)
+{
+	siginfo_t ignored;
+
+	if (p->pidfd >= 0) {
+		syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
+		while (waitid(P_PIDFD, (id_t)p->pidfd, &ignored, WEXITED) < 0 &&
+		       errno == EINTR)
+			;
+	}
+	fd_closep(&p->pidfd);
+	fd_closep(&p->sock);
+}
+
+void proxy_release(struct proxy *p)
+{
+	proxy_stop(p);
+	if (p->share)
+		munmap(p->share, sizeof(*p->share));
+	*p = (struct proxy)PROXY_INIT;
+}
+
+/* ---- denials ---- */
+
+static bool is_well_formed(const char *name)
+{
+	struct endpoint_target ignored;
+
+	return strcmp(name, "?") == 0 ||
+	       endpoint_target_authority(str_of(name), 0, &ignored) == 0;
+}
+
+bool proxy_denial(const struct proxy *p, size_t i, struct proxy_refused *ret)
+{
+	const struct proxy_denial *row;
+
+	if (!p->share || i >= PROXY_DENIALS_MAX || i >= p->share->n_denials)
+		return false;
+	row = &p->share->denials[i];
+	*ret = (struct proxy_refused){.outcome = PROXY_UNLISTED,
+				      .count = row->count};
+	if (row->outcome < N_PROXY_OUTCOMES)
+		ret->outcome = (enum proxy_outcome)row->outcome;
+	memcpy(ret->name, row->name, sizeof(ret->name));
+	ret->name[sizeof(ret->name) - 1] = '\0';
+	if (!is_well_formed(ret->name))
+		memcpy(ret->name, "?", 2);
+	return true;
+}
+
+bool proxy_was_asked(const struct proxy *p)
+{
+	return p->share && p->share->is_asked;
+}
+
+uint64_t proxy_denials_dropped(const struct proxy *p)
+{
+	return p->share ? p->share->denials_dropped : 0;
+}

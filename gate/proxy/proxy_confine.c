@@ -1,0 +1,184 @@
+/*
+ * The proxy confines itself as it confines others: what a flaw in it could
+ * reach is the network that it was granted anyway.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/securebits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/build/filters.h"
+#include "gate/build/landlock.h"
+#include "gate/proxy/proxy_inner.h"
+
+#define NOBODY 65534
+/* Two for each connection, and those of name lookups. */
+#define FILES 1024
+
+/* What the resolver of the C library opens; what is not there is left out. */
+static const char *const READABLE[] = {
+	"/etc/hosts",
+	"/etc/resolv.conf",
+	"/etc/nsswitch.conf",
+	"/etc/gai.conf",
+	"/etc/host.conf",
+	"/etc/services",
+	"/etc/protocols",
+	"/etc/ld.so.cache",
+	"/lib",
+	"/lib64",
+	"/usr/lib",
+	"/usr/lib64",
+	/* resolv.conf leads there, and is written anew there */
+	"/run/systemd/resolve",
+	"/run/resolvconf",
+	"/run/NetworkManager",
+};
+
+static int set_limits(struct err *err)
+{
+	struct rlimit none = {0, 0}, files;
+
+	if (setrlimit(RLIMIT_CORE, &none) < 0 ||
+	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
+	    getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return err_sys(err, errno, "limits");
+	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
+	files.rlim_max = files.rlim_cur;
+	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
+		return err_sys(err, errno, "limits");
+	return 0;
+}
+
+/*
+ * In a user namespace without such a user root stays what it is there, as
+ * little as that may be; the capabilities go in either case.
+ */
+static int drop_privileges(struct err *err)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{.effective = 0}};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_sys(err, errno, "no_new_privs");
+	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
+	if (geteuid() == 0 &&
+	    (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
+	     setresuid(NOBODY, NOBODY, NOBODY) < 0) &&
+	    errno != EINVAL && errno != EPERM)
+		return err_sys(err, errno, "identity");
+	if (syscall(SYS_capset, &header, none) < 0)
+		return err_sys(err, errno, "capabilities");
+	return 0;
+}
+
+static int restrict_files(struct err *err)
+{
+	int abi = landlock_abi(), ruleset = -1, r = 0;
+	int fd[ARRAY_LEN(READABLE)];
+	struct landlock_rules rules;
+
+	if (abi < 1)
+		return 0; /* the facts of the child say so */
+	landlock_rules_init(&rules, abi);
+	landlock_rules_net_open(&rules);
+	for (size_t i = 0; i < ARRAY_LEN(READABLE); i++) {
+		fd[i] = fd_open(READABLE[i], O_PATH, 0);
+		if (fd[i] >= 0 && r == 0)
+			r = landlock_add_path(&rules, fd[i], LL_READ, err);
+	}
+	if (r == 0)
+		r = landlock_create(&rules, &ruleset, err);
+	landlock_rules_release(&rules);
+	for (size_t i = 0; i < ARRAY_LEN(READABLE); i++)
+		fd_closep(&fd[i]);
+	if (r == 0 && syscall(LANDLOCK_SYS_RESTRICT_SELF, ruleset, 0) < 0)
+		r = err_sys(err, errno, "Landlock");
+	fd_closep(&ruleset);
+	return r;
+}
+
+static int install(const struct sock_fprog *program, struct err *err)
+{
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program) < 0)
+		return err_sys(err, errno, "system-call filter");
+	return 0;
+}
+
+/*
+ * On top of the filter of the profile "strict": nothing is executed, nobody
+ * is signalled or served. Other architectures are the other filter's.
+ */
+static int refuse_more(struct err *err)
+{
+#define REFUSE(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, LAST, 0)
+#define LAST 0
+	struct sock_filter insn[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		REFUSE(execve),
+		REFUSE(execveat),
+		REFUSE(kill),
+		REFUSE(pidfd_open),
+		REFUSE(pidfd_send_signal),
+		REFUSE(bind),
+		REFUSE(listen),
+		REFUSE(memfd_create),
+		REFUSE(mkdirat),
+		REFUSE(unlinkat),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+	};
+#undef LAST
+#undef REFUSE
+	const struct sock_fprog program = {ARRAY_LEN(insn), insn};
+
+	for (size_t i = 0; i < ARRAY_LEN(insn); i++)
+		if (insn[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
+			insn[i].jt = (uint8_t)(ARRAY_LEN(insn) - 2 - i);
+	return install(&program, err);
+}
+
+static int restrict_calls(struct err *err)
+{
+	const struct seccomp_want want = {.profile = PROFILE_STRICT,
+					  .net = POLICY_NET_ALL,
+					  .net_udp = true,
+					  .deny = SECCOMP_DENY_ERRNO};
+	struct seccomp_filter filter = SECCOMP_FILTER_INIT;
+	struct sock_fprog program;
+	int r;
+
+	if (filters_build(&want, &filter, err) < 0)
+		return -1;
+	program = (struct sock_fprog){filter.n, filter.insn};
+	r = refuse_more(err);
+	if (r == 0)
+		r = install(&program, err);
+	seccomp_filter_release(&filter);
+	return r;
+}
+
+int proxy_confine(struct err *err)
+{
+	if (set_limits(err) < 0 || drop_privileges(err) < 0)
+		return -1;
+	/* a change of identity has cleared the one and set the other */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, errno, "end with the runner");
+	if (restrict_files(err) < 0 || restrict_calls(err) < 0)
+		return -1;
+	return 0;
+}

@@ -1,0 +1,381 @@
+#include "gate/proxy/proxy_request.h"
+
+#include <ctype.h>
+
+#define METHOD_MAX 32
+#define PORT_HTTP 80
+#define BODY_BYTES 1024
+
+enum { SOCKS_VERSION = 5, SOCKS_CONNECT = 1 };
+enum { SOCKS_V4 = 1, SOCKS_NAME = 3, SOCKS_V6 = 4 };
+enum { SOCKS_NO_AUTH = 0, SOCKS_NO_METHOD = 0xff };
+
+struct outcome {
+	uint8_t socks;
+	uint16_t status;
+	bool is_denial;
+	const char *reason;
+	const char *text;
+};
+
+static const struct outcome OUTCOMES[] = {
+#define PROXY_OUTCOME(id, socks, status, reason, denial, text) \
+	{socks, status, denial, reason, text},
+#include "gate/proxy/proxy_outcomes.def"
+#undef PROXY_OUTCOME
+};
+
+static enum proxy_said wrong(struct proxy_request *r, enum proxy_outcome why)
+{
+	r->outcome = why;
+	return PROXY_WRONG;
+}
+
+/* ---- SOCKS5 ---- */
+
+static uint8_t byte_at(struct str in, size_t i)
+{
+	return (uint8_t)in.p[i];
+}
+
+static enum proxy_said read_greeting(struct str in, struct proxy_request *r)
+{
+	size_t n;
+
+	if (in.n < 2)
+		return PROXY_MORE;
+	n = byte_at(in, 1);
+	if (in.n < 2 + n)
+		return PROXY_MORE;
+	for (size_t i = 0; i < n; i++)
+		if (byte_at(in, 2 + i) == SOCKS_NO_AUTH) {
+			r->used = 2 + n;
+			return PROXY_GREETED;
+		}
+	return wrong(r, PROXY_BAD_REQUEST);
+}
+
+/* Bytes of the address with what stands before it; 0 = not known yet. */
+static size_t address_bytes(struct str in)
+{
+	switch (byte_at(in, 3)) {
+	case SOCKS_V4:
+		return 4;
+	case SOCKS_V6:
+		return 16;
+	default:
+		return in.n > 4 ? 1 + (size_t)byte_at(in, 4) : 0;
+	}
+}
+
+static int socks_target(struct str in, size_t n, struct endpoint_target *ret)
+{
+	const uint8_t *at = (const uint8_t *)in.p + 4;
+	uint16_t port = (uint16_t)(at[n] << 8 | at[n + 1]);
+	uint8_t type = byte_at(in, 3);
+
+	if (type == SOCKS_NAME)
+		return endpoint_target((struct str){in.p + 5, n - 1}, port,
+				       ret);
+	return endpoint_target_bytes(at, type == SOCKS_V6, port, ret);
+}
+
+static enum proxy_said read_socks(struct str in, bool greeted,
+				  struct proxy_request *r)
+{
+	uint8_t type;
+	size_t n;
+
+	r->speaks = PROXY_SOCKS;
+	if (!greeted)
+		return read_greeting(in, r);
+	if (in.n < 4)
+		return PROXY_MORE;
+	type = byte_at(in, 3);
+	if (byte_at(in, 1) != SOCKS_CONNECT)
+		return wrong(r, PROXY_BAD_COMMAND);
+	if (type != SOCKS_V4 && type != SOCKS_NAME && type != SOCKS_V6)
+		return wrong(r, PROXY_BAD_TYPE);
+	n = address_bytes(in);
+	if (!n || in.n < 4 + n + 2)
+		return PROXY_MORE;
+	r->used = 4 + n + 2;
+	if (socks_target(in, n, &r->target) < 0)
+		return wrong(r, PROXY_BAD_HOST);
+	return PROXY_ASKED;
+}
+
+/* ---- HTTP ---- */
+
+/* RFC 9110, 5.6.2 */
+static bool is_token(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!isalnum((unsigned char)s.p[i]) &&
+		    (!s.p[i] || !strchr("!#$%&'*+-.^_`|~", s.p[i])))
+			return false;
+	return s.n > 0;
+}
+
+/* Text of a line: no control bytes but tabs. */
+static bool is_line(struct str s)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		unsigned char c = (unsigned char)s.p[i];
+
+		if ((c < 0x20 && c != '\t') || c == 0x7f)
+			return false;
+	}
+	return true;
+}
+
+/* Length of the head with its empty line; 0 = it has not ended. */
+static size_t head_bytes(struct str in)
+{
+	const char *end = in.n ? memmem(in.p, in.n, "\r\n\r\n", 4) : NULL;
+
+	return end ? (size_t)(end - in.p) + 4 : 0;
+}
+
+/* The next line without its CRLF. Every head that is read ends in two. */
+static struct str next_line(struct str *rest)
+{
+	const char *end = memmem(rest->p, rest->n, "\r\n", 2);
+	size_t n = end ? (size_t)(end - rest->p) : rest->n;
+	struct str line = {rest->p, n};
+
+	n += end ? 2 : 0;
+	rest->p += n;
+	rest->n -= n;
+	return line;
+}
+
+static bool is_word(struct str s, const char *word)
+{
+	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+}
+
+/* For the proxy, for this connection, or said anew. */
+static bool is_dropped(struct str name)
+{
+	static const char *const names[] = {
+		"host", "connection", "keep-alive", "upgrade", "te", "trailer",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (is_word(name, names[i]))
+			return true;
+	return name.n >= 6 && strncasecmp(name.p, "proxy-", 6) == 0;
+}
+
+static bool copy_headers(struct str rest, struct buf *head)
+{
+	for (;;) {
+		struct str line = next_line(&rest), name, value;
+
+		if (!line.n)
+			return true;
+		value = line;
+		name = str_cut(&value, ':');
+		if (!value.p || !is_token(name) || !is_line(value))
+			return false;
+		if (head && !is_dropped(name)) {
+			buf_add_str(head, line);
+			buf_adds(head, "\r\n");
+		}
+	}
+}
+
+struct request_line {
+	struct str method, target, version;
+};
+
+static bool read_request_line(struct str line, struct request_line *ret)
+{
+	struct str rest = line;
+
+	if (!is_line(line) || memchr(line.p, '\t', line.n))
+		return false;
+	ret->method = str_cut(&rest, ' ');
+	ret->target = str_cut(&rest, ' ');
+	ret->version = rest;
+	return is_token(ret->method) && ret->method.n <= METHOD_MAX &&
+	       ret->target.n &&
+	       (str_is(rest, "HTTP/1.1") || str_is(rest, "HTTP/1.0"));
+}
+
+static enum proxy_said read_connect(const struct request_line *line,
+				    struct str headers, struct proxy_request *r)
+{
+	r->speaks = PROXY_HTTP_CONNECT;
+	if (!copy_headers(headers, NULL))
+		return wrong(r, PROXY_BAD_REQUEST);
+	if (endpoint_target_authority(line->target, 0, &r->target) < 0)
+		return wrong(r, PROXY_BAD_HOST);
+	return PROXY_ASKED;
+}
+
+static void write_host(const struct endpoint_target *t, struct buf *head)
+{
+	char text[ENDPOINT_TEXT_BYTES];
+	size_t n;
+
+	endpoint_target_text(t, text);
+	n = strlen(text);
+	if (t->port == PORT_HTTP)
+		n -= strlen(":80");
+	buf_addf(head, "Host: %.*s\r\n", (int)n, text);
+}
+
+static enum proxy_said read_absolute(const struct request_line *line,
+				     struct str headers, struct buf *head,
+				     struct proxy_request *r)
+{
+	const size_t scheme = strlen("http://");
+	struct str target = line->target, authority;
+	size_t n = 0;
+
+	r->speaks = PROXY_HTTP_PLAIN;
+	if (target.n < scheme || strncasecmp(target.p, "http://", scheme) != 0)
+		return wrong(r, PROXY_BAD_REQUEST);
+	target.p += scheme;
+	target.n -= scheme;
+	while (n < target.n && target.p[n] != '/' && target.p[n] != '?' &&
+	       target.p[n] != '#')
+		n++;
+	authority = (struct str){target.p, n};
+	target.p += n;
+	target.n -= n;
+	if (endpoint_target_authority(authority, PORT_HTTP, &r->target) < 0)
+		return wrong(r, PROXY_BAD_HOST);
+	buf_addf(head, "%.*s %s%.*s %.*s\r\n", STR_ARG(line->method),
+		 target.n && target.p[0] == '/' ? "" : "/", STR_ARG(target),
+		 STR_ARG(line->version));
+	write_host(&r->target, head);
+	if (memchr(line->target.p, '#', line->target.n) ||
+	    !copy_headers(headers, head))
+		return wrong(r, PROXY_BAD_REQUEST);
+	buf_adds(head, "Connection: close\r\n\r\n");
+	return PROXY_ASKED;
+}
+
+static enum proxy_said read_http(struct str in, struct buf *head,
+				 struct proxy_request *r)
+{
+	size_t n = head_bytes(in);
+	struct str rest = {in.p, n};
+	struct request_line line;
+
+	r->speaks = PROXY_HTTP_CONNECT;
+	if (!n)
+		return in.n < PROXY_HEAD_BYTES ? PROXY_MORE
+					       : wrong(r, PROXY_TOO_LARGE);
+	if (n > PROXY_HEAD_BYTES)
+		return wrong(r, PROXY_TOO_LARGE);
+	r->used = n;
+	if (!read_request_line(next_line(&rest), &line))
+		return wrong(r, PROXY_BAD_REQUEST);
+	if (str_is(line.method, "CONNECT"))
+		return read_connect(&line, rest, r);
+	return read_absolute(&line, rest, head, r);
+}
+
+enum proxy_said proxy_read(struct str in, bool greeted, struct buf *head,
+			   struct proxy_request *ret)
+{
+	*ret = (struct proxy_request){.speaks = PROXY_HTTP_CONNECT};
+	if (!in.n)
+		return PROXY_MORE;
+	if (byte_at(in, 0) == SOCKS_VERSION)
+		return read_socks(in, greeted, ret);
+	/* what begins with no letter will never become a request */
+	if (greeted || !isalpha((unsigned char)in.p[0])) {
+		ret->speaks = greeted ? PROXY_SOCKS : PROXY_HTTP_CONNECT;
+		return wrong(ret, PROXY_BAD_REQUEST);
+	}
+	return read_http(in, head, ret);
+}
+
+/* ---- answers ---- */
+
+void proxy_greet(struct buf *out)
+{
+	const uint8_t answer[] = {SOCKS_VERSION, SOCKS_NO_AUTH};
+
+	buf_add(out, answer, sizeof(answer));
+}
+
+static void answer_socks(enum proxy_outcome outcome, struct buf *out)
+{
+	uint8_t answer[10] = {SOCKS_VERSION, OUTCOMES[outcome].socks, 0,
+			      SOCKS_V4};
+
+	/* still in the greeting: none of the methods */
+	if (outcome == PROXY_BAD_REQUEST) {
+		answer[1] = SOCKS_NO_METHOD;
+		buf_add(out, answer, 2);
+		return;
+	}
+	buf_add(out, answer, sizeof(answer));
+}
+
+static void write_body(enum proxy_outcome outcome,
+		       const struct endpoint_target *target, struct buf *body)
+{
+	AUTO(buf_release) struct buf allow = BUF_INIT(BODY_BYTES);
+	char name[ENDPOINT_TEXT_BYTES] = "";
+
+	if (target)
+		endpoint_target_text(target, name);
+	buf_addf(body, "matins: %s%s%s\n", name, target ? ": " : "",
+		 OUTCOMES[outcome].text);
+	proxy_allow_line(outcome, name, &allow);
+	if (allow.n)
+		buf_addf(body, "to allow it: %s\n", buf_cstr(&allow));
+}
+
+void proxy_answer(enum proxy_speaks speaks, enum proxy_outcome outcome,
+		  const struct endpoint_target *target, struct buf *out)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BODY_BYTES);
+	const struct outcome *o = &OUTCOMES[outcome];
+
+	if (speaks == PROXY_SOCKS) {
+		answer_socks(outcome, out);
+		return;
+	}
+	if (outcome == PROXY_CONNECTED) {
+		if (speaks == PROXY_HTTP_CONNECT)
+			buf_addf(out, "HTTP/1.1 %u %s\r\n\r\n", o->status,
+				 o->reason);
+		return;
+	}
+	write_body(outcome, target, &body);
+	buf_addf(out,
+		 "HTTP/1.1 %u %s\r\nContent-Type: text/plain\r\n"
+		 "Content-Length: %zu\r\nConnection: close\r\n\r\n",
+		 o->status, o->reason, body.n);
+	buf_add_str(out, buf_str(&body));
+}
+
+bool proxy_is_denial(enum proxy_outcome outcome)
+{
+	return OUTCOMES[outcome].is_denial;
+}
+
+const char *proxy_outcome_text(enum proxy_outcome outcome)
+{
+	return OUTCOMES[outcome].text;
+}
+
+void proxy_allow_line(enum proxy_outcome outcome, const char *name,
+		      struct buf *out)
+{
+	struct err ignored = ERR_INIT;
+	struct endpoint row;
+
+	if ((outcome != PROXY_UNLISTED && outcome != PROXY_PRIVATE) ||
+	    endpoint_parse(name, &row, &ignored) < 0)
+		return;
+	buf_addf(out, "sandbox = { net = [\"%s\"] }", name);
+}

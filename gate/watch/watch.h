@@ -1,0 +1,158 @@
+/*
+ * What a tree does, written down while it runs.
+ *
+ * With watching, the calls of watch.def that the filter allows go to the
+ * listener first, which records them and lets them go on. It never allows
+ * anything: the filter's argument rules have been passed before, and what the
+ * call may reach is decided by the kernel (Landlock, the view) afterwards.
+ * Another thread can change the arguments in between, so the record is what
+ * honest programs do. An exec that a rule of [sandbox.programs] forbids is
+ * refused here, which binds honest programs only, too; one that the kernel will
+ * refuse, because nobody listed the program, goes on and is written down.
+ *
+ *	struct watch w = WATCH_INIT;
+ *	w.what = GATE_RECORD_EXEC;
+ *	watch_filter(&filter, w.what, &arena, &prog)	into the launch
+ *	... for each notification with watch_covers(&w, nr):
+ *	watch_see(&w, req), is it still valid?, watch_note(&w, comm)
+ *	rows = w.records.row
+ *	watch_release(&w);
+ */
+#ifndef GATE_WATCH_WATCH_H
+#define GATE_WATCH_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/types.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/err.h"
+#include "gate/gate.h"
+
+/* Rows of one tree; the events that find no row are counted. */
+#define WATCH_RECORDS 4096
+/*
+ * Rows of a trace, which a person started and waits for: `npm install` opens
+ * some twenty thousand files. Some 50 MiB at most.
+ */
+#define WATCH_RECORDS_TRACE (1U << 18)
+/* What is kept of an exec: arguments, and bytes of each with the NUL. */
+#define WATCH_ARGS 16
+#define WATCH_ARG_BYTES 256
+/* What rules are asked about: arguments, and bytes of all of them. */
+#define WATCH_JUDGED_ARGS 512
+#define WATCH_JUDGED_BYTES (128 * 1024)
+/* Instructions of a program that the kernel takes: BPF_MAXINSNS. */
+#define WATCH_INSNS 4096
+
+struct records {
+	struct arena arena;	 /* of the strings */
+	struct gate_record *row; /* owned */
+	uint32_t *slot;		 /* hash table of row numbers + 1; owned */
+	size_t n, cap;
+	size_t max; /* rows that are kept; 0 = WATCH_RECORDS */
+	uint64_t dropped;
+};
+
+struct watch_seen;
+
+/* An exec that a task asks for, looked at from outside. */
+struct watch_exec {
+	const char *path; /* as the task names it; "?": it cannot be read */
+	/* Where it lies in the view of the task, all links followed; "" when
+	   `error` says why it could not be opened there. */
+	const char *file;
+	uint64_t dev, ino;
+	bool is_program; /* a regular file that somebody may execute */
+	int error;
+	struct strlist argv; /* as far as it was read */
+	bool is_cut; /* there is more: WATCH_JUDGED_ARGS and _BYTES, memory that
+			cannot be read */
+};
+
+enum watch_answer {
+	WATCH_GOES_ON,
+	WATCH_NOT_THERE, /* refuse it with its `error`, which is no news */
+	WATCH_FORBIDDEN, /* by a rule: refuse it, write it down */
+	WATCH_UNLISTED,	 /* by the kernel: it goes on, write it down */
+};
+
+struct watch {
+	unsigned what; /* GATE_RECORD_ bits that are recorded */
+	/* Asked for each exec, recorded or not; `why` says what is forbidden or
+	   unlisted. NULL: every exec goes on. */
+	enum watch_answer (*judge)(void *arg, const struct watch_exec *x,
+				   struct err *why);
+	void *judge_arg;
+	bool reads_all; /* all arguments, not only those that are kept */
+	/* Files are looked at only as far as that needs no answer of a file
+	   server, which could hold us up: what needs one has an `error`. */
+	bool only_cached;
+	bool has_begun; /* the gate's own exec comes no more */
+	struct records records;
+	struct watch_seen *seen; /* owned */
+};
+
+#define WATCH_INIT        \
+	{                 \
+		.what = 0 \
+	}
+
+/* The GATE_RECORD_ bits that the filter must watch; 0 = none. */
+unsigned watch_wants(const struct watch *w) MUST_USE;
+
+/*
+ * The filter with watching. It is two copies of `plain`: numbers that are
+ * watched run the one in which what is allowed is notified and what is
+ * refused is EPERM at once, so a watched call that comes to the listener is
+ * an allowed one. All others run `plain` as it is.
+ *
+ * plain    built with SECCOMP_DENY_NOTIFY
+ * cookie   where execs alone are watched: one with this as its sixth argument,
+ *	    which the kernel does not read, is the gate's own, and goes on
+ *	    unseen; a round trip for each child is saved. 0: there is none
+ * ret      instructions in the arena
+ * returns  false when the result is longer than the kernel takes
+ */
+bool watch_filter(const struct sock_fprog *plain, unsigned what,
+		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
+	MUST_USE;
+
+/* Is a notification of this call an allowed one that is watched? */
+bool watch_covers(const struct watch *w, int nr) MUST_USE;
+
+/*
+ * Read from the waiting task what it asks for. The caller then makes sure
+ * that the request is still valid: else what was read is another task's.
+ */
+void watch_see(struct watch *w, const struct seccomp_notif *req);
+
+/*
+ * Write down what was seen last.
+ * comm     name of the task
+ * returns  0: it may go on; else the errno that a rule refuses it with
+ */
+int watch_note(struct watch *w, const char *comm) MUST_USE;
+
+/*
+ * Add one record, or count it: same kind, path, access, program and refusal
+ * are one row. Strings are copied, of the arguments WATCH_ARGS.
+ */
+void records_add(struct records *r, const struct gate_record *what);
+/* All paths of execs that ran as far as is known, in order; in the records'
+   arena. */
+struct strlist records_execs(struct records *r) MUST_USE;
+void watch_release(struct watch *w);
+
+/*
+ * An address as text: "127.0.0.1:80", "[::1]:80", "unix:/run/x",
+ * "unix:@name"; false for other families and what is cut short.
+ */
+bool watch_address(const void *address, size_t size, char *ret, size_t n)
+	MUST_USE;
+
+#endif
