@@ -37,16 +37,8 @@ void needs_add(struct needs_finder *f, const char *key, const char *value,
 			same->why_not = NULL;
 		return;
 	}
-	if (f->out->n == f->cap) {
-		size_t cap = f->cap ? 2 * f->cap : 32;
-		struct gate_need *more =
-			ARENA_ARRAY(f->arena, struct gate_need, cap);
-
-		if (f->cap)
-			memcpy(more, f->out->need, f->out->n * sizeof(*more));
-		f->out->need = more;
-		f->cap = cap;
-	}
+	f->out->need = arena_grow(f->arena, f->out->need, f->out->n,
+				  sizeof(*f->out->need));
 	f->out->need[f->out->n++] = (struct gate_need){
 		.key = key,
 		.value = arena_strdup(f->arena, value),

@@ -24,7 +24,6 @@ struct needs_finder {
 	struct strlist brought; /* interpreters that come with scripts */
 	struct strlist with_private, no_private; /* folders looked through */
 	struct gate_needs *out;
-	size_t cap;
 	size_t fold_at; /* rows at which folders are taken for files next */
 };
 

@@ -104,6 +104,25 @@ char *arena_printf(struct arena *a, const char *fmt, ...)
 	return out;
 }
 
+void *arena_grow(struct arena *a, const void *old, size_t n, size_t bytes)
+{
+	void *more;
+
+	/* full at 0, 8, 16, 32, ...; the arena keeps the old ones */
+	if (n != 0 && (n < 8 || (n & (n - 1)) != 0))
+		return (void *)old;
+	more = arena_alloc(a, (n ? 2 * n : 8) * bytes);
+	if (n)
+		memcpy(more, old, n * bytes);
+	return more;
+}
+
+void list_add(struct strlist *list, struct arena *a, const char *s)
+{
+	list->item = arena_grow(a, list->item, list->n, sizeof(*list->item));
+	list->item[list->n++] = s;
+}
+
 void *arena_adopt(struct arena *a, void *p)
 {
 	struct arena_adopted *node = ARENA_NEW(a, struct arena_adopted);

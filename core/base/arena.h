@@ -36,14 +36,25 @@ struct strlist arena_strlist(struct arena *a, const struct strlist *list)
 	MUST_USE;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3) MUST_USE;
 /*
+ * Make room for one more element in an array that only grows by this function.
+ *
+ * old      NULL when n is 0
+ * bytes    size of an element
+ * returns  `old` itself, or a copy of twice its size (8 elements at first)
+ */
+void *arena_grow(struct arena *a, const void *old, size_t n, size_t bytes)
+	MUST_USE;
+/* Append a string, borrowed, to a list that only grows by this function. */
+void list_add(struct strlist *list, struct arena *a, const char *s);
+/*
  * Take memory that malloc() gave, to be freed with the arena: large bytes
  * move in without a copy. Returns it.
  */
 void *arena_adopt(struct arena *a, void *p);
 /* Ends everything; the arena is empty and usable again. */
 void arena_release(struct arena *a);
-/* The same, and what was handed out is overwritten first (what was adopted is
-   not); for secrets. */
+/* Overwrite what was handed out, not what was adopted, then release it; for
+   secrets. */
 void arena_wipe(struct arena *a);
 
 #define ARENA_NEW(a, type) ((type *)arena_alloc(a, sizeof(type)))

@@ -229,3 +229,8 @@ int fd_mkdirs(const char *path, mode_t mode)
 	}
 	return mkdir(copy, mode) < 0 && errno != EEXIST ? -1 : 0;
 }
+
+bool stat_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}

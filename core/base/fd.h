@@ -9,6 +9,8 @@
 #ifndef CORE_BASE_FD_H
 #define CORE_BASE_FD_H
 
+#include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "core/base/attr.h"
@@ -63,5 +65,8 @@ int fd_replace_file(const char *path, struct str content, mode_t mode,
 		    bool durable, struct err *err) MUST_USE;
 /* mkdir -p with one mode for what is new; 0 or -1 and errno. */
 int fd_mkdirs(const char *path, mode_t mode) MUST_USE;
+
+/* Compare by device and inode: are both of one file? */
+bool stat_is_same(const struct stat *a, const struct stat *b) MUST_USE;
 
 #endif

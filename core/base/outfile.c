@@ -52,18 +52,13 @@ void outfolder_release(struct outfolder *d)
 	*d = (struct outfolder)OUTFOLDER_INIT;
 }
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Compare the folder that the path leads to now with the open one. */
 static int check_folder(const struct outfolder *d, struct err *err)
 {
 	struct stat there, opened;
 
 	if (fstat(d->fd, &opened) == 0 && stat(d->path, &there) == 0 &&
-	    is_same(&there, &opened))
+	    stat_is_same(&there, &opened))
 		return 0;
 	return err_set(err, ERR_OUTPUT,
 		       "the folder %s was moved or replaced in the meantime; "
@@ -248,7 +243,7 @@ static bool is_held(const struct outfile *f, const struct stat *st)
 	return f->name &&
 	       fstatat(f->folder.fd, f->name, &entry, AT_SYMLINK_NOFOLLOW) ==
 		       0 &&
-	       is_same(&entry, st);
+	       stat_is_same(&entry, st);
 }
 
 /* A regular file: replaced in its folder, or written where it lies. */

@@ -149,7 +149,7 @@ static void pass_descriptors(struct gate_request *request)
 	/* 2>&1: one pipe, in which lines keep their order */
 	if (request->stdio[1] == GATE_PIPE && request->stdio[2] == GATE_PIPE &&
 	    !isatty(2) && fstat(1, &out) == 0 && fstat(2, &err) == 0 &&
-	    out.st_dev == err.st_dev && out.st_ino == err.st_ino)
+	    stat_is_same(&out, &err))
 		request->stdio[2] = GATE_AS_OUT;
 }
 

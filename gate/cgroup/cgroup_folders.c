@@ -253,7 +253,7 @@ static bool is_still(int fd, int at, const char *name)
 
 	return fstat(fd, &a) == 0 &&
 	       fstatat(at, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	       stat_is_same(&a, &b);
 }
 
 /* Make and lock; between the two a sweep of another one may have taken it. */

@@ -261,7 +261,7 @@ static bool is_there(int fd, const char *path)
 	struct stat a, b;
 
 	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 &&
-	       a.st_ino == b.st_ino && a.st_dev == b.st_dev;
+	       stat_is_same(&a, &b);
 }
 
 int private_open(struct private_dirs *p, struct err *err)

@@ -23,26 +23,11 @@ uint64_t grant_rights(unsigned what)
 	return rights;
 }
 
-static void *grow(struct arena *arena, void *old, size_t n, size_t *cap,
-		  size_t bytes)
-{
-	void *more;
-
-	if (n < *cap)
-		return old;
-	*cap = *cap ? *cap * 2 : 32;
-	more = arena_alloc(arena, *cap * bytes);
-	if (n)
-		memcpy(more, old, n * bytes);
-	return more;
-}
-
 static struct grant *find_same(const struct grants *g, const struct stat *st,
 			       const char *path)
 {
 	for (size_t i = 0; i < g->n; i++)
-		if (g->grant[i].st.st_ino == st->st_ino &&
-		    g->grant[i].st.st_dev == st->st_dev &&
+		if (stat_is_same(&g->grant[i].st, st) &&
 		    strcmp(g->grant[i].path, path) == 0)
 			return &g->grant[i];
 	return NULL;
@@ -53,8 +38,7 @@ static void add_link(struct grants *g, const char *asked, const char *path,
 {
 	if (asked[0] != '/' || strcmp(asked, path) == 0)
 		return;
-	g->link = grow(g->arena, g->link, g->n_links, &g->links_cap,
-		       sizeof(*g->link));
+	g->link = arena_grow(g->arena, g->link, g->n_links, sizeof(*g->link));
 	g->link[g->n_links++] = (struct grant_link){
 		.path = arena_strdup(g->arena, asked),
 		.target = path,
@@ -73,7 +57,7 @@ static struct grant *add(struct grants *g, struct grant new)
 			close(new.fd);
 		return same;
 	}
-	g->grant = grow(g->arena, g->grant, g->n, &g->cap, sizeof(new));
+	g->grant = arena_grow(g->arena, g->grant, g->n, sizeof(new));
 	g->grant[g->n] = new;
 	return &g->grant[g->n++];
 }

@@ -63,10 +63,10 @@ struct grant_link {
 struct grants {
 	struct arena *arena;
 	struct grant *grant; /* in the arena */
-	size_t n, cap;
+	size_t n;
 	/* Paths that were asked for and are symbolic links. */
 	struct grant_link *link;
-	size_t n_links, links_cap;
+	size_t n_links;
 };
 
 #define GRANTS_INIT(a)       \

@@ -331,7 +331,5 @@ int gate_filter(struct gate *gate, const struct seccomp_want *want,
  * policy say the same, so each text is kept once.
  */
 const char *gate_text(struct gate *gate, const char *text) MUST_USE;
-/* Append to a list that lives in an arena. */
-void list_add(struct strlist *list, struct arena *arena, const char *s);
 
 #endif

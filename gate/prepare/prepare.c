@@ -16,22 +16,6 @@
 #include "gate/prepare/inner.h"
 #include "gate/path/install.h"
 
-void list_add(struct strlist *list, struct arena *arena, const char *s)
-{
-	size_t n = list->n;
-
-	/* full at 0, 8, 16, 32, ...; the arena keeps the old ones */
-	if (n == 0 || (n >= 8 && (n & (n - 1)) == 0)) {
-		const char **item =
-			ARENA_ARRAY(arena, const char *, n ? 2 * n : 8);
-
-		if (n)
-			memcpy(item, list->item, n * sizeof(*item));
-		list->item = item;
-	}
-	list->item[list->n++] = s;
-}
-
 /* ---- programs ---- */
 
 /* Interpreters come with their script, or must be listed: the leash says. */

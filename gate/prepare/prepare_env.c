@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
@@ -63,8 +64,7 @@ static bool finds(const char *path, const struct resolved_file *f,
 				      resolve_basename(f->asked)),
 			 &st) == 0 &&
 		    S_ISREG(st.st_mode))
-			return st.st_ino == f->st.st_ino &&
-			       st.st_dev == f->st.st_dev;
+			return stat_is_same(&st, &f->st);
 	}
 	return false;
 }

@@ -44,11 +44,9 @@ static const char *rule_path(struct prepared *p, const char *name)
 static void add_start(struct prepared *p, const struct programs_start *s)
 {
 	struct programs *set = &p->programs;
-	struct programs_start *grown = ARENA_ARRAY(
-		&p->arena, struct programs_start, set->n_starts + 1);
+	struct programs_start *grown = arena_grow(
+		&p->arena, set->start, set->n_starts, sizeof(*grown));
 
-	if (set->n_starts)
-		memcpy(grown, set->start, set->n_starts * sizeof(*grown));
 	grown[set->n_starts++] = *s;
 	set->start = grown;
 }
@@ -129,8 +127,7 @@ static void add_starts(struct prepared *p, const struct resolved *r)
 
 static bool same_file(const struct stat *a, const struct stat *b)
 {
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
-	       a->st_size == b->st_size &&
+	return stat_is_same(a, b) && a->st_size == b->st_size &&
 	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
 	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
 	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&

@@ -30,10 +30,8 @@ static void push(struct prepared *p, const char *path, const struct stat *st)
 {
 	struct setup_view *v = &p->view;
 	struct setup_grant *more =
-		ARENA_ARRAY(&p->arena, struct setup_grant, v->n_protect + 1);
+		arena_grow(&p->arena, v->protect, v->n_protect, sizeof(*more));
 
-	if (v->n_protect)
-		memcpy(more, v->protect, v->n_protect * sizeof(*more));
 	more[v->n_protect++] =
 		(struct setup_grant){.path = arena_strdup(&p->arena, path),
 				     .is_dir = S_ISDIR(st->st_mode),

@@ -8,11 +8,6 @@
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
-static bool is_same(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* Is it this path, or one of the folders above? */
 static bool is_above(const struct stat *one, const char *path,
 		     struct arena *arena)
@@ -22,12 +17,12 @@ static bool is_above(const struct stat *one, const char *path,
 	char *slash;
 
 	do {
-		if (stat(at, &st) == 0 && is_same(&st, one))
+		if (stat(at, &st) == 0 && stat_is_same(&st, one))
 			return true;
 		slash = strrchr(at, '/');
 		*slash = '\0';
 	} while (slash > at);
-	return stat("/", &st) == 0 && is_same(&st, one);
+	return stat("/", &st) == 0 && stat_is_same(&st, one);
 }
 
 /* The fifth field of a row of mountinfo; \040 and the like are characters. */

@@ -99,10 +99,8 @@ struct setup_place *prepared_add_place(struct prepared *p, const char *path)
 {
 	struct setup_view *v = &p->view;
 	struct setup_place *more =
-		ARENA_ARRAY(&p->arena, struct setup_place, v->n_places + 1);
+		arena_grow(&p->arena, v->places, v->n_places, sizeof(*more));
 
-	if (v->n_places)
-		memcpy(more, v->places, v->n_places * sizeof(*more));
 	more[v->n_places] = (struct setup_place){.path = path};
 	v->places = more;
 	return &more[v->n_places++];
@@ -434,10 +432,8 @@ static void add_late(struct prepared *p, const char *path, uint64_t rights)
 {
 	struct launch *l = &p->launch;
 	struct late_rule *more =
-		ARENA_ARRAY(&p->arena, struct late_rule, l->n_late + 1);
+		arena_grow(&p->arena, l->late, l->n_late, sizeof(*more));
 
-	if (l->n_late)
-		memcpy(more, l->late, l->n_late * sizeof(*more));
 	more[l->n_late++] = (struct late_rule){
 		path, landlock_access(&p->rules, rights, true)};
 	l->late = more;

@@ -108,15 +108,42 @@ static void copies__of_a_list_and_of_null__are_its_own(void **state)
 	assert_null(arena_strdup(&a, NULL));
 }
 
+static void list_add__many__keeps_all_in_order(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	struct strlist list = {NULL, 0};
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		list_add(&list, &a, arena_printf(&a, "%d", i));
+	assert_int_equal(list.n, 100);
+	for (int i = 0; i < 100; i++)
+		assert_string_equal(list.item[i], arena_printf(&a, "%d", i));
+}
+
+static void arena_grow__with_room__moves_nothing(void **state)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	int *first = arena_grow(&a, NULL, 0, sizeof(int));
+
+	(void)state;
+	first[7] = 7;
+	for (size_t n = 1; n < 8; n++)
+		assert_ptr_equal(arena_grow(&a, first, n, sizeof(int)), first);
+	assert_int_equal(((int *)arena_grow(&a, first, 8, sizeof(int)))[7], 7);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arena_adopt__released__frees_what_it_took),
+		cmocka_unit_test(arena_grow__with_room__moves_nothing),
 		cmocka_unit_test(alloc__any_size__is_zeroed_and_aligned),
 		cmocka_unit_test(
 			alloc__large_ones__leave_the_small_block_in_use),
 		cmocka_unit_test(copies__end_in_a_nul),
 		cmocka_unit_test(copies__of_a_list_and_of_null__are_its_own),
+		cmocka_unit_test(list_add__many__keeps_all_in_order),
 		cmocka_unit_test(release__twice_and_again__is_usable),
 	};
 
