@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-#include "core/base/http_token.h"
+#include "core/base/text.h"
 
 /* Where the reader stands. */
 struct reader {

@@ -6,7 +6,7 @@
 
 #include "core/auth/crypto.h"
 #include "core/auth/crypto_lib.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/mem.h"
 
 /* Bits of RSA: less is not safe, more libcrypto does not sign with. */

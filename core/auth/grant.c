@@ -1,6 +1,6 @@
 #include "core/auth/grant.h"
 
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/jw.h"
 #include "core/base/url.h"
 

@@ -1,6 +1,6 @@
 #include "core/auth/jwt.h"
 
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/sha256.h"

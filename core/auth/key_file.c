@@ -1,7 +1,7 @@
 /* The key in a file beside the tokens, as one line of Base64. */
 #include "core/auth/folder.h"
 #include "core/auth/key_place.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/mem.h"
 
 #define NAME "key"

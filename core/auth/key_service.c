@@ -15,7 +15,7 @@
 #include <systemd/sd-bus.h>
 
 #include "core/auth/key_place.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/clock.h"
 #include "core/base/dl.h"
 #include "core/base/mem.h"

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "core/base/limits.h"
+#include "core/base/text.h"
 
 /* Bytes that are passed on at a time, while they are near the processor. */
 #define PORTION (256 * 1024)
@@ -511,44 +512,10 @@ bool scan_get_some(struct str v, const char *name, struct str *ret_value)
 	return true;
 }
 
+/* Number of the proved escape \uXXXX at p. */
 static unsigned hex4(const char *p)
 {
-	unsigned v = 0;
-
-	for (int i = 0; i < 4; i++) {
-		char c = p[i];
-
-		v = v << 4 |
-		    (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-	}
-	return v;
-}
-
-static void add_utf8(struct buf *out, unsigned c)
-{
-	char b[4];
-	size_t n;
-
-	if (c < 0x80) {
-		b[0] = (char)c;
-		n = 1;
-	} else if (c < 0x800) {
-		b[0] = (char)(0xc0 | c >> 6);
-		b[1] = (char)(0x80 | (c & 0x3f));
-		n = 2;
-	} else if (c < 0x10000) {
-		b[0] = (char)(0xe0 | c >> 12);
-		b[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		b[2] = (char)(0x80 | (c & 0x3f));
-		n = 3;
-	} else {
-		b[0] = (char)(0xf0 | c >> 18);
-		b[1] = (char)(0x80 | (c >> 12 & 0x3f));
-		b[2] = (char)(0x80 | (c >> 6 & 0x3f));
-		b[3] = (char)(0x80 | (c & 0x3f));
-		n = 4;
-	}
-	buf_add(out, b, n);
+	return (unsigned)text_hex((struct str){p + 2, 4}, 4);
 }
 
 /* The escape \uXXXX at p is a surrogate of the half that begins at `first`. */
@@ -558,21 +525,21 @@ static bool is_surrogate(const char *p, const char *end, unsigned first)
 
 	if (end - p < 6 || p[0] != '\\' || p[1] != 'u')
 		return false;
-	c = hex4(p + 2);
+	c = hex4(p);
 	return c >= first && c < first + 0x400;
 }
 
 /* A \u escape at p, maybe the first half of a pair; gives what follows. */
 static const char *decode_u(const char *p, const char *end, struct buf *out)
 {
-	unsigned c = hex4(p + 2);
+	unsigned c = hex4(p);
 
 	if (is_surrogate(p, end, 0xd800) && is_surrogate(p + 6, end, 0xdc00)) {
-		add_utf8(out, 0x10000 + ((c - 0xd800) << 10) +
-				      (hex4(p + 8) - 0xdc00));
+		text_add_utf8(out, 0x10000 + ((c - 0xd800) << 10) +
+					   (hex4(p + 6) - 0xdc00));
 		return p + 12;
 	}
-	add_utf8(out, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
+	text_add_utf8(out, c >= 0xd800 && c < 0xe000 ? 0xfffd : c);
 	return p + 6;
 }
 

@@ -3,6 +3,8 @@
 #include <arpa/inet.h>
 
 #include "core/base/limits.h"
+#include "core/base/text.h"
+#include "core/base/uri.h"
 
 static const struct scheme {
 	const char *name;
@@ -15,94 +17,12 @@ static const struct scheme {
 	{"ws", 80, false},
 };
 
-static bool is_alpha(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static int hex_value(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
-}
-
-int url_percent(struct str s)
-{
-	if (s.n < 3 || s.p[0] != '%' || hex_value(s.p[1]) < 0 ||
-	    hex_value(s.p[2]) < 0)
-		return -1;
-	return hex_value(s.p[1]) * 16 + hex_value(s.p[2]);
-}
-
 static struct str skip(struct str s, size_t n)
 {
 	return (struct str){s.p + n, s.n - n};
 }
 
-/* ---- parts of any reference ---- */
-
-/* Slices; p is NULL where a part is absent. */
-struct parts {
-	struct str scheme, authority, path, query, fragment;
-};
-
-/* Cut off what begins with `mark`; {NULL, 0} when it is not there. */
-static struct str cut_tail(struct str *s, char mark)
-{
-	size_t at = str_find(*s, mark);
-	struct str tail = {NULL, 0};
-
-	if (at < s->n)
-		tail = skip(*s, at + 1);
-	s->n = at;
-	return tail;
-}
-
-static size_t scheme_len(struct str s)
-{
-	size_t n = 0;
-
-	if (!s.n || !is_alpha(s.p[0]))
-		return 0;
-	while (n < s.n && (is_alpha(s.p[n]) || is_digit(s.p[n]) ||
-			   (s.p[n] && strchr("+-.", s.p[n]))))
-		n++;
-	return n < s.n && s.p[n] == ':' ? n : 0;
-}
-
-/* source  RFC 3986, appendix B */
-static struct parts parts_of(struct str text)
-{
-	struct parts p = {.fragment = cut_tail(&text, '#')};
-	size_t n;
-
-	p.query = cut_tail(&text, '?');
-	n = scheme_len(text);
-	if (n) {
-		p.scheme = (struct str){text.p, n};
-		text = skip(text, n + 1);
-	}
-	if (str_starts(text, "//")) {
-		text = skip(text, 2);
-		n = str_find(text, '/');
-		p.authority = (struct str){text.p, n};
-		text = skip(text, n);
-	}
-	p.path = text;
-	return p;
-}
-
-/* ---- what is refused ---- */
+/* ---- bytes that are refused ---- */
 
 static int check_bytes(struct str text, struct err *err)
 {
@@ -117,7 +37,7 @@ static int check_bytes(struct str text, struct err *err)
 				       "byte 0x%02x at position %zu of a URL; "
 				       "write it as %%%02X",
 				       c, i + 1, c);
-		if (c == '%' && url_percent(skip(text, i)) < 0)
+		if (c == '%' && uri_percent(skip(text, i)) < 0)
 			return err_set(err, ERR_SYNTAX,
 				       "\"%%\" at position %zu of a URL has no "
 				       "two hexadecimal digits after it",
@@ -129,11 +49,8 @@ static int check_bytes(struct str text, struct err *err)
 static int find_scheme(struct str name, struct arena *arena, struct url *u,
 		       struct err *err)
 {
-	char *lower = arena_strndup(arena, name.p ? name.p : "", name.n);
+	char *lower = arena_lower(arena, name);
 
-	for (size_t i = 0; i < name.n; i++)
-		if (lower[i] >= 'A' && lower[i] <= 'Z')
-			lower[i] += 'a' - 'A';
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
 		if (strcmp(lower, schemes[i].name) != 0)
 			continue;
@@ -195,8 +112,9 @@ static bool is_host_name(struct str host)
 		if (!label.n || label.n > 63)
 			return false;
 		for (size_t i = 0; i < label.n; i++)
-			if (!is_alpha(label.p[i]) && !is_digit(label.p[i]) &&
-			    label.p[i] != '-' && label.p[i] != '_')
+			if (!text_is_alpha(label.p[i]) &&
+			    !text_is_digit(label.p[i]) && label.p[i] != '-' &&
+			    label.p[i] != '_')
 				return false;
 	}
 	return true;
@@ -212,7 +130,7 @@ static bool ends_in_number(struct str host)
 	if (str_starts(label, "0x"))
 		return true;
 	for (size_t i = 0; i < label.n; i++)
-		if (!is_digit(label.p[i]))
+		if (!text_is_digit(label.p[i]))
 			return false;
 	return true;
 }
@@ -228,10 +146,7 @@ static int parse_name(struct str text, struct arena *arena, struct url *u,
 	if (!is_host_name(text))
 		return err_set(err, ERR_SYNTAX,
 			       "the host of a URL is no name and no address");
-	lower = arena_strndup(arena, text.p, text.n);
-	for (size_t i = 0; i < text.n; i++)
-		if (lower[i] >= 'A' && lower[i] <= 'Z')
-			lower[i] += 'a' - 'A';
+	lower = arena_lower(arena, text);
 	u->host = (struct str){lower, text.n};
 	if (ends_in_number(u->host) && inet_pton(AF_INET, lower, &address) != 1)
 		return err_set(err, ERR_SYNTAX,
@@ -305,11 +220,11 @@ int url_parse(struct str text, struct arena *arena, struct url *ret,
 	      struct err *err)
 {
 	struct url u = {.port = 0};
-	struct parts p;
+	struct uri p;
 
 	if (check_bytes(text, err) < 0)
 		return -1;
-	p = parts_of(text);
+	p = uri_parts(text);
 	if (find_scheme(p.scheme, arena, &u, err) < 0)
 		return -1;
 	if (!p.authority.p)
@@ -344,108 +259,93 @@ bool url_is_loopback(const struct url *u)
 	return str_is(u->host, "localhost") || str_ends(u->host, ".localhost");
 }
 
-/* ---- references: RFC 3986, section 5.2 ---- */
-
-/* Take away the last segment and the "/" before it, but nothing before it. */
-static void drop_segment(struct buf *out, size_t start)
-{
-	while (out->n > start && out->p[--out->n] != '/')
-		;
-}
-
-/* source  RFC 3986, section 5.2.4; a path that begins with "/" */
-static void remove_dots(struct str path, struct buf *out)
-{
-	size_t start = out->n;
-
-	while (path.n) {
-		struct str rest = skip(path, 1);
-		size_t n = str_find(rest, '/');
-		struct str segment = {rest.p, n};
-		bool is_last = n == rest.n;
-
-		path = skip(rest, n);
-		if (str_is(segment, "..")) {
-			drop_segment(out, start);
-		} else if (!str_is(segment, ".")) {
-			buf_addc(out, '/');
-			buf_add_str(out, segment);
-			continue;
-		}
-		if (is_last)
-			buf_addc(out, '/');
-	}
-}
-
-/* The base up to its last "/", then the reference. */
-static void merge(const struct url *base, struct str path, struct buf *out)
-{
-	size_t n = base->path.n;
-
-	while (n && base->path.p[n - 1] != '/')
-		n--;
-	buf_add(out, base->path.p, n);
-	buf_add_str(out, path);
-}
-
-static void resolve_path(const struct url *base, const struct parts *p,
-			 struct buf *out)
-{
-	AUTO(buf_release) struct buf merged = BUF_INIT(BUF_UNBOUNDED);
-
-	if (str_starts(p->path, "/"))
-		buf_add_str(&merged, p->path);
-	else
-		merge(base, p->path, &merged);
-	remove_dots(buf_str(&merged), out);
-}
-
-static void add_part(struct buf *out, char mark, struct str part)
-{
-	if (!part.p)
-		return;
-	buf_addc(out, mark);
-	buf_add_str(out, part);
-}
-
-/* "//host/../path" and absolute references: dots go as well. */
-static void add_path(const struct parts *p, struct buf *out)
-{
-	if (str_starts(p->path, "/"))
-		remove_dots(p->path, out);
-	else
-		buf_add_str(out, p->path);
-}
+/* ---- references ---- */
 
 int url_resolve(const struct url *base, struct str reference,
 		struct arena *arena, struct url *ret, struct err *err)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct parts p;
+	struct str text, fragment;
 
 	if (check_bytes(reference, err) < 0)
 		return -1;
-	p = parts_of(reference);
-	if (p.scheme.p) {
-		buf_add_str(&text, p.scheme);
-		buf_addc(&text, ':');
-		if (p.authority.p)
-			buf_addf(&text, "//%.*s", STR_ARG(p.authority));
-		add_path(&p, &text);
-	} else if (p.authority.p) {
-		buf_addf(&text, "%s://%.*s", base->scheme.p,
-			 STR_ARG(p.authority));
-		add_path(&p, &text);
-	} else {
-		url_origin(base, &text);
-		if (!p.path.n && !p.query.p)
-			p.query = base->query;
-		if (p.path.n)
-			resolve_path(base, &p, &text);
+	text = uri_resolve(base->text, reference, arena);
+	fragment = uri_parts(reference).fragment;
+	if (url_parse(text, arena, ret, err) < 0)
+		return -1;
+	if (fragment.p)
+		ret->fragment = arena_str(arena, fragment);
+	return 0;
+}
+
+/* ---- forms: application/x-www-form-urlencoded ---- */
+
+static bool is_unreserved(char c)
+{
+	return text_is_alpha(c) || text_is_digit(c) || (c && strchr("-._~", c));
+}
+
+static void encode_byte(char c, struct buf *out)
+{
+	if (is_unreserved(c))
+		buf_addc(out, c);
+	else
+		buf_addf(out, "%%%02X", (unsigned char)c);
+}
+
+static void form_encode(struct str text, struct buf *out)
+{
+	for (size_t i = 0; i < text.n; i++) {
+		if (text.p[i] == ' ')
+			buf_addc(out, '+');
 		else
-			buf_add_str(&text, base->path);
+			encode_byte(text.p[i], out);
 	}
-	add_part(&text, '?', p.query);
-	add_part(&text, '#', p.fragment);
-	return url_parse(buf_str(&text), arena, ret, err);
+}
+
+void url_form_add(struct buf *out, const char *name, struct str value)
+{
+	if (out->n)
+		buf_addc(out, '&');
+	form_encode(str_of(name), out);
+	buf_addc(out, '=');
+	form_encode(value, out);
+}
+
+/* One byte of a form, and behind it; "%" that is no escape is itself. */
+static char form_next(struct str *s)
+{
+	int value = uri_percent(*s);
+	size_t n = value < 0 ? 1 : 3;
+	char c = s->p[0];
+
+	*s = (struct str){s->p + n, s->n - n};
+	if (value >= 0)
+		return (char)value;
+	return c == '+' ? ' ' : c;
+}
+
+static bool form_is(struct str name, const char *wanted)
+{
+	while (name.n) {
+		char c = form_next(&name);
+
+		if (!*wanted || c != *wanted++)
+			return false;
+	}
+	return !*wanted;
+}
+
+bool url_form_get(struct str form, const char *name, struct buf *out)
+{
+	while (form.p) {
+		struct str value = str_cut(&form, '&');
+		struct str key = str_cut(&value, '=');
+
+		if (!key.n || !form_is(key, name))
+			continue;
+		while (value.n)
+			buf_addc(out, form_next(&value));
+		return true;
+	}
+	return false;
 }

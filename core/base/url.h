@@ -43,14 +43,13 @@ int url_parse(struct str text, struct arena *arena, struct url *ret,
  */
 int url_resolve(const struct url *base, struct str reference,
 		struct arena *arena, struct url *ret, struct err *err) MUST_USE;
-/* "https://host", with the port where it is not that of the scheme. */
+/* Append "https://host", with the port where it is not that of the scheme. */
 void url_origin(const struct url *u, struct buf *out);
-/* Scheme, host and port are equal; ws counts as http, wss as https. */
+/* Compare scheme, host and port; ws counts as http, wss as https. */
 bool url_same_origin(const struct url *a, const struct url *b) MUST_USE;
-/* The host is "localhost", beneath it, or a literal loopback address. */
+/* Report whether the host is "localhost", beneath it, or a literal loopback
+   address. */
 bool url_is_loopback(const struct url *u) MUST_USE;
-/* The byte that "%XX" at the start of s means; -1 when there is none. */
-int url_percent(struct str s) MUST_USE;
 /*
  * application/x-www-form-urlencoded: append "name=value", with "&" before it
  * where `out` is not empty. All but unreserved characters become %XX, a space
@@ -58,8 +57,8 @@ int url_percent(struct str s) MUST_USE;
  */
 void url_form_add(struct buf *out, const char *name, struct str value);
 /*
- * The value of a member of a query or form, decoded and appended; false when
- * it is not there. One that is there twice counts as the first.
+ * Append the value of a member of a query or form, decoded; false when it is
+ * missing. The first of two members of one name counts.
  */
 bool url_form_get(struct str form, const char *name, struct buf *out) MUST_USE;
 

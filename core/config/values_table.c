@@ -1,20 +1,6 @@
 /* Readers of tables whose keys are free: headers, credentials. */
-#include <string.h>
-
+#include "core/base/text.h"
 #include "core/config/load.h"
-
-/* RFC 9110, 5.6.2: token */
-static bool is_token(const char *s)
-{
-	const char others[] = "!#$%&'*+-.^_`|~";
-	const char *p = s;
-
-	for (; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
-		      (*p >= '0' && *p <= '9') || strchr(others, *p)))
-			return false;
-	return p > s;
-}
 
 /* Values of headers are never shown: they may be credentials. */
 void read_HEADERS(struct loader *l, const struct key *k,
@@ -30,7 +16,7 @@ void read_HEADERS(struct loader *l, const struct key *k,
 		const struct toml_member *from = &v->table.member[i];
 		struct header *h = &server->headers[server->n_headers];
 
-		if (!is_token(from->key)) {
+		if (!http_is_token(str_of(from->key))) {
 			load_error(l, from->line, from->col,
 				   "this is no name of an HTTP header");
 		} else if (from->value.type != TOML_STRING ||

@@ -2,32 +2,14 @@
 
 #include <string.h>
 
+#include "core/base/text.h"
+
 /* Shown by a terminal or an editor as something else than it is. */
 static bool is_deceptive(uint32_t c)
 {
 	return (c >= 0x7f && c < 0xa0) || (c >= 0x202a && c <= 0x202e) ||
 	       (c >= 0x2066 && c <= 0x2069) || c == 0x200e || c == 0x200f ||
 	       c == 0x061c || c == 0x2028 || c == 0x2029 || c == 0xfeff;
-}
-
-static void add_utf8(struct buf *out, uint32_t c)
-{
-	if (c < 0x80) {
-		buf_addc(out, (char)c);
-		return;
-	}
-	if (c < 0x800) {
-		buf_addc(out, (char)(0xc0 | c >> 6));
-	} else {
-		if (c < 0x10000) {
-			buf_addc(out, (char)(0xe0 | c >> 12));
-		} else {
-			buf_addc(out, (char)(0xf0 | c >> 18));
-			buf_addc(out, (char)(0x80 | (c >> 12 & 0x3f)));
-		}
-		buf_addc(out, (char)(0x80 | (c >> 6 & 0x3f)));
-	}
-	buf_addc(out, (char)(0x80 | (c & 0x3f)));
 }
 
 static void add_character(struct buf *out, uint32_t c)
@@ -42,20 +24,7 @@ static void add_character(struct buf *out, uint32_t c)
 	else if (c < 0x20 || surrogate || is_deceptive(c))
 		buf_addf(out, "\\u%04x", c);
 	else
-		add_utf8(out, c);
-}
-
-static uint32_t hex4(const char *p)
-{
-	uint32_t v = 0;
-
-	for (int i = 0; i < 4; i++) {
-		char c = p[i];
-
-		v = v << 4 |
-		    (uint32_t)(c <= '9' ? c - '0' : (c | 32) - 'a' + 10);
-	}
-	return v;
+		text_add_utf8(out, c);
 }
 
 /* One character of a proved string; moves *p behind it. */
@@ -69,12 +38,12 @@ static uint32_t take_escape(const char **p)
 		*p += 2;
 		return (unsigned char)(at ? meaning[at - letter] : (*p)[-1]);
 	}
-	high = hex4(*p + 2);
+	high = (uint32_t)text_hex((struct str){*p + 2, 4}, 4);
 	*p += 6;
 	if (high < 0xd800 || high >= 0xdc00 || (*p)[0] != '\\' ||
 	    (*p)[1] != 'u')
 		return high;
-	low = hex4(*p + 2);
+	low = (uint32_t)text_hex((struct str){*p + 2, 4}, 4);
 	if (low < 0xdc00 || low >= 0xe000)
 		return high;
 	*p += 6;

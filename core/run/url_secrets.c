@@ -1,5 +1,7 @@
 #include "core/run/url_secrets.h"
 
+#include "core/base/uri.h"
+
 #include <ctype.h>
 #include <string.h>
 #include <strings.h>
@@ -42,7 +44,7 @@ static void add_decoded(struct str value, struct scrub *scrub)
 	AUTO(buf_wipe) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	while (value.n) {
-		int byte = url_percent(value);
+		int byte = uri_percent(value);
 		size_t n = byte < 0 ? 1 : 3;
 
 		buf_addc(&out, byte < 0 ? value.p[0] : (char)byte);

@@ -3,7 +3,7 @@
 #include <stdarg.h>
 
 #include "core/base/mem.h"
-#include "core/schema/uri.h"
+#include "core/base/uri.h"
 
 /* Compiling is a walk over texts; a step is a name looked at. */
 #define COMPILE_STEPS (10 * LIMIT_SCHEMA_STEPS)

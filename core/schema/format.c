@@ -2,7 +2,7 @@
 
 #include "core/schema/format_parts.h"
 #include "core/schema/regex.h"
-#include "core/schema/uri.h"
+#include "core/base/uri.h"
 
 struct format {
 	const char *name;

@@ -2,7 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/schema/equal.h"
-#include "core/schema/uri.h"
+#include "core/base/uri.h"
 
 /* ---- nodes by their place ---- */
 

@@ -1,5 +1,7 @@
 #include "core/schema/regex.h"
 
+#include "core/base/text.h"
+
 /* WhiteSpace and LineTerminator of ECMA-262, as members of a class */
 #define SPACE_MEMBERS \
 	"\\t\\n\\x{0b}\\x{0c}\\r \\x{a0}\\x{feff}\\p{Zs}\\x{2028}\\x{2029}"
@@ -30,29 +32,10 @@ static bool is_letter(char c)
 	return c >= 'a' && c <= 'z';
 }
 
-static int hex_digit(char c)
+/* Value of n hexadecimal digits at p, or -1. */
+static int32_t hex_at(const struct translation *t, const char *p, size_t n)
 {
-	if (is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
-/* n hexadecimal digits at p, or -1. */
-static int32_t hex_at(const struct translation *t, const char *p, int n)
-{
-	int32_t v = 0;
-
-	if (t->end - p < n)
-		return -1;
-	for (int i = 0; i < n; i++) {
-		int digit = hex_digit(p[i]);
-
-		if (digit < 0)
-			return -1;
-		v = v << 4 | digit;
-	}
-	return v;
+	return text_hex((struct str){p, (size_t)(t->end - p)}, n);
 }
 
 static int add_code_point(struct translation *t, int32_t c)
@@ -73,8 +56,9 @@ static int escape_u(struct translation *t)
 
 	if (t->p < t->end && *t->p == '{') {
 		c = 0;
-		for (t->p++; t->p < t->end && hex_digit(*t->p) >= 0; t->p++) {
-			c = c << 4 | hex_digit(*t->p);
+		for (t->p++; t->p < t->end && text_hex_digit(*t->p) >= 0;
+		     t->p++) {
+			c = c << 4 | text_hex_digit(*t->p);
 			if (c > 0x10ffff)
 				return refuse(t, "no such character");
 		}

@@ -2,7 +2,7 @@
 
 #include <strings.h>
 
-#include "core/base/http_token.h"
+#include "core/base/text.h"
 #include "core/base/mem.h"
 
 /* ---- of a request ---- */

@@ -1,6 +1,6 @@
 #include "gate/proxy/proxy_request.h"
 
-#include <ctype.h>
+#include "core/base/text.h"
 
 #define METHOD_MAX 32
 #define PORT_HTTP 80
@@ -107,16 +107,6 @@ static enum proxy_said read_socks(struct str in, bool greeted,
 
 /* ---- HTTP ---- */
 
-/* RFC 9110, 5.6.2 */
-static bool is_token(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!isalnum((unsigned char)s.p[i]) &&
-		    (!s.p[i] || !strchr("!#$%&'*+-.^_`|~", s.p[i])))
-			return false;
-	return s.n > 0;
-}
-
 /* Text of a line: no control bytes but tabs. */
 static bool is_line(struct str s)
 {
@@ -177,7 +167,7 @@ static bool copy_headers(struct str rest, struct buf *head)
 			return true;
 		value = line;
 		name = str_cut(&value, ':');
-		if (!value.p || !is_token(name) || !is_line(value))
+		if (!value.p || !http_is_token(name) || !is_line(value))
 			return false;
 		if (head && !is_dropped(name)) {
 			buf_add_str(head, line);
@@ -199,7 +189,7 @@ static bool read_request_line(struct str line, struct request_line *ret)
 	ret->method = str_cut(&rest, ' ');
 	ret->target = str_cut(&rest, ' ');
 	ret->version = rest;
-	return is_token(ret->method) && ret->method.n <= METHOD_MAX &&
+	return http_is_token(ret->method) && ret->method.n <= METHOD_MAX &&
 	       ret->target.n &&
 	       (str_is(rest, "HTTP/1.1") || str_is(rest, "HTTP/1.0"));
 }
@@ -289,7 +279,7 @@ enum proxy_said proxy_read(struct str in, bool greeted, struct buf *head,
 	if (byte_at(in, 0) == SOCKS_VERSION)
 		return read_socks(in, greeted, ret);
 	/* what begins with no letter will never become a request */
-	if (greeted || !isalpha((unsigned char)in.p[0])) {
+	if (greeted || !text_is_alpha(in.p[0])) {
 		ret->speaks = greeted ? PROXY_SOCKS : PROXY_HTTP_CONNECT;
 		return wrong(ret, PROXY_BAD_REQUEST);
 	}

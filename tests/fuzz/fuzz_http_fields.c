@@ -9,7 +9,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/scan.h"
-#include "core/base/http_token.h"
+#include "core/base/text.h"
 #include "core/mcp/wire/http_fields.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/auth/seal.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/mem.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

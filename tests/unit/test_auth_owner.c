@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "core/auth/account.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "tests/unit/old_store.h"

@@ -16,7 +16,7 @@
 #include "core/auth/account.h"
 #include "core/auth/crypto.h"
 #include "core/auth/store.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "tests/unit/heap_watch.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/base/base64.h"
+#include "core/base/text.h"
 
 static void vectors__of_rfc_4648__both_ways(void **state)
 {

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "core/auth/crypto.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/sha256.h"

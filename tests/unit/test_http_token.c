@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "core/base/http_token.h"
+#include "core/base/text.h"
 
 static void token__every_byte__as_rfc_9110_lists_them(void **state)
 {

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "core/auth/jwt.h"
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"

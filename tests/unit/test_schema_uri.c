@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include "core/schema/uri.h"
+#include "core/base/uri.h"
 
 /* RFC 3986, section 5.4, without the fragments, which are cut */
 static void resolve__examples_of_the_rfc__as_written(UNUSED void **state)

@@ -5,8 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/base64.h"
-#include "core/base/http_token.h"
+#include "core/base/text.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/base/base64.h"
+#include "core/base/text.h"
 #include "core/base/limits.h"
 
 /* RFC 6455, section 1.3 */

@@ -1,7 +1,42 @@
-#include "core/base/base64.h"
+#include "core/base/text.h"
 
 #include <assert.h>
-#include <stdint.h>
+
+int text_hex_digit(char c)
+{
+	if (text_is_digit(c))
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int32_t text_hex(struct str s, size_t n)
+{
+	int32_t value = 0;
+
+	if (s.n < n)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		int digit = text_hex_digit(s.p[i]);
+
+		if (digit < 0)
+			return -1;
+		value = value << 4 | digit;
+	}
+	return value;
+}
+
+void text_add_utf8(struct buf *out, uint32_t c)
+{
+	char b[4];
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n; i-- > 1; c >>= 6)
+		b[i] = (char)(0x80 | (c & 0x3f));
+	/* the lead byte of n bytes has n ones at its top, of one byte none */
+	b[0] = (char)(n == 1 ? c : (0xf00u >> n & 0xff) | c);
+	buf_add(out, b, n);
+}
 
 static const char *letters(enum base64 kind)
 {
@@ -32,33 +67,36 @@ void base64_encode(enum base64 kind, struct str bytes, struct buf *out)
 	out->n += n;
 }
 
-static int value_of(char c, const char *alphabet)
+static int base64_value(char c, const char *alphabet)
 {
 	const char *at = c ? strchr(alphabet, c) : NULL;
 
 	return at ? (int)(at - alphabet) : -1;
 }
 
-/* The text without what fills it up, which must be as it is written. */
-static int without_fill(enum base64 kind, struct str *text, struct err *err)
+/* Cut off the padding, which must be complete where the kind has it. */
+static int cut_padding(enum base64 kind, struct str *text, struct err *err)
 {
 	size_t n = text->n;
 
 	if (kind == BASE64_STANDARD) {
 		if (n % 4)
-			return err_set(err, ERR_SYNTAX,
-				       "%zu characters are no whole Base64", n);
+			return err_set(
+				err, ERR_SYNTAX,
+				"%zu characters end inside of a Base64 group",
+				n);
 		while (text->n - n < 2 && n && text->p[n - 1] == '=')
 			n--;
 	}
 	if (n % 4 == 1)
 		return err_set(err, ERR_SYNTAX,
-			       "%zu characters are no whole Base64", n);
+			       "%zu characters end inside of a Base64 group",
+			       n);
 	text->n = n;
 	return 0;
 }
 
-/* p: room for all of it */
+/* p: room for text.n * 6 / 8 bytes */
 static int decode(struct str text, const char *alphabet, char *p,
 		  struct err *err)
 {
@@ -66,11 +104,12 @@ static int decode(struct str text, const char *alphabet, char *p,
 	size_t have = 0;
 
 	for (size_t i = 0; i < text.n; i++) {
-		int value = value_of(text.p[i], alphabet);
+		int value = base64_value(text.p[i], alphabet);
 
 		if (value < 0)
 			return err_set(err, ERR_SYNTAX,
-				       "character %zu is no Base64", i + 1);
+				       "invalid Base64 at character %zu",
+				       i + 1);
 		bits = bits << 6 | (uint32_t)value;
 		have += 6;
 		if (have < 8)
@@ -80,8 +119,8 @@ static int decode(struct str text, const char *alphabet, char *p,
 	}
 	if (bits & ((1U << have) - 1))
 		return err_set(err, ERR_SYNTAX,
-			       "the last character of the Base64 says more "
-			       "than there are bytes");
+			       "invalid Base64: bits are set behind the last "
+			       "byte");
 	return 0;
 }
 
@@ -92,7 +131,7 @@ int base64_decode(enum base64 kind, struct str text, struct buf *out,
 	char *p;
 	int r;
 
-	if (without_fill(kind, &text, err) < 0)
+	if (cut_padding(kind, &text, err) < 0)
 		return -1;
 	n = text.n * 6 / 8;
 	p = buf_room(out, n);
@@ -104,4 +143,23 @@ int base64_decode(enum base64 kind, struct str text, struct buf *out,
 		out->n += n;
 	out->p[out->n] = '\0';
 	return r;
+}
+
+static bool is_token_byte(unsigned char c)
+{
+	return c > ' ' && c <= '~' && !strchr("\"(),/:;<=>?@[\\]{}", c);
+}
+
+size_t http_token_len(struct str text)
+{
+	size_t n = 0;
+
+	while (n < text.n && is_token_byte((unsigned char)text.p[n]))
+		n++;
+	return n;
+}
+
+bool http_is_token(struct str text)
+{
+	return text.n > 0 && http_token_len(text) == text.n;
 }

@@ -1,0 +1,65 @@
+/*
+ * Small alphabets that texts of the network are written in: hexadecimal
+ * digits, UTF-8, Base64, tokens of HTTP. Pure.
+ *
+ * Base64 is written in one form, and only that form is read back: no spaces,
+ * no line breaks, no bits set behind the last byte. Base64 that a server sent
+ * is read by core/mcp/wire/content.h, which is more patient.
+ *
+ * source  RFC 4648 sections 4 and 5; RFC 9110 section 5.6.2; Unicode 15,
+ *	   table 3-6
+ */
+#ifndef CORE_BASE_TEXT_H
+#define CORE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+/* Letters of ASCII. */
+MUST_USE static inline bool text_is_alpha(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+MUST_USE static inline bool text_is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Value of a hexadecimal digit, 0 to 15; -1: another character. */
+int text_hex_digit(char c) MUST_USE;
+/* Value of the first n (1 to 7) digits of s; -1: fewer or others. */
+int32_t text_hex(struct str s, size_t n) MUST_USE;
+/* Append a code point, at most 0x10ffff, as UTF-8. */
+void text_add_utf8(struct buf *out, uint32_t c);
+
+enum base64 {
+	BASE64_STANDARD, /* "+" and "/", filled up with "=" */
+	BASE64_URL,	 /* "-" and "_", never filled up, as in JWS */
+};
+
+/* Append; the buffer grows at most once, so that no copy stays behind. */
+void base64_encode(enum base64 kind, struct str bytes, struct buf *out);
+/*
+ * Append the bytes; nothing on failure. The buffer grows as above.
+ * errors  ERR_SYNTAX  not of that form, with the place
+ *	   ERR_LIMIT   the ceiling of `out`
+ */
+int base64_decode(enum base64 kind, struct str text, struct buf *out,
+		  struct err *err) MUST_USE;
+
+/*
+ * Bytes of the HTTP token that a text begins with, as names of header fields,
+ * methods and authentication schemes are; 0: none.
+ */
+size_t http_token_len(struct str text) MUST_USE;
+/* Report whether all of a text is one HTTP token. */
+bool http_is_token(struct str text) MUST_USE;
+
+#endif
