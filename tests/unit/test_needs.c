@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/prepare/trace_private.h"
+#include "gate/needs/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/prepare/inner.h"

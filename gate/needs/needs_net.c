@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "gate/needs_inner.h"
+#include "gate/needs/needs_inner.h"
 #include "gate/proxy/proxy.h"
 
 static const char is_lookup[] = "a name was looked up; grant the host by its "

@@ -1,4 +1,4 @@
-#include "gate/prepare/trace_private.h"
+#include "gate/needs/private_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>

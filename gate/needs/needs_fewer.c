@@ -3,8 +3,8 @@
 #include <sys/stat.h>
 
 #include "gate/policy/allow.h"
-#include "gate/needs_inner.h"
-#include "gate/prepare/trace_private.h"
+#include "gate/needs/needs_inner.h"
+#include "gate/needs/private_files.h"
 
 /* This many files in one folder, and folders in one, are that folder. */
 #define COLLAPSE_FILES 2

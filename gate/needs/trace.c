@@ -14,7 +14,7 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/prepare/inner.h"
-#include "gate/prepare/trace_private.h"
+#include "gate/needs/private_files.h"
 
 /* Entries that are granted one by one: each takes a descriptor. */
 #define TRACE_ENTRIES 700

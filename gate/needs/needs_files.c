@@ -6,8 +6,8 @@
 #include <unistd.h>
 
 #include "gate/policy/allow.h"
-#include "gate/needs_inner.h"
-#include "gate/prepare/trace_private.h"
+#include "gate/needs/needs_inner.h"
+#include "gate/needs/private_files.h"
 
 static const char too_wide[] = "too wide to be granted as a whole; name what "
 			       "is needed of it";

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gate/needs_inner.h"
+#include "gate/needs/needs_inner.h"
 
 static const char *const keys[] = {"exec", "read", "write", "net", "syscalls"};
 

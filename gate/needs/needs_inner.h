@@ -6,8 +6,8 @@
  *	needs_net.c    the network
  *	needs_fewer.c  fewer rows for the same
  */
-#ifndef GATE_NEEDS_INNER_H
-#define GATE_NEEDS_INNER_H
+#ifndef GATE_NEEDS_NEEDS_INNER_H
+#define GATE_NEEDS_NEEDS_INNER_H
 
 #include "gate/policy/closed.h"
 #include "gate/prepare/inner.h"

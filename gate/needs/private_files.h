@@ -2,8 +2,8 @@
  * What a trace leaves shut by what it is, not by where it lies: files that
  * only their user may read, and files of keys that projects have.
  */
-#ifndef GATE_PREPARE_TRACE_PRIVATE_H
-#define GATE_PREPARE_TRACE_PRIVATE_H
+#ifndef GATE_NEEDS_PRIVATE_FILES_H
+#define GATE_NEEDS_PRIVATE_FILES_H
 
 #include <stdbool.h>
 #include <stddef.h>
