@@ -76,24 +76,6 @@ static void print_error(const struct err *err)
 	buf_release(&out);
 }
 
-static int unknown_command(const char *word, struct err *err)
-{
-	const char *names[64];
-	const char *near;
-	size_t n = 0;
-
-	for (const struct command *c = commands;
-	     c->name && n < ARRAY_LEN(names); c++)
-		names[n++] = c->name;
-	near = str_nearest(str_of(word), names, n);
-	if (near)
-		return err_set(err, ERR_USAGE,
-			       "unknown command %s; did you mean `matins %s`?",
-			       word, near);
-	return err_set(err, ERR_USAGE,
-		       "unknown command %s; `matins help` lists them", word);
-}
-
 /*
  * Options that every command has may stand before it: `matins -q list`. They
  * are moved behind its name.
@@ -121,7 +103,6 @@ static void move_early_options(int argc, char **argv)
 static int dispatch(int argc, char **argv, struct err *err)
 {
 	static char help[] = "help";
-	const struct command *cmd;
 
 	if (argc < 2)
 		return err_set(err, ERR_USAGE,
@@ -133,11 +114,7 @@ static int dispatch(int argc, char **argv, struct err *err)
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
 		argv[1] = help;
 	move_early_options(argc, argv);
-	cmd = command_find(argv[1]);
-	args_find_json(argc - 1, argv + 1);
-	if (!cmd)
-		return unknown_command(argv[1], err);
-	return cmd->run(cmd, argc - 2, argv + 2, err);
+	return command_run(argc - 1, argv + 1, err);
 }
 
 #ifdef MATINS_COVER

@@ -5,7 +5,7 @@
 #define CORE_CLI_ALLOW_PATH_H
 
 #include "core/base/arena.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 
 /* Is it a name under which a file of the current folder is found? */
 bool allow_is_name(const char *path) MUST_USE;

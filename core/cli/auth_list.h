@@ -5,7 +5,7 @@
 #ifndef CORE_CLI_AUTH_LIST_H
 #define CORE_CLI_AUTH_LIST_H
 
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 
 /*
  * Prints them, each with its name in the configuration where it has one.

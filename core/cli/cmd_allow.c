@@ -10,6 +10,7 @@
 #include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/cli/command.h"
 #include "core/cli/allow_path.h"
 #include "core/cli/put.h"
 #include "core/config/allowed.h"
@@ -144,23 +145,17 @@ static int allow(const struct args *args, struct err *err)
 	return 0;
 }
 
-int cmd_allow(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_allow(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional > 1 || args_has(&args, "config"))
+	if (args_has(args, "config"))
 		return err_set(err, ERR_USAGE,
-			       "allow: name one folder, or none; a file that "
-			       "-c names needs no allowance");
-	if (args_has(&args, "list") &&
-	    (args.n_positional || args_has(&args, "edits")))
+			       "allow: -c names a file, which needs no "
+			       "allowance; name a folder, or none");
+	if (args_has(args, "list") &&
+	    (args->n_positional || args_has(args, "edits")))
 		return err_set(err, ERR_USAGE,
 			       "allow: --list takes no folder and no --edits");
-	if (args_has(&args, "json") && !args_has(&args, "list"))
+	if (args_has(args, "json") && !args_has(args, "list"))
 		return err_set(err, ERR_USAGE, "allow: --json is for --list");
-	return args_has(&args, "list") ? list(&args, err) : allow(&args, err);
+	return args_has(args, "list") ? list(args, err) : allow(args, err);
 }

@@ -4,6 +4,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/cli/command.h"
 #include "core/cli/auth_list.h"
 #include "core/cli/auth_say.h"
 #include "core/cli/target_inner.h"
@@ -276,25 +277,20 @@ static int run_action(struct target *t, const struct args *args,
 	return find_action(args->positional[0])(t, err);
 }
 
-int cmd_auth(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_auth(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	struct target t;
 	bool is_named;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
+	if (check(args, err) < 0)
 		return -1;
-	if (args.help)
-		return 0;
-	if (check(&args, err) < 0)
-		return -1;
-	is_named = args.n_positional + args_has(&args, "url") == 2;
-	if (!is_named && strcmp(args.positional[0], "status") == 0)
-		return auth_list(&args, err);
+	is_named = args->n_positional + args_has(args, "url") == 2;
+	if (!is_named && strcmp(args->positional[0], "status") == 0)
+		return auth_list(args, err);
 	if (!is_named)
 		return err_set(err, ERR_USAGE,
 			       "auth %s: which server? a [servers.NAME] of the "
 			       "configuration, or --url URL",
-			       args.positional[0]);
-	return target_close(&t, run_action(&t, &args, err), err);
+			       args->positional[0]);
+	return target_close(&t, run_action(&t, args, err), err);
 }

@@ -258,18 +258,13 @@ static int call(const struct args *args, const struct tool_env *env,
 	return status;
 }
 
-int cmd_brief(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_brief(const struct args *args, struct err *err)
 {
 	const struct tool_env env = tool_env_system();
-	AUTO(args_release) struct args args = {0};
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional)
-		return call(&args, &env, err);
-	if (args_has(&args, "json") || args_has(&args, "args"))
+	if (args->n_positional)
+		return call(args, &env, err);
+	if (args_has(args, "json") || args_has(args, "args"))
 		return err_set(err, ERR_USAGE,
 			       "brief: --json and --args need a TOOL");
 	return serve(&env, err);

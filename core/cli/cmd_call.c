@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
+#include "core/cli/command.h"
 #include "core/cli/call_batch.h"
 #include "core/cli/content_show.h"
 #include "core/cli/list_show.h"
@@ -355,24 +356,17 @@ static int work(struct call *c, struct err *err)
 					  : call_one(c, err);
 }
 
-int cmd_call(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_call(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	struct target t;
-	struct call c = {.args = &args, .t = &t, .files = CONTENT_FILES_INIT};
+	struct call c = {.args = args, .t = &t, .files = CONTENT_FILES_INIT};
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help) {
-		target_help();
-		return 0;
-	}
-	if (check_usage(&args, err) < 0 ||
-	    content_files_open(&c.files, args_get(&args, "save"), err) < 0)
+	if (check_usage(args, err) < 0 ||
+	    content_files_open(&c.files, args_get(args, "save"), err) < 0)
 		return -1;
 	listing_init(&c.tools, LISTING_TOOLS);
-	status = target_open(&t, &args, err);
+	status = target_open(&t, args, err);
 	if (status == 0)
 		status = content_files_check(&c.files, &t, err);
 	if (status == 0)

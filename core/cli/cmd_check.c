@@ -151,16 +151,11 @@ static int check(const struct args *args, struct config_file *file,
 	return file->findings.has_error;
 }
 
-int cmd_check(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_check(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
-	AUTO(args_release) struct args args = {0};
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional + args_has(&args, "config") > 1)
+	if (args->n_positional + args_has(args, "config") > 1)
 		return err_set(err, ERR_USAGE, "check: name one file, or none");
-	return check(&args, &file, err);
+	return check(args, &file, err);
 }

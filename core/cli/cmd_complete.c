@@ -4,6 +4,7 @@
  */
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/cli/command.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 
@@ -145,30 +146,16 @@ static int complete(struct target *t, struct str params, struct err *err)
 	return print_all(t, result, err);
 }
 
-int cmd_complete(const struct command *cmd, int argc, char **argv,
-		 struct err *err)
+int cmd_complete(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	struct target t;
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
+	if (write_params(args, &arena, &params, err) < 0)
 		return -1;
-	if (args.help) {
-		printf("\nREFERENCE is prompt:NAME or resource:TEMPLATE.\n");
-		target_help();
-		return 0;
-	}
-	if (args.n_positional < 2 || args.n_positional > 3)
-		return err_set(
-			err, ERR_USAGE,
-			"complete: prompt:NAME or resource:TEMPLATE, the "
-			"argument, and what stands there already");
-	if (write_params(&args, &arena, &params, err) < 0)
-		return -1;
-	status = target_open(&t, &args, err);
+	status = target_open(&t, args, err);
 	if (status == 0)
 		status = complete(&t, buf_str(&params), err);
 	return target_close(&t, status, err);

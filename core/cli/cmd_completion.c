@@ -1,4 +1,5 @@
 /* Completion: the command, and what the tables say; see completion.h. */
+#include "core/cli/command.h"
 #include "core/cli/completion.h"
 
 #include <ctype.h>
@@ -161,8 +162,7 @@ void completion_print_quoted(const char *s, const char *special)
 
 /* ---- the command ---- */
 
-int cmd_completion(const struct command *cmd, int argc, char **argv,
-		   struct err *err)
+int cmd_completion(const struct args *args, struct err *err)
 {
 	static const struct {
 		const char *shell;
@@ -172,17 +172,8 @@ int cmd_completion(const struct command *cmd, int argc, char **argv,
 		{"zsh", completion_print_zsh},
 		{"fish", completion_print_fish},
 	};
-	struct args a;
-	const char *shell;
-	bool help;
+	const char *shell = args->n_positional == 1 ? args->positional[0] : "";
 
-	if (args_parse(cmd, argc, argv, &a, err) < 0)
-		return -1;
-	shell = a.n_positional == 1 ? a.positional[0] : "";
-	help = a.help;
-	args_release(&a);
-	if (help)
-		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(shells); i++) {
 		if (strcmp(shells[i].shell, shell) == 0) {
 			shells[i].print();

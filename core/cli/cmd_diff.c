@@ -84,17 +84,9 @@ static int diff(const struct args *args, struct arena *arena, struct err *err)
 	return d.n ? 1 : 0;
 }
 
-int cmd_diff(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_diff(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(args_release) struct args args = {0};
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional != 2)
-		return err_set(err, ERR_USAGE,
-			       "diff: name two reports or golden files");
-	return golden_cannot_compare(diff(&args, &arena, err), err);
+	return golden_cannot_compare(diff(args, &arena, err), err);
 }

@@ -7,6 +7,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/cli/command.h"
 #include "core/cli/allow_path.h"
 #include "core/config/allowed.h"
 
@@ -63,17 +64,7 @@ static int disallow(const char *named, struct err *err)
 		       named);
 }
 
-int cmd_disallow(const struct command *cmd, int argc, char **argv,
-		 struct err *err)
+int cmd_disallow(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional > 1)
-		return err_set(err, ERR_USAGE,
-			       "disallow: name one folder, or none");
-	return disallow(args.n_positional ? args.positional[0] : ".", err);
+	return disallow(args->n_positional ? args->positional[0] : ".", err);
 }

@@ -4,6 +4,7 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/cli/run_report.h"
 #include "core/doctor/doctor.h"
@@ -128,7 +129,7 @@ static int open_config(const struct args *args, struct config_file *file,
 	return -1;
 }
 
-static int look(const struct args *args, struct err *err)
+int cmd_doctor(const struct args *args, struct err *err)
 {
 	const char *stale = args_get(args, "stale");
 	struct arena arena = ARENA_INIT;
@@ -162,18 +163,4 @@ static int look(const struct args *args, struct err *err)
 	config_release(&file);
 	arena_release(&arena);
 	return r;
-}
-
-int cmd_doctor(const struct command *cmd, int argc, char **argv,
-	       struct err *err)
-{
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional > 1)
-		return err_set(err, ERR_USAGE, "doctor: name one routine");
-	return look(&args, err);
 }

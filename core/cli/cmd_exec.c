@@ -14,6 +14,7 @@
 #include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/outfile.h"
+#include "core/cli/command.h"
 #include "core/cli/child_run.h"
 #include "core/cli/exec_explain.h"
 #include "core/cli/exec_say.h"
@@ -232,16 +233,10 @@ static int own_status(int status, struct err *err)
 	return status;
 }
 
-int cmd_exec(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_exec(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(args_release) struct args args = {0};
 
 	mem_set_exhausted_status(err_exit_status(ERR_START));
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (!args.help)
-		return own_status(exec_program(&args, &arena, err), err);
-	policy_sources_help();
-	return 0;
+	return own_status(exec_program(args, &arena, err), err);
 }

@@ -530,7 +530,7 @@ static int find_verb(const struct args *args, const struct verb **ret,
 		       near ? "?" : "");
 }
 
-static int golden(const struct args *args, struct err *err)
+int cmd_golden(const struct args *args, struct err *err)
 {
 	const struct verb *verb = NULL;
 	struct work w = {
@@ -557,14 +557,4 @@ static int golden(const struct args *args, struct err *err)
 	config_release(&w.file);
 	arena_release(&w.arena);
 	return status;
-}
-
-int cmd_golden(const struct command *cmd, int argc, char **argv,
-	       struct err *err)
-{
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	return args.help ? 0 : golden(&args, err);
 }

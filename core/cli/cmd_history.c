@@ -153,18 +153,9 @@ static int history(const struct args *args, struct arena *arena,
 		   err);
 }
 
-int cmd_history(const struct command *cmd, int argc, char **argv,
-		struct err *err)
+int cmd_history(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(args_release) struct args args = {0};
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional > 1)
-		return err_set(err, ERR_USAGE,
-			       "history: name one routine, or none");
-	return history(&args, &arena, err);
+	return history(args, &arena, err);
 }

@@ -113,7 +113,7 @@ static void allow(const char *path)
 		log_warning("%s", err.msg);
 }
 
-static int init(const struct args *args, struct err *err)
+int cmd_init(const struct args *args, struct err *err)
 {
 	const char *path = "matins.toml";
 
@@ -131,17 +131,4 @@ static int init(const struct args *args, struct err *err)
 		log_note("wrote %s; `matins run -c %s hello` runs it", path,
 			 path);
 	return 0;
-}
-
-int cmd_init(const struct command *cmd, int argc, char **argv, struct err *err)
-{
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional > 1)
-		return err_set(err, ERR_USAGE, "init: name one file, or none");
-	return init(&args, err);
 }

@@ -163,28 +163,19 @@ static int list(const struct args *args, struct config_file *file,
 		   err);
 }
 
-int cmd_list(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_list(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
-	AUTO(args_release) struct args args = {0};
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args_has(&args, "json") + args_has(&args, "names") +
-		    args_has(&args, "servers") + args_has(&args, "steps") +
-		    args_has(&args, "tools") >
+	if (args_has(args, "json") + args_has(args, "names") +
+		    args_has(args, "servers") + args_has(args, "steps") +
+		    args_has(args, "tools") >
 	    1)
 		return err_set(err, ERR_USAGE,
 			       "list: one of --json, --names, --servers, "
 			       "--steps and --tools");
-	if (args_has(&args, "remote") && !args_has(&args, "servers"))
+	if (args_has(args, "remote") && !args_has(args, "servers"))
 		return err_set(err, ERR_USAGE,
 			       "list: --remote is for --servers");
-	if (args.n_positional)
-		return err_set(err, ERR_USAGE,
-			       "list takes no arguments; -c FILE names the "
-			       "configuration");
-	return list(&args, &file, err);
+	return list(args, &file, err);
 }

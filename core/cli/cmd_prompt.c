@@ -4,6 +4,7 @@
  */
 #include "core/base/log.h"
 #include "core/base/scan.h"
+#include "core/cli/command.h"
 #include "core/cli/content_show.h"
 #include "core/cli/list_show.h"
 #include "core/cli/tool_args.h"
@@ -203,10 +204,8 @@ static int get_prompt(struct target *t, const struct args *args,
 	return r == 0 ? files->failed : r;
 }
 
-int cmd_prompt(const struct command *cmd, int argc, char **argv,
-	       struct err *err)
+int cmd_prompt(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct str none = {NULL, 0};
 	struct content_files files;
@@ -214,27 +213,17 @@ int cmd_prompt(const struct command *cmd, int argc, char **argv,
 	struct str values;
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help) {
-		target_help();
-		return 0;
-	}
-	if (!args.n_positional)
-		return err_set(err, ERR_USAGE,
-			       "prompt: name a prompt; `matins prompts` lists "
-			       "them");
-	if (tool_args_read(args.positional + 1, args.n_positional - 1,
-			   args_get(&args, "args"), none, &arena, &values,
+	if (tool_args_read(args->positional + 1, args->n_positional - 1,
+			   args_get(args, "args"), none, &arena, &values,
 			   err) < 0 ||
 	    (values.p && all_strings(values, err) < 0) ||
-	    content_files_open(&files, args_get(&args, "save"), err) < 0)
+	    content_files_open(&files, args_get(args, "save"), err) < 0)
 		return -1;
-	status = target_open(&t, &args, err);
+	status = target_open(&t, args, err);
 	if (status == 0)
 		status = content_files_check(&files, &t, err);
 	if (status == 0)
-		status = get_prompt(&t, &args, values, &files, err);
+		status = get_prompt(&t, args, values, &files, err);
 	content_files_release(&files);
 	return target_close(&t, status, err);
 }

@@ -7,6 +7,7 @@
 #include "core/base/loop.h"
 #include "core/base/outfile.h"
 #include "core/base/scan.h"
+#include "core/cli/command.h"
 #include "core/cli/content_show.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
@@ -250,29 +251,18 @@ static int read_it(struct reading *r, struct str uri, struct err *err)
 	return target_close(r->t, status, err);
 }
 
-int cmd_read(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_read(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct target t;
-	struct reading r = {.args = &args,
+	struct reading r = {.args = args,
 			    .t = &t,
 			    .files = CONTENT_FILES_INIT,
 			    .output = OUTFILE_INIT};
 	struct str uri;
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help) {
-		target_help();
-		return 0;
-	}
-	if (!args.n_positional)
-		return err_set(err, ERR_USAGE,
-			       "read: name a URI, or a template with its "
-			       "values; `matins resources` lists them");
-	if (find_uri(&args, &arena, &uri, err) < 0)
+	if (find_uri(args, &arena, &uri, err) < 0)
 		return -1;
 	status = read_it(&r, uri, err);
 	content_files_release(&r.files);

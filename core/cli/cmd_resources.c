@@ -1,4 +1,5 @@
 #include "core/base/log.h"
+#include "core/cli/command.h"
 #include "core/cli/list_show.h"
 
 const struct option options_resources[] = {TARGET_OPTIONS, {0}};
@@ -33,25 +34,12 @@ static int show(struct target *t, struct err *err)
 	return r;
 }
 
-int cmd_resources(const struct command *cmd, int argc, char **argv,
-		  struct err *err)
+int cmd_resources(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	struct target t;
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help) {
-		target_help();
-		return 0;
-	}
-	if (args.n_positional)
-		return err_set(err, ERR_USAGE,
-			       "resources: takes no %s; `matins read URI` "
-			       "reads one",
-			       args.positional[0]);
-	status = target_open(&t, &args, err);
+	status = target_open(&t, args, err);
 	if (status == 0)
 		status = show(&t, err);
 	return target_close(&t, status, err);

@@ -30,7 +30,7 @@ static bool is_verbatim(const struct print_options *o)
 	       (!o->view || !strcmp(o->view, "full"));
 }
 
-static int show(const struct args *args, struct err *err)
+int cmd_show(const struct args *args, struct err *err)
 {
 	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
 	struct kept_query q = {
@@ -58,18 +58,4 @@ static int show(const struct args *args, struct err *err)
 	arena_release(&arena);
 	buf_release(&text);
 	return status;
-}
-
-int cmd_show(const struct command *cmd, int argc, char **argv, struct err *err)
-{
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional < 1 || args.n_positional > 2)
-		return err_set(err, ERR_USAGE,
-			       "show: name a generation, or last [ROUTINE]");
-	return show(&args, err);
 }

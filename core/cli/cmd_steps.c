@@ -108,7 +108,7 @@ static const char preface[] =
 	"What follows is printed from `core/config/keys.def` by `make docs`.\n"
 	"\n";
 
-static int steps(const struct args *args, struct err *err)
+int cmd_steps(const struct args *args, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -122,17 +122,4 @@ static int steps(const struct args *args, struct err *err)
 	}
 	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
 		   err);
-}
-
-int cmd_steps(const struct command *cmd, int argc, char **argv, struct err *err)
-{
-	AUTO(args_release) struct args args = {0};
-
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help)
-		return 0;
-	if (args.n_positional)
-		return err_set(err, ERR_USAGE, "steps takes no arguments");
-	return steps(&args, err);
 }

@@ -1,3 +1,4 @@
+#include "core/cli/command.h"
 #include "core/cli/list_show.h"
 
 const struct option options_tools[] = {TARGET_OPTIONS, {0}};
@@ -30,22 +31,13 @@ static int show(struct target *t, const struct args *args, struct err *err)
 	return r;
 }
 
-int cmd_tools(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_tools(const struct args *args, struct err *err)
 {
-	AUTO(args_release) struct args args = {0};
 	struct target t;
 	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	if (args.help) {
-		target_help();
-		return 0;
-	}
-	if (args.n_positional > 1)
-		return err_set(err, ERR_USAGE, "tools: name one tool, or none");
-	status = target_open(&t, &args, err);
+	status = target_open(&t, args, err);
 	if (status == 0)
-		status = show(&t, &args, err);
+		status = show(&t, args, err);
 	return target_close(&t, status, err);
 }

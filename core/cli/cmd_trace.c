@@ -13,6 +13,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/outfile.h"
+#include "core/cli/command.h"
 #include "core/cli/needs_print.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/put.h"
@@ -445,21 +446,16 @@ static int trace(struct trace *t, struct err *err)
 	return is_program ? trace_program(t, err) : trace_step(t, err);
 }
 
-int cmd_trace(const struct command *cmd, int argc, char **argv, struct err *err)
+int cmd_trace(const struct args *args, struct err *err)
 {
 	struct trace t = {.arena = ARENA_INIT,
 			  .why = ERR_INIT,
 			  .table = BUF_INIT(BUF_UNBOUNDED),
 			  .file = OUTFILE_INIT};
-	struct args args;
-	int status = 0;
+	int status;
 
-	if (args_parse(cmd, argc, argv, &args, err) < 0)
-		return -1;
-	t.args = &args;
-	if (!args.help)
-		status = trace(&t, err);
-	args_release(&args);
+	t.args = args;
+	status = trace(&t, err);
 	buf_release(&t.table);
 	outfile_release(&t.file);
 	arena_release(&t.arena);

@@ -1,42 +1,41 @@
 #include "core/cli/command.h"
 
-#include <unistd.h>
+#include <stdio.h>
 
-#include "core/base/arena.h"
-#include "core/base/log.h"
-#include "core/base/mem.h"
-#include "core/config/paths.h"
+#include "core/cli/policy_sources.h"
+#include "core/cli/target.h"
 
 const struct command commands[] = {
-#define COMMAND(ident, synopsis, help) \
-	{#ident, synopsis, help, options_##ident, cmd_##ident},
+#define COMMAND(ident, synopsis, help, min, max, usage, more)  \
+	{#ident, synopsis,	  help,	      min, max, usage, \
+	 more,	 options_##ident, cmd_##ident},
 #include "core/cli/commands.def"
 #undef COMMAND
 	{0},
 };
 
-/* What every command takes. */
-static const struct option common[] = {
-	{"config", 'c', "FILE", "read this configuration file"},
-	{"lax", 0, NULL, "unknown keys are warnings"},
-	{"quiet", 'q', NULL, "errors only"},
-	{"verbose", 'v', NULL, "say more on stderr"},
-	{"help", 'h', NULL, "print this"},
-	{0},
-};
+/* The help of a longer option stands on the next line. */
+#define OPTION_COLUMN 30
 
-bool cli_json_errors;
-
-const struct command *command_find(const char *name)
+static int find_command(const char *name, const struct command **ret,
+			struct err *err)
 {
-	for (const struct command *c = commands; c->name; c++)
-		if (strcmp(c->name, name) == 0)
-			return c;
-	return NULL;
+	const char *names[ARRAY_LEN(commands)];
+	size_t n = 0;
+
+	for (const struct command *c = commands; c->name; c++) {
+		names[n++] = c->name;
+		if (strcmp(c->name, name) != 0)
+			continue;
+		*ret = c;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE,
+		       "unknown command %s%s; `matins help` lists them", name,
+		       args_meant(str_of(name), names, n).text);
 }
 
-/* What is longer has its help on the next line. */
-#define OPTION_COLUMN 30
+/* ---- help ---- */
 
 static void print_options(const struct option *o)
 {
@@ -55,191 +54,62 @@ static void print_options(const struct option *o)
 	}
 }
 
-void command_help(const struct command *cmd)
+static void explain(const struct command *cmd)
 {
 	printf("usage: matins %s%s%s\n\n%s\n\n", cmd->name,
 	       *cmd->synopsis ? " " : "", cmd->synopsis, cmd->help);
 	print_options(cmd->options);
 	if (cmd->options->name)
 		printf("\n");
-	print_options(common);
+	print_options(args_common);
 	printf("\nThe manual page says more: man matins\n");
 }
 
-static const struct option *find_long(const struct option *o, struct str name)
+const struct option options_help[] = {{0}};
+
+int cmd_help(const struct args *args, struct err *err)
 {
-	for (; o->name; o++)
-		if (str_is(name, o->name))
-			return o;
-	return NULL;
-}
+	const struct command *about;
 
-static const struct option *find_letter(const struct option *o, char letter)
-{
-	for (; o->name; o++)
-		if (o->letter && o->letter == letter)
-			return o;
-	return NULL;
-}
-
-static size_t collect(const char **names, size_t n, size_t max,
-		      const struct option *o)
-{
-	for (; o->name && n < max; o++)
-		names[n++] = o->name;
-	return n;
-}
-
-static int unknown_option(const struct command *cmd, const char *word,
-			  struct str name, struct err *err)
-{
-	const char *names[128];
-	const char *near;
-	size_t n = collect(names, 0, ARRAY_LEN(names), cmd->options);
-
-	n = collect(names, n, ARRAY_LEN(names), common);
-	near = str_nearest(name, names, n);
-	if (near)
-		return err_set(err, ERR_USAGE,
-			       "%s: unknown option %s; did you mean --%s?",
-			       cmd->name, word, near);
-	return err_set(err, ERR_USAGE,
-		       "%s: unknown option %s; `matins %s --help` lists them",
-		       cmd->name, word, cmd->name);
-}
-
-/* A shell leaves `~` alone behind the "=" of --option=~/path. */
-static void add(struct args *a, const struct option *o, const char *value)
-{
-	static const char *const paths[] = {"FILE", "PATH", "DIR", "PROGRAM"};
-
-	for (size_t i = 0; value && i < ARRAY_LEN(paths); i++)
-		if (strcmp(o->value, paths[i]) == 0)
-			value = path_home(value, &a->arena);
-	a->given = mem_realloc(a->given, (a->n_given + 1) * sizeof(*a->given));
-	a->given[a->n_given++] = (struct args_option){o->name, value};
-}
-
-static void apply(const struct command *cmd, struct args *a, const char *name)
-{
-	if (strcmp(name, "quiet") == 0)
-		log_set_level(LOG_ERROR);
-	else if (strcmp(name, "verbose") == 0)
-		log_set_level(LOG_DEBUG);
-	else if (strcmp(name, "json") == 0)
-		cli_json_errors = true;
-	else if (strcmp(name, "help") == 0 && !a->help) {
-		a->help = true;
-		command_help(cmd);
-	}
-}
-
-/* One option at argv[*i]; moves *i over a value of its own word. */
-static int one_option(const struct command *cmd, char **argv, int argc, int *i,
-		      struct args *a, struct err *err)
-{
-	const char *word = argv[*i];
-	bool is_long = word[1] == '-';
-	struct str value = str_of(word + (is_long ? 2 : 1)), name;
-	const struct option *o;
-
-	name = is_long ? str_cut(&value, '=') : (struct str){value.p, 1};
-	if (is_long) {
-		o = find_long(cmd->options, name);
-		if (!o)
-			o = find_long(common, name);
-	} else {
-		o = find_letter(cmd->options, word[1]);
-		if (!o)
-			o = find_letter(common, word[1]);
-		value = (struct str){word[2] ? word + 2 : NULL, 0};
-		/* -qv is -q -v */
-		if (o && !o->value && word[2]) {
-			add(a, o, NULL);
-			apply(cmd, a, o->name);
-			argv[*i]++;
-			argv[*i][0] = '-';
-			return one_option(cmd, argv, argc, i, a, err);
-		}
-	}
-	if (!o)
-		return unknown_option(cmd, word, name, err);
-	if (!o->value && value.p)
-		return err_set(err, ERR_USAGE, "%s: --%s takes no value",
-			       cmd->name, o->name);
-	if (o->value && !value.p) {
-		if (*i + 1 >= argc)
-			return err_set(err, ERR_USAGE,
-				       "%s: --%s needs a value: --%s %s",
-				       cmd->name, o->name, o->name, o->value);
-		value.p = argv[++*i];
-	}
-	add(a, o, o->value ? value.p : NULL);
-	apply(cmd, a, o->name);
-	return 0;
-}
-
-void args_find_json(int argc, char **argv)
-{
-	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-		if (strcmp(argv[i], "--json") == 0)
-			cli_json_errors = true;
-}
-
-int args_parse(const struct command *cmd, int argc, char **argv,
-	       struct args *ret, struct err *err)
-{
-	struct args a = {0};
-
-	a.positional = mem_zalloc(((size_t)argc + 1) * sizeof(char *));
-	/* the form of an error must not depend on what stands before it */
-	args_find_json(argc, argv);
-	for (int i = 0; i < argc; i++) {
-		if (strcmp(argv[i], "--") == 0) {
-			a.after = argv + i + 1;
-			break;
-		}
-		if (argv[i][0] != '-' || !argv[i][1]) {
-			a.positional[a.n_positional++] = argv[i];
-			continue;
-		}
-		if (one_option(cmd, argv, argc, &i, &a, err) < 0) {
-			args_release(&a);
+	if (args->n_positional) {
+		if (find_command(args->positional[0], &about, err) < 0)
 			return -1;
-		}
+		explain(about);
+		return 0;
 	}
-	*ret = a;
+	printf("usage: matins COMMAND [OPTIONS]\n\n");
+	for (const struct command *c = commands; c->name; c++)
+		printf("  %-12s %s\n", c->name, c->help);
+	printf("\n`matins COMMAND --help` explains one; "
+	       "`matins --version` prints the version.\n");
 	return 0;
 }
 
-void args_release(struct args *a)
+/* ---- one command ---- */
+
+static int run(const struct command *cmd, const struct args *args,
+	       struct err *err)
 {
-	free(a->given);
-	free(a->positional);
-	arena_release(&a->arena);
-	*a = (struct args){0};
+	if (args->help) {
+		explain(cmd);
+		if (cmd->more_help)
+			cmd->more_help();
+		return 0;
+	}
+	if (args->n_positional < cmd->min || args->n_positional > cmd->max)
+		return err_set(err, ERR_USAGE, "%s: %s", cmd->name, cmd->usage);
+	return cmd->run(args, err);
 }
 
-const char *args_get(const struct args *a, const char *name)
+int command_run(int argc, char **argv, struct err *err)
 {
-	for (size_t i = a->n_given; i-- > 0;)
-		if (strcmp(a->given[i].name, name) == 0)
-			return a->given[i].value ? a->given[i].value : "";
-	return NULL;
-}
+	AUTO(args_release) struct args args = {0};
+	const struct command *cmd;
 
-bool args_has(const struct args *a, const char *name)
-{
-	return args_get(a, name) != NULL;
-}
-
-struct strlist args_all(const struct args *a, const char *name,
-			struct arena *arena)
-{
-	struct strlist all = {ARENA_ARRAY(arena, const char *, a->n_given), 0};
-
-	for (size_t i = 0; i < a->n_given; i++)
-		if (strcmp(a->given[i].name, name) == 0)
-			all.item[all.n++] = a->given[i].value;
-	return all;
+	args_find_json(argc, argv);
+	if (find_command(argv[0], &cmd, err) < 0 ||
+	    args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,
+		       err) < 0)
+		return -1;
+	return run(cmd, &args, err);
 }

@@ -4,7 +4,7 @@
 #ifndef CORE_CLI_GOLDEN_PRINT_H
 #define CORE_CLI_GOLDEN_PRINT_H
 
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/report/golden.h"
 
 /* --format, --json. errors  ERR_USAGE */

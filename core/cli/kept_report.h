@@ -9,7 +9,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/report/ledger.h"
 
 struct kept_query {

@@ -5,7 +5,7 @@
 #define CORE_CLI_POLICY_OPTIONS_H
 
 #include "core/base/arena.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/cli/policy_sources.h"
 #include "core/config/paths.h"
 #include "gate/gate.h"

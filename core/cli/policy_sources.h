@@ -9,7 +9,7 @@
 #define CORE_CLI_POLICY_SOURCES_H
 
 #include "core/base/arena.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "gate/gate.h"
 
 struct preset {

@@ -5,7 +5,7 @@
 #ifndef CORE_CLI_REMOTE_OPTIONS_H
 #define CORE_CLI_REMOTE_OPTIONS_H
 
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/run/remotes.h"
 
 /* Rows for a command's table of options. */

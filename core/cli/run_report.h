@@ -5,7 +5,7 @@
 #define CORE_CLI_RUN_REPORT_H
 
 #include "core/base/outfile.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/run/run.h"
 
 /* Rows for the option tables of commands that run something. */

@@ -19,7 +19,7 @@
 
 #include "core/base/arena.h"
 #include "core/cli/ask_person.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/cli/live.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/remote_options.h"

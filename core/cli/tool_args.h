@@ -13,7 +13,7 @@
 #define CORE_CLI_TOOL_ARGS_H
 
 #include "core/base/arena.h"
-#include "core/cli/command.h"
+#include "core/cli/args.h"
 #include "core/schema/schema.h"
 
 /*

@@ -17,14 +17,12 @@ static const struct option options[] = {
 	{"json", 0, NULL, "one JSON document"},
 	{0},
 };
-static const struct command cmd = {"test", "", "for tests", options, NULL};
-
 static struct args a;
 static struct err err;
 static char words[8][32];
 static char *argv[8];
 
-/* The arguments up to NULL; argv is ours to change, as that of main is. */
+/* Parse the arguments up to NULL. */
 static int parse(const char *first, ...)
 {
 	va_list ap;
@@ -41,7 +39,7 @@ static int parse(const char *first, ...)
 	}
 	va_end(ap);
 	argv[n] = NULL;
-	return args_parse(&cmd, n, argv, &a, &err);
+	return args_parse("test", options, n, argv, &a, &err);
 }
 
 static int teardown(void **state)
@@ -99,6 +97,20 @@ static void letters__bundled__are_options_each(void **state)
 	assert_int_equal(parse("-fx", NULL), -1);
 	assert_int_equal(err.kind, ERR_USAGE);
 	assert_non_null(strstr(err.msg, "-x"));
+}
+
+static void words__parsed__are_left_as_they_are(void **state)
+{
+	(void)state;
+	assert_int_equal(parse("-fon", "v", "--name=w", "-fnv", NULL), 0);
+	assert_string_equal(words[0], "-fon");
+	assert_string_equal(words[1], "v");
+	assert_string_equal(words[2], "--name=w");
+	assert_string_equal(words[3], "-fnv");
+	for (int i = 0; i < 4; i++)
+		assert_ptr_equal(argv[i], words[i]);
+	assert_int_equal(parse("-fx", NULL), -1);
+	assert_string_equal(words[0], "-fx");
 }
 
 static void repeated__last_counts__all_are_kept(void **state)
@@ -171,12 +183,23 @@ static void json__behind_an_error__still_counts(void **state)
 	assert_false(cli_json_errors);
 }
 
-static void find__names__exactly(void **state)
+static int run(const char *word)
+{
+	char *line[] = {(char *)word, NULL};
+
+	err = (struct err)ERR_INIT;
+	return command_run(1, line, &err);
+}
+
+static void run__names__exactly(void **state)
 {
 	(void)state;
-	assert_string_equal(command_find("run")->name, "run");
-	assert_null(command_find("ru"));
-	assert_null(command_find(""));
+	assert_int_equal(run("run"), -1);
+	assert_non_null(strstr(err.msg, "run: name one routine"));
+	assert_int_equal(run("ru"), -1);
+	assert_non_null(strstr(err.msg, "unknown command ru; did you mean"));
+	assert_int_equal(run(""), -1);
+	assert_non_null(strstr(err.msg, "unknown command"));
 }
 
 int main(void)
@@ -186,12 +209,13 @@ int main(void)
 		T(options__anywhere__leave_the_others),
 		T(value__every_spelling__is_the_same),
 		T(letters__bundled__are_options_each),
+		T(words__parsed__are_left_as_they_are),
 		T(repeated__last_counts__all_are_kept),
 		T(dashes__alone__end_the_options),
 		T(wrong__each_way__usage_that_says_what),
 		T(common__known_to_all__applied),
 		T(json__behind_an_error__still_counts),
-		T(find__names__exactly),
+		T(run__names__exactly),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

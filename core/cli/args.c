@@ -1,0 +1,251 @@
+#include "core/cli/args.h"
+
+#include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/config/paths.h"
+
+const struct option args_common[] = {
+	{"config", 'c', "FILE", "read this configuration file"},
+	{"lax", 0, NULL, "unknown keys are warnings"},
+	{"quiet", 'q', NULL, "errors only"},
+	{"verbose", 'v', NULL, "say more on stderr"},
+	{"help", 'h', NULL, "print this"},
+	{0},
+};
+
+bool cli_json_errors;
+
+struct parser {
+	const char *command;
+	const struct option *options;
+	int argc;
+	char **argv;
+	int at; /* index of the word */
+	struct args *args;
+	struct err *err;
+};
+
+static const struct option *find_name(const struct option *o, struct str name)
+{
+	for (; o->name; o++)
+		if (str_is(name, o->name))
+			return o;
+	return NULL;
+}
+
+const struct option *args_find(const struct option *options, struct str name)
+{
+	const struct option *o = find_name(options, name);
+
+	return o ? o : find_name(args_common, name);
+}
+
+static const struct option *find_letter(const struct option *o, char letter)
+{
+	for (; o->name; o++)
+		if (o->letter && o->letter == letter)
+			return o;
+	return NULL;
+}
+
+const struct option *args_find_letter(const struct option *options, char letter)
+{
+	const struct option *o = find_letter(options, letter);
+
+	return o ? o : find_letter(args_common, letter);
+}
+
+struct args_meant args_meant(struct str word, const char *const *names,
+			     size_t n)
+{
+	const char *near = str_nearest(word, names, n);
+	struct args_meant meant = {""};
+
+	if (near)
+		snprintf(meant.text, sizeof(meant.text), "; did you mean %s?",
+			 near);
+	return meant;
+}
+
+static size_t collect(const char **names, size_t n, size_t max,
+		      const struct option *o)
+{
+	for (; o->name && n < max; o++)
+		names[n++] = o->name;
+	return n;
+}
+
+/* word  as it was written, with its dashes */
+static int unknown_option(const struct parser *p, struct str word,
+			  struct str name)
+{
+	const char *names[128];
+	const char *near;
+	size_t n = collect(names, 0, ARRAY_LEN(names), p->options);
+
+	n = collect(names, n, ARRAY_LEN(names), args_common);
+	near = str_nearest(name, names, n);
+	if (near)
+		return err_set(p->err, ERR_USAGE,
+			       "%s: unknown option %.*s; did you mean --%s?",
+			       p->command, STR_ARG(word), near);
+	return err_set(p->err, ERR_USAGE,
+		       "%s: unknown option %.*s; `matins %s --help` lists them",
+		       p->command, STR_ARG(word), p->command);
+}
+
+/* A shell leaves `~` alone behind the "=" of --option=~/path. */
+static void add(struct args *a, const struct option *o, const char *value)
+{
+	static const char *const paths[] = {"FILE", "PATH", "DIR", "PROGRAM"};
+
+	for (size_t i = 0; value && i < ARRAY_LEN(paths); i++)
+		if (strcmp(o->value, paths[i]) == 0)
+			value = path_home(value, &a->arena);
+	a->given = mem_realloc(a->given, (a->n_given + 1) * sizeof(*a->given));
+	a->given[a->n_given++] = (struct args_option){o->name, value};
+}
+
+static void apply(struct args *a, const char *name)
+{
+	if (strcmp(name, "quiet") == 0)
+		log_set_level(LOG_ERROR);
+	else if (strcmp(name, "verbose") == 0)
+		log_set_level(LOG_DEBUG);
+	else if (strcmp(name, "json") == 0)
+		cli_json_errors = true;
+	else if (strcmp(name, "help") == 0)
+		a->help = true;
+}
+
+/* value  of the option's own word; NULL: the next word is the value */
+static int take_option(struct parser *p, const struct option *o,
+		       const char *value)
+{
+	if (!o->value && value)
+		return err_set(p->err, ERR_USAGE, "%s: --%s takes no value",
+			       p->command, o->name);
+	if (o->value && !value) {
+		if (p->at + 1 >= p->argc)
+			return err_set(p->err, ERR_USAGE,
+				       "%s: --%s needs a value: --%s %s",
+				       p->command, o->name, o->name, o->value);
+		value = p->argv[++p->at];
+	}
+	add(p->args, o, value);
+	apply(p->args, o->name);
+	return 0;
+}
+
+/* --name, --name=value */
+static int take_long(struct parser *p, const char *word)
+{
+	struct str value = str_of(word + 2), name = str_cut(&value, '=');
+	const struct option *o = args_find(p->options, name);
+
+	return o ? take_option(p, o, value.p)
+		 : unknown_option(p, str_of(word), name);
+}
+
+/* -qv is -q -v; behind a letter that takes a value the rest is the value. */
+static int take_letters(struct parser *p, const char *letters)
+{
+	for (; *letters; letters++) {
+		const struct option *o = args_find_letter(p->options, *letters);
+		char word[] = {'-', *letters, '\0'};
+
+		if (!o)
+			return unknown_option(p, str_of(word),
+					      (struct str){letters, 1});
+		if (o->value)
+			return take_option(p, o,
+					   letters[1] ? letters + 1 : NULL);
+		if (take_option(p, o, NULL) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int take_words(struct parser *p)
+{
+	struct args *a = p->args;
+
+	for (; p->at < p->argc; p->at++) {
+		char *word = p->argv[p->at];
+		int r = 0;
+
+		if (strcmp(word, "--") == 0) {
+			a->after = p->argv + p->at + 1;
+			return 0;
+		}
+		if (word[0] != '-' || !word[1])
+			a->positional[a->n_positional++] = word;
+		else
+			r = word[1] == '-' ? take_long(p, word)
+					   : take_letters(p, word + 1);
+		if (r < 0)
+			return -1;
+	}
+	return 0;
+}
+
+void args_find_json(int argc, char **argv)
+{
+	for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+		if (strcmp(argv[i], "--json") == 0)
+			cli_json_errors = true;
+}
+
+int args_parse(const char *name, const struct option *options, int argc,
+	       char **argv, struct args *ret, struct err *err)
+{
+	struct args a = {0};
+	struct parser p = {.command = name,
+			   .options = options,
+			   .argc = argc,
+			   .argv = argv,
+			   .args = &a,
+			   .err = err};
+
+	a.positional = mem_zalloc(((size_t)argc + 1) * sizeof(char *));
+	/* the form of an error must not depend on the words before --json */
+	args_find_json(argc, argv);
+	if (take_words(&p) < 0) {
+		args_release(&a);
+		return -1;
+	}
+	*ret = a;
+	return 0;
+}
+
+void args_release(struct args *a)
+{
+	free(a->given);
+	free(a->positional);
+	arena_release(&a->arena);
+	*a = (struct args){0};
+}
+
+const char *args_get(const struct args *a, const char *name)
+{
+	for (size_t i = a->n_given; i-- > 0;)
+		if (strcmp(a->given[i].name, name) == 0)
+			return a->given[i].value ? a->given[i].value : "";
+	return NULL;
+}
+
+bool args_has(const struct args *a, const char *name)
+{
+	return args_get(a, name) != NULL;
+}
+
+struct strlist args_all(const struct args *a, const char *name,
+			struct arena *arena)
+{
+	struct strlist all = {ARENA_ARRAY(arena, const char *, a->n_given), 0};
+
+	for (size_t i = 0; i < a->n_given; i++)
+		if (strcmp(a->given[i].name, name) == 0)
+			all.item[all.n++] = a->given[i].value;
+	return all;
+}

@@ -1,0 +1,85 @@
+/*
+ * Options and words of a command line, read by a table.
+ *
+ *	static const struct option options[] = {
+ *		{"json", 0, NULL, "print one JSON document"},
+ *		{"only", 0, "A,B", "run these steps only"},
+ *		{0}};
+ *	struct args args;
+ *	if (args_parse("run", options, argc, argv, &args, err) < 0)
+ *		return -1;
+ *
+ * The options that every command has (--help, -q, -v, -c, --lax) are known
+ * here. `--help` and completion print the same tables.
+ */
+#ifndef CORE_CLI_ARGS_H
+#define CORE_CLI_ARGS_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+#include "core/base/str.h"
+
+struct option {
+	const char *name;  /* without the dashes; NULL ends a table */
+	char letter;	   /* short form, 0 without */
+	const char *value; /* name of its value, NULL when it takes none */
+	const char *help;
+};
+
+/* Options of every command; ends with name NULL. */
+extern const struct option args_common[];
+
+struct args_option {
+	const char *name; /* of the row, static */
+	const char
+		*value; /* of argv, `~` expanded in a path; NULL: takes none */
+};
+
+struct args {
+	struct args_option *given; /* in order; owned */
+	size_t n_given;
+	char **positional; /* borrowed strings; array owned; ends in NULL */
+	size_t n_positional;
+	char **after;	    /* words behind "--", ends in NULL; NULL without */
+	bool help;	    /* --help was given */
+	struct arena arena; /* of expanded values */
+};
+
+/*
+ * Parse argv (argv[0] is the first word behind the command `name`). Options
+ * may stand anywhere before "--"; "--name=value", "--name value", "-n value",
+ * "-nvalue", and letters without a value in one word. -q, -v and --json take
+ * effect at once. argv is only read.
+ *
+ * errors  ERR_USAGE with the nearest option
+ */
+int args_parse(const char *name, const struct option *options, int argc,
+	       char **argv, struct args *ret, struct err *err) MUST_USE;
+void args_release(struct args *a);
+/* The last value of an option, "" for a flag that was given, or NULL. */
+const char *args_get(const struct args *a, const char *name) MUST_USE;
+bool args_has(const struct args *a, const char *name) MUST_USE;
+/* All values of a repeated option; items borrowed, array in `arena`. */
+struct strlist args_all(const struct args *a, const char *name,
+			struct arena *arena) MUST_USE;
+/* The row of an option, of `options` or of args_common; NULL: unknown. */
+const struct option *args_find(const struct option *options, struct str name)
+	MUST_USE;
+const struct option *args_find_letter(const struct option *options, char letter)
+	MUST_USE;
+
+/* Set cli_json_errors when --json stands before "--". */
+void args_find_json(int argc, char **argv);
+/* An argument asked for JSON: main prints errors as JSON, too. */
+extern bool cli_json_errors;
+
+struct args_meant {
+	char text[256];
+};
+/* "; did you mean NAME?" with the nearest name, or "": ends a message. */
+struct args_meant args_meant(struct str word, const char *const *names,
+			     size_t n) MUST_USE;
+
+#endif
