@@ -70,11 +70,11 @@ SRC := $(filter-out core/main.c gate/gen/%,$(wildcard core/*.c core/*/*.c \
 SRCXX := $(wildcard core/*/*.cpp)
 OBJ := $(SRC:%.c=$(O)/%.o) $(SRCXX:%.cpp=$(O)/%.o)
 LIB := $(O)/libmatins.a
-UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/test_*.c))
+UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
 HELPER := $(patsubst %.c,$(O)/%,$(wildcard tests/helpers/*.c))
 HEADERS := $(wildcard core/*/*.h core/*/*/*.h gate/*.h gate/*/*.h)
 C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate/*/*.[ch] \
-	tests/*/*.[ch])
+	tests/*/*.[ch] tests/unit/*/*.[ch])
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
 	libgit2-dev libpcre2-dev libcurl4-openssl-dev \

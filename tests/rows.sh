@@ -15,7 +15,7 @@ must_have() {
 list() {
 	local file
 
-	for file in tests/unit/test_*.c; do
+	for file in tests/unit/*/test_*.c; do
 		grep -oE '^static void [A-Z]+_[0-9]+__[a-z0-9_]+' "$file" |
 			sed -E "s|^static void (([A-Z]+)_([0-9]+)__.*)|\2-\3 $file \1|"
 	done

@@ -6,7 +6,7 @@
 
 #include "core/base/scan.h"
 #include "core/secret/scrub.h"
-#include "tests/unit/scrub_naive.h"
+#include "tests/unit/secret/scrub_naive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

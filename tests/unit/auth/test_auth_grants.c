@@ -1,0 +1,528 @@
+/*
+ * Grants without a person, and tokens that are bound to a key.
+ */
+#include "tests/unit/auth/auth_fixture.h"
+
+#include <fcntl.h>
+#include <limits.h>
+
+#include "core/auth/auth_inner.h"
+#include "tests/unit/temp_dir.h"
+
+/* A key of P-256 for the tests, made anew. */
+static void make_key(struct buf *pem)
+{
+	AUTO(crypto_key_freep) struct crypto_key *key = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(crypto_key_make(&key, &err), 0);
+	assert_int_equal(crypto_key_write(key, pem, &err), 0);
+}
+
+static struct world *begin_credentials(const char *scenario)
+{
+	struct world *w = world_begin(scenario);
+
+	w->context.person.open = NULL;
+	w->options.grant = AUTH_CLIENT_CREDENTIALS;
+	w->options.client_id = "robot";
+	return w;
+}
+
+static void CC_3__secret__basic_where_it_is_offered(void **state)
+{
+	struct world *w = begin_credentials(
+		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
+		"\"client_secret_post\",\"client_secret_basic\"],"
+		"\"code_challenge_methods_supported\":null},"
+		"\"prm\":{\"scopes_supported\":[\"a\"]}}");
+
+	(void)state;
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*grant_type=client_credentials "
+					"resource=http"),
+			 1);
+	assert_int_equal(world_count(w, "*basic=Basic cm9ib3Q6czNjcmV0"), 1);
+	assert_int_equal(world_count(w, "*client_id"), 0);
+	assert_int_equal(world_count(w, "*scope=a"), 1);
+	assert_int_equal(world_count(w, "POST /register"), 0);
+	world_end(w);
+}
+
+/* The authorization server is of another origin, which the server names. */
+static const char ELSEWHERE[] =
+	"{\"prm\":{\"authorization_servers\":[\"{other}\"]},"
+	"\"as\":{\"issuer\":\"{other}\",\"token_endpoint\":\"{other}/token\","
+	"\"revocation_endpoint\":\"{other}/revoke\"}}";
+
+static void name_issuer(struct world *w, char issuer[96])
+{
+	snprintf(issuer, 96, "http://localhost%s", strrchr(w->base, ':'));
+	w->options.issuer = issuer;
+}
+
+enum credential { SECRET, KEY, ASSERTION, CREDENTIALS };
+
+static void set_credential(struct world *w, enum credential which,
+			   const char *pem, const char *file)
+{
+	w->context.person.open = NULL;
+	w->options.client_id = "robot";
+	w->options.grant =
+		which == ASSERTION ? AUTH_JWT_BEARER : AUTH_CLIENT_CREDENTIALS;
+	w->options.client_secret = which == SECRET ? "s3cret" : NULL;
+	w->options.private_key = which == KEY ? pem : NULL;
+	w->options.assertion_file = which == ASSERTION ? file : NULL;
+}
+
+/* In the folder of the test; static. */
+static const char *write_statement(const char *dir)
+{
+	static char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/jwt", dir);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_not_equal(fd, -1);
+	assert_int_equal(fd_write_all(fd, "a.b.c", 5), 0);
+	close(fd);
+	return path;
+}
+
+static void credential__to_an_issuer_that_only_the_server_names__refused(
+	void **state)
+{
+	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
+
+	make_key(&pem);
+	for (int i = 0; i < CREDENTIALS; i++) {
+		struct world *w = world_begin(ELSEWHERE);
+
+		set_credential(w, (enum credential)i, buf_cstr(&pem),
+			       write_statement(*state));
+		assert_int_equal(world_call(w), -1);
+		assert_int_equal(w->err.kind, ERR_ISSUER);
+		/* the line to add, for the user to judge */
+		world_expect(w, "issuer = \"http://localhost:");
+		assert_int_equal(world_count(w, "POST /token"), 0);
+		world_end(w);
+	}
+}
+
+static void credential__to_the_issuer_that_is_configured__sent(void **state)
+{
+	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
+	char issuer[96];
+
+	make_key(&pem);
+	for (int i = 0; i < CREDENTIALS; i++) {
+		struct world *w = world_begin(ELSEWHERE);
+
+		set_credential(w, (enum credential)i, buf_cstr(&pem),
+			       write_statement(*state));
+		name_issuer(w, issuer);
+		assert_int_equal(world_call(w), 200);
+		assert_int_equal(world_count(w, "POST /token"), 1);
+		world_end(w);
+	}
+}
+
+static void person__client_with_a_secret__the_same_holds(void **state)
+{
+	struct world *w = world_begin(ELSEWHERE);
+
+	(void)state;
+	w->options.client_id = "robot";
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), -1);
+	assert_int_equal(w->err.kind, ERR_ISSUER);
+	assert_int_equal(w->pages, 0);
+	world_end(w);
+	/* a public client has nothing to lose */
+	w = world_begin(ELSEWHERE);
+	w->options.client_id = "robot";
+	assert_int_equal(world_call(w), 200);
+	world_end(w);
+}
+
+/* A version that trusted the server left a token there. */
+static void credential__of_a_stored_token__goes_to_no_other_issuer(void **state)
+{
+	/* the issuer is taken out of the configuration, or is another now */
+	static const char *const later[] = {NULL, "https://other.example"};
+	char issuer[96];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(later); i++) {
+		struct world *w = world_begin(ELSEWHERE);
+
+		set_credential(w, SECRET, NULL, NULL);
+		name_issuer(w, issuer);
+		assert_int_equal(world_call(w), 200);
+		w->auth->options.issuer = later[i];
+		auth_logout(w->auth, world_done, w);
+		while (!w->is_done)
+			world_turn(w);
+		assert_true(w->has_failed);
+		world_expect(w, "not revoked");
+		assert_int_equal(world_count(w, "POST /revoke"), 0);
+		world_end(w);
+	}
+}
+
+static void CC_3__secret__post_where_only_that_is(void **state)
+{
+	struct world *w = begin_credentials(
+		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
+		"\"client_secret_post\"]}}");
+
+	(void)state;
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*client_id=robot client_secret="
+					"s3cret"),
+			 1);
+	assert_int_equal(world_count(w, "*basic=Basic"), 0);
+	world_end(w);
+}
+
+static void CC_2__private_key__signs_for_the_issuer(void **state)
+{
+	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
+	struct world *w;
+	char line[128];
+
+	(void)state;
+	make_key(&pem);
+	for (int endpoint = 0; endpoint < 2; endpoint++) {
+		w = begin_credentials(
+			"{\"as\":{\"token_endpoint_auth_signing_alg_values_"
+			"supported\":[\"ES256\"]}}");
+		w->options.private_key = buf_cstr(&pem);
+		w->options.audience_is_token_endpoint = endpoint;
+		assert_int_equal(world_call(w), 200);
+		snprintf(line, sizeof(line), "*aud=%s%s sub=robot", w->base,
+			 endpoint ? "/token" : "");
+		assert_int_equal(world_count(w, line), 1);
+		assert_int_equal(world_count(w, "*client_id="), 0);
+		world_end(w);
+	}
+	w = begin_credentials("{\"as\":{\"token_endpoint_auth_signing_alg_"
+			      "values_supported\":[\"RS256\"]}}");
+	w->options.private_key = buf_cstr(&pem);
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "private key of the client");
+	world_end(w);
+}
+
+static void CC_4__token_about_to_end__is_asked_anew(void **state)
+{
+	struct world *w = begin_credentials("{\"expires_in\":30}");
+
+	(void)state;
+	w->options.client_secret = "s3cret";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*grant_type=client_credentials"), 2);
+	assert_int_equal(world_count(w, "*authorization=Bearer_access-2"), 1);
+	world_end(w);
+}
+
+static void write_file(const char *path, const char *text)
+{
+	AUTO(fd_closep)
+	int fd = fd_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+}
+
+static void WI_1__statement_of_a_file__is_read_each_time(void **state)
+{
+	struct world *w = begin_credentials("{\"expires_in\":30}");
+	AUTO(mem_freep) char *path = mem_printf("%s/jwt", (char *)*state);
+
+	w->options.grant = AUTH_JWT_BEARER;
+	w->options.assertion_file = path;
+	write_file(path, "first.jwt\n");
+	assert_int_equal(world_call(w), 200);
+	write_file(path, "second.jwt\n");
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*assertion=first.jwt client_id=robot "
+					"grant_type=urn:ietf:params:oauth:"
+					"grant-type:jwt-bearer resource="),
+			 1);
+	assert_int_equal(world_count(w, "*assertion=second.jwt"), 1);
+	world_end(w);
+}
+
+static void WI_2__refused_statement__is_not_tried_again(void **state)
+{
+	struct world *w = begin_credentials(
+		"{\"tokens\":[{\"status\":400,\"json\":{\"error\":"
+		"\"invalid_grant\"}}]}");
+	AUTO(mem_freep) char *path = mem_printf("%s/jwt", (char *)*state);
+
+	w->options.grant = AUTH_JWT_BEARER;
+	w->options.assertion_file = path;
+	write_file(path, "first.jwt\n");
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "invalid_grant");
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	world_end(w);
+}
+
+static struct world *begin_enterprise(const char *scenario, const char *file)
+{
+	struct world *w = begin_credentials(scenario);
+
+	w->options.grant = AUTH_ID_JAG;
+	w->options.client_secret = "s3cret";
+	w->options.idp_client_id = "at-idp";
+	w->options.idp_id_token_file = file;
+	return w;
+}
+
+static void EM_1__id_token__becomes_a_token_of_the_server(void **state)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
+	struct world *w = begin_enterprise("{}", path);
+	char idp[96];
+
+	write_file(path, "id.token");
+	snprintf(idp, sizeof(idp), "%s/idp", w->base);
+	w->options.idp_token_endpoint = idp;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /idp audience=http://127.0.0.1"),
+			 1);
+	assert_int_equal(
+		world_count(w, "*requested_token_type=urn:ietf:params:oauth:"
+			       "token-type:id-jag resource=http"),
+		1);
+	assert_int_equal(
+		world_count(w, "*subject_token=id.token subject_token_type="
+			       "urn:ietf:params:oauth:token-type:id_token"),
+		1);
+	assert_int_equal(world_count(w, "POST /token assertion=id-jag-1"), 1);
+	assert_int_equal(world_count(w, "GET /authorize"), 0);
+	world_end(w);
+}
+
+static void EM_1__provider_by_its_issuer__is_found(void **state)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
+	struct world *w = begin_enterprise(
+		"{\"docs\":{\"/.well-known/openid-configuration/org\":{\"json\""
+		":{\"issuer\":\"{base}/org\",\"token_endpoint\":\"{base}/idp\""
+		"}}}}",
+		path);
+	char idp[96];
+
+	write_file(path, "id.token");
+	snprintf(idp, sizeof(idp), "%s/org", w->base);
+	w->options.idp_issuer = idp;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /idp"), 1);
+	world_end(w);
+}
+
+static void EM_1__provider_gives_another_token__is_refused(void **state)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
+	struct world *w = begin_enterprise(
+		"{\"tokens\":[{\"json\":{\"access_token\":\"t\","
+		"\"token_type\":\"Bearer\"}}]}",
+		path);
+	char idp[96];
+
+	write_file(path, "id.token");
+	snprintf(idp, sizeof(idp), "%s/idp", w->base);
+	w->options.idp_token_endpoint = idp;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "no ID-JAG");
+	assert_int_equal(world_count(w, "POST /token"), 0);
+	world_end(w);
+}
+
+/* ---- bound tokens ---- */
+
+static void DP_2__bound_token__goes_with_a_proof_each_time(void **state)
+{
+	struct world *w = world_begin(
+		"{\"dpop\":true,\"as\":{\"dpop_signing_alg_values_supported\":"
+		"[\"ES256\"]}}");
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*proof=POST:http"), 3);
+	assert_int_equal(world_count(w, "*/token:"), 1);
+	assert_int_equal(world_count(w, "*authorization=DPoP_access-1 "
+					"proof=POST:http"),
+			 2);
+	assert_int_equal(world_count(w, "*/mcp:True"), 2);
+	world_end(w);
+}
+
+static void DP_2__bearer_in_the_answer__is_not_bound(void **state)
+{
+	struct world *w = world_begin(
+		"{\"prm\":{\"dpop_bound_access_tokens_required\":true}}");
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*authorization=Bearer_access-1"), 1);
+	assert_int_equal(world_count(w, "*proof="), 1);
+	world_end(w);
+}
+
+static void DP_2__bound_though_no_key_was_sent__is_refused(void **state)
+{
+	struct world *w = world_begin("{\"dpop\":true}");
+
+	(void)state;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "bound to a key");
+	world_end(w);
+}
+
+static void DP_3__nonce_of_the_token_endpoint__is_repeated_once(void **state)
+{
+	struct world *w = world_begin(
+		"{\"dpop\":true,\"nonce\":\"n1\",\"expires_in\":30,\"as\":{"
+		"\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /token"), 2);
+	assert_int_equal(world_count(w, "*/token:n1"), 1);
+	/* the next request has it at once */
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /token"), 3);
+	world_end(w);
+
+	w = world_begin("{\"tokens\":[{\"status\":400,\"json\":{\"error\":"
+			"\"use_dpop_nonce\"},\"headers\":[[\"DPoP-Nonce\","
+			"\"a\"]]},{\"status\":400,\"json\":{\"error\":\"use_"
+			"dpop_nonce\"},\"headers\":[[\"DPoP-Nonce\",\"b\"]]}],"
+			"\"as\":{\"dpop_signing_alg_values_supported\":["
+			"\"ES256\"]}}");
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "use_dpop_nonce");
+	assert_int_equal(world_count(w, "POST /token"), 2);
+	world_end(w);
+}
+
+#define NONCE(n)                                                           \
+	"{\"status\":401,\"headers\":[[\"WWW-Authenticate\",\"DPoP error=" \
+	"\\\"use_dpop_nonce\\\"\"],[\"DPoP-Nonce\",\"" n "\"]]}"
+
+static void DP_3__nonce_of_the_server__is_not_another_flow(void **state)
+{
+	struct world *w = world_begin("{\"dpop\":true,\"mcp\":[true," NONCE(
+		"n1") "],\"as\":{"
+		      "\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "POST /mcp"), 3);
+	assert_int_equal(w->pages, 1);
+	world_end(w);
+
+	w = world_begin("{\"dpop\":true,\"mcp\":[true," NONCE("n1") "," NONCE(
+		"n1") ",{}],\"as\":{\"dpop_signing_alg_values_"
+		      "supported\":[\"ES256\"]}}");
+	assert_int_equal(world_call(w), -1);
+	assert_int_equal(w->requests, 3);
+	world_end(w);
+}
+
+/* ---- options ---- */
+
+static void refuses(const struct auth_options *o, const char *part)
+{
+	struct auth_context context = {0};
+	struct err err = ERR_INIT;
+	struct auth *a;
+
+	assert_int_equal(auth_new(&context, o, &a, &err), -1);
+	if (!strstr(err.msg, part))
+		fail_msg("no \"%s\" in: %s", part, err.msg);
+}
+
+static void options__that_contradict__are_told_first(void **state)
+{
+	struct auth_options o = {.url = "https://example.com/mcp"};
+
+	(void)state;
+	o.client_secret = "a";
+	o.private_key = "b";
+	refuses(&o, "not both");
+	o.private_key = NULL;
+	o.grant = AUTH_JWT_BEARER;
+	refuses(&o, "needs a client id");
+	o.client_id = "c";
+	refuses(&o, "jwt-bearer needs an assertion file");
+	o.grant = AUTH_ID_JAG;
+	refuses(&o, "needs idp_client_id");
+	o.grant = AUTH_CLIENT_CREDENTIALS;
+	o.client_secret = NULL;
+	refuses(&o, "a secret or a private key");
+	o.grant = AUTH_CODE;
+	o.redirect_uri = "http://example.com/back";
+	refuses(&o, "http on loopback");
+	o.redirect_uri = NULL;
+	o.client_metadata_url = "https://example.com";
+	refuses(&o, "have a path");
+	o.client_metadata_url = NULL;
+	o.url = "ftp://example.com";
+	refuses(&o, "");
+}
+
+static void grants__words__are_found(void **state)
+{
+	enum auth_grant g;
+
+	(void)state;
+	assert_true(auth_grant_find("id-jag", &g));
+	assert_int_equal(g, AUTH_ID_JAG);
+	assert_string_equal(auth_grant_word(g), "id-jag");
+	assert_false(auth_grant_find("password", &g));
+}
+
+#define IN_DIR(test) \
+	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(CC_3__secret__basic_where_it_is_offered),
+		IN_DIR(credential__to_an_issuer_that_only_the_server_names__refused),
+		IN_DIR(credential__to_the_issuer_that_is_configured__sent),
+		cmocka_unit_test(person__client_with_a_secret__the_same_holds),
+		cmocka_unit_test(
+			credential__of_a_stored_token__goes_to_no_other_issuer),
+		cmocka_unit_test(CC_3__secret__post_where_only_that_is),
+		cmocka_unit_test(CC_2__private_key__signs_for_the_issuer),
+		cmocka_unit_test(CC_4__token_about_to_end__is_asked_anew),
+		IN_DIR(WI_1__statement_of_a_file__is_read_each_time),
+		IN_DIR(WI_2__refused_statement__is_not_tried_again),
+		IN_DIR(EM_1__id_token__becomes_a_token_of_the_server),
+		IN_DIR(EM_1__provider_by_its_issuer__is_found),
+		IN_DIR(EM_1__provider_gives_another_token__is_refused),
+		cmocka_unit_test(
+			DP_2__bound_token__goes_with_a_proof_each_time),
+		cmocka_unit_test(DP_2__bearer_in_the_answer__is_not_bound),
+		cmocka_unit_test(
+			DP_2__bound_though_no_key_was_sent__is_refused),
+		cmocka_unit_test(
+			DP_3__nonce_of_the_token_endpoint__is_repeated_once),
+		cmocka_unit_test(
+			DP_3__nonce_of_the_server__is_not_another_flow),
+		cmocka_unit_test(options__that_contradict__are_told_first),
+		cmocka_unit_test(grants__words__are_found),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, authority_start, authority_stop);
+}

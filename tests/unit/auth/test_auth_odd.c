@@ -1,0 +1,329 @@
+/*
+ * What servers get wrong about authorization: one row after the other.
+ */
+#include "tests/unit/auth/auth_fixture.h"
+
+#define PRM "/.well-known/oauth-protected-resource"
+#define ASM "/.well-known/oauth-authorization-server"
+
+/* One call that fails and says this, without a token request. */
+static void fails(const char *scenario, const char *part)
+{
+	struct world *w = world_begin(scenario);
+
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, part);
+	assert_int_equal(world_count(w, "POST /token"), 0);
+	world_end(w);
+}
+
+/* The same before anything was registered or opened. */
+static void stops(const char *scenario, const char *part)
+{
+	struct world *w = world_begin(scenario);
+
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, part);
+	assert_int_equal(world_count(w, "POST /register"), 0);
+	assert_int_equal(w->pages, 0);
+	world_end(w);
+}
+
+/* One call that works, with a line of the log that begins with or has this. */
+static void works(const char *scenario, const char *line)
+{
+	struct world *w = world_begin(scenario);
+	int status = world_call(w);
+
+	if (status != 200)
+		fail_msg("%d: %s", status, w->err.msg);
+	if (!world_count(w, line)) {
+		world_show();
+		fail_msg("no \"%s\"", line);
+	}
+	world_end(w);
+}
+
+static void RW_120__issuer_with_a_slash__only_when_allowed(void **state)
+{
+	static const char scenario[] = "{\"as\":{\"issuer\":\"{base}/\"}}";
+	struct world *w = world_begin(scenario);
+	char both[256];
+
+	(void)state;
+	assert_int_equal(world_call(w), -1);
+	snprintf(both, sizeof(both), "\"%s/\", expected \"%s\"", w->base,
+		 w->base);
+	world_expect(w, both);
+	assert_int_equal(world_count(w, "POST /register"), 0);
+	world_end(w);
+
+	w = world_begin(scenario);
+	w->options.accept_issuer_slash = true;
+	assert_int_equal(world_call(w), 200);
+	world_end(w);
+}
+
+static void RW_121__issuer_of_another_host_or_path__is_refused(void **state)
+{
+	(void)state;
+	stops("{\"as\":{\"issuer\":\"https://example.com\"}}",
+	      "issuer is \"https://example.com\", expected \"http://127");
+	stops("{\"as\":{\"issuer\":null}}", "issuer is \"\"");
+	stops("{\"prm\":{\"authorization_servers\":[\"{base}/tenant\"]},"
+	      "\"docs\":{\"" ASM "/tenant\":{\"json\":{\"issuer\":\"{base}\","
+	      "\"token_endpoint\":\"{base}/token\"}}}}",
+	      "/tenant\"");
+}
+
+static void RW_122__resource_of_the_origin__is_sent_as_it_is(void **state)
+{
+	struct world *w = world_begin("{\"prm\":{\"resource\":\"{base}\"}}");
+	char line[96];
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	snprintf(line, sizeof(line), "*resource=%s ", w->base);
+	assert_int_equal(world_count(w, line), 2);
+	world_end(w);
+}
+
+static void RW_123__resource_of_others__ends_it_before(void **state)
+{
+	(void)state;
+	stops("{\"prm\":{\"resource\":\"https://example.com/mcp\"}}",
+	      "is for https://example.com/mcp, not for http://127");
+	stops("{\"prm\":{\"resource\":\"{base}/mcp/more\"}}", "/mcp/more, not");
+	stops("{\"prm\":{\"resource\":\"{base}/mc\"}}", "/mc, not for");
+	stops("{\"prm\":{\"resource\":null}}", "no `resource`");
+	stops("{\"prm\":{\"authorization_servers\":[]}}",
+	      "names no authorization server");
+}
+
+static void RW_124__pages_instead_of_documents__are_not_found(void **state)
+{
+	(void)state;
+	works("{\"docs\":{\"" PRM "/mcp\":{\"body\":\"<html>\",\"type\":"
+	      "\"text/html\"},\"" PRM "\":{\"json\":{\"resource\":\"{base}\","
+	      "\"authorization_servers\":[\"{base}\"]}}}}",
+	      "*resource=http://127");
+	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":401},\"" PRM
+	      "\":{\"status\":405},\"" ASM "\":{\"status\":403}}}",
+	      "POST /register");
+	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":302,\"headers\":"
+	      "[[\"Location\",\"https://example.com/login\"]]}}}",
+	      "GET " PRM " version");
+	/* within the same origin it is followed */
+	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":302,\"headers\":"
+	      "[[\"Location\",\"/moved\"]]},\"/moved\":{\"json\":{\"resource\":"
+	      "\"{base}/mcp\",\"authorization_servers\":[\"{base}\"]}}}}",
+	      "GET /moved");
+	stops("{\"docs\":{\"" PRM "/mcp\":{\"status\":503}}}",
+	      "HTTP status 503");
+}
+
+static void RW_125__challenges_in_all_forms__are_read(void **state)
+{
+	(void)state;
+	works("{\"challenge\":[]}", "GET " PRM "/mcp");
+	works("{\"challenge\":[\"Basic realm=\\\"a, b\\\", bearer "
+	      "resource_metadata={base}/doc, scope=\\\"x\\\"\"],\"docs\":{"
+	      "\"/doc\":{\"json\":{\"resource\":\"{base}/mcp\","
+	      "\"authorization_servers\":[\"{base}\"]}}}}",
+	      "*scope=x");
+	works("{\"challenge\":[\"Negotiate dG9rZW4=\",\"BEARER Scope = "
+	      "\\\"y z\\\"\"]}",
+	      "*scope=y z");
+}
+
+static void RW_126__registration_in_all_forms__is_taken(void **state)
+{
+	(void)state;
+	works("{\"register\":[{\"status\":200,\"json\":{\"client_id\":"
+	      "\"c1\"}}]}",
+	      "*client_id=c1 ");
+	/* a secret nobody asked for: basic, and not in the body */
+	works("{\"register\":[{\"status\":201,\"json\":{\"client_id\":\"c:1\","
+	      "\"client_secret\":\"s3\"}}]}",
+	      "*basic=Basic YyUzQTE6czM=");
+	works("{\"register\":[{\"status\":201,\"json\":{\"client_id\":\"c1\","
+	      "\"client_secret\":\"s3\",\"token_endpoint_auth_method\":"
+	      "\"client_secret_post\"}}]}",
+	      "*client_secret=s3");
+}
+
+static void RW_127__refused_registration__is_surfaced(void **state)
+{
+	(void)state;
+	fails("{\"register\":[{\"status\":400,\"json\":{\"error\":"
+	      "\"invalid_redirect_uri\",\"error_description\":\"no\"}}]}",
+	      "HTTP status 400, invalid_redirect_uri: no");
+	fails("{\"register\":[{\"status\":403,\"body\":\"go away\"}]}",
+	      "HTTP status 403, go away");
+	fails("{\"register\":[{\"status\":500}]}", "HTTP status 500");
+	fails("{\"as\":{\"registration_endpoint\":null}}", "--oauth-client-id");
+}
+
+#define TOKEN(answer)                                            \
+	"{\"tokens\":[" answer "],\"mcp\":[{\"status\":401},{}," \
+	"{},{}]}"
+
+static void RW_128__token_answers_in_all_forms__are_read(void **state)
+{
+	(void)state;
+	works(TOKEN("{\"json\":{\"access_token\":\"t\",\"token_type\":"
+		    "\"bearer\",\"expires_in\":\"3600\"}}"),
+	      "*authorization=Bearer_t");
+	works(TOKEN("{\"type\":\"application/x-www-form-urlencoded\",\"body\":"
+		    "\"access_token=t%2B1&scope=a+b&token_type=bearer\"}"),
+	      "*authorization=Bearer_t+1");
+	for (int i = 0; i < 3; i++) {
+		static const char *const answer[][2] = {
+			{TOKEN("{\"json\":{\"error\":\"invalid_grant\","
+			       "\"error_description\":\"used\"}}"),
+			 "HTTP status 200, invalid_grant: used"},
+			{TOKEN("{\"json\":{\"access_token\":\"t\","
+			       "\"token_type\":\"mac\"}}"),
+			 "\"mac\", neither Bearer nor DPoP"},
+			{TOKEN("{\"status\":307,\"headers\":[[\"Location\","
+			       "\"{base}/other\"]]}"),
+			 "HTTP status 307"},
+		};
+		struct world *w = world_begin(answer[i][0]);
+
+		assert_int_equal(world_call(w), -1);
+		world_expect(w, answer[i][1]);
+		assert_int_equal(world_count(w, "POST /other"), 0);
+		world_end(w);
+	}
+}
+
+static void RW_134__iss_of_the_redirect__must_be_the_issuer(void **state)
+{
+	(void)state;
+	works("{\"authorize\":{\"iss\":\"{base}\"}}", "POST /token");
+	works("{\"authorize\":{\"iss\":\"{base}\"},\"as\":{\"authorization_"
+	      "response_iss_parameter_supported\":true}}",
+	      "POST /token");
+	fails("{\"as\":{\"authorization_response_iss_parameter_supported\":"
+	      "true}}",
+	      "names no issuer");
+	fails("{\"authorize\":{\"iss\":\"{base}/\"}}", "of another issuer");
+	fails("{\"authorize\":{\"iss\":\"https://evil.example\","
+	      "\"error\":\"server_error\"}}",
+	      "of another issuer than http://127");
+}
+
+static void RW_135__no_s256__is_refused(void **state)
+{
+	(void)state;
+	stops("{\"as\":{\"code_challenge_methods_supported\":[\"plain\"]}}",
+	      "PKCE with S256");
+	stops("{\"as\":{\"code_challenge_methods_supported\":null}}",
+	      "PKCE with S256");
+	stops("{\"as\":{\"authorization_endpoint\":null}}",
+	      "no `authorization_endpoint`");
+}
+
+static void leads_to(const char *address, const char *part)
+{
+	char scenario[256];
+
+	snprintf(scenario, sizeof(scenario),
+		 "{\"challenge\":[\"Bearer resource_metadata=\\\"%s\\\"\"]}",
+		 address);
+	stops(scenario, part);
+	snprintf(scenario, sizeof(scenario),
+		 "{\"as\":{\"token_endpoint\":"
+		 "\"%s\"}}",
+		 address);
+	fails(scenario, part);
+}
+
+static void RW_136__addresses_of_others__are_not_asked(void **state)
+{
+	struct world *w;
+
+	(void)state;
+	leads_to("http://169.254.169.254/latest", "only https");
+	leads_to("https://169.254.169.254/latest", "169.254.169.254");
+	leads_to("https://10.0.0.1/x", "10.0.0.1");
+	leads_to("file:///etc/passwd", "file:///etc/passwd");
+	leads_to("javascript:alert(1)", "javascript:alert(1)");
+	stops("{\"as\":{\"authorization_endpoint\":\"javascript:alert(1)\","
+	      "\"registration_endpoint\":\"javascript:alert(1)\"}}",
+	      "javascript:alert(1)");
+
+	/* loopback, where the server itself is a public one */
+	w = world_begin("{\"prm\":{\"authorization_servers\":"
+			"[\"http://localhost:1\"]}}");
+	w->range = ADDRESS_PUBLIC;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "http://localhost:1/");
+	world_expect(w, "loopback");
+	assert_int_equal(world_count(w, "POST /register"), 0);
+	world_end(w);
+}
+
+static bool only_443(void *arg, struct str host, uint16_t port, struct err *err)
+{
+	(void)arg;
+	if (port == 443)
+		return true;
+	err_set(err, ERR_LEASH, "%.*s:%u is not allowed", STR_ARG(host), port);
+	return false;
+}
+
+static void leash__does_not_name_the_server__nothing_is_asked(void **state)
+{
+	struct world *w = world_begin("{}");
+
+	(void)state;
+	w->context.may_use = only_443;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "is not allowed");
+	assert_int_equal(w->err.kind, ERR_LEASH);
+	assert_int_equal(world_count(w, "GET "), 0);
+	world_end(w);
+}
+
+static void PR_8__no_document_at_all__default_paths(void **state)
+{
+	(void)state;
+	works("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":null}}",
+	      "POST /register method=none");
+	works("{\"docs\":{\"" PRM "/mcp\":null}}", "GET /authorize");
+	/* with a document of the resource nothing is guessed */
+	stops("{\"docs\":{\"" ASM "\":null}}", "nothing was found");
+	stops("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":{\"status\":500}}}",
+	      "HTTP status 500");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			RW_120__issuer_with_a_slash__only_when_allowed),
+		cmocka_unit_test(
+			RW_121__issuer_of_another_host_or_path__is_refused),
+		cmocka_unit_test(
+			RW_122__resource_of_the_origin__is_sent_as_it_is),
+		cmocka_unit_test(RW_123__resource_of_others__ends_it_before),
+		cmocka_unit_test(
+			RW_124__pages_instead_of_documents__are_not_found),
+		cmocka_unit_test(RW_125__challenges_in_all_forms__are_read),
+		cmocka_unit_test(RW_126__registration_in_all_forms__is_taken),
+		cmocka_unit_test(RW_127__refused_registration__is_surfaced),
+		cmocka_unit_test(RW_128__token_answers_in_all_forms__are_read),
+		cmocka_unit_test(
+			RW_134__iss_of_the_redirect__must_be_the_issuer),
+		cmocka_unit_test(RW_135__no_s256__is_refused),
+		cmocka_unit_test(RW_136__addresses_of_others__are_not_asked),
+		cmocka_unit_test(
+			leash__does_not_name_the_server__nothing_is_asked),
+		cmocka_unit_test(PR_8__no_document_at_all__default_paths),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, authority_start, authority_stop);
+}

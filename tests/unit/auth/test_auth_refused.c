@@ -1,0 +1,178 @@
+/*
+ * What is done about refusals, and when it is enough.
+ */
+#include "tests/unit/auth/auth_fixture.h"
+
+#define PRM "/.well-known/oauth-protected-resource"
+#define ASM "/.well-known/oauth-authorization-server"
+
+static void RW_129__refresh_tokens__rotate_or_stay(void **state)
+{
+	struct world *w;
+
+	(void)state;
+	for (int rotates = 0; rotates < 2; rotates++) {
+		w = world_begin(rotates ? "{\"expires_in\":30}"
+					: "{\"expires_in\":30,"
+					  "\"rotate\":false}");
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(world_call(w), 200);
+		assert_int_equal(w->pages, 1);
+		assert_int_equal(world_count(w, "*refresh_token=refresh-1 "),
+				 rotates ? 1 : 2);
+		assert_int_equal(world_count(w, "*refresh_token=refresh-2 "),
+				 rotates ? 1 : 0);
+		world_end(w);
+	}
+}
+
+static void RW_130__401_for_ever__is_one_authorization(void **state)
+{
+	struct world *w = world_begin(
+		"{\"mcp\":[{\"status\":401},{\"status\":401},"
+		"{\"status\":401},{\"status\":401},{\"status\":401}]}");
+
+	(void)state;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "refuses a token that was just issued");
+	assert_int_equal(w->pages, 1);
+	assert_int_equal(w->requests, 2);
+	assert_int_equal(world_count(w, "POST /token"), 1);
+	world_end(w);
+}
+
+static void RW_131__same_scope_for_ever__is_one_step_up(void **state)
+{
+	struct world *w = world_begin("{\"needs\":[[\"a\"]],\"tokens\":[true,"
+				      "{\"json\":{\"access_token\":\"access-1\""
+				      "}}]}");
+
+	(void)state;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "insufficient_scope");
+	assert_int_equal(w->pages, 2);
+	world_end(w);
+}
+
+static void RW_131__one_more_scope_each_time__ends_after_two(void **state)
+{
+	struct world *w = world_begin(
+		"{\"needs\":[[\"a\"],[\"b\"],[\"c\"],[\"d\"]],\"challenge\":"
+		"[\"Bearer scope=\\\"x\\\"\"]}");
+
+	(void)state;
+	/* the union holds what was asked for before, so this ends well */
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "again and again");
+	assert_int_equal(w->pages, 3);
+	assert_int_equal(world_count(w, "*scope=x a\n") +
+				 world_count(w, "GET /authorize"),
+			 3);
+	assert_true(world_count(w, "*scope=x a b") == 1);
+	world_end(w);
+}
+
+static void SU_1__scope_that_is_missing__is_added(void **state)
+{
+	struct world *w = world_begin("{\"needs\":[[\"a\"],[\"a\",\"x\"]],"
+				      "\"challenge\":[\"Bearer scope=x\"]}");
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(w->pages, 2);
+	assert_int_equal(world_count(w, "*scope=x a"), 1);
+	/* a refresh cannot widen anything */
+	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
+	world_end(w);
+}
+
+static void SU_4__403_without_challenge__is_forbidden(void **state)
+{
+	struct world *w = world_begin("{\"mcp\":[{\"status\":403}]}");
+
+	(void)state;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "the server forbids this (HTTP status 403)");
+	assert_int_equal(w->pages, 0);
+	world_end(w);
+}
+
+/* The second time the resource names another issuer. */
+#define MOVES                                                                  \
+	"{\"mcp\":[true,{},{\"status\":401}],\"docs\":{\"" PRM "/mcp\":[true," \
+	"{\"json\":{\"resource\":\"{base}/mcp\",\"authorization_servers\":["   \
+	"\"{base}/b\"]}}],\"" ASM "/b\":{\"json\":{\"issuer\":\"{base}/b\","   \
+	"\"authorization_endpoint\":\"{base}/authorize\",\"token_endpoint\":"  \
+	"\"{base}/token\",\"registration_endpoint\":\"{base}/register\","      \
+	"\"code_challenge_methods_supported\":[\"S256\"]}}}}"
+
+static void RW_132__moves_to_another_issuer__registers_there(void **state)
+{
+	struct world *w = world_begin(MOVES);
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	if (world_call(w) != 200)
+		fail_msg("%s", w->err.msg);
+	assert_int_equal(world_count(w, "POST /register"), 2);
+	/* what the old one gave is shown to neither */
+	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
+	world_end(w);
+
+	w = world_begin(MOVES);
+	w->options.client_id = "mine";
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "the server moved from the authorization server");
+	assert_int_equal(w->pages, 1);
+	world_end(w);
+
+	w = world_begin(MOVES);
+	w->options.client_id = "mine";
+	w->options.issuer = w->base;
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "the configured client is for http://127");
+	world_end(w);
+}
+
+static void RW_133__ends_during_a_stream__next_one_refreshes(void **state)
+{
+	struct world *w = world_begin("{\"expires_in\":1}");
+	struct http_headers headers = {0};
+	struct authorizer *a = world_authorizer(w);
+
+	(void)state;
+	assert_int_equal(world_call(w), 200);
+	/* the stream goes on: nothing asks while it runs */
+	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
+	assert_int_equal(a->type->sign(a, "POST", w->url, &headers, &w->err),
+			 AUTHORIZER_WAIT);
+	while (!w->is_changed)
+		world_turn(w);
+	http_headers_release(&headers);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*grant_type=refresh_token"), 1);
+	assert_int_equal(w->pages, 1);
+	world_end(w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(RW_129__refresh_tokens__rotate_or_stay),
+		cmocka_unit_test(RW_130__401_for_ever__is_one_authorization),
+		cmocka_unit_test(RW_131__same_scope_for_ever__is_one_step_up),
+		cmocka_unit_test(
+			RW_131__one_more_scope_each_time__ends_after_two),
+		cmocka_unit_test(SU_1__scope_that_is_missing__is_added),
+		cmocka_unit_test(SU_4__403_without_challenge__is_forbidden),
+		cmocka_unit_test(
+			RW_132__moves_to_another_issuer__registers_there),
+		cmocka_unit_test(
+			RW_133__ends_during_a_stream__next_one_refreshes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, authority_start, authority_stop);
+}

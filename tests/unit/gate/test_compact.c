@@ -1,0 +1,221 @@
+/*
+ * The short form of a filter says the same as the long one.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <linux/audit.h>
+#include <stdlib.h>
+
+#include "gate/build/compact.h"
+#include "gate/build/variants.h"
+#include "tests/unit/gate/bpf.h"
+
+/* Tries of arguments for each number. */
+#define TRIES 24
+
+static void filter_release(struct seccomp_filter *f)
+{
+	seccomp_filter_release(f);
+}
+
+static uint64_t random_state = 88172645463325252ULL;
+
+/* xorshift64: the same numbers in each run */
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* A value that the filter compares with, one near it, or any other. */
+static uint64_t interesting(const struct seccomp_filter *f)
+{
+	uint64_t r = next_random(), k = f->insn[r % f->n].k;
+
+	switch (r >> 32 & 3) {
+	case 0:
+		return k;
+	case 1:
+		return k ^ (UINT64_C(1) << (r >> 40 & 31));
+	case 2:
+		return k | r << 32;
+	}
+	return next_random() & next_random();
+}
+
+static void check_call(const struct seccomp_filter *plain,
+		       const struct seccomp_filter *shorter, uint32_t arch,
+		       int nr)
+{
+	for (int i = 0; i < TRIES; i++) {
+		struct seccomp_data d = {.nr = nr, .arch = arch};
+
+		for (int a = 0; a < 6; a++)
+			d.args[a] = interesting(plain);
+		if (bpf_run(plain, &d) != bpf_run(shorter, &d))
+			fail_msg("%#x(%#llx, %#llx, %#llx) of %#x differs", nr,
+				 (unsigned long long)d.args[0],
+				 (unsigned long long)d.args[1],
+				 (unsigned long long)d.args[2], arch);
+	}
+}
+
+static void check_filter(const struct seccomp_want *want)
+{
+	static const int odd[] = {-1,	      -2,	  0x40000000,
+				  0x3fffffff, 0x40000001, 0x7fffffff};
+	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
+					   0xffffffff};
+	AUTO(filter_release) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(filter_release) struct seccomp_filter made = SECCOMP_FILTER_INIT;
+	struct err err = ERR_INIT;
+	uint32_t native;
+
+	assert_int_equal(seccomp_build_plain(want, &plain, &err), 0);
+	assert_int_equal(seccomp_build(want, &made, &err), 0);
+	assert_true(made.n < plain.n);
+	/* without the calls that change attributes there is less to save */
+	if (!want->keep_attributes)
+		assert_true(made.n * 4 < plain.n * 3);
+	/* the second instruction compares with it */
+	native = plain.insn[1].k;
+	for (int nr = 0; nr < seccomp_newest() + 100; nr++)
+		check_call(&plain, &made, native, nr);
+	for (size_t i = 0; i < ARRAY_LEN(odd); i++)
+		check_call(&plain, &made, native, odd[i]);
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		for (int nr = 0; nr < 600; nr += 7)
+			check_call(&plain, &made, foreign[i], nr);
+}
+
+static void compact__each_variant__says_the_same_in_less(void **state)
+{
+	(void)state;
+	for (int v = 0; v < (int)N_VARIANTS; v++) {
+		struct seccomp_want want;
+
+		variant_want(v, &want);
+		check_filter(&want);
+	}
+}
+
+static void compact__added_names__says_the_same_in_less(void **state)
+{
+	static const char *const names[] = {"ptrace", "unshare", "personality"};
+	struct seccomp_want want = {
+		.profile = PROFILE_OPEN,
+		.net = POLICY_NET_ALL,
+		.net_udp = true,
+		.syscalls = {(const char **)(uintptr_t)names, ARRAY_LEN(names)},
+		.deny = SECCOMP_DENY_ERRNO,
+	};
+
+	(void)state;
+	check_filter(&want);
+}
+
+/* ---- small programs ---- */
+
+enum { NATIVE = 0x1234, ENOUGH = 40 };
+
+/* Number i of the first ENOUGH is allowed when i % 3 != 0, one by one. */
+static size_t long_program(struct sock_filter *out, struct sock_filter last)
+{
+	size_t n = 0;
+
+	out[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	out[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
+						NATIVE, 1, 0);
+	out[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						SECCOMP_RET_KILL_PROCESS);
+	out[n++] = (struct sock_filter)BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (uint32_t i = 0; i < ENOUGH; i++) {
+		out[n++] = (struct sock_filter)BPF_JUMP(
+			BPF_JMP | BPF_JEQ | BPF_K, i, 0, 1);
+		out[n++] = (struct sock_filter)BPF_STMT(
+			BPF_RET | BPF_K,
+			i % 3 ? SECCOMP_RET_ALLOW : SECCOMP_RET_ERRNO | EPERM);
+	}
+	out[n++] = last;
+	return n;
+}
+
+static void compact__one_by_one__becomes_a_tree(void **state)
+{
+	const struct sock_filter last =
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
+	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
+	size_t n = long_program(in, last);
+	size_t short_n = compact(in, n, NATIVE, ENOUGH, &out);
+
+	(void)state;
+	assert_true(short_n > 0 && short_n < n);
+	for (uint32_t arch = NATIVE - 1; arch <= NATIVE + 1; arch++) {
+		for (int nr = -3; nr < ENOUGH + 20; nr++) {
+			const struct seccomp_filter a = {in, (uint16_t)n};
+			const struct seccomp_filter b = {out,
+							 (uint16_t)short_n};
+			struct seccomp_data d = {.nr = nr, .arch = arch};
+
+			assert_int_equal(bpf_run(&a, &d), bpf_run(&b, &d));
+		}
+	}
+	free(out);
+}
+
+static void compact__unknown_instruction__leaves_it(void **state)
+{
+	const struct sock_filter last = BPF_STMT(BPF_MISC | BPF_TAX, 0);
+	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
+	size_t n = long_program(in, last);
+
+	(void)state;
+	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
+	assert_null(out);
+}
+
+static void compact__runs_over_its_end__leaves_it(void **state)
+{
+	const struct sock_filter last = BPF_STMT(BPF_JMP | BPF_JA, 7);
+	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
+	size_t n = long_program(in, last);
+
+	(void)state;
+	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
+	assert_null(out);
+}
+
+static void compact__short_program__leaves_it(void **state)
+{
+	const struct sock_filter allow =
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	struct sock_filter *out = NULL;
+
+	(void)state;
+	assert_int_equal(compact(&allow, 1, NATIVE, ENOUGH, &out), 0);
+	assert_int_equal(compact(&allow, 0, NATIVE, ENOUGH, &out), 0);
+	assert_null(out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(compact__each_variant__says_the_same_in_less),
+		cmocka_unit_test(compact__added_names__says_the_same_in_less),
+		cmocka_unit_test(compact__one_by_one__becomes_a_tree),
+		cmocka_unit_test(compact__unknown_instruction__leaves_it),
+		cmocka_unit_test(compact__runs_over_its_end__leaves_it),
+		cmocka_unit_test(compact__short_program__leaves_it),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

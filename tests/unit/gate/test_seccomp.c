@@ -1,0 +1,1257 @@
+/*
+ * Filters as tables of call -> verdict.
+ *
+ * What libseccomp made is run by a small interpreter of classic BPF and
+ * compared with the tables that it was made from (every row, every argument
+ * rule, in every kind of policy), and with lists that stand here by hand.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <linux/audit.h>
+#include <seccomp.h>
+
+#include "gate/build/seccomp.h"
+#include "gate/build/syscall_args.h"
+#include "tests/unit/gate/bpf.h"
+
+#define ALLOW SECCOMP_RET_ALLOW
+#define KILL SECCOMP_RET_KILL_PROCESS
+#define NOTIFY SECCOMP_RET_USER_NOTIF
+#define REFUSE_EPERM (SECCOMP_RET_ERRNO | EPERM)
+#define REFUSE_ENOSYS (SECCOMP_RET_ERRNO | ENOSYS)
+
+static uint32_t verdict(const struct seccomp_filter *f, int nr,
+			const uint64_t args[6])
+{
+	struct seccomp_data d = {.nr = nr, .arch = seccomp_arch_native()};
+
+	if (args)
+		memcpy(d.args, args, sizeof(d.args));
+	return bpf_run(f, &d);
+}
+
+/* ---- the tables, read a second time ---- */
+
+enum group {
+#define GROUP(id, needs_ipc_namespace, help) GROUP_##id,
+#include "gate/build/syscalls.def"
+	N_GROUPS,
+};
+
+enum how { HOW_ALLOW, HOW_ARGS, HOW_FIXED, HOW_NEVER };
+
+static const struct row {
+	const char *name;
+	enum group group;
+	enum how how;
+	int number;
+} ROWS[] = {
+#define SYSCALL(name, group, how, number) \
+	{#name, GROUP_##group, HOW_##how, number},
+#include "gate/build/syscalls.def"
+};
+
+#define G(id) (1ULL << GROUP_##id)
+static const uint64_t GROUPS_OF[] = {
+#define PROFILE(id, name, groups, help) groups,
+#include "gate/policy/profiles.def"
+#undef PROFILE
+};
+
+static bool rule_applies(const struct arg_rule *r, const struct seccomp_want *w)
+{
+	bool net = w->net != POLICY_NET_NONE, unix_ok = net && w->net_unix;
+	bool seal = w->profile == PROFILE_STRICT || !w->memfd_noexec_sysctl;
+	const bool on[] = {
+		[WHEN_ALWAYS] = true,
+		[WHEN_NET] = net,
+		[WHEN_UDP] = net && w->net_udp,
+		[WHEN_NOT_PORTS] = w->net != POLICY_NET_PORTS,
+		[WHEN_UNIX] = unix_ok,
+		[WHEN_NO_UNIX] = !unix_ok,
+		[WHEN_SEAL] = seal,
+		[WHEN_NO_SEAL] = !seal,
+		[WHEN_OPEN] = w->profile == PROFILE_OPEN,
+		[WHEN_NOT_OPEN] = w->profile != PROFILE_OPEN,
+	};
+
+	return on[r->when];
+}
+
+static bool rule_holds(const struct arg_rule *r, const uint64_t args[6])
+{
+	for (int i = 0; i < ARG_CMP_MAX && r->cmp[i].mask; i++) {
+		const struct arg_cmp *c = &r->cmp[i];
+
+		if (((uint32_t)args[c->arg] & c->mask) != c->value)
+			return false;
+	}
+	return true;
+}
+
+static uint32_t deny_action(const struct seccomp_want *w)
+{
+	return w->deny == SECCOMP_DENY_NOTIFY ? NOTIFY : REFUSE_EPERM;
+}
+
+static uint32_t expected(const struct row *row, const struct seccomp_want *w,
+			 const uint64_t args[6])
+{
+	bool ipc = row->group == GROUP_IPC || row->group == GROUP_QUEUE;
+
+	if (row->group == GROUP_HIDDEN)
+		return REFUSE_ENOSYS;
+	if (!(GROUPS_OF[w->profile] & 1ULL << row->group) ||
+	    (ipc && !w->ipc_namespace))
+		return deny_action(w);
+	if (row->how == HOW_ALLOW)
+		return ALLOW;
+	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++)
+		if (strcmp(ARG_RULES[i].call, row->name) == 0 &&
+		    rule_applies(&ARG_RULES[i], w) &&
+		    rule_holds(&ARG_RULES[i], args))
+			return ALLOW;
+	return deny_action(w);
+}
+
+/* ---- policies to try ---- */
+
+/* Numbers 0 .. VARIANTS-1 to all combinations that make a difference. */
+#define VARIANTS (N_PROFILES * 4 * 4 * 2)
+
+static struct seccomp_want variant(unsigned i)
+{
+	struct seccomp_want w = {.profile = i % N_PROFILES};
+
+	i /= N_PROFILES;
+	w.net = i % 4; /* none, loopback, ports, all */
+	i /= 4;
+	w.net_udp = i & 1;
+	w.net_unix = i & 1;
+	w.ipc_namespace = i & 2;
+	w.memfd_noexec_sysctl = i & 2;
+	i /= 4;
+	w.deny = i % 2 ? SECCOMP_DENY_ERRNO : SECCOMP_DENY_NOTIFY;
+	return w;
+}
+
+static void build(const struct seccomp_want *w, struct seccomp_filter *f)
+{
+	struct err err = ERR_INIT;
+
+	if (seccomp_build(w, f, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+static uint64_t random_state = 88172645463325252ULL;
+
+/* xorshift64: the same numbers in each run */
+static uint64_t next_random(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+static void check_args(const struct seccomp_filter *f, const struct row *row,
+		       const struct seccomp_want *w, const uint64_t args[6])
+{
+	uint32_t want = expected(row, w, args);
+	uint32_t got = verdict(f, seccomp_call_number(row->name), args);
+
+	if (got != want)
+		fail_msg("%s(%#llx, %#llx, %#llx, %#llx) profile %s net %d: "
+			 "%#x, expected %#x",
+			 row->name, (unsigned long long)args[0],
+			 (unsigned long long)args[1],
+			 (unsigned long long)args[2],
+			 (unsigned long long)args[3], profile_name(w->profile),
+			 w->net, got, want);
+}
+
+/*
+ * Arguments that meet a rule, each comparison broken in turn, each bit of its
+ * mask flipped, and with rubbish in the high halves.
+ */
+static void check_near_rule(const struct seccomp_filter *f,
+			    const struct row *row, const struct arg_rule *rule,
+			    const struct seccomp_want *w)
+{
+	uint64_t args[6] = {0};
+
+	for (int i = 0; i < ARG_CMP_MAX && rule->cmp[i].mask; i++)
+		args[rule->cmp[i].arg] = rule->cmp[i].value;
+	check_args(f, row, w, args);
+	for (int i = 0; i < 6; i++)
+		args[i] |= next_random() << 32;
+	check_args(f, row, w, args);
+	for (int i = 0; i < ARG_CMP_MAX && rule->cmp[i].mask; i++) {
+		uint64_t *arg = &args[rule->cmp[i].arg];
+
+		for (int bit = 0; bit < 32; bit++) {
+			*arg ^= 1ULL << bit;
+			check_args(f, row, w, args);
+			*arg ^= 1ULL << bit;
+		}
+	}
+}
+
+static void check_row(const struct seccomp_filter *f, const struct row *row,
+		      const struct seccomp_want *w)
+{
+	uint64_t args[6] = {0};
+
+	check_args(f, row, w, args);
+	for (int n = 0; n < 4; n++) {
+		for (int i = 0; i < 6; i++)
+			args[i] = next_random() & next_random();
+		check_args(f, row, w, args);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++)
+		if (strcmp(ARG_RULES[i].call, row->name) == 0)
+			check_near_rule(f, row, &ARG_RULES[i], w);
+}
+
+static void filter__each_row_in_each_policy__as_the_tables_say(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct seccomp_want w = variant(v);
+		AUTO(seccomp_filter_release)
+		struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+		build(&w, &f);
+		for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
+			check_row(&f, &ROWS[i], &w);
+	}
+}
+
+/* ---- the tables themselves ---- */
+
+static void rows__all__have_a_number_of_their_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		int nr = seccomp_call_number(ROWS[i].name);
+
+		if (nr < 0)
+			fail_msg("%s has no number", ROWS[i].name);
+		assert_string_equal(seccomp_call_name(nr), ROWS[i].name);
+		if (ROWS[i].number)
+			assert_int_equal(nr, ROWS[i].number);
+	}
+}
+
+static void rows__by_argument__have_rules_and_no_others_do(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		bool by_args =
+			ROWS[i].how == HOW_ARGS || ROWS[i].how == HOW_FIXED;
+		bool has = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(ARG_RULES); k++)
+			has |= !strcmp(ARG_RULES[k].call, ROWS[i].name);
+		if (has != by_args)
+			fail_msg("%s: row and rules differ", ROWS[i].name);
+	}
+}
+
+static bool has_row(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
+		if (strcmp(ROWS[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static void rules__all__belong_to_a_row(void **state)
+{
+	(void)state;
+	for (size_t k = 0; k < ARRAY_LEN(ARG_RULES); k++)
+		if (!has_row(ARG_RULES[k].call))
+			fail_msg("%s has no row", ARG_RULES[k].call);
+}
+
+static void rows__every_call_that_libseccomp_knows__is_there(void **state)
+{
+	(void)state;
+	for (int nr = 0; nr < 512; nr++) {
+		char *name =
+			seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
+
+		if (name && !has_row(name))
+			fail_msg("%s (%d) has no row", name, nr);
+		free(name);
+	}
+}
+
+/* ---- the verdicts, written down a second time ---- */
+
+enum word { WORD_ALLOW, WORD_ARGS, WORD_IPC, WORD_DENY, WORD_ENOSYS };
+
+static const struct verdict_row {
+	const char *call;
+	enum word word[N_PROFILES];
+} VERDICTS[] = {
+#define VERDICT(call, strict, fallback, open) \
+	{#call, {WORD_##strict, WORD_##fallback, WORD_##open}},
+#include "tests/unit/gate/verdicts.def"
+#undef VERDICT
+};
+
+static const struct verdict_row *find_verdict(const char *call)
+{
+	for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+		if (strcmp(VERDICTS[i].call, call) == 0)
+			return &VERDICTS[i];
+	return NULL;
+}
+
+static void verdicts__of_each_row__written_down_twice(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
+		if (!find_verdict(ROWS[i].name))
+			fail_msg("%s has no row in tests/unit/gate/verdicts.def",
+				 ROWS[i].name);
+	for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+		if (!has_row(VERDICTS[i].call) ||
+		    find_verdict(VERDICTS[i].call) != &VERDICTS[i])
+			fail_msg("%s in tests/unit/gate/verdicts.def: no such call, "
+				 "or twice",
+				 VERDICTS[i].call);
+}
+
+static void check_word(const struct seccomp_filter *f,
+		       const struct verdict_row *row,
+		       const struct seccomp_want *w)
+{
+	uint32_t deny = deny_action(w), want = ALLOW;
+	enum word word = row->word[w->profile];
+
+	if (word == WORD_DENY || (word == WORD_IPC && !w->ipc_namespace))
+		want = deny;
+	else if (word == WORD_ENOSYS)
+		want = REFUSE_ENOSYS;
+	for (int n = 0; n < 8; n++) {
+		uint64_t args[6];
+		uint32_t got;
+
+		for (int i = 0; i < 6; i++)
+			args[i] = n ? next_random() : 0;
+		got = verdict(f, seccomp_call_number(row->call), args);
+		/* some of these may hold the rules, others not */
+		if (word == WORD_ARGS ? got != ALLOW && got != deny
+				      : got != want)
+			fail_msg("%s in %s: %#x", row->call,
+				 profile_name(w->profile), got);
+	}
+}
+
+static void verdicts__of_each_call__in_each_profile(void **state)
+{
+	(void)state;
+	for (unsigned v = 0; v < VARIANTS; v++) {
+		struct seccomp_want w = variant(v);
+		AUTO(seccomp_filter_release)
+		struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+		build(&w, &f);
+		for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
+			check_word(&f, &VERDICTS[i], &w);
+	}
+}
+
+/* ---- by hand ---- */
+
+/* Refused in every profile, whatever tables say. */
+static const char *const NEVER_ALLOWED[] = {
+	"ptrace",	 "process_vm_writev",
+	"pidfd_getfd",	 "perf_event_open",
+	"bpf",		 "userfaultfd",
+	"mount",	 "umount2",
+	"pivot_root",	 "chroot",
+	"open_tree",	 "move_mount",
+	"fsopen",	 "fsconfig",
+	"fsmount",	 "fspick",
+	"mount_setattr", "open_by_handle_at",
+	"unshare",	 "setns",
+	"add_key",	 "request_key",
+	"keyctl",	 "init_module",
+	"finit_module",	 "delete_module",
+	"kexec_load",	 "kexec_file_load",
+	"reboot",	 "swapon",
+	"swapoff",	 "acct",
+	"syslog",	 "sethostname",
+	"setdomainname", "iopl",
+	"ioperm",	 "modify_ldt",
+	"settimeofday",	 "clock_settime",
+	"adjtimex",	 "clock_adjtime",
+	"quotactl",	 "vhangup",
+	"uselib",	 "lookup_dcookie",
+};
+
+/* What programs die without. */
+static const char *const ALWAYS_ALLOWED[] = {
+	"read",		"write",
+	"close",	"mmap",
+	"munmap",	"mprotect",
+	"brk",		"futex",
+	"execve",	"execveat",
+	"exit_group",	"exit",
+	"rt_sigaction", "rt_sigprocmask",
+	"rt_sigreturn", "wait4",
+	"getpid",	"openat",
+	"newfstatat",	"getdents64",
+	"pipe2",	"poll",
+	"epoll_wait",	"clock_nanosleep",
+	"getrandom",	"set_robust_list",
+	"rseq",		"prlimit64",
+	"statx",	"unlink",
+	"rename",	"kill",
+	"tgkill",	"sched_getaffinity",
+	"eventfd2",	"restart_syscall",
+};
+
+static void each_profile(void (*check)(const struct seccomp_filter *f,
+				       enum seccomp_deny deny))
+{
+	for (int p = 0; p < N_PROFILES; p++) {
+		for (int deny = 0; deny < 2; deny++) {
+			struct seccomp_want w = {
+				.profile = p,
+				.net = POLICY_NET_ALL,
+				.net_udp = true,
+				.net_unix = true,
+				.ipc_namespace = true,
+				.memfd_noexec_sysctl = true,
+				.deny = deny,
+			};
+			AUTO(seccomp_filter_release)
+			struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+			build(&w, &f);
+			check(&f, deny);
+		}
+	}
+}
+
+static void check_lists(const struct seccomp_filter *f, enum seccomp_deny deny)
+{
+	uint32_t refuse = deny == SECCOMP_DENY_NOTIFY ? NOTIFY : REFUSE_EPERM;
+
+	for (size_t i = 0; i < ARRAY_LEN(NEVER_ALLOWED); i++)
+		assert_int_equal(
+			verdict(f, seccomp_call_number(NEVER_ALLOWED[i]), NULL),
+			refuse);
+	for (size_t i = 0; i < ARRAY_LEN(ALWAYS_ALLOWED); i++)
+		if (verdict(f, seccomp_call_number(ALWAYS_ALLOWED[i]), NULL) !=
+		    ALLOW)
+			fail_msg("%s is refused", ALWAYS_ALLOWED[i]);
+}
+
+static void filter__dangerous_and_vital_calls__refused_and_allowed(void **state)
+{
+	(void)state;
+	each_profile(check_lists);
+}
+
+static void check_child_calls(const struct seccomp_filter *f,
+			      enum seccomp_deny deny)
+{
+	static const char *const CALLS[] = {
+#define X(name) #name,
+		SECCOMP_CHILD_CALLS(X)
+#undef X
+	};
+
+	(void)deny;
+	for (size_t i = 0; i < ARRAY_LEN(CALLS); i++)
+		if (verdict(f, seccomp_call_number(CALLS[i]), NULL) != ALLOW)
+			fail_msg("%s between filter and exec", CALLS[i]);
+}
+
+static void filter__calls_until_exec__allowed_in_each_profile(void **state)
+{
+	(void)state;
+	each_profile(check_child_calls);
+}
+
+static void check_foreign(const struct seccomp_filter *f,
+			  enum seccomp_deny deny)
+{
+	static const uint32_t FOREIGN[] = {
+		AUDIT_ARCH_I386,
+		AUDIT_ARCH_ARM,
+		AUDIT_ARCH_PPC64LE,
+		0,
+	};
+
+	(void)deny;
+	for (size_t i = 0; i < ARRAY_LEN(FOREIGN); i++) {
+		for (int nr = 0; nr < 600; nr++) {
+			struct seccomp_data d = {.nr = nr, .arch = FOREIGN[i]};
+
+			assert_int_equal(bpf_run(f, &d), KILL);
+		}
+	}
+}
+
+static void filter__another_architecture__killed(void **state)
+{
+	(void)state;
+	each_profile(check_foreign);
+}
+
+#ifdef __x86_64__
+static void check_x32(const struct seccomp_filter *f, enum seccomp_deny deny)
+{
+	(void)deny;
+	for (int nr = 0; nr < 600; nr++)
+		assert_int_equal(verdict(f, 0x40000000 | nr, NULL), KILL);
+	assert_int_equal(verdict(f, 0x7fffffff, NULL), KILL);
+	assert_int_equal(verdict(f, (int)0x80000000, NULL), KILL);
+	assert_int_equal(verdict(f, -2, NULL), KILL);
+	/* -1 is how a tracer skips a call; it must not be allowed either */
+	assert_int_not_equal(verdict(f, -1, NULL), ALLOW);
+}
+
+static void filter__x32_numbers__killed(void **state)
+{
+	(void)state;
+	each_profile(check_x32);
+}
+#endif
+
+static void check_unknown(const struct seccomp_filter *f,
+			  enum seccomp_deny deny)
+{
+	static const char *const HIDDEN[] = {
+		"clone3",	  "openat2",	       "io_uring_setup",
+		"io_uring_enter", "io_uring_register",
+	};
+	int newest = seccomp_newest();
+
+	(void)deny;
+	for (size_t i = 0; i < ARRAY_LEN(HIDDEN); i++)
+		assert_int_equal(
+			verdict(f, seccomp_call_number(HIDDEN[i]), NULL),
+			REFUSE_ENOSYS);
+	for (int nr = newest + 1; nr < newest + 200; nr++)
+		assert_int_equal(verdict(f, nr, NULL), REFUSE_ENOSYS);
+	assert_int_equal(verdict(f, 0x3fffffff, NULL), REFUSE_ENOSYS);
+	/* its neighbour below has a row: not swallowed by the comparison */
+	assert_non_null(seccomp_call_name(newest));
+	assert_null(seccomp_call_name(newest + 1));
+}
+
+static void filter__calls_newer_than_the_tables__enosys(void **state)
+{
+	(void)state;
+	each_profile(check_unknown);
+}
+
+/* What a twin is asked in. */
+enum world {
+	WORLD_NET,   /* net = "all" */
+	WORLD_UNIX,  /* and named AF_UNIX sockets */
+	WORLD_PORTS, /* single ports */
+	WORLD_USER,  /* memory files can be executed: no sysctl */
+	WORLD_OPEN,  /* profile "open" */
+	N_WORLDS,
+};
+
+static struct seccomp_want world_want(enum world world)
+{
+	return (struct seccomp_want){
+		.profile = world == WORLD_OPEN ? PROFILE_OPEN : PROFILE_DEFAULT,
+		.net = world == WORLD_PORTS ? POLICY_NET_PORTS : POLICY_NET_ALL,
+		.net_udp = world != WORLD_PORTS,
+		.net_unix = world == WORLD_UNIX,
+		.memfd_noexec_sysctl = world != WORLD_USER,
+	};
+}
+
+/*
+ * Twins: what is allowed, and beside it what is not. Each is asked with
+ * rubbish above 32 bits as well, where the kernel looks at an int. Every row
+ * of syscall_args.def needs one that it allows, and every call one that is
+ * refused.
+ */
+static const struct twin {
+	const char *call;
+	uint64_t args[6];
+	bool ok;
+	enum world world;
+} TWINS[] = {
+	/* clone: a thread and a process; each namespace by itself */
+	{"clone", {0x3d0f00}, true, WORLD_NET},
+	{"clone", {0x01200011}, true, WORLD_NET},
+	{"clone", {0x00020011}, false, WORLD_NET},
+	{"clone", {0x02000011}, false, WORLD_NET},
+	{"clone", {0x04000011}, false, WORLD_NET},
+	{"clone", {0x08000011}, false, WORLD_NET},
+	{"clone", {0x10000011}, false, WORLD_NET},
+	{"clone", {0x20000011}, false, WORLD_NET},
+	{"clone", {0x40000011}, false, WORLD_NET},
+	/* rubbish above 32 bits neither helps nor hurts */
+	{"clone", {0xffffffff01200011}, true, WORLD_NET},
+	{"clone", {0xffffffff10000011}, false, WORLD_NET},
+	/* the terminal */
+	{"ioctl", {0, 0x5401}, true, WORLD_NET},  /* TCGETS */
+	{"ioctl", {0, 0x5413}, true, WORLD_NET},  /* TIOCGWINSZ */
+	{"ioctl", {0, 0x541b}, true, WORLD_NET},  /* FIONREAD */
+	{"ioctl", {0, 0x5412}, false, WORLD_NET}, /* TIOCSTI */
+	{"ioctl", {0, 0x541c}, false, WORLD_NET}, /* TIOCLINUX */
+	{"ioctl", {0, 0x541d}, false, WORLD_NET}, /* TIOCCONS */
+	{"ioctl", {0, 0x5423}, false, WORLD_NET}, /* TIOCSETD */
+	{"ioctl", {0, 0x540e}, false, WORLD_NET}, /* TIOCSCTTY */
+	{"ioctl", {0, 0x100005412}, false, WORLD_NET},
+	{"ioctl", {0, 0xffffffff00005412}, false, WORLD_NET},
+	{"ioctl", {0, 0xffffffff00005401}, true, WORLD_NET},
+	{"ioctl", {0, 0x40049409}, true, WORLD_NET},  /* FICLONE */
+	{"ioctl", {0, 0xc0189436}, false, WORLD_NET}, /* FIDEDUPERANGE */
+	/* fcntl: no lease, no note of changes, none of the next ones */
+	{"fcntl", {3, 0}, true, WORLD_NET},	  /* F_DUPFD */
+	{"fcntl", {3, 4, 2048}, true, WORLD_NET}, /* F_SETFL */
+	{"fcntl", {3, 38}, true, WORLD_NET},	  /* F_OFD_SETLKW */
+	{"fcntl", {3, 1024}, false, WORLD_NET},	  /* F_SETLEASE */
+	{"fcntl", {3, 0x100000400}, false, WORLD_NET},
+	{"fcntl", {3, 1025}, true, WORLD_NET},	/* F_GETLEASE */
+	{"fcntl", {3, 1026}, false, WORLD_NET}, /* F_NOTIFY */
+	{"fcntl", {3, 1027}, true, WORLD_NET},	/* F_DUPFD_QUERY */
+	{"fcntl", {3, 1028}, true, WORLD_NET},	/* F_CREATED_QUERY */
+	{"fcntl", {3, 1029}, false, WORLD_NET}, /* F_CANCELLK */
+	{"fcntl", {3, 1030}, true, WORLD_NET},	/* F_DUPFD_CLOEXEC */
+	{"fcntl", {3, 1031}, true, WORLD_NET},	/* F_SETPIPE_SZ */
+	{"fcntl", {3, 1032}, true, WORLD_NET},	/* F_GETPIPE_SZ */
+	{"fcntl", {3, 1033}, true, WORLD_NET},	/* F_ADD_SEALS */
+	{"fcntl", {3, 1034}, true, WORLD_NET},	/* F_GET_SEALS */
+	{"fcntl", {3, 1035}, true, WORLD_NET},	/* F_GET_RW_HINT */
+	{"fcntl", {3, 1036}, true, WORLD_NET},	/* F_SET_RW_HINT */
+	{"fcntl", {3, 1037}, true, WORLD_NET},	/* F_GET_FILE_RW_HINT */
+	{"fcntl", {3, 1038}, true, WORLD_NET},	/* F_SET_FILE_RW_HINT */
+	{"fcntl", {3, 1040}, false, WORLD_NET}, /* F_SETDELEG */
+	{"fcntl", {3, 2048}, false, WORLD_NET},
+	/* prctl */
+	{"prctl", {15}, true, WORLD_NET},	   /* PR_SET_NAME */
+	{"prctl", {35}, false, WORLD_NET},	   /* PR_SET_MM */
+	{"prctl", {28}, false, WORLD_NET},	   /* PR_SET_SECUREBITS */
+	{"prctl", {8}, false, WORLD_NET},	   /* PR_SET_KEEPCAPS */
+	{"prctl", {24}, false, WORLD_NET},	   /* PR_CAPBSET_DROP */
+	{"prctl", {47, 1}, true, WORLD_NET},	   /* PR_CAP_AMBIENT_IS_SET */
+	{"prctl", {47, 2}, false, WORLD_NET},	   /* PR_CAP_AMBIENT_RAISE */
+	{"prctl", {0x59616d61}, false, WORLD_NET}, /* PR_SET_PTRACER */
+	/* set-user-id */
+	{"chmod", {0, 0755}, true, WORLD_NET},
+	{"chmod", {0, 04755}, false, WORLD_NET},
+	{"chmod", {0, 02755}, false, WORLD_NET},
+	{"chmod", {0, 01777}, true, WORLD_NET},
+	{"fchmod", {3, 04755}, false, WORLD_NET},
+	{"fchmodat", {3, 0, 0644}, true, WORLD_NET},
+	{"fchmodat", {3, 0, 06755}, false, WORLD_NET},
+	{"fchmodat2", {3, 0, 0644}, true, WORLD_NET},
+	{"fchmodat2", {3, 0, 04755}, false, WORLD_NET},
+	{"creat", {0, 0644}, true, WORLD_NET},
+	{"creat", {0, 04755}, false, WORLD_NET},
+	{"mkdir", {0, 0755}, true, WORLD_NET},
+	{"mkdir", {0, 02755}, false, WORLD_NET},
+	{"mkdirat", {3, 0, 02755}, false, WORLD_NET},
+	{"open", {0, O_CREAT | O_WRONLY, 0644}, true, WORLD_NET},
+	{"open", {0, O_CREAT | O_WRONLY, 04755}, false, WORLD_NET},
+	{"open",
+	 {0, O_RDONLY, 04755},
+	 true,
+	 WORLD_NET}, /* mode does not count */
+	{"openat", {3, 0, O_CREAT | O_WRONLY, 0600}, true, WORLD_NET},
+	{"openat", {3, 0, O_CREAT | O_WRONLY, 02755}, false, WORLD_NET},
+	{"openat", {3, 0, O_TMPFILE | O_RDWR, 04755}, false, WORLD_NET},
+	{"openat", {3, 0, O_DIRECTORY, 0xffffffff}, true, WORLD_NET},
+	{"openat",
+	 {3, 0, 0xffffffff00000000 | O_CREAT, 04755},
+	 false,
+	 WORLD_NET},
+	/* devices */
+	{"mknod", {0, S_IFIFO | 0644}, true, WORLD_NET},
+	{"mknod", {0, 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFREG | 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFSOCK | 0644}, true, WORLD_NET},
+	{"mknod", {0, S_IFCHR | 0644}, false, WORLD_NET},
+	{"mknod", {0, S_IFBLK | 0644}, false, WORLD_NET},
+	{"mknod", {0, S_IFREG | 04755}, false, WORLD_NET},
+	{"mknodat", {3, 0, S_IFIFO}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFCHR}, false, WORLD_NET},
+	/* memory that could be executed */
+	{"memfd_create", {0, 1}, true, WORLD_NET},
+	{"memfd_create", {0, 0x8}, true, WORLD_NET},
+	{"memfd_create", {0, 0x10}, false, WORLD_NET},
+	{"memfd_create", {0, 0x18}, false, WORLD_NET},
+	/* sockets, with net = "all" */
+	{"socket", {AF_INET, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 6}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 17}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_STREAM, 262}, false, WORLD_NET}, /* MPTCP */
+	{"socket", {AF_INET, SOCK_DGRAM, 1}, false, WORLD_NET},	   /* ping */
+	{"socket", {AF_INET, SOCK_DGRAM, 136}, false, WORLD_NET}, /* UDP-Lite */
+	{"socket", {AF_INET, SOCK_STREAM, 132}, false, WORLD_NET}, /* SCTP */
+	{"socket", {AF_INET, SOCK_SEQPACKET, 132}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_NETLINK, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_PACKET, SOCK_RAW, 0}, false, WORLD_NET},
+	{"socket", {AF_ALG, SOCK_SEQPACKET, 0}, false, WORLD_NET},
+	{"socket", {AF_VSOCK, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"socket",
+	 {AF_UNIX, SOCK_STREAM, 0},
+	 false,
+	 WORLD_NET}, /* net_unix is off */
+	{"socket", {0x100000002, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socketpair", {AF_UNIX, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socketpair",
+	 {AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0},
+	 true,
+	 WORLD_NET},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM, 0}, false, WORLD_NET},
+	{"socketpair", {AF_INET, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"socketpair", {AF_TIPC, SOCK_STREAM, 0}, false, WORLD_NET},
+	{"sendto", {3, 0, 0, MSG_NOSIGNAL}, true, WORLD_NET},
+	{"sendto", {3, 0, 0, MSG_FASTOPEN}, false, WORLD_NET},
+	{"sendto",
+	 {3, 0, 0, 0xffffffff00000000 | MSG_FASTOPEN},
+	 false,
+	 WORLD_NET},
+	{"sendmsg", {3, 0, 0}, true, WORLD_NET},
+	{"sendmsg", {3, 0, MSG_FASTOPEN}, false, WORLD_NET},
+	{"sendmmsg", {3, 0, 1, 0}, true, WORLD_NET},
+	{"sendmmsg", {3, 0, 1, MSG_FASTOPEN}, false, WORLD_NET},
+	/* others */
+	{"personality", {0xffffffff}, true, WORLD_NET},
+	{"personality", {0xffffffffffffffff}, true, WORLD_NET},
+	{"personality", {0}, true, WORLD_NET},
+	{"personality", {8}, true, WORLD_NET},
+	{"personality", {0x0040000}, false, WORLD_NET}, /* ADDR_NO_RANDOMIZE */
+	{"personality", {0x0400000}, false, WORLD_NET}, /* READ_IMPLIES_EXEC */
+	{"sched_setscheduler", {0, SCHED_OTHER}, true, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_IDLE | 0x40000000}, true, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_FIFO}, false, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_RR}, false, WORLD_NET},
+	{"sched_setscheduler", {0, SCHED_DEADLINE}, false, WORLD_NET},
+	{"seccomp", {1, 0}, true, WORLD_NET},
+	{"seccomp", {1, 8}, false, WORLD_NET}, /* NEW_LISTENER */
+	{"sched_setscheduler", {0, SCHED_BATCH}, true, WORLD_NET},
+	/* each one of the rows with many */
+	{"mknodat", {3, 0, 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFREG | 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFSOCK | 0644}, true, WORLD_NET},
+	{"mknodat", {3, 0, S_IFBLK | 0644}, false, WORLD_NET},
+	{"mknodat", {3, 0, S_IFREG | 02755}, false, WORLD_NET},
+	{"mkdirat", {3, 0, 0755}, true, WORLD_NET},
+	{"fchmod", {3, 0644}, true, WORLD_NET},
+	{"memfd_create", {0, 0}, false, WORLD_USER},
+	{"memfd_create", {0, 1}, false, WORLD_USER},
+	{"memfd_create", {0, 0x9}, true, WORLD_USER},
+	{"memfd_create", {0, 0x18}, false, WORLD_USER},
+	{"socket", {AF_INET, SOCK_STREAM, 6}, true, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 0}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 17}, true, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_STREAM, 262}, false, WORLD_NET},
+	{"socket", {AF_INET6, SOCK_DGRAM, 58}, false, WORLD_NET}, /* ping */
+	{"socket", {AF_INET6, SOCK_RAW, 58}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_STREAM, 17}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 6}, false, WORLD_NET},
+	{"socket", {AF_INET, SOCK_DGRAM, 0}, false, WORLD_PORTS},
+	{"socket", {AF_INET, SOCK_STREAM, 0}, true, WORLD_PORTS},
+	{"socket", {AF_UNIX, SOCK_STREAM, 0}, true, WORLD_UNIX},
+	{"socket", {AF_UNIX, SOCK_DGRAM, 0}, true, WORLD_UNIX},
+	{"socket", {AF_NETLINK, SOCK_RAW, 0}, false, WORLD_UNIX},
+	{"socketpair", {AF_UNIX, SOCK_DGRAM, 0}, true, WORLD_UNIX},
+	{"socketpair", {AF_INET, SOCK_STREAM, 0}, false, WORLD_UNIX},
+	{"listen", {3, 5}, true, WORLD_NET},
+	{"listen", {3, 5}, false, WORLD_PORTS},
+	{"prlimit64", {0, 7, 0, 0}, true, WORLD_NET},
+	{"prlimit64", {1, 7, 0, 0}, false, WORLD_NET},
+	{"prlimit64", {0xffffffff, 7, 0, 0}, false, WORLD_NET},
+	{"personality", {0x0020000}, true, WORLD_NET}, /* UNAME26 */
+	{"personality", {0x0020008}, true, WORLD_NET},
+	{"personality", {0x0020009}, false, WORLD_NET},
+	{"personality", {0x0040000}, true, WORLD_OPEN},
+	{"personality", {0x0400000}, true, WORLD_OPEN},
+	/* the terminal and files, one by one, and their neighbours */
+	{"ioctl", {0, 0x5400}, false, WORLD_NET},
+	{"ioctl", {0, 0x5402}, true, WORLD_NET},  /* TCSETS */
+	{"ioctl", {0, 0x5403}, true, WORLD_NET},  /* TCSETSW */
+	{"ioctl", {0, 0x5404}, true, WORLD_NET},  /* TCSETSF */
+	{"ioctl", {0, 0x5405}, false, WORLD_NET}, /* TCGETA */
+	{"ioctl", {0, 0x802c542a}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542b}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542c}, true, WORLD_NET},
+	{"ioctl", {0, 0x402c542d}, true, WORLD_NET},
+	{"ioctl", {0, 0x542e}, false, WORLD_NET},     /* TIOCGRS485 */
+	{"ioctl", {0, 0x5414}, true, WORLD_NET},      /* TIOCSWINSZ */
+	{"ioctl", {0, 0x540f}, true, WORLD_NET},      /* TIOCGPGRP */
+	{"ioctl", {0, 0x5410}, false, WORLD_NET},     /* TIOCSPGRP */
+	{"ioctl", {0, 0x5429}, true, WORLD_NET},      /* TIOCGSID */
+	{"ioctl", {0, 0x80045430}, true, WORLD_NET},  /* TIOCGPTN */
+	{"ioctl", {0, 0x40045431}, false, WORLD_NET}, /* TIOCSPTLCK */
+	{"ioctl", {0, 0x5421}, true, WORLD_NET},      /* FIONBIO */
+	{"ioctl", {0, 0x5452}, true, WORLD_NET},      /* FIOASYNC */
+	{"ioctl", {0, 0x5451}, true, WORLD_NET},      /* FIOCLEX */
+	{"ioctl", {0, 0x5450}, true, WORLD_NET},      /* FIONCLEX */
+	{"ioctl", {0, 0x5460}, true, WORLD_NET},      /* FIOQSIZE */
+	{"ioctl", {0, 0x8901}, false, WORLD_NET},     /* FIOSETOWN */
+	{"ioctl", {0, 0x80086601}, true, WORLD_NET},  /* FS_IOC_GETFLAGS */
+	{"ioctl", {0, 0x40086602}, true, WORLD_NET},  /* FS_IOC_SETFLAGS */
+	{"ioctl", {0, 0xc020660b}, true, WORLD_NET},  /* FS_IOC_FIEMAP */
+	{"ioctl", {0, 0x4020940d}, true, WORLD_NET},  /* FICLONERANGE */
+	{"ioctl", {0, 0xc0045878}, false, WORLD_NET}, /* FITHAW */
+	/* prctl, one by one, and their neighbours */
+	{"prctl", {0}, false, WORLD_NET},
+	{"prctl", {1}, true, WORLD_NET},
+	{"prctl", {2}, true, WORLD_NET},
+	{"prctl", {3}, true, WORLD_NET},
+	{"prctl", {4}, true, WORLD_NET},
+	{"prctl", {5}, false, WORLD_NET},
+	{"prctl", {7}, true, WORLD_NET},
+	{"prctl", {13}, true, WORLD_NET},
+	{"prctl", {14}, false, WORLD_NET},
+	{"prctl", {16}, true, WORLD_NET},
+	{"prctl", {21}, true, WORLD_NET},
+	{"prctl", {22}, true, WORLD_NET},
+	{"prctl", {23}, true, WORLD_NET},
+	{"prctl", {25}, true, WORLD_NET},
+	{"prctl", {26}, false, WORLD_NET}, /* PR_SET_TSC */
+	{"prctl", {27}, true, WORLD_NET},
+	{"prctl", {29}, true, WORLD_NET},
+	{"prctl", {30}, true, WORLD_NET},
+	{"prctl", {31}, false, WORLD_NET},
+	{"prctl", {33}, false, WORLD_NET}, /* PR_MCE_KILL */
+	{"prctl", {34}, true, WORLD_NET},
+	{"prctl", {36}, true, WORLD_NET},
+	{"prctl", {37}, true, WORLD_NET},
+	{"prctl", {38}, true, WORLD_NET},
+	{"prctl", {39}, true, WORLD_NET},
+	{"prctl", {40}, true, WORLD_NET},
+	{"prctl", {41}, true, WORLD_NET},
+	{"prctl", {42}, true, WORLD_NET},
+	{"prctl", {47, 3}, false, WORLD_NET}, /* PR_CAP_AMBIENT_LOWER */
+	{"prctl", {52}, true, WORLD_NET},
+	{"prctl", {53}, false, WORLD_NET}, /* PR_SET_SPECULATION_CTRL */
+	{"prctl", {59}, false, WORLD_NET}, /* PR_SET_SYSCALL_USER_DISPATCH */
+	{"prctl", {65}, true, WORLD_NET},
+	{"prctl", {66}, true, WORLD_NET},
+	{"prctl", {0x53564d41}, true, WORLD_NET},
+	{"prctl", {0x53564d42}, false, WORLD_NET},
+};
+
+static void check_twin(const struct seccomp_filter *f, const struct twin *t,
+		       const uint64_t args[6], uint32_t refuse)
+{
+	uint32_t got = verdict(f, seccomp_call_number(t->call), args);
+
+	if (got != (t->ok ? ALLOW : refuse))
+		fail_msg("%s(%#llx, %#llx, %#llx) in world %d: %#x", t->call,
+			 (unsigned long long)args[0],
+			 (unsigned long long)args[1],
+			 (unsigned long long)args[2], t->world, got);
+}
+
+static void check_world(enum world world, enum seccomp_deny deny)
+{
+	struct seccomp_want w = world_want(world);
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+	w.deny = deny;
+	build(&w, &f);
+	for (size_t i = 0; i < ARRAY_LEN(TWINS); i++) {
+		const struct twin *t = &TWINS[i];
+		uint64_t args[6];
+
+		if (t->world != world)
+			continue;
+		check_twin(&f, t, t->args, deny_action(&w));
+		for (int n = 0; n < 3; n++) {
+			for (int k = 0; k < 6; k++)
+				args[k] = (uint32_t)t->args[k] |
+					  (n ? next_random() << 32
+					     : UINT64_C(0xffffffff) << 32);
+			check_twin(&f, t, args, deny_action(&w));
+		}
+	}
+}
+
+static void filter__twins_by_argument__as_listed(void **state)
+{
+	(void)state;
+	for (int world = 0; world < N_WORLDS; world++) {
+		check_world((enum world)world, SECCOMP_DENY_NOTIFY);
+		check_world((enum world)world, SECCOMP_DENY_ERRNO);
+	}
+}
+
+static bool is_allowed_by(const struct twin *t, const struct arg_rule *rule)
+{
+	struct seccomp_want w = world_want(t->world);
+
+	return t->ok && strcmp(t->call, rule->call) == 0 &&
+	       rule_applies(rule, &w) && rule_holds(rule, t->args);
+}
+
+static void twins__each_rule__has_an_allowed_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++) {
+		bool has = false;
+
+		for (size_t k = 0; k < ARRAY_LEN(TWINS); k++)
+			has |= is_allowed_by(&TWINS[k], &ARG_RULES[i]);
+		if (!has)
+			fail_msg("rule %zu, of %s: no twin that it allows", i,
+				 ARG_RULES[i].call);
+	}
+}
+
+static void twins__each_call_by_argument__has_a_refused_case(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		bool has = ROWS[i].how != HOW_ARGS && ROWS[i].how != HOW_FIXED;
+
+		for (size_t k = 0; k < ARRAY_LEN(TWINS); k++)
+			has |= !TWINS[k].ok &&
+			       strcmp(TWINS[k].call, ROWS[i].name) == 0;
+		if (!has)
+			fail_msg("%s: no twin that is refused", ROWS[i].name);
+	}
+}
+
+static uint32_t ask(struct seccomp_want w, const char *call, uint64_t a,
+		    uint64_t b, uint64_t c)
+{
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	const uint64_t args[6] = {a, b, c};
+
+	build(&w, &f);
+	return verdict(&f, seccomp_call_number(call), args);
+}
+
+static void sockets__by_network__only_what_is_granted(void **state)
+{
+	struct seccomp_want none = {
+		.profile = PROFILE_OPEN, .net_udp = true, .net_unix = true};
+	struct seccomp_want ports = {.net = POLICY_NET_PORTS};
+	struct seccomp_want own = {
+		.net = POLICY_NET_LOOPBACK, .net_udp = true, .net_unix = true};
+
+	(void)state;
+	for (uint64_t family = 0; family < 46; family++)
+		for (uint64_t type = 0; type < 11; type++)
+			assert_int_equal(ask(none, "socket", family, type, 0),
+					 NOTIFY);
+	assert_int_equal(ask(none, "socketpair", AF_UNIX, SOCK_DGRAM, 0),
+			 NOTIFY);
+	assert_int_equal(ask(none, "socketpair", AF_UNIX, SOCK_STREAM, 0),
+			 ALLOW);
+	assert_int_equal(ask(ports, "socket", AF_INET, SOCK_STREAM, 0), ALLOW);
+	assert_int_equal(ask(ports, "socket", AF_INET, SOCK_DGRAM, 0), NOTIFY);
+	assert_int_equal(ask(ports, "socket", AF_UNIX, SOCK_STREAM, 0), NOTIFY);
+	assert_int_equal(ask(own, "socket", AF_INET6, SOCK_DGRAM, 0), ALLOW);
+	assert_int_equal(ask(own, "socket", AF_UNIX, SOCK_STREAM, 0), ALLOW);
+	assert_int_equal(ask(own, "socketpair", AF_UNIX, SOCK_DGRAM, 0), ALLOW);
+}
+
+static void memfd__without_the_sysctl_or_strict__must_be_sealed(void **state)
+{
+	struct seccomp_want user = {.profile = PROFILE_DEFAULT};
+	struct seccomp_want strict = {.profile = PROFILE_STRICT,
+				      .memfd_noexec_sysctl = true};
+
+	(void)state;
+	assert_int_equal(ask(user, "memfd_create", 0, 1, 0), NOTIFY);
+	assert_int_equal(ask(user, "memfd_create", 0, 9, 0), ALLOW);
+	assert_int_equal(ask(strict, "memfd_create", 0, 1, 0), NOTIFY);
+	assert_int_equal(ask(strict, "memfd_create", 0, 8, 0), ALLOW);
+	assert_int_equal(ask(strict, "memfd_create", 0, 0x18, 0), NOTIFY);
+}
+
+static void ipc__without_namespace__refused(void **state)
+{
+	struct seccomp_want w = {.profile = PROFILE_OPEN};
+
+	(void)state;
+	assert_int_equal(ask(w, "shmget", 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(w, "mq_open", 0, 0, 0), NOTIFY);
+	w.ipc_namespace = true;
+	assert_int_equal(ask(w, "shmget", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "mq_open", 0, 0, 0), ALLOW);
+	w.profile = PROFILE_DEFAULT;
+	assert_int_equal(ask(w, "mq_open", 0, 0, 0), NOTIFY);
+}
+
+static void attributes__to_be_kept__are_refused(void **state)
+{
+	static const char *const calls[] = {
+		"chmod",    "fchmod", "fchmodat", "fchmodat2",	"utimensat",
+		"setxattr", "chown",  "fchownat", "removexattr"};
+	struct seccomp_want w = {.profile = PROFILE_OPEN};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		w.keep_attributes = false;
+		assert_int_equal(ask(w, calls[i], 0, 0, 0), ALLOW);
+		w.keep_attributes = true;
+		assert_int_equal(ask(w, calls[i], 0, 0, 0), NOTIFY);
+	}
+	assert_int_equal(ask(w, "getxattr", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "openat", 0, 0, 0), ALLOW);
+}
+
+static void open__adds_and_does_not_lift(void **state)
+{
+	struct seccomp_want w = {.profile = PROFILE_OPEN};
+
+	(void)state;
+	assert_int_equal(ask(w, "personality", 0x0040000, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "io_setup", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "process_vm_readv", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "ioctl", 0, 0x5412, 0), NOTIFY);
+	assert_int_equal(ask(w, "clone", 0x10000000, 0, 0), NOTIFY);
+}
+
+static void strict__beside_default__has_less(void **state)
+{
+	static const char *const LESS[] = {
+		"inotify_init1", "setuid", "chown", "sched_setparam", "seccomp",
+	};
+	struct seccomp_want w = {.profile = PROFILE_STRICT};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(LESS); i++) {
+		w.profile = PROFILE_STRICT;
+		assert_int_equal(ask(w, LESS[i], 0, 0, 0), NOTIFY);
+		w.profile = PROFILE_DEFAULT;
+		assert_int_equal(ask(w, LESS[i], 0, 0, 0), ALLOW);
+	}
+}
+
+/* ---- names in `syscalls` ---- */
+
+static void added_names__listed__allowed_and_neighbours_not(void **state)
+{
+	const char *names[] = {"ptrace", "openat2", "personality", "shmget"};
+	struct seccomp_want w = {
+		.profile = PROFILE_DEFAULT,
+		.syscalls = {names, ARRAY_LEN(names)},
+	};
+
+	(void)state;
+	assert_int_equal(ask(w, "ptrace", 16, 1, 0), ALLOW);
+	assert_int_equal(ask(w, "openat2", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "personality", 0x0040000, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "shmget", 0, 0, 0), ALLOW);
+	assert_int_equal(ask(w, "shmat", 0, 0, 0), NOTIFY);
+	assert_int_equal(ask(w, "mount", 0, 0, 0), NOTIFY);
+}
+
+static void check_refused(const char *name, const char *say)
+{
+	struct err err = ERR_INIT;
+	const char *names[] = {name};
+	struct seccomp_want w = {.syscalls = {names, 1}};
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+
+	assert_int_equal(seccomp_check_name(name, &err), -1);
+	assert_int_equal(err.kind, ERR_POLICY);
+	if (!strstr(err.msg, say))
+		fail_msg("\"%s\" lacks \"%s\"", err.msg, say);
+	assert_int_equal(seccomp_build(&w, &f, &err), -1);
+	assert_null(f.insn);
+}
+
+static void added_names__unknown_or_never__refused_with_why(void **state)
+{
+	struct err err = ERR_INIT;
+
+	(void)state;
+	check_refused("ptarce", "did you mean \"ptrace\"");
+	check_refused("frobnicate_everything", "no \"frobnicate_everything\"");
+	check_refused("", "no \"\"");
+	check_refused("socketcall", "socketcall"); /* i386's */
+	check_refused("clone3", "cannot be allowed");
+	check_refused("io_uring_setup", "cannot be allowed");
+	check_refused("ioctl", "by its arguments");
+	check_refused("socket", "use `net`");
+	assert_int_equal(seccomp_check_name("mount", &err), 0);
+}
+
+/* ---- text ---- */
+
+static const struct text_case {
+	const char *call;
+	uint64_t args[6];
+	const char *text;
+	const char *allow;
+} TEXTS[] = {
+	{"socket",
+	 {AF_INET, SOCK_STREAM, 0},
+	 "socket(AF_INET, SOCK_STREAM, 0)",
+	 "sandbox = { net = \"all\" }"},
+	{"socket",
+	 {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 17},
+	 "socket(AF_INET6, SOCK_DGRAM|SOCK_CLOEXEC, 17)",
+	 "sandbox = { net = \"all\" }"},
+	{"socket", {AF_INET, SOCK_RAW, 1}, "socket(AF_INET, SOCK_RAW, 1)", ""},
+	{"socket",
+	 {AF_NETLINK, SOCK_RAW, 0},
+	 "socket(AF_NETLINK, SOCK_RAW, 0)",
+	 ""},
+	{"socket", {0xffffff0000000063, 0x77, 0}, "socket(0x63, 0x77, 0)", ""},
+	{"ptrace",
+	 {16, 12, 0x7ffe0000},
+	 "ptrace(PTRACE_ATTACH, 12, ..., ...)",
+	 "sandbox = { syscalls = [\"ptrace\"] }"},
+	{"mount",
+	 {0x7fff1, 0x7fff2, 0x7fff3, 0x1000, 0},
+	 "mount(..., ..., ..., 0x1000, ...)",
+	 "sandbox = { syscalls = [\"mount\"] }"},
+	{"clone", {0x10000011}, "clone(CLONE_NEWUSER)", ""},
+	{"clone",
+	 {0x30000100},
+	 "clone(CLONE_NEWUSER|CLONE_NEWPID|CLONE_VM)",
+	 ""},
+	{"unshare",
+	 {0x10020000},
+	 "unshare(CLONE_NEWNS|CLONE_NEWUSER)",
+	 "sandbox = { syscalls = [\"unshare\"] }"},
+	{"ioctl", {0, 0x5412, 0x1234}, "ioctl(0, TIOCSTI, ...)", ""},
+	{"ioctl", {5, 0xabcd, 0x1234}, "ioctl(5, 0xabcd, ...)", ""},
+	{"prctl", {35, 8, 0, 0, 0}, "prctl(PR_SET_MM, 0x8, 0, 0, 0)", ""},
+	{"chmod", {0x1234, 04755}, "chmod(..., 04755)", ""},
+	{"openat",
+	 {0xffffff9c, 0x1234, 0x41, 04755},
+	 "openat(-100, ..., 0x41, 04755)",
+	 ""},
+	{"personality",
+	 {0x40000},
+	 "personality(0x40000)",
+	 "sandbox = { syscalls = [\"personality\"] }"},
+	/* no row of its own: raw, without the zeroes at the end */
+	{"lookup_dcookie",
+	 {1, 0, 2},
+	 "lookup_dcookie(0x1, 0, 0x2)",
+	 "sandbox = { syscalls = [\"lookup_dcookie\"] }"},
+	{"clone3", {0x1234, 88}, "clone3(0x1234, 0x58)", ""},
+};
+
+static void text__of_refused_calls__readable(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
+		const struct text_case *t = &TEXTS[i];
+		struct seccomp_data d = {
+			.nr = seccomp_call_number(t->call),
+			.arch = seccomp_arch_native(),
+		};
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
+
+		memcpy(d.args, t->args, sizeof(d.args));
+		seccomp_describe(&d, &text);
+		assert_string_equal(buf_cstr(&text), t->text);
+		seccomp_allow_line(&d, &allow);
+		assert_string_equal(buf_cstr(&allow), t->allow);
+	}
+}
+
+static void text__of_an_unknown_number__the_number(void **state)
+{
+	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
+
+	(void)state;
+	seccomp_describe(&d, &text);
+	assert_string_equal(buf_cstr(&text), "syscall_5000()");
+	seccomp_allow_line(&d, &allow);
+	assert_string_equal(buf_cstr(&allow), "");
+	assert_null(seccomp_call_name(-1));
+	assert_int_equal(seccomp_call_number("nothing"), -1);
+}
+
+/* Whatever line is offered must be accepted, and must allow the call. */
+static void allow_line__when_followed__allows_the_call(void **state)
+{
+	static const char PREFIX[] = "sandbox = { syscalls = [\"";
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		struct seccomp_data d = {
+			.nr = seccomp_call_number(ROWS[i].name),
+			.arch = seccomp_arch_native(),
+		};
+		AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
+
+		seccomp_allow_line(&d, &allow);
+		if (!str_starts(buf_str(&allow), PREFIX))
+			continue;
+		assert_int_equal(seccomp_check_name(ROWS[i].name, &err), 0);
+		assert_true(ROWS[i].how != HOW_FIXED &&
+			    ROWS[i].how != HOW_NEVER);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(rows__all__have_a_number_of_their_own),
+		cmocka_unit_test(
+			rows__by_argument__have_rules_and_no_others_do),
+		cmocka_unit_test(rules__all__belong_to_a_row),
+		cmocka_unit_test(
+			rows__every_call_that_libseccomp_knows__is_there),
+		cmocka_unit_test(
+			filter__each_row_in_each_policy__as_the_tables_say),
+		cmocka_unit_test(
+			filter__dangerous_and_vital_calls__refused_and_allowed),
+		cmocka_unit_test(
+			filter__calls_until_exec__allowed_in_each_profile),
+		cmocka_unit_test(filter__another_architecture__killed),
+#ifdef __x86_64__
+		cmocka_unit_test(filter__x32_numbers__killed),
+#endif
+		cmocka_unit_test(filter__calls_newer_than_the_tables__enosys),
+		cmocka_unit_test(filter__twins_by_argument__as_listed),
+		cmocka_unit_test(twins__each_rule__has_an_allowed_case),
+		cmocka_unit_test(
+			twins__each_call_by_argument__has_a_refused_case),
+		cmocka_unit_test(verdicts__of_each_row__written_down_twice),
+		cmocka_unit_test(verdicts__of_each_call__in_each_profile),
+		cmocka_unit_test(sockets__by_network__only_what_is_granted),
+		cmocka_unit_test(
+			memfd__without_the_sysctl_or_strict__must_be_sealed),
+		cmocka_unit_test(ipc__without_namespace__refused),
+		cmocka_unit_test(attributes__to_be_kept__are_refused),
+		cmocka_unit_test(open__adds_and_does_not_lift),
+		cmocka_unit_test(strict__beside_default__has_less),
+		cmocka_unit_test(
+			added_names__listed__allowed_and_neighbours_not),
+		cmocka_unit_test(
+			added_names__unknown_or_never__refused_with_why),
+		cmocka_unit_test(text__of_refused_calls__readable),
+		cmocka_unit_test(text__of_an_unknown_number__the_number),
+		cmocka_unit_test(allow_line__when_followed__allows_the_call),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

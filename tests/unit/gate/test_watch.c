@@ -1,0 +1,381 @@
+/*
+ * The filter with watching against the one without, call by call; the rows of
+ * a record; addresses as text.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <linux/audit.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#include "gate/build/filters.h"
+#include "gate/watch/watch.h"
+#include "tests/unit/gate/bpf.h"
+
+#if defined(__x86_64__)
+#define NATIVE AUDIT_ARCH_X86_64
+#else
+#define NATIVE AUDIT_ARCH_AARCH64
+#endif
+
+static void filter_freep(struct seccomp_filter *f)
+{
+	seccomp_filter_release(f);
+}
+
+#define COOKIE UINT64_C(0x1122334455667788)
+
+static const uint64_t some_args[][6] = {
+	{0, 0, 0, 0, 0, COOKIE & 0xffffffff},
+	{0, 0, 0, 0, 0, COOKIE & ~UINT64_C(0xffffffff)},
+	{0},
+	{1, 1, 1, 1, 1, 1},
+	{AF_INET, SOCK_STREAM, 0},
+	{~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0), ~UINT64_C(0),
+	 ~UINT64_C(0)},
+	{0, 0, 0, 06000},
+	{0, 0100, 06000},
+	{3, 4, 5, 0x20000000, 7, 8},
+};
+
+static uint32_t expected(const struct watch *w, const struct seccomp_data *d,
+			 uint32_t plain)
+{
+	if (d->arch != NATIVE || !watch_covers(w, d->nr))
+		return plain;
+	if (plain == SECCOMP_RET_ALLOW)
+		return SECCOMP_RET_USER_NOTIF;
+	if (plain == SECCOMP_RET_USER_NOTIF)
+		return SECCOMP_RET_ERRNO | EPERM;
+	return plain;
+}
+
+/* How many verdicts were changed by watching. */
+static size_t compare_call(const struct seccomp_filter *plain,
+			   const struct seccomp_filter *watched,
+			   const struct watch *w, uint32_t arch, int nr)
+{
+	size_t changed = 0;
+
+	for (size_t i = 0; i < sizeof(some_args) / sizeof(*some_args); i++) {
+		struct seccomp_data d = {.nr = nr, .arch = arch};
+		uint32_t before, after;
+
+		memcpy(d.args, some_args[i], sizeof(d.args));
+		before = bpf_run(plain, &d);
+		after = bpf_run(watched, &d);
+		if (after != expected(w, &d, before))
+			fail_msg(
+				"call %d, arguments %zu: %#x without watching, "
+				"%#x with (%u)",
+				nr, i, before, after, w->what);
+		changed += after != before;
+	}
+	return changed;
+}
+
+static void compare_filters(const struct seccomp_want *want, unsigned what)
+{
+	AUTO(filter_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	struct arena arena = ARENA_INIT;
+	struct watch w = WATCH_INIT;
+	struct sock_fprog in, out;
+	struct seccomp_filter watched;
+	struct err err = ERR_INIT;
+	size_t changed = 0;
+
+	assert_int_equal(filters_build(want, &plain, &err), 0);
+	w.what = what;
+	in = (struct sock_fprog){plain.n, plain.insn};
+	assert_true(watch_filter(&in, what, COOKIE, &arena, &out));
+	watched = (struct seccomp_filter){out.filter, out.len};
+	for (int nr = 0; nr < seccomp_newest() + 8; nr++)
+		changed += compare_call(&plain, &watched, &w, NATIVE, nr);
+	assert_true(changed > 0);
+	for (int nr = 0; nr < 400; nr += 7) {
+		(void)compare_call(&plain, &watched, &w, AUDIT_ARCH_I386, nr);
+		(void)compare_call(&plain, &watched, &w, NATIVE,
+				   0x40000000 | nr);
+	}
+	arena_release(&arena);
+}
+
+static void filter__each_call__keeps_its_verdict_but_for_the_watched(
+	void **state)
+{
+	static const unsigned whats[] = {GATE_RECORD_EXEC, GATE_RECORD_FILES,
+					 GATE_RECORD_NET, 7};
+
+	(void)state;
+	for (unsigned profile = 0; profile < N_PROFILES; profile++)
+		for (unsigned net = 0; net < 4; net++) {
+			struct seccomp_want want = {
+				.profile = (enum policy_profile)profile,
+				.net = (enum policy_net)net,
+				.ipc_namespace = net & 1,
+				.deny = SECCOMP_DENY_NOTIFY,
+			};
+
+			for (size_t i = 0; i < 4; i++)
+				compare_filters(&want, whats[i]);
+		}
+}
+
+static void filter__longer_than_the_kernel_takes__is_none(void **state)
+{
+	static struct sock_filter many[WATCH_INSNS];
+	struct sock_fprog in = {WATCH_INSNS / 2 + 1, many}, out;
+	struct arena arena = ARENA_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < WATCH_INSNS; i++)
+		many[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
+						       SECCOMP_RET_ALLOW);
+	assert_false(watch_filter(&in, 7, 0, &arena, &out));
+	in.len = WATCH_INSNS / 4;
+	assert_true(watch_filter(&in, 7, 0, &arena, &out));
+	arena_release(&arena);
+}
+
+/* The gate's own exec goes on unseen, by a number that nobody can guess. */
+static void filter__exec_with_the_cookie__is_not_watched(void **state)
+{
+	AUTO(filter_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	struct seccomp_want want = {.deny = SECCOMP_DENY_NOTIFY};
+	struct seccomp_data d = {.nr = SYS_execveat, .arch = NATIVE};
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct sock_fprog in, out;
+
+	(void)state;
+	assert_int_equal(filters_build(&want, &plain, &err), 0);
+	in = (struct sock_fprog){plain.n, plain.insn};
+	for (int has = 0; has < 2; has++) {
+		struct seccomp_filter f;
+
+		assert_true(watch_filter(&in, GATE_RECORD_EXEC,
+					 has ? COOKIE : 0, &arena, &out));
+		f = (struct seccomp_filter){out.filter, out.len};
+		d.args[5] = COOKIE;
+		assert_int_equal(bpf_run(&f, &d), has ? SECCOMP_RET_ALLOW
+						      : SECCOMP_RET_USER_NOTIF);
+		d.args[5] = 0;
+		assert_int_equal(bpf_run(&f, &d), SECCOMP_RET_USER_NOTIF);
+	}
+	arena_release(&arena);
+}
+
+/* The child makes these before anybody could answer. */
+static void table__calls_between_filter_and_exec__are_not_watched(void **state)
+{
+	struct watch w = WATCH_INIT;
+
+	(void)state;
+	w.what = 7;
+#define CHECK(name)                                                         \
+	if (strcmp(#name, "execve") != 0 && strcmp(#name, "execveat") != 0) \
+		assert_false(watch_covers(&w, seccomp_call_number(#name)));
+	SECCOMP_CHILD_CALLS(CHECK)
+#undef CHECK
+	assert_true(watch_covers(&w, SYS_execve));
+	assert_true(watch_covers(&w, SYS_execveat));
+}
+
+static void covers__other_kind_or_nothing_asked__is_false(void **state)
+{
+	struct watch w = WATCH_INIT;
+
+	(void)state;
+	assert_false(watch_covers(&w, SYS_execve));
+	w.what = GATE_RECORD_EXEC;
+	assert_true(watch_covers(&w, SYS_execve));
+	assert_false(watch_covers(&w, SYS_openat));
+	assert_false(watch_covers(&w, SYS_connect));
+	w.what = GATE_RECORD_FILES;
+	assert_true(watch_covers(&w, SYS_openat));
+	assert_false(watch_covers(&w, SYS_execve));
+}
+
+static enum watch_answer forbid_all(void *arg, const struct watch_exec *x,
+				    struct err *why)
+{
+	(void)arg;
+	(void)x;
+	(void)why;
+	return WATCH_FORBIDDEN;
+}
+
+static void covers__rules_alone__watch_execs(void **state)
+{
+	struct watch w = WATCH_INIT;
+
+	(void)state;
+	w.judge = forbid_all;
+	assert_int_equal(watch_wants(&w), GATE_RECORD_EXEC);
+	assert_true(watch_covers(&w, SYS_execve));
+	assert_false(watch_covers(&w, SYS_openat));
+}
+
+/* ---- records ---- */
+
+static void add(struct watch *w, const char *path, unsigned access,
+		const char *program)
+{
+	struct gate_record r = {.what = GATE_RECORD_FILES,
+				.path = path,
+				.access = access,
+				.program = program};
+
+	records_add(&w->records, &r);
+}
+
+static void records__same_again__is_counted(void **state)
+{
+	struct watch w = WATCH_INIT;
+
+	(void)state;
+	add(&w, "/a", GATE_ACCESS_READ, "cat");
+	add(&w, "/a", GATE_ACCESS_WRITE, "cat");
+	add(&w, "/a", GATE_ACCESS_READ, "dog");
+	add(&w, "/a", GATE_ACCESS_READ, "cat");
+	assert_int_equal(w.records.n, 3);
+	assert_int_equal(w.records.row[0].count, 2);
+	assert_int_equal(w.records.row[1].count, 1);
+	assert_string_equal(w.records.row[2].program, "dog");
+	watch_release(&w);
+}
+
+static void records__more_than_there_is_room_for__are_counted(void **state)
+{
+	struct watch w = WATCH_INIT;
+	char path[32];
+
+	(void)state;
+	for (int i = 0; i < WATCH_RECORDS + 10; i++) {
+		snprintf(path, sizeof(path), "/f/%d", i);
+		add(&w, path, GATE_ACCESS_READ, "x");
+	}
+	add(&w, "/f/0", GATE_ACCESS_READ, "x");
+	assert_int_equal(w.records.n, WATCH_RECORDS);
+	assert_int_equal(w.records.dropped, 10);
+	assert_int_equal(w.records.row[0].count, 2);
+	watch_release(&w);
+}
+
+static void records__arguments__are_cut(void **state)
+{
+	struct watch w = WATCH_INIT;
+	const char *args[WATCH_ARGS + 4];
+	char longer[2 * WATCH_ARG_BYTES];
+	struct gate_record r = {.what = GATE_RECORD_EXEC,
+				.path = "/bin/x",
+				.program = "sh",
+				.args = {args, WATCH_ARGS + 4}};
+
+	(void)state;
+	memset(longer, 'y', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	for (size_t i = 0; i < WATCH_ARGS + 4; i++)
+		args[i] = longer;
+	records_add(&w.records, &r);
+	assert_int_equal(w.records.row[0].args.n, WATCH_ARGS);
+	assert_int_equal(strlen(w.records.row[0].args.item[0]),
+			 WATCH_ARG_BYTES - 1);
+	watch_release(&w);
+}
+
+static void execs__refused_and_files__are_left_out(void **state)
+{
+	struct gate_record r = {.what = GATE_RECORD_EXEC, .program = "sh"};
+	struct watch w = WATCH_INIT;
+	struct strlist list;
+
+	(void)state;
+	add(&w, "/etc/x", GATE_ACCESS_READ, "sh");
+	r.path = "/bin/b";
+	records_add(&w.records, &r);
+	r.path = "/bin/a";
+	records_add(&w.records, &r);
+	r.refused = true;
+	r.path = "/bin/c";
+	records_add(&w.records, &r);
+	list = records_execs(&w.records);
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.item[0], "/bin/b");
+	assert_string_equal(list.item[1], "/bin/a");
+	watch_release(&w);
+}
+
+/* ---- addresses ---- */
+
+static void address__families__are_text(void **state)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
+				   .sin6_port = htons(443),
+				   .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	char text[256];
+
+	(void)state;
+	in.sin_addr.s_addr = htonl(0x7f000001);
+	assert_true(watch_address(&in, sizeof(in), text, sizeof(text)));
+	assert_string_equal(text, "127.0.0.1:80");
+	assert_true(watch_address(&in6, sizeof(in6), text, sizeof(text)));
+	assert_string_equal(text, "[::1]:443");
+	memcpy(un.sun_path, "/run/x", 7);
+	assert_true(watch_address(&un, sizeof(un), text, sizeof(text)));
+	assert_string_equal(text, "unix:/run/x");
+	memcpy(un.sun_path, "\0name", 5);
+	assert_true(watch_address(&un,
+				  offsetof(struct sockaddr_un, sun_path) + 5,
+				  text, sizeof(text)));
+	assert_string_equal(text, "unix:@name");
+	memset(un.sun_path, 'z', sizeof(un.sun_path));
+	assert_true(watch_address(&un, sizeof(un), text, sizeof(text)));
+	assert_int_equal(strlen(text), 5 + sizeof(un.sun_path));
+}
+
+static void address__cut_or_of_others__is_none(void **state)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
+	char text[64];
+
+	(void)state;
+	assert_false(watch_address(&in, 7, text, sizeof(text)));
+	assert_false(watch_address(&in, 0, text, sizeof(text)));
+	in.sin_family = AF_NETLINK;
+	assert_false(watch_address(&in, sizeof(in), text, sizeof(text)));
+	in.sin_family = AF_UNIX;
+	assert_false(watch_address(&in, 2, text, sizeof(text)));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			filter__each_call__keeps_its_verdict_but_for_the_watched),
+		cmocka_unit_test(filter__exec_with_the_cookie__is_not_watched),
+		cmocka_unit_test(filter__longer_than_the_kernel_takes__is_none),
+		cmocka_unit_test(
+			table__calls_between_filter_and_exec__are_not_watched),
+		cmocka_unit_test(covers__other_kind_or_nothing_asked__is_false),
+		cmocka_unit_test(covers__rules_alone__watch_execs),
+		cmocka_unit_test(records__same_again__is_counted),
+		cmocka_unit_test(
+			records__more_than_there_is_room_for__are_counted),
+		cmocka_unit_test(records__arguments__are_cut),
+		cmocka_unit_test(execs__refused_and_files__are_left_out),
+		cmocka_unit_test(address__families__are_text),
+		cmocka_unit_test(address__cut_or_of_others__is_none),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/report/render_sample.h"
+
+static void html__every_kind_of_step__all_there(UNUSED void **state)
+{
+	static const char *const parts[] = {
+		"<!DOCTYPE html>\n",
+		"<meta charset=\"utf-8\">",
+		"width=device-width",
+		"prefers-color-scheme:dark",
+		"<title>morning — gen 7</title>",
+		"<h1>morning — gen 7</h1>",
+		"<h2>briefing",
+		"<pre>\n3 meetings</pre>",
+		"ERROR: exited with status 3",
+		"<pre>\nkept</pre>",
+		"(skipped: no_credential)",
+		"$TOKEN is not set",
+		"(no output)",
+		"<footer class=\"bad\">morning: 3 ran, 1 skipped, 1 failed",
+		"</html>\n",
+	};
+	struct render_options o = {.view = VIEW_FULL};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *at;
+
+	render_find("html")->print(&sample, &o, &out);
+	at = buf_cstr(&out);
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		const char *next = strstr(at, parts[i]);
+
+		if (next)
+			at = next + 1;
+		else
+			fail_msg("not there, or too early: %s", parts[i]);
+	}
+	buf_release(&out);
+}
+
+/* One file: nothing is loaded, nothing runs. */
+static void html__page__self_contained(UNUSED void **state)
+{
+	static const char *const foreign[] = {"<script", "<link",  "src=",
+					      "http:",	 "https:", "url(",
+					      "@import"};
+	struct render_options o = {.view = VIEW_FULL};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	render_find("html")->print(&sample, &o, &out);
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		assert_null(strstr(buf_cstr(&out), foreign[i]));
+	buf_release(&out);
+}
+
+static void html__hostile_output__no_markup_of_its_own(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	sample_says("html", HOSTILE, &out);
+	assert_null(strstr(buf_cstr(&out), "<script"));
+	assert_non_null(strstr(buf_cstr(&out), "&lt;script&gt;"));
+	for (size_t i = 0; i < out.n; i++)
+		assert_true(out.p[i] == '\n' || (unsigned char)out.p[i] >= ' ');
+	sample_says("html", STR("</pre>\"'&"), &out);
+	assert_non_null(strstr(buf_cstr(&out), "&lt;/pre&gt;&quot;&#39;&amp;"));
+	buf_release(&out);
+}
+
+static void html__hostile_names__escaped(UNUSED void **state)
+{
+	struct report_step step = {.name = "<b>\x1b", .type = "script"};
+	const struct report r = {
+		.routine = "</title><script>", .steps = &step, .n_steps = 1};
+	const struct render_options o = {.view = VIEW_FULL};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	render_find("html")->print(&r, &o, &out);
+	assert_null(strstr(buf_cstr(&out), "<script"));
+	assert_null(strstr(buf_cstr(&out), "<b>"));
+	assert_null(strchr(buf_cstr(&out), '\x1b'));
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(html__every_kind_of_step__all_there),
+		cmocka_unit_test(html__page__self_contained),
+		cmocka_unit_test(html__hostile_output__no_markup_of_its_own),
+		cmocka_unit_test(html__hostile_names__escaped),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,141 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/base/scan.h"
+#include "tests/unit/report/render_sample.h"
+
+static void check(const char *form, const struct report *r,
+		  struct render_options o, const char *wanted)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct str value;
+
+	render_find(form)->print(r, &o, &out);
+	assert_string_equal(buf_cstr(&out), wanted);
+	assert_int_equal(scan_document(buf_str(&out), NULL, &value, &err), 0);
+	buf_release(&out);
+}
+
+#define STEPS(run)                                                            \
+	"\"step_results\":["                                                  \
+	"{\"step_name\":\"briefing\",\"step_type\":\"mcp-client\","           \
+	"\"success\":true,\"skipped\":false,\"output\":\"3 meetings\\n\","    \
+	"\"state\":\"ok\",\"data\":{\"schema\":\"mcp-client/1\","             \
+	"\"content\":[ 1.0 ],\"isError\":false}" run "},"                     \
+	"{\"step_name\":\"issues\",\"step_type\":\"mcp-client\","             \
+	"\"success\":false,\"skipped\":false,\"output\":\"kept\","            \
+	"\"state\":\"failed\",\"error\":\"exited with status 3\","            \
+	"\"reason\":\"exit_status\"},"                                        \
+	"{\"step_name\":\"mail\",\"step_type\":\"script\",\"success\":true,"  \
+	"\"skipped\":true,\"output\":\"\",\"state\":\"skipped\","             \
+	"\"error\":\"$TOKEN is not set\",\"reason\":\"no_credential\"},"      \
+	"{\"step_name\":\"quiet\",\"step_type\":\"script\",\"success\":true," \
+	"\"skipped\":false,\"output\":\"\",\"state\":\"ok\"}]"
+
+#define SUMMARY                                                  \
+	"\"routine\":\"morning\",\"dry_run\":false,\"success\":" \
+	"false,\"summary\":\"morning: 3 ran, 1 skipped, 1 failed\","
+
+static void json__every_kind_of_step__fixed_order(UNUSED void **state)
+{
+	check("json", &sample, (struct render_options){.view = VIEW_FULL},
+	      "{\"schema\":\"matins-report/1\",\"generation\":7," SUMMARY STEPS(
+		      ",\"run\":{\"pid\":1}") ",\"run\":{\"matins\":\"0\"}}\n");
+}
+
+static void json__golden_view__no_run_no_generation(UNUSED void **state)
+{
+	check("json", &sample, (struct render_options){.view = VIEW_GOLDEN},
+	      "{\"schema\":\"matins-report/1\"," SUMMARY STEPS("") "}\n");
+}
+
+static void json__pretty__skeleton_only(UNUSED void **state)
+{
+	struct report_step step = {
+		.name = "s",
+		.type = "harness",
+		.data = STR("{\"b\" :1,\n\"a\": [ ]}"),
+	};
+	struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
+
+	check("json", &r,
+	      (struct render_options){.view = VIEW_GOLDEN, .pretty = true},
+	      "{\n"
+	      "  \"schema\": \"matins-report/1\",\n"
+	      "  \"routine\": \"r\",\n"
+	      "  \"dry_run\": false,\n"
+	      "  \"success\": true,\n"
+	      "  \"summary\": \"r: 1 ran, 0 skipped, 0 failed\",\n"
+	      "  \"step_results\": [\n"
+	      "    {\n"
+	      "      \"step_name\": \"s\",\n"
+	      "      \"step_type\": \"harness\",\n"
+	      "      \"success\": true,\n"
+	      "      \"skipped\": false,\n"
+	      "      \"output\": \"\",\n"
+	      "      \"state\": \"ok\",\n"
+	      "      \"data\": {\"b\" :1,\n\"a\": [ ]}\n"
+	      "    }\n"
+	      "  ]\n"
+	      "}\n");
+}
+
+static void data__all_steps__by_name(UNUSED void **state)
+{
+	check("data", &sample, (struct render_options){.view = VIEW_FULL},
+	      "{\"briefing\":{\"schema\":\"mcp-client/1\",\"content\":[ 1.0 ],"
+	      "\"isError\":false},\"issues\":null,\"mail\":null,"
+	      "\"quiet\":null}\n");
+}
+
+static void data__single__bare_value(UNUSED void **state)
+{
+	struct report one = sample;
+
+	one.n_steps = 1;
+	check("data", &one, (struct render_options){.single = true},
+	      "{\"schema\":\"mcp-client/1\",\"content\":[ 1.0 ],"
+	      "\"isError\":false}\n");
+}
+
+static void data__single_without_data__null(UNUSED void **state)
+{
+	struct report one = sample;
+
+	one.steps = &sample_steps[1];
+	one.n_steps = 1;
+	check("data", &one, (struct render_options){.single = true}, "null\n");
+}
+
+static void json__hostile_output__valid_and_no_raw_control(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct str value;
+
+	sample_says("json", HOSTILE, &out);
+	assert_int_equal(scan_document(buf_str(&out), NULL, &value, &err), 0);
+	assert_null(strchr(buf_cstr(&out), '\x1b'));
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(json__every_kind_of_step__fixed_order),
+		cmocka_unit_test(json__golden_view__no_run_no_generation),
+		cmocka_unit_test(json__pretty__skeleton_only),
+		cmocka_unit_test(data__all_steps__by_name),
+		cmocka_unit_test(data__single__bare_value),
+		cmocka_unit_test(data__single_without_data__null),
+		cmocka_unit_test(
+			json__hostile_output__valid_and_no_raw_control),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,96 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/report/render_sample.h"
+
+static void md__every_kind_of_step__same_tree(UNUSED void **state)
+{
+	struct render_options o = {.view = VIEW_FULL};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	render_find("md")->print(&sample, &o, &out);
+	assert_string_equal(buf_cstr(&out),
+			    "# morning — gen 7\n\n"
+			    "## briefing\n\n```text\n3 meetings\n```\n\n"
+			    "## issues\n\n**ERROR:** exited with status 3\n\n"
+			    "```text\nkept\n```\n\n"
+			    "## mail\n\n*(skipped: no_credential)*\n\n"
+			    "$TOKEN is not set\n\n"
+			    "## quiet\n\n*(no output)*\n\n"
+			    "---\n\nmorning: 3 ran, 1 skipped, 1 failed\n");
+	buf_release(&out);
+}
+
+/* Every line of what a server said lies inside of one fence. */
+static void md__hostile_output__cannot_leave_its_block(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest;
+	bool inside = false;
+	int fences = 0;
+
+	sample_says("md", HOSTILE, &out);
+	rest = buf_str(&out);
+	while (rest.n) {
+		struct str line = str_cut(&rest, '\n');
+
+		if (str_starts(line, "`````")) {
+			fences++;
+			inside = !inside;
+		} else if (!inside) {
+			assert_false(str_starts(line, "# not"));
+			assert_false(str_starts(line, "<"));
+		}
+	}
+	assert_int_equal(fences, 2);
+	for (size_t i = 0; i < out.n; i++)
+		assert_true(out.p[i] == '\n' || (unsigned char)out.p[i] >= ' ');
+	buf_release(&out);
+}
+
+static void error_of(const char *error, const char *name, struct buf *out)
+{
+	struct report_step step = {.name = name,
+				   .type = "script",
+				   .state = STATE_FAILED,
+				   .reason = REASON_RPC_ERROR,
+				   .error = str_of(error)};
+	const struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
+	const struct render_options o = {.view = VIEW_FULL};
+
+	buf_clear(out);
+	render_find("md")->print(&r, &o, out);
+}
+
+static void md__markup_in_sentences__escaped(UNUSED void **state)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	error_of("a\n# b <img src=x> *c* [d](e) `f` &amp; _g_ h_i", "s_t",
+		 &out);
+	assert_non_null(strstr(buf_cstr(&out), "## s_t\n"));
+	assert_non_null(
+		strstr(buf_cstr(&out),
+		       "**ERROR:** a \\# b \\<img src=x\\> \\*c\\* \\[d\\](e) "
+		       "\\`f\\` \\&amp; \\_g\\_ h_i\n"));
+	error_of("x", "1. list", &out);
+	assert_non_null(strstr(buf_cstr(&out), "## 1\\. list\n"));
+	error_of("x", "- a", &out);
+	assert_non_null(strstr(buf_cstr(&out), "## \\- a\n"));
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(md__every_kind_of_step__same_tree),
+		cmocka_unit_test(md__hostile_output__cannot_leave_its_block),
+		cmocka_unit_test(md__markup_in_sentences__escaped),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

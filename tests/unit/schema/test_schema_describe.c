@@ -1,0 +1,229 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/schema/schema_fixture.h"
+#include "core/schema/describe.h"
+
+static const char tool[] =
+	"{\"type\":\"object\",\"properties\":{"
+	"\"repo\":{\"type\":\"string\",\"description\":\"owner\\/name\"},"
+	"\"limit\":{\"$ref\":\"#/$defs/count\",\"default\":30},"
+	"\"ratio\":{\"type\":[\"number\",\"null\"]},"
+	"\"all\":{\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"null\"}]},"
+	"\"labels\":{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"]}},"
+	"\"filter\":{\"allOf\":[{\"type\":\"object\"},{\"minProperties\":1}]},"
+	"\"state\":{\"enum\":[\"open\",\"closed\"],\"default\":\"open\","
+	"\"title\":\"State\"},"
+	"\"either\":{\"type\":[\"string\",\"integer\"]},"
+	"\"both\":{\"type\":[\"boolean\",\"integer\"]},"
+	"\"any\":{},\"anything\":true,"
+	"\"self\":{\"$ref\":\"#/properties/self\"}},"
+	"\"required\":[\"repo\",\"all\"],"
+	"\"$defs\":{\"count\":{\"type\":\"integer\","
+	"\"description\":\"how many\"}}}";
+
+static void type__of_each_property__as_the_schema_says(UNUSED void **state)
+{
+	AUTO(schema_freep) struct schema *s = compiled(tool);
+	static const struct {
+		const char *name;
+		enum schema_type type;
+	} rows[] = {
+		{"repo", SCHEMA_TYPE_STRING},
+		{"limit", SCHEMA_TYPE_INTEGER},
+		{"ratio", SCHEMA_TYPE_NUMBER},
+		{"all", SCHEMA_TYPE_BOOLEAN},
+		{"labels", SCHEMA_TYPE_ARRAY},
+		{"filter", SCHEMA_TYPE_OBJECT},
+		{"state", SCHEMA_TYPE_STRING},
+		{"either", SCHEMA_TYPE_STRING},
+		{"both", SCHEMA_TYPE_UNKNOWN},
+		{"any", SCHEMA_TYPE_UNKNOWN},
+		{"anything", SCHEMA_TYPE_UNKNOWN},
+		{"self", SCHEMA_TYPE_UNKNOWN},
+		{"absent", SCHEMA_TYPE_UNKNOWN},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (schema_property_type(s, str_of(rows[i].name)) !=
+		    rows[i].type)
+			fail_msg("%s", rows[i].name);
+}
+
+static void properties__of_a_tool__in_order_with_texts(UNUSED void **state)
+{
+	AUTO(schema_freep) struct schema *s = compiled(tool);
+	struct schema_property *p;
+	size_t n = schema_properties(s, &fixture_arena, &p);
+
+	assert_int_equal(n, 12);
+	assert_true(str_is(p[0].name, "repo"));
+	assert_true(str_is(p[0].description, "owner/name"));
+	assert_true(p[0].is_required);
+	assert_null(p[0].fallback.p);
+	assert_true(str_is(p[1].name, "limit"));
+	assert_true(str_is(p[1].description, "how many"));
+	assert_true(str_is(p[1].fallback, "30"));
+	assert_false(p[1].is_required);
+	assert_int_equal(p[2].types, SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_NULL);
+	assert_true(p[3].is_required);
+	assert_true(p[4].is_list);
+	assert_int_equal(p[4].n_choices, 2);
+	assert_true(str_is(p[6].title, "State"));
+	assert_false(p[6].is_list);
+	assert_true(str_is(p[6].choice[1].value, "\"closed\""));
+}
+
+static void properties__composed__found_through_references(UNUSED void **state)
+{
+	AUTO(schema_freep)
+	struct schema *s = compiled(
+		"{\"$ref\":\"#/$defs/a\",\"anyOf\":[{\"properties\":{"
+		"\"z\":true,\"x\":{\"type\":\"null\"}},\"required\":[\"z\"]}],"
+		"\"$defs\":{\"a\":{\"allOf\":[{\"properties\":{"
+		"\"x\":{\"type\":\"string\"}},\"required\":[\"x\"]}]}}}");
+	struct schema_property *p, one;
+
+	assert_int_equal(schema_properties(s, &fixture_arena, &p), 2);
+	assert_true(str_is(p[0].name, "x"));
+	assert_int_equal(p[0].types, SCHEMA_TYPE_STRING);
+	assert_true(p[0].is_required);
+	assert_true(str_is(p[1].name, "z"));
+	assert_false(p[1].is_required); /* by one alternative only */
+	assert_true(schema_property(s, STR("z"), &fixture_arena, &one));
+	assert_false(schema_property(s, STR("y"), &fixture_arena, &one));
+}
+
+static void properties__recursive__end(UNUSED void **state)
+{
+	AUTO(schema_freep)
+	struct schema *s =
+		compiled("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
+			 "\"oneOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
+			 "\"properties\":{\"a\":{\"$ref\":\"#\"}}}");
+	struct schema_property *p;
+
+	assert_int_equal(schema_properties(s, &fixture_arena, &p), 1);
+}
+
+/* What elicitation of each revision sends. */
+static void form__of_elicitation__accepted(UNUSED void **state)
+{
+	AUTO(schema_freep)
+	struct schema *s =
+		compiled("{\"type\":\"object\",\"properties\":{"
+			 "\"s\":{\"type\":\"string\",\"format\":\"email\"},"
+			 "\"n\":{\"type\":\"number\",\"minimum\":0},"
+			 "\"b\":{\"type\":\"boolean\",\"default\":false},"
+			 "\"e\":{\"type\":\"string\",\"enum\":[\"x\",\"y\"],"
+			 "\"enumNames\":[\"Ex\",\"Why\"]},"
+			 "\"o\":{\"type\":\"string\",\"oneOf\":["
+			 "{\"const\":\"1\",\"title\":\"One\"},"
+			 "{\"const\":\"2\",\"title\":\"Two\"}]},"
+			 "\"m\":{\"type\":\"array\",\"items\":{\"anyOf\":["
+			 "{\"const\":\"1\",\"title\":\"One\"}]}}},"
+			 "\"required\":[\"s\"]}");
+	struct schema_property *p;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(schema_check_form(s, &err), 0);
+	assert_int_equal(schema_properties(s, &fixture_arena, &p), 6);
+	assert_true(str_is(p[0].format, "email"));
+	assert_true(str_is(p[3].choice[1].title, "Why"));
+	assert_true(str_is(p[4].choice[0].title, "One"));
+	assert_true(str_is(p[4].choice[0].value, "\"1\""));
+	assert_true(p[5].is_list);
+	assert_true(str_is(p[5].choice[0].title, "One"));
+}
+
+static void form__not_flat__names_the_property(UNUSED void **state)
+{
+	static const char *const rows[][2] = {
+		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+		 "\"object\"}}}",
+		 "a form cannot ask for the property \"a\": it is an object"},
+		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
+		 "\"array\",\"items\":{\"type\":\"string\"}}}}",
+		 "a form cannot ask for the property \"a\": it is an array of "
+		 "other things than choices"},
+		{"{\"type\":\"object\",\"properties\":{\"a\":{}}}",
+		 "a form cannot ask for the property \"a\": it has no type"},
+		{"{\"type\":\"array\"}", "a form must be of type \"object\""},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		AUTO(schema_freep) struct schema *s = compiled(rows[i][0]);
+		struct err err = ERR_INIT;
+
+		assert_int_equal(schema_check_form(s, &err), -1);
+		assert_int_equal(err.kind, ERR_PEER);
+		assert_string_equal(err.msg, rows[i][1]);
+	}
+}
+
+static void defaults__left_out__filled_in(UNUSED void **state)
+{
+	static const char schema[] =
+		"{\"properties\":{"
+		"\"s\":{\"type\":\"string\",\"default\":\"d\"},"
+		"\"n\":{\"default\":95.50},"
+		"\"l\":{\"default\":[\"a\", \"b\"]},"
+		"\"r\":{\"$ref\":\"#/$defs/r\"},"
+		"\"x\":{\"type\":\"string\"},"
+		"\"o\":{\"properties\":{\"i\":{\"default\":null}}}},"
+		"\"$defs\":{\"r\":{\"default\":true}}}";
+	static const char *const rows[][2] = {
+		{"", "{\"s\":\"d\",\"n\":95.50,\"l\":[\"a\", \"b\"],"
+		     "\"r\":true}"},
+		{"{\"n\":1.0e0,\"s\":null,\"q\":\"\\u0061\",\"l\":0,"
+		 "\"r\":0}",
+		 "{\"n\":1.0e0,\"s\":null,\"q\":\"\\u0061\",\"l\":0,"
+		 "\"r\":0}"},
+		{" { \"s\" : 1 , \"n\":2,\"l\":3,\"r\":4,\"o\" : {} } ",
+		 "{\"s\":1,\"n\":2,\"l\":3,\"r\":4,\"o\":{\"i\":null}}"},
+		{"[1, 2]", "[1, 2]"},
+	};
+	AUTO(schema_freep) struct schema *s = compiled(schema);
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = ERR_INIT;
+
+		assert_int_equal(
+			schema_defaults(s, str_of(rows[i][0]), &out, &err), 0);
+		assert_string_equal(buf_cstr(&out), rows[i][1]);
+		buf_release(&out);
+	}
+}
+
+static void defaults__not_json__error(UNUSED void **state)
+{
+	AUTO(schema_freep) struct schema *s = compiled("true");
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	assert_int_equal(schema_defaults(s, STR("{"), &out, &err), -1);
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	buf_release(&out);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(type__of_each_property__as_the_schema_says),
+		cmocka_unit_test(properties__of_a_tool__in_order_with_texts),
+		cmocka_unit_test(
+			properties__composed__found_through_references),
+		cmocka_unit_test(properties__recursive__end),
+		cmocka_unit_test(form__of_elicitation__accepted),
+		cmocka_unit_test(form__not_flat__names_the_property),
+		cmocka_unit_test(defaults__left_out__filled_in),
+		cmocka_unit_test(defaults__not_json__error),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, release_fixture);
+}

@@ -1,0 +1,140 @@
+#include "tests/unit/server/brief_fixture.h"
+
+static void write_proc(void)
+{
+	WRITE("uptime", "270303.42 500000.00\n");
+	WRITE("loadavg", "0.42 1.00 12.30 1/123 4567\n");
+	WRITE("meminfo", "MemTotal:       16384 kB\n"
+			 "MemFree:            1 kB\n"
+			 "MemAvailable:    8192 kB\n"
+			 "SwapTotal:       2048 kB\n"
+			 "SwapFree:        1024 kB\n");
+}
+
+static void host__whole_proc__is_told(void **state)
+{
+	(void)state;
+	write_proc();
+	call("host", "{}");
+	assert_false(result.is_error);
+	assert_has(STRUCTURED(), "\"uptime_seconds\":270303,");
+	assert_has(STRUCTURED(),
+		   "\"load\":{\"one\":0.42,\"five\":1.00,\"fifteen\":12.30}");
+	assert_has(STRUCTURED(), "\"memory\":{\"total_bytes\":16777216,"
+				 "\"available_bytes\":8388608}");
+	assert_has(STRUCTURED(), "\"swap\":{\"total_bytes\":2097152,"
+				 "\"free_bytes\":1048576}");
+	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
+	assert_has(STRUCTURED(), "\"notes\":[]}");
+	assert_has(TEXT(), ", up 3 days 3 h\nload 0.42 1.00 12.30 on ");
+	assert_has(TEXT(), "\nmemory 8.0 MiB of 16.0 MiB available\n"
+			   "swap 1.0 MiB of 2.0 MiB free\ndisk /: ");
+}
+
+static void host__uptime__in_fitting_units(void **state)
+{
+	(void)state;
+	write_proc();
+	WRITE("uptime", "59.99 1\n");
+	call("host", "{}");
+	assert_has(TEXT(), "up 0 min\n");
+	WRITE("uptime", "172799.0 1\n");
+	call("host", "{}");
+	assert_has(TEXT(), "up 47 h 59 min\n");
+	WRITE("uptime", "172800.0 1\n");
+	call("host", "{}");
+	assert_has(TEXT(), "up 2 days 0 h\n");
+}
+
+static void host__nothing_in_proc__notes_and_no_failure(void **state)
+{
+	(void)state;
+	env.proc = "/nonexistent";
+	call("host", "{}");
+	env.proc = scratch;
+	assert_false(result.is_error);
+	assert_has_not(STRUCTURED(), "\"load\"");
+	assert_has_not(STRUCTURED(), "\"memory\"");
+	assert_has_not(STRUCTURED(), "\"uptime_seconds\"");
+	assert_has(STRUCTURED(), "\"notes\":[\"the uptime is not visible\","
+				 "\"the load is not visible\","
+				 "\"memory and swap are not visible\"]}");
+	assert_has(TEXT(), "\n(the load is not visible)\n");
+}
+
+static void host__garbage_in_proc__notes_and_no_failure(void **state)
+{
+	static const char *const loads[] = {"",
+					    "a b c",
+					    "1 2 3",
+					    "0.1 0.2",
+					    "00.1 0.2 0.3 x",
+					    "1e5 0.2 0.3 x",
+					    "-1.0 0.2 0.3 x"};
+
+	(void)state;
+	write_proc();
+	WRITE("uptime", "x");
+	WRITE("meminfo", "MemTotal: 99999999999999999999 kB\n"
+			 "SwapTotal: 0 kB\nSwapFree: 0 kB");
+	for (size_t i = 0; i < ARRAY_LEN(loads); i++) {
+		write_file("loadavg", loads[i], strlen(loads[i]));
+		call("host", "{}");
+		assert_false(result.is_error);
+		assert_has(STRUCTURED(),
+			   "\"notes\":[\"the uptime is not visible\","
+			   "\"the load is not visible\","
+			   "\"memory is not visible\"]}");
+		assert_has(TEXT(), "swap none");
+	}
+}
+
+static void host__paths__asked_ones_only(void **state)
+{
+	(void)state;
+	write_proc();
+	call("host", "{\"paths\":[\"~\",\"/\"]}");
+	assert_false(result.is_error);
+	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"~\",");
+	assert_has(STRUCTURED(), ",{\"path\":\"/\",");
+}
+
+static void host__path_that_is_not_there__error_beside_the_rest(void **state)
+{
+	(void)state;
+	write_proc();
+	call("host", "{\"paths\":[\"/nonexistent\",\"/\"]}");
+	assert_true(result.is_error);
+	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
+	assert_has(STRUCTURED(), "\"notes\":[\"/nonexistent: no file system "
+				 "is visible there\"]");
+	assert_has(TEXT(), "\n(/nonexistent: no file system");
+}
+
+static void host__no_home__only_the_root(void **state)
+{
+	(void)state;
+	write_proc();
+	env.home = NULL;
+	call("host", "{}");
+	env.home = scratch;
+	assert_false(result.is_error);
+	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(host__whole_proc__is_told),
+		cmocka_unit_test(host__uptime__in_fitting_units),
+		cmocka_unit_test(host__nothing_in_proc__notes_and_no_failure),
+		cmocka_unit_test(host__garbage_in_proc__notes_and_no_failure),
+		cmocka_unit_test(host__paths__asked_ones_only),
+		cmocka_unit_test(
+			host__path_that_is_not_there__error_beside_the_rest),
+		cmocka_unit_test(host__no_home__only_the_root),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
+}

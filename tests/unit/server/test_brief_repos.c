@@ -1,0 +1,139 @@
+#include "tests/unit/server/brief_fixture.h"
+
+/* Trees with a history are in the black-box test: they need git itself. */
+
+static void make_dir(const char *name)
+{
+	AUTO(buf_release) struct buf path = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&path, "%s/%s", scratch, name);
+	if (fd_mkdirs(buf_cstr(&path), 0700) < 0)
+		fail_msg("mkdir %s", name);
+}
+
+#define MAKE_EMPTY_REPO(name)                                        \
+	do {                                                         \
+		make_dir(name "/.git/objects");                      \
+		make_dir(name "/.git/refs");                         \
+		WRITE(name "/.git/HEAD", "ref: refs/heads/trunk\n"); \
+		WRITE(name "/.git/config",                           \
+		      "[core]\nrepositoryformatversion = 0\n");      \
+	} while (0)
+
+static void repos__no_commit_yet__branch_without_head(void **state)
+{
+	(void)state;
+	MAKE_EMPTY_REPO("one");
+	WRITE("one/file", "x");
+	call("repos", "{\"paths\":[\"~/one\"]}");
+	if (result.is_error)
+		fail_msg("%s", TEXT());
+	assert_string_equal(TEXT(), "one: trunk, no commit yet; 1 untracked");
+	assert_string_equal(
+		STRUCTURED(),
+		"{\"repos\":[{\"name\":\"one\",\"path\":\"~/one\","
+		"\"branch\":\"trunk\",\"detached\":false,\"changes\":{"
+		"\"staged\":0,\"modified\":0,\"untracked\":1,"
+		"\"conflicted\":0}}],\"problems\":[]}");
+}
+
+static void repos__folder__children_by_name(void **state)
+{
+	(void)state;
+	MAKE_EMPTY_REPO("all/b");
+	MAKE_EMPTY_REPO("all/a");
+	MAKE_EMPTY_REPO("all/c/deeper");
+	make_dir("all/plain");
+	call("repos", "{\"paths\":[\"~/all\"]}");
+	assert_false(result.is_error);
+	assert_string_equal(TEXT(), "a: trunk, no commit yet; clean\n"
+				    "b: trunk, no commit yet; clean");
+}
+
+static void repos__user_configuration_is_unreadable__ignored(void **state)
+{
+	(void)state;
+	MAKE_EMPTY_REPO("two");
+	/* a folder in its place: as unreadable for root as for others */
+	make_dir(".gitconfig");
+	setenv("HOME", scratch, 1);
+	call("repos", "{\"paths\":[\"~/two\"]}");
+	if (result.is_error)
+		fail_msg("%s", TEXT());
+	unsetenv("HOME");
+	call("repos", "{\"paths\":[\"~/two\"]}");
+	if (result.is_error)
+		fail_msg("%s", TEXT());
+}
+
+static void repos__no_tree__is_said_and_no_error(void **state)
+{
+	(void)state;
+	make_dir("plain");
+	call("repos", "{\"paths\":[\"~/plain\"]}");
+	assert_false(result.is_error);
+	assert_string_equal(TEXT(), "~/plain: no git working tree there nor "
+				    "directly beneath");
+}
+
+static void repos__missing_or_broken__error_beside_the_rest(void **state)
+{
+	(void)state;
+	MAKE_EMPTY_REPO("three");
+	make_dir("broken/.git");
+	call("repos", "{\"paths\":[\"~/none\",\"~/broken\",\"~/three\"]}");
+	assert_true(result.is_error);
+	assert_has(TEXT(), "three: trunk, no commit yet; clean\n~/none: No "
+			   "such file or directory; where it exists, a "
+			   "routine must grant it: sandbox = { read = "
+			   "[\"~/none\"] }\n~/broken: ");
+	assert_has(STRUCTURED(), "\"problems\":[{\"path\":\"~/none\",");
+}
+
+static void repos__library_missing__names_the_package(void **state)
+{
+	(void)state;
+	env.libgit = "libmatins-nonesuch.so.1";
+	call("repos", "{\"paths\":[\"/\"]}");
+	env.libgit = NULL;
+	assert_true(result.is_error);
+	assert_has(TEXT(), "apt-get install libgit2-");
+	assert_string_equal(STRUCTURED(), "");
+}
+
+static void repos__another_library__is_refused(void **state)
+{
+	(void)state;
+	env.libgit = "libc.so.6";
+	call("repos", "{\"paths\":[\"/\"]}");
+	env.libgit = NULL;
+	assert_true(result.is_error);
+	assert_has(TEXT(), "has no git_libgit2_init");
+}
+
+static void repos__no_paths__tool_error(void **state)
+{
+	(void)state;
+	call("repos", "{}");
+	assert_true(result.is_error);
+	assert_has(TEXT(), "repos: argument paths is missing");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(repos__no_commit_yet__branch_without_head),
+		cmocka_unit_test(repos__folder__children_by_name),
+		cmocka_unit_test(
+			repos__user_configuration_is_unreadable__ignored),
+		cmocka_unit_test(repos__no_tree__is_said_and_no_error),
+		cmocka_unit_test(
+			repos__missing_or_broken__error_beside_the_rest),
+		cmocka_unit_test(repos__library_missing__names_the_package),
+		cmocka_unit_test(repos__another_library__is_refused),
+		cmocka_unit_test(repos__no_paths__tool_error),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
+}

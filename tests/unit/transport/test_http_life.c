@@ -1,0 +1,426 @@
+/* Many exchanges at once, connections, who may use them, and an early end. */
+#include "tests/unit/transport/http_world.h"
+
+#include <signal.h>
+
+static int setup(void **state)
+{
+	struct world *w = test_calloc(1, sizeof(*w));
+
+	world_open(w, NULL);
+	*state = w;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	world_close(*state);
+	test_free(*state);
+	return 0;
+}
+
+/* "/stream" never ends; anything else is answered at once. */
+static void answer(struct connection *c, const char *request)
+{
+	if (strstr(request, " /stream"))
+		SAY(c, "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+		       "Transfer-Encoding: chunked\r\n\r\n"
+		       "8\r\ndata: x\n\r\n");
+	else
+		SAY(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+}
+
+/* ---- connections ---- */
+
+static void send__no_callback_before_the_loop_turns(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+	struct http_request r = request_for(w, &saw);
+
+	r.url = "no url at all";
+	saw.exchange = http_send(w->http, &r);
+	assert_false(saw.is_over);
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_BROKEN, "no URL");
+	saw_release(&saw);
+}
+
+static void HT_9__one_after_the_other__one_connection(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	w->server.answer = answer;
+	for (int i = 0; i < 5; i++) {
+		get(w, &saw, "/");
+		assert_end(&saw, HTTP_DONE, NULL);
+		saw_release(&saw);
+	}
+	assert_int_equal(w->server.requests, 5);
+	assert_int_equal(w->server.accepted, 1);
+}
+
+static void get__hundreds_at_once__all_answered(void **state)
+{
+	enum { MANY = 300 };
+	struct world *w = *state;
+	struct saw *saw = test_calloc(MANY, sizeof(*saw));
+
+	w->server.answer = answer;
+	for (int i = 0; i < MANY; i++) {
+		struct http_request r = request_for(w, &saw[i]);
+
+		ask(w, &r, "/");
+	}
+	for (int i = 0; i < MANY; i++) {
+		wait_for(w, &saw[i].is_over);
+		assert_end(&saw[i], HTTP_DONE, NULL);
+		assert_body(&saw[i], "ok");
+		saw_release(&saw[i]);
+	}
+	assert_int_equal(w->server.requests, MANY);
+	test_free(saw);
+}
+
+static void HT_9__post_beside_streams_that_stay_open__answered(void **state)
+{
+	enum { STREAMS = 20 };
+	struct world *w = *state;
+	struct saw stream[STREAMS], saw;
+
+	w->server.answer = answer;
+	for (int i = 0; i < STREAMS; i++) {
+		struct http_request r = request_for(w, &stream[i]);
+
+		ask(w, &r, "/stream");
+	}
+	for (int i = 0; i < STREAMS; i++)
+		while (!stream[i].body.n)
+			turn(w);
+	for (int i = 0; i < 3; i++) {
+		struct http_request r = request_for(w, &saw);
+
+		r.method = "POST";
+		ask(w, &r, "/");
+		wait_for(w, &saw.is_over);
+		assert_end(&saw, HTTP_DONE, NULL);
+		saw_release(&saw);
+	}
+	assert_int_equal(w->server.accepted, STREAMS + 1);
+	for (int i = 0; i < STREAMS; i++) {
+		assert_false(stream[i].is_over);
+		http_cancel(stream[i].exchange);
+		saw_release(&stream[i]);
+	}
+}
+
+static void options__connections_max__never_more(void **state)
+{
+	struct world *w = *state;
+	struct http_options options = {
+		.loop = &w->loop,
+		.user_agent = "matins/test",
+		.connections_max = 3,
+	};
+	struct err err = ERR_INIT;
+	struct saw saw[20];
+
+	w->server.answer = answer;
+	http_free(w->http);
+	assert_int_equal(http_new(&options, &w->http, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		struct http_request r = request_for(w, &saw[i]);
+
+		ask(w, &r, "/");
+	}
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		wait_for(w, &saw[i].is_over);
+		assert_end(&saw[i], HTTP_DONE, NULL);
+		saw_release(&saw[i]);
+	}
+	assert_in_range(w->server.accepted, 1, 3);
+}
+
+/* The second request on a connection is taken, and not answered. */
+static void end_at_the_second(struct connection *c, const char *request)
+{
+	if (c->number == 1 && c->server->requests == 2)
+		connection_end(c);
+	else
+		answer(c, request);
+}
+
+static void post__kept_connection_ends__not_sent_again(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+	struct http_request r;
+
+	w->server.answer = end_at_the_second;
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+	r = request_for(w, &saw);
+	r.method = "POST";
+	r.content = STR("pay");
+	ask(w, &r, "/");
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_CUT, "without an answer");
+	assert_true(saw.end.is_sent);
+	assert_int_equal(w->server.requests, 2);
+	saw_release(&saw);
+}
+
+static void get__kept_connection_ends__sent_again(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	w->server.answer = end_at_the_second;
+	for (int i = 0; i < 2; i++) {
+		get(w, &saw, "/");
+		assert_end(&saw, HTTP_DONE, NULL);
+		saw_release(&saw);
+	}
+	assert_int_equal(w->server.requests, 3);
+}
+
+/* ---- who may be connected to ---- */
+
+static void SEC_2__address_out_of_reach__refused_before_connecting(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	w->server.answer = answer;
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_REFUSED, "127.0.0.1 is loopback: ");
+	assert_false(saw.end.is_sent);
+	assert_int_equal(w->server.accepted, 0);
+	saw_release(&saw);
+}
+
+static void get__name_of_an_address_out_of_reach__refused(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+	struct http_request r = request_for(w, &saw);
+
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
+	r.url = "http://localhost:1/";
+	saw.exchange = http_send(w->http, &r);
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_REFUSED, "localhost is ");
+	saw_release(&saw);
+
+	r = request_for(w, &saw);
+	r.url = "http://0.0.0.0:1/";
+	w->reach = reach_of_user();
+	saw.exchange = http_send(w->http, &r);
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_REFUSED, "0.0.0.0");
+	saw_release(&saw);
+}
+
+/* What the user may use is open already; that lets nobody else in. */
+static void SEC_2__connection_of_a_wider_reach__not_reused(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	w->server.answer = answer;
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_REFUSED, "loopback");
+	assert_false(saw.end.is_sent);
+	assert_int_equal(w->server.requests, 1);
+	saw_release(&saw);
+	w->reach = reach_of_server(ADDRESS_LOOPBACK);
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+}
+
+static bool allows_one_port(void *arg, struct str host,
+			    const struct sockaddr *address, struct err *err)
+{
+	struct sockaddr_in v4;
+
+	memcpy(&v4, address, sizeof(v4));
+	assert_true(str_is(host, "127.0.0.1"));
+	if (ntohs(v4.sin_port) == *(uint16_t *)arg)
+		return true;
+	err_set(err, ERR_PEER, "the leash forbids port %u", ntohs(v4.sin_port));
+	return false;
+}
+
+static void get__rule_of_a_leash__asked_with_address_and_port(void **state)
+{
+	struct world *w = *state;
+	uint16_t port = w->server.port;
+	struct saw saw;
+
+	w->server.answer = answer;
+	w->reach.allows = allows_one_port;
+	w->reach.arg = &port;
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+	port++;
+	get(w, &saw, "/");
+	assert_end(&saw, HTTP_REFUSED, "the leash forbids port");
+	assert_int_equal(w->server.requests, 1);
+	saw_release(&saw);
+}
+
+static void get__proxy_of_the_environment__not_used(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	w->server.answer = answer;
+	setenv("http_proxy", "http://127.0.0.1:1", 1);
+	setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
+	get(w, &saw, "/");
+	unsetenv("http_proxy");
+	unsetenv("ALL_PROXY");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+}
+
+/* ---- an early end ---- */
+
+static void cancel__queued_running_or_in_callback__nothing_more(void **state)
+{
+	struct world *w = *state;
+	struct saw saw[5], other;
+
+	w->server.answer = answer;
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		struct http_request r = request_for(w, &saw[i]);
+
+		saw[i].cancels_in_head = i == 3;
+		saw[i].cancels_in_body = i == 4;
+		ask(w, &r, i == 2 ? "/stream" : "/");
+	}
+	http_cancel(saw[0].exchange);
+	turn(w);
+	http_cancel(saw[1].exchange);
+	while (!saw[2].body.n || !saw[3].has_head || !saw[4].body.n)
+		turn(w);
+	http_cancel(saw[2].exchange);
+	get(w, &other, "/");
+	assert_end(&other, HTTP_DONE, NULL);
+	saw_release(&other);
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		assert_false(saw[i].is_over);
+		saw_release(&saw[i]);
+	}
+	assert_int_equal(saw[3].body.n, 0);
+	http_cancel(NULL);
+}
+
+struct pair {
+	struct saw saw;
+	struct saw *other;
+};
+
+static bool cancel_other(void *arg, UNUSED struct str bytes)
+{
+	struct pair *p = arg;
+
+	http_cancel(p->other->exchange);
+	return true;
+}
+
+static void cancel__another_from_a_callback__it_ends_silently(void **state)
+{
+	struct world *w = *state;
+	struct saw stream, after;
+	struct http_request r = request_for(w, &stream);
+	struct pair pair = {.other = &stream};
+
+	w->server.answer = answer;
+	ask(w, &r, "/stream");
+	while (!stream.body.n)
+		turn(w);
+	r = request_for(w, &pair.saw);
+	r.arg = &pair;
+	r.body = cancel_other;
+	ask(w, &r, "/");
+	wait_for(w, &pair.saw.is_over);
+	assert_end(&pair.saw, HTTP_DONE, NULL);
+	get(w, &after, "/");
+	assert_false(stream.is_over);
+	saw_release(&stream);
+	saw_release(&pair.saw);
+	saw_release(&after);
+}
+
+static void body__enough__end_follows_as_done(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+	struct http_request r = request_for(w, &saw);
+
+	w->server.answer = answer;
+	saw.has_enough = true;
+	ask(w, &r, "/stream");
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_DONE, NULL);
+	assert_body(&saw, "data: x\n");
+	saw_release(&saw);
+}
+
+static void free__with_exchanges_of_each_kind__silent(void **state)
+{
+	struct world *w = *state;
+	struct saw running, queued;
+	struct http_request r = request_for(w, &running);
+
+	w->server.answer = answer;
+	ask(w, &r, "/stream");
+	while (!running.body.n)
+		turn(w);
+	r = request_for(w, &queued);
+	ask(w, &r, "/");
+	http_free(w->http);
+	w->http = NULL;
+	assert_false(running.is_over || queued.is_over);
+	saw_release(&running);
+	saw_release(&queued);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+		TEST(send__no_callback_before_the_loop_turns),
+		TEST(HT_9__one_after_the_other__one_connection),
+		TEST(get__hundreds_at_once__all_answered),
+		TEST(HT_9__post_beside_streams_that_stay_open__answered),
+		TEST(options__connections_max__never_more),
+		TEST(post__kept_connection_ends__not_sent_again),
+		TEST(get__kept_connection_ends__sent_again),
+		TEST(SEC_2__address_out_of_reach__refused_before_connecting),
+		TEST(get__name_of_an_address_out_of_reach__refused),
+		TEST(SEC_2__connection_of_a_wider_reach__not_reused),
+		TEST(get__rule_of_a_leash__asked_with_address_and_port),
+		TEST(get__proxy_of_the_environment__not_used),
+		TEST(cancel__queued_running_or_in_callback__nothing_more),
+		TEST(cancel__another_from_a_callback__it_ends_silently),
+		TEST(body__enough__end_follows_as_done),
+		TEST(free__with_exchanges_of_each_kind__silent),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	/* what hangs has hung, and is no wait for ever */
+	alarm(60);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

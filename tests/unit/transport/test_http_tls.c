@@ -1,0 +1,256 @@
+/* Certificates and HTTP/2. */
+#include "tests/unit/transport/tls_server.h"
+
+#include <signal.h>
+
+static void begin_at(struct world *w, struct saw *saw, const char *host,
+		     const char *name, const char *path)
+{
+	AUTO(mem_freep) char *url = url_of("https", host, name, path);
+	struct http_request r = request_for(w, saw);
+
+	r.url = url;
+	saw->exchange = http_send(w->http, &r);
+}
+
+static void get_at(struct world *w, struct saw *saw, const char *host,
+		   const char *name)
+{
+	begin_at(w, saw, host, name, "/");
+	wait_for(w, &saw->is_over);
+}
+
+static int connection_of(const struct saw *saw)
+{
+	struct http_head head = {.lines = buf_str(&saw->lines)};
+	struct str value;
+	uint64_t n;
+
+	assert_true(http_head_get(&head, "x-connection", 0, &value));
+	assert_true(str_uint64(value, &n));
+	return (int)n;
+}
+
+/* ---- certificates ---- */
+
+static const struct certificate {
+	const char *name, *host, *say_what;
+} BAD[] = {
+	{"expired", "127.0.0.1", "expired"},
+	{"expired", "localhost", "expired"},
+	{"wrong", "127.0.0.1", "no alternative certificate subject name"},
+	{"wrong", "localhost", "no alternative certificate subject name"},
+	{"unknown", "127.0.0.1", "not accepted"},
+	{"unknown", "localhost", "issuer"},
+};
+
+static void RW_112__certificate_not_good__nothing_is_sent(void **state)
+{
+	struct world *w = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
+		struct saw saw;
+
+		get_at(w, &saw, BAD[i].host, BAD[i].name);
+		assert_end(&saw, HTTP_TLS, NULL);
+		if (!strstr(saw.end.err.msg, BAD[i].say_what))
+			fail_msg("%s, %s: %s", BAD[i].name, BAD[i].host,
+				 saw.end.err.msg);
+		assert_false(saw.end.is_sent || saw.has_head);
+		saw_release(&saw);
+	}
+}
+
+static void certificate__good_with_its_authority__accepted(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	get_at(w, &saw, "localhost", "good");
+	assert_end(&saw, HTTP_DONE, NULL);
+	assert_body(&saw, "GET ");
+	assert_int_equal(saw.range, ADDRESS_LOOPBACK);
+	saw_release(&saw);
+	get_at(w, &saw, "127.0.0.1", "good");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+}
+
+static void certificate__good_without_its_authority__refused(
+	UNUSED void **state)
+{
+	struct world w;
+	struct saw saw;
+
+	world_open(&w, NULL);
+	get_at(&w, &saw, "localhost", "good");
+	assert_end(&saw, HTTP_TLS, "not accepted");
+	saw_release(&saw);
+	world_close(&w);
+}
+
+static void authorities__no_file_or_none_in_it__error(void **state)
+{
+	AUTO(mem_freep)
+	char *key = mem_printf("%s/ca.key", (char *)tls.folder);
+	struct world *w = *state;
+	struct http_options options = {
+		.loop = &w->loop,
+		.user_agent = "x",
+		.ca_file = "/nonexistent/ca.pem",
+	};
+	struct err err = ERR_INIT;
+	struct http *h = NULL;
+
+	assert_int_equal(http_new(&options, &h, &err), -1);
+	assert_int_equal(err.kind, ERR_SYS);
+	options.ca_file = key;
+	assert_int_equal(http_new(&options, &h, &err), -1);
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	assert_null(h);
+}
+
+static void tls__older_than_1_2__refused(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	get_at(w, &saw, "localhost", "old");
+	assert_end(&saw, HTTP_TLS, "1.2 or later");
+	assert_false(saw.end.is_sent);
+	saw_release(&saw);
+}
+
+/* Those that wait for the first connection to a host must hear of its end. */
+static void certificate__not_good_for_many_at_once__each_fails(void **state)
+{
+	struct world *w = *state;
+	struct saw saw[10];
+
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++)
+		begin_at(w, &saw[i], "localhost", "expired", "/");
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		wait_for(w, &saw[i].is_over);
+		assert_end(&saw[i], HTTP_TLS, "expired");
+		saw_release(&saw[i]);
+	}
+}
+
+static void tls__to_a_plain_server_or_plain_to_tls__fails(void **state)
+{
+	AUTO(mem_freep) char *plain = url_of("http", "localhost", "good", "/");
+	struct world *w = *state;
+	AUTO(mem_freep)
+	char *silent = mem_printf("https://127.0.0.1:%u/", w->server.port);
+	struct saw saw;
+	struct http_request r = request_for(w, &saw);
+
+	r.url = plain;
+	saw.exchange = http_send(w->http, &r);
+	wait_for(w, &saw.is_over);
+	assert_int_not_equal(saw.end.kind, HTTP_DONE);
+	saw_release(&saw);
+
+	r = request_for(w, &saw);
+	r.url = silent;
+	r.connect_ms = 50;
+	saw.exchange = http_send(w->http, &r);
+	wait_for(w, &saw.is_over);
+	assert_end(&saw, HTTP_TIMEOUT, "no connection within 50 ms");
+	assert_false(saw.end.is_sent);
+	saw_release(&saw);
+}
+
+/* ---- HTTP/2 ---- */
+
+static bool has_http2(struct world *w)
+{
+	struct saw saw;
+	bool has;
+
+	get_at(w, &saw, "localhost", "good");
+	has = saw.is_http2;
+	saw_release(&saw);
+	return has;
+}
+
+static void HT_9__http2_and_many_at_once__one_connection(void **state)
+{
+	struct world *w = *state;
+	struct saw stream, saw[20];
+
+	if (!has_http2(w))
+		skip();
+	begin_at(w, &stream, "localhost", "good", "/stream");
+	while (!stream.body.n)
+		turn(w);
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++)
+		begin_at(w, &saw[i], "localhost", "good", "/");
+	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
+		wait_for(w, &saw[i].is_over);
+		assert_end(&saw[i], HTTP_DONE, NULL);
+		assert_true(saw[i].is_http2);
+		assert_int_equal(connection_of(&saw[i]),
+				 connection_of(&stream));
+		saw_release(&saw[i]);
+	}
+	assert_false(stream.is_over);
+	http_cancel(stream.exchange);
+	saw_release(&stream);
+}
+
+static void HT_9__http1_beside_a_stream__another_connection(void **state)
+{
+	struct world *w = *state;
+	struct saw stream, saw;
+
+	begin_at(w, &stream, "localhost", "one", "/stream");
+	while (!stream.body.n)
+		turn(w);
+	get_at(w, &saw, "localhost", "one");
+	assert_end(&saw, HTTP_DONE, NULL);
+	assert_false(saw.is_http2);
+	assert_int_not_equal(connection_of(&saw), connection_of(&stream));
+	http_cancel(stream.exchange);
+	saw_release(&stream);
+	saw_release(&saw);
+}
+
+static void http2__connection_of_a_wider_reach__not_reused(void **state)
+{
+	struct world *w = *state;
+	struct saw saw;
+
+	get_at(w, &saw, "localhost", "good");
+	assert_end(&saw, HTTP_DONE, NULL);
+	saw_release(&saw);
+	w->reach = reach_of_server(ADDRESS_PUBLIC);
+	get_at(w, &saw, "localhost", "good");
+	assert_end(&saw, HTTP_REFUSED, "localhost is ");
+	assert_false(saw.end.is_sent);
+	saw_release(&saw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, tls_setup, tls_teardown)
+		TEST(RW_112__certificate_not_good__nothing_is_sent),
+		TEST(certificate__good_with_its_authority__accepted),
+		TEST(certificate__good_without_its_authority__refused),
+		TEST(authorities__no_file_or_none_in_it__error),
+		TEST(tls__older_than_1_2__refused),
+		TEST(certificate__not_good_for_many_at_once__each_fails),
+		TEST(tls__to_a_plain_server_or_plain_to_tls__fails),
+		TEST(HT_9__http2_and_many_at_once__one_connection),
+		TEST(HT_9__http1_beside_a_stream__another_connection),
+		TEST(http2__connection_of_a_wider_reach__not_reused),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	/* what hangs has hung, and is no wait for ever */
+	alarm(60);
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, tls_open, tls_close);
+}

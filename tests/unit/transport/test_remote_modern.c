@@ -1,0 +1,386 @@
+/*
+ * A client over HTTP of 2026-07-28: every request stands alone and says in
+ * its headers what it is.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "tests/unit/transport/remote_talk.h"
+
+#define NOW " version=2026-07-28"
+#define TOOL(name, properties)                                         \
+	"{\"name\":\"" name "\",\"inputSchema\":{\"type\":\"object\"," \
+	"\"properties\":{" properties "}}}"
+#define REGION "\"region\":{\"type\":\"string\",\"x-mcp-header\":\"Region\"}"
+#define COUNT "\"n\":{\"type\":\"integer\",\"x-mcp-header\":\"Count\"}"
+#define MISMATCH                                                   \
+	"400 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID," \
+	"\"error\":{\"code\":-32020,\"message\":\"HeaderMismatch\"}}"
+
+static void HM_1__every_request__says_what_it_is(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST", CALLED, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	assert_int_equal(client_wait_ready(w.client, &(struct err){0}), 0);
+	ask_with(&w, NULL, "resources/read", "{\"uri\":\"file:///a%20b\"}");
+	turn_until(&w, "resources/read");
+	ask_with(&w, NULL, "prompts/get", "{\"name\":\"p\\u00e9\"}");
+	turn_until(&w, "prompts/get");
+	ask_with(&w, NULL, "prompts/list", "");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.peer.log), PROBED
+			    "POST resources/read" NOW
+			    " method=resources/read name=file:///a%20b\n"
+			    "POST prompts/get" NOW
+			    " method=prompts/get name==?base64?cMOp?=\n"
+			    "POST prompts/list" NOW " method=prompts/list\n");
+	/* no stream of its own, no DELETE (HM-5) */
+	assert_int_equal(w.peer.gets, 0);
+	end(&w);
+}
+
+static void HM_5__session_id_of_a_server__is_ignored(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		{"POST server/discover",
+		 "200 application/json\nMcp-Session-Id: S1\n\n{\"jsonrpc\":"
+		 "\"2.0\",\"id\":$ID,\"result\":" DISCOVERED "}",
+		 PEER_DONE, 0},
+		{"POST", CALLED, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_method(&w, "prompts/list");
+	finish(&w);
+	assert_logged(&w, "POST prompts/list" NOW " method=prompts/list\n");
+	assert_null(strstr(buf_cstr(&w.peer.log), "DELETE"));
+	end(&w);
+}
+
+static void XH_11__call_of_an_unknown_tool__is_listed_first(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST \"cursor\":\"2\"",
+		 JSON_REPLY("{\"tools\":[" TOOL("a", REGION "," COUNT) "]}"),
+		 PEER_DONE, 0},
+		{"POST tools/list",
+		 JSON_REPLY("{\"tools\":[" TOOL(
+			 "b", REGION) "],"
+				      "\"nextCursor\":\"2\"}"),
+		 PEER_DONE, 0},
+		{"POST tools/call", CALLED, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_with(&w, "a", NULL, "{\"region\":\"eu west\",\"n\":1.0}");
+	turn_until_seen(&w, "result");
+	ask_with(&w, "b", NULL, "{\"region\":null,\"n\":7}");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.peer.log), PROBED
+			    "POST tools/list" NOW " method=tools/list\n"
+			    "POST tools/list" NOW " method=tools/list\n"
+			    "POST tools/call" NOW " method=tools/call name=a "
+			    "region=eu west count=1\n"
+			    "POST tools/call" NOW
+			    " method=tools/call name=b\n");
+	end(&w);
+}
+
+static void XH_1__list_that_passes_through__is_learned_from(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list",
+		 JSON_REPLY("{\"tools\":[" TOOL("a", REGION) "]}"), PEER_DONE,
+		 0},
+		{"POST tools/call", CALLED, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_method(&w, "tools/list");
+	turn_until_seen(&w, "result");
+	ask_with(&w, "a", NULL, "{\"region\":\"\\u00fc\"}");
+	ask_with(&w, "gone", NULL, "{\"region\":\"x\"}");
+	finish(&w);
+	assert_logged(&w, "name=a region==?base64?w7w=?=\n");
+	assert_logged(&w, "name=gone\n");
+	assert_int_equal(w.peer.n_requests, 4);
+	end(&w);
+}
+
+/* Of two of one name the last one counts; the order of names is any. */
+static void XH_1__list_with_a_name_twice__last_one_counts(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list",
+		 JSON_REPLY("{\"tools\":[" TOOL("c", COUNT) "," TOOL(
+			 "b", REGION) "," TOOL("a", "") "," TOOL("b",
+								 COUNT) "]}"),
+		 PEER_DONE, 0},
+		{"POST tools/call", CALLED, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_method(&w, "tools/list");
+	turn_until_seen(&w, "result");
+	ask_with(&w, "b", NULL, "{\"region\":\"x\",\"n\":2}");
+	ask_with(&w, "c", NULL, "{\"n\":3}");
+	ask_with(&w, "a", NULL, "{\"n\":4}");
+	finish(&w);
+	assert_logged(&w, "name=b count=2\n");
+	assert_logged(&w, "name=c count=3\n");
+	assert_logged(&w, "name=a\n");
+	assert_int_equal(w.peer.n_requests, 5);
+	end(&w);
+}
+
+static void XH_9__mismatch__listed_anew_and_sent_once_more(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list",
+		 JSON_REPLY("{\"tools\":[" TOOL("a", "") "]}"), PEER_DONE, 0},
+		{"POST tools/call", MISMATCH, PEER_DONE, 0},
+		{"POST tools/list",
+		 JSON_REPLY("{\"tools\":[" TOOL("a", REGION) "]}"), PEER_DONE,
+		 0},
+		{"POST tools/call", CALLED, PEER_DONE, 0},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_with(&w, "a", NULL, "{\"region\":\"eu\"}");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.seen),
+			    "ready\nresult " RESULT "\nended\n");
+	assert_logged(&w, "name=a\nPOST tools/list" NOW " method=tools/list\n"
+			  "POST tools/call" NOW
+			  " method=tools/call name=a region=eu\n");
+	end(&w);
+}
+
+static void XH_9__mismatch_for_ever__is_the_error(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list", JSON_REPLY("{\"tools\":[]}"), PEER_DONE,
+		 PEER_ALWAYS},
+		{"POST tools/call", MISMATCH, PEER_DONE, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask(&w, "a");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.seen),
+			    "ready\nerror -32020 HeaderMismatch\nended\n");
+	assert_int_equal(w.peer.n_requests, 5);
+	end(&w);
+}
+
+static void HM_6__stream_of_a_list_breaks__asked_again(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST prompts/list",
+		 "200 text/event-stream\n\nid: 7\nretry: 1\ndata:\n\n",
+		 PEER_ENDS, 0},
+		{"POST prompts/list", CALLED, PEER_DONE, 0},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_method(&w, "prompts/list");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.seen),
+			    "ready\nresult " RESULT "\nended\n");
+	assert_null(strstr(buf_cstr(&w.peer.log), "last="));
+	end(&w);
+}
+
+static void RW_99__stream_of_a_call_breaks__outcome_unknown(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list", JSON_REPLY("{\"tools\":[]}"), PEER_DONE, 0},
+		{"POST tools/call",
+		 "200 text/event-stream\n\nid: 7\nretry: 1\ndata:\n\n",
+		 PEER_ENDS, PEER_ALWAYS},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask(&w, "a");
+	finish(&w);
+	assert_seen(&w, "ready\nfailed transport: the server closed the stream "
+			"before the answer to tools/call; the outcome is "
+			"unknown, and it was not repeated\n");
+	assert_int_equal(w.peer.n_requests, 3);
+	end(&w);
+}
+
+static void HM_7__given_up__closes_the_stream(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list", JSON_REPLY("{\"tools\":[]}"), PEER_DONE, 0},
+		{"POST tools/call", "200 text/event-stream\n\n: wait\n\n",
+		 PEER_STAYS, 0},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	client_cancel(w.client, ask_and_wait(&w, "a"), "why");
+	while (w.peer.stream)
+		turn(&w);
+	finish(&w);
+	assert_int_equal(w.peer.n_requests, 3);
+	end(&w);
+}
+
+static void HM_9__server_asks__gets_no_answer(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST tools/list", JSON_REPLY("{\"tools\":[]}"), PEER_DONE, 0},
+		{"POST tools/call",
+		 "200 text/event-stream\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":"
+		 "\"q\",\"method\":\"ping\"}\n\ndata: " ANSWERED "\n\n",
+		 PEER_ENDS, 0},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask(&w, "a");
+	finish(&w);
+	assert_string_equal(buf_cstr(&w.seen),
+			    "ready\nresult " RESULT "\nended\n");
+	assert_facts(&w, "\"ignored_requests\":1");
+	assert_int_equal(w.peer.n_requests, 3);
+	end(&w);
+}
+
+static void SUB_6__subscription_breaks__is_opened_again(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {
+		NEW_SERVER,
+		{"POST subscriptions/listen",
+		 "200 text/event-stream\n\n: hello\n\n", PEER_ENDS, 0},
+		{"POST subscriptions/listen", CALLED, PEER_DONE, 0},
+		{0},
+	};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	ask_with(&w, NULL, "subscriptions/listen",
+		 "{\"toolsListChanged\":true}");
+	finish(&w);
+	assert_seen(&w, "result");
+	assert_int_equal(w.peer.n_requests, 3);
+	end(&w);
+}
+
+static void SSE_7__too_long__is_told_of_this_request(UNUSED void **state)
+{
+	static const char *const replies[] = {
+		"200 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID,"
+		"\"result\":{\"content\":[],\"x\":\"0123456789012345678901234"
+		"567890123456789012345678901234567890123456789\"}}",
+		"200 text/event-stream\n\ndata: {\"jsonrpc\":\"2.0\",\"id\":"
+		"$ID,\"result\":{\"content\":[],\"x\":\"01234567890123456789"
+		"01234567890123456789012345678901234567890123456789\"}}\n\n",
+		/* one that does not end */
+		"200 text/event-stream\n\ndata: {\"x\":\"0123456789012345678"
+		"90123456789012345678901234567890123456789012345678901234567"
+		"890123456789012345678901234567890123456789",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(replies); i++) {
+		const struct peer_step steps[] = {
+			NEW_SERVER,
+			{"POST prompts/list", replies[i],
+			 i == 2 ? PEER_STAYS : PEER_DONE, 0},
+			{"POST resources/list", CALLED, PEER_DONE, 0},
+			{0},
+		};
+		struct world w = {.message_max = 120};
+
+		begin_with(&w, steps, NULL);
+		ask_method(&w, "prompts/list");
+		turn_until_seen(&w, "failed");
+		ask_method(&w, "resources/list");
+		finish(&w);
+		assert_seen(&w, "failed output_limit: ");
+		assert_seen(&w, "result " RESULT);
+		end(&w);
+	}
+}
+
+static void HE_5__nobody_answers__says_where(UNUSED void **state)
+{
+	static const struct peer_step steps[] = {{0}};
+	struct world w;
+
+	begin(&w, steps, NULL);
+	/* before the first turn nothing was connected */
+	loop_unwatch(&w.loop, &w.peer.server.watch);
+	close(w.peer.server.fd);
+	w.peer.server.fd = dup(0);
+	ask(&w, "a");
+	finish(&w);
+	assert_seen(&w, "failed transport: no answer to server/discover from "
+			"http://127.0.0.1:");
+	end(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(HM_1__every_request__says_what_it_is),
+		cmocka_unit_test(HM_5__session_id_of_a_server__is_ignored),
+		cmocka_unit_test(
+			XH_11__call_of_an_unknown_tool__is_listed_first),
+		cmocka_unit_test(
+			XH_1__list_that_passes_through__is_learned_from),
+		cmocka_unit_test(XH_1__list_with_a_name_twice__last_one_counts),
+		cmocka_unit_test(
+			XH_9__mismatch__listed_anew_and_sent_once_more),
+		cmocka_unit_test(XH_9__mismatch_for_ever__is_the_error),
+		cmocka_unit_test(HM_6__stream_of_a_list_breaks__asked_again),
+		cmocka_unit_test(
+			RW_99__stream_of_a_call_breaks__outcome_unknown),
+		cmocka_unit_test(HM_7__given_up__closes_the_stream),
+		cmocka_unit_test(HM_9__server_asks__gets_no_answer),
+		cmocka_unit_test(SUB_6__subscription_breaks__is_opened_again),
+		cmocka_unit_test(SSE_7__too_long__is_told_of_this_request),
+		cmocka_unit_test(HE_5__nobody_answers__says_where),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
