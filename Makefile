@@ -70,7 +70,11 @@ SRC := $(filter-out core/main.c gate/gen/%,$(wildcard core/*.c core/*/*.c \
 SRCXX := $(wildcard core/*/*.cpp)
 OBJ := $(SRC:%.c=$(O)/%.o) $(SRCXX:%.cpp=$(O)/%.o)
 LIB := $(O)/libmatins.a
-UNIT := $(patsubst %.c,$(O)/%,$(wildcard tests/unit/*/test_*.c))
+# Unit tests: one program a room, a room being a folder of tests/unit.
+UNIT_FILES := $(wildcard tests/unit/*/test_*.c)
+room = $(word 3,$(subst /, ,$(1)))
+UNIT_ROOMS := $(sort $(foreach f,$(UNIT_FILES),$(call room,$(f))))
+UNIT := $(UNIT_ROOMS:%=$(O)/unit/%)
 HELPER := $(patsubst %.c,$(O)/%,$(wildcard tests/helpers/*.c))
 HEADERS := $(wildcard core/*/*.h core/*/*/*.h gate/*.h gate/*/*.h)
 C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate/*/*.[ch] \
@@ -122,10 +126,12 @@ $(O)/%.o: %.cpp
 	@mkdir -p $(@D)
 	$(call say,CXX)$(CXX) $(ALL_CXXFLAGS) -c -o $@ $<
 
-$(O)/tests/unit/%: tests/unit/%.c $(LIB)
+unit-objects = $(patsubst %.c,$(O)/%.o,$(filter tests/unit/$(1)/%,$(UNIT_FILES)))
+$(foreach r,$(UNIT_ROOMS),$(eval $(O)/unit/$(r): $(call unit-objects,$(r))))
+$(UNIT): $(O)/tests/unit/main.o $(LIB)
 	@mkdir -p $(@D)
-	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@.o $<
-	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $@.o $(LIB) $(LIBS) -lcmocka -lseccomp -lsystemd
+	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIB) \
+		$(LIBS) -lcmocka -lseccomp -lsystemd
 
 $(O)/tests/helpers/%: tests/helpers/%.c
 	@mkdir -p $(@D)
@@ -234,9 +240,13 @@ check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY) \
 check-deps: deps ## install the Debian packages that the tests need
 	@tests/deps.sh $(CHECK_DEPS)
 
+# T names files, whose rooms are built, or else tests of any room.
+UNIT_PICKED = $(or $(sort $(foreach f,$(call picked,$(UNIT_FILES)),\
+	$(O)/unit/$(call room,$(f)))),$(UNIT))
 .PHONY: check-unit
-check-unit: $(UNIT) ## the pure modules as functions; T=pattern picks tests
-	@tests/run.sh $(call picked,$(UNIT))
+check-unit: $(UNIT_PICKED) ## the functions of each room; T=pattern picks files or tests
+	@PICK='$(T)' tests/run.sh $$(for room in $(UNIT_PICKED); do \
+		[ -z "$$($$room --list '$(T)')" ] || echo $$room; done)
 
 .PHONY: check-blackbox
 check-blackbox: all $(HELPER) $(NPM) $(ORDINARY) ## the program from outside; T=pattern picks
@@ -435,4 +445,5 @@ help: ## this list
 	@sed -n 's/^\([a-z][a-z_. -]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | \
 		awk -F'\t' '{ printf "  %-16s %s\n", $$1, $$2 }'
 
--include $(OBJ:.o=.d) $(O)/core/main.d $(GENERATOR).d $(UNIT:=.d) $(FUZZERS:=.d)
+-include $(OBJ:.o=.d) $(O)/core/main.d $(GENERATOR).d \
+	$(UNIT_FILES:%.c=$(O)/%.d) $(O)/tests/unit/main.d $(FUZZERS:=.d)

@@ -9,6 +9,9 @@
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 
+# shellcheck source=tests/tests_of.sh
+. tests/tests_of.sh
+
 # list_of KIND FILE MACRO: "KIND WORD CONSTANT", of the rows of an X-macro
 list_of() {
 	sed -n "/^#define $3(X)/,/^$/p" "$2" |
@@ -34,10 +37,7 @@ words() {
 # test's is the command that its name stands in.
 text_of() {
 	case $1 in
-	*.c)
-		[[ $(grep -cw -- "$2" "$1" 2>/dev/null) -ge 2 ]] &&
-			sed -n "/^static void $2(/,/^}/p" "$1"
-		;;
+	*.c) tests_of "$1" "$2" ;;
 	*)
 		awk -v name="\"$2\"" '
 			index($0, name) { inside = 1 }

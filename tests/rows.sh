@@ -7,6 +7,9 @@
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 
+# shellcheck source=tests/tests_of.sh
+. tests/tests_of.sh
+
 # What servers get wrong: over stdio output, start and end; messages; HTTP.
 must_have() {
 	printf 'RW-%d\n' {1..17} {20..40} {50..82} {90..112} {120..136}
@@ -16,8 +19,8 @@ list() {
 	local file
 
 	for file in tests/unit/*/test_*.c; do
-		grep -oE '^static void [A-Z]+_[0-9]+__[a-z0-9_]+' "$file" |
-			sed -E "s|^static void (([A-Z]+)_([0-9]+)__.*)|\2-\3 $file \1|"
+		tests_of "$file" |
+			sed -nE "s|^([A-Z]+)_([0-9]+)__.*|\1-\2 $file &|p"
 	done
 	for file in tests/blackbox/*.t; do
 		grep -oE '"[A-Z]+-[0-9]+(: | )[^"]*' "$file" |
@@ -25,10 +28,11 @@ list() {
 	done
 }
 
-# A unit test is defined and registered; a black-box one stands in its file.
+# A unit test is defined, which makes it run; a black-box one stands in its
+# file.
 has_test() {
 	case $1 in
-	*.c) [[ $(grep -cw -- "$2" "$1" 2>/dev/null) -ge 2 ]] ;;
+	*.c) tests_of "$1" | grep -qx -- "$2" ;;
 	*) grep -qF -- "\"$2" "$1" 2>/dev/null ;;
 	esac
 }

@@ -1,5 +1,5 @@
 /*
- * A folder for one test, as cmocka's setup and teardown; *state is its path.
+ * A folder for one test, as a fixture; *state is its path.
  */
 #ifndef TESTS_UNIT_TEMP_DIR_H
 #define TESTS_UNIT_TEMP_DIR_H
@@ -36,5 +36,7 @@ static inline int temp_dir_remove(void **state)
 	free(*state);
 	return r;
 }
+
+FIXTURE(temp_dir, temp_dir_make, temp_dir_remove);
 
 #endif

@@ -13,10 +13,7 @@
 #ifndef TESTS_UNIT_AUTH_FIXTURE_H
 #define TESTS_UNIT_AUTH_FIXTURE_H
 
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <poll.h>
 #include <signal.h>

@@ -2,11 +2,10 @@
 
 /* ---- the whole way ---- */
 
-static void AU_2__first_401__authorizes_and_sends_again(void **state)
+TEST(AU_2, first_401, authorizes_and_sends_again)
 {
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(w->pages, 1);
 	assert_int_equal(w->page, 200);
@@ -28,12 +27,11 @@ static void AU_2__first_401__authorizes_and_sends_again(void **state)
 	world_end(w);
 }
 
-static void secrets__of_a_flow__are_told_for_the_scrubber(void **state)
+TEST(secrets, of_a_flow, are_told_for_the_scrubber)
 {
 	struct world *w = world_begin("{}");
 	const char *secrets;
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	secrets = buf_cstr(&w->secrets);
 	assert_non_null(strstr(secrets, "access-1\n"));
@@ -42,12 +40,11 @@ static void secrets__of_a_flow__are_told_for_the_scrubber(void **state)
 	world_end(w);
 }
 
-static void AZ_1__authorization_request__has_what_it_must(void **state)
+TEST(AZ_1, authorization_request, has_what_it_must)
 {
 	struct world *w =
 		world_begin("{\"prm\":{\"scopes_supported\":[\"a\",\"b\"]}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_non_null(strstr(w->opened, "response_type=code"));
 	assert_non_null(strstr(w->opened, "code_challenge_method=S256"));
@@ -58,25 +55,23 @@ static void AZ_1__authorization_request__has_what_it_must(void **state)
 	world_end(w);
 }
 
-static void AZ_5__offline_access__where_the_server_has_it(void **state)
+TEST(AZ_5, offline_access, where_the_server_has_it)
 {
 	struct world *w = world_begin(
 		"{\"prm\":{\"scopes_supported\":[\"a\"]},"
 		"\"as\":{\"scopes_supported\":[\"a\",\"offline_access\"]}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*scope=a offline_access"), 1);
 	world_end(w);
 }
 
-static void fixed_header__refused__is_surfaced_without_a_flow(void **state)
+TEST(fixed_header, refused, is_surfaced_without_a_flow)
 {
 	struct world *w = world_begin("{}");
 	struct http_headers fixed = {0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(http_headers_set(&fixed, "Authorization",
 					  STR("Bearer mine"), &err),
 			 0);
@@ -89,11 +84,10 @@ static void fixed_header__refused__is_surfaced_without_a_flow(void **state)
 	http_headers_release(&fixed);
 }
 
-static void nobody_there__flow_is_needed__says_what_to_run(void **state)
+TEST(nobody_there, flow_is_needed, says_what_to_run)
 {
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	w->context.person.open = NULL;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "run `matins auth login files`");
@@ -106,11 +100,10 @@ static void nobody_there__flow_is_needed__says_what_to_run(void **state)
 	world_end(w);
 }
 
-static void person__does_not_answer__ends_in_time(void **state)
+TEST(person, does_not_answer, ends_in_time)
 {
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	w->is_away = true;
 	w->context.person.timeout_ms = 50;
 	assert_int_equal(world_call(w), -1);
@@ -122,13 +115,12 @@ static void person__does_not_answer__ends_in_time(void **state)
 }
 
 /* Whose clocks stand still for a person has to hear of it. */
-static void person__is_asked__who_waits_is_told(void **state)
+TEST(person, is_asked, who_waits_is_told)
 {
 	struct world *w = world_begin("{}");
 	struct authorizer *a = world_authorizer(w);
 	struct http_headers headers = {0};
 
-	(void)state;
 	w->is_away = true;
 	world_send(w, &headers);
 	assert_int_equal(w->verdict, AUTHORIZER_WAIT);
@@ -143,13 +135,12 @@ static void person__is_asked__who_waits_is_told(void **state)
 	world_end(w);
 }
 
-static void AZ_10__access_denied__is_surfaced_once(void **state)
+TEST(AZ_10, access_denied, is_surfaced_once)
 {
 	struct world *w = world_begin(
 		"{\"authorize\":{\"code\":null,\"error\":\"access_denied\","
 		"\"error_description\":\"not \\u001b[1mtoday\"}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "access_denied: not \\x1b[1mtoday");
 	assert_int_equal(w->pages, 1);
@@ -191,8 +182,7 @@ static void begin_away(struct world *w)
 		world_turn(w);
 }
 
-static void AZ_2__answer_with_another_state__does_not_end_the_login(
-	void **state)
+TEST(AZ_2, answer_with_another_state, does_not_end_the_login)
 {
 	static const char *const answers[] = {
 		"code=theirs&state=x",
@@ -205,7 +195,6 @@ static void AZ_2__answer_with_another_state__does_not_end_the_login(
 	};
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	begin_away(w);
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		send_answer(w, answers[i]);
@@ -222,12 +211,11 @@ static void AZ_2__answer_with_another_state__does_not_end_the_login(
 	world_end(w);
 }
 
-static void AZ_2__a_flood_of_other_states__ends_in_an_error(void **state)
+TEST(AZ_2, a_flood_of_other_states, ends_in_an_error)
 {
 	struct world *w = world_begin("{}");
 	unsigned n = 0;
 
-	(void)state;
 	begin_away(w);
 	while (!w->is_done && n++ < 1000)
 		send_answer(w, "code=theirs&state=x");
@@ -238,13 +226,12 @@ static void AZ_2__a_flood_of_other_states__ends_in_an_error(void **state)
 	world_end(w);
 }
 
-static void paste__of_the_address__goes_on(void **state)
+TEST(paste, of_the_address, goes_on)
 {
 	struct world *w = world_begin("{}");
 	AUTO(buf_release) struct buf address = BUF_INIT(BUF_UNBOUNDED);
 	const char *sent;
 
-	(void)state;
 	w->is_away = true;
 	w->options.redirect_uri = "https://example.com/back";
 	(void)!world_authorizer(w);
@@ -265,13 +252,12 @@ static void paste__of_the_address__goes_on(void **state)
 	world_end(w);
 }
 
-static void CI_3__document_of_the_client__is_its_name(void **state)
+TEST(CI_3, document_of_the_client, is_its_name)
 {
 	static const char url[] = "https://example.com/client.json";
 	struct world *w = world_begin(
 		"{\"as\":{\"client_id_metadata_document_supported\":true}}");
 
-	(void)state;
 	w->options.client_metadata_url = url;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "POST /register"), 0);
@@ -287,12 +273,11 @@ static void CI_3__document_of_the_client__is_its_name(void **state)
 	world_end(w);
 }
 
-static void CI_2__configured_client__comes_first(void **state)
+TEST(CI_2, configured_client, comes_first)
 {
 	struct world *w = world_begin(
 		"{\"as\":{\"client_id_metadata_document_supported\":true}}");
 
-	(void)state;
 	w->options.client_metadata_url = "https://example.com/client.json";
 	w->options.client_id = "mine";
 	assert_int_equal(world_call(w), 200);
@@ -301,24 +286,22 @@ static void CI_2__configured_client__comes_first(void **state)
 	world_end(w);
 }
 
-static void PR_7__older_revision__is_named_to_the_metadata(void **state)
+TEST(PR_7, older_revision, is_named_to_the_metadata)
 {
 	struct world *w = world_begin("{}");
 	struct authorizer *a = world_authorizer(w);
 
-	(void)state;
 	a->type->spoke(a, "2025-03-26");
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*version=2025-03-26 "), 2);
 	world_end(w);
 }
 
-static void login__asks_the_server_first(void **state)
+TEST(login, without_a_token, asks_the_server_first)
 {
 	struct world *w =
 		world_begin("{\"challenge\":[\"Bearer scope=\\\"x\\\"\"]}");
 
-	(void)state;
 	/* nothing was connected to before, so the probe finds the range */
 	w->context.server_range = NULL;
 	(void)!world_authorizer(w);
@@ -332,11 +315,10 @@ static void login__asks_the_server_first(void **state)
 	world_end(w);
 }
 
-static void flow__given_up_in_the_middle__leaves_nothing(void **state)
+TEST(flow, given_up_in_the_middle, leaves_nothing)
 {
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	w->is_away = true;
 	(void)!world_authorizer(w);
 	auth_login(w->auth, world_done, w);
@@ -347,33 +329,4 @@ static void flow__given_up_in_the_middle__leaves_nothing(void **state)
 	world_end(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(AU_2__first_401__authorizes_and_sends_again),
-		cmocka_unit_test(secrets__of_a_flow__are_told_for_the_scrubber),
-		cmocka_unit_test(AZ_1__authorization_request__has_what_it_must),
-		cmocka_unit_test(AZ_5__offline_access__where_the_server_has_it),
-		cmocka_unit_test(
-			fixed_header__refused__is_surfaced_without_a_flow),
-		cmocka_unit_test(
-			nobody_there__flow_is_needed__says_what_to_run),
-		cmocka_unit_test(person__does_not_answer__ends_in_time),
-		cmocka_unit_test(person__is_asked__who_waits_is_told),
-		cmocka_unit_test(AZ_10__access_denied__is_surfaced_once),
-		cmocka_unit_test(
-			AZ_2__answer_with_another_state__does_not_end_the_login),
-		cmocka_unit_test(
-			AZ_2__a_flood_of_other_states__ends_in_an_error),
-		cmocka_unit_test(paste__of_the_address__goes_on),
-		cmocka_unit_test(CI_3__document_of_the_client__is_its_name),
-		cmocka_unit_test(CI_2__configured_client__comes_first),
-		cmocka_unit_test(
-			PR_7__older_revision__is_named_to_the_metadata),
-		cmocka_unit_test(login__asks_the_server_first),
-		cmocka_unit_test(flow__given_up_in_the_middle__leaves_nothing),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, authority_start, authority_stop);
-}
+TEST_FILE(authority_start, authority_stop);

@@ -29,7 +29,7 @@ static struct world *begin_credentials(const char *scenario)
 	return w;
 }
 
-static void CC_3__secret__basic_where_it_is_offered(void **state)
+TEST(CC_3, secret, basic_where_it_is_offered)
 {
 	struct world *w = begin_credentials(
 		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
@@ -37,7 +37,6 @@ static void CC_3__secret__basic_where_it_is_offered(void **state)
 		"\"code_challenge_methods_supported\":null},"
 		"\"prm\":{\"scopes_supported\":[\"a\"]}}");
 
-	(void)state;
 	w->options.client_secret = "s3cret";
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*grant_type=client_credentials "
@@ -90,8 +89,7 @@ static const char *write_statement(const char *dir)
 	return path;
 }
 
-static void credential__to_an_issuer_that_only_the_server_names__refused(
-	void **state)
+TEST_IN(temp_dir, credential, to_an_issuer_that_only_the_server_names, refused)
 {
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 
@@ -110,7 +108,7 @@ static void credential__to_an_issuer_that_only_the_server_names__refused(
 	}
 }
 
-static void credential__to_the_issuer_that_is_configured__sent(void **state)
+TEST_IN(temp_dir, credential, to_the_issuer_that_is_configured, sent)
 {
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 	char issuer[96];
@@ -128,11 +126,10 @@ static void credential__to_the_issuer_that_is_configured__sent(void **state)
 	}
 }
 
-static void person__client_with_a_secret__the_same_holds(void **state)
+TEST(person, client_with_a_secret, the_same_holds)
 {
 	struct world *w = world_begin(ELSEWHERE);
 
-	(void)state;
 	w->options.client_id = "robot";
 	w->options.client_secret = "s3cret";
 	assert_int_equal(world_call(w), -1);
@@ -147,13 +144,12 @@ static void person__client_with_a_secret__the_same_holds(void **state)
 }
 
 /* A version that trusted the server left a token there. */
-static void credential__of_a_stored_token__goes_to_no_other_issuer(void **state)
+TEST(credential, of_a_stored_token, goes_to_no_other_issuer)
 {
 	/* the issuer is taken out of the configuration, or is another now */
 	static const char *const later[] = {NULL, "https://other.example"};
 	char issuer[96];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(later); i++) {
 		struct world *w = world_begin(ELSEWHERE);
 
@@ -171,13 +167,12 @@ static void credential__of_a_stored_token__goes_to_no_other_issuer(void **state)
 	}
 }
 
-static void CC_3__secret__post_where_only_that_is(void **state)
+TEST(CC_3, secret, post_where_only_that_is)
 {
 	struct world *w = begin_credentials(
 		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
 		"\"client_secret_post\"]}}");
 
-	(void)state;
 	w->options.client_secret = "s3cret";
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*client_id=robot client_secret="
@@ -187,13 +182,12 @@ static void CC_3__secret__post_where_only_that_is(void **state)
 	world_end(w);
 }
 
-static void CC_2__private_key__signs_for_the_issuer(void **state)
+TEST(CC_2, private_key, signs_for_the_issuer)
 {
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 	struct world *w;
 	char line[128];
 
-	(void)state;
 	make_key(&pem);
 	for (int endpoint = 0; endpoint < 2; endpoint++) {
 		w = begin_credentials(
@@ -216,11 +210,10 @@ static void CC_2__private_key__signs_for_the_issuer(void **state)
 	world_end(w);
 }
 
-static void CC_4__token_about_to_end__is_asked_anew(void **state)
+TEST(CC_4, token_about_to_end, is_asked_anew)
 {
 	struct world *w = begin_credentials("{\"expires_in\":30}");
 
-	(void)state;
 	w->options.client_secret = "s3cret";
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_call(w), 200);
@@ -237,7 +230,7 @@ static void write_file(const char *path, const char *text)
 	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
 }
 
-static void WI_1__statement_of_a_file__is_read_each_time(void **state)
+TEST_IN(temp_dir, WI_1, statement_of_a_file, is_read_each_time)
 {
 	struct world *w = begin_credentials("{\"expires_in\":30}");
 	AUTO(mem_freep) char *path = mem_printf("%s/jwt", (char *)*state);
@@ -256,7 +249,7 @@ static void WI_1__statement_of_a_file__is_read_each_time(void **state)
 	world_end(w);
 }
 
-static void WI_2__refused_statement__is_not_tried_again(void **state)
+TEST_IN(temp_dir, WI_2, refused_statement, is_not_tried_again)
 {
 	struct world *w = begin_credentials(
 		"{\"tokens\":[{\"status\":400,\"json\":{\"error\":"
@@ -283,7 +276,7 @@ static struct world *begin_enterprise(const char *scenario, const char *file)
 	return w;
 }
 
-static void EM_1__id_token__becomes_a_token_of_the_server(void **state)
+TEST_IN(temp_dir, EM_1, id_token, becomes_a_token_of_the_server)
 {
 	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
 	struct world *w = begin_enterprise("{}", path);
@@ -308,7 +301,7 @@ static void EM_1__id_token__becomes_a_token_of_the_server(void **state)
 	world_end(w);
 }
 
-static void EM_1__provider_by_its_issuer__is_found(void **state)
+TEST_IN(temp_dir, EM_1, provider_by_its_issuer, is_found)
 {
 	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
 	struct world *w = begin_enterprise(
@@ -326,7 +319,7 @@ static void EM_1__provider_by_its_issuer__is_found(void **state)
 	world_end(w);
 }
 
-static void EM_1__provider_gives_another_token__is_refused(void **state)
+TEST_IN(temp_dir, EM_1, provider_gives_another_token, is_refused)
 {
 	AUTO(mem_freep) char *path = mem_printf("%s/id", (char *)*state);
 	struct world *w = begin_enterprise(
@@ -346,13 +339,12 @@ static void EM_1__provider_gives_another_token__is_refused(void **state)
 
 /* ---- bound tokens ---- */
 
-static void DP_2__bound_token__goes_with_a_proof_each_time(void **state)
+TEST(DP_2, bound_token, goes_with_a_proof_each_time)
 {
 	struct world *w = world_begin(
 		"{\"dpop\":true,\"as\":{\"dpop_signing_alg_values_supported\":"
 		"[\"ES256\"]}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*proof=POST:http"), 3);
@@ -364,35 +356,32 @@ static void DP_2__bound_token__goes_with_a_proof_each_time(void **state)
 	world_end(w);
 }
 
-static void DP_2__bearer_in_the_answer__is_not_bound(void **state)
+TEST(DP_2, bearer_in_the_answer, is_not_bound)
 {
 	struct world *w = world_begin(
 		"{\"prm\":{\"dpop_bound_access_tokens_required\":true}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "*authorization=Bearer_access-1"), 1);
 	assert_int_equal(world_count(w, "*proof="), 1);
 	world_end(w);
 }
 
-static void DP_2__bound_though_no_key_was_sent__is_refused(void **state)
+TEST(DP_2, bound_though_no_key_was_sent, is_refused)
 {
 	struct world *w = world_begin("{\"dpop\":true}");
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "bound to a key");
 	world_end(w);
 }
 
-static void DP_3__nonce_of_the_token_endpoint__is_repeated_once(void **state)
+TEST(DP_3, nonce_of_the_token_endpoint, is_repeated_once)
 {
 	struct world *w = world_begin(
 		"{\"dpop\":true,\"nonce\":\"n1\",\"expires_in\":30,\"as\":{"
 		"\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "POST /token"), 2);
 	assert_int_equal(world_count(w, "*/token:n1"), 1);
@@ -417,13 +406,12 @@ static void DP_3__nonce_of_the_token_endpoint__is_repeated_once(void **state)
 	"{\"status\":401,\"headers\":[[\"WWW-Authenticate\",\"DPoP error=" \
 	"\\\"use_dpop_nonce\\\"\"],[\"DPoP-Nonce\",\"" n "\"]]}"
 
-static void DP_3__nonce_of_the_server__is_not_another_flow(void **state)
+TEST(DP_3, nonce_of_the_server, is_not_another_flow)
 {
 	struct world *w = world_begin("{\"dpop\":true,\"mcp\":[true," NONCE(
 		"n1") "],\"as\":{"
 		      "\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_count(w, "POST /mcp"), 3);
 	assert_int_equal(w->pages, 1);
@@ -450,11 +438,10 @@ static void refuses(const struct auth_options *o, const char *part)
 		fail_msg("no \"%s\" in: %s", part, err.msg);
 }
 
-static void options__that_contradict__are_told_first(void **state)
+TEST(options, that_contradict, are_told_first)
 {
 	struct auth_options o = {.url = "https://example.com/mcp"};
 
-	(void)state;
 	o.client_secret = "a";
 	o.private_key = "b";
 	refuses(&o, "not both");
@@ -479,50 +466,14 @@ static void options__that_contradict__are_told_first(void **state)
 	refuses(&o, "");
 }
 
-static void grants__words__are_found(void **state)
+TEST(grants, words, are_found)
 {
 	enum auth_grant g;
 
-	(void)state;
 	assert_true(auth_grant_find("id-jag", &g));
 	assert_int_equal(g, AUTH_ID_JAG);
 	assert_string_equal(auth_grant_word(g), "id-jag");
 	assert_false(auth_grant_find("password", &g));
 }
 
-#define IN_DIR(test) \
-	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(CC_3__secret__basic_where_it_is_offered),
-		IN_DIR(credential__to_an_issuer_that_only_the_server_names__refused),
-		IN_DIR(credential__to_the_issuer_that_is_configured__sent),
-		cmocka_unit_test(person__client_with_a_secret__the_same_holds),
-		cmocka_unit_test(
-			credential__of_a_stored_token__goes_to_no_other_issuer),
-		cmocka_unit_test(CC_3__secret__post_where_only_that_is),
-		cmocka_unit_test(CC_2__private_key__signs_for_the_issuer),
-		cmocka_unit_test(CC_4__token_about_to_end__is_asked_anew),
-		IN_DIR(WI_1__statement_of_a_file__is_read_each_time),
-		IN_DIR(WI_2__refused_statement__is_not_tried_again),
-		IN_DIR(EM_1__id_token__becomes_a_token_of_the_server),
-		IN_DIR(EM_1__provider_by_its_issuer__is_found),
-		IN_DIR(EM_1__provider_gives_another_token__is_refused),
-		cmocka_unit_test(
-			DP_2__bound_token__goes_with_a_proof_each_time),
-		cmocka_unit_test(DP_2__bearer_in_the_answer__is_not_bound),
-		cmocka_unit_test(
-			DP_2__bound_though_no_key_was_sent__is_refused),
-		cmocka_unit_test(
-			DP_3__nonce_of_the_token_endpoint__is_repeated_once),
-		cmocka_unit_test(
-			DP_3__nonce_of_the_server__is_not_another_flow),
-		cmocka_unit_test(options__that_contradict__are_told_first),
-		cmocka_unit_test(grants__words__are_found),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, authority_start, authority_stop);
-}
+TEST_FILE(authority_start, authority_stop);

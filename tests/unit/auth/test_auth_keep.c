@@ -15,11 +15,10 @@ static void open_store(struct world *w, const char *dir)
 
 /* ---- refresh ---- */
 
-static void TO_5__token_about_to_end__is_refreshed_before(void **state)
+TEST(TO_5, token_about_to_end, is_refreshed_before)
 {
 	struct world *w = world_begin("{\"expires_in\":30}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(w->pages, 1);
@@ -30,13 +29,12 @@ static void TO_5__token_about_to_end__is_refreshed_before(void **state)
 	world_end(w);
 }
 
-static void TO_5__invalid_grant__forgets_and_begins_anew(void **state)
+TEST(TO_5, invalid_grant, forgets_and_begins_anew)
 {
 	struct world *w = world_begin(
 		"{\"expires_in\":30,\"tokens\":[true,{\"status\":400,"
 		"\"json\":{\"error\":\"invalid_grant\"}}]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(w->pages, 2);
@@ -45,13 +43,12 @@ static void TO_5__invalid_grant__forgets_and_begins_anew(void **state)
 	world_end(w);
 }
 
-static void TO_6__no_refresh_token__asks_the_person_again(void **state)
+TEST(TO_6, no_refresh_token, asks_the_person_again)
 {
 	struct world *w = world_begin(
 		"{\"tokens\":[{\"json\":{\"access_token\":\"one\"}}],"
 		"\"mcp\":[true,{},true,true]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(w->pages, 2);
@@ -59,14 +56,13 @@ static void TO_6__no_refresh_token__asks_the_person_again(void **state)
 	world_end(w);
 }
 
-static void CI_10__client_forgotten_by_the_server__is_made_anew(void **state)
+TEST(CI_10, client_forgotten_by_the_server, is_made_anew)
 {
 	struct world *w =
 		world_begin("{\"tokens\":[{\"status\":401,\"json\":{\"error\":"
 			    "\"invalid_client\"}}]}");
 	struct world *again;
 
-	(void)state;
 	/* one that was registered just now is not registered once more */
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "invalid_client");
@@ -84,7 +80,7 @@ static void CI_10__client_forgotten_by_the_server__is_made_anew(void **state)
 
 /* ---- what is kept ---- */
 
-static void store__second_process__asks_nobody(void **state)
+TEST_IN(temp_dir, store, second_process, asks_nobody)
 {
 	struct world *w = world_begin("{}");
 
@@ -98,7 +94,7 @@ static void store__second_process__asks_nobody(void **state)
 	world_end(w);
 }
 
-static void store__registration__is_used_again(void **state)
+TEST_IN(temp_dir, store, registration, is_used_again)
 {
 	struct world *w = world_begin("{}");
 
@@ -117,7 +113,7 @@ static void store__registration__is_used_again(void **state)
 }
 
 /* What is kept has the issuer as its own document spells it. */
-static void RW_120__issuer_with_a_slash__keeps_its_tokens(void **state)
+TEST_IN(temp_dir, RW_120, issuer_with_a_slash, keeps_its_tokens)
 {
 	struct world *w = world_begin("{\"as\":{\"issuer\":\"{base}/\"}}");
 
@@ -147,8 +143,7 @@ static struct auth *stranger(struct world *w, const char *name)
 	return a;
 }
 
-static void token__of_one_server__is_not_sent_for_another_of_its_url(
-	void **state)
+TEST_IN(temp_dir, token, of_one_server, is_not_sent_for_another_of_its_url)
 {
 	static const char *const names[] = {"bob", NULL};
 	struct world *w = world_begin("{}");
@@ -177,7 +172,7 @@ static void token__of_one_server__is_not_sent_for_another_of_its_url(
 	world_end(w);
 }
 
-static void logout__revokes_and_forgets(void **state)
+TEST_IN(temp_dir, logout, of_a_stored_token, revokes_and_forgets)
 {
 	struct world *w = world_begin("{}");
 	struct auth_status status;
@@ -229,7 +224,7 @@ static pid_t client_of(const struct world *w, const char *dir)
 	_exit(good && world_call(own) == 200 ? 0 : 1);
 }
 
-static void refresh__two_processes_at_once__is_one(void **state)
+TEST_IN(temp_dir, refresh, two_processes_at_once, is_one)
 {
 	struct world *w = world_begin(
 		"{\"tokens\":[{\"json\":{\"access_token\":\"access-1\","
@@ -253,33 +248,4 @@ static void refresh__two_processes_at_once__is_one(void **state)
 	world_end(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(TO_5__token_about_to_end__is_refreshed_before),
-		cmocka_unit_test(TO_5__invalid_grant__forgets_and_begins_anew),
-		cmocka_unit_test(TO_6__no_refresh_token__asks_the_person_again),
-		cmocka_unit_test(
-			CI_10__client_forgotten_by_the_server__is_made_anew),
-		cmocka_unit_test_setup_teardown(
-			store__second_process__asks_nobody, temp_dir_make,
-			temp_dir_remove),
-		cmocka_unit_test_setup_teardown(
-			store__registration__is_used_again, temp_dir_make,
-			temp_dir_remove),
-		cmocka_unit_test_setup_teardown(
-			RW_120__issuer_with_a_slash__keeps_its_tokens,
-			temp_dir_make, temp_dir_remove),
-		cmocka_unit_test_setup_teardown(
-			token__of_one_server__is_not_sent_for_another_of_its_url,
-			temp_dir_make, temp_dir_remove),
-		cmocka_unit_test_setup_teardown(logout__revokes_and_forgets,
-						temp_dir_make, temp_dir_remove),
-		cmocka_unit_test_setup_teardown(
-			refresh__two_processes_at_once__is_one, temp_dir_make,
-			temp_dir_remove),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, authority_start, authority_stop);
-}
+TEST_FILE(authority_start, authority_stop);

@@ -44,13 +44,12 @@ static void works(const char *scenario, const char *line)
 	world_end(w);
 }
 
-static void RW_120__issuer_with_a_slash__only_when_allowed(void **state)
+TEST(RW_120, issuer_with_a_slash, only_when_allowed)
 {
 	static const char scenario[] = "{\"as\":{\"issuer\":\"{base}/\"}}";
 	struct world *w = world_begin(scenario);
 	char both[256];
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	snprintf(both, sizeof(both), "\"%s/\", expected \"%s\"", w->base,
 		 w->base);
@@ -64,9 +63,8 @@ static void RW_120__issuer_with_a_slash__only_when_allowed(void **state)
 	world_end(w);
 }
 
-static void RW_121__issuer_of_another_host_or_path__is_refused(void **state)
+TEST(RW_121, issuer_of_another_host_or_path, is_refused)
 {
-	(void)state;
 	stops("{\"as\":{\"issuer\":\"https://example.com\"}}",
 	      "issuer is \"https://example.com\", expected \"http://127");
 	stops("{\"as\":{\"issuer\":null}}", "issuer is \"\"");
@@ -76,21 +74,19 @@ static void RW_121__issuer_of_another_host_or_path__is_refused(void **state)
 	      "/tenant\"");
 }
 
-static void RW_122__resource_of_the_origin__is_sent_as_it_is(void **state)
+TEST(RW_122, resource_of_the_origin, is_sent_as_it_is)
 {
 	struct world *w = world_begin("{\"prm\":{\"resource\":\"{base}\"}}");
 	char line[96];
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	snprintf(line, sizeof(line), "*resource=%s ", w->base);
 	assert_int_equal(world_count(w, line), 2);
 	world_end(w);
 }
 
-static void RW_123__resource_of_others__ends_it_before(void **state)
+TEST(RW_123, resource_of_others, ends_it_before)
 {
-	(void)state;
 	stops("{\"prm\":{\"resource\":\"https://example.com/mcp\"}}",
 	      "is for https://example.com/mcp, not for http://127");
 	stops("{\"prm\":{\"resource\":\"{base}/mcp/more\"}}", "/mcp/more, not");
@@ -100,9 +96,8 @@ static void RW_123__resource_of_others__ends_it_before(void **state)
 	      "names no authorization server");
 }
 
-static void RW_124__pages_instead_of_documents__are_not_found(void **state)
+TEST(RW_124, pages_instead_of_documents, are_not_found)
 {
-	(void)state;
 	works("{\"docs\":{\"" PRM "/mcp\":{\"body\":\"<html>\",\"type\":"
 	      "\"text/html\"},\"" PRM "\":{\"json\":{\"resource\":\"{base}\","
 	      "\"authorization_servers\":[\"{base}\"]}}}}",
@@ -122,9 +117,8 @@ static void RW_124__pages_instead_of_documents__are_not_found(void **state)
 	      "HTTP status 503");
 }
 
-static void RW_125__challenges_in_all_forms__are_read(void **state)
+TEST(RW_125, challenges_in_all_forms, are_read)
 {
-	(void)state;
 	works("{\"challenge\":[]}", "GET " PRM "/mcp");
 	works("{\"challenge\":[\"Basic realm=\\\"a, b\\\", bearer "
 	      "resource_metadata={base}/doc, scope=\\\"x\\\"\"],\"docs\":{"
@@ -136,9 +130,8 @@ static void RW_125__challenges_in_all_forms__are_read(void **state)
 	      "*scope=y z");
 }
 
-static void RW_126__registration_in_all_forms__is_taken(void **state)
+TEST(RW_126, registration_in_all_forms, is_taken)
 {
-	(void)state;
 	works("{\"register\":[{\"status\":200,\"json\":{\"client_id\":"
 	      "\"c1\"}}]}",
 	      "*client_id=c1 ");
@@ -152,9 +145,8 @@ static void RW_126__registration_in_all_forms__is_taken(void **state)
 	      "*client_secret=s3");
 }
 
-static void RW_127__refused_registration__is_surfaced(void **state)
+TEST(RW_127, refused_registration, is_surfaced)
 {
-	(void)state;
 	fails("{\"register\":[{\"status\":400,\"json\":{\"error\":"
 	      "\"invalid_redirect_uri\",\"error_description\":\"no\"}}]}",
 	      "HTTP status 400, invalid_redirect_uri: no");
@@ -168,9 +160,8 @@ static void RW_127__refused_registration__is_surfaced(void **state)
 	"{\"tokens\":[" answer "],\"mcp\":[{\"status\":401},{}," \
 	"{},{}]}"
 
-static void RW_128__token_answers_in_all_forms__are_read(void **state)
+TEST(RW_128, token_answers_in_all_forms, are_read)
 {
-	(void)state;
 	works(TOKEN("{\"json\":{\"access_token\":\"t\",\"token_type\":"
 		    "\"bearer\",\"expires_in\":\"3600\"}}"),
 	      "*authorization=Bearer_t");
@@ -198,9 +189,8 @@ static void RW_128__token_answers_in_all_forms__are_read(void **state)
 	}
 }
 
-static void RW_134__iss_of_the_redirect__must_be_the_issuer(void **state)
+TEST(RW_134, iss_of_the_redirect, must_be_the_issuer)
 {
-	(void)state;
 	works("{\"authorize\":{\"iss\":\"{base}\"}}", "POST /token");
 	works("{\"authorize\":{\"iss\":\"{base}\"},\"as\":{\"authorization_"
 	      "response_iss_parameter_supported\":true}}",
@@ -214,9 +204,8 @@ static void RW_134__iss_of_the_redirect__must_be_the_issuer(void **state)
 	      "of another issuer than http://127");
 }
 
-static void RW_135__no_s256__is_refused(void **state)
+TEST(RW_135, no_s256, is_refused)
 {
-	(void)state;
 	stops("{\"as\":{\"code_challenge_methods_supported\":[\"plain\"]}}",
 	      "PKCE with S256");
 	stops("{\"as\":{\"code_challenge_methods_supported\":null}}",
@@ -240,11 +229,10 @@ static void leads_to(const char *address, const char *part)
 	fails(scenario, part);
 }
 
-static void RW_136__addresses_of_others__are_not_asked(void **state)
+TEST(RW_136, addresses_of_others, are_not_asked)
 {
 	struct world *w;
 
-	(void)state;
 	leads_to("http://169.254.169.254/latest", "only https");
 	leads_to("https://169.254.169.254/latest", "169.254.169.254");
 	leads_to("https://10.0.0.1/x", "10.0.0.1");
@@ -274,11 +262,10 @@ static bool only_443(void *arg, struct str host, uint16_t port, struct err *err)
 	return false;
 }
 
-static void leash__does_not_name_the_server__nothing_is_asked(void **state)
+TEST(leash, does_not_name_the_server, nothing_is_asked)
 {
 	struct world *w = world_begin("{}");
 
-	(void)state;
 	w->context.may_use = only_443;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "is not allowed");
@@ -287,9 +274,8 @@ static void leash__does_not_name_the_server__nothing_is_asked(void **state)
 	world_end(w);
 }
 
-static void PR_8__no_document_at_all__default_paths(void **state)
+TEST(PR_8, no_document_at_all, default_paths)
 {
-	(void)state;
 	works("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":null}}",
 	      "POST /register method=none");
 	works("{\"docs\":{\"" PRM "/mcp\":null}}", "GET /authorize");
@@ -299,31 +285,4 @@ static void PR_8__no_document_at_all__default_paths(void **state)
 	      "HTTP status 500");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			RW_120__issuer_with_a_slash__only_when_allowed),
-		cmocka_unit_test(
-			RW_121__issuer_of_another_host_or_path__is_refused),
-		cmocka_unit_test(
-			RW_122__resource_of_the_origin__is_sent_as_it_is),
-		cmocka_unit_test(RW_123__resource_of_others__ends_it_before),
-		cmocka_unit_test(
-			RW_124__pages_instead_of_documents__are_not_found),
-		cmocka_unit_test(RW_125__challenges_in_all_forms__are_read),
-		cmocka_unit_test(RW_126__registration_in_all_forms__is_taken),
-		cmocka_unit_test(RW_127__refused_registration__is_surfaced),
-		cmocka_unit_test(RW_128__token_answers_in_all_forms__are_read),
-		cmocka_unit_test(
-			RW_134__iss_of_the_redirect__must_be_the_issuer),
-		cmocka_unit_test(RW_135__no_s256__is_refused),
-		cmocka_unit_test(RW_136__addresses_of_others__are_not_asked),
-		cmocka_unit_test(
-			leash__does_not_name_the_server__nothing_is_asked),
-		cmocka_unit_test(PR_8__no_document_at_all__default_paths),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, authority_start, authority_stop);
-}
+TEST_FILE(authority_start, authority_stop);

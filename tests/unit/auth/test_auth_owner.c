@@ -2,11 +2,8 @@
  * Whose tokens are whose: a server's name, a client and a URL; and what a
  * version left that knew the URL only.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -61,6 +58,8 @@ static int teardown(void **state)
 	return r;
 }
 
+FIXTURE(store, setup, teardown);
+
 /* What `owner` has: its token, or NULL. In a static place. */
 static const char *token_of(struct fixture *f, const struct owner *owner)
 {
@@ -102,7 +101,7 @@ static void keep(struct fixture *f, const struct owner *owner,
 
 /* ---- texts ---- */
 
-static void owner__as_text__is_read_back(void **state)
+TEST(owner, as_text, is_read_back)
 {
 	static const struct owner row[] = {
 		{.name = "alice", .url = URL, .grant = PERSON},
@@ -117,7 +116,6 @@ static void owner__as_text__is_read_back(void **state)
 	};
 	struct arena arena = ARENA_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		const char *client = row[i].client ? row[i].client : "";
 		const char *text = owner_text(&row[i], client, &arena);
@@ -149,7 +147,7 @@ static void owner__as_text__is_read_back(void **state)
 
 /* ---- who sees what ---- */
 
-static void tokens__of_two_servers_of_one_url__are_apart(void **state)
+TEST_IN(store, tokens, of_two_servers_of_one_url, are_apart)
 {
 	struct fixture *f = *state;
 
@@ -171,8 +169,7 @@ static void tokens__of_two_servers_of_one_url__are_apart(void **state)
 	HAS(f, &alice, "alice's");
 }
 
-static void token__of_a_client_without_a_person__overwrites_no_login(
-	void **state)
+TEST_IN(store, token, of_a_client_without_a_person, overwrites_no_login)
 {
 	struct owner same = robot;
 	struct fixture *f = *state;
@@ -190,7 +187,7 @@ static void token__of_a_client_without_a_person__overwrites_no_login(
 	HAS(f, &same, "a person's");
 }
 
-static void client__not_configured__is_the_last_one_used(void **state)
+TEST_IN(store, client, not_configured, is_the_last_one_used)
 {
 	struct owner x = alice, y = alice;
 	struct fixture *f = *state;
@@ -213,7 +210,7 @@ static void client__not_configured__is_the_last_one_used(void **state)
 	HAS(f, &x, "of x");
 }
 
-static void server__renamed__has_to_log_in_again(void **state)
+TEST_IN(store, server, renamed, has_to_log_in_again)
 {
 	struct owner renamed = alice;
 	struct fixture *f = *state;
@@ -249,6 +246,8 @@ static int setup_old(void **state)
 	return 0;
 }
 
+FIXTURE(old_tokens, setup_old, teardown);
+
 static struct owner only(const struct owner *o)
 {
 	struct owner taker = *o;
@@ -272,7 +271,7 @@ static bool adopts(struct fixture *f, const struct owner *owner)
 	return true;
 }
 
-static void old_tokens__of_the_only_server_of_the_url__are_its_own(void **state)
+TEST_IN(old_tokens, old_tokens, of_the_only_server_of_the_url, are_its_own)
 {
 	struct owner a = only(&alice), b = only(&bob), g = only(&given);
 	struct fixture *f = *state;
@@ -287,8 +286,7 @@ static void old_tokens__of_the_only_server_of_the_url__are_its_own(void **state)
 	HAS_NOTHING(f, &a);
 }
 
-static void old_tokens__of_a_url_that_two_servers_have__are_nobodys(
-	void **state)
+TEST_IN(old_tokens, old_tokens, of_a_url_that_two_servers_have, are_nobodys)
 {
 	struct fixture *f = *state;
 
@@ -300,7 +298,7 @@ static void old_tokens__of_a_url_that_two_servers_have__are_nobodys(
 	HAS_NOTHING(f, &bob);
 }
 
-static void old_tokens__of_a_url_that_is_given__are_its_own(void **state)
+TEST_IN(old_tokens, old_tokens, of_a_url_that_is_given, are_its_own)
 {
 	struct owner g = only(&given);
 	struct fixture *f = *state;
@@ -310,7 +308,7 @@ static void old_tokens__of_a_url_that_is_given__are_its_own(void **state)
 	HAS_NOTHING(f, &alice);
 }
 
-static void old_tokens__of_another_client_or_grant__are_not_taken(void **state)
+TEST_IN(old_tokens, old_tokens, of_another_client_or_grant, are_not_taken)
 {
 	struct owner x = only(&alice), r = only(&robot);
 	struct fixture *f = *state;
@@ -323,7 +321,7 @@ static void old_tokens__of_another_client_or_grant__are_not_taken(void **state)
 	assert_true(adopts(f, &x));
 }
 
-static void old_tokens__of_no_owner__go_with_a_logout_of_the_url(void **state)
+TEST_IN(old_tokens, old_tokens, of_no_owner, go_with_a_logout_of_the_url)
 {
 	struct owner url_only = {.url = URL, .takes_old = true};
 	struct owner g = only(&given);
@@ -338,7 +336,7 @@ static void old_tokens__of_no_owner__go_with_a_logout_of_the_url(void **state)
 	HAS(f, &alice, "alice's");
 }
 
-static void old_tokens__two_processes_at_once__one_has_them(void **state)
+TEST_IN(old_tokens, old_tokens, two_processes_at_once, one_has_them)
 {
 	struct owner a = only(&alice), b = only(&bob);
 	struct fixture *f = *state;
@@ -354,28 +352,4 @@ static void old_tokens__two_processes_at_once__one_has_them(void **state)
 	HAS_NOTHING(f, &bob);
 	account_release(&first);
 	account_release(&second);
-}
-
-#define IN_STORE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-#define IN_OLD(test) cmocka_unit_test_setup_teardown(test, setup_old, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(owner__as_text__is_read_back),
-		IN_STORE(tokens__of_two_servers_of_one_url__are_apart),
-		IN_STORE(
-			token__of_a_client_without_a_person__overwrites_no_login),
-		IN_STORE(client__not_configured__is_the_last_one_used),
-		IN_STORE(server__renamed__has_to_log_in_again),
-		IN_OLD(old_tokens__of_the_only_server_of_the_url__are_its_own),
-		IN_OLD(old_tokens__of_a_url_that_two_servers_have__are_nobodys),
-		IN_OLD(old_tokens__of_a_url_that_is_given__are_its_own),
-		IN_OLD(old_tokens__of_another_client_or_grant__are_not_taken),
-		IN_OLD(old_tokens__of_no_owner__go_with_a_logout_of_the_url),
-		IN_OLD(old_tokens__two_processes_at_once__one_has_them),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

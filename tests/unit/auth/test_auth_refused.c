@@ -6,11 +6,10 @@
 #define PRM "/.well-known/oauth-protected-resource"
 #define ASM "/.well-known/oauth-authorization-server"
 
-static void RW_129__refresh_tokens__rotate_or_stay(void **state)
+TEST(RW_129, refresh_tokens, rotate_or_stay)
 {
 	struct world *w;
 
-	(void)state;
 	for (int rotates = 0; rotates < 2; rotates++) {
 		w = world_begin(rotates ? "{\"expires_in\":30}"
 					: "{\"expires_in\":30,"
@@ -26,13 +25,12 @@ static void RW_129__refresh_tokens__rotate_or_stay(void **state)
 	}
 }
 
-static void RW_130__401_for_ever__is_one_authorization(void **state)
+TEST(RW_130, 401_for_ever, is_one_authorization)
 {
 	struct world *w = world_begin(
 		"{\"mcp\":[{\"status\":401},{\"status\":401},"
 		"{\"status\":401},{\"status\":401},{\"status\":401}]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "refuses a token that was just issued");
 	assert_int_equal(w->pages, 1);
@@ -41,26 +39,24 @@ static void RW_130__401_for_ever__is_one_authorization(void **state)
 	world_end(w);
 }
 
-static void RW_131__same_scope_for_ever__is_one_step_up(void **state)
+TEST(RW_131, same_scope_for_ever, is_one_step_up)
 {
 	struct world *w = world_begin("{\"needs\":[[\"a\"]],\"tokens\":[true,"
 				      "{\"json\":{\"access_token\":\"access-1\""
 				      "}}]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "insufficient_scope");
 	assert_int_equal(w->pages, 2);
 	world_end(w);
 }
 
-static void RW_131__one_more_scope_each_time__ends_after_two(void **state)
+TEST(RW_131, one_more_scope_each_time, ends_after_two)
 {
 	struct world *w = world_begin(
 		"{\"needs\":[[\"a\"],[\"b\"],[\"c\"],[\"d\"]],\"challenge\":"
 		"[\"Bearer scope=\\\"x\\\"\"]}");
 
-	(void)state;
 	/* the union holds what was asked for before, so this ends well */
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "again and again");
@@ -72,12 +68,11 @@ static void RW_131__one_more_scope_each_time__ends_after_two(void **state)
 	world_end(w);
 }
 
-static void SU_1__scope_that_is_missing__is_added(void **state)
+TEST(SU_1, scope_that_is_missing, is_added)
 {
 	struct world *w = world_begin("{\"needs\":[[\"a\"],[\"a\",\"x\"]],"
 				      "\"challenge\":[\"Bearer scope=x\"]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	assert_int_equal(w->pages, 2);
 	assert_int_equal(world_count(w, "*scope=x a"), 1);
@@ -86,11 +81,10 @@ static void SU_1__scope_that_is_missing__is_added(void **state)
 	world_end(w);
 }
 
-static void SU_4__403_without_challenge__is_forbidden(void **state)
+TEST(SU_4, 403_without_challenge, is_forbidden)
 {
 	struct world *w = world_begin("{\"mcp\":[{\"status\":403}]}");
 
-	(void)state;
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "the server forbids this (HTTP status 403)");
 	assert_int_equal(w->pages, 0);
@@ -106,11 +100,10 @@ static void SU_4__403_without_challenge__is_forbidden(void **state)
 	"\"{base}/token\",\"registration_endpoint\":\"{base}/register\","      \
 	"\"code_challenge_methods_supported\":[\"S256\"]}}}}"
 
-static void RW_132__moves_to_another_issuer__registers_there(void **state)
+TEST(RW_132, moves_to_another_issuer, registers_there)
 {
 	struct world *w = world_begin(MOVES);
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	if (world_call(w) != 200)
 		fail_msg("%s", w->err.msg);
@@ -136,13 +129,12 @@ static void RW_132__moves_to_another_issuer__registers_there(void **state)
 	world_end(w);
 }
 
-static void RW_133__ends_during_a_stream__next_one_refreshes(void **state)
+TEST(RW_133, ends_during_a_stream, next_one_refreshes)
 {
 	struct world *w = world_begin("{\"expires_in\":1}");
 	struct http_headers headers = {0};
 	struct authorizer *a = world_authorizer(w);
 
-	(void)state;
 	assert_int_equal(world_call(w), 200);
 	/* the stream goes on: nothing asks while it runs */
 	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
@@ -157,22 +149,4 @@ static void RW_133__ends_during_a_stream__next_one_refreshes(void **state)
 	world_end(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(RW_129__refresh_tokens__rotate_or_stay),
-		cmocka_unit_test(RW_130__401_for_ever__is_one_authorization),
-		cmocka_unit_test(RW_131__same_scope_for_ever__is_one_step_up),
-		cmocka_unit_test(
-			RW_131__one_more_scope_each_time__ends_after_two),
-		cmocka_unit_test(SU_1__scope_that_is_missing__is_added),
-		cmocka_unit_test(SU_4__403_without_challenge__is_forbidden),
-		cmocka_unit_test(
-			RW_132__moves_to_another_issuer__registers_there),
-		cmocka_unit_test(
-			RW_133__ends_during_a_stream__next_one_refreshes),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, authority_start, authority_stop);
-}
+TEST_FILE(authority_start, authority_stop);

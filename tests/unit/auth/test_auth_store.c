@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -122,6 +118,10 @@ static int teardown(void **state)
 	return r;
 }
 
+FIXTURE(keyring, setup_keyring, teardown);
+
+FIXTURE(store, setup, teardown);
+
 static struct store *open_store(struct fixture *f, enum store_key key)
 {
 	struct store *s = NULL;
@@ -182,7 +182,7 @@ static mode_t mode_of(const char *path)
 
 /* ---- folders ---- */
 
-static void open__new_folder__is_the_users_alone(void **state)
+TEST_IN(store, open, new_folder, is_the_users_alone)
 {
 	struct fixture *f = *state;
 	mode_t mask = umask(0);
@@ -203,7 +203,7 @@ static void check_refused(struct fixture *f, const char *says)
 	assert_null(s);
 }
 
-static void open__open_to_others__is_refused(void **state)
+TEST_IN(store, open, open_to_others, is_refused)
 {
 	static const mode_t modes[] = {0755, 0710, 0701, 0770, 0702};
 	struct fixture *f = *state;
@@ -215,7 +215,7 @@ static void open__open_to_others__is_refused(void **state)
 	}
 }
 
-static void open__a_link__is_refused(void **state)
+TEST_IN(store, open, a_link, is_refused)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *real = mem_printf("%s/real", (char *)f->dir);
@@ -227,7 +227,7 @@ static void open__a_link__is_refused(void **state)
 	check_refused(f, "is a link");
 }
 
-static void open__of_another_user__is_refused(void **state)
+TEST_IN(store, open, of_another_user, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -242,14 +242,14 @@ static void open__of_another_user__is_refused(void **state)
 
 /* ---- documents ---- */
 
-static void read__nothing_there__is_no_error(void **state)
+TEST_IN(store, read, nothing_there, is_no_error)
 {
 	struct fixture *f = *state;
 
 	assert_int_equal(read_one(f, STORE_KEY_FILE), 1);
 }
 
-static void write__then_read__is_the_same(void **state)
+TEST_IN(store, write, then_read, is_the_same)
 {
 	struct fixture *f = *state;
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
@@ -265,7 +265,7 @@ static void write__then_read__is_the_same(void **state)
 	buf_release(&bytes);
 }
 
-static void write__again__replaces(void **state)
+TEST_IN(store, write, again, replaces)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_FILE);
@@ -277,7 +277,7 @@ static void write__again__replaces(void **state)
 	assert_true(str_is(f->got, "{\"a\":2}"));
 }
 
-static void names__server_and_issuer__are_apart(void **state)
+TEST_IN(store, names, server_and_issuer, are_apart)
 {
 	const struct store_name no_issuer = {one.server, "", NULL};
 	struct fixture *f = *state;
@@ -303,7 +303,7 @@ static void names__server_and_issuer__are_apart(void **state)
 }
 
 /* The key in a query is on disk in no form, and tells two servers apart. */
-static void account__key_in_the_query__is_not_on_disk(void **state)
+TEST_IN(store, account, key_in_the_query, is_not_on_disk)
 {
 	static const char url[] = "https://a.example/mcp?key=in-the-query";
 	static const char twin[] = "https://a.example/mcp?key=another-key";
@@ -338,7 +338,7 @@ static void account__key_in_the_query__is_not_on_disk(void **state)
 	store_free(s);
 }
 
-static void read__file_of_another_server__is_refused(void **state)
+TEST_IN(store, read, file_of_another_server, is_refused)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_FILE);
@@ -357,7 +357,7 @@ static void read__file_of_another_server__is_refused(void **state)
 	store_free(s);
 }
 
-static void read__damaged__says_to_log_in_again(void **state)
+TEST_IN(store, read, damaged, says_to_log_in_again)
 {
 	struct fixture *f = *state;
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
@@ -381,7 +381,7 @@ static void read__damaged__says_to_log_in_again(void **state)
 	buf_release(&bytes);
 }
 
-static void read__file_that_is_a_link_or_open__is_refused(void **state)
+TEST_IN(store, read, file_that_is_a_link_or_open, is_refused)
 {
 	struct fixture *f = *state;
 	const char *file, *kept;
@@ -405,7 +405,7 @@ static void read__file_that_is_a_link_or_open__is_refused(void **state)
 
 /* ---- the key in a file ---- */
 
-static void key_file__made_once__serves_all(void **state)
+TEST_IN(store, key_file, made_once, serves_all)
 {
 	struct fixture *f = *state;
 	struct buf before = BUF_INIT(BUF_UNBOUNDED);
@@ -428,7 +428,7 @@ static void key_file__made_once__serves_all(void **state)
 	buf_wipe(&after);
 }
 
-static void key_file__gone_or_another__is_told(void **state)
+TEST_IN(store, key_file, gone_or_another, is_told)
 {
 	struct fixture *f = *state;
 	const char *key;
@@ -452,7 +452,7 @@ static void key_file__gone_or_another__is_told(void **state)
 	assert_non_null(strstr(f->err.msg, "is gone"));
 }
 
-static void key_file__broken_or_open__is_refused(void **state)
+TEST_IN(store, key_file, broken_or_open, is_refused)
 {
 	struct fixture *f = *state;
 	const char *key;
@@ -471,7 +471,7 @@ static void key_file__broken_or_open__is_refused(void **state)
 
 #ifndef MATINS_ASAN
 /* Of the key and of what is sealed, when a store is written, read, closed. */
-static void heap__after_use__holds_no_secret(void **state)
+TEST_IN(store, heap, after_use, holds_no_secret)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -502,7 +502,7 @@ static void heap__after_use__holds_no_secret(void **state)
 
 /* ---- the key in the kernel's keyring ---- */
 
-static void keyring__written__is_read_and_in_no_file(void **state)
+TEST_IN(keyring, keyring, written, is_read_and_in_no_file)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *key = mem_printf("%s/key", f->path);
@@ -517,7 +517,7 @@ static void keyring__written__is_read_and_in_no_file(void **state)
 	assert_int_equal(read_one(f, STORE_KEY_FILE), 0);
 }
 
-static void keyring__gone__is_told_and_a_login_mends_it(void **state)
+TEST_IN(keyring, keyring, gone, is_told_and_a_login_mends_it)
 {
 	struct fixture *f = *state;
 
@@ -536,7 +536,7 @@ static void keyring__gone__is_told_and_a_login_mends_it(void **state)
 
 /* ---- which of them ---- */
 
-static void auto__no_bus__is_the_keyring_or_else_a_file(void **state)
+TEST_IN(keyring, auto, no_bus, is_the_keyring_or_else_a_file)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_AUTO);
@@ -551,7 +551,7 @@ static void auto__no_bus__is_the_keyring_or_else_a_file(void **state)
 	assert_int_equal(read_one(f, STORE_KEY_AUTO), 0);
 }
 
-static void auto__after_reading__stays_where_it_was(void **state)
+TEST_IN(store, auto, after_reading, stays_where_it_was)
 {
 	struct fixture *f = *state;
 	struct store *s;
@@ -564,7 +564,7 @@ static void auto__after_reading__stays_where_it_was(void **state)
 	store_free(s);
 }
 
-static void service__no_bus__is_said(void **state)
+TEST_IN(store, service, no_bus, is_said)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_SERVICE);
@@ -575,11 +575,10 @@ static void service__no_bus__is_said(void **state)
 	store_free(s);
 }
 
-static void key_words__found__are_themselves(void **state)
+TEST_IN(store, key_words, found, are_themselves)
 {
 	enum store_key key;
 
-	(void)state;
 	for (int i = 0; i < STORE_KEY_COUNT; i++) {
 		assert_true(store_key_find(store_key_word(i), &key));
 		assert_int_equal(key, i);
@@ -589,7 +588,7 @@ static void key_words__found__are_themselves(void **state)
 
 /* ---- facts ---- */
 
-static void look__files__are_counted_by_place(void **state)
+TEST_IN(store, look, files, are_counted_by_place)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *bad = mem_printf("%s/x.sealed", f->path);
@@ -612,7 +611,7 @@ static void look__files__are_counted_by_place(void **state)
 
 /* ---- locks ---- */
 
-static void lock__held__is_not_waited_for(void **state)
+TEST_IN(store, lock, held, is_not_waited_for)
 {
 	struct fixture *f = *state;
 	struct store *a = open_store(f, STORE_KEY_FILE);
@@ -631,43 +630,11 @@ static void lock__held__is_not_waited_for(void **state)
 	store_free(b);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-#define KEYRING(name) \
-	cmocka_unit_test_setup_teardown(name, setup_keyring, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(open__new_folder__is_the_users_alone),
-		TEST(open__open_to_others__is_refused),
-		TEST(open__a_link__is_refused),
-		TEST(open__of_another_user__is_refused),
-		TEST(read__nothing_there__is_no_error),
-		TEST(write__then_read__is_the_same),
-		TEST(write__again__replaces),
-		TEST(names__server_and_issuer__are_apart),
-		TEST(account__key_in_the_query__is_not_on_disk),
-		TEST(read__file_of_another_server__is_refused),
-		TEST(read__damaged__says_to_log_in_again),
-		TEST(read__file_that_is_a_link_or_open__is_refused),
-		TEST(key_file__made_once__serves_all),
-		TEST(key_file__gone_or_another__is_told),
-		TEST(key_file__broken_or_open__is_refused),
-#ifndef MATINS_ASAN
-		TEST(heap__after_use__holds_no_secret),
-#endif
-		TEST(auto__after_reading__stays_where_it_was),
-		TEST(service__no_bus__is_said),
-		TEST(key_words__found__are_themselves),
-		TEST(look__files__are_counted_by_place),
-		TEST(lock__held__is_not_waited_for),
-		KEYRING(auto__no_bus__is_the_keyring_or_else_a_file),
-		KEYRING(keyring__gone__is_told_and_a_login_mends_it),
-		KEYRING(keyring__written__is_read_and_in_no_file),
-	};
-#undef TEST
-#undef KEYRING
-
 	unsetenv("DBUS_SESSION_BUS_ADDRESS");
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return 0;
 }
+
+TEST_FILE(begin_file, NULL);

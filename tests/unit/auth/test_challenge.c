@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/auth/challenge.h"
 
@@ -28,9 +25,8 @@ static void reads(const char *header, const char *metadata, const char *scope,
 	}
 }
 
-static void AU_3__challenges_in_any_form__are_read(void **state)
+TEST(AU_3, challenges_in_any_form, are_read)
 {
-	(void)state;
 	reads("Bearer resource_metadata=\"https://a/b\", scope=\"x y\"",
 	      "https://a/b", "x y", NULL);
 	reads("bearer ERROR=invalid_token,Scope=\"x\"", NULL, "x",
@@ -54,12 +50,11 @@ static void AU_3__challenges_in_any_form__are_read(void **state)
 	reads("Bearer , ,, @ scope=a", NULL, "a", NULL);
 }
 
-static void AU_3__several_headers__are_one(void **state)
+TEST(AU_3, several_headers, are_one)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct challenge c = {0};
 
-	(void)state;
 	challenge_add(&c, STR("Basic realm=x, scope=y"), &arena);
 	assert_null(c.scope);
 	challenge_add(&c, STR("Bearer scope=x"), &arena);
@@ -69,25 +64,12 @@ static void AU_3__several_headers__are_one(void **state)
 	assert_null(c.error);
 }
 
-static void nonce__asked_for_by_bearer__is_an_error(void **state)
+TEST(nonce, asked_for_by_bearer, is_an_error)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct challenge c = {0};
 
-	(void)state;
 	challenge_add(&c, STR("Bearer error=use_dpop_nonce"), &arena);
 	assert_false(c.wants_nonce);
 	assert_string_equal(c.error, "use_dpop_nonce");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(AU_3__challenges_in_any_form__are_read),
-		cmocka_unit_test(AU_3__several_headers__are_one),
-		cmocka_unit_test(nonce__asked_for_by_bearer__is_an_error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

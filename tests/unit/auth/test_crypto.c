@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -71,12 +67,14 @@ static int gcm_teardown(void **state)
 	return 0;
 }
 
+FIXTURE(gcm, gcm_setup, gcm_teardown);
+
 static struct str bytes(const void *p, size_t n)
 {
 	return (struct str){p, n};
 }
 
-static void seal__vector__is_that_of_the_paper(void **state)
+TEST_IN(gcm, seal, vector, is_that_of_the_paper)
 {
 	struct gcm *g = *state;
 
@@ -87,7 +85,7 @@ static void seal__vector__is_that_of_the_paper(void **state)
 	assert_memory_equal(g->out.p, g->sealed, 76);
 }
 
-static void open__vector__gives_the_text(void **state)
+TEST_IN(gcm, open, vector, gives_the_text)
 {
 	struct gcm *g = *state;
 
@@ -97,7 +95,7 @@ static void open__vector__gives_the_text(void **state)
 	assert_memory_equal(g->back, g->text, 60);
 }
 
-static void open__one_bit_differs__is_refused_and_wiped(void **state)
+TEST_IN(gcm, open, one_bit_differs, is_refused_and_wiped)
 {
 	static const char zeros[60];
 	struct gcm *g = *state;
@@ -118,7 +116,7 @@ static void open__one_bit_differs__is_refused_and_wiped(void **state)
 		}
 }
 
-static void open__shorter_than_a_tag__is_refused(void **state)
+TEST_IN(gcm, open, shorter_than_a_tag, is_refused)
 {
 	struct gcm *g = *state;
 
@@ -129,7 +127,7 @@ static void open__shorter_than_a_tag__is_refused(void **state)
 			1);
 }
 
-static void seal__empty_text__comes_back(void **state)
+TEST_IN(gcm, seal, empty_text, comes_back)
 {
 	struct gcm *g = *state;
 
@@ -147,9 +145,8 @@ static void seal__empty_text__comes_back(void **state)
 
 /* ---- without the library ---- */
 
-static void equal__same_and_not__is_told(void **state)
+TEST(equal, same_and_not, is_told)
 {
-	(void)state;
 	assert_true(crypto_equal(STR("state"), STR("state")));
 	assert_true(crypto_equal((struct str){NULL, 0}, STR("")));
 	assert_false(crypto_equal(STR("state"), STR("stat")));
@@ -157,11 +154,10 @@ static void equal__same_and_not__is_told(void **state)
 	assert_false(crypto_equal(STR("state"), STR("xtate")));
 }
 
-static void random__twice__differs(void **state)
+TEST(random, twice, differs)
 {
 	unsigned char a[64] = {0}, b[64] = {0}, zeros[64] = {0};
 
-	(void)state;
 	crypto_random(a, sizeof(a));
 	crypto_random(b, sizeof(b));
 	assert_memory_not_equal(a, b, sizeof(a));
@@ -180,7 +176,7 @@ static struct crypto_key *read_key(const char *pem)
 	return k;
 }
 
-static void key_read__each_kind__is_known_with_its_jwk(void **state)
+TEST(key_read, each_kind, is_known_with_its_jwk)
 {
 	static const struct {
 		const char *pem;
@@ -208,7 +204,6 @@ static void key_read__each_kind__is_known_with_its_jwk(void **state)
 		 "Ls1jF44-csFCur-kEgU8awapJzKnqDKgw\"}"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct crypto_key *k = read_key(rows[i].pem);
 
@@ -231,7 +226,7 @@ static void add_thumbprint(const struct crypto_key *k, struct buf *out)
 	base64_encode(BASE64_URL, (struct str){(char *)sum, sizeof(sum)}, out);
 }
 
-static void thumbprint__keys_of_the_rfcs__are_theirs(void **state)
+TEST(thumbprint, keys_of_the_rfcs, are_theirs)
 {
 	static const char *const rows[][2] = {
 		/* RFC 7638 section 3.1 */
@@ -241,7 +236,6 @@ static void thumbprint__keys_of_the_rfcs__are_theirs(void **state)
 		 "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct crypto_key *k = read_key(rows[i][0]);
 		struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -253,7 +247,7 @@ static void thumbprint__keys_of_the_rfcs__are_theirs(void **state)
 	}
 }
 
-static void key_read__what_is_not_used__is_refused_with_a_reason(void **state)
+TEST(key_read, what_is_not_used, is_refused_with_a_reason)
 {
 	static const struct {
 		const char *pem, *says;
@@ -271,7 +265,6 @@ static void key_read__what_is_not_used__is_refused_with_a_reason(void **state)
 		{PEM_ED448, "a kind that is not used"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct crypto_key *k = NULL;
 		struct err err = ERR_INIT;
@@ -284,13 +277,12 @@ static void key_read__what_is_not_used__is_refused_with_a_reason(void **state)
 	}
 }
 
-static void key_make__written_and_read__is_the_same(void **state)
+TEST(key_make, written_and_read, is_the_same)
 {
 	struct crypto_key *a = NULL, *b = NULL, *other = NULL;
 	struct buf pem = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(crypto_key_make(&a, &err), 0);
 	assert_int_equal(crypto_key_make(&other, &err), 0);
 	assert_int_equal(crypto_key_type(a), KEY_P256);
@@ -308,7 +300,7 @@ static void key_make__written_and_read__is_the_same(void **state)
 
 /* ---- signatures ---- */
 
-static void sign__deterministic__is_that_of_the_rfc(void **state)
+TEST(sign, deterministic, is_that_of_the_rfc)
 {
 	static const struct {
 		const char *pem;
@@ -332,7 +324,6 @@ static void sign__deterministic__is_that_of_the_rfc(void **state)
 		 "g5BhVsPt9g7sVvpAr_MuM0KAg"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct crypto_key *k = read_key(rows[i].pem);
 		struct buf raw = BUF_INIT(BUF_UNBOUNDED);
@@ -401,7 +392,7 @@ static int verify(const char *dir, const char *options)
 	return system(line);
 }
 
-static void sign__randomized__is_verified_by_openssl(void **state)
+TEST_IN(temp_dir, sign, randomized, is_verified_by_openssl)
 {
 	static const struct {
 		const char *pem;
@@ -442,12 +433,11 @@ static void sign__randomized__is_verified_by_openssl(void **state)
 }
 
 /* Numbers that begin with zeros are where lengths go wrong. */
-static void sign__often__has_always_its_length(void **state)
+TEST(sign, often, has_always_its_length)
 {
 	struct crypto_key *k = read_key(PEM_EC_7515);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (int i = 0; i < 600; i++) {
 		struct buf raw = BUF_INIT(BUF_UNBOUNDED);
 
@@ -459,12 +449,11 @@ static void sign__often__has_always_its_length(void **state)
 	crypto_key_free(k);
 }
 
-static void sign__another_kind_of_key__is_refused(void **state)
+TEST(sign, another_kind_of_key, is_refused)
 {
 	struct crypto_key *k = read_key(PEM_EC_7515);
 	struct buf raw = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int alg = ALG_ES256 + 1; alg < CRYPTO_ALG_COUNT; alg++) {
 		struct err err = ERR_INIT;
 
@@ -477,50 +466,13 @@ static void sign__another_kind_of_key__is_refused(void **state)
 	crypto_key_free(k);
 }
 
-static void alg_find__words__are_those_of_jws(void **state)
+TEST(alg_find, words, are_those_of_jws)
 {
 	enum crypto_alg alg;
 
-	(void)state;
 	assert_true(crypto_alg_find(STR("PS256"), &alg));
 	assert_int_equal(alg, ALG_PS256);
 	assert_false(crypto_alg_find(STR("none"), &alg));
 	assert_false(crypto_alg_find(STR("HS256"), &alg));
 	assert_false(crypto_alg_find(STR("es256"), &alg));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(
-			seal__vector__is_that_of_the_paper, gcm_setup,
-			gcm_teardown),
-		cmocka_unit_test_setup_teardown(open__vector__gives_the_text,
-						gcm_setup, gcm_teardown),
-		cmocka_unit_test_setup_teardown(
-			open__one_bit_differs__is_refused_and_wiped, gcm_setup,
-			gcm_teardown),
-		cmocka_unit_test_setup_teardown(
-			open__shorter_than_a_tag__is_refused, gcm_setup,
-			gcm_teardown),
-		cmocka_unit_test_setup_teardown(seal__empty_text__comes_back,
-						gcm_setup, gcm_teardown),
-		cmocka_unit_test(equal__same_and_not__is_told),
-		cmocka_unit_test(random__twice__differs),
-		cmocka_unit_test(key_read__each_kind__is_known_with_its_jwk),
-		cmocka_unit_test(thumbprint__keys_of_the_rfcs__are_theirs),
-		cmocka_unit_test(
-			key_read__what_is_not_used__is_refused_with_a_reason),
-		cmocka_unit_test(key_make__written_and_read__is_the_same),
-		cmocka_unit_test(sign__deterministic__is_that_of_the_rfc),
-		cmocka_unit_test_setup_teardown(
-			sign__randomized__is_verified_by_openssl, temp_dir_make,
-			temp_dir_remove),
-		cmocka_unit_test(sign__often__has_always_its_length),
-		cmocka_unit_test(sign__another_kind_of_key__is_refused),
-		cmocka_unit_test(alg_find__words__are_those_of_jws),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

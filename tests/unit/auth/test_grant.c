@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/auth/answer.h"
 #include "core/auth/grant.h"
@@ -29,7 +26,7 @@ static void form(const struct grant_request *r, const struct grant_client *c,
 	assert_string_equal(buf_cstr(&a), authorization);
 }
 
-static void TO_1__code__has_what_it_must(void **state)
+TEST(TO_1, code, has_what_it_must)
 {
 	const struct grant_request r = {
 		.type = GRANT_CODE,
@@ -40,7 +37,6 @@ static void TO_1__code__has_what_it_must(void **state)
 	};
 	const struct grant_client c = {.method = GRANT_NONE, .id = "id"};
 
-	(void)state;
 	form(&r, &c,
 	     "grant_type=authorization_code&code=c%26d&redirect_uri=http%3A%2F"
 	     "%2F127.0.0.1%3A1%2Fcallback&code_verifier=v&resource=https%3A%2F"
@@ -48,13 +44,12 @@ static void TO_1__code__has_what_it_must(void **state)
 	     "");
 }
 
-static void TO_2__methods__never_two_at_once(void **state)
+TEST(TO_2, methods, never_two_at_once)
 {
 	const struct grant_request r = {.type = GRANT_CLIENT};
 	struct grant_client c = {
 		.method = GRANT_BASIC, .id = "a:b", .secret = "c d"};
 
-	(void)state;
 	/* "a%3Ab:c+d" */
 	form(&r, &c, "grant_type=client_credentials", "Basic YSUzQWI6Yytk");
 	c.method = GRANT_POST;
@@ -70,23 +65,21 @@ static void TO_2__methods__never_two_at_once(void **state)
 	     "");
 }
 
-static void TO_5__refresh__names_no_scope(void **state)
+TEST(TO_5, refresh, names_no_scope)
 {
 	const struct grant_request r = {
 		.type = GRANT_REFRESH, .refresh_token = "t", .resource = "r"};
 	const struct grant_client c = {.method = GRANT_NONE, .id = "id"};
 
-	(void)state;
 	form(&r, &c,
 	     "grant_type=refresh_token&refresh_token=t&resource=r&client_id=id",
 	     "");
 }
 
-static void CI_4__registration__is_that_of_a_native_client(void **state)
+TEST(CI_4, registration, is_that_of_a_native_client)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	grant_registration("http://127.0.0.1:1/callback", GRANT_NONE, "a b",
 			   &b);
 	assert_string_equal(
@@ -98,14 +91,13 @@ static void CI_4__registration__is_that_of_a_native_client(void **state)
 		"\"native\",\"scope\":\"a b\"}");
 }
 
-static void CI_7__method_to_register__none_basic_post(void **state)
+TEST(CI_7, method_to_register, none_basic_post)
 {
 	static const char *all[] = {"client_secret_post", "client_secret_basic",
 				    "none"};
 	struct metadata_server s = {.auth_methods = {all, 3},
 				    .has_auth_methods = true};
 
-	(void)state;
 	assert_int_equal(grant_method_to_register(&s), GRANT_NONE);
 	s.auth_methods.n = 2;
 	assert_int_equal(grant_method_to_register(&s), GRANT_BASIC);
@@ -117,7 +109,7 @@ static void CI_7__method_to_register__none_basic_post(void **state)
 	assert_int_equal(grant_method_to_register(&s), GRANT_NONE);
 }
 
-static void authorization_url__with_a_query__is_joined(void **state)
+TEST(authorization_url, with_a_query, is_joined)
 {
 	struct grant_ask a = {.endpoint = "https://h/a?tenant=1",
 			      .client_id = "id",
@@ -127,7 +119,6 @@ static void authorization_url__with_a_query__is_joined(void **state)
 			      .resource = "r"};
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	grant_authorization_url(&a, &b);
 	assert_string_equal(buf_cstr(&b),
 			    "https://h/a?tenant=1&response_type=code&client_id="
@@ -137,12 +128,11 @@ static void authorization_url__with_a_query__is_joined(void **state)
 
 /* ---- answers ---- */
 
-static void TO_3__token__in_all_forms(void **state)
+TEST(TO_3, token, in_all_forms)
 {
 	struct answer_token t;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		answer_token(200,
 			     STR("{\"access_token\":\"a\",\"token_type\":"
@@ -165,7 +155,7 @@ static void TO_3__token__in_all_forms(void **state)
 	assert_int_equal(t.expires_in_s, 5);
 }
 
-static void TO_3__what_is_no_token__is_refused(void **state)
+TEST(TO_3, what_is_no_token, is_refused)
 {
 	static const char *const body[] = {
 		"",
@@ -180,7 +170,6 @@ static void TO_3__what_is_no_token__is_refused(void **state)
 	struct answer_token t;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(body); i++) {
 		assert_int_equal(answer_token(200, str_of(body[i]), false,
 					      &arena, &t, &err),
@@ -193,12 +182,11 @@ static void TO_3__what_is_no_token__is_refused(void **state)
 	assert_null(strstr(err.msg, "secret"));
 }
 
-static void token__longer_than_is_kept__is_refused(void **state)
+TEST(token, longer_than_is_kept, is_refused)
 {
 	static const char *const names[] = {"access_token", "refresh_token"};
 	struct answer_token t;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t more = 0; more < 2; more++) {
 			AUTO(buf_release)
@@ -217,7 +205,7 @@ static void token__longer_than_is_kept__is_refused(void **state)
 		}
 }
 
-static void EM_1__exchange__must_give_an_id_jag(void **state)
+TEST(EM_1, exchange, must_give_an_id_jag)
 {
 	static const char good[] =
 		"{\"access_token\":\"j\",\"token_type\":\"n_a\","
@@ -226,7 +214,6 @@ static void EM_1__exchange__must_give_an_id_jag(void **state)
 	struct answer_token t;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		answer_token(200, str_of(good), true, &arena, &t, &err), 0);
 	assert_int_equal(
@@ -239,7 +226,7 @@ static void EM_1__exchange__must_give_an_id_jag(void **state)
 		-1);
 }
 
-static void CI_7__registration__what_the_answer_says_wins(void **state)
+TEST(CI_7, registration, what_the_answer_says_wins)
 {
 	static const struct {
 		const char *body;
@@ -261,7 +248,6 @@ static void CI_7__registration__what_the_answer_says_wins(void **state)
 	struct answer_client c;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		int r = answer_client(201, str_of(row[i].body), &arena, &c,
 				      &err);
@@ -272,7 +258,7 @@ static void CI_7__registration__what_the_answer_says_wins(void **state)
 	}
 }
 
-static void AZ_9__redirect__issuer_before_all_else(void **state)
+TEST(AZ_9, redirect, issuer_before_all_else)
 {
 	static const struct {
 		const char *query;
@@ -296,7 +282,6 @@ static void AZ_9__redirect__issuer_before_all_else(void **state)
 	};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
 		const struct answer_expect e = {.state = "s",
@@ -313,13 +298,12 @@ static void AZ_9__redirect__issuer_before_all_else(void **state)
 	}
 }
 
-static void AZ_9__wrong_issuer__nothing_of_it_is_shown(void **state)
+TEST(AZ_9, wrong_issuer, nothing_of_it_is_shown)
 {
 	AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
 	const struct answer_expect e = {.state = "s", .issuer = "https://a"};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(answer_redirect(STR("state=s&iss=evil&error=click&"
 					     "error_description=here"),
 					 &e, &code, &err),
@@ -329,25 +313,4 @@ static void AZ_9__wrong_issuer__nothing_of_it_is_shown(void **state)
 	assert_null(strstr(err.msg, "evil"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(TO_1__code__has_what_it_must),
-		cmocka_unit_test(TO_2__methods__never_two_at_once),
-		cmocka_unit_test(TO_5__refresh__names_no_scope),
-		cmocka_unit_test(
-			CI_4__registration__is_that_of_a_native_client),
-		cmocka_unit_test(CI_7__method_to_register__none_basic_post),
-		cmocka_unit_test(authorization_url__with_a_query__is_joined),
-		cmocka_unit_test(TO_3__token__in_all_forms),
-		cmocka_unit_test(token__longer_than_is_kept__is_refused),
-		cmocka_unit_test(TO_3__what_is_no_token__is_refused),
-		cmocka_unit_test(EM_1__exchange__must_give_an_id_jag),
-		cmocka_unit_test(CI_7__registration__what_the_answer_says_wins),
-		cmocka_unit_test(AZ_9__redirect__issuer_before_all_else),
-		cmocka_unit_test(AZ_9__wrong_issuer__nothing_of_it_is_shown),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, teardown);
-}
+TEST_FILE(NULL, teardown);

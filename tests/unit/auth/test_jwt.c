@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -77,11 +73,10 @@ static void check_no_member(const struct buf *json, const char *name)
 
 /* ---- PKCE ---- */
 
-static void pkce_challenge__of_rfc_7636_b__is_that_one(void **state)
+TEST(pkce_challenge, of_rfc_7636_b, is_that_one)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	jwt_pkce_challenge(STR("dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"),
 			   &out);
 	assert_string_equal(buf_cstr(&out),
@@ -89,11 +84,10 @@ static void pkce_challenge__of_rfc_7636_b__is_that_one(void **state)
 	buf_release(&out);
 }
 
-static void pkce_verifier__twice__is_unreserved_and_differs(void **state)
+TEST(pkce_verifier, twice, is_unreserved_and_differs)
 {
 	struct buf a = BUF_INIT(BUF_UNBOUNDED), b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	jwt_pkce_verifier(&a);
 	jwt_pkce_verifier(&b);
 	assert_int_equal(a.n, 43);
@@ -122,14 +116,13 @@ static int choose(const char *pem, const char *wanted,
 	return r < 0 ? r : (int)alg;
 }
 
-static void alg_choose__key_and_server__first_that_fits(void **state)
+TEST(alg_choose, key_and_server, first_that_fits)
 {
 	static const char *const both[] = {"PS256", "RS256", "ES256", NULL};
 	static const char *const ps[] = {"ES256", "PS256", NULL};
 	static const char *const ed[] = {"RS256", "Ed25519", NULL};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(choose(PEM_EC_7515, NULL, NULL, &err), ALG_ES256);
 	assert_int_equal(choose(PEM_EC_7515, NULL, both, &err), ALG_ES256);
 	assert_int_equal(choose(PEM_EC_P384, NULL, NULL, &err), ALG_ES384);
@@ -141,7 +134,7 @@ static void alg_choose__key_and_server__first_that_fits(void **state)
 	assert_int_equal(choose(PEM_ED25519_8037, NULL, ed, &err), ALG_ED25519);
 }
 
-static void alg_choose__nothing_fits__is_said(void **state)
+TEST(alg_choose, nothing_fits, is_said)
 {
 	static const char *const rsa[] = {"RS256", "PS512", NULL};
 	static const struct {
@@ -157,7 +150,6 @@ static void alg_choose__nothing_fits__is_said(void **state)
 		{"HS256", NULL, "known"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct err err = ERR_INIT;
 
@@ -171,13 +163,12 @@ static void alg_choose__nothing_fits__is_said(void **state)
 
 /* ---- tokens ---- */
 
-static void sign__header_and_claims__is_that_of_rfc_7515_a2(void **state)
+TEST(sign, header_and_claims, is_that_of_rfc_7515_a2)
 {
 	struct crypto_key *k = read_key(PEM_RSA_7515);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		jwt_sign(k, ALG_RS256, STR("{\"alg\":\"RS256\"}"),
 			 STR("{\"iss\":\"joe\",\r\n \"exp\":1300819380,\r\n "
@@ -194,7 +185,7 @@ static void sign__header_and_claims__is_that_of_rfc_7515_a2(void **state)
 	crypto_key_free(k);
 }
 
-static void client_assertion__claims__are_those_of_cc_2(void **state)
+TEST(client_assertion, claims, are_those_of_cc_2)
 {
 	const struct jwt_assertion a = {
 		.client_id = "cli \"1\"",
@@ -208,7 +199,6 @@ static void client_assertion__claims__are_those_of_cc_2(void **state)
 	struct str jti;
 	struct parts p;
 
-	(void)state;
 	assert_int_equal(jwt_client_assertion(k, ALG_EDDSA, &a, &out, &err), 0);
 	assert_int_equal(jwt_client_assertion(k, ALG_EDDSA, &a, &again, &err),
 			 0);
@@ -229,14 +219,13 @@ static void client_assertion__claims__are_those_of_cc_2(void **state)
 	crypto_key_free(k);
 }
 
-static void client_assertion__wrong_key__is_refused(void **state)
+TEST(client_assertion, wrong_key, is_refused)
 {
 	const struct jwt_assertion a = {.client_id = "c", .audience = "a"};
 	struct crypto_key *k = read_key(PEM_EC_7515);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(jwt_client_assertion(k, ALG_RS256, &a, &out, &err),
 			 -1);
 	assert_int_equal(out.n, 0);
@@ -244,7 +233,7 @@ static void client_assertion__wrong_key__is_refused(void **state)
 }
 
 /* Signature and all, by another's hand: see sign__… in test_crypto.c. */
-static void dpop_proof__of_a_token_request__has_what_dp_1_wants(void **state)
+TEST(dpop_proof, of_a_token_request, has_what_dp_1_wants)
 {
 	const struct jwt_proof proof = {
 		.method = "POST",
@@ -256,7 +245,6 @@ static void dpop_proof__of_a_token_request__has_what_dp_1_wants(void **state)
 	struct err err = ERR_INIT;
 	struct parts p;
 
-	(void)state;
 	assert_int_equal(jwt_dpop_proof(k, &proof, &out, &err), 0);
 	take_apart(buf_str(&out), &p);
 	assert_string_equal(
@@ -276,7 +264,7 @@ static void dpop_proof__of_a_token_request__has_what_dp_1_wants(void **state)
 	crypto_key_free(k);
 }
 
-static void dpop_proof__with_token_and_nonce__carries_both(void **state)
+TEST(dpop_proof, with_token_and_nonce, carries_both)
 {
 	const struct jwt_proof proof = {
 		.method = "GET",
@@ -291,7 +279,6 @@ static void dpop_proof__with_token_and_nonce__carries_both(void **state)
 	struct err err = ERR_INIT;
 	struct parts p;
 
-	(void)state;
 	assert_int_equal(jwt_dpop_proof(k, &proof, &out, &err), 0);
 	take_apart(buf_str(&out), &p);
 	check_member(&p.claims, "ath",
@@ -305,7 +292,7 @@ static void dpop_proof__with_token_and_nonce__carries_both(void **state)
 }
 
 /* The whole token, verified by OpenSSL's command line. */
-static void sign__rs256__is_verified_by_openssl(void **state)
+TEST_IN(temp_dir, sign, rs256, is_verified_by_openssl)
 {
 	const struct jwt_assertion a = {
 		.client_id = "client",
@@ -342,29 +329,4 @@ static void sign__rs256__is_verified_by_openssl(void **state)
 	buf_release(&raw);
 	buf_release(&out);
 	crypto_key_free(k);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pkce_challenge__of_rfc_7636_b__is_that_one),
-		cmocka_unit_test(
-			pkce_verifier__twice__is_unreserved_and_differs),
-		cmocka_unit_test(alg_choose__key_and_server__first_that_fits),
-		cmocka_unit_test(alg_choose__nothing_fits__is_said),
-		cmocka_unit_test(
-			sign__header_and_claims__is_that_of_rfc_7515_a2),
-		cmocka_unit_test(client_assertion__claims__are_those_of_cc_2),
-		cmocka_unit_test(client_assertion__wrong_key__is_refused),
-		cmocka_unit_test(
-			dpop_proof__of_a_token_request__has_what_dp_1_wants),
-		cmocka_unit_test(
-			dpop_proof__with_token_and_nonce__carries_both),
-		cmocka_unit_test_setup_teardown(
-			sign__rs256__is_verified_by_openssl, temp_dir_make,
-			temp_dir_remove),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

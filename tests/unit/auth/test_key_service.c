@@ -2,11 +2,7 @@
  * The desktop's secret service, played by a child at the other end of a
  * socket: what it answers, and everything that it may not answer.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -220,6 +216,8 @@ static int teardown(void **state)
 	return r;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static void start(struct fixture *f, enum play how)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -250,7 +248,7 @@ static int keep(struct fixture *f)
 	return key_place_service.keep(-1, f->key, &f->err);
 }
 
-static void keep__then_find__is_the_same(void **state)
+TEST_IN(fixture, keep, then_find, is_the_same)
 {
 	struct fixture *f = *state;
 
@@ -277,43 +275,43 @@ static void check_fails(struct fixture *f, enum play how, bool by_keep,
 		fail_msg("%s", f->err.msg);
 }
 
-static void find__locked__is_said(void **state)
+TEST_IN(fixture, find, locked, is_said)
 {
 	check_fails(*state, PLAY_LOCKED, false, "is locked");
 }
 
-static void keep__needs_a_person__is_said(void **state)
+TEST_IN(fixture, keep, needs_a_person, is_said)
 {
 	check_fails(*state, PLAY_PROMPT, true, "is locked");
 }
 
-static void find__no_service__is_said(void **state)
+TEST_IN(fixture, find, no_service, is_said)
 {
 	check_fails(*state, PLAY_NOTHING_THERE, false, "nobody provides it");
 }
 
-static void find__no_key__is_said(void **state)
+TEST_IN(fixture, find, no_key, is_said)
 {
 	check_fails(*state, PLAY_GARBAGE, false, "none of its keys");
 }
 
-static void find__wrong_types__is_said(void **state)
+TEST_IN(fixture, find, wrong_types, is_said)
 {
 	check_fails(*state, PLAY_WRONG_TYPES, false, "SearchItems");
 }
 
-static void find__no_answer__ends(void **state)
+TEST_IN(fixture, find, no_answer, ends)
 {
 	check_fails(*state, PLAY_MUTE, false, "OpenSession");
 }
 
-static void find__nobody_speaks__ends(void **state)
+TEST_IN(fixture, find, nobody_speaks, ends)
 {
 	check_fails(*state, PLAY_DEAF, false, "cannot be used");
 }
 
 /* An address could name a program to start, or another machine. */
-static void address__no_socket__is_refused(void **state)
+TEST_IN(fixture, address, no_socket, is_refused)
 {
 	static const char *const rows[] = {
 		"unixexec:path=/bin/touch,argv1=made",
@@ -331,24 +329,4 @@ static void address__no_socket__is_refused(void **state)
 		assert_int_equal(f->err.kind, ERR_CREDENTIAL);
 	}
 	assert_int_equal(access("made", F_OK), -1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(keep__then_find__is_the_same),
-		TEST(find__locked__is_said),
-		TEST(keep__needs_a_person__is_said),
-		TEST(find__no_service__is_said),
-		TEST(find__no_key__is_said),
-		TEST(find__wrong_types__is_said),
-		TEST(find__no_answer__ends),
-		TEST(find__nobody_speaks__ends),
-		TEST(address__no_socket__is_refused),
-	};
-#undef TEST
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

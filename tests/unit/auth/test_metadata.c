@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/auth/metadata.h"
 
@@ -37,7 +34,7 @@ static void expect_list(const struct strlist *list, const char *const *want)
 
 #define W "https://h/.well-known/"
 
-static void PR_2__candidates__below_the_path_then_at_the_root(void **state)
+TEST(PR_2, candidates, below_the_path_then_at_the_root)
 {
 	static const struct {
 		const char *endpoint, *want[3];
@@ -53,7 +50,6 @@ static void PR_2__candidates__below_the_path_then_at_the_root(void **state)
 	};
 	struct strlist list;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		struct url u = url_of(row[i].endpoint);
 
@@ -62,7 +58,7 @@ static void PR_2__candidates__below_the_path_then_at_the_root(void **state)
 	}
 }
 
-static void AS_1__candidates__in_this_order_and_no_others(void **state)
+TEST(AS_1, candidates, in_this_order_and_no_others)
 {
 	static const struct {
 		const char *issuer, *want[4];
@@ -78,7 +74,6 @@ static void AS_1__candidates__in_this_order_and_no_others(void **state)
 	struct err err = ERR_INIT;
 	struct strlist list;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		assert_int_equal(metadata_server_urls(row[i].issuer, &arena,
 						      &list, &err),
@@ -93,7 +88,7 @@ static void AS_1__candidates__in_this_order_and_no_others(void **state)
 			 -1);
 }
 
-static void PR_5__resource__same_origin_and_a_whole_prefix(void **state)
+TEST(PR_5, resource, same_origin_and_a_whole_prefix)
 {
 	static const struct {
 		const char *endpoint, *resource;
@@ -117,7 +112,6 @@ static void PR_5__resource__same_origin_and_a_whole_prefix(void **state)
 	};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		struct url u = url_of(row[i].endpoint);
 
@@ -127,7 +121,7 @@ static void PR_5__resource__same_origin_and_a_whole_prefix(void **state)
 	}
 }
 
-static void PR_3__no_object__is_not_found(void **state)
+TEST(PR_3, no_object, is_not_found)
 {
 	static const char *const body[] = {"",	    "<html>", "[]",
 					   "\"x\"", "{} {}",  "{\"a\":"};
@@ -136,7 +130,6 @@ static void PR_3__no_object__is_not_found(void **state)
 	struct metadata_server s;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(body); i++) {
 		assert_int_equal(
 			metadata_resource(str_of(body[i]), &arena, &r, &err),
@@ -147,12 +140,11 @@ static void PR_3__no_object__is_not_found(void **state)
 	}
 }
 
-static void PR_6__resource__is_read_whole(void **state)
+TEST(PR_6, resource, is_read_whole)
 {
 	struct metadata_resource r;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		metadata_resource(
 			STR("{\"resource\":\"https://h\",\"authorization_"
@@ -179,18 +171,16 @@ static int issuer(const char *found, const char *wanted, bool accept_slash)
 	return metadata_server(str_of(body), wanted, &rules, &arena, &s, &err);
 }
 
-static void AS_3__issuer__is_the_same_string(void **state)
+TEST(AS_3, issuer, is_the_same_string)
 {
-	(void)state;
 	assert_int_equal(issuer("https://h", "https://h", false), 0);
 	assert_int_equal(issuer("https://H", "https://h", false), -1);
 	assert_int_equal(issuer("https://h:443", "https://h", false), -1);
 	assert_int_equal(issuer("https://h/t", "https://h", false), -1);
 }
 
-static void AS_4__slash_of_an_empty_path__and_no_other(void **state)
+TEST(AS_4, slash_of_an_empty_path, and_no_other)
 {
-	(void)state;
 	assert_int_equal(issuer("https://h/", "https://h", false), -1);
 	assert_int_equal(issuer("https://h/", "https://h", true), 0);
 	assert_int_equal(issuer("https://h", "https://h/", true), 0);
@@ -200,13 +190,12 @@ static void AS_4__slash_of_an_empty_path__and_no_other(void **state)
 	assert_int_equal(issuer("https://h.evil/", "https://h", true), -1);
 }
 
-static void AS_7__server__is_read_whole(void **state)
+TEST(AS_7, server, is_read_whole)
 {
 	const struct metadata_rules rules = {.needs_code = true};
 	struct metadata_server s;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(
 		metadata_server(
 			STR("{\"issuer\":\"i\",\"authorization_endpoint\":"
@@ -226,12 +215,11 @@ static void AS_7__server__is_read_whole(void **state)
 	assert_false(s.has_auth_methods);
 }
 
-static void PR_7__defaults__lie_at_the_origin(void **state)
+TEST(PR_7, defaults, lie_at_the_origin)
 {
 	struct url u = url_of("https://h:8443/a/mcp");
 	struct metadata_server s;
 
-	(void)state;
 	metadata_server_default(&u, &arena, &s);
 	assert_string_equal(s.issuer, "https://h:8443");
 	assert_string_equal(s.authorization, "https://h:8443/authorize");
@@ -239,32 +227,12 @@ static void PR_7__defaults__lie_at_the_origin(void **state)
 	assert_string_equal(s.registration, "https://h:8443/register");
 }
 
-static void SU_1__union__has_each_once(void **state)
+TEST(SU_1, union, has_each_once)
 {
-	(void)state;
 	assert_string_equal(metadata_union("a b", " b  c a", &arena), "a b c");
 	assert_string_equal(metadata_union(NULL, "x", &arena), "x");
 	assert_string_equal(metadata_union("ab", "a", &arena), "ab a");
 	assert_null(metadata_union(NULL, " ", &arena));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			PR_2__candidates__below_the_path_then_at_the_root),
-		cmocka_unit_test(AS_1__candidates__in_this_order_and_no_others),
-		cmocka_unit_test(
-			PR_5__resource__same_origin_and_a_whole_prefix),
-		cmocka_unit_test(PR_3__no_object__is_not_found),
-		cmocka_unit_test(PR_6__resource__is_read_whole),
-		cmocka_unit_test(AS_3__issuer__is_the_same_string),
-		cmocka_unit_test(AS_4__slash_of_an_empty_path__and_no_other),
-		cmocka_unit_test(AS_7__server__is_read_whole),
-		cmocka_unit_test(PR_7__defaults__lie_at_the_origin),
-		cmocka_unit_test(SU_1__union__has_each_once),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, teardown);
-}
+TEST_FILE(NULL, teardown);

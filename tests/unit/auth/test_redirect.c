@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -98,13 +95,12 @@ static void ask(struct visit *v, const char *request, size_t piece,
 	room[got] = '\0';
 }
 
-static void AZ_6__get_of_the_path__is_judged_and_closed(void **state)
+TEST(AZ_6, get_of_the_path, is_judged_and_closed)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct visit v;
 	uint16_t port;
 
-	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
 	assert_true(str_starts(str_of(redirect_uri(v.r)), "http://127.0.0.1:"));
 	assert_true(str_ends(str_of(redirect_uri(v.r)), "/callback"));
@@ -124,7 +120,7 @@ static void AZ_6__get_of_the_path__is_judged_and_closed(void **state)
 	end(&v);
 }
 
-static void AZ_6__others__are_answered_and_do_not_end_it(void **state)
+TEST(AZ_6, others, are_answered_and_do_not_end_it)
 {
 	static const struct {
 		const char *request, *answer;
@@ -151,7 +147,6 @@ static void AZ_6__others__are_answered_and_do_not_end_it(void **state)
 	};
 	struct visit v;
 
-	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -164,13 +159,12 @@ static void AZ_6__others__are_answered_and_do_not_end_it(void **state)
 	end(&v);
 }
 
-static void answer_to_another__is_told_so__and_the_next_is_judged(void **state)
+TEST(answer_to_another, is_told_so, and_the_next_is_judged)
 {
 	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf second = BUF_INIT(BUF_UNBOUNDED);
 	struct visit v;
 
-	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
 	v.verdict = REDIRECT_OTHERS;
 	ask(&v, "GET /callback?state=x HTTP/1.1\r\n\r\n", 1000, &first);
@@ -185,12 +179,11 @@ static void answer_to_another__is_told_so__and_the_next_is_judged(void **state)
 	end(&v);
 }
 
-static void request__byte_by_byte__is_the_same(void **state)
+TEST(request, byte_by_byte, is_the_same)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct visit v;
 
-	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
 	v.verdict = REDIRECT_BAD;
 	ask(&v, "GET /callback?x HTTP/1.1\n\n", 1, &out);
@@ -199,14 +192,13 @@ static void request__byte_by_byte__is_the_same(void **state)
 	end(&v);
 }
 
-static void connections__that_say_nothing__do_not_block(void **state)
+TEST(connections, that_say_nothing, do_not_block)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct visit v;
 	int idle[20];
 
-	(void)state;
 	assert_int_equal(begin(&v, NULL), 0);
 	for (size_t i = 0; i < ARRAY_LEN(idle); i++) {
 		idle[i] = connect_to(port_of(redirect_uri(v.r)));
@@ -219,12 +211,11 @@ static void connections__that_say_nothing__do_not_block(void **state)
 	end(&v);
 }
 
-static void fixed_address__is_kept_as_written(void **state)
+TEST(address, fixed, is_kept_as_written)
 {
 	struct visit v, other;
 	char uri[96];
 
-	(void)state;
 	assert_int_equal(begin(&v, "http://localhost/back"), 0);
 	snprintf(uri, sizeof(uri), "http://localhost:%u/back",
 		 port_of(redirect_uri(v.r)));
@@ -238,32 +229,14 @@ static void fixed_address__is_kept_as_written(void **state)
 	end(&v);
 }
 
-static void address__of_another_machine__is_not_opened(void **state)
+TEST(address, of_another_machine, is_not_opened)
 {
 	struct visit v;
 
-	(void)state;
 	assert_int_equal(begin(&v, "https://example.com/back"), 1);
 	end(&v);
 	assert_int_equal(begin(&v, "http://127.0.0.1/back?x"), -1);
 	end(&v);
 	assert_int_equal(begin(&v, "nothing"), -1);
 	end(&v);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(AZ_6__get_of_the_path__is_judged_and_closed),
-		cmocka_unit_test(AZ_6__others__are_answered_and_do_not_end_it),
-		cmocka_unit_test(
-			answer_to_another__is_told_so__and_the_next_is_judged),
-		cmocka_unit_test(request__byte_by_byte__is_the_same),
-		cmocka_unit_test(connections__that_say_nothing__do_not_block),
-		cmocka_unit_test(fixed_address__is_kept_as_written),
-		cmocka_unit_test(address__of_another_machine__is_not_opened),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

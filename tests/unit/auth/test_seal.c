@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/auth/seal.h"
 #include "core/base/mem.h"
@@ -41,7 +37,9 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void write__then_read__is_the_same(void **state)
+FIXTURE(sealed, setup, teardown);
+
+TEST_IN(sealed, write, then_read, is_the_same)
 {
 	struct fixture *f = *state;
 	char text[64] = "";
@@ -59,7 +57,7 @@ static void write__then_read__is_the_same(void **state)
 	assert_null(memmem(f->file.p, f->file.n, key, 8));
 }
 
-static void write__twice__has_another_nonce(void **state)
+TEST_IN(sealed, write, twice, has_another_nonce)
 {
 	struct fixture *f = *state;
 	struct buf again = BUF_INIT(BUF_UNBOUNDED);
@@ -76,7 +74,7 @@ static void write__twice__has_another_nonce(void **state)
 }
 
 /* Head and text alike: what cannot be parsed is told, the rest not opened. */
-static void read__any_bit_changed__is_never_opened(void **state)
+TEST_IN(sealed, read, any_bit_changed, is_never_opened)
 {
 	struct fixture *f = *state;
 	char text[64];
@@ -90,7 +88,7 @@ static void read__any_bit_changed__is_never_opened(void **state)
 	}
 }
 
-static void read__another_length__is_refused(void **state)
+TEST_IN(sealed, read, another_length, is_refused)
 {
 	struct fixture *f = *state;
 	struct seal s;
@@ -104,7 +102,7 @@ static void read__another_length__is_refused(void **state)
 	assert_int_equal(f->err.kind, ERR_SYNTAX);
 }
 
-static void read__later_version__is_said(void **state)
+TEST_IN(sealed, read, later_version, is_said)
 {
 	struct fixture *f = *state;
 	struct seal s;
@@ -114,7 +112,7 @@ static void read__later_version__is_said(void **state)
 	assert_non_null(strstr(f->err.msg, "newer matins"));
 }
 
-static void read__no_such_place__is_damage(void **state)
+TEST_IN(sealed, read, no_such_place, is_damage)
 {
 	static const char places[] = {STORE_KEY_AUTO, STORE_KEY_COUNT,
 				      (char)200};
@@ -129,7 +127,7 @@ static void read__no_such_place__is_damage(void **state)
 	}
 }
 
-static void write__too_long__is_a_limit(void **state)
+TEST_IN(sealed, write, too_long, is_a_limit)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *text = mem_zalloc(SEAL_TEXT_MAX + 1);
@@ -149,22 +147,4 @@ static void write__too_long__is_a_limit(void **state)
 	assert_int_equal(seal_write(&f->head, key, STR(""), &out, &f->err), -1);
 	assert_int_equal(f->err.kind, ERR_LIMIT);
 	buf_release(&out);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(write__then_read__is_the_same),
-		TEST(write__twice__has_another_nonce),
-		TEST(read__any_bit_changed__is_never_opened),
-		TEST(read__another_length__is_refused),
-		TEST(read__later_version__is_said),
-		TEST(read__no_such_place__is_damage),
-		TEST(write__too_long__is_a_limit),
-	};
-#undef TEST
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Which class each address is of, at the edges of every range. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/address.h"
 
@@ -163,9 +160,8 @@ static void expect(const struct address *a, enum address_class want)
 	assert_int_not_equal(address_what(a)[0], '\0');
 }
 
-static void class__at_the_edges_of_each_range__is_as_listed(void **state)
+TEST(class, at_the_edges_of_each_range, is_as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(RANGES); i++) {
 		struct address first = read_address(RANGES[i].first);
 		struct address last = read_address(RANGES[i].last);
@@ -178,7 +174,7 @@ static void class__at_the_edges_of_each_range__is_as_listed(void **state)
 	}
 }
 
-static void what__of_ipv4_inside__is_said_of_what_it_leads_to(void **state)
+TEST(what, of_ipv4_inside, is_said_of_what_it_leads_to)
 {
 	static const struct {
 		const char *address, *says;
@@ -191,7 +187,6 @@ static void what__of_ipv4_inside__is_said_of_what_it_leads_to(void **state)
 		{"2a00::1", "public"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		struct address a = read_address(row[i].address);
 
@@ -199,7 +194,7 @@ static void what__of_ipv4_inside__is_said_of_what_it_leads_to(void **state)
 	}
 }
 
-static void read__other_spellings__are_no_address(void **state)
+TEST(read, other_spellings, are_no_address)
 {
 	static const char *const texts[] = {
 		"",	     "127.1",	   "0x7f.0.0.1", "010.0.0.1",
@@ -208,14 +203,13 @@ static void read__other_spellings__are_no_address(void **state)
 	};
 	struct address a;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		if (address_read(str_of(texts[i]), &a))
 			fail_msg("%s", texts[i]);
 	assert_false(address_read((struct str){"1.2.3.4\0", 8}, &a));
 }
 
-static void same_peer__however_it_is_written__found(void **state)
+TEST(same_peer, however_it_is_written, found)
 {
 	static const struct {
 		const char *a, *b;
@@ -231,7 +225,6 @@ static void same_peer__however_it_is_written__found(void **state)
 		{"93.184.216.34", "::ffff:93.184.216.35", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct address a = read_address(cases[i].a);
 		struct address b = read_address(cases[i].b);
@@ -239,19 +232,4 @@ static void same_peer__however_it_is_written__found(void **state)
 		if (address_same_peer(&a, &b) != cases[i].same)
 			fail_msg("%s, %s", cases[i].a, cases[i].b);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			class__at_the_edges_of_each_range__is_as_listed),
-		cmocka_unit_test(
-			what__of_ipv4_inside__is_said_of_what_it_leads_to),
-		cmocka_unit_test(read__other_spellings__are_no_address),
-		cmocka_unit_test(same_peer__however_it_is_written__found),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,14 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/arena.h"
 #include "core/base/mem.h"
 
-static void alloc__any_size__is_zeroed_and_aligned(void **state)
+TEST(alloc, any_size, is_zeroed_and_aligned)
 {
 	struct arena a = ARENA_INIT;
 
-	(void)state;
 	for (size_t n = 0; n < 3000; n += 7) {
 		unsigned char *p = arena_alloc(&a, n);
 
@@ -26,12 +21,11 @@ static void alloc__any_size__is_zeroed_and_aligned(void **state)
 	assert_null(a.head);
 }
 
-static void alloc__large_ones__leave_the_small_block_in_use(void **state)
+TEST(alloc, large_ones, leave_the_small_block_in_use)
 {
 	struct arena a = ARENA_INIT;
 	char *first, *big, *second;
 
-	(void)state;
 	first = arena_strdup(&a, "first");
 	big = arena_alloc(&a, 1000000);
 	second = arena_strdup(&a, "second");
@@ -42,13 +36,12 @@ static void alloc__large_ones__leave_the_small_block_in_use(void **state)
 	arena_release(&a);
 }
 
-static void copies__end_in_a_nul(void **state)
+TEST(copies, of_any_text, end_in_a_nul)
 {
 	struct arena a = ARENA_INIT;
 	struct str s;
 	int *numbers;
 
-	(void)state;
 	assert_string_equal(arena_strndup(&a, "abcdef", 3), "abc");
 	assert_string_equal(arena_strndup(&a, NULL, 0), "");
 	assert_string_equal(arena_printf(&a, "%d %s", 7, "x"), "7 x");
@@ -62,11 +55,10 @@ static void copies__end_in_a_nul(void **state)
 	arena_release(&a);
 }
 
-static void release__twice_and_again__is_usable(void **state)
+TEST(release, twice_and_again, is_usable)
 {
 	struct arena a = ARENA_INIT;
 
-	(void)state;
 	arena_release(&a);
 	assert_string_equal(arena_strdup(&a, "x"), "x");
 	arena_release(&a);
@@ -74,12 +66,11 @@ static void release__twice_and_again__is_usable(void **state)
 	arena_release(&a);
 }
 
-static void arena_adopt__released__frees_what_it_took(void **state)
+TEST(arena_adopt, released, frees_what_it_took)
 {
 	struct arena a = ARENA_INIT;
 	char *p = mem_strdup("moved in");
 
-	(void)state;
 	/* a leak or a double free would be seen by the sanitizer */
 	assert_ptr_equal(arena_adopt(&a, p), p);
 	arena_adopt(&a, mem_strdup("another"));
@@ -90,7 +81,7 @@ static void arena_adopt__released__frees_what_it_took(void **state)
 	arena_release(&a);
 }
 
-static void copies__of_a_list_and_of_null__are_its_own(void **state)
+TEST(copies, of_a_list_and_of_null, are_its_own)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	char first[] = "one";
@@ -98,7 +89,6 @@ static void copies__of_a_list_and_of_null__are_its_own(void **state)
 	struct strlist from = {item, 2}, none = {NULL, 0};
 	struct strlist copy = arena_strlist(&a, &from);
 
-	(void)state;
 	first[0] = 'X';
 	item[1] = "other";
 	assert_int_equal(copy.n, 2);
@@ -108,12 +98,11 @@ static void copies__of_a_list_and_of_null__are_its_own(void **state)
 	assert_null(arena_strdup(&a, NULL));
 }
 
-static void list_add__many__keeps_all_in_order(void **state)
+TEST(list_add, many, keeps_all_in_order)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	struct strlist list = {NULL, 0};
 
-	(void)state;
 	for (int i = 0; i < 100; i++)
 		list_add(&list, &a, arena_printf(&a, "%d", i));
 	assert_int_equal(list.n, 100);
@@ -121,32 +110,13 @@ static void list_add__many__keeps_all_in_order(void **state)
 		assert_string_equal(list.item[i], arena_printf(&a, "%d", i));
 }
 
-static void arena_grow__with_room__moves_nothing(void **state)
+TEST(arena_grow, with_room, moves_nothing)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	int *first = arena_grow(&a, NULL, 0, sizeof(int));
 
-	(void)state;
 	first[7] = 7;
 	for (size_t n = 1; n < 8; n++)
 		assert_ptr_equal(arena_grow(&a, first, n, sizeof(int)), first);
 	assert_int_equal(((int *)arena_grow(&a, first, 8, sizeof(int)))[7], 7);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arena_adopt__released__frees_what_it_took),
-		cmocka_unit_test(arena_grow__with_room__moves_nothing),
-		cmocka_unit_test(alloc__any_size__is_zeroed_and_aligned),
-		cmocka_unit_test(
-			alloc__large_ones__leave_the_small_block_in_use),
-		cmocka_unit_test(copies__end_in_a_nul),
-		cmocka_unit_test(copies__of_a_list_and_of_null__are_its_own),
-		cmocka_unit_test(list_add__many__keeps_all_in_order),
-		cmocka_unit_test(release__twice_and_again__is_usable),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

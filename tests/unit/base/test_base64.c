@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/text.h"
 
-static void vectors__of_rfc_4648__both_ways(void **state)
+TEST(vectors, of_rfc_4648, both_ways)
 {
 	static const struct {
 		const char *bytes, *standard, *url;
@@ -22,7 +18,6 @@ static void vectors__of_rfc_4648__both_ways(void **state)
 	};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (int kind = BASE64_STANDARD; kind <= BASE64_URL; kind++) {
 			const char *text = kind == BASE64_URL
@@ -42,12 +37,11 @@ static void vectors__of_rfc_4648__both_ways(void **state)
 		}
 }
 
-static void all_bytes__any_length__come_back(void **state)
+TEST(all_bytes, any_length, come_back)
 {
 	char bytes[256];
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(bytes); i++)
 		bytes[i] = (char)(i * 167);
 	for (size_t n = 0; n <= sizeof(bytes); n++) {
@@ -65,7 +59,7 @@ static void all_bytes__any_length__come_back(void **state)
 	}
 }
 
-static void decode__another_form__is_refused(void **state)
+TEST(decode, another_form, is_refused)
 {
 	static const struct {
 		enum base64 kind;
@@ -82,7 +76,6 @@ static void decode__another_form__is_refused(void **state)
 		{BASE64_URL, "Zm9vZ"},	   {BASE64_URL, "Zm\xc3\xa9"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf out = BUF_INIT(BUF_UNBOUNDED);
 		struct err err = ERR_INIT;
@@ -98,40 +91,24 @@ static void decode__another_form__is_refused(void **state)
 	}
 }
 
-static void decode__a_nul_inside__is_refused(void **state)
+TEST(decode, a_nul_inside, is_refused)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(base64_decode(BASE64_URL, STR("Zm\0v"), &out, &err),
 			 -1);
 	buf_release(&out);
 }
 
-static void decode__over_the_ceiling__is_a_limit(void **state)
+TEST(decode, over_the_ceiling, is_a_limit)
 {
 	struct buf out = BUF_INIT(2);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(base64_decode(BASE64_URL, STR("Zm9v"), &out, &err),
 			 -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
 	assert_int_equal(out.n, 0);
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(vectors__of_rfc_4648__both_ways),
-		cmocka_unit_test(all_bytes__any_length__come_back),
-		cmocka_unit_test(decode__another_form__is_refused),
-		cmocka_unit_test(decode__a_nul_inside__is_refused),
-		cmocka_unit_test(decode__over_the_ceiling__is_a_limit),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

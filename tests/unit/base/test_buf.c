@@ -1,18 +1,13 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 
-static void add__bytes__end_in_a_nul_that_is_not_counted(void **state)
+TEST(add, bytes, end_in_a_nul_that_is_not_counted)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	assert_string_equal(buf_cstr(&b), "");
 	assert_int_equal(buf_str(&b).n, 0);
 	assert_int_equal(buf_add(&b, "a\0b", 3), BUF_OK);
@@ -28,7 +23,7 @@ static void add__bytes__end_in_a_nul_that_is_not_counted(void **state)
 	buf_release(&b);
 }
 
-static void add_cut__too_long__ends_in_whole_utf8_and_the_mark(void **state)
+TEST(add_cut, too_long, ends_in_whole_utf8_and_the_mark)
 {
 	static const struct {
 		const char *text;
@@ -45,7 +40,6 @@ static void add_cut__too_long__ends_in_whole_utf8_and_the_mark(void **state)
 		{"ab\x80\x80\x80\x80\x80\x80\x80\x80", 8, "ab\x80\x80\x80…"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -57,11 +51,10 @@ static void add_cut__too_long__ends_in_whole_utf8_and_the_mark(void **state)
 	}
 }
 
-static void ceiling__passed__refuses_whole_and_keeps(void **state)
+TEST(ceiling, passed, refuses_whole_and_keeps)
 {
 	struct buf b = BUF_INIT(5);
 
-	(void)state;
 	assert_int_equal(buf_adds(&b, "abc"), BUF_OK);
 	assert_int_equal(buf_adds(&b, "def"), BUF_FULL);
 	assert_int_equal(buf_addf(&b, "%s", "def"), BUF_FULL);
@@ -74,22 +67,20 @@ static void ceiling__passed__refuses_whole_and_keeps(void **state)
 	buf_release(&b);
 }
 
-static void ceiling__of_zero__takes_nothing(void **state)
+TEST(ceiling, of_zero, takes_nothing)
 {
 	struct buf b = BUF_INIT(0);
 
-	(void)state;
 	assert_int_equal(buf_addc(&b, 'a'), BUF_FULL);
 	assert_int_equal(buf_adds(&b, ""), BUF_OK);
 	assert_string_equal(buf_cstr(&b), "");
 	buf_release(&b);
 }
 
-static void memory__of_a_bounded_buffer__stays_near_its_ceiling(void **state)
+TEST(memory, of_a_bounded_buffer, stays_near_its_ceiling)
 {
 	struct buf b = BUF_INIT(100000);
 
-	(void)state;
 	while (buf_adds(&b, "0123456789") == BUF_OK)
 		;
 	assert_int_equal(b.n, 100000);
@@ -97,12 +88,11 @@ static void memory__of_a_bounded_buffer__stays_near_its_ceiling(void **state)
 	buf_release(&b);
 }
 
-static void room__nothing_added__is_still_a_string(void **state)
+TEST(room, nothing_added, is_still_a_string)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	char *room = buf_room(&b, 1000);
 
-	(void)state;
 	assert_non_null(room);
 	assert_string_equal(buf_cstr(&b), "");
 	memcpy(room, "abc", 4);
@@ -113,11 +103,10 @@ static void room__nothing_added__is_still_a_string(void **state)
 	buf_release(&b);
 }
 
-static void drop__front__goes(void **state)
+TEST(drop, front, goes)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	buf_drop(&b, 0);
 	buf_adds(&b, "abcdef");
 	buf_drop(&b, 0);
@@ -128,12 +117,11 @@ static void drop__front__goes(void **state)
 	buf_release(&b);
 }
 
-static void clear__content__goes_and_memory_stays(void **state)
+TEST(clear, content, goes_and_memory_stays)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	size_t cap;
 
-	(void)state;
 	buf_clear(&b);
 	buf_adds(&b, "abcdef");
 	cap = b.cap;
@@ -143,12 +131,11 @@ static void clear__content__goes_and_memory_stays(void **state)
 	buf_release(&b);
 }
 
-static void steal__memory__belongs_to_the_caller(void **state)
+TEST(steal, memory, belongs_to_the_caller)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	char *p;
 
-	(void)state;
 	p = buf_steal(&b);
 	assert_string_equal(p, "");
 	free(p);
@@ -160,11 +147,10 @@ static void steal__memory__belongs_to_the_caller(void **state)
 	free(p);
 }
 
-static void wipe__empty_and_full__releases(void **state)
+TEST(wipe, empty_and_full, releases)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	buf_wipe(&b);
 	buf_adds(&b, "secret");
 	buf_wipe(&b);
@@ -172,11 +158,10 @@ static void wipe__empty_and_full__releases(void **state)
 	assert_int_equal(b.n, 0);
 }
 
-static void addc_and_addu__at_the_ceiling__refuse(void **state)
+TEST(addc_and_addu, at_the_ceiling, refuse)
 {
 	struct buf b = BUF_INIT(3);
 
-	(void)state;
 	assert_int_equal(buf_addc(&b, 'a'), BUF_OK);
 	assert_int_equal(buf_addu(&b, 123), BUF_FULL);
 	assert_int_equal(buf_addu(&b, 12), BUF_OK);
@@ -185,37 +170,13 @@ static void addc_and_addu__at_the_ceiling__refuse(void **state)
 	buf_release(&b);
 }
 
-static void addu__smallest_and_largest__are_decimal(void **state)
+TEST(addu, smallest_and_largest, are_decimal)
 {
 	struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	buf_addu(&b, 0);
 	buf_addc(&b, ' ');
 	buf_addu(&b, UINT64_MAX);
 	assert_string_equal(buf_cstr(&b), "0 18446744073709551615");
 	buf_release(&b);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(add__bytes__end_in_a_nul_that_is_not_counted),
-		cmocka_unit_test(
-			add_cut__too_long__ends_in_whole_utf8_and_the_mark),
-		cmocka_unit_test(ceiling__passed__refuses_whole_and_keeps),
-		cmocka_unit_test(ceiling__of_zero__takes_nothing),
-		cmocka_unit_test(
-			memory__of_a_bounded_buffer__stays_near_its_ceiling),
-		cmocka_unit_test(room__nothing_added__is_still_a_string),
-		cmocka_unit_test(drop__front__goes),
-		cmocka_unit_test(clear__content__goes_and_memory_stays),
-		cmocka_unit_test(steal__memory__belongs_to_the_caller),
-		cmocka_unit_test(wipe__empty_and_full__releases),
-		cmocka_unit_test(addc_and_addu__at_the_ceiling__refuse),
-		cmocka_unit_test(addu__smallest_and_largest__are_decimal),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

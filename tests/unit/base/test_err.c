@@ -1,21 +1,16 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <limits.h>
 
 #include "core/base/err.h"
 
-static void set__kind_and_text__are_there(void **state)
+TEST(set, kind_and_text, are_there)
 {
 	struct err err = {.line = 3, .col = 4, .sys = 5};
 
-	(void)state;
 	assert_int_equal(err_set(&err, ERR_LIMIT, "more than %d", 7), -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
 	assert_int_equal(err.line, 0);
@@ -27,22 +22,20 @@ static void set__kind_and_text__are_there(void **state)
 	assert_int_equal(err.col, 9);
 }
 
-static void sys__errno__is_named(void **state)
+TEST(sys, errno, is_named)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(err_sys(&err, ENOENT, "open %s", "f"), -1);
 	assert_int_equal(err.kind, ERR_SYS);
 	assert_int_equal(err.sys, ENOENT);
 	assert_string_equal(err.msg, "open f: No such file or directory");
 }
 
-static void wrap__context__stands_before(void **state)
+TEST(wrap, context, stands_before)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	err_at(&err, ERR_PEER, 2, 9, "inner");
 	assert_int_equal(err_wrap(&err, "outer %d", 1), -1);
 	assert_string_equal(err.msg, "outer 1: inner");
@@ -50,12 +43,11 @@ static void wrap__context__stands_before(void **state)
 	assert_int_equal(err.line, 2);
 }
 
-static void text__too_long__is_cut_and_ends(void **state)
+TEST(text, too_long, is_cut_and_ends)
 {
 	struct err err = ERR_INIT;
 	char big[3000];
 
-	(void)state;
 	memset(big, 'x', sizeof(big) - 1);
 	big[sizeof(big) - 1] = '\0';
 	err_set(&err, ERR_PEER, "%s", big);
@@ -74,34 +66,17 @@ static void text__too_long__is_cut_and_ends(void **state)
 	assert_memory_equal(err.msg, "\xc3\xa9: xx", 6);
 }
 
-static void size__fits_a_pipe_in_one_write(void **state)
+TEST(size, of_an_error, fits_a_pipe_in_one_write)
 {
-	(void)state;
 	assert_true(sizeof(struct err) <= PIPE_BUF);
 }
 
-static void kinds__word_and_status__follow_the_table(void **state)
+TEST(kinds, word_and_status, follow_the_table)
 {
-	(void)state;
 	assert_string_equal(err_word(ERR_INTERNAL), "internal");
 	assert_int_equal(err_exit_status(ERR_USAGE), 64);
 	assert_int_equal(err_exit_status(ERR_BUSY), 75);
 	assert_int_equal(err_exit_status(ERR_PROTECTION), 125);
 	assert_int_equal(err_exit_status(ERR_LEASH), 126);
 	assert_int_equal(err_exit_status(ERR_NOT_FOUND), 127);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(set__kind_and_text__are_there),
-		cmocka_unit_test(sys__errno__is_named),
-		cmocka_unit_test(wrap__context__stands_before),
-		cmocka_unit_test(text__too_long__is_cut_and_ends),
-		cmocka_unit_test(size__fits_a_pipe_in_one_write),
-		cmocka_unit_test(kinds__word_and_status__follow_the_table),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

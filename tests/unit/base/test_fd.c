@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,6 +34,8 @@ static int teardown(void **state)
 	return rmdir(dir); /* also fails when something was left behind */
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static void assert_content(const char *path, const char *want)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -55,11 +53,10 @@ static mode_t mode_of(const char *path)
 	return st.st_mode & 07777;
 }
 
-static void closep__open_or_not__is_minus_one_and_keeps_errno(void **state)
+TEST_IN(fixture, closep, open_or_not, is_minus_one_and_keeps_errno)
 {
 	int fd = fd_open(".", O_RDONLY, 0), number = fd;
 
-	(void)state;
 	assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
 	errno = EXDEV;
 	fd_closep(&fd);
@@ -70,18 +67,17 @@ static void closep__open_or_not__is_minus_one_and_keeps_errno(void **state)
 	assert_int_equal(fd, -1);
 }
 
-static void steal__open__leaves_minus_one(void **state)
+TEST_IN(fixture, steal, open, leaves_minus_one)
 {
 	int fd = fd_open(".", O_RDONLY, 0);
 	int taken = fd_steal(&fd);
 
-	(void)state;
 	assert_int_equal(fd, -1);
 	assert_true(taken >= 0);
 	fd_closep(&taken);
 }
 
-static void write_all__full_nonblocking_pipe__waits_for_the_reader(void **state)
+TEST_IN(fixture, write_all, full_nonblocking_pipe, waits_for_the_reader)
 {
 	AUTO(buf_release) struct buf got = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(fd_closep) int in = -1;
@@ -90,7 +86,6 @@ static void write_all__full_nonblocking_pipe__waits_for_the_reader(void **state)
 	struct err err = ERR_INIT;
 	pid_t child;
 
-	(void)state;
 	memset(big, 'x', sizeof(big));
 	assert_int_equal(fd_pipe(&in, &out), 0);
 	assert_int_equal(fd_nonblock(out), 0);
@@ -103,11 +98,10 @@ static void write_all__full_nonblocking_pipe__waits_for_the_reader(void **state)
 	assert_int_equal(waitpid(child, NULL, 0), child);
 }
 
-static void write_all__no_reader__epipe(void **state)
+TEST_IN(fixture, write_all, no_reader, epipe)
 {
 	int in, out;
 
-	(void)state;
 	assert_int_equal(fd_pipe(&in, &out), 0);
 	fd_closep(&in);
 	assert_int_equal(fd_write_all(out, "x", 1), -1);
@@ -115,13 +109,12 @@ static void write_all__no_reader__epipe(void **state)
 	fd_closep(&out);
 }
 
-static void read_file__over_its_ceiling__is_a_limit(void **state)
+TEST_IN(fixture, read_file, over_its_ceiling, is_a_limit)
 {
 	AUTO(buf_release) struct buf exact = BUF_INIT(4);
 	AUTO(buf_release) struct buf small = BUF_INIT(3);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(fd_replace_file("a", STR("four"), 0600, false, &err),
 			 0);
 	assert_int_equal(fd_read_file("a", &exact, &err), 0);
@@ -133,11 +126,10 @@ static void read_file__over_its_ceiling__is_a_limit(void **state)
 	assert_non_null(strstr(err.msg, "b"));
 }
 
-static void replace_file__old_or_none__whole_and_with_its_mode(void **state)
+TEST_IN(fixture, replace_file, old_or_none, whole_and_with_its_mode)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(fd_replace_file("a", STR("one"), 0640, true, &err), 0);
 	assert_content("a", "one");
 	assert_int_equal(mode_of("a"), 0640);
@@ -146,11 +138,10 @@ static void replace_file__old_or_none__whole_and_with_its_mode(void **state)
 	assert_int_equal(mode_of("a"), 0600);
 }
 
-static void replace_file__no_folder__error_and_nothing_left(void **state)
+TEST_IN(fixture, replace_file, no_folder, error_and_nothing_left)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(fd_replace_file("x/a", STR("1"), 0600, true, &err),
 			 -1);
 	assert_int_equal(err.sys, ENOENT);
@@ -159,9 +150,8 @@ static void replace_file__no_folder__error_and_nothing_left(void **state)
 	assert_int_equal(err.sys, EISDIR);
 }
 
-static void mkdirs__some_there__makes_the_rest(void **state)
+TEST_IN(fixture, mkdirs, some_there, makes_the_rest)
 {
-	(void)state;
 	assert_int_equal(mkdir("x", 0755), 0);
 	assert_int_equal(fd_mkdirs("x/y/z", 0700), 0);
 	assert_int_equal(mode_of("x"), 0755);
@@ -169,21 +159,11 @@ static void mkdirs__some_there__makes_the_rest(void **state)
 	assert_int_equal(fd_mkdirs("x/y/z", 0700), 0);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(closep__open_or_not__is_minus_one_and_keeps_errno),
-		T(steal__open__leaves_minus_one),
-		T(write_all__full_nonblocking_pipe__waits_for_the_reader),
-		T(write_all__no_reader__epipe),
-		T(read_file__over_its_ceiling__is_a_limit),
-		T(replace_file__old_or_none__whole_and_with_its_mode),
-		T(replace_file__no_folder__error_and_nothing_left),
-		T(mkdirs__some_there__makes_the_rest),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
 	signal(SIGPIPE, SIG_IGN);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return 0;
 }
+
+TEST_FILE(begin_file, NULL);

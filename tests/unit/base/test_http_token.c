@@ -1,17 +1,13 @@
 /* Tokens of HTTP. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/text.h"
 
-static void token__every_byte__as_rfc_9110_lists_them(void **state)
+TEST(token, every_byte, as_rfc_9110_lists_them)
 {
 	static const char also[] = "!#$%&'*+-.^_`|~";
 
-	(void)state;
 	for (int i = 0; i < 256; i++) {
 		char c = (char)i;
 		bool is_letter =
@@ -23,9 +19,8 @@ static void token__every_byte__as_rfc_9110_lists_them(void **state)
 	}
 }
 
-static void token__nothing_or_with_more__is_none(void **state)
+TEST(token, nothing_or_with_more, is_none)
 {
-	(void)state;
 	assert_false(http_is_token(STR("")));
 	assert_false(http_is_token((struct str){NULL, 0}));
 	assert_true(http_is_token(STR("Mcp-Name")));
@@ -33,23 +28,10 @@ static void token__nothing_or_with_more__is_none(void **state)
 	assert_false(http_is_token(STR("a\0")));
 }
 
-static void token_len__text__up_to_what_is_none(void **state)
+TEST(token_len, text, up_to_what_is_none)
 {
-	(void)state;
 	assert_int_equal(http_token_len(STR("Bearer scope=x")), 6);
 	assert_int_equal(http_token_len(STR("Bearer")), 6);
 	assert_int_equal(http_token_len(STR("=x")), 0);
 	assert_int_equal(http_token_len(STR("")), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(token__every_byte__as_rfc_9110_lists_them),
-		cmocka_unit_test(token__nothing_or_with_more__is_none),
-		cmocka_unit_test(token_len__text__up_to_what_is_none),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/jdoc.h"
 
@@ -23,7 +19,7 @@ static int release(UNUSED void **state)
 	return 0;
 }
 
-static void jdoc__scalars__keep_their_spelling(UNUSED void **state)
+TEST(jdoc, scalars, keep_their_spelling)
 {
 	const char *const text[] = {
 		"null",
@@ -45,7 +41,7 @@ static void jdoc__scalars__keep_their_spelling(UNUSED void **state)
 	}
 }
 
-static void jdoc__nested_with_space__tree_with_slices(UNUSED void **state)
+TEST(jdoc, nested_with_space, tree_with_slices)
 {
 	struct jdoc *doc = parse(
 		" { \"a\" : [ 1 , { \"b\":true } ,\"x\\\"]\"] , \"c\\n\":2 } ");
@@ -61,7 +57,7 @@ static void jdoc__nested_with_space__tree_with_slices(UNUSED void **state)
 	assert_null(a->first->next->next->next);
 }
 
-static void jdoc__duplicate_key__all_kept_last_counts(UNUSED void **state)
+TEST(jdoc, duplicate_key, all_kept_last_counts)
 {
 	struct jdoc *doc = parse("{\"k\":1,\"k\":2}");
 
@@ -69,7 +65,7 @@ static void jdoc__duplicate_key__all_kept_last_counts(UNUSED void **state)
 	assert_true(str_is(jdoc_get(doc, "k")->raw, "2"));
 }
 
-static void jdoc__getters__take_what_is_not_there(UNUSED void **state)
+TEST(jdoc, getters, take_what_is_not_there)
 {
 	struct jdoc *doc = parse("[1]");
 
@@ -81,7 +77,7 @@ static void jdoc__getters__take_what_is_not_there(UNUSED void **state)
 	assert_null(jdoc_text(NULL, &arena));
 }
 
-static void jdoc__sorted_members__bytewise_and_stable(UNUSED void **state)
+TEST(jdoc, sorted_members, bytewise_and_stable)
 {
 	struct jdoc *doc = parse("{\"b\":1,\"\\u00e9\":2,\"a\":3,\"ab\":4,"
 				 "\"b\":5,\"\":6,\"B\":7}");
@@ -95,7 +91,7 @@ static void jdoc__sorted_members__bytewise_and_stable(UNUSED void **state)
 	assert_true(str_is(list[0]->raw, "1"));
 }
 
-static void jdoc__not_json__syntax_error_with_place(UNUSED void **state)
+TEST(jdoc, not_json, syntax_error_with_place)
 {
 	static const char *const bad[] = {"",	     "{",	 "[1,]", "1 2",
 					  "{\"a\"}", "\"\xff\"", "nul"};
@@ -112,7 +108,7 @@ static void jdoc__not_json__syntax_error_with_place(UNUSED void **state)
 	assert_null(doc);
 }
 
-static void jdoc__too_deep__limit(UNUSED void **state)
+TEST(jdoc, too_deep, limit)
 {
 	char text[2 * 257 + 1];
 	struct err err = ERR_INIT;
@@ -127,7 +123,7 @@ static void jdoc__too_deep__limit(UNUSED void **state)
 	assert_int_equal(jdoc_parse(str_of(text + 1), &arena, &doc, &err), 0);
 }
 
-static void jdoc__too_many_values__limit(UNUSED void **state)
+TEST(jdoc, too_many_values, limit)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct arena own = ARENA_INIT;
@@ -151,19 +147,4 @@ static void jdoc__too_many_values__limit(UNUSED void **state)
 	buf_release(&text);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(jdoc__scalars__keep_their_spelling),
-		cmocka_unit_test(jdoc__nested_with_space__tree_with_slices),
-		cmocka_unit_test(jdoc__duplicate_key__all_kept_last_counts),
-		cmocka_unit_test(jdoc__getters__take_what_is_not_there),
-		cmocka_unit_test(jdoc__sorted_members__bytewise_and_stable),
-		cmocka_unit_test(jdoc__not_json__syntax_error_with_place),
-		cmocka_unit_test(jdoc__too_deep__limit),
-		cmocka_unit_test(jdoc__too_many_values__limit),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

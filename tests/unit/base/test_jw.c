@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/err.h"
 #include "core/base/jw.h"
@@ -22,9 +18,8 @@ static void check_quote(struct str text, const char *expected)
 	buf_release(&out);
 }
 
-static void quote__special_characters__are_escaped(void **state)
+TEST(quote, special_characters, are_escaped)
 {
-	(void)state;
 	check_quote(STR(""), "\"\"");
 	check_quote((struct str){NULL, 0}, "\"\"");
 	check_quote(STR("plain"), "\"plain\"");
@@ -36,9 +31,8 @@ static void quote__special_characters__are_escaped(void **state)
 		    "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
 }
 
-static void quote__bytes_that_are_no_utf8__are_replaced(void **state)
+TEST(quote, bytes_that_are_no_utf8, are_replaced)
 {
-	(void)state;
 	check_quote(STR("a\xff"
 			"b"),
 		    "\"a\xef\xbf\xbd"
@@ -49,13 +43,12 @@ static void quote__bytes_that_are_no_utf8__are_replaced(void **state)
 	check_quote(STR("\xc3"), "\"\xef\xbf\xbd\"");
 }
 
-static void quote__any_bytes__are_read_back(void **state)
+TEST(quote, any_bytes, are_read_back)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct buf back = BUF_INIT(BUF_UNBOUNDED);
 	char ascii[128];
 
-	(void)state;
 	for (int i = 0; i < 128; i++)
 		ascii[i] = (char)i;
 	jw_quote(&out, (struct str){ascii, 128});
@@ -93,12 +86,11 @@ static void write_sample(struct jw *w)
 	jw_end(w);
 }
 
-static void compact__all_kinds__are_written(void **state)
+TEST(compact, all_kinds, are_written)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	write_sample(&w);
 	assert_string_equal(buf_cstr(&out),
@@ -109,14 +101,13 @@ static void compact__all_kinds__are_written(void **state)
 	buf_release(&out);
 }
 
-static void pretty__two_spaces_a_level__is_the_same_json(void **state)
+TEST(pretty, two_spaces_a_level, is_the_same_json)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct str v;
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, true);
 	jw_object(&w);
 	jw_kv_int(&w, "a", 1);
@@ -136,24 +127,22 @@ static void pretty__two_spaces_a_level__is_the_same_json(void **state)
 	buf_release(&out);
 }
 
-static void top_level__scalar__has_no_comma(void **state)
+TEST(top_level, scalar, has_no_comma)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	jw_cstr(&w, "x");
 	assert_string_equal(buf_cstr(&out), "\"x\"");
 	buf_release(&out);
 }
 
-static void depth__of_the_writer__is_enough_for_its_bound(void **state)
+TEST(depth, of_the_writer, is_enough_for_its_bound)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	for (int i = 0; i < JW_DEPTH; i++)
 		jw_array(&w);
@@ -164,11 +153,10 @@ static void depth__of_the_writer__is_enough_for_its_bound(void **state)
 }
 
 /* Long and short ones take different ways; both escape in the same places. */
-static void quote__one_special_byte_anywhere__is_escaped(void **state)
+TEST(quote, one_special_byte_anywhere, is_escaped)
 {
 	char text[300], expected[310];
 
-	(void)state;
 	for (size_t n = 1; n < sizeof(text); n += 13) {
 		for (size_t at = 0; at < n; at++) {
 			struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -187,12 +175,11 @@ static void quote__one_special_byte_anywhere__is_escaped(void **state)
 	}
 }
 
-static void numbers__largest_and_smallest__are_whole(void **state)
+TEST(numbers, largest_and_smallest, are_whole)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	jw_array(&w);
 	jw_int(&w, INT64_MIN);
@@ -206,12 +193,11 @@ static void numbers__largest_and_smallest__are_whole(void **state)
 	buf_release(&out);
 }
 
-static void key_raw__escapes__stay_as_they_are(void **state)
+TEST(key_raw, escapes, stay_as_they_are)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	jw_object(&w);
 	jw_key_raw(&w, STR("\"\\u0061\""));
@@ -221,23 +207,4 @@ static void key_raw__escapes__stay_as_they_are(void **state)
 	jw_end(&w);
 	assert_string_equal(buf_cstr(&out), "{\"\\u0061\":1,\"b\":2}");
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(quote__special_characters__are_escaped),
-		cmocka_unit_test(quote__bytes_that_are_no_utf8__are_replaced),
-		cmocka_unit_test(quote__any_bytes__are_read_back),
-		cmocka_unit_test(compact__all_kinds__are_written),
-		cmocka_unit_test(pretty__two_spaces_a_level__is_the_same_json),
-		cmocka_unit_test(top_level__scalar__has_no_comma),
-		cmocka_unit_test(depth__of_the_writer__is_enough_for_its_bound),
-		cmocka_unit_test(quote__one_special_byte_anywhere__is_escaped),
-		cmocka_unit_test(numbers__largest_and_smallest__are_whole),
-		cmocka_unit_test(key_raw__escapes__stay_as_they_are),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,9 +17,8 @@ static void check_visible(struct str s, bool keep_newlines,
 	buf_release(&out);
 }
 
-static void visible__controls__are_shown_not_obeyed(void **state)
+TEST(visible, controls, are_shown_not_obeyed)
 {
-	(void)state;
 	check_visible(STR("a\tb"), false, "a\tb");
 	check_visible(STR("a\nb"), true, "a\nb");
 	check_visible(STR("a\nb"), false, "a\\x0ab");
@@ -37,9 +32,8 @@ static void visible__controls__are_shown_not_obeyed(void **state)
 		      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
 }
 
-static void visible__bidirectional_controls__are_named(void **state)
+TEST(visible, bidirectional_controls, are_named)
 {
-	(void)state;
 	check_visible(STR("a\xe2\x80\xae"
 			  "b"),
 		      false, "a\\u{202E}b");
@@ -48,19 +42,17 @@ static void visible__bidirectional_controls__are_named(void **state)
 	check_visible(STR("\xd8\x9c"), false, "\\u{061C}");
 }
 
-static void visible__separators_of_lines__are_named(void **state)
+TEST(visible, separators_of_lines, are_named)
 {
-	(void)state;
 	check_visible(STR("a\xe2\x80\xa8"
 			  "b\xe2\x80\xa9"),
 		      true, "a\\u{2028}b\\u{2029}");
 }
 
-static void visible_json__controls__are_escaped_and_mean_the_same(void **state)
+TEST(visible_json, controls, are_escaped_and_mean_the_same)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	log_visible_json(&out, STR("{\n\t\"a\\n\xc2\x9b\x7f\":\r"
 				   "\"\xe2\x80\xae\xc3\xa9\xd8\x9c\"}"));
 	assert_string_equal(buf_cstr(&out), "{\n\t\"a\\n\\u009b\\u007f\":\r"
@@ -96,9 +88,8 @@ static void speak_all(void)
 	log_debug("d");
 }
 
-static void levels__up_to_the_threshold__are_printed(void **state)
+TEST(levels, up_to_the_threshold, are_printed)
 {
-	(void)state;
 	log_set_level(LOG_ERROR);
 	assert_string_equal(spoken(speak_all), "matins: e 1\n");
 	log_set_level(LOG_DEBUG);
@@ -117,9 +108,8 @@ static void speak_lines(void)
 	log_error("said: a\nmatins: b\n\nc");
 }
 
-static void lines__of_one_message__are_marked(void **state)
+TEST(lines, of_one_message, are_marked)
 {
-	(void)state;
 	assert_string_equal(spoken(speak_lines),
 			    "matins: said: a\nmatins: | matins: b\n"
 			    "matins: | \nmatins: | c\n");
@@ -133,30 +123,12 @@ static void star(struct buf *line, void *arg)
 			line->p[i] = '*';
 }
 
-static void filter__sees_every_line(void **state)
+TEST(filter, when_set, sees_every_line)
 {
-	(void)state;
 	log_set_level(LOG_ERROR);
 	log_set_filter(star, NULL);
 	assert_string_equal(spoken(speak_all), "matins: * 1\n");
 	log_set_filter(NULL, NULL);
 	assert_string_equal(spoken(speak_all), "matins: e 1\n");
 	log_set_level(LOG_NOTE);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(visible__controls__are_shown_not_obeyed),
-		cmocka_unit_test(visible__bidirectional_controls__are_named),
-		cmocka_unit_test(visible__separators_of_lines__are_named),
-		cmocka_unit_test(
-			visible_json__controls__are_escaped_and_mean_the_same),
-		cmocka_unit_test(lines__of_one_message__are_marked),
-		cmocka_unit_test(levels__up_to_the_threshold__are_printed),
-		cmocka_unit_test(filter__sees_every_line),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -49,6 +46,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(looping, setup, teardown);
+
 static void turn(struct loop *l)
 {
 	struct err err = ERR_INIT;
@@ -56,7 +55,7 @@ static void turn(struct loop *l)
 	assert_int_equal(loop_turn(l, &err), 0);
 }
 
-static void timers__due__fire_in_order_of_time(void **state)
+TEST_IN(looping, timers, due, fire_in_order_of_time)
 {
 	static char names[] = "cabd";
 	static const uint64_t due[] = {300, 100, 200, 9000};
@@ -72,7 +71,7 @@ static void timers__due__fire_in_order_of_time(void **state)
 	loop_timer_clear(l, &t[3]);
 }
 
-static void timer__moved_or_cleared__fires_once_or_never(void **state)
+TEST_IN(looping, timer, moved_or_cleared, fires_once_or_never)
 {
 	static char a = 'a', b = 'b';
 	struct loop_timer ta = {.fire = note, .arg = &a};
@@ -89,7 +88,7 @@ static void timer__moved_or_cleared__fires_once_or_never(void **state)
 	assert_int_equal(l->n_timers, 0);
 }
 
-static void timers__many_set_and_cleared__keep_their_order(void **state)
+TEST_IN(looping, timers, many_set_and_cleared, keep_their_order)
 {
 	struct loop_timer t[200] = {0};
 	struct loop *l = *state;
@@ -125,7 +124,7 @@ static void first_one(void *arg, UNUSED uint32_t events)
 	loop_unwatch(p->l, &p->b);
 }
 
-static void watch__taken_away_in_the_same_turn__is_not_called(void **state)
+TEST_IN(looping, watch, taken_away_in_the_same_turn, is_not_called)
 {
 	struct pair p = {.l = *state};
 	struct err err = ERR_INIT;
@@ -147,7 +146,7 @@ static void watch__taken_away_in_the_same_turn__is_not_called(void **state)
 	}
 }
 
-static void zeroed_watch__unwatched__touches_no_descriptor(void **state)
+TEST_IN(looping, zeroed_watch, unwatched, touches_no_descriptor)
 {
 	struct loop_watch w = {0};
 
@@ -155,7 +154,7 @@ static void zeroed_watch__unwatched__touches_no_descriptor(void **state)
 	loop_rewatch(*state, &w, EPOLLIN);
 }
 
-static void signal__taken__comes_through_the_loop(void **state)
+TEST_IN(looping, signal, taken, comes_through_the_loop)
 {
 	struct loop *l = *state;
 	struct err err = ERR_INIT;
@@ -168,7 +167,7 @@ static void signal__taken__comes_through_the_loop(void **state)
 	assert_int_equal(l->signal_count, 2);
 }
 
-static void signal__ignored_by_the_caller__stays_ignored(void **state)
+TEST_IN(looping, signal, ignored_by_the_caller, stays_ignored)
 {
 	struct loop *l = *state;
 	struct err err = ERR_INIT;
@@ -183,33 +182,14 @@ static void signal__ignored_by_the_caller__stays_ignored(void **state)
 	assert_int_equal(l->signal_count, 1);
 }
 
-static void signal__after_release__does_not_end_the_program(void **state)
+TEST_IN(looping, signal, after_release, does_not_end_the_program)
 {
 	struct err err = ERR_INIT;
 	struct loop l;
 
-	(void)state;
 	assert_int_equal(loop_init(&l, &test_clock, &err), 0);
 	assert_int_equal(loop_take_signals(&l, &err), 0);
 	loop_release(&l);
 	raise(SIGINT);
 	loop_give_signals_back();
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(timers__due__fire_in_order_of_time),
-		T(timer__moved_or_cleared__fires_once_or_never),
-		T(timers__many_set_and_cleared__keep_their_order),
-		T(watch__taken_away_in_the_same_turn__is_not_called),
-		T(zeroed_watch__unwatched__touches_no_descriptor),
-		T(signal__taken__comes_through_the_loop),
-		T(signal__ignored_by_the_caller__stays_ignored),
-		T(signal__after_release__does_not_end_the_program),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +33,8 @@ static int teardown(void **state)
 	(void)!chdir("/");
 	return rmdir(dir); /* also fails when something was left behind */
 }
+
+FIXTURE(fixture, setup, teardown);
 
 static void put(const char *path, const char *text)
 {
@@ -88,11 +86,10 @@ static void assert_refused(struct outfile *f, const char *why)
 	outfile_release(f);
 }
 
-static void write__new_or_old__with_umask_or_its_mode(void **state)
+TEST_IN(fixture, write, new_or_old, with_umask_or_its_mode)
 {
 	struct outfile f;
 
-	(void)state;
 	open_it(&f, "a", OUTFILE_REPLACE);
 	assert_int_equal(access("a", F_OK), -1);
 	assert_written(&f);
@@ -105,11 +102,10 @@ static void write__new_or_old__with_umask_or_its_mode(void **state)
 	assert_int_equal(mode_of("a") & 07777, 0604);
 }
 
-static void write__setuid_before__is_not_kept(void **state)
+TEST_IN(fixture, write, setuid_before, is_not_kept)
 {
 	struct outfile f;
 
-	(void)state;
 	put("a", "old");
 	assert_int_equal(chmod("a", 06755), 0);
 	open_it(&f, "a", OUTFILE_REPLACE);
@@ -117,11 +113,10 @@ static void write__setuid_before__is_not_kept(void **state)
 	assert_int_equal(mode_of("a") & 07777, 0755);
 }
 
-static void write__link_of_before__is_followed(void **state)
+TEST_IN(fixture, write, link_of_before, is_followed)
 {
 	struct outfile f;
 
-	(void)state;
 	assert_int_equal(symlink("w/a", "link"), 0);
 	open_it(&f, "link", OUTFILE_REPLACE);
 	assert_written(&f);
@@ -134,11 +129,10 @@ static void write__link_of_before__is_followed(void **state)
 	assert_true(S_ISLNK(mode_of("link")));
 }
 
-static void write__entry_of_another_kind_since__is_refused(void **state)
+TEST_IN(fixture, write, entry_of_another_kind_since, is_refused)
 {
 	struct outfile f;
 
-	(void)state;
 	put("a", "mine");
 	open_it(&f, "w/a", OUTFILE_REPLACE);
 	assert_int_equal(symlink("../a", "w/a"), 0);
@@ -150,11 +144,10 @@ static void write__entry_of_another_kind_since__is_refused(void **state)
 	assert_content("a", "mine");
 }
 
-static void write__file_that_came_since__is_replaced(void **state)
+TEST_IN(fixture, write, file_that_came_since, is_replaced)
 {
 	struct outfile f;
 
-	(void)state;
 	put("a", "mine");
 	open_it(&f, "w/a", OUTFILE_REPLACE);
 	assert_int_equal(link("a", "w/a"), 0);
@@ -163,11 +156,10 @@ static void write__file_that_came_since__is_replaced(void **state)
 	assert_content("a", "mine");
 }
 
-static void write__other_folder_since__is_refused(void **state)
+TEST_IN(fixture, write, other_folder_since, is_refused)
 {
 	struct outfile f;
 
-	(void)state;
 	open_it(&f, "w/a", OUTFILE_REPLACE);
 	assert_int_equal(rename("w", "old"), 0);
 	assert_refused(&f, "was moved or replaced");
@@ -179,13 +171,12 @@ static void write__other_folder_since__is_refused(void **state)
 	assert_int_equal(unlink("old"), 0);
 }
 
-static void write__fifo_without_reader__does_not_wait(void **state)
+TEST_IN(fixture, write, fifo_without_reader, does_not_wait)
 {
 	struct outfile f;
 	char got[4] = "";
 	int reader;
 
-	(void)state;
 	assert_int_equal(mkfifo("a", 0600), 0);
 	open_it(&f, "a", OUTFILE_REPLACE);
 	assert_refused(&f, "a FIFO that no program reads");
@@ -197,7 +188,7 @@ static void write__fifo_without_reader__does_not_wait(void **state)
 	fd_closep(&reader);
 }
 
-static void write__descriptor__where_it_stands(void **state)
+TEST_IN(fixture, write, descriptor, where_it_stands)
 {
 	int fd = fd_open("a", O_RDWR | O_CREAT, 0600);
 	int closed = dup(fd);
@@ -205,7 +196,6 @@ static void write__descriptor__where_it_stands(void **state)
 	struct outfile f;
 	char path[32];
 
-	(void)state;
 	assert_int_equal(fd_write_all(fd, "old ", 4), 0);
 	snprintf(path, sizeof(path), "/dev/fd/%d", fd);
 	open_it(&f, path, OUTFILE_REPLACE);
@@ -218,7 +208,7 @@ static void write__descriptor__where_it_stands(void **state)
 	assert_int_equal(err.sys, EBADF);
 }
 
-static void open__no_place__error(void **state)
+TEST_IN(fixture, open, no_place, error)
 {
 	static const struct {
 		const char *path;
@@ -231,7 +221,6 @@ static void open__no_place__error(void **state)
 	struct err err = ERR_INIT;
 	struct outfile f;
 
-	(void)state;
 	put("a", "x");
 	assert_int_equal(symlink("link", "link"), 0);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -242,12 +231,11 @@ static void open__no_place__error(void **state)
 	}
 }
 
-static void open__new_and_there__is_refused(void **state)
+TEST_IN(fixture, open, new_and_there, is_refused)
 {
 	struct err err = ERR_INIT;
 	struct outfile f;
 
-	(void)state;
 	assert_int_equal(symlink("none", "link"), 0);
 	assert_int_equal(outfile_open(&f, "link", OUTFILE_NEW, &err), -1);
 	assert_int_equal(err.kind, ERR_CONFIG);
@@ -259,14 +247,13 @@ static void open__new_and_there__is_refused(void **state)
 	assert_content("a", "other");
 }
 
-static void put__folder__any_name_once(void **state)
+TEST_IN(fixture, put, folder, any_name_once)
 {
 	const struct str content = STR("x");
 	const struct fd_text text = fd_text_of(&content);
 	struct err err = ERR_INIT;
 	struct outfolder d;
 
-	(void)state;
 	assert_int_equal(outfolder_open(&d, "w", &err), 0);
 	assert_int_equal(
 		outfolder_put(&d, "b", "w/b", &text, 0600, OUTFILE_NEW, &err),
@@ -280,13 +267,12 @@ static void put__folder__any_name_once(void **state)
 	assert_int_equal(outfolder_open(&d, "w/b", &err), -1);
 }
 
-static void find__links_on_the_way__real_folder_and_where_they_lie(void **state)
+TEST_IN(fixture, find, links_on_the_way, real_folder_and_where_they_lie)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct place place;
 
-	(void)state;
 	assert_int_equal(symlink("..", "w/link"), 0);
 	assert_int_equal(
 		place_find("w/link//./w/link/none", &arena, &place, &err), 0);
@@ -299,26 +285,4 @@ static void find__links_on_the_way__real_folder_and_where_they_lie(void **state)
 	assert_string_equal(place.folder, "/");
 	assert_string_equal(place.name, "");
 	arena_release(&arena);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(write__new_or_old__with_umask_or_its_mode),
-		T(write__setuid_before__is_not_kept),
-		T(write__link_of_before__is_followed),
-		T(write__entry_of_another_kind_since__is_refused),
-		T(write__file_that_came_since__is_replaced),
-		T(write__other_folder_since__is_refused),
-		T(write__fifo_without_reader__does_not_wait),
-		T(write__descriptor__where_it_stands),
-		T(open__no_place__error),
-		T(open__new_and_there__is_refused),
-		T(put__folder__any_name_once),
-		T(find__links_on_the_way__real_folder_and_where_they_lie),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/err.h"
 #include "core/base/limits.h"
@@ -299,9 +295,8 @@ static int scan(struct str text, struct str *ret, struct err *err)
 	return got;
 }
 
-static void document__must_accept__is_accepted_as_it_is(void **state)
+TEST(document, must_accept, is_accepted_as_it_is)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(must_accept); i++) {
 		struct err err = ERR_INIT;
 		struct str v;
@@ -312,9 +307,8 @@ static void document__must_accept__is_accepted_as_it_is(void **state)
 	}
 }
 
-static void document__must_reject__is_an_error_with_place(void **state)
+TEST(document, must_reject, is_an_error_with_place)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(must_reject); i++) {
 		struct err err = ERR_INIT;
 		struct str v;
@@ -326,12 +320,11 @@ static void document__must_reject__is_an_error_with_place(void **state)
 	}
 }
 
-static void document__error__names_line_and_column(void **state)
+TEST(document, error, names_line_and_column)
 {
 	struct err err = ERR_INIT;
 	struct str v;
 
-	(void)state;
 	assert_int_equal(scan(STR("{\n \"a\": 1,\n \"b\": tru\n}"), &v, &err),
 			 -1);
 	assert_int_equal(err.line, 3);
@@ -352,9 +345,8 @@ static char *nested(size_t depth, const char *open, const char *close)
 	return buf_steal(&b);
 }
 
-static void depth__at_and_over_the_bound__is_told(void **state)
+TEST(depth, at_and_over_the_bound, is_told)
 {
-	(void)state;
 	for (int kind = 0; kind < 2; kind++) {
 		const char *open = kind ? "{\"a\":[" : "[[";
 		const char *close = kind ? "]}" : "]]";
@@ -376,13 +368,12 @@ static void depth__at_and_over_the_bound__is_told(void **state)
 	}
 }
 
-static void limits__of_the_caller__are_kept(void **state)
+TEST(limits, of_the_caller, are_kept)
 {
 	struct scan_limits limits = {.depth = 2, .members = 3};
 	struct err err = ERR_INIT;
 	struct str v;
 
-	(void)state;
 	assert_int_equal(scan_document(STR("[[1]]"), &limits, &v, &err), 0);
 	assert_int_equal(scan_document(STR("[[[]]]"), &limits, &v, &err), -1);
 	assert_int_equal(err.kind, ERR_LIMIT);
@@ -398,12 +389,11 @@ static void limits__of_the_caller__are_kept(void **state)
 			 0);
 }
 
-static void value__at_the_start__leaves_the_rest(void **state)
+TEST(value, at_the_start, leaves_the_rest)
 {
 	struct err err = ERR_INIT;
 	struct str v;
 
-	(void)state;
 	assert_int_equal(scan_value(STR(" {\"a\":1} tail"), NULL, &v, &err), 0);
 	assert_true(str_is(v, "{\"a\":1}"));
 	assert_int_equal(scan_value(STR("12]"), NULL, &v, &err), 0);
@@ -421,9 +411,8 @@ static struct str proved(const char *text)
 	return v;
 }
 
-static void types__of_all_values__are_told(void **state)
+TEST(types, of_all_values, are_told)
 {
-	(void)state;
 	assert_int_equal(scan_type(proved(" null")), SCAN_NULL);
 	assert_int_equal(scan_type(proved("true")), SCAN_TRUE);
 	assert_int_equal(scan_type(proved("false")), SCAN_FALSE);
@@ -449,9 +438,8 @@ static void walk(const char *text, const char *expected)
 	buf_release(&log);
 }
 
-static void walk__members__are_the_slices(void **state)
+TEST(walk, members, are_the_slices)
 {
-	(void)state;
 	walk("[]", "");
 	walk("{ }", "");
 	walk("7", "");
@@ -465,40 +453,36 @@ static void walk__members__are_the_slices(void **state)
 	walk("[1\t,2\r\n]", "1|2|");
 }
 
-static void numbers__text__is_kept(void **state)
+TEST(numbers, text, is_kept)
 {
-	(void)state;
 	walk("[1e3,1.0,-0.0,9223372036854775808,"
 	     "123456789012345678901234567890,1E+2]",
 	     "1e3|1.0|-0.0|9223372036854775808|"
 	     "123456789012345678901234567890|1E+2|");
 }
 
-static void count__members__are_counted(void **state)
+TEST(count, members, are_counted)
 {
-	(void)state;
 	assert_int_equal(scan_count(proved("[1,[2,3],\",\"]")), 3);
 	assert_int_equal(scan_count(proved("{\"a\":1,\"a\":2}")), 2);
 	assert_int_equal(scan_count(proved("[]")), 0);
 	assert_int_equal(scan_count(proved("\"a\"")), 0);
 }
 
-static void get__last_duplicate__counts(void **state)
+TEST(get, last_duplicate, counts)
 {
 	struct str v;
 
-	(void)state;
 	assert_true(scan_get(proved("{\"a\":1,\"b\":2,\"a\":3}"), "a", &v));
 	assert_true(str_is(v, "3"));
 	assert_true(scan_get(proved("{\"a\":1,\"\\u0061\":4}"), "a", &v));
 	assert_true(str_is(v, "4"));
 }
 
-static void get__absent_or_no_object__leaves_the_result(void **state)
+TEST(get, absent_or_no_object, leaves_the_result)
 {
 	struct str v = STR("kept");
 
-	(void)state;
 	assert_false(scan_get(proved("{\"a\":1}"), "b", &v));
 	assert_false(scan_get(proved("{\"a\":1}"), "A", &v));
 	assert_false(scan_get(proved("{\"a\\u0000\":1}"), "a", &v));
@@ -514,9 +498,8 @@ static void get__absent_or_no_object__leaves_the_result(void **state)
 	assert_true(scan_get_some(proved("{\"a\":0}"), "a", &v));
 }
 
-static void is__decoded_text__is_compared(void **state)
+TEST(is, decoded_text, is_compared)
 {
-	(void)state;
 	assert_true(scan_is(proved("\"abc\""), "abc"));
 	assert_true(scan_is(proved("\"\\u0061b\\u0063\""), "abc"));
 	assert_true(scan_is(proved("\"\""), ""));
@@ -539,9 +522,8 @@ static void check_string(const char *json, struct str expected)
 	buf_release(&out);
 }
 
-static void string__escapes__are_decoded(void **state)
+TEST(string, escapes, are_decoded)
 {
-	(void)state;
 	check_string("\"\"", STR(""));
 	check_string("\"plain\"", STR("plain"));
 	check_string("\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", STR("\"\\/\b\f\n\r\t"));
@@ -552,10 +534,9 @@ static void string__escapes__are_decoded(void **state)
 	check_string("\"\xc3\xa9\"", STR("\xc3\xa9"));
 }
 
-static void RPC_13__lone_surrogates__become_replacements(void **state)
+TEST(RPC_13, lone_surrogates, become_replacements)
 {
 #define FFFD "\xef\xbf\xbd"
-	(void)state;
 	check_string("\"\\ud83d\"", STR(FFFD));
 	check_string("\"\\ude00\"", STR(FFFD));
 	check_string("\"\\ud83dx\"", STR(FFFD "x"));
@@ -566,11 +547,10 @@ static void RPC_13__lone_surrogates__become_replacements(void **state)
 #undef FFFD
 }
 
-static void string__over_the_ceiling__adds_nothing(void **state)
+TEST(string, over_the_ceiling, adds_nothing)
 {
 	struct buf out = BUF_INIT(5);
 
-	(void)state;
 	assert_false(scan_string(proved("\"123456\""), &out));
 	assert_int_equal(out.n, 0);
 	assert_true(scan_string(proved("\"12345\""), &out));
@@ -589,11 +569,10 @@ static void check_cut(const char *json, size_t max, const char *expected)
 	buf_release(&out);
 }
 
-static void string_cut__never_splits_a_character(void **state)
+TEST(string_cut, anywhere, never_splits_a_character)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	check_cut("\"abcdef\"", 6, "abcdef");
 	check_cut("\"abcdef\"", 5, "abcde…");
 	check_cut("\"abcdef\"", 0, "…");
@@ -606,7 +585,7 @@ static void string_cut__never_splits_a_character(void **state)
 	assert_false(scan_string_cut(proved("[1]"), 9, &out));
 }
 
-static void int64__integers_that_fit__are_read(void **state)
+TEST(int64, integers_that_fit, are_read)
 {
 	static const char *const bad[] = {
 		"1.0",
@@ -620,7 +599,6 @@ static void int64__integers_that_fit__are_read(void **state)
 	};
 	int64_t v = 7;
 
-	(void)state;
 	assert_true(scan_int64(proved("9223372036854775807"), &v));
 	assert_int_equal(v, INT64_MAX);
 	assert_true(scan_int64(proved("-9223372036854775808"), &v));
@@ -633,11 +611,10 @@ static void int64__integers_that_fit__are_read(void **state)
 	assert_int_equal(v, 7);
 }
 
-static void compact__white_space__goes_and_text_stays(void **state)
+TEST(compact, white_space, goes_and_text_stays)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	scan_compact(proved("\n{ \"a b\" : [ 1.0 ,\t2e1, \"\\\" \\n\" ] ,\r\n"
 			    "\"c\" : { } , \"d\":null }\n"),
 		     &out);
@@ -646,9 +623,8 @@ static void compact__white_space__goes_and_text_stays(void **state)
 	buf_release(&out);
 }
 
-static void string__every_length_and_offset__is_walked(void **state)
+TEST(string, every_length_and_offset, is_walked)
 {
-	(void)state;
 	/* around the eight bytes that are looked at together */
 	for (size_t n = 0; n < 40; n++) {
 		struct buf b = BUF_INIT(BUF_UNBOUNDED);
@@ -674,7 +650,7 @@ static void string__every_length_and_offset__is_walked(void **state)
 }
 
 /* Equal only when decoded: by length alone nothing is decided wrongly. */
-static void is__escapes_and_lengths__table(void **state)
+TEST(is, escapes_and_lengths, table)
 {
 	static const struct {
 		const char *json, *text;
@@ -696,7 +672,6 @@ static void is__escapes_and_lengths__table(void **state)
 		{"[\"\"]", "[\"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_int_equal(scan_is(str_of(rows[i].json), rows[i].text),
 				 rows[i].same);
@@ -718,12 +693,11 @@ static void take_piece(void *arg, struct str piece)
 }
 
 /* A long text goes on in pieces, wherever its characters lie. */
-static void string__long_to_a_sink__comes_in_whole_characters(void **state)
+TEST(string, long_to_a_sink, comes_in_whole_characters)
 {
 	static const char *const units[] = {"x", "\u00e9", "\u20ac",
 					    "\U0001f600", "\\n\u20ac"};
 
-	(void)state;
 	for (size_t u = 0; u < ARRAY_LEN(units); u++) {
 		for (size_t shift = 0; shift < 4; shift++) {
 			struct pieces p = {.whole = BUF_INIT(BUF_UNBOUNDED),
@@ -774,7 +748,7 @@ static void assert_same_walk(struct str value,
 	assert_false(scan_next(&noted));
 }
 
-static void members__noted__are_those_of_a_walk(void **state)
+TEST(members, noted, are_those_of_a_walk)
 {
 	static const struct {
 		const char *text;
@@ -799,7 +773,6 @@ static void members__noted__are_those_of_a_walk(void **state)
 	};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct scan_members members;
 		struct str v;
@@ -821,12 +794,11 @@ static void members__noted__are_those_of_a_walk(void **state)
 	}
 }
 
-static void members__of_a_bad_text__are_an_error(void **state)
+TEST(members, of_a_bad_text, are_an_error)
 {
 	static const char *const bad[] = {"", "{\"a\":1", "{\"a\":1}x",
 					  "{\"a\":1,}", "{\"a\" 1}"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct scan_members members;
 		struct err err = ERR_INIT;
@@ -837,38 +809,4 @@ static void members__of_a_bad_text__are_an_error(void **state)
 		assert_int_equal(err.kind, ERR_SYNTAX);
 		assert_true(str_is(v, "unchanged"));
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(document__must_accept__is_accepted_as_it_is),
-		cmocka_unit_test(document__must_reject__is_an_error_with_place),
-		cmocka_unit_test(document__error__names_line_and_column),
-		cmocka_unit_test(depth__at_and_over_the_bound__is_told),
-		cmocka_unit_test(limits__of_the_caller__are_kept),
-		cmocka_unit_test(value__at_the_start__leaves_the_rest),
-		cmocka_unit_test(types__of_all_values__are_told),
-		cmocka_unit_test(walk__members__are_the_slices),
-		cmocka_unit_test(numbers__text__is_kept),
-		cmocka_unit_test(count__members__are_counted),
-		cmocka_unit_test(members__noted__are_those_of_a_walk),
-		cmocka_unit_test(members__of_a_bad_text__are_an_error),
-		cmocka_unit_test(get__last_duplicate__counts),
-		cmocka_unit_test(get__absent_or_no_object__leaves_the_result),
-		cmocka_unit_test(is__decoded_text__is_compared),
-		cmocka_unit_test(string__escapes__are_decoded),
-		cmocka_unit_test(RPC_13__lone_surrogates__become_replacements),
-		cmocka_unit_test(string__over_the_ceiling__adds_nothing),
-		cmocka_unit_test(string_cut__never_splits_a_character),
-		cmocka_unit_test(int64__integers_that_fit__are_read),
-		cmocka_unit_test(compact__white_space__goes_and_text_stays),
-		cmocka_unit_test(string__every_length_and_offset__is_walked),
-		cmocka_unit_test(is__escapes_and_lengths__table),
-		cmocka_unit_test(
-			string__long_to_a_sink__comes_in_whole_characters),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 #include "core/base/sha256.h"
@@ -17,7 +13,7 @@ static void check(struct str text, const char *wanted)
 }
 
 /* Examples that NIST gives with FIPS 180-4. */
-static void sha256__nist_examples__known_sums(UNUSED void **state)
+TEST(sha256, nist_examples, known_sums)
 {
 	check(STR(""), "e3b0c44298fc1c149afbf4c8996fb924"
 		       "27ae41e4649b934ca495991b7852b855");
@@ -34,7 +30,7 @@ static void sha256__nist_examples__known_sums(UNUSED void **state)
 	      "0b249b11e8f07a51afac45037afee9d1");
 }
 
-static void sha256__million_letters__known_sum(UNUSED void **state)
+TEST(sha256, million_letters, known_sum)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
@@ -46,7 +42,7 @@ static void sha256__million_letters__known_sum(UNUSED void **state)
 }
 
 /* Lengths around a block, in pieces of any size, give the same sum. */
-static void sha256__pieces__same_as_whole(UNUSED void **state)
+TEST(sha256, pieces, same_as_whole)
 {
 	char text[300];
 
@@ -73,7 +69,7 @@ static void sha256__pieces__same_as_whole(UNUSED void **state)
  * The processor's own instructions and plain C give the same words, for any
  * number of blocks, wherever they begin, whatever stands in them.
  */
-static void sha256__native_blocks__same_as_plain_c(UNUSED void **state)
+TEST(sha256, native_blocks, same_as_plain_c)
 {
 	enum { MOST = 40 };
 	sha256_blocks_fn *native = sha256_blocks_native();
@@ -101,7 +97,7 @@ static void sha256__native_blocks__same_as_plain_c(UNUSED void **state)
 }
 
 /* Plain C alone gives what NIST says, also where it is not what runs. */
-static void sha256__plain_blocks__nist_example(UNUSED void **state)
+TEST(sha256, plain_blocks, nist_example)
 {
 	const uint32_t wanted[8] = {0xba7816bf, 0x8f01cfea, 0x414140de,
 				    0x5dae2223, 0xb00361a3, 0x96177a9c,
@@ -112,18 +108,4 @@ static void sha256__plain_blocks__nist_example(UNUSED void **state)
 	sha256_init(&s);
 	sha256_blocks_plain(s.h, block, 1);
 	assert_memory_equal(s.h, wanted, sizeof(wanted));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(sha256__nist_examples__known_sums),
-		cmocka_unit_test(sha256__million_letters__known_sum),
-		cmocka_unit_test(sha256__pieces__same_as_whole),
-		cmocka_unit_test(sha256__native_blocks__same_as_plain_c),
-		cmocka_unit_test(sha256__plain_blocks__nist_example),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

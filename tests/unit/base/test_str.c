@@ -1,16 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/str.h"
 
-static void compare__by_length_and_bytes(void **state)
+TEST(compare, two_texts, by_length_and_bytes)
 {
-	(void)state;
 	assert_true(str_eq(STR("a\0b"), STR("a\0b")));
 	assert_false(str_eq(STR("a\0b"), STR("a\0c")));
 	assert_false(str_eq(STR("a"), STR("a\0")));
@@ -20,9 +15,8 @@ static void compare__by_length_and_bytes(void **state)
 	assert_int_equal(str_of(NULL).n, 0);
 }
 
-static void starts_and_ends__rows__are_told(void **state)
+TEST(starts_and_ends, rows, are_told)
 {
-	(void)state;
 	assert_true(str_starts(STR("abc"), "ab"));
 	assert_true(str_starts(STR("abc"), ""));
 	assert_true(str_starts((struct str){NULL, 0}, ""));
@@ -34,20 +28,18 @@ static void starts_and_ends__rows__are_told(void **state)
 	assert_false(str_ends(STR("abcx"), "bc"));
 }
 
-static void trim__outer_white_space__goes(void **state)
+TEST(trim, outer_white_space, goes)
 {
-	(void)state;
 	assert_true(str_is(str_trim(STR(" \t\r\na b\n ")), "a b"));
 	assert_true(str_is(str_trim(STR(" \n")), ""));
 	assert_true(str_is(str_trim(STR("")), ""));
 	assert_true(str_is(str_trim(STR("\va")), "\va"));
 }
 
-static void find_and_cut__separator__splits(void **state)
+TEST(find_and_cut, separator, splits)
 {
 	struct str rest = STR("a,,b");
 
-	(void)state;
 	assert_int_equal(str_find(STR("abc"), 'c'), 2);
 	assert_int_equal(str_find(STR("abc"), 'x'), 3);
 	assert_int_equal(str_find((struct str){NULL, 0}, 'x'), 0);
@@ -62,7 +54,7 @@ static void find_and_cut__separator__splits(void **state)
 	assert_int_equal(rest.n, 0);
 }
 
-static void numbers__strict_decimal__is_read(void **state)
+TEST(numbers, strict_decimal, is_read)
 {
 	static const char *const bad[] = {"",	 "-",	"+1",  " 1",
 					  "1 ",	 "1.0", "0x1", "1e3",
@@ -70,7 +62,6 @@ static void numbers__strict_decimal__is_read(void **state)
 	uint64_t u = 7;
 	int64_t i = 7;
 
-	(void)state;
 	assert_true(str_uint64(STR("18446744073709551615"), &u));
 	assert_true(u == UINT64_MAX);
 	assert_true(str_uint64(STR("007"), &u));
@@ -97,7 +88,7 @@ struct unit_row {
 	uint64_t value;
 };
 
-static void durations__with_units__are_milliseconds(void **state)
+TEST(durations, with_units, are_milliseconds)
 {
 	static const struct unit_row good[] = {
 		{"500ms", 500},
@@ -140,7 +131,6 @@ static void durations__with_units__are_milliseconds(void **state)
 	};
 	uint64_t ms = 7;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		assert_true(str_duration_ms(str_of(good[i].text), &ms));
 		assert_true(ms == good[i].value);
@@ -152,7 +142,7 @@ static void durations__with_units__are_milliseconds(void **state)
 	assert_int_equal(ms, 7);
 }
 
-static void sizes__with_units__are_bytes(void **state)
+TEST(sizes, with_units, are_bytes)
 {
 	static const struct unit_row good[] = {
 		{"64KiB", 65536},
@@ -173,7 +163,6 @@ static void sizes__with_units__are_bytes(void **state)
 	};
 	uint64_t bytes = 7;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
 		assert_true(str_size_bytes(str_of(good[i].text), &bytes));
 		assert_true(bytes == good[i].value);
@@ -210,9 +199,8 @@ static size_t encode(uint32_t c, char out[4])
 	return c > 0x10ffff ? 0 : 4;
 }
 
-static void utf8__all_code_points__are_valid_but_surrogates(void **state)
+TEST(utf8, all_code_points, are_valid_but_surrogates)
 {
-	(void)state;
 	for (uint32_t c = 0; c < 0x120000; c++) {
 		char bytes[4];
 		size_t n = encode(c, bytes);
@@ -228,7 +216,7 @@ static void utf8__all_code_points__are_valid_but_surrogates(void **state)
 	}
 }
 
-static void utf8__bad_sequences__are_invalid(void **state)
+TEST(utf8, bad_sequences, are_invalid)
 {
 	static const char *const bad[] = {
 		"\x80",
@@ -251,7 +239,6 @@ static void utf8__bad_sequences__are_invalid(void **state)
 		"\xfe",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_int_equal(str_utf8_len(str_of(bad[i])), 0);
 	assert_int_equal(str_utf8_len((struct str){NULL, 0}), 0);
@@ -260,7 +247,7 @@ static void utf8__bad_sequences__are_invalid(void **state)
 	assert_true(str_is_utf8(STR("")));
 }
 
-static void distance__rows__are_counted(void **state)
+TEST(distance, rows, are_counted)
 {
 	static const struct {
 		const char *a, *b;
@@ -278,7 +265,6 @@ static void distance__rows__are_counted(void **state)
 		{"ca", "abc", 3},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct str a = str_of(rows[i].a), b = str_of(rows[i].b);
 
@@ -287,13 +273,12 @@ static void distance__rows__are_counted(void **state)
 	}
 }
 
-static void nearest__near_enough__is_offered(void **state)
+TEST(nearest, near_enough, is_offered)
 {
 	static const char *const names[] = {"timeout", "command", "args",
 					    "enabled"};
 	char far[100];
 
-	(void)state;
 	memset(far, 'x', sizeof(far));
 	assert_string_equal(str_nearest(STR("timeuot"), names, 4), "timeout");
 	assert_string_equal(str_nearest(STR("arg"), names, 4), "args");
@@ -304,11 +289,10 @@ static void nearest__near_enough__is_offered(void **state)
 }
 
 /* Any byte at any place of any length: as one byte after another says. */
-static void plain__any_byte_anywhere__ends_the_run(void **state)
+TEST(plain, any_byte_anywhere, ends_the_run)
 {
 	char text[200];
 
-	(void)state;
 	for (size_t n = 0; n < sizeof(text); n++) {
 		memset(text, 'x', sizeof(text));
 		assert_int_equal(str_plain((struct str){text, n}), n);
@@ -335,26 +319,4 @@ static void plain__any_byte_anywhere__ends_the_run(void **state)
 				plain ? at + 1 : at);
 		}
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compare__by_length_and_bytes),
-		cmocka_unit_test(starts_and_ends__rows__are_told),
-		cmocka_unit_test(trim__outer_white_space__goes),
-		cmocka_unit_test(find_and_cut__separator__splits),
-		cmocka_unit_test(numbers__strict_decimal__is_read),
-		cmocka_unit_test(durations__with_units__are_milliseconds),
-		cmocka_unit_test(sizes__with_units__are_bytes),
-		cmocka_unit_test(
-			utf8__all_code_points__are_valid_but_surrogates),
-		cmocka_unit_test(utf8__bad_sequences__are_invalid),
-		cmocka_unit_test(distance__rows__are_counted),
-		cmocka_unit_test(nearest__near_enough__is_offered),
-		cmocka_unit_test(plain__any_byte_anywhere__ends_the_run),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

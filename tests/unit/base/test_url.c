@@ -1,9 +1,6 @@
 /* URLs: parsed, refused, resolved (RFC 3986, 5.4), compared, encoded. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/base/url.h"
@@ -56,9 +53,8 @@ static const struct good {
 	 443, true, false},
 };
 
-static void parse__good__all_parts(void **state)
+TEST(parse, good, all_parts)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(GOOD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		AUTO(buf_release) struct buf origin = BUF_INIT(4096);
@@ -75,12 +71,11 @@ static void parse__good__all_parts(void **state)
 	}
 }
 
-static void parse__query_and_fragment__absent_or_empty(void **state)
+TEST(parse, query_and_fragment, absent_or_empty)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url u;
 
-	(void)state;
 	u = parse("https://h/p", &arena);
 	assert_null(u.query.p);
 	assert_null(u.fragment.p);
@@ -152,9 +147,8 @@ static const struct bad {
 	{"https://::1/", "no name"},
 };
 
-static void parse__bad__refused_with_reason(void **state)
+TEST(parse, bad, refused_with_reason)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct err err = ERR_INIT;
@@ -168,14 +162,13 @@ static void parse__bad__refused_with_reason(void **state)
 	}
 }
 
-static void parse__zero_byte_or_too_long__refused(void **state)
+TEST(parse, zero_byte_or_too_long, refused)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct url u;
 
-	(void)state;
 	assert_int_equal(url_parse(STR("https://h/\0x"), &arena, &u, &err), -1);
 	buf_adds(&text, "https://h/");
 	while (text.n < LIMIT_URL_BYTES)
@@ -237,13 +230,12 @@ static const struct reference {
 	{"/a//b/", "http://a/a//b/", NULL},
 };
 
-static void resolve__table_of_the_rfc__as_there(void **state)
+TEST(resolve, table_of_the_rfc, as_there)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url base = parse("http://a/b/c/d;p?q", &arena), u;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(REFERENCES); i++) {
 		const struct reference *r = &REFERENCES[i];
 
@@ -258,20 +250,19 @@ static void resolve__table_of_the_rfc__as_there(void **state)
 	}
 }
 
-static void resolve__port_address_and_tls_of_the_base__kept(void **state)
+TEST(resolve, port_address_and_tls_of_the_base, kept)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url base = parse("wss://[::1]:81", &arena), u;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(url_resolve(&base, STR("x"), &arena, &u, &err), 0);
 	assert_str(u.text, "wss://[::1]:81/x");
 	assert_int_equal(url_resolve(&base, STR("//h"), &arena, &u, &err), 0);
 	assert_str(u.text, "wss://h/");
 }
 
-static void resolve__no_url_of_ours__refused(void **state)
+TEST(resolve, no_url_of_ours, refused)
 {
 	static const char *const bad[] = {
 		"g:h", "http:g", "javascript:x", "//",	 "//u@h/",
@@ -281,7 +272,6 @@ static void resolve__no_url_of_ours__refused(void **state)
 	struct url base = parse("http://a/b/c/d;p?q", &arena), u;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		if (!url_resolve(&base, str_of(bad[i]), &arena, &u, &err))
 			fail_msg("%s becomes %s", bad[i], u.text.p);
@@ -303,11 +293,10 @@ static const struct pair {
 	{"https://h:80/", "http://h:80/", false},
 };
 
-static void same_origin__pairs(void **state)
+TEST(same_origin, of_each_pair, as_listed)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(PAIRS); i++) {
 		struct url a = parse(PAIRS[i].a, &arena);
 		struct url b = parse(PAIRS[i].b, &arena);
@@ -339,11 +328,10 @@ static const struct loopback {
 	{"http://[::ffff:10.0.0.1]/", false},
 };
 
-static void is_loopback__names_and_addresses(void **state)
+TEST(is_loopback, of_each_name_and_address, as_listed)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(LOOPBACK); i++) {
 		struct url u = parse(LOOPBACK[i].url, &arena);
 
@@ -354,21 +342,19 @@ static void is_loopback__names_and_addresses(void **state)
 
 /* ---- encoding ---- */
 
-static void form__all_but_unreserved__in_percent(void **state)
+TEST(form, all_but_unreserved, in_percent)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(4096);
 
-	(void)state;
 	url_form_add(&out, "x", STR("aZ09-._~ /?&=+%\0\xff"));
 	assert_str(buf_str(&out), "x=aZ09-._~+%2F%3F%26%3D%2B%25%00%FF");
 }
 
-static void form__members__written_and_read_back(void **state)
+TEST(form, members, written_and_read_back)
 {
 	AUTO(buf_release) struct buf form = BUF_INIT(4096);
 	AUTO(buf_release) struct buf value = BUF_INIT(4096);
 
-	(void)state;
 	url_form_add(&form, "grant type", STR("a b+c"));
 	url_form_add(&form, "x", STR("1&x=2"));
 	url_form_add(&form, "empty", STR(""));
@@ -385,11 +371,10 @@ static void form__members__written_and_read_back(void **state)
 	assert_int_equal(value.n, 0);
 }
 
-static void form_get__odd_texts__first_whole_name_counts(void **state)
+TEST(form_get, odd_texts, first_whole_name_counts)
 {
 	AUTO(buf_release) struct buf value = BUF_INIT(4096);
 
-	(void)state;
 	assert_true(
 		url_form_get(STR("&&=z&code%65=1&codee=2"), "codee", &value));
 	assert_str(buf_str(&value), "1");
@@ -401,26 +386,4 @@ static void form_get__odd_texts__first_whole_name_counts(void **state)
 	assert_int_equal(value.n, 0);
 	assert_false(url_form_get(STR(""), "a", &value));
 	assert_false(url_form_get((struct str){NULL, 0}, "a", &value));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(parse__good__all_parts),
-		cmocka_unit_test(parse__query_and_fragment__absent_or_empty),
-		cmocka_unit_test(parse__bad__refused_with_reason),
-		cmocka_unit_test(parse__zero_byte_or_too_long__refused),
-		cmocka_unit_test(resolve__table_of_the_rfc__as_there),
-		cmocka_unit_test(
-			resolve__port_address_and_tls_of_the_base__kept),
-		cmocka_unit_test(resolve__no_url_of_ours__refused),
-		cmocka_unit_test(same_origin__pairs),
-		cmocka_unit_test(is_loopback__names_and_addresses),
-		cmocka_unit_test(form__all_but_unreserved__in_percent),
-		cmocka_unit_test(form__members__written_and_read_back),
-		cmocka_unit_test(form_get__odd_texts__first_whole_name_counts),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

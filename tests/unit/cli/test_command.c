@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <string.h>
 
@@ -50,9 +46,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static void options__anywhere__leave_the_others(void **state)
+FIXTURE(fixture, NULL, teardown);
+
+TEST_IN(fixture, options, anywhere, leave_the_others)
 {
-	(void)state;
 	assert_int_equal(parse("--flag", "a", "-n", "v", "-", "b", NULL), 0);
 	assert_int_equal(a.n_positional, 3);
 	assert_string_equal(a.positional[0], "a");
@@ -67,9 +64,8 @@ static void options__anywhere__leave_the_others(void **state)
 	assert_null(args_get(&a, "other"));
 }
 
-static void value__every_spelling__is_the_same(void **state)
+TEST_IN(fixture, value, every_spelling, is_the_same)
 {
-	(void)state;
 	assert_int_equal(parse("--name=v", NULL), 0);
 	assert_string_equal(args_get(&a, "name"), "v");
 	assert_int_equal(parse("--name", "v", NULL), 0);
@@ -85,9 +81,8 @@ static void value__every_spelling__is_the_same(void **state)
 	assert_false(args_has(&a, "flag"));
 }
 
-static void letters__bundled__are_options_each(void **state)
+TEST_IN(fixture, letters, bundled, are_options_each)
 {
-	(void)state;
 	assert_int_equal(parse("-fon", "v", NULL), 0);
 	assert_true(args_has(&a, "flag"));
 	assert_true(args_has(&a, "other"));
@@ -99,9 +94,8 @@ static void letters__bundled__are_options_each(void **state)
 	assert_non_null(strstr(err.msg, "-x"));
 }
 
-static void words__parsed__are_left_as_they_are(void **state)
+TEST_IN(fixture, words, parsed, are_left_as_they_are)
 {
-	(void)state;
 	assert_int_equal(parse("-fon", "v", "--name=w", "-fnv", NULL), 0);
 	assert_string_equal(words[0], "-fon");
 	assert_string_equal(words[1], "v");
@@ -113,12 +107,11 @@ static void words__parsed__are_left_as_they_are(void **state)
 	assert_string_equal(words[0], "-fx");
 }
 
-static void repeated__last_counts__all_are_kept(void **state)
+TEST_IN(fixture, repeated, last_counts, all_are_kept)
 {
 	struct arena arena = ARENA_INIT;
 	struct strlist all;
 
-	(void)state;
 	assert_int_equal(parse("-n", "a", "--name=b", NULL), 0);
 	assert_string_equal(args_get(&a, "name"), "b");
 	all = args_all(&a, "name", &arena);
@@ -128,9 +121,8 @@ static void repeated__last_counts__all_are_kept(void **state)
 	arena_release(&arena);
 }
 
-static void dashes__alone__end_the_options(void **state)
+TEST_IN(fixture, dashes, alone, end_the_options)
 {
-	(void)state;
 	assert_int_equal(parse("a", "--", "-f", "--nmae", NULL), 0);
 	assert_int_equal(a.n_positional, 1);
 	assert_false(args_has(&a, "flag"));
@@ -142,7 +134,7 @@ static void dashes__alone__end_the_options(void **state)
 	assert_null(a.after[0]);
 }
 
-static void wrong__each_way__usage_that_says_what(void **state)
+TEST_IN(fixture, wrong, each_way, usage_that_says_what)
 {
 	static const struct {
 		const char *word, *part;
@@ -155,7 +147,6 @@ static void wrong__each_way__usage_that_says_what(void **state)
 		{"-z", "unknown option -z"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		assert_int_equal(parse(wrong[i].word, NULL), -1);
 		assert_int_equal(err.kind, ERR_USAGE);
@@ -164,9 +155,8 @@ static void wrong__each_way__usage_that_says_what(void **state)
 	}
 }
 
-static void common__known_to_all__applied(void **state)
+TEST_IN(fixture, common, known_to_all, applied)
 {
-	(void)state;
 	assert_int_equal(parse("-q", "-c", "f.toml", "--lax", NULL), 0);
 	assert_int_equal(log_level(), LOG_ERROR);
 	assert_string_equal(args_get(&a, "config"), "f.toml");
@@ -174,9 +164,8 @@ static void common__known_to_all__applied(void **state)
 	assert_false(a.help);
 }
 
-static void json__behind_an_error__still_counts(void **state)
+TEST_IN(fixture, json, behind_an_error, still_counts)
 {
-	(void)state;
 	assert_int_equal(parse("--nmae", "--json", NULL), -1);
 	assert_true(cli_json_errors);
 	assert_int_equal(parse("a", "--", "--json", NULL), 0);
@@ -191,33 +180,12 @@ static int run(const char *word)
 	return command_run(1, line, &err);
 }
 
-static void run__names__exactly(void **state)
+TEST_IN(fixture, run, names, exactly)
 {
-	(void)state;
 	assert_int_equal(run("run"), -1);
 	assert_non_null(strstr(err.msg, "run: name one routine"));
 	assert_int_equal(run("ru"), -1);
 	assert_non_null(strstr(err.msg, "unknown command ru; did you mean"));
 	assert_int_equal(run(""), -1);
 	assert_non_null(strstr(err.msg, "unknown command"));
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_teardown(name, teardown)
-	const struct CMUnitTest tests[] = {
-		T(options__anywhere__leave_the_others),
-		T(value__every_spelling__is_the_same),
-		T(letters__bundled__are_options_each),
-		T(words__parsed__are_left_as_they_are),
-		T(repeated__last_counts__all_are_kept),
-		T(dashes__alone__end_the_options),
-		T(wrong__each_way__usage_that_says_what),
-		T(common__known_to_all__applied),
-		T(json__behind_an_error__still_counts),
-		T(run__names__exactly),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -55,6 +51,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 /*
  * What one tick drew. The kernel hands a terminal's output on when it likes,
  * so a mark is written behind it and waited for.
@@ -88,12 +86,11 @@ static void end(const char *name)
 	o.ended(o.arg, &step);
 }
 
-static void running__more_than_lines__counts_exactly(void **state)
+TEST_IN(fixture, running, more_than_lines, counts_exactly)
 {
 	static const char *const names[] = {"s0", "s1", "s2", "s3", "s4",
 					    "s5", "s6", "s7", "s8", "s9"};
 
-	(void)state;
 	if (terminal < 0)
 		skip();
 	assert_true(p.live);
@@ -114,12 +111,11 @@ static void running__more_than_lines__counts_exactly(void **state)
 	assert_null(strstr(draw(), "more"));
 }
 
-static void quiet__asked_for__draws_nothing(void **state)
+TEST_IN(fixture, quiet, asked_for, draws_nothing)
 {
 	struct run_observer none = {0};
 	struct progress q;
 
-	(void)state;
 	if (terminal < 0)
 		skip();
 	log_set_level(LOG_ERROR);
@@ -127,16 +123,4 @@ static void quiet__asked_for__draws_nothing(void **state)
 	assert_false(q.live);
 	assert_null(none.tick);
 	progress_end(&q);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(running__more_than_lines__counts_exactly),
-		T(quiet__asked_for__draws_nothing),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/cli/refused.h"
 
@@ -20,9 +16,8 @@ static void says(const char *text, enum refused_kind kind, const char *path)
 	assert_memory_equal(r.path.p, path, r.path.n);
 }
 
-static void refused__words_of_runtimes__kind_and_path(void **state)
+TEST(refused, words_of_runtimes, kind_and_path)
 {
-	(void)state;
 	says("EROFS: read-only file system, open '/srv/d/b'", REFUSED_WRITE,
 	     "/srv/d/b");
 	says("Error: EACCES: permission denied, open '/srv/a b'",
@@ -45,9 +40,8 @@ static void refused__words_of_runtimes__kind_and_path(void **state)
 	     REFUSED_DOWNLOAD, NULL);
 }
 
-static void refused__no_path__kind_only(void **state)
+TEST(refused, no_path, kind_only)
 {
-	(void)state;
 	says("Permission denied", REFUSED_ACCESS, NULL);
 	says("it's refused: EPERM", REFUSED_ACCESS, NULL);
 	says("EACCES for 'two words'", REFUSED_ACCESS, NULL);
@@ -59,9 +53,8 @@ static void refused__no_path__kind_only(void **state)
 	says("EPERM in \"1.2.3\"", REFUSED_ACCESS, NULL);
 }
 
-static void refused__other_texts__nothing(void **state)
+TEST(refused, other_texts, nothing)
 {
-	(void)state;
 	says("", REFUSED_NOTHING, NULL);
 	says("\n\n", REFUSED_NOTHING, NULL);
 	says("Access denied - path outside allowed directories: /srv/d",
@@ -69,26 +62,11 @@ static void refused__other_texts__nothing(void **state)
 	says("not found: /srv/d", REFUSED_NOTHING, NULL);
 }
 
-static void refused__several_lines__the_one_that_says_most(void **state)
+TEST(refused, several_lines, the_one_that_says_most)
 {
-	(void)state;
 	says("ENOENT: /srv/a\nEACCES\nEROFS: '/srv/b'\nEACCES: '/srv/c'",
 	     REFUSED_WRITE, "/srv/b");
 	says("EACCES\nENOENT '/srv/a'", REFUSED_ACCESS, NULL);
 	says("ENOENT\nENOENT '/srv/a'", REFUSED_MISSING, "/srv/a");
 	says("a '/srv/x'\nENOENT", REFUSED_MISSING, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refused__words_of_runtimes__kind_and_path),
-		cmocka_unit_test(refused__no_path__kind_only),
-		cmocka_unit_test(refused__other_texts__nothing),
-		cmocka_unit_test(
-			refused__several_lines__the_one_that_says_most),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

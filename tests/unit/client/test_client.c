@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "core/client/client.h"
@@ -90,7 +86,7 @@ static void end(struct world *w)
 	"{\"name\":\"r\",\"version\":\"1\"}}}\n"                           \
 	"> {\"method\":\"notifications/initialized\"}\n"
 
-static void client__asked_before_ready__sent_then(UNUSED void **state)
+TEST(client, asked_before_ready, sent_then)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -109,7 +105,7 @@ static void client__asked_before_ready__sent_then(UNUSED void **state)
 	end(&w);
 }
 
-static void client__two_in_flight__matched_by_id(UNUSED void **state)
+TEST(client, two_in_flight, matched_by_id)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -130,7 +126,7 @@ static void client__two_in_flight__matched_by_id(UNUSED void **state)
 	end(&w);
 }
 
-static void client__ends_in_flight__failed_once_and_for_all(UNUSED void **state)
+TEST(client, ends_in_flight, failed_once_and_for_all)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -147,7 +143,7 @@ static void client__ends_in_flight__failed_once_and_for_all(UNUSED void **state)
 	end(&w);
 }
 
-static void client__cancelled__told_and_forgotten(UNUSED void **state)
+TEST(client, cancelled, told_and_forgotten)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -166,7 +162,7 @@ static void client__cancelled__told_and_forgotten(UNUSED void **state)
 	end(&w);
 }
 
-static void client__own_time__over_before_that_of_others(UNUSED void **state)
+TEST(client, own_time, over_before_that_of_others)
 {
 	const struct client_call call = {
 		.method = "tools/list", .timeout_ms = 20, .on_event = on_event};
@@ -191,7 +187,7 @@ static void client__own_time__over_before_that_of_others(UNUSED void **state)
 	end(&w);
 }
 
-static void client__stopped__calls_fail_as_cancelled(UNUSED void **state)
+TEST(client, stopped, calls_fail_as_cancelled)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -212,7 +208,7 @@ static void client__stopped__calls_fail_as_cancelled(UNUSED void **state)
 	"< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method \
 	"\",\"params\":" params "}\n"
 
-static void client__notices_of_each_kind__are_told(UNUSED void **state)
+TEST(client, notices_of_each_kind, are_told)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -236,7 +232,7 @@ static void client__notices_of_each_kind__are_told(UNUSED void **state)
 	end(&w);
 }
 
-static void client__question__is_told_and_taken_back(UNUSED void **state)
+TEST(client, question, is_told_and_taken_back)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -261,7 +257,7 @@ static void client__question__is_told_and_taken_back(UNUSED void **state)
 	end(&w);
 }
 
-static void client__task__is_told_before_its_result(UNUSED void **state)
+TEST(client, task, is_told_before_its_result)
 {
 	const struct client_call call = {
 		.tool = "a", .as_task = true, .on_event = on_event};
@@ -289,7 +285,7 @@ static void client__task__is_told_before_its_result(UNUSED void **state)
 }
 
 /* What can be said against params is said at once, before READY too. */
-static void client__params_that_are_none__are_refused(UNUSED void **state)
+TEST(client, params_that_are_none, are_refused)
 {
 	static const char *const bad[] = {"[]", "{", "1"};
 	struct client_call call = {.method = "tools/list"};
@@ -313,24 +309,4 @@ static void client__params_that_are_none__are_refused(UNUSED void **state)
 	client_terminate(w.client);
 	assert_true(client_is_over(w.client));
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(client__notices_of_each_kind__are_told),
-		cmocka_unit_test(client__question__is_told_and_taken_back),
-		cmocka_unit_test(client__task__is_told_before_its_result),
-		cmocka_unit_test(client__params_that_are_none__are_refused),
-		cmocka_unit_test(client__asked_before_ready__sent_then),
-		cmocka_unit_test(client__two_in_flight__matched_by_id),
-		cmocka_unit_test(
-			client__ends_in_flight__failed_once_and_for_all),
-		cmocka_unit_test(client__cancelled__told_and_forgotten),
-		cmocka_unit_test(client__own_time__over_before_that_of_others),
-		cmocka_unit_test(client__stopped__calls_fail_as_cancelled),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/client/client.h"
 #include "core/transport/transport.h"
@@ -105,7 +101,7 @@ static void end(struct world *w, const char *seen)
 #define HOUR COMPLETE ",\"ttlMs\":3600000"
 #define REST "> {\"method\":\"none\"}\n"
 
-static void list__many_ask__asked_for_once(UNUSED void **state)
+TEST(list, many_ask, asked_for_once)
 {
 	struct world w;
 
@@ -119,7 +115,7 @@ static void list__many_ask__asked_for_once(UNUSED void **state)
 	end(&w, "1\n1\n1 known\n");
 }
 
-static void list__anew__asked_for_again(UNUSED void **state)
+TEST(list, anew, asked_for_again)
 {
 	struct world w;
 
@@ -132,7 +128,7 @@ static void list__anew__asked_for_again(UNUSED void **state)
 	end(&w, "1\n1\n");
 }
 
-static void list__several_pages__one_list(UNUSED void **state)
+TEST(list, several_pages, one_list)
 {
 	struct world w;
 
@@ -144,7 +140,7 @@ static void list__several_pages__one_list(UNUSED void **state)
 	end(&w, "2\n");
 }
 
-static void list__taken__is_the_takers(UNUSED void **state)
+TEST(list, taken, is_the_takers)
 {
 	struct listing mine;
 	struct world w;
@@ -162,7 +158,7 @@ static void list__taken__is_the_takers(UNUSED void **state)
 	end(&w, "1\n1\n");
 }
 
-static void LC_1__older_server__changes_by_itself(UNUSED void **state)
+TEST(LC_1, older_server, changes_by_itself)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -181,7 +177,7 @@ static void LC_1__older_server__changes_by_itself(UNUSED void **state)
 	end(&w, "1\n1\n");
 }
 
-static void SUB_1__newer_server__is_asked_for_changes(UNUSED void **state)
+TEST(SUB_1, newer_server, is_asked_for_changes)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -203,7 +199,7 @@ static void SUB_1__newer_server__is_asked_for_changes(UNUSED void **state)
 	"subscriptionId\":3},\"notifications\":{\"toolsListCha" \
 	"nged\":true}}}\n"
 
-static void CH_5__change__makes_it_stale_at_once(UNUSED void **state)
+TEST(CH_5, change, makes_it_stale_at_once)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -228,7 +224,7 @@ static void CH_5__change__makes_it_stale_at_once(UNUSED void **state)
 	end(&w, "1\n1\n1 known\n");
 }
 
-static void CH_9__pages__are_kept_singly(UNUSED void **state)
+TEST(CH_9, pages, are_kept_singly)
 {
 	struct world w;
 
@@ -251,7 +247,7 @@ static void CH_9__pages__are_kept_singly(UNUSED void **state)
 	end(&w, "2\n2 known\n2 known\n");
 }
 
-static void CH_7__refetch_fails__the_one_of_before(UNUSED void **state)
+TEST(CH_7, refetch_fails, the_one_of_before)
 {
 	struct world w;
 
@@ -267,7 +263,7 @@ static void CH_7__refetch_fails__the_one_of_before(UNUSED void **state)
 	end(&w, "1\n1 known\n");
 }
 
-static void CH_7__unknown_tool__makes_it_stale(UNUSED void **state)
+TEST(CH_7, unknown_tool, makes_it_stale)
 {
 	const struct client_call call = {.tool = "x"};
 	struct err err = ERR_INIT;
@@ -286,7 +282,7 @@ static void CH_7__unknown_tool__makes_it_stale(UNUSED void **state)
 	end(&w, "1\n");
 }
 
-static void PAG_8__refused_cursor__begins_again(UNUSED void **state)
+TEST(PAG_8, refused_cursor, begins_again)
 {
 	struct world w;
 
@@ -299,7 +295,7 @@ static void PAG_8__refused_cursor__begins_again(UNUSED void **state)
 	end(&w, "1\n");
 }
 
-static void list__no_list__failed(UNUSED void **state)
+TEST(list, no_list, failed)
 {
 	struct world w;
 
@@ -314,7 +310,7 @@ static void list__no_list__failed(UNUSED void **state)
 	end(&w, "bad_message\nerror -32601\n");
 }
 
-static void list__server_ends__all_fail_once(UNUSED void **state)
+TEST(list, server_ends, all_fail_once)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -332,7 +328,7 @@ static void list__server_ends__all_fail_once(UNUSED void **state)
 	end(&w, "server_exit\n");
 }
 
-static void list__nobody_waits__is_cancelled(UNUSED void **state)
+TEST(list, nobody_waits, is_cancelled)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -353,27 +349,4 @@ static void list__nobody_waits__is_cancelled(UNUSED void **state)
 	ask(&w, false);
 	wait_for(&w, 1);
 	end(&w, "1\n");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(list__many_ask__asked_for_once),
-		cmocka_unit_test(list__anew__asked_for_again),
-		cmocka_unit_test(list__several_pages__one_list),
-		cmocka_unit_test(list__taken__is_the_takers),
-		cmocka_unit_test(LC_1__older_server__changes_by_itself),
-		cmocka_unit_test(SUB_1__newer_server__is_asked_for_changes),
-		cmocka_unit_test(CH_5__change__makes_it_stale_at_once),
-		cmocka_unit_test(CH_9__pages__are_kept_singly),
-		cmocka_unit_test(CH_7__refetch_fails__the_one_of_before),
-		cmocka_unit_test(CH_7__unknown_tool__makes_it_stale),
-		cmocka_unit_test(PAG_8__refused_cursor__begins_again),
-		cmocka_unit_test(list__no_list__failed),
-		cmocka_unit_test(list__server_ends__all_fail_once),
-		cmocka_unit_test(list__nobody_waits__is_cancelled),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "core/client/client_inner.h"
@@ -22,7 +18,7 @@ static const char *reason_of(enum session_failure failure, bool is_call,
 		client_failure_reason(&e, method ? &call : NULL));
 }
 
-static void failure__of_each_kind__has_its_reason(void **state)
+TEST(failure, of_each_kind, has_its_reason)
 {
 	static const struct {
 		enum session_failure failure;
@@ -40,16 +36,14 @@ static void failure__of_each_kind__has_its_reason(void **state)
 		{SESSION_FAIL_LEASH, "leash"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_string_equal(
 			reason_of(rows[i].failure, true, "tools/call"),
 			rows[i].reason);
 }
 
-static void failure__by_time__is_that_of_its_phase(void **state)
+TEST(failure, by_time, is_that_of_its_phase)
 {
-	(void)state;
 	assert_string_equal(reason_of(SESSION_FAIL_TIMEOUT, false, NULL),
 			    "deadline_initialize");
 	assert_string_equal(reason_of(SESSION_FAIL_TIMEOUT, true, "tools/list"),
@@ -61,14 +55,13 @@ static void failure__by_time__is_that_of_its_phase(void **state)
 }
 
 /* A broken promise of ours is none of the others. */
-static void failure__that_is_no_row__is_internal(void **state)
+TEST(failure, that_is_no_row, is_internal)
 {
-	(void)state;
 	assert_string_equal(reason_of((enum session_failure)99, true, NULL),
 			    "internal");
 }
 
-static void spawn__error_of_each_kind__has_its_reason(void **state)
+TEST(spawn, error_of_each_kind, has_its_reason)
 {
 	static const struct {
 		enum err_kind kind;
@@ -83,7 +76,6 @@ static void spawn__error_of_each_kind__has_its_reason(void **state)
 		{ERR_SYS, "transport"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct err err = {.kind = rows[i].kind};
 
@@ -91,17 +83,4 @@ static void spawn__error_of_each_kind__has_its_reason(void **state)
 			report_reason_name(client_spawn_reason(&err)),
 			rows[i].reason);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(failure__of_each_kind__has_its_reason),
-		cmocka_unit_test(failure__by_time__is_that_of_its_phase),
-		cmocka_unit_test(failure__that_is_no_row__is_internal),
-		cmocka_unit_test(spawn__error_of_each_kind__has_its_reason),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,7 +37,7 @@ static void learn(const char *dir, const struct era_key *key,
 	eras_free(e);
 }
 
-static void eras_key__whatever_differs__is_another(UNUSED void **state)
+TEST(eras_key, whatever_differs, is_another)
 {
 	struct era_key k = key_of("/bin/sh", argv_a, "/tmp");
 	struct era_key same = key_of("/bin/sh", argv_a, "/tmp");
@@ -55,7 +51,7 @@ static void eras_key__whatever_differs__is_another(UNUSED void **state)
 	assert_string_not_equal(k.hex, program.hex);
 }
 
-static void eras_key__program_replaced__is_another(void **state)
+TEST_IN(temp_dir, eras_key, program_replaced, is_another)
 {
 	AUTO(mem_freep) char *path = mem_printf("%s/prog", (char *)*state);
 	struct err err = ERR_INIT;
@@ -68,7 +64,7 @@ static void eras_key__program_replaced__is_another(void **state)
 	assert_string_not_equal(before.hex, after.hex);
 }
 
-static void eras__learned__found_by_another_process(void **state)
+TEST_IN(temp_dir, eras, learned, found_by_another_process)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/new", (char *)*state);
 	AUTO(mem_freep) char *path = mem_printf("%s/eras.json", dir);
@@ -85,7 +81,7 @@ static void eras__learned__found_by_another_process(void **state)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void eras__proved_wrong__forgotten(void **state)
+TEST_IN(temp_dir, eras, proved_wrong, forgotten)
 {
 	struct era_key a = key_of("/bin/sh", argv_a, NULL);
 	struct era_key b = key_of("/bin/sh", argv_b, NULL);
@@ -97,7 +93,7 @@ static void eras__proved_wrong__forgotten(void **state)
 	assert_int_equal(found(*state, &b), SESSION_ERA_INITIALIZE);
 }
 
-static void eras__file_is_no_such_file__probed_and_written_anew(void **state)
+TEST_IN(temp_dir, eras, file_is_no_such_file, probed_and_written_anew)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{\"schema\":\"matins-eras/2\",\"servers\":[]}",
@@ -117,7 +113,7 @@ static void eras__file_is_no_such_file__probed_and_written_anew(void **state)
 	}
 }
 
-static void eras__folder_cannot_be_made__remembered_in_memory(void **state)
+TEST_IN(temp_dir, eras, folder_cannot_be_made, remembered_in_memory)
 {
 	AUTO(mem_freep) char *file = mem_printf("%s/file", (char *)*state);
 	AUTO(mem_freep) char *dir = mem_printf("%s/below", file);
@@ -133,7 +129,7 @@ static void eras__folder_cannot_be_made__remembered_in_memory(void **state)
 	assert_int_equal(found(dir, &a), SESSION_ERA_PROBE);
 }
 
-static void eras__more_than_the_bound__oldest_goes(UNUSED void **state)
+TEST(eras, more_than_the_bound, oldest_goes)
 {
 	struct eras *e = eras_open(NULL);
 	struct era_key key[ERAS_MAX + 1];
@@ -146,23 +142,4 @@ static void eras__more_than_the_bound__oldest_goes(UNUSED void **state)
 	assert_int_equal(eras_find(e, &key[1]), SESSION_ERA_INITIALIZE);
 	assert_int_equal(eras_find(e, &key[ERAS_MAX]), SESSION_ERA_INITIALIZE);
 	eras_free(e);
-}
-
-#define IN_DIR(f) \
-	cmocka_unit_test_setup_teardown(f, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(eras_key__whatever_differs__is_another),
-		IN_DIR(eras_key__program_replaced__is_another),
-		IN_DIR(eras__learned__found_by_another_process),
-		IN_DIR(eras__proved_wrong__forgotten),
-		IN_DIR(eras__file_is_no_such_file__probed_and_written_anew),
-		IN_DIR(eras__folder_cannot_be_made__remembered_in_memory),
-		cmocka_unit_test(eras__more_than_the_bound__oldest_goes),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

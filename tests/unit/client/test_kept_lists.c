@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
@@ -71,7 +67,7 @@ static uint64_t found(const char *dir, const struct kept_key *key)
 	return left;
 }
 
-static void CH_3__kept__for_its_time_and_not_longer(void **state)
+TEST_IN(temp_dir, CH_3, kept, for_its_time_and_not_longer)
 {
 	const struct kept_key key = key_of("a", NULL);
 
@@ -85,7 +81,7 @@ static void CH_3__kept__for_its_time_and_not_longer(void **state)
 	assert_int_equal(found(*state, &key), 0);
 }
 
-static void CH_3__one_clock_moved__the_other_counts(void **state)
+TEST_IN(temp_dir, CH_3, one_clock_moved, the_other_counts)
 {
 	const struct kept_key key = key_of("a", NULL);
 
@@ -104,7 +100,7 @@ static void CH_3__one_clock_moved__the_other_counts(void **state)
 	assert_int_equal(found(*state, &key), 0);
 }
 
-static void CH_3__too_long__is_a_day(void **state)
+TEST_IN(temp_dir, CH_3, too_long, is_a_day)
 {
 	const struct kept_key key = key_of("a", NULL);
 
@@ -113,7 +109,7 @@ static void CH_3__too_long__is_a_day(void **state)
 	assert_int_equal(found(*state, &key), 24 * 60 * MINUTE_MS);
 }
 
-static void CH_4__another_server_or_caller__has_none(void **state)
+TEST_IN(temp_dir, CH_4, another_server_or_caller, has_none)
 {
 	const struct kept_key a = key_of("a", secret_a);
 	const struct kept_key other = key_of("b", secret_a);
@@ -133,7 +129,7 @@ static void CH_4__another_server_or_caller__has_none(void **state)
 	assert_false(found(*state, &a));
 }
 
-static void CH_9__file__is_private_and_holds_no_secret(void **state)
+TEST_IN(temp_dir, CH_9, file, is_private_and_holds_no_secret)
 {
 	const struct kept_key key = key_of("a", secret_a);
 	AUTO(mem_freep) char *state_dir = mem_printf("%s/new", (char *)*state);
@@ -154,7 +150,7 @@ static void CH_9__file__is_private_and_holds_no_secret(void **state)
 	assert_null(strstr(buf_cstr(&text), "aaaaaa"));
 }
 
-static void kept__forgotten__is_gone(void **state)
+TEST_IN(temp_dir, kept, forgotten, is_gone)
 {
 	const struct kept_key key = key_of("a", NULL);
 	struct kept_lists *k = kept_lists_open(*state);
@@ -170,7 +166,7 @@ static void kept__forgotten__is_gone(void **state)
 	kept_lists_free(k);
 }
 
-static void kept__too_large__is_not(void **state)
+TEST_IN(temp_dir, kept, too_large, is_not)
 {
 	AUTO(buf_release) struct buf pages = BUF_INIT(BUF_UNBOUNDED);
 	const struct kept_key key = key_of("a", NULL);
@@ -201,7 +197,7 @@ static size_t count(const char *state_dir)
 	return n;
 }
 
-static void kept__more_than_the_bound__one_goes(void **state)
+TEST_IN(temp_dir, kept, more_than_the_bound, one_goes)
 {
 	struct kept_key key = key_of("first", NULL);
 	char name[16];
@@ -220,7 +216,7 @@ static void kept__more_than_the_bound__one_goes(void **state)
 	assert_int_equal(count(*state), KEPT_LISTS_MAX);
 }
 
-static void kept__nowhere__is_no_error(UNUSED void **state)
+TEST_IN(temp_dir, kept, nowhere, is_no_error)
 {
 	const struct kept_key key = key_of("a", NULL);
 
@@ -231,25 +227,4 @@ static void kept__nowhere__is_no_error(UNUSED void **state)
 	kept_lists_forget(NULL, &key);
 	put("/dev/null", &key, MINUTE_MS);
 	assert_false(found("/dev/null", &key));
-}
-
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(CH_3__kept__for_its_time_and_not_longer),
-		TEST(CH_3__one_clock_moved__the_other_counts),
-		TEST(CH_3__too_long__is_a_day),
-		TEST(CH_4__another_server_or_caller__has_none),
-		TEST(CH_9__file__is_private_and_holds_no_secret),
-		TEST(kept__forgotten__is_gone),
-		TEST(kept__too_large__is_not),
-		TEST(kept__more_than_the_bound__one_goes),
-		TEST(kept__nowhere__is_no_error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -42,6 +38,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static void keep(struct fixture *f, const char *server, const char *result,
 		 const struct scrub *scrub)
 {
@@ -54,7 +52,7 @@ static void keep(struct fixture *f, const char *server, const char *result,
 	listing_release(&l);
 }
 
-static void keep__then_find__of_that_server_and_file(void **state)
+TEST_IN(fixture, keep, then_find, of_that_server_and_file)
 {
 	struct fixture *f = *state;
 	struct strlist names;
@@ -73,7 +71,7 @@ static void keep__then_find__of_that_server_and_file(void **state)
 }
 
 /* A server chooses them, and a shell shows them. */
-static void keep__names_that_are_more_than_words__left_out(void **state)
+TEST_IN(fixture, keep, names_that_are_more_than_words, left_out)
 {
 	struct fixture *f = *state;
 	struct scrub *scrub = scrub_new();
@@ -89,16 +87,4 @@ static void keep__names_that_are_more_than_words__left_out(void **state)
 	names = known_tools(f->dir, "/p/m.toml", "s", &f->arena);
 	assert_int_equal(names.n, 1);
 	assert_string_equal(names.item[0], "good");
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(keep__then_find__of_that_server_and_file),
-		TEST(keep__names_that_are_more_than_words__left_out),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

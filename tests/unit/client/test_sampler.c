@@ -2,15 +2,11 @@
  * core/client/sampling.c: a program that answers, with a real gate and a clock
  * that the test owns. The server is two pipes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/fd.h"
 #include "core/client/sampling.h"
@@ -176,12 +172,11 @@ static void heard(struct world *w, const char *part)
 		fail_msg("%s", text);
 }
 
-static void answer__after_its_time__is_a_refusal(void **state)
+TEST(answer, after_its_time, is_a_refusal)
 {
 	static const char *const words[] = {"/bin/sleep", "1000", NULL};
 	struct world w;
 
-	(void)state;
 	begin(&w, words, 3);
 	assert_true(has_child());
 	test_now_ns += SAMPLING_TIMEOUT_MS * NS_PER_MS;
@@ -189,13 +184,12 @@ static void answer__after_its_time__is_a_refusal(void **state)
 	end(&w);
 }
 
-static void question__taken_back__ends_the_program(void **state)
+TEST(question, taken_back, ends_the_program)
 {
 	static const char *const words[] = {"/bin/sleep", "1000", NULL};
 	struct err err = ERR_INIT;
 	struct world w;
 
-	(void)state;
 	begin(&w, words, 3);
 	says(&w, TAKEN_BACK);
 	while (!w.gone)
@@ -210,25 +204,12 @@ static void question__taken_back__ends_the_program(void **state)
 	"*) r=neither;; esac; printf '{\"role\":\"assistant\",\"model\":"    \
 	"\"m\",\"content\":{\"type\":\"text\",\"text\":\"%s\"}}' $r"
 
-static void params__with_a_secret__are_scrubbed(void **state)
+TEST(params, with_a_secret, are_scrubbed)
 {
 	static const char *const words[] = {"/bin/sh", "-c", SEES, NULL};
 	struct world w;
 
-	(void)state;
 	begin(&w, words, 4);
 	heard(&w, "\"text\":\"stars\"");
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(answer__after_its_time__is_a_refusal),
-		cmocka_unit_test(question__taken_back__ends_the_program),
-		cmocka_unit_test(params__with_a_secret__are_scrubbed),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

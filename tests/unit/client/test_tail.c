@@ -1,15 +1,11 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/client/tail.h"
 
-static void tail__more_than_it_keeps__holds_the_end_and_counts(void **state)
+TEST(tail, more_than_it_keeps, holds_the_end_and_counts)
 {
 	struct tail t;
 
-	(void)state;
 	tail_init(&t, 4);
 	for (const char *p = "abcdefghij"; *p; p++)
 		tail_add(&t, (struct str){p, 1});
@@ -22,11 +18,10 @@ static void tail__more_than_it_keeps__holds_the_end_and_counts(void **state)
 	tail_release(&t);
 }
 
-static void tail__less_than_it_keeps__holds_all(void **state)
+TEST(tail, less_than_it_keeps, holds_all)
 {
 	struct tail t;
 
-	(void)state;
 	tail_init(&t, 8);
 	assert_true(str_is(tail_str(&t), ""));
 	tail_add(&t, STR("abc"));
@@ -34,27 +29,13 @@ static void tail__less_than_it_keeps__holds_all(void **state)
 	tail_release(&t);
 }
 
-static void tail__that_keeps_nothing__counts(void **state)
+TEST(tail, that_keeps_nothing, counts)
 {
 	struct tail t;
 
-	(void)state;
 	tail_init(&t, 0);
 	tail_add(&t, STR("abc"));
 	assert_int_equal(tail_str(&t).n, 0);
 	assert_int_equal(t.total, 3);
 	tail_release(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			tail__more_than_it_keeps__holds_the_end_and_counts),
-		cmocka_unit_test(tail__less_than_it_keeps__holds_all),
-		cmocka_unit_test(tail__that_keeps_nothing__counts),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

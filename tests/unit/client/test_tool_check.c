@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 #include "core/client/tool_check.h"
@@ -55,7 +51,7 @@ static bool result(struct world *w, const char *json)
 	return fits;
 }
 
-static void arguments__fit__nothing_is_said(UNUSED void **state)
+TEST(arguments, fit, nothing_is_said)
 {
 	struct world w;
 
@@ -66,7 +62,7 @@ static void arguments__fit__nothing_is_said(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__violations__all_with_their_place(UNUSED void **state)
+TEST(arguments, violations, all_with_their_place)
 {
 	struct world w;
 
@@ -81,7 +77,7 @@ static void arguments__violations__all_with_their_place(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__unknown_name__the_nearest(UNUSED void **state)
+TEST(arguments, unknown_name, the_nearest)
 {
 	struct world w;
 
@@ -93,7 +89,7 @@ static void arguments__unknown_name__the_nearest(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__many_violations__the_rest_is_counted(UNUSED void **state)
+TEST(arguments, many_violations, the_rest_is_counted)
 {
 	AUTO(buf_release) struct buf json = BUF_INIT(BUF_UNBOUNDED);
 	struct world w;
@@ -109,7 +105,7 @@ static void arguments__many_violations__the_rest_is_counted(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__no_schema__nothing_is_checked(UNUSED void **state)
+TEST(arguments, no_schema, nothing_is_checked)
 {
 	struct world w;
 
@@ -121,7 +117,7 @@ static void arguments__no_schema__nothing_is_checked(UNUSED void **state)
 	end(&w);
 }
 
-static void arguments__bad_schema__said_each_time_new_once(UNUSED void **state)
+TEST(arguments, bad_schema, said_each_time_new_once)
 {
 	struct world w;
 
@@ -135,7 +131,7 @@ static void arguments__bad_schema__said_each_time_new_once(UNUSED void **state)
 	end(&w);
 }
 
-static void SC_3__structured__must_fit(UNUSED void **state)
+TEST(SC_3, structured, must_fit)
 {
 	struct world w;
 
@@ -147,7 +143,7 @@ static void SC_3__structured__must_fit(UNUSED void **state)
 	end(&w);
 }
 
-static void SC_4__error__is_not_looked_at(UNUSED void **state)
+TEST(SC_4, error, is_not_looked_at)
 {
 	struct world w;
 
@@ -157,7 +153,7 @@ static void SC_4__error__is_not_looked_at(UNUSED void **state)
 	end(&w);
 }
 
-static void SC_5__promised_and_not_sent__said(UNUSED void **state)
+TEST(SC_5, promised_and_not_sent, said)
 {
 	struct world w;
 
@@ -171,7 +167,7 @@ static void SC_5__promised_and_not_sent__said(UNUSED void **state)
 	end(&w);
 }
 
-static void TK_2__tool__may_demand_a_task(UNUSED void **state)
+TEST(TK_2, tool, may_demand_a_task)
 {
 	assert_true(tool_needs_task(
 		STR("{\"execution\":{\"taskSupport\":\"required\"}}")));
@@ -180,7 +176,7 @@ static void TK_2__tool__may_demand_a_task(UNUSED void **state)
 	assert_false(tool_needs_task(STR("{}")));
 }
 
-static void unknown__nearest_or_all(UNUSED void **state)
+TEST(unknown_name, of_an_argument, nearest_or_all)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -199,26 +195,4 @@ static void unknown__nearest_or_all(UNUSED void **state)
 	assert_string_equal(tool_unknown(&l, "tool", "zzzz", " (y)", &arena),
 			    "no tool zzzz (y); it has search, read");
 	listing_release(&l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(arguments__fit__nothing_is_said),
-		cmocka_unit_test(arguments__violations__all_with_their_place),
-		cmocka_unit_test(arguments__unknown_name__the_nearest),
-		cmocka_unit_test(
-			arguments__many_violations__the_rest_is_counted),
-		cmocka_unit_test(arguments__no_schema__nothing_is_checked),
-		cmocka_unit_test(
-			arguments__bad_schema__said_each_time_new_once),
-		cmocka_unit_test(SC_3__structured__must_fit),
-		cmocka_unit_test(SC_4__error__is_not_looked_at),
-		cmocka_unit_test(SC_5__promised_and_not_sent__said),
-		cmocka_unit_test(TK_2__tool__may_demand_a_task),
-		cmocka_unit_test(unknown__nearest_or_all),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -59,6 +55,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static struct allowance allowance(const char *path)
 {
 	static const char *grants[] = {"starts git", "writes \"\n\\é"};
@@ -103,7 +101,7 @@ static void assert_same(const struct allowance *a, const struct allowance *b)
 		assert_string_equal(a->grants.item[i], b->grants.item[i]);
 }
 
-static void keep__then_find__all_of_it_is_there(void **state)
+TEST_IN(fixture, keep, then_find, all_of_it_is_there)
 {
 	struct fixture *f = *state;
 	struct allowance want = allowance("/p/matins.toml"), got;
@@ -123,7 +121,7 @@ static void keep__then_find__all_of_it_is_there(void **state)
 	assert_same(&got, &want);
 }
 
-static void list__several__by_path(void **state)
+TEST_IN(fixture, list, several, by_path)
 {
 	struct fixture *f = *state;
 	struct allowance *all;
@@ -144,7 +142,7 @@ static void list__several__by_path(void **state)
 }
 
 /* The name of a file says which path it is for. */
-static void find__file_under_the_name_of_another__does_not_count(void **state)
+TEST_IN(fixture, find, file_under_the_name_of_another, does_not_count)
 {
 	struct fixture *f = *state;
 	struct allowance got, *all;
@@ -164,7 +162,7 @@ static void find__file_under_the_name_of_another__does_not_count(void **state)
 	assert_int_equal(n, 0);
 }
 
-static void find__others_could_write__error(void **state)
+TEST_IN(fixture, find, others_could_write, error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
@@ -188,7 +186,7 @@ static void find__others_could_write__error(void **state)
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 }
 
-static void find__link_to_an_allowance__error(void **state)
+TEST_IN(fixture, find, link_to_an_allowance, error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
@@ -204,7 +202,7 @@ static void find__link_to_an_allowance__error(void **state)
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 }
 
-static void keep__name_without_utf8__error(void **state)
+TEST_IN(fixture, keep, name_without_utf8, error)
 {
 	struct fixture *f = *state;
 	const struct allowance a = allowance("/p\xff/matins.toml");
@@ -218,7 +216,7 @@ static void keep__name_without_utf8__error(void **state)
 	"\","
 #define END "\"wall_ms\":1,\"grants\":[]}"
 
-static void parse__other_text__error(void **state)
+TEST_IN(fixture, parse, other_text, error)
 {
 	static const char good[] =
 		BEGIN "\"edits\":false,\"by_person\":false," END;
@@ -265,14 +263,13 @@ static void assert_diff(const struct strlist *before, const struct strlist *now,
 	buf_release(&out);
 }
 
-static void diff__rows__what_is_new_and_what_is_gone(void **state)
+TEST_IN(fixture, diff, rows, what_is_new_and_what_is_gone)
 {
 	static const char *a[] = {"starts git", "writes .", "reads /a"};
 	static const char *b[] = {"starts git",	   "starts curl", "writes .",
 				  "writes /x\x1b", "reads /b",	  "reads /c"};
 	const struct strlist before = {a, 3}, now = {b, 6}, none = {NULL, 0};
 
-	(void)state;
 	assert_diff(&before, &before, "");
 	assert_diff(&before, &none,
 		    "  - starts git\n  - writes .\n  - reads /a\n");
@@ -281,14 +278,13 @@ static void diff__rows__what_is_new_and_what_is_gone(void **state)
 		    "  and 2 more\n");
 }
 
-static void show__many_rows__are_counted(void **state)
+TEST_IN(fixture, show, many_rows, are_counted)
 {
 	static const char *a[] = {"starts git", "writes /", "writes /a",
 				  "writes /b"};
 	const struct strlist all = {a, 4};
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	assert_false(config_grants_show(&all, 2, &out));
 	assert_non_null(strstr(buf_cstr(&out), "and 1 more"));
 	assert_null(strstr(buf_cstr(&out), "/b"));
@@ -296,23 +292,4 @@ static void show__many_rows__are_counted(void **state)
 	assert_true(config_grants_show(&all, 0, &out));
 	assert_non_null(strstr(buf_cstr(&out), "/b"));
 	buf_release(&out);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(keep__then_find__all_of_it_is_there),
-		TEST(list__several__by_path),
-		TEST(find__file_under_the_name_of_another__does_not_count),
-		TEST(find__others_could_write__error),
-		TEST(find__link_to_an_allowance__error),
-		TEST(keep__name_without_utf8__error),
-		TEST(parse__other_text__error),
-		TEST(diff__rows__what_is_new_and_what_is_gone),
-		TEST(show__many_rows__are_counted),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -86,6 +82,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static void write_file(const char *path, const char *text)
 {
 	AUTO(mem_freep) char *copy = mem_strdup(path);
@@ -139,7 +137,7 @@ static const char *in_dir(struct fixture *f, const char *rest)
 	return buf_cstr(&f->text);
 }
 
-static void find__nothing__says_where_it_looked(void **state)
+TEST_IN(fixture, find, nothing, says_where_it_looked)
 {
 	struct fixture *f = *state;
 
@@ -152,7 +150,7 @@ static void find__nothing__says_where_it_looked(void **state)
 }
 
 /* From the last place to the first: each new file is the one that counts. */
-static void find__places__in_order(void **state)
+TEST_IN(fixture, find, places, in_order)
 {
 	struct fixture *f = *state;
 
@@ -185,7 +183,7 @@ static void find__places__in_order(void **state)
 	assert_false(f->file.found_in_cwd);
 }
 
-static void find__xdg_config_home__is_heeded(void **state)
+TEST_IN(fixture, find, xdg_config_home, is_heeded)
 {
 	struct fixture *f = *state;
 
@@ -200,7 +198,7 @@ static void find__xdg_config_home__is_heeded(void **state)
 	assert_int_equal(remove("sub/matins"), 0);
 }
 
-static void find__named_or_broken__never_falls_through(void **state)
+TEST_IN(fixture, find, named_or_broken, never_falls_through)
 {
 	struct fixture *f = *state;
 
@@ -219,7 +217,7 @@ static void find__named_or_broken__never_falls_through(void **state)
 	"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\n" \
 	"command=\"x\"\nsandbox={read=[\"" path "\"]}\n"
 
-static void trust__others_could_write__refused(void **state)
+TEST_IN(fixture, trust, others_could_write, refused)
 {
 	struct fixture *f = *state;
 
@@ -231,7 +229,7 @@ static void trust__others_could_write__refused(void **state)
 	assert_refused(f, open_file(f, f->dir), "not a regular file");
 }
 
-static void trust__other_owner__refused(void **state)
+TEST_IN(fixture, trust, other_owner, refused)
 {
 	struct fixture *f = *state;
 
@@ -248,7 +246,7 @@ static void trust__other_owner__refused(void **state)
 }
 
 /* Who leaves a link to my file in a folder of theirs chooses no paths. */
-static void trust__link__paths_begin_where_it_leads(void **state)
+TEST_IN(fixture, trust, link, paths_begin_where_it_leads)
 {
 	struct fixture *f = *state;
 
@@ -267,7 +265,7 @@ static void trust__link__paths_begin_where_it_leads(void **state)
 	assert_string_equal(f->file.config.dir, in_dir(f, "sub"));
 }
 
-static void trust__link_to_nothing__as_if_it_were_not_there(void **state)
+TEST_IN(fixture, trust, link_to_nothing, as_if_it_were_not_there)
 {
 	struct fixture *f = *state;
 
@@ -280,7 +278,7 @@ static void trust__link_to_nothing__as_if_it_were_not_there(void **state)
 	assert_refused(f, open_file(f, NULL), "Too many levels");
 }
 
-static void trust__link_of_another_user__refused(void **state)
+TEST_IN(fixture, trust, link_of_another_user, refused)
 {
 	struct fixture *f = *state;
 
@@ -293,7 +291,7 @@ static void trust__link_of_another_user__refused(void **state)
 	assert_refused(f, open_file(f, NULL), "link matins.toml belongs to");
 }
 
-static void trust__folder_of_others__refused(void **state)
+TEST_IN(fixture, trust, folder_of_others, refused)
 {
 	struct fixture *f = *state;
 
@@ -321,7 +319,7 @@ static void trust__folder_of_others__refused(void **state)
 #define STEP \
 	"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\ncommand=\"x\"\n"
 
-static void paths__relative__beneath_the_folder_of_the_file(void **state)
+TEST_IN(fixture, paths, relative, beneath_the_folder_of_the_file)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -353,7 +351,7 @@ static void paths__relative__beneath_the_folder_of_the_file(void **state)
 			    in_dir(f, "sub/h"));
 }
 
-static void expand__home_and_variables__where_paths_are(void **state)
+TEST_IN(fixture, expand, home_and_variables, where_paths_are)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -374,7 +372,7 @@ static void expand__home_and_variables__where_paths_are(void **state)
 	assert_string_equal(s->args.item[1], "${TEST_VAR}");
 }
 
-static void expand__unset__error_with_name_and_place(void **state)
+TEST_IN(fixture, expand, unset, error_with_name_and_place)
 {
 	struct fixture *f = *state;
 
@@ -397,7 +395,7 @@ static void expand__unset__error_with_name_and_place(void **state)
 }
 
 /* One that lacks a variable is known by it, and the others are as ever. */
-static void expand__unset_of_one__stops_no_other(void **state)
+TEST_IN(fixture, expand, unset_of_one, stops_no_other)
 {
 	struct fixture *f = *state;
 	const struct config *c = &f->file.config;
@@ -419,7 +417,7 @@ static void expand__unset_of_one__stops_no_other(void **state)
 	assert_non_null(strstr(c->routines[0].steps[0].unset, "HOME"));
 }
 
-static void expand__headers__values_are_known(void **state)
+TEST_IN(fixture, expand, headers, values_are_known)
 {
 	struct fixture *f = *state;
 	const char *text = "[servers.s]\nurl=\"${URL:-https://x/}\"\n"
@@ -445,7 +443,7 @@ static void expand__headers__values_are_known(void **state)
 		       "https://");
 }
 
-static void scope__other_routine__is_not_looked_at(void **state)
+TEST_IN(fixture, scope, other_routine, is_not_looked_at)
 {
 	struct fixture *f = *state;
 	struct config_options options = {.path = "x.toml", .routine = "r"};
@@ -473,7 +471,7 @@ static void scope__other_routine__is_not_looked_at(void **state)
 	assert_int_equal(f->file.config.n_routines, 2);
 }
 
-static void grants__missing__warning_or_error(void **state)
+TEST_IN(fixture, grants, missing, warning_or_error)
 {
 	struct fixture *f = *state;
 
@@ -489,7 +487,7 @@ static void grants__missing__warning_or_error(void **state)
 		       "it'\\''s here'`");
 }
 
-static void policy__names__are_judged(void **state)
+TEST_IN(fixture, policy, names, are_judged)
 {
 	struct fixture *f = *state;
 
@@ -501,7 +499,7 @@ static void policy__names__are_judged(void **state)
 	assert_opens(f, "[sandbox]\nrequire=[\"landlock\"]\n");
 }
 
-static void refs__command_lines__are_split(void **state)
+TEST_IN(fixture, refs, command_lines, are_split)
 {
 	struct fixture *f = *state;
 
@@ -510,7 +508,7 @@ static void refs__command_lines__are_split(void **state)
 	assert_opens(f, STEP "env={A={cmd=\"a 'b'\"}}\n");
 }
 
-static void open__several_errors__first_and_number(void **state)
+TEST_IN(fixture, open, several_errors, first_and_number)
 {
 	struct fixture *f = *state;
 
@@ -524,7 +522,7 @@ static void open__several_errors__first_and_number(void **state)
 	assert_int_equal(f->file.findings.n, 2);
 }
 
-static void secrets__short_values__warning_without_value(void **state)
+TEST_IN(fixture, secrets, short_values, warning_without_value)
 {
 	struct fixture *f = *state;
 
@@ -549,35 +547,4 @@ static void secrets__short_values__warning_without_value(void **state)
 	assert_int_equal(open_file(f, "x.toml"), 0);
 	config_check_all(&f->file);
 	assert_int_equal(f->file.findings.n, 0);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(find__nothing__says_where_it_looked),
-		TEST(find__places__in_order),
-		TEST(find__xdg_config_home__is_heeded),
-		TEST(find__named_or_broken__never_falls_through),
-		TEST(trust__others_could_write__refused),
-		TEST(trust__other_owner__refused),
-		TEST(trust__link__paths_begin_where_it_leads),
-		TEST(trust__link_to_nothing__as_if_it_were_not_there),
-		TEST(trust__link_of_another_user__refused),
-		TEST(trust__folder_of_others__refused),
-		TEST(paths__relative__beneath_the_folder_of_the_file),
-		TEST(expand__home_and_variables__where_paths_are),
-		TEST(expand__unset__error_with_name_and_place),
-		TEST(expand__unset_of_one__stops_no_other),
-		TEST(expand__headers__values_are_known),
-		TEST(scope__other_routine__is_not_looked_at),
-		TEST(grants__missing__warning_or_error),
-		TEST(policy__names__are_judged),
-		TEST(refs__command_lines__are_split),
-		TEST(open__several_errors__first_and_number),
-		TEST(secrets__short_values__warning_without_value),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/config/keys.h"
 #include "core/config/routine.h"
 
-static void find__section_and_name__row(void **state)
+TEST(find, section_and_name, row)
 {
 	const struct key *k = key_find(SECTION_step, "timeout");
 
-	(void)state;
 	assert_non_null(k);
 	assert_int_equal(k->type, KEY_DURATION_MS);
 	assert_int_equal(k->offset, offsetof(struct step, timeout_ms));
@@ -23,9 +18,8 @@ static void find__section_and_name__row(void **state)
 	assert_null(key_find(SECTION_step, ""));
 }
 
-static void nearest__typo__key_of_these_sections(void **state)
+TEST(nearest, typo, key_of_these_sections)
 {
-	(void)state;
 	assert_string_equal(
 		key_nearest(SECTION_step, SECTION_step_mcp, "tiemout"),
 		"timeout");
@@ -36,24 +30,22 @@ static void nearest__typo__key_of_these_sections(void **state)
 }
 
 /* Keys that are promised for later must not be taken silently now. */
-static void find__keys_to_come__null(void **state)
+TEST(find, keys_to_come, null)
 {
 	static const char *const later[] = {"needs",   "when",	 "retry",
 					    "foreach", "output", "schema",
 					    "expect"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
 		for (int s = 0; s < N_SECTIONS; s++)
 			assert_null(key_find((enum key_section)s, later[i]));
 }
 
-static void all__rows__are_complete(void **state)
+TEST(all, rows, are_complete)
 {
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
-	(void)state;
 	for (size_t i = 0; i < n; i++) {
 		const struct key *k = &keys[i];
 
@@ -66,12 +58,11 @@ static void all__rows__are_complete(void **state)
 	}
 }
 
-static void step_kinds__alias__has_canonical_name(void **state)
+TEST(step_kinds, alias, has_canonical_name)
 {
 	size_t n;
 	const struct step_kind *kinds = step_kinds(&n);
 
-	(void)state;
 	assert_int_equal(n, 4);
 	assert_string_equal(kinds[0].name, kinds[0].canonical);
 	assert_string_equal(step_kind_find("mcp-query")->canonical,
@@ -85,18 +76,16 @@ static void step_kinds__alias__has_canonical_name(void **state)
 	assert_null(step_kind_nearest("llm"));
 }
 
-static void foreign__tables_of_modulex__known(void **state)
+TEST(foreign, tables_of_modulex, known)
 {
-	(void)state;
 	assert_true(key_is_foreign("identity"));
 	assert_true(key_is_foreign("countdowns"));
 	assert_false(key_is_foreign("servers"));
 	assert_false(key_is_foreign("boards"));
 }
 
-static void step_kinds__of_modulex__have_a_pointer(void **state)
+TEST(step_kinds, of_modulex, have_a_pointer)
 {
-	(void)state;
 	assert_non_null(strstr(step_kind_instead("git-status"), "\"repos\""));
 	assert_null(step_kind_instead("script"));
 	assert_null(step_kind_instead("mcp-query"));
@@ -104,13 +93,12 @@ static void step_kinds__of_modulex__have_a_pointer(void **state)
 	assert_null(step_kind_find("git-status"));
 }
 
-static void markdown__every_key_has_a_row(void **state)
+TEST(markdown, of_every_key, has_a_row)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
-	(void)state;
 	keys_print_markdown(&out);
 	for (size_t i = 0; i < n; i++) {
 		char row[64];
@@ -121,21 +109,4 @@ static void markdown__every_key_has_a_row(void **state)
 	}
 	assert_non_null(strstr(out.p, "`\"run\"`, `\"wait\"`"));
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(find__section_and_name__row),
-		cmocka_unit_test(nearest__typo__key_of_these_sections),
-		cmocka_unit_test(find__keys_to_come__null),
-		cmocka_unit_test(all__rows__are_complete),
-		cmocka_unit_test(step_kinds__alias__has_canonical_name),
-		cmocka_unit_test(foreign__tables_of_modulex__known),
-		cmocka_unit_test(step_kinds__of_modulex__have_a_pointer),
-		cmocka_unit_test(markdown__every_key_has_a_row),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <pwd.h>
 
 #include <stdlib.h>
@@ -45,6 +41,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static bool has(const struct strlist *list, const char *name)
 {
 	for (size_t i = 0; i < list->n; i++)
@@ -58,7 +56,7 @@ static int find(struct fixture *f)
 	return leash_find(&f->config, &none, &f->arena, &f->leash, &f->err);
 }
 
-static void environment__relative_and_home__absolute(void **state)
+TEST_IN(fixture, environment, relative_and_home, absolute)
 {
 	struct fixture *f = *state;
 
@@ -82,7 +80,7 @@ static void environment__relative_and_home__absolute(void **state)
 	assert_string_equal(f->leash.exec.only.item[2], "/home/me/bin/y");
 }
 
-static void declared__default__exactly_what_is_named(void **state)
+TEST_IN(fixture, declared, default, exactly_what_is_named)
 {
 	struct fixture *f = *state;
 	const char *exec[] = {"git"}, *given[] = {"/bin/sh", "git"};
@@ -117,7 +115,7 @@ static void declared__default__exactly_what_is_named(void **state)
 		    f->leash.calls_unlimited);
 }
 
-static void declared__without_configuration__what_was_given(void **state)
+TEST_IN(fixture, declared, without_configuration, what_was_given)
 {
 	struct fixture *f = *state;
 	const char *given[] = {"true"};
@@ -129,7 +127,7 @@ static void declared__without_configuration__what_was_given(void **state)
 	assert_false(f->leash.exec.all);
 }
 
-static void table__present__is_taken_as_it_is(void **state)
+TEST_IN(fixture, table, present, is_taken_as_it_is)
 {
 	struct fixture *f = *state;
 	const char *exec[] = {"true"};
@@ -150,7 +148,7 @@ static void table__present__is_taken_as_it_is(void **state)
 	assert_non_null(strstr(f->leash.source, "/etc/x.toml"));
 }
 
-static void variable__either__stands_before_the_table(void **state)
+TEST_IN(fixture, variable, either, stands_before_the_table)
 {
 	struct fixture *f = *state;
 
@@ -165,7 +163,7 @@ static void variable__either__stands_before_the_table(void **state)
 	assert_true(f->leash.exec.all);
 }
 
-static void variable__broken_or_empty__never_passed_over(void **state)
+TEST_IN(fixture, variable, broken_or_empty, never_passed_over)
 {
 	static const char *const broken[] = {"", "{", "{}",
 					     "{\"exec\":\"all\"}", "null"};
@@ -179,7 +177,7 @@ static void variable__broken_or_empty__never_passed_over(void **state)
 	}
 }
 
-static void protected__always__state_configuration_golden(void **state)
+TEST_IN(fixture, protected, always, state_configuration_golden)
 {
 	struct fixture *f = *state;
 	struct strlist p;
@@ -199,7 +197,7 @@ static void protected__always__state_configuration_golden(void **state)
 	assert_false(has(&p, "/etc/golden"));
 }
 
-static void protected__folder_of_tokens__too(void **state)
+TEST_IN(fixture, protected, folder_of_tokens, too)
 {
 	struct fixture *f = *state;
 	struct server servers[2] = {{.name = "a"}, {.name = "b"}};
@@ -216,7 +214,7 @@ static void protected__folder_of_tokens__too(void **state)
 	f->config.n_servers = 0;
 }
 
-static void hidden__tokens__where_any_environment_leads(void **state)
+TEST_IN(fixture, hidden, tokens, where_any_environment_leads)
 {
 	struct fixture *f = *state;
 	const struct passwd *pw = getpwuid(geteuid());
@@ -236,7 +234,7 @@ static void hidden__tokens__where_any_environment_leads(void **state)
 					     pw->pw_dir)));
 }
 
-static void written__all_that_is_granted__is_told_to_the_gate(void **state)
+TEST_IN(fixture, written, all_that_is_granted, is_told_to_the_gate)
 {
 	struct fixture *f = *state;
 	const char *out[] = {"/srv/out"}, *all[] = {"/srv/all"};
@@ -253,24 +251,4 @@ static void written__all_that_is_granted__is_told_to_the_gate(void **state)
 	assert_true(has(&config.written, "/srv/all"));
 	f->config.n_servers = 0;
 	f->config.sandbox.write.n = 0;
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(environment__relative_and_home__absolute),
-		T(declared__default__exactly_what_is_named),
-		T(declared__without_configuration__what_was_given),
-		T(table__present__is_taken_as_it_is),
-		T(variable__either__stands_before_the_table),
-		T(variable__broken_or_empty__never_passed_over),
-		T(protected__always__state_configuration_golden),
-		T(protected__folder_of_tokens__too),
-		T(hidden__tokens__where_any_environment_leads),
-		T(written__all_that_is_granted__is_told_to_the_gate),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -15,7 +11,7 @@ static int setup(UNUSED void **state)
 	return chdir("/usr");
 }
 
-static void resolve__any_spelling__one_rule(UNUSED void **state)
+TEST(resolve, any_spelling, one_rule)
 {
 	static const struct {
 		const char *path, *folder, *want;
@@ -44,7 +40,7 @@ static void resolve__any_spelling__one_rule(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void resolve__up_behind_a_link__stays_to_be_judged(UNUSED void **state)
+TEST(resolve, up_behind_a_link, stays_to_be_judged)
 {
 	/* links of /proc are everywhere */
 	static const struct {
@@ -64,7 +60,7 @@ static void resolve__up_behind_a_link__stays_to_be_judged(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void resolve__no_home__tilde_is_a_name(UNUSED void **state)
+TEST(resolve, no_home, tilde_is_a_name)
 {
 	struct arena arena = ARENA_INIT;
 
@@ -75,7 +71,7 @@ static void resolve__no_home__tilde_is_a_name(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void program__bare_name__stays(UNUSED void **state)
+TEST(program, bare_name, stays)
 {
 	struct arena arena = ARENA_INIT;
 
@@ -87,7 +83,7 @@ static void program__bare_name__stays(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void words__command_line__program_and_homes(UNUSED void **state)
+TEST(words, command_line, program_and_homes)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -108,7 +104,7 @@ static void words__command_line__program_and_homes(UNUSED void **state)
 }
 
 /* rows: where a link lies, where it leads, what programs write */
-static void links__out_of_what_is_written__are_refused(UNUSED void **state)
+TEST(links, out_of_what_is_written, are_refused)
 {
 	static const struct {
 		const char *link, *leads, *writes;
@@ -137,7 +133,7 @@ static void links__out_of_what_is_written__are_refused(UNUSED void **state)
 	}
 }
 
-static void covers__whole_parts__and_the_root_covers_all(UNUSED void **state)
+TEST(covers, whole_parts, and_the_root_covers_all)
 {
 	assert_true(path_covers("/a", "/a"));
 	assert_true(path_covers("/a", "/a/b"));
@@ -147,18 +143,4 @@ static void covers__whole_parts__and_the_root_covers_all(UNUSED void **state)
 	assert_false(path_covers("/a/b", "/a"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resolve__any_spelling__one_rule),
-		cmocka_unit_test(resolve__up_behind_a_link__stays_to_be_judged),
-		cmocka_unit_test(resolve__no_home__tilde_is_a_name),
-		cmocka_unit_test(program__bare_name__stays),
-		cmocka_unit_test(words__command_line__program_and_homes),
-		cmocka_unit_test(links__out_of_what_is_written__are_refused),
-		cmocka_unit_test(covers__whole_parts__and_the_root_covers_all),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, setup, NULL);
-}
+TEST_FILE(setup, NULL);

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/config/references.h"
 
@@ -34,7 +30,7 @@ static const char *findings_of(const char *line, const char *routine)
 	return all;
 }
 
-static void check__no_reference__warns_with_its_place(void **state)
+TEST(check, no_reference, warns_with_its_place)
 {
 	static const struct {
 		const char *line, *shown;
@@ -61,14 +57,13 @@ static void check__no_reference__warns_with_its_place(void **state)
 		 "is not replaced here"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (!strstr(findings_of(rows[i].line, "r"), rows[i].shown))
 			fail_msg("%s: %s", rows[i].line,
 				 findings_of(rows[i].line, "r"));
 }
 
-static void check__reference_or_other_text__nothing(void **state)
+TEST(check, reference_or_other_text, nothing)
 {
 	static const char *const rows[] = {
 		"params = { q = \"$input.x\", n = 1 }",
@@ -81,13 +76,12 @@ static void check__reference_or_other_text__nothing(void **state)
 		"cwd = \"${HOME}/x\"",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (*findings_of(rows[i], "r"))
 			fail_msg("%s: %s", rows[i], findings_of(rows[i], "r"));
 }
 
-static void check__another_routine__is_not_looked_at(void **state)
+TEST(check, another_routine, is_not_looked_at)
 {
 	static const char line[] =
 		"server = \"a\"\n[routines.other]\n[[routines.other.steps]]\n"
@@ -95,7 +89,6 @@ static void check__another_routine__is_not_looked_at(void **state)
 		"[servers.a]\nargs = [\"x $input.y\"]\n"
 		"[servers.b]\nargs = [\"x $input.z\"]";
 
-	(void)state;
 	assert_string_equal(
 		findings_of(line, "r"),
 		"11:9 \"$input.y\" is passed on as it is: only \"$input.NAME\" "
@@ -105,9 +98,8 @@ static void check__another_routine__is_not_looked_at(void **state)
 	assert_non_null(strstr(findings_of(line, NULL), "$input.z"));
 }
 
-static void check__a_type_of_another_program__is_not_looked_at(void **state)
+TEST(check, a_type_of_another_program, is_not_looked_at)
 {
-	(void)state;
 	assert_string_equal(
 		findings_of("[[routines.r.steps]]\ntype = \"git-tend\"\n"
 			    "x = \"${input.x}\"",
@@ -115,7 +107,7 @@ static void check__a_type_of_another_program__is_not_looked_at(void **state)
 		"");
 }
 
-static void inputs__of_steps_and_servers__each_once(void **state)
+TEST(inputs, of_steps_and_servers, each_once)
 {
 	static const char *args[] = {"$input.a", "x $input.no", "$input.b"};
 	static const char *more[] = {"$input.c", "$input.a", "$input."};
@@ -127,7 +119,6 @@ static void inputs__of_steps_and_servers__each_once(void **state)
 	struct toml_value params;
 	struct strlist all;
 
-	(void)state;
 	assert_int_equal(toml_parse(&arena, STR("p = { q = [\"$input.d\"] }"),
 				    &params, &err),
 			 0);
@@ -147,17 +138,4 @@ static int release(void **state)
 	return 0;
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(check__no_reference__warns_with_its_place),
-		cmocka_unit_test(check__reference_or_other_text__nothing),
-		cmocka_unit_test(check__another_routine__is_not_looked_at),
-		cmocka_unit_test(
-			check__a_type_of_another_program__is_not_looked_at),
-		cmocka_unit_test(inputs__of_steps_and_servers__each_once),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

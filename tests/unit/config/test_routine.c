@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/config/routine.h"
@@ -34,6 +30,8 @@ static int teardown(void **state)
 	buf_release(&f->text);
 	return 0;
 }
+
+FIXTURE(fixture, setup, teardown);
 
 static int load_lax(struct fixture *f, const char *text, bool lax)
 {
@@ -88,7 +86,7 @@ static const char *step(struct fixture *f, const char *lines)
 }
 
 /* As in the manual; every field arrives. */
-static void load__whole_example__fields(void **state)
+TEST_IN(fixture, load, whole_example, fields)
 {
 	struct fixture *f = *state;
 	const struct routine *r;
@@ -148,7 +146,7 @@ static void load__whole_example__fields(void **state)
 	assert_null(config_server(&f->config, "x"));
 }
 
-static void load__nothing_given__defaults(void **state)
+TEST_IN(fixture, load, nothing_given, defaults)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -170,7 +168,7 @@ static void load__nothing_given__defaults(void **state)
 	assert_int_equal(f->config.keep_runs, 100);
 }
 
-static void load__modulex_spelling__runs_unchanged(void **state)
+TEST_IN(fixture, load, modulex_spelling, runs_unchanged)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -189,7 +187,7 @@ static void load__modulex_spelling__runs_unchanged(void **state)
 			    "is ignored\n");
 }
 
-static void unknown_key__nearest__offered(void **state)
+TEST_IN(fixture, unknown_key, nearest, offered)
 {
 	struct fixture *f = *state;
 
@@ -208,7 +206,7 @@ static void unknown_key__nearest__offered(void **state)
 	assert_error(f, step(f, "foreach = \"x\""), "5:1", "unknown key");
 }
 
-static void unknown_key__lax__warning(void **state)
+TEST_IN(fixture, unknown_key, lax, warning)
 {
 	struct fixture *f = *state;
 
@@ -219,7 +217,7 @@ static void unknown_key__lax__warning(void **state)
 	assert_int_equal(load_lax(f, "keep_runs = \"x\"\n", true), -1);
 }
 
-static void wrong_type__says_what_stands_there(void **state)
+TEST_IN(fixture, value, of_a_wrong_type, says_what_stands_there)
 {
 	struct fixture *f = *state;
 
@@ -244,7 +242,7 @@ static void wrong_type__says_what_stands_there(void **state)
 		     "\\x1b[2J");
 }
 
-static void numbers__units_and_bounds(void **state)
+TEST_IN(fixture, numbers, with_units, within_bounds)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -274,7 +272,7 @@ static void numbers__units_and_bounds(void **state)
 	assert_error(f, "keep_runs = 0\n", "1:13", "at least 1");
 }
 
-static void words__one_of_them(void **state)
+TEST_IN(fixture, words, of_a_list, one_of_them)
 {
 	struct fixture *f = *state;
 
@@ -288,7 +286,7 @@ static void words__one_of_them(void **state)
 	assert_string_equal(f->config.sandbox.tmp, "shared");
 }
 
-static void net__word_or_list(void **state)
+TEST_IN(fixture, net, either_way, word_or_list)
 {
 	struct fixture *f = *state;
 
@@ -307,7 +305,7 @@ static void net__word_or_list(void **state)
 		     "without brackets");
 }
 
-static void env__literal__is_refused_and_not_shown(void **state)
+TEST_IN(fixture, env, literal, is_refused_and_not_shown)
 {
 	struct fixture *f = *state;
 
@@ -322,7 +320,7 @@ static void env__literal__is_refused_and_not_shown(void **state)
 	assert_null(strstr(findings(f), "sk-1"));
 }
 
-static void env__reference__exactly_one_source(void **state)
+TEST_IN(fixture, env, reference, exactly_one_source)
 {
 	struct fixture *f = *state;
 	const struct env_refs *env;
@@ -344,7 +342,7 @@ static void env__reference__exactly_one_source(void **state)
 		     "name of a variable");
 }
 
-static void step__command_or_server(void **state)
+TEST_IN(fixture, step, of_each_type, command_or_server)
 {
 	struct fixture *f = *state;
 	const char *head = "[[routines.r.steps]]\nname = \"a\"\n";
@@ -389,7 +387,7 @@ static void step__command_or_server(void **state)
 #undef STEP
 }
 
-static void step__name_and_type__required(void **state)
+TEST_IN(fixture, step, name_and_type, required)
 {
 	struct fixture *f = *state;
 
@@ -422,7 +420,7 @@ static void step__name_and_type__required(void **state)
 		"type=\"script\"\ncommand=\"x\"");
 }
 
-static void server__command_or_url(void **state)
+TEST_IN(fixture, server, of_each_kind, command_or_url)
 {
 	struct fixture *f = *state;
 
@@ -444,7 +442,7 @@ static void server__command_or_url(void **state)
 		     "3:10", "name of an HTTP header");
 }
 
-static void server__api_key__has_a_header(void **state)
+TEST_IN(fixture, server, api_key, has_a_header)
 {
 	struct fixture *f = *state;
 
@@ -457,7 +455,7 @@ static void server__api_key__has_a_header(void **state)
 	assert_string_equal(f->config.servers[1].api_key_header, "X-Mine");
 }
 
-static void server__sampling__a_program_and_its_arguments(void **state)
+TEST_IN(fixture, server, sampling, a_program_and_its_arguments)
 {
 	struct fixture *f = *state;
 	const struct strlist *words;
@@ -487,7 +485,7 @@ static void server__sampling__a_program_and_its_arguments(void **state)
 		     "into brackets");
 }
 
-static void caveats__six_axes(void **state)
+TEST_IN(fixture, caveats, of_a_file, six_axes)
 {
 	struct fixture *f = *state;
 	const struct caveats *c = &f->config.caveats;
@@ -514,7 +512,7 @@ static void caveats__six_axes(void **state)
 		     "7:12", "empty");
 }
 
-static void params__without_tool__warning(void **state)
+TEST_IN(fixture, params, without_tool, warning)
 {
 	struct fixture *f = *state;
 
@@ -527,7 +525,7 @@ static void params__without_tool__warning(void **state)
 	assert_string_equal(findings(f), "1:11 routine \"r\" has no steps\n");
 }
 
-static void strict__without_tool__error(void **state)
+TEST_IN(fixture, strict, without_tool, error)
 {
 	struct fixture *f = *state;
 
@@ -538,7 +536,7 @@ static void strict__without_tool__error(void **state)
 	assert_error(f, step(f, "strict = true"), "1:1", "needs a \"tool\"");
 }
 
-static void golden__ignore__both_places(void **state)
+TEST_IN(fixture, golden, ignore, both_places)
 {
 	struct fixture *f = *state;
 
@@ -548,7 +546,7 @@ static void golden__ignore__both_places(void **state)
 	assert_int_equal(f->config.routines[0].golden.ignore.n, 2);
 }
 
-static void findings__all_in_order_of_place(void **state)
+TEST_IN(fixture, findings, all_of_them, in_order_of_place)
 {
 	struct fixture *f = *state;
 	uint32_t line = 0;
@@ -566,7 +564,7 @@ static void findings__all_in_order_of_place(void **state)
 	}
 }
 
-static void findings__too_many__counted(void **state)
+TEST_IN(fixture, findings, too_many, counted)
 {
 	struct fixture *f = *state;
 
@@ -587,7 +585,7 @@ static void findings__too_many__counted(void **state)
 	assert_non_null(strstr(findings(f), "keep_runs"));
 }
 
-static void steps__more_than_the_bound__error(void **state)
+TEST_IN(fixture, steps, more_than_the_bound, error)
 {
 	struct fixture *f = *state;
 
@@ -600,7 +598,7 @@ static void steps__more_than_the_bound__error(void **state)
 }
 
 /* Each string that stands for something else is on the list, once. */
-static void expansions__paths_headers_and_urls(void **state)
+TEST_IN(fixture, expansions, marked, paths_headers_and_urls)
 {
 	struct fixture *f = *state;
 	size_t n[EXPAND_HEADER + 1] = {0};
@@ -624,38 +622,4 @@ static void expansions__paths_headers_and_urls(void **state)
 	assert_int_equal(n[EXPAND_WRITE], 1);
 	assert_int_equal(n[EXPAND_PROGRAM], 2);
 	assert_int_equal(n[EXPAND_PATH], 2);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(load__whole_example__fields),
-		TEST(load__nothing_given__defaults),
-		TEST(load__modulex_spelling__runs_unchanged),
-		TEST(unknown_key__nearest__offered),
-		TEST(unknown_key__lax__warning),
-		TEST(wrong_type__says_what_stands_there),
-		TEST(numbers__units_and_bounds),
-		TEST(words__one_of_them),
-		TEST(net__word_or_list),
-		TEST(env__literal__is_refused_and_not_shown),
-		TEST(env__reference__exactly_one_source),
-		TEST(step__command_or_server),
-		TEST(step__name_and_type__required),
-		TEST(server__command_or_url),
-		TEST(server__api_key__has_a_header),
-		TEST(server__sampling__a_program_and_its_arguments),
-		TEST(caveats__six_axes),
-		TEST(params__without_tool__warning),
-		TEST(strict__without_tool__error),
-		TEST(golden__ignore__both_places),
-		TEST(findings__all_in_order_of_place),
-		TEST(findings__too_many__counted),
-		TEST(steps__more_than_the_bound__error),
-		TEST(expansions__paths_headers_and_urls),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
 /*
  * An interpreter of classic BPF, as much of it as filters use: what a filter
- * says of a call, without a kernel. Include it after cmocka.h.
+ * says of a call, without a kernel. Include it after test.h.
  */
 #ifndef TESTS_BPF_H
 #define TESTS_BPF_H

@@ -1,9 +1,6 @@
 /* The leash: reading it, and what it allows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -64,11 +61,10 @@ static const struct exec_case {
 	{"other", "git", false},
 };
 
-static void exec__each_case__as_listed(void **state)
+TEST(exec, each_case, as_listed)
 {
 	struct gate_leash l = exec_leash(EXEC_ROWS, ARRAY_LEN(EXEC_ROWS));
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(EXEC_CASES); i++) {
 		const struct exec_case *c = &EXEC_CASES[i];
 		struct err err = ERR_INIT;
@@ -82,16 +78,15 @@ static void exec__each_case__as_listed(void **state)
 	}
 }
 
-static void exec__all__allows_everything(void **state)
+TEST(exec, all, allows_everything)
 {
 	struct gate_leash l = {.exec = {.all = true}};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(allow_exec(&l, "/tmp/x/git", NULL, &err), 0);
 }
 
-static void exec__refused__names_source_and_nearest_row(void **state)
+TEST(exec, refused, names_source_and_nearest_row)
 {
 	const char *many[] = {"alpha", "beta", "gamma", "delta"};
 	struct gate_leash l = exec_leash(EXEC_ROWS, ARRAY_LEN(EXEC_ROWS));
@@ -99,7 +94,6 @@ static void exec__refused__names_source_and_nearest_row(void **state)
 	struct gate_leash none = exec_leash(NULL, 0);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(allow_exec(&l, "gti", NULL, &err), -1);
 	assert_string_equal(err.msg, "the leash (a test) does not allow "
 				     "\"gti\"; nearest row: \"git\"");
@@ -141,23 +135,21 @@ static const struct cover_case {
 	{"/srv/a", "/srv/a/...", true},
 };
 
-static void covers__each_case__by_whole_components(void **state)
+TEST(covers, each_case, by_whole_components)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(COVERS); i++)
 		if (allow_covers(COVERS[i].row, COVERS[i].path) != COVERS[i].ok)
 			fail_msg("row \"%s\", path \"%s\"", COVERS[i].row,
 				 COVERS[i].path);
 }
 
-static void axis__some_rows__any_of_them_covers(void **state)
+TEST(axis, some_rows, any_of_them_covers)
 {
 	const char *rows[] = {"/srv", "/home/u"};
 	struct gate_axis axis = {.only = {rows, 2}};
 	struct gate_axis all = {.all = true};
 	struct gate_axis none = {.all = false};
 
-	(void)state;
 	assert_true(allow_axis_covers(&axis, "/home/u/x"));
 	assert_false(allow_axis_covers(&axis, "/home/v"));
 	assert_true(allow_axis_covers(&all, "/home/v"));
@@ -166,14 +158,13 @@ static void axis__some_rows__any_of_them_covers(void **state)
 
 /* ---- numbers ---- */
 
-static void calls__at_the_bound__refused(void **state)
+TEST(calls, at_the_bound, refused)
 {
 	struct gate_leash l = {.max_calls = 2};
 	struct gate_leash zero = {.max_calls = 0};
 	struct gate_leash any = {.calls_unlimited = true};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(allow_calls(&l, 0, &err), 0);
 	assert_int_equal(allow_calls(&l, 1, &err), 0);
 	assert_int_equal(allow_calls(&l, 2, &err), -1);
@@ -183,14 +174,13 @@ static void calls__at_the_bound__refused(void **state)
 	assert_int_equal(allow_calls(&any, UINT64_MAX, &err), 0);
 }
 
-static void generation__not_listed__refused(void **state)
+TEST(generation, not_listed, refused)
 {
 	const char *rows[] = {"7", "12"};
 	struct gate_leash l = {.generations = {.only = {rows, 2}}};
 	struct gate_leash all = {.generations = {.all = true}};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(allow_generation(&l, 7, &err), 0);
 	assert_int_equal(allow_generation(&l, 12, &err), 0);
 	assert_int_equal(allow_generation(&l, 1, &err), -1);
@@ -200,23 +190,21 @@ static void generation__not_listed__refused(void **state)
 
 /* ---- the JSON form ---- */
 
-static void parse__open__everything_is_open(void **state)
+TEST(parse, open, everything_is_open)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_leash l;
 
-	(void)state;
 	parse(OPEN_LEASH, &arena, &l);
 	assert_true(l.fs_read.all && l.fs_write.all && l.exec.all &&
 		    l.net.all && l.generations.all && l.calls_unlimited);
 }
 
-static void parse__rows__are_kept_in_order(void **state)
+TEST(parse, rows, are_kept_in_order)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_leash l;
 
-	(void)state;
 	parse(" {\"valid_for_generation\":{\"only\":[3,1]},"
 	      "\"fs_read\":{\"only\":[\"/srv\"]},"
 	      "\"fs_write\":{\"only\":[]},"
@@ -251,9 +239,8 @@ static const struct bad_case {
 	{"{\"exec\":{\"only\":[]},\"\\u0065xec\":\"all\"}", "twice"},
 };
 
-static void parse__wrong_shape__says_what(void **state)
+TEST(parse, wrong_shape, says_what)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct err err = ERR_INIT;
@@ -309,9 +296,8 @@ static void leash_with(struct buf *out, const char *member, const char *value)
 	buf_addc(out, '}');
 }
 
-static void parse__wrong_value__names_the_member(void **state)
+TEST(parse, wrong_value, names_the_member)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(BAD_VALUES); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -326,14 +312,13 @@ static void parse__wrong_value__names_the_member(void **state)
 	}
 }
 
-static void parse__over_the_ceiling__refused(void **state)
+TEST(parse, over_the_ceiling, refused)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	struct gate_leash l;
 
-	(void)state;
 	buf_adds(&text, OPEN_LEASH);
 	while (text.n <= LIMIT_CONFIG_BYTES)
 		buf_addc(&text, ' ');
@@ -341,25 +326,4 @@ static void parse__over_the_ceiling__refused(void **state)
 			 -1);
 	text.n = LIMIT_CONFIG_BYTES;
 	assert_int_equal(gate_leash_parse(buf_str(&text), &arena, &l, &err), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(exec__each_case__as_listed),
-		cmocka_unit_test(exec__all__allows_everything),
-		cmocka_unit_test(exec__refused__names_source_and_nearest_row),
-		cmocka_unit_test(covers__each_case__by_whole_components),
-		cmocka_unit_test(axis__some_rows__any_of_them_covers),
-		cmocka_unit_test(calls__at_the_bound__refused),
-		cmocka_unit_test(generation__not_listed__refused),
-		cmocka_unit_test(parse__open__everything_is_open),
-		cmocka_unit_test(parse__rows__are_kept_in_order),
-		cmocka_unit_test(parse__wrong_shape__says_what),
-		cmocka_unit_test(parse__wrong_value__names_the_member),
-		cmocka_unit_test(parse__over_the_ceiling__refused),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

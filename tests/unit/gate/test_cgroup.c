@@ -3,11 +3,8 @@
  * its files, removing one removes them, unless a process is in it. What the
  * kernel would count is written by the test.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +147,7 @@ static size_t count_runs(const char *dir)
 
 static const struct cgroup_want want = {64 << 20, 20};
 
-static void delegated__both_controllers__are_used(void **state)
+TEST_IN(temp_dir, delegated, both_controllers, are_used)
 {
 	struct cgroup_places places = make_tree(*state, "cpu memory pids\n");
 	struct cgroups pool = {.fs = &fake};
@@ -198,7 +195,7 @@ static void delegated__both_controllers__are_used(void **state)
 }
 
 /* Files of the stand-in are not cut by a shorter text, so it is not tried. */
-static void bounds__that_change__are_written(void **state)
+TEST_IN(temp_dir, bounds, that_change, are_written)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	const struct cgroup_want other = {UINT64_C(3) << 30, 333};
@@ -217,7 +214,7 @@ static void bounds__that_change__are_written(void **state)
 	tree_free(&places);
 }
 
-static void memory__below_the_least__is_the_least(void **state)
+TEST_IN(temp_dir, memory, below_the_least, is_the_least)
 {
 	struct cgroup_places places = make_tree(*state, "memory\n");
 	const struct cgroup_want little = {1 << 20, 20};
@@ -238,7 +235,7 @@ static void memory__below_the_least__is_the_least(void **state)
 	tree_free(&places);
 }
 
-static void left__much_memory__is_not_used_again(void **state)
+TEST_IN(temp_dir, left, much_memory, is_not_used_again)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	struct cgroups pool = {.fs = &fake};
@@ -287,23 +284,23 @@ static void has(const char *controllers, const char *type, bool memory,
 	tree_free(&places);
 }
 
-static void controllers__one_of_two__is_half(void **state)
+TEST_IN(temp_dir, controllers, one_of_two, is_half)
 {
 	has("cpu pids\n", "domain\n", false, true, state);
 }
 
-static void controllers__none__is_nothing(void **state)
+TEST_IN(temp_dir, controllers, none, is_nothing)
 {
 	has("cpu io\n", "domain\n", false, false, state);
 }
 
-static void controllers__of_threads__are_nothing(void **state)
+TEST_IN(temp_dir, controllers, of_threads, are_nothing)
 {
 	has("memory pids\n", "domain threaded\n", false, false, state);
 }
 
 /* What our own group could give its children it cannot while we are in it. */
-static void own_group__with_processes__is_left_alone(void **state)
+TEST_IN(temp_dir, own_group, with_processes, is_left_alone)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	struct cgroups pool = {.fs = &fake};
@@ -319,7 +316,7 @@ static void own_group__with_processes__is_left_alone(void **state)
 }
 
 /* The nearest that has both goes before a nearer one with half. */
-static void controllers__further_up__are_found(void **state)
+TEST_IN(temp_dir, controllers, further_up, are_found)
 {
 	struct cgroup_places places = make_tree(*state, "pids\n");
 	struct cgroups pool = {.fs = &fake};
@@ -340,7 +337,7 @@ static int refuse(int dir, const char *name)
 	return -1;
 }
 
-static void tree__read_only__is_named(void **state)
+TEST_IN(temp_dir, tree, read_only, is_named)
 {
 	static const struct cgroup_fs read_only = {refuse, refuse};
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
@@ -353,7 +350,7 @@ static void tree__read_only__is_named(void **state)
 	tree_free(&places);
 }
 
-static void version_1__two_folders__are_used(void **state)
+TEST_IN(temp_dir, version_1, two_folders, are_used)
 {
 	char *memory = strdup(at(*state, "m")), *pids = strdup(at(*state, "p"));
 	struct cgroup_places places = {.memory = memory, .pids = pids};
@@ -433,7 +430,7 @@ static char *make_stale(const char *dir, pid_t pid, const char *start)
 	return first;
 }
 
-static void stale__of_the_dead__goes(void **state)
+TEST_IN(temp_dir, stale, of_the_dead, goes)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	char *slice = strdup(at(*state, "slice"));
@@ -459,7 +456,7 @@ static void stale__of_the_dead__goes(void **state)
 	tree_free(&places);
 }
 
-static void stale__of_the_living__stays(void **state)
+TEST_IN(temp_dir, stale, of_the_living, stays)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	char *slice = strdup(at(*state, "slice"));
@@ -514,7 +511,7 @@ static void ends(const char *group, struct cgroups *pool, struct cgroup *g)
 	put(group, "cgroup.procs", "");
 }
 
-static void group__with_a_process__is_ended(void **state)
+TEST_IN(temp_dir, group, with_a_process, is_ended)
 {
 	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	struct cgroups pool = {.fs = &fake};
@@ -538,29 +535,4 @@ static void group__with_a_process__is_ended(void **state)
 	cgroups_close(&pool);
 	assert_int_equal(count_runs(at(*state, "slice")), 0);
 	tree_free(&places);
-}
-
-int main(void)
-{
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-	const struct CMUnitTest tests[] = {
-		TEST(delegated__both_controllers__are_used),
-		TEST(bounds__that_change__are_written),
-		TEST(memory__below_the_least__is_the_least),
-		TEST(left__much_memory__is_not_used_again),
-		TEST(controllers__one_of_two__is_half),
-		TEST(controllers__none__is_nothing),
-		TEST(controllers__of_threads__are_nothing),
-		TEST(own_group__with_processes__is_left_alone),
-		TEST(controllers__further_up__are_found),
-		TEST(tree__read_only__is_named),
-		TEST(version_1__two_folders__are_used),
-		TEST(stale__of_the_dead__goes),
-		TEST(stale__of_the_living__stays),
-		TEST(group__with_a_process__is_ended),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

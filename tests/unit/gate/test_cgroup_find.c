@@ -1,9 +1,6 @@
 /* Where control groups lie, from what the kernel writes. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "gate/cgroup/cgroup_find.h"
 
@@ -23,7 +20,7 @@ static void same(const char *got, const char *want, const char *what)
 			 want ? want : "none");
 }
 
-static void places__of_every_kind__are_found(void **state)
+TEST(places, of_every_kind, are_found)
 {
 	static const struct row rows[] = {
 		{"", "", {NULL, NULL, NULL, NULL}},
@@ -77,7 +74,6 @@ static void places__of_every_kind__are_found(void **state)
 		 {NULL, NULL, NULL, NULL}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		const struct row *r = &rows[i];
@@ -92,7 +88,7 @@ static void places__of_every_kind__are_found(void **state)
 }
 
 /* The table of mounts would say the same, or is needed. */
-static void usual__places__are_found(void **state)
+TEST(usual, places, are_found)
 {
 	static const struct {
 		const char *groups;
@@ -127,7 +123,6 @@ static void usual__places__are_found(void **state)
 		{"4:memory\n4\n:::\n8:pids:b\n", false, false, {NULL}},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		const char *groups = rows[i].groups;
@@ -144,35 +139,20 @@ static void usual__places__are_found(void **state)
 	}
 }
 
-static void word__whole__counts(void **state)
+TEST(word, whole, counts)
 {
-	(void)state;
 	assert_true(cgroup_has_word(STR("cpu memory pids\n"), ' ', "pids"));
 	assert_true(cgroup_has_word(STR("memory"), ' ', "memory"));
 	assert_false(cgroup_has_word(STR("memory_x\n"), ' ', "memory"));
 	assert_false(cgroup_has_word(STR(""), ' ', "memory"));
 }
 
-static void count__of_a_name__is_its_number(void **state)
+TEST(count, of_a_name, is_its_number)
 {
 	struct str text = STR("oom 3\noom_kill 2\nmax x\nlast 9");
 
-	(void)state;
 	assert_int_equal(cgroup_count(text, "oom_kill"), 2);
 	assert_int_equal(cgroup_count(text, "last"), 9);
 	assert_int_equal(cgroup_count(text, "max"), 0);
 	assert_int_equal(cgroup_count(text, "oom_"), 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(places__of_every_kind__are_found),
-		cmocka_unit_test(usual__places__are_found),
-		cmocka_unit_test(word__whole__counts),
-		cmocka_unit_test(count__of_a_name__is_its_number),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /*
  * The short form of a filter says the same as the long one.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <errno.h>
 #include <linux/audit.h>
 #include <stdlib.h>
@@ -94,9 +91,8 @@ static void check_filter(const struct seccomp_want *want)
 			check_call(&plain, &made, foreign[i], nr);
 }
 
-static void compact__each_variant__says_the_same_in_less(void **state)
+TEST(compact, each_variant, says_the_same_in_less)
 {
-	(void)state;
 	for (int v = 0; v < (int)N_VARIANTS; v++) {
 		struct seccomp_want want;
 
@@ -105,7 +101,7 @@ static void compact__each_variant__says_the_same_in_less(void **state)
 	}
 }
 
-static void compact__added_names__says_the_same_in_less(void **state)
+TEST(compact, added_names, says_the_same_in_less)
 {
 	static const char *const names[] = {"ptrace", "unshare", "personality"};
 	struct seccomp_want want = {
@@ -116,7 +112,6 @@ static void compact__added_names__says_the_same_in_less(void **state)
 		.deny = SECCOMP_DENY_ERRNO,
 	};
 
-	(void)state;
 	check_filter(&want);
 }
 
@@ -148,7 +143,7 @@ static size_t long_program(struct sock_filter *out, struct sock_filter last)
 	return n;
 }
 
-static void compact__one_by_one__becomes_a_tree(void **state)
+TEST(compact, one_by_one, becomes_a_tree)
 {
 	const struct sock_filter last =
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
@@ -156,7 +151,6 @@ static void compact__one_by_one__becomes_a_tree(void **state)
 	size_t n = long_program(in, last);
 	size_t short_n = compact(in, n, NATIVE, ENOUGH, &out);
 
-	(void)state;
 	assert_true(short_n > 0 && short_n < n);
 	for (uint32_t arch = NATIVE - 1; arch <= NATIVE + 1; arch++) {
 		for (int nr = -3; nr < ENOUGH + 20; nr++) {
@@ -171,51 +165,33 @@ static void compact__one_by_one__becomes_a_tree(void **state)
 	free(out);
 }
 
-static void compact__unknown_instruction__leaves_it(void **state)
+TEST(compact, unknown_instruction, leaves_it)
 {
 	const struct sock_filter last = BPF_STMT(BPF_MISC | BPF_TAX, 0);
 	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
 	size_t n = long_program(in, last);
 
-	(void)state;
 	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
 }
 
-static void compact__runs_over_its_end__leaves_it(void **state)
+TEST(compact, runs_over_its_end, leaves_it)
 {
 	const struct sock_filter last = BPF_STMT(BPF_JMP | BPF_JA, 7);
 	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
 	size_t n = long_program(in, last);
 
-	(void)state;
 	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
 }
 
-static void compact__short_program__leaves_it(void **state)
+TEST(compact, short_program, leaves_it)
 {
 	const struct sock_filter allow =
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_filter *out = NULL;
 
-	(void)state;
 	assert_int_equal(compact(&allow, 1, NATIVE, ENOUGH, &out), 0);
 	assert_int_equal(compact(&allow, 0, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compact__each_variant__says_the_same_in_less),
-		cmocka_unit_test(compact__added_names__says_the_same_in_less),
-		cmocka_unit_test(compact__one_by_one__becomes_a_tree),
-		cmocka_unit_test(compact__unknown_instruction__leaves_it),
-		cmocka_unit_test(compact__runs_over_its_end__leaves_it),
-		cmocka_unit_test(compact__short_program__leaves_it),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Rows of `net`, targets of hostile programs, and who may reach whom. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
 
@@ -47,9 +44,8 @@ static struct endpoint parse(const char *row)
 	return e;
 }
 
-static void row__good__kind_and_text(void **state)
+TEST(row, good, kind_and_text)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(4096);
 		struct endpoint e = parse(ROWS[i].row);
@@ -123,9 +119,8 @@ static const struct bad_case {
 	{"a.localhost", "127.0.0.1"},
 };
 
-static void row__bad__says_what_is_right(void **state)
+TEST(row, bad, says_what_is_right)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		struct err err = ERR_INIT;
 		struct endpoint e;
@@ -138,13 +133,12 @@ static void row__bad__says_what_is_right(void **state)
 	}
 }
 
-static void row__longest_name__accepted_one_more_refused(void **state)
+TEST(row, longest_name, accepted_one_more_refused)
 {
 	char row[300];
 	struct err err = ERR_INIT;
 	struct endpoint e;
 
-	(void)state;
 	memset(row, 'a', sizeof(row));
 	for (size_t i = 50; i < sizeof(row); i += 50)
 		row[i] = '.';
@@ -189,9 +183,8 @@ static const struct meet_case {
 	{"127.0.0.1:1", "[::1]:1", NULL, false},
 };
 
-static void meet__either_order__what_both_allow(void **state)
+TEST(meet, either_order, what_both_allow)
 {
-	(void)state;
 	for (size_t i = 0; i < 2 * ARRAY_LEN(MEETS); i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(4096);
 		const struct meet_case *m = &MEETS[i / 2];
@@ -209,13 +202,12 @@ static void meet__either_order__what_both_allow(void **state)
 	}
 }
 
-static void covers__wider_and_narrower__only_the_wider(void **state)
+TEST(covers, wider_and_narrower, only_the_wider)
 {
 	struct endpoint wide = parse("*.example.com");
 	struct endpoint deep = parse("*.a.example.com");
 	struct endpoint name = parse("a.example.com");
 
-	(void)state;
 	assert_true(endpoint_covers(&wide, &deep));
 	assert_false(endpoint_covers(&deep, &wide));
 	assert_true(endpoint_covers(&wide, &wide));
@@ -269,9 +261,8 @@ static const struct target_case {
 #undef T
 };
 
-static void target__table__host_or_refused(void **state)
+TEST(target, table, host_or_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(TARGETS); i++) {
 		const struct target_case *c = &TARGETS[i];
 		struct endpoint_target t;
@@ -311,9 +302,8 @@ static const struct authority_case {
 	{"", 80, NULL},
 };
 
-static void authority__table__target_or_refused(void **state)
+TEST(authority, table, target_or_refused)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(AUTHORITIES); i++) {
 		const struct authority_case *c = &AUTHORITIES[i];
 		char text[ENDPOINT_TEXT_BYTES] = "";
@@ -363,9 +353,8 @@ static const struct judge_case {
 	{"127.0.0.1:5432", "localhost:5432", ENDPOINT_REFUSED},
 };
 
-static void judge__table__grant(void **state)
+TEST(judge, table, grant)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(JUDGES); i++) {
 		const struct judge_case *c = &JUDGES[i];
 		struct endpoint row = parse(c->row);
@@ -380,13 +369,12 @@ static void judge__table__grant(void **state)
 	}
 }
 
-static void judge__several_rows__widest_counts(void **state)
+TEST(judge, several_rows, widest_counts)
 {
 	struct endpoint rows[] = {parse(":443"), parse("*.example.com"),
 				  parse("a.example.com")};
 	struct endpoint_target t;
 
-	(void)state;
 	assert_int_equal(endpoint_target(STR("a.example.com"), 443, &t), 0);
 	assert_int_equal(endpoint_judge(rows, 2, &t), ENDPOINT_PUBLIC);
 	assert_int_equal(endpoint_judge(rows, 3, &t), ENDPOINT_PRIVATE);
@@ -432,9 +420,8 @@ static struct address address(const char *text)
 	return a;
 }
 
-static void address__table__by_which_grant_it_is_reached(void **state)
+TEST(address, table, by_which_grant_it_is_reached)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(REACHED); i++) {
 		struct address a = address(REACHED[i].address);
 
@@ -446,12 +433,11 @@ static void address__table__by_which_grant_it_is_reached(void **state)
 }
 
 /* By its port alone, and by its own row. */
-static void metadata_service__by_port__refused__by_row__granted(void **state)
+TEST(metadata_service, by_port_or_by_row, refused_or_granted)
 {
 	static const char *const row[] = {"169.254.169.254", "168.63.129.16",
 					  "100.100.100.200", "fd00:ec2::254"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct endpoint by_port = parse(":80"), own;
@@ -465,25 +451,4 @@ static void metadata_service__by_port__refused__by_row__granted(void **state)
 				 ENDPOINT_REFUSED);
 		assert_int_equal(endpoint_judge(&own, 1, &t), ENDPOINT_LITERAL);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(row__good__kind_and_text),
-		cmocka_unit_test(row__bad__says_what_is_right),
-		cmocka_unit_test(row__longest_name__accepted_one_more_refused),
-		cmocka_unit_test(meet__either_order__what_both_allow),
-		cmocka_unit_test(covers__wider_and_narrower__only_the_wider),
-		cmocka_unit_test(target__table__host_or_refused),
-		cmocka_unit_test(authority__table__target_or_refused),
-		cmocka_unit_test(judge__table__grant),
-		cmocka_unit_test(judge__several_rows__widest_counts),
-		cmocka_unit_test(address__table__by_which_grant_it_is_reached),
-		cmocka_unit_test(
-			metadata_service__by_port__refused__by_row__granted),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

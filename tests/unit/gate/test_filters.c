@@ -1,12 +1,8 @@
 /*
  * The filters that the build made against those that libseccomp makes now.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
-#include <stdint.h>
+#include "tests/unit/test.h"
 #include <linux/seccomp.h>
 
 #include "gate/build/filters.h"
@@ -48,11 +44,10 @@ static struct seccomp_want combination(unsigned i)
 	return w;
 }
 
-static void filters__every_want__equals_what_libseccomp_makes(void **state)
+TEST(filters, every_want, equals_what_libseccomp_makes)
 {
 	size_t n_found = 0;
 
-	(void)state;
 	for (unsigned i = 0; i < COMBINATIONS; i++) {
 		AUTO(filters_freep)
 		struct seccomp_filter found = SECCOMP_FILTER_INIT;
@@ -76,14 +71,13 @@ static void filters__every_want__equals_what_libseccomp_makes(void **state)
 	assert_int_equal(n_found, COMBINATIONS / 8 * 4 * 5 / 8);
 }
 
-static void filters__wants_of_different_effect__differ(void **state)
+TEST(filters, wants_of_different_effect, differ)
 {
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
 	AUTO(filters_freep) struct seccomp_filter none = SECCOMP_FILTER_INIT;
 	AUTO(filters_freep) struct seccomp_filter net = SECCOMP_FILTER_INIT;
 	AUTO(filters_freep) struct seccomp_filter strict = SECCOMP_FILTER_INIT;
 
-	(void)state;
 	assert_true(filters_find(&want, &none));
 	want.net = POLICY_NET_ALL;
 	want.net_udp = true;
@@ -94,7 +88,7 @@ static void filters__wants_of_different_effect__differ(void **state)
 	assert_false(is_equal(&net, &strict));
 }
 
-static void filters__added_names__are_not_in_the_table(void **state)
+TEST(filters, added_names, are_not_in_the_table)
 {
 	static const char *const names[] = {"ptrace"};
 	struct seccomp_want want = {
@@ -103,13 +97,12 @@ static void filters__added_names__are_not_in_the_table(void **state)
 	};
 	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
 
-	(void)state;
 	assert_false(filters_find(&want, &f));
 	want.syscalls.n = 0;
 	assert_true(filters_find(&want, &f));
 }
 
-static void filters__added_names__are_built(void **state)
+TEST(filters, added_names, are_built)
 {
 	static const char *const names[] = {"ptrace"};
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT,
@@ -119,7 +112,6 @@ static void filters__added_names__are_built(void **state)
 	AUTO(filters_freep) struct seccomp_filter built = SECCOMP_FILTER_INIT;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(filters_build(&want, &plain, &err), 0);
 	want.syscalls = (struct strlist){(const char **)(uintptr_t)names, 1};
 	assert_int_equal(filters_build(&want, &more, &err), 0);
@@ -128,7 +120,7 @@ static void filters__added_names__are_built(void **state)
 	assert_false(is_equal(&more, &plain));
 }
 
-static void filters__unknown_added_name__is_refused(void **state)
+TEST(filters, unknown_added_name, is_refused)
 {
 	static const char *const names[] = {"ptracee"};
 	struct seccomp_want want = {
@@ -139,15 +131,13 @@ static void filters__unknown_added_name__is_refused(void **state)
 	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(filters_build(&want, &f, &err), -1);
 	assert_int_equal(err.kind, ERR_POLICY);
 	assert_null(f.insn);
 }
 
-static void variants__number_and_want__name_each_other(void **state)
+TEST(variants, number_and_want, name_each_other)
 {
-	(void)state;
 	for (int v = 0; v < (int)N_VARIANTS; v++) {
 		struct seccomp_want want;
 
@@ -156,12 +146,11 @@ static void variants__number_and_want__name_each_other(void **state)
 	}
 }
 
-static void variants__members_without_effect__do_not_count(void **state)
+TEST(variants, members_without_effect, do_not_count)
 {
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
 	int plain = variant_of(&want), all;
 
-	(void)state;
 	want.net_unix = true;
 	want.net_udp = true;
 	want.deny = SECCOMP_DENY_ERRNO;
@@ -181,32 +170,11 @@ static void variants__members_without_effect__do_not_count(void **state)
 	assert_int_not_equal(variant_of(&want), -1);
 }
 
-static void variants__sysctl_without_own_view__has_no_number(void **state)
+TEST(variants, sysctl_without_own_view, has_no_number)
 {
 	struct seccomp_want want = {.memfd_noexec_sysctl = true};
 
-	(void)state;
 	assert_int_equal(variant_of(&want), -1);
 	want.ipc_namespace = true;
 	assert_true(variant_of(&want) >= 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			filters__every_want__equals_what_libseccomp_makes),
-		cmocka_unit_test(filters__wants_of_different_effect__differ),
-		cmocka_unit_test(filters__added_names__are_not_in_the_table),
-		cmocka_unit_test(filters__added_names__are_built),
-		cmocka_unit_test(filters__unknown_added_name__is_refused),
-		cmocka_unit_test(variants__number_and_want__name_each_other),
-		cmocka_unit_test(
-			variants__members_without_effect__do_not_count),
-		cmocka_unit_test(
-			variants__sysctl_without_own_view__has_no_number),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Grants: opened once, known by where they really lie. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -44,7 +41,7 @@ static int open_at(struct fixture *f, const char *name, unsigned what)
 			   NULL, &f->err);
 }
 
-static void grant__plain_path__is_known_by_it(void **state)
+TEST_IN(temp_dir, grant, plain_path, is_known_by_it)
 {
 	struct fixture f;
 
@@ -58,7 +55,7 @@ static void grant__plain_path__is_known_by_it(void **state)
 	end(&f);
 }
 
-static void grant__by_a_link__is_known_by_what_it_leads_to(void **state)
+TEST_IN(temp_dir, grant, by_a_link, is_known_by_what_it_leads_to)
 {
 	struct fixture f;
 
@@ -72,7 +69,7 @@ static void grant__by_a_link__is_known_by_what_it_leads_to(void **state)
 	end(&f);
 }
 
-static void grant__dots_and_double_slashes__are_taken_out(void **state)
+TEST_IN(temp_dir, grant, dots_and_double_slashes, are_taken_out)
 {
 	struct fixture f;
 
@@ -83,7 +80,7 @@ static void grant__dots_and_double_slashes__are_taken_out(void **state)
 	end(&f);
 }
 
-static void grant__twice__is_one_with_both_rights(void **state)
+TEST_IN(temp_dir, grant, twice, is_one_with_both_rights)
 {
 	struct fixture f;
 
@@ -95,7 +92,7 @@ static void grant__twice__is_one_with_both_rights(void **state)
 	end(&f);
 }
 
-static void grant__of_nothing__is_told_apart(void **state)
+TEST_IN(temp_dir, grant, of_nothing, is_told_apart)
 {
 	struct fixture f;
 
@@ -105,7 +102,7 @@ static void grant__of_nothing__is_told_apart(void **state)
 	end(&f);
 }
 
-static void grants__many__keep_their_descriptors(void **state)
+TEST_IN(temp_dir, grants, many, keep_their_descriptors)
 {
 	struct fixture f;
 
@@ -125,9 +122,8 @@ static void grants__many__keep_their_descriptors(void **state)
 	end(&f);
 }
 
-static void rights__of_each_kind__never_execute_what_is_written(void **state)
+TEST(rights, of_each_kind, never_execute_what_is_written)
 {
-	(void)state;
 	assert_false(grant_rights(GRANT_READ) & LL_FS_EXECUTE);
 	assert_false(grant_rights(GRANT_WRITE) & LL_FS_EXECUTE);
 	assert_false(grant_rights(GRANT_WRITE_ONLY) & LL_FS_READ_FILE);
@@ -136,7 +132,7 @@ static void rights__of_each_kind__never_execute_what_is_written(void **state)
 	assert_int_equal(grant_rights(GRANT_ASKED), 0);
 }
 
-static void base__of_this_machine__has_libraries_and_no_programs(void **state)
+TEST_IN(temp_dir, base, of_this_machine, has_libraries_and_no_programs)
 {
 	struct fixture f;
 	bool has_lib = false;
@@ -153,25 +149,4 @@ static void base__of_this_machine__has_libraries_and_no_programs(void **state)
 	}
 	assert_true(has_lib);
 	end(&f);
-}
-
-#define WITH_DIR(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(grant__plain_path__is_known_by_it),
-		WITH_DIR(grant__by_a_link__is_known_by_what_it_leads_to),
-		WITH_DIR(grant__dots_and_double_slashes__are_taken_out),
-		WITH_DIR(grant__twice__is_one_with_both_rights),
-		WITH_DIR(grant__of_nothing__is_told_apart),
-		WITH_DIR(grants__many__keep_their_descriptors),
-		cmocka_unit_test(
-			rights__of_each_kind__never_execute_what_is_written),
-		WITH_DIR(base__of_this_machine__has_libraries_and_no_programs),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

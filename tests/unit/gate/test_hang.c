@@ -1,9 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/clock.h"
 #include "gate/gate.h"
@@ -11,9 +7,8 @@
 
 #define LINE(place, type) "36 35 0:40 / " place " rw,noatime - " type " x rw\n"
 
-static void mounts__of_the_kernel__are_not_served(void **state)
+TEST(mounts, of_the_kernel, are_not_served)
 {
-	(void)state;
 	assert_false(hang_is_served(STR("")));
 	assert_false(hang_is_served(STR("nfs\n- nfs\n")));
 	assert_false(hang_is_served(STR(LINE("/", "ext4") LINE("/nfs", "xfs")
@@ -23,9 +18,8 @@ static void mounts__of_the_kernel__are_not_served(void **state)
 			    LINE("/proc/sys/fs/binfmt_misc", "autofs"))));
 }
 
-static void mounts__of_a_server__are_served(void **state)
+TEST(mounts, of_a_server, are_served)
 {
-	(void)state;
 	assert_true(
 		hang_is_served(STR(LINE("/", "ext4") LINE("/home", "nfs4"))));
 	assert_true(hang_is_served(STR(LINE("/mnt", "fuse.sshfs"))));
@@ -34,7 +28,7 @@ static void mounts__of_a_server__are_served(void **state)
 				       "- 9p x rw")));
 }
 
-static void try__what_is_not_there__is_no_error(void **state)
+TEST(try, what_is_not_there, is_no_error)
 {
 	static const char *const argv[] = {"/none/such", "/none", NULL};
 	const struct gate_request request = {
@@ -42,33 +36,18 @@ static void try__what_is_not_there__is_no_error(void **state)
 	uint64_t now = clock_system()->now_ns(clock_system());
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(hang_try(&request, now + 60 * NS_PER_S, &err), 0);
 }
 
-static void try__no_time_at_all__is_late(void **state)
+TEST(try, no_time_at_all, is_late)
 {
 	static const char *const argv[] = {"x", NULL};
 	const struct gate_request request = {.program = "x", .argv = argv};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(hang_left_ms(0), 0);
 	if (hang_try(&request, 0, &err) == 0)
 		return; /* it was quicker than the look at it */
 	assert_int_equal(err.kind, ERR_DEADLINE);
 	hang_reap();
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(mounts__of_the_kernel__are_not_served),
-		cmocka_unit_test(mounts__of_a_server__are_served),
-		cmocka_unit_test(try__what_is_not_there__is_no_error),
-		cmocka_unit_test(try__no_time_at_all__is_late),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* What was hit, in words: only what is known, and only once. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <signal.h>
 
 #include "gate/policy/hit.h"
@@ -24,9 +21,8 @@ static void one(const struct hit_bounds *b, const struct hit_end *end,
 		assert_string_equal(h.row[0], text);
 }
 
-static void memory__killed_for_it__is_said(void **state)
+TEST(memory, killed_for_it, is_said)
 {
-	(void)state;
 	one(&bounds, &(struct hit_end){.oom_kills = 1, .signal = SIGKILL},
 	    "memory: the tree wanted more than 64MiB, 1 process was killed; "
 	    "raise sandbox.memory (--memory)");
@@ -35,9 +31,8 @@ static void memory__killed_for_it__is_said(void **state)
 	    "killed; raise sandbox.memory (--memory)");
 }
 
-static void processes__refused__are_counted(void **state)
+TEST(processes, refused, are_counted)
 {
-	(void)state;
 	one(&bounds, &(struct hit_end){.forks_refused = 1},
 	    "processes: the tree wanted more than 20, 1 start was refused; "
 	    "raise sandbox.processes (--processes)");
@@ -46,14 +41,13 @@ static void processes__refused__are_counted(void **state)
 	    "raise sandbox.processes (--processes)");
 }
 
-static void cpu__killed_at_its_time__is_said(void **state)
+TEST(cpu, killed_at_its_time, is_said)
 {
 	const char *text = "cpu: the program used up 2s of processor time; "
 			   "raise sandbox.cpu (--cpu)";
 	const struct hit_bounds none = {.cpu_seconds = 0};
 	struct hit_end end = {.signal = SIGKILL, .cpu_us = 1990000};
 
-	(void)state;
 	one(&bounds, &end, text);
 	one(&none, &end, NULL);
 	end.cpu_us = 990000;
@@ -68,47 +62,29 @@ static void cpu__killed_at_its_time__is_said(void **state)
 	one(&bounds, &end, text);
 }
 
-static void cpu__and_memory__is_memory(void **state)
+TEST(cpu, and_memory, is_memory)
 {
 	const struct hit_end end = {
 		.signal = SIGKILL, .cpu_us = 2000000, .oom_kills = 1};
 	struct hits h;
 
-	(void)state;
 	hits_find(&bounds, &end, &h);
 	assert_int_equal(h.n, 1);
 	assert_int_equal(strncmp(h.row[0], "memory:", 7), 0);
 }
 
-static void file_size__by_its_signal__is_said(void **state)
+TEST(file_size, by_its_signal, is_said)
 {
 	const struct hit_bounds none = {.memory_bytes = 1};
 	const struct hit_end end = {.signal = SIGXFSZ};
 
-	(void)state;
 	one(&bounds, &end,
 	    "file_size: the program wrote a file beyond 1500B; raise "
 	    "sandbox.file_size (--file-size)");
 	one(&none, &end, NULL);
 }
 
-static void nothing__is_nothing(void **state)
+TEST(hit, of_nothing, is_nothing)
 {
-	(void)state;
 	one(&bounds, &(struct hit_end){.cpu_us = 9000000}, NULL);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(memory__killed_for_it__is_said),
-		cmocka_unit_test(processes__refused__are_counted),
-		cmocka_unit_test(cpu__killed_at_its_time__is_said),
-		cmocka_unit_test(cpu__and_memory__is_memory),
-		cmocka_unit_test(file_size__by_its_signal__is_said),
-		cmocka_unit_test(nothing__is_nothing),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

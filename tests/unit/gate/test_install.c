@@ -1,9 +1,6 @@
 /* What belongs to a program beside its own file. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,7 +46,7 @@ static bool has(const struct install *in, const char *path)
 	return false;
 }
 
-static void program__in_a_prefix__comes_with_its_parts(void **state)
+TEST_IN(temp_dir, program, in_a_prefix, comes_with_its_parts)
 {
 	struct arena a = ARENA_INIT;
 	const char *p = at(&a, *state, "prefix"), *x = at(&a, p, "bin/x");
@@ -66,7 +63,7 @@ static void program__in_a_prefix__comes_with_its_parts(void **state)
 	arena_release(&a);
 }
 
-static void program__right_in_home__is_alone(void **state)
+TEST_IN(temp_dir, program, right_in_home, is_alone)
 {
 	struct arena a = ARENA_INIT;
 	const char *home = at(&a, *state, "home"), *x = at(&a, home, "bin/x");
@@ -79,7 +76,7 @@ static void program__right_in_home__is_alone(void **state)
 	arena_release(&a);
 }
 
-static void program__in_dot_local__leaves_share_alone(void **state)
+TEST_IN(temp_dir, program, in_dot_local, leaves_share_alone)
 {
 	struct arena a = ARENA_INIT;
 	const char *local = at(&a, *state, ".local");
@@ -95,10 +92,11 @@ static void program__in_dot_local__leaves_share_alone(void **state)
 	arena_release(&a);
 }
 
-static void program__of_a_virtual_environment__comes_with_all_of_it(void **s)
+TEST_IN(temp_dir, program, of_a_virtual_environment, comes_with_all_of_it)
 {
 	struct arena a = ARENA_INIT;
-	const char *venv = at(&a, *s, "venv"), *x = at(&a, venv, "bin/python");
+	const char *venv = at(&a, *state, "venv"),
+		   *x = at(&a, venv, "bin/python");
 	struct install in;
 
 	make_dir(&a, venv, "bin");
@@ -108,7 +106,7 @@ static void program__of_a_virtual_environment__comes_with_all_of_it(void **s)
 	arena_release(&a);
 }
 
-static void script__in_a_package__comes_with_the_nearest(void **state)
+TEST_IN(temp_dir, script, in_a_package, comes_with_the_nearest)
 {
 	struct arena a = ARENA_INIT;
 	const char *app = at(&a, *state, "app"), *inner;
@@ -126,7 +124,7 @@ static void script__in_a_package__comes_with_the_nearest(void **state)
 	arena_release(&a);
 }
 
-static void script__without_package__comes_with_its_folder(void **state)
+TEST_IN(temp_dir, script, without_package, comes_with_its_folder)
 {
 	struct arena a = ARENA_INIT;
 	const char *dir = at(&a, *state, "dir");
@@ -137,7 +135,7 @@ static void script__without_package__comes_with_its_folder(void **state)
 	arena_release(&a);
 }
 
-static void script__in_home_or_a_shared_folder__is_alone(void **state)
+TEST_IN(temp_dir, script, in_home_or_a_shared_folder, is_alone)
 {
 	struct arena a = ARENA_INIT;
 	const char *home = at(&a, *state, "home");
@@ -155,24 +153,4 @@ static void script__in_home_or_a_shared_folder__is_alone(void **state)
 	assert_null(install_of_script("/x.js", only(home), &a));
 	assert_null(install_of_script("/tmp/x.js", only(home), &a));
 	arena_release(&a);
-}
-
-#define WITH_DIR(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(program__in_a_prefix__comes_with_its_parts),
-		WITH_DIR(program__right_in_home__is_alone),
-		WITH_DIR(program__in_dot_local__leaves_share_alone),
-		WITH_DIR(
-			program__of_a_virtual_environment__comes_with_all_of_it),
-		WITH_DIR(script__in_a_package__comes_with_the_nearest),
-		WITH_DIR(script__without_package__comes_with_its_folder),
-		WITH_DIR(script__in_home_or_a_shared_folder__is_alone),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

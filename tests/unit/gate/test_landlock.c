@@ -1,11 +1,8 @@
 /* Rights of each ABI, and rules as they are gathered. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/fd.h"
 #include "gate/build/landlock.h"
@@ -22,9 +19,8 @@ static const struct abi_case {
 	{50, 0x1ffff, 3, 3, 24},
 };
 
-static void rules__each_abi__handle_what_it_has(void **state)
+TEST(rules, each_abi, handle_what_it_has)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ABIS); i++) {
 		struct landlock_rules r;
 
@@ -37,11 +33,10 @@ static void rules__each_abi__handle_what_it_has(void **state)
 	}
 }
 
-static void classes__all__are_what_they_say(void **state)
+TEST(classes, all, are_what_they_say)
 {
 	const uint64_t devices = LL_FS_MAKE_CHAR | LL_FS_MAKE_BLOCK;
 
-	(void)state;
 	assert_int_equal(LL_READ, 0xc);
 	assert_int_equal(LL_EXEC, 0x5);
 	/* everything but execute, devices and their control */
@@ -52,11 +47,10 @@ static void classes__all__are_what_they_say(void **state)
 	assert_int_equal(LL_WRITE_ONLY | LL_READ, LL_WRITE);
 }
 
-static void access__of_a_file__loses_what_needs_a_directory(void **state)
+TEST(access, of_a_file, loses_what_needs_a_directory)
 {
 	struct landlock_rules r;
 
-	(void)state;
 	landlock_rules_init(&r, 5);
 	assert_int_equal(landlock_access(&r, LL_WRITE, true), 0x7fbe & ~0x840);
 	assert_int_equal(landlock_access(&r, LL_WRITE, false),
@@ -67,11 +61,10 @@ static void access__of_a_file__loses_what_needs_a_directory(void **state)
 	assert_int_equal(landlock_access(&r, LL_DEVICE, false), LL_DEVICE);
 }
 
-static void access__of_an_old_abi__is_masked(void **state)
+TEST(access, of_an_old_abi, is_masked)
 {
 	struct landlock_rules r;
 
-	(void)state;
 	landlock_rules_init(&r, 1);
 	assert_int_equal(landlock_access(&r, LL_WRITE, true) &
 				 (LL_FS_REFER | LL_FS_TRUNCATE),
@@ -84,14 +77,13 @@ static void access__of_an_old_abi__is_masked(void **state)
 		landlock_access(&r, LL_DEVICE, false) & LL_FS_IOCTL_DEV, 0);
 }
 
-static void add__file_and_directory__the_descriptor_decides(void **state)
+TEST(add, file_and_directory, the_descriptor_decides)
 {
 	AUTO(landlock_rules_release) struct landlock_rules r;
 	AUTO(fd_closep) int dir = fd_open("/", O_PATH, 0);
 	AUTO(fd_closep) int file = fd_open("/proc/self/exe", O_PATH, 0);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	landlock_rules_init(&r, 7);
 	assert_int_equal(landlock_add_path(&r, dir, LL_READ, &err), 0);
 	assert_int_equal(landlock_add_path(&r, file, LL_READ, &err), 0);
@@ -103,11 +95,10 @@ static void add__file_and_directory__the_descriptor_decides(void **state)
 	assert_int_equal(err.kind, ERR_SYS);
 }
 
-static void add__ports__from_abi_4_and_only_when_handled(void **state)
+TEST(add, ports, from_abi_4_and_only_when_handled)
 {
 	AUTO(landlock_rules_release) struct landlock_rules r;
 
-	(void)state;
 	landlock_rules_init(&r, 3);
 	landlock_add_port(&r, 443, LL_CONNECT);
 	assert_int_equal(r.n, 0);
@@ -122,11 +113,10 @@ static void add__ports__from_abi_4_and_only_when_handled(void **state)
 	assert_int_equal(r.n, 1);
 }
 
-static void open__net_and_unix__are_no_longer_handled(void **state)
+TEST(open, net_and_unix, are_no_longer_handled)
 {
 	struct landlock_rules r;
 
-	(void)state;
 	landlock_rules_init(&r, 9);
 	landlock_rules_net_open(&r);
 	landlock_rules_unix_open(&r);
@@ -135,11 +125,10 @@ static void open__net_and_unix__are_no_longer_handled(void **state)
 	assert_int_equal(r.handled.scope, 3);
 }
 
-static void missing__each_abi__names_what_it_lacks(void **state)
+TEST(missing, each_abi, names_what_it_lacks)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	landlock_missing(6, &text);
 	assert_string_equal(buf_cstr(&text),
 			    "connect to a socket file (ABI 9)");
@@ -153,23 +142,4 @@ static void missing__each_abi__names_what_it_lacks(void **state)
 	buf_clear(&text);
 	landlock_missing(9, &text);
 	assert_string_equal(buf_cstr(&text), "");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rules__each_abi__handle_what_it_has),
-		cmocka_unit_test(classes__all__are_what_they_say),
-		cmocka_unit_test(
-			access__of_a_file__loses_what_needs_a_directory),
-		cmocka_unit_test(access__of_an_old_abi__is_masked),
-		cmocka_unit_test(
-			add__file_and_directory__the_descriptor_decides),
-		cmocka_unit_test(add__ports__from_abi_4_and_only_when_handled),
-		cmocka_unit_test(open__net_and_unix__are_no_longer_handled),
-		cmocka_unit_test(missing__each_abi__names_what_it_lacks),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

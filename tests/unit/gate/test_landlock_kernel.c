@@ -6,10 +6,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <netinet/in.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/fd.h"
 #include "gate/build/landlock.h"
@@ -259,9 +256,8 @@ static void need_landlock(void)
 		fail_msg("this kernel has no Landlock, or not at boot");
 }
 
-static void kernel__files__only_as_granted(void **state)
+TEST(kernel, files, only_as_granted)
 {
-	(void)state;
 	need_landlock();
 	assert_int_equal(run(try_read), 0);
 	assert_int_equal(run(try_write), 0);
@@ -269,9 +265,8 @@ static void kernel__files__only_as_granted(void **state)
 	assert_int_equal(run(try_exec), 0);
 }
 
-static void kernel__devices__never(void **state)
+TEST(kernel, devices, never)
 {
-	(void)state;
 	need_landlock();
 	if (mknod(at("none/dev"), S_IFCHR | 0600, 0x103) < 0) {
 		print_message("# SKIP this user cannot make devices at all\n");
@@ -281,9 +276,8 @@ static void kernel__devices__never(void **state)
 }
 
 /* A newer kernel must keep the promise of an older ABI. */
-static void kernel__each_older_abi__still_holds(void **state)
+TEST(kernel, each_older_abi, still_holds)
 {
-	(void)state;
 	need_landlock();
 	for (int older = 1; older <= abi; older++) {
 		assert_int_equal(run_abi(older, NULL, try_read), 0);
@@ -349,12 +343,11 @@ static void grant_port(struct landlock_rules *r)
 	landlock_add_port(r, port_open, LL_CONNECT);
 }
 
-static void kernel__ports__only_those_granted(void **state)
+TEST(kernel, ports, only_those_granted)
 {
 	AUTO(fd_closep) int a = listen_any(&port_open);
 	AUTO(fd_closep) int b = listen_any(&port_shut);
 
-	(void)state;
 	need_landlock();
 	if (abi < 4) {
 		print_message("# SKIP ports need ABI 4, this is %d\n", abi);
@@ -412,11 +405,10 @@ static void need_scopes(void)
 	}
 }
 
-static void kernel__abstract_sockets_outside__refused(void **state)
+TEST(kernel, abstract_sockets_outside, refused)
 {
 	AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	(void)state;
 	need_scopes();
 	snprintf(outside.sun_path + 1, sizeof(outside.sun_path) - 1,
 		 "matins-test-%d", getpid());
@@ -429,22 +421,20 @@ static void kernel__abstract_sockets_outside__refused(void **state)
 	assert_int_equal(run_abi(5, NULL, try_abstract_open), 0);
 }
 
-static void kernel__signals_to_others__refused(void **state)
+TEST(kernel, signals_to_others, refused)
 {
-	(void)state;
 	need_scopes();
 	assert_int_equal(run(try_signal), 0);
 }
 
 /* ---- asking ---- */
 
-static void kernel__bad_descriptor_in_a_rule__error(void **state)
+TEST(kernel, bad_descriptor_in_a_rule, error)
 {
 	AUTO(landlock_rules_release) struct landlock_rules r;
 	struct err err = ERR_INIT;
 	int fd = fd_open("/", O_PATH, 0), ruleset = -1;
 
-	(void)state;
 	need_landlock();
 	landlock_rules_init(&r, abi);
 	assert_int_equal(landlock_add_path(&r, fd, LL_READ, &err), 0);
@@ -454,13 +444,12 @@ static void kernel__bad_descriptor_in_a_rule__error(void **state)
 	assert_int_equal(ruleset, -1);
 }
 
-static void kernel__ruleset__is_close_on_exec(void **state)
+TEST(kernel, ruleset, is_close_on_exec)
 {
 	struct landlock_rules r;
 	struct err err = ERR_INIT;
 	AUTO(fd_closep) int fd = -1;
 
-	(void)state;
 	need_landlock();
 	landlock_rules_init(&r, abi);
 	assert_int_equal(landlock_create(&r, &fd, &err), 0);
@@ -469,19 +458,4 @@ static void kernel__ruleset__is_close_on_exec(void **state)
 		      landlock_errata());
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel__files__only_as_granted),
-		cmocka_unit_test(kernel__devices__never),
-		cmocka_unit_test(kernel__each_older_abi__still_holds),
-		cmocka_unit_test(kernel__ports__only_those_granted),
-		cmocka_unit_test(kernel__abstract_sockets_outside__refused),
-		cmocka_unit_test(kernel__signals_to_others__refused),
-		cmocka_unit_test(kernel__bad_descriptor_in_a_rule__error),
-		cmocka_unit_test(kernel__ruleset__is_close_on_exec),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, make_trees, remove_trees);
-}
+TEST_FILE(make_trees, remove_trees);

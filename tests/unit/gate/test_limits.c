@@ -1,9 +1,6 @@
 /* Limits: what the policy says, never above what we have. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "gate/cgroup/limits.h"
 
@@ -21,12 +18,11 @@ static const struct limit *find(const struct limit *limits, int resource)
 	return NULL;
 }
 
-static void limits__of_a_policy__are_hard(void **state)
+TEST(limits, of_a_policy, are_hard)
 {
 	struct limits_context c = {.tasks = 7};
 	struct limit l[N_LIMITS];
 
-	(void)state;
 	limits_build(&policy, &c, l);
 	for (size_t i = 0; i < N_LIMITS; i++)
 		assert_true(l[i].both.rlim_cur == l[i].both.rlim_max);
@@ -37,14 +33,13 @@ static void limits__of_a_policy__are_hard(void **state)
 	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 20);
 }
 
-static void memory__counted_by_a_group__needs_no_limit(void **state)
+TEST(memory, counted_by_a_group, needs_no_limit)
 {
 	struct limits_context c = {.tasks = 7, .memory_counted = true};
 	struct policy small = policy;
 	struct limit l[N_LIMITS];
 	struct rlimit now;
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_DATA, &now), 0);
 	limits_build(&policy, &c, l);
 	assert_true(find(l, RLIMIT_DATA)->both.rlim_max == now.rlim_max);
@@ -54,44 +49,31 @@ static void memory__counted_by_a_group__needs_no_limit(void **state)
 	assert_int_equal(find(l, RLIMIT_DATA)->both.rlim_max, 8 << 20);
 }
 
-static void limits__above_our_own__are_ours(void **state)
+TEST(limits, above_our_own, are_ours)
 {
 	struct limits_context c = {.tasks = 7};
+	struct policy large = policy;
 	struct rlimit now, low;
 	struct limit l[N_LIMITS];
 
-	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &now), 0);
-	low = (struct rlimit){4096, now.rlim_max};
-	low.rlim_max = 8192;
+	/* more than the output of all tests */
+	low = (struct rlimit){1 << 28, 1 << 29};
+	assert_true(now.rlim_max > low.rlim_max);
+	large.file_size_bytes = 1 << 30;
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
-	limits_build(&policy, &c, l);
-	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 8192);
+	limits_build(&large, &c, l);
+	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 29);
 	c.files_open_end = true;
-	limits_build(&policy, &c, l);
-	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 8192);
+	limits_build(&large, &c, l);
+	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 29);
 }
 
-static void tasks__counted_for_the_child_alone__are_the_policys(void **state)
+TEST(tasks, counted_for_the_child_alone, are_the_policys)
 {
-	(void)state;
 	assert_int_equal(limits_tasks(&policy, LIMITS_OWN_USER), 100);
 	assert_true(limits_tasks(&policy, LIMITS_OWN_PIDS) == RLIM_INFINITY);
 	/* together with all others of the machine there is room for those */
 	assert_true(limits_tasks(&policy, LIMITS_SHARED) > 100);
 	assert_true(limits_tasks(&policy, LIMITS_SHARED) < UINT32_MAX);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(limits__of_a_policy__are_hard),
-		cmocka_unit_test(
-			tasks__counted_for_the_child_alone__are_the_policys),
-		cmocka_unit_test(memory__counted_by_a_group__needs_no_limit),
-		cmocka_unit_test(limits__above_our_own__are_ours),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,9 @@
  * From records, made by hand, to the rows of a policy: on real files in a
  * folder of the test, which holds its HOME.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/stat.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -90,6 +87,8 @@ static int teardown(void **state)
 	return temp_dir_remove(&top);
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static void did(struct fixture *f, unsigned what, const char *path,
 		unsigned access)
 {
@@ -139,7 +138,7 @@ static void only_is(struct fixture *f, const char *key, const char *value,
 
 /* ---- files ---- */
 
-static void read__one_file__is_that_file(void **state)
+TEST_IN(fixture, read, one_file, is_that_file)
 {
 	did_read(*state, "one/file");
 	did_read(*state, "one/file");
@@ -147,14 +146,14 @@ static void read__one_file__is_that_file(void **state)
 	assert_int_equal(((struct fixture *)*state)->needs.need[0].count, 4);
 }
 
-static void read__two_files_of_a_folder__are_the_folder(void **state)
+TEST_IN(fixture, read, two_files_of_a_folder, are_the_folder)
 {
 	did_read(*state, "data/b");
 	did_read(*state, "data/a");
 	only_is(*state, "read", "data", true);
 }
 
-static void read__two_files_of_home__are_never_home(void **state)
+TEST_IN(fixture, read, two_files_of_home, are_never_home)
 {
 	struct fixture *f = *state;
 
@@ -166,19 +165,19 @@ static void read__two_files_of_home__are_never_home(void **state)
 	assert_string_equal(f->needs.need[1].value, at(f, "home/b.txt"));
 }
 
-static void read__key__is_not_granted(void **state)
+TEST_IN(fixture, read, key, is_not_granted)
 {
 	did_read(*state, "home/.ssh/key");
 	only_is(*state, "read", "home/.ssh/key", false);
 }
 
-static void read__root_folder__is_not_granted(void **state)
+TEST_IN(fixture, read, root_folder, is_not_granted)
 {
 	did_read(*state, "/");
 	only_is(*state, "read", "/", false);
 }
 
-static void read__cache_and_missing_and_base__are_no_needs(void **state)
+TEST_IN(fixture, read, cache_and_missing_and_base, are_no_needs)
 {
 	struct fixture *f = *state;
 
@@ -192,14 +191,14 @@ static void read__cache_and_missing_and_base__are_no_needs(void **state)
 	assert_int_equal(f->needs.n, 0);
 }
 
-static void write__made_file__is_its_folder(void **state)
+TEST_IN(fixture, write, made_file, is_its_folder)
 {
 	did_make(*state, "data/new");
 	did_read(*state, "data/a");
 	only_is(*state, "write", "data", true);
 }
 
-static void write__changed_file__is_that_file(void **state)
+TEST_IN(fixture, write, changed_file, is_that_file)
 {
 	struct fixture *f = *state;
 
@@ -207,7 +206,7 @@ static void write__changed_file__is_that_file(void **state)
 	only_is(f, "write", "data/a", true);
 }
 
-static void write__what_the_trace_refused__counts_when_it_failed(void **state)
+TEST_IN(fixture, write, what_the_trace_refused, counts_when_it_failed)
 {
 	struct fixture *f = *state;
 
@@ -222,7 +221,7 @@ static void write__what_the_trace_refused__counts_when_it_failed(void **state)
 
 /* ---- programs, network, calls ---- */
 
-static void exec__in_path__is_a_bare_name(void **state)
+TEST_IN(fixture, exec, in_path, is_a_bare_name)
 {
 	struct fixture *f = *state;
 
@@ -232,7 +231,7 @@ static void exec__in_path__is_a_bare_name(void **state)
 	assert_string_equal(f->needs.need[0].value, "env");
 }
 
-static void exec__refused_by_a_rule__is_no_need(void **state)
+TEST_IN(fixture, exec, refused_by_a_rule, is_no_need)
 {
 	struct fixture *f = *state;
 
@@ -242,7 +241,7 @@ static void exec__refused_by_a_rule__is_no_need(void **state)
 	assert_int_equal(f->needs.n, 0);
 }
 
-static void net__own_service__is_loopback(void **state)
+TEST_IN(fixture, net, own_service, is_loopback)
 {
 	struct fixture *f = *state;
 
@@ -253,7 +252,7 @@ static void net__own_service__is_loopback(void **state)
 	assert_string_equal(f->needs.need[0].value, "loopback");
 }
 
-static void net__own_service_and_others__is_all(void **state)
+TEST_IN(fixture, net, own_service_and_others, is_all)
 {
 	struct fixture *f = *state;
 	size_t granted = 0;
@@ -269,7 +268,7 @@ static void net__own_service_and_others__is_all(void **state)
 	assert_int_equal(granted, 1);
 }
 
-static void net__port_0_and_lost_socket_files__are_no_needs(void **state)
+TEST_IN(fixture, net, port_0_and_lost_socket_files, are_no_needs)
 {
 	struct fixture *f = *state;
 
@@ -279,7 +278,7 @@ static void net__port_0_and_lost_socket_files__are_no_needs(void **state)
 	assert_int_equal(f->needs.n, 0);
 }
 
-static void calls__refused__are_needed_when_it_failed(void **state)
+TEST_IN(fixture, calls, refused, are_needed_when_it_failed)
 {
 	struct fixture *f = *state;
 
@@ -301,7 +300,7 @@ static void calls__refused__are_needed_when_it_failed(void **state)
 	assert_non_null(f->needs.need[0].why_not);
 }
 
-static void policy__needs_not_granted__are_left_out(void **state)
+TEST_IN(fixture, policy, needs_not_granted, are_left_out)
 {
 	struct fixture *f = *state;
 	const struct gate_policy base = {.profile = "strict"};
@@ -318,7 +317,7 @@ static void policy__needs_not_granted__are_left_out(void **state)
 
 /* ---- what is never widened to, what a trace opens ---- */
 
-static void closed__folders__as_the_table_says(void **state)
+TEST_IN(fixture, closed, folders, as_the_table_says)
 {
 	static const char *const never[] = {
 		"/",
@@ -348,7 +347,6 @@ static void closed__folders__as_the_table_says(void **state)
 	const struct closed c = {
 		.home = homes[0], .homes = {homes, 2}, .state = "/var/own"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(never); i++)
 		if (closed_may_widen(&c, never[i]))
 			fail_msg("%s may be granted", never[i]);
@@ -387,7 +385,7 @@ static bool any_covers(const struct strlist *list, const char *path)
 	return false;
 }
 
-static void trace__policy__reads_all_but_what_is_closed(void **state)
+TEST_IN(fixture, trace, policy, reads_all_but_what_is_closed)
 {
 	struct fixture *f = *state;
 	const struct gate_policy none = {.profile = NULL};
@@ -411,9 +409,7 @@ static void trace__policy__reads_all_but_what_is_closed(void **state)
 	assert_int_equal(p.write.n, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-static void project_key__names__as_the_table_says(void **state)
+TEST_IN(fixture, project_key, names, as_the_table_says)
 {
 	static const char *const keys[] = {".env",	 ".env.local",
 					   "server.key", "cert.pem",
@@ -422,7 +418,6 @@ static void project_key__names__as_the_table_says(void **state)
 		".env.example", "env",	     "environment", "key.c",
 		"id_rsa.pub",	".env.dist", "package.json"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		if (!trace_is_project_key(keys[i]))
 			fail_msg("%s would be opened", keys[i]);
@@ -431,7 +426,7 @@ static void project_key__names__as_the_table_says(void **state)
 			fail_msg("%s would be shut", others[i]);
 }
 
-static void private__folders__are_looked_through(void **state)
+TEST_IN(fixture, private, folders, are_looked_through)
 {
 	struct fixture *f = *state;
 	const char *dir = at(f, "look"), *deep = at(f, "look/deep");
@@ -453,33 +448,4 @@ static void private__folders__are_looked_through(void **state)
 	budget = 1;
 	assert_true(trace_holds_private(at(f, "look"), at(f, "look/deep/er"),
 					&budget));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(read__one_file__is_that_file),
-		TEST(read__two_files_of_a_folder__are_the_folder),
-		TEST(read__two_files_of_home__are_never_home),
-		TEST(read__key__is_not_granted),
-		TEST(read__root_folder__is_not_granted),
-		TEST(read__cache_and_missing_and_base__are_no_needs),
-		TEST(write__made_file__is_its_folder),
-		TEST(write__changed_file__is_that_file),
-		TEST(write__what_the_trace_refused__counts_when_it_failed),
-		TEST(exec__in_path__is_a_bare_name),
-		TEST(exec__refused_by_a_rule__is_no_need),
-		TEST(net__own_service__is_loopback),
-		TEST(net__own_service_and_others__is_all),
-		TEST(net__port_0_and_lost_socket_files__are_no_needs),
-		TEST(calls__refused__are_needed_when_it_failed),
-		TEST(policy__needs_not_granted__are_left_out),
-		TEST(closed__folders__as_the_table_says),
-		TEST(project_key__names__as_the_table_says),
-		TEST(private__folders__are_looked_through),
-		TEST(trace__policy__reads_all_but_what_is_closed),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* The table of refused calls, and a listener that is none. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <seccomp.h>
 
 #include "core/base/fd.h"
@@ -29,24 +26,22 @@ static void add(struct denials *log, const char *name, uint64_t a, uint64_t b,
 	denials_add(log, &d, comm);
 }
 
-static void denials__nothing_refused__no_rows(void **state)
+TEST(denials, nothing_refused, no_rows)
 {
 	struct denials log = DENIALS_INIT;
 	size_t n = 1;
 
-	(void)state;
 	assert_null(denials_rows(&log, &n));
 	assert_int_equal(n, 0);
 	denials_release(&log);
 }
 
-static void denials__same_call_and_program__one_row_that_counts(void **state)
+TEST(denials, same_call_and_program, one_row_that_counts)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
 	size_t n;
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		add(&log, "mount", 0, 0, "node");
 	add(&log, "mount", 0, 0, "sh");
@@ -66,13 +61,12 @@ static void denials__same_call_and_program__one_row_that_counts(void **state)
 	assert_int_equal(log.dropped, 0);
 }
 
-static void denials__different_arguments__joined_once_each(void **state)
+TEST(denials, different_arguments, joined_once_each)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
 	size_t n;
 
-	(void)state;
 	for (int i = 0; i < 3; i++) {
 		add(&log, "socket", 16, 3, "curl");
 		add(&log, "socket", 2, 1, "curl");
@@ -86,13 +80,12 @@ static void denials__different_arguments__joined_once_each(void **state)
 	assert_string_equal(rows[0].allow, "sandbox = { net = \"all\" }");
 }
 
-static void denials__many_arguments__detail_is_bounded(void **state)
+TEST(denials, many_arguments, detail_is_bounded)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
 	size_t n;
 
-	(void)state;
 	for (uint64_t i = 0; i < 10000; i++)
 		add(&log, "lookup_dcookie", i | 0xffffffff00000000, i, "x");
 	rows = denials_rows(&log, &n);
@@ -103,13 +96,12 @@ static void denials__many_arguments__detail_is_bounded(void **state)
 	assert_null(strstr(rows[0].detail, "0xffffffff00000014"));
 }
 
-static void denials__more_than_the_rows__counted_as_dropped(void **state)
+TEST(denials, more_than_the_rows, counted_as_dropped)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
 	size_t n;
 
-	(void)state;
 	for (int i = 0; i < DENIALS_MAX + 5; i++) {
 		char comm[16];
 
@@ -123,28 +115,26 @@ static void denials__more_than_the_rows__counted_as_dropped(void **state)
 	assert_int_equal(rows[0].count, 2);
 }
 
-static void denials__a_number_nobody_knows__named_by_it(void **state)
+TEST(denials, a_number_nobody_knows, named_by_it)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
 	const struct gate_denial *rows;
 	size_t n;
 
-	(void)state;
 	denials_add(&log, &d, "x");
 	rows = denials_rows(&log, &n);
 	assert_string_equal(rows[0].name, "syscall 5000");
 	assert_string_equal(rows[0].allow, "");
 }
 
-static void serve__no_listener__broken_or_ended(void **state)
+TEST(serve, no_listener, broken_or_ended)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);
 	AUTO(fd_closep) int r = -1;
 	AUTO(fd_closep) int w = -1;
 
-	(void)state;
 	assert_int_equal(fd_pipe(&r, &w), 0);
 	/* readable, and no listener */
 	assert_int_equal(notify_serve(null, &log, NULL), NOTIFY_BROKEN);
@@ -154,23 +144,4 @@ static void serve__no_listener__broken_or_ended(void **state)
 	assert_int_equal(notify_serve(r, &log, NULL), NOTIFY_ENDED);
 	assert_int_equal(notify_serve(9999, &log, NULL), NOTIFY_ENDED);
 	assert_int_equal(log.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(denials__nothing_refused__no_rows),
-		cmocka_unit_test(
-			denials__same_call_and_program__one_row_that_counts),
-		cmocka_unit_test(
-			denials__different_arguments__joined_once_each),
-		cmocka_unit_test(denials__many_arguments__detail_is_bounded),
-		cmocka_unit_test(
-			denials__more_than_the_rows__counted_as_dropped),
-		cmocka_unit_test(denials__a_number_nobody_knows__named_by_it),
-		cmocka_unit_test(serve__no_listener__broken_or_ended),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,8 @@
 /* Id maps: which lines swap two ids. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/str.h"
 #include "gate/child/ns.h"
@@ -33,7 +30,7 @@ static uint64_t apply(const char *map, uint64_t id)
 	return found;
 }
 
-static void swap_map__any_two_ids__swaps_them_and_keeps_the_rest(void **state)
+TEST(swap_map, any_two_ids, swaps_them_and_keeps_the_rest)
 {
 	static const uint32_t pairs[][2] = {
 		{0, 65534}, {65534, 0},	 {0, 1},	 {1000, 65534},
@@ -41,7 +38,6 @@ static void swap_map__any_two_ids__swaps_them_and_keeps_the_rest(void **state)
 	static const uint32_t others[] = {3,	500,   998,   1001,
 					  2000, 65533, 65535, 4294967293};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
 		struct arena arena = ARENA_INIT;
 		const char *map = ns_swap_map(pairs[i][0], pairs[i][1], &arena);
@@ -56,16 +52,15 @@ static void swap_map__any_two_ids__swaps_them_and_keeps_the_rest(void **state)
 	}
 }
 
-static void swap_map__the_same_id__keeps_all(void **state)
+TEST(swap_map, the_same_id, keeps_all)
 {
 	struct arena arena = ARENA_INIT;
 
-	(void)state;
 	assert_string_equal(ns_swap_map(7, 7, &arena), "0 0 4294967294\n");
 	arena_release(&arena);
 }
 
-static void remedy__by_what_was_refused__names_what_to_do(void **state)
+TEST(remedy, by_what_was_refused, names_what_to_do)
 {
 	const struct ns_caps fine = {.available = true, .sys = ENOSPC};
 	const struct ns_caps old = {.sys = ENOSYS};
@@ -73,24 +68,10 @@ static void remedy__by_what_was_refused__names_what_to_do(void **state)
 	const struct ns_caps masked = {.sys = EPERM, .at_proc = true};
 	const struct ns_caps unknown = {.sys = EPERM, .at_clone = true};
 
-	(void)state;
 	assert_string_equal(ns_remedy(&fine), "");
 	assert_non_null(strstr(ns_remedy(&old), "5.12"));
 	assert_non_null(strstr(ns_remedy(&none_left), "max_user_namespaces"));
 	/* settings of this machine may be the better answer */
 	assert_true(*ns_remedy(&masked));
 	assert_true(*ns_remedy(&unknown));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			swap_map__any_two_ids__swaps_them_and_keeps_the_rest),
-		cmocka_unit_test(swap_map__the_same_id__keeps_all),
-		cmocka_unit_test(remedy__by_what_was_refused__names_what_to_do),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Policies: defaults, merging, checking, meeting the leash. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "gate/policy/policy.h"
 
@@ -45,13 +42,12 @@ static void resolve(const struct gate_policy *asked,
 
 /* ---- defaults and merging ---- */
 
-static void resolve__empty__the_default_policy(void **state)
+TEST(resolve, empty, the_default_policy)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.cpu_seconds = 0};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, NULL, &arena, &p);
 	assert_int_equal(p.profile, PROFILE_DEFAULT);
 	assert_int_equal(p.net, POLICY_NET_NONE);
@@ -70,7 +66,7 @@ static void resolve__empty__the_default_policy(void **state)
 	assert_null(p.user);
 }
 
-static void resolve__values_given__are_kept(void **state)
+TEST(resolve, values_given, are_kept)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {
@@ -90,7 +86,6 @@ static void resolve__values_given__are_kept(void **state)
 	};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, NULL, &arena, &p);
 	assert_list(&p.read, "/srv");
 	assert_list(&p.exec, "git /bin/sh");
@@ -110,7 +105,7 @@ static void resolve__values_given__are_kept(void **state)
 	assert_string_equal(p.user, "daemon");
 }
 
-static void merge__lists__joined_without_repeats(void **state)
+TEST(merge, lists, joined_without_repeats)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy base = {.read = LIST("/a", "/b"),
@@ -123,7 +118,6 @@ static void merge__lists__joined_without_repeats(void **state)
 				   .syscalls = LIST("mount")};
 	struct gate_policy m;
 
-	(void)state;
 	gate_policy_merge(&base, &more, &arena, &m);
 	assert_list(&m.read, "/a /b /c");
 	assert_list(&m.write, "/w");
@@ -133,7 +127,7 @@ static void merge__lists__joined_without_repeats(void **state)
 	assert_list(&m.syscalls, "mount");
 }
 
-static void merge__single_values__the_specific_one_wins(void **state)
+TEST(merge, single_values, the_specific_one_wins)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy base = {.profile = "strict",
@@ -149,7 +143,6 @@ static void merge__single_values__the_specific_one_wins(void **state)
 				   .tmp_shared = true};
 	struct gate_policy m;
 
-	(void)state;
 	gate_policy_merge(&base, &more, &arena, &m);
 	assert_string_equal(m.profile, "open");
 	assert_int_equal(m.memory_bytes, 10);
@@ -166,7 +159,7 @@ static void merge__single_values__the_specific_one_wins(void **state)
 }
 
 /* Everything that is copied is written over afterwards. */
-static void copy__original_changes__keeps_what_it_was(void **state)
+TEST(copy, original_changes, keeps_what_it_was)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	char path[] = "/srv", name[] = "git", word[] = "-c", user[] = "daemon";
@@ -185,7 +178,6 @@ static void copy__original_changes__keeps_what_it_was(void **state)
 				   .n_programs = 1};
 	struct gate_policy p = gate_policy_copy(&from, &arena);
 
-	(void)state;
 	path[0] = name[0] = word[0] = user[0] = '!';
 	item[0] = deny[0] = NULL;
 	rule = (struct gate_program_rule){.name = NULL};
@@ -228,9 +220,8 @@ static const struct word_case {
 	{LIST("all", "example.com"), POLICY_NET_ALL, true},
 };
 
-static void net__each_word__resolved(void **state)
+TEST(net, each_word, resolved)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct gate_policy asked = {.net = WORDS[i].net};
@@ -244,14 +235,13 @@ static void net__each_word__resolved(void **state)
 	}
 }
 
-static void net__ports__sorted_and_once(void **state)
+TEST(net, ports, sorted_and_once)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {
 		.net = LIST(":8080", ":1", ":443", ":8080", ":65535", ":443")};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, NULL, &arena, &p);
 	assert_int_equal(p.n_ports, 4);
 	assert_int_equal(p.ports[0], 1);
@@ -300,9 +290,8 @@ static const struct bad_case {
 	{{.user = ""}, ERR_POLICY, "user"},
 };
 
-static void check__wrong_names__say_what_is_right(void **state)
+TEST(check, wrong_names, say_what_is_right)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct err err = ERR_INIT, again = ERR_INIT;
@@ -320,11 +309,10 @@ static void check__wrong_names__say_what_is_right(void **state)
 	}
 }
 
-static void check__every_name_of_the_tables__accepted(void **state)
+TEST(check, every_name_of_the_tables, accepted)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (int i = 0; i < N_GUARANTEES; i++) {
 		struct gate_policy p = {.require = LIST(guarantee_name(i))};
 
@@ -346,7 +334,7 @@ static void check__every_name_of_the_tables__accepted(void **state)
 
 /* ---- meeting the leash ---- */
 
-static void leash__open__changes_nothing(void **state)
+TEST(leash, open, changes_nothing)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.read = LIST("/r"),
@@ -356,7 +344,6 @@ static void leash__open__changes_nothing(void **state)
 		.fs_read = ALL, .fs_write = ALL, .exec = ALL, .net = ALL};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, &leash, &arena, &p);
 	assert_list(&p.read, "/r");
 	assert_list(&p.write, "/w/../x");
@@ -365,7 +352,7 @@ static void leash__open__changes_nothing(void **state)
 	assert_int_equal(p.capped.n, 0);
 }
 
-static void leash__read__dropped_narrowed_kept(void **state)
+TEST(leash, read, dropped_narrowed_kept)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.read = LIST("/srv/a/x", "/srv", "/etc",
@@ -375,7 +362,6 @@ static void leash__read__dropped_narrowed_kept(void **state)
 				   .net = ALL};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, &leash, &arena, &p);
 	assert_list(&p.read, "/srv/a/x /srv/a /srv/b");
 	assert_int_equal(p.capped.n, 4);
@@ -387,7 +373,7 @@ static void leash__read__dropped_narrowed_kept(void **state)
 			    "it (fs_read)");
 }
 
-static void leash__write_unreadable__is_only_written(void **state)
+TEST(leash, write_unreadable, is_only_written)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.write = LIST("/out", "/data", "/no")};
@@ -398,7 +384,6 @@ static void leash__write_unreadable__is_only_written(void **state)
 	};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, &leash, &arena, &p);
 	assert_list(&p.write, "/out/readable /data/part");
 	assert_list(&p.write_only, "/out");
@@ -406,7 +391,7 @@ static void leash__write_unreadable__is_only_written(void **state)
 	assert_int_equal(p.capped.n, 3);
 }
 
-static void leash__nothing__leaves_nothing(void **state)
+TEST(leash, nothing, leaves_nothing)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.read = LIST("/r", "/"),
@@ -415,7 +400,6 @@ static void leash__nothing__leaves_nothing(void **state)
 	struct gate_leash leash = {.max_calls = 0};
 	struct policy p;
 
-	(void)state;
 	resolve(&asked, &leash, &arena, &p);
 	assert_int_equal(p.read.n + p.write.n + p.write_only.n, 0);
 	assert_int_equal(p.net, POLICY_NET_NONE);
@@ -451,9 +435,8 @@ static const struct net_case {
 	{LIST("none"), LIST(":443"), POLICY_NET_NONE, 0, 0},
 };
 
-static void leash__net__met_never_joined(void **state)
+TEST(leash, net, met_never_joined)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(NETS); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct gate_policy asked = {.net = NETS[i].asked};
@@ -469,7 +452,7 @@ static void leash__net__met_never_joined(void **state)
 }
 
 /* More rows than any first allocation. */
-static void leash__many_rows__all_are_kept(void **state)
+TEST(leash, many_rows, all_are_kept)
 {
 	enum { MANY = 100 };
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -478,35 +461,10 @@ static void leash__many_rows__all_are_kept(void **state)
 	struct gate_leash leash = {.fs_read = {.only = {rows, MANY}}};
 	struct policy p;
 
-	(void)state;
 	for (int i = 0; i < MANY; i++)
 		rows[i] = arena_printf(&arena, "/srv/%d", i);
 	resolve(&asked, &leash, &arena, &p);
 	assert_int_equal(p.read.n, MANY);
 	for (int i = 0; i < MANY; i++)
 		assert_string_equal(p.read.item[i], rows[i]);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resolve__empty__the_default_policy),
-		cmocka_unit_test(resolve__values_given__are_kept),
-		cmocka_unit_test(merge__lists__joined_without_repeats),
-		cmocka_unit_test(merge__single_values__the_specific_one_wins),
-		cmocka_unit_test(copy__original_changes__keeps_what_it_was),
-		cmocka_unit_test(net__each_word__resolved),
-		cmocka_unit_test(net__ports__sorted_and_once),
-		cmocka_unit_test(check__wrong_names__say_what_is_right),
-		cmocka_unit_test(check__every_name_of_the_tables__accepted),
-		cmocka_unit_test(leash__open__changes_nothing),
-		cmocka_unit_test(leash__read__dropped_narrowed_kept),
-		cmocka_unit_test(leash__write_unreadable__is_only_written),
-		cmocka_unit_test(leash__nothing__leaves_nothing),
-		cmocka_unit_test(leash__net__met_never_joined),
-		cmocka_unit_test(leash__many_rows__all_are_kept),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Private folders: made, removed, and taken over from the dead. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,7 +39,9 @@ static int begin(void **state)
 	       setenv("XDG_RUNTIME_DIR", *state, 1);
 }
 
-static void base__closed_to_a_child_of_root__is_passed_over(void **state)
+FIXTURE(runtime_dir, begin, temp_dir_remove);
+
+TEST_IN(runtime_dir, base, closed_to_a_child_of_root, is_passed_over)
 {
 	struct private_dirs p = PRIVATE_INIT;
 	struct err err = ERR_INIT;
@@ -54,7 +53,7 @@ static void base__closed_to_a_child_of_root__is_passed_over(void **state)
 	private_close(&p);
 }
 
-static void folders__of_a_child__are_its_own(void **state)
+TEST_IN(runtime_dir, folders, of_a_child, are_its_own)
 {
 	struct private_dirs p = PRIVATE_INIT;
 	struct err err = ERR_INIT;
@@ -80,7 +79,7 @@ static void folders__of_a_child__are_its_own(void **state)
 	free(two);
 }
 
-static void tree__with_links_and_closed_folders__is_removed(void **state)
+TEST_IN(runtime_dir, tree, with_links_and_closed_folders, is_removed)
 {
 	char *dir = mem_printf("%s/tree/a/b", (char *)*state);
 	char *tree = mem_printf("%s/tree", (char *)*state);
@@ -102,10 +101,11 @@ static void tree__with_links_and_closed_folders__is_removed(void **state)
 	free(outside);
 }
 
-static void folder__of_a_dead_runner__is_removed_at_the_next_start(void **s)
+TEST_IN(runtime_dir, folder, of_a_dead_runner, is_removed_at_the_next_start)
 {
-	char *stale = mem_printf("%s/matins-u%u-gone", (char *)*s, geteuid());
-	char *other = mem_printf("%s/matins-%u-old", (char *)*s, geteuid());
+	char *stale =
+		mem_printf("%s/matins-u%u-gone", (char *)*state, geteuid());
+	char *other = mem_printf("%s/matins-%u-old", (char *)*state, geteuid());
 	struct private_dirs p = PRIVATE_INIT;
 	struct err err = ERR_INIT;
 
@@ -122,7 +122,7 @@ static void folder__of_a_dead_runner__is_removed_at_the_next_start(void **s)
 }
 
 /* As a file of ours that everybody may link into /tmp. */
-static void folder__put_there_by_another_user__is_left_alone(void **state)
+TEST_IN(runtime_dir, folder, put_there_by_another_user, is_left_alone)
 {
 	char *planted =
 		mem_printf("%s/matins-u%u-x", (char *)*state, geteuid());
@@ -149,12 +149,11 @@ static void folder__put_there_by_another_user__is_left_alone(void **state)
 	free(aim);
 }
 
-static void folder__of_a_living_runner__stays(void **state)
+TEST_IN(runtime_dir, folder, of_a_living_runner, stays)
 {
 	struct private_dirs one = PRIVATE_INIT, two = PRIVATE_INIT;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(private_open(&one, &err), 0);
 	assert_int_equal(private_open(&two, &err), 0);
 	assert_string_not_equal(one.path, two.path);
@@ -162,23 +161,4 @@ static void folder__of_a_living_runner__stays(void **state)
 	private_close(&two);
 	assert_true(exists(one.path, ""));
 	private_close(&one);
-}
-
-#define WITH_DIR(name) \
-	cmocka_unit_test_setup_teardown(name, begin, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(base__closed_to_a_child_of_root__is_passed_over),
-		WITH_DIR(folders__of_a_child__are_its_own),
-		WITH_DIR(tree__with_links_and_closed_folders__is_removed),
-		WITH_DIR(
-			folder__of_a_dead_runner__is_removed_at_the_next_start),
-		WITH_DIR(folder__put_there_by_another_user__is_left_alone),
-		WITH_DIR(folder__of_a_living_runner__stays),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Rules on programs: which calls each allows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/arena.h"
 #include "core/base/buf.h"
@@ -264,9 +261,8 @@ static const struct deny_case {
 	{"/usr/bin/python3.11", "-c", "python3 --new s.py -c x", "-c"},
 };
 
-static void deny__each_case__as_listed(void **state)
+TEST(deny, each_case, as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(DENY_CASES); i++) {
 		const struct deny_case *c = &DENY_CASES[i];
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -305,7 +301,7 @@ static bool has_word_of(const char *names, const char *line,
 	return false;
 }
 
-static void eval__every_launcher__has_a_case(void **state)
+TEST(eval, every_launcher, has_a_case)
 {
 	static const struct {
 		const char *names, *operand;
@@ -314,7 +310,6 @@ static void eval__every_launcher__has_a_case(void **state)
 #include "gate/policy/programs.def"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		bool found = strcmp(rows[i].operand, "SCRIPT") == 0;
@@ -484,9 +479,8 @@ static const struct rule_case {
 	 false},
 };
 
-static void rule__each_case__as_listed(void **state)
+TEST(rule, each_case, as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(RULE_CASES); i++) {
 		const struct rule_case *c = &RULE_CASES[i];
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -509,7 +503,7 @@ static void rule__each_case__as_listed(void **state)
 	}
 }
 
-static void deny__arguments_cut__refused_unless_options_ended(void **state)
+TEST(deny, arguments_cut, refused_unless_options_ended)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule = {.name = "python3",
@@ -521,14 +515,13 @@ static void deny__arguments_cut__refused_unless_options_ended(void **state)
 		call_of("/usr/bin/python3", "python3 -u -B", &arena);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	ended.is_cut = open.is_cut = true;
 	assert_int_equal(programs_judge(&set, &ended, &err), 0);
 	assert_int_equal(programs_judge(&set, &open, &err), -1);
 }
 
 /* Rules of two tables for one program: both hold. */
-static void judge__two_rules__both_hold(void **state)
+TEST(judge, two_rules, both_hold)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule[2] = {
@@ -541,7 +534,6 @@ static void judge__two_rules__both_hold(void **state)
 	struct programs_call c = call_of("/bin/x", "x -c", &arena);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(programs_judge(&set, &a, &err), -1);
 	assert_int_equal(programs_judge(&set, &b, &err), -1);
 	assert_int_equal(programs_judge(&set, &c, &err), 0);
@@ -570,9 +562,8 @@ static const struct name_case {
 	{"git", NULL, NULL, NULL, false},
 };
 
-static void means__each_case__as_listed(void **state)
+TEST(means, each_case, as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(NAME_CASES); i++) {
 		const struct name_case *c = &NAME_CASES[i];
 		struct gate_program_rule rule = {.name = c->rule};
@@ -588,7 +579,7 @@ static void means__each_case__as_listed(void **state)
 
 /* ---- scripts ---- */
 
-static void judge__script__its_interpreter_is_judged(void **state)
+TEST(judge, script, its_interpreter_is_judged)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule = {.name = "python3",
@@ -605,7 +596,6 @@ static void judge__script__its_interpreter_is_judged(void **state)
 	struct programs_call other = call_of("/srv/other", "other x", &arena);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(programs_judge(&set, &tool, &err), -1);
 	assert_non_null(strstr(err.msg, "/srv/tool"));
 	assert_int_equal(programs_judge(&set, &other, &err), 0);
@@ -617,7 +607,7 @@ static void judge__script__its_interpreter_is_judged(void **state)
 	assert_int_equal(programs_judge(&set, &tool, &err), 0);
 }
 
-static void copy__originals_gone__judges_the_same(void **state)
+TEST(copy, originals_gone, judges_the_same)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct arena gone = ARENA_INIT;
@@ -640,7 +630,6 @@ static void copy__originals_gone__judges_the_same(void **state)
 	struct programs_call tool = call_of("/srv/tool", "tool", &arena);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	arena_release(&gone);
 	assert_int_equal(programs_judge(&copy, &call, &err), -1);
 	assert_int_equal(programs_judge(&copy, &link, &err), 0);
@@ -688,9 +677,8 @@ static const struct check_case {
 	{{.name = "cat", .package = "s@1.2.3"}, "", "is for npx"},
 };
 
-static void check__each_case__as_listed(void **state)
+TEST(check, each_case, as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CHECK_CASES); i++) {
 		const struct check_case *c = &CHECK_CASES[i];
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -777,9 +765,8 @@ static const struct script_case {
 	{"/usr/bin/git", "git a", NULL},
 };
 
-static void script__each_case__as_listed(void **state)
+TEST(script, each_case, as_listed)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(SCRIPT_CASES); i++) {
 		const struct script_case *c = &SCRIPT_CASES[i];
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -792,7 +779,7 @@ static void script__each_case__as_listed(void **state)
 }
 
 /* Each row of the table has a call whose script is found. */
-static void script__every_interpreter__has_a_case(void **state)
+TEST(script, every_interpreter, has_a_case)
 {
 	static const struct {
 		const char *names, *operand;
@@ -801,7 +788,6 @@ static void script__every_interpreter__has_a_case(void **state)
 #include "gate/policy/programs.def"
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		size_t n = strcspn(rows[i].names, " "), k = 0;
 
@@ -814,25 +800,4 @@ static void script__every_interpreter__has_a_case(void **state)
 		     strcmp(rows[i].operand, "FILE") == 0))
 			fail_msg("no case for %s", rows[i].names);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deny__each_case__as_listed),
-		cmocka_unit_test(eval__every_launcher__has_a_case),
-		cmocka_unit_test(rule__each_case__as_listed),
-		cmocka_unit_test(
-			deny__arguments_cut__refused_unless_options_ended),
-		cmocka_unit_test(judge__two_rules__both_hold),
-		cmocka_unit_test(means__each_case__as_listed),
-		cmocka_unit_test(judge__script__its_interpreter_is_judged),
-		cmocka_unit_test(copy__originals_gone__judges_the_same),
-		cmocka_unit_test(check__each_case__as_listed),
-		cmocka_unit_test(script__each_case__as_listed),
-		cmocka_unit_test(script__every_interpreter__has_a_case),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* What a hostile program says to the proxy, and what it is answered. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "gate/proxy/proxy_request.h"
 
@@ -113,9 +110,8 @@ static const struct said_case {
 	 PROXY_BAD_REQUEST, NULL, 0},
 };
 
-static void read__table__request_or_what_is_wrong(void **state)
+TEST(read, table, request_or_what_is_wrong)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(SAID); i++) {
 		AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 		const struct said_case *c = &SAID[i];
@@ -139,9 +135,8 @@ static void read__table__request_or_what_is_wrong(void **state)
 }
 
 /* However the bytes come, the request is the same once it is whole. */
-static void read__chopped_anywhere__more_until_whole(void **state)
+TEST(read, chopped_anywhere, more_until_whole)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(SAID); i++) {
 		const struct said_case *c = &SAID[i];
 
@@ -159,13 +154,12 @@ static void read__chopped_anywhere__more_until_whole(void **state)
 	}
 }
 
-static void read__head_at_its_ceiling__one_more_is_too_large(void **state)
+TEST(read, head_at_its_ceiling, one_more_is_too_large)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	struct proxy_request r;
 
-	(void)state;
 	buf_adds(&in, "GET http://a.example/ HTTP/1.1\r\nA: ");
 	while (in.n < PROXY_HEAD_BYTES - 4)
 		buf_addc(&in, 'x');
@@ -181,12 +175,11 @@ static void read__head_at_its_ceiling__one_more_is_too_large(void **state)
 	assert_int_equal(r.outcome, PROXY_TOO_LARGE);
 }
 
-static void head__absolute_form__written_anew(void **state)
+TEST(head, absolute_form, written_anew)
 {
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	struct proxy_request r;
 
-	(void)state;
 	assert_int_equal(
 		proxy_read(STR("PUT http://a.example:8080/p?q HTTP/1.1\r\n"
 			       "hOST: evil.example\r\nAccept: */*\r\n"
@@ -218,11 +211,10 @@ static struct endpoint_target target(const char *text)
 	return t;
 }
 
-static void answer__every_outcome__well_formed(void **state)
+TEST(answer, every_outcome, well_formed)
 {
 	const struct endpoint_target t = target("a.example:443");
 
-	(void)state;
 	for (int i = 0; i < N_PROXY_OUTCOMES; i++) {
 		AUTO(buf_release) struct buf http = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(buf_release) struct buf socks = BUF_INIT(BUF_UNBOUNDED);
@@ -237,12 +229,11 @@ static void answer__every_outcome__well_formed(void **state)
 	}
 }
 
-static void answer__refused__names_the_line(void **state)
+TEST(answer, refused, names_the_line)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const struct endpoint_target t = target("a.example:443");
 
-	(void)state;
 	proxy_answer(PROXY_HTTP_PLAIN, PROXY_UNLISTED, &t, &out);
 	assert_non_null(strstr(buf_cstr(&out), "403 Forbidden"));
 	assert_non_null(strstr(buf_cstr(&out),
@@ -254,20 +245,4 @@ static void answer__refused__names_the_line(void **state)
 	buf_clear(&out);
 	proxy_answer(PROXY_HTTP_PLAIN, PROXY_CONNECTED, &t, &out);
 	assert_int_equal(out.n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(read__table__request_or_what_is_wrong),
-		cmocka_unit_test(read__chopped_anywhere__more_until_whole),
-		cmocka_unit_test(
-			read__head_at_its_ceiling__one_more_is_too_large),
-		cmocka_unit_test(head__absolute_form__written_anew),
-		cmocka_unit_test(answer__every_outcome__well_formed),
-		cmocka_unit_test(answer__refused__names_the_line),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

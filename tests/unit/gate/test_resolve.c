@@ -1,9 +1,6 @@
 /* From a name to opened, judged files. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,9 +36,8 @@ static void check_shebang(const char *text, const char *interpreter,
 		assert_null(a.p);
 }
 
-static void shebang__with_and_without_argument__is_split(void **state)
+TEST(shebang, with_and_without_argument, is_split)
 {
-	(void)state;
 	check_shebang("#!/bin/sh\n", "/bin/sh", NULL);
 	check_shebang("#!/bin/sh", "/bin/sh", NULL);
 	check_shebang("#!  /bin/sh -e  \nfoo", "/bin/sh", "-e");
@@ -49,11 +45,10 @@ static void shebang__with_and_without_argument__is_split(void **state)
 	check_shebang("#!/bin/sh\t-x\r\n", "/bin/sh", "-x");
 }
 
-static void shebang__none__is_refused(void **state)
+TEST(shebang, none, is_refused)
 {
 	struct str i, a;
 
-	(void)state;
 	assert_false(resolve_shebang(STR(""), &i, &a));
 	assert_false(resolve_shebang(STR("#"), &i, &a));
 	assert_false(resolve_shebang(STR("#!"), &i, &a));
@@ -61,21 +56,19 @@ static void shebang__none__is_refused(void **state)
 	assert_false(resolve_shebang(STR(" #!/bin/sh"), &i, &a));
 }
 
-static void shebang__longer_than_the_kernel_reads__is_cut(void **state)
+TEST(shebang, longer_than_the_kernel_reads, is_cut)
 {
 	char text[600];
 	struct str i, a;
 
-	(void)state;
 	memset(text, 'x', sizeof(text));
 	memcpy(text, "#!/", 3);
 	assert_true(resolve_shebang((struct str){text, sizeof(text)}, &i, &a));
 	assert_int_equal(i.n, LIMIT_SHEBANG - 2);
 }
 
-static void env__options_and_assignments__are_passed_over(void **state)
+TEST(env, options_and_assignments, are_passed_over)
 {
-	(void)state;
 	assert_true(str_is(resolve_env_target(STR("node")), "node"));
 	assert_true(str_is(resolve_env_target(STR("-S node --x")), "node"));
 	assert_true(str_is(resolve_env_target(STR("-Snode")), "node"));
@@ -86,7 +79,7 @@ static void env__options_and_assignments__are_passed_over(void **state)
 
 /* ---- judging ---- */
 
-static void judge__who_may_change_the_file__decides(void **state)
+TEST(judge, who_may_change_the_file, decides)
 {
 	static const struct {
 		mode_t mode;
@@ -107,7 +100,6 @@ static void judge__who_may_change_the_file__decides(void **state)
 		{S_IFIFO | 0755, 0, 0, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct stat st = {.st_mode = rows[i].mode,
 				  .st_uid = rows[i].uid,
@@ -126,13 +118,12 @@ static int resolve(const char *name, const char *path, struct arena *arena,
 	return resolve_program(name, path, arena, r, err);
 }
 
-static void resolve__a_program__comes_with_its_loader(void **state)
+TEST(resolve, a_program, comes_with_its_loader)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(resolve("sh", "/bin:/usr/bin", &arena, &r, &err), 0);
 	assert_int_equal(r.exec, 0);
 	assert_true(r.file[0].is_bare);
@@ -143,7 +134,7 @@ static void resolve__a_program__comes_with_its_loader(void **state)
 	arena_release(&arena);
 }
 
-static void resolve__a_script__comes_with_its_interpreter(void **state)
+TEST_IN(temp_dir, resolve, a_script, comes_with_its_interpreter)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
@@ -163,7 +154,7 @@ static void resolve__a_script__comes_with_its_interpreter(void **state)
 	free(name);
 }
 
-static void resolve__env__names_a_further_program(void **state)
+TEST_IN(temp_dir, resolve, env, names_a_further_program)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
@@ -186,7 +177,7 @@ static void resolve__env__names_a_further_program(void **state)
 	free(name);
 }
 
-static void resolve__scripts_of_scripts__end_at_the_ceiling(void **state)
+TEST_IN(temp_dir, resolve, scripts_of_scripts, end_at_the_ceiling)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
@@ -207,7 +198,7 @@ static void resolve__scripts_of_scripts__end_at_the_ceiling(void **state)
 	free(name);
 }
 
-static void resolve__bare_name__is_found_in_absolute_parts_only(void **state)
+TEST_IN(temp_dir, resolve, bare_name, is_found_in_absolute_parts_only)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
@@ -225,7 +216,7 @@ static void resolve__bare_name__is_found_in_absolute_parts_only(void **state)
 	free(path);
 }
 
-static void resolve__what_is_no_program__says_why(void **state)
+TEST_IN(temp_dir, resolve, what_is_no_program, says_why)
 {
 	static const struct {
 		const char *text;
@@ -255,7 +246,7 @@ static void resolve__what_is_no_program__says_why(void **state)
 	free(name);
 }
 
-static void resolve__a_folder_or_nothing__is_refused(void **state)
+TEST_IN(temp_dir, resolve, a_folder_or_nothing, is_refused)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
@@ -270,12 +261,12 @@ static void resolve__a_folder_or_nothing__is_refused(void **state)
 	arena_release(&arena);
 }
 
-static void resolve__a_shim_of_a_version_manager__is_looked_through(void **st)
+TEST_IN(temp_dir, resolve, a_shim_of_a_version_manager, is_looked_through)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
 	struct err err = ERR_INIT;
-	const char *root = *st;
+	const char *root = *state;
 	char *bin = mem_printf("%s/versions/1.2/bin", root);
 	char *shims = mem_printf("%s/shims", root);
 	char *path = mem_printf("%s:/usr/bin:/bin", shims);
@@ -301,44 +292,16 @@ static void resolve__a_shim_of_a_version_manager__is_looked_through(void **st)
 	free(want);
 }
 
-static void resolve__our_own_name__is_the_running_program(void **state)
+TEST(resolve, our_own_name, is_the_running_program)
 {
 	struct arena arena = ARENA_INIT;
 	struct resolved r;
 	struct err err = ERR_INIT;
 	struct stat st;
 
-	(void)state;
 	assert_int_equal(resolve("matins", "/nowhere", &arena, &r, &err), 0);
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
 	assert_int_equal(r.file[0].st.st_ino, st.st_ino);
 	resolved_release(&r);
 	arena_release(&arena);
-}
-
-#define WITH_DIR(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(shebang__with_and_without_argument__is_split),
-		cmocka_unit_test(shebang__none__is_refused),
-		cmocka_unit_test(shebang__longer_than_the_kernel_reads__is_cut),
-		cmocka_unit_test(env__options_and_assignments__are_passed_over),
-		cmocka_unit_test(judge__who_may_change_the_file__decides),
-		cmocka_unit_test(resolve__a_program__comes_with_its_loader),
-		WITH_DIR(resolve__a_script__comes_with_its_interpreter),
-		WITH_DIR(resolve__env__names_a_further_program),
-		WITH_DIR(resolve__scripts_of_scripts__end_at_the_ceiling),
-		WITH_DIR(resolve__bare_name__is_found_in_absolute_parts_only),
-		WITH_DIR(resolve__what_is_no_program__says_why),
-		WITH_DIR(resolve__a_folder_or_nothing__is_refused),
-		WITH_DIR(
-			resolve__a_shim_of_a_version_manager__is_looked_through),
-		cmocka_unit_test(resolve__our_own_name__is_the_running_program),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

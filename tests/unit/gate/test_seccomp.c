@@ -6,11 +6,8 @@
  * rule, in every kind of policy), and with lists that stand here by hand.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <linux/audit.h>
 #include <seccomp.h>
 
@@ -217,9 +214,8 @@ static void check_row(const struct seccomp_filter *f, const struct row *row,
 			check_near_rule(f, row, &ARG_RULES[i], w);
 }
 
-static void filter__each_row_in_each_policy__as_the_tables_say(void **state)
+TEST(filter, each_row_in_each_policy, as_the_tables_say)
 {
-	(void)state;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct seccomp_want w = variant(v);
 		AUTO(seccomp_filter_release)
@@ -233,9 +229,8 @@ static void filter__each_row_in_each_policy__as_the_tables_say(void **state)
 
 /* ---- the tables themselves ---- */
 
-static void rows__all__have_a_number_of_their_own(void **state)
+TEST(rows, all, have_a_number_of_their_own)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		int nr = seccomp_call_number(ROWS[i].name);
 
@@ -247,9 +242,8 @@ static void rows__all__have_a_number_of_their_own(void **state)
 	}
 }
 
-static void rows__by_argument__have_rules_and_no_others_do(void **state)
+TEST(rows, by_argument, have_rules_and_no_others_do)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		bool by_args =
 			ROWS[i].how == HOW_ARGS || ROWS[i].how == HOW_FIXED;
@@ -270,17 +264,15 @@ static bool has_row(const char *name)
 	return false;
 }
 
-static void rules__all__belong_to_a_row(void **state)
+TEST(rules, all, belong_to_a_row)
 {
-	(void)state;
 	for (size_t k = 0; k < ARRAY_LEN(ARG_RULES); k++)
 		if (!has_row(ARG_RULES[k].call))
 			fail_msg("%s has no row", ARG_RULES[k].call);
 }
 
-static void rows__every_call_that_libseccomp_knows__is_there(void **state)
+TEST(rows, every_call_that_libseccomp_knows, is_there)
 {
-	(void)state;
 	for (int nr = 0; nr < 512; nr++) {
 		char *name =
 			seccomp_syscall_resolve_num_arch(SCMP_ARCH_NATIVE, nr);
@@ -313,17 +305,18 @@ static const struct verdict_row *find_verdict(const char *call)
 	return NULL;
 }
 
-static void verdicts__of_each_row__written_down_twice(void **state)
+TEST(verdicts, of_each_row, written_down_twice)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
 		if (!find_verdict(ROWS[i].name))
-			fail_msg("%s has no row in tests/unit/gate/verdicts.def",
-				 ROWS[i].name);
+			fail_msg(
+				"%s has no row in tests/unit/gate/verdicts.def",
+				ROWS[i].name);
 	for (size_t i = 0; i < ARRAY_LEN(VERDICTS); i++)
 		if (!has_row(VERDICTS[i].call) ||
 		    find_verdict(VERDICTS[i].call) != &VERDICTS[i])
-			fail_msg("%s in tests/unit/gate/verdicts.def: no such call, "
+			fail_msg("%s in tests/unit/gate/verdicts.def: no such "
+				 "call, "
 				 "or twice",
 				 VERDICTS[i].call);
 }
@@ -354,9 +347,8 @@ static void check_word(const struct seccomp_filter *f,
 	}
 }
 
-static void verdicts__of_each_call__in_each_profile(void **state)
+TEST(verdicts, of_each_call, in_each_profile)
 {
-	(void)state;
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct seccomp_want w = variant(v);
 		AUTO(seccomp_filter_release)
@@ -456,9 +448,8 @@ static void check_lists(const struct seccomp_filter *f, enum seccomp_deny deny)
 			fail_msg("%s is refused", ALWAYS_ALLOWED[i]);
 }
 
-static void filter__dangerous_and_vital_calls__refused_and_allowed(void **state)
+TEST(filter, dangerous_and_vital_calls, refused_and_allowed)
 {
-	(void)state;
 	each_profile(check_lists);
 }
 
@@ -477,9 +468,8 @@ static void check_child_calls(const struct seccomp_filter *f,
 			fail_msg("%s between filter and exec", CALLS[i]);
 }
 
-static void filter__calls_until_exec__allowed_in_each_profile(void **state)
+TEST(filter, calls_until_exec, allowed_in_each_profile)
 {
-	(void)state;
 	each_profile(check_child_calls);
 }
 
@@ -503,9 +493,8 @@ static void check_foreign(const struct seccomp_filter *f,
 	}
 }
 
-static void filter__another_architecture__killed(void **state)
+TEST(filter, another_architecture, killed)
 {
-	(void)state;
 	each_profile(check_foreign);
 }
 
@@ -522,9 +511,8 @@ static void check_x32(const struct seccomp_filter *f, enum seccomp_deny deny)
 	assert_int_not_equal(verdict(f, -1, NULL), ALLOW);
 }
 
-static void filter__x32_numbers__killed(void **state)
+TEST(filter, x32_numbers, killed)
 {
-	(void)state;
 	each_profile(check_x32);
 }
 #endif
@@ -551,9 +539,8 @@ static void check_unknown(const struct seccomp_filter *f,
 	assert_null(seccomp_call_name(newest + 1));
 }
 
-static void filter__calls_newer_than_the_tables__enosys(void **state)
+TEST(filter, calls_newer_than_the_tables, enosys)
 {
-	(void)state;
 	each_profile(check_unknown);
 }
 
@@ -887,9 +874,8 @@ static void check_world(enum world world, enum seccomp_deny deny)
 	}
 }
 
-static void filter__twins_by_argument__as_listed(void **state)
+TEST(filter, twins_by_argument, as_listed)
 {
-	(void)state;
 	for (int world = 0; world < N_WORLDS; world++) {
 		check_world((enum world)world, SECCOMP_DENY_NOTIFY);
 		check_world((enum world)world, SECCOMP_DENY_ERRNO);
@@ -904,9 +890,8 @@ static bool is_allowed_by(const struct twin *t, const struct arg_rule *rule)
 	       rule_applies(rule, &w) && rule_holds(rule, t->args);
 }
 
-static void twins__each_rule__has_an_allowed_case(void **state)
+TEST(twins, each_rule, has_an_allowed_case)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++) {
 		bool has = false;
 
@@ -918,9 +903,8 @@ static void twins__each_rule__has_an_allowed_case(void **state)
 	}
 }
 
-static void twins__each_call_by_argument__has_a_refused_case(void **state)
+TEST(twins, each_call_by_argument, has_a_refused_case)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		bool has = ROWS[i].how != HOW_ARGS && ROWS[i].how != HOW_FIXED;
 
@@ -943,7 +927,7 @@ static uint32_t ask(struct seccomp_want w, const char *call, uint64_t a,
 	return verdict(&f, seccomp_call_number(call), args);
 }
 
-static void sockets__by_network__only_what_is_granted(void **state)
+TEST(sockets, by_network, only_what_is_granted)
 {
 	struct seccomp_want none = {
 		.profile = PROFILE_OPEN, .net_udp = true, .net_unix = true};
@@ -951,7 +935,6 @@ static void sockets__by_network__only_what_is_granted(void **state)
 	struct seccomp_want own = {
 		.net = POLICY_NET_LOOPBACK, .net_udp = true, .net_unix = true};
 
-	(void)state;
 	for (uint64_t family = 0; family < 46; family++)
 		for (uint64_t type = 0; type < 11; type++)
 			assert_int_equal(ask(none, "socket", family, type, 0),
@@ -968,13 +951,12 @@ static void sockets__by_network__only_what_is_granted(void **state)
 	assert_int_equal(ask(own, "socketpair", AF_UNIX, SOCK_DGRAM, 0), ALLOW);
 }
 
-static void memfd__without_the_sysctl_or_strict__must_be_sealed(void **state)
+TEST(memfd, without_the_sysctl_or_strict, must_be_sealed)
 {
 	struct seccomp_want user = {.profile = PROFILE_DEFAULT};
 	struct seccomp_want strict = {.profile = PROFILE_STRICT,
 				      .memfd_noexec_sysctl = true};
 
-	(void)state;
 	assert_int_equal(ask(user, "memfd_create", 0, 1, 0), NOTIFY);
 	assert_int_equal(ask(user, "memfd_create", 0, 9, 0), ALLOW);
 	assert_int_equal(ask(strict, "memfd_create", 0, 1, 0), NOTIFY);
@@ -982,11 +964,10 @@ static void memfd__without_the_sysctl_or_strict__must_be_sealed(void **state)
 	assert_int_equal(ask(strict, "memfd_create", 0, 0x18, 0), NOTIFY);
 }
 
-static void ipc__without_namespace__refused(void **state)
+TEST(ipc, without_namespace, refused)
 {
 	struct seccomp_want w = {.profile = PROFILE_OPEN};
 
-	(void)state;
 	assert_int_equal(ask(w, "shmget", 0, 0, 0), NOTIFY);
 	assert_int_equal(ask(w, "mq_open", 0, 0, 0), NOTIFY);
 	w.ipc_namespace = true;
@@ -996,14 +977,13 @@ static void ipc__without_namespace__refused(void **state)
 	assert_int_equal(ask(w, "mq_open", 0, 0, 0), NOTIFY);
 }
 
-static void attributes__to_be_kept__are_refused(void **state)
+TEST(attributes, to_be_kept, are_refused)
 {
 	static const char *const calls[] = {
 		"chmod",    "fchmod", "fchmodat", "fchmodat2",	"utimensat",
 		"setxattr", "chown",  "fchownat", "removexattr"};
 	struct seccomp_want w = {.profile = PROFILE_OPEN};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
 		w.keep_attributes = false;
 		assert_int_equal(ask(w, calls[i], 0, 0, 0), ALLOW);
@@ -1014,11 +994,10 @@ static void attributes__to_be_kept__are_refused(void **state)
 	assert_int_equal(ask(w, "openat", 0, 0, 0), ALLOW);
 }
 
-static void open__adds_and_does_not_lift(void **state)
+TEST(open, beside_a_profile, adds_and_does_not_lift)
 {
 	struct seccomp_want w = {.profile = PROFILE_OPEN};
 
-	(void)state;
 	assert_int_equal(ask(w, "personality", 0x0040000, 0, 0), ALLOW);
 	assert_int_equal(ask(w, "io_setup", 0, 0, 0), ALLOW);
 	assert_int_equal(ask(w, "process_vm_readv", 0, 0, 0), ALLOW);
@@ -1026,14 +1005,13 @@ static void open__adds_and_does_not_lift(void **state)
 	assert_int_equal(ask(w, "clone", 0x10000000, 0, 0), NOTIFY);
 }
 
-static void strict__beside_default__has_less(void **state)
+TEST(strict, beside_default, has_less)
 {
 	static const char *const LESS[] = {
 		"inotify_init1", "setuid", "chown", "sched_setparam", "seccomp",
 	};
 	struct seccomp_want w = {.profile = PROFILE_STRICT};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(LESS); i++) {
 		w.profile = PROFILE_STRICT;
 		assert_int_equal(ask(w, LESS[i], 0, 0, 0), NOTIFY);
@@ -1044,7 +1022,7 @@ static void strict__beside_default__has_less(void **state)
 
 /* ---- names in `syscalls` ---- */
 
-static void added_names__listed__allowed_and_neighbours_not(void **state)
+TEST(added_names, listed, allowed_and_neighbours_not)
 {
 	const char *names[] = {"ptrace", "openat2", "personality", "shmget"};
 	struct seccomp_want w = {
@@ -1052,7 +1030,6 @@ static void added_names__listed__allowed_and_neighbours_not(void **state)
 		.syscalls = {names, ARRAY_LEN(names)},
 	};
 
-	(void)state;
 	assert_int_equal(ask(w, "ptrace", 16, 1, 0), ALLOW);
 	assert_int_equal(ask(w, "openat2", 0, 0, 0), ALLOW);
 	assert_int_equal(ask(w, "personality", 0x0040000, 0, 0), ALLOW);
@@ -1077,11 +1054,10 @@ static void check_refused(const char *name, const char *say)
 	assert_null(f.insn);
 }
 
-static void added_names__unknown_or_never__refused_with_why(void **state)
+TEST(added_names, unknown_or_never, refused_with_why)
 {
 	struct err err = ERR_INIT;
 
-	(void)state;
 	check_refused("ptarce", "did you mean \"ptrace\"");
 	check_refused("frobnicate_everything", "no \"frobnicate_everything\"");
 	check_refused("", "no \"\"");
@@ -1152,9 +1128,8 @@ static const struct text_case {
 	{"clone3", {0x1234, 88}, "clone3(0x1234, 0x58)", ""},
 };
 
-static void text__of_refused_calls__readable(void **state)
+TEST(text, of_refused_calls, readable)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
 		const struct text_case *t = &TEXTS[i];
 		struct seccomp_data d = {
@@ -1172,13 +1147,12 @@ static void text__of_refused_calls__readable(void **state)
 	}
 }
 
-static void text__of_an_unknown_number__the_number(void **state)
+TEST(text, of_an_unknown_number, the_number)
 {
 	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	seccomp_describe(&d, &text);
 	assert_string_equal(buf_cstr(&text), "syscall_5000()");
 	seccomp_allow_line(&d, &allow);
@@ -1188,11 +1162,10 @@ static void text__of_an_unknown_number__the_number(void **state)
 }
 
 /* Whatever line is offered must be accepted, and must allow the call. */
-static void allow_line__when_followed__allows_the_call(void **state)
+TEST(allow_line, when_followed, allows_the_call)
 {
 	static const char PREFIX[] = "sandbox = { syscalls = [\"";
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		struct seccomp_data d = {
 			.nr = seccomp_call_number(ROWS[i].name),
@@ -1208,50 +1181,4 @@ static void allow_line__when_followed__allows_the_call(void **state)
 		assert_true(ROWS[i].how != HOW_FIXED &&
 			    ROWS[i].how != HOW_NEVER);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(rows__all__have_a_number_of_their_own),
-		cmocka_unit_test(
-			rows__by_argument__have_rules_and_no_others_do),
-		cmocka_unit_test(rules__all__belong_to_a_row),
-		cmocka_unit_test(
-			rows__every_call_that_libseccomp_knows__is_there),
-		cmocka_unit_test(
-			filter__each_row_in_each_policy__as_the_tables_say),
-		cmocka_unit_test(
-			filter__dangerous_and_vital_calls__refused_and_allowed),
-		cmocka_unit_test(
-			filter__calls_until_exec__allowed_in_each_profile),
-		cmocka_unit_test(filter__another_architecture__killed),
-#ifdef __x86_64__
-		cmocka_unit_test(filter__x32_numbers__killed),
-#endif
-		cmocka_unit_test(filter__calls_newer_than_the_tables__enosys),
-		cmocka_unit_test(filter__twins_by_argument__as_listed),
-		cmocka_unit_test(twins__each_rule__has_an_allowed_case),
-		cmocka_unit_test(
-			twins__each_call_by_argument__has_a_refused_case),
-		cmocka_unit_test(verdicts__of_each_row__written_down_twice),
-		cmocka_unit_test(verdicts__of_each_call__in_each_profile),
-		cmocka_unit_test(sockets__by_network__only_what_is_granted),
-		cmocka_unit_test(
-			memfd__without_the_sysctl_or_strict__must_be_sealed),
-		cmocka_unit_test(ipc__without_namespace__refused),
-		cmocka_unit_test(attributes__to_be_kept__are_refused),
-		cmocka_unit_test(open__adds_and_does_not_lift),
-		cmocka_unit_test(strict__beside_default__has_less),
-		cmocka_unit_test(
-			added_names__listed__allowed_and_neighbours_not),
-		cmocka_unit_test(
-			added_names__unknown_or_never__refused_with_why),
-		cmocka_unit_test(text__of_refused_calls__readable),
-		cmocka_unit_test(text__of_an_unknown_number__the_number),
-		cmocka_unit_test(allow_line__when_followed__allows_the_call),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

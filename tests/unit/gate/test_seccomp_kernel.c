@@ -8,10 +8,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -22,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/fd.h"
 #include "gate/watch/notify.h"
@@ -251,13 +248,12 @@ static const struct gate_denial *find(const struct child *c, const char *name)
 	return NULL;
 }
 
-static void kernel__refused_calls__eperm_and_named(void **state)
+TEST(kernel, refused_calls, eperm_and_named)
 {
 	AUTO(child_release) struct child c;
 	const struct gate_denial *row;
 	size_t n;
 
-	(void)state;
 	run(DEFAULT_WANT, try_refused, &c);
 	assert_exit(&c, 0);
 	(void)!denials_rows(&c.log, &n);
@@ -275,31 +271,28 @@ static void kernel__refused_calls__eperm_and_named(void **state)
 	assert_string_equal(find(&c, "clone")->allow, "");
 }
 
-static void kernel__refused_calls_unnamed__the_same_errno(void **state)
+TEST(kernel, refused_calls_unnamed, the_same_errno)
 {
 	struct seccomp_want w = DEFAULT_WANT;
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	w.deny = SECCOMP_DENY_ERRNO;
 	run(w, try_refused, &c);
 	assert_exit(&c, 0);
 	assert_int_equal(c.log.n, 0);
 }
 
-static void kernel__hidden_calls__enosys_and_not_named(void **state)
+TEST(kernel, hidden_calls, enosys_and_not_named)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	run(DEFAULT_WANT, try_absent, &c);
 	assert_exit(&c, 0);
 	assert_int_equal(c.log.n, 0);
 }
 
-static void kernel__allowed_calls__work_in_each_profile(void **state)
+TEST(kernel, allowed_calls, work_in_each_profile)
 {
-	(void)state;
 	for (int p = 0; p < N_PROFILES; p++) {
 		struct seccomp_want w = DEFAULT_WANT;
 		AUTO(child_release) struct child c;
@@ -332,12 +325,11 @@ static int try_net(void)
 	return 0;
 }
 
-static void kernel__ports_only__tcp_and_no_way_around(void **state)
+TEST(kernel, ports_only, tcp_and_no_way_around)
 {
 	struct seccomp_want w = DEFAULT_WANT;
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	w.net = POLICY_NET_PORTS;
 	run(w, try_net, &c);
 	assert_exit(&c, 0);
@@ -351,13 +343,12 @@ static int try_added(void)
 	return 0;
 }
 
-static void kernel__an_added_name__reaches_the_kernel(void **state)
+TEST(kernel, an_added_name, reaches_the_kernel)
 {
 	const char *names[] = {"process_vm_readv"};
 	struct seccomp_want w = DEFAULT_WANT;
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	w.syscalls = (struct strlist){names, 1};
 	run(w, try_added, &c);
 	assert_exit(&c, 0);
@@ -390,11 +381,10 @@ static int without_filter(int (*act)(void))
 	return status;
 }
 
-static void kernel__i386_call__killed(void **state)
+TEST(kernel, i386_call, killed)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	if (without_filter(call_i386) != 0) {
 		print_message("# SKIP this kernel has no i386 calls\n");
 		skip();
@@ -405,11 +395,10 @@ static void kernel__i386_call__killed(void **state)
 }
 
 /* Judged by its number before the kernel looks whether it has the ABI. */
-static void kernel__x32_call__killed(void **state)
+TEST(kernel, x32_call, killed)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	run(DEFAULT_WANT, call_x32, &c);
 	assert_true(WIFSIGNALED(c.status));
 	assert_int_equal(WTERMSIG(c.status), SIGSYS);
@@ -426,9 +415,8 @@ static int exec_shell(void)
 	return 1;
 }
 
-static void kernel__a_shell_with_children__runs_in_each_profile(void **state)
+TEST(kernel, a_shell_with_children, runs_in_each_profile)
 {
-	(void)state;
 	for (int p = 0; p < N_PROFILES; p++) {
 		struct seccomp_want w = DEFAULT_WANT;
 		AUTO(child_release) struct child c;
@@ -445,11 +433,10 @@ static int exec_refused(void)
 	return 200;
 }
 
-static void kernel__a_program_after_exec__is_named(void **state)
+TEST(kernel, a_program_after_exec, is_named)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	if (access("/usr/bin/unshare", X_OK) != 0) {
 		print_message("# SKIP unshare(1) is not installed\n");
 		skip();
@@ -468,11 +455,10 @@ static int many_refused(void)
 	return 0;
 }
 
-static void kernel__a_thousand_refusals__all_are_counted(void **state)
+TEST(kernel, a_thousand_refusals, all_are_counted)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	run(DEFAULT_WANT, many_refused, &c);
 	assert_exit(&c, 0);
 	assert_int_equal(c.log.n, 1);
@@ -509,36 +495,11 @@ static int die_while_asking(void)
 	return 0;
 }
 
-static void kernel__tasks_killed_while_they_wait__no_harm(void **state)
+TEST(kernel, tasks_killed_while_they_wait, no_harm)
 {
 	AUTO(child_release) struct child c;
 
-	(void)state;
 	run(DEFAULT_WANT, die_while_asking, &c);
 	assert_exit(&c, 0);
 	assert_true(c.log.n >= 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(kernel__refused_calls__eperm_and_named),
-		cmocka_unit_test(kernel__refused_calls_unnamed__the_same_errno),
-		cmocka_unit_test(kernel__hidden_calls__enosys_and_not_named),
-		cmocka_unit_test(kernel__allowed_calls__work_in_each_profile),
-		cmocka_unit_test(kernel__ports_only__tcp_and_no_way_around),
-		cmocka_unit_test(kernel__an_added_name__reaches_the_kernel),
-#ifdef __x86_64__
-		cmocka_unit_test(kernel__i386_call__killed),
-		cmocka_unit_test(kernel__x32_call__killed),
-#endif
-		cmocka_unit_test(
-			kernel__a_shell_with_children__runs_in_each_profile),
-		cmocka_unit_test(kernel__a_program_after_exec__is_named),
-		cmocka_unit_test(kernel__a_thousand_refusals__all_are_counted),
-		cmocka_unit_test(kernel__tasks_killed_while_they_wait__no_harm),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* The setup list: which steps, in which order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 #include "gate/build/setup.h"
@@ -51,16 +48,14 @@ static const struct setup_place places[] = {
 #define VIEW .root_is_mount = true, .dev_is_mount = true
 #define GRANTS(list) .grants = (list), .n_grants = ARRAY_LEN(list)
 
-static void view__nothing_granted__is_read_only_with_private_places(void **s)
+TEST(view, nothing_granted, is_read_only_with_private_places)
 {
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = places, .n_places = 2},
 	      "ATTR /; ATTR /dev; TMPFS /home/u; TMPFS /tmp; PROC /proc");
 }
 
-static void view__namespaces__are_set_while_proc_is_writable(void **s)
+TEST(view, namespaces, are_set_while_proc_is_writable)
 {
-	(void)s;
 	check(&(struct setup_view){VIEW, .memfd_noexec = true, .pid_max = 556,
 				   .loopback = true},
 	      "WRITE /proc/sys/vm/memfd_noexec; "
@@ -68,46 +63,42 @@ static void view__namespaces__are_set_while_proc_is_writable(void **s)
 	      "ATTR /dev; PROC /proc");
 }
 
-static void view__in_a_chroot__makes_mount_points_first(void **s)
+TEST(view, in_a_chroot, makes_mount_points_first)
 {
-	(void)s;
 	check(&(struct setup_view){.root_is_mount = false},
 	      "TAKE /; ENTER /; ATTR /; HERE /dev rw; ATTR /dev; PROC /proc");
 }
 
-static void grant__to_read_in_the_open__needs_no_mount(void **s)
+TEST(grant, to_read_in_the_open, needs_no_mount)
 {
 	static const struct setup_grant g[] = {{.path = "/srv/data"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
 				   GRANTS(g)},
 	      "ATTR /; ATTR /dev; TMPFS /tmp; PROC /proc");
 }
 
-static void grant__hidden_by_a_place__is_taken_before_and_put_after(void **s)
+TEST(grant, hidden_by_a_place, is_taken_before_and_put_after)
 {
 	static const struct setup_grant g[] = {{.path = "/tmp/x"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
 				   GRANTS(g)},
 	      "TAKE /tmp/x; ATTR /; ATTR /dev; TMPFS /tmp; PUT /tmp/x ro; "
 	      "PROC /proc");
 }
 
-static void grant__to_write__is_always_put(void **s)
+TEST(grant, to_write, is_always_put)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/srv/data", .is_dir = true, .is_write = true}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, GRANTS(g)},
 	      "TAKE /srv/data; ATTR /; ATTR /dev; PUT /srv/data rw; "
 	      "PROC /proc");
 }
 
-static void grants__inside_each_other__come_outermost_first(void **s)
+TEST(grants, inside_each_other, come_outermost_first)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/home/u/p/out", .is_dir = true, .is_write = true},
@@ -116,7 +107,6 @@ static void grants__inside_each_other__come_outermost_first(void **s)
 		{.path = "/home/u/p/src", .is_dir = true},
 	};
 
-	(void)s;
 	/* reading inside of writing takes nothing away, nor asks for more */
 	check(&(struct setup_view){VIEW, .places = places, .n_places = 2,
 				   GRANTS(g)},
@@ -125,26 +115,24 @@ static void grants__inside_each_other__come_outermost_first(void **s)
 	      "TMPFS /tmp; PROC /proc");
 }
 
-static void grant__above_a_private_place__leaves_it_private(void **s)
+TEST(grant, above_a_private_place, leaves_it_private)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/home", .is_dir = true, .is_write = true}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &places[1], .n_places = 1,
 				   GRANTS(g)},
 	      "TAKE /home; ATTR /; ATTR /dev; PUT /home rw; TMPFS /home/u; "
 	      "PROC /proc");
 }
 
-static void grant__of_everything_to_write__leaves_the_root_writable(void **s)
+TEST(grant, of_everything_to_write, leaves_the_root_writable)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/", .is_dir = true, .is_write = true}};
 	struct arena arena = ARENA_INIT;
 	struct setup_list list;
 
-	(void)s;
 	setup_build(&(struct setup_view){VIEW, GRANTS(g)}, &arena, &list);
 	assert_int_equal(list.op[0].kind, SETUP_ATTR);
 	assert_int_equal(list.op[0].set, SYS_ATTR_NOSUID | SYS_ATTR_NODEV);
@@ -154,7 +142,7 @@ static void grant__of_everything_to_write__leaves_the_root_writable(void **s)
 	arena_release(&arena);
 }
 
-static void protected__inside_a_writable_grant__is_pinned(void **s)
+TEST(protected, inside_a_writable_grant, is_pinned)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/srv/p", .is_dir = true, .is_write = true}};
@@ -164,7 +152,6 @@ static void protected__inside_a_writable_grant__is_pinned(void **s)
 		{.path = "/srv/other/.git/config"},
 	};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, GRANTS(g), .protect = protect,
 				   .n_protect = 3},
 	      "TAKE /srv/p; ATTR /; ATTR /dev; PUT /srv/p rw; "
@@ -172,26 +159,24 @@ static void protected__inside_a_writable_grant__is_pinned(void **s)
 	      "HERE /srv/p/.git/hooks ro; PROC /proc");
 }
 
-static void protected__deep_inside__pins_every_folder_above(void **s)
+TEST(protected, deep_inside, pins_every_folder_above)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/w", .is_dir = true, .is_write = true}};
 	static const struct setup_grant protect[] = {{.path = "/w/a/b/c"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, GRANTS(g), .protect = protect,
 				   .n_protect = 1},
 	      "TAKE /w; ATTR /; ATTR /dev; PUT /w rw; HERE /w/a rw; "
 	      "HERE /w/a/b rw; HERE /w/a/b/c ro; PROC /proc");
 }
 
-static void protected__in_a_private_place__needs_nothing(void **s)
+TEST(protected, in_a_private_place, needs_nothing)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/home", .is_dir = true, .is_write = true}};
 	static const struct setup_grant protect[] = {{.path = "/home/u/state"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &places[1], .n_places = 1,
 				   GRANTS(g), .protect = protect,
 				   .n_protect = 1},
@@ -199,80 +184,44 @@ static void protected__in_a_private_place__needs_nothing(void **s)
 	      "PROC /proc");
 }
 
-static void links__come_after_what_they_point_to(void **s)
+TEST(view, links, come_after_what_they_point_to)
 {
 	static const struct setup_grant g[] = {{.path = "/tmp/real"}};
 	static const struct setup_link l[] = {{"/tmp/name", "/tmp/real"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
 				   GRANTS(g), .links = l, .n_links = 1},
 	      "TAKE /tmp/real; ATTR /; ATTR /dev; TMPFS /tmp; "
 	      "PUT /tmp/real ro; LINK /tmp/name; PROC /proc");
 }
 
-static void shut__files__have_a_device_above_them(void **s)
+TEST(shut, files, have_a_device_above_them)
 {
 	static const struct setup_grant g[] = {
 		{.path = "/tmp/p", .is_dir = true, .is_write = true}};
 	const char *shut[] = {"/tmp/p/.env"};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
 				   GRANTS(g), .shut = {shut, 1}},
 	      "TAKE /tmp/p; TAKE /dev/null; ATTR /; ATTR /dev; TMPFS /tmp; "
 	      "PUT /tmp/p rw; PUT /tmp/p/.env ro; PROC /proc");
 }
 
-static void names__that_only_begin_alike__are_not_beneath(void **s)
+TEST(names, that_only_begin_alike, are_not_beneath)
 {
 	static const struct setup_grant g[] = {{.path = "/tmpfile"},
 					       {.path = "/tmp-x/y"}};
 
-	(void)s;
 	check(&(struct setup_view){VIEW, .places = &tmp, .n_places = 1,
 				   GRANTS(g)},
 	      "ATTR /; ATTR /dev; TMPFS /tmp; PROC /proc");
 }
 
-static void step__in_an_error__is_named_with_its_path(void **s)
+TEST(step, in_an_error, is_named_with_its_path)
 {
 	struct arena arena = ARENA_INIT;
 	struct setup_op op = {.kind = SETUP_PUT, .path = "/srv/data"};
 
-	(void)s;
 	assert_string_equal(setup_describe(&op, &arena), "attach /srv/data");
 	arena_release(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			view__nothing_granted__is_read_only_with_private_places),
-		cmocka_unit_test(
-			view__namespaces__are_set_while_proc_is_writable),
-		cmocka_unit_test(view__in_a_chroot__makes_mount_points_first),
-		cmocka_unit_test(grant__to_read_in_the_open__needs_no_mount),
-		cmocka_unit_test(
-			grant__hidden_by_a_place__is_taken_before_and_put_after),
-		cmocka_unit_test(grant__to_write__is_always_put),
-		cmocka_unit_test(
-			grants__inside_each_other__come_outermost_first),
-		cmocka_unit_test(
-			grant__above_a_private_place__leaves_it_private),
-		cmocka_unit_test(
-			grant__of_everything_to_write__leaves_the_root_writable),
-		cmocka_unit_test(protected__inside_a_writable_grant__is_pinned),
-		cmocka_unit_test(
-			protected__deep_inside__pins_every_folder_above),
-		cmocka_unit_test(protected__in_a_private_place__needs_nothing),
-		cmocka_unit_test(links__come_after_what_they_point_to),
-		cmocka_unit_test(shut__files__have_a_device_above_them),
-		cmocka_unit_test(names__that_only_begin_alike__are_not_beneath),
-		cmocka_unit_test(step__in_an_error__is_named_with_its_path),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

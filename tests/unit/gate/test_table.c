@@ -1,9 +1,6 @@
 /* What is put into a shared table, and that all of it is taken away again. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -34,6 +31,8 @@ static int close_many(void **state)
 		close(many[i]);
 	return 0;
 }
+
+FIXTURE(full_table, open_many, close_many);
 
 struct start {
 	struct launch l;
@@ -68,13 +67,12 @@ static bool is_hung_up(int fd)
 	return poll(&p, 1, 0) == 1 && p.revents & POLLHUP;
 }
 
-static void few__are_copied(void **state)
+TEST(rows, few, are_copied)
 {
 	struct start s;
 	struct table t;
 	int sock;
 
-	(void)state;
 	begin(&s);
 	sock = s.l.fd[FD_SOCK];
 	assert_false(table_share(&s.l, &t));
@@ -93,13 +91,12 @@ static void few__are_copied(void **state)
 }
 
 /* Twice: the numbers are kept, what was there the first time is not. */
-static void many__are_shared(void **state)
+TEST_IN(full_table, rows, many, are_shared)
 {
 	int us = (int)syscall(SYS_pidfd_open, getpid(), 0);
 	const uint64_t one = 1;
 	int end = 0;
 
-	(void)state;
 	assert_true(us >= 0);
 	for (int i = 0; i < 2; i++) {
 		struct start s;
@@ -138,12 +135,11 @@ static void many__are_shared(void **state)
 }
 
 /* No clone: nothing stays where it was put. */
-static void many__without_a_child__are_taken_away(void **state)
+TEST_IN(full_table, many_rows, without_a_child, are_taken_away)
 {
 	struct start s;
 	struct table t;
 
-	(void)state;
 	begin(&s);
 	assert_true(table_share(&s.l, &t));
 	table_end(&s.l, &t);
@@ -159,19 +155,4 @@ static void many__without_a_child__are_taken_away(void **state)
 	}
 	close(s.in[1]);
 	close(s.ours);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(few__are_copied),
-		cmocka_unit_test_setup_teardown(many__are_shared, open_many,
-						close_many),
-		cmocka_unit_test_setup_teardown(
-			many__without_a_child__are_taken_away, open_many,
-			close_many),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Paths followed part by part: what was opened, and the links on the way. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -44,7 +41,7 @@ static int go(struct fixture *f, const char *name)
 	return walk_open(at(f, name), &f->arena, &f->walk);
 }
 
-static void walk__no_links__is_the_path(void **state)
+TEST_IN(temp_dir, walk, no_links, is_the_path)
 {
 	struct fixture f;
 
@@ -56,7 +53,7 @@ static void walk__no_links__is_the_path(void **state)
 	end(&f);
 }
 
-static void walk__links__are_told_by_where_they_lie(void **state)
+TEST_IN(temp_dir, walk, links, are_told_by_where_they_lie)
 {
 	struct fixture f;
 
@@ -73,7 +70,7 @@ static void walk__links__are_told_by_where_they_lie(void **state)
 	end(&f);
 }
 
-static void walk__in_circles__is_an_error(void **state)
+TEST_IN(temp_dir, walk, in_circles, is_an_error)
 {
 	struct fixture f;
 
@@ -83,7 +80,7 @@ static void walk__in_circles__is_an_error(void **state)
 	end(&f);
 }
 
-static void walk__to_nothing__says_so(void **state)
+TEST_IN(temp_dir, walk, to_nothing, says_so)
 {
 	struct fixture f;
 
@@ -97,7 +94,7 @@ static void walk__to_nothing__says_so(void **state)
 }
 
 /* Such a link is no text that could be read: it leads to what is open. */
-static void walk__link_of_proc__leads_to_what_is_open(void **state)
+TEST_IN(temp_dir, walk, link_of_proc, leads_to_what_is_open)
 {
 	struct fixture f;
 	int fd;
@@ -113,7 +110,7 @@ static void walk__link_of_proc__leads_to_what_is_open(void **state)
 	end(&f);
 }
 
-static void walk_plain__a_link__is_refused(void **state)
+TEST_IN(temp_dir, walk_plain, a_link, is_refused)
 {
 	struct fixture f;
 
@@ -123,22 +120,4 @@ static void walk_plain__a_link__is_refused(void **state)
 	assert_int_equal(errno, ELOOP);
 	assert_int_equal(walk_open_plain(at(&f, "a/b"), &f.arena, &f.walk), 0);
 	end(&f);
-}
-
-#define WITH_DIR(name) \
-	cmocka_unit_test_setup_teardown(name, temp_dir_make, temp_dir_remove)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		WITH_DIR(walk__no_links__is_the_path),
-		WITH_DIR(walk__links__are_told_by_where_they_lie),
-		WITH_DIR(walk__in_circles__is_an_error),
-		WITH_DIR(walk__to_nothing__says_so),
-		WITH_DIR(walk__link_of_proc__leads_to_what_is_open),
-		WITH_DIR(walk_plain__a_link__is_refused),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,11 +4,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <linux/audit.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -106,13 +103,11 @@ static void compare_filters(const struct seccomp_want *want, unsigned what)
 	arena_release(&arena);
 }
 
-static void filter__each_call__keeps_its_verdict_but_for_the_watched(
-	void **state)
+TEST(filter, each_call, keeps_its_verdict_but_for_the_watched)
 {
 	static const unsigned whats[] = {GATE_RECORD_EXEC, GATE_RECORD_FILES,
 					 GATE_RECORD_NET, 7};
 
-	(void)state;
 	for (unsigned profile = 0; profile < N_PROFILES; profile++)
 		for (unsigned net = 0; net < 4; net++) {
 			struct seccomp_want want = {
@@ -127,13 +122,12 @@ static void filter__each_call__keeps_its_verdict_but_for_the_watched(
 		}
 }
 
-static void filter__longer_than_the_kernel_takes__is_none(void **state)
+TEST(filter, longer_than_the_kernel_takes, is_none)
 {
 	static struct sock_filter many[WATCH_INSNS];
 	struct sock_fprog in = {WATCH_INSNS / 2 + 1, many}, out;
 	struct arena arena = ARENA_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < WATCH_INSNS; i++)
 		many[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						       SECCOMP_RET_ALLOW);
@@ -144,7 +138,7 @@ static void filter__longer_than_the_kernel_takes__is_none(void **state)
 }
 
 /* The gate's own exec goes on unseen, by a number that nobody can guess. */
-static void filter__exec_with_the_cookie__is_not_watched(void **state)
+TEST(filter, exec_with_the_cookie, is_not_watched)
 {
 	AUTO(filter_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
 	struct seccomp_want want = {.deny = SECCOMP_DENY_NOTIFY};
@@ -153,7 +147,6 @@ static void filter__exec_with_the_cookie__is_not_watched(void **state)
 	struct err err = ERR_INIT;
 	struct sock_fprog in, out;
 
-	(void)state;
 	assert_int_equal(filters_build(&want, &plain, &err), 0);
 	in = (struct sock_fprog){plain.n, plain.insn};
 	for (int has = 0; has < 2; has++) {
@@ -172,11 +165,10 @@ static void filter__exec_with_the_cookie__is_not_watched(void **state)
 }
 
 /* The child makes these before anybody could answer. */
-static void table__calls_between_filter_and_exec__are_not_watched(void **state)
+TEST(table, calls_between_filter_and_exec, are_not_watched)
 {
 	struct watch w = WATCH_INIT;
 
-	(void)state;
 	w.what = 7;
 #define CHECK(name)                                                         \
 	if (strcmp(#name, "execve") != 0 && strcmp(#name, "execveat") != 0) \
@@ -187,11 +179,10 @@ static void table__calls_between_filter_and_exec__are_not_watched(void **state)
 	assert_true(watch_covers(&w, SYS_execveat));
 }
 
-static void covers__other_kind_or_nothing_asked__is_false(void **state)
+TEST(covers, other_kind_or_nothing_asked, is_false)
 {
 	struct watch w = WATCH_INIT;
 
-	(void)state;
 	assert_false(watch_covers(&w, SYS_execve));
 	w.what = GATE_RECORD_EXEC;
 	assert_true(watch_covers(&w, SYS_execve));
@@ -211,11 +202,10 @@ static enum watch_answer forbid_all(void *arg, const struct watch_exec *x,
 	return WATCH_FORBIDDEN;
 }
 
-static void covers__rules_alone__watch_execs(void **state)
+TEST(covers, rules_alone, watch_execs)
 {
 	struct watch w = WATCH_INIT;
 
-	(void)state;
 	w.judge = forbid_all;
 	assert_int_equal(watch_wants(&w), GATE_RECORD_EXEC);
 	assert_true(watch_covers(&w, SYS_execve));
@@ -235,11 +225,10 @@ static void add(struct watch *w, const char *path, unsigned access,
 	records_add(&w->records, &r);
 }
 
-static void records__same_again__is_counted(void **state)
+TEST(records, same_again, is_counted)
 {
 	struct watch w = WATCH_INIT;
 
-	(void)state;
 	add(&w, "/a", GATE_ACCESS_READ, "cat");
 	add(&w, "/a", GATE_ACCESS_WRITE, "cat");
 	add(&w, "/a", GATE_ACCESS_READ, "dog");
@@ -251,12 +240,11 @@ static void records__same_again__is_counted(void **state)
 	watch_release(&w);
 }
 
-static void records__more_than_there_is_room_for__are_counted(void **state)
+TEST(records, more_than_there_is_room_for, are_counted)
 {
 	struct watch w = WATCH_INIT;
 	char path[32];
 
-	(void)state;
 	for (int i = 0; i < WATCH_RECORDS + 10; i++) {
 		snprintf(path, sizeof(path), "/f/%d", i);
 		add(&w, path, GATE_ACCESS_READ, "x");
@@ -268,7 +256,7 @@ static void records__more_than_there_is_room_for__are_counted(void **state)
 	watch_release(&w);
 }
 
-static void records__arguments__are_cut(void **state)
+TEST(records, arguments, are_cut)
 {
 	struct watch w = WATCH_INIT;
 	const char *args[WATCH_ARGS + 4];
@@ -278,7 +266,6 @@ static void records__arguments__are_cut(void **state)
 				.program = "sh",
 				.args = {args, WATCH_ARGS + 4}};
 
-	(void)state;
 	memset(longer, 'y', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
 	for (size_t i = 0; i < WATCH_ARGS + 4; i++)
@@ -290,13 +277,12 @@ static void records__arguments__are_cut(void **state)
 	watch_release(&w);
 }
 
-static void execs__refused_and_files__are_left_out(void **state)
+TEST(execs, refused_and_files, are_left_out)
 {
 	struct gate_record r = {.what = GATE_RECORD_EXEC, .program = "sh"};
 	struct watch w = WATCH_INIT;
 	struct strlist list;
 
-	(void)state;
 	add(&w, "/etc/x", GATE_ACCESS_READ, "sh");
 	r.path = "/bin/b";
 	records_add(&w.records, &r);
@@ -314,7 +300,7 @@ static void execs__refused_and_files__are_left_out(void **state)
 
 /* ---- addresses ---- */
 
-static void address__families__are_text(void **state)
+TEST(address, families, are_text)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
@@ -323,7 +309,6 @@ static void address__families__are_text(void **state)
 	struct sockaddr_un un = {.sun_family = AF_UNIX};
 	char text[256];
 
-	(void)state;
 	in.sin_addr.s_addr = htonl(0x7f000001);
 	assert_true(watch_address(&in, sizeof(in), text, sizeof(text)));
 	assert_string_equal(text, "127.0.0.1:80");
@@ -342,40 +327,15 @@ static void address__families__are_text(void **state)
 	assert_int_equal(strlen(text), 5 + sizeof(un.sun_path));
 }
 
-static void address__cut_or_of_others__is_none(void **state)
+TEST(address, cut_or_of_others, is_none)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
 	char text[64];
 
-	(void)state;
 	assert_false(watch_address(&in, 7, text, sizeof(text)));
 	assert_false(watch_address(&in, 0, text, sizeof(text)));
 	in.sin_family = AF_NETLINK;
 	assert_false(watch_address(&in, sizeof(in), text, sizeof(text)));
 	in.sin_family = AF_UNIX;
 	assert_false(watch_address(&in, 2, text, sizeof(text)));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			filter__each_call__keeps_its_verdict_but_for_the_watched),
-		cmocka_unit_test(filter__exec_with_the_cookie__is_not_watched),
-		cmocka_unit_test(filter__longer_than_the_kernel_takes__is_none),
-		cmocka_unit_test(
-			table__calls_between_filter_and_exec__are_not_watched),
-		cmocka_unit_test(covers__other_kind_or_nothing_asked__is_false),
-		cmocka_unit_test(covers__rules_alone__watch_execs),
-		cmocka_unit_test(records__same_again__is_counted),
-		cmocka_unit_test(
-			records__more_than_there_is_room_for__are_counted),
-		cmocka_unit_test(records__arguments__are_cut),
-		cmocka_unit_test(execs__refused_and_files__are_left_out),
-		cmocka_unit_test(address__families__are_text),
-		cmocka_unit_test(address__cut_or_of_others__is_none),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -90,11 +90,10 @@ static UNUSED int talk_chopped(void **state)
 }
 
 /* Each test twice, to show that portions make no difference. */
-#define TALK_TEST(f)                                         \
-	{#f " (whole)", f, talk_whole, NULL, NULL},          \
-	{                                                    \
-#f " (chopped)", f, talk_chopped, NULL, NULL \
-	}
+static const struct test_fixture talk_in_bytes UNUSED = {talk_chopped, NULL,
+							 "chopped", NULL};
+static const struct test_fixture talk UNUSED = {talk_whole, NULL, "whole",
+						&talk_in_bytes};
 
 static UNUSED void says(struct talk *t, const char *bytes)
 {

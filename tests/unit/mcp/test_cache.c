@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -26,12 +22,11 @@ static bool has(struct cache *c, const char *method, const char *params,
 	return cache_find(c, method, str_of(params), now, &v);
 }
 
-static void CH_3__fresh_for_its_time__and_not_longer(void **state)
+TEST(CH_3, fresh_for_its_time, and_not_longer)
 {
 	struct cache c = CACHE_INIT;
 	struct str v;
 
-	(void)state;
 	assert_true(
 		cache_put(&c, "tools/list", NONE, STR(RESULT("1500")), NOW));
 	assert_true(cache_find(&c, "tools/list", NONE,
@@ -44,7 +39,7 @@ static void CH_3__fresh_for_its_time__and_not_longer(void **state)
 	cache_release(&c);
 }
 
-static void CH_3__odd_times__are_stale_at_once(void **state)
+TEST(CH_3, odd_times, are_stale_at_once)
 {
 	static const char *const odd[] = {RESULT("0"),
 					  RESULT("-1"),
@@ -55,7 +50,6 @@ static void CH_3__odd_times__are_stale_at_once(void **state)
 					  "[]"};
 	struct cache c = CACHE_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(odd); i++)
 		assert_false(
 			cache_put(&c, "tools/list", NONE, str_of(odd[i]), NOW));
@@ -67,11 +61,10 @@ static void CH_3__odd_times__are_stale_at_once(void **state)
 	cache_release(&c);
 }
 
-static void CH_2__other_params__are_another_entry(void **state)
+TEST(CH_2, other_params, are_another_entry)
 {
 	struct cache c = CACHE_INIT;
 
-	(void)state;
 	assert_true(cache_put(&c, "tools/list",
 			      STR("{\"cursor\":\"a\",\"_meta\":{\"x\":1}}"),
 			      STR(RESULT("9000")), NOW));
@@ -83,21 +76,19 @@ static void CH_2__other_params__are_another_entry(void **state)
 	cache_release(&c);
 }
 
-static void CH_1__other_methods__are_not_kept(void **state)
+TEST(CH_1, other_methods, are_not_kept)
 {
 	struct cache c = CACHE_INIT;
 
-	(void)state;
 	assert_false(
 		cache_put(&c, "tools/call", NONE, STR(RESULT("9000")), NOW));
 	cache_release(&c);
 }
 
-static void CH_5__change__makes_it_stale(void **state)
+TEST(CH_5, change, makes_it_stale)
 {
 	struct cache c = CACHE_INIT;
 
-	(void)state;
 	assert_true(
 		cache_put(&c, "tools/list", NONE, STR(RESULT("9000")), NOW));
 	assert_true(cache_put(&c, "resources/templates/list", NONE,
@@ -116,11 +107,10 @@ static void CH_5__change__makes_it_stale(void **state)
 	cache_release(&c);
 }
 
-static void put__again__replaces_and_may_forget(void **state)
+TEST(put, again, replaces_and_may_forget)
 {
 	struct cache c = CACHE_INIT;
 
-	(void)state;
 	assert_true(
 		cache_put(&c, "tools/list", NONE, STR(RESULT("9000")), NOW));
 	assert_true(
@@ -132,12 +122,11 @@ static void put__again__replaces_and_may_forget(void **state)
 	cache_release(&c);
 }
 
-static void put__beyond_the_bound__drops_the_oldest(void **state)
+TEST(put, beyond_the_bound, drops_the_oldest)
 {
 	struct cache c = CACHE_INIT;
 	char params[64];
 
-	(void)state;
 	for (int i = 0; i < CACHE_ENTRIES_MAX + 10; i++) {
 		snprintf(params, sizeof(params), "{\"cursor\":\"%d\"}", i);
 		assert_true(cache_put(&c, "tools/list", str_of(params),
@@ -147,20 +136,4 @@ static void put__beyond_the_bound__drops_the_oldest(void **state)
 	assert_false(has(&c, "tools/list", "{\"cursor\":\"9\"}", NOW));
 	assert_true(has(&c, "tools/list", "{\"cursor\":\"10\"}", NOW));
 	cache_release(&c);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(CH_3__fresh_for_its_time__and_not_longer),
-		cmocka_unit_test(CH_3__odd_times__are_stale_at_once),
-		cmocka_unit_test(CH_2__other_params__are_another_entry),
-		cmocka_unit_test(CH_1__other_methods__are_not_kept),
-		cmocka_unit_test(CH_5__change__makes_it_stale),
-		cmocka_unit_test(put__again__replaces_and_may_forget),
-		cmocka_unit_test(put__beyond_the_bound__drops_the_oldest),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/mcp/wire/content.h"
 
@@ -31,9 +27,8 @@ static void refuses(const char *json, size_t max, enum err_kind kind)
 	buf_release(&out);
 }
 
-static void base64__vectors_of_rfc_4648__are_decoded(void **state)
+TEST(base64, vectors_of_rfc_4648, are_decoded)
 {
-	(void)state;
 	decodes("\"\"", "", 0);
 	decodes("\"Zg==\"", "f", 1);
 	decodes("\"Zm8=\"", "fo", 2);
@@ -45,9 +40,8 @@ static void base64__vectors_of_rfc_4648__are_decoded(void **state)
 	decodes("\"\\/\\/79+w==\"", "\xff\xfe\xfd\xfb", 4);
 }
 
-static void CB_4__line_breaks_and_missing_padding__are_fine(void **state)
+TEST(CB_4, line_breaks_and_missing_padding, are_fine)
 {
-	(void)state;
 	decodes("\"Zm9v\\nYmFy\\r\\n\"", "foobar", 6);
 	decodes("\"Zm9v YmFy\"", "foobar", 6);
 	decodes("\"Zg\"", "f", 1);
@@ -55,9 +49,8 @@ static void CB_4__line_breaks_and_missing_padding__are_fine(void **state)
 	decodes("\"Zg=\\n=\"", "f", 1);
 }
 
-static void CB_4__other_garbage__is_refused(void **state)
+TEST(CB_4, other_garbage, is_refused)
 {
-	(void)state;
 	refuses("\"Zm9v!\"", 1000, ERR_SYNTAX);
 	refuses("\"Zm9-\"", 1000, ERR_SYNTAX);
 	refuses("\"Zg==Zg==\"", 1000, ERR_SYNTAX);
@@ -68,12 +61,11 @@ static void CB_4__other_garbage__is_refused(void **state)
 	refuses("\"Zm\\u00009v\"", 1000, ERR_SYNTAX);
 }
 
-static void CB_4__bound__is_of_decoded_bytes(void **state)
+TEST(CB_4, bound, is_of_decoded_bytes)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	refuses("\"Zm9vYmFy\"", 5, ERR_LIMIT);
 	assert_int_equal(content_bytes(STR("\"Zm9v\\n\\n\\n\\n\\nYmFy\""), 6,
 				       &out, &err),
@@ -82,7 +74,7 @@ static void CB_4__bound__is_of_decoded_bytes(void **state)
 	buf_release(&out);
 }
 
-static void CB_1__kinds__are_told_apart(void **state)
+TEST(CB_1, kinds, are_told_apart)
 {
 	static const struct {
 		const char *json;
@@ -118,7 +110,6 @@ static void CB_1__kinds__are_told_apart(void **state)
 		{"7", CONTENT_UNKNOWN, false, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct content_block b;
 
@@ -129,11 +120,10 @@ static void CB_1__kinds__are_told_apart(void **state)
 	}
 }
 
-static void RES_4__text_and_blob_or_neither__is_odd(void **state)
+TEST(RES_4, text_and_blob_or_neither, is_odd)
 {
 	struct content_block b;
 
-	(void)state;
 	content_read_item(STR("{\"text\":\"a\",\"blob\":\"b\"}"), &b);
 	assert_true(b.is_odd);
 	content_read_item(STR("{\"uri\":\"a:b\"}"), &b);
@@ -142,7 +132,7 @@ static void RES_4__text_and_blob_or_neither__is_odd(void **state)
 	assert_false(b.is_odd);
 }
 
-static void name__any_bytes__is_hash_and_what_they_are(void **state)
+TEST(name, any_bytes, is_hash_and_what_they_are)
 {
 	static const struct {
 		const char *bytes;
@@ -166,7 +156,6 @@ static void name__any_bytes__is_hash_and_what_they_are(void **state)
 	};
 	char name[CONTENT_NAME_BYTES];
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
 		assert_string_equal(content_extension((struct str){
 					    cases[i].bytes, cases[i].n}),
@@ -174,21 +163,4 @@ static void name__any_bytes__is_hash_and_what_they_are(void **state)
 	content_name(STR("abc"), name);
 	assert_string_equal(name, "ba7816bf8f01cfea414140de5dae2223b00361a39617"
 				  "7a9cb410ff61f20015ad.txt");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(base64__vectors_of_rfc_4648__are_decoded),
-		cmocka_unit_test(
-			CB_4__line_breaks_and_missing_padding__are_fine),
-		cmocka_unit_test(CB_4__other_garbage__is_refused),
-		cmocka_unit_test(CB_4__bound__is_of_decoded_bytes),
-		cmocka_unit_test(CB_1__kinds__are_told_apart),
-		cmocka_unit_test(RES_4__text_and_blob_or_neither__is_odd),
-		cmocka_unit_test(name__any_bytes__is_hash_and_what_they_are),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/mcp/wire/elicit.h"
 
@@ -38,9 +34,8 @@ static void answers(const char *params, enum elicit_action action,
 	arena_release(&arena);
 }
 
-static void EL_6__defaults_of_all_types__are_filled_in(void **state)
+TEST(EL_6, defaults_of_all_types, are_filled_in)
 {
-	(void)state;
 	answers(FORM("\"s\":{\"type\":\"string\",\"default\":\"x\"},"
 		     "\"i\":{\"type\":\"integer\",\"default\":5},"
 		     "\"n\":{\"type\":\"number\",\"default\":95.5},"
@@ -57,9 +52,8 @@ static void EL_6__defaults_of_all_types__are_filled_in(void **state)
 		NULL);
 }
 
-static void RW_15__two_properties_of_one_name__the_last_counts(void **state)
+TEST(RW_15, two_properties_of_one_name, the_last_counts)
 {
-	(void)state;
 	answers(FORM("\"a\":{\"type\":\"string\",\"default\":\"x\"},"
 		     "\"\\u0061\":{\"type\":\"integer\",\"default\":5}",
 		     ""),
@@ -67,9 +61,8 @@ static void RW_15__two_properties_of_one_name__the_last_counts(void **state)
 		"{\"action\":\"accept\",\"content\":{\"a\":5}}", NULL);
 }
 
-static void EL_8__required_without_value__is_a_cancel(void **state)
+TEST(EL_8, required_without_value, is_a_cancel)
 {
-	(void)state;
 	answers(FORM("\"name\":{\"type\":\"string\"}", "\"name\""),
 		ELICIT_ACCEPT, "{\"other\":1}", "{\"action\":\"cancel\"}",
 		"name: no value");
@@ -92,7 +85,7 @@ static void EL_8__required_without_value__is_a_cancel(void **state)
 		"names no default");
 }
 
-static void EL_7__value_that_does_not_fit__is_a_cancel(void **state)
+TEST(EL_7, value_that_does_not_fit, is_a_cancel)
 {
 	static const struct {
 		const char *property, *bad, *good;
@@ -126,7 +119,6 @@ static void EL_7__value_that_does_not_fit__is_a_cancel(void **state)
 		 "[]"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		char form[512], values[128], expected[256];
 
@@ -143,24 +135,22 @@ static void EL_7__value_that_does_not_fit__is_a_cancel(void **state)
 	}
 }
 
-static void EL_4__decline_and_cancel__have_no_content(void **state)
+TEST(EL_4, decline_and_cancel, have_no_content)
 {
-	(void)state;
 	answers(FORM("\"n\":{\"type\":\"string\"}", ""), ELICIT_DECLINE,
 		"{\"n\":\"x\"}", "{\"action\":\"decline\"}", NULL);
 	answers(FORM("\"n\":{\"type\":\"string\"}", ""), ELICIT_CANCEL, NULL,
 		"{\"action\":\"cancel\"}", NULL);
 }
 
-static void EL_12__consent_to_an_address__has_no_content(void **state)
+TEST(EL_12, consent_to_an_address, has_no_content)
 {
-	(void)state;
 	answers("{\"mode\":\"url\",\"message\":\"?\",\"url\":\"https:\\/\\/"
 		"x.example\\/a\",\"elicitationId\":\"1\"}",
 		ELICIT_ACCEPT, "{\"n\":1}", "{\"action\":\"accept\"}", NULL);
 }
 
-static void read__what_is_no_question__is_refused(void **state)
+TEST(read, what_is_no_question, is_refused)
 {
 	static const char *const bad[] = {
 		"{\"mode\":\"phone\"}",
@@ -178,7 +168,6 @@ static void read__what_is_no_question__is_refused(void **state)
 		FORM("\"k\":{\"type\":\"string\",\"enum\":[1]}", ""),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct arena arena = ARENA_INIT;
 		struct err err = ERR_INIT;
@@ -191,13 +180,12 @@ static void read__what_is_no_question__is_refused(void **state)
 	}
 }
 
-static void read__local_address__is_accepted(void **state)
+TEST(read, local_address, is_accepted)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct elicit e;
 
-	(void)state;
 	assert_int_equal(elicit_read(STR("{\"mode\":\"url\",\"url\":"
 					 "\"http://127.0.0.1:9/\"}"),
 				     &arena, &e, &err),
@@ -206,7 +194,7 @@ static void read__local_address__is_accepted(void **state)
 	arena_release(&arena);
 }
 
-static void typed__text__becomes_the_value(void **state)
+TEST(typed, text, becomes_the_value)
 {
 	static const struct {
 		const char *property, *text, *json; /* NULL: refused */
@@ -229,7 +217,6 @@ static void typed__text__becomes_the_value(void **state)
 		 "[]"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct arena arena = ARENA_INIT;
 		struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -252,32 +239,11 @@ static void typed__text__becomes_the_value(void **state)
 	}
 }
 
-static void action__words__are_known(void **state)
+TEST(action, words, are_known)
 {
 	enum elicit_action a;
 
-	(void)state;
 	assert_true(elicit_action_find("decline", &a));
 	assert_int_equal(a, ELICIT_DECLINE);
 	assert_false(elicit_action_find("maybe", &a));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(EL_6__defaults_of_all_types__are_filled_in),
-		cmocka_unit_test(EL_8__required_without_value__is_a_cancel),
-		cmocka_unit_test(EL_7__value_that_does_not_fit__is_a_cancel),
-		cmocka_unit_test(EL_4__decline_and_cancel__have_no_content),
-		cmocka_unit_test(EL_12__consent_to_an_address__has_no_content),
-		cmocka_unit_test(read__what_is_no_question__is_refused),
-		cmocka_unit_test(read__local_address__is_accepted),
-		cmocka_unit_test(typed__text__becomes_the_value),
-		cmocka_unit_test(action__words__are_known),
-		cmocka_unit_test(
-			RW_15__two_properties_of_one_name__the_last_counts),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 #include "core/base/limits.h"
@@ -50,37 +46,32 @@ static void check(const char *bytes, size_t line_max, const char *expected)
 	}
 }
 
-static void lines__any_portions__are_the_same(void **state)
+TEST(lines, any_portions, are_the_same)
 {
-	(void)state;
 	check("a\nbc\n\nd", 100, "(a)(bc)[d]");
 	check("", 100, "");
 	check("\n\n\n", 100, "");
 	check("one", 100, "[one]");
 }
 
-static void lines__white_space_only__are_left_out(void **state)
+TEST(lines, white_space_only, are_left_out)
 {
-	(void)state;
 	check(" \t\n\r\n \v\f\r\n x \n  ", 100, "( x )");
 }
 
-static void lines__carriage_return__one_is_stripped(void **state)
+TEST(lines, carriage_return, one_is_stripped)
 {
-	(void)state;
 	check("a\r\nb\r\r\nc\rd\ne\r", 100, "(a)(b\r)(c\rd)[e]");
 }
 
-static void lines__byte_order_mark__is_stripped(void **state)
+TEST(lines, byte_order_mark, is_stripped)
 {
-	(void)state;
 	check("\xef\xbb\xbf{}\n\xef\xbb\xbf\n\xef\xbb{}\n\xef\xbb\xbf[]", 100,
 	      "({})(\xef\xbb{})[[]]");
 }
 
-static void lines__over_the_ceiling__are_told_once(void **state)
+TEST(lines, over_the_ceiling, are_told_once)
 {
-	(void)state;
 	check("ab\n123456789012345678901234567890\ncd\n", 5, "(ab)!(cd)");
 	check("123456\n", 5, "!");
 	check("12345\n", 5, "(12345)");
@@ -89,14 +80,13 @@ static void lines__over_the_ceiling__are_told_once(void **state)
 	check("1234567890\n1234567890\n", 5, "!!");
 }
 
-static void lines__endless__costs_no_memory(void **state)
+TEST(lines, endless, costs_no_memory)
 {
 	char chunk[4096];
 	struct str line;
 	struct frame f;
 	int over = 0;
 
-	(void)state;
 	memset(chunk, 'x', sizeof(chunk));
 	frame_init(&f, 100000);
 	for (int i = 0; i < 10000; i++) {
@@ -113,12 +103,11 @@ static void lines__endless__costs_no_memory(void **state)
 	frame_release(&f);
 }
 
-static void lines__nul_bytes__are_kept(void **state)
+TEST(lines, nul_bytes, are_kept)
 {
 	struct str line;
 	struct frame f;
 
-	(void)state;
 	frame_init(&f, 0);
 	assert_int_equal(f.line_max, LIMIT_MESSAGE_BYTES);
 	frame_add(&f, STR("a\0b\n"));
@@ -128,14 +117,13 @@ static void lines__nul_bytes__are_kept(void **state)
 	frame_release(&f);
 }
 
-static void buffer__after_a_long_line__is_given_back(void **state)
+TEST(buffer, after_a_long_line, is_given_back)
 {
 	size_t n = 4 * 1024 * 1024;
 	AUTO(mem_freep) char *big = mem_alloc(n);
 	struct str line;
 	struct frame f;
 
-	(void)state;
 	memset(big, 'x', n);
 	big[n - 1] = '\n';
 	frame_init(&f, 0);
@@ -147,14 +135,13 @@ static void buffer__after_a_long_line__is_given_back(void **state)
 	frame_release(&f);
 }
 
-static void buffer__many_short_lines_in_portions__stays_small(void **state)
+TEST(buffer, many_short_lines_in_portions, stays_small)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 	struct str rest, line;
 	struct frame f;
 	int n = 0;
 
-	(void)state;
 	for (int i = 0; i < 20000; i++)
 		buf_addf(&bytes, "line %d\n", i);
 	frame_init(&f, 0);
@@ -171,23 +158,4 @@ static void buffer__many_short_lines_in_portions__stays_small(void **state)
 	assert_int_equal(n, 20000);
 	frame_release(&f);
 	buf_release(&bytes);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lines__any_portions__are_the_same),
-		cmocka_unit_test(lines__white_space_only__are_left_out),
-		cmocka_unit_test(lines__carriage_return__one_is_stripped),
-		cmocka_unit_test(lines__byte_order_mark__is_stripped),
-		cmocka_unit_test(lines__over_the_ceiling__are_told_once),
-		cmocka_unit_test(lines__endless__costs_no_memory),
-		cmocka_unit_test(lines__nul_bytes__are_kept),
-		cmocka_unit_test(buffer__after_a_long_line__is_given_back),
-		cmocka_unit_test(
-			buffer__many_short_lines_in_portions__stays_small),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

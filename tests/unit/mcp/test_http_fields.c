@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,14 +14,14 @@ static void assert_encoded(struct str text, const char *expected)
 	assert_string_equal(buf_cstr(&out), expected);
 }
 
-static void XH_6__value__is_plain_where_it_can_be(UNUSED void **state)
+TEST(XH_6, value, is_plain_where_it_can_be)
 {
 	assert_encoded(STR("us-west 1!~"), "us-west 1!~");
 	assert_encoded(STR("=?base64?x"), "=?base64?x");
 	assert_encoded(STR("x?="), "x?=");
 }
 
-static void XH_6__value__is_encoded_where_it_must_be(UNUSED void **state)
+TEST(XH_6, value, is_encoded_where_it_must_be)
 {
 	assert_encoded(STR("\xc3\xa9"), "=?base64?w6k=?=");
 	assert_encoded(STR("a\tb"), "=?base64?YQli?=");
@@ -38,7 +34,7 @@ static void XH_6__value__is_encoded_where_it_must_be(UNUSED void **state)
 		       "=?base64?PT9iYXNlNjQ/WVE9PT89?=");
 }
 
-static void XH_5__empty_string__is_a_value(UNUSED void **state)
+TEST(XH_5, empty_string, is_a_value)
 {
 	assert_encoded(STR(""), "=?base64?"
 				"?=");
@@ -54,7 +50,7 @@ static void assert_name(const char *method, const char *params,
 	assert_string_equal(buf_cstr(&out), expected ? expected : "");
 }
 
-static void HM_3__name__is_of_these_methods(UNUSED void **state)
+TEST(HM_3, name, is_of_these_methods)
 {
 	assert_name("tools/call", "{\"name\":\"a\"}", "a");
 	assert_name("prompts/get", "{\"name\":\"a b\"}", "a b");
@@ -104,7 +100,7 @@ static void assert_fields(const char *schema, const char *arguments,
 #define MARK(type, name) "{\"type\":\"" type "\",\"x-mcp-header\":\"" name "\"}"
 #define OF(property) "{\"type\":\"object\",\"properties\":{" property "}}"
 
-static void XH_4__values__by_their_type(UNUSED void **state)
+TEST(XH_4, values, by_their_type)
 {
 	static const char schema[] =
 		OF("\"s\":" MARK("string", "S") ",\"i\":" MARK(
@@ -121,7 +117,7 @@ static void XH_4__values__by_their_type(UNUSED void **state)
 	assert_fields(schema, "{\"i\":1e400}", "");
 }
 
-static void XH_5__absent_null_and_others__get_no_field(UNUSED void **state)
+TEST(XH_5, absent_null_and_others, get_no_field)
 {
 	static const char schema[] = OF("\"s\":" MARK("string", "S"));
 
@@ -134,7 +130,7 @@ static void XH_5__absent_null_and_others__get_no_field(UNUSED void **state)
 		      "?=;");
 }
 
-static void XH_8__nested__by_the_exact_path(UNUSED void **state)
+TEST(XH_8, nested, by_the_exact_path)
 {
 	static const char schema[] =
 		OF("\"a\":" OF("\"b\":" MARK("string", "B")) ",\"b\":{}");
@@ -144,7 +140,7 @@ static void XH_8__nested__by_the_exact_path(UNUSED void **state)
 	assert_fields(schema, "{\"a\":[{\"b\":\"x\"}]}", "");
 }
 
-static void XH_7__unmarked__get_no_field(UNUSED void **state)
+TEST(XH_7, unmarked, get_no_field)
 {
 	assert_fields(OF("\"s\":{\"type\":\"string\"}"), "{\"s\":\"x\"}", "");
 	/* a property of that name is no mark, nor is an example */
@@ -162,7 +158,7 @@ static void assert_refused(const char *schema, const char *why)
 		fail_msg("no \"%s\" in: %s", why, buf_cstr(&out));
 }
 
-static void XH_2__marks_that_break_a_rule__make_it_unusable(UNUSED void **state)
+TEST(XH_2, marks_that_break_a_rule, make_it_unusable)
 {
 	static const char *const names[] = {"",	    "a b",     "a:b",
 					    "a\\n", "\\u00e9", "(a)"};
@@ -238,7 +234,7 @@ static void list(bool checks, struct listing *l)
 	assert_int_equal(listing_add(l, str_of(tools), &err), LISTING_DONE);
 }
 
-static void XH_3__bad_tool__is_left_out_with_a_warning(UNUSED void **state)
+TEST(XH_3, bad_tool, is_left_out_with_a_warning)
 {
 	struct listing l;
 
@@ -252,7 +248,7 @@ static void XH_3__bad_tool__is_left_out_with_a_warning(UNUSED void **state)
 	listing_release(&l);
 }
 
-static void XH_10__over_stdio__it_is_kept(UNUSED void **state)
+TEST(XH_10, over_stdio, it_is_kept)
 {
 	struct listing l;
 
@@ -260,25 +256,4 @@ static void XH_10__over_stdio__it_is_kept(UNUSED void **state)
 	assert_int_equal(l.n, 2);
 	assert_int_equal(l.warnings.n, 0);
 	listing_release(&l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(XH_6__value__is_plain_where_it_can_be),
-		cmocka_unit_test(XH_6__value__is_encoded_where_it_must_be),
-		cmocka_unit_test(XH_5__empty_string__is_a_value),
-		cmocka_unit_test(HM_3__name__is_of_these_methods),
-		cmocka_unit_test(XH_4__values__by_their_type),
-		cmocka_unit_test(XH_5__absent_null_and_others__get_no_field),
-		cmocka_unit_test(XH_8__nested__by_the_exact_path),
-		cmocka_unit_test(XH_7__unmarked__get_no_field),
-		cmocka_unit_test(
-			XH_2__marks_that_break_a_rule__make_it_unusable),
-		cmocka_unit_test(XH_3__bad_tool__is_left_out_with_a_warning),
-		cmocka_unit_test(XH_10__over_stdio__it_is_kept),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/mcp/wire/inbox.h"
@@ -57,23 +53,20 @@ static void check(const char *bytes, bool eof, const char *expected,
 	inbox_release(&in);
 }
 
-static void objects__of_lines_and_arrays__are_given(void **state)
+TEST(objects, of_lines_and_arrays, are_given)
 {
-	(void)state;
 	check("{\"y\":1}\n {\"y\":2} \r\n", false, "{\"y\":1};{\"y\":2};", 0);
 	check("[{\"y\":1},[{\"y\":2}],3,{}]\n", false, "{\"y\":1};{};", 0);
 	check("[{},{}]\n[1]\n[]\n", false, "{};{};", 2);
 }
 
-static void lines__that_are_no_messages__are_counted(void **state)
+TEST(lines, that_are_no_messages, are_counted)
 {
-	(void)state;
 	check("hello\n1\n\"y\"\nnull\n{}\n", false, "{};", 5);
 }
 
-static void rest__without_newline__is_read_at_the_end(void **state)
+TEST(rest, without_newline, is_read_at_the_end)
 {
-	(void)state;
 	check("{\"y\":1}", false, "", 0);
 	check("{\"y\":1}", true, "{\"y\":1};", 0);
 	check("{\"jsonrpc\":", true, "cut;", 0);
@@ -81,36 +74,32 @@ static void rest__without_newline__is_read_at_the_end(void **state)
 	check("bye", true, "", 1);
 }
 
-static void broken__between_good_lines__is_told(void **state)
+TEST(broken, between_good_lines, is_told)
 {
-	(void)state;
 	check("{\"y\":1}\n{\"jsonrpc\":\"2.0\",\"id\":7,x}\n{\"y\":2}\n", false,
 	      "{\"y\":1};broken 7;{\"y\":2};", 0);
 }
 
-static void over__between_good_lines__is_told(void **state)
+TEST(over, between_good_lines, is_told)
 {
-	(void)state;
 	check("{\"y\":1}\n0123456789012345678901234567890123456789012345678901"
 	      "23456789012345678901234567890123456789012345678901234567890\n"
 	      "{\"y\":2}\n",
 	      false, "{\"y\":1};over;{\"y\":2};", 0);
 }
 
-static void header__before_any_message__is_wrong_framing(void **state)
+TEST(header, before_any_message, is_wrong_framing)
 {
-	(void)state;
 	check("Content-Length: 9\n", false, "framing;", 0);
 	check("{}\nContent-Length: 9\n", false, "{};framing;", 1);
 	check("{\"y\":1}\nContent-Length: 9\n", false, "{\"y\":1};", 1);
 }
 
-static void object__unread__is_given_again_also_after_adding(void **state)
+TEST(object, unread, is_given_again_also_after_adding)
 {
 	struct inbox_item item;
 	struct inbox in;
 
-	(void)state;
 	inbox_init(&in, 0);
 	inbox_add(&in, STR("[{\"y\":1},{\"y\":2}]\n"));
 	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
@@ -130,12 +119,11 @@ static void object__unread__is_given_again_also_after_adding(void **state)
 }
 
 /* They stand for the object of a line, and for nothing else. */
-static void members__of_a_line__are_noted(void **state)
+TEST(members, of_a_line, are_noted)
 {
 	struct inbox_item item;
 	struct inbox in;
 
-	(void)state;
 	inbox_init(&in, 0);
 	inbox_add(&in, STR(" {\"a\":1,\"b\":{}} \n[{\"c\":2}]\n"
 			   "a log: {\"jsonrpc\":\"2.0\",\"id\":1}\n"));
@@ -159,12 +147,11 @@ static void members__of_a_line__are_noted(void **state)
 	inbox_release(&in);
 }
 
-static void noise__beginning__is_kept_to_the_byte(void **state)
+TEST(noise, beginning, is_kept_to_the_byte)
 {
 	struct inbox in;
 	char *log;
 
-	(void)state;
 	inbox_init(&in, 0);
 	for (int i = 0; i < 200; i++)
 		inbox_add(&in, STR("0123456789abcdef0123456789abcdef\n"));
@@ -175,23 +162,4 @@ static void noise__beginning__is_kept_to_the_byte(void **state)
 	assert_int_equal(in.skipped_bytes, 200 * 32);
 	free(log);
 	inbox_release(&in);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(objects__of_lines_and_arrays__are_given),
-		cmocka_unit_test(lines__that_are_no_messages__are_counted),
-		cmocka_unit_test(rest__without_newline__is_read_at_the_end),
-		cmocka_unit_test(broken__between_good_lines__is_told),
-		cmocka_unit_test(over__between_good_lines__is_told),
-		cmocka_unit_test(header__before_any_message__is_wrong_framing),
-		cmocka_unit_test(
-			object__unread__is_given_again_also_after_adding),
-		cmocka_unit_test(members__of_a_line__are_noted),
-		cmocka_unit_test(noise__beginning__is_kept_to_the_byte),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

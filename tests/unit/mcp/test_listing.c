@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/mcp/wire/listing.h"
 
@@ -27,11 +23,10 @@ static void is_written(const struct listing *l, const char *text)
 	buf_release(&out);
 }
 
-static void pages__two__are_one_list_as_received(void **state)
+TEST(pages, two, are_one_list_as_received)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_TOOLS);
 	assert_null(listing_params(&l).p);
 	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"\"}"),
@@ -47,22 +42,20 @@ static void pages__two__are_one_list_as_received(void **state)
 	listing_release(&l);
 }
 
-static void PAG_5__empty_page_with_a_cursor__is_not_the_end(void **state)
+TEST(PAG_5, empty_page_with_a_cursor, is_not_the_end)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_PROMPTS);
 	assert_int_equal(add(&l, "{\"prompts\":[],\"nextCursor\":\"2\"}"),
 			 LISTING_MORE);
 	listing_release(&l);
 }
 
-static void RW_71__repeated_cursor__ends_with_a_warning(void **state)
+TEST(RW_71, repeated_cursor, ends_with_a_warning)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_TOOLS);
 	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
 			 LISTING_MORE);
@@ -73,11 +66,10 @@ static void RW_71__repeated_cursor__ends_with_a_warning(void **state)
 	listing_release(&l);
 }
 
-static void RW_72__two_of_one_name__the_first_counts(void **state)
+TEST(RW_72, two_of_one_name, the_first_counts)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_TOOLS);
 	assert_int_equal(
 		add(&l, "{\"tools\":[" A ",{\"name\":\"\\u0061\",\"z\":1}]}"),
@@ -87,11 +79,10 @@ static void RW_72__two_of_one_name__the_first_counts(void **state)
 	listing_release(&l);
 }
 
-static void TL_2__entry_without_a_name__is_left_out(void **state)
+TEST(TL_2, entry_without_a_name, is_left_out)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_RESOURCES);
 	assert_int_equal(add(&l, "{\"resources\":[1,{},{\"uri\":null},"
 				 "{\"uri\":\"a:b\"},{\"uri\":\"\"}]}"),
@@ -101,11 +92,10 @@ static void TL_2__entry_without_a_name__is_left_out(void **state)
 	listing_release(&l);
 }
 
-static void result__of_another_shape__is_an_error(void **state)
+TEST(result, of_another_shape, is_an_error)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_TEMPLATES);
 	assert_int_equal(add(&l, "{\"resourceTemplates\":{}}"), -1);
 	assert_int_equal(add(&l, "7"), -1);
@@ -114,11 +104,10 @@ static void result__of_another_shape__is_an_error(void **state)
 	listing_release(&l);
 }
 
-static void PAG_8__refused_cursor__begins_again_once(void **state)
+TEST(PAG_8, refused_cursor, begins_again_once)
 {
 	struct listing l;
 
-	(void)state;
 	listing_init(&l, LISTING_TOOLS);
 	assert_false(listing_restart(&l));
 	assert_int_equal(add(&l, "{\"tools\":[" A "],\"nextCursor\":\"x\"}"),
@@ -131,13 +120,12 @@ static void PAG_8__refused_cursor__begins_again_once(void **state)
 	listing_release(&l);
 }
 
-static void pages__without_end__are_bounded(void **state)
+TEST(pages, without_end, are_bounded)
 {
 	struct listing l;
 	char page[64];
 	int got = LISTING_MORE, n = 0;
 
-	(void)state;
 	listing_init(&l, LISTING_TOOLS);
 	while (got == LISTING_MORE && n < 2000) {
 		snprintf(page, sizeof(page),
@@ -149,12 +137,11 @@ static void pages__without_end__are_bounded(void **state)
 	listing_release(&l);
 }
 
-static void items__beyond_the_bound__keep_what_fits(void **state)
+TEST(items, beyond_the_bound, keep_what_fits)
 {
 	struct buf page = BUF_INIT(BUF_UNBOUNDED);
 	struct listing l;
 
-	(void)state;
 	buf_adds(&page, "{\"tools\":[");
 	for (int i = 0; i <= LISTING_ITEMS_MAX; i++)
 		buf_addf(&page, "%s{\"name\":\"t%d\"}", i ? "," : "", i);
@@ -167,11 +154,10 @@ static void items__beyond_the_bound__keep_what_fits(void **state)
 	buf_release(&page);
 }
 
-static void PAG_2__cursor_that_is_no_string__ends_with_a_warning(void **state)
+TEST(PAG_2, cursor_that_is_no_string, ends_with_a_warning)
 {
 	struct listing l;
 
-	(void)state;
 	for (int kind = 0; kind < 4; kind++) {
 		AUTO(buf_release) struct buf page = BUF_INIT(BUF_UNBOUNDED);
 
@@ -185,12 +171,11 @@ static void PAG_2__cursor_that_is_no_string__ends_with_a_warning(void **state)
 	}
 }
 
-static void warnings__without_end__are_counted(void **state)
+TEST(warnings, without_end, are_counted)
 {
 	AUTO(buf_release) struct buf page = BUF_INIT(BUF_UNBOUNDED);
 	struct listing l;
 
-	(void)state;
 	buf_adds(&page, "{\"tools\":[0");
 	for (int i = 1; i < 100; i++)
 		buf_adds(&page, ",0");
@@ -200,26 +185,4 @@ static void warnings__without_end__are_counted(void **state)
 	assert_int_equal(l.warnings.n + l.warnings_dropped, 100);
 	assert_true(l.warnings.n <= 65);
 	listing_release(&l);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pages__two__are_one_list_as_received),
-		cmocka_unit_test(
-			PAG_5__empty_page_with_a_cursor__is_not_the_end),
-		cmocka_unit_test(RW_71__repeated_cursor__ends_with_a_warning),
-		cmocka_unit_test(RW_72__two_of_one_name__the_first_counts),
-		cmocka_unit_test(TL_2__entry_without_a_name__is_left_out),
-		cmocka_unit_test(result__of_another_shape__is_an_error),
-		cmocka_unit_test(PAG_8__refused_cursor__begins_again_once),
-		cmocka_unit_test(pages__without_end__are_bounded),
-		cmocka_unit_test(items__beyond_the_bound__keep_what_fits),
-		cmocka_unit_test(
-			PAG_2__cursor_that_is_no_string__ends_with_a_warning),
-		cmocka_unit_test(warnings__without_end__are_counted),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

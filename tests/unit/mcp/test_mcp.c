@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/err.h"
 #include "core/base/mem.h"
@@ -20,12 +16,11 @@ static const struct mcp_revision *newest(void)
 static const struct mcp_revision any = {"2026-07-28", MCP_ERA_PER_REQUEST,
 					MCP_STRUCTURED_ANY};
 
-static void revisions__rows__sort_and_are_found(void **state)
+TEST(revisions, rows, sort_and_are_found)
 {
 	size_t n;
 	const struct mcp_revision *r = mcp_revisions(&n);
 
-	(void)state;
 	assert_true(n >= 4);
 	for (size_t i = 0; i < n; i++) {
 		assert_ptr_equal(mcp_revision_find(str_of(r[i].date)), &r[i]);
@@ -38,7 +33,7 @@ static void revisions__rows__sort_and_are_found(void **state)
 	assert_string_equal(newest()->date, "2025-11-25");
 }
 
-static void revisions__nearest__is_not_newer(void **state)
+TEST(revisions, nearest, is_not_newer)
 {
 	static const char *const rows[][2] = {
 		{"2025-11-25", "2025-11-25"}, {"2025-11-24", "2025-06-18"},
@@ -47,18 +42,16 @@ static void revisions__nearest__is_not_newer(void **state)
 		{"", "2024-11-05"},	      {"2025-11-25x", "2024-11-05"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_string_equal(
 			mcp_revision_nearest(str_of(rows[i][0]))->date,
 			rows[i][1]);
 }
 
-static void revisions__list__names_all(void **state)
+TEST(revisions, list, names_all)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	mcp_revision_list(&out);
 	assert_string_equal(buf_cstr(&out), "2024-11-05, 2025-03-26, "
 					    "2025-06-18, 2025-11-25, "
@@ -66,7 +59,7 @@ static void revisions__list__names_all(void **state)
 	buf_release(&out);
 }
 
-static void initialize__written__is_read_again(void **state)
+TEST(initialize, written, is_read_again)
 {
 	struct mcp_initialize sent = {STR("2025-06-18"), STR("{\"roots\":{}}"),
 				      STR("a\"b"), STR("1\n2")};
@@ -76,7 +69,6 @@ static void initialize__written__is_read_again(void **state)
 	struct err err = ERR_INIT;
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	mcp_write_initialize(&w, &sent);
 	assert_int_equal(mcp_read_initialize(buf_str(&out), &arena, &got, &err),
@@ -89,7 +81,7 @@ static void initialize__written__is_read_again(void **state)
 	buf_release(&out);
 }
 
-static void initialize__without_version__is_an_error(void **state)
+TEST(initialize, without_version, is_an_error)
 {
 	static const char *const bad[] = {"{}", "[]", "\"x\"",
 					  "{\"protocolVersion\":null}",
@@ -98,7 +90,6 @@ static void initialize__without_version__is_an_error(void **state)
 	struct err err = ERR_INIT;
 	struct mcp_initialize got;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(
 			mcp_read_initialize(str_of(bad[i]), &arena, &got, &err),
@@ -108,13 +99,12 @@ static void initialize__without_version__is_an_error(void **state)
 	arena_release(&arena);
 }
 
-static void initialize__odd_members__are_defaults(void **state)
+TEST(initialize, odd_members, are_defaults)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct mcp_initialize got;
 
-	(void)state;
 	assert_int_equal(
 		mcp_read_initialize(STR("{\"protocolVersion\":\"x\","
 					"\"capabilities\":[],"
@@ -127,7 +117,7 @@ static void initialize__odd_members__are_defaults(void **state)
 	arena_release(&arena);
 }
 
-static void initialize_result__written__is_read_again(void **state)
+TEST(initialize_result, written, is_read_again)
 {
 	struct mcp_initialize_result sent = {
 		.protocol = STR("2025-11-25"),
@@ -141,7 +131,6 @@ static void initialize_result__written__is_read_again(void **state)
 	struct arena arena = ARENA_INIT;
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	mcp_write_initialize_result(&w, &sent);
 	mcp_read_initialize_result(buf_str(&out), &arena, &got);
@@ -158,13 +147,12 @@ static void initialize_result__written__is_read_again(void **state)
 	buf_release(&out);
 }
 
-static void initialize_result__long_texts__are_cut(void **state)
+TEST(initialize_result, long_texts, are_cut)
 {
 	struct mcp_initialize_result got;
 	struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	struct arena arena = ARENA_INIT;
 
-	(void)state;
 	buf_adds(&in, "{\"serverInfo\":{\"name\":\"");
 	for (int i = 0; i < 5000; i++)
 		buf_adds(&in, "\xc3\xa9");
@@ -219,7 +207,7 @@ static void check_rows(const struct tool_row *rows, size_t n,
 	}
 }
 
-static void tool_result__right__stays_as_it_came(void **state)
+TEST(tool_result, right, stays_as_it_came)
 {
 	static const struct tool_row rows[] = {
 		{"{\"content\":[]}", "[]", NULL, false, 0},
@@ -242,11 +230,10 @@ static void tool_result__right__stays_as_it_came(void **state)
 		 NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void TC_5__content_absent_or_an_object__is_repaired(void **state)
+TEST(TC_5, content_absent_or_an_object, is_repaired)
 {
 	static const struct tool_row rows[] = {
 		{"{\"structuredContent\":{}}", "[]", "{}", false, 1},
@@ -258,11 +245,10 @@ static void TC_5__content_absent_or_an_object__is_repaired(void **state)
 		{"{\"content\":true}", NULL, NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void tool_result__neither_content_nor_structured__is_none(void **state)
+TEST(tool_result, neither_content_nor_structured, is_none)
 {
 	static const struct tool_row rows[] = {
 		{"{}", NULL, NULL, false, 0},
@@ -272,18 +258,16 @@ static void tool_result__neither_content_nor_structured__is_none(void **state)
 		{"{\"_meta\":{},\"Content\":[]}", NULL, NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
 /* An empty object, and so no CallToolResult. */
-static void RW_57__empty_array_as_result__is_an_object(void **state)
+TEST(RW_57, empty_array_as_result, is_an_object)
 {
 	static const char neither[] = "not a CallToolResult: it has neither "
 				      "content nor structuredContent";
 	static const char *const empty[] = {"[]", "[ ]", "{}"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(empty); i++) {
 		struct mcp_tool_result r;
 		struct err err = ERR_INIT;
@@ -296,18 +280,17 @@ static void RW_57__empty_array_as_result__is_an_object(void **state)
 	}
 }
 
-static void tool_result__array_or_number__is_none(void **state)
+TEST(tool_result, array_or_number, is_none)
 {
 	static const struct tool_row rows[] = {
 		{"[1]", NULL, NULL, false, 0},
 		{"7", NULL, NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void RW_75__bare_strings__are_wrapped(void **state)
+TEST(RW_75, bare_strings, are_wrapped)
 {
 	static const struct tool_row rows[] = {
 		{"\"a\\u0000\\n\"",
@@ -320,11 +303,10 @@ static void RW_75__bare_strings__are_wrapped(void **state)
 		{"true", NULL, NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void RW_76__is_error_that_is_no_boolean__is_read(void **state)
+TEST(RW_76, is_error_that_is_no_boolean, is_read)
 {
 	static const struct tool_row rows[] = {
 		{"{\"content\":[],\"isError\":\"true\"}", "[]", NULL, true, 1},
@@ -342,11 +324,10 @@ static void RW_76__is_error_that_is_no_boolean__is_read(void **state)
 		{"{\"content\":[],\"isError\":[0]}", "[]", NULL, true, 1},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void tool_result__content_that_is_no_block__is_none(void **state)
+TEST(tool_result, content_that_is_no_block, is_none)
 {
 	static const struct tool_row rows[] = {
 		{"{\"content\":[1,2]}", NULL, NULL, false, 0},
@@ -365,11 +346,10 @@ static void tool_result__content_that_is_no_block__is_none(void **state)
 		 "[{\"type\":\"later\",\"text\":5}]", NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), newest());
 }
 
-static void SC_2__null_in_the_next_era__is_a_value(void **state)
+TEST(SC_2, null_in_the_next_era, is_a_value)
 {
 	static const struct tool_row rows[] = {
 		{"{\"content\":[],\"structuredContent\":null}", "[]", "null",
@@ -377,11 +357,10 @@ static void SC_2__null_in_the_next_era__is_a_value(void **state)
 		{"{\"content\":[]}", "[]", NULL, false, 0},
 	};
 
-	(void)state;
 	check_rows(rows, ARRAY_LEN(rows), &any);
 }
 
-static void looks_like_result__beginning_or_whole__is_told(void **state)
+TEST(looks_like_result, beginning_or_whole, is_told)
 {
 	static const struct {
 		const char *text;
@@ -397,40 +376,8 @@ static void looks_like_result__beginning_or_whole__is_told(void **state)
 		{"", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		if (mcp_looks_like_result(str_of(rows[i].text)) !=
 		    rows[i].looks)
 			fail_msg("%s", rows[i].text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(revisions__rows__sort_and_are_found),
-		cmocka_unit_test(revisions__nearest__is_not_newer),
-		cmocka_unit_test(revisions__list__names_all),
-		cmocka_unit_test(initialize__written__is_read_again),
-		cmocka_unit_test(initialize__without_version__is_an_error),
-		cmocka_unit_test(initialize__odd_members__are_defaults),
-		cmocka_unit_test(initialize_result__written__is_read_again),
-		cmocka_unit_test(initialize_result__long_texts__are_cut),
-		cmocka_unit_test(tool_result__right__stays_as_it_came),
-		cmocka_unit_test(
-			tool_result__neither_content_nor_structured__is_none),
-		cmocka_unit_test(tool_result__array_or_number__is_none),
-		cmocka_unit_test(
-			looks_like_result__beginning_or_whole__is_told),
-		cmocka_unit_test(
-			TC_5__content_absent_or_an_object__is_repaired),
-		cmocka_unit_test(RW_57__empty_array_as_result__is_an_object),
-		cmocka_unit_test(RW_75__bare_strings__are_wrapped),
-		cmocka_unit_test(RW_76__is_error_that_is_no_boolean__is_read),
-		cmocka_unit_test(
-			tool_result__content_that_is_no_block__is_none),
-		cmocka_unit_test(SC_2__null_in_the_next_era__is_a_value),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

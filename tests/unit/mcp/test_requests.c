@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/err.h"
 #include "core/base/scan.h"
@@ -25,11 +21,10 @@ static struct request *find(struct requests *t, const char *id)
 	return requests_find(t, &read);
 }
 
-static void table__add_find_remove__keeps_the_order(void **state)
+TEST(table, add_find_remove, keeps_the_order)
 {
 	struct requests t = {0};
 
-	(void)state;
 	assert_null(requests_oldest(&t));
 	for (uint64_t id = 1; id <= 50; id++)
 		add(&t, id);
@@ -47,11 +42,10 @@ static void table__add_find_remove__keeps_the_order(void **state)
 	assert_int_equal(t.n, 0);
 }
 
-static void table__unsent_requests__have_no_answer(void **state)
+TEST(table, unsent_requests, have_no_answer)
 {
 	struct requests t = {0};
 
-	(void)state;
 	requests_add(&t, 1, 1, "m");
 	add(&t, 2);
 	assert_null(find(&t, "1"));
@@ -60,11 +54,10 @@ static void table__unsent_requests__have_no_answer(void **state)
 	requests_release(&t);
 }
 
-static void deadlines__the_earliest__counts(void **state)
+TEST(deadlines, the_earliest, counts)
 {
 	struct requests t = {0};
 
-	(void)state;
 	assert_int_equal(requests_deadline(&t, false), UINT64_MAX);
 	add(&t, 1)->deadline_ns = 500;
 	add(&t, 2)->total_deadline_ns = 400;
@@ -87,12 +80,11 @@ static bool take(struct request *r, const char *params)
 	return request_take_progress(r, str_of(params));
 }
 
-static void PRO_2__progress__is_taken_as_it_came(void **state)
+TEST(PRO_2, progress, is_taken_as_it_came)
 {
 	struct requests t = {0};
 	struct request *r = add(&t, 1);
 
-	(void)state;
 	assert_true(take(r, "{\"progress\":0.50,\"total\":1e2,\"message\":"
 			    "\"a\\tb\"}"));
 	assert_true(r->progress_held);
@@ -105,7 +97,7 @@ static void PRO_2__progress__is_taken_as_it_came(void **state)
 	requests_release(&t);
 }
 
-static void PRO_3__progress_that_does_not_grow__is_none(void **state)
+TEST(PRO_3, progress_that_does_not_grow, is_none)
 {
 	/* more digits than are kept */
 	static const char too_long[] =
@@ -124,25 +116,10 @@ static void PRO_3__progress_that_does_not_grow__is_none(void **state)
 	struct requests t = {0};
 	struct request *r = add(&t, 1);
 
-	(void)state;
 	assert_true(take(r, "{\"progress\":5}"));
 	r->progress_held = false;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		assert_false(take(r, bad[i]));
 	assert_false(r->progress_held);
 	requests_release(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(table__add_find_remove__keeps_the_order),
-		cmocka_unit_test(table__unsent_requests__have_no_answer),
-		cmocka_unit_test(deadlines__the_earliest__counts),
-		cmocka_unit_test(PRO_2__progress__is_taken_as_it_came),
-		cmocka_unit_test(PRO_3__progress_that_does_not_grow__is_none),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/err.h"
 #include "core/base/mem.h"
@@ -22,7 +18,7 @@ static struct rpc_message read(const char *text)
 	return m;
 }
 
-static void RPC_10__kinds__are_told_by_members(void **state)
+TEST(RPC_10, kinds, are_told_by_members)
 {
 	static const struct {
 		const char *text;
@@ -56,23 +52,20 @@ static void RPC_10__kinds__are_told_by_members(void **state)
 		{"12", RPC_INVALID},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_int_equal(read(rows[i].text).type, rows[i].type);
 }
 
-static void version__member__is_told(void **state)
+TEST(version, member, is_told)
 {
-	(void)state;
 	assert_int_equal(read("{\"jsonrpc\":\"2.0\"}").version, RPC_VERSION_OK);
 	assert_int_equal(read("{\"jsonrpc\":2.0}").version, RPC_VERSION_OTHER);
 	assert_int_equal(read("{\"jsonrpc\":null}").version, RPC_VERSION_OTHER);
 	assert_int_equal(read("{}").version, RPC_VERSION_ABSENT);
 }
 
-static void params__absent_null_or_empty_array__are_an_object(void **state)
+TEST(params, absent_null_or_empty_array, are_an_object)
 {
-	(void)state;
 	assert_true(str_is(read("{\"method\":\"m\"}").params, "{}"));
 	assert_true(str_is(read("{\"method\":\"m\",\"params\":null}").params,
 			   "{}"));
@@ -86,23 +79,21 @@ static void params__absent_null_or_empty_array__are_an_object(void **state)
 		       "{\"a\":1.0}"));
 }
 
-static void RPC_14__result__keeps_its_text(void **state)
+TEST(RPC_14, result, keeps_its_text)
 {
 	struct rpc_message m =
 		read(" {\"result\": {\"b\":1e3, \"a\":[ 18446744073709551616 ]}"
 		     " ,\"id\":1}");
 
-	(void)state;
 	assert_true(str_is(m.result,
 			   "{\"b\":1e3, \"a\":[ 18446744073709551616 ]}"));
 }
 
-static void error__members__are_read(void **state)
+TEST(error, members, are_read)
 {
 	struct rpc_message m = read("{\"id\":1,\"error\":{\"code\":-32601,"
 				    "\"message\":\"no\",\"data\":null}}");
 
-	(void)state;
 	assert_int_equal(m.code, -32601);
 	assert_true(str_is(m.message, "\"no\""));
 	assert_null(m.data.p);
@@ -114,7 +105,7 @@ static void error__members__are_read(void **state)
 	assert_true(m.both);
 }
 
-static void RW_56__malformed_errors__are_internal_errors(void **state)
+TEST(RW_56, malformed_errors, are_internal_errors)
 {
 	static const char *const bad[] = {
 		"\"boom\"",
@@ -127,7 +118,6 @@ static void RW_56__malformed_errors__are_internal_errors(void **state)
 		"{\"message\":\"m\"}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		AUTO(mem_freep)
 		char *text = mem_printf("{\"id\":1,\"error\":%s}", bad[i]);
@@ -142,7 +132,7 @@ static void RW_56__malformed_errors__are_internal_errors(void **state)
 			    .bad_error);
 }
 
-static void ids__types__are_told(void **state)
+TEST(ids, types, are_told)
 {
 	static const struct {
 		const char *text;
@@ -164,7 +154,6 @@ static void ids__types__are_told(void **state)
 		{"[1]", RPC_ID_OTHER, 0},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct rpc_id id = rpc_read_id(str_of(rows[i].text));
 
@@ -176,7 +165,7 @@ static void ids__types__are_told(void **state)
 	assert_true(str_is(read("{}").id.raw, "null"));
 }
 
-static void ID_4__matching__is_by_value_then_by_digits(void **state)
+TEST(ID_4, matching, is_by_value_then_by_digits)
 {
 	static const struct {
 		const char *text;
@@ -192,7 +181,6 @@ static void ID_4__matching__is_by_value_then_by_digits(void **state)
 	};
 	struct rpc_id id;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		id = rpc_read_id(str_of(rows[i].text));
 		assert_int_equal(rpc_id_matches(&id, 10), rows[i].matches);
@@ -203,12 +191,11 @@ static void ID_4__matching__is_by_value_then_by_digits(void **state)
 	assert_false(rpc_id_matches(&id, UINT64_MAX));
 }
 
-static void write__request_and_notification__stand_on_a_line(void **state)
+TEST(write, request_and_notification, stand_on_a_line)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct rpc_writer w;
 
-	(void)state;
 	rpc_begin_request(&w, &out, 1, "a\nb");
 	jw_kv_raw(&w.jw, "params", STR("{}"));
 	rpc_end(&w);
@@ -221,12 +208,11 @@ static void write__request_and_notification__stand_on_a_line(void **state)
 	buf_release(&out);
 }
 
-static void STD_11__newlines_in_raw_slices__are_taken_out(void **state)
+TEST(STD_11, newlines_in_raw_slices, are_taken_out)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct rpc_id id = rpc_read_id(STR("\"x y\""));
 
-	(void)state;
 	rpc_write_result(&out, &id, STR("{}"));
 	rpc_write_result(&out, &id,
 			 STR("{\r\n  \"a b\" : [ 1.0 ,\n\t\"\\n \"]\n}"));
@@ -237,11 +223,10 @@ static void STD_11__newlines_in_raw_slices__are_taken_out(void **state)
 	buf_release(&out);
 }
 
-static void write__error__has_code_message_and_data(void **state)
+TEST(write, error, has_code_message_and_data)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	rpc_write_error(&out, NULL, RPC_PARSE_ERROR, "bad \"x\"",
 			(struct str){NULL, 0});
 	rpc_write_error(&out, NULL, 1, "m", STR("[0]"));
@@ -252,26 +237,4 @@ static void write__error__has_code_message_and_data(void **state)
 		"{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,"
 		"\"message\":\"m\",\"data\":[0]}}\n");
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(RPC_10__kinds__are_told_by_members),
-		cmocka_unit_test(version__member__is_told),
-		cmocka_unit_test(
-			params__absent_null_or_empty_array__are_an_object),
-		cmocka_unit_test(RPC_14__result__keeps_its_text),
-		cmocka_unit_test(error__members__are_read),
-		cmocka_unit_test(RW_56__malformed_errors__are_internal_errors),
-		cmocka_unit_test(ids__types__are_told),
-		cmocka_unit_test(ID_4__matching__is_by_value_then_by_digits),
-		cmocka_unit_test(
-			write__request_and_notification__stand_on_a_line),
-		cmocka_unit_test(STD_11__newlines_in_raw_slices__are_taken_out),
-		cmocka_unit_test(write__error__has_code_message_and_data),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/mcp/wire/salvage.h"
 
-static void start__with_any_spacing__is_found(void **state)
+TEST(start, with_any_spacing, is_found)
 {
-	(void)state;
 	assert_int_equal(salvage_start(STR("{\"jsonrpc\"")), 0);
 	assert_int_equal(salvage_start(STR("ab{ \t\r\n\"jsonrpc\"")), 2);
 	assert_int_equal(salvage_start(STR("\"jsonrpc\" {\"jsonrpc\"")), 10);
@@ -19,7 +14,7 @@ static void start__with_any_spacing__is_found(void **state)
 	assert_int_equal(salvage_start(STR("")), 0);
 }
 
-static void broken__rows__are_told_with_their_id(void **state)
+TEST(broken, rows, are_told_with_their_id)
 {
 	static const struct {
 		const char *line, *id;
@@ -42,7 +37,6 @@ static void broken__rows__are_told_with_their_id(void **state)
 		{"", NULL, false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct str id = {NULL, 0};
 
@@ -55,9 +49,8 @@ static void broken__rows__are_told_with_their_id(void **state)
 	}
 }
 
-static void header__rows__are_told(void **state)
+TEST(header, rows, are_told)
 {
-	(void)state;
 	assert_true(salvage_is_header(STR("Content-Length: 12")));
 	assert_true(salvage_is_header(STR("content-length:12\r")));
 	assert_false(salvage_is_header(STR("Content-Length: ")));
@@ -67,11 +60,10 @@ static void header__rows__are_told(void **state)
 	assert_false(salvage_is_header(STR("")));
 }
 
-static void utf8__only_bad_bytes__are_replaced(void **state)
+TEST(utf8, only_bad_bytes, are_replaced)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	assert_false(salvage_utf8(STR("{\"a\":\"\xc3\xa9\"}"), &out));
 	assert_false(salvage_utf8(STR("no json \xff"), &out));
 	assert_int_equal(out.n, 0);
@@ -86,11 +78,10 @@ static bool block_ends(struct salvage_block *b, const char *line)
 	return salvage_block_add(b, str_of(line));
 }
 
-static void block__lines_of_one_object__belong_together(void **state)
+TEST(block, lines_of_one_object, belong_together)
 {
 	struct salvage_block b = SALVAGE_BLOCK_INIT(1000);
 
-	(void)state;
 	assert_false(block_ends(&b, "no block {"));
 	assert_false(block_ends(&b, "{"));
 	assert_false(block_ends(&b, " \"a\": [ \"}\\\"\","));
@@ -103,11 +94,10 @@ static void block__lines_of_one_object__belong_together(void **state)
 	salvage_block_clear(&b);
 }
 
-static void block__what_cannot_be_json__ends_it(void **state)
+TEST(block, what_cannot_be_json, ends_it)
 {
 	struct salvage_block b = SALVAGE_BLOCK_INIT(1000);
 
-	(void)state;
 	assert_false(block_ends(&b, "{"));
 	assert_false(block_ends(&b, "\"open"));
 	assert_int_equal(b.depth, 0);
@@ -118,29 +108,12 @@ static void block__what_cannot_be_json__ends_it(void **state)
 	salvage_block_clear(&b);
 }
 
-static void block__over_its_ceiling__is_given_up(void **state)
+TEST(block, over_its_ceiling, is_given_up)
 {
 	struct salvage_block b = SALVAGE_BLOCK_INIT(20);
 
-	(void)state;
 	assert_false(block_ends(&b, "{"));
 	assert_false(block_ends(&b, "1, 2, 3, 4, 5, 6, 7, 8"));
 	assert_int_equal(b.depth, 0);
 	assert_null(b.text.p);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(start__with_any_spacing__is_found),
-		cmocka_unit_test(broken__rows__are_told_with_their_id),
-		cmocka_unit_test(header__rows__are_told),
-		cmocka_unit_test(utf8__only_bad_bytes__are_replaced),
-		cmocka_unit_test(block__lines_of_one_object__belong_together),
-		cmocka_unit_test(block__what_cannot_be_json__ends_it),
-		cmocka_unit_test(block__over_its_ceiling__is_given_up),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/scan.h"
 #include "core/mcp/wire/sampling.h"
@@ -50,9 +46,8 @@ static void says(const char *result, const char *date, const char *part)
 	}
 }
 
-static void SA_2__max_tokens__is_required_and_positive(void **state)
+TEST(SA_2, max_tokens, is_required_and_positive)
 {
-	(void)state;
 	asks(ASKS(USER(TEXT)), NULL);
 	asks("{\"messages\":[]}", "maxTokens");
 	asks("{\"messages\":[],\"maxTokens\":0}", "maxTokens");
@@ -61,9 +56,8 @@ static void SA_2__max_tokens__is_required_and_positive(void **state)
 	asks("[]", "maxTokens");
 }
 
-static void SA_2__messages__have_role_and_content(void **state)
+TEST(SA_2, messages, have_role_and_content)
 {
-	(void)state;
 	asks("{\"maxTokens\":1}", "messages");
 	asks("{\"maxTokens\":1,\"messages\":{}}", "messages");
 	asks(ASKS("1"), "role");
@@ -76,17 +70,15 @@ static void SA_2__messages__have_role_and_content(void **state)
 	asks(ASKS(USER("[" TEXT "," TEXT "]") "," USER(TEXT)), NULL);
 }
 
-static void SA_5__tools__were_not_declared(void **state)
+TEST(SA_5, tools, were_not_declared)
 {
-	(void)state;
 	asks("{\"maxTokens\":1,\"messages\":[],\"tools\":[]}", "tools");
 	asks("{\"maxTokens\":1,\"messages\":[],\"toolChoice\":{}}", "tools");
 	asks("{\"maxTokens\":1,\"messages\":[],\"tools\":null}", NULL);
 }
 
-static void SA_6__messages_of_tools__were_not_declared(void **state)
+TEST(SA_6, messages_of_tools, were_not_declared)
 {
-	(void)state;
 	asks(ASKS(USER("[" TEXT ",{\"type\":\"tool_result\",\"toolUseId\":"
 		       "\"1\",\"content\":[]}]")),
 	     "tools");
@@ -95,9 +87,8 @@ static void SA_6__messages_of_tools__were_not_declared(void **state)
 	     "tools");
 }
 
-static void SA_3__a_result__has_role_content_and_model(void **state)
+TEST(SA_3, a_result, has_role_content_and_model)
 {
-	(void)state;
 	says(SAYS(TEXT), "2025-11-25", NULL);
 	says("[]", "2025-11-25", "an object");
 	says("{\"role\":\"assistant\",\"content\":" TEXT "}", "2025-11-25",
@@ -112,30 +103,14 @@ static void SA_3__a_result__has_role_content_and_model(void **state)
 	     "tools");
 }
 
-static void SA_4__content__is_what_the_revision_knows(void **state)
+TEST(SA_4, content, is_what_the_revision_knows)
 {
 	static const char audio[] = SAYS("{\"type\":\"audio\",\"data\":\"\","
 					 "\"mimeType\":\"audio/wav\"}");
 
-	(void)state;
 	says(audio, "2024-11-05", "as the revision knows");
 	says(audio, "2025-03-26", NULL);
 	says(SAYS("[" TEXT "]"), "2025-06-18", "no list");
 	says(SAYS("[" TEXT "]"), "2025-11-25", NULL);
 	says(SAYS("[" TEXT ",1]"), "2026-07-28", "text, image or audio");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(SA_2__max_tokens__is_required_and_positive),
-		cmocka_unit_test(SA_2__messages__have_role_and_content),
-		cmocka_unit_test(SA_5__tools__were_not_declared),
-		cmocka_unit_test(SA_6__messages_of_tools__were_not_declared),
-		cmocka_unit_test(SA_3__a_result__has_role_content_and_model),
-		cmocka_unit_test(SA_4__content__is_what_the_revision_knows),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

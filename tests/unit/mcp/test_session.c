@@ -4,13 +4,9 @@
  * Each transcript runs twice, in one piece and byte by byte, and both runs
  * must give the same events and the same bytes for the server.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/buf.h"
 #include "core/base/clock.h"
@@ -127,13 +123,12 @@ static uint64_t stat_skipped(const struct session *s)
 
 /* The handshake and the states. */
 
-static void initialize__start__writes_newest_date_and_id_1(void **state)
+TEST(initialize, start, writes_newest_date_and_id_1)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){
 		.client_name = "matins", .client_version = "0.1"});
 
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_NEW);
 	assert_int_equal(session_output(s).n, 0);
 	session_start(s, START);
@@ -147,13 +142,12 @@ static void initialize__start__writes_newest_date_and_id_1(void **state)
 	assert_true(session_deadline(s) < UINT64_MAX);
 }
 
-static void initialize__answer__sends_initialized_then_the_call(void **state)
+TEST(initialize, answer, sends_initialized_then_the_call)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	assert_int_equal(call(s, "echo", START), 2);
 	session_wrote(s, session_output(s).n);
@@ -171,43 +165,39 @@ static void initialize__answer__sends_initialized_then_the_call(void **state)
 	buf_release(&log);
 }
 
-static void initialize__nothing_sent_before_the_answer__but_pong(void **state)
+TEST(initialize, nothing_sent_before_the_answer, but_pong)
 {
 	CHECK(.raw = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n",
 	      .events = "",
 	      .output = "{\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_INITIALIZING);
 }
 
-static void initialize__pinned_revision__is_asked_for(void **state)
+TEST(initialize, pinned_revision, is_asked_for)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(
 		&(struct session_options){.protocol = "2025-03-26"});
 
-	(void)state;
 	session_start(s, START);
 	assert_non_null(memmem(session_output(s).p, session_output(s).n,
 			       "\"protocolVersion\":\"2025-03-26\"", 30));
 }
 
-static void initialize__pin_of_no_known_date__fails_unsent(void **state)
+TEST(initialize, pin_of_no_known_date, fails_unsent)
 {
 	CHECK(.raw = true, .opt.protocol = "2027-01-01", .bytes = "",
 	      .events = "failed 0 handshake initialize\n", .output = "");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_FAILED);
 }
 
-static void initialize__error__fails_with_the_reason(void **state)
+TEST(initialize, error, fails_with_the_reason)
 {
 	struct session_event e;
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 
-	(void)state;
 	session_start(s, START);
 	feed(s, "{\"jsonrpc\":\"2.0\",\"id\":1,\"error\":{\"code\":-32602,"
 		"\"message\":\"Unsupported protocol version\",\"data\":{"
@@ -226,20 +216,19 @@ static void initialize__error__fails_with_the_reason(void **state)
 	assert_false(session_feed(s, STR(ANSWER), START));
 }
 
-static void RW_58__null_and_missing_members__are_absent(void **state)
+TEST(RW_58, null_and_missing_members, are_absent)
 {
 	CHECK(.raw = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"
 		       "\"protocolVersion\":\"2024-11-05\","
 		       "\"capabilities\":[],\"instructions\":null}}\n",
 	      .events = "ready 2024-11-05 /\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->oddities, 2);
 	assert_true(str_is(session_server(s)->capabilities, "{}"));
 	assert_true(str_is(session_server(s)->instructions, ""));
 }
 
-static void initialize__instructions__are_decoded(void **state)
+TEST(initialize, instructions, are_decoded)
 {
 	CHECK(.raw = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"
@@ -248,16 +237,14 @@ static void initialize__instructions__are_decoded(void **state)
 		       "\"a\\u00e9\",\"version\":\"2\"},"
 		       "\"instructions\":\"be\\nkind\"}}\n",
 	      .events = "ready 2025-06-18 a\xc3\xa9/2\n");
-	(void)state;
 	assert_true(str_is(session_server(s)->instructions, "be\nkind"));
 }
 
-static void RW_68__each_known_date__is_accepted(void **state)
+TEST(RW_68, each_known_date, is_accepted)
 {
 	static const char *const dates[] = {"2024-11-05", "2025-03-26",
 					    "2025-06-18", "2025-11-25"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(dates); i++) {
 		AUTO(mem_freep)
 		char *bytes =
@@ -271,14 +258,13 @@ static void RW_68__each_known_date__is_accepted(void **state)
 	}
 }
 
-static void RW_69__unknown_date__fails_and_quotes_it(void **state)
+TEST(RW_69, unknown_date, fails_and_quotes_it)
 {
 	static const char *const versions[] = {
 		"\"2024-10-07\"", "\"1.0\"", "\"2026-07-28\"",
 		"\"\"",		  "7",	     "null",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(versions); i++) {
 		AUTO(session_freep)
 		struct session *s = session_new(&(struct session_options){0});
@@ -300,9 +286,8 @@ static void RW_69__unknown_date__fails_and_quotes_it(void **state)
 	}
 }
 
-static void RW_69__no_version__fails(void **state)
+TEST(RW_69, no_version, fails)
 {
-	(void)state;
 	{
 		CHECK(.raw = true,
 		      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n",
@@ -321,7 +306,7 @@ static void RW_69__no_version__fails(void **state)
 	}
 }
 
-static void RW_69__unknown_date_allowed__is_the_nearest_older(void **state)
+TEST(RW_69, unknown_date_allowed, is_the_nearest_older)
 {
 	static const char *const pairs[][2] = {
 		{"2024-10-07", "2024-11-05"}, {"1.0", "2024-11-05"},
@@ -329,7 +314,6 @@ static void RW_69__unknown_date_allowed__is_the_nearest_older(void **state)
 		{"", "2024-11-05"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
 		AUTO(mem_freep)
 		char *bytes = mem_printf("{\"jsonrpc\":\"2.0\",\"id\":1,"
@@ -343,7 +327,7 @@ static void RW_69__unknown_date_allowed__is_the_nearest_older(void **state)
 	}
 }
 
-static void result__answer__is_given_byte_for_byte(void **state)
+TEST(result, answer, is_given_byte_for_byte)
 {
 #define ODD                                                               \
 	"{ \"z\":1.0 , \"content\" : [ {\"type\":\"text\",\"text\":"      \
@@ -351,76 +335,67 @@ static void result__answer__is_given_byte_for_byte(void **state)
 	"\"e\":1E+3,\"a\":-0}"
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":" ODD "}\n",
 	      .events = READY "result 2 " ODD "\n");
-	(void)state;
 	assert_true(session_deadline(s) == UINT64_MAX);
 #undef ODD
 }
 
-static void error__answer__has_code_message_and_data(void **state)
+TEST(error, answer, has_code_message_and_data)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":{\"code\":"
 		       "-32602,\"message\":\"Unknown tool\",\"data\":[1.0]}}"
 		       "\n",
 	      .events = READY "error 2 -32602 Unknown tool [1.0]\n");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_READY);
 }
 
-static void end__nothing_pending__is_clean(void **state)
+TEST(end, nothing_pending, is_clean)
 {
 	CHECK(.bytes = ANSWER, .eof = true,
 	      .events = READY ANSWERED "closed\n");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_CLOSED);
 }
 
-static void end__call_pending__fails_it(void **state)
+TEST(end, call_pending, fails_it)
 {
 	CHECK(.bytes = "", .eof = true, .events = READY "failed 0 eof call\n");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_FAILED);
 	assert_true(session_deadline(s) == UINT64_MAX);
 }
 
-static void RW_21__end_before_initialize__keeps_what_was_said(void **state)
+TEST(RW_21, end_before_initialize, keeps_what_was_said)
 {
 	CHECK(.raw = true, .bytes = "error: API_KEY is not set\n", .eof = true,
 	      .events = "failed 0 eof initialize\n");
-	(void)state;
 	assert_true(str_is(session_noise(s), "error: API_KEY is not set\n"));
 }
 
-static void RW_28__stdout_closed_with_pending__fails_all(void **state)
+TEST(RW_28, stdout_closed_with_pending, fails_all)
 {
 	CHECK(.two = true, .bytes = ANSWER, .eof = true,
 	      .events = READY ANSWERED "failed 0 eof call\n");
-	(void)state;
 }
 
-static void RW_29__answer_then_end__counts(void **state)
+TEST(RW_29, answer_then_end, counts)
 {
 	CHECK(.bytes = ANSWER, .eof = true,
 	      .events = READY ANSWERED "closed\n");
-	(void)state;
 }
 
-static void RW_30__last_line_without_newline__is_processed(void **state)
+TEST(RW_30, last_line_without_newline, is_processed)
 {
 	CHECK(.bytes =
 		      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":" OK_RESULT "}",
 	      .eof = true, .events = READY ANSWERED "closed\n");
-	(void)state;
 }
 
-static void RW_31__end_within_a_message__is_an_end(void **state)
+TEST(RW_31, end_within_a_message, is_an_end)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"resu", .eof = true,
 	      .events = READY "failed 0 eof call\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->broken_messages, 1);
 }
 
-static void close__then_end__is_closed(void **state)
+TEST(close, then_end, is_closed)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -428,7 +403,6 @@ static void close__then_end__is_closed(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, HELLO);
 	drain(s, &log);
@@ -448,13 +422,12 @@ static void close__then_end__is_closed(void **state)
 	buf_release(&log);
 }
 
-static void close__answer_still_comes__counts(void **state)
+TEST(close, answer_still_comes, counts)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	feed(s, HELLO);
@@ -466,13 +439,12 @@ static void close__answer_still_comes__counts(void **state)
 	buf_release(&log);
 }
 
-static void RW_32__stdin_gone__nothing_is_queued(void **state)
+TEST(RW_32, stdin_gone, nothing_is_queued)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	session_output_broke(s);
@@ -487,7 +459,7 @@ static void RW_32__stdin_gone__nothing_is_queued(void **state)
 
 /* Arguments. */
 
-static void call__arguments_on_many_lines__stand_on_one(void **state)
+TEST(call, arguments_on_many_lines, stand_on_one)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -495,7 +467,6 @@ static void call__arguments_on_many_lines__stand_on_one(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, HELLO);
 	drain(s, &log);
@@ -514,7 +485,7 @@ static void call__arguments_on_many_lines__stand_on_one(void **state)
 }
 
 /* What waited for the handshake is written as what is sent at once. */
-static void call__before_and_after_ready__is_the_same(void **state)
+TEST(call, before_and_after_ready, is_the_same)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -522,7 +493,6 @@ static void call__before_and_after_ready__is_the_same(void **state)
 	AUTO(buf_release) struct buf waited = BUF_INIT(BUF_UNBOUNDED);
 	const char *line;
 
-	(void)state;
 	call(s, "e\"cho", START);
 	session_start(s, START);
 	session_wrote(s, session_output(s).n);
@@ -545,7 +515,7 @@ static void call__before_and_after_ready__is_the_same(void **state)
 	buf_release(&log);
 }
 
-static void call__arguments_no_object__is_an_error(void **state)
+TEST(call, arguments_no_object, is_an_error)
 {
 	static const char *const bad[] = {"", "[]", "null", "1", "{", "{}{}"};
 	AUTO(session_freep)
@@ -553,7 +523,6 @@ static void call__arguments_no_object__is_an_error(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket = 77;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(session_call_tool(s, "x", str_of(bad[i]),
 						   START, &ticket, &err),
@@ -564,7 +533,7 @@ static void call__arguments_no_object__is_an_error(void **state)
 	assert_true(session_deadline(s) == UINT64_MAX);
 }
 
-static void call__arguments_over_the_queue__is_a_limit(void **state)
+TEST(call, arguments_over_the_queue, is_a_limit)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -572,7 +541,6 @@ static void call__arguments_over_the_queue__is_a_limit(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
-	(void)state;
 	memset(big, ' ', LIMIT_QUEUE_BYTES + 1);
 	assert_int_equal(
 		session_call_tool(s, "x",
@@ -582,7 +550,7 @@ static void call__arguments_over_the_queue__is_a_limit(void **state)
 	assert_int_equal(err.kind, ERR_LIMIT);
 }
 
-static void call__without_arguments__sends_an_empty_object(void **state)
+TEST(call, without_arguments, sends_an_empty_object)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -590,7 +558,6 @@ static void call__without_arguments__sends_an_empty_object(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, HELLO);
 	drain(s, &log);
@@ -602,7 +569,7 @@ static void call__without_arguments__sends_an_empty_object(void **state)
 	buf_release(&log);
 }
 
-static void request__any_method__is_sent_and_answered(void **state)
+TEST(request, any_method, is_sent_and_answered)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -610,7 +577,6 @@ static void request__any_method__is_sent_and_answered(void **state)
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, HELLO);
 	drain(s, &log);
@@ -634,13 +600,12 @@ static void request__any_method__is_sent_and_answered(void **state)
 
 /* Output that is not a message. */
 
-static void RW_1__banners_and_logs__are_skipped_and_kept(void **state)
+TEST(RW_1, banners_and_logs, are_skipped_and_kept)
 {
 	CHECK(.bytes = "\xe2\x94\x8c\xe2\x94\x80 My Server \xe2\x94\x90\n"
 		       "listening...\n"
 		       "{not json}\n" ANSWER "bye\n",
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(stat_skipped(s), 4);
 	assert_true(str_is(session_noise(s),
 			   "\xe2\x94\x8c\xe2\x94\x80 My Server "
@@ -649,11 +614,10 @@ static void RW_1__banners_and_logs__are_skipped_and_kept(void **state)
 			 session_noise(s).n - 4);
 }
 
-static void RW_1__much_noise__is_bounded(void **state)
+TEST(RW_1, much_noise, is_bounded)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int i = 0; i < 2000; i++)
 		buf_adds(&bytes, "some log line\n");
 	buf_adds(&bytes, ANSWER);
@@ -666,16 +630,15 @@ static void RW_1__much_noise__is_bounded(void **state)
 	buf_release(&bytes);
 }
 
-static void RW_2__lines_like_json__are_skipped(void **state)
+TEST(RW_2, lines_like_json, are_skipped)
 {
 	CHECK(.bytes = "[db] connected\n123\n\"ready\"\nnull\ntrue\n[1,2]\n"
 		       "[{\"a\":1}]\n{}\n" ANSWER,
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(stat_skipped(s), 8);
 }
 
-static void RW_3__structured_logs__are_skipped(void **state)
+TEST(RW_3, structured_logs, are_skipped)
 {
 	CHECK(.bytes = "{\"level\":30,\"msg\":\"x\"}\n"
 		       "{\"method\":\"GET\",\"url\":\"/\"}\n"
@@ -685,13 +648,11 @@ static void RW_3__structured_logs__are_skipped(void **state)
 		       "{\"jsonrpc\":\"2.0\"}\n"
 		       "{\"jsonrpc\":\"2.0\",\"id\":2}\n" ANSWER,
 	      .events = READY ANSWERED, .output = "");
-	(void)state;
 	assert_int_equal(stat_skipped(s), 7);
 }
 
-static void RW_4__no_or_odd_jsonrpc_with_pending_id__is_accepted(void **state)
+TEST(RW_4, no_or_odd_jsonrpc_with_pending_id, is_accepted)
 {
-	(void)state;
 	{
 		CHECK(.bytes = "{\"id\":2,\"result\":" OK_RESULT "}\n",
 		      .events = READY ANSWERED);
@@ -705,9 +666,8 @@ static void RW_4__no_or_odd_jsonrpc_with_pending_id__is_accepted(void **state)
 	}
 }
 
-static void RW_5__text_before_a_message__is_cut_off(void **state)
+TEST(RW_5, text_before_a_message, is_cut_off)
 {
-	(void)state;
 	{
 		CHECK(.bytes = "Loading model..." ANSWER,
 		      .events = READY ANSWERED);
@@ -723,34 +683,31 @@ static void RW_5__text_before_a_message__is_cut_off(void **state)
 	}
 }
 
-static void RW_6__escapes_and_prompt_before_a_message__are_cut_off(void **state)
+TEST(RW_6, escapes_and_prompt_before_a_message, are_cut_off)
 {
 	CHECK(.bytes = "\033[2K\033[1G> " ANSWER, .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->prefixed_messages, 1);
 }
 
-static void RW_7__crlf__is_stripped(void **state)
+TEST(RW_7, crlf, is_stripped)
 {
 	CHECK(.bytes = "\r\n{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":" OK_RESULT
 		       "}\r\n\r\n",
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(stat_skipped(s), 0);
 }
 
-static void RW_8__byte_order_mark__is_stripped(void **state)
+TEST(RW_8, byte_order_mark, is_stripped)
 {
 	CHECK(.two = true,
 	      .bytes = "\xef\xbb\xbf" ANSWER
 		       "\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":"
 		       "{}}\n\xef\xbb\xbf\n",
 	      .events = READY ANSWERED "result 3 {}\n");
-	(void)state;
 	assert_int_equal(stat_skipped(s), 0);
 }
 
-static void RW_9__bad_utf8_in_a_message__is_repaired_there(void **state)
+TEST(RW_9, bad_utf8_in_a_message, is_repaired_there)
 {
 	CHECK(.two = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"t\":\"caf"
@@ -759,31 +716,27 @@ static void RW_9__bad_utf8_in_a_message__is_repaired_there(void **state)
 		       "\xc3\xa9\"}}\n",
 	      .events = READY "result 2 {\"t\":\"caf\xef\xbf\xbd\"}\n"
 			      "result 3 {\"t\":\"caf\xc3\xa9\"}\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->repairs, 1);
 }
 
-static void RW_9__bad_utf8_in_noise__is_skipped(void **state)
+TEST(RW_9, bad_utf8_in_noise, is_skipped)
 {
 	CHECK(.bytes = "caf\xe9 is open\n" ANSWER, .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->repairs, 0);
 	assert_int_equal(stat_skipped(s), 1);
 }
 
-static void RW_9__bad_utf8_before_a_message__still_finds_it(void **state)
+TEST(RW_9, bad_utf8_before_a_message, still_finds_it)
 {
 	CHECK(.bytes = "caf\xe9" ANSWER, .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->prefixed_messages, 1);
 }
 
-static void RW_10__many_messages_in_one_write__are_all_read(void **state)
+TEST(RW_10, many_messages_in_one_write, are_all_read)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 	struct buf expected = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int i = 0; i < 100; i++) {
 		buf_addf(&bytes,
 			 "{\"jsonrpc\":\"2.0\",\"id\":\"p%d\",\"method\":"
@@ -801,39 +754,35 @@ static void RW_10__many_messages_in_one_write__are_all_read(void **state)
 	buf_release(&expected);
 }
 
-static void RW_11__pretty_printed_message__fails_with_a_hint(void **state)
+TEST(RW_11, pretty_printed_message, fails_with_a_hint)
 {
 	CHECK(.bytes = "some banner\n{\n  \"id\": 2,\n  \"result\": {\n"
 		       "    \"content\": [\n      \"}\"\n    ]\n  },\n"
 		       "  \"jsonrpc\": \"2.0\"\n}\n",
 	      .events = READY "failed 0 framing call\n");
-	(void)state;
 	assert_int_equal(session_state(s), SESSION_FAILED);
 }
 
-static void RW_11__pretty_printed_log__is_noise(void **state)
+TEST(RW_11, pretty_printed_log, is_noise)
 {
 	CHECK(.bytes = "{\n  \"level\": \"info\",\n  \"tags\": [\n \"a\"\n ]\n"
 		       "}\n" ANSWER,
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(stat_skipped(s), 6);
 }
 
-static void RW_11__jsonrpc_on_the_first_line__fails_at_once(void **state)
+TEST(RW_11, jsonrpc_on_the_first_line, fails_at_once)
 {
 	CHECK(.bytes = "{ \"jsonrpc\": \"2.0\",\n",
 	      .events = READY "failed 2 bad_message call\n");
-	(void)state;
 }
 
-static void RW_12__content_length_header__fails_at_once(void **state)
+TEST(RW_12, content_length_header, fails_at_once)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, "content-length: 117\r\n");
 	assert_true(session_next(s, &e));
@@ -845,15 +794,14 @@ static void RW_12__content_length_header__fails_at_once(void **state)
 	assert_false(session_next(s, &e));
 }
 
-static void RW_12__such_a_line_after_messages__is_noise(void **state)
+TEST(RW_12, such_a_line_after_messages, is_noise)
 {
 	CHECK(.bytes = "Content-Length: 117\r\n" ANSWER,
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(stat_skipped(s), 1);
 }
 
-static void RW_13__long_line__is_given_in_place(void **state)
+TEST(RW_13, long_line, is_given_in_place)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -861,7 +809,6 @@ static void RW_13__long_line__is_given_in_place(void **state)
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
 
-	(void)state;
 	memset(chunk, 'A', 65536);
 	session_start(s, START);
 	call(s, "echo", START);
@@ -879,11 +826,10 @@ static void RW_13__long_line__is_given_in_place(void **state)
 	buf_release(&log);
 }
 
-static void RW_14__line_over_the_bound__fails_the_oldest(void **state)
+TEST(RW_14, line_over_the_bound, fails_the_oldest)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int i = 0; i < 1000; i++)
 		buf_adds(&bytes, "xxxxxxxxxx");
 	buf_adds(&bytes, "\n{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
@@ -898,21 +844,19 @@ static void RW_14__line_over_the_bound__fails_the_oldest(void **state)
 	buf_release(&bytes);
 }
 
-static void RW_14__at_the_bound__is_accepted(void **state)
+TEST(RW_14, at_the_bound, is_accepted)
 {
 	CHECK(.bytes = ANSWER, .opt.message_max = sizeof(HELLO) - 2,
 	      .events = READY ANSWERED);
-	(void)state;
 }
 
-static void RW_14__before_ready__fails_the_session(void **state)
+TEST(RW_14, before_ready, fails_the_session)
 {
 	CHECK(.raw = true, .opt.message_max = 20, .bytes = HELLO,
 	      .events = "failed 0 output_limit initialize\n");
-	(void)state;
 }
 
-static void RW_15__broken_message__fails_its_request(void **state)
+TEST(RW_15, broken_message, fails_its_request)
 {
 	static const char *const broken[] = {
 		"{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"x\":NaN}}\n",
@@ -922,7 +866,6 @@ static void RW_15__broken_message__fails_its_request(void **state)
 		"log: {\"jsonrpc\":\"2.0\",\"id\": 3 ,\"result\":{}}}\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
 		AUTO(mem_freep)
 		char *bytes = mem_printf("%s" ANSWER, broken[i]);
@@ -932,7 +875,7 @@ static void RW_15__broken_message__fails_its_request(void **state)
 	}
 }
 
-static void RW_15__id_not_readable__fails_the_oldest(void **state)
+TEST(RW_15, id_not_readable, fails_the_oldest)
 {
 	static const char *const broken[] = {
 		"{\"jsonrpc\":\"2.0\",\"result\":{\"id\":3}\n",
@@ -941,18 +884,16 @@ static void RW_15__id_not_readable__fails_the_oldest(void **state)
 		"{\"jsonrpc\":\"2.0\",\"result\":\"\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(broken); i++) {
 		CHECK(.two = true, .bytes = broken[i],
 		      .events = READY "failed 2 bad_message call\n");
 	}
 }
 
-static void RW_15__too_deep__is_a_broken_message(void **state)
+TEST(RW_15, too_deep, is_a_broken_message)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	buf_adds(&bytes, "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":");
 	for (int i = 0; i < 300; i++)
 		buf_addc(&bytes, '[');
@@ -966,31 +907,28 @@ static void RW_15__too_deep__is_a_broken_message(void **state)
 	buf_release(&bytes);
 }
 
-static void RW_15__duplicate_keys__last_one_counts(void **state)
+TEST(RW_15, duplicate_keys, last_one_counts)
 {
 	CHECK(.two = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":3,\"id\":2,\"result\":1,"
 		       "\"result\":" OK_RESULT "}\n",
 	      .events = READY ANSWERED);
-	(void)state;
 }
 
-static void RW_15__nothing_pending__is_a_diagnostic(void **state)
+TEST(RW_15, nothing_pending, is_a_diagnostic)
 {
 	CHECK(.bytes = ANSWER "{\"jsonrpc\":\"2.0\",\"id\":2,NaN}\n",
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->broken_messages, 1);
 }
 
-static void RW_15__broken_answer_to_initialize__fails(void **state)
+TEST(RW_15, broken_answer_to_initialize, fails)
 {
 	CHECK(.raw = true, .bytes = "{\"jsonrpc\":\"2.0\",\"id\":1,x}\n",
 	      .events = "failed 0 bad_message initialize\n");
-	(void)state;
 }
 
-static void RW_16__arrays__are_taken_apart(void **state)
+TEST(RW_16, arrays, are_taken_apart)
 {
 	CHECK(.two = true,
 	      .bytes = "[]\n[{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":"
@@ -1000,11 +938,10 @@ static void RW_16__arrays__are_taken_apart(void **state)
 		       "}]\n",
 	      .events = READY "result 3 {\"n\":1}\n" ANSWERED,
 	      .output = "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{}}\n");
-	(void)state;
 	assert_int_equal(stat_skipped(s), 0);
 }
 
-static void RW_16__fed_in_the_middle_of_an_array__goes_on(void **state)
+TEST(RW_16, fed_in_the_middle_of_an_array, goes_on)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -1012,7 +949,6 @@ static void RW_16__fed_in_the_middle_of_an_array__goes_on(void **state)
 	struct buf more = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	for (int i = 0; i < 3; i++)
 		call(s, "echo", START);
@@ -1037,13 +973,12 @@ static void RW_16__fed_in_the_middle_of_an_array__goes_on(void **state)
 	buf_release(&log);
 }
 
-static void RW_17__silence__is_said_in_the_timeout(void **state)
+TEST(RW_17, silence, is_said_in_the_timeout)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	session_tick(s, START + 120 * SECOND);
 	assert_true(session_next(s, &e));
@@ -1055,13 +990,12 @@ static void RW_17__silence__is_said_in_the_timeout(void **state)
 
 /* Time. */
 
-static void RW_20__slow_start__has_120_seconds(void **state)
+TEST(RW_20, slow_start, has_120_seconds)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct session_event e;
 
-	(void)state;
 	assert_int_equal(session_deadline(s), UINT64_MAX);
 	session_start(s, START);
 	assert_int_equal(session_deadline(s), START + 120 * SECOND);
@@ -1073,13 +1007,12 @@ static void RW_20__slow_start__has_120_seconds(void **state)
 	assert_int_equal(session_deadline(s), UINT64_MAX);
 }
 
-static void RW_20__first_message__gives_initialize_a_request_time(void **state)
+TEST(RW_20, first_message, gives_initialize_a_request_time)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	session_feed(s,
 		     STR("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}"
@@ -1093,7 +1026,7 @@ static void RW_20__first_message__gives_initialize_a_request_time(void **state)
 	assert_int_equal(session_output(s).n, 0);
 }
 
-static void RW_80__answer_after_timeout_and_cancel__is_dropped(void **state)
+TEST(RW_80, answer_after_timeout_and_cancel, is_dropped)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(
@@ -1101,7 +1034,6 @@ static void RW_80__answer_after_timeout_and_cancel__is_dropped(void **state)
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	feed(s, HELLO);
@@ -1127,13 +1059,12 @@ static void RW_80__answer_after_timeout_and_cancel__is_dropped(void **state)
 	buf_release(&log);
 }
 
-static void timeout__answer_in_the_same_moment__counts(void **state)
+TEST(timeout, answer_in_the_same_moment, counts)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	feed(s, HELLO);
@@ -1148,7 +1079,7 @@ static void timeout__answer_in_the_same_moment__counts(void **state)
 	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"," \
 	"\"params\":{\"progressToken\":" token ",\"progress\":" value "}}\n"
 
-static void timeout__progress__restarts_until_the_total(void **state)
+TEST(timeout, progress, restarts_until_the_total)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){
@@ -1156,7 +1087,6 @@ static void timeout__progress__restarts_until_the_total(void **state)
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	feed(s, HELLO);
@@ -1179,13 +1109,12 @@ static void timeout__progress__restarts_until_the_total(void **state)
 	buf_release(&log);
 }
 
-static void cancel__pending__sends_the_notification(void **state)
+TEST(cancel, pending, sends_the_notification)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	session_cancel(s, call(s, "unsent", START), NULL);
@@ -1207,15 +1136,14 @@ static void cancel__pending__sends_the_notification(void **state)
 
 /* Messages. */
 
-static void RW_50__answers_out_of_order__match_by_id(void **state)
+TEST(RW_50, answers_out_of_order, match_by_id)
 {
 	CHECK(.two = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n" ANSWER,
 	      .events = READY "result 3 {}\n" ANSWERED);
-	(void)state;
 }
 
-static void RW_51__id_as_string__matches_digits_only(void **state)
+TEST(RW_51, id_as_string, matches_digits_only)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":\"0x2\",\"result\":1}\n"
 		       "{\"jsonrpc\":\"2.0\",\"id\":\"02\",\"result\":1}\n"
@@ -1225,16 +1153,14 @@ static void RW_51__id_as_string__matches_digits_only(void **state)
 		       "{\"jsonrpc\":\"2.0\",\"id\":\"2\",\"result\":" OK_RESULT
 		       "}\n",
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->dropped_responses, 5);
 }
 
-static void RW_52__error_without_id__belongs_to_the_only_one(void **state)
+TEST(RW_52, error_without_id, belongs_to_the_only_one)
 {
 	static const char *const ids[] = {"\"id\":null,", "",
 					  "\"id\":\"server-error\","};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
 		AUTO(mem_freep)
 		char *line = mem_printf("{\"jsonrpc\":\"2.0\",%s\"error\":{"
@@ -1244,17 +1170,16 @@ static void RW_52__error_without_id__belongs_to_the_only_one(void **state)
 	}
 }
 
-static void RW_52__error_without_id_and_two_pending__is_dropped(void **state)
+TEST(RW_52, error_without_id_and_two_pending, is_dropped)
 {
 	CHECK(.two = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{"
 		       "\"code\":-32700,\"message\":\"m\"}}\n" ANSWER,
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->dropped_responses, 1);
 }
 
-static void RW_53__second_and_unknown_answers__are_dropped(void **state)
+TEST(RW_53, second_and_unknown_answers, are_dropped)
 {
 	CHECK(.two = true,
 	      .bytes = ANSWER ANSWER
@@ -1262,29 +1187,26 @@ static void RW_53__second_and_unknown_answers__are_dropped(void **state)
 	      "{\"jsonrpc\":\"2.0\",\"id\":77,\"error\":{\"code\":1,"
 	      "\"message\":\"m\"}}\n",
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->dropped_responses, 3);
 	assert_true(session_deadline(s) < UINT64_MAX);
 }
 
-static void RW_54__result_with_null_error__is_a_result(void **state)
+TEST(RW_54, result_with_null_error, is_a_result)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"error\":null,"
 		       "\"result\":" OK_RESULT "}\n",
 	      .events = READY ANSWERED);
-	(void)state;
 }
 
-static void RW_55__result_and_error__is_an_error(void **state)
+TEST(RW_55, result_and_error, is_an_error)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{},\"error\":"
 		       "{\"code\":5,\"message\":\"m\"}}\n",
 	      .events = READY "error 2 5 m\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->oddities, 1);
 }
 
-static void RW_56__malformed_error__has_code_and_raw_value(void **state)
+TEST(RW_56, malformed_error, has_code_and_raw_value)
 {
 	static const char *const rows[][2] = {
 		{"\"boom\"", "error 2 -32603 boom \"boom\"\n"},
@@ -1298,7 +1220,6 @@ static void RW_56__malformed_error__has_code_and_raw_value(void **state)
 		{"[]", "error 2 -32603 [] []\n"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(mem_freep)
 		char *line = mem_printf("{\"jsonrpc\":\"2.0\",\"id\":2,"
@@ -1311,7 +1232,7 @@ static void RW_56__malformed_error__has_code_and_raw_value(void **state)
 	}
 }
 
-static void RW_59__messages_before_the_answer__are_accepted(void **state)
+TEST(RW_59, messages_before_the_answer, are_accepted)
 {
 	CHECK(.raw = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
@@ -1322,11 +1243,10 @@ static void RW_59__messages_before_the_answer__are_accepted(void **state)
 	      .events = "log warning [db] slow\tdisk\n"
 			"changed notifications/tools/list_changed []\n" READY
 				ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->notifications, 3);
 }
 
-static void RW_60__undeclared_requests__are_refused_at_once(void **state)
+TEST(RW_60, undeclared_requests, are_refused_at_once)
 {
 	CHECK(.bytes =
 		      "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"roots/list\"}"
@@ -1344,23 +1264,21 @@ static void RW_60__undeclared_requests__are_refused_at_once(void **state)
 			"-32601,\"message\":\"Method not found\"}}\n"
 			"{\"jsonrpc\":\"2.0\",\"id\":4,\"error\":{\"code\":"
 			"-32601,\"message\":\"Method not found\"}}\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->server_requests, 4);
 	assert_int_equal(session_stats(s)->refused_requests, 4);
 	assert_true(session_deadline(s) < UINT64_MAX);
 }
 
-static void RW_61__ping_during_the_call__is_answered(void **state)
+TEST(RW_61, ping_during_the_call, is_answered)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n",
 	      .events = READY,
 	      .output = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
-	(void)state;
 	assert_int_equal(session_stats(s)->server_requests, 1);
 	assert_int_equal(session_stats(s)->refused_requests, 0);
 }
 
-static void RW_63__odd_ids_of_the_server__are_echoed(void **state)
+TEST(RW_63, odd_ids_of_the_server, are_echoed)
 {
 	static const char *const ids[] = {
 		"\"abc\"",
@@ -1372,7 +1290,6 @@ static void RW_63__odd_ids_of_the_server__are_echoed(void **state)
 		"\"\\u0000\\n\"",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(ids); i++) {
 		AUTO(mem_freep)
 		char *line = mem_printf("{\"method\":\"ping\",\"id\":%s,"
@@ -1386,17 +1303,16 @@ static void RW_63__odd_ids_of_the_server__are_echoed(void **state)
 	}
 }
 
-static void notification__unknown__is_not_answered(void **state)
+TEST(notification, unknown, is_not_answered)
 {
 	CHECK(.bytes =
 		      "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n"
 		      "{\"jsonrpc\":\"2.0\",\"id\":null,\"method\":\"ping\"}\n",
 	      .events = READY, .output = "");
-	(void)state;
 	assert_int_equal(session_stats(s)->notifications, 2);
 }
 
-static void RW_62__ids_of_the_server__are_a_separate_space(void **state)
+TEST(RW_62, ids_of_the_server, are_a_separate_space)
 {
 	CHECK(.bytes = "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}\n"
 		       "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}"
@@ -1404,14 +1320,12 @@ static void RW_62__ids_of_the_server__are_a_separate_space(void **state)
 	      .events = READY ANSWERED,
 	      .output = "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"
 			"{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n");
-	(void)state;
 }
 
-static void RW_65__list_changed_storm__is_one_event(void **state)
+TEST(RW_65, list_changed_storm, is_one_event)
 {
 	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int i = 0; i < 500; i++)
 		buf_adds(&bytes, "{\"jsonrpc\":\"2.0\",\"method\":"
 				 "\"notifications/tools/list_changed\"}\n");
@@ -1431,7 +1345,7 @@ static void RW_65__list_changed_storm__is_one_event(void **state)
 	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"," \
 	"\"params\":{\"level\":\"loud\",\"data\":{\"a\":[1.0]}}}\n"
 
-static void RW_66__log_flood__is_bounded_and_counted(void **state)
+TEST(RW_66, log_flood, is_bounded_and_counted)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -1439,7 +1353,6 @@ static void RW_66__log_flood__is_bounded_and_counted(void **state)
 	struct session_event e;
 	int n = 0;
 
-	(void)state;
 	session_start(s, START);
 	feed(s, HELLO);
 	drain(s, &log);
@@ -1458,14 +1371,13 @@ static void RW_66__log_flood__is_bounded_and_counted(void **state)
 	buf_release(&log);
 }
 
-static void LOG_5__long_log__is_cut(void **state)
+TEST(LOG_5, long_log, is_cut)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
 
-	(void)state;
 	session_start(s, START);
 	buf_adds(&line,
 		 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"
@@ -1480,52 +1392,47 @@ static void LOG_5__long_log__is_cut(void **state)
 	buf_release(&line);
 }
 
-static void RW_66__progress_flood__passes_first_and_last(void **state)
+TEST(RW_66, progress_flood, passes_first_and_last)
 {
 	CHECK(.bytes = PROGRESS("2", "0") PROGRESS("2", "0.5")
 		      PROGRESS("2", "1") PROGRESS("2", "1e2") ANSWER,
 	      .events = READY "progress 2 0/ \nprogress 2 1e2/ \n" ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->dropped_notifications, 2);
 	assert_int_equal(session_stats(s)->messages, 6);
 }
 
-static void RW_70__no_tools_declared__the_call_is_tried(void **state)
+TEST(RW_70, no_tools_declared, the_call_is_tried)
 {
 	CHECK(.raw = true,
 	      .bytes = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{"
 		       "\"protocolVersion\":\"2025-11-25\","
 		       "\"capabilities\":{},\"serverInfo\":{}}}\n",
 	      .events = "ready 2025-11-25 /\n");
-	(void)state;
 	assert_non_null(memmem(session_output(s).p, session_output(s).n,
 			       "\"tools/call\"", 12));
 }
 
-static void RW_78__unknown_tool_as_a_result__is_a_result(void **state)
+TEST(RW_78, unknown_tool_as_a_result, is_a_result)
 {
 #define UNKNOWN "{\"content\":[],\"isError\":true}"
 	CHECK(.bytes =
 		      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":" UNKNOWN "}\n",
 	      .events = READY "result 2 " UNKNOWN "\n");
-	(void)state;
 #undef UNKNOWN
 }
 
-static void RW_79__progress_after_the_answer__is_ignored(void **state)
+TEST(RW_79, progress_after_the_answer, is_ignored)
 {
 	CHECK(.bytes = PROGRESS("\"2\"", "1") ANSWER PROGRESS("2", "5"),
 	      .events = READY "progress 2 1/ \n" ANSWERED);
-	(void)state;
 }
 
-static void PRO_4__held_progress__comes_after_its_time(void **state)
+TEST(PRO_4, held_progress, comes_after_its_time)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	call(s, "echo", START);
 	feed(s, HELLO PROGRESS("2", "1"));
@@ -1544,7 +1451,7 @@ static void PRO_4__held_progress__comes_after_its_time(void **state)
 	buf_release(&log);
 }
 
-static void PRO_3__odd_progress__is_ignored(void **state)
+TEST(PRO_3, odd_progress, is_ignored)
 {
 	CHECK(.bytes = PROGRESS("9", "1") PROGRESS("2", "\"1\"")
 		      PROGRESS("2", "null") PROGRESS(
@@ -1555,11 +1462,10 @@ static void PRO_3__odd_progress__is_ignored(void **state)
 					 "\"notifications/"
 					 "progress\",\"params\":[]}\n" ANSWER,
 	      .events = READY ANSWERED);
-	(void)state;
 	assert_int_equal(session_stats(s)->notifications, 6);
 }
 
-static void queue__server_asks_and_never_reads__fails(void **state)
+TEST(queue, server_asks_and_never_reads, fails)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -1567,7 +1473,6 @@ static void queue__server_asks_and_never_reads__fails(void **state)
 	struct session_event e = {0};
 	int n = 0;
 
-	(void)state;
 	session_start(s, START);
 	buf_adds(&line, "{\"jsonrpc\":\"2.0\",\"method\":\"ping\",\"id\":\"");
 	for (int i = 0; i < 1024 * 1024; i++)
@@ -1584,7 +1489,7 @@ static void queue__server_asks_and_never_reads__fails(void **state)
 	buf_release(&line);
 }
 
-static void output__written_in_portions__loses_nothing(void **state)
+TEST(output, written_in_portions, loses_nothing)
 {
 	AUTO(session_freep)
 	struct session *s = session_new(&(struct session_options){0});
@@ -1592,7 +1497,6 @@ static void output__written_in_portions__loses_nothing(void **state)
 	struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	struct buf all = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	session_start(s, START);
 	buf_add_str(&all, session_output(s));
 	while (session_output(s).n) {
@@ -1613,135 +1517,8 @@ static void output__written_in_portions__loses_nothing(void **state)
 	buf_release(&log);
 }
 
-static void words__of_all_states__are_there(void **state)
+TEST(words, of_all_states, are_there)
 {
-	(void)state;
 	assert_string_equal(session_state_word(SESSION_NEW), "new");
 	assert_string_equal(session_state_word(SESSION_FAILED), "failed");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			initialize__start__writes_newest_date_and_id_1),
-		cmocka_unit_test(
-			initialize__answer__sends_initialized_then_the_call),
-		cmocka_unit_test(
-			initialize__nothing_sent_before_the_answer__but_pong),
-		cmocka_unit_test(initialize__pinned_revision__is_asked_for),
-		cmocka_unit_test(
-			initialize__pin_of_no_known_date__fails_unsent),
-		cmocka_unit_test(initialize__error__fails_with_the_reason),
-		cmocka_unit_test(RW_58__null_and_missing_members__are_absent),
-		cmocka_unit_test(initialize__instructions__are_decoded),
-		cmocka_unit_test(RW_68__each_known_date__is_accepted),
-		cmocka_unit_test(RW_69__unknown_date__fails_and_quotes_it),
-		cmocka_unit_test(RW_69__no_version__fails),
-		cmocka_unit_test(
-			RW_69__unknown_date_allowed__is_the_nearest_older),
-		cmocka_unit_test(result__answer__is_given_byte_for_byte),
-		cmocka_unit_test(error__answer__has_code_message_and_data),
-		cmocka_unit_test(end__nothing_pending__is_clean),
-		cmocka_unit_test(end__call_pending__fails_it),
-		cmocka_unit_test(
-			RW_21__end_before_initialize__keeps_what_was_said),
-		cmocka_unit_test(RW_28__stdout_closed_with_pending__fails_all),
-		cmocka_unit_test(RW_29__answer_then_end__counts),
-		cmocka_unit_test(
-			RW_30__last_line_without_newline__is_processed),
-		cmocka_unit_test(RW_31__end_within_a_message__is_an_end),
-		cmocka_unit_test(close__then_end__is_closed),
-		cmocka_unit_test(close__answer_still_comes__counts),
-		cmocka_unit_test(RW_32__stdin_gone__nothing_is_queued),
-		cmocka_unit_test(call__arguments_on_many_lines__stand_on_one),
-		cmocka_unit_test(call__before_and_after_ready__is_the_same),
-		cmocka_unit_test(call__arguments_no_object__is_an_error),
-		cmocka_unit_test(call__arguments_over_the_queue__is_a_limit),
-		cmocka_unit_test(
-			call__without_arguments__sends_an_empty_object),
-		cmocka_unit_test(request__any_method__is_sent_and_answered),
-		cmocka_unit_test(RW_1__banners_and_logs__are_skipped_and_kept),
-		cmocka_unit_test(RW_1__much_noise__is_bounded),
-		cmocka_unit_test(RW_2__lines_like_json__are_skipped),
-		cmocka_unit_test(RW_3__structured_logs__are_skipped),
-		cmocka_unit_test(
-			RW_4__no_or_odd_jsonrpc_with_pending_id__is_accepted),
-		cmocka_unit_test(RW_5__text_before_a_message__is_cut_off),
-		cmocka_unit_test(
-			RW_6__escapes_and_prompt_before_a_message__are_cut_off),
-		cmocka_unit_test(RW_7__crlf__is_stripped),
-		cmocka_unit_test(RW_8__byte_order_mark__is_stripped),
-		cmocka_unit_test(
-			RW_9__bad_utf8_in_a_message__is_repaired_there),
-		cmocka_unit_test(RW_9__bad_utf8_in_noise__is_skipped),
-		cmocka_unit_test(
-			RW_9__bad_utf8_before_a_message__still_finds_it),
-		cmocka_unit_test(
-			RW_10__many_messages_in_one_write__are_all_read),
-		cmocka_unit_test(
-			RW_11__pretty_printed_message__fails_with_a_hint),
-		cmocka_unit_test(RW_11__pretty_printed_log__is_noise),
-		cmocka_unit_test(
-			RW_11__jsonrpc_on_the_first_line__fails_at_once),
-		cmocka_unit_test(RW_12__content_length_header__fails_at_once),
-		cmocka_unit_test(RW_12__such_a_line_after_messages__is_noise),
-		cmocka_unit_test(RW_13__long_line__is_given_in_place),
-		cmocka_unit_test(RW_14__line_over_the_bound__fails_the_oldest),
-		cmocka_unit_test(RW_14__at_the_bound__is_accepted),
-		cmocka_unit_test(RW_14__before_ready__fails_the_session),
-		cmocka_unit_test(RW_15__broken_message__fails_its_request),
-		cmocka_unit_test(RW_15__id_not_readable__fails_the_oldest),
-		cmocka_unit_test(RW_15__too_deep__is_a_broken_message),
-		cmocka_unit_test(RW_15__duplicate_keys__last_one_counts),
-		cmocka_unit_test(RW_15__nothing_pending__is_a_diagnostic),
-		cmocka_unit_test(RW_15__broken_answer_to_initialize__fails),
-		cmocka_unit_test(RW_16__arrays__are_taken_apart),
-		cmocka_unit_test(RW_16__fed_in_the_middle_of_an_array__goes_on),
-		cmocka_unit_test(RW_17__silence__is_said_in_the_timeout),
-		cmocka_unit_test(RW_20__slow_start__has_120_seconds),
-		cmocka_unit_test(
-			RW_20__first_message__gives_initialize_a_request_time),
-		cmocka_unit_test(
-			RW_80__answer_after_timeout_and_cancel__is_dropped),
-		cmocka_unit_test(timeout__answer_in_the_same_moment__counts),
-		cmocka_unit_test(timeout__progress__restarts_until_the_total),
-		cmocka_unit_test(cancel__pending__sends_the_notification),
-		cmocka_unit_test(RW_50__answers_out_of_order__match_by_id),
-		cmocka_unit_test(RW_51__id_as_string__matches_digits_only),
-		cmocka_unit_test(
-			RW_52__error_without_id__belongs_to_the_only_one),
-		cmocka_unit_test(
-			RW_52__error_without_id_and_two_pending__is_dropped),
-		cmocka_unit_test(
-			RW_53__second_and_unknown_answers__are_dropped),
-		cmocka_unit_test(RW_54__result_with_null_error__is_a_result),
-		cmocka_unit_test(RW_55__result_and_error__is_an_error),
-		cmocka_unit_test(
-			RW_56__malformed_error__has_code_and_raw_value),
-		cmocka_unit_test(
-			RW_59__messages_before_the_answer__are_accepted),
-		cmocka_unit_test(
-			RW_60__undeclared_requests__are_refused_at_once),
-		cmocka_unit_test(RW_61__ping_during_the_call__is_answered),
-		cmocka_unit_test(RW_63__odd_ids_of_the_server__are_echoed),
-		cmocka_unit_test(notification__unknown__is_not_answered),
-		cmocka_unit_test(
-			RW_62__ids_of_the_server__are_a_separate_space),
-		cmocka_unit_test(RW_65__list_changed_storm__is_one_event),
-		cmocka_unit_test(RW_66__log_flood__is_bounded_and_counted),
-		cmocka_unit_test(LOG_5__long_log__is_cut),
-		cmocka_unit_test(RW_66__progress_flood__passes_first_and_last),
-		cmocka_unit_test(RW_70__no_tools_declared__the_call_is_tried),
-		cmocka_unit_test(RW_78__unknown_tool_as_a_result__is_a_result),
-		cmocka_unit_test(RW_79__progress_after_the_answer__is_ignored),
-		cmocka_unit_test(PRO_4__held_progress__comes_after_its_time),
-		cmocka_unit_test(PRO_3__odd_progress__is_ignored),
-		cmocka_unit_test(queue__server_asks_and_never_reads__fails),
-		cmocka_unit_test(output__written_in_portions__loses_nothing),
-		cmocka_unit_test(words__of_all_states__are_there),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

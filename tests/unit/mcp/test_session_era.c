@@ -2,23 +2,18 @@
  * The session with servers of both eras: the probe, requests that stand alone,
  * results that ask something first, and results that come later.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/mcp/session_talk.h"
 
 /* ---- which era ---- */
 
-static void PRB_1__unknown_server__is_asked_first(void **state)
+TEST_IN(talk, PRB_1, unknown_server, is_asked_first)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	sent(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"server/discover\","
 		 "\"params\":{" FULL_META "}}}\n");
@@ -26,11 +21,10 @@ static void PRB_1__unknown_server__is_asked_first(void **state)
 	end(&t);
 }
 
-static void PRB_2__discovered__needs_no_initialize(void **state)
+TEST_IN(talk, PRB_2, discovered, needs_no_initialize)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, ANSWER("1", DISCOVERED));
@@ -49,7 +43,7 @@ static void PRB_2__discovered__needs_no_initialize(void **state)
 }
 
 /* Whatever it says, if it is not of the newer era it is of the older. */
-static void PRB_4__any_other_answer__is_the_older_era(void **state)
+TEST_IN(talk, PRB_4, any_other_answer, is_the_older_era)
 {
 	static const char *const answers[] = {
 		ANSWER("1", "{}"),
@@ -63,7 +57,6 @@ static void PRB_4__any_other_answer__is_the_older_era(void **state)
 		ERROR("1", "-32022", "{\"supported\":\"x\"}"),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		struct talk t;
 
@@ -80,12 +73,11 @@ static void PRB_4__any_other_answer__is_the_older_era(void **state)
 }
 
 /* A pipe that leads back to us is no server, and no answer of the probe. */
-static void handshake__comes_back__is_no_server(void **state)
+TEST_IN(talk, handshake, comes_back, is_no_server)
 {
 	static const struct session_options pinned[] = {
 		{.protocol = "2025-11-25"}, {.protocol = "2026-07-28"}, {0}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(pinned); i++) {
 		struct talk t;
 		char *said;
@@ -103,11 +95,10 @@ static void handshake__comes_back__is_no_server(void **state)
 }
 
 /* Servers count their own requests, from 1 as well (RW-62). */
-static void handshake__request_with_its_id__is_another(void **state)
+TEST_IN(talk, handshake, request_with_its_id, is_another)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
@@ -119,12 +110,11 @@ static void handshake__request_with_its_id__is_another(void **state)
 	end(&t);
 }
 
-static void PRB_6__end_on_the_probe__is_to_be_started_again(void **state)
+TEST_IN(talk, PRB_6, end_on_the_probe, is_to_be_started_again)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	session_eof(t.s, t.now);
 	assert_true(session_next(t.s, &e));
@@ -135,11 +125,10 @@ static void PRB_6__end_on_the_probe__is_to_be_started_again(void **state)
 	end(&t);
 }
 
-static void PRB_7__silence__initialize_as_well(void **state)
+TEST_IN(talk, PRB_7, silence, initialize_as_well)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	passes(&t, 9999);
@@ -154,11 +143,10 @@ static void PRB_7__silence__initialize_as_well(void **state)
 	end(&t);
 }
 
-static void PRB_7__late_discovery__is_the_newer_era(void **state)
+TEST_IN(talk, PRB_7, late_discovery, is_the_newer_era)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	passes(&t, 10000);
 	says(&t, ANSWER("1", DISCOVERED) ERROR("2", "-32601", "null"));
@@ -166,11 +154,10 @@ static void PRB_7__late_discovery__is_the_newer_era(void **state)
 	end(&t);
 }
 
-static void PRB_7__refusal_of_one__waits_for_the_other(void **state)
+TEST_IN(talk, PRB_7, refusal_of_one, waits_for_the_other)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	passes(&t, 10000);
 	says(&t, ERROR("2", "-32601", "null"));
@@ -180,11 +167,10 @@ static void PRB_7__refusal_of_one__waits_for_the_other(void **state)
 	end(&t);
 }
 
-static void PRB_7__both_silent__ends_with_the_time_of_a_start(void **state)
+TEST_IN(talk, PRB_7, both_silent, ends_with_the_time_of_a_start)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	passes(&t, 10000);
 	passes(&t, 109999);
@@ -194,11 +180,10 @@ static void PRB_7__both_silent__ends_with_the_time_of_a_start(void **state)
 	end(&t);
 }
 
-static void PRB_8__only_older_dates__initialize_with_the_newest(void **state)
+TEST_IN(talk, PRB_8, only_older_dates, initialize_with_the_newest)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, ERROR("1", "-32022",
@@ -207,12 +192,11 @@ static void PRB_8__only_older_dates__initialize_with_the_newest(void **state)
 	end(&t);
 }
 
-static void PRB_8__nothing_common__fails_and_names_both(void **state)
+TEST_IN(talk, PRB_8, nothing_common, fails_and_names_both)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	session_feed(t.s,
 		     STR(ANSWER("1", "{\"supportedVersions\":[\"2031-01-01\"],"
@@ -225,11 +209,10 @@ static void PRB_8__nothing_common__fails_and_names_both(void **state)
 	end(&t);
 }
 
-static void PRB_9__refused_what_it_names__tried_once_more(void **state)
+TEST_IN(talk, PRB_9, refused_what_it_names, tried_once_more)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, ERROR("1", "-32022", "{\"supported\":[\"2026-07-28\"]}"));
@@ -239,11 +222,10 @@ static void PRB_9__refused_what_it_names__tried_once_more(void **state)
 	end(&t);
 }
 
-static void PRB_3__missing_capability__is_no_older_era(void **state)
+TEST_IN(talk, PRB_3, missing_capability, is_no_older_era)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, ERROR("1", "-32021", "{}"));
@@ -252,11 +234,10 @@ static void PRB_3__missing_capability__is_no_older_era(void **state)
 	end(&t);
 }
 
-static void PRB_11__pinned_older_date__is_not_probed(void **state)
+TEST_IN(talk, PRB_11, pinned_older_date, is_not_probed)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){.era = SESSION_ERA_PROBE,
 					    .protocol = "2025-03-26"});
 	assert_true(has_sent(&t, "\"method\":\"initialize\""));
@@ -264,11 +245,10 @@ static void PRB_11__pinned_older_date__is_not_probed(void **state)
 	end(&t);
 }
 
-static void PRB_12__pinned_newer_date__fails_with_an_older_server(void **state)
+TEST_IN(talk, PRB_12, pinned_newer_date, fails_with_an_older_server)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){.protocol = "2026-07-28"});
 	assert_true(has_sent(&t, "server/discover"));
 	buf_clear(&t.sent);
@@ -278,11 +258,10 @@ static void PRB_12__pinned_newer_date__fails_with_an_older_server(void **state)
 	end(&t);
 }
 
-static void RW_82__server_info_at_the_top__is_shown(void **state)
+TEST_IN(talk, RW_82, server_info_at_the_top, is_shown)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	says(&t, ANSWER("1", "{\"supportedVersions\":[\"2026-07-28\"],"
 			     "\"capabilities\":[],\"serverInfo\":{\"name\":"
@@ -291,12 +270,11 @@ static void RW_82__server_info_at_the_top__is_shown(void **state)
 	end(&t);
 }
 
-static void era__probe_refused_by_initialize__is_told(void **state)
+TEST_IN(talk, era, probe_refused_by_initialize, is_told)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){.era = SESSION_ERA_INITIALIZE});
 	session_feed(
 		t.s,
@@ -310,14 +288,13 @@ static void era__probe_refused_by_initialize__is_told(void **state)
 
 /* ---- requests that stand alone ---- */
 
-static void META_1__given_meta__is_kept_beside_ours(void **state)
+TEST_IN(talk, META_1, given_meta, is_kept_beside_ours)
 {
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 	struct talk t;
 	struct str meta, v;
 
-	(void)state;
 	begin_modern(&t, &(struct session_options){.log_level = "debug"});
 	assert_int_equal(
 		session_request(t.s, "resources/read",
@@ -335,11 +312,10 @@ static void META_1__given_meta__is_kept_beside_ours(void **state)
 	end(&t);
 }
 
-static void RW_64__request_of_the_server__is_not_answered(void **state)
+TEST_IN(talk, RW_64, request_of_the_server, is_not_answered)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n");
 	sent(&t, "");
@@ -353,11 +329,10 @@ static void RW_64__request_of_the_server__is_not_answered(void **state)
 	"\"notifications/message\",\"params\":{\"level\":" \
 	"\"error\",\"data\":\"x\"}}\n"
 
-static void LOG_3__message_nobody_asked_for__is_dropped(void **state)
+TEST_IN(talk, LOG_3, message_nobody_asked_for, is_dropped)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	says(&t, LOG_MESSAGE);
 	happened(&t, "");
@@ -365,22 +340,20 @@ static void LOG_3__message_nobody_asked_for__is_dropped(void **state)
 	end(&t);
 }
 
-static void LOG_3__message_asked_for__is_told(void **state)
+TEST_IN(talk, LOG_3, message_asked_for, is_told)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &(struct session_options){.log_level = "info"});
 	says(&t, LOG_MESSAGE);
 	happened(&t, "log error [] x\n");
 	end(&t);
 }
 
-static void MR_1__unknown_result_type__is_no_result(void **state)
+TEST_IN(talk, MR_1, unknown_result_type, is_no_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "x");
 	says(&t, ANSWER("2", "{\"resultType\":\"maybe\",\"content\":[]}"));
@@ -401,11 +374,10 @@ static const struct session_options asking = {
 	"\"method\":\"elicitation/create\",\"params\":{\"message\":\"?\"}}" \
 	",\"a\":{\"method\":\"roots/list\"}}" state "}"
 
-static void MR_5__all_answered__is_sent_again_with_the_answers(void **state)
+TEST_IN(talk, MR_5, all_answered, is_sent_again_with_the_answers)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &asking);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -429,11 +401,10 @@ static void MR_5__all_answered__is_sent_again_with_the_answers(void **state)
 	end(&t);
 }
 
-static void MR_6__no_state_and_a_second_round__carry_nothing_over(void **state)
+TEST_IN(talk, MR_6, no_state_and_a_second_round, carry_nothing_over)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &asking);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", ASKS(",\"requestState\":\"one\"")));
@@ -452,11 +423,10 @@ static void MR_6__no_state_and_a_second_round__carry_nothing_over(void **state)
 	end(&t);
 }
 
-static void MR_7__a_parallel_call__gets_none_of_it(void **state)
+TEST_IN(talk, MR_7, a_parallel_call, gets_none_of_it)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &asking);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", ASKS(",\"requestState\":\"one\"")));
@@ -467,11 +437,10 @@ static void MR_7__a_parallel_call__gets_none_of_it(void **state)
 	end(&t);
 }
 
-static void MR_8__state_alone__is_sent_again_after_a_while(void **state)
+TEST_IN(talk, MR_8, state_alone, is_sent_again_after_a_while)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -492,12 +461,11 @@ static void MR_8__state_alone__is_sent_again_after_a_while(void **state)
 	end(&t);
 }
 
-static void MR_9__endless_rounds__end(void **state)
+TEST_IN(talk, MR_9, endless_rounds, end)
 {
 	char answer[128];
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "echo");
 	for (int i = 0; i < 11; i++) {
@@ -512,11 +480,10 @@ static void MR_9__endless_rounds__end(void **state)
 	end(&t);
 }
 
-static void MR_9__neither_question_nor_state__is_no_result(void **state)
+TEST_IN(talk, MR_9, neither_question_nor_state, is_no_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", "{\"resultType\":\"input_required\","
@@ -525,11 +492,10 @@ static void MR_9__neither_question_nor_state__is_no_result(void **state)
 	end(&t);
 }
 
-static void MR_10__undeclared_question__ends_the_call(void **state)
+TEST_IN(talk, MR_10, undeclared_question, ends_the_call)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &(struct session_options){.declared.roots = true});
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -539,11 +505,10 @@ static void MR_10__undeclared_question__ends_the_call(void **state)
 	end(&t);
 }
 
-static void MR_12__answer_that_has_no_form__ends_the_call(void **state)
+TEST_IN(talk, MR_12, answer_that_has_no_form, ends_the_call)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &asking);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -558,11 +523,10 @@ static void MR_12__answer_that_has_no_form__ends_the_call(void **state)
 	end(&t);
 }
 
-static void EL_17__while_somebody_is_asked__no_clock_runs(void **state)
+TEST_IN(talk, EL_17, while_somebody_is_asked, no_clock_runs)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &asking);
 	calls(&t, "echo");
 	passes(&t, 50000);
@@ -580,11 +544,10 @@ static void EL_17__while_somebody_is_asked__no_clock_runs(void **state)
 	end(&t);
 }
 
-static void asks__older_era__are_answered_by_a_response(void **state)
+TEST_IN(talk, asks, older_era, are_answered_by_a_response)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &asking);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -608,11 +571,10 @@ static void asks__older_era__are_answered_by_a_response(void **state)
 	end(&t);
 }
 
-static void EL_3__mode_that_was_not_declared__is_invalid(void **state)
+TEST_IN(talk, EL_3, mode_that_was_not_declared, is_invalid)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &asking);
 	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"elicitation/"
 		 "create\",\"params\":{\"mode\":\"url\"}}\n");
@@ -621,11 +583,10 @@ static void EL_3__mode_that_was_not_declared__is_invalid(void **state)
 	end(&t);
 }
 
-static void CAN_7__taken_back__is_not_answered(void **state)
+TEST_IN(talk, CAN_7, taken_back, is_not_answered)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &asking);
 	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"roots/list\"}\n"
 		 "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
@@ -637,11 +598,10 @@ static void CAN_7__taken_back__is_not_answered(void **state)
 	end(&t);
 }
 
-static void SEC_9__too_many_questions__are_refused(void **state)
+TEST_IN(talk, SEC_9, too_many_questions, are_refused)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &asking);
 	for (int i = 0; i < 65; i++)
 		says(&t, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":"
@@ -664,11 +624,10 @@ static const struct session_options with_tasks = {
 	.declared = {.tasks = true, .elicit_form = true},
 };
 
-static void TX_3__task__is_followed_to_its_result(void **state)
+TEST_IN(talk, TX_3, task, is_followed_to_its_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &with_tasks);
 	calls(&t, "slow");
 	assert_true(has_sent(&t, "\"extensions\":{\"" META "tasks\":{}}"));
@@ -688,11 +647,10 @@ static void TX_3__task__is_followed_to_its_result(void **state)
 	end(&t);
 }
 
-static void TX_4__failed_task__is_an_error(void **state)
+TEST_IN(talk, TX_4, failed_task, is_an_error)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &with_tasks);
 	calls(&t, "slow");
 	says(&t, ANSWER("2", TASK_STARTED));
@@ -704,7 +662,7 @@ static void TX_4__failed_task__is_an_error(void **state)
 	end(&t);
 }
 
-static void TX_5__question_of_a_task__is_answered_once(void **state)
+TEST_IN(talk, TX_5, question_of_a_task, is_answered_once)
 {
 	static const char asks[] =
 		TASK("input_required",
@@ -713,7 +671,6 @@ static void TX_5__question_of_a_task__is_answered_once(void **state)
 	char answer[512];
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &with_tasks);
 	calls(&t, "slow");
 	says(&t, ANSWER("2", TASK_STARTED));
@@ -737,11 +694,10 @@ static void TX_5__question_of_a_task__is_answered_once(void **state)
 	end(&t);
 }
 
-static void TX_1__task_nobody_asked_for__is_no_result(void **state)
+TEST_IN(talk, TX_1, task_nobody_asked_for, is_no_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "slow");
 	says(&t, ANSWER("2", TASK_STARTED));
@@ -749,12 +705,11 @@ static void TX_1__task_nobody_asked_for__is_no_result(void **state)
 	end(&t);
 }
 
-static void CAN_6__cancelled_task__is_cancelled_as_one(void **state)
+TEST_IN(talk, CAN_6, cancelled_task, is_cancelled_as_one)
 {
 	uint64_t ticket;
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &with_tasks);
 	ticket = calls(&t, "slow");
 	says(&t, ANSWER("2", TASK_STARTED));
@@ -779,11 +734,10 @@ static uint64_t calls_task(struct talk *t)
 	return ticket;
 }
 
-static void TK_5__older_shape__result_is_fetched(void **state)
+TEST_IN(talk, TK_5, older_shape, result_is_fetched)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &with_tasks);
 	calls_task(&t);
 	assert_true(has_sent(&t, "\"task\":{}"));
@@ -801,11 +755,10 @@ static void TK_5__older_shape__result_is_fetched(void **state)
 	end(&t);
 }
 
-static void TK_5__waiting_for_input__result_is_fetched_at_once(void **state)
+TEST_IN(talk, TK_5, waiting_for_input, result_is_fetched_at_once)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &with_tasks);
 	calls_task(&t);
 	buf_clear(&t.sent);
@@ -814,11 +767,10 @@ static void TK_5__waiting_for_input__result_is_fetched_at_once(void **state)
 	end(&t);
 }
 
-static void TK_3__plain_result_all_the_same__counts(void **state)
+TEST_IN(talk, TK_3, plain_result_all_the_same, counts)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &with_tasks);
 	calls_task(&t);
 	says(&t, ANSWER("2", RESULT));
@@ -846,12 +798,11 @@ static uint64_t listens(struct talk *t)
 	return ticket;
 }
 
-static void SUB_3__changes__come_with_the_subscription(void **state)
+TEST_IN(talk, SUB_3, changes, come_with_the_subscription)
 {
 	uint64_t ticket;
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	ticket = listens(&t);
 	assert_true(has_sent(&t, "\"notifications\":{\"toolsListChanged\":"));
@@ -875,11 +826,10 @@ static void SUB_3__changes__come_with_the_subscription(void **state)
 	end(&t);
 }
 
-static void SUB_7__no_acknowledgement__is_a_time_out(void **state)
+TEST_IN(talk, SUB_7, no_acknowledgement, is_a_time_out)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	listens(&t);
 	passes(&t, 60000);
@@ -887,12 +837,10 @@ static void SUB_7__no_acknowledgement__is_a_time_out(void **state)
 	end(&t);
 }
 
-static void CAN_8__cancelled_by_the_server__ends_a_subscription_only(
-	void **state)
+TEST_IN(talk, CAN_8, cancelled_by_the_server, ends_a_subscription_only)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "x");
 	listens(&t);
@@ -903,63 +851,4 @@ static void CAN_8__cancelled_by_the_server__ends_a_subscription_only(
 		 "\"params\":{\"requestId\":3}}\n");
 	happened(&t, "result 3 {}\n");
 	end(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TALK_TEST(PRB_1__unknown_server__is_asked_first),
-		TALK_TEST(PRB_2__discovered__needs_no_initialize),
-		TALK_TEST(PRB_4__any_other_answer__is_the_older_era),
-		TALK_TEST(handshake__comes_back__is_no_server),
-		TALK_TEST(handshake__request_with_its_id__is_another),
-		TALK_TEST(PRB_6__end_on_the_probe__is_to_be_started_again),
-		TALK_TEST(PRB_7__silence__initialize_as_well),
-		TALK_TEST(PRB_7__late_discovery__is_the_newer_era),
-		TALK_TEST(PRB_7__refusal_of_one__waits_for_the_other),
-		TALK_TEST(PRB_7__both_silent__ends_with_the_time_of_a_start),
-		TALK_TEST(PRB_8__only_older_dates__initialize_with_the_newest),
-		TALK_TEST(PRB_8__nothing_common__fails_and_names_both),
-		TALK_TEST(PRB_9__refused_what_it_names__tried_once_more),
-		TALK_TEST(PRB_3__missing_capability__is_no_older_era),
-		TALK_TEST(PRB_11__pinned_older_date__is_not_probed),
-		TALK_TEST(
-			PRB_12__pinned_newer_date__fails_with_an_older_server),
-		TALK_TEST(RW_82__server_info_at_the_top__is_shown),
-		TALK_TEST(era__probe_refused_by_initialize__is_told),
-		TALK_TEST(META_1__given_meta__is_kept_beside_ours),
-		TALK_TEST(RW_64__request_of_the_server__is_not_answered),
-		TALK_TEST(LOG_3__message_nobody_asked_for__is_dropped),
-		TALK_TEST(LOG_3__message_asked_for__is_told),
-		TALK_TEST(MR_1__unknown_result_type__is_no_result),
-		TALK_TEST(MR_5__all_answered__is_sent_again_with_the_answers),
-		TALK_TEST(
-			MR_6__no_state_and_a_second_round__carry_nothing_over),
-		TALK_TEST(MR_7__a_parallel_call__gets_none_of_it),
-		TALK_TEST(MR_8__state_alone__is_sent_again_after_a_while),
-		TALK_TEST(MR_9__endless_rounds__end),
-		TALK_TEST(MR_9__neither_question_nor_state__is_no_result),
-		TALK_TEST(MR_10__undeclared_question__ends_the_call),
-		TALK_TEST(MR_12__answer_that_has_no_form__ends_the_call),
-		TALK_TEST(EL_17__while_somebody_is_asked__no_clock_runs),
-		TALK_TEST(asks__older_era__are_answered_by_a_response),
-		TALK_TEST(EL_3__mode_that_was_not_declared__is_invalid),
-		TALK_TEST(CAN_7__taken_back__is_not_answered),
-		TALK_TEST(SEC_9__too_many_questions__are_refused),
-		TALK_TEST(TX_3__task__is_followed_to_its_result),
-		TALK_TEST(TX_4__failed_task__is_an_error),
-		TALK_TEST(TX_5__question_of_a_task__is_answered_once),
-		TALK_TEST(TX_1__task_nobody_asked_for__is_no_result),
-		TALK_TEST(CAN_6__cancelled_task__is_cancelled_as_one),
-		TALK_TEST(TK_5__older_shape__result_is_fetched),
-		TALK_TEST(TK_5__waiting_for_input__result_is_fetched_at_once),
-		TALK_TEST(TK_3__plain_result_all_the_same__counts),
-		TALK_TEST(SUB_3__changes__come_with_the_subscription),
-		TALK_TEST(SUB_7__no_acknowledgement__is_a_time_out),
-		TALK_TEST(
-			CAN_8__cancelled_by_the_server__ends_a_subscription_only),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

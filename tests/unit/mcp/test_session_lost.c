@@ -1,9 +1,5 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/mcp/session_talk.h"
 
@@ -17,11 +13,10 @@ static void lost(struct talk *t, const char *id, enum session_failure failure)
 	collect(t);
 }
 
-static void lost__one_request__the_others_go_on(void **state)
+TEST(lost, one_request, the_others_go_on)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &(struct session_options){0});
 	calls(&t, "a");
 	calls(&t, "b");
@@ -38,7 +33,7 @@ static void lost__one_request__the_others_go_on(void **state)
 	end(&t);
 }
 
-static void lost__before_ready__is_the_end(void **state)
+TEST(lost, before_ready, is_the_end)
 {
 	static const enum session_failure failures[] = {
 		SESSION_FAIL_TRANSPORT, SESSION_FAIL_AUTH, SESSION_FAIL_LEASH};
@@ -48,7 +43,6 @@ static void lost__before_ready__is_the_end(void **state)
 		"failed 0 leash initialize\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(failures); i++) {
 		struct talk t;
 
@@ -58,15 +52,4 @@ static void lost__before_ready__is_the_end(void **state)
 		assert_int_equal(session_state(t.s), SESSION_FAILED);
 		end(&t);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(lost__one_request__the_others_go_on),
-		cmocka_unit_test(lost__before_ready__is_the_end),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

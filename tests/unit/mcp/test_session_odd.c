@@ -2,13 +2,9 @@
  * The session with servers that begin, ask and end in odd ways: the rows of
  * start and end that concern messages, and what is easily forgotten.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "tests/unit/mcp/session_talk.h"
@@ -57,12 +53,11 @@ static struct session_event failed(struct session *s)
 
 /* ---- start ---- */
 
-static void RW_22__exit_on_the_probe__start_again_with_initialize(void **state)
+TEST_IN(talk, RW_22, exit_on_the_probe, start_again_with_initialize)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	session_eof(t.s, t.now);
 	e = failed(t.s);
@@ -73,12 +68,11 @@ static void RW_22__exit_on_the_probe__start_again_with_initialize(void **state)
 }
 
 /* Some answer the probe first, and end then. */
-static void RW_22__answer_to_the_probe_then_exit__start_again(void **state)
+TEST_IN(talk, RW_22, answer_to_the_probe_then_exit, start_again)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	says(&t, ERROR("1", "-32600", "null"));
 	assert_true(has_sent(&t, "\"method\":\"initialize\""));
@@ -89,12 +83,11 @@ static void RW_22__answer_to_the_probe_then_exit__start_again(void **state)
 	end(&t);
 }
 
-static void RW_22__initialize_refused_behind_a_probe__start_again(void **state)
+TEST_IN(talk, RW_22, initialize_refused_behind_a_probe, start_again)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	says(&t, ERROR("1", "-32601", "null"));
 	session_feed(t.s, STR(ERROR("2", "-32603", "null")), t.now);
@@ -105,12 +98,11 @@ static void RW_22__initialize_refused_behind_a_probe__start_again(void **state)
 	end(&t);
 }
 
-static void RW_22__exit_on_initialize_first__is_the_end(void **state)
+TEST_IN(talk, RW_22, exit_on_initialize_first, is_the_end)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){.era = SESSION_ERA_INITIALIZE});
 	session_eof(t.s, t.now);
 	e = failed(t.s);
@@ -118,11 +110,10 @@ static void RW_22__exit_on_initialize_first__is_the_end(void **state)
 	end(&t);
 }
 
-static void RW_23__silence__initialize_on_the_same_pipe(void **state)
+TEST_IN(talk, RW_23, silence, initialize_on_the_same_pipe)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	passes(&t, 9999);
@@ -134,7 +125,7 @@ static void RW_23__silence__initialize_on_the_same_pipe(void **state)
 	end(&t);
 }
 
-static void RW_24__any_refusal_of_the_probe__is_the_older_era(void **state)
+TEST_IN(talk, RW_24, any_refusal_of_the_probe, is_the_older_era)
 {
 	static const char *const answers[] = {
 		ERROR("1", "-32601", "null"),
@@ -148,7 +139,6 @@ static void RW_24__any_refusal_of_the_probe__is_the_older_era(void **state)
 		"{\"jsonrpc\":\"2.0\",\"result\":{]}\n",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(answers); i++) {
 		struct talk t;
 
@@ -162,12 +152,11 @@ static void RW_24__any_refusal_of_the_probe__is_the_older_era(void **state)
 	}
 }
 
-static void RW_14__line_over_the_bound_at_the_probe__is_the_older(void **state)
+TEST_IN(talk, RW_14, line_over_the_bound_at_the_probe, is_the_older)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct talk t;
 
-	(void)state;
 	buf_adds(&line, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"");
 	memset(buf_room(&line, 1000), 'x', 1000);
 	line.n += 1000;
@@ -180,11 +169,10 @@ static void RW_14__line_over_the_bound_at_the_probe__is_the_older(void **state)
 	end(&t);
 }
 
-static void PRB_12__broken_answer_to_a_pinned_probe__fails(void **state)
+TEST_IN(talk, PRB_12, broken_answer_to_a_pinned_probe, fails)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){.protocol = "2026-07-28"});
 	says(&t, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{]}\n");
 	happened(&t, "failed 0 bad_message initialize\n");
@@ -192,11 +180,10 @@ static void PRB_12__broken_answer_to_a_pinned_probe__fails(void **state)
 }
 
 /* A server that has a ping for everybody shows that it is of the older era. */
-static void PING_1__during_the_probe__is_answered(void **state)
+TEST_IN(talk, PING_1, during_the_probe, is_answered)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	buf_clear(&t.sent);
 	says(&t, REQUEST("\"p\"", "ping", "{}"));
@@ -205,7 +192,7 @@ static void PING_1__during_the_probe__is_answered(void **state)
 }
 
 /* Only a server of the newer era has no initialize. */
-static void PRB_10__remembered_era_is_wrong__is_told(void **state)
+TEST_IN(talk, PRB_10, remembered_era_is_wrong, is_told)
 {
 	static const struct {
 		const char *answer;
@@ -220,7 +207,6 @@ static void PRB_10__remembered_era_is_wrong__is_told(void **state)
 		 false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct session_event e;
 		struct talk t;
@@ -236,12 +222,11 @@ static void PRB_10__remembered_era_is_wrong__is_told(void **state)
 	}
 }
 
-static void VER_5__refused_with_a_list__names_the_date_to_try(void **state)
+TEST_IN(talk, VER_5, refused_with_a_list, names_the_date_to_try)
 {
 	struct session_event e;
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){0});
 	session_feed(t.s,
 		     STR(ERROR("1", "-32602",
@@ -254,7 +239,7 @@ static void VER_5__refused_with_a_list__names_the_date_to_try(void **state)
 	end(&t);
 }
 
-static void CAP_2__declared__in_the_form_of_the_revision(void **state)
+TEST_IN(talk, CAP_2, declared, in_the_form_of_the_revision)
 {
 	static const struct {
 		const char *date, *capabilities;
@@ -268,7 +253,6 @@ static void CAP_2__declared__in_the_form_of_the_revision(void **state)
 	};
 	struct session_options o = {.declared = {true, true, true, true, true}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct talk t;
 
@@ -282,11 +266,10 @@ static void CAP_2__declared__in_the_form_of_the_revision(void **state)
 	}
 }
 
-static void RW_82__no_hints_and_no_type__is_whole(void **state)
+TEST_IN(talk, RW_82, no_hints_and_no_type, is_whole)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &probing);
 	says(&t, ANSWER("1", "{\"supportedVersions\":[\"2026-07-28\"],"
 			     "\"serverInfo\":{\"name\":\"x\"}}"));
@@ -294,11 +277,10 @@ static void RW_82__no_hints_and_no_type__is_whole(void **state)
 	end(&t);
 }
 
-static void RW_81__no_result_type__is_complete(void **state)
+TEST_IN(talk, RW_81, no_result_type, is_complete)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &probing);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", RESULT));
@@ -311,13 +293,12 @@ static void RW_81__no_result_type__is_complete(void **state)
 
 /* ---- messages ---- */
 
-static void RW_67__ping_never_answered_or_oddly__is_no_end(void **state)
+TEST_IN(talk, RW_67, ping_never_answered_or_oddly, is_no_end)
 {
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &(struct session_options){0});
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(session_request(t.s, "ping",
@@ -335,11 +316,10 @@ static void RW_67__ping_never_answered_or_oddly__is_no_end(void **state)
 	end(&t);
 }
 
-static void RPC_2__params_that_are_no_object__are_invalid(void **state)
+TEST_IN(talk, RPC_2, params_that_are_no_object, are_invalid)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	says(&t, REQUEST("1", "roots/list", "[1]"));
 	assert_true(has_sent(&t, "\"id\":1,\"error\":{\"code\":-32602"));
@@ -350,14 +330,13 @@ static void RPC_2__params_that_are_no_object__are_invalid(void **state)
 	end(&t);
 }
 
-static void RW_39__own_requests_in_the_queue__are_not_the_servers(void **state)
+TEST_IN(talk, RW_39, own_requests_in_the_queue, are_not_the_servers)
 {
 	AUTO(buf_release) struct buf big = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	buf_adds(&big, "{\"a\":\"");
 	memset(buf_room(&big, LIMIT_QUEUE_BYTES), 'x', LIMIT_QUEUE_BYTES - 99);
@@ -377,12 +356,10 @@ static void RW_39__own_requests_in_the_queue__are_not_the_servers(void **state)
 
 /* ---- clocks ---- */
 
-static void EL_17__sent_while_somebody_is_asked__has_its_whole_time(
-	void **state)
+TEST_IN(talk, EL_17, sent_while_somebody_is_asked, has_its_whole_time)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	says(&t, REQUEST("1", "roots/list", "{}"));
 	happened(&t, "asked 1 for 0: roots/list {}\n");
@@ -397,11 +374,10 @@ static void EL_17__sent_while_somebody_is_asked__has_its_whole_time(
 	end(&t);
 }
 
-static void EL_17__two_questions__the_last_answer_starts_the_clock(void **state)
+TEST_IN(talk, EL_17, two_questions, the_last_answer_starts_the_clock)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls(&t, "echo");
 	says(&t, REQUEST("1", "roots/list", "{}"));
@@ -420,11 +396,10 @@ static void EL_17__two_questions__the_last_answer_starts_the_clock(void **state)
 	end(&t);
 }
 
-static void close__with_a_question_open__lets_the_clocks_run(void **state)
+TEST_IN(talk, close, with_a_question_open, lets_the_clocks_run)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls(&t, "echo");
 	says(&t, REQUEST("1", "roots/list", "{}"));
@@ -443,11 +418,10 @@ static void close__with_a_question_open__lets_the_clocks_run(void **state)
 	end(&t);
 }
 
-static void end__with_a_question_open__is_an_end(void **state)
+TEST_IN(talk, end, with_a_question_open, is_an_end)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls(&t, "echo");
 	says(&t, REQUEST("1", "roots/list", "{}"));
@@ -460,11 +434,10 @@ static void end__with_a_question_open__is_an_end(void **state)
 
 /* ---- questions in results ---- */
 
-static void MR_3__two_members_of_one_name__the_last_counts(void **state)
+TEST_IN(talk, MR_3, two_members_of_one_name, the_last_counts)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -481,11 +454,10 @@ static void MR_3__two_members_of_one_name__the_last_counts(void **state)
 	end(&t);
 }
 
-static void MR_12__one_has_no_answer__the_others_are_taken_back(void **state)
+TEST_IN(talk, MR_12, one_has_no_answer, the_others_are_taken_back)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -500,11 +472,10 @@ static void MR_12__one_has_no_answer__the_others_are_taken_back(void **state)
 	end(&t);
 }
 
-static void MR_5__progress_of_the_second_round__has_its_own_token(void **state)
+TEST_IN(talk, MR_5, progress_of_the_second_round, has_its_own_token)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", INPUT("{\"a\":" ASK_FORM "}")));
@@ -527,11 +498,10 @@ static void MR_5__progress_of_the_second_round__has_its_own_token(void **state)
 	end(&t);
 }
 
-static void CAN_4__parked_call_given_up__is_not_cancelled(void **state)
+TEST_IN(talk, CAN_4, parked_call_given_up, is_not_cancelled)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", INPUT("{\"a\":" ASK_FORM "}")));
@@ -545,12 +515,10 @@ static void CAN_4__parked_call_given_up__is_not_cancelled(void **state)
 	end(&t);
 }
 
-static void CAN_1__time_out_in_the_newer_era__sends_the_notification(
-	void **state)
+TEST_IN(talk, CAN_1, time_out_in_the_newer_era, sends_the_notification)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	buf_clear(&t.sent);
@@ -575,11 +543,10 @@ static void begin_task(struct talk *t, const char *status)
 	buf_clear(&t->events);
 }
 
-static void CAN_6__task_out_of_time__is_cancelled_as_one(void **state)
+TEST_IN(talk, CAN_6, task_out_of_time, is_cancelled_as_one)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("working", "")));
 	passes(&t, 1000);
 	assert_true(has_sent(&t, "\"id\":3,\"method\":\"tasks/get\""));
@@ -595,11 +562,10 @@ static void CAN_6__task_out_of_time__is_cancelled_as_one(void **state)
 	end(&t);
 }
 
-static void TX_8__unknown_to_the_server__is_its_error(void **state)
+TEST_IN(talk, TX_8, unknown_to_the_server, is_its_error)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("working", "")));
 	passes(&t, 1000);
 	says(&t, ERROR("3", "-32602", "null"));
@@ -607,7 +573,7 @@ static void TX_8__unknown_to_the_server__is_its_error(void **state)
 	end(&t);
 }
 
-static void TX_3__odd_states__end_the_call(void **state)
+TEST_IN(talk, TX_3, odd_states, end_the_call)
 {
 	static const char *const tasks[] = {
 		ANSWER("3", "{}"),
@@ -618,7 +584,6 @@ static void TX_3__odd_states__end_the_call(void **state)
 		ANSWER("3", TASK("cancelled", "")),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(tasks); i++) {
 		struct talk t;
 
@@ -630,11 +595,10 @@ static void TX_3__odd_states__end_the_call(void **state)
 	}
 }
 
-static void TX_2__task_without_an_id__is_no_result(void **state)
+TEST_IN(talk, TX_2, task_without_an_id, is_no_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", "{\"resultType\":\"task\",\"taskId\":7}"));
@@ -642,11 +606,10 @@ static void TX_2__task_without_an_id__is_no_result(void **state)
 	end(&t);
 }
 
-static void TX_5__ended_while_somebody_is_asked__question_is_gone(void **state)
+TEST_IN(talk, TX_5, ended_while_somebody_is_asked, question_is_gone)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2",
 			      TASK("input_required",
 				   ",\"inputRequests\":{\"a\":" ASK_FORM "}")));
@@ -659,11 +622,10 @@ static void TX_5__ended_while_somebody_is_asked__question_is_gone(void **state)
 	end(&t);
 }
 
-static void TX_5__answer_refused_after_the_end__result_counts(void **state)
+TEST_IN(talk, TX_5, answer_refused_after_the_end, result_counts)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2",
 			      TASK("input_required",
 				   ",\"inputRequests\":{\"a\":" ASK_FORM "}")));
@@ -678,11 +640,10 @@ static void TX_5__answer_refused_after_the_end__result_counts(void **state)
 	end(&t);
 }
 
-static void TX_5__answer_refused_and_asked_on__ends_the_call(void **state)
+TEST_IN(talk, TX_5, answer_refused_and_asked_on, ends_the_call)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2",
 			      TASK("input_required",
 				   ",\"inputRequests\":{\"a\":" ASK_FORM "}")));
@@ -695,11 +656,10 @@ static void TX_5__answer_refused_and_asked_on__ends_the_call(void **state)
 	end(&t);
 }
 
-static void TX_5__status_that_lags__is_waited_for(void **state)
+TEST_IN(talk, TX_5, status_that_lags, is_waited_for)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2",
 			      TASK("input_required",
 				   ",\"inputRequests\":{\"a\":" ASK_FORM "}")));
@@ -720,12 +680,11 @@ static void TX_5__status_that_lags__is_waited_for(void **state)
 	end(&t);
 }
 
-static void TX_5__asks_without_end__end_the_call(void **state)
+TEST_IN(talk, TX_5, asks_without_end, end_the_call)
 {
 	uint64_t id = 3, ask = 1;
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2",
 			      TASK("input_required",
 				   ",\"inputRequests\":{\"a\":" ASK_FORM "}")));
@@ -751,11 +710,10 @@ static void TX_5__asks_without_end__end_the_call(void **state)
 	end(&t);
 }
 
-static void PRO_5__progress_of_a_task__comes_before_its_result(void **state)
+TEST_IN(talk, PRO_5, progress_of_a_task, comes_before_its_result)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("working", "")));
 	passes(&t, 1000);
 	says(&t, NOTICE("notifications/progress",
@@ -780,11 +738,10 @@ static uint64_t calls_task(struct talk *t)
 	return ticket;
 }
 
-static void TK_1__server_without_tasks__is_asked_for_none(void **state)
+TEST_IN(talk, TK_1, server_without_tasks, is_asked_for_none)
 {
 	struct talk t;
 
-	(void)state;
 	begin(&t, &(struct session_options){0});
 	says(&t, ANSWER("1", "{\"protocolVersion\":\"2025-11-25\","
 			     "\"capabilities\":{\"tools\":{}}}"));
@@ -804,11 +761,10 @@ static void TK_1__server_without_tasks__is_asked_for_none(void **state)
 	end(&t);
 }
 
-static void TK_6__answer_to_a_question_of_a_task__names_it(void **state)
+TEST_IN(talk, TK_6, answer_to_a_question_of_a_task, names_it)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	says(&t, REQUEST("7", "roots/list",
 			 "{\"_meta\":{\"" META
@@ -822,11 +778,10 @@ static void TK_6__answer_to_a_question_of_a_task__names_it(void **state)
 	end(&t);
 }
 
-static void TK_8__older_shape_out_of_time__is_cancelled_as_one(void **state)
+TEST_IN(talk, TK_8, older_shape_out_of_time, is_cancelled_as_one)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls_task(&t);
 	says(&t, ANSWER("2", "{\"task\":{\"taskId\":\"x\",\"status\":"
@@ -843,7 +798,7 @@ static void TK_8__older_shape_out_of_time__is_cancelled_as_one(void **state)
 	end(&t);
 }
 
-static void TK_4__odd_intervals__are_kept_within_bounds(void **state)
+TEST_IN(talk, TK_4, odd_intervals, are_kept_within_bounds)
 {
 	static const struct {
 		const char *interval;
@@ -854,7 +809,6 @@ static void TK_4__odd_intervals__are_kept_within_bounds(void **state)
 		{"2000", 2000},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 		struct talk t;
@@ -873,11 +827,10 @@ static void TK_4__odd_intervals__are_kept_within_bounds(void **state)
 	}
 }
 
-static void TK_4__older_shape_of_no_known_status__ends_the_call(void **state)
+TEST_IN(talk, TK_4, older_shape_of_no_known_status, ends_the_call)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls_task(&t);
 	says(&t, ANSWER("2", "{\"task\":{\"taskId\":\"x\",\"status\":"
@@ -886,12 +839,10 @@ static void TK_4__older_shape_of_no_known_status__ends_the_call(void **state)
 	end(&t);
 }
 
-static void TK_5__status_behind_the_request_for_the_result__asks_no_more(
-	void **state)
+TEST_IN(talk, TK_5, status_behind_the_request_for_the_result, asks_no_more)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	calls_task(&t);
 	says(&t, ANSWER("2", "{\"task\":{\"taskId\":\"x\",\"status\":"
@@ -903,11 +854,10 @@ static void TK_5__status_behind_the_request_for_the_result__asks_no_more(
 	end(&t);
 }
 
-static void TX_4__failed_with_all_of_an_error__is_passed_on(void **state)
+TEST_IN(talk, TX_4, failed_with_all_of_an_error, is_passed_on)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("working", "")));
 	passes(&t, 1000);
 	says(&t, ANSWER("3", TASK("failed", ",\"error\":{\"code\":-7,"
@@ -922,11 +872,10 @@ static void TX_4__failed_with_all_of_an_error__is_passed_on(void **state)
 	end(&t);
 }
 
-static void TX_5__waiting_without_a_question__is_looked_at_again(void **state)
+TEST_IN(talk, TX_5, waiting_without_a_question, is_looked_at_again)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("input_required", "")));
 	passes(&t, 1000);
 	assert_true(has_sent(&t, "\"id\":3,\"method\":\"tasks/get\""));
@@ -937,7 +886,7 @@ static void TX_5__waiting_without_a_question__is_looked_at_again(void **state)
 
 /* ---- questions of odd shapes ---- */
 
-static void MR_3__questions_of_odd_shapes__end_the_call(void **state)
+TEST_IN(talk, MR_3, questions_of_odd_shapes, end_the_call)
 {
 	static const char *const results[] = {
 		INPUT("[1]"),
@@ -949,7 +898,6 @@ static void MR_3__questions_of_odd_shapes__end_the_call(void **state)
 		"{\"resultType\":\"input_required\",\"requestState\":7}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(results); i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 		struct talk t;
@@ -965,11 +913,10 @@ static void MR_3__questions_of_odd_shapes__end_the_call(void **state)
 	}
 }
 
-static void EL_3__mode_nobody_knows__is_invalid(void **state)
+TEST_IN(talk, EL_3, mode_nobody_knows, is_invalid)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &answering);
 	says(&t,
 	     REQUEST("5", "elicitation/create", "{\"mode\":\"telepathy\"}"));
@@ -980,11 +927,10 @@ static void EL_3__mode_nobody_knows__is_invalid(void **state)
 
 /* ---- times of single requests, and large results ---- */
 
-static void TMO_1__times_of_one_request__count_for_it_alone(void **state)
+TEST_IN(talk, TMO_1, times_of_one_request, count_for_it_alone)
 {
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &(struct session_options){0});
 	calls(&t, "slow");
 	calls(&t, "fast");
@@ -1002,7 +948,7 @@ static void TMO_1__times_of_one_request__count_for_it_alone(void **state)
 	end(&t);
 }
 
-static void RW_13__large_result__can_be_taken_with_its_memory(void **state)
+TEST_IN(talk, RW_13, large_result, can_be_taken_with_its_memory)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(mem_freep) char *taken = NULL;
@@ -1010,7 +956,6 @@ static void RW_13__large_result__can_be_taken_with_its_memory(void **state)
 	struct str result;
 	struct talk t;
 
-	(void)state;
 	begin_legacy(&t, &(struct session_options){0});
 	calls(&t, "big");
 	calls(&t, "small");
@@ -1036,13 +981,12 @@ static void RW_13__large_result__can_be_taken_with_its_memory(void **state)
 
 /* ---- the end of stdin ---- */
 
-static void STD_17__stdin_broke__nothing_is_written_any_more(void **state)
+TEST_IN(talk, STD_17, stdin_broke, nothing_is_written_any_more)
 {
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 	struct talk t;
 
-	(void)state;
 	begin_modern(&t, &answering);
 	calls(&t, "echo");
 	says(&t, ANSWER("2", INPUT("{\"a\":" ASK_FORM "}")));
@@ -1062,11 +1006,10 @@ static void STD_17__stdin_broke__nothing_is_written_any_more(void **state)
 	end(&t);
 }
 
-static void STD_17__stdin_broke__a_task_is_not_looked_at(void **state)
+TEST_IN(talk, STD_17, stdin_broke, a_task_is_not_looked_at)
 {
 	struct talk t;
 
-	(void)state;
 	begin_task(&t, ANSWER("2", TASK("working", "")));
 	session_output_broke(t.s);
 	passes(&t, 1000);
@@ -1074,73 +1017,4 @@ static void STD_17__stdin_broke__a_task_is_not_looked_at(void **state)
 	happened(&t, "failed 2 timeout call\n");
 	sent(&t, "");
 	end(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TALK_TEST(
-			RW_22__exit_on_the_probe__start_again_with_initialize),
-		TALK_TEST(RW_22__answer_to_the_probe_then_exit__start_again),
-		TALK_TEST(
-			RW_22__initialize_refused_behind_a_probe__start_again),
-		TALK_TEST(RW_22__exit_on_initialize_first__is_the_end),
-		TALK_TEST(RW_23__silence__initialize_on_the_same_pipe),
-		TALK_TEST(RW_24__any_refusal_of_the_probe__is_the_older_era),
-		TALK_TEST(
-			RW_14__line_over_the_bound_at_the_probe__is_the_older),
-		TALK_TEST(PRB_12__broken_answer_to_a_pinned_probe__fails),
-		TALK_TEST(PING_1__during_the_probe__is_answered),
-		TALK_TEST(PRB_10__remembered_era_is_wrong__is_told),
-		TALK_TEST(VER_5__refused_with_a_list__names_the_date_to_try),
-		TALK_TEST(CAP_2__declared__in_the_form_of_the_revision),
-		TALK_TEST(RW_82__no_hints_and_no_type__is_whole),
-		TALK_TEST(RW_81__no_result_type__is_complete),
-		TALK_TEST(RW_67__ping_never_answered_or_oddly__is_no_end),
-		TALK_TEST(RPC_2__params_that_are_no_object__are_invalid),
-		TALK_TEST(
-			RW_39__own_requests_in_the_queue__are_not_the_servers),
-		TALK_TEST(
-			EL_17__sent_while_somebody_is_asked__has_its_whole_time),
-		TALK_TEST(
-			EL_17__two_questions__the_last_answer_starts_the_clock),
-		TALK_TEST(close__with_a_question_open__lets_the_clocks_run),
-		TALK_TEST(end__with_a_question_open__is_an_end),
-		TALK_TEST(MR_3__two_members_of_one_name__the_last_counts),
-		TALK_TEST(MR_12__one_has_no_answer__the_others_are_taken_back),
-		TALK_TEST(
-			MR_5__progress_of_the_second_round__has_its_own_token),
-		TALK_TEST(CAN_4__parked_call_given_up__is_not_cancelled),
-		TALK_TEST(
-			CAN_1__time_out_in_the_newer_era__sends_the_notification),
-		TALK_TEST(CAN_6__task_out_of_time__is_cancelled_as_one),
-		TALK_TEST(TX_8__unknown_to_the_server__is_its_error),
-		TALK_TEST(TX_3__odd_states__end_the_call),
-		TALK_TEST(TX_2__task_without_an_id__is_no_result),
-		TALK_TEST(
-			TX_5__ended_while_somebody_is_asked__question_is_gone),
-		TALK_TEST(TX_5__answer_refused_after_the_end__result_counts),
-		TALK_TEST(TX_5__answer_refused_and_asked_on__ends_the_call),
-		TALK_TEST(TX_5__status_that_lags__is_waited_for),
-		TALK_TEST(TX_5__asks_without_end__end_the_call),
-		TALK_TEST(PRO_5__progress_of_a_task__comes_before_its_result),
-		TALK_TEST(TK_1__server_without_tasks__is_asked_for_none),
-		TALK_TEST(TK_6__answer_to_a_question_of_a_task__names_it),
-		TALK_TEST(TK_8__older_shape_out_of_time__is_cancelled_as_one),
-		TALK_TEST(TK_4__odd_intervals__are_kept_within_bounds),
-		TALK_TEST(TK_4__older_shape_of_no_known_status__ends_the_call),
-		TALK_TEST(
-			TK_5__status_behind_the_request_for_the_result__asks_no_more),
-		TALK_TEST(TX_4__failed_with_all_of_an_error__is_passed_on),
-		TALK_TEST(TX_5__waiting_without_a_question__is_looked_at_again),
-		TALK_TEST(MR_3__questions_of_odd_shapes__end_the_call),
-		TALK_TEST(EL_3__mode_nobody_knows__is_invalid),
-		TALK_TEST(TMO_1__times_of_one_request__count_for_it_alone),
-		TALK_TEST(RW_13__large_result__can_be_taken_with_its_memory),
-		TALK_TEST(STD_17__stdin_broke__nothing_is_written_any_more),
-		TALK_TEST(STD_17__stdin_broke__a_task_is_not_looked_at),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
  * What transports of whole messages tell a session: the messages, requests
  * that are lost, and times that do not count.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/mcp/session_talk.h"
 
@@ -29,7 +25,7 @@ static void begin_ready(struct talk *t, uint64_t *ticket)
 	buf_clear(&t->events);
 }
 
-static void session__pretty_printed_message__stays_as_it_is(UNUSED void **s)
+TEST(session, pretty_printed_message, stays_as_it_is)
 {
 	uint64_t ticket;
 	struct talk t;
@@ -41,7 +37,7 @@ static void session__pretty_printed_message__stays_as_it_is(UNUSED void **s)
 	end(&t);
 }
 
-static void session__array__is_as_many_messages(UNUSED void **state)
+TEST(session, array, is_as_many_messages)
 {
 	struct err err = ERR_INIT;
 	uint64_t ticket, other;
@@ -58,7 +54,7 @@ static void session__array__is_as_many_messages(UNUSED void **state)
 	end(&t);
 }
 
-static void session__text_that_is_none__is_skipped(UNUSED void **state)
+TEST(session, text_that_is_none, is_skipped)
 {
 	uint64_t ticket;
 	struct talk t;
@@ -73,7 +69,7 @@ static void session__text_that_is_none__is_skipped(UNUSED void **state)
 	end(&t);
 }
 
-static void session__message_over_the_ceiling__is_told(UNUSED void **state)
+TEST(session, message_over_the_ceiling, is_told)
 {
 	const struct session_options o = {.protocol = "2025-11-25",
 					  .message_max = 300};
@@ -97,7 +93,7 @@ static void session__message_over_the_ceiling__is_told(UNUSED void **state)
 	end(&t);
 }
 
-static void session__large_result__can_be_taken(UNUSED void **state)
+TEST(session, large_result, can_be_taken)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct session_event e;
@@ -132,7 +128,7 @@ static void lose(struct talk *t, const char *id, enum session_failure failure)
 	collect(t);
 }
 
-static void session__request_lost__fails_alone(UNUSED void **state)
+TEST(session, request_lost, fails_alone)
 {
 	struct err err = ERR_INIT;
 	uint64_t ticket, other;
@@ -150,7 +146,7 @@ static void session__request_lost__fails_alone(UNUSED void **state)
 	end(&t);
 }
 
-static void session__unknown_id_lost__is_nothing(UNUSED void **state)
+TEST(session, unknown_id_lost, is_nothing)
 {
 	uint64_t ticket;
 	struct talk t;
@@ -162,7 +158,7 @@ static void session__unknown_id_lost__is_nothing(UNUSED void **state)
 	end(&t);
 }
 
-static void session__all_lost__is_the_end(UNUSED void **state)
+TEST(session, all_lost, is_the_end)
 {
 	uint64_t ticket;
 	struct talk t;
@@ -174,7 +170,7 @@ static void session__all_lost__is_the_end(UNUSED void **state)
 	end(&t);
 }
 
-static void session__handshake_lost__no_other_era_is_tried(UNUSED void **state)
+TEST(session, handshake_lost, no_other_era_is_tried)
 {
 	const struct session_options o = {.era = SESSION_ERA_PROBE};
 	struct session_event e;
@@ -202,7 +198,7 @@ static void later(struct talk *t, uint64_t seconds)
 	collect(t);
 }
 
-static void session__held__no_clock_runs(UNUSED void **state)
+TEST(session, held, no_clock_runs)
 {
 	uint64_t ticket;
 	struct talk t;
@@ -221,7 +217,7 @@ static void session__held__no_clock_runs(UNUSED void **state)
 	end(&t);
 }
 
-static void session__held_in_the_probe__the_start_has_its_time(UNUSED void **s)
+TEST(session, held_in_the_probe, the_start_has_its_time)
 {
 	const struct session_options o = {.era = SESSION_ERA_PROBE,
 					  .probe_timeout_ms = UINT64_MAX,
@@ -240,7 +236,7 @@ static void session__held_in_the_probe__the_start_has_its_time(UNUSED void **s)
 	end(&t);
 }
 
-static void HE_5__silent_probe__no_second_beginning(UNUSED void **state)
+TEST(HE_5, silent_probe, no_second_beginning)
 {
 	const struct session_options o = {.era = SESSION_ERA_PROBE,
 					  .probe_timeout_ms = UINT64_MAX,
@@ -255,28 +251,4 @@ static void HE_5__silent_probe__no_second_beginning(UNUSED void **state)
 	assert_null(strstr(buf_cstr(&t.sent), "initialize"));
 	assert_null(strstr(buf_cstr(&t.events), "stdout"));
 	end(&t);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			session__pretty_printed_message__stays_as_it_is),
-		cmocka_unit_test(session__array__is_as_many_messages),
-		cmocka_unit_test(session__text_that_is_none__is_skipped),
-		cmocka_unit_test(session__message_over_the_ceiling__is_told),
-		cmocka_unit_test(session__large_result__can_be_taken),
-		cmocka_unit_test(session__request_lost__fails_alone),
-		cmocka_unit_test(session__unknown_id_lost__is_nothing),
-		cmocka_unit_test(session__all_lost__is_the_end),
-		cmocka_unit_test(
-			session__handshake_lost__no_other_era_is_tried),
-		cmocka_unit_test(session__held__no_clock_runs),
-		cmocka_unit_test(
-			session__held_in_the_probe__the_start_has_its_time),
-		cmocka_unit_test(HE_5__silent_probe__no_second_beginning),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <string.h>
 
@@ -52,7 +48,7 @@ static void assert_stream(const char *stream, const char *expected)
 	assert_max(stream, strlen(stream), 1000, expected);
 }
 
-static void SSE_1__lines_end_in_three_ways__in_any_portion(UNUSED void **state)
+TEST(SSE_1, lines_end_in_three_ways, in_any_portion)
 {
 	assert_stream("data: a\n\ndata: b\r\rdata: c\r\n\r\n",
 		      "message=a\nmessage=b\nmessage=c\nid=");
@@ -67,7 +63,7 @@ static void SSE_1__lines_end_in_three_ways__in_any_portion(UNUSED void **state)
 	assert_stream("data: \xc3\xa9\n\n", "message=\xc3\xa9\nid=");
 }
 
-static void SSE_2__fields__are_read_as_written(UNUSED void **state)
+TEST(SSE_2, fields, are_read_as_written)
 {
 	assert_stream("data:a\ndata:  b\ndata\n\n", "message=a\n b\n\nid=");
 	assert_stream(": ping\n:\ndata: a\n: x\n\n", "message=a\nid=");
@@ -76,7 +72,7 @@ static void SSE_2__fields__are_read_as_written(UNUSED void **state)
 	assert_stream("datadatadata: no\ndata: a\n\n", "message=a\nid=");
 }
 
-static void SSE_3__names__are_of_one_event(UNUSED void **state)
+TEST(SSE_3, names, are_of_one_event)
 {
 	assert_stream("event: endpoint\ndata: /m\n\ndata: a\n\n",
 		      "endpoint=/m\nmessage=a\nid=");
@@ -85,7 +81,7 @@ static void SSE_3__names__are_of_one_event(UNUSED void **state)
 	assert_stream("event: x\n\ndata: a\n\n", "message=a\nid=");
 }
 
-static void SSE_4__id_and_retry__are_kept(UNUSED void **state)
+TEST(SSE_4, id_and_retry, are_kept)
 {
 	static const char nul[] = "id: 1\ndata: a\n\nid: 2\0\ndata: b\n\n";
 
@@ -101,26 +97,26 @@ static void SSE_4__id_and_retry__are_kept(UNUSED void **state)
 	assert_stream("id: 1\ndata: a\n\nid: 2\ndata: b\n", "message=a\nid=1");
 }
 
-static void SSE_5__event_without_data__is_none_but_its_id(UNUSED void **state)
+TEST(SSE_5, event_without_data, is_none_but_its_id)
 {
 	assert_stream("id: 7\n\n", "id=7");
 	assert_stream("id: 7\ndata:\n\n", "message=\nid=7");
 }
 
-static void SSE_6__rest_without_empty_line__is_dropped(UNUSED void **state)
+TEST(SSE_6, rest_without_empty_line, is_dropped)
 {
 	assert_stream("data: a\n\ndata: b\n", "message=a\nid=");
 	assert_stream("data: a", "id=");
 }
 
-static void SSE_7__too_much_data__is_skipped_to_the_end(UNUSED void **state)
+TEST(SSE_7, too_much_data, is_skipped_to_the_end)
 {
 	const char stream[] = "id: 1\ndata: 123456\ndata: 7\n\ndata: 12345\n\n";
 
 	assert_max(stream, sizeof(stream) - 1, 5, "over\nmessage=12345\nid=1");
 }
 
-static void sse__new_connection__keeps_the_id_only(UNUSED void **state)
+TEST(sse, new_connection, keeps_the_id_only)
 {
 	struct str in = STR("id: 1\ndata: a\n\nid: 2\nevent: x\ndata: half");
 	struct str more = STR("data: b\n\n");
@@ -138,7 +134,7 @@ static void sse__new_connection__keeps_the_id_only(UNUSED void **state)
 	sse_release(&p);
 }
 
-static void sse__long_id_and_name__are_not_taken(UNUSED void **state)
+TEST(sse, long_id_and_name, are_not_taken)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -152,23 +148,4 @@ static void sse__long_id_and_name__are_not_taken(UNUSED void **state)
 	buf_adds(&text, "\n\n");
 	play(buf_str(&text), 5000, 10, &out);
 	assert_string_equal(buf_cstr(&out), "id=1");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			SSE_1__lines_end_in_three_ways__in_any_portion),
-		cmocka_unit_test(SSE_2__fields__are_read_as_written),
-		cmocka_unit_test(SSE_3__names__are_of_one_event),
-		cmocka_unit_test(SSE_4__id_and_retry__are_kept),
-		cmocka_unit_test(SSE_5__event_without_data__is_none_but_its_id),
-		cmocka_unit_test(SSE_6__rest_without_empty_line__is_dropped),
-		cmocka_unit_test(SSE_7__too_much_data__is_skipped_to_the_end),
-		cmocka_unit_test(sse__new_connection__keeps_the_id_only),
-		cmocka_unit_test(sse__long_id_and_name__are_not_taken),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/mcp/wire/uri_template.h"
 
@@ -108,9 +104,8 @@ static const struct {
 	{"plain", "plain"},
 };
 
-static void template__examples_of_the_rfc__are_expanded(void **state)
+TEST(template, examples_of_the_rfc, are_expanded)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
 		struct buf out = BUF_INIT(BUF_UNBOUNDED);
 		struct err err = ERR_INIT;
@@ -125,7 +120,7 @@ static void template__examples_of_the_rfc__are_expanded(void **state)
 	}
 }
 
-static void template__that_is_wrong__is_an_error_with_its_place(void **state)
+TEST(template, that_is_wrong, is_an_error_with_its_place)
 {
 	static const char *const wrong[] = {
 		"{var",	    "a}b",	"{}",	   "{a b}",   "{=var}",
@@ -134,7 +129,6 @@ static void template__that_is_wrong__is_an_error_with_its_place(void **state)
 		"{keys:1}", "{a..b}",	"{{var}}", "{a.}",    "{%zz}",
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
 		struct buf out = BUF_INIT(BUF_UNBOUNDED);
 		struct err err = ERR_INIT;
@@ -150,13 +144,12 @@ static void template__that_is_wrong__is_an_error_with_its_place(void **state)
 	}
 }
 
-static void names__of_all_operators__come_once_in_order(void **state)
+TEST(names, of_all_operators, come_once_in_order)
 {
 	struct arena arena = ARENA_INIT;
 	struct strlist l = uri_template_names(
 		STR("x{a}{+b,c*}{?d:3,a}{#b}/{broken"), &arena);
 
-	(void)state;
 	assert_int_equal(l.n, 4);
 	assert_string_equal(l.item[0], "a");
 	assert_string_equal(l.item[1], "b");
@@ -165,17 +158,4 @@ static void names__of_all_operators__come_once_in_order(void **state)
 	assert_true(uri_template_is(STR("a{b}")));
 	assert_false(uri_template_is(STR("a:b")));
 	arena_release(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(template__examples_of_the_rfc__are_expanded),
-		cmocka_unit_test(
-			template__that_is_wrong__is_an_error_with_its_place),
-		cmocka_unit_test(names__of_all_operators__come_once_in_order),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

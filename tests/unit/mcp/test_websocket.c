@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "core/mcp/wire/websocket.h"
@@ -61,17 +57,15 @@ static void expect(struct str bytes, uint64_t max, const char *items)
 	}
 }
 
-static void next__text_frame__message(void **state)
+TEST(next, text_frame, message)
 {
-	(void)state;
 	/* RFC 6455, 5.7 */
 	expect(STR("\x81\x05Hello"), 0, "message(Hello)");
 	expect(STR("\x81\x00\x82\x01x"), 0, "message() message(x)");
 }
 
-static void next__parts_with_a_ping_between__one_message(void **state)
+TEST(next, parts_with_a_ping_between, one_message)
 {
-	(void)state;
 	expect(STR("\x01\x03Hel\x89\x01p\x80\x02lo"), 0,
 	       "ping(p) message(Hello)");
 	expect(STR("\x01\x01"
@@ -81,13 +75,12 @@ static void next__parts_with_a_ping_between__one_message(void **state)
 	       0, "message(abc)");
 }
 
-static void next__lengths_of_two_and_eight_bytes__message(void **state)
+TEST(next, lengths_of_two_and_eight_bytes, message)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf log = BUF_INIT(BUF_UNBOUNDED);
 	size_t n = 70000;
 
-	(void)state;
 	buf_add(&in, "\x82\x7e\x01\x00", 4);
 	for (int i = 0; i < 256; i++)
 		buf_addc(&in, 'a');
@@ -98,9 +91,8 @@ static void next__lengths_of_two_and_eight_bytes__message(void **state)
 	assert_int_equal(log.n, 2 * strlen("message()") + 1 + 256 + n);
 }
 
-static void next__close__code_and_reason(void **state)
+TEST(next, close, code_and_reason)
 {
-	(void)state;
 	expect(STR("\x88\x02\x03\xe8"), 0, "close:1000()");
 	expect(STR("\x88\x05\x03\xf0"
 		   "bye"),
@@ -110,13 +102,12 @@ static void next__close__code_and_reason(void **state)
 	expect(STR("\x88\x00\x81\x01x"), 0, "close:1005()");
 }
 
-static void next__over_the_ceiling__told_without_keeping_it(void **state)
+TEST(next, over_the_ceiling, told_without_keeping_it)
 {
 	struct ws_reader r;
 	struct ws_item item;
 	char portion[1000];
 
-	(void)state;
 	expect(STR("\x81\x05Hello\x81\x02ok"), 4, "over message(ok)");
 	expect(STR("\x01\x03Hel\x80\x02lo\x81\x02ok"), 4, "over message(ok)");
 
@@ -132,7 +123,7 @@ static void next__over_the_ceiling__told_without_keeping_it(void **state)
 	ws_reader_release(&r);
 }
 
-static void next__what_breaks_the_protocol__broken_once(void **state)
+TEST(next, what_breaks_the_protocol, broken_once)
 {
 	static const struct {
 		struct str bytes;
@@ -150,7 +141,6 @@ static void next__what_breaks_the_protocol__broken_once(void **state)
 		{{"\x81\x7f\xff\0\0\0\0\0\0\0", 10}, "2^63"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		AUTO(buf_release) struct buf log = BUF_INIT(BUF_UNBOUNDED);
 
@@ -160,12 +150,11 @@ static void next__what_breaks_the_protocol__broken_once(void **state)
 	}
 }
 
-static void write__each_length_form__masked_and_reversible(void **state)
+TEST(write, each_length_form, masked_and_reversible)
 {
 	static const size_t lengths[] = {0, 1, 125, 126, 65535, 65536};
 	static const unsigned char mask[4] = {0x37, 0xfa, 0x21, 0x3d};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(lengths); i++) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(mem_freep) char *text = mem_zalloc(lengths[i] + 1);
@@ -185,46 +174,24 @@ static void write__each_length_form__masked_and_reversible(void **state)
 	}
 }
 
-static void write__example_of_the_rfc__same_bytes(void **state)
+TEST(write, example_of_the_rfc, same_bytes)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	static const unsigned char mask[4] = {0x37, 0xfa, 0x21, 0x3d};
 
-	(void)state;
 	ws_write(&out, WS_OP_TEXT, STR("Hello"), mask);
 	assert_int_equal(out.n, 11);
 	assert_memory_equal(
 		out.p, "\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58", out.n);
 }
 
-static void accept__example_of_the_rfc__same_text(void **state)
+TEST(accept, example_of_the_rfc, same_text)
 {
 	char key[WS_KEY_BYTES], accept[WS_ACCEPT_BYTES];
 
-	(void)state;
 	/* RFC 6455, 1.2 and 1.3 */
 	ws_key((const unsigned char *)"the sample nonce", key);
 	assert_string_equal(key, "dGhlIHNhbXBsZSBub25jZQ==");
 	ws_accept(key, accept);
 	assert_string_equal(accept, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(next__text_frame__message),
-		cmocka_unit_test(next__parts_with_a_ping_between__one_message),
-		cmocka_unit_test(next__lengths_of_two_and_eight_bytes__message),
-		cmocka_unit_test(next__close__code_and_reason),
-		cmocka_unit_test(
-			next__over_the_ceiling__told_without_keeping_it),
-		cmocka_unit_test(next__what_breaks_the_protocol__broken_once),
-		cmocka_unit_test(
-			write__each_length_form__masked_and_reversible),
-		cmocka_unit_test(write__example_of_the_rfc__same_bytes),
-		cmocka_unit_test(accept__example_of_the_rfc__same_text),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/report/canon.h"
 
@@ -37,7 +33,7 @@ static void check(const char *text, const char *wanted)
 	buf_release(&out);
 }
 
-static void canon__object__keys_sorted_two_spaces(UNUSED void **state)
+TEST(canon, object, keys_sorted_two_spaces)
 {
 	check("{\"b\":[1,{\"d\":2,\"c\":[]}],\"a\":{}}", "{\n"
 							 "  \"a\": {},\n"
@@ -51,14 +47,14 @@ static void canon__object__keys_sorted_two_spaces(UNUSED void **state)
 							 "}");
 }
 
-static void canon__numbers__as_written(UNUSED void **state)
+TEST(canon, numbers, as_written)
 {
 	check("[1.0,1,1e0,-0,18446744073709551617,0.10]",
 	      "[\n  1.0,\n  1,\n  1e0,\n  -0,\n  18446744073709551617,\n"
 	      "  0.10\n]");
 }
 
-static void canon__strings__one_spelling(UNUSED void **state)
+TEST(canon, strings, one_spelling)
 {
 	check("\"\\u0041\\/\\u00e9\\ud83d\\ude00\"", "\"A/é😀\"");
 	check("\"\\u000a\\u0000\\u001b\\\"\\\\\"",
@@ -66,20 +62,20 @@ static void canon__strings__one_spelling(UNUSED void **state)
 	check("{\"\\u0062\":1,\"a\":2}", "{\n  \"a\": 2,\n  \"b\": 1\n}");
 }
 
-static void canon__lone_surrogate__kept_as_escape(UNUSED void **state)
+TEST(canon, lone_surrogate, kept_as_escape)
 {
 	check("\"\\uD800x\\udc00\\ud800\"", "\"\\ud800x\\udc00\\ud800\"");
 	check("\"\\ud800\\u0041\"", "\"\\ud800A\"");
 }
 
 /* What a terminal or an editor would obey does not lie raw in a file. */
-static void canon__deceptive_characters__escaped(UNUSED void **state)
+TEST(canon, deceptive_characters, escaped)
 {
 	check("\"\xc2\x9b\xe2\x80\xae\x7f\xef\xbb\xbf\"",
 	      "\"\\u009b\\u202e\\u007f\\ufeff\"");
 }
 
-static void canon__ignored_node__placeholder(UNUSED void **state)
+TEST(canon, ignored_node, placeholder)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jdoc *doc = parse("{\"a\":[1],\"b\":2}");
@@ -91,7 +87,7 @@ static void canon__ignored_node__placeholder(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void equal__same_meaning__true(UNUSED void **state)
+TEST(equal, same_meaning, true)
 {
 	static const char *const pairs[][2] = {
 		{"{\"a\":1,\"b\":[2]}", "{ \"b\" : [ 2 ], \"a\" : 1 }"},
@@ -106,7 +102,7 @@ static void equal__same_meaning__true(UNUSED void **state)
 			canon_equal(parse(pairs[i][0]), parse(pairs[i][1])));
 }
 
-static void equal__other_meaning__false(UNUSED void **state)
+TEST(equal, other_meaning, false)
 {
 	static const char *const pairs[][2] = {
 		{"1", "1.0"},
@@ -129,7 +125,7 @@ static void equal__other_meaning__false(UNUSED void **state)
 	}
 }
 
-static void equal__ignored_members__need_not_be_there(UNUSED void **state)
+TEST(equal, ignored_members, need_not_be_there)
 {
 	struct jdoc *a = parse("{\"a\":1,\"t\":5,\"z\":[1,2]}");
 	struct jdoc *b = parse("{\"a\":1,\"z\":[1]}");
@@ -142,7 +138,7 @@ static void equal__ignored_members__need_not_be_there(UNUSED void **state)
 	assert_true(canon_equal(b, a));
 }
 
-static void golden_view__report__volatile_members_gone(UNUSED void **state)
+TEST(golden_view, report, volatile_members_gone)
 {
 	struct jdoc *doc = parse(
 		"{\"schema\":\"matins-report/1\",\"generation\":7,\"run\":{},"
@@ -161,7 +157,7 @@ static void golden_view__report__volatile_members_gone(UNUSED void **state)
 	assert_non_null(jdoc_get(jdoc_get(step, "data"), "run"));
 }
 
-static void golden_view__other_document__untouched(UNUSED void **state)
+TEST(golden_view, other_document, untouched)
 {
 	struct jdoc *doc = parse("{\"schema\":\"x\",\"run\":1}");
 
@@ -169,22 +165,4 @@ static void golden_view__other_document__untouched(UNUSED void **state)
 	assert_non_null(jdoc_get(doc, "run"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(canon__object__keys_sorted_two_spaces),
-		cmocka_unit_test(canon__numbers__as_written),
-		cmocka_unit_test(canon__strings__one_spelling),
-		cmocka_unit_test(canon__lone_surrogate__kept_as_escape),
-		cmocka_unit_test(canon__deceptive_characters__escaped),
-		cmocka_unit_test(canon__ignored_node__placeholder),
-		cmocka_unit_test(equal__same_meaning__true),
-		cmocka_unit_test(equal__other_meaning__false),
-		cmocka_unit_test(equal__ignored_members__need_not_be_there),
-		cmocka_unit_test(golden_view__report__volatile_members_gone),
-		cmocka_unit_test(golden_view__other_document__untouched),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/report/diff.h"
 
@@ -39,7 +35,7 @@ static void expect(const struct diff_entry *e, const char *path,
 	assert_int_equal(e->class, class);
 }
 
-static void diff__same_meaning__nothing(UNUSED void **state)
+TEST(diff, same_meaning, nothing)
 {
 	struct diff d = diff_of("{\"a\":[1,{\"x\":\"\\u0041\",\"y\":2}]}",
 				" { \"a\" : [ 1, {\"y\":2, \"x\":\"A\"} ] } ");
@@ -47,7 +43,7 @@ static void diff__same_meaning__nothing(UNUSED void **state)
 	assert_int_equal(d.n, 0);
 }
 
-static void diff__values__kind_and_class(UNUSED void **state)
+TEST(diff, values, kind_and_class)
 {
 	static const struct {
 		const char *old, *new, *path;
@@ -88,7 +84,7 @@ static void diff__values__kind_and_class(UNUSED void **state)
 #define STEP(name, rest) "{\"step_name\":\"" name "\"" rest "}"
 #define REPORT(steps) "{\"step_results\":[" steps "]}"
 
-static void diff__step_fails__state(UNUSED void **state)
+TEST(diff, step_fails, state)
 {
 	struct diff d = diff_of(
 		REPORT(STEP("a", ",\"state\":\"ok\",\"data\":{\"error\":1}")),
@@ -127,7 +123,7 @@ static void expect_one(const char *old, const char *new, const char *path)
 	assert_string_equal(d.entry[0].path, path);
 }
 
-static void diff__output_made_of_data__is_said_once(UNUSED void **state)
+TEST(diff, output_made_of_data, is_said_once)
 {
 	static const char data[] = "$.step_results[step_name=a].data";
 
@@ -154,7 +150,7 @@ static void diff__output_made_of_data__is_said_once(UNUSED void **state)
 		   arena_printf(&arena, "%s.text", data));
 }
 
-static void diff__output_of_ignored_data__is_not_said(UNUSED void **state)
+TEST(diff, output_of_ignored_data, is_not_said)
 {
 	struct jdoc *old = parse(MCP("\"x\"", TEXT("\"x\""), ""));
 	struct jdoc *new = parse(MCP("\"y\"", TEXT("\"y\""), ""));
@@ -177,7 +173,7 @@ static void diff__output_of_ignored_data__is_not_said(UNUSED void **state)
 	assert_int_equal(d.n, 1);
 }
 
-static void diff__output_of_its_own__is_said(UNUSED void **state)
+TEST(diff, output_of_its_own, is_said)
 {
 	struct diff d;
 
@@ -202,7 +198,7 @@ static void diff__output_of_its_own__is_said(UNUSED void **state)
 	assert_int_equal(d.n, 2);
 }
 
-static void diff__other_wording_of_error__value(UNUSED void **state)
+TEST(diff, other_wording_of_error, value)
 {
 	struct diff d = diff_of(REPORT(STEP("a", ",\"error\":\"x\"")),
 				REPORT(STEP("a", ",\"error\":\"y\"")));
@@ -211,7 +207,7 @@ static void diff__other_wording_of_error__value(UNUSED void **state)
 	assert_int_equal(d.entry[0].class, DIFF_VALUE);
 }
 
-static void diff__steps__matched_by_name(UNUSED void **state)
+TEST(diff, steps, matched_by_name)
 {
 	struct diff d =
 		diff_of(REPORT(STEP("a", "") "," STEP("b", ",\"n\":1")),
@@ -227,7 +223,7 @@ static void diff__steps__matched_by_name(UNUSED void **state)
 	assert_string_equal(d.entry[2].step, "c");
 }
 
-static void diff__steps_in_other_order__moved(UNUSED void **state)
+TEST(diff, steps_in_other_order, moved)
 {
 	struct diff d = diff_of(REPORT(STEP("a", "") "," STEP("b", "")),
 				REPORT(STEP("b", "") "," STEP("a", "")));
@@ -239,7 +235,7 @@ static void diff__steps_in_other_order__moved(UNUSED void **state)
 	assert_int_equal(d.entry[0].new_index, 0);
 }
 
-static void diff__steps_without_names__by_position(UNUSED void **state)
+TEST(diff, steps_without_names, by_position)
 {
 	struct diff d = diff_of(REPORT("{\"n\":1},{}"), REPORT("{\"n\":2},{}"));
 
@@ -251,7 +247,7 @@ static void diff__steps_without_names__by_position(UNUSED void **state)
 	assert_string_equal(d.entry[0].path, "$.step_results[1].n");
 }
 
-static void diff__ignored__in_either_tree(UNUSED void **state)
+TEST(diff, ignored, in_either_tree)
 {
 	for (int side = 0; side < 2; side++) {
 		struct jdoc *old = parse("{\"t\":1,\"u\":[1]}");
@@ -265,7 +261,7 @@ static void diff__ignored__in_either_tree(UNUSED void **state)
 	}
 }
 
-static void diff__more_than_is_kept__counted(UNUSED void **state)
+TEST(diff, more_than_is_kept, counted)
 {
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -299,7 +295,7 @@ static void check_print(const struct diff *d, enum diff_format format,
 	buf_release(&out);
 }
 
-static void print__text__paths_and_values(UNUSED void **state)
+TEST(print, text, paths_and_values)
 {
 	struct diff d = diff_of("{\"success\":true,\"x\":[ 1, 2 ]}",
 				"{\"success\":false,\"y\":\"\\u001b[2J\"}");
@@ -315,7 +311,7 @@ static void print__text__paths_and_values(UNUSED void **state)
 		    "3 differences: 1 state, 2 schema\n");
 }
 
-static void print__same__text_is_empty(UNUSED void **state)
+TEST(print, same, text_is_empty)
 {
 	struct diff d = diff_of("{}", "{}");
 
@@ -324,7 +320,7 @@ static void print__same__text_is_empty(UNUSED void **state)
 		    "{\"same\":true,\"entries\":[],\"dropped\":0}\n");
 }
 
-static void print__json__fields_in_order(UNUSED void **state)
+TEST(print, json, fields_in_order)
 {
 	struct diff d =
 		diff_of(REPORT(STEP("a", ",\"n\":1.0") "," STEP("b", "")),
@@ -341,7 +337,7 @@ static void print__json__fields_in_order(UNUSED void **state)
 }
 
 /* A long text that changed at its end shows its end. */
-static void print__long_values__around_the_difference(UNUSED void **state)
+TEST(print, long_values, around_the_difference)
 {
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -370,27 +366,4 @@ static void print__long_values__around_the_difference(UNUSED void **state)
 	buf_release(&out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(diff__same_meaning__nothing),
-		cmocka_unit_test(diff__values__kind_and_class),
-		cmocka_unit_test(diff__step_fails__state),
-		cmocka_unit_test(diff__output_made_of_data__is_said_once),
-		cmocka_unit_test(diff__output_of_ignored_data__is_not_said),
-		cmocka_unit_test(diff__output_of_its_own__is_said),
-		cmocka_unit_test(diff__other_wording_of_error__value),
-		cmocka_unit_test(diff__steps__matched_by_name),
-		cmocka_unit_test(diff__steps_in_other_order__moved),
-		cmocka_unit_test(diff__steps_without_names__by_position),
-		cmocka_unit_test(diff__ignored__in_either_tree),
-		cmocka_unit_test(diff__more_than_is_kept__counted),
-		cmocka_unit_test(print__text__paths_and_values),
-		cmocka_unit_test(print__same__text_is_empty),
-		cmocka_unit_test(print__json__fields_in_order),
-		cmocka_unit_test(print__long_values__around_the_difference),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/report/golden.h"
 
@@ -64,7 +60,7 @@ static size_t differences(const char *old, const char *new, const char *rule)
 	return d.n;
 }
 
-static void golden__print__canonical_without_run(UNUSED void **state)
+TEST(golden, print, canonical_without_run)
 {
 	struct golden g = make(REPORT("1.50"), "data.nothing");
 
@@ -100,7 +96,7 @@ static void golden__print__canonical_without_run(UNUSED void **state)
 			    "}\n");
 }
 
-static void golden__loaded__prints_the_same(UNUSED void **state)
+TEST(golden, loaded, prints_the_same)
 {
 	struct golden g = make(REPORT("[1,{\"b\":1,\"a\":\"\\u001b\"}]"), NULL);
 	const char *text = text_of(&g);
@@ -114,7 +110,7 @@ static void golden__loaded__prints_the_same(UNUSED void **state)
 			 0);
 }
 
-static void golden__changed_value__one_difference(UNUSED void **state)
+TEST(golden, changed_value, one_difference)
 {
 	struct golden g = make(REPORT("1"), NULL);
 
@@ -122,7 +118,7 @@ static void golden__changed_value__one_difference(UNUSED void **state)
 	assert_int_equal(differences(text_of(&g), REPORT("2"), NULL), 1);
 }
 
-static void golden__ignored__not_kept_and_not_compared(UNUSED void **state)
+TEST(golden, ignored, not_kept_and_not_compared)
 {
 	struct golden g = make(REPORT("\"private\""), "data.load");
 	const char *text = text_of(&g);
@@ -133,7 +129,7 @@ static void golden__ignored__not_kept_and_not_compared(UNUSED void **state)
 	assert_int_equal(differences(text, REPORT("{\"other\":1}"), NULL), 0);
 }
 
-static void golden__rule_of_the_configuration__counts(UNUSED void **state)
+TEST(golden, rule_of_the_configuration, counts)
 {
 	struct golden g = make(REPORT("1"), NULL);
 
@@ -141,7 +137,7 @@ static void golden__rule_of_the_configuration__counts(UNUSED void **state)
 	assert_int_equal(differences(text_of(&g), REPORT("2"), "$..other"), 1);
 }
 
-static void golden__rules_of_both__joined(UNUSED void **state)
+TEST(golden, rules_of_both, joined)
 {
 	struct golden a = make(REPORT("1"), "output");
 	struct golden b = make(REPORT("2"), "data.load");
@@ -157,7 +153,7 @@ static void golden__rules_of_both__joined(UNUSED void **state)
 	assert_non_null(strstr(text_of(&b), "\"output\": \"(ignored)\""));
 }
 
-static void golden__rule_without_match__no_hits(UNUSED void **state)
+TEST(golden, rule_without_match, no_hits)
 {
 	static const char *const names[] = {"data.nothing", "data.load"};
 	struct strlist rules = {(const char **)(uintptr_t)names, 2};
@@ -174,7 +170,7 @@ static void golden__rule_without_match__no_hits(UNUSED void **state)
 	assert_int_equal(b.rule[1].hits, 2);
 }
 
-static void golden__other_routine__cannot_compare(UNUSED void **state)
+TEST(golden, other_routine, cannot_compare)
 {
 	struct golden a = make(REPORT("1"), NULL);
 	struct golden b = make("{\"schema\":\"matins-report/1\","
@@ -196,7 +192,7 @@ static int try_make(const char *report, const char *rule, bool secrets,
 	return golden_make(str_of(report), ignore, secrets, &arena, &g, err);
 }
 
-static void golden__scrubbed_secret__refused(UNUSED void **state)
+TEST(golden, scrubbed_secret, refused)
 {
 	struct err err = ERR_INIT;
 
@@ -219,7 +215,7 @@ static void golden__scrubbed_secret__refused(UNUSED void **state)
 	assert_int_equal(try_make(REPORT("1"), NULL, true, &err), 0);
 }
 
-static void golden__report_says_scrubbed__refused(UNUSED void **state)
+TEST(golden, report_says_scrubbed, refused)
 {
 	static const char report[] =
 		"{\"schema\":\"matins-report/1\",\"routine\":\"r\","
@@ -231,7 +227,7 @@ static void golden__report_says_scrubbed__refused(UNUSED void **state)
 	assert_int_equal(err.kind, ERR_CREDENTIAL);
 }
 
-static void golden__wrong_input__error_kinds(UNUSED void **state)
+TEST(golden, wrong_input, error_kinds)
 {
 	struct err err = ERR_INIT;
 	struct golden g;
@@ -258,7 +254,7 @@ static void golden__wrong_input__error_kinds(UNUSED void **state)
 	assert_int_equal(err.kind, ERR_SYNTAX);
 }
 
-static void file_name__odd_names__safe(UNUSED void **state)
+TEST(file_name, odd_names, safe)
 {
 	assert_string_equal(golden_file_name("morning", &arena),
 			    "morning.json");
@@ -268,23 +264,4 @@ static void file_name__odd_names__safe(UNUSED void **state)
 	assert_string_equal(golden_file_name("a%b\n", &arena), "a%25b%0A.json");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(golden__print__canonical_without_run),
-		cmocka_unit_test(golden__loaded__prints_the_same),
-		cmocka_unit_test(golden__changed_value__one_difference),
-		cmocka_unit_test(golden__ignored__not_kept_and_not_compared),
-		cmocka_unit_test(golden__rule_of_the_configuration__counts),
-		cmocka_unit_test(golden__rules_of_both__joined),
-		cmocka_unit_test(golden__rule_without_match__no_hits),
-		cmocka_unit_test(golden__other_routine__cannot_compare),
-		cmocka_unit_test(golden__scrubbed_secret__refused),
-		cmocka_unit_test(golden__report_says_scrubbed__refused),
-		cmocka_unit_test(golden__wrong_input__error_kinds),
-		cmocka_unit_test(file_name__odd_names__safe),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

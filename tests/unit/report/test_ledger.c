@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -89,7 +85,7 @@ static void append_text(const char *dir, const char *text)
 	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
 }
 
-static void ledger__first_runs__counted_from_one(void **state)
+TEST_IN(temp_dir, ledger, first_runs, counted_from_one)
 {
 	struct ledger *l = open_at(*state);
 
@@ -101,7 +97,7 @@ static void ledger__first_runs__counted_from_one(void **state)
 	ledger_free(l);
 }
 
-static void ledger__whole_run__read_back(void **state)
+TEST_IN(temp_dir, ledger, whole_run, read_back)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -130,7 +126,7 @@ static void ledger__whole_run__read_back(void **state)
 	ledger_free(l);
 }
 
-static void ledger__report__stored_by_generation(void **state)
+TEST_IN(temp_dir, ledger, report, stored_by_generation)
 {
 	struct ledger *l = open_at(*state);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -144,7 +140,7 @@ static void ledger__report__stored_by_generation(void **state)
 	ledger_free(l);
 }
 
-static void ledger__own_unfinished_run__running(void **state)
+TEST_IN(temp_dir, ledger, own_unfinished_run, running)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -159,7 +155,7 @@ static void ledger__own_unfinished_run__running(void **state)
 }
 
 /* A process that takes a generation and dies. */
-static void ledger__process_gone__lost(void **state)
+TEST_IN(temp_dir, ledger, process_gone, lost)
 {
 	struct arena arena = ARENA_INIT;
 	struct ledger_run *run;
@@ -192,7 +188,7 @@ static void ledger__process_gone__lost(void **state)
 }
 
 /* The same process id in another boot, or begun at another time. */
-static void ledger__other_process_of_that_id__lost(void **state)
+TEST_IN(temp_dir, ledger, other_process_of_that_id, lost)
 {
 	struct arena arena = ARENA_INIT;
 	struct ledger_run *run;
@@ -211,7 +207,7 @@ static void ledger__other_process_of_that_id__lost(void **state)
 	ledger_free(l);
 }
 
-static void ledger__torn_last_line__passed_over(void **state)
+TEST_IN(temp_dir, ledger, torn_last_line, passed_over)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -231,7 +227,7 @@ static void ledger__torn_last_line__passed_over(void **state)
 	ledger_free(l);
 }
 
-static void ledger__garbage_lines__passed_over(void **state)
+TEST_IN(temp_dir, ledger, garbage_lines, passed_over)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -246,7 +242,7 @@ static void ledger__garbage_lines__passed_over(void **state)
 }
 
 /* The last `started` line lies further up than the first look reaches. */
-static void ledger__long_tail_of_finished__found(void **state)
+TEST_IN(temp_dir, ledger, long_tail_of_finished, found)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -265,7 +261,7 @@ static void ledger__long_tail_of_finished__found(void **state)
 }
 
 /* Several processes at once: no generation is taken twice. */
-static void ledger__many_at_once__no_generation_twice(void **state)
+TEST_IN(temp_dir, ledger, many_at_once, no_generation_twice)
 {
 	enum { PROCESSES = 6, EACH = 10 };
 	struct arena arena = ARENA_INIT;
@@ -299,7 +295,7 @@ static void ledger__many_at_once__no_generation_twice(void **state)
 	ledger_free(l);
 }
 
-static void ledger__created__for_the_user_alone(void **state)
+TEST_IN(temp_dir, ledger, created, for_the_user_alone)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
 	AUTO(mem_freep) char *file = mem_printf("%s/ledger.jsonl", dir);
@@ -314,7 +310,7 @@ static void ledger__created__for_the_user_alone(void **state)
 	ledger_free(l);
 }
 
-static void ledger__folder_is_a_file__system_error(void **state)
+TEST_IN(temp_dir, ledger, folder_is_a_file, system_error)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/file", (char *)*state);
 	struct err err = ERR_INIT;
@@ -327,7 +323,7 @@ static void ledger__folder_is_a_file__system_error(void **state)
 	assert_null(l);
 }
 
-static void ledger__open_read__creates_nothing(void **state)
+TEST_IN(temp_dir, ledger, open_read, creates_nothing)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/none", (char *)*state);
 	struct arena arena = ARENA_INIT;
@@ -342,7 +338,7 @@ static void ledger__open_read__creates_nothing(void **state)
 	ledger_free(l);
 }
 
-static void ledger__report_not_storable__finished_all_the_same(void **state)
+TEST_IN(temp_dir, ledger, report_not_storable, finished_all_the_same)
 {
 	AUTO(mem_freep)
 	char *reports = mem_printf("%s/reports", (char *)*state);
@@ -365,7 +361,7 @@ static void ledger__report_not_storable__finished_all_the_same(void **state)
 	ledger_free(l);
 }
 
-static void ledger__file_and_wholeness__read_back(void **state)
+TEST_IN(temp_dir, ledger, file_and_wholeness, read_back)
 {
 	const struct ledger_routine part = {"r", FILE_B, false};
 	struct ledger *l = open_at(*state);
@@ -395,7 +391,7 @@ static void ledger__file_and_wholeness__read_back(void **state)
 	ledger_free(l);
 }
 
-static void lock__held__busy_until_closed(void **state)
+TEST_IN(temp_dir, lock, held, busy_until_closed)
 {
 	const struct ledger_routine odd = {"a..b", FILE_A, true};
 	const struct ledger_routine plain = {"b", FILE_A, true};
@@ -423,7 +419,7 @@ static void lock__held__busy_until_closed(void **state)
 	ledger_free(l);
 }
 
-static void default_dir__variables__in_order(UNUSED void **state)
+TEST(default_dir, variables, in_order)
 {
 	struct arena arena = ARENA_INIT;
 	char cwd[4096];
@@ -444,32 +440,4 @@ static void default_dir__variables__in_order(UNUSED void **state)
 	unsetenv("HOME");
 	assert_null(ledger_default_dir(&arena));
 	arena_release(&arena);
-}
-
-int main(void)
-{
-#define IN_TEMP_DIR(test) \
-	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
-	const struct CMUnitTest tests[] = {
-		IN_TEMP_DIR(ledger__first_runs__counted_from_one),
-		IN_TEMP_DIR(ledger__whole_run__read_back),
-		IN_TEMP_DIR(ledger__report__stored_by_generation),
-		IN_TEMP_DIR(ledger__own_unfinished_run__running),
-		IN_TEMP_DIR(ledger__process_gone__lost),
-		IN_TEMP_DIR(ledger__other_process_of_that_id__lost),
-		IN_TEMP_DIR(ledger__torn_last_line__passed_over),
-		IN_TEMP_DIR(ledger__garbage_lines__passed_over),
-		IN_TEMP_DIR(ledger__long_tail_of_finished__found),
-		IN_TEMP_DIR(ledger__many_at_once__no_generation_twice),
-		IN_TEMP_DIR(ledger__created__for_the_user_alone),
-		IN_TEMP_DIR(ledger__folder_is_a_file__system_error),
-		IN_TEMP_DIR(ledger__open_read__creates_nothing),
-		IN_TEMP_DIR(ledger__report_not_storable__finished_all_the_same),
-		IN_TEMP_DIR(ledger__file_and_wholeness__read_back),
-		IN_TEMP_DIR(lock__held__busy_until_closed),
-		cmocka_unit_test(default_dir__variables__in_order),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

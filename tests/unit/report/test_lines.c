@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "core/report/lines.h"
@@ -16,9 +12,8 @@ static void expect(const char *old, const char *new, const char *want)
 	buf_release(&out);
 }
 
-static void diff__a_line_came_or_went__is_shown_with_its_place(void **state)
+TEST(diff, a_line_came_or_went, is_shown_with_its_place)
 {
-	(void)state;
 	expect("a\nb\nc\nd\ne\nf", "a\nb\nc\nX\ne\nf",
 	       "  @@ -2 +2 @@\n    b\n    c\n  - d\n  + X\n    e\n    f\n");
 	expect("a\nb", "a\nx\nb", "  @@ -1 +1 @@\n    a\n  + x\n    b\n");
@@ -27,25 +22,22 @@ static void diff__a_line_came_or_went__is_shown_with_its_place(void **state)
 	expect("", "x\n", "  @@ -1 +1 @@\n  + x\n\n");
 }
 
-static void diff__changes_far_apart__are_two_places(void **state)
+TEST(diff, changes_far_apart, are_two_places)
 {
-	(void)state;
 	expect("a\n1\n2\n3\n4\n5\n6\nb", "A\n1\n2\n3\n4\n5\n6\nB",
 	       "  @@ -1 +1 @@\n  - a\n  + A\n    1\n    2\n"
 	       "  @@ -6 +6 @@\n    5\n    6\n  - b\n  + B\n");
 }
 
-static void diff__control_characters__are_visible(void **state)
+TEST(diff, control_characters, are_visible)
 {
-	(void)state;
 	expect("a\nb", "a\n\x1b[2J",
 	       "  @@ -1 +1 @@\n    a\n  - b\n  + "
 	       "\\x1b[2J\n");
 }
 
-static void diff__equal_texts__nothing(void **state)
+TEST(diff, equal_texts, nothing)
 {
-	(void)state;
 	expect("a\nb\n", "a\nb\n", "");
 	expect("", "", "");
 }
@@ -60,12 +52,11 @@ static size_t count(const char *out, const char *sign)
 	return n;
 }
 
-static void diff__nothing_in_common__is_bounded(void **state)
+TEST(diff, nothing_in_common, is_bounded)
 {
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (int i = 0; i < 5000; i++) {
 		buf_addf(&old, "old %d\n", i);
 		buf_addf(&new, "new %d\n", i);
@@ -81,12 +72,11 @@ static void diff__nothing_in_common__is_bounded(void **state)
 	buf_release(&new);
 }
 
-static void line__long__is_cut_between_characters(void **state)
+TEST(line, long, is_cut_between_characters)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	buf_addc(&text, 'x');
 	for (int i = 0; i < 200; i++)
 		buf_adds(&text, "é");
@@ -94,20 +84,4 @@ static void line__long__is_cut_between_characters(void **state)
 	assert_non_null(strstr(out.p, "é… (401 bytes)\n"));
 	buf_release(&text);
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			diff__a_line_came_or_went__is_shown_with_its_place),
-		cmocka_unit_test(diff__changes_far_apart__are_two_places),
-		cmocka_unit_test(diff__control_characters__are_visible),
-		cmocka_unit_test(diff__equal_texts__nothing),
-		cmocka_unit_test(diff__nothing_in_common__is_bounded),
-		cmocka_unit_test(line__long__is_cut_between_characters),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/report/path.h"
 
@@ -41,7 +37,7 @@ static size_t hits(const char *text, struct jdoc *doc)
 	return path_mark(path, doc);
 }
 
-static void path__selectors__count_of_nodes(UNUSED void **state)
+TEST(path, selectors, count_of_nodes)
 {
 	static const struct {
 		const char *path;
@@ -85,7 +81,7 @@ static void path__selectors__count_of_nodes(UNUSED void **state)
 				 rows[i].hits);
 }
 
-static void path__mark__that_node_and_no_other(UNUSED void **state)
+TEST(path, mark, that_node_and_no_other)
 {
 	struct jdoc *doc = parse(report);
 	struct jdoc *steps = jdoc_get(doc, "step_results");
@@ -98,7 +94,7 @@ static void path__mark__that_node_and_no_other(UNUSED void **state)
 			     ->ignored);
 }
 
-static void path__overlapping_rules__each_has_its_hits(UNUSED void **state)
+TEST(path, overlapping_rules, each_has_its_hits)
 {
 	struct jdoc *doc = parse(report);
 
@@ -107,7 +103,7 @@ static void path__overlapping_rules__each_has_its_hits(UNUSED void **state)
 	assert_int_equal(hits("data", doc), 2);
 }
 
-static void path__broken__syntax_error_with_column(UNUSED void **state)
+TEST(path, broken, syntax_error_with_column)
 {
 	static const struct {
 		const char *path, *column;
@@ -133,7 +129,7 @@ static void path__broken__syntax_error_with_column(UNUSED void **state)
 	}
 }
 
-static void path__too_many_parts__error(UNUSED void **state)
+TEST(path, too_many_parts, error)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
@@ -149,7 +145,7 @@ static void path__too_many_parts__error(UNUSED void **state)
 }
 
 /* Whatever a key is called, its printed path selects it. */
-static void path__printed_keys__read_back(UNUSED void **state)
+TEST(path, printed_keys, read_back)
 {
 	static const char *const keys[] = {
 		"a", "a b", "a.b", "a]b", "a\"b", "it's",
@@ -169,7 +165,7 @@ static void path__printed_keys__read_back(UNUSED void **state)
 	}
 }
 
-static void path__printed_steps__read_back(UNUSED void **state)
+TEST(path, printed_steps, read_back)
 {
 	static const char *const names[] = {"host", "my step", "a]b", "\"q\""};
 
@@ -192,18 +188,4 @@ static void path__printed_steps__read_back(UNUSED void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(path__selectors__count_of_nodes),
-		cmocka_unit_test(path__mark__that_node_and_no_other),
-		cmocka_unit_test(path__overlapping_rules__each_has_its_hits),
-		cmocka_unit_test(path__broken__syntax_error_with_column),
-		cmocka_unit_test(path__too_many_parts__error),
-		cmocka_unit_test(path__printed_keys__read_back),
-		cmocka_unit_test(path__printed_steps__read_back),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

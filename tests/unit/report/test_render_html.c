@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/report/render_sample.h"
 
-static void html__every_kind_of_step__all_there(UNUSED void **state)
+TEST(html, every_kind_of_step, all_there)
 {
 	static const char *const parts[] = {
 		"<!DOCTYPE html>\n",
@@ -43,7 +39,7 @@ static void html__every_kind_of_step__all_there(UNUSED void **state)
 }
 
 /* One file: nothing is loaded, nothing runs. */
-static void html__page__self_contained(UNUSED void **state)
+TEST(html, page, self_contained)
 {
 	static const char *const foreign[] = {"<script", "<link",  "src=",
 					      "http:",	 "https:", "url(",
@@ -57,7 +53,7 @@ static void html__page__self_contained(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void html__hostile_output__no_markup_of_its_own(UNUSED void **state)
+TEST(html, hostile_output, no_markup_of_its_own)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -71,7 +67,7 @@ static void html__hostile_output__no_markup_of_its_own(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void html__hostile_names__escaped(UNUSED void **state)
+TEST(html, hostile_names, escaped)
 {
 	struct report_step step = {.name = "<b>\x1b", .type = "script"};
 	const struct report r = {
@@ -84,17 +80,4 @@ static void html__hostile_names__escaped(UNUSED void **state)
 	assert_null(strstr(buf_cstr(&out), "<b>"));
 	assert_null(strchr(buf_cstr(&out), '\x1b'));
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(html__every_kind_of_step__all_there),
-		cmocka_unit_test(html__page__self_contained),
-		cmocka_unit_test(html__hostile_output__no_markup_of_its_own),
-		cmocka_unit_test(html__hostile_names__escaped),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/scan.h"
 #include "tests/unit/report/render_sample.h"
@@ -40,20 +36,20 @@ static void check(const char *form, const struct report *r,
 	"\"routine\":\"morning\",\"dry_run\":false,\"success\":" \
 	"false,\"summary\":\"morning: 3 ran, 1 skipped, 1 failed\","
 
-static void json__every_kind_of_step__fixed_order(UNUSED void **state)
+TEST(json, every_kind_of_step, fixed_order)
 {
 	check("json", &sample, (struct render_options){.view = VIEW_FULL},
 	      "{\"schema\":\"matins-report/1\",\"generation\":7," SUMMARY STEPS(
 		      ",\"run\":{\"pid\":1}") ",\"run\":{\"matins\":\"0\"}}\n");
 }
 
-static void json__golden_view__no_run_no_generation(UNUSED void **state)
+TEST(json, golden_view, no_run_no_generation)
 {
 	check("json", &sample, (struct render_options){.view = VIEW_GOLDEN},
 	      "{\"schema\":\"matins-report/1\"," SUMMARY STEPS("") "}\n");
 }
 
-static void json__pretty__skeleton_only(UNUSED void **state)
+TEST(json, pretty, skeleton_only)
 {
 	struct report_step step = {
 		.name = "s",
@@ -84,7 +80,7 @@ static void json__pretty__skeleton_only(UNUSED void **state)
 	      "}\n");
 }
 
-static void data__all_steps__by_name(UNUSED void **state)
+TEST(data, all_steps, by_name)
 {
 	check("data", &sample, (struct render_options){.view = VIEW_FULL},
 	      "{\"briefing\":{\"schema\":\"mcp-client/1\",\"content\":[ 1.0 ],"
@@ -92,7 +88,7 @@ static void data__all_steps__by_name(UNUSED void **state)
 	      "\"quiet\":null}\n");
 }
 
-static void data__single__bare_value(UNUSED void **state)
+TEST(data, single, bare_value)
 {
 	struct report one = sample;
 
@@ -102,7 +98,7 @@ static void data__single__bare_value(UNUSED void **state)
 	      "\"isError\":false}\n");
 }
 
-static void data__single_without_data__null(UNUSED void **state)
+TEST(data, single_without_data, null)
 {
 	struct report one = sample;
 
@@ -111,7 +107,7 @@ static void data__single_without_data__null(UNUSED void **state)
 	check("data", &one, (struct render_options){.single = true}, "null\n");
 }
 
-static void json__hostile_output__valid_and_no_raw_control(UNUSED void **state)
+TEST(json, hostile_output, valid_and_no_raw_control)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
@@ -121,21 +117,4 @@ static void json__hostile_output__valid_and_no_raw_control(UNUSED void **state)
 	assert_int_equal(scan_document(buf_str(&out), NULL, &value, &err), 0);
 	assert_null(strchr(buf_cstr(&out), '\x1b'));
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(json__every_kind_of_step__fixed_order),
-		cmocka_unit_test(json__golden_view__no_run_no_generation),
-		cmocka_unit_test(json__pretty__skeleton_only),
-		cmocka_unit_test(data__all_steps__by_name),
-		cmocka_unit_test(data__single__bare_value),
-		cmocka_unit_test(data__single_without_data__null),
-		cmocka_unit_test(
-			json__hostile_output__valid_and_no_raw_control),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

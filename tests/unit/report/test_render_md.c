@@ -1,12 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/report/render_sample.h"
 
-static void md__every_kind_of_step__same_tree(UNUSED void **state)
+TEST(md, every_kind_of_step, same_tree)
 {
 	struct render_options o = {.view = VIEW_FULL};
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -25,7 +21,7 @@ static void md__every_kind_of_step__same_tree(UNUSED void **state)
 }
 
 /* Every line of what a server said lies inside of one fence. */
-static void md__hostile_output__cannot_leave_its_block(UNUSED void **state)
+TEST(md, hostile_output, cannot_leave_its_block)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct str rest;
@@ -65,7 +61,7 @@ static void error_of(const char *error, const char *name, struct buf *out)
 	render_find("md")->print(&r, &o, out);
 }
 
-static void md__markup_in_sentences__escaped(UNUSED void **state)
+TEST(md, markup_in_sentences, escaped)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -81,16 +77,4 @@ static void md__markup_in_sentences__escaped(UNUSED void **state)
 	error_of("x", "- a", &out);
 	assert_non_null(strstr(buf_cstr(&out), "## \\- a\n"));
 	buf_release(&out);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(md__every_kind_of_step__same_tree),
-		cmocka_unit_test(md__hostile_output__cannot_leave_its_block),
-		cmocka_unit_test(md__markup_in_sentences__escaped),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

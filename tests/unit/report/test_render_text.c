@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/report/render_sample.h"
 
@@ -24,17 +20,17 @@ static void check(const struct report *r, enum report_view view,
 	"## quiet\n(no output)\n\n"                                  \
 	"---\nmorning: 3 ran, 1 skipped, 1 failed\n"
 
-static void text__every_kind_of_step__as_in_the_manual(UNUSED void **state)
+TEST(text, every_kind_of_step, as_in_the_manual)
 {
 	check(&sample, VIEW_FULL, "# morning — gen 7\n\n" BODY);
 }
 
-static void text__golden_view__without_generation(UNUSED void **state)
+TEST(text, golden_view, without_generation)
 {
 	check(&sample, VIEW_GOLDEN, "# morning\n\n" BODY);
 }
 
-static void text__dry_run__says_so(UNUSED void **state)
+TEST(text, dry_run, says_so)
 {
 	struct report_step step = {.name = "a",
 				   .type = "script",
@@ -50,7 +46,7 @@ static void text__dry_run__says_so(UNUSED void **state)
 	      "morning: 0 ran, 1 skipped, 0 failed\n");
 }
 
-static void text__nothing_in_it__summary_says_it(UNUSED void **state)
+TEST(text, nothing_in_it, summary_says_it)
 {
 	struct report r = {.routine = "morning", .generation = 1};
 
@@ -59,7 +55,7 @@ static void text__nothing_in_it__summary_says_it(UNUSED void **state)
 	      "morning: 0 ran, 0 skipped, 0 failed — nothing ran\n");
 }
 
-static void text__hostile_output__nothing_raw(UNUSED void **state)
+TEST(text, hostile_output, nothing_raw)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -71,7 +67,7 @@ static void text__hostile_output__nothing_raw(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void text__crlf__lines(UNUSED void **state)
+TEST(text, crlf, lines)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -84,7 +80,7 @@ static void text__crlf__lines(UNUSED void **state)
 #define FORGED "all well\n\n---\nr: 9 ran, 0 skipped, 0 failed\n# r\r## x"
 
 /* Lines of the report itself begin in the first column, no others do. */
-static void text__forged_lines__are_set_in(UNUSED void **state)
+TEST(text, forged_lines, are_set_in)
 {
 	struct report_step step = {.name = "a",
 				   .type = "script",
@@ -103,25 +99,8 @@ static void text__forged_lines__are_set_in(UNUSED void **state)
 	      "---\nr: 1 ran, 0 skipped, 1 failed\n");
 }
 
-static void renderer__unknown_name__null(UNUSED void **state)
+TEST(renderer, unknown_name, null)
 {
 	assert_null(render_find("yaml"));
 	assert_non_null(render_find("text"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(text__every_kind_of_step__as_in_the_manual),
-		cmocka_unit_test(text__golden_view__without_generation),
-		cmocka_unit_test(text__dry_run__says_so),
-		cmocka_unit_test(text__nothing_in_it__summary_says_it),
-		cmocka_unit_test(text__hostile_output__nothing_raw),
-		cmocka_unit_test(text__crlf__lines),
-		cmocka_unit_test(text__forged_lines__are_set_in),
-		cmocka_unit_test(renderer__unknown_name__null),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/scan.h"
 #include "core/report/render.h"
@@ -37,7 +33,7 @@ static struct report two(struct report_step *steps, enum step_reason a,
 		.routine = "r", .steps = steps, .n_steps = 2, .generation = 1};
 }
 
-static void reason__every_row__belongs_to_its_state(UNUSED void **state)
+TEST(reason, every_row, belongs_to_its_state)
 {
 #define REASON(name, word, owner)                                            \
 	assert_int_equal(report_reason_state(REASON_##name), STATE_##owner); \
@@ -47,7 +43,7 @@ static void reason__every_row__belongs_to_its_state(UNUSED void **state)
 	assert_int_equal(report_reason_state(REASON_NONE), STATE_OK);
 }
 
-static void success__outcomes__table(UNUSED void **state)
+TEST(success, outcomes, table)
 {
 	static const struct {
 		enum step_reason a, b;
@@ -82,8 +78,7 @@ static void success__outcomes__table(UNUSED void **state)
 	}
 }
 
-static void success__not_begun__counted_apart_and_no_success(
-	UNUSED void **state)
+TEST(success, not_begun, counted_apart_and_no_success)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_NONE, REASON_CANCELLED);
@@ -102,7 +97,7 @@ static void success__not_begun__counted_apart_and_no_success(
 	assert_int_equal(report_exit_status(&r), 2);
 }
 
-static void success__nothing_ran__only_when_allowed(UNUSED void **state)
+TEST(success, nothing_ran, only_when_allowed)
 {
 	struct report r = {.routine = "r"};
 
@@ -114,7 +109,7 @@ static void success__nothing_ran__only_when_allowed(UNUSED void **state)
 			    "r: 0 ran, 0 skipped, 0 failed — nothing ran");
 }
 
-static void success__dry_run__no_failure(UNUSED void **state)
+TEST(success, dry_run, no_failure)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_DRY_RUN, REASON_DRY_RUN);
@@ -126,7 +121,7 @@ static void success__dry_run__no_failure(UNUSED void **state)
 			    "r: 0 ran, 2 skipped, 0 failed");
 }
 
-static void success__required_step_skipped__failure(UNUSED void **state)
+TEST(success, required_step_skipped, failure)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_NONE, REASON_NO_COMMAND);
@@ -141,7 +136,7 @@ static void success__required_step_skipped__failure(UNUSED void **state)
 	assert_int_equal(report_exit_status(&r), 0);
 }
 
-static void mcp_data__slices__byte_for_byte(UNUSED void **state)
+TEST(mcp_data, slices, byte_for_byte)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -160,7 +155,7 @@ static void mcp_data__slices__byte_for_byte(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void mcp_output__blocks__text_or_one_line(UNUSED void **state)
+TEST(mcp_output, blocks, text_or_one_line)
 {
 	static const char *const rows[][2] = {
 		{"{\"type\":\"text\",\"text\":\"a\\nb\"}", "a\nb"},
@@ -195,7 +190,7 @@ static void mcp_output__blocks__text_or_one_line(UNUSED void **state)
 	}
 }
 
-static void mcp_output__several_blocks__joined_by_newlines(UNUSED void **state)
+TEST(mcp_output, several_blocks, joined_by_newlines)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -209,7 +204,7 @@ static void mcp_output__several_blocks__joined_by_newlines(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void mcp_output__image_of_34_kib__size_is_said(UNUSED void **state)
+TEST(mcp_output, image_of_34_kib, size_is_said)
 {
 	struct buf block = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -225,7 +220,7 @@ static void mcp_output__image_of_34_kib__size_is_said(UNUSED void **state)
 	buf_release(&out);
 }
 
-static void mcp_output__data_uri__size_of_what_is_behind_it(UNUSED void **state)
+TEST(mcp_output, data_uri, size_of_what_is_behind_it)
 {
 	static const char *const rows[][2] = {
 		{"[{\"type\":\"image\",\"data\":"
@@ -297,7 +292,7 @@ static struct report loaded(struct str text)
 	return r;
 }
 
-static void load__printed_report__same_bytes_again(UNUSED void **state)
+TEST(load, printed_report, same_bytes_again)
 {
 	struct report r = loaded(str_of(sample)), again;
 
@@ -307,7 +302,7 @@ static void load__printed_report__same_bytes_again(UNUSED void **state)
 			    sample);
 }
 
-static void load__any_form__same_as_before(UNUSED void **state)
+TEST(load, any_form, same_as_before)
 {
 	static const char *const forms[] = {"json", "md", "text", "html",
 					    "data"};
@@ -322,7 +317,7 @@ static void load__any_form__same_as_before(UNUSED void **state)
 	}
 }
 
-static void load__fields__all_there(UNUSED void **state)
+TEST(load, fields, all_there)
 {
 	struct report r = loaded(str_of(sample));
 
@@ -338,7 +333,7 @@ static void load__fields__all_there(UNUSED void **state)
 	assert_int_equal(report_exit_status(&r), 2);
 }
 
-static void load__allowed_empty_run__stays_a_success(UNUSED void **state)
+TEST(load, allowed_empty_run, stays_a_success)
 {
 	struct report r = {.routine = "r", .allow_empty = true};
 
@@ -349,7 +344,7 @@ static void load__allowed_empty_run__stays_a_success(UNUSED void **state)
 	assert_false(report_success(&r));
 }
 
-static void load__unknown_members__ignored(UNUSED void **state)
+TEST(load, unknown_members, ignored)
 {
 	struct report r = loaded(STR("{\"future\":[1],\"routine\":\"r\","
 				     "\"schema\":\"matins-report/1\","
@@ -359,7 +354,7 @@ static void load__unknown_members__ignored(UNUSED void **state)
 	assert_int_equal(r.generation, 0);
 }
 
-static void load__not_a_report__error(UNUSED void **state)
+TEST(load, not_a_report, error)
 {
 	static const struct {
 		const char *text;
@@ -405,7 +400,7 @@ static void load__not_a_report__error(UNUSED void **state)
 }
 
 /* A long text in any letters is printed as it came. */
-static void output__long_text_in_any_letters__same_again(UNUSED void **state)
+TEST(output, long_text_in_any_letters, same_again)
 {
 	struct report_step step = {.name = "s", .type = "mcp-client"};
 	const struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
@@ -434,32 +429,4 @@ static void output__long_text_in_any_letters__same_again(UNUSED void **state)
 	buf_release(&out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(reason__every_row__belongs_to_its_state),
-		cmocka_unit_test(success__outcomes__table),
-		cmocka_unit_test(success__nothing_ran__only_when_allowed),
-		cmocka_unit_test(
-			success__not_begun__counted_apart_and_no_success),
-		cmocka_unit_test(success__dry_run__no_failure),
-		cmocka_unit_test(success__required_step_skipped__failure),
-		cmocka_unit_test(mcp_data__slices__byte_for_byte),
-		cmocka_unit_test(mcp_output__blocks__text_or_one_line),
-		cmocka_unit_test(
-			mcp_output__several_blocks__joined_by_newlines),
-		cmocka_unit_test(mcp_output__image_of_34_kib__size_is_said),
-		cmocka_unit_test(
-			mcp_output__data_uri__size_of_what_is_behind_it),
-		cmocka_unit_test(load__printed_report__same_bytes_again),
-		cmocka_unit_test(load__any_form__same_as_before),
-		cmocka_unit_test(load__fields__all_there),
-		cmocka_unit_test(load__allowed_empty_run__stays_a_success),
-		cmocka_unit_test(load__unknown_members__ignored),
-		cmocka_unit_test(load__not_a_report__error),
-		cmocka_unit_test(output__long_text_in_any_letters__same_again),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release);
-}
+TEST_FILE(NULL, release);

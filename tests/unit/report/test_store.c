@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -54,7 +50,7 @@ static void put(const char *dir, uint64_t generation, uint64_t keep)
 		fail_msg("%s", err.msg);
 }
 
-static void store__put__read_back_private(void **state)
+TEST_IN(temp_dir, store, put, read_back_private)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *path = in_folder(dir, "7.json");
@@ -71,7 +67,7 @@ static void store__put__read_back_private(void **state)
 	buf_release(&out);
 }
 
-static void store__more_than_kept__oldest_go(void **state)
+TEST_IN(temp_dir, store, more_than_kept, oldest_go)
 {
 	const char *dir = *state;
 
@@ -81,7 +77,7 @@ static void store__more_than_kept__oldest_go(void **state)
 		assert_int_equal(kept(dir, g), g > 9);
 }
 
-static void store__keep_lowered__all_surplus_goes(void **state)
+TEST_IN(temp_dir, store, keep_lowered, all_surplus_goes)
 {
 	const char *dir = *state;
 
@@ -92,7 +88,7 @@ static void store__keep_lowered__all_surplus_goes(void **state)
 		assert_int_equal(kept(dir, g), g > 8);
 }
 
-static void store__keep_none__nothing_written(void **state)
+TEST_IN(temp_dir, store, keep_none, nothing_written)
 {
 	const char *dir = *state;
 
@@ -102,7 +98,7 @@ static void store__keep_none__nothing_written(void **state)
 	assert_false(kept(dir, 2));
 }
 
-static void store__counter_begun_anew__newest_stays(void **state)
+TEST_IN(temp_dir, store, counter_begun_anew, newest_stays)
 {
 	const char *dir = *state;
 
@@ -112,7 +108,7 @@ static void store__counter_begun_anew__newest_stays(void **state)
 	assert_true(kept(dir, 1));
 }
 
-static void store__foreign_files__left_alone(void **state)
+TEST_IN(temp_dir, store, foreign_files, left_alone)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *note = in_folder(dir, "notes.txt");
@@ -124,7 +120,7 @@ static void store__foreign_files__left_alone(void **state)
 	assert_int_equal(access(note, F_OK), 0);
 }
 
-static void store__old_temporary_file__removed(void **state)
+TEST_IN(temp_dir, store, old_temporary_file, removed)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *old = in_folder(dir, "1.json.a");
@@ -143,7 +139,7 @@ static void store__old_temporary_file__removed(void **state)
 	assert_int_equal(access(young, F_OK), 0);
 }
 
-static void store__two_files__each_keeps_its_own(void **state)
+TEST_IN(temp_dir, store, two_files, each_keeps_its_own)
 {
 	const char *dir = *state;
 	const struct fd_text text = fd_text_of(&(struct str){"{}", 2});
@@ -164,7 +160,7 @@ static void store__two_files__each_keeps_its_own(void **state)
 	buf_release(&out);
 }
 
-static void store__of_an_earlier_version__read_and_left(void **state)
+TEST_IN(temp_dir, store, of_an_earlier_version, read_and_left)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *reports = mem_printf("%s/reports", dir);
@@ -182,32 +178,11 @@ static void store__of_an_earlier_version__read_and_left(void **state)
 	buf_release(&out);
 }
 
-static void store__no_folder__system_error(void **state)
+TEST_IN(temp_dir, store, no_folder, system_error)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
 	struct err err = ERR_INIT;
 
 	assert_int_equal(store(dir, 1, STR("{}"), 1, &err), -1);
 	assert_int_equal(err.kind, ERR_SYS);
-}
-
-int main(void)
-{
-#define IN_TEMP_DIR(test) \
-	cmocka_unit_test_setup_teardown(test, temp_dir_make, temp_dir_remove)
-	const struct CMUnitTest tests[] = {
-		IN_TEMP_DIR(store__put__read_back_private),
-		IN_TEMP_DIR(store__more_than_kept__oldest_go),
-		IN_TEMP_DIR(store__keep_lowered__all_surplus_goes),
-		IN_TEMP_DIR(store__keep_none__nothing_written),
-		IN_TEMP_DIR(store__counter_begun_anew__newest_stays),
-		IN_TEMP_DIR(store__foreign_files__left_alone),
-		IN_TEMP_DIR(store__old_temporary_file__removed),
-		IN_TEMP_DIR(store__two_files__each_keeps_its_own),
-		IN_TEMP_DIR(store__of_an_earlier_version__read_and_left),
-		IN_TEMP_DIR(store__no_folder__system_error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,5 @@
 /* Which refusals are worth a line, and how the setting is written. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/advice.h"
 
@@ -48,12 +44,10 @@ static const char *line(struct arena *arena, const struct gate_denial *d,
 	return lines.n ? lines.item[0] : NULL;
 }
 
-static void denials__a_connection_that_was_tried__is_said_of_success(
-	void **state)
+TEST(denials, a_connection_that_was_tried, is_said_of_success)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 
-	(void)state;
 	assert_string_equal(
 		line(&a, &connection, false, ADVICE_OPTION),
 		"denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to "
@@ -72,46 +66,42 @@ static void denials__a_connection_that_was_tried__is_said_of_success(
 	assert_null(line(&a, &question, false, ADVICE_OPTION));
 }
 
-static void denials__a_rule_of_the_user__is_said_of_success(void **state)
+TEST(denials, a_rule_of_the_user, is_said_of_success)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 
-	(void)state;
 	assert_string_equal(line(&a, &rule, false, ADVICE_OPTION),
 			    "denied: git: @eval is denied by sh, 1 time");
 }
 
-static void denials__a_probe__is_never_the_reason_of_a_failure(void **state)
+TEST(denials, a_probe, is_never_the_reason_of_a_failure)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	struct gate_verdict v = {.n_denials = 1, .denials = &probe};
 	struct advice_how all = {.failed = true, .all = true};
 
-	(void)state;
 	assert_null(line(&a, &probe, true, ADVICE_OPTION));
 	assert_null(line(&a, &plain, true, ADVICE_OPTION));
 	assert_int_equal(advice_denials(&v, &all, &a).n, 1);
 }
 
-static void denials__another_call__is_said_of_failure_only(void **state)
+TEST(denials, another_call, is_said_of_failure_only)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 
-	(void)state;
 	assert_null(line(&a, &call, false, ADVICE_OPTION));
 	assert_string_equal(line(&a, &call, true, ADVICE_OPTION),
 			    "denied: ptrace(0) by strace, 1 time; to allow "
 			    "it: --syscalls ptrace");
 }
 
-static void proxy__that_nothing_asked__is_said_of_a_failure(void **state)
+TEST(proxy, that_nothing_asked, is_said_of_a_failure)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	struct gate_verdict v = {.proxy_unasked = true};
 	struct advice_how how = {.failed = true, .form = ADVICE_TOML};
 	struct strlist lines = advice_denials(&v, &how, &a);
 
-	(void)state;
 	assert_int_equal(lines.n, 1);
 	assert_non_null(strstr(lines.item[0], "HTTPS_PROXY"));
 	assert_non_null(strstr(lines.item[0], "net = \"all\""));
@@ -123,23 +113,4 @@ static void proxy__that_nothing_asked__is_said_of_a_failure(void **state)
 	how.failed = true;
 	v.proxy_unasked = false;
 	assert_int_equal(advice_denials(&v, &how, &a).n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			denials__a_connection_that_was_tried__is_said_of_success),
-		cmocka_unit_test(
-			denials__a_rule_of_the_user__is_said_of_success),
-		cmocka_unit_test(
-			denials__a_probe__is_never_the_reason_of_a_failure),
-		cmocka_unit_test(
-			denials__another_call__is_said_of_failure_only),
-		cmocka_unit_test(
-			proxy__that_nothing_asked__is_said_of_a_failure),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

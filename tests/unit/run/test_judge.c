@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/judge.h"
 
@@ -37,7 +34,7 @@ static void check(const struct row *rows, size_t n,
 	}
 }
 
-static void subprocess__every_shape__has_its_reason(void **state)
+TEST(subprocess, every_shape, has_its_reason)
 {
 	static const struct row rows[] = {
 		{"{\"content\":[]}", &good, REASON_NONE},
@@ -72,17 +69,15 @@ static void subprocess__every_shape__has_its_reason(void **state)
 		{"{\"content\":[]}", &killed, REASON_SIGNAL},
 	};
 
-	(void)state;
 	check(rows, ARRAY_LEN(rows), judge_subprocess);
 }
 
-static void end__for_a_bound__says_which(void **state)
+TEST(end, for_a_bound, says_which)
 {
 	const char *rows[] = {"memory: too much", "processes: too many"};
 	const struct gate_verdict v = {.signal = 9, .limits = {rows, 2}};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	(void)state;
 	assert_string_equal(judge_end(&v, &arena),
 			    "was killed by SIGKILL: memory: too much; "
 			    "processes: too many");
@@ -90,7 +85,7 @@ static void end__for_a_bound__says_which(void **state)
 			    "was killed by SIGKILL");
 }
 
-static void subprocess__content__is_kept_byte_for_byte(void **state)
+TEST(subprocess, content, is_kept_byte_for_byte)
 {
 	struct arena arena = ARENA_INIT;
 	const char *out =
@@ -99,7 +94,6 @@ static void subprocess__content__is_kept_byte_for_byte(void **state)
 		"9223372036854775808, \"e\":1E+2} ]}";
 	struct judgement j = judge_subprocess(str_of(out), &good, &arena);
 
-	(void)state;
 	assert_true(str_is(j.answer.content,
 			   "[ {\"type\":\"text\",\"text\":"
 			   "\"\\u0000\\ud83d\\ude00\", \"n\":"
@@ -107,14 +101,13 @@ static void subprocess__content__is_kept_byte_for_byte(void **state)
 	arena_release(&arena);
 }
 
-static void subprocess__bad_exit_after_result__keeps_the_data(void **state)
+TEST(subprocess, bad_exit_after_result, keeps_the_data)
 {
 	struct arena arena = ARENA_INIT;
 	struct judgement j = judge_subprocess(
 		STR("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"),
 		&status3, &arena);
 
-	(void)state;
 	assert_int_equal(j.reason, REASON_EXIT_STATUS);
 	assert_true(str_is(j.answer.content,
 			   "[{\"type\":\"text\",\"text\":\"x\"}]"));
@@ -122,12 +115,11 @@ static void subprocess__bad_exit_after_result__keeps_the_data(void **state)
 	arena_release(&arena);
 }
 
-static void script__output__is_trimmed_and_kept_on_failure(void **state)
+TEST(script, output, is_trimmed_and_kept_on_failure)
 {
 	struct arena arena = ARENA_INIT;
 	struct judgement j = judge_script(STR(" hi \n"), &good, &arena);
 
-	(void)state;
 	assert_true(str_is(j.output, "hi"));
 	assert_true(str_is(j.data, "{\"exit_code\":0}"));
 	j = judge_script(STR(""), &status3, &arena);
@@ -140,12 +132,11 @@ static void script__output__is_trimmed_and_kept_on_failure(void **state)
 	arena_release(&arena);
 }
 
-static void harness__first_of_text_summary_output__is_the_body(void **state)
+TEST(harness, first_of_text_summary_output, is_the_body)
 {
 	struct arena arena = ARENA_INIT;
 	struct judgement j;
 
-	(void)state;
 	j = judge_harness(STR("{\"output\":\"o\",\"summary\":\"s\"}"), &good,
 			  &arena);
 	assert_true(str_is(j.output, "s"));
@@ -155,22 +146,4 @@ static void harness__first_of_text_summary_output__is_the_body(void **state)
 	j = judge_harness(STR("1 2"), &good, &arena);
 	assert_int_equal(j.reason, REASON_NOT_JSON);
 	arena_release(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(subprocess__every_shape__has_its_reason),
-		cmocka_unit_test(end__for_a_bound__says_which),
-		cmocka_unit_test(subprocess__content__is_kept_byte_for_byte),
-		cmocka_unit_test(
-			subprocess__bad_exit_after_result__keeps_the_data),
-		cmocka_unit_test(
-			script__output__is_trimmed_and_kept_on_failure),
-		cmocka_unit_test(
-			harness__first_of_text_summary_output__is_the_body),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,4 @@
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/plan.h"
 
@@ -60,6 +57,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static int make(struct fixture *f)
 {
 	return plan_make(&f->options, &f->arena, &f->plan, &f->err);
@@ -73,7 +72,7 @@ static struct strlist one_name(struct arena *a, const char *name)
 	return l;
 }
 
-static void plan__adjacent_parallel_steps__run_together(void **state)
+TEST_IN(fixture, plan, adjacent_parallel_steps, run_together)
 {
 	struct fixture *f = *state;
 
@@ -83,7 +82,7 @@ static void plan__adjacent_parallel_steps__run_together(void **state)
 	assert_true(f->plan.steps[2].with_previous);
 }
 
-static void plan__only__skips_the_others_with_their_reason(void **state)
+TEST_IN(fixture, plan, only, skips_the_others_with_their_reason)
 {
 	struct fixture *f = *state;
 
@@ -94,7 +93,7 @@ static void plan__only__skips_the_others_with_their_reason(void **state)
 	assert_int_equal(f->plan.steps[2].reason, REASON_NONE);
 }
 
-static void plan__only_names_no_step__is_usage_and_offers_one(void **state)
+TEST_IN(fixture, plan, only_names_no_step, is_usage_and_offers_one)
 {
 	struct fixture *f = *state;
 
@@ -104,7 +103,7 @@ static void plan__only_names_no_step__is_usage_and_offers_one(void **state)
 	assert_non_null(strstr(f->err.msg, "three?"));
 }
 
-static void plan__disabled_step__says_so_before_the_filter(void **state)
+TEST_IN(fixture, plan, disabled_step, says_so_before_the_filter)
 {
 	struct fixture *f = *state;
 
@@ -114,7 +113,7 @@ static void plan__disabled_step__says_so_before_the_filter(void **state)
 	assert_int_equal(f->plan.steps[1].reason, REASON_DISABLED);
 }
 
-static void plan__dry_run__skips_and_shows_the_command(void **state)
+TEST_IN(fixture, plan, dry_run, skips_and_shows_the_command)
 {
 	struct fixture *f = *state;
 
@@ -135,7 +134,7 @@ static const char *argument_for(struct fixture *f, const char *param)
 	return f->plan.steps[0].inputs.json.p;
 }
 
-static void plan__input_that_is_json__keeps_its_type(void **state)
+TEST_IN(fixture, plan, input_that_is_json, keeps_its_type)
 {
 	struct fixture *f = *state;
 
@@ -145,7 +144,7 @@ static void plan__input_that_is_json__keeps_its_type(void **state)
 	assert_string_equal(argument_for(f, "repo=true"), "{\"k\":true}");
 }
 
-static void plan__input_that_is_no_json__is_a_string(void **state)
+TEST_IN(fixture, plan, input_that_is_no_json, is_a_string)
 {
 	struct fixture *f = *state;
 
@@ -163,7 +162,7 @@ static const char *as_text(struct fixture *f, const char *param,
 	return plan_inputs_as_text(&f->plan.steps[0].inputs, &at, &f->arena).p;
 }
 
-static void plan__input_that_the_schema_wants_as_text__is_a_string(void **state)
+TEST_IN(fixture, plan, input_that_the_schema_wants_as_text, is_a_string)
 {
 	struct fixture *f = *state;
 
@@ -178,7 +177,7 @@ static void plan__input_that_the_schema_wants_as_text__is_a_string(void **state)
 	assert_null(as_text(f, "repo=[1]", "/k/0"));
 }
 
-static void plan__inputs_at_odd_places__are_found(void **state)
+TEST_IN(fixture, plan, inputs_at_odd_places, are_found)
 {
 	struct fixture *f = *state;
 	struct toml_value refs[] = {
@@ -206,7 +205,7 @@ static void plan__inputs_at_odd_places__are_found(void **state)
 		"{\"a/b~\":\"7\",\"l\":[\"fixed\",7,\"7\"]}");
 }
 
-static void plan__input_without_value__is_usage_before_anything(void **state)
+TEST_IN(fixture, plan, input_without_value, is_usage_before_anything)
 {
 	struct fixture *f = *state;
 
@@ -217,7 +216,7 @@ static void plan__input_without_value__is_usage_before_anything(void **state)
 	assert_non_null(strstr(f->err.msg, "-p repo=VALUE"));
 }
 
-static void plan__step_that_is_left_out__needs_no_values(void **state)
+TEST_IN(fixture, plan, step_that_is_left_out, needs_no_values)
 {
 	struct fixture *f = *state;
 
@@ -227,7 +226,7 @@ static void plan__step_that_is_left_out__needs_no_values(void **state)
 	assert_int_equal(make(f), 0);
 }
 
-static void plan__working_directory__is_asked_for_or_required(void **state)
+TEST_IN(fixture, plan, working_directory, is_asked_for_or_required)
 {
 	struct fixture *f = *state;
 
@@ -237,26 +236,4 @@ static void plan__working_directory__is_asked_for_or_required(void **state)
 	assert_false(f->plan.steps[0].request.cwd_required);
 	assert_string_equal(f->plan.steps[1].request.cwd, "/elsewhere");
 	assert_true(f->plan.steps[1].request.cwd_required);
-}
-
-int main(void)
-{
-#define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		T(plan__adjacent_parallel_steps__run_together),
-		T(plan__only__skips_the_others_with_their_reason),
-		T(plan__only_names_no_step__is_usage_and_offers_one),
-		T(plan__disabled_step__says_so_before_the_filter),
-		T(plan__dry_run__skips_and_shows_the_command),
-		T(plan__input_that_is_json__keeps_its_type),
-		T(plan__input_that_is_no_json__is_a_string),
-		T(plan__input_that_the_schema_wants_as_text__is_a_string),
-		T(plan__inputs_at_odd_places__are_found),
-		T(plan__input_without_value__is_usage_before_anything),
-		T(plan__step_that_is_left_out__needs_no_values),
-		T(plan__working_directory__is_asked_for_or_required),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

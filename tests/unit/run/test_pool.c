@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/pool.h"
 
@@ -39,7 +35,7 @@ static bool shares(const struct sample *a, const char *const *env_a,
 	return memcmp(x, y, sizeof(x)) == 0;
 }
 
-static void pool_key__same_server__shared(UNUSED void **state)
+TEST(pool_key, same_server, shared)
 {
 	static const char *const env_a[] = {"K=v", NULL};
 	static const char *const env_b[] = {"K=v", NULL};
@@ -57,7 +53,7 @@ static void pool_key__same_server__shared(UNUSED void **state)
 	assert_true(shares(&a, env_a, &b, env_b));
 }
 
-static void pool_key__environment_differs__not_shared(UNUSED void **state)
+TEST(pool_key, environment_differs, not_shared)
 {
 	static const char *const one[] = {"K=v", NULL};
 	static const char *const two[] = {"K=w", NULL};
@@ -71,8 +67,7 @@ static void pool_key__environment_differs__not_shared(UNUSED void **state)
 	assert_false(shares(&a, one, &b, split));
 }
 
-static void pool_key__anything_of_the_server_differs__not_shared(
-	UNUSED void **state)
+TEST(pool_key, anything_of_the_server_differs, not_shared)
 {
 	static const struct gate_program_rule rule = {.name = "git"};
 	struct sample a, b;
@@ -112,17 +107,4 @@ static void pool_key__anything_of_the_server_differs__not_shared(
 	DIFFERS((b.policy.programs = &rule, b.policy.n_programs = 1));
 	DIFFERS(b.policy.record_exec = true);
 #undef DIFFERS
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pool_key__same_server__shared),
-		cmocka_unit_test(pool_key__environment_differs__not_shared),
-		cmocka_unit_test(
-			pool_key__anything_of_the_server_differs__not_shared),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,6 @@
 /* Which servers of a configuration share a URL. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/remotes.h"
 
@@ -22,7 +19,7 @@ static bool is_only_one(const char *const *urls, const char *name)
 	return remote_is_only_one(&config, name, URL);
 }
 
-static void url__of_one_server_or_of_several__told_apart(void **state)
+TEST(url, of_one_server_or_of_several, told_apart)
 {
 	static const struct {
 		const char *urls[4];
@@ -41,19 +38,8 @@ static void url__of_one_server_or_of_several__told_apart(void **state)
 		{{URL, "${ELSEWHERE}/mcp"}, "a", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++)
 		if (is_only_one(row[i].urls, row[i].name) != row[i].only)
 			fail_msg("row %zu", i);
 	assert_true(remote_is_only_one(NULL, NULL, URL));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(url__of_one_server_or_of_several__told_apart),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

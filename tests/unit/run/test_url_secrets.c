@@ -1,10 +1,6 @@
 /* What may be a secret in a URL: by its name, or because nobody would write
    it. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/run/url_secrets.h"
 
@@ -24,9 +20,8 @@ static void assert_shown(const char *url, const char *text, const char *shown)
 	assert_string_equal(buf_cstr(&out), shown);
 }
 
-static void url_secrets__name_says_so__hidden(void **state)
+TEST(url_secrets, name_says_so, hidden)
 {
-	(void)state;
 	assert_shown("https://h/p?api_key=abcdefgh&mode=reading",
 		     "abcdefgh in reading", "*** in reading");
 	assert_shown("https://h/p?Access-Token=abcdefgh", "abcdefgh", "***");
@@ -34,9 +29,8 @@ static void url_secrets__name_says_so__hidden(void **state)
 		     "***");
 }
 
-static void url_secrets__made_by_chance__hidden(void **state)
+TEST(url_secrets, made_by_chance, hidden)
 {
-	(void)state;
 	assert_shown("https://h/p?k=0123456789abcdefghij",
 		     "0123456789abcdefghij", "***");
 	assert_shown("https://h/p?k=a-sentence-of-many-words-is-none",
@@ -44,30 +38,15 @@ static void url_secrets__made_by_chance__hidden(void **state)
 		     "a-sentence-of-many-words-is-none");
 }
 
-static void url_secrets__encoded__hidden_decoded(void **state)
+TEST(url_secrets, encoded, hidden_decoded)
 {
-	(void)state;
 	assert_shown("https://h/p?key=ab%2Fcd%2Bef", "ab/cd+ef ab%2Fcd%2Bef",
 		     "*** ***");
 }
 
-static void url_secrets__no_query_or_odd_one__nothing(void **state)
+TEST(url_secrets, no_query_or_odd_one, nothing)
 {
-	(void)state;
 	assert_shown("https://h/path", "h path", "h path");
 	assert_shown("https://h/path?", "h path", "h path");
 	assert_shown("https://h/path?&&key&=&key=", "key path", "key path");
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(url_secrets__name_says_so__hidden),
-		cmocka_unit_test(url_secrets__made_by_chance__hidden),
-		cmocka_unit_test(url_secrets__encoded__hidden_decoded),
-		cmocka_unit_test(url_secrets__no_query_or_odd_one__nothing),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

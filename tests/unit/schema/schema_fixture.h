@@ -1,4 +1,4 @@
-/* Short words for tests of schemas; include behind cmocka.h. */
+/* Short words for tests of schemas; include behind test.h. */
 #ifndef TESTS_UNIT_SCHEMA_FIXTURE_H
 #define TESTS_UNIT_SCHEMA_FIXTURE_H
 

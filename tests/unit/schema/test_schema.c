@@ -1,14 +1,10 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/schema/schema_fixture.h"
 
 /* ---- sentences ---- */
 
-static void validate__each_keyword__sentence_with_pointer(UNUSED void **state)
+TEST(validate, each_keyword, sentence_with_pointer)
 {
 	static const char *const rows[][3] = {
 		{"{\"type\":\"string\"}", "1", "is a number, must be a string"},
@@ -88,7 +84,7 @@ static void validate__each_keyword__sentence_with_pointer(UNUSED void **state)
 				    rows[i][2]);
 }
 
-static void validate__array_for_no_members__nothing_is_said(UNUSED void **state)
+TEST(validate, array_for_no_members, nothing_is_said)
 {
 	static const char *const schemas[] = {
 		"{\"type\":\"object\",\"properties\":[]}",
@@ -107,7 +103,7 @@ static void validate__array_for_no_members__nothing_is_said(UNUSED void **state)
 				    "{\"a\":1}"));
 }
 
-static void validate__several_wrong__all_are_told(UNUSED void **state)
+TEST(validate, several_wrong, all_are_told)
 {
 	assert_string_equal(verdict("{\"type\":\"object\",\"properties\":{"
 				    "\"a\":{\"type\":\"string\"},"
@@ -121,8 +117,7 @@ static void validate__several_wrong__all_are_told(UNUSED void **state)
 			    "/b: is 1, must be at least 3");
 }
 
-static void alternatives__one_comes_near__that_one_is_explained(
-	UNUSED void **state)
+TEST(alternatives, one_comes_near, that_one_is_explained)
 {
 	static const char kinds[] =
 		"{\"oneOf\":["
@@ -153,7 +148,7 @@ static void alternatives__one_comes_near__that_one_is_explained(
 		"fits alternatives 1 and 3, must fit exactly one");
 }
 
-static void validate__more_than_the_bound__counted(UNUSED void **state)
+TEST(validate, more_than_the_bound, counted)
 {
 	AUTO(schema_freep)
 	struct schema *s = compiled("{\"items\":{\"type\":\"null\"}}");
@@ -173,7 +168,7 @@ static void validate__more_than_the_bound__counted(UNUSED void **state)
 	buf_release(&value);
 }
 
-static void print__control_characters__escaped(UNUSED void **state)
+TEST(print, control_characters, escaped)
 {
 	assert_string_equal(
 		verdict("{\"additionalProperties\":false}",
@@ -187,7 +182,7 @@ static void print__control_characters__escaped(UNUSED void **state)
 
 /* ---- values ---- */
 
-static void validate__values__by_value(UNUSED void **state)
+TEST(validate, values, by_value)
 {
 	static const char *const valid[][2] = {
 		{"{\"const\":1}", "1.0"},
@@ -222,7 +217,7 @@ static void validate__values__by_value(UNUSED void **state)
 		assert_string_not_equal(verdict(wrong[i][0], wrong[i][1]), "");
 }
 
-static void validate__not_json__error(UNUSED void **state)
+TEST(validate, not_json, error)
 {
 	assert_string_equal(verdict("true", "{"),
 			    "! unexpected end of JSON at line 1, column 2");
@@ -230,7 +225,7 @@ static void validate__not_json__error(UNUSED void **state)
 
 /* ---- drafts and references ---- */
 
-static void draft__schema_keyword__decides(UNUSED void **state)
+TEST(draft, schema_keyword, decides)
 {
 	static const char seven[] =
 		"{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
@@ -257,7 +252,7 @@ static void draft__schema_keyword__decides(UNUSED void **state)
 			    "is a number, must be a string");
 }
 
-static void metaschema__built_in__judges_schemas(UNUSED void **state)
+TEST(metaschema, built_in, judges_schemas)
 {
 	static const char *const uris[] = {
 		"{\"$ref\":\"https://json-schema.org/draft/2020-12/schema\"}",
@@ -276,7 +271,7 @@ static void metaschema__built_in__judges_schemas(UNUSED void **state)
 	}
 }
 
-static void add__document__is_found(UNUSED void **state)
+TEST(add, document, is_found)
 {
 	struct schema_docs docs = {.arena = &fixture_arena};
 	const struct schema_options options = {.docs = &docs};
@@ -307,7 +302,7 @@ static void add__document__is_found(UNUSED void **state)
 
 /* ---- schemas that cannot be used ---- */
 
-static void compile__wrong_value__error_with_pointer(UNUSED void **state)
+TEST(compile, wrong_value, error_with_pointer)
 {
 	static const char *const rows[][2] = {
 		{"{\"type\":\"strin\"}", "#/type: must be a type"},
@@ -347,7 +342,7 @@ static void compile__wrong_value__error_with_pointer(UNUSED void **state)
 	}
 }
 
-static void compile__reference_elsewhere__cannot_resolve(UNUSED void **state)
+TEST(compile, reference_elsewhere, cannot_resolve)
 {
 	static const char *const rows[][2] = {
 		{"{\"items\":{\"$ref\":\"http://example.com/s\"}}",
@@ -391,7 +386,7 @@ static const char *nested(const char *before, int n, const char *inner,
 	return copy;
 }
 
-static void compile__over_a_bound__limit(UNUSED void **state)
+TEST(compile, over_a_bound, limit)
 {
 	struct buf many = BUF_INIT(BUF_UNBOUNDED);
 	enum err_kind kind;
@@ -427,7 +422,7 @@ static void compile__over_a_bound__limit(UNUSED void **state)
 
 /* ---- no verdict ---- */
 
-static void validate__endless__error_not_verdict(UNUSED void **state)
+TEST(validate, endless, error_not_verdict)
 {
 	static const char *const loops[] = {
 		"{\"$ref\":\"#\"}",
@@ -448,7 +443,7 @@ static void validate__endless__error_not_verdict(UNUSED void **state)
 			    "");
 }
 
-static void validate__too_much_work__error_not_verdict(UNUSED void **state)
+TEST(validate, too_much_work, error_not_verdict)
 {
 	static const char limit[] = "! validation is too much work; no verdict";
 	struct buf schema = BUF_INIT(BUF_UNBOUNDED);
@@ -465,7 +460,7 @@ static void validate__too_much_work__error_not_verdict(UNUSED void **state)
 	buf_release(&schema);
 }
 
-static void validate__large_value__has_a_verdict(UNUSED void **state)
+TEST(validate, large_value, has_a_verdict)
 {
 	static const char one[] = "{\"a\":1,\"text\":\"hello there\"},";
 	struct buf value = BUF_INIT(BUF_UNBOUNDED);
@@ -485,7 +480,7 @@ static void validate__large_value__has_a_verdict(UNUSED void **state)
 	buf_release(&value);
 }
 
-static void validate__catastrophic_pattern__error(UNUSED void **state)
+TEST(validate, catastrophic_pattern, error)
 {
 	static const char limit[] = "! a pattern is too much work; no verdict";
 	const char *text = nested("a", 60, "!\"", "");
@@ -500,7 +495,7 @@ static void validate__catastrophic_pattern__error(UNUSED void **state)
 		limit);
 }
 
-static void validate__deep_value__within_depth(UNUSED void **state)
+TEST(validate, deep_value, within_depth)
 {
 	static const char tree[] =
 		"{\"anyOf\":[{\"$ref\":\"#/$defs/n\"},{\"type\":\"null\"}],"
@@ -521,32 +516,4 @@ static void validate__deep_value__within_depth(UNUSED void **state)
 			    "! too many subschemas within each other");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(validate__each_keyword__sentence_with_pointer),
-		cmocka_unit_test(
-			validate__array_for_no_members__nothing_is_said),
-		cmocka_unit_test(validate__several_wrong__all_are_told),
-		cmocka_unit_test(
-			alternatives__one_comes_near__that_one_is_explained),
-		cmocka_unit_test(validate__more_than_the_bound__counted),
-		cmocka_unit_test(print__control_characters__escaped),
-		cmocka_unit_test(validate__values__by_value),
-		cmocka_unit_test(validate__not_json__error),
-		cmocka_unit_test(draft__schema_keyword__decides),
-		cmocka_unit_test(metaschema__built_in__judges_schemas),
-		cmocka_unit_test(add__document__is_found),
-		cmocka_unit_test(compile__wrong_value__error_with_pointer),
-		cmocka_unit_test(compile__reference_elsewhere__cannot_resolve),
-		cmocka_unit_test(compile__over_a_bound__limit),
-		cmocka_unit_test(validate__endless__error_not_verdict),
-		cmocka_unit_test(validate__too_much_work__error_not_verdict),
-		cmocka_unit_test(validate__large_value__has_a_verdict),
-		cmocka_unit_test(validate__catastrophic_pattern__error),
-		cmocka_unit_test(validate__deep_value__within_depth),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release_fixture);
-}
+TEST_FILE(NULL, release_fixture);

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/schema/schema_fixture.h"
 #include "core/schema/describe.h"
@@ -25,7 +21,7 @@ static const char tool[] =
 	"\"$defs\":{\"count\":{\"type\":\"integer\","
 	"\"description\":\"how many\"}}}";
 
-static void type__of_each_property__as_the_schema_says(UNUSED void **state)
+TEST(type, of_each_property, as_the_schema_says)
 {
 	AUTO(schema_freep) struct schema *s = compiled(tool);
 	static const struct {
@@ -53,7 +49,7 @@ static void type__of_each_property__as_the_schema_says(UNUSED void **state)
 			fail_msg("%s", rows[i].name);
 }
 
-static void properties__of_a_tool__in_order_with_texts(UNUSED void **state)
+TEST(properties, of_a_tool, in_order_with_texts)
 {
 	AUTO(schema_freep) struct schema *s = compiled(tool);
 	struct schema_property *p;
@@ -77,7 +73,7 @@ static void properties__of_a_tool__in_order_with_texts(UNUSED void **state)
 	assert_true(str_is(p[6].choice[1].value, "\"closed\""));
 }
 
-static void properties__composed__found_through_references(UNUSED void **state)
+TEST(properties, composed, found_through_references)
 {
 	AUTO(schema_freep)
 	struct schema *s = compiled(
@@ -97,7 +93,7 @@ static void properties__composed__found_through_references(UNUSED void **state)
 	assert_false(schema_property(s, STR("y"), &fixture_arena, &one));
 }
 
-static void properties__recursive__end(UNUSED void **state)
+TEST(properties, recursive, end)
 {
 	AUTO(schema_freep)
 	struct schema *s =
@@ -110,7 +106,7 @@ static void properties__recursive__end(UNUSED void **state)
 }
 
 /* What elicitation of each revision sends. */
-static void form__of_elicitation__accepted(UNUSED void **state)
+TEST(form, of_elicitation, accepted)
 {
 	AUTO(schema_freep)
 	struct schema *s =
@@ -139,7 +135,7 @@ static void form__of_elicitation__accepted(UNUSED void **state)
 	assert_true(str_is(p[5].choice[0].title, "One"));
 }
 
-static void form__not_flat__names_the_property(UNUSED void **state)
+TEST(form, not_flat, names_the_property)
 {
 	static const char *const rows[][2] = {
 		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
@@ -164,7 +160,7 @@ static void form__not_flat__names_the_property(UNUSED void **state)
 	}
 }
 
-static void defaults__left_out__filled_in(UNUSED void **state)
+TEST(defaults, left_out, filled_in)
 {
 	static const char schema[] =
 		"{\"properties\":{"
@@ -199,7 +195,7 @@ static void defaults__left_out__filled_in(UNUSED void **state)
 	}
 }
 
-static void defaults__not_json__error(UNUSED void **state)
+TEST(defaults, not_json, error)
 {
 	AUTO(schema_freep) struct schema *s = compiled("true");
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -210,20 +206,4 @@ static void defaults__not_json__error(UNUSED void **state)
 	buf_release(&out);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(type__of_each_property__as_the_schema_says),
-		cmocka_unit_test(properties__of_a_tool__in_order_with_texts),
-		cmocka_unit_test(
-			properties__composed__found_through_references),
-		cmocka_unit_test(properties__recursive__end),
-		cmocka_unit_test(form__of_elicitation__accepted),
-		cmocka_unit_test(form__not_flat__names_the_property),
-		cmocka_unit_test(defaults__left_out__filled_in),
-		cmocka_unit_test(defaults__not_json__error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release_fixture);
-}
+TEST_FILE(NULL, release_fixture);

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/schema/schema_fixture.h"
 #include "core/schema/format.h"
@@ -16,7 +12,7 @@ static bool holds(const char *name, const char *text)
 	return format_holds(format, str_of(text));
 }
 
-static void format__right_and_wrong_texts__told_apart(UNUSED void **state)
+TEST(format, right_and_wrong_texts, told_apart)
 {
 	static const struct {
 		const char *name;
@@ -85,13 +81,13 @@ static void format__right_and_wrong_texts__told_apart(UNUSED void **state)
 	}
 }
 
-static void format__unknown_name__is_none(UNUSED void **state)
+TEST(format, unknown_name, is_none)
 {
 	assert_null(format_find(STR("\"color\"")));
 	assert_null(format_find(STR("1")));
 }
 
-static void format__asserted__sentence(UNUSED void **state)
+TEST(format, asserted, sentence)
 {
 	const struct schema_options options = {.assert_formats = true};
 	struct schema_result result;
@@ -112,14 +108,4 @@ static void format__asserted__sentence(UNUSED void **state)
 	schema_free(s);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(format__right_and_wrong_texts__told_apart),
-		cmocka_unit_test(format__unknown_name__is_none),
-		cmocka_unit_test(format__asserted__sentence),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, release_fixture);
-}
+TEST_FILE(NULL, release_fixture);

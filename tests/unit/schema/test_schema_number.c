@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/schema/number.h"
 
@@ -39,7 +35,7 @@ static uint64_t count(const char *a)
 	return decimal_count(&d);
 }
 
-static void compare__other_spelling__equal(UNUSED void **state)
+TEST(compare, other_spelling, equal)
 {
 	static const char *const same[][2] = {
 		{"1", "1.0"},
@@ -57,7 +53,7 @@ static void compare__other_spelling__equal(UNUSED void **state)
 		assert_int_equal(order(same[i][0], same[i][1]), 0);
 }
 
-static void compare__in_order__below(UNUSED void **state)
+TEST(compare, in_order, below)
 {
 	static const char *const rising[] = {
 		"-1e400",
@@ -82,14 +78,14 @@ static void compare__in_order__below(UNUSED void **state)
 			assert_int_equal(order(rising[i], rising[k]), -1);
 }
 
-static void compare__endless_exponent__bounded(UNUSED void **state)
+TEST(compare, endless_exponent, bounded)
 {
 	assert_int_equal(order("1e99999999999999999999999", "1e400"), 1);
 	assert_int_equal(order("1e-99999999999999999999999", "1e-400"), -1);
 	assert_int_equal(order("0e99999999999999999999999", "0"), 0);
 }
 
-static void integer__fraction_of_zeros__is_one(UNUSED void **state)
+TEST(integer, fraction_of_zeros, is_one)
 {
 	assert_true(integer("1.0"));
 	assert_true(integer("-0.0"));
@@ -101,7 +97,7 @@ static void integer__fraction_of_zeros__is_one(UNUSED void **state)
 	assert_false(integer("123456789012345678901234567890.5"));
 }
 
-static void count__any_size__saturates(UNUSED void **state)
+TEST(count, any_size, saturates)
 {
 	assert_int_equal(count("0"), 0);
 	assert_int_equal(count("2.0"), 2);
@@ -111,7 +107,7 @@ static void count__any_size__saturates(UNUSED void **state)
 	assert_true(count("1e400") == UINT64_MAX);
 }
 
-static void multiple__decimals__exact(UNUSED void **state)
+TEST(multiple, decimals, exact)
 {
 	assert_true(multiple("0.1", "0.01"));
 	assert_true(multiple("0.3", "0.1"));
@@ -129,19 +125,4 @@ static void multiple__decimals__exact(UNUSED void **state)
 	assert_false(multiple("9007199254740992", "3"));
 	assert_false(multiple("35", "1.5"));
 	assert_false(multiple("0.1", "1"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(compare__other_spelling__equal),
-		cmocka_unit_test(compare__in_order__below),
-		cmocka_unit_test(compare__endless_exponent__bounded),
-		cmocka_unit_test(integer__fraction_of_zeros__is_one),
-		cmocka_unit_test(count__any_size__saturates),
-		cmocka_unit_test(multiple__decimals__exact),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

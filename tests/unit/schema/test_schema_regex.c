@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/schema/regex.h"
 
@@ -33,7 +29,7 @@ static void check(const struct row *rows, size_t n)
 			fail_msg("%s on %s", rows[i].pattern, rows[i].text);
 }
 
-static void search__classes__are_those_of_ecma_262(UNUSED void **state)
+TEST(search, classes, are_those_of_ecma_262)
 {
 	static const struct row rows[] = {
 		{"^\\d$", "7", 1},
@@ -64,7 +60,7 @@ static void search__classes__are_those_of_ecma_262(UNUSED void **state)
 	check(rows, ARRAY_LEN(rows));
 }
 
-static void search__anchors__whole_text_only(UNUSED void **state)
+TEST(search, anchors, whole_text_only)
 {
 	static const struct row rows[] = {
 		{"^abc$", "abc\n", 0},	 {"^abc$", "x\nabc", 0},
@@ -75,7 +71,7 @@ static void search__anchors__whole_text_only(UNUSED void **state)
 	check(rows, ARRAY_LEN(rows));
 }
 
-static void search__escapes__are_those_of_ecma_262(UNUSED void **state)
+TEST(search, escapes, are_those_of_ecma_262)
 {
 	static const struct row rows[] = {
 		{"^\\cA$", "\x01", 1},
@@ -100,14 +96,14 @@ static void search__escapes__are_those_of_ecma_262(UNUSED void **state)
 	check(rows, ARRAY_LEN(rows));
 }
 
-static void search__nul_and_long_text__found(UNUSED void **state)
+TEST(search, nul_and_long_text, found)
 {
 	assert_int_equal(found("^a\\0b$", (struct str){"a\0b", 3}), 1);
 	assert_int_equal(found("b", (struct str){"a\0b", 3}), 1);
 	assert_int_equal(found("^$", (struct str){NULL, 0}), 1);
 }
 
-static void new__not_ecma_262__refused(UNUSED void **state)
+TEST(new, not_ecma_262, refused)
 {
 	static const char *const bad[] = {
 		"(",
@@ -161,7 +157,7 @@ static void new__not_ecma_262__refused(UNUSED void **state)
 	}
 }
 
-static void new__too_long__limit(UNUSED void **state)
+TEST(new, too_long, limit)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
@@ -178,7 +174,7 @@ static void new__too_long__limit(UNUSED void **state)
 }
 
 /* Each would take longer than anybody waits. */
-static void search__catastrophic__steps_run_out(UNUSED void **state)
+TEST(search, catastrophic, steps_run_out)
 {
 	static const char *const bad[] = {
 		"^(a+)+$",	   "^(a|a)*$",		 "^(.*a){20}$",
@@ -196,7 +192,7 @@ static void search__catastrophic__steps_run_out(UNUSED void **state)
 	buf_release(&text);
 }
 
-static void search__long_text__a_plain_pattern_is_cheap(UNUSED void **state)
+TEST(search, long_text, a_plain_pattern_is_cheap)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
@@ -205,21 +201,4 @@ static void search__long_text__a_plain_pattern_is_cheap(UNUSED void **state)
 	assert_int_equal(found("^[A-Za-z0-9+/]*={0,2}$", buf_str(&text)), 1);
 	assert_int_equal(found("^https?://", buf_str(&text)), 0);
 	buf_release(&text);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(search__classes__are_those_of_ecma_262),
-		cmocka_unit_test(search__anchors__whole_text_only),
-		cmocka_unit_test(search__escapes__are_those_of_ecma_262),
-		cmocka_unit_test(search__nul_and_long_text__found),
-		cmocka_unit_test(new__not_ecma_262__refused),
-		cmocka_unit_test(new__too_long__limit),
-		cmocka_unit_test(search__catastrophic__steps_run_out),
-		cmocka_unit_test(search__long_text__a_plain_pattern_is_cheap),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

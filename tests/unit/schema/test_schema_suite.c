@@ -3,11 +3,7 @@
  * libtest-json-schema-acceptance-perl: all required tests of draft 2020-12
  * and draft-07 pass; of the optional ones the number is told.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 #include <dirent.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -182,23 +178,12 @@ static void run_draft(enum schema_draft draft, const char *tests,
 	assert_true(s.required.total >= at_least);
 }
 
-static void suite__draft_2020_12__required_tests_pass(UNUSED void **state)
+TEST(suite, draft_2020_12, required_tests_pass)
 {
 	run_draft(SCHEMA_2020_12, "draft2020-12", "draft 2020-12", 1000);
 }
 
-static void suite__draft_7__required_tests_pass(UNUSED void **state)
+TEST(suite, draft_7, required_tests_pass)
 {
 	run_draft(SCHEMA_DRAFT_7, "draft7", "draft 7", 800);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(suite__draft_2020_12__required_tests_pass),
-		cmocka_unit_test(suite__draft_7__required_tests_pass),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

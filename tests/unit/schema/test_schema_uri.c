@@ -1,13 +1,9 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/uri.h"
 
 /* RFC 3986, section 5.4, without the fragments, which are cut */
-static void resolve__examples_of_the_rfc__as_written(UNUSED void **state)
+TEST(resolve, examples_of_the_rfc, as_written)
 {
 	static const char *const rows[][2] = {
 		{"g:h", "g:h"},
@@ -51,7 +47,7 @@ static void resolve__examples_of_the_rfc__as_written(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void resolve__other_bases__no_surprise(UNUSED void **state)
+TEST(resolve, other_bases, no_surprise)
 {
 	static const char *const rows[][3] = {
 		{"", "tree.json", "tree.json"},
@@ -71,7 +67,7 @@ static void resolve__other_bases__no_surprise(UNUSED void **state)
 	arena_release(&arena);
 }
 
-static void fragment__escapes__decoded(UNUSED void **state)
+TEST(fragment, escapes, decoded)
 {
 	static const char *const rows[][2] = {
 		{"a", ""},
@@ -88,16 +84,4 @@ static void fragment__escapes__decoded(UNUSED void **state)
 		assert_true(str_is(uri_fragment(str_of(rows[i][0]), &arena),
 				   rows[i][1]));
 	arena_release(&arena);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(resolve__examples_of_the_rfc__as_written),
-		cmocka_unit_test(resolve__other_bases__no_surprise),
-		cmocka_unit_test(fragment__escapes__decoded),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

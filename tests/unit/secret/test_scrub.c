@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/base/log.h"
@@ -35,6 +31,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static const char *apply(struct fixture *f, const char *text)
 {
 	buf_clear(&f->out);
@@ -55,7 +53,7 @@ static const char *apply_json(struct fixture *f, const char *text)
 	return buf_cstr(&f->out);
 }
 
-static void apply__plain__stars(void **state)
+TEST_IN(fixture, apply, plain, stars)
 {
 	struct fixture *f = *state;
 
@@ -69,7 +67,7 @@ static void apply__plain__stars(void **state)
 }
 
 /* Longer than what the readings go on by, so that they part and meet again. */
-static void apply__forms_far_apart__each_is_found(void **state)
+TEST_IN(fixture, apply, forms_far_apart, each_is_found)
 {
 	static const struct {
 		const char *lead;
@@ -104,7 +102,7 @@ static void apply__forms_far_apart__each_is_found(void **state)
 
 /* ---- within another ---- */
 
-static void within__knows_all_of_its_base__and_gives_nothing_back(void **state)
+TEST_IN(fixture, within, knows_all_of_its_base, and_gives_nothing_back)
 {
 	struct fixture *f = *state;
 	struct scrub *base = f->scrub, *w;
@@ -128,7 +126,7 @@ static void within__knows_all_of_its_base__and_gives_nothing_back(void **state)
 	assert_true(scrub_add(base, STR("after-its-end")));
 }
 
-static void within__log__has_the_values_of_all(void **state)
+TEST_IN(fixture, within, log, has_the_values_of_all)
 {
 	struct fixture *f = *state;
 	struct scrub *a = scrub_new_within(f->scrub);
@@ -146,7 +144,7 @@ static void within__log__has_the_values_of_all(void **state)
 	f->scrub = NULL;
 }
 
-static void add__short_value__is_refused(void **state)
+TEST_IN(fixture, add, short_value, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -158,7 +156,7 @@ static void add__short_value__is_refused(void **state)
 	assert_string_equal(apply(f, "123456"), "***");
 }
 
-static void apply__no_set__copies(void **state)
+TEST_IN(fixture, apply, no_set, copies)
 {
 	struct fixture *f = *state;
 
@@ -168,7 +166,7 @@ static void apply__no_set__copies(void **state)
 	assert_false(scrub_finds(NULL, STR("abc")));
 }
 
-static void apply__json_escapes__stars(void **state)
+TEST_IN(fixture, apply, json_escapes, stars)
 {
 	struct fixture *f = *state;
 
@@ -194,7 +192,7 @@ static void apply__json_escapes__stars(void **state)
 			    "pa\\/ss\\\"w\\\\d\\u000bx\\u00e9");
 }
 
-static void apply__percent__stars(void **state)
+TEST_IN(fixture, apply, percent, stars)
 {
 	struct fixture *f = *state;
 
@@ -206,7 +204,7 @@ static void apply__percent__stars(void **state)
 	assert_string_equal(apply(f, "a%2fb%21c"), "a%2fb%21c");
 }
 
-static void apply__value_with_percent__stars(void **state)
+TEST_IN(fixture, apply, value_with_percent, stars)
 {
 	struct fixture *f = *state;
 
@@ -256,7 +254,7 @@ static void check_base64(struct fixture *f, const char *alphabet,
 	buf_release(&code);
 }
 
-static void apply__base64__all_alignments(void **state)
+TEST_IN(fixture, apply, base64, all_alignments)
 {
 	struct fixture *f = *state;
 	static const char *const before[] = {"", "u", "us", "usr", "user:"};
@@ -276,7 +274,7 @@ static void apply__base64__all_alignments(void **state)
 			}
 }
 
-static void apply__base64_escaped_and_wrapped__stars(void **state)
+TEST_IN(fixture, apply, base64_escaped_and_wrapped, stars)
 {
 	struct fixture *f = *state;
 
@@ -289,7 +287,7 @@ static void apply__base64_escaped_and_wrapped__stars(void **state)
 	assert_string_equal(apply(f, "//79\n++++\r\n/w=="), "***w==");
 }
 
-static void apply__overlap__nothing_is_left(void **state)
+TEST_IN(fixture, apply, overlap, nothing_is_left)
 {
 	struct fixture *f = *state;
 
@@ -301,7 +299,7 @@ static void apply__overlap__nothing_is_left(void **state)
 	assert_string_equal(apply(f, "<abcdefabcdefgh>"), "<abcdef***>");
 }
 
-static void apply__bytes__nul_and_invalid_utf8(void **state)
+TEST_IN(fixture, apply, bytes, nul_and_invalid_utf8)
 {
 	struct fixture *f = *state;
 	const char text[] = "\0\xff\xfetoken-1\0\xc3";
@@ -314,7 +312,7 @@ static void apply__bytes__nul_and_invalid_utf8(void **state)
 	assert_memory_equal(f->out.p, "\0\xff\xfe***\0\xc3", 8);
 }
 
-static void json__escape_before_value__stays_valid(void **state)
+TEST_IN(fixture, json, escape_before_value, stays_valid)
 {
 	struct fixture *f = *state;
 
@@ -328,7 +326,7 @@ static void json__escape_before_value__stays_valid(void **state)
 	assert_string_equal(apply(f, "\\nabcdef"), "\\***");
 }
 
-static void json__backslash_at_the_end__stays_valid(void **state)
+TEST_IN(fixture, json, backslash_at_the_end, stays_valid)
 {
 	struct fixture *f = *state;
 
@@ -337,7 +335,7 @@ static void json__backslash_at_the_end__stays_valid(void **state)
 			    "[\"abcdef\\\"\",\"***\"]");
 }
 
-static void json__number__becomes_a_string(void **state)
+TEST_IN(fixture, json, number, becomes_a_string)
 {
 	struct fixture *f = *state;
 
@@ -350,7 +348,7 @@ static void json__number__becomes_a_string(void **state)
 	assert_int_equal(f->hits, 4);
 }
 
-static void json__value_is_json__becomes_a_string(void **state)
+TEST_IN(fixture, json, value_is_json, becomes_a_string)
 {
 	struct fixture *f = *state;
 
@@ -364,7 +362,7 @@ static void json__value_is_json__becomes_a_string(void **state)
 		"[\"***\",3]");
 }
 
-static void json__value_over_strings__nothing_is_left(void **state)
+TEST_IN(fixture, json, value_over_strings, nothing_is_left)
 {
 	struct fixture *f = *state;
 
@@ -374,7 +372,7 @@ static void json__value_over_strings__nothing_is_left(void **state)
 			    "[\"alpha\",\"omicron\"]");
 }
 
-static void json__untouched__byte_for_byte(void **state)
+TEST_IN(fixture, json, untouched, byte_for_byte)
 {
 	struct fixture *f = *state;
 	const char *text = " { \"k\" : [ 1.50e+3 , \"\\u0000\\ud83d\\ude00\" "
@@ -386,7 +384,7 @@ static void json__untouched__byte_for_byte(void **state)
 }
 
 /* Cut at every byte, the same comes out. */
-static void stream__every_cut__as_in_one_piece(void **state)
+TEST_IN(fixture, stream, every_cut, as_in_one_piece)
 {
 	struct fixture *f = *state;
 	const char *text = "x token-1/2 y tok%65n-1%2F2 \\u0074oken-1\\/2 "
@@ -417,7 +415,7 @@ static void stream__every_cut__as_in_one_piece(void **state)
 	buf_release(&whole);
 }
 
-static void stream__byte_by_byte__holds_little(void **state)
+TEST_IN(fixture, stream, byte_by_byte, holds_little)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -441,7 +439,7 @@ static void stream__byte_by_byte__holds_little(void **state)
 	scrub_stream_release(&st);
 }
 
-static void stream__no_set__passes_on(void **state)
+TEST_IN(fixture, stream, no_set, passes_on)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -452,7 +450,7 @@ static void stream__no_set__passes_on(void **state)
 	scrub_stream_end(&st, &f->out);
 }
 
-static void finds__each_form__true(void **state)
+TEST_IN(fixture, finds, each_form, true)
 {
 	struct fixture *f = *state;
 
@@ -472,7 +470,7 @@ static const char *cut(struct fixture *f, const char *text)
 	return buf_cstr(&f->out);
 }
 
-static void mark__beginning_of_a_value__stars(void **state)
+TEST_IN(fixture, mark, beginning_of_a_value, stars)
 {
 	struct fixture *f = *state;
 
@@ -502,7 +500,7 @@ static void mark__beginning_of_a_value__stars(void **state)
 			    "\"***\\u2026\"");
 }
 
-static void cut__beginning_of_a_value_at_the_end__stars(void **state)
+TEST_IN(fixture, cut, beginning_of_a_value_at_the_end, stars)
 {
 	struct fixture *f = *state;
 
@@ -519,7 +517,7 @@ static void cut__beginning_of_a_value_at_the_end__stars(void **state)
 	assert_int_equal(f->hits, 2);
 }
 
-static void stream_cut__beginning_of_a_value__stars(void **state)
+TEST_IN(fixture, stream_cut, beginning_of_a_value, stars)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -534,7 +532,7 @@ static void stream_cut__beginning_of_a_value__stars(void **state)
 }
 
 /* Every text that makes a careless reader wait or look again and again. */
-static void stream__hostile_text__is_passed_on(void **state)
+TEST_IN(fixture, stream, hostile_text, is_passed_on)
 {
 	static const char *const pieces[] = {
 		"\n", /* between characters of base64 */
@@ -578,7 +576,7 @@ static void stream__hostile_text__is_passed_on(void **state)
 	}
 }
 
-static void apply__behind_many_backslashes__stars(void **state)
+TEST_IN(fixture, apply, behind_many_backslashes, stars)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -604,7 +602,7 @@ static void apply__behind_many_backslashes__stars(void **state)
 }
 
 /* A long value byte by byte: held, but not read again for each of them. */
-static void stream__long_value_in_bytes__is_held_and_found(void **state)
+TEST_IN(fixture, stream, long_value_in_bytes, is_held_and_found)
 {
 	struct fixture *f = *state;
 	struct buf value = BUF_INIT(BUF_UNBOUNDED);
@@ -622,7 +620,7 @@ static void stream__long_value_in_bytes__is_held_and_found(void **state)
 	buf_release(&value);
 }
 
-static void apply__base64__two_line_breaks_at_most(void **state)
+TEST_IN(fixture, apply, base64, two_line_breaks_at_most)
 {
 	struct fixture *f = *state;
 
@@ -634,7 +632,7 @@ static void apply__base64__two_line_breaks_at_most(void **state)
 
 /* ---- forms beside JSON, percent and Base64 ---- */
 
-static void apply__hex__stars(void **state)
+TEST_IN(fixture, apply, hex, stars)
 {
 	struct fixture *f = *state;
 
@@ -647,7 +645,7 @@ static void apply__hex__stars(void **state)
 			    "<7333637265742f746f6b656f>");
 }
 
-static void apply__backslash_x__stars(void **state)
+TEST_IN(fixture, apply, backslash_x, stars)
 {
 	struct fixture *f = *state;
 
@@ -660,7 +658,7 @@ static void apply__backslash_x__stars(void **state)
 			    "s3cret/t\\xc4\\xb6ken");
 }
 
-static void apply__entities__stars(void **state)
+TEST_IN(fixture, apply, entities, stars)
 {
 	struct fixture *f = *state;
 
@@ -678,7 +676,7 @@ static void apply__entities__stars(void **state)
 			    "(a&lt;b&gt;&amp;&quot;c&#40;/d)");
 }
 
-static void apply__base32__all_alignments(void **state)
+TEST_IN(fixture, apply, base32, all_alignments)
 {
 	struct fixture *f = *state;
 
@@ -705,7 +703,7 @@ static bool twice_more(void *arg)
 }
 
 /* What asks whether to go on is heard, and what was not read is not given. */
-static void patience__ends__text_is_incomplete(void **state)
+TEST_IN(fixture, patience, ends, text_is_incomplete)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -735,7 +733,7 @@ static void patience__ends__text_is_incomplete(void **state)
 }
 
 /* A value that begins in one JSON string and ends in another, or in none. */
-static void json__value_over_bounds__smallest_value_goes(void **state)
+TEST_IN(fixture, json, value_over_bounds, smallest_value_goes)
 {
 	struct fixture *f = *state;
 
@@ -936,11 +934,10 @@ static void check_one(const struct scrub *s, const struct str *values, size_t n,
 }
 
 /* In every form, split at every byte: what is found is what is there. */
-static void apply__random__as_the_plain_scrubber(void **state)
+TEST_IN(fixture, apply, random, as_the_plain_scrubber)
 {
 	enum { ROUNDS = 1500, VALUES = 4 };
 
-	(void)state;
 	for (unsigned round = 0; round < ROUNDS; round++) {
 		struct scrub *s = scrub_new();
 		struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -962,7 +959,7 @@ static void apply__random__as_the_plain_scrubber(void **state)
 	}
 }
 
-static void log_filter__line__is_scrubbed(void **state)
+TEST_IN(fixture, log_filter, line, is_scrubbed)
 {
 	struct fixture *f = *state;
 	struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -972,52 +969,4 @@ static void log_filter__line__is_scrubbed(void **state)
 	scrub_log_filter(&line, f->scrub);
 	assert_string_equal(buf_cstr(&line), "using *** now");
 	buf_release(&line);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(apply__plain__stars),
-		TEST(apply__forms_far_apart__each_is_found),
-		TEST(within__knows_all_of_its_base__and_gives_nothing_back),
-		TEST(within__log__has_the_values_of_all),
-		TEST(add__short_value__is_refused),
-		TEST(apply__no_set__copies),
-		TEST(apply__json_escapes__stars),
-		TEST(apply__percent__stars),
-		TEST(apply__value_with_percent__stars),
-		TEST(apply__base64__all_alignments),
-		TEST(apply__base64_escaped_and_wrapped__stars),
-		TEST(apply__overlap__nothing_is_left),
-		TEST(apply__bytes__nul_and_invalid_utf8),
-		TEST(json__escape_before_value__stays_valid),
-		TEST(json__backslash_at_the_end__stays_valid),
-		TEST(json__number__becomes_a_string),
-		TEST(json__value_is_json__becomes_a_string),
-		TEST(json__value_over_strings__nothing_is_left),
-		TEST(json__untouched__byte_for_byte),
-		TEST(stream__every_cut__as_in_one_piece),
-		TEST(stream__byte_by_byte__holds_little),
-		TEST(stream__no_set__passes_on),
-		TEST(finds__each_form__true),
-		TEST(mark__beginning_of_a_value__stars),
-		TEST(cut__beginning_of_a_value_at_the_end__stars),
-		TEST(stream_cut__beginning_of_a_value__stars),
-		TEST(stream__hostile_text__is_passed_on),
-		TEST(apply__behind_many_backslashes__stars),
-		TEST(stream__long_value_in_bytes__is_held_and_found),
-		TEST(apply__base64__two_line_breaks_at_most),
-		TEST(apply__hex__stars),
-		TEST(apply__backslash_x__stars),
-		TEST(apply__entities__stars),
-		TEST(apply__base32__all_alignments),
-		TEST(patience__ends__text_is_incomplete),
-		TEST(json__value_over_bounds__smallest_value_goes),
-		TEST(apply__random__as_the_plain_scrubber),
-		TEST(log_filter__line__is_scrubbed),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

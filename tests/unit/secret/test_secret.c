@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -57,6 +53,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static int resolve(struct fixture *f, enum secret_source source,
 		   const char *from)
 {
@@ -80,7 +78,7 @@ static void assert_unavailable(struct fixture *f, int result, const char *why)
 	assert_int_equal(f->value.n, 0);
 }
 
-static void env__set__value(void **state)
+TEST_IN(fixture, env, set, value)
 {
 	struct fixture *f = *state;
 
@@ -89,7 +87,7 @@ static void env__set__value(void **state)
 	assert_string_equal(buf_cstr(&f->value), " as it is ");
 }
 
-static void env__unset_or_empty__named(void **state)
+TEST_IN(fixture, env, unset_or_empty, named)
 {
 	struct fixture *f = *state;
 
@@ -101,7 +99,7 @@ static void env__unset_or_empty__named(void **state)
 			   "TEST_SECRET is empty");
 }
 
-static void file__content__is_trimmed(void **state)
+TEST_IN(fixture, file, content, is_trimmed)
 {
 	struct fixture *f = *state;
 
@@ -109,7 +107,7 @@ static void file__content__is_trimmed(void **state)
 	assert_string_equal(buf_cstr(&f->value), "s3c ret");
 }
 
-static void file__no_credential__cause_without_value(void **state)
+TEST_IN(fixture, file, no_credential, cause_without_value)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *big = mem_zalloc(LIMIT_SECRET_BYTES * 2);
@@ -135,7 +133,7 @@ static void file__no_credential__cause_without_value(void **state)
 }
 
 /* Opening it must not wait for a writer. */
-static void file__fifo__is_refused(void **state)
+TEST_IN(fixture, file, fifo, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -156,7 +154,7 @@ static int run_echo(void *arg, const char *line, struct buf *out,
 	return 0;
 }
 
-static void cmd__runner__trimmed_stdout_or_cause(void **state)
+TEST_IN(fixture, cmd, runner, trimmed_stdout_or_cause)
 {
 	struct fixture *f = *state;
 	const struct secret_runner runner = {.run = run_echo};
@@ -205,7 +203,7 @@ static void use_value(struct str value)
 	scrub_free(s);
 }
 
-static void sources__resolved_and_used__leave_nothing_on_the_heap(void **state)
+TEST_IN(fixture, sources, resolved_and_used, leave_nothing_on_the_heap)
 {
 	struct fixture *f = *state;
 	const char *value = secret_value();
@@ -249,7 +247,7 @@ static void assert_words(struct fixture *f, const char *line, const char *want)
 	buf_release(&joined);
 }
 
-static void split__quotes__as_a_shell(void **state)
+TEST_IN(fixture, split, quotes, as_a_shell)
 {
 	struct fixture *f = *state;
 
@@ -261,7 +259,7 @@ static void split__quotes__as_a_shell(void **state)
 	assert_words(f, "'a\\b' \"a\\b\\\"\\\\\"", "<a\\b><a\\b\"\\>");
 }
 
-static void split__shell_features__are_ordinary(void **state)
+TEST_IN(fixture, split, shell_features, are_ordinary)
 {
 	struct fixture *f = *state;
 
@@ -269,7 +267,7 @@ static void split__shell_features__are_ordinary(void **state)
 		     "<a><$HOME><`b`><$(c)><|><d><>><e><*><~><;><&>");
 }
 
-static void split__open_or_empty__error(void **state)
+TEST_IN(fixture, split, open_or_empty, error)
 {
 	struct fixture *f = *state;
 	static const char *const bad[] = {"",	   "  ",  "a 'b",
@@ -285,28 +283,4 @@ static void split__open_or_empty__error(void **state)
 	assert_int_equal(
 		secret_split_words(STR("a\0b"), &f->arena, &words, &f->err),
 		-1);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-#ifndef MATINS_ASAN
-		cmocka_unit_test_setup_teardown(
-			sources__resolved_and_used__leave_nothing_on_the_heap,
-			setup, teardown),
-#endif
-		TEST(env__set__value),
-		TEST(env__unset_or_empty__named),
-		TEST(file__content__is_trimmed),
-		TEST(file__no_credential__cause_without_value),
-		TEST(file__fifo__is_refused),
-		TEST(cmd__runner__trimmed_stdout_or_cause),
-		TEST(split__quotes__as_a_shell),
-		TEST(split__shell_features__are_ordinary),
-		TEST(split__open_or_empty__error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,11 +5,7 @@
 #ifndef TESTS_UNIT_BRIEF_FIXTURE_H
 #define TESTS_UNIT_BRIEF_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <fcntl.h>
 #include <ftw.h>

@@ -2,11 +2,10 @@
 
 #include "core/base/limits.h"
 
-static void brief_find__each_row__is_complete(void **state)
+TEST(brief_find, each_row, is_complete)
 {
 	size_t n = 0;
 
-	(void)state;
 	for (const struct tool *t = brief_tools; t->name; t++, n++) {
 		assert_ptr_equal(brief_find(str_of(t->name)), t);
 		assert_true(*t->title && *t->description);
@@ -20,17 +19,15 @@ static void brief_find__each_row__is_complete(void **state)
 	assert_null(brief_find(STR("hos")));
 }
 
-static void brief_nearest__slip__is_offered(void **state)
+TEST(brief_nearest, slip, is_offered)
 {
-	(void)state;
 	assert_string_equal(brief_nearest(STR("repo")), "repos");
 	assert_string_equal(brief_nearest(STR("deadline")), "deadlines");
 	assert_null(brief_nearest(STR("weather")));
 }
 
-static void tool_call__wrong_arguments__error_without_structure(void **state)
+TEST(tool_call, wrong_arguments, error_without_structure)
 {
-	(void)state;
 	for (const struct tool *t = brief_tools; t->name; t++) {
 		call(t->name, "{\"nonsense\":1}");
 		assert_true(result.is_error);
@@ -39,12 +36,11 @@ static void tool_call__wrong_arguments__error_without_structure(void **state)
 	}
 }
 
-static void tool_result_write__old_revision__no_structure(void **state)
+TEST(tool_result_write, old_revision, no_structure)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	call("deadlines", "{\"items\":[],\"today\":\"2026-01-31\"}");
 	jw_init(&w, &out, false);
 	tool_result_write(&result, false, &w);
@@ -58,13 +54,12 @@ static void tool_result_write__old_revision__no_structure(void **state)
 				   "\"2026-01-31\",");
 }
 
-static void brief_read__kinds_of_files__outcomes(void **state)
+TEST(brief_read, kinds_of_files, outcomes)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
 	AUTO(buf_release) struct buf fifo = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 
-	(void)state;
 	WRITE("bom", "\xef\xbb\xbfx");
 	assert_int_equal(brief_read("~/bom", &env, &text, &err), 0);
 	assert_string_equal(buf_cstr(&text), "x");
@@ -81,14 +76,13 @@ static void brief_read__kinds_of_files__outcomes(void **state)
 	assert_has(err.msg, "is no regular file");
 }
 
-static void brief_read__over_the_ceiling__says_so(void **state)
+TEST(brief_read, over_the_ceiling, says_so)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
 	AUTO(buf_release) struct buf big = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
 	char *room = buf_room(&big, LIMIT_BRIEF_FILE_BYTES + 1);
 
-	(void)state;
 	memset(room, 'x', LIMIT_BRIEF_FILE_BYTES + 1);
 	write_file("big", room, LIMIT_BRIEF_FILE_BYTES);
 	assert_int_equal(brief_read("~/big", &env, &text, &err), 0);
@@ -99,7 +93,7 @@ static void brief_read__over_the_ceiling__says_so(void **state)
 	assert_has(err.msg, "~/big is longer than 1048576 bytes");
 }
 
-static void brief_when__days__words(void **state)
+TEST(brief_when, days, words)
 {
 	static const struct {
 		int32_t days;
@@ -110,7 +104,6 @@ static void brief_when__days__words(void **state)
 		     {-1, "1 day ago"},
 		     {-30, "30 days ago"}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -119,7 +112,7 @@ static void brief_when__days__words(void **state)
 	}
 }
 
-static void brief_size__bytes__one_decimal(void **state)
+TEST(brief_size, bytes, one_decimal)
 {
 	static const struct {
 		uint64_t bytes;
@@ -133,7 +126,6 @@ static void brief_size__bytes__one_decimal(void **state)
 		     {UINT64_C(5) << 40, "5.0 TiB"},
 		     {UINT64_MAX, "16383.9 PiB"}};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -142,20 +134,4 @@ static void brief_size__bytes__one_decimal(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(brief_find__each_row__is_complete),
-		cmocka_unit_test(brief_nearest__slip__is_offered),
-		cmocka_unit_test(
-			tool_call__wrong_arguments__error_without_structure),
-		cmocka_unit_test(tool_result_write__old_revision__no_structure),
-		cmocka_unit_test(brief_read__kinds_of_files__outcomes),
-		cmocka_unit_test(brief_read__over_the_ceiling__says_so),
-		cmocka_unit_test(brief_when__days__words),
-		cmocka_unit_test(brief_size__bytes__one_decimal),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_FILE(fixture_set_up, fixture_tear_down);

@@ -2,9 +2,8 @@
 
 #include "core/base/limits.h"
 
-static void deadlines__file_and_items__nearest_first(void **state)
+TEST(deadlines, file_and_items, nearest_first)
 {
-	(void)state;
 	WRITE("dates", "# what is due\n"
 		       "\n"
 		       "2026-02-01 tomorrow\r\n"
@@ -30,9 +29,8 @@ static void deadlines__file_and_items__nearest_first(void **state)
 	assert_has(STRUCTURED(), "\"days_left\":-31}],\"problems\":[]}");
 }
 
-static void deadlines__only_items__no_file_is_read(void **state)
+TEST(deadlines, only_items, no_file_is_read)
 {
-	(void)state;
 	WRITE("deadlines.txt", "2026-01-01 at home\n");
 	call("deadlines", "{\"today\":\"2026-01-31\",\"items\":[]}");
 	assert_string_equal(TEXT(), "no deadlines");
@@ -41,9 +39,8 @@ static void deadlines__only_items__no_file_is_read(void **state)
 	assert_string_equal(TEXT(), "2026-01-01 at home: 30 days ago");
 }
 
-static void deadlines__missing_file__says_how_to_begin(void **state)
+TEST(deadlines, missing_file, says_how_to_begin)
 {
-	(void)state;
 	call("deadlines", "{\"file\":\"~/none\",\"today\":\"2026-01-31\","
 			  "\"items\":[{\"title\":\"t\",\"date\":"
 			  "\"2026-01-31\"}]}");
@@ -52,9 +49,8 @@ static void deadlines__missing_file__says_how_to_begin(void **state)
 	assert_has(STRUCTURED(), "\"exists\":false,\"coming\":1,");
 }
 
-static void deadlines__misspelt_line__error_beside_the_rest(void **state)
+TEST(deadlines, misspelt_line, error_beside_the_rest)
 {
-	(void)state;
 	WRITE("dates", "2026-02-01 good\n2026-02-30 bad\n2026-02-03\n"
 		       "2026-02-04x glued\nsoon\n");
 	call("deadlines", "{\"file\":\"~/dates\",\"today\":\"2026-01-31\"}");
@@ -68,9 +64,8 @@ static void deadlines__misspelt_line__error_beside_the_rest(void **state)
 	assert_has(STRUCTURED(), "\"problems\":[{\"line\":2,\"message\":");
 }
 
-static void deadlines__wrong_item__tool_error(void **state)
+TEST(deadlines, wrong_item, tool_error)
 {
-	(void)state;
 	call("deadlines",
 	     "{\"items\":[{\"title\":\"t\",\"date\":\"31.1.2026\"}]}");
 	assert_true(result.is_error);
@@ -79,11 +74,10 @@ static void deadlines__wrong_item__tool_error(void **state)
 			    "that exists, written as 2026-01-31");
 }
 
-static void deadlines__too_many__error_that_says_where(void **state)
+TEST(deadlines, too_many, error_that_says_where)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (size_t i = 0; i < LIMIT_BRIEF_ITEMS + 5; i++)
 		buf_addf(&in, "2026-02-01 number %zu\n", i);
 	write_file("dates", in.p, in.n);
@@ -93,11 +87,10 @@ static void deadlines__too_many__error_that_says_where(void **state)
 	assert_has(TEXT(), "line 1001: the list is full");
 }
 
-static void deadlines__many_bad_lines__bounded(void **state)
+TEST(deadlines, many_bad_lines, bounded)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (size_t i = 0; i < 150; i++)
 		buf_adds(&in, "bad\n");
 	write_file("dates", in.p, in.n);
@@ -108,19 +101,4 @@ static void deadlines__many_bad_lines__bounded(void **state)
 	assert_has(TEXT(), "\nand 50 more");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(deadlines__file_and_items__nearest_first),
-		cmocka_unit_test(deadlines__only_items__no_file_is_read),
-		cmocka_unit_test(deadlines__missing_file__says_how_to_begin),
-		cmocka_unit_test(
-			deadlines__misspelt_line__error_beside_the_rest),
-		cmocka_unit_test(deadlines__wrong_item__tool_error),
-		cmocka_unit_test(deadlines__too_many__error_that_says_where),
-		cmocka_unit_test(deadlines__many_bad_lines__bounded),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_FILE(fixture_set_up, fixture_tear_down);

@@ -11,9 +11,8 @@ static void write_proc(void)
 			 "SwapFree:        1024 kB\n");
 }
 
-static void host__whole_proc__is_told(void **state)
+TEST(host, whole_proc, is_told)
 {
-	(void)state;
 	write_proc();
 	call("host", "{}");
 	assert_false(result.is_error);
@@ -31,9 +30,8 @@ static void host__whole_proc__is_told(void **state)
 			   "swap 1.0 MiB of 2.0 MiB free\ndisk /: ");
 }
 
-static void host__uptime__in_fitting_units(void **state)
+TEST(host, uptime, in_fitting_units)
 {
-	(void)state;
 	write_proc();
 	WRITE("uptime", "59.99 1\n");
 	call("host", "{}");
@@ -46,9 +44,8 @@ static void host__uptime__in_fitting_units(void **state)
 	assert_has(TEXT(), "up 2 days 0 h\n");
 }
 
-static void host__nothing_in_proc__notes_and_no_failure(void **state)
+TEST(host, nothing_in_proc, notes_and_no_failure)
 {
-	(void)state;
 	env.proc = "/nonexistent";
 	call("host", "{}");
 	env.proc = scratch;
@@ -62,7 +59,7 @@ static void host__nothing_in_proc__notes_and_no_failure(void **state)
 	assert_has(TEXT(), "\n(the load is not visible)\n");
 }
 
-static void host__garbage_in_proc__notes_and_no_failure(void **state)
+TEST(host, garbage_in_proc, notes_and_no_failure)
 {
 	static const char *const loads[] = {"",
 					    "a b c",
@@ -72,7 +69,6 @@ static void host__garbage_in_proc__notes_and_no_failure(void **state)
 					    "1e5 0.2 0.3 x",
 					    "-1.0 0.2 0.3 x"};
 
-	(void)state;
 	write_proc();
 	WRITE("uptime", "x");
 	WRITE("meminfo", "MemTotal: 99999999999999999999 kB\n"
@@ -89,9 +85,8 @@ static void host__garbage_in_proc__notes_and_no_failure(void **state)
 	}
 }
 
-static void host__paths__asked_ones_only(void **state)
+TEST(host, paths, asked_ones_only)
 {
-	(void)state;
 	write_proc();
 	call("host", "{\"paths\":[\"~\",\"/\"]}");
 	assert_false(result.is_error);
@@ -99,9 +94,8 @@ static void host__paths__asked_ones_only(void **state)
 	assert_has(STRUCTURED(), ",{\"path\":\"/\",");
 }
 
-static void host__path_that_is_not_there__error_beside_the_rest(void **state)
+TEST(host, path_that_is_not_there, error_beside_the_rest)
 {
-	(void)state;
 	write_proc();
 	call("host", "{\"paths\":[\"/nonexistent\",\"/\"]}");
 	assert_true(result.is_error);
@@ -111,9 +105,8 @@ static void host__path_that_is_not_there__error_beside_the_rest(void **state)
 	assert_has(TEXT(), "\n(/nonexistent: no file system");
 }
 
-static void host__no_home__only_the_root(void **state)
+TEST(host, no_home, only_the_root)
 {
-	(void)state;
 	write_proc();
 	env.home = NULL;
 	call("host", "{}");
@@ -122,19 +115,4 @@ static void host__no_home__only_the_root(void **state)
 	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(host__whole_proc__is_told),
-		cmocka_unit_test(host__uptime__in_fitting_units),
-		cmocka_unit_test(host__nothing_in_proc__notes_and_no_failure),
-		cmocka_unit_test(host__garbage_in_proc__notes_and_no_failure),
-		cmocka_unit_test(host__paths__asked_ones_only),
-		cmocka_unit_test(
-			host__path_that_is_not_there__error_beside_the_rest),
-		cmocka_unit_test(host__no_home__only_the_root),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_FILE(fixture_set_up, fixture_tear_down);

@@ -20,9 +20,8 @@ static void make_dir(const char *name)
 		      "[core]\nrepositoryformatversion = 0\n");      \
 	} while (0)
 
-static void repos__no_commit_yet__branch_without_head(void **state)
+TEST(repos, no_commit_yet, branch_without_head)
 {
-	(void)state;
 	MAKE_EMPTY_REPO("one");
 	WRITE("one/file", "x");
 	call("repos", "{\"paths\":[\"~/one\"]}");
@@ -37,9 +36,8 @@ static void repos__no_commit_yet__branch_without_head(void **state)
 		"\"conflicted\":0}}],\"problems\":[]}");
 }
 
-static void repos__folder__children_by_name(void **state)
+TEST(repos, folder, children_by_name)
 {
-	(void)state;
 	MAKE_EMPTY_REPO("all/b");
 	MAKE_EMPTY_REPO("all/a");
 	MAKE_EMPTY_REPO("all/c/deeper");
@@ -50,9 +48,8 @@ static void repos__folder__children_by_name(void **state)
 				    "b: trunk, no commit yet; clean");
 }
 
-static void repos__user_configuration_is_unreadable__ignored(void **state)
+TEST(repos, user_configuration_is_unreadable, ignored)
 {
-	(void)state;
 	MAKE_EMPTY_REPO("two");
 	/* a folder in its place: as unreadable for root as for others */
 	make_dir(".gitconfig");
@@ -66,9 +63,8 @@ static void repos__user_configuration_is_unreadable__ignored(void **state)
 		fail_msg("%s", TEXT());
 }
 
-static void repos__no_tree__is_said_and_no_error(void **state)
+TEST(repos, no_tree, is_said_and_no_error)
 {
-	(void)state;
 	make_dir("plain");
 	call("repos", "{\"paths\":[\"~/plain\"]}");
 	assert_false(result.is_error);
@@ -76,9 +72,8 @@ static void repos__no_tree__is_said_and_no_error(void **state)
 				    "directly beneath");
 }
 
-static void repos__missing_or_broken__error_beside_the_rest(void **state)
+TEST(repos, missing_or_broken, error_beside_the_rest)
 {
-	(void)state;
 	MAKE_EMPTY_REPO("three");
 	make_dir("broken/.git");
 	call("repos", "{\"paths\":[\"~/none\",\"~/broken\",\"~/three\"]}");
@@ -90,9 +85,8 @@ static void repos__missing_or_broken__error_beside_the_rest(void **state)
 	assert_has(STRUCTURED(), "\"problems\":[{\"path\":\"~/none\",");
 }
 
-static void repos__library_missing__names_the_package(void **state)
+TEST(repos, library_missing, names_the_package)
 {
-	(void)state;
 	env.libgit = "libmatins-nonesuch.so.1";
 	call("repos", "{\"paths\":[\"/\"]}");
 	env.libgit = NULL;
@@ -101,9 +95,8 @@ static void repos__library_missing__names_the_package(void **state)
 	assert_string_equal(STRUCTURED(), "");
 }
 
-static void repos__another_library__is_refused(void **state)
+TEST(repos, another_library, is_refused)
 {
-	(void)state;
 	env.libgit = "libc.so.6";
 	call("repos", "{\"paths\":[\"/\"]}");
 	env.libgit = NULL;
@@ -111,29 +104,11 @@ static void repos__another_library__is_refused(void **state)
 	assert_has(TEXT(), "has no git_libgit2_init");
 }
 
-static void repos__no_paths__tool_error(void **state)
+TEST(repos, no_paths, tool_error)
 {
-	(void)state;
 	call("repos", "{}");
 	assert_true(result.is_error);
 	assert_has(TEXT(), "repos: argument paths is missing");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(repos__no_commit_yet__branch_without_head),
-		cmocka_unit_test(repos__folder__children_by_name),
-		cmocka_unit_test(
-			repos__user_configuration_is_unreadable__ignored),
-		cmocka_unit_test(repos__no_tree__is_said_and_no_error),
-		cmocka_unit_test(
-			repos__missing_or_broken__error_beside_the_rest),
-		cmocka_unit_test(repos__library_missing__names_the_package),
-		cmocka_unit_test(repos__another_library__is_refused),
-		cmocka_unit_test(repos__no_paths__tool_error),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_FILE(fixture_set_up, fixture_tear_down);

@@ -4,9 +4,8 @@
 
 #define ARGS(file) "{\"file\":\"" file "\",\"today\":\"2026-01-31\"}"
 
-static void todo__todotxt__sorted_and_counted(void **state)
+TEST(todo, todotxt, sorted_and_counted)
 {
-	(void)state;
 	WRITE("todo.txt", "plain one\n"
 			  "x 2026-01-02 done one due:2026-01-01\n"
 			  "(B) 2026-01-05 later  +home @phone due:2026-02-02\n"
@@ -40,9 +39,8 @@ static void todo__todotxt__sorted_and_counted(void **state)
 	assert_has(STRUCTURED(), "\"projects\":[\"a+b\"],\"contexts\":[]}");
 }
 
-static void todo__markdown__boxes_with_their_parents(void **state)
+TEST(todo, markdown, boxes_with_their_parents)
 {
-	(void)state;
 	WRITE("list", "# Plan\n"
 		      "- [ ] house\n"
 		      "  - [x] roof\n"
@@ -73,11 +71,10 @@ static void todo__markdown__boxes_with_their_parents(void **state)
 	assert_has_not(STRUCTURED(), "no box");
 }
 
-static void todo__deep_nesting__bounded(void **state)
+TEST(todo, deep_nesting, bounded)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (size_t i = 0; i < 100; i++) {
 		for (size_t k = 0; k < i; k++)
 			buf_addc(&in, ' ');
@@ -89,9 +86,8 @@ static void todo__deep_nesting__bounded(void **state)
 	assert_has(STRUCTURED(), "{\"text\":\"d99\",\"line\":100,");
 }
 
-static void todo__missing_file__says_how_to_begin(void **state)
+TEST(todo, missing_file, says_how_to_begin)
 {
-	(void)state;
 	call("todo", ARGS("~/none.txt"));
 	assert_false(result.is_error);
 	assert_has(TEXT(), "There is no ~/none.txt here. To begin, ");
@@ -116,11 +112,10 @@ static void make_private(void)
 	write_file("self/mountinfo", line.p, line.n);
 }
 
-static void todo__hidden_file__is_an_error_when_it_was_named(void **state)
+TEST(todo, hidden_file, is_an_error_when_it_was_named)
 {
 	char mountinfo[sizeof(scratch) + 32];
 
-	(void)state;
 	snprintf(mountinfo, sizeof(mountinfo), "%s/self/mountinfo", scratch);
 	make_private();
 	call("todo", ARGS("~/none/none.txt"));
@@ -141,29 +136,26 @@ static void todo__hidden_file__is_an_error_when_it_was_named(void **state)
 	unlink(mountinfo);
 }
 
-static void todo__no_file_named__is_the_one_at_home(void **state)
+TEST(todo, no_file_named, is_the_one_at_home)
 {
-	(void)state;
 	WRITE("todo.txt", "at home\n");
 	call("todo", "{}");
 	assert_string_equal(TEXT(), "1 open, 0 done\nat home");
 }
 
-static void todo__folder_instead_of_file__error(void **state)
+TEST(todo, folder_instead_of_file, error)
 {
-	(void)state;
 	call("todo", ARGS("/"));
 	assert_true(result.is_error);
 	assert_has(TEXT(), "/ is no regular file");
 	assert_string_equal(STRUCTURED(), "");
 }
 
-static void todo__bytes_that_are_no_text__replaced(void **state)
+TEST(todo, bytes_that_are_no_text, replaced)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	WRITE("todo.txt", "a\xff\0b\x1b[31m\n");
 	call("todo", ARGS("~/todo.txt"));
 	assert_has(STRUCTURED(),
@@ -173,11 +165,10 @@ static void todo__bytes_that_are_no_text__replaced(void **state)
 	assert_true(str_is_utf8(buf_str(&out)));
 }
 
-static void todo__more_than_are_shown__counted_and_said(void **state)
+TEST(todo, more_than_are_shown, counted_and_said)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 
-	(void)state;
 	for (size_t i = 0; i < LIMIT_BRIEF_ITEMS + 5; i++)
 		buf_addf(&in, "item %zu\n", i);
 	write_file("many.txt", in.p, in.n);
@@ -190,21 +181,4 @@ static void todo__more_than_are_shown__counted_and_said(void **state)
 	assert_has(TEXT(), "\nitem 29\nand 975 more");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(todo__todotxt__sorted_and_counted),
-		cmocka_unit_test(todo__markdown__boxes_with_their_parents),
-		cmocka_unit_test(todo__deep_nesting__bounded),
-		cmocka_unit_test(todo__missing_file__says_how_to_begin),
-		cmocka_unit_test(
-			todo__hidden_file__is_an_error_when_it_was_named),
-		cmocka_unit_test(todo__no_file_named__is_the_one_at_home),
-		cmocka_unit_test(todo__folder_instead_of_file__error),
-		cmocka_unit_test(todo__bytes_that_are_no_text__replaced),
-		cmocka_unit_test(todo__more_than_are_shown__counted_and_said),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, fixture_set_up, fixture_tear_down);
-}
+TEST_FILE(fixture_set_up, fixture_tear_down);

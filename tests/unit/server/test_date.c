@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/server/date.h"
 
@@ -15,9 +11,8 @@ static int32_t days_of(const char *text)
 	return days;
 }
 
-static void date_parse__known_days__counted_from_1970(void **state)
+TEST(date_parse, known_days, counted_from_1970)
 {
-	(void)state;
 	assert_int_equal(days_of("1970-01-01"), 0);
 	assert_int_equal(days_of("1969-12-31"), -1);
 	assert_int_equal(days_of("2000-02-29"), 11016);
@@ -26,7 +21,7 @@ static void date_parse__known_days__counted_from_1970(void **state)
 	assert_int_equal(days_of("9999-12-31"), 2932896);
 }
 
-static void date_parse__no_such_day__refused(void **state)
+TEST(date_parse, no_such_day, refused)
 {
 	static const char *const bad[] = {
 		"2026-02-29", "1900-02-29",  "2026-00-10", "2026-13-01",
@@ -35,17 +30,15 @@ static void date_parse__no_such_day__refused(void **state)
 		"-026-01-01", "2026-01-0x"};
 	int32_t days;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
 		if (date_parse(str_of(bad[i]), &days))
 			fail_msg("\"%s\" is no date", bad[i]);
 }
 
-static void date_format__every_day_of_400_years__reads_back(void **state)
+TEST(date_format, every_day_of_400_years, reads_back)
 {
 	char text[DATE_TEXT_BYTES], last[DATE_TEXT_BYTES] = "";
 
-	(void)state;
 	for (int32_t d = days_of("1800-01-01"); d <= days_of("2200-01-01");
 	     d++) {
 		date_format(d, text);
@@ -66,11 +59,10 @@ static int64_t fixed(UNUSED struct clock *c)
 	return fixed_wall_ns;
 }
 
-static void date_today__either_side_of_midnight__is_the_local_day(void **state)
+TEST(date_today, either_side_of_midnight, is_the_local_day)
 {
 	struct clock c = {NULL, fixed};
 
-	(void)state;
 	/* 2026-01-31 23:30 UTC */
 	fixed_wall_ns = (INT64_C(20484) * 86400 + 84600) * (int64_t)NS_PER_S;
 	setenv("TZ", "UTC0", 1);
@@ -79,19 +71,4 @@ static void date_today__either_side_of_midnight__is_the_local_day(void **state)
 	setenv("TZ", "EAST-2", 1);
 	tzset();
 	assert_int_equal(date_today(&c), days_of("2026-02-01"));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(date_parse__known_days__counted_from_1970),
-		cmocka_unit_test(date_parse__no_such_day__refused),
-		cmocka_unit_test(
-			date_format__every_day_of_400_years__reads_back),
-		cmocka_unit_test(
-			date_today__either_side_of_midnight__is_the_local_day),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/scan.h"
 #include "core/server/fields.h"
@@ -23,12 +19,11 @@ static const struct field fields[] = {
 
 static const struct field none[] = {FIELD_END};
 
-static void fields_schema__all_types__is_the_schema(void **state)
+TEST(fields_schema, all_types, is_the_schema)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	fields_schema(fields, &w);
 	assert_string_equal(
@@ -53,12 +48,11 @@ static void fields_schema__all_types__is_the_schema(void **state)
 		"\"required\":[\"name\"],\"additionalProperties\":false}");
 }
 
-static void fields_schema__no_fields__takes_nothing(void **state)
+TEST(fields_schema, no_fields, takes_nothing)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	(void)state;
 	jw_init(&w, &out, false);
 	fields_schema(none, &w);
 	assert_string_equal(buf_cstr(&out),
@@ -66,7 +60,7 @@ static void fields_schema__no_fields__takes_nothing(void **state)
 			    "\"additionalProperties\":false}");
 }
 
-static void fields_check__right_arguments__pass(void **state)
+TEST(fields_check, right_arguments, pass)
 {
 	static const char *const good[] = {
 		"{\"name\":\"\"}",
@@ -77,14 +71,13 @@ static void fields_check__right_arguments__pass(void **state)
 	};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(good); i++)
 		if (fields_check(fields, str_of(good[i]), &err) < 0)
 			fail_msg("%s: %s", good[i], err.msg);
 	assert_int_equal(fields_check(none, STR("{}"), &err), 0);
 }
 
-static void fields_check__wrong_arguments__say_which(void **state)
+TEST(fields_check, wrong_arguments, say_which)
 {
 	static const struct {
 		const char *args, *says;
@@ -124,7 +117,6 @@ static void fields_check__wrong_arguments__say_which(void **state)
 		 "argument place must be an object, not a boolean"},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		struct err err = ERR_INIT;
 
@@ -135,32 +127,17 @@ static void fields_check__wrong_arguments__say_which(void **state)
 	}
 }
 
-static void fields_strings__given_and_absent__read(void **state)
+TEST(fields_strings, given_and_absent, read)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct str args = STR("{\"paths\":[\"a\\n\",\"\\u00e9\"],"
 			      "\"name\":\"n\"}");
 	struct strlist list = fields_strings(args, "paths", &arena);
 
-	(void)state;
 	assert_int_equal(list.n, 2);
 	assert_string_equal(list.item[0], "a\n");
 	assert_string_equal(list.item[1], "\xc3\xa9");
 	assert_string_equal(fields_string(args, "name", &arena), "n");
 	assert_null(fields_string(args, "nobody", &arena));
 	assert_int_equal(fields_strings(args, "nobody", &arena).n, 0);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(fields_schema__all_types__is_the_schema),
-		cmocka_unit_test(fields_schema__no_fields__takes_nothing),
-		cmocka_unit_test(fields_check__right_arguments__pass),
-		cmocka_unit_test(fields_check__wrong_arguments__say_which),
-		cmocka_unit_test(fields_strings__given_and_absent__read),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/base/mem.h"
@@ -100,7 +96,7 @@ static void assert_ask(const char *in, const char *prefix)
 	assert_ptr_equal(strchr(out, '\n'), out + strlen(out) - 1);
 }
 
-static void initialize__each_revision__is_answered_with_it(void **state)
+TEST(initialize, each_revision, is_answered_with_it)
 {
 	static const char *const in[] = {
 		INITIALIZE("2024-11-05"), INITIALIZE("2025-03-26"),
@@ -108,7 +104,6 @@ static void initialize__each_revision__is_answered_with_it(void **state)
 	static const char *const dates[] = {"2024-11-05", "2025-03-26",
 					    "2025-06-18", "2025-11-25"};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(in); i++) {
 		AUTO(mem_freep) char *out = converse(in[i], 1000);
 		AUTO(buf_release) struct buf want = BUF_INIT(BUF_UNBOUNDED);
@@ -122,78 +117,69 @@ static void initialize__each_revision__is_answered_with_it(void **state)
 	}
 }
 
-static void initialize__unknown_revision__newest_is_offered(void **state)
+TEST(initialize, unknown_revision, newest_is_offered)
 {
 	AUTO(mem_freep) char *out = converse(INITIALIZE("2099-01-01"), 1000);
 
-	(void)state;
 	assert_non_null(strstr(out, "\"protocolVersion\":\"2025-11-25\""));
 }
 
-static void initialize__without_version__invalid_params(void **state)
+TEST(initialize, without_version, invalid_params)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "initialize", "{}"), 1000);
 
-	(void)state;
 	assert_starts(out, ERROR("1", "-32602"));
 }
 
-static void initialize__twice__second_refused(void **state)
+TEST(initialize, twice, second_refused)
 {
-	(void)state;
 	assert_ask(INITIALIZE("2025-11-25"), ERROR("1", "-32600"));
 }
 
-static void request__before_initialize__only_ping_is_served(void **state)
+TEST(request, before_initialize, only_ping_is_served)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "ping", "{}")
 				     REQUEST("2", "tools/list", "{}"),
 			     1000);
 
-	(void)state;
 	assert_starts(out, "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n");
 	assert_starts(strchr(out, '\n') + 1, ERROR("2", "-32600"));
 }
 
-static void request__between_answer_and_initialized__served(void **state)
+TEST(request, between_answer_and_initialized, served)
 {
 	AUTO(mem_freep)
 	char *out = converse(INITIALIZE("2025-11-25")
 				     REQUEST("2", "tools/list", "{}"),
 			     1000);
 
-	(void)state;
 	assert_starts(strchr(out, '\n') + 1,
 		      "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"tools\":[");
 }
 
-static void request__unknown_method__method_not_found(void **state)
+TEST(request, unknown_method, method_not_found)
 {
-	(void)state;
 	assert_ask(REQUEST("7", "resources/list", "{}"), ERROR("7", "-32601"));
 	assert_ask(REQUEST("\"a\"", "server/discover", "{}"),
 		   ERROR("\"a\"", "-32601"));
 }
 
 /* A client that probes without saying its version; then it begins anew. */
-static void discover__without_version__invalid_and_initialize_goes_on(
-	void **state)
+TEST(discover, without_version, invalid_and_initialize_goes_on)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "server/discover", "{}")
 				     INITIALIZE("2025-11-25"),
 			     1000);
 
-	(void)state;
 	assert_starts(out, ERROR("1", "-32602"));
 	assert_non_null(strstr(out, "\"protocolVersion\":\"2025-11-25\""));
 }
 
-static void request__odd_ids__echoed_as_they_came(void **state)
+TEST(request, odd_ids, echoed_as_they_came)
 {
-	(void)state;
 	assert_ask(REQUEST("0", "ping", "{}"),
 		   "{\"jsonrpc\":\"2.0\",\"id\":0,");
 	assert_ask(REQUEST("\"\"", "ping", "{}"),
@@ -203,7 +189,7 @@ static void request__odd_ids__echoed_as_they_came(void **state)
 	assert_ask(REQUEST("1.5", "ping", "{}"), ERROR("1.5", "-32600"));
 }
 
-static void message__broken__error_and_the_session_goes_on(void **state)
+TEST(message, broken, error_and_the_session_goes_on)
 {
 	static const struct {
 		const char *in, *out;
@@ -222,7 +208,6 @@ static void message__broken__error_and_the_session_goes_on(void **state)
 		 ERROR("3", "-32602")},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(mem_freep) char *out = NULL;
@@ -237,13 +222,12 @@ static void message__broken__error_and_the_session_goes_on(void **state)
 	}
 }
 
-static void message__too_long__error_and_the_session_goes_on(void **state)
+TEST(message, too_long, error_and_the_session_goes_on)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(mem_freep) char *out = NULL;
 	char *room = buf_room(&in, LIMIT_SERVER_BYTES + 1);
 
-	(void)state;
 	memset(room, ' ', LIMIT_SERVER_BYTES + 1);
 	room[0] = '1';
 	in.n += LIMIT_SERVER_BYTES + 1;
@@ -254,7 +238,7 @@ static void message__too_long__error_and_the_session_goes_on(void **state)
 			    "{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
 }
 
-static void notification_or_response__any__no_answer(void **state)
+TEST(notification_or_response, any, no_answer)
 {
 	AUTO(mem_freep)
 	char *out = ask("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/x\"}\n"
@@ -266,11 +250,10 @@ static void notification_or_response__any__no_answer(void **state)
 			"\"message\":\"x\"}}\n"
 			"\n  \r\n");
 
-	(void)state;
 	assert_string_equal(out, "");
 }
 
-static void tools_list__each_revision__has_what_it_knows(void **state)
+TEST(tools_list, each_revision, has_what_it_knows)
 {
 	static const struct {
 		const char *in;
@@ -282,7 +265,6 @@ static void tools_list__each_revision__has_what_it_knows(void **state)
 		{INITIALIZE("2025-11-25"), true, true},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 		AUTO(mem_freep) char *out = NULL;
@@ -303,9 +285,8 @@ static void tools_list__each_revision__has_what_it_knows(void **state)
 	}
 }
 
-static void tools_call__right__result(void **state)
+TEST(tools_call, right, result)
 {
-	(void)state;
 	assert_ask(REQUEST("5", "tools/call",
 			   "{\"name\":\"echo\",\"arguments\":{\"text\":"
 			   "\"a\\nb\"},\"_meta\":{\"progressToken\":1}}"),
@@ -315,9 +296,8 @@ static void tools_call__right__result(void **state)
 		   "\"isError\":false}}\n");
 }
 
-static void tools_call__wrong_arguments__is_a_tool_error(void **state)
+TEST(tools_call, wrong_arguments, is_a_tool_error)
 {
-	(void)state;
 	assert_ask(REQUEST("5", "tools/call",
 			   "{\"name\":\"echo\",\"arguments\":{\"txt\":1}}"),
 		   "{\"jsonrpc\":\"2.0\",\"id\":5,\"result\":{\"content\":[{"
@@ -331,9 +311,8 @@ static void tools_call__wrong_arguments__is_a_tool_error(void **state)
 		   "missing");
 }
 
-static void tools_call__wrong_request__invalid_params(void **state)
+TEST(tools_call, wrong_request, invalid_params)
 {
-	(void)state;
 	assert_ask(REQUEST("5", "tools/call", "{\"name\":\"ehco\"}"),
 		   ERROR("5", "-32602") "\"message\":\"unknown tool "
 					"\\\"ehco\\\"; there are echo\"");
@@ -345,7 +324,7 @@ static void tools_call__wrong_request__invalid_params(void **state)
 		   ERROR("5", "-32602"));
 }
 
-static void batch__in_2025_03_26__one_array_of_answers(void **state)
+TEST(batch, in_2025_03_26, one_array_of_answers)
 {
 	AUTO(mem_freep)
 	char *out = converse(
@@ -358,7 +337,6 @@ static void batch__in_2025_03_26__one_array_of_answers(void **state)
 		100000);
 	const char *line = strchr(out, '\n') + 1;
 
-	(void)state;
 	assert_starts(line, "[{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}},"
 			    "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{"
 			    "\"code\":-32600,");
@@ -371,7 +349,7 @@ static void batch__in_2025_03_26__one_array_of_answers(void **state)
 			    "-32600") "\"message\":\"the batch is empty\"}}\n");
 }
 
-static void batch__with_initialize__that_element_is_refused(void **state)
+TEST(batch, with_initialize, that_element_is_refused)
 {
 	AUTO(mem_freep)
 	char *out = converse(
@@ -381,20 +359,18 @@ static void batch__with_initialize__that_element_is_refused(void **state)
 					 "\"2025-03-26\"}}]\n",
 		100000);
 
-	(void)state;
 	assert_starts(strchr(out, '\n') + 1,
 		      "[" ERROR("9", "-32600") "\"message\":\"initialize must "
 					       "not be part of a batch");
 }
 
-static void batch__in_other_revisions__refused(void **state)
+TEST(batch, in_other_revisions, refused)
 {
-	(void)state;
 	assert_ask("[{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"ping\"}]\n",
 		   ERROR("null", "-32600"));
 }
 
-static void feed__cut_anywhere__same_answers(void **state)
+TEST(feed, cut_anywhere, same_answers)
 {
 	static const char in[] = INITIALIZE("2025-11-25") INITIALIZED
 		"garbage\r\n" REQUEST("2", "tools/list", "{}")
@@ -404,48 +380,10 @@ static void feed__cut_anywhere__same_answers(void **state)
 					   "\"method\":\"ping\"}";
 	AUTO(mem_freep) char *whole = converse(in, sizeof(in));
 
-	(void)state;
 	assert_non_null(strstr(whole, "\"id\":4,\"result\":{}"));
 	for (size_t step = 1; step < 200; step++) {
 		AUTO(mem_freep) char *out = converse(in, step);
 
 		assert_string_equal(out, whole);
 	}
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			initialize__each_revision__is_answered_with_it),
-		cmocka_unit_test(
-			initialize__unknown_revision__newest_is_offered),
-		cmocka_unit_test(initialize__without_version__invalid_params),
-		cmocka_unit_test(initialize__twice__second_refused),
-		cmocka_unit_test(
-			request__before_initialize__only_ping_is_served),
-		cmocka_unit_test(
-			request__between_answer_and_initialized__served),
-		cmocka_unit_test(request__unknown_method__method_not_found),
-		cmocka_unit_test(
-			discover__without_version__invalid_and_initialize_goes_on),
-		cmocka_unit_test(request__odd_ids__echoed_as_they_came),
-		cmocka_unit_test(
-			message__broken__error_and_the_session_goes_on),
-		cmocka_unit_test(
-			message__too_long__error_and_the_session_goes_on),
-		cmocka_unit_test(notification_or_response__any__no_answer),
-		cmocka_unit_test(tools_list__each_revision__has_what_it_knows),
-		cmocka_unit_test(tools_call__right__result),
-		cmocka_unit_test(tools_call__wrong_arguments__is_a_tool_error),
-		cmocka_unit_test(tools_call__wrong_request__invalid_params),
-		cmocka_unit_test(batch__in_2025_03_26__one_array_of_answers),
-		cmocka_unit_test(
-			batch__with_initialize__that_element_is_refused),
-		cmocka_unit_test(batch__in_other_revisions__refused),
-		cmocka_unit_test(feed__cut_anywhere__same_answers),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

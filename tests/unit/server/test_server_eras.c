@@ -2,13 +2,9 @@
  * The server's side in the era where every request stands alone, and both
  * sides of ours joined in memory, in all revisions.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
@@ -103,9 +99,8 @@ static void assert_starts(const char *in, const char *prefix)
 	assert_ptr_equal(strchr(out, '\n'), out + strlen(out) - 1);
 }
 
-static void DIS_2__discover__tells_what_there_is(void **state)
+TEST(DIS_2, discover, tells_what_there_is)
 {
-	(void)state;
 	assert_answers(REQUEST("\"a\"", "server/discover", META),
 		       "{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"result\":{"
 		       "\"resultType\":\"complete\",\"supportedVersions\":["
@@ -114,9 +109,8 @@ static void DIS_2__discover__tells_what_there_is(void **state)
 		       "\"cacheScope\":\"public\"," SIGNED);
 }
 
-static void VER_8__any_request__may_be_the_first(void **state)
+TEST(VER_8, any_request, may_be_the_first)
 {
-	(void)state;
 	assert_answers(REQUEST("1", "tools/call",
 			       "\"name\":\"echo\",\"arguments\":{\"text\":"
 			       "\"hi\"}," META),
@@ -126,12 +120,11 @@ static void VER_8__any_request__may_be_the_first(void **state)
 		       "\"said\":\"hi\"},\"isError\":false," SIGNED);
 }
 
-static void CH_3__list__says_how_long_it_is_good(void **state)
+TEST(CH_3, list, says_how_long_it_is_good)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "tools/list", META), 9);
 
-	(void)state;
 	assert_non_null(strstr(out, "\"resultType\":\"complete\",\"tools\":[{"
 				    "\"name\":\"echo\",\"title\":\"Echo\""));
 	assert_non_null(strstr(out, "\"outputSchema\""));
@@ -139,9 +132,8 @@ static void CH_3__list__says_how_long_it_is_good(void **state)
 				    "\"public\"," SIGNED));
 }
 
-static void VER_7__other_version__is_told_what_there_is(void **state)
+TEST(VER_7, other_version, is_told_what_there_is)
 {
-	(void)state;
 	assert_answers(
 		REQUEST("1", "server/discover", META_OF("\"2099-01-01\"")),
 		ERROR("1", "-32022") "\"message\":\"unsupported protocol "
@@ -155,9 +147,8 @@ static void VER_7__other_version__is_told_what_there_is(void **state)
 		      ERROR("1", "-32022"));
 }
 
-static void META_1__incomplete_meta__is_invalid_params(void **state)
+TEST(META_1, incomplete_meta, is_invalid_params)
 {
-	(void)state;
 	assert_starts(REQUEST("1", "server/discover", ""),
 		      ERROR("1", "-32602"));
 	assert_starts(REQUEST("1", "tools/list", META_OF("7")),
@@ -176,18 +167,17 @@ static void META_1__incomplete_meta__is_invalid_params(void **state)
 		      ERROR("1", "-32602"));
 }
 
-static void META_1__missing_behind_such_a_request__is_invalid(void **state)
+TEST(META_1, missing_behind_such_a_request, is_invalid)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "server/discover", META)
 				     REQUEST("2", "tools/list", ""),
 			     1);
 
-	(void)state;
 	assert_non_null(strstr(out, "\n" ERROR("2", "-32602")));
 }
 
-static void PING_4__methods_of_the_older_era__are_unknown(void **state)
+TEST(PING_4, methods_of_the_older_era, are_unknown)
 {
 	static const char *const in[] = {
 		REQUEST("1", "ping", META),
@@ -197,14 +187,12 @@ static void PING_4__methods_of_the_older_era__are_unknown(void **state)
 			"\"notifications\":{}," META),
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(in); i++)
 		assert_starts(in[i], ERROR("1", "-32601"));
 }
 
-static void RPC_3__notifications__are_not_answered(void **state)
+TEST(RPC_3, notifications, are_not_answered)
 {
-	(void)state;
 	assert_answers("{\"jsonrpc\":\"2.0\",\"method\":"
 		       "\"notifications/cancelled\",\"params\":{"
 		       "\"requestId\":1," META "}}\n"
@@ -214,9 +202,8 @@ static void RPC_3__notifications__are_not_answered(void **state)
 		       "");
 }
 
-static void calls__wrong_ones__fail_as_in_the_older_era(void **state)
+TEST(calls, wrong_ones, fail_as_in_the_older_era)
 {
-	(void)state;
 	assert_starts(REQUEST("1", "tools/call", "\"name\":\"nope\"," META),
 		      ERROR("1", "-32602"));
 	assert_starts(REQUEST("1", "tools/list", "\"cursor\":\"x\"," META),
@@ -227,7 +214,7 @@ static void calls__wrong_ones__fail_as_in_the_older_era(void **state)
 		      "\"text\",\"text\":\"echo: argument text is missing");
 }
 
-static void eras__initialize_behind_a_probe__begins_the_older(void **state)
+TEST(eras, initialize_behind_a_probe, begins_the_older)
 {
 	AUTO(mem_freep)
 	char *out = converse(REQUEST("1", "server/discover", META) REQUEST(
@@ -237,7 +224,6 @@ static void eras__initialize_behind_a_probe__begins_the_older(void **state)
 					     REQUEST("4", "tools/list", META),
 			     1000);
 
-	(void)state;
 	assert_non_null(strstr(out, "\"id\":2,\"result\":{\"protocolVersion\":"
 				    "\"2025-06-18\""));
 	assert_non_null(strstr(out, "\"id\":3,\"result\":{}}\n"));
@@ -369,45 +355,19 @@ static void play(const char *pin, const struct mcp_revision *r, size_t step)
 	buf_release(&p.events);
 }
 
-static void both_sides__every_revision__understand_each_other(void **state)
+TEST(both_sides, every_revision, understand_each_other)
 {
 	size_t n;
 	const struct mcp_revision *r = mcp_revisions(&n);
 
-	(void)state;
 	assert_int_equal(n, 5);
 	for (size_t i = 0; i < n; i++)
 		for (size_t step = 1; step < 5000; step += 1 + step * 3)
 			play(r[i].date, &r[i], step);
 }
 
-static void both_sides__nothing_pinned__speak_the_newest(void **state)
+TEST(both_sides, nothing_pinned, speak_the_newest)
 {
-	(void)state;
 	play(NULL, mcp_revision_modern(), 1);
 	play(NULL, mcp_revision_modern(), 100000);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(DIS_2__discover__tells_what_there_is),
-		cmocka_unit_test(VER_8__any_request__may_be_the_first),
-		cmocka_unit_test(CH_3__list__says_how_long_it_is_good),
-		cmocka_unit_test(VER_7__other_version__is_told_what_there_is),
-		cmocka_unit_test(META_1__incomplete_meta__is_invalid_params),
-		cmocka_unit_test(
-			META_1__missing_behind_such_a_request__is_invalid),
-		cmocka_unit_test(PING_4__methods_of_the_older_era__are_unknown),
-		cmocka_unit_test(RPC_3__notifications__are_not_answered),
-		cmocka_unit_test(calls__wrong_ones__fail_as_in_the_older_era),
-		cmocka_unit_test(
-			eras__initialize_behind_a_probe__begins_the_older),
-		cmocka_unit_test(
-			both_sides__every_revision__understand_each_other),
-		cmocka_unit_test(both_sides__nothing_pinned__speak_the_newest),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/base/limits.h"
 #include "core/toml/toml.h"
@@ -34,6 +30,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(fixture, setup, teardown);
+
 static int parse(struct fixture *f, const char *text)
 {
 	f->err = (struct err)ERR_INIT;
@@ -64,7 +62,7 @@ static void assert_error(struct fixture *f, const char *text,
 	assert_int_equal(f->err.col, col);
 }
 
-static void parse__every_type__is_read(void **state)
+TEST_IN(fixture, parse, every_type, is_read)
 {
 	struct fixture *f = *state;
 
@@ -78,7 +76,7 @@ static void parse__every_type__is_read(void **state)
 	assert_json(f, "", "{}");
 }
 
-static void parse__dates__are_rfc3339(void **state)
+TEST_IN(fixture, parse, dates, are_rfc3339)
 {
 	struct fixture *f = *state;
 
@@ -93,7 +91,7 @@ static void parse__dates__are_rfc3339(void **state)
 	assert_int_equal(f->root.table.member[0].value.type, TOML_DATETIME);
 }
 
-static void to_json__floats__read_back(void **state)
+TEST_IN(fixture, to_json, floats, read_back)
 {
 	struct fixture *f = *state;
 
@@ -102,7 +100,7 @@ static void to_json__floats__read_back(void **state)
 		    "\"e\":null}");
 }
 
-static void parse__members__in_file_order(void **state)
+TEST_IN(fixture, parse, members, in_file_order)
 {
 	struct fixture *f = *state;
 
@@ -111,7 +109,7 @@ static void parse__members__in_file_order(void **state)
 		    "\"k\":[{}]}");
 }
 
-static void parse__places__line_and_byte(void **state)
+TEST_IN(fixture, parse, places, line_and_byte)
 {
 	struct fixture *f = *state;
 	const struct toml_value *v;
@@ -134,7 +132,7 @@ static void parse__places__line_and_byte(void **state)
 	assert_int_equal(v->col, 5);
 }
 
-static void get__absent_or_no_table__null(void **state)
+TEST_IN(fixture, get, absent_or_no_table, null)
 {
 	struct fixture *f = *state;
 
@@ -145,7 +143,7 @@ static void get__absent_or_no_table__null(void **state)
 	assert_string_equal(toml_type_name(TOML_TABLE), "table");
 }
 
-static void parse__no_toml__place_of_the_error(void **state)
+TEST_IN(fixture, parse, no_toml, place_of_the_error)
 {
 	struct fixture *f = *state;
 
@@ -162,7 +160,7 @@ static void parse__no_toml__place_of_the_error(void **state)
 	assert_error(f, "a = { b = 1,\n c = 2 }\n", ERR_CONFIG, 1, 13);
 }
 
-static void parse__bad_bytes__are_refused(void **state)
+TEST_IN(fixture, parse, bad_bytes, are_refused)
 {
 	struct fixture *f = *state;
 	const char nul[] = "a = \"\0\"\n";
@@ -181,7 +179,7 @@ static void parse__bad_bytes__are_refused(void **state)
 }
 
 /* Letters that toml++ 3.3 takes for impossible when it looks for blanks. */
-static void parse__letters_after_a_folded_line__are_kept(void **state)
+TEST_IN(fixture, parse, letters_after_a_folded_line, are_kept)
 {
 	struct fixture *f = *state;
 
@@ -190,7 +188,7 @@ static void parse__letters_after_a_folded_line__are_kept(void **state)
 	assert_error(f, "x = +a\"\\e\xd2\x9e\n", ERR_CONFIG, 1, 6);
 }
 
-static void parse__nul_in_key__is_refused(void **state)
+TEST_IN(fixture, parse, nul_in_key, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -199,7 +197,7 @@ static void parse__nul_in_key__is_refused(void **state)
 	assert_json(f, "a = \"b\\u0000c\"\n", "{\"a\":\"b\\u0000c\"}");
 }
 
-static void parse__bom_and_crlf__are_read(void **state)
+TEST_IN(fixture, parse, bom_and_crlf, are_read)
 {
 	struct fixture *f = *state;
 
@@ -220,7 +218,7 @@ static const char *repeat(struct fixture *f, const char *before,
 	return buf_cstr(&f->text);
 }
 
-static void bounds__key_parts__64(void **state)
+TEST_IN(fixture, bounds, key_parts, 64)
 {
 	struct fixture *f = *state;
 
@@ -244,7 +242,7 @@ static void bounds__key_parts__64(void **state)
 			 0);
 }
 
-static void bounds__nesting__64(void **state)
+TEST_IN(fixture, bounds, nesting, 64)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -267,7 +265,7 @@ static void bounds__nesting__64(void **state)
 }
 
 /* Long keys inside of nested tables: each bound alone would allow it. */
-static void bounds__whole_path__256(void **state)
+TEST_IN(fixture, bounds, whole_path, 256)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -280,7 +278,7 @@ static void bounds__whole_path__256(void **state)
 	buf_release(&text);
 }
 
-static void bounds__strings_end_as_in_toml(void **state)
+TEST_IN(fixture, bounds, of_strings, end_as_in_toml)
 {
 	struct fixture *f = *state;
 
@@ -297,7 +295,7 @@ static void bounds__strings_end_as_in_toml(void **state)
 	assert_json(f, "a = \"#\" # \"\nb = [1]\n", "{\"a\":\"#\",\"b\":[1]}");
 }
 
-static void bounds__file__256_kib(void **state)
+TEST_IN(fixture, bounds, file, 256_kib)
 {
 	struct fixture *f = *state;
 
@@ -306,30 +304,4 @@ static void bounds__file__256_kib(void **state)
 	assert_int_equal(parse(f, repeat(f, "#", "x", LIMIT_CONFIG_BYTES, "")),
 			 -1);
 	assert_int_equal(f->err.kind, ERR_LIMIT);
-}
-
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-	const struct CMUnitTest tests[] = {
-		TEST(parse__every_type__is_read),
-		TEST(parse__dates__are_rfc3339),
-		TEST(to_json__floats__read_back),
-		TEST(parse__members__in_file_order),
-		TEST(parse__places__line_and_byte),
-		TEST(get__absent_or_no_table__null),
-		TEST(parse__no_toml__place_of_the_error),
-		TEST(parse__bad_bytes__are_refused),
-		TEST(parse__letters_after_a_folded_line__are_kept),
-		TEST(parse__nul_in_key__is_refused),
-		TEST(parse__bom_and_crlf__are_read),
-		TEST(bounds__key_parts__64),
-		TEST(bounds__nesting__64),
-		TEST(bounds__whole_path__256),
-		TEST(bounds__strings_end_as_in_toml),
-		TEST(bounds__file__256_kib),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

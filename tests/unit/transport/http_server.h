@@ -11,11 +11,7 @@
 #ifndef TESTS_UNIT_HTTP_SERVER_H
 #define TESTS_UNIT_HTTP_SERVER_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
 #include <sys/socket.h>

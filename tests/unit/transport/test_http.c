@@ -21,6 +21,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(world, setup, teardown);
+
 /* What the server says is chosen by the path. */
 static void answer(struct connection *c, const char *request)
 {
@@ -61,7 +63,7 @@ static void answer(struct connection *c, const char *request)
 		connection_end(c);
 }
 
-static void get__answer__head_body_and_end(void **state)
+TEST_IN(world, get, answer, head_body_and_end)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -86,7 +88,7 @@ static void get__answer__head_body_and_end(void **state)
 	saw_release(&saw);
 }
 
-static void HT_10__request__has_what_was_given_and_no_more(void **state)
+TEST_IN(world, HT_10, request, has_what_was_given_and_no_more)
 {
 	struct world *w = *state;
 	struct http_headers headers = {NULL, 0};
@@ -114,7 +116,7 @@ static void HT_10__request__has_what_was_given_and_no_more(void **state)
 	saw_release(&saw);
 }
 
-static void post__content__with_length_and_as_given(void **state)
+TEST_IN(world, post, content, with_length_and_as_given)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -142,7 +144,7 @@ static void post__content__with_length_and_as_given(void **state)
 	saw_release(&saw);
 }
 
-static void post__large_content__all_of_it(void **state)
+TEST_IN(world, post, large_content, all_of_it)
 {
 	AUTO(buf_release) struct buf content = BUF_INIT(BUF_UNBOUNDED);
 	struct world *w = *state;
@@ -180,7 +182,7 @@ static const struct ending {
 	{"/no-http", HTTP_BROKEN, 0, "", "not HTTP"},
 };
 
-static void RW_111__each_ending__told_as_what_it_is(void **state)
+TEST_IN(world, RW_111, each_ending, told_as_what_it_is)
 {
 	struct world *w = *state;
 
@@ -200,7 +202,7 @@ static void RW_111__each_ending__told_as_what_it_is(void **state)
 	assert_null(strstr(w->server.last.p, "Cookie"));
 }
 
-static void SEC_10__sentence_of_an_end__no_query_and_no_path(void **state)
+TEST_IN(world, SEC_10, sentence_of_an_end, no_query_and_no_path)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -214,7 +216,7 @@ static void SEC_10__sentence_of_an_end__no_query_and_no_path(void **state)
 
 /* ---- time and size ---- */
 
-static void get__silence__idle_or_total_ends_it(void **state)
+TEST_IN(world, get, silence, idle_or_total_ends_it)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -236,7 +238,7 @@ static void get__silence__idle_or_total_ends_it(void **state)
 	saw_release(&saw);
 }
 
-static void get__nobody_there__connect(void **state)
+TEST_IN(world, get, nobody_there, connect)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -249,7 +251,7 @@ static void get__nobody_there__connect(void **state)
 	saw_release(&saw);
 }
 
-static void get__name_without_address__resolve(void **state)
+TEST_IN(world, get, name_without_address, resolve)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -265,7 +267,7 @@ static void get__name_without_address__resolve(void **state)
 	saw_release(&saw);
 }
 
-static void get__scheme_that_is_none_of_ours__fails(void **state)
+TEST_IN(world, get, scheme_that_is_none_of_ours, fails)
 {
 	static const char *const urls[] = {
 		"file:///etc/passwd",
@@ -290,7 +292,7 @@ static void get__scheme_that_is_none_of_ours__fails(void **state)
 	}
 }
 
-static void get__body_over_its_max__limit(void **state)
+TEST_IN(world, get, body_over_its_max, limit)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -329,7 +331,7 @@ static void say_large_head(struct connection *c, const char *request)
 	connection_end(c);
 }
 
-static void get__head_over_its_max__limit(void **state)
+TEST_IN(world, get, head_over_its_max, limit)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -370,8 +372,7 @@ static void say_packed(struct connection *c, const char *request)
 	say(c, packed);
 }
 
-static void RW_110__packed_though_not_asked_for__unpacked_or_refused(
-	void **state)
+TEST_IN(world, RW_110, packed_though_not_asked_for, unpacked_or_refused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -398,28 +399,13 @@ static void RW_110__packed_though_not_asked_for__unpacked_or_refused(
 	saw_release(&saw);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(get__answer__head_body_and_end),
-		TEST(HT_10__request__has_what_was_given_and_no_more),
-		TEST(post__content__with_length_and_as_given),
-		TEST(post__large_content__all_of_it),
-		TEST(RW_111__each_ending__told_as_what_it_is),
-		TEST(SEC_10__sentence_of_an_end__no_query_and_no_path),
-		TEST(get__silence__idle_or_total_ends_it),
-		TEST(get__nobody_there__connect),
-		TEST(get__name_without_address__resolve),
-		TEST(get__scheme_that_is_none_of_ours__fails),
-		TEST(get__body_over_its_max__limit),
-		TEST(get__head_over_its_max__limit),
-		TEST(RW_110__packed_though_not_asked_for__unpacked_or_refused),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	/* what hangs has hung, and is no wait for ever */
 	alarm(60);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return 0;
 }
+
+TEST_FILE(begin_file, NULL);

@@ -19,6 +19,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(world, setup, teardown);
+
 static void answer(struct connection *c, UNUSED const char *request)
 {
 	SAY(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -60,7 +62,7 @@ static struct document fetch(struct world *w, uint64_t max)
 	return d;
 }
 
-static void fetch__document__whole_or_not_at_all(void **state)
+TEST_IN(world, fetch, document, whole_or_not_at_all)
 {
 	struct world *w = *state;
 	struct document d;
@@ -91,7 +93,7 @@ static void say_two_mib(struct connection *c, UNUSED const char *request)
 	connection_end(c);
 }
 
-static void SEC_6__document_over_one_mib__limit(void **state)
+TEST_IN(world, SEC_6, document_over_one_mib, limit)
 {
 	struct world *w = *state;
 	struct document d;
@@ -103,7 +105,7 @@ static void SEC_6__document_over_one_mib__limit(void **state)
 	buf_release(&d.body);
 }
 
-static void fetch__cancelled__never_told(void **state)
+TEST_IN(world, fetch, cancelled, never_told)
 {
 	struct world *w = *state;
 	struct document d = {.is_there = false};
@@ -115,18 +117,13 @@ static void fetch__cancelled__never_told(void **state)
 	assert_false(d.is_there);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(fetch__document__whole_or_not_at_all),
-		TEST(SEC_6__document_over_one_mib__limit),
-		TEST(fetch__cancelled__never_told),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	/* what hangs has hung, and is no wait for ever */
 	alarm(60);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return 0;
 }
+
+TEST_FILE(begin_file, NULL);

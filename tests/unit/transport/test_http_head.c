@@ -1,20 +1,16 @@
 /* Headers of requests and answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/transport/http_head.h"
 
 /* ---- requests ---- */
 
-static void headers__set__lines_one_of_each_name(void **state)
+TEST(headers, set, lines_one_of_each_name)
 {
 	struct http_headers h = {NULL, 0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(http_headers_set(&h, "Accept", STR("a"), &err), 0);
 	assert_int_equal(http_headers_set(&h, "X", STR(" \tv w\t "), &err), 0);
 	assert_int_equal(http_headers_set(&h, "accept-x", STR("b"), &err), 0);
@@ -37,12 +33,11 @@ static void headers__set__lines_one_of_each_name(void **state)
 	assert_int_equal(h.n, 0);
 }
 
-static void headers__replaced__by_name_with_values_or_without(void **state)
+TEST(headers, replaced, by_name_with_values_or_without)
 {
 	struct http_headers h = {NULL, 0}, from = {NULL, 0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	assert_int_equal(http_headers_set(&h, "Accept", STR("a"), &err), 0);
 	assert_int_equal(http_headers_set(&h, "X", STR("1"), &err), 0);
 	assert_int_equal(http_headers_set(&from, "x", STR(""), &err), 0);
@@ -59,13 +54,12 @@ static void headers__replaced__by_name_with_values_or_without(void **state)
 	http_headers_release(&from);
 }
 
-static void headers__written__also_without_a_value(void **state)
+TEST(headers, written, also_without_a_value)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct http_headers h = {NULL, 0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	http_headers_write(&h, &out);
 	assert_int_equal(out.n, 0);
 	assert_int_equal(http_headers_set(&h, "A", STR("1; b:2"), &err), 0);
@@ -75,7 +69,7 @@ static void headers__written__also_without_a_value(void **state)
 	http_headers_release(&h);
 }
 
-static void headers__what_could_become_another_line__refused(void **state)
+TEST(headers, what_could_become_another_line, refused)
 {
 	static const char *const names[] = {
 		"", "A B", "A:", "A\r", "A\n", "(A)", "A\"", "\xc3\xa4", "A;",
@@ -86,7 +80,6 @@ static void headers__what_could_become_another_line__refused(void **state)
 	struct http_headers h = {NULL, 0};
 	struct err err = ERR_INIT;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert_int_equal(http_headers_set(&h, names[i], STR("v"), &err),
 				 -1);
@@ -151,9 +144,8 @@ static const struct head_case {
 	{"ICY 200 OK\r\n", HTTP_READ_BAD, 0, NULL, NULL},
 };
 
-static void reader__heads__as_in_the_table(void **state)
+TEST(reader, heads, as_in_the_table)
 {
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(HEADS); i++) {
 		const struct head_case *c = &HEADS[i];
 		struct http_reader r = HTTP_READER_INIT;
@@ -170,7 +162,7 @@ static void reader__heads__as_in_the_table(void **state)
 	}
 }
 
-static void reader__heads_and_trailers_without_end__full(void **state)
+TEST(reader, heads_and_trailers_without_end, full)
 {
 	static const char *const begins[] = {
 		"HTTP/1.1 200 OK\r\n",
@@ -178,7 +170,6 @@ static void reader__heads_and_trailers_without_end__full(void **state)
 	};
 	enum http_read read;
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
 		struct http_reader r = HTTP_READER_INIT;
 		int lines = 0;
@@ -193,14 +184,13 @@ static void reader__heads_and_trailers_without_end__full(void **state)
 	}
 }
 
-static void get__names_values_and_counts(void **state)
+TEST(get, each_name, its_values_and_their_count)
 {
 	const struct http_head head = {
 		.lines = STR("A: 1\nNo\na :3\nA:\t2 \nB:\nC: d: e\n"),
 	};
 	struct str value;
 
-	(void)state;
 	assert_true(http_head_get(&head, "a", 0, &value));
 	assert_true(str_is(value, "1"));
 	assert_true(http_head_get(&head, "a", 1, &value));
@@ -212,22 +202,4 @@ static void get__names_values_and_counts(void **state)
 	assert_true(str_is(value, "d: e"));
 	assert_false(http_head_get(&head, "No", 0, &value));
 	assert_false(http_head_get(&head, "", 0, &value));
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(headers__set__lines_one_of_each_name),
-		cmocka_unit_test(
-			headers__what_could_become_another_line__refused),
-		cmocka_unit_test(
-			headers__replaced__by_name_with_values_or_without),
-		cmocka_unit_test(headers__written__also_without_a_value),
-		cmocka_unit_test(reader__heads__as_in_the_table),
-		cmocka_unit_test(reader__heads_and_trailers_without_end__full),
-		cmocka_unit_test(get__names_values_and_counts),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,6 +19,8 @@ static int teardown(void **state)
 	return 0;
 }
 
+FIXTURE(world, setup, teardown);
+
 /* "/stream" never ends; anything else is answered at once. */
 static void answer(struct connection *c, const char *request)
 {
@@ -32,7 +34,7 @@ static void answer(struct connection *c, const char *request)
 
 /* ---- connections ---- */
 
-static void send__no_callback_before_the_loop_turns(void **state)
+TEST_IN(world, send, before_the_loop_turns, no_callback)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -46,7 +48,7 @@ static void send__no_callback_before_the_loop_turns(void **state)
 	saw_release(&saw);
 }
 
-static void HT_9__one_after_the_other__one_connection(void **state)
+TEST_IN(world, HT_9, one_after_the_other, one_connection)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -61,7 +63,7 @@ static void HT_9__one_after_the_other__one_connection(void **state)
 	assert_int_equal(w->server.accepted, 1);
 }
 
-static void get__hundreds_at_once__all_answered(void **state)
+TEST_IN(world, get, hundreds_at_once, all_answered)
 {
 	enum { MANY = 300 };
 	struct world *w = *state;
@@ -83,7 +85,7 @@ static void get__hundreds_at_once__all_answered(void **state)
 	test_free(saw);
 }
 
-static void HT_9__post_beside_streams_that_stay_open__answered(void **state)
+TEST_IN(world, HT_9, post_beside_streams_that_stay_open, answered)
 {
 	enum { STREAMS = 20 };
 	struct world *w = *state;
@@ -115,7 +117,7 @@ static void HT_9__post_beside_streams_that_stay_open__answered(void **state)
 	}
 }
 
-static void options__connections_max__never_more(void **state)
+TEST_IN(world, options, connections_max, never_more)
 {
 	struct world *w = *state;
 	struct http_options options = {
@@ -151,7 +153,7 @@ static void end_at_the_second(struct connection *c, const char *request)
 		answer(c, request);
 }
 
-static void post__kept_connection_ends__not_sent_again(void **state)
+TEST_IN(world, post, kept_connection_ends, not_sent_again)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -172,7 +174,7 @@ static void post__kept_connection_ends__not_sent_again(void **state)
 	saw_release(&saw);
 }
 
-static void get__kept_connection_ends__sent_again(void **state)
+TEST_IN(world, get, kept_connection_ends, sent_again)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -188,7 +190,7 @@ static void get__kept_connection_ends__sent_again(void **state)
 
 /* ---- who may be connected to ---- */
 
-static void SEC_2__address_out_of_reach__refused_before_connecting(void **state)
+TEST_IN(world, SEC_2, address_out_of_reach, refused_before_connecting)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -202,7 +204,7 @@ static void SEC_2__address_out_of_reach__refused_before_connecting(void **state)
 	saw_release(&saw);
 }
 
-static void get__name_of_an_address_out_of_reach__refused(void **state)
+TEST_IN(world, get, name_of_an_address_out_of_reach, refused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -225,7 +227,7 @@ static void get__name_of_an_address_out_of_reach__refused(void **state)
 }
 
 /* What the user may use is open already; that lets nobody else in. */
-static void SEC_2__connection_of_a_wider_reach__not_reused(void **state)
+TEST_IN(world, SEC_2, connection_of_a_wider_reach, not_reused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -259,7 +261,7 @@ static bool allows_one_port(void *arg, struct str host,
 	return false;
 }
 
-static void get__rule_of_a_leash__asked_with_address_and_port(void **state)
+TEST_IN(world, get, rule_of_a_leash, asked_with_address_and_port)
 {
 	struct world *w = *state;
 	uint16_t port = w->server.port;
@@ -278,7 +280,7 @@ static void get__rule_of_a_leash__asked_with_address_and_port(void **state)
 	saw_release(&saw);
 }
 
-static void get__proxy_of_the_environment__not_used(void **state)
+TEST_IN(world, get, proxy_of_the_environment, not_used)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -295,7 +297,7 @@ static void get__proxy_of_the_environment__not_used(void **state)
 
 /* ---- an early end ---- */
 
-static void cancel__queued_running_or_in_callback__nothing_more(void **state)
+TEST_IN(world, cancel, queued_running_or_in_callback, nothing_more)
 {
 	struct world *w = *state;
 	struct saw saw[5], other;
@@ -338,7 +340,7 @@ static bool cancel_other(void *arg, UNUSED struct str bytes)
 	return true;
 }
 
-static void cancel__another_from_a_callback__it_ends_silently(void **state)
+TEST_IN(world, cancel, another_from_a_callback, it_ends_silently)
 {
 	struct world *w = *state;
 	struct saw stream, after;
@@ -362,7 +364,7 @@ static void cancel__another_from_a_callback__it_ends_silently(void **state)
 	saw_release(&after);
 }
 
-static void body__enough__end_follows_as_done(void **state)
+TEST_IN(world, body, enough, end_follows_as_done)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -377,7 +379,7 @@ static void body__enough__end_follows_as_done(void **state)
 	saw_release(&saw);
 }
 
-static void free__with_exchanges_of_each_kind__silent(void **state)
+TEST_IN(world, free, with_exchanges_of_each_kind, silent)
 {
 	struct world *w = *state;
 	struct saw running, queued;
@@ -396,31 +398,13 @@ static void free__with_exchanges_of_each_kind__silent(void **state)
 	saw_release(&queued);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-		TEST(send__no_callback_before_the_loop_turns),
-		TEST(HT_9__one_after_the_other__one_connection),
-		TEST(get__hundreds_at_once__all_answered),
-		TEST(HT_9__post_beside_streams_that_stay_open__answered),
-		TEST(options__connections_max__never_more),
-		TEST(post__kept_connection_ends__not_sent_again),
-		TEST(get__kept_connection_ends__sent_again),
-		TEST(SEC_2__address_out_of_reach__refused_before_connecting),
-		TEST(get__name_of_an_address_out_of_reach__refused),
-		TEST(SEC_2__connection_of_a_wider_reach__not_reused),
-		TEST(get__rule_of_a_leash__asked_with_address_and_port),
-		TEST(get__proxy_of_the_environment__not_used),
-		TEST(cancel__queued_running_or_in_callback__nothing_more),
-		TEST(cancel__another_from_a_callback__it_ends_silently),
-		TEST(body__enough__end_follows_as_done),
-		TEST(free__with_exchanges_of_each_kind__silent),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	/* what hangs has hung, and is no wait for ever */
 	alarm(60);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+
+	return 0;
 }
+
+TEST_FILE(begin_file, NULL);

@@ -44,7 +44,7 @@ static const struct certificate {
 	{"unknown", "localhost", "issuer"},
 };
 
-static void RW_112__certificate_not_good__nothing_is_sent(void **state)
+TEST_IN(tls_world, RW_112, certificate_not_good, nothing_is_sent)
 {
 	struct world *w = *state;
 
@@ -61,7 +61,7 @@ static void RW_112__certificate_not_good__nothing_is_sent(void **state)
 	}
 }
 
-static void certificate__good_with_its_authority__accepted(void **state)
+TEST_IN(tls_world, certificate, good_with_its_authority, accepted)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -76,8 +76,7 @@ static void certificate__good_with_its_authority__accepted(void **state)
 	saw_release(&saw);
 }
 
-static void certificate__good_without_its_authority__refused(
-	UNUSED void **state)
+TEST_IN(tls_world, certificate, good_without_its_authority, refused)
 {
 	struct world w;
 	struct saw saw;
@@ -89,7 +88,7 @@ static void certificate__good_without_its_authority__refused(
 	world_close(&w);
 }
 
-static void authorities__no_file_or_none_in_it__error(void **state)
+TEST_IN(tls_world, authorities, no_file_or_none_in_it, error)
 {
 	AUTO(mem_freep)
 	char *key = mem_printf("%s/ca.key", (char *)tls.folder);
@@ -110,7 +109,7 @@ static void authorities__no_file_or_none_in_it__error(void **state)
 	assert_null(h);
 }
 
-static void tls__older_than_1_2__refused(void **state)
+TEST_IN(tls_world, tls, older_than_1_2, refused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -122,7 +121,7 @@ static void tls__older_than_1_2__refused(void **state)
 }
 
 /* Those that wait for the first connection to a host must hear of its end. */
-static void certificate__not_good_for_many_at_once__each_fails(void **state)
+TEST_IN(tls_world, certificate, not_good_for_many_at_once, each_fails)
 {
 	struct world *w = *state;
 	struct saw saw[10];
@@ -136,7 +135,7 @@ static void certificate__not_good_for_many_at_once__each_fails(void **state)
 	}
 }
 
-static void tls__to_a_plain_server_or_plain_to_tls__fails(void **state)
+TEST_IN(tls_world, tls, to_a_plain_server_or_plain_to_tls, fails)
 {
 	AUTO(mem_freep) char *plain = url_of("http", "localhost", "good", "/");
 	struct world *w = *state;
@@ -174,7 +173,7 @@ static bool has_http2(struct world *w)
 	return has;
 }
 
-static void HT_9__http2_and_many_at_once__one_connection(void **state)
+TEST_IN(tls_world, HT_9, http2_and_many_at_once, one_connection)
 {
 	struct world *w = *state;
 	struct saw stream, saw[20];
@@ -199,7 +198,7 @@ static void HT_9__http2_and_many_at_once__one_connection(void **state)
 	saw_release(&stream);
 }
 
-static void HT_9__http1_beside_a_stream__another_connection(void **state)
+TEST_IN(tls_world, HT_9, http1_beside_a_stream, another_connection)
 {
 	struct world *w = *state;
 	struct saw stream, saw;
@@ -216,7 +215,7 @@ static void HT_9__http1_beside_a_stream__another_connection(void **state)
 	saw_release(&saw);
 }
 
-static void http2__connection_of_a_wider_reach__not_reused(void **state)
+TEST_IN(tls_world, http2, connection_of_a_wider_reach, not_reused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -231,26 +230,13 @@ static void http2__connection_of_a_wider_reach__not_reused(void **state)
 	saw_release(&saw);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, tls_setup, tls_teardown)
-		TEST(RW_112__certificate_not_good__nothing_is_sent),
-		TEST(certificate__good_with_its_authority__accepted),
-		TEST(certificate__good_without_its_authority__refused),
-		TEST(authorities__no_file_or_none_in_it__error),
-		TEST(tls__older_than_1_2__refused),
-		TEST(certificate__not_good_for_many_at_once__each_fails),
-		TEST(tls__to_a_plain_server_or_plain_to_tls__fails),
-		TEST(HT_9__http2_and_many_at_once__one_connection),
-		TEST(HT_9__http1_beside_a_stream__another_connection),
-		TEST(http2__connection_of_a_wider_reach__not_reused),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	/* what hangs has hung, and is no wait for ever */
 	alarm(60);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, tls_open, tls_close);
+
+	return tls_open(state);
 }
+
+TEST_FILE(begin_file, tls_close);

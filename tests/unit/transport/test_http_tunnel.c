@@ -67,7 +67,7 @@ static void talk_to(struct world *w, struct talk *t, const char *url)
 	wait_for(w, &t->is_over);
 }
 
-static void tunnel__over_tls__bytes_both_ways(void **state)
+TEST_IN(tls_world, tunnel, over_tls, bytes_both_ways)
 {
 	AUTO(mem_freep) char *url = url_of("wss", "localhost", "echo", "/x");
 	AUTO(buf_release) struct buf much = BUF_INIT(BUF_UNBOUNDED);
@@ -90,7 +90,7 @@ static void echo(struct connection *c, const char *request)
 	connection_end(c);
 }
 
-static void tunnel__plain__bytes_both_ways_and_the_end(void **state)
+TEST_IN(tls_world, tunnel, plain, bytes_both_ways_and_the_end)
 {
 	struct world *w = *state;
 	AUTO(mem_freep)
@@ -122,7 +122,7 @@ static const struct no_tunnel {
 	{"wss", "nobody.invalid", "echo", false, HTTP_RESOLVE},
 };
 
-static void tunnel__not_to_be_opened__failed_with_reason(void **state)
+TEST_IN(tls_world, tunnel, not_to_be_opened, failed_with_reason)
 {
 	struct world *w = *state;
 
@@ -150,7 +150,7 @@ static void note_opened(void *arg)
 	t->is_over = true;
 }
 
-static void tunnel__freed_at_any_time__silent(void **state)
+TEST_IN(tls_world, tunnel, freed_at_any_time, silent)
 {
 	AUTO(mem_freep) char *url = url_of("wss", "localhost", "echo", "/");
 	struct world *w = *state;
@@ -182,20 +182,13 @@ static void tunnel__freed_at_any_time__silent(void **state)
 	http_tunnel_free(t.tunnel);
 }
 
-int main(void)
+static int begin_file(UNUSED void **state)
 {
-	const struct CMUnitTest tests[] = {
-#define TEST(name) \
-	cmocka_unit_test_setup_teardown(name, tls_setup, tls_teardown)
-		TEST(tunnel__over_tls__bytes_both_ways),
-		TEST(tunnel__plain__bytes_both_ways_and_the_end),
-		TEST(tunnel__not_to_be_opened__failed_with_reason),
-		TEST(tunnel__freed_at_any_time__silent),
-	};
-
 	signal(SIGPIPE, SIG_IGN);
 	/* what hangs has hung, and is no wait for ever */
 	alarm(60);
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, tls_open, tls_close);
+
+	return tls_open(state);
 }
+
+TEST_FILE(begin_file, tls_close);

@@ -1,9 +1,6 @@
 /* Who may connect to which class of address. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -29,11 +26,10 @@ static union sockaddr_any sockaddr_of(const char *text)
 	return a;
 }
 
-static void range_of__no_address_of_the_internet__unusable(void **state)
+TEST(range_of, no_address_of_the_internet, unusable)
 {
 	union sockaddr_any a = {.local = {.sun_family = AF_UNIX}};
 
-	(void)state;
 	assert_int_equal(reach_class_of(&a.any), ADDRESS_NEVER);
 }
 
@@ -60,19 +56,17 @@ static bool is_allowed(const struct reach *r, const char *address)
 	return is;
 }
 
-static void judge__what_the_user_named__all_but_unusable(void **state)
+TEST(judge, what_the_user_named, all_but_unusable)
 {
 	struct reach r = reach_of_user();
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(SAMPLES); i++)
 		assert_int_equal(is_allowed(&r, SAMPLES[i].address),
 				 SAMPLES[i].range != ADDRESS_NEVER);
 }
 
-static void SEC_2__what_a_server_named__public_or_its_own_range(void **state)
+TEST(SEC_2, what_a_server_named, public_or_its_own_range)
 {
-	(void)state;
 	for (size_t s = 0; s < ARRAY_LEN(SAMPLES); s++) {
 		struct reach r = reach_of_server(SAMPLES[s].range);
 
@@ -85,7 +79,7 @@ static void SEC_2__what_a_server_named__public_or_its_own_range(void **state)
 	}
 }
 
-static void judge__metadata_service__only_as_the_address_itself(void **state)
+TEST(judge, metadata_service, only_as_the_address_itself)
 {
 	static const struct {
 		const char *host, *address;
@@ -103,7 +97,6 @@ static void judge__metadata_service__only_as_the_address_itself(void **state)
 		{"169.254.169.254", "100.100.100.200", false},
 	};
 
-	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		union sockaddr_any a = sockaddr_of(row[i].address);
 		const struct reach user = reach_of_user();
@@ -122,12 +115,11 @@ static void judge__metadata_service__only_as_the_address_itself(void **state)
 	}
 }
 
-static void judge__plain_http__loopback_only(void **state)
+TEST(judge, plain_http, loopback_only)
 {
 	struct reach user = reach_of_user();
 	struct reach remote = reach_of_server(ADDRESS_PUBLIC);
 
-	(void)state;
 	user.is_loopback_only = remote.is_loopback_only = true;
 	assert_true(is_allowed(&user, "127.0.0.1"));
 	assert_true(is_allowed(&user, "::1"));
@@ -148,34 +140,15 @@ static bool never(void *arg, struct str host, const struct sockaddr *address,
 	return false;
 }
 
-static void judge__further_rule__asked_last_and_obeyed(void **state)
+TEST(judge, further_rule, asked_last_and_obeyed)
 {
 	struct reach r = reach_of_server(ADDRESS_PUBLIC);
 	int asked = 0;
 
-	(void)state;
 	r.allows = never;
 	r.arg = &asked;
 	assert_false(is_allowed(&r, "127.0.0.1"));
 	assert_int_equal(asked, 0);
 	assert_false(is_allowed(&r, "8.8.8.8"));
 	assert_int_equal(asked, 1);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			range_of__no_address_of_the_internet__unusable),
-		cmocka_unit_test(judge__what_the_user_named__all_but_unusable),
-		cmocka_unit_test(
-			SEC_2__what_a_server_named__public_or_its_own_range),
-		cmocka_unit_test(
-			judge__metadata_service__only_as_the_address_itself),
-		cmocka_unit_test(judge__plain_http__loopback_only),
-		cmocka_unit_test(judge__further_rule__asked_last_and_obeyed),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

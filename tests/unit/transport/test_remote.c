@@ -2,17 +2,13 @@
  * A client over HTTP, with a server that misbehaves as its rows say: HTTP
  * itself, and the shape with sessions (2025-03-26 to 2025-11-25).
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/transport/remote_talk.h"
 
 /* ---- which era, which transport ---- */
 
-static void RW_90__probe_refused_by_400__is_legacy(UNUSED void **state)
+TEST(RW_90, probe_refused_by_400, is_legacy)
 {
 	static const char *const refusals[] = {
 		"400 text/plain\n\nMissing session ID",
@@ -52,7 +48,7 @@ static void RW_90__probe_refused_by_400__is_legacy(UNUSED void **state)
 	}
 }
 
-static void RW_91__probe_refused_by_404__initialize_then_sse(UNUSED void **s)
+TEST(RW_91, probe_refused_by_404, initialize_then_sse)
 {
 	static const struct peer_step steps[] = {
 		{"POST server/discover", "404 text/plain\n\nno", PEER_DONE, 0},
@@ -80,7 +76,7 @@ static void RW_91__probe_refused_by_404__initialize_then_sse(UNUSED void **s)
 	end(&w);
 }
 
-static void RW_93__probe_answered_by_500__era_stays_open(UNUSED void **state)
+TEST(RW_93, probe_answered_by_500, era_stays_open)
 {
 	static const char *const failures[] = {"500 text/plain\n\nboom",
 					       "502 text/html\n\n<p>",
@@ -105,7 +101,7 @@ static void RW_93__probe_answered_by_500__era_stays_open(UNUSED void **state)
 	}
 }
 
-static void RW_94__probe_answered_by_nothing__is_legacy(UNUSED void **state)
+TEST(RW_94, probe_answered_by_nothing, is_legacy)
 {
 	static const char *const answers[] = {
 		"200 application/json\n\n{\"result\":{}}",
@@ -132,7 +128,7 @@ static void RW_94__probe_answered_by_nothing__is_legacy(UNUSED void **state)
 	}
 }
 
-static void RW_95__version_refused_and_named__tried_once_more(UNUSED void **s)
+TEST(RW_95, version_refused_and_named, tried_once_more)
 {
 	static const struct peer_step steps[] = {
 		{"POST server/discover",
@@ -156,7 +152,7 @@ static void RW_95__version_refused_and_named__tried_once_more(UNUSED void **s)
 
 /* ---- bodies ---- */
 
-static void RW_96__media_type_missing__parsed_all_the_same(UNUSED void **state)
+TEST(RW_96, media_type_missing, parsed_all_the_same)
 {
 	static const char *const types[] = {
 		"200 text/plain\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":"
@@ -186,7 +182,7 @@ static void RW_96__media_type_missing__parsed_all_the_same(UNUSED void **state)
 	}
 }
 
-static void RW_97__stream_of_odd_forms__is_read(UNUSED void **state)
+TEST(RW_97, stream_of_odd_forms, is_read)
 {
 	static const char *const streams[] = {
 		"200 text/event-stream\n\ndata: {\"jsonrpc\":\"2.0\",\n"
@@ -220,7 +216,7 @@ static void RW_97__stream_of_odd_forms__is_read(UNUSED void **state)
 	}
 }
 
-static void RW_107__notification_answered_by_200__accepted(UNUSED void **state)
+TEST(RW_107, notification_answered_by_200, accepted)
 {
 	static const char *const replies[] = {"200 application/json\n\n{}",
 					      "200 application/json\n\nnull",
@@ -245,7 +241,7 @@ static void RW_107__notification_answered_by_200__accepted(UNUSED void **state)
 	}
 }
 
-static void RW_110__gzip_not_asked_for__never_garbage(UNUSED void **state)
+TEST(RW_110, gzip_not_asked_for, never_garbage)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -263,7 +259,7 @@ static void RW_110__gzip_not_asked_for__never_garbage(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_111__body_cut_short__nothing_of_it_is_used(UNUSED void **state)
+TEST(RW_111, body_cut_short, nothing_of_it_is_used)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -281,7 +277,7 @@ static void RW_111__body_cut_short__nothing_of_it_is_used(UNUSED void **state)
 	end(&w);
 }
 
-static void HT_5__error_of_a_foreign_id__is_of_this_request(UNUSED void **s)
+TEST(HT_5, error_of_a_foreign_id, is_of_this_request)
 {
 	static const char *const ids[] = {
 		"400 application/json\n\n{\"jsonrpc\":\"2.0\",\"error\":{"
@@ -311,7 +307,7 @@ static void HT_5__error_of_a_foreign_id__is_of_this_request(UNUSED void **s)
 	}
 }
 
-static void HT_5__error_without_json__says_status_and_text(UNUSED void **s)
+TEST(HT_5, error_without_json, says_status_and_text)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -331,7 +327,7 @@ static void HT_5__error_without_json__says_status_and_text(UNUSED void **s)
 }
 
 /* What is refused first, and whether it is asked again. */
-static void HT_8__refused_before_it_was_done__comes_once(UNUSED void **state)
+TEST(HT_8, refused_before_it_was_done, comes_once)
 {
 	static const struct {
 		const char *reply;
@@ -389,7 +385,7 @@ static void HT_8__refused_before_it_was_done__comes_once(UNUSED void **state)
 	}
 }
 
-static void HT_8__list_told_to_come_later__comes_once(UNUSED void **state)
+TEST(HT_8, list_told_to_come_later, comes_once)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -412,7 +408,7 @@ static void HT_8__list_told_to_come_later__comes_once(UNUSED void **state)
 
 /* ---- the stream of an answer ---- */
 
-static void RW_98__stream_broken_with_ids__is_resumed(UNUSED void **state)
+TEST(RW_98, stream_broken_with_ids, is_resumed)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -446,7 +442,7 @@ static void RW_98__stream_broken_with_ids__is_resumed(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_99__stream_broken_without_ids__outcome_unknown(UNUSED void **s)
+TEST(RW_99, stream_broken_without_ids, outcome_unknown)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -466,7 +462,7 @@ static void RW_99__stream_broken_without_ids__outcome_unknown(UNUSED void **s)
 	end(&w);
 }
 
-static void HL_11__resumed_five_times_in_vain__is_lost(UNUSED void **state)
+TEST(HL_11, resumed_five_times_in_vain, is_lost)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -487,7 +483,7 @@ static void HL_11__resumed_five_times_in_vain__is_lost(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_100__stream_open_after_the_answer__returns(UNUSED void **state)
+TEST(RW_100, stream_open_after_the_answer, returns)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -509,7 +505,7 @@ static void RW_100__stream_open_after_the_answer__returns(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_8__server_asks_on_the_stream__is_answered(UNUSED void **state)
+TEST(HL_8, server_asks_on_the_stream, is_answered)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -532,7 +528,7 @@ static void HL_8__server_asks_on_the_stream__is_answered(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_13__given_up__is_said_by_a_message(UNUSED void **state)
+TEST(HL_13, given_up, is_said_by_a_message)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -550,7 +546,7 @@ static void HL_13__given_up__is_said_by_a_message(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_13__given_up_before_it_went__is_not_sent(UNUSED void **state)
+TEST(HL_13, given_up_before_it_went, is_not_sent)
 {
 	static const struct peer_step steps[] = {
 		{"POST notifications/initialized", "hangs", PEER_HANGS, 0},
@@ -568,7 +564,7 @@ static void HL_13__given_up_before_it_went__is_not_sent(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_7__initialized_hangs__calls_go_all_the_same(UNUSED void **state)
+TEST(HL_7, initialized_hangs, calls_go_all_the_same)
 {
 	static const struct peer_step steps[] = {
 		{"POST notifications/initialized", "hangs", PEER_HANGS, 0},
@@ -586,7 +582,7 @@ static void HL_7__initialized_hangs__calls_go_all_the_same(UNUSED void **state)
 	end(&w);
 }
 
-static void HE_6__refused_with_an_error__that_is_told(UNUSED void **state)
+TEST(HE_6, refused_with_an_error, that_is_told)
 {
 	static const struct peer_step steps[] = {
 		{"POST",
@@ -609,7 +605,7 @@ static void HE_6__refused_with_an_error__that_is_told(UNUSED void **state)
 
 /* ---- the standalone stream ---- */
 
-static void RW_101__stream_that_says_nothing__costs_nothing(UNUSED void **s)
+TEST(RW_101, stream_that_says_nothing, costs_nothing)
 {
 	static const struct peer_step steps[] = {
 		{"GET /mcp", "200 text/event-stream\n\n", PEER_STAYS, 0},
@@ -627,7 +623,7 @@ static void RW_101__stream_that_says_nothing__costs_nothing(UNUSED void **s)
 	end(&w);
 }
 
-static void RW_102__no_such_stream__session_works(UNUSED void **state)
+TEST(RW_102, no_such_stream, session_works)
 {
 	static const struct peer_step refusals[] = {
 		{"GET", "404\n\n", PEER_DONE, 0},
@@ -655,7 +651,7 @@ static void RW_102__no_such_stream__session_works(UNUSED void **state)
 	}
 }
 
-static void RW_108__answered_on_the_other_stream__by_its_id(UNUSED void **s)
+TEST(RW_108, answered_on_the_other_stream, by_its_id)
 {
 	static const struct peer_step steps[] = {
 		{"GET /mcp", "200 text/event-stream\n\n", PEER_STAYS, 0},
@@ -676,7 +672,7 @@ static void RW_108__answered_on_the_other_stream__by_its_id(UNUSED void **s)
 	end(&w);
 }
 
-static void HL_15__nothing_and_no_other_stream__fails(UNUSED void **state)
+TEST(HL_15, nothing_and_no_other_stream, fails)
 {
 	static const struct peer_step steps[] = {
 		OLD_SERVER,
@@ -692,50 +688,4 @@ static void HL_15__nothing_and_no_other_stream__fails(UNUSED void **state)
 	assert_seen(&w, "failed transport: the server ");
 	assert_seen(&w, "the outcome is unknown");
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(RW_90__probe_refused_by_400__is_legacy),
-		cmocka_unit_test(
-			RW_91__probe_refused_by_404__initialize_then_sse),
-		cmocka_unit_test(RW_93__probe_answered_by_500__era_stays_open),
-		cmocka_unit_test(RW_94__probe_answered_by_nothing__is_legacy),
-		cmocka_unit_test(
-			RW_95__version_refused_and_named__tried_once_more),
-		cmocka_unit_test(
-			RW_96__media_type_missing__parsed_all_the_same),
-		cmocka_unit_test(RW_97__stream_of_odd_forms__is_read),
-		cmocka_unit_test(RW_98__stream_broken_with_ids__is_resumed),
-		cmocka_unit_test(
-			RW_99__stream_broken_without_ids__outcome_unknown),
-		cmocka_unit_test(RW_100__stream_open_after_the_answer__returns),
-		cmocka_unit_test(
-			RW_101__stream_that_says_nothing__costs_nothing),
-		cmocka_unit_test(RW_102__no_such_stream__session_works),
-		cmocka_unit_test(
-			RW_107__notification_answered_by_200__accepted),
-		cmocka_unit_test(
-			RW_108__answered_on_the_other_stream__by_its_id),
-		cmocka_unit_test(RW_110__gzip_not_asked_for__never_garbage),
-		cmocka_unit_test(RW_111__body_cut_short__nothing_of_it_is_used),
-		cmocka_unit_test(
-			HT_5__error_of_a_foreign_id__is_of_this_request),
-		cmocka_unit_test(
-			HT_5__error_without_json__says_status_and_text),
-		cmocka_unit_test(HT_8__list_told_to_come_later__comes_once),
-		cmocka_unit_test(HT_8__refused_before_it_was_done__comes_once),
-		cmocka_unit_test(HL_11__resumed_five_times_in_vain__is_lost),
-		cmocka_unit_test(HL_8__server_asks_on_the_stream__is_answered),
-		cmocka_unit_test(HL_13__given_up__is_said_by_a_message),
-		cmocka_unit_test(HL_13__given_up_before_it_went__is_not_sent),
-		cmocka_unit_test(
-			HL_7__initialized_hangs__calls_go_all_the_same),
-		cmocka_unit_test(HE_6__refused_with_an_error__that_is_told),
-		cmocka_unit_test(HL_15__nothing_and_no_other_stream__fails),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

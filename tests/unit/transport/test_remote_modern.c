@@ -2,11 +2,7 @@
  * A client over HTTP of 2026-07-28: every request stands alone and says in
  * its headers what it is.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/transport/remote_talk.h"
 
@@ -20,7 +16,7 @@
 	"400 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID," \
 	"\"error\":{\"code\":-32020,\"message\":\"HeaderMismatch\"}}"
 
-static void HM_1__every_request__says_what_it_is(UNUSED void **state)
+TEST(HM_1, every_request, says_what_it_is)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -48,7 +44,7 @@ static void HM_1__every_request__says_what_it_is(UNUSED void **state)
 	end(&w);
 }
 
-static void HM_5__session_id_of_a_server__is_ignored(UNUSED void **state)
+TEST(HM_5, session_id_of_a_server, is_ignored)
 {
 	static const struct peer_step steps[] = {
 		{"POST server/discover",
@@ -68,7 +64,7 @@ static void HM_5__session_id_of_a_server__is_ignored(UNUSED void **state)
 	end(&w);
 }
 
-static void XH_11__call_of_an_unknown_tool__is_listed_first(UNUSED void **state)
+TEST(XH_11, call_of_an_unknown_tool, is_listed_first)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -100,7 +96,7 @@ static void XH_11__call_of_an_unknown_tool__is_listed_first(UNUSED void **state)
 	end(&w);
 }
 
-static void XH_1__list_that_passes_through__is_learned_from(UNUSED void **state)
+TEST(XH_1, list_that_passes_through, is_learned_from)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -125,7 +121,7 @@ static void XH_1__list_that_passes_through__is_learned_from(UNUSED void **state)
 }
 
 /* Of two of one name the last one counts; the order of names is any. */
-static void XH_1__list_with_a_name_twice__last_one_counts(UNUSED void **state)
+TEST(XH_1, list_with_a_name_twice, last_one_counts)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -153,7 +149,7 @@ static void XH_1__list_with_a_name_twice__last_one_counts(UNUSED void **state)
 	end(&w);
 }
 
-static void XH_9__mismatch__listed_anew_and_sent_once_more(UNUSED void **state)
+TEST(XH_9, mismatch, listed_anew_and_sent_once_more)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -179,7 +175,7 @@ static void XH_9__mismatch__listed_anew_and_sent_once_more(UNUSED void **state)
 	end(&w);
 }
 
-static void XH_9__mismatch_for_ever__is_the_error(UNUSED void **state)
+TEST(XH_9, mismatch_for_ever, is_the_error)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -199,7 +195,7 @@ static void XH_9__mismatch_for_ever__is_the_error(UNUSED void **state)
 	end(&w);
 }
 
-static void HM_6__stream_of_a_list_breaks__asked_again(UNUSED void **state)
+TEST(HM_6, stream_of_a_list_breaks, asked_again)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -220,7 +216,7 @@ static void HM_6__stream_of_a_list_breaks__asked_again(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_99__stream_of_a_call_breaks__outcome_unknown(UNUSED void **state)
+TEST(RW_99, stream_of_a_call_breaks, outcome_unknown)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -242,7 +238,7 @@ static void RW_99__stream_of_a_call_breaks__outcome_unknown(UNUSED void **state)
 	end(&w);
 }
 
-static void HM_7__given_up__closes_the_stream(UNUSED void **state)
+TEST(HM_7, given_up, closes_the_stream)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -262,7 +258,7 @@ static void HM_7__given_up__closes_the_stream(UNUSED void **state)
 	end(&w);
 }
 
-static void HM_9__server_asks__gets_no_answer(UNUSED void **state)
+TEST(HM_9, server_asks, gets_no_answer)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -285,7 +281,7 @@ static void HM_9__server_asks__gets_no_answer(UNUSED void **state)
 	end(&w);
 }
 
-static void SUB_6__subscription_breaks__is_opened_again(UNUSED void **state)
+TEST(SUB_6, subscription_breaks, is_opened_again)
 {
 	static const struct peer_step steps[] = {
 		NEW_SERVER,
@@ -305,7 +301,7 @@ static void SUB_6__subscription_breaks__is_opened_again(UNUSED void **state)
 	end(&w);
 }
 
-static void SSE_7__too_long__is_told_of_this_request(UNUSED void **state)
+TEST(SSE_7, too_long, is_told_of_this_request)
 {
 	static const char *const replies[] = {
 		"200 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID,"
@@ -341,7 +337,7 @@ static void SSE_7__too_long__is_told_of_this_request(UNUSED void **state)
 	}
 }
 
-static void HE_5__nobody_answers__says_where(UNUSED void **state)
+TEST(HE_5, nobody_answers, says_where)
 {
 	static const struct peer_step steps[] = {{0}};
 	struct world w;
@@ -356,31 +352,4 @@ static void HE_5__nobody_answers__says_where(UNUSED void **state)
 	assert_seen(&w, "failed transport: no answer to server/discover from "
 			"http://127.0.0.1:");
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(HM_1__every_request__says_what_it_is),
-		cmocka_unit_test(HM_5__session_id_of_a_server__is_ignored),
-		cmocka_unit_test(
-			XH_11__call_of_an_unknown_tool__is_listed_first),
-		cmocka_unit_test(
-			XH_1__list_that_passes_through__is_learned_from),
-		cmocka_unit_test(XH_1__list_with_a_name_twice__last_one_counts),
-		cmocka_unit_test(
-			XH_9__mismatch__listed_anew_and_sent_once_more),
-		cmocka_unit_test(XH_9__mismatch_for_ever__is_the_error),
-		cmocka_unit_test(HM_6__stream_of_a_list_breaks__asked_again),
-		cmocka_unit_test(
-			RW_99__stream_of_a_call_breaks__outcome_unknown),
-		cmocka_unit_test(HM_7__given_up__closes_the_stream),
-		cmocka_unit_test(HM_9__server_asks__gets_no_answer),
-		cmocka_unit_test(SUB_6__subscription_breaks__is_opened_again),
-		cmocka_unit_test(SSE_7__too_long__is_told_of_this_request),
-		cmocka_unit_test(HE_5__nobody_answers__says_where),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
  * A client over HTTP: sessions that servers give and lose, the end, redirects,
  * credentials, and HTTP+SSE of 2024-11-05.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "tests/unit/transport/remote_talk.h"
 
@@ -26,7 +22,7 @@
 
 /* ---- sessions ---- */
 
-static void HL_2__session_id__is_on_all_that_follows(UNUSED void **state)
+TEST(HL_2, session_id, is_on_all_that_follows)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE, 0},
@@ -49,7 +45,7 @@ static void HL_2__session_id__is_on_all_that_follows(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_2__session_id_of_other_characters__is_refused(UNUSED void **s)
+TEST(HL_2, session_id_of_other_characters, is_refused)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("a b"), PEER_DONE, 0},
@@ -65,7 +61,7 @@ static void HL_2__session_id_of_other_characters__is_refused(UNUSED void **s)
 	end(&w);
 }
 
-static void HL_1__of_2025_03_26__names_no_revision(UNUSED void **state)
+TEST(HL_1, of_2025_03_26, names_no_revision)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"",
@@ -87,7 +83,7 @@ static void HL_1__of_2025_03_26__names_no_revision(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_103__session_lost__begun_anew_and_sent_once_more(UNUSED void **s)
+TEST(RW_103, session_lost, begun_anew_and_sent_once_more)
 {
 	static const char *const losses[] = {
 		"404 text/plain\n\nno such session",
@@ -141,8 +137,7 @@ static void RW_103__session_lost__begun_anew_and_sent_once_more(UNUSED void **s)
 	"{\"jsonrpc\":\"2.0\",\"id\":$ID,\"error\":{\"code\":" code \
 	",\"message\":\"" message "\"}}"
 
-static void RW_103__error_of_a_tool_about_a_session__no_second_call(
-	UNUSED void **s)
+TEST(RW_103, error_of_a_tool_about_a_session, no_second_call)
 {
 	static const char *const errors[] = {
 		"200 application/json\n\n" SPEAKS(
@@ -185,7 +180,7 @@ static void RW_103__error_of_a_tool_about_a_session__no_second_call(
 	}
 }
 
-static void HL_3__two_at_once__one_new_session(UNUSED void **state)
+TEST(HL_3, two_at_once, one_new_session)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE, 0},
@@ -210,7 +205,7 @@ static void HL_3__two_at_once__one_new_session(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_3__lost_for_ever__is_an_error(UNUSED void **state)
+TEST(HL_3, lost_for_ever, is_an_error)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE,
@@ -232,7 +227,7 @@ static void HL_3__lost_for_ever__is_an_error(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_3__new_session_refused__all_ends(UNUSED void **state)
+TEST(HL_3, new_session_refused, all_ends)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE, 0},
@@ -254,7 +249,7 @@ static void HL_3__new_session_refused__all_ends(UNUSED void **state)
 }
 
 /* In one array: what ends all requests, and an error for that of the stream. */
-static void RPC_9__all_ends_within_an_array__rest_is_not_read(UNUSED void **s)
+TEST(RPC_9, all_ends_within_an_array, rest_is_not_read)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE, 0},
@@ -288,7 +283,7 @@ static void RPC_9__all_ends_within_an_array__rest_is_not_read(UNUSED void **s)
 	end(&w);
 }
 
-static void RW_104__another_id_later__the_first_one_stays(UNUSED void **state)
+TEST(RW_104, another_id_later, the_first_one_stays)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1"), PEER_DONE, 0},
@@ -309,7 +304,7 @@ static void RW_104__another_id_later__the_first_one_stays(UNUSED void **state)
 	end(&w);
 }
 
-static void RW_105__delete_refused__is_no_failure(UNUSED void **state)
+TEST(RW_105, delete_refused, is_no_failure)
 {
 	static const struct peer_step ends[] = {
 		{"DELETE", "404\n\n", PEER_DONE, 0},
@@ -340,7 +335,7 @@ static void RW_105__delete_refused__is_no_failure(UNUSED void **state)
 	}
 }
 
-static void VER_2__unknown_revision__session_is_deleted(UNUSED void **state)
+TEST(VER_2, unknown_revision, session_is_deleted)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"",
@@ -360,7 +355,7 @@ static void VER_2__unknown_revision__session_is_deleted(UNUSED void **state)
 	end(&w);
 }
 
-static void HL_4__session_id__is_in_no_sentence(UNUSED void **state)
+TEST(HL_4, session_id, is_in_no_sentence)
 {
 	static const struct peer_step steps[] = {
 		{"POST \"initialize\"", WITH_SESSION("S1-secret"), PEER_DONE,
@@ -384,7 +379,7 @@ static void HL_4__session_id__is_in_no_sentence(UNUSED void **state)
 
 /* ---- redirects ---- */
 
-static void RW_106__redirect_to_the_same_origin__is_followed(UNUSED void **s)
+TEST(RW_106, redirect_to_the_same_origin, is_followed)
 {
 	static const char *const redirects[] = {"307\nLocation: /mcp/\n\n",
 						"308\nLocation: mcp/\n\n"};
@@ -408,7 +403,7 @@ static void RW_106__redirect_to_the_same_origin__is_followed(UNUSED void **s)
 	}
 }
 
-static void RW_106__other_redirects__name_the_target(UNUSED void **state)
+TEST(RW_106, other_redirects, name_the_target)
 {
 	static const char *const redirects[] = {
 		"301\nLocation: /mcp/\n\n",
@@ -523,7 +518,7 @@ static void begin_guarded(struct world *w, struct guard *g,
 	begin_with(w, steps, NULL);
 }
 
-static void RW_92__probe_answered_by_401__authorized_first(UNUSED void **state)
+TEST(RW_92, probe_answered_by_401, authorized_first)
 {
 	static const struct peer_step steps[] = {
 		{"POST Authorization: Bearer t", JSON_REPLY(DISCOVERED),
@@ -555,7 +550,7 @@ static void RW_92__probe_answered_by_401__authorized_first(UNUSED void **state)
 	}
 }
 
-static void AU_2__refused_for_ever__is_denied(UNUSED void **state)
+TEST(AU_2, refused_for_ever, is_denied)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "401\n\n", PEER_DONE, PEER_ALWAYS},
@@ -572,7 +567,7 @@ static void AU_2__refused_for_ever__is_denied(UNUSED void **state)
 	end(&w);
 }
 
-static void HE_5__403_and_nobody_has_credentials__is_denied(UNUSED void **s)
+TEST(HE_5, 403_and_nobody_has_credentials, is_denied)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "403 text/plain\n\nkeep out", PEER_DONE, PEER_ALWAYS},
@@ -597,7 +592,7 @@ static void begin_sse(struct world *w, const struct peer_step *steps)
 	begin_with(w, steps, NULL);
 }
 
-static void RW_109__endpoint_of_all_forms__is_resolved(UNUSED void **state)
+TEST(RW_109, endpoint_of_all_forms, is_resolved)
 {
 	static const struct {
 		const char *reference, *want;
@@ -639,7 +634,7 @@ static void RW_109__endpoint_of_all_forms__is_resolved(UNUSED void **state)
 	}
 }
 
-static void RW_109__endpoint_elsewhere__is_refused(UNUSED void **state)
+TEST(RW_109, endpoint_elsewhere, is_refused)
 {
 	static const char *const places[] = {
 		"200 text/event-stream\n\nevent: endpoint\n"
@@ -666,7 +661,7 @@ static void RW_109__endpoint_elsewhere__is_refused(UNUSED void **state)
 	}
 }
 
-static void HS_5__stream_ends__session_too(UNUSED void **state)
+TEST(HS_5, stream_ends, session_too)
 {
 	static const struct peer_step steps[] = {
 		{"GET",
@@ -689,7 +684,7 @@ static void HS_5__stream_ends__session_too(UNUSED void **state)
 	end(&w);
 }
 
-static void HE_6__nothing_is_there__says_both(UNUSED void **state)
+TEST(HE_6, nothing_is_there, says_both)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "404 text/plain\n\nNot Found", PEER_DONE, PEER_ALWAYS},
@@ -710,7 +705,7 @@ static void HE_6__nothing_is_there__says_both(UNUSED void **state)
 	end(&w);
 }
 
-static void HS_4__answer_in_the_reply__counts_once(UNUSED void **state)
+TEST(HS_4, answer_in_the_reply, counts_once)
 {
 	static const struct peer_step steps[] = {
 		{"GET",
@@ -744,7 +739,7 @@ static enum session_era remembered(struct world *w)
 	return eras_find(w->eras, &key);
 }
 
-static void PRB_10__era_of_a_url__is_remembered(UNUSED void **state)
+TEST(PRB_10, era_of_a_url, is_remembered)
 {
 	static const struct peer_step steps[] = {
 		{"POST server/discover", "400\n\n", PEER_DONE, 0},
@@ -761,7 +756,7 @@ static void PRB_10__era_of_a_url__is_remembered(UNUSED void **state)
 	end(&w);
 }
 
-static void PRB_10__remembered_era_is_wrong__asked_anew(UNUSED void **state)
+TEST(PRB_10, remembered_era_is_wrong, asked_anew)
 {
 	static const char *const refusals[] = {
 		"400 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":1,"
@@ -796,7 +791,7 @@ static void PRB_10__remembered_era_is_wrong__asked_anew(UNUSED void **state)
 	}
 }
 
-static void HE_5__server_is_ill__its_era_is_not_forgotten(UNUSED void **state)
+TEST(HE_5, server_is_ill, its_era_is_not_forgotten)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "502\n\n", PEER_DONE, PEER_ALWAYS},
@@ -818,7 +813,7 @@ static void HE_5__server_is_ill__its_era_is_not_forgotten(UNUSED void **state)
 	}
 }
 
-static void VER_5__other_revision_named__begun_again_with_it(UNUSED void **s)
+TEST(VER_5, other_revision_named, begun_again_with_it)
 {
 	static const struct peer_step steps[] = {
 		{"POST server/discover", "400\n\n", PEER_DONE, PEER_ALWAYS},
@@ -845,48 +840,4 @@ static void VER_5__other_revision_named__begun_again_with_it(UNUSED void **s)
 			    "ready\nresult " RESULT "\nended\n");
 	assert_logged(&w, "POST tools/call version=2025-06-18\n");
 	end(&w);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(HL_2__session_id__is_on_all_that_follows),
-		cmocka_unit_test(
-			HL_2__session_id_of_other_characters__is_refused),
-		cmocka_unit_test(HL_1__of_2025_03_26__names_no_revision),
-		cmocka_unit_test(
-			RW_103__session_lost__begun_anew_and_sent_once_more),
-		cmocka_unit_test(
-			RW_103__error_of_a_tool_about_a_session__no_second_call),
-		cmocka_unit_test(HL_3__two_at_once__one_new_session),
-		cmocka_unit_test(HL_3__lost_for_ever__is_an_error),
-		cmocka_unit_test(HL_3__new_session_refused__all_ends),
-		cmocka_unit_test(
-			RPC_9__all_ends_within_an_array__rest_is_not_read),
-		cmocka_unit_test(RW_104__another_id_later__the_first_one_stays),
-		cmocka_unit_test(RW_105__delete_refused__is_no_failure),
-		cmocka_unit_test(HL_4__session_id__is_in_no_sentence),
-		cmocka_unit_test(VER_2__unknown_revision__session_is_deleted),
-		cmocka_unit_test(
-			RW_106__redirect_to_the_same_origin__is_followed),
-		cmocka_unit_test(RW_106__other_redirects__name_the_target),
-		cmocka_unit_test(
-			RW_92__probe_answered_by_401__authorized_first),
-		cmocka_unit_test(AU_2__refused_for_ever__is_denied),
-		cmocka_unit_test(
-			HE_5__403_and_nobody_has_credentials__is_denied),
-		cmocka_unit_test(RW_109__endpoint_of_all_forms__is_resolved),
-		cmocka_unit_test(RW_109__endpoint_elsewhere__is_refused),
-		cmocka_unit_test(HS_4__answer_in_the_reply__counts_once),
-		cmocka_unit_test(HS_5__stream_ends__session_too),
-		cmocka_unit_test(HE_6__nothing_is_there__says_both),
-		cmocka_unit_test(PRB_10__era_of_a_url__is_remembered),
-		cmocka_unit_test(PRB_10__remembered_era_is_wrong__asked_anew),
-		cmocka_unit_test(HE_5__server_is_ill__its_era_is_not_forgotten),
-		cmocka_unit_test(
-			VER_5__other_revision_named__begun_again_with_it),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,11 +2,7 @@
  * The WebSocket transport before it is open: refused handshakes, credentials,
  * and pages that are no frames.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "tests/unit/test.h"
 
 #include "core/transport/websocket.h"
 #include "tests/unit/transport/http_peer.h"
@@ -145,30 +141,18 @@ static void expect(enum authorizer_verdict verdict, const char *told,
 	loop_release(&loop);
 }
 
-static void refused__no_credentials__lost(UNUSED void **state)
+TEST(refused, no_credentials, lost)
 {
 	expect(AUTHORIZER_NO, "lost <refused 1 times> over", 1);
 }
 
-static void refused__go__asked_once_more(UNUSED void **state)
+TEST(refused, go, asked_once_more)
 {
 	expect(AUTHORIZER_GO, "lost <refused 2 times> over", 2);
 }
 
 /* What stands in the page of the refusal is not read as frames meanwhile. */
-static void refused__wait__page_is_no_message(UNUSED void **state)
+TEST(refused, wait, page_is_no_message)
 {
 	expect(AUTHORIZER_WAIT, "held resumed lost <refused 2 times> over", 2);
-}
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(refused__no_credentials__lost),
-		cmocka_unit_test(refused__go__asked_once_more),
-		cmocka_unit_test(refused__wait__page_is_no_message),
-	};
-
-	cmocka_set_message_output(CM_OUTPUT_TAP);
-	return cmocka_run_group_tests(tests, NULL, NULL);
 }

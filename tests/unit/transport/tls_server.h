@@ -2,8 +2,8 @@
  * The servers of tests/servers/tls.mjs, one for all tests of a program, and a
  * world (http_world.h) whose client knows their authority.
  *
- *	cmocka_unit_test_setup_teardown(test, tls_setup, tls_teardown)
- *	cmocka_run_group_tests(tests, tls_open, tls_close)
+ *	TEST_IN(tls_world, ...)
+ *	TEST_FILE(tls_open, tls_close)
  */
 #ifndef TESTS_UNIT_TLS_SERVER_H
 #define TESTS_UNIT_TLS_SERVER_H
@@ -84,5 +84,7 @@ static inline char *url_of(const char *scheme, const char *host,
 	return mem_printf("%s://%s:%lu%s", scheme, host,
 			  strtoul(at + strlen(key), NULL, 10), path);
 }
+
+FIXTURE(tls_world, tls_setup, tls_teardown);
 
 #endif
