@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "core/cli/completion_answer.h"
 #include "core/cli/policy_sources.h"
 #include "core/cli/target.h"
 
@@ -106,6 +107,9 @@ int command_run(int argc, char **argv, struct err *err)
 	AUTO(args_release) struct args args = {0};
 	const struct command *cmd;
 
+	/* for completion scripts; no row, for people do not call it */
+	if (strcmp(argv[0], "__complete") == 0)
+		return completion_answer(commands, argc - 1, argv + 1, err);
 	args_find_json(argc, argv);
 	if (find_command(argv[0], &cmd, err) < 0 ||
 	    args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,

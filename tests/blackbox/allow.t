@@ -63,7 +63,7 @@ chmod 600 "$T/key"
 # ---- what only looks needs no allowance ----
 
 for words in 'list' 'list --servers' 'steps' 'check' 'history' 'history r' 'show last r' \
-	'completion bash' 'golden list' 'golden accept r --report x'; do
+	'completion bash' '__complete step r ' 'golden list' 'golden accept r --report x'; do
 	# shellcheck disable=SC2086
 	run_matins $words
 	err_unlike "passive: $words" '^matins: .*: matins allow$'

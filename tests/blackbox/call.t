@@ -306,8 +306,9 @@ END
 run_matins list --servers -c servers.toml
 out_is "list --servers, for completion" 'good
 far'
-run_matins completion bash
-out_like "completion: servers are asked for by name" 'call:--server.*--servers'
+run_matins __complete call -c servers.toml --server ''
+out_is "completion: servers are offered by name" 'good
+far'
 run_matins call echo a=b -c servers.toml --server god
 err_like "a server that is not there, and the nearest" 'did you mean good'
 run_matins call echo a=b -c servers.toml --server far --json

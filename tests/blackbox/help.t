@@ -71,11 +71,22 @@ done
 for shell in bash zsh fish; do
 	run_matins completion $shell
 	exit_is "completion $shell: exit status 0" 0
-	out_like "completion $shell: knows a command" '\bdoctor\b'
+	out_like "completion $shell: asks for every answer" 'matins __complete'
 done
 run_matins completion bash
 ok "completion bash is a script" bash -n "$out"
 cp "$out" completion.bash
+run_matins __complete do
+exit_is "__complete: exit status 0" 0
+out_like "__complete: a command with its help" $'^doctor\tcheck whether'
+run_matins __complete run --v
+out_like "__complete: an option with its help" $'^--view\tgolden leaves'
+run_matins __complete night --v
+out_is "__complete: nothing of an unknown command" ''
+run_matins __complete run -c ''
+out_is "__complete: files" ':files'
+run_matins __complete run --view=g
+out_is "__complete: the part of the word that stays" $':before --view=\nfull\ngolden'
 mkdir -p bin
 ln -s "$BIN" bin/matins
 cat >names.toml <<-'END'
