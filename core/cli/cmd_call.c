@@ -38,43 +38,21 @@ struct call {
 	enum tool_rigour rigour; /* of arguments */
 	struct listing tools;
 	bool has_tools; /* the list is whole */
-	bool is_known;	/* it is from before */
 	struct content_files files;
 	struct tool_check check;
 };
 
 /* ---- before the call ---- */
 
-static int list_tools(struct call *c, bool anew, struct err *err)
+static int list_tools(struct call *c, struct err *err)
 {
-	struct listing list;
-	bool known;
 	int r;
 
 	if (args_has(c->args, "no-list"))
 		return 0;
-	r = target_try_list(c->t, LISTING_TOOLS, anew, &list, &known, err);
-	/* what was known before is better than nothing */
-	if (r) {
-		listing_release(&list);
-		return r < 0 ? -1 : 0;
-	}
-	listing_release(&c->tools);
-	c->tools = list;
-	c->has_tools = true;
-	c->is_known = known;
-	return 0;
-}
-
-/* Standard input cannot be read once more, by another schema. */
-static bool reads_stdin(const struct args *args)
-{
-	const char *object = args_get(args, "args");
-
-	for (size_t i = 1; i < args->n_positional; i++)
-		if (str_ends(str_of(args->positional[i]), "@-"))
-			return true;
-	return object && (!strcmp(object, "-") || !strcmp(object, "@-"));
+	r = target_try_list(c->t, LISTING_TOOLS, &c->tools, err);
+	c->has_tools = r == 0;
+	return r < 0 ? -1 : 0;
 }
 
 /* What tools/list says of it; {NULL, 0} when it was not asked. */
@@ -155,24 +133,11 @@ static int print_result(struct call *c, struct str result,
 	return 0;
 }
 
-/* A list of before is no reason to fail what came. */
 static int check_result(struct call *c, struct str result, struct err *err)
 {
-	const struct str name = str_of(c->args->positional[0]);
-	const struct listing_item *item;
 	struct tool_findings found;
 
-	if (!tool_check_result(&c->check, result, &c->t->arena, &found) &&
-	    c->is_known) {
-		tool_check_release(&c->check);
-		if (list_tools(c, true, err) < 0)
-			return -1;
-		item = listing_find(&c->tools, name);
-		tool_check_init(&c->check,
-				item ? item->json : (struct str){NULL, 0});
-		(void)!tool_check_result(&c->check, result, &c->t->arena,
-					 &found);
-	}
+	(void)!tool_check_result(&c->check, result, &c->t->arena, &found);
 	return tool_say(&found, c->t->strict ? TOOL_STRICT : TOOL_NO_CHECK,
 			err);
 }
@@ -204,14 +169,14 @@ static int finish_one(struct call *c, struct str result, struct err *err)
 	return status;
 }
 
-/* The arguments by what is known of the tool: into `ret_call`. */
-static int read_call(struct call *c, struct client_call *ret_call,
-		     struct tool_findings *ret_found, struct err *err)
+/* Arguments from the command line, checked by the schema of the tool. */
+static int prepare_call(struct call *c, struct client_call *ret_call,
+			struct err *err)
 {
 	char **words = c->args->positional;
+	struct tool_findings found;
 	struct str tool;
 
-	tool_check_release(&c->check);
 	if (find_tool(c, words[0], &tool, err) < 0)
 		return -1;
 	tool_check_init(&c->check, tool);
@@ -221,28 +186,9 @@ static int read_call(struct call *c, struct client_call *ret_call,
 			   &c->t->arena, &ret_call->params, err) < 0)
 		return -1;
 	(void)!tool_check_arguments(&c->check, ret_call->params, "arguments",
-				    &c->t->arena, ret_found);
+				    &c->t->arena, &found);
 	ret_call->as_task = tool.p && tool_needs_task(tool);
-	return 0;
-}
-
-/* Nothing is refused, or warned of, by a list of before (CH-7). */
-static int prepare_call(struct call *c, struct client_call *ret_call,
-			struct err *err)
-{
-	struct tool_findings found = {.n_more = 0};
-	int r = read_call(c, ret_call, &found, err);
-
-	if (c->is_known &&
-	    (r < 0 || found.violations.n || found.hints.n || found.unusable)) {
-		tool_check_release(&c->check);
-		if (list_tools(c, true, err) < 0)
-			return -1;
-		c->is_known = false;
-		found = (struct tool_findings){.n_more = 0};
-		r = read_call(c, ret_call, &found, err);
-	}
-	return r < 0 ? -1 : tool_say(&found, c->rigour, err);
+	return tool_say(&found, c->rigour, err);
 }
 
 static int call_one(struct call *c, struct err *err)
@@ -349,8 +295,7 @@ static int work(struct call *c, struct err *err)
 	c->rigour = rigour_of(c);
 	c->files.max = c->t->session.message_max ? c->t->session.message_max
 						 : LIMIT_MESSAGE_BYTES;
-	if (list_tools(c, args_has(c->args, "batch") || reads_stdin(c->args),
-		       err) < 0)
+	if (list_tools(c, err) < 0)
 		return -1;
 	return args_has(c->args, "batch") ? call_many(c, err)
 					  : call_one(c, err);

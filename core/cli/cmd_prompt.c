@@ -104,8 +104,7 @@ static int check_listed(struct target *t, const char *name, struct str values,
 			struct err *err)
 {
 	struct listing l;
-	bool known;
-	int r = target_try_list(t, LISTING_PROMPTS, true, &l, &known, err);
+	int r = target_try_list(t, LISTING_PROMPTS, &l, err);
 
 	if (r == 0)
 		r = check_prompt(t, &l, name, values, err);

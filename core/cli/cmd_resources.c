@@ -8,12 +8,11 @@ const struct option options_resources[] = {TARGET_OPTIONS, {0}};
 static int try_templates(struct target *t, struct listing *l, struct err *err)
 {
 	enum log_level before = log_level();
-	bool known;
 	int r;
 
 	if (before < LOG_DEBUG)
 		log_set_level(LOG_ERROR);
-	r = target_try_list(t, LISTING_TEMPLATES, true, l, &known, err);
+	r = target_try_list(t, LISTING_TEMPLATES, l, err);
 	log_set_level(before);
 	return r < 0 ? -1 : 0;
 }

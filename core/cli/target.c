@@ -57,7 +57,6 @@ static int open_gate(struct target *t, const struct args *args, struct err *err)
 	leash_guard(t->config, state, store, &t->arena, &config);
 	add_names(&config.protect, &files, &t->arena);
 	t->eras = eras_open(state);
-	t->kept = kept_lists_open(state);
 	return gate_new(&config, &t->gate, err);
 }
 
@@ -279,7 +278,6 @@ static int start_client(struct target *t, struct err *err)
 		.gate = t->gate,
 		.scrub = t->scrub,
 		.eras = t->eras,
-		.kept = t->kept,
 	};
 	struct client_options options = {
 		.name = t->name,
@@ -410,7 +408,6 @@ static void release(struct target *t)
 	credentials_free(t->credentials);
 	scrub_free(t->scrub);
 	eras_free(t->eras);
-	kept_lists_free(t->kept);
 	gate_free(t->gate);
 	if (t->has_loop) {
 		loop_timer_clear(&t->loop, &t->tick);

@@ -29,7 +29,6 @@
 #include "core/config/config.h"
 #include "core/run/credentials.h"
 #include "core/client/eras.h"
-#include "core/client/kept_lists.h"
 
 /* Rows for a command's table of options. */
 #define TARGET_OPTIONS                                                         \
@@ -69,7 +68,6 @@ struct target {
 	struct gate *gate;
 	struct scrub *scrub;
 	struct eras *eras;
-	struct kept_lists *kept;
 	struct step_context ctx; /* for credentials */
 	struct credentials *credentials;
 	struct client *client;
@@ -147,21 +145,16 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 	MUST_USE;
 
 /*
- * All pages of a listing, asked for now; warnings go to stderr. Errors as
- * above.
+ * All pages of a listing; warnings go to stderr. Errors as above.
  */
 int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 		struct err *err) MUST_USE;
 /*
- * The same for who can do without: 1 when it could not be had, which was said
- * on stderr.
- *
- * anew       what is known from before does not count
- * ret_known  it is from before: nothing may be refused by it
+ * Like target_list(), for a command that can do without the list: returns 1,
+ * with a warning on stderr, when the server does not give it.
  */
-int target_try_list(struct target *t, enum listing_kind kind, bool anew,
-		    struct listing *ret, bool *ret_known, struct err *err)
-	MUST_USE;
+int target_try_list(struct target *t, enum listing_kind kind,
+		    struct listing *ret, struct err *err) MUST_USE;
 
 /*
  * {"error":{kind, message, code, data, line, stderr}} without newline, the

@@ -213,7 +213,7 @@ struct listing_wait {
 	struct target *t;
 	struct listing *list;
 	struct target_answer *answer;
-	bool is_known, done;
+	bool done;
 };
 
 static void on_list(void *arg, const struct client_listed *l)
@@ -223,7 +223,6 @@ static void on_list(void *arg, const struct client_listed *l)
 		.t = w->t, .arena = &w->t->arena, .answer = w->answer};
 
 	w->done = true;
-	w->is_known = l->is_known;
 	if (l->type == CLIENT_RESULT)
 		client_take_list(w->t->client, l->list->kind, w->list);
 	else
@@ -231,13 +230,13 @@ static void on_list(void *arg, const struct client_listed *l)
 }
 
 /* ret  empty where the answer is no result */
-static int list_all(struct target *t, enum listing_kind kind, bool anew,
-		    struct listing *ret, bool *ret_known,
-		    struct target_answer *answer, struct err *err)
+static int list_all(struct target *t, enum listing_kind kind,
+		    struct listing *ret, struct target_answer *answer,
+		    struct err *err)
 {
 	struct listing_wait w = {.t = t, .list = ret, .answer = answer};
 	const struct client_list list = {
-		.kind = kind, .anew = anew, .done = on_list, .arg = &w};
+		.kind = kind, .done = on_list, .arg = &w};
 	uint64_t ticket;
 
 	listing_init(ret, kind);
@@ -257,7 +256,6 @@ static int list_all(struct target *t, enum listing_kind kind, bool anew,
 	    answer->outcome == TARGET_RESULT)
 		known_tools_keep(ledger_default_dir(&t->arena), t->config->path,
 				 t->server, ret, t->scrub);
-	*ret_known = w.is_known;
 	return 0;
 }
 
@@ -265,9 +263,8 @@ int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 		struct err *err)
 {
 	struct target_answer answer;
-	bool known;
 
-	if (list_all(t, kind, true, ret, &known, &answer, err) < 0)
+	if (list_all(t, kind, ret, &answer, err) < 0)
 		return -1;
 	if (answer.outcome == TARGET_RESULT)
 		return 0;
@@ -275,12 +272,12 @@ int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 	return err_set(err, ERR_PEER, "%s has no such list", t->name);
 }
 
-int target_try_list(struct target *t, enum listing_kind kind, bool anew,
-		    struct listing *ret, bool *ret_known, struct err *err)
+int target_try_list(struct target *t, enum listing_kind kind,
+		    struct listing *ret, struct err *err)
 {
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	struct target_answer answer;
-	int r = list_all(t, kind, anew, ret, ret_known, &answer, err);
+	int r = list_all(t, kind, ret, &answer, err);
 
 	if (t->loop.signal ||
 	    (r < 0 && err->kind != ERR_PEER && err->kind != ERR_LIMIT))

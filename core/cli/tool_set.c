@@ -42,12 +42,11 @@ int tool_set_refresh(struct target *t, struct tool_set **set, struct err *err)
 {
 	struct tool_set *old = *set;
 	struct listing list;
-	bool known;
 	int r;
 
 	if (!client_list_is_stale(t->client, LISTING_TOOLS))
 		return 0;
-	r = target_try_list(t, LISTING_TOOLS, false, &list, &known, err);
+	r = target_try_list(t, LISTING_TOOLS, &list, err);
 	if (r) {
 		listing_release(&list);
 		return r;

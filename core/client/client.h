@@ -43,7 +43,6 @@
 
 struct client;
 struct eras;
-struct kept_lists;
 struct transport;
 
 /* Waits of the orderly end: stdin closed, SIGTERM, SIGKILL (STD-41). */
@@ -56,8 +55,7 @@ struct client_context {
 	struct loop *loop;
 	struct gate *gate;
 	const struct scrub *scrub; /* NULL: there are no secrets */
-	struct eras *eras;	 /* core/client/eras.h; NULL: none remembered */
-	struct kept_lists *kept; /* core/client/kept_lists.h; NULL: none kept */
+	struct eras *eras; /* core/client/eras.h; NULL: none remembered */
 };
 
 #define CLIENT_EVENTS(X)                                                  \
@@ -219,8 +217,8 @@ bool client_keep(struct client *c, const struct client_event *e,
 struct client_listed {
 	enum client_event_type type; /* RESULT, ERROR or FAILED */
 	const struct listing *list;  /* RESULT: all pages */
-	/* It was there already, from this session or from a process before:
-	   ask anew before something is refused by it (CH-7). */
+	/* The list was there already: list again before refusing something
+	   because of it, as it may have changed meanwhile (CH-7). */
 	bool is_known;
 	const struct client_event *event; /* ERROR, FAILED: as of a call */
 };

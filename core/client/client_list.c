@@ -18,7 +18,6 @@ static struct client_lists *lists_of(struct client *c)
 		struct list_state *s = &c->lists->of[i];
 
 		s->client = c;
-		s->pages = (struct buf)BUF_INIT(KEPT_LIST_BYTES);
 		listing_init(&s->held, (enum listing_kind)i);
 		listing_init(&s->making, (enum listing_kind)i);
 	}
@@ -34,7 +33,6 @@ void client_lists_free(struct client *c)
 	for (int i = 0; i < LISTING_KINDS; i++) {
 		listing_release(&l->of[i].held);
 		listing_release(&l->of[i].making);
-		buf_release(&l->of[i].pages);
 		free(l->of[i].wait);
 	}
 	cache_release(&l->cache);
@@ -145,7 +143,6 @@ static void finish(struct list_state *s)
 	listing_init(&s->making, s->held.kind);
 	s->is_held = true;
 	s->until_ns = s->making_until_ns;
-	client_lists_keep(s);
 	client_lists_watch(c, s->held.kind);
 	tell_list(s, s->has_known);
 }
@@ -156,11 +153,8 @@ static void add_page(struct list_state *s, struct str result, uint64_t until_ns)
 	struct err err = ERR_INIT;
 	int got;
 
-	if (!until_ns)
-		s->is_bound = false;
-	else if (!s->making_until_ns || until_ns < s->making_until_ns)
+	if (until_ns && (!s->making_until_ns || until_ns < s->making_until_ns))
 		s->making_until_ns = until_ns;
-	client_lists_collect(s, result);
 	s->making.checks_headers = client_has_headers(s->client);
 	got = listing_add(&s->making, result, &err);
 	if (got == LISTING_MORE)
@@ -177,13 +171,10 @@ static void add_page(struct list_state *s, struct str result, uint64_t until_ns)
 static void begin_walk(struct list_state *s)
 {
 	s->phase = LIST_ASKING;
-	s->is_asked = true;
 	s->is_stale = false;
-	s->is_bound = true;
 	s->has_known = false;
 	s->making_until_ns = 0;
 	s->rounds = client_stats(s->client)->rounds;
-	buf_clear(&s->pages);
 	listing_release(&s->making);
 	ask_page(s);
 }
@@ -218,9 +209,7 @@ static void on_page(void *arg, const struct client_event *e)
 		if (e->of->code == RPC_INVALID_PARAMS &&
 		    listing_restart(&s->making)) {
 			client_lists_drop(s);
-			s->is_bound = true;
 			s->making_until_ns = 0;
-			buf_clear(&s->pages);
 			ask_page(s);
 		} else {
 			give_up(s, e);
@@ -271,7 +260,7 @@ static void begin(struct list_state *s)
 	if (s->is_anew)
 		client_lists_drop(s);
 	s->is_anew = false;
-	if (!is_fresh(s) && !client_lists_recall(s))
+	if (!is_fresh(s))
 		begin_walk(s);
 	else
 		tell_list(s, true);

@@ -2,7 +2,7 @@
  * What the two files of a client's lists share.
  *
  *	client_list.c	    who waits, pages, what is held
- *	client_list_keep.c  how long: changes, doubts, the next process
+ *	client_list_keep.c  how long: changes, doubts
  */
 #ifndef CORE_CLIENT_CLIENT_LIST_INNER_H
 #define CORE_CLIENT_CLIENT_LIST_INNER_H
@@ -10,7 +10,6 @@
 #include "core/mcp/wire/cache.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/client/client_inner.h"
-#include "core/client/kept_lists.h"
 
 struct list_wait {
 	uint64_t ticket;
@@ -33,13 +32,10 @@ struct list_state {
 	bool is_held;
 	bool is_stale; /* something has changed since it was asked for */
 	bool is_anew;  /* who waits wants none of before */
-	bool is_asked; /* in this session: what was kept before is older */
 	uint64_t until_ns, making_until_ns; /* 0: nothing was said */
 	bool has_known;			    /* a page of it was there already */
-	bool is_bound;	  /* so far every page said how long it is good */
-	uint64_t call;	  /* ticket of the page that is asked for */
-	uint64_t rounds;  /* of the session, when asking began */
-	struct buf pages; /* JSON results as they came, with commas; owned */
+	uint64_t call;		/* ticket of the page that is asked for */
+	uint64_t rounds;	/* of the session, when asking began */
 	struct list_wait *wait; /* in the order of asking; owned */
 	size_t n_wait, cap_wait;
 };
@@ -57,12 +53,6 @@ struct client_lists {
 
 /* client_list_keep.c */
 bool client_is_modern(const struct client *c) MUST_USE;
-/* One page more of the list that is being made. */
-void client_lists_collect(struct list_state *s, struct str result);
-/* The list is whole: keep it for the next process, where it may be. */
-void client_lists_keep(struct list_state *s);
-/* A list that another process kept; it is held then. */
-bool client_lists_recall(struct list_state *s) MUST_USE;
 /* Nothing that is known counts any more. */
 void client_lists_drop(struct list_state *s);
 /* To be told of changes, where that pays. */

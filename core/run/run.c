@@ -116,7 +116,6 @@ static void run_release(struct run *r)
 	remotes_free(r->remotes);
 	credentials_free(r->credentials);
 	eras_free(r->eras);
-	kept_lists_free(r->kept);
 	scrub_free(r->scrub);
 	gate_free(r->gate);
 	ledger_free(r->ledger);

@@ -12,7 +12,6 @@
 #include "core/report/ledger.h"
 #include "core/run/credentials.h"
 #include "core/client/eras.h"
-#include "core/client/kept_lists.h"
 #include "core/config/leash.h"
 #include "core/run/remotes.h"
 #include "core/run/run.h"
@@ -31,7 +30,6 @@ struct run {
 	bool has_loop;
 	struct scrub *scrub;
 	struct eras *eras;
-	struct kept_lists *kept;
 	struct pool *pool;
 	struct step_context ctx;
 	struct credentials *credentials;

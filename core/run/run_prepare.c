@@ -216,9 +216,7 @@ static void open_pool(struct run *r)
 	};
 
 	r->eras = eras_open(remote.state_dir);
-	r->kept = kept_lists_open(remote.state_dir);
 	c.eras = r->eras;
-	c.kept = r->kept;
 	r->pool = pool_new(&c);
 	r->remotes = remotes_new(&remote);
 }

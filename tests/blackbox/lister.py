@@ -5,8 +5,7 @@ lister.py LOG [WORD...]
 Every method that it is sent is a line of LOG. Words: `modern`; `ttl=MS`;
 `paged` (one tool a page); `silent` (tools/list is never answered); `refused`
 (it is answered by an error); `badlist` (by no list); `badschema`;
-`watch` (it declares listChanged, and takes subscriptions); `echo=TEXT` (in the
-description of a tool).
+`watch` (it declares listChanged, and takes subscriptions).
 
 Tools: `add {a, b}` gives {sum}; `wrong` promises {sum} and gives text in it;
 `nothing` promises it and gives none; `failing` promises it and is isError;
@@ -30,7 +29,7 @@ def schema(*names):
 
 tools = {
     "add": {"inputSchema": schema("alpha", "beta"), "outputSchema": SUM,
-            "description": options.get("echo", "adds")},
+            "description": "adds"},
     "wrong": {"inputSchema": schema(), "outputSchema": SUM},
     "nothing": {"inputSchema": schema(), "outputSchema": SUM},
     "failing": {"inputSchema": schema(), "outputSchema": SUM},

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
 # The key `strict`: what a tool says of its arguments and of its result holds.
-# And how often a list of tools is asked for: once for a session, once for as
-# long as the server says, and again when something shows that it is wrong.
+# And how often the tools are listed: once for a session, and again when
+# something shows that the list is wrong.
 . "${BASH_SOURCE%/*}/lib.sh"
 
 cp "$TOP/tests/blackbox/lister.py" lister.py
 mkdir seen
 chmod 777 seen
 LOG=$T/seen/log
-LISTS=$T/state/matins/lists
 TEN_MINUTES=ttl=600000
 
 # server WORDS...: k.toml with [servers.s] of such a lister; $keys are lines
@@ -247,117 +246,28 @@ step b add "$GOOD" 'strict = true'
 run_r
 is "CH-7: unknown tool: the list is asked for again" "$(count tools/list)" 2
 
-# ---- for as long as the server says ----
+# ---- nothing between processes ----
 
-rm -rf "$LISTS"
 server modern "$TEN_MINUTES"
 call_s add alpha:=1 beta:=2
-is "the first process asks" "$(count tools/list)" 1
-is "CH-9: one file, private" "$(stat -c %a "$LISTS" "$LISTS"/* | xargs)" \
-	"700 600"
-is "CH-9: it names no path" "$(grep -c "$T" "$LISTS"/*)" 0
-call_s add alpha:=1 beta:=2
-exit_is "the second process: is answered" 0
-is "the second process does not ask" "$(count tools/list)" 0
+is "CH-9: the first process lists the tools" "$(count tools/list)" 1
 call_s add alpha=1 beta=2
-exit_is "it knows the types" 0
-step a add "$GOOD" 'strict = true'
-run_r
-is "CH-2: who declares something else asks" "$(count tools/list)" 1
-run_r
-json_is "a strict step: is answered" step_results[0].state ok
-is "a strict step does not ask again" "$(count tools/list)" 0
-call_s add alpha=x beta:=2 --strict
-exit_is "CH-7: who breaks the schema is refused" 1
-is "CH-7: not by the list of before" "$(count tools/list)" 1
-call_s ad
-err_like "CH-7: an unknown tool" 'did you mean add'
-is "CH-7: not by the list of before, either" "$(count tools/list)" 1
-rm -f "$LOG"
-run_matins tools -c k.toml --server s
-is "who wants to see the list gets it" "$(count tools/list)" 1
-rm -rf "$LISTS"
-call_s add alpha:=1 beta:=2
-call_s forget
-exit_is "CH-7: the server refuses a tool" 1
-is "CH-7: and what was kept is gone" "$(find "$LISTS" -type f)" ""
-
-server modern "$TEN_MINUTES" paged
-call_s add alpha:=1 beta:=2
-call_s add alpha:=1 beta:=2
-is "CH-9: all pages are known" "$(count tools/list)" 0
-
-# ---- not kept ----
-
-# twice WHAT N: a second process asks N times
-twice() {
-	call_s add alpha:=1 beta:=2
-	call_s add alpha:=1 beta:=2
-	is "$1" "$(count tools/list)" "$2"
-}
-
-server modern
-twice "CH-3: without ttlMs it is stale at once" 1
-server modern ttl=0
-twice "CH-3: with 0 as well" 1
-server modern ttl=-5
-twice "CH-3: and with less" 1
-server modern ttl=1
-twice "CH-3: or when it is over" 1
-server "$TEN_MINUTES"
-twice "an older server has no such word" 1
-
-server modern "$TEN_MINUTES"
-twice "one that is kept" 0
-touch -d '2001-01-01' "$T/lister.py"
-call_s add alpha:=1 beta:=2
-is "CH-4: another program" "$(count tools/list)" 1
+exit_is "CH-9: the next process is answered" 0
+is "CH-9: the next process lists them again" "$(count tools/list)" 1
 printf '%s\n' 'env = { A_TOKEN = { env = "TOKEN" } }' >>k.toml
-TOKEN=value-one call_s add alpha:=1 beta:=2
-TOKEN=value-one call_s add alpha:=1 beta:=2
-is "CH-4: the same credential" "$(count tools/list)" 0
 TOKEN=value-two call_s add alpha:=1 beta:=2
-is "CH-4: another one" "$(count tools/list)" 1
-server modern "$TEN_MINUTES" echo=value-one
-printf '%s\n' 'env = { A_TOKEN = { env = "TOKEN" } }' >>k.toml
-TOKEN=value-one twice "a list with a secret in it is not kept" 1
-is "and no file holds it" "$(grep -rc value-one "$LISTS" | grep -vc ':0')" 0
-
-# ---- files that are none, clocks that go back ----
-
-# spoil WHAT SED: the kept list is changed; it does not count, and is replaced
-spoil() {
-	rm -rf "$LISTS"
-	server modern "$TEN_MINUTES"
-	call_s add alpha:=1 beta:=2
-	sed -i "$2" "$LISTS"/*
-	call_s add alpha:=1 beta:=2
-	exit_is "$1: the call is made" 0
-	is "$1: it is asked for" "$(count tools/list)" 1
-	call_s add alpha:=1 beta:=2
-	is "$1: and kept anew" "$(count tools/list)" 0
-}
-
-spoil "a file that is cut" 's/"pages".*//'
-spoil "a file of nonsense" 's/.*/nonsense/'
-spoil "another format" 's|matins-list/1|matins-list/9|'
-spoil "pages that are no list" 's/"pages":.*/"pages":[{"tools":7}]}/'
-spoil "fewer pages than there are" \
-	's/"resultType"/"nextCursor":"1","resultType"/'
-spoil "CH-3: the wall clock was set back" \
-	's/"wall_ms":[0-9]*/"wall_ms":99999999999999/'
-spoil "CH-3: the other clock is behind" \
-	's/"mono_ms":[0-9]*/"mono_ms":99999999999999/'
-spoil "CH-3: it is too old by one clock" 's/"wall_ms":[0-9]*/"wall_ms":1/'
-spoil "CH-3: more than a day" 's/"ttl_ms":[0-9]*/"ttl_ms":999999999999/'
-
+is "CH-4: a process with another credential lists them, too" \
+	"$(count tools/list)" 1
+is "CH-9: no file holds a list" "$(grep -rl inputSchema "$T/state/matins")" ""
 server modern "$TEN_MINUTES"
-rm -rf "$LISTS"
-mkdir -p "$T/state/matins"
-echo >"$LISTS"
-call_s add alpha:=1 beta:=2
-exit_is "a folder that cannot be: the call is made" 0
-err_unlike "and nobody is told" 'lists'
+call_s add alpha=x beta:=2 --strict
+exit_is "arguments that break the schema are refused" 1
+is "one list is enough for that" "$(count tools/list)" 1
+call_s ad
+err_like "an unknown tool: the nearest is offered" 'did you mean add'
+is "one list is enough for that, too" "$(count tools/list)" 1
+call_s forget
+exit_is "a tool that the server refuses" 1
 
 nothing_left "no process is left" "$T/"
 done_testing
