@@ -1,9 +1,8 @@
-#include "core/doctor/doctor_inner.h"
+#include "core/doctor/doctor.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
-#include <stdarg.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,58 +10,17 @@
 #include "core/base/mem.h"
 #include "core/report/ledger.h"
 #include "core/config/leash.h"
+#include "core/doctor/doctor_declared.h"
+#include "core/doctor/doctor_deep.h"
+#include "core/doctor/doctor_state.h"
 
-/* No setting of this machine changes it. */
+/* Advice where no setting of the machine helps. */
 #define NO_REMEDY \
 	"name it in `sandbox.require` if a step must not run without it"
 
-const char *check_level_name(enum check_level l)
-{
-	static const char *const names[] = {"ok", "warning", "failed"};
-
-	return names[l];
-}
-
-bool doctor_failed(const struct doctor *d)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (d->check[i].level == CHECK_FAILED)
-			return true;
-	return false;
-}
-
-void doctor_add(struct doctor *d, const char *area, const char *name,
-		enum check_level level, const char *remedy, const char *fmt,
-		...)
-{
-	struct check *grown;
-	char *text = NULL;
-	va_list ap;
-
-	if (d->n == d->cap) {
-		d->cap = d->cap ? 2 * d->cap : 32;
-		grown = ARENA_ARRAY(d->arena, struct check, d->cap);
-		if (d->n)
-			memcpy(grown, d->check, d->n * sizeof(*grown));
-		d->check = grown;
-	}
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	d->check[d->n++] = (struct check){
-		.area = area,
-		.name = arena_strdup(d->arena, name),
-		.level = level,
-		.text = arena_strdup(d->arena, text ? text : ""),
-		.remedy = arena_strdup(d->arena, remedy),
-	};
-	free(text);
-}
-
 /* ---- programs ---- */
 
-/* "root", "uid 1001"; in the arena. */
+/* Name of a user, "root" or "uid 1001", in the arena. */
 static const char *owner_name(uid_t uid, struct arena *arena)
 {
 	const struct passwd *pw = getpwuid(uid);
@@ -83,38 +41,23 @@ static void look_at_file(struct doctor *d, const char *name,
 		return;
 	}
 	doctor_add(d, "program", name, CHECK_OK, "",
-		   "%s, owned by %s and written by nobody else%s%s%s%s",
-		   p->path, owner_name(st.st_uid, d->arena),
+		   "%s, owned by %s, who alone can write it%s%s%s%s", p->path,
+		   owner_name(st.st_uid, d->arena),
 		   p->interpreter ? ", runs " : "",
 		   p->interpreter ? p->interpreter : "",
 		   p->installation ? ", may read " : "",
 		   p->installation ? p->installation : "");
 }
 
-const char *doctor_program_remedy(const struct err *err)
-{
-	switch (err->kind) {
-	case ERR_NOT_FOUND:
-		return "install it, or write its whole path as command";
-	case ERR_LEASH:
-		return "add it to `exec` of the leash";
-	case ERR_PROTECTION:
-		return "see the protections below, or take it out of `require`";
-	default:
-		return "mend the file or the `sandbox` table";
-	}
-}
-
-/* Nobody may have meant to hand these on. */
-static void look_at_arguments(struct doctor *d, struct gate *gate,
-			      const char *name,
+/* Warn of secrets that arguments hand on, perhaps without anyone meaning it. */
+static void look_at_arguments(struct doctor *d, const char *name,
 			      const struct gate_request *request)
 {
 	struct err ignored = ERR_INIT;
 	struct gate_explained e;
 
-	/* said beside the program */
-	if (gate_explain(gate, request, d->arena, &e, &ignored) < 0)
+	/* an error is the row of the program */
+	if (gate_explain(d->gate, request, d->arena, &e, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < e.n_grants; i++)
 		if (e.grant[i].is_argument && e.grant[i].secret)
@@ -122,24 +65,22 @@ static void look_at_arguments(struct doctor *d, struct gate *gate,
 				   "take it out of `args`, or name it in "
 				   "`sandbox.read` if it is meant",
 				   "%s can be read, because an argument names "
-				   "it; %s "
-				   "holds keys, tokens or sessions",
+				   "it; %s holds keys, tokens or sessions",
 				   e.grant[i].path, e.grant[i].secret);
 }
 
-static void look_at_request(struct doctor *d, struct gate *gate,
-			    const char *name,
+static void look_at_request(struct doctor *d, const char *name,
 			    const struct gate_request *request)
 {
 	struct gate_program p = {0};
 	struct err err = ERR_INIT;
 
-	look_at_arguments(d, gate, name, request);
-	/* the gate would say it once more, of the first alone */
-	if (doctor_look_at_exec(d, gate, name, request))
+	look_at_arguments(d, name, request);
+	/* the gate would repeat the first of those rows */
+	if (doctor_look_at_exec(d, name, request))
 		return;
-	if (gate_resolve(gate, request, &p, &err) < 0 ||
-	    gate_check(gate, request, &err) < 0)
+	if (gate_resolve(d->gate, request, &p, &err) < 0 ||
+	    gate_check(d->gate, request, &err) < 0)
 		doctor_add(d, "program", name, CHECK_FAILED,
 			   doctor_program_remedy(&err), "%s", err.msg);
 	else
@@ -149,12 +90,11 @@ static void look_at_request(struct doctor *d, struct gate *gate,
 
 /* ---- a routine ---- */
 
-static int make_plan(struct doctor *d, const struct doctor_options *o,
-		     const struct routine *routine, struct plan *ret,
-		     struct err *err)
+static int make_plan(struct doctor *d, const struct routine *routine,
+		     struct plan *ret, struct err *err)
 {
 	const struct plan_options p = {
-		.config = &o->file->config,
+		.config = d->config,
 		.routine = routine,
 		.given = {.is_optional = true},
 	};
@@ -162,7 +102,7 @@ static int make_plan(struct doctor *d, const struct doctor_options *o,
 	return plan_make(&p, d->arena, ret, err);
 }
 
-/* An earlier step that is not disabled names the same server. */
+/* Report whether an earlier enabled step names the server of step `at`. */
 static bool was_met(const struct plan *plan, size_t at)
 {
 	const struct server *server = plan->steps[at].step->server;
@@ -174,52 +114,29 @@ static bool was_met(const struct plan *plan, size_t at)
 	return false;
 }
 
-static void look_at_remote(struct doctor *d, struct gate *gate,
-			   const char *name, const struct server *server,
-			   const struct gate_policy *policy,
-			   const struct doctor_options *o)
-{
-	const struct doctor_remote r = {
-		.gate = gate,
-		.name = name,
-		.server = server,
-		.config = &o->file->config,
-		.state = ledger_default_dir(d->arena),
-		.policy = policy,
-		.is_deep = o->deep,
-	};
-
-	doctor_look_at_remote(d, &r);
-}
-
 static void look_at_skipped(struct doctor *d, const char *name,
 			    const struct plan_step *s)
 {
 	if (s->reason == REASON_UNSUPPORTED)
 		doctor_add(d, "step", name,
 			   s->step->required ? CHECK_FAILED : CHECK_WARNING,
-			   s->step->instead,
-			   "it is skipped: there is no step type %s",
+			   s->step->instead, "skipped: %s is not a step type",
 			   s->step->type);
 	else if (s->reason == REASON_NO_VARIABLE)
 		doctor_add(d, "step", name, CHECK_FAILED,
 			   "set the variable where matins is started",
-			   "a variable is not set, and nothing more was "
-			   "looked at");
+			   "a variable is not set; the rest was not looked at");
 	else
 		doctor_add(d, "step", name, CHECK_OK, "",
 			   "disabled, and not looked at");
 }
 
-static int look_at_routine(struct doctor *d, struct gate *gate,
-			   const struct doctor_options *o,
-			   const struct routine *routine, struct err *err)
+static int look_at_routine(struct doctor *d, const struct routine *routine,
+			   struct err *err)
 {
-	const struct gate_policy all =
-		plan_policy(&o->file->config.sandbox, d->arena);
 	struct plan plan;
 
-	if (make_plan(d, o, routine, &plan, err) < 0)
+	if (make_plan(d, routine, &plan, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan.n_steps; i++) {
 		struct plan_step *s = &plan.steps[i];
@@ -230,42 +147,39 @@ static int look_at_routine(struct doctor *d, struct gate *gate,
 			continue;
 		}
 		if (s->request.program)
-			look_at_request(d, gate, name, &s->request);
+			look_at_request(d, name, &s->request);
 		else if (!was_met(&plan, i))
-			look_at_remote(d, gate, name, s->step->server, &all, o);
-		doctor_look_at_refs(d, gate, name, &s->server_env, &all);
-		doctor_look_at_refs(d, gate, name, &s->step->env, &all);
-		doctor_look_at_server(d, gate, name, s->step->server, &all,
-				      o->file->config.dir);
+			doctor_look_at_remote(d, name, s->step->server);
+		doctor_look_at_refs(d, name, &s->server_env);
+		doctor_look_at_refs(d, name, &s->step->env);
+		doctor_look_at_server(d, name, s->step->server);
 	}
 	return 0;
 }
 
-static int look_deep(struct doctor *d, struct gate *gate,
-		     const struct doctor_options *o,
-		     const struct routine *routine, struct err *err)
+static int look_deep(struct doctor *d, const struct routine *routine,
+		     struct err *err)
 {
 	struct plan plan;
 
-	if (make_plan(d, o, routine, &plan, err) < 0)
+	if (make_plan(d, routine, &plan, err) < 0)
 		return -1;
-	return doctor_look_deep(d, gate, o, &plan, err);
+	return doctor_look_deep(d, &plan, err);
 }
 
-/* A variable of one server or step; the others are looked at all the same. */
-static void look_at_unset(struct doctor *d, const struct config_file *file,
-			  const struct err *err)
+/* Add a row for a variable that is not set; other rows follow all the same. */
+static void look_at_unset(struct doctor *d, const struct err *err)
 {
 	doctor_add(d, "variable",
-		   arena_printf(d->arena, "%s:%u:%u", file->path, err->line,
-				err->col),
+		   arena_printf(d->arena, "%s:%u:%u", d->options->file->path,
+				err->line, err->col),
 		   CHECK_FAILED, "set it where matins is started", "%s",
 		   err->msg);
 }
 
 /* ---- the machine ---- */
 
-/* What is lost is said for what is lost altogether; `how` says the rest. */
+/* Add a row; the loss is named where a protection is wholly absent. */
 static void add_fact(struct doctor *d, const char *name,
 		     const struct gate_fact *f)
 {
@@ -282,26 +196,26 @@ static void add_fact(struct doctor *d, const char *name,
 		   f->level == GATE_ABSENT ? lost : "");
 }
 
-static void look_at_protections(struct doctor *d, struct gate *gate)
+static void look_at_protections(struct doctor *d)
 {
 	size_t n;
-	const struct gate_fact *facts = gate_protections(gate, &n);
+	const struct gate_fact *facts = gate_protections(d->gate, &n);
 
 	for (size_t i = 0; i < n; i++)
 		add_fact(d, facts[i].guarantee, &facts[i]);
 }
 
-/* What the policy of one program comes to, where that is something else. */
-static void look_at_policy(struct doctor *d, struct gate *gate,
-			   const char *name, const struct gate_request *request)
+/* Add a row where the policy of a program gets less than the usual one. */
+static void look_at_policy(struct doctor *d, const char *name,
+			   const struct gate_request *request)
 {
 	size_t n, n_usual;
 	const struct gate_fact *facts,
-		*usual = gate_protections(gate, &n_usual);
+		*usual = gate_protections(d->gate, &n_usual);
 	struct err ignored = ERR_INIT;
 
-	/* said beside the program */
-	if (gate_check_facts(gate, request, &facts, &n, &ignored) < 0)
+	/* an error is the row of the program */
+	if (gate_check_facts(d->gate, request, &facts, &n, &ignored) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (facts[i].level != usual[i].level)
@@ -311,28 +225,27 @@ static void look_at_policy(struct doctor *d, struct gate *gate,
 				 &facts[i]);
 }
 
-static int look_at_policies(struct doctor *d, struct gate *gate,
-			    const struct doctor_options *o,
-			    const struct routine *routine, struct err *err)
+static int look_at_policies(struct doctor *d, const struct routine *routine,
+			    struct err *err)
 {
 	struct plan plan;
 
-	if (make_plan(d, o, routine, &plan, err) < 0)
+	if (make_plan(d, routine, &plan, err) < 0)
 		return -1;
 	for (size_t i = 0; i < plan.n_steps; i++) {
 		const struct plan_step *s = &plan.steps[i];
 
 		if (s->reason == REASON_NONE && s->request.program)
-			look_at_policy(d, gate, doctor_row(d, routine, s->step),
+			look_at_policy(d, doctor_row(d, routine, s->step),
 				       &s->request);
 	}
 	return 0;
 }
 
-static void look_at_kernel(struct doctor *d, struct gate *gate)
+static void look_at_kernel(struct doctor *d)
 {
 	size_t n;
-	const struct gate_fact *rows = gate_machine(gate, &n);
+	const struct gate_fact *rows = gate_machine(d->gate, &n);
 
 	for (size_t i = 0; i < n; i++)
 		doctor_add(d, "kernel", rows[i].guarantee,
@@ -356,67 +269,79 @@ static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 	buf_release(&list);
 }
 
-/* Each routine that is meant, and then the servers that none of them uses. */
-static int for_each(struct doctor *d, struct gate *gate,
-		    const struct doctor_options *o,
-		    int (*look)(struct doctor *d, struct gate *gate,
-				const struct doctor_options *o,
-				const struct routine *routine, struct err *err),
+/* Look at each routine asked for, then at the servers that none uses. */
+static int for_each(struct doctor *d,
+		    int (*look)(struct doctor *d, const struct routine *routine,
+				struct err *err),
 		    struct err *err)
 {
-	const struct config *c = o->file ? &o->file->config : NULL;
+	const struct doctor_options *o = d->options;
+	const struct config *c = d->config;
 	struct routine unused;
 
 	for (size_t i = 0; c && i < c->n_routines; i++)
 		if ((!o->routine || o->routine == &c->routines[i]) &&
-		    look(d, gate, o, &c->routines[i], err) < 0)
+		    look(d, &c->routines[i], err) < 0)
 			return -1;
 	if (!c || o->routine)
 		return 0;
-	unused = doctor_unused_servers(d, c);
-	return look(d, gate, o, &unused, err);
+	unused = doctor_unused_servers(d);
+	return look(d, &unused, err);
+}
+
+/* Add the rows that need no configuration beside those that do. */
+static int look_at_all(struct doctor *d, const struct gate_leash *leash,
+		       struct err *err)
+{
+	const struct doctor_options *o = d->options;
+	const struct config_file *file = o->file;
+	int r;
+
+	if (file && file->not_allowed)
+		doctor_add(d, "configuration", file->path, CHECK_FAILED,
+			   "matins allow", "%s", file->not_allowed);
+	for (size_t i = 0; file && i < file->unset.n; i++)
+		look_at_unset(d, &file->unset.item[i].err);
+	look_at_leash(d, leash);
+	r = for_each(d, look_at_routine, err);
+	if (r == 0 && o->deep)
+		r = for_each(d, look_deep, err);
+	look_at_protections(d);
+	if (r == 0)
+		r = for_each(d, look_at_policies, err);
+	look_at_kernel(d);
+	doctor_look_at_state(d);
+	doctor_look_at_tokens(d);
+	if (o->stale_ms && d->config)
+		doctor_look_at_ages(d);
+	return r;
 }
 
 int doctor_look(const struct doctor_options *o, struct doctor *d,
 		struct err *err)
 {
-	const struct config *c = o->file ? &o->file->config : NULL;
 	const struct strlist none = {NULL, 0};
-	const char *state = ledger_default_dir(d->arena);
-	/* nothing that was kept of an earlier trial is believed */
+	/* without a state directory no finding of an earlier trial is read */
 	struct gate_config config = {.state_dir = NULL};
-	struct gate *gate = NULL;
-	int r = 0;
+	int r;
 
-	d->folder = c ? c->dir : NULL;
-	d->is_not_allowed = c && o->file->not_allowed;
-	if (leash_find(c, &none, d->arena, &config.leash, err) < 0)
+	d->options = o;
+	d->config = o->file ? &o->file->config : NULL;
+	d->state = ledger_default_dir(d->arena);
+	if (leash_find(d->config, &none, d->arena, &config.leash, err) < 0)
 		return -1;
-	leash_guard(c, state, NULL, d->arena, &config);
-	if (gate_new(&config, &gate, err) < 0) {
+	leash_guard(d->config, d->state, NULL, d->arena, &config);
+	if (d->config)
+		d->policy = plan_policy(&d->config->sandbox, d->arena);
+	if (gate_new(&config, &d->gate, err) < 0) {
 		doctor_add(d, "protection", "floor", CHECK_FAILED,
 			   "run on a kernel with seccomp and Landlock (5.13 or "
 			   "newer), or where namespaces are allowed",
 			   "%s", err->msg);
 		return 0;
 	}
-	if (o->file && o->file->not_allowed)
-		doctor_add(d, "configuration", o->file->path, CHECK_FAILED,
-			   "matins allow", "%s", o->file->not_allowed);
-	for (size_t i = 0; o->file && i < o->file->unset.n; i++)
-		look_at_unset(d, o->file, &o->file->unset.item[i].err);
-	look_at_leash(d, &config.leash);
-	r = for_each(d, gate, o, look_at_routine, err);
-	if (r == 0 && o->deep)
-		r = for_each(d, gate, o, look_deep, err);
-	look_at_protections(d, gate);
-	if (r == 0)
-		r = for_each(d, gate, o, look_at_policies, err);
-	look_at_kernel(d, gate);
-	doctor_look_at_state(d, state);
-	doctor_look_at_tokens(d, c, state);
-	if (o->stale_ms && c)
-		doctor_look_at_ages(d, o);
-	gate_free(gate);
+	r = look_at_all(d, &config.leash, err);
+	gate_free(d->gate);
+	d->gate = NULL;
 	return r;
 }

@@ -1,13 +1,14 @@
 /*
- * Servers that are asked, for `doctor --deep`: each is opened as a run would
- * open it, one after the other, its tools are listed, and it is ended.
+ * Servers that are asked: each is opened as a run would open it, one after the
+ * other, its tools are listed, and it is ended.
  */
+#include "core/doctor/doctor_deep.h"
+
 #include <stdlib.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/credentials.h"
-#include "core/doctor/doctor_inner.h"
 #include "core/client/eras.h"
 #include "core/run/pool.h"
 #include "core/run/remotes.h"
@@ -19,13 +20,12 @@ struct deep {
 	struct scrub *scrub;
 	struct eras *eras;
 	struct step_context ctx;
-	struct gate_policy policy; /* of [sandbox] */
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct pool *pool;
 };
 
-/* One server, asked by the first step that names it. */
+/* A server being asked, by the first step that names it. */
 struct asked {
 	struct deep *deep;
 	const struct plan *whole;
@@ -51,7 +51,7 @@ static const char *remedy_of(const struct asked *a)
 			    server->name);
 }
 
-/* Without secrets, in the arena of the doctor. */
+/* Copy a text without secrets into the arena of the doctor. */
 static const char *clean(struct asked *a, struct str text)
 {
 	const struct scrub *own = pool_scrub(&a->user);
@@ -96,7 +96,7 @@ static void say_tool(struct asked *a, const struct listing *list,
 		   has_tool ? "" : tool, has_tool ? "" : "\"");
 }
 
-/* Of later steps with the same server: the tools that it does not have. */
+/* Add rows for later steps of this server whose tools are missing, too. */
 static void say_list(struct asked *a, const struct listing *list)
 {
 	const struct server *server = a->plan->step->server;
@@ -126,7 +126,7 @@ static void on_list(void *arg, const struct client_listed *l)
 	else if (l->type == CLIENT_FAILED)
 		fail(a, e->sentence, e->details);
 	else
-		fail(a, "it refuses to list its tools",
+		fail(a, "the server refuses to list its tools",
 		     clean(a, e->of->message));
 }
 
@@ -157,7 +157,7 @@ static void closed(struct pool_user *u, struct client *c)
 	a->is_closed = true;
 	if (*client_failure_sentence(c))
 		fail(a, client_failure_sentence(c), client_failure_details(c));
-	fail(a, "it ended before it answered", "");
+	fail(a, "the server ended before it answered", "");
 }
 
 static void on_time(void *arg)
@@ -189,7 +189,7 @@ static int add_refs(struct asked *a, const struct env_refs *refs,
 	return 0;
 }
 
-/* Until there is a row, or Ctrl-C; then until it has ended. */
+/* Wait for a row or Ctrl-C, then until the server has ended. */
 static int wait_for(struct asked *a, struct err *err)
 {
 	struct deep *deep = a->deep;
@@ -255,41 +255,39 @@ static void scrub_filter(struct buf *line, void *arg)
 	scrub_log_filter(line, arg);
 }
 
-static void open_deep(struct deep *deep, struct gate *gate,
-		      const struct doctor_options *o)
+static void open_deep(struct deep *deep)
 {
-	const char *state = ledger_default_dir(deep->d->arena);
+	struct doctor *d = deep->d;
+	const struct strlist *values = &d->options->file->header_values;
 	const struct remotes_options reach = {
 		.loop = &deep->loop,
-		.gate = gate,
+		.gate = d->gate,
 		.scrub = deep->scrub,
 		.keeps_apart = true,
-		.state_dir = state,
-		.config = &o->file->config,
+		.state_dir = d->state,
+		.config = d->config,
 	};
 
-	for (size_t i = 0; i < o->file->header_values.n; i++)
-		scrub_add(deep->scrub, str_of(o->file->header_values.item[i]));
+	for (size_t i = 0; i < values->n; i++)
+		scrub_add(deep->scrub, str_of(values->item[i]));
 	log_set_filter(scrub_filter, deep->scrub);
 	deep->ctx = (struct step_context){
 		.loop = &deep->loop,
-		.gate = gate,
+		.gate = d->gate,
 		.scrub = deep->scrub,
 		.grace_ms = STEP_GRACE_MS,
 	};
-	deep->policy = plan_policy(&o->file->config.sandbox, deep->d->arena);
-	deep->credentials =
-		credentials_new(&deep->ctx, &deep->policy, &o->file->config);
+	deep->credentials = credentials_new(&deep->ctx, &d->policy, d->config);
 	deep->remotes = remotes_new(&reach);
 	deep->eras = eras_open(NULL);
 	deep->pool = pool_new(&(struct client_context){
 		.loop = &deep->loop,
-		.gate = gate,
+		.gate = d->gate,
 		.scrub = deep->scrub,
 		.eras = deep->eras,
 	});
 	pool_let_reach(deep->pool, deep->remotes, deep->credentials);
-	pool_let_sample(deep->pool, &deep->policy, o->file->config.dir);
+	pool_let_sample(deep->pool, &d->policy, d->config->dir);
 }
 
 static void close_deep(struct deep *deep)
@@ -303,7 +301,7 @@ static void close_deep(struct deep *deep)
 	loop_release(&deep->loop);
 }
 
-/* An earlier step asks for this one, too. */
+/* Report whether an earlier step asks the server of step `at`. */
 static bool was_asked(const struct plan *plan, size_t at)
 {
 	const struct server *server = plan->steps[at].step->server;
@@ -315,9 +313,7 @@ static bool was_asked(const struct plan *plan, size_t at)
 	return false;
 }
 
-int doctor_look_deep(struct doctor *d, struct gate *gate,
-		     const struct doctor_options *o, const struct plan *plan,
-		     struct err *err)
+int doctor_look_deep(struct doctor *d, const struct plan *plan, struct err *err)
 {
 	struct deep deep = {.d = d};
 	int r;
@@ -325,7 +321,7 @@ int doctor_look_deep(struct doctor *d, struct gate *gate,
 	if (loop_init(&deep.loop, clock_system(), err) < 0)
 		return -1;
 	deep.scrub = scrub_new();
-	open_deep(&deep, gate, o);
+	open_deep(&deep);
 	r = loop_take_signals(&deep.loop, err);
 	for (size_t i = 0; r == 0 && i < plan->n_steps; i++) {
 		const struct plan_step *s = &plan->steps[i];

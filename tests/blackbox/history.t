@@ -179,7 +179,7 @@ json_is "runs of a part are no whole ones" runs '#3' runs[0].whole false \
 run_matins doctor -c parts.toml r --stale 1h
 exit_is "runs of a part keep no dead-man check alive" 1
 out_like "it says why they do not count" \
-	'FAILED +r +it has never finished a whole run; that of .* was not of all steps'
+	'FAILED +r +never finished a whole run; the run of .* was not of all steps'
 MATINS_CAVEATS='{' run_matins run -c parts.toml r
 exit_is "a run that could not begin" 1
 run_matins doctor -c parts.toml r --stale 1h
@@ -195,7 +195,7 @@ exit_is "golden --report last: the last that was whole" 0
 cp parts.toml twin.toml
 run_matins doctor -c twin.toml r --stale 1h
 exit_is "a run of another file keeps no dead-man check alive" 1
-out_like "it names that file" 'never finished a whole run; that of .* was of .*/parts\.toml'
+out_like "it names that file" 'never finished a whole run; the run of .* was of .*/parts\.toml'
 run_matins golden check -c twin.toml r
 exit_is "a golden file of another file of the folder: cannot compare" 2
 err_like "it is named" 'golden/r\.json is of the routine in parts\.toml; --dir'

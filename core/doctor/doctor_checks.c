@@ -1,0 +1,70 @@
+#include "core/doctor/doctor_checks.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+
+const char *check_level_name(enum check_level l)
+{
+	static const char *const names[] = {"ok", "warning", "failed"};
+
+	return names[l];
+}
+
+bool doctor_failed(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->check[i].level == CHECK_FAILED)
+			return true;
+	return false;
+}
+
+void doctor_add(struct doctor *d, const char *area, const char *name,
+		enum check_level level, const char *remedy, const char *fmt,
+		...)
+{
+	struct check *grown;
+	char *text = NULL;
+	va_list ap;
+
+	if (d->n == d->cap) {
+		d->cap = d->cap ? 2 * d->cap : 32;
+		grown = ARENA_ARRAY(d->arena, struct check, d->cap);
+		if (d->n)
+			memcpy(grown, d->check, d->n * sizeof(*grown));
+		d->check = grown;
+	}
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	d->check[d->n++] = (struct check){
+		.area = area,
+		.name = arena_strdup(d->arena, name),
+		.level = level,
+		.text = arena_strdup(d->arena, text ? text : ""),
+		.remedy = arena_strdup(d->arena, remedy),
+	};
+	free(text);
+}
+
+const char *doctor_program_remedy(const struct err *err)
+{
+	switch (err->kind) {
+	case ERR_NOT_FOUND:
+		return "install it, or write its whole path as command";
+	case ERR_LEASH:
+		return "add it to `exec` of the leash";
+	case ERR_PROTECTION:
+		return "see the protections below, or take it out of `require`";
+	default:
+		return "mend the file or the `sandbox` table";
+	}
+}
+
+const char *doctor_row(struct doctor *d, const struct routine *routine,
+		       const struct step *step)
+{
+	if (!routine->name)
+		return arena_printf(d->arena, "servers.%s", step->name);
+	return arena_printf(d->arena, "%s/%s", routine->name, step->name);
+}
