@@ -21,7 +21,7 @@
 #include "core/cli/policy_options.h"
 #include "core/cli/policy_sources.h"
 #include "core/report/ledger.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 #include "core/config/leash.h"
 
 const struct option options_exec[] = {
@@ -37,6 +37,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 			struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct cleaner shown = {NULL, 0}; /* no secrets: shown as it is */
 	const struct gate_fact *facts;
 	struct jw w;
 	size_t n;
@@ -48,8 +49,8 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);
 	facts_limits(&w, "limits", &e->verdict);
-	facts_denials(NULL, &w, "denials", &e->verdict);
-	facts_execs(NULL, &w, "execs", &e->verdict);
+	facts_denials(&shown, &w, "denials", &e->verdict);
+	facts_execs(&shown, &w, "execs", &e->verdict);
 	facts = gate_child_facts(e->child, &n);
 	facts_enforced(&w, "enforced", facts, n);
 	jw_end(&w);

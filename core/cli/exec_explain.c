@@ -12,7 +12,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/cli/put.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 
 /* The lists of a policy by the names of their keys. */
 static const struct list_row {

@@ -4,8 +4,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/client/client_inner.h"
-#include "core/run/facts.h"
-#include "core/run/judge.h"
+#include "core/client/facts.h"
 
 /* Of stderr, in the details of a failure. */
 #define DETAIL_BYTES 1024
@@ -83,7 +82,7 @@ static void say_how(const struct client *c, struct buf *out)
 	else if (c->child.is_told_to)
 		buf_adds(out, "ended its output, and was ended,");
 	else
-		buf_adds(out, judge_end(&c->child.verdict, &arena));
+		buf_adds(out, facts_say_end(&c->child.verdict, &arena));
 	if (c->is_cut)
 		buf_adds(out, " in the middle of a message,");
 	arena_release(&arena);

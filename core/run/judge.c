@@ -1,6 +1,7 @@
 #include "core/run/judge.h"
 
 #include "core/base/scan.h"
+#include "core/client/facts.h"
 
 /* Of a step in subprocess mode. */
 #define NEEDS_TOOL "if it is an MCP server, name what to call by the key `tool`"
@@ -8,30 +9,6 @@
 static struct judgement no(enum step_reason reason, const char *sentence)
 {
 	return (struct judgement){.reason = reason, .error = str_of(sentence)};
-}
-
-static const char *how_it_ended(const struct gate_verdict *v,
-				struct arena *arena)
-{
-	const char *name;
-
-	if (v->exited)
-		return arena_printf(arena, "exited with status %d",
-				    v->exit_status);
-	name = sigabbrev_np(v->signal);
-	if (name)
-		return arena_printf(arena, "was killed by SIG%s", name);
-	return arena_printf(arena, "was killed by signal %d", v->signal);
-}
-
-const char *judge_end(const struct gate_verdict *v, struct arena *arena)
-{
-	const char *text = how_it_ended(v, arena);
-
-	for (size_t i = 0; i < v->limits.n; i++)
-		text = arena_printf(arena, "%s%s%s", text, i ? "; " : ": ",
-				    v->limits.item[i]);
-	return text;
 }
 
 /* A bad end counts, whatever was printed before it. */
@@ -42,7 +19,7 @@ static void judge_exit(struct judgement *j, const struct gate_verdict *v,
 		return;
 	j->reason = v->exited ? REASON_EXIT_STATUS : REASON_SIGNAL;
 	j->error = str_of(
-		arena_printf(arena, "the program %s", judge_end(v, arena)));
+		arena_printf(arena, "the program %s", facts_say_end(v, arena)));
 }
 
 /* Results may be large: they are moved, not copied. */

@@ -42,8 +42,5 @@ struct judgement judge_harness(struct str out, const struct gate_verdict *v,
  */
 struct judgement judge_result(struct str content, bool is_error,
 			      struct str structured) MUST_USE;
-/* "exited with status 3", "was killed by SIGKILL"; lives in `arena`. */
-const char *judge_end(const struct gate_verdict *v, struct arena *arena)
-	MUST_USE;
 
 #endif

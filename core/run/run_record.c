@@ -1,28 +1,47 @@
 /* Afterwards: the report with its facts, and the end in the ledger. */
+#include <sys/utsname.h>
+
 #include "core/base/log.h"
 #include "core/report/render.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 #include "core/run/run_inner.h"
 
 /* ---- the report ---- */
 
+static void write_facts(struct run *r, struct jw *w)
+{
+	uint64_t ns = loop_now(&r->loop) - r->begin_ns;
+	struct utsname u;
+
+	jw_kv_cstr(w, "matins", MATINS_VERSION);
+	if (uname(&u) == 0)
+		jw_kv_cstr(w, "kernel", u.release);
+	facts_time(w, "started", r->begin_wall_ns);
+	facts_time(w, "finished", r->loop.clock->wall_ns(r->loop.clock));
+	jw_kv_int(w, "duration_us", (int64_t)(ns / 1000));
+	if (r->o->file->config.path)
+		jw_kv_cstr(w, "config", r->o->file->config.path);
+	if (r->leash.source)
+		jw_kv_cstr(w, "leash", r->leash.source);
+	if (r->loop.signal)
+		jw_kv_cstr(w, "ended_by", run_signal_name(r->loop.signal));
+	jw_key(w, "warnings");
+	jw_array(w);
+	for (size_t i = 0; i < r->n_warnings; i++)
+		jw_cstr(w, r->warnings[i]);
+	jw_end(w);
+}
+
 static void fill_facts(struct run *r)
 {
-	struct buf run = BUF_INIT(BUF_UNBOUNDED);
-	struct facts_run f = {
-		.begin_wall_ns = r->begin_wall_ns,
-		.end_wall_ns = r->loop.clock->wall_ns(r->loop.clock),
-		.duration_ns = loop_now(&r->loop) - r->begin_ns,
-		.config = r->o->file->config.path,
-		.leash_source = r->leash.source,
-		.warnings = {r->warnings, r->n_warnings},
-		.ended_by =
-			r->loop.signal ? run_signal_name(r->loop.signal) : NULL,
-	};
+	AUTO(buf_release) struct buf run = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
 
-	facts_run(&f, &run);
+	jw_init(&w, &run, false);
+	jw_object(&w);
+	write_facts(r, &w);
+	jw_end(&w);
 	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
-	buf_release(&run);
 }
 
 void run_fill_report(struct run *r)

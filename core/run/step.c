@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/run/advice.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 #include "core/run/judge.h"
 
 static const char *const phase_names[] = {
@@ -311,11 +311,31 @@ static void keep_output(struct step_run *s)
 
 /* ---- the end ---- */
 
+static void write_facts(struct step_run *s, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	if (s->begin_ns) {
+		facts_time(&w, "started", s->begin_wall_ns);
+		jw_kv_int(&w, "duration_us",
+			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
+	}
+	s->facts_scrubbed = 0;
+	if (s->type->facts)
+		s->type->facts(s, &w);
+	if (s->scrubbed + s->facts_scrubbed)
+		jw_kv_int(&w, "scrubbed",
+			  (int64_t)(s->scrubbed + s->facts_scrubbed));
+	jw_end(&w);
+}
+
 void step_refresh_facts(struct step_run *s)
 {
 	struct buf run = BUF_INIT(BUF_UNBOUNDED);
 
-	facts_step(s, &run);
+	write_facts(s, &run);
 	s->result.run = arena_str(&s->arena, buf_str(&run));
 	buf_release(&run);
 }

@@ -6,8 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
-#include "core/client/child.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 #include "core/run/judge.h"
 #include "core/run/step.h"
 

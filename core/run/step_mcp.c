@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/run/facts.h"
+#include "core/client/facts.h"
 #include "core/run/step_mcp_inner.h"
 
 /* ---- the end ---- */

@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "core/client/facts.h"
 #include "core/run/judge.h"
 
 static const struct gate_verdict good = {.exited = true};
@@ -78,10 +79,10 @@ TEST(end, for_a_bound, says_which)
 	const struct gate_verdict v = {.signal = 9, .limits = {rows, 2}};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
-	assert_string_equal(judge_end(&v, &arena),
+	assert_string_equal(facts_say_end(&v, &arena),
 			    "was killed by SIGKILL: memory: too much; "
 			    "processes: too many");
-	assert_string_equal(judge_end(&killed, &arena),
+	assert_string_equal(facts_say_end(&killed, &arena),
 			    "was killed by SIGKILL");
 }
 

@@ -1,10 +1,8 @@
-#include "core/run/facts.h"
-
-#include <sys/utsname.h>
+#include "core/client/facts.h"
 
 #include "core/base/clock.h"
 
-static void kv_time(struct jw *w, const char *key, int64_t wall_ns)
+void facts_time(struct jw *w, const char *key, int64_t wall_ns)
 {
 	char text[CLOCK_TEXT_BYTES];
 
@@ -36,24 +34,18 @@ void facts_cut_text(struct cleaner *c, struct jw *w, const char *key,
 	kv_scrubbed(c, w, key, text, scrub_cut);
 }
 
-/* The text may be NULL. */
+/* A text that may be NULL. */
 static void kv_name(struct cleaner *c, struct jw *w, const char *key,
 		    const char *text)
 {
-	if (c)
-		facts_text(c, w, key, str_of(text ? text : ""));
-	else
-		jw_kv_cstr(w, key, text ? text : "");
+	facts_text(c, w, key, str_of(text ? text : ""));
 }
 
-/* The same for what the kernel or the gate may have cut, and left no mark. */
+/* A text that may be NULL, and that the kernel or the gate may have cut. */
 static void kv_cut_name(struct cleaner *c, struct jw *w, const char *key,
 			const char *text)
 {
-	if (c)
-		facts_cut_text(c, w, key, str_of(text ? text : ""));
-	else
-		jw_kv_cstr(w, key, text ? text : "");
+	facts_cut_text(c, w, key, str_of(text ? text : ""));
 }
 
 void facts_enforced(struct jw *w, const char *key,
@@ -115,10 +107,8 @@ static void exec_row(struct cleaner *c, struct jw *w,
 	jw_array(w);
 	for (size_t i = 0; i < r->args.n; i++) {
 		buf_drop(&one, one.n);
-		if (c)
-			c->hits += scrub_cut(c->scrub, str_of(r->args.item[i]),
-					     &one);
-		jw_cstr(w, c ? buf_cstr(&one) : r->args.item[i]);
+		c->hits += scrub_cut(c->scrub, str_of(r->args.item[i]), &one);
+		jw_str(w, buf_str(&one));
 	}
 	jw_end(w);
 	jw_kv_int(w, "count", (int64_t)r->count);
@@ -165,6 +155,30 @@ void facts_exit(struct jw *w, const struct gate_verdict *v)
 	jw_end(w);
 }
 
+static const char *how_it_ended(const struct gate_verdict *v,
+				struct arena *arena)
+{
+	const char *name;
+
+	if (v->exited)
+		return arena_printf(arena, "exited with status %d",
+				    v->exit_status);
+	name = sigabbrev_np(v->signal);
+	if (name)
+		return arena_printf(arena, "was killed by SIG%s", name);
+	return arena_printf(arena, "was killed by signal %d", v->signal);
+}
+
+const char *facts_say_end(const struct gate_verdict *v, struct arena *arena)
+{
+	const char *text = how_it_ended(v, arena);
+
+	for (size_t i = 0; i < v->limits.n; i++)
+		text = arena_printf(arena, "%s%s%s", text, i ? "; " : ": ",
+				    v->limits.item[i]);
+	return text;
+}
+
 static void streams(struct jw *w, const struct child *child, uint64_t out_bytes)
 {
 	struct str tail = child_stderr(child);
@@ -205,51 +219,4 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 	}
 	facts = gate_child_facts(child->gate, &n);
 	facts_enforced(w, "enforced", facts, n);
-}
-
-void facts_step(struct step_run *s, struct buf *out)
-{
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	if (s->begin_ns) {
-		kv_time(&w, "started", s->begin_wall_ns);
-		jw_kv_int(&w, "duration_us",
-			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
-	}
-	s->facts_scrubbed = 0;
-	if (s->type->facts)
-		s->type->facts(s, &w);
-	if (s->scrubbed + s->facts_scrubbed)
-		jw_kv_int(&w, "scrubbed",
-			  (int64_t)(s->scrubbed + s->facts_scrubbed));
-	jw_end(&w);
-}
-
-void facts_run(const struct facts_run *f, struct buf *out)
-{
-	struct utsname u;
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "matins", MATINS_VERSION);
-	if (uname(&u) == 0)
-		jw_kv_cstr(&w, "kernel", u.release);
-	kv_time(&w, "started", f->begin_wall_ns);
-	kv_time(&w, "finished", f->end_wall_ns);
-	jw_kv_int(&w, "duration_us", (int64_t)(f->duration_ns / 1000));
-	if (f->config)
-		jw_kv_cstr(&w, "config", f->config);
-	if (f->leash_source)
-		jw_kv_cstr(&w, "leash", f->leash_source);
-	if (f->ended_by)
-		jw_kv_cstr(&w, "ended_by", f->ended_by);
-	jw_key(&w, "warnings");
-	jw_array(&w);
-	for (size_t i = 0; i < f->warnings.n; i++)
-		jw_cstr(&w, f->warnings.item[i]);
-	jw_end(&w);
-	jw_end(&w);
 }
