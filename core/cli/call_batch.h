@@ -2,10 +2,10 @@
  * Many calls in one session: lines {"tool":…,"arguments":{…}} in, one line
  * out for each, in their order: a CallToolResult or {"error":{…}}.
  *
- * A line that is wrong gets an error line with its number, and the rest goes
- * on. A line is printed as soon as it is its turn; at most a few calls more
- * than are in flight are kept. Tools are listed again when the server says that
- * they have changed, or a call shows it.
+ * A wrong line gets an error line with its number, and the rest goes on. An
+ * answer is printed as soon as it is its turn; a few answers more than calls in
+ * flight are kept. Tools are listed again when the server says that they have
+ * changed, or a call shows it.
  */
 #ifndef CORE_CLI_CALL_BATCH_H
 #define CORE_CLI_CALL_BATCH_H
@@ -18,17 +18,17 @@ struct batch_options {
 	const char *path;	     /* "-" is stdin */
 	unsigned jobs;		     /* calls in flight, at least 1 */
 	enum tool_rigour rigour;     /* of arguments */
-	struct listing *tools;	     /* taken; NULL: they are not known */
+	struct listing *tools;	     /* taken; NULL: not known */
 	struct content_files *files; /* of --save */
 };
 
-/* What came of all lines. */
+/* Outcomes of all lines. */
 struct batch_counts {
 	uint64_t lines, tool_errors, errors;
 };
 
 /*
- * returns  0 when all of the file was done, whatever came of it
+ * returns  0 when every line of the file has its answer
  * errors   ERR_USAGE, ERR_SYS  the file cannot be read, stdout not written
  */
 int call_batch(struct target *t, const struct batch_options *o,

@@ -10,7 +10,6 @@
 #include "core/cli/command.h"
 #include "core/cli/call_batch.h"
 #include "core/cli/content_show.h"
-#include "core/cli/list_show.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/cli/tool_say.h"
@@ -63,7 +62,7 @@ static int find_tool(struct call *c, const char *name, struct str *ret,
 
 	*ret = item ? item->json : (struct str){NULL, 0};
 	if (!item && c->has_tools)
-		return list_unknown(c->t, &c->tools, "tool", name, err);
+		return target_unknown(c->t, &c->tools, name, err);
 	return 0;
 }
 

@@ -6,7 +6,6 @@
 #include "core/base/scan.h"
 #include "core/cli/command.h"
 #include "core/cli/content_show.h"
-#include "core/cli/list_show.h"
 #include "core/cli/tool_args.h"
 
 const struct option options_prompt[] = {
@@ -89,7 +88,7 @@ static int check_prompt(struct target *t, const struct listing *l,
 	struct strlist names;
 
 	if (!item)
-		return list_unknown(t, l, "prompt", name, err);
+		return target_unknown(t, l, name, err);
 	look_at(item->json, values, &names, &missing, &t->arena);
 	if (values.p)
 		hint_names(&names, values);

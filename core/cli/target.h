@@ -157,6 +157,14 @@ int target_try_list(struct target *t, enum listing_kind kind,
 		    struct listing *ret, struct err *err) MUST_USE;
 
 /*
+ * "NAME has no tool X; did you mean Y?" Of tools, the message names the options
+ * that make some servers offer more of them.
+ * errors  ERR_UNKNOWN_TOOL or ERR_UNKNOWN_PROMPT by the listing, always
+ */
+int target_unknown(const struct target *t, const struct listing *l,
+		   const char *name, struct err *err);
+
+/*
  * {"error":{kind, message, code, data, line, stderr}} without newline, the
  * last four where there are such; appended. stderr is the end of what the
  * server wrote there, when no answer came of it.

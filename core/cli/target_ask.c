@@ -4,6 +4,7 @@
 #include "core/cli/target_inner.h"
 #include "core/report/ledger.h"
 #include "core/client/known_tools.h"
+#include "core/client/tool_check.h"
 
 /* Of the stderr of a server, in an error. */
 #define STDERR_BYTES 4096
@@ -289,4 +290,42 @@ int target_try_list(struct target *t, enum listing_kind kind,
 	log_warning("%s: %s", listing_method(kind),
 		    r < 0 ? err->msg : buf_cstr(&says));
 	return 1;
+}
+
+/* Tools may depend on the answers that a client declares. */
+static void undeclared(const struct target *t, struct buf *out)
+{
+	const struct mcp_declared *d = &t->session.declared;
+	const struct {
+		bool is_declared;
+		const char *option;
+	} rows[] = {
+		{d->elicit_form, "--elicit accept|decline|cancel"},
+		{d->roots, "--root DIR"},
+		{d->sampling, "--sampling COMMAND"},
+	};
+	const char *before = " (some servers offer more of them with ";
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].is_declared)
+			continue;
+		buf_addf(out, "%s%s", before, rows[i].option);
+		before = ", ";
+	}
+	buf_adds(out, out->n ? ")" : "");
+}
+
+int target_unknown(const struct target *t, const struct listing *l,
+		   const char *name, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf more = BUF_INIT(BUF_UNBOUNDED);
+	bool is_tool = l->kind == LISTING_TOOLS;
+
+	if (is_tool)
+		undeclared(t, &more);
+	return err_set(err, is_tool ? ERR_UNKNOWN_TOOL : ERR_UNKNOWN_PROMPT,
+		       "%s has %s", t->name,
+		       tool_unknown(l, is_tool ? "tool" : "prompt", name,
+				    buf_cstr(&more), &arena));
 }

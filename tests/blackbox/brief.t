@@ -438,4 +438,7 @@ done
 run_matins call todo file=~/lists/todo.txt --read ~/lists -- "$inner" brief
 out_like "a named file that is granted is read" '1 open'
 
+run_matins tools host -- "$BIN" brief
+out_like "tools NAME: its hints in words" 'hints from the server: read-only'
+
 done_testing

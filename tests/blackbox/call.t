@@ -202,7 +202,7 @@ for jobs in 1 3; do
 	sed -n 2p "$out" >line
 	json_file_is "--batch -j $jobs: a bad line has its number" line \
 		error.kind syntax error.line 3 \
-		error.message 'the line is no JSON from column 16 on'
+		error.message 'line 3 is not JSON (column 16)'
 	sed -n 3p "$out" >line
 	json_file_is "--batch -j $jobs: an unknown tool" line \
 		error.kind unknown_tool error.message '~did you mean echo' error.line 4
