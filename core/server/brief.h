@@ -26,7 +26,7 @@
 /* Where a tool looks; all borrowed. Tests give folders of their own. */
 struct tool_env {
 	struct clock *clock;
-	const char *home;   /* what "~" stands for; NULL: nothing */
+	const char *home;   /* folder that "~" means; NULL: none */
 	const char *proc;   /* "/proc" */
 	const char *libgit; /* file name of the library of `repos` */
 };
@@ -51,7 +51,7 @@ void tool_result_fail(struct tool_result *r, const char *fmt, ...) PRINTF(2, 3);
  */
 void tool_result_write(const struct tool_result *r, bool structured,
 		       struct jw *w);
-/* The same into an object that is open already. */
+/* Write the members of a CallToolResult into an object that is open. */
 void tool_result_members(const struct tool_result *r, bool structured,
 			 struct jw *w);
 
@@ -108,12 +108,12 @@ enum { BRIEF_MISSING = 1, BRIEF_HIDDEN };
 int brief_read(const char *shown, const struct tool_env *env,
 	       struct buf *ret_text, struct err *err) MUST_USE;
 
-/* Of a file that was named and is hidden. */
+/* Fail for a file that was named and is hidden. */
 void brief_fail_hidden(const char *shown, const struct tool_env *env,
 		       struct arena *arena, struct tool_result *ret);
 
 /*
- * What `today` says, or the clock.
+ * Day that `today` names, or that of the clock.
  * today  passed fields_check(); NULL when it was not given
  */
 int32_t brief_today(const char *today, const struct tool_env *env) MUST_USE;

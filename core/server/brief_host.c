@@ -58,7 +58,7 @@ struct host {
 	struct tool_result *ret;
 	struct jw jw;	  /* into the structured result */
 	struct buf *text; /* for people */
-	/* what could not be seen; written behind the rest */
+	/* parts that could not be seen; written behind the rest */
 	struct jw notes;
 	struct buf notes_json, notes_text; /* owned */
 };
@@ -274,7 +274,7 @@ static void add_disk(struct host *h, const char *shown, const char *path)
 
 		buf_addf(&why, "%s: no file system is visible there", shown);
 		note(h, buf_cstr(&why));
-		/* it was asked for by name, or is "/" */
+		/* asked for by name, or "/" */
 		h->ret->is_error = true;
 		return;
 	}

@@ -8,7 +8,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"
-#include "core/server/brief_repos_inner.h"
+#include "core/server/brief.h"
+#include "core/server/brief_repos_git.h"
 
 const struct field brief_repos_input[] = {
 	{0, FIELD_STRINGS, true, LIMIT_BRIEF_PATHS, "paths",
@@ -44,6 +45,122 @@ const struct field brief_repos_output[] = {
 	FIELD_END,
 };
 
+/* ---- a working tree as JSON ---- */
+
+static void write_head(const struct repos_tree *t, struct jw *w)
+{
+	jw_key(w, "head");
+	jw_object(w);
+	jw_kv_cstr(w, "id", t->id);
+	jw_kv_cstr(w, "subject", t->subject);
+	jw_kv_cstr(w, "time", t->time);
+	jw_end(w);
+}
+
+static void write_upstream(const struct repos_tree *t, struct jw *w)
+{
+	jw_key(w, "upstream");
+	jw_object(w);
+	jw_kv_cstr(w, "name", t->upstream);
+	if (t->has_distance) {
+		jw_kv_int(w, "ahead", (int64_t)t->ahead);
+		jw_kv_int(w, "behind", (int64_t)t->behind);
+	}
+	jw_end(w);
+}
+
+static void write_tree(const struct repos_tree *t, struct jw *w)
+{
+	const struct repos_counts *c = &t->counts;
+
+	jw_object(w);
+	jw_kv_cstr(w, "name", t->name);
+	jw_kv_cstr(w, "path", t->path);
+	if (t->branch)
+		jw_kv_cstr(w, "branch", t->branch);
+	jw_kv_bool(w, "detached", t->detached);
+	if (t->operation)
+		jw_kv_cstr(w, "operation", t->operation);
+	if (t->has_head)
+		write_head(t, w);
+	jw_key(w, "changes");
+	jw_object(w);
+	jw_kv_int(w, "staged", (int64_t)c->staged);
+	jw_kv_int(w, "modified", (int64_t)c->modified);
+	jw_kv_int(w, "untracked", (int64_t)c->untracked);
+	jw_kv_int(w, "conflicted", (int64_t)c->conflicted);
+	jw_end(w);
+	if (t->upstream)
+		write_upstream(t, w);
+	jw_end(w);
+}
+
+/* ---- a working tree as a line of text ---- */
+
+static void tell_changes(const struct repos_counts *c, struct buf *out)
+{
+	const struct {
+		size_t n;
+		const char *word;
+	} parts[] = {{c->staged, "staged"},
+		     {c->modified, "modified"},
+		     {c->untracked, "untracked"},
+		     {c->conflicted, "conflicted"}};
+	const char *comma = "; ";
+
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
+		if (!parts[i].n)
+			continue;
+		buf_addf(out, "%s%zu %s", comma, parts[i].n, parts[i].word);
+		comma = ", ";
+	}
+	if (*comma == ';')
+		buf_adds(out, "; clean");
+}
+
+static void tell_distance(const struct repos_tree *t, struct buf *out)
+{
+	if (!t->has_distance)
+		return;
+	if (t->ahead && t->behind)
+		buf_addf(out, "; %zu ahead, %zu behind %s", t->ahead, t->behind,
+			 t->upstream);
+	else if (t->ahead)
+		buf_addf(out, "; %zu ahead of %s", t->ahead, t->upstream);
+	else if (t->behind)
+		buf_addf(out, "; %zu behind %s", t->behind, t->upstream);
+	else
+		buf_addf(out, "; even with %s", t->upstream);
+}
+
+static void tell_tree(const struct repos_tree *t, struct buf *out)
+{
+	buf_addf(out, "%s%s: %s", out->n ? "\n" : "", t->name,
+		 t->branch ? t->branch : "detached");
+	if (t->has_head)
+		buf_addf(out, " %.7s \"%s\" (%.10s)", t->id, t->subject,
+			 t->time);
+	else
+		buf_adds(out, ", no commit yet");
+	tell_changes(&t->counts, out);
+	tell_distance(t, out);
+	if (t->operation)
+		buf_addf(out, "; %s in progress", t->operation);
+}
+
+/* State of one call of the tool. */
+struct repos {
+	struct repos_git *git;
+	const struct tool_env *env;
+	struct arena *arena; /* of all strings */
+	struct tool_result *ret;
+	struct jw jw; /* into the structured result */
+	struct jw problems;
+	struct buf problems_json, problems_text; /* owned */
+	size_t n;				 /* working trees so far */
+	bool is_full;				 /* there were more */
+};
+
 /* ---- finding them ---- */
 
 static void problem(struct repos *r, const char *path, bool is_error,
@@ -57,7 +174,7 @@ static void problem(struct repos *r, const char *path, bool is_error,
 	r->ret->is_error |= is_error;
 }
 
-/* Was it the sandbox (or its mode) that kept us out? libgit2 does not say. */
+/* Report whether the sandbox, or a mode, kept us out: libgit2 does not say. */
 static bool is_denied(struct repos *r, const char *path)
 {
 	AUTO(fd_closep)
@@ -83,32 +200,19 @@ static void tell_failure(struct repos *r, const char *shown, const char *path,
 static void add_tree(struct repos *r, const char *shown, const char *path)
 {
 	struct repos_tree t = {.path = shown};
-	git_repository *repo = NULL;
 	struct err err = ERR_INIT;
-	int got;
 
 	if (r->n == LIMIT_BRIEF_REPOS) {
 		r->is_full = true;
 		return;
 	}
 	r->n++;
-	got = r->git->git_repository_open_ext(
-		&repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-	if (got == GIT_ENOTFOUND && !is_denied(r, path))
-		got = err_set(&err, ERR_SYS,
-			      "its .git is no repository, or leads to one that "
-			      "is not there or not granted");
-	else if (got < 0)
-		got = repos_git_fail(r->git, &err);
-	else
-		got = repos_read(r, repo, &t, &err);
-	if (got < 0) {
+	if (repos_git_read(r->git, path, r->arena, &t, &err) < 0) {
 		tell_failure(r, shown, path, &err);
-	} else {
-		repos_write(&t, &r->jw);
-		repos_tell(&t, &r->ret->text);
+		return;
 	}
-	r->git->git_repository_free(repo);
+	write_tree(&t, &r->jw);
+	tell_tree(&t, &r->ret->text);
 }
 
 /* A .git folder, or a file that names one elsewhere. */
@@ -216,9 +320,7 @@ static void look(struct repos *r, struct strlist paths)
 void brief_repos(struct str args, const struct tool_env *env,
 		 struct arena *arena, struct tool_result *ret)
 {
-	struct repos_git git;
 	struct repos r = {
-		.git = &git,
 		.env = env,
 		.arena = arena,
 		.ret = ret,
@@ -227,18 +329,12 @@ void brief_repos(struct str args, const struct tool_env *env,
 	};
 	struct err err = ERR_INIT;
 
-	if (repos_git_load(env->libgit, &git, &err) < 0) {
+	if (repos_git_open(env->libgit, &r.git, &err) < 0) {
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
-	if (git.git_libgit2_init() < 0) {
-		repos_git_fail(&git, &err);
-		tool_result_fail(ret, "libgit2 does not start: %s", err.msg);
-		return;
-	}
-	repos_git_set_up(&git);
 	look(&r, fields_strings(args, "paths", arena));
-	git.git_libgit2_shutdown();
+	repos_git_close(r.git);
 	buf_release(&r.problems_json);
 	buf_release(&r.problems_text);
 }

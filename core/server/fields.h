@@ -1,5 +1,5 @@
 /*
- * What a tool takes and gives, as a table: the JSON Schema that clients see
+ * Arguments and results of a tool as a table: the JSON Schema that clients see
  * is printed from it, and arguments are checked against it, so the two cannot
  * drift apart.
  *
@@ -29,7 +29,7 @@ enum field_type {
 	FIELD_INTEGER, /* 64 bits */
 	FIELD_NUMBER,
 	FIELD_BOOLEAN,
-	FIELD_OBJECT,  /* its members follow, one deeper */
+	FIELD_OBJECT,  /* members follow, one deeper */
 	FIELD_STRINGS, /* array of FIELD_STRING */
 	FIELD_OBJECTS, /* array of objects; their members follow */
 };

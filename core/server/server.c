@@ -5,7 +5,32 @@
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/server/server_inner.h"
+#include "core/mcp/wire/rpc.h"
+
+/* A member of `_meta` that the protocol has a name for. */
+#define META(name) "io.modelcontextprotocol/" name
+
+/* A message and the answer to it. */
+struct exchange {
+	struct server_session *s;
+	const struct rpc_message *m;
+	struct buf *out;
+	bool in_batch;
+	const struct mcp_revision *revision; /* NULL before initialize */
+};
+
+/* Era in which a method is served. */
+enum method_era {
+	METHOD_ALWAYS, /* in the older era */
+	METHOD_ALONE,  /* in the newer era */
+	METHOD_BOTH,   /* behind initialize, or alone */
+};
+
+struct method {
+	const char *name;
+	enum method_era when;
+	void (*run)(const struct exchange *x);
+};
 
 static const char *const state_names[] = {
 #define STATE(name, meaning) #name,
@@ -13,39 +38,285 @@ static const char *const state_names[] = {
 #undef STATE
 };
 
-void server_become(struct server_session *s, enum server_state state)
+/* Set the state; nothing else does. */
+static void become(struct server_session *s, enum server_state state)
 {
 	log_debug("server: %s -> %s", state_names[s->state],
 		  state_names[state]);
 	s->state = state;
 }
 
-/* Does the request stand alone? */
-bool server_is_alone(const struct server_exchange *x)
+/* Report whether a request stands alone, with a version of its own. */
+static bool is_alone(const struct exchange *x)
 {
 	return x->revision && x->revision->era == MCP_ERA_PER_REQUEST;
 }
 
-void server_refuse(const struct server_exchange *x, int64_t code,
-		   const char *why)
+static void refuse(const struct exchange *x, int64_t code, const char *why)
 {
 	rpc_write_error(x->out, &x->m->id, code, why, (struct str){NULL, 0});
 }
 
-/* ---- messages ---- */
-
-static void refuse_method(const struct server_exchange *x)
+/* ISO dates compare as text. */
+static bool since(const struct mcp_revision *r, const char *date)
 {
-	server_refuse(x, RPC_METHOD_NOT_FOUND,
-		      server_is_alone(x)
-			      ? "method not found: this server has "
-				"server/discover, tools/list and tools/call"
-			      : "method not found: this server has initialize, "
-				"ping, tools/list and tools/call");
+	return strcmp(r->date, date) >= 0;
 }
 
-/* -32022: which there are, and which it was. */
-static void refuse_version(const struct server_exchange *x, struct str version)
+/* ---- results ---- */
+
+/* Begin a result whose members the caller writes. */
+static void begin_result(const struct exchange *x, struct rpc_writer *w)
+{
+	rpc_begin_result(w, x->out, &x->m->id);
+	jw_object(&w->jw);
+	if (is_alone(x))
+		jw_kv_cstr(&w->jw, "resultType", "complete");
+}
+
+/* Lists are the same for every client, as long as the program runs. */
+static void write_cache_hints(const struct exchange *x, struct jw *w)
+{
+	if (!is_alone(x))
+		return;
+	jw_key(w, "ttlMs");
+	jw_uint(w, SERVER_TTL_MS);
+	jw_kv_cstr(w, "cacheScope", "public");
+}
+
+static void end_result(const struct exchange *x, struct rpc_writer *w)
+{
+	if (is_alone(x)) {
+		jw_key(&w->jw, "_meta");
+		jw_object(&w->jw);
+		jw_key(&w->jw, META("serverInfo"));
+		jw_object(&w->jw);
+		jw_kv_cstr(&w->jw, "name", x->s->info->name);
+		jw_kv_cstr(&w->jw, "version", x->s->info->version);
+		jw_end(&w->jw);
+		jw_end(&w->jw);
+	}
+	jw_end(&w->jw);
+	rpc_end(w);
+}
+
+/* The revisions in which a request may stand alone. */
+static void write_dates(struct jw *w)
+{
+	size_t n;
+	const struct mcp_revision *r = mcp_revisions(&n);
+
+	jw_array(w);
+	for (size_t i = 0; i < n; i++)
+		if (r[i].era == MCP_ERA_PER_REQUEST)
+			jw_cstr(w, r[i].date);
+	jw_end(w);
+}
+
+/* ---- methods ---- */
+
+static void on_discover(const struct exchange *x)
+{
+	struct rpc_writer w;
+
+	begin_result(x, &w);
+	jw_key(&w.jw, "supportedVersions");
+	write_dates(&w.jw);
+	jw_kv_raw(&w.jw, "capabilities", STR("{\"tools\":{}}"));
+	if (x->s->info->instructions[0])
+		jw_kv_cstr(&w.jw, "instructions", x->s->info->instructions);
+	write_cache_hints(x, &w.jw);
+	end_result(x, &w);
+}
+
+static void on_ping(const struct exchange *x)
+{
+	rpc_write_result(x->out, &x->m->id, STR("{}"));
+}
+
+static void on_initialize(const struct exchange *x)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct server_session *s = x->s;
+	struct mcp_initialize asked;
+	struct mcp_initialize_result answer = {
+		.capabilities = STR("{\"tools\":{}}"),
+		.name = str_of(s->info->name),
+		.version = str_of(s->info->version),
+		.instructions = str_of(s->info->instructions),
+	};
+	struct err err = ERR_INIT;
+	struct rpc_writer w;
+
+	if (x->in_batch) {
+		refuse(x, RPC_INVALID_REQUEST,
+		       "initialize must not be part of a batch");
+		return;
+	}
+	if (s->state != SERVER_NEW && s->state != SERVER_ALONE) {
+		refuse(x, RPC_INVALID_REQUEST,
+		       "the session is initialized already");
+		return;
+	}
+	if (mcp_read_initialize(x->m->params, &arena, &asked, &err) < 0) {
+		refuse(x, RPC_INVALID_PARAMS, err.msg);
+		return;
+	}
+	s->revision = mcp_revision_find(asked.protocol);
+	if (!s->revision || s->revision->era != MCP_ERA_INITIALIZE)
+		s->revision = mcp_revision_newest();
+	answer.protocol = str_of(s->revision->date);
+	rpc_begin_result(&w, x->out, &x->m->id);
+	mcp_write_initialize_result(&w.jw, &answer);
+	rpc_end(&w);
+	become(s, SERVER_GREETED);
+}
+
+static void write_tool(const struct mcp_revision *r, const struct tool *t,
+		       struct jw *w)
+{
+	jw_object(w);
+	jw_kv_cstr(w, "name", t->name);
+	if (since(r, "2025-06-18"))
+		jw_kv_cstr(w, "title", t->title);
+	jw_kv_cstr(w, "description", t->description);
+	jw_key(w, "inputSchema");
+	fields_schema(t->input, w);
+	if (r->structured != MCP_STRUCTURED_NONE) {
+		jw_key(w, "outputSchema");
+		fields_schema(t->output, w);
+	}
+	if (since(r, "2025-03-26")) {
+		jw_key(w, "annotations");
+		jw_object(w);
+		jw_kv_cstr(w, "title", t->title);
+		jw_kv_bool(w, "readOnlyHint", true);
+		jw_kv_bool(w, "destructiveHint", false);
+		jw_kv_bool(w, "idempotentHint", true);
+		jw_kv_bool(w, "openWorldHint", false);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+static void on_tools_list(const struct exchange *x)
+{
+	struct rpc_writer w;
+	struct str cursor;
+
+	if (scan_get_some(x->m->params, "cursor", &cursor)) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "unknown cursor: the list has one page");
+		return;
+	}
+	begin_result(x, &w);
+	jw_key(&w.jw, "tools");
+	jw_array(&w.jw);
+	for (const struct tool *t = x->s->info->tools; t->name; t++)
+		write_tool(x->revision, t, &w.jw);
+	jw_end(&w.jw);
+	write_cache_hints(x, &w.jw);
+	end_result(x, &w);
+}
+
+static const struct tool *find_tool(const struct server_session *s,
+				    struct str name)
+{
+	for (const struct tool *t = s->info->tools; t->name; t++)
+		if (scan_is(name, t->name))
+			return t;
+	return NULL;
+}
+
+/* Name every tool: they are few, so the nearest is among them. */
+static void refuse_tool(const struct exchange *x, struct str name)
+{
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+
+	/* the name as JSON text: its quotes and escapes make it safe */
+	buf_addf(&why, "unknown tool %.*s; known are ",
+		 (int)(name.n < 80 ? name.n : 80), name.p);
+	for (const struct tool *t = x->s->info->tools; t->name; t++)
+		buf_addf(&why, "%s%s", t == x->s->info->tools ? "" : ", ",
+			 t->name);
+	refuse(x, RPC_INVALID_PARAMS, buf_cstr(&why));
+}
+
+static void call(const struct exchange *x, const struct tool *t,
+		 struct str args)
+{
+	bool structured = x->revision->structured != MCP_STRUCTURED_NONE;
+	AUTO(tool_result_release) struct tool_result result;
+	struct rpc_writer w;
+
+	tool_result_init(&result);
+	tool_call(t, args, x->s->env, &result);
+	begin_result(x, &w);
+	tool_result_members(&result, structured, &w.jw);
+	end_result(x, &w);
+}
+
+static void on_tools_call(const struct exchange *x)
+{
+	const struct tool *t;
+	struct str name, args;
+
+	if (!scan_get(x->m->params, "name", &name) ||
+	    scan_type(name) != SCAN_STRING) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params.name must be the name of a tool");
+		return;
+	}
+	t = find_tool(x->s, name);
+	if (!t) {
+		refuse_tool(x, name);
+		return;
+	}
+	if (!scan_get_some(x->m->params, "arguments", &args))
+		args = STR("{}");
+	if (scan_type(args) != SCAN_OBJECT) {
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params.arguments must be an object");
+		return;
+	}
+	call(x, t, args);
+}
+
+/* ---- table of methods ---- */
+
+static const struct method methods[] = {
+	{"initialize", METHOD_ALWAYS, on_initialize},
+	{"ping", METHOD_ALWAYS, on_ping},
+	{"server/discover", METHOD_ALONE, on_discover},
+	{"tools/list", METHOD_BOTH, on_tools_list},
+	{"tools/call", METHOD_BOTH, on_tools_call},
+};
+
+static const struct method *find_method(const struct exchange *x)
+{
+	bool alone = is_alone(x);
+
+	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
+		if (scan_is(x->m->method, methods[i].name) &&
+		    (methods[i].when == METHOD_BOTH ||
+		     (methods[i].when == METHOD_ALONE) == alone))
+			return &methods[i];
+	return NULL;
+}
+
+/* ---- messages ---- */
+
+static void refuse_method(const struct exchange *x)
+{
+	refuse(x, RPC_METHOD_NOT_FOUND,
+	       is_alone(x) ? "method not found: this server has "
+			     "server/discover, tools/list and tools/call"
+			   : "method not found: this server has initialize, "
+			     "ping, tools/list and tools/call");
+}
+
+/* Error -32022: the versions supported, and the one asked for. */
+static void refuse_version(const struct exchange *x, struct str version)
 {
 	AUTO(buf_release) struct buf data = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
@@ -53,44 +324,43 @@ static void refuse_version(const struct server_exchange *x, struct str version)
 	jw_init(&w, &data, false);
 	jw_object(&w);
 	jw_key(&w, "supported");
-	server_write_dates(&w);
+	write_dates(&w);
 	jw_kv_raw(&w, "requested", version);
 	jw_end(&w);
 	rpc_write_error(x->out, &x->m->id, MCP_UNSUPPORTED_VERSION,
 			"unsupported protocol version", buf_str(&data));
 }
 
-/* A request that names its own version; what is wrong was answered. */
-static bool read_alone(struct server_exchange *x, struct str meta,
-		       struct str version)
+/* Read a request that names its own version. False: an error was answered. */
+static bool read_alone(struct exchange *x, struct str meta, struct str version)
 {
 	struct str date = {version.p + 1, version.n - 2}, can;
 
 	if (scan_type(version) != SCAN_STRING) {
-		server_refuse(x, RPC_INVALID_PARAMS,
-			      "the protocol version in params._meta must be a "
-			      "string");
+		refuse(x, RPC_INVALID_PARAMS,
+		       "the protocol version in params._meta must be a "
+		       "string");
 		return false;
 	}
 	x->revision = mcp_revision_find(date);
-	if (!server_is_alone(x)) {
+	if (!is_alone(x)) {
 		refuse_version(x, version);
 		return false;
 	}
 	if (!scan_get(meta, META("clientCapabilities"), &can) ||
 	    scan_type(can) != SCAN_OBJECT) {
-		server_refuse(x, RPC_INVALID_PARAMS,
-			      "params._meta must have the object \"" META(
-				      "clientCapabilities") "\"");
+		refuse(x, RPC_INVALID_PARAMS,
+		       "params._meta must have the object \"" META(
+			       "clientCapabilities") "\"");
 		return false;
 	}
 	if (x->s->state == SERVER_NEW)
-		server_become(x->s, SERVER_ALONE);
+		become(x->s, SERVER_ALONE);
 	return true;
 }
 
-/* One that does not, where one would have to. */
-static bool lacks_version(const struct server_exchange *x)
+/* Report whether a request without version would have to name one. */
+static bool lacks_version(const struct exchange *x)
 {
 	return x->s->state == SERVER_ALONE ||
 	       (x->s->state == SERVER_NEW &&
@@ -98,15 +368,15 @@ static bool lacks_version(const struct server_exchange *x)
 }
 
 /*
- * Which revision a request is of: that of initialize, or the one that it
- * names itself. False: it was answered.
+ * Find the revision of a request: that of initialize, or the one that it names
+ * itself. False: an error was answered.
  */
-static bool read_revision(struct server_exchange *x)
+static bool read_revision(struct exchange *x)
 {
 	struct str meta, version;
 
 	x->revision = x->s->revision;
-	/* it begins the older era, also behind a probe */
+	/* initialize begins the older era, also behind a probe */
 	if (scan_is(x->m->method, "initialize"))
 		return true;
 	if (scan_get_some(x->m->params, "_meta", &meta) &&
@@ -114,27 +384,26 @@ static bool read_revision(struct server_exchange *x)
 		return read_alone(x, meta, version);
 	if (!lacks_version(x))
 		return true;
-	server_refuse(x, RPC_INVALID_PARAMS,
-		      "params._meta must name the version: \"" META(
-			      "protocolVersion") "\"");
+	refuse(x, RPC_INVALID_PARAMS,
+	       "params._meta must name the version: \"" META(
+		       "protocolVersion") "\"");
 	return false;
 }
 
-static void on_request(struct server_exchange *x)
+static void on_request(struct exchange *x)
 {
-	const struct server_method *m;
+	const struct method *m;
 
 	if (!read_revision(x))
 		return;
-	m = server_find_method(x);
+	m = find_method(x);
 	if (!m)
 		refuse_method(x);
 	else if (m->when == METHOD_BOTH && !x->revision)
-		server_refuse(x, RPC_INVALID_REQUEST,
-			      "not initialized: send initialize first");
+		refuse(x, RPC_INVALID_REQUEST,
+		       "not initialized: send initialize first");
 	else if (scan_type(x->m->params) != SCAN_OBJECT)
-		server_refuse(x, RPC_INVALID_PARAMS,
-			      "params must be an object");
+		refuse(x, RPC_INVALID_PARAMS, "params must be an object");
 	else
 		m->run(x);
 }
@@ -144,14 +413,14 @@ static void on_notification(struct server_session *s,
 {
 	if (s->state == SERVER_GREETED &&
 	    scan_is(m->method, "notifications/initialized"))
-		server_become(s, SERVER_READY);
+		become(s, SERVER_READY);
 }
 
 static void on_object(struct server_session *s, struct str object,
 		      bool in_batch, struct buf *out)
 {
 	struct rpc_message m;
-	struct server_exchange x = {s, &m, out, in_batch, NULL};
+	struct exchange x = {s, &m, out, in_batch, NULL};
 	enum rpc_type type = rpc_read(object, &m);
 
 	/* JSON-RPC gives no answer to an answer, however odd it is */
@@ -160,14 +429,12 @@ static void on_object(struct server_session *s, struct str object,
 	if (type == RPC_NOTIFICATION)
 		on_notification(s, &m);
 	else if (type == RPC_INVALID || m.version != RPC_VERSION_OK)
-		server_refuse(
-			&x, RPC_INVALID_REQUEST,
-			"invalid request: an object with \"jsonrpc\":\"2.0\" "
-			"and a method is needed");
+		refuse(&x, RPC_INVALID_REQUEST,
+		       "invalid request: an object with \"jsonrpc\":\"2.0\" "
+		       "and a method is needed");
 	else if (m.id.type == RPC_ID_OTHER)
-		server_refuse(
-			&x, RPC_INVALID_REQUEST,
-			"invalid request: an id is a string or an integer");
+		refuse(&x, RPC_INVALID_REQUEST,
+		       "invalid request: an id is a string or an integer");
 	else
 		on_request(&x);
 }

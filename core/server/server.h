@@ -33,11 +33,11 @@ enum server_state {
 #undef STATE
 };
 
-/* How long a client may keep what the server lists, milliseconds: it is the
- * same for the life of the program. */
+/* Time for which a client may keep the list of tools, milliseconds: the list
+ * is the same for the life of the program. */
 #define SERVER_TTL_MS 3600000
 
-/* What the server says of itself; all borrowed. */
+/* Description of the server for clients; all borrowed. */
 struct server_info {
 	const char *name, *version, *instructions;
 	const struct tool *tools; /* ends with name NULL */
@@ -58,7 +58,7 @@ void server_release(struct server_session *s);
 /*
  * Take bytes of the client and append the answers to `out`.
  *
- * Nothing that a client sends ends the session: what is no message is
+ * No input ends the session: text that is not a message is
  * answered with an error of JSON-RPC (id null where it cannot be read), and
  * notifications and responses are never answered. Where the input is cut
  * makes no difference.

@@ -56,7 +56,7 @@ is "a missing argument as JSON: nothing on stderr" "$(<"$err")" ""
 mkdir -p broken/.git
 run_matins brief repos paths=broken
 out_like "a .git that is none: what that means" \
-	'^broken: its .git is no repository, or leads to one'
+	'^broken: .git is not a repository, or leads to one'
 run_matins brief todo today
 exit_is "a word that is no argument" 64
 run_matins brief deadlines 'items:=[{]'

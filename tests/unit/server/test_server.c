@@ -315,7 +315,7 @@ TEST(tools_call, wrong_request, invalid_params)
 {
 	assert_ask(REQUEST("5", "tools/call", "{\"name\":\"ehco\"}"),
 		   ERROR("5", "-32602") "\"message\":\"unknown tool "
-					"\\\"ehco\\\"; there are echo\"");
+					"\\\"ehco\\\"; known are echo\"");
 	assert_ask(REQUEST("5", "tools/call", "{}"), ERROR("5", "-32602"));
 	assert_ask(REQUEST("5", "tools/call", "{\"name\":1}"),
 		   ERROR("5", "-32602"));
