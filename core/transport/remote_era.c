@@ -1,15 +1,70 @@
-/*
- * How a conversation begins over HTTP: refused beginnings, and sessions that
- * the server has lost.
- */
+#include "core/transport/remote_era.h"
+
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/log.h"
+#include "core/base/limits.h"
 #include "core/base/scan.h"
-#include "core/transport/remote_inner.h"
 
-/* ---- what was agreed on ---- */
+/* Bytes of an error's message that are looked at. */
+#define MESSAGE_BYTES 1024
+
+void era_release(struct era *e)
+{
+	buf_wipe(&e->session_id);
+	buf_release(&e->initialize);
+	buf_release(&e->initialized);
+}
+
+void era_note_ours(struct era *e, const struct post *p)
+{
+	if (p->protocol)
+		e->is_modern = true;
+	if (post_is(p, "initialize")) {
+		e->is_modern = false;
+		buf_clear(&e->initialize);
+		buf_add_str(&e->initialize, buf_str(&p->body));
+	} else if (post_is(p, "notifications/initialized")) {
+		buf_clear(&e->initialized);
+		buf_add_str(&e->initialized, buf_str(&p->body));
+	}
+}
+
+/* ---- the session id ---- */
+
+/* Visible ASCII only: MCP 2025-11-25, "Session Management". */
+static bool is_session_id(struct str id)
+{
+	if (id.n > LIMIT_SESSION_ID_BYTES)
+		return false;
+	for (size_t i = 0; i < id.n; i++)
+		if (id.p[i] < 0x21 || id.p[i] > 0x7e)
+			return false;
+	return id.n > 0;
+}
+
+enum era_head era_note_head(struct era *e, const struct post *p,
+			    const struct http_head *head)
+{
+	struct str id;
+
+	if (p->protocol || e->is_sse || head->status < 200 ||
+	    head->status > 299 ||
+	    !http_head_get(head, "Mcp-Session-Id", 0, &id))
+		return ERA_HEAD_PLAIN;
+	if (!post_is(p, "initialize"))
+		return str_eq(id, buf_str(&e->session_id)) ? ERA_HEAD_PLAIN
+							   : ERA_HEAD_ODD;
+	buf_wipe(&e->session_id);
+	e->has_worked = false;
+	if (!is_session_id(id))
+		return ERA_HEAD_BAD;
+	e->session++;
+	buf_add_str(&e->session_id, id);
+	return ERA_HEAD_SESSION;
+}
+
+/* ---- the revision ---- */
 
 static bool is_date(struct str text)
 {
@@ -19,21 +74,25 @@ static bool is_date(struct str text)
 	return text.n > 0;
 }
 
-void remote_initialized(struct remote *r, const struct post *p,
-			const struct rpc_message *m)
+bool era_note_answer(struct era *e, const struct post *p,
+		     const struct rpc_message *m)
 {
-	AUTO(buf_release) struct buf date = BUF_INIT(sizeof(r->protocol) - 1);
+	AUTO(buf_release) struct buf date = BUF_INIT(sizeof(e->protocol) - 1);
 	struct str v;
 
-	if (m->type != RPC_RESULT || p->protocol ||
+	if (m->type != RPC_RESULT)
+		return false;
+	if (p->session && p->session == e->session)
+		e->has_worked = true;
+	if (!post_is(p, "initialize") || p->protocol ||
 	    !scan_get(m->result, "protocolVersion", &v) ||
 	    !scan_string(v, &date) || !is_date(buf_str(&date)))
-		return;
-	memcpy(r->protocol, buf_cstr(&date), date.n + 1);
-	remote_tell_protocol(r, r->protocol);
+		return false;
+	memcpy(e->protocol, buf_cstr(&date), date.n + 1);
+	return true;
 }
 
-/* ---- a session that is gone (HL-3, HL-6) ---- */
+/* ---- a session that is gone ---- */
 
 static bool has_word(struct str text, const char *word)
 {
@@ -68,26 +127,15 @@ static bool is_about_session(struct str text)
 	return text.n >= 7 && strncasecmp(text.p, "session", 7) == 0;
 }
 
-bool remote_is_of_session(const struct post *p, const struct rpc_message *m)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-	scan_string_cut(m->message.p ? m->message : m->raw_error, 1024, &text);
-	if (!remote_says_session(p, buf_str(&text)))
-		return false;
-	return post_is_safe(p) || (m->code != RPC_INTERNAL_ERROR &&
-				   m->code != RPC_INVALID_PARAMS &&
-				   is_about_session(buf_str(&text)));
-}
-
-bool remote_says_session(const struct post *p, struct str text)
+static bool says_lost(const struct era *e, const struct post *p,
+		      struct str text)
 {
 	static const char *const gone[] = {
 		"not found",  "expired", "invalid",   "unknown", "no valid",
 		"terminated", "missing", "not exist", "closed",
 	};
 
-	if (!p->remote->has_worked || !has_word(text, "session"))
+	if (!e->has_worked || !has_word(text, "session"))
 		return false;
 	if (p->reply.status == 400)
 		return true;
@@ -97,88 +145,38 @@ bool remote_says_session(const struct post *p, struct str text)
 	return false;
 }
 
-static void on_begun_anew(struct remote *r, UNUSED struct post *p,
-			  const struct rpc_message *m,
-			  const struct transport_item *lost)
-{
-	struct err err = ERR_INIT;
-
-	r->is_restoring = false;
-	if (lost || m->type != RPC_RESULT) {
-		err_set(&err, ERR_PEER,
-			"the server has lost the session, and a new one did "
-			"not begin: %s",
-			lost ? lost->err.msg : "it refused initialize");
-		remote_lose_all(r, lost ? lost->loss : TRANSPORT_BROKE, &err);
-		return;
-	}
-	if (!r->initialized.n)
-		return;
-	r->opening = remote_request(r, buf_str(&r->initialized));
-	r->opening->was_resent = true;
-}
-
-static void begin_anew(struct remote *r)
+bool era_is_lost(const struct era *e, const struct post *p,
+		 const struct rpc_message *m)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!m)
+		return says_lost(e, p, buf_str(&p->reply.body));
+	scan_string_cut(m->message.p ? m->message : m->raw_error, MESSAGE_BYTES,
+			&text);
+	if (!says_lost(e, p, buf_str(&text)))
+		return false;
+	return post_is_safe(p) || (m->code != RPC_INTERNAL_ERROR &&
+				   m->code != RPC_INVALID_PARAMS &&
+				   is_about_session(buf_str(&text)));
+}
+
+void era_write_initialize(const struct era *e, const char *id, struct buf *out)
+{
 	struct err ignored = ERR_INIT;
 	struct rpc_message m;
-	struct post *p;
 	struct str v;
 	struct jw w;
 
-	if (scan_document(buf_str(&r->initialize), NULL, &v, &ignored) < 0)
+	/* it was read before, when it was sent */
+	if (scan_document(buf_str(&e->initialize), NULL, &v, &ignored) < 0)
 		return;
 	rpc_read(v, &m);
-	jw_init(&w, &text, false);
+	jw_init(&w, out, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "jsonrpc", "2.0");
-	jw_key(&w, "id");
-	remote_write_own_id(r, &w);
+	jw_kv_cstr(&w, "id", id);
 	jw_kv_cstr(&w, "method", "initialize");
 	jw_kv_raw(&w, "params", m.params);
 	jw_end(&w);
-	log_debug("%s: the session is gone; it begins anew",
-		  buf_cstr(&r->where));
-	r->is_restoring = true;
-	r->restored++;
-	buf_wipe(&r->session_id);
-	if (r->listener)
-		remote_drop(r->listener);
-	p = remote_request(r, buf_str(&text));
-	p->answer = on_begun_anew;
-	p->was_resent = true;
-}
-
-bool remote_session_lost(struct post *p)
-{
-	struct remote *r = p->remote;
-
-	if (p->was_resent || p->is_resuming || !r->initialize.n || r->is_ending)
-		return false;
-	p->was_resent = true;
-	if (p->session == r->session && !r->is_restoring)
-		begin_anew(r);
-	post_again(p);
-	return true;
-}
-
-/* ---- a beginning that is refused ---- */
-
-bool remote_beginning_refused(struct post *p)
-{
-	struct remote *r = p->remote;
-	struct err err = ERR_INIT;
-
-	post_say_status(p, &err);
-	if (strcmp(p->method, "server/discover") == 0) {
-		/* the session tries the other era (HE-3, HE-4) */
-		remote_answer_error(p, RPC_INVALID_REQUEST, str_of(err.msg));
-		return true;
-	}
-	if (strcmp(p->method, "initialize") != 0 || p->answer || r->is_sse ||
-	    r->o.kind != REMOTE_AUTO || p->reply.status < 400)
-		return false;
-	remote_sse_begin(r, p, &err);
-	return true;
 }

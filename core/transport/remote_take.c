@@ -1,18 +1,9 @@
-/*
- * Messages of the server: whose answer it is, and what HTTP learns from it.
- */
-#include <inttypes.h>
-#include <string.h>
+#include "core/transport/remote_take.h"
 
-#include "core/base/log.h"
-#include "core/base/scan.h"
-#include "core/mcp/wire/mcp.h"
+#include "core/base/jw.h"
 #include "core/mcp/wire/salvage.h"
-#include "core/transport/remote_inner.h"
 
-/* ---- whose it is ---- */
-
-/* Ours are integers or the strings of REMOTE_OWN_ID (ID-4). */
+/* Ids of ours are integers, or strings of the transport itself. */
 static bool is_id_of(const struct post *p, const struct rpc_id *id)
 {
 	uint64_t number;
@@ -22,201 +13,134 @@ static bool is_id_of(const struct post *p, const struct rpc_id *id)
 	return str_eq(p->id, id->raw);
 }
 
-static struct post *find(struct remote *r, const struct rpc_id *id)
+static bool is_waiting(const struct post *p)
 {
-	for (struct post *p = r->first; p; p = p->next)
-		if (p->kind == POST_REQUEST && !p->is_answered &&
-		    is_id_of(p, id))
-			return p;
-	return NULL;
+	return p->kind == POST_REQUEST && !p->is_answered;
 }
 
-/* ---- what is learned ---- */
-
-static bool is_method(const struct post *p, const char *method)
+static void find_request(struct post *via, struct taken *ret)
 {
-	return strcmp(p->method, method) == 0;
+	struct post *p = via->all->first;
+
+	while (p && !(is_waiting(p) && is_id_of(p, &ret->m.id)))
+		p = p->next;
+	/* an error without a known id is the reply's own */
+	if (!p && ret->m.type == RPC_ERROR && is_waiting(via))
+		p = via;
+	ret->what = p ? TAKEN_ANSWER : TAKEN_MESSAGE;
+	ret->post = p;
+	ret->is_renamed = p && !is_id_of(p, &ret->m.id);
 }
 
-static void learn(struct remote *r, struct post *p, const struct rpc_message *m)
+/* An object that is no message, but has a result, in the reply to a request. */
+static void find_result(struct post *via, struct str object, struct taken *ret)
 {
-	if (is_method(p, "initialize"))
-		remote_initialized(r, p, m);
-	else if (p->protocol && is_method(p, "tools/list") &&
-		 m->type == RPC_RESULT)
-		remote_list_learn(r, p, m->result);
-	if (p->session && p->session == r->session && m->type == RPC_RESULT)
-		r->has_worked = true;
-}
+	struct str result;
 
-/* ---- answers ---- */
-
-/* The same answer, with the id of the request it belongs to (HT-5, RW-52). */
-static void give_renamed(struct post *p, const struct rpc_message *m,
-			 struct str result)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
-
-	p->remote->oddities++;
-	jw_init(&w, &text, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "jsonrpc", "2.0");
-	jw_kv_raw(&w, "id", p->id);
-	if (m && m->type == RPC_ERROR)
-		jw_kv_raw(&w, "error", m->raw_error);
-	else
-		jw_kv_raw(&w, "result", result);
-	jw_end(&w);
-	remote_give(p->remote, buf_str(&text), NULL);
-}
-
-/* It has its answer; the stream may say a little more. */
-static void answered(struct post *p)
-{
-	p->is_answered = true;
-	p->state = POST_LINGERS;
-	post_after(p, p->x ? REMOTE_LINGER_MS : 0);
-}
-
-/* Was it refused for a reason that HTTP can mend? Then it goes once more. */
-static bool is_mended(struct post *p, const struct rpc_message *m)
-{
-	if (m->type != RPC_ERROR)
-		return false;
-	if (p->protocol)
-		return m->code == MCP_HEADER_MISMATCH &&
-		       is_method(p, "tools/call") && remote_list_mismatch(p);
-	return p->session && remote_is_of_session(p, m) &&
-	       remote_session_lost(p);
-}
-
-/* result  of an answer that names no request; m is NULL then */
-static void on_answer(struct post *p, const struct rpc_message *m,
-		      struct str result, struct buf *memory)
-{
-	post_answer_fn *answer = p->answer;
-	const struct rpc_message made = {.type = RPC_RESULT, .result = result};
-	bool is_ours = m && is_id_of(p, &m->id);
-
-	if (m && is_mended(p, m))
+	if (!is_waiting(via) || via->reply.is_stream ||
+	    !scan_get(object, "result", &result) ||
+	    scan_type(result) != SCAN_OBJECT)
 		return;
-	answered(p);
-	learn(p->remote, p, m ? m : &made);
-	if (answer) {
-		p->answer = NULL;
-		answer(p->remote, p, m ? m : &made, NULL);
-	} else if (is_ours) {
-		remote_give(p->remote, m->whole, memory);
-	} else {
-		give_renamed(p, m, result);
+	ret->what = TAKEN_ANSWER;
+	ret->post = via;
+	ret->is_renamed = true;
+	ret->m = (struct rpc_message){.type = RPC_RESULT, .result = result};
+}
+
+static void judge(struct post *via, struct str object, struct taken *ret)
+{
+	*ret = (struct taken){.what = TAKEN_NOTHING};
+	switch (rpc_read(object, &ret->m)) {
+	case RPC_RESULT:
+	case RPC_ERROR:
+		find_request(via, ret);
+		break;
+	case RPC_REQUEST:
+		/* while the era is being asked for, no request is answered */
+		if (!via->protocol || !post_is(via, "server/discover"))
+			ret->what = TAKEN_MESSAGE;
+		break;
+	case RPC_NOTIFICATION:
+		ret->what = scan_is(ret->m.method,
+				    "notifications/tools/list_changed")
+				    ? TAKEN_CHANGED
+				    : TAKEN_MESSAGE;
+		break;
+	case RPC_INVALID:
+		find_result(via, object, ret);
+		break;
 	}
 }
 
-void remote_answer_error(struct post *p, int64_t code, struct str message)
+bool taker_open(struct taker *t, struct post *via, struct str text)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	struct str v;
+
+	*t = (struct taker){.via = via, .repaired = BUF_INIT(BUF_UNBOUNDED)};
+	if (scan_document(text, NULL, &v, &ignored) < 0 &&
+	    (!salvage_utf8(text, &t->repaired) ||
+	     scan_document(buf_str(&t->repaired), NULL, &v, &ignored) < 0))
+		return false;
+	t->is_array = scan_type(v) == SCAN_ARRAY;
+	if (t->is_array)
+		scan_iter_init(&t->more, v);
+	else if (scan_type(v) == SCAN_OBJECT)
+		t->one = v;
+	return true;
+}
+
+bool taker_next(struct taker *t, struct taken *ret)
+{
+	while (t->is_array && scan_next(&t->more)) {
+		if (scan_type(t->more.value) != SCAN_OBJECT)
+			continue;
+		judge(t->via, t->more.value, ret);
+		return true;
+	}
+	if (!t->one.p)
+		return false;
+	judge(t->via, t->one, ret);
+	t->one = (struct str){NULL, 0};
+	return true;
+}
+
+void taker_release(struct taker *t)
+{
+	buf_release(&t->repaired);
+}
+
+/* ---- answers that are written here ---- */
+
+static void begin_answer(const struct post *p, struct buf *out, struct jw *w)
+{
+	jw_init(w, out, false);
+	jw_object(w);
+	jw_kv_cstr(w, "jsonrpc", "2.0");
+	jw_kv_raw(w, "id", p->id);
+}
+
+void taken_write_renamed(const struct taken *t, struct buf *out)
+{
+	bool is_error = t->m.type == RPC_ERROR;
 	struct jw w;
 
-	jw_init(&w, &text, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "jsonrpc", "2.0");
-	jw_kv_raw(&w, "id", p->id);
+	begin_answer(t->post, out, &w);
+	jw_kv_raw(&w, is_error ? "error" : "result",
+		  is_error ? t->m.raw_error : t->m.result);
+	jw_end(&w);
+}
+
+void taken_write_error(const struct post *p, int64_t code, struct str message,
+		       struct buf *out)
+{
+	struct jw w;
+
+	begin_answer(p, out, &w);
 	jw_key(&w, "error");
 	jw_object(&w);
 	jw_kv_int(&w, "code", code);
 	jw_kv_str(&w, "message", message);
 	jw_end(&w);
 	jw_end(&w);
-	remote_give(p->remote, buf_str(&text), NULL);
-	p->is_answered = true;
-	remote_drop(p);
-}
-
-/* ---- all messages ---- */
-
-static void on_response(struct post *via, const struct rpc_message *m,
-			struct buf *memory)
-{
-	const struct str none = {NULL, 0};
-	struct post *p = find(via->remote, &m->id);
-	bool is_via = via->kind == POST_REQUEST && !via->is_answered;
-
-	if (!p && m->type == RPC_ERROR && is_via)
-		p = via;
-	if (p)
-		on_answer(p, m, none, memory);
-	else
-		remote_give(via->remote, m->whole, memory);
-}
-
-/* No message, but a result in the reply to a request is its result. */
-static void on_other(struct post *via, struct str object)
-{
-	struct str result;
-
-	if (via->kind == POST_REQUEST && !via->is_answered &&
-	    !via->reply.is_stream && scan_get(object, "result", &result) &&
-	    scan_type(result) == SCAN_OBJECT)
-		on_answer(via, NULL, result, NULL);
-	else
-		via->remote->oddities++;
-}
-
-static void on_object(struct post *via, struct str object, struct buf *memory)
-{
-	struct remote *r = via->remote;
-	struct rpc_message m;
-
-	switch (rpc_read(object, &m)) {
-	case RPC_RESULT:
-	case RPC_ERROR:
-		on_response(via, &m, memory);
-		break;
-	case RPC_REQUEST:
-		/* before the era is known it is not the session's to answer */
-		if (via->protocol && is_method(via, "server/discover"))
-			r->oddities++;
-		else
-			remote_give(r, object, memory);
-		break;
-	case RPC_NOTIFICATION:
-		if (scan_is(m.method, "notifications/tools/list_changed"))
-			remote_list_forget(r);
-		remote_give(r, object, memory);
-		break;
-	case RPC_INVALID:
-		on_other(via, object);
-		break;
-	}
-}
-
-static bool read_json(struct str text, struct buf *repaired, struct str *ret)
-{
-	struct err ignored = ERR_INIT;
-
-	if (scan_document(text, NULL, ret, &ignored) == 0)
-		return true;
-	return salvage_utf8(text, repaired) &&
-	       scan_document(buf_str(repaired), NULL, ret, &ignored) == 0;
-}
-
-bool remote_take(struct post *via, struct str text, struct buf *memory)
-{
-	AUTO(buf_release) struct buf repaired = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
-	struct str v;
-
-	if (!read_json(text, &repaired, &v))
-		return false;
-	if (scan_type(v) == SCAN_OBJECT) {
-		on_object(via, v, memory);
-		return true;
-	}
-	scan_iter_init(&it, v);
-	/* an array is as many messages (RPC-9); one of them may end them all */
-	while (scan_type(v) == SCAN_ARRAY && !via->is_gone && scan_next(&it))
-		if (scan_type(it.value) == SCAN_OBJECT)
-			on_object(via, it.value, NULL);
-	return true;
 }
