@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/policy/allow.h"
 #include "gate/build/filters.h"
@@ -148,7 +148,7 @@ static void lie_really(struct gate *g, struct strlist *list)
 /* A filter that cannot be read is refused for that, where one could be had. */
 static int check_filter(struct err *err)
 {
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, NULL) < 0 &&
+	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, NULL) < 0 &&
 	    errno == EFAULT)
 		return 0;
 	if (errno == ENOSYS || errno == EINVAL)

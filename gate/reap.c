@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/prepare/inner.h"
-#include "gate/child/sys.h"
 
 struct gate_child_fds gate_child_fds(const struct gate_child *c)
 {
@@ -20,7 +20,7 @@ struct gate_child_fds gate_child_fds(const struct gate_child *c)
 		.in = c->fd[0],
 		.out = c->fd[1],
 		.err = c->fd[2],
-		.pidfd = c->run.pidfd,
+		.pidfd = c->run.init.pidfd,
 		.notify = c->run.listener,
 	};
 }
@@ -66,8 +66,8 @@ void gate_child_serve(struct gate_child *c)
 
 static void send_init(const struct gate_child *c, int signal)
 {
-	if (c->run.init > 0)
-		syscall(SYS_pidfd_send_signal, c->run.pidfd, signal, NULL, 0);
+	if (c->run.init.pid > 0)
+		kernel_pidfd_signal(c->run.init.pidfd, signal);
 }
 
 void gate_child_signal(struct gate_child *c, int signal)
@@ -172,13 +172,13 @@ int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
 	struct rusage usage = {.ru_maxrss = 0};
 
 	if (!c->ended) {
-		if (syscall(SYS_waitid, P_PIDFD, c->run.pidfd, &end,
-			    WEXITED | WNOHANG | __WALL, &usage) < 0)
+		if (kernel_waitid(c->run.init.pidfd, &end,
+				  WEXITED | WNOHANG | __WALL, &usage) < 0)
 			return 1;
 		if (!end.si_pid)
 			return 1;
 		c->ended = true;
-		c->run.init = 0;
+		c->run.init.pid = 0;
 		proxy_stop(&c->proxy);
 		add_refused(c);
 		judge(c, &end, &usage);
@@ -206,7 +206,7 @@ void gate_child_end(struct gate_child *c)
 	if (!c->ended)
 		gate_child_signal(c, SIGKILL);
 	while (gate_child_wait(c, &ignored) > 0) {
-		struct pollfd p = {.fd = c->run.pidfd, .events = POLLIN};
+		struct pollfd p = {.fd = c->run.init.pidfd, .events = POLLIN};
 
 		if (poll(&p, 1, -1) < 0 && errno != EINTR)
 			break;

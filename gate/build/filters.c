@@ -1,9 +1,8 @@
 #include "gate/build/filters.h"
 
 #include <errno.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/build/variants.h"
 
@@ -54,7 +53,7 @@ static bool is_possible(const struct seccomp_want *want)
 	uint32_t notify = SECCOMP_RET_USER_NOTIF;
 
 	return want->deny != SECCOMP_DENY_NOTIFY ||
-	       syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
+	       kernel_seccomp(SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
 }
 
 int filters_build(const struct seccomp_want *want,

@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 
-/* Flags of LANDLOCK_SYS_CREATE_RULESET that ask instead of making. */
+/* Flags of kernel_landlock_create() that ask instead of making. */
 #define ASK_VERSION (1U << 0)
 #define ASK_ERRATA (1U << 1)
 
@@ -53,14 +52,14 @@ static uint64_t rights_of(enum kind kind, int abi)
 
 int landlock_abi(void)
 {
-	long abi = syscall(LANDLOCK_SYS_CREATE_RULESET, NULL, 0, ASK_VERSION);
+	int abi = kernel_landlock_create(NULL, 0, ASK_VERSION);
 
-	return abi < 0 ? 0 : (int)abi;
+	return abi < 0 ? 0 : abi;
 }
 
 uint32_t landlock_errata(void)
 {
-	long bits = syscall(LANDLOCK_SYS_CREATE_RULESET, NULL, 0, ASK_ERRATA);
+	int bits = kernel_landlock_create(NULL, 0, ASK_ERRATA);
 
 	return bits < 0 ? 0 : (uint32_t)bits;
 }
@@ -164,24 +163,23 @@ void landlock_add_port(struct landlock_rules *r, uint16_t port, uint64_t access)
 		add_rule(r, rule);
 }
 
-static long enter_rule(int ruleset, const struct landlock_rule *rule)
+static int enter_rule(int ruleset, const struct landlock_rule *rule)
 {
 	struct landlock_path_attr path = {rule->access, rule->fd};
 	struct landlock_port_attr port = {rule->access, rule->port};
 
 	if (rule->is_port)
-		return syscall(LANDLOCK_SYS_ADD_RULE, ruleset,
-			       LANDLOCK_RULE_TYPE_PORT, &port, 0);
-	return syscall(LANDLOCK_SYS_ADD_RULE, ruleset, LANDLOCK_RULE_TYPE_PATH,
-		       &path, 0);
+		return kernel_landlock_add_rule(ruleset,
+						LANDLOCK_RULE_TYPE_PORT, &port);
+	return kernel_landlock_add_rule(ruleset, LANDLOCK_RULE_TYPE_PATH,
+					&path);
 }
 
 int landlock_create(const struct landlock_rules *r, int *ret_fd,
 		    struct err *err)
 {
 	AUTO(fd_closep)
-	int fd = (int)syscall(LANDLOCK_SYS_CREATE_RULESET, &r->handled,
-			      r->attr_bytes, 0);
+	int fd = kernel_landlock_create(&r->handled, r->attr_bytes, 0);
 
 	if (fd < 0)
 		return err_sys(err, errno, "Landlock: ruleset (ABI %d)",

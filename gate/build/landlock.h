@@ -4,7 +4,7 @@
  * The rules are gathered in the parent from O_PATH descriptors that were
  * checked before; a ruleset descriptor is made of them (in the parent, or in
  * the child when mounts of its own must be added) and entered by the child,
- * which calls LANDLOCK_SYS_RESTRICT_SELF on it after no_new_privs.
+ * which calls kernel_landlock_restrict_self() on it after no_new_privs.
  *
  *	struct landlock_rules r;
  *	landlock_rules_init(&r, landlock_abi());
@@ -55,11 +55,7 @@ enum {
 #define LL_CONNECT LL_NET_CONNECT_TCP
 #define LL_BIND LL_NET_BIND_TCP
 
-/* Raw system calls; the numbers are the same on every architecture. */
-#define LANDLOCK_SYS_CREATE_RULESET 444
-#define LANDLOCK_SYS_ADD_RULE 445
-#define LANDLOCK_SYS_RESTRICT_SELF 446
-/* Types of rules for LANDLOCK_SYS_ADD_RULE. */
+/* Types of rules for kernel_landlock_add_rule(). */
 #define LANDLOCK_RULE_TYPE_PATH 1
 #define LANDLOCK_RULE_TYPE_PORT 2
 

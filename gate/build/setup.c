@@ -1,9 +1,9 @@
 #include "gate/build/setup.h"
 
+#include "core/base/kernel.h"
 #include "gate/policy/allow.h"
-#include "gate/child/sys.h"
 
-#define QUIET_ATTRS (SYS_ATTR_NOSUID | SYS_ATTR_NODEV)
+#define QUIET_ATTRS (KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV)
 
 /* One row of what is mounted, so that all of it can be put in one order. */
 struct entry {
@@ -242,15 +242,15 @@ static void write_root(struct builder *b)
 		op->slot = (int)b->list->slots - 1;
 	}
 	op = add_op(b, SETUP_ATTR, "/");
-	op->set = QUIET_ATTRS | (covers_root(v) ? 0 : SYS_ATTR_RDONLY);
+	op->set = QUIET_ATTRS | (covers_root(v) ? 0 : KERNEL_MOUNT_RDONLY);
 	op->is_recursive = true;
 	if (!v->dev_is_mount) {
 		op = add_op(b, SETUP_HERE, "/dev");
 		op->is_dir = true;
 	}
 	op = add_op(b, SETUP_ATTR, "/dev");
-	op->clear = SYS_ATTR_NODEV;
-	op->set = SYS_ATTR_NOEXEC;
+	op->clear = KERNEL_MOUNT_NODEV;
+	op->set = KERNEL_MOUNT_NOEXEC;
 }
 
 static void write_place(struct builder *b, const struct setup_place *p)
@@ -258,7 +258,7 @@ static void write_place(struct builder *b, const struct setup_place *p)
 	struct setup_op *op = add_op(b, SETUP_TMPFS, p->path);
 
 	op->is_dir = true;
-	op->set = QUIET_ATTRS | SYS_ATTR_NOEXEC;
+	op->set = QUIET_ATTRS | KERNEL_MOUNT_NOEXEC;
 	if (p->is_readonly)
 		op->data = arena_printf(
 			b->arena, "mode=%o,size=4k,nr_inodes=1k", p->mode);
@@ -279,8 +279,8 @@ static void write_grant(struct builder *b, const struct setup_grant *g,
 	op->is_dir = g->is_dir;
 	op->idmap = g->idmap;
 	op->is_recursive = g->is_idmap_deep;
-	op->set = QUIET_ATTRS | (g->is_write ? 0 : SYS_ATTR_RDONLY) |
-		  (g->is_noexec ? SYS_ATTR_NOEXEC : 0);
+	op->set = QUIET_ATTRS | (g->is_write ? 0 : KERNEL_MOUNT_RDONLY) |
+		  (g->is_noexec ? KERNEL_MOUNT_NOEXEC : 0);
 }
 
 /*
@@ -303,7 +303,8 @@ static void write_shut(struct builder *b, int slot)
 		struct setup_op *op = add_op(b, SETUP_PUT, b->v->shut.item[i]);
 
 		op->slot = slot++;
-		op->set = QUIET_ATTRS | SYS_ATTR_RDONLY | SYS_ATTR_NOEXEC;
+		op->set =
+			QUIET_ATTRS | KERNEL_MOUNT_RDONLY | KERNEL_MOUNT_NOEXEC;
 		/* gone since it was seen: there is nothing to shut */
 		op->is_optional = true;
 	}
@@ -318,7 +319,7 @@ static void write_here(struct builder *b, const struct entry *e)
 	if (!e->is_protect)
 		return;
 	op->is_link = e->grant->is_link;
-	op->set = SYS_ATTR_RDONLY;
+	op->set = KERNEL_MOUNT_RDONLY;
 }
 
 void setup_build(const struct setup_view *v, struct arena *arena,

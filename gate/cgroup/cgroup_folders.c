@@ -10,10 +10,10 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/cgroup/cgroup_inner.h"
 
@@ -48,13 +48,13 @@ int cgroup_write(int dir, const char *path, const char *text)
 
 static int end_process(pid_t pid, bool by_signal)
 {
-	AUTO(fd_closep) int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	AUTO(fd_closep) int fd = kernel_pidfd_open(pid);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 
 	if (fd < 0)
 		return 0;
 	if (by_signal)
-		syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		kernel_pidfd_signal(fd, SIGKILL);
 	return poll(&p, 1, END_MS) > 0 ? 0 : -1;
 }
 

@@ -213,13 +213,13 @@ int child_main(void *arg)
 	must(l, STAGE_CWD, sys_call(SYS_chdir, l->cwd));
 	if (l->fd[FD_RULESET] >= 0)
 		must(l, STAGE_LANDLOCK,
-		     sys_call(LANDLOCK_SYS_RESTRICT_SELF, CHILD_FD(FD_RULESET),
-			      0));
+		     sys_call(KERNEL_LANDLOCK_RESTRICT_SELF,
+			      CHILD_FD(FD_RULESET), 0));
 	install_filter(l);
 	must(l, STAGE_SIGNALS,
 	     sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL,
 		      sizeof(no_signals)));
 	child_fail(l, STAGE_EXEC,
 		   sys_call(SYS_execveat, l->exec_fd, "", l->argv, l->envp,
-			    SYS_AT_EMPTY_PATH, l->exec_cookie));
+			    KERNEL_AT_EMPTY_PATH, l->exec_cookie));
 }

@@ -2,26 +2,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "core/base/mem.h"
 #include "gate/gate.h"
-#include "gate/child/launch.h"
+#include "gate/child/process.h"
 #include "gate/path/resolve.h"
 
 /* A table of mounts; of a longer one the answer is "possible". */
 #define MOUNTINFO_BYTES (1024 * 1024)
-/* A killed process that nothing holds needs no time at all. */
-#define KILLED_MS 200
 
 /* ---- mounts ---- */
 
@@ -100,11 +90,12 @@ static void look_at_program(const char *name)
 }
 
 /* In a process of its own, that holds nothing of ours. */
-NORETURN static void go_first(const struct gate_request *request)
+static void go_first(const void *arg)
 {
+	const struct gate_request *request = arg;
 	const struct gate_policy *p = request->policy;
 
-	syscall(SYS_close_range, 3, ~0U, 0);
+	close_range(3, ~0U, 0);
 	look_at_program(request->program);
 	for (size_t i = 1; request->argv[0] && request->argv[i]; i++)
 		look_at(request->argv[i]);
@@ -116,99 +107,22 @@ NORETURN static void go_first(const struct gate_request *request)
 		for (size_t i = 0; i < p->exec.n; i++)
 			look_at_program(p->exec.item[i]);
 	}
-	_exit(0);
-}
-
-int hang_left_ms(uint64_t until_ns)
-{
-	uint64_t now = clock_system()->now_ns(clock_system());
-
-	if (now >= until_ns)
-		return 0;
-	return (int)((until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
-}
-
-static bool has_ended(int pidfd, uint64_t until_ns)
-{
-	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	int r;
-
-	do
-		r = poll(&p, 1, hang_left_ms(until_ns));
-	while (r < 0 && errno == EINTR);
-	return r > 0;
 }
 
 int hang_try(const struct gate_request *request, uint64_t until_ns,
 	     struct err *err)
 {
-	int pidfd = -1;
-	/* fork(2) without a signal at its end, and with a pidfd */
-	pid_t pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, NULL, &pidfd, NULL,
-				   NULL);
+	struct process p;
 
-	if (pid < 0)
+	if (process_fork(go_first, request, &p) < 0)
 		return err_sys(err, errno, "clone() of a process");
-	if (!pid)
-		go_first(request);
-	if (!has_ended(pidfd, until_ns)) {
-		hang_kill(pid, pidfd, NULL);
+	if (!process_has_ended(&p, until_ns)) {
+		process_abandon(&p);
 		return err_set(err, ERR_DEADLINE,
 			       "%s: a file system that it needs does not "
 			       "answer",
 			       request->program);
 	}
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
-	close(pidfd);
+	process_wait(&p);
 	return 0;
-}
-
-/* ---- who does not come back ---- */
-
-struct stuck {
-	pid_t pid;
-	int pidfd;
-	void *stack;
-	struct stuck *next;
-};
-
-static struct stuck *stuck;
-
-static bool reap(const struct stuck *s)
-{
-	if (waitpid(s->pid, NULL, __WALL | WNOHANG) == 0)
-		return false;
-	close(s->pidfd);
-	if (s->stack)
-		munmap(s->stack, LAUNCH_STACK_BYTES);
-	return true;
-}
-
-void hang_reap(void)
-{
-	struct stuck **at = &stuck;
-
-	while (*at) {
-		struct stuck *s = *at;
-
-		if (!reap(s)) {
-			at = &s->next;
-			continue;
-		}
-		*at = s->next;
-		free(s);
-	}
-}
-
-void hang_kill(pid_t pid, int pidfd, void *stack)
-{
-	struct stuck *s = mem_zalloc(sizeof(*s));
-	uint64_t now = clock_system()->now_ns(clock_system());
-
-	*s = (struct stuck){pid, pidfd, stack, stuck};
-	stuck = s;
-	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
-	(void)has_ended(pidfd, now + KILLED_MS * NS_PER_MS);
-	hang_reap();
 }

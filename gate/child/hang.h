@@ -41,19 +41,4 @@ bool hang_is_possible(void) MUST_USE;
 int hang_try(const struct gate_request *request, uint64_t until_ns,
 	     struct err *err) MUST_USE;
 
-/* Whole milliseconds until then, for poll(2); 0: it is over. */
-int hang_left_ms(uint64_t until_ns) MUST_USE;
-
-/*
- * Kill a process, and wait for its end as long as that takes no time. What a
- * file system holds on to ends when that answers: it is remembered, and
- * reaped by hang_reap().
- *
- * pidfd  taken
- * stack  of the process, or NULL; LAUNCH_STACK_BYTES of mmap(2), taken
- */
-void hang_kill(pid_t pid, int pidfd, void *stack);
-/* Those that have ended by now. */
-void hang_reap(void);
-
 #endif

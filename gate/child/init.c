@@ -86,7 +86,7 @@ static void drop_everything(void)
 	struct __user_cap_data_struct rest[2] = {
 		{.effective = kill, .permitted = kill}};
 
-	sys_call(SYS_close_range, 0, ~0U, 0);
+	sys_call(KERNEL_CLOSE_RANGE, 0, ~0U, 0);
 	/* EPERM where there never was any */
 	sys_call(SYS_capset, &header, rest);
 }
@@ -99,15 +99,15 @@ static void drop_everything(void)
  */
 static __attribute__((noinline)) long clone_into_group(struct launch *l)
 {
-	struct sys_clone_args args = {
-		.flags = CLONE_VM | CLONE_VFORK | SYS_CLONE_INTO_CGROUP,
+	struct kernel_clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | KERNEL_CLONE_INTO_CGROUP,
 		.exit_signal = SIGCHLD,
 		.cgroup = CHILD_FD(FD_GROUP),
 	};
 	long pid;
 
 	l->is_grouped = true;
-	pid = sys_call(SYS_clone3, &args, sizeof(args));
+	pid = sys_call(KERNEL_CLONE3, &args, sizeof(args));
 	if (pid == 0)
 		for (;;)
 			sys_call(SYS_exit_group, child_main(l));

@@ -72,7 +72,7 @@ static long move_descriptors(const int from[N_FDS])
 		if (fd[i] >= 0 && r < 0)
 			return r;
 	}
-	return sys_call(SYS_close_range, CHILD_FD(N_FDS), ~0U, 0);
+	return sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0);
 }
 
 long init_leave_table(const struct launch *l)
@@ -82,7 +82,8 @@ long init_leave_table(const struct launch *l)
 
 	if (!l->table_end)
 		return 0;
-	r = sys_call(SYS_close_range, l->table_end, ~0U, CLOSE_RANGE_UNSHARE);
+	r = sys_call(KERNEL_CLOSE_RANGE, l->table_end, ~0U,
+		     CLOSE_RANGE_UNSHARE);
 	if (r < 0)
 		return r;
 	return sys_call(SYS_write, l->table_left, &one, sizeof(one));
@@ -179,7 +180,7 @@ long init_add_late_rules(const struct launch *l)
 		if (fd < 0)
 			return fd;
 		rule.fd = (int)fd;
-		r = sys_call(LANDLOCK_SYS_ADD_RULE, CHILD_FD(FD_RULESET),
+		r = sys_call(KERNEL_LANDLOCK_ADD_RULE, CHILD_FD(FD_RULESET),
 			     LANDLOCK_RULE_TYPE_PATH, &rule, 0);
 		sys_call(SYS_close, fd);
 		if (r < 0)
@@ -200,7 +201,7 @@ long init_open_program(struct launch *l)
 		      0);
 	if (fd < 0)
 		return fd;
-	r = sys_call(SYS_newfstatat, fd, "", &st, SYS_AT_EMPTY_PATH);
+	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
 	if (r < 0)
 		return r;
 	if (st.st_dev != l->exec_dev || st.st_ino != l->exec_ino)

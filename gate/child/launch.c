@@ -5,55 +5,20 @@
 #include <linux/seccomp.h>
 #include <poll.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/arena.h"
 #include "core/base/fd.h"
-#include "core/base/mem.h"
-#include "gate/child/hang.h"
 #include "gate/child/sys.h"
 #include "gate/child/table.h"
-
-/* Time that a helper waits at most to be looked at, seconds. */
-#define HELPER_S 5
 
 static const char *const stage_text[] = {
 #define CHILD_STAGE(name, text) text,
 #include "gate/child/child_stages.def"
 #undef CHILD_STAGE
 };
-
-static void *map_stack(void)
-{
-	void *p = mmap(NULL, LAUNCH_STACK_BYTES, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
-		       -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
-}
-
-static void *stack_top(void *stack)
-{
-	return (char *)stack + LAUNCH_STACK_BYTES;
-}
-
-/*
- * The program's stack is in use until exec only, while we wait; one will do
- * for all of them.
- */
-static void *program_stack(void)
-{
-	static void *stack;
-
-	if (!stack)
-		stack = map_stack();
-	return stack ? stack_top(stack) : NULL;
-}
 
 static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
 {
@@ -75,29 +40,14 @@ static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
 }
 
 /*
- * No signal at its end: a runner that was started with SIGCHLD ignored would
- * have it reaped by the kernel, and its status lost.
- *
  * As an ordinary user the child maps its own ids through /proc, which belongs
  * to root while the memory that it shares with us is not dumpable.
  */
-static pid_t clone_init(struct launch *l, uint64_t flags, struct launched *d)
+static int start_init(struct launch *l, uint64_t flags, struct process *ret)
 {
-	sigset_t all, before;
-	int dumpable = prctl(PR_GET_DUMPABLE);
-	pid_t pid;
-	int sys;
-
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	if (l->uid_map && !dumpable)
+	if (l->uid_map && !prctl(PR_GET_DUMPABLE))
 		prctl(PR_SET_DUMPABLE, 1);
-	pid = clone(init_main, stack_top(d->stack),
-		    (int)(CLONE_VM | CLONE_PIDFD | flags), l, &d->pidfd);
-	sys = errno;
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	errno = sys;
-	return pid;
+	return process_share(init_main, l, flags, ret);
 }
 
 static void take_sockets(const struct cmsghdr *c, struct launched *d)
@@ -170,7 +120,7 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 			 .events = l->serve && !has_listener ? POLLIN : 0},
 			{.fd = l->serve ? d->listener : -1, .events = POLLIN},
 		};
-		int r = poll(p, 2, hang_left_ms(l->until_ns));
+		int r = poll(p, 2, process_left_ms(l->until_ns));
 
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -263,15 +213,6 @@ static void restore_dumpable(const struct launch *l, int dumpable)
 		prctl(PR_SET_DUMPABLE, 0);
 }
 
-/* A killed one cannot end before the file system that it waits for answers. */
-static void give_up(struct launched *d)
-{
-	hang_kill(d->init, d->pidfd, d->stack);
-	d->init = 0;
-	d->pidfd = -1;
-	d->stack = NULL;
-}
-
 int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err)
 {
@@ -280,31 +221,27 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	struct table table;
 	bool is_over = false;
 
-	hang_reap();
+	process_reap();
 #ifdef MATINS_ASAN
 	l->keep_dumpable = true;
 #endif
 	l->stage = STAGE_NONE;
 	l->setup_step = -1;
 	l->started = 0;
-	l->program_stack = program_stack();
-	d.stack = map_stack();
-	if (!l->program_stack || !d.stack)
+	l->program_stack = process_exec_stack();
+	if (!l->program_stack)
 		return err_sys(err, errno, "stack of the child");
-	if (open_sockets(l, &sock, err) < 0) {
-		launched_release(&d);
+	if (open_sockets(l, &sock, err) < 0)
 		return -1;
-	}
-	d.init = clone_init(
-		l, clone_flags | (table_share(l, &table) ? CLONE_FILES : 0),
-		&d);
-	if (d.init < 0)
+	if (start_init(l,
+		       clone_flags | (table_share(l, &table) ? CLONE_FILES : 0),
+		       &d.init) < 0)
 		r = explain_clone(clone_flags, err);
 	/* the child reads its number from the launch at this moment */
 	if (!table.is_shared)
 		close(l->fd[FD_SOCK]);
 	if (r == 0) {
-		r = table_wait(l, &table, d.pidfd) < 0
+		r = table_wait(l, &table, &d.init) < 0
 			    ? is_late(err)
 			    : wait_for_exec(l, sock, &d, err);
 		is_over = r < 0;
@@ -312,8 +249,10 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	receive(sock, &d);
 	close(sock);
 	table_end(l, &table);
+	/* a killed one cannot end before the file system that it waits for
+	   answers */
 	if (is_over)
-		give_up(&d);
+		process_abandon(&d.init);
 	restore_dumpable(l, dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
 		r = explain(l, err);
@@ -335,25 +274,8 @@ void launched_close_sockets(struct launched *d)
 void launched_release(struct launched *d)
 {
 	launched_close_sockets(d);
-	if (d->init > 0)
-		while (waitpid(d->init, NULL, __WALL) < 0 && errno == EINTR)
-			;
-	d->init = 0;
-	fd_closep(&d->pidfd);
+	process_wait(&d->init);
 	fd_closep(&d->listener);
-	if (d->stack)
-		munmap(d->stack, LAUNCH_STACK_BYTES);
-	d->stack = NULL;
-}
-
-/* Until it is killed; where that fails, it ends by itself. */
-static int helper_main(UNUSED void *arg)
-{
-	struct timespec left = {.tv_sec = HELPER_S};
-
-	while (sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
-		;
-	return 0;
 }
 
 /* 0 when a filter with a listener could be installed. */
@@ -369,47 +291,10 @@ static int listener_main(UNUSED void *arg)
 	return r < 0;
 }
 
-static pid_t start_helper(int (*fn)(void *), int flags)
-{
-	void *stack = program_stack();
-	sigset_t all, before;
-	int dumpable = prctl(PR_GET_DUMPABLE);
-	pid_t pid;
-
-	if (!stack) {
-		errno = ENOMEM;
-		return -1;
-	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = clone(fn, stack, CLONE_VM | flags, NULL);
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	prctl(PR_SET_DUMPABLE, dumpable);
-	return pid;
-}
-
-pid_t launch_helper(void)
-{
-	return start_helper(helper_main, CLONE_NEWUSER);
-}
-
 bool launch_try_listener(void)
 {
-	pid_t pid = start_helper(listener_main, 0);
-	int status = -1;
+	struct process p;
 
-	if (pid <= 0)
-		return false;
-	while (waitpid(pid, &status, __WALL) < 0 && errno == EINTR)
-		;
-	return status == 0;
-}
-
-void launch_end_helper(pid_t pid)
-{
-	if (pid <= 0)
-		return;
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, __WALL) < 0 && errno == EINTR)
-		;
+	return process_share(listener_main, NULL, 0, &p) == 0 &&
+	       process_wait(&p) == 0;
 }

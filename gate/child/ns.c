@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/capability.h>
 #include <linux/stat.h>
 #include <sched.h>
 #include <sys/mount.h>
@@ -12,6 +11,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/str.h"
 #include "gate/child/launch.h"
 #include "gate/child/sys.h"
@@ -29,6 +29,8 @@
 #define TRIAL_PID_MAX 1024
 /* A trial that is not over by then is a failed one. */
 #define TRIAL_MS 20000
+/* Time that a helper waits at most to be looked at, seconds. */
+#define HELPER_S 5
 
 uint64_t ns_clone_flags(const struct ns_caps *caps, bool network)
 {
@@ -147,8 +149,6 @@ static void add_setting(struct buf *key, const char *path)
  */
 static bool make_key(struct buf *key)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct caps[2] = {{.effective = 0}};
 	struct err ignored;
 	struct stat user, mnt, root;
@@ -158,7 +158,7 @@ static bool make_key(struct buf *key)
 		    0 ||
 	    stat("/proc/self/ns/user", &user) < 0 ||
 	    stat("/proc/self/ns/mnt", &mnt) < 0 || stat("/", &root) < 0 ||
-	    syscall(SYS_capget, &header, caps) < 0)
+	    kernel_capget(caps) < 0)
 		return false;
 	key->n = str_trim(buf_str(key)).n;
 	buf_addf(key, " %u %u %x%08x %llu %llu %llu %s", geteuid(), getegid(),
@@ -326,42 +326,48 @@ static int write_map(pid_t pid, const char *file, const char *map,
 	return 0;
 }
 
+/* Wait to be killed; where that fails, end by itself. */
+static int helper_main(UNUSED void *arg)
+{
+	struct timespec left = {.tv_sec = HELPER_S};
+
+	while (sys_call(SYS_ppoll, NULL, 0, &left, NULL, 0) < 0)
+		;
+	return 0;
+}
+
 int ns_swap_ids(uid_t uid, uid_t to_uid, gid_t gid, gid_t to_gid, int *ret_fd,
 		struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	pid_t pid = launch_helper();
+	struct process helper;
 	char path[64];
 	int r;
 
-	if (pid < 0)
+	if (process_share(helper_main, NULL, CLONE_NEWUSER, &helper) < 0)
 		return err_sys(err, errno, "user namespace for id maps");
-	r = write_map(pid, "uid_map", ns_swap_map(uid, to_uid, &arena), err);
+	r = write_map(helper.pid, "uid_map", ns_swap_map(uid, to_uid, &arena),
+		      err);
 	if (r == 0)
-		r = write_map(pid, "gid_map", ns_swap_map(gid, to_gid, &arena),
-			      err);
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", pid);
+		r = write_map(helper.pid, "gid_map",
+			      ns_swap_map(gid, to_gid, &arena), err);
+	snprintf(path, sizeof(path), "/proc/%d/ns/user", helper.pid);
 	if (r == 0) {
 		*ret_fd = fd_open(path, O_RDONLY, 0);
 		if (*ret_fd < 0)
 			r = err_sys(err, errno, "%s", path);
 	}
-	launch_end_helper(pid);
+	process_end(&helper);
 	return r;
 }
 
 int ns_try_idmap(const char *path, int userns_fd, bool deep)
 {
-	struct sys_mount_attr map = {.attr_set = SYS_ATTR_IDMAP,
-				     .userns_fd = (uint64_t)userns_fd};
-	AUTO(fd_closep)
-	int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path,
-			      SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
-				      SYS_AT_RECURSIVE);
+	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,
+					.userns_fd = (uint64_t)userns_fd};
+	AUTO(fd_closep) int fd = kernel_open_tree(path);
 
 	if (fd < 0)
 		return -1;
-	return (int)syscall(SYS_mount_setattr, fd, "",
-			    SYS_AT_EMPTY_PATH | (deep ? SYS_AT_RECURSIVE : 0),
-			    &map, sizeof(map));
+	return kernel_mount_setattr(fd, deep ? KERNEL_AT_RECURSIVE : 0, &map);
 }

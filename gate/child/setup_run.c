@@ -63,15 +63,15 @@ static long take(const struct setup_op *op, int *slot)
 	struct stat st = {.st_ino = 0};
 	long fd, r;
 
-	fd = sys_call(SYS_open_tree, AT_FDCWD, op->path,
-		      SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
-			      SYS_AT_RECURSIVE);
+	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
+		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
+			      KERNEL_AT_RECURSIVE);
 	if (fd < 0)
 		return fd;
 	*slot = (int)fd;
 	if (!op->ino)
 		return 0;
-	r = sys_call(SYS_newfstatat, fd, "", &st, SYS_AT_EMPTY_PATH);
+	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
 	if (r < 0)
 		return r;
 	return st.st_dev == op->dev && st.st_ino == op->ino ? 0 : -ESTALE;
@@ -81,40 +81,42 @@ static long take(const struct setup_op *op, int *slot)
 static long set_attr(long fd, const char *path, unsigned flags,
 		     const struct setup_op *op)
 {
-	struct sys_mount_attr attr = {.attr_set = op->set,
-				      .attr_clr = op->clear,
-				      .propagation = MS_PRIVATE};
+	struct kernel_mount_attr attr = {.attr_set = op->set,
+					 .attr_clr = op->clear,
+					 .propagation = MS_PRIVATE};
 
-	return sys_call(SYS_mount_setattr, fd, path, flags, &attr,
+	return sys_call(KERNEL_MOUNT_SETATTR, fd, path, flags, &attr,
 			sizeof(attr));
 }
 
 static long attach(long fd, const struct setup_op *op)
 {
-	long r = sys_call(SYS_move_mount, fd, "", AT_FDCWD, op->path,
-			  SYS_MOVE_MOUNT_F_EMPTY_PATH);
+	long r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
+			  KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
 
 	if (r != -ENOENT)
 		return r;
 	r = make_place(op->path, op->is_dir);
 	if (r < 0)
 		return r;
-	return sys_call(SYS_move_mount, fd, "", AT_FDCWD, op->path,
-			SYS_MOVE_MOUNT_F_EMPTY_PATH);
+	return sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
+			KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
 }
 
 static long put(const struct setup_op *op, int fd, int map_fd)
 {
-	struct sys_mount_attr map = {.attr_set = SYS_ATTR_IDMAP,
-				     .userns_fd =
-					     (uint64_t)(map_fd + op->idmap)};
-	long r = set_attr(fd, "", SYS_AT_EMPTY_PATH | SYS_AT_RECURSIVE, op);
+	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,
+					.userns_fd =
+						(uint64_t)(map_fd + op->idmap)};
+	long r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
+			  op);
 
 	if (r >= 0 && op->idmap >= 0)
-		r = sys_call(SYS_mount_setattr, fd, "",
-			     SYS_AT_EMPTY_PATH |
-				     (op->is_recursive ? SYS_AT_RECURSIVE : 0),
-			     &map, sizeof(map));
+		r = sys_call(
+			KERNEL_MOUNT_SETATTR, fd, "",
+			KERNEL_AT_EMPTY_PATH |
+				(op->is_recursive ? KERNEL_AT_RECURSIVE : 0),
+			&map, sizeof(map));
 	return r < 0 ? r : attach(fd, op);
 }
 
@@ -122,13 +124,13 @@ static long mount_here(const struct setup_op *op)
 {
 	long fd, r;
 
-	fd = sys_call(SYS_open_tree, AT_FDCWD, op->path,
-		      SYS_OPEN_TREE_CLONE | SYS_OPEN_TREE_CLOEXEC |
-			      SYS_AT_RECURSIVE |
+	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
+		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
+			      KERNEL_AT_RECURSIVE |
 			      (op->is_link ? AT_SYMLINK_NOFOLLOW : 0));
 	if (fd < 0)
 		return fd;
-	r = set_attr(fd, "", SYS_AT_EMPTY_PATH | SYS_AT_RECURSIVE, op);
+	r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, op);
 	if (r >= 0)
 		r = attach(fd, op);
 	sys_call(SYS_close, fd);
@@ -138,11 +140,12 @@ static long mount_here(const struct setup_op *op)
 static long enter(int fd)
 {
 	struct setup_op none = {.set = 0};
-	long r = set_attr(fd, "", SYS_AT_EMPTY_PATH | SYS_AT_RECURSIVE, &none);
+	long r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
+			  &none);
 
 	if (r >= 0)
-		r = sys_call(SYS_move_mount, fd, "", AT_FDCWD, "/",
-			     SYS_MOVE_MOUNT_F_EMPTY_PATH);
+		r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, "/",
+			     KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
 	if (r >= 0)
 		r = sys_call(SYS_fchdir, fd);
 	return r < 0 ? r : sys_call(SYS_chroot, ".");
@@ -208,7 +211,7 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 		return enter(slots[op->slot]);
 	case SETUP_ATTR:
 		return set_attr(AT_FDCWD, op->path,
-				op->is_recursive ? SYS_AT_RECURSIVE : 0, op);
+				op->is_recursive ? KERNEL_AT_RECURSIVE : 0, op);
 	case SETUP_TMPFS:
 		return mount_tmpfs(op);
 	case SETUP_PROC:

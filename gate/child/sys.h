@@ -3,8 +3,7 @@
  *
  * That code shares the runner's memory (CLONE_VM) and runs at the same time
  * as the runner, so it must not touch errno, locks or the heap. Every call
- * returns its result, or -errno. Numbers and constants that the headers of an
- * older build machine lack are defined here.
+ * returns its result, or -errno.
  */
 #ifndef GATE_CHILD_SYS_H
 #define GATE_CHILD_SYS_H
@@ -13,56 +12,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-#include "core/base/attr.h"
-
-#ifndef SYS_open_tree
-#define SYS_open_tree 428
-#endif
-#ifndef SYS_move_mount
-#define SYS_move_mount 429
-#endif
-#ifndef SYS_clone3
-#define SYS_clone3 435
-#endif
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
-#ifndef SYS_mount_setattr
-#define SYS_mount_setattr 442
-#endif
-#ifndef SYS_pidfd_send_signal
-#define SYS_pidfd_send_signal 424
-#endif
-
-/* include/uapi/linux/sched.h, which clashes with <sched.h> of some libcs */
-#define SYS_CLONE_INTO_CGROUP UINT64_C(0x200000000)
-
-struct sys_clone_args {
-	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack;
-	uint64_t stack_size, tls, set_tid, set_tid_size, cgroup;
-};
-
-/* include/uapi/linux/mount.h; that header clashes with <sys/mount.h> */
-enum {
-	SYS_OPEN_TREE_CLONE = 1,
-	SYS_OPEN_TREE_CLOEXEC = 02000000, /* O_CLOEXEC */
-	SYS_AT_RECURSIVE = 0x8000,
-	SYS_AT_EMPTY_PATH = 0x1000,
-	SYS_AT_FDCWD = -100,
-	SYS_MOVE_MOUNT_F_EMPTY_PATH = 4,
-	SYS_ATTR_RDONLY = 1,
-	SYS_ATTR_NOSUID = 2,
-	SYS_ATTR_NODEV = 4,
-	SYS_ATTR_NOEXEC = 8,
-	SYS_ATTR_IDMAP = 0x100000,
-};
-
-struct sys_mount_attr {
-	uint64_t attr_set;
-	uint64_t attr_clr;
-	uint64_t propagation;
-	uint64_t userns_fd;
-};
+#include "core/base/kernel.h"
 
 /*
  * The kernel's sigset: one word on 64-bit architectures. All of these take

@@ -6,8 +6,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
+
+#include "core/base/kernel.h"
 
 /* A child that does nothing else needs no time at all. */
 #define LEAVE_MS 20000
@@ -88,10 +89,10 @@ bool table_share(struct launch *l, struct table *ret)
 	return true;
 }
 
-static int wait_to_leave(int pidfd)
+static int wait_to_leave(const struct process *init)
 {
 	struct pollfd p[2] = {{.fd = place[0], .events = POLLIN},
-			      {.fd = pidfd, .events = POLLIN}};
+			      {.fd = init->pidfd, .events = POLLIN}};
 	int r;
 
 	do
@@ -100,20 +101,21 @@ static int wait_to_leave(int pidfd)
 	if (r > 0)
 		return 0;
 	/* it must not change the table any more when we do */
-	syscall(SYS_pidfd_send_signal, pidfd, SIGKILL, NULL, 0);
+	kernel_pidfd_signal(init->pidfd, SIGKILL);
 	while (poll(&p[1], 1, -1) < 0 && errno == EINTR)
 		;
 	return -1;
 }
 
-int table_wait(const struct launch *l, const struct table *t, int pidfd)
+int table_wait(const struct launch *l, const struct table *t,
+	       const struct process *init)
 {
 	uint64_t left;
 	int r;
 
 	if (!t->is_shared)
 		return 0;
-	r = wait_to_leave(pidfd);
+	r = wait_to_leave(init);
 	(void)!read(l->table_left, &left, sizeof(left));
 	clear();
 	return r;

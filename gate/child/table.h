@@ -10,8 +10,8 @@
  *
  *	if (table_share(l, &t))			l->fd are such numbers now
  *		flags |= CLONE_FILES;
- *	clone(init_main, ...);			calls table_leave() first
- *	table_wait(l, &t, pidfd);		the table is ours alone again
+ *	process_share(init_main, ...);		leaves it first of all
+ *	table_wait(l, &t, &init);		the table is ours alone again
  *	...
  *	table_end(l, &t);			l->fd as they were
  *
@@ -25,6 +25,7 @@
 
 #include "core/base/attr.h"
 #include "gate/child/child.h"
+#include "gate/child/process.h"
 
 /*
  * Descriptors from which a table is shared: twice as many as a runner with one
@@ -51,8 +52,8 @@ bool table_share(struct launch *l, struct table *ret) MUST_USE;
  *
  * returns  0, or -1: it did neither in time, and was killed
  */
-int table_wait(const struct launch *l, const struct table *t, int pidfd)
-	MUST_USE;
+int table_wait(const struct launch *l, const struct table *t,
+	       const struct process *init) MUST_USE;
 /* Also where there was no child in the end. */
 void table_end(struct launch *l, const struct table *t);
 

@@ -4,14 +4,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <linux/openat2.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "gate/path/resolve.h"
 
 /* Absolute, and no part of it is empty, "." or "..". */
@@ -46,7 +45,7 @@ static int open_without_links(const char *path)
 		errno = ELOOP;
 		return -1;
 	}
-	return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	return kernel_openat2(AT_FDCWD, path, &how);
 }
 
 static int open_part(int at, const char *part, int flags)

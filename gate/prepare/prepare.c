@@ -279,7 +279,7 @@ int prepare_by(struct gate *gate, const struct gate_request *request,
 	for (;;) {
 		int left, r = prepare(gate, request, for_start, p, err);
 
-		left = hang_left_ms(until_ns);
+		left = process_left_ms(until_ns);
 		if (r == 0 || err->kind != ERR_DEADLINE || !left)
 			return r;
 		prepared_release(p);

@@ -5,18 +5,13 @@
 #include <linux/memfd.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <signal.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "gate/gate.h"
 #include "gate/proxy/proxy_inner.h"
-#include "gate/child/sys.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
@@ -24,8 +19,6 @@
 
 /* Below the ports that the kernel gives out, and nobody's in /etc/services. */
 #define PORT_FIRST 23128
-/* Room for descriptors to be put in their places without meeting. */
-#define FD_ASIDE 16
 /* A process that has not confined itself by then never will. */
 #define READY_MS 20000
 
@@ -119,106 +112,34 @@ static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 	return 0;
 }
 
-static int aside(int *fd)
-{
-	int moved = fcntl(*fd, F_DUPFD_CLOEXEC, FD_ASIDE);
-
-	if (moved < 0)
-		return errno;
-	fd_closep(fd);
-	*fd = moved;
-	return 0;
-}
-
-static int add_files(posix_spawn_file_actions_t *files, int theirs, int share)
-{
-	int r = 0;
-
-	for (int i = 0; i < 3 && r == 0; i++)
-		r = posix_spawn_file_actions_addopen(files, i, "/dev/null",
-						     O_RDWR, 0);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(files, theirs,
-						     PROXY_FD_GATE);
-	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(files, share,
-						     PROXY_FD_SHARE);
-	if (r == 0)
-		r = posix_spawn_file_actions_addclosefrom_np(files,
-							     PROXY_FD_FREE);
-	return r;
-}
-
-/*
- * A session of its own: a signal that the terminal sends to the runner is the
- * runner's to answer.
- */
-static int execute(int theirs, int share, pid_t *ret_pid)
+static int execute(struct proxy *p, int theirs, int share, struct err *err)
 {
 	static char name[] = GATE_PROXY_NAME;
 	char *argv[] = {name, NULL}, *envp[] = {NULL};
-	posix_spawn_file_actions_t files;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	int r = posix_spawnattr_init(&attr);
+	const int fd[] = {theirs, share};
+	int r = process_execute("/proc/self/exe", argv, envp, fd, ARRAY_LEN(fd),
+				&p->process);
 
-	if (r)
-		return r;
-	r = posix_spawn_file_actions_init(&files);
-	if (r) {
-		posix_spawnattr_destroy(&attr);
-		return r;
-	}
-	sigemptyset(&none);
-	r = posix_spawnattr_setsigmask(&attr, &none);
-	if (r == 0)
-		r = posix_spawnattr_setflags(
-			&attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
-	if (r == 0)
-		r = add_files(&files, theirs, share);
-	if (r == 0)
-		r = posix_spawn(ret_pid, "/proc/self/exe", &files, &attr, argv,
-				envp);
-	posix_spawn_file_actions_destroy(&files);
-	posix_spawnattr_destroy(&attr);
-	return r;
-}
-
-static int start_with(struct proxy *p, int theirs, int share, struct err *err)
-{
-	int r = aside(&theirs);
-
-	if (r == 0)
-		r = aside(&share);
-	if (r == 0)
-		r = execute(theirs, share, &p->pid);
-	fd_closep(&theirs);
-	fd_closep(&share);
-	if (r)
-		return err_sys(err, r, "proxy: start");
-	/* it is ours and not reaped, so the id is still its own */
-	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
-	if (p->pidfd < 0)
-		return err_sys(err, errno, "proxy: pidfd");
-	return 0;
+	return r ? err_sys(err, r, "proxy: start") : 0;
 }
 
 int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 {
 	struct proxy p = PROXY_INIT;
-	int pair[2], share = -1;
+	AUTO(fd_closep) int share = -1;
+	AUTO(fd_closep) int theirs = -1;
+	int pair[2];
 
 	if (make_share(policy, &p, &share, err) < 0)
 		return -1;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
-		int sys = errno;
-
-		fd_closep(&share);
+		err_sys(err, errno, "proxy: socket pair");
 		proxy_release(&p);
-		return err_sys(err, sys, "proxy: socket pair");
+		return -1;
 	}
 	p.sock = pair[0];
-	if (start_with(&p, pair[1], share, err) < 0) {
+	theirs = pair[1];
+	if (execute(&p, theirs, share, err) < 0) {
 		proxy_release(&p);
 		return -1;
 	}
@@ -291,15 +212,7 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 
 void proxy_stop(struct proxy *p)
 {
-	siginfo_t ignored;
-
-	if (p->pidfd >= 0) {
-		syscall(SYS_pidfd_send_signal, p->pidfd, SIGKILL, NULL, 0);
-		while (waitid(P_PIDFD, (id_t)p->pidfd, &ignored, WEXITED) < 0 &&
-		       errno == EINTR)
-			;
-	}
-	fd_closep(&p->pidfd);
+	process_end(&p->process);
 	fd_closep(&p->sock);
 }
 

@@ -26,21 +26,21 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/child/child.h"
+#include "gate/child/process.h"
 #include "gate/policy/policy.h"
 #include "gate/proxy/proxy_request.h"
 
 struct proxy_share;
 
 struct proxy {
-	pid_t pid;
-	int pidfd;		   /* owned; -1 = not running */
+	struct process process;	   /* owned */
 	int sock;		   /* owned */
 	struct proxy_share *share; /* owned; NULL = there never was one */
 };
 
-#define PROXY_INIT                      \
-	{                               \
-		.pidfd = -1, .sock = -1 \
+#define PROXY_INIT                                  \
+	{                                           \
+		.process = PROCESS_NONE, .sock = -1 \
 	}
 
 /* Where the proxy listens in the child's network: 127.0.0.1 at this port. */

@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/audit.h>
-#include <linux/capability.h>
 #include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -17,6 +16,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "gate/build/filters.h"
 #include "gate/build/landlock.h"
 #include "gate/proxy/proxy_inner.h"
@@ -66,9 +66,7 @@ static int set_limits(struct err *err)
  */
 static int drop_privileges(struct err *err)
 {
-	struct __user_cap_header_struct header = {
-		.version = _LINUX_CAPABILITY_VERSION_3};
-	struct __user_cap_data_struct none[2] = {{.effective = 0}};
+	const struct __user_cap_data_struct none[2] = {{.effective = 0}};
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_sys(err, errno, "no_new_privs");
@@ -78,7 +76,7 @@ static int drop_privileges(struct err *err)
 	     setresuid(NOBODY, NOBODY, NOBODY) < 0) &&
 	    errno != EINVAL && errno != EPERM)
 		return err_sys(err, errno, "identity");
-	if (syscall(SYS_capset, &header, none) < 0)
+	if (kernel_capset(none) < 0)
 		return err_sys(err, errno, "capabilities");
 	return 0;
 }
@@ -103,15 +101,15 @@ static int restrict_files(struct err *err)
 	landlock_rules_release(&rules);
 	for (size_t i = 0; i < ARRAY_LEN(READABLE); i++)
 		fd_closep(&fd[i]);
-	if (r == 0 && syscall(LANDLOCK_SYS_RESTRICT_SELF, ruleset, 0) < 0)
+	if (r == 0 && kernel_landlock_restrict_self(ruleset) < 0)
 		r = err_sys(err, errno, "Landlock");
 	fd_closep(&ruleset);
 	return r;
 }
 
-static int install(const struct sock_fprog *program, struct err *err)
+static int install(struct sock_fprog *program, struct err *err)
 {
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, program) < 0)
+	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, program) < 0)
 		return err_sys(err, errno, "system-call filter");
 	return 0;
 }
@@ -142,7 +140,7 @@ static int refuse_more(struct err *err)
 	};
 #undef LAST
 #undef REFUSE
-	const struct sock_fprog program = {ARRAY_LEN(insn), insn};
+	struct sock_fprog program = {ARRAY_LEN(insn), insn};
 
 	for (size_t i = 0; i < ARRAY_LEN(insn); i++)
 		if (insn[i].code == (BPF_JMP | BPF_JEQ | BPF_K))

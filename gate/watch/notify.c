@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/buf.h"
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "gate/build/seccomp.h"
@@ -183,7 +183,7 @@ static bool notif_sizes(size_t *ret_notif, size_t *ret_resp)
 {
 	struct seccomp_notif_sizes sizes;
 
-	if (syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+	if (kernel_seccomp(SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return false;
 	*ret_notif = sizes.seccomp_notif;
 	*ret_resp = sizes.seccomp_notif_resp;

@@ -3,17 +3,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "gate/watch/watch_inner.h"
 
 const char watch_unknown[] = "?";
@@ -190,15 +189,15 @@ static int open_in_root(const struct task_root *root, const char *path,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
 			   (root->cached ? RESOLVE_CACHED : 0U),
 	};
-	long fd = -1;
+	int fd = -1;
 
 	/* EAGAIN: somebody renames a folder on the way just now */
 	for (int i = 0; i < 8; i++) {
-		fd = syscall(SYS_openat2, root->fd, path, &how, sizeof(how));
+		fd = kernel_openat2(root->fd, path, &how);
 		if (fd >= 0 || errno != EAGAIN)
 			break;
 	}
-	return fd < 0 ? -errno : (int)fd;
+	return fd < 0 ? -errno : fd;
 }
 
 /*

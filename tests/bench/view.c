@@ -100,7 +100,7 @@ static void run_list(struct start *s, const struct setup_list *list)
 
 static void enter_root(struct start *s)
 {
-	struct sys_mount_attr attr = {.attr_set = SYS_ATTR_RDONLY};
+	struct kernel_mount_attr attr = {.attr_set = KERNEL_MOUNT_RDONLY};
 
 	must(s, "mkdir", sys_call(SYS_mkdirat, AT_FDCWD, ROOT "/proc", 0755));
 	must(s, "proc",
@@ -111,7 +111,7 @@ static void enter_root(struct start *s)
 	must(s, "pivot_root", sys_call(SYS_pivot_root, ".", "."));
 	must(s, "umount", sys_call(SYS_umount2, ".", MNT_DETACH));
 	must(s, "read-only",
-	     sys_call(SYS_mount_setattr, AT_FDCWD, "/", 0, &attr,
+	     sys_call(KERNEL_MOUNT_SETATTR, AT_FDCWD, "/", 0, &attr,
 		      sizeof(attr)));
 }
 
@@ -127,7 +127,7 @@ static void late_rules(struct start *s)
 		must(s, l->late[i].path, fd);
 		rule.fd = (int)fd;
 		must(s, "rule",
-		     sys_call(LANDLOCK_SYS_ADD_RULE, CHILD_FD(FD_RULESET),
+		     sys_call(KERNEL_LANDLOCK_ADD_RULE, CHILD_FD(FD_RULESET),
 			      LANDLOCK_RULE_TYPE_PATH, &rule, 0));
 		sys_call(SYS_close, fd);
 	}
@@ -222,9 +222,10 @@ static void bind_grants(struct lister *r, const struct grants *g)
 		if (allow_covers("/usr", grant->path) || !grant->what)
 			continue;
 		bind_path(r, grant->path, S_ISDIR(grant->st.st_mode),
-			  SYS_ATTR_NOSUID |
-				  (is_dev ? SYS_ATTR_NOEXEC
-					  : SYS_ATTR_NODEV | SYS_ATTR_RDONLY));
+			  KERNEL_MOUNT_NOSUID |
+				  (is_dev ? KERNEL_MOUNT_NOEXEC
+					  : KERNEL_MOUNT_NODEV |
+						    KERNEL_MOUNT_RDONLY));
 	}
 }
 
@@ -253,7 +254,8 @@ static void list_full_root(const struct prepared *p, struct arena *arena,
 	r.arena = arena;
 	r.list = list;
 	bind_path(&r, "/usr", true,
-		  SYS_ATTR_NOSUID | SYS_ATTR_NODEV | SYS_ATTR_RDONLY);
+		  KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV |
+			  KERNEL_MOUNT_RDONLY);
 	bind_grants(&r, &p->gate->base);
 	bind_grants(&r, &p->grants);
 	add(&r, SETUP_ATTR, "/")->is_recursive = true;

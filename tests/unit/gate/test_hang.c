@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "gate/gate.h"
 #include "gate/child/hang.h"
+#include "gate/child/process.h"
 
 #define LINE(place, type) "36 35 0:40 / " place " rw,noatime - " type " x rw\n"
 
@@ -45,9 +46,9 @@ TEST(try, no_time_at_all, is_late)
 	const struct gate_request request = {.program = "x", .argv = argv};
 	struct err err = ERR_INIT;
 
-	assert_int_equal(hang_left_ms(0), 0);
+	assert_int_equal(process_left_ms(0), 0);
 	if (hang_try(&request, 0, &err) == 0)
 		return; /* it was quicker than the look at it */
 	assert_int_equal(err.kind, ERR_DEADLINE);
-	hang_reap();
+	process_reap();
 }

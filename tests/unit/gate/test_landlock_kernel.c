@@ -121,7 +121,7 @@ static int enter(int with_abi, void (*more)(struct landlock_rules *r))
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(LANDLOCK_SYS_RESTRICT_SELF, fd, 0);
+	return (int)syscall(KERNEL_LANDLOCK_RESTRICT_SELF, fd, 0);
 }
 
 /* Exit status of a child that enters the rules and runs `act`. */

@@ -3,8 +3,8 @@
 #include "tests/unit/test.h"
 
 #include "core/base/buf.h"
+#include "core/base/kernel.h"
 #include "gate/build/setup.h"
-#include "gate/child/sys.h"
 
 /* The list as text: "TMPFS /tmp; PUT /srv rw; ..." from the place `from`. */
 static void describe(const struct setup_list *list, struct buf *out)
@@ -22,7 +22,7 @@ static void describe(const struct setup_list *list, struct buf *out)
 			 op->path);
 		if (op->kind == SETUP_PUT || op->kind == SETUP_HERE)
 			buf_adds(out,
-				 op->set & SYS_ATTR_RDONLY ? " ro" : " rw");
+				 op->set & KERNEL_MOUNT_RDONLY ? " ro" : " rw");
 	}
 }
 
@@ -135,10 +135,12 @@ TEST(grant, of_everything_to_write, leaves_the_root_writable)
 
 	setup_build(&(struct setup_view){VIEW, GRANTS(g)}, &arena, &list);
 	assert_int_equal(list.op[0].kind, SETUP_ATTR);
-	assert_int_equal(list.op[0].set, SYS_ATTR_NOSUID | SYS_ATTR_NODEV);
-	setup_build(&(struct setup_view){VIEW}, &arena, &list);
 	assert_int_equal(list.op[0].set,
-			 SYS_ATTR_NOSUID | SYS_ATTR_NODEV | SYS_ATTR_RDONLY);
+			 KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV);
+	setup_build(&(struct setup_view){VIEW}, &arena, &list);
+	assert_int_equal(list.op[0].set, KERNEL_MOUNT_NOSUID |
+						 KERNEL_MOUNT_NODEV |
+						 KERNEL_MOUNT_RDONLY);
 	arena_release(&arena);
 }
 

@@ -5,10 +5,10 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/attr.h"
+#include "core/base/kernel.h"
 #include "gate/child/table.h"
 
 static int many[TABLE_MANY];
@@ -69,6 +69,7 @@ static bool is_hung_up(int fd)
 
 TEST(rows, few, are_copied)
 {
+	const struct process none = PROCESS_NONE;
 	struct start s;
 	struct table t;
 	int sock;
@@ -79,7 +80,7 @@ TEST(rows, few, are_copied)
 	assert_int_equal(s.l.table_end, 0);
 	assert_int_equal(s.l.fd[FD_SOCK], sock);
 	assert_int_equal(s.l.fd[FD_IN], s.in[0]);
-	assert_int_equal(table_wait(&s.l, &t, -1), 0);
+	assert_int_equal(table_wait(&s.l, &t, &none), 0);
 	table_end(&s.l, &t);
 	assert_int_equal(s.l.fd[FD_IN], s.in[0]);
 	assert_false(is_hung_up(s.ours));
@@ -93,11 +94,11 @@ TEST(rows, few, are_copied)
 /* Twice: the numbers are kept, what was there the first time is not. */
 TEST_IN(full_table, rows, many, are_shared)
 {
-	int us = (int)syscall(SYS_pidfd_open, getpid(), 0);
+	struct process us = {.pidfd = kernel_pidfd_open(getpid())};
 	const uint64_t one = 1;
 	int end = 0;
 
-	assert_true(us >= 0);
+	assert_true(us.pidfd >= 0);
 	for (int i = 0; i < 2; i++) {
 		struct start s;
 		struct table t;
@@ -119,7 +120,7 @@ TEST_IN(full_table, rows, many, are_shared)
 		/* as the child does */
 		assert_int_equal(write(s.l.table_left, &one, sizeof(one)),
 				 sizeof(one));
-		assert_int_equal(table_wait(&s.l, &t, us), 0);
+		assert_int_equal(table_wait(&s.l, &t, &us), 0);
 		assert_true(is_hung_up(s.ours));
 		assert_int_not_equal(inode(placed), inode(s.in[0]));
 		/* the child reads its numbers until it is executed */
@@ -131,7 +132,7 @@ TEST_IN(full_table, rows, many, are_shared)
 		close(s.in[0]);
 		close(s.in[1]);
 	}
-	close(us);
+	close(us.pidfd);
 }
 
 /* No clone: nothing stays where it was put. */

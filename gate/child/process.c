@@ -1,0 +1,256 @@
+#include "gate/child/process.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/base/clock.h"
+#include "core/base/fd.h"
+#include "core/base/kernel.h"
+#include "core/base/mem.h"
+
+/* Stack of a process that shares our memory; touched pages only are paid for.
+ */
+#define STACK_BYTES (32 * 1024)
+/* A killed process that nothing holds needs no time at all. */
+#define KILLED_MS 200
+
+/* ---- C functions ---- */
+
+static void *map_stack(void)
+{
+	void *p = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK,
+		       -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void *stack_top(void *stack)
+{
+	return stack ? (char *)stack + STACK_BYTES : NULL;
+}
+
+void *process_exec_stack(void)
+{
+	static void *stack;
+
+	if (!stack)
+		stack = map_stack();
+	return stack_top(stack);
+}
+
+/* Close and unmap what belongs to a process that is reaped, or never was. */
+static void release(struct process *p)
+{
+	int sys = errno;
+
+	fd_closep(&p->pidfd);
+	if (p->stack)
+		munmap(p->stack, STACK_BYTES);
+	*p = (struct process)PROCESS_NONE;
+	errno = sys;
+}
+
+int process_share(int (*main)(void *), void *arg, uint64_t flags,
+		  struct process *ret)
+{
+	struct process p = {.pidfd = -1, .stack = map_stack()};
+	sigset_t all, before;
+	int sys;
+
+	if (!p.stack)
+		return -1;
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	p.pid = clone(main, stack_top(p.stack),
+		      (int)(CLONE_VM | CLONE_PIDFD | flags), arg, &p.pidfd);
+	sys = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = sys;
+	if (p.pid < 0) {
+		release(&p);
+		return -1;
+	}
+	*ret = p;
+	return 0;
+}
+
+int process_fork(void (*main)(const void *), const void *arg,
+		 struct process *ret)
+{
+	struct process p = PROCESS_NONE;
+
+	p.pid = (pid_t)syscall(SYS_clone, CLONE_PIDFD, NULL, &p.pidfd, NULL,
+			       NULL);
+	if (p.pid < 0)
+		return -1;
+	if (p.pid == 0) {
+		main(arg);
+		_exit(0);
+	}
+	*ret = p;
+	return 0;
+}
+
+/* ---- files ---- */
+
+/* Descriptors of files begin here: those of the process have room below. */
+#define ASIDE (3 + PROCESS_FDS)
+
+/* Files are moved out of each other's places first. */
+static int add_files(posix_spawn_file_actions_t *files, const int *fd,
+		     int aside[PROCESS_FDS], size_t n_fds)
+{
+	int r = 0;
+
+	for (int i = 0; i < 3 && r == 0; i++)
+		r = posix_spawn_file_actions_addopen(files, i, "/dev/null",
+						     O_RDWR, 0);
+	for (size_t i = 0; i < n_fds && r == 0; i++) {
+		aside[i] = fcntl(fd[i], F_DUPFD_CLOEXEC, ASIDE);
+		r = aside[i] < 0 ? errno
+				 : posix_spawn_file_actions_adddup2(
+					   files, aside[i], 3 + (int)i);
+	}
+	return r ? r
+		 : posix_spawn_file_actions_addclosefrom_np(files,
+							    3 + (int)n_fds);
+}
+
+static int set_attributes(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	int r;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	r = posix_spawnattr_setsigmask(attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(attr, &all);
+	return r ? r
+		 : posix_spawnattr_setflags(
+			   attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
+					 POSIX_SPAWN_SETSIGDEF);
+}
+
+int process_execute(const char *path, char *const argv[], char *const envp[],
+		    const int *fd, size_t n_fds, struct process *ret)
+{
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	struct process p = PROCESS_NONE;
+	int aside[PROCESS_FDS] = {-1, -1, -1, -1};
+	int r = posix_spawnattr_init(&attr);
+
+	if (r)
+		return r;
+	r = posix_spawn_file_actions_init(&files);
+	if (r == 0) {
+		r = set_attributes(&attr);
+		if (r == 0)
+			r = add_files(&files, fd, aside, n_fds);
+		if (r == 0)
+			r = posix_spawn(&p.pid, path, &files, &attr, argv,
+					envp);
+		posix_spawn_file_actions_destroy(&files);
+	}
+	posix_spawnattr_destroy(&attr);
+	for (size_t i = 0; i < n_fds; i++)
+		fd_closep(&aside[i]);
+	if (r)
+		return r;
+	/* the process is not reaped, so the id is still its own */
+	p.pidfd = kernel_pidfd_open(p.pid);
+	if (p.pidfd < 0) {
+		r = errno;
+		process_end(&p);
+		return r;
+	}
+	*ret = p;
+	return 0;
+}
+
+/* ---- the end ---- */
+
+int process_left_ms(uint64_t until_ns)
+{
+	uint64_t now = clock_system()->now_ns(clock_system());
+
+	if (now >= until_ns)
+		return 0;
+	return (int)((until_ns - now + NS_PER_MS - 1) / NS_PER_MS);
+}
+
+bool process_has_ended(const struct process *process, uint64_t until_ns)
+{
+	struct pollfd p = {.fd = process->pidfd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&p, 1, process_left_ms(until_ns));
+	while (r < 0 && errno == EINTR);
+	return r > 0;
+}
+
+int process_wait(struct process *p)
+{
+	int status = -1;
+
+	while (p->pid > 0 && waitpid(p->pid, &status, __WALL) < 0 &&
+	       errno == EINTR)
+		;
+	release(p);
+	return status;
+}
+
+void process_end(struct process *p)
+{
+	if (p->pid > 0)
+		kill(p->pid, SIGKILL);
+	process_wait(p);
+}
+
+struct abandoned {
+	struct process process;
+	struct abandoned *next;
+};
+
+static struct abandoned *abandoned;
+
+void process_reap(void)
+{
+	struct abandoned **at = &abandoned;
+
+	while (*at) {
+		struct abandoned *a = *at;
+
+		if (waitpid(a->process.pid, NULL, __WALL | WNOHANG) == 0) {
+			at = &a->next;
+			continue;
+		}
+		release(&a->process);
+		*at = a->next;
+		free(a);
+	}
+}
+
+void process_abandon(struct process *p)
+{
+	uint64_t now = clock_system()->now_ns(clock_system());
+	struct abandoned *a = mem_alloc(sizeof(*a));
+
+	*a = (struct abandoned){*p, abandoned};
+	abandoned = a;
+	*p = (struct process)PROCESS_NONE;
+	kill(a->process.pid, SIGKILL);
+	(void)!process_has_ended(&a->process, now + KILLED_MS * NS_PER_MS);
+	process_reap();
+}
