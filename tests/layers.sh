@@ -34,7 +34,12 @@ includes=$(printf '%s\n' "$sources" | xargs awk '
 		sub(/^[^"<]*["<]/, "", s)
 		print FILENAME, FNR, kind, s
 	}')
-# "source symbol" of every undefined symbol of the program
+# undefined SOURCE OBJECT: "source symbol" of each undefined symbol
+undefined() {
+	nm -u "$2" | awk -v f="$1" '{ sub(/@.*/, "", $2); print f, $2 }'
+}
+
+# Those of the whole program.
 symbols=$(while read -r f; do
 	o=$OBJDIR/${f%.*}.o
 	[[ $f == *.c || $f == *.cpp ]] || continue
@@ -42,8 +47,38 @@ symbols=$(while read -r f; do
 		echo "$f MISSING-OBJECT"
 		continue
 	fi
-	nm -u "$o" | awk -v f="$f" '{ sub(/@.*/, "", $2); print f, $2 }'
+	undefined "$f" "$o"
 done <<<"$sources")
+
+# Numbers of system calls that no symbol shows.
+check_assembly() {
+	verdict "assembly is written in gate/child/sys.h only" "$(
+		printf '%s\n' "$sources" | grep -vxF gate/child/sys.h |
+			xargs grep -nE '\b(__)?asm(__)?\b[ (]'
+	)"
+}
+
+# The rule finds each of the symbols that it forbids: in an object that uses
+# all of them, as if core/ had it.
+check_found() {
+	local name=$1 folders=$2 call dir
+
+	shift 2
+	dir=$(mktemp -d) || exit 1
+	printf 'extern int %s();\n' "$@" >"$dir/all.c"
+	printf 'int (*const all[])() = {%s};\n' "$(printf '%s, ' "$@")" \
+		>>"$dir/all.c"
+	"${CC:-cc}" -w -fno-builtin -c -o "$dir/all.o" "$dir/all.c"
+	verdict "$name: a use elsewhere is found" "$(
+		symbols=$(undefined core/all.c "$dir/all.o")
+		found=$(check_only "$name" "$folders" "$*")
+		for call in "$@"; do
+			grep -qxF "# core/all.c: uses $call" <<<"$found" ||
+				echo "not found: $call"
+		done
+	)"
+	rm -r "$dir"
+}
 
 check_missing() {
 	verdict "every source has an object in $OBJDIR" \
@@ -92,7 +127,7 @@ check_door() {
 	verdict "<$header> is included by $* only" "$(awk \
 		-v header="$header" -v allowed="$*" '
 		BEGIN { k = split(allowed, ok, " ") }
-		$3 == "<" && index($4, header) == 1 {
+		index($4, header) == 1 {
 			for (i = 1; i <= k; i++)
 				if (index($1, ok[i]) == 1) next
 			print $1 ":" $2 ": includes <" $4 ">"
@@ -139,6 +174,7 @@ impure=$(sed -n 's/^impure //p' $rules | tr '\n' ' ')
 check_missing
 check_top
 check_folders
+check_assembly
 while read -r word rest; do
 	case $word in
 	layer)
@@ -153,6 +189,8 @@ while read -r word rest; do
 		name=${rest%%:*} rest=${rest#*: }
 		folders=${rest%%--*}
 		check_only "$name" "${folders% }" "${rest#*--}"
+		# shellcheck disable=SC2086
+		check_found "$name" "${folders% }" ${rest#*--}
 		;;
 	pure)
 		# shellcheck disable=SC2086
