@@ -12,8 +12,8 @@
 #include <linux/securebits.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/socket.h>
 
+#include "gate/child/pass.h"
 #include "gate/child/sys.h"
 
 #define KERNEL_SIGNALS 64
@@ -146,26 +146,12 @@ static long drop_privileges(const struct launch *l)
 	return r;
 }
 
-/* One byte, and the listener when there is one; the kernel adds our pid. */
+/* Tell the gate that the program is about to be executed; the kernel adds our
+   process id. */
 static long report(int listener)
 {
-	char byte = CHILD_REPORT;
-	struct iovec data = {&byte, 1};
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = {.bytes = {0}};
-	struct msghdr msg = {.msg_iov = &data, .msg_iovlen = 1};
-
-	if (listener >= 0) {
-		msg.msg_control = &control;
-		msg.msg_controllen = sizeof(control);
-		control.head.cmsg_level = SOL_SOCKET;
-		control.head.cmsg_type = SCM_RIGHTS;
-		control.head.cmsg_len = CMSG_LEN(sizeof(int));
-		*(int *)(void *)CMSG_DATA(&control.head) = listener;
-	}
-	return sys_call(SYS_sendmsg, CHILD_FD(FD_SOCK), &msg, 0);
+	return pass_send(CHILD_FD(FD_SOCK), CHILD_REPORT, &listener,
+			 listener >= 0, 0);
 }
 
 /*

@@ -55,9 +55,6 @@ enum child_fd {
 	N_FDS = FD_MAPS + SETUP_IDMAPS,
 };
 #define CHILD_FD(i) (3 + (i))
-/* Below SCM_MAX_FD, the kernel's bound of one message. */
-#define CHILD_LISTEN_MAX 64
-
 /* Sent by the gate to an init without a pid namespace: end the tree. */
 #define CHILD_SIGNAL_END 63
 
@@ -111,7 +108,7 @@ struct launch {
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
 	void *program_stack;		   /* its upper end */
-	const struct child_listen *listen; /* at most CHILD_LISTEN_MAX */
+	const struct child_listen *listen; /* at most PASS_MAX */
 	size_t n_listen;
 	/* The first door is a folder to clone the program into; else it writes
 	   itself into all of them. */

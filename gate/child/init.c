@@ -7,14 +7,382 @@
  * stays in the runner's memory, with all signals blocked, without descriptors.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
+#include <linux/prctl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "gate/child/init_inner.h"
+#include "gate/child/child.h"
+#include "gate/child/pass.h"
 #include "gate/child/sys.h"
+
+/* Fail the launch when the result is negative. */
+static void must(struct launch *l, enum child_stage stage, long r)
+{
+	if (r < 0)
+		child_fail(l, stage, r);
+}
+
+/* ---- into the namespaces ---- */
+
+static long write_text(const char *path, const char *text)
+{
+	long fd = sys_call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	long r, n = 0;
+
+	if (fd < 0)
+		return fd;
+	while (text[n])
+		n++;
+	r = sys_call(SYS_write, fd, text, n);
+	sys_call(SYS_close, fd);
+	return r;
+}
+
+/* The runner may have ended before the signal of its death was asked for. */
+static long check_runner(int sock)
+{
+	struct pollfd p = {.fd = sock};
+	struct timespec now = {0};
+	long r = sys_call(SYS_ppoll, &p, 1, &now, NULL, 0);
+
+	if (r > 0 && p.revents & (POLLHUP | POLLERR))
+		return -ESRCH;
+	return r < 0 ? r : 0;
+}
+
+/* What is above moves out of the way first; then all of it into place. */
+static long move_descriptors(const int from[N_FDS])
+{
+	int fd[N_FDS];
+
+	for (int i = 0; i < N_FDS; i++) {
+		fd[i] = from[i];
+		if (fd[i] < 0 || fd[i] >= CHILD_FD(N_FDS))
+			continue;
+		fd[i] = (int)sys_call(SYS_fcntl, fd[i], F_DUPFD_CLOEXEC,
+				      CHILD_FD(N_FDS));
+		if (fd[i] < 0)
+			return fd[i];
+	}
+	for (int i = 0; i < N_FDS; i++) {
+		long r = fd[i] < 0 ? sys_call(SYS_close, CHILD_FD(i))
+				   : sys_call(SYS_dup3, fd[i], CHILD_FD(i),
+					      O_CLOEXEC);
+
+		if (fd[i] >= 0 && r < 0)
+			return r;
+	}
+	return sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0);
+}
+
+/* First of all, before anything else changes a descriptor: it would be the
+   runner's. */
+static long leave_table(const struct launch *l)
+{
+	const uint64_t one = 1;
+	long r;
+
+	if (!l->table_end)
+		return 0;
+	r = sys_call(KERNEL_CLOSE_RANGE, l->table_end, ~0U,
+		     CLOSE_RANGE_UNSHARE);
+	if (r < 0)
+		return r;
+	return sys_call(SYS_write, l->table_left, &one, sizeof(one));
+}
+
+static void join_namespaces(struct launch *l)
+{
+	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
+
+	must(l, STAGE_SESSION,
+	     sys_call(SYS_prctl, PR_SET_PDEATHSIG, death, 0, 0, 0));
+	if (!l->own_pids)
+		must(l, STAGE_SESSION,
+		     sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+	must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
+	/* ignored, it would have the kernel reap our children */
+	must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
+	must(l, STAGE_CLOSE, move_descriptors(l->fd));
+	must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
+	if (!l->uid_map)
+		return;
+	must(l, STAGE_IDMAP, write_text("/proc/self/setgroups", "deny"));
+	must(l, STAGE_IDMAP, write_text("/proc/self/uid_map", l->uid_map));
+	must(l, STAGE_IDMAP, write_text("/proc/self/gid_map", l->gid_map));
+	if (!l->keep_dumpable)
+		sys_call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* ---- what is opened in there ---- */
+
+/* As many as connections that the proxy serves at once. */
+#define LISTEN_BACKLOG 256
+
+static long listen_at(const struct child_listen *on)
+{
+	const int one = 1;
+	long fd = sys_call(SYS_socket, on->v4.sin_family,
+			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	long r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (on->v4.sin_family == AF_INET6)
+		r = sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			     &one, sizeof(one));
+	if (r >= 0)
+		r = sys_call(SYS_bind, fd, &on->v4, on->bytes);
+	if (r >= 0)
+		r = sys_call(SYS_listen, fd, LISTEN_BACKLOG);
+	return r < 0 ? r : fd;
+}
+
+/* Listen in here, where the program is, and send the sockets to the gate. */
+static long send_listeners(const struct launch *l)
+{
+	int fd[PASS_MAX];
+	long r;
+
+	for (size_t i = 0; i < l->n_listen; i++) {
+		r = listen_at(&l->listen[i]);
+		if (r < 0)
+			return r;
+		fd[i] = (int)r;
+	}
+	r = pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, l->n_listen, 0);
+	for (size_t i = 0; i < l->n_listen; i++)
+		sys_call(SYS_close, fd[i]);
+	return r;
+}
+
+/* Add rules for paths that are only there in the view. */
+static long add_late_rules(const struct launch *l)
+{
+	for (size_t i = 0; i < l->n_late; i++) {
+		struct landlock_path_attr rule = {.access = l->late[i].access};
+		long r, fd;
+
+		fd = sys_call(SYS_openat, AT_FDCWD, l->late[i].path,
+			      O_PATH | O_CLOEXEC, 0);
+		if (fd < 0)
+			return fd;
+		rule.fd = (int)fd;
+		r = sys_call(KERNEL_LANDLOCK_ADD_RULE, CHILD_FD(FD_RULESET),
+			     LANDLOCK_RULE_TYPE_PATH, &rule, 0);
+		sys_call(SYS_close, fd);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The file as it stands in the view must be the one that was judged. */
+static long open_program(struct launch *l)
+{
+	struct stat st = {.st_ino = 0};
+	long fd, r;
+
+	l->exec_fd = CHILD_FD(FD_EXEC);
+	if (!l->exec_path)
+		return 0;
+	fd = sys_call(SYS_openat, AT_FDCWD, l->exec_path, O_PATH | O_CLOEXEC,
+		      0);
+	if (fd < 0)
+		return fd;
+	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
+	if (r < 0)
+		return r;
+	if (st.st_dev != l->exec_dev || st.st_ino != l->exec_ino)
+		return -ESTALE;
+	l->exec_fd = (int)fd;
+	return 0;
+}
+
+/* ---- the end of a tree without a pid namespace, process by process ---- */
+
+/* Processes of the host that a sweep looks at in one round. */
+#define SWEEP_ROWS 16384
+#define SWEEP_BYTES 32768
+
+struct sweep_row {
+	int pid, parent;
+	bool is_ours;
+};
+
+struct linux_dirent64 {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+struct sweep {
+	struct sweep_row row[SWEEP_ROWS];
+	int ours[SWEEP_ROWS];
+	size_t n, n_ours;
+	char dirents[SWEEP_BYTES];
+};
+
+static int number(const char *s, const char **ret_end)
+{
+	int n = 0;
+
+	while (*s >= '0' && *s <= '9' && n < 100000000)
+		n = n * 10 + (*s++ - '0');
+	if (ret_end)
+		*ret_end = s;
+	return n;
+}
+
+/* The parent of a process: the second field behind the last ')' of stat. */
+static int parent_of(int proc, const char *name)
+{
+	char path[32], text[512];
+	const char *end = NULL;
+	size_t n = 0;
+	long fd, got;
+
+	while (name[n] && n < 16) {
+		path[n] = name[n];
+		n++;
+	}
+	for (const char *s = "/stat"; *s; s++)
+		path[n++] = *s;
+	path[n] = '\0';
+	fd = sys_call(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	got = sys_call(SYS_read, fd, text, sizeof(text) - 1);
+	sys_call(SYS_close, fd);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	for (long i = 0; i < got; i++)
+		if (text[i] == ')')
+			end = &text[i];
+	if (!end || end + 4 >= text + got)
+		return 0;
+	return number(end + 4, NULL);
+}
+
+static void list_processes(struct sweep *s)
+{
+	long proc = sys_call(SYS_openat, AT_FDCWD, "/proc",
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long got;
+
+	s->n = 0;
+	if (proc < 0)
+		return;
+	while ((got = sys_call(SYS_getdents64, proc, s->dirents,
+			       sizeof(s->dirents))) > 0) {
+		for (long at = 0; at < got && s->n < SWEEP_ROWS;) {
+			struct linux_dirent64 *d = (void *)&s->dirents[at];
+			const char *end;
+			int pid = number(d->name, &end);
+
+			if (pid && !*end)
+				s->row[s->n++] = (struct sweep_row){
+					pid, parent_of((int)proc, d->name),
+					false};
+			at += d->reclen;
+		}
+	}
+	sys_call(SYS_close, proc);
+}
+
+static bool is_tree(const struct sweep *s, int self, int pid)
+{
+	if (pid == self)
+		return true;
+	for (size_t i = 0; i < s->n_ours; i++)
+		if (s->ours[i] == pid)
+			return true;
+	return false;
+}
+
+/* Finds what descends from us and signals it; how many there are. */
+static size_t signal_tree(struct sweep *s, int self, int sig)
+{
+	bool more = true;
+
+	list_processes(s);
+	s->n_ours = 0;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < s->n; i++) {
+			if (s->row[i].is_ours ||
+			    !is_tree(s, self, s->row[i].parent))
+				continue;
+			s->row[i].is_ours = more = true;
+			s->ours[s->n_ours++] = s->row[i].pid;
+		}
+	}
+	for (size_t i = 0; i < s->n_ours; i++)
+		sys_call(SYS_kill, s->ours[i], sig);
+	return s->n_ours;
+}
+
+/* True when nothing is left. */
+static bool reap_all(void)
+{
+	long r;
+
+	do
+		r = sys_call(SYS_wait4, -1, NULL, WNOHANG, NULL);
+	while (r > 0);
+	return r == -ECHILD;
+}
+
+/*
+ * Stop first, so that nothing can fork away while it is being ended; then
+ * kill. What was missed is a child of ours once its parent has ended, so the
+ * rounds go on until wait says that there is none.
+ */
+static void sweep_tree(struct sweep *s)
+{
+	int self = (int)sys_call(SYS_getpid, 0);
+
+	while (!reap_all()) {
+		size_t before = 0, found;
+
+		while ((found = signal_tree(s, self, SIGSTOP)) > before)
+			before = found;
+		signal_tree(s, self, SIGKILL);
+		sys_call(SYS_wait4, -1, NULL, 0, NULL);
+	}
+}
+
+/* program  leader of the process group that most of the tree is in */
+static void end_tree(struct child_state *state, int program)
+{
+	long map;
+
+	/* the usual tree is one process group, or nothing any more */
+	sys_call(SYS_kill, -program, SIGKILL);
+	if (!state->has_status)
+		sys_call(SYS_wait4, program, NULL, 0, NULL);
+	if (reap_all())
+		return;
+	map = sys_call(SYS_mmap, NULL, sizeof(struct sweep),
+		       PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map < 0 && map > -4096)
+		return;
+	sweep_tree((struct sweep *)map);
+	sys_call(SYS_munmap, map, sizeof(struct sweep));
+}
 
 /* ---- the life of the owner ---- */
 
@@ -22,7 +390,7 @@ static NORETURN void finish(struct child_state *state, bool own_pids,
 			    int program)
 {
 	if (!own_pids)
-		init_end_tree(state, program);
+		end_tree(state, program);
 	for (;;)
 		sys_call(SYS_exit_group, 0);
 }
@@ -135,8 +503,8 @@ int init_main(void *arg)
 	bool own_pids = l->own_pids;
 	long program, mask;
 
-	init_must(l, STAGE_CLOSE, init_leave_table(l));
-	init_join_namespaces(l);
+	must(l, STAGE_CLOSE, leave_table(l));
+	join_namespaces(l);
 	/* folders of the view have the modes that are asked for */
 	mask = sys_call(SYS_umask, 0);
 	l->setup_step =
@@ -149,10 +517,10 @@ int init_main(void *arg)
 		child_fail(l, STAGE_NONE, 0);
 	}
 	if (l->n_listen)
-		init_must(l, STAGE_LISTEN, init_send_listeners(l));
+		must(l, STAGE_LISTEN, send_listeners(l));
 	if (l->fd[FD_RULESET] >= 0)
-		init_must(l, STAGE_RULES, init_add_late_rules(l));
-	init_must(l, STAGE_FILE, init_open_program(l));
+		must(l, STAGE_RULES, add_late_rules(l));
+	must(l, STAGE_FILE, open_program(l));
 	program = clone_program(l);
 	if (program < 0)
 		child_fail(l, STAGE_CLONE, -EAGAIN);

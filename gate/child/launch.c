@@ -11,6 +11,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/fd.h"
+#include "gate/child/pass.h"
 #include "gate/child/sys.h"
 #include "gate/child/table.h"
 
@@ -50,53 +51,21 @@ static int start_init(struct launch *l, uint64_t flags, struct process *ret)
 	return process_share(init_main, l, flags, ret);
 }
 
-static void take_sockets(const struct cmsghdr *c, struct launched *d)
-{
-	d->n_listen = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(d->listen, CMSG_DATA(c), d->n_listen * sizeof(int));
-}
-
-static bool receive_one(int sock, struct launched *d)
-{
-	char byte;
-	struct iovec data = {&byte, 1};
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(CHILD_LISTEN_MAX * sizeof(int)) +
-			   CMSG_SPACE(sizeof(struct ucred))];
-	} control;
-	struct msghdr msg = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-
-	if (recvmsg(sock, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) <= 0)
-		return false;
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
-	     c = CMSG_NXTHDR(&msg, c)) {
-		struct ucred who;
-
-		if (c->cmsg_level != SOL_SOCKET)
-			continue;
-		if (byte == CHILD_SOCKETS) {
-			if (c->cmsg_type == SCM_RIGHTS && !d->n_listen)
-				take_sockets(c, d);
-		} else if (c->cmsg_type == SCM_RIGHTS && d->listener < 0) {
-			memcpy(&d->listener, CMSG_DATA(c), sizeof(int));
-		} else if (c->cmsg_type == SCM_CREDENTIALS) {
-			memcpy(&who, CMSG_DATA(c), sizeof(who));
-			d->program = who.pid;
-		}
-	}
-	return true;
-}
-
+/* Take the messages of the child that are there. */
 static void receive(int sock, struct launched *d)
 {
-	while (receive_one(sock, d))
-		;
+	struct passed got;
+
+	while (pass_receive(sock, MSG_DONTWAIT, &got)) {
+		if (got.byte == CHILD_SOCKETS && !d->n_listen) {
+			memcpy(d->listen, got.fd, got.n * sizeof(int));
+			d->n_listen = got.n;
+		} else if (got.byte == CHILD_REPORT) {
+			d->program = got.sender;
+			if (got.n == 1 && d->listener < 0)
+				d->listener = got.fd[0];
+		}
+	}
 }
 
 static int is_late(struct err *err)

@@ -11,6 +11,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/child/child.h"
+#include "gate/child/pass.h"
 #include "gate/child/process.h"
 
 struct launched {
@@ -18,7 +19,7 @@ struct launched {
 	pid_t program;	     /* the host's id of the program, 0 when unknown */
 	int listener;	     /* of refused calls; owned; -1 = none */
 	/* Sockets that init has opened in its network; owned. */
-	int listen[CHILD_LISTEN_MAX];
+	int listen[PASS_MAX];
 	size_t n_listen;
 };
 

@@ -30,8 +30,8 @@ int gate_open_page(struct gate *gate, const char *program, const char *url,
 			       "only http and https pages are opened");
 	if (gate_resolve(gate, &request, &found, err) < 0)
 		return err_wrap(err, "the browser");
-	r = process_execute(found.path, (char *const *)argv, environ, NULL, 0,
-			    &browser);
+	r = process_execute(found.path, argv, (const char *const *)environ,
+			    NULL, 0, &browser);
 	if (r == 0) {
 		ret->pid = browser.pid;
 		ret->path = found.path;

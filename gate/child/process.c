@@ -141,8 +141,9 @@ static int set_attributes(posix_spawnattr_t *attr)
 					 POSIX_SPAWN_SETSIGDEF);
 }
 
-int process_execute(const char *path, char *const argv[], char *const envp[],
-		    const int *fd, size_t n_fds, struct process *ret)
+int process_execute(const char *path, const char *const argv[],
+		    const char *const envp[], const int *fd, size_t n_fds,
+		    struct process *ret)
 {
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attr;
@@ -158,8 +159,9 @@ int process_execute(const char *path, char *const argv[], char *const envp[],
 		if (r == 0)
 			r = add_files(&files, fd, aside, n_fds);
 		if (r == 0)
-			r = posix_spawn(&p.pid, path, &files, &attr, argv,
-					envp);
+			r = posix_spawn(&p.pid, path, &files, &attr,
+					(char *const *)argv,
+					(char *const *)envp);
 		posix_spawn_file_actions_destroy(&files);
 	}
 	posix_spawnattr_destroy(&attr);

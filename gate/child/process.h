@@ -62,8 +62,9 @@ int process_fork(void (*main)(const void *), const void *arg,
  * fd       borrowed; at most PROCESS_FDS
  * returns  0, or an errno
  */
-int process_execute(const char *path, char *const argv[], char *const envp[],
-		    const int *fd, size_t n_fds, struct process *ret) MUST_USE;
+int process_execute(const char *path, const char *const argv[],
+		    const char *const envp[], const int *fd, size_t n_fds,
+		    struct process *ret) MUST_USE;
 #define PROCESS_FDS 4
 
 /* Milliseconds until then, rounded up, for poll(2); 0: the time is over. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "gate/child/pass.h"
 #include "gate/gate.h"
 #include "gate/proxy/proxy_inner.h"
 
@@ -114,8 +115,8 @@ static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 
 static int execute(struct proxy *p, int theirs, int share, struct err *err)
 {
-	static char name[] = GATE_PROXY_NAME;
-	char *argv[] = {name, NULL}, *envp[] = {NULL};
+	const char *const argv[] = {GATE_PROXY_NAME, NULL};
+	const char *const envp[] = {NULL};
 	const int fd[] = {theirs, share};
 	int r = process_execute("/proc/self/exe", argv, envp, fd, ARRAY_LEN(fd),
 				&p->process);
@@ -149,32 +150,6 @@ int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 
 /* ---- the sockets ---- */
 
-static int send_sockets(int sock, const int *fds, size_t n)
-{
-	char byte = 0;
-	struct iovec data = {&byte, 1};
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE((POLICY_FORWARDS_MAX + 1) * sizeof(int))];
-	} control = {.bytes = {0}};
-	struct msghdr msg = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = CMSG_SPACE(n * sizeof(int)),
-	};
-	ssize_t r;
-
-	control.head.cmsg_level = SOL_SOCKET;
-	control.head.cmsg_type = SCM_RIGHTS;
-	control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
-	memcpy(CMSG_DATA(&control.head), fds, n * sizeof(int));
-	do
-		r = sendmsg(sock, &msg, MSG_NOSIGNAL);
-	while (r < 0 && errno == EINTR);
-	return r < 0 ? -1 : 0;
-}
-
 /* Its words when there are any. */
 static int not_ready(const char *text, ssize_t n, struct err *err)
 {
@@ -190,14 +165,16 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 	struct pollfd ready = {.fd = p->sock, .events = POLLIN};
 	char text[LIMIT_ERR_MSG / 2];
 	ssize_t got = -1;
+	long sent;
 	int r;
 
 	if (!n || n > POLICY_FORWARDS_MAX + 1)
 		return err_set(err, ERR_INTERNAL,
 			       "proxy: the child has sent %zu sockets", n);
 	/* a process that failed has still said why */
-	if (send_sockets(p->sock, fds, n) < 0 && errno != EPIPE)
-		return err_sys(err, errno, "proxy: sockets");
+	sent = pass_send(p->sock, 0, fds, n, MSG_NOSIGNAL);
+	if (sent < 0 && sent != -EPIPE)
+		return err_sys(err, (int)-sent, "proxy: sockets");
 	do
 		r = poll(&ready, 1, READY_MS);
 	while (r < 0 && errno == EINTR);

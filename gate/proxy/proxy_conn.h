@@ -49,7 +49,7 @@ struct conn {
 };
 
 struct proxy_loop {
-	const struct proxy_sockets *sockets;
+	const struct passed *sockets;
 	const struct endpoint *rows;
 	size_t n_rows;
 	const struct address *own;

@@ -15,6 +15,7 @@
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
+#include "gate/child/pass.h"
 #include "gate/policy/endpoint.h"
 #include "gate/policy/policy.h"
 #include "gate/proxy/proxy_request.h"
@@ -87,20 +88,15 @@ int proxy_confine(struct err *err) MUST_USE;
 
 /* ---- the loop ---- */
 
-struct proxy_sockets {
-	int fd[POLICY_FORWARDS_MAX + 1]; /* listening; the first is the own */
-	size_t n;
-};
-
 /*
  * Serve until the gate's end of the socket is closed.
  *
+ * sockets  listening; the first one is the proxy's own
  * own    addresses of this machine, as private as a private network
  * share  rows are read from `rows`, a copy; denials are written
  */
-void proxy_serve(const struct proxy_sockets *sockets,
-		 const struct endpoint *rows, size_t n_rows,
-		 const struct address *own, size_t n_own,
+void proxy_serve(const struct passed *sockets, const struct endpoint *rows,
+		 size_t n_rows, const struct address *own, size_t n_own,
 		 struct proxy_share *share);
 
 #endif

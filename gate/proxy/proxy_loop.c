@@ -136,9 +136,8 @@ static void serve_round(struct proxy_loop *l, const struct polls *p)
 			accept_from(l, i);
 }
 
-void proxy_serve(const struct proxy_sockets *sockets,
-		 const struct endpoint *rows, size_t n_rows,
-		 const struct address *own, size_t n_own,
+void proxy_serve(const struct passed *sockets, const struct endpoint *rows,
+		 size_t n_rows, const struct address *own, size_t n_own,
 		 struct proxy_share *share)
 {
 	static struct proxy_loop l;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "core/base/mem.h"
+#include "gate/child/pass.h"
 #include "gate/gate.h"
 #include "gate/proxy/proxy_inner.h"
 
@@ -65,32 +66,11 @@ static int own_addresses(struct address **ret, size_t *ret_n, struct err *err)
 	return 0;
 }
 
-static int receive_sockets(struct proxy_sockets *ret, struct err *err)
+static int receive_sockets(struct passed *ret, struct err *err)
 {
-	union {
-		struct cmsghdr head;
-		char bytes[CMSG_SPACE(sizeof(ret->fd))];
-	} control;
-	char byte;
-	struct iovec data = {&byte, 1};
-	struct msghdr msg = {
-		.msg_iov = &data,
-		.msg_iovlen = 1,
-		.msg_control = &control,
-		.msg_controllen = sizeof(control),
-	};
-	const struct cmsghdr *c;
-	ssize_t r;
-
-	do
-		r = recvmsg(PROXY_FD_GATE, &msg, MSG_CMSG_CLOEXEC);
-	while (r < 0 && errno == EINTR);
-	c = r > 0 ? CMSG_FIRSTHDR(&msg) : NULL;
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    msg.msg_flags & MSG_CTRUNC)
+	if (!pass_receive(PROXY_FD_GATE, 0, ret) || !ret->n ||
+	    ret->n > POLICY_FORWARDS_MAX + 1)
 		return err_set(err, ERR_INTERNAL, "no sockets came");
-	ret->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-	memcpy(ret->fd, CMSG_DATA(c), ret->n * sizeof(int));
 	return 0;
 }
 
@@ -112,7 +92,7 @@ int gate_proxy_main(void)
 	static struct endpoint rows[POLICY_ENDPOINTS_MAX];
 	static const char ready = PROXY_READY;
 	struct proxy_share *share = map_share();
-	struct proxy_sockets sockets = {.n = 0};
+	struct passed sockets;
 	struct address *own = NULL;
 	struct err err = ERR_INIT;
 	size_t n_own = 0, n_rows;

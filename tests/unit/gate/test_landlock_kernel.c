@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +18,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/fd.h"
+#include "core/base/kernel.h"
 #include "gate/build/landlock.h"
 
 /* ---- a folder with a tree for each class ---- */
@@ -121,7 +121,7 @@ static int enter(int with_abi, void (*more)(struct landlock_rules *r))
 		return -1;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
-	return (int)syscall(KERNEL_LANDLOCK_RESTRICT_SELF, fd, 0);
+	return kernel_landlock_restrict_self(fd);
 }
 
 /* Exit status of a child that enters the rules and runs `act`. */

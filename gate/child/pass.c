@@ -1,0 +1,74 @@
+#include "gate/child/pass.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "gate/child/sys.h"
+
+#define FDS_BYTES CMSG_SPACE(PASS_MAX * sizeof(int))
+
+long pass_send(int sock, char byte, const int *fd, size_t n, unsigned flags)
+{
+	struct iovec data = {&byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[FDS_BYTES];
+	} control;
+	struct msghdr msg = {.msg_iov = &data, .msg_iovlen = 1};
+	int *to = (int *)(void *)CMSG_DATA(&control.head);
+	long r;
+
+	if (n) {
+		msg.msg_control = &control;
+		msg.msg_controllen = CMSG_SPACE(n * sizeof(int));
+		control.head.cmsg_level = SOL_SOCKET;
+		control.head.cmsg_type = SCM_RIGHTS;
+		control.head.cmsg_len = CMSG_LEN(n * sizeof(int));
+	}
+	for (size_t i = 0; i < n; i++)
+		to[i] = fd[i];
+	do
+		r = sys_call(SYS_sendmsg, sock, &msg, flags);
+	while (r == -EINTR);
+	return r;
+}
+
+bool pass_receive(int sock, int flags, struct passed *ret)
+{
+	struct iovec data = {&ret->byte, 1};
+	union {
+		struct cmsghdr head;
+		char bytes[FDS_BYTES + CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	struct msghdr msg = {
+		.msg_iov = &data,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t r;
+
+	ret->n = 0;
+	ret->sender = 0;
+	do
+		r = recvmsg(sock, &msg, flags | MSG_CMSG_CLOEXEC);
+	while (r < 0 && errno == EINTR);
+	if (r <= 0 || msg.msg_flags & MSG_CTRUNC)
+		return false;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&msg); c;
+	     c = CMSG_NXTHDR(&msg, c)) {
+		struct ucred who;
+
+		if (c->cmsg_level != SOL_SOCKET)
+			continue;
+		if (c->cmsg_type == SCM_RIGHTS) {
+			ret->n = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+			memcpy(ret->fd, CMSG_DATA(c), ret->n * sizeof(int));
+		} else if (c->cmsg_type == SCM_CREDENTIALS) {
+			memcpy(&who, CMSG_DATA(c), sizeof(who));
+			ret->sender = who.pid;
+		}
+	}
+	return true;
+}
