@@ -219,11 +219,24 @@ endef
 check: ## install what the tests need, run every test; T=pattern picks some
 	@$(SUBMAKE) check-deps
 	@$(SUBMAKE) check-build
-	$(call run-groups,check-unit check-fuzz check-layers check-static \
-		check-blackbox check-conformance check-golden)
+	@$(SUBMAKE) check-all
+
+# What belongs to no group by its folder; as one pool, no processor waits for
+# the end of a group.
+REST := $(FUZZERS) tests/layers.sh tests/static.sh tests/conformance/suite.t \
+	tests/golden.sh
+.PHONY: check-all
+check-all: export COUNTS := $(O)/check.counts
+check-all:
+	@rm -rf $(O)/reports $(COUNTS) && mkdir -p $(O)/reports
+	@PICK='$(T)' MODULES=$(dir $(CONFORMANCE))node_modules \
+		REPORTS=$(CURDIR)/$(O)/reports tests/run.sh $(picked-unit) \
+		$(call picked,$(BLACKBOX) $(REST)) \
+		$(if $(T),,--then tests/reports.py); rc=$$?; \
+	SLOWEST=10 tests/run.sh --total && [ $$rc = 0 ]
 
 .PHONY: lint
-lint: ## clang-tidy over every source file, which takes minutes
+lint: ## clang-tidy over every source file, shellcheck, headers: minutes
 	@$(SUBMAKE) check-deps
 	@$(SUBMAKE) $(O)/gen/filters.inc
 	$(call run-groups,check-lint)
@@ -243,10 +256,11 @@ check-deps: deps ## install the Debian packages that the tests need
 # T names files, whose rooms are built, or else tests of any room.
 UNIT_PICKED = $(or $(sort $(foreach f,$(call picked,$(UNIT_FILES)),\
 	$(O)/unit/$(call room,$(f)))),$(UNIT))
+picked-unit = $$(for room in $(UNIT_PICKED); do \
+	[ -z "$$($$room --list '$(T)')" ] || echo $$room; done)
 .PHONY: check-unit
 check-unit: $(UNIT_PICKED) ## the functions of each room; T=pattern picks files or tests
-	@PICK='$(T)' tests/run.sh $$(for room in $(UNIT_PICKED); do \
-		[ -z "$$($$room --list '$(T)')" ] || echo $$room; done)
+	@PICK='$(T)' tests/run.sh $(picked-unit)
 
 .PHONY: check-blackbox
 check-blackbox: all $(HELPER) $(NPM) $(ORDINARY) ## the program from outside; T=pattern picks
@@ -271,7 +285,7 @@ check-layers: $(OBJ) $(O)/core/main.o ## who includes whom, who may fork
 	@tests/run.sh tests/layers.sh
 
 .PHONY: check-static
-check-static: ## headers, layout, shell scripts and manual page
+check-static: ## layout, manual page, README and lists of tests
 	@tests/run.sh tests/static.sh
 
 # Our own servers lie beside the modules that they import.

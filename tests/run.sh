@@ -10,11 +10,15 @@
 #
 #   COUNTS=FILE   add the counts to FILE instead of printing the last line,
 #                 so that several groups end in one line
-#   J=N           files at once (default: the number of processors)
+#   SLOWEST=N     print the N files that took longest, before the last line
+#   J=N           files at once (default: twice the number of processors, for
+#                 many tests wait)
 #   LIMIT=N       seconds one file may take (default 300)
 #   TAPDIR=DIR    where the output of each file is kept (default build/tap)
 #
-# A line "# NOTE text" of a file is shown under its own line.
+# Files of slowest.txt are started first, in its order. A line "# NOTE text" of
+# a file is shown under its own line; "# TIME SECONDS NAME" is the time of a
+# part of it.
 #
 # A file that crashes, exits non-zero without a failing test, runs out of
 # time, prints no plan or another number of tests than planned has failed.
@@ -65,7 +69,7 @@ tap_count() {
 }
 
 run_one() {
-	local file=$1 name tap rc=0 head list start end line why=
+	local file=$1 name tap rc=0 head list start end seconds line why=
 	name=${file#"$PWD"/}
 	name=${name#build/*/}
 	tap=$TAPDIR/${name//\//_}.tap
@@ -93,8 +97,9 @@ run_one() {
 	((fail == 0)) || line+=", $fail not ok"
 	((skip == 0)) || line+=", $skip skipped"
 	[[ -z $why ]] || line+=" ($why)"
-	line+=$(printf '  %d.%01d s' $(((end - start) / 1000000000)) \
+	seconds=$(printf '%d.%01d' $(((end - start) / 1000000000)) \
 		$(((end - start) / 100000000 % 10)))
+	line+="  $seconds s"
 	{
 		flock 9
 		if ((fail)); then
@@ -105,15 +110,21 @@ run_one() {
 		fi
 		sed -n 's/^SKIP /      skipped: /p' <<<"$list"
 		sed -n 's/^# NOTE /      /p' "$tap"
-		printf '%d %d %d\n' "$pass" "$fail" "$skip" >>"$COUNTS"
+		printf '%d %d %d %s %s\n' "$pass" "$fail" "$skip" \
+			"$seconds" "$name" >>"$COUNTS"
+		sed -n 's/^# TIME /0 0 0 /p' "$tap" >>"$COUNTS"
 	} 9>>"$COUNTS.lock"
 	return 0
 }
 
 total() {
-	local p=0 f=0 s=0 a b c
+	local p=0 f=0 s=0 a b c _
 	if [[ -f $COUNTS ]]; then
-		while read -r a b c; do
+		[[ -z ${SLOWEST-} ]] ||
+			sort -k4,4 -rn "$COUNTS" | head -n "$SLOWEST" |
+			awk 'NR == 1 { print "slowest:" }
+				{ printf "  %6.1f s  %s\n", $4, $5 }'
+		while read -r a b c _; do
 			p=$((p + a)) f=$((f + b)) s=$((s + c))
 		done <"$COUNTS"
 	fi
@@ -147,9 +158,23 @@ fi
 export COUNTS
 before=$(awk '{ n += $2 } END { print n + 0 }' "$COUNTS" 2>/dev/null || echo 0)
 started=0
+# The files as they are to be started: those of slowest.txt in its order.
+slowest_first() {
+	printf '%s\n' "$@" | awk -v list="${BASH_SOURCE[0]%/*}/slowest.txt" '
+		BEGIN {
+			while ((getline name <list) > 0)
+				if (name !~ /^#/) rank[name] = ++n
+		}
+		{
+			name = $0
+			sub(/^build\/[^\/]*\//, "", name)
+			print (name in rank ? rank[name] : n + 1) "\t" $0
+		}' | sort -s -n -k1,1 | cut -f2-
+}
+
 run_all() {
-	printf '%s\0' "$@" |
-		xargs -0 -n 1 -P "${J:-$(nproc)}" "$BASH" "$0" --one ||
+	slowest_first "$@" | tr '\n' '\0' |
+		xargs -0 -n 1 -P "${J:-$(($(nproc) * 2))}" "$BASH" "$0" --one ||
 		started=1
 }
 

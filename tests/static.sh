@@ -74,23 +74,7 @@ lock_file() {
 	! grep -n '"resolved"' tests/*/package-lock.json
 }
 
-# Files under version control, or all when this is no checkout.
-listed() {
-	git ls-files -- "$@" 2>/dev/null | grep . ||
-		find "$@" -type f 2>/dev/null
-}
-
-shell_scripts() {
-	local files
-
-	mapfile -t files < <(listed tests .ci |
-		grep -E '\.(sh|t)$|^\.ci/run$' | sort -u)
-	shellcheck -x -S warning -e SC2088 -P SCRIPTDIR "${files[@]}"
-}
-
-check "each header compiles alone" make -s check-headers
 check "the layout is that of .clang-format" make -s format-check
-check "shellcheck" shell_scripts
 check "the manual page is well-formed" manual_lint
 check "the manual page names every command" manual_names_commands
 check "the manual page names every option" manual_names_options

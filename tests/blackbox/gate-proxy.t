@@ -342,9 +342,10 @@ proxies_of() {
 	done
 }
 
+# children_of PID: one a line
 children_of() {
-	cat "/proc/$1/task/$1/children" 2>/dev/null
-}
+	tr -s ' ' '\n' <"/proc/$1/task/$1/children"
+} 2>/dev/null
 
 # program_of PID: what this runner has started, the child of its init
 program_of() {
