@@ -7,7 +7,7 @@
 
 /* Slots of an empty table; a power of two. */
 #define SLOTS_FIRST 16
-/* Of so many the soonest is looked for each time. */
+/* Requests among which the soonest deadline is looked for each time. */
 #define FEW 16
 
 static void request_release(struct request *r)
@@ -28,69 +28,52 @@ void requests_release(struct requests *t)
 		free(r);
 	}
 	free(t->spare);
-	free(t->by_id);
-	free(t->by_ticket);
+	free(t->slots[BY_ID]);
+	free(t->slots[BY_TICKET]);
 	*t = (struct requests){0};
 }
 
 /* ---- by id and by ticket; both count up, so they are their own hash ---- */
 
-static struct request **id_slot(const struct requests *t, uint64_t id)
+static uint64_t key_of(const struct request *r, enum requests_key by)
 {
-	return &t->by_id[id & (t->n_slots - 1)];
+	return by == BY_ID ? r->id : r->ticket;
 }
 
-static struct request **ticket_slot(const struct requests *t, uint64_t ticket)
+static struct request **slot_of(const struct requests *t, enum requests_key by,
+				uint64_t key)
 {
-	return &t->by_ticket[ticket & (t->n_slots - 1)];
+	return &t->slots[by][key & (t->n_slots - 1)];
 }
 
-static void link_id(struct requests *t, struct request *r)
+static void link_key(struct requests *t, struct request *r,
+		     enum requests_key by)
 {
-	struct request **slot = id_slot(t, r->id);
+	struct request **slot = slot_of(t, by, key_of(r, by));
 
-	r->same_id_slot = *slot;
+	r->same_slot[by] = *slot;
 	*slot = r;
 }
 
-static void link_ticket(struct requests *t, struct request *r)
+static void unlink_key(struct requests *t, struct request *r,
+		       enum requests_key by)
 {
-	struct request **slot = ticket_slot(t, r->ticket);
-
-	r->same_ticket_slot = *slot;
-	*slot = r;
-}
-
-static void unlink_id(struct requests *t, struct request *r)
-{
-	struct request **at = id_slot(t, r->id);
+	struct request **at = slot_of(t, by, key_of(r, by));
 
 	while (*at != r)
-		at = &(*at)->same_id_slot;
-	*at = r->same_id_slot;
-}
-
-static void unlink_ticket(struct requests *t, struct request *r)
-{
-	struct request **at = ticket_slot(t, r->ticket);
-
-	while (*at != r)
-		at = &(*at)->same_ticket_slot;
-	*at = r->same_ticket_slot;
+		at = &(*at)->same_slot[by];
+	*at = r->same_slot[by];
 }
 
 static void grow(struct requests *t)
 {
-	size_t n = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
-
-	free(t->by_id);
-	free(t->by_ticket);
-	t->by_id = mem_zalloc(n * sizeof(struct request *));
-	t->by_ticket = mem_zalloc(n * sizeof(struct request *));
-	t->n_slots = n;
-	for (struct request *r = t->first; r; r = r->next) {
-		link_id(t, r);
-		link_ticket(t, r);
+	t->n_slots = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
+	for (enum requests_key by = 0; by < N_REQUESTS_KEYS; by++) {
+		free(t->slots[by]);
+		t->slots[by] =
+			mem_zalloc(t->n_slots * sizeof(struct request *));
+		for (struct request *r = t->first; r; r = r->next)
+			link_key(t, r, by);
 	}
 }
 
@@ -121,15 +104,15 @@ struct request *requests_add(struct requests *t, uint64_t id, uint64_t ticket,
 	*(t->last ? &t->last->next : &t->first) = r;
 	t->last = r;
 	t->n++;
-	link_id(t, r);
-	link_ticket(t, r);
+	link_key(t, r, BY_ID);
+	link_key(t, r, BY_TICKET);
 	return r;
 }
 
 void requests_remove(struct requests *t, struct request *r)
 {
-	unlink_id(t, r);
-	unlink_ticket(t, r);
+	unlink_key(t, r, BY_ID);
+	unlink_key(t, r, BY_TICKET);
 	*(r->prev ? &r->prev->next : &t->first) = r->next;
 	*(r->next ? &r->next->prev : &t->last) = r->prev;
 	t->n--;
@@ -140,18 +123,18 @@ void requests_remove(struct requests *t, struct request *r)
 
 void requests_renumber(struct requests *t, struct request *r, uint64_t id)
 {
-	unlink_id(t, r);
+	unlink_key(t, r, BY_ID);
 	r->id = id;
-	link_id(t, r);
+	link_key(t, r, BY_ID);
 }
 
-/* It was sent, and the next message may be its answer. */
+/* Sent, so that the next message may be the answer. */
 static bool is_pending(const struct request *r)
 {
 	return r->sent && !r->parked;
 }
 
-/* The number that an id stands for (ID-4). */
+/* Read the number that an id stands for (ID-4). */
 static bool number_of(const struct rpc_id *id, uint64_t *ret)
 {
 	if (id->type == RPC_ID_INT) {
@@ -169,7 +152,8 @@ struct request *requests_find_token(struct requests *t,
 
 	if (!t->n || !number_of(token, &number))
 		return NULL;
-	for (struct request *r = *id_slot(t, number); r; r = r->same_id_slot)
+	for (struct request *r = *slot_of(t, BY_ID, number); r;
+	     r = r->same_slot[BY_ID])
 		if (r->sent && rpc_id_matches(token, r->id))
 			return r;
 	return NULL;
@@ -184,10 +168,10 @@ struct request *requests_find(struct requests *t, const struct rpc_id *id)
 
 struct request *requests_find_ticket(struct requests *t, uint64_t ticket)
 {
-	struct request *r = t->n ? *ticket_slot(t, ticket) : NULL;
+	struct request *r = t->n ? *slot_of(t, BY_TICKET, ticket) : NULL;
 
 	while (r && r->ticket != ticket)
-		r = r->same_ticket_slot;
+		r = r->same_slot[BY_TICKET];
 	return r;
 }
 
@@ -246,48 +230,30 @@ static uint64_t soonest(const struct requests *t, bool is_paused)
 	return least;
 }
 
-static bool is_expired(const struct request *r, uint64_t now_ns)
+static bool has_come(const struct request *r, enum request_time time,
+		     uint64_t now_ns)
 {
-	return end_of(r) <= now_ns;
+	switch (time) {
+	case REQUEST_EXPIRED:
+		return end_of(r) <= now_ns;
+	case REQUEST_DUE:
+		return r->due_ns <= now_ns;
+	case REQUEST_PROGRESS:
+		return r->progress_held && r->next_progress_ns <= now_ns;
+	}
+	return false;
 }
 
-static bool is_due(const struct request *r, uint64_t now_ns)
-{
-	return r->due_ns <= now_ns;
-}
-
-static bool is_progressed(const struct request *r, uint64_t now_ns)
-{
-	return r->progress_held && r->next_progress_ns <= now_ns;
-}
-
-/* The first for which it is time; looks only when there may be one. */
-static struct request *find_timed(struct requests *t, uint64_t now_ns,
-				  bool is_time(const struct request *r,
-					       uint64_t now_ns))
+struct request *requests_find_time(struct requests *t, enum request_time time,
+				   uint64_t now_ns)
 {
 	if (now_ns < t->soonest_ns)
 		return NULL;
 	for (struct request *r = t->first; r; r = r->next)
-		if (is_time(r, now_ns))
+		if (has_come(r, time, now_ns))
 			return r;
 	t->soonest_ns = soonest(t, false);
 	return NULL;
-}
-
-struct request *requests_expired(struct requests *t, uint64_t now_ns)
-{
-	return find_timed(t, now_ns, is_expired);
-}
-
-struct request *requests_due(struct requests *t, uint64_t now_ns)
-{
-	return find_timed(t, now_ns, is_due);
-}
-
-struct request *requests_progressed(struct requests *t, uint64_t now_ns)
-{
-	return find_timed(t, now_ns, is_progressed);
 }
 
 uint64_t requests_deadline(const struct requests *t, bool is_paused)

@@ -18,19 +18,19 @@
 #include "core/base/str.h"
 #include "core/mcp/wire/rpc.h"
 
-/* A number of a progress notification, bytes of its text. */
+/* Ceiling of a number in a progress notification, bytes. */
 #define REQUEST_NUMBER_BYTES 63
-/* Its message, bytes of JSON text. */
+/* Ceiling of its message, bytes of JSON text. */
 #define REQUEST_TEXT_BYTES 1024
 
-/* What progress was last told, as it came. */
+/* Progress as it last came. */
 struct request_progress {
 	char progress[REQUEST_NUMBER_BYTES + 1];
 	char total[REQUEST_NUMBER_BYTES + 1]; /* "" when absent */
 	struct buf message;		      /* owned; decoded */
 };
 
-/* Of a request whose result comes later; ids of tasks are the server's. */
+/* Task of a request whose result comes later. */
 struct request_task {
 	struct buf id;	      /* JSON string; owned */
 	uint64_t interval_ms; /* between two looks */
@@ -40,6 +40,8 @@ struct request_task {
 	struct buf answered;  /* keys, each with a newline; owned (TX-5) */
 };
 
+enum requests_key { BY_ID, BY_TICKET, N_REQUESTS_KEYS };
+
 struct request {
 	uint64_t id;	    /* on the wire; never used twice; change it by
 			       requests_renumber() */
@@ -48,6 +50,7 @@ struct request {
 			       is made for; 0: the caller's own */
 	const char *method; /* static */
 	bool is_handshake;  /* server/discover or initialize */
+	bool is_probe;	    /* server/discover */
 	bool has_token;	    /* a progress token, which is the id */
 	bool as_task;	    /* asked to be one (2025-11-25) */
 	bool as_task_dropped; /* but the server has no tasks */
@@ -60,7 +63,7 @@ struct request {
 	struct buf state;     /* requestState as it came; owned (MR-5) */
 	struct buf responses; /* inputResponses; owned */
 	uint32_t rounds;      /* of questions */
-	uint64_t timeout_ms;  /* its own times; 0: those of the session */
+	uint64_t timeout_ms;  /* of the caller; 0: those of the session */
 	uint64_t total_ms;
 	uint64_t deadline_ns;	    /* restarted by progress */
 	uint64_t total_deadline_ns; /* never moved */
@@ -73,15 +76,15 @@ struct request {
 	bool progress_held;	   /* not yet passed on */
 	uint64_t next_progress_ns; /* not before, for a bounded rate */
 
-	struct request *next, *prev; /* in order; of the table */
-	struct request *same_id_slot, *same_ticket_slot; /* of the table */
+	struct request *next, *prev;		    /* in order; of the table */
+	struct request *same_slot[N_REQUESTS_KEYS]; /* of the table */
 };
 
 struct requests {
 	struct request *first, *last; /* owned */
 	struct request *spare;	      /* memory to use again, or NULL; owned */
 	size_t n;
-	struct request **by_id, **by_ticket; /* n_slots of each; owned */
+	struct request **slots[N_REQUESTS_KEYS]; /* n_slots of each; owned */
 	size_t n_slots;
 	uint64_t soonest_ns; /* no time of any request lies before it */
 };
@@ -93,47 +96,49 @@ struct request *requests_add(struct requests *t, uint64_t id, uint64_t ticket,
 			     const char *method);
 /* Forget and free one of the table. */
 void requests_remove(struct requests *t, struct request *r);
-/* It is sent again, with a new id. */
+/* Give a request that is sent again a new id. */
 void requests_renumber(struct requests *t, struct request *r, uint64_t id);
-/* A time of it may be earlier now, or its progress is held. */
+/* Note that a time of a request may be earlier, or its progress is held. */
 void requests_timed(struct requests *t, const struct request *r);
 
 /*
- * The sent request without answer that a response with `id` answers, or NULL:
- * by type and value first, then a string of the same digits (ID-4).
+ * Find the sent request without answer that a response with `id` answers, or
+ * NULL: by type and value first, then a string of the same digits (ID-4).
  */
 struct request *requests_find(struct requests *t, const struct rpc_id *id)
 	MUST_USE;
-/* The same for a token of progress: what was parked still has its own. */
+/* Find a sent request by its progress token, also a parked one, or NULL. */
 struct request *requests_find_token(struct requests *t,
 				    const struct rpc_id *token) MUST_USE;
 struct request *requests_find_ticket(struct requests *t, uint64_t ticket)
 	MUST_USE;
-/* The oldest that was sent and waits for an answer, or NULL. */
+/* Find the oldest sent request that waits for an answer, or NULL. */
 struct request *requests_oldest(struct requests *t) MUST_USE;
-/* How many were sent and wait for an answer. */
+/* Count the sent requests that wait for an answer. */
 size_t requests_sent(const struct requests *t) MUST_USE;
 
-/* The one whose time is over at now_ns, or NULL. */
-struct request *requests_expired(struct requests *t, uint64_t now_ns) MUST_USE;
-/* The one for which something is due at now_ns, or NULL. */
-struct request *requests_due(struct requests *t, uint64_t now_ns) MUST_USE;
-/* The one whose held progress may be passed on at now_ns, or NULL. */
-struct request *requests_progressed(struct requests *t, uint64_t now_ns)
-	MUST_USE;
+enum request_time {
+	REQUEST_EXPIRED,  /* deadline_ns or total_deadline_ns */
+	REQUEST_DUE,	  /* due_ns */
+	REQUEST_PROGRESS, /* next_progress_ns, with progress held */
+};
+/* Find the first request whose time of that kind has come, or NULL. */
+struct request *requests_find_time(struct requests *t, enum request_time time,
+				   uint64_t now_ns) MUST_USE;
 /*
- * When one of these three will be there; UINT64_MAX is never. With many open
+ * Time when one of these three comes; UINT64_MAX is never. With many open
  * requests it may be too early: look again then.
+ *
  * is_paused  the clocks of all requests stand still
  */
 uint64_t requests_deadline(const struct requests *t, bool is_paused) MUST_USE;
-/* All clocks have stood still for so long. */
+/* Move all deadlines: the clocks have stood still for so long. */
 void requests_shift(struct requests *t, uint64_t ns);
 
 /*
- * Take params of notifications/progress for this request; it is then held.
+ * Hold the params of notifications/progress for this request.
  *
- * returns  false when it is none: no number, or one that does not grow
+ * returns  false: progress is not a number, or does not grow
  */
 bool request_take_progress(struct request *r, struct str params) MUST_USE;
 

@@ -1,11 +1,18 @@
 #include "core/mcp/session/session.h"
 
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/mcp/session/session_inner.h"
+#include "core/mcp/session/questions.h"
+#include "core/mcp/session/core.h"
+#include "core/mcp/session/era.h"
+#include "core/mcp/session/later.h"
+#include "core/mcp/session/notice.h"
+#include "core/mcp/session/send.h"
 
 /* Times, from the table of defaults; milliseconds. */
 #define PROBE_TIMEOUT_MS 10000
@@ -14,29 +21,6 @@
 #define TOTAL_TIMEOUT_MS (15 * 60000)
 
 /* ---- life ---- */
-
-const char *session_state_word(enum session_state state)
-{
-	static const char *const words[] = {
-#define SESSION_STATE(name, word) [SESSION_##name] = (word),
-		SESSION_STATES(SESSION_STATE)
-#undef SESSION_STATE
-	};
-
-	return words[state];
-}
-
-void session_set_state(struct session *s, enum session_state state)
-{
-	log_debug("session: %s -> %s", session_state_word(s->state),
-		  session_state_word(state));
-	s->state = state;
-}
-
-bool session_is_over(const struct session *s)
-{
-	return s->state == SESSION_CLOSED || s->state == SESSION_FAILED;
-}
 
 static uint64_t or_default(uint64_t v, uint64_t otherwise)
 {
@@ -59,11 +43,10 @@ struct session *session_new(const struct session_options *options)
 		or_default(o->request_timeout_ms, REQUEST_TIMEOUT_MS);
 	o->total_timeout_ms = or_default(o->total_timeout_ms, TOTAL_TIMEOUT_MS);
 
-	/* the first is that of the handshake; some peers take 0 for "no id"
-	   (ID-3) */
+	/* 1 is that of the handshake; some peers take 0 for "no id" (ID-3) */
 	s->next_id = 2;
 	s->next_ticket = 2;
-	s->asks.next = o->asks_from;
+	s->questions.next = o->asks_from;
 	inbox_init(&s->in, o->message_max);
 	s->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	s->text = (struct buf)BUF_INIT(BUF_UNBOUNDED);
@@ -87,7 +70,7 @@ void session_free(struct session *s)
 	buf_release(&s->progress.message);
 	inbox_release(&s->in);
 	requests_release(&s->requests);
-	asks_release(&s->asks);
+	questions_forget(s);
 	free(s->losses);
 	arena_release(&s->arena);
 	free(s);
@@ -99,141 +82,657 @@ void session_freep(struct session **s)
 	*s = NULL;
 }
 
-void session_start(struct session *s, uint64_t now_ns)
-{
-	session_hear_time(s, now_ns);
-	session_begin(s);
-}
-
 void session_close(struct session *s)
 {
 	if (session_is_over(s))
 		return;
-	session_forget_asks(s);
-	session_set_state(s, SESSION_CLOSING);
+	questions_forget(s);
+	session_move(s, MOVE_CLOSE);
 }
 
-/* ---- bytes ---- */
+/* ---- the end of a request, and of the session ---- */
 
-struct str session_output(const struct session *s)
+/* Forget a request, and what the session asked and sent for it. */
+static void drop_request(struct session *s, struct request *r)
 {
-	return (struct str){buf_cstr(&s->out) + s->written,
-			    s->out.n - s->written};
+	questions_drop(s, r->ticket);
+	for (struct request *own = r->task.id.n ? s->requests.first : NULL,
+			    *after;
+	     own; own = after) {
+		after = own->next;
+		if (own->parent == r->ticket)
+			requests_remove(&s->requests, own);
+	}
+	requests_remove(&s->requests, r);
 }
 
-void session_wrote(struct session *s, size_t n)
+static enum verdict end_session(struct session *s, struct session_event *ev)
 {
-	s->written += n;
-	s->stats.bytes_out += n;
-	if (s->answers > s->out.n - s->written)
-		s->answers = s->out.n - s->written;
-	if (s->written == s->out.n)
-		buf_clear(&s->out);
-	else if (s->written < s->out.n / 2)
+	ev->type = SESSION_EVENT_FAILED;
+	ev->ticket = 0;
+	ev->phase = s->server.revision ? SESSION_PHASE_CALL
+				       : SESSION_PHASE_INITIALIZE;
+	requests_release(&s->requests);
+	questions_forget(s);
+	session_output_broke(s);
+	session_move(s, MOVE_FAIL);
+	return EVENT;
+}
+
+static enum verdict fail_session(struct session *s,
+				 enum session_failure failure,
+				 struct session_event *ev)
+{
+	ev->failure = failure;
+	return end_session(s, ev);
+}
+
+/* End the request that ev->ticket names, as the event type says. */
+static enum verdict end_request(struct session *s, enum session_event_type type,
+				struct session_event *ev)
+{
+	struct request *r = requests_find_ticket(&s->requests, ev->ticket);
+
+	ev->type = type;
+	ev->phase = SESSION_PHASE_CALL;
+	drop_request(s, r);
+	return EVENT;
+}
+
+/* Do what a verdict says; gives NO_MESSAGE, DONE or EVENT. */
+static enum verdict act(struct session *s, enum verdict verdict,
+			struct session_event *ev)
+{
+	switch (verdict) {
+	case NO_MESSAGE:
+	case DONE:
+	case EVENT:
+		return verdict;
+	case ENDS_RESULT:
+		return end_request(s, SESSION_EVENT_RESULT, ev);
+	case ENDS_ERROR:
+		return end_request(s, SESSION_EVENT_ERROR, ev);
+	case ENDS_BROKEN:
+		s->stats.oddities++;
+		ev->failure = SESSION_FAIL_BAD_RESULT;
+		err_wrap(
+			&ev->err, "the server's answer to %s",
+			requests_find_ticket(&s->requests, ev->ticket)->method);
+		return end_request(s, SESSION_EVENT_FAILED, ev);
+	case ENDS_FAILED:
+		return end_request(s, SESSION_EVENT_FAILED, ev);
+	case ENDS_SESSION:
+		return end_session(s, ev);
+	}
+	return DONE;
+}
+
+/* Find the request of the caller that this one was sent for. */
+static struct request *of_caller(struct session *s, struct request *r)
+{
+	struct request *parent =
+		r->parent ? requests_find_ticket(&s->requests, r->parent)
+			  : NULL;
+
+	return parent ? parent : r;
+}
+
+/* Fail a request; without a handshake there is no session. */
+static enum verdict fail_request(struct session *s, struct request *r,
+				 enum session_failure failure,
+				 struct session_event *ev)
+{
+	ev->failure = failure;
+	ev->ticket = of_caller(s, r)->ticket;
+	return act(s, r->is_handshake ? ENDS_SESSION : ENDS_FAILED, ev);
+}
+
+void session_cancel(struct session *s, uint64_t ticket, const char *reason)
+{
+	struct request *r = requests_find_ticket(&s->requests, ticket);
+
+	if (!r || r->is_handshake || r->parent)
 		return;
+	if (r->task.id.n)
+		later_cancel_task(s, r);
 	else
-		buf_drop(&s->out, s->written);
-	s->written = 0;
+		send_cancelled(s, r, reason);
+	drop_request(s, r);
 }
 
-static void drop_output(struct session *s)
+/* ---- the handshake ---- */
+
+static uint64_t start_deadline(const struct session *s)
 {
-	buf_release(&s->out);
-	s->written = s->answers = 0;
+	uint64_t ns;
+
+	if (__builtin_mul_overflow(s->opt.initialize_timeout_ms, NS_PER_MS,
+				   &ns) ||
+	    __builtin_add_overflow(s->start_ns, ns, &ns))
+		return UINT64_MAX;
+	return ns;
 }
 
-void session_output_broke(struct session *s)
+static void write_initialize(const struct session *s, struct buf *params)
 {
-	s->deaf = true;
-	drop_output(s);
+	AUTO(buf_release) struct buf declared = BUF_INIT(BUF_UNBOUNDED);
+	struct mcp_initialize init = {
+		.protocol = str_of(s->date),
+		.name = str_of(s->opt.client_name),
+		.version = str_of(s->opt.client_version),
+	};
+	struct jw w;
+
+	jw_init(&w, &declared, false);
+	mcp_write_declared(&w, &s->opt.declared,
+			   mcp_revision_find(init.protocol));
+	init.capabilities = buf_str(&declared);
+	jw_init(&w, params, false);
+	mcp_write_initialize(&w, &init);
 }
 
-char *session_take(struct session *s, struct str slice)
+/* Send server/discover or initialize, where the state allows it. */
+static void send_handshake(struct session *s, bool is_probe, const char *date)
 {
-	return inbox_take(&s->in, slice);
+	bool is_first = s->state == SESSION_NEW;
+	uint64_t end = start_deadline(s), probe_end;
+	struct request *r;
+
+	if (!session_move(s, is_probe ? MOVE_PROBE : MOVE_INITIALIZE))
+		return;
+	session_set_date(s, date);
+	s->probed |= is_probe;
+	r = requests_add(&s->requests, is_first ? 1 : s->next_id++,
+			 is_first ? 1 : s->next_ticket++,
+			 is_probe ? "server/discover" : "initialize");
+	r->is_handshake = true;
+	r->is_probe = is_probe;
+	if (!is_probe)
+		write_initialize(s, &r->params);
+	send_request(s, r);
+	/* the deadline is that of the start; a pinned revision has no other
+	   handshake to try before */
+	probe_end = session_after_ms(s, s->opt.probe_timeout_ms);
+	r->deadline_ns = is_probe && !s->opt.protocol && probe_end < end
+				 ? probe_end
+				 : end;
+	r->total_deadline_ns = UINT64_MAX;
+	requests_timed(&s->requests, r);
 }
 
-bool session_feed(struct session *s, struct str in, uint64_t now_ns)
+/* With one answer the other handshake is not waited for (RW-27). */
+static enum verdict greet(struct session *s, const struct era_verdict *v,
+			  struct session_event *ev)
 {
+	for (struct request *r = s->requests.first, *after; r; r = after) {
+		after = r->next;
+		if (r->is_handshake)
+			requests_remove(&s->requests, r);
+	}
+	session_set_date(s, v->date);
+	s->server = v->server;
+	session_move(s, MOVE_GREET);
+	if (!s->is_modern)
+		send_notification(s, "notifications/initialized",
+				  (struct str){NULL, 0});
+	send_pending(s);
+	ev->type = SESSION_EVENT_READY;
+	return EVENT;
+}
+
+static enum verdict take_era_step(struct session *s,
+				  const struct era_verdict *v,
+				  struct session_event *ev)
+{
+	s->stats.oddities += v->oddities;
+	switch (v->step) {
+	case ERA_WAIT:
+		return DONE;
+	case ERA_PROBE:
+		s->tried_again = s->probed;
+		send_handshake(s, true, v->date);
+		return DONE;
+	case ERA_INITIALIZE:
+		send_handshake(s, false, v->date);
+		return DONE;
+	case ERA_READY:
+		return greet(s, v, ev);
+	case ERA_FAILED:
+		break;
+	}
+	return fail_session(s, SESSION_FAIL_HANDSHAKE, ev);
+}
+
+void session_start(struct session *s, uint64_t now_ns)
+{
+	struct err ignored = ERR_INIT;
+	struct era_verdict v = era_begin(&s->opt, &ignored);
+
 	session_hear_time(s, now_ns);
-	if (session_is_over(s) || s->eof)
+	s->start_ns = s->now_ns;
+	s->refused = v.step == ERA_FAILED;
+	if (s->refused)
+		session_move(s, MOVE_INITIALIZE);
+	else
+		(void)take_era_step(s, &v, NULL);
+}
+
+static enum verdict refuse_to_start(struct session *s, struct session_event *ev)
+{
+	struct era_verdict v = era_begin(&s->opt, &ev->err);
+
+	return take_era_step(s, &v, ev);
+}
+
+static enum verdict on_handshake(struct session *s, struct request *r,
+				 const struct rpc_message *m,
+				 struct session_event *ev)
+{
+	bool is_probe = r->is_probe;
+	struct era_verdict v;
+
+	requests_remove(&s->requests, r);
+	if (m->type == RPC_ERROR)
+		session_read_error(s, m, ev);
+	v = era_on_answer(s, is_probe, m, &s->arena, ev);
+	return take_era_step(s, &v, ev);
+}
+
+/*
+ * Give a probe up whose answer cannot be read: only a server of the older era
+ * has none (PRB-7). False: the request is no such probe.
+ */
+static bool is_lost_probe(struct session *s, struct request *r)
+{
+	struct era_verdict v = era_without_answer(&s->opt);
+
+	if (!r->is_probe || v.step == ERA_FAILED)
 		return false;
-	s->stats.bytes_in += in.n;
-	inbox_add(&s->in, in);
+	requests_remove(&s->requests, r);
+	(void)take_era_step(s, &v, NULL);
 	return true;
 }
 
-void session_eof(struct session *s, uint64_t now_ns)
+/* Send initialize beside a probe that is silent; false: time is over. */
+static bool outlast_probe(struct session *s, struct request *probe)
 {
-	session_hear_time(s, now_ns);
-	s->eof = true;
-	inbox_eof(&s->in);
+	struct era_verdict v = era_without_answer(&s->opt);
+
+	probe->deadline_ns = start_deadline(s);
+	if (v.step == ERA_FAILED || probe->deadline_ns <= s->now_ns)
+		return false;
+	(void)take_era_step(s, &v, NULL);
+	return true;
 }
 
-/* ---- what it is like ---- */
+/* ---- messages ---- */
 
-bool session_is_mute(const struct session *s)
+/*
+ * An error whose id the server could not read, or made up, belongs to the
+ * only request that is open (RPC-6, RW-52).
+ */
+static struct request *only_pending(struct session *s,
+				    const struct rpc_message *m)
 {
-	return s->deaf || s->state == SESSION_CLOSING || session_is_over(s);
+	struct str id = m->id.raw;
+	uint64_t number;
+	bool made_up = m->id.type == RPC_ID_NONE ||
+		       (m->id.type == RPC_ID_STRING &&
+			!str_uint64((struct str){id.p + 1, id.n - 2}, &number));
+
+	if (m->type != RPC_ERROR || m->version == RPC_VERSION_ABSENT ||
+	    !made_up || requests_sent(&s->requests) != 1)
+		return NULL;
+	return requests_oldest(&s->requests);
 }
 
-void session_set_date(struct session *s, const char *date)
+static enum verdict on_response(struct session *s, const struct rpc_message *m,
+				struct session_event *ev)
 {
-	const struct mcp_revision *r = mcp_revision_find(str_of(date));
+	struct request *r = requests_find(&s->requests, &m->id), *of;
 
-	s->date = date;
-	s->is_modern = r && r->era == MCP_ERA_PER_REQUEST;
-}
-
-bool session_is_modern(const struct session *s)
-{
-	return s->is_modern;
-}
-
-struct str session_shown(struct str v, size_t max, struct buf *into)
-{
-	buf_clear(into);
-	if (!scan_string_cut(v, max, into))
-		buf_add_cut(into, v, max);
-	return buf_str(into);
-}
-
-enum session_state session_state(const struct session *s)
-{
-	return s->state;
-}
-
-bool session_offers(const struct session *s, const char *capability)
-{
-	struct str at = s->server.capabilities;
-	char name[64];
-
-	while (*capability) {
-		size_t n = strcspn(capability, ".");
-
-		if (n >= sizeof(name))
-			return false;
-		memcpy(name, capability, n);
-		name[n] = '\0';
-		if (!scan_get_some(at, name, &at) ||
-		    scan_type(at) == SCAN_FALSE)
-			return false;
-		capability += n + (capability[n] == '.');
+	if (!r)
+		r = only_pending(s, m);
+	if (!r) {
+		/* a structured log may look like a response (RW-3) */
+		if (m->version == RPC_VERSION_ABSENT)
+			return NO_MESSAGE;
+		s->stats.dropped_responses++;
+		return DONE;
 	}
-	return s->server.revision != NULL;
+	of = of_caller(s, r);
+	if (of->progress_held) {
+		/* the last progress goes first, then this response again */
+		inbox_unread(&s->in);
+		return notice_tell_progress(s, of, ev);
+	}
+	s->stats.oddities += m->version != RPC_VERSION_OK;
+	if (r->is_handshake)
+		return on_handshake(s, r, m, ev);
+	ev->ticket = of->ticket;
+	if (r->parent)
+		return later_on_response(s, r, m, ev);
+	if (m->type == RPC_RESULT)
+		return later_on_result(s, r, m->result, ev);
+	session_read_error(s, m, ev);
+	return ENDS_ERROR;
 }
 
-const struct session_stats *session_stats(const struct session *s)
+static enum verdict on_request(struct session *s, const struct rpc_message *m,
+			       struct session_event *ev)
 {
-	return &s->stats;
+	struct request *r = requests_find(&s->requests, &m->id);
+
+	s->stats.server_requests++;
+	if (!r || !r->is_handshake || !scan_is(m->method, r->method))
+		return questions_on_request(s, m, ev);
+	err_set(&ev->err, ERR_PEER,
+		"the server repeats what it is sent (%s came back): it is not "
+		"an MCP server, or it is behind a terminal that echoes",
+		r->method);
+	return fail_request(s, r, SESSION_FAIL_HANDSHAKE, ev);
 }
 
-const struct session_server *session_server(const struct session *s)
+/* The first message shows that the server runs: its own time is over. */
+static void first_heard(struct session *s)
 {
-	return &s->server;
+	struct request *r = requests_oldest(&s->requests);
+	uint64_t at_least = session_ends_ms(s, s->opt.request_timeout_ms);
+
+	s->heard = true;
+	if (r && s->state == SESSION_INITIALIZING && r->is_handshake &&
+	    r->deadline_ns < at_least)
+		r->deadline_ns = at_least;
 }
 
-struct str session_noise(const struct session *s)
+static enum verdict on_object(struct session *s, const struct inbox_item *item,
+			      struct session_event *ev)
 {
-	return buf_str(&s->in.noise);
+	struct rpc_message m;
+	bool response;
+	enum verdict verdict;
+
+	rpc_read_noted(item->object, item->members, &m);
+	response = m.type == RPC_RESULT || m.type == RPC_ERROR;
+	if (m.type == RPC_INVALID ||
+	    (m.version == RPC_VERSION_ABSENT && !response))
+		return NO_MESSAGE;
+	if (response)
+		verdict = on_response(s, &m, ev);
+	else if (m.type == RPC_REQUEST)
+		verdict = on_request(s, &m, ev);
+	else
+		verdict = notice_read(s, &m, ev);
+	verdict = act(s, verdict, ev);
+	if (verdict == NO_MESSAGE || s->in.again.p)
+		return verdict;
+	s->stats.messages++;
+	if (!response)
+		s->stats.oddities += m.version != RPC_VERSION_OK;
+	if (!s->heard)
+		first_heard(s);
+	return verdict;
+}
+
+/* A broken message may have been an answer: fail its request (RW-15). */
+static enum verdict on_broken(struct session *s, const struct inbox_item *item,
+			      struct session_event *ev)
+{
+	struct request *r = NULL;
+	struct rpc_id id;
+
+	s->stats.broken_messages++;
+	if (item->id.p) {
+		id = rpc_read_id(item->id);
+		r = requests_find(&s->requests, &id);
+	}
+	if (!r)
+		r = requests_oldest(&s->requests);
+	if (!r || is_lost_probe(s, r))
+		return DONE;
+	err_set(&ev->err, item->err.kind == ERR_LIMIT ? ERR_LIMIT : ERR_PEER,
+		"the server sent a broken message while %s was open: %s%s",
+		r->method, item->err.msg,
+		item->is_unfinished ? " (is it printed over several lines?)"
+				    : "");
+	return fail_request(s, r, SESSION_FAIL_BAD_MESSAGE, ev);
+}
+
+/* A line over the ceiling may have been an answer, too (RW-14). */
+static enum verdict on_over(struct session *s, struct session_event *ev)
+{
+	struct request *r = requests_oldest(&s->requests);
+
+	s->stats.broken_messages++;
+	if (!r || is_lost_probe(s, r))
+		return DONE;
+	err_set(&ev->err, ERR_LIMIT,
+		"the server sent a line of more than %" PRIu64
+		" bytes while %s was open; if it may be that long, raise "
+		"stdout_max",
+		s->opt.message_max, r->method);
+	return fail_request(s, r, SESSION_FAIL_LIMIT, ev);
+}
+
+/* ---- what is due when all lines were read ---- */
+
+void session_lost(struct session *s, struct str id,
+		  enum session_failure failure, const struct err *err,
+		  uint64_t now_ns)
+{
+	struct rpc_id read = rpc_read_id(id.p ? id : STR("null"));
+	struct request *r = requests_find(&s->requests, &read);
+
+	session_hear_time(s, now_ns);
+	if (session_is_over(s) || (id.p && !r))
+		return;
+	s->losses = mem_grow(s->losses, s->n_losses + 1, &s->cap_losses,
+			     sizeof(*s->losses));
+	s->losses[s->n_losses++] =
+		(struct loss){r ? r->ticket : 0, failure, *err};
+}
+
+static enum verdict on_lost(struct session *s, struct session_event *ev)
+{
+	struct loss loss = s->losses[0];
+	struct request *r = requests_find_ticket(&s->requests, loss.ticket);
+
+	memmove(s->losses, s->losses + 1, --s->n_losses * sizeof(loss));
+	ev->err = loss.err;
+	if (!loss.ticket)
+		return fail_session(s, loss.failure, ev);
+	/* the caller may have cancelled the request meanwhile */
+	return r ? fail_request(s, r, loss.failure, ev) : DONE;
+}
+
+static void format_ms(uint64_t ms, char out[32])
+{
+	if (ms % 1000)
+		snprintf(out, 32, "%" PRIu64 " ms", ms);
+	else
+		snprintf(out, 32, "%" PRIu64 " s", ms / 1000);
+}
+
+static enum verdict expire(struct session *s, struct request *r,
+			   struct session_event *ev)
+{
+	bool total = r->total_deadline_ns <= s->now_ns;
+	struct request *of = of_caller(s, r);
+	char time[32];
+
+	if (s->state == SESSION_PROBING && r->is_handshake && !total &&
+	    outlast_probe(s, r))
+		return DONE;
+	format_ms(r->is_handshake ? s->opt.initialize_timeout_ms
+		  : total	  ? session_total_ms(s, r)
+				  : session_timeout_ms(s, r),
+		  time);
+	err_set(&ev->err, ERR_PEER, "no answer to %s within %s%s", r->method,
+		time,
+		s->stats.bytes_in || s->opt.is_remote
+			? ""
+			: "; the server has written nothing to its stdout yet");
+	/* the server is told (TMO-2); of a task as of a task (CAN-6) */
+	if (of->task.id.n)
+		later_cancel_task(s, of);
+	else
+		send_cancelled(s, r, "timed out");
+	return fail_request(s, r, SESSION_FAIL_TIMEOUT, ev);
+}
+
+static enum verdict on_due(struct session *s, struct request *r,
+			   struct session_event *ev)
+{
+	struct str why;
+
+	if (!r->is_given_up) {
+		later_do_due(s, r);
+		return DONE;
+	}
+	why = session_shown(buf_str(&r->responses), SENTENCE_BYTES, &s->shown);
+	err_set(&ev->err, ERR_PEER, "%.*s", STR_ARG(why));
+	ev->ticket = r->ticket;
+	return act(s, ENDS_BROKEN, ev);
+}
+
+/* Only subscriptions are open. */
+static bool is_idle(const struct session *s)
+{
+	for (const struct request *r = s->requests.first; r; r = r->next)
+		if (!r->is_listen)
+			return false;
+	return true;
+}
+
+static const char *end_phase(const struct session *s, const struct request *r)
+{
+	if (r && r->is_handshake)
+		return r->is_probe ? "it answered server/discover"
+				   : "it answered initialize";
+	return r	       ? "it answered the request"
+	       : s->requests.n ? "the request was done"
+			       : "the session began";
+}
+
+static enum verdict on_end(struct session *s, struct session_event *ev)
+{
+	struct request *r = requests_oldest(&s->requests);
+
+	if (is_idle(s) && s->server.revision) {
+		/* STD-43: whatever the exit status */
+		session_move(s, MOVE_END);
+		ev->type = SESSION_EVENT_CLOSED;
+		return EVENT;
+	}
+	err_set(&ev->err, ERR_PEER, "the server ended its output%s before %s",
+		s->cut ? " in the middle of a message" : "", end_phase(s, r));
+	/* many end on any message before initialize (PRB-6, RW-22) */
+	ev->retry_era = s->probed && !s->server.revision && !s->opt.protocol;
+	ev->era = SESSION_ERA_INITIALIZE;
+	ev->is_cut = s->cut;
+	return fail_session(s, SESSION_FAIL_EOF, ev);
+}
+
+static enum verdict on_idle(struct session *s, struct session_event *ev)
+{
+	struct request *r = NULL;
+
+	if (s->n_losses)
+		return on_lost(s, ev);
+
+	/* the clocks stand still while a person is asked (EL-17) */
+	if (!s->questions.open)
+		r = requests_find_time(&s->requests, REQUEST_EXPIRED,
+				       s->now_ns);
+	if (r)
+		return expire(s, r, ev);
+	r = requests_find_time(&s->requests, REQUEST_DUE, s->now_ns);
+	if (r)
+		return on_due(s, r, ev);
+	r = requests_find_time(&s->requests, REQUEST_PROGRESS, s->now_ns);
+	if (r)
+		return notice_tell_progress(s, r, ev);
+	return s->eof ? on_end(s, ev) : NO_MESSAGE;
+}
+
+/* ---- the next event ---- */
+
+static enum verdict step(struct session *s, struct session_event *ev)
+{
+	struct inbox_item item;
+	enum verdict verdict;
+
+	if (s->refused)
+		return refuse_to_start(s, ev);
+	if (!session_is_mute(s) && questions_tell(s, ev))
+		return EVENT;
+	switch (inbox_next(&s->in, &item)) {
+	case INBOX_OBJECT:
+		verdict = on_object(s, &item, ev);
+		if (!s->in.again.p)
+			inbox_judge(&s->in, verdict != NO_MESSAGE);
+		return verdict == NO_MESSAGE ? DONE : verdict;
+	case INBOX_BROKEN:
+		return on_broken(s, &item, ev);
+	case INBOX_CUT:
+		s->stats.broken_messages++;
+		s->cut = true;
+		return DONE;
+	case INBOX_OVER:
+		return on_over(s, ev);
+	case INBOX_FRAMING:
+		ev->err = item.err;
+		return fail_session(s, SESSION_FAIL_FRAMING, ev);
+	case INBOX_NONE:
+		break;
+	}
+	return on_idle(s, ev);
+}
+
+bool session_next(struct session *s, struct session_event *ret)
+{
+	enum verdict verdict = DONE;
+
+	while (!session_is_over(s) && s->state != SESSION_NEW &&
+	       verdict == DONE) {
+		memset(ret, 0, offsetof(struct session_event, err));
+		err_clear(&ret->err);
+		verdict = step(s, ret);
+	}
+	s->stats.skipped_lines = s->in.skipped_lines;
+	s->stats.skipped_bytes = s->in.skipped_bytes;
+	s->stats.repairs = s->in.repairs;
+	s->stats.prefixed_messages = s->in.prefixed;
+	return verdict == EVENT;
+}
+
+/* ---- answers of the caller ---- */
+
+void session_answer(struct session *s, uint64_t ask, struct str result,
+		    uint64_t now_ns)
+{
+	uint64_t ticket;
+
+	session_hear_time(s, now_ns);
+	ticket = questions_answer(s, ask, result);
+	if (ticket)
+		later_go_on(s, ticket);
+}
+
+void session_answer_error(struct session *s, uint64_t ask, int64_t code,
+			  const char *message, uint64_t now_ns)
+{
+	struct request *r;
+
+	session_hear_time(s, now_ns);
+	r = requests_find_ticket(&s->requests,
+				 questions_answer_error(s, ask, code, message));
+	if (!r)
+		return;
+	/* session_next() ends the request with this text */
+	buf_clear(&r->responses);
+	buf_adds(&r->responses, message);
+	r->is_given_up = true;
+	r->due_ns = s->now_ns;
+	requests_timed(&s->requests, r);
 }

@@ -18,8 +18,8 @@
  * and deadline. Pings and other requests of the server are answered on the
  * way. For a result of 100 MiB this costs 100 MiB, whatever the portions.
  *
- * Rows such as RW-12 in the comments of session.c name one kind of
- * misbehaviour of servers each; the tests carry the same names.
+ * Marks such as RW-12 in comments name one requirement, or one kind of
+ * misbehaviour of servers; the tests carry the same names.
  */
 #ifndef CORE_MCP_SESSION_SESSION_H
 #define CORE_MCP_SESSION_SESSION_H
@@ -53,10 +53,10 @@ enum session_state {
 /* Static word of a state. */
 const char *session_state_word(enum session_state state) MUST_USE;
 
-/* What is known of a server before it has said anything. */
+/* Knowledge of a server before its first message. */
 enum session_era {
-	SESSION_ERA_INITIALIZE,	 /* it begins with initialize */
-	SESSION_ERA_PROBE,	 /* nothing: ask it (PRB-1) */
+	SESSION_ERA_INITIALIZE,	 /* begin with initialize */
+	SESSION_ERA_PROBE,	 /* unknown: ask by server/discover (PRB-1) */
 	SESSION_ERA_PER_REQUEST, /* every request stands alone */
 };
 
@@ -70,7 +70,8 @@ struct session_options {
 	 */
 	const char *protocol;
 	enum session_era era;
-	struct mcp_declared declared; /* what asks of the server get events */
+	struct mcp_declared
+		declared; /* requests of the server that become ASKED events */
 	/* Messages of this level are asked for, where the era lets it be
 	   asked with each request; borrowed, NULL is none. */
 	const char *log_level;
@@ -82,10 +83,10 @@ struct session_options {
 	uint64_t probe_timeout_ms;	/* then initialize as well [10 s] */
 	uint64_t initialize_timeout_ms; /* from start to answer [120 s] */
 	uint64_t request_timeout_ms;	/* restarted by progress [60 s] */
-	uint64_t total_timeout_ms;	/* whatever the progress [15 min] */
+	uint64_t total_timeout_ms;	/* progress or not [15 min] */
 };
 
-/* What an event says; see struct session_event for the members that count. */
+/* Events; struct session_event says which members count. */
 #define SESSION_EVENTS(X)                                              \
 	X(EVENT_READY, "ready")	      /* initialize was answered */    \
 	X(EVENT_RESULT, "result")     /* a request has its result */   \
@@ -94,7 +95,7 @@ struct session_options {
 	X(EVENT_PROGRESS, "progress") /* at most ten a second */       \
 	X(EVENT_LOG, "log")	      /* at most a hundred a second */ \
 	X(EVENT_ASKED, "asked")	      /* the server wants an answer */ \
-	X(EVENT_ASK_GONE, "ask_gone") /* it no longer does */          \
+	X(EVENT_ASK_GONE, "ask_gone") /* the question ended */         \
 	X(EVENT_CHANGED, "changed")   /* a list or a resource */       \
 	X(EVENT_TASK, "task")	      /* the result comes later */     \
 	X(EVENT_CLOSED, "closed")     /* stdout ended, none pending */
@@ -116,7 +117,7 @@ enum session_event_type {
 	X(FAIL_EOF, "eof")		   /* stdout ended first */     \
 	X(FAIL_QUEUE, "queue")		   /* stdin is not read */      \
 	X(FAIL_TRANSPORT, "transport")	   /* session_lost(), and */    \
-	X(FAIL_AUTH, "auth")		   /* its other reasons */      \
+	X(FAIL_AUTH, "auth")		   /* other reasons */          \
 	X(FAIL_LEASH, "leash")
 
 enum session_failure {
@@ -144,19 +145,19 @@ struct session_event {
 
 	/* FAILED: */
 	enum session_failure failure;
-	enum session_phase phase; /* what was under way */
+	enum session_phase phase; /* the phase that ended */
 	/*
 	 * A date that both sides know, from data.supported of a refused
 	 * initialize: try it once in a fresh process. Static, else NULL.
 	 */
 	const char *retry_protocol;
 	/*
-	 * It ended on the probe, or is not of the era that was believed: start
-	 * it once more, in that era (PRB-6, RW-22).
+	 * The server ended on the probe, or is not of the era that was
+	 * believed: start the server once more, in that era (PRB-6, RW-22).
 	 */
 	bool retry_era;
 	enum session_era era;
-	bool is_cut; /* its output ended within a message */
+	bool is_cut; /* the output ended within a message */
 
 	/* PROGRESS: numbers as they came; total {NULL, 0} when absent. */
 	struct str progress, total;
@@ -201,7 +202,7 @@ struct session_stats {
 #undef SESSION_STAT
 };
 
-/* What the server said in its answer to initialize; "" when it did not. */
+/* Answer of the server to the handshake; "" where a member was absent. */
 struct session_server {
 	const struct mcp_revision *revision; /* NULL before READY; static */
 	struct str name, version;	     /* decoded, at most 1 KiB */
@@ -240,16 +241,16 @@ int session_call_tool(struct session *s, const char *tool, struct str arguments,
 	MUST_USE;
 
 /*
- * The same, as a task of 2025-11-25: for tools that demand it, on servers
- * that declare tasks.requests.tools.call. The event that ends it is the same.
+ * Queue tools/call as a task of 2025-11-25: for tools that demand it, on
+ * servers that declare tasks.requests.tools.call. The events are those of
+ * session_call_tool(), and TASK.
  */
 int session_call_task(struct session *s, const char *tool, struct str arguments,
 		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
 	MUST_USE;
 
 /*
- * The same for any request, with its params as they shall stand; `_meta` is
- * added to where the revision wants it.
+ * Queue any other request; the revision's members are added to its `_meta`.
  *
  * method   static
  * params   JSON object, or {NULL, 0} for none
@@ -283,7 +284,7 @@ int session_listen(struct session *s, struct str filter, uint64_t now_ns,
  */
 void session_answer(struct session *s, uint64_t ask, struct str result,
 		    uint64_t now_ns);
-/* The same with an error; in the modern era it ends the request itself. */
+/* Answer with an error; in the modern era that ends the request itself. */
 void session_answer_error(struct session *s, uint64_t ask, int64_t code,
 			  const char *message, uint64_t now_ns);
 
@@ -318,8 +319,8 @@ void session_lost(struct session *s, struct str id,
 		  uint64_t now_ns);
 
 /*
- * Somebody outside of the session is waited for (a person who logs in): the
- * clocks of all requests stand still between the two calls.
+ * Stop the clocks of all requests until the second call, while a person logs
+ * in outside of the session.
  */
 void session_hold(struct session *s, bool is_held, uint64_t now_ns);
 

@@ -243,8 +243,11 @@ static enum inbox_result on_bad_line(struct inbox *in, struct str line,
 	}
 	if (behind_text(in, line, &value))
 		return on_value(in, value, value, ret);
-	if (salvage_is_broken(line, &ret->id))
+	if (salvage_is_broken(line, &ret->id)) {
+		/* the place of the first bad byte: behind the line's last */
+		ret->is_unfinished = ret->err.col == line.n + 1;
 		return in->rest_read ? INBOX_CUT : INBOX_BROKEN;
+	}
 	skip_line(in, line);
 	return INBOX_NONE;
 }
@@ -299,6 +302,7 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 
 	ret->object = ret->id = nothing;
 	ret->members = NULL;
+	ret->is_unfinished = false;
 	err_clear(&ret->err);
 	in->again = nothing;
 	if (again.p)

@@ -44,7 +44,8 @@ enum inbox_result {
 struct inbox_item {
 	struct str object;		    /* proved JSON object */
 	const struct scan_members *members; /* of it; NULL: not noted */
-	struct str id; /* JSON text, {NULL, 0} when it cannot be read */
+	struct str id;	    /* JSON text, {NULL, 0} when it cannot be read */
+	bool is_unfinished; /* BROKEN: the JSON of a line ends too early */
 	struct err err;
 };
 

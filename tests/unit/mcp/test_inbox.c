@@ -20,7 +20,8 @@ static char *read_all(struct inbox *in)
 				    str_find(item.object, 'y') < item.object.n);
 			break;
 		case INBOX_BROKEN:
-			buf_addf(&log, "broken %.*s;", STR_ARG(item.id));
+			buf_addf(&log, "broken %.*s%s;", STR_ARG(item.id),
+				 item.is_unfinished ? " unfinished" : "");
 			break;
 		case INBOX_CUT:
 			buf_adds(&log, "cut;");
@@ -70,7 +71,7 @@ TEST(rest, without_newline, is_read_at_the_end)
 	check("{\"y\":1}", false, "", 0);
 	check("{\"y\":1}", true, "{\"y\":1};", 0);
 	check("{\"jsonrpc\":", true, "cut;", 0);
-	check("{\"jsonrpc\":\n", true, "broken ;", 0);
+	check("{\"jsonrpc\":\n", true, "broken  unfinished;", 0);
 	check("bye", true, "", 1);
 }
 

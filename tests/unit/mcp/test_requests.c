@@ -62,16 +62,16 @@ TEST(deadlines, the_earliest, counts)
 	add(&t, 1)->deadline_ns = 500;
 	add(&t, 2)->total_deadline_ns = 400;
 	assert_int_equal(requests_deadline(&t, false), 400);
-	assert_null(requests_expired(&t, 399));
-	assert_int_equal(requests_expired(&t, 400)->id, 2);
+	assert_null(requests_find_time(&t, REQUEST_EXPIRED, 399));
+	assert_int_equal(requests_find_time(&t, REQUEST_EXPIRED, 400)->id, 2);
 	requests_remove(&t, find(&t, "2"));
 	assert_int_equal(requests_deadline(&t, false), 500);
 	t.first->progress_held = true;
 	t.first->next_progress_ns = 300;
 	requests_timed(&t, t.first);
 	assert_int_equal(requests_deadline(&t, false), 300);
-	assert_null(requests_progressed(&t, 299));
-	assert_int_equal(requests_progressed(&t, 300)->id, 1);
+	assert_null(requests_find_time(&t, REQUEST_PROGRESS, 299));
+	assert_int_equal(requests_find_time(&t, REQUEST_PROGRESS, 300)->id, 1);
 	requests_release(&t);
 }
 

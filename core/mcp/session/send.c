@@ -1,17 +1,14 @@
-/*
- * Requests and notifications of ours: built when they are sent, because what
- * stands in them depends on the revision that is spoken by then.
- */
+#include "core/mcp/session/send.h"
+
 #include <string.h>
 
-#include "core/base/mem.h"
-#include "core/mcp/session/session_inner.h"
+#include "core/mcp/session/notice.h"
 
 #define META(name) "io.modelcontextprotocol/" name
 
 /* ---- params ---- */
 
-/* Members of the era in which every request stands alone (META-1, META-2). */
+/* Write the members of the modern era's _meta (META-1, META-2). */
 static void write_modern_meta(struct session *s, struct jw *w)
 {
 	const struct mcp_revision *revision =
@@ -29,24 +26,6 @@ static void write_modern_meta(struct session *s, struct jw *w)
 		jw_kv_cstr(w, META("logLevel"), s->opt.log_level);
 }
 
-void session_copy_members(struct jw *w, struct str object,
-			  const char *const *except)
-{
-	struct scan_iter it;
-
-	scan_iter_init(&it, object);
-	while (scan_next(&it)) {
-		bool is_ours = false;
-
-		for (size_t i = 0; except[i]; i++)
-			is_ours |= scan_is(it.key, except[i]);
-		if (is_ours)
-			continue;
-		jw_key_raw(w, it.key);
-		jw_raw(w, it.value);
-	}
-}
-
 static void write_meta(struct session *s, const struct request *r,
 		       struct str given, struct jw *w)
 {
@@ -57,13 +36,13 @@ static void write_meta(struct session *s, const struct request *r,
 					   "progressToken",
 					   NULL};
 	static const char *const token[] = {"progressToken", NULL};
-	bool modern = session_is_modern(s);
+	bool modern = s->is_modern;
 	struct str meta;
 
 	jw_key_raw(w, STR("\"_meta\""));
 	jw_object(w);
 	if (scan_get_some(given, "_meta", &meta))
-		session_copy_members(w, meta, modern ? ours : token);
+		copy_members(w, meta, modern ? ours : token);
 	if (modern)
 		write_modern_meta(s, w);
 	if (r->has_token) {
@@ -73,7 +52,7 @@ static void write_meta(struct session *s, const struct request *r,
 	jw_end(w);
 }
 
-/* Answers to what was asked, and the server's own words (MR-5). */
+/* Write the answers of this round, and the server's state (MR-5). */
 static void write_round(const struct request *r, struct jw *w)
 {
 	if (r->responses.n)
@@ -82,21 +61,21 @@ static void write_round(const struct request *r, struct jw *w)
 		jw_kv_raw(w, "requestState", buf_str(&r->state));
 }
 
-/* The params but for what is ours to write. */
+/* Copy the params without the members that the session writes itself. */
 static void copy_params(struct session *s, const struct request *r,
 			struct str given, struct jw *w)
 {
 	const char *except[5] = {"_meta"};
 	size_t n = 1;
 
-	/* what tasks/update carries is its own */
-	if (session_is_modern(s) && !r->parent) {
+	/* tasks/update has inputResponses among its own params */
+	if (s->is_modern && !r->parent) {
 		except[n++] = "inputResponses";
 		except[n++] = "requestState";
 	}
 	if (r->as_task_dropped)
 		except[n++] = "task";
-	session_copy_members(w, given, except);
+	copy_members(w, given, except);
 }
 
 static void write_params(struct session *s, const struct request *r,
@@ -104,7 +83,7 @@ static void write_params(struct session *s, const struct request *r,
 {
 	struct str given = r->params.n ? buf_str(&r->params) : STR("{}");
 
-	if (!session_is_modern(s) && !r->has_token) {
+	if (!s->is_modern && !r->has_token) {
 		if (r->params.n)
 			jw_kv_raw(w, "params", given);
 		return;
@@ -119,7 +98,7 @@ static void write_params(struct session *s, const struct request *r,
 
 /* ---- sending ---- */
 
-/* Its time runs from here; the total spans all rounds (MR-9). */
+/* Start the clocks of a request; the total spans all rounds (MR-9). */
 static void mark_sent(struct session *s, struct request *r)
 {
 	bool is_again = r->sent;
@@ -134,23 +113,22 @@ static void mark_sent(struct session *s, struct request *r)
 	requests_timed(&s->requests, r);
 }
 
-/* Only where the server has declared that it can (TK-1). */
+/* Do not ask for a task where the server has not declared tasks (TK-1). */
 static void drop_task(struct session *s, struct request *r)
 {
 	if (!r->as_task)
 		return;
-	if (!session_is_modern(s) &&
-	    session_offers(s, "tasks.requests.tools.call"))
+	if (!s->is_modern && session_offers(s, "tasks.requests.tools.call"))
 		return;
 	r->as_task = false;
 	r->as_task_dropped = true;
 }
 
-void session_send(struct session *s, struct request *r)
+void send_request(struct session *s, struct request *r)
 {
 	struct rpc_writer w;
 
-	/* an id that was on the wire is used up */
+	/* each id goes over the wire once */
 	if (r->sent)
 		requests_renumber(&s->requests, r, s->next_id++);
 	drop_task(s, r);
@@ -159,14 +137,14 @@ void session_send(struct session *s, struct request *r)
 		write_params(s, r, &w.jw);
 		rpc_end(&w);
 	}
-	/* only the other era sends a request twice */
-	if (!session_is_modern(s))
+	/* only the modern era sends a request twice */
+	if (!s->is_modern)
 		buf_release(&r->params);
 	mark_sent(s, r);
 }
 
-struct request *session_send_own(struct session *s, const char *method,
-				 uint64_t parent, struct str params)
+struct request *send_own(struct session *s, const char *method, uint64_t parent,
+			 struct str params)
 {
 	struct request *r;
 
@@ -176,51 +154,54 @@ struct request *session_send_own(struct session *s, const char *method,
 	r->parent = parent;
 	r->timeout_ms = requests_find_ticket(&s->requests, parent)->timeout_ms;
 	buf_add_str(&r->params, params);
-	session_send(s, r);
+	send_request(s, r);
 	return r;
 }
 
-void session_send_pending(struct session *s)
+void send_pending(struct session *s)
 {
-	/* also to a server that no longer reads: their time must run */
+	/* also for a server that no longer reads: the clocks must run */
 	for (struct request *r = s->requests.first; r; r = r->next)
 		if (!r->sent)
-			session_send(s, r);
+			send_request(s, r);
 }
 
-void session_send_initialized(struct session *s)
+void send_notification(struct session *s, const char *method, struct str params)
 {
 	struct rpc_writer w;
 
 	if (session_is_mute(s))
 		return;
-	rpc_begin_notification(&w, &s->out, "notifications/initialized");
+	rpc_begin_notification(&w, &s->out, method);
+	if (params.p)
+		jw_kv_raw(&w.jw, "params", params);
 	rpc_end(&w);
 }
 
-void session_send_cancelled(struct session *s, const struct request *r,
-			    const char *reason)
+void send_cancelled(struct session *s, const struct request *r,
+		    const char *reason)
 {
-	struct rpc_writer w;
+	struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
 
-	/* initialize must not be cancelled (INI-4); what is parked has been
+	/* initialize must not be cancelled (INI-4); a parked request has been
 	   answered (CAN-4) */
-	if (session_is_mute(s) || !r->sent || r->parked || r->is_handshake)
+	if (!r->sent || r->parked || r->is_handshake)
 		return;
-	rpc_begin_notification(&w, &s->out, "notifications/cancelled");
-	jw_key(&w.jw, "params");
-	jw_object(&w.jw);
-	jw_key(&w.jw, "requestId");
-	jw_uint(&w.jw, r->id);
+	jw_init(&w, &params, false);
+	jw_object(&w);
+	jw_key(&w, "requestId");
+	jw_uint(&w, r->id);
 	if (reason)
-		jw_kv_cstr(&w.jw, "reason", reason);
-	jw_end(&w.jw);
-	rpc_end(&w);
+		jw_kv_cstr(&w, "reason", reason);
+	jw_end(&w);
+	send_notification(s, "notifications/cancelled", buf_str(&params));
+	buf_release(&params);
 }
 
 /* ---- requests of the caller ---- */
 
-/* A JSON object, or nothing. */
+/* Prove that a value of the caller is a JSON object, or absent. */
 static int check_object(struct str json, const char *what, struct err *err)
 {
 	struct str v;
@@ -237,12 +218,11 @@ static int check_object(struct str json, const char *what, struct err *err)
 	return 0;
 }
 
-/* A request whose params the caller writes, or NULL. */
+/* Add a request whose params the caller writes; NULL: the session is over. */
 static struct request *new_request(struct session *s, const char *method,
 				   uint64_t now_ns, struct err *err)
 {
-	if (now_ns > s->now_ns)
-		s->now_ns = now_ns;
+	session_hear_time(s, now_ns);
 	if (session_is_mute(s)) {
 		err_set(err, ERR_PEER,
 			"%s: the session with the server is over", method);
@@ -257,10 +237,10 @@ static void queue_request(struct session *s, struct request *r,
 {
 	*ret_ticket = r->ticket;
 	if (s->state == SESSION_READY)
-		session_send(s, r);
+		send_request(s, r);
 }
 
-/* On one line, as a message has to be. */
+/* Append JSON on one line, as a message has to be. */
 static void add_on_one_line(struct buf *out, struct str json)
 {
 	if (memchr(json.p, '\n', json.n) || memchr(json.p, '\r', json.n))
@@ -270,9 +250,9 @@ static void add_on_one_line(struct buf *out, struct str json)
 }
 
 /*
- * A tools/call that is sent now and never again: what session_send() makes of
- * its params, without keeping them. It is written as a whole, for with a
- * writer for each of its tokens it would take as long as all else of a call.
+ * Send a tools/call that is never sent again, as send_request() would, but
+ * without keeping its params. The message is written as a whole: a writer for
+ * each of its tokens would take as long as everything else of a call.
  */
 static void send_call_once(struct session *s, struct request *r,
 			   const char *tool, struct str arguments)
@@ -307,7 +287,7 @@ static int call_tool(struct session *s, const char *tool, struct str arguments,
 		return -1;
 	r->has_token = true;
 	r->as_task = as_task;
-	if (s->state == SESSION_READY && !session_is_modern(s) && !as_task) {
+	if (s->state == SESSION_READY && !s->is_modern && !as_task) {
 		*ret_ticket = r->ticket;
 		send_call_once(s, r, tool, arguments);
 		return 0;
@@ -345,7 +325,7 @@ int session_request(struct session *s, const char *method, struct str params,
 	r = new_request(s, method, now_ns, err);
 	if (!r)
 		return -1;
-	session_list_asked(s, method);
+	notice_list_asked(s, method);
 	if (params.p)
 		buf_add_str(&r->params, str_trim(params));
 	queue_request(s, r, ret_ticket);
@@ -370,17 +350,4 @@ int session_listen(struct session *s, struct str filter, uint64_t now_ns,
 	jw_end(&w);
 	queue_request(s, r, ret_ticket);
 	return 0;
-}
-
-void session_cancel(struct session *s, uint64_t ticket, const char *reason)
-{
-	struct request *r = requests_find_ticket(&s->requests, ticket);
-
-	if (!r || r->is_handshake || r->parent)
-		return;
-	if (r->task.id.n)
-		session_cancel_task(s, r);
-	else
-		session_send_cancelled(s, r, reason);
-	session_drop_request(s, r);
 }

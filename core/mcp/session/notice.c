@@ -1,10 +1,8 @@
-/*
- * Notifications of the server: progress, log messages, and what has changed.
- */
+#include "core/mcp/session/notice.h"
+
 #include <string.h>
 
-#include "core/base/mem.h"
-#include "core/mcp/session/session_inner.h"
+#include "core/mcp/session/questions.h"
 
 /* Log messages and changed resources that are passed on in a second (LOG-5). */
 #define LOGS_PER_SECOND 100
@@ -27,9 +25,8 @@ static void swap_progress(struct request_progress *a,
 	*b = c;
 }
 
-/* Pass the held progress of a request on. */
-enum outcome session_tell_progress(struct session *s, struct request *r,
-				   struct session_event *ev)
+enum verdict notice_tell_progress(struct session *s, struct request *r,
+				  struct session_event *ev)
 {
 	r->progress_held = false;
 	r->next_progress_ns = s->now_ns + PROGRESS_EVERY_NS;
@@ -42,15 +39,7 @@ enum outcome session_tell_progress(struct session *s, struct request *r,
 	return EVENT;
 }
 
-/* A token is the id of a request, also when that became a task (PRO-5). */
-static struct request *find_token(struct session *s, const struct rpc_id *token)
-{
-	struct request *r = requests_find_token(&s->requests, token);
-
-	return r && r->has_token ? r : NULL;
-}
-
-static enum outcome on_progress(struct session *s, struct str params,
+static enum verdict on_progress(struct session *s, struct str params,
 				struct session_event *ev)
 {
 	struct request *r = NULL;
@@ -58,11 +47,12 @@ static enum outcome on_progress(struct session *s, struct str params,
 	struct str v;
 	bool was_held;
 
+	/* a token is the id of a request, also of one with a task (PRO-5) */
 	if (scan_get(params, "progressToken", &v)) {
 		token = rpc_read_id(v);
-		r = find_token(s, &token);
+		r = requests_find_token(&s->requests, &token);
 	}
-	if (!r)
+	if (!r || !r->has_token)
 		return DONE;
 	was_held = r->progress_held;
 	if (!request_take_progress(r, params))
@@ -73,7 +63,7 @@ static enum outcome on_progress(struct session *s, struct str params,
 		requests_timed(&s->requests, r);
 		return DONE;
 	}
-	return session_tell_progress(s, r, ev);
+	return notice_tell_progress(s, r, ev);
 }
 
 /* ---- log messages ---- */
@@ -91,7 +81,7 @@ static const char *log_level_of(struct str v)
 	return "info";
 }
 
-/* May one more be passed on in this second? */
+/* Count an event against the bound of this second; false: drop it. */
 static bool has_room(struct session *s)
 {
 	if (s->now_ns - s->log_second_ns >= NS_PER_S) {
@@ -106,13 +96,13 @@ static bool has_room(struct session *s)
 	return true;
 }
 
-static enum outcome on_log(struct session *s, struct str params,
+static enum verdict on_log(struct session *s, struct str params,
 			   struct session_event *ev)
 {
 	struct str level, logger, data;
 
 	/* not asked for, not passed on (LOG-3) */
-	if (session_is_modern(s) && !s->opt.log_level) {
+	if (s->is_modern && !s->opt.log_level) {
 		s->stats.dropped_notifications++;
 		return DONE;
 	}
@@ -130,7 +120,7 @@ static enum outcome on_log(struct session *s, struct str params,
 
 /* ---- changes ---- */
 
-/* Each is told once, until the list is asked for again (RW-65). */
+/* Notices that are told once until the list is asked for again (RW-65). */
 static const struct list_notice {
 	const char *notice, *request;
 } list_notices[] = {
@@ -139,14 +129,14 @@ static const struct list_notice {
 	{"notifications/resources/list_changed", "resources/list"},
 };
 
-void session_list_asked(struct session *s, const char *method)
+void notice_list_asked(struct session *s, const char *method)
 {
 	for (size_t i = 0; i < ARRAY_LEN(list_notices); i++)
 		if (strcmp(method, list_notices[i].request) == 0)
 			s->changed &= ~(1U << i);
 }
 
-static enum outcome on_list_changed(struct session *s, size_t i,
+static enum verdict on_list_changed(struct session *s, size_t i,
 				    struct session_event *ev)
 {
 	if (s->changed & 1U << i) {
@@ -160,8 +150,8 @@ static enum outcome on_list_changed(struct session *s, size_t i,
 	return EVENT;
 }
 
-/* A change of one thing that its member names. */
-static enum outcome on_named(struct session *s, const char *method,
+/* Tell a change of one thing, which a member of the params names. */
+static enum verdict on_named(struct session *s, const char *method,
 			     struct str params, const char *member,
 			     struct session_event *ev)
 {
@@ -177,7 +167,7 @@ static enum outcome on_named(struct session *s, const char *method,
 
 /* ---- subscriptions ---- */
 
-/* The subscription that a notification names in its _meta, or NULL. */
+/* Find the subscription that a notification names in its _meta, or NULL. */
 static struct request *subscription_of(struct session *s, struct str params)
 {
 	struct rpc_id id;
@@ -192,7 +182,7 @@ static struct request *subscription_of(struct session *s, struct str params)
 	return r && r->is_listen ? r : NULL;
 }
 
-static enum outcome on_acknowledged(struct session *s, struct str params)
+static enum verdict on_acknowledged(struct session *s, struct str params)
 {
 	struct request *r = subscription_of(s, params);
 
@@ -203,12 +193,12 @@ static enum outcome on_acknowledged(struct session *s, struct str params)
 	return DONE;
 }
 
-/* A change must belong to an open subscription there (SUB-3). */
+/* In the modern era a change must belong to an open subscription (SUB-3). */
 static bool is_wanted(struct session *s, struct str params)
 {
 	struct request *r;
 
-	if (!session_is_modern(s))
+	if (!s->is_modern)
 		return true;
 	r = subscription_of(s, params);
 	if (r && r->is_acked)
@@ -217,8 +207,8 @@ static bool is_wanted(struct session *s, struct str params)
 	return false;
 }
 
-/* The server gives up: a request of its own, or a subscription of ours. */
-static enum outcome on_cancelled(struct session *s, struct str params,
+/* The server gives up a request of its own, or a subscription of ours. */
+static enum verdict on_cancelled(struct session *s, struct str params,
 				 struct session_event *ev)
 {
 	struct rpc_id id;
@@ -228,17 +218,18 @@ static enum outcome on_cancelled(struct session *s, struct str params,
 	if (!scan_get(params, "requestId", &v))
 		return DONE;
 	id = rpc_read_id(v);
-	if (!session_is_modern(s))
-		return session_ask_gone(s, &id, ev);
+	if (!s->is_modern)
+		return questions_on_cancelled(s, &id, ev);
 	r = requests_find(&s->requests, &id);
 	if (!r || !r->is_listen)
 		return DONE; /* CAN-8 */
-	return session_give_result(s, r, STR("{}"), ev);
+	ev->ticket = r->ticket;
+	ev->result = STR("{}");
+	return ENDS_RESULT;
 }
 
-enum outcome session_on_notification(struct session *s,
-				     const struct rpc_message *m,
-				     struct session_event *ev)
+enum verdict notice_read(struct session *s, const struct rpc_message *m,
+			 struct session_event *ev)
 {
 	s->stats.notifications++;
 	if (scan_is(m->method, "notifications/progress"))
