@@ -1,8 +1,12 @@
 /*
- * `matins allow`: the configuration of a folder may be used, as it is now.
+ * `matins allow` lets the configuration of a folder be used, as it is now;
+ * `matins disallow` takes that back.
  */
 #include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -10,6 +14,7 @@
 #include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
 #include "core/cli/command.h"
 #include "core/cli/allow_path.h"
 #include "core/cli/put.h"
@@ -22,6 +27,45 @@ const struct option options_allow[] = {
 	{"json", 0, NULL, "with --list: print one JSON document"},
 	{0},
 };
+
+const struct option options_disallow[] = {{0}};
+
+/* ---- which configuration ---- */
+
+static const char *const names[] = {"matins.toml", "modulex.toml"};
+
+bool allow_is_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+
+	return strcmp(name, names[0]) == 0 || strcmp(name, names[1]) == 0;
+}
+
+/*
+ * matins.toml, else modulex.toml, of the folder that is named, or of the
+ * current one; the file itself may be named as well. NULL with `err`: none.
+ */
+static const char *find_config(const struct args *args, struct arena *arena,
+			       struct err *err)
+{
+	const char *dir = args->n_positional ? args->positional[0] : ".";
+	struct stat st;
+
+	if (allow_is_name(dir) && stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+		return dir;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		const char *path = arena_printf(arena, "%s/%s", dir, names[i]);
+
+		if (lstat(path, &st) == 0)
+			return path;
+	}
+	err_set(err, ERR_UNKNOWN,
+		"there is no matins.toml and no modulex.toml in %s; a file of "
+		"another name is used with -c FILE, which needs no allowance",
+		dir);
+	return NULL;
+}
 
 /* ---- the list ---- */
 
@@ -107,7 +151,7 @@ static int list(const struct args *args, struct err *err)
 		   err);
 }
 
-/* ---- one more ---- */
+/* ---- allow ---- */
 
 static void show(const struct config_file *file)
 {
@@ -133,7 +177,7 @@ static int allow(const struct args *args, struct err *err)
 		.passive = true,
 	};
 
-	options.path = allow_path(args, &arena, err);
+	options.path = find_config(args, &arena, err);
 	if (!options.path || config_open(&options, &file, err) < 0)
 		return -1;
 	show(&file);
@@ -158,4 +202,61 @@ int cmd_allow(const struct args *args, struct err *err)
 	if (args_has(args, "json") && !args_has(args, "list"))
 		return err_set(err, ERR_USAGE, "allow: --json is for --list");
 	return args_has(args, "list") ? list(args, err) : allow(args, err);
+}
+
+/* ---- disallow ---- */
+
+/* The path under which it was kept; as it is written without that folder. */
+static const char *real_path(const char *path, struct arena *arena)
+{
+	AUTO(mem_freep) char *copy = mem_strdup(path);
+	AUTO(mem_freep) char *folder = realpath(dirname(copy), NULL);
+	const char *slash = strrchr(path, '/');
+
+	if (!folder)
+		return path;
+	return arena_printf(arena, "%s/%s", strcmp(folder, "/") ? folder : "",
+			    slash ? slash + 1 : path);
+}
+
+/* 0: it is forgotten. 1: it was not allowed. */
+static int forget(const char *path, struct arena *arena, struct err *err)
+{
+	const char *real = real_path(path, arena);
+	int r = allowed_forget(NULL, real, err);
+
+	if (r == 0)
+		log_note("%s is not allowed any more", real);
+	return r;
+}
+
+/* Under both names, also where the files are gone. */
+static int forget_both(const char *dir, struct arena *arena, struct err *err)
+{
+	int all = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		int r = forget(arena_printf(arena, "%s/%s", dir, names[i]),
+			       arena, err);
+
+		if (r < 0)
+			return -1;
+		all &= r;
+	}
+	return all;
+}
+
+int cmd_disallow(const struct args *args, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *named = args->n_positional ? args->positional[0] : ".";
+	int r = allow_is_name(named) ? forget(named, &arena, err)
+				     : forget_both(named, &arena, err);
+
+	if (r <= 0)
+		return r;
+	return err_set(err, ERR_UNKNOWN,
+		       "%s was not allowed; `matins allow --list` lists the "
+		       "allowed ones",
+		       named);
 }

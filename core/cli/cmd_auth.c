@@ -2,11 +2,14 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/auth/auth.h"
+#include "core/auth/owner.h"
+#include "core/auth/store.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
-#include "core/cli/auth_list.h"
-#include "core/cli/auth_say.h"
+#include "core/cli/put.h"
+#include "core/report/ledger.h"
 #include "core/cli/target_inner.h"
 
 /* An address that is pasted; a terminal gives 4095 bytes of a line. */
@@ -19,6 +22,309 @@ const struct option options_auth[] = {
 	REMOTE_OPTIONS,
 	{0},
 };
+
+/* ---- one login, in words and as JSON; no secrets ---- */
+
+struct said {
+	const char *name;  /* of [servers.NAME]; NULL: a URL that was given */
+	bool is_elsewhere; /* no configuration in use has that name */
+	bool is_old;	   /* an earlier version did not keep whose it is */
+	struct str url;	   /* without query */
+	struct auth_status status;
+};
+
+/* A token that can be used, or renewed. */
+static bool is_usable(const struct auth_status *s)
+{
+	return s->has_token && (!s->is_expired || s->has_refresh_token);
+}
+
+static const char *state_text(const struct auth_status *s)
+{
+	return !s->has_token	      ? "not logged in"
+	       : !s->is_expired	      ? "logged in"
+	       : s->has_refresh_token ? "logged in; the token is due for "
+					"renewal"
+				      : "the token has expired";
+}
+
+static const char *state_word(const struct auth_status *s)
+{
+	if (!s->has_token)
+		return s->has_client ? "registered" : "logged_out";
+	if (s->is_expired)
+		return s->has_refresh_token ? "refreshable" : "expired";
+	return "logged_in";
+}
+
+/* Lines for people. */
+static void say_text(const struct said *said, struct buf *out)
+{
+	const struct auth_status *s = &said->status;
+	char when[CLOCK_TEXT_BYTES];
+
+	if (said->name)
+		buf_addf(out, "%s: %s\n", said->name, state_text(s));
+	else
+		buf_addf(out, "%.*s: %s\n", STR_ARG(said->url), state_text(s));
+	if (said->name)
+		buf_addf(out, "  url      %.*s\n", STR_ARG(said->url));
+	if (said->is_elsewhere)
+		buf_adds(out, "  in no configuration that is in use\n");
+	if (said->is_old)
+		buf_adds(out, "  of an earlier version, for any server of this "
+			      "URL\n");
+	if (*s->issuer)
+		buf_addf(out, "  issuer   %s\n", s->issuer);
+	if (*s->client_id)
+		buf_addf(out, "  client   %s\n", s->client_id);
+	if (*s->scope)
+		buf_addf(out, "  scope    %s\n", s->scope);
+	if (s->expires_s) {
+		clock_format(s->expires_s * (int64_t)NS_PER_S, when);
+		buf_addf(out, "  expires  %s%s\n", when,
+			 s->has_refresh_token ? ", and is renewed by itself"
+					      : "");
+	}
+	if (s->is_bound)
+		buf_adds(out, "  bound to a key of this machine (DPoP)\n");
+}
+
+static void say_json(const struct said *said, struct jw *w)
+{
+	const struct auth_status *s = &said->status;
+
+	jw_object(w);
+	jw_key(w, "server");
+	if (said->name)
+		jw_cstr(w, said->name);
+	else
+		jw_null(w);
+	jw_kv_str(w, "url", said->url);
+	if (said->is_old)
+		jw_kv_bool(w, "old", true);
+	jw_kv_cstr(w, "state", state_word(s));
+	jw_kv_cstr(w, "issuer", s->issuer);
+	jw_kv_cstr(w, "client_id", s->client_id);
+	jw_kv_cstr(w, "scope", s->scope);
+	jw_kv_int(w, "expires", s->expires_s);
+	jw_kv_bool(w, "refresh_token", s->has_refresh_token);
+	jw_kv_bool(w, "dpop", s->is_bound);
+	jw_end(w);
+}
+
+/* ---- all that are stored ---- */
+
+struct list {
+	struct arena arena;
+	struct config_file file;
+	const struct config *config; /* NULL: there is none */
+	bool json;
+	struct jw w;
+	struct buf out;
+	size_t n, n_broken; /* servers; those of them that cannot be read */
+};
+
+static int open_config(struct list *l, const struct args *args, struct err *err)
+{
+	const struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+	};
+
+	if (config_open(&options, &l->file, err) == 0) {
+		l->config = &l->file.config;
+		return 0;
+	}
+	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
+}
+
+/* One that cannot be read does not hide the others. */
+static void add_broken(struct list *l, const struct said *said,
+		       const struct err *err)
+{
+	l->n_broken++;
+	if (!l->json) {
+		buf_addf(&l->out, "%.*s: cannot be read: %s\n",
+			 STR_ARG(said->url), err->msg);
+		return;
+	}
+	jw_object(&l->w);
+	jw_key(&l->w, "server");
+	if (said->name)
+		jw_cstr(&l->w, said->name);
+	else
+		jw_null(&l->w);
+	jw_kv_str(&l->w, "url", said->url);
+	jw_kv_cstr(&l->w, "state", "broken");
+	jw_kv_cstr(&l->w, "error", err->msg);
+	jw_end(&l->w);
+}
+
+/* A name that the configuration in use does not have. */
+static bool is_elsewhere(const struct list *l, const char *name)
+{
+	return name && (!l->config || !config_server(l->config, name));
+}
+
+/* Which client was used last is listed only where it cannot be read. */
+static int look_at_last(struct list *l, struct store *store, const char *text,
+			struct err *err)
+{
+	const struct store_name name = {text, "", NULL};
+	struct str ignored;
+
+	return store_read(store, &name, &l->arena, &ignored, err);
+}
+
+static void add_server(struct list *l, struct store *store, const char *text)
+{
+	const int64_t now_s =
+		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
+	struct owner owner;
+	struct said said = {.is_old = !owner_read(text, &l->arena, &owner)};
+	struct str rest = str_of(owner.url);
+	struct err err = ERR_INIT;
+	bool is_last = owner_is_last(text);
+	int r = is_last ? look_at_last(l, store, text, &err)
+			: auth_status_stored(store, &owner, now_s, &said.status,
+					     &err);
+
+	if (is_last && r >= 0)
+		return;
+	said.name = owner.name;
+	said.url = str_cut(&rest, '?');
+	said.is_elsewhere = is_elsewhere(l, owner.name);
+	l->n++;
+	if (r < 0)
+		add_broken(l, &said, &err);
+	else if (l->json)
+		say_json(&said, &l->w);
+	else
+		say_text(&said, &l->out);
+}
+
+static int add_folder(struct list *l, const char *dir, struct err *err)
+{
+	struct store_facts facts;
+	struct store *store = NULL;
+	struct strlist owners;
+	int r = store_look(dir, &facts, err);
+
+	/* to open it would make it */
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	if (facts.n_broken)
+		log_warning("%s: %s", dir, facts.broken);
+	if (store_open(dir, STORE_KEY_AUTO, &store, err) < 0)
+		return -1;
+	r = store_list(store, &l->arena, &owners, err);
+	for (size_t i = 0; r == 0 && i < owners.n; i++)
+		add_server(l, store, owners.item[i]);
+	store_free(store);
+	return r;
+}
+
+static bool is_known(const struct strlist *dirs, const char *dir)
+{
+	for (size_t i = 0; i < dirs->n; i++)
+		if (strcmp(dirs->item[i], dir) == 0)
+			return true;
+	return false;
+}
+
+static struct strlist folders(struct list *l, const struct args *args)
+{
+	const char *option = args_get(args, "token-store");
+	const char *state = ledger_default_dir(&l->arena);
+	size_t n = l->config ? l->config->n_servers : 0;
+	const char **item = ARENA_ARRAY(&l->arena, const char *, n + 1);
+	struct strlist dirs = {item, 0};
+
+	if (option) {
+		item[dirs.n++] = path_resolve(option, NULL, &l->arena);
+		return dirs;
+	}
+	if (state)
+		item[dirs.n++] = arena_printf(&l->arena, "%s/tokens", state);
+	for (size_t i = 0; i < n; i++) {
+		const char *dir = l->config->servers[i].auth.token_store;
+
+		if (dir && !is_known(&dirs, dir))
+			item[dirs.n++] = dir;
+	}
+	return dirs;
+}
+
+static int list_all(struct list *l, const struct args *args, struct err *err)
+{
+	struct strlist dirs;
+
+	if (open_config(l, args, err) < 0)
+		return -1;
+	dirs = folders(l, args);
+	if (l->json) {
+		jw_init(&l->w, &l->out, false);
+		jw_object(&l->w);
+		jw_key(&l->w, "servers");
+		jw_array(&l->w);
+	}
+	for (size_t i = 0; i < dirs.n; i++)
+		if (add_folder(l, dirs.item[i], err) < 0)
+			return -1;
+	if (l->json) {
+		jw_end(&l->w);
+		jw_end(&l->w);
+		buf_addc(&l->out, '\n');
+	} else if (!l->n) {
+		log_note("nothing is stored of any server");
+	}
+	return 0;
+}
+
+/* Without what variables put into paths; controls of issuers are visible. */
+static int print(const struct list *l, struct err *err)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct scrub *scrub = scrub_new();
+
+	for (size_t i = 0; l->config && i < l->file.header_values.n; i++)
+		scrub_add(scrub, str_of(l->file.header_values.item[i]));
+	if (l->json)
+		(void)scrub_json(scrub, buf_str(&l->out), &out);
+	else
+		(void)scrub_apply(scrub, buf_str(&l->out), &clean);
+	log_visible(&out, buf_str(&clean), true);
+	scrub_free(scrub);
+	return put(buf_str(&out), l->json ? PUT_JSON : PUT_TEXT, err);
+}
+
+/*
+ * All servers with something stored, in the state directory and in every
+ * token_store of the configuration, each with its name in the configuration
+ * where it has one. Creates nothing, asks no server.
+ *
+ * returns  0; 1: the record of one cannot be read, which is said in its place
+ */
+static int status_of_all(const struct args *args, struct err *err)
+{
+	struct list l = {
+		.arena = ARENA_INIT,
+		.json = args_has(args, "json"),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
+	int r = list_all(&l, args, err);
+
+	if (r == 0)
+		r = print(&l, err);
+	if (r == 0 && l.n_broken)
+		r = 1;
+	buf_release(&l.out);
+	config_release(&l.file);
+	arena_release(&l.arena);
+	return r;
+}
 
 /* ---- what the commands wait for ---- */
 
@@ -188,7 +494,7 @@ static int logout(struct target *t, struct err *err)
 static int status(struct target *t, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct auth_said said = {
+	struct said said = {
 		.name = t->server,
 		.url = str_of(remote_server_text(t->remote)),
 	};
@@ -199,15 +505,15 @@ static int status(struct target *t, struct err *err)
 		return -1;
 	if (t->json) {
 		jw_init(&w, &out, false);
-		auth_say_json(&said, &w);
+		say_json(&said, &w);
 		r = target_put_json(t, buf_str(&out), err);
 	} else {
-		auth_say_text(&said, &out);
+		say_text(&said, &out);
 		r = target_put_text(t, buf_str(&out), err);
 	}
 	if (r < 0)
 		return -1;
-	return auth_is_usable(&said.status) ? 0 : 1;
+	return is_usable(&said.status) ? 0 : 1;
 }
 
 /* ---- the command ---- */
@@ -286,7 +592,7 @@ int cmd_auth(const struct args *args, struct err *err)
 		return -1;
 	is_named = args->n_positional + args_has(args, "url") == 2;
 	if (!is_named && strcmp(args->positional[0], "status") == 0)
-		return auth_list(args, err);
+		return status_of_all(args, err);
 	if (!is_named)
 		return err_set(err, ERR_USAGE,
 			       "auth %s: which server? a [servers.NAME] of the "

@@ -6,8 +6,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
-#include "core/base/scan.h"
 #include "core/cli/put.h"
+#include "core/cli/tool_args.h"
 #include "core/server/brief.h"
 #include "core/server/server.h"
 
@@ -15,7 +15,7 @@
 
 const struct option options_brief[] = {
 	{"json", 0, NULL, "print the whole CallToolResult"},
-	{"args", 0, "JSON", "all arguments as one JSON object"},
+	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
 	{0},
 };
 
@@ -75,108 +75,21 @@ static int serve(const struct tool_env *env, struct err *err)
 
 /* ---- one tool ---- */
 
-struct arguments {
-	struct jw jw;	/* an object that grows */
-	struct buf out; /* owned */
-};
-
-/* All values of a `paths=` are one array, so they are written at the first. */
-static void add_strings(struct arguments *a, char **words, size_t n,
-			struct str key)
-{
-	jw_key_str(&a->jw, key);
-	jw_array(&a->jw);
-	for (size_t i = 0; i < n; i++) {
-		struct str value = str_of(words[i]);
-
-		if (str_eq(str_cut(&value, '='), key))
-			jw_str(&a->jw, value);
-	}
-	jw_end(&a->jw);
-}
-
-static bool is_first(char **words, size_t i, struct str key)
-{
-	while (i-- > 0) {
-		struct str rest = str_of(words[i]);
-
-		if (str_eq(str_cut(&rest, '='), key))
-			return false;
-	}
-	return true;
-}
-
-/* "k=v" or "k:=JSON" */
-static int add_word(struct arguments *a, const struct tool *t, char **words,
-		    size_t n, size_t i, struct err *err)
-{
-	struct str value = str_of(words[i]), key = str_cut(&value, '=');
-	const struct field *f;
-	struct str json;
-
-	if (!key.n || !value.p)
-		return err_set(err, ERR_USAGE,
-			       "%s is no argument; write NAME=VALUE, or "
-			       "NAME:=JSON",
-			       words[i]);
-	if (key.p[key.n - 1] == ':') {
-		key.n--;
-		if (scan_document(value, NULL, &json, err) < 0) {
-			err->kind = ERR_USAGE;
-			return err_wrap(err, "argument %.*s", STR_ARG(key));
-		}
-		jw_key_str(&a->jw, key);
-		jw_raw(&a->jw, json);
-		return 0;
-	}
-	f = fields_find(t->input, key);
-	if (!f || f->type != FIELD_STRINGS) {
-		jw_key_str(&a->jw, key);
-		jw_str(&a->jw, value);
-	} else if (is_first(words, i, key)) {
-		add_strings(a, words, n, key);
-	}
-	return 0;
-}
-
-/* The members of --args come first, so that single ones win. */
-static int add_object(struct arguments *a, const char *text, struct err *err)
-{
-	struct scan_iter it;
-	struct str value;
-
-	if (scan_document(str_of(text), NULL, &value, err) < 0) {
-		err->kind = ERR_USAGE;
-		return err_wrap(err, "--args");
-	}
-	if (scan_type(value) != SCAN_OBJECT)
-		return err_set(err, ERR_USAGE, "--args needs a JSON object");
-	scan_iter_init(&it, value);
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		scan_string(it.key, &key);
-		jw_key_str(&a->jw, buf_str(&key));
-		jw_raw(&a->jw, it.value);
-	}
-	return 0;
-}
-
+/* ret  the object of the arguments; lives in `arena` */
 static int read_arguments(const struct tool *t, const struct args *args,
-			  struct arguments *a, struct err *err)
+			  struct arena *arena, struct str *ret, struct err *err)
 {
-	const char *object = args_get(args, "args");
-	char **words = args->positional + 1;
-	size_t n = args->n_positional - 1;
+	AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
 
-	jw_init(&a->jw, &a->out, false);
-	jw_object(&a->jw);
-	if (object && add_object(a, object, err) < 0)
+	jw_init(&w, &schema, false);
+	fields_schema(t->input, &w);
+	if (tool_args_read(args->positional + 1, args->n_positional - 1,
+			   args_get(args, "args"), buf_str(&schema), arena, ret,
+			   err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (add_word(a, t, words, n, i, err) < 0)
-			return -1;
-	jw_end(&a->jw);
+	if (!ret->p)
+		*ret = STR("{}");
 	return 0;
 }
 
@@ -204,14 +117,10 @@ static int unknown_tool(const char *name, struct err *err)
 
 	for (const struct tool *t = brief_tools; t->name; t++)
 		buf_addf(&all, "%s%s", all.n ? ", " : "", t->name);
-	if (near)
-		return err_set(err, ERR_USAGE,
-			       "brief: there is no tool %s; did you mean %s? "
-			       "There are %s",
-			       name, near, buf_cstr(&all));
 	return err_set(err, ERR_USAGE,
-		       "brief: there is no tool %s; there are %s", name,
-		       buf_cstr(&all));
+		       "brief: unknown tool %s%s%s%s; the tools are %s", name,
+		       near ? "; did you mean " : "", near ? near : "",
+		       near ? "?" : "", buf_cstr(&all));
 }
 
 /* The tool says which argument is missing, but not how it is written here. */
@@ -238,23 +147,21 @@ static int call(const struct args *args, const struct tool_env *env,
 		struct err *err)
 {
 	const struct tool *t = brief_find(str_of(args->positional[0]));
-	struct arguments a = {.out = BUF_INIT(BUF_UNBOUNDED)};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct tool_result result;
+	struct str arguments;
 	int status;
 
 	if (!t)
 		return unknown_tool(args->positional[0], err);
-	if (read_arguments(t, args, &a, err) < 0) {
-		buf_release(&a.out);
+	if (read_arguments(t, args, &arena, &arguments, err) < 0)
 		return -1;
-	}
 	tool_result_init(&result);
-	tool_call(t, buf_str(&a.out), env, &result);
+	tool_call(t, arguments, env, &result);
 	status = print(&result, args_has(args, "json"), err);
 	if (status == 2)
 		hint_missing(t, args);
 	tool_result_release(&result);
-	buf_release(&a.out);
 	return status;
 }
 

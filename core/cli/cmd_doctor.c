@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/cli/run_report.h"
+#include "core/cli/routine_find.h"
 #include "core/doctor/doctor.h"
 
 /* What is longer does not push the others to the right. */

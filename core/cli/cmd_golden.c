@@ -13,7 +13,8 @@
 #include "core/cli/golden_files.h"
 #include "core/cli/golden_print.h"
 #include "core/cli/put.h"
-#include "core/cli/run_report.h"
+#include "core/cli/routine_find.h"
+#include "core/run/run.h"
 #include "core/report/render.h"
 #include "core/config/paths.h"
 

@@ -9,7 +9,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/cli/run_report.h"
+#include "core/cli/routine_find.h"
 #include "core/report/ledger.h"
 #include "core/config/config.h"
 #include "core/client/known_tools.h"

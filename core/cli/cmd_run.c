@@ -1,9 +1,135 @@
+/*
+ * `matins run` and `matins step`: run a routine, or one step of it, and print
+ * the report.
+ */
+#include "core/base/log.h"
 #include "core/cli/command.h"
-#include "core/cli/run_report.h"
+#include "core/cli/routine_find.h"
+#include "core/cli/progress.h"
+#include "core/cli/report_print.h"
+#include "core/config/paths.h"
+#include "core/run/run.h"
 
-const struct option options_run[] = {RUN_SELECT_OPTIONS, RUN_OPTIONS, {0}};
+#define RUN_OPTIONS                                                          \
+	{"only", 0, "A,B", "run these steps only; may be repeated"},         \
+		{"skip", 0, "A,B", "leave these steps out"},                 \
+		{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\""},  \
+		{"dry-run", 'n', NULL, "judge everything, start nothing"},   \
+		{"jobs", 'j', "N", "steps side by side, at most"},           \
+		REPORT_OPTIONS,                                              \
+		{"allow-empty", 0, NULL, "a run of nothing is a success"},   \
+	{                                                                    \
+		"require-ledger", 0, NULL, "fail when it cannot be recorded" \
+	}
+
+const struct option options_run[] = {RUN_OPTIONS, {0}};
+const struct option options_step[] = {RUN_OPTIONS, {0}};
+
+static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
+{
+	const char *text = args_get(args, "jobs");
+	uint64_t n;
+
+	if (!text)
+		return 0;
+	if (!str_uint64(str_of(text), &n) || n < 1 || n > LIMIT_STEPS)
+		return err_set(err, ERR_USAGE,
+			       "--jobs %s: a number from 1 to %d", text,
+			       LIMIT_STEPS);
+	*ret = (unsigned)n;
+	return 0;
+}
+
+static int params_are_pairs(const struct strlist *params, struct err *err)
+{
+	for (size_t i = 0; i < params->n; i++)
+		if (!strchr(params->item[i], '=') || *params->item[i] == '=')
+			return err_set(err, ERR_USAGE, "-p %s: write KEY=VALUE",
+				       params->item[i]);
+	return 0;
+}
+
+static int run_opened(const struct args *args, const struct config_file *file,
+		      const char *routine_name, const char *step_name,
+		      struct print_options *print, struct arena *arena,
+		      struct err *err)
+{
+	struct progress progress;
+	struct run_result result;
+	struct run_options o = {
+		.file = file,
+		.only_step = step_name,
+		.only = args_all(args, "only", arena),
+		.skip = args_all(args, "skip", arena),
+		.params = args_all(args, "param", arena),
+		.dry_run = args_has(args, "dry-run"),
+		.allow_empty = args_has(args, "allow-empty"),
+		.require_ledger = args_has(args, "require-ledger"),
+	};
+	int status;
+
+	if (find_routine(&file->config, routine_name, &o.routine, err) < 0 ||
+	    read_jobs(args, &o.jobs, err) < 0 ||
+	    params_are_pairs(&o.params, err) < 0 ||
+	    path_check_links_of(print->output.path, &print->output.folder,
+				&file->config, err) < 0)
+		return -1;
+	progress_init(&progress, &o.observer);
+	status = run_routine(&o, &result, err);
+	progress_end(&progress);
+	if (status < 0)
+		return -1;
+	if (result.busy_skipped) {
+		log_note("%s is running already: skipped (on_busy = \"skip\")",
+			 routine_name);
+		if (strcmp(print->form, "json") == 0)
+			printf("{\"busy\":true}\n");
+		status = 0;
+	} else {
+		status = print_report(&result.report, print, err);
+		if (status == 0)
+			status = result.exit_status;
+		else if (print->to_file && result.report.generation)
+			log_note("the report is kept: matins show %llu",
+				 (unsigned long long)result.report.generation);
+	}
+	run_result_release(&result);
+	return status;
+}
+
+static int run_and_print(const struct args *args, const char *routine_name,
+			 const char *step_name, struct err *err)
+{
+	struct config_options options = {
+		.path = args_get(args, "config"),
+		.lax = args_has(args, "lax"),
+		.routine = routine_name,
+	};
+	struct arena arena = ARENA_INIT;
+	struct print_options print;
+	struct config_file file;
+	int status;
+
+	if (print_options_read(args, &print, err) < 0)
+		return -1;
+	print.single = step_name != NULL;
+	status = config_open(&options, &file, err);
+	if (status == 0)
+		status = run_opened(args, &file, routine_name, step_name,
+				    &print, &arena, err);
+	config_release(&file);
+	print_options_release(&print);
+	arena_release(&arena);
+	return status;
+}
 
 int cmd_run(const struct args *args, struct err *err)
 {
 	return run_and_print(args, args->positional[0], NULL, err);
+}
+
+int cmd_step(const struct args *args, struct err *err)
+{
+	return run_and_print(args, args->positional[0], args->positional[1],
+			     err);
 }

@@ -9,17 +9,10 @@
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
 #include "core/cli/put.h"
-#include "core/cli/run_report.h"
+#include "core/cli/report_print.h"
 
 const struct option options_show[] = {
-	{"json", 0, NULL, "print the report as JSON"},
-	{"data", 0, NULL, "print the data of the steps as JSON"},
-	{"md", 0, NULL, "print the report as Markdown"},
-	{"html", 0, NULL, "print the report as one HTML page"},
-	{"pretty", 0, NULL, "indent JSON"},
-	{"view", 0, "full|golden",
-	 "golden leaves out what varies between runs"},
-	{"output", 'o', "FILE", "write the report to a file"},
+	REPORT_OPTIONS,
 	{0},
 };
 

@@ -5,6 +5,7 @@
  * are printed.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -12,13 +13,15 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
+#include "core/base/loop.h"
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/needs_print.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/put.h"
-#include "core/cli/run_report.h"
-#include "core/cli/trace_child.h"
+#include "core/cli/routine_find.h"
+#include "core/run/run.h"
+#include "core/cli/child_run.h"
 #include "core/report/ledger.h"
 #include "core/config/leash.h"
 #include "core/secret/scrub.h"
@@ -209,7 +212,39 @@ static const char *const *with_path(struct trace *t, const char *const *env)
 	return all;
 }
 
-/* The same program under what was found out. */
+/* A terminal is never handed to a child; what was read is read again. */
+static int open_input(bool again)
+{
+	if (!isatty(STDIN_FILENO) &&
+	    (!again || lseek(STDIN_FILENO, 0, SEEK_SET) == 0))
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	return fd_open("/dev/null", O_RDONLY, 0);
+}
+
+/*
+ * Run to the end; output goes to stderr, for stdout is for the policy. stdin
+ * is the caller's unless it is a terminal.
+ *
+ * again  read stdin from its beginning where it can seek, else an empty one
+ */
+static int run_child(struct gate *gate, struct gate_request *request,
+		     bool again, struct child_end *ret, struct err *err)
+{
+	AUTO(fd_closep) int in = open_input(again);
+	int out = child_is_pumped(STDERR_FILENO) ? GATE_PIPE : STDERR_FILENO;
+	int r;
+
+	if (in < 0)
+		return err_sys(err, errno, "stdin");
+	request->stdio[0] = in;
+	request->stdio[1] = out;
+	request->stdio[2] = out == GATE_PIPE ? GATE_AS_OUT : out;
+	r = child_run(gate, request, STDERR_FILENO, STDERR_FILENO, ret, err);
+	loop_give_signals_back();
+	return r;
+}
+
+/* Run the program again under the policy that was found. */
 static int verify(struct trace *t, const struct gate_request *plain,
 		  int *ret_status, struct err *err)
 {
@@ -224,7 +259,7 @@ static int verify(struct trace *t, const struct gate_request *plain,
 	request.record = 0;
 	if (open_gate(t, request.program, &policy.exec, &gate, err) < 0)
 		return -1;
-	r = trace_child_run(gate, &request, true, &end, err);
+	r = run_child(gate, &request, true, &end, err);
 	if (r == 0) {
 		*ret_status = child_end_status(&end.verdict);
 		child_end_release(&end);
@@ -264,7 +299,7 @@ static int trace_and_print(struct trace *t, struct gate *gate,
 	request.policy = &t->traced;
 	request.record = RECORD_ALL;
 	request.env = with_path(t, plain->env);
-	if (trace_child_run(gate, &request, false, &end, err) < 0)
+	if (run_child(gate, &request, false, &end, err) < 0)
 		return -1;
 	if (find_needs(t, gate, plain, &end.verdict, err) == 0 &&
 	    print_table(t, "[sandbox]", err) == 0)

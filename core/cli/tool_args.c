@@ -33,7 +33,8 @@ static int read_json(struct str name, struct str *value, struct err *err)
 
 	if (scan_document(*value, NULL, &json, err) < 0) {
 		err->kind = ERR_USAGE;
-		return err_wrap(err, "argument %.*s is no JSON", STR_ARG(name));
+		return err_wrap(err, "argument %.*s is not JSON",
+				STR_ARG(name));
 	}
 	*value = json;
 	return 0;

@@ -61,7 +61,7 @@ run_matins brief todo today
 exit_is "a word that is no argument" 64
 run_matins brief deadlines 'items:=[{]'
 exit_is "an argument that is no JSON" 64
-err_like "an argument that is no JSON: named" 'argument items: '
+err_like "an argument that is no JSON: named" 'argument items is not JSON: '
 run_matins brief deadlines --args '[]'
 exit_is "--args that is no object" 64
 run_matins brief --args '{}'

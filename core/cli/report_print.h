@@ -1,0 +1,43 @@
+/*
+ * Options of a printed report, for `run`, `step` and `show`.
+ */
+#ifndef CORE_CLI_REPORT_PRINT_H
+#define CORE_CLI_REPORT_PRINT_H
+
+#include "core/base/outfile.h"
+#include "core/cli/args.h"
+#include "core/report/report.h"
+
+/* Rows for a command's table of options. */
+#define REPORT_OPTIONS                                                    \
+	{"json", 0, NULL, "print the report as JSON"},                    \
+		{"data", 0, NULL, "print the data of the steps as JSON"}, \
+		{"md", 0, NULL, "print the report as Markdown"},          \
+		{"html", 0, NULL, "print the report as one HTML page"},   \
+		{"pretty", 0, NULL, "indent JSON"},                       \
+		{"view", 0, "full|golden",                                \
+		 "golden leaves out the values that vary between runs"},  \
+	{                                                                 \
+		"output", 'o', "FILE", "write the report to a file"       \
+	}
+
+/* The form of a printed report. */
+struct print_options {
+	const char *form; /* a row of render.c */
+	bool pretty, single;
+	const char *view; /* "full", "golden"; NULL = full */
+	bool to_file;
+	struct outfile output; /* when to_file */
+};
+
+/*
+ * Also looks up the file that the report goes to.
+ * errors  ERR_USAGE for two forms at once or an unknown view; outfile_open()
+ */
+int print_options_read(const struct args *args, struct print_options *ret,
+		       struct err *err) MUST_USE;
+void print_options_release(struct print_options *o);
+int print_report(const struct report *r, struct print_options *o,
+		 struct err *err) MUST_USE;
+
+#endif
