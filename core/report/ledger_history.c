@@ -1,4 +1,4 @@
-/* The runs that the lines tell of. */
+/* Runs, as the lines of the ledger tell of them. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -6,9 +6,9 @@
 #include "core/base/clock.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/report/ledger_inner.h"
+#include "core/report/ledger_lines.h"
 
-/* What ledger_read() takes of the end, bytes. */
+/* End of the ledger that ledger_read() takes, bytes. */
 #define READ_BYTES (64 * 1024 * 1024)
 
 static const char *const state_names[] = {"running", "lost", "finished"};
@@ -23,6 +23,28 @@ bool ledger_run_is(const struct ledger_run *run, const char *routine,
 {
 	return (!routine || !strcmp(run->routine, routine)) &&
 	       (!file || !*run->file || !strcmp(run->file, file));
+}
+
+/*
+ * Report whether the process of a run lives, by boot, pid and start time.
+ *
+ * started  the JSON of a `started` line
+ * boot     ledger_boot_id() of now
+ */
+static bool is_alive(struct str started, struct str boot)
+{
+	struct str value;
+	uint64_t start;
+	int64_t pid;
+
+	if (!scan_get(started, "boot", &value) || value.n != boot.n + 2 ||
+	    memcmp(value.p + 1, boot.p, boot.n))
+		return false;
+	if (!scan_get(started, "pid", &value) || !scan_int64(value, &pid) ||
+	    !scan_get(started, "pid_start", &value) ||
+	    !str_uint64(value, &start))
+		return false;
+	return start && ledger_process_start(pid) == start;
 }
 
 /* A run, and its `started` line while nothing says how it ended. */
@@ -57,7 +79,7 @@ static bool is_true(struct str doc, const char *name)
 	return scan_get(doc, name, &value) && scan_type(value) == SCAN_TRUE;
 }
 
-/* What clock_format() wrote; 0 when it is something else. */
+/* Read the text of clock_format(); 0: another text. */
 static int64_t time_of(const char *text)
 {
 	struct tm tm = {0};
@@ -127,7 +149,7 @@ static void add_finished(struct runs *r, const struct ledger_record *record)
 		found = add_run(r, record);
 	run = &found->run;
 	run->state = RUN_FINISHED;
-	/* it may have ended before its first step */
+	/* the run may have ended before its first step */
 	run->whole = run->whole && is_true(record->doc, "whole");
 	run->finished = text_of(record->doc, "at", r->arena);
 	run->finished_ns = time_of(run->finished);
@@ -164,7 +186,7 @@ static struct ledger_run *settle(const struct runs *r)
 	for (size_t i = 0; i < r->n; i++) {
 		run[i] = r->item[i].run;
 		if (run[i].state == RUN_LOST &&
-		    ledger_is_alive(r->item[i].started, buf_str(&boot)))
+		    is_alive(r->item[i].started, buf_str(&boot)))
 			run[i].state = RUN_RUNNING;
 	}
 	buf_release(&boot);
