@@ -141,7 +141,7 @@ const char *address_what(const struct address *a)
 {
 	struct address inner;
 
-	/* what it leads to says more than how it is written */
+	/* the address meant says more than its spelling */
 	if (address_inner(a, &inner) &&
 	    address_class_of(&inner) == address_class_of(a))
 		return row_of(&inner)->what;

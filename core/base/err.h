@@ -55,7 +55,7 @@ static inline void err_clear(struct err *err)
 int err_set(struct err *err, enum err_kind kind, const char *fmt, ...)
 	PRINTF(3, 4);
 
-/* The same with a place in a text, both 1-based. Returns -1. */
+/* err_set() with a place in a text, both 1-based. Returns -1. */
 int err_at(struct err *err, enum err_kind kind, uint32_t line, uint32_t col,
 	   const char *fmt, ...) PRINTF(5, 6);
 

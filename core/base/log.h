@@ -16,7 +16,7 @@
 
 enum log_level { LOG_ERROR, LOG_WARNING, LOG_NOTE, LOG_DEBUG };
 
-/* What is printed: up to this level. Default LOG_NOTE; -q 0 or 1, -v more. */
+/* Print messages up to this level. Default LOG_NOTE; -q 0 or 1, -v more. */
 void log_set_level(enum log_level level);
 enum log_level log_level(void) MUST_USE;
 

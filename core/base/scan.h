@@ -113,7 +113,7 @@ struct scan_iter {
 
 /* Walk an array or object; any other value walks as empty. */
 void scan_iter_init(struct scan_iter *it, struct str value);
-/* The same; members of this very value, or NULL: they are not known. */
+/* Index of the members of this very value, or NULL: none was made. */
 void scan_iter_noted(struct scan_iter *it, struct str value,
 		     const struct scan_members *members);
 /* True: key and value are set. False: there are no more. */
@@ -127,7 +127,7 @@ size_t scan_count(struct str value) MUST_USE;
  */
 bool scan_get(struct str value, const char *name, struct str *ret_value)
 	MUST_USE;
-/* The same, and a member that is null counts as absent. */
+/* scan_get() to which a member that is null counts as absent. */
 bool scan_get_some(struct str value, const char *name, struct str *ret_value)
 	MUST_USE;
 
@@ -154,7 +154,7 @@ MUST_USE static inline bool scan_is(struct str value, const char *text)
  */
 bool scan_string(struct str value, struct buf *out);
 /*
- * The same, cut before the first character that would need more than `max`
+ * scan_string() cut before the first character that would need more than `max`
  * bytes of the JSON text, and then ended in "…"; for what is only shown.
  */
 bool scan_string_cut(struct str value, size_t max, struct buf *out);

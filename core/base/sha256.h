@@ -29,7 +29,7 @@ void sha256_init(struct sha256 *s);
 void sha256_add(struct sha256 *s, const void *bytes, size_t n);
 /* Ends the sum; begin again with sha256_init(). */
 void sha256_end(struct sha256 *s, unsigned char out[SHA256_BYTES]);
-/* It in lower-case hexadecimal. */
+/* Write a digest in lower-case hexadecimal. */
 void sha256_text(const unsigned char sum[SHA256_BYTES],
 		 char out[SHA256_HEX_BYTES]);
 /* The sum of one text in lower-case hexadecimal. */

@@ -1,5 +1,5 @@
 /*
- * What core/base/sha256.c is made of: the ways to take whole blocks.
+ * Ways to take whole blocks, for core/base/sha256.c.
  *
  * All give the same sum; callers of the sum see core/base/sha256.h only.
  */

@@ -29,7 +29,7 @@ struct strlist {
 /* For printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).n, (s).p
 
-/* These are short, and asked of every member of every message. */
+/* Inline, since every member of every message is compared. */
 
 MUST_USE static inline struct str str_of(const char *s)
 {

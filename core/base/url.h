@@ -27,7 +27,7 @@ struct url {
 	struct str query;    /* without "?"; {NULL, 0} when there is none */
 	struct str fragment; /* without "#"; {NULL, 0} when there is none */
 	struct str text;     /* all of it in this form, without the fragment */
-	uint16_t port;	     /* that of the scheme when none was written */
+	uint16_t port;	     /* default of the scheme when none was written */
 	bool is_tls;	     /* https, wss */
 	bool is_ipv6;	     /* host is an address of that kind */
 };

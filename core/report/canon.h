@@ -14,7 +14,7 @@
 #include "core/base/buf.h"
 #include "core/base/jdoc.h"
 
-/* What stands where a value was ignored; a JSON string. */
+/* JSON string in place of a value that was ignored. */
 #define CANON_IGNORED "\"(ignored)\""
 
 /*
@@ -36,7 +36,7 @@ void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out);
 void canon_string(struct str raw, struct buf *out);
 
 /*
- * The same value: numbers by spelling, strings by meaning, objects in any
+ * Compare two values: numbers by spelling, strings by meaning, objects in any
  * order. An ignored node equals any other.
  */
 bool canon_equal(const struct jdoc *a, const struct jdoc *b) MUST_USE;

@@ -18,7 +18,7 @@
 static const char *const kinds[] = {"added", "removed", "changed", "moved"};
 static const char *const classes[] = {"state", "schema", "value"};
 
-/* What a node is a child of. */
+/* Parent of a node. */
 enum level { IN_NOTHING, IN_REPORT, IN_STEPS, IN_STEP, BELOW };
 
 /* Members that say how a run or a step ended, not what it said. */
@@ -53,7 +53,7 @@ static bool is_state(enum level level, struct str key, enum diff_kind kind)
 		return kind != DIFF_MOVED;
 	if (level != IN_REPORT && level != IN_STEP)
 		return false;
-	/* it comes and goes with the state; its wording is a value */
+	/* present with the state only; the wording is a value */
 	if (str_is(key, "error"))
 		return kind != DIFF_CHANGED;
 	for (size_t i = 0; i < ARRAY_LEN(state_members); i++)

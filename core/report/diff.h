@@ -1,5 +1,5 @@
 /*
- * What is different between two reports, by meaning.
+ * Differences between two reports, by meaning.
  *
  * Key order, white space and escapes do not count. Steps are matched by name,
  * other arrays by position, after what is equal at both ends. Nodes whose

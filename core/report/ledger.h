@@ -114,7 +114,7 @@ int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
 			bool wait, int *ret_fd, struct err *err) MUST_USE;
 
 enum run_state {
-	RUN_RUNNING,  /* its process is alive */
+	RUN_RUNNING,  /* process of the run is alive */
 	RUN_LOST,     /* started, and its process is gone */
 	RUN_FINISHED, /* said how it ended */
 };

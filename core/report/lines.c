@@ -49,7 +49,7 @@ static void add_rest(struct buf *out, size_t n)
 
 struct lines {
 	struct str *item; /* arena */
-	bool *changed;	  /* those that are on one side only */
+	bool *changed;	  /* lines on one side only */
 	size_t n;
 };
 

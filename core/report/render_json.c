@@ -6,7 +6,7 @@ static void write_text(void *arg, struct str piece)
 	jw_text(arg, piece);
 }
 
-/* It may be as long as the data, and is made while it is written. */
+/* Output may be as long as the data: it is made while it is written. */
 static void print_output(struct jw *w, const struct report_step *s)
 {
 	const struct buf_sink sink = {write_text, w};

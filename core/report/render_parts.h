@@ -1,5 +1,5 @@
 /*
- * What the renderers share; included by core/report/render*.c only.
+ * Parts of all renderers; included by core/report/render*.c only.
  */
 #ifndef CORE_REPORT_RENDER_PARTS_H
 #define CORE_REPORT_RENDER_PARTS_H

@@ -43,7 +43,7 @@ const char *report_reason_name(enum step_reason r)
 	return reasons[r].word;
 }
 
-/* What the user left out by hand is no failure, even of a required step. */
+/* A step left out by hand is not a failure, even a required one. */
 static bool left_out_by_hand(const struct report_step *s)
 {
 	return s->reason == REASON_ONLY_FILTER || s->reason == REASON_DRY_RUN;
@@ -138,7 +138,7 @@ void report_step_data(struct jw *w, const struct report_step *s)
 		jw_raw(w, s->data);
 		return;
 	}
-	/* what a server sent is not indented */
+	/* JSON of a server is not indented */
 	w->pretty = false;
 	write_answer(w, &s->answer);
 	w->pretty = is_pretty;
@@ -191,7 +191,7 @@ static void add_size(struct buf *out, uint64_t bytes)
 	buf_addf(out, ", %llu %s", (unsigned long long)bytes, unit[u]);
 }
 
-/* What so many characters of base64 are in bytes. */
+/* Bytes that so many characters of Base64 decode to. */
 static uint64_t base64_bytes(struct str raw)
 {
 	struct str text = {raw.p + 1, raw.n - 2}; /* without the quotes */
@@ -259,7 +259,7 @@ static void add_block_line(struct buf *out, struct str block, struct str type)
 	buf_addc(out, ']');
 }
 
-/* What decides how a block is shown, found in one walk: it may be long. */
+/* Members that decide how a block is shown, found in one walk. */
 struct block {
 	struct str type; /* JSON string */
 	struct str text; /* JSON string; n = 0: there is none */

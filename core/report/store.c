@@ -76,7 +76,7 @@ static int highest_first(const void *va, const void *vb)
 	return *a == *b ? 0 : *a > *b ? -1 : 1;
 }
 
-/* What cannot be removed stays: one report more is no reason to fail. */
+/* A report that cannot be removed stays: one more is no reason to fail. */
 static int prune(const char *folder, uint64_t keep, uint64_t newest,
 		 struct err *err)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_inner.h"
+#include "core/secret/scrub_rewrite.h"
 
 /* ---- rewriting ---- */
 
@@ -61,7 +61,7 @@ static size_t apply(const struct scrub *s, struct str in, enum scrub_end end,
 	}
 	scrub_scan_init(&scan, s, SCRUB_BYTES);
 	if (!scrub_rewrite(&scan, in, end, out, &hits))
-		hits++; /* what is missing counts as replaced */
+		hits++; /* text that is missing counts as replaced */
 	scrub_scan_release(&scan);
 	return hits;
 }
@@ -128,7 +128,7 @@ struct scrub_stream_state {
 	struct scrub_scan scan;
 	struct scrub_given given;
 	size_t base;	 /* offset of what is held */
-	size_t n_values; /* that the scan knows */
+	size_t n_values; /* known to the scan */
 };
 
 void scrub_stream_init(struct scrub_stream *st, const struct scrub *s)

@@ -77,14 +77,14 @@ bool scrub_is_empty(const struct scrub *s) MUST_USE;
  * returns  how many were replaced
  */
 size_t scrub_apply(const struct scrub *s, struct str in, struct buf *out);
-/* The same for a text that may have been cut: its end counts as a mark. */
+/* scrub_apply() for a text that may have been cut: its end counts as a mark. */
 size_t scrub_cut(const struct scrub *s, struct str in, struct buf *out);
 /*
- * The same for a text that scan_document() proved: what comes out is valid
+ * scrub_apply() for a text that scan_document() proved: the result is valid
  * JSON too. A number that contains a value becomes the string "***".
  */
 size_t scrub_json(const struct scrub *s, struct str in, struct buf *out);
-/* Is there a value in `in`? */
+/* Report whether a value occurs in `in`. */
 bool scrub_finds(const struct scrub *s, struct str in) MUST_USE;
 /*
  * Ask `go_on` before each piece of a large text (1 MiB), so that a deadline or
@@ -107,7 +107,7 @@ void scrub_stream_init(struct scrub_stream *st, const struct scrub *s);
 void scrub_stream_feed(struct scrub_stream *st, struct str in, struct buf *out);
 /* Gives what was kept back; the stream is released and must not be fed. */
 void scrub_stream_end(struct scrub_stream *st, struct buf *out);
-/* The same when the last piece may have been cut, see scrub_cut(). */
+/* scrub_stream_end() for a text that may have been cut, see scrub_cut(). */
 void scrub_stream_cut(struct scrub_stream *st, struct buf *out);
 /* Wipe and release without giving anything. Harmless after _end(). */
 void scrub_stream_release(struct scrub_stream *st);

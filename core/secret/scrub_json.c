@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_inner.h"
+#include "core/secret/scrub_rewrite.h"
 
 #define STARS_VALUE "\"" SCRUB_STARS "\""
 

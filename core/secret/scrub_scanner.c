@@ -560,7 +560,7 @@ void scanner_go_on(const struct piece *p, struct scrub_scanner *sc)
 		add_known(p, sc, sc->at);
 	if (sc->at == end_of(p) && p->end != SCRUB_MORE)
 		return;
-	/* what had not begun long enough to be followed decides as well */
+	/* a beginning too short to be followed decides as well */
 	if (!sc->plain.is_active)
 		begin_plain(p, sc);
 	for (size_t i = 0; sc->is_coded && i < SCRUB_CODINGS; i++)

@@ -6,7 +6,7 @@
 #ifndef CORE_SECRET_SCRUB_SCANNER_H
 #define CORE_SECRET_SCRUB_SCANNER_H
 
-#include "core/secret/scrub_inner.h"
+#include "core/secret/scrub_scan.h"
 
 /* Symbols that are kept, for what has to be followed from before. */
 #define RECENT 8
@@ -60,8 +60,7 @@ struct scrub_scanner {
 	bool is_asleep;
 	size_t at; /* next unit */
 	size_t awake_until;
-	size_t plain_units; /* that stand for themselves, since the last other
-			     */
+	size_t plain_units; /* units in a row that stand for themselves */
 	size_t last;	    /* index in found, of this block; SIZE_MAX: none */
 	size_t breaks;	    /* in a row */
 	char before;	    /* byte of the text before `at` */

@@ -1,5 +1,5 @@
 /* Undoes escapes: JSON, \xNN, percent, entities of HTML. */
-#include "core/secret/scrub_inner.h"
+#include "core/secret/scrub_unit.h"
 
 /* Put by whoever cuts a text, directly behind what is left of it. */
 static const char *const marks[] = {"…", "\\u2026"};

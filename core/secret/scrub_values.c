@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_inner.h"
+#include "core/secret/scrub_values.h"
 
 /* Characters of a value that the filter knows. */
 #define HEAD LIMIT_SECRET_SCRUB_MIN

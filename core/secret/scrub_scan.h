@@ -1,0 +1,70 @@
+/*
+ * Values found in every reading of a text.
+ *
+ * Each file is a layer that calls down:
+ *
+ *	scrub.c, scrub_json.c  rewrite bytes, documents
+ *	scrub_scan.c	       finds values in every reading of a text
+ *	scrub_scanner.c	       finds values in one of them
+ *	scrub_values.c	       the values, as an automaton and a filter
+ *	scrub_unit.c	       undoes escapes: one character at a time
+ *
+ * A value is found where it stands in one of the readings of the whole text,
+ * and in the Base64, Base32 or hex that stands in the reading which undoes all
+ * escapes. Pure.
+ */
+#ifndef CORE_SECRET_SCRUB_SCAN_H
+#define CORE_SECRET_SCRUB_SCAN_H
+
+#include "core/secret/scrub_values.h"
+
+/* Knowledge about the end of a piece of text. */
+enum scrub_end {
+	SCRUB_MORE, /* more follows: what is open has to wait */
+	SCRUB_LAST, /* nothing follows: what is open does not match */
+	SCRUB_CUT,  /* as if a mark followed */
+};
+
+/* Offsets count from the beginning of the whole text. */
+struct scrub_range {
+	size_t from, end;
+};
+
+struct scrub_scanner;
+
+struct scrub_scan {
+	const struct scrub *scrub;	/* borrowed */
+	struct scrub_scanner *scanners; /* owned; the first undoes all */
+	size_t n;
+	struct scrub_range *found; /* owned; sorted by where they begin */
+	size_t n_found, cap_found;
+};
+
+/* Place of a text, which decides in which ways it can be read; bits. */
+enum scrub_place {
+	SCRUB_BYTES = 1,
+	SCRUB_STRING = 2,  /* of JSON, where `\` is never literal */
+	SCRUB_LITERAL = 4, /* nothing is undone, no coding is looked for */
+};
+
+void scrub_scan_init(struct scrub_scan *scan, const struct scrub *s,
+		     enum scrub_place place);
+void scrub_scan_release(struct scrub_scan *scan);
+/* Begin another text, whose first byte has the offset `at`. */
+void scrub_scan_clear(struct scrub_scan *scan, size_t at);
+/* Forget the first n ranges. */
+void scrub_scan_drop(struct scrub_scan *scan, size_t n);
+/*
+ * Go on to `limit`; what lies behind it is looked at where a decision needs
+ * it. Ranges that were found are added to scan->found.
+ *
+ * text     from offset `base` on; what was undecided is part of it
+ * returns  the offset up to which the text is decided: no range that is yet
+ *	    to be found begins before
+ */
+size_t scrub_scan_run(struct scrub_scan *scan, struct str text, size_t base,
+		      size_t limit, enum scrub_end end);
+/* Report quickly that no value begins in a text; false: maybe one does. */
+bool scrub_scan_is_clean(const struct scrub *s, struct str text) MUST_USE;
+
+#endif
