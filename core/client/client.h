@@ -155,12 +155,10 @@ void client_free(struct client *c);
 /*
  * Start the server and the handshake.
  *
- * errors  those of gate_spawn(); client_spawn_reason() names them for a
+ * errors  those of gate_spawn(); failure_of_spawn() names them for a
  *	   report. Nothing runs then, and no event comes.
  */
 int client_start(struct client *c, struct err *err) MUST_USE;
-/* "no_command", "leash", … of an error of client_start(). */
-enum step_reason client_spawn_reason(const struct err *err) MUST_USE;
 
 /* ---- requests ---- */
 
@@ -170,7 +168,8 @@ struct client_call {
 	/* Arguments of the tool, or params; of subscriptions/listen the
 	   filter. JSON object, n = 0: none. Copied. */
 	struct str params;
-	bool as_task; /* of a tool that demands it (2025-11-25) */
+	bool as_task;	    /* of a tool that demands it (2025-11-25) */
+	bool is_background; /* client_wait() does not wait for its end */
 	/* Time for the answer, restarted by progress, and in all, from when it
 	   is sent; 0: those of options->session. */
 	uint64_t timeout_ms, total_ms;
@@ -317,11 +316,6 @@ const char *client_failure_details(const struct client *c) MUST_USE;
 const struct session_server *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
-/*
- * Arguments go into header fields (HTTP of 2026-07-28): tools whose marks for
- * that break a rule are not to be used (XH-2). False before READY.
- */
-bool client_has_headers(const struct client *c) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
 /* Is it no server, but prints a CallToolResult? MCP_IS_PRINTED says so. */
 bool client_prints_result(const struct client *c) MUST_USE;

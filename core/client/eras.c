@@ -215,3 +215,59 @@ void eras_learn(struct eras *e, const struct era_key *key, enum session_era era)
 	if (e->path)
 		save(e);
 }
+
+/* ---- beginnings ---- */
+
+void beginning_recall(struct beginning *b, struct eras *e,
+		      const struct era_key *key)
+{
+	b->key = *key;
+	b->has_key = true;
+	b->era = eras_find(e, key);
+	b->is_remembered = b->era != SESSION_ERA_PROBE;
+}
+
+/* Over HTTP an initialize may be refused without a word of JSON-RPC. */
+static bool is_refusal(const struct beginning *b, const struct session_event *e,
+		       bool is_remote)
+{
+	return e->failure == SESSION_FAIL_HANDSHAKE ||
+	       (e->failure == SESSION_FAIL_TRANSPORT && is_remote &&
+		b->era == SESSION_ERA_INITIALIZE);
+}
+
+static bool choose_other(struct beginning *b, const struct session_event *e,
+			 bool is_remote)
+{
+	if (e->retry_protocol && !b->tried_protocol) {
+		b->tried_protocol = true;
+		b->protocol = e->retry_protocol;
+		return true;
+	}
+	if (e->retry_era && !b->tried_era) {
+		b->tried_era = true;
+		b->era = e->era;
+		return true;
+	}
+	/* a server that began so before and now refuses: probe it (PRB-10) */
+	if (b->is_remembered && is_refusal(b, e, is_remote) && !b->tried_era) {
+		b->tried_era = true;
+		b->era = SESSION_ERA_PROBE;
+		return true;
+	}
+	return false;
+}
+
+bool beginning_change(struct beginning *b, struct eras *e,
+		      const struct session_event *failed, bool is_remote)
+{
+	bool is_other = choose_other(b, failed, is_remote);
+
+	/* a connection that fails says nothing of an era (HE-5) */
+	if (b->is_remembered &&
+	    (!is_remote || failed->failure == SESSION_FAIL_HANDSHAKE)) {
+		eras_learn(e, &b->key, SESSION_ERA_PROBE);
+		b->is_remembered = false;
+	}
+	return is_other;
+}

@@ -7,6 +7,7 @@
 
 #include "core/base/mem.h"
 #include "core/client/facts.h"
+#include "core/client/failure.h"
 #include "core/run/judge.h"
 #include "core/run/step.h"
 
@@ -190,7 +191,7 @@ static void begin(struct step_run *s)
 
 	s->state = mem_zalloc(sizeof(struct exec_step));
 	if (start(s, &err) < 0)
-		step_skip(s, client_spawn_reason(&err), err.msg);
+		step_skip(s, failure_of_spawn(&err), err.msg);
 }
 
 /* Its output is over but it lives on: that is another thing than silence. */

@@ -7,6 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/client/facts.h"
+#include "core/client/failure.h"
 #include "core/run/step_mcp_inner.h"
 
 /* ---- the end ---- */
@@ -218,7 +219,7 @@ static void opened(struct pool_user *u)
 
 static void refused(struct pool_user *u, const struct err *err)
 {
-	step_skip(u->arg, client_spawn_reason(err), err->msg);
+	step_skip(u->arg, failure_of_spawn(err), err->msg);
 }
 
 static const struct pool_handler handler = {

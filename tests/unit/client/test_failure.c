@@ -2,7 +2,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/mem.h"
-#include "core/client/client_inner.h"
+#include "core/client/failure.h"
 
 static const char *reason_of(enum session_failure failure, bool is_call,
 			     const char *method)
@@ -12,10 +12,8 @@ static const char *reason_of(enum session_failure failure, bool is_call,
 		.phase =
 			is_call ? SESSION_PHASE_CALL : SESSION_PHASE_INITIALIZE,
 	};
-	const struct call call = {.method = method};
 
-	return report_reason_name(
-		client_failure_reason(&e, method ? &call : NULL));
+	return report_reason_name(failure_of_event(&e, method));
 }
 
 TEST(failure, of_each_kind, has_its_reason)
@@ -79,8 +77,7 @@ TEST(spawn, error_of_each_kind, has_its_reason)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct err err = {.kind = rows[i].kind};
 
-		assert_string_equal(
-			report_reason_name(client_spawn_reason(&err)),
-			rows[i].reason);
+		assert_string_equal(report_reason_name(failure_of_spawn(&err)),
+				    rows[i].reason);
 	}
 }
