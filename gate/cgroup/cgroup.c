@@ -2,23 +2,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
+#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "gate/cgroup/cgroup_inner.h"
+#include "gate/path/mounts.h"
 
 /* Groups that wait for their next tree. */
 #define IDLE_MAX 16
 /* What an ended tree may leave charged (page cache) for the next one. */
 #define LEFT_MAX (UINT64_C(64) << 20)
-/* The root of a hierarchy, fs/kernfs/dir.c; the namespace that all processes
-   begin in, PROC_CGROUP_INIT_INO of include/linux/proc_ns.h. */
-#define ROOT_INO 1
-#define INIT_CGROUP_NS_INO 0xEFFFFFFBU
 /* Of a file of a group, from the folder that the group is in. */
 #define PATH_BYTES (CGROUP_NAME_BYTES + 48)
 
@@ -49,6 +44,171 @@ static const struct cgroup_tree *tree_of(const struct cgroups *pool,
 		if (pool->tree[i].has[c])
 			return &pool->tree[i];
 	return NULL;
+}
+
+/* ---- the first group of a tree ---- */
+
+static bool is_still(int fd, int at, const char *name)
+{
+	struct stat a, b;
+
+	return fstat(fd, &a) == 0 &&
+	       fstatat(at, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stat_is_same(&a, &b);
+}
+
+/* Make and lock; between the two a sweep of another one may have taken it. */
+static int make_first(const struct cgroups *pool, int base)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		AUTO(fd_closep) int fd = -1;
+
+		if (pool->fs->make(base, pool->name) < 0)
+			return -1;
+		fd = cgroup_open(base, pool->name);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+		    is_still(fd, base, pool->name))
+			return fd_steal(&fd);
+		/* without a lock on it nobody would remove it at the end */
+		cgroup_remove(pool->fs, base, pool->name);
+	}
+	errno = EBUSY;
+	return -1;
+}
+
+static void close_tree(const struct cgroups *pool, struct cgroup_tree *t)
+{
+	if (t->lock >= 0)
+		cgroup_remove(pool->fs, t->base, pool->name);
+	fd_closep(&t->lock);
+	fd_closep(&t->base);
+}
+
+static void note(struct cgroups *pool, const char *where, const char *what)
+{
+	if (!*pool->why)
+		snprintf(pool->why, sizeof(pool->why), "%.80s: %.70s", where,
+			 what);
+}
+
+/* Takes base. */
+static int add_tree(struct cgroups *pool, int base, const char *path,
+		    const bool has[N_CGROUP_CONTROLLERS])
+{
+	struct cgroup_tree *t = &pool->tree[pool->n_trees];
+
+	*t = (struct cgroup_tree){.base = base, .lock = -1};
+	memcpy(t->has, has, sizeof(t->has));
+	cgroup_sweep(pool->fs, base);
+	t->lock = make_first(pool, base);
+	if (t->lock < 0) {
+		note(pool, path, strerror(errno));
+		fd_closep(&t->base);
+		return -1;
+	}
+	pool->n_trees++;
+	return 0;
+}
+
+/* ---- version 1 ---- */
+
+static void add_v1(struct cgroups *pool, const char *path,
+		   const bool has[N_CGROUP_CONTROLLERS])
+{
+	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
+
+	if (base < 0)
+		note(pool, path, strerror(errno));
+	else
+		(void)add_tree(pool, base, path, has);
+}
+
+static void open_v1(struct cgroups *pool, const struct cgroup_places *at)
+{
+	const bool memory[] = {true, false}, pids[] = {false, true};
+	const bool both[] = {true, true};
+
+	if (at->memory && at->pids && strcmp(at->memory, at->pids) == 0) {
+		add_v1(pool, at->memory, both);
+		return;
+	}
+	if (at->memory)
+		add_v1(pool, at->memory, memory);
+	if (at->pids)
+		add_v1(pool, at->pids, pids);
+}
+
+/* ---- version 2 ---- */
+
+/* Controllers of a group's children. */
+static int children_have(int group, bool ret[N_CGROUP_CONTROLLERS])
+{
+	char text[CGROUP_FILE_BYTES];
+	struct str type = str_trim(cgroup_read(group, "cgroup.type", text));
+
+	ret[CGROUP_MEMORY] = ret[CGROUP_PIDS] = false;
+	/* the root has no type; threads can be divided, their memory not */
+	if (type.n && !str_is(type, "domain"))
+		return 0;
+	cgroup_read(group, "cgroup.subtree_control", text);
+	ret[CGROUP_MEMORY] = cgroup_has_word(str_of(text), ' ', "memory");
+	ret[CGROUP_PIDS] = cgroup_has_word(str_of(text), ' ', "pids");
+	return ret[CGROUP_MEMORY] + ret[CGROUP_PIDS];
+}
+
+/* One group of the way up, if that many controllers can be had in it. */
+static bool try_v2(struct cgroups *pool, const char *path, int wanted)
+{
+	bool has[N_CGROUP_CONTROLLERS];
+	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
+
+	if (base < 0)
+		return false;
+	if (children_have(base, has) < wanted) {
+		close(base);
+		return false;
+	}
+	return add_tree(pool, base, path, has) == 0;
+}
+
+static bool walk_v2(struct cgroups *pool, const struct cgroup_places *at,
+		    int wanted)
+{
+	AUTO(mem_freep) char *path = mem_strdup(at->unified);
+	size_t top = strlen(at->unified_top);
+
+	for (;;) {
+		char *slash;
+
+		if (try_v2(pool, *path ? path : "/", wanted))
+			return true;
+		slash = strrchr(path, '/');
+		if (!slash || strlen(path) <= top)
+			return false;
+		*slash = '\0';
+	}
+}
+
+static void open_v2(struct cgroups *pool, const struct cgroup_places *at)
+{
+	if (!at->unified || !at->unified_top)
+		return;
+	pool->is_unified = walk_v2(pool, at, 2) || walk_v2(pool, at, 1);
+	if (!pool->is_unified)
+		note(pool, at->unified,
+		     "memory and pids are not delegated to us");
+}
+
+/* ---- which of them ---- */
+
+static void open_trees(struct cgroups *pool, const struct cgroup_places *places)
+{
+	cgroup_new_name(pool->name);
+	open_v2(pool, places);
+	if (!pool->n_trees && (places->memory || places->pids)) {
+		*pool->why = '\0';
+		open_v1(pool, places);
+	}
 }
 
 /* ---- groups ---- */
@@ -290,7 +450,7 @@ static void close_all(struct cgroups *pool)
 		free_group(pool, g);
 	}
 	for (size_t i = 0; i < pool->n_trees; i++)
-		cgroup_close_tree(pool, &pool->tree[i]);
+		close_tree(pool, &pool->tree[i]);
 	pool->n_trees = pool->n_idle = 0;
 	pool->has[CGROUP_MEMORY] = pool->has[CGROUP_PIDS] = false;
 }
@@ -309,7 +469,7 @@ static void try_first(struct cgroups *pool)
 	snprintf(g->name, sizeof(g->name), "%s", pool->name);
 	keep(pool, g);
 	if (set_bounds(pool, g, &want, &err) < 0) {
-		cgroup_note(pool, pool->name, err.msg);
+		note(pool, pool->name, err.msg);
 		close_all(pool);
 		return;
 	}
@@ -317,51 +477,14 @@ static void try_first(struct cgroups *pool)
 		pool->has[c] = tree_of(pool, (enum cgroup_controller)c);
 }
 
-/* The root of a hierarchy; a mount may show less, and then its row tells. */
-static bool is_root(const char *path, uint64_t magic)
-{
-	struct statfs fs;
-	struct stat st;
-
-	return statfs(path, &fs) == 0 && (uint64_t)fs.f_type == magic &&
-	       stat(path, &st) == 0 && st.st_ino == ROOT_INO;
-}
-
-/* Names of groups begin at the root, and not at that of a namespace. */
-static bool sees_all(void)
-{
-	struct stat st;
-
-	return stat("/proc/self/ns/cgroup", &st) == 0 &&
-	       st.st_ino == INIT_CGROUP_NS_INO;
-}
-
-/* Where nearly all have them; the table of mounts takes longer to write. */
-static bool find_usual(struct str groups, struct arena *arena,
-		       struct cgroup_places *ret)
-{
-	if (!sees_all())
-		return false;
-	if (is_root(CGROUP_USUAL, CGROUP2_SUPER_MAGIC))
-		return cgroup_find_usual(groups, true, arena, ret);
-	return is_root(CGROUP_USUAL_MEMORY, CGROUP_SUPER_MAGIC) &&
-	       is_root(CGROUP_USUAL_PIDS, CGROUP_SUPER_MAGIC) &&
-	       cgroup_find_usual(groups, false, arena, ret);
-}
-
 static void find_own(struct arena *arena, struct cgroup_places *ret)
 {
-	AUTO(buf_release) struct buf mounts = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf groups = BUF_INIT(BUF_UNBOUNDED);
 	struct err ignored = ERR_INIT;
 
 	*ret = (struct cgroup_places){NULL, NULL, NULL, NULL};
-	if (fd_read_file("/proc/self/cgroup", &groups, &ignored) < 0 ||
-	    find_usual(buf_str(&groups), arena, ret))
-		return;
-	if (fd_read_file("/proc/self/mountinfo", &mounts, &ignored) < 0)
-		return;
-	cgroup_find(buf_str(&mounts), buf_str(&groups), arena, ret);
+	if (fd_read_file("/proc/self/cgroup", &groups, &ignored) == 0)
+		cgroup_find(mounts_first(), buf_str(&groups), arena, ret);
 }
 
 void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
@@ -378,12 +501,11 @@ void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
 		find_own(&arena, &own);
 		places = &own;
 	}
-	cgroup_open_trees(pool, places);
+	open_trees(pool, places);
 	if (pool->n_trees)
 		try_first(pool);
 	else
-		cgroup_note(pool, "/sys/fs/cgroup",
-			    "no control groups are mounted");
+		note(pool, "/sys/fs/cgroup", "no control groups are mounted");
 }
 
 void cgroups_close(struct cgroups *pool)

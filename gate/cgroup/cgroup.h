@@ -34,6 +34,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/cgroup/cgroup_find.h"
+#include "gate/cgroup/cgroup_folder.h"
 
 /* Hierarchies that one tree is in: version 1 has one for each controller. */
 #define CGROUP_TREES 2
@@ -47,15 +48,6 @@
 #define CGROUP_MEMORY_MIN (UINT64_C(16) << 20)
 
 enum cgroup_controller { CGROUP_MEMORY, CGROUP_PIDS, N_CGROUP_CONTROLLERS };
-
-/* Of a group's folder, with the NUL. */
-#define CGROUP_NAME_BYTES 80
-
-/* How folders are made and removed; another one stands in for the kernel. */
-struct cgroup_fs {
-	int (*make)(int at, const char *name);
-	int (*remove)(int at, const char *name);
-};
 
 struct cgroup_events {
 	uint64_t oom_kills;	/* processes killed for want of memory */

@@ -27,22 +27,6 @@ struct cgroup_places {
 void cgroup_find(struct str mountinfo, struct str cgroup, struct arena *arena,
 		 struct cgroup_places *ret);
 
-/* Where most systems mount them. */
-#define CGROUP_USUAL "/sys/fs/cgroup"
-#define CGROUP_USUAL_MEMORY CGROUP_USUAL "/memory"
-#define CGROUP_USUAL_PIDS CGROUP_USUAL "/pids"
-
-/*
- * The same without a table of mounts, for a caller who knows that the root of
- * version 2 is mounted at CGROUP_USUAL, or else those of the two of version 1
- * at their places.
- *
- * returns  false when that is not all there is to know: both controllers are
- *	    in version 2, or each in a hierarchy of its own
- */
-bool cgroup_find_usual(struct str cgroup, bool is_unified, struct arena *arena,
-		       struct cgroup_places *ret) MUST_USE;
-
 /* Is a word in a list that is separated by `sep` and may end in a newline? */
 bool cgroup_has_word(struct str list, char sep, const char *word) MUST_USE;
 

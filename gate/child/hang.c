@@ -8,10 +8,8 @@
 #include "core/base/fd.h"
 #include "gate/gate.h"
 #include "gate/child/process.h"
+#include "gate/path/mounts.h"
 #include "gate/path/resolve.h"
-
-/* A table of mounts; of a longer one the answer is "possible". */
-#define MOUNTINFO_BYTES (1024 * 1024)
 
 /* ---- mounts ---- */
 
@@ -30,36 +28,22 @@ static bool is_served(struct str type)
 	return str_starts(type, "fuse.");
 }
 
-/* 36 35 98:0 / /mnt rw,noatime master:1 - ext3 /dev/root rw */
-static bool is_served_line(struct str line)
-{
-	struct str place = {NULL, 0}, word;
-
-	for (int i = 0; i < 5; i++)
-		place = str_cut(&line, ' ');
-	do
-		word = str_cut(&line, ' ');
-	while (line.n && !str_eq(word, STR("-")));
-	if (str_starts(place, "/proc/") || str_starts(place, "/sys/"))
-		return false;
-	return is_served(str_cut(&line, ' '));
-}
-
 bool hang_is_served(struct str mountinfo)
 {
-	while (mountinfo.n)
-		if (is_served_line(str_cut(&mountinfo, '\n')))
+	struct mount m;
+
+	while (mounts_next(&mountinfo, &m))
+		if (!str_starts(m.point, "/proc/") &&
+		    !str_starts(m.point, "/sys/") && is_served(m.type))
 			return true;
 	return false;
 }
 
 bool hang_is_possible(void)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(MOUNTINFO_BYTES);
-	struct err ignored;
+	struct str mounts = mounts_first();
 
-	return fd_read_file("/proc/self/mountinfo", &text, &ignored) < 0 ||
-	       hang_is_served(buf_str(&text));
+	return !mounts.p || hang_is_served(mounts);
 }
 
 /* ---- who goes first ---- */

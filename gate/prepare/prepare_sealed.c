@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "gate/path/mounts.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
@@ -25,27 +26,6 @@ static bool is_above(const struct stat *one, const char *path,
 	return stat("/", &st) == 0 && stat_is_same(&st, one);
 }
 
-/* The fifth field of a row of mountinfo; \040 and the like are characters. */
-static const char *mount_point(struct str row, struct arena *arena)
-{
-	struct str field = {NULL, 0};
-	char *path, *to;
-
-	for (int i = 0; i < 5; i++)
-		field = str_cut(&row, ' ');
-	path = to = arena_strndup(arena, field.p ? field.p : "", field.n);
-	for (const char *from = path; *from; from++)
-		if (from[0] == '\\' && from[1] && from[2] && from[3]) {
-			*to++ = (char)((from[1] - '0') << 6 |
-				       (from[2] - '0') << 3 | (from[3] - '0'));
-			from += 3;
-		} else {
-			*to++ = *from;
-		}
-	*to = '\0';
-	return path;
-}
-
 /* Is a folder above the path mounted somewhere beneath the grant? Where that
    cannot be told it may be. */
 static bool is_mounted_beneath(const struct grant *g, const char *path,
@@ -54,12 +34,14 @@ static bool is_mounted_beneath(const struct grant *g, const char *path,
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err ignored = ERR_INIT;
 	struct str rest;
+	struct mount m;
 	struct stat st;
 
 	if (fd_read_file("/proc/self/mountinfo", &text, &ignored) < 0)
 		return true;
-	for (rest = buf_str(&text); rest.n;) {
-		const char *at = mount_point(str_cut(&rest, '\n'), arena);
+	rest = buf_str(&text);
+	while (mounts_next(&rest, &m)) {
+		const char *at = mounts_path(m.point, arena).p;
 
 		if (allow_covers(g->path, at) && stat(at, &st) == 0 &&
 		    is_above(&st, path, arena))

@@ -8,6 +8,11 @@
 	"31 23 0:28 " root " " point " rw,relatime shared:4 master:1 - " type \
 	" x " options "\n"
 
+#define USUAL_V2 ROW("/", "/sys/fs/cgroup", "cgroup2", "rw")
+#define USUAL_V1                                                 \
+	ROW("/", "/sys/fs/cgroup/memory", "cgroup", "rw,memory") \
+	ROW("/", "/sys/fs/cgroup/pids", "cgroup", "rw,pids")
+
 struct row {
 	const char *mounts, *groups;
 	struct cgroup_places want;
@@ -58,6 +63,24 @@ TEST(places, of_every_kind, are_found)
 		{ROW("/", "/my\\040groups", "cgroup2", "rw"),
 		 "0::/a b:c\n",
 		 {"/my groups/a b:c", "/my groups", NULL, NULL}},
+		/* where most systems have them */
+		{USUAL_V2,
+		 "0::/user.slice/a\n",
+		 {"/sys/fs/cgroup/user.slice/a", "/sys/fs/cgroup", NULL, NULL}},
+		{USUAL_V2,
+		 "0::/\n",
+		 {"/sys/fs/cgroup", "/sys/fs/cgroup", NULL, NULL}},
+		{USUAL_V1,
+		 "9:name=systemd:/x\n8:pids:/\n4:memory:/a/b\n0::/\n",
+		 {NULL, NULL, "/sys/fs/cgroup/memory/a/b",
+		  "/sys/fs/cgroup/pids"}},
+		{USUAL_V1,
+		 "8:pids:/../p\n4:memory:/a\n",
+		 {NULL, NULL, "/sys/fs/cgroup/memory/a", NULL}},
+		{USUAL_V2, "", {NULL, NULL, NULL, NULL}},
+		{USUAL_V1,
+		 "4:memory\n4\n:::\n8:pids:b\n",
+		 {NULL, NULL, NULL, NULL}},
 		/* similar words */
 		{ROW("/", "/m", "cgroup", "rw,memoryx,name=memory"),
 		 "4:memory:/b\n",
@@ -84,58 +107,6 @@ TEST(places, of_every_kind, are_found)
 		same(got.unified_top, r->want.unified_top, r->mounts);
 		same(got.memory, r->want.memory, r->mounts);
 		same(got.pids, r->want.pids, r->mounts);
-	}
-}
-
-/* The table of mounts would say the same, or is needed. */
-TEST(usual, places, are_found)
-{
-	static const struct {
-		const char *groups;
-		bool is_unified, is_known;
-		struct cgroup_places want;
-	} rows[] = {
-		{"0::/user.slice/a\n",
-		 true,
-		 true,
-		 {"/sys/fs/cgroup/user.slice/a", "/sys/fs/cgroup", NULL, NULL}},
-		{"0::/\n",
-		 true,
-		 true,
-		 {"/sys/fs/cgroup", "/sys/fs/cgroup", NULL, NULL}},
-		{"9:name=systemd:/x\n8:pids:/\n4:memory:/a/b\n0::/\n",
-		 false,
-		 true,
-		 {NULL, NULL, "/sys/fs/cgroup/memory/a/b",
-		  "/sys/fs/cgroup/pids"}},
-		/* a controller that is in version 1 is not in version 2 */
-		{"4:memory:/a\n0::/x\n", true, false, {NULL}},
-		{"4:pids:/a\n0::/x\n", true, false, {NULL}},
-		{"4:memory:/a\n0::/x\n", false, false, {NULL}},
-		{"8:pids:/a\n0::/x\n", false, false, {NULL}},
-		/* one hierarchy with both, under whichever name */
-		{"4:memory,pids:/a\n", false, false, {NULL}},
-		{"4:cpu,memory:/a\n8:pids:/\n", false, false, {NULL}},
-		{"0::/../other\n", true, false, {NULL}},
-		{"8:pids:/../p\n4:memory:/a\n", false, false, {NULL}},
-		{"0::/gone (deleted)\n", true, false, {NULL}},
-		{"", true, false, {NULL}},
-		{"4:memory\n4\n:::\n8:pids:b\n", false, false, {NULL}},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO(arena_release) struct arena arena = ARENA_INIT;
-		const char *groups = rows[i].groups;
-		struct cgroup_places got = {NULL, NULL, NULL, NULL};
-
-		assert_int_equal(cgroup_find_usual(str_of(groups),
-						   rows[i].is_unified, &arena,
-						   &got),
-				 rows[i].is_known);
-		same(got.unified, rows[i].want.unified, groups);
-		same(got.unified_top, rows[i].want.unified_top, groups);
-		same(got.memory, rows[i].want.memory, groups);
-		same(got.pids, rows[i].want.pids, groups);
 	}
 }
 

@@ -1,7 +1,5 @@
-/*
- * The folders of control groups: where some may be made, our first one there,
- * and those that dead gates have left.
- */
+#include "gate/cgroup/cgroup_folder.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +13,6 @@
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
-#include "gate/cgroup/cgroup_inner.h"
 
 #define PREFIX "matins-"
 /* Rounds of killing, and the time for one process to go. */
@@ -94,7 +91,7 @@ static void end_group(int group)
 			return;
 }
 
-static int open_folder(int at, const char *name)
+int cgroup_open(int at, const char *name)
 {
 	return openat(at, name,
 		      O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -102,7 +99,7 @@ static int open_folder(int at, const char *name)
 
 void cgroup_end(int base, const char *name)
 {
-	AUTO(fd_closep) int fd = open_folder(base, name);
+	AUTO(fd_closep) int fd = cgroup_open(base, name);
 
 	if (fd >= 0)
 		end_group(fd);
@@ -120,7 +117,7 @@ void cgroup_remove(const struct cgroup_fs *fs, int base, const char *name)
 
 static DIR *open_dir(int fd)
 {
-	int copy = open_folder(fd, ".");
+	int copy = cgroup_open(fd, ".");
 	DIR *dir = copy < 0 ? NULL : fdopendir(copy);
 
 	if (!dir)
@@ -176,6 +173,14 @@ static bool parse_name(const char *name, struct group_name *ret)
 	return str_uint64(rest, &n);
 }
 
+void cgroup_new_name(char ret[CGROUP_NAME_BYTES])
+{
+	static unsigned opened;
+
+	snprintf(ret, CGROUP_NAME_BYTES, PREFIX "%d-%llu-%u", getpid(),
+		 (unsigned long long)start_time(getpid()), opened++);
+}
+
 static bool is_alive(const struct group_name *name)
 {
 	return start_time((pid_t)name->pid) == name->start;
@@ -217,14 +222,14 @@ static void sweep_gate(const struct cgroup_fs *fs, int base,
 	if (is_alive(name) || !is_own(base, name->first))
 		return;
 	/* a lock is held by one that another pid namespace hides */
-	lock = open_folder(base, name->first);
+	lock = cgroup_open(base, name->first);
 	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
 		return;
 	remove_others(fs, base, name);
 	cgroup_remove(fs, base, name->first);
 }
 
-static void sweep(const struct cgroup_fs *fs, int base)
+void cgroup_sweep(const struct cgroup_fs *fs, int base)
 {
 	DIR *dir = open_dir(base);
 	struct dirent *e;
@@ -243,172 +248,4 @@ static void sweep(const struct cgroup_fs *fs, int base)
 	}
 	if (dir)
 		closedir(dir);
-}
-
-/* ---- our own groups ---- */
-
-static bool is_still(int fd, int at, const char *name)
-{
-	struct stat a, b;
-
-	return fstat(fd, &a) == 0 &&
-	       fstatat(at, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       stat_is_same(&a, &b);
-}
-
-/* Make and lock; between the two a sweep of another one may have taken it. */
-static int make_first(const struct cgroups *pool, int base)
-{
-	for (int tries = 0; tries < 3; tries++) {
-		AUTO(fd_closep) int fd = -1;
-
-		if (pool->fs->make(base, pool->name) < 0)
-			return -1;
-		fd = open_folder(base, pool->name);
-		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-		    is_still(fd, base, pool->name))
-			return fd_steal(&fd);
-		/* without a lock on it nobody would remove it at the end */
-		cgroup_remove(pool->fs, base, pool->name);
-	}
-	errno = EBUSY;
-	return -1;
-}
-
-void cgroup_close_tree(const struct cgroups *pool, struct cgroup_tree *t)
-{
-	if (t->lock >= 0)
-		cgroup_remove(pool->fs, t->base, pool->name);
-	fd_closep(&t->lock);
-	fd_closep(&t->base);
-}
-
-void cgroup_note(struct cgroups *pool, const char *where, const char *what)
-{
-	if (!*pool->why)
-		snprintf(pool->why, sizeof(pool->why), "%.80s: %.70s", where,
-			 what);
-}
-
-/* Takes base. */
-static int add_tree(struct cgroups *pool, int base, const char *path,
-		    const bool has[N_CGROUP_CONTROLLERS])
-{
-	struct cgroup_tree *t = &pool->tree[pool->n_trees];
-
-	*t = (struct cgroup_tree){.base = base, .lock = -1};
-	memcpy(t->has, has, sizeof(t->has));
-	sweep(pool->fs, base);
-	t->lock = make_first(pool, base);
-	if (t->lock < 0) {
-		cgroup_note(pool, path, strerror(errno));
-		fd_closep(&t->base);
-		return -1;
-	}
-	pool->n_trees++;
-	return 0;
-}
-
-/* ---- version 1 ---- */
-
-static void add_v1(struct cgroups *pool, const char *path,
-		   const bool has[N_CGROUP_CONTROLLERS])
-{
-	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
-
-	if (base < 0)
-		cgroup_note(pool, path, strerror(errno));
-	else
-		(void)add_tree(pool, base, path, has);
-}
-
-static void open_v1(struct cgroups *pool, const struct cgroup_places *at)
-{
-	const bool memory[] = {true, false}, pids[] = {false, true};
-	const bool both[] = {true, true};
-
-	if (at->memory && at->pids && strcmp(at->memory, at->pids) == 0) {
-		add_v1(pool, at->memory, both);
-		return;
-	}
-	if (at->memory)
-		add_v1(pool, at->memory, memory);
-	if (at->pids)
-		add_v1(pool, at->pids, pids);
-}
-
-/* ---- version 2 ---- */
-
-/* Controllers of a group's children. */
-static int children_have(int group, bool ret[N_CGROUP_CONTROLLERS])
-{
-	char text[CGROUP_FILE_BYTES];
-	struct str type = str_trim(cgroup_read(group, "cgroup.type", text));
-
-	ret[CGROUP_MEMORY] = ret[CGROUP_PIDS] = false;
-	/* the root has no type; threads can be divided, their memory not */
-	if (type.n && !str_is(type, "domain"))
-		return 0;
-	cgroup_read(group, "cgroup.subtree_control", text);
-	ret[CGROUP_MEMORY] = cgroup_has_word(str_of(text), ' ', "memory");
-	ret[CGROUP_PIDS] = cgroup_has_word(str_of(text), ' ', "pids");
-	return ret[CGROUP_MEMORY] + ret[CGROUP_PIDS];
-}
-
-/* One group of the way up, if that many controllers can be had in it. */
-static bool try_v2(struct cgroups *pool, const char *path, int wanted)
-{
-	bool has[N_CGROUP_CONTROLLERS];
-	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
-
-	if (base < 0)
-		return false;
-	if (children_have(base, has) < wanted) {
-		close(base);
-		return false;
-	}
-	return add_tree(pool, base, path, has) == 0;
-}
-
-static bool walk_v2(struct cgroups *pool, const struct cgroup_places *at,
-		    int wanted)
-{
-	AUTO(mem_freep) char *path = mem_strdup(at->unified);
-	size_t top = strlen(at->unified_top);
-
-	for (;;) {
-		char *slash;
-
-		if (try_v2(pool, *path ? path : "/", wanted))
-			return true;
-		slash = strrchr(path, '/');
-		if (!slash || strlen(path) <= top)
-			return false;
-		*slash = '\0';
-	}
-}
-
-static void open_v2(struct cgroups *pool, const struct cgroup_places *at)
-{
-	if (!at->unified || !at->unified_top)
-		return;
-	pool->is_unified = walk_v2(pool, at, 2) || walk_v2(pool, at, 1);
-	if (!pool->is_unified)
-		cgroup_note(pool, at->unified,
-			    "memory and pids are not delegated to us");
-}
-
-/* ---- which of them ---- */
-
-void cgroup_open_trees(struct cgroups *pool, const struct cgroup_places *places)
-{
-	static unsigned opened;
-
-	snprintf(pool->name, sizeof(pool->name), PREFIX "%d-%llu-%u", getpid(),
-		 (unsigned long long)start_time(getpid()), opened++);
-	open_v2(pool, places);
-	if (!pool->n_trees && (places->memory || places->pids)) {
-		*pool->why = '\0';
-		open_v1(pool, places);
-	}
 }
