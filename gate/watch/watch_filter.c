@@ -2,8 +2,9 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/syscall.h>
 
-#include "gate/watch/watch_inner.h"
+#include "gate/watch/watch.h"
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH UINT32_C(0xc000003e) /* AUDIT_ARCH_X86_64 */
@@ -15,9 +16,22 @@
 #error "the number of this architecture: linux/audit.h"
 #endif
 
+/* Rows of one call stand together. */
+static const struct {
+	int nr;
+	unsigned what;
+} ROWS[] = {
+#define WATCH(call, what, how, dir, path, more) \
+	{SYS_##call, GATE_RECORD_##what},
+#include "gate/watch/watch.def"
+#undef WATCH
+};
+
+enum { N_ROWS = ARRAY_LEN(ROWS) };
+
 static bool is_first_row(size_t i)
 {
-	return i == 0 || watch_rows[i - 1].nr != watch_rows[i].nr;
+	return i == 0 || ROWS[i - 1].nr != ROWS[i].nr;
 }
 
 static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
@@ -31,12 +45,12 @@ static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
  */
 static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
 {
-	int nr[WATCH_ROWS];
+	int nr[N_ROWS];
 	size_t n = 0, k = 0;
 
-	for (size_t i = 0; i < WATCH_ROWS; i++)
-		if (watch_rows[i].what & what && is_first_row(i))
-			nr[n++] = watch_rows[i].nr;
+	for (size_t i = 0; i < N_ROWS; i++)
+		if (ROWS[i].what & what && is_first_row(i))
+			nr[n++] = ROWS[i].nr;
 	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
 			offsetof(struct seccomp_data, arch));
 	out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, n + 1, NATIVE_ARCH);
@@ -85,7 +99,7 @@ static bool watch_execs(const struct sock_fprog *plain, uint64_t cookie,
 	size_t n_own = ARRAY_LEN(own) - skip, n;
 	struct sock_filter *out =
 		ARENA_ARRAY(arena, struct sock_filter,
-			    WATCH_ROWS + 4 + n_own + (size_t)plain->len);
+			    N_ROWS + 4 + n_own + (size_t)plain->len);
 
 	n = put_choice(out, GATE_RECORD_EXEC, n_own);
 	memcpy(out + n, own + skip, n_own * sizeof(*out));
@@ -102,10 +116,9 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
 {
 	/* numbers fit: the table is shorter than a jump is far */
-	_Static_assert(WATCH_ROWS < 250, "8 bits of a jump");
-	struct sock_filter *out =
-		ARENA_ARRAY(arena, struct sock_filter,
-			    WATCH_ROWS + 4 + 2 * (size_t)plain->len);
+	_Static_assert(N_ROWS < 250, "8 bits of a jump");
+	struct sock_filter *out = ARENA_ARRAY(
+		arena, struct sock_filter, N_ROWS + 4 + 2 * (size_t)plain->len);
 	size_t n;
 
 	if (what == GATE_RECORD_EXEC)
