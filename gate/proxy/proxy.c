@@ -12,7 +12,7 @@
 #include "core/base/fd.h"
 #include "gate/child/pass.h"
 #include "gate/gate.h"
-#include "gate/proxy/proxy_inner.h"
+#include "gate/proxy/proxy_share.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U

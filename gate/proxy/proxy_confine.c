@@ -19,7 +19,7 @@
 #include "core/base/kernel.h"
 #include "gate/build/filters.h"
 #include "gate/build/landlock.h"
-#include "gate/proxy/proxy_inner.h"
+#include "gate/proxy/proxy_confine.h"
 
 #define NOBODY 65534
 /* Two for each connection, and those of name lookups. */

@@ -19,6 +19,98 @@
 /* One side has ended and the other says nothing. */
 #define HALF_NS (600 * NS_PER_S)
 
+/*
+ * ---- bytes on their way in one direction, between two sockets that never
+ * wait: pipe_fill() from the one, pipe_flush() to the other; the end of the
+ * one is told to the other when everything before it is written ----
+ */
+
+/* A head and what it grows by. */
+#define PIPE_BYTES (PROXY_HEAD_BYTES + PROXY_HEAD_MORE)
+
+struct pipe {
+	char bytes[PIPE_BYTES];
+	size_t from, to;
+	bool eof;  /* nothing more comes in */
+	bool shut; /* and the other end was told */
+};
+
+/* Bytes that can still be added; makes room. */
+static size_t pipe_room(struct pipe *p)
+{
+	if (p->from == p->to)
+		p->from = p->to = 0;
+	if (p->to == PIPE_BYTES && p->from) {
+		memmove(p->bytes, p->bytes + p->from, p->to - p->from);
+		p->to -= p->from;
+		p->from = 0;
+	}
+	return PIPE_BYTES - p->to;
+}
+
+/* Bytes on their way; borrowed until the pipe changes. */
+static struct str pipe_str(const struct pipe *p)
+{
+	return (struct str){p->bytes + p->from, p->to - p->from};
+}
+
+/* Was the last errno that of a socket which has nothing for us yet? */
+static bool would_block(void)
+{
+	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/*
+ * Both return 0, also when nothing can be done now, and -1 when the
+ * connection is broken.
+ *
+ * max  no more bytes than these are kept
+ */
+static int pipe_fill(struct pipe *p, int fd, size_t max)
+{
+	size_t room = pipe_room(p);
+	ssize_t n;
+
+	if (p->eof || p->to >= max)
+		return 0;
+	room = room < max - p->to ? room : max - p->to;
+	n = recv(fd, p->bytes + p->to, room, 0);
+	if (n < 0)
+		return would_block() ? 0 : -1;
+	if (n == 0)
+		p->eof = true;
+	p->to += (size_t)n;
+	return 0;
+}
+
+static int pipe_flush(struct pipe *p, int fd)
+{
+	while (p->from < p->to) {
+		ssize_t n = send(fd, p->bytes + p->from, p->to - p->from,
+				 MSG_NOSIGNAL);
+
+		if (n < 0)
+			return would_block() ? 0 : -1;
+		p->from += (size_t)n;
+	}
+	if (p->eof && !p->shut) {
+		p->shut = true;
+		/* ENOTCONN: the other side was quicker */
+		if (shutdown(fd, SHUT_WR) < 0 && errno != ENOTCONN)
+			return -1;
+	}
+	return 0;
+}
+
+/* Bytes of our own; nothing is added when there is no room for all of them. */
+static void pipe_put(struct pipe *p, struct str bytes)
+{
+	if (bytes.n > pipe_room(p))
+		return;
+	memcpy(p->bytes + p->to, bytes.p, bytes.n);
+	p->to += bytes.n;
+}
+
 /* ---- the life of a connection ---- */
 
 static void conn_enter(struct proxy_loop *l, struct conn *c,
@@ -337,7 +429,7 @@ static void step_answer(struct proxy_loop *l, struct conn *c)
 		return;
 	}
 	if (c->client_is && recv(c->client, ignored, sizeof(ignored), 0) <= 0 &&
-	    !pipe_would_block())
+	    !would_block())
 		conn_close(l, c);
 }
 

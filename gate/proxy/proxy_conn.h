@@ -16,8 +16,10 @@
 #define GATE_PROXY_PROXY_CONN_H
 
 #include "core/base/clock.h"
-#include "gate/proxy/proxy_inner.h"
-#include "gate/proxy/proxy_pipe.h"
+#include "gate/child/pass.h"
+#include "gate/proxy/proxy_lookup.h"
+#include "gate/proxy/proxy_request.h"
+#include "gate/proxy/proxy_share.h"
 
 /* Served at once; what comes beyond waits in the queue of the kernel. */
 #define PROXY_CONNECTIONS 256

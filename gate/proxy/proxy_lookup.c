@@ -7,7 +7,8 @@
 #include <signal.h>
 
 #include "core/base/mem.h"
-#include "gate/proxy/proxy_inner.h"
+#include "gate/policy/endpoint.h"
+#include "gate/proxy/proxy_lookup.h"
 
 struct lookup {
 	struct lookup *next; /* among those that nobody waits for */

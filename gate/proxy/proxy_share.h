@@ -1,0 +1,52 @@
+/*
+ * Memory and descriptors that the gate and the proxy's process share: a sealed
+ * memory file, written by the gate before the start, and by the proxy where
+ * denials are.
+ *
+ * The proxy is `matins-proxy`, this program executed once more by proxy_start()
+ * (gate/proxy/proxy.h), with nothing but the descriptors below. Bytes of
+ * hostile programs are parsed there and not in the runner, which holds secrets.
+ */
+#ifndef GATE_PROXY_PROXY_SHARE_H
+#define GATE_PROXY_PROXY_SHARE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "gate/policy/endpoint.h"
+#include "gate/policy/policy.h"
+
+/* Descriptors of the process beside 0 to 2, which are /dev/null. */
+enum {
+	PROXY_FD_GATE = 3, /* a socket to the gate; its end is our end */
+	PROXY_FD_SHARE,	   /* struct proxy_share */
+	PROXY_FD_FREE,	   /* what it opens itself begins here */
+};
+
+/* Rows of refused endpoints; further ones are counted. */
+#define PROXY_DENIALS_MAX 64
+
+struct proxy_denial {
+	uint64_t count;
+	uint32_t outcome;
+	char name[ENDPOINT_TEXT_BYTES]; /* "api.example.com:443", or "?" */
+};
+
+struct proxy_share {
+	uint32_t n_rows;
+	struct endpoint rows[POLICY_ENDPOINTS_MAX];
+	/* by the proxy; whoever reads this trusts nothing of it */
+	bool is_asked; /* something connected to it */
+	uint32_t n_denials;
+	uint64_t denials_dropped;
+	struct proxy_denial denials[PROXY_DENIALS_MAX];
+};
+
+/*
+ * One message of the gate: a byte, and the listening sockets in the order of
+ * the proxy's own and then each FORWARD of the rows. One message to the gate:
+ * PROXY_READY, or the text of an error.
+ */
+#define PROXY_READY '\1'
+
+#endif
