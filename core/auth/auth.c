@@ -150,7 +150,7 @@ void auth_start(struct auth *a, const struct flow_start *start)
 {
 	struct flow_setting setting = auth_setting(a);
 
-	a->is_early = start->kind == FLOW_REFRESH;
+	a->is_early = start->kind == FLOW_KIND_REFRESH;
 	a->flow = flow_new(&setting, start, &a->account, ended, a);
 	flow_tell_person(a->flow, person_is_asked);
 }
@@ -160,7 +160,7 @@ static bool renew_early(struct auth *a)
 {
 	struct account *now = &a->account;
 	struct flow_start start = {
-		.kind = FLOW_REFRESH,
+		.kind = FLOW_KIND_REFRESH,
 		.scope = now->scope,
 		.refused = now->access_token,
 		.protocol = a->protocol,
@@ -180,7 +180,7 @@ static bool renew_early(struct auth *a)
 		return false;
 	}
 	if (!now->refresh_token)
-		start.kind = FLOW_AUTHORIZE;
+		start.kind = FLOW_KIND_AUTHORIZE;
 	auth_start(a, &start);
 	return true;
 }

@@ -2,7 +2,8 @@
  * `matins auth login`, `status` and `logout`.
  */
 #include "core/auth/auth_inner.h"
-#include "core/auth/flow_inner.h"
+#include "core/auth/flow.h"
+#include "core/auth/guard.h"
 
 #define REVOKE_MS 10000
 
@@ -12,7 +13,7 @@ void auth_login(struct auth *a, void (*done)(void *arg, const struct err *err),
 	flow_free(a->flow);
 	a->done = done;
 	a->done_arg = arg;
-	auth_start(a, &(struct flow_start){.kind = FLOW_LOGIN,
+	auth_start(a, &(struct flow_start){.kind = FLOW_KIND_LOGIN,
 					   .protocol = a->protocol});
 }
 
@@ -113,9 +114,9 @@ static int client_of(struct auth *a, struct arena *arena,
 	};
 	if (!now->method || !grant_method_find(now->method, &ret->method))
 		ret->method = GRANT_NONE;
-	return flow_assertion(&a->options, ret->method, now->client_id,
-			      now->issuer, now->revocation_endpoint, &none,
-			      auth_now_s(a), arena, &ret->assertion, err);
+	return flow_assertion(&a->options, ret, now->issuer,
+			      now->revocation_endpoint, &none, auth_now_s(a),
+			      arena, &ret->assertion, err);
 }
 
 static int add_headers(struct auth *a, struct str authorization,

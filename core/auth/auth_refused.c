@@ -68,7 +68,7 @@ static enum authorizer_verdict start(struct refusal *r, enum flow_kind kind,
 
 	if (auth_has_failed(a, r->err))
 		return AUTHORIZER_NO;
-	if (kind == FLOW_AUTHORIZE && flow_need_person(&setting, r->err) < 0)
+	if (kind == FLOW_KIND_AUTHORIZE && flow_need_person(&setting, r->err) < 0)
 		return AUTHORIZER_NO;
 	auth_start(a,
 		   &(struct flow_start){
@@ -98,7 +98,7 @@ static enum authorizer_verdict step_up(struct refusal *r)
 		return no(r, "the server wants more rights again and again");
 	free(a->wanted);
 	a->wanted = mem_strdup(all);
-	return start(r, FLOW_AUTHORIZE, all);
+	return start(r, FLOW_KIND_AUTHORIZE, all);
 }
 
 static bool is_scope(const struct refusal *r)
@@ -139,8 +139,8 @@ static enum authorizer_verdict unauthorized(struct refusal *r)
 	a->is_refused = true;
 	if (a->account.refresh_token &&
 	    !(is_fresh && a->from == TOKEN_REFRESHED))
-		return start(r, FLOW_RENEW, scope);
-	return start(r, FLOW_AUTHORIZE, scope);
+		return start(r, FLOW_KIND_RENEW, scope);
+	return start(r, FLOW_KIND_AUTHORIZE, scope);
 }
 
 enum authorizer_verdict auth_refused(

@@ -1,35 +1,16 @@
+/*
+ * The walk through the steps of an authorization: FLOW_STEPS has the table.
+ */
 #include "core/auth/flow.h"
 
-#include "core/auth/flow_inner.h"
+#include "core/auth/flow_steps.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 
-/* One request for metadata or a token, all of it. */
-#define REQUEST_MS 30000
-/* A redirect within the same origin, of metadata only. */
-#define REDIRECTS_MAX 3
 #define LOCK_AGAIN_MS 50
 /* Another process refreshes: seconds. Where it waits for a person, we give up
    and say so. */
 #define LOCK_MS 30000
-
-static const char *state_word(enum flow_state state)
-{
-	static const char *const words[] = {
-#define FLOW_STATE(name, word) [name] = (word),
-		FLOW_STATES(FLOW_STATE)
-#undef FLOW_STATE
-	};
-
-	return words[state];
-}
-
-void flow_to(struct flow *f, enum flow_state state)
-{
-	log_debug("authorization: %s -> %s", state_word(f->state),
-		  state_word(state));
-	f->state = state;
-}
 
 static void set_timer(struct flow *f, uint64_t in_ms)
 {
@@ -37,180 +18,9 @@ static void set_timer(struct flow *f, uint64_t in_ms)
 		       loop_now(f->setting.context->loop) + in_ms * NS_PER_MS);
 }
 
-static void forget_request(struct flow *f)
-{
-	http_cancel(f->request.exchange);
-	http_headers_release(&f->request.headers);
-	f->request = (struct flow_request){0};
-}
+/* ---- lock ---- */
 
-/* The next turn of the loop tells it. */
-void flow_end(struct flow *f, const struct err *err)
-{
-	if (f->state == FLOW_OVER)
-		return;
-	flow_to(f, FLOW_OVER);
-	f->is_failed = err != NULL;
-	if (err)
-		f->result = *err;
-	if (f->has_lock)
-		store_unlock(&f->lock);
-	f->has_lock = false;
-	set_timer(f, 0);
-}
-
-int64_t flow_now_s(const struct flow *f)
-{
-	struct clock *clock = f->setting.context->loop->clock;
-
-	return clock->wall_ns(clock) / (int64_t)NS_PER_S;
-}
-
-void flow_secret(struct flow *f, struct str value)
-{
-	const struct auth_context *c = f->setting.context;
-
-	if (c->on_secret && value.n)
-		c->on_secret(c->arg, value);
-}
-
-void flow_say(struct flow *f, const char *line)
-{
-	const struct auth_person *p = &f->setting.context->person;
-
-	if (p->say)
-		p->say(p->arg, line);
-}
-
-/* ---- requests ---- */
-
-static void send_request(struct flow *f, struct str content);
-
-static bool follow(struct flow *f, const struct http_fetched *a)
-{
-	struct flow_request *r = &f->request;
-	struct err err = ERR_INIT;
-	struct str location;
-	struct url to;
-
-	if (strcmp(r->method, "GET") != 0 || a->status < 301 ||
-	    a->status > 308 || r->redirects == REDIRECTS_MAX ||
-	    !http_head_get(a->head, "Location", 0, &location) ||
-	    url_resolve(&r->url, location, &f->arena, &to, &err) < 0 ||
-	    !url_same_origin(&r->url, &to) || to.is_tls != r->url.is_tls)
-		return false;
-	r->redirects++;
-	r->url = to;
-	send_request(f, (struct str){NULL, 0});
-	return true;
-}
-
-static void answered(void *arg, const struct http_fetched *a)
-{
-	struct flow *f = arg;
-	void (*came)(struct flow *, const struct http_fetched *) =
-		f->request.came;
-	struct err err;
-
-	f->request.exchange = NULL;
-	if (!a->status || a->end.kind != HTTP_DONE) {
-		err = a->end.err;
-		err_wrap(&err, "%s", f->request.url.text.p);
-		flow_end(f, &err);
-		return;
-	}
-	if (follow(f, a))
-		return;
-	forget_request(f);
-	came(f, a);
-}
-
-/* Where the endpoint's own address lies, others may lie, too. */
-static bool note_range(void *arg, UNUSED struct str host,
-		       const struct sockaddr *address, UNUSED struct err *err)
-{
-	struct flow *f = arg;
-
-	f->guard.is_probed = true;
-	f->guard.probed = reach_class_of(address);
-	return true;
-}
-
-static void send_request(struct flow *f, struct str content)
-{
-	struct flow_request *r = &f->request;
-	struct reach reach = guard_reach(&f->guard, &r->url, r->origin);
-
-	if (f->state == FLOW_PROBE) {
-		reach.allows = note_range;
-		reach.arg = f;
-	}
-	r->exchange = http_fetch(f->setting.context->http,
-				 &(struct http_request){
-					 .method = r->method,
-					 .url = r->url.text.p,
-					 .headers = &r->headers,
-					 .content = content,
-					 .total_ms = REQUEST_MS,
-					 .reach = &reach,
-				 },
-				 answered, f);
-}
-
-static bool is_at(struct flow *f, const char *named, const struct url *u)
-{
-	struct err err = ERR_INIT;
-	struct url n;
-
-	return named && url_parse(str_of(named), &f->arena, &n, &err) == 0 &&
-	       url_same_origin(&n, u);
-}
-
-enum guard_origin flow_origin(struct flow *f, const char *url)
-{
-	struct err err = ERR_INIT;
-	struct url u;
-
-	if (url_parse(str_of(url), &f->arena, &u, &err) < 0)
-		return GUARD_SERVER;
-	return url_same_origin(f->setting.endpoint, &u) ||
-			       is_at(f, f->setting.options->issuer, &u)
-		       ? GUARD_USER
-		       : GUARD_SERVER;
-}
-
-void flow_header(struct flow *f, const char *name, struct str value)
-{
-	struct err err = ERR_INIT;
-
-	if (http_headers_set(&f->request.headers, name, value, &err) < 0)
-		flow_end(f, &err);
-}
-
-void flow_ask(struct flow *f, const char *what, const char *method,
-	      const char *url, enum guard_origin origin, struct str content,
-	      void (*came)(struct flow *f, const struct http_fetched *answer))
-{
-	struct flow_request *r = &f->request;
-	struct err err = ERR_INIT;
-
-	if (f->state == FLOW_OVER)
-		return;
-	r->method = method;
-	r->origin = origin;
-	r->came = came;
-	if (guard_url(&f->guard, what, url, origin, &f->arena, &r->url, &err) <
-	    0) {
-		flow_end(f, &err);
-		return;
-	}
-	log_debug("authorization: %s %s", method, r->url.text.p);
-	send_request(f, content);
-}
-
-/* ---- begin, lock ---- */
-
-static bool is_good(const struct flow *f, const struct account *a)
+static bool is_usable(const struct flow *f, const struct account *a)
 {
 	const struct auth_options *o = f->setting.options;
 
@@ -223,105 +33,119 @@ static bool is_good(const struct flow *f, const struct account *a)
 		strcmp(f->start.refused, a->access_token) != 0);
 }
 
-int flow_account(struct flow *f, const char *issuer, struct account *ret,
-		 struct err *err)
-{
-	struct store *s = f->setting.context->store;
-	const struct owner *owner = f->setting.owner;
-	const struct auth_options *o = f->setting.options;
-
-	/* who is asked in person, or nobody, can do without what was there */
-	int r = f->start.kind == FLOW_LOGIN || o->grant != AUTH_CODE
-			? account_load_anew(s, owner, issuer, ret, err)
-			: account_load(s, owner, issuer, ret, err);
-
-	return r == 0 ? account_adopt(s, owner, ret, err) : r;
-}
-
-/* What another process may have done while we waited. */
+/* Another process may have changed the account while we waited. */
 static int read_again(struct flow *f, struct err *err)
 {
 	struct account now;
-	int r = flow_account(f, NULL, &now, err);
+	int r = flow_load_account(f, NULL, &now, err);
 
 	if (r < 0)
 		return -1;
 	if (r == 0) {
 		account_release(f->account);
 		*f->account = now;
-		if (now.access_token)
-			flow_secret(f, str_of(now.access_token));
-		if (now.refresh_token)
-			flow_secret(f, str_of(now.refresh_token));
+		flow_note_secret(f, str_of(now.access_token));
+		flow_note_secret(f, str_of(now.refresh_token));
 	}
 	return 0;
 }
 
-static void locked(struct flow *f)
-{
-	struct err err = ERR_INIT;
-
-	if (read_again(f, &err) < 0)
-		flow_end(f, &err);
-	else if (f->start.kind != FLOW_LOGIN && f->start.refused &&
-		 is_good(f, f->account))
-		flow_end(f, NULL);
-	else if (f->start.kind == FLOW_REFRESH)
-		flow_refresh(f);
-	else if (f->start.kind == FLOW_LOGIN)
-		flow_probe(f);
-	else
-		flow_find_resource(f);
-}
-
-static void try_lock(struct flow *f)
+static enum flow_verdict take_lock(struct flow *f, struct err *err)
 {
 	const struct auth_context *c = f->setting.context;
 	/* one for all clients of a server: the last one used is any of them */
 	const char *what = owner_text(f->setting.owner, "", &f->arena);
-	struct err err = ERR_INIT;
-	int r = c->store ? store_lock(c->store, what, &f->lock, &err) : 0;
+	int r = c->store ? store_lock(c->store, what, &f->lock, err) : 0;
 
-	if (r == 0) {
-		f->has_lock = c->store != NULL;
-		locked(f);
-		return;
-	}
 	if (r > 0 && loop_now(c->loop) < f->lock_until_ns) {
 		set_timer(f, LOCK_AGAIN_MS);
-		return;
+		return FLOW_WAIT;
 	}
 	if (r > 0)
-		err_set(&err, ERR_BUSY,
+		err_set(err, ERR_BUSY,
 			"another matins is authorizing at %s; it may wait "
 			"for its browser",
 			f->setting.endpoint->text.p);
-	flow_end(f, &err);
+	f->has_lock = r == 0 && c->store;
+	if (r != 0 || read_again(f, err) < 0)
+		return FLOW_FAILED;
+	return f->start.kind != FLOW_KIND_LOGIN && f->start.refused &&
+			       is_usable(f, f->account)
+		       ? FLOW_NOT
+		       : FLOW_OK;
 }
 
-static void fire(void *arg)
+static enum flow_verdict choose_way(struct flow *f, UNUSED struct err *err)
 {
-	struct flow *f = arg;
-	struct err err = ERR_INIT;
+	return f->start.kind == FLOW_KIND_REFRESH ? FLOW_OK : FLOW_NOT;
+}
 
-	switch (f->state) {
-	case FLOW_OVER:
-		f->done(f->arg, f->is_failed ? &f->result : NULL);
-		return;
-	case FLOW_PERSON:
-		err_set(&err, ERR_CREDENTIAL,
-			"nobody answered the page of the authorization server "
-			"in time");
-		flow_end(f, &err);
-		return;
-	case FLOW_BEGIN:
-		flow_to(f, FLOW_LOCK);
-		try_lock(f);
-		return;
-	default:
-		try_lock(f);
+/* ---- the walk ---- */
+
+static const struct {
+	const char *word;
+	enum flow_verdict (*run)(struct flow *f, struct err *err);
+	enum flow_step next[2]; /* by FLOW_OK, FLOW_NOT */
+} steps[] = {
+#define FLOW_STEP(name, word, run, ok, not_ok) \
+	[name] = {word, run, {ok, not_ok}},
+	FLOW_STEPS(FLOW_STEP)
+#undef FLOW_STEP
+};
+
+/* The only setter of the step. */
+static void go_to(struct flow *f, enum flow_step step)
+{
+	log_debug("authorization: %s -> %s", steps[f->step].word,
+		  steps[step].word);
+	f->step = step;
+	f->verdict = FLOW_WAIT;
+	loop_timer_clear(f->setting.context->loop, &f->timer);
+}
+
+/* The next turn of the loop tells it. */
+static void end_walk(struct flow *f)
+{
+	if (f->has_lock)
+		store_unlock(&f->lock);
+	f->has_lock = false;
+	set_timer(f, 0);
+}
+
+static void walk(struct flow *f, enum flow_verdict v)
+{
+	while (v != FLOW_WAIT && f->step != FLOW_OVER) {
+		f->is_failed = v == FLOW_FAILED;
+		go_to(f, f->is_failed ? FLOW_OVER
+				      : steps[f->step].next[v == FLOW_NOT]);
+		if (f->step == FLOW_OVER)
+			end_walk(f);
+		else
+			v = steps[f->step].run(f, &f->err);
 	}
 }
+
+static void on_timer(void *arg)
+{
+	struct flow *f = arg;
+	enum flow_verdict v = f->verdict;
+
+	if (f->step == FLOW_OVER) {
+		f->done(f->arg, f->is_failed ? &f->err : NULL);
+		return;
+	}
+	if (v == FLOW_WAIT && f->step == FLOW_LOCK) {
+		v = take_lock(f, &f->err);
+	} else if (v == FLOW_WAIT) {
+		err_set(&f->err, ERR_CREDENTIAL,
+			"nobody answered the page of the authorization server "
+			"in time");
+		v = FLOW_FAILED;
+	}
+	walk(f, v);
+}
+
+/* ---- life ---- */
 
 struct flow *flow_new(const struct flow_setting *setting,
 		      const struct flow_start *start, struct account *account,
@@ -346,11 +170,11 @@ struct flow *flow_new(const struct flow_setting *setting,
 	f->arg = arg;
 	f->lock.fd = -1;
 	f->verifier.max = f->secret.max = f->code.max = BUF_UNBOUNDED;
-	f->timer.fire = fire;
+	f->timer.fire = on_timer;
 	f->timer.arg = f;
 	f->lock_until_ns =
 		loop_now(setting->context->loop) + LOCK_MS * NS_PER_MS;
-	set_timer(f, 0);
+	flow_settle(f, FLOW_OK, NULL);
 	return f;
 }
 
@@ -358,7 +182,8 @@ void flow_free(struct flow *f)
 {
 	if (!f)
 		return;
-	forget_request(f);
+	http_cancel(f->request.exchange);
+	http_headers_release(&f->request.headers);
 	loop_timer_clear(f->setting.context->loop, &f->timer);
 	redirect_free(f->redirect);
 	crypto_key_free(f->key);
@@ -378,7 +203,7 @@ void flow_tell_person(struct flow *f, void (*waits)(void *arg))
 
 bool flow_is_person(const struct flow *f)
 {
-	return f->state == FLOW_PERSON;
+	return f->step == FLOW_PERSON && f->verdict == FLOW_WAIT;
 }
 
 bool flow_is_granted(const struct flow *f)

@@ -20,6 +20,7 @@
 
 #include "core/auth/account.h"
 #include "core/auth/auth.h"
+#include "core/auth/grant.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/url.h"
@@ -27,10 +28,12 @@
 struct flow;
 
 enum flow_kind {
-	FLOW_REFRESH, /* by the stored refresh token and nothing else */
-	FLOW_RENEW,   /* the same where the issuer has not changed, else all */
-	FLOW_AUTHORIZE, /* no refresh: other scopes, or a refused fresh token */
-	FLOW_LOGIN,	/* the same, and the server is asked first */
+	FLOW_KIND_REFRESH, /* by the stored refresh token and nothing else */
+	FLOW_KIND_RENEW,   /* refresh where the issuer has not changed, else all
+			    */
+	/* no refresh: other scopes, or a refused fresh token */
+	FLOW_KIND_AUTHORIZE,
+	FLOW_KIND_LOGIN, /* authorize, and the server is asked first */
 };
 
 /* Borrowed; all must outlive the flow. */
@@ -76,5 +79,15 @@ int flow_need_person(const struct flow_setting *setting, struct err *err)
 	MUST_USE;
 /* The address that the browser was sent to. false: none is waited for */
 bool flow_redirected(struct flow *f, struct str url) MUST_USE;
+
+/*
+ * The statement that authenticates a client with a key, in `arena`; NULL for
+ * other methods.
+ */
+int flow_assertion(const struct auth_options *options,
+		   const struct grant_client *client, const char *issuer,
+		   const char *token_endpoint, const struct strlist *supported,
+		   int64_t now_s, struct arena *arena, const char **ret,
+		   struct err *err) MUST_USE;
 
 #endif

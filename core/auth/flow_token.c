@@ -1,13 +1,11 @@
-/*
- * Requests for tokens and what their answers mean; the end of each flow.
- */
+/* Requests at the token endpoint, and what their answers mean. */
 #include "core/auth/answer.h"
-#include "core/auth/flow_inner.h"
+#include "core/auth/flow_steps.h"
 #include "core/auth/jwt.h"
 #include "core/base/limits.h"
 #include "core/secret/secret.h"
 
-/* What a file holds, read anew for each request. */
+/* The content of a file, read again for each request. */
 static int read_statement(struct flow *f, const char *path, const char **ret,
 			  struct err *err)
 {
@@ -19,7 +17,7 @@ static int read_statement(struct flow *f, const char *path, const char **ret,
 	if (c->on_file)
 		c->on_file(c->arg, buf_str(&b));
 	else
-		flow_secret(f, buf_str(&b));
+		flow_note_secret(f, buf_str(&b));
 	*ret = arena_strndup(&f->arena, b.p, b.n);
 	return 0;
 }
@@ -57,8 +55,7 @@ static int add_proof(struct flow *f, const char *url, struct err *err)
 		return 0;
 	if (jwt_dpop_proof(f->key, &proof, &b, err) < 0)
 		return err_wrap(err, "DPoP proof");
-	flow_header(f, "DPoP", buf_str(&b));
-	return 0;
+	return flow_add_header(f, "DPoP", buf_str(&b), err);
 }
 
 static void note_nonce(struct flow *f, const struct http_fetched *a)
@@ -74,66 +71,99 @@ static void note_nonce(struct flow *f, const struct http_fetched *a)
 
 /* ---- requests ---- */
 
-typedef void came_fn(struct flow *f, const struct http_fetched *answer);
+int flow_assertion(const struct auth_options *options,
+		   const struct grant_client *client, const char *issuer,
+		   const char *token_endpoint, const struct strlist *supported,
+		   int64_t now_s, struct arena *arena, const char **ret,
+		   struct err *err)
+{
+	AUTO(crypto_key_freep) struct crypto_key *key = NULL;
+	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct jwt_assertion claims = {
+		.client_id = client->id,
+		.audience = options->audience_is_token_endpoint ? token_endpoint
+								: issuer,
+		.now_s = now_s,
+	};
+	enum crypto_alg alg;
 
-static void post(struct flow *f, const char *what, const char *url,
-		 enum guard_origin origin, const struct grant_request *r,
-		 const struct grant_client *client, came_fn *came)
+	*ret = NULL;
+	if (client->method != GRANT_KEY)
+		return 0;
+	if (!options->private_key)
+		return err_set(err, ERR_CREDENTIAL,
+			       "the client authenticates with a private key, "
+			       "and none is configured");
+	if (crypto_key_read(str_of(options->private_key), &key, err) < 0 ||
+	    jwt_alg_choose(key, options->signing_alg, supported, &alg, err) <
+		    0 ||
+	    jwt_client_assertion(key, alg, &claims, &b, err) < 0)
+		return err_wrap(err, "private key of the client");
+	*ret = arena_strndup(arena, b.p, b.n);
+	return 0;
+}
+
+static enum flow_verdict post_form(struct flow *f, struct flow_question *q,
+				   const struct grant_request *r,
+				   const struct grant_client *client,
+				   struct err *err)
 {
 	AUTO(buf_wipe) struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_wipe) struct buf authorization = BUF_INIT(BUF_UNBOUNDED);
 
 	grant_form(r, client, &body, &authorization);
-	flow_header(f, "Content-Type",
-		    STR("application/x-www-form-urlencoded"));
-	flow_header(f, "Accept", STR("application/json"));
-	if (authorization.n) {
-		flow_secret(f, buf_str(&authorization));
-		flow_header(f, "Authorization", buf_str(&authorization));
-	}
-	flow_ask(f, what, "POST", url, origin, buf_str(&body), came);
+	flow_note_secret(f, buf_str(&authorization));
+	if (flow_add_header(f, "Content-Type",
+			    STR("application/x-www-form-urlencoded"),
+			    err) < 0 ||
+	    flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
+	    (authorization.n &&
+	     flow_add_header(f, "Authorization", buf_str(&authorization), err) <
+		     0))
+		return FLOW_FAILED;
+	q->method = "POST";
+	q->content = buf_str(&body);
+	return flow_ask(f, q, err);
 }
 
-static void got_token(struct flow *f, const struct http_fetched *a);
-static void got_refreshed(struct flow *f, const struct http_fetched *a);
-
-static void ask_token(struct flow *f, const struct grant_request *r)
+static enum flow_verdict ask_token(struct flow *f,
+				   const struct grant_request *r,
+				   flow_came_fn *came, struct err *err)
 {
-	const struct auth_options *o = f->setting.options;
-	struct err err = ERR_INIT;
+	const char *url = f->server.token;
+	struct flow_question q = {
+		.what = "token endpoint",
+		.url = url,
+		.origin = flow_origin_of(f, url),
+		.came = came,
+	};
 
-	flow_to(f, FLOW_TOKEN);
-	if (flow_assertion(o, f->client.method, f->client.id, f->server.issuer,
-			   f->server.token, &f->server.signing_algs,
-			   flow_now_s(f), &f->arena, &f->client.assertion,
-			   &err) < 0 ||
-	    add_proof(f, f->server.token, &err) < 0) {
-		flow_end(f, &err);
-		return;
-	}
-	post(f, "token endpoint", f->server.token,
-	     flow_origin(f, f->server.token), r, &f->client,
-	     r->type == GRANT_REFRESH ? got_refreshed : got_token);
+	if (flow_assertion(f->setting.options, &f->client, f->server.issuer,
+			   url, &f->server.signing_algs, flow_now_s(f),
+			   &f->arena, &f->client.assertion, err) < 0 ||
+	    add_proof(f, url, err) < 0)
+		return FLOW_FAILED;
+	return post_form(f, &q, r, &f->client, err);
 }
 
-/* ---- the identity provider's statement ---- */
+/* ---- the statement of the identity provider ---- */
 
-static void got_statement(struct flow *f, const struct http_fetched *a)
+static enum flow_verdict got_statement(struct flow *f,
+				       const struct http_fetched *a,
+				       struct err *err)
 {
 	struct answer_token t;
-	struct err err = ERR_INIT;
 
-	if (answer_token(a->status, a->body, true, &f->arena, &t, &err) < 0) {
-		err_wrap(&err, "identity provider");
-		flow_end(f, &err);
-		return;
+	if (answer_token(a->status, a->body, true, &f->arena, &t, err) < 0) {
+		err_wrap(err, "identity provider");
+		return FLOW_FAILED;
 	}
-	flow_secret(f, str_of(t.access_token));
+	flow_note_secret(f, str_of(t.access_token));
 	f->assertion = t.access_token;
-	flow_token(f);
+	return FLOW_OK;
 }
 
-static void exchange(struct flow *f)
+enum flow_verdict flow_exchange(struct flow *f, struct err *err)
 {
 	const struct auth_options *o = f->setting.options;
 	const struct grant_client client = {
@@ -147,73 +177,22 @@ static void exchange(struct flow *f)
 		.resource = f->resource,
 		.scope = f->scope,
 	};
-	const char *url = f->provider_endpoint ? f->provider_endpoint
-					       : o->idp_token_endpoint;
-	struct err err = ERR_INIT;
+	struct flow_question q = {
+		.what = "token endpoint of the identity provider",
+		.url = f->provider_endpoint ? f->provider_endpoint
+					    : o->idp_token_endpoint,
+		.origin = GUARD_USER,
+		.came = got_statement,
+	};
 
-	if (!url) {
-		flow_find_provider(f);
-		return;
-	}
-	flow_to(f, FLOW_EXCHANGE);
-	if (read_statement(f, o->idp_id_token_file, &r.assertion, &err) < 0) {
-		flow_end(f, &err);
-		return;
-	}
-	post(f, "token endpoint of the identity provider", url, GUARD_USER, &r,
-	     &client, got_statement);
+	if (o->grant != AUTH_ID_JAG || f->assertion)
+		return FLOW_OK;
+	if (read_statement(f, o->idp_id_token_file, &r.assertion, err) < 0)
+		return FLOW_FAILED;
+	return post_form(f, &q, &r, &client, err);
 }
 
 /* ---- the token ---- */
-
-void flow_token(struct flow *f)
-{
-	const struct auth_options *o = f->setting.options;
-	struct grant_request r = {.resource = f->resource};
-	struct err err = ERR_INIT;
-
-	switch (o->grant) {
-	case AUTH_CODE:
-		r.type = GRANT_CODE;
-		r.code = buf_cstr(&f->code);
-		r.redirect_uri = f->redirect_uri;
-		r.verifier = buf_cstr(&f->verifier);
-		break;
-	case AUTH_CLIENT_CREDENTIALS:
-		r.type = GRANT_CLIENT;
-		r.scope = f->scope;
-		break;
-	case AUTH_JWT_BEARER:
-		r.type = GRANT_ASSERTION;
-		r.scope = f->scope;
-		if (read_statement(f, o->assertion_file, &r.assertion, &err) <
-		    0) {
-			flow_end(f, &err);
-			return;
-		}
-		break;
-	case AUTH_ID_JAG:
-		if (!f->assertion) {
-			exchange(f);
-			return;
-		}
-		r.type = GRANT_ASSERTION;
-		r.assertion = f->assertion;
-		break;
-	}
-	ask_token(f, &r);
-}
-
-void flow_refresh(struct flow *f)
-{
-	struct grant_request r = {.type = GRANT_REFRESH};
-
-	if (!flow_identify_stored(f))
-		return;
-	r.resource = f->resource;
-	r.refresh_token = arena_strdup(&f->arena, f->account->refresh_token);
-	ask_token(f, &r);
-}
 
 static int keep_key(struct flow *f, bool is_bound, struct err *err)
 {
@@ -229,20 +208,18 @@ static int keep_key(struct flow *f, bool is_bound, struct err *err)
 	return 0;
 }
 
-static void keep_token(struct flow *f, const struct answer_token *t,
-		       bool is_refresh)
+static enum flow_verdict keep_token(struct flow *f,
+				    const struct answer_token *t,
+				    bool is_refresh, struct err *err)
 {
 	struct account *a = f->account;
-	struct err err = ERR_INIT;
 
-	flow_secret(f, str_of(t->access_token));
+	flow_note_secret(f, str_of(t->access_token));
 	if (t->refresh_token)
-		flow_secret(f, str_of(t->refresh_token));
+		flow_note_secret(f, str_of(t->refresh_token));
 	flow_note_client(f);
-	if (keep_key(f, t->is_dpop, &err) < 0) {
-		flow_end(f, &err);
-		return;
-	}
+	if (keep_key(f, t->is_dpop, err) < 0)
+		return FLOW_FAILED;
 	account_set(&a->access_token, t->access_token);
 	if (t->refresh_token || !is_refresh)
 		account_set(&a->refresh_token, t->refresh_token);
@@ -253,56 +230,77 @@ static void keep_token(struct flow *f, const struct answer_token *t,
 	f->is_granted = !is_refresh;
 	a->expires_s =
 		t->expires_in_s < 0 ? 0 : flow_now_s(f) + t->expires_in_s;
-	if (account_save(f->setting.context->store, f->setting.owner, a, &err) <
-	    0)
-		flow_end(f, &err);
-	else
-		flow_end(f, NULL);
+	return account_save(f->setting.context->store, f->setting.owner, a,
+			    err) < 0
+		       ? FLOW_FAILED
+		       : FLOW_OK;
 }
 
-/* true: a new proof is on its way, once. */
-static bool repeat(struct flow *f, const struct answer_token *t,
-		   bool is_refresh)
+/* The server wants another nonce in the proof: once more, once. */
+static bool wants_nonce(struct flow *f, const struct answer_token *t)
 {
 	if (strcmp(t->error, "use_dpop_nonce") != 0 || !f->key ||
 	    !f->account->nonce || f->has_repeated)
 		return false;
 	f->has_repeated = true;
-	if (is_refresh)
-		flow_refresh(f);
-	else
-		flow_token(f);
 	return true;
 }
 
-/* The server has forgotten the client that we registered (CI-10). */
-static bool register_again(struct flow *f, const struct answer_token *t)
+static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
+				   struct err *err)
 {
-	if (strcmp(t->error, "invalid_client") != 0 ||
+	struct answer_token t;
+
+	note_nonce(f, a);
+	if (answer_token(a->status, a->body, false, &f->arena, &t, err) == 0)
+		return keep_token(f, &t, false, err);
+	if (wants_nonce(f, &t))
+		return flow_token(f, err);
+	/* the server has forgotten the client that we registered */
+	if (strcmp(t.error, "invalid_client") != 0 ||
 	    !f->account->is_registered || f->has_registered)
-		return false;
+		return FLOW_FAILED;
 	account_forget_client(f->account);
 	f->has_registered = true;
 	f->redirect_uri = NULL;
-	flow_identify(f);
-	return true;
+	return FLOW_NOT;
 }
 
-static void got_token(struct flow *f, const struct http_fetched *a)
+enum flow_verdict flow_token(struct flow *f, struct err *err)
 {
-	struct answer_token t;
-	struct err err = ERR_INIT;
+	const struct auth_options *o = f->setting.options;
+	struct grant_request r = {.resource = f->resource};
 
-	note_nonce(f, a);
-	if (answer_token(a->status, a->body, false, &f->arena, &t, &err) == 0)
-		keep_token(f, &t, false);
-	else if (!repeat(f, &t, false) && !register_again(f, &t))
-		flow_end(f, &err);
+	switch (o->grant) {
+	case AUTH_CODE:
+		r.type = GRANT_CODE;
+		r.code = buf_cstr(&f->code);
+		r.redirect_uri = f->redirect_uri;
+		r.verifier = buf_cstr(&f->verifier);
+		break;
+	case AUTH_CLIENT_CREDENTIALS:
+		r.type = GRANT_CLIENT;
+		r.scope = f->scope;
+		break;
+	case AUTH_JWT_BEARER:
+		r.type = GRANT_ASSERTION;
+		r.scope = f->scope;
+		if (read_statement(f, o->assertion_file, &r.assertion, err) < 0)
+			return FLOW_FAILED;
+		break;
+	case AUTH_ID_JAG:
+		r.type = GRANT_ASSERTION;
+		r.assertion = f->assertion;
+		break;
+	}
+	return ask_token(f, &r, got_token, err);
 }
 
-/* The tokens are of no use any more; with a challenge all begins anew. */
-static void refresh_refused(struct flow *f, const struct answer_token *t,
-			    struct err *err)
+/* ---- refresh ---- */
+
+/* The tokens are of no use any more; with a challenge all begins again. */
+static enum flow_verdict refuse_refresh(struct flow *f,
+					const struct answer_token *t)
 {
 	struct err ignored = ERR_INIT;
 
@@ -310,27 +308,34 @@ static void refresh_refused(struct flow *f, const struct answer_token *t,
 		account_forget_client(f->account);
 	else if (!strcmp(t->error, "invalid_grant"))
 		account_forget_tokens(f->account);
-	else if (f->start.kind == FLOW_REFRESH) {
-		flow_end(f, err);
-		return;
-	}
-	/* what is still stored is found to be of no use once more */
+	else if (f->start.kind == FLOW_KIND_REFRESH)
+		return FLOW_FAILED;
+	/* tokens that stay in the store are found to be of no use once more */
 	(void)!account_save(f->setting.context->store, f->setting.owner,
 			    f->account, &ignored);
-	if (f->start.kind == FLOW_RENEW)
-		flow_find_server(f);
-	else
-		flow_end(f, err);
+	return f->start.kind == FLOW_KIND_RENEW ? FLOW_NOT : FLOW_FAILED;
 }
 
-static void got_refreshed(struct flow *f, const struct http_fetched *a)
+static enum flow_verdict got_refreshed(struct flow *f,
+				       const struct http_fetched *a,
+				       struct err *err)
 {
 	struct answer_token t;
-	struct err err = ERR_INIT;
 
 	note_nonce(f, a);
-	if (answer_token(a->status, a->body, false, &f->arena, &t, &err) == 0)
-		keep_token(f, &t, true);
-	else if (!repeat(f, &t, true))
-		refresh_refused(f, &t, &err);
+	if (answer_token(a->status, a->body, false, &f->arena, &t, err) == 0)
+		return keep_token(f, &t, true, err);
+	return wants_nonce(f, &t) ? flow_refresh(f, err)
+				  : refuse_refresh(f, &t);
+}
+
+enum flow_verdict flow_refresh(struct flow *f, struct err *err)
+{
+	struct grant_request r = {.type = GRANT_REFRESH};
+
+	if (flow_identify_stored(f, err) < 0)
+		return FLOW_FAILED;
+	r.resource = f->resource;
+	r.refresh_token = arena_strdup(&f->arena, f->account->refresh_token);
+	return ask_token(f, &r, got_refreshed, err);
 }

@@ -1,0 +1,176 @@
+/* Requests of the steps, and other things that several of them need. */
+#include "core/auth/flow_steps.h"
+#include "core/base/log.h"
+
+/* One request for metadata or a token, all of it. */
+#define REQUEST_MS 30000
+/* A redirect within the same origin, of metadata only. */
+#define REDIRECTS_MAX 3
+
+void flow_settle(struct flow *f, enum flow_verdict verdict,
+		 const struct err *err)
+{
+	struct loop *loop = f->setting.context->loop;
+
+	f->verdict = verdict;
+	if (err)
+		f->err = *err;
+	loop_timer_set(loop, &f->timer, loop_now(loop));
+}
+
+int64_t flow_now_s(const struct flow *f)
+{
+	struct clock *clock = f->setting.context->loop->clock;
+
+	return clock->wall_ns(clock) / (int64_t)NS_PER_S;
+}
+
+void flow_note_secret(struct flow *f, struct str value)
+{
+	const struct auth_context *c = f->setting.context;
+
+	if (c->on_secret && value.n)
+		c->on_secret(c->arg, value);
+}
+
+static bool is_at(struct flow *f, const char *named, const struct url *u)
+{
+	struct err ignored = ERR_INIT;
+	struct url n;
+
+	return named &&
+	       url_parse(str_of(named), &f->arena, &n, &ignored) == 0 &&
+	       url_same_origin(&n, u);
+}
+
+enum guard_origin flow_origin_of(struct flow *f, const char *url)
+{
+	struct err ignored = ERR_INIT;
+	struct url u;
+
+	if (url_parse(str_of(url), &f->arena, &u, &ignored) < 0)
+		return GUARD_SERVER;
+	return url_same_origin(f->setting.endpoint, &u) ||
+			       is_at(f, f->setting.options->issuer, &u)
+		       ? GUARD_USER
+		       : GUARD_SERVER;
+}
+
+/* ---- requests ---- */
+
+/* Where the endpoint's own address lies, others may lie, too. */
+static bool note_range(void *arg, UNUSED struct str host,
+		       const struct sockaddr *address, UNUSED struct err *err)
+{
+	struct flow *f = arg;
+
+	f->guard.is_probed = true;
+	f->guard.probed = reach_class_of(address);
+	return true;
+}
+
+static void on_answer(void *arg, const struct http_fetched *a);
+
+static void send_request(struct flow *f, struct str content)
+{
+	struct flow_request *r = &f->request;
+	struct reach reach = guard_reach(&f->guard, &r->url, r->origin);
+
+	if (f->step == FLOW_PROBE) {
+		reach.allows = note_range;
+		reach.arg = f;
+	}
+	r->exchange = http_fetch(f->setting.context->http,
+				 &(struct http_request){
+					 .method = r->method,
+					 .url = r->url.text.p,
+					 .headers = &r->headers,
+					 .content = content,
+					 .total_ms = REQUEST_MS,
+					 .reach = &reach,
+				 },
+				 on_answer, f);
+}
+
+static bool follow(struct flow *f, const struct http_fetched *a)
+{
+	struct flow_request *r = &f->request;
+	struct err ignored = ERR_INIT;
+	struct str location;
+	struct url to;
+
+	if (strcmp(r->method, "GET") != 0 || a->status < 301 ||
+	    a->status > 308 || r->redirects == REDIRECTS_MAX ||
+	    !http_head_get(a->head, "Location", 0, &location) ||
+	    url_resolve(&r->url, location, &f->arena, &to, &ignored) < 0 ||
+	    !url_same_origin(&r->url, &to) || to.is_tls != r->url.is_tls)
+		return false;
+	r->redirects++;
+	r->url = to;
+	send_request(f, (struct str){NULL, 0});
+	return true;
+}
+
+static void on_answer(void *arg, const struct http_fetched *a)
+{
+	struct flow *f = arg;
+	flow_came_fn *came = f->request.came;
+	struct err err = ERR_INIT;
+	enum flow_verdict v;
+
+	f->request.exchange = NULL;
+	if (!a->status || a->end.kind != HTTP_DONE) {
+		err = a->end.err;
+		err_wrap(&err, "%s", f->request.url.text.p);
+		flow_settle(f, FLOW_FAILED, &err);
+		return;
+	}
+	if (follow(f, a))
+		return;
+	http_headers_release(&f->request.headers);
+	f->request = (struct flow_request){0};
+	v = came(f, a, &err);
+	if (v != FLOW_WAIT)
+		flow_settle(f, v, &err);
+}
+
+int flow_add_header(struct flow *f, const char *name, struct str value,
+		    struct err *err)
+{
+	return http_headers_set(&f->request.headers, name, value, err);
+}
+
+enum flow_verdict flow_ask(struct flow *f, const struct flow_question *q,
+			   struct err *err)
+{
+	struct flow_request *r = &f->request;
+
+	r->method = q->method;
+	r->origin = q->origin;
+	r->came = q->came;
+	if (guard_url(&f->guard, q->what, q->url, q->origin, &f->arena, &r->url,
+		      err) < 0)
+		return FLOW_FAILED;
+	log_debug("authorization: %s %s", q->method, r->url.text.p);
+	send_request(f, q->content);
+	return FLOW_WAIT;
+}
+
+enum flow_verdict flow_ask_json(struct flow *f, const char *what,
+				const char *url, enum guard_origin origin,
+				flow_came_fn *came, struct err *err)
+{
+	const char *protocol = f->start.protocol;
+
+	if (flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
+	    (protocol && flow_add_header(f, "MCP-Protocol-Version",
+					 str_of(protocol), err) < 0))
+		return FLOW_FAILED;
+	return flow_ask(f,
+			&(struct flow_question){.what = what,
+						.method = "GET",
+						.url = url,
+						.origin = origin,
+						.came = came},
+			err);
+}
