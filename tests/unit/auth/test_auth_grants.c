@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <limits.h>
 
-#include "core/auth/auth_inner.h"
+#include "core/auth/crypto.h"
 #include "tests/unit/temp_dir.h"
 
 /* A key of P-256 for the tests, made anew. */
