@@ -68,7 +68,8 @@ static enum authorizer_verdict start(struct refusal *r, enum flow_kind kind,
 
 	if (auth_has_failed(a, r->err))
 		return AUTHORIZER_NO;
-	if (kind == FLOW_KIND_AUTHORIZE && flow_need_person(&setting, r->err) < 0)
+	if (kind == FLOW_KIND_AUTHORIZE &&
+	    flow_need_person(&setting, r->err) < 0)
 		return AUTHORIZER_NO;
 	auth_start(a,
 		   &(struct flow_start){
