@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "core/base/jw.h"
+#include "core/schema/describe.h"
 
 /* Members of the value that may be compared by name for one step. */
 #define NAMES_A_STEP 8

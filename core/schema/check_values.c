@@ -266,27 +266,23 @@ bool check_pattern(struct run *r, struct frame *f, const struct rule *rule)
 
 bool check_format(struct run *r, struct frame *f, const struct rule *rule)
 {
-	unsigned vocabularies = f->node->resource->vocabularies;
-	const struct format *format;
+	const char *phrase;
 	struct str text;
 	struct buf *out;
 
-	if (!r->schema->options.assert_formats &&
-	    !(vocabularies & VOCABULARY_formats_assert))
-		return true;
-	format = format_find(rule->value->raw);
-	if (!format)
+	if (!r->schema->options.assert_formats)
 		return true;
 	if (!text_of(r, f, &text))
 		return !r->has_failed;
-	if (format_holds(format, text))
+	phrase = format_missed(rule->value->raw, text);
+	if (!phrase)
 		return true;
 	out = say_begin(r, f, rule);
 	if (!out)
 		return false;
 	buf_adds(out, "is ");
 	say_value(out, f->value);
-	buf_addf(out, ", must be %s", format_phrase(format));
+	buf_addf(out, ", must be %s", phrase);
 	say_end(r, f, rule);
 	return false;
 }

@@ -1,67 +1,12 @@
-#include "core/schema/inner.h"
-
-#include <stdarg.h>
-
 #include "core/base/mem.h"
 #include "core/base/uri.h"
+#include "core/schema/dialect.h"
+#include "core/schema/node.h"
+#include "core/schema/refs.h"
+#include "core/schema/shapes.h"
 
 /* Compiling is a walk over texts; a step is a name looked at. */
 #define COMPILE_STEPS (10 * LIMIT_SCHEMA_STEPS)
-
-const struct keyword_row KEYWORDS[N_KEYWORDS] = {
-#define KEYWORD(id, name, drafts, vocabulary, shape, check, help) \
-	{name, sizeof(name) - 1, drafts, VOCABULARY_##vocabulary, \
-	 SHAPE_##shape},
-#include "core/schema/keywords.def"
-#undef KEYWORD
-};
-
-int schema_spend(struct schema *s, uint64_t steps)
-{
-	if (s->steps < steps)
-		return err_set(s->err, ERR_LIMIT,
-			       "#: the schema is too much work to compile");
-	s->steps -= steps;
-	return 0;
-}
-
-struct str schema_text(struct schema *s, const struct jdoc *string)
-{
-	struct str raw = string->raw, copy;
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!memchr(raw.p, '\\', raw.n))
-		return (struct str){raw.p + 1, raw.n - 2};
-	scan_string(raw, &text);
-	copy = arena_str(&s->arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
-}
-
-int node_fail(struct schema *s, const struct node *node, const char *keyword,
-	      enum err_kind kind, const char *fmt, ...)
-{
-	AUTO(buf_release) struct buf place = BUF_INIT(BUF_UNBOUNDED);
-	char what[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(what, sizeof(what), fmt, ap);
-	va_end(ap);
-	node_pointer(node, &place);
-	if (keyword)
-		buf_addf(&place, "/%s", keyword);
-	return err_set(s->err, kind, "%.*s: %s",
-		       STR_ARG(str_first(buf_str(&place), 400)), what);
-}
-
-const struct rule *node_rule(const struct node *node, enum keyword keyword)
-{
-	for (size_t i = 0; i < node->n_rules; i++)
-		if (node->rule[i].keyword == keyword)
-			return &node->rule[i];
-	return NULL;
-}
 
 /* ---- resources and anchors ---- */
 
@@ -71,30 +16,6 @@ static const struct jdoc *string_member(const struct jdoc *value,
 	const struct jdoc *m = jdoc_get(value, key);
 
 	return m && m->type == SCAN_STRING ? m : NULL;
-}
-
-static struct resource *add_resource(struct schema *s, struct node *node,
-				     struct document *document, struct str uri)
-{
-	struct resource *r = ARENA_NEW(&s->arena, struct resource);
-	struct resource **tail = &s->resources;
-
-	while (*tail)
-		tail = &(*tail)->next;
-	*tail = r;
-	*r = (struct resource){
-		.document = document,
-		.uri = uri,
-		.node = node,
-		.draft = s->options.draft,
-		.vocabularies = VOCABULARY_usual,
-	};
-	if (node->resource) {
-		r->draft = node->resource->draft;
-		r->vocabularies = node->resource->vocabularies;
-	}
-	node->resource = r;
-	return r;
 }
 
 static void add_anchor(struct schema *s, struct node *node, struct str name,
@@ -111,14 +32,14 @@ static void add_anchor(struct schema *s, struct node *node, struct str name,
 	node->resource->anchors = a;
 }
 
-/* The $schema of a resource decides how all else of it is read. */
+/* Read $schema, which decides how the rest of a resource is read. */
 static int take_dialect(struct schema *s, struct node *node)
 {
 	const struct jdoc *dialect = string_member(node->value, "$schema");
 
 	if (!dialect)
 		return 0;
-	return schema_dialect(s, node, schema_text(s, dialect), node->resource);
+	return schema_dialect(s, node, schema_text(s, dialect));
 }
 
 static int take_id(struct schema *s, struct node *node)
@@ -144,7 +65,7 @@ static int take_id(struct schema *s, struct node *node)
 		node->resource->uri = uri;
 		return 0;
 	}
-	add_resource(s, node, node->resource->document, uri);
+	schema_add_resource(s, node, node->resource->document, uri);
 	return take_dialect(s, node);
 }
 
@@ -246,61 +167,20 @@ static int fill_node(struct schema *s, struct node *node)
 	return compile_rules(s, node);
 }
 
-struct node *schema_node(struct schema *s, const struct jdoc *value,
-			 struct node *up, const char *keyword, struct str token)
+/* Both steps may queue nodes and find references. */
+static int compile_all(struct schema *s)
 {
-	struct node *node = node_map_get(&s->map, value);
+	while (s->queue || s->pending) {
+		struct node *node = s->queue;
 
-	if (node)
-		return node;
-	node = ARENA_NEW(&s->arena, struct node);
-	*node = (struct node){
-		.value = value,
-		.resource = up->resource,
-		.up = up,
-		.keyword = keyword,
-		.token = token,
-		.nesting = up->nesting + 1,
-	};
-	if (s->map.n == LIMIT_SCHEMA_NODES) {
-		node_fail(s, node, NULL, ERR_LIMIT, "more than %d subschemas",
-			  LIMIT_SCHEMA_NODES);
-		return NULL;
+		if (node) {
+			s->queue = node->queued;
+			s->queue_end = s->queue ? s->queue_end : NULL;
+		}
+		if ((node ? fill_node(s, node) : refs_resolve_one(s)) < 0)
+			return -1;
 	}
-	if (node->nesting > LIMIT_SCHEMA_NESTING) {
-		node_fail(s, node, NULL, ERR_LIMIT,
-			  "more than %d subschemas within each other",
-			  LIMIT_SCHEMA_NESTING);
-		return NULL;
-	}
-	node_map_add(&s->map, node);
-	return fill_node(s, node) < 0 ? NULL : node;
-}
-
-struct document *schema_load(struct schema *s, struct str uri, struct str text)
-{
-	struct document *d = ARENA_NEW(&s->arena, struct document);
-	struct node *node = ARENA_NEW(&s->arena, struct node);
-
-	if (text.n > LIMIT_SCHEMA_BYTES) {
-		err_set(s->err, ERR_LIMIT, "%.*s#: over %d bytes",
-			STR_ARG(str_first(uri, 200)), LIMIT_SCHEMA_BYTES);
-		return NULL;
-	}
-	if (schema_spend(s, text.n / 16) < 0)
-		return NULL;
-	d->uri = uri;
-	if (jdoc_parse(arena_str(&s->arena, text), &s->arena, &d->tree,
-		       s->err) < 0) {
-		err_wrap(s->err, "%.*s#", STR_ARG(str_first(uri, 200)));
-		return NULL;
-	}
-	d->next = s->documents;
-	s->documents = d;
-	*node = (struct node){.value = d->tree, .keyword = ""};
-	d->resource = add_resource(s, node, d, uri);
-	node_map_add(&s->map, node);
-	return fill_node(s, node) < 0 ? NULL : d;
+	return 0;
 }
 
 /* ---- from outside ---- */
@@ -316,7 +196,7 @@ int schema_compile(struct str text, const struct schema_options *options,
 	s->steps = COMPILE_STEPS;
 	s->err = err;
 	d = schema_load(s, (struct str){"", 0}, text);
-	if (!d || schema_resolve(s) < 0)
+	if (!d || compile_all(s) < 0)
 		return -1;
 	s->root = d->resource->node;
 	s->options.docs = NULL;

@@ -1,8 +1,10 @@
 #include "core/schema/describe.h"
 
 #include "core/schema/equal.h"
-#include "core/schema/walk.h"
+#include "core/schema/node.h"
 
+/* Subschemas from the one that is described to what it says. */
+#define WALK_DEPTH_MAX 16
 /* Subschemas that one description looks at; alternatives branch. */
 #define VISIT_MAX 2000
 /* Properties of one object. */
@@ -38,6 +40,13 @@ const char *schema_type_name(enum schema_type type)
 
 /* ---- a walk over what applies to one value ---- */
 
+struct walk {
+	void (*visit)(struct walk *w, const struct node *node);
+	void *data;
+	unsigned visits;
+	bool with_alternatives; /* also anyOf and oneOf */
+};
+
 static void walk_node(struct walk *w, const struct node *node, unsigned depth)
 {
 	static const enum keyword lists[] = {KEYWORD_all_of, KEYWORD_any_of,
@@ -60,9 +69,9 @@ static void walk_node(struct walk *w, const struct node *node, unsigned depth)
 	}
 }
 
-void walk_applied(const struct node *node, bool with_alternatives,
-		  void (*visit)(struct walk *w, const struct node *node),
-		  void *data)
+static void walk_applied(const struct node *node, bool with_alternatives,
+			 void (*visit)(struct walk *w, const struct node *node),
+			 void *data)
 {
 	struct walk w = {.visit = visit,
 			 .data = data,
@@ -240,7 +249,8 @@ static struct typing types_of(const struct node *node, unsigned depth,
 	return t;
 }
 
-unsigned node_types(const struct node *node)
+/* Bits of the types that a value may have; 0 when nothing is said. */
+static unsigned node_types(const struct node *node)
 {
 	unsigned visits = 0;
 
@@ -286,6 +296,11 @@ static void read_property(const struct node *node, struct arena *arena,
 
 /* ---- all properties ---- */
 
+struct named {
+	struct str name;
+	const struct node *node;
+};
+
 struct listing {
 	struct arena *arena;
 	struct named *list;
@@ -311,8 +326,9 @@ static void visit_properties(struct walk *w, const struct node *node)
 	}
 }
 
-size_t list_properties(const struct node *node, struct arena *arena,
-		       struct named **ret)
+/* List properties in the order of the document; in `arena`. */
+static size_t list_properties(const struct node *node, struct arena *arena,
+			      struct named **ret)
 {
 	struct listing l = {.arena = arena};
 

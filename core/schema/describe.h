@@ -19,6 +19,8 @@ enum schema_type {
 #undef TYPE
 };
 
+struct node;
+
 struct schema_choice {
 	struct str value; /* JSON */
 	struct str title; /* for people; "" when there is none */
@@ -58,26 +60,14 @@ enum schema_type schema_property_type(const struct schema *s, struct str name)
 
 /* "a string", "an integer"; for one bit. Static. */
 const char *schema_type_phrase(enum schema_type type) MUST_USE;
+/*
+ * Names of the properties that a subschema and its references speak of, as C
+ * strings in `arena`.
+ */
+size_t node_property_names(const struct node *node, struct arena *arena,
+			   const char *const **ret) MUST_USE;
+
 /* "string", "integer"; for one bit. Static. */
 const char *schema_type_name(enum schema_type type) MUST_USE;
-
-/*
- * Write `value` with the defaults of properties that it leaves out, also in
- * objects within; what is there stays byte for byte. An empty `value` is {};
- * one that is no object is written as it is.
- *
- * errors  ERR_SYNTAX  not JSON
- *         ERR_LIMIT   too much to write
- */
-int schema_defaults(const struct schema *s, struct str value, struct buf *out,
-		    struct err *err) MUST_USE;
-
-/*
- * The schema is one that elicitation may send: an object whose properties
- * are strings, numbers, booleans, choices, or lists of choices.
- *
- * errors  ERR_PEER  names the first property that is not, or the root
- */
-int schema_check_form(const struct schema *s, struct err *err) MUST_USE;
 
 #endif

@@ -1,136 +1,171 @@
 #include "core/schema/format.h"
 
-#include "core/schema/format_parts.h"
-#include "core/schema/regex.h"
+#include "core/base/address.h"
+#include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/base/uri.h"
 
-struct format {
-	const char *name;
-	bool (*holds)(struct str text);
-	const char *phrase;
-};
-
-static const struct format FORMATS[] = {
-#define FORMAT(id, name, phrase) {name, is_##id, phrase},
-#include "core/schema/formats.def"
-#undef FORMAT
-};
-
-const struct format *format_find(struct str json_name)
+static bool take_char(struct str *s, char c)
 {
-	struct str name;
-
-	/* no name has an escape */
-	if (json_name.n < 2)
-		return NULL;
-	name = (struct str){json_name.p + 1, json_name.n - 2};
-	for (size_t i = 0; i < ARRAY_LEN(FORMATS); i++)
-		if (str_is(name, FORMATS[i].name))
-			return &FORMATS[i];
-	return NULL;
-}
-
-bool format_holds(const struct format *format, struct str text)
-{
-	return format->holds(text.p ? text : STR(""));
-}
-
-const char *format_phrase(const struct format *format)
-{
-	return format->phrase;
-}
-
-/* ---- hosts and addresses ---- */
-
-static bool is_label(struct str s)
-{
-	if (!s.n || s.n > 63 || s.p[0] == '-' || s.p[s.n - 1] == '-')
+	if (!s->n || s->p[0] != c)
 		return false;
-	for (size_t i = 0; i < s.n; i++)
-		if (!is_letter_char(s.p[i]) && !is_digit_char(s.p[i]) &&
-		    s.p[i] != '-')
-			return false;
+	*s = (struct str){s->p + 1, s->n - 1};
 	return true;
 }
 
-bool is_hostname(struct str s)
+/* Take exactly n decimal digits. */
+static bool take_digits(struct str *s, size_t n, unsigned *ret)
 {
-	if (!s.n || s.n > 253)
+	uint64_t v;
+
+	if (s->n < n || !str_uint64((struct str){s->p, n}, &v))
 		return false;
-	while (s.p) /* str_cut() leaves none behind the last label */
-		if (!is_label(str_cut(&s, '.')))
-			return false;
+	*s = (struct str){s->p + n, s->n - n};
+	*ret = (unsigned)v;
 	return true;
 }
 
-bool is_ipv4(struct str s)
+/* Take all digits at the front; gives their number. */
+static size_t take_all_digits(struct str *s)
 {
-	for (int i = 0; i < 4; i++) {
-		struct str part = str_cut(&s, '.');
-		uint64_t v;
+	size_t n = 0;
 
-		if ((i < 3) != (s.p != NULL) || part.n > 3 ||
-		    !str_uint64(part, &v) || v > 255 ||
-		    (part.n > 1 && part.p[0] == '0'))
-			return false;
-	}
-	return true;
-}
-
-static bool is_group(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!is_hex_char(s.p[i]))
-			return false;
-	return s.n >= 1 && s.n <= 4;
-}
-
-/* Groups between colons; negative when one is wrong. */
-static int count_groups(struct str s, bool is_end)
-{
-	int n = 0;
-
-	if (!s.n)
-		return 0;
-	while (s.p) {
-		struct str part = str_cut(&s, ':');
-
-		if (is_end && !s.p && is_ipv4(part))
-			n += 2;
-		else if (is_group(part))
-			n++;
-		else
-			return -100;
-	}
+	while (n < s->n && text_is_digit(s->p[n]))
+		n++;
+	*s = (struct str){s->p + n, s->n - n};
 	return n;
 }
 
-bool is_ipv6(struct str s)
+/* ---- dates and times; RFC 3339 ---- */
+
+static unsigned days_of(unsigned year, unsigned month)
 {
-	size_t at = 0;
+	static const unsigned char days[] = {31, 28, 31, 30, 31, 30,
+					     31, 31, 30, 31, 30, 31};
+	bool is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
 
-	while (at + 1 < s.n && !(s.p[at] == ':' && s.p[at + 1] == ':'))
-		at++;
-	if (at + 1 >= s.n)
-		return count_groups(s, true) == 8;
-	{
-		struct str head = {s.p, at};
-		struct str tail = {s.p + at + 2, s.n - at - 2};
-		int before = count_groups(head, false);
-		int after = count_groups(tail, true);
+	return month == 2 && is_leap ? 29 : days[month - 1];
+}
 
-		return before >= 0 && after >= 0 && before + after <= 7;
+static bool is_date(struct str s)
+{
+	unsigned year, month, day;
+
+	if (!take_digits(&s, 4, &year) || !take_char(&s, '-') ||
+	    !take_digits(&s, 2, &month) || !take_char(&s, '-') ||
+	    !take_digits(&s, 2, &day) || s.n)
+		return false;
+	return month >= 1 && month <= 12 && day >= 1 &&
+	       day <= days_of(year, month);
+}
+
+/* Take Z or +HH:MM; gives the minutes between the time and UTC. */
+static bool take_zone(struct str *s, int *ret_minutes)
+{
+	unsigned hour, minute;
+	int sign;
+
+	*ret_minutes = 0;
+	if (take_char(s, 'Z') || take_char(s, 'z'))
+		return true;
+	sign = take_char(s, '-') ? -1 : 1;
+	if (sign > 0 && !take_char(s, '+'))
+		return false;
+	if (!take_digits(s, 2, &hour) || !take_char(s, ':') ||
+	    !take_digits(s, 2, &minute) || hour > 23 || minute > 59)
+		return false;
+	*ret_minutes = sign * (int)(hour * 60 + minute);
+	return true;
+}
+
+static bool is_time(struct str s)
+{
+	unsigned hour, minute, second;
+	int zone, utc;
+
+	if (!take_digits(&s, 2, &hour) || !take_char(&s, ':') ||
+	    !take_digits(&s, 2, &minute) || !take_char(&s, ':') ||
+	    !take_digits(&s, 2, &second))
+		return false;
+	if (take_char(&s, '.') && !take_all_digits(&s))
+		return false;
+	if (!take_zone(&s, &zone) || s.n || hour > 23 || minute > 59)
+		return false;
+	/* a leap second ends a day of UTC */
+	utc = ((int)(hour * 60 + minute) - zone + 2 * 1440) % 1440;
+	return second < 60 || (second == 60 && utc == 1439);
+}
+
+static bool is_date_time(struct str s)
+{
+	return s.n > 11 && is_date((struct str){s.p, 10}) &&
+	       (s.p[10] == 'T' || s.p[10] == 't') &&
+	       is_time((struct str){s.p + 11, s.n - 11});
+}
+
+/* ---- URIs; RFC 3986 ---- */
+
+/* Only characters of URIs, those of `also`, and whole %XX. */
+static bool is_clean(struct str s, const char *also)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (text_is_alpha(c) || text_is_digit(c) ||
+		    (c && strchr("-._~!$&'()*+,;=", c)) ||
+		    (c && strchr(also, c)))
+			continue;
+		if (uri_percent((struct str){s.p + i, s.n - i}) < 0)
+			return false;
+		i += 2;
 	}
+	return true;
 }
 
-/* ---- e-mail ---- */
-
-static bool is_atom_char(char c)
+static bool is_ipv6(struct str s)
 {
-	return is_letter_char(c) || is_digit_char(c) ||
-	       (c && strchr("!#$%&'*+-/=?^_`{|}~", c)) ||
-	       (unsigned char)c >= 0x80;
+	struct address a;
+
+	return address_read(s, &a) && a.is_v6;
 }
+
+static bool is_authority(struct str s)
+{
+	size_t at = s.n, end;
+	bool is_bracketed;
+
+	while (at && s.p[at - 1] != '@')
+		at--;
+	if (at && !is_clean((struct str){s.p, at - 1}, ":"))
+		return false;
+	s = (struct str){s.p + at, s.n - at};
+	is_bracketed = s.n && s.p[0] == '[';
+	end = str_find(s, is_bracketed ? ']' : ':');
+	if (!is_bracketed) {
+		if (!is_clean((struct str){s.p, end}, ""))
+			return false;
+	} else if (end == s.n || !is_ipv6((struct str){s.p + 1, end - 1})) {
+		return false;
+	} else {
+		end++;
+	}
+	s = (struct str){s.p + end, s.n - end};
+	if (s.n && !take_char(&s, ':'))
+		return false;
+	take_all_digits(&s);
+	return !s.n;
+}
+
+static bool is_uri(struct str s)
+{
+	struct uri u = uri_parts(s);
+
+	return u.scheme.p && (!u.authority.p || is_authority(u.authority)) &&
+	       is_clean(u.path, ":@/") && is_clean(u.query, ":@/?") &&
+	       is_clean(u.fragment, ":@/?");
+}
+
+/* ---- e-mail; RFC 5321 ---- */
 
 static bool is_quoted(struct str s)
 {
@@ -146,16 +181,35 @@ static bool is_quoted(struct str s)
 	return true;
 }
 
-static bool is_local_part(struct str s)
+/* Atoms of these characters with dots between; also the labels of a host. */
+static bool is_dotted(struct str s, const char *also, size_t max)
 {
-	if (is_quoted(s))
-		return true;
 	if (!s.n)
 		return false;
 	while (s.p) {
-		struct str atom = str_cut(&s, '.');
+		struct str part = str_cut(&s, '.');
 
-		if (!take_while(&atom, is_atom_char) || atom.n)
+		if (!part.n || part.n > max)
+			return false;
+		for (size_t i = 0; i < part.n; i++)
+			if (!text_is_alpha(part.p[i]) &&
+			    !text_is_digit(part.p[i]) &&
+			    !(part.p[i] && strchr(also, part.p[i])))
+				return false;
+	}
+	return true;
+}
+
+static bool is_hostname(struct str s)
+{
+	struct str rest = s;
+
+	if (s.n > 253 || !is_dotted(s, "-", 63))
+		return false;
+	while (rest.p) {
+		struct str label = str_cut(&rest, '.');
+
+		if (label.p[0] == '-' || label.p[label.n - 1] == '-')
 			return false;
 	}
 	return true;
@@ -163,227 +217,49 @@ static bool is_local_part(struct str s)
 
 static bool is_mail_domain(struct str s)
 {
-	struct str inner;
+	struct address a;
 
 	if (s.n < 3 || s.p[0] != '[' || s.p[s.n - 1] != ']')
 		return is_hostname(s);
-	inner = (struct str){s.p + 1, s.n - 2};
-	if (str_starts(inner, "IPv6:"))
-		return is_ipv6((struct str){inner.p + 5, inner.n - 5});
-	return is_ipv4(inner);
+	s = (struct str){s.p + 1, s.n - 2};
+	if (str_starts(s, "IPv6:"))
+		return is_ipv6((struct str){s.p + 5, s.n - 5});
+	return address_read(s, &a) && !a.is_v6;
 }
 
-static bool is_mail(struct str s, bool is_international)
+static bool is_email(struct str s)
 {
 	size_t at = s.n;
+	struct str local;
 
 	while (at && s.p[at - 1] != '@')
 		at--;
 	if (!at)
 		return false;
 	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] >= 0x80 && !is_international)
+		if ((unsigned char)s.p[i] >= 0x80)
 			return false;
-	if (!is_local_part((struct str){s.p, at - 1}))
-		return false;
-	s = (struct str){s.p + at, s.n - at};
-	if (!is_international)
-		return is_mail_domain(s);
-	for (size_t i = 0; i < s.n; i++)
-		if ((unsigned char)s.p[i] <= ' ')
-			return false;
-	return s.n != 0;
+	local = (struct str){s.p, at - 1};
+	return (is_quoted(local) ||
+		is_dotted(local, "!#$%&'*+-/=?^_`{|}~", SIZE_MAX)) &&
+	       is_mail_domain((struct str){s.p + at, s.n - at});
 }
 
-bool is_email(struct str s)
+const char *format_missed(struct str json_name, struct str text)
 {
-	return is_mail(s, false);
-}
+	static const struct {
+		const char *name, *phrase;
+		bool (*holds)(struct str text);
+	} formats[] = {
+#define FORMAT(id, name, phrase) {name, phrase, is_##id},
+#include "core/schema/formats.def"
+#undef FORMAT
+	};
 
-bool is_idn_email(struct str s)
-{
-	return is_mail(s, true);
-}
-
-/* ---- identifiers ---- */
-
-bool is_uuid(struct str s)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		bool is_dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-		if (is_dash ? s.p[i] != '-' : !is_hex_char(s.p[i]))
-			return false;
-	}
-	return s.n == 36;
-}
-
-bool is_json_pointer(struct str s)
-{
-	if (s.n && s.p[0] != '/')
-		return false;
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] == '~' &&
-		    (i + 1 == s.n || (s.p[i + 1] != '0' && s.p[i + 1] != '1')))
-			return false;
-	return true;
-}
-
-bool is_relative_json_pointer(struct str s)
-{
-	struct str digits = s;
-	size_t n = take_while(&s, is_digit_char);
-
-	if (!n || (n > 1 && digits.p[0] == '0'))
-		return false;
-	return str_is(s, "#") || is_json_pointer(s);
-}
-
-bool is_regex(struct str s)
-{
-	struct err err = ERR_INIT;
-	struct regex *r;
-
-	if (regex_new(s, &r, &err) < 0)
-		return err.kind == ERR_UNKNOWN; /* cannot tell */
-	regex_free(r);
-	return true;
-}
-
-/* ---- URIs ---- */
-
-/* Characters of RFC 3986 and what RFC 3987 adds, with whole %XX. */
-static bool is_clean(struct str s, const char *also, bool is_iri)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (c == '%') {
-			if (i + 2 >= s.n || !is_hex_char(s.p[i + 1]) ||
-			    !is_hex_char(s.p[i + 2]))
-				return false;
-			i += 2;
-		} else if (!is_letter_char(c) && !is_digit_char(c) &&
-			   !(c && strchr("-._~!$&'()*+,;=", c)) &&
-			   !(c && strchr(also, c)) &&
-			   !(is_iri && (unsigned char)c >= 0x80)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool is_authority(struct str s, bool is_iri)
-{
-	size_t at = s.n, colon;
-	struct str host, port = {NULL, 0};
-
-	while (at && s.p[at - 1] != '@')
-		at--;
-	if (at && !is_clean((struct str){s.p, at - 1}, ":", is_iri))
-		return false;
-	s = (struct str){s.p + at, s.n - at};
-	if (s.n && s.p[0] == '[') {
-		colon = str_find(s, ']');
-		if (colon == s.n || !is_ipv6((struct str){s.p + 1, colon - 1}))
-			return false;
-		s = (struct str){s.p + colon + 1, s.n - colon - 1};
-		if (s.n && !take_char(&s, ':'))
-			return false;
-		take_while(&s, is_digit_char);
-		return !s.n;
-	}
-	host = s;
-	colon = str_find(s, ':');
-	if (colon < s.n) {
-		host.n = colon;
-		port = (struct str){s.p + colon + 1, s.n - colon - 1};
-		take_while(&port, is_digit_char);
-	}
-	return !port.n && is_clean(host, "", is_iri);
-}
-
-static bool is_reference(struct str s, bool needs_scheme, bool is_iri)
-{
-	struct uri u = uri_parts(s);
-
-	if (needs_scheme && !u.scheme.p)
-		return false;
-	/* a colon in the first segment would make it a scheme */
-	if (!u.scheme.p && !u.authority.p &&
-	    str_find(u.path, ':') < str_find(u.path, '/'))
-		return false;
-	return (!u.authority.p || is_authority(u.authority, is_iri)) &&
-	       is_clean(u.path, ":@/", is_iri) &&
-	       is_clean(u.query, ":@/?", is_iri) &&
-	       is_clean(u.fragment, ":@/?", is_iri);
-}
-
-bool is_uri(struct str s)
-{
-	return is_reference(s, true, false);
-}
-
-bool is_uri_reference(struct str s)
-{
-	return is_reference(s, false, false);
-}
-
-bool is_iri(struct str s)
-{
-	return is_reference(s, true, true);
-}
-
-bool is_iri_reference(struct str s)
-{
-	return is_reference(s, false, true);
-}
-
-/* {name}, {+name,other:3}; RFC 6570 */
-static bool is_expression(struct str s)
-{
-	if (s.n && strchr("+#./;?&", s.p[0]))
-		s = (struct str){s.p + 1, s.n - 1};
-	if (!s.n)
-		return false;
-	while (s.p) {
-		struct str name = str_cut(&s, ',');
-		struct str prefix;
-
-		if (str_ends(name, "*"))
-			name.n--;
-		prefix = name;
-		name = str_cut(&prefix, ':');
-		if (prefix.p &&
-		    (!take_while(&prefix, is_digit_char) || prefix.n))
-			return false;
-		for (size_t i = 0; i < name.n; i++)
-			if (!is_letter_char(name.p[i]) &&
-			    !is_digit_char(name.p[i]) && name.p[i] != '_' &&
-			    name.p[i] != '.' && name.p[i] != '%')
-				return false;
-		if (!name.n)
-			return false;
-	}
-	return true;
-}
-
-bool is_uri_template(struct str s)
-{
-	while (s.n) {
-		size_t open = str_find(s, '{'), close;
-
-		for (size_t i = 0; i < open; i++)
-			if ((unsigned char)s.p[i] <= ' ' ||
-			    strchr("\"'<>\\^`|}", s.p[i]))
-				return false;
-		if (open == s.n)
-			return true;
-		s = (struct str){s.p + open + 1, s.n - open - 1};
-		close = str_find(s, '}');
-		if (close == s.n || !is_expression((struct str){s.p, close}))
-			return false;
-		s = (struct str){s.p + close + 1, s.n - close - 1};
-	}
-	return true;
+	for (size_t i = 0; i < ARRAY_LEN(formats); i++)
+		if (scan_is(json_name, formats[i].name))
+			return formats[i].holds(text.p ? text : STR(""))
+				       ? NULL
+				       : formats[i].phrase;
+	return NULL;
 }

@@ -1,91 +1,8 @@
-#include "core/schema/inner.h"
+#include "core/schema/refs.h"
 
-#include "core/base/mem.h"
-#include "core/schema/equal.h"
 #include "core/base/uri.h"
-
-/* ---- nodes by their place ---- */
-
-static size_t first_slot(const struct node_map *map, const struct jdoc *value)
-{
-	return ((uintptr_t)value >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 32 &
-	       (map->cap - 1);
-}
-
-struct node *node_map_get(const struct node_map *map, const struct jdoc *value)
-{
-	if (!map->cap)
-		return NULL;
-	for (size_t i = first_slot(map, value); map->slot[i];
-	     i = (i + 1) & (map->cap - 1))
-		if (map->slot[i]->value == value)
-			return map->slot[i];
-	return NULL;
-}
-
-static void put(struct node_map *map, struct node *node)
-{
-	size_t i = first_slot(map, node->value);
-
-	while (map->slot[i])
-		i = (i + 1) & (map->cap - 1);
-	map->slot[i] = node;
-	map->n++;
-}
-
-void node_map_add(struct node_map *map, struct node *node)
-{
-	if ((map->n + 1) * 2 > map->cap) {
-		struct node_map old = *map;
-
-		map->cap = old.cap ? old.cap * 2 : 64;
-		map->n = 0;
-		map->slot = mem_zalloc(map->cap * sizeof(struct node *));
-		for (size_t i = 0; i < old.cap; i++)
-			if (old.slot[i])
-				put(map, old.slot[i]);
-		free(old.slot);
-	}
-	put(map, node);
-}
-
-/* ---- pointers ---- */
-
-void pointer_add(struct buf *out, struct str token)
-{
-	for (size_t i = 0; i < token.n; i++) {
-		if (token.p[i] == '~')
-			buf_adds(out, "~0");
-		else if (token.p[i] == '/')
-			buf_adds(out, "~1");
-		else
-			buf_addc(out, token.p[i]);
-	}
-}
-
-/* Nesting is bounded, so is this. */
-static void add_steps(const struct node *node, struct buf *out)
-{
-	if (!node->up)
-		return;
-	add_steps(node->up, out);
-	if (!node->keyword[0]) { /* of a reference, escaped already */
-		buf_add_str(out, node->token);
-		return;
-	}
-	buf_addf(out, "/%s", node->keyword);
-	if (node->token.p) {
-		buf_addc(out, '/');
-		pointer_add(out, node->token);
-	}
-}
-
-void node_pointer(const struct node *node, struct buf *out)
-{
-	buf_add_str(out, node->resource->document->uri);
-	buf_addc(out, '#');
-	add_steps(node, out);
-}
+#include "core/schema/dialect.h"
+#include "core/schema/equal.h"
 
 static struct str unescape(struct str token, struct arena *arena)
 {
@@ -115,8 +32,6 @@ static const struct jdoc *element(const struct jdoc *array, struct str token)
 	return e;
 }
 
-/* ---- references ---- */
-
 static int unresolved(struct schema *s, const struct pending *p,
 		      struct str reference, const char *why)
 {
@@ -127,7 +42,7 @@ static int unresolved(struct schema *s, const struct pending *p,
 			 STR_ARG(str_first(reference, 200)), why);
 }
 
-/* Where a pointer leads from the resource; a node for what is found. */
+/* Follow a pointer from the resource to a node. */
 static int follow_pointer(struct schema *s, const struct pending *p,
 			  struct str reference, struct resource *from,
 			  struct str pointer)
@@ -147,7 +62,7 @@ static int follow_pointer(struct schema *s, const struct pending *p,
 		if (!value)
 			return unresolved(s, p, reference,
 					  "there is nothing at that place");
-		known = node_map_get(&s->map, value);
+		known = node_at(s, value);
 		if (known) {
 			node = known;
 			unseen = (struct str){rest.p ? rest.p - 1 : NULL,
@@ -180,7 +95,7 @@ static int follow_anchor(struct schema *s, const struct pending *p,
 	return 0;
 }
 
-/* NULL and s->err when there is no such resource. */
+/* Find or load a resource; NULL and s->err when there is none. */
 static struct resource *find_resource(struct schema *s, const struct pending *p,
 				      struct str reference)
 {
@@ -205,14 +120,19 @@ static struct resource *find_resource(struct schema *s, const struct pending *p,
 	return loaded ? loaded->resource : NULL;
 }
 
-static int resolve(struct schema *s, const struct pending *p)
+int refs_resolve_one(struct schema *s)
 {
+	struct pending *p = s->pending;
 	struct str reference = schema_text(s, p->rule->value);
 	struct str fragment = uri_fragment(reference, &s->arena);
 	struct resource *resource = find_resource(s, p, reference);
 
 	if (!resource || schema_spend(s, 1) < 0)
 		return -1;
+	/* anchors and places of a document that was just loaded come first */
+	if (s->queue)
+		return 0;
+	s->pending = p->next;
 	if (!fragment.n) {
 		p->rule->node = resource->node;
 		return 0;
@@ -220,16 +140,4 @@ static int resolve(struct schema *s, const struct pending *p)
 	if (fragment.p[0] == '/')
 		return follow_pointer(s, p, reference, resource, fragment);
 	return follow_anchor(s, p, reference, resource, fragment);
-}
-
-int schema_resolve(struct schema *s)
-{
-	while (s->pending) {
-		struct pending *p = s->pending;
-
-		s->pending = p->next;
-		if (resolve(s, p) < 0)
-			return -1;
-	}
-	return 0;
 }

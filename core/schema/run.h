@@ -10,7 +10,7 @@
 #define CORE_SCHEMA_RUN_H
 
 #include "core/schema/equal.h"
-#include "core/schema/inner.h"
+#include "core/schema/node.h"
 
 /* Resources on the way to here, each once; for $dynamicRef. */
 struct scope {

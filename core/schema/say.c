@@ -1,4 +1,4 @@
-/* Sentences about violations, for people. */
+/* Reports of a run: failures, violations, and their sentences for people. */
 #include "core/schema/run.h"
 
 #include <stdarg.h>
@@ -39,6 +39,27 @@ void report_add(struct report *to, const struct report *from,
 			*v = from->item[i];
 	}
 	to->n_more += from->n_more;
+}
+
+/* ---- bounds ---- */
+
+bool run_fail(struct run *r, enum err_kind kind, const char *what)
+{
+	if (!r->has_failed)
+		err_set(r->err, kind, "%s", what);
+	r->has_failed = true;
+	return false;
+}
+
+bool run_spend(struct run *r, uint64_t steps)
+{
+	if (r->steps < steps) {
+		r->steps = 0;
+		return run_fail(r, ERR_LIMIT,
+				"validation is too much work; no verdict");
+	}
+	r->steps -= steps;
+	return true;
 }
 
 /* ---- places ---- */

@@ -1,5 +1,4 @@
-/* What the values of keywords must be, and how they become rules. */
-#include "core/schema/inner.h"
+#include "core/schema/shapes.h"
 
 #include "core/base/mem.h"
 #include "core/schema/describe.h"
@@ -11,8 +10,8 @@ static int refuse(struct schema *s, const struct node *node,
 			 "must be %s", what);
 }
 
-/* What a pattern costs of the budget of compiling: up to 64 KiB of program
-   that PCRE2 makes of it, so there are at most a thousand. */
+/* Cost of a pattern in the budget of compiling: PCRE2 makes up to 64 KiB of
+   program of it, so there are at most a thousand. */
 #define REGEX_STEPS 10000
 
 /* ---- scalars ---- */

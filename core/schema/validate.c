@@ -14,27 +14,6 @@ bool check_none(UNUSED struct run *r, UNUSED struct frame *f,
 	return true;
 }
 
-/* ---- bounds ---- */
-
-bool run_fail(struct run *r, enum err_kind kind, const char *what)
-{
-	if (!r->has_failed)
-		err_set(r->err, kind, "%s", what);
-	r->has_failed = true;
-	return false;
-}
-
-bool run_spend(struct run *r, uint64_t steps)
-{
-	if (r->steps < steps) {
-		r->steps = 0;
-		return run_fail(r, ERR_LIMIT,
-				"validation is too much work; no verdict");
-	}
-	r->steps -= steps;
-	return true;
-}
-
 bool run_search(struct run *r, struct regex *regex, struct str text)
 {
 	int found = regex_search(regex, text, &r->steps);

@@ -106,7 +106,7 @@ TEST(properties, recursive, end)
 }
 
 /* What elicitation of each revision sends. */
-TEST(form, of_elicitation, accepted)
+TEST(properties, of_elicitation, with_choices)
 {
 	AUTO(schema_freep)
 	struct schema *s =
@@ -123,9 +123,7 @@ TEST(form, of_elicitation, accepted)
 			 "{\"const\":\"1\",\"title\":\"One\"}]}}},"
 			 "\"required\":[\"s\"]}");
 	struct schema_property *p;
-	struct err err = ERR_INIT;
 
-	assert_int_equal(schema_check_form(s, &err), 0);
 	assert_int_equal(schema_properties(s, &fixture_arena, &p), 6);
 	assert_true(str_is(p[0].format, "email"));
 	assert_true(str_is(p[3].choice[1].title, "Why"));
@@ -133,77 +131,6 @@ TEST(form, of_elicitation, accepted)
 	assert_true(str_is(p[4].choice[0].value, "\"1\""));
 	assert_true(p[5].is_list);
 	assert_true(str_is(p[5].choice[0].title, "One"));
-}
-
-TEST(form, not_flat, names_the_property)
-{
-	static const char *const rows[][2] = {
-		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
-		 "\"object\"}}}",
-		 "a form cannot ask for the property \"a\": it is an object"},
-		{"{\"type\":\"object\",\"properties\":{\"a\":{\"type\":"
-		 "\"array\",\"items\":{\"type\":\"string\"}}}}",
-		 "a form cannot ask for the property \"a\": it is an array of "
-		 "other things than choices"},
-		{"{\"type\":\"object\",\"properties\":{\"a\":{}}}",
-		 "a form cannot ask for the property \"a\": it has no type"},
-		{"{\"type\":\"array\"}", "a form must be of type \"object\""},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		AUTO(schema_freep) struct schema *s = compiled(rows[i][0]);
-		struct err err = ERR_INIT;
-
-		assert_int_equal(schema_check_form(s, &err), -1);
-		assert_int_equal(err.kind, ERR_PEER);
-		assert_string_equal(err.msg, rows[i][1]);
-	}
-}
-
-TEST(defaults, left_out, filled_in)
-{
-	static const char schema[] =
-		"{\"properties\":{"
-		"\"s\":{\"type\":\"string\",\"default\":\"d\"},"
-		"\"n\":{\"default\":95.50},"
-		"\"l\":{\"default\":[\"a\", \"b\"]},"
-		"\"r\":{\"$ref\":\"#/$defs/r\"},"
-		"\"x\":{\"type\":\"string\"},"
-		"\"o\":{\"properties\":{\"i\":{\"default\":null}}}},"
-		"\"$defs\":{\"r\":{\"default\":true}}}";
-	static const char *const rows[][2] = {
-		{"", "{\"s\":\"d\",\"n\":95.50,\"l\":[\"a\", \"b\"],"
-		     "\"r\":true}"},
-		{"{\"n\":1.0e0,\"s\":null,\"q\":\"\\u0061\",\"l\":0,"
-		 "\"r\":0}",
-		 "{\"n\":1.0e0,\"s\":null,\"q\":\"\\u0061\",\"l\":0,"
-		 "\"r\":0}"},
-		{" { \"s\" : 1 , \"n\":2,\"l\":3,\"r\":4,\"o\" : {} } ",
-		 "{\"s\":1,\"n\":2,\"l\":3,\"r\":4,\"o\":{\"i\":null}}"},
-		{"[1, 2]", "[1, 2]"},
-	};
-	AUTO(schema_freep) struct schema *s = compiled(schema);
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct buf out = BUF_INIT(BUF_UNBOUNDED);
-		struct err err = ERR_INIT;
-
-		assert_int_equal(
-			schema_defaults(s, str_of(rows[i][0]), &out, &err), 0);
-		assert_string_equal(buf_cstr(&out), rows[i][1]);
-		buf_release(&out);
-	}
-}
-
-TEST(defaults, not_json, error)
-{
-	AUTO(schema_freep) struct schema *s = compiled("true");
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct err err = ERR_INIT;
-
-	assert_int_equal(schema_defaults(s, STR("{"), &out, &err), -1);
-	assert_int_equal(err.kind, ERR_SYNTAX);
-	buf_release(&out);
 }
 
 TEST_FILE(NULL, release_fixture);

@@ -6,10 +6,8 @@
 static bool holds(const char *name, const char *text)
 {
 	char *quoted = arena_printf(&fixture_arena, "\"%s\"", name);
-	const struct format *format = format_find(str_of(quoted));
 
-	assert_non_null(format);
-	return format_holds(format, str_of(text));
+	return !format_missed(str_of(quoted), str_of(text));
 }
 
 TEST(format, right_and_wrong_texts, told_apart)
@@ -26,47 +24,15 @@ TEST(format, right_and_wrong_texts, told_apart)
 		  "2026-01-31T24:00:00Z", ""}},
 		{"date",
 		 {"2026-01-31"},
-		 {"2026-13-01", "2026-1-31", "2026-00-10"}},
-		{"time",
-		 {"08:30:00Z", "08:30:00.5+02:00"},
-		 {"08:30:00", "08:30Z", "08:30:00.Z", "08:30:00+24:00"}},
-		{"duration",
-		 {"P1DT12H", "P4W", "PT36H", "P1Y2M3DT4H5M6S"},
-		 {"P", "PT", "P1", "4W", "P1D2H", "P1YT"}},
+		 {"2026-13-01", "2026-1-31", "2026-00-10", "2026-99-99"}},
 		{"email",
 		 {"a@b.example", "\"a b\"@c", "x.y+z@[127.0.0.1]"},
 		 {"a", "@b", "a@", ".a@b", "a..b@c", "a@b_c"}},
-		{"hostname",
-		 {"a", "a.b-c.example", "1.x"},
-		 {"", "-a", "a-", "a..b", "a_b", "a."}},
-		{"ipv4",
-		 {"192.0.2.1", "0.0.0.0"},
-		 {"1.2.3", "1.2.3.4.5", "256.1.1.1", "01.2.3.4", "1.2.3.-4"}},
-		{"ipv6",
-		 {"::", "::1", "2001:db8::1", "1:2:3:4:5:6:7:8",
-		  "::ffff:192.0.2.1"},
-		 {"", ":", "1::2::3", "1:2:3:4:5:6:7", "12345::", "::1%eth0"}},
 		{"uri",
 		 {"http://a/b?c#d", "urn:x:y", "http://[::1]:80/", "mailto:a@b",
 		  "a:"},
 		 {"/a", "a b:c", "http://a b", "http://[::g]/", "http://a/%zz",
 		  "http://a:b/"}},
-		{"uri-reference",
-		 {"", "/a", "../b?c", "#d"},
-		 {"a b", "1:b", "\\"}},
-		{"iri", {"http://\u00e9/\u00fc"}, {"/\u00e9"}},
-		{"uri-template",
-		 {"/a/{id}", "{?x,y*}{+z:3}", ""},
-		 {"/a/{id", "/a/}", "{}", "{a b}"}},
-		{"uuid",
-		 {"2eb8aa08-aa98-11ea-b4aa-73b441d16380"},
-		 {"2eb8aa08aa9811eab4aa73b441d16380",
-		  "2eb8aa08-aa98-11ea-b4aa-73b441d1638", ""}},
-		{"json-pointer", {"", "/a~0b/0", "/"}, {"a", "/~2", "/~"}},
-		{"relative-json-pointer",
-		 {"0", "1/a", "2#"},
-		 {"", "01", "/a", "-1", "1#a"}},
-		{"regex", {"^a$"}, {"(", "\\a"}},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
@@ -81,10 +47,11 @@ TEST(format, right_and_wrong_texts, told_apart)
 	}
 }
 
-TEST(format, unknown_name, is_none)
+TEST(format, other_names, are_annotations)
 {
-	assert_null(format_find(STR("\"color\"")));
-	assert_null(format_find(STR("1")));
+	assert_true(holds("color", "?"));
+	assert_true(holds("ipv4", "?"));
+	assert_null(format_missed(STR("1"), STR("?")));
 }
 
 TEST(format, asserted, sentence)

@@ -1,13 +1,17 @@
 /*
- * What the files of core/schema share: the compiled form of a schema.
+ * Compiled form of a schema.
+ *
+ * compile.c makes it from the text, node after node: shapes.c reads keywords,
+ * dialect.c $schema, refs.c references. They all stand on node.c, which holds
+ * documents, nodes and their places. validate.c and describe.c read it.
  *
  * A document is a text under a URI. It holds resources: the document itself
  * and each subschema with an $id. A node is a subschema that was found at a
  * place where schemas stand, or where a reference led to; its rules are the
  * keywords that judge values, in the order of keywords.def.
  */
-#ifndef CORE_SCHEMA_INNER_H
-#define CORE_SCHEMA_INNER_H
+#ifndef CORE_SCHEMA_NODE_H
+#define CORE_SCHEMA_NODE_H
 
 #include "core/schema/number.h"
 #include "core/schema/regex.h"
@@ -20,7 +24,7 @@ enum keyword {
 	N_KEYWORDS
 };
 
-/* What the value of a keyword must be, and so how it is compiled. */
+/* Values that a keyword may have, and so how it is compiled. */
 enum shape {
 	SHAPE_ANY,
 	SHAPE_BOOL,
@@ -28,7 +32,7 @@ enum shape {
 	SHAPE_ARRAY,
 	SHAPE_TYPES,	   /* a name of type, or an array of them */
 	SHAPE_NUMBER,	   /* sets number */
-	SHAPE_DIVISOR,	   /* the same, over 0 */
+	SHAPE_DIVISOR,	   /* a number over 0; sets number */
 	SHAPE_COUNT,	   /* an integer of 0 or more; sets count */
 	SHAPE_PATTERN,	   /* sets regex */
 	SHAPE_STRINGS,	   /* an array of strings */
@@ -38,7 +42,7 @@ enum shape {
 	SHAPE_SCHEMA_LIST, /* at least one; sets sub */
 	SHAPE_SCHEMA_OR_LIST,
 	SHAPE_SCHEMA_MAP,   /* sets sub, sorted by key */
-	SHAPE_PATTERN_MAP,  /* the same, with regex */
+	SHAPE_PATTERN_MAP,  /* sets sub, sorted by key, with regex */
 	SHAPE_DEPENDENCIES, /* an object of schemas or arrays of strings */
 };
 
@@ -46,9 +50,8 @@ enum vocabulary_bits {
 #define VOCABULARY(id, name, bits) VOCABULARY_##id = (bits),
 #include "core/schema/vocabularies.def"
 #undef VOCABULARY
-	VOCABULARY_formats_assert = 1u << 6,
-	/* what a schema has that names no metaschema of its own */
-	VOCABULARY_usual = 0xff & ~(1u << 6),
+	/* vocabularies of a schema without metaschema of its own */
+	VOCABULARY_usual = 0x7f,
 };
 
 struct keyword_row {
@@ -59,7 +62,7 @@ struct keyword_row {
 	enum shape shape;
 };
 
-/* Rows by enum keyword; compile.c. */
+/* Rows by enum keyword. */
 extern const struct keyword_row KEYWORDS[N_KEYWORDS];
 
 struct document {
@@ -116,14 +119,15 @@ struct node {
 	struct rule *rule; /* in order of keywords.def */
 	size_t n_rules;
 	uint32_t nesting;
-	bool tracks; /* has unevaluatedItems or unevaluatedProperties */
-	/* how it was reached, for pointers */
+	bool tracks;	     /* has unevaluatedItems or unevaluatedProperties */
+	struct node *queued; /* the next one that has no rules yet */
+	/* way from the root, for pointers */
 	const struct node *up; /* NULL for the root of a document */
 	const char *keyword;   /* "" where a reference led to `token` */
 	struct str token;      /* key or index under it; p NULL for none */
 };
 
-/* Nodes by the place in the tree; refs.c. */
+/* Nodes by the place in the tree. */
 struct node_map {
 	struct node **slot;
 	size_t n, cap;
@@ -143,70 +147,44 @@ struct schema {
 	struct node *root;
 	struct node_map map;
 	struct pending *pending; /* references that are not resolved yet */
-	struct regex **regex;	 /* owned */
+	struct node *queue, *queue_end; /* nodes that have no rules yet */
+	struct regex **regex;		/* owned */
 	size_t n_regex, cap_regex;
 	uint64_t steps; /* left for compiling */
 	struct err *err;
 };
 
-/* ---- docs.c ---- */
-
 /*
- * The text of a document by its URI without fragment: of those that the
- * caller added, or a metaschema. False when there is none.
+ * Load the text of a document; its root is queued. NULL and s->err on failure.
  */
-bool schema_find_text(const struct schema *s, struct str uri, struct str *ret);
-
-/* ---- compile.c ---- */
-
-/* Load the text of a document and compile it; NULL and s->err on failure. */
-struct document *schema_load(struct schema *s, struct str uri, struct str text);
+struct document *schema_load(struct schema *s, struct str uri, struct str text)
+	MUST_USE;
+/* Make a node the root of a resource under this URI. */
+void schema_add_resource(struct schema *s, struct node *node,
+			 struct document *document, struct str uri);
 /*
- * The node at `value`, new or known. A new one stands beneath `up` at `token`,
- * a piece of pointer.
+ * Find the node at `value`, or queue a new one: beneath `up` at `token`, a
+ * piece of pointer. NULL and s->err on failure.
  */
 struct node *schema_node(struct schema *s, const struct jdoc *value,
-			 struct node *up, const char *keyword,
-			 struct str token);
-/* The characters of a string of a schema, for as long as the schema lives. */
-struct str schema_text(struct schema *s, const struct jdoc *string);
+			 struct node *up, const char *keyword, struct str token)
+	MUST_USE;
+/* Characters of a string of a schema, for as long as the schema lives. */
+struct str schema_text(struct schema *s, const struct jdoc *string) MUST_USE;
 /* Take work from the budget of compiling; -1 when it has run out. */
-int schema_spend(struct schema *s, uint64_t steps);
-/* The rule of a keyword, or NULL. */
-const struct rule *node_rule(const struct node *node, enum keyword keyword);
+int schema_spend(struct schema *s, uint64_t steps) MUST_USE;
+
+/* Find the rule of a keyword, or NULL. */
+const struct rule *node_rule(const struct node *node, enum keyword keyword)
+	MUST_USE;
+/* Find the known node at `value`, or NULL. */
+struct node *node_at(const struct schema *s, const struct jdoc *value) MUST_USE;
 /* Fill s->err with the place of the node's keyword (or NULL); returns -1. */
 int node_fail(struct schema *s, const struct node *node, const char *keyword,
 	      enum err_kind kind, const char *fmt, ...) PRINTF(5, 6);
-
-/* ---- shapes.c ---- */
-
-/* Make a rule of the value of its keyword, subschemas included. */
-int rule_compile(struct schema *s, struct node *node, struct rule *rule);
-
-/* ---- describe.c ---- */
-
-/*
- * Names of properties that a node and what it refers to speak of, as C
- * strings in `arena`.
- */
-size_t node_property_names(const struct node *node, struct arena *arena,
-			   const char *const **ret);
-
-/* ---- dialect.c ---- */
-
-/* Draft and vocabularies by the $schema of a resource. */
-int schema_dialect(struct schema *s, const struct node *node, struct str uri,
-		   struct resource *resource);
-
-/* ---- refs.c ---- */
-
-struct node *node_map_get(const struct node_map *map, const struct jdoc *value);
-void node_map_add(struct node_map *map, struct node *node);
-/* Resolve all that is pending, which may load documents. */
-int schema_resolve(struct schema *s);
-/* "#/properties/a", behind the URI where it is another document. */
+/* Write "#/properties/a", behind the URI where it is another document. */
 void node_pointer(const struct node *node, struct buf *out);
-/* One part of a JSON pointer with its escapes, without the slash. */
+/* Write one part of a JSON pointer with its escapes, without the slash. */
 void pointer_add(struct buf *out, struct str token);
 
 #endif
