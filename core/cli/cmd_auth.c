@@ -10,7 +10,7 @@
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/report/ledger.h"
-#include "core/cli/target_inner.h"
+#include "core/cli/target.h"
 
 /* An address that is pasted; a terminal gives 4095 bytes of a line. */
 #define PASTED_BYTES (64 * 1024)
@@ -355,8 +355,7 @@ static int wait_for(struct login *l, struct err *err)
 		if (loop_turn(loop, err) < 0)
 			return -1;
 	if (!l->done)
-		return err_set(err, ERR_PEER, "ended by %s",
-			       target_signal_name(loop->signal));
+		return target_interrupted(l->t, err);
 	if (!l->failed)
 		return 0;
 	*err = l->err;

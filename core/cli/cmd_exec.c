@@ -18,11 +18,10 @@
 #include "core/cli/child_run.h"
 #include "core/cli/exec_explain.h"
 #include "core/cli/exec_say.h"
+#include "core/cli/open_gate.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/policy_sources.h"
-#include "core/report/ledger.h"
 #include "core/client/facts.h"
-#include "core/config/leash.h"
 
 const struct option options_exec[] = {
 	POLICY_OPTIONS,
@@ -110,37 +109,6 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	return status;
 }
 
-static void protect_more(struct strlist *list, const struct strlist *more,
-			 struct arena *arena)
-{
-	const char **item = ARENA_ARRAY(arena, const char *, list->n + more->n);
-
-	for (size_t i = 0; i < list->n + more->n; i++)
-		item[i] = i < list->n ? list->item[i] : more->item[i - list->n];
-	*list = (struct strlist){item, list->n + more->n};
-}
-
-static int open_gate(const char *program, struct arena *arena,
-		     const struct gate_policy *policy,
-		     const struct strlist *policy_files, struct gate **ret,
-		     struct err *err)
-{
-	struct strlist named = {
-		ARENA_ARRAY(arena, const char *, policy->exec.n + 1), 0};
-	const char *state = ledger_default_dir(arena);
-	struct gate_config config = {.state_dir = state};
-
-	named.item[named.n++] = program;
-	for (size_t i = 0; i < policy->exec.n; i++)
-		named.item[named.n++] = policy->exec.item[i];
-	if (leash_find(NULL, &named, arena, &config.leash, err) < 0)
-		return -1;
-	log_debug("leash: %s", config.leash.source);
-	leash_guard(NULL, state, NULL, arena, &config);
-	protect_more(&config.protect, policy_files, arena);
-	return gate_new(&config, ret, err);
-}
-
 /* Terminals and logs are pumped; the rest is handed on as it is. */
 static void pass_descriptors(struct gate_request *request)
 {
@@ -183,7 +151,10 @@ static int exec_program(const struct args *args, struct arena *arena,
 		.policy = &policy,
 		.output_may_be_large = true,
 	};
-	struct strlist policy_files = policy_sources_files(args, arena);
+	struct gate_wish wish = {
+		.files = policy_sources_files(args, arena),
+		.exec = &policy.exec,
+	};
 	const char *report = args_get(args, "report");
 	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct gate *gate = NULL;
@@ -209,8 +180,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
 	pass_descriptors(&request);
-	if (open_gate(request.program, arena, &policy, &policy_files, &gate,
-		      err) < 0)
+	list_add(&wish.named, arena, request.program);
+	if (open_gate(&wish, arena, &gate, err) < 0)
 		return -1;
 	warn_secrets(gate, "read", &policy.read, arena);
 	warn_secrets(gate, "write", &policy.write, arena);

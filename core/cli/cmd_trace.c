@@ -17,13 +17,12 @@
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/needs_print.h"
+#include "core/cli/open_gate.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/put.h"
 #include "core/cli/routine_find.h"
 #include "core/run/run.h"
 #include "core/cli/child_run.h"
-#include "core/report/ledger.h"
-#include "core/config/leash.h"
 #include "core/secret/scrub.h"
 
 const struct option options_trace[] = {
@@ -168,27 +167,18 @@ static int find_needs(struct trace *t, struct gate *gate,
 
 /* ---- -- PROGRAM ARGS ---- */
 
-/* found: programs of an earlier trace, for --verify; NULL: this is the trace */
-static int open_gate(struct trace *t, const char *program,
-		     const struct strlist *found, struct gate **ret,
-		     struct err *err)
+/* found  programs of an earlier trace, for --verify; NULL: this is the trace */
+static int open_own_gate(struct trace *t, const char *program,
+			 const struct strlist *found, struct gate **ret,
+			 struct err *err)
 {
-	const struct strlist *more = found ? found : &t->asked.exec;
-	struct strlist named = {
-		ARENA_ARRAY(&t->arena, const char *, more->n + 1), 0};
-	const char *state = ledger_default_dir(&t->arena);
-	struct gate_config config = {.state_dir = state};
+	struct gate_wish wish = {
+		.exec = found ? found : &t->asked.exec,
+		.is_trace = !found,
+	};
 
-	named.item[named.n++] = program;
-	for (size_t i = 0; i < more->n; i++)
-		named.item[named.n++] = more->item[i];
-	if (leash_find(NULL, &named, &t->arena, &config.leash, err) < 0)
-		return -1;
-	if (!found)
-		leash_open_for_trace(&config.leash);
-	log_debug("leash: %s", config.leash.source);
-	leash_guard(NULL, state, NULL, &t->arena, &config);
-	return gate_new(&config, ret, err);
+	list_add(&wish.named, &t->arena, program);
+	return open_gate(&wish, &t->arena, ret, err);
 }
 
 /* The caller's PATH: the trace is to find what the caller would. */
@@ -257,7 +247,7 @@ static int verify(struct trace *t, const struct gate_request *plain,
 	gate_needs_policy(&t->plain, &t->needs, &t->arena, &policy);
 	request.policy = &policy;
 	request.record = 0;
-	if (open_gate(t, request.program, &policy.exec, &gate, err) < 0)
+	if (open_own_gate(t, request.program, &policy.exec, &gate, err) < 0)
 		return -1;
 	r = run_child(gate, &request, true, &end, err);
 	if (r == 0) {
@@ -329,7 +319,7 @@ static int trace_program(struct trace *t, struct err *err)
 	t->plain = without_grants(&t->asked);
 	plain.program = path_program(argv[0], NULL, &t->arena);
 	plain.cwd = path_resolve(cwd ? cwd : ".", NULL, &t->arena);
-	if (open_gate(t, plain.program, NULL, &gate, err) < 0)
+	if (open_own_gate(t, plain.program, NULL, &gate, err) < 0)
 		return -1;
 	if (open_policy(t, gate, plain.cwd, err) == 0)
 		status = trace_and_print(t, gate, &plain, err);

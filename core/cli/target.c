@@ -5,10 +5,10 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/cli/target_inner.h"
+#include "core/cli/open_gate.h"
+#include "core/cli/target_options.h"
 #include "core/report/ledger.h"
 #include "core/run/advice.h"
-#include "core/config/leash.h"
 
 #define TICK_NS (NS_PER_S / 5)
 
@@ -19,45 +19,29 @@ static void scrub_filter(struct buf *line, void *arg)
 	scrub_log_filter(line, arg);
 }
 
-static void add_names(struct strlist *all, const struct strlist *more,
-		      struct arena *arena)
+static int open_own_gate(struct target *t, const struct args *args,
+			 struct err *err)
 {
-	const char **item = ARENA_ARRAY(arena, const char *, all->n + more->n);
-
-	for (size_t i = 0; i < all->n + more->n; i++)
-		item[i] = i < all->n ? all->item[i] : more->item[i - all->n];
-	*all = (struct strlist){item, all->n + more->n};
-}
-
-static int open_gate(struct target *t, const struct args *args, struct err *err)
-{
-	const char *state = ledger_default_dir(&t->arena);
-	struct gate_config config = {.state_dir = state};
-	struct strlist files = policy_sources_files(args, &t->arena);
+	struct arena *arena = &t->arena;
 	const char *browser = args_get(args, "browser");
 	const char *store = args_get(args, "token-store");
-	struct strlist named = {&t->request.program, 1};
+	struct gate_wish wish = {
+		.config = t->config,
+		.exec = &t->policy.exec,
+		.files = policy_sources_files(args, arena),
+		.token_store = store ? path_resolve(store, NULL, arena) : NULL,
+	};
 
 	/* a program of the configuration is declared there */
-	if (!t->request.program || t->server)
-		named.n = 0;
+	if (t->request.program && !t->server)
+		list_add(&wish.named, arena, t->request.program);
 	if (browser)
-		browser = path_program(browser, NULL, &t->arena);
-	if (browser)
-		add_names(&named, &(struct strlist){&browser, 1}, &t->arena);
-	if (store)
-		store = path_resolve(store, NULL, &t->arena);
-	add_names(&named, &t->policy.exec, &t->arena);
+		list_add(&wish.named, arena,
+			 path_program(browser, NULL, arena));
 	if (args_has(args, "sampling"))
-		add_names(&named, &(struct strlist){t->asks.sampling.item, 1},
-			  &t->arena);
-	if (leash_find(t->config, &named, &t->arena, &config.leash, err) < 0)
-		return -1;
-	log_debug("leash: %s", config.leash.source);
-	leash_guard(t->config, state, store, &t->arena, &config);
-	add_names(&config.protect, &files, &t->arena);
-	t->eras = eras_open(state);
-	return gate_new(&config, &t->gate, err);
+		list_add(&wish.named, arena, t->asks.sampling.item[0]);
+	t->eras = eras_open(ledger_default_dir(arena));
+	return open_gate(&wish, arena, &t->gate, err);
 }
 
 static void make_credentials(struct target *t)
@@ -87,7 +71,48 @@ static int give_credentials(struct target *t, const struct server *s,
 	return 0;
 }
 
-/* Before the server starts: who is to answer must be allowed to. */
+static int make_spec(struct target *t, const struct args *args,
+		     const struct server *s, struct remote_spec *ret,
+		     struct err *err)
+{
+	*ret = (struct remote_spec){.name = t->url, .url = t->url};
+	if (s && remote_spec_of_server(s, t->credentials, ret, err) < 0)
+		return -1;
+	ret->message_max = t->session.message_max;
+	ret->timeout_ms = t->session.request_timeout_ms;
+	if (remote_options_read(args, t->scrub, &t->arena, ret, err) == 0)
+		return 0;
+	remote_spec_release(ret);
+	return -1;
+}
+
+static int open_remote(struct target *t, const struct args *args,
+		       const struct server *s, struct err *err)
+{
+	const struct remotes_options options = {
+		.loop = &t->loop,
+		.gate = t->gate,
+		.scrub = t->scrub,
+		.state_dir = ledger_default_dir(&t->arena),
+		.is_terminal = ask_person_is_there(),
+		.config = t->config,
+	};
+	struct remote_spec spec;
+
+	for (size_t i = 0; i < t->file.header_values.n; i++)
+		scrub_add(t->scrub, str_of(t->file.header_values.item[i]));
+	if (make_spec(t, args, s, &spec, err) < 0)
+		return -1;
+	t->remotes = remotes_new(&options);
+	if (remote_server_new(t->remotes, &spec, &t->remote, err) < 0)
+		return -1;
+	/* of --url, what may be a secret in it is not shown */
+	if (!s)
+		t->name = remote_server_text(t->remote);
+	return 0;
+}
+
+/* Check the sampler before the server starts: it must be allowed to run. */
 static int make_sampler(struct target *t, const struct args *args,
 			struct err *err)
 {
@@ -166,13 +191,6 @@ static void on_client(void *arg, const struct client_event *e)
 	default:
 		break;
 	}
-}
-
-const char *target_signal_name(int signal)
-{
-	return signal == SIGINT	   ? "SIGINT"
-	       : signal == SIGTERM ? "SIGTERM"
-				   : "SIGHUP";
 }
 
 static void on_signal(void *arg, int signal)
@@ -313,10 +331,8 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 {
 	const struct server *s = NULL;
 
-	if (target_find_server(t, args, &s, err) < 0 ||
-	    target_check_remote(t, args, err) < 0 ||
-	    target_read_options(t, args, s, err) < 0 || make_loop(t, err) < 0 ||
-	    open_gate(t, args, err) < 0)
+	if (target_read_options(t, args, &s, err) < 0 ||
+	    make_loop(t, err) < 0 || open_own_gate(t, args, err) < 0)
 		return -1;
 	t->person.server = t->name;
 	t->person.scrub = t->scrub;
@@ -328,7 +344,7 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 		return -1;
 	if (s && !t->url && give_credentials(t, s, err) < 0)
 		return -1;
-	if (t->url && target_open_remote(t, args, s, err) < 0)
+	if (t->url && open_remote(t, args, s, err) < 0)
 		return -1;
 	declare(t);
 	return 0;
@@ -387,8 +403,7 @@ static int failed(struct target *t, struct err *err)
 	a.kind = err_word(err->kind);
 	if (t->has_loop && t->loop.signal) {
 		a.kind = report_reason_name(REASON_CANCELLED);
-		err_set(err, ERR_PEER, "ended by %s",
-			target_signal_name(t->loop.signal));
+		(void)!target_interrupted(t, err);
 	} else if (t->client && client_failure(t->client) != REASON_NONE)
 		a.kind = report_reason_name(client_failure(t->client));
 	a.message = str_of(err->msg);

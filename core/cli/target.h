@@ -171,7 +171,13 @@ int target_unknown(const struct target *t, const struct listing *l,
  */
 void target_write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out);
-/* What an answer says, in one sentence; appended. */
+/* Print it on stderr, and with --json as a document on stdout as well. */
+void target_print_error(struct target *t, const struct target_answer *a);
+/* "SIGINT" and so on; static. */
+const char *target_signal_name(int signal) MUST_USE;
+/* Set the error of a command that a signal ended; returns -1. */
+int target_interrupted(const struct target *t, struct err *err);
+/* One sentence about an answer; appended. */
 void target_say_error(const struct target *t, const struct target_answer *a,
 		      struct buf *out);
 

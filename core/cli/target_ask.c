@@ -1,13 +1,28 @@
 /* One request of a command, its answer, and the listings made of several. */
+#include <signal.h>
+
 #include "core/base/log.h"
 #include "core/cli/put.h"
-#include "core/cli/target_inner.h"
+#include "core/cli/target.h"
 #include "core/report/ledger.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
 
 /* Of the stderr of a server, in an error. */
 #define STDERR_BYTES 4096
+
+const char *target_signal_name(int signal)
+{
+	return signal == SIGINT	   ? "SIGINT"
+	       : signal == SIGTERM ? "SIGTERM"
+				   : "SIGHUP";
+}
+
+int target_interrupted(const struct target *t, struct err *err)
+{
+	return err_set(err, ERR_PEER, "ended by %s",
+		       target_signal_name(t->loop.signal));
+}
 
 /* ---- one request ---- */
 
@@ -95,8 +110,7 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 			return -1;
 	live_begin(&t->live, "", loop_now(&t->loop));
 	if (t->loop.signal)
-		return err_set(err, ERR_PEER, "ended by %s",
-			       target_signal_name(t->loop.signal));
+		return target_interrupted(t, err);
 	return 0;
 }
 
@@ -250,8 +264,7 @@ static int list_all(struct target *t, enum listing_kind kind,
 			return -1;
 	live_begin(&t->live, "", loop_now(&t->loop));
 	if (t->loop.signal)
-		return err_set(err, ERR_PEER, "ended by %s",
-			       target_signal_name(t->loop.signal));
+		return target_interrupted(t, err);
 	say_warnings(t, ret);
 	if (kind == LISTING_TOOLS && t->server &&
 	    answer->outcome == TARGET_RESULT)

@@ -17,7 +17,7 @@
 #include "core/base/scan.h"
 #include "core/cli/exec_say.h"
 #include "core/cli/refused.h"
-#include "core/cli/target_inner.h"
+#include "core/cli/target.h"
 
 /* Of the folders that were granted. */
 #define GRANTED_BYTES 300

@@ -1,7 +1,7 @@
 /* What the command line and the configuration say of a server. */
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/cli/target_inner.h"
+#include "core/cli/target_options.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
 
@@ -113,7 +113,7 @@ static void from_line(struct target *t, char **argv)
 	t->request.cwd = path_resolve(".", NULL, &t->arena);
 }
 
-int target_find_server(struct target *t, const struct args *args,
+static int find_server(struct target *t, const struct args *args,
 		       const struct server **ret, struct err *err)
 {
 	const char *name = t->server;
@@ -133,6 +133,33 @@ int target_find_server(struct target *t, const struct args *args,
 			return err_set(err, ERR_CONFIG, "%s", s->unset);
 	}
 	*ret = s;
+	return 0;
+}
+
+/* What the gate would do is said of a program only. */
+static const struct option of_programs[] = {POLICY_OPTIONS, {0}};
+
+static int check_remote(const struct target *t, const struct args *args,
+			struct err *err)
+{
+	const char *option;
+
+	if (!t->url) {
+		option = remote_options_any(args);
+		return option ? err_set(err, ERR_USAGE,
+					"--%s is for a remote server (--url, "
+					"or a server with a \"url\"), and this "
+					"one is a program",
+					option)
+			      : 0;
+	}
+	for (const struct option *o = of_programs; o->name; o++)
+		/* a {cmd} reference of its credentials runs under these */
+		if (args_has(args, o->name) && !t->server)
+			return err_set(err, ERR_USAGE,
+				       "--%s is for a program; nothing is "
+				       "started for a URL",
+				       o->name);
 	return 0;
 }
 
@@ -261,11 +288,15 @@ void target_add_env(struct target *t, char *line)
 }
 
 int target_read_options(struct target *t, const struct args *args,
-			const struct server *s, struct err *err)
+			const struct server **ret_server, struct err *err)
 {
+	const struct server *s = NULL;
 	struct gate_policy more;
 	const char *const *env;
 
+	if (find_server(t, args, &s, err) < 0 || check_remote(t, args, err) < 0)
+		return -1;
+	*ret_server = s;
 	if (policy_options_read(args, &t->arena, &more, &env, err) < 0)
 		return -1;
 	if (t->config)

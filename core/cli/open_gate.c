@@ -1,0 +1,35 @@
+#include "core/cli/open_gate.h"
+
+#include "core/base/log.h"
+#include "core/config/leash.h"
+#include "core/report/ledger.h"
+
+/* Append to a copy: the list may be an option's own. */
+static struct strlist join(const struct strlist *a, const struct strlist *b,
+			   struct arena *arena)
+{
+	struct strlist all = {NULL, 0};
+
+	for (size_t i = 0; i < a->n; i++)
+		list_add(&all, arena, a->item[i]);
+	for (size_t i = 0; b && i < b->n; i++)
+		list_add(&all, arena, b->item[i]);
+	return all;
+}
+
+int open_gate(const struct gate_wish *wish, struct arena *arena,
+	      struct gate **ret, struct err *err)
+{
+	struct strlist named = join(&wish->named, wish->exec, arena);
+	const char *state = ledger_default_dir(arena);
+	struct gate_config config = {.state_dir = state};
+
+	if (leash_find(wish->config, &named, arena, &config.leash, err) < 0)
+		return -1;
+	if (wish->is_trace)
+		leash_open_for_trace(&config.leash);
+	log_debug("leash: %s", config.leash.source);
+	leash_guard(wish->config, state, wish->token_store, arena, &config);
+	config.protect = join(&config.protect, &wish->files, arena);
+	return gate_new(&config, ret, err);
+}

@@ -1,0 +1,27 @@
+/*
+ * The gate of a command that starts programs of its own command line: with the
+ * leash that holds for them, and the files that no program may touch.
+ */
+#ifndef CORE_CLI_OPEN_GATE_H
+#define CORE_CLI_OPEN_GATE_H
+
+#include "core/config/config.h"
+#include "gate/gate.h"
+
+struct gate_wish {
+	const struct config *config; /* NULL: the command needs none */
+	struct strlist named;	     /* programs that the command line names */
+	const struct strlist *exec;  /* more of them, of --exec; may be NULL */
+	struct strlist files;	     /* absolute; no program may write them */
+	const char *token_store;     /* hidden from programs; may be NULL */
+	bool is_trace;		     /* leash_open_for_trace() */
+};
+
+/*
+ * arena   holds what the gate borrows
+ * errors  leash_find(), gate_new()
+ */
+int open_gate(const struct gate_wish *wish, struct arena *arena,
+	      struct gate **ret, struct err *err) MUST_USE;
+
+#endif
