@@ -6,40 +6,67 @@
 #
 # A case is a folder with
 #   routine.toml    one routine with the name of the folder; its programs are
-#                   "./peer" and what else tests/helpers builds
-#   *.script        transcripts for the peer
+#                   "./peer" and others of tests/helpers
+#   *.script        transcripts for the peer, where they are not in its args
 #   args            optional: more arguments for `run`, one a line
 #   expect.json     the report, --view golden --pretty
-#   expect.md       the same as Markdown
+#   expect.md, expect.html, expect.txt
+#                   the report by the other renderers
 #   expect.err      standard error
 #   expect.status   exit status of `run`
+#
+# The JSON report that a run keeps is loaded and rendered again by every
+# renderer: the text must be that of the run itself.
 set -u
 # shellcheck source=tests/blackbox/lib.sh
 . "${BASH_SOURCE[0]%/*}/blackbox/lib.sh"
 
+parts=(json md html txt err status)
+renderers=(json md html txt data)
 
 # Keep only what does not depend on the machine.
 plain() {
 	sed -e "s|$T|@T@|g" "$1"
 }
 
-# run_case CASE: leaves got.json, got.md, got.err and got.status in $T/CASE
+# options_of RENDERER: the options that choose it, one a line
+options_of() {
+	case $1 in
+	json) printf '%s\n' --json --pretty ;;
+	txt) ;;
+	*) printf '%s\n' "--$1" ;;
+	esac
+}
+
+# run_case CASE: leaves got.* of the runs, again.* of the kept report in
+# $T/CASE
 run_case() {
-	local case=$1 extra=()
+	local case=$1 extra=() options renderer
 
 	cp -r "$TOP/golden/$case" "$T/$case"
 	find "$HELPERS" -maxdepth 1 -type f -perm -u+x \
-		-exec cp {} "$T/$case/" \;
+		-exec ln -s {} "$T/$case/" \;
+	cp --remove-destination "$HELPERS/peer" "$T/$case/"
 	[[ ! -f $T/$case/args ]] || mapfile -t extra <"$T/$case/args"
 	cd "$T/$case" || exit 1
-	run_matins run -c routine.toml "$case" --json --pretty --view golden \
-		${extra[@]+"${extra[@]}"}
-	plain "$out" >got.json
-	plain "$err" >got.err
-	echo "$status" >got.status
-	run_matins run -c routine.toml "$case" --md --view golden \
-		${extra[@]+"${extra[@]}"}
-	plain "$out" >got.md
+	for renderer in "${renderers[@]}"; do
+		mapfile -t options < <(options_of "$renderer")
+		run_matins run -c routine.toml "$case" --view golden \
+			${options[@]+"${options[@]}"} ${extra[@]+"${extra[@]}"}
+		plain "$out" >"got.$renderer"
+		[[ $renderer == json ]] || continue
+		plain "$err" >got.err
+		echo "$status" >got.status
+	done
+	# a dry run, and a run that could not begin, keep no report
+	if [[ -s got.txt && " ${extra[*]-} " != *" --dry-run "* ]]; then
+		for renderer in "${renderers[@]}"; do
+			mapfile -t options < <(options_of "$renderer")
+			run_matins show -c routine.toml last "$case" \
+				--view golden ${options[@]+"${options[@]}"}
+			plain "$out" >"again.$renderer"
+		done
+	fi
 	cd "$T" || exit 1
 }
 
@@ -61,7 +88,7 @@ if [[ ${1-} == --accept ]]; then
 		exit 1
 	}
 	run_case "$2"
-	for part in json md err status; do
+	for part in "${parts[@]}"; do
 		cp "$T/$2/got.$part" "$TOP/golden/$2/expect.$part"
 	done
 	echo "golden/$2 rewritten; look at the diff before you commit it"
@@ -70,9 +97,14 @@ fi
 
 while read -r case; do
 	run_case "$case"
-	for part in json md err status; do
-		file_is "$case: $part (make golden-accept CASE=$case)" \
+	for part in "${parts[@]}"; do
+		file_is "$case: $part is as accepted (make golden-accept CASE=$case)" \
 			"$T/$case/got.$part" "$TOP/golden/$case/expect.$part"
+	done
+	for renderer in "${renderers[@]}"; do
+		[[ -f $T/$case/again.$renderer ]] || continue
+		file_is "$case: the kept report gives the same $renderer" \
+			"$T/$case/again.$renderer" "$T/$case/got.$renderer"
 	done
 done < <(cases | grep -x -e "${CASE:-.*}")
 done_testing
