@@ -37,7 +37,7 @@ words() {
 # test's is the command that its name stands in.
 text_of() {
 	case $1 in
-	*.c) tests_of "$1" "$2" ;;
+	*.c | *.transcript) tests_of "$1" "$2" ;;
 	*)
 		awk -v name="\"$2\"" '
 			index($0, name) { inside = 1 }

@@ -18,7 +18,7 @@ must_have() {
 list() {
 	local file
 
-	for file in tests/unit/*/test_*.c; do
+	for file in tests/unit/*/test_*.c tests/unit/*/transcripts/*; do
 		tests_of "$file" |
 			sed -nE "s|^([A-Z]+)_([0-9]+)__.*|\1-\2 $file &|p"
 	done
@@ -32,7 +32,7 @@ list() {
 # file.
 has_test() {
 	case $1 in
-	*.c) tests_of "$1" | grep -qx -- "$2" ;;
+	*.c | *.transcript) tests_of "$1" | grep -qx -- "$2" ;;
 	*) grep -qF -- "\"$2" "$1" 2>/dev/null ;;
 	esac
 }

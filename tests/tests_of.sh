@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The tests of a C file, by name; sourced by rows.sh and outcomes.sh.
+# The tests of a C file or of transcripts, by name; sourced by rows.sh and outcomes.sh.
 
 # tests_of FILE [NAME]: the names of its tests, as subject__condition__result;
 # or the text of the one with that name
@@ -14,6 +14,10 @@ tests_of() {
 		gsub(/,/, "__", name)
 		inside = name == want
 		if (want == "") print name
+	}
+	/^== / {
+		inside = $2 == want
+		if (want == "") print $2
 	}
 	inside
 	/^}/ { inside = 0 }' "$1" 2>/dev/null

@@ -9,6 +9,7 @@
  * working directory are its own affair, and that a crash is told by the name
  * of the test in which it happened.
  */
+#include <glob.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,13 +27,15 @@ extern const struct test *__start_tests[], *__stop_tests[];
 struct run {
 	const struct test *test;
 	const struct test_fixture *fixture;
+	const char *name;
+	const char *script, *text; /* NULL, or of which file and what */
 	char title[200];
 };
 
 static struct {
 	const struct test_fixture *fixture; /* of the file, or NULL */
 	struct run *run;
-	size_t n;
+	size_t n, room;
 } file;
 
 /* Shared with the process of a file: how many of its tests have begun. */
@@ -50,7 +53,7 @@ static int by_place(const void *a, const void *b)
 /* "RW_52__no_id__is_dropped" as "RW-52: no id is dropped". */
 static void write_title(struct run *r)
 {
-	const char *name = r->test->name;
+	const char *name = r->name;
 	const char *variant = r->fixture ? r->fixture->variant : NULL;
 	size_t word = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
 	size_t digits = word && name[word] == '_'
@@ -81,7 +84,84 @@ static void write_title(struct run *r)
 static bool is_picked(const struct run *r, const char *pattern)
 {
 	return !pattern || strstr(r->test->file, pattern) ||
-	       strstr(r->test->name, pattern) || strstr(r->title, pattern);
+	       strstr(r->name, pattern) || strstr(r->title, pattern) ||
+	       (r->script && strstr(r->script, pattern));
+}
+
+static void *check_memory(void *p)
+{
+	if (!p) {
+		puts("Bail out! no memory");
+		exit(EXIT_FAILURE);
+	}
+	return p;
+}
+
+/* A test in each of its fixtures. */
+static void add_runs(const struct run *one, const char *pattern)
+{
+	const struct test_fixture *f = one->test->fixture;
+
+	do {
+		struct run *r;
+
+		if (file.n == file.room) {
+			file.room = 2 * file.room + 64;
+			file.run = check_memory(realloc(
+				file.run, file.room * sizeof(*file.run)));
+		}
+		r = &file.run[file.n];
+		*r = *one;
+		r->fixture = f;
+		write_title(r);
+		file.n += is_picked(r, pattern);
+		f = f ? f->next : NULL;
+	} while (f);
+}
+
+/* The text of a file, which is kept until the end. */
+static char *read_script(const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char *text = NULL;
+	size_t room = 0;
+
+	if (!f || getdelim(&text, &room, '\0', f) < 0) {
+		printf("Bail out! %s cannot be read\n", path);
+		exit(EXIT_FAILURE);
+	}
+	fclose(f);
+	return text;
+}
+
+/* The tests that the files of a row hold. */
+static void add_scripts(const struct test *t, const char *pattern)
+{
+	glob_t found;
+
+	if (glob(t->scripts, 0, NULL, &found) != 0) {
+		printf("Bail out! there is no %s\n", t->scripts);
+		exit(EXIT_FAILURE);
+	}
+	for (size_t i = 0; i < found.gl_pathc; i++) {
+		char *next = strstr(read_script(found.gl_pathv[i]), "== ");
+
+		while (next) {
+			char *name = next + 3;
+			char *text = name + strcspn(name, "\n");
+			struct run one = {.test = t,
+					  .name = name,
+					  .script = strdup(found.gl_pathv[i]),
+					  .text = *text ? text + 1 : text};
+
+			*text = '\0';
+			next = strstr(one.text, "\n== ");
+			if (next)
+				*++next = '\0', next -= 0;
+			add_runs(&one, pattern);
+		}
+	}
+	globfree(&found);
 }
 
 /* The tests of one file, in their order; returns how many rows it has. */
@@ -93,20 +173,15 @@ static size_t read_file_rows(const struct test *const *row, size_t n,
 	file.fixture = NULL;
 	file.n = 0;
 	for (; rows < n && !strcmp(row[rows]->file, row[0]->file); rows++) {
-		const struct test_fixture *f = row[rows]->fixture;
+		const struct test *t = row[rows];
 
-		if (!row[rows]->name) {
-			file.fixture = f;
-			continue;
-		}
-		do {
-			struct run *r = &file.run[file.n];
-
-			*r = (struct run){.test = row[rows], .fixture = f};
-			write_title(r);
-			file.n += is_picked(r, pattern);
-			f = f ? f->next : NULL;
-		} while (f);
+		if (t->play)
+			add_scripts(t, pattern);
+		else if (t->name)
+			add_runs(&(struct run){.test = t, .name = t->name},
+				 pattern);
+		else
+			file.fixture = t->fixture;
 	}
 	return rows;
 }
@@ -127,9 +202,12 @@ static int set_up(void **state)
 
 static void run_one(void **state)
 {
-	const struct test *t = running()->test;
+	const struct run *r = running();
+	const struct test *t = r->test;
 
-	if (t->run)
+	if (t->play)
+		t->play(r->script, r->name, r->text);
+	else if (t->run)
 		t->run();
 	else
 		t->run_in(state);
@@ -204,8 +282,7 @@ static int run_file(void)
 static void list_file(void)
 {
 	for (size_t i = 0; i < file.n; i++)
-		printf("%s %s\n", file.run[i].test->file,
-		       file.run[i].test->name);
+		printf("%s %s\n", file.run[i].test->file, file.run[i].name);
 }
 
 int main(int argc, char **argv)
@@ -216,11 +293,9 @@ int main(int argc, char **argv)
 	const char *pattern = argc > 1 + list ? argv[1 + list] : getenv("PICK");
 	int worst = 0;
 
-	/* no test has more than two fixtures */
-	file.run = calloc(2 * n, sizeof(*file.run));
 	begun = mmap(NULL, sizeof(*begun), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (!row || !file.run || begun == MAP_FAILED)
+	if (!row || begun == MAP_FAILED)
 		return EXIT_FAILURE;
 	memcpy(row, __start_tests, n * sizeof(*row));
 	qsort(row, n, sizeof(*row), by_place);

@@ -16,6 +16,10 @@
  *	{
  *		struct store *s = *state;
  *
+ * TEST_SCRIPTS(fixture, play, PATTERN OF FILES) has tests that are data: each
+ * begins with a line "== subject__condition__result", and play() gets the text
+ * behind it.
+ *
  * TEST_FILE(set_up, tear_down) is once for all tests of a file, which share a
  * process that other files do not see.
  */
@@ -32,6 +36,7 @@
 #include "core/base/attr.h"
 
 typedef int test_step(void **state);
+typedef void test_player(const char *file, const char *name, const char *text);
 
 /* Set up before a test and torn down after it; either may be NULL. */
 struct test_fixture {
@@ -49,6 +54,8 @@ struct test {
 	const struct test_fixture *fixture;
 	void (*run)(void);
 	void (*run_in)(void **state);
+	test_player *play;
+	const char *scripts; /* for glob() */
 };
 
 /* The linker gathers pointers to all rows between __start_ and __stop_tests. */
@@ -57,14 +64,14 @@ struct test {
 	static const struct test *const id##_row                         \
 		__attribute__((section("tests"), used)) = &id
 
-#define TEST_(name)                                      \
-	static void name(void);                          \
-	TEST_ROW_(test_##name, #name, NULL, name, NULL); \
+#define TEST_(name)                                                  \
+	static void name(void);                                      \
+	TEST_ROW_(test_##name, #name, NULL, name, NULL, NULL, NULL); \
 	static void name(void)
 
-#define TEST_IN_(fixture, name)                              \
-	static void name(void **state);                      \
-	TEST_ROW_(test_##name, #name, &fixture, NULL, name); \
+#define TEST_IN_(fixture, name)                                          \
+	static void name(void **state);                                  \
+	TEST_ROW_(test_##name, #name, &fixture, NULL, name, NULL, NULL); \
 	static void name(UNUSED void **state)
 
 #define TEST(subject, condition, result) \
@@ -79,6 +86,9 @@ struct test {
 
 #define TEST_FILE(set_up, tear_down)                   \
 	FIXTURE(test_file_fixture, set_up, tear_down); \
-	TEST_ROW_(test_file, NULL, &test_file_fixture, NULL, NULL)
+	TEST_ROW_(test_file, NULL, &test_file_fixture, NULL, NULL, NULL, NULL)
+
+#define TEST_SCRIPTS(fixture, play, files) \
+	TEST_ROW_(test_scripts, NULL, &fixture, NULL, NULL, play, files)
 
 #endif
