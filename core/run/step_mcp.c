@@ -1,14 +1,40 @@
 /*
- * `mcp-client` with a tool: one tools/call in a session over stdio, which
- * other steps of the run may use as well (core/run/pool.h). With `strict` the
- * tools are listed first, and the schemas of the tool hold.
+ * `mcp-client` with a tool: one tools/call in a session that other steps of the
+ * run may use as well (core/run/pool.h). With `strict` the tools are listed
+ * first, and what the tool says of its arguments and of its result holds.
  */
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/client/facts.h"
 #include "core/client/failure.h"
-#include "core/run/step_mcp_inner.h"
+#include "core/client/tool_check.h"
+#include "core/run/judge.h"
+#include "core/run/step.h"
+
+struct mcp_step {
+	struct pool_user user;
+	uint64_t ticket; /* of the call; 0: none is open */
+	/* strict: */
+	uint64_t list_ticket; /* 0: the tools are not waited for */
+	bool asked_anew;      /* the list is from after the step began */
+	struct tool_check check;
+	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
+	struct str answer;	 /* CallToolResult that breaks a schema */
+	struct judgement judged; /* of it, while the list is asked for anew */
+	uint32_t repairs;
+	bool waits;	  /* for the end of the server */
+	struct str facts; /* of the process; n = 0: not known, or another's */
+	size_t facts_scrubbed;
+};
+
+static void send_call(struct step_run *s);
+static void list_tools(struct step_run *s, bool anew);
+
+static struct mcp_step *state_of(const struct step_run *s)
+{
+	return s->state;
+}
 
 /* ---- the end ---- */
 
@@ -23,10 +49,10 @@ static void log_words(struct step_run *s, const struct client *c)
 		step_log_words(s, client_stderr(c));
 }
 
-/* It has its result: it ends, or waits for the server that it ends. */
-void step_mcp_leave(struct step_run *s, enum pool_end how)
+/* End the step that has its result, or wait for the server that it ends. */
+static void leave(struct step_run *s, enum pool_end how)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 
 	if (s->phase != STEP_RUNNING)
 		return;
@@ -39,10 +65,10 @@ void step_mcp_leave(struct step_run *s, enum pool_end how)
 		step_end(s);
 }
 
-/* Without having begun, or whatever the type does not know of. */
+/* Leave the server, if leave() did not: the step may not have begun. */
 static void on_leave(struct step_run *s)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 
 	if (m)
 		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
@@ -51,7 +77,7 @@ static void on_leave(struct step_run *s)
 
 static void keep_facts(struct step_run *s, struct client *c)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
@@ -64,11 +90,11 @@ static void keep_facts(struct step_run *s, struct client *c)
 	buf_release(&text);
 }
 
-/* The process has ended that this step has started, or left as the last. */
+/* The process that this step started, or left as the last, has ended. */
 static void closed(struct pool_user *u, struct client *c)
 {
 	struct step_run *s = u->arg;
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 	const struct gate_verdict *v = client_verdict(c);
 
 	if (!u->session_of) {
@@ -84,31 +110,86 @@ static void closed(struct pool_user *u, struct client *c)
 		step_refresh_facts(s);
 }
 
+static void fail(struct step_run *s, enum step_reason reason,
+		 const char *sentence)
+{
+	step_fail(s, reason, "%s", sentence);
+	leave(s, POOL_CLOSE);
+}
+
+static void unlist(struct step_run *s)
+{
+	struct mcp_step *m = state_of(s);
+
+	if (m->list_ticket && m->user.client)
+		client_unlist(m->user.client, m->list_ticket);
+	m->list_ticket = 0;
+	if (m->answer.n)
+		step_finish(s, &m->judged);
+	m->answer.n = 0;
+}
+
 static void stop(struct step_run *s, enum step_haste haste)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 
 	if (s->phase == STEP_RUNNING) {
 		if (m->ticket && m->user.client)
 			client_cancel(m->user.client, m->ticket,
 				      "the caller no longer waits");
 		m->ticket = 0;
-		step_mcp_unlist(s);
-		step_mcp_leave(s, POOL_TERMINATE);
+		unlist(s);
+		leave(s, POOL_TERMINATE);
 		return;
 	}
 	pool_hurry(s->ctx->pool, &m->user,
 		   haste == HASTE_KILL ? POOL_KILL : POOL_TERMINATE);
 }
 
-/* ---- the call ---- */
+/* ---- results ---- */
+
+/*
+ * Does the result break what the tool promises? *j says so then. A list from
+ * before the step may be wrong: then the tools are listed again, and the step
+ * waits.
+ */
+static bool breaks_promise(struct step_run *s, struct judgement *j)
+{
+	struct mcp_step *m = state_of(s);
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	struct tool_findings found;
+
+	if (tool_check_result(&m->check, m->answer, &s->arena, &found) &&
+	    !found.unusable)
+		return false;
+	tool_findings_say(&found, &says);
+	j->reason = REASON_BAD_MESSAGE;
+	j->error = arena_str(&s->arena, buf_str(&says));
+	return true;
+}
+
+static bool hold_back(struct step_run *s, struct judgement *j, struct str whole)
+{
+	struct mcp_step *m = state_of(s);
+
+	m->answer = whole;
+	if (!m->check.tool.p || !breaks_promise(s, j) ||
+	    (m->asked_anew &&
+	     !client_list_is_stale(m->user.client, LISTING_TOOLS))) {
+		m->answer.n = 0;
+		return false;
+	}
+	m->answer = arena_str(&s->arena, whole);
+	m->judged = *j;
+	list_tools(s, true);
+	return true;
+}
 
 /* The report borrows from the arena of the step. */
 static void keep_answer(struct step_run *s, const struct client_event *e,
 			struct mcp_tool_result *r)
 {
-	bool is_kept =
-		client_keep(step_mcp_state(s)->user.client, e, &s->arena);
+	bool is_kept = client_keep(state_of(s)->user.client, e, &s->arena);
 
 	if (r->fixed.n)
 		r->content.p = arena_adopt(&s->arena, buf_steal(&r->fixed));
@@ -118,10 +199,10 @@ static void keep_answer(struct step_run *s, const struct client_event *e,
 		r->structured = arena_str(&s->arena, r->structured);
 }
 
-/* False: there is something to wait for yet. */
+/* False: the step waits, for a list. */
 static bool on_result(struct step_run *s, const struct client_event *e)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 	struct client *c = m->user.client;
 	uint64_t max = s->plan->step->stdout_max;
 	struct mcp_tool_result r = {0};
@@ -144,7 +225,7 @@ static bool on_result(struct step_run *s, const struct client_event *e)
 		m->repairs = r.repairs;
 		keep_answer(s, e, &r);
 		j = judge_result(r.content, r.is_error, r.structured);
-		waits = step_mcp_hold_back(s, &j, e->of->result);
+		waits = hold_back(s, &j, e->of->result);
 		if (!waits)
 			step_finish(s, &j);
 	}
@@ -155,7 +236,7 @@ static bool on_result(struct step_run *s, const struct client_event *e)
 static void on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 
 	switch (e->type) {
 	case CLIENT_RESULT:
@@ -172,24 +253,15 @@ static void on_event(void *arg, const struct client_event *e)
 		step_fail(s, e->reason, "%s", e->sentence);
 		break;
 	default:
-		return; /* nobody is told of progress */
+		return; /* steps show no progress */
 	}
 	m->ticket = 0;
-	step_mcp_leave(s, POOL_CLOSE);
+	leave(s, POOL_CLOSE);
 }
 
-/* ---- the begin ---- */
-
-void step_mcp_fail(struct step_run *s, enum step_reason reason,
-		   const char *sentence)
+static void send_call(struct step_run *s)
 {
-	step_fail(s, reason, "%s", sentence);
-	step_mcp_leave(s, POOL_CLOSE);
-}
-
-void step_mcp_send(struct step_run *s)
-{
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 	/* the step's own time is over first */
 	uint64_t longest = s->plan->step->timeout_ms + 1000;
 	const struct client_call call = {
@@ -204,17 +276,159 @@ void step_mcp_send(struct step_run *s)
 	struct err err = ERR_INIT;
 
 	if (client_call(m->user.client, &call, &m->ticket, &err) < 0)
-		step_mcp_fail(s, REASON_TRANSPORT, err.msg);
+		fail(s, REASON_TRANSPORT, err.msg);
 }
+
+/* ---- strict: arguments ---- */
+
+/*
+ * Refuse a call, as the server would have to (-32602), unless the list is from
+ * before the step: then list the tools again.
+ */
+static void refuse(struct step_run *s, const struct client_listed *l,
+		   const char *sentence)
+{
+	if (l->is_known && !state_of(s)->asked_anew)
+		list_tools(s, true);
+	else
+		fail(s, REASON_RPC_ERROR, sentence);
+}
+
+/*
+ * Arguments from -p are typed as JSON, unless the schema refuses that and takes
+ * the text.
+ */
+static bool fits(struct step_run *s, struct tool_findings *found)
+{
+	static const char what[] = "arguments";
+	struct mcp_step *m = state_of(s);
+	const struct plan_inputs *in = &s->plan->inputs;
+	const struct str none = {NULL, 0};
+	struct tool_findings again;
+
+	m->typed = none;
+	if (tool_check_arguments(&m->check, in->json.n ? in->json : none, what,
+				 &s->arena, found))
+		return true;
+	m->typed = plan_inputs_as_text(in, &found->places, &s->arena);
+	if (m->typed.p && (tool_check_arguments(&m->check, m->typed, what,
+						&s->arena, &again) ||
+			   again.violations.n < found->violations.n))
+		*found = again;
+	else
+		m->typed = none;
+	return !found->violations.n;
+}
+
+static void check_and_call(struct step_run *s, const struct client_listed *l,
+			   const struct listing_item *item)
+{
+	struct mcp_step *m = state_of(s);
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	struct tool_findings found;
+
+	tool_check_release(&m->check);
+	tool_check_init(&m->check, arena_str(&s->arena, item->json));
+	if (!fits(s, &found) || found.unusable) {
+		tool_findings_say(&found, &says);
+		buf_adds(&says, "; it was not called");
+		refuse(s, l, buf_cstr(&says));
+		return;
+	}
+	for (size_t i = 0; i < found.hints.n; i++)
+		log_warning("%s: %s", s->result.name, found.hints.item[i]);
+	send_call(s);
+}
+
+/* ---- strict: lists ---- */
+
+/* Judge the answer by the list that was asked for because of it. */
+static void judge_again(struct step_run *s, const struct listing *list)
+{
+	struct mcp_step *m = state_of(s);
+	const struct listing_item *item =
+		list ? listing_find(list, str_of(s->plan->step->tool)) : NULL;
+	struct judgement j = m->judged;
+
+	if (item) {
+		tool_check_release(&m->check);
+		tool_check_init(&m->check, arena_str(&s->arena, item->json));
+		j.reason = REASON_NONE;
+		j.error = (struct str){NULL, 0};
+		(void)breaks_promise(s, &j);
+	}
+	m->answer.n = 0;
+	step_finish(s, &j);
+	leave(s, POOL_CLOSE);
+}
+
+static void on_no_list(struct step_run *s, const struct client_event *e)
+{
+	if (e->type == CLIENT_ERROR)
+		step_fail(s, REASON_RPC_ERROR,
+			  "the server answered error %lld to tools/list, which "
+			  "`strict` needs: %.*s",
+			  (long long)e->of->code, STR_ARG(e->of->message));
+	else
+		step_fail(s, e->reason, "%s", e->sentence);
+	leave(s, POOL_CLOSE);
+}
+
+static void on_list(void *arg, const struct client_listed *l)
+{
+	struct step_run *s = arg;
+	struct mcp_step *m = state_of(s);
+	const char *tool = s->plan->step->tool;
+	const struct listing_item *item;
+
+	m->list_ticket = 0;
+	m->asked_anew |= !l->is_known;
+	if (m->answer.n) {
+		judge_again(s, l->list);
+		return;
+	}
+	if (l->type != CLIENT_RESULT) {
+		on_no_list(s, l->event);
+		return;
+	}
+	item = listing_find(l->list, str_of(tool));
+	if (item)
+		check_and_call(s, l, item);
+	else
+		refuse(s, l,
+		       arena_printf(&s->arena, "the server has %s",
+				    tool_unknown(l->list, "tool", tool, "",
+						 &s->arena)));
+}
+
+static void list_tools(struct step_run *s, bool anew)
+{
+	struct mcp_step *m = state_of(s);
+	const struct client_list list = {
+		.kind = LISTING_TOOLS,
+		.anew = anew,
+		.done = on_list,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
+
+	m->asked_anew |= anew;
+	if (client_list(m->user.client, &list, &m->list_ticket, &err) == 0)
+		return;
+	unlist(s);
+	fail(s, REASON_TRANSPORT, err.msg);
+}
+
+/* ---- the begin ---- */
 
 static void opened(struct pool_user *u)
 {
 	struct step_run *s = u->arg;
 
 	if (s->plan->strict)
-		step_mcp_list(s, false);
+		list_tools(s, false);
 	else
-		step_mcp_send(s);
+		send_call(s);
 }
 
 static void refused(struct pool_user *u, const struct err *err)
@@ -245,7 +459,7 @@ static void expect(struct step_run *s)
 
 static void begin(struct step_run *s)
 {
-	struct pool_user *u = &step_mcp_state(s)->user;
+	struct pool_user *u = &state_of(s)->user;
 	struct scrub *own = pool_scrub(u);
 
 	if (own)
@@ -255,19 +469,19 @@ static void begin(struct step_run *s)
 
 static enum step_reason timeout_reason(struct step_run *s)
 {
-	const struct client *c = step_mcp_state(s)->user.client;
+	const struct client *c = state_of(s)->user.client;
 
 	if (!c)
 		return REASON_DEADLINE_SPAWN;
 	if (!client_is_ready(c))
 		return REASON_DEADLINE_INITIALIZE;
-	return step_mcp_state(s)->list_ticket ? REASON_DEADLINE_LIST
-					      : REASON_DEADLINE_CALL;
+	return state_of(s)->list_ticket ? REASON_DEADLINE_LIST
+					: REASON_DEADLINE_CALL;
 }
 
 static const char *remark(const struct step_run *s)
 {
-	const struct client *c = step_mcp_state(s)->user.client;
+	const struct client *c = state_of(s)->user.client;
 
 	if (c && !client_stats(c)->bytes_in)
 		return "; no output yet";
@@ -277,7 +491,7 @@ static const char *remark(const struct step_run *s)
 static void facts(struct step_run *s, struct jw *w)
 {
 	const struct step *step = s->plan->step;
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 	struct cleaner clean = {s->scrub, 0};
 	struct scan_iter it;
 
@@ -302,7 +516,7 @@ static void facts(struct step_run *s, struct jw *w)
 
 static void release(struct step_run *s)
 {
-	struct mcp_step *m = step_mcp_state(s);
+	struct mcp_step *m = state_of(s);
 
 	if (m)
 		tool_check_release(&m->check);
