@@ -16,6 +16,7 @@
 #include "core/auth/store.h"
 #include "core/client/sampling.h"
 #include "core/config/paths.h"
+#include "core/config/server_url.h"
 #include "core/run/remotes.h"
 #include "core/secret/secret.h"
 
@@ -338,7 +339,7 @@ static void look_at_url(struct doctor *d, const char *name,
 {
 	struct err err = ERR_INIT;
 
-	if (remote_judge_url(d->gate, server, &err) < 0 ||
+	if (server_url_judge(d->gate, server, &err) < 0 ||
 	    look_at_library(server, &err) < 0) {
 		doctor_add(d, "server", name, CHECK_FAILED,
 			   remote_remedy(&err, d->arena,
@@ -346,7 +347,7 @@ static void look_at_url(struct doctor *d, const char *name,
 			   "%s: %s", server->name, err.msg);
 		return;
 	}
-	if (remote_check_url(server, &err) > 0)
+	if (server_url_check(server, &err) > 0)
 		doctor_add(d, "server", name, CHECK_WARNING,
 			   "write https:// where the server speaks it",
 			   "%s: %s", server->name, err.msg);
@@ -419,7 +420,7 @@ static int read_status(struct doctor *d, const struct server *server,
 		.url = url->text.p,
 		.grant = auth->grant ? auth->grant : auth_grant_word(AUTH_CODE),
 		.client = auth->client_id,
-		.takes_old = remote_is_only_one(d->config, name, url->text.p),
+		.takes_old = server_url_is_single(d->config, name, url->text.p),
 	};
 	struct store_facts facts;
 	struct store *store = NULL;

@@ -7,7 +7,7 @@
 #include "core/config/keys.h"
 #include "core/config/config_inner.h"
 #include "core/run/plan.h"
-#include "core/run/remotes.h"
+#include "core/config/server_url.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
@@ -148,7 +148,7 @@ static void check_issuer(struct config_file *file, const struct server *s)
 static void check_url(struct config_file *file, const struct server *s)
 {
 	struct err err = ERR_INIT, why;
-	int r = s->url && !s->unset ? remote_check_url(s, &err) : 0;
+	int r = s->url && !s->unset ? server_url_check(s, &err) : 0;
 
 	if (r < 0) {
 		config_add_finding(file, false, s->line, s->col,

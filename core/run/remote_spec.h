@@ -11,8 +11,8 @@
 
 #include "core/auth/auth.h"
 #include "core/config/routine.h"
+#include "core/config/server_url.h"
 #include "core/run/credentials.h"
-#include "core/run/plain_http.h"
 
 /* What is known of one; texts borrowed for the life of the server. */
 struct remote_spec {

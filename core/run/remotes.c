@@ -1,8 +1,15 @@
 #include "core/run/remotes.h"
 
+#include "core/auth/store.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/remotes_inner.h"
+#include "core/config/server_url.h"
+#include "core/transport/http.h"
+#include "core/transport/remote.h"
+#include "core/transport/websocket.h"
+
+/* An id of a session that is so long stands for nothing else. */
+#define SESSION_ID_BYTES 16
 
 /* One for each file of authorities: connections are shared within one. */
 struct engine {
@@ -15,6 +22,27 @@ struct kept_store {
 	char *dir;
 	struct store *store;
 	struct kept_store *next;
+};
+
+struct remotes {
+	struct remotes_options o;
+	struct engine *engines;
+	struct kept_store *stores;
+};
+
+struct remote_server {
+	struct remotes *all;
+	struct remote_spec spec;
+	struct arena arena;
+	struct url url;
+	const char *shown; /* it without its query */
+	enum address_class
+		range; /* of its address, from the first connection */
+	struct gate_page browser; /* that was started last; owned */
+	struct http *http;	  /* borrowed */
+	struct auth *auth;
+	struct scrub *scrub; /* owned; NULL: that of all */
+	bool is_plain;	     /* http or ws beyond loopback, which is allowed */
 };
 
 /* ---- all of them ---- */
@@ -57,8 +85,9 @@ static bool same(const char *a, const char *b)
 	return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-int remotes_engine(struct remotes *r, const char *ca_file, struct http **ret,
-		   struct err *err)
+/* The engine for this file of authorities; borrowed until remotes_free(). */
+static int find_engine(struct remotes *r, const char *ca_file,
+		       struct http **ret, struct err *err)
 {
 	const struct http_options options = {
 		.loop = r->o.loop,
@@ -102,7 +131,9 @@ static struct store *found_store(const struct remotes *r, const char *dir)
 	return s ? s->store : NULL;
 }
 
-struct store *remotes_store(struct remotes *r, const struct remote_spec *spec)
+/* NULL where tokens cannot be kept, which is said and no end of the work. */
+static struct store *open_store(struct remotes *r,
+				const struct remote_spec *spec)
 {
 	AUTO(mem_freep) char *dir = NULL;
 	struct err err = ERR_INIT;
@@ -127,4 +158,258 @@ struct store *remotes_store(struct remotes *r, const struct remote_spec *spec)
 	s->next = r->stores;
 	r->stores = s;
 	return store;
+}
+
+/* ---- who may be connected to ---- */
+
+/* The server itself, by address: the leash, and what range it is in. */
+static bool may_connect(void *arg, struct str host,
+			const struct sockaddr *address, struct err *err)
+{
+	struct remote_server *one = arg;
+
+	if (gate_may_connect(one->all->o.gate, host, one->url.port, address,
+			     err) < 0)
+		return false;
+	one->range = reach_class_of(address);
+	return true;
+}
+
+/* A page that the server leads to, by name. */
+static bool may_use(void *arg, struct str host, uint16_t port, struct err *err)
+{
+	const struct remote_server *one = arg;
+
+	return gate_may_connect(one->all->o.gate, host, port, NULL, err) == 0;
+}
+
+/* ---- people ---- */
+
+static int open_page(void *arg, const char *url, struct err *err)
+{
+	struct remote_server *one = arg;
+	struct gate_page page;
+
+	if (!one->spec.browser) {
+		/* with -q as well: without it nothing can go on */
+		log_error("open this page to log in to %s:\n%s", one->spec.name,
+			  url);
+		return 0;
+	}
+	if (gate_open_page(one->all->o.gate, one->spec.browser, url, &page,
+			   err) < 0)
+		return -1;
+	free(one->browser.path);
+	one->browser = page;
+	log_note("the login page of %s is opened by %s (process %d), which is "
+		 "not confined",
+		 one->spec.name, page.path, (int)page.pid);
+	return 0;
+}
+
+void remote_server_facts(void *arg, struct jw *w)
+{
+	const struct remote_server *one = arg;
+
+	if (one->is_plain)
+		jw_kv_bool(w, "insecure_http", true);
+	if (!one->browser.path)
+		return;
+	jw_key_str(w, STR("browser"));
+	jw_object(w);
+	jw_kv_cstr(w, "path", one->browser.path);
+	jw_kv_int(w, "pid", one->browser.pid);
+	jw_kv_bool(w, "confined", false);
+	jw_end(w);
+}
+
+static void say(void *arg, const char *line)
+{
+	const struct remote_server *one = arg;
+
+	log_note("%s: %s", one->spec.name, line);
+}
+
+struct scrub *remote_server_scrub(const struct remote_server *one)
+{
+	return one->scrub ? one->scrub : one->all->o.scrub;
+}
+
+/* A server that chooses a word of another's changes nothing there. */
+static void on_secret(void *arg, struct str value)
+{
+	(void)scrub_add(remote_server_scrub(arg), value);
+}
+
+static void on_file(void *arg, struct str value)
+{
+	const struct remote_server *one = arg;
+
+	(void)scrub_add(one->all->o.scrub, value);
+}
+
+/* A shorter one may be a word that a result has as well. */
+static void on_session(void *arg, struct str id)
+{
+	if (id.n >= SESSION_ID_BYTES)
+		on_secret(arg, id);
+}
+
+/* ---- one server ---- */
+
+static int make_auth(struct remote_server *one, struct err *err)
+{
+	struct remotes *all = one->all;
+	const char *name = one->spec.is_named ? one->spec.name : NULL;
+	const struct auth_context context = {
+		.loop = all->o.loop,
+		.http = one->http,
+		.store = open_store(all, &one->spec),
+		.person = {.open = one->spec.browser || all->o.is_terminal
+					   ? open_page
+					   : NULL,
+			   .say = say,
+			   .arg = one},
+		.on_secret = on_secret,
+		.on_file = on_file,
+		.may_use = may_use,
+		.server_range = &one->range,
+		.arg = one,
+		.server_name = name,
+		.is_only_one = server_url_is_single(all->o.config, name,
+						    one->url.text.p),
+	};
+
+	one->spec.auth.url = one->url.text.p;
+	one->spec.auth.headers = &one->spec.headers;
+	return auth_new(&context, &one->spec.auth, &one->auth, err);
+}
+
+/* A query may hold a key. */
+static void show_url(struct remote_server *one)
+{
+	struct str rest = one->url.text, shown = str_cut(&rest, '?');
+
+	one->shown = arena_strndup(&one->arena, shown.p, shown.n);
+	if (!one->spec.is_named)
+		one->spec.name = one->shown;
+	server_url_hide(&one->url, one->all->o.scrub);
+}
+
+/* Tokens of a login are credentials, too. */
+static void note_plain(struct remote_server *one)
+{
+	if (!one->is_plain)
+		return;
+	one->spec.auth.is_off |= !one->spec.plain.allows_credentials;
+	log_warning("%s: %s", one->spec.name,
+		    plain_http_say(&one->spec.plain, &one->url, &one->arena));
+}
+
+int remote_server_new(struct remotes *r, struct remote_spec *spec,
+		      struct remote_server **ret, struct err *err)
+{
+	struct remote_server *one = mem_zalloc(sizeof(*one));
+	int plain;
+
+	one->all = r;
+	one->spec = *spec;
+	*spec = (struct remote_spec){0};
+	one->arena = (struct arena)ARENA_INIT;
+	if (r->o.keeps_apart)
+		one->scrub = scrub_new_within(r->o.scrub);
+	plain = server_url_read(one->spec.url, &one->spec.plain, &one->arena,
+				&one->url, err);
+	if (plain < 0 ||
+	    gate_may_connect(r->o.gate, one->url.host, one->url.port, NULL,
+			     err) < 0 ||
+	    find_engine(r, one->spec.ca_file, &one->http, err) < 0) {
+		remote_server_free(one);
+		return -1;
+	}
+	one->is_plain = plain == 1;
+	show_url(one);
+	note_plain(one);
+	one->range =
+		url_is_loopback(&one->url) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
+	if (make_auth(one, err) < 0) {
+		remote_server_free(one);
+		return -1;
+	}
+	*ret = one;
+	return 0;
+}
+
+void remote_server_free(struct remote_server *one)
+{
+	if (!one)
+		return;
+	auth_free(one->auth);
+	remote_spec_release(&one->spec);
+	free(one->browser.path);
+	scrub_free(one->scrub);
+	arena_release(&one->arena);
+	free(one);
+}
+
+/* What is not said is none of them. */
+static bool is_word(const char *said, const char *word)
+{
+	return said && strcmp(said, word) == 0;
+}
+
+static enum remote_kind kind_of(const char *word)
+{
+	return is_word(word, "sse")    ? REMOTE_SSE
+	       : is_word(word, "http") ? REMOTE_HTTP
+				       : REMOTE_AUTO;
+}
+
+void remote_server_limit(struct remote_server *one, uint64_t message_max,
+			 uint64_t timeout_ms)
+{
+	one->spec.message_max = message_max;
+	one->spec.timeout_ms = timeout_ms;
+}
+
+int remote_server_open(void *arg, struct transport **ret, struct err *err)
+{
+	struct remote_server *one = arg;
+	struct reach reach = reach_of_user();
+	struct remote_options options = {
+		.loop = one->all->o.loop,
+		.http = one->http,
+		.url = one->url.text.p,
+		.auth = auth_authorizer(one->auth),
+		.kind = kind_of(one->spec.transport),
+		.message_max = one->spec.message_max,
+		.request_ms = one->spec.timeout_ms,
+		.on_session = on_session,
+		.arg = one,
+	};
+
+	reach.allows = may_connect;
+	reach.arg = one;
+	/* a name that says loopback leads nowhere else, in plain text */
+	reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
+	options.reach = reach;
+	if (is_word(one->spec.transport, "websocket") ||
+	    transport_is_websocket(options.url))
+		return transport_websocket(&options, ret, err);
+	return transport_remote(&options, ret, err);
+}
+
+const char *remote_server_text(const struct remote_server *one)
+{
+	return one->shown;
+}
+
+const char *remote_server_url(const struct remote_server *one)
+{
+	return one->url.text.p;
+}
+
+struct auth *remote_server_auth(struct remote_server *one)
+{
+	return one->auth;
 }

@@ -72,26 +72,7 @@ void remote_server_facts(void *arg, struct jw *w);
 const char *remote_server_text(const struct remote_server *one) MUST_USE;
 /* All of it, which is not for people: for client_options.url. Borrowed. */
 const char *remote_server_url(const struct remote_server *one) MUST_USE;
-/*
- * Does no other server of the configuration have this URL?
- * name  its own; NULL: the URL was given
- * url   as url_parse() writes it
- */
-bool remote_is_only_one(const struct config *c, const char *name,
-			const char *url) MUST_USE;
 /* For `matins auth`. */
 struct auth *remote_server_auth(struct remote_server *one) MUST_USE;
-
-/*
- * May this be the URL of a server: scheme, host, no user information, plain
- * http and ws as plain_http_judge() says? For `check`.
- *
- * returns  1 where it may and has to be said, with the sentence in err
- * errors   ERR_SYNTAX
- */
-int remote_check_url(const struct server *s, struct err *err) MUST_USE;
-/* May it, and does the leash allow its host? errors ERR_SYNTAX, ERR_LEASH */
-int remote_judge_url(const struct gate *gate, const struct server *s,
-		     struct err *err) MUST_USE;
 
 #endif

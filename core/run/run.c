@@ -3,6 +3,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/config/server_url.h"
 #include "core/run/run_inner.h"
 
 void run_warn(struct run *r, const char *sentence)
@@ -45,7 +46,7 @@ static void judge_one(struct run *r, struct plan_step *p)
 		return;
 	if (p->request.program
 		    ? gate_check(r->gate, &p->request, &err) == 0
-		    : remote_judge_url(r->gate, p->step->server, &err) == 0)
+		    : server_url_judge(r->gate, p->step->server, &err) == 0)
 		return;
 	if (p->reason == REASON_NONE)
 		p->reason = refusal(&err);

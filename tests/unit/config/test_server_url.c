@@ -2,7 +2,7 @@
 
 #include "tests/unit/test.h"
 
-#include "core/run/remotes.h"
+#include "core/config/server_url.h"
 
 #define URL "https://mcp.example.com/mcp"
 
@@ -16,7 +16,7 @@ static bool is_only_one(const char *const *urls, const char *name)
 		servers[config.n_servers].name = names[config.n_servers];
 		servers[config.n_servers].url = urls[config.n_servers];
 	}
-	return remote_is_only_one(&config, name, URL);
+	return server_url_is_single(&config, name, URL);
 }
 
 TEST(url, of_one_server_or_of_several, told_apart)
@@ -41,5 +41,5 @@ TEST(url, of_one_server_or_of_several, told_apart)
 	for (size_t i = 0; i < ARRAY_LEN(row); i++)
 		if (is_only_one(row[i].urls, row[i].name) != row[i].only)
 			fail_msg("row %zu", i);
-	assert_true(remote_is_only_one(NULL, NULL, URL));
+	assert_true(server_url_is_single(NULL, NULL, URL));
 }

@@ -2,7 +2,7 @@
    it. */
 #include "tests/unit/test.h"
 
-#include "core/run/url_secrets.h"
+#include "core/config/server_url.h"
 
 /* The text with the secrets of the URL taken out. */
 static void assert_shown(const char *url, const char *text, const char *shown)
@@ -14,7 +14,7 @@ static void assert_shown(const char *url, const char *text, const char *shown)
 	struct url u;
 
 	assert_int_equal(url_parse(str_of(url), &arena, &u, &err), 0);
-	url_secrets_add(&u, scrub);
+	server_url_hide(&u, scrub);
 	(void)scrub_apply(scrub, str_of(text), &out);
 	scrub_free(scrub);
 	assert_string_equal(buf_cstr(&out), shown);
