@@ -59,7 +59,7 @@ static void release(struct process *p)
 	errno = sys;
 }
 
-int process_share(int (*main)(void *), void *arg, uint64_t flags,
+int process_share(int (*entry)(void *), void *arg, uint64_t flags,
 		  struct process *ret)
 {
 	struct process p = {.pidfd = -1, .stack = map_stack()};
@@ -70,7 +70,7 @@ int process_share(int (*main)(void *), void *arg, uint64_t flags,
 		return -1;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	p.pid = clone(main, stack_top(p.stack),
+	p.pid = clone(entry, stack_top(p.stack),
 		      (int)(CLONE_VM | CLONE_PIDFD | flags), arg, &p.pidfd);
 	sys = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
@@ -83,7 +83,7 @@ int process_share(int (*main)(void *), void *arg, uint64_t flags,
 	return 0;
 }
 
-int process_fork(void (*main)(const void *), const void *arg,
+int process_fork(void (*entry)(const void *), const void *arg,
 		 struct process *ret)
 {
 	struct process p = PROCESS_NONE;
@@ -93,7 +93,7 @@ int process_fork(void (*main)(const void *), const void *arg,
 	if (p.pid < 0)
 		return -1;
 	if (p.pid == 0) {
-		main(arg);
+		entry(arg);
 		_exit(0);
 	}
 	*ret = p;

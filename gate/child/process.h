@@ -7,7 +7,7 @@
  *	process_execute()  runs a file: the proxy, the browser
  *
  *	struct process p = PROCESS_NONE;
- *	if (process_share(main, arg, CLONE_NEWUSER, &p) < 0)
+ *	if (process_share(entry, arg, CLONE_NEWUSER, &p) < 0)
  *		return err_sys(err, errno, "...");
  *	status = process_wait(&p);	or process_end(&p), process_abandon(&p)
  */
@@ -46,12 +46,12 @@ void *process_exec_stack(void) MUST_USE;
  * flags    namespaces, CLONE_FILES, or 0
  * returns  0, or -1 and errno; nothing is left of it then
  */
-int process_share(int (*main)(void *), void *arg, uint64_t flags,
+int process_share(int (*entry)(void *), void *arg, uint64_t flags,
 		  struct process *ret) MUST_USE;
 
 /* Start a process like fork(2), without a signal at its end. 0, or -1 and
    errno. */
-int process_fork(void (*main)(const void *), const void *arg,
+int process_fork(void (*entry)(const void *), const void *arg,
 		 struct process *ret) MUST_USE;
 
 /*
