@@ -81,7 +81,7 @@ C_FILES := $(wildcard core/*.[ch] core/*/*.[ch] core/*/*/*.[ch] gate/*.[ch] gate
 	tests/*/*.[ch] tests/unit/*/*.[ch])
 
 DEPS := gcc g++ make pkg-config libseccomp-dev libtomlplusplus-dev \
-	libgit2-dev libpcre2-dev libcurl4-openssl-dev \
+	libgit2-dev libpcre2-dev libcurl4-openssl-dev libcjson-dev \
 	libssl-dev libkeyutils-dev libsystemd-dev
 BIN := $(if $(filter release,$(VARIANT)),build/matins,$(O)/matins)
 
@@ -177,7 +177,7 @@ deps: ## install the Debian packages that `make all` needs
 
 # ---- tests; each group ends in one line, and so does `check` over all ----
 
-CHECK_DEPS := libcmocka-dev libcjson-dev clang clang-format clang-tidy shellcheck mandoc \
+CHECK_DEPS := libcmocka-dev clang clang-format clang-tidy shellcheck mandoc \
 	python3 python3-jsonschema util-linux git curl openssl \
 	libtest-json-schema-acceptance-perl zsh fish \
 	$(if $(shell command -v go),,golang-go) $(if $(shell command -v rustc),,rustc) \

@@ -1,7 +1,6 @@
 #include "core/auth/account.h"
 
-#include "core/auth/fields.h"
-#include "core/base/jw.h"
+#include "core/base/json.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 
@@ -44,32 +43,35 @@ void account_forget_client(struct account *a)
 }
 
 static int read_object(struct store *s, const struct store_name *name,
-		       struct arena *arena, struct str *ret, struct err *err)
+		       struct arena *arena, struct json **ret, struct err *err)
 {
 	struct str text;
 	int r = store_read(s, name, arena, &text, err);
 
 	if (r != 0)
 		return r;
-	if (fields_object(text, ret))
+	if (json_read(text, ret, err) == 0)
 		return 0;
+	if (err->kind == ERR_UNKNOWN)
+		return -1;
 	return err_set(err, ERR_SYNTAX,
 		       "the stored tokens of %s are not ours; remove them with "
 		       "`matins auth logout`",
 		       name->shown ? name->shown : name->server);
 }
 
-static void fill(struct account *a, struct str object, struct arena *arena)
+static void fill_account(struct account *a, const struct json *object,
+			 struct arena *arena)
 {
 #define ACCOUNT_TEXT(name) \
-	account_set(&a->name, fields_text(object, #name, arena));
+	account_set(&a->name, json_text(object, #name, arena));
 	ACCOUNT_TEXTS(ACCOUNT_TEXT)
 #undef ACCOUNT_TEXT
-	if (!fields_seconds(object, "expires", &a->expires_s))
+	if (!json_int64(object, "expires", &a->expires_s))
 		a->expires_s = 0;
-	if (!fields_seconds(object, "secret_expires", &a->secret_expires_s))
+	if (!json_int64(object, "secret_expires", &a->secret_expires_s))
 		a->secret_expires_s = 0;
-	a->is_registered = fields_true(object, "registered");
+	a->is_registered = json_is_true(object, "registered");
 }
 
 /* The client that was used last, where none is configured: "" when it was
@@ -79,10 +81,10 @@ static int read_last(struct store *s, const struct owner *owner,
 {
 	const struct store_name name = {owner_text_last(owner, arena), "",
 					owner_shown(owner, arena)};
-	struct str object;
+	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, arena, &object, err);
 
-	*ret = r == 0 ? fields_text(object, "client", arena) : NULL;
+	*ret = r == 0 ? json_text(object, "client", arena) : NULL;
 	if (!*ret)
 		*ret = "";
 	return r < 0 ? -1 : 0;
@@ -98,7 +100,7 @@ static int read_present(struct store *s, const struct owner *owner,
 			struct err *err)
 {
 	struct store_name name = {NULL, "", owner_shown(owner, arena)};
-	struct str object;
+	AUTO(json_freep) struct json *object = NULL;
 	int r;
 
 	ret->client = owner->client;
@@ -108,7 +110,7 @@ static int read_present(struct store *s, const struct owner *owner,
 	r = read_object(s, &name, arena, &object, err);
 	if (r != 0)
 		return r;
-	ret->issuer = fields_text(object, "issuer", arena);
+	ret->issuer = json_text(object, "issuer", arena);
 	return ret->issuer ? 0 : 1;
 }
 
@@ -119,11 +121,11 @@ static int read_account(struct store *s, const struct owner *owner,
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
 	const struct store_name name = {text, issuer,
 					owner_shown(owner, &arena)};
-	struct str object;
+	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, &arena, &object, err);
 
 	if (r == 0)
-		fill(ret, object, &arena);
+		fill_account(ret, object, &arena);
 	return r;
 }
 
@@ -150,12 +152,12 @@ static int read_old(struct store *s, const struct owner *owner,
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
 	struct store_name name = {owner_text_old(owner, &arena), "",
 				  owner_shown(owner, &arena)};
-	struct str object;
+	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, &arena, &object, err);
 
 	if (r != 0)
 		return r;
-	name.issuer = fields_text(object, "issuer", &arena);
+	name.issuer = json_text(object, "issuer", &arena);
 	if (!name.issuer)
 		return 1;
 	r = read_account(s, owner, name.server, name.issuer, ret, err);
@@ -251,36 +253,42 @@ int account_load_anew(struct store *s, const struct owner *owner,
 	return 1;
 }
 
-static void write_account(const struct account *a, struct buf *out)
+static int write_object(struct store *s, const struct store_name *name,
+			const struct json *object, struct err *err)
 {
-	struct jw w;
+	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	jw_init(&w, out, false);
-	jw_object(&w);
-#define ACCOUNT_TEXT(name) \
-	if (a->name)       \
-		jw_kv_cstr(&w, #name, a->name);
+	json_print(object, &b);
+	return store_write(s, name, buf_str(&b), err);
+}
+
+static int write_account(struct store *s, const struct store_name *name,
+			 const struct account *a, struct err *err)
+{
+	AUTO(json_freep) struct json *object = NULL;
+
+	if (json_make(&object, err) < 0)
+		return -1;
+#define ACCOUNT_TEXT(name) json_add_text(object, #name, a->name);
 	ACCOUNT_TEXTS(ACCOUNT_TEXT)
 #undef ACCOUNT_TEXT
-	jw_kv_int(&w, "expires", a->expires_s);
-	jw_kv_int(&w, "secret_expires", a->secret_expires_s);
-	jw_kv_bool(&w, "registered", a->is_registered);
-	jw_end(&w);
+	json_add_int64(object, "expires", a->expires_s);
+	json_add_int64(object, "secret_expires", a->secret_expires_s);
+	json_add_bool(object, "registered", a->is_registered);
+	return write_object(s, name, object, err);
 }
 
 /* A document of one member. */
 static int write_member(struct store *s, const char *text, const char *key,
 			const char *value, struct err *err)
 {
-	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(json_freep) struct json *object = NULL;
 	const struct store_name name = {text, "", NULL};
-	struct jw w;
 
-	jw_init(&w, &b, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, key, value);
-	jw_end(&w);
-	return store_write(s, &name, buf_str(&b), err);
+	if (json_make(&object, err) < 0)
+		return -1;
+	json_add_text(object, key, value);
+	return write_object(s, &name, object, err);
 }
 
 /* A registered client has an id that changes: the owner's nameless one. */
@@ -292,7 +300,6 @@ static const char *client_of(const struct account *a)
 int account_save(struct store *s, const struct owner *owner,
 		 const struct account *a, struct err *err)
 {
-	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *client = client_of(a);
 	const struct store_name name = {owner_text(owner, client, &arena),
@@ -300,8 +307,7 @@ int account_save(struct store *s, const struct owner *owner,
 
 	if (!s)
 		return 0;
-	write_account(a, &b);
-	if (store_write(s, &name, buf_str(&b), err) < 0 ||
+	if (write_account(s, &name, a, err) < 0 ||
 	    write_member(s, name.server, "issuer", a->issuer, err) < 0)
 		return -1;
 	if (*client)

@@ -3,7 +3,8 @@
 #include <strings.h>
 
 #include "core/auth/crypto.h"
-#include "core/auth/fields.h"
+#include "core/auth/quote.h"
+#include "core/base/json.h"
 #include "core/base/limits.h"
 #include "core/base/url.h"
 
@@ -11,35 +12,46 @@
 /* Of the code of an error in a sentence. */
 #define CODE_BYTES 60
 
-/* A member of a JSON object, or of a form where there is none. */
+/* Members of a JSON object, or of a form where there is none. */
 struct source {
-	struct str json, form;
+	struct json *json; /* owned; NULL: a form */
+	struct str form;
 	struct arena *arena;
 };
+
+static void source_release(struct source *s)
+{
+	json_freep(&s->json);
+}
 
 static const char *get(const struct source *s, const char *name)
 {
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	if (s->json.p)
-		return fields_text(s->json, name, s->arena);
+	if (s->json)
+		return json_text(s->json, name, s->arena);
 	if (!url_form_get(s->form, name, &b) || !b.n || memchr(b.p, '\0', b.n))
 		return NULL;
 	return arena_strndup(s->arena, b.p, b.n);
 }
 
-static bool open_source(struct str body, struct arena *arena,
-			struct source *ret)
+/* returns  0; 1: neither JSON nor a form */
+static int open_source(struct str body, struct source *s, struct err *err)
 {
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct err why = ERR_INIT;
 
-	*ret = (struct source){.arena = arena};
-	if (fields_object(body, &ret->json))
-		return true;
-	ret->json = (struct str){NULL, 0};
-	ret->form = str_trim(body);
-	return url_form_get(ret->form, "access_token", &b) ||
-	       url_form_get(ret->form, "error", &b);
+	if (json_read(body, &s->json, &why) == 0)
+		return 0;
+	if (why.kind != ERR_SYNTAX && why.kind != ERR_LIMIT) {
+		*err = why;
+		return -1;
+	}
+	s->form = str_trim(body);
+	return url_form_get(s->form, "access_token", &b) ||
+			       url_form_get(s->form, "error", &b)
+		       ? 0
+		       : 1;
 }
 
 /* "invalid_grant: the code was used", or as much of it as there is. */
@@ -49,11 +61,11 @@ static void add_refusal(struct buf *out, const struct source *s,
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	const char *text = get(s, "error_description");
 
-	buf_adds(out, fields_quote(&b, str_of(error), CODE_BYTES));
+	buf_adds(out, quote_peer(&b, str_of(error), CODE_BYTES));
 	if (!text)
 		return;
 	buf_adds(out, ": ");
-	buf_adds(out, fields_quote(&b, str_of(text), FIELDS_QUOTE_BYTES));
+	buf_adds(out, quote_peer(&b, str_of(text), QUOTE_BYTES));
 }
 
 static int refused(int status, const struct source *s, const char *error,
@@ -73,8 +85,8 @@ static int read_expiry(const struct source *s, struct answer_token *t)
 {
 	const char *text;
 
-	if (s->json.p)
-		return fields_seconds(s->json, "expires_in", &t->expires_in_s);
+	if (s->json)
+		return json_int64(s->json, "expires_in", &t->expires_in_s);
 	text = get(s, "expires_in");
 	return text && str_int64(str_of(text), &t->expires_in_s);
 }
@@ -102,7 +114,7 @@ static int read_type(const struct source *s, bool is_exchange,
 	return err_set(err, ERR_PEER,
 		       "the token is of the type \"%s\", neither Bearer nor "
 		       "DPoP",
-		       fields_quote(&b, str_of(type), CODE_BYTES));
+		       quote_peer(&b, str_of(type), CODE_BYTES));
 }
 
 /* What may stand in a header: RFC 6750 section 2.1, and a little more. */
@@ -125,12 +137,15 @@ static int too_long(const char *what, struct err *err)
 int answer_token(int status, struct str body, bool is_exchange,
 		 struct arena *arena, struct answer_token *ret, struct err *err)
 {
+	AUTO(source_release) struct source s = {.arena = arena};
 	struct answer_token t = {.expires_in_s = -1};
-	struct source s;
 	const char *error;
+	int r = open_source(body, &s, err);
 
 	*ret = (struct answer_token){.expires_in_s = -1};
-	if (!open_source(body, arena, &s))
+	if (r < 0)
+		return -1;
+	if (r > 0)
 		return refused(status, &s, NULL, ret, err);
 	error = get(&s, "error");
 	if (error || status < 200 || status > 299)
@@ -154,20 +169,17 @@ int answer_token(int status, struct str body, bool is_exchange,
 	return 0;
 }
 
-static int not_registered(int status, struct str body, struct arena *arena,
+static int not_registered(int status, struct str body, const struct source *s,
 			  struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
-	struct source s = {.arena = arena};
-	const char *error = NULL;
+	const char *error = s->json ? get(s, "error") : NULL;
 
-	if (fields_object(body, &s.json))
-		error = get(&s, "error");
 	if (error)
-		add_refusal(&said, &s, error);
+		add_refusal(&said, s, error);
 	else
-		buf_adds(&said, fields_quote(&b, body, FIELDS_QUOTE_BYTES));
+		buf_adds(&said, quote_peer(&b, body, QUOTE_BYTES));
 	return err_set(err, ERR_PEER,
 		       "the authorization server refused to register this "
 		       "client: HTTP status %d%s%s; configure a client_id",
@@ -177,25 +189,27 @@ static int not_registered(int status, struct str body, struct arena *arena,
 int answer_client(int status, struct str body, struct arena *arena,
 		  struct answer_client *ret, struct err *err)
 {
+	AUTO(source_release) struct source s = {.arena = arena};
 	struct answer_client c = {0};
 	const char *method;
-	struct str object;
 
+	if (open_source(body, &s, err) < 0)
+		return -1;
 	if (status != 200 && status != 201)
-		return not_registered(status, body, arena, err);
-	if (!fields_object(body, &object))
+		return not_registered(status, body, &s, err);
+	if (!s.json)
 		return err_set(err, ERR_PEER,
-			       "the answer to the registration is no JSON "
+			       "the answer to the registration is not a JSON "
 			       "object");
-	c.id = fields_text(object, "client_id", arena);
+	c.id = get(&s, "client_id");
 	if (!c.id)
-		return not_registered(status, body, arena, err);
-	c.secret = fields_text(object, "client_secret", arena);
+		return not_registered(status, body, &s, err);
+	c.secret = get(&s, "client_secret");
 	if (strlen(c.id) > LIMIT_TOKEN_BYTES)
 		return too_long("client_id", err);
 	if (c.secret && strlen(c.secret) > LIMIT_TOKEN_BYTES)
 		return too_long("client_secret", err);
-	method = fields_text(object, "token_endpoint_auth_method", arena);
+	method = get(&s, "token_endpoint_auth_method");
 	if (!method || !grant_method_find(method, &c.method))
 		c.method = c.secret ? GRANT_BASIC : GRANT_NONE;
 	if (c.method == GRANT_KEY || (c.method != GRANT_NONE && !c.secret))
@@ -203,8 +217,8 @@ int answer_client(int status, struct str body, struct arena *arena,
 			       "the registration is for %s, and gives no "
 			       "secret",
 			       grant_method_word(c.method));
-	if (!fields_seconds(object, "client_secret_expires_at",
-			    &c.secret_expires_s))
+	if (!json_int64(s.json, "client_secret_expires_at",
+			&c.secret_expires_s))
 		c.secret_expires_s = 0;
 	*ret = c;
 	return 0;

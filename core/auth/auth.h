@@ -24,7 +24,7 @@
  *	metadata.c	documents of resources and servers	(pure)
  *	grant.c		requests for tokens and clients		(pure)
  *	answer.c	what comes back				(pure)
- *	fields.c	members of their JSON, and quotes	(pure)
+ *	quote.c		words of a peer in sentences		(pure)
  *	redirect.c	the loopback listener
  *	jwt.c, crypto.c	signatures; the one door to libcrypto
  *	store.c, seal.c	tokens at rest

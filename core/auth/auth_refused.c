@@ -4,7 +4,7 @@
  */
 #include "core/auth/auth_inner.h"
 #include "core/auth/challenge.h"
-#include "core/auth/fields.h"
+#include "core/auth/quote.h"
 #include "core/auth/metadata.h"
 #include "core/base/mem.h"
 
@@ -27,7 +27,7 @@ struct refusal {
 static bool is_short_text(struct str body)
 {
 	body = str_trim(body);
-	return body.n && body.n <= FIELDS_QUOTE_BYTES && body.p[0] != '<';
+	return body.n && body.n <= QUOTE_BYTES && body.p[0] != '<';
 }
 
 /* "HTTP status 403, insufficient_scope: needs mail.write" */
@@ -38,17 +38,15 @@ static void describe(const struct refusal *r, struct buf *out)
 
 	buf_addf(out, "HTTP status %d", r->head->status);
 	if (c->error)
-		buf_addf(
-			out, ", %s",
-			fields_quote(&b, str_of(c->error), FIELDS_QUOTE_BYTES));
+		buf_addf(out, ", %s",
+			 quote_peer(&b, str_of(c->error), QUOTE_BYTES));
 	if (c->error_description)
 		buf_addf(out, ": %s",
-			 fields_quote(&b, str_of(c->error_description),
-				      FIELDS_QUOTE_BYTES));
+			 quote_peer(&b, str_of(c->error_description),
+				    QUOTE_BYTES));
 	if (!c->error && is_short_text(r->body))
 		buf_addf(out, ": %s",
-			 fields_quote(&b, str_trim(r->body),
-				      FIELDS_QUOTE_BYTES));
+			 quote_peer(&b, str_trim(r->body), QUOTE_BYTES));
 }
 
 static enum authorizer_verdict no(const struct refusal *r, const char *what)

@@ -328,10 +328,11 @@ enum flow_verdict flow_register(struct flow *f, struct err *err)
 		    0 ||
 	    flow_add_header(f, "Accept", STR("application/json"), err) < 0)
 		return FLOW_FAILED;
+	if (grant_registration(f->redirect_uri,
+			       grant_method_to_register(&f->server), f->scope,
+			       &body, err) < 0)
+		return FLOW_FAILED;
 	f->has_registered = true;
-	grant_registration(f->redirect_uri,
-			   grant_method_to_register(&f->server), f->scope,
-			   &body);
 	return flow_ask(f,
 			&(struct flow_question){
 				.what = "registration endpoint",

@@ -2,7 +2,7 @@
  * Discovery: the server's challenge, the metadata of the resource, that of its
  * authorization server, and that of an identity provider.
  */
-#include "core/auth/fields.h"
+#include "core/auth/quote.h"
 #include "core/auth/flow_steps.h"
 
 static bool is_good(const struct http_fetched *a)
@@ -72,12 +72,11 @@ static int choose_configured(const struct flow *f, const struct strlist *list,
 		*ret = issuer;
 		return 0;
 	}
-	return err_set(
-		err, ERR_PEER,
-		"the server names the authorization server %s; the "
-		"configured client is for %s",
-		fields_quote(&b, str_of(list->item[0]), FIELDS_QUOTE_BYTES),
-		issuer);
+	return err_set(err, ERR_PEER,
+		       "the server names the authorization server %s; the "
+		       "configured client is for %s",
+		       quote_peer(&b, str_of(list->item[0]), QUOTE_BYTES),
+		       issuer);
 }
 
 /* The first that may be asked at all. */
@@ -197,7 +196,7 @@ static int judge_move(const struct flow *f, struct err *err)
 		       "%s, for which the configured client is not; after "
 		       "`matins auth logout` it is used there",
 		       a->issuer,
-		       fields_quote(&b, str_of(f->issuer), FIELDS_QUOTE_BYTES));
+		       quote_peer(&b, str_of(f->issuer), QUOTE_BYTES));
 }
 
 enum flow_verdict flow_judge_issuer(struct flow *f, struct err *err)
@@ -243,7 +242,7 @@ static enum flow_verdict end_search(struct flow *f, struct err *err)
 		err_set(&f->refused, ERR_PEER, "nothing was found");
 	*err = f->refused;
 	err_wrap(err, "metadata of the authorization server %s",
-		 fields_quote(&b, str_of(f->issuer), FIELDS_QUOTE_BYTES));
+		 quote_peer(&b, str_of(f->issuer), QUOTE_BYTES));
 	return FLOW_FAILED;
 }
 

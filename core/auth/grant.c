@@ -1,7 +1,7 @@
 #include "core/auth/grant.h"
 
 #include "core/base/text.h"
-#include "core/base/jw.h"
+#include "core/base/json.h"
 #include "core/base/url.h"
 
 #define ASSERTION_TYPE "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -142,35 +142,27 @@ void grant_revocation(const char *token, const char *hint,
 	authenticate(c, body, authorization);
 }
 
-static void add_list(struct jw *w, const char *key, const char *const *item,
-		     size_t n)
-{
-	jw_key(w, key);
-	jw_array(w);
-	for (size_t i = 0; i < n; i++)
-		jw_cstr(w, item[i]);
-	jw_end(w);
-}
+#define LIST(...)                                         \
+	(&(struct strlist){(const char *[]){__VA_ARGS__}, \
+			   ARRAY_LEN(((const char *[]){__VA_ARGS__}))})
 
-void grant_registration(const char *redirect_uri, enum grant_method method,
-			const char *scope, struct buf *body)
+int grant_registration(const char *redirect_uri, enum grant_method method,
+		       const char *scope, struct buf *body, struct err *err)
 {
-	static const char *const grants[] = {"authorization_code",
-					     "refresh_token"};
-	static const char *const answers[] = {"code"};
-	struct jw w;
+	AUTO(json_freep) struct json *doc = NULL;
 
-	jw_init(&w, body, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "client_name", "matins");
-	add_list(&w, "redirect_uris", &redirect_uri, 1);
-	add_list(&w, "grant_types", grants, ARRAY_LEN(grants));
-	add_list(&w, "response_types", answers, ARRAY_LEN(answers));
-	jw_kv_cstr(&w, "token_endpoint_auth_method", method_word[method]);
-	jw_kv_cstr(&w, "application_type", "native");
-	if (scope)
-		jw_kv_cstr(&w, "scope", scope);
-	jw_end(&w);
+	if (json_make(&doc, err) < 0)
+		return -1;
+	json_add_text(doc, "client_name", "matins");
+	json_add_texts(doc, "redirect_uris", LIST(redirect_uri));
+	json_add_texts(doc, "grant_types",
+		       LIST("authorization_code", "refresh_token"));
+	json_add_texts(doc, "response_types", LIST("code"));
+	json_add_text(doc, "token_endpoint_auth_method", method_word[method]);
+	json_add_text(doc, "application_type", "native");
+	json_add_text(doc, "scope", scope);
+	json_print(doc, body);
+	return 0;
 }
 
 void grant_authorization_url(const struct grant_ask *a, struct buf *out)

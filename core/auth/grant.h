@@ -87,9 +87,10 @@ void grant_revocation(const char *token, const char *hint,
 		      const struct grant_client *c, struct buf *body,
 		      struct buf *authorization);
 
-/* JSON of a dynamic registration; scope may be NULL. */
-void grant_registration(const char *redirect_uri, enum grant_method method,
-			const char *scope, struct buf *body);
+/* JSON of a dynamic registration; scope may be NULL. errors  json_make() */
+int grant_registration(const char *redirect_uri, enum grant_method method,
+		       const char *scope, struct buf *body, struct err *err)
+	MUST_USE;
 
 struct grant_ask {
 	const char *endpoint; /* may have a query of its own */

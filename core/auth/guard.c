@@ -1,6 +1,6 @@
 #include "core/auth/guard.h"
 
-#include "core/auth/fields.h"
+#include "core/auth/quote.h"
 #include "core/auth/metadata.h"
 
 static int judge_scheme(const struct guard *g, const char *what,
@@ -25,9 +25,8 @@ int guard_page(const struct guard *g, const char *what, const char *text,
 
 	if (url_parse(str_of(text), arena, ret, err) < 0) {
 		err->kind = ERR_PEER;
-		return err_wrap(
-			err, "%s %s", what,
-			fields_quote(&b, str_of(text), FIELDS_QUOTE_BYTES));
+		return err_wrap(err, "%s %s", what,
+				quote_peer(&b, str_of(text), QUOTE_BYTES));
 	}
 	if (ret->fragment.p)
 		return err_set(err, ERR_PEER, "%s %s: has a fragment", what,
@@ -73,15 +72,15 @@ int guard_credential(const struct guard *g, const char *issuer, struct err *err)
 	if (what && g->options->issuer &&
 	    !metadata_is_issuer(issuer, g->options->issuer,
 				g->options->accept_issuer_slash))
-		return err_set(
-			err, ERR_ISSUER, "%s is for the issuer %s, not for %s",
-			what, g->options->issuer,
-			fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES));
+		return err_set(err, ERR_ISSUER,
+			       "%s is for the issuer %s, not for %s", what,
+			       g->options->issuer,
+			       quote_peer(&b, str_of(issuer), QUOTE_BYTES));
 	if (!what || g->options->issuer ||
 	    (url_parse(str_of(issuer), &arena, &u, &ignored) == 0 &&
 	     url_same_origin(&u, g->endpoint)))
 		return 0;
-	said = fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES);
+	said = quote_peer(&b, str_of(issuer), QUOTE_BYTES);
 	return err_set(err, ERR_ISSUER,
 		       "the server names the authorization server %s, and "
 		       "nothing says that %s may be sent there; if the client "

@@ -1,6 +1,7 @@
 #include "core/auth/metadata.h"
 
-#include "core/auth/fields.h"
+#include "core/auth/quote.h"
+#include "core/base/json.h"
 
 #define RESOURCE_DOCUMENT "/.well-known/oauth-protected-resource"
 #define SERVER_DOCUMENT "/.well-known/oauth-authorization-server"
@@ -62,9 +63,9 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
 	if (url_parse(str_of(issuer), arena, &u, err) < 0)
 		return err_wrap(err, "issuer");
 	if (u.query.p || u.fragment.p)
-		return err_set(
-			err, ERR_SYNTAX, "issuer %s: has a query or a fragment",
-			fields_quote(&b, str_of(issuer), FIELDS_QUOTE_BYTES));
+		return err_set(err, ERR_SYNTAX,
+			       "issuer %s: has a query or a fragment",
+			       quote_peer(&b, str_of(issuer), QUOTE_BYTES));
 	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 4), 0};
 	path = bare_path(&u);
 	for (size_t i = 0; i < ARRAY_LEN(document); i++) {
@@ -94,27 +95,42 @@ static const char *join(const struct strlist *list, struct arena *arena)
 	return b.n ? arena_strndup(arena, b.p, b.n) : NULL;
 }
 
+/* returns  0; 1: not a JSON object, which is not an error here */
+static int read_document(struct str body, struct json **ret, struct err *err)
+{
+	struct err why = ERR_INIT;
+
+	if (json_read(body, ret, &why) == 0)
+		return 0;
+	if (why.kind == ERR_SYNTAX || why.kind == ERR_LIMIT)
+		return 1;
+	*err = why;
+	return -1;
+}
+
 int metadata_resource(struct str body, struct arena *arena,
 		      struct metadata_resource *ret, struct err *err)
 {
+	AUTO(json_freep) struct json *object = NULL;
 	struct metadata_resource r = {0};
 	struct strlist scopes;
-	struct str object;
+	int found = read_document(body, &object, err);
 
-	if (!fields_object(body, &object))
-		return 1;
-	r.resource = fields_text(object, "resource", arena);
+	if (found != 0)
+		return found;
+	r.resource = json_text(object, "resource", arena);
 	if (!r.resource)
 		return err_set(err, ERR_PEER,
 			       "protected resource metadata: no `resource`");
-	if (!fields_list(object, "authorization_servers", arena, &r.servers) ||
+	if (!json_texts(object, "authorization_servers", arena, &r.servers) ||
 	    !r.servers.n)
 		return err_set(err, ERR_PEER,
 			       "protected resource metadata: names no "
 			       "authorization server");
-	if (fields_list(object, "scopes_supported", arena, &scopes))
+	if (json_texts(object, "scopes_supported", arena, &scopes))
 		r.scopes = join(&scopes, arena);
-	r.needs_dpop = fields_true(object, "dpop_bound_access_tokens_required");
+	r.needs_dpop =
+		json_is_true(object, "dpop_bound_access_tokens_required");
 	*ret = r;
 	return 0;
 }
@@ -141,7 +157,7 @@ int metadata_is_for(const struct url *endpoint, const char *resource,
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "protected resource metadata is for %s, not for %s",
-		       fields_quote(&b, str_of(resource), FIELDS_QUOTE_BYTES),
+		       quote_peer(&b, str_of(resource), QUOTE_BYTES),
 		       endpoint->text.p);
 }
 
@@ -176,15 +192,16 @@ static int judge_issuer(const struct metadata_server *s, const char *wanted,
 	return err_set(err, ERR_PEER,
 		       "authorization server metadata: issuer is \"%s\", "
 		       "expected \"%s\"%s",
-		       fields_quote(&a, str_of(found), FIELDS_QUOTE_BYTES),
-		       fields_quote(&b, str_of(wanted), FIELDS_QUOTE_BYTES),
+		       quote_peer(&a, str_of(found), QUOTE_BYTES),
+		       quote_peer(&b, str_of(wanted), QUOTE_BYTES),
 		       metadata_is_issuer(found, wanted, true)
 			       ? " (accept_issuer_slash accepts this)"
 			       : "");
 }
 
-static int judge_code(const struct metadata_server *s, struct str object,
-		      struct arena *arena, struct err *err)
+static int judge_code(const struct metadata_server *s,
+		      const struct json *object, struct arena *arena,
+		      struct err *err)
 {
 	struct strlist methods;
 
@@ -192,8 +209,8 @@ static int judge_code(const struct metadata_server *s, struct str object,
 		return err_set(err, ERR_PEER,
 			       "authorization server metadata: no "
 			       "`authorization_endpoint`");
-	if (!fields_list(object, "code_challenge_methods_supported", arena,
-			 &methods) ||
+	if (!json_texts(object, "code_challenge_methods_supported", arena,
+			&methods) ||
 	    !metadata_has(&methods, "S256"))
 		return err_set(err, ERR_PEER,
 			       "the authorization server does not offer PKCE "
@@ -201,36 +218,37 @@ static int judge_code(const struct metadata_server *s, struct str object,
 	return 0;
 }
 
-static void read_lists(struct str object, struct arena *arena,
+static void read_lists(const struct json *object, struct arena *arena,
 		       struct metadata_server *s)
 {
 	s->has_auth_methods =
-		fields_list(object, "token_endpoint_auth_methods_supported",
-			    arena, &s->auth_methods);
-	(void)!fields_list(object, "scopes_supported", arena, &s->scopes);
-	(void)!fields_list(object,
-			   "token_endpoint_auth_signing_alg_values_supported",
-			   arena, &s->signing_algs);
-	(void)!fields_list(object, "dpop_signing_alg_values_supported", arena,
-			   &s->dpop_algs);
+		json_texts(object, "token_endpoint_auth_methods_supported",
+			   arena, &s->auth_methods);
+	(void)!json_texts(object, "scopes_supported", arena, &s->scopes);
+	(void)!json_texts(object,
+			  "token_endpoint_auth_signing_alg_values_supported",
+			  arena, &s->signing_algs);
+	(void)!json_texts(object, "dpop_signing_alg_values_supported", arena,
+			  &s->dpop_algs);
 }
 
 int metadata_server(struct str body, const char *issuer,
 		    const struct metadata_rules *rules, struct arena *arena,
 		    struct metadata_server *ret, struct err *err)
 {
+	AUTO(json_freep) struct json *object = NULL;
 	struct metadata_server s = {0};
-	struct str object;
+	int found = read_document(body, &object, err);
 
-	if (!fields_object(body, &object))
-		return 1;
-	s.issuer = fields_text(object, "issuer", arena);
+	if (found != 0)
+		return found;
+	s.issuer = json_text(object, "issuer", arena);
 	if (judge_issuer(&s, issuer, rules->accept_slash, err) < 0)
 		return -1;
-	s.authorization = fields_text(object, "authorization_endpoint", arena);
-	s.token = fields_text(object, "token_endpoint", arena);
-	s.registration = fields_text(object, "registration_endpoint", arena);
-	s.revocation = fields_text(object, "revocation_endpoint", arena);
+	s.authorization = json_text(object, "authorization_endpoint", arena);
+	s.token = json_text(object, "token_endpoint", arena);
+	s.registration = json_text(object, "registration_endpoint", arena);
+	s.revocation = json_text(object, "revocation_endpoint", arena);
 	if (!s.token)
 		return err_set(err, ERR_PEER,
 			       "authorization server metadata: no "
@@ -239,8 +257,8 @@ int metadata_server(struct str body, const char *issuer,
 		return -1;
 	read_lists(object, arena, &s);
 	s.takes_metadata_id =
-		fields_true(object, "client_id_metadata_document_supported");
-	s.sends_iss = fields_true(
+		json_is_true(object, "client_id_metadata_document_supported");
+	s.sends_iss = json_is_true(
 		object, "authorization_response_iss_parameter_supported");
 	*ret = s;
 	return 0;

@@ -1,0 +1,214 @@
+/* Documents of others as trees: bounds, getters, and what is written. */
+#include "tests/unit/test.h"
+
+#include <stdlib.h>
+
+#include "core/base/json.h"
+
+static struct json *read_ok(const char *text)
+{
+	struct json *doc = NULL;
+	struct err err = ERR_INIT;
+
+	if (json_read(str_of(text), &doc, &err) < 0)
+		fail_msg("%s: %s", text, err.msg);
+	return doc;
+}
+
+static void read_fails(struct str text, enum err_kind kind, const char *part)
+{
+	struct json *doc = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(json_read(text, &doc, &err), -1);
+	assert_null(doc);
+	assert_int_equal(err.kind, kind);
+	if (!strstr(err.msg, part))
+		fail_msg("\"%s\" is not in: %s", part, err.msg);
+}
+
+TEST(text, of_each_kind, is_a_string_or_nothing)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(json_freep)
+	struct json *doc =
+		read_ok("{\"a\":\"x\\u00e9\\n\",\"b\":\"\",\"c\":1,\"d\":null,"
+			"\"e\":[\"x\"],\"A\":\"other\"}");
+
+	assert_string_equal(json_text(doc, "a", &arena), "x\xc3\xa9\n");
+	assert_string_equal(json_text(doc, "A", &arena), "other");
+	assert_null(json_text(doc, "b", &arena));
+	assert_null(json_text(doc, "c", &arena));
+	assert_null(json_text(doc, "d", &arena));
+	assert_null(json_text(doc, "e", &arena));
+	assert_null(json_text(doc, "f", &arena));
+}
+
+TEST(member, there_twice, the_last_counts)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(json_freep)
+	struct json *doc =
+		read_ok("{\"issuer\":\"a\",\"issuer\":\"b\",\"issu\\u0065r\":"
+			"\"c\"}");
+
+	assert_string_equal(json_text(doc, "issuer", &arena), "c");
+}
+
+TEST(truth, of_each_kind, is_true_alone)
+{
+	AUTO(json_freep)
+	struct json *doc =
+		read_ok("{\"a\":true,\"b\":false,\"c\":\"true\",\"d\":1}");
+
+	assert_true(json_is_true(doc, "a"));
+	assert_false(json_is_true(doc, "b"));
+	assert_false(json_is_true(doc, "c"));
+	assert_false(json_is_true(doc, "d"));
+	assert_false(json_is_true(doc, "e"));
+}
+
+TEST(number, of_each_spelling, is_its_whole_part_or_none)
+{
+	static const struct {
+		const char *text;
+		bool is_number;
+		int64_t value;
+	} rows[] = {
+		{"3600", true, 3600},
+		{"3600.9", true, 3600},
+		{"-1", true, -1},
+		{"3.6e3", true, 3600},
+		{"\"3600\"", true, 3600},
+		{"\"3600.5\"", true, 3600},
+		{"9007199254740991", true, INT64_C(9007199254740991)},
+		{"9007199254740993", false, 0},
+		{"1e300", false, 0},
+		{"\"9223372036854775807\"", true, INT64_MAX},
+		{"\"9223372036854775808\"", false, 0},
+		{"\"soon\"", false, 0},
+		{"\"\"", false, 0},
+		{"true", false, 0},
+		{"null", false, 0},
+		{"[1]", false, 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		char text[64];
+		int64_t value = 0;
+
+		snprintf(text, sizeof(text), "{\"n\":%s}", rows[i].text);
+		AUTO(json_freep) struct json *doc = read_ok(text);
+
+		if (json_int64(doc, "n", &value) != rows[i].is_number ||
+		    value != rows[i].value)
+			fail_msg("%s gives %lld", text, (long long)value);
+	}
+}
+
+TEST(list, of_mixed_values, has_its_strings)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(json_freep)
+	struct json *doc = read_ok(
+		"{\"a\":[\"x\",1,\"\",null,\"y\"],\"b\":[],\"c\":\"x\"}");
+	struct strlist list;
+
+	assert_true(json_texts(doc, "a", &arena, &list));
+	assert_int_equal(list.n, 2);
+	assert_string_equal(list.item[0], "x");
+	assert_string_equal(list.item[1], "y");
+	assert_true(json_texts(doc, "b", &arena, &list));
+	assert_int_equal(list.n, 0);
+	assert_false(json_texts(doc, "c", &arena, &list));
+	assert_false(json_texts(doc, "d", &arena, &list));
+}
+
+TEST(document, that_is_not_an_object, is_refused)
+{
+	read_fails(STR(""), ERR_SYNTAX, "");
+	read_fails(STR("{"), ERR_SYNTAX, "");
+	read_fails(STR("[]"), ERR_SYNTAX, "not a JSON object");
+	read_fails(STR("\"x\""), ERR_SYNTAX, "not a JSON object");
+	read_fails(STR("{} {}"), ERR_SYNTAX, "");
+	read_fails(STR("{\"a\":\"\xff\"}"), ERR_SYNTAX, "");
+	read_fails(STR("{\"a\":01}"), ERR_SYNTAX, "");
+}
+
+TEST(string, with_a_nul, is_refused)
+{
+	read_fails(STR("{\"a\":\"x\\u0000y\"}"), ERR_SYNTAX, "NUL");
+	read_fails(STR("{\"a\\u0000\":1}"), ERR_SYNTAX, "NUL");
+	/* an escaped backslash and letters are none */
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(json_freep) struct json *doc = read_ok("{\"a\":\"\\\\u0000\"}");
+
+	assert_string_equal(json_text(doc, "a", &arena), "\\u0000");
+}
+
+TEST(document, over_a_bound, is_refused)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	for (int i = 0; i < JSON_DEPTH_MAX; i++)
+		buf_adds(&b, "{\"a\":");
+	buf_adds(&b, "1");
+	for (int i = 0; i < JSON_DEPTH_MAX; i++)
+		buf_adds(&b, "}");
+	AUTO(json_freep) struct json *doc = read_ok(buf_cstr(&b));
+
+	buf_clear(&b);
+	for (int i = 0; i <= JSON_DEPTH_MAX; i++)
+		buf_adds(&b, "{\"a\":");
+	buf_adds(&b, "1");
+	for (int i = 0; i <= JSON_DEPTH_MAX; i++)
+		buf_adds(&b, "}");
+	read_fails(buf_str(&b), ERR_LIMIT, "");
+
+	buf_clear(&b);
+	buf_adds(&b, "{\"a\":0");
+	for (int i = 0; i < JSON_MEMBERS_MAX; i++)
+		buf_adds(&b, ",\"a\":0");
+	buf_adds(&b, "}");
+	read_fails(buf_str(&b), ERR_LIMIT, "");
+
+	buf_clear(&b);
+	buf_adds(&b, "{}");
+	while (b.n <= JSON_BYTES_MAX)
+		buf_adds(&b, "                                ");
+	read_fails(buf_str(&b), ERR_LIMIT, "bytes");
+}
+
+TEST(document, that_is_made, reads_back)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(json_freep) struct json *doc = NULL;
+	AUTO(json_freep) struct json *again = NULL;
+	const struct strlist list = {(const char *[]){"x", "y\"z"}, 2};
+	struct strlist found;
+	struct err err = ERR_INIT;
+	int64_t n = 0;
+
+	assert_int_equal(json_make(&doc, &err), 0);
+	json_add_text(doc, "text", "a\"\\\n\xc3\xa9");
+	json_add_text(doc, "none", NULL);
+	json_add_int64(doc, "number", INT64_C(9007199254740991));
+	json_add_int64(doc, "time", 1790000000);
+	json_add_bool(doc, "yes", true);
+	json_add_texts(doc, "list", &list);
+	json_print(doc, &b);
+	assert_string_equal(buf_cstr(&b),
+			    "{\"text\":\"a\\\"\\\\\\n\xc3\xa9\","
+			    "\"number\":9007199254740991,\"time\":1790000000,"
+			    "\"yes\":true,\"list\":[\"x\",\"y\\\"z\"]}");
+	again = read_ok(buf_cstr(&b));
+	assert_string_equal(json_text(again, "text", &arena),
+			    "a\"\\\n\xc3\xa9");
+	assert_null(json_text(again, "none", &arena));
+	assert_true(json_int64(again, "number", &n));
+	assert_int_equal(n, INT64_C(9007199254740991));
+	assert_true(json_is_true(again, "yes"));
+	assert_true(json_texts(again, "list", &arena, &found));
+	assert_string_equal(found.item[1], "y\"z");
+}
