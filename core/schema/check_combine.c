@@ -60,7 +60,7 @@ static enum fit fit_of(const struct report *report)
 	return report->is_other_tag ? FIT_OTHER_TAG : FIT_NEAR;
 }
 
-/* What is wrong when the value is taken for this alternative. */
+/* Collect the violations of one alternative. */
 static void try_alternative(struct run *r, struct frame *f,
 			    const struct node *node, struct report *report)
 {
@@ -68,7 +68,7 @@ static void try_alternative(struct run *r, struct frame *f,
 
 	report_init(report, KEPT_MAX, f->value);
 	run_loud(r, report);
-	if (run_here(r, f, node)) /* it held, and now it does: no verdict */
+	if (run_here(r, f, node)) /* the budget decides otherwise now */
 		report->is_misfit = true;
 	run_loud(r, outer);
 }
@@ -90,6 +90,31 @@ static bool say_all_types(struct run *r, struct frame *f,
 	if (!out)
 		return true;
 	say_wrong_type(out, f->value, types);
+	say_end(r, f, rule);
+	return true;
+}
+
+/* "is "c", must be one of "a", "b"", when each alternative is one value. */
+static bool say_all_values(struct run *r, struct frame *f,
+			   const struct rule *rule)
+{
+	struct buf *out;
+
+	for (size_t i = 0; i < rule->n_sub; i++)
+		if (!node_rule(rule->sub[i].node, KEYWORD_const))
+			return false;
+	out = say_begin(r, f, rule);
+	if (!out)
+		return true;
+	buf_adds(out, "is ");
+	say_value(out, f->value);
+	for (size_t i = 0; i < rule->n_sub && i < TOLD_MAX; i++) {
+		buf_adds(out, i ? ", " : ", must be one of ");
+		say_value(out,
+			  node_rule(rule->sub[i].node, KEYWORD_const)->value);
+	}
+	if (rule->n_sub > TOLD_MAX)
+		buf_addf(out, " and %zu more", rule->n_sub - TOLD_MAX);
 	say_end(r, f, rule);
 	return true;
 }
@@ -118,8 +143,8 @@ static void say_each(struct run *r, struct frame *f, const struct rule *rule,
 }
 
 /*
- * None fits. When one alone comes near, what is wrong with that one; it is
- * most likely what was meant.
+ * Explain that no alternative fits: by the violations of the only one that
+ * comes near, since that is most likely meant, or by each.
  */
 static void explain(struct run *r, struct frame *f, const struct rule *rule)
 {
@@ -127,6 +152,8 @@ static void explain(struct run *r, struct frame *f, const struct rule *rule)
 	size_t count[FIT_NEAR + 1] = {0}, nearest[FIT_NEAR + 1] = {0};
 	struct report report[TOLD_MAX];
 
+	if (rule->n_sub > 1 && say_all_values(r, f, rule))
+		return;
 	for (size_t i = 0; i < n; i++) {
 		enum fit fit;
 
@@ -151,7 +178,7 @@ static void explain(struct run *r, struct frame *f, const struct rule *rule)
 		say_each(r, f, rule, report, n);
 }
 
-/* How many hold; the first two are told. All are tried when it matters. */
+/* Count the alternatives that hold; all are tried when it matters. */
 static size_t count_holding(struct run *r, struct frame *f,
 			    const struct rule *rule, size_t enough,
 			    size_t first[2])
@@ -205,7 +232,7 @@ bool check_not(struct run *r, struct frame *f, const struct rule *rule)
 	struct seen *seen = f->seen;
 	bool holds;
 
-	f->seen = NULL; /* what it speaks of counts for nothing */
+	f->seen = NULL; /* members named under "not" stay unevaluated */
 	holds = run_quietly(r, f, rule->node);
 	f->seen = seen;
 	if (r->has_failed)

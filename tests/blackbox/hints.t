@@ -184,7 +184,7 @@ json_file_is "--batch: so has one without an answer" first.json \
 LIMIT_S=30 run_matins call t -- cat
 exit_is "cat is no server: exit status 1" 1
 err_like "cat is no server: it is said" 'repeats what it is sent'
-err_like "cat is no server: and what that means" 'no MCP server'
+err_like "cat is no server: and what that means" 'not an MCP server'
 for protocol in 2025-11-25 2026-07-28; do
 	LIMIT_S=30 run_matins tools --json --protocol $protocol -- cat
 	json_is "cat, asked for $protocol" error.kind handshake \

@@ -1,15 +1,40 @@
-/* Reading a question: its words, and the fields that its schema describes. */
+/* Questions: their words, the fields of their schema, values of a field. */
 #include "core/mcp/wire/elicit.h"
 
 #include <string.h>
 
 #include "core/base/scan.h"
-#include "core/mcp/wire/elicit_inner.h"
+#include "core/schema/schema.h"
 
-/* An address, bytes of JSON text. */
+/* Ceilings of shown texts and of an address, bytes of JSON text. */
+#define SHOWN_BYTES (16 * 1024)
 #define URL_BYTES (8 * 1024)
 
-/* A text member, decoded; "" when absent. */
+int elicit_check(const struct elicit_field *f, struct str value,
+		 struct err *err)
+{
+	static const struct schema_options options = {.assert_formats = true};
+	AUTO(schema_freep) struct schema *s = NULL;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct schema_result result;
+	int rc = schema_compile(f->schema, &options, &s, err);
+
+	if (rc == 0)
+		rc = schema_validate(s, value, &arena, &result, err);
+	if (rc < 0)
+		return err_wrap(err, "%.*s", STR_ARG(f->name));
+	if (rc == SCHEMA_VALID)
+		return 0;
+	result.item[0].instance.n = 0; /* the name is said already */
+	schema_violation_print(&result.item[0], &line);
+	return err_set(err, ERR_SYNTAX, "%.*s: %s", STR_ARG(f->name),
+		       buf_cstr(&line));
+}
+
+/* ---- reading ---- */
+
+/* Decode a text member; "" when absent. */
 static struct str text_of(struct str object, const char *name,
 			  struct arena *arena)
 {
@@ -17,7 +42,7 @@ static struct str text_of(struct str object, const char *name,
 	struct str v;
 
 	if (!scan_get_some(object, name, &v) ||
-	    !scan_string_cut(v, ELICIT_SHOWN_BYTES, &text))
+	    !scan_string_cut(v, SHOWN_BYTES, &text))
 		return STR("");
 	return arena_str(arena, buf_str(&text));
 }
@@ -37,7 +62,7 @@ static struct str some(struct str object, const char *name)
 	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
 }
 
-/* The n-th element of an array, or {NULL, 0}. */
+/* Find the n-th element of an array, or {NULL, 0}. */
 static struct str element(struct str array, size_t n)
 {
 	struct scan_iter it;
@@ -58,7 +83,7 @@ static void add_choice(struct elicit_choice *c, struct str value,
 			   arena);
 }
 
-/* enum with enumNames, or a list of {const, title} (EL-5). */
+/* Read enum with enumNames, or a list of {const, title} (EL-5). */
 static int read_choices(struct str schema, const char *titled,
 			struct arena *arena, struct elicit_field *f,
 			struct err *err)
@@ -74,7 +99,7 @@ static int read_choices(struct str schema, const char *titled,
 		return 0;
 	if (!n || n > ELICIT_CHOICES_MAX || scan_type(list) != SCAN_ARRAY)
 		return err_set(err, ERR_PEER,
-			       "property \"%.*s\": 1 to %d choices are due",
+			       "property \"%.*s\" needs 1 to %d choices",
 			       STR_ARG(f->name), ELICIT_CHOICES_MAX);
 	choice = ARENA_ARRAY(arena, struct elicit_choice, n);
 	f->choices = choice;
@@ -88,7 +113,7 @@ static int read_choices(struct str schema, const char *titled,
 
 		if (!value.p || scan_type(value) != SCAN_STRING)
 			return err_set(err, ERR_PEER,
-				       "property \"%.*s\": a choice is no "
+				       "property \"%.*s\": a choice is not a "
 				       "string",
 				       STR_ARG(f->name));
 		add_choice(&choice[f->n_choices++], value, title, arena);
@@ -119,7 +144,7 @@ static int read_type(struct str schema, struct arena *arena,
 		i++;
 	if (!type.p || i == ARRAY_LEN(types))
 		return err_set(err, ERR_PEER,
-			       "property \"%.*s\" is of no type that can be "
+			       "property \"%.*s\" has no type that can be "
 			       "asked for",
 			       STR_ARG(f->name));
 	f->type = types[i].type;
@@ -160,7 +185,7 @@ static bool is_required(struct str schema, struct str name)
 	return false;
 }
 
-/* A new one, or that of the same name: the last counts (RW-15). */
+/* Add a field, or find that of this name: the last counts (RW-15). */
 static struct elicit_field *field_of(struct elicit *e,
 				     struct elicit_field *field,
 				     struct str name)
@@ -176,6 +201,7 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 {
 	struct str properties = some(schema, "properties");
 	size_t n = properties.p ? scan_count(properties) : 0;
+	struct err ignored = ERR_INIT;
 	struct elicit_field *field;
 	struct scan_iter it;
 
@@ -196,10 +222,11 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 		f->description = text_of(it.value, "description", arena);
 		f->format = text_of(it.value, "format", arena);
 		f->required = is_required(schema, f->name);
+		f->schema = it.value;
 		f->def = some(it.value, "default");
 		if (read_type(it.value, arena, f, err) < 0)
 			return -1;
-		if (f->def.p && elicit_check(f, f->def, NULL) < 0)
+		if (f->def.p && elicit_check(f, f->def, &ignored) < 0)
 			f->def = (struct str){NULL, 0};
 	}
 	return 0;
@@ -219,7 +246,7 @@ static bool is_loopback(struct str rest)
 	return false;
 }
 
-/* EL-15. No control characters and no spaces either: it is shown. */
+/* Control characters and spaces are refused, too: a URL is shown (EL-15). */
 static bool is_good_url(struct str url)
 {
 	for (size_t i = 0; i < url.n; i++)
@@ -263,7 +290,7 @@ int elicit_read(struct str params, struct arena *arena, struct elicit *ret,
 		r = err_set(err, ERR_PEER, "elicitation: an unknown mode");
 	else if (schema.p && scan_type(schema) != SCAN_OBJECT)
 		r = err_set(err, ERR_PEER,
-			    "elicitation: requestedSchema is no object");
+			    "elicitation: requestedSchema is not an object");
 	else
 		r = read_fields(schema.p ? schema : STR("{}"), arena, &e, err);
 	if (r < 0)

@@ -55,6 +55,7 @@ struct elicit_field {
 	const struct elicit_choice *choices;
 	size_t n_choices;
 	struct str format; /* decoded; "" */
+	struct str schema; /* of the property, JSON as it came */
 	/* Bounds as they came: of length, value or number; {NULL, 0}. */
 	struct str least, most;
 };
@@ -78,15 +79,17 @@ int elicit_read(struct str params, struct arena *arena, struct elicit *ret,
 		struct err *err) MUST_USE;
 
 /*
- * Does the value fit the field?
- * errors  ERR_SYNTAX  "name: must be one of red, green"
+ * Validate a value against the schema of the field, its format included.
+ *
+ * errors  ERR_SYNTAX  "name: is a number, must be a string", or the schema
+ *		       cannot be used
  */
 int elicit_check(const struct elicit_field *f, struct str value,
 		 struct err *err) MUST_USE;
 
 /*
- * What a person typed, as the JSON value of the field; appended to `out`.
- * Choices go by their title or value, several with commas between.
+ * Append typed text as the JSON value of the field. Choices go by their title
+ * or value, several with commas between.
  * errors  as elicit_check(); nothing is appended then
  */
 int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,

@@ -1,9 +1,9 @@
-/* Answering: what a person types as a value, and the values as a result. */
+/* Answers: typed text as a value, and values as a result. */
 #include <string.h>
 
 #include "core/base/jw.h"
 #include "core/base/scan.h"
-#include "core/mcp/wire/elicit_inner.h"
+#include "core/mcp/wire/elicit.h"
 
 static const char *const actions[] = {"accept", "decline", "cancel"};
 
@@ -18,7 +18,7 @@ bool elicit_action_find(const char *word, enum elicit_action *ret)
 	return false;
 }
 
-/* ---- what a person types ---- */
+/* ---- typed text ---- */
 
 static void typed_choice(const struct elicit_field *f, struct str text,
 			 struct buf *out)
@@ -91,10 +91,9 @@ int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,
 		break;
 	}
 	if (scan_document(buf_str(&value), NULL, &proved, err) < 0)
-		return elicit_bad(f, err,
-				  f->type == ELICIT_BOOLEAN
-					  ? "must be yes or no"
-					  : "must be a number");
+		return err_set(
+			err, ERR_SYNTAX, "%.*s: must be %s", STR_ARG(f->name),
+			f->type == ELICIT_BOOLEAN ? "yes or no" : "a number");
 	if (elicit_check(f, proved, err) < 0)
 		return -1;
 	buf_add_str(out, proved);
@@ -102,6 +101,16 @@ int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,
 }
 
 /* ---- the answer ---- */
+
+/* Compare the texts of two JSON strings. */
+static bool is_same(struct str a, struct str b)
+{
+	AUTO(buf_release) struct buf x = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf y = BUF_INIT(BUF_UNBOUNDED);
+
+	return scan_string(a, &x) && scan_string(b, &y) &&
+	       str_eq(buf_str(&x), buf_str(&y));
+}
 
 static struct str given(const struct elicit_field *f, struct str values)
 {
@@ -112,7 +121,7 @@ static struct str given(const struct elicit_field *f, struct str values)
 		return v;
 	scan_iter_init(&it, values);
 	while (scan_next(&it))
-		if (elicit_same(it.key, f->key))
+		if (is_same(it.key, f->key))
 			v = it.value;
 	return v;
 }
@@ -120,12 +129,12 @@ static struct str given(const struct elicit_field *f, struct str values)
 static bool is_field(const struct elicit *e, struct str key)
 {
 	for (size_t i = 0; i < e->n_fields; i++)
-		if (elicit_same(key, e->fields[i].key))
+		if (is_same(key, e->fields[i].key))
 			return true;
 	return false;
 }
 
-/* A required value that is missing, or was given under a name that is near. */
+/* Say which required value is missing, or was given under a near name. */
 static int missing(const struct elicit *e, const struct elicit_field *f,
 		   struct str values, struct err *why)
 {
@@ -154,7 +163,7 @@ static int missing(const struct elicit *e, const struct elicit_field *f,
 		       names[0]);
 }
 
-/* The content; -1 and *why when it cannot be accepted. */
+/* Write the content; -1 and *why when a value does not fit. */
 static int write_content(const struct elicit *e, struct str values,
 			 struct jw *w, struct err *why)
 {

@@ -100,6 +100,8 @@ TEST(EL_7, value_that_does_not_fit, is_a_cancel)
 		 "\"a:b\""},
 		{"{\"type\":\"string\",\"format\":\"date\"}", "\"1-1-1\"",
 		 "\"2026-01-31\""},
+		{"{\"type\":\"string\",\"format\":\"date\"}", "\"2026-99-99\"",
+		 "\"2024-02-29\""},
 		{"{\"type\":\"string\",\"format\":\"date-time\"}",
 		 "\"2026-01-31\"", "\"2026-01-31T10:00:00Z\""},
 		{"{\"type\":\"integer\"}", "1.5", "2.0"},
@@ -133,6 +135,20 @@ TEST(EL_7, value_that_does_not_fit, is_a_cancel)
 			 rows[i].good);
 		answers(form, ELICIT_ACCEPT, values, expected, NULL);
 	}
+}
+
+TEST(check, wrong_choice, names_the_choices)
+{
+	const struct elicit_field f = {
+		.name = STR("k"),
+		.schema = STR("{\"type\":\"string\",\"oneOf\":[{\"const\":"
+			      "\"a\",\"title\":\"A\"},{\"const\":\"b\"}]}"),
+	};
+	struct err err = ERR_INIT;
+
+	assert_int_equal(elicit_check(&f, STR("\"c\""), &err), -1);
+	assert_string_equal(err.msg, "k: is \"c\", must be one of \"a\", "
+				     "\"b\"");
 }
 
 TEST(EL_4, decline_and_cancel, have_no_content)
