@@ -359,8 +359,11 @@ build/tidy/%.ok: %.c .clang-tidy tests/tidy.h
 	@touch $@
 
 .PHONY: docs
-docs: all ## print routines/README.md from the table of keys
+docs: all ## print routines/README.md and the manual's list of keys
 	$(BIN) steps --md > routines/README.md
+	awk -f core/cli/manual.awk routines/README.md core/cli/matins.1 \
+		>$(O)/matins.1
+	cp $(O)/matins.1 core/cli/matins.1
 
 .PHONY: format
 format: ## rewrite the layout by .clang-format

@@ -142,15 +142,6 @@ static void copy_net(const struct policy *p, struct arena *arena,
 	}
 }
 
-static void copy_bounds(const struct prepared *p, struct gate_explained *to)
-{
-	to->memory_bytes = p->bounds.memory_bytes;
-	to->file_size_bytes = p->bounds.file_size_bytes;
-	to->processes = p->bounds.processes;
-	to->cpu_seconds = p->bounds.cpu_seconds;
-	to->files = p->policy.files;
-}
-
 static void copy_facts(struct gate *gate, const struct prepared *p,
 		       struct arena *arena, struct gate_explained *to)
 {
@@ -203,7 +194,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		copy_protect(&p, arena, &e.protect);
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);
-		copy_bounds(&p, &e);
+		e.bounds = p.bounds;
 		copy_facts(gate, &p, arena, &e);
 		*ret = e;
 	}

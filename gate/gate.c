@@ -8,7 +8,9 @@
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
 #include "gate/policy/allow.h"
+#include "gate/policy/policy.h"
 #include "gate/build/filters.h"
+#include "gate/build/seccomp.h"
 #include "gate/prepare/inner.h"
 
 /* Size of a private place; memory is taken only for what is written. */
@@ -98,6 +100,18 @@ void gate_probe_again(struct gate *g)
 	ns_forget(g->config.state_dir);
 	g->probed = g->has_facts = g->view_failed = false;
 	gate_probe(g);
+}
+
+/* ---- the policy ---- */
+
+int gate_policy_check(const struct gate_policy *p, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct policy ignored;
+
+	if (policy_resolve(p, NULL, &arena, &ignored, err) < 0)
+		return -1;
+	return seccomp_check_names(&p->syscalls, err);
 }
 
 /* ---- the gate ---- */

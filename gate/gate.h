@@ -29,6 +29,7 @@
 #include "core/base/str.h"
 
 struct arena;
+struct sha256;
 struct gate;
 struct gate_child;
 
@@ -62,50 +63,52 @@ int gate_leash_parse(struct str text, struct arena *arena,
 
 /* ---- the policy: what one program may do ---- */
 
+/* What tmp_shared and isolate hold: places of their words in sandbox.def. */
 enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
+
+/* The C type of each type of key in sandbox.def. */
+#define GATE_TYPE_READ_PATHS struct strlist
+#define GATE_TYPE_WRITE_PATHS struct strlist
+#define GATE_TYPE_PROGRAMS struct strlist
+#define GATE_TYPE_NET struct strlist
+#define GATE_TYPE_STRINGS struct strlist
+#define GATE_TYPE_WORD const char *
+#define GATE_TYPE_STRING const char *
+#define GATE_TYPE_SIZE_BYTES uint64_t
+#define GATE_TYPE_COUNT uint64_t
+#define GATE_TYPE_SECONDS uint64_t
+#define GATE_TYPE_CHOICE unsigned
+#define GATE_TYPE_BOOL bool
+#define GATE_TYPE_PROGRAM_RULES struct gate_program_rules
 
 /*
  * Rules for one program of the tree: [sandbox.programs.NAME]. The program
  * that is started is held to them before it starts; one that the tree starts
  * is looked at as well, which keeps honest programs honest and no others: what
- * bounds it is what the kernel enforces.
+ * bounds it is what the kernel enforces. gate/policy/programs.h has the rest.
  */
 struct gate_program_rule {
-	const char *name; /* bare name or absolute path, as in `exec` */
-	bool has_args;	  /* arguments are exactly .args */
-	struct strlist args;
-	struct strlist prefix; /* arguments begin with these */
-	struct strlist
-		deny;	     /* options and subcommands that must not occur:
-				"-c", "--eval", "@eval"; gate/policy/programs.h */
-	const char *package; /* "name@version": all that npx, uvx may fetch */
-	const char *sha256;  /* of the file, 64 hexadecimal digits */
+	const char *name;   /* bare name or absolute path, as in `exec` */
+	bool has_args;	    /* .args are all arguments, be they none */
+	uint32_t line, col; /* place in a configuration; 0 without */
+#define PROGRAM_RULE(key, field, type, help) GATE_TYPE_##type field;
+#include "gate/sandbox.def"
+};
+
+struct gate_program_rules {
+	const struct gate_program_rule *item;
+	size_t n;
 };
 
 /*
- * The keys of `sandbox`, already merged (gate_policy_merge) and with absolute
- * paths. Everything is borrowed. A zeroed policy is the default policy.
+ * The keys of `sandbox`, with absolute paths; gate/sandbox.def has a row for
+ * each. Everything is borrowed. A zeroed policy is the default policy.
  */
 struct gate_policy {
-	struct strlist read, write; /* absolute paths */
-	struct strlist exec;	    /* bare names or absolute paths */
-	struct strlist net;  /* empty = none; "loopback", "all", or endpoints */
-	const char *profile; /* NULL = "default"; "strict", "open" */
-	uint64_t memory_bytes;	  /* 0 = 2 GiB */
-	uint64_t file_size_bytes; /* 0 = 1 GiB */
-	uint32_t processes;	  /* 0 = 256 */
-	uint32_t files;		  /* 0 = 1024 */
-	uint32_t cpu_seconds;	  /* 0 = no limit */
-	bool tmp_shared;	  /* the host's /tmp instead of an own one */
-	enum gate_isolate isolate;
-	struct strlist require;	 /* guarantees or mechanisms */
-	struct strlist syscalls; /* added by name */
-	const char *user; /* as root: whom the child becomes; NULL = nobody */
-	const struct gate_program_rule *programs;
-	size_t n_programs;
-	bool record_exec; /* every exec of the tree goes into the verdict */
-	/* Files that are not seen inside of what is granted: of a trace. */
-	struct strlist closed;
+#define SANDBOX(key, option, field, type, ...) GATE_TYPE_##type field;
+#define SANDBOX_TABLE(key, field, type, ...) GATE_TYPE_##type field;
+#define SANDBOX_FIELD(field, type) GATE_TYPE_##type field;
+#include "gate/sandbox.def"
 };
 
 /*
@@ -122,12 +125,18 @@ void gate_policy_merge(const struct gate_policy *base,
 struct gate_policy gate_policy_copy(const struct gate_policy *p,
 				    struct arena *arena) MUST_USE;
 
+/* Add every field to a sum. */
+void gate_policy_digest(const struct gate_policy *p, struct sha256 *sum);
+
 /*
  * Names and values of a policy are known: paths, profile, system calls,
  * guarantees, endpoints, rules of programs.
  * errors  ERR_POLICY with what to write instead
  */
 int gate_policy_check(const struct gate_policy *p, struct err *err) MUST_USE;
+
+/* Is this row of `net` a word: "none", "loopback", "all"? */
+bool gate_net_is_word(const char *row) MUST_USE;
 
 /* ---- the gate itself ---- */
 
@@ -357,10 +366,7 @@ struct gate_explained {
 	struct strlist net;	/* "none", "all", …, or rows */
 	struct strlist dropped; /* what the leash took away, in sentences */
 	const char *profile;
-	uint64_t memory_bytes;
-	uint64_t file_size_bytes; /* 0 = no limit */
-	uint64_t processes, files;
-	uint64_t cpu_seconds; /* 0 = no limit */
+	struct gate_policy bounds; /* its numbers alone; 0 = no bound */
 	const struct gate_fact *facts;
 	size_t n_facts;
 };

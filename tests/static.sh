@@ -30,7 +30,9 @@ manual_names_options() {
 		}
 	done < <(sed -nE \
 		"s/^[\t ]*\\{?\"([a-z-]+)\", (0|'.'), .*/\\1/p" \
-		core/cli/*.[ch] | sort -u)
+		core/cli/*.[ch] core/cli/*.def
+		sed -nE 's/^SANDBOX[A-Z_]*\([a-z_]+, "([a-z-]+)",.*/\1/p' \
+			gate/sandbox.def | sort -u)
 	return $rc
 }
 

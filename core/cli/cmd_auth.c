@@ -19,7 +19,7 @@
 const struct option options_auth[] = {
 	{"url", 0, "URL", "a server that is in no configuration"},
 	{"json", 0, NULL, "print one JSON document"},
-	REMOTE_OPTIONS,
+#include "core/cli/remote_options.def"
 	{0},
 };
 

@@ -27,7 +27,7 @@ const struct option options_call[] = {
 	 "print the structured result, or the JSON in its text"},
 	{"raw", 0, NULL, "control characters reach a terminal as they are"},
 	{"save", 0, "DIR", "write images and other bytes to files there"},
-	TARGET_OPTIONS,
+#include "core/cli/target_options.def"
 	{0},
 };
 

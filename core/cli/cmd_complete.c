@@ -10,7 +10,7 @@
 
 const struct option options_complete[] = {
 	{"context", 0, "NAME=TEXT", "another argument that is known already"},
-	TARGET_OPTIONS,
+#include "core/cli/target_options.def"
 	{0},
 };
 

@@ -24,7 +24,7 @@
 #include "core/client/facts.h"
 
 const struct option options_exec[] = {
-	POLICY_OPTIONS,
+#include "core/cli/policy_options.def"
 	{"cwd", 0, "PATH", "start there; it must be granted"},
 	{"report", 0, "FILE", "write what was enforced and denied, as JSON"},
 	{"explain", 0, NULL, "say what it would get, and start nothing"},

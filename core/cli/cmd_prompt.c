@@ -12,7 +12,7 @@ const struct option options_prompt[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
 	{"no-list", 0, NULL, "do not ask for the list of prompts first"},
 	{"save", 0, "DIR", "write images and other bytes to files there"},
-	TARGET_OPTIONS,
+#include "core/cli/target_options.def"
 	{0},
 };
 

@@ -19,7 +19,7 @@ const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},
 	{"output", 'o', "FILE", "write what was read to a file"},
 	{"save", 0, "DIR", "write binary contents to files there"},
-	TARGET_OPTIONS,
+#include "core/cli/target_options.def"
 	{0},
 };
 

@@ -105,7 +105,8 @@ static const char preface[] =
 	"what is wrong with\n"
 	"it, `matins run -c FILE NAME` runs it.\n"
 	"\n"
-	"What follows is printed from `core/config/keys.def` by `make docs`.\n"
+	"What follows is printed from `core/config/keys.def` and "
+	"`gate/sandbox.def` by `make docs`.\n"
 	"\n";
 
 int cmd_steps(const struct args *args, struct err *err)

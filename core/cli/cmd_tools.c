@@ -14,9 +14,15 @@
 /* Longest text of one line in a list. */
 #define LINE_CHARS 100
 
-const struct option options_tools[] = {TARGET_OPTIONS, {0}};
-const struct option options_prompts[] = {TARGET_OPTIONS, {0}};
-const struct option options_resources[] = {TARGET_OPTIONS, {0}};
+const struct option options_tools[] = {
+#include "core/cli/target_options.def"
+	{0}};
+const struct option options_prompts[] = {
+#include "core/cli/target_options.def"
+	{0}};
+const struct option options_resources[] = {
+#include "core/cli/target_options.def"
+	{0}};
 
 /* ---- texts ---- */
 

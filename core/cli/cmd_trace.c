@@ -26,7 +26,7 @@
 #include "core/secret/scrub.h"
 
 const struct option options_trace[] = {
-	POLICY_OPTIONS,
+#include "core/cli/policy_options.def"
 	{"cwd", 0, "PATH", "start there, and let it write there"},
 	{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\" of a step"},
 	{"verify", 0, NULL,

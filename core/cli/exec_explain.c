@@ -13,23 +13,7 @@
 #include "core/base/mem.h"
 #include "core/cli/put.h"
 #include "core/client/facts.h"
-
-/* The lists of a policy by the names of their keys. */
-static const struct list_row {
-	const char *name;
-	size_t offset;
-} LISTS[] = {
-	{"read", offsetof(struct gate_policy, read)},
-	{"write", offsetof(struct gate_policy, write)},
-	{"exec", offsetof(struct gate_policy, exec)},
-	{"net", offsetof(struct gate_policy, net)},
-	{"syscalls", offsetof(struct gate_policy, syscalls)},
-};
-
-static const struct strlist *list_of(const struct gate_policy *p, size_t row)
-{
-	return (const void *)((const char *)p + LISTS[row].offset);
-}
+#include "core/config/keys.h"
 
 /* Bytes of "NAME" in "NAME=VALUE". */
 static struct str name_of(const char *variable)
@@ -145,32 +129,72 @@ static void size_text(struct buf *out, uint64_t bytes)
 	buf_addf(out, "%" PRIu64 "%s", bytes, units[i]);
 }
 
-static void limits_line(struct buf *out, const struct gate_explained *e)
+static bool is_bound(const struct key *k)
 {
-	begin(out, "limits");
-	buf_adds(out, "memory ");
-	size_text(out, e->memory_bytes);
-	buf_addf(out, ", %" PRIu64 " processes, %" PRIu64 " open files of each",
-		 e->processes, e->files);
-	if (e->cpu_seconds)
-		buf_addf(out, ", %" PRIu64 "s of processor time of each",
-			 e->cpu_seconds);
+	return k->section == SECTION_sandbox &&
+	       (k->type == KEY_SIZE_BYTES || k->type == KEY_COUNT ||
+		k->type == KEY_SECONDS);
+}
+
+static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
+{
+	return *(const uint64_t *)(const void *)((const char *)bounds +
+						 k->offset);
+}
+
+/* "{} processes" with the number; behind a bar stands the phrase for 0. */
+static void add_bound(struct buf *out, const struct key *k, uint64_t n)
+{
+	struct str none = str_of(k->said), phrase = str_cut(&none, '|');
+	struct str head = phrase;
+
+	if (!n && none.p) {
+		buf_add(out, none.p, none.n);
+		return;
+	}
+	head = str_cut(&phrase, '{');
+	buf_add(out, head.p, head.n);
+	if (k->type == KEY_SIZE_BYTES)
+		size_text(out, n);
 	else
-		buf_adds(out, ", any processor time");
-	buf_adds(out, ", files ");
-	if (e->file_size_bytes) {
-		buf_adds(out, "up to ");
-		size_text(out, e->file_size_bytes);
-	} else {
-		buf_adds(out, "of any size, since output goes to a file");
+		buf_addf(out, "%" PRIu64, n);
+	buf_add(out, phrase.p + 1, phrase.n - 1);
+}
+
+static void limits_line(struct buf *out, const struct gate_policy *bounds)
+{
+	size_t n, before = 0;
+	const struct key *keys = keys_all(&n);
+
+	begin(out, "limits");
+	for (size_t i = 0; i < n; i++) {
+		if (!is_bound(&keys[i]))
+			continue;
+		buf_adds(out, before++ ? ", " : "");
+		add_bound(out, &keys[i], bound_of(bounds, &keys[i]));
 	}
 	buf_addc(out, '\n');
 }
 
-static void rule_lines(struct buf *out, const struct gate_policy *p)
+/* Keys that no other line tells of, as they were asked for. */
+static void asked_lines(struct buf *out, const struct gate_policy *p)
 {
-	for (size_t i = 0; i < p->n_programs; i++)
-		line(out, i ? "" : "rules for", p->programs[i].name);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+		struct strlist values;
+
+		if (k->section != SECTION_sandbox || !k->said || is_bound(k))
+			continue;
+		values = key_values(k, p, &arena);
+		if (k->type != KEY_BOOL)
+			list_lines(out, k->said, &values);
+		else if (values.n)
+			line(out, k->said, k->help);
+	}
 }
 
 static void env_line(struct buf *out, const char *const *env)
@@ -205,8 +229,6 @@ static void print_text(const struct gate_request *request,
 		       const struct strlist *projects,
 		       const struct gate_explained *e, struct buf *out)
 {
-	const struct gate_policy *p = request->policy;
-
 	line(out, "program", e->program);
 	if (e->interpreter)
 		line(out, "interpreter", e->interpreter);
@@ -223,12 +245,9 @@ static void print_text(const struct gate_request *request,
 	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
 	list_line(out, "network", &e->net, "");
 	list_lines(out, "dropped", &e->dropped);
-	list_lines(out, "syscalls", &p->syscalls);
-	rule_lines(out, p);
-	if (p->record_exec)
-		line(out, "recorded", "every program that is executed");
+	asked_lines(out, request->policy);
 	env_line(out, request->env);
-	limits_line(out, e);
+	limits_line(out, &e->bounds);
 	line(out, "profile", e->profile);
 	for (size_t i = 0; i < e->n_facts; i++)
 		buf_addf(out, "%s%-14s %s (%s)\n", i ? "" : "\n",
@@ -281,42 +300,48 @@ static void grants_json(struct jw *w, const char *name,
 	jw_end(w);
 }
 
-/* 0 is no limit, and not written. */
-static void limits_json(struct jw *w, const struct gate_explained *e)
+/* Bounds by the names of their fields; 0, no bound, is left out. */
+static void limits_json(struct jw *w, const struct gate_policy *bounds)
 {
-	const struct {
-		const char *name;
-		uint64_t value;
-	} rows[] = {
-		{"memory_bytes", e->memory_bytes},
-		{"file_size_bytes", e->file_size_bytes},
-		{"processes", e->processes},
-		{"files", e->files},
-		{"cpu_seconds", e->cpu_seconds},
-	};
+	size_t n;
+	const struct key *keys = keys_all(&n);
 
 	jw_key(w, "limits");
 	jw_object(w);
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].value)
-			jw_kv_int(w, rows[i].name, (int64_t)rows[i].value);
+	for (size_t i = 0; i < n; i++)
+		if (is_bound(&keys[i]) && bound_of(bounds, &keys[i]))
+			jw_kv_int(w, keys[i].field,
+				  (int64_t)bound_of(bounds, &keys[i]));
 	jw_end(w);
 }
 
-/* What was asked for. */
+/* Keys that no other member tells of, as they were asked for. */
 static void policy_json(struct jw *w, const struct gate_request *request)
 {
-	const struct gate_policy *p = request->policy;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *const *env = request->env;
+	size_t n;
+	const struct key *keys = keys_all(&n);
 
-	for (size_t i = 0; i < ARRAY_LEN(LISTS); i++)
-		list_json(w, LISTS[i].name, list_of(p, i));
-	jw_key(w, "rules");
-	jw_array(w);
-	for (size_t i = 0; i < p->n_programs; i++)
-		jw_cstr(w, p->programs[i].name);
-	jw_end(w);
-	jw_kv_bool(w, "record_exec", p->record_exec);
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+		struct strlist values;
+
+		if (k->section != SECTION_sandbox || is_bound(k) ||
+		    k->type == KEY_WORD || k->type == KEY_STRING)
+			continue;
+		values = key_values(k, request->policy, &arena);
+		if (k->type == KEY_BOOL)
+			jw_kv_bool(w, k->name, values.n);
+		else if (k->type == KEY_CHOICE)
+			jw_kv_cstr(w, k->name,
+				   values.n ? values.item[0] : k->def);
+		else
+			list_json(w,
+				  k->type == KEY_PROGRAM_RULES ? "rules"
+							       : k->name,
+				  &values);
+	}
 	jw_key(w, "environment");
 	jw_array(w);
 	for (size_t i = 0; env && env[i]; i++)
@@ -350,7 +375,7 @@ static void print_json(const struct gate_request *request,
 	list_json(&w, "hidden", &e->hidden);
 	list_json(&w, "network", &e->net);
 	list_json(&w, "dropped", &e->dropped);
-	limits_json(&w, e);
+	limits_json(&w, &e->bounds);
 	facts_enforced(&w, "enforced", e->facts, e->n_facts);
 	jw_end(&w);
 	buf_addc(out, '\n');

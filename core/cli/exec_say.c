@@ -1,5 +1,6 @@
 #include "core/cli/exec_say.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +67,7 @@ static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 	if (!memory && !processes)
 		return;
 	if (processes)
-		snprintf(text, sizeof(text), "%s--processes %u",
+		snprintf(text, sizeof(text), "%s--processes %" PRIu64,
 			 memory ? ", " : "", p->processes);
 	log_note("a bound may have been hit, which cannot be seen without a "
 		 "control group: %s%s",

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "core/base/arena.h"
 #include "core/base/jw.h"
-
-static const char *const lists[] = {"exec", "read", "write", "net", "syscalls"};
+#include "core/config/keys.h"
 
 /* As a basic string of TOML; names of files may hold any byte but NUL. */
 static void add_quoted(struct buf *out, const char *s)
@@ -52,10 +52,18 @@ static void add_row(struct buf *out, const struct gate_need *n)
 	buf_addc(out, '\n');
 }
 
-static const struct strlist *plain_list(const struct gate_policy *p,
-					const char *key)
+static bool is_list(const struct key *k)
 {
-	return strcmp(key, "syscalls") == 0 ? &p->syscalls : NULL;
+	switch (k->type) {
+	case KEY_READ_PATHS:
+	case KEY_WRITE_PATHS:
+	case KEY_PROGRAMS:
+	case KEY_NET:
+	case KEY_STRINGS:
+		return k->section == SECTION_sandbox;
+	default:
+		return false;
+	}
 }
 
 /* `net` is one word or a list. */
@@ -84,49 +92,62 @@ static bool add_net_word(const struct needs_print *p, struct buf *out)
 	return false;
 }
 
-static void add_list(const struct needs_print *p, const char *key,
-		     struct buf *out)
+static void add_list(const struct needs_print *p, const struct key *k,
+		     const struct strlist *given, struct buf *out)
 {
-	const struct strlist *given = plain_list(p->plain, key);
-	bool any = given && given->n;
+	bool any = given->n;
 
 	for (size_t i = 0; i < p->needs->n; i++)
-		any |= is_of(&p->needs->need[i], key);
-	if (!any || (strcmp(key, "net") == 0 && add_net_word(p, out)))
+		any |= is_of(&p->needs->need[i], k->name);
+	if (!any || (k->type == KEY_NET && add_net_word(p, out)))
 		return;
-	buf_addf(out, "%s = [\n", key);
-	for (size_t i = 0; given && i < given->n; i++) {
+	buf_addf(out, "%s = [\n", k->name);
+	for (size_t i = 0; i < given->n; i++) {
 		buf_addc(out, '\t');
 		add_quoted(out, given->item[i]);
 		buf_adds(out, ", # as given\n");
 	}
 	for (size_t i = 0; i < p->needs->n; i++)
-		if (is_of(&p->needs->need[i], key))
+		if (is_of(&p->needs->need[i], k->name))
 			add_row(out, &p->needs->need[i]);
 	buf_adds(out, "]\n");
 }
 
-static void add_size(struct buf *out, const char *key, uint64_t n)
+/* A value that was given on the command line belongs to the table, too. */
+static void add_value(const struct key *k, const char *value, struct buf *out)
 {
-	if (n)
-		buf_addf(out, "%s = %" PRIu64 "\n", key, n);
+	bool is_text = k->type == KEY_WORD || k->type == KEY_CHOICE ||
+		       k->type == KEY_STRING;
+
+	buf_addf(out, "%s = ", k->name);
+	if (is_text)
+		add_quoted(out, value);
+	else
+		buf_adds(out, value);
+	buf_addc(out, '\n');
 }
 
-/* What stood on the command line belongs to it, too. */
-static void add_given(const struct gate_policy *p, struct buf *out)
+static void add_keys(const struct needs_print *p, struct buf *out)
 {
-	if (p->profile) {
-		buf_adds(out, "profile = ");
-		add_quoted(out, p->profile);
-		buf_addc(out, '\n');
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	/* single values first: a table reads better with its lists at the end
+	 */
+	for (size_t i = 0; i < 2 * n; i++) {
+		const struct key *k = &keys[i % n];
+		struct strlist given;
+
+		if (k->section != SECTION_sandbox ||
+		    k->type == KEY_PROGRAM_RULES || is_list(k) != (i >= n))
+			continue;
+		given = key_values(k, p->plain, &arena);
+		if (is_list(k))
+			add_list(p, k, &given, out);
+		else if (given.n)
+			add_value(k, given.item[0], out);
 	}
-	add_size(out, "memory", p->memory_bytes);
-	add_size(out, "file_size", p->file_size_bytes);
-	add_size(out, "processes", p->processes);
-	add_size(out, "files", p->files);
-	add_size(out, "cpu", p->cpu_seconds);
-	if (p->tmp_shared)
-		buf_adds(out, "tmp = \"shared\"\n");
 }
 
 /* Programs that the trace could not follow, and what to do. */
@@ -154,34 +175,47 @@ void needs_print_toml(const struct needs_print *p, struct buf *out)
 
 	buf_addf(out, "%s\n", p->table);
 	before = out->n;
-	add_given(p->plain, out);
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		add_list(p, lists[i], out);
+	add_keys(p, out);
 	if (out->n == before)
 		buf_adds(out, "# nothing: the default policy is enough\n");
 	add_incomplete(p, out);
 }
 
-static void json_list(const struct needs_print *p, const char *key,
-		      struct jw *w)
+static void json_list(const struct needs_print *p, const struct key *k,
+		      const struct strlist *given, struct jw *w)
 {
-	const struct strlist *given = plain_list(p->plain, key);
-	size_t n = given ? given->n : 0;
+	size_t n = given->n;
 
 	for (size_t i = 0; i < p->needs->n; i++)
-		n += is_of(&p->needs->need[i], key) &&
+		n += is_of(&p->needs->need[i], k->name) &&
 		     !p->needs->need[i].why_not;
 	if (!n)
 		return;
-	jw_key(w, key);
+	jw_key(w, k->name);
 	jw_array(w);
-	for (size_t i = 0; given && i < given->n; i++)
+	for (size_t i = 0; i < given->n; i++)
 		jw_cstr(w, given->item[i]);
 	for (size_t i = 0; i < p->needs->n; i++)
-		if (is_of(&p->needs->need[i], key) &&
+		if (is_of(&p->needs->need[i], k->name) &&
 		    !p->needs->need[i].why_not)
 			jw_cstr(w, p->needs->need[i].value);
 	jw_end(w);
+}
+
+static void json_lists(const struct needs_print *p, struct jw *w)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct strlist given;
+
+		if (!is_list(&keys[i]))
+			continue;
+		given = key_values(&keys[i], p->plain, &arena);
+		json_list(p, &keys[i], &given, w);
+	}
 }
 
 void needs_print_json(const struct needs_print *p, struct buf *out)
@@ -192,8 +226,7 @@ void needs_print_json(const struct needs_print *p, struct buf *out)
 	jw_object(&w);
 	jw_key(&w, "sandbox");
 	jw_object(&w);
-	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
-		json_list(p, lists[i], &w);
+	json_lists(p, &w);
 	jw_end(&w);
 	jw_key(&w, "needs");
 	jw_array(&w);

@@ -4,133 +4,124 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/config/keys.h"
 
-enum kind { LIST, PATHS, PROGRAMS, WORD, SIZE, COUNT, DURATION };
-
-/* One row per option of POLICY_OPTIONS with its place in the policy. */
-static const struct row {
-	const char *name;
-	enum kind kind;
-	size_t offset;
-} rows[] = {
-	{"read", PATHS, offsetof(struct gate_policy, read)},
-	{"write", PATHS, offsetof(struct gate_policy, write)},
-	{"exec", PROGRAMS, offsetof(struct gate_policy, exec)},
-	{"net", LIST, offsetof(struct gate_policy, net)},
-	{"require", LIST, offsetof(struct gate_policy, require)},
-	{"syscalls", LIST, offsetof(struct gate_policy, syscalls)},
-	{"profile", WORD, offsetof(struct gate_policy, profile)},
-	{"user", WORD, offsetof(struct gate_policy, user)},
-	{"memory", SIZE, offsetof(struct gate_policy, memory_bytes)},
-	{"file-size", SIZE, offsetof(struct gate_policy, file_size_bytes)},
-	{"processes", COUNT, offsetof(struct gate_policy, processes)},
-	{"files", COUNT, offsetof(struct gate_policy, files)},
-	{"cpu", DURATION, offsetof(struct gate_policy, cpu_seconds)},
-};
-
-static int read_list(const struct args *args, const struct row *row,
-		     struct arena *arena, void *field, struct err *err)
+static int read_list(const struct args *args, const struct key *k,
+		     struct arena *arena, struct strlist *list, struct err *err)
 {
-	struct strlist *list = field;
-
-	*list = args_all(args, row->name, arena);
-	/* an unset variable of a script must not grant the current folder */
-	for (size_t i = 0; i < list->n; i++)
+	*list = args_all(args, k->option, arena);
+	for (size_t i = 0; i < list->n; i++) {
+		/* an unset variable of a script must not grant the current
+		   folder */
 		if (!*list->item[i])
 			return err_set(err, ERR_USAGE, "--%s: empty",
-				       row->name);
-	for (size_t i = 0; i < list->n; i++)
-		if (row->kind == PATHS)
+				       k->option);
+		if (k->type == KEY_READ_PATHS || k->type == KEY_WRITE_PATHS)
 			list->item[i] =
 				path_resolve(list->item[i], NULL, arena);
-		else if (row->kind == PROGRAMS)
+		else if (k->type == KEY_PROGRAMS)
 			list->item[i] =
 				path_program(list->item[i], NULL, arena);
+	}
 	/* "none" is the default, and an empty list says it */
-	if (strcmp(row->name, "net") == 0 && list->n == 1 &&
+	if (k->type == KEY_NET && list->n == 1 &&
 	    strcmp(list->item[0], "none") == 0)
 		list->n = 0;
 	return 0;
 }
 
-static int read_number(const struct row *row, const char *text, void *field,
+static bool read_seconds(const struct key *k, const char *text, uint64_t *ret)
+{
+	uint64_t ms;
+
+	if (!str_duration_ms(str_of(text), &ms))
+		return false;
+	*ret = (ms + 999) / 1000;
+	if (ms % 1000)
+		log_warning("--%s %s: counted in whole seconds: %" PRIu64 "s",
+			    k->option, text, *ret);
+	return true;
+}
+
+static int read_number(const struct key *k, const char *text, uint64_t *field,
 		       struct err *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
+	const char *example;
 	bool ok;
 
-	switch (row->kind) {
-	case SIZE:
-		ok = str_size_bytes(str_of(text), &n) && n;
+	switch (k->type) {
+	case KEY_SIZE_BYTES:
+		ok = str_size_bytes(str_of(text), &n);
+		example = "a size; use for example 512MiB";
 		break;
-	case DURATION:
-		ok = str_duration_ms(str_of(text), &n) && n;
-		if (ok && n % 1000)
-			log_warning("--%s %s: counted in whole seconds: "
-				    "%" PRIu64 "s",
-				    row->name, text, n / 1000 + 1);
-		n = (n + 999) / 1000;
+	case KEY_SECONDS:
+		ok = read_seconds(k, text, &n);
+		example = "a duration; use for example 30s";
 		break;
 	default:
-		ok = str_uint64(str_of(text), &n) && n;
+		ok = str_uint64(str_of(text), &n) && n <= UINT32_MAX;
+		example = "a number above 0";
 		break;
 	}
-	if (!ok || (row->kind != SIZE && n > UINT32_MAX))
-		return err_set(err, ERR_USAGE,
-			       row->kind == SIZE
-				       ? "--%s %s: a size is due, in KiB, "
-					 "MiB or GiB: 512MiB"
-			       : row->kind == DURATION
-				       ? "--%s %s: a duration is due, in s, "
-					 "m or h: 30s"
-				       : "--%s %s: a number over 0 is due",
-			       row->name, text);
-	if (row->kind == SIZE)
-		*(uint64_t *)field = n;
-	else
-		*(uint32_t *)field = (uint32_t)n;
+	if (!ok || !n)
+		return err_set(err, ERR_USAGE, "--%s: \"%s\" is not %s",
+			       k->option, text, example);
+	*field = n;
 	return 0;
 }
 
-static int read_row(const struct args *args, const struct row *row,
-		    struct arena *arena, struct gate_policy *p, struct err *err)
-{
-	void *field = (char *)p + row->offset;
-	const char *text = args_get(args, row->name);
-
-	if (!text)
-		return 0;
-	switch (row->kind) {
-	case LIST:
-	case PATHS:
-	case PROGRAMS:
-		return read_list(args, row, arena, field, err);
-	case WORD:
-		*(const char **)field = text;
-		return 0;
-	default:
-		return read_number(row, text, field, err);
-	}
-}
-
-static int read_choice(const struct args *args, const char *name,
-		       const char *const *words, size_t n, size_t *ret,
+static int read_choice(const struct key *k, const char *text, unsigned *field,
 		       struct err *err)
 {
-	const char *text = args_get(args, name);
-	const char *near;
+	const char *words[8], *near;
+	struct arena arena = ARENA_INIT;
+	struct str rest = str_of(k->words);
+	size_t n = 0;
+	int r = 0;
+
+	while (rest.p && n < ARRAY_LEN(words)) {
+		struct str word = str_cut(&rest, '|');
+
+		words[n] = arena_strndup(&arena, word.p, word.n);
+		if (str_eq(word, str_of(text)))
+			*field = (unsigned)n;
+		n++;
+	}
+	near = str_nearest(str_of(text), words, n);
+	if (strcmp(words[*field], text) != 0)
+		r = err_set(err, ERR_USAGE,
+			    "--%s: \"%s\" is not known; did you mean %s?",
+			    k->option, text, near ? near : words[0]);
+	arena_release(&arena);
+	return r;
+}
+
+static int read_key(const struct args *args, const struct key *k,
+		    struct arena *arena, struct gate_policy *p, struct err *err)
+{
+	void *field = (char *)p + k->offset;
+	const char *text = args_get(args, k->option);
 
 	if (!text)
 		return 0;
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(words[i], text) == 0) {
-			*ret = i;
-			return 0;
-		}
+	switch (k->type) {
+	case KEY_WORD:
+	case KEY_STRING:
+		*(const char **)field = text;
+		return 0;
+	case KEY_BOOL:
+		*(bool *)field = true;
+		return 0;
+	case KEY_CHOICE:
+		return read_choice(k, text, field, err);
+	case KEY_SIZE_BYTES:
+	case KEY_COUNT:
+	case KEY_SECONDS:
+		return read_number(k, text, field, err);
+	default:
+		return read_list(args, k, arena, field, err);
 	}
-	near = str_nearest(str_of(text), words, n);
-	return err_set(err, ERR_USAGE, "--%s %s: did you mean %s?", name, text,
-		       near ? near : words[0]);
 }
 
 static int read_env(const struct args *args, struct arena *arena,
@@ -160,24 +151,16 @@ int policy_options_read(const struct args *args, struct arena *arena,
 			struct gate_policy *ret, const char *const **ret_env,
 			struct err *err)
 {
-	/* in the order of enum gate_isolate */
-	static const char *const isolate[] = {"auto", "require", "off"};
-	static const char *const tmp[] = {"private", "shared"};
 	struct gate_policy p = {0}, sources;
-	size_t chosen_isolate = 0, chosen_tmp = 0;
+	size_t n;
+	const struct key *keys = keys_all(&n);
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (read_row(args, &rows[i], arena, &p, err) < 0)
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].option &&
+		    read_key(args, &keys[i], arena, &p, err) < 0)
 			return -1;
-	if (read_choice(args, "isolate", isolate, ARRAY_LEN(isolate),
-			&chosen_isolate, err) < 0 ||
-	    read_choice(args, "tmp", tmp, ARRAY_LEN(tmp), &chosen_tmp, err) <
-		    0 ||
-	    read_env(args, arena, ret_env, err) < 0)
+	if (read_env(args, arena, ret_env, err) < 0)
 		return -1;
-	p.isolate = (enum gate_isolate)chosen_isolate;
-	p.tmp_shared = chosen_tmp == 1;
-	p.record_exec = args_has(args, "record-exec");
 	/* names that do not exist are wrong usage on a command line */
 	if (gate_policy_check(&p, err) < 0) {
 		if (err->kind == ERR_POLICY)
@@ -185,9 +168,10 @@ int policy_options_read(const struct args *args, struct arena *arena,
 		return -1;
 	}
 	if (p.user && geteuid() != 0)
-		log_warning("--user %s: only root can change users; it stays "
-			    "who you are",
-			    p.user);
+		log_warning(
+			"--user %s: only root can change users; the program "
+			"runs as you",
+			p.user);
 	if (policy_sources_read(args, &p.write, arena, &sources, err) < 0)
 		return -1;
 	gate_policy_merge(&sources, &p, arena, ret);

@@ -49,9 +49,8 @@ static int read_file(const char *path, struct arena *arena,
 	int r = config_open(&options, &file, err);
 
 	if (r == 0) {
-		more = plan_policy(&file.config.sandbox, &file.arena);
 		/* the file is released */
-		more = gate_policy_copy(&more, arena);
+		more = gate_policy_copy(&file.config.sandbox, arena);
 		gate_policy_merge(all, &more, arena, all);
 	}
 	config_release(&file);

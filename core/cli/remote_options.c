@@ -7,7 +7,9 @@
 /* A file of headers. */
 #define HEADERS_BYTES (256 * 1024)
 
-static const struct option rows[] = {REMOTE_OPTIONS, {0}};
+static const struct option rows[] = {
+#include "core/cli/remote_options.def"
+	{0}};
 
 const char *remote_options_any(const struct args *args)
 {

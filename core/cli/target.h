@@ -2,7 +2,9 @@
  * The server that a command talks to: from the configuration (--server NAME),
  * a program of the command line (-- PROGRAM ARGS…), or a URL.
  *
- *	const struct option options_tools[] = {TARGET_OPTIONS, {0}};
+ *	const struct option options_tools[] = {
+ *	#include "core/cli/target_options.def"
+ *		{0}};
  *
  *	struct target t;
  *	if (target_open(&t, &args, err) == 0)
@@ -29,23 +31,6 @@
 #include "core/config/config.h"
 #include "core/run/credentials.h"
 #include "core/client/eras.h"
-
-/* Rows for a command's table of options. */
-#define TARGET_OPTIONS                                                         \
-	{"server", 's', "SERVER", "a [servers.SERVER] of the configuration"},  \
-		{"url", 0, "URL", "a remote server, instead of a program"},    \
-		{"protocol", 0, "DATE", "pin an MCP revision"},                \
-		{"timeout", 0, "DURATION",                                     \
-		 "for one answer, restarted by progress (60s)"},               \
-		{"stdout-max", 0, "SIZE", "ceiling of one message (64MiB)"},   \
-		{"elicit", 0, "accept|decline|cancel",                         \
-		 "the answer when the server asks for values"},                \
-		{"elicit-content", 0, "JSON|@FILE", "values of that answer"},  \
-		{"root", 0, "DIR", "a folder to name when it asks for roots"}, \
-		{"sampling", 0, "COMMAND",                                     \
-		 "the program that answers when it asks for a message"},       \
-		{"json", 0, NULL, "print one JSON document"}, REMOTE_OPTIONS,  \
-		POLICY_OPTIONS
 
 struct target {
 	struct arena arena;

@@ -86,13 +86,12 @@ static void merge(struct target *t, const struct gate_policy *more)
 
 static void from_server(struct target *t, const struct server *s)
 {
-	struct gate_policy own = plan_policy(&s->sandbox, &t->arena);
 	const char **argv = ARENA_ARRAY(&t->arena, const char *, s->args.n + 2);
 
 	argv[0] = s->command;
 	for (size_t i = 0; i < s->args.n; i++)
 		argv[i + 1] = s->args.item[i];
-	merge(t, &own);
+	merge(t, &s->sandbox);
 	t->name = s->name;
 	t->session.protocol = s->protocol;
 	t->session.message_max = s->stdout_max;
@@ -137,7 +136,9 @@ static int find_server(struct target *t, const struct args *args,
 }
 
 /* What the gate would do is said of a program only. */
-static const struct option of_programs[] = {POLICY_OPTIONS, {0}};
+static const struct option of_programs[] = {
+#include "core/cli/policy_options.def"
+	{0}};
 
 static int check_remote(const struct target *t, const struct args *args,
 			struct err *err)
@@ -300,7 +301,7 @@ int target_read_options(struct target *t, const struct args *args,
 	if (policy_options_read(args, &t->arena, &more, &env, err) < 0)
 		return -1;
 	if (t->config)
-		t->policy = plan_policy(&t->config->sandbox, &t->arena);
+		t->policy = t->config->sandbox;
 	t->cmd_policy = t->policy;
 	if (s)
 		from_server(t, s);

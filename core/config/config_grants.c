@@ -6,7 +6,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/config/config_inner.h"
+#include "core/config/keys.h"
 
 /* Columns of one row, where not all is shown: it stays one line. */
 #define ROW_SHOWN 64
@@ -35,18 +35,16 @@ struct rows {
 
 /* ---- collecting ---- */
 
-static void add(struct rows *r, enum kind kind, const char *text)
+static void collect(struct rows *r, const char *word, const char *text)
 {
-	if (!text)
-		return;
 	r->item = mem_grow(r->item, r->n + 1, &r->cap, sizeof(*r->item));
-	r->item[r->n++] = arena_printf(r->arena, "%s %s", words[kind], text);
+	r->item[r->n++] = arena_printf(r->arena, "%s %s", word, text);
 }
 
-static void add_list(struct rows *r, enum kind kind, const struct strlist *list)
+static void add(struct rows *r, enum kind kind, const char *text)
 {
-	for (size_t i = 0; i < list->n; i++)
-		add(r, kind, list->item[i]);
+	if (text)
+		collect(r, words[kind], text);
 }
 
 /* A command line; words with blanks are quoted. */
@@ -90,38 +88,29 @@ static void add_refs(struct rows *r, const struct env_refs *refs)
 		add_ref(r, &refs->item[i]);
 }
 
-/* Words that take something away from what holds by default. */
-static void add_words(struct rows *r, const struct sandbox *s)
+static void add_value(struct rows *r, const struct key *k, const char *value)
 {
-	const struct {
-		const char *key, *value, *weak;
-	} keys[] = {
-		{"profile", s->profile, "open"},
-		{"isolate", s->isolate, "off"},
-		{"tmp", s->tmp, "shared"},
-		{"user", s->user, "root"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (config_is_named(keys[i].value, keys[i].weak))
-			add(r, WEAKENS,
-			    arena_printf(r->arena, "%s = %s", keys[i].key,
-					 keys[i].weak));
-	for (size_t i = 0; i < s->syscalls.n; i++)
+	if (k->grants && strcmp(value, "none") != 0)
+		collect(r, k->grants, value);
+	if (k->weakens &&
+	    (strcmp(k->weakens, "*") == 0 || strcmp(k->weakens, value) == 0))
 		add(r, WEAKENS,
-		    arena_printf(r->arena, "syscalls = %s",
-				 s->syscalls.item[i]));
+		    arena_printf(r->arena, "%s = %s", k->name, value));
 }
 
-static void add_sandbox(struct rows *r, const struct sandbox *s)
+static void add_sandbox(struct rows *r, const struct gate_policy *p)
 {
-	add_words(r, s);
-	add_list(r, STARTS, &s->exec);
-	add_list(r, WRITES, &s->write);
-	add_list(r, READS, &s->read);
-	for (size_t i = 0; i < s->net.n; i++)
-		if (strcmp(s->net.item[i], "none") != 0)
-			add(r, CONNECTS, s->net.item[i]);
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		struct strlist values = {NULL, 0};
+
+		if (keys[i].grants || keys[i].weakens)
+			values = key_values(&keys[i], p, r->arena);
+		for (size_t k = 0; k < values.n; k++)
+			add_value(r, &keys[i], values.item[k]);
+	}
 }
 
 static void add_auth(struct rows *r, const struct server_auth *a)

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/arena.h"
 #include "core/base/limits.h"
 #include "core/config/routine.h"
 
@@ -15,27 +16,30 @@ struct section_types {
 	offsetof(__typeof__(*((struct section_types *)NULL)->section), field)
 
 static const struct key keys[] = {
-#define KEY(section, key, type, field, def, min, max, help) \
-	{SECTION_##section,                                 \
-	 #key,                                              \
-	 KEY_##type,                                        \
-	 FIELD(section, field),                             \
-	 def,                                               \
-	 min,                                               \
-	 max,                                               \
-	 NULL,                                              \
-	 help},
-#define WORD(section, key, field, def, words, help) \
-	{SECTION_##section,                         \
-	 #key,                                      \
-	 KEY_WORD,                                  \
-	 FIELD(section, field),                     \
-	 def,                                       \
-	 0,                                         \
-	 0,                                         \
-	 words,                                     \
-	 help},
+#define ROW(section_, key, type_, field_, def_, help_, ...) \
+	{.section = SECTION_##section_,                     \
+	 .name = #key,                                      \
+	 .type = KEY_##type_,                               \
+	 .field = #field_,                                  \
+	 .offset = FIELD(section_, field_),                 \
+	 .def = def_,                                       \
+	 .help = help_,                                     \
+	 __VA_ARGS__},
+#define KEY(section, key, type, field, def, min_, max_, help) \
+	ROW(section, key, type, field, def, help, .min = min_, .max = max_)
+#define WORD(section, key, field, def, words_, help) \
+	ROW(section, key, WORD, field, def, help, .words = words_)
 #include "core/config/keys.def"
+#define HAS_WORDS(type) (KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE)
+#define SANDBOX(key, option_, field, type, def, takes_, help, ...)         \
+	ROW(sandbox, key, type, field, def, help,                          \
+	    .words = HAS_WORDS(type) ? (takes_) : NULL, .option = option_, \
+	    .takes = takes_, __VA_ARGS__)
+#define SANDBOX_TABLE(key, field, type, help, ...) \
+	ROW(sandbox, key, type, field, NULL, help, __VA_ARGS__)
+#define PROGRAM_RULE(key, field, type, help) \
+	ROW(sandbox_program, key, type, field, NULL, help, .more = NULL)
+#include "gate/sandbox.def"
 };
 
 static const struct section sections[] = {
@@ -78,6 +82,62 @@ const struct key *keys_all(size_t *ret_n)
 {
 	*ret_n = ARRAY_LEN(keys);
 	return keys;
+}
+
+static struct strlist one_value(const char *text, struct arena *arena)
+{
+	struct strlist list = {NULL, 0};
+
+	if (text)
+		list_add(&list, arena, text);
+	return list;
+}
+
+static const char *number_text(uint64_t n, struct arena *arena)
+{
+	return n ? arena_printf(arena, "%llu", (unsigned long long)n) : NULL;
+}
+
+static const char *choice_text(const struct key *k, unsigned i,
+			       struct arena *arena)
+{
+	struct str rest = str_of(k->words), word = {NULL, 0};
+
+	if (!i)
+		return NULL;
+	for (unsigned n = 0; n <= i; n++)
+		word = str_cut(&rest, '|');
+	return arena_strndup(arena, word.p, word.n);
+}
+
+struct strlist key_values(const struct key *k, const struct gate_policy *p,
+			  struct arena *arena)
+{
+	const void *field = (const char *)p + k->offset;
+	const struct gate_program_rules *rules = field;
+	struct strlist names = {NULL, 0};
+
+	switch (k->type) {
+	case KEY_WORD:
+	case KEY_STRING:
+		return one_value(*(const char *const *)field, arena);
+	case KEY_SIZE_BYTES:
+	case KEY_COUNT:
+	case KEY_SECONDS:
+		return one_value(number_text(*(const uint64_t *)field, arena),
+				 arena);
+	case KEY_CHOICE:
+		return one_value(
+			choice_text(k, *(const unsigned *)field, arena), arena);
+	case KEY_BOOL:
+		return one_value(*(const bool *)field ? "true" : NULL, arena);
+	case KEY_PROGRAM_RULES:
+		for (size_t i = 0; i < rules->n; i++)
+			list_add(&names, arena, rules->item[i].name);
+		return names;
+	default:
+		return *(const struct strlist *)field;
+	}
 }
 
 const struct section *key_section(enum key_section section)
@@ -181,6 +241,10 @@ static void add_row(struct buf *out, const struct key *k)
 		add_cell(out, type_texts[k->type]);
 	buf_addf(out, " | %s | ", k->def ? k->def : "");
 	add_cell(out, k->help);
+	if (k->more) {
+		buf_adds(out, "; ");
+		add_cell(out, k->more);
+	}
 	buf_adds(out, " |\n");
 }
 

@@ -3,7 +3,8 @@
  *
  * The loader, the messages about wrong keys, `matins steps` and
  * routines/README.md are all printed or driven from here. A new key is a row
- * in keys.def and a field of the struct.
+ * in keys.def and a field of the struct; the rows of `sandbox` stand in
+ * gate/sandbox.def, and their fields are made from them.
  */
 #ifndef CORE_CONFIG_KEYS_H
 #define CORE_CONFIG_KEYS_H
@@ -29,15 +30,22 @@ enum key_type {
 	N_KEY_TYPES,
 };
 
+struct arena;
+struct gate_policy;
+
 struct key {
 	enum key_section section;
 	const char *name;
 	enum key_type type;
-	size_t offset;	   /* of the field in the section's struct */
+	const char *field; /* in the struct of the section */
+	size_t offset;	   /* of the field */
 	const char *def;   /* default as a user would write it, or NULL */
-	uint64_t min, max; /* in the unit of the field */
-	const char *words; /* of KEY_WORD: "a|b|c" */
+	uint64_t min, max; /* in the unit of the field; max 0: any */
+	const char *words; /* of KEY_WORD, KEY_CHOICE: "a|b|c" */
 	const char *help;
+
+	/* Of `sandbox` alone; gate/sandbox.def says what each is for. */
+	const char *option, *takes, *more, *grants, *weakens, *said;
 };
 
 struct section {
@@ -52,8 +60,14 @@ struct step_kind {
 	const char *help;
 };
 
-/* All keys, section after section; *ret_n of them. Static. */
+/* All keys; *ret_n of them. Static. */
 const struct key *keys_all(size_t *ret_n) MUST_USE;
+/*
+ * Values of a key of `sandbox` as texts: the items of a list, the names of
+ * rules, of anything else one; none where the key is unset. In `arena`.
+ */
+struct strlist key_values(const struct key *k, const struct gate_policy *p,
+			  struct arena *arena) MUST_USE;
 const struct section *key_section(enum key_section section) MUST_USE;
 /* NULL when the section has no such key. */
 const struct key *key_find(enum key_section section, const char *name) MUST_USE;

@@ -57,6 +57,9 @@ static void set_defaults(enum key_section section, enum key_section more,
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
+	/* unset until all policies are merged; the gate fills them in */
+	if (section == SECTION_sandbox)
+		return;
 	for (size_t i = 0; i < n; i++)
 		if (keys[i].def && belongs(&keys[i], section, more))
 			set_default(&keys[i], object);

@@ -92,9 +92,8 @@ int routine_load_policy(const struct toml_value *root, bool lax,
 
 	if (toml_get(root, "sandbox"))
 		return routine_load(root, lax, arena, ret_config, findings);
-	*ret_config = (struct config){.sandbox = {.line = 1, .col = 1}};
-	load_table(&l, root, SECTION_sandbox, SECTION_sandbox,
-		   &ret_config->sandbox);
+	*ret_config = (struct config){0};
+	load_sandbox(&l, root, &ret_config->sandbox);
 	findings_sort(findings);
 	return findings->has_error ? -1 : 0;
 }

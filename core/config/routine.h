@@ -15,34 +15,7 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/toml/toml.h"
-
-/* [sandbox.programs.NAME]: how one program may be called. */
-struct sandbox_program {
-	const char *name; /* bare, or a path */
-	bool has_args;	  /* `args` stands there, be it empty */
-	struct strlist args, prefix, deny;
-	const char *package, *sha256;
-	uint32_t line, col;
-};
-
-/* The keys of `sandbox`; unset numbers are 0, unset words NULL. */
-struct sandbox {
-	struct strlist read, write, exec;
-	struct strlist net; /* one word, or a list of endpoints */
-	const struct toml_value *net_written; /* that value; NULL without */
-	const char *profile;
-	uint64_t memory, file_size; /* bytes */
-	uint64_t processes, files;
-	uint64_t cpu;	     /* milliseconds */
-	const char *tmp;     /* "private", "shared" */
-	const char *isolate; /* "auto", "require", "off" */
-	struct strlist require, syscalls;
-	const char *user;
-	bool record_exec;
-	struct sandbox_program *programs;
-	size_t n_programs;
-	uint32_t line, col; /* of the table; 0 when there is none */
-};
+#include "gate/gate.h"
 
 /* A credential reference: where a value comes from, never the value. */
 struct env_ref {
@@ -89,7 +62,7 @@ struct server {
 	struct strlist args;
 	const char *cwd;
 	struct env_refs env;
-	struct sandbox sandbox;
+	struct gate_policy sandbox;
 	const char *protocol;		 /* pinned revision; NULL = automatic */
 	uint64_t timeout_ms, stdout_max; /* of one request; bytes */
 	bool strict;			 /* of all steps that use it */
@@ -123,7 +96,7 @@ struct step {
 	uint32_t server_line, server_col;
 	const char *tool;
 	const struct toml_value *params; /* a table, or NULL */
-	struct sandbox sandbox;
+	struct gate_policy sandbox;
 	uint64_t stdout_max, stderr_max; /* bytes */
 	const char *protocol;
 	bool strict;	   /* arguments and result must fit their schemas */
@@ -188,7 +161,7 @@ struct expansion {
 struct config {
 	const char *path; /* of the file; for messages */
 	const char *dir;  /* its folder: relative paths start here */
-	struct sandbox sandbox;
+	struct gate_policy sandbox;
 	struct caveats caveats;
 	struct server *servers;
 	size_t n_servers;

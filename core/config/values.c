@@ -48,8 +48,8 @@ void load_wrong_type(struct loader *l, const struct key *k,
 	struct buf what = BUF_INIT(BUF_UNBOUNDED);
 
 	describe(v, &what);
-	load_error(l, v->line, v->col, "\"%s\" takes %s; here stands %s",
-		   k->name, key_type_text(k->type), buf_cstr(&what));
+	load_error(l, v->line, v->col, "\"%s\" must be %s, not %s", k->name,
+		   key_type_text(k->type), buf_cstr(&what));
 	buf_release(&what);
 }
 
@@ -89,8 +89,8 @@ bool load_is_filled(struct loader *l, const struct key *k,
 		return false;
 	if (v->string.n)
 		return true;
-	load_error(l, v->line, v->col, "\"%s\" is empty; it takes %s", k->name,
-		   key_type_text(k->type));
+	load_error(l, v->line, v->col, "\"%s\" is empty; it must be %s",
+		   k->name, key_type_text(k->type));
 	return false;
 }
 
@@ -230,25 +230,41 @@ static void add_words(struct buf *out, const char *words)
 	}
 }
 
+/* Index of the value among the words of a key; -1 after an error. */
+static int find_word(struct loader *l, const struct key *k,
+		     const struct toml_value *v)
+{
+	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest = str_of(k->words);
+
+	for (int i = 0; v->type == TOML_STRING && rest.p; i++)
+		if (str_eq(str_cut(&rest, '|'), v->string))
+			return i;
+	add_words(&what, k->words);
+	buf_adds(&what, ", not ");
+	describe(v, &what);
+	load_error(l, v->line, v->col, "\"%s\" must be %s", k->name,
+		   buf_cstr(&what));
+	return -1;
+}
+
 void read_WORD(struct loader *l, const struct key *k,
 	       const struct toml_member *m, void *object)
 {
 	const char **field = load_field(k, object);
-	struct buf what = BUF_INIT(BUF_UNBOUNDED);
-	struct str rest = str_of(k->words);
 
-	while (m->value.type == TOML_STRING && rest.p) {
-		if (!str_eq(str_cut(&rest, '|'), m->value.string))
-			continue;
+	if (find_word(l, k, &m->value) >= 0)
 		*field = load_cstr(l, &m->value);
-		return;
-	}
-	add_words(&what, k->words);
-	buf_adds(&what, "; here stands ");
-	describe(&m->value, &what);
-	load_error(l, m->value.line, m->value.col, "\"%s\" takes %s", k->name,
-		   buf_cstr(&what));
-	buf_release(&what);
+}
+
+void read_CHOICE(struct loader *l, const struct key *k,
+		 const struct toml_member *m, void *object)
+{
+	unsigned *field = load_field(k, object);
+	int i = find_word(l, k, &m->value);
+
+	if (i >= 0)
+		*field = (unsigned)i;
 }
 
 void read_BOOL(struct loader *l, const struct key *k,
@@ -272,6 +288,8 @@ static void add_bound(struct buf *out, enum key_type type, uint64_t v)
 {
 	static const struct scale times[] = {
 		{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}, {0}};
+	static const struct scale seconds[] = {
+		{3600, "h"}, {60, "m"}, {1, "s"}, {0}};
 	static const struct scale sizes[] = {{UINT64_C(1) << 30, "GiB"},
 					     {UINT64_C(1) << 20, "MiB"},
 					     {UINT64_C(1) << 10, "KiB"},
@@ -279,6 +297,7 @@ static void add_bound(struct buf *out, enum key_type type, uint64_t v)
 					     {0}};
 	static const struct scale plain[] = {{1, ""}, {0}};
 	const struct scale *s = type == KEY_DURATION_MS	 ? times
+				: type == KEY_SECONDS	 ? seconds
 				: type == KEY_SIZE_BYTES ? sizes
 							 : plain;
 
@@ -317,26 +336,47 @@ void read_COUNT(struct loader *l, const struct key *k,
 		set_number(l, k, &m->value, (uint64_t)m->value.integer, object);
 }
 
+/* False after an error. */
+static bool read_ms(struct loader *l, const struct key *k,
+		    const struct toml_value *v, uint64_t *ret_ms)
+{
+	/* far above every bound, and its milliseconds fit */
+	const double most = 1e12;
+
+	if (v->type == TOML_STRING && str_duration_ms(v->string, ret_ms))
+		return true;
+	if (v->type == TOML_INTEGER && v->integer >= 0) {
+		*ret_ms = v->integer < (int64_t)most
+				  ? (uint64_t)v->integer * 1000
+				  : UINT64_MAX;
+		return true;
+	}
+	if (v->type == TOML_FLOAT && v->real >= 0 && v->real < most) {
+		*ret_ms = (uint64_t)(v->real * 1000 + 0.5);
+		return true;
+	}
+	load_wrong_type(l, k, v);
+	return false;
+}
+
 void read_DURATION_MS(struct loader *l, const struct key *k,
 		      const struct toml_member *m, void *object)
 {
-	const struct toml_value *v = &m->value;
-	/* far above every bound, and its milliseconds fit */
-	const double most = 1e12;
 	uint64_t ms;
 
-	if (v->type == TOML_STRING && str_duration_ms(v->string, &ms))
-		set_number(l, k, v, ms, object);
-	else if (v->type == TOML_INTEGER && v->integer >= 0)
-		set_number(l, k, v,
-			   v->integer < (int64_t)most
-				   ? (uint64_t)v->integer * 1000
-				   : UINT64_MAX,
-			   object);
-	else if (v->type == TOML_FLOAT && v->real >= 0 && v->real < most)
-		set_number(l, k, v, (uint64_t)(v->real * 1000 + 0.5), object);
-	else
-		load_wrong_type(l, k, v);
+	if (read_ms(l, k, &m->value, &ms))
+		set_number(l, k, &m->value, ms, object);
+}
+
+/* Rounded up, but below one second stays below the bound of one. */
+void read_SECONDS(struct loader *l, const struct key *k,
+		  const struct toml_member *m, void *object)
+{
+	uint64_t ms;
+
+	if (read_ms(l, k, &m->value, &ms))
+		set_number(l, k, &m->value,
+			   ms / 1000 + (ms > 1000 && ms % 1000), object);
 }
 
 void read_SIZE_BYTES(struct loader *l, const struct key *k,

@@ -12,7 +12,7 @@ static void read_list(struct loader *l, const struct key *k,
 
 	if (v->type == TOML_STRING) {
 		load_error(l, v->line, v->col,
-			   "\"%s\" takes %s; put the string into brackets: "
+			   "\"%s\" must be %s; put the string into brackets: "
 			   "[\"…\"]",
 			   k->name, key_type_text(k->type));
 		return;
@@ -112,61 +112,72 @@ void read_COMMAND(struct loader *l, const struct key *k,
 			    &list->item[0]);
 }
 
-static void net_word_in_list(struct loader *l, const struct toml_value *v,
-			     const char *word)
+/* Have the gate check rows of `net`; the error stands at `v`. */
+static bool check_net(struct loader *l, const struct toml_value *v,
+		      const struct strlist *rows)
 {
-	if (v->type == TOML_STRING && str_is(v->string, word))
-		load_error(l, v->line, v->col,
-			   "\"%s\" is no endpoint; write net = \"%s\" "
-			   "without brackets",
-			   word, word);
+	const struct gate_policy p = {.net = *rows};
+	struct err err = ERR_INIT;
+
+	if (gate_policy_check(&p, &err) == 0)
+		return true;
+	load_error(l, v->line, v->col, "%s", err.msg);
+	return false;
 }
 
-/* A string that is none of the words: which was meant, or what is due. */
-static void net_word_unknown(struct loader *l, const struct key *k,
-			     const struct toml_value *v,
-			     const char *const *words, size_t n)
+static bool check_net_row(struct loader *l, const struct toml_value *v)
 {
-	const char *near = str_nearest(v->string, words, n);
+	const char *row = load_cstr(l, v);
 
-	/* "loop" */
-	for (size_t i = 0; i < n && !near && v->string.n > 1; i++)
-		if (str_starts(str_of(words[i]), load_cstr(l, v)))
-			near = words[i];
-	if (near)
-		load_error(l, v->line, v->col,
-			   "net: \"%.*s\" is not known; did you mean \"%s\"?",
-			   STR_ARG(v->string), near);
-	else
-		load_wrong_type(l, k, v);
+	if (!gate_net_is_word(row))
+		return check_net(l, v, &(struct strlist){&row, 1});
+	load_error(l, v->line, v->col,
+		   "\"%s\" is not an endpoint; write net = \"%s\" without "
+		   "brackets",
+		   row, row);
+	return false;
+}
+
+static void read_net_list(struct loader *l, const struct key *k,
+			  const struct toml_value *v, struct strlist *list)
+{
+	bool is_right = true;
+
+	read_list(l, k, v, false, list);
+	for (size_t i = 0; i < v->array.n; i++)
+		if (v->array.item[i].type == TOML_STRING &&
+		    v->array.item[i].string.n)
+			is_right &= check_net_row(l, &v->array.item[i]);
+	if (is_right)
+		(void)check_net(l, v, list);
 }
 
 void read_NET(struct loader *l, const struct key *k,
 	      const struct toml_member *m, void *object)
 {
-	static const char *const words[] = {"none", "loopback", "all"};
 	struct strlist *list = load_field(k, object);
-	struct sandbox *sandbox = object;
 	const struct toml_value *v = &m->value;
+	struct strlist one = {ARENA_ARRAY(l->arena, const char *, 1), 1};
 
-	sandbox->net_written = v;
-	if (v->type == TOML_ARRAY)
-		read_list(l, k, v, false, list);
-	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-		if (v->type == TOML_STRING && str_is(v->string, words[i])) {
-			/* "none" is the empty list */
-			list->item = ARENA_ARRAY(l->arena, const char *, 2);
-			list->item[0] = words[i];
-			list->n = i > 0;
-			return;
-		}
-		for (size_t j = 0; v->type == TOML_ARRAY && j < v->array.n; j++)
-			net_word_in_list(l, &v->array.item[j], words[i]);
+	if (v->type == TOML_ARRAY) {
+		read_net_list(l, k, v, list);
+		return;
 	}
-	if (v->type == TOML_STRING && v->string.n)
-		net_word_unknown(l, k, v, words, ARRAY_LEN(words));
-	else if (v->type != TOML_ARRAY)
-		load_wrong_type(l, k, v);
+	if (!load_is_filled(l, k, v))
+		return;
+	one.item[0] = load_cstr(l, v);
+	if (!check_net(l, v, &one))
+		return;
+	if (!gate_net_is_word(one.item[0])) {
+		load_error(l, v->line, v->col,
+			   "\"net\" must be a list of hosts; write net = "
+			   "[\"%s\"]",
+			   one.item[0]);
+		return;
+	}
+	/* "none" is the empty list */
+	one.n = strcmp(one.item[0], "none") != 0;
+	*list = one;
 }
 
 /* ---- the leash ---- */

@@ -96,7 +96,7 @@ void read_ENV(struct loader *l, const struct key *k,
 	struct env_refs *refs = load_field(k, object);
 
 	if (m->value.type != TOML_TABLE) {
-		load_error(l, m->value.line, m->value.col, "\"env\" takes %s",
+		load_error(l, m->value.line, m->value.col, "\"env\" must be %s",
 			   key_type_text(k->type));
 		return;
 	}

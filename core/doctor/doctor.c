@@ -332,7 +332,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 		return -1;
 	leash_guard(d->config, d->state, NULL, d->arena, &config);
 	if (d->config)
-		d->policy = plan_policy(&d->config->sandbox, d->arena);
+		d->policy = d->config->sandbox;
 	if (gate_new(&config, &d->gate, err) < 0) {
 		doctor_add(d, "protection", "floor", CHECK_FAILED,
 			   "run on a kernel with seccomp and Landlock (5.13 or "

@@ -6,74 +6,10 @@
 #include "core/report/path.h"
 #include "core/config/keys.h"
 #include "core/config/config_inner.h"
-#include "core/run/plan.h"
 #include "core/config/server_url.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
-
-/* Its name may not have been expanded; the last part of it is enough. */
-static void check_rule(struct config_file *file,
-		       const struct sandbox_program *at,
-		       const struct gate_program_rule *rule)
-{
-	const char *slash = strrchr(rule->name, '/');
-	struct gate_program_rule named = *rule;
-	const struct gate_policy policy = {.programs = &named, .n_programs = 1};
-	struct err err = ERR_INIT;
-
-	named.name = slash && slash[1] ? slash + 1 : rule->name;
-	if (gate_policy_check(&policy, &err) < 0)
-		config_add_finding(file, false, at->line, at->col, "%s",
-				   err.msg);
-}
-
-/* Those that are no strings, or empty, have an error and are not in the list.
- */
-static const struct toml_value *net_place(const struct sandbox *s, size_t i)
-{
-	const struct toml_value *v = s->net_written;
-
-	return v->type == TOML_ARRAY && v->array.n == s->net.n
-		       ? &v->array.item[i]
-		       : v;
-}
-
-/* Every row by itself; true: each of them is right. */
-static bool check_net(struct config_file *file, const struct sandbox *s)
-{
-	bool right = true;
-
-	for (size_t i = 0; s->net_written && i < s->net.n; i++) {
-		const struct toml_value *at = net_place(s, i);
-		const struct gate_policy one = {.net = {&s->net.item[i], 1}};
-		struct err err = ERR_INIT;
-
-		if (gate_policy_check(&one, &err) == 0)
-			continue;
-		right = false;
-		config_add_finding(file, false, at->line, at->col, "%s",
-				   err.msg);
-	}
-	return right;
-}
-
-static void check_policy(struct config_file *file, const struct sandbox *s)
-{
-	struct gate_policy policy = plan_policy(s, &file->arena);
-	struct err err = ERR_INIT;
-
-	if (!check_net(file, s))
-		policy.net = (struct strlist){NULL, 0};
-
-	/* what is not used was not expanded; paths are judged at spawn */
-	policy.read = policy.write = policy.exec = (struct strlist){NULL, 0};
-	policy.n_programs = 0;
-	if (s->line && gate_policy_check(&policy, &err) < 0)
-		config_add_finding(file, false, s->line, s->col, "%s", err.msg);
-	for (size_t i = 0; i < s->n_programs; i++)
-		check_rule(file, &s->programs[i], &policy.programs[i]);
-}
 
 static void check_refs(struct config_file *file, const struct env_refs *refs)
 {
@@ -187,7 +123,8 @@ static void visit_refs(struct config_file *file, const struct server *s,
 
 /* One visit of everything that has a policy and credentials. */
 static void visit(struct config_file *file,
-		  void (*policy)(struct config_file *, const struct sandbox *),
+		  void (*policy)(struct config_file *,
+				 const struct gate_policy *),
 		  void (*refs)(struct config_file *, const struct env_refs *))
 {
 	const struct config *c = &file->config;
@@ -251,7 +188,7 @@ static bool is_meant(const char *rule, const char *program)
 	return program && !strcmp(last_part(rule), last_part(program));
 }
 
-static bool lists(const struct sandbox *s, const char *rule)
+static bool lists(const struct gate_policy *s, const char *rule)
 {
 	for (size_t i = 0; s && i < s->exec.n; i++)
 		if (is_meant(rule, s->exec.item[i]))
@@ -261,7 +198,7 @@ static bool lists(const struct sandbox *s, const char *rule)
 
 /* `only`: whose rules they are; NULL: those of the whole file. */
 static bool is_rule_used(const struct config *c, const char *rule,
-			 const struct sandbox *only)
+			 const struct gate_policy *only)
 {
 	if (lists(&c->sandbox, rule))
 		return true;
@@ -294,21 +231,24 @@ static bool is_rule_used(const struct config *c, const char *rule,
 	return false;
 }
 
-static void check_rule_used(struct config_file *file, const struct sandbox *s)
+static void check_rule_used(struct config_file *file,
+			    const struct gate_policy *s)
 {
 	const struct config *c = &file->config;
-	const struct sandbox *only = s == &c->sandbox ? NULL : s;
+	const struct gate_policy *only = s == &c->sandbox ? NULL : s;
 
-	for (size_t i = 0; i < s->n_programs; i++)
-		if (!is_rule_used(c, s->programs[i].name, only))
+	for (size_t i = 0; i < s->programs.n; i++) {
+		const struct gate_program_rule *rule = &s->programs.item[i];
+
+		if (!is_rule_used(c, rule->name, only))
 			config_add_finding(
-				file, true, s->programs[i].line,
-				s->programs[i].col,
+				file, true, rule->line, rule->col,
 				"there is a rule for \"%s\", which is "
 				"neither a command nor in `exec` here; it "
 				"holds only where the first line of a "
 				"script starts it",
-				s->programs[i].name);
+				rule->name);
+	}
 }
 
 /* A run goes on: a step or server that has one fails by itself. */
@@ -344,7 +284,7 @@ static void check_revisions(struct config_file *file)
 
 void config_check(struct config_file *file)
 {
-	visit(file, check_policy, check_refs);
+	visit(file, NULL, check_refs);
 	check_all_rules(file);
 }
 

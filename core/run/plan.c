@@ -68,37 +68,6 @@ static int names_exist(const struct routine *r, const struct strlist *given,
 
 /* ---- what a step may do ---- */
 
-static enum gate_isolate isolate_of(const char *word)
-{
-	if (word && strcmp(word, "off") == 0)
-		return GATE_ISOLATE_OFF;
-	if (word && strcmp(word, "require") == 0)
-		return GATE_ISOLATE_REQUIRE;
-	return GATE_ISOLATE_AUTO;
-}
-
-static const struct gate_program_rule *rules_of(const struct sandbox *s,
-						struct arena *arena)
-{
-	struct gate_program_rule *rule =
-		ARENA_ARRAY(arena, struct gate_program_rule, s->n_programs);
-
-	for (size_t i = 0; i < s->n_programs; i++) {
-		const struct sandbox_program *p = &s->programs[i];
-
-		rule[i] = (struct gate_program_rule){
-			.name = p->name,
-			.has_args = p->has_args,
-			.args = p->args,
-			.prefix = p->prefix,
-			.deny = p->deny,
-			.package = p->package,
-			.sha256 = p->sha256,
-		};
-	}
-	return rule;
-}
-
 void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config)
 {
@@ -106,43 +75,13 @@ void plan_cwd(struct gate_request *request, const char *cwd,
 	request->cwd_required = cwd != NULL;
 }
 
-struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
-{
-	return (struct gate_policy){
-		.read = s->read,
-		.write = s->write,
-		.exec = s->exec,
-		.net = s->net,
-		.profile = s->profile,
-		.memory_bytes = s->memory,
-		.file_size_bytes = s->file_size,
-		.processes = (uint32_t)s->processes,
-		.files = (uint32_t)s->files,
-		.cpu_seconds = (uint32_t)((s->cpu + 999) / 1000),
-		.tmp_shared = s->tmp && strcmp(s->tmp, "shared") == 0,
-		.isolate = isolate_of(s->isolate),
-		.require = s->require,
-		.syscalls = s->syscalls,
-		.user = s->user,
-		.programs = rules_of(s, arena),
-		.n_programs = s->n_programs,
-		.record_exec = s->record_exec,
-	};
-}
-
 static void step_policy(const struct plan_options *o, const struct step *step,
 			struct arena *arena, struct gate_policy *ret)
 {
-	struct gate_policy all = plan_policy(&o->config->sandbox, arena);
-	struct gate_policy own = plan_policy(&step->sandbox, arena);
-	struct gate_policy server;
-
-	if (step->server) {
-		server = plan_policy(&step->server->sandbox, arena);
-		gate_policy_merge(&all, &server, arena, ret);
-		all = *ret;
-	}
-	gate_policy_merge(&all, &own, arena, ret);
+	*ret = o->config->sandbox;
+	if (step->server)
+		gate_policy_merge(ret, &step->server->sandbox, arena, ret);
+	gate_policy_merge(ret, &step->sandbox, arena, ret);
 }
 
 static int make_argv(const struct plan_options *o, struct plan_step *p,

@@ -60,8 +60,5 @@ int plan_make(const struct plan_options *o, struct arena *arena,
  */
 void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config);
-/* The keys of `sandbox` as the gate takes them; lists stay borrowed. */
-struct gate_policy plan_policy(const struct sandbox *s, struct arena *arena)
-	MUST_USE;
 
 #endif

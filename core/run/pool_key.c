@@ -1,4 +1,4 @@
-#include "core/client/digest.h"
+#include "core/base/digest.h"
 #include "core/run/pool.h"
 
 void pool_key(const struct plan_step *plan, const char *const *env,
@@ -15,7 +15,7 @@ void pool_key(const struct plan_step *plan, const char *const *env,
 	digest_text(&sum, r->cwd);
 	digest_number(&sum, r->cwd_required);
 	digest_number(&sum, r->record);
-	digest_policy(&sum, r->policy);
+	gate_policy_digest(r->policy, &sum);
 	digest_text(&sum, plan->protocol);
 	digest_vector(&sum, env);
 	sha256_end(&sum, ret);

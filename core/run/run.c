@@ -93,8 +93,7 @@ static int execute(struct run *r, struct err *err)
 		judge_one(r, &r->plan.steps[i]);
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
 	}
-	r->cmd_policy =
-		plan_policy(&r->o->file->config.sandbox, &r->result->arena);
+	r->cmd_policy = r->o->file->config.sandbox;
 	r->credentials =
 		credentials_new(&r->ctx, &r->cmd_policy, &r->o->file->config);
 	pool_let_reach(r->pool, r->remotes, r->credentials);

@@ -174,7 +174,7 @@ static int unknown_name(const char *name, struct err *err)
 		       "syscalls: there is no \"%s\" on this machine", name);
 }
 
-int seccomp_check_name(const char *name, struct err *err)
+static int check_name(const char *name, struct err *err)
 {
 	const struct call *c = find_call(name);
 
@@ -194,6 +194,14 @@ int seccomp_check_name(const char *name, struct err *err)
 		return lacks_library(err);
 	if (seccomp_call_number(name) < 0)
 		return unknown_name(name, err);
+	return 0;
+}
+
+int seccomp_check_names(const struct strlist *names, struct err *err)
+{
+	for (size_t i = 0; i < names->n; i++)
+		if (check_name(names->item[i], err) < 0)
+			return -1;
 	return 0;
 }
 
@@ -349,9 +357,8 @@ static int add_rowless(struct build *b)
 
 static int add_all(struct build *b)
 {
-	for (size_t i = 0; i < b->want->syscalls.n; i++)
-		if (seccomp_check_name(b->want->syscalls.item[i], b->err) < 0)
-			return -1;
+	if (seccomp_check_names(&b->want->syscalls, b->err) < 0)
+		return -1;
 	for (size_t i = 0; i < N_CALLS; i++)
 		if (add_call(b, &CALLS[i]) < 0)
 			return -1;

@@ -115,12 +115,12 @@ int seccomp_build_plain(const struct seccomp_want *want,
 void seccomp_filter_release(struct seccomp_filter *f);
 
 /*
- * The name may stand in `syscalls`.
+ * Check the names of `syscalls`.
  * errors  ERR_POLICY      unknown, with the nearest; or never to be had, with
  *			   why
  *	   ERR_PROTECTION  nobody to ask: libseccomp is not installed
  */
-int seccomp_check_name(const char *name, struct err *err) MUST_USE;
+int seccomp_check_names(const struct strlist *names, struct err *err) MUST_USE;
 
 /* The name of a native call number; NULL when nobody knows it. Static. */
 const char *seccomp_call_name(int nr) MUST_USE;

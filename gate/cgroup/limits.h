@@ -30,7 +30,6 @@ enum {
 
 struct limits_context {
 	uint64_t tasks;	     /* bound of processes and threads */
-	bool files_open_end; /* no bound on the size of files */
 	bool memory_counted; /* a control group bounds that of the tree */
 };
 

@@ -34,7 +34,7 @@ PRINTF(2, 3) static void add(struct hits *h, const char *format, ...)
 	h->n++;
 }
 
-static void find_memory(const struct hit_bounds *b, const struct hit_end *end,
+static void find_memory(const struct gate_policy *b, const struct hit_end *end,
 			struct hits *h)
 {
 	char size[32];
@@ -49,7 +49,7 @@ static void find_memory(const struct hit_bounds *b, const struct hit_end *end,
 	    end->oom_kills == 1 ? " was" : "es were");
 }
 
-static void find_processes(const struct hit_bounds *b,
+static void find_processes(const struct gate_policy *b,
 			   const struct hit_end *end, struct hits *h)
 {
 	if (!b->processes || !end->forks_refused)
@@ -63,7 +63,7 @@ static void find_processes(const struct hit_bounds *b,
 }
 
 /* SIGKILL says little by itself: the time must fit, and nothing else. */
-static void find_cpu(const struct hit_bounds *b, const struct hit_end *end,
+static void find_cpu(const struct gate_policy *b, const struct hit_end *end,
 		     struct hits *h)
 {
 	bool killed = end->signal == SIGXCPU ||
@@ -79,7 +79,7 @@ static void find_cpu(const struct hit_bounds *b, const struct hit_end *end,
 	    (unsigned long long)b->cpu_seconds);
 }
 
-static void find_file_size(const struct hit_bounds *b,
+static void find_file_size(const struct gate_policy *b,
 			   const struct hit_end *end, struct hits *h)
 {
 	char size[32];
@@ -92,7 +92,7 @@ static void find_file_size(const struct hit_bounds *b,
 	    size_text(b->file_size_bytes, size));
 }
 
-void hits_find(const struct hit_bounds *bounds, const struct hit_end *end,
+void hits_find(const struct gate_policy *bounds, const struct hit_end *end,
 	       struct hits *ret)
 {
 	ret->n = 0;

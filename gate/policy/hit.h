@@ -12,18 +12,13 @@
 
 #include "core/base/attr.h"
 #include "core/base/str.h"
+#include "gate/gate.h"
 
 /* memory, processes, cpu, file_size */
 #define HITS_MAX 4
 #define HIT_BYTES 160
 
-/* What a child was bounded by; 0 = no bound. */
-struct hit_bounds {
-	uint64_t memory_bytes, file_size_bytes;
-	uint64_t processes, cpu_seconds;
-};
-
-/* How it ended. */
+/* End of the program. */
 struct hit_end {
 	uint64_t oom_kills, forks_refused; /* by its control group */
 	uint64_t cpu_us;		   /* of the program itself */
@@ -37,8 +32,12 @@ struct hits {
 	size_t n;
 };
 
-/* .row points into *ret, which must stay where it is. */
-void hits_find(const struct hit_bounds *bounds, const struct hit_end *end,
+/*
+ * Find them; .row points into *ret, which must stay where it is.
+ *
+ * bounds  policy_bounds() of the child
+ */
+void hits_find(const struct gate_policy *bounds, const struct hit_end *end,
 	       struct hits *ret);
 
 #endif

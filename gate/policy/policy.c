@@ -1,38 +1,188 @@
 #include "gate/policy/policy.h"
 
-#include "gate/policy/allow.h"
-#include "gate/policy/policy_inner.h"
-#include "gate/policy/programs.h"
-#include "gate/build/seccomp.h"
+#include <assert.h>
+#include <strings.h>
 
-#define DEFAULT_MEMORY_BYTES (UINT64_C(2) << 30)
-#define DEFAULT_FILE_SIZE_BYTES (UINT64_C(1) << 30)
-#define DEFAULT_PROCESSES 256
-#define DEFAULT_FILES 1024
+#include "gate/policy/allow.h"
+#include "gate/policy/policy_names.h"
+#include "gate/policy/programs.h"
+
+#define PORT_DNS 53
+
+/* ---- rows of `net` ---- */
+
+/* Ascending and without repeats. */
+static void add_port(uint16_t *ports, size_t *n, uint16_t port)
+{
+	size_t i = 0;
+
+	while (i < *n && ports[i] < port)
+		i++;
+	if (i < *n && ports[i] == port)
+		return;
+	memmove(ports + i + 1, ports + i, (*n - i) * sizeof(*ports));
+	ports[i] = port;
+	(*n)++;
+}
+
+struct endpoints {
+	struct endpoint *row; /* room for POLICY_ENDPOINTS_MAX */
+	size_t n;
+};
+
+static struct endpoints endpoints_new(struct arena *arena)
+{
+	return (struct endpoints){.row = ARENA_ARRAY(arena, struct endpoint,
+						     POLICY_ENDPOINTS_MAX)};
+}
+
+/* False when there is no room; one that is there is not added twice. */
+static bool add_endpoint(struct endpoints *e, const struct endpoint *row)
+{
+	size_t forwards = 0;
+
+	for (size_t i = 0; i < e->n; i++) {
+		if (endpoint_covers(&e->row[i], row) &&
+		    e->row[i].kind == row->kind)
+			return true;
+		forwards += e->row[i].kind == ENDPOINT_FORWARD;
+	}
+	if (e->n == POLICY_ENDPOINTS_MAX ||
+	    (row->kind == ENDPOINT_FORWARD && forwards == POLICY_FORWARDS_MAX))
+		return false;
+	e->row[e->n++] = *row;
+	return true;
+}
+
+/* Ports alone can be watched by the kernel, anything else is the proxy's. */
+static void set_endpoints(struct policy *p, const struct endpoints *e,
+			  struct arena *arena)
+{
+	uint16_t *ports = ARENA_ARRAY(arena, uint16_t, e->n + 1);
+	size_t n = 0;
+
+	p->net = e->n ? POLICY_NET_PORTS : POLICY_NET_NONE;
+	for (size_t i = 0; i < e->n; i++)
+		if (e->row[i].kind == ENDPOINT_PORT)
+			add_port(ports, &n, e->row[i].port);
+		else
+			p->net = POLICY_NET_PROXY;
+	p->ports = ports;
+	p->n_ports = p->net == POLICY_NET_PORTS ? n : 0;
+	p->endpoints = e->row;
+	p->n_endpoints = e->n;
+}
+
+static const char *const NET_WORDS[] = {"none", "loopback", "all"};
+
+bool gate_net_is_word(const char *row)
+{
+	for (size_t i = 0; i < ARRAY_LEN(NET_WORDS); i++)
+		if (strcmp(row, NET_WORDS[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The word that was meant: "all" for "everything" or "al"; or NULL. */
+static const char *word_near(const char *text)
+{
+	static const struct {
+		const char *said, *meant;
+	} OTHERS[] = {
+		{"off", "none"},       {"no", "none"},
+		{"nothing", "none"},   {"false", "none"},
+		{"on", "all"},	       {"yes", "all"},
+		{"true", "all"},       {"any", "all"},
+		{"everything", "all"}, {"everywhere", "all"},
+		{"anything", "all"},   {"internet", "all"},
+		{"network", "all"},    {"local", "loopback"},
+		{"lo", "loopback"},
+	};
+	size_t n = strlen(text);
+
+	if (!n || strpbrk(text, ".:*[/"))
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(OTHERS); i++)
+		if (strcasecmp(text, OTHERS[i].said) == 0)
+			return OTHERS[i].meant;
+	/* "loop" */
+	for (size_t i = 0; i < ARRAY_LEN(NET_WORDS); i++)
+		if (n > 1 && strncasecmp(text, NET_WORDS[i], n) == 0)
+			return NET_WORDS[i];
+	return str_nearest(str_of(text), NET_WORDS, ARRAY_LEN(NET_WORDS));
+}
+
+/* A word that is written wrong looks like the name of a host. */
+static int check_word(const char *row, struct err *err)
+{
+	const char *near = word_near(row);
+
+	if (near)
+		return err_set(err, ERR_POLICY,
+			       "net: \"%s\" is not known; did you mean \"%s\"? "
+			       "(a host of that name: \"%s:443\")",
+			       row, near, row);
+	return 0;
+}
+
+static int mixed_loopback(struct err *err)
+{
+	return err_set(err, ERR_POLICY,
+		       "net: \"loopback\" is a network of its own and cannot "
+		       "be combined with ports; use one of them, or \"all\"");
+}
+
+static int too_many(struct err *err)
+{
+	return err_set(err, ERR_POLICY,
+		       "net: at most %d rows, %d of them to loopback",
+		       POLICY_ENDPOINTS_MAX, POLICY_FORWARDS_MAX);
+}
+
+static int read_net(const struct strlist *net, struct arena *arena,
+		    struct policy *p, struct err *err)
+{
+	struct endpoints rows = endpoints_new(arena);
+	bool all = false, loopback = false;
+
+	for (size_t i = 0; i < net->n; i++) {
+		const char *row = net->item[i];
+		struct endpoint e;
+
+		if (strcmp(row, "all") == 0) {
+			all = true;
+		} else if (strcmp(row, "loopback") == 0) {
+			loopback = true;
+		} else if (strcmp(row, "none") != 0) {
+			if (check_word(row, err) < 0 ||
+			    endpoint_parse(row, &e, err) < 0)
+				return -1;
+			if (!add_endpoint(&rows, &e))
+				return too_many(err);
+		}
+	}
+	set_endpoints(p, &rows, arena);
+	if (loopback && p->net == POLICY_NET_PORTS && !all)
+		return mixed_loopback(err);
+	if (all)
+		p->net = POLICY_NET_ALL;
+	else if (loopback && p->net == POLICY_NET_NONE)
+		p->net = POLICY_NET_LOOPBACK;
+	if (p->net != POLICY_NET_PORTS)
+		p->n_ports = 0;
+	return 0;
+}
 
 /* ---- meeting the leash ---- */
 
-static void strlist_push(struct strlist *list, struct arena *arena,
+/* How much of a grant the leash leaves. */
+enum meet { MEET_NOTHING, MEET_PART, MEET_ALL };
+
+static void list_add_new(struct strlist *list, struct arena *arena,
 			 const char *s)
 {
-	size_t n = list->n;
-
-	/* full at 4, 8, 16, ...; the arena keeps the old ones */
-	if (!n || (n >= 4 && (n & (n - 1)) == 0)) {
-		const char **item =
-			ARENA_ARRAY(arena, const char *, n ? 2 * n : 4);
-
-		if (n)
-			memcpy(item, list->item, n * sizeof(*item));
-		list->item = item;
-	}
-	list->item[list->n++] = s;
-}
-
-static void push_new(struct strlist *list, struct arena *arena, const char *s)
-{
 	if (!allow_has(list, s))
-		strlist_push(list, arena, s);
+		list_add(list, arena, s);
 }
 
 /*
@@ -45,19 +195,19 @@ static enum meet meet_path(const struct gate_axis *axis, const char *path,
 	enum meet met = MEET_NOTHING;
 
 	if (allow_axis_covers(axis, path)) {
-		push_new(out, arena, path);
+		list_add_new(out, arena, path);
 		return MEET_ALL;
 	}
 	for (size_t i = 0; i < axis->only.n; i++) {
 		if (!allow_covers(path, axis->only.item[i]))
 			continue;
-		push_new(out, arena, axis->only.item[i]);
+		list_add_new(out, arena, axis->only.item[i]);
 		met = MEET_PART;
 	}
 	return met;
 }
 
-void policy_note_cap(struct policy *p, struct arena *arena, const char *key,
+static void note_cap(struct policy *p, struct arena *arena, const char *key,
 		     const char *what, enum meet met, const char *axis)
 {
 	const char *text;
@@ -72,7 +222,7 @@ void policy_note_cap(struct policy *p, struct arena *arena, const char *key,
 				    "%s \"%s\": dropped, the leash does not "
 				    "allow it (%s)",
 				    key, what, axis);
-	strlist_push(&p->capped, arena, text);
+	list_add(&p->capped, arena, text);
 }
 
 static void meet_read(const struct strlist *asked,
@@ -84,8 +234,8 @@ static void meet_read(const struct strlist *asked,
 					  arena, &p->read);
 
 		if (met != MEET_ALL)
-			policy_note_cap(p, arena, "read", asked->item[i], met,
-					"fs_read");
+			note_cap(p, arena, "read", asked->item[i], met,
+				 "fs_read");
 	}
 }
 
@@ -103,44 +253,119 @@ static void meet_write(const struct strlist *asked,
 					  arena, &may);
 
 		if (met != MEET_ALL)
-			policy_note_cap(p, arena, "write", asked->item[i], met,
-					"fs_write");
+			note_cap(p, arena, "write", asked->item[i], met,
+				 "fs_write");
 		for (size_t k = 0; k < may.n; k++) {
 			met = meet_path(&leash->fs_read, may.item[k], arena,
 					&p->write);
 			if (met == MEET_ALL)
 				continue;
-			push_new(&p->write_only, arena, may.item[k]);
-			strlist_push(&p->capped, arena,
-				     arena_printf(arena,
-						  "write \"%s\": written, not "
-						  "read, by the leash "
-						  "(fs_read)",
-						  may.item[k]));
+			list_add_new(&p->write_only, arena, may.item[k]);
+			list_add(&p->capped, arena,
+				 arena_printf(arena,
+					      "write \"%s\": written, not "
+					      "read, by the leash "
+					      "(fs_read)",
+					      may.item[k]));
 		}
 	}
+}
+
+/* The rows of the leash that are endpoints; what is none allows nothing. */
+static struct endpoints leash_endpoints(const struct gate_axis *axis,
+					struct arena *arena)
+{
+	struct endpoints rows = endpoints_new(arena);
+
+	for (size_t i = 0; i < axis->only.n; i++) {
+		struct err ignored = ERR_INIT;
+		struct endpoint e;
+
+		if (endpoint_parse(axis->only.item[i], &e, &ignored) == 0)
+			(void)add_endpoint(&rows, &e);
+	}
+	return rows;
+}
+
+/* What the leash leaves of one row, joined to `out`. */
+static enum meet meet_endpoint(const struct endpoint *asked,
+			       const struct endpoints *leash,
+			       struct endpoints *out)
+{
+	enum meet met = MEET_NOTHING;
+
+	for (size_t i = 0; i < leash->n; i++)
+		if (endpoint_covers(&leash->row[i], asked))
+			return add_endpoint(out, asked) ? MEET_ALL
+							: MEET_NOTHING;
+	for (size_t i = 0; i < leash->n; i++) {
+		struct endpoint both;
+
+		if (endpoint_meet(asked, &leash->row[i], &both) &&
+		    add_endpoint(out, &both))
+			met = MEET_PART;
+	}
+	return met;
+}
+
+static void meet_endpoints(const struct gate_axis *axis, struct arena *arena,
+			   struct policy *p)
+{
+	struct endpoints leash = leash_endpoints(axis, arena);
+	struct endpoints out = endpoints_new(arena);
+
+	if (p->net == POLICY_NET_ALL) {
+		out = leash;
+		note_cap(p, arena, "net", "all",
+			 out.n ? MEET_PART : MEET_NOTHING, "net");
+		set_endpoints(p, &out, arena);
+		return;
+	}
+	for (size_t i = 0; i < p->n_endpoints; i++) {
+		AUTO(buf_release)
+		struct buf text = BUF_INIT(2 * ENDPOINT_TEXT_BYTES);
+		enum meet met = meet_endpoint(&p->endpoints[i], &leash, &out);
+
+		endpoint_text(&p->endpoints[i], &text);
+		if (met != MEET_ALL)
+			note_cap(p, arena, "net",
+				 arena_strdup(arena, buf_cstr(&text)), met,
+				 "net");
+	}
+	set_endpoints(p, &out, arena);
+}
+
+static void meet_net(const struct gate_leash *leash, struct arena *arena,
+		     struct policy *p)
+{
+	const struct gate_axis *axis = &leash->net;
+
+	if (axis->all || allow_has(&axis->only, "all") ||
+	    p->net == POLICY_NET_NONE)
+		return;
+	if (p->net != POLICY_NET_LOOPBACK) {
+		meet_endpoints(axis, arena, p);
+		return;
+	}
+	if (allow_has(&axis->only, "loopback"))
+		return;
+	note_cap(p, arena, "net", "loopback", MEET_NOTHING, "net");
+	p->net = POLICY_NET_NONE;
 }
 
 static void meet_leash(const struct gate_policy *asked,
 		       const struct gate_leash *leash, struct arena *arena,
 		       struct policy *p)
 {
-	if (!leash) {
-		p->read = asked->read;
-		p->write = asked->write;
+	if (!leash)
 		return;
-	}
+	p->read = p->write = (struct strlist){NULL, 0};
 	meet_read(&asked->read, leash, arena, p);
 	meet_write(&asked->write, leash, arena, p);
-	policy_meet_net(leash, arena, p);
+	meet_net(leash, arena, p);
 }
 
-/* ---- public ---- */
-
-bool policy_has_own_net(const struct policy *p)
-{
-	return p->net == POLICY_NET_LOOPBACK || p->net == POLICY_NET_PROXY;
-}
+/* ---- checks ---- */
 
 static int check_paths(const struct strlist *paths, const char *key,
 		       struct err *err)
@@ -168,8 +393,8 @@ static int check_exec(const struct strlist *exec, struct err *err)
 }
 
 /* What is wrong whatever the leash says; fills what needs no leash. */
-static int resolve_names(const struct gate_policy *asked, struct arena *arena,
-			 struct policy *p, struct err *err)
+static int read_names(const struct gate_policy *asked, struct arena *arena,
+		      struct policy *p, struct err *err)
 {
 	if (check_paths(&asked->read, "read", err) < 0 ||
 	    check_paths(&asked->write, "write", err) < 0 ||
@@ -177,136 +402,86 @@ static int resolve_names(const struct gate_policy *asked, struct arena *arena,
 		return -1;
 	if (policy_read_profile(asked->profile, p, err) < 0 ||
 	    policy_read_require(&asked->require, p, err) < 0 ||
-	    policy_read_net(&asked->net, arena, p, err) < 0)
+	    read_net(&asked->net, arena, p, err) < 0)
 		return -1;
-	for (size_t i = 0; i < asked->syscalls.n; i++)
-		if (seccomp_check_name(asked->syscalls.item[i], err) < 0)
-			return -1;
-	for (size_t i = 0; i < asked->n_programs; i++)
-		if (programs_check(&asked->programs[i], err) < 0)
+	for (size_t i = 0; i < asked->programs.n; i++)
+		if (programs_check(&asked->programs.item[i], err) < 0)
 			return -1;
 	if (asked->user && !asked->user[0])
 		return err_set(err, ERR_POLICY, "user: the name is empty");
 	return 0;
 }
 
+/* ---- the whole ---- */
+
+/* number  NULL: a field of another type, whose unset value is the default */
+static void set_default(uint64_t *number, const char *def)
+{
+	if (number && !*number && def && !str_size_bytes(str_of(def), number))
+		assert(false); /* rows of sandbox.def are ours */
+}
+
+static struct policy with_defaults(const struct gate_policy *asked)
+{
+	struct policy p = {.net = POLICY_NET_NONE};
+
+#define SANDBOX_READ(...)
+#define SANDBOX(key, option, field, type, def, ...) \
+	p.field = asked->field;                     \
+	set_default(_Generic(p.field, uint64_t      \
+			     : &p.field, default    \
+			     : (uint64_t *)NULL),   \
+		    def);
+#include "gate/sandbox.def"
+	return p;
+}
+
+static void set_udp(struct policy *p)
+{
+	p->net_udp = p->net == POLICY_NET_ALL ||
+		     p->net == POLICY_NET_LOOPBACK ||
+		     p->net == POLICY_NET_PROXY;
+	for (size_t i = 0; i < p->n_ports; i++)
+		if (p->ports[i] == PORT_DNS)
+			p->net_udp = true;
+}
+
 int policy_resolve(const struct gate_policy *asked,
 		   const struct gate_leash *leash, struct arena *arena,
 		   struct policy *ret_policy, struct err *err)
 {
-	struct policy p = {
-		.exec = asked->exec,
-		.memory_bytes = asked->memory_bytes ? asked->memory_bytes
-						    : DEFAULT_MEMORY_BYTES,
-		.file_size_bytes = asked->file_size_bytes
-					   ? asked->file_size_bytes
-					   : DEFAULT_FILE_SIZE_BYTES,
-		.processes =
-			asked->processes ? asked->processes : DEFAULT_PROCESSES,
-		.files = asked->files ? asked->files : DEFAULT_FILES,
-		.cpu_seconds = asked->cpu_seconds,
-		.tmp_shared = asked->tmp_shared,
-		.isolate = asked->isolate,
-		.syscalls = asked->syscalls,
-		.user = asked->user,
-	};
+	struct policy p = with_defaults(asked);
 
-	if (resolve_names(asked, arena, &p, err) < 0)
+	if (read_names(asked, arena, &p, err) < 0)
 		return -1;
 	meet_leash(asked, leash, arena, &p);
-	policy_set_udp(&p);
+	set_udp(&p);
 	*ret_policy = p;
 	return 0;
 }
 
-int gate_policy_check(const struct gate_policy *p, struct err *err)
+struct gate_policy policy_bounds(const struct policy *p)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct policy scratch = {.net = POLICY_NET_NONE};
+	struct gate_policy bounds = {.profile = NULL};
 
-	return resolve_names(p, &arena, &scratch, err);
+#define SANDBOX_READ(...)
+#define SANDBOX(key, option, field, ...)                          \
+	if (_Generic(p->field, uint64_t : true, default : false)) \
+		bounds.field = p->field;
+#include "gate/sandbox.def"
+	return bounds;
 }
 
-struct gate_policy gate_policy_copy(const struct gate_policy *from,
-				    struct arena *arena)
+bool policy_has_own_net(const struct policy *p)
 {
-	struct gate_program_rule *rule = ARENA_ARRAY(
-		arena, struct gate_program_rule, from->n_programs + 1);
-	struct gate_policy p = *from;
-
-	p.read = arena_strlist(arena, &from->read);
-	p.write = arena_strlist(arena, &from->write);
-	p.exec = arena_strlist(arena, &from->exec);
-	p.net = arena_strlist(arena, &from->net);
-	p.require = arena_strlist(arena, &from->require);
-	p.syscalls = arena_strlist(arena, &from->syscalls);
-	p.closed = arena_strlist(arena, &from->closed);
-	p.profile = arena_strdup(arena, from->profile);
-	p.user = arena_strdup(arena, from->user);
-	for (size_t i = 0; i < from->n_programs; i++)
-		rule[i] = programs_copy_rule(&from->programs[i], arena);
-	p.programs = rule;
-	return p;
+	return p->net == POLICY_NET_LOOPBACK || p->net == POLICY_NET_PROXY;
 }
 
-static struct strlist join(const struct strlist *a, const struct strlist *b,
-			   struct arena *arena)
+void policy_use_proxy(struct policy *p)
 {
-	struct strlist out = {
-		.item = ARENA_ARRAY(arena, const char *, a->n + b->n + 1),
-	};
-
-	for (size_t i = 0; i < a->n + b->n; i++) {
-		const char *s = i < a->n ? a->item[i] : b->item[i - a->n];
-
-		if (!allow_has(&out, s))
-			out.item[out.n++] = s;
-	}
-	return out;
-}
-
-/* Rules restrict, so both hold, also two of one name. */
-static void join_programs(const struct gate_policy *base,
-			  const struct gate_policy *more, struct arena *arena,
-			  struct gate_policy *ret)
-{
-	size_t n = base->n_programs + more->n_programs;
-	struct gate_program_rule *rule =
-		ARENA_ARRAY(arena, struct gate_program_rule, n + 1);
-
-	for (size_t i = 0; i < n; i++)
-		rule[i] = i < base->n_programs
-				  ? base->programs[i]
-				  : more->programs[i - base->n_programs];
-	ret->programs = rule;
-	ret->n_programs = n;
-}
-
-void gate_policy_merge(const struct gate_policy *base,
-		       const struct gate_policy *more, struct arena *arena,
-		       struct gate_policy *ret)
-{
-	struct gate_policy p = *base;
-
-	p.read = join(&base->read, &more->read, arena);
-	p.write = join(&base->write, &more->write, arena);
-	p.exec = join(&base->exec, &more->exec, arena);
-	p.net = join(&base->net, &more->net, arena);
-	p.require = join(&base->require, &more->require, arena);
-	p.syscalls = join(&base->syscalls, &more->syscalls, arena);
-	p.closed = join(&base->closed, &more->closed, arena);
-	join_programs(base, more, arena, &p);
-#define WIN(field) p.field = more->field ? more->field : base->field
-	WIN(profile);
-	WIN(memory_bytes);
-	WIN(file_size_bytes);
-	WIN(processes);
-	WIN(files);
-	WIN(cpu_seconds);
-	WIN(tmp_shared);
-	WIN(record_exec);
-	WIN(isolate);
-	WIN(user);
-#undef WIN
-	*ret = p;
+	if (p->net != POLICY_NET_PORTS)
+		return;
+	p->net = POLICY_NET_PROXY;
+	p->n_ports = 0;
+	p->net_udp = true;
 }

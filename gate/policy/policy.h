@@ -65,14 +65,18 @@ enum policy_net {
 	POLICY_NET_ALL,
 };
 
-/* Borrows from the gate_policy and the leash; the rest is in the arena. */
+/*
+ * Resolved policy: the keys of sandbox.def with defaults, and what was read
+ * from those that have another form. Borrows from the gate_policy and the
+ * leash; the rest is in the arena.
+ */
 struct policy {
-	struct strlist read;  /* absolute paths, read beneath */
-	struct strlist write; /* absolute paths, read and changed beneath */
+#define SANDBOX_READ(...)
+#define SANDBOX(key, option, field, type, ...) GATE_TYPE_##type field;
+#include "gate/sandbox.def"
 	/* Grants of `write` that fs_read of the leash does not cover: changed
 	   beneath, not read. Empty unless a leash limits fs_read. */
 	struct strlist write_only;
-	struct strlist exec; /* bare names or absolute paths, as written */
 	enum policy_net net;
 	const uint16_t
 		*ports; /* of POLICY_NET_PORTS, for Landlock; ascending */
@@ -84,18 +88,9 @@ struct policy {
 	   is partial then. */
 	bool net_udp;
 	enum policy_profile profile;
-	uint64_t memory_bytes;
-	uint64_t file_size_bytes;
-	uint32_t processes;
-	uint32_t files;
-	uint32_t cpu_seconds; /* 0 = no limit */
-	bool tmp_shared;
-	enum gate_isolate isolate;
 	uint32_t guarantees_required; /* POLICY_BIT(GUARANTEE_...) */
 	uint32_t mechanisms_required; /* POLICY_BIT(MECHANISM_...) */
-	struct strlist syscalls;      /* added by name */
-	const char *user;	      /* NULL = nobody */
-	/* What the leash took away, one sentence each, for the report. */
+	/* Sentences on what the leash took away, for the report. */
 	struct strlist capped;
 };
 
@@ -103,11 +98,15 @@ struct policy {
  * Fill in the defaults and meet the policy with the leash.
  *
  * leash   NULL = everything is allowed
- * errors  ERR_POLICY as gate_policy_check()
+ * errors  ERR_POLICY as gate_policy_check(), but names of system calls are
+ *	   looked up by seccomp_check_names()
  */
 int policy_resolve(const struct gate_policy *asked,
 		   const struct gate_leash *leash, struct arena *arena,
 		   struct policy *ret_policy, struct err *err) MUST_USE;
+
+/* The numbers of a policy, which bound a program; 0 = no bound. */
+struct gate_policy policy_bounds(const struct policy *p) MUST_USE;
 
 /*
  * Ports alone, where there is a network namespace: through the proxy as rows

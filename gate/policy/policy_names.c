@@ -1,6 +1,6 @@
 /* The vocabulary of a policy: profiles, guarantees, mechanisms. */
 #include "core/base/limits.h"
-#include "gate/policy/policy_inner.h"
+#include "gate/policy/policy_names.h"
 
 struct name_row {
 	const char *name, *help;

@@ -196,20 +196,6 @@ int programs_check(const struct gate_program_rule *rule, struct err *err)
 
 /* ---- copies ---- */
 
-struct gate_program_rule programs_copy_rule(const struct gate_program_rule *r,
-					    struct arena *arena)
-{
-	return (struct gate_program_rule){
-		.name = arena_strdup(arena, r->name),
-		.has_args = r->has_args,
-		.args = arena_strlist(arena, &r->args),
-		.prefix = arena_strlist(arena, &r->prefix),
-		.deny = arena_strlist(arena, &r->deny),
-		.package = arena_strdup(arena, r->package),
-		.sha256 = arena_strdup(arena, r->sha256),
-	};
-}
-
 static struct programs_start copy_start(const struct programs_start *s,
 					struct arena *arena)
 {

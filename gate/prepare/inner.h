@@ -133,7 +133,7 @@ struct prepared {
 	const char *why_no_view;
 	struct cgroup *group;		      /* the pool's; NULL = none */
 	bool group_has[N_CGROUP_CONTROLLERS]; /* or would have, when judged */
-	struct hit_bounds bounds;
+	struct gate_policy bounds;	      /* policy_bounds() */
 	struct identity id;
 	struct setup_view view;
 	struct landlock_rules rules;
@@ -182,9 +182,9 @@ struct gate_child {
 	const char *exec_row[1];
 	struct gate_fact facts[N_GUARANTEES];
 	char *private_dir;
-	struct cgroups *cgroups; /* the gate's, as long as .group is there */
-	struct cgroup *group;	 /* the pool's; NULL = none */
-	struct hit_bounds bounds;
+	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
+	struct cgroup *group;	   /* the pool's; NULL = none */
+	struct gate_policy bounds; /* policy_bounds() */
 	struct gate_seen_bounds seen_bounds;
 	struct hits hits;
 	bool killed; /* by us */

@@ -229,6 +229,7 @@ int prepare(struct gate *gate, const struct gate_request *request,
 	p->grants = (struct grants)GRANTS_INIT(&p->arena);
 	if (policy_resolve(policy, &gate->config.leash, &p->arena, &p->policy,
 			   err) < 0 ||
+	    seccomp_check_names(&policy->syscalls, err) < 0 ||
 	    prepare_program(p, err) < 0 || prepare_exec_rows(p, err) < 0 ||
 	    prepare_programs(p, err) < 0)
 		return -1;

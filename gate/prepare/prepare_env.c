@@ -236,19 +236,13 @@ static void prepare_limits(struct prepared *p)
 	struct limits_context c = {
 		.tasks = limits_tasks(&p->policy, counted),
 		.memory_counted = p->group_has[CGROUP_MEMORY],
-		.files_open_end = p->request->output_may_be_large &&
-				  !(asked && asked->file_size_bytes) &&
-				  writes_a_file(p->request),
 	};
 
+	if (p->request->output_may_be_large &&
+	    !(asked && asked->file_size_bytes) && writes_a_file(p->request))
+		p->policy.file_size_bytes = 0;
 	limits_build(&p->policy, &c, p->launch.limits);
-	p->bounds = (struct hit_bounds){
-		.memory_bytes = p->policy.memory_bytes,
-		.processes = p->policy.processes,
-		.cpu_seconds = p->policy.cpu_seconds,
-		.file_size_bytes =
-			c.files_open_end ? 0 : p->policy.file_size_bytes,
-	};
+	p->bounds = policy_bounds(&p->policy);
 }
 
 static void prepare_program_file(struct prepared *p)

@@ -272,19 +272,21 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 
 static void prepare_rules(struct prepared *p, const struct gate_policy *asked)
 {
-	size_t n = asked->n_programs;
+	size_t n = asked->programs.n;
 	const char **path = ARENA_ARRAY(&p->arena, const char *, n);
 	struct programs_file *file =
 		ARENA_ARRAY(&p->arena, struct programs_file, n);
 	struct stat st;
 
 	for (size_t i = 0; i < n; i++) {
-		path[i] = rule_path(p, asked->programs[i].name);
+		path[i] = rule_path(p, asked->programs.item[i].name);
 		if (path[i] && stat(path[i], &st) == 0)
 			file[i] = (struct programs_file){st.st_dev, st.st_ino};
 	}
-	p->programs = (struct programs){
-		.rule = asked->programs, .path = path, .file = file, .n = n};
+	p->programs = (struct programs){.rule = asked->programs.item,
+					.path = path,
+					.file = file,
+					.n = n};
 }
 
 int prepare_programs(struct prepared *p, struct err *err)
@@ -297,7 +299,7 @@ int prepare_programs(struct prepared *p, struct err *err)
 			 p->program.file[0].st.st_ino},
 	};
 
-	if (!asked || !asked->n_programs)
+	if (!asked || !asked->programs.n)
 		return 0;
 	prepare_rules(p, asked);
 	add_starts(p, &p->program);

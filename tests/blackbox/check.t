@@ -68,8 +68,8 @@ out_is "bad: nothing on stdout" ""
 cat >want <<-'END'
 	bad.toml:1:1: unknown key "rotines"; did you mean "routines"?
 	bad.toml:3:1: unknown key "profil"; did you mean "profile"?
-	bad.toml:4:10: "memory" takes a size such as "64KiB", "512MiB", or a number of bytes; here stands the string "2 GB"
-	bad.toml:9:11: "timeout" takes a duration such as "500ms", "30s", "5m", or a number of seconds; here stands a table
+	bad.toml:4:10: "memory" must be a size such as "64KiB", "512MiB", or a number of bytes, not the string "2 GB"
+	bad.toml:9:11: "timeout" must be a duration such as "500ms", "30s", "5m", or a number of seconds, not a table
 	bad.toml:10:1: unknown key "tiemout"; did you mean "timeout"?
 	bad.toml:11:1: step "a" is there already, in line 5
 	bad.toml:13:8: unknown step type "mcp-clinet"; did you mean "mcp-client"?
@@ -328,6 +328,10 @@ run_matins steps --md
 if [[ -f $TOP/routines/README.md ]]; then
 	file_is "routines/README.md is what \`make docs\` prints" \
 		"$TOP/routines/README.md" "$out"
+	awk -f "$TOP/core/cli/manual.awk" "$TOP/routines/README.md" \
+		"$TOP/core/cli/matins.1" >manual
+	ok "and so is the list of keys in the manual page" \
+		cmp "$TOP/core/cli/matins.1" manual
 fi
 for key in needs when retry foreach output schema expect; do
 	printf '%s = 1\n' "$key" >later.toml

@@ -228,7 +228,7 @@ json_is "a revision that nobody knows: said" step_results[0].state failed \
 	step_results[0].reason handshake step_results[0].error '~1999-01-01'
 pinned yesterday
 exit_is "no revision at all: exit status 1" 1
-err_like "no revision at all: what is due" '"protocol" takes "auto" or a date'
+err_like "no revision at all: what is due" '"protocol" must be "auto" or a date'
 
 # ---- the working directory ----
 

@@ -492,7 +492,7 @@ TEST_IN(fixture, policy, names, are_judged)
 	struct fixture *f = *state;
 
 	assert_refused(f, open_text(f, "[sandbox]\nrequire=[\"landlok\"]\n"),
-		       "x.toml:1:2: ");
+		       "x.toml:2:9: ");
 	assert_non_null(strstr(f->err.msg, "landlock"));
 	assert_refused(f, open_text(f, "[sandbox]\nsyscalls=[\"nope\"]\n"),
 		       "nope");

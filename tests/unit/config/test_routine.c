@@ -221,17 +221,18 @@ TEST_IN(fixture, value, of_a_wrong_type, says_what_stands_there)
 {
 	struct fixture *f = *state;
 
-	assert_error(f, step(f, "timeout = [1]"), "5:11",
-		     "takes a duration such as \"500ms\", \"30s\", \"5m\", or "
-		     "a number of seconds; here stands an array");
+	assert_error(
+		f, step(f, "timeout = [1]"), "5:11",
+		"must be a duration such as \"500ms\", \"30s\", \"5m\", or "
+		"a number of seconds, not an array");
 	assert_error(f, step(f, "parallel = \"yes\""), "5:12",
-		     "takes true or false; here stands the string \"yes\"");
+		     "must be true or false, not the string \"yes\"");
 	assert_error(f, step(f, "args = \"x\""), "5:8", "put the string into");
 	assert_error(f, step(f, "args = [1]"), "5:9", "the integer 1");
 	assert_error(f, step(f, "tool = 1979-05-27"), "5:8", "a date");
 	assert_error(f, step(f, "tool = \"a\\u0000b\""), "5:8", "NUL");
 	assert_error(f, step(f, "cwd = \"\""), "5:7", "empty");
-	assert_error(f, step(f, "params = [1]"), "5:10", "takes a table");
+	assert_error(f, step(f, "params = [1]"), "5:10", "must be a table");
 	assert_error(f, step(f, "protocol = \"new\""), "5:12", "2025-11-25");
 	assert_error(f, "servers = 1\n", "1:11", "[servers.NAME]");
 	assert_error(f, "routines.r = 1\n", "1:14", "[routines.NAME]");
@@ -254,15 +255,15 @@ TEST_IN(fixture, numbers, with_units, within_bounds)
 	assert_int_equal(s->timeout_ms, 1500);
 	assert_int_equal(s->stdout_max, 1024);
 	assert_int_equal(s->stderr_max, 0);
-	assert_int_equal(s->sandbox.cpu, 90000);
-	assert_int_equal(s->sandbox.memory, 1 << 30);
+	assert_int_equal(s->sandbox.cpu_seconds, 90);
+	assert_int_equal(s->sandbox.memory_bytes, 1 << 30);
 	assert_error(f, step(f, "timeout = 0"), "5:11",
 		     "at least 1ms and at most 24h");
 	assert_error(f, step(f, "timeout = \"25h\""), "5:11", "at most 24h");
 	assert_error(f, step(f, "timeout = 9223372036854775807"), "5:11",
 		     "at most 24h");
 	assert_error(f, step(f, "timeout = -1"), "5:11", "the integer -1");
-	assert_error(f, step(f, "timeout = nan"), "5:11", "takes a duration");
+	assert_error(f, step(f, "timeout = nan"), "5:11", "must be a duration");
 	assert_error(f, step(f, "timeout = \"5 m\""), "5:11", "\"5 m\"");
 	assert_error(f, step(f, "stdout_max = \"2GiB\""), "5:14",
 		     "at most 1GiB");
@@ -280,10 +281,14 @@ TEST_IN(fixture, words, of_a_list, one_of_them)
 		     "2:11", "\"run\", \"wait\", \"skip\" or \"fail\"");
 	assert_error(f, "sandbox.tmp = \"own\"\n", "1:15",
 		     "\"private\" or \"shared\"");
-	assert_error(f, "sandbox.isolate = true\n", "1:19", "stands true");
+	assert_error(f, "sandbox.isolate = true\n", "1:19", "not true");
 	load(f, "[sandbox]\ntmp = \"shared\"\nisolate = \"require\"\n"
 		"profile = \"strict\"\n");
-	assert_string_equal(f->config.sandbox.tmp, "shared");
+	assert_int_equal(f->config.sandbox.tmp_shared, 1);
+	assert_int_equal(f->config.sandbox.isolate, GATE_ISOLATE_REQUIRE);
+	assert_error(f, "sandbox.cpu = \"500ms\"\n", "1:15", "at least 1s");
+	load(f, "sandbox.cpu = 1.5\n");
+	assert_int_equal(f->config.sandbox.cpu_seconds, 2);
 }
 
 TEST_IN(fixture, net, either_way, word_or_list)
@@ -296,7 +301,12 @@ TEST_IN(fixture, net, either_way, word_or_list)
 	assert_string_equal(f->config.sandbox.net.item[0], "all");
 	load(f, "sandbox.net = [\"a:1\", \"*.b\"]\n");
 	assert_int_equal(f->config.sandbox.net.n, 2);
-	assert_error(f, "sandbox.net = \"a:1\"\n", "1:15", "the string");
+	assert_error(f, "sandbox.net = \"a:1\"\n", "1:15",
+		     "write net = [\"a:1\"]");
+	assert_error(f, "sandbox.net = \"localhost\"\n", "1:15",
+		     "\"127.0.0.1:8080\"");
+	assert_error(f, "sandbox.net = [\"a:1\", \"b:x\"]\n", "1:23",
+		     "1 to 65535");
 	assert_error(f, "sandbox.net = \"al\"\n", "1:15",
 		     "did you mean \"all\"");
 	assert_error(f, "sandbox.net = \"loop\"\n", "1:15",
@@ -313,7 +323,7 @@ TEST_IN(fixture, env, literal, is_refused_and_not_shown)
 		     "write T = { env = \"NAME\" }");
 	assert_null(strstr(findings(f), "sk-1"));
 	assert_error(f, step(f, "env = \"T=sk-12345678\""), "5:7",
-		     "\"env\" takes a table");
+		     "\"env\" must be a table");
 	assert_null(strstr(findings(f), "sk-1"));
 	assert_error(f, step(f, "env = { T = { literal = \"sk-1\" } }"), "5:15",
 		     "unknown key");
@@ -383,7 +393,7 @@ TEST_IN(fixture, step, of_each_type, command_or_server)
 		     "10:1", "it is for type mcp-query");
 	/* a value of the wrong type is no missing value */
 	assert_error(f, STEP("type=\"script\"\ncommand=1"), "8:9",
-		     "takes a program");
+		     "must be a program");
 #undef STEP
 }
 
@@ -507,7 +517,7 @@ TEST_IN(fixture, caveats, of_a_file, six_axes)
 	assert_error(f, arena_printf(&f->arena, "%snet=\"none\"\n", five),
 		     "7:5", "\"all\" or { only = [...] }");
 	assert_error(f, arena_printf(&f->arena, "%snet={only=[],x=1}\n", five),
-		     "7:5", "takes");
+		     "7:5", "must be");
 	assert_error(f, arena_printf(&f->arena, "%snet={only=[\"\"]}\n", five),
 		     "7:12", "empty");
 }

@@ -5,12 +5,12 @@
 
 #include "gate/policy/hit.h"
 
-static const struct hit_bounds bounds = {.memory_bytes = 64 << 20,
-					 .file_size_bytes = 1500,
-					 .processes = 20,
-					 .cpu_seconds = 2};
+static const struct gate_policy bounds = {.memory_bytes = 64 << 20,
+					  .file_size_bytes = 1500,
+					  .processes = 20,
+					  .cpu_seconds = 2};
 
-static void one(const struct hit_bounds *b, const struct hit_end *end,
+static void one(const struct gate_policy *b, const struct hit_end *end,
 		const char *text)
 {
 	struct hits h;
@@ -45,7 +45,7 @@ TEST(cpu, killed_at_its_time, is_said)
 {
 	const char *text = "cpu: the program used up 2s of processor time; "
 			   "raise sandbox.cpu (--cpu)";
-	const struct hit_bounds none = {.cpu_seconds = 0};
+	const struct gate_policy none = {.cpu_seconds = 0};
 	struct hit_end end = {.signal = SIGKILL, .cpu_us = 1990000};
 
 	one(&bounds, &end, text);
@@ -75,7 +75,7 @@ TEST(cpu, and_memory, is_memory)
 
 TEST(file_size, by_its_signal, is_said)
 {
-	const struct hit_bounds none = {.memory_bytes = 1};
+	const struct gate_policy none = {.memory_bytes = 1};
 	const struct hit_end end = {.signal = SIGXFSZ};
 
 	one(&bounds, &end,

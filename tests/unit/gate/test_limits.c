@@ -64,7 +64,7 @@ TEST(limits, above_our_own, are_ours)
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
 	limits_build(&large, &c, l);
 	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 29);
-	c.files_open_end = true;
+	large.file_size_bytes = 0;
 	limits_build(&large, &c, l);
 	assert_int_equal(find(l, RLIMIT_FSIZE)->both.rlim_max, 1 << 29);
 }

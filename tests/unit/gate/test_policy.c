@@ -174,8 +174,7 @@ TEST(copy, original_changes, keeps_what_it_was)
 				   .syscalls = {item, 1},
 				   .user = user,
 				   .files = 7,
-				   .programs = &rule,
-				   .n_programs = 1};
+				   .programs = {&rule, 1}};
 	struct gate_policy p = gate_policy_copy(&from, &arena);
 
 	path[0] = name[0] = word[0] = user[0] = '!';
@@ -190,11 +189,11 @@ TEST(copy, original_changes, keeps_what_it_was)
 	assert_string_equal(p.user, "daemon");
 	assert_null(p.profile);
 	assert_int_equal(p.files, 7);
-	assert_int_equal(p.n_programs, 1);
-	assert_string_equal(p.programs[0].name, "git");
-	assert_true(p.programs[0].has_args);
-	assert_list(&p.programs[0].deny, "-c");
-	assert_null(p.programs[0].package);
+	assert_int_equal(p.programs.n, 1);
+	assert_string_equal(p.programs.item[0].name, "git");
+	assert_true(p.programs.item[0].has_args);
+	assert_list(&p.programs.item[0].deny, "-c");
+	assert_null(p.programs.item[0].package);
 }
 
 /* ---- network ---- */
@@ -302,6 +301,9 @@ TEST(check, wrong_names, say_what_is_right)
 		assert_int_equal(err.kind, BAD[i].kind);
 		if (!strstr(err.msg, BAD[i].say))
 			fail_msg("\"%s\" lacks \"%s\"", err.msg, BAD[i].say);
+		/* the gate looks names of system calls up by itself */
+		if (BAD[i].p.syscalls.n)
+			continue;
 		assert_int_equal(
 			policy_resolve(&BAD[i].p, NULL, &arena, &p, &again),
 			-1);

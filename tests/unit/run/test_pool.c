@@ -104,7 +104,7 @@ TEST(pool_key, anything_of_the_server_differs, not_shared)
 	DIFFERS(b.policy.require = b.policy.read);
 	DIFFERS(b.policy.syscalls = b.policy.read);
 	DIFFERS(b.policy.user = "root");
-	DIFFERS((b.policy.programs = &rule, b.policy.n_programs = 1));
+	DIFFERS((b.policy.programs.item = &rule, b.policy.programs.n = 1));
 	DIFFERS(b.policy.record_exec = true);
 #undef DIFFERS
 }
