@@ -1,50 +1,81 @@
 #include "core/auth/auth.h"
 
-#include "core/auth/auth_inner.h"
+#include "core/auth/account.h"
+#include "core/auth/challenge.h"
+#include "core/auth/crypto.h"
+#include "core/auth/flow.h"
 #include "core/auth/jwt.h"
 #include "core/auth/metadata.h"
+#include "core/auth/quote.h"
+#include "core/auth/revoke.h"
+#include "core/base/arena.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/transport/http_head.h"
 
+/* A flow that failed is not tried again for so long. */
 #define FAILED_MS 30000
+/* 401s of one request: nonce, refresh, new token; then it is enough. */
+#define UNAUTHORIZED_MAX 3
+/* Step-ups of one request (SU-3). */
+#define FORBIDDEN_MAX 2
 
-static const char *const grant_words[] = {
-#define AUTH_GRANT(name, word) [name] = (word),
-	AUTH_GRANTS(AUTH_GRANT)
-#undef AUTH_GRANT
+/* Where the present token is from. */
+enum auth_token {
+	TOKEN_STORED,
+	TOKEN_REFRESHED,
+	TOKEN_GRANTED,
 };
 
-bool auth_grant_find(const char *word, enum auth_grant *ret)
-{
-	for (size_t i = 0; i < ARRAY_LEN(grant_words); i++) {
-		if (!strcmp(word, grant_words[i])) {
-			*ret = (enum auth_grant)i;
-			return true;
-		}
-	}
-	return false;
-}
+struct auth {
+	struct authorizer authorizer; /* first: see authorizer.h */
+	struct auth_context context;
+	struct auth_options options;
+	struct arena arena; /* of the endpoint */
+	struct url endpoint;
+	bool has_fixed; /* an Authorization was given */
 
-const char *auth_grant_word(enum auth_grant grant)
-{
-	return grant_words[grant];
-}
+	struct owner owner;
+	struct account account;
+	bool is_loaded;
+	enum auth_token from;
+	bool is_proved;	 /* an answer to it was no 401 */
+	bool is_refused; /* the last answer to it was one */
+	char *wanted;	 /* scopes of step-ups so far; owned */
+	char *protocol;	 /* owned; NULL: not known */
 
-struct flow_setting auth_setting(struct auth *a)
+	struct crypto_key *key; /* of account.dpop_key; NULL: not read yet */
+	char *nonce;		/* the server's newest; owned */
+	bool is_nonce_new;
+
+	struct flow *flow; /* NULL: none is on its way */
+	bool is_early;	   /* it is a refresh before the token ended */
+	/* The last one failed: what waited for it is told, and no browser opens
+	   for each request. */
+	struct err failed;
+	uint64_t failed_until_ns;
+
+	/* of a login or logout */
+	void (*done)(void *arg, const struct err *err);
+	void *done_arg;
+	struct loop_timer timer; /* of a logout */
+	struct revoke *revoke;
+};
+
+static struct flow_setting setting_of(struct auth *a)
 {
 	return (struct flow_setting){&a->context, &a->options, &a->endpoint,
 				     &a->owner};
 }
 
-int64_t auth_now_s(const struct auth *a)
+static int64_t now_s(const struct auth *a)
 {
 	struct clock *clock = a->context.loop->clock;
 
 	return clock->wall_ns(clock) / (int64_t)NS_PER_S;
 }
 
-bool auth_has_failed(struct auth *a, struct err *err)
+static bool has_failed(struct auth *a, struct err *err)
 {
 	if (loop_now(a->context.loop) >= a->failed_until_ns)
 		return false;
@@ -72,7 +103,7 @@ static void note_old(struct auth *a)
 	a->account.is_old = false;
 }
 
-int auth_load(struct auth *a, struct err *err)
+static int load_account(struct auth *a, struct err *err)
 {
 	const struct auth_options *o = &a->options;
 	struct account *now = &a->account;
@@ -146,9 +177,9 @@ static void person_is_asked(void *arg)
 		a->authorizer.changed(a->authorizer.arg);
 }
 
-void auth_start(struct auth *a, const struct flow_start *start)
+static void start_flow(struct auth *a, const struct flow_start *start)
 {
-	struct flow_setting setting = auth_setting(a);
+	struct flow_setting setting = setting_of(a);
 
 	a->is_early = start->kind == FLOW_KIND_REFRESH;
 	a->flow = flow_new(&setting, start, &a->account, ended, a);
@@ -166,10 +197,10 @@ static bool renew_early(struct auth *a)
 		.protocol = a->protocol,
 	};
 	struct err ignored;
-	int64_t left_s = now->expires_s - auth_now_s(a);
+	int64_t left_s = now->expires_s - now_s(a);
 
 	if (!now->access_token || !now->expires_s || left_s > ACCOUNT_AHEAD_S ||
-	    auth_has_failed(a, &ignored))
+	    has_failed(a, &ignored))
 		return false;
 	/* one that lives no longer than that is used at least once */
 	if (a->from != TOKEN_STORED && !a->is_proved)
@@ -181,11 +212,11 @@ static bool renew_early(struct auth *a)
 	}
 	if (!now->refresh_token)
 		start.kind = FLOW_KIND_AUTHORIZE;
-	auth_start(a, &start);
+	start_flow(a, &start);
 	return true;
 }
 
-/* ---- the vtable ---- */
+/* ---- requests that are signed ---- */
 
 static int add_proof(struct auth *a, const char *method, const char *url,
 		     struct http_headers *headers, struct err *err)
@@ -196,7 +227,7 @@ static int add_proof(struct auth *a, const char *method, const char *url,
 		.url = str_of(url),
 		.access_token = a->account.access_token,
 		.nonce = a->nonce,
-		.now_s = auth_now_s(a),
+		.now_s = now_s(a),
 	};
 
 	if (!a->key &&
@@ -234,10 +265,9 @@ static enum authorizer_verdict sign(struct authorizer *authorizer,
 		return AUTHORIZER_GO;
 	if (a->flow)
 		return AUTHORIZER_WAIT;
-	if (auth_load(a, err) < 0)
+	if (load_account(a, err) < 0)
 		return AUTHORIZER_NO;
-	if ((!a->account.access_token || a->is_refused) &&
-	    auth_has_failed(a, err))
+	if ((!a->account.access_token || a->is_refused) && has_failed(a, err))
 		return AUTHORIZER_NO;
 	if (renew_early(a))
 		return AUTHORIZER_WAIT;
@@ -278,10 +308,185 @@ static void spoke(struct authorizer *authorizer, const char *protocol)
 	a->protocol = protocol ? mem_strdup(protocol) : NULL;
 }
 
+/* ---- refusals: 401 and 403 ---- */
+
+struct refusal {
+	struct auth *a;
+	const struct http_head *head;
+	struct str body;
+	const struct authorizer_try *tries;
+	struct challenge challenge;
+	struct arena arena;
+	struct err *err;
+};
+
+/* Text or JSON: a page says nothing in a line. */
+static bool is_short_text(struct str body)
+{
+	body = str_trim(body);
+	return body.n && body.n <= QUOTE_BYTES && body.p[0] != '<';
+}
+
+/* "HTTP status 403, insufficient_scope: needs mail.write" */
+static void describe(const struct refusal *r, struct buf *out)
+{
+	const struct challenge *c = &r->challenge;
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(out, "HTTP status %d", r->head->status);
+	if (c->error)
+		buf_addf(out, ", %s",
+			 quote_peer(&b, str_of(c->error), QUOTE_BYTES));
+	if (c->error_description)
+		buf_addf(out, ": %s",
+			 quote_peer(&b, str_of(c->error_description),
+				    QUOTE_BYTES));
+	if (!c->error && is_short_text(r->body))
+		buf_addf(out, ": %s",
+			 quote_peer(&b, str_trim(r->body), QUOTE_BYTES));
+}
+
+static enum authorizer_verdict no(const struct refusal *r, const char *what)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	describe(r, &b);
+	err_set(r->err, ERR_CREDENTIAL, "%s (%s)", what, buf_cstr(&b));
+	return AUTHORIZER_NO;
+}
+
+static enum authorizer_verdict start(struct refusal *r, enum flow_kind kind,
+				     const char *scope)
+{
+	struct auth *a = r->a;
+	struct flow_setting setting = setting_of(a);
+
+	if (has_failed(a, r->err))
+		return AUTHORIZER_NO;
+	if (kind == FLOW_KIND_AUTHORIZE &&
+	    flow_need_person(&setting, r->err) < 0)
+		return AUTHORIZER_NO;
+	start_flow(a,
+		   &(struct flow_start){
+			   .kind = kind,
+			   .resource_metadata = r->challenge.resource_metadata,
+			   .scope = scope,
+			   .refused = a->account.access_token,
+			   .protocol = a->protocol,
+		   });
+	return AUTHORIZER_WAIT;
+}
+
+/* ---- 403 ---- */
+
+static enum authorizer_verdict step_up(struct refusal *r)
+{
+	struct auth *a = r->a;
+	const char *so_far =
+		metadata_union(a->account.scope, a->wanted, &r->arena);
+	const char *all = metadata_union(so_far, r->challenge.scope, &r->arena);
+
+	if (!all || (so_far && !strcmp(all, so_far)))
+		return no(r, "the server wants more rights than it names, or "
+			     "those that were given already");
+	if (r->tries->forbidden > FORBIDDEN_MAX ||
+	    r->tries->unauthorized > UNAUTHORIZED_MAX)
+		return no(r, "the server wants more rights again and again");
+	free(a->wanted);
+	a->wanted = mem_strdup(all);
+	return start(r, FLOW_KIND_AUTHORIZE, all);
+}
+
+static bool is_scope(const struct refusal *r)
+{
+	return r->challenge.error &&
+	       !strcmp(r->challenge.error, "insufficient_scope");
+}
+
+static enum authorizer_verdict forbidden(struct refusal *r)
+{
+	if (!is_scope(r))
+		return no(r, "the server forbids this");
+	return step_up(r);
+}
+
+/* ---- 401 ---- */
+
+static enum authorizer_verdict unauthorized(struct refusal *r)
+{
+	struct auth *a = r->a;
+	const char *scope;
+	bool is_fresh = a->account.access_token && !a->is_proved;
+
+	if (r->challenge.wants_nonce && a->is_nonce_new &&
+	    a->account.dpop_key && r->tries->unauthorized <= UNAUTHORIZED_MAX) {
+		a->is_nonce_new = false;
+		return AUTHORIZER_GO;
+	}
+	if (is_scope(r) && a->account.access_token)
+		return step_up(r);
+	if (r->tries->unauthorized > UNAUTHORIZED_MAX ||
+	    (is_fresh && a->from == TOKEN_GRANTED))
+		return no(r, "the server refuses a token that was just issued "
+			     "for it");
+	scope = a->wanted ? metadata_union(a->wanted, r->challenge.scope,
+					   &r->arena)
+			  : r->challenge.scope;
+	a->is_refused = true;
+	if (a->account.refresh_token &&
+	    !(is_fresh && a->from == TOKEN_REFRESHED))
+		return start(r, FLOW_KIND_RENEW, scope);
+	return start(r, FLOW_KIND_AUTHORIZE, scope);
+}
+
+static enum authorizer_verdict refused(
+	struct authorizer *authorizer, UNUSED const char *method,
+	UNUSED const char *url, const struct http_head *head, struct str body,
+	const struct authorizer_try *tries, struct err *err)
+{
+	struct auth *a = (struct auth *)authorizer;
+	struct refusal r = {
+		.a = a,
+		.head = head,
+		.body = body,
+		.tries = tries,
+		.err = err,
+	};
+	enum authorizer_verdict verdict;
+	struct str value;
+
+	for (size_t n = 0; http_head_get(head, "WWW-Authenticate", n, &value);
+	     n++)
+		challenge_add(&r.challenge, value, &r.arena);
+	if (a->has_fixed)
+		verdict = no(&r, head->status == 401
+					 ? "the server refuses the token that "
+					   "was given to it by `token`, "
+					   "`headers` or --header; it is not "
+					   "renewed here"
+					 : "the server forbids this to the "
+					   "token that was given");
+	else if (a->options.is_off)
+		verdict = no(&r, "the server wants authorization, and is "
+				 "reached by plain http: a token could be read "
+				 "on the way; insecure_credentials = true "
+				 "(--insecure-credentials) allows that");
+	else if (a->flow)
+		verdict = AUTHORIZER_WAIT;
+	else if (head->status == 401)
+		verdict = unauthorized(&r);
+	else
+		verdict = forbidden(&r);
+	arena_release(&r.arena);
+	return verdict;
+}
+
+/* ---- life ---- */
+
 static const struct authorizer_type type = {
 	.sign = sign,
 	.answered = answered,
-	.refused = auth_refused,
+	.refused = refused,
 	.is_person = is_person,
 	.spoke = spoke,
 };
@@ -290,8 +495,6 @@ struct authorizer *auth_authorizer(struct auth *a)
 {
 	return &a->authorizer;
 }
-
-/* ---- life ---- */
 
 /* Documents about a WebSocket's server are asked for by http and https. */
 static int parse_endpoint(struct auth *a, struct err *err)
@@ -309,7 +512,7 @@ int auth_new(const struct auth_context *context,
 {
 	struct auth *a;
 
-	if (auth_judge_options(options, err) < 0)
+	if (auth_options_judge(options, err) < 0)
 		return -1;
 	a = mem_zalloc(sizeof(*a));
 	a->authorizer.type = &type;
@@ -339,8 +542,7 @@ void auth_free(struct auth *a)
 		return;
 	flow_free(a->flow);
 	loop_timer_clear(a->context.loop, &a->timer);
-	http_cancel(a->exchange);
-	http_headers_release(&a->headers);
+	revoke_free(a->revoke);
 	crypto_key_free(a->key);
 	account_release(&a->account);
 	arena_release(&a->arena);
@@ -353,4 +555,121 @@ void auth_free(struct auth *a)
 bool auth_redirected(struct auth *a, struct str url)
 {
 	return a->flow && flow_redirected(a->flow, url);
+}
+
+/* ---- login, status, logout ---- */
+
+void auth_login(struct auth *a, void (*done)(void *arg, const struct err *err),
+		void *arg)
+{
+	flow_free(a->flow);
+	a->done = done;
+	a->done_arg = arg;
+	start_flow(a, &(struct flow_start){.kind = FLOW_KIND_LOGIN,
+					   .protocol = a->protocol});
+}
+
+bool auth_lacks_person(const struct auth *a)
+{
+	return a->options.grant == AUTH_CODE && !a->context.person.open;
+}
+
+bool auth_keeps(const struct auth *a)
+{
+	return a->context.store;
+}
+
+/* ---- status ---- */
+
+static void copy(char *to, size_t room, const char *from)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_add_cut(&b, str_of(from ? from : ""), room - 1);
+	snprintf(to, room, "%s", buf_cstr(&b));
+}
+
+int auth_status_stored(struct store *store, const struct owner *owner,
+		       int64_t now_s, struct auth_status *ret, struct err *err)
+{
+	struct account now;
+	struct auth_status s = {0};
+
+	if (account_load(store, owner, NULL, &now, err) < 0)
+		return -1;
+	s.has_token = now.access_token != NULL;
+	s.has_refresh_token = now.refresh_token != NULL;
+	s.has_client = now.client_id != NULL;
+	s.is_bound = now.dpop_key != NULL;
+	s.expires_s = now.expires_s;
+	s.is_expired = now.expires_s && now.expires_s <= now_s;
+	copy(s.issuer, sizeof(s.issuer), now.issuer);
+	copy(s.client_id, sizeof(s.client_id), now.client_id);
+	copy(s.scope, sizeof(s.scope), now.granted);
+	account_release(&now);
+	*ret = s;
+	return 0;
+}
+
+int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
+{
+	return auth_status_stored(a->context.store, &a->owner, now_s(a), ret,
+				  err);
+}
+
+/* ---- logout ---- */
+
+/* What is here goes, whatever the authorization server says. */
+static void forget(struct auth *a, const struct err *revoked)
+{
+	struct err err = ERR_INIT;
+	bool failed = account_remove(a->context.store, &a->owner, &err) < 0;
+
+	account_release(&a->account);
+	a->failed_until_ns = 0;
+	if (!failed && revoked) {
+		err = *revoked;
+		err_wrap(&err,
+			 "the tokens are forgotten here, but were not revoked");
+	}
+	a->done(a->done_arg, failed || revoked ? &err : NULL);
+}
+
+static void on_revoked(void *arg, const struct err *err)
+{
+	struct auth *a = arg;
+
+	revoke_free(a->revoke);
+	a->revoke = NULL;
+	forget(a, err);
+}
+
+/* From the loop, as every end. */
+static void begin_logout(void *arg)
+{
+	struct auth *a = arg;
+	const struct flow_setting setting = setting_of(a);
+	const struct account *now = &a->account;
+	struct err err = ERR_INIT;
+
+	if (load_account(a, &err) < 0 || !now->revocation_endpoint ||
+	    !now->client_id || !(now->access_token || now->refresh_token))
+		forget(a, NULL);
+	else if (revoke_start(&setting, now, on_revoked, a, &a->revoke, &err) <
+		 0)
+		forget(a, &err);
+}
+
+void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),
+		 void *arg)
+{
+	flow_free(a->flow);
+	a->flow = NULL;
+	/* of a URL that is given all goes, whosever it may be */
+	a->owner.takes_old |= !a->owner.name;
+	a->done = done;
+	a->done_arg = arg;
+	a->timer.fire = begin_logout;
+	a->timer.arg = a;
+	loop_timer_set(a->context.loop, &a->timer, loop_now(a->context.loop));
 }

@@ -12,10 +12,9 @@
  * the grant, the token, kept encrypted by core/auth/store.h.
  *
  * Files of the room, each with a header:
- *	auth.c		the authorizer: which token, and when
- *	auth_options.c	options that contradict each other
- *	auth_refused.c	what a 401 or 403 means
- *	auth_manage.c	login, status, logout
+ *	auth.c		the authorizer: which token, and when; logins
+ *	auth_options.[ch] what is configured			(pure)
+ *	revoke.c	tokens that are given back at a logout
  *	flow*.c		one authorization, from discovery to the token
  *	account.c	what is known of this client at one server
  *	owner.c		whose that is					(pure)
@@ -37,6 +36,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "core/auth/auth_options.h"
 #include "core/base/clock.h"
 #include "core/base/loop.h"
 #include "core/base/url.h"
@@ -46,56 +46,6 @@
 struct auth;
 struct owner;
 struct store;
-
-#define AUTH_GRANTS(X)                                   \
-	X(AUTH_CODE, "authorization_code")               \
-	X(AUTH_CLIENT_CREDENTIALS, "client_credentials") \
-	X(AUTH_JWT_BEARER, "jwt-bearer")                 \
-	X(AUTH_ID_JAG, "id-jag")
-
-enum auth_grant {
-#define AUTH_GRANT(name, word) name,
-	AUTH_GRANTS(AUTH_GRANT)
-#undef AUTH_GRANT
-};
-
-/* false: no such word */
-bool auth_grant_find(const char *word, enum auth_grant *ret) MUST_USE;
-const char *auth_grant_word(enum auth_grant grant) MUST_USE;
-
-/* What is configured for one server; texts are borrowed, NULL is "not". */
-struct auth_options {
-	const char *url; /* of the MCP endpoint */
-	/*
-	 * Lines given by the user, each "Name: value": Authorization, an API
-	 * key, anything. With an Authorization among them no flow starts.
-	 */
-	const struct http_headers *headers;
-	bool is_off; /* plain http: send no token, never start a flow */
-
-	enum auth_grant grant;
-	const char *client_id;
-	const char *client_secret; /* the value, not a file's name */
-	const char *issuer; /* the only one that the client above is for */
-	const char *client_metadata_url;
-	const char *redirect_uri; /* a fixed one; NULL: 127.0.0.1, any port */
-	const char *private_key;  /* PEM */
-	const char *signing_alg;  /* "ES256", "RS256", …; NULL: by the key */
-	/* aud of a client assertion: the issuer, or the token endpoint */
-	bool audience_is_token_endpoint;
-	const char *scope; /* instead of what the server asks for */
-	/* Of jwt-bearer: read anew for each request (WI-1). */
-	const char *assertion_file;
-	/* Of id-jag: */
-	const char *idp_token_endpoint, *idp_client_id, *idp_client_secret,
-		*idp_issuer;
-	const char *idp_id_token_file;
-	/* An issuer may differ by one slash at the end of an empty path (AS-4)
-	 */
-	bool accept_issuer_slash;
-	/* Discovery may lead to private addresses (SEC-2). */
-	bool allow_private;
-};
 
 /* How a person is reached. */
 struct auth_person {

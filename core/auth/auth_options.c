@@ -1,7 +1,31 @@
-/*
- * Options that contradict each other are told before anything is sent.
- */
-#include "core/auth/auth_inner.h"
+#include "core/auth/auth_options.h"
+
+#include <string.h>
+
+#include "core/base/arena.h"
+#include "core/base/url.h"
+
+static const char *const grant_words[] = {
+#define AUTH_GRANT(name, word) [name] = (word),
+	AUTH_GRANTS(AUTH_GRANT)
+#undef AUTH_GRANT
+};
+
+bool auth_grant_find(const char *word, enum auth_grant *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(grant_words); i++) {
+		if (!strcmp(word, grant_words[i])) {
+			*ret = (enum auth_grant)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *auth_grant_word(enum auth_grant grant)
+{
+	return grant_words[grant];
+}
 
 static int need(const char *value, const struct auth_options *o,
 		const char *name, struct err *err)
@@ -65,7 +89,7 @@ static int judge_urls(const struct auth_options *o, struct err *err)
 	return 0;
 }
 
-int auth_judge_options(const struct auth_options *o, struct err *err)
+int auth_options_judge(const struct auth_options *o, struct err *err)
 {
 	if (judge_grant(o, err) < 0)
 		return -1;
