@@ -71,6 +71,27 @@ readme() {
 	return $rc
 }
 
+# Each path that the map names exists, and each room is on it.
+map() {
+	local path rc=0
+
+	for path in $(grep -oE '`(core|gate|tests)/[^` ]*`' core/README.md |
+		tr -d '`' | sort -u); do
+		[[ -e $path ]] || {
+			echo "core/README.md names $path, which does not exist"
+			rc=1
+		}
+	done
+	for path in $(sed -n 's/^layer \([^:]*\):.*/\1/p' tests/layers.txt); do
+		case $path in core | gate | gate/gen) continue ;; esac
+		grep -q "^| \`$path\` |" core/README.md || {
+			echo "core/README.md does not name the room $path"
+			rc=1
+		}
+	done
+	return $rc
+}
+
 # No download address and no lock that records one.
 lock_file() {
 	! grep -n '"resolved"' tests/*/package-lock.json
@@ -81,6 +102,7 @@ check "the manual page is well-formed" manual_lint
 check "the manual page names every command" manual_names_commands
 check "the manual page names every option" manual_names_options
 check "README.md" readme
+check "core/README.md is a map of what there is" map
 check "the lock files of npm have no addresses" lock_file
 check "each row of rows.def has its test" tests/rows.sh
 check "each state and outcome has its test" tests/outcomes.sh
