@@ -202,6 +202,23 @@ bool address_of(const struct sockaddr *from, struct address *ret)
 	return true;
 }
 
+struct address_socket address_socket(const struct address *a, uint16_t port)
+{
+	struct address_socket s = {.bytes = sizeof(s.v6)};
+
+	if (a->is_v6) {
+		s.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
+					     .sin6_port = htons(port)};
+		memcpy(&s.v6.sin6_addr, a->bytes, 16);
+		return s;
+	}
+	s.bytes = sizeof(s.v4);
+	s.v4 = (struct sockaddr_in){.sin_family = AF_INET,
+				    .sin_port = htons(port)};
+	memcpy(&s.v4.sin_addr, a->bytes, 4);
+	return s;
+}
+
 void address_text(const struct address *a, char out[ADDRESS_TEXT_BYTES])
 {
 	inet_ntop(a->is_v6 ? AF_INET6 : AF_INET, a->bytes, out,

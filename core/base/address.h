@@ -14,6 +14,7 @@
 #ifndef CORE_BASE_ADDRESS_H
 #define CORE_BASE_ADDRESS_H
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -44,6 +45,17 @@ struct address {
 bool address_read(struct str text, struct address *ret) MUST_USE;
 /* false: neither AF_INET nor AF_INET6 */
 bool address_of(const struct sockaddr *from, struct address *ret) MUST_USE;
+/* An address and a port as bind(2) and connect(2) take them. */
+struct address_socket {
+	socklen_t bytes; /* of the one that it is */
+	union {
+		struct sockaddr any;
+		struct sockaddr_in v4;
+		struct sockaddr_in6 v6;
+	};
+};
+struct address_socket address_socket(const struct address *a, uint16_t port)
+	MUST_USE;
 /* Without brackets. */
 void address_text(const struct address *a, char out[ADDRESS_TEXT_BYTES]);
 

@@ -18,13 +18,13 @@
 #ifndef GATE_CHILD_CHILD_H
 #define GATE_CHILD_CHILD_H
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 #include <linux/filter.h>
 
+#include "core/base/address.h"
 #include "core/base/attr.h"
 #include "gate/cgroup/cgroup.h"
 #include "gate/build/landlock.h"
@@ -75,15 +75,6 @@ struct late_rule {
 	uint64_t access; /* as the kernel takes it */
 };
 
-/* An address in the child's own network that somebody outside serves. */
-struct child_listen {
-	unsigned bytes; /* of the one that it is */
-	union {
-		struct sockaddr_in v4;
-		struct sockaddr_in6 v6;
-	};
-};
-
 /* The byte of a message on FD_SOCK; descriptors come with it. */
 enum child_message {
 	CHILD_REPORT,  /* the program is about to be executed; its listener */
@@ -107,8 +98,10 @@ struct launch {
 	int *slots;
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
-	void *program_stack;		   /* its upper end */
-	const struct child_listen *listen; /* at most PASS_MAX */
+	void *program_stack; /* its upper end */
+	/* addresses in the own network that are served from outside; at most
+	   PASS_MAX */
+	const struct address_socket *listen;
 	size_t n_listen;
 	/* The first door is a folder to clone the program into; else it writes
 	   itself into all of them. */

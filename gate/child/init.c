@@ -128,16 +128,16 @@ static void join_namespaces(struct launch *l)
 /* As many as connections that the proxy serves at once. */
 #define LISTEN_BACKLOG 256
 
-static long listen_at(const struct child_listen *on)
+static long listen_at(const struct address_socket *on)
 {
 	const int one = 1;
-	long fd = sys_call(SYS_socket, on->v4.sin_family,
+	long fd = sys_call(SYS_socket, on->any.sa_family,
 			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	long r = 0;
 
 	if (fd < 0)
 		return fd;
-	if (on->v4.sin_family == AF_INET6)
+	if (on->any.sa_family == AF_INET6)
 		r = sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY,
 			     &one, sizeof(one));
 	if (r >= 0)

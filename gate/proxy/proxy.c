@@ -43,37 +43,20 @@ uint16_t proxy_port(const struct policy *p)
 	return port;
 }
 
-static struct child_listen listen_on(const struct address *a, uint16_t port)
-{
-	struct child_listen on = {.bytes = sizeof(on.v4)};
-
-	if (a->is_v6) {
-		on.bytes = sizeof(on.v6);
-		on.v6 = (struct sockaddr_in6){.sin6_family = AF_INET6,
-					      .sin6_port = htons(port)};
-		memcpy(&on.v6.sin6_addr, a->bytes, 16);
-	} else {
-		on.v4 = (struct sockaddr_in){.sin_family = AF_INET,
-					     .sin_port = htons(port)};
-		memcpy(&on.v4.sin_addr, a->bytes, 4);
-	}
-	return on;
-}
-
 void proxy_listeners(const struct policy *p, struct arena *arena,
 		     struct launch *l)
 {
 	const struct address loopback = {.bytes = {127, 0, 0, 1}};
-	struct child_listen *on = ARENA_ARRAY(arena, struct child_listen,
-					      POLICY_FORWARDS_MAX + 1);
+	struct address_socket *on = ARENA_ARRAY(arena, struct address_socket,
+						POLICY_FORWARDS_MAX + 1);
 	size_t n = 0;
 
-	on[n++] = listen_on(&loopback, proxy_port(p));
+	on[n++] = address_socket(&loopback, proxy_port(p));
 	for (size_t i = 0; i < p->n_endpoints; i++)
 		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
 		    n <= POLICY_FORWARDS_MAX)
-			on[n++] = listen_on(&p->endpoints[i].address,
-					    p->endpoints[i].port);
+			on[n++] = address_socket(&p->endpoints[i].address,
+						 p->endpoints[i].port);
 	l->listen = on;
 	l->n_listen = n;
 }

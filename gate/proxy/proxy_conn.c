@@ -192,23 +192,6 @@ static void opened(struct proxy_loop *l, struct conn *c)
 
 /* ---- connecting ---- */
 
-static socklen_t write_sockaddr(const struct address *a, uint16_t port,
-				struct sockaddr_in6 *ret)
-{
-	struct sockaddr_in *v4 = (void *)ret;
-
-	*ret = (struct sockaddr_in6){.sin6_family = AF_INET6,
-				     .sin6_port = htons(port)};
-	if (a->is_v6) {
-		memcpy(&ret->sin6_addr, a->bytes, 16);
-		return sizeof(*ret);
-	}
-	*v4 = (struct sockaddr_in){.sin_family = AF_INET,
-				   .sin_port = htons(port)};
-	memcpy(&v4->sin_addr, a->bytes, 4);
-	return sizeof(*v4);
-}
-
 static enum proxy_outcome outcome_of(int sys)
 {
 	switch (sys) {
@@ -224,15 +207,13 @@ static enum proxy_outcome outcome_of(int sys)
 /* The very address that was judged; nobody looks the name up again. */
 static int connect_to(struct conn *c, const struct address *a)
 {
-	struct sockaddr_in6 to;
-	socklen_t n = write_sockaddr(a, c->target.port, &to);
+	struct address_socket to = address_socket(a, c->target.port);
 
-	c->server = socket(a->is_v6 ? AF_INET6 : AF_INET,
+	c->server = socket(to.any.sa_family,
 			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (c->server < 0)
 		return errno;
-	if (connect(c->server, (const void *)&to, n) == 0 ||
-	    errno == EINPROGRESS)
+	if (connect(c->server, &to.any, to.bytes) == 0 || errno == EINPROGRESS)
 		return 0;
 	return errno;
 }

@@ -4,7 +4,6 @@
  */
 #include "gate/watch/watch.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,6 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "core/base/address.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
@@ -359,38 +359,30 @@ static bool is_there(pid_t pid, const char *path)
 
 /* ---- addresses ---- */
 
-static bool port_text(int family, const void *address, uint16_t port, char *ret,
-		      size_t n)
-{
-	char host[INET6_ADDRSTRLEN];
-
-	if (!inet_ntop(family, address, host, sizeof(host)))
-		return false;
-	snprintf(ret, n, family == AF_INET6 ? "[%s]:%u" : "%s:%u", host,
-		 ntohs(port));
-	return true;
-}
-
 bool watch_address(const void *address, size_t size, char *ret, size_t n)
 {
 	union {
-		sa_family_t family;
+		struct sockaddr any;
 		struct sockaddr_in in;
 		struct sockaddr_in6 in6;
 		struct sockaddr_un un;
 	} a;
+	char host[ADDRESS_TEXT_BYTES];
+	struct address ip;
 
 	memset(&a, 0, sizeof(a));
 	memcpy(&a, address, size < sizeof(a) ? size : sizeof(a));
-	if (size >= sizeof(a.in) && a.family == AF_INET)
-		return port_text(AF_INET, &a.in.sin_addr, a.in.sin_port, ret,
-				 n);
-	if (size >= offsetof(struct sockaddr_in6, sin6_scope_id) &&
-	    a.family == AF_INET6)
-		return port_text(AF_INET6, &a.in6.sin6_addr, a.in6.sin6_port,
-				 ret, n);
+	if (size >= (a.any.sa_family == AF_INET
+			     ? sizeof(a.in)
+			     : offsetof(struct sockaddr_in6, sin6_scope_id)) &&
+	    address_of(&a.any, &ip)) {
+		address_text(&ip, host);
+		snprintf(ret, n, ip.is_v6 ? "[%s]:%u" : "%s:%u", host,
+			 ntohs(ip.is_v6 ? a.in6.sin6_port : a.in.sin_port));
+		return true;
+	}
 	if (size <= offsetof(struct sockaddr_un, sun_path) ||
-	    a.family != AF_UNIX)
+	    a.any.sa_family != AF_UNIX)
 		return false;
 	size -= offsetof(struct sockaddr_un, sun_path);
 	if (size > sizeof(a.un.sun_path))
