@@ -14,26 +14,15 @@
 #include "core/base/attr.h"
 #include "gate/build/seccomp.h"
 
-enum variant_net {
-	VARIANT_NET_NONE,
-	VARIANT_NET_TCP, /* to single ports */
-	VARIANT_NET_UDP, /* and TCP, as server too */
-	VARIANT_NET_TCP_UNIX,
-	VARIANT_NET_UDP_UNIX,
-	N_VARIANT_NETS,
-};
-
-enum variant_view {
-	VARIANT_VIEW_HOST,
-	VARIANT_VIEW_HOST_AS_ROOT, /* attributes of files are kept */
-	VARIANT_VIEW_OWN,	   /* an IPC namespace */
-	VARIANT_VIEW_OWN_NOEXEC,   /* and vm.memfd_noexec */
-	N_VARIANT_VIEWS,
-};
-
+/* Networks: none, TCP to single ports, TCP and UDP; the last two also with
+   named AF_UNIX sockets. */
+#define N_VARIANT_NETS 5
+/* Views: the host's, the host's where attributes of files are kept, an IPC
+   namespace, one with vm.memfd_noexec. */
+#define N_VARIANT_VIEWS 4
 #define N_VARIANTS (N_PROFILES * N_VARIANT_NETS * N_VARIANT_VIEWS)
 
-/* The number of a want, or -1: it has none and is built when it is due. */
+/* The number of a want; -1: none, the filter is built when it is due. */
 int variant_of(const struct seccomp_want *want) MUST_USE;
 /* The want of a number below N_VARIANTS, with SECCOMP_DENY_NOTIFY. */
 void variant_want(int variant, struct seccomp_want *ret_want);
