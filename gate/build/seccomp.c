@@ -88,14 +88,15 @@ enum how { HOW_ALLOW, HOW_ARGS, HOW_FIXED, HOW_NEVER };
    for rows that most runs never look at. */
 struct call {
 	char name[SYSCALL_NAME_BYTES];
+	char kinds[SYSCALL_ARGS + 1];
 	enum group group;
 	enum how how;
 	int number; /* of the table; 0 where libseccomp knows it */
 };
 
 static const struct call CALLS[] = {
-#define SYSCALL(name, group, how, number) \
-	{#name, GROUP_##group, HOW_##how, number},
+#define SYSCALL(name, group, how, number, kinds) \
+	{#name, kinds, GROUP_##group, HOW_##how, number},
 #include "gate/build/syscalls.def"
 };
 
@@ -133,6 +134,13 @@ const char *seccomp_call_name(int nr)
 	const struct call *c = nr < 0 ? NULL : find_number(nr);
 
 	return c ? c->name : NULL;
+}
+
+const char *seccomp_call_kinds(int nr)
+{
+	const struct call *c = nr < 0 ? NULL : find_number(nr);
+
+	return c ? c->kinds : "";
 }
 
 int seccomp_call_number(const char *name)

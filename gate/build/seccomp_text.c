@@ -12,16 +12,6 @@
 #define SHOW_BYTES 28
 
 /* Texts in place: see struct call of seccomp.c. */
-struct show {
-	char call[SHOW_BYTES];
-	char kinds[SHOW_BYTES];
-};
-
-static const struct show SHOWS[] = {
-#define SHOW(call, kinds) {#call, kinds},
-#include "gate/build/syscall_show.def"
-};
-
 struct value_name {
 	char kind;
 	uint32_t value;
@@ -105,14 +95,6 @@ static void add_arg(struct buf *out, char kind, uint64_t arg)
 	}
 }
 
-static const char *kinds_of(const char *call)
-{
-	for (size_t i = 0; i < ARRAY_LEN(SHOWS); i++)
-		if (strcmp(SHOWS[i].call, call) == 0)
-			return SHOWS[i].kinds;
-	return NULL;
-}
-
 /* All six, without the zeroes at the end. */
 static void add_raw(struct buf *out, const struct seccomp_data *data)
 {
@@ -128,18 +110,18 @@ static void add_raw(struct buf *out, const struct seccomp_data *data)
 void seccomp_describe(const struct seccomp_data *data, struct buf *out)
 {
 	const char *name = seccomp_call_name(data->nr);
-	const char *kinds = name ? kinds_of(name) : NULL;
+	const char *kinds = seccomp_call_kinds(data->nr);
 
 	if (name)
 		buf_addf(out, "%s(", name);
 	else
 		buf_addf(out, "syscall_%d(", data->nr);
-	for (size_t i = 0; kinds && kinds[i]; i++) {
+	for (size_t i = 0; kinds[i]; i++) {
 		if (i)
 			buf_adds(out, ", ");
 		add_arg(out, kinds[i], data->args[i]);
 	}
-	if (!kinds)
+	if (!*kinds)
 		add_raw(out, data);
 	buf_addc(out, ')');
 }

@@ -12,6 +12,7 @@ struct entry {
 	const struct setup_grant *grant;
 	bool is_protect;
 	bool is_pin; /* a folder above a protected path, mounted onto itself */
+	int slot;    /* of its copy */
 };
 
 struct builder {
@@ -19,8 +20,7 @@ struct builder {
 	struct arena *arena;
 	struct setup_list *list;
 	struct entry *entry;
-	size_t n, cap;
-	size_t op_cap;
+	size_t n;
 };
 
 static struct setup_op *add_op(struct builder *b, enum setup_kind kind,
@@ -28,32 +28,24 @@ static struct setup_op *add_op(struct builder *b, enum setup_kind kind,
 {
 	struct setup_list *l = b->list;
 
-	if (l->n == b->op_cap) {
-		size_t cap = b->op_cap ? b->op_cap * 2 : 32;
-		struct setup_op *op =
-			ARENA_ARRAY(b->arena, struct setup_op, cap);
-
-		if (l->n)
-			memcpy(op, l->op, l->n * sizeof(*op));
-		l->op = op;
-		b->op_cap = cap;
-	}
+	l->op = arena_grow(b->arena, l->op, l->n, sizeof(*l->op));
 	l->op[l->n] = (struct setup_op){
 		.kind = kind, .path = path, .slot = -1, .idmap = -1};
 	return &l->op[l->n++];
 }
 
+/* Take a copy of the mounts at a path, for a later step. */
+static struct setup_op *add_take(struct builder *b, const char *path)
+{
+	struct setup_op *op = add_op(b, SETUP_TAKE, path);
+
+	op->slot = (int)b->list->slots++;
+	return op;
+}
+
 static void add_entry(struct builder *b, struct entry e)
 {
-	if (b->n == b->cap) {
-		size_t cap = b->cap ? b->cap * 2 : 32;
-		struct entry *entry = ARENA_ARRAY(b->arena, struct entry, cap);
-
-		if (b->n)
-			memcpy(entry, b->entry, b->n * sizeof(*entry));
-		b->entry = entry;
-		b->cap = cap;
-	}
+	b->entry = arena_grow(b->arena, b->entry, b->n, sizeof(e));
 	b->entry[b->n++] = e;
 }
 
@@ -211,23 +203,19 @@ static void write_namespace(struct builder *b)
 		add_op(b, SETUP_LOOPBACK, "lo");
 }
 
-static int *write_takes(struct builder *b)
+static void write_takes(struct builder *b)
 {
-	int *slot = ARENA_ARRAY(b->arena, int, b->n + 1);
-
 	for (size_t i = 0; i < b->n; i++) {
 		const struct setup_grant *g = b->entry[i].grant;
 		struct setup_op *op;
 
-		slot[i] = -1;
 		if (!g || b->entry[i].is_protect)
 			continue;
-		op = add_op(b, SETUP_TAKE, g->path);
-		op->slot = slot[i] = (int)b->list->slots++;
+		op = add_take(b, g->path);
 		op->dev = g->dev;
 		op->ino = g->ino;
+		b->entry[i].slot = op->slot;
 	}
-	return slot;
 }
 
 static void write_root(struct builder *b)
@@ -236,10 +224,9 @@ static void write_root(struct builder *b)
 	struct setup_op *op;
 
 	if (!v->root_is_mount) {
-		op = add_op(b, SETUP_TAKE, "/");
-		op->slot = (int)b->list->slots++;
-		op = add_op(b, SETUP_ENTER, "/");
-		op->slot = (int)b->list->slots - 1;
+		int slot = add_take(b, "/")->slot;
+
+		add_op(b, SETUP_ENTER, "/")->slot = slot;
 	}
 	op = add_op(b, SETUP_ATTR, "/");
 	op->set = QUIET_ATTRS | (covers_root(v) ? 0 : KERNEL_MOUNT_RDONLY);
@@ -270,12 +257,12 @@ static void write_place(struct builder *b, const struct setup_place *p)
 			(unsigned)b->v->uid, (unsigned)b->v->gid);
 }
 
-static void write_grant(struct builder *b, const struct setup_grant *g,
-			int slot)
+static void write_grant(struct builder *b, const struct entry *e)
 {
+	const struct setup_grant *g = e->grant;
 	struct setup_op *op = add_op(b, SETUP_PUT, g->path);
 
-	op->slot = slot;
+	op->slot = e->slot;
 	op->is_dir = g->is_dir;
 	op->idmap = g->idmap;
 	op->is_recursive = g->is_idmap_deep;
@@ -292,8 +279,7 @@ static int write_shut_takes(struct builder *b)
 	int first = (int)b->list->slots;
 
 	for (size_t i = 0; i < b->v->shut.n; i++)
-		add_op(b, SETUP_TAKE, "/dev/null")->slot =
-			(int)b->list->slots++;
+		(void)add_take(b, "/dev/null");
 	return first;
 }
 
@@ -326,13 +312,12 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 		 struct setup_list *ret)
 {
 	struct builder b = {.v = v, .arena = arena, .list = ret};
-	const int *slot;
 	int shut;
 
 	*ret = (struct setup_list){.n = 0};
 	collect(&b);
 	write_namespace(&b);
-	slot = write_takes(&b);
+	write_takes(&b);
 	shut = write_shut_takes(&b);
 	write_root(&b);
 	for (size_t i = 0; i < b.n; i++) {
@@ -343,7 +328,7 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 		else if (e->is_pin || e->is_protect)
 			write_here(&b, e);
 		else
-			write_grant(&b, e->grant, slot[i]);
+			write_grant(&b, e);
 	}
 	write_shut(&b, shut);
 	for (size_t i = 0; i < v->n_links; i++)

@@ -36,6 +36,8 @@ enum arg_when {
 };
 
 #define ARG_CMP_MAX 3
+/* Arguments of a call. */
+#define SYSCALL_ARGS 6
 /* The longest name and its NUL. */
 #define SYSCALL_NAME_BYTES 24
 

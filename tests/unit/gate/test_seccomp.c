@@ -47,7 +47,7 @@ static const struct row {
 	enum how how;
 	int number;
 } ROWS[] = {
-#define SYSCALL(name, group, how, number) \
+#define SYSCALL(name, group, how, number, kinds) \
 	{#name, GROUP_##group, HOW_##how, number},
 #include "gate/build/syscalls.def"
 };
