@@ -109,7 +109,8 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 	v->n_records = c->watch.records.n;
 	v->records_dropped = c->watch.records.dropped;
 	programs_add_denials(c);
-	v->denials = denials_rows(&c->denials, &v->n_denials);
+	v->denials = c->denials.row;
+	v->n_denials = c->denials.n;
 	v->denials_dropped = c->denials.dropped;
 	v->proxy_unasked = c->proxy.share && !proxy_was_asked(&c->proxy);
 }

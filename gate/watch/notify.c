@@ -18,63 +18,42 @@
 
 /* ---- what was refused ---- */
 
-static struct gate_denial *find_row(struct denials *log, int nr,
-				    const char *comm)
+/* The row of a call and a program, made when it is new; NULL: no room. */
+static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
 {
+	const char *name = seccomp_call_name(nr);
+	struct gate_denial *row;
+
 	for (size_t i = 0; i < log->n; i++)
 		if (log->nr[i] == nr && strcmp(log->row[i].program, comm) == 0)
 			return &log->row[i];
-	return NULL;
-}
-
-static char *call_text(int nr)
-{
-	const char *name = seccomp_call_name(nr);
-
-	return name ? mem_strdup(name) : mem_printf("syscall %d", nr);
-}
-
-static void make_room(struct denials *log)
-{
-	if (log->row)
-		return;
-	log->row = mem_zalloc(DENIALS_ROWS * sizeof(*log->row));
-	log->nr = mem_zalloc(DENIALS_ROWS * sizeof(*log->nr));
-}
-
-static struct gate_denial *add_row(struct denials *log, int nr,
-				   const char *comm)
-{
-	struct gate_denial *row;
-
 	if (log->n >= DENIALS_MAX)
 		return NULL;
-	make_room(log);
 	log->nr[log->n] = nr;
 	row = &log->row[log->n++];
 	*row = (struct gate_denial){
 		.kind = "syscall",
-		.name = call_text(nr),
-		.program = mem_strdup(comm),
-		.detail = mem_strdup(""),
-		.allow = mem_strdup(""),
+		.name = name ? name
+			     : arena_printf(&log->arena, "syscall %d", nr),
+		.program = arena_strdup(&log->arena, comm),
+		.detail = "",
+		.allow = "",
 	};
 	return row;
 }
 
-/* Put `text` behind the row's details unless it is there. */
-static void add_detail(struct gate_denial *row, const char *text)
+/* Put `text` behind the row's details unless it is there, or there is no
+   room. */
+static void add_detail(struct denials *log, struct gate_denial *row,
+		       const char *text)
 {
-	AUTO(buf_release) struct buf all = BUF_INIT(DENIALS_DETAIL_BYTES);
+	size_t n = strlen(row->detail);
 
-	if (!text[0] || strstr(row->detail, text))
+	if (!text[0] || strstr(row->detail, text) ||
+	    n + (n ? 2 : 0) + strlen(text) > DENIALS_DETAIL_BYTES)
 		return;
-	buf_adds(&all, row->detail);
-	if ((all.n && buf_adds(&all, "; ") == BUF_FULL) ||
-	    buf_adds(&all, text) == BUF_FULL)
-		return;
-	free((char *)row->detail);
-	row->detail = buf_steal(&all);
+	row->detail = arena_printf(&log->arena, "%s%s%s", row->detail,
+				   n ? "; " : "", text);
 }
 
 void denials_add(struct denials *log, const struct seccomp_data *data,
@@ -82,10 +61,8 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 {
 	AUTO(buf_release) struct buf detail = BUF_INIT(DENIALS_DETAIL_BYTES);
 	AUTO(buf_release) struct buf allow = BUF_INIT(DENIALS_DETAIL_BYTES);
-	struct gate_denial *row = find_row(log, data->nr, comm);
+	struct gate_denial *row = row_of(log, data->nr, comm);
 
-	if (!row)
-		row = add_row(log, data->nr, comm);
 	if (!row) {
 		log->dropped++;
 		return;
@@ -93,32 +70,30 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 	if (row->count++ >= DENIALS_DETAILED)
 		return;
 	seccomp_describe(data, &detail);
-	add_detail(row, buf_cstr(&detail));
+	add_detail(log, row, buf_cstr(&detail));
 	if (!row->allow[0]) {
 		seccomp_allow_line(data, &allow);
-		free((char *)row->allow);
-		row->allow = mem_strdup(buf_cstr(&allow));
+		row->allow = arena_strdup(&log->arena, buf_cstr(&allow));
 	}
 	/* the kernel keeps 15 bytes; the mark is for who scrubs half values */
 	log_debug("%s%s: refused %s", comm,
 		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", buf_cstr(&detail));
 }
 
-/* What no call of the filter was; `row` borrows. */
+/* Add a row that is of no call; `row` borrows. */
 static void add_told(struct denials *log, const struct gate_denial *row)
 {
 	if (log->n == DENIALS_ROWS) {
 		log->dropped += row->count;
 		return;
 	}
-	make_room(log);
 	log->nr[log->n] = -1; /* of no call */
 	log->row[log->n++] = (struct gate_denial){
 		.kind = row->kind,
-		.name = mem_strdup(row->name),
-		.program = mem_strdup(row->program),
-		.detail = mem_strdup(row->detail),
-		.allow = mem_strdup(row->allow),
+		.name = arena_strdup(&log->arena, row->name),
+		.program = arena_strdup(&log->arena, row->program),
+		.detail = arena_strdup(&log->arena, row->detail),
+		.allow = arena_strdup(&log->arena, row->allow),
 		.count = row->count,
 	};
 }
@@ -138,22 +113,9 @@ void denials_add_exec(struct denials *log, const char *path,
 					    count});
 }
 
-const struct gate_denial *denials_rows(const struct denials *log, size_t *ret_n)
-{
-	*ret_n = log->n;
-	return log->row;
-}
-
 void denials_release(struct denials *log)
 {
-	for (size_t i = 0; i < log->n; i++) {
-		free((char *)log->row[i].name);
-		free((char *)log->row[i].program);
-		free((char *)log->row[i].detail);
-		free((char *)log->row[i].allow);
-	}
-	free(log->row);
-	free(log->nr);
+	arena_release(&log->arena);
 	*log = (struct denials)DENIALS_INIT;
 }
 

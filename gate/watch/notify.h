@@ -12,7 +12,7 @@
  *	... when the listener is readable:
  *	if (notify_serve(fd, &log, NULL) != NOTIFY_OK)
  *		close it, nobody uses the filter any more
- *	rows = denials_rows(&log, &n);
+ *	rows = log.row, log.n
  *	denials_release(&log);
  */
 #ifndef GATE_WATCH_NOTIFY_H
@@ -37,15 +37,16 @@
 #define DENIALS_DETAIL_BYTES 512
 
 struct denials {
-	struct gate_denial *row; /* owned, with its strings */
-	int *nr;		 /* call number of each row; owned */
+	struct gate_denial row[DENIALS_ROWS]; /* strings in the arena */
+	int nr[DENIALS_ROWS];		      /* call number of each row */
 	size_t n;
 	uint64_t dropped; /* refused calls beyond the rows */
+	struct arena arena;
 };
 
-#define DENIALS_INIT        \
-	{                   \
-		.row = NULL \
+#define DENIALS_INIT   \
+	{              \
+		.n = 0 \
 	}
 
 enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1, NOTIFY_BROKEN = 2 };
@@ -75,9 +76,6 @@ void denials_add_net(struct denials *log, const char *name, const char *detail,
 void denials_add_exec(struct denials *log, const char *path,
 		      const char *program, const char *why, const char *allow,
 		      uint64_t count);
-/* Borrowed until the next denials_add() or denials_release(). */
-const struct gate_denial *denials_rows(const struct denials *log, size_t *ret_n)
-	MUST_USE;
 void denials_release(struct denials *log);
 
 #endif

@@ -29,10 +29,8 @@ static void add(struct denials *log, const char *name, uint64_t a, uint64_t b,
 TEST(denials, nothing_refused, no_rows)
 {
 	struct denials log = DENIALS_INIT;
-	size_t n = 1;
 
-	assert_null(denials_rows(&log, &n));
-	assert_int_equal(n, 0);
+	assert_int_equal(log.n, 0);
 	denials_release(&log);
 }
 
@@ -40,14 +38,13 @@ TEST(denials, same_call_and_program, one_row_that_counts)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
-	size_t n;
 
 	for (int i = 0; i < 1000; i++)
 		add(&log, "mount", 0, 0, "node");
 	add(&log, "mount", 0, 0, "sh");
 	add(&log, "unshare", 0x10000000, 0, "node");
-	rows = denials_rows(&log, &n);
-	assert_int_equal(n, 3);
+	rows = log.row;
+	assert_int_equal(log.n, 3);
 	assert_string_equal(rows[0].kind, "syscall");
 	assert_string_equal(rows[0].name, "mount");
 	assert_string_equal(rows[0].program, "node");
@@ -65,14 +62,13 @@ TEST(denials, different_arguments, joined_once_each)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
-	size_t n;
 
 	for (int i = 0; i < 3; i++) {
 		add(&log, "socket", 16, 3, "curl");
 		add(&log, "socket", 2, 1, "curl");
 	}
-	rows = denials_rows(&log, &n);
-	assert_int_equal(n, 1);
+	rows = log.row;
+	assert_int_equal(log.n, 1);
 	assert_int_equal(rows[0].count, 6);
 	assert_string_equal(rows[0].detail, "socket(AF_NETLINK, SOCK_RAW, 0); "
 					    "socket(AF_INET, SOCK_STREAM, 0)");
@@ -84,12 +80,11 @@ TEST(denials, many_arguments, detail_is_bounded)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
-	size_t n;
 
 	for (uint64_t i = 0; i < 10000; i++)
 		add(&log, "lookup_dcookie", i | 0xffffffff00000000, i, "x");
-	rows = denials_rows(&log, &n);
-	assert_int_equal(n, 1);
+	rows = log.row;
+	assert_int_equal(log.n, 1);
 	assert_int_equal(rows[0].count, 10000);
 	assert_true(strlen(rows[0].detail) <= DENIALS_DETAIL_BYTES);
 	/* looked at only so many times */
@@ -100,7 +95,6 @@ TEST(denials, more_than_the_rows, counted_as_dropped)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
-	size_t n;
 
 	for (int i = 0; i < DENIALS_MAX + 5; i++) {
 		char comm[16];
@@ -109,8 +103,8 @@ TEST(denials, more_than_the_rows, counted_as_dropped)
 		add(&log, "mount", 0, 0, comm);
 	}
 	add(&log, "mount", 0, 0, "p0"); /* a row that is there still counts */
-	rows = denials_rows(&log, &n);
-	assert_int_equal(n, DENIALS_MAX);
+	rows = log.row;
+	assert_int_equal(log.n, DENIALS_MAX);
 	assert_int_equal(log.dropped, 5);
 	assert_int_equal(rows[0].count, 2);
 }
@@ -120,10 +114,10 @@ TEST(denials, a_number_nobody_knows, named_by_it)
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
 	const struct gate_denial *rows;
-	size_t n;
 
 	denials_add(&log, &d, "x");
-	rows = denials_rows(&log, &n);
+	rows = log.row;
+	assert_int_equal(log.n, 1);
 	assert_string_equal(rows[0].name, "syscall 5000");
 	assert_string_equal(rows[0].allow, "");
 }
