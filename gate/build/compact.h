@@ -1,5 +1,5 @@
 /*
- * The same filter, quicker to install.
+ * Shorter form of a filter, quicker to install.
  *
  * When a filter is installed, the kernel runs it once for each system-call
  * number, to remember those that are allowed whatever their arguments, and

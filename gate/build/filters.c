@@ -18,8 +18,8 @@ struct stored {
 _Static_assert(ARRAY_LEN(STORED) == N_VARIANTS, "one program for each variant");
 
 /*
- * What is kept refuses with EPERM. With a listener refused calls wait for its
- * answer instead; nothing else differs, and no rule gives EPERM by itself.
+ * Make refused calls wait for a listener. Filters of the table refuse with
+ * EPERM, which no rule gives by itself; nothing else differs.
  */
 static void refuse_by_listener(struct seccomp_filter *f)
 {

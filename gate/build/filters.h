@@ -27,7 +27,7 @@ int filters_build(const struct seccomp_want *want,
 		  struct seccomp_filter *ret_filter, struct err *err) MUST_USE;
 
 /*
- * The same from the table alone; false when it is not there. The caller
+ * Filter of this want from the table; false when it is not there. The caller
  * releases *ret_filter.
  */
 bool filters_find(const struct seccomp_want *want,

@@ -130,10 +130,11 @@ uint64_t landlock_access(const struct landlock_rules *r, uint64_t access,
  */
 int landlock_add_path(struct landlock_rules *r, int o_path_fd, uint64_t access,
 		      struct err *err) MUST_USE;
-/* The same for a descriptor that was looked at before. */
+/* Grant rights on a descriptor that was looked at before. */
 void landlock_add_known(struct landlock_rules *r, int o_path_fd, bool is_dir,
 			uint64_t access);
-/* Nothing happens below ABI 4; net-ports is absent then. */
+/* Grant rights on a TCP port; below ABI 4 nothing happens, and net-ports is
+   absent. */
 void landlock_add_port(struct landlock_rules *r, uint16_t port,
 		       uint64_t access);
 

@@ -50,8 +50,7 @@ static int lacks_library(struct err *err)
 {
 	return err_set(err, ERR_PROTECTION,
 		       "a system-call filter with added names needs " LIBRARY
-		       ", which is not here; install it: apt-get install "
-		       "libseccomp2");
+		       ", which is not installed: apt-get install libseccomp2");
 }
 
 static int resolve_name(const char *name)

@@ -94,7 +94,7 @@ struct seccomp_filter {
 		.insn = NULL \
 	}
 
-/* What a resolved policy asks for; the other members are the caller's. */
+/* Fill in what a resolved policy asks for; other members are the caller's. */
 void seccomp_want_init(struct seccomp_want *want, const struct policy *p);
 
 /*
@@ -107,8 +107,7 @@ void seccomp_want_init(struct seccomp_want *want, const struct policy *p);
  */
 int seccomp_build(const struct seccomp_want *want,
 		  struct seccomp_filter *ret_filter, struct err *err) MUST_USE;
-/* The same as libseccomp wrote it, before gate/build/compact.h; for comparison.
- */
+/* Build the filter as libseccomp writes it, before compact(); tests compare. */
 int seccomp_build_plain(const struct seccomp_want *want,
 			struct seccomp_filter *ret_filter, struct err *err)
 	MUST_USE;
@@ -118,11 +117,11 @@ void seccomp_filter_release(struct seccomp_filter *f);
  * Check the names of `syscalls`.
  * errors  ERR_POLICY      unknown, with the nearest; or never to be had, with
  *			   why
- *	   ERR_PROTECTION  nobody to ask: libseccomp is not installed
+ *	   ERR_PROTECTION  libseccomp is not installed
  */
 int seccomp_check_names(const struct strlist *names, struct err *err) MUST_USE;
 
-/* The name of a native call number; NULL when nobody knows it. Static. */
+/* Name of a native call number; NULL when it is unknown. Static. */
 const char *seccomp_call_name(int nr) MUST_USE;
 /* How its arguments are shown, as syscalls.def has it; "" when unknown. */
 const char *seccomp_call_kinds(int nr) MUST_USE;

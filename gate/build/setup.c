@@ -160,7 +160,7 @@ static void sort_entries(struct builder *b)
 	if (b->n)
 		qsort(b->entry, b->n, sizeof(*b->entry), compare);
 	for (size_t i = 0; i < b->n; i++) {
-		/* the same folder pinned for two paths, or mounted anyway */
+		/* one folder pinned for two paths, or mounted anyway */
 		if (n && b->entry[i].is_pin &&
 		    strcmp(b->entry[n - 1].path, b->entry[i].path) == 0)
 			continue;

@@ -12,9 +12,9 @@
 
 /* Groups that wait for their next tree. */
 #define IDLE_MAX 16
-/* What an ended tree may leave charged (page cache) for the next one. */
+/* Page cache and the like that an ended tree may leave to the next, bytes. */
 #define LEFT_MAX (UINT64_C(64) << 20)
-/* Of a file of a group, from the folder that the group is in. */
+/* Path of a file of a group, from the folder that the group is in. */
 #define PATH_BYTES (CGROUP_NAME_BYTES + 48)
 
 /* ---- files of a group ---- */

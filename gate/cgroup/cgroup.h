@@ -104,8 +104,8 @@ void cgroups_close(struct cgroups *pool);
  */
 int cgroups_take(struct cgroups *pool, const struct cgroup_want *want,
 		 struct cgroup **ret, struct err *err) MUST_USE;
-/* What is still in it is killed and waited for, seconds at most. NULL is fine.
- */
+/* Give a group back; processes still in it are killed and waited for, seconds
+   at most. NULL is fine. */
 void cgroups_give(struct cgroups *pool, struct cgroup *group);
 
 /*
@@ -117,7 +117,7 @@ void cgroups_give(struct cgroups *pool, struct cgroup *group);
 int cgroup_doors(const struct cgroups *pool, const struct cgroup *group,
 		 int ret_fd[CGROUP_TREES], struct err *err) MUST_USE;
 
-/* What was hit since the group was taken, or since the last look. */
+/* Bounds hit since the group was taken, or since the last look. */
 void cgroup_events(const struct cgroups *pool, struct cgroup *group,
 		   struct cgroup_events *ret);
 

@@ -13,8 +13,8 @@
 /* Folders of the groups that we are in; NULL where there is none. */
 struct cgroup_places {
 	const char *unified;	   /* version 2 */
-	const char *unified_top;   /* its mount point: nothing above it */
-	const char *memory, *pids; /* version 1; the same where mounted so */
+	const char *unified_top;   /* mount point: nothing above it */
+	const char *memory, *pids; /* version 1; one folder where mounted so */
 };
 
 /*

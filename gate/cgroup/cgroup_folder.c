@@ -194,7 +194,7 @@ static bool is_own(int base, const char *name)
 	       S_ISDIR(st.st_mode) && st.st_uid == geteuid();
 }
 
-/* Those beside the first group of a gate. */
+/* Remove the groups of a gate but its first one. */
 static void remove_others(const struct cgroup_fs *fs, int base,
 			  const struct group_name *of)
 {

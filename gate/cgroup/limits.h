@@ -37,7 +37,7 @@ struct limits_context {
 void limits_build(const struct policy *p, const struct limits_context *c,
 		  struct limit ret[N_LIMITS]);
 
-/* Who counts the tasks of a child. */
+/* Counters that bound the tasks of a child. */
 enum limits_counted {
 	LIMITS_OWN_GROUP, /* pids.max of its control group */
 	LIMITS_OWN_USER,  /* RLIMIT_NPROC, in a user namespace of its own */

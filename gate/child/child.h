@@ -59,8 +59,8 @@ enum child_fd {
 #define CHILD_SIGNAL_END 63
 
 /*
- * What outlives the start: written by init, read by the gate after init's
- * pidfd is readable. In the gate's memory.
+ * State of a tree after its start: written by init, read by the gate after
+ * init's pidfd is readable. In the gate's memory.
  */
 struct child_state {
 	int has_status; /* the program has ended with .wait_status */
@@ -98,7 +98,7 @@ struct launch {
 	int *slots;
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
-	void *program_stack; /* its upper end */
+	void *program_stack; /* upper end of it */
 	/* addresses in the own network that are served from outside; at most
 	   PASS_MAX */
 	const struct address_socket *listen;
@@ -133,11 +133,12 @@ struct launch {
 	const char *const *argv;
 	const char *const *envp;
 
-	/* what came of it */
-	int exec_fd;		/* what init has chosen to be executed */
-	uint64_t exec_cookie;	/* by which the filter knows our own exec; 0 */
-	bool is_grouped;	/* init has cloned it into its group */
-	int started;		/* the program is executed */
+	/* results */
+	int exec_fd; /* file that init has chosen to be executed */
+	uint64_t
+		exec_cookie; /* the filter knows our own exec by it; 0 = none */
+	bool is_grouped;     /* init has cloned it into its group */
+	int started;	     /* the program is executed */
 	enum child_stage stage; /* where it failed; STAGE_NONE = nowhere */
 	int sys;		/* errno of that */
 	long setup_step;	/* of STAGE_SETUP: index in .setup */

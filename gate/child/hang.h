@@ -1,11 +1,12 @@
 /*
- * File systems that may not answer: what lies on a server that is gone, or in
- * a process that is stuck, makes whoever opens it wait, and no signal helps.
+ * File systems that may not answer: a file on a server that is gone, or in a
+ * process that is stuck, makes the process that opens it wait, and no signal
+ * helps.
  *
- * So where such a file system is mounted, somebody else goes first: a process
- * that only looks at the files of a request. It is given up when it is not
- * back in time, and the runner itself never touches them. What ends while
- * the runner is already at it, or is mounted later, is not seen here.
+ * So where such a file system is mounted, another process goes first: it only
+ * looks at the files of a request. When it does not end in time it is given
+ * up, and the runner itself never touches them. A server that goes away later,
+ * or a file system that is mounted later, is not seen here.
  */
 #ifndef GATE_CHILD_HANG_H
 #define GATE_CHILD_HANG_H
@@ -26,7 +27,7 @@ struct gate_request;
  * source  proc_pid_mountinfo(5)
  */
 bool hang_is_served(struct str mountinfo) MUST_USE;
-/* The same of ours; true where it cannot be read. */
+/* Does our own table? True where it cannot be read. */
 bool hang_is_possible(void) MUST_USE;
 
 /*

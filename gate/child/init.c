@@ -59,7 +59,7 @@ static long check_runner(int sock)
 	return r < 0 ? r : 0;
 }
 
-/* What is above moves out of the way first; then all of it into place. */
+/* Descriptors at our numbers move out of the way first, then all into place. */
 static long move_descriptors(const int from[N_FDS])
 {
 	int fd[N_FDS];
@@ -312,7 +312,7 @@ static bool is_tree(const struct sweep *s, int self, int pid)
 	return false;
 }
 
-/* Finds what descends from us and signals it; how many there are. */
+/* Signal all processes that descend from us; returns how many there are. */
 static size_t signal_tree(struct sweep *s, int self, int sig)
 {
 	bool more = true;
@@ -334,7 +334,7 @@ static size_t signal_tree(struct sweep *s, int self, int sig)
 	return s->n_ours;
 }
 
-/* True when nothing is left. */
+/* Reap the children that have ended; true when none is left. */
 static bool reap_all(void)
 {
 	long r;
@@ -445,7 +445,7 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 
 /* ---- its beginning ---- */
 
-/* What is left is to signal a program that may have become another user. */
+/* Keep one capability: to signal a program that may be another user. */
 static void drop_everything(void)
 {
 	const uint32_t kill = 1U << CAP_KILL;

@@ -70,9 +70,10 @@ static void receive(int sock, struct launched *d)
 
 static int is_late(struct err *err)
 {
-	return err_set(err, ERR_DEADLINE,
-		       "it was not executed in time: its file, or what is "
-		       "needed to start it, does not answer");
+	return err_set(
+		err, ERR_DEADLINE,
+		"the program was not executed in time: its file, or one that "
+		"it needs to start, does not answer");
 }
 
 /*
@@ -104,12 +105,12 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 		if (p[1].revents & POLLIN &&
 		    !l->serve(d->listener, l->serve_arg))
 			return err_set(err, ERR_SYS,
-				       "its system calls cannot be answered: "
+				       "system calls cannot be answered: "
 				       "the listener does not work");
 	}
 }
 
-/* What the gate cannot do without, where the kernel refuses all of it. */
+/* Name what the gate cannot do without, where the kernel refuses all of it. */
 static const char *lacking(const struct launch *l)
 {
 	bool is_refused = l->sys == ENOSYS || l->sys == EPERM;
@@ -161,7 +162,7 @@ static int explain(const struct launch *l, struct err *err)
 		       *what ? ": " : "", what);
 }
 
-/* Without namespaces nothing but the pidfd can be what is not known. */
+/* EINVAL without namespaces: this kernel does not know the pidfd. */
 static int explain_clone(uint64_t flags, struct err *err)
 {
 	if (!flags && errno == EINVAL)

@@ -131,7 +131,7 @@ static bool try_caps(struct ns_caps *caps, const struct places *places)
 
 /* ---- keeping the result ---- */
 
-/* Whatever is in such a file, on one line; nothing when there is none. */
+/* Append a blank and the text of a setting, if there is one. */
 static void add_setting(struct buf *key, const char *path)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
@@ -144,8 +144,9 @@ static void add_setting(struct buf *key, const char *path)
 }
 
 /*
- * What a result depends on: boot, user, capabilities, namespaces, root
- * directory, security label, and the settings that are changed at run time.
+ * Everything that a result depends on: boot, user, capabilities, namespaces,
+ * root directory, security label, and the settings that are changed at run
+ * time.
  */
 static bool make_key(struct buf *key)
 {
@@ -204,7 +205,7 @@ static bool read_kept(const char *state_dir, struct ns_caps *caps)
 	return caps->available;
 }
 
-/* Only good news are kept: a setting that is put right counts at once. */
+/* Keep a success only: a setting that is put right counts at once. */
 static void keep(const char *state_dir, const struct ns_caps *caps)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;

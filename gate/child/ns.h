@@ -51,7 +51,7 @@ void ns_probe(const struct setup_place *places, size_t n_places,
  */
 void ns_forget(const char *state_dir);
 
-/* What would make namespaces available; "" when it cannot be told. */
+/* Advice that would make namespaces available; "" when there is none. */
 const char *ns_remedy(const struct ns_caps *caps);
 
 /* Flags for clone() of an init with these capabilities. */

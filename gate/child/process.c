@@ -19,7 +19,7 @@
 /* Stack of a process that shares our memory; touched pages only are paid for.
  */
 #define STACK_BYTES (32 * 1024)
-/* A killed process that nothing holds needs no time at all. */
+/* Time that a killed process gets; one that nothing holds needs none. */
 #define KILLED_MS 200
 
 /* ---- C functions ---- */

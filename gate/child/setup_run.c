@@ -45,7 +45,7 @@ static long make_place(const char *path, bool is_dir)
 	for (n = 0; path[n] && n + 1 < sizeof(at); n++) {
 		if (n && path[n] == '/') {
 			at[n] = '\0';
-			/* those that are there answer EEXIST or EROFS */
+			/* EEXIST, EROFS: the folder is there */
 			sys_call(SYS_mkdirat, AT_FDCWD, at, 0755);
 		}
 		at[n] = path[n];
@@ -151,7 +151,7 @@ static long enter(int fd)
 	return r < 0 ? r : sys_call(SYS_chroot, ".");
 }
 
-/* Its name in mountinfo, by which `matins brief` knows a private place. */
+/* Name of a private place in mountinfo, which `matins brief` looks for. */
 #define PRIVATE_SOURCE "matins-private"
 
 static long mount_tmpfs(const struct setup_op *op)

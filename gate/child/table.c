@@ -10,7 +10,7 @@
 
 #include "core/base/kernel.h"
 
-/* A child that does nothing else needs no time at all. */
+/* Time to leave the table; a child that does nothing else needs none. */
 #define LEAVE_MS 20000
 
 /*
@@ -42,7 +42,7 @@ static size_t count(const int fd[N_FDS])
 	return n;
 }
 
-/* Whatever was put there goes. */
+/* Take away the descriptors that were put there. */
 static void clear(void)
 {
 	for (size_t i = 1; i < n_places; i++)
@@ -100,7 +100,7 @@ static int wait_to_leave(const struct process *init)
 	while (r < 0 && errno == EINTR);
 	if (r > 0)
 		return 0;
-	/* it must not change the table any more when we do */
+	/* the child must not change the table any more when we do */
 	kernel_pidfd_signal(init->pidfd, SIGKILL);
 	while (poll(&p[1], 1, -1) < 0 && errno == EINTR)
 		;

@@ -13,7 +13,7 @@
 
 #include "gate/build/variants.h"
 
-/* What a variant got; `at` counts instructions of the whole table. */
+/* Filter of a variant; `at` counts instructions of the whole table. */
 struct made {
 	struct seccomp_filter filter;
 	size_t at;

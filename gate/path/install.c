@@ -8,7 +8,7 @@
 #include "gate/policy/allow.h"
 #include "gate/path/resolve.h"
 
-/* What marks the folder of a package. */
+/* Files and folders that mark the folder of a package. */
 static const char *const marks[] = {"package.json", "pyproject.toml",
 				    "node_modules", "pyvenv.cfg"};
 

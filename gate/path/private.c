@@ -24,7 +24,7 @@
 
 #define BASES 4
 
-/* Root's children are somebody else: all folders down to it are open. */
+/* Children of root are another user: all folders down to it must be open. */
 static bool everybody_may_pass(const char *dir)
 {
 	AUTO(mem_freep) char *path = mem_strdup(dir);
@@ -74,7 +74,7 @@ static size_t list_bases(const char *ret[BASES])
 	return n;
 }
 
-/* What is too deep is moved up to the top, and its turn comes later. */
+/* Removal of a tree: folders too deep move up to the top, for a later round. */
 struct removal {
 	int top;
 	unsigned moved;

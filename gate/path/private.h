@@ -32,7 +32,7 @@ struct private_dirs {
 /* Removes stale ones of this user, too. Opened already: does nothing. */
 int private_open(struct private_dirs *p, struct err *err) MUST_USE;
 void private_close(struct private_dirs *p);
-/* Only that: remove what crashed runs of this user have left. */
+/* Remove only what crashed runs of this user have left. */
 void private_sweep(void);
 
 /* An own folder with "home" and "tmp" in it, both owned by uid and gid. */

@@ -261,7 +261,7 @@ static int open_judged(const char *asked, bool is_self, struct arena *arena,
 	f->path = resolve_fd_path(f->fd, arena);
 	if (!f->path)
 		return err_set(err, ERR_POLICY,
-			       "%s: its path cannot be told; is /proc mounted?",
+			       "%s: the path is unknown; is /proc mounted?",
 			       asked);
 	why = is_self && S_ISREG(f->st.st_mode)
 		      ? NULL
@@ -331,7 +331,8 @@ static int elf_loader(const struct resolved_file *f, const char *head, size_t n,
 
 	*ret = NULL;
 	if (n < sizeof(eh))
-		return err_set(err, ERR_POLICY, "%s: cut short", f->path);
+		return err_set(err, ERR_POLICY,
+			       "%s: the ELF header is cut short", f->path);
 	memcpy(&eh, head, sizeof(eh));
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != ELF_MACHINE)
 		return err_set(err, ERR_POLICY,
@@ -348,9 +349,10 @@ static int elf_loader(const struct resolved_file *f, const char *head, size_t n,
 		if (ph.p_filesz < 2 || ph.p_filesz > sizeof(path) ||
 		    !read_part(f, head, n, ph.p_offset, path, ph.p_filesz) ||
 		    path[ph.p_filesz - 1] || path[0] != '/')
-			return err_set(err, ERR_POLICY,
-				       "%s: its loader cannot be read",
-				       f->path);
+			return err_set(
+				err, ERR_POLICY,
+				"%s: the loader that it names cannot be read",
+				f->path);
 		*ret = arena_strdup(arena, path);
 	}
 	return 0;
@@ -410,9 +412,10 @@ static int take_script(struct resolved *r, const struct resolved_file *f,
 	size_t at;
 
 	if (name[0] != '/')
-		return err_set(err, ERR_POLICY,
-			       "%s: its interpreter \"%s\" is no absolute path",
-			       f->path, name);
+		return err_set(
+			err, ERR_POLICY,
+			"%s: the interpreter \"%s\" is not an absolute path",
+			f->path, name);
 	if (depth == LIMIT_SHEBANG_DEPTH)
 		return err_set(err, ERR_LIMIT,
 			       "%s: scripts interpreted by scripts, more than "

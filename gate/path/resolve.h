@@ -85,8 +85,8 @@ bool resolve_shebang(struct str text, struct str *ret_interpreter,
 		     struct str *ret_argument) MUST_USE;
 
 /*
- * What env(1) would start: the first word that is neither an option nor an
- * assignment ("-S node --flag" gives "node"); {NULL, 0} when there is none.
+ * Program that env(1) would start: the first word that is neither an option nor
+ * an assignment ("-S node --flag" gives "node"); {NULL, 0} when there is none.
  */
 struct str resolve_env_target(struct str argument) MUST_USE;
 

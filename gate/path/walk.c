@@ -66,7 +66,7 @@ struct way {
 	struct walk_link *link;
 	size_t n_links;
 	const char *rest;
-	int at; /* what was opened last; owned */
+	int at; /* descriptor of the last part; owned */
 };
 
 /* The link's text stands before what is left of the path. */

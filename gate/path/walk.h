@@ -51,7 +51,8 @@ struct walk {
  */
 int walk_open(const char *path, struct arena *arena, struct walk *ret) MUST_USE;
 
-/* Follow none: any link on the way is ELOOP; for names that were just read. */
+/* Open a path without following links: any on the way is ELOOP. For names
+   that were just read. */
 int walk_open_plain(const char *path, struct arena *arena, struct walk *ret)
 	MUST_USE;
 

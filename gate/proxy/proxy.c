@@ -18,7 +18,8 @@
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* Below the ports that the kernel gives out, and nobody's in /etc/services. */
+/* First port to try: below those that the kernel gives out, and free in
+   /etc/services. */
 #define PORT_FIRST 23128
 /* A process that has not confined itself by then never will. */
 #define READY_MS 20000
@@ -73,7 +74,7 @@ static int make_memory(void)
 	return fd;
 }
 
-/* Sealed in its size, so that nobody can pull it away from under us. */
+/* Seal the size of the memory, so that no process pulls it away under us. */
 static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 		      struct err *err)
 {
@@ -133,14 +134,14 @@ int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 
 /* ---- the sockets ---- */
 
-/* Its words when there are any. */
+/* Quote the words of the process when there are any. */
 static int not_ready(const char *text, ssize_t n, struct err *err)
 {
 	if (n > 0)
 		return err_set(err, ERR_SYS, "proxy: %.*s", (int)n, text);
-	return err_set(err, ERR_SYS,
-		       "proxy: it ended, or did not begin to "
-		       "serve in time");
+	return err_set(
+		err, ERR_SYS,
+		"proxy: the process ended, or did not begin to serve in time");
 }
 
 int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)

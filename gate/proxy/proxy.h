@@ -45,8 +45,8 @@ struct proxy {
 
 /* Where the proxy listens in the child's network: 127.0.0.1 at this port. */
 uint16_t proxy_port(const struct policy *p) MUST_USE;
-/* What init is to listen on: the proxy's own and every forward. In the arena.
- */
+/* Addresses that init listens on: the proxy's own and every forward. In the
+   arena. */
 void proxy_listeners(const struct policy *p, struct arena *arena,
 		     struct launch *l);
 

@@ -25,7 +25,7 @@
 /* Two for each connection, and those of name lookups. */
 #define FILES 1024
 
-/* What the resolver of the C library opens; what is not there is left out. */
+/* Files that the resolver of the C library opens, where they exist. */
 static const char *const READABLE[] = {
 	"/etc/hosts",
 	"/etc/resolv.conf",

@@ -329,7 +329,7 @@ static void asked(struct proxy_loop *l, struct conn *c)
 
 /* ---- reading a request ---- */
 
-/* What is left of the input goes to the server, behind the head. */
+/* Put the new head before what is left of the input, for the server. */
 static void put_head(struct pipe *p, size_t used, struct str head)
 {
 	size_t rest;
@@ -422,7 +422,7 @@ void conn_step(struct proxy_loop *l, struct conn *c)
 	case CONN_REQUEST:
 		if (!c->client_is)
 			break;
-		/* what a rewritten head grows by must have room */
+		/* a rewritten head is longer and needs the room */
 		if (pipe_fill(c->up, c->client, PROXY_HEAD_BYTES) < 0)
 			conn_close(l, c);
 		else

@@ -26,7 +26,7 @@
 
 enum conn_state {
 	CONN_FREE,
-	CONN_REQUEST, /* its head is being read */
+	CONN_REQUEST, /* the head is being read */
 	CONN_LOOKUP,
 	CONN_CONNECT,
 	CONN_OPEN,  /* bytes go both ways */
@@ -47,7 +47,7 @@ struct conn {
 	enum proxy_outcome outcome; /* of the last address */
 	uint64_t deadline_ns;	    /* 0 = none */
 	struct pipe *up, *down;	    /* to the server, to the client; owned */
-	short client_is, server_is; /* what poll() found */
+	short client_is, server_is; /* events that poll() found */
 };
 
 struct proxy_loop {

@@ -29,9 +29,9 @@ enum lookup_state { LOOKUP_PENDING, LOOKUP_FOUND, LOOKUP_NOTHING };
 /* ret  room for LOOKUP_ADDRESSES; written when found */
 enum lookup_state lookup_state(const struct lookup *l, struct address *ret,
 			       size_t *ret_n) MUST_USE;
-/* Its result is not wanted (any more). Takes NULL. */
+/* Give up on a result, or give it back. Takes NULL. */
 void lookup_end(struct lookup *l);
-/* Give back what ended after lookup_end(). */
+/* Free look-ups that have ended after lookup_end(). */
 void lookup_sweep(void);
 
 #endif

@@ -183,7 +183,7 @@ static void serve(const struct passed *sockets, const struct endpoint *rows,
 
 /* ---- the start ---- */
 
-/* Somebody may have given the program this name by hand. */
+/* NULL: the program was given this name by hand, and has no such memory. */
 static struct proxy_share *map_share(void)
 {
 	struct stat st;

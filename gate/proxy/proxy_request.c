@@ -278,7 +278,7 @@ enum proxy_said proxy_read(struct str in, bool greeted, struct buf *head,
 		return PROXY_MORE;
 	if (byte_at(in, 0) == SOCKS_VERSION)
 		return read_socks(in, greeted, ret);
-	/* what begins with no letter will never become a request */
+	/* bytes that begin with no letter never become a request */
 	if (greeted || !text_is_alpha(in.p[0])) {
 		ret->speaks = greeted ? PROXY_SOCKS : PROXY_HTTP_CONNECT;
 		return wrong(ret, PROXY_BAD_REQUEST);

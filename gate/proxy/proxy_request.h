@@ -1,6 +1,6 @@
 /*
- * What a child says to the proxy, and what the proxy answers: bytes in,
- * request out. HTTP CONNECT, HTTP requests in absolute form (RFC 9112, 3.2.2)
+ * Requests of a child to the proxy, and the answers: bytes in, request out.
+ * HTTP CONNECT, HTTP requests in absolute form (RFC 9112, 3.2.2)
  * and SOCKS5 (RFC 1928); the first byte tells which.
  *
  *	switch (proxy_read(bytes, greeted, &head, &request)) {
@@ -69,7 +69,7 @@ void proxy_answer(enum proxy_speaks speaks, enum proxy_outcome outcome,
 		  const struct endpoint_target *target, struct buf *out);
 
 bool proxy_is_denial(enum proxy_outcome outcome) MUST_USE;
-/* What it says to people; static. */
+/* Text of an outcome for people; static. */
 const char *proxy_outcome_text(enum proxy_outcome outcome) MUST_USE;
 /*
  * The `sandbox` line that would allow it; nothing is added when none can.

@@ -20,7 +20,7 @@
 enum {
 	PROXY_FD_GATE = 3, /* a socket to the gate; its end is our end */
 	PROXY_FD_SHARE,	   /* struct proxy_share */
-	PROXY_FD_FREE,	   /* what it opens itself begins here */
+	PROXY_FD_FREE,	   /* descriptors that it opens itself begin here */
 };
 
 /* Rows of refused endpoints; further ones are counted. */

@@ -140,7 +140,7 @@ static void read_comm(uint32_t pid, char out[COMM_BYTES])
 	out[n] = '\0';
 }
 
-/* The kernel's idea of the two structures; it may have grown beyond ours. */
+/* Sizes of the two structures in this kernel, which may be larger than ours. */
 static bool notif_sizes(size_t *ret_notif, size_t *ret_resp)
 {
 	struct seccomp_notif_sizes sizes;
@@ -176,7 +176,8 @@ struct listener {
 	struct watch *watch;
 };
 
-/* 0; ENOENT: its task is gone, and the pid may be another's; else an errno. */
+/* 0: the request stands. ENOENT: its task is gone, and the id may be another's.
+   Else an errno. */
 static int check_valid(const struct listener *l)
 {
 	uint64_t id = l->req->id;
@@ -184,7 +185,8 @@ static int check_valid(const struct listener *l)
 	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-/* 0: it goes on. Returns an errno when it still waits. */
+/* Answer the call with an errno; 0 lets it go on. Returns an errno when the
+   call still waits. */
 static int answer(struct listener *l, int error)
 {
 	int r;
@@ -229,7 +231,7 @@ static int look(struct listener *l)
 	return answer(l, watch_note(l->watch, comm));
 }
 
-/* Something waits: 1. Nothing: 0. There is nobody left: -1. */
+/* 1: a call waits. 0: none does. -1: no task has the filter any more. */
 static int wait_state(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -245,7 +247,7 @@ static int wait_state(int fd)
 	return p.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
 }
 
-/* One call, or none: its task was killed meanwhile. Else an errno. */
+/* Serve one call; none when its task was killed meanwhile. Else an errno. */
 static int serve_one(struct listener *l)
 {
 	int r;

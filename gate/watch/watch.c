@@ -23,7 +23,7 @@
 
 /* ---- the table ---- */
 
-/* What a call does with what it names. */
+/* Effect of a call on the file or address that it names. */
 enum watch_how {
 	WATCH_OPEN,
 	WATCH_CHANGE,
@@ -75,7 +75,7 @@ bool watch_covers(const struct watch *w, int nr)
 	return false;
 }
 
-/* What the call that waits asks for: it may have two rows. */
+/* Demands of the call that waits; it may have two rows. */
 struct watch_seen {
 	unsigned n;
 	struct watch_exec exec;
@@ -209,7 +209,7 @@ static void read_args(const struct seccomp_notif *req,
 		if (read_memory(pid, at, &p, sizeof(p)) != sizeof(p))
 			return;
 		if (!p) {
-			/* what fills the room to its end may have gone on */
+			/* a text that fills the room may have gone on */
 			seen->exec.is_cut = room < 1;
 			return;
 		}
@@ -523,7 +523,7 @@ static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 		return read_address(req, row, path, size);
 	if (row->what == GATE_RECORD_FILES &&
 	    (!r->access || !req->data.args[row->path]))
-		return false; /* it is not opened; times of a descriptor */
+		return false; /* O_PATH opens nothing; times of a descriptor */
 	if (!read_path(req, row, path, size))
 		snprintf(path, size, "%s", UNKNOWN);
 	else if (is_futile(req, row, path))
@@ -538,7 +538,7 @@ void watch_see(struct watch *w, const struct seccomp_notif *req)
 	unsigned wants = watch_wants(w);
 
 	if (!w->has_begun)
-		return; /* what is executed is known, and cannot be read */
+		return; /* our own exec: known, and not to be read */
 	if (!w->seen)
 		w->seen = mem_zalloc(sizeof(*w->seen));
 	w->seen->n = 0;

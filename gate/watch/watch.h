@@ -1,5 +1,5 @@
 /*
- * What a tree does, written down while it runs.
+ * Record of what a tree does, written while it runs.
  *
  * With watching, the calls of watch.def that the filter allows go to the
  * listener first, which records them and lets them go on. It never allows
@@ -40,10 +40,10 @@
  * some twenty thousand files. Some 50 MiB at most.
  */
 #define WATCH_RECORDS_TRACE (1U << 18)
-/* What is kept of an exec: arguments, and bytes of each with the NUL. */
+/* Arguments of an exec that are kept, and bytes of each with the NUL. */
 #define WATCH_ARGS 16
 #define WATCH_ARG_BYTES 256
-/* What rules are asked about: arguments, and bytes of all of them. */
+/* Arguments of an exec that rules judge, and bytes of all of them. */
 #define WATCH_JUDGED_ARGS 512
 #define WATCH_JUDGED_BYTES (128 * 1024)
 /* Instructions of a program that the kernel takes: BPF_MAXINSNS. */
@@ -63,8 +63,8 @@ struct watch_seen;
 /* An exec that a task asks for, looked at from outside. */
 struct watch_exec {
 	const char *path; /* as the task names it; "?": it cannot be read */
-	/* Where it lies in the view of the task, all links followed; "" when
-	   `error` says why it could not be opened there. */
+	/* Place in the view of the task, all links followed; "" when `error`
+	   says why the file could not be opened there. */
 	const char *file;
 	uint64_t dev, ino;
 	bool is_program; /* a regular file that somebody may execute */
