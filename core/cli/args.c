@@ -8,7 +8,7 @@ const struct option args_common[] = {
 	{"config", 'c', "FILE", "read this configuration file"},
 	{"lax", 0, NULL, "unknown keys are warnings"},
 	{"quiet", 'q', NULL, "errors only"},
-	{"verbose", 'v', NULL, "say more on stderr"},
+	{"verbose", 'v', NULL, "print more on stderr"},
 	{"help", 'h', NULL, "print this"},
 	{0},
 };
@@ -65,6 +65,13 @@ struct args_meant args_meant(struct str word, const char *const *names,
 		snprintf(meant.text, sizeof(meant.text), "; did you mean %s?",
 			 near);
 	return meant;
+}
+
+int args_bad(const char *name, const char *text, const char *want,
+	     struct err *err)
+{
+	return err_set(err, ERR_USAGE, "--%s: \"%s\" is not %s", name, text,
+		       want);
 }
 
 static size_t collect(const char **names, size_t n, size_t max,

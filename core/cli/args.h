@@ -75,6 +75,13 @@ void args_find_json(int argc, char **argv);
 /* An argument asked for JSON: main prints errors as JSON, too. */
 extern bool cli_json_errors;
 
+/*
+ * Set ERR_USAGE: `--NAME: "TEXT" is not WANT`. Returns -1.
+ * want  "a size; use for example 512MiB"
+ */
+int args_bad(const char *name, const char *text, const char *want,
+	     struct err *err);
+
 struct args_meant {
 	char text[256];
 };

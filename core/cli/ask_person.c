@@ -95,7 +95,8 @@ static void answer(struct ask_person *p, enum elicit_action action)
 	elicit_answer(&q->what, action, buf_str(&values), &q->arena, &out,
 		      &why);
 	if (why.p)
-		log_warning("not sent as it is: %.*s", STR_ARG(why));
+		log_warning("the answer is not sent unchanged: %.*s",
+			    STR_ARG(why));
 	p->first = q->next;
 	client_answer(p->client, q->ask, buf_str(&out));
 	question_free(q);
@@ -209,12 +210,13 @@ static void show_url(const struct ask_person *p, struct str url,
 		if (n - i < 4 || strncasecmp(url.p + i, "xn--", 4) ||
 		    (i > at && url.p[i - 1] != '.'))
 			continue;
-		buf_adds(out, "  The host's name is Punycode: it may look "
-			      "like another one.\n");
+		buf_adds(out, "  The host name is in Punycode: it may look "
+			      "like another name.\n");
 		break;
 	}
 	if (memchr(url.p + at, '@', n - at))
-		buf_adds(out, "  What stands before the @ is no host.\n");
+		buf_adds(out,
+			 "  The text before the @ is not part of the host.\n");
 }
 
 static void begin_next(struct ask_person *p)
@@ -244,7 +246,7 @@ static void begin_next(struct ask_person *p)
 		buf_adds(&out, "matins does not open it. y: I agree and open "
 			       "it myself, d: decline, c: cancel: ");
 	} else {
-		buf_adds(&out, "Enter takes what stands in brackets; :d "
+		buf_adds(&out, "Enter takes the value in brackets; :d "
 			       "declines, :c cancels, :a begins again.\n");
 	}
 	put(&out);
@@ -347,7 +349,7 @@ static void on_typed(void *arg, uint32_t events)
 	if (r < 0 && (errno == EINTR || errno == EAGAIN))
 		return;
 	if (r <= 0) {
-		/* nobody can answer any more */
+		/* the end of the input cancels all questions */
 		p->ended = true;
 		while (p->first)
 			answer(p, ELICIT_CANCEL);
@@ -387,8 +389,8 @@ void ask_person(struct ask_person *p, const struct client_event *e)
 	if (elicit_read(arena_str(&q->arena, e->of->params), &q->arena,
 			&q->what, &err) < 0) {
 		live_clear(p->live);
-		log_warning("%s asks what cannot be asked: %s", p->server,
-			    err.msg);
+		log_warning("%s asks for a form that cannot be shown: %s",
+			    p->server, err.msg);
 		client_answer_error(p->client, q->ask, RPC_INVALID_PARAMS,
 				    err.msg);
 		question_free(q);

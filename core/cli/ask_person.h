@@ -20,7 +20,7 @@ struct ask_person {
 	struct loop *loop;	   /* borrowed, as are the next three */
 	const struct scrub *scrub; /* may be NULL */
 	struct live *live;
-	const char *server; /* who asks */
+	const char *server; /* name of the server, for the prompt */
 	struct client *client;
 	struct question *first; /* owned; the first one is being asked */
 	struct loop_watch typed;

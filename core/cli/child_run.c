@@ -32,7 +32,7 @@ static bool has_word(const char *text, size_t n, const char *word)
 	return memmem(text, n, word, strlen(word)) != NULL;
 }
 
-/* What libraries say of EACCES, EPERM and EROFS: children have no locale. */
+/* Words of libraries for EACCES, EPERM and EROFS: children have no locale. */
 static bool says_refused(const char *text, size_t n)
 {
 	static const char *const words[] = {
@@ -192,7 +192,7 @@ static int watch_all(struct running *e, struct err *err)
 	return loop_watch(l, &e->tty_in, STDIN_FILENO, EPOLLIN, on_tty, e, err);
 }
 
-/* What is left in the pipes of a tree that has ended. */
+/* Pump the rest of the pipes of a tree that has ended. */
 static void drain(struct running *e)
 {
 	for (int which = 1; which <= 2; which++)

@@ -27,8 +27,8 @@
 struct child_end {
 	struct gate_child *child; /* owned; what .verdict borrows from */
 	struct gate_verdict verdict;
-	/* What was pumped to stderr has such words; the second: that npm has
-	   no network and lacks a package. */
+	/* Words of a refusal were pumped to stderr; words of npm without a
+	   network that lacks a package. */
 	bool said_refused, said_download;
 };
 

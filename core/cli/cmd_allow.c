@@ -22,8 +22,8 @@
 #include "core/config/config.h"
 
 const struct option options_allow[] = {
-	{"edits", 0, NULL, "and whatever is written into the file later"},
-	{"list", 0, NULL, "list what is allowed"},
+	{"edits", 0, NULL, "allow later edits of the file, too"},
+	{"list", 0, NULL, "list the allowances"},
 	{"json", 0, NULL, "with --list: print one JSON document"},
 	{0},
 };
@@ -61,8 +61,8 @@ static const char *find_config(const struct args *args, struct arena *arena,
 			return path;
 	}
 	err_set(err, ERR_UNKNOWN,
-		"there is no matins.toml and no modulex.toml in %s; a file of "
-		"another name is used with -c FILE, which needs no allowance",
+		"%s has neither matins.toml nor modulex.toml; use a file of "
+		"another name with -c FILE, which needs no allowance",
 		dir);
 	return NULL;
 }
@@ -131,7 +131,7 @@ static void print_text(const struct allowance *a, size_t n, struct buf *out)
 		buf_addc(out, '\n');
 	}
 	if (!n)
-		log_note("nothing is allowed");
+		log_note("no configuration is allowed");
 }
 
 static int list(const struct args *args, struct err *err)
@@ -183,9 +183,8 @@ static int allow(const struct args *args, struct err *err)
 	show(&file);
 	if (config_allow_keep(&file, args_has(args, "edits"), err) < 0)
 		return -1;
-	log_note(args_has(args, "edits")
-			 ? "allowed, whatever is written into it later"
-			 : "allowed as it is now");
+	log_note(args_has(args, "edits") ? "allowed, with all later edits"
+					 : "allowed as it is now");
 	return 0;
 }
 
@@ -226,7 +225,7 @@ static int forget(const char *path, struct arena *arena, struct err *err)
 	int r = allowed_forget(NULL, real, err);
 
 	if (r == 0)
-		log_note("%s is not allowed any more", real);
+		log_note("%s is no longer allowed", real);
 	return r;
 }
 

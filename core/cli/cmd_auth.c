@@ -17,7 +17,7 @@
 #define PORTION_BYTES 4096
 
 const struct option options_auth[] = {
-	{"url", 0, "URL", "a server that is in no configuration"},
+	{"url", 0, "URL", "a server outside of the configuration"},
 	{"json", 0, NULL, "print one JSON document"},
 #include "core/cli/remote_options.def"
 	{0},
@@ -70,10 +70,10 @@ static void say_text(const struct said *said, struct buf *out)
 	if (said->name)
 		buf_addf(out, "  url      %.*s\n", STR_ARG(said->url));
 	if (said->is_elsewhere)
-		buf_adds(out, "  in no configuration that is in use\n");
+		buf_adds(out, "  not in the configuration in use\n");
 	if (said->is_old)
-		buf_adds(out, "  of an earlier version, for any server of this "
-			      "URL\n");
+		buf_adds(out, "  kept by an earlier version, for any server of "
+			      "this URL\n");
 	if (*s->issuer)
 		buf_addf(out, "  issuer   %s\n", s->issuer);
 	if (*s->client_id)
@@ -83,8 +83,7 @@ static void say_text(const struct said *said, struct buf *out)
 	if (s->expires_s) {
 		clock_format(s->expires_s * (int64_t)NS_PER_S, when);
 		buf_addf(out, "  expires  %s%s\n", when,
-			 s->has_refresh_token ? ", and is renewed by itself"
-					      : "");
+			 s->has_refresh_token ? ", renewed automatically" : "");
 	}
 	if (s->is_bound)
 		buf_adds(out, "  bound to a key of this machine (DPoP)\n");
@@ -277,7 +276,7 @@ static int list_all(struct list *l, const struct args *args, struct err *err)
 		jw_end(&l->w);
 		buf_addc(&l->out, '\n');
 	} else if (!l->n) {
-		log_note("nothing is stored of any server");
+		log_note("no server has a stored login");
 	}
 	return 0;
 }
@@ -388,10 +387,10 @@ static void on_line(struct login *l, struct str line)
 	if (!line.n)
 		return;
 	if (str_find(line, '?') == line.n)
-		log_note("no address of a login: those have a ? and more "
-			 "behind it");
+		log_note("this is not the address of a login page: it has no "
+			 "question mark");
 	else if (!auth_redirected(remote_server_auth(l->t->remote), line))
-		log_note("no address is waited for yet");
+		log_note("no login is waiting for an address yet");
 }
 
 static void on_typed(void *arg, UNUSED uint32_t events)
@@ -422,8 +421,8 @@ static int let_paste(struct login *l, struct err *err)
 {
 	if (!ask_person_is_there())
 		return 0;
-	log_note("if the browser is on another machine, it ends at a page that "
-		 "cannot be loaded: paste the address of that page here");
+	log_note("if the browser runs on another machine, its last page cannot "
+		 "load: paste the address of that page here");
 	return loop_watch(&l->t->loop, &l->typed, STDIN_FILENO, EPOLLIN,
 			  on_typed, l, err);
 }
@@ -433,11 +432,10 @@ static int need_person(const struct target *t, struct err *err)
 	if (!auth_lacks_person(remote_server_auth(t->remote)))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
-		       "logging in needs a person: run it on a terminal, or "
-		       "name a program that opens the page (--browser "
-		       "PROGRAM); without a person a client of its own is "
-		       "needed (--oauth-grant client_credentials or "
-		       "jwt-bearer)");
+		       "a login needs a person: run it on a terminal, or name "
+		       "a program that opens the page (--browser PROGRAM); "
+		       "without a person, use a client of your own "
+		       "(--oauth-grant client_credentials or jwt-bearer)");
 }
 
 /* The warning before it says why. */
@@ -446,9 +444,8 @@ static int need_store(const struct target *t, struct err *err)
 	if (auth_keeps(remote_server_auth(t->remote)))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
-		       "the login would end with this command: there is no "
-		       "folder to keep its tokens in (--token-store DIR names "
-		       "one)");
+		       "the login would end with this command: no folder can "
+		       "keep its tokens; name one with --token-store DIR");
 }
 
 static int login(struct target *t, struct err *err)
@@ -486,7 +483,7 @@ static int logout(struct target *t, struct err *err)
 	if (wait_for(&l, err) < 0)
 		return -1;
 	return say(t, "logged_out",
-		   is_empty ? "nothing was kept of" : "logged out of", err);
+		   is_empty ? "nothing was stored for" : "logged out of", err);
 }
 
 /* 0: there is a token that can be used, or renewed. 1: there is none. */
@@ -537,16 +534,12 @@ static int (*find_action(const char *word))(struct target *, struct err *)
 static int no_action(const char *given, struct err *err)
 {
 	const char *words[ARRAY_LEN(actions)];
-	const char *near = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
 		words[i] = actions[i].word;
-	if (given)
-		near = str_nearest(str_of(given), words, ARRAY_LEN(words));
 	return err_set(err, ERR_USAGE,
-		       "auth: say login, status or logout%s%s%s",
-		       near ? "; did you mean " : "", near ? near : "",
-		       near ? "?" : "");
+		       "auth: name an action: login, status or logout%s",
+		       args_meant(str_of(given), words, ARRAY_LEN(words)).text);
 }
 
 static int check(const struct args *args, struct err *err)
@@ -557,8 +550,8 @@ static int check(const struct args *args, struct err *err)
 		return no_action(given, err);
 	if (args->after)
 		return err_set(err, ERR_USAGE,
-			       "auth is for remote servers; a program gets "
-			       "its credentials by `env`");
+			       "auth is for remote servers; a program gets its "
+			       "credentials from `env`");
 	if (args->n_positional + args_has(args, "url") > 2)
 		return err_set(err, ERR_USAGE, "auth %s: one server at a time",
 			       args->positional[0]);
@@ -575,10 +568,10 @@ static int run_action(struct target *t, const struct args *args,
 	if (r < 0)
 		return -1;
 	if (!t->remote)
-		return err_set(err, ERR_USAGE,
-			       "%s is a program; it gets its credentials by "
-			       "`env`",
-			       t->name);
+		return err_set(
+			err, ERR_USAGE,
+			"%s is a program; it gets its credentials from `env`",
+			t->name);
 	return find_action(args->positional[0])(t, err);
 }
 
@@ -594,8 +587,8 @@ int cmd_auth(const struct args *args, struct err *err)
 		return status_of_all(args, err);
 	if (!is_named)
 		return err_set(err, ERR_USAGE,
-			       "auth %s: which server? a [servers.NAME] of the "
-			       "configuration, or --url URL",
+			       "auth %s: name a server: a [servers.NAME] of "
+			       "the configuration, or --url URL",
 			       args->positional[0]);
 	return target_close(&t, run_action(&t, args, err), err);
 }

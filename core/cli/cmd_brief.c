@@ -63,8 +63,8 @@ static int serve(const struct tool_env *env, struct err *err)
 
 	signal(SIGPIPE, SIG_IGN);
 	if (isatty(STDIN_FILENO))
-		log_note("an MCP server on stdin and stdout; `matins brief "
-			 "TOOL` calls one tool: host, repos, todo, deadlines");
+		log_note("serving MCP on stdin and stdout; `matins brief TOOL` "
+			 "calls one tool: host, repos, todo, deadlines");
 	server_init(&s, &info, env);
 	do
 		got = serve_portion(&s, &out, err);
@@ -135,7 +135,7 @@ static void hint_missing(const struct tool *t, const struct args *args)
 			given |= str_starts(str_cut(&rest, '='), f->name);
 		}
 		if (f->required && !f->depth && !given) {
-			log_note("arguments stand behind the tool: matins "
+			log_note("write arguments behind the tool: matins "
 				 "brief %s %s=VALUE",
 				 t->name, f->name);
 			return;

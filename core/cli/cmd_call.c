@@ -17,15 +17,16 @@
 const struct option options_call[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
 	{"batch", 0, "FILE",
-	 "lines {\"tool\":…,\"arguments\":{…}}; - is standard input"},
+	 "call each line {\"tool\":…,\"arguments\":{…}}; - is standard input"},
 	{"jobs", 'j', "N", "with --batch: calls in flight (1)"},
 	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
 	{"no-list", 0, NULL, "do not ask for the list of tools first"},
-	{"no-check", 0, NULL, "call also where a required argument is missing"},
-	{"ignore-tool-error", 0, NULL, "status 0 when the tool failed"},
+	{"no-check", 0, NULL, "call even if a required argument is missing"},
+	{"ignore-tool-error", 0, NULL,
+	 "exit with status 0 even if the tool fails"},
 	{"data", 0, NULL,
 	 "print the structured result, or the JSON in its text"},
-	{"raw", 0, NULL, "control characters reach a terminal as they are"},
+	{"raw", 0, NULL, "pass control characters to a terminal unchanged"},
 	{"save", 0, "DIR", "write images and other bytes to files there"},
 #include "core/cli/target_options.def"
 	{0},
@@ -54,7 +55,7 @@ static int list_tools(struct call *c, struct err *err)
 	return r < 0 ? -1 : 0;
 }
 
-/* What tools/list says of it; {NULL, 0} when it was not asked. */
+/* The tool's entry of tools/list; {NULL, 0} when tools are not listed. */
 static int find_tool(struct call *c, const char *name, struct str *ret,
 		     struct err *err)
 {
@@ -93,8 +94,8 @@ static int print_data(struct call *c, const struct mcp_tool_result *r,
 		json = r->structured;
 	else if (!text_json(r->content, &c->t->arena, &json))
 		return err_set(err, ERR_PEER,
-			       "the tool sent no structured content, and no "
-			       "JSON as its only text");
+			       "the result has no structured content, and its "
+			       "text is not JSON");
 	return target_put_json(c->t, json, err);
 }
 
@@ -212,8 +213,7 @@ static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
 	uint64_t n = 1;
 
 	if (text && (!str_uint64(str_of(text), &n) || !n || n > 1024))
-		return err_set(err, ERR_USAGE,
-			       "-j %s: a number from 1 to 1024 is due", text);
+		return args_bad("jobs", text, "a number from 1 to 1024", err);
 	*ret = (unsigned)n;
 	return 0;
 }
@@ -257,14 +257,13 @@ static int check_usage(const struct args *args, struct err *err)
 
 	if (batch && (args->n_positional || args_has(args, "args")))
 		return err_set(err, ERR_USAGE,
-			       "call: with --batch the tools and their "
-			       "arguments stand in the file");
+			       "call: with --batch, the file names the tools "
+			       "and their arguments");
 	if (batch && (args_has(args, "data") || args_has(args, "raw")))
-		return err_set(
-			err, ERR_USAGE,
-			"call: with --batch each line is a whole result: "
-			"no --data, no --raw; jq -c .structuredContent "
-			"takes the data out");
+		return err_set(err, ERR_USAGE,
+			       "call: --data and --raw do not go with --batch, "
+			       "which prints whole results; jq -c "
+			       ".structuredContent extracts the data");
 	if (!batch && !args->n_positional)
 		return err_set(err, ERR_USAGE,
 			       "call: name a tool: matins call TOOL NAME=VALUE "
@@ -273,12 +272,13 @@ static int check_usage(const struct args *args, struct err *err)
 		return err_set(err, ERR_USAGE, "call: -j needs --batch");
 	if (args_has(args, "strict") && args_has(args, "no-check"))
 		return err_set(err, ERR_USAGE,
-			       "call: one of --strict and --no-check");
+			       "call: use --strict or --no-check, not both");
 	if (args_has(args, "json") + args_has(args, "data") +
 		    args_has(args, "raw") >
 	    1)
-		return err_set(err, ERR_USAGE,
-			       "call: one of --json, --data and --raw");
+		return err_set(
+			err, ERR_USAGE,
+			"call: use only one of --json, --data and --raw");
 	return read_jobs(args, &jobs, err);
 }
 

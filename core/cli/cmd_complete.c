@@ -9,7 +9,7 @@
 #include "core/cli/tool_args.h"
 
 const struct option options_complete[] = {
-	{"context", 0, "NAME=TEXT", "another argument that is known already"},
+	{"context", 0, "NAME=TEXT", "an argument that is already set"},
 #include "core/cli/target_options.def"
 	{0},
 };
@@ -40,9 +40,10 @@ static int write_ref(struct jw *w, const char *text, struct err *err)
 		jw_end(w);
 		return 0;
 	}
-	return err_set(err, ERR_USAGE,
-		       "complete: %s: prompt:NAME or resource:TEMPLATE is due",
-		       text);
+	return err_set(
+		err, ERR_USAGE,
+		"complete: \"%s\" is neither prompt:NAME nor resource:TEMPLATE",
+		text);
 }
 
 static int write_context(struct jw *w, const struct args *args,
@@ -102,8 +103,8 @@ static int print_values(struct target *t, struct str values, struct err *err)
 		if (!scan_string(it.value, &text))
 			continue;
 		if (n++ == VALUES_MAX) {
-			log_warning("%s sent more than %d values; the rest is "
-				    "left out",
+			log_warning("%s sent more than %d values; showing the "
+				    "first ones",
 				    t->name, VALUES_MAX);
 			break;
 		}
@@ -122,14 +123,13 @@ static int print_all(struct target *t, struct str result, struct err *err)
 	    !scan_get_some(completion, "values", &values) ||
 	    scan_type(values) != SCAN_ARRAY)
 		return err_set(err, ERR_PEER,
-			       "the server's answer has no "
-			       "completion.values");
+			       "the server's answer lacks completion.values");
 	if (t->json)
 		return target_put_json(t, result, err);
 	if (print_values(t, values, err) < 0)
 		return -1;
 	if (scan_get(completion, "hasMore", &v) && scan_type(v) == SCAN_TRUE)
-		log_note("there are more");
+		log_note("the server has more values");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /*
- * What is different between two reports or golden files.
+ * Differences between two reports or golden files.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -13,10 +13,10 @@
 #include "core/cli/put.h"
 
 const struct option options_diff[] = {
-	{"json", 0, NULL, "the same as --format json"},
-	{"format", 0, "text|json", "how differences are printed"},
-	{"ignore", 0, "PATH", "do not compare what the path selects"},
-	{"strict", 0, NULL, "a path that selects nothing is an error"},
+	{"json", 0, NULL, "print differences as JSON, like --format json"},
+	{"format", 0, "text|json", "print differences in this form"},
+	{"ignore", 0, "PATH", "skip the values that this path selects"},
+	{"strict", 0, NULL, "fail if a path selects nothing"},
 	{0},
 };
 
@@ -49,12 +49,12 @@ static int same_file(const struct ledger_run *a, const struct ledger_run *b,
 {
 	if (!a || !b || !*a->file || !*b->file || !strcmp(a->file, b->file))
 		return 0;
-	return err_set(err, ERR_COMPARE,
-		       "run %llu is of %s, run %llu of %s; to compare them all "
-		       "the same, write both with `matins show RUN --json -o "
-		       "FILE`",
-		       (unsigned long long)a->generation, a->file,
-		       (unsigned long long)b->generation, b->file);
+	return err_set(
+		err, ERR_COMPARE,
+		"run %llu is of %s, run %llu of %s; to compare them anyway, "
+		"write both with `matins show RUN --json -o FILE`",
+		(unsigned long long)a->generation, a->file,
+		(unsigned long long)b->generation, b->file);
 }
 
 static int diff(const struct args *args, struct arena *arena, struct err *err)

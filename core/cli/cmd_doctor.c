@@ -9,12 +9,12 @@
 #include "core/cli/routine_find.h"
 #include "core/doctor/doctor.h"
 
-/* What is longer does not push the others to the right. */
+/* A longer name does not push the others to the right. */
 #define NAME_COLUMN 24
 
 const struct option options_doctor[] = {
-	{"deep", 0, NULL, "ask each server, too: handshake and tools"},
-	{"stale", 0, "AGE", "fail when a routine has not finished for so long"},
+	{"deep", 0, NULL, "start each server, too: handshake and tools"},
+	{"stale", 0, "AGE", "fail if a routine has not finished for this long"},
 	{"json", 0, NULL, "print one JSON document"},
 	{0},
 };
@@ -23,12 +23,11 @@ static const char *closing(const struct doctor *d,
 			   const struct doctor_options *o)
 {
 	if (doctor_failed(d))
-		return "something is missing: see FAILED above";
+		return "a check failed: see FAILED above";
 	if (!o->file)
-		return "there is no configuration: only this machine was "
-		       "looked at";
-	return o->routine ? "everything that this routine declares can work"
-			  : "everything that is declared can work";
+		return "no configuration: only this machine was checked";
+	return o->routine ? "all checks of this routine passed"
+			  : "all checks passed";
 }
 
 /* Names are aligned within their area, as long as they are short. */
@@ -144,9 +143,8 @@ int cmd_doctor(const struct args *args, struct err *err)
 
 	if (stale &&
 	    (!str_duration_ms(str_of(stale), &o.stale_ms) || !o.stale_ms))
-		return err_set(err, ERR_USAGE,
-			       "--stale %s: a duration such as 26h is due",
-			       stale);
+		return args_bad("stale", stale,
+				"a duration; use for example 26h", err);
 	r = open_config(args, &file, &found, err);
 	if (r == 0 && found)
 		o.file = &file;

@@ -25,9 +25,10 @@
 
 const struct option options_exec[] = {
 #include "core/cli/policy_options.def"
-	{"cwd", 0, "PATH", "start there; it must be granted"},
-	{"report", 0, "FILE", "write what was enforced and denied, as JSON"},
-	{"explain", 0, NULL, "say what it would get, and start nothing"},
+	{"cwd", 0, "PATH", "start in this folder; it must be granted"},
+	{"report", 0, "FILE",
+	 "write a JSON report of what was enforced and denied"},
+	{"explain", 0, NULL, "print what the program would get; start nothing"},
 	{"json", 0, NULL, "with --explain: one JSON document"},
 	{0},
 };
@@ -74,7 +75,7 @@ static int explain(struct gate *gate, const struct gate_request *request,
 			    err);
 }
 
-/* What is wrong with the request is said when it is started. */
+/* Warn of keys that arguments grant; errors show when the program starts. */
 static void warn_arguments(struct gate *gate,
 			   const struct gate_request *request,
 			   struct arena *arena)
@@ -134,8 +135,8 @@ static void warn_secrets(const struct gate *gate, const char *option,
 					 : NULL;
 
 		if (secrets)
-			log_warning("--%s %s: %s can be read there as well; "
-				    "name the folders that are needed",
+			log_warning("--%s %s also grants reading %s; name only "
+				    "the folders that are needed",
 				    option, folder, secrets);
 	}
 }
@@ -167,8 +168,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 	request.program = path_program(argv[0], NULL, arena);
 	if (args_has(args, "json") && !args_has(args, "explain"))
 		return err_set(err, ERR_USAGE,
-			       "exec: --json goes with --explain; what was "
-			       "enforced and denied: --report FILE");
+			       "exec: --json needs --explain; --report FILE "
+			       "writes what was enforced and denied");
 	if (report && outfile_open(&file, report, OUTFILE_REPLACE, err) < 0) {
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "--report");

@@ -19,14 +19,15 @@
 #include "core/config/paths.h"
 
 const struct option options_golden[] = {
-	{"report", 0, "FILE", "take this report instead of running"},
-	{"dir", 0, "DIR", "golden files are here (golden/ beside the routine)"},
-	{"ignore", 0, "PATH", "do not compare what the path selects"},
-	{"strict", 0, NULL, "a rule that matches nothing is an error"},
-	{"format", 0, "text|json", "how differences are printed"},
-	{"json", 0, NULL, "the same as --format json"},
-	{"unused", 0, NULL, "list: only those without a routine"},
-	{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\""},
+	{"report", 0, "FILE", "use this report instead of a run"},
+	{"dir", 0, "DIR",
+	 "folder of golden files (golden/ beside the routine)"},
+	{"ignore", 0, "PATH", "skip the values that this path selects"},
+	{"strict", 0, NULL, "fail if an ignore rule matches nothing"},
+	{"format", 0, "text|json", "print differences in this form"},
+	{"json", 0, NULL, "print differences as JSON, like --format json"},
+	{"unused", 0, NULL, "list: only files without a routine"},
+	{"param", 'p', "KEY=VALUE", "set the value of \"$input.KEY\""},
 	{0},
 };
 
@@ -143,7 +144,7 @@ static int get_report(struct work *w, struct err *err)
 	return run_for_report(w, err);
 }
 
-/* Its own name stays when the folder is moved or checked out elsewhere. */
+/* The file's own name stays when the folder is moved or checked out again. */
 static const char *file_name(const struct work *w)
 {
 	const char *path = w->routine ? w->file.config.path : NULL;
@@ -165,8 +166,8 @@ static int check_owner(struct work *w, const struct golden *g, struct err *err)
 	if (access(other, F_OK) < 0)
 		return 0;
 	return err_set(err, ERR_COMPARE,
-		       "%s is of the routine in %s; --dir names another "
-		       "folder for that of %s",
+		       "%s belongs to the routine in %s; use --dir to keep the "
+		       "golden file of %s in another folder",
 		       w->path, g->file, own);
 }
 
@@ -233,14 +234,14 @@ static int record(struct work *w, struct err *err)
 	if (golden_in_ci())
 		return err_set(err, ERR_CONFIG,
 			       "CI is set: nothing is recorded; record where a "
-			       "person looks at %s and commits it",
+			       "person reviews %s and commits it",
 			       w->path);
 	/* nor where a link leads to a file that is not there yet */
 	if (lstat(w->path, &st) == 0) {
 		print_command(w, "check", &text);
 		return err_set(err, ERR_CONFIG,
-			       "%s is there already and is not written over; "
-			       "`%s` compares, `accept` takes the difference",
+			       "%s already exists and is not overwritten; `%s` "
+			       "compares, `accept` accepts a difference",
 			       w->path, buf_cstr(&text));
 	}
 	if (golden_open(&file, w->path, err) < 0 ||
@@ -259,7 +260,7 @@ static int record(struct work *w, struct err *err)
 	log_note("recorded %s", w->path);
 	success = jdoc_get(golden.report, "success");
 	if (!success || success->type != SCAN_TRUE)
-		log_warning("the recorded run is one that failed");
+		log_warning("the recorded run failed");
 	return 0;
 }
 
@@ -305,7 +306,7 @@ static int print_check(const struct work *w, const struct diff *d,
 		else
 			log_note("%s", buf_cstr(&hint));
 	} else {
-		log_note("%s: as in %s", w->routine_name, w->path);
+		log_note("%s: unchanged since %s", w->routine_name, w->path);
 	}
 	return put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON,
 		   err);
@@ -320,8 +321,9 @@ static int read_accepted(struct work *w, struct err *err)
 	if (err->sys != ENOENT)
 		return -1;
 	print_command(w, "record", &hint);
-	return err_set(err, ERR_COMPARE, "there is no %s yet; `%s` makes it",
-		       w->path, buf_cstr(&hint));
+	return err_set(err, ERR_COMPARE,
+		       "%s does not exist yet; `%s` creates it", w->path,
+		       buf_cstr(&hint));
 }
 
 /* Said before that of a golden file that cannot be there. */
@@ -398,7 +400,7 @@ static int accept_seen(struct work *w, struct err *err)
 	if (golden_in_ci())
 		return err_set(err, ERR_CONFIG,
 			       "CI is set: nothing is accepted; accept where a "
-			       "person looks at the change and commits it");
+			       "person reviews the change and commits it");
 	if (golden_take_candidate(w->path, &text, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
@@ -510,7 +512,6 @@ static int find_verb(const struct args *args, const struct verb **ret,
 {
 	const char *given = args->positional[0];
 	const char *names[ARRAY_LEN(verbs)];
-	const char *near = NULL;
 
 	for (size_t i = 0; given && i < ARRAY_LEN(verbs); i++) {
 		names[i] = verbs[i].name;
@@ -523,12 +524,11 @@ static int find_verb(const struct args *args, const struct verb **ret,
 			       (*ret)->takes_routine ? "name one routine"
 						     : "takes no routine");
 	}
-	if (given)
-		near = str_nearest(str_of(given), names, ARRAY_LEN(verbs));
-	return err_set(err, ERR_USAGE,
-		       "golden: say record, check, accept or list%s%s%s",
-		       near ? "; did you mean " : "", near ? near : "",
-		       near ? "?" : "");
+	return err_set(
+		err, ERR_USAGE,
+		"golden: name an action: record, check, accept or list%s",
+		args_meant(str_of(given), names, given ? ARRAY_LEN(verbs) : 0)
+			.text);
 }
 
 int cmd_golden(const struct args *args, struct err *err)

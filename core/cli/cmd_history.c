@@ -14,7 +14,7 @@
 
 const struct option options_history[] = {
 	{"json", 0, NULL, "print one JSON document"},
-	{"lines", 'n', "N", "the last N runs only"},
+	{"lines", 'n', "N", "only the last N runs"},
 	{0},
 };
 
@@ -78,7 +78,7 @@ static void print_run(struct jw *w, const struct ledger_run *run)
 	jw_end(w);
 }
 
-/* Those that are meant, newest first, at most `max`; returns how many. */
+/* Pick the runs of a routine, newest first, at most `max`; returns how many. */
 static size_t pick(struct ledger_run *run, size_t n, const char *routine,
 		   const char *file, uint64_t max,
 		   const struct ledger_run **ret)
@@ -133,8 +133,7 @@ static int history(const struct args *args, struct arena *arena,
 	size_t n;
 
 	if (lines && !str_uint64(str_of(lines), &max))
-		return err_set(err, ERR_USAGE, "history: -n %s is no number",
-			       lines);
+		return args_bad("lines", lines, "a number", err);
 	if (kept_file(args, routine, arena, &file, err) < 0 ||
 	    ledger_open_read(NULL, &ledger, err) < 0 ||
 	    ledger_read(ledger, arena, &run, &n, err) < 0)

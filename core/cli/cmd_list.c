@@ -16,12 +16,12 @@
 
 const struct option options_list[] = {
 	{"json", 0, NULL, "print one JSON document"},
-	{"names", 0, NULL, "print the names only, one a line"},
-	{"servers", 0, NULL, "the same of the servers"},
-	{"remote", 0, NULL, "with --servers: those with a URL only"},
-	{"steps", 0, "ROUTINE", "the same of the steps of a routine"},
+	{"names", 0, NULL, "print only names, one a line"},
+	{"servers", 0, NULL, "print the names of the servers, one a line"},
+	{"remote", 0, NULL, "with --servers: only servers with a URL"},
+	{"steps", 0, "ROUTINE", "print the names of the steps of a routine"},
 	{"tools", 0, "SERVER",
-	 "the same of the tools of a server, as they were listed last"},
+	 "print the names of the tools of a server, as last listed"},
 	{0},
 };
 
@@ -172,10 +172,10 @@ int cmd_list(const struct args *args, struct err *err)
 		    args_has(args, "tools") >
 	    1)
 		return err_set(err, ERR_USAGE,
-			       "list: one of --json, --names, --servers, "
-			       "--steps and --tools");
+			       "list: use only one of --json, --names, "
+			       "--servers, --steps and --tools");
 	if (args_has(args, "remote") && !args_has(args, "servers"))
 		return err_set(err, ERR_USAGE,
-			       "list: --remote is for --servers");
+			       "list: --remote needs --servers");
 	return list(args, &file, err);
 }

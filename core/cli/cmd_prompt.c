@@ -26,8 +26,8 @@ static int all_strings(struct str values, struct err *err)
 	while (scan_next(&it))
 		if (scan_type(it.value) != SCAN_STRING)
 			return err_set(err, ERR_USAGE,
-				       "argument %.*s is no string, and "
-				       "prompts take nothing else",
+				       "argument %.*s must be a string, like "
+				       "all arguments of prompts",
 				       STR_ARG(it.key));
 	return 0;
 }
@@ -66,17 +66,16 @@ static void hint_names(const struct strlist *names, struct str values)
 	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 		bool known = false;
-		const char *near;
 
 		scan_string(it.key, &key);
 		for (size_t i = 0; i < names->n; i++)
 			known |= str_is(buf_str(&key), names->item[i]);
-		near = str_nearest(buf_str(&key), names->item, names->n);
 		if (!known)
-			log_warning("the prompt has no argument %s%s%s%s",
-				    buf_cstr(&key),
-				    near ? "; did you mean " : "",
-				    near ? near : "", near ? "?" : "");
+			log_warning(
+				"the prompt has no argument %s%s",
+				buf_cstr(&key),
+				args_meant(buf_str(&key), names->item, names->n)
+					.text);
 	}
 }
 
@@ -161,8 +160,9 @@ static int print_all(struct target *t, struct str result,
 
 	if (!scan_get_some(result, "messages", &messages) ||
 	    scan_type(messages) != SCAN_ARRAY)
-		return err_set(err, ERR_PEER,
-			       "the server's answer has no array \"messages\"");
+		return err_set(
+			err, ERR_PEER,
+			"the server's answer lacks the array \"messages\"");
 	if (!t->json)
 		return print_messages(t, messages, files, err);
 	scan_iter_init(&it, messages);

@@ -17,7 +17,7 @@
 
 const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},
-	{"output", 'o', "FILE", "write what was read to a file"},
+	{"output", 'o', "FILE", "write the contents to a file"},
 	{"save", 0, "DIR", "write binary contents to files there"},
 #include "core/cli/target_options.def"
 	{0},
@@ -51,15 +51,14 @@ static int check_names(struct str template, struct str values,
 	scan_iter_init(&it, values);
 	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-		const char *near;
 
 		scan_string(it.key, &key);
 		if (is_listed(&names, buf_str(&key)))
 			continue;
-		near = str_nearest(buf_str(&key), names.item, names.n);
-		return err_set(err, ERR_USAGE, "the template has no %s%s%s%s",
-			       buf_cstr(&key), near ? "; did you mean " : "",
-			       near ? near : "", near ? "?" : "");
+		return err_set(
+			err, ERR_USAGE, "the template has no %s%s",
+			buf_cstr(&key),
+			args_meant(buf_str(&key), names.item, names.n).text);
 	}
 	return 0;
 }
@@ -71,8 +70,8 @@ static void warn_unfilled(struct str uri, struct arena *arena)
 	if (uri_template_is(uri))
 		names = uri_template_names(uri, arena);
 	if (names.n)
-		log_warning("%.*s is a template, sent as it is: values are "
-			    "given as %s=TEXT",
+		log_warning("%.*s is a template and is sent unchanged; to fill "
+			    "it in, add %s=TEXT",
 			    STR_ARG(uri), names.item[0]);
 }
 
@@ -94,7 +93,7 @@ static int find_uri(const struct args *args, struct arena *arena,
 	}
 	if (!uri_template_is(given))
 		return err_set(err, ERR_USAGE,
-			       "read: %s is no template, and takes no values",
+			       "read: %s is not a template and takes no values",
 			       args->positional[0]);
 	if (check_names(given, values, arena, err) < 0)
 		return -1;
@@ -146,8 +145,8 @@ static int print_bytes(struct reading *r, struct buf *out, bool binary,
 		return target_write(buf_str(out), err);
 	if (binary && !args_has(r->args, "output"))
 		return err_set(err, ERR_OUTPUT,
-			       "bytes that are no text are not for a terminal: "
-			       "-o FILE, or --save DIR");
+			       "binary contents are not printed on a terminal; "
+			       "use -o FILE or --save DIR");
 	return binary ? target_write(buf_str(out), err)
 		      : target_put_text(t, buf_str(out), err);
 }
@@ -187,8 +186,9 @@ static int print_all(struct reading *r, struct str result, struct err *err)
 
 	if (!scan_get_some(result, "contents", &contents) ||
 	    scan_type(contents) != SCAN_ARRAY)
-		return err_set(err, ERR_PEER,
-			       "the server's answer has no array \"contents\"");
+		return err_set(
+			err, ERR_PEER,
+			"the server's answer lacks the array \"contents\"");
 	if (r->files.dir)
 		got = print_saved(r, contents, err);
 	if (got < 0)

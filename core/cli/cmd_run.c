@@ -10,16 +10,18 @@
 #include "core/config/paths.h"
 #include "core/run/run.h"
 
-#define RUN_OPTIONS                                                          \
-	{"only", 0, "A,B", "run these steps only; may be repeated"},         \
-		{"skip", 0, "A,B", "leave these steps out"},                 \
-		{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\""},  \
-		{"dry-run", 'n', NULL, "judge everything, start nothing"},   \
-		{"jobs", 'j', "N", "steps side by side, at most"},           \
-		REPORT_OPTIONS,                                              \
-		{"allow-empty", 0, NULL, "a run of nothing is a success"},   \
-	{                                                                    \
-		"require-ledger", 0, NULL, "fail when it cannot be recorded" \
+#define RUN_OPTIONS                                                        \
+	{"only", 0, "A,B", "run only these steps; may be repeated"},       \
+		{"skip", 0, "A,B", "leave these steps out"},               \
+		{"param", 'p', "KEY=VALUE",                                \
+		 "set the value of \"$input.KEY\""},                       \
+		{"dry-run", 'n', NULL, "check everything, start nothing"}, \
+		{"jobs", 'j', "N", "run at most N steps at once"},         \
+		REPORT_OPTIONS,                                            \
+		{"allow-empty", 0, NULL, "succeed even if no step runs"},  \
+	{                                                                  \
+		"require-ledger", 0, NULL,                                 \
+			"fail if the run cannot be recorded"               \
 	}
 
 const struct option options_run[] = {RUN_OPTIONS, {0}};
@@ -33,9 +35,8 @@ static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
 	if (!text)
 		return 0;
 	if (!str_uint64(str_of(text), &n) || n < 1 || n > LIMIT_STEPS)
-		return err_set(err, ERR_USAGE,
-			       "--jobs %s: a number from 1 to %d", text,
-			       LIMIT_STEPS);
+		return args_bad("jobs", text, "a number of steps, at least 1",
+				err);
 	*ret = (unsigned)n;
 	return 0;
 }
@@ -90,7 +91,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		if (status == 0)
 			status = result.exit_status;
 		else if (print->to_file && result.report.generation)
-			log_note("the report is kept: matins show %llu",
+			log_note("the report is stored: matins show %llu",
 				 (unsigned long long)result.report.generation);
 	}
 	run_result_release(&result);

@@ -16,7 +16,7 @@ const struct option options_steps[] = {
 	{0},
 };
 
-/* What a user writes for the key, without the examples. */
+/* Values that a user writes for the key, without the examples. */
 static struct str takes(const struct key *k)
 {
 	return str_of(k->words ? k->words : key_type_text(k->type));
@@ -49,7 +49,7 @@ static void print_text(struct buf *out)
 	print_keys(SECTION_step, out);
 	buf_adds(out, "\nsandbox:\n");
 	print_keys(SECTION_sandbox, out);
-	buf_adds(out, "\nmore: `matins steps --md`\n");
+	buf_adds(out, "\nAll keys: `matins steps --md`\n");
 }
 
 static void print_json_keys(struct jw *w, enum key_section section)

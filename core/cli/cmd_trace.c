@@ -1,8 +1,8 @@
 /*
- * What does a program need? It is run under a policy that is open to read and
- * shut where that would be dangerous, everything that its tree opens, executes
- * and connects to is written down, and the rows that the default policy lacks
- * are printed.
+ * `matins trace` finds the needs of a program: it runs under a policy that lets
+ * it read, and that stays shut where reading would be dangerous. All files,
+ * programs and hosts that its tree opens, executes and connects to are
+ * recorded, and the rows that the default policy lacks are printed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,13 +27,16 @@
 
 const struct option options_trace[] = {
 #include "core/cli/policy_options.def"
-	{"cwd", 0, "PATH", "start there, and let it write there"},
-	{"param", 'p', "KEY=VALUE", "the value of \"$input.KEY\" of a step"},
+	{"cwd", 0, "PATH",
+	 "start in this folder and let the program write there"},
+	{"param", 'p', "KEY=VALUE",
+	 "set the value of \"$input.KEY\" of a step"},
 	{"verify", 0, NULL,
-	 "run the program again under what is printed, and compare its end"},
+	 "run the program again under the printed table, and compare the exit "
+	 "status"},
 	{"json", 0, NULL, "print JSON instead of TOML"},
 	{"output", 'o', "FILE", "write the table to a new file"},
-	{"force", 0, NULL, "-o replaces a file that is there"},
+	{"force", 0, NULL, "let -o replace an existing file"},
 	{0},
 };
 
@@ -43,8 +46,8 @@ struct trace {
 	const struct args *args;
 	struct arena arena;
 	struct gate_policy asked;  /* all options */
-	struct gate_policy plain;  /* those that are no grant */
-	struct gate_policy traced; /* what it runs under */
+	struct gate_policy plain;  /* options that grant nothing */
+	struct gate_policy traced; /* policy of the traced run */
 	struct gate_needs needs;
 	uint64_t dropped;
 	bool has_needs;
@@ -68,7 +71,7 @@ static void raise_files(void)
 		log_debug("the limit of open files stays as it is");
 }
 
-/* What is found out, the options must not say. */
+/* Drop the grants of the options: the trace is to find them. */
 static struct gate_policy without_grants(const struct gate_policy *p)
 {
 	struct gate_policy plain = *p;
@@ -159,7 +162,7 @@ static int find_needs(struct trace *t, struct gate *gate,
 	if (!v->n_records)
 		return err_set(err, ERR_PROTECTION,
 			       "nothing was recorded: this kernel or an outer "
-			       "sandbox gives no listener");
+			       "sandbox allows no seccomp listener");
 	t->dropped = v->records_dropped;
 	return gate_needs(gate, plain, &t->traced, v, &t->arena, &t->needs,
 			  err);
@@ -265,16 +268,17 @@ static int say_verified(struct trace *t, const struct gate_request *plain,
 
 	if (!args_has(t->args, "verify"))
 		return status;
-	log_note("trace: once more, under what was found");
+	log_note("trace: running again under the table that was found");
 	if (verify(t, plain, &second, err) < 0)
 		return err_wrap(err, "verify");
 	if (second == status) {
-		log_note("trace: it ended the same (status %d)", status);
+		log_note("trace: the second run ended the same (status %d)",
+			 status);
 		return status;
 	}
-	log_warning("trace: it ended with status %d, and with %d when traced: "
-		    "something is needed that cannot be seen, or it does not "
-		    "do the same twice",
+	log_warning("trace: the second run ended with status %d, the traced "
+		    "one with %d: a need cannot be seen, or the program does "
+		    "not repeat itself",
 		    second, status);
 	return status ? status : 1;
 }
@@ -337,7 +341,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	struct trace *t = arg;
 
 	if (step->reason != REASON_NONE)
-		return err_set(err, ERR_USAGE, "%s would be skipped: %.*s",
+		return err_set(err, ERR_USAGE, "step %s would be skipped: %.*s",
 			       step->step->name, STR_ARG(step->error));
 	if (!step->request.program)
 		return err_set(err, ERR_USAGE,
@@ -350,7 +354,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	t->request.policy = &t->plain;
 	if (open_policy(t, gate, step->request.cwd, err) < 0)
 		return -1;
-	log_note("trace: the step is really run, and its tool called");
+	log_note("trace: the step really runs and calls its tool");
 	step->policy = t->traced;
 	step->request.record = RECORD_ALL;
 	return 0;
@@ -437,8 +441,8 @@ static int trace_step(struct trace *t, struct err *err)
 
 	if (args_has(t->args, "verify"))
 		return err_set(err, ERR_USAGE,
-			       "trace: --verify is for a program; a step "
-			       "would call its tool twice");
+			       "trace: --verify is for programs; a step would "
+			       "call its tool twice");
 	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0)
 		return -1;
 	status = config_open(&options, &file, err);
@@ -464,8 +468,8 @@ static int trace(struct trace *t, struct err *err)
 		return -1;
 	if (t->file.is_there && !args_has(t->args, "force"))
 		return err_set(err, ERR_CONFIG,
-			       "%s is there already and may be written by "
-			       "hand; trace --force -o replaces it",
+			       "%s already exists and may be written by hand; "
+			       "trace --force -o replaces it",
 			       path);
 	raise_files();
 	return is_program ? trace_program(t, err) : trace_step(t, err);

@@ -110,10 +110,10 @@ void content_save(struct content_files *f, struct str json, bool item)
 	else
 		content_read(json, &b);
 	if (b.is_odd)
-		log_warning("a resource has both text and blob, or none");
+		log_warning("a resource must have either text or blob");
 	if (!b.data.p || save_bytes(f, b.data, &err) == 0)
 		return;
-	log_error("a block is not saved: %s", err.msg);
+	log_error("a block cannot be saved: %s", err.msg);
 	f->failed = true;
 }
 

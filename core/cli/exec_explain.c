@@ -114,8 +114,8 @@ static void base_line(struct buf *out, const struct gate_explained *e)
 		visible(out, e->base[i].path);
 	}
 	buf_addf(out,
-		 " and %zu more of the system, as every program; --json "
-		 "lists them\n",
+		 " and %zu more places of the system, like every program; "
+		 "--json lists them\n",
 		 e->n_base - shown);
 }
 
@@ -218,7 +218,7 @@ static void start_line(struct buf *out, const struct gate_request *request,
 	begin(out, "starts in");
 	visible(out, e->cwd ? e->cwd : "a private HOME");
 	if (real && (!e->cwd || strcmp(real, e->cwd) != 0)) {
-		buf_adds(out, ", for nothing in ");
+		buf_adds(out, ", because nothing in ");
 		visible(out, real);
 		buf_adds(out, " is granted");
 	}

@@ -14,7 +14,7 @@
 #include "core/cli/policy_options.h"
 #include "core/run/advice.h"
 
-/* What shells end with when they may not, or cannot, execute something. */
+/* Statuses of shells that may not, or cannot, execute something. */
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 #define STATUS_NO 1
@@ -22,10 +22,10 @@
 #define TRACE_BYTES 60
 
 const char exec_hint_download[] =
-	"npm has no network and fetches nothing, and what it looks for is not "
-	"installed in the project; to install it, with the host that `npm "
-	"config get registry` names: matins exec --preset npm --write . --net "
-	"HOST -- npm install PACKAGE";
+	"npm has no network, and a package that it needs is not installed in "
+	"the project; to install it, with the host that `npm config get "
+	"registry` prints: matins exec --preset npm --write . --net HOST -- "
+	"npm install PACKAGE";
 
 static bool say_denials(const struct gate_verdict *v)
 {
@@ -69,8 +69,8 @@ static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 	if (processes)
 		snprintf(text, sizeof(text), "%s--processes %" PRIu64,
 			 memory ? ", " : "", p->processes);
-	log_note("a bound may have been hit, which cannot be seen without a "
-		 "control group: %s%s",
+	log_note("the program may have hit a limit, which cannot be seen "
+		 "without a control group: %s%s",
 		 memory ? "--memory (of each process)" : "", text);
 }
 
@@ -117,8 +117,8 @@ static bool hint_start(const struct gate_request *request, const char *cwd,
 	if (!real || !strcmp(real, cwd) ||
 	    (status == STATUS_NO && !names_relative(request)))
 		return false;
-	log_note("started in %s, for nothing in %s is granted: --read .", cwd,
-		 real);
+	log_note("started in %s, because nothing in %s is granted: --read .",
+		 cwd, real);
 	return true;
 }
 
@@ -158,9 +158,8 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 	if (v->exit_status != STATUS_NOT_EXECUTABLE &&
 	    v->exit_status != STATUS_NOT_FOUND)
 		return said;
-	log_note("status %d is what shells end with when a program cannot "
-		 "be executed; those that it may start are named with "
-		 "--exec PROGRAM",
+	log_note("shells end with status %d when a program cannot be executed; "
+		 "--exec PROGRAM allows one",
 		 v->exit_status);
 	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * What `exec` says on stderr about a program that has ended.
+ * Notes of `exec` on stderr about a program that has ended.
  */
 #ifndef CORE_CLI_EXEC_SAY_H
 #define CORE_CLI_EXEC_SAY_H
@@ -18,7 +18,7 @@ void exec_say(const struct gate_request *request, const struct child_end *e);
 /* The words of its command, as far as a line goes; appended. */
 void exec_command_words(const struct gate_request *request, struct buf *out);
 
-/* What to do when npm has no network and lacks a package. */
+/* Help for npm without a network that lacks a package. */
 extern const char exec_hint_download[];
 
 #endif

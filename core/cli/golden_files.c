@@ -44,7 +44,7 @@ static int refuse_in_ci(struct err *err)
 		return 0;
 	return err_set(err, ERR_CONFIG,
 		       "CI is set: golden files are not written; run this "
-		       "where a person looks at the change and commits it");
+		       "where a person reviews the change and commits it");
 }
 
 int golden_open(struct outfile *f, const char *path, struct err *err)
@@ -133,7 +133,7 @@ static int unpack(struct str text, const char *path, struct buf *out,
 		return -1;
 	if (!scan_get(doc, "golden", &golden) || !scan_get(doc, "seen", &seen))
 		return err_set(err, ERR_COMPARE,
-			       "this is no " CANDIDATE_SCHEMA);
+			       "the file is not a " CANDIDATE_SCHEMA);
 	if (fd_read_regular(path, &accepted, err) < 0)
 		return -1;
 	sha256_hex(buf_str(&accepted), sum);
@@ -161,8 +161,8 @@ int golden_take_candidate(const char *path, struct buf *out, struct err *err)
 		status = unpack(buf_str(&text), path, out, err);
 	} else if (err->sys == ENOENT) {
 		err_set(err, ERR_UNKNOWN,
-			"there is nothing to accept for %s: `matins golden "
-			"check` keeps what it saw when that differs",
+			"nothing to accept for %s: `matins golden check` keeps "
+			"a report that differs",
 			path);
 	}
 	buf_release(&text);

@@ -15,8 +15,7 @@ int golden_format(const struct args *args, enum diff_format *ret,
 	else if (!strcmp(format, "text"))
 		*ret = DIFF_TEXT;
 	else
-		return err_set(err, ERR_USAGE,
-			       "--format %s: it is text or json", format);
+		return args_bad("format", format, "text or json", err);
 	return 0;
 }
 

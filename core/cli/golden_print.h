@@ -1,5 +1,5 @@
 /*
- * What `golden` and `diff` say in the same way.
+ * Options and messages that `golden` and `diff` share.
  */
 #ifndef CORE_CLI_GOLDEN_PRINT_H
 #define CORE_CLI_GOLDEN_PRINT_H

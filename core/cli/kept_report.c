@@ -83,7 +83,7 @@ static int find_run(struct ledger *l, const struct kept_query *q,
 
 	if (!last && !str_uint64(str_of(q->which), &generation))
 		return err_set(err, ERR_USAGE,
-			       "%s is no generation: it is a number of "
+			       "%s is not a generation; use a number of "
 			       "`matins history`, or last",
 			       q->which);
 	if (ledger_read(l, arena, &run, &n, err) < 0)

@@ -7,7 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 
-/* What is quick needs no line. */
+/* Quick requests show no line. */
 #define FIRST_NS (NS_PER_S / 4)
 #define COLUMNS 79
 

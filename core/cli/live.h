@@ -14,14 +14,14 @@
 struct live {
 	bool on;	 /* stderr is a terminal, and nobody asked for quiet */
 	bool drawn;	 /* the line is on the screen now */
-	struct buf text; /* what goes on; as it came, secrets taken out */
+	struct buf text; /* shown text; as it came, without secrets */
 	uint64_t begin_ns; /* since when */
 };
 
 void live_init(struct live *l);
 /* Something begins: "calling echo". */
 void live_begin(struct live *l, const char *text, uint64_t now_ns);
-/* What is said of it: "40 % reading"; from a server. */
+/* Show the progress that a server reports: "40 % reading". */
 void live_note(struct live *l, const char *text, struct str note);
 void live_draw(struct live *l, uint64_t now_ns);
 /* Take the line off the screen. */

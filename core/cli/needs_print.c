@@ -164,9 +164,9 @@ static void add_incomplete(const struct needs_print *p, struct buf *out)
 			      "trace again with --exec of it\n");
 	}
 	if (p->dropped)
-		buf_adds(out, "# incomplete: the program named more different "
-			      "paths than a trace keeps; trace a smaller "
-			      "piece of its work\n");
+		buf_adds(out,
+			 "# incomplete: the program used more paths than a "
+			 "trace keeps; trace a smaller piece of its work\n");
 }
 
 void needs_print_toml(const struct needs_print *p, struct buf *out)

@@ -1,5 +1,5 @@
 /*
- * What a program needs, as people paste it: a `sandbox` table in TOML, or JSON.
+ * Needs of a program in a form to paste: a `sandbox` table in TOML, or JSON.
  */
 #ifndef CORE_CLI_NEEDS_PRINT_H
 #define CORE_CLI_NEEDS_PRINT_H
@@ -8,7 +8,7 @@
 #include "gate/gate.h"
 
 struct needs_print {
-	const struct gate_policy *plain; /* what was given as options */
+	const struct gate_policy *plain; /* policy of the options */
 	const struct gate_needs *needs;
 	const char *table; /* "[sandbox]" */
 	uint64_t dropped;  /* records beyond the bound */

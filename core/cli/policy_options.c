@@ -38,7 +38,8 @@ static bool read_seconds(const struct key *k, const char *text, uint64_t *ret)
 		return false;
 	*ret = (ms + 999) / 1000;
 	if (ms % 1000)
-		log_warning("--%s %s: counted in whole seconds: %" PRIu64 "s",
+		log_warning("--%s %s: rounded up to whole seconds: %" PRIu64
+			    "s",
 			    k->option, text, *ret);
 	return true;
 }
@@ -139,7 +140,8 @@ static int read_env(const struct args *args, struct arena *arena,
 		value = getenv(env[i]);
 		if (!value)
 			return err_set(err, ERR_USAGE,
-				       "--env %s: not set here; write %s=VALUE",
+				       "--env %s: the variable is not set; "
+				       "write %s=VALUE",
 				       env[i], env[i]);
 		env[i] = arena_printf(arena, "%s=%s", env[i], value);
 	}

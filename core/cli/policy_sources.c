@@ -214,7 +214,7 @@ static void apply(const struct preset *preset, const struct strlist *write,
 		folders.read.item[folders.read.n++] = project;
 		add_words(&folders.exec, preset->exec_beneath, project, arena);
 	} else {
-		log_warning("--preset %s: it grants a project, and the current "
+		log_warning("--preset %s grants a project, and the current "
 			    "folder is too wide for one; go into the project, "
 			    "or name it: --read PATH",
 			    preset->name);
@@ -240,9 +240,8 @@ static int no_such_preset(const char *name, struct err *err)
 	for (; presets[n].name; n++)
 		names[n] = presets[n].name;
 	near = str_nearest(str_of(name), names, n);
-	return err_set(err, ERR_USAGE,
-		       "--preset %s: there is none of that name; %s%s%s", name,
-		       near ? "did you mean " : "it is one of ",
+	return err_set(err, ERR_USAGE, "--preset %s: unknown preset; %s%s%s",
+		       name, near ? "did you mean " : "the presets are ",
 		       near ? near : PRESET_NAMES, near ? "?" : "");
 }
 
@@ -271,8 +270,8 @@ struct strlist policy_sources_projects(const struct args *args,
 
 void policy_sources_help(void)
 {
-	printf("\nPresets, which grant reading the project (the nearest folder "
-	       "from here up that\nlooks like one) and what is named here:\n");
+	printf("\nPresets. Each grants reading the project (the nearest folder "
+	       "from here up that\nlooks like one) and:\n");
 	for (const struct preset *p = presets; p->name; p++)
 		printf("  %-8s %s\n", p->name, p->help);
 }

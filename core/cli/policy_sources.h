@@ -27,7 +27,7 @@ extern const char preset_names[];
 #define PRESET_NAMES (preset_names + 1)
 
 /*
- * What all --preset and --policy grant together; lives in `arena`.
+ * Grants of all --preset and --policy together; live in `arena`.
  *
  * write   folders that other options grant to be written: a project is not
  *	   looked for above the current folder when that is among them

@@ -1,5 +1,5 @@
 /*
- * What programs write when something was kept from them: "EROFS: read-only
+ * Texts of programs that were refused something: "EROFS: read-only
  * file system, open '/srv/notes'". A refused path cannot be seen from outside,
  * so such a text is the only sign of it while nothing is traced.
  *

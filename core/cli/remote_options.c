@@ -75,7 +75,7 @@ static void read_texts(const struct args *args, struct arena *arena,
 static int bad_word(const char *option, const char *text, const char *words,
 		    struct err *err)
 {
-	return err_set(err, ERR_USAGE, "--%s %s: one of %s is due", option,
+	return err_set(err, ERR_USAGE, "--%s: \"%s\" is not one of %s", option,
 		       text, words);
 }
 
@@ -172,7 +172,7 @@ static int add_header(struct remote_spec *spec, struct str line,
 	memcpy(text, name.p, name.n);
 	text[name.n] = '\0';
 	value = str_trim(value);
-	/* whatever stands in a header may be a credential */
+	/* any header may hold a credential */
 	spec->plain.has_credentials = true;
 	scrub_add(scrub, value);
 	if (str_starts(value, "Bearer "))

@@ -9,7 +9,7 @@
 #include "core/run/remotes.h"
 
 /*
- * What is given goes over what the spec has. Files are read here, their
+ * Set the given options in the spec. Files are read here, their
  * secrets are added to `scrub`.
  *
  * arena   for absolute paths

@@ -20,16 +20,15 @@ int print_options_read(const struct args *args, struct print_options *ret,
 			continue;
 		if (strcmp(ret->form, "text"))
 			return err_set(err, ERR_USAGE,
-				       "--%s and --%s: one form at a time",
-				       ret->form, forms[i]);
+				       "use --%s or --%s, not both", ret->form,
+				       forms[i]);
 		ret->form = forms[i];
 	}
 	ret->pretty = args_has(args, "pretty");
 	ret->view = args_get(args, "view");
 	if (ret->view && strcmp(ret->view, "full") &&
 	    strcmp(ret->view, "golden"))
-		return err_set(err, ERR_USAGE,
-			       "--view %s: it is full or golden", ret->view);
+		return args_bad("view", ret->view, "full or golden", err);
 	ret->to_file = output && strcmp(output, "-") != 0;
 	return ret->to_file ? outfile_open(&ret->output, output,
 					   OUTFILE_REPLACE, err)
@@ -41,7 +40,7 @@ void print_options_release(struct print_options *o)
 	outfile_release(&o->output);
 }
 
-/* What is printed, and how. */
+/* Argument of print_it(). */
 struct printed {
 	const struct report *report;
 	const char *form;

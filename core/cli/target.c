@@ -161,8 +161,9 @@ static void on_asked(struct target *t, const struct client_event *e)
 	} else if (strcmp(e->of->method, "elicitation/create") == 0) {
 		ask_person(&t->person, e);
 	} else {
-		client_answer_error(t->client, e->of->ask, MCP_REJECTED,
-				    "nobody is there who could answer that");
+		client_answer_error(
+			t->client, e->of->ask, MCP_REJECTED,
+			"no person and no option can answer this request");
 	}
 }
 
@@ -245,7 +246,7 @@ static void declare(struct target *t)
 	}
 }
 
-/* What it says of itself; its own name is also who asks (EL-9). */
+/* Log how the server describes itself; its name also heads its questions. */
 static void say_server(struct target *t)
 {
 	const struct session_server *s = client_server(t->client);
@@ -267,7 +268,7 @@ static void say_server(struct target *t)
 		return;
 	buf_clear(&text);
 	target_show(t, s->instructions, false, &text);
-	log_debug("%s instructs, which nobody follows: %s", t->name,
+	log_debug("%s sent instructions, which are only shown: %s", t->name,
 		  buf_cstr(&text));
 }
 
@@ -381,10 +382,9 @@ int target_open(struct target *t, const struct args *args, struct err *err)
 
 void target_help(void)
 {
-	printf("\nTARGET is --server SERVER of the configuration, or without "
-	       "one --url URL or\n-- PROGRAM ARGS…; programs run in the "
-	       "sandbox, and the options of `exec` add to\nwhat they may "
-	       "do.\n");
+	printf("\nTARGET is --server SERVER of the configuration, --url URL, "
+	       "or -- PROGRAM ARGS….\nPrograms run in the sandbox; the options "
+	       "of `exec` grant more.\n");
 	policy_sources_help();
 }
 
@@ -438,8 +438,8 @@ static void release(struct target *t)
 }
 
 /*
- * What the server wrote before it failed, or before nobody waited for it any
- * more. Also with --quiet: often it is the only line that says why.
+ * Print the last lines of a server that failed or was given up. Also with
+ * --quiet: often they alone name the cause.
  */
 static void say_details(const struct target *t)
 {
@@ -453,9 +453,8 @@ static void say_details(const struct target *t)
 /* An answer that was ordered and could not be given is no success. */
 static int answered_otherwise(const struct target *t)
 {
-	log_error("%s asked what `accept` could not answer with the values "
-		  "that were given (--elicit-content), so the result is not "
-		  "what was ordered",
+	log_error("%s asked for values that --elicit-content does not give, so "
+		  "the request was not accepted as ordered",
 		  t->name);
 	return 1;
 }

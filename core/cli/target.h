@@ -39,7 +39,7 @@ struct target {
 	const char *name;	     /* of the server, for people */
 	struct gate_policy policy, cmd_policy;
 	struct gate_request request; /* of a program */
-	const char *server;	     /* its name in the configuration */
+	const char *server;	     /* name in the configuration */
 	const char *url;	     /* of a remote server; NULL: a program */
 	struct remotes *remotes;     /* NULL: none */
 	struct remote_server *remote;
@@ -74,7 +74,7 @@ int target_open(struct target *t, const struct args *args, struct err *err)
 	MUST_USE;
 
 /*
- * The same without starting it.
+ * Like target_open(), without starting the server.
  *
  * server  of the configuration; NULL: what the options say
  */
@@ -122,8 +122,8 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 	MUST_USE;
 
 /*
- * The same, and an answer that is no result is an error that target_close()
- * prints with all that is known of it.
+ * Like target_ask(), but an answer without a result is an error, printed with
+ * its details.
  */
 int target_result(struct target *t, struct client_call *call, const char *what,
 		  struct arena *arena, struct str *ret, struct err *err)
@@ -174,7 +174,7 @@ void target_say_error(const struct target *t, const struct target_answer *a,
  * said  the text of its error, or the end of its stderr
  */
 void target_hint(struct target *t, struct str said);
-/* The same of the texts of a CallToolResult. content: JSON array */
+/* Like target_hint(), for the texts of a CallToolResult. content: JSON array */
 void target_hint_content(struct target *t, struct str content);
 
 /* ---- showing ---- */

@@ -210,7 +210,7 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 	target_print_error(t, &answer);
 	if (answer.outcome == TARGET_ERROR)
 		target_hint(t, answer.message);
-	return err_set(err, ERR_PEER, "%s did not answer as asked", t->name);
+	return err_set(err, ERR_PEER, "%s did not answer the request", t->name);
 }
 
 /* ---- listings ---- */
@@ -220,7 +220,7 @@ static void say_warnings(const struct target *t, const struct listing *l)
 	for (size_t i = 0; i < l->warnings.n; i++)
 		log_warning("%s: %s", t->name, l->warnings.item[i]);
 	if (l->warnings_dropped)
-		log_warning("%s: and %zu more of these", t->name,
+		log_warning("%s: %zu more warnings", t->name,
 			    l->warnings_dropped);
 }
 
@@ -283,7 +283,7 @@ int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 	if (answer.outcome == TARGET_RESULT)
 		return 0;
 	target_print_error(t, &answer);
-	return err_set(err, ERR_PEER, "%s has no such list", t->name);
+	return err_set(err, ERR_PEER, "%s does not give this list", t->name);
 }
 
 int target_try_list(struct target *t, enum listing_kind kind,

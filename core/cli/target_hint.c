@@ -96,7 +96,7 @@ static bool can_be(struct target *t, const char *path)
 	       access(dirname(arena_strdup(&t->arena, path)), F_OK) == 0;
 }
 
-/* What to grant so that it can be written: mostly more than one file. */
+/* Folder to grant for writing: programs mostly write more than one file. */
 static const char *folder_of(struct target *t, const char *path)
 {
 	struct stat st;
@@ -152,20 +152,20 @@ static void add_option(struct target *t, struct buf *out,
 
 	if (path_is_beneath(path, &p->write))
 		buf_addf(out,
-			 "%s is granted, and is refused by its own "
-			 "permissions or file system",
+			 "%s is granted, but its permissions or file system "
+			 "refuse it",
 			 path);
 	else if (write && holds_code(t, what))
 		buf_addf(out,
-			 "%s lies beside the code of the program, which stays "
-			 "as it is; let it write elsewhere: --write PATH",
+			 "%s lies beside the code of the program, which is "
+			 "never writable; let it write elsewhere: --write PATH",
 			 path);
 	else if (is_meant(t, path))
 		buf_addf(out, "for %s: --%s %s", path, write ? "write" : "read",
 			 what);
 	else
-		buf_addf(out, "%s is not among it; to grant it: --%s PATH",
-			 path, write ? "write" : "read");
+		buf_addf(out, "%s is not granted; to grant it: --%s PATH", path,
+			 write ? "write" : "read");
 }
 
 static bool is_granted(const struct target *t, const char *path)
@@ -183,11 +183,11 @@ static void say_refused(struct target *t, const struct refused *r)
 	if ((r->kind == REFUSED_ACCESS && is_own_file(t, path)) ||
 	    !can_be(t, path))
 		path = "";
-	/* what is missing for us, too, is no matter of grants */
+	/* a file that does not exist needs no grant */
 	if (r->kind == REFUSED_MISSING &&
 	    (!*path || access(path, F_OK) < 0 || is_granted(t, path)))
 		return;
-	buf_adds(&line, "the sandbox lets it ");
+	buf_adds(&line, "the sandbox allows: ");
 	add_granted(&line, "read", &t->policy.read);
 	add_granted(&line, ", write", &t->policy.write);
 	buf_adds(&line, "; ");
@@ -196,7 +196,7 @@ static void say_refused(struct target *t, const struct refused *r)
 	else
 		buf_adds(&line, "to grant more: --read PATH, --write PATH, "
 				"--exec PROGRAM");
-	buf_adds(&line, "; all that it needs is named by: matins trace ");
+	buf_adds(&line, "; to list all needs: matins trace ");
 	if (is_ready) {
 		buf_adds(&line, "ROUTINE STEP, of a step that calls the tool");
 	} else {

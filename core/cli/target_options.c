@@ -1,4 +1,4 @@
-/* What the command line and the configuration say of a server. */
+/* Options and keys for a server, from the command line and configuration. */
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/target_options.h"
@@ -18,16 +18,16 @@ static int one_target(const struct target *t, const struct args *args,
 
 	if (t->server && strstr(t->server, "://"))
 		return err_set(err, ERR_USAGE,
-			       "a server that is named is one of the "
-			       "configuration; a URL stands behind --url");
+			       "--server names a server of the configuration; "
+			       "use --url for a URL");
 	if (n == 1)
 		return 0;
 	if (n)
 		return err_set(err, ERR_USAGE,
-			       "one server at a time: --server NAME, --url "
+			       "name only one server: --server NAME, --url "
 			       "URL, or -- PROGRAM ARGS…");
 	return err_set(err, ERR_USAGE,
-		       "which server? --server NAME of the configuration, "
+		       "name a server: --server NAME of the configuration, "
 		       "--url URL, or -- PROGRAM ARGS…");
 }
 
@@ -135,7 +135,7 @@ static int find_server(struct target *t, const struct args *args,
 	return 0;
 }
 
-/* What the gate would do is said of a program only. */
+/* Options for the gate apply to programs only. */
 static const struct option of_programs[] = {
 #include "core/cli/policy_options.def"
 	{0}};
@@ -148,19 +148,19 @@ static int check_remote(const struct target *t, const struct args *args,
 	if (!t->url) {
 		option = remote_options_any(args);
 		return option ? err_set(err, ERR_USAGE,
-					"--%s is for a remote server (--url, "
-					"or a server with a \"url\"), and this "
-					"one is a program",
+					"--%s is for remote servers (--url, or "
+					"a server with a \"url\"); this server "
+					"is a program",
 					option)
 			      : 0;
 	}
 	for (const struct option *o = of_programs; o->name; o++)
 		/* a {cmd} reference of its credentials runs under these */
 		if (args_has(args, o->name) && !t->server)
-			return err_set(err, ERR_USAGE,
-				       "--%s is for a program; nothing is "
-				       "started for a URL",
-				       o->name);
+			return err_set(
+				err, ERR_USAGE,
+				"--%s is for programs; a URL starts none",
+				o->name);
 	return 0;
 }
 
@@ -175,10 +175,9 @@ static int read_size(const struct args *args, struct target *t, struct err *err)
 	if (!str_size_bytes(str_of(text), &t->session.message_max) ||
 	    !t->session.message_max ||
 	    t->session.message_max > LIMIT_MESSAGE_BYTES_MAX)
-		return err_set(err, ERR_USAGE,
-			       "--stdout-max %s: a size up to 1GiB is due, "
-			       "such as 64MiB",
-			       text);
+		return args_bad("stdout-max", text,
+				"a size up to 1GiB; use for example 64MiB",
+				err);
 	return 0;
 }
 
@@ -191,11 +190,10 @@ static int read_timeout(const struct args *args, struct target *t,
 	if (!text)
 		return 0;
 	if (!str_duration_ms(str_of(text), &ms) || !ms)
-		return err_set(err, ERR_USAGE,
-			       "--timeout %s: a duration such as 30s is due",
-			       text);
+		return args_bad("timeout", text,
+				"a duration; use for example 30s", err);
 	t->session.request_timeout_ms = ms;
-	/* who is in a hurry does not wait two minutes for a beginning */
+	/* a short timeout also bounds the handshake */
 	t->session.initialize_timeout_ms = ms;
 	return 0;
 }
@@ -213,8 +211,8 @@ static int read_protocol(const struct args *args, struct target *t,
 		return 0;
 	mcp_revision_list(&all);
 	return err_set(err, ERR_USAGE,
-		       "--protocol %s: there is no such revision of MCP; there "
-		       "are %s",
+		       "--protocol: \"%s\" is not a revision of MCP; the "
+		       "revisions are %s",
 		       text, buf_cstr(&all));
 }
 
@@ -229,10 +227,8 @@ static int read_elicit(const struct args *args, struct target *t,
 	if (word) {
 		t->asks.has_elicit = true;
 		if (!elicit_action_find(word, &t->asks.elicit))
-			return err_set(err, ERR_USAGE,
-				       "--elicit %s: accept, decline or "
-				       "cancel is due",
-				       word);
+			return args_bad("elicit", word,
+					"accept, decline or cancel", err);
 	}
 	if (!content)
 		return 0;
@@ -241,7 +237,7 @@ static int read_elicit(const struct args *args, struct target *t,
 	if (scan_document(buf_str(&text), NULL, &value, err) < 0 ||
 	    scan_type(value) != SCAN_OBJECT)
 		return err_set(err, ERR_USAGE,
-			       "--elicit-content needs a JSON object");
+			       "--elicit-content must be a JSON object");
 	t->asks.content = arena_str(&t->arena, value);
 	if (!word) {
 		t->asks.has_elicit = true;

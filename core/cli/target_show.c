@@ -1,4 +1,4 @@
-/* What is written to stdout, and values that are read for an option. */
+/* Printing on stdout, and reading the values of options. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ static int scrub_in_peace(struct target *t, struct str *text, struct buf *clean,
 		if (loop_turn(&t->loop, err) < 0)
 			return -1;
 		return err_set(err, ERR_PEER,
-			       "interrupted before the result was shown");
+			       "interrupted before the result was printed");
 	}
 	*text = buf_str(clean);
 	return 0;

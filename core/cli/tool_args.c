@@ -48,7 +48,7 @@ static int read_word(const char *text, struct arena *arena, struct word *ret,
 
 	if (!key.n || !value.p)
 		return err_set(err, ERR_USAGE,
-			       "%s is no argument; write NAME=TEXT, "
+			       "%s is not an argument; write NAME=TEXT, "
 			       "NAME:=JSON, or NAME=@FILE",
 			       text);
 	if (key.p[key.n - 1] == ':') {
@@ -61,10 +61,10 @@ static int read_word(const char *text, struct arena *arena, struct word *ret,
 	if (w.is_json && read_json(w.key, &w.value, err) < 0)
 		return -1;
 	if (!w.is_json && !str_is_utf8(w.value))
-		return err_set(err, ERR_USAGE,
-			       "argument %.*s is not UTF-8, which a JSON "
-			       "string cannot hold",
-			       STR_ARG(w.key));
+		return err_set(
+			err, ERR_USAGE,
+			"argument %.*s is not UTF-8; a JSON string must be",
+			STR_ARG(w.key));
 	*ret = w;
 	return 0;
 }
@@ -83,7 +83,7 @@ static int read_object(const char *text, struct arena *arena, struct str *ret,
 		return err_wrap(err, "--args");
 	}
 	if (scan_type(json) != SCAN_OBJECT)
-		return err_set(err, ERR_USAGE, "--args needs a JSON object");
+		return err_set(err, ERR_USAGE, "--args must be a JSON object");
 	*ret = json;
 	return 0;
 }

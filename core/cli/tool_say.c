@@ -29,7 +29,7 @@ int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
 	if (!first)
 		return 0;
 	return err_set(err, ERR_SYNTAX, "%s%s", first,
-		       rigour == TOOL_CHECK ? "; it was not called (--no-check "
-					      "calls it all the same)"
+		       rigour == TOOL_CHECK ? "; the tool was not called "
+					      "(--no-check calls it anyway)"
 					    : "");
 }

@@ -45,7 +45,7 @@ chmod 755 browser
 
 run_matins auth status
 exit_is "nothing is kept: no error" 0
-err_like "and that is said" 'nothing is stored'
+err_like "and that is said" 'no server has a stored login'
 run_matins auth status --json
 json_is "as JSON it is an empty list" servers '#0'
 not_ok "looking creates nothing" test -e "$MATINS_STATE/tokens"
@@ -128,7 +128,7 @@ json_is "its state" servers[0].state logged_in
 run_matins auth status
 exit_is "all servers, in words: 0" 0
 out_like "the name, in whichever configuration it is" '^notes: logged in'
-out_like "and that it is in none that is in use" 'in no configuration'
+out_like "and that it is in none that is in use" 'not in the configuration'
 run_matins auth status notes -c named.toml --json
 json_is "one by its name" server notes state logged_in
 run_matins call echo -c named.toml --server notes
@@ -142,7 +142,7 @@ exit_is "then there is none: 1" 1
 out_like "which is said" 'not logged in'
 run_matins auth logout notes -c named.toml
 exit_is "logout where nothing is kept: 0" 0
-out_is "which is said" 'nothing was kept of notes'
+out_is "which is said" 'nothing was stored for notes'
 run_matins call echo -c named.toml --server notes
 exit_is "and calls fail" 1
 err_like "with the command by its name" 'matins auth login notes'
@@ -213,7 +213,7 @@ run_matins call echo -c renamed.toml -s alicia
 exit_is "a server that is renamed logs in again: 1" 1
 run_matins auth status -c renamed.toml
 out_like "its old name is listed as such" '^alice: logged in'
-out_like "with that it is in no configuration" 'in no configuration'
+out_like "with that it is in no configuration" 'not in the configuration'
 run_matins auth logout alice -c two.toml
 exit_is "and is logged out under it: 0" 0
 
@@ -372,7 +372,7 @@ person 'well' '' '{page}'
 exit_is "the address is pasted: 0" 0
 out_like "how is said before" 'paste the address'
 out_like "the page is shown" '/authorize\?'
-out_like "what is no address is told as such" 'no address'
+out_like "what is no address is told as such" 'not the address'
 out_like "then it is logged in" "^logged in to $url"
 out_unlike "nothing of that is a warning" 'warning'
 scenario '{"server":true}'
@@ -392,7 +392,7 @@ run_matins auth
 exit_is "auth alone: 64" 64
 run_matins auth login
 exit_is "login of nothing: 64" 64
-err_like "and says what is missing" 'which server'
+err_like "and says what is missing" 'name a server'
 run_matins auth login notes more -c named.toml
 exit_is "two servers: 64" 64
 run_matins auth login program -c named.toml

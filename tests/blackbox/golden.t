@@ -233,7 +233,7 @@ exit_is "an unknown routine" 1
 run_matins golden check nothing -c project/matins.toml
 exit_is "cannot be compared" 2
 err_like "because there is no such routine" 'has no routine nothing'
-err_unlike "not because of its file" 'there is no .*nothing\.json yet'
+err_unlike "not because of its file" 'nothing\.json does not exist'
 sed 's/routines\.r\b/routines.weekly/' project/matins.toml >project/w.toml
 run_matins golden check wekly -c project/w.toml
 err_like "the nearest is offered" 'no routine wekly; did you mean weekly\?'
@@ -323,7 +323,7 @@ rm planted/morning.json
 ln -s "$T/home/.bash_profile" planted/morning.json
 run_matins golden record morning --report a.json --dir planted
 exit_is "record: a link that was left there is not followed" 1
-err_like "and is said" 'planted/morning.json is there already'
+err_like "and is said" 'planted/morning.json already exists'
 ok "and nothing is made behind it" test ! -e "$T/home/.bash_profile"
 rm planted/morning.json
 run_matins golden record morning --report a.json --dir planted

@@ -66,7 +66,7 @@ python=(-- "$PYTHON" server.py)
 
 # hints N: how many lines of the last run speak of the sandbox
 hints() {
-	is "$1" "$(grep -c 'the sandbox lets it' "$err")" "$2"
+	is "$1" "$(grep -c 'the sandbox allows' "$err")" "$2"
 }
 
 # ---- what the sandbox keeps from a server ----
@@ -74,7 +74,7 @@ hints() {
 run_matins call t --read . "${python[@]}" write "$T/data/file"
 exit_is "a refused write: exit status 2" 2
 err_like "a refused write: what was granted" \
-	"the sandbox lets it read $T, write nothing more"
+	"the sandbox allows: read $T, write nothing more"
 err_like "a refused write: what to grant" \
 	"for $T/data/file: --write $T/data; .*matins trace ROUTINE STEP"
 hints "a refused write: one line" 1
@@ -119,7 +119,7 @@ err_like "its data elsewhere is advised" "--write $T/data"
 
 # Nobody should grant what a server would like to have.
 run_matins call t --read . "${python[@]}" write "$T/.hidden/file"
-err_like "a hidden path is named" "$T/.hidden/file is not among it"
+err_like "a hidden path is named" "$T/.hidden/file is not granted"
 err_unlike "and is in no option" '--(read|write) [^ ]*hidden'
 
 cp server.py elsewhere/server.py
@@ -201,13 +201,13 @@ out_is "accept without a value: what came of it" cancel
 err_like "accept without a value: what was missing" \
 	'answered by cancel: Who\? \(name: no value was given'
 err_like "accept without a value: what that means" \
-	'`accept` could not answer .*--elicit-content'
+	'that --elicit-content does not give'
 run_matins call t -q --json --elicit-content '{"name":1}' --read . \
 	"${python[@]}" ask
 exit_is "accept with a value that does not fit: exit status 1" 1
 json_is "accept with a value that does not fit: one document" \
 	content[0].text cancel
-err_like "also with --quiet" '`accept` could not answer'
+err_like "also with --quiet" 'that --elicit-content does not give'
 run_matins call --batch two.jsonl --elicit accept --read . "${python[@]}" ask
 exit_is "in a batch: exit status 1" 1
 is "in a batch: both results" "$(wc -l <"$out")" 2
@@ -355,7 +355,7 @@ err_like "with -v it is named" 'denied: set_mempolicy'
 
 run_matins exec --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
 exit_is "a program that was refused: exit status" 126
-err_unlike "no bound is made the reason" 'bound may have been hit'
+err_unlike "no bound is made the reason" 'may have hit a limit'
 # without a control group the kernel counts, and the program alone sees it
 mkdir not-granted
 cd not-granted || exit

@@ -198,7 +198,7 @@ exit_is "a run of another file keeps no dead-man check alive" 1
 out_like "it names that file" 'never finished a whole run; the run of .* was of .*/parts\.toml'
 run_matins golden check -c twin.toml r
 exit_is "a golden file of another file of the folder: cannot compare" 2
-err_like "it is named" 'golden/r\.json is of the routine in parts\.toml; --dir'
+err_like "it is named" 'golden/r\.json belongs to the routine in parts\.toml; use --dir'
 mv parts.toml moved.toml
 run_matins doctor -c moved.toml r --stale 1h
 exit_is "a file that was moved begins anew" 1

@@ -71,7 +71,7 @@ all=("run -o" "step -o" "exec --report" "trace -o" "read -o")
 # refused NAME WHAT: the last command said so, and the victim is as it was
 refused() {
 	[[ $command != run* ]] ||
-		err_like "$1: where the report is" 'the report is kept: matins show [0-9]'
+		err_like "$1: where the report is" 'the report is stored: matins show [0-9]'
 	err_like "$1: it is said" "$2"
 	is "$1: what the link leads to is as it was" "$(<"$victim")" mine
 	[[ $command == exec* ]] || isnt "$1: no success" "$status" 0
