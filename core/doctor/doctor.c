@@ -148,11 +148,8 @@ static int look_at_routine(struct doctor *d, const struct routine *routine,
 		}
 		if (s->request.program)
 			look_at_request(d, name, &s->request);
-		else if (!was_met(&plan, i))
-			doctor_look_at_remote(d, name, s->step->server);
-		doctor_look_at_refs(d, name, &s->server_env);
-		doctor_look_at_refs(d, name, &s->step->env);
-		doctor_look_at_server(d, name, s->step->server);
+		doctor_look_at_declared(
+			d, name, s, !s->request.program && !was_met(&plan, i));
 	}
 	return 0;
 }
@@ -311,9 +308,6 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 		r = for_each(d, look_at_policies, err);
 	look_at_kernel(d);
 	doctor_look_at_state(d);
-	doctor_look_at_tokens(d);
-	if (o->stale_ms && d->config)
-		doctor_look_at_ages(d);
 	return r;
 }
 

@@ -75,7 +75,7 @@ static void look_at_command_ref(struct doctor *d, const struct env_ref *ref)
 			   "%s is there; it was not run", words.item[0]);
 }
 
-void doctor_look_at_refs(struct doctor *d, const char *step,
+static void look_at_refs(struct doctor *d, const char *step,
 			 const struct env_refs *refs)
 {
 	if (d->options->file->not_allowed) /* no credential is read for it */
@@ -218,11 +218,9 @@ static void look_at_roots(struct doctor *d, const char *step,
 				strerror(errno));
 }
 
-void doctor_look_at_server(struct doctor *d, const char *name,
+static void look_at_server(struct doctor *d, const char *name,
 			   const struct server *server)
 {
-	if (!server)
-		return;
 	look_at_sampling(d, name, server);
 	look_at_browser(d, name, server);
 	look_at_roots(d, name, server);
@@ -377,7 +375,7 @@ static void look_at_references(struct doctor *d, const char *name,
 		item[refs.n] = *ref;
 		item[refs.n++].name = names[i];
 	}
-	doctor_look_at_refs(d, name, &refs);
+	look_at_refs(d, name, &refs);
 }
 
 /* Look for a file that a platform writes and each request reads. */
@@ -529,7 +527,7 @@ static void look_at_authorization(struct doctor *d, const char *name,
 		look_at_login(d, name, server, url);
 }
 
-void doctor_look_at_remote(struct doctor *d, const char *name,
+static void look_at_remote(struct doctor *d, const char *name,
 			   const struct server *server)
 {
 	const struct server_auth *auth = &server->auth;
@@ -545,4 +543,17 @@ void doctor_look_at_remote(struct doctor *d, const char *name,
 		return;
 	look_at_authorization(d, name, server, &url);
 	look_at_issuer(d, name, server);
+}
+
+void doctor_look_at_declared(struct doctor *d, const char *name,
+			     const struct plan_step *step, bool is_remote)
+{
+	const struct server *server = step->step->server;
+
+	if (is_remote)
+		look_at_remote(d, name, server);
+	look_at_refs(d, name, &step->server_env);
+	look_at_refs(d, name, &step->step->env);
+	if (server)
+		look_at_server(d, name, server);
 }

@@ -6,6 +6,7 @@
 #define CORE_DOCTOR_DOCTOR_DECLARED_H
 
 #include "core/doctor/doctor_checks.h"
+#include "core/run/plan.h"
 
 /*
  * A routine without name, with one step for each enabled server that no step
@@ -13,21 +14,17 @@
  */
 struct routine doctor_unused_servers(struct doctor *d) MUST_USE;
 /*
- * Look at what a server needs beside its own program: the program that
- * answers sampling, the one that opens a page, its roots.
+ * Look at the credential references of a step, and at what its server needs
+ * beside its own program: the program that answers sampling, the one that
+ * opens a page, its roots.
  *
- * server  NULL: nothing
+ * name       of the rows, "routine/step"
+ * is_remote  look at the URL of the server as well
  */
-void doctor_look_at_server(struct doctor *d, const char *name,
-			   const struct server *server);
+void doctor_look_at_declared(struct doctor *d, const char *name,
+			     const struct plan_step *step, bool is_remote);
 /* Add a row for each entry of `exec` that does not exist; true: some do not. */
 bool doctor_look_at_exec(struct doctor *d, const char *name,
 			 const struct gate_request *request) MUST_USE;
-/* Look at the credential references of a step or server. */
-void doctor_look_at_refs(struct doctor *d, const char *step,
-			 const struct env_refs *refs);
-/* Look at a server with a URL; name: of its rows, "routine/step". */
-void doctor_look_at_remote(struct doctor *d, const char *name,
-			   const struct server *server);
 
 #endif

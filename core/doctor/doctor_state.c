@@ -34,7 +34,7 @@ static int can_record(const char *dir, struct arena *arena, bool *ret_there)
 	return access(at, W_OK | X_OK);
 }
 
-void doctor_look_at_state(struct doctor *d)
+static void look_at_ledger(struct doctor *d)
 {
 	const char *dir = d->state;
 	struct ledger *l = NULL;
@@ -113,7 +113,7 @@ static void look_at_tokens_in(struct doctor *d, const char *dir)
 	}
 }
 
-void doctor_look_at_tokens(struct doctor *d)
+static void look_at_tokens(struct doctor *d)
 {
 	const struct config *c = d->config;
 
@@ -187,7 +187,7 @@ static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 		   "last finished at %s", when);
 }
 
-void doctor_look_at_ages(struct doctor *d)
+static void look_at_ages(struct doctor *d)
 {
 	const struct doctor_options *o = d->options;
 	const struct config *c = d->config;
@@ -204,4 +204,12 @@ void doctor_look_at_ages(struct doctor *d)
 	for (size_t i = 0; !o->routine && i < c->n_routines; i++)
 		look_at_age(d, runs, n, c->routines[i].name);
 	ledger_free(l);
+}
+
+void doctor_look_at_state(struct doctor *d)
+{
+	look_at_ledger(d);
+	look_at_tokens(d);
+	if (d->options->stale_ms && d->config)
+		look_at_ages(d);
 }

@@ -4,11 +4,11 @@
 
 #include "core/doctor/doctor_checks.h"
 
-/* Report whether runs can be recorded in the state directory. */
+/*
+ * Report whether runs can be recorded in the state directory, in which state
+ * tokens are (no key is asked for), and, with options->stale_ms, how old the
+ * last whole run of each routine asked for is.
+ */
 void doctor_look_at_state(struct doctor *d);
-/* Look at each folder of tokens; no key is asked for. */
-void doctor_look_at_tokens(struct doctor *d);
-/* Look how old the last whole run of each routine asked for is. */
-void doctor_look_at_ages(struct doctor *d);
 
 #endif
