@@ -46,29 +46,13 @@ static int open_own_gate(struct target *t, const struct args *args,
 
 static void make_credentials(struct target *t)
 {
-	t->ctx = (struct step_context){
+	t->credentials = credentials_new(&(struct credentials_context){
 		.loop = &t->loop,
 		.gate = t->gate,
 		.scrub = t->scrub,
-		.grace_ms = STEP_GRACE_MS,
-	};
-	t->credentials =
-		credentials_new(&t->ctx, &t->cmd_policy, &t->file.config);
-}
-
-static int give_credentials(struct target *t, const struct server *s,
-			    struct err *err)
-{
-	for (size_t i = 0; i < s->env.n; i++) {
-		struct str value;
-
-		if (credentials_value(t->credentials, &s->env.item[i], &value,
-				      err) < 0)
-			return err_wrap(err, "%s", s->env.item[i].name);
-		target_add_env(t, mem_printf("%s=%.*s", s->env.item[i].name,
-					     STR_ARG(value)));
-	}
-	return 0;
+		.policy = &t->cmd_policy,
+		.config = &t->file.config,
+	});
 }
 
 static int make_spec(struct target *t, const struct args *args,
@@ -311,7 +295,7 @@ static int start_client(struct target *t, struct err *err)
 		.arg = t,
 	};
 
-	t->request.env = (const char *const *)t->env;
+	t->request.env = env_lines(&t->env);
 	for (int i = 0; i < 3; i++)
 		t->request.stdio[i] = GATE_PIPE;
 	t->client = client_new(&context, &options);
@@ -343,8 +327,10 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 		return -1;
 	if (make_sampler(t, args, err) < 0)
 		return -1;
-	if (s && !t->url && give_credentials(t, s, err) < 0)
+	if (s && !t->url &&
+	    credentials_give(t->credentials, &s->env, &t->env, err) < 0)
 		return -1;
+	env_add_lines(&t->env, t->given_env);
 	if (t->url && open_remote(t, args, s, err) < 0)
 		return -1;
 	declare(t);
@@ -428,11 +414,7 @@ static void release(struct target *t)
 		loop_timer_clear(&t->loop, &t->tick);
 		loop_release(&t->loop);
 	}
-	for (size_t i = 0; i < t->n_env; i++) {
-		mem_wipe(t->env[i], strlen(t->env[i]));
-		free(t->env[i]);
-	}
-	free(t->env);
+	env_release(&t->env);
 	config_release(&t->file);
 	arena_release(&t->arena);
 }

@@ -43,8 +43,8 @@ struct target {
 	const char *url;	     /* of a remote server; NULL: a program */
 	struct remotes *remotes;     /* NULL: none */
 	struct remote_server *remote;
-	char **env; /* "NAME=VALUE"; owned, wiped */
-	size_t n_env;
+	struct env env;
+	const char *const *given_env; /* --env; goes over the server's */
 	struct asks asks;
 	struct ask_person person;
 	struct session_options session;
@@ -53,7 +53,6 @@ struct target {
 	struct gate *gate;
 	struct scrub *scrub;
 	struct eras *eras;
-	struct step_context ctx; /* for credentials */
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;

@@ -277,13 +277,6 @@ static int read_sampling(const struct args *args, struct target *t,
 	return 0;
 }
 
-void target_add_env(struct target *t, char *line)
-{
-	t->env = mem_realloc(t->env, (t->n_env + 2) * sizeof(*t->env));
-	t->env[t->n_env++] = line;
-	t->env[t->n_env] = NULL;
-}
-
 int target_read_options(struct target *t, const struct args *args,
 			const struct server **ret_server, struct err *err)
 {
@@ -306,8 +299,7 @@ int target_read_options(struct target *t, const struct args *args,
 	else
 		from_line(t, args->after);
 	merge(t, &more);
-	for (size_t i = 0; env[i]; i++)
-		target_add_env(t, mem_strdup(env[i]));
+	t->given_env = env;
 	if (s && asks_of_server(s, &t->policy, &t->arena, &t->asks, err) < 0)
 		return -1;
 	if (read_size(args, t, err) < 0 || read_timeout(args, t, err) < 0 ||

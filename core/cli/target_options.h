@@ -16,7 +16,5 @@
 int target_read_options(struct target *t, const struct args *args,
 			const struct server **ret_server, struct err *err)
 	MUST_USE;
-/* Add "NAME=VALUE" to the environment; taken, wiped in the end. */
-void target_add_env(struct target *t, char *line);
 
 #endif

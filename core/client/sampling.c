@@ -1,16 +1,13 @@
 #include "core/client/sampling.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/mcp/wire/sampling.h"
-#include "core/client/child.h"
+#include "core/client/facts.h"
+#include "core/client/program.h"
 
-#define CHUNK_BYTES (64 * 1024)
 #define STDERR_BYTES 4096
 #define GRACE_MS 500
 /* Of what the program complains, in our own texts. */
@@ -21,13 +18,10 @@ struct job {
 	struct sampling *of;
 	struct client *client; /* borrowed; NULL: nobody waits any more */
 	uint64_t ask;
-	struct child child;
-	struct loop_watch in, out;
+	struct program program;
 	struct loop_timer timer;
 	struct buf params; /* owned; for stdin */
-	size_t written;
-	struct buf said; /* owned; of stdout */
-	bool is_late, is_over_ceiling;
+	bool is_late;
 	struct job *next;
 };
 
@@ -69,14 +63,9 @@ struct sampling *sampling_new(const struct sampling_options *o)
 
 static void job_release(struct job *j)
 {
-	struct loop *l = j->of->o.loop;
-
-	loop_unwatch(l, &j->in);
-	loop_unwatch(l, &j->out);
-	loop_timer_clear(l, &j->timer);
-	child_release(&j->child);
+	loop_timer_clear(j->of->o.loop, &j->timer);
+	program_release(&j->program);
 	buf_release(&j->params);
-	buf_release(&j->said);
 	free(j);
 }
 
@@ -116,109 +105,46 @@ void sampling_forget(struct sampling *s, uint64_t ask)
 	}
 }
 
-/* ---- its stdin ---- */
-
-static void end_stdin(struct job *j)
-{
-	loop_unwatch(j->of->o.loop, &j->in);
-	child_close_fd(&j->child, 0);
-}
-
-static void on_writable(void *arg, UNUSED uint32_t events)
-{
-	struct job *j = arg;
-	int fd = child_fds(&j->child).in;
-	ssize_t n;
-
-	while (fd >= 0 && j->written < j->params.n) {
-		n = write(fd, j->params.p + j->written,
-			  j->params.n - j->written);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0)
-			break; /* it need not read them */
-		j->written += (size_t)n;
-	}
-	end_stdin(j);
-}
-
-/* ---- its stdout ---- */
-
-static void drain(void *arg)
-{
-	struct job *j = arg;
-	int fd = child_fds(&j->child).out;
-	char chunk[CHUNK_BYTES];
-	ssize_t n;
-
-	while (fd >= 0 && !j->is_over_ceiling) {
-		n = read(fd, chunk, sizeof(chunk));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n <= 0)
-			break;
-		if (j->said.n + (size_t)n > SAMPLING_BYTES)
-			j->is_over_ceiling = true;
-		else
-			buf_add(&j->said, chunk, (size_t)n);
-	}
-	loop_unwatch(j->of->o.loop, &j->out);
-	child_close_fd(&j->child, 1);
-	if (j->is_over_ceiling)
-		child_kill(&j->child);
-}
-
-static void on_readable(void *arg, UNUSED uint32_t events)
-{
-	drain(arg);
-}
-
 /* ---- the answer ---- */
 
 static void say_exit(const struct job *j, struct err *err)
 {
-	const struct gate_verdict *v = &j->child.verdict;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct gate_verdict *v = &j->program.child.verdict;
 	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
 
-	log_visible(&words, str_trim(child_stderr(&j->child)), false);
+	log_visible(&words, str_trim(child_stderr(&j->program.child)), false);
 	if (words.n)
 		log_note("sampling of %s: %.*s", j->of->o.name, SHOWN_BYTES,
 			 buf_cstr(&words));
-	if (v->exited)
-		err_set(err, ERR_PEER, "it exited with status %d",
-			v->exit_status);
-	else
-		err_set(err, ERR_PEER, "it was ended by signal %d", v->signal);
+	err_set(err, ERR_PEER, "the program %s", facts_say_end(v, &arena));
 }
 
-/* What it printed as one line without secrets; or why that is no answer. */
+/* Take the answer from stdout, as one line without secrets. */
 static int take_result(const struct job *j, struct buf *out, struct err *err)
 {
 	const struct session_server *server = client_server(j->client);
-	const struct gate_verdict *v = &j->child.verdict;
+	const struct gate_verdict *v = &j->program.child.verdict;
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct str result;
 
 	if (j->is_late)
-		return err_set(err, ERR_PEER, "it took more than %d s",
+		return err_set(err, ERR_PEER, "the program took more than %d s",
 			       SAMPLING_TIMEOUT_MS / 1000);
-	if (j->is_over_ceiling)
-		return err_set(err, ERR_PEER, "it printed more than %d bytes",
+	if (j->program.is_over)
+		return err_set(err, ERR_PEER,
+			       "the program printed more than %d bytes",
 			       SAMPLING_BYTES);
 	if (!v->exited || v->exit_status) {
 		say_exit(j, err);
 		return -1;
 	}
-	if (scan_document(buf_str(&j->said), NULL, &result, err) < 0)
-		return err_wrap(err, "what it printed is no JSON");
+	if (scan_document(buf_str(&j->program.out), NULL, &result, err) < 0)
+		return err_wrap(err, "the program printed no JSON");
 	if (!server || !server->revision)
 		return err_set(err, ERR_PEER, "nobody waits for it");
 	if (sampling_check_result(result, server->revision, err) < 0)
-		return err_wrap(err, "what it printed is no answer");
+		return err_wrap(err, "the program printed no answer");
 	scan_compact(result, &line);
 	scrub_json(j->of->o.scrub, buf_str(&line), out);
 	return 0;
@@ -251,48 +177,34 @@ static void on_ended(void *arg)
 		refuse(client, ask, name, &err);
 }
 
-static const struct child_handler handler = {
-	.drain = drain,
-	.ended = on_ended,
-};
-
 static void on_time(void *arg)
 {
 	struct job *j = arg;
 
 	j->is_late = true;
-	child_kill(&j->child);
+	child_kill(&j->program.child);
 }
 
 /* ---- the begin ---- */
-
-static int watch_all(struct job *j, struct err *err)
-{
-	struct gate_child_fds fds = child_fds(&j->child);
-	struct loop *l = j->of->o.loop;
-
-	if (loop_watch(l, &j->out, fds.out, EPOLLIN, on_readable, j, err) < 0)
-		return -1;
-	return loop_watch(l, &j->in, fds.in, EPOLLOUT, on_writable, j, err);
-}
 
 static int start(struct job *j, struct err *err)
 {
 	const struct sampling_options *o = &j->of->o;
 	const struct gate_request request = request_of(o);
-	const struct child_options options = {
+	const struct program_options options = {
 		.loop = o->loop,
 		.scrub = o->scrub,
 		.name = o->words.item[0],
 		.grace_ms = GRACE_MS,
 		.stderr_max = STDERR_BYTES,
-		.handler = &handler,
+		.stdout_max = SAMPLING_BYTES,
+		.input = buf_str(&j->params),
+		.ended = on_ended,
 		.arg = j,
 	};
 
-	child_init(&j->child, &options);
-	if (child_start(&j->child, o->gate, &request, err) < 0 ||
-	    watch_all(j, err) < 0)
+	program_init(&j->program, &options);
+	if (program_start(&j->program, o->gate, &request, err) < 0)
 		return -1;
 	loop_timer_set(o->loop, &j->timer,
 		       loop_now(o->loop) + SAMPLING_TIMEOUT_MS * NS_PER_MS);
@@ -309,11 +221,8 @@ static struct job *add_job(struct sampling *s, struct client *client,
 		.of = s,
 		.client = client,
 		.ask = e->of->ask,
-		.in.fd = -1,
-		.out.fd = -1,
 		.timer = {.fire = on_time, .arg = j},
 		.params = BUF_INIT(BUF_UNBOUNDED),
-		.said = BUF_INIT(BUF_UNBOUNDED),
 		.next = s->jobs,
 	};
 	scan_compact(e->of->params, &line);

@@ -19,7 +19,6 @@ struct deep {
 	struct loop loop;
 	struct scrub *scrub;
 	struct eras *eras;
-	struct step_context ctx;
 	struct credentials *credentials;
 	struct remotes *remotes;
 	struct pool *pool;
@@ -33,8 +32,7 @@ struct asked {
 	const char *name;
 	struct pool_user user;
 	struct loop_timer timer;
-	char **env; /* "NAME=VALUE"; owned, wiped */
-	size_t n_env;
+	struct env env;
 	bool is_done, is_closed;
 };
 
@@ -171,24 +169,6 @@ static void on_time(void *arg)
 	     "");
 }
 
-static int add_refs(struct asked *a, const struct env_refs *refs,
-		    struct err *err)
-{
-	for (size_t i = 0; i < refs->n; i++) {
-		const struct env_ref *ref = &refs->item[i];
-		struct str value;
-
-		if (credentials_value(a->deep->credentials, ref, &value, err) <
-		    0)
-			return err_wrap(err, "%s", ref->name);
-		a->env = mem_realloc(a->env, (a->n_env + 2) * sizeof(*a->env));
-		a->env[a->n_env++] =
-			mem_printf("%s=%.*s", ref->name, STR_ARG(value));
-		a->env[a->n_env] = NULL;
-	}
-	return 0;
-}
-
 /* Wait for a row or Ctrl-C, then until the server has ended. */
 static int wait_for(struct asked *a, struct err *err)
 {
@@ -200,7 +180,7 @@ static int wait_for(struct asked *a, struct err *err)
 			return -1;
 	if (deep->loop.signal)
 		how = POOL_TERMINATE;
-	(void)!pool_leave(deep->pool, &a->user, how, STEP_GRACE_MS);
+	(void)!pool_leave(deep->pool, &a->user, how, CLIENT_GRACE_MS);
 	while (!pool_is_idle(deep->pool))
 		if (loop_turn(&deep->loop, err) < 0)
 			return -1;
@@ -221,14 +201,16 @@ static int ask(struct deep *deep, const struct plan *plan,
 	int r = 0;
 
 	a.name = doctor_row(deep->d, plan->routine, step->step);
-	if (add_refs(&a, &step->server_env, &why) < 0 ||
-	    add_refs(&a, &step->step->env, &why) < 0) {
+	if (credentials_give(deep->credentials, &step->server_env, &a.env,
+			     &why) < 0 ||
+	    credentials_give(deep->credentials, &step->step->env, &a.env,
+			     &why) < 0) {
 		fail(&a, why.msg, "");
 	} else {
 		a.user = (struct pool_user){
 			.name = step->step->name,
 			.plan = step,
-			.env = (const char *const *)a.env,
+			.env = env_lines(&a.env),
 			.handler = &handler,
 			.arg = &a,
 		};
@@ -240,11 +222,7 @@ static int ask(struct deep *deep, const struct plan *plan,
 		r = wait_for(&a, err);
 		loop_timer_clear(&deep->loop, &a.timer);
 	}
-	for (size_t i = 0; i < a.n_env; i++) {
-		mem_wipe(a.env[i], strlen(a.env[i]));
-		free(a.env[i]);
-	}
-	free(a.env);
+	env_release(&a.env);
 	return r;
 }
 
@@ -271,13 +249,13 @@ static void open_deep(struct deep *deep)
 	for (size_t i = 0; i < values->n; i++)
 		scrub_add(deep->scrub, str_of(values->item[i]));
 	log_set_filter(scrub_filter, deep->scrub);
-	deep->ctx = (struct step_context){
+	deep->credentials = credentials_new(&(struct credentials_context){
 		.loop = &deep->loop,
 		.gate = d->gate,
 		.scrub = deep->scrub,
-		.grace_ms = STEP_GRACE_MS,
-	};
-	deep->credentials = credentials_new(&deep->ctx, &d->policy, d->config);
+		.policy = &d->policy,
+		.config = d->config,
+	});
 	deep->remotes = remotes_new(&reach);
 	deep->eras = eras_open(NULL);
 	deep->pool = pool_new(&(struct client_context){

@@ -3,11 +3,15 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/client/facts.h"
+#include "core/client/program.h"
 #include "core/config/paths.h"
 #include "core/secret/secret.h"
 
-/* A `cmd` reference has this long. */
+/* Bounds of the program of a `cmd` reference. */
 #define CMD_TIMEOUT_MS 30000
+#define CMD_GRACE_MS 2000
+#define CMD_STDERR_BYTES 1024
 
 struct value {
 	const struct env_ref *ref; /* first reference that asked */
@@ -17,22 +21,16 @@ struct value {
 };
 
 struct credentials {
-	struct step_context *ctx;
-	const struct gate_policy *policy;
-	const struct config *config;
+	struct credentials_context ctx;
 	struct value *values; /* owned */
 	size_t n, cap;
 };
 
-struct credentials *credentials_new(struct step_context *ctx,
-				    const struct gate_policy *policy,
-				    const struct config *config)
+struct credentials *credentials_new(const struct credentials_context *context)
 {
 	struct credentials *c = mem_zalloc(sizeof(*c));
 
-	c->ctx = ctx;
-	c->policy = policy;
-	c->config = config;
+	c->ctx = *context;
 	return c;
 }
 
@@ -46,8 +44,24 @@ void credentials_free(struct credentials *c)
 	free(c);
 }
 
-static void nothing_more(UNUSED void *arg, UNUSED struct step_run *s)
+/* One run of a program that prints a value. */
+struct asking {
+	struct program program;
+	bool has_ended;
+};
+
+static void on_ended(void *arg)
 {
+	struct asking *a = arg;
+
+	a->has_ended = true;
+}
+
+static void on_time(void *arg)
+{
+	struct asking *a = arg;
+
+	child_terminate(&a->program.child);
 }
 
 /*
@@ -55,70 +69,110 @@ static void nothing_more(UNUSED void *arg, UNUSED struct step_run *s)
  * program may print a value that is not known as one yet. Its stdout may be
  * half a value, which stderr repeats.
  */
-static void show_words(const struct credentials *c, const struct step_run *s)
+static void show_words(const struct credentials *c, const char *name,
+		       const struct program *p)
 {
 	AUTO(buf_release) struct buf known = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
 	struct scrub *own = scrub_new();
-	struct str rest = buf_str(&s->out);
+	struct str rest = buf_str(&p->out), line = {NULL, 0};
 
 	while (rest.n)
 		scrub_add(own, str_trim(str_cut(&rest, '\n')));
-	scrub_apply(c->ctx->scrub, s->words, &known);
+	for (rest = str_trim(child_stderr(&p->child)); rest.n;)
+		line = str_cut(&rest, '\n');
+	if (line.n > LIMIT_NOISE_LINE)
+		line.n = LIMIT_NOISE_LINE;
+	scrub_apply(c->ctx.scrub, line, &known);
 	scrub_cut(own, buf_str(&known), &words);
 	scrub_free(own);
 	if (words.n)
-		log_note("%s: its stderr ends with: %s", s->result.name,
+		log_note("%s: its stderr ends with: %s", name,
 			 buf_cstr(&words));
+}
+
+/* Turn the loop until the program has ended, or nobody wants it to go on. */
+static int wait_for_end(struct credentials *c, struct asking *a,
+			struct err *err)
+{
+	struct loop *l = c->ctx.loop;
+	struct loop_timer timer = {.fire = on_time, .arg = a};
+	int r = 0;
+
+	loop_timer_set(l, &timer, loop_now(l) + CMD_TIMEOUT_MS * NS_PER_MS);
+	while (!a->has_ended && r == 0) {
+		if (l->signal_count > 1)
+			child_kill(&a->program.child);
+		else if (l->signal)
+			child_terminate(&a->program.child);
+		r = loop_turn(l, err);
+	}
+	loop_timer_clear(l, &timer);
+	return r;
+}
+
+static int judge_end(const struct credentials *c, const struct program *p,
+		     struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct gate_verdict *v = &p->child.verdict;
+
+	if (p->is_over)
+		return err_set(err, ERR_CREDENTIAL,
+			       "the program printed more than %d bytes",
+			       LIMIT_SECRET_BYTES);
+	if (c->ctx.loop->signal)
+		return err_set(err, ERR_CREDENTIAL, "cancelled: interrupted");
+	if (p->child.is_told_to)
+		return err_set(err, ERR_CREDENTIAL,
+			       "the program did not end within %d s",
+			       CMD_TIMEOUT_MS / 1000);
+	if (!v->exited || v->exit_status)
+		return err_set(err, ERR_CREDENTIAL, "the program %s",
+			       facts_say_end(v, &arena));
+	return 0;
 }
 
 /* Run one program to its end, alone in the loop. */
 static int run_program(struct credentials *c, const struct strlist *words,
 		       struct buf *out, struct err *err)
 {
-	struct step_context ctx = *c->ctx;
-	const struct step step = {
+	const struct gate_request request = {
+		.program = words->item[0],
+		.argv = words->item,
+		.policy = c->ctx.policy,
+		.cwd = c->ctx.config->dir,
+		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
+	};
+	struct asking a = {.has_ended = false};
+	const struct program_options options = {
+		.loop = c->ctx.loop,
+		/* nothing scrubs: the value must come out as it is */
 		.name = words->item[0],
-		.type = "script",
-		.timeout_ms = CMD_TIMEOUT_MS,
+		.grace_ms = CMD_GRACE_MS,
+		.stderr_max = CMD_STDERR_BYTES,
 		.stdout_max = LIMIT_SECRET_BYTES,
-		.stderr_max = 1024,
+		.ended = on_ended,
+		.arg = &a,
 	};
-	struct plan_step plan = {
-		.step = &step,
-		.request = {.program = words->item[0],
-			    .argv = words->item,
-			    .policy = c->policy,
-			    .cwd = c->config->dir,
-			    .stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE}},
-	};
-	struct step_run run;
-	int r = 0;
+	int r;
 
-	ctx.step_ended = nothing_more;
-	ctx.verdict = NULL;
-	/* the value is not known to be one yet, and must come out as it is */
-	ctx.scrub = NULL;
-	step_init(&run, &ctx, &plan);
-	run.is_secret = true;
-	step_begin(&run);
-	while (run.phase != STEP_ENDED && r == 0) {
-		if (ctx.loop->signal &&
-		    (run.phase == STEP_RUNNING || run.phase == STEP_CLOSING))
-			step_cancel(&run, "interrupted");
-		if (run.phase != STEP_ENDED)
-			r = loop_turn(ctx.loop, err);
+	program_init(&a.program, &options);
+	r = program_start(&a.program, c->ctx.gate, &request, err);
+	if (r < 0) {
+		err->kind = ERR_CREDENTIAL;
+		program_release(&a.program);
+		return r;
 	}
-	if (r == 0 && run.result.reason != REASON_NONE) {
-		show_words(c, &run);
-		r = err_set(err, ERR_CREDENTIAL, "%.*s",
-			    STR_ARG(run.result.error));
+	r = wait_for_end(c, &a, err);
+	if (r == 0) {
+		r = judge_end(c, &a.program, err);
+		if (r < 0)
+			show_words(c, words->item[0], &a.program);
 	}
 	if (r == 0)
-		buf_add_str(out, run.result.output);
-	/* the value is nowhere else: judge_script() gives a slice of it */
-	buf_wipe(&run.out);
-	step_release(&run);
+		buf_add_str(out, str_trim(buf_str(&a.program.out)));
+	program_release(&a.program);
 	return r;
 }
 
@@ -130,7 +184,7 @@ static int run_line(void *arg, const char *line, struct buf *out,
 	struct strlist words;
 	int r;
 
-	r = path_words(line, c->config->dir, &arena, &words, err);
+	r = path_words(line, c->ctx.config->dir, &arena, &words, err);
 	if (r == 0)
 		r = run_program(c, &words, out, err);
 	arena_release(&arena);
@@ -141,13 +195,13 @@ static int open_file(void *arg, const char *path, struct err *err)
 {
 	const struct credentials *c = arg;
 
-	return path_open(path, c->config, err);
+	return path_open(path, c->ctx.config, err);
 }
 
 int credentials_check_file(const struct credentials *c, const char *path,
 			   struct err *err)
 {
-	AUTO(fd_closep) int fd = path_open(path, c->config, err);
+	AUTO(fd_closep) int fd = path_open(path, c->ctx.config, err);
 
 	/* another cause is said by who reads it */
 	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;
@@ -189,7 +243,7 @@ int credentials_value(struct credentials *c, const struct env_ref *ref,
 		v.failed = true;
 		v.err = *err;
 	} else {
-		scrub_add(c->ctx->scrub, buf_str(&text));
+		scrub_add(c->ctx.scrub, buf_str(&text));
 	}
 	v.text = text;
 	c->values = mem_grow(c->values, c->n + 1, &c->cap, sizeof(*c->values));
@@ -199,14 +253,14 @@ int credentials_value(struct credentials *c, const struct env_ref *ref,
 }
 
 int credentials_give(struct credentials *c, const struct env_refs *refs,
-		     struct step_run *s, struct err *err)
+		     struct env *env, struct err *err)
 {
 	for (size_t i = 0; i < refs->n; i++) {
 		struct str value;
 
 		if (credentials_value(c, &refs->item[i], &value, err) < 0)
 			return err_wrap(err, "%s", refs->item[i].name);
-		step_add_env(s, refs->item[i].name, value);
+		env_set(env, refs->item[i].name, value);
 	}
 	return 0;
 }

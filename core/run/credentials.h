@@ -1,35 +1,39 @@
 /*
- * Credential references of steps become variables of their programs.
- *
- * Values are asked for before the first step starts, each once however often
- * it is named, and every value is added to the scrub set at once. A step
- * whose credential cannot be had is skipped.
+ * Values of credential references, each asked for once however often it is
+ * named, and added to the scrub set at once.
  */
 #ifndef CORE_RUN_CREDENTIALS_H
 #define CORE_RUN_CREDENTIALS_H
 
-#include "core/run/step.h"
+#include "core/config/config.h"
+#include "core/run/env.h"
+#include "core/secret/scrub.h"
+#include "gate/gate.h"
 
 struct credentials;
 
-/*
- * policy  what a `cmd` reference's program may do; borrowed
- * config  in whose folder that program starts, and whose programs may have
- *	   written where a file of a credential lies; borrowed
- * ctx     its loop runs while such a program does; borrowed
- */
-struct credentials *credentials_new(struct step_context *ctx,
-				    const struct gate_policy *policy,
-				    const struct config *config) MUST_USE;
+/* All of it is borrowed, and outlives the credentials. */
+struct credentials_context {
+	struct loop *loop; /* runs while a program prints a value */
+	struct gate *gate;
+	struct scrub *scrub;
+	const struct gate_policy *policy; /* of the program of a `cmd` */
+	/* Programs start in its folder; a file of a credential must not lie
+	   where one of its programs may have written. */
+	const struct config *config;
+};
+
+struct credentials *credentials_new(const struct credentials_context *context)
+	MUST_USE;
 /* Wipes the values. Takes NULL. */
 void credentials_free(struct credentials *c);
 
 /*
- * Give a step the variables of `refs`.
+ * Set the variables of `refs`.
  * errors  ERR_CREDENTIAL  with the variable's name and the cause
  */
 int credentials_give(struct credentials *c, const struct env_refs *refs,
-		     struct step_run *s, struct err *err) MUST_USE;
+		     struct env *env, struct err *err) MUST_USE;
 
 /*
  * The value of one reference; borrowed until credentials_free().
@@ -39,7 +43,7 @@ int credentials_value(struct credentials *c, const struct env_ref *ref,
 		      struct str *ret, struct err *err) MUST_USE;
 
 /*
- * Judge a file that is read as a credential later, by somebody else.
+ * Judge a file that an authorization reads as a credential later.
  * errors  ERR_POLICY  a link that a program may have made leads to it
  */
 int credentials_check_file(const struct credentials *c, const char *path,

@@ -10,6 +10,7 @@
 #define CORE_RUN_POOL_INNER_H
 
 #include "core/client/asks.h"
+#include "core/run/env.h"
 #include "core/run/pool.h"
 #include "core/run/pool_doubt.h"
 #include "core/run/remotes.h"
@@ -23,7 +24,7 @@ struct pool_server {
 	struct pool_user *last;	   /* it left, and waits for the end */
 	struct client *client;	   /* owned; NULL: none runs */
 	struct gate_request request;
-	char **env; /* owned, wiped */
+	struct env env;
 	struct arena arena;
 	struct asks asks;	      /* what it asks of us; in the arena */
 	struct sampling *sampler;     /* owned; NULL: it is not answered */

@@ -3,28 +3,6 @@
 #include "core/base/mem.h"
 #include "core/run/pool_inner.h"
 
-static char **copy_env(const char *const *env)
-{
-	size_t n = 0;
-	char **copy;
-
-	while (env && env[n])
-		n++;
-	copy = mem_zalloc((n + 1) * sizeof(*copy));
-	for (size_t i = 0; i < n; i++)
-		copy[i] = mem_strdup(env[i]);
-	return copy;
-}
-
-static void wipe_env(char **env)
-{
-	for (size_t i = 0; env[i]; i++) {
-		mem_wipe(env[i], strlen(env[i]));
-		free(env[i]);
-	}
-	free(env);
-}
-
 static int make_sampler(struct pool_server *s, const char *name,
 			struct err *err)
 {
@@ -90,8 +68,8 @@ struct pool_server *pool_server_new(struct pool *p, const struct pool_user *u,
 	memcpy(s->key, key, sizeof(s->key));
 	s->pool = p;
 	s->request = u->plan->request;
-	s->env = copy_env(u->env);
-	s->request.env = (const char *const *)s->env;
+	env_add_lines(&s->env, u->env);
+	s->request.env = env_lines(&s->env);
 	read_asks(s, u->plan);
 	read_remote(s, u->plan);
 	if (!s->is_wrong && server)
@@ -106,7 +84,7 @@ void pool_server_free(struct pool_server *s)
 	sampling_free(s->sampler);
 	client_free(s->client);
 	remote_server_free(s->remote);
-	wipe_env(s->env);
+	env_release(&s->env);
 	arena_release(&s->arena);
 	free(s);
 }

@@ -63,8 +63,10 @@ static void give_credentials(struct run *r, struct step_run *s)
 
 	if (p->reason != REASON_NONE || r->loop.signal)
 		return;
-	if ((credentials_give(r->credentials, &p->server_env, s, &err) < 0 ||
-	     credentials_give(r->credentials, &p->step->env, s, &err) < 0) &&
+	if ((credentials_give(r->credentials, &p->server_env, &s->env, &err) <
+		     0 ||
+	     credentials_give(r->credentials, &p->step->env, &s->env, &err) <
+		     0) &&
 	    !r->loop.signal) {
 		p->reason = REASON_NO_CREDENTIAL;
 		p->error = str_of(arena_strdup(&r->result->arena, err.msg));
@@ -94,8 +96,13 @@ static int execute(struct run *r, struct err *err)
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
 	}
 	r->cmd_policy = r->o->file->config.sandbox;
-	r->credentials =
-		credentials_new(&r->ctx, &r->cmd_policy, &r->o->file->config);
+	r->credentials = credentials_new(&(struct credentials_context){
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+		.policy = &r->cmd_policy,
+		.config = &r->o->file->config,
+	});
 	pool_let_reach(r->pool, r->remotes, r->credentials);
 	pool_let_sample(r->pool, &r->cmd_policy, r->o->file->config.dir);
 	for (size_t i = 0; i < r->plan.n_steps; i++)

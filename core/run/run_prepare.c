@@ -247,7 +247,7 @@ int run_prepare(struct run *r, struct err *err)
 		.gate = r->gate,
 		.scrub = r->scrub,
 		.pool = r->pool,
-		.grace_ms = STEP_GRACE_MS,
+		.grace_ms = CLIENT_GRACE_MS,
 		.step_ended = run_on_step_ended,
 		.verdict = run_on_verdict,
 		.arg = r,

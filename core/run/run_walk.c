@@ -51,7 +51,7 @@ static void on_signal(void *arg, int signal)
 {
 	struct run *r = arg;
 
-	r->ctx.grace_ms = STEP_GRACE_CANCELLED_MS;
+	r->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
 	if (r->loop.signal_count > 1)
 		pool_kill(r->pool);
 	for (size_t i = 0; i < r->next; i++)

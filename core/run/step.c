@@ -62,46 +62,11 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.scrub = ctx->scrub,
 		.type = find_type(step),
 		.phase = STEP_WAITING,
-		.out = BUF_INIT(step->stdout_max),
+		.out = BUF_INIT(BUF_UNBOUNDED),
 		.result = {.name = step->name,
 			   .type = step->type,
 			   .required = step->required},
 	};
-}
-
-void step_add_env(struct step_run *s, const char *name, struct str value)
-{
-	size_t n = strlen(name);
-	char *entry = mem_alloc(n + value.n + 2);
-
-	memcpy(entry, name, n);
-	entry[n] = '=';
-	if (value.n)
-		memcpy(entry + n + 1, value.p, value.n);
-	entry[n + 1 + value.n] = '\0';
-	/* the step's own value comes after its server's and wins */
-	for (size_t i = 0; i < s->n_env; i++) {
-		if (strncmp(s->env[i], entry, n + 1))
-			continue;
-		mem_wipe(s->env[i], strlen(s->env[i]));
-		free(s->env[i]);
-		s->env[i] = entry;
-		return;
-	}
-	s->env = mem_realloc(s->env, (s->n_env + 2) * sizeof(*s->env));
-	s->env[s->n_env++] = entry;
-	s->env[s->n_env] = NULL;
-}
-
-static void wipe_env(struct step_run *s)
-{
-	for (size_t i = 0; i < s->n_env; i++) {
-		mem_wipe(s->env[i], strlen(s->env[i]));
-		free(s->env[i]);
-	}
-	free(s->env);
-	s->env = NULL;
-	s->n_env = 0;
 }
 
 /* ---- the result ---- */
@@ -248,7 +213,7 @@ void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
 
 bool step_has_failed(const struct step_run *s)
 {
-	return !s->is_secret && s->result.state != STATE_OK &&
+	return s->result.state != STATE_OK &&
 	       s->result.state != STATE_SKIPPED &&
 	       s->result.reason != REASON_CANCELLED;
 }
@@ -259,16 +224,14 @@ void step_log_words(struct step_run *s, struct str err_tail)
 	struct str tail = str_trim(err_tail);
 	size_t from = tail.n;
 
-	if (!step_has_failed(s) && !s->is_secret)
+	if (!step_has_failed(s))
 		return;
 	while (from && tail.p[from - 1] != '\n')
 		from--;
 	tail = (struct str){tail.p + from, tail.n - from};
 	if (tail.n > LIMIT_NOISE_LINE)
 		tail.n = LIMIT_NOISE_LINE;
-	if (s->is_secret)
-		s->words = arena_str(&s->arena, tail);
-	else if (tail.n)
+	if (tail.n)
 		log_note("%s: its stderr ends with: %.*s", s->result.name,
 			 STR_ARG(tail));
 }
@@ -283,7 +246,7 @@ void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 	};
 	struct strlist lines = advice_denials(v, &how, &arena);
 
-	if (s->is_secret || s->result.reason == REASON_CANCELLED)
+	if (s->result.reason == REASON_CANCELLED)
 		return;
 	for (size_t i = 0; i < lines.n; i++)
 		log_note("%s: %s", s->result.name, lines.item[i]);
@@ -352,7 +315,7 @@ void step_end(struct step_run *s)
 	keep_output(s);
 	step_refresh_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);
-	wipe_env(s);
+	env_release(&s->env);
 	set_phase(s, STEP_ENDED);
 	s->ctx->step_ended(s->ctx->arg, s);
 }
@@ -441,7 +404,7 @@ void step_release(struct step_run *s)
 {
 	if (s->type)
 		s->type->release(s);
-	wipe_env(s);
+	env_release(&s->env);
 	buf_release(&s->out);
 	arena_release(&s->arena);
 }

@@ -21,6 +21,7 @@
 #include "core/base/jw.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
+#include "core/run/env.h"
 #include "core/run/plan.h"
 #include "core/run/pool.h"
 #include "core/secret/scrub.h"
@@ -46,11 +47,6 @@ struct step_context {
 			const struct gate_verdict *v);
 	void *arg;
 };
-
-/* Waits of the orderly end: stdin closed, SIGTERM, SIGKILL (STD-41). */
-#define STEP_GRACE_MS 2000
-/* The same after Ctrl-C (CAN-9). */
-#define STEP_GRACE_CANCELLED_MS 500
 
 #define STEP_PHASES(X)                                           \
 	X(WAITING) /* not begun */                               \
@@ -96,17 +92,14 @@ struct step_run {
 	struct arena arena; /* what the result points to */
 	enum step_phase phase;
 	struct loop_timer budget;
-	struct buf out;	  /* collected stdout, up to stdout_max */
-	bool is_secret;	  /* what it prints must not be logged */
-	struct str words; /* with is_secret: the last line of stderr; raw */
+	struct buf out; /* collected stdout, up to stdout_max */
 	uint64_t begin_ns, end_ns;
 	int64_t begin_wall_ns;
 	bool is_cancelled;
 	bool has_result;
 	bool gave_up; /* to scrub the result */
 	struct report_step result;
-	char **env; /* "NAME=VALUE"; owned, wiped */
-	size_t n_env;
+	struct env env;	 /* declared variables; set before step_begin() */
 	size_t scrubbed; /* hits; those of its facts stand beside them */
 	size_t facts_scrubbed;
 	void *state; /* of the type; owned by it */
@@ -114,11 +107,7 @@ struct step_run {
 
 void step_init(struct step_run *s, struct step_context *ctx,
 	       const struct plan_step *plan);
-/*
- * Give a declared variable: copied, wiped at release. Before step_begin().
- */
-void step_add_env(struct step_run *s, const char *name, struct str value);
-/* It will run: what it shares with others is prepared. */
+/* Prepare what the step shares with others: the plan says that it runs. */
 void step_expect(struct step_run *s);
 /*
  * Start it, or end it at once when the plan says so or the gate refuses.

@@ -450,7 +450,7 @@ static void expect(struct step_run *s)
 	m->user = (struct pool_user){
 		.name = s->plan->step->name,
 		.plan = s->plan,
-		.env = (const char *const *)s->env,
+		.env = env_lines(&s->env),
 		.handler = &handler,
 		.arg = s,
 	};

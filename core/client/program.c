@@ -1,0 +1,172 @@
+#include "core/client/program.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* One turn reads at most this much, so that others have theirs. */
+#define TURN_BYTES (1024 * 1024)
+#define CHUNK_BYTES (64 * 1024)
+
+/* ---- stdin ---- */
+
+static void end_stdin(struct program *p)
+{
+	loop_unwatch(p->o.loop, &p->in);
+	child_close_fd(&p->child, 0);
+}
+
+static void on_writable(void *arg, UNUSED uint32_t events)
+{
+	struct program *p = arg;
+	int fd = child_fds(&p->child).in;
+	ssize_t n;
+
+	while (fd >= 0 && p->written < p->o.input.n) {
+		n = write(fd, p->o.input.p + p->written,
+			  p->o.input.n - p->written);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
+		if (n < 0)
+			break; /* a program need not read its input */
+		p->written += (size_t)n;
+	}
+	end_stdin(p);
+}
+
+/* ---- stdout ---- */
+
+static void end_stdout(struct program *p)
+{
+	p->out_ended = true;
+	loop_unwatch(p->o.loop, &p->out_watch);
+	child_close_fd(&p->child, 1);
+}
+
+static void over_the_ceiling(struct program *p)
+{
+	p->is_over = true;
+	if (p->o.over)
+		p->o.over(p->o.arg);
+	child_kill(&p->child);
+}
+
+/* Read into the buffer in place; returns as read(2). */
+static ssize_t collect(struct program *p, int fd)
+{
+	size_t left = p->out.max - p->out.n;
+	size_t want = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+	char rest[CHUNK_BYTES];
+	ssize_t r;
+
+	if (p->is_over)
+		return read(fd, rest, sizeof(rest));
+	if (!want) {
+		/* full: one byte more is one too many */
+		r = read(fd, rest, 1);
+		if (r > 0)
+			over_the_ceiling(p);
+		return r;
+	}
+	r = read(fd, buf_room(&p->out, want), want);
+	if (r > 0) {
+		p->out.n += (size_t)r;
+		p->out.p[p->out.n] = '\0';
+	}
+	return r;
+}
+
+static void drain(struct program *p, size_t budget)
+{
+	int fd = child_fds(&p->child).out;
+	ssize_t r;
+
+	while (fd >= 0 && !p->out_ended && budget) {
+		r = collect(p, fd);
+		if (r < 0 && errno == EINTR)
+			continue;
+		if (r < 0 && errno == EAGAIN)
+			return;
+		if (r <= 0) {
+			end_stdout(p);
+			return;
+		}
+		p->out_bytes += (uint64_t)r;
+		budget -= (size_t)r < budget ? (size_t)r : budget;
+	}
+}
+
+static void on_readable(void *arg, UNUSED uint32_t events)
+{
+	drain(arg, TURN_BYTES);
+}
+
+/* ---- begin and end ---- */
+
+static void on_drain(void *arg)
+{
+	drain(arg, SIZE_MAX);
+}
+
+static void on_ended(void *arg)
+{
+	struct program *p = arg;
+
+	end_stdin(p);
+	end_stdout(p);
+	p->o.ended(p->o.arg);
+}
+
+static const struct child_handler handler = {
+	.drain = on_drain,
+	.ended = on_ended,
+};
+
+void program_init(struct program *p, const struct program_options *options)
+{
+	const struct child_options child = {
+		.loop = options->loop,
+		.scrub = options->scrub,
+		.name = options->name,
+		.grace_ms = options->grace_ms,
+		.stderr_max = options->stderr_max,
+		.handler = &handler,
+		.arg = p,
+	};
+
+	*p = (struct program){
+		.o = *options,
+		.in.fd = -1,
+		.out_watch.fd = -1,
+		.out = BUF_INIT(options->stdout_max),
+	};
+	child_init(&p->child, &child);
+}
+
+int program_start(struct program *p, struct gate *gate,
+		  const struct gate_request *request, struct err *err)
+{
+	struct gate_child_fds fds;
+
+	if (child_start(&p->child, gate, request, err) < 0)
+		return -1;
+	fds = child_fds(&p->child);
+	if (!p->o.input.n)
+		child_close_fd(&p->child, 0);
+	else if (loop_watch(p->o.loop, &p->in, fds.in, EPOLLOUT, on_writable, p,
+			    err) < 0)
+		return -1;
+	return loop_watch(p->o.loop, &p->out_watch, fds.out, EPOLLIN,
+			  on_readable, p, err);
+}
+
+void program_release(struct program *p)
+{
+	if (p->o.loop) {
+		loop_unwatch(p->o.loop, &p->in);
+		loop_unwatch(p->o.loop, &p->out_watch);
+	}
+	child_release(&p->child);
+	buf_wipe(&p->out);
+}
