@@ -19,8 +19,7 @@
  *
  * All that is sent and all that happens stands behind what brought it about;
  * there must be nothing else. Each test runs with the server's bytes in whole
- * portions and one by one. ACCEPT=1 in the environment writes FILE.new, with
- * what happened instead of what was expected.
+ * portions and one by one.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +27,7 @@
 #include "tests/unit/test.h"
 
 #include "tests/unit/mcp/session_talk.h"
+#include "tests/unit/transcript.h"
 
 /* A test under way; `got` becomes the transcript of what really happened. */
 struct play {
@@ -36,61 +36,6 @@ struct play {
 	struct session_options options;
 	struct err failure; /* of the last FAILED */
 };
-
-static int hex_value(char c)
-{
-	const char *digits = "0123456789ABCDEF", *at = strchr(digits, c);
-
-	return c && at ? (int)(at - digits) : -1;
-}
-
-static void add_decoded(struct buf *b, const char *s)
-{
-	for (; *s; s++) {
-		if (*s == '%' && hex_value(s[1]) >= 0 && hex_value(s[2]) >= 0) {
-			buf_addc(b, (char)(hex_value(s[1]) * 16 +
-					   hex_value(s[2])));
-			s += 2;
-		} else {
-			buf_addc(b, *s);
-		}
-	}
-}
-
-/* Bytes of the UTF-8 character at p, or 0. */
-static size_t utf8_length(const char *p, size_t n)
-{
-	for (size_t i = 1; i <= 4 && i <= n; i++)
-		if (str_is_utf8((struct str){p, i}))
-			return i;
-	return 0;
-}
-
-static void add_encoded(struct buf *b, struct str s)
-{
-	for (size_t i = 0; i < s.n;) {
-		size_t n = utf8_length(s.p + i, s.n - i);
-		unsigned char c = (unsigned char)s.p[i];
-
-		if (n == 0 || c < ' ' || c == 0x7f || c == '%') {
-			buf_addf(b, "%%%02X", c);
-			n = 1;
-		} else {
-			buf_add(b, s.p + i, n);
-		}
-		i += n;
-	}
-}
-
-/* Each line of a text, with a mark before it. */
-static void add_lines(struct buf *b, const char *mark, struct str text)
-{
-	while (text.n) {
-		buf_adds(b, mark);
-		add_encoded(b, str_cut(&text, '\n'));
-		buf_addc(b, '\n');
-	}
-}
 
 static void add_failure(struct play *p, const struct session_event *e)
 {
@@ -446,31 +391,6 @@ static void play_lines(struct play *p, char *text)
 		feed_portion(p);
 }
 
-/* Print the first line that differs. */
-static void compare(const char *want, const char *got)
-{
-	for (int n = 1; *want || *got; n++) {
-		size_t w = strcspn(want, "\n"), g = strcspn(got, "\n");
-
-		if (w != g || memcmp(want, got, w) != 0)
-			fail_msg("line %d of the transcript\nexpected: %.*s\n"
-				 "happened: %.*s",
-				 n, (int)w, want, (int)g, got);
-		want += w + (want[w] != 0);
-		got += g + (got[g] != 0);
-	}
-}
-
-static void accept(const char *file, const char *name, const char *text)
-{
-	AUTO(mem_freep) char *path = mem_printf("%s.new", file);
-	FILE *f = fopen(path, "a");
-
-	assert_non_null(f);
-	fprintf(f, "== %s\n%s", name, text);
-	fclose(f);
-}
-
 static void play(const char *file, const char *name, const char *text)
 {
 	AUTO(mem_freep) char *lines = mem_strdup(text);
@@ -478,9 +398,9 @@ static void play(const char *file, const char *name, const char *text)
 			 .portion = BUF_INIT(BUF_UNBOUNDED)};
 
 	play_lines(&p, lines);
-	if (getenv("ACCEPT") && talk_portion > 1)
-		accept(file, name, buf_cstr(&p.got));
-	compare(text, buf_cstr(&p.got));
+	if (talk_portion > 1)
+		transcript_accept(file, name, buf_cstr(&p.got));
+	transcript_compare(text, buf_cstr(&p.got));
 	end_session(&p);
 	buf_release(&p.got);
 	buf_release(&p.portion);

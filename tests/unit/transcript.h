@@ -1,0 +1,102 @@
+/*
+ * Transcripts: tests as lines of data. What is played writes a transcript of
+ * what really happened, which must be the one in the file.
+ */
+#ifndef TESTS_UNIT_TRANSCRIPT_H
+#define TESTS_UNIT_TRANSCRIPT_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/base/mem.h"
+#include "core/base/str.h"
+
+static int hex_value(char c)
+{
+	const char *digits = "0123456789ABCDEF", *at = strchr(digits, c);
+
+	return c && at ? (int)(at - digits) : -1;
+}
+
+static void add_decoded(struct buf *b, const char *s)
+{
+	for (; *s; s++) {
+		if (*s == '%' && hex_value(s[1]) >= 0 && hex_value(s[2]) >= 0) {
+			buf_addc(b, (char)(hex_value(s[1]) * 16 +
+					   hex_value(s[2])));
+			s += 2;
+		} else {
+			buf_addc(b, *s);
+		}
+	}
+}
+
+/* Bytes of the UTF-8 character at p, or 0. */
+static size_t utf8_length(const char *p, size_t n)
+{
+	for (size_t i = 1; i <= 4 && i <= n; i++)
+		if (str_is_utf8((struct str){p, i}))
+			return i;
+	return 0;
+}
+
+static void add_encoded(struct buf *b, struct str s)
+{
+	for (size_t i = 0; i < s.n;) {
+		size_t n = utf8_length(s.p + i, s.n - i);
+		unsigned char c = (unsigned char)s.p[i];
+
+		if (n == 0 || c < ' ' || c == 0x7f || c == '%') {
+			buf_addf(b, "%%%02X", c);
+			n = 1;
+		} else {
+			buf_add(b, s.p + i, n);
+		}
+		i += n;
+	}
+}
+
+/* Each line of a text, with a mark before it. */
+static void add_lines(struct buf *b, const char *mark, struct str text)
+{
+	while (text.n) {
+		buf_adds(b, mark);
+		add_encoded(b, str_cut(&text, '\n'));
+		buf_addc(b, '\n');
+	}
+}
+
+/* Print the first line that differs. */
+static void transcript_compare(const char *want, const char *got)
+{
+	for (int n = 1; *want || *got; n++) {
+		size_t w = strcspn(want, "\n"), g = strcspn(got, "\n");
+
+		if (w != g || memcmp(want, got, w) != 0)
+			fail_msg("line %d of the transcript\nexpected: %.*s\n"
+				 "happened: %.*s",
+				 n, (int)w, want, (int)g, got);
+		want += w + (want[w] != 0);
+		got += g + (got[g] != 0);
+	}
+}
+
+/* With ACCEPT=1 in the environment: add what happened to FILE.new. */
+static void transcript_accept(const char *file, const char *name,
+			      const char *text)
+{
+	AUTO(mem_freep) char *path = mem_printf("%s.new", file);
+	FILE *f;
+
+	if (!getenv("ACCEPT"))
+		return;
+	f = fopen(path, "a");
+
+	assert_non_null(f);
+	fprintf(f, "== %s\n%s", name, text);
+	fclose(f);
+}
+
+#endif
