@@ -22,5 +22,6 @@ shell_scripts() {
 
 check "each header compiles alone" make -s check-headers
 check "shellcheck" shell_scripts
+check "a new key of a policy is one row" tests/new_key.sh
 check "clang-tidy" make -s -j"$(nproc)" -k tidy
 checks_end
