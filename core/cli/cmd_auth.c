@@ -7,9 +7,9 @@
 #include "core/auth/store.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/report/ledger.h"
 #include "core/cli/target.h"
 
 /* An address that is pasted; a terminal gives 4095 bytes of a line. */
@@ -235,7 +235,7 @@ static bool is_known(const struct strlist *dirs, const char *dir)
 static struct strlist folders(struct list *l, const struct args *args)
 {
 	const char *option = args_get(args, "token-store");
-	const char *state = ledger_default_dir(&l->arena);
+	const char *state = state_dir_find(&l->arena);
 	size_t n = l->config ? l->config->n_servers : 0;
 	const char **item = ARENA_ARRAY(&l->arena, const char *, n + 1);
 	struct strlist dirs = {item, 0};

@@ -7,10 +7,10 @@
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/cli/routine_find.h"
-#include "core/report/ledger.h"
 #include "core/config/config.h"
 #include "core/client/known_tools.h"
 
@@ -110,8 +110,8 @@ static void print_tools(const struct config *c, const char *server,
 			struct buf *out)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct strlist names = known_tools(ledger_default_dir(&arena),
-						 c->path, server, &arena);
+	const struct strlist names =
+		known_tools(state_dir_find(&arena), c->path, server, &arena);
 
 	for (size_t i = 0; i < names.n; i++)
 		buf_addf(out, "%s\n", names.item[i]);

@@ -3,11 +3,11 @@
 #include <ctype.h>
 
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/put.h"
 #include "core/client/known_tools.h"
 #include "core/config/config.h"
 #include "core/config/paths.h"
-#include "core/report/ledger.h"
 #include "core/server/brief.h"
 #include "gate/gate.h"
 
@@ -181,7 +181,7 @@ static void add_tools(struct line *l)
 	struct strlist names = {NULL, 0};
 
 	if (c)
-		names = known_tools(ledger_default_dir(&l->arena), c->path,
+		names = known_tools(state_dir_find(&l->arena), c->path,
 				    l->server, &l->arena);
 	for (size_t i = 0; i < names.n; i++)
 		add_line(l, str_of(names.item[i]), NULL);

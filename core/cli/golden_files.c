@@ -11,6 +11,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
+#include "core/base/state_dir.h"
 
 #define CANDIDATE_SCHEMA "matins-candidate/1"
 
@@ -111,7 +112,7 @@ int golden_keep_candidate(const char *path, struct str accepted,
 void golden_drop_candidate(const char *path)
 {
 	struct arena arena = ARENA_INIT;
-	const char *state = ledger_default_dir(&arena);
+	const char *state = state_dir_find(&arena);
 
 	if (state && !golden_in_ci()) {
 		AUTO(mem_freep) char *file = candidate_path(path, state);
@@ -153,7 +154,7 @@ int golden_take_candidate(const char *path, struct buf *out, struct err *err)
 {
 	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
 	struct arena arena = ARENA_INIT;
-	const char *state = ledger_default_dir(&arena);
+	const char *state = state_dir_find(&arena);
 	AUTO(mem_freep) char *file = candidate_path(path, state ? state : "");
 	int status = fd_read_file(file, &text, err);
 

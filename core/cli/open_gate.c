@@ -1,8 +1,8 @@
 #include "core/cli/open_gate.h"
 
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/config/leash.h"
-#include "core/report/ledger.h"
 
 /* Append to a copy: the list may be an option's own. */
 static struct strlist join(const struct strlist *a, const struct strlist *b,
@@ -21,7 +21,7 @@ int open_gate(const struct gate_wish *wish, struct arena *arena,
 	      struct gate **ret, struct err *err)
 {
 	struct strlist named = join(&wish->named, wish->exec, arena);
-	const char *state = ledger_default_dir(arena);
+	const char *state = state_dir_find(arena);
 	struct gate_config config = {.state_dir = state};
 
 	if (leash_find(wish->config, &named, arena, &config.leash, err) < 0)

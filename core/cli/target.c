@@ -5,9 +5,9 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/state_dir.h"
 #include "core/cli/open_gate.h"
 #include "core/cli/target_options.h"
-#include "core/report/ledger.h"
 #include "core/run/advice.h"
 
 #define TICK_NS (NS_PER_S / 5)
@@ -40,7 +40,7 @@ static int open_own_gate(struct target *t, const struct args *args,
 			 path_program(browser, NULL, arena));
 	if (args_has(args, "sampling"))
 		list_add(&wish.named, arena, t->asks.sampling.item[0]);
-	t->eras = eras_open(ledger_default_dir(arena));
+	t->eras = eras_open(state_dir_find(arena));
 	return open_gate(&wish, arena, &t->gate, err);
 }
 
@@ -77,7 +77,7 @@ static int open_remote(struct target *t, const struct args *args,
 		.loop = &t->loop,
 		.gate = t->gate,
 		.scrub = t->scrub,
-		.state_dir = ledger_default_dir(&t->arena),
+		.state_dir = state_dir_find(&t->arena),
 		.is_terminal = ask_person_is_there(),
 		.config = t->config,
 	};

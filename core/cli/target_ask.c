@@ -2,9 +2,9 @@
 #include <signal.h>
 
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
-#include "core/report/ledger.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
 
@@ -268,7 +268,7 @@ static int list_all(struct target *t, enum listing_kind kind,
 	say_warnings(t, ret);
 	if (kind == LISTING_TOOLS && t->server &&
 	    answer->outcome == TARGET_RESULT)
-		known_tools_keep(ledger_default_dir(&t->arena), t->config->path,
+		known_tools_keep(state_dir_find(&t->arena), t->config->path,
 				 t->server, ret, t->scrub);
 	return 0;
 }

@@ -13,7 +13,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
-#include "core/report/ledger.h"
+#include "core/base/state_dir.h"
 
 #define SCHEMA "matins-allowed/1"
 #define SUFFIX ".json"
@@ -137,7 +137,7 @@ int allowed_parse(struct str text, struct arena *arena, struct allowance *ret,
 static const char *find_folder(const char *state_dir, struct arena *arena,
 			       struct err *err)
 {
-	const char *state = state_dir ? state_dir : ledger_default_dir(arena);
+	const char *state = state_dir ? state_dir : state_dir_find(arena);
 
 	if (state)
 		return arena_printf(arena, "%s/allowed", state);

@@ -38,7 +38,7 @@ struct allowance {
 };
 
 /*
- * state_dir  NULL: ledger_default_dir()
+ * state_dir  NULL: state_dir_find()
  * returns    0; 1: there is none
  * errors     ERR_SYS, ERR_SYNTAX  it is there and cannot be believed
  */

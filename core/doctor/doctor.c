@@ -8,7 +8,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/report/ledger.h"
+#include "core/base/state_dir.h"
 #include "core/config/leash.h"
 #include "core/doctor/doctor_declared.h"
 #include "core/doctor/doctor_deep.h"
@@ -321,7 +321,7 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 
 	d->options = o;
 	d->config = o->file ? &o->file->config : NULL;
-	d->state = ledger_default_dir(d->arena);
+	d->state = state_dir_find(d->arena);
 	if (leash_find(d->config, &none, d->arena, &config.leash, err) < 0)
 		return -1;
 	leash_guard(d->config, d->state, NULL, d->arena, &config);

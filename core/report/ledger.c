@@ -17,6 +17,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
+#include "core/base/state_dir.h"
 #include "core/report/ledger_lines.h"
 #include "core/report/store.h"
 
@@ -27,37 +28,10 @@
 
 /* ---- where ---- */
 
-static const char *set_variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
-const char *ledger_default_dir(struct arena *arena)
-{
-	const char *own = set_variable("MATINS_STATE");
-	const char *xdg = set_variable("XDG_STATE_HOME");
-	const char *home = set_variable("HOME");
-
-	if (own && *own == '/')
-		return arena_strdup(arena, own);
-	if (own) {
-		AUTO(mem_freep) char *cwd = getcwd(NULL, 0);
-
-		return arena_printf(arena, "%s/%s", cwd ? cwd : ".", own);
-	}
-	if (xdg && *xdg == '/')
-		return arena_printf(arena, "%s/matins", xdg);
-	if (home)
-		return arena_printf(arena, "%s/.local/state/matins", home);
-	return NULL;
-}
-
 static int find_dir(const char *given, char **ret, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
-	const char *dir = given ? given : ledger_default_dir(&arena);
+	const char *dir = given ? given : state_dir_find(&arena);
 
 	if (dir)
 		*ret = mem_strdup(dir);

@@ -38,19 +38,9 @@
 struct ledger;
 
 /*
- * Where runs are recorded, without touching the disk: $MATINS_STATE,
- * $XDG_STATE_HOME/matins, ~/.local/state/matins; the first that is set. An
- * XDG variable that is no absolute path counts as not set.
- *
- * returns  an absolute path, in `arena`; NULL when none of the variables is set
- * source   XDG Base Directory Specification 0.8
- */
-const char *ledger_default_dir(struct arena *arena) MUST_USE;
-
-/*
  * Open for a run; the folder is created for the user alone (0700).
  *
- * state_dir  NULL means ledger_default_dir()
+ * state_dir  NULL means state_dir_find()
  * errors     ERR_SYS  it cannot be created or written
  */
 int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/config/references.h"
 #include "core/run/run_inner.h"
 
@@ -160,7 +161,7 @@ static int open_gate(struct run *r, struct err *err)
 {
 	const struct config *config = &r->o->file->config;
 	struct arena *arena = &r->result->arena;
-	const char *state = ledger_default_dir(arena);
+	const char *state = state_dir_find(arena);
 	const struct strlist none = {NULL, 0};
 	struct gate_config g = {.state_dir = state};
 
@@ -211,7 +212,7 @@ static void open_pool(struct run *r)
 		.gate = r->gate,
 		.scrub = r->scrub,
 		.keeps_apart = true,
-		.state_dir = ledger_default_dir(&r->result->arena),
+		.state_dir = state_dir_find(&r->result->arena),
 		.config = &r->o->file->config,
 	};
 

@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/sha256.h"
+#include "core/base/state_dir.h"
 #include "core/report/ledger.h"
 #include "core/report/store.h"
 #include "tests/unit/temp_dir.h"
@@ -427,17 +428,16 @@ TEST(default_dir, variables, in_order)
 	setenv("HOME", "/h", 1);
 	setenv("XDG_STATE_HOME", "/x", 1);
 	setenv("MATINS_STATE", "/m", 1);
-	assert_string_equal(ledger_default_dir(&arena), "/m");
+	assert_string_equal(state_dir_find(&arena), "/m");
 	setenv("MATINS_STATE", "rel", 1);
 	assert_non_null(getcwd(cwd, sizeof(cwd)));
-	assert_string_equal(ledger_default_dir(&arena),
+	assert_string_equal(state_dir_find(&arena),
 			    arena_printf(&arena, "%s/rel", cwd));
 	setenv("MATINS_STATE", "", 1);
-	assert_string_equal(ledger_default_dir(&arena), "/x/matins");
+	assert_string_equal(state_dir_find(&arena), "/x/matins");
 	setenv("XDG_STATE_HOME", "relative", 1);
-	assert_string_equal(ledger_default_dir(&arena),
-			    "/h/.local/state/matins");
+	assert_string_equal(state_dir_find(&arena), "/h/.local/state/matins");
 	unsetenv("HOME");
-	assert_null(ledger_default_dir(&arena));
+	assert_null(state_dir_find(&arena));
 	arena_release(&arena);
 }
