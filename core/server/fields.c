@@ -1,22 +1,13 @@
 #include "core/server/fields.h"
 
 #include "core/base/scan.h"
-#include "core/server/date.h"
+#include "core/schema/schema.h"
 
-#define DATE_PATTERN "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-
-/* JSON type, and words for people. */
-static const struct {
-	const char *json, *words;
-} types[] = {
-	[FIELD_STRING] = {"string", "a string"},
-	[FIELD_DATE] = {"string", "a date such as \"2026-01-31\""},
-	[FIELD_INTEGER] = {"integer", "an integer"},
-	[FIELD_NUMBER] = {"number", "a number"},
-	[FIELD_BOOLEAN] = {"boolean", "true or false"},
-	[FIELD_OBJECT] = {"object", "an object"},
-	[FIELD_STRINGS] = {"array", "an array of strings"},
-	[FIELD_OBJECTS] = {"array", "an array of objects"},
+static const char *const types[] = {
+	[FIELD_STRING] = "string",   [FIELD_DATE] = "string",
+	[FIELD_INTEGER] = "integer", [FIELD_NUMBER] = "number",
+	[FIELD_BOOLEAN] = "boolean", [FIELD_OBJECT] = "object",
+	[FIELD_STRINGS] = "array",   [FIELD_OBJECTS] = "array",
 };
 
 /* ---- the schema ---- */
@@ -35,9 +26,9 @@ static void write_field(const struct field *f, struct jw *w)
 		jw_end(w);
 		return;
 	}
-	jw_kv_cstr(w, "type", types[f->type].json);
+	jw_kv_cstr(w, "type", types[f->type]);
 	if (f->type == FIELD_DATE)
-		jw_kv_cstr(w, "pattern", DATE_PATTERN);
+		jw_kv_cstr(w, "format", "date");
 	if (is_array) {
 		jw_key(w, "items");
 		jw_object(w);
@@ -52,7 +43,7 @@ static void write_field(const struct field *f, struct jw *w)
 	jw_end(w);
 }
 
-/* The next row of the same object, or NULL. */
+/* Find the next row of one object, or NULL. */
 static const struct field *next(const struct field *f)
 {
 	uint8_t depth = f->depth;
@@ -81,7 +72,7 @@ static void write_required(const struct field *first, struct jw *w)
 		jw_end(w);
 }
 
-/* The members of an object schema; the object is open already. */
+/* Write the members of an object schema; the object is open already. */
 static void write_object(const struct field *first, struct jw *w)
 {
 	if (!first->name)
@@ -105,111 +96,7 @@ void fields_schema(const struct field *fields, struct jw *w)
 
 /* ---- the check ---- */
 
-static const char *type_word(struct str value)
-{
-	switch (scan_type(value)) {
-	case SCAN_NULL:
-		return "null";
-	case SCAN_FALSE:
-	case SCAN_TRUE:
-		return "a boolean";
-	case SCAN_NUMBER:
-		return "a number";
-	case SCAN_STRING:
-		return "a string";
-	case SCAN_ARRAY:
-		return "an array";
-	default:
-		return "an object";
-	}
-}
-
-static int wrong(const char *where, const char *want, struct str value,
-		 struct err *err)
-{
-	return err_set(err, ERR_USAGE, "argument %s must be %s, not %s", where,
-		       want, type_word(value));
-}
-
-static int check_string(const struct field *f, const char *where,
-			struct str value, struct err *err)
-{
-	AUTO(buf_release) struct buf s = BUF_INIT(BUF_UNBOUNDED);
-	int32_t days;
-
-	if (!scan_string(value, &s))
-		return wrong(where, types[f->type].words, value, err);
-	if (memchr(buf_cstr(&s), 0, s.n))
-		return err_set(err, ERR_USAGE,
-			       "argument %s must not contain a NUL character",
-			       where);
-	if (f->type == FIELD_DATE && !date_parse(buf_str(&s), &days))
-		return err_set(err, ERR_USAGE,
-			       "argument %s must be a date that exists, "
-			       "written as 2026-01-31",
-			       where);
-	return 0;
-}
-
-static int check_object(const struct field *first, const char *where,
-			struct str value, struct err *err);
-
-static int check_array(const struct field *f, const char *where,
-		       struct str value, struct err *err)
-{
-	struct field element = {.type = FIELD_STRING};
-	struct scan_iter it;
-	uint32_t i = 0;
-
-	if (scan_type(value) != SCAN_ARRAY)
-		return wrong(where, types[f->type].words, value, err);
-	if (f->max && scan_count(value) > f->max)
-		return err_set(err, ERR_USAGE,
-			       "argument %s has %zu elements; at most %u",
-			       where, scan_count(value), f->max);
-	scan_iter_init(&it, value);
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
-		const char *at;
-
-		buf_addf(&name, "%s[%u]", where, i++);
-		at = buf_cstr(&name);
-		if (f->type == FIELD_STRINGS
-			    ? check_string(&element, at, it.value, err) < 0
-			    : check_object(f + 1, at, it.value, err) < 0)
-			return -1;
-	}
-	return 0;
-}
-
-static int check_value(const struct field *f, const char *where,
-		       struct str value, struct err *err)
-{
-	enum scan_type t = scan_type(value);
-	int64_t n;
-	bool ok;
-
-	switch (f->type) {
-	case FIELD_STRING:
-	case FIELD_DATE:
-		return check_string(f, where, value, err);
-	case FIELD_STRINGS:
-	case FIELD_OBJECTS:
-		return check_array(f, where, value, err);
-	case FIELD_OBJECT:
-		return check_object(f + 1, where, value, err);
-	case FIELD_INTEGER:
-		ok = scan_int64(value, &n);
-		break;
-	case FIELD_NUMBER:
-		ok = t == SCAN_NUMBER;
-		break;
-	default:
-		ok = t == SCAN_TRUE || t == SCAN_FALSE;
-	}
-	return ok ? 0 : wrong(where, types[f->type].words, value, err);
-}
-
+/* Find a row among the members of one object, or NULL. */
 static const struct field *find(const struct field *first, struct str name)
 {
 	for (const struct field *f = first->name ? first : NULL; f; f = next(f))
@@ -223,70 +110,97 @@ const struct field *fields_find(const struct field *fields, struct str name)
 	return find(fields, name);
 }
 
-static int unknown(const struct field *first, const char *where,
-		   struct str name, struct err *err)
+/* Find the rows of the object at a JSON pointer. */
+static const struct field *rows_at(const struct field *first,
+				   struct str pointer)
 {
-	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
-	const char *names[32], *near;
-	size_t n = 0;
+	while (pointer.p) {
+		/* indexes of elements, and "" before the first slash, are no
+		   names */
+		const struct field *f = find(first, str_cut(&pointer, '/'));
+
+		if (f && (f->type == FIELD_OBJECT || f->type == FIELD_OBJECTS))
+			first = f + 1;
+	}
+	return first;
+}
+
+/* List the members of an object, behind a missing or unknown name. */
+static void add_rows(const struct field *first, struct buf *out)
+{
+	const char *separator = "; it takes ";
 
 	for (const struct field *f = first->name ? first : NULL; f;
 	     f = next(f)) {
-		buf_addf(&all, "%s%s", n ? ", " : "", f->name);
-		if (n < ARRAY_LEN(names))
-			names[n++] = f->name;
+		buf_addf(out, "%s%s", separator, f->name);
+		separator = ", ";
 	}
-	near = str_nearest(name, names, n);
-	return err_set(err, ERR_USAGE,
-		       "unknown argument %s%s%.*s%s%s%s; it takes %s", where,
-		       *where ? "." : "", (int)(name.n < 64 ? name.n : 64),
-		       name.p, near ? ", did you mean " : "", near ? near : "",
-		       near ? "?" : "", n ? buf_cstr(&all) : "none");
 }
 
-static int check_member(const struct field *first, const char *where,
-			const struct scan_iter *it, struct err *err)
+static bool has_nul(struct str json)
 {
-	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	const struct field *f;
-
-	scan_string(it->key, &key);
-	f = find(first, buf_str(&key));
-	if (!f)
-		return unknown(first, where, buf_str(&key), err);
-	buf_addf(&name, "%s%s%s", where, *where ? "." : "", f->name);
-	return check_value(f, buf_cstr(&name), it->value, err);
+	for (size_t i = 0; i < json.n; i++) {
+		if (json.p[i] != '\\')
+			continue;
+		i++;
+		if (str_starts((struct str){json.p + i, json.n - i}, "u0000"))
+			return true;
+	}
+	return false;
 }
 
-static int check_object(const struct field *first, const char *where,
-			struct str value, struct err *err)
+static bool is_about_name(const struct schema_violation *v)
 {
-	struct scan_iter it;
-	struct str member;
+	return strcmp(v->keyword, "additionalProperties") == 0;
+}
 
-	if (scan_type(value) != SCAN_OBJECT) {
-		if (*where)
-			return wrong(where, "an object", value, err);
-		return err_set(err, ERR_USAGE,
-			       "the arguments must be an object, not %s",
-			       type_word(value));
-	}
-	scan_iter_init(&it, value);
-	while (scan_next(&it))
-		if (check_member(first, where, &it, err) < 0)
-			return -1;
-	for (const struct field *f = first->name ? first : NULL; f; f = next(f))
-		if (f->required && !scan_get(value, f->name, &member))
-			return err_set(err, ERR_USAGE,
-				       "argument %s%s%s is missing: %s", where,
-				       *where ? "." : "", f->name, f->help);
-	return 0;
+/* An unknown name comes first: the missing one may be misspelled. */
+static const struct schema_violation *worst(const struct schema_result *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (is_about_name(&r->item[i]))
+			return &r->item[i];
+	return &r->item[0];
+}
+
+static int refuse(const struct field *fields, const struct schema_violation *v,
+		  struct err *err)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	bool is_unknown = is_about_name(v);
+	struct str object = v->instance;
+
+	buf_adds(&line, v->instance.n ? "argument " : "arguments: ");
+	schema_violation_print(v, &line);
+	while (is_unknown && object.n && object.p[--object.n] != '/')
+		;
+	if (is_unknown || strcmp(v->keyword, "required") == 0)
+		add_rows(rows_at(fields, object), &line);
+	return err_set(err, ERR_USAGE, "%s", buf_cstr(&line));
 }
 
 int fields_check(const struct field *fields, struct str value, struct err *err)
 {
-	return check_object(fields, "", value, err);
+	static const struct schema_options options = {.assert_formats = true};
+	AUTO(schema_freep) struct schema *s = NULL;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct schema_result result;
+	struct jw w;
+	int rc;
+
+	jw_init(&w, &text, false);
+	fields_schema(fields, &w);
+	rc = schema_compile(buf_str(&text), &options, &s, err);
+	if (rc == 0)
+		rc = schema_validate(s, value, &arena, &result, err);
+	if (rc == SCHEMA_VIOLATED)
+		return refuse(fields, worst(&result), err);
+	if (rc < 0)
+		return -1;
+	return has_nul(value) ? err_set(err, ERR_USAGE,
+					"an argument contains a NUL character")
+			      : 0;
 }
 
 /* ---- reading ---- */

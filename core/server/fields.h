@@ -1,7 +1,7 @@
 /*
  * Arguments and results of a tool as a table: the JSON Schema that clients see
- * is printed from it, and arguments are checked against it, so the two cannot
- * drift apart.
+ * is printed from it, and arguments are validated by that schema, so the two
+ * cannot drift apart.
  *
  *	static const struct field input[] = {
  *		{0, FIELD_STRINGS, 0, 64, "paths", "folders to look at"},
@@ -9,8 +9,7 @@
  *		{1, FIELD_STRING,  1, 0,  "title", "what it is"},
  *		FIELD_END};
  *
- * Rows with a greater depth are members of the row above them. It knows the
- * few shapes below and is no JSON Schema validator.
+ * Rows with a greater depth are members of the row above them.
  */
 #ifndef CORE_SERVER_FIELDS_H
 #define CORE_SERVER_FIELDS_H
@@ -58,10 +57,11 @@ struct field {
 void fields_schema(const struct field *fields, struct jw *w);
 
 /*
- * Check arguments against the table.
+ * Validate arguments by the schema of the table.
  *
  * value    a proved JSON value
- * errors   ERR_USAGE, a sentence that names the argument and the nearest one
+ * errors   ERR_USAGE  names the argument by its JSON pointer, and the nearest
+ *		       name for an unknown one
  */
 int fields_check(const struct field *fields, struct str value, struct err *err)
 	MUST_USE;

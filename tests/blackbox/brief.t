@@ -44,10 +44,10 @@ exit_is "unknown tool" 64
 err_like "unknown tool: the nearest is offered" 'did you mean host\?'
 run_matins brief todo fil=x
 exit_is "unknown argument" 2
-out_like "unknown argument: the nearest is offered" 'did you mean file\?'
+out_like "unknown argument: the nearest is offered" 'did you mean "file"\?'
 run_matins brief repos
 exit_is "a missing argument" 2
-out_like "a missing argument: named" '^repos: argument paths is missing'
+out_like "a missing argument: named" '^repos: arguments: missing required "paths"'
 err_like "a missing argument: how it is written" \
 	'matins brief repos paths=VALUE'
 run_matins brief repos --json

@@ -32,7 +32,7 @@ TEST(tool_call, wrong_arguments, error_without_structure)
 		call(t->name, "{\"nonsense\":1}");
 		assert_true(result.is_error);
 		assert_string_equal(STRUCTURED(), "");
-		assert_has(TEXT(), "unknown argument nonsense");
+		assert_has(TEXT(), "argument /nonsense: unknown property");
 	}
 }
 

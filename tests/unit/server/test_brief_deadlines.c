@@ -70,8 +70,8 @@ TEST(deadlines, wrong_item, tool_error)
 	     "{\"items\":[{\"title\":\"t\",\"date\":\"31.1.2026\"}]}");
 	assert_true(result.is_error);
 	assert_string_equal(TEXT(),
-			    "deadlines: argument items[0].date must be a date "
-			    "that exists, written as 2026-01-31");
+			    "deadlines: argument /items/0/date: is "
+			    "\"31.1.2026\", must be a date such as 2026-01-31");
 }
 
 TEST(deadlines, too_many, error_that_says_where)

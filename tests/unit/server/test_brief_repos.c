@@ -108,7 +108,7 @@ TEST(repos, no_paths, tool_error)
 {
 	call("repos", "{}");
 	assert_true(result.is_error);
-	assert_has(TEXT(), "repos: argument paths is missing");
+	assert_has(TEXT(), "repos: arguments: missing required");
 }
 
 TEST_FILE(fixture_set_up, fixture_tear_down);

@@ -31,7 +31,7 @@ TEST(fields_schema, all_types, is_the_schema)
 		"{\"type\":\"object\",\"properties\":{"
 		"\"name\":{\"description\":\"who\",\"type\":\"string\"},"
 		"\"day\":{\"description\":\"when\",\"type\":\"string\","
-		"\"pattern\":\"^[0-9]{4}-[0-9]{2}-[0-9]{2}$\"},"
+		"\"format\":\"date\"},"
 		"\"count\":{\"description\":\"how many\","
 		"\"type\":\"integer\"},"
 		"\"size\":{\"description\":\"how large\",\"type\":\"number\"},"
@@ -82,39 +82,42 @@ TEST(fields_check, wrong_arguments, say_which)
 	static const struct {
 		const char *args, *says;
 	} bad[] = {
-		{"[]", "the arguments must be an object, not an array"},
-		{"{}", "argument name is missing: who"},
+		{"[]", "arguments: is an array, must be an object"},
+		{"{}", "arguments: missing required \"name\"; it takes name, "
+		       "day, count, size, loud, paths, items, place"},
 		{"{\"name\":1}",
-		 "argument name must be a string, not a number"},
-		{"{\"name\":null}", "argument name must be a string, not null"},
+		 "argument /name: is a number, must be a string"},
+		{"{\"name\":null}",
+		 "argument /name: is null, must be a string"},
 		{"{\"name\":\"a\\u0000b\"}",
-		 "argument name must not contain a NUL character"},
+		 "an argument contains a NUL character"},
 		{"{\"name\":\"a\",\"pths\":[]}",
-		 "unknown argument pths, did you mean paths?; it takes name, "
-		 "day, count, size, loud, paths, items, place"},
+		 "argument /pths: unknown property; did you mean \"paths\"?; "
+		 "it takes name, day, count, size, loud, paths, items, place"},
 		{"{\"name\":\"a\",\"day\":\"2026-02-30\"}",
-		 "argument day must be a date that exists, written as "
+		 "argument /day: is \"2026-02-30\", must be a date such as "
 		 "2026-01-31"},
 		{"{\"name\":\"a\",\"count\":1.5}",
-		 "argument count must be an integer, not a number"},
+		 "argument /count: is 1.5, must be an integer"},
 		{"{\"name\":\"a\",\"size\":\"1\"}",
-		 "argument size must be a number, not a string"},
+		 "argument /size: is a string, must be a number"},
 		{"{\"name\":\"a\",\"loud\":0}",
-		 "argument loud must be true or false, not a number"},
+		 "argument /loud: is a number, must be a boolean"},
 		{"{\"name\":\"a\",\"paths\":\"x\"}",
-		 "argument paths must be an array of strings, not a string"},
+		 "argument /paths: is a string, must be an array"},
 		{"{\"name\":\"a\",\"paths\":[\"x\",2]}",
-		 "argument paths[1] must be a string, not a number"},
+		 "argument /paths/1: is a number, must be a string"},
 		{"{\"name\":\"a\",\"paths\":[\"\",\"\",\"\"]}",
-		 "argument paths has 3 elements; at most 2"},
+		 "argument /paths: has 3 elements, must have at most 2"},
 		{"{\"name\":\"a\",\"items\":[{}]}",
-		 "argument items[0].title is missing: of it"},
+		 "argument /items/0: missing required \"title\"; it takes "
+		 "title"},
 		{"{\"name\":\"a\",\"items\":[{\"title\":\"x\",\"z\":1}]}",
-		 "unknown argument items[0].z; it takes title"},
+		 "argument /items/0/z: unknown property; it takes title"},
 		{"{\"name\":\"a\",\"items\":[7]}",
-		 "argument items[0] must be an object, not a number"},
+		 "argument /items/0: is a number, must be an object"},
 		{"{\"name\":\"a\",\"place\":true}",
-		 "argument place must be an object, not a boolean"},
+		 "argument /place: is a boolean, must be an object"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
