@@ -3,6 +3,7 @@
  * it, so that nothing can be granted and not be told.
  */
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/endpoint.h"
 #include "gate/prepare/inner.h"
@@ -47,7 +48,7 @@ static bool is_only_argument(const struct grants *all, const struct grant *g)
 		return false;
 	for (size_t i = 0; i < all->n; i++)
 		if (all->grant[i].what & named &&
-		    allow_covers(all->grant[i].path, g->path))
+		    place_covers(all->grant[i].path, g->path))
 			return false;
 	return true;
 }
@@ -113,7 +114,7 @@ static void copy_protect(const struct prepared *p, struct arena *arena,
 			is_inside |=
 				p->grants.grant[k].what &
 					(GRANT_BY(WRITE) | GRANT_BY(TMP)) &&
-				allow_covers(p->grants.grant[k].path, path);
+				place_covers(p->grants.grant[k].path, path);
 		if (is_inside &&
 		    (p->own_view || allow_has(&p->gate->config.protect, path)))
 			add(to, arena, path);

@@ -7,6 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/policy.h"
 #include "gate/build/filters.h"
@@ -44,12 +45,12 @@ static bool is_private_home(const struct gate *g, const char *path)
 	static const char *const system[] = {"/proc", "/dev", "/sys", "/usr"};
 
 	for (size_t i = 0; i < g->base.n; i++)
-		if (allow_covers(path, g->base.grant[i].path) ||
-		    allow_covers(g->base.grant[i].path, path))
+		if (place_covers(path, g->base.grant[i].path) ||
+		    place_covers(g->base.grant[i].path, path))
 			return false;
 	for (size_t i = 0; i < ARRAY_LEN(system); i++)
-		if (allow_covers(path, system[i]) ||
-		    allow_covers(system[i], path))
+		if (place_covers(path, system[i]) ||
+		    place_covers(system[i], path))
 			return false;
 	return true;
 }

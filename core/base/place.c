@@ -111,3 +111,38 @@ int place_find(const char *path, struct arena *arena, struct place *ret,
 	buf_release(&w.at);
 	return r;
 }
+
+/* The next part that counts, moving *rest behind it; "" at the end. */
+static struct str next_part(struct str *rest)
+{
+	while (rest->n) {
+		struct str c = str_cut(rest, '/');
+
+		if (c.n && !str_is(c, "."))
+			return c;
+	}
+	return (struct str){NULL, 0};
+}
+
+bool place_covers(const char *folder, const char *path)
+{
+	struct str r = str_of(folder), p = str_of(path);
+
+	if (!str_starts(r, "/") || !str_starts(p, "/"))
+		return false;
+	for (;;) {
+		struct str want = next_part(&r);
+		struct str have = next_part(&p);
+
+		if (str_is(want, "..") || str_is(have, ".."))
+			return false;
+		if (!want.n) {
+			/* what lies beneath must not climb out again */
+			while (have.n && !str_is(have, ".."))
+				have = next_part(&p);
+			return !have.n;
+		}
+		if (!str_eq(want, have))
+			return false;
+	}
+}

@@ -6,6 +6,8 @@
 #ifndef CORE_BASE_PLACE_H
 #define CORE_BASE_PLACE_H
 
+#include <stdbool.h>
+
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
@@ -23,5 +25,13 @@ struct place {
  */
 int place_find(const char *path, struct arena *arena, struct place *ret,
 	       struct err *err) MUST_USE;
+
+/*
+ * A path is a folder or lies beneath it, compared by whole parts: "/srv/a"
+ * covers "/srv/a/b", not "/srv/ab". Repeated slashes, "." and a slash at the
+ * end do not count; relative paths and ".." are never covered. Texts are
+ * compared, links are not followed.
+ */
+bool place_covers(const char *folder, const char *path) MUST_USE;
 
 #endif

@@ -8,6 +8,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/cli/policy_options.h"
 #include "core/config/config.h"
 #include "core/config/paths.h"
@@ -77,8 +78,8 @@ struct strlist policy_sources_files(const struct args *args,
 static bool is_narrow_in(const char *path, const char *home)
 {
 	/* HOME itself, what is above it, ~/.ssh and the like */
-	return !path_covers(path, home) &&
-	       !(path_covers(home, path) && path[strlen(home) + 1] == '.');
+	return !place_covers(path, home) &&
+	       !(place_covers(home, path) && path[strlen(home) + 1] == '.');
 }
 
 /* May a preset grant this folder? */
@@ -138,7 +139,7 @@ static bool may_look_above(const char *cwd, const struct strlist *write)
 	for (size_t i = 0; i < write->n; i++) {
 		AUTO(mem_freep) char *real = realpath(write->item[i], NULL);
 
-		if (real && path_covers(real, cwd))
+		if (real && place_covers(real, cwd))
 			return false;
 	}
 	return true;

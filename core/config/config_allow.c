@@ -14,6 +14,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/config/allowed.h"
 #include "core/config/config_grants.h"
 #include "core/config/config_inner.h"
@@ -56,8 +57,8 @@ static void judge_variable(const struct config_file *file, struct verdict *v)
 		/* of a folder only: the slash */
 		folder = realpath(arena_printf(&arena, "%.*s/", STR_ARG(item)),
 				  NULL);
-		v->is_allowed = folder && path_covers(folder, file->found) &&
-				path_covers(folder, file->config.path);
+		v->is_allowed = folder && place_covers(folder, file->found) &&
+				place_covers(folder, file->config.path);
 	}
 }
 
@@ -296,8 +297,8 @@ static bool is_of_the_folder(const struct config_file *file,
 	AUTO(mem_freep) char *real = realpath(program, NULL);
 
 	return strchr(program, '/') &&
-	       (path_covers(file->config.dir, program) ||
-		(real && path_covers(file->config.dir, real)));
+	       (place_covers(file->config.dir, program) ||
+		(real && place_covers(file->config.dir, real)));
 }
 
 /* Its program runs outside of every sandbox. */

@@ -190,20 +190,12 @@ int path_open(const char *path, const struct config *config, struct err *err)
 	return fd < 0 ? err_sys(err, errno, "%s", path) : fd;
 }
 
-bool path_covers(const char *folder, const char *path)
-{
-	size_t n = strlen(folder);
-
-	return strncmp(path, folder, n) == 0 &&
-	       (n == 1 || !path[n] || path[n] == '/');
-}
-
 bool path_is_beneath(const char *path, const struct strlist *folders)
 {
 	for (size_t i = 0; i < folders->n; i++) {
 		AUTO(mem_freep) char *real = realpath(folders->item[i], NULL);
 
-		if (real && path_covers(real, path))
+		if (real && place_covers(real, path))
 			return true;
 	}
 	return false;

@@ -13,8 +13,6 @@
 #include "core/base/str.h"
 #include "core/config/routine.h"
 
-/* Is `path` this folder or beneath it? Both are real; texts are compared. */
-bool path_covers(const char *folder, const char *path) MUST_USE;
 /* Is `path`, real, one of these folders or beneath one, links followed? */
 bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
 

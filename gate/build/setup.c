@@ -1,7 +1,7 @@
 #include "gate/build/setup.h"
 
 #include "core/base/kernel.h"
-#include "gate/policy/allow.h"
+#include "core/base/place.h"
 
 #define QUIET_ATTRS (KERNEL_MOUNT_NOSUID | KERNEL_MOUNT_NODEV)
 
@@ -73,7 +73,7 @@ static const struct entry *cover(const struct builder *b, size_t at)
 
 		if (i == at || e->is_pin || !e->path[0] ||
 		    (e->grant && i > at) ||
-		    !allow_covers(e->path, b->entry[at].path))
+		    !place_covers(e->path, b->entry[at].path))
 			continue;
 		if (!best || strlen(e->path) >= strlen(best->path))
 			best = e;

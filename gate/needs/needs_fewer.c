@@ -2,6 +2,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/needs/needs_inner.h"
 #include "gate/needs/private_files.h"
@@ -46,7 +47,7 @@ static void widen(struct needs_finder *f, const char *dir)
 		struct gate_need *row = &f->out->need[i];
 
 		if (!needs_is_row(row, "read") ||
-		    !allow_covers(dir, row->value)) {
+		    !place_covers(dir, row->value)) {
 			i++;
 			continue;
 		}
@@ -65,7 +66,7 @@ static bool holds_private(struct needs_finder *f, const char *dir)
 	size_t budget = WIDEN_LOOKED_AT;
 	bool is_private;
 
-	if (allow_covers("/usr", dir) || (cwd && allow_covers(cwd, dir)) ||
+	if (place_covers("/usr", dir) || (cwd && place_covers(cwd, dir)) ||
 	    allow_has(&f->no_private, dir))
 		return false;
 	if (allow_has(&f->with_private, dir))
@@ -118,7 +119,7 @@ void needs_drop_covered(struct needs_finder *f)
 				continue;
 			is_covered |= (strcmp(a->key, b->key) == 0 ||
 				       strcmp(b->key, "write") == 0) &&
-				      allow_covers(b->value, a->value);
+				      place_covers(b->value, a->value);
 		}
 		if (is_covered)
 			remove_row(f, i);

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/needs/needs_inner.h"
 #include "gate/needs/private_files.h"
@@ -27,7 +28,7 @@ static bool grants_cover(const struct grants *g, const char *path,
 {
 	for (size_t i = 0; i < g->n; i++)
 		if (g->grant[i].what & what &&
-		    allow_covers(g->grant[i].path, path))
+		    place_covers(g->grant[i].path, path))
 			return true;
 	return false;
 }
@@ -43,8 +44,8 @@ static bool list_covers(const struct strlist *list, const char *path)
 	char real[PATH_MAX];
 
 	for (size_t i = 0; i < list->n; i++)
-		if (allow_covers(list->item[i], path) ||
-		    (realpath(list->item[i], real) && allow_covers(real, path)))
+		if (place_covers(list->item[i], path) ||
+		    (realpath(list->item[i], real) && place_covers(real, path)))
 			return true;
 	return false;
 }
@@ -68,7 +69,7 @@ static bool is_place(const struct needs_finder *f, const char *path)
 
 static bool is_system(const char *path)
 {
-	return allow_covers("/proc", path) || allow_covers("/dev", path);
+	return place_covers("/proc", path) || place_covers("/dev", path);
 }
 
 /* Why a path is not granted by a trace, or NULL. Explicit options say so. */
@@ -163,7 +164,7 @@ static struct gate_need *covering(const struct needs_finder *f, const char *key,
 {
 	for (size_t i = 0; i < f->out->n; i++)
 		if (needs_is_row(&f->out->need[i], key) &&
-		    allow_covers(f->out->need[i].value, path))
+		    place_covers(f->out->need[i].value, path))
 			return &f->out->need[i];
 	return NULL;
 }
@@ -238,7 +239,7 @@ static const char *refusal_of_file(const struct needs_finder *f,
 		return is_secret;
 	if (!trace_is_private(st) || list_covers(&f->traced->read, path) ||
 	    list_covers(&f->traced->write, path) ||
-	    (cwd && realpath(cwd, real) && allow_covers(real, path)))
+	    (cwd && realpath(cwd, real) && place_covers(real, path)))
 		return NULL;
 	return only_yours;
 }

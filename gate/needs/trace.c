@@ -11,6 +11,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/prepare/inner.h"
@@ -41,7 +42,7 @@ static bool is_in(const struct gate *g, const char *row, const char *folder,
 		const char *path =
 			arena_printf(arena, "%s%s", g->homes.item[i], row + 1);
 
-		if (allow_covers(folder, path) && !allow_covers(path, folder) &&
+		if (place_covers(folder, path) && !place_covers(path, folder) &&
 		    access(path, R_OK) == 0)
 			return true;
 	}
@@ -88,7 +89,7 @@ static bool is_wanted(const struct opener *o, const char *path)
 
 		if (strcmp(place, dir) == 0 &&
 		    (!o->closed.home || strcmp(place, o->closed.home) != 0))
-			return (o->cwd && allow_covers(path, o->cwd)) ||
+			return (o->cwd && place_covers(path, o->cwd)) ||
 			       closed_is_beneath(&o->closed, path);
 	}
 	return true;
@@ -120,9 +121,9 @@ static bool holds_private(struct opener *o, const char *path)
 	static const char *const system[] = {"/usr", "/sys", "/nix", "/snap"};
 
 	for (size_t i = 0; i < ARRAY_LEN(system); i++)
-		if (allow_covers(system[i], path))
+		if (place_covers(system[i], path))
 			return false;
-	if (o->project && allow_covers(o->project, path))
+	if (o->project && place_covers(o->project, path))
 		return false;
 	return trace_holds_private(path, o->project, &o->budget);
 }
@@ -131,7 +132,7 @@ static bool is_private(const struct opener *o, const char *path,
 		       const struct stat *st)
 {
 	return trace_is_private(st) &&
-	       !(o->project && allow_covers(o->project, path));
+	       !(o->project && place_covers(o->project, path));
 }
 
 static void open_entry(struct opener *o, const char *path)

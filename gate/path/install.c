@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/policy/allow.h"
+#include "core/base/place.h"
 #include "gate/path/resolve.h"
 
 /* Files and folders that mark the folder of a package. */
@@ -41,7 +41,7 @@ static bool is_too_wide(const char *dir, const struct strlist *homes)
 		return true;
 	/* HOME and what HOME lies in */
 	for (size_t i = 0; i < homes->n; i++)
-		if (allow_covers(dir, homes->item[i]))
+		if (place_covers(dir, homes->item[i]))
 			return true;
 	if (!homes->n && looks_like_home(dir))
 		return true;

@@ -3,6 +3,7 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/limits.h"
+#include "core/base/place.h"
 #include "core/base/scan.h"
 
 /* Rows that a refusal shows when none is near. */
@@ -18,49 +19,12 @@ bool allow_has(const struct strlist *list, const char *s)
 
 /* ---- paths ---- */
 
-/*
- * The next component that counts, moving *rest behind it; "" at the end.
- */
-static struct str next_component(struct str *rest)
-{
-	while (rest->n) {
-		struct str c = str_cut(rest, '/');
-
-		if (c.n && !str_is(c, "."))
-			return c;
-	}
-	return (struct str){NULL, 0};
-}
-
-bool allow_covers(const char *row, const char *path)
-{
-	struct str r = str_of(row), p = str_of(path);
-
-	if (!str_starts(r, "/") || !str_starts(p, "/"))
-		return false;
-	for (;;) {
-		struct str want = next_component(&r);
-		struct str have = next_component(&p);
-
-		if (str_is(want, "..") || str_is(have, ".."))
-			return false;
-		if (!want.n) {
-			/* what lies beneath must not climb out again */
-			while (have.n && !str_is(have, ".."))
-				have = next_component(&p);
-			return !have.n;
-		}
-		if (!str_eq(want, have))
-			return false;
-	}
-}
-
 bool allow_axis_covers(const struct gate_axis *axis, const char *path)
 {
 	if (axis->all)
 		return true;
 	for (size_t i = 0; i < axis->only.n; i++)
-		if (allow_covers(axis->only.item[i], path))
+		if (place_covers(axis->only.item[i], path))
 			return true;
 	return false;
 }

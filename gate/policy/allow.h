@@ -46,12 +46,6 @@ int allow_generation(const struct gate_leash *leash, uint64_t generation,
 int allow_calls(const struct gate_leash *leash, uint64_t used, struct err *err)
 	MUST_USE;
 
-/*
- * The path is the row or lies beneath it, compared by whole components
- * ("/srv/a" covers "/srv/a/b", not "/srv/ab"). Repeated slashes, "." and a
- * slash at the end do not count; relative paths and ".." are never covered.
- */
-bool allow_covers(const char *row, const char *path) MUST_USE;
 /* Some row of the axis covers the path, or the axis is "all". */
 bool allow_axis_covers(const struct gate_axis *axis, const char *path) MUST_USE;
 

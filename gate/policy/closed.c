@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "gate/policy/allow.h"
+#include "core/base/place.h"
 
 static const struct row {
 	const char *path;
@@ -27,7 +27,7 @@ static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
 static bool any_beneath(const char *const *list, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
-		if (allow_covers(path, list[i]))
+		if (place_covers(path, list[i]))
 			return true;
 	return false;
 }
@@ -47,8 +47,8 @@ static const char *row_path(const struct closed *c, const struct row *r,
 /* "/root" and "/home" are others' but for HOME, and what it lies in. */
 static bool is_own(const struct closed *c, const char *row, const char *path)
 {
-	return c->home && allow_covers(row, c->home) &&
-	       (allow_covers(c->home, path) || allow_covers(path, c->home));
+	return c->home && place_covers(row, c->home) &&
+	       (place_covers(c->home, path) || place_covers(path, c->home));
 }
 
 static const struct row *row_of(const struct closed *c, const char *path)
@@ -58,7 +58,7 @@ static const struct row *row_of(const struct closed *c, const char *path)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
-			if (allow_covers(row, path) && !is_own(c, row, path))
+			if (place_covers(row, path) && !is_own(c, row, path))
 				return &rows[i];
 	return NULL;
 }
@@ -69,7 +69,7 @@ enum closed_kind closed_kind_of(const struct closed *c, const char *path)
 
 	if (row)
 		return row->kind;
-	if (c->state && allow_covers(c->state, path))
+	if (c->state && place_covers(c->state, path))
 		return CLOSED_SECRET;
 	return CLOSED_NOT;
 }
@@ -88,10 +88,10 @@ bool closed_is_beneath(const struct closed *c, const char *path)
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
-			if (allow_covers(path, row))
+			if (place_covers(path, row))
 				return true;
 	return any_beneath(places, ARRAY_LEN(places), path) ||
-	       (c->state && allow_covers(path, c->state)) ||
+	       (c->state && place_covers(path, c->state)) ||
 	       any_beneath(c->homes.item, c->homes.n, path);
 }
 

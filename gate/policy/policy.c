@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <strings.h>
 
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/policy_names.h"
 #include "gate/policy/programs.h"
@@ -199,7 +200,7 @@ static enum meet meet_path(const struct gate_axis *axis, const char *path,
 		return MEET_ALL;
 	}
 	for (size_t i = 0; i < axis->only.n; i++) {
-		if (!allow_covers(path, axis->only.item[i]))
+		if (!place_covers(path, axis->only.item[i]))
 			continue;
 		list_add_new(out, arena, axis->only.item[i]);
 		met = MEET_PART;

@@ -11,7 +11,7 @@
  *		return -1;
  *
  * Pure: it opens nothing. Paths are compared as text, so whoever opens a
- * grant judges the path that it really opened again (allow_covers()).
+ * grant judges the path that it really opened again (place_covers()).
  * The programs in `exec` are not met here, because only the resolver knows
  * which file a bare name means: it asks allow_exec() for each row and leaves
  * out what is refused.

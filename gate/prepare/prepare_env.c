@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/policy/allow.h"
+#include "core/base/place.h"
 #include "gate/prepare/inner.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
@@ -176,8 +176,8 @@ static void prepare_variables(struct prepared *p)
  */
 static bool shows(const struct grant *g, const char *dir)
 {
-	return allow_covers(g->path, dir) ||
-	       (g->what & GRANT_ASKED && allow_covers(dir, g->path));
+	return place_covers(g->path, dir) ||
+	       (g->what & GRANT_ASKED && place_covers(dir, g->path));
 }
 
 static bool is_shown(const struct prepared *p, const char *dir)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "core/base/log.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 #include "gate/path/install.h"
@@ -43,7 +44,7 @@ static bool is_base(const struct prepared *p, const char *path)
 
 	for (size_t i = 0; i < base->n; i++)
 		if (base->grant[i].what == GRANT_READ &&
-		    allow_covers(base->grant[i].path, path))
+		    place_covers(base->grant[i].path, path))
 			return true;
 	return false;
 }
@@ -104,8 +105,8 @@ static const char *writable_around(const struct prepared *p, const char *path,
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
 
-		if (g->what & write && allow_covers(g->path, path) &&
-		    S_ISDIR(g->st.st_mode) && !allow_covers(g->path, package))
+		if (g->what & write && place_covers(g->path, path) &&
+		    S_ISDIR(g->st.st_mode) && !place_covers(g->path, package))
 			return g->path;
 	}
 	return NULL;
@@ -198,7 +199,7 @@ static int add_file(struct prepared *p, const char *arg, const char *path,
 				 err);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
-	if (arg[0] != '/' && allow_covers(p->request->cwd, real))
+	if (arg[0] != '/' && place_covers(p->request->cwd, real))
 		p->cwd_shown = true;
 	if (!is_script)
 		return 0;
@@ -302,8 +303,8 @@ static int add_policy(struct prepared *p, struct err *err)
 
 static bool leads_out(const char *folder, const char *link, const char *target)
 {
-	return strcmp(folder, target) != 0 && allow_covers(folder, link) &&
-	       !allow_covers(folder, target);
+	return strcmp(folder, target) != 0 && place_covers(folder, link) &&
+	       !place_covers(folder, target);
 }
 
 /*

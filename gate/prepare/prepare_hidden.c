@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
@@ -29,7 +30,7 @@ static const char *hidden_around(const struct prepared *p, const char *path)
 	const struct strlist *hide = &p->gate->config.hide;
 
 	for (size_t i = 0; i < hide->n; i++)
-		if (allow_covers(hide->item[i], path))
+		if (place_covers(hide->item[i], path))
 			return hide->item[i];
 	return NULL;
 }
@@ -40,7 +41,7 @@ static bool is_above(const struct prepared *p, const char *path)
 
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
-			if (allow_covers(path, lists[k]->item[i]))
+			if (place_covers(path, lists[k]->item[i]))
 				return true;
 	return false;
 }
@@ -73,7 +74,7 @@ static bool is_granted(const struct prepared *p, const char *path)
 {
 	for (size_t i = 0; i < p->grants.n; i++)
 		if (p->grants.grant[i].what & ACCESS &&
-		    allow_covers(p->grants.grant[i].path, path))
+		    place_covers(p->grants.grant[i].path, path))
 			return true;
 	return false;
 }

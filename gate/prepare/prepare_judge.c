@@ -4,6 +4,7 @@
  */
 #include <unistd.h>
 
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
@@ -49,7 +50,7 @@ static const struct origin *origin_of(unsigned what)
 static bool any_covers(const char *const *list, size_t n, const char *path)
 {
 	for (size_t i = 0; i < n; i++)
-		if (allow_covers(list[i], path))
+		if (place_covers(list[i], path))
 			return true;
 	return false;
 }
@@ -86,7 +87,7 @@ static bool is_precious(struct prepared *p, const char *path)
 	const struct strlist *homes = &p->gate->homes;
 
 	for (size_t i = 0; i < homes->n; i++)
-		if (allow_covers(path, homes->item[i]))
+		if (place_covers(path, homes->item[i]))
 			return true;
 	return closed_secret_row(&closed, path) ||
 	       gate_secrets_in(p->gate, path, &p->arena);
@@ -100,8 +101,8 @@ static bool is_meant(const struct prepared *p, const struct origin *o,
 
 	return !o->is_implied &&
 	       (closed_secret_row(&closed, path) ||
-		(p->gate->home && allow_covers(p->gate->home, path) &&
-		 allow_covers(path, p->gate->home)));
+		(p->gate->home && place_covers(p->gate->home, path) &&
+		 place_covers(path, p->gate->home)));
 }
 
 /* Every program may read it, or a person has granted it by another name. */
@@ -113,7 +114,7 @@ static bool is_granted(const struct prepared *p, const char *path)
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++)
 			if ((k || lists[k]->grant[i].what & named) &&
-			    allow_covers(lists[k]->grant[i].path, path))
+			    place_covers(lists[k]->grant[i].path, path))
 				return true;
 	return false;
 }
@@ -150,7 +151,7 @@ static int judge_link(struct prepared *p, const struct origin *o,
 		return refuse_link(o->name, path, w, l,
 				   "keys or a whole HOME lie there", err);
 	if (!o->is_implied || is_system_link(l) ||
-	    allow_covers(l->folder, w->path) || is_granted(p, w->path))
+	    place_covers(l->folder, w->path) || is_granted(p, w->path))
 		return 0;
 	return refuse_link(o->name, path, w, l,
 			   "a link that leads out of its folder and of what is "
@@ -179,7 +180,7 @@ static bool row_covers(struct prepared *p, const char *row, const char *path)
 
 	if (walk_open(row, &p->arena, &w) < 0)
 		return false;
-	covers = w.path && allow_covers(w.path, path) &&
+	covers = w.path && place_covers(w.path, path) &&
 		 (is_system_way(&w) ||
 		  judge_links(p, &as_named, row, &w, &ignored) == 0);
 	walk_release(&w);
@@ -249,7 +250,7 @@ static int check_protected(const struct prepared *p, const char *path,
 	const struct strlist *protect = &p->gate->config.protect;
 
 	for (size_t i = 0; i < protect->n; i++)
-		if (allow_covers(protect->item[i], path))
+		if (place_covers(protect->item[i], path))
 			return err_set(
 				err, ERR_POLICY,
 				"write: %s belongs to matins itself (%s) "
@@ -274,7 +275,7 @@ int prepared_grant_found(struct prepared *p, const char *path,
 	if (what & (GRANT_BY(READ) | GRANT_BY(WRITE)))
 		for (size_t i = 0; i < ARRAY_LEN(program_dirs); i++)
 			p->open_programs |=
-				allow_covers(found->path, program_dirs[i]);
+				place_covers(found->path, program_dirs[i]);
 	grants_take(&p->grants, path, found, what);
 	return 0;
 }

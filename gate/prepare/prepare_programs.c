@@ -9,8 +9,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "core/base/sha256.h"
-#include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
 #define HASH_CHUNK_BYTES 65536
@@ -188,14 +188,14 @@ static bool is_writable(struct prepared *p, const char *path)
 					 &p->policy.write_only};
 
 	if (p->policy.tmp_shared &&
-	    (allow_covers("/tmp", path) || allow_covers("/var/tmp", path)))
+	    (place_covers("/tmp", path) || place_covers("/var/tmp", path)))
 		return true;
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
 			const char *real =
 				followed(lists[k]->item[i], &p->arena);
 
-			if (allow_covers(real ? real : lists[k]->item[i], path))
+			if (place_covers(real ? real : lists[k]->item[i], path))
 				return true;
 		}
 	return false;
@@ -255,7 +255,7 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 		bool in_folder = false;
 
 		for (size_t k = 0; path && k < p->n_exec_folders; k++)
-			in_folder |= allow_covers(p->exec_folder[k].found.path,
+			in_folder |= place_covers(p->exec_folder[k].found.path,
 						  path);
 		if (!in_folder || !set->rule[i].sha256)
 			continue;
@@ -340,7 +340,7 @@ static bool is_listed(const struct gate_child *c, const char *path,
 		const struct may_run *m = &c->may_run[i];
 
 		if ((m->file.dev == file->dev && m->file.ino == file->ino) ||
-		    (m->is_folder && allow_covers(m->path, path)))
+		    (m->is_folder && place_covers(m->path, path)))
 			return true;
 	}
 	return false;

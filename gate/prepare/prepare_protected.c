@@ -9,7 +9,6 @@
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
 /* Paths that one row with a `*` stands for; with more, the folder does. */
@@ -155,7 +154,7 @@ static bool is_written(const struct prepared *p, const char *path)
 
 	for (size_t i = 0; i < p->grants.n; i++)
 		if (p->grants.grant[i].what & write &&
-		    allow_covers(p->grants.grant[i].path, path))
+		    place_covers(p->grants.grant[i].path, path))
 			return true;
 	return false;
 }

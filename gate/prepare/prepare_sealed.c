@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 #include "gate/path/mounts.h"
-#include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 
 /* Is it this path, or one of the folders above? */
@@ -43,7 +43,7 @@ static bool is_mounted_beneath(const struct grant *g, const char *path,
 	while (mounts_next(&rest, &m)) {
 		const char *at = mounts_path(m.point, arena).p;
 
-		if (allow_covers(g->path, at) && stat(at, &st) == 0 &&
+		if (place_covers(g->path, at) && stat(at, &st) == 0 &&
 		    is_above(&st, path, arena))
 			return true;
 	}
@@ -52,7 +52,7 @@ static bool is_mounted_beneath(const struct grant *g, const char *path,
 
 static bool holds(const struct grant *g, const char *path, struct arena *arena)
 {
-	return allow_covers(g->path, path) || is_above(&g->st, path, arena) ||
+	return place_covers(g->path, path) || is_above(&g->st, path, arena) ||
 	       is_mounted_beneath(g, path, arena);
 }
 

@@ -10,7 +10,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "gate/policy/allow.h"
+#include "core/base/place.h"
 #include "gate/prepare/inner.h"
 
 /* Entries of one folder that are granted one by one. */
@@ -19,7 +19,7 @@
 bool prepared_is_replaced(const struct prepared *p, const char *path)
 {
 	for (size_t i = 0; p->own_view && i < p->gate->n_places; i++)
-		if (allow_covers(p->gate->place[i].path, path))
+		if (place_covers(p->gate->place[i].path, path))
 			return true;
 	return false;
 }
@@ -120,7 +120,7 @@ static bool gives_way(const struct prepared *p, const struct setup_place *place)
 		if (!(g->what & GRANT_ASKED))
 			continue;
 		if (strcmp(g->path, place->path) == 0 ||
-		    (is_home && allow_covers(g->path, place->path)))
+		    (is_home && place_covers(g->path, place->path)))
 			return true;
 	}
 	return false;
@@ -163,13 +163,13 @@ static void open_walls(struct prepared *p)
 	for (size_t i = 0; p->id.change && i < p->grants.n; i++) {
 		const char *path = p->grants.grant[i].path;
 		const char *wall =
-			allow_covers("/usr", path)
+			place_covers("/usr", path)
 				? NULL
 				: identity_wall(&p->id, path, &p->arena);
 		bool is_there = !wall;
 
 		for (size_t k = 0; !is_there && k < p->view.n_places; k++)
-			is_there = allow_covers(p->view.places[k].path, wall);
+			is_there = place_covers(p->view.places[k].path, wall);
 		if (is_there)
 			continue;
 		*prepared_add_place(p, wall) = (struct setup_place){
@@ -187,7 +187,7 @@ static bool is_enforceable(struct prepared *p, const struct grant *g)
 	    !(g->what & GRANT_WRITE_ONLY))
 		return true;
 	for (size_t i = 0; i < p->view.n_places; i++)
-		if (allow_covers(p->view.places[i].path, g->path))
+		if (place_covers(p->view.places[i].path, g->path))
 			return false;
 	return true;
 }
@@ -262,7 +262,7 @@ static void choose_links(struct prepared *p)
 		for (size_t k = 0; k < p->grants.n; k++)
 			is_seen |=
 				S_ISDIR(p->grants.grant[k].st.st_mode) &&
-				allow_covers(p->grants.grant[k].path, l->path);
+				place_covers(p->grants.grant[k].path, l->path);
 		if (!is_seen && prepared_is_replaced(p, l->path))
 			link[n++] = (struct setup_link){l->path, l->target};
 	}
@@ -299,12 +299,12 @@ static int split_entry(struct prepared *p, const struct grant *g,
 	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
 	for (size_t i = 0; i < protect->n; i++) {
-		if (allow_covers(protect->item[i], path))
+		if (place_covers(protect->item[i], path))
 			return grants_open_entry(&p->grants, path, GRANT_READ,
 						 err) < 0
 				       ? -1
 				       : 0;
-		if (allow_covers(path, protect->item[i]))
+		if (place_covers(path, protect->item[i]))
 			return split_folder(p, g, path, err);
 	}
 	return grants_open_entry(&p->grants, path, g->what, err) < 0 ? -1 : 0;
@@ -355,7 +355,7 @@ static int split_grants(struct prepared *p, struct err *err)
 		if (!(g.what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
 			continue;
 		for (size_t k = 0; k < protect->n; k++)
-			is_hit |= allow_covers(g.path, protect->item[k]);
+			is_hit |= place_covers(g.path, protect->item[k]);
 		if (!is_hit)
 			continue;
 		p->write_holes = true;

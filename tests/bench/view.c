@@ -31,6 +31,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/inner.h"
 #include "gate/child/sys.h"
@@ -219,7 +220,7 @@ static void bind_grants(struct lister *r, const struct grants *g)
 		const struct grant *grant = &g->grant[i];
 		bool is_dev = grant->what & GRANT_DEVICE;
 
-		if (allow_covers("/usr", grant->path) || !grant->what)
+		if (place_covers("/usr", grant->path) || !grant->what)
 			continue;
 		bind_path(r, grant->path, S_ISDIR(grant->st.st_mode),
 			  KERNEL_MOUNT_NOSUID |

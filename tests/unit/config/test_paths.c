@@ -133,14 +133,4 @@ TEST(links, out_of_what_is_written, are_refused)
 	}
 }
 
-TEST(covers, whole_parts, and_the_root_covers_all)
-{
-	assert_true(path_covers("/a", "/a"));
-	assert_true(path_covers("/a", "/a/b"));
-	assert_true(path_covers("/", "/a/b"));
-	assert_true(path_covers("/", "/"));
-	assert_false(path_covers("/a", "/ab"));
-	assert_false(path_covers("/a/b", "/a"));
-}
-
 TEST_FILE(setup, NULL);

@@ -109,40 +109,6 @@ TEST(exec, refused, names_source_and_nearest_row)
 
 /* ---- paths ---- */
 
-static const struct cover_case {
-	const char *row, *path;
-	bool ok;
-} COVERS[] = {
-	{"/srv/a", "/srv/a", true},
-	{"/srv/a", "/srv/a/b/c", true},
-	{"/srv/a/", "/srv/a", true},
-	{"/srv/a", "/srv//a/./b/", true},
-	{"/", "/etc/passwd", true},
-	{"/", "/", true},
-	{"/srv/a", "/srv/ab", false},
-	{"/srv/a", "/srv", false},
-	{"/srv/a", "/", false},
-	{"/srv/a", "/srv/a/../b", false},
-	{"/srv/a", "/srv/a/b/../../c", false},
-	{"/srv/../a", "/srv/../a", false},
-	{"/", "/..", false},
-	{"/srv/a", "srv/a", false},
-	{"srv", "/srv", false},
-	{"", "/", false},
-	{"/srv", "", false},
-	/* names that only look like it */
-	{"/srv/a", "/srv/a/..b", true},
-	{"/srv/a", "/srv/a/...", true},
-};
-
-TEST(covers, each_case, by_whole_components)
-{
-	for (size_t i = 0; i < ARRAY_LEN(COVERS); i++)
-		if (allow_covers(COVERS[i].row, COVERS[i].path) != COVERS[i].ok)
-			fail_msg("row \"%s\", path \"%s\"", COVERS[i].row,
-				 COVERS[i].path);
-}
-
 TEST(axis, some_rows, any_of_them_covers)
 {
 	const char *rows[] = {"/srv", "/home/u"};

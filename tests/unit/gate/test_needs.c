@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 #include "gate/needs/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
@@ -380,7 +381,7 @@ TEST_IN(fixture, closed, folders, as_the_table_says)
 static bool any_covers(const struct strlist *list, const char *path)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (allow_covers(list->item[i], path))
+		if (place_covers(list->item[i], path))
 			return true;
 	return false;
 }
