@@ -181,7 +181,7 @@ run_matins disallow "$T/p/matins.toml"
 exit_is "disallow what is gone" 0
 run_matins allow
 exit_is "allow without a file: status 1" 1
-err_like "allow without a file: says so" 'no matins\.toml and no modulex\.toml'
+err_like "allow without a file: says so" 'has neither matins\.toml nor modulex\.toml'
 
 # ---- modulex.toml ----
 

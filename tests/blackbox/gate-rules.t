@@ -471,7 +471,7 @@ explained() {
 	with_view "--explain: protected" gate_protects
 	gate --explain -- sh
 	out_like "$who: --explain: and why not here" \
-		"^starts in .*for nothing in $PWD is granted"
+		"^starts in .*because nothing in $PWD is granted"
 	gate --explain -- no-such-program
 	exit_is "$who: --explain of what is not there" 127
 }
@@ -489,7 +489,7 @@ bounds() {
 	fi
 	gate --memory 64MiB --processes 50 -- "$PYTHON" -c "$take"
 	err_like "$who: bounds that were set are named after a failure" \
-		'a bound may have been hit.*--memory .*--processes 50$'
+		'may have hit a limit.*--memory .*--processes 50$'
 	gate --memory 64MiB -- true
 	is "$who: not after success" "$(<"$err")" ""
 	gate -- sh -c 'exit 1'

@@ -78,7 +78,7 @@ run_matins call get-roots-list --url "$url" --root nowhere
 exit_is "a root that is not there: 64" 64
 run_matins tools --server "$url"
 exit_is "a URL as the name of a server: 64" 64
-err_like "and which option takes it" 'a URL stands behind --url'
+err_like "and which option takes it" 'use --url for a URL'
 run_matins call echo message=bare --url "$url" --header 'X Empty:'
 exit_is "a header without a name is refused: 64" 64
 run_matins call get-sum a=2 b=40 --url "$url" --json
