@@ -17,14 +17,7 @@ static struct strlist split_names(const struct strlist *values,
 				  struct arena *arena)
 {
 	struct strlist all = {NULL, 0};
-	size_t n = 0;
 
-	for (size_t i = 0; i < values->n; i++) {
-		n++;
-		for (const char *p = values->item[i]; *p; p++)
-			n += *p == ',';
-	}
-	all.item = ARENA_ARRAY(arena, const char *, n);
 	for (size_t i = 0; i < values->n; i++) {
 		struct str rest = str_of(values->item[i]);
 
@@ -32,38 +25,257 @@ static struct strlist split_names(const struct strlist *values,
 			struct str one = str_trim(str_cut(&rest, ','));
 
 			if (one.n)
-				all.item[all.n++] =
-					arena_strndup(arena, one.p, one.n);
+				list_add(&all, arena,
+					 arena_strndup(arena, one.p, one.n));
 		}
 	}
 	return all;
+}
+
+static struct strlist names_of(const struct routine *r, struct arena *arena)
+{
+	struct strlist names = {NULL, 0};
+
+	for (size_t i = 0; i < r->n_steps; i++)
+		list_add(&names, arena, r->steps[i].name);
+	return names;
+}
+
+/* "; did you mean NAME?", or "". */
+static const char *hint_of(struct str name, const struct strlist *known,
+			   struct arena *arena)
+{
+	const char *near = str_nearest(name, known->item, known->n);
+
+	return near ? arena_printf(arena, "; did you mean %s?", near) : "";
 }
 
 static int names_exist(const struct routine *r, const struct strlist *given,
 		       const struct strlist *names, const char *option,
 		       struct arena *arena, struct err *err)
 {
-	struct strlist known = {ARENA_ARRAY(arena, const char *, r->n_steps),
-				r->n_steps};
+	struct strlist known = names_of(r, arena);
 
 	/* an unset variable of a script must not run everything */
 	if (given->n && !names->n)
 		return err_set(err, ERR_USAGE, "%s names no step", option);
-	for (size_t i = 0; i < r->n_steps; i++)
-		known.item[i] = r->steps[i].name;
-	for (size_t i = 0; i < names->n; i++) {
-		const char *near;
-
-		if (in_list(&known, names->item[i]))
-			continue;
-		near = str_nearest(str_of(names->item[i]), known.item, known.n);
-		return err_set(err, ERR_USAGE,
-			       "%s: routine %s has no step %s%s%s%s", option,
-			       r->name, names->item[i],
-			       near ? "; did you mean " : "", near ? near : "",
-			       near ? "?" : "");
-	}
+	for (size_t i = 0; i < names->n; i++)
+		if (!in_list(&known, names->item[i]))
+			return err_set(
+				err, ERR_USAGE,
+				"%s: routine %s has no step %s%s", option,
+				r->name, names->item[i],
+				hint_of(str_of(names->item[i]), &known, arena));
 	return 0;
+}
+
+/* A routine of one step, for `step`. */
+static int pick_step(const struct routine **r, const char *name,
+		     struct arena *arena, struct err *err)
+{
+	struct routine *single = ARENA_NEW(arena, struct routine);
+	struct strlist known = names_of(*r, arena);
+
+	*single = **r;
+	single->n_steps = 1;
+	for (size_t i = 0; i < known.n; i++) {
+		if (strcmp(known.item[i], name) != 0)
+			continue;
+		single->steps = &(*r)->steps[i];
+		*r = single;
+		return 0;
+	}
+	return err_set(err, ERR_UNKNOWN_STEP, "routine %s has no step %s%s",
+		       (*r)->name, name, hint_of(str_of(name), &known, arena));
+}
+
+/* Sentences about values of -p that no step takes. */
+static struct strlist unused_params(const struct plan_options *o,
+				    struct arena *arena)
+{
+	struct strlist known = references_inputs(o->routine, arena);
+	struct strlist warnings = {NULL, 0};
+
+	for (size_t i = 0; i < o->given.params.n; i++) {
+		struct str rest = str_of(o->given.params.item[i]);
+		struct str name = str_cut(&rest, '=');
+
+		if (!in_list(&known, arena_strndup(arena, name.p, name.n)))
+			list_add(&warnings, arena,
+				 arena_printf(arena,
+					      "-p %.*s: no step uses "
+					      "$input.%.*s%s",
+					      STR_ARG(name), STR_ARG(name),
+					      hint_of(name, &known, arena)));
+	}
+	return warnings;
+}
+
+/* ---- values of the command line ---- */
+
+static int input_value(const struct plan_given *given, const struct step *step,
+		       struct str name, struct str *ret, struct err *err)
+{
+	for (size_t i = given->params.n; i-- > 0;) {
+		struct str value = str_of(given->params.item[i]);
+
+		if (!str_eq(str_cut(&value, '='), name))
+			continue;
+		*ret = value.p ? value : STR("");
+		return 0;
+	}
+	if (given->is_optional) {
+		*ret = STR("null");
+		return 0;
+	}
+	return err_set(err, ERR_USAGE,
+		       "step %s needs a value for $input.%.*s: add -p "
+		       "%.*s=VALUE",
+		       step->name, STR_ARG(name), STR_ARG(name));
+}
+
+/* ---- inputs, typed as JSON ---- */
+
+struct reading {
+	const struct plan_given *given;
+	const struct step *step;
+	struct arena *arena;
+	struct plan_inputs *ret;
+	struct buf json, pointer;
+	size_t cap;
+};
+
+static void add_input(struct reading *r, struct str text, size_t at)
+{
+	struct plan_inputs *a = r->ret;
+	struct plan_input *more;
+
+	if (a->n == r->cap) {
+		r->cap = r->cap ? 2 * r->cap : 4;
+		more = ARENA_ARRAY(r->arena, struct plan_input, r->cap);
+		for (size_t i = 0; i < a->n; i++)
+			more[i] = a->item[i];
+		a->item = more;
+	}
+	a->item[a->n++] = (struct plan_input){
+		.pointer = arena_str(r->arena, buf_str(&r->pointer)),
+		.text = text,
+		.at = at,
+		.n = r->json.n - at,
+	};
+}
+
+static void write_input(struct reading *r, struct str text)
+{
+	struct err ignored = ERR_INIT;
+	size_t at = r->json.n;
+	struct str value;
+
+	if (scan_document(text, NULL, &value, &ignored) == 0)
+		scan_compact(value, &r->json);
+	else
+		jw_quote(&r->json, text);
+	add_input(r, text, at);
+}
+
+static int write_value(struct reading *r, const struct toml_value *v,
+		       struct err *err);
+
+static int write_array(struct reading *r, const struct toml_value *v,
+		       struct err *err)
+{
+	size_t n = r->pointer.n;
+
+	buf_addc(&r->json, '[');
+	for (size_t i = 0; i < v->array.n; i++) {
+		if (i)
+			buf_addc(&r->json, ',');
+		buf_addf(&r->pointer, "/%zu", i);
+		if (write_value(r, &v->array.item[i], err) < 0)
+			return -1;
+		r->pointer.n = n;
+	}
+	buf_addc(&r->json, ']');
+	return 0;
+}
+
+static void add_token(struct buf *pointer, const char *key)
+{
+	buf_addc(pointer, '/');
+	for (; *key; key++) {
+		if (*key == '~' || *key == '/')
+			buf_adds(pointer, *key == '~' ? "~0" : "~1");
+		else
+			buf_addc(pointer, *key);
+	}
+}
+
+static int write_table(struct reading *r, const struct toml_value *v,
+		       struct err *err)
+{
+	size_t n = r->pointer.n;
+
+	buf_addc(&r->json, '{');
+	for (size_t i = 0; i < v->table.n; i++) {
+		const struct toml_member *m = &v->table.member[i];
+
+		if (i)
+			buf_addc(&r->json, ',');
+		jw_quote(&r->json, str_of(m->key));
+		buf_addc(&r->json, ':');
+		add_token(&r->pointer, m->key);
+		if (write_value(r, &m->value, err) < 0)
+			return -1;
+		r->pointer.n = n;
+	}
+	buf_addc(&r->json, '}');
+	return 0;
+}
+
+static int write_value(struct reading *r, const struct toml_value *v,
+		       struct err *err)
+{
+	struct str name = {NULL, 0}, text;
+
+	if (v->type == TOML_ARRAY)
+		return write_array(r, v, err);
+	if (v->type == TOML_TABLE)
+		return write_table(r, v, err);
+	if (v->type == TOML_STRING)
+		name = reference_input(v->string);
+	if (!name.p) {
+		toml_to_json(v, &r->json);
+		return 0;
+	}
+	if (input_value(r->given, r->step, name, &text, err) < 0)
+		return -1;
+	write_input(r, text);
+	return 0;
+}
+
+static int read_inputs(const struct plan_given *given, const struct step *step,
+		       struct arena *arena, struct plan_inputs *ret,
+		       struct err *err)
+{
+	struct reading r = {
+		.given = given,
+		.step = step,
+		.arena = arena,
+		.ret = ret,
+		.json = BUF_INIT(BUF_UNBOUNDED),
+		.pointer = BUF_INIT(BUF_UNBOUNDED),
+	};
+	int got;
+
+	*ret = (struct plan_inputs){.n = 0};
+	if (!step->params)
+		return 0;
+	got = write_value(&r, step->params, err);
+	if (got == 0)
+		ret->json = arena_str(arena, buf_str(&r.json));
+	buf_release(&r.json);
+	buf_release(&r.pointer);
+	return got;
 }
 
 /* ---- what a step may do ---- */
@@ -97,7 +309,7 @@ static int make_argv(const struct plan_options *o, struct plan_step *p,
 		name = reference_input(str_of(args->item[i]));
 		if (!name.p)
 			continue;
-		if (plan_input_value(&o->given, p->step, name, &value, err) < 0)
+		if (input_value(&o->given, p->step, name, &value, err) < 0)
 			return -1;
 		argv[i + 1] = arena_strndup(arena, value.p, value.n);
 	}
@@ -201,12 +413,15 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 	const struct routine *r = o->routine;
 	struct strlist only = split_names(&o->only, arena);
 	struct strlist skipped = split_names(&o->skip, arena);
-	struct plan plan = {
+	struct plan plan;
+
+	if (o->only_step && pick_step(&r, o->only_step, arena, err) < 0)
+		return -1;
+	plan = (struct plan){
 		.routine = r,
 		.steps = ARENA_ARRAY(arena, struct plan_step, r->n_steps),
 		.n_steps = r->n_steps,
 	};
-
 	if (names_exist(r, &o->only, &only, "--only", arena, err) < 0 ||
 	    names_exist(r, &o->skip, &skipped, "--skip", arena, err) < 0)
 		return -1;
@@ -222,12 +437,46 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		    (!only.n || in_list(&only, p->step->name)) &&
 		    !in_list(&skipped, p->step->name)) {
 			if (make_request(o, p, arena, err) < 0 ||
-			    plan_inputs_read(&o->given, p->step, arena,
-					     &p->inputs, err) < 0)
+			    read_inputs(&o->given, p->step, arena, &p->inputs,
+					err) < 0)
 				return -1;
 		}
 		decide(o, &only, &skipped, p, arena);
 	}
+	/* `step` takes what the whole routine takes */
+	plan.warnings = unused_params(o, arena);
 	*ret_plan = plan;
 	return 0;
+}
+
+/* ---- inputs as the text that was written ---- */
+
+static bool is_in(const struct strlist *pointers, struct str pointer)
+{
+	for (size_t i = 0; i < pointers->n; i++)
+		if (str_is(pointer, pointers->item[i]))
+			return true;
+	return false;
+}
+
+struct str plan_inputs_as_text(const struct plan_inputs *a,
+			       const struct strlist *pointers,
+			       struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	size_t from = 0;
+
+	for (size_t i = 0; i < a->n; i++) {
+		const struct plan_input *in = &a->item[i];
+
+		if (a->json.p[in->at] == '"' || !is_in(pointers, in->pointer))
+			continue;
+		buf_add(&out, a->json.p + from, in->at - from);
+		jw_quote(&out, in->text);
+		from = in->at + in->n;
+	}
+	if (!from)
+		return (struct str){NULL, 0};
+	buf_add(&out, a->json.p + from, a->json.n - from);
+	return arena_str(arena, buf_str(&out));
 }

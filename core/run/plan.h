@@ -13,12 +13,31 @@
 #include "core/base/err.h"
 #include "core/report/report.h"
 #include "core/config/routine.h"
-#include "core/run/plan_inputs.h"
 #include "gate/gate.h"
+
+/* Values of the command line. */
+struct plan_given {
+	struct strlist params; /* "KEY=VALUE" of -p */
+	bool is_optional;      /* one that is missing is null: for `doctor` */
+};
+
+/* Where a text of the command line stands in the arguments. */
+struct plan_input {
+	struct str pointer; /* JSON pointer of the value */
+	struct str text;    /* as it was given */
+	size_t at, n;	    /* its bytes in the JSON */
+};
+
+struct plan_inputs {
+	struct str json; /* the arguments: an object, n = 0 without params */
+	struct plan_input *item;
+	size_t n;
+};
 
 struct plan_options {
 	const struct config *config;
 	const struct routine *routine;
+	const char *only_step;	   /* this one alone, for `step`; or NULL */
 	struct strlist only, skip; /* names of steps; n = 0 means no filter */
 	struct plan_given given;   /* of -p */
 	bool dry_run;
@@ -42,12 +61,14 @@ struct plan {
 	const struct routine *routine;
 	struct plan_step *steps; /* file order, one per step of the routine */
 	size_t n_steps;
+	struct strlist warnings; /* about -p that no step uses */
 };
 
 /*
  * Everything in *ret_plan lives in `arena` or is borrowed from the options.
  *
- * errors  ERR_USAGE   --only or --skip names no step; an "$input.K" without
+ * errors  ERR_UNKNOWN_STEP  the routine has no step only_step
+ *	   ERR_USAGE   --only or --skip names no step; an "$input.K" without
  *		       -p K=V
  */
 int plan_make(const struct plan_options *o, struct arena *arena,
@@ -60,5 +81,16 @@ int plan_make(const struct plan_options *o, struct arena *arena,
  */
 void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config);
+
+/*
+ * Write arguments again, with the inputs at these places as strings: the schema
+ * of the tool refused what -p gave when it was typed as JSON.
+ *
+ * pointers  JSON pointers; those of no input do not count
+ * returns   {NULL, 0}: nothing is another value than before
+ */
+struct str plan_inputs_as_text(const struct plan_inputs *a,
+			       const struct strlist *pointers,
+			       struct arena *arena) MUST_USE;
 
 #endif

@@ -1,12 +1,57 @@
 #include "core/run/run.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/state_dir.h"
+#include "core/client/eras.h"
+#include "core/client/facts.h"
+#include "core/client/failure.h"
+#include "core/config/leash.h"
 #include "core/config/server_url.h"
-#include "core/run/run_inner.h"
+#include "core/report/ledger.h"
+#include "core/report/render.h"
+#include "core/run/credentials.h"
+#include "core/run/remotes.h"
 
-void run_warn(struct run *r, const char *sentence)
+/* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
+#define FDS_PER_CHILD 5
+/* Descriptors of the runner: what every child may read is open
+ * (gate/prepare/base.def). */
+#define FDS_OWN 96
+
+/* Everything of one run that is not part of its result. */
+struct run {
+	const struct run_options *o;
+	struct run_result *result;
+	struct plan plan;
+	struct gate_leash leash;
+	struct gate *gate;
+	struct ledger *ledger; /* NULL: dry run or not writable */
+	int lock;	       /* of the routine; -1 without */
+	struct loop loop;
+	bool has_loop;
+	struct scrub *scrub;
+	struct eras *eras;
+	struct pool *pool;
+	struct step_context ctx;
+	struct credentials *credentials;
+	struct remotes *remotes;
+	size_t next, running;
+	unsigned jobs;
+	struct loop_timer tick;
+	uint64_t begin_ns;
+	int64_t begin_wall_ns;
+	const char *warnings[8];
+	size_t n_warnings;
+};
+
+/* Warn on stderr, and in the report. */
+static void warn(struct run *r, const char *sentence)
 {
 	log_warning("%s", sentence);
 	if (r->n_warnings < ARRAY_LEN(r->warnings))
@@ -14,24 +59,360 @@ void run_warn(struct run *r, const char *sentence)
 			arena_strdup(&r->result->arena, sentence);
 }
 
+/* Name the routine, or one step of it: `step` must not look like a run of the
+   whole routine in the ledger. */
+static struct ledger_routine which_of(struct run *r)
+{
+	const struct run_options *o = r->o;
+	struct ledger_routine which = {
+		.name = r->plan.routine->name,
+		.file = o->file->config.path,
+		.whole = !o->only_step && !o->only.n && !o->skip.n,
+	};
+
+	if (o->only_step)
+		which.name = arena_printf(&r->result->arena, "%s/%s",
+					  which.name, o->only_step);
+	return which;
+}
+
+/* Signals that end a run. */
+static const char *signal_name(int signal)
+{
+	return signal == SIGINT	   ? "SIGINT"
+	       : signal == SIGTERM ? "SIGTERM"
+				   : "SIGHUP";
+}
+
+/* ---- afterwards: the report and the end in the ledger ---- */
+
+static void write_facts(struct run *r, struct jw *w)
+{
+	uint64_t ns = loop_now(&r->loop) - r->begin_ns;
+	struct utsname u;
+
+	jw_kv_cstr(w, "matins", MATINS_VERSION);
+	if (uname(&u) == 0)
+		jw_kv_cstr(w, "kernel", u.release);
+	facts_time(w, "started", r->begin_wall_ns);
+	facts_time(w, "finished", r->loop.clock->wall_ns(r->loop.clock));
+	jw_kv_int(w, "duration_us", (int64_t)(ns / 1000));
+	if (r->o->file->config.path)
+		jw_kv_cstr(w, "config", r->o->file->config.path);
+	if (r->leash.source)
+		jw_kv_cstr(w, "leash", r->leash.source);
+	if (r->loop.signal)
+		jw_kv_cstr(w, "ended_by", signal_name(r->loop.signal));
+	jw_key(w, "warnings");
+	jw_array(w);
+	for (size_t i = 0; i < r->n_warnings; i++)
+		jw_cstr(w, r->warnings[i]);
+	jw_end(w);
+}
+
+static void fill_facts(struct run *r)
+{
+	AUTO(buf_release) struct buf run = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	jw_init(&w, &run, false);
+	jw_object(&w);
+	write_facts(r, &w);
+	jw_end(&w);
+	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
+}
+
+static void fill_report(struct run *r)
+{
+	struct report *report = &r->result->report;
+
+	report->steps = ARENA_ARRAY(&r->result->arena, struct report_step,
+				    r->plan.n_steps);
+	report->n_steps = r->plan.n_steps;
+	for (size_t i = 0; i < r->plan.n_steps; i++) {
+		report->steps[i] = r->result->runs[i].result;
+		r->result->scrubbed += r->result->runs[i].scrubbed;
+	}
+	fill_facts(r);
+	r->result->exit_status = r->loop.signal ? 128 + r->loop.signal
+						: report_exit_status(report);
+}
+
+/* "morning/host: 1 ran, …" for one step: no run of the whole routine. */
+static const char *ledger_summary(struct run *r)
+{
+	struct arena *arena = &r->result->arena;
+	const char *summary = report_summary(&r->result->report, arena);
+
+	if (!r->o->only_step)
+		return summary;
+	return arena_printf(arena, "%s%s", which_of(r).name,
+			    summary + strlen(r->result->report.routine));
+}
+
+static void print_json(const void *report, struct buf *out)
+{
+	const struct render_options full = {.view = VIEW_FULL};
+
+	render_find("json")->print(report, &full, out);
+}
+
+static void finish_ledger(struct run *r)
+{
+	const struct fd_text report = {print_json, &r->result->report};
+	struct err err = ERR_INIT;
+	struct ledger_end end = {
+		.which = which_of(r),
+		.summary = ledger_summary(r),
+		.success = report_success(&r->result->report),
+		.exit_status = r->result->exit_status,
+		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
+	};
+
+	if (!r->ledger)
+		return;
+	if (ledger_finish(r->ledger, r->result->report.generation, &end,
+			  &report, r->o->file->config.keep_runs, &err) < 0) {
+		warn(r, arena_printf(&r->result->arena,
+				     "this run is not fully recorded: %s",
+				     err.msg));
+		fill_facts(r);
+		if (r->o->require_ledger && r->result->exit_status == 0)
+			r->result->exit_status = err_exit_status(err.kind);
+	}
+}
+
+/* A generation was taken, and then nothing could be run. */
+static void record_failure(struct run *r, const struct err *why)
+{
+	struct err ignored = ERR_INIT;
+	struct ledger_end end;
+
+	/* without a ledger there is perhaps no loop and so no clock */
+	if (!r->ledger || !r->result->report.generation)
+		return;
+	end = (struct ledger_end){
+		.which = which_of(r),
+		.summary = why->msg,
+		.exit_status = err_exit_status(why->kind),
+		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
+	};
+	end.which.whole = false;
+	if (ledger_finish(r->ledger, r->result->report.generation, &end, NULL,
+			  r->o->file->config.keep_runs, &ignored) < 0)
+		log_warning("this run is not recorded: %s", ignored.msg);
+}
+/* ---- before anything starts ---- */
+
+static int make_plan(struct run *r, struct err *err)
+{
+	const struct run_options *o = r->o;
+	const struct plan_options p = {
+		.config = &o->file->config,
+		.routine = o->routine,
+		.only_step = o->only_step,
+		.only = o->only,
+		.skip = o->skip,
+		.given = {.params = o->params},
+		.dry_run = o->dry_run,
+	};
+
+	if (plan_make(&p, &r->result->arena, &r->plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->plan.warnings.n; i++)
+		warn(r, r->plan.warnings.item[i]);
+	return 0;
+}
+
+/* ---- lock and generation ---- */
+
+static bool asks_for_lock(const struct run *r)
+{
+	const char *mode = r->plan.routine->on_busy;
+
+	return mode && strcmp(mode, "run") != 0;
+}
+
+static int take_lock(struct run *r, struct err *err)
+{
+	const char *mode = r->plan.routine->on_busy;
+	struct ledger_routine which = which_of(r);
+
+	if (!asks_for_lock(r))
+		return 0;
+	which.name = r->plan.routine->name;
+	if (ledger_lock_routine(r->ledger, &which, strcmp(mode, "wait") == 0,
+				&r->lock, err) == 0)
+		return 0;
+	if (err->kind != ERR_BUSY || strcmp(mode, "skip"))
+		return -1;
+	r->result->busy_skipped = true;
+	return 0;
+}
+
+/* A generation, or a warning that there is none. */
+static int open_ledger(struct run *r, struct err *err)
+{
+	const struct ledger_routine which = which_of(r);
+	struct err why = ERR_INIT;
+
+	if (r->o->dry_run)
+		return loop_take_signals(&r->loop, err);
+	if (ledger_open(NULL, &r->ledger, &why) == 0) {
+		/* waits without signals taken: Ctrl-C ends that as ever */
+		if (take_lock(r, err) < 0)
+			return -1;
+		if (r->result->busy_skipped)
+			return 0;
+		if (loop_take_signals(&r->loop, err) < 0)
+			return -1;
+		if (ledger_start(r->ledger, &which, r->begin_wall_ns,
+				 &r->result->report.generation, &why) == 0)
+			return 0;
+	}
+	if (r->o->require_ledger || asks_for_lock(r)) {
+		*err = why;
+		return err_wrap(err, r->o->require_ledger
+					     ? "the ledger is required"
+					     : "on_busy needs the ledger");
+	}
+	warn(r, arena_printf(&r->result->arena, "this run is not recorded: %s",
+			     why.msg));
+	ledger_free(r->ledger);
+	r->ledger = NULL;
+	return r->loop.signals < 0 ? loop_take_signals(&r->loop, err) : 0;
+}
+
+/* ---- what the steps share ---- */
+
+static void on_step_ended(void *arg, struct step_run *s)
+{
+	struct run *r = arg;
+
+	r->running--;
+	if (r->o->observer.ended)
+		r->o->observer.ended(r->o->observer.arg, &s->result);
+}
+
+static void on_verdict(void *arg, const struct step_run *s,
+		       const struct gate_verdict *v)
+{
+	struct run *r = arg;
+	const struct run_tracer *t = r->o->tracer;
+
+	if (t)
+		t->ended(t->arg, r->gate, s->plan, v, r->scrub);
+}
+
+static int open_gate(struct run *r, struct err *err)
+{
+	const struct config *config = &r->o->file->config;
+	struct arena *arena = &r->result->arena;
+	const char *state = state_dir_find(arena);
+	const struct strlist none = {NULL, 0};
+	struct gate_config g = {.state_dir = state};
+
+	if (leash_find(config, &none, arena, &r->leash, err) < 0)
+		return -1;
+	if (r->o->tracer)
+		leash_open_for_trace(&r->leash);
+	log_note("leash: %s", r->leash.source);
+	g.leash = r->leash;
+	leash_guard(config, state, NULL, arena, &g);
+	g.generation = r->result->report.generation;
+	return gate_new(&g, &r->gate, err);
+}
+
+static unsigned jobs_that_fit(void)
+{
+	struct rlimit limit;
+	rlim_t n;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0 &&
+	    getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return 1;
+	n = limit.rlim_cur > FDS_OWN ? limit.rlim_cur - FDS_OWN : 0;
+	n /= FDS_PER_CHILD;
+	if (n < 1)
+		return 1;
+	return n > LIMIT_STEPS ? LIMIT_STEPS : (unsigned)n;
+}
+
+static void scrub_filter(struct buf *line, void *arg)
+{
+	scrub_log_filter(line, arg);
+}
+
+static void open_pool(struct run *r)
+{
+	struct client_context c = {
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+	};
+
+	struct remotes_options remote = {
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+		.keeps_apart = true,
+		.state_dir = state_dir_find(&r->result->arena),
+		.config = &r->o->file->config,
+	};
+
+	r->eras = eras_open(remote.state_dir);
+	c.eras = r->eras;
+	r->pool = pool_new(&c);
+	r->remotes = remotes_new(&remote);
+}
+
+static int prepare(struct run *r, struct err *err)
+{
+	const struct config_file *file = r->o->file;
+	struct run_result *result = r->result;
+
+	if (loop_init(&r->loop, clock_system(), err) < 0)
+		return -1;
+	r->has_loop = true;
+	r->begin_ns = loop_now(&r->loop);
+	r->begin_wall_ns = r->loop.clock->wall_ns(r->loop.clock);
+	if (make_plan(r, err) < 0 || open_ledger(r, err) < 0)
+		return -1;
+	if (result->busy_skipped)
+		return 0;
+	r->scrub = scrub_new();
+	for (size_t i = 0; i < file->header_values.n; i++)
+		scrub_add(r->scrub, str_of(file->header_values.item[i]));
+	log_set_filter(scrub_filter, r->scrub);
+	if (open_gate(r, err) < 0)
+		return -1;
+	open_pool(r);
+	r->ctx = (struct step_context){
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+		.pool = r->pool,
+		.grace_ms = CLIENT_GRACE_MS,
+		.step_ended = on_step_ended,
+		.verdict = on_verdict,
+		.arg = r,
+	};
+	r->jobs = jobs_that_fit();
+	if (r->o->jobs && r->o->jobs < r->jobs)
+		r->jobs = r->o->jobs;
+	return 0;
+}
+
 /* ---- what may run ---- */
 
 static enum step_reason refusal(const struct err *err)
 {
-	switch (err->kind) {
-	case ERR_NOT_FOUND:
-		return REASON_NO_COMMAND;
-	case ERR_LEASH:
-		return REASON_LEASH;
-	case ERR_PROTECTION:
-		return REASON_PROTECTION;
-	case ERR_PIN:
-		return REASON_PIN;
-	case ERR_DEADLINE:
-		return REASON_DEADLINE_SPAWN;
-	default:
-		return REASON_POLICY;
-	}
+	enum step_reason reason = failure_of_spawn(err);
+
+	return reason == REASON_TRANSPORT ? REASON_POLICY : reason;
 }
 
 static void judge_one(struct run *r, struct plan_step *p)
@@ -73,6 +454,84 @@ static void give_credentials(struct run *r, struct step_run *s)
 	}
 }
 
+/* ---- the walk over the plan ---- */
+
+static void begin_due_steps(struct run *r)
+{
+	while (r->next < r->plan.n_steps) {
+		struct step_run *s = &r->result->runs[r->next];
+
+		if (r->running &&
+		    (!s->plan->with_previous || r->running >= r->jobs))
+			return;
+		r->next++;
+		r->running++;
+		if (r->o->observer.begun && s->plan->reason == REASON_NONE)
+			r->o->observer.begun(r->o->observer.arg,
+					     s->plan->step->name);
+		step_begin(s);
+	}
+}
+
+/* Ctrl-C: end what runs, in order; once more: at once. */
+static void on_signal(void *arg, int signal)
+{
+	struct run *r = arg;
+
+	r->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
+	if (r->loop.signal_count > 1)
+		pool_kill(r->pool);
+	for (size_t i = 0; i < r->next; i++)
+		if (r->result->runs[i].phase != STEP_ENDED)
+			step_cancel(&r->result->runs[i], signal_name(signal));
+}
+
+/* What had not begun when the signal came. */
+static void cancel_the_rest(struct run *r)
+{
+	while (r->next < r->plan.n_steps) {
+		struct step_run *s = &r->result->runs[r->next++];
+
+		r->running++;
+		if (s->plan->reason != REASON_NONE)
+			step_begin(s);
+		else
+			step_cancel(s, signal_name(r->loop.signal));
+	}
+}
+
+static void on_tick(void *arg)
+{
+	struct run *r = arg;
+
+	r->o->observer.tick(r->o->observer.arg);
+	loop_timer_set(&r->loop, &r->tick,
+		       loop_now(&r->loop) + r->o->observer.tick_ms * NS_PER_MS);
+}
+
+static int walk_plan(struct run *r, struct err *err)
+{
+	r->loop.on_signal = on_signal;
+	r->loop.on_signal_arg = r;
+	if (r->o->observer.tick) {
+		r->tick = (struct loop_timer){.fire = on_tick, .arg = r};
+		on_tick(r);
+	}
+	for (;;) {
+		if (r->loop.signal)
+			cancel_the_rest(r);
+		else
+			begin_due_steps(r);
+		/* the last of a server may have been skipped or cancelled */
+		if (!r->running && r->next == r->plan.n_steps &&
+		    pool_is_idle(r->pool))
+			return 0;
+		if ((r->running || r->next == r->plan.n_steps) &&
+		    loop_turn(&r->loop, err) < 0)
+			return -1;
+	}
+}
+
 /* ---- from first to last ---- */
 
 static int begin_trace(struct run *r, struct plan_step *step, struct err *err)
@@ -95,28 +554,28 @@ static int execute(struct run *r, struct err *err)
 		judge_one(r, &r->plan.steps[i]);
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
 	}
-	r->cmd_policy = r->o->file->config.sandbox;
 	r->credentials = credentials_new(&(struct credentials_context){
 		.loop = &r->loop,
 		.gate = r->gate,
 		.scrub = r->scrub,
-		.policy = &r->cmd_policy,
+		.policy = &r->o->file->config.sandbox,
 		.config = &r->o->file->config,
 	});
 	pool_let_reach(r->pool, r->remotes, r->credentials);
-	pool_let_sample(r->pool, &r->cmd_policy, r->o->file->config.dir);
+	pool_let_sample(r->pool, &r->o->file->config.sandbox,
+			r->o->file->config.dir);
 	for (size_t i = 0; i < r->plan.n_steps; i++)
 		give_credentials(r, &result->runs[i]);
 	for (size_t i = 0; i < r->plan.n_steps; i++)
 		step_expect(&result->runs[i]);
-	if (run_walk(r, err) < 0)
+	if (walk_plan(r, err) < 0)
 		return -1;
-	run_fill_report(r);
-	run_finish_ledger(r);
+	fill_report(r);
+	finish_ledger(r);
 	return 0;
 }
 
-static void run_release(struct run *r)
+static void release(struct run *r)
 {
 	log_set_filter(NULL, NULL);
 	pool_free(r->pool);
@@ -140,11 +599,11 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 	ret->report.routine = o->routine->name;
 	ret->report.dry_run = o->dry_run;
 	ret->report.allow_empty = o->allow_empty;
-	status = run_prepare(&r, err);
+	status = prepare(&r, err);
 	if (status == 0 && !ret->busy_skipped)
 		status = execute(&r, err);
 	if (status < 0) {
-		run_record_failure(&r, err);
+		record_failure(&r, err);
 		/* what still runs needs the loop and the gate to end */
 		run_result_release(ret);
 	}
@@ -153,7 +612,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		ret->runs[i].ctx = NULL;
 	}
 	fd_closep(&r.lock);
-	run_release(&r);
+	release(&r);
 	if (status < 0)
 		loop_give_signals_back();
 	return status;

@@ -64,7 +64,6 @@ struct run_result {
 	uint64_t scrubbed;     /* secrets that were taken out */
 	struct step_run *runs; /* what the report borrows from */
 	size_t n_runs;
-	struct routine single; /* of `step` */
 };
 
 /*
