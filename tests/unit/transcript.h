@@ -20,7 +20,7 @@ static int hex_value(char c)
 	return c && at ? (int)(at - digits) : -1;
 }
 
-static void add_decoded(struct buf *b, const char *s)
+static UNUSED void add_decoded(struct buf *b, const char *s)
 {
 	for (; *s; s++) {
 		if (*s == '%' && hex_value(s[1]) >= 0 && hex_value(s[2]) >= 0) {
@@ -59,7 +59,7 @@ static void add_encoded(struct buf *b, struct str s)
 }
 
 /* Each line of a text, with a mark before it. */
-static void add_lines(struct buf *b, const char *mark, struct str text)
+static UNUSED void add_lines(struct buf *b, const char *mark, struct str text)
 {
 	while (text.n) {
 		buf_adds(b, mark);
@@ -69,7 +69,7 @@ static void add_lines(struct buf *b, const char *mark, struct str text)
 }
 
 /* Print the first line that differs. */
-static void transcript_compare(const char *want, const char *got)
+static UNUSED void transcript_compare(const char *want, const char *got)
 {
 	for (int n = 1; *want || *got; n++) {
 		size_t w = strcspn(want, "\n"), g = strcspn(got, "\n");
@@ -84,8 +84,8 @@ static void transcript_compare(const char *want, const char *got)
 }
 
 /* With ACCEPT=1 in the environment: add what happened to FILE.new. */
-static void transcript_accept(const char *file, const char *name,
-			      const char *text)
+static UNUSED void transcript_accept(const char *file, const char *name,
+				     const char *text)
 {
 	AUTO(mem_freep) char *path = mem_printf("%s.new", file);
 	FILE *f;
