@@ -44,58 +44,6 @@ TEST(HM_1, every_request, says_what_it_is)
 	end(&w);
 }
 
-TEST(HM_5, session_id_of_a_server, is_ignored)
-{
-	static const struct peer_step steps[] = {
-		{"POST server/discover",
-		 "200 application/json\nMcp-Session-Id: S1\n\n{\"jsonrpc\":"
-		 "\"2.0\",\"id\":$ID,\"result\":" DISCOVERED "}",
-		 PEER_DONE, 0},
-		{"POST", CALLED, PEER_DONE, PEER_ALWAYS},
-		{0},
-	};
-	struct world w;
-
-	begin(&w, steps, NULL);
-	ask_method(&w, "prompts/list");
-	finish(&w);
-	assert_logged(&w, "POST prompts/list" NOW " method=prompts/list\n");
-	assert_null(strstr(buf_cstr(&w.peer.log), "DELETE"));
-	end(&w);
-}
-
-TEST(XH_11, call_of_an_unknown_tool, is_listed_first)
-{
-	static const struct peer_step steps[] = {
-		NEW_SERVER,
-		{"POST \"cursor\":\"2\"",
-		 JSON_REPLY("{\"tools\":[" TOOL("a", REGION "," COUNT) "]}"),
-		 PEER_DONE, 0},
-		{"POST tools/list",
-		 JSON_REPLY("{\"tools\":[" TOOL(
-			 "b", REGION) "],"
-				      "\"nextCursor\":\"2\"}"),
-		 PEER_DONE, 0},
-		{"POST tools/call", CALLED, PEER_DONE, PEER_ALWAYS},
-		{0},
-	};
-	struct world w;
-
-	begin(&w, steps, NULL);
-	ask_with(&w, "a", NULL, "{\"region\":\"eu west\",\"n\":1.0}");
-	turn_until_seen(&w, "result");
-	ask_with(&w, "b", NULL, "{\"region\":null,\"n\":7}");
-	finish(&w);
-	assert_string_equal(buf_cstr(&w.peer.log), PROBED
-			    "POST tools/list" NOW " method=tools/list\n"
-			    "POST tools/list" NOW " method=tools/list\n"
-			    "POST tools/call" NOW " method=tools/call name=a "
-			    "region=eu west count=1\n"
-			    "POST tools/call" NOW
-			    " method=tools/call name=b\n");
-	end(&w);
-}
-
 TEST(XH_1, list_that_passes_through, is_learned_from)
 {
 	static const struct peer_step steps[] = {
@@ -149,32 +97,6 @@ TEST(XH_1, list_with_a_name_twice, last_one_counts)
 	end(&w);
 }
 
-TEST(XH_9, mismatch, listed_anew_and_sent_once_more)
-{
-	static const struct peer_step steps[] = {
-		NEW_SERVER,
-		{"POST tools/list",
-		 JSON_REPLY("{\"tools\":[" TOOL("a", "") "]}"), PEER_DONE, 0},
-		{"POST tools/call", MISMATCH, PEER_DONE, 0},
-		{"POST tools/list",
-		 JSON_REPLY("{\"tools\":[" TOOL("a", REGION) "]}"), PEER_DONE,
-		 0},
-		{"POST tools/call", CALLED, PEER_DONE, 0},
-		{0},
-	};
-	struct world w;
-
-	begin(&w, steps, NULL);
-	ask_with(&w, "a", NULL, "{\"region\":\"eu\"}");
-	finish(&w);
-	assert_string_equal(buf_cstr(&w.seen),
-			    "ready\nresult " RESULT "\nended\n");
-	assert_logged(&w, "name=a\nPOST tools/list" NOW " method=tools/list\n"
-			  "POST tools/call" NOW
-			  " method=tools/call name=a region=eu\n");
-	end(&w);
-}
-
 TEST(XH_9, mismatch_for_ever, is_the_error)
 {
 	static const struct peer_step steps[] = {
@@ -192,27 +114,6 @@ TEST(XH_9, mismatch_for_ever, is_the_error)
 	assert_string_equal(buf_cstr(&w.seen),
 			    "ready\nerror -32020 HeaderMismatch\nended\n");
 	assert_int_equal(w.peer.n_requests, 5);
-	end(&w);
-}
-
-TEST(HM_6, stream_of_a_list_breaks, asked_again)
-{
-	static const struct peer_step steps[] = {
-		NEW_SERVER,
-		{"POST prompts/list",
-		 "200 text/event-stream\n\nid: 7\nretry: 1\ndata:\n\n",
-		 PEER_ENDS, 0},
-		{"POST prompts/list", CALLED, PEER_DONE, 0},
-		{0},
-	};
-	struct world w;
-
-	begin(&w, steps, NULL);
-	ask_method(&w, "prompts/list");
-	finish(&w);
-	assert_string_equal(buf_cstr(&w.seen),
-			    "ready\nresult " RESULT "\nended\n");
-	assert_null(strstr(buf_cstr(&w.peer.log), "last="));
 	end(&w);
 }
 
