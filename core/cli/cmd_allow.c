@@ -20,6 +20,7 @@
 #include "core/cli/put.h"
 #include "core/config/allowed.h"
 #include "core/config/config.h"
+#include "core/config/config_allow.h"
 
 const struct option options_allow[] = {
 	{"edits", 0, NULL, "allow later edits of the file, too"},

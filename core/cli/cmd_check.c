@@ -10,6 +10,7 @@
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/config/config.h"
+#include "core/config/config_check.h"
 
 const struct option options_check[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -48,7 +49,7 @@ static void add_line(const struct config_file *file, const struct finding *f,
 
 	if (f->warning)
 		err_wrap(&err, "%s", finding_severity(f));
-	config_add_place(file, &err, &line);
+	findings_place(file->path, &err, &line);
 	log_visible(out, buf_str(&line), false);
 	buf_addc(out, '\n');
 	buf_release(&line);

@@ -6,6 +6,7 @@
 #include "core/cli/allow_path.h"
 #include "core/cli/command.h"
 #include "core/config/config.h"
+#include "core/config/config_allow.h"
 
 const struct option options_init[] = {{0}};
 

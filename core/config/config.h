@@ -77,31 +77,4 @@ int config_open(const struct config_options *options,
 /* Wipes what came out of variables. */
 void config_release(struct config_file *file);
 
-/*
- * Allow these very bytes from now on, where they were found.
- *
- * edits   and whatever is written there later
- * errors  ERR_CONFIG  --edits does not hold there; ERR_SYS  it cannot be kept
- */
-int config_allow_keep(struct config_file *file, bool edits, struct err *err)
-	MUST_USE;
-/*
- * Append what it may do and what it shadows, for a person.
- *
- * most  rows of one kind; 0: all
- */
-void config_allow_show(const struct config_file *file, size_t most,
-		       struct buf *out);
-
-/* Append "file:line:col: text", without the place where there is none. */
-void config_add_place(const struct config_file *file, const struct err *err,
-		      struct buf *out);
-
-/*
- * Add warnings that need more than the file, or are no use in a run:
- * credentials that resolve without starting a program and are too short to
- * be scrubbed, steps whose server this version cannot reach. For `check`.
- */
-void config_check_all(struct config_file *file);
-
 #endif

@@ -1,9 +1,5 @@
-/*
- * Whether a configuration that lay in the current folder may be used. Nobody
- * named it, so it counts only when its folder is in $MATINS_ALLOW, when these
- * very bytes were allowed before (core/config/allowed.h), or when the person at
- * the terminal says yes after seeing what it may do.
- */
+#include "core/config/config_allow.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,9 +11,10 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/place.h"
+#include "core/base/state_dir.h"
 #include "core/config/allowed.h"
 #include "core/config/config_grants.h"
-#include "core/config/config_inner.h"
+#include "core/config/config_find.h"
 #include "core/config/paths.h"
 
 /* Rows of one kind in a question, and changes, at most. */
@@ -43,7 +40,7 @@ struct verdict {
 static void judge_variable(const struct config_file *file, struct verdict *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct str rest = str_of(config_variable("MATINS_ALLOW"));
+	struct str rest = str_of(env_text("MATINS_ALLOW"));
 
 	while (rest.n && !v->is_allowed) {
 		struct str item = str_cut(&rest, ':');
@@ -317,7 +314,7 @@ static void judge_browser(struct config_file *file, const struct verdict *v,
 		    (is_allowed && !is_of_the_folder(file, browser)))
 			continue;
 		s->auth.browser = NULL;
-		if (config_is_named(s->name, server))
+		if (server && strcmp(s->name, server) == 0)
 			log_note("%s: \"browser\" of %s is not used: %s",
 				 file->path, s->name,
 				 is_allowed ? "it lies in the folder of the "

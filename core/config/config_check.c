@@ -1,11 +1,11 @@
-/* Checks of a configuration that need more than the loader knows. */
+#include "core/config/config_check.h"
+
 #include <string.h>
 
 #include "core/base/limits.h"
 #include "core/mcp/wire/mcp.h"
 #include "core/report/path.h"
 #include "core/config/keys.h"
-#include "core/config/config_inner.h"
 #include "core/config/server_url.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
@@ -21,9 +21,9 @@ static void check_refs(struct config_file *file, const struct env_refs *refs)
 		if (ref->source == ENV_FROM_CMD &&
 		    secret_split_words(str_of(ref->from), &file->arena, &words,
 				       &err) < 0)
-			config_add_finding(file, false, ref->line, ref->col,
-					   "command of %s: %s", ref->name,
-					   err.msg);
+			findings_addf(&file->findings, false, ref->line,
+				      ref->col, "command of %s: %s", ref->name,
+				      err.msg);
 	}
 }
 
@@ -46,9 +46,8 @@ static void check_rules(struct config_file *file,
 		struct path *path;
 
 		if (path_parse(rule, &file->arena, &path, &err) < 0)
-			config_add_finding(file, false, at->line, at->col,
-					   "\"ignore\" of [golden]: %s",
-					   err.msg);
+			findings_addf(&file->findings, false, at->line, at->col,
+				      "\"ignore\" of [golden]: %s", err.msg);
 	}
 }
 
@@ -71,8 +70,8 @@ static void check_issuer(struct config_file *file, const struct server *s)
 						 : NULL;
 
 	if (s->url && what && !a->issuer)
-		config_add_finding(
-			file, true, s->line, s->col,
+		findings_addf(
+			&file->findings, true, s->line, s->col,
 			"server \"%s\": without `issuer` its %s is "
 			"used only at an authorization server of its url's "
 			"own origin; name the one that the client is "
@@ -87,8 +86,8 @@ static void check_url(struct config_file *file, const struct server *s)
 	int r = s->url && !s->unset ? server_url_check(s, &err) : 0;
 
 	if (r < 0) {
-		config_add_finding(file, false, s->line, s->col,
-				   "server \"%s\": %s", s->name, err.msg);
+		findings_addf(&file->findings, false, s->line, s->col,
+			      "server \"%s\": %s", s->name, err.msg);
 	} else if (r) {
 		err_at(&why, ERR_CONFIG, s->line, s->col, "server \"%s\": %s",
 		       s->name, err.msg);
@@ -166,11 +165,10 @@ static void check_lengths(struct config_file *file, const struct env_refs *refs)
 				   NULL, &value, &err) < 0 ||
 		    value.n >= LIMIT_SECRET_SCRUB_MIN)
 			continue;
-		config_add_finding(
-			file, true, ref->line, ref->col,
-			"the value of %s has fewer than %d bytes; it "
-			"cannot be scrubbed from reports",
-			ref->name, LIMIT_SECRET_SCRUB_MIN);
+		findings_addf(&file->findings, true, ref->line, ref->col,
+			      "the value of %s has fewer than %d bytes; it "
+			      "cannot be scrubbed from reports",
+			      ref->name, LIMIT_SECRET_SCRUB_MIN);
 	}
 }
 
@@ -241,8 +239,8 @@ static void check_rule_used(struct config_file *file,
 		const struct gate_program_rule *rule = &s->programs.item[i];
 
 		if (!is_rule_used(c, rule->name, only))
-			config_add_finding(
-				file, true, rule->line, rule->col,
+			findings_addf(
+				&file->findings, true, rule->line, rule->col,
 				"there is a rule for \"%s\", which is "
 				"neither a command nor in `exec` here; it "
 				"holds only where the first line of a "
@@ -260,10 +258,10 @@ static void check_revision(struct config_file *file, const char *date,
 	if (!date || mcp_revision_find(str_of(date)))
 		return;
 	mcp_revision_list(&all);
-	config_add_finding(file, false, line, col,
-			   "\"protocol\": there is no revision \"%s\" of MCP; "
-			   "there are %s",
-			   date, buf_cstr(&all));
+	findings_addf(&file->findings, false, line, col,
+		      "\"protocol\": there is no revision \"%s\" of MCP; "
+		      "there are %s",
+		      date, buf_cstr(&all));
 }
 
 static void check_revisions(struct config_file *file)
@@ -297,8 +295,8 @@ static void check_types(struct config_file *file)
 			const struct step *s = &c->routines[i].steps[j];
 
 			if (s->instead && step_kind_instead(s->type))
-				config_add_finding(
-					file, true, s->line, s->col,
+				findings_addf(
+					&file->findings, true, s->line, s->col,
 					"step \"%s\" is skipped: \"%s\" is a "
 					"step type of modulex; %s",
 					s->name, s->type, s->instead);
@@ -318,9 +316,9 @@ static void check_empty(struct config_file *file)
 {
 	if (!file->findings.has_error && !file->config.n_routines &&
 	    !file->config.n_servers)
-		config_add_finding(file, true, 1, 1,
-				   "neither a routine nor a server stands "
-				   "here, so nothing can run");
+		findings_addf(&file->findings, true, 1, 1,
+			      "neither a routine nor a server stands "
+			      "here, so nothing can run");
 }
 
 void config_check_all(struct config_file *file)

@@ -15,7 +15,8 @@
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "core/config/config_inner.h"
+#include "core/base/state_dir.h"
+#include "core/config/config_find.h"
 
 /* Links that lead to one another: MAXSYMLINKS of the kernel. */
 #define LINKS_MAX 40
@@ -28,13 +29,6 @@ struct place {
 	bool in_cwd;
 };
 
-const char *config_variable(const char *name)
-{
-	const char *value = getenv(name);
-
-	return value && *value ? value : NULL;
-}
-
 static const char *beneath(struct arena *arena, const char *folder,
 			   const char *rest)
 {
@@ -46,20 +40,20 @@ static const char *beneath(struct arena *arena, const char *folder,
 static void find_places(struct arena *arena, const char *named,
 			struct place place[N_PLACES])
 {
-	const char *home = config_variable("HOME");
-	const char *xdg = config_variable("XDG_CONFIG_HOME");
+	const char *home = env_text("HOME");
+	const char *xdg = env_text("XDG_CONFIG_HOME");
 	const char *own =
 		xdg && xdg[0] == '/'
 			? beneath(arena, xdg, "matins/config.toml")
 			: beneath(arena, home, ".config/matins/config.toml");
 
 	place[0] = (struct place){named, "", false};
-	place[1] = (struct place){config_variable("MATINS_CONFIG"),
-				  "$MATINS_CONFIG", false};
+	place[1] = (struct place){env_text("MATINS_CONFIG"), "$MATINS_CONFIG",
+				  false};
 	place[2] = (struct place){"matins.toml", NULL, true};
 	place[3] = (struct place){own, NULL, false};
-	place[4] = (struct place){config_variable("MODULEX_CONFIG"),
-				  "$MODULEX_CONFIG", false};
+	place[4] = (struct place){env_text("MODULEX_CONFIG"), "$MODULEX_CONFIG",
+				  false};
 	place[5] = (struct place){"modulex.toml", NULL, true};
 	place[6] = (struct place){beneath(arena, home, ".modulex/config.toml"),
 				  NULL, false};

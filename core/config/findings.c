@@ -1,13 +1,10 @@
-/*
- * What a loader has found: collected, at most LIMIT_CONFIG_ERRORS, in the
- * order of their places.
- */
+#include "core/config/findings.h"
+
 #include <stdarg.h>
 #include <stdlib.h>
 
 #include "core/base/limits.h"
 #include "core/base/mem.h"
-#include "core/config/load.h"
 
 /* A place for one more; at the bound, errors take that of a warning. */
 static struct finding *findings_new(struct findings *f, bool warning)
@@ -72,33 +69,22 @@ void findings_release(struct findings *f)
 	*f = (struct findings){0};
 }
 
-/* ---- of a loader ---- */
-
-static void add_finding(struct loader *l, bool warning, uint32_t line,
-			uint32_t col, const char *fmt, va_list ap)
+void findings_addf(struct findings *f, bool warning, uint32_t line,
+		   uint32_t col, const char *fmt, ...)
 {
 	struct err err = {.kind = ERR_CONFIG, .line = line, .col = col};
+	va_list ap;
 
+	va_start(ap, fmt);
 	vsnprintf(err.msg, sizeof(err.msg), fmt, ap);
-	findings_add(l->findings, warning, &err);
+	va_end(ap);
+	findings_add(f, warning, &err);
 }
 
-void load_error(struct loader *l, uint32_t line, uint32_t col, const char *fmt,
-		...)
+void findings_place(const char *path, const struct err *err, struct buf *out)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_finding(l, false, line, col, fmt, ap);
-	va_end(ap);
-}
-
-void load_warning(struct loader *l, uint32_t line, uint32_t col,
-		  const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	add_finding(l, true, line, col, fmt, ap);
-	va_end(ap);
+	buf_adds(out, path);
+	if (err->line)
+		buf_addf(out, ":%u:%u", err->line, err->col);
+	buf_addf(out, ": %s", err->msg);
 }

@@ -2,7 +2,6 @@
  * What the files of the loader share. Who uses a configuration sees routine.h.
  *
  *	routine.c	 the whole: tables read, servers linked, looked up
- *	findings.c	 errors, warnings and notes, collected
  *	load_table.c	 a table by the rows of keys.def
  *	load_sections.c	 sandbox and its programs, auth, golden, caveats
  *	load_servers.c	 servers
@@ -30,13 +29,8 @@ struct loader {
 	struct expansion **tail;      /* where the next one is hung */
 };
 
-/* Text of a value's kind and, if it is short, the value: for messages. */
-#define LOAD_DESCRIPTION_BYTES 80
-
-void load_error(struct loader *l, uint32_t line, uint32_t col, const char *fmt,
-		...) PRINTF(4, 5);
-void load_warning(struct loader *l, uint32_t line, uint32_t col,
-		  const char *fmt, ...) PRINTF(4, 5);
+#define load_error(l, ...) findings_addf((l)->findings, false, __VA_ARGS__)
+#define load_warning(l, ...) findings_addf((l)->findings, true, __VA_ARGS__)
 /* `key` takes this, and that stands there. */
 void load_wrong_type(struct loader *l, const struct key *k,
 		     const struct toml_value *v);

@@ -86,27 +86,28 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 	const char *near = key_nearest(section, more, m->key);
 	const char *types =
 		section == SECTION_step ? types_with_key(l, m->key) : NULL;
-	void (*say)(struct loader *, uint32_t, uint32_t, const char *, ...) =
-		l->lax ? load_warning : load_error;
 	struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
 	log_visible(&key, str_of(m->key), false);
 	if (types)
-		say(l, m->line, m->col,
-		    "key \"%s\" does not fit this step; it is for type %s",
-		    buf_cstr(&key), types);
+		findings_addf(
+			l->findings, l->lax, m->line, m->col,
+			"key \"%s\" does not fit this step; it is for type %s",
+			buf_cstr(&key), types);
 	else if (section == SECTION_step && !strcmp(m->key, "url"))
-		say(l, m->line, m->col,
-		    "a step has no \"url\"; write it in [servers.NAME], and "
-		    "server = \"NAME\" here");
+		findings_addf(l->findings, l->lax, m->line, m->col,
+			      "a step has no \"url\"; write it in "
+			      "[servers.NAME], and "
+			      "server = \"NAME\" here");
 	else if (near)
-		say(l, m->line, m->col,
-		    "unknown key \"%s\"; did you mean \"%s\"?", buf_cstr(&key),
-		    near);
+		findings_addf(l->findings, l->lax, m->line, m->col,
+			      "unknown key \"%s\"; did you mean \"%s\"?",
+			      buf_cstr(&key), near);
 	else
-		say(l, m->line, m->col,
-		    "unknown key \"%s\" in %s; `matins steps` lists the keys",
-		    buf_cstr(&key), key_section(section)->title);
+		findings_addf(l->findings, l->lax, m->line, m->col,
+			      "unknown key \"%s\" in %s; `matins steps` lists "
+			      "the keys",
+			      buf_cstr(&key), key_section(section)->title);
 	buf_release(&key);
 }
 

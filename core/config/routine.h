@@ -14,6 +14,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
+#include "core/config/findings.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
 
@@ -171,28 +172,6 @@ struct config {
 	struct golden_rules golden;
 	struct expansion *expansions; /* in file order */
 };
-
-/* One finding of the loader; err.line and err.col are its place. */
-struct finding {
-	bool warning;
-	bool note; /* a warning of the mildest kind; `check` shows it */
-	struct err err;
-};
-
-struct findings {
-	struct finding *item; /* owned; freed by findings_release() */
-	size_t n, cap;
-	uint64_t dropped; /* beyond LIMIT_CONFIG_ERRORS */
-	bool has_error;
-};
-
-void findings_add(struct findings *f, bool warning, const struct err *err);
-void findings_add_note(struct findings *f, const struct err *err);
-/* Bring them into the order of their places. */
-void findings_sort(struct findings *f);
-/* "error", "warning" or "note"; static. */
-const char *finding_severity(const struct finding *f) MUST_USE;
-void findings_release(struct findings *f);
 
 /*
  * Load a tree.

@@ -205,11 +205,11 @@ void read_TYPE(struct loader *l, const struct key *k,
 	if (kind || step_kind_instead(name))
 		return;
 	near = step_kind_nearest(name);
-	(l->lax ? load_warning : load_error)(
-		l, m->value.line, m->value.col,
-		"unknown step type \"%s\"%s%s%s", name,
-		near ? "; did you mean \"" : "; `matins steps` lists them",
-		near ? near : "", near ? "\"?" : "");
+	findings_addf(l->findings, l->lax, m->value.line, m->value.col,
+		      "unknown step type \"%s\"%s%s%s", name,
+		      near ? "; did you mean \""
+			   : "; `matins steps` lists them",
+		      near ? near : "", near ? "\"?" : "");
 }
 
 /* "a|b|c" as `"a", "b" or "c"` */

@@ -8,6 +8,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/config/config.h"
+#include "core/config/config_check.h"
 
 /* Each test runs in an empty folder of its own, with HOME in it. */
 struct fixture {
