@@ -168,3 +168,27 @@ TEST_IN(talk, RW_13, large_result, can_be_taken_with_its_memory)
 	happened(&t, "log info [] on\n");
 	end(&t);
 }
+
+TEST(session, large_result, can_be_taken)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct session_event e;
+	struct talk t;
+	char *memory;
+
+	begin_legacy(&t, &(struct session_options){0});
+	calls(&t, "a");
+	buf_clear(&t.events);
+	buf_adds(&text, "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":\"");
+	while (text.n < 200000)
+		buf_addc(&text, 'x');
+	buf_adds(&text, "\"}");
+	session_message(t.s, buf_str(&text), t.now);
+	assert_true(session_next(t.s, &e));
+	memory = session_take(t.s, e.result);
+	assert_non_null(memory);
+	assert_int_equal(e.result.p[1], 'x');
+	assert_false(session_next(t.s, &e));
+	free(memory);
+	end(&t);
+}

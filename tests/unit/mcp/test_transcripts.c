@@ -334,6 +334,17 @@ static void look_at(struct play *p, const char *key, const char *value)
 		fail_msg("= %s: there is no such thing", key);
 }
 
+/* A whole message, as some transports have them. */
+static void hear(struct play *p, const char *encoded)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	add_decoded(&text, encoded);
+	session_message(p->t.s, buf_str(&text), p->t.now);
+	look(p);
+	show_sent(p);
+}
+
 /* A line of the transcript, which may be written to. */
 static void play_line(struct play *p, char *line)
 {
@@ -359,6 +370,10 @@ static void play_line(struct play *p, char *line)
 	}
 	if (!strcmp(line, "listen")) {
 		act(p, line, a, "");
+		return;
+	}
+	if (!strcmp(line, "message")) {
+		hear(p, a);
 		return;
 	}
 	b = a + strcspn(a, " ");
