@@ -1,7 +1,7 @@
-/* The leash, asked about connections that the runner makes itself. */
+/* Connections that the runner makes itself, judged by the leash. */
 #include "gate/policy/endpoint.h"
 #include "gate/gate.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/state.h"
 
 /* The bytes of an address, and whether it is one that names lead to. */
 static bool target_of(const struct sockaddr *address, uint16_t port,

@@ -1,12 +1,12 @@
 /*
- * What a request comes to, told for people: read from what prepare() made of
- * it, so that nothing can be granted and not be told.
+ * Grants of a request, for people: read from the prepared request, so that
+ * nothing can be granted and not be shown.
  */
 #include "core/base/mem.h"
-#include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/endpoint.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/places.h"
+#include "gate/prepare/prepare.h"
 
 /* ---- grants ---- */
 
@@ -39,18 +39,13 @@ static const char *reasons_of(unsigned what, struct arena *arena)
 	return arena_strdup(arena, out.n ? buf_cstr(&out) : "base");
 }
 
-/* What is beneath a folder that a policy names is meant. */
+/* Is only an argument the reason, and no folder that a policy names? */
 static bool is_only_argument(const struct grants *all, const struct grant *g)
 {
 	const unsigned named = GRANT_BY(READ) | GRANT_BY(WRITE);
 
-	if (!(g->what & GRANT_BY(ARGUMENT)))
-		return false;
-	for (size_t i = 0; i < all->n; i++)
-		if (all->grant[i].what & named &&
-		    place_covers(all->grant[i].path, g->path))
-			return false;
-	return true;
+	return g->what & GRANT_BY(ARGUMENT) &&
+	       !grants_cover(all, g->path, named);
 }
 
 static struct gate_grant *copy_grants(const struct gate *gate,
@@ -59,7 +54,7 @@ static struct gate_grant *copy_grants(const struct gate *gate,
 {
 	struct gate_grant *to =
 		ARENA_ARRAY(arena, struct gate_grant, from->n + 1);
-	const struct closed closed = gate_closed(gate);
+	const struct closed closed = places_closed(gate);
 	size_t n = 0;
 
 	for (size_t i = 0; i < from->n; i++) {
@@ -108,14 +103,9 @@ static void copy_protect(const struct prepared *p, struct arena *arena,
 {
 	for (size_t i = 0; i < p->view.n_protect; i++) {
 		const char *path = p->view.protect[i].path;
-		bool is_inside = false;
 
-		for (size_t k = 0; k < p->grants.n; k++)
-			is_inside |=
-				p->grants.grant[k].what &
-					(GRANT_BY(WRITE) | GRANT_BY(TMP)) &&
-				place_covers(p->grants.grant[k].path, path);
-		if (is_inside &&
+		if (grants_cover(&p->grants, path,
+				 GRANT_BY(WRITE) | GRANT_BY(TMP)) &&
 		    (p->own_view || allow_has(&p->gate->config.protect, path)))
 			add(to, arena, path);
 	}
@@ -149,12 +139,7 @@ static void copy_facts(struct gate *gate, const struct prepared *p,
 	struct gate_fact *facts =
 		ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);
 
-	for (int i = 0; i < N_GUARANTEES; i++) {
-		facts[i] = p->facts[i];
-		facts[i].how = gate_text(gate, facts[i].how);
-		if (facts[i].remedy)
-			facts[i].remedy = gate_text(gate, facts[i].remedy);
-	}
+	gate_keep_facts(gate, p->facts, facts);
 	to->facts = facts;
 	to->n_facts = N_GUARANTEES;
 }
@@ -201,9 +186,4 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 	}
 	prepared_release(&p);
 	return r;
-}
-
-struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
-{
-	return c->seen_bounds;
 }

@@ -1,107 +1,17 @@
 #include "gate/gate.h"
 
 #include <errno.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
-#include "core/base/place.h"
-#include "gate/policy/allow.h"
-#include "gate/policy/policy.h"
-#include "gate/build/filters.h"
 #include "gate/build/seccomp.h"
-#include "gate/prepare/inner.h"
-
-/* Size of a private place; memory is taken only for what is written. */
-#define PLACE_BYTES (UINT64_C(512) << 20)
-
-/* ---- the private places of this machine ---- */
-
-bool gate_is_place(const struct gate *g, const char *path)
-{
-	for (size_t i = 0; i < g->n_places; i++)
-		if (strcmp(g->place[i].path, path) == 0)
-			return true;
-	return false;
-}
-
-/* A folder at its own path, not a link to another one. */
-static void add_place(struct gate *g, const char *path, unsigned mode)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    gate_is_place(g, path))
-		return;
-	g->place[g->n_places++] = (struct setup_place){
-		.path = path, .mode = mode, .bytes = PLACE_BYTES};
-}
-
-/* HOME must not be a folder that the system itself lives in. */
-static bool is_private_home(const struct gate *g, const char *path)
-{
-	static const char *const system[] = {"/proc", "/dev", "/sys", "/usr"};
-
-	for (size_t i = 0; i < g->base.n; i++)
-		if (place_covers(path, g->base.grant[i].path) ||
-		    place_covers(g->base.grant[i].path, path))
-			return false;
-	for (size_t i = 0; i < ARRAY_LEN(system); i++)
-		if (place_covers(path, system[i]) ||
-		    place_covers(system[i], path))
-			return false;
-	return true;
-}
-
-/* NULL: there is none, or it is none that could be anybody's own. */
-static const char *real_home(struct gate *g, const char *home)
-{
-	AUTO(mem_freep)
-	char *real = home && home[0] == '/' ? realpath(home, NULL) : NULL;
-	struct stat st;
-
-	if (!real || lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
-	    !is_private_home(g, real))
-		return NULL;
-	return arena_strdup(&g->arena, real);
-}
-
-static void find_places(struct gate *g)
-{
-	const char *home = getenv("HOME");
-	const char *passwd;
-
-	add_place(g, "/tmp", 01777);
-	add_place(g, "/var/tmp", 01777);
-	add_place(g, "/dev/shm", 01777);
-	g->home_path = real_home(g, home);
-	if (g->home_path) {
-		g->home = arena_strdup(&g->arena, home);
-		add_place(g, g->home_path, 0700);
-		list_add(&g->homes, &g->arena, g->home_path);
-	}
-	/* $HOME is what the caller says, and keys lie where they lie */
-	passwd = real_home(g, identity_home(g));
-	if (passwd && !allow_has(&g->homes, passwd))
-		list_add(&g->homes, &g->arena, passwd);
-}
-
-void gate_probe(struct gate *g)
-{
-	if (g->probed)
-		return;
-	g->probed = true;
-	ns_probe(g->place, g->n_places, g->config.state_dir, &g->ns);
-}
-
-void gate_probe_again(struct gate *g)
-{
-	ns_forget(g->config.state_dir);
-	g->probed = g->has_facts = g->view_failed = false;
-	gate_probe(g);
-}
+#include "gate/gate_child.h"
+#include "gate/prepare/places.h"
+#include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_filter.h"
+#include "gate/prepare/probe.h"
 
 /* ---- the policy ---- */
 
@@ -117,50 +27,45 @@ int gate_policy_check(const struct gate_policy *p, struct err *err)
 
 /* ---- the gate ---- */
 
-/* A path by where it really lies, as far as it exists. */
-static const char *really(const char *path, struct arena *arena)
+/* Resolve the links of a path, as far as it exists. */
+static const char *resolve_existing(const char *path, struct arena *arena)
 {
-	size_t n = strlen(path);
-
-	for (; n > 1; n--) {
-		AUTO(mem_freep) char *real = NULL;
+	for (size_t n = strlen(path); n > 1; n--) {
+		const char *real;
 
 		if (path[n] && path[n] != '/')
 			continue;
-		real = realpath(arena_strndup(arena, path, n), NULL);
+		real = resolve_links(arena_strndup(arena, path, n), arena);
 		if (real)
 			return arena_printf(arena, "%s%s", real, path + n);
 	}
 	return path;
 }
 
-/* Grants are known by where they lie, so what is protected must be, too. */
-static void protect_really(struct gate *g, struct strlist *list)
+/*
+ * Grants have no links in them, so the paths that they are compared with must
+ * have none.
+ *
+ * keep  keep the paths as they are named, too
+ */
+static void resolve_list(struct gate *g, struct strlist *list, bool keep)
 {
 	struct strlist all = {NULL, 0};
 
 	for (size_t i = 0; i < list->n; i++) {
 		const char *path = list->item[i];
-		const char *real = really(path, &g->arena);
+		const char *real = resolve_existing(path, &g->arena);
 
-		list_add(&all, &g->arena, path);
-		if (strcmp(real, path) != 0)
+		if (keep)
+			list_add(&all, &g->arena, path);
+		if (!keep || strcmp(real, path) != 0)
 			list_add(&all, &g->arena, real);
 	}
 	*list = all;
 }
 
-/* Grants have no links in them. */
-static void lie_really(struct gate *g, struct strlist *list)
-{
-	struct strlist all = {NULL, 0};
-
-	for (size_t i = 0; i < list->n; i++)
-		list_add(&all, &g->arena, really(list->item[i], &g->arena));
-	*list = all;
-}
-
-/* A filter that cannot be read is refused for that, where one could be had. */
+/* Probe: with a NULL program the kernel answers EFAULT if filters are
+ * supported. */
 static int check_filter(struct err *err)
 {
 	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, NULL) < 0 &&
@@ -178,7 +83,7 @@ static int check_filter(struct err *err)
 		       strerror(errno));
 }
 
-/* What was opened is known by where it lies, which only /proc tells. */
+/* Opened files are known by their paths, which only /proc tells. */
 static int check_proc(struct err *err)
 {
 	if (access("/proc/self/fd", F_OK) == 0)
@@ -205,11 +110,11 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 		gate_free(g);
 		return -1;
 	}
-	find_places(g);
-	protect_really(g, &g->config.protect);
-	protect_really(g, &g->config.absent);
-	lie_really(g, &g->config.hide);
-	lie_really(g, &g->config.written);
+	places_find(g);
+	resolve_list(g, &g->config.protect, true);
+	resolve_list(g, &g->config.absent, true);
+	resolve_list(g, &g->config.hide, false);
+	resolve_list(g, &g->config.written, false);
 	if (g->landlock_abi < 1)
 		gate_probe(g);
 	if (g->landlock_abi < 1 && !g->ns.available) {
@@ -224,25 +129,13 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	return 0;
 }
 
-static void free_filters(struct gate *g)
-{
-	while (g->filters) {
-		struct gate_filter *f = g->filters;
-
-		g->filters = f->next;
-		seccomp_filter_release(&f->filter);
-		seccomp_filter_release(&f->without_listener);
-		free(f);
-	}
-}
-
 void gate_free(struct gate *g)
 {
 	if (!g)
 		return;
 	while (g->children)
 		gate_child_end(g->children);
-	free_filters(g);
+	filters_release(g);
 	for (size_t i = 0; i < g->n_idmaps; i++)
 		fd_closep(&g->idmap[i].fd);
 	grants_release(&g->base);
@@ -250,81 +143,6 @@ void gate_free(struct gate *g)
 	private_close(&g->private_dirs);
 	arena_release(&g->arena);
 	free(g);
-}
-
-/* ---- filters, each built once ---- */
-
-static bool same_want(const struct seccomp_want *a,
-		      const struct seccomp_want *b)
-{
-	if (a->profile != b->profile || a->net != b->net ||
-	    a->net_udp != b->net_udp || a->net_unix != b->net_unix ||
-	    a->ipc_namespace != b->ipc_namespace ||
-	    a->memfd_noexec_sysctl != b->memfd_noexec_sysctl ||
-	    a->syscalls.n != b->syscalls.n)
-		return false;
-	for (size_t i = 0; i < a->syscalls.n; i++)
-		if (strcmp(a->syscalls.item[i], b->syscalls.item[i]) != 0)
-			return false;
-	return true;
-}
-
-/*
- * The same filter for a task that cannot have a listener: refused calls give
- * EPERM at once. Only the action differs, so nothing is built again.
- */
-static void without_listener(const struct seccomp_filter *f,
-			     struct seccomp_filter *ret)
-{
-	ret->n = f->n;
-	ret->insn = mem_alloc(f->n * sizeof(*f->insn));
-	memcpy(ret->insn, f->insn, f->n * sizeof(*f->insn));
-	for (size_t i = 0; i < ret->n; i++)
-		if (ret->insn[i].code == (BPF_RET | BPF_K) &&
-		    ret->insn[i].k == SECCOMP_RET_USER_NOTIF)
-			ret->insn[i].k = SECCOMP_RET_ERRNO | EPERM;
-}
-
-int gate_filter(struct gate *g, const struct seccomp_want *want,
-		const struct gate_filter **ret, struct err *err)
-{
-	struct gate_filter *f;
-
-	for (f = g->filters; f; f = f->next)
-		if (same_want(&f->want, want)) {
-			*ret = f;
-			return 0;
-		}
-	f = mem_zalloc(sizeof(*f));
-	f->want = *want;
-	f->want.syscalls = (struct strlist){NULL, 0};
-	for (size_t i = 0; i < want->syscalls.n; i++)
-		list_add(&f->want.syscalls, &g->arena,
-			 arena_strdup(&g->arena, want->syscalls.item[i]));
-	f->want.deny = SECCOMP_DENY_NOTIFY;
-	if (filters_build(&f->want, &f->filter, err) == 0) {
-		without_listener(&f->filter, &f->without_listener);
-	} else {
-		/* an old kernel cannot name what it refuses */
-		f->want.deny = SECCOMP_DENY_ERRNO;
-		if (filters_build(&f->want, &f->without_listener, err) < 0) {
-			free(f);
-			return -1;
-		}
-	}
-	f->next = g->filters;
-	g->filters = f;
-	*ret = f;
-	return 0;
-}
-
-const char *gate_text(struct gate *g, const char *text)
-{
-	for (size_t i = 0; i < g->texts.n; i++)
-		if (strcmp(g->texts.item[i], text) == 0)
-			return g->texts.item[i];
-	list_add(&g->texts, &g->arena, arena_strdup(&g->arena, text));
-	return g->texts.item[g->texts.n - 1];
 }
 
 /* ---- questions ---- */
@@ -376,13 +194,7 @@ const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 		struct prepared p;
 
 		prepare_default(g, &p);
-		for (int i = 0; i < N_GUARANTEES; i++) {
-			g->facts[i] = p.facts[i];
-			g->facts[i].how = gate_text(g, p.facts[i].how);
-			if (p.facts[i].remedy)
-				g->facts[i].remedy =
-					gate_text(g, p.facts[i].remedy);
-		}
+		gate_keep_facts(g, p.facts, g->facts);
 		prepared_release(&p);
 		g->has_facts = true;
 	}

@@ -1,11 +1,13 @@
 /*
- * What this machine has, for `matins doctor`: each means of the kernel tried
- * here and now, whom children become, what they see.
+ * Means of this machine, for `matins doctor`: each of the kernel's tried here
+ * and now, the user and the view of children.
  */
 #include <errno.h>
 
 #include "core/base/fd.h"
-#include "gate/prepare/inner.h"
+#include "gate/child/launch.h"
+#include "gate/prepare/facts.h"
+#include "gate/prepare/prepare.h"
 
 /* Rows at most: one for each mechanism, and two. */
 #define ROWS (N_MECHANISMS + 2)
@@ -25,10 +27,10 @@ static void add(struct machine *m, const char *name, bool is_there,
 	m->row[m->n++] = (struct gate_fact){
 		.guarantee = name,
 		.level = is_there ? GATE_ENFORCED : GATE_ABSENT,
-		.how = gate_text(g, how),
+		.how = gate_keep_text(g, how),
 		.remedy = is_there || !remedy || !*remedy
 				  ? NULL
-				  : gate_text(g, remedy),
+				  : gate_keep_text(g, remedy),
 	};
 }
 
@@ -128,7 +130,8 @@ static void add_idmap(struct machine *m)
 	}
 	fd_closep(&fd);
 	add_mechanism(m, MECHANISM_IDMAP, works,
-		      works ? "files granted can be used by who a child is"
+		      works ? "granted files keep their owner inside the "
+			      "sandbox (id-mapped mounts)"
 			    : arena_printf(&g->arena,
 					   "%s; where a grant needs one the "
 					   "child stays root without "
@@ -205,12 +208,7 @@ int gate_check_facts(struct gate *g, const struct gate_request *request,
 		struct gate_fact *facts =
 			ARENA_ARRAY(&g->arena, struct gate_fact, N_GUARANTEES);
 
-		for (int i = 0; i < N_GUARANTEES; i++) {
-			facts[i] = p.facts[i];
-			facts[i].how = gate_text(g, facts[i].how);
-			if (facts[i].remedy)
-				facts[i].remedy = gate_text(g, facts[i].remedy);
-		}
+		gate_keep_facts(g, p.facts, facts);
 		*ret = facts;
 		*ret_n = N_GUARANTEES;
 	}

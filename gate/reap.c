@@ -12,7 +12,9 @@
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
-#include "gate/prepare/inner.h"
+#include "gate/gate_child.h"
+#include "gate/prepare/state.h"
+#include "gate/tree_execs.h"
 
 struct gate_child_fds gate_child_fds(const struct gate_child *c)
 {
@@ -50,6 +52,11 @@ const struct gate_fact *gate_child_facts(const struct gate_child *c,
 {
 	*ret_n = N_GUARANTEES;
 	return c->facts;
+}
+
+struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
+{
+	return c->seen_bounds;
 }
 
 static struct watch *watch_of(struct gate_child *c)
@@ -96,7 +103,7 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 		.execs = {c->exec_row, 1},
 	};
 	if (!__atomic_load_n(&c->state.has_status, __ATOMIC_ACQUIRE))
-		/* its owner was ended, and the program with it */
+		/* the owner of the tree was ended, and the program with it */
 		v->signal =
 			end->si_code == CLD_EXITED ? SIGKILL : end->si_status;
 	else if (WIFEXITED(status))
@@ -108,14 +115,14 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 	v->records = c->watch.records.row;
 	v->n_records = c->watch.records.n;
 	v->records_dropped = c->watch.records.dropped;
-	programs_add_denials(c);
+	tree_add_denials(c);
 	v->denials = c->denials.row;
 	v->n_denials = c->denials.n;
 	v->denials_dropped = c->denials.dropped;
 	v->proxy_unasked = c->proxy.share && !proxy_was_asked(&c->proxy);
 }
 
-/* What the proxy refused stands beside the calls that were refused. */
+/* Name the endpoints that the proxy refused beside the refused calls. */
 static void add_refused(struct gate_child *c)
 {
 	struct proxy_refused r;

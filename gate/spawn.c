@@ -1,5 +1,5 @@
 /*
- * The one function that makes processes.
+ * Start of a program: prepare the request, launch it, fill its gate_child.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -7,7 +7,10 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "gate/prepare/inner.h"
+#include "gate/gate_child.h"
+#include "gate/prepare/prepare.h"
+#include "gate/prepare/probe.h"
+#include "gate/tree_execs.h"
 
 /* Descriptors of one start: the child's three and our ends of the pipes. */
 struct stdio {
@@ -68,13 +71,13 @@ static void note_caps(const struct prepared *p)
 			 p->policy.capped.item[i]);
 }
 
-/* What outlives the preparation moves into the child. */
+/* Move into the child what outlives the preparation. */
 static void fill_child(struct gate_child *c, struct prepared *p)
 {
 	struct gate *g = p->gate;
 
-	c->path = gate_text(g, p->program.file[0].path);
-	c->cwd = gate_text(g, p->launch.cwd);
+	c->path = gate_keep_text(g, p->program.file[0].path);
+	c->cwd = gate_keep_text(g, p->launch.cwd);
 	c->exec_row[0] = c->path;
 	c->own_pids = p->own_view;
 	c->private_dir = p->private_dir;
@@ -87,14 +90,9 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 		.memory = p->group_has[CGROUP_MEMORY],
 		.processes = p->group_has[CGROUP_PIDS],
 	};
-	for (int i = 0; i < N_GUARANTEES; i++) {
-		c->facts[i] = p->facts[i];
-		c->facts[i].how = gate_text(g, p->facts[i].how);
-		if (p->facts[i].remedy)
-			c->facts[i].remedy = gate_text(g, p->facts[i].remedy);
-	}
+	gate_keep_facts(g, p->facts, c->facts);
 	if (c->run.listener < 0)
-		c->facts[GUARANTEE_SYSCALLS].how = gate_text(
+		c->facts[GUARANTEE_SYSCALLS].how = gate_keep_text(
 			g, arena_printf(&p->arena,
 					"%s; refused calls are not named: no "
 					"listener to be had",
@@ -124,7 +122,7 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 		return err_wrap(err, "%s", p->request->program);
 	}
 	if (launch_start(l, p->clone_flags, &c->run, err) < 0) {
-		/* what was kept of the trial may hold no more */
+		/* the kept trial may hold no more */
 		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP &&
 				       err->kind != ERR_DEADLINE;
 		release_stdio(&s);
@@ -147,7 +145,7 @@ static bool serve(int listener, void *arg)
 	return notify_serve(listener, &c->denials, &c->watch) != NOTIFY_BROKEN;
 }
 
-/* What is started is the first row; the listener cannot see into our memory. */
+/* The program itself is the first row; the listener cannot see our memory. */
 static void begin_watch(struct prepared *p, struct gate_child *c)
 {
 	const char *path = p->program.file[0].path;
@@ -169,19 +167,19 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 	p->launch.serve_arg = c;
 	c->programs = programs_copy(&p->programs, &c->arena);
 	if (p->gate->landlock_abi > 0)
-		programs_note_listed(c, p);
-	c->watch.judge = programs_watch;
+		tree_note_listed(c, p);
+	c->watch.judge = tree_judge_exec;
 	c->watch.judge_arg = c;
 	c->watch.reads_all = p->programs.n > 0;
 	c->watch.has_begun = p->launch.exec_cookie != 0;
-	/* names of what is refused are worth no wait; rules are */
+	/* names in denials are worth no wait; rules are */
 	c->watch.only_cached =
 		!p->programs.n && p->gate->hang != GATE_HANG_NEVER;
 	if (c->watch.what & GATE_RECORD_EXEC)
 		records_add(&c->watch.records, &first);
 }
 
-/* A record that is empty because nobody could write it is not one. */
+/* Warn that a record is empty because nothing could be recorded. */
 static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
 {
 	if (p->asked_records && (!p->watches || c->run.listener < 0))
@@ -246,7 +244,7 @@ static int spawn(struct gate *gate, const struct gate_request *request,
 	return 0;
 }
 
-/* A view that was there once in this boot, and is not any more. */
+/* Try again where a view could be made earlier in this boot, but not now. */
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err)
 {

@@ -1,7 +1,6 @@
 #include "core/base/arena.h"
 
 #include <stdalign.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,19 +97,28 @@ struct strlist arena_strlist(struct arena *a, const struct strlist *list)
 	return copy;
 }
 
-char *arena_printf(struct arena *a, const char *fmt, ...)
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap)
 {
-	va_list ap, again;
+	va_list again;
 	int n;
 	char *out;
 
-	va_start(ap, fmt);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, fmt, ap);
-	va_end(ap);
-	out = arena_alloc(a, (size_t)n + 1);
-	vsnprintf(out, (size_t)n + 1, fmt, again);
+	n = vsnprintf(NULL, 0, fmt, again);
 	va_end(again);
+	out = arena_alloc(a, (size_t)n + 1);
+	vsnprintf(out, (size_t)n + 1, fmt, ap);
+	return out;
+}
+
+char *arena_printf(struct arena *a, const char *fmt, ...)
+{
+	va_list ap;
+	char *out;
+
+	va_start(ap, fmt);
+	out = arena_vprintf(a, fmt, ap);
+	va_end(ap);
 	return out;
 }
 

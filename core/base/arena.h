@@ -8,6 +8,7 @@
 #ifndef CORE_BASE_ARENA_H
 #define CORE_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "core/base/attr.h"
@@ -37,6 +38,8 @@ char *arena_lower(struct arena *a, struct str s) MUST_USE;
 struct strlist arena_strlist(struct arena *a, const struct strlist *list)
 	MUST_USE;
 char *arena_printf(struct arena *a, const char *fmt, ...) PRINTF(2, 3) MUST_USE;
+char *arena_vprintf(struct arena *a, const char *fmt, va_list ap) PRINTF(2, 0)
+	MUST_USE;
 /*
  * Make room for one more element in an array that only grows by this function.
  *

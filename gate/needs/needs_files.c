@@ -1,14 +1,16 @@
-/* Programs and files that a tree needs, beside what holds anyway. */
+#include "gate/needs/needs_files.h"
+
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gate/needs/private_files.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/needs/needs_inner.h"
-#include "gate/needs/private_files.h"
+#include "gate/prepare/places.h"
+#include "gate/prepare/prepare_view.h"
 
 static const char too_wide[] = "too wide to be granted as a whole; name what "
 			       "is needed of it";
@@ -21,17 +23,7 @@ static const char only_yours[] = "a file that only you may read; grant it by "
 
 static const char hidden[] = "the trace hid it, and the program went on";
 
-/* ---- what holds anyway ---- */
-
-static bool grants_cover(const struct grants *g, const char *path,
-			 unsigned what)
-{
-	for (size_t i = 0; i < g->n; i++)
-		if (g->grant[i].what & what &&
-		    place_covers(g->grant[i].path, path))
-			return true;
-	return false;
-}
+/* ---- grants of the plain policy ---- */
 
 static bool holds(const struct needs_finder *f, const char *path, unsigned what)
 {
@@ -56,7 +48,7 @@ static bool list_covers(const struct strlist *list, const char *path)
  */
 static bool is_private(const struct needs_finder *f, const char *path)
 {
-	return prepared_is_replaced(f->p, path) &&
+	return view_replaces(f->p, path) &&
 	       !list_covers(&f->traced->read, path) &&
 	       !list_covers(&f->traced->write, path);
 }
@@ -64,7 +56,7 @@ static bool is_private(const struct needs_finder *f, const char *path)
 /* A private place itself: there the program has its own. */
 static bool is_place(const struct needs_finder *f, const char *path)
 {
-	return f->p->own_view && gate_is_place(f->gate, path);
+	return f->p->own_view && places_has(f->gate, path);
 }
 
 static bool is_system(const char *path)
@@ -72,7 +64,7 @@ static bool is_system(const char *path)
 	return place_covers("/proc", path) || place_covers("/dev", path);
 }
 
-/* Why a path is not granted by a trace, or NULL. Explicit options say so. */
+/* Reason why a trace grants no row for the path; NULL: it may. */
 static const char *refusal(const struct needs_finder *f, const char *path)
 {
 	enum closed_kind kind = closed_kind_of(&f->closed, path);
@@ -83,24 +75,9 @@ static const char *refusal(const struct needs_finder *f, const char *path)
 
 /* ---- programs ---- */
 
-/* "ls" when that name leads to the file, else the path. */
-static const char *program_row(const struct needs_finder *f, const char *path,
-			       const char *real)
-{
-	struct resolved r = RESOLVED_INIT;
-	struct err ignored = ERR_INIT;
-	const char *name = resolve_basename(path);
-	bool is_bare =
-		resolve_program(name, NULL, f->arena, &r, &ignored) == 0 &&
-		strcmp(r.file[0].path, real) == 0;
-
-	resolved_release(&r);
-	return is_bare ? name : real;
-}
-
 /*
- * Why the gate would not start it, in the arena; NULL: it would, and starts
- * what its first line names, too.
+ * Reason why the gate would not start the program, in the arena; NULL: it
+ * would, with the interpreters of its first line.
  */
 static const char *unrunnable(struct needs_finder *f, const char *row)
 {
@@ -125,7 +102,7 @@ static const char *beyond_leash(struct needs_finder *f, const char *row,
 	return arena_strdup(f->arena, err.msg);
 }
 
-/* Did the trace let it run, by its folder or by its name? */
+/* Did the trace grant the program, by its folder or by its name? */
 static bool ran_in_trace(const struct needs_finder *f, const char *row,
 			 const char *real)
 {
@@ -133,7 +110,7 @@ static bool ran_in_trace(const struct needs_finder *f, const char *row,
 	       allow_has(&f->traced->exec, row);
 }
 
-void needs_find_program(struct needs_finder *f, const struct gate_record *r)
+static void find_program(struct needs_finder *f, const struct gate_record *r)
 {
 	struct gate_need *need;
 	char real[PATH_MAX];
@@ -145,7 +122,9 @@ void needs_find_program(struct needs_finder *f, const struct gate_record *r)
 	    holds(f, real, GRANT_EXEC) || is_private(f, real) ||
 	    allow_has(&f->brought, real))
 		return;
-	row = program_row(f, r->path, real);
+	row = resolve_in_path(r->path, real, f->arena)
+		      ? resolve_basename(r->path)
+		      : real;
 	why_not = refusal(f, real);
 	if (!why_not)
 		why_not = beyond_leash(f, row, real);
@@ -158,7 +137,7 @@ void needs_find_program(struct needs_finder *f, const struct gate_record *r)
 
 /* ---- files ---- */
 
-/* The row of this key that is granted and covers the path; NULL: none does. */
+/* Find a granted row of this key that covers the path; NULL: none does. */
 static struct gate_need *covering(const struct needs_finder *f, const char *key,
 				  const char *path)
 {
@@ -169,14 +148,14 @@ static struct gate_need *covering(const struct needs_finder *f, const char *key,
 	return NULL;
 }
 
-/* The folder of a name, as it really lies; false: there is none. */
+/* Resolve the folder of a name; false: there is none. */
 static bool real_folder(const struct needs_finder *f, const char *path,
 			char real[PATH_MAX])
 {
 	return realpath(resolve_dirname(path, f->arena), real) != NULL;
 }
 
-void needs_find_written(struct needs_finder *f, const struct gate_record *r)
+static void find_written(struct needs_finder *f, const struct gate_record *r)
 {
 	bool is_entry = r->access & GATE_ACCESS_ENTRY;
 	const char *why_not;
@@ -209,8 +188,7 @@ void needs_find_written(struct needs_finder *f, const struct gate_record *r)
 static const char *read_row(const struct needs_finder *f, const char *path,
 			    const char *real)
 {
-	return prepared_is_replaced(f->p, path) && !strstr(path, "/..") ? path
-									: real;
+	return view_replaces(f->p, path) && !strstr(path, "/..") ? path : real;
 }
 
 /*
@@ -237,14 +215,14 @@ static const char *refusal_of_file(const struct needs_finder *f,
 
 	if (list_covers(&f->traced->closed, path))
 		return is_secret;
-	if (!trace_is_private(st) || list_covers(&f->traced->read, path) ||
+	if (!file_is_private(st) || list_covers(&f->traced->read, path) ||
 	    list_covers(&f->traced->write, path) ||
 	    (cwd && realpath(cwd, real) && place_covers(real, path)))
 		return NULL;
 	return only_yours;
 }
 
-void needs_find_read(struct needs_finder *f, const struct gate_record *r)
+static void find_read(struct needs_finder *f, const struct gate_record *r)
 {
 	struct gate_need *need;
 	char real[PATH_MAX];
@@ -282,4 +260,32 @@ void needs_find_read(struct needs_finder *f, const struct gate_record *r)
 		return;
 	needs_widen(f);
 	f->fold_at = f->out->n + FOLD_EVERY;
+}
+
+/* ---- records ---- */
+
+static void each(struct needs_finder *f, unsigned what, unsigned access,
+		 void (*fn)(struct needs_finder *f,
+			    const struct gate_record *r))
+{
+	for (size_t i = 0; i < f->v->n_records; i++) {
+		const struct gate_record *r = &f->v->records[i];
+
+		if (r->what == what && r->access & access && r->path[0] == '/')
+			fn(f, r);
+	}
+}
+
+void needs_find_programs(struct needs_finder *f)
+{
+	each(f, GATE_RECORD_EXEC, GATE_ACCESS_RUN, find_program);
+}
+
+void needs_find_files(struct needs_finder *f)
+{
+	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, find_written);
+	needs_drop_covered(f);
+	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, find_read);
+	needs_widen(f);
+	needs_drop_covered(f);
 }

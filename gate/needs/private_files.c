@@ -8,7 +8,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
-#include "gate/prepare/inner.h"
+#include "core/base/arena.h"
 
 #define DEPTH_MAX 64
 /* Keys of a project that are shut; more are a project of test data. */
@@ -24,7 +24,7 @@ static const char *const keys[] = {
 static const char *const examples[] = {"*.example", "*.sample", "*.template",
 				       "*.dist", "*.defaults"};
 
-bool trace_is_private(const struct stat *st)
+bool file_is_private(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
 	       !(st->st_mode & 0177) && st->st_size > 0;
@@ -38,7 +38,7 @@ static bool matches(const char *const *patterns, size_t n, const char *name)
 	return false;
 }
 
-bool trace_is_project_key(const char *name)
+bool file_is_project_key(const char *name)
 {
 	return matches(keys, ARRAY_LEN(keys), name) &&
 	       !matches(examples, ARRAY_LEN(examples), name);
@@ -57,7 +57,7 @@ struct look {
 	struct strlist *ret;
 };
 
-/* Also what tools have fetched or made: it is much, and nobody's own. */
+/* Leave out files that tools have fetched or made: many, and none private. */
 static bool is_left_out(const struct look *l, const char *path,
 			const char *name)
 {
@@ -102,16 +102,13 @@ static bool look(struct look *l, const char *path, unsigned depth)
 	return found;
 }
 
-static bool is_private(struct look *l, const char *path, const char *name,
-		       const struct stat *st)
+static bool is_private(UNUSED struct look *l, UNUSED const char *path,
+		       UNUSED const char *name, const struct stat *st)
 {
-	(void)l;
-	(void)path;
-	(void)name;
-	return trace_is_private(st);
+	return file_is_private(st);
 }
 
-bool trace_holds_private(const char *dir, const char *but, size_t *budget)
+bool folder_holds_private(const char *dir, const char *but, size_t *budget)
 {
 	struct look l = {.fn = is_private,
 			 .arena = ARENA_INIT,
@@ -126,14 +123,14 @@ bool trace_holds_private(const char *dir, const char *but, size_t *budget)
 static bool add_key(struct look *l, const char *path, const char *name,
 		    const struct stat *st)
 {
-	if (S_ISREG(st->st_mode) && trace_is_project_key(name))
+	if (S_ISREG(st->st_mode) && file_is_project_key(name))
 		list_add(l->ret, l->ret_arena,
 			 arena_strdup(l->ret_arena, path));
 	return l->ret->n >= PROJECT_KEYS;
 }
 
-void trace_project_keys(const char *dir, size_t *budget, struct arena *arena,
-			struct strlist *ret)
+void find_project_keys(const char *dir, size_t *budget, struct arena *arena,
+		       struct strlist *ret)
 {
 	struct look l = {.fn = add_key,
 			 .arena = ARENA_INIT,

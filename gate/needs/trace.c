@@ -1,21 +1,19 @@
 /*
- * The policy of a trace: everything may be read but what is closed, so the
+ * Policy of a trace: everything may be read but what is closed, so the
  * folders on the way to what is closed are granted entry by entry.
  */
 #include <dirent.h>
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/buf.h"
-#include "core/base/mem.h"
+#include "gate/needs/private_files.h"
+#include "gate/path/resolve.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/policy/closed.h"
-#include "gate/prepare/inner.h"
-#include "gate/needs/private_files.h"
+#include "gate/prepare/places.h"
+#include "gate/prepare/probe.h"
 
 /* Entries that are granted one by one: each takes a descriptor. */
 #define TRACE_ENTRIES 700
@@ -24,49 +22,6 @@
 /* And of one folder; /tmp of a busy machine has thousands. */
 #define TRACE_FOLDER_ENTRIES 400
 
-struct closed gate_closed(const struct gate *g)
-{
-	return (struct closed){.home = g->home_path,
-			       .homes = g->homes,
-			       .state = g->config.state_dir};
-}
-
-/* Secrets that a warning names. */
-#define SECRETS_SHOWN 3
-
-/* The row of HOME is there, and beneath the folder. */
-static bool is_in(const struct gate *g, const char *row, const char *folder,
-		  struct arena *arena)
-{
-	for (size_t i = 0; i < g->homes.n; i++) {
-		const char *path =
-			arena_printf(arena, "%s%s", g->homes.item[i], row + 1);
-
-		if (place_covers(folder, path) && !place_covers(path, folder) &&
-		    access(path, R_OK) == 0)
-			return true;
-	}
-	return false;
-}
-
-const char *gate_secrets_in(const struct gate *g, const char *folder,
-			    struct arena *arena)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(mem_freep) char *real = realpath(folder, NULL);
-	const char *row;
-	size_t n = 0;
-
-	for (size_t i = 0; real && (row = closed_home_secret(i)); i++) {
-		if (!is_in(g, row, real, arena) || ++n > SECRETS_SHOWN)
-			continue;
-		buf_addf(&out, "%s%s", n > 1 ? ", " : "", row);
-	}
-	if (n > SECRETS_SHOWN)
-		buf_addf(&out, " and %zu more", n - SECRETS_SHOWN);
-	return n ? arena_strdup(arena, buf_cstr(&out)) : NULL;
-}
-
 struct opener {
 	struct gate *gate;
 	struct closed closed;
@@ -74,7 +29,7 @@ struct opener {
 	struct gate_policy *policy;
 	struct strlist *says;
 	const char *cwd;     /* as it really lies; NULL without */
-	const char *project; /* the same, where it is narrow enough for one */
+	const char *project; /* .cwd, where it is narrow enough for one */
 	size_t n;
 	size_t budget; /* entries that may still be looked at */
 };
@@ -125,13 +80,13 @@ static bool holds_private(struct opener *o, const char *path)
 			return false;
 	if (o->project && place_covers(o->project, path))
 		return false;
-	return trace_holds_private(path, o->project, &o->budget);
+	return folder_holds_private(path, o->project, &o->budget);
 }
 
 static bool is_private(const struct opener *o, const char *path,
 		       const struct stat *st)
 {
-	return trace_is_private(st) &&
+	return file_is_private(st) &&
 	       !(o->project && place_covers(o->project, path));
 }
 
@@ -150,7 +105,7 @@ static void open_entry(struct opener *o, const char *path)
 		open_folder(o, path);
 		return;
 	}
-	/* what we cannot read ourselves is not for the child either */
+	/* files that we cannot read are closed to the child */
 	if (access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK) < 0 ||
 	    o->n >= TRACE_ENTRIES)
 		return;
@@ -251,7 +206,7 @@ static void close_keys(struct opener *o)
 {
 	struct strlist found;
 
-	trace_project_keys(o->project, &o->budget, o->arena, &found);
+	find_project_keys(o->project, &o->budget, o->arena, &found);
 	for (size_t i = 0; i < found.n; i++) {
 		const char *key = found.item[i];
 
@@ -329,7 +284,7 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 		      struct err *err)
 {
 	struct opener o = {.gate = gate,
-			   .closed = gate_closed(gate),
+			   .closed = places_closed(gate),
 			   .arena = arena,
 			   .policy = ret,
 			   .says = ret_says,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -25,6 +26,13 @@ const char *resolve_dirname(const char *path, struct arena *arena)
 	if (!slash || slash == path)
 		return "/";
 	return arena_strndup(arena, path, (size_t)(slash - path));
+}
+
+const char *resolve_links(const char *path, struct arena *arena)
+{
+	char real[PATH_MAX];
+
+	return realpath(path, real) ? arena_strdup(arena, real) : NULL;
 }
 
 const char *resolve_fd_path(int fd, struct arena *arena)
@@ -501,6 +509,18 @@ int resolve_program(const char *name, const char *path, struct arena *arena,
 	}
 	ret->file[0].is_bare = !is_self && !strchr(name, '/');
 	return 0;
+}
+
+bool resolve_in_path(const char *path, const char *real, struct arena *arena)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err ignored = ERR_INIT;
+	bool is_found = resolve_program(resolve_basename(path), NULL, arena, &r,
+					&ignored) == 0 &&
+			strcmp(r.file[0].path, real) == 0;
+
+	resolved_release(&r);
+	return is_found;
 }
 
 void resolved_release(struct resolved *r)

@@ -100,6 +100,14 @@ bool resolve_is_trusted(uid_t uid) MUST_USE;
 const char *resolve_basename(const char *path) MUST_USE;
 /* All but the last part, "/" at least. */
 const char *resolve_dirname(const char *path, struct arena *arena) MUST_USE;
+/* Resolve all links of a path; NULL and errno when it leads nowhere. */
+const char *resolve_links(const char *path, struct arena *arena) MUST_USE;
+/*
+ * Does PATH lead from the last part of `path` to the file `real`? Then the
+ * bare name is enough in `exec`.
+ */
+bool resolve_in_path(const char *path, const char *real, struct arena *arena)
+	MUST_USE;
 /*
  * The path that an open descriptor has; NULL when it has none (deleted, a
  * pipe). In the arena.

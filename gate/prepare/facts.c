@@ -1,8 +1,6 @@
-/*
- * What holds for one child, guarantee by guarantee: enforced and by what,
- * partly and what is missing, or not at all and why.
- */
-#include "gate/prepare/inner.h"
+#include "gate/prepare/facts.h"
+
+#include <stdarg.h>
 
 #define NO_LANDLOCK "this kernel has no Landlock, or it is not enabled at boot"
 
@@ -18,11 +16,38 @@ const char *gate_level_name(enum gate_level level)
 	return names[level];
 }
 
-static const char *landlock_text(const struct prepared *p)
+/* A judgement; its text lives in the arena of the request. */
+static struct judgement PRINTF(3, 4)
+	judged(struct prepared *p, enum gate_level level, const char *fmt, ...)
 {
-	return arena_printf((struct arena *)&p->arena, "Landlock ABI %d",
+	struct judgement j = {.level = level};
+	va_list ap;
+
+	va_start(ap, fmt);
+	j.how = arena_vprintf(&p->arena, fmt, ap);
+	va_end(ap);
+	return j;
+}
+
+static const char *landlock_text(struct prepared *p)
+{
+	return arena_printf(&p->arena, "Landlock ABI %d",
 			    p->gate->landlock_abi);
 }
+
+static const char *group_text(const struct prepared *p)
+{
+	return p->gate->cgroups.is_unified ? "control group (version 2)"
+					   : "control group (version 1)";
+}
+
+static const char *why_no_group(const struct prepared *p)
+{
+	return *p->gate->cgroups.why ? p->gate->cgroups.why
+				     : "none could be made";
+}
+
+/* ---- guarantees ---- */
 
 /* A writable grant on which the loader could still run what is written. */
 static bool has_loadable_writes(const struct prepared *p)
@@ -37,48 +62,38 @@ static struct judgement judge_exec_listed(struct prepared *p)
 	const char *by = landlock_text(p);
 
 	if (p->gate->landlock_abi < 1)
-		return (struct judgement){GATE_ABSENT, NO_LANDLOCK};
+		return judged(p, GATE_ABSENT, NO_LANDLOCK);
 	if (p->open_programs)
-		return (struct judgement){
-			GATE_PARTIAL,
-			arena_printf(&p->arena,
-				     "%s; a read grant covers a folder of "
-				     "programs, and the loader can run what "
-				     "can be read",
-				     by)};
+		return judged(p, GATE_PARTIAL,
+			      "%s; a read grant covers a folder of "
+			      "programs, and the loader can run what "
+			      "can be read",
+			      by);
 	if (!p->own_view)
-		return (struct judgement){
-			GATE_PARTIAL,
-			arena_printf(&p->arena,
-				     "%s; the loader could run what the "
-				     "program has written (no noexec view: "
-				     "%s)",
-				     by, p->why_no_view)};
+		return judged(p, GATE_PARTIAL,
+			      "%s; the loader could run what the "
+			      "program has written (no noexec view: "
+			      "%s)",
+			      by, p->why_no_view);
 	if (has_loadable_writes(p))
-		return (struct judgement){
-			GATE_PARTIAL,
-			arena_printf(&p->arena,
-				     "%s; the loader could run what is "
-				     "written to a grant; profile = "
-				     "\"strict\" prevents that",
-				     by)};
-	return (struct judgement){
-		GATE_ENFORCED,
-		arena_printf(&p->arena, "%s, noexec private places", by)};
+		return judged(p, GATE_PARTIAL,
+			      "%s; the loader could run what is "
+			      "written to a grant; profile = "
+			      "\"strict\" prevents that",
+			      by);
+	return judged(p, GATE_ENFORCED, "%s, noexec private places", by);
 }
 
 static struct judgement judge_fs_read(struct prepared *p)
 {
 	if (p->gate->landlock_abi < 1)
-		return (struct judgement){GATE_ABSENT, NO_LANDLOCK};
-	return (struct judgement){
-		GATE_ENFORCED,
-		arena_printf(&p->arena,
-			     "%s, as user %s%s%s%s; names outside can be seen",
-			     landlock_text(p), p->id.name,
-			     p->id.is_mapped ? ", id-mapped grants" : "",
-			     p->id.why ? " without capabilities: " : "",
-			     p->id.why ? p->id.why : "")};
+		return judged(p, GATE_ABSENT, NO_LANDLOCK);
+	return judged(p, GATE_ENFORCED,
+		      "%s, as user %s%s%s%s; names outside can be seen",
+		      landlock_text(p), p->id.name,
+		      p->id.is_mapped ? ", id-mapped grants" : "",
+		      p->id.why ? " without capabilities: " : "",
+		      p->id.why ? p->id.why : "");
 }
 
 static struct judgement judge_fs_write(struct prepared *p)
@@ -86,18 +101,15 @@ static struct judgement judge_fs_write(struct prepared *p)
 	const char *missing = NULL;
 
 	if (p->own_view && p->gate->landlock_abi < 1 && !p->id.uid)
-		return (struct judgement){GATE_PARTIAL,
-					  "read-only view; root's device files "
-					  "can be written without Landlock"};
+		return judged(p, GATE_PARTIAL,
+			      "read-only view; root's device files "
+			      "can be written without Landlock");
 	if (p->own_view)
-		return (struct judgement){
-			GATE_ENFORCED,
-			arena_printf(&p->arena, "read-only view%s%s",
-				     p->gate->landlock_abi ? ", " : "",
-				     p->gate->landlock_abi ? landlock_text(p)
-							   : "")};
+		return judged(p, GATE_ENFORCED, "read-only view%s%s",
+			      p->gate->landlock_abi ? ", " : "",
+			      p->gate->landlock_abi ? landlock_text(p) : "");
 	if (!p->id.uid)
-		missing = prepared_keeps_attributes(p)
+		missing = p->keep_attributes
 				  ? "it stays root; the filter refuses to "
 				    "change modes, owners, times and attributes"
 				  : "it stays root: modes, times and "
@@ -114,65 +126,56 @@ static struct judgement judge_fs_write(struct prepared *p)
 	else
 		missing = "times and attributes of files that everybody may "
 			  "write can be changed";
-	return (struct judgement){
-		GATE_PARTIAL,
-		arena_printf(
-			&p->arena, "%s; %s%s", landlock_text(p), missing,
-			p->gate->landlock_abi < 3
-				? ", and writable ones truncated (Landlock "
-				  "ABI 3 stops that)"
-				: "")};
+	return judged(p, GATE_PARTIAL, "%s; %s%s", landlock_text(p), missing,
+		      p->gate->landlock_abi < 3
+			      ? ", and writable ones truncated (Landlock "
+				"ABI 3 stops that)"
+			      : "");
 }
 
 static struct judgement judge_net_off(struct prepared *p)
 {
 	switch (p->policy.net) {
 	case POLICY_NET_NONE:
-		return (struct judgement){GATE_ENFORCED,
-					  "the filter refuses socket()"};
+		return judged(p, GATE_ENFORCED, "the filter refuses socket()");
 	case POLICY_NET_LOOPBACK:
-		return (struct judgement){GATE_ENFORCED,
-					  "an own network namespace"};
+		return judged(p, GATE_ENFORCED, "an own network namespace");
 	case POLICY_NET_PROXY:
-		return (struct judgement){
-			GATE_ABSENT, "net is granted; nothing is reached past "
-				     "the proxy"};
+		return judged(p, GATE_ABSENT,
+			      "net is granted; nothing is reached past "
+			      "the proxy");
 	default:
-		return (struct judgement){GATE_ABSENT, "net is granted"};
+		return judged(p, GATE_ABSENT, "net is granted");
 	}
 }
 
 static struct judgement judge_net_ports(struct prepared *p)
 {
 	if (p->policy.net == POLICY_NET_ALL)
-		return (struct judgement){GATE_ABSENT, "net = \"all\""};
+		return judged(p, GATE_ABSENT, "net = \"all\"");
 	if (p->policy.net == POLICY_NET_PROXY)
-		return (struct judgement){
-			GATE_ENFORCED,
-			arena_printf(&p->arena,
-				     "own network namespace, proxy: %zu row%s",
-				     p->policy.n_endpoints,
-				     p->policy.n_endpoints == 1 ? "" : "s")};
+		return judged(p, GATE_ENFORCED,
+			      "own network namespace, proxy: %zu row%s",
+			      p->policy.n_endpoints,
+			      p->policy.n_endpoints == 1 ? "" : "s");
 	if (p->policy.net != POLICY_NET_PORTS)
 		return judge_net_off(p);
-	return (struct judgement){
-		GATE_PARTIAL,
-		arena_printf(&p->arena,
-			     "%s: any host on these ports, this machine and "
-			     "private networks too%s (%s)",
-			     landlock_text(p),
-			     p->policy.net_udp ? "; UDP goes to any port, "
-						 "since port 53 is granted"
-					       : "",
-			     p->why_no_view)};
+	return judged(p, GATE_PARTIAL,
+		      "%s: any host on these ports, this machine and "
+		      "private networks too%s (%s)",
+		      landlock_text(p),
+		      p->policy.net_udp ? "; UDP goes to any port, "
+					  "since port 53 is granted"
+					: "",
+		      p->why_no_view);
 }
 
 static struct judgement judge_proc_hidden(struct prepared *p)
 {
 	if (p->own_view)
-		return (struct judgement){GATE_ENFORCED,
-					  "pid namespace with an own /proc"};
-	return (struct judgement){GATE_ABSENT, p->why_no_view};
+		return judged(p, GATE_ENFORCED,
+			      "pid namespace with an own /proc");
+	return judged(p, GATE_ABSENT, "%s", p->why_no_view);
 }
 
 static struct judgement judge_ipc(struct prepared *p)
@@ -182,19 +185,18 @@ static struct judgement judge_ipc(struct prepared *p)
 			   policy_has_own_net(&p->policy) || scoped;
 
 	if (p->own_view && no_abstract)
-		return (struct judgement){GATE_ENFORCED,
-					  "ipc and pid namespaces"};
+		return judged(p, GATE_ENFORCED, "ipc and pid namespaces");
 	if (scoped)
-		return (struct judgement){GATE_ENFORCED,
-					  "Landlock scopes; the filter refuses "
-					  "shared memory and queues"};
+		return judged(p, GATE_ENFORCED,
+			      "Landlock scopes; the filter refuses "
+			      "shared memory and queues");
 	if (p->own_view)
-		return (struct judgement){
-			GATE_PARTIAL, "namespaces; abstract sockets can be "
-				      "reached (Landlock ABI 6 stops that)"};
-	return (struct judgement){
-		GATE_PARTIAL, "the filter refuses shared memory and queues; "
-			      "signals reach the user's other programs"};
+		return judged(p, GATE_PARTIAL,
+			      "namespaces; abstract sockets can be "
+			      "reached (Landlock ABI 6 stops that)");
+	return judged(p, GATE_PARTIAL,
+		      "the filter refuses shared memory and queues; "
+		      "signals reach the user's other programs");
 }
 
 static bool has_group(const struct prepared *p)
@@ -205,83 +207,71 @@ static bool has_group(const struct prepared *p)
 static struct judgement judge_tree_kill(struct prepared *p)
 {
 	if (p->own_view)
-		return (struct judgement){GATE_ENFORCED, "pid namespace"};
+		return judged(p, GATE_ENFORCED, "pid namespace");
 	if (!has_group(p))
-		return (struct judgement){
-			GATE_PARTIAL, "a subreaper ends the tree; not when it "
-				      "is killed itself"};
+		return judged(p, GATE_PARTIAL,
+			      "a subreaper ends the tree; not when it "
+			      "is killed itself");
 	if (p->gate->landlock_abi < 6 && !p->id.change)
-		return (struct judgement){
-			GATE_PARTIAL,
+		return judged(
+			p, GATE_PARTIAL,
 			"a subreaper and a control group end the tree; the "
 			"program can signal the runner (Landlock ABI 6 stops "
-			"that)"};
-	return (struct judgement){GATE_ENFORCED,
-				  arena_printf(&p->arena,
-					       "a subreaper, and the tree's %s",
-					       prepared_group_text(p))};
+			"that)");
+	return judged(p, GATE_ENFORCED, "a subreaper, and the tree's %s",
+		      group_text(p));
 }
 
 static struct judgement judge_limits_pids(struct prepared *p)
 {
 	if (p->group_has[CGROUP_PIDS])
-		return (struct judgement){GATE_ENFORCED,
-					  arena_printf(&p->arena,
-						       "pids.max of a %s",
-						       prepared_group_text(p))};
+		return judged(p, GATE_ENFORCED, "pids.max of a %s",
+			      group_text(p));
 	if (p->own_view && p->gate->ns.as_user)
-		return (struct judgement){
-			GATE_ENFORCED, "RLIMIT_NPROC in an own user namespace"};
+		return judged(p, GATE_ENFORCED,
+			      "RLIMIT_NPROC in an own user namespace");
 	if (p->own_view && p->gate->ns.pid_max)
-		return (struct judgement){GATE_ENFORCED,
-					  "pid_max of the pid namespace"};
-	return (struct judgement){GATE_PARTIAL,
-				  "RLIMIT_NPROC, which counts the user's other "
-				  "processes as well"};
+		return judged(p, GATE_ENFORCED, "pid_max of the pid namespace");
+	return judged(p, GATE_PARTIAL,
+		      "RLIMIT_NPROC, which counts the user's other "
+		      "processes as well");
 }
 
 static struct judgement judge_limits_mem(struct prepared *p)
 {
 	if (p->group_has[CGROUP_MEMORY])
-		return (struct judgement){
-			GATE_ENFORCED,
-			arena_printf(&p->arena,
-				     "a %s counts all memory of the tree",
-				     prepared_group_text(p))};
-	return (struct judgement){
-		GATE_PARTIAL,
-		arena_printf(&p->arena,
-			     "RLIMIT_DATA for the private memory of each "
-			     "process, not for shared memory and not for the "
-			     "tree (no control group: %s)",
-			     prepared_no_group(p))};
+		return judged(p, GATE_ENFORCED,
+			      "a %s counts all memory of the tree",
+			      group_text(p));
+	return judged(p, GATE_PARTIAL,
+		      "RLIMIT_DATA for the private memory of each "
+		      "process, not for shared memory and not for the "
+		      "tree (no control group: %s)",
+		      why_no_group(p));
 }
 
 static struct judgement judge_no_tty(struct prepared *p)
 {
 	if (p->gate->landlock_abi < 1)
-		return (struct judgement){GATE_PARTIAL,
-					  "own session, no terminal handed on, "
-					  "TIOCSTI refused; without Landlock "
-					  "terminals of the same user can be "
-					  "opened"};
-	return (struct judgement){
-		GATE_ENFORCED,
-		"own session, no terminal handed on, TIOCSTI refused"};
+		return judged(p, GATE_PARTIAL,
+			      "own session, no terminal handed on, "
+			      "TIOCSTI refused; without Landlock "
+			      "terminals of the same user can be "
+			      "opened");
+	return judged(p, GATE_ENFORCED,
+		      "own session, no terminal handed on, TIOCSTI refused");
 }
 
-static struct judgement judge_env_clean(UNUSED struct prepared *p)
+static struct judgement judge_env_clean(struct prepared *p)
 {
-	return (struct judgement){GATE_ENFORCED, "built from nothing"};
+	return judged(p, GATE_ENFORCED, "built from nothing");
 }
 
 static struct judgement judge_syscalls(struct prepared *p)
 {
-	return (struct judgement){
-		GATE_ENFORCED,
-		arena_printf(&p->arena, "seccomp, profile %s%s",
-			     profile_name(p->policy.profile),
-			     p->launch.filter.len ? "" : ", unnamed")};
+	return judged(p, GATE_ENFORCED, "seccomp, profile %s%s",
+		      profile_name(p->policy.profile),
+		      p->launch.filter.len ? "" : ", unnamed");
 }
 
 /* One row for each of guarantees.def, in that order. */
@@ -300,6 +290,98 @@ static struct judgement (*const judges[N_GUARANTEES])(struct prepared *) = {
 	[GUARANTEE_ENV_CLEAN] = judge_env_clean,
 	[GUARANTEE_SYSCALLS] = judge_syscalls,
 };
+
+/* ---- remedies: the machine's come from gate/child/ns.c and mechanisms.def
+ * ---- */
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static const char *view_remedy(const struct prepared *p)
+{
+	if (p->own_view)
+		return NULL;
+	if (p->policy.isolate == GATE_ISOLATE_OFF)
+		return "isolate = \"auto\"";
+	return or_null(ns_remedy(&p->gate->ns));
+}
+
+static const char *exec_listed_remedy(const struct prepared *p)
+{
+	if (p->gate->landlock_abi < 1)
+		return mechanism_remedy(MECHANISM_LANDLOCK);
+	if (p->open_programs)
+		return "grant what is needed instead of a whole folder of "
+		       "programs";
+	if (!p->own_view)
+		return view_remedy(p);
+	return "profile = \"strict\"";
+}
+
+static const char *net_remedy(const struct prepared *p)
+{
+	if (p->policy.net == POLICY_NET_NONE)
+		return NULL;
+	if (p->policy.net == POLICY_NET_PORTS)
+		return view_remedy(p);
+	return "leave `net` out, or name what is needed instead of \"all\"";
+}
+
+static const char *fact_remedy(const struct prepared *p, enum guarantee g)
+{
+	switch (g) {
+	case GUARANTEE_EXEC_LISTED:
+		return exec_listed_remedy(p);
+	case GUARANTEE_FS_READ:
+	case GUARANTEE_NO_TTY:
+		return mechanism_remedy(MECHANISM_LANDLOCK);
+	case GUARANTEE_FS_WRITE:
+		return p->own_view ? mechanism_remedy(MECHANISM_LANDLOCK)
+				   : view_remedy(p);
+	case GUARANTEE_NET_OFF:
+	case GUARANTEE_NET_PORTS:
+		return net_remedy(p);
+	case GUARANTEE_IPC:
+		return p->own_view ? mechanism_remedy(MECHANISM_LANDLOCK_SCOPE)
+				   : view_remedy(p);
+	case GUARANTEE_PROC_HIDDEN:
+	case GUARANTEE_TREE_KILL:
+		return view_remedy(p);
+	case GUARANTEE_LIMITS_PIDS:
+		if (!p->own_view)
+			return view_remedy(p);
+		return mechanism_remedy(MECHANISM_CGROUP);
+	case GUARANTEE_LIMITS_MEM:
+		return mechanism_remedy(MECHANISM_CGROUP);
+	default:
+		return NULL;
+	}
+}
+
+static bool is_view_mechanism(enum mechanism m)
+{
+	return m == MECHANISM_USERNS || m == MECHANISM_MNTNS ||
+	       m == MECHANISM_PIDNS || m == MECHANISM_IPCNS ||
+	       m == MECHANISM_UTSNS || m == MECHANISM_NETNS;
+}
+
+const char *mechanism_remedy_here(const struct prepared *p, enum mechanism m)
+{
+	if (!is_view_mechanism(m))
+		return or_null(mechanism_remedy(m));
+	if (!p->own_view)
+		return view_remedy(p);
+	if (m == MECHANISM_USERNS)
+		return "start matins as an ordinary user: as root namespaces "
+		       "need none";
+	if (m == MECHANISM_NETNS)
+		return "net = \"loopback\"";
+	return NULL;
+}
+
+/* ---- what `require` names ---- */
 
 static bool has_mechanism(const struct prepared *p, enum mechanism m)
 {
@@ -336,16 +418,16 @@ static bool has_mechanism(const struct prepared *p, enum mechanism m)
 	return false;
 }
 
-/* Its own reason, where one is known. */
+/* Reason of its own for one mechanism; NULL: none is known. */
 static const char *why_no_mechanism(struct prepared *p, enum mechanism m)
 {
 	if (m == MECHANISM_CGROUP)
-		return prepared_no_group(p);
+		return why_no_group(p);
 	if (m == MECHANISM_LANDLOCK || m == MECHANISM_LANDLOCK_NET ||
 	    m == MECHANISM_LANDLOCK_SCOPE)
 		return p->gate->landlock_abi < 1 ? NO_LANDLOCK
 						 : landlock_text(p);
-	return mechanism_is_view(m) ? p->why_no_view : NULL;
+	return is_view_mechanism(m) ? p->why_no_view : NULL;
 }
 
 static int refuse_mechanism(struct prepared *p, enum mechanism m,

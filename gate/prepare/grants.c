@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/place.h"
 
 uint64_t grant_rights(unsigned what)
 {
@@ -21,6 +22,15 @@ uint64_t grant_rights(unsigned what)
 		if (what & table[i].what)
 			rights |= table[i].rights;
 	return rights;
+}
+
+bool grants_cover(const struct grants *g, const char *path, unsigned what)
+{
+	for (size_t i = 0; i < g->n; i++)
+		if (g->grant[i].what & what &&
+		    place_covers(g->grant[i].path, path))
+			return true;
+	return false;
 }
 
 static struct grant *find_same(const struct grants *g, const struct stat *st,
@@ -135,7 +145,7 @@ void grants_release(struct grants *g)
 	g->n = g->n_links = 0;
 }
 
-/* What is not there, or not for us, is not for the child either. */
+/* Files that are missing, or closed to us, are closed to the child. */
 static int open_base(struct grants *g, const char *path, unsigned what,
 		     struct err *err)
 {

@@ -32,6 +32,10 @@ enum {
 	GRANT_DEVICE = 16,
 	GRANT_ASKED = 32, /* by a policy or an argument: all beneath it */
 	GRANT_LIST = 64,  /* names beneath it, no content */
+
+	GRANT_WRITES = GRANT_WRITE | GRANT_WRITE_ONLY,
+	/* all that a program can do with a file */
+	GRANT_ACCESS = GRANT_READ | GRANT_WRITES | GRANT_EXEC,
 };
 
 enum granted_by {
@@ -41,7 +45,8 @@ enum granted_by {
 	N_GRANT_REASONS
 };
 
-/* Why, beside the rights and joined as they are: GRANT_BY(ARGUMENT). */
+/* Reasons stand beside the rights and are joined like them: GRANT_BY(ARGUMENT).
+ */
 #define GRANT_BY(ID) (1U << (8U + (unsigned)GRANTED_##ID))
 
 struct grant {
@@ -121,11 +126,19 @@ void grants_add(struct grants *g, const char *asked, const char *path, int fd,
 		const struct stat *st, unsigned what);
 void grants_release(struct grants *g);
 
+/*
+ * Is the path a grant, or beneath one, with any of these rights or reasons?
+ *
+ * what  GRANT_... and GRANT_BY() joined by |
+ */
+bool grants_cover(const struct grants *g, const char *path, unsigned what)
+	MUST_USE;
+
 /* The Landlock class of rights. */
 uint64_t grant_rights(unsigned what) MUST_USE;
 
 /*
- * What the base list names on this machine, opened.
+ * Open what base.def names and this machine has.
  * errors  ERR_SYS
  */
 int grants_open_base(struct grants *g, struct err *err) MUST_USE;

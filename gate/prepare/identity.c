@@ -1,17 +1,16 @@
-/*
- * Whom the child becomes, and what such a user could do by the modes of
- * files alone.
- */
-#include <errno.h>
+#include "gate/prepare/identity.h"
+
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/prepare/inner.h"
+#include "gate/prepare/prepared.h"
 
 #define NOBODY 65534
 
-/* From the file itself: what the child sees, without plugins or network. */
+/* Read the file itself, as the child will: no plugins, no network. */
 static bool find_user(const char *name, uid_t uid, struct arena *arena,
 		      struct identity *ret)
 {
@@ -49,8 +48,8 @@ const char *identity_home(struct gate *g)
 }
 
 /*
- * Root of a user namespace cannot become who does not exist in it. Rows of a
- * map are: first number inside, first outside, how many.
+ * Root of a user namespace cannot become a user who does not exist in it. Rows
+ * of a map are: first number inside, first outside, how many.
  */
 static bool is_mapped(const char *map, unsigned long id)
 {
@@ -98,7 +97,7 @@ int prepare_identity(struct prepared *p, struct err *err)
 	if (!user) {
 		p->id = nobody(p->gate);
 		if (!p->id.change)
-			prepared_stay_root(p, "no other user exists in this "
+			identity_stay_root(p, "no other user exists in this "
 					      "user namespace");
 		return 0;
 	}
@@ -118,20 +117,34 @@ int prepare_identity(struct prepared *p, struct err *err)
 	return 0;
 }
 
-void prepared_stay_root(struct prepared *p, const char *why)
+void identity_stay_root(struct prepared *p, const char *why)
 {
 	p->id = self(p->gate);
 	p->id.why = why;
 }
 
-bool identity_can(const struct identity *id, const struct stat *st,
-		  unsigned want)
+/* want: 4 read, 2 write, 1 execute, as in one digit of a mode */
+static bool may(const struct identity *id, const struct stat *st, unsigned want)
 {
 	unsigned shift = st->st_uid == id->uid	 ? 6
 			 : st->st_gid == id->gid ? 3
 						 : 0;
 
 	return (st->st_mode >> shift & want) == want;
+}
+
+bool identity_may_use(const struct identity *id, const struct grant *g)
+{
+	bool is_dir = S_ISDIR(g->st.st_mode);
+	unsigned want = 0;
+
+	if (g->what & (GRANT_READ | GRANT_WRITE))
+		want |= is_dir ? 5 : 4;
+	if (g->what & GRANT_WRITES)
+		want |= is_dir ? 3 : 2;
+	if (g->what & GRANT_EXEC)
+		want |= 1;
+	return may(id, &g->st, want);
 }
 
 const char *identity_wall(const struct identity *id, const char *path,
@@ -144,22 +157,8 @@ const char *identity_wall(const struct identity *id, const char *path,
 		if (path[i] != '/')
 			continue;
 		dir = arena_strndup(arena, path, i);
-		if (stat(dir, &st) == 0 && !identity_can(id, &st, 1))
+		if (stat(dir, &st) == 0 && !may(id, &st, 1))
 			return dir;
 	}
 	return NULL;
-}
-
-unsigned identity_want(const struct grant *g)
-{
-	bool is_dir = S_ISDIR(g->st.st_mode);
-	unsigned want = 0;
-
-	if (g->what & (GRANT_READ | GRANT_WRITE))
-		want |= is_dir ? 5 : 4;
-	if (g->what & (GRANT_WRITE | GRANT_WRITE_ONLY))
-		want |= is_dir ? 3 : 2;
-	if (g->what & GRANT_EXEC)
-		want |= 1;
-	return want;
 }

@@ -1,20 +1,22 @@
-/*
- * From a request to something that only has to be started. The order is that
- * of the contract: leash, resolve, open, judge, judge again with what was
- * opened; then who the child is, what it sees, and what enforces it.
- */
+#include "gate/prepare/prepare.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "gate/policy/allow.h"
+#include "gate/build/seccomp.h"
 #include "gate/child/hang.h"
-#include "gate/prepare/inner.h"
-#include "gate/path/install.h"
+#include "gate/child/process.h"
+#include "gate/policy/allow.h"
+#include "gate/prepare/facts.h"
+#include "gate/prepare/prepare_env.h"
+#include "gate/prepare/prepare_filter.h"
+#include "gate/prepare/prepare_grants.h"
+#include "gate/prepare/prepare_programs.h"
+#include "gate/prepare/prepare_view.h"
+#include "gate/prepare/probe.h"
 
 /* ---- programs ---- */
 
@@ -43,7 +45,7 @@ static int resolve_allowed(struct prepared *p, const char *name,
 	struct err not_found = ERR_INIT;
 
 	if (resolve_program(name, NULL, &p->arena, ret, &not_found) < 0) {
-		/* what is not allowed need not exist to be refused */
+		/* a program that is not allowed is refused, exist it or not */
 		if (allow_exec(leash, name, NULL, err) < 0)
 			return -1;
 		*err = not_found;
@@ -142,8 +144,7 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 			*err = one;
 			return err_wrap(err, "exec");
 		}
-		list_add(&p->policy.capped, &p->arena,
-			 arena_strdup(&p->arena, one.msg));
+		prepared_cap(p, "%s", one.msg);
 	}
 	return 0;
 }
@@ -162,6 +163,37 @@ static void prepare_argv(struct prepared *p)
 	if (!p->argv.n)
 		list_add(&p->argv, &p->arena, p->request->program);
 	list_add(&p->argv, &p->arena, NULL);
+}
+
+/* ---- the control group ---- */
+
+static void prepare_group(struct prepared *p)
+{
+	struct cgroups *pool = &p->gate->cgroups;
+	const struct cgroup_want want = {p->policy.memory_bytes,
+					 p->policy.processes};
+	struct err err = ERR_INIT;
+
+	/* groups are swept where they are made, folders only when needed */
+	if (p->for_start && !p->gate->swept) {
+		p->gate->swept = true;
+		private_sweep();
+	}
+	cgroups_open(pool, NULL);
+	memcpy(p->group_has, pool->has, sizeof(p->group_has));
+	if (!p->for_start || !pool->n_trees)
+		return;
+	if (cgroups_take(pool, &want, &p->group, &err) == 0 &&
+	    cgroup_doors(pool, p->group, &p->launch.fd[FD_GROUP], &err) == 0) {
+		p->launch.has_group_folder = pool->is_unified;
+		return;
+	}
+	/* the facts then say that there is none */
+	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
+		fd_closep(&p->launch.fd[i]);
+	cgroups_give(pool, p->group);
+	p->group = NULL;
+	p->group_has[CGROUP_MEMORY] = p->group_has[CGROUP_PIDS] = false;
 }
 
 /* ---- the whole ---- */
@@ -214,18 +246,25 @@ static int choose_net(struct prepared *p, struct err *err)
 	return 0;
 }
 
-int prepare(struct gate *gate, const struct gate_request *request,
-	    bool for_start, struct prepared *p, struct err *err)
+static struct prepared begin(struct gate *gate,
+			     const struct gate_request *request)
+{
+	return (struct prepared){.gate = gate,
+				 .request = request,
+				 .arena = ARENA_INIT,
+				 .launch = {.fd = LAUNCH_NO_FDS}};
+}
+
+/* Leash, program, grants, user, view, environment, filter: in that order. */
+static int prepare(struct gate *gate, const struct gate_request *request,
+		   bool for_start, struct prepared *p, struct err *err)
 {
 	static const struct gate_policy none;
 	const struct gate_policy *policy =
 		request->policy ? request->policy : &none;
 
-	*p = (struct prepared){.gate = gate,
-			       .request = request,
-			       .for_start = for_start,
-			       .arena = ARENA_INIT,
-			       .launch = {.fd = LAUNCH_NO_FDS}};
+	*p = begin(gate, request);
+	p->for_start = for_start;
 	p->grants = (struct grants)GRANTS_INIT(&p->arena);
 	if (policy_resolve(policy, &gate->config.leash, &p->arena, &p->policy,
 			   err) < 0 ||
@@ -249,7 +288,7 @@ int prepare(struct gate *gate, const struct gate_request *request,
 
 /* A child that has not come to exec by then never will. */
 #define START_MS 20000
-/* The kernel tells nobody that a lease was given back. */
+/* The kernel sends no event when a lease was given back. */
 #define LEASE_NAP_MS 10
 
 uint64_t prepare_until(const struct gate_request *request)
@@ -272,9 +311,7 @@ int prepare_by(struct gate *gate, const struct gate_request *request,
 	       bool for_start, uint64_t until_ns, struct prepared *p,
 	       struct err *err)
 {
-	*p = (struct prepared){.gate = gate,
-			       .arena = ARENA_INIT,
-			       .launch = {.fd = LAUNCH_NO_FDS}};
+	*p = begin(gate, request);
 	if (may_hang(gate) && hang_try(request, until_ns, err) < 0)
 		return -1;
 	for (;;) {
@@ -295,10 +332,7 @@ void prepare_default(struct gate *gate, struct prepared *p)
 	static const struct gate_request nothing;
 	struct err ignored = ERR_INIT;
 
-	*p = (struct prepared){.gate = gate,
-			       .request = &nothing,
-			       .arena = ARENA_INIT,
-			       .launch = {.fd = LAUNCH_NO_FDS}};
+	*p = begin(gate, &nothing);
 	prepare_group(p);
 	/* failures are what the facts then say */
 	if (policy_resolve(&none, NULL, &p->arena, &p->policy, &ignored) < 0 ||
@@ -306,23 +340,4 @@ void prepare_default(struct gate *gate, struct prepared *p)
 	    prepare_identity(p, &ignored) < 0 ||
 	    prepare_filter(p, &ignored) < 0 || prepare_facts(p, &ignored) < 0)
 		return;
-}
-
-void prepared_release(struct prepared *p)
-{
-	resolved_release(&p->program);
-	for (size_t i = 0; i < p->n_execs; i++)
-		resolved_release(&p->execs[i]);
-	for (size_t i = 0; i < p->n_exec_folders; i++)
-		walk_release(&p->exec_folder[i].found);
-	grants_release(&p->grants);
-	landlock_rules_release(&p->rules);
-	fd_closep(&p->launch.fd[FD_RULESET]);
-	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
-		fd_closep(&p->launch.fd[i]);
-	cgroups_give(&p->gate->cgroups, p->group);
-	if (p->private_dir)
-		private_remove(p->private_dir);
-	free(p->private_dir);
-	arena_release(&p->arena);
 }

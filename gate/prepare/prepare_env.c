@@ -1,22 +1,20 @@
-/*
- * What the child is told: an environment that begins empty, limits, the
- * working directory, the filter.
- */
+#include "gate/prepare/prepare_env.h"
+
 #include <limits.h>
 #include <sched.h>
-#include <sys/random.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/prepare/inner.h"
+#include "gate/proxy/proxy.h"
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
 extern char **environ;
 
-/* Of the caller's own environment: how to speak, and the time zone. */
+/* Pass on the language and the time zone of the caller's own environment. */
 static bool is_passed_on(const char *entry)
 {
 	return strncmp(entry, "LANG=", 5) == 0 ||
@@ -48,9 +46,15 @@ static void put(struct prepared *p, const char *name, const char *value)
 		list_add(&p->env, &p->arena, entry);
 }
 
-/* ---- PATH ---- */
+/* ---- programs of the request ---- */
 
-/* What the child would find under this name, looking in `path`. */
+/* The i-th program that was resolved: rows of `exec`, then the program. */
+static const struct resolved *program_at(const struct prepared *p, size_t i)
+{
+	return i < p->n_execs ? &p->execs[i] : &p->program;
+}
+
+/* Would the child find this file under its name, looking in `path`? */
 static bool finds(const char *path, const struct resolved_file *f,
 		  struct arena *arena)
 {
@@ -78,8 +82,7 @@ static const char *child_path(struct prepared *p)
 	const char *path = DEFAULT_PATH;
 
 	for (size_t k = 0; k <= p->n_execs; k++) {
-		const struct resolved *r =
-			k < p->n_execs ? &p->execs[k] : &p->program;
+		const struct resolved *r = program_at(p, k);
 
 		for (size_t i = 0; i < r->n; i++) {
 			const struct resolved_file *f = &r->file[i];
@@ -95,7 +98,7 @@ static const char *child_path(struct prepared *p)
 }
 
 /*
- * In both spellings: curl reads http_proxy in lower case only, others upper.
+ * Name the proxy in both spellings: curl reads http_proxy in lower case only.
  * ALL_PROXY is not socks5h://, which the same port speaks, too: libraries of
  * python fail at the sight of it unless a further package is installed.
  */
@@ -120,8 +123,7 @@ static void put_proxy(struct prepared *p)
 static bool starts(const struct prepared *p, const char *name)
 {
 	for (size_t k = 0; k <= p->n_execs; k++) {
-		const struct resolved *r =
-			k < p->n_execs ? &p->execs[k] : &p->program;
+		const struct resolved *r = program_at(p, k);
 
 		if (r->n &&
 		    strcmp(resolve_basename(r->file[0].asked), name) == 0)
@@ -131,9 +133,9 @@ static bool starts(const struct prepared *p, const char *name)
 }
 
 /*
- * Without a network npm tries for minutes to fetch what is not installed; told
- * so, it says at once that it is not there. It would look for a newer npm all
- * the same, which is a refusal in each report.
+ * Tell npm that it is offline: without a network it tries for minutes to fetch
+ * a missing package. It would still look for a newer npm, which would be a
+ * refusal in each report.
  */
 static void put_npm(struct prepared *p)
 {
@@ -162,7 +164,7 @@ static void prepare_variables(struct prepared *p)
 	for (size_t i = 0; environ[i]; i++)
 		if (is_passed_on(environ[i]) && !is_declared(p, environ[i]))
 			list_add(&p->env, &p->arena, environ[i]);
-	/* may be secrets, so they are not copied */
+	/* values may be secrets, so they are not copied */
 	for (size_t i = 0; declared && declared[i]; i++)
 		list_add(&p->env, &p->arena, declared[i]);
 	list_add(&p->env, &p->arena, NULL);
@@ -212,7 +214,7 @@ static int child_cwd(struct prepared *p, struct err *err)
 	return 0;
 }
 
-/* The limit would hold for what the caller's shell has opened, too. */
+/* Is an output a file of the caller's? Its size would be limited, too. */
 static bool writes_a_file(const struct gate_request *r)
 {
 	struct stat st;
@@ -277,71 +279,12 @@ int prepare_env(struct prepared *p, struct err *err)
 		return 0;
 	p->clone_flags =
 		ns_clone_flags(&p->gate->ns, policy_has_own_net(&p->policy));
-	/* it takes a namespace of its own when it is in its group */
+	/* the program takes a namespace of its own once it is in its group */
 	if (l->fd[FD_GROUP] >= 0)
 		p->clone_flags &= ~(uint64_t)CLONE_NEWCGROUP;
 	if (!p->gate->ns.as_user)
 		return 0;
 	l->uid_map = arena_printf(&p->arena, "%u %u 1", p->id.uid, p->id.uid);
 	l->gid_map = arena_printf(&p->arena, "%u %u 1", p->id.gid, p->id.gid);
-	return 0;
-}
-
-/* Without a listener nothing can be written down, and spawn.c says so. */
-static void watch_calls(struct prepared *p)
-{
-	const struct gate_policy *asked = p->request->policy;
-	struct sock_fprog watched;
-
-	p->asked_records = p->request->record;
-	if (asked && asked->record_exec)
-		p->asked_records |= GATE_RECORD_EXEC;
-	/* rules of programs hold for every exec of the tree, and those that
-	   are refused are named */
-	p->watches = p->asked_records | GATE_RECORD_EXEC;
-	/* nobody else can know it: what guesses is seen each time */
-	if (p->watches == GATE_RECORD_EXEC &&
-	    getrandom(&p->launch.exec_cookie, sizeof(p->launch.exec_cookie),
-		      GRND_NONBLOCK) < 0)
-		p->launch.exec_cookie = 0;
-	if (p->watches && p->launch.filter.len &&
-	    watch_filter(&p->launch.filter, p->watches, p->launch.exec_cookie,
-			 &p->arena, &watched))
-		p->launch.filter = watched;
-	else
-		p->watches = 0;
-}
-
-/*
- * Only the filter can keep a child that stays root from changing modes, and
- * it cannot tell files apart: where something may be written, programs such
- * as git must be able to change modes.
- */
-bool prepared_keeps_attributes(const struct prepared *p)
-{
-	return !p->own_view && !p->id.uid && !p->policy.user &&
-	       !p->policy.write.n && !p->policy.write_only.n;
-}
-
-int prepare_filter(struct prepared *p, struct err *err)
-{
-	const struct gate_filter *f;
-	struct seccomp_want want;
-
-	seccomp_want_init(&want, &p->policy);
-	want.net_unix = p->gate->landlock_abi >= 9;
-	want.ipc_namespace = p->own_view;
-	want.keep_attributes = prepared_keeps_attributes(p);
-	want.memfd_noexec_sysctl = p->own_view && p->gate->ns.memfd_noexec;
-	if (gate_filter(p->gate, &want, &f, err) < 0)
-		return -1;
-	p->launch.filter = (struct sock_fprog){f->filter.n, f->filter.insn};
-	p->launch.filter_errno = (struct sock_fprog){f->without_listener.n,
-						     f->without_listener.insn};
-	watch_calls(p);
-	/* refusing to start is better than not to name what was refused */
-	if (p->policy.mechanisms_required & POLICY_BIT(MECHANISM_NOTIFY) &&
-	    f->filter.n)
-		p->launch.filter_errno.len = 0;
 	return 0;
 }

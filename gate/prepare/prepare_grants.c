@@ -1,59 +1,33 @@
-/*
- * Which paths a request comes to: the program's files and installation, the
- * files that its arguments name, and what the policy grants.
- */
-#include <errno.h>
+#include "gate/prepare/prepare_grants.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "core/base/fd.h"
 #include "core/base/log.h"
+#include "gate/path/install.h"
+#include "gate/path/mounts.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/prepare/inner.h"
-#include "gate/path/install.h"
-
-bool prepared_each_link(struct prepared *p, const char *path,
-			bool (*fn)(struct prepared *p, const char *link,
-				   const struct stat *st, const void *arg),
-			const void *arg)
-{
-	struct walk w = WALK_INIT;
-	bool all = true;
-
-	if (walk_open(path, &p->arena, &w) < 0)
-		return true;
-	for (size_t i = 0; all && i < w.n_links; i++)
-		all = fn(p, w.link[i].at, &w.link[i].st, arg);
-	walk_release(&w);
-	return all;
-}
+#include "gate/prepare/grant_path.h"
 
 /* A file that is missing, or closed to us, is closed to the child. */
 static int grant_seen(struct prepared *p, const char *path, unsigned what,
 		      struct err *err)
 {
-	int r = prepared_grant(p, path, what, err);
+	int r = grant_path(p, path, what, err);
 
 	return r < 0 && (err->kind != ERR_SYS || err->sys != EACCES) ? -1 : 0;
 }
 
 /* ---- programs and what belongs to them ---- */
 
-/* Every child may read it anyway. */
-static bool is_base(const struct prepared *p, const char *path)
-{
-	const struct grants *base = &p->gate->base;
-
-	for (size_t i = 0; i < base->n; i++)
-		if (base->grant[i].what == GRANT_READ &&
-		    place_covers(base->grant[i].path, path))
-			return true;
-	return false;
-}
-
 static int add_installation(struct prepared *p, const struct install *in,
 			    struct err *err)
 {
 	for (size_t i = 0; i < in->read.n; i++) {
-		if (!is_base(p, in->read.item[i]) &&
+		if (!grants_cover(&p->gate->base, in->read.item[i],
+				  GRANT_READ) &&
 		    grant_seen(p, in->read.item[i],
 			       GRANT_READ | GRANT_BY(INSTALLATION), err) < 0)
 			return -1;
@@ -94,18 +68,16 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 }
 
 /*
- * What the script lies in and may be written: there a mark of its package
- * could be removed, so that a folder above would count. NULL: nothing.
+ * Find a writable folder around the script: there a mark of its package could
+ * be removed, so that a folder above would count. NULL: there is none.
  */
 static const char *writable_around(const struct prepared *p, const char *path,
 				   const char *package)
 {
-	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
-
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
 
-		if (g->what & write && place_covers(g->path, path) &&
+		if (g->what & GRANT_WRITES && place_covers(g->path, path) &&
 		    S_ISDIR(g->st.st_mode) && !place_covers(g->path, package))
 			return g->path;
 	}
@@ -123,22 +95,20 @@ static int add_script_package(struct prepared *p, const char *path,
 		return 0;
 	written = writable_around(p, path, dir);
 	if (written) {
-		list_add(&p->policy.capped, &p->arena,
-			 arena_printf(&p->arena,
-				      "folder of the script \"%s\": not "
-				      "readable, it is found above %s, which "
-				      "the program may write; if it is meant, "
-				      "add it to `read`",
-				      dir, written));
+		prepared_cap(p,
+			     "folder of the script \"%s\": not readable, it "
+			     "is found above %s, which the program may write; "
+			     "if it is meant, add it to `read`",
+			     dir, written);
 		return 0;
 	}
-	r = prepared_grant(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
+	r = grant_path(p, dir, GRANT_READ | GRANT_BY(PACKAGE), err);
 	if (r == 0)
 		p->installation = dir;
 	return r < 0 ? -1 : 0;
 }
 
-/* Of the i-th file that a program comes to: itself, or what runs it. */
+/* Reason for the i-th file of a program: itself, or a file that runs it. */
 static unsigned file_reason(const struct prepared *p, const struct resolved *r,
 			    size_t i)
 {
@@ -194,9 +164,8 @@ static int add_file(struct prepared *p, const char *arg, const char *path,
 
 	if (!S_ISREG(found->st.st_mode))
 		return 0;
-	r = prepared_grant_found(p, path, found,
-				 GRANT_READ | GRANT_ASKED | GRANT_BY(ARGUMENT),
-				 err);
+	r = grant_found(p, path, found,
+			GRANT_READ | GRANT_ASKED | GRANT_BY(ARGUMENT), err);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	if (arg[0] != '/' && place_covers(p->request->cwd, real))
@@ -230,7 +199,7 @@ static int add_arguments(struct prepared *p, struct err *err)
 
 	while (p->request->argv[argv.n])
 		list_add(&argv, &p->arena, p->request->argv[argv.n]);
-	/* what a script is told is its own */
+	/* arguments of a script belong to the script */
 	if (!p->program.prefix.n)
 		script = programs_script(program->asked, program->path, &argv);
 	for (size_t i = 1; i < argv.n; i++)
@@ -256,15 +225,15 @@ static int missing(const struct prepared *p, const char *path, bool is_write,
 static int add_grant(struct prepared *p, const char *path, unsigned what,
 		     struct err *err)
 {
-	bool is_write = what & (GRANT_WRITE | GRANT_WRITE_ONLY);
+	bool is_write = what & GRANT_WRITES;
 	int r;
 
 	what |= GRANT_ASKED | (is_write ? GRANT_BY(WRITE) : GRANT_BY(READ));
-	r = prepared_grant(p, path, what, err);
+	r = grant_path(p, path, what, err);
 	return r > 0 ? missing(p, path, is_write, err) : r;
 }
 
-/* The host's /tmp is a grant like others, so the leash may not have it. */
+/* Grant the host's /tmp, as far as the leash allows it. */
 static int share_tmp(struct prepared *p, struct err *err)
 {
 	const struct gate_leash *leash = &p->gate->config.leash;
@@ -276,9 +245,8 @@ static int share_tmp(struct prepared *p, struct err *err)
 		/* not as asked for: HOME stays private in there */
 		return grant_seen(p, "/tmp", GRANT_WRITE | GRANT_BY(TMP), err);
 	p->policy.tmp_shared = false;
-	list_add(&p->policy.capped, &p->arena,
-		 "tmp \"shared\": private, the leash does not allow /tmp "
-		 "(fs_read, fs_write)");
+	prepared_cap(p, "tmp \"shared\": private, the leash does not allow "
+			"/tmp (fs_read, fs_write)");
 	return 0;
 }
 
@@ -308,18 +276,16 @@ static bool leads_out(const char *folder, const char *link, const char *target)
 }
 
 /*
- * A link that an earlier child could have made, being in what this one or
- * another of the same configuration may write, must not lead to more than
- * that.
+ * A link that an earlier child could have made, in a folder that this one or
+ * another of the same configuration may write, must not lead out of it.
  */
 static bool is_own_link(const struct prepared *p, const char *link,
 			const char *target)
 {
-	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
 	const struct strlist *written = &p->gate->config.written;
 
 	for (size_t i = 0; i < p->grants.n; i++)
-		if (p->grants.grant[i].what & write &&
+		if (p->grants.grant[i].what & GRANT_WRITES &&
 		    leads_out(p->grants.grant[i].path, link, target))
 			return false;
 	for (size_t i = 0; i < written->n; i++)
@@ -346,14 +312,92 @@ static int check_links(struct prepared *p, struct err *err)
 	return 0;
 }
 
+/* ---- sealed paths ---- */
+
+/*
+ * No writable grant may lie above a sealed path, under whatever name: a folder
+ * is known by its inode, so that another mount of it is the same.
+ */
+
+/* Is the file this path, or one of the folders above it? */
+static bool is_above(const struct stat *one, const char *path,
+		     struct arena *arena)
+{
+	char *at = arena_strdup(arena, path);
+	struct stat st;
+	char *slash;
+
+	do {
+		if (stat(at, &st) == 0 && stat_is_same(&st, one))
+			return true;
+		slash = strrchr(at, '/');
+		*slash = '\0';
+	} while (slash > at);
+	return stat("/", &st) == 0 && stat_is_same(&st, one);
+}
+
+/* Is a folder above the path mounted somewhere beneath the grant? True, too,
+   where the table of mounts cannot be read. */
+static bool is_mounted_beneath(const struct grant *g, const char *path,
+			       struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err ignored = ERR_INIT;
+	struct str rest;
+	struct mount m;
+	struct stat st;
+
+	if (fd_read_file("/proc/self/mountinfo", &text, &ignored) < 0)
+		return true;
+	rest = buf_str(&text);
+	while (mounts_next(&rest, &m)) {
+		const char *at = mounts_path(m.point, arena).p;
+
+		if (place_covers(g->path, at) && stat(at, &st) == 0 &&
+		    is_above(&st, path, arena))
+			return true;
+	}
+	return false;
+}
+
+static bool holds(const struct grant *g, const char *path, struct arena *arena)
+{
+	return place_covers(g->path, path) || is_above(&g->st, path, arena) ||
+	       is_mounted_beneath(g, path, arena);
+}
+
+static int check_sealed(struct prepared *p, struct err *err)
+{
+	const struct strlist *sealed = &p->gate->config.sealed;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (!(g->what & GRANT_WRITES))
+			continue;
+		for (size_t k = 0; k < sealed->n; k++)
+			if (holds(g, sealed->item[k], &p->arena))
+				return err_set(
+					err, ERR_POLICY,
+					"write: %s holds %s, which is allowed "
+					"whatever is written into it; `matins "
+					"allow %s` allows what it says now",
+					g->path, sealed->item[k],
+					sealed->item[k]);
+	}
+	return 0;
+}
+
+/* ---- all together ---- */
+
 static int add_exec_folders(struct prepared *p, struct err *err)
 {
 	for (size_t i = 0; i < p->n_exec_folders; i++) {
 		struct exec_folder *f = &p->exec_folder[i];
 
-		if (prepared_grant_found(
-			    p, f->asked, &f->found,
-			    GRANT_EXEC | GRANT_READ | GRANT_BY(EXEC), err) < 0)
+		if (grant_found(p, f->asked, &f->found,
+				GRANT_EXEC | GRANT_READ | GRANT_BY(EXEC),
+				err) < 0)
 			return -1;
 	}
 	return 0;
@@ -369,7 +413,5 @@ int prepare_grants(struct prepared *p, struct err *err)
 			return -1;
 	if (add_arguments(p, err) < 0)
 		return -1;
-	if (check_links(p, err) < 0)
-		return -1;
-	return prepare_sealed(p, err);
+	return check_links(p, err) < 0 ? -1 : check_sealed(p, err);
 }

@@ -1,30 +1,27 @@
-/*
- * The rules of [sandbox.programs], held: for the program that is started, for
- * what its first line starts, and for the pins of all files that are named.
- */
+#include "gate/prepare/prepare_programs.h"
+
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "core/base/place.h"
 #include "core/base/sha256.h"
-#include "gate/prepare/inner.h"
+#include "core/base/place.h"
 
 #define HASH_CHUNK_BYTES 65536
 
-/* ---- what the names of rules lead to ---- */
+/* Sum of a file as it was; another time or number is another file. */
+struct gate_hash {
+	struct gate_hash *next;
+	struct stat st;
+	char hex[SHA256_HEX_BYTES];
+};
 
-static const char *followed(const char *path, struct arena *arena)
-{
-	char real[PATH_MAX];
+/* ---- names of rules ---- */
 
-	return realpath(path, real) ? arena_strdup(arena, real) : NULL;
-}
-
-/* A rule for a program that is not there means nothing here. */
+/* Find the file of a rule; a rule for a missing program means nothing. */
 static const char *rule_path(struct prepared *p, const char *name)
 {
 	struct resolved r = RESOLVED_INIT;
@@ -32,14 +29,14 @@ static const char *rule_path(struct prepared *p, const char *name)
 	const char *path = NULL;
 
 	if (strchr(name, '/'))
-		return followed(name, &p->arena);
+		return resolve_links(name, &p->arena);
 	if (resolve_program(name, NULL, &p->arena, &r, &ignored) == 0)
 		path = r.file[0].path;
 	resolved_release(&r);
 	return path;
 }
 
-/* ---- what scripts bring with them ---- */
+/* ---- interpreters of scripts ---- */
 
 static void add_start(struct prepared *p, const struct programs_start *s)
 {
@@ -51,7 +48,7 @@ static void add_start(struct prepared *p, const struct programs_start *s)
 	set->start = grown;
 }
 
-/* Where in the prefix the interpreter stands that was asked for so. */
+/* Find the interpreter in the prefix, by the name that asked for it. */
 static size_t find_in_prefix(const struct resolved *r, const char *asked)
 {
 	size_t i = 0;
@@ -61,15 +58,15 @@ static size_t find_in_prefix(const struct resolved *r, const char *asked)
 	return i;
 }
 
-/* env(1) reads quotes, escapes and variables in what is behind -S. */
+/* env(1) reads quotes, escapes and variables behind -S. */
 static bool is_plain(const char *argument)
 {
 	return !strpbrk(argument, "\"'\\$#");
 }
 
 /*
- * `#!/usr/bin/env -S node --x` as [node, --x, script]. Without -S the kernel's
- * one argument is the whole name of the program.
+ * Split `#!/usr/bin/env -S node --x` into [node, --x, script]. Without -S the
+ * kernel's one argument is the whole name of the program.
  */
 static struct strlist env_words(struct prepared *p, const struct resolved *r,
 				size_t at, bool *ret_is_plain)
@@ -134,7 +131,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-/* of: names the file, or has it open */
+/* of: an open descriptor of the file, O_PATH will do */
 static int hash(int of, char hex[SHA256_HEX_BYTES])
 {
 	AUTO(fd_closep) int fd = -1;
@@ -158,7 +155,7 @@ static int hash(int of, char hex[SHA256_HEX_BYTES])
 	return n < 0 ? -1 : 0;
 }
 
-/* The sum of an open file; of one that has not changed it is remembered. */
+/* Sum an open file; the sum of an unchanged file is remembered. */
 static int known_hash(struct gate *g, const char *path, int fd,
 		      const char **ret, struct err *err)
 {
@@ -193,7 +190,7 @@ static bool is_writable(struct prepared *p, const char *path)
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
 			const char *real =
-				followed(lists[k]->item[i], &p->arena);
+				resolve_links(lists[k]->item[i], &p->arena);
 
 			if (place_covers(real ? real : lists[k]->item[i], path))
 				return true;
@@ -315,171 +312,4 @@ int prepare_programs(struct prepared *p, struct err *err)
 		if (check_pins(p, &p->execs[i], NULL, err) < 0)
 			return -1;
 	return check_pins_in_folders(p, err);
-}
-
-/* ---- what a tree executes ---- */
-
-/* A row of `exec` for this program: bare, where PATH leads to it. */
-static const char *exec_row(const char *path, struct arena *arena)
-{
-	const char *file = followed(path, arena);
-	struct resolved r = RESOLVED_INIT;
-	struct err ignored = ERR_INIT;
-	const char *name = resolve_basename(path);
-	bool is_found = resolve_program(name, NULL, arena, &r, &ignored) == 0 &&
-			file && strcmp(r.file[0].path, file) == 0;
-
-	resolved_release(&r);
-	return is_found ? name : path;
-}
-
-static bool is_listed(const struct gate_child *c, const char *path,
-		      const struct programs_file *file)
-{
-	for (size_t i = 0; i < c->n_may_run; i++) {
-		const struct may_run *m = &c->may_run[i];
-
-		if ((m->file.dev == file->dev && m->file.ino == file->ino) ||
-		    (m->is_folder && place_covers(m->path, path)))
-			return true;
-	}
-	return false;
-}
-
-/* Of a script, links followed; NULL: it has none, or it is not there. */
-static const char *interpreter_of(const char *file, struct arena *arena)
-{
-	AUTO(fd_closep)
-	int fd = fd_open(file, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
-	char line[LIMIT_SHEBANG];
-	ssize_t n = fd < 0 ? -1 : pread(fd, line, sizeof(line), 0);
-	struct str name, argument;
-
-	if (n < 2 ||
-	    !resolve_shebang((struct str){line, (size_t)n}, &name, &argument))
-		return NULL;
-	return followed(arena_strndup(arena, name.p, name.n), arena);
-}
-
-/* What the kernel will refuse to execute there: the file, or what its first
-   line starts; NULL: nothing. */
-static const char *unlisted(const struct gate_child *c, const char *path,
-			    const struct programs_file *file,
-			    struct arena *arena)
-{
-	const char *starts;
-	struct stat st;
-
-	if (!is_listed(c, path, file))
-		return path;
-	starts = c->watch.only_cached ? NULL : interpreter_of(path, arena);
-	if (!starts || stat(starts, &st) < 0 ||
-	    is_listed(c, starts, &(struct programs_file){st.st_dev, st.st_ino}))
-		return NULL;
-	return starts;
-}
-
-void programs_note_listed(struct gate_child *c, const struct prepared *p)
-{
-	const struct grants *lists[] = {&p->grants, &p->gate->base};
-	size_t cap = lists[0]->n + lists[1]->n;
-
-	c->may_run = ARENA_ARRAY(&c->arena, struct may_run, cap + 1);
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const struct grant *g = &lists[k]->grant[i];
-
-			if (!(grant_rights(g->what) & LL_FS_EXECUTE))
-				continue;
-			c->may_run[c->n_may_run++] = (struct may_run){
-				.file = {g->st.st_dev, g->st.st_ino},
-				.is_folder = S_ISDIR(g->st.st_mode),
-				.path = arena_strdup(&c->arena, g->path),
-			};
-		}
-}
-
-static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
-		       struct err *err)
-{
-	struct programs_call call = {
-		.asked = x->path,
-		.path = x->file,
-		.file = {x->dev, x->ino},
-		.argv = x->argv,
-		.is_cut = x->is_cut,
-	};
-
-	if (x->error)
-		return err_set(err, ERR_POLICY,
-			       "%s: which program this is cannot be told, and "
-			       "there are rules for programs; name its file",
-			       x->path);
-	return programs_judge(&c->programs, &call, err);
-}
-
-enum watch_answer programs_watch(void *child, const struct watch_exec *x,
-				 struct err *why)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct gate_child *c = child;
-	const char *refused;
-
-	if (c->programs.n && (x->error == ENOENT || x->error == ENOTDIR))
-		return WATCH_NOT_THERE;
-	if (c->programs.n && judge_rules(c, x, why) < 0)
-		return WATCH_FORBIDDEN;
-	if (!c->may_run || x->error || !x->is_program)
-		return WATCH_GOES_ON;
-	refused = unlisted(c, x->file, &(struct programs_file){x->dev, x->ino},
-			   &arena);
-	if (!refused)
-		return WATCH_GOES_ON;
-	err_set(why, ERR_POLICY, "start %s", refused);
-	return WATCH_UNLISTED;
-}
-
-/* execvp(3) tries one folder of PATH after the other: said once. */
-static bool is_told(const struct denials *log, const char *program,
-		    const char *why)
-{
-	for (size_t i = 0; i < log->n; i++)
-		if (strcmp(log->row[i].program, program) == 0 &&
-		    strcmp(log->row[i].detail, why) == 0)
-			return true;
-	return false;
-}
-
-static void add_denial(struct gate_child *c, const struct gate_record *row)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *path = row->path;
-	const char *real = c->watch.only_cached ? NULL : followed(path, &arena);
-	const char *allow = "", *refused = NULL;
-	struct stat st;
-
-	if (row->unlisted && real && stat(real, &st) == 0)
-		refused = unlisted(
-			c, real, &(struct programs_file){st.st_dev, st.st_ino},
-			&arena);
-	if (refused && strcmp(refused, real) != 0)
-		path = refused; /* the interpreter of a script that is listed */
-	if (row->unlisted)
-		allow = arena_printf(
-			&arena, "sandbox = { exec = [\"%s\"] }",
-			c->watch.only_cached ? path : exec_row(path, &arena));
-	denials_add_exec(&c->denials, path, row->program, row->why, allow,
-			 row->count);
-}
-
-void programs_add_denials(struct gate_child *c)
-{
-	const struct records *r = &c->watch.records;
-
-	for (size_t i = 0; i < r->n; i++) {
-		const struct gate_record *row = &r->row[i];
-
-		if (row->why && !is_told(&c->denials, row->program, row->why))
-			add_denial(c, row);
-	}
 }

@@ -1,17 +1,12 @@
-/*
- * What stays read-only inside of writable grants: our own files, and what
- * makes a folder run code for whoever uses it next (protected.def).
- */
-#include <errno.h>
+#include "gate/prepare/prepare_protected.h"
+
 #include <glob.h>
-#include <limits.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/place.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/split.h"
 
-/* Paths that one row with a `*` stands for; with more, the folder does. */
+/* Matches of one row with a `*`; beyond that its folder is protected. */
 #define MATCHES_MAX 256
 
 enum kind { KIND_ANY, KIND_FILE };
@@ -39,35 +34,28 @@ static void push(struct prepared *p, const char *path, const struct stat *st)
 	v->protect = more;
 }
 
-static bool push_link(struct prepared *p, const char *link,
-		      const struct stat *st, const void *none)
-{
-	(void)none;
-	push(p, link, st);
-	return true;
-}
-
 static void add(struct prepared *p, const char *path)
 {
-	struct stat st;
-	char real[PATH_MAX];
+	struct walk w = WALK_INIT;
 
-	if (!realpath(path, real) || stat(real, &st) < 0)
+	if (walk_open(path, &p->arena, &w) < 0)
 		return;
-	push(p, real, &st);
-	/* which could be led elsewhere */
-	prepared_each_link(p, path, push_link, NULL);
+	if (w.path) {
+		push(p, w.path, &w.st);
+		/* links on the way could be led elsewhere */
+		for (size_t i = 0; i < w.n_links; i++)
+			push(p, w.link[i].at, &w.link[i].st);
+	}
+	walk_release(&w);
 }
 
 /* ---- rows of the table ---- */
 
-/* Who names the very path in `write` means it. */
+/* Does `write` name this very path? Then it is meant. */
 static bool is_named(const struct prepared *p, const char *path)
 {
-	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
-
 	for (size_t i = 0; i < p->grants.n; i++)
-		if (p->grants.grant[i].what & write &&
+		if (p->grants.grant[i].what & GRANT_WRITES &&
 		    strcmp(p->grants.grant[i].path, path) == 0)
 			return true;
 	return false;
@@ -99,7 +87,7 @@ static const char *quote(struct prepared *p, const char *path)
 	return out;
 }
 
-/* Neither the folder itself nor the one above, which have names with a dot. */
+/* Leave out "." and "..", which `*` matches with GLOB_PERIOD. */
 static bool is_match(const char *path)
 {
 	return !strstr(path, "/./") && !strstr(path, "/../");
@@ -150,41 +138,14 @@ static void add_table(struct prepared *p, const char *dir)
 
 static bool is_written(const struct prepared *p, const char *path)
 {
-	const unsigned write = GRANT_WRITE | GRANT_WRITE_ONLY;
-
-	for (size_t i = 0; i < p->grants.n; i++)
-		if (p->grants.grant[i].what & write &&
-		    place_covers(p->grants.grant[i].path, path))
-			return true;
-	return false;
+	return grants_cover(&p->grants, path, GRANT_WRITES);
 }
 
-int prepared_make_folder(const struct prepared *p, const char *folder,
-			 struct err *err)
-{
-	struct stat st;
-	int r;
-
-	if (!p->for_start)
-		return 0;
-	/* a file may be there already */
-	r = fd_mkdirs(folder, 0700) < 0 ? errno : EEXIST;
-	if ((stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) ||
-	    !is_written(p, folder))
-		return 0;
-	/* nor can the program make it then */
-	if (r == EACCES || r == EROFS)
-		return 0;
-	return err_set(err, ERR_POLICY,
-		       "write: %s belongs to matins itself, must be there so "
-		       "that no program makes it, and cannot be made: %s; make "
-		       "it, or grant less",
-		       folder, strerror(r));
-}
+/* ---- our own files ---- */
 
 /*
- * A file that is not there cannot be mounted read-only, so its folder is.
- * Without a view the rules give nothing in the folders above it.
+ * Protect the folder of a file that does not exist: the file itself cannot be
+ * mounted. Without a view the rules give nothing in the folders above it.
  */
 static int add_absent(struct prepared *p, const char *path, struct err *err)
 {
@@ -210,7 +171,7 @@ static bool is_filled(struct prepared *p, const char *link)
 					   place.name)));
 }
 
-/* A link on the way that leads nowhere; NULL: none. */
+/* Find a link on the way that leads nowhere; NULL: there is none. */
 static const char *find_loose_link(const char *path, struct arena *arena)
 {
 	char *at = arena_strdup(arena, path);
@@ -240,15 +201,15 @@ static int check_loose(struct prepared *p, const struct strlist *list,
 		if (link && is_filled(p, link))
 			return err_set(err, ERR_POLICY,
 				       "write: %s belongs to matins itself, "
-				       "and %s is a link to what is not there, "
-				       "which a program could make; remove the "
-				       "link, or grant less",
+				       "and %s is a link that leads nowhere, "
+				       "where a program could make a file; "
+				       "remove the link, or grant less",
 				       path, link);
 	}
 	return 0;
 }
 
-int prepared_check_links(struct prepared *p, struct err *err)
+int protected_check_links(struct prepared *p, struct err *err)
 {
 	return check_loose(p, &p->gate->config.absent, err) < 0
 		       ? -1
@@ -264,7 +225,7 @@ int prepare_protected(struct prepared *p, struct err *err)
 	for (size_t i = 0; i < p->grants.n; i++) {
 		const struct grant *g = &p->grants.grant[i];
 
-		if (!(g->what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
+		if (!(g->what & GRANT_WRITES))
 			continue;
 		any = true;
 		if (S_ISDIR(g->st.st_mode))
@@ -275,5 +236,53 @@ int prepare_protected(struct prepared *p, struct err *err)
 	for (size_t i = 0; any && i < absent->n; i++)
 		if (add_absent(p, absent->item[i], err) < 0)
 			return -1;
+	return 0;
+}
+
+/* ---- without a view ---- */
+
+static enum split_entry judge_entry(const struct prepared *p, const char *path,
+				    unsigned *what)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+
+	for (size_t i = 0; i < protect->n; i++) {
+		if (place_covers(protect->item[i], path)) {
+			*what = GRANT_READ;
+			return SPLIT_GRANT;
+		}
+		if (place_covers(path, protect->item[i]))
+			return SPLIT_OPEN;
+	}
+	return SPLIT_GRANT;
+}
+
+static bool holds_protected(const struct prepared *p, const char *folder)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+
+	for (size_t i = 0; i < protect->n; i++)
+		if (place_covers(folder, protect->item[i]))
+			return true;
+	return false;
+}
+
+int protected_split(struct prepared *p, struct err *err)
+{
+	static const struct split split = {"protected", judge_entry};
+	size_t n = p->grants.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct grant g = p->grants.grant[i];
+
+		if (!(g.what & GRANT_WRITES) || !holds_protected(p, g.path))
+			continue;
+		p->write_holes = true;
+		p->grants.grant[i].what =
+			(g.what & ~(unsigned)GRANT_WRITES) |
+			(g.what & GRANT_WRITE ? GRANT_READ : 0);
+		if (split_folder(p, &split, g.path, g.what, err) < 0)
+			return err_wrap(err, "write");
+	}
 	return 0;
 }

@@ -1,22 +1,12 @@
-/*
- * What the child sees and may open: private places, grants in the view, the
- * Landlock rules; without namespaces private folders instead.
- */
-#include <dirent.h>
+#include "gate/prepare/prepare_view.h"
+
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
-#include <unistd.h>
 
-#include "core/base/fd.h"
-#include "core/base/mem.h"
 #include "core/base/place.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/prepare_hidden.h"
+#include "gate/prepare/prepare_protected.h"
 
-/* Entries of one folder that are granted one by one. */
-#define SPLIT_ENTRIES 1024
-
-bool prepared_is_replaced(const struct prepared *p, const char *path)
+bool view_replaces(const struct prepared *p, const char *path)
 {
 	for (size_t i = 0; p->own_view && i < p->gate->n_places; i++)
 		if (place_covers(p->gate->place[i].path, path))
@@ -26,7 +16,7 @@ bool prepared_is_replaced(const struct prepared *p, const char *path)
 
 /* ---- id maps ---- */
 
-/* The id map that gives the owner's files to the child; -1 = none. */
+/* Index of the id map that gives the owner's files to the child; -1 = none. */
 static int find_idmap(struct gate *g, const struct stat *owner,
 		      const struct identity *id)
 {
@@ -64,16 +54,13 @@ static bool wants_idmap(const struct prepared *p, const struct grant *g)
 {
 	if (!p->id.change || g->st.st_uid == p->id.uid || is_sticky_dir(&g->st))
 		return false;
-	return g->what & GRANT_ASKED ||
-	       !identity_can(&p->id, &g->st, identity_want(g));
+	return g->what & GRANT_ASKED || !identity_may_use(&p->id, g);
 }
 
 /* False: the grant will not work for this identity. */
 static bool map_grant(struct prepared *p, const struct grant *g,
 		      struct setup_grant *s)
 {
-	bool is_write = g->what & (GRANT_WRITE | GRANT_WRITE_ONLY);
-
 	if (!wants_idmap(p, g))
 		return true;
 	s->idmap = find_idmap(p->gate, &g->st, &p->id);
@@ -90,21 +77,10 @@ static bool map_grant(struct prepared *p, const struct grant *g,
 		p->id.is_mapped = true;
 		return true;
 	}
-	return !is_write && identity_can(&p->id, &g->st, identity_want(g));
+	return !(g->what & GRANT_WRITES) && identity_may_use(&p->id, g);
 }
 
 /* ---- the parts of a view ---- */
-
-struct setup_place *prepared_add_place(struct prepared *p, const char *path)
-{
-	struct setup_view *v = &p->view;
-	struct setup_place *more =
-		arena_grow(&p->arena, v->places, v->n_places, sizeof(*more));
-
-	more[v->n_places] = (struct setup_place){.path = path};
-	v->places = more;
-	return &more[v->n_places++];
-}
 
 /* HOME gives way to a grant that covers it; the others to one of just them. */
 static bool gives_way(const struct prepared *p, const struct setup_place *place)
@@ -126,7 +102,7 @@ static bool gives_way(const struct prepared *p, const struct setup_place *place)
 	return false;
 }
 
-/* What is written there is memory. */
+/* Bound a private place by `memory`, since its files are memory. */
 static struct setup_place bounded_place(const struct prepared *p,
 					const struct setup_place *place)
 {
@@ -199,13 +175,11 @@ static void drop_write_only(struct prepared *p)
 
 		if (is_enforceable(p, g))
 			continue;
-		list_add(&p->policy.capped, &p->arena,
-			 arena_printf(&p->arena,
-				      "write \"%s\": dropped; the leash does "
-				      "not allow it to be read (fs_read), and "
-				      "in a private place what is written can "
-				      "be read",
-				      g->path));
+		prepared_cap(p,
+			     "write \"%s\": dropped; the leash does not allow "
+			     "it to be read (fs_read), and in a private place "
+			     "what is written can be read",
+			     g->path);
 		g->what &= GRANT_EXEC;
 	}
 }
@@ -226,7 +200,7 @@ static bool place_grants(struct prepared *p)
 		s[n] = (struct setup_grant){
 			.path = g->path,
 			.is_dir = S_ISDIR(g->st.st_mode),
-			.is_write = g->what & (GRANT_WRITE | GRANT_WRITE_ONLY),
+			.is_write = g->what & GRANT_WRITES,
 			.idmap = -1,
 			.dev = g->st.st_dev,
 			.ino = g->st.st_ino,
@@ -240,7 +214,7 @@ static bool place_grants(struct prepared *p)
 	return works;
 }
 
-/* Where that is depends on a link; nothing can be put there. */
+/* A path with ".." depends on links, so nothing can be put there. */
 static bool goes_up(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -263,7 +237,7 @@ static void choose_links(struct prepared *p)
 			is_seen |=
 				S_ISDIR(p->grants.grant[k].st.st_mode) &&
 				place_covers(p->grants.grant[k].path, l->path);
-		if (!is_seen && prepared_is_replaced(p, l->path))
+		if (!is_seen && view_replaces(p, l->path))
 			link[n++] = (struct setup_link){l->path, l->target};
 	}
 	p->view.links = link;
@@ -279,93 +253,10 @@ static bool works_for(const struct prepared *p, const struct identity *id)
 		AUTO(arena_release) struct arena scratch = ARENA_INIT;
 
 		if (identity_wall(id, g->path, &scratch) ||
-		    !identity_can(id, &g->st, identity_want(g)))
+		    !identity_may_use(id, g))
 			return false;
 	}
 	return true;
-}
-
-static int split_folder(struct prepared *p, const struct grant *g,
-			const char *path, struct err *err);
-
-/* One entry of a folder with a protected path somewhere in it. */
-static int split_entry(struct prepared *p, const struct grant *g,
-		       const char *path, struct err *err)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-	struct stat st;
-
-	if (lstat(path, &st) < 0 ||
-	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
-		return 0;
-	for (size_t i = 0; i < protect->n; i++) {
-		if (place_covers(protect->item[i], path))
-			return grants_open_entry(&p->grants, path, GRANT_READ,
-						 err) < 0
-				       ? -1
-				       : 0;
-		if (place_covers(path, protect->item[i]))
-			return split_folder(p, g, path, err);
-	}
-	return grants_open_entry(&p->grants, path, g->what, err) < 0 ? -1 : 0;
-}
-
-static int split_folder(struct prepared *p, const struct grant *g,
-			const char *path, struct err *err)
-{
-	DIR *dir = opendir(path);
-	struct dirent *e;
-	int r = 0, n = 0;
-
-	if (!dir)
-		return err_sys(err, errno, "%s", path);
-	while (r == 0 && (e = readdir(dir))) {
-		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
-			continue;
-		if (++n > SPLIT_ENTRIES)
-			r = err_set(err, ERR_LIMIT,
-				    "%s: more than %d entries, granted one by "
-				    "one because of what is protected in "
-				    "there; namespaces (isolate) avoid that",
-				    path, SPLIT_ENTRIES);
-		else
-			r = split_entry(p, g,
-					arena_printf(&p->arena, "%s/%s", path,
-						     e->d_name),
-					err);
-	}
-	closedir(dir);
-	return r;
-}
-
-/*
- * No Landlock rule takes away what another gives. A grant with a protected
- * path in it becomes grants of its entries; new ones cannot be made directly
- * in such a folder.
- */
-static int split_grants(struct prepared *p, struct err *err)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-	size_t n = p->grants.n;
-
-	for (size_t i = 0; i < n; i++) {
-		struct grant g = p->grants.grant[i];
-		bool is_hit = false;
-
-		if (!(g.what & (GRANT_WRITE | GRANT_WRITE_ONLY)))
-			continue;
-		for (size_t k = 0; k < protect->n; k++)
-			is_hit |= place_covers(g.path, protect->item[k]);
-		if (!is_hit)
-			continue;
-		p->write_holes = true;
-		p->grants.grant[i].what =
-			(g.what & ~(unsigned)(GRANT_WRITE | GRANT_WRITE_ONLY)) |
-			(g.what & GRANT_WRITE ? GRANT_READ : 0);
-		if (split_folder(p, &g, g.path, err) < 0)
-			return err_wrap(err, "write");
-	}
-	return 0;
 }
 
 static int use_folders(struct prepared *p, struct err *err)
@@ -375,9 +266,9 @@ static int use_folders(struct prepared *p, struct err *err)
 	if (prepare_protected(p, err) < 0)
 		return -1;
 	if (p->id.change && !works_for(p, &p->id))
-		prepared_stay_root(p, "without id-mapped mounts another user "
+		identity_stay_root(p, "without id-mapped mounts another user "
 				      "could not use what is granted");
-	if (split_grants(p, err) < 0 || prepare_hidden(p, err) < 0)
+	if (protected_split(p, err) < 0 || prepare_hidden(p, err) < 0)
 		return -1;
 	if (!p->for_start)
 		return 0;
@@ -404,7 +295,7 @@ static int use_view(struct prepared *p, struct err *err)
 	if (prepare_hidden(p, err) < 0)
 		return -1;
 	if (!place_grants(p)) {
-		prepared_stay_root(p, "a grant lies on a file system without "
+		identity_stay_root(p, "a grant lies on a file system without "
 				      "id-mapped mounts");
 		(void)place_grants(p);
 	}
@@ -415,7 +306,7 @@ static int use_view(struct prepared *p, struct err *err)
 	v->root_is_mount = ns->root_is_mount;
 	v->dev_is_mount = ns->dev_is_mount;
 	v->memfd_noexec = ns->memfd_noexec;
-	/* ids below 300 are used once only, so this is what stays */
+	/* ids below 300 are used once only; the others are left */
 	v->pid_max = ns->pid_max && !p->group_has[CGROUP_PIDS]
 			     ? 300 + p->policy.processes
 			     : 0;
@@ -479,7 +370,7 @@ static int make_rules(struct prepared *p, struct err *err)
 
 int prepare_view(struct prepared *p, struct err *err)
 {
-	if (prepared_check_links(p, err) < 0 ||
+	if (protected_check_links(p, err) < 0 ||
 	    (p->own_view ? use_view(p, err) : use_folders(p, err)) < 0)
 		return -1;
 	return make_rules(p, err);

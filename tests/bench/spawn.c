@@ -29,7 +29,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/prepare.h"
 #include "tests/bench/bench.h"
 
 extern char **environ;
@@ -153,7 +153,8 @@ static int start_unconfined(struct way *w, struct err *err)
 	struct launched run = LAUNCHED_INIT;
 	struct cgroup_events events;
 	struct prepared p;
-	int r = prepare(w->gate, &request, true, &p, err);
+	int r = prepare_by(w->gate, &request, true, prepare_until(&request), &p,
+			   err);
 
 	if (r == 0) {
 		struct launch *l = &p.launch;

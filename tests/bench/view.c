@@ -33,7 +33,7 @@
 #include "core/base/fd.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/prepare.h"
 #include "gate/child/sys.h"
 #include "tests/bench/bench.h"
 
@@ -345,7 +345,8 @@ static void make_ready(struct gate *gate, struct prepared *p, struct start *s,
 	struct err err = ERR_INIT;
 	struct launch *l = &p->launch;
 
-	if (prepare(gate, &request, true, p, &err) < 0) {
+	if (prepare_by(gate, &request, true, prepare_until(&request), p, &err) <
+	    0) {
 		fprintf(stderr, "view: %s\n", err.msg);
 		exit(1);
 	}

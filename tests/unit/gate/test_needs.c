@@ -13,7 +13,8 @@
 #include "gate/needs/private_files.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
-#include "gate/prepare/inner.h"
+#include "gate/path/resolve.h"
+#include "gate/prepare/places.h"
 #include "tests/unit/temp_dir.h"
 
 #define RECORDS_MAX 16
@@ -420,10 +421,10 @@ TEST_IN(fixture, project_key, names, as_the_table_says)
 		"id_rsa.pub",	".env.dist", "package.json"};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (!trace_is_project_key(keys[i]))
+		if (!file_is_project_key(keys[i]))
 			fail_msg("%s would be opened", keys[i]);
 	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (trace_is_project_key(others[i]))
+		if (file_is_project_key(others[i]))
 			fail_msg("%s would be shut", others[i]);
 }
 
@@ -438,15 +439,15 @@ TEST_IN(fixture, private, folders, are_looked_through)
 	fd = fd_open(at(f, "look/deep/open"), O_WRONLY | O_CREAT, 0644);
 	assert_int_equal(write(fd, "x", 1), 1);
 	close(fd);
-	assert_false(trace_holds_private(dir, NULL, &budget));
+	assert_false(folder_holds_private(dir, NULL, &budget));
 	assert_int_equal(budget, 97);
 	fd = fd_open(at(f, "look/deep/er/key"), O_WRONLY | O_CREAT, 0600);
-	assert_false(trace_holds_private(dir, NULL, &budget)); /* empty */
+	assert_false(folder_holds_private(dir, NULL, &budget)); /* empty */
 	assert_int_equal(write(fd, "x", 1), 1);
 	close(fd);
-	assert_true(trace_holds_private(dir, NULL, &budget));
-	assert_false(trace_holds_private(dir, deep, &budget));
+	assert_true(folder_holds_private(dir, NULL, &budget));
+	assert_false(folder_holds_private(dir, deep, &budget));
 	budget = 1;
-	assert_true(trace_holds_private(at(f, "look"), at(f, "look/deep/er"),
-					&budget));
+	assert_true(folder_holds_private(at(f, "look"), at(f, "look/deep/er"),
+					 &budget));
 }

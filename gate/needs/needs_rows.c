@@ -1,19 +1,63 @@
-/* Fewer rows for the same: folders instead of files, nothing granted twice. */
+#include "gate/needs/needs_rows.h"
+
 #include <string.h>
 #include <sys/stat.h>
 
+#include "gate/needs/private_files.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/needs/needs_inner.h"
-#include "gate/needs/private_files.h"
 
-/* This many files in one folder, and folders in one, are that folder. */
+/* Rows of files, or of folders, in one folder that become that folder. */
 #define COLLAPSE_FILES 2
 #define COLLAPSE_FOLDERS 8
-/* Entries of one that are looked at for files that it must not open. */
+/* Entries of a folder that are looked at for private files. */
 #define WIDEN_LOOKED_AT 20000
 
-/* The rows directly in `dir` that are one kind of file. */
+const char needs_went_on[] = "the trace refused it, and the program went on";
+
+struct gate_need *needs_find(struct needs_finder *f, const char *key,
+			     const char *value)
+{
+	for (size_t i = 0; i < f->out->n; i++) {
+		struct gate_need *n = &f->out->need[i];
+
+		if (strcmp(n->key, key) == 0 && strcmp(n->value, value) == 0)
+			return n;
+	}
+	return NULL;
+}
+
+void needs_add(struct needs_finder *f, const char *key, const char *value,
+	       const struct gate_record *r, const char *why_not)
+{
+	struct gate_need *same = needs_find(f, key, value);
+
+	if (same) {
+		same->count += r->count;
+		/* needed in two ways, of which one can be granted */
+		if (!why_not)
+			same->why_not = NULL;
+		return;
+	}
+	f->out->need = arena_grow(f->arena, f->out->need, f->out->n,
+				  sizeof(*f->out->need));
+	f->out->need[f->out->n++] = (struct gate_need){
+		.key = key,
+		.value = arena_strdup(f->arena, value),
+		.program = arena_strdup(f->arena, r->program),
+		.count = r->count,
+		.why_not = why_not,
+	};
+}
+
+bool needs_is_row(const struct gate_need *n, const char *key)
+{
+	return !n->why_not && strcmp(n->key, key) == 0;
+}
+
+/* ---- fewer rows ---- */
+
+/* Count the rows directly in `dir`: folders, or files. */
 static size_t count_in(struct needs_finder *f, const char *dir, bool folders)
 {
 	size_t n = 0;
@@ -38,7 +82,7 @@ static void remove_row(struct needs_finder *f, size_t i)
 		(f->out->n - i) * sizeof(f->out->need[i]));
 }
 
-/* Everything beneath `dir` becomes it. */
+/* Replace the rows beneath `dir` by one. */
 static void widen(struct needs_finder *f, const char *dir)
 {
 	struct gate_record sum = {.program = NULL};
@@ -59,7 +103,7 @@ static void widen(struct needs_finder *f, const char *dir)
 	needs_add(f, "read", dir, &sum, NULL);
 }
 
-/* Files in there that only the user may read would be granted as well. */
+/* Would the folder grant files that only the user may read? */
 static bool holds_private(struct needs_finder *f, const char *dir)
 {
 	const char *cwd = f->plain->cwd;
@@ -71,12 +115,12 @@ static bool holds_private(struct needs_finder *f, const char *dir)
 		return false;
 	if (allow_has(&f->with_private, dir))
 		return true;
-	is_private = trace_holds_private(dir, cwd, &budget);
+	is_private = folder_holds_private(dir, cwd, &budget);
 	list_add(is_private ? &f->with_private : &f->no_private, f->arena, dir);
 	return is_private;
 }
 
-/* One folder; false: there is none left. */
+/* Widen to one folder; false: there is none left. */
 static bool widen_one(struct needs_finder *f)
 {
 	for (size_t i = 0; i < f->out->n; i++) {
@@ -103,7 +147,6 @@ void needs_widen(struct needs_finder *f)
 		;
 }
 
-/* Rows beneath another row of the same key, or reads beneath a write. */
 void needs_drop_covered(struct needs_finder *f)
 {
 	for (size_t i = 0; i < f->out->n;) {

@@ -1,29 +1,26 @@
-/*
- * One grant, wherever it comes from: its path is followed once, and what that
- * led to is judged and granted, by its descriptor.
- */
+#include "gate/prepare/grant_path.h"
+
 #include <unistd.h>
 
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/prepare/inner.h"
+#include "gate/prepare/places.h"
 
-/* Folders of programs: what can be read in there can be run by the loader. */
+/* Folders of programs: a file that can be read in there can be run by
+   the loader. */
 static const char *const program_dirs[] = {"/usr/bin", "/usr/sbin",
 					   "/usr/local/bin"};
 
 /* Links in there are the system's, made by whoever installed it. */
 static const char *const system_dirs[] = {"/usr", "/etc", "/nix", "/snap"};
 
-/*
- * Why something is granted, and so: how it is called, whether the leash's
- * refusal is one of the whole request or drops the grant, and whether a person
- * named the path or a folder did.
- */
+/* Origin of a grant, by the reason in its rights. */
 static const struct origin {
 	unsigned by;
-	const char *name;
-	bool is_dropped, is_implied, is_unleashed;
+	const char *name;  /* in messages */
+	bool is_dropped;   /* a refusal of the leash drops the grant only */
+	bool is_implied;   /* a folder led to the path; no person named it */
+	bool is_unleashed; /* the leash is not asked */
 } origins[] = {
 	{GRANT_BY(READ), "read", false, false, false},
 	{GRANT_BY(WRITE), "write", false, false, false},
@@ -80,10 +77,10 @@ static bool is_system_way(const struct walk *w)
 	return true;
 }
 
-/* HOME, what holds it, keys, and folders with keys in them. */
+/* HOME, folders that hold it, keys, and folders with keys in them. */
 static bool is_precious(struct prepared *p, const char *path)
 {
-	const struct closed closed = gate_closed(p->gate);
+	const struct closed closed = places_closed(p->gate);
 	const struct strlist *homes = &p->gate->homes;
 
 	for (size_t i = 0; i < homes->n; i++)
@@ -97,7 +94,7 @@ static bool is_precious(struct prepared *p, const char *path)
 static bool is_meant(const struct prepared *p, const struct origin *o,
 		     const char *path)
 {
-	const struct closed closed = gate_closed(p->gate);
+	const struct closed closed = places_closed(p->gate);
 
 	return !o->is_implied &&
 	       (closed_secret_row(&closed, path) ||
@@ -105,18 +102,12 @@ static bool is_meant(const struct prepared *p, const struct origin *o,
 		 place_covers(path, p->gate->home)));
 }
 
-/* Every program may read it, or a person has granted it by another name. */
+/* Every program may read the path, or a person granted it by another name. */
 static bool is_granted(const struct prepared *p, const char *path)
 {
-	const unsigned named = GRANT_BY(READ) | GRANT_BY(WRITE);
-	const struct grants *lists[] = {&p->grants, &p->gate->base};
-
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if ((k || lists[k]->grant[i].what & named) &&
-			    place_covers(lists[k]->grant[i].path, path))
-				return true;
-	return false;
+	return grants_cover(&p->grants, path,
+			    GRANT_BY(READ) | GRANT_BY(WRITE)) ||
+	       grants_cover(&p->gate->base, path, GRANT_ACCESS | GRANT_DEVICE);
 }
 
 static int refuse_link(const char *name, const char *path, const struct walk *w,
@@ -133,10 +124,10 @@ static int refuse_link(const char *name, const char *path, const struct walk *w,
 }
 
 /*
- * A link that somebody else could have put there leads nowhere. One of the
- * user's own may have been left by a program in a folder that it could write:
- * it may lead further beneath its own folder, and where a person named the
- * path, to anything but HOME and keys.
+ * Links of other users lead nowhere. A link of the user's own may have been
+ * left by a program in a folder that it could write: it may lead further
+ * beneath its own folder, and where a person named the path, to anything but
+ * HOME and keys.
  */
 static int judge_link(struct prepared *p, const struct origin *o,
 		      const char *path, const struct walk *w,
@@ -198,7 +189,7 @@ static bool axis_covers(struct prepared *p, const struct gate_axis *axis,
 	return false;
 }
 
-/* Which axis refuses it; NULL: none does. */
+/* Name the axis of the leash that refuses the grant; NULL: none does. */
 static const char *leash_refuses(struct prepared *p, const struct origin *o,
 				 unsigned what, const char *path)
 {
@@ -206,10 +197,9 @@ static const char *leash_refuses(struct prepared *p, const struct origin *o,
 
 	if (o->is_unleashed)
 		return NULL;
-	if (what & (GRANT_WRITE | GRANT_WRITE_ONLY) &&
-	    !axis_covers(p, &leash->fs_write, path))
+	if (what & GRANT_WRITES && !axis_covers(p, &leash->fs_write, path))
 		return "fs_write";
-	/* who names a folder of programs in `exec` has named what is read */
+	/* a folder of programs in `exec` includes reading its files */
 	if (what & GRANT_EXEC &&
 	    (allow_has(&leash->exec.only, path) ||
 	     any_covers(program_dirs, ARRAY_LEN(program_dirs), path)))
@@ -232,13 +222,11 @@ static int refuse_by_leash(struct prepared *p, const struct origin *o,
 			       "not allow (%s)",
 			       o->name, path, w->path,
 			       leash->source ? leash->source : "given", axis);
-	list_add(&p->policy.capped, &p->arena,
-		 arena_printf(&p->arena,
-			      "%s \"%s\": not readable, the leash does not "
-			      "allow %s (%s)",
-			      o->name, path,
-			      strcmp(path, w->path) == 0 ? "it" : w->path,
-			      axis));
+	prepared_cap(p,
+		     "%s \"%s\": not readable, the leash does not allow %s "
+		     "(%s)",
+		     o->name, path, strcmp(path, w->path) == 0 ? "it" : w->path,
+		     axis);
 	return 1;
 }
 
@@ -259,8 +247,8 @@ static int check_protected(const struct prepared *p, const char *path,
 	return 0;
 }
 
-int prepared_grant_found(struct prepared *p, const char *path,
-			 struct walk *found, unsigned what, struct err *err)
+int grant_found(struct prepared *p, const char *path, struct walk *found,
+		unsigned what, struct err *err)
 {
 	const struct origin *o = origin_of(what);
 	const char *axis = leash_refuses(p, o, what, found->path);
@@ -269,8 +257,7 @@ int prepared_grant_found(struct prepared *p, const char *path,
 		return refuse_by_leash(p, o, path, found, axis, err);
 	if (judge_links(p, o, path, found, err) < 0)
 		return -1;
-	if (what & (GRANT_WRITE | GRANT_WRITE_ONLY) &&
-	    check_protected(p, found->path, err) < 0)
+	if (what & GRANT_WRITES && check_protected(p, found->path, err) < 0)
 		return -1;
 	if (what & (GRANT_BY(READ) | GRANT_BY(WRITE)))
 		for (size_t i = 0; i < ARRAY_LEN(program_dirs); i++)
@@ -280,8 +267,8 @@ int prepared_grant_found(struct prepared *p, const char *path,
 	return 0;
 }
 
-int prepared_grant(struct prepared *p, const char *path, unsigned what,
-		   struct err *err)
+int grant_path(struct prepared *p, const char *path, unsigned what,
+	       struct err *err)
 {
 	struct walk found = WALK_INIT;
 	int r = grants_find(&p->grants, path, &found, err);
@@ -289,7 +276,7 @@ int prepared_grant(struct prepared *p, const char *path, unsigned what,
 	if (r < 0)
 		return err_wrap(err, "%s", origin_of(what)->name);
 	if (r == 0)
-		r = prepared_grant_found(p, path, &found, what, err);
+		r = grant_found(p, path, &found, what, err);
 	walk_release(&found);
 	return r;
 }

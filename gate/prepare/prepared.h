@@ -1,0 +1,88 @@
+/*
+ * A request made ready: everything that a child needs, nothing started.
+ *
+ * prepare.h fills it, part by part; facts, explain, needs and spawn read it.
+ */
+#ifndef GATE_PREPARE_PREPARED_H
+#define GATE_PREPARE_PREPARED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "gate/build/landlock.h"
+#include "gate/build/setup.h"
+#include "gate/child/child.h"
+#include "gate/path/resolve.h"
+#include "gate/policy/hit.h"
+#include "gate/policy/policy.h"
+#include "gate/policy/programs.h"
+#include "gate/prepare/grants.h"
+#include "gate/prepare/identity.h"
+#include "gate/prepare/state.h"
+
+/* A folder of `exec`, found once and then granted. */
+struct exec_folder {
+	const char *asked;
+	struct walk found; /* empty when it was granted */
+};
+
+struct prepared {
+	struct gate *gate;
+	const struct gate_request *request;
+	bool for_start; /* else only judged */
+	struct arena arena;
+	struct policy policy;
+	struct resolved program;
+	struct resolved *execs; /* of the `exec` rows */
+	size_t n_execs;
+	struct exec_folder *exec_folder; /* of the `exec` rows */
+	size_t n_exec_folders;
+	struct programs programs; /* rules; .n = 0: none */
+	struct grants grants;	  /* without the base */
+	bool own_view;
+	const char *why_no_view;
+	struct cgroup *group;		      /* the pool's; NULL = none */
+	bool group_has[N_CGROUP_CONTROLLERS]; /* or would have, when judged */
+	struct gate_policy bounds;	      /* policy_bounds() */
+	struct identity id;
+	struct setup_view view;
+	struct landlock_rules rules;
+	const char *home, *tmp; /* as the child names them */
+	char *private_dir;	/* owned; NULL with an own view */
+	bool cwd_shown;		/* an argument lies beneath it */
+	bool git_unprotected;	/* a row of protected.def is writable */
+	bool write_holes;	/* protected paths inside a grant, no view */
+	bool keep_attributes;	/* the filter refuses chmod and the like */
+	struct strlist hidden;	/* folders inside grants that it does not see */
+	bool open_programs;	/* a grant reads a folder of programs */
+	struct strlist env, argv;
+	struct launch launch;
+	uint64_t clone_flags;
+	struct gate_fact facts[N_GUARANTEES];
+	unsigned asked_records;	  /* GATE_RECORD_ bits */
+	unsigned watches;	  /* of the filter; 0 where it cannot watch */
+	const char *installation; /* for people, or NULL */
+	const char *script; /* a file that its interpreter is told to run */
+};
+
+/* Remember a sentence about what the leash, or another rule, took away. */
+void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
+
+/* Add an empty folder to the view; the caller fills it in. */
+struct setup_place *prepared_add_place(struct prepared *p, const char *path)
+	MUST_USE;
+
+/*
+ * Make a folder that is to be mounted upon, so that no program can make it;
+ * nothing where nothing is started.
+ *
+ * errors  ERR_POLICY  it is missing, and a program could make it
+ */
+int prepared_make_folder(const struct prepared *p, const char *folder,
+			 struct err *err) MUST_USE;
+
+/* Give everything back that was not moved into a child. */
+void prepared_release(struct prepared *p);
+
+#endif

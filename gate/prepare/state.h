@@ -1,0 +1,79 @@
+/*
+ * The gate of one run: its configuration, what was found out about this
+ * machine, what is made once for all children, and the children themselves.
+ *
+ * Each part is filled by the file that it belongs to: places.h, probe.h,
+ * identity.h, prepare_filter.h, prepare_programs.h, prepare_view.h.
+ */
+#ifndef GATE_PREPARE_STATE_H
+#define GATE_PREPARE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "core/base/arena.h"
+#include "gate/build/setup.h"
+#include "gate/cgroup/cgroup.h"
+#include "gate/child/ns.h"
+#include "gate/gate.h"
+#include "gate/path/private.h"
+#include "gate/policy/policy.h"
+#include "gate/prepare/grants.h"
+#include "gate/prepare/identity.h"
+
+/* Private places: /tmp, /var/tmp, /dev/shm, HOME. */
+#define GATE_PLACES 4
+
+/* A user namespace that gives the files of one owner to another user. */
+struct gate_idmap {
+	uid_t uid, to_uid;
+	gid_t gid, to_gid;
+	int fd; /* owned; -1: the kernel refused to make it */
+};
+
+struct gate {
+	struct gate_config config;
+	struct arena arena;
+	int landlock_abi;
+	bool is_root;
+	uint64_t spawned;   /* programs started so far */
+	struct grants base; /* opened for every child */
+	/* HOME as the caller names it, and without links; both NULL when
+	   there is none that can be made private. */
+	const char *home, *home_path;
+	/* HOME and the home of the passwd entry, without links: keys lie in
+	   both, whatever $HOME says. */
+	struct strlist homes;
+	struct setup_place place[GATE_PLACES];
+	size_t n_places;
+	bool probed;
+	struct ns_caps ns; /* after gate_probe() */
+	struct gate_idmap idmap[SETUP_IDMAPS];
+	size_t n_idmaps;
+	struct gate_filter *filters; /* owned */
+	struct gate_hash *hashes;    /* in the arena */
+	struct identity self;	     /* our own user; name NULL until asked */
+	struct identity nobody;	     /* default user of children, likewise */
+	struct private_dirs private_dirs;
+	struct cgroups cgroups;
+	bool swept;		     /* folders of crashed runs are removed */
+	struct gate_child *children; /* not freed yet */
+	struct strlist texts;	     /* of gate_keep_text() */
+	struct gate_fact facts[N_GUARANTEES]; /* of gate_protections() */
+	bool has_facts;
+	enum { GATE_HANG_UNKNOWN, GATE_HANG_NEVER, GATE_HANG_MAY } hang;
+	bool view_failed; /* in the last start; the kept trial may be wrong */
+};
+
+/*
+ * Keep a text as long as the gate. A thousand children of one policy say the
+ * same, so each text is kept once.
+ */
+const char *gate_keep_text(struct gate *gate, const char *text) MUST_USE;
+
+/* Copy all facts of a request; their texts then live as long as the gate. */
+void gate_keep_facts(struct gate *gate, const struct gate_fact *from,
+		     struct gate_fact *to);
+
+#endif
