@@ -25,6 +25,7 @@ static bool same_want(const struct seccomp_want *a,
 	if (a->profile != b->profile || a->net != b->net ||
 	    a->net_udp != b->net_udp || a->net_unix != b->net_unix ||
 	    a->ipc_namespace != b->ipc_namespace ||
+	    a->keep_attributes != b->keep_attributes ||
 	    a->memfd_noexec_sysctl != b->memfd_noexec_sysctl ||
 	    a->syscalls.n != b->syscalls.n)
 		return false;
