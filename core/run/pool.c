@@ -2,10 +2,14 @@
 
 #include <assert.h>
 
+#include "core/base/digest.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/client/asks.h"
 #include "core/mcp/wire/rpc.h"
-#include "core/run/pool_inner.h"
+#include "core/run/env.h"
+#include "core/run/pool_doubt.h"
+#include "core/run/remotes.h"
 
 /* The probe takes no more than this part of the time that a step has. */
 #define PROBE_PART 4
@@ -14,6 +18,149 @@
 #define MARGIN_MS 1000
 /* A step that waits whether a server is stuck gives that part of its time. */
 #define DOUBT_PART 2
+
+struct pool_server {
+	struct pool *pool;
+	unsigned char key[SHA256_BYTES];
+	size_t expected;	   /* users that have not left */
+	struct pool_user *users;   /* entered, and not left */
+	struct pool_user *starter; /* of the process that runs */
+	struct pool_user *last;	   /* left, and waits for the end */
+	struct client *client;	   /* owned; NULL: none runs */
+	struct gate_request request;
+	struct env env;
+	struct arena arena;
+	struct asks asks;	  /* answers to its requests; in the arena */
+	struct sampling *sampler; /* owned; NULL: it is not answered */
+	struct remote_server *remote; /* owned; NULL: it is a program */
+	bool is_wrong;		      /* cannot be started, and why */
+	struct err err;
+	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
+	uint64_t pause_ms, not_before_ns;	      /* of the next start */
+	struct loop_timer timer; /* something is to be freed, or started */
+	struct pool_doubt doubt;
+	const char *afresh; /* why the next start is not the first; in the
+			       arena; NULL: it is, or the last one left */
+	struct pool_server *next;
+};
+
+struct pool {
+	struct client_context ctx;
+	const struct gate_policy *sampling_policy; /* NULL: nobody samples */
+	const char *sampling_cwd;
+	struct remotes *remotes; /* NULL: no server has a URL */
+	struct credentials *credentials;
+	struct pool_server *servers; /* owned */
+};
+
+/* ---- one server ---- */
+
+void pool_key(const struct plan_step *plan, const char *const *env,
+	      unsigned char ret[SHA256_BYTES])
+{
+	const struct gate_request *r = &plan->request;
+	struct sha256 sum;
+
+	sha256_init(&sum);
+	/* one command under two names is two servers */
+	digest_text(&sum, plan->step->server_name);
+	digest_text(&sum, r->program);
+	digest_vector(&sum, r->argv);
+	digest_text(&sum, r->cwd);
+	digest_number(&sum, r->cwd_required);
+	digest_number(&sum, r->record);
+	gate_policy_digest(r->policy, &sum);
+	digest_text(&sum, plan->protocol);
+	digest_vector(&sum, env);
+	sha256_end(&sum, ret);
+}
+
+static int make_sampler(struct pool_server *s, const char *name,
+			struct err *err)
+{
+	const struct pool *p = s->pool;
+	const struct scrub *scrub =
+		s->remote ? remote_server_scrub(s->remote) : p->ctx.scrub;
+	const struct sampling_options options = {
+		.loop = p->ctx.loop,
+		.gate = p->ctx.gate,
+		.scrub = scrub,
+		.name = name,
+		.words = s->asks.sampling,
+		.cwd = p->sampling_cwd,
+		.policy = p->sampling_policy,
+	};
+
+	if (!options.words.n || !options.policy)
+		return 0;
+	if (sampling_check(&options, err) < 0)
+		return -1;
+	s->sampler = s->asks.sampler = sampling_new(&options);
+	return 0;
+}
+
+static void read_asks(struct pool_server *s, const struct plan_step *plan)
+{
+	const struct server *server = plan->step->server;
+
+	if (!server)
+		return;
+	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
+			   &s->err) == 0)
+		return;
+	/* a root that it may not see, or that is not there */
+	s->err.kind = ERR_POLICY;
+	s->is_wrong = true;
+}
+
+static void read_remote(struct pool_server *s, const struct plan_step *plan)
+{
+	const struct server *server = plan->step->server;
+	struct pool *p = s->pool;
+	struct remote_spec spec;
+
+	if (s->is_wrong || !server || !server->url)
+		return;
+	assert(p->remotes);
+	s->is_wrong = remote_spec_of_server(server, p->credentials, &spec,
+					    &s->err) < 0;
+	if (s->is_wrong)
+		return;
+	spec.protocol = plan->protocol;
+	s->is_wrong =
+		remote_server_new(p->remotes, &spec, &s->remote, &s->err) < 0;
+}
+
+/* Make a server as the user's plan says; one that can never start, too. */
+static struct pool_server *new_server(struct pool *p, const struct pool_user *u,
+				      const unsigned char key[SHA256_BYTES])
+{
+	struct pool_server *s = mem_zalloc(sizeof(*s));
+	const struct server *server = u->plan->step->server;
+
+	memcpy(s->key, key, sizeof(s->key));
+	s->pool = p;
+	s->request = u->plan->request;
+	env_add_lines(&s->env, u->env);
+	s->request.env = env_lines(&s->env);
+	read_asks(s, u->plan);
+	read_remote(s, u->plan);
+	if (!s->is_wrong && server)
+		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
+	return s;
+}
+
+static void free_server(struct pool_server *s)
+{
+	loop_timer_clear(s->pool->ctx.loop, &s->timer);
+	pool_doubt_clear(&s->doubt);
+	sampling_free(s->sampler);
+	client_free(s->client);
+	remote_server_free(s->remote);
+	env_release(&s->env);
+	arena_release(&s->arena);
+	free(s);
+}
 
 /* ---- servers ---- */
 
@@ -32,7 +179,7 @@ static void on_verdict(void *arg, bool is_stuck);
 static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 				      const unsigned char *key)
 {
-	struct pool_server *s = pool_server_new(p, u, key);
+	struct pool_server *s = new_server(p, u, key);
 
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	pool_doubt_init(&s->doubt, p->ctx.loop, on_verdict, s);
@@ -92,7 +239,7 @@ void pool_free(struct pool *p)
 		return;
 	while ((s = p->servers)) {
 		p->servers = s->next;
-		pool_server_free(s);
+		free_server(s);
 	}
 	free(p);
 }
@@ -156,7 +303,7 @@ static const char *server_text(const struct pool_server *s)
 	return s->remote ? remote_server_text(s->remote) : s->request.program;
 }
 
-/* What the configuration knows; nobody is there for the rest. */
+/* Answer from the configuration; refuse the rest, since no person is there. */
 static void answer(struct pool_server *s, const struct client_event *e)
 {
 	struct buf says = BUF_INIT(BUF_UNBOUNDED);
@@ -221,7 +368,7 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 			    .request_timeout_ms = longest,
 			    .total_timeout_ms = longest},
 		.stderr_max = s->stderr_max,
-		/* others come after this one */
+		/* more calls come after this one */
 		.watches_lists = s->expected > 1,
 		.on_event = on_event,
 		.arg = s,
@@ -272,7 +419,7 @@ static void refuse(struct pool_server *s, const struct err *err)
 	}
 }
 
-/* Somebody waits, none runs, and the pause is over. */
+/* Start a process where a user waits, none runs and the pause is over. */
 static void start_if_due(struct pool_server *s)
 {
 	struct loop *l = s->pool->ctx.loop;
@@ -317,7 +464,7 @@ void pool_enter(struct pool *p, struct pool_user *u)
 				 u->plan->step->timeout_ms / DOUBT_PART);
 		return; /* on_verdict() goes on */
 	}
-	/* nobody may have looked at it for a while */
+	/* the server may have ended unseen */
 	if (s->client)
 		client_look(s->client);
 	if (!s->client)
@@ -361,7 +508,7 @@ static void on_verdict(void *arg, bool is_stuck)
 		"after it, and was ended",
 		s->doubt.of);
 	log_warning("%s: %s", server_text(s), s->afresh);
-	/* nobody waits for anything of it */
+	/* no call is open */
 	end_client(s->client, POOL_TERMINATE, CLIENT_GRACE_STOPPED_MS);
 }
 

@@ -45,7 +45,7 @@ enum pool_end {
 struct pool_handler {
 	/* user->client may be called; it need not be ready yet. */
 	void (*opened)(struct pool_user *u);
-	/* It cannot be started. */
+	/* The server cannot be started. */
 	void (*refused)(struct pool_user *u, const struct err *err);
 	/*
 	 * The process that this user started, or left as the last, has ended;
@@ -66,7 +66,7 @@ struct pool_user {
 	/* set by the pool */
 	struct pool_server *server;
 	struct client *client;	/* NULL before opened(), and after closed() */
-	const char *session_of; /* who started it, when that was another */
+	const char *session_of; /* the step that started it, when another */
 	/* why the one before it is gone, when this user started it anew; lives
 	   as long as the pool */
 	const char *afresh;
@@ -76,8 +76,8 @@ struct pool_user {
 
 struct pool *pool_new(const struct client_context *context) MUST_USE;
 /*
- * What programs may do that answer sampling (core/client/sampling.h), and where
- * they start; before pool_expect(). Both borrowed.
+ * Policy and folder of the programs that answer sampling
+ * (core/client/sampling.h); before pool_expect(). Both borrowed.
  */
 void pool_let_sample(struct pool *p, const struct gate_policy *policy,
 		     const char *cwd);
@@ -92,7 +92,7 @@ void pool_expect(struct pool *p, struct pool_user *u);
 /* opened() or refused() is called before this returns, or later. */
 void pool_enter(struct pool *p, struct pool_user *u);
 /*
- * It needs the server no more. Harmless when it was not expected, or twice.
+ * Leave the server. Harmless when it was not expected, or twice.
  *
  * how       but POOL_CLOSE: its call was given up
  * grace_ms  of the end, when it was the last
@@ -113,9 +113,9 @@ struct scrub *pool_scrub(const struct pool_user *u) MUST_USE;
 bool pool_is_idle(const struct pool *p) MUST_USE;
 
 /*
- * What two steps must have in common to share a server: program, arguments,
- * folder, policy, pinned protocol, environment. Values of the environment are
- * only in the digest, and the digest is only in memory.
+ * Digest of all that two steps must have in common to share a server: program,
+ * arguments, folder, policy, pinned protocol, environment. Values of the
+ * environment are only in the digest, and the digest is only in memory.
  */
 void pool_key(const struct plan_step *plan, const char *const *env,
 	      unsigned char ret[SHA256_BYTES]);

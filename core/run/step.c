@@ -1,6 +1,5 @@
 #include "core/run/step.h"
 
-#include <assert.h>
 #include <stdarg.h>
 
 #include "core/base/log.h"
@@ -29,30 +28,8 @@ static void set_phase(struct step_run *s, enum step_phase phase)
 	s->phase = phase;
 }
 
-/* The loader has resolved aliases; a type that is no row never begins. */
-static const struct step_type *find_type(const struct step *step)
-{
-	static const struct {
-		const char *name;
-		const struct step_type *type, *without_tool;
-	} types[] = {
-		{"mcp-client", &step_type_mcp, &step_type_subprocess},
-		{"script", &step_type_script, &step_type_script},
-		{"harness", &step_type_harness, &step_type_harness},
-	};
-
-	if (step->instead)
-		return &step_type_script;
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (strcmp(step->type, types[i].name) == 0)
-			return step->tool ? types[i].type
-					  : types[i].without_tool;
-	assert(!"a row of step_types.def without behaviour");
-	return NULL;
-}
-
 void step_init(struct step_run *s, struct step_context *ctx,
-	       const struct plan_step *plan)
+	       const struct plan_step *plan, const struct step_type *type)
 {
 	const struct step *step = plan->step;
 
@@ -60,7 +37,7 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.plan = plan,
 		.ctx = ctx,
 		.scrub = ctx->scrub,
-		.type = find_type(step),
+		.type = type,
 		.phase = STEP_WAITING,
 		.out = BUF_INIT(BUF_UNBOUNDED),
 		.result = {.name = step->name,
@@ -259,9 +236,8 @@ void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 static void keep_output(struct step_run *s)
 {
 	struct buf first = BUF_INIT(BUF_UNBOUNDED);
-	/* the data of a script is its exit code: nothing of its stdout */
-	bool is_shown = report_step_has_data(&s->result) &&
-			s->type != &step_type_script;
+	bool is_shown =
+		report_step_has_data(&s->result) && !s->type->data_is_status;
 
 	if (s->result.output.n || is_shown || !s->out.n ||
 	    s->result.state == STATE_OK)

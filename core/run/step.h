@@ -30,11 +30,11 @@
 struct step_run;
 
 enum step_haste {
-	HASTE_TIMEOUT, /* its time is over, or the user cancels */
+	HASTE_TIMEOUT, /* the time is over, or the user cancels */
 	HASTE_KILL,    /* the user cancels once more */
 };
 
-/* What the steps of a run share; borrowed by all of them. */
+/* Things that the steps of a run share; borrowed by all of them. */
 struct step_context {
 	struct loop *loop;
 	struct gate *gate;
@@ -50,7 +50,7 @@ struct step_context {
 
 #define STEP_PHASES(X)                                           \
 	X(WAITING) /* not begun */                               \
-	X(RUNNING) /* it works */                                \
+	X(RUNNING) /* at work */                                 \
 	X(CLOSING) /* there is a result, and a program to end */ \
 	X(ENDED)   /* nothing of it runs any more */
 
@@ -63,33 +63,30 @@ enum step_phase {
 /* How a step does what it is for. */
 struct step_type {
 	const char *name;
-	/* It will run, with these variables. May be NULL. */
+	bool data_is_status; /* the data is an exit status, no output */
+	/* Prepare: the step will run, with these variables. May be NULL. */
 	void (*expect)(struct step_run *s);
-	/* Its turn; a failure ends it at once by step_skip(). */
+	/* Start; a failure ends the step at once by step_skip(). */
 	void (*begin)(struct step_run *s);
-	/* Nobody waits any more: end it; how, says step_haste. */
+	/* End it, since no result is wanted any more. */
 	void (*stop)(struct step_run *s, enum step_haste haste);
-	/* What its time-out has to do with: follows the sentence; or "". */
+	/* Remark that follows the sentence about its time-out; or "". */
 	const char *(*remark)(const struct step_run *s);
-	/* What the time was used up by. */
+	/* Reason of a time-out: the phase that used up the time. */
 	enum step_reason (*timeout_reason)(struct step_run *s);
-	/* It is about to end, perhaps without having begun. May be NULL. */
+	/* Let go: the step ends, perhaps without having begun. May be NULL. */
 	void (*leave)(struct step_run *s);
 	/* Members of the step's `run` object. */
 	void (*facts)(struct step_run *s, struct jw *w);
 	void (*release)(struct step_run *s);
 };
 
-/* Found by the name of the plan's step; core/config/step_types.def. */
-extern const struct step_type step_type_script, step_type_harness,
-	step_type_subprocess, step_type_mcp;
-
 struct step_run {
 	const struct plan_step *plan;
 	struct step_context *ctx;
 	struct scrub *scrub; /* of ctx, or of the server that is called */
 	const struct step_type *type;
-	struct arena arena; /* what the result points to */
+	struct arena arena; /* of the result */
 	enum step_phase phase;
 	struct loop_timer budget;
 	struct buf out; /* collected stdout, up to stdout_max */
@@ -106,7 +103,7 @@ struct step_run {
 };
 
 void step_init(struct step_run *s, struct step_context *ctx,
-	       const struct plan_step *plan);
+	       const struct plan_step *plan, const struct step_type *type);
 /* Prepare what the step shares with others: the plan says that it runs. */
 void step_expect(struct step_run *s);
 /*
@@ -133,7 +130,7 @@ void step_finish(struct step_run *s, const struct judgement *j);
 void step_close(struct step_run *s);
 /* All is done: the result counts. */
 void step_end(struct step_run *s);
-/* What is known of it is more than when it ended. */
+/* Write the facts again: more is known than when the step ended. */
 void step_refresh_facts(struct step_run *s);
 /* Did it fail, by itself, in a way that a person is told of? */
 bool step_has_failed(const struct step_run *s) MUST_USE;

@@ -7,7 +7,7 @@
 #include "core/client/failure.h"
 #include "core/client/program.h"
 #include "core/run/judge.h"
-#include "core/run/step.h"
+#include "core/run/step_types.h"
 
 static struct program *state_of(const struct step_run *s)
 {
@@ -134,9 +134,10 @@ static void release(struct step_run *s)
 	s->state = NULL;
 }
 
-#define EXEC_TYPE(ident, type_name)                  \
+#define EXEC_TYPE(ident, type_name, is_status)       \
 	const struct step_type step_type_##ident = { \
 		.name = (type_name),                 \
+		.data_is_status = (is_status),       \
 		.begin = begin,                      \
 		.stop = stop,                        \
 		.remark = remark,                    \
@@ -145,6 +146,6 @@ static void release(struct step_run *s)
 		.release = release,                  \
 	}
 
-EXEC_TYPE(script, "script");
-EXEC_TYPE(harness, "harness");
-EXEC_TYPE(subprocess, "mcp-client");
+EXEC_TYPE(script, "script", true);
+EXEC_TYPE(harness, "harness", false);
+EXEC_TYPE(subprocess, "mcp-client", false);

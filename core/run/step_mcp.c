@@ -10,7 +10,7 @@
 #include "core/client/failure.h"
 #include "core/client/tool_check.h"
 #include "core/run/judge.h"
-#include "core/run/step.h"
+#include "core/run/step_types.h"
 
 struct mcp_step {
 	struct pool_user user;
