@@ -15,7 +15,7 @@ void mem_set_exhausted_status(int status)
 
 static NORETURN void out_of_memory(void)
 {
-	fputs("matins: out of memory; what was started ends with this\n",
+	fputs("matins: out of memory; the programs it started end with it\n",
 	      stderr);
 	_exit(exhausted_status);
 }

@@ -93,8 +93,8 @@ static int check_entry(const struct outfolder *d, const char *name,
 	if (S_ISREG(st.st_mode))
 		return 0;
 	return err_set(err, ERR_OUTPUT,
-		       "%s has become %s in the meantime; nothing is written "
-		       "there",
+		       "%s was replaced by %s in the meantime; nothing is "
+		       "written there",
 		       shown, kind_of(st.st_mode));
 }
 
@@ -291,7 +291,7 @@ static int look_up(struct outfile *f, struct err *err)
 		return err_sys(err, errno, "write %s", f->path);
 	if (is_new)
 		return err_set(err, ERR_CONFIG,
-			       "%s is there already and stays as it is",
+			       "%s exists already and is left as it is",
 			       f->path);
 	if (S_ISDIR(st.st_mode))
 		return err_sys(err, EISDIR, "write %s", f->path);

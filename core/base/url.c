@@ -27,7 +27,8 @@ static struct str skip(struct str s, size_t n)
 static int check_bytes(struct str text, struct err *err)
 {
 	if (text.n > LIMIT_URL_BYTES)
-		return err_set(err, ERR_SYNTAX, "a URL of %zu bytes, over %d",
+		return err_set(err, ERR_SYNTAX,
+			       "URL of %zu bytes; at most %d are allowed",
 			       text.n, LIMIT_URL_BYTES);
 	for (size_t i = 0; i < text.n; i++) {
 		unsigned char c = (unsigned char)text.p[i];
@@ -60,12 +61,12 @@ static int find_scheme(struct str name, struct arena *arena, struct url *u,
 		return 0;
 	}
 	if (!name.n)
-		return err_set(err, ERR_SYNTAX,
-			       "no URL: it has to begin with https:// or "
-			       "http://");
+		return err_set(
+			err, ERR_SYNTAX,
+			"not a URL: write https:// or http:// and a host");
 	return err_set(err, ERR_SYNTAX,
-		       "scheme \"%.*s\" of a URL is none of https, http, wss, "
-		       "ws",
+		       "scheme \"%.*s\" of a URL: only https, http, wss and ws "
+		       "are supported",
 		       (int)(name.n < 40 ? name.n : 40), name.p);
 }
 
@@ -76,8 +77,9 @@ static int parse_port(struct str text, struct url *u, struct err *err)
 	if (!text.n)
 		return 0;
 	if (text.n > 5 || !str_uint64(text, &port) || !port || port > 65535)
-		return err_set(err, ERR_SYNTAX,
-			       "port of a URL is no number from 1 to 65535");
+		return err_set(
+			err, ERR_SYNTAX,
+			"port of a URL must be a number from 1 to 65535");
 	u->port = (uint16_t)port;
 	return 0;
 }
@@ -92,8 +94,7 @@ static int parse_ipv6(struct str text, struct arena *arena, struct url *u,
 	    inet_pton(AF_INET6, arena_strndup(arena, text.p, text.n),
 		      &address) != 1)
 		return err_set(err, ERR_SYNTAX,
-			       "what stands in brackets in a URL is no IPv6 "
-			       "address");
+			       "brackets of a URL must hold an IPv6 address");
 	if (!inet_ntop(AF_INET6, &address, buffer, sizeof(buffer)))
 		abort();
 	u->host = arena_str(arena, str_of(buffer));
@@ -145,13 +146,14 @@ static int parse_name(struct str text, struct arena *arena, struct url *u,
 		text.n--;
 	if (!is_host_name(text))
 		return err_set(err, ERR_SYNTAX,
-			       "the host of a URL is no name and no address");
+			       "host of a URL must be a name or an address");
 	lower = arena_lower(arena, text);
 	u->host = (struct str){lower, text.n};
 	if (ends_in_number(u->host) && inet_pton(AF_INET, lower, &address) != 1)
-		return err_set(err, ERR_SYNTAX,
-			       "the host of a URL looks like an IPv4 address "
-			       "but is not of the form 192.0.2.1");
+		return err_set(
+			err, ERR_SYNTAX,
+			"host of a URL looks like an IPv4 address but is "
+			"not of the form 192.0.2.1");
 	return 0;
 }
 
@@ -161,11 +163,11 @@ static int parse_authority(struct str text, struct arena *arena, struct url *u,
 	size_t end;
 
 	if (!text.n)
-		return err_set(err, ERR_SYNTAX, "a URL without a host");
+		return err_set(err, ERR_SYNTAX, "URL without a host");
 	if (str_find(text, '@') < text.n)
 		return err_set(err, ERR_SYNTAX,
-			       "a URL with a user name; credentials belong "
-			       "into a header");
+			       "URL with a user name; credentials belong into "
+			       "a header");
 	if (text.p[0] != '[') {
 		end = str_find(text, ':');
 		if (parse_name((struct str){text.p, end}, arena, u, err) < 0)
@@ -174,15 +176,15 @@ static int parse_authority(struct str text, struct arena *arena, struct url *u,
 		end = str_find(text, ']');
 		if (end == text.n)
 			return err_set(err, ERR_SYNTAX,
-				       "a URL with \"[\" but without \"]\"");
+				       "URL with \"[\" but without \"]\"");
 		if (parse_ipv6((struct str){text.p + 1, end - 1}, arena, u,
 			       err) < 0)
 			return -1;
 		end++;
 		if (end < text.n && text.p[end] != ':')
-			return err_set(err, ERR_SYNTAX,
-				       "a URL with text between \"]\" and the "
-				       "port");
+			return err_set(
+				err, ERR_SYNTAX,
+				"URL with text between \"]\" and the port");
 	}
 	if (end == text.n)
 		return 0;
@@ -229,7 +231,7 @@ int url_parse(struct str text, struct arena *arena, struct url *ret,
 		return -1;
 	if (!p.authority.p)
 		return err_set(err, ERR_SYNTAX,
-			       "a URL without \"//\" after its scheme");
+			       "URL without \"//\" after its scheme");
 	if (parse_authority(p.authority, arena, &u, err) < 0)
 		return -1;
 	complete(p.path, p.query, arena, &u);
@@ -311,7 +313,7 @@ void url_form_add(struct buf *out, const char *name, struct str value)
 	form_encode(value, out);
 }
 
-/* One byte of a form, and behind it; "%" that is no escape is itself. */
+/* Take one byte of a form; "%" without two digits stands for itself. */
 static char form_next(struct str *s)
 {
 	int value = uri_percent(*s);

@@ -174,7 +174,7 @@ static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 
 	if (!last) {
 		doctor_add(d, "stale", routine, CHECK_FAILED,
-			   "look at what should start it",
+			   "check the timer or cron line that starts it",
 			   "never finished a whole run%s",
 			   why_none(d, runs, n, routine, file));
 		return;
@@ -183,7 +183,8 @@ static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 	is_fresh = age_ms < 0 || (uint64_t)age_ms <= o->stale_ms;
 	clock_format(last->finished_ns, when);
 	doctor_add(d, "stale", routine, is_fresh ? CHECK_OK : CHECK_FAILED,
-		   is_fresh ? "" : "look at what should start it",
+		   is_fresh ? ""
+			    : "check the timer or cron line that starts it",
 		   "last finished at %s", when);
 }
 

@@ -86,7 +86,8 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
 	g.report = jdoc_get(doc, "report");
 	if (!jdoc_is(jdoc_get(doc, "schema"), GOLDEN_SCHEMA) || !g.routine ||
 	    !g.report || g.report->type != SCAN_OBJECT)
-		return err_set(err, ERR_COMPARE, "this is no " GOLDEN_SCHEMA);
+		return err_set(err, ERR_COMPARE,
+			       "not a document of schema " GOLDEN_SCHEMA);
 	g.rule = ARENA_ARRAY(arena, struct golden_rule, GOLDEN_RULES_MAX);
 	if (load_rules(jdoc_get(jdoc_get(doc, "rules"), "ignore"), arena, &g,
 		       err) < 0)
@@ -101,7 +102,8 @@ static int check_report(const struct jdoc *doc, struct err *err)
 	const struct jdoc *steps = jdoc_get(doc, "step_results");
 
 	if (!jdoc_is(jdoc_get(doc, "schema"), REPORT_SCHEMA))
-		return err_set(err, ERR_COMPARE, "this is no " REPORT_SCHEMA);
+		return err_set(err, ERR_COMPARE,
+			       "not a document of schema " REPORT_SCHEMA);
 	if (!steps || steps->type != SCAN_ARRAY)
 		return err_set(err, ERR_COMPARE,
 			       "the report has no step_results");

@@ -38,8 +38,8 @@ static int find_dir(const char *given, char **ret, struct err *err)
 	arena_release(&arena);
 	if (!dir)
 		return err_set(err, ERR_SYS,
-			       "there is no place for the ledger: set "
-			       "MATINS_STATE, XDG_STATE_HOME or HOME");
+			       "no folder for the ledger: set MATINS_STATE, "
+			       "XDG_STATE_HOME or HOME");
 	return 0;
 }
 

@@ -457,7 +457,8 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 	if (scan_document(text, NULL, &doc, err) < 0)
 		return -1;
 	if (!scan_get(doc, "schema", &value) || !scan_is(value, REPORT_SCHEMA))
-		return err_set(err, ERR_COMPARE, "this is no " REPORT_SCHEMA);
+		return err_set(err, ERR_COMPARE,
+			       "not a document of schema " REPORT_SCHEMA);
 	if (!scan_get(doc, "step_results", &value) ||
 	    scan_type(value) != SCAN_ARRAY)
 		return err_set(err, ERR_COMPARE,
@@ -470,7 +471,7 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 	if (scan_get(doc, "generation", &value)) {
 		if (!str_uint64(value, &r.generation))
 			return err_set(err, ERR_COMPARE,
-				       "the generation is no number");
+				       "generation must be a number");
 	}
 	r.allow_empty = load_true(doc, "success") && !report_count(&r).ran;
 	*ret = r;

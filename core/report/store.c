@@ -28,7 +28,7 @@ static void generations_release(struct generations *g)
 	free(g->item);
 }
 
-/* "7.json" is 7; what has another name is not ours. */
+/* Generation in a file name: 7 of "7.json"; 0: not a report. */
 static bool generation_of(const char *name, uint64_t *ret)
 {
 	struct str s = str_of(name);
@@ -39,7 +39,7 @@ static bool generation_of(const char *name, uint64_t *ret)
 	return str_uint64(s, ret);
 }
 
-/* "7.json.Xa81bc": what a crash left of a report that was being written. */
+/* Temporary file of a report whose writer crashed: "7.json.Xa81bc". */
 static void remove_stale(int dir_fd, const char *name)
 {
 	struct stat st;

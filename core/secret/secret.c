@@ -30,8 +30,8 @@ static int give(struct str value, const char *what, struct buf *out,
 	if (!room)
 		return err_set(
 			err, ERR_CREDENTIAL,
-			"%s is longer than %d KiB; this is no credential", what,
-			LIMIT_SECRET_BYTES / 1024);
+			"%s is longer than %d KiB, too long for a credential",
+			what, LIMIT_SECRET_BYTES / 1024);
 	return buf_add_str(out, value) == BUF_OK ? 0 : -1;
 }
 
@@ -128,7 +128,7 @@ int secret_resolve(enum secret_source source, const char *from,
 	case SECRET_CMD:
 		return resolve_cmd(from, runner, out, err);
 	}
-	return err_set(err, ERR_INTERNAL, "no such source of credentials");
+	return err_set(err, ERR_INTERNAL, "unknown source of credentials");
 }
 
 /* ---- command lines ---- */
@@ -202,7 +202,7 @@ int secret_split_words(struct str line, struct arena *arena,
 			arena_strndup(arena, buf_cstr(&word), word.n);
 	}
 	if (!words.n)
-		return err_set(err, ERR_SYNTAX, "there is no word in it");
+		return err_set(err, ERR_SYNTAX, "empty command line");
 	*ret = words;
 	return 0;
 }

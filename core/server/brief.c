@@ -241,7 +241,7 @@ int brief_read(const char *shown, const struct tool_env *env,
 	}
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_SYNTAX,
-			       "%s is no regular file; name a text file",
+			       "%s is not a regular file; name a text file",
 			       shown);
 	if (fd_read_all(fd, ret_text, err) < 0)
 		return explain(shown, err);

@@ -34,7 +34,8 @@ const struct field brief_deadlines_output[] = {
 	{1, FIELD_STRING, true, 0, "title", "What is due."},
 	{1, FIELD_DATE, true, 0, "date", "When."},
 	{1, FIELD_INTEGER, true, 0, "days_left", "Negative when past."},
-	{0, FIELD_OBJECTS, true, 0, "problems", "Lines that are no deadline."},
+	{0, FIELD_OBJECTS, true, 0, "problems",
+	 "Lines that are not deadlines."},
 	{1, FIELD_INTEGER, true, 0, "line", "Number of the line, from 1."},
 	{1, FIELD_STRING, true, 0, "message", "What is wrong with it."},
 	FIELD_END,
@@ -89,7 +90,7 @@ static bool add_line(struct deadlines *d, struct str line, size_t number)
 			"it must begin with a date that exists, written as "
 			"2026-01-31");
 	else if (!title.n)
-		problem(d, number, "there is no title behind the date");
+		problem(d, number, "title missing behind the date");
 	else if (!add(d, title, day)) {
 		problem(d, number,
 			"the list is full; this and what follows "
@@ -219,7 +220,7 @@ static void explain(const struct deadlines *d, const char *file, int got,
 		return;
 	/* a deadline that is misspelt is one that would be missed */
 	ret->is_error = true;
-	buf_addf(&ret->text, "%s%s has lines that are no deadlines:",
+	buf_addf(&ret->text, "%s%s has lines that are not deadlines:",
 		 ret->text.n ? "\n" : "", file);
 	buf_add_str(&ret->text, buf_str(&d->problems_text));
 	if (d->n_problems > PROBLEMS_SHOWN)

@@ -13,7 +13,7 @@ echo "# mine" >>matins.toml
 cp matins.toml mine
 run_matins init
 exit_is "again: exit status 1" 1
-err_like "again: refused" 'matins\.toml is there already'
+err_like "again: refused" 'matins\.toml exists already'
 file_is "again: nothing is changed" matins.toml mine
 
 run_matins check

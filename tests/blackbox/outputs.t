@@ -80,17 +80,17 @@ refused() {
 for command in "${all[@]}"; do
 	fresh
 	write_by "$command" w/out "ln -s $victim $T/w/out"
-	refused "$command, a planted link" 'w/out has become a symbolic link'
+	refused "$command, a planted link" 'w/out was replaced by a symbolic link'
 	fresh
 	echo old >w/out
 	chmod 666 w/out
 	write_by "$command" w/out "rm $T/w/out; ln -s $victim $T/w/out"
-	refused "$command, a file made a link" 'w/out has become a symbolic link'
+	refused "$command, a file made a link" 'w/out was replaced by a symbolic link'
 	fresh
 	LIMIT_S=20
 	write_by "$command" w/out "mkfifo $T/w/out"
 	unset LIMIT_S
-	refused "$command, a planted FIFO" 'w/out has become a FIFO'
+	refused "$command, a planted FIFO" 'w/out was replaced by a FIFO'
 	fresh
 	mkdir -m 777 w/sub
 	ln -s "$T/home" moved
@@ -235,5 +235,5 @@ rm matins.toml
 run_matins init
 exit_is "init writes a new file" 0
 run_matins init
-err_like "and leaves it alone the next time" 'matins.toml is there already'
+err_like "and leaves it alone the next time" 'matins.toml exists already'
 done_testing

@@ -136,11 +136,11 @@ TEST_IN(fixture, write, entry_of_another_kind_since, is_refused)
 	put("a", "mine");
 	open_it(&f, "w/a", OUTFILE_REPLACE);
 	assert_int_equal(symlink("../a", "w/a"), 0);
-	assert_refused(&f, "w/a has become a symbolic link");
+	assert_refused(&f, "w/a was replaced by a symbolic link");
 	assert_int_equal(unlink("w/a"), 0);
 	open_it(&f, "w/a", OUTFILE_REPLACE);
 	assert_int_equal(mkfifo("w/a", 0600), 0);
-	assert_refused(&f, "w/a has become a FIFO");
+	assert_refused(&f, "w/a was replaced by a FIFO");
 	assert_content("a", "mine");
 }
 

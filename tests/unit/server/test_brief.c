@@ -68,12 +68,12 @@ TEST(brief_read, kinds_of_files, outcomes)
 	assert_int_equal(brief_read("~/bom/under", &env, &text, &err),
 			 BRIEF_MISSING);
 	assert_int_equal(brief_read("~", &env, &text, &err), -1);
-	assert_has(err.msg, "is no regular file");
+	assert_has(err.msg, "is not a regular file");
 	buf_addf(&fifo, "%s/fifo", scratch);
 	assert_int_equal(mkfifo(buf_cstr(&fifo), 0600), 0);
 	/* does not wait for a writer either */
 	assert_int_equal(brief_read(buf_cstr(&fifo), &env, &text, &err), -1);
-	assert_has(err.msg, "is no regular file");
+	assert_has(err.msg, "is not a regular file");
 }
 
 TEST(brief_read, over_the_ceiling, says_so)

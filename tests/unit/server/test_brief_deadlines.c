@@ -56,9 +56,9 @@ TEST(deadlines, misspelt_line, error_beside_the_rest)
 	call("deadlines", "{\"file\":\"~/dates\",\"today\":\"2026-01-31\"}");
 	assert_true(result.is_error);
 	assert_has(TEXT(), "2026-02-01 good: in 1 day\n"
-			   "~/dates has lines that are no deadlines:\n"
+			   "~/dates has lines that are not deadlines:\n"
 			   "line 2: it must begin with a date that exists");
-	assert_has(TEXT(), "line 3: there is no title behind the date");
+	assert_has(TEXT(), "line 3: title missing behind the date");
 	assert_has(TEXT(), "line 4: it must begin with a date");
 	assert_has(TEXT(), "line 5: it must begin with a date");
 	assert_has(STRUCTURED(), "\"problems\":[{\"line\":2,\"message\":");

@@ -147,7 +147,7 @@ TEST(todo, folder_instead_of_file, error)
 {
 	call("todo", ARGS("/"));
 	assert_true(result.is_error);
-	assert_has(TEXT(), "/ is no regular file");
+	assert_has(TEXT(), "/ is not a regular file");
 	assert_string_equal(STRUCTURED(), "");
 }
 
