@@ -3,8 +3,59 @@
 #include <assert.h>
 #include <string.h>
 
+#include "core/base/log.h"
 #include "core/base/sha256.h"
-#include "gate/policy/programs_inner.h"
+#include "gate/policy/launchers.h"
+
+/* Bytes of an argument that a message shows. */
+#define SHOWN_BYTES 80
+
+/* ---- sentences ---- */
+
+/* An argument as it may stand in a message: short, nothing that moves. */
+static const char *shown(const char *arg, struct buf *out)
+{
+	struct str s = str_first(str_of(arg), SHOWN_BYTES);
+
+	buf_clear(out);
+	log_visible(out, s, false);
+	if (s.n < strlen(arg))
+		buf_adds(out, "…");
+	return buf_cstr(out);
+}
+
+static void add_list(struct buf *out, const struct strlist *list)
+{
+	AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!list->n)
+		buf_adds(out, "nothing");
+	for (size_t i = 0; i < list->n; i++)
+		buf_addf(out, "%s\"%s\"", i ? " " : "",
+			 shown(list->item[i], &one));
+}
+
+static int refuse(const struct gate_program_rule *rule, const char *arg,
+		  size_t at, const char *why, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!arg)
+		return err_set(err, ERR_POLICY, "the rule for %s: %s",
+			       rule->name, why);
+	return err_set(err, ERR_POLICY,
+		       "the rule for %s: argument %zu, "
+		       "\"%s\", %s",
+		       rule->name, at, shown(arg, &text), why);
+}
+
+static int refuse_cut(const struct gate_program_rule *rule, struct err *err)
+{
+	return refuse(rule, NULL, 0,
+		      "it has more arguments than can be looked at; shorten "
+		      "them, or start it without a script between",
+		      err);
+}
 
 /* ---- exact arguments and beginnings ---- */
 
@@ -36,9 +87,392 @@ static int judge_args(const struct gate_program_rule *rule,
 		 : c->is_cut ? "there are more arguments than allowed"
 			     : "arguments are missing",
 		 exact ? "is exactly" : "are arguments that begin with");
-	programs_add_list(&text, want);
-	return programs_refuse(rule, is_more ? c->argv.item[i + 1] : NULL,
-			       i + 1, buf_cstr(&text), err);
+	add_list(&text, want);
+	return refuse(rule, is_more ? c->argv.item[i + 1] : NULL, i + 1,
+		      buf_cstr(&text), err);
+}
+
+/* ---- `deny` ---- */
+
+static bool is_long(const char *arg)
+{
+	return arg[0] == '-' && arg[1] == '-' && arg[2];
+}
+
+/* node takes --a_b for --a-b */
+static bool same_letter(char a, char b)
+{
+	return a == b || (a == '_' && b == '-') || (a == '-' && b == '_');
+}
+
+/* `name` is `word`, or what is left of it when letters at its end are cut. */
+static bool is_cut_of(struct str name, const char *word)
+{
+	for (size_t i = 0; i < name.n; i++)
+		if (!word[i] || !same_letter(name.p[i], word[i]))
+			return false;
+	return name.n > 0;
+}
+
+static bool matches_long(const struct launcher *l, const char *word,
+			 const char *arg)
+{
+	struct str rest = str_of(arg + 1), name;
+	bool whole;
+
+	if (arg[0] != '-')
+		return false;
+	if (rest.n && rest.p[0] == '-')
+		rest = str_of(arg + 2);
+	name = str_cut(&rest, '=');
+	whole = name.n == strlen(word + 2);
+	if (!is_cut_of(name, word + 2))
+		return false;
+	/* an option of its own is no shorter form of another */
+	return whole ||
+	       (is_long(arg) && !(l && launcher_find_option(l, str_of(arg))));
+}
+
+/* "ext::*": the argument, or the value of an option, begins so. */
+static bool matches_begin(const char *word, const char *arg)
+{
+	struct str begin = {word, strlen(word) - 1};
+	const char *value = arg[0] == '-' ? strchr(arg, '=') : NULL;
+
+	return strncmp(arg, begin.p, begin.n) == 0 ||
+	       (value && strncmp(value + 1, begin.p, begin.n) == 0);
+}
+
+static bool matches_word(const char *word, const char *arg)
+{
+	size_t n = strlen(word);
+
+	/* "-exec" also as Go's --exec and -exec=x */
+	if (arg[0] == '-' && arg[1] == '-')
+		arg++;
+	return strncmp(arg, word, n) == 0 && (!arg[n] || arg[n] == '=');
+}
+
+/* npm takes `exe` for exec. */
+static bool matches_subcommand(const struct launcher *l, const char *word,
+			       const char *arg)
+{
+	if (strcmp(word, arg) == 0)
+		return true;
+	return l && l->order == ORDER_MIXED && strlen(arg) > 2 &&
+	       is_cut_of(str_of(arg), word);
+}
+
+static bool is_shell(const struct launcher *l)
+{
+	return l && l->syntax == SYNTAX_SHELL;
+}
+
+/* Letters of options; shells take +c for -c. */
+static bool is_cluster(const struct launcher *l, const char *arg)
+{
+	return (arg[0] == '-' && arg[1] != '-') ||
+	       (arg[0] == '+' && is_shell(l));
+}
+
+static bool matches(const struct launcher *l, const char *word, const char *arg)
+{
+	size_t n = strlen(word);
+
+	if (n > 1 && word[n - 1] == '*')
+		return matches_begin(word, arg);
+	if (word[0] != '-' || n < 2)
+		return matches_subcommand(l, word, arg);
+	if (is_long(word))
+		return matches_long(l, word, arg);
+	if (n == 2 && word[1] != '-')
+		return is_cluster(l, arg) && strchr(arg + 1, word[1]);
+	return matches_word(word, arg);
+}
+
+/* Without empty parts and ".", which lead nowhere else. */
+static void add_plain(struct buf *out, const char *path)
+{
+	struct str rest = str_of(path);
+
+	while (rest.n) {
+		struct str part = str_cut(&rest, '/');
+
+		if (part.n && !str_is(part, "."))
+			buf_addf(out, "/%.*s", STR_ARG(part));
+	}
+}
+
+/* Names under which a program finds its own standard input. */
+static bool is_stdin(const char *arg)
+{
+	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
+
+	add_plain(&plain, arg);
+	return strcmp(arg, "-") == 0 || str_ends(buf_str(&plain), "/stdin") ||
+	       strstr(buf_cstr(&plain), "/fd/0");
+}
+
+/* Options after which no program is read. */
+static bool only_asks(const struct strlist *argv)
+{
+	return argv->n == 2 && (strcmp(argv->item[1], "--version") == 0 ||
+				strcmp(argv->item[1], "--help") == 0);
+}
+
+static int refuse_stdin(const struct gate_program_rule *rule, const char *arg,
+			size_t at, struct err *err)
+{
+	return refuse(rule, arg, at,
+		      "is standard input, which `deny` does not let it run; "
+		      "name a file",
+		      err);
+}
+
+static int refuse_no_file(const struct gate_program_rule *rule, struct err *err)
+{
+	return refuse(rule, NULL, 0,
+		      "without a script it runs its standard input, which "
+		      "`deny` refuses; name a file",
+		      err);
+}
+
+static int refuse_word(const struct gate_program_rule *rule, const char *arg,
+		       size_t at, const char *word, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addf(&text, "is refused by \"%s\" in `deny`", word);
+	return refuse(rule, arg, at, buf_cstr(&text), err);
+}
+
+/*
+ * Where nothing is known of the program: any name of its standard input, or
+ * no argument that could be another file.
+ */
+static int judge_any_stdin(const struct gate_program_rule *rule,
+			   const struct strlist *argv, struct err *err)
+{
+	bool has_file = false;
+
+	for (size_t i = 1; i < argv->n; i++) {
+		if (is_stdin(argv->item[i]))
+			return refuse_stdin(rule, argv->item[i], i, err);
+		has_file |= argv->item[i][0] != '-';
+	}
+	return has_file || only_asks(argv) ? 0 : refuse_no_file(rule, err);
+}
+
+static int judge_stdin(const struct gate_program_rule *rule,
+		       const struct strlist *argv,
+		       const struct launcher_reading *x, struct err *err)
+{
+	size_t at = x->operand;
+
+	if (!x->launcher || x->unknown)
+		return judge_any_stdin(rule, argv, err);
+	if (x->launcher->operand != OPERAND_FILE &&
+	    x->launcher->operand != OPERAND_PACKAGE)
+		return 0;
+	/* node reads it for an empty name, too */
+	if (at && (is_stdin(argv->item[at]) || !*argv->item[at]))
+		return refuse_stdin(rule, argv->item[at], at, err);
+	return at || only_asks(argv) ? 0 : refuse_no_file(rule, err);
+}
+
+static int judge_word(const struct gate_program_rule *rule,
+		      const struct strlist *argv,
+		      const struct launcher_reading *x, const char *word,
+		      struct err *err)
+{
+	const struct launcher *l = x->launcher;
+	bool is_file = l && l->operand == OPERAND_FILE;
+
+	if (strcmp(word, "-") == 0)
+		return judge_stdin(rule, argv, x, err);
+	for (size_t i = 1; i < x->end; i++) {
+		/* a script may have any name */
+		if (!matches(l, word, argv->item[i]) ||
+		    (is_file && i == x->operand && word[0] == '-'))
+			continue;
+		return refuse_word(rule, argv->item[i], i, word, err);
+	}
+	return 0;
+}
+
+/* ---- "@eval" ---- */
+
+/* NAME=VALUE of env(1) stands before the program. */
+static int judge_program(const struct gate_program_rule *rule,
+			 const struct strlist *argv, size_t at, struct err *err)
+{
+	while (at < argv->n && strchr(argv->item[at], '='))
+		at++;
+	if (at == argv->n)
+		return 0;
+	return refuse(rule, argv->item[at], at,
+		      "is a program that it would start, which \"@eval\" in "
+		      "`deny` refuses",
+		      err);
+}
+
+static int judge_operand(const struct gate_program_rule *rule,
+			 const struct strlist *argv,
+			 const struct launcher_reading *x, struct err *err)
+{
+	size_t at = x->operand;
+
+	switch (x->launcher->operand) {
+	case OPERAND_FILE:
+	case OPERAND_PACKAGE:
+		return judge_stdin(rule, argv, x, err);
+	case OPERAND_PROGRAM:
+		return at ? judge_program(rule, argv, at, err) : 0;
+	case OPERAND_SUBCOMMAND:
+	case OPERAND_SCRIPT:
+	case OPERAND_DATA:
+		break;
+	}
+	return 0;
+}
+
+static int judge_eval(const struct gate_program_rule *rule,
+		      const struct strlist *argv,
+		      const struct launcher_reading *x, struct err *err)
+{
+	if (x->code && (!x->unknown || x->code < x->unknown))
+		return refuse_word(rule, argv->item[x->code], x->code, "@eval",
+				   err);
+	if (x->unknown)
+		return refuse(
+			rule, argv->item[x->unknown], x->unknown,
+			"is not known to be harmless, so \"@eval\" in "
+			"`deny` refuses it; leave it out, or list what is to "
+			"be denied in place of \"@eval\"",
+			err);
+	return judge_operand(rule, argv, x, err);
+}
+
+static int judge_deny(const struct gate_program_rule *rule,
+		      const struct launcher *l, const struct programs_call *c,
+		      struct err *err)
+{
+	struct launcher_reading x = launcher_read(l, &c->argv);
+
+	for (size_t i = 0; i < rule->deny.n; i++) {
+		const char *word = rule->deny.item[i];
+		int r = strcmp(word, "@eval") == 0
+				? judge_eval(rule, &c->argv, &x, err)
+				: judge_word(rule, &c->argv, &x, word, err);
+
+		if (r < 0)
+			return -1;
+	}
+	return c->is_cut && !x.is_sure ? refuse_cut(rule, err) : 0;
+}
+
+/* ---- `package` ---- */
+
+static bool is_package(const struct tool *t, const char *package,
+		       const char *arg)
+{
+	const char *at = strrchr(package, '@');
+	size_t n = (size_t)(at - package);
+
+	if (strcmp(arg, package) == 0)
+		return true;
+	return t->spelling == SPELLING_PYPI && strncmp(arg, package, n) == 0 &&
+	       strncmp(arg + n, "==", 2) == 0 &&
+	       strcmp(arg + n + 2, at + 1) == 0;
+}
+
+static int refuse_package(const struct gate_program_rule *rule,
+			  const struct tool *t, const struct strlist *argv,
+			  size_t at, struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str sub = str_of(t->subcommand);
+
+	sub = str_cut(&sub, ' ');
+	buf_addf(&text, "%s; what `package` allows is %s%s%.*s [%s] %s ARGS…",
+		 at < argv->n ? "is not the pinned package"
+			      : "the package is missing",
+		 rule->name, sub.n ? " " : "", STR_ARG(sub), t->flags,
+		 rule->package);
+	return refuse(rule, at < argv->n ? argv->item[at] : NULL, at,
+		      buf_cstr(&text), err);
+}
+
+/* Everything but the known flags, the subcommand and the package is refused. */
+static int judge_package(const struct gate_program_rule *rule,
+			 const struct tool *t, const struct programs_call *c,
+			 struct err *err)
+{
+	const struct strlist *argv = &c->argv;
+	bool has_subcommand = !*t->subcommand, has_package = false;
+	size_t i = 1;
+
+	for (; i < argv->n; i++) {
+		const char *arg = argv->item[i];
+		bool ends = strcmp(arg, "--") == 0;
+
+		if (ends && has_subcommand && has_package)
+			return 0;
+		if ((ends && has_subcommand) ||
+		    launcher_has_word(t->flags, str_of(arg)))
+			continue;
+		if (!has_subcommand &&
+		    launcher_has_word(t->subcommand, str_of(arg))) {
+			has_subcommand = true;
+			continue;
+		}
+		/* npm reads its own options behind the package, too */
+		if (has_package && arg[0] != '-')
+			continue;
+		if (!has_subcommand || has_package ||
+		    !is_package(t, rule->package, arg))
+			return refuse_package(rule, t, argv, i, err);
+		if (t->order == ORDER_STOPS)
+			return 0;
+		has_package = true;
+	}
+	if (!has_package)
+		return refuse_package(rule, t, argv, i, err);
+	return c->is_cut ? refuse_cut(rule, err) : 0;
+}
+
+/* A digit first, then what versions are made of; NPM: three numbers. */
+static bool is_version(const char *s, enum spelling spelling)
+{
+	size_t dots = 0, n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789.+-_!");
+
+	for (const char *p = s; *p && strchr("0123456789.", *p); p++)
+		dots += *p == '.';
+	return *s >= '0' && *s <= '9' && !s[n] &&
+	       (spelling != SPELLING_NPM || dots == 2);
+}
+
+static int check_package(const struct gate_program_rule *rule, struct err *err)
+{
+	const char *const name[3] = {rule->name, NULL, NULL};
+	const struct tool *t = tool_find(name);
+	const char *at = rule->package ? strrchr(rule->package, '@') : NULL;
+
+	if (!rule->package)
+		return 0;
+	if (!t)
+		return err_set(err, ERR_POLICY,
+			       "programs.%s: `package` is for%s", rule->name,
+			       tool_names);
+	if (!at || at == rule->package || rule->package[0] == '-' ||
+	    !is_version(at + 1, t->spelling))
+		return err_set(err, ERR_POLICY,
+			       "programs.%s: package \"%s\" is no pin; write "
+			       "name@1.2.3, a whole version",
+			       rule->name, rule->package);
+	return 0;
 }
 
 /* ---- one rule ---- */
@@ -55,25 +489,25 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 	    (path && strcmp(name, path) == 0))
 		return true;
 	return !strchr(name, '/') &&
-	       ((asked && programs_is_version(asked, name)) ||
-		(path && programs_is_version(path, name)));
+	       ((asked && launcher_is_version(asked, name)) ||
+		(path && launcher_is_version(path, name)));
 }
 
 static int judge_rule(const struct gate_program_rule *rule,
 		      const struct programs_call *c, struct err *err)
 {
 	const char *const name[3] = {c->path, c->asked, rule->name};
-	const struct launcher *l = programs_judged(name);
-	const struct tool *t = programs_tool(name);
+	const struct launcher *l = launcher_find_judged(name);
+	const struct tool *t = tool_find(name);
 
 	if ((rule->has_args || rule->prefix.n) && judge_args(rule, c, err) < 0)
 		return -1;
-	if (rule->deny.n && programs_judge_deny(rule, l, c, err) < 0)
+	if (rule->deny.n && judge_deny(rule, l, c, err) < 0)
 		return -1;
 	if (!rule->package)
 		return 0;
 	assert(t); /* by the rule's own name: programs_check() */
-	return programs_judge_package(rule, t, c, err);
+	return judge_package(rule, t, c, err);
 }
 
 static bool is_file_of(const struct programs *set, size_t i,
@@ -147,7 +581,7 @@ static int check_deny(const struct gate_program_rule *rule, struct err *err)
 				       "and no set of options; the only set is "
 				       "\"@eval\"",
 				       rule->name, word);
-		if (word[0] == '@' && !programs_judged(name))
+		if (word[0] == '@' && !launcher_find_judged(name))
 			return err_set(
 				err, ERR_POLICY,
 				"programs.%s: what \"@eval\" is for this "
@@ -189,43 +623,21 @@ int programs_check(const struct gate_program_rule *rule, struct err *err)
 			       "programs.%s rules nothing; it takes args, "
 			       "prefix, deny, package or sha256",
 			       rule->name);
-	if (check_deny(rule, err) < 0 || programs_check_package(rule, err) < 0)
+	if (check_deny(rule, err) < 0 || check_package(rule, err) < 0)
 		return -1;
 	return check_sha256(rule, err);
 }
 
-/* ---- copies ---- */
+/* ---- scripts ---- */
 
-static struct programs_start copy_start(const struct programs_start *s,
-					struct arena *arena)
+size_t programs_script(const char *asked, const char *path,
+		       const struct strlist *argv)
 {
-	return (struct programs_start){
-		.file = arena_strdup(arena, s->file),
-		.asked = arena_strdup(arena, s->asked),
-		.path = arena_strdup(arena, s->path),
-		.prefix = arena_strlist(arena, &s->prefix),
-		.is_unclear = s->is_unclear,
-	};
-}
+	const char *const name[3] = {path, asked, NULL};
+	const struct launcher *l = launcher_find(name);
+	struct launcher_reading x = launcher_read(l, argv);
+	bool is_file = l && (l->operand == OPERAND_FILE ||
+			     l->operand == OPERAND_SCRIPT);
 
-struct programs programs_copy(const struct programs *set, struct arena *arena)
-{
-	struct gate_program_rule *rule =
-		ARENA_ARRAY(arena, struct gate_program_rule, set->n + 1);
-	struct programs_start *start =
-		ARENA_ARRAY(arena, struct programs_start, set->n_starts + 1);
-	const char **path = ARENA_ARRAY(arena, const char *, set->n + 1);
-	struct programs_file *file =
-		ARENA_ARRAY(arena, struct programs_file, set->n + 1);
-
-	for (size_t i = 0; i < set->n; i++) {
-		if (set->file)
-			file[i] = set->file[i];
-		rule[i] = programs_copy_rule(&set->rule[i], arena);
-		path[i] = set->path ? arena_strdup(arena, set->path[i]) : NULL;
-	}
-	for (size_t i = 0; i < set->n_starts; i++)
-		start[i] = copy_start(&set->start[i], arena);
-	return (struct programs){rule,	 path,	file,
-				 set->n, start, set->n_starts};
+	return is_file && !x.has_program && !x.unknown ? x.operand : 0;
 }

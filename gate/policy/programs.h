@@ -128,9 +128,7 @@ int programs_judge(const struct programs *set, const struct programs_call *call,
 size_t programs_script(const char *asked, const char *path,
 		       const struct strlist *argv) MUST_USE;
 
-/* Copies of everything, strings too, that live as long as the arena. */
-struct gate_program_rule programs_copy_rule(
-	const struct gate_program_rule *rule, struct arena *arena) MUST_USE;
+/* Copy everything, strings too; lives as long as the arena. */
 struct programs programs_copy(const struct programs *set, struct arena *arena)
 	MUST_USE;
 

@@ -13,16 +13,14 @@
 static struct strlist merge_list(struct strlist base, struct strlist more,
 				 struct arena *arena)
 {
-	struct strlist out = {
-		.item = ARENA_ARRAY(arena, const char *, base.n + more.n + 1),
-	};
+	struct strlist out = {NULL, 0};
 
 	for (size_t i = 0; i < base.n + more.n; i++) {
 		const char *s =
 			i < base.n ? base.item[i] : more.item[i - base.n];
 
 		if (!allow_has(&out, s))
-			out.item[out.n++] = s;
+			list_add(&out, arena, s);
 	}
 	return out;
 }
@@ -92,8 +90,8 @@ static uint64_t copy_number(uint64_t from, struct arena *arena)
 	return from;
 }
 
-struct gate_program_rule programs_copy_rule(
-	const struct gate_program_rule *from, struct arena *arena)
+static struct gate_program_rule copy_rule(const struct gate_program_rule *from,
+					  struct arena *arena)
 {
 	struct gate_program_rule r = *from;
 
@@ -113,7 +111,7 @@ static struct gate_program_rules copy_rules(struct gate_program_rules from,
 		ARENA_ARRAY(arena, struct gate_program_rule, from.n + 1);
 
 	for (size_t i = 0; i < from.n; i++)
-		rule[i] = programs_copy_rule(&from.item[i], arena);
+		rule[i] = copy_rule(&from.item[i], arena);
 	return (struct gate_program_rules){rule, from.n};
 }
 
@@ -134,6 +132,40 @@ struct gate_policy gate_policy_copy(const struct gate_policy *from,
 #define SANDBOX_FIELD(field, type) p.field = COPY(field);
 #include "gate/sandbox.def"
 	return p;
+}
+
+static struct programs_start copy_start(const struct programs_start *s,
+					struct arena *arena)
+{
+	return (struct programs_start){
+		.file = arena_strdup(arena, s->file),
+		.asked = arena_strdup(arena, s->asked),
+		.path = arena_strdup(arena, s->path),
+		.prefix = arena_strlist(arena, &s->prefix),
+		.is_unclear = s->is_unclear,
+	};
+}
+
+struct programs programs_copy(const struct programs *set, struct arena *arena)
+{
+	struct gate_program_rule *rule =
+		ARENA_ARRAY(arena, struct gate_program_rule, set->n + 1);
+	struct programs_start *start =
+		ARENA_ARRAY(arena, struct programs_start, set->n_starts + 1);
+	const char **path = ARENA_ARRAY(arena, const char *, set->n + 1);
+	struct programs_file *file =
+		ARENA_ARRAY(arena, struct programs_file, set->n + 1);
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (set->file)
+			file[i] = set->file[i];
+		rule[i] = copy_rule(&set->rule[i], arena);
+		path[i] = set->path ? arena_strdup(arena, set->path[i]) : NULL;
+	}
+	for (size_t i = 0; i < set->n_starts; i++)
+		start[i] = copy_start(&set->start[i], arena);
+	return (struct programs){rule,	 path,	file,
+				 set->n, start, set->n_starts};
 }
 
 /* ---- digest ---- */
