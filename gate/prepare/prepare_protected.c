@@ -9,15 +9,20 @@
 /* Matches of one row with a `*`; beyond that its folder is protected. */
 #define MATCHES_MAX 256
 
-enum kind { KIND_ANY, KIND_FILE };
-
-static const struct row {
-	const char *path;
-	enum kind kind;
-} ROWS[] = {
-#define PROTECTED(path, kind, what) {path, KIND_##kind},
+/* Rows that hold for files and folders, and rows for files alone. */
+static const char *const ROWS[] = {
+#define PROTECTED(reader, ...) __VA_ARGS__,
+#define PROTECTED_FILE(reader, path)
 #include "gate/prepare/protected.def"
 #undef PROTECTED
+#undef PROTECTED_FILE
+};
+static const char *const FILE_ROWS[] = {
+#define PROTECTED(reader, ...)
+#define PROTECTED_FILE(reader, path) path,
+#include "gate/prepare/protected.def"
+#undef PROTECTED
+#undef PROTECTED_FILE
 };
 
 static void push(struct prepared *p, const char *path, const struct stat *st)
@@ -61,12 +66,12 @@ static bool is_named(const struct prepared *p, const char *path)
 	return false;
 }
 
-static void add_row(struct prepared *p, const char *path, enum kind kind)
+static void add_row(struct prepared *p, const char *path, bool only_file)
 {
 	struct stat st;
 
 	if (lstat(path, &st) < 0 || is_named(p, path) ||
-	    (kind == KIND_FILE && S_ISDIR(st.st_mode)))
+	    (only_file && S_ISDIR(st.st_mode)))
 		return;
 	p->git_unprotected |= !p->own_view;
 	add(p, path);
@@ -93,8 +98,7 @@ static bool is_match(const char *path)
 	return !strstr(path, "/./") && !strstr(path, "/../");
 }
 
-static void add_matches(struct prepared *p, const char *dir, const char *rest,
-			enum kind kind)
+static void add_matches(struct prepared *p, const char *dir, const char *rest)
 {
 	const char *star = strchr(rest, '*');
 	/* with more than one, "." and ".." would lead to the others again */
@@ -112,10 +116,10 @@ static void add_matches(struct prepared *p, const char *dir, const char *rest,
 		add_row(p,
 			arena_printf(&p->arena, "%s/%.*s", dir,
 				     (int)(star - rest) - 1, rest),
-			KIND_ANY);
+			false);
 	for (size_t i = 0; i < found.gl_pathc && n <= MATCHES_MAX; i++)
 		if (is_match(found.gl_pathv[i] + from))
-			add_row(p, found.gl_pathv[i], kind);
+			add_row(p, found.gl_pathv[i], false);
 	globfree(&found);
 }
 
@@ -123,16 +127,19 @@ static void add_table(struct prepared *p, const char *dir)
 {
 	bool is_git = strcmp(resolve_basename(dir), ".git") == 0;
 
+	for (size_t i = 0; i < ARRAY_LEN(FILE_ROWS); i++)
+		add_row(p, arena_printf(&p->arena, "%s/%s", dir, FILE_ROWS[i]),
+			true);
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
-		const char *rest = ROWS[i].path;
+		const char *rest = ROWS[i];
 
 		if (is_git && strncmp(rest, ".git/", 5) == 0)
 			rest += 5;
 		if (strchr(rest, '*'))
-			add_matches(p, dir, rest, ROWS[i].kind);
+			add_matches(p, dir, rest);
 		else
 			add_row(p, arena_printf(&p->arena, "%s/%s", dir, rest),
-				ROWS[i].kind);
+				false);
 	}
 }
 

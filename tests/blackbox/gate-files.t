@@ -294,10 +294,11 @@ left_links() {
 	done
 }
 
-# What makes a folder run code for whoever uses it next: every row of the table.
+# Print every path of the table of protected files.
 table_rows() {
-	sed -n 's/^PROTECTED("\([^"]*\)", ANY.*/\1/p' \
-		"$TOP/gate/prepare/protected.def" | sed 's/\*/sub/g'
+	tr -d '\n' <"$TOP/gate/prepare/protected.def" |
+		grep -o 'PROTECTED("[^)]*)' | sed 's/PROTECTED("[^"]*"//' |
+		grep -o '"[^"]*"' | tr -d '"' | sed 's/\*/sub/g'
 }
 
 protected_table() {
