@@ -60,8 +60,7 @@ static void print_error(const struct err *err)
 		return;
 	jw_init(&w, &out, false);
 	jw_object(&w);
-	jw_key(&w, "error");
-	jw_object(&w);
+	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", err_word(err->kind));
 	jw_kv_cstr(&w, "message", err->msg);
 	if (err->line) {

@@ -247,3 +247,23 @@ void jw_kv_raw(struct jw *w, const char *key, struct str json)
 	jw_key(w, key);
 	jw_raw(w, json);
 }
+
+void jw_kv_object(struct jw *w, const char *key)
+{
+	jw_key(w, key);
+	jw_object(w);
+}
+
+void jw_kv_array(struct jw *w, const char *key)
+{
+	jw_key(w, key);
+	jw_array(w);
+}
+
+void jw_kv_list(struct jw *w, const char *key, const struct strlist *list)
+{
+	jw_kv_array(w, key);
+	for (size_t i = 0; i < list->n; i++)
+		jw_cstr(w, list->item[i]);
+	jw_end(w);
+}

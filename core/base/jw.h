@@ -66,5 +66,10 @@ void jw_kv_cstr(struct jw *w, const char *key, const char *s);
 void jw_kv_int(struct jw *w, const char *key, int64_t v);
 void jw_kv_bool(struct jw *w, const char *key, bool v);
 void jw_kv_raw(struct jw *w, const char *key, struct str json);
+/* A key and the beginning of its value; jw_end() ends it. */
+void jw_kv_object(struct jw *w, const char *key);
+void jw_kv_array(struct jw *w, const char *key);
+/* A key and an array of strings. */
+void jw_kv_list(struct jw *w, const char *key, const struct strlist *list);
 
 #endif

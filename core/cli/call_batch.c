@@ -164,8 +164,7 @@ static void write_error(struct slot *s, const char *kind, const char *message)
 	s->batch->counts.errors++;
 	jw_init(&w, out_of(s), false);
 	jw_object(&w);
-	jw_key(&w, "error");
-	jw_object(&w);
+	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", kind);
 	jw_kv_cstr(&w, "message", message);
 	jw_kv_int(&w, "line", (int64_t)s->number);

@@ -2,7 +2,6 @@
  * `matins allow` lets the configuration of a folder be used, as it is now;
  * `matins disallow` takes that back.
  */
-#include <errno.h>
 #include <libgen.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +100,7 @@ static void add_json(struct jw *w, const struct allowance *a)
 	jw_kv_bool(w, "on_terminal", a->by_person);
 	jw_kv_cstr(w, "sha256", a->sha256);
 	jw_kv_cstr(w, "allowed_at", when);
-	jw_key(w, "grants");
-	jw_array(w);
-	for (size_t i = 0; i < a->grants.n; i++)
-		jw_cstr(w, a->grants.item[i]);
-	jw_end(w);
+	jw_kv_list(w, "grants", &a->grants);
 	jw_end(w);
 }
 
@@ -115,8 +110,7 @@ static void print_json(const struct allowance *a, size_t n, struct buf *out)
 
 	jw_init(&w, out, false);
 	jw_object(&w);
-	jw_key(&w, "allowed");
-	jw_array(&w);
+	jw_kv_array(&w, "allowed");
 	for (size_t i = 0; i < n; i++)
 		add_json(&w, &a[i]);
 	jw_end(&w);

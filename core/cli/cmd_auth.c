@@ -265,8 +265,7 @@ static int list_all(struct list *l, const struct args *args, struct err *err)
 	if (l->json) {
 		jw_init(&l->w, &l->out, false);
 		jw_object(&l->w);
-		jw_key(&l->w, "servers");
-		jw_array(&l->w);
+		jw_kv_array(&l->w, "servers");
 	}
 	for (size_t i = 0; i < dirs.n; i++)
 		if (add_folder(l, dirs.item[i], err) < 0)

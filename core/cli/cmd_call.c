@@ -1,11 +1,8 @@
 /*
  * One tools/call, or many of them in one session.
  */
-#include <signal.h>
-#include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
 #include "core/cli/call_batch.h"

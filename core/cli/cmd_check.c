@@ -104,8 +104,7 @@ static void print_json(const struct config_file *file, struct buf *out)
 	jw_kv_bool(&w, "ok", !file->findings.has_error);
 	jw_kv_int(&w, "routines", (int64_t)file->config.n_routines);
 	jw_kv_int(&w, "steps", (int64_t)count_steps(&file->config));
-	jw_key(&w, "findings");
-	jw_array(&w);
+	jw_kv_array(&w, "findings");
 	for (size_t i = 0; i < file->findings.n; i++) {
 		const struct finding *f = &file->findings.item[i];
 

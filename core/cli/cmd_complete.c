@@ -33,8 +33,7 @@ static int write_ref(struct jw *w, const char *text, struct err *err)
 
 		if (strncmp(text, refs[i].prefix, n) || !text[n])
 			continue;
-		jw_key(w, "ref");
-		jw_object(w);
+		jw_kv_object(w, "ref");
 		jw_kv_cstr(w, "type", refs[i].type);
 		jw_kv_cstr(w, refs[i].member, text + n);
 		jw_end(w);
@@ -60,8 +59,7 @@ static int write_context(struct jw *w, const struct args *args,
 		words[i] = arena_strdup(arena, given.item[i]);
 	if (tool_args_read(words, given.n, NULL, none, arena, &values, err) < 0)
 		return err_wrap(err, "--context");
-	jw_key(w, "context");
-	jw_object(w);
+	jw_kv_object(w, "context");
 	jw_kv_raw(w, "arguments", values);
 	jw_end(w);
 	return 0;
@@ -76,8 +74,7 @@ static int write_params(const struct args *args, struct arena *arena,
 	jw_object(&w);
 	if (write_ref(&w, args->positional[0], err) < 0)
 		return -1;
-	jw_key(&w, "argument");
-	jw_object(&w);
+	jw_kv_object(&w, "argument");
 	jw_kv_cstr(&w, "name", args->positional[1]);
 	jw_kv_cstr(&w, "value",
 		   args->n_positional > 2 ? args->positional[2] : "");

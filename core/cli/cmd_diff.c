@@ -1,14 +1,11 @@
 /*
  * Differences between two reports or golden files.
  */
-#include <errno.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
-#include "core/cli/golden_files.h"
 #include "core/cli/golden_print.h"
 #include "core/cli/put.h"
 

@@ -1,4 +1,3 @@
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
@@ -89,8 +88,7 @@ static int print_json(const struct doctor *d, struct err *err)
 	jw_init(&w, &out, false);
 	jw_object(&w);
 	jw_kv_bool(&w, "ok", !doctor_failed(d));
-	jw_key(&w, "checks");
-	jw_array(&w);
+	jw_kv_array(&w, "checks");
 	for (size_t i = 0; i < d->n; i++) {
 		jw_object(&w);
 		jw_kv_cstr(&w, "area", d->check[i].area);

@@ -5,7 +5,6 @@
  * logs that are appended to.
  */
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,17 +1,23 @@
 /*
  * Golden files: record what a routine reports, compare, accept a change.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
+#include "core/base/mem.h"
+#include "core/base/outfile.h"
+#include "core/base/scan.h"
+#include "core/base/sha256.h"
 #include "core/cli/command.h"
-#include "core/cli/golden_files.h"
 #include "core/cli/golden_print.h"
+#include "core/base/state_dir.h"
 #include "core/cli/put.h"
 #include "core/cli/routine_find.h"
 #include "core/run/run.h"
@@ -31,6 +37,8 @@ const struct option options_golden[] = {
 	{0},
 };
 
+#define CANDIDATE_SCHEMA "matins-candidate/1"
+
 /* One invocation. */
 struct work {
 	const struct args *args;
@@ -45,25 +53,173 @@ struct work {
 	uint64_t scrubbed;
 };
 
-static void add_all(struct strlist *to, struct strlist from)
+/* ---- files ---- */
+
+/* $CI is set and is neither empty, "0" nor "false". */
+static bool is_in_ci(void)
 {
-	for (size_t i = 0; i < from.n; i++)
-		to->item[to->n++] = from.item[i];
+	const char *ci = getenv("CI");
+
+	return ci && *ci && strcmp(ci, "0") && strcmp(ci, "false");
+}
+
+/* done  "recorded"; act  "record" */
+static int refuse_in_ci(const char *done, const char *act, const char *path,
+			struct err *err)
+{
+	if (!is_in_ci())
+		return 0;
+	return err_set(err, ERR_CONFIG,
+		       "CI is set: nothing is %s; %s where a person reviews %s "
+		       "and commits it",
+		       done, act, path);
+}
+
+/* The folder of a golden file is made. */
+static int open_golden(struct outfile *f, const char *path, struct err *err)
+{
+	AUTO(mem_freep) char *dir = mem_strdup(path);
+	char *slash = strrchr(dir, '/');
+
+	if (slash && slash != dir) {
+		*slash = '\0';
+		if (fd_mkdirs(dir, 0777) < 0)
+			return err_sys(err, errno, "create %s", dir);
+	}
+	return outfile_open(f, path, OUTFILE_DURABLE, err);
+}
+
+/* One candidate for each golden file, wherever it lies. */
+static char *candidate_path(const char *path, const char *state_dir)
+{
+	AUTO(mem_freep) char *absolute = realpath(path, NULL);
+	char name[SHA256_HEX_BYTES];
+
+	sha256_hex(str_of(absolute ? absolute : path), name);
+	return mem_printf("%s/candidates/%.32s.json", state_dir, name);
+}
+
+/*
+ * Keep the report of a check in the state directory, for `accept`.
+ *
+ * accepted  text of the golden file
+ * seen      text that it would get
+ */
+static int keep_candidate(const char *path, struct str accepted,
+			  struct str seen, struct err *err)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct ledger *ledger;
+	char sum[SHA256_HEX_BYTES];
+	struct jw w;
+	int status;
+
+	if (ledger_open(NULL, &ledger, err) < 0)
+		return -1;
+	sha256_hex(accepted, sum);
+	jw_init(&w, &out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "schema", CANDIDATE_SCHEMA);
+	jw_kv_cstr(&w, "file", path);
+	jw_kv_cstr(&w, "seen", sum);
+	jw_kv_raw(&w, "golden", str_trim(seen));
+	jw_end(&w);
+	{
+		AUTO(mem_freep)
+		char *dir = mem_printf("%s/candidates", ledger_dir(ledger));
+		AUTO(mem_freep)
+		char *file = candidate_path(path, ledger_dir(ledger));
+
+		if (fd_mkdirs(dir, 0700) < 0)
+			status = err_sys(err, errno, "create %s", dir);
+		else
+			status = fd_replace_file(file, buf_str(&out), 0600,
+						 false, err);
+	}
+	ledger_free(ledger);
+	buf_release(&out);
+	return status;
+}
+
+static void drop_candidate(const char *path)
+{
+	struct arena arena = ARENA_INIT;
+	const char *state = state_dir_find(&arena);
+
+	if (state && !is_in_ci()) {
+		AUTO(mem_freep) char *file = candidate_path(path, state);
+
+		unlink(file);
+	}
+	arena_release(&arena);
+}
+
+static int unpack(struct str text, const char *path, struct buf *out,
+		  struct err *err)
+{
+	struct buf accepted = BUF_INIT(LIMIT_REPORT_BYTES);
+	struct str doc, seen, golden;
+	char sum[SHA256_HEX_BYTES];
+	int status = 0;
+
+	if (scan_document(text, NULL, &doc, err) < 0)
+		return -1;
+	if (!scan_get(doc, "golden", &golden) || !scan_get(doc, "seen", &seen))
+		return err_set(err, ERR_COMPARE,
+			       "the file is not a " CANDIDATE_SCHEMA);
+	if (fd_read_regular(path, &accepted, err) < 0)
+		return -1;
+	sha256_hex(buf_str(&accepted), sum);
+	if (!scan_is(seen, sum))
+		status = err_set(err, ERR_DIFFERS,
+				 "%s has changed since the check; check again",
+				 path);
+	buf_release(&accepted);
+	if (status < 0)
+		return -1;
+	buf_add_str(out, golden);
+	buf_addc(out, '\n');
+	return 0;
+}
+
+/* errors  ERR_DIFFERS  the golden file has changed since the check */
+static int take_candidate(const char *path, struct buf *out, struct err *err)
+{
+	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	struct arena arena = ARENA_INIT;
+	const char *state = state_dir_find(&arena);
+	AUTO(mem_freep) char *file = candidate_path(path, state ? state : "");
+	int status = fd_read_file(file, &text, err);
+
+	if (status == 0) {
+		status = unpack(buf_str(&text), path, out, err);
+	} else if (err->sys == ENOENT) {
+		err_set(err, ERR_UNKNOWN,
+			"nothing to accept for %s: `matins golden check` keeps "
+			"a report that differs",
+			path);
+	}
+	buf_release(&text);
+	arena_release(&arena);
+	return status;
+}
+
+/* ---- one invocation ---- */
+
+static void add_rules(struct work *w, const struct strlist *more)
+{
+	for (size_t i = 0; i < more->n; i++)
+		list_add(&w->ignore, &w->arena, more->item[i]);
 }
 
 static void collect_rules(struct work *w)
 {
-	const struct config *c = &w->file.config;
-	struct strlist given = args_all(w->args, "ignore", &w->arena);
-	struct strlist routine = {NULL, 0};
+	const struct strlist given = args_all(w->args, "ignore", &w->arena);
 
+	add_rules(w, &w->file.config.golden.ignore);
 	if (w->routine)
-		routine = w->routine->golden.ignore;
-	w->ignore.item = ARENA_ARRAY(&w->arena, const char *,
-				     c->golden.ignore.n + routine.n + given.n);
-	add_all(&w->ignore, c->golden.ignore);
-	add_all(&w->ignore, routine);
-	add_all(&w->ignore, given);
+		add_rules(w, &w->routine->golden.ignore);
+	add_rules(w, &given);
 }
 
 /* Where nothing is run, a configuration is welcome but not needed. */
@@ -231,11 +387,8 @@ static int record(struct work *w, struct err *err)
 	struct golden golden;
 	struct stat st;
 
-	if (golden_in_ci())
-		return err_set(err, ERR_CONFIG,
-			       "CI is set: nothing is recorded; record where a "
-			       "person reviews %s and commits it",
-			       w->path);
+	if (refuse_in_ci("recorded", "record", w->path, err) < 0)
+		return -1;
 	/* nor where a link leads to a file that is not there yet */
 	if (lstat(w->path, &st) == 0) {
 		print_command(w, "check", &text);
@@ -244,7 +397,7 @@ static int record(struct work *w, struct err *err)
 			       "compares, `accept` accepts a difference",
 			       w->path, buf_cstr(&text));
 	}
-	if (golden_open(&file, w->path, err) < 0 ||
+	if (open_golden(&file, w->path, err) < 0 ||
 	    path_check_links_of(w->path, &file.folder, &w->file.config, err) <
 		    0 ||
 	    get_report(w, err) < 0)
@@ -271,18 +424,18 @@ static void keep(const struct work *w, const struct golden *seen)
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err why = ERR_INIT;
 
-	if (golden_in_ci())
+	if (is_in_ci())
 		return;
 	golden_print(seen, &text);
-	if (golden_keep_candidate(w->path, buf_str(&w->accepted),
-				  buf_str(&text), &why) < 0)
+	if (keep_candidate(w->path, buf_str(&w->accepted), buf_str(&text),
+			   &why) < 0)
 		log_warning("`golden accept` cannot accept this later: %s",
 			    why.msg);
 }
 
 static void print_hint(const struct work *w, struct buf *out)
 {
-	if (golden_in_ci()) {
+	if (is_in_ci()) {
 		buf_adds(out, "not accepted with CI set; elsewhere: ");
 		print_command(w, "check", out);
 		buf_adds(out, "; ");
@@ -356,7 +509,7 @@ static int check(struct work *w, struct err *err)
 	if (d.n)
 		keep(w, &seen);
 	else
-		golden_drop_candidate(w->path);
+		drop_candidate(w->path);
 	if (print_check(w, &d, format, err) < 0)
 		return -1;
 	return d.n ? 1 : 0;
@@ -397,11 +550,9 @@ static int accept_seen(struct work *w, struct err *err)
 	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct golden golden, before;
 
-	if (golden_in_ci())
-		return err_set(err, ERR_CONFIG,
-			       "CI is set: nothing is accepted; accept where a "
-			       "person reviews the change and commits it");
-	if (golden_take_candidate(w->path, &text, err) < 0)
+	if (refuse_in_ci("accepted", "accept", w->path, err) < 0)
+		return -1;
+	if (take_candidate(w->path, &text, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
 		return err_wrap(err, "report of the last check");
@@ -409,16 +560,50 @@ static int accept_seen(struct work *w, struct err *err)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)
 		return err_wrap(err, "%s", w->path);
-	if (golden_open(&file, w->path, err) < 0 ||
+	if (open_golden(&file, w->path, err) < 0 ||
 	    outfile_write_str(&file, buf_str(&text), err) < 0)
 		return -1;
-	golden_drop_candidate(w->path);
+	drop_candidate(w->path);
 	log_note("accepted: %s", w->path);
 	name_new_rules(w, &before, &golden);
 	return 0;
 }
 
 /* ---- list ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names of a folder that end in ".json", sorted. */
+static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
+		      struct err *err)
+{
+	struct strlist list = {NULL, 0};
+	struct dirent *entry;
+	size_t cap = 0;
+	DIR *folder = opendir(dir);
+
+	if (!folder)
+		return err_sys(err, errno, "%s", dir);
+	while ((entry = readdir(folder))) {
+		if (!str_ends(str_of(entry->d_name), ".json"))
+			continue;
+		list.item = mem_grow(list.item, list.n + 1, &cap,
+				     sizeof(*list.item));
+		list.item[list.n++] = arena_strdup(arena, entry->d_name);
+	}
+	closedir(folder);
+	if (list.n)
+		qsort(list.item, list.n, sizeof(*list.item), by_name);
+	ret->item = ARENA_ARRAY(arena, const char *, list.n);
+	ret->n = list.n;
+	for (size_t i = 0; i < list.n; i++)
+		ret->item[i] = list.item[i];
+	free(list.item);
+	return 0;
+}
 
 struct goldens {
 	bool json;
@@ -472,14 +657,13 @@ static int list(struct work *w, struct err *err)
 	struct strlist names = {NULL, 0};
 	int status;
 
-	if (golden_list(w->dir, &w->arena, &names, err) < 0 &&
+	if (list_names(w->dir, &w->arena, &names, err) < 0 &&
 	    err->sys != ENOENT)
 		return -1;
 	jw_init(&l.w, &l.out, false);
 	if (l.json) {
 		jw_object(&l.w);
-		jw_key(&l.w, "goldens");
-		jw_array(&l.w);
+		jw_kv_array(&l.w, "goldens");
 	}
 	for (size_t i = 0; i < names.n; i++)
 		list_file(w, &l, names.item[i]);

@@ -1,8 +1,6 @@
 /*
  * The runs of the ledger, the newest first.
  */
-#include <errno.h>
-#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
@@ -111,8 +109,7 @@ static void print_json(const struct ledger_run **run, size_t n, struct buf *out)
 
 	jw_init(&w, out, false);
 	jw_object(&w);
-	jw_key(&w, "runs");
-	jw_array(&w);
+	jw_kv_array(&w, "runs");
 	for (size_t i = 0; i < n; i++)
 		print_run(&w, run[i]);
 	jw_end(&w);

@@ -1,8 +1,6 @@
 /*
  * The routines of the configuration, with their descriptions.
  */
-#include <errno.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/jw.h"
@@ -54,8 +52,7 @@ static void print_text(const struct config *c, struct buf *out)
 
 static void print_steps(struct jw *w, const struct routine *r)
 {
-	jw_key(w, "steps");
-	jw_array(w);
+	jw_kv_array(w, "steps");
 	for (size_t i = 0; i < r->n_steps; i++) {
 		jw_object(w);
 		jw_kv_cstr(w, "name", r->steps[i].name);
@@ -73,8 +70,7 @@ static void print_json(const struct config_file *file, struct buf *out)
 	jw_init(&w, out, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "file", file->path);
-	jw_key(&w, "routines");
-	jw_array(&w);
+	jw_kv_array(&w, "routines");
 	for (size_t i = 0; i < c->n_routines; i++) {
 		const struct routine *r = &c->routines[i];
 

@@ -1,8 +1,6 @@
 /*
  * A report of the past, printed again.
  */
-#include <errno.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/limits.h"

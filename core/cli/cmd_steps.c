@@ -1,8 +1,6 @@
 /*
  * The vocabulary of the configuration: step types and keys, from the tables.
  */
-#include <errno.h>
-#include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/jw.h"
@@ -78,14 +76,12 @@ static void print_json(struct buf *out)
 
 	jw_init(&w, out, false);
 	jw_object(&w);
-	jw_key(&w, "steps");
-	jw_array(&w);
+	jw_kv_array(&w, "steps");
 	for (size_t i = 0; i < n; i++) {
 		jw_object(&w);
 		jw_kv_cstr(&w, "type", kinds[i].name);
 		jw_kv_cstr(&w, "help", kinds[i].help);
-		jw_key(&w, "keys");
-		jw_array(&w);
+		jw_kv_array(&w, "keys");
 		print_json_keys(&w, SECTION_step);
 		print_json_keys(&w, kinds[i].section);
 		jw_end(&w);

@@ -321,8 +321,7 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 
 static void write_members(const struct listing *l, struct jw *w)
 {
-	jw_key(w, listing_member(l->kind));
-	jw_array(w);
+	jw_kv_array(w, listing_member(l->kind));
 	for (size_t i = 0; i < l->n; i++)
 		jw_raw(w, l->item[i].json);
 	jw_end(w);

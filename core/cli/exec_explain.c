@@ -1,6 +1,5 @@
 #include "core/cli/exec_explain.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -257,20 +256,9 @@ static void print_text(const struct gate_request *request,
 
 /* ---- as JSON ---- */
 
-static void list_json(struct jw *w, const char *name,
-		      const struct strlist *list)
-{
-	jw_key(w, name);
-	jw_array(w);
-	for (size_t i = 0; i < list->n; i++)
-		jw_cstr(w, list->item[i]);
-	jw_end(w);
-}
-
 static void access_json(struct jw *w, unsigned access)
 {
-	jw_key(w, "access");
-	jw_array(w);
+	jw_kv_array(w, "access");
 	if (access & GATE_ACCESS_READ)
 		jw_cstr(w, "read");
 	if (access & GATE_ACCESS_WRITE)
@@ -283,8 +271,7 @@ static void access_json(struct jw *w, unsigned access)
 static void grants_json(struct jw *w, const char *name,
 			const struct gate_grant *grant, size_t n)
 {
-	jw_key(w, name);
-	jw_array(w);
+	jw_kv_array(w, name);
 	for (size_t i = 0; i < n; i++) {
 		const struct gate_grant *g = &grant[i];
 
@@ -306,8 +293,7 @@ static void limits_json(struct jw *w, const struct gate_policy *bounds)
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
-	jw_key(w, "limits");
-	jw_object(w);
+	jw_kv_object(w, "limits");
 	for (size_t i = 0; i < n; i++)
 		if (is_bound(&keys[i]) && bound_of(bounds, &keys[i]))
 			jw_kv_int(w, keys[i].field,
@@ -337,13 +323,12 @@ static void policy_json(struct jw *w, const struct gate_request *request)
 			jw_kv_cstr(w, k->name,
 				   values.n ? values.item[0] : k->def);
 		else
-			list_json(w,
-				  k->type == KEY_PROGRAM_RULES ? "rules"
-							       : k->name,
-				  &values);
+			jw_kv_list(w,
+				   k->type == KEY_PROGRAM_RULES ? "rules"
+								: k->name,
+				   &values);
 	}
-	jw_key(w, "environment");
-	jw_array(w);
+	jw_kv_array(w, "environment");
 	for (size_t i = 0; env && env[i]; i++)
 		jw_str(w, name_of(env[i]));
 	jw_end(w);
@@ -365,16 +350,16 @@ static void print_json(const struct gate_request *request,
 	jw_kv_cstr(&w, "user", e->user);
 	if (e->cwd)
 		jw_kv_cstr(&w, "cwd", e->cwd);
-	list_json(&w, "projects", projects);
+	jw_kv_list(&w, "projects", projects);
 	policy_json(&w, request);
 	jw_kv_cstr(&w, "profile", e->profile);
 	grants_json(&w, "grants", e->grant, e->n_grants);
 	grants_json(&w, "base", e->base, e->n_base);
-	list_json(&w, "private", &e->private_places);
-	list_json(&w, "protected", &e->protect);
-	list_json(&w, "hidden", &e->hidden);
-	list_json(&w, "network", &e->net);
-	list_json(&w, "dropped", &e->dropped);
+	jw_kv_list(&w, "private", &e->private_places);
+	jw_kv_list(&w, "protected", &e->protect);
+	jw_kv_list(&w, "hidden", &e->hidden);
+	jw_kv_list(&w, "network", &e->net);
+	jw_kv_list(&w, "dropped", &e->dropped);
 	limits_json(&w, &e->bounds);
 	facts_enforced(&w, "enforced", e->facts, e->n_facts);
 	jw_end(&w);

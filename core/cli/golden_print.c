@@ -1,5 +1,8 @@
 #include "core/cli/golden_print.h"
 
+#include <unistd.h>
+
+#include "core/base/fd.h"
 #include "core/base/log.h"
 
 int golden_format(const struct args *args, enum diff_format *ret,
@@ -43,4 +46,21 @@ int golden_cannot_compare(int status, struct err *err)
 	if (status < 0 && err->kind != ERR_USAGE && err->kind != ERR_BUSY)
 		err->kind = ERR_COMPARE;
 	return status;
+}
+
+int golden_read_report(const struct kept_query *q, struct arena *arena,
+		       struct buf *out, const struct ledger_run **ret_run,
+		       struct err *err)
+{
+	const char *name = q->which;
+	uint64_t generation;
+
+	if (ret_run)
+		*ret_run = NULL;
+	if (!strcmp(name, "-"))
+		return fd_read_all(STDIN_FILENO, out, err);
+	if (access(name, F_OK) < 0 &&
+	    (!strcmp(name, "last") || str_uint64(str_of(name), &generation)))
+		return kept_report(q, arena, out, ret_run, err);
+	return fd_read_file(name, out, err);
 }

@@ -5,6 +5,7 @@
 #define CORE_CLI_GOLDEN_PRINT_H
 
 #include "core/cli/args.h"
+#include "core/cli/kept_report.h"
 #include "core/report/golden.h"
 
 /* --format, --json. errors  ERR_USAGE */
@@ -24,5 +25,17 @@ int golden_warn_unused(const struct golden *g, bool strict, struct err *err)
  * Returns `status`.
  */
 int golden_cannot_compare(int status, struct err *err);
+
+/*
+ * Append a report: the file of that name, "-" for stdin; without such a file
+ * a generation, or "last".
+ *
+ * q        how "last" is found; .which is the name
+ * ret_run  in `arena`; NULL when the report is a file; may be NULL
+ * errors   ERR_SYS, ERR_LIMIT, ERR_UNKNOWN
+ */
+int golden_read_report(const struct kept_query *q, struct arena *arena,
+		       struct buf *out, const struct ledger_run **ret_run,
+		       struct err *err) MUST_USE;
 
 #endif

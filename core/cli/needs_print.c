@@ -191,8 +191,7 @@ static void json_list(const struct needs_print *p, const struct key *k,
 		     !p->needs->need[i].why_not;
 	if (!n)
 		return;
-	jw_key(w, k->name);
-	jw_array(w);
+	jw_kv_array(w, k->name);
 	for (size_t i = 0; i < given->n; i++)
 		jw_cstr(w, given->item[i]);
 	for (size_t i = 0; i < p->needs->n; i++)
@@ -224,12 +223,10 @@ void needs_print_json(const struct needs_print *p, struct buf *out)
 
 	jw_init(&w, out, true);
 	jw_object(&w);
-	jw_key(&w, "sandbox");
-	jw_object(&w);
+	jw_kv_object(&w, "sandbox");
 	json_lists(p, &w);
 	jw_end(&w);
-	jw_key(&w, "needs");
-	jw_array(&w);
+	jw_kv_array(&w, "needs");
 	for (size_t i = 0; i < p->needs->n; i++) {
 		const struct gate_need *n = &p->needs->need[i];
 

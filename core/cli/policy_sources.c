@@ -1,6 +1,5 @@
 #include "core/cli/policy_sources.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

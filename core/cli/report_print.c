@@ -1,8 +1,5 @@
 #include "core/cli/report_print.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/cli/put.h"

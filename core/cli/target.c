@@ -4,7 +4,6 @@
 #include <signal.h>
 
 #include "core/base/log.h"
-#include "core/base/mem.h"
 #include "core/base/state_dir.h"
 #include "core/cli/open_gate.h"
 #include "core/cli/target_options.h"

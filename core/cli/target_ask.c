@@ -146,8 +146,7 @@ void target_write_error(const struct target *t, const struct target_answer *a,
 	scrub_cut(t->scrub, a->message, &text);
 	jw_init(&w, out, false);
 	jw_object(&w);
-	jw_key(&w, "error");
-	jw_object(&w);
+	jw_kv_object(&w, "error");
 	jw_kv_cstr(&w, "kind", a->kind);
 	jw_kv_str(&w, "message", buf_str(&text));
 	if (a->outcome == TARGET_ERROR)

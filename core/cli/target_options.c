@@ -1,5 +1,4 @@
 /* Options and keys for a server, from the command line and configuration. */
-#include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/target_options.h"
 #include "core/run/plan.h"
