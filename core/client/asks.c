@@ -7,7 +7,7 @@
 
 /* ---- roots ---- */
 
-/* RFC 3986: what a path may hold as it is. */
+/* Percent-encode a path by RFC 3986. */
 static void add_path(struct buf *out, const char *path)
 {
 	for (; *path; path++) {
@@ -32,7 +32,8 @@ int asks_add_root(struct asks *asks, const char *path,
 		asks->roots.n};
 
 	if (!real)
-		return err_set(err, ERR_CONFIG, "root %s: there is none", path);
+		return err_set(err, ERR_CONFIG, "root %s: no such folder",
+			       path);
 	if (policy && !path_is_beneath(real, &policy->read) &&
 	    !path_is_beneath(real, &policy->write))
 		return err_set(err, ERR_CONFIG,

@@ -1,6 +1,6 @@
 /*
  * Open calls of one client: kept until the session can send them, and matched
- * with what comes of them. A call is forgotten before its last event is told.
+ * with their answers. A call is forgotten before its last event is told.
  */
 #ifndef CORE_CLIENT_CALLS_H
 #define CORE_CLIENT_CALLS_H
@@ -36,7 +36,7 @@ bool calls_are_ready(const struct calls *c) MUST_USE;
 /* As client_call(). */
 int calls_ask(struct calls *c, const struct client_call *call,
 	      uint64_t *ret_ticket, struct err *err) MUST_USE;
-/* Send what was asked before the session was ready. */
+/* Send the calls that were made before the session was ready. */
 void calls_send_waiting(struct calls *c);
 /* As client_cancel(). */
 void calls_cancel(struct calls *c, uint64_t ticket, const char *reason);

@@ -26,8 +26,8 @@
 
 #define CHILD_PHASES(X)                                   \
 	X(NONE)	       /* not started */                  \
-	X(RUNNING)     /* it works */                     \
-	X(CLOSING)     /* it should end by itself */      \
+	X(RUNNING)     /* at work */                      \
+	X(CLOSING)     /* should end by itself */         \
 	X(TERMINATING) /* SIGTERM was sent */             \
 	X(KILLING)     /* SIGKILL was sent to the tree */ \
 	X(ENDED)       /* nothing of it runs any more */
@@ -38,11 +38,11 @@ enum child_phase {
 #undef X
 };
 
-/* Told by the loop. */
+/* Called from the loop. */
 struct child_handler {
-	/* SIGTERM is next: write what there still is room for. May be NULL. */
+	/* SIGTERM is next: write while there is room. May be NULL. */
 	void (*last_words)(void *arg);
-	/* Nothing can write any more: what stdout holds is all there is. */
+	/* No process writes any more: read stdout to its end. */
 	void (*drain)(void *arg);
 	/* The whole tree has ended; the verdict lives until child_release(). */
 	void (*ended)(void *arg);
@@ -54,7 +54,7 @@ struct child_options {
 	const char *name;	   /* for lines about it */
 	uint64_t grace_ms;
 	size_t stderr_max; /* bytes kept of its end */
-	bool show_stderr;  /* its lines go to our stderr as well */
+	bool show_stderr;  /* copy its lines to our stderr */
 	const struct child_handler *handler;
 	void *arg;
 };
@@ -71,7 +71,7 @@ struct child {
 	size_t scrubbed;     /* in stderr */
 	bool killed;	     /* by SIGKILL, for it did not end in time */
 	bool is_told_to;     /* to end, by a signal */
-	bool is_cut;	     /* its last words may be */
+	bool is_cut;	     /* the end of stderr may be missing */
 	char *program;	     /* path that ran; owned */
 	pid_t pid;
 	uint64_t begin_ns, end_ns;
@@ -83,7 +83,7 @@ void child_init(struct child *c, const struct child_options *options);
 /* errors  those of gate_spawn(); the phase is then still NONE */
 int child_start(struct child *c, struct gate *gate,
 		const struct gate_request *request, struct err *err) MUST_USE;
-/* Ends at once what still runs; it may be initialized again. */
+/* End at once whatever runs; the child may be initialized again. */
 void child_release(struct child *c);
 
 /* Ends of its pipes; -1 where closed. */
@@ -91,15 +91,15 @@ struct gate_child_fds child_fds(const struct child *c) MUST_USE;
 /* Close our end of stdin or stdout (0, 1); the owner has unwatched it. */
 void child_close_fd(struct child *c, int which);
 
-/* The orderly end begins; nothing but where it runs. */
+/* Begin the orderly end of a child that runs. */
 void child_close(struct child *c);
 /* SIGTERM now, SIGKILL after the grace. */
 void child_terminate(struct child *c);
 void child_kill(struct child *c);
 
-/* It was started and has not ended. */
+/* Was the child started, and has it not ended? */
 bool child_is_live(const struct child *c) MUST_USE;
-/* The last of its stderr; borrowed. */
+/* The end of its stderr; borrowed. */
 struct str child_stderr(const struct child *c) MUST_USE;
 const char *child_phase_name(enum child_phase p) MUST_USE;
 

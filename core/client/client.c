@@ -1,6 +1,6 @@
 /*
- * The top of a client: what link, calls and lists report is acted on here, and
- * only here. It starts and restarts the server, and ends it.
+ * The top of a client: acts on reports of link, calls and lists, and is the
+ * only file that does. It starts, restarts and ends the server.
  */
 #include "core/client/client.h"
 
@@ -243,7 +243,7 @@ static void on_event(struct client *c, const struct session_event *e)
 			on_notice(c, e, CLIENT_ASKED);
 		else
 			client_answer_error(c, e->ask, RPC_INTERNAL_ERROR,
-					    "nobody is here to ask");
+					    "no person is here to ask");
 		break;
 	case SESSION_EVENT_ASK_GONE:
 		on_notice(c, e, CLIENT_ASK_GONE);
@@ -260,12 +260,12 @@ static void on_event(struct client *c, const struct session_event *e)
 
 /* ---- the loop ---- */
 
-/* Tell what the session has to tell. */
+/* Tell the events of the session. */
 static void pump(struct client *c)
 {
 	struct session_event e;
 
-	/* a callback of an event may turn to us again */
+	/* a callback of an event may call in again */
 	if (c->is_pumping)
 		return;
 	c->is_pumping = true;
@@ -421,7 +421,7 @@ static void open_session(struct client *c)
 	if (options.is_remote)
 		options.probe_timeout_ms = UINT64_MAX;
 	link_begin(&c->link, &options);
-	/* its first events are told in the next turn */
+	/* the first events are told in the next turn */
 	c->is_pump_due = true;
 }
 
@@ -611,7 +611,7 @@ bool client_list_is_stale(const struct client *c, enum listing_kind kind)
 	return lists_are_stale(&c->lists, kind);
 }
 
-/* ---- told to end ---- */
+/* ---- asked to end ---- */
 
 void client_stop(struct client *c, const char *why, uint64_t grace_ms)
 {
@@ -696,7 +696,7 @@ int client_finish(struct client *c, struct err *err)
 	return 0;
 }
 
-/* ---- what is known ---- */
+/* ---- state and facts ---- */
 
 bool client_is_ready(const struct client *c)
 {

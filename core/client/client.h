@@ -21,9 +21,9 @@
  * never sent again: when the server ends, its outcome is unknown (TC-7).
  *
  * Callbacks may use every function here but client_free(). Texts of a server
- * in events are as they came: whoever shows them takes secrets out (scrub)
- * and makes control characters visible. Sentences of ours that quote a server
- * have that done already.
+ * in events are as they came: to show them, take secrets out (scrub) and make
+ * control characters visible. Sentences of ours that quote a server have that
+ * done already.
  */
 #ifndef CORE_CLIENT_CLIENT_H
 #define CORE_CLIENT_CLIENT_H
@@ -47,10 +47,10 @@ struct transport;
 
 /* Waits of the orderly end: stdin closed, SIGTERM, SIGKILL (STD-41). */
 #define CLIENT_GRACE_MS 2000
-/* The same after Ctrl-C (CAN-9). */
+/* Waits of the orderly end after Ctrl-C (CAN-9). */
 #define CLIENT_GRACE_STOPPED_MS 500
 
-/* What clients share; all of it is borrowed and outlives them. */
+/* Things that clients share; all of it is borrowed and outlives them. */
 struct client_context {
 	struct loop *loop;
 	struct gate *gate;
@@ -69,7 +69,7 @@ struct client_context {
 	X(CLIENT_ASK_GONE, "ask_gone") /* of->ask */                      \
 	X(CLIENT_CHANGED, "changed")   /* of->method, message: the URI */ \
 	X(CLIENT_TASK, "task")	       /* of->params: the task */         \
-	X(CLIENT_ENDED, "ended")       /* its whole tree has; facts are in */
+	X(CLIENT_ENDED, "ended")       /* no process is left; facts are in */
 
 enum client_event_type {
 #define CLIENT_EVENT(name, word) name,
@@ -89,8 +89,8 @@ struct client_event {
 	 */
 	enum step_reason reason;
 	const char *sentence;
-	/* What the server said of it, for people: the first of its lines on
-	   stdout that are no messages, the last of stderr; "" of neither. */
+	/* Words of the server, for people: the first line on stdout that is
+	   no message, the last lines of stderr; "" without either. */
 	const char *details;
 };
 
@@ -116,7 +116,7 @@ struct client_options {
 	void (*open_facts)(void *open_arg, struct jw *w);
 	const char *url;
 	/*
-	 * Protocol, what is declared, log level, ceiling of a message, times.
+	 * Protocol, declared features, log level, ceiling of a message, times.
 	 * `era` is filled in from memory; strings are borrowed.
 	 */
 	struct session_options session;
@@ -138,18 +138,18 @@ struct client_options {
 	void *arg;
 };
 
-/* Options are read here, but for what is said to be borrowed. */
+/* Options are copied, but for members that are said to be borrowed. */
 struct client *client_new(const struct client_context *context,
 			  const struct client_options *options) MUST_USE;
 /*
- * The same over a transport that somebody opened: a transcript. There is no
- * process then, and options->request and ->open are NULL.
+ * Make a client over a transport that is open already: a transcript. There is
+ * no process then, and options->request and ->open are NULL.
  * transport  taken
  */
 struct client *client_new_over(const struct client_context *context,
 			       const struct client_options *options,
 			       struct transport *transport) MUST_USE;
-/* Ends at once what still runs. Takes NULL. */
+/* Free it; whatever runs ends at once. Takes NULL. */
 void client_free(struct client *c);
 
 /*
@@ -180,8 +180,8 @@ struct client_call {
 };
 
 /*
- * Ask something; several at once are fine. Kept until READY, sent at once
- * after it.
+ * Make a call; several at once are fine. Kept until READY, sent at once after
+ * it.
  *
  * ret_ticket  never 0; MAY be NULL
  * errors      ERR_SYNTAX, ERR_LIMIT  params
@@ -190,8 +190,8 @@ struct client_call {
 int client_call(struct client *c, const struct client_call *call,
 		uint64_t *ret_ticket, struct err *err) MUST_USE;
 /*
- * Nobody waits for it any more: the server is told, no event comes. Other
- * calls go on. Unknown tickets are ignored.
+ * Cancel a call: the server is told, and no event comes. Other calls go on.
+ * Unknown tickets are ignored.
  *
  * reason  for the server, NULL for none
  */
@@ -205,7 +205,7 @@ void client_answer_error(struct client *c, uint64_t ask, int64_t code,
 /*
  * Within RESULT: take the memory that of->result lies in, so that it need not
  * be copied. of->result and its slices then live as long as the arena.
- * returns  false: it was too small for that to pay; copy what you keep
+ * returns  false: the result is too small for that to pay; copy it
  */
 bool client_keep(struct client *c, const struct client_event *e,
 		 struct arena *arena) MUST_USE;
@@ -232,25 +232,26 @@ struct client_list {
 };
 
 /*
- * What the server offers, over all pages. Kept until READY; it is asked for
- * once for all who wait, and again only when its time (`ttlMs`) is over, the
- * server says that it has changed, or it proved wrong. `done` is called once,
- * also before this returns.
+ * List tools, resources, templates or prompts, over all pages. The server is
+ * asked once for all callers that wait, and again only when the time of the
+ * list (`ttlMs`) is over, the server says that it has changed, or it proved
+ * wrong. `done` is called once, perhaps before this returns.
  *
  * ret_ticket  for client_unlist(); written before `done` is called
  * errors      ERR_PEER  the server is over, or ending
  */
 int client_list(struct client *c, const struct client_list *list,
 		uint64_t *ret_ticket, struct err *err) MUST_USE;
-/* Nobody waits for it any more. Unknown tickets are ignored. */
+/* Wait for a list no longer. Unknown tickets are ignored. */
 void client_unlist(struct client *c, uint64_t ticket);
 /*
- * Within `done`, where nobody else lists: take the list, to be released by
- * listing_release(). What is known of its time stays.
+ * Within `done`, where no other caller lists: take the list, to be released by
+ * listing_release(). The time that it is good stays known.
  */
 void client_take_list(struct client *c, enum listing_kind kind,
 		      struct listing *ret);
-/* It was never asked for, has changed, proved wrong, or its time is over. */
+/* Must the list be asked for: for the first time, or because it has changed,
+   proved wrong, or its time is over? */
 bool client_list_is_stale(const struct client *c, enum listing_kind kind)
 	MUST_USE;
 
@@ -272,12 +273,12 @@ void client_close(struct client *c, uint64_t grace_ms);
 void client_stop(struct client *c, const char *why, uint64_t grace_ms);
 /* client_close(), and SIGTERM now. */
 void client_terminate(struct client *c);
-/* At once: the whole tree. */
+/* Kill the whole tree at once. */
 void client_kill(struct client *c);
 
 /*
- * Read what waits to be read, so that client_is_open() says what holds now;
- * before a server is used that nobody has looked at for a while.
+ * Read what the server sent meanwhile, so that client_is_open() is up to date:
+ * call this before a server is used that was idle for a while.
  */
 void client_look(struct client *c);
 
@@ -296,30 +297,31 @@ int client_wait(struct client *c, struct err *err) MUST_USE;
 /* client_close(), and turn the loop until it is over. */
 int client_finish(struct client *c, struct err *err) MUST_USE;
 
-/* ---- what is known ---- */
+/* ---- state and facts ---- */
 
 bool client_is_ready(const struct client *c) MUST_USE;
-/* May calls be made: neither over nor ending. */
+/* May calls be made: is the server neither over nor ending? */
 bool client_is_open(const struct client *c) MUST_USE;
-/* Nothing of it runs: never started, or ENDED. */
+/* Is nothing left that runs: never started, or ENDED? */
 bool client_is_over(const struct client *c) MUST_USE;
 /* Calls without answer, those that wait for READY included. */
 size_t client_open_calls(const struct client *c) MUST_USE;
 
-/* Why the server itself failed; REASON_NONE: it did not. */
+/* Reason of a failure of the server itself; REASON_NONE: none. */
 enum step_reason client_failure(const struct client *c) MUST_USE;
 /* The sentence and the details of it; "" when it did not. Borrowed. */
 const char *client_failure_sentence(const struct client *c) MUST_USE;
 const char *client_failure_details(const struct client *c) MUST_USE;
 
-/* What the server said of itself; .revision NULL before READY. Borrowed. */
+/* Name and abilities of the server; .revision NULL before READY. Borrowed. */
 const struct session_server *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
-/* Is it no server, but prints a CallToolResult? MCP_IS_PRINTED says so. */
+/* Does the program print a CallToolResult, instead of being a server?
+   MCP_IS_PRINTED says so. */
 bool client_prints_result(const struct client *c) MUST_USE;
-/* How its process ended; NULL before ENDED. Borrowed. */
+/* Verdict on its process; NULL before ENDED. Borrowed. */
 const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;
 /* The last of its stderr, without secrets. Borrowed. */
 struct str client_stderr(const struct client *c) MUST_USE;

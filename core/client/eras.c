@@ -112,7 +112,7 @@ static void forget(struct eras *e, struct entry *entry)
 	memmove(entry, entry + 1, (--e->n - i) * sizeof(*entry));
 }
 
-/* Behind all others; the oldest makes room. */
+/* Add as the newest; the oldest makes room. */
 static void add(struct eras *e, const struct era_key *key, enum session_era era)
 {
 	if (e->n == ERAS_MAX)
@@ -144,7 +144,7 @@ static struct state_file file_of(const struct eras *e)
 	return (struct state_file){e->path, SCHEMA, FILE_BYTES};
 }
 
-/* What is no such file counts as none. */
+/* A file that is not of this format counts as empty. */
 static void load(struct eras *e)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);

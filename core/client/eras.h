@@ -1,10 +1,10 @@
 /*
- * Which era the servers are of that were met before (PRB-10), kept in one
+ * Eras of the servers that were met before (PRB-10), kept in one
  * small file of the state directory: a server is probed at the first contact
  * and not again, until its program changes or what is remembered proves wrong.
  *
- * It is a memory, not a truth: a file that cannot be read or written means
- * that servers are probed again, and nobody is told.
+ * A memory, not a truth: a file that cannot be read or written means
+ * that servers are probed again, without a word.
  *
  *	struct eras *e = eras_open(state_dir);
  *	eras_key(&key, program, argv, cwd);
@@ -29,7 +29,7 @@ struct era_key {
 };
 
 /*
- * The configuration of a server: its program by path, device, inode and time
+ * Make the key of a program: its path, device, inode and time
  * of change, its arguments, where it starts. Values of the environment are no
  * part of it.
  *
@@ -40,7 +40,7 @@ struct era_key {
 void eras_key(struct era_key *ret, const char *program, const char *const *argv,
 	      const char *cwd);
 
-/* A remote server: its URL, all of it. */
+/* Make the key of a remote server: its whole URL. */
 void eras_key_url(struct era_key *ret, const char *url);
 
 /* state_dir  copied; NULL: nothing is kept beyond this process */
@@ -48,10 +48,10 @@ struct eras *eras_open(const char *state_dir) MUST_USE;
 /* Takes NULL. */
 void eras_free(struct eras *e);
 
-/* SESSION_ERA_PROBE when it is not known. e may be NULL. */
+/* Find the era; SESSION_ERA_PROBE: unknown. e may be NULL. */
 enum session_era eras_find(struct eras *e, const struct era_key *key) MUST_USE;
 /*
- * Remember it, on disk at once where it is new; SESSION_ERA_PROBE forgets.
+ * Remember an era, on disk at once where it is new; SESSION_ERA_PROBE forgets.
  * e may be NULL.
  */
 void eras_learn(struct eras *e, const struct era_key *key,

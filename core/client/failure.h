@@ -1,6 +1,6 @@
 /*
- * Why a server gave no answer: as a reason for the report, as a sentence that
- * is the same whenever the same goes wrong, and as details for a person.
+ * Cause why a server gave no answer: as a reason for the report, as a sentence
+ * that is the same whenever the same goes wrong, and as details for a person.
  */
 #ifndef CORE_CLIENT_FAILURE_H
 #define CORE_CLIENT_FAILURE_H

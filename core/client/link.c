@@ -212,7 +212,7 @@ void link_flush(struct link *l)
 		loop_rewatch(l->loop, &l->out, 0);
 }
 
-/* ---- what is known ---- */
+/* ---- state and facts ---- */
 
 bool link_is_remote(const struct link *l)
 {

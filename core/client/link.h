@@ -2,8 +2,8 @@
  * The link of a client to its server: a session, the transport that carries
  * its messages, and the process behind the transport where there is one.
  *
- * Each function does one step and says what came of it; client.c decides what
- * follows. Nothing here tells a caller of the client anything.
+ * Each function does one step and returns its outcome; client.c decides how to
+ * go on. No function here calls back to a user of the client.
  */
 #ifndef CORE_CLIENT_LINK_H
 #define CORE_CLIENT_LINK_H
@@ -53,7 +53,7 @@ void link_release(struct link *l);
  * budget  bytes that may be read, counted down; or LINK_TO_THE_END
  */
 enum link_news link_read(struct link *l, size_t *budget) MUST_USE;
-/* Write what the session has to write; wait for room where there is none. */
+/* Write the output of the session; wait for room where there is none. */
 void link_flush(struct link *l);
 /* Read no more: the session hears the end of its input. */
 void link_end_input(struct link *l);
@@ -64,7 +64,7 @@ void link_output_broke(struct link *l);
 
 /* Is there no process of ours behind it? */
 bool link_is_remote(const struct link *l) MUST_USE;
-/* A program that is no server and prints a CallToolResult. */
+/* Does the program print a CallToolResult, instead of being a server? */
 bool link_prints_result(const struct link *l) MUST_USE;
 /* Empty before the first start; borrowed. */
 const struct session_server *link_server(const struct link *l) MUST_USE;

@@ -47,7 +47,7 @@ static uint64_t now_of(const struct lists *l)
 	return loop_now(l->calls->link->loop);
 }
 
-/* ---- those who wait ---- */
+/* ---- waiters ---- */
 
 static bool take_waiter(struct list_state *s, uint64_t last,
 			struct list_wait *ret)
@@ -59,7 +59,7 @@ static bool take_waiter(struct list_state *s, uint64_t last,
 	return true;
 }
 
-/* Tell those who wait now; a waiter that asks again waits for the next. */
+/* Tell all waiters; one that asks again waits for the next list. */
 static void tell(struct list_state *s, const struct client_listed *l)
 {
 	uint64_t last = s->of->last_ticket;

@@ -1,6 +1,6 @@
 /*
- * Lists of one server over all pages: asked for when somebody needs one,
- * shared by all who wait, held while nothing says that they have changed.
+ * Lists of one server over all pages: asked for when a caller needs one, shared
+ * by all callers that wait, held until something says that they have changed.
  */
 #ifndef CORE_CLIENT_LISTS_H
 #define CORE_CLIENT_LISTS_H

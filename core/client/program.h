@@ -42,7 +42,7 @@ void program_init(struct program *p, const struct program_options *options);
 /* errors  those of gate_spawn(); the program then does not run */
 int program_start(struct program *p, struct gate *gate,
 		  const struct gate_request *request, struct err *err) MUST_USE;
-/* End at once what still runs, and wipe what was collected. */
+/* End the program at once, and wipe its output. */
 void program_release(struct program *p);
 
 #endif

@@ -10,13 +10,13 @@
 
 #define STDERR_BYTES 4096
 #define GRACE_MS 500
-/* Of what the program complains, in our own texts. */
+/* Bytes of the program's stderr that are shown. */
 #define SHOWN_BYTES 300
 
 /* One request, and the program that works on it. */
 struct job {
 	struct sampling *of;
-	struct client *client; /* borrowed; NULL: nobody waits any more */
+	struct client *client; /* borrowed */
 	uint64_t ask;
 	struct program program;
 	struct loop_timer timer;
@@ -69,7 +69,7 @@ static void job_release(struct job *j)
 	free(j);
 }
 
-/* Ends what still runs of it. */
+/* Remove a job; its program ends at once. */
 static void remove_job(struct job *j)
 {
 	struct job **at = &j->of->jobs;
@@ -142,7 +142,7 @@ static int take_result(const struct job *j, struct buf *out, struct err *err)
 	if (scan_document(buf_str(&j->program.out), NULL, &result, err) < 0)
 		return err_wrap(err, "the program printed no JSON");
 	if (!server || !server->revision)
-		return err_set(err, ERR_PEER, "nobody waits for it");
+		return err_set(err, ERR_PEER, "the session has ended");
 	if (sampling_check_result(result, server->revision, err) < 0)
 		return err_wrap(err, "the program printed no answer");
 	scan_compact(result, &line);
@@ -150,7 +150,7 @@ static int take_result(const struct job *j, struct buf *out, struct err *err)
 	return 0;
 }
 
-/* Why it is none: the server hears no more than that. */
+/* Warn with the cause; the server hears only that the program failed. */
 static void refuse(struct client *client, uint64_t ask, const char *name,
 		   const struct err *err)
 {

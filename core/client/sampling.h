@@ -10,10 +10,9 @@
  *	... in CLIENT_ENDED:	sampling_stop(s);
  *	sampling_free(s);
  *
- * It works in the loop beside everything else. Its policy is its own: what the
- * server may do has no say in it. A program that fails, says nothing right or
- * takes too long is a refusal (SA-9). What a server asks and what it is
- * answered is without secrets.
+ * The program has a policy of its own, which does not depend on that of the
+ * server. A program that fails, prints no answer or takes too long is a refusal
+ * (SA-9). Secrets are taken out of requests and answers.
  */
 #ifndef CORE_CLIENT_SAMPLING_H
 #define CORE_CLIENT_SAMPLING_H
@@ -24,7 +23,7 @@
 
 /* Requests of one session, all in all (SA-10). */
 #define SAMPLING_MOST 16
-/* What one program may take, and print. */
+/* Time and bytes of stdout of one program. */
 #define SAMPLING_TIMEOUT_MS 60000
 #define SAMPLING_BYTES (1024 * 1024)
 
@@ -45,7 +44,7 @@ struct sampling_options {
 int sampling_check(const struct sampling_options *o, struct err *err) MUST_USE;
 
 struct sampling *sampling_new(const struct sampling_options *o) MUST_USE;
-/* Ends at once what runs. Takes NULL. */
+/* End at once whatever runs. Takes NULL. */
 void sampling_free(struct sampling *s);
 
 /*
@@ -53,13 +52,15 @@ void sampling_free(struct sampling *s);
  * when the program has ended.
  *
  * client    outlives the answer, or sampling_stop()
- * ret_says  what is done, for people; appended
+ * ret_says  a sentence for people; appended
  */
 void sampling_answer(struct sampling *s, struct client *client,
 		     const struct client_event *e, struct buf *ret_says);
-/* The server no longer wants it. Unknown ones are ignored; takes NULL. */
+/* Drop a request that the server withdrew. Unknown ones are ignored; takes
+ * NULL.
+ */
 void sampling_forget(struct sampling *s, uint64_t ask);
-/* The server has ended: nobody waits any more, and it may ask anew. */
+/* Drop all requests: the server has ended, and may be started again. */
 void sampling_stop(struct sampling *s);
 
 #endif

@@ -1,8 +1,7 @@
 /*
- * Arguments of a tool against its inputSchema before the call, what came back
- * against its outputSchema after it (TC-2, SC-3 to SC-6): the one verdict for
- * `call` and for steps. It prints nothing and decides nothing of what a
- * violation leads to.
+ * Check of a tool's arguments by its inputSchema before the call, and of its
+ * result by its outputSchema after it (TC-2, SC-3 to SC-6): the one verdict for
+ * `call` and for steps. Callers print it and decide how to go on.
  *
  *	struct tool_check c;
  *	tool_check_init(&c, listing_find(&list, name)->json);
@@ -25,7 +24,7 @@
 struct tool_schema {
 	struct schema *compiled; /* owned; NULL before, and when it is bad */
 	bool tried;
-	struct err why; /* it is bad */
+	struct err why; /* of a bad schema */
 };
 
 struct tool_check {
@@ -38,19 +37,20 @@ struct tool_findings {
 	/* "arguments: /repo: is a number, must be a string" */
 	struct strlist violations;
 	struct strlist places; /* JSON pointers, one of each of these */
-	size_t n_more;	       /* that were not kept */
-	/* the first of them by which a required argument is not there at all;
-	   NULL: all are */
+	size_t n_more;	       /* violations that were not kept */
+	/* the first violation by which a required argument is missing; NULL:
+	   none is */
 	const char *missing;
-	/* names that the schema does not know, and nearly does; they may be
-	   allowed all the same */
+	/* names that the schema does not know, but knows one much like them;
+	   they may be allowed all the same */
 	struct strlist hints;
-	/* the schema cannot be used, so nothing was checked; NULL: it can */
+	/* sentence about a schema that cannot be used, so that nothing was
+	   checked; NULL: it can */
 	const char *unusable;
-	bool is_told; /* the same was said of an earlier call */
+	bool is_told; /* an earlier call had these findings, too */
 };
 
-/* tool  {NULL, 0}: it is not known, and nothing is checked */
+/* tool  {NULL, 0}: the tool is not known, and nothing is checked */
 void tool_check_init(struct tool_check *c, struct str tool);
 void tool_check_release(struct tool_check *c);
 
@@ -70,15 +70,15 @@ bool tool_check_arguments(struct tool_check *c, struct str arguments,
 bool tool_check_result(struct tool_check *c, struct str result,
 		       struct arena *arena, struct tool_findings *ret) MUST_USE;
 
-/* All of it in one sentence: an unusable schema, violations, hints; appended.
- */
+/* Append the findings as one sentence: an unusable schema, violations,
+   hints. */
 void tool_findings_say(const struct tool_findings *f, struct buf *out);
 
-/* Must it be called as a task? (TK-2) */
+/* Must the tool be called as a task? (TK-2) */
 bool tool_needs_task(struct str tool) MUST_USE;
 
 /*
- * "no tool serach; did you mean search?", or what there is instead.
+ * Say "no tool serach; did you mean search?", or list the names that exist.
  * what  "tool", "prompt"
  * why   follows the name where none is near; "" for nothing
  */

@@ -37,8 +37,8 @@ static bool setting_of(const char *allow, struct setting *ret)
 }
 
 /*
- * Libraries make one socket of IPv6 to learn whether the machine has it; who
- * connects by a name asks a name server by IPv4 as well.
+ * Libraries make one socket of IPv6 to learn whether the machine has it; a
+ * program that connects by name asks a name server by IPv4 as well.
  */
 static bool is_connection(const struct gate_denial *d)
 {
@@ -58,7 +58,7 @@ static bool is_worth_a_line(const struct gate_denial *d,
 	return how->failed && can_allow && !is_probe(d->name);
 }
 
-/* The widest network is not what a person should reach for first. */
+/* Name a host first: the whole network is seldom what a person needs. */
 static void add_setting(struct buf *out, const struct setting *s,
 			const char *allow, enum advice_form form)
 {

@@ -1,6 +1,6 @@
 /*
- * Advice from what the gate refused: which refusals are worth a line to the
- * person who ran a program, and the setting that would allow them. Steps,
+ * Advice from refusals of the gate: those worth a line to the person who ran a
+ * program, with the setting that would allow them. Steps,
  * `call` and `exec` print the same lines.
  *
  * Pure: a verdict in, sentences out.

@@ -65,7 +65,7 @@ static void on_time(void *arg)
 }
 
 /*
- * The last line of stderr, for the person who runs it: reports are kept, and a
+ * Show the last line of stderr to the person, and keep it out of the report: a
  * program may print a value that is not known as one yet. Its stdout may be
  * half a value, which stderr repeats.
  */
@@ -91,7 +91,8 @@ static void show_words(const struct credentials *c, const char *name,
 			 buf_cstr(&words));
 }
 
-/* Turn the loop until the program has ended, or nobody wants it to go on. */
+/* Turn the loop until the program has ended, by itself or because of a signal.
+ */
 static int wait_for_end(struct credentials *c, struct asking *a,
 			struct err *err)
 {
@@ -203,7 +204,7 @@ int credentials_check_file(const struct credentials *c, const char *path,
 {
 	AUTO(fd_closep) int fd = path_open(path, c->ctx.config, err);
 
-	/* another cause is said by who reads it */
+	/* the reader reports any other cause */
 	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;
 }
 

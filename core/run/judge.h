@@ -1,5 +1,5 @@
 /*
- * What came out of a program, judged: bytes and exit to a step's result.
+ * Judgement of a program's stdout and exit: the result of a step.
  *
  * Pure. The result borrows from the bytes that were judged and from `arena`.
  */

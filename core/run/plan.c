@@ -278,7 +278,7 @@ static int read_inputs(const struct plan_given *given, const struct step *step,
 	return got;
 }
 
-/* ---- what a step may do ---- */
+/* ---- policy and request of a step ---- */
 
 void plan_cwd(struct gate_request *request, const char *cwd,
 	      const struct config *config)
@@ -360,7 +360,7 @@ static const char *unset_of(const struct step *step)
 	return step->unset || !step->server ? step->unset : step->server->unset;
 }
 
-/* What a dry run leaves out. The URL is in the file, and may hold a key. */
+/* Say what a dry run leaves out. The URL of a server may hold a key. */
 static void say_what(const struct plan_step *p, struct buf *line)
 {
 	const struct step *step = p->step;
@@ -443,7 +443,7 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 		}
 		decide(o, &only, &skipped, p, arena);
 	}
-	/* `step` takes what the whole routine takes */
+	/* `step` accepts each -p that a step of the routine takes */
 	plan.warnings = unused_params(o, arena);
 	*ret_plan = plan;
 	return 0;

@@ -1,7 +1,7 @@
 /*
  * Routine and arguments to ordered steps with everything that can be decided
  * without starting anything: which are skipped and why, which run side by
- * side, what each may do, and the arguments of its call.
+ * side, the policy of each, and the arguments of its call.
  *
  * Pure. Whether the gate agrees is asked by core/run/run.c, before the first
  * step starts.
@@ -25,7 +25,7 @@ struct plan_given {
 struct plan_input {
 	struct str pointer; /* JSON pointer of the value */
 	struct str text;    /* as it was given */
-	size_t at, n;	    /* its bytes in the JSON */
+	size_t at, n;	    /* place in the JSON, bytes */
 };
 
 struct plan_inputs {
@@ -37,7 +37,7 @@ struct plan_inputs {
 struct plan_options {
 	const struct config *config;
 	const struct routine *routine;
-	const char *only_step;	   /* this one alone, for `step`; or NULL */
+	const char *only_step; /* the only step to run, for `step`; or NULL */
 	struct strlist only, skip; /* names of steps; n = 0 means no filter */
 	struct plan_given given;   /* of -p */
 	bool dry_run;
@@ -46,7 +46,7 @@ struct plan_options {
 struct plan_step {
 	const struct step *step;
 	bool with_previous; /* runs beside the step before it */
-	/* REASON_NONE: it runs. Else it does not, and `error` says why. */
+	/* REASON_NONE: the step runs. Else `error` says why it does not. */
 	enum step_reason reason;
 	struct str error;
 	struct gate_policy policy;

@@ -46,7 +46,7 @@ struct pool_server {
 
 struct pool {
 	struct client_context ctx;
-	const struct gate_policy *sampling_policy; /* NULL: nobody samples */
+	const struct gate_policy *sampling_policy; /* NULL: no sampling */
 	const char *sampling_cwd;
 	struct remotes *remotes; /* NULL: no server has a URL */
 	struct credentials *credentials;
@@ -311,7 +311,7 @@ static void answer(struct pool_server *s, const struct client_event *e)
 
 	if (!asks_answer(&s->asks, s->client, e, &says))
 		client_answer_error(s->client, e->of->ask, RPC_INTERNAL_ERROR,
-				    "nobody is here to ask");
+				    "no person is here to ask");
 	else if (s->asks.is_unmet && !was_unmet)
 		log_warning("%s asked for what elicit = \"accept\" cannot "
 			    "answer, %s",

@@ -67,8 +67,8 @@ struct pool_user {
 	struct pool_server *server;
 	struct client *client;	/* NULL before opened(), and after closed() */
 	const char *session_of; /* the step that started it, when another */
-	/* why the one before it is gone, when this user started it anew; lives
-	   as long as the pool */
+	/* cause why the process before is gone, when this user started another;
+	   lives as long as the pool */
 	const char *afresh;
 	bool is_entered;
 	struct pool_user *next; /* of those that wait or work */
@@ -84,7 +84,7 @@ void pool_let_sample(struct pool *p, const struct gate_policy *policy,
 /* How servers with a URL are reached; before pool_expect(). Both borrowed. */
 void pool_let_reach(struct pool *p, struct remotes *remotes,
 		    struct credentials *credentials);
-/* Ends at once what still runs. Takes NULL. */
+/* Free it; whatever runs ends at once. Takes NULL. */
 void pool_free(struct pool *p);
 
 /* user->name, plan, env, handler and arg are set, the rest is zeroed. */
@@ -100,16 +100,16 @@ void pool_enter(struct pool *p, struct pool_user *u);
  */
 bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 		uint64_t grace_ms) MUST_USE;
-/* The end takes too long for whoever waits for closed(). */
+/* Hurry the end that the user waits for. */
 void pool_hurry(struct pool *p, struct pool_user *u, enum pool_end how);
-/* Every server, at once. */
+/* Kill every server at once. */
 void pool_kill(struct pool *p);
 /*
- * For what is shown of the user's server, where that is more than for others:
- * remote_server_scrub(). NULL: it is not; borrowed, until pool_free()
+ * Scrubber for texts about the user's server, where it knows more than that of
+ * the run: remote_server_scrub(). NULL: it does not; borrowed until pool_free()
  */
 struct scrub *pool_scrub(const struct pool_user *u) MUST_USE;
-/* No server runs. */
+/* Does no server run? */
 bool pool_is_idle(const struct pool *p) MUST_USE;
 
 /*

@@ -7,8 +7,8 @@
  * one it is stuck.
  *
  *	pool_doubt_init(&d, loop, verdict, arg);
- *	pool_doubt_raise(&d, "step");		its call was given up
- *	pool_doubt_ask(&d, client);		nobody else waits for answers
+ *	pool_doubt_raise(&d, "step");		gave up its call
+ *	pool_doubt_ask(&d, client);		no other call is open
  *	... verdict(arg, is_stuck)
  */
 #ifndef CORE_RUN_POOL_DOUBT_H
@@ -38,10 +38,10 @@ void pool_doubt_init(struct pool_doubt *d, struct loop *loop,
 void pool_doubt_raise(struct pool_doubt *d, const char *step);
 /*
  * Ask, where there is a doubt and no question yet. A client that is not ready
- * is slow to start, which is no sign: the doubt is forgotten.
+ * is only slow to start: the doubt is forgotten.
  */
 void pool_doubt_ask(struct pool_doubt *d, struct client *c);
-/* A question is open: who comes now waits. */
+/* Is a question open? Steps that come now wait. */
 bool pool_doubt_is_asked(const struct pool_doubt *d) MUST_USE;
 /* Give the verdict in so many ms at most: a step waits for it. */
 void pool_doubt_hurry(struct pool_doubt *d, uint64_t ms);

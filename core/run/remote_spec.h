@@ -1,6 +1,6 @@
 /*
- * What is known of a remote server before it is opened: from the
- * configuration, with core/cli/remote_options.h over it.
+ * Description of a remote server before it is opened: from the configuration,
+ * with core/cli/remote_options.h over it.
  *
  *	remote_spec_of_server(server, credentials, &spec, err)
  *	remote_server_new(r, &spec, &one, err)	takes it
@@ -14,10 +14,10 @@
 #include "core/config/server_url.h"
 #include "core/run/credentials.h"
 
-/* What is known of one; texts borrowed for the life of the server. */
+/* Texts are borrowed for the life of the server. */
 struct remote_spec {
 	const char *name; /* in sentences; of [servers.NAME], or the URL */
-	bool is_named;	  /* it is in the configuration */
+	bool is_named;	  /* the configuration has it */
 	const char *url;
 	struct http_headers headers;
 	char *secret[6];	  /* owned, wiped; see remote_spec_keep() */
@@ -31,15 +31,15 @@ struct remote_spec {
 	const char *browser, *token_store, *store_key; /* NULL: not said */
 };
 
-/* A copy of a value that lives and dies with the spec: three secrets of the
+/* Copy a value that lives and dies with the spec: three secrets of the
    configuration, and three of options that go over them. */
 const char *remote_spec_keep(struct remote_spec *spec, struct str value)
 	MUST_USE;
-/* For one that no remote_server_new() has taken. */
+/* Release a spec that remote_server_new() has not taken. */
 void remote_spec_release(struct remote_spec *spec);
 
 /*
- * From the configuration, with the values of its references.
+ * Read it from the configuration, with the values of its references.
  *
  * ret     for remote_server_new(), or remote_spec_release()
  * errors  ERR_CREDENTIAL, ERR_CONFIG

@@ -35,10 +35,10 @@ struct remote_server {
 	struct remote_spec spec;
 	struct arena arena;
 	struct url url;
-	const char *shown; /* it without its query */
+	const char *shown; /* the URL without its query */
 	enum address_class
 		range; /* of its address, from the first connection */
-	struct gate_page browser; /* that was started last; owned */
+	struct gate_page browser; /* started last; owned */
 	struct http *http;	  /* borrowed */
 	struct auth *auth;
 	struct scrub *scrub; /* owned; NULL: that of all */
@@ -160,9 +160,9 @@ static struct store *open_store(struct remotes *r,
 	return store;
 }
 
-/* ---- who may be connected to ---- */
+/* ---- permission to connect ---- */
 
-/* The server itself, by address: the leash, and what range it is in. */
+/* Judge the address of the server by the leash, and note its range. */
 static bool may_connect(void *arg, struct str host,
 			const struct sockaddr *address, struct err *err)
 {
@@ -175,7 +175,7 @@ static bool may_connect(void *arg, struct str host,
 	return true;
 }
 
-/* A page that the server leads to, by name. */
+/* Judge a page that the server leads to, by name. */
 static bool may_use(void *arg, struct str host, uint16_t port, struct err *err)
 {
 	const struct remote_server *one = arg;
@@ -352,7 +352,7 @@ void remote_server_free(struct remote_server *one)
 	free(one);
 }
 
-/* What is not said is none of them. */
+/* said  may be NULL, which is no word */
 static bool is_word(const char *said, const char *word)
 {
 	return said && strcmp(said, word) == 0;

@@ -1,7 +1,7 @@
 /*
  * The remote servers of this process: one HTTP engine in the loop, the stores
- * of tokens, and what each server needs to be spoken to. All of it is made
- * when the first server is opened, so that a run without one maps neither
+ * of tokens, and the state of each server. All of it is made when the first
+ * server is opened, so that a run without one maps neither
  * curl nor OpenSSL.
  *
  *	remotes_new(&options)
@@ -11,7 +11,7 @@
  *	... remote_server_free(one) after its client; remotes_free(r)
  *
  * No process is started for a remote server, and the leash still rules: its
- * `net` caps who is connected to, judged by name before the look-up and by
+ * `net` caps all connections, judged by name before the look-up and by
  * address after it, for the server as for every page that it leads to.
  */
 #ifndef CORE_RUN_REMOTES_H
@@ -30,8 +30,8 @@ struct remotes_options {
 	struct loop *loop;
 	struct gate *gate;
 	struct scrub *scrub;
-	/* What a server chose (tokens, ids of sessions) is scrubbed from what
-	   is shown of that server and from the log; false: it is added to
+	/* Scrub values that a server chose (tokens, ids of sessions) only from
+	   texts about that server and from the log; false: add them to
 	   `scrub`, for a command that shows one server only. */
 	bool keeps_apart;
 	const char *state_dir; /* tokens lie beneath; NULL: none are kept */
@@ -40,7 +40,7 @@ struct remotes_options {
 	const struct config *config;
 };
 
-/* Options are copied, what they point to is borrowed. */
+/* Options are copied; their pointers are borrowed. */
 struct remotes *remotes_new(const struct remotes_options *options) MUST_USE;
 /* After all that was opened. Takes NULL. */
 void remotes_free(struct remotes *r);
@@ -55,7 +55,7 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		      struct remote_server **ret, struct err *err) MUST_USE;
 /* Takes NULL. */
 void remote_server_free(struct remote_server *one);
-/* Instead of those of the spec, for what is opened from now on. */
+/* Set limits instead of those of the spec, for transports opened later. */
 void remote_server_limit(struct remote_server *one, uint64_t message_max,
 			 uint64_t timeout_ms);
 /* For client_options.open; arg is the remote. */

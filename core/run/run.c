@@ -21,7 +21,7 @@
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
-/* Descriptors of the runner: what every child may read is open
+/* Descriptors of the runner: files that every child may read are open
  * (gate/prepare/base.def). */
 #define FDS_OWN 96
 
@@ -251,7 +251,7 @@ static int take_lock(struct run *r, struct err *err)
 	return 0;
 }
 
-/* A generation, or a warning that there is none. */
+/* Take a generation, or warn that there is none. */
 static int open_ledger(struct run *r, struct err *err)
 {
 	const struct ledger_routine which = which_of(r);
@@ -284,7 +284,7 @@ static int open_ledger(struct run *r, struct err *err)
 	return r->loop.signals < 0 ? loop_take_signals(&r->loop, err) : 0;
 }
 
-/* ---- what the steps share ---- */
+/* ---- gate, pool and callbacks that the steps share ---- */
 
 static void on_step_ended(void *arg, struct step_run *s)
 {
@@ -407,7 +407,7 @@ static int prepare(struct run *r, struct err *err)
 	return 0;
 }
 
-/* ---- what may run ---- */
+/* ---- permission and credentials ---- */
 
 static enum step_reason refusal(const struct err *err)
 {
@@ -474,7 +474,7 @@ static void begin_due_steps(struct run *r)
 	}
 }
 
-/* Ctrl-C: end what runs, in order; once more: at once. */
+/* Ctrl-C ends all steps in order; a second one at once. */
 static void on_signal(void *arg, int signal)
 {
 	struct run *r = arg;
@@ -487,7 +487,7 @@ static void on_signal(void *arg, int signal)
 			step_cancel(&r->result->runs[i], signal_name(signal));
 }
 
-/* What had not begun when the signal came. */
+/* Cancel the steps that had not begun when the signal came. */
 static void cancel_the_rest(struct run *r)
 {
 	while (r->next < r->plan.n_steps) {
@@ -606,7 +606,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		status = execute(&r, err);
 	if (status < 0) {
 		record_failure(&r, err);
-		/* what still runs needs the loop and the gate to end */
+		/* programs that run need the loop and the gate to end */
 		run_result_release(ret);
 	}
 	for (size_t i = 0; i < ret->n_runs; i++) {

@@ -20,7 +20,7 @@
 #include "core/config/config.h"
 #include "core/run/step.h"
 
-/* Told what happens, for live lines on a terminal. All may be NULL. */
+/* Callbacks for live lines on a terminal. All may be NULL. */
 struct run_observer {
 	void (*begun)(void *arg, const char *step);
 	void (*ended)(void *arg, const struct report_step *step);
@@ -32,7 +32,7 @@ struct run_observer {
 
 struct scrub;
 
-/* A trace changes what steps may do, and looks at what they did. */
+/* A trace changes the policy of steps, and looks at their verdicts. */
 struct run_tracer {
 	int (*begin)(void *arg, struct gate *gate, struct plan_step *step,
 		     struct err *err);
@@ -60,9 +60,9 @@ struct run_result {
 	struct arena arena; /* of the report */
 	struct report report;
 	int exit_status;
-	bool busy_skipped;     /* on_busy = "skip": somebody else runs it */
+	bool busy_skipped;     /* on_busy = "skip": another process runs it */
 	uint64_t scrubbed;     /* secrets that were taken out */
-	struct step_run *runs; /* what the report borrows from */
+	struct step_run *runs; /* the report borrows from them */
 	size_t n_runs;
 };
 

@@ -56,7 +56,7 @@ static struct str scrubbed(struct step_run *s, struct str in,
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	size_t n, hits;
 
-	/* what stands at a cut is more than that would find */
+	/* a cut text may end in half a secret, which is not found whole */
 	if (!in.n || (scrub != scrub_cut && !scrub_finds(s->scrub, in)))
 		return in;
 	hits = scrub(s->scrub, in, &out);
@@ -69,7 +69,7 @@ static struct str scrubbed(struct step_run *s, struct str in,
 	return (struct str){arena_adopt(&s->arena, buf_steal(&out)), n};
 }
 
-/* Of a value that is `[` to `]` nothing is left that could be an array. */
+/* Replace content that is no array any more, since a secret spans all of it. */
 static struct str scrubbed_content(struct step_run *s, struct str content)
 {
 	struct str clean = scrubbed(s, content, scrub_json);
@@ -80,9 +80,9 @@ static struct str scrubbed_content(struct step_run *s, struct str content)
 }
 
 /*
- * What stands around the answer in the data is ours, and the output no longer
- * has every byte of it: the answer itself is scrubbed. The output is only made
- * here where it has to be looked at once more: blocks are cut in it.
+ * Scrub the answer itself: the data around it is ours, and the output no longer
+ * has every byte of it. The output is made here only where there are secrets,
+ * to be scrubbed once more: blocks are cut in it.
  */
 static void set_answer(struct step_run *s, const struct report_answer *given)
 {
@@ -103,7 +103,7 @@ static void set_answer(struct step_run *s, const struct report_answer *given)
 		s->result.state == STATE_OK ? scrub_apply : scrub_cut);
 }
 
-/* For scrub_set_patience(): time is left, and nobody wants to stop. */
+/* For scrub_set_patience(): is time left, and did no signal come? */
 static bool may_go_on(void *arg)
 {
 	struct step_run *s = arg;
@@ -114,7 +114,7 @@ static bool may_go_on(void *arg)
 	return !s->gave_up;
 }
 
-/* Of a result that could not be scrubbed in time nothing is shown. */
+/* Show nothing of a result that could not be scrubbed in time. */
 static void drop_result(struct step_run *s)
 {
 	bool is_cancelled = loop_signal_waits();
@@ -136,7 +136,7 @@ static void drop_result(struct step_run *s)
 static void fill_result(struct step_run *s, const struct judgement *j)
 {
 	s->result.data = scrubbed(s, j->data, scrub_json);
-	/* what failed may have been ended while it wrote */
+	/* a program that failed may have been ended while it wrote */
 	s->result.output =
 		scrubbed(s, j->output,
 			 s->result.state == STATE_OK ? scrub_apply : scrub_cut);
@@ -148,7 +148,7 @@ static void set_result(struct step_run *s, const struct judgement *j)
 {
 	bool is_more = j->data.n || j->answer.content.n;
 
-	/* a deadline came first, but what was whole by then is kept */
+	/* a deadline came first: keep an answer that was whole by then */
 	if (s->has_result && (report_step_has_data(&s->result) || !is_more))
 		return;
 	if (!s->has_result) {
@@ -186,7 +186,7 @@ void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
 	set_result(s, &j);
 }
 
-/* ---- what its program said ---- */
+/* ---- words of its program ---- */
 
 bool step_has_failed(const struct step_run *s)
 {
@@ -230,7 +230,7 @@ void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
 }
 
 /*
- * What arrived before it went wrong is shown: the first of it. Its end may be
+ * Keep the first of the output of a program that failed. The end may be
  * missing, by the ceiling of stdout or because the program was ended.
  */
 static void keep_output(struct step_run *s)

@@ -42,7 +42,7 @@ struct step_context {
 	struct pool *pool;   /* servers; NULL where there are none */
 	uint64_t grace_ms;   /* between the steps of an orderly end */
 	void (*step_ended)(void *arg, struct step_run *s);
-	/* of a program that was started, before it is freed; NULL = nobody */
+	/* Verdict on a program that was started, before it is freed; or NULL */
 	void (*verdict)(void *arg, const struct step_run *s,
 			const struct gate_verdict *v);
 	void *arg;
@@ -60,7 +60,7 @@ enum step_phase {
 #undef X
 };
 
-/* How a step does what it is for. */
+/* The work of a step. */
 struct step_type {
 	const char *name;
 	bool data_is_status; /* the data is an exit status, no output */

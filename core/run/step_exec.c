@@ -38,7 +38,7 @@ static void judge(struct step_run *s)
 		j = judge_harness(out, v, &s->arena);
 	else
 		j = judge_subprocess(out, v, &s->arena);
-	/* of what a deadline or the ceiling cut off, step_end() keeps a part */
+	/* step_end() keeps a part of an output that was cut off */
 	if (s->has_result && s->type == &step_type_script)
 		j.output = (struct str){NULL, 0};
 	step_finish(s, &j);

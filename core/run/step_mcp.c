@@ -1,7 +1,7 @@
 /*
  * `mcp-client` with a tool: one tools/call in a session that other steps of the
  * run may use as well (core/run/pool.h). With `strict` the tools are listed
- * first, and what the tool says of its arguments and of its result holds.
+ * first, and arguments and result must fit the schemas of the tool.
  */
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -21,7 +21,7 @@ struct mcp_step {
 	struct tool_check check;
 	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
 	struct str answer;	 /* CallToolResult that breaks a schema */
-	struct judgement judged; /* of it, while the list is asked for anew */
+	struct judgement judged; /* of it, while the tools are listed again */
 	uint32_t repairs;
 	bool waits;	  /* for the end of the server */
 	struct str facts; /* of the process; n = 0: not known, or another's */
@@ -38,7 +38,7 @@ static struct mcp_step *state_of(const struct step_run *s)
 
 /* ---- the end ---- */
 
-/* Output that is no message, and the end of stderr; else that end alone. */
+/* Log the details of a failure, or the end of stderr alone. */
 static void log_words(struct step_run *s, const struct client *c)
 {
 	const char *details = client_failure_details(c);
