@@ -125,7 +125,7 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 /* Name the endpoints that the proxy refused beside the refused calls. */
 static void add_refused(struct gate_child *c)
 {
-	struct proxy_refused r;
+	struct proxy_denial r;
 
 	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
 		AUTO(buf_release) struct buf allow = BUF_INIT(LIMIT_ERR_MSG);

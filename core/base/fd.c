@@ -234,3 +234,12 @@ bool stat_is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
+
+bool fd_is_at(int fd, int at, const char *name)
+{
+	struct stat open, there;
+
+	return fstat(fd, &open) == 0 &&
+	       fstatat(at, name, &there, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       stat_is_same(&open, &there);
+}

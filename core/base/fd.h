@@ -63,6 +63,8 @@ int fd_replace_text(const char *path, const struct fd_text *text, mode_t mode,
  */
 int fd_replace_file(const char *path, struct str content, mode_t mode,
 		    bool durable, struct err *err) MUST_USE;
+/* Does this name, no link followed, still lead to what is open? */
+bool fd_is_at(int fd, int at, const char *name) MUST_USE;
 /* mkdir -p with one mode for what is new; 0 or -1 and errno. */
 int fd_mkdirs(const char *path, mode_t mode) MUST_USE;
 

@@ -15,8 +15,9 @@
 #define NUMBER_MAX UINT32_C(0xffffffff)
 
 /*
- * The program is written from its end to its beginning, so that whatever is
- * jumped to is there already. A place counts instructions from the end.
+ * The program is written from its end to its beginning, so that the
+ * target of each jump is there already. A place counts instructions from the
+ * end.
  */
 struct writer {
 	const struct sock_filter *in;

@@ -2,7 +2,7 @@
  * Shorter form of a filter, quicker to install.
  *
  * When a filter is installed, the kernel runs it once for each system-call
- * number, to remember those that are allowed whatever their arguments, and
+ * number, to remember those that are allowed with all arguments, and
  * compiles it. So the path to a verdict and the length are what a start pays
  * for. libseccomp compares numbers one by one; here neighbours with the same
  * verdict are one range, found by halving, and equal ends are shared: half

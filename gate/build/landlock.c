@@ -15,7 +15,7 @@
 #define ABI_NET 4
 #define ABI_SCOPE 6
 
-/* Rights that a file can have which is no directory: ACCESS_FILE of
+/* Rights of a file that is not a directory: ACCESS_FILE of
    security/landlock/fs.c. The kernel refuses a rule with any other. */
 #define FILE_RIGHTS                                                         \
 	(UINT64_C(0) | LL_FS_EXECUTE | LL_FS_WRITE_FILE | LL_FS_READ_FILE | \

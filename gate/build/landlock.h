@@ -116,7 +116,7 @@ void landlock_rules_unix_open(struct landlock_rules *r);
 
 /*
  * Rights as the kernel takes them: of this ABI, and only those that make
- * sense for a file when it is no directory. For rules added by the child.
+ * sense for a file that is not a directory. For rules added by the child.
  */
 uint64_t landlock_access(const struct landlock_rules *r, uint64_t access,
 			 bool is_dir) MUST_USE;

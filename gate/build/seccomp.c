@@ -256,32 +256,22 @@ static bool in_profile(const struct seccomp_want *want, enum group g)
 
 static bool holds(const struct seccomp_want *w, enum arg_when when)
 {
-	bool net = w->net != POLICY_NET_NONE;
+	bool net = w->net != POLICY_NET_NONE, named = net && w->net_unix;
 	bool seal = w->profile == PROFILE_STRICT || !w->memfd_noexec_sysctl;
+	const bool is[] = {
+		[WHEN_ALWAYS] = true,
+		[WHEN_NET] = net,
+		[WHEN_UDP] = net && w->net_udp,
+		[WHEN_NOT_PORTS] = w->net != POLICY_NET_PORTS,
+		[WHEN_UNIX] = named,
+		[WHEN_NO_UNIX] = !named,
+		[WHEN_SEAL] = seal,
+		[WHEN_NO_SEAL] = !seal,
+		[WHEN_OPEN] = w->profile == PROFILE_OPEN,
+		[WHEN_NOT_OPEN] = w->profile != PROFILE_OPEN,
+	};
 
-	switch (when) {
-	case WHEN_ALWAYS:
-		return true;
-	case WHEN_NET:
-		return net;
-	case WHEN_UDP:
-		return net && w->net_udp;
-	case WHEN_NOT_PORTS:
-		return w->net != POLICY_NET_PORTS;
-	case WHEN_UNIX:
-		return net && w->net_unix;
-	case WHEN_NO_UNIX:
-		return !(net && w->net_unix);
-	case WHEN_SEAL:
-		return seal;
-	case WHEN_NO_SEAL:
-		return !seal;
-	case WHEN_OPEN:
-		return w->profile == PROFILE_OPEN;
-	case WHEN_NOT_OPEN:
-		return w->profile != PROFILE_OPEN;
-	}
-	return false;
+	return is[when];
 }
 
 static int add_rule(struct build *b, uint32_t action, const char *name, int nr,

@@ -102,7 +102,7 @@ struct setup_view {
 	size_t n_grants;
 	const struct setup_link *links;
 	size_t n_links;
-	/* Existing files that cannot be opened, whatever is granted above. */
+	/* Existing files that stay shut, also beneath a grant. */
 	struct strlist shut;
 	/* Existing paths that stay read-only inside a writable grant. */
 	const struct setup_grant *protect;

@@ -48,15 +48,6 @@ static const struct cgroup_tree *tree_of(const struct cgroups *pool,
 
 /* ---- the first group of a tree ---- */
 
-static bool is_still(int fd, int at, const char *name)
-{
-	struct stat a, b;
-
-	return fstat(fd, &a) == 0 &&
-	       fstatat(at, name, &b, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       stat_is_same(&a, &b);
-}
-
 /* Make and lock; between the two a sweep of another one may have taken it. */
 static int make_first(const struct cgroups *pool, int base)
 {
@@ -67,9 +58,9 @@ static int make_first(const struct cgroups *pool, int base)
 			return -1;
 		fd = cgroup_open(base, pool->name);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
-		    is_still(fd, base, pool->name))
+		    fd_is_at(fd, base, pool->name))
 			return fd_steal(&fd);
-		/* without a lock on it nobody would remove it at the end */
+		/* a folder without a lock would not be removed at the end */
 		cgroup_remove(pool->fs, base, pool->name);
 	}
 	errno = EBUSY;
@@ -456,7 +447,7 @@ static void close_all(struct cgroups *pool)
 }
 
 /*
- * The bounds of the trial are such as anybody could ask for. The group is
+ * The bounds of the trial are ordinary ones. The group is
  * there, with the lock; it is the first tree's.
  */
 static void try_first(struct cgroups *pool)

@@ -1,7 +1,7 @@
 /*
  * Where the control groups of this process lie, from the text of
  * /proc/self/mountinfo and /proc/self/cgroup. Pure; both texts are written by
- * the kernel, the names in them by anybody.
+ * the kernel, the names in them by any user.
  */
 #ifndef GATE_CGROUP_CGROUP_FIND_H
 #define GATE_CGROUP_CGROUP_FIND_H

@@ -125,7 +125,8 @@ static DIR *open_dir(int fd)
 	return dir;
 }
 
-/* Field 22 of stat, clock ticks since boot; 0 when there is no such process. */
+/* Field 22 of stat, clock ticks since boot; 0 when the process does not exist.
+ */
 static uint64_t start_time(pid_t pid)
 {
 	char path[64], text[CGROUP_FILE_BYTES];

@@ -62,9 +62,9 @@ static long connect_stdio(void)
 }
 
 /*
- * "0" is whoever writes it. A folder is behind the first door where init could
- * not clone into it; the second one then is the long way. From inside of the
- * group its namespace shows nothing above it.
+ * "0" stands for the process that writes it. A folder is behind the first door
+ * where init could not clone into it; the second one then is the long way. From
+ * inside of the group its namespace shows nothing above it.
  */
 static long enter_group(const struct launch *l)
 {

@@ -21,8 +21,8 @@
 struct gate_request;
 
 /*
- * Does this table of mounts name a file system that somebody serves? Those
- * beneath /proc and /sys are the kernel's.
+ * Does this table of mounts name a file system that a server or a process
+ * answers for? Those beneath /proc and /sys are the kernel's.
  *
  * source  proc_pid_mountinfo(5)
  */
@@ -32,8 +32,8 @@ bool hang_is_possible(void) MUST_USE;
 
 /*
  * Look at the program, its interpreters, the folders and files of the policy
- * and those among the arguments, in a process of its own. What is wrong with
- * them is no error here.
+ * and those among the arguments, in a process of its own. Faults of the files
+ * are not errors here.
  *
  * until_ns  monotonic
  * errors    ERR_DEADLINE  it was not back by then

@@ -3,8 +3,8 @@
  *
  * Nothing is read from settings: a throw-away child makes a whole view, once
  * per process and once per boot where a state directory keeps the result.
- * What works is a fact, whatever a distribution, a container or a security
- * module has turned off.
+ * The trial tells what works, also where a distribution, a container or a
+ * security module has turned something off.
  */
 #ifndef GATE_CHILD_NS_H
 #define GATE_CHILD_NS_H
@@ -36,7 +36,7 @@ struct ns_caps {
  * Find out by trial.
  *
  * A result is kept only for what it was made for: boot, user, namespaces,
- * security label, settings. Inside a filter of somebody else's nothing is
+ * security label, settings. Inside the filter of another sandbox nothing is
  * kept or read, for nothing tells one such filter from another.
  *
  * places     the private places to try with

@@ -31,7 +31,7 @@ static bool looks_like_home(const char *dir)
 	return false;
 }
 
-/* True for folders that are too wide to be anybody's installation. */
+/* True for folders that are too wide to be an installation. */
 static bool is_too_wide(const char *dir, const struct strlist *homes)
 {
 	struct stat st;

@@ -14,7 +14,7 @@
 
 /*
  * "matins-UID-" had its lock in a file: what is named so may be in use by an
- * older matins, though nobody has locked it.
+ * older matins, though it has no lock.
  */
 #define NAME_OF_USER "matins-u%u-"
 /* Of making a folder and locking it before another run's sweep does. */
@@ -109,7 +109,7 @@ static void move_up(struct removal *r, int at, const char *name)
 		r->moved++;
 }
 
-/* A folder and no link, whatever the name becomes meanwhile. */
+/* Open a folder and no link, also when the name is changed meanwhile. */
 static int open_closed(int at, const char *name)
 {
 	AUTO(fd_closep)
@@ -193,7 +193,7 @@ static int lock_folder(const char *path)
 }
 
 /*
- * Removes a folder whose owner is no more: nobody holds its lock. Anybody may
+ * Remove a folder whose owner has ended: its lock is free. Any user may
  * have put something of that name into /tmp; what is ours only we can put
  * another thing in the place of, for such folders are sticky.
  */
@@ -256,14 +256,6 @@ static char *make_folder(void)
 	return NULL;
 }
 
-static bool is_there(int fd, const char *path)
-{
-	struct stat a, b;
-
-	return fstat(fd, &a) == 0 && lstat(path, &b) == 0 &&
-	       stat_is_same(&a, &b);
-}
-
 int private_open(struct private_dirs *p, struct err *err)
 {
 	if (p->path)
@@ -276,7 +268,7 @@ int private_open(struct private_dirs *p, struct err *err)
 			break;
 		lock = lock_folder(path);
 		/* a sweep of another run may have been faster */
-		if (lock < 0 || !is_there(lock, path))
+		if (lock < 0 || !fd_is_at(lock, AT_FDCWD, path))
 			continue;
 		/* a child of another user passes through, and cannot list */
 		if (fchmod(lock, 0711) < 0) {

@@ -49,7 +49,7 @@ const char *resolve_fd_path(int fd, struct arena *arena)
 
 /*
  * In a container without full id maps the host's root is the overflow uid,
- * and nobody in there can become it.
+ * and no process in there can become it.
  */
 static bool is_unmapped_root(uid_t uid)
 {
@@ -142,7 +142,7 @@ static bool is_candidate(const char *path)
  * pyenv, rbenv and nodenv put a script of the same name for every program of
  * every version into ROOT/shims, which starts a dozen others to find
  * ROOT/versions/V/bin/NAME. That program is taken at once; where the chosen
- * version is the system's, the search goes on. NULL: this is no shim.
+ * version is the system's, the search goes on. NULL: not a shim.
  */
 static const char *behind_shim(const char *dir, const char *name,
 			       struct arena *arena, bool *ret_is_shim)
@@ -452,7 +452,7 @@ static int take_loader(struct resolved *r, const char *path,
 	return keep_name(f, err);
 }
 
-/* Open, judge, and go on to whatever the file needs to be executed. */
+/* Open and judge a file, and the files that it needs to be executed. */
 static int take(struct resolved *r, const char *asked, bool is_self,
 		unsigned depth, struct arena *arena, struct err *err)
 {

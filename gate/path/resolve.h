@@ -3,7 +3,7 @@
  *
  * A program is a name; what the kernel executes is a file, and often several:
  * a script, its interpreter, the loader of that. Each is opened once and
- * judged by what was opened, so that whoever replaces the name afterwards
+ * judged by what was opened, so that replacing the name afterwards
  * changes nothing.
  *
  *	struct resolved r = RESOLVED_INIT;
@@ -14,7 +14,7 @@
  *	resolved_release(&r);
  *
  * Judged means: a regular file, executable, owned by root or by us, and not
- * writable by anybody else. The leash is not asked here.
+ * writable by another user. The leash is not asked here.
  */
 #ifndef GATE_PATH_RESOLVE_H
 #define GATE_PATH_RESOLVE_H
@@ -37,15 +37,15 @@ struct resolved_file {
 	const char *path;  /* absolute, without symbolic links */
 	int fd;		   /* names it (O_PATH); owned */
 	struct stat st;
-	bool is_bare;	/* found in PATH, so whoever starts it may look again */
-	bool is_loader; /* named by an ELF file, not by anybody's text */
+	bool is_bare;	/* found in PATH, and may be looked for again at exec */
+	bool is_loader; /* named by an ELF file, not by a text */
 	bool is_script;
 };
 
 struct resolved {
 	struct resolved_file file[RESOLVE_FILES]; /* [0] is the program */
 	size_t n;
-	size_t exec; /* the one that the kernel is told to execute */
+	size_t exec; /* index of the file that the kernel executes */
 	/* Of a script: what stands in argv before the caller's argv[1], from
 	   the interpreter's own name to the path of the script. Else empty. */
 	struct strlist prefix;
@@ -93,7 +93,7 @@ struct str resolve_env_target(struct str argument) MUST_USE;
 /* May others than root and `uid`, `gid` change this file? Says why, or NULL. */
 const char *resolve_judge(const struct stat *st, uid_t uid, gid_t gid) MUST_USE;
 
-/* Root or ourselves, whom nobody else can be. */
+/* Root or ourselves: users that no other user can become. */
 bool resolve_is_trusted(uid_t uid) MUST_USE;
 
 /* The last part of a path; borrowed from it. */

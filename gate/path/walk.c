@@ -32,7 +32,8 @@ static bool is_plain(const char *path)
 /*
  * Most paths have no link in them. One that was opened without following any
  * is the path of what was opened, and /proc, which is ten times as slow, need
- * not be asked. ENOSYS, EPERM of an outer filter: there is no openat2 here.
+ * not be asked. ENOSYS, EPERM of an outer filter: openat2 is missing or
+ * refused.
  */
 static int open_without_links(const char *path)
 {

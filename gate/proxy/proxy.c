@@ -195,18 +195,13 @@ static bool is_well_formed(const char *name)
 	       endpoint_target_authority(str_of(name), 0, &ignored) == 0;
 }
 
-bool proxy_denial(const struct proxy *p, size_t i, struct proxy_refused *ret)
+bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 {
-	const struct proxy_denial *row;
-
 	if (!p->share || i >= PROXY_DENIALS_MAX || i >= p->share->n_denials)
 		return false;
-	row = &p->share->denials[i];
-	*ret = (struct proxy_refused){.outcome = PROXY_UNLISTED,
-				      .count = row->count};
-	if (row->outcome < N_PROXY_OUTCOMES)
-		ret->outcome = (enum proxy_outcome)row->outcome;
-	memcpy(ret->name, row->name, sizeof(ret->name));
+	*ret = p->share->denials[i];
+	if ((unsigned)ret->outcome >= N_PROXY_OUTCOMES)
+		ret->outcome = PROXY_UNLISTED;
 	ret->name[sizeof(ret->name) - 1] = '\0';
 	if (!is_well_formed(ret->name))
 		memcpy(ret->name, "?", 2);

@@ -51,7 +51,7 @@ void proxy_listeners(const struct policy *p, struct arena *arena,
 		     struct launch *l);
 
 /*
- * Start the process: this program, executed anew.
+ * Start the process: this program, executed once more.
  * errors  ERR_SYS
  */
 int proxy_start(const struct policy *p, struct proxy *ret, struct err *err)
@@ -68,17 +68,11 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 void proxy_stop(struct proxy *p);
 void proxy_release(struct proxy *p);
 
-struct proxy_refused {
-	char name[ENDPOINT_TEXT_BYTES]; /* "api.example.com:443", or "?" */
-	enum proxy_outcome outcome;
-	uint64_t count;
-};
-
 /*
  * The i-th endpoint that was refused; false when there are no more. A name
  * that is none becomes "?": the process talks to hostile programs.
  */
-bool proxy_denial(const struct proxy *p, size_t i, struct proxy_refused *ret)
+bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	MUST_USE;
 /* Did anything connect to it, or to a forward? */
 bool proxy_was_asked(const struct proxy *p) MUST_USE;

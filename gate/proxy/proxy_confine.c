@@ -39,7 +39,7 @@ static const char *const READABLE[] = {
 	"/lib64",
 	"/usr/lib",
 	"/usr/lib64",
-	/* resolv.conf leads there, and is written anew there */
+	/* resolv.conf leads there, and is replaced there */
 	"/run/systemd/resolve",
 	"/run/resolvconf",
 	"/run/NetworkManager",
@@ -115,7 +115,7 @@ static int install(struct sock_fprog *program, struct err *err)
 }
 
 /*
- * On top of the filter of the profile "strict": nothing is executed, nobody
+ * On top of the filter of the profile "strict": nothing is executed, no process
  * is signalled or served. Other architectures are the other filter's.
  */
 static int refuse_more(struct err *err)

@@ -20,9 +20,9 @@
 #define HALF_NS (600 * NS_PER_S)
 
 /*
- * ---- bytes on their way in one direction, between two sockets that never
- * wait: pipe_fill() from the one, pipe_flush() to the other; the end of the
- * one is told to the other when everything before it is written ----
+ * Bytes on their way in one direction, between two sockets that never wait:
+ * pipe_fill() reads from the one, pipe_flush() writes to the other, and shuts
+ * it down when the one has ended and everything is written.
  */
 
 /* A head and what it grows by. */
@@ -102,7 +102,7 @@ static int pipe_flush(struct pipe *p, int fd)
 	return 0;
 }
 
-/* Bytes of our own; nothing is added when there is no room for all of them. */
+/* Add bytes of our own; none when there is no room for all of them. */
 static void pipe_put(struct pipe *p, struct str bytes)
 {
 	if (bytes.n > pipe_room(p))
@@ -141,16 +141,15 @@ static void record(struct proxy_loop *l, const struct conn *c,
 
 	if (c->target.port)
 		endpoint_target_text(&c->target, name);
-	while (i < s->n_denials &&
-	       (s->denials[i].outcome != (uint32_t)outcome ||
-		strcmp(s->denials[i].name, name) != 0))
+	while (i < s->n_denials && (s->denials[i].outcome != outcome ||
+				    strcmp(s->denials[i].name, name) != 0))
 		i++;
 	if (i == PROXY_DENIALS_MAX) {
 		s->denials_dropped++;
 		return;
 	}
 	if (i == s->n_denials) {
-		s->denials[i].outcome = (uint32_t)outcome;
+		s->denials[i].outcome = outcome;
 		memcpy(s->denials[i].name, name, sizeof(name));
 		s->n_denials++;
 	}
@@ -204,7 +203,8 @@ static enum proxy_outcome outcome_of(int sys)
 	}
 }
 
-/* The very address that was judged; nobody looks the name up again. */
+/* Connect to the very address that was judged; the name is not looked up
+   again. */
 static int connect_to(struct conn *c, const struct address *a)
 {
 	struct address_socket to = address_socket(a, c->target.port);

@@ -1,7 +1,7 @@
 /*
  * Names to addresses by the C library, which knows /etc/hosts, the
  * configuration of this machine and the wire format; in threads of its own,
- * so that a dead name server stops nobody else.
+ * so that a dead name server stops no other connection.
  */
 #include <netdb.h>
 #include <signal.h>
@@ -11,7 +11,7 @@
 #include "gate/proxy/proxy_lookup.h"
 
 struct lookup {
-	struct lookup *next; /* among those that nobody waits for */
+	struct lookup *next; /* among the abandoned ones */
 	struct gaicb request;
 	struct addrinfo hints;
 	char name[ENDPOINT_HOST_BYTES];

@@ -145,7 +145,7 @@ static bool is_word(struct str s, const char *word)
 	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
 }
 
-/* For the proxy, for this connection, or said anew. */
+/* Headers for the proxy, for this connection, or that are rewritten. */
 static bool is_dropped(struct str name)
 {
 	static const char *const names[] = {

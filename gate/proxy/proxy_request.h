@@ -11,7 +11,7 @@
  *	}
  *
  * Each connection carries one request: of an absolute-form request the head
- * is written anew, with "Connection: close", the Host of its target, and
+ * is rewritten, with "Connection: close", the Host of its target, and
  * without what is meant for a proxy.
  *
  * Pure: the bytes are those of a hostile program.
@@ -36,6 +36,12 @@ enum proxy_outcome {
 #include "gate/proxy/proxy_outcomes.def"
 #undef PROXY_OUTCOME
 	N_PROXY_OUTCOMES,
+};
+
+struct proxy_denial {
+	char name[ENDPOINT_TEXT_BYTES]; /* "api.example.com:443", or "?" */
+	enum proxy_outcome outcome;
+	uint64_t count;
 };
 
 enum proxy_speaks { PROXY_HTTP_CONNECT, PROXY_HTTP_PLAIN, PROXY_SOCKS };

@@ -15,6 +15,7 @@
 
 #include "gate/policy/endpoint.h"
 #include "gate/policy/policy.h"
+#include "gate/proxy/proxy_request.h"
 
 /* Descriptors of the process beside 0 to 2, which are /dev/null. */
 enum {
@@ -26,16 +27,10 @@ enum {
 /* Rows of refused endpoints; further ones are counted. */
 #define PROXY_DENIALS_MAX 64
 
-struct proxy_denial {
-	uint64_t count;
-	uint32_t outcome;
-	char name[ENDPOINT_TEXT_BYTES]; /* "api.example.com:443", or "?" */
-};
-
 struct proxy_share {
 	uint32_t n_rows;
 	struct endpoint rows[POLICY_ENDPOINTS_MAX];
-	/* by the proxy; whoever reads this trusts nothing of it */
+	/* written by the proxy; a reader trusts nothing of it */
 	bool is_asked; /* something connected to it */
 	uint32_t n_denials;
 	uint64_t denials_dropped;

@@ -11,7 +11,7 @@
  *	struct denials log = DENIALS_INIT;
  *	... when the listener is readable:
  *	if (notify_serve(fd, &log, NULL) != NOTIFY_OK)
- *		close it, nobody uses the filter any more
+ *		close it, no task uses the filter any more
  *	rows = log.row, log.n
  *	denials_release(&log);
  */
@@ -69,10 +69,10 @@ int notify_serve(int fd, struct denials *log, struct watch *watch) MUST_USE;
  */
 void denials_add(struct denials *log, const struct seccomp_data *data,
 		 const char *comm);
-/* Record an endpoint that the proxy has refused; each is told once. */
+/* Record an endpoint that the proxy has refused, once for each. */
 void denials_add_net(struct denials *log, const char *name, const char *detail,
 		     const char *allow, uint64_t count);
-/* Record execs that were refused; `allow` may be "". Each is told once. */
+/* Record execs that were refused, once for each; `allow` may be "". */
 void denials_add_exec(struct denials *log, const char *path,
 		      const char *program, const char *why, const char *allow,
 		      uint64_t count);

@@ -269,7 +269,7 @@ static int open_in_root(const struct task_root *root, const char *path,
 	};
 	int fd = -1;
 
-	/* EAGAIN: somebody renames a folder on the way just now */
+	/* EAGAIN: a folder on the way is renamed just now */
 	for (int i = 0; i < 8; i++) {
 		fd = kernel_openat2(root->fd, path, &how);
 		if (fd >= 0 || errno != EAGAIN)
@@ -279,8 +279,8 @@ static int open_in_root(const struct task_root *root, const char *path,
 }
 
 /*
- * A link leads nowhere as seen from outside, but is there: /proc/self is
- * nobody in the /proc of a tree.
+ * A link leads nowhere as seen from outside, but is there: /proc/self
+ * leads nowhere in the /proc of a tree.
  */
 static bool is_astray(const struct task_root *root, const char *path)
 {
@@ -470,7 +470,7 @@ static bool is_futile(const struct seccomp_notif *req,
 	return row->how == WATCH_MAKE ? there : !there;
 }
 
-/* Which file it is, whatever it is called; as far as that is known here. */
+/* Find out which file it is, under any name, as far as that is known here. */
 static void see_file(const struct watch *w, const struct seccomp_notif *req,
 		     const struct watch_row *row)
 {

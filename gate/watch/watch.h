@@ -8,7 +8,7 @@
  * Another thread can change the arguments in between, so the record is what
  * honest programs do. An exec that a rule of [sandbox.programs] forbids is
  * refused here, which binds honest programs only, too; one that the kernel will
- * refuse, because nobody listed the program, goes on and is written down.
+ * refuse, because no list names the program, goes on and is written down.
  *
  *	struct watch w = WATCH_INIT;
  *	w.what = GATE_RECORD_EXEC;
@@ -67,7 +67,7 @@ struct watch_exec {
 	   says why the file could not be opened there. */
 	const char *file;
 	uint64_t dev, ino;
-	bool is_program; /* a regular file that somebody may execute */
+	bool is_program; /* a regular file that may be executed */
 	int error;
 	struct strlist argv; /* as far as it was read */
 	bool is_cut; /* there is more: WATCH_JUDGED_ARGS and _BYTES, memory that
@@ -76,7 +76,8 @@ struct watch_exec {
 
 enum watch_answer {
 	WATCH_GOES_ON,
-	WATCH_NOT_THERE, /* refuse it with its `error`, which is no news */
+	WATCH_NOT_THERE, /* refuse it with its `error`, which is not written
+			    down */
 	WATCH_FORBIDDEN, /* by a rule: refuse it, write it down */
 	WATCH_UNLISTED,	 /* by the kernel: it goes on, write it down */
 };

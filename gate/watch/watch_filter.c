@@ -77,7 +77,7 @@ static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
 }
 
 /*
- * Every profile allows exec whatever its arguments (test_watch.c), so the
+ * Every profile allows exec with all arguments (test_watch.c), so the
  * watched half is short: every child has this filter. The half words of an
  * argument stand as in memory, the low one first.
  */
