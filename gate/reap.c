@@ -111,7 +111,7 @@ static void judge(struct gate_child *c, const siginfo_t *end,
 	else
 		v->signal = WTERMSIG(status);
 	if (c->watch.what & GATE_RECORD_EXEC)
-		v->execs = records_execs(&c->watch.records);
+		v->execs = records_list_execs(&c->watch.records);
 	v->records = c->watch.records.row;
 	v->n_records = c->watch.records.n;
 	v->records_dropped = c->watch.records.dropped;
@@ -151,7 +151,7 @@ static void find_hits(struct gate_child *c)
 	};
 
 	if (c->group)
-		cgroup_events(c->cgroups, c->group, &events);
+		cgroup_read_events(c->cgroups, c->group, &events);
 	end.oom_kills = events.oom_kills;
 	end.forks_refused = events.forks_refused;
 	hits_find(&c->bounds, &end, &c->hits);

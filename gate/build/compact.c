@@ -45,7 +45,7 @@ static size_t put(struct writer *w, struct sock_filter insn)
 }
 
 /* Instructions between the next one written and a place. */
-static size_t distance(const struct writer *w, size_t place)
+static size_t distance_to(const struct writer *w, size_t place)
 {
 	return w->n - place;
 }
@@ -53,7 +53,7 @@ static size_t distance(const struct writer *w, size_t place)
 /* The next instruction will fall through to the place. */
 static void continue_at(struct writer *w, size_t place)
 {
-	size_t far = distance(w, place);
+	size_t far = distance_to(w, place);
 
 	if (far)
 		put(w, (struct sock_filter)BPF_STMT(BPF_JMP | BPF_JA,
@@ -69,7 +69,7 @@ static size_t in_reach(struct writer *w, size_t place)
 	const struct sock_filter *to = &w->out[place ? place - 1 : 0];
 
 	/* the other branch may need one, too */
-	if (distance(w, place) < JUMP_MAX)
+	if (distance_to(w, place) < JUMP_MAX)
 		return place;
 	if (to->code == (BPF_RET | BPF_K))
 		return put(w, *to);
@@ -82,9 +82,9 @@ static size_t put_condition(struct writer *w, uint16_t code, uint32_t k,
 {
 	yes = in_reach(w, yes);
 	no = in_reach(w, no);
-	return put(w, (struct sock_filter)BPF_JUMP(code, k,
-						   (uint8_t)distance(w, yes),
-						   (uint8_t)distance(w, no)));
+	return put(w, (struct sock_filter)BPF_JUMP(
+			      code, k, (uint8_t)distance_to(w, yes),
+			      (uint8_t)distance_to(w, no)));
 }
 
 static bool is_condition(uint16_t code)
@@ -111,7 +111,7 @@ static size_t copy_from(struct writer *w, size_t at)
 	}
 	i = &w->in[at];
 	if (w->copied[at] && (i->code != (BPF_RET | BPF_K) ||
-			      distance(w, w->copied[at]) < JUMP_MAX))
+			      distance_to(w, w->copied[at]) < JUMP_MAX))
 		return w->copied[at];
 	if (is_condition(i->code)) {
 		yes = copy_from(w, at + 1 + i->jt);
@@ -201,7 +201,7 @@ static size_t find_ranges(struct writer *w, uint32_t arch, uint32_t newest,
 }
 
 /* The boundary that halves the numbers [range[0].first, until). */
-static size_t middle(const struct end *range, size_t n, uint32_t until)
+static size_t find_middle(const struct end *range, size_t n, uint32_t until)
 {
 	uint32_t half = range[0].first + (until - range[0].first) / 2;
 	size_t mid = 1;
@@ -220,7 +220,7 @@ static size_t put_tree(struct writer *w, const struct end *range, size_t n,
 
 	if (n == 1 || w->failed)
 		return copy_from(w, range[0].at);
-	mid = middle(range, n, until);
+	mid = find_middle(range, n, until);
 	above = put_tree(w, range + mid, n - mid, until);
 	below = put_tree(w, range, mid, range[mid].first);
 	return put_condition(w, BPF_JMP | BPF_JGE | BPF_K, range[mid].first,
@@ -251,8 +251,8 @@ static void put_program(struct writer *w, const struct end *range, size_t n,
 					 offsetof(struct seccomp_data, arch)));
 }
 
-size_t compact(const struct sock_filter *in, size_t n, uint32_t arch,
-	       uint32_t newest, struct sock_filter **ret)
+size_t compact_filter(const struct sock_filter *in, size_t n, uint32_t arch,
+		      uint32_t newest, struct sock_filter **ret)
 {
 	AUTO(mem_freep) struct writer *w = NULL;
 	AUTO(mem_freep) struct end *range = NULL;

@@ -9,7 +9,7 @@
  * the instructions and half the path (gate/README.md, Costs).
  *
  *	struct sock_filter *out;
- *	size_t n = compact(in, n_in, arch, newest, &out);
+ *	size_t n = compact_filter(in, n_in, arch, newest, &out);
  *
  * Nothing is decided here: the verdict of each range is found by running the
  * program, and the parts that look at arguments are copied as they are. The
@@ -33,7 +33,7 @@
  * returns instructions in *ret; 0 when there is none, for an instruction
  *	   that is not known here or a program that is short already
  */
-size_t compact(const struct sock_filter *in, size_t n, uint32_t arch,
-	       uint32_t newest, struct sock_filter **ret) MUST_USE;
+size_t compact_filter(const struct sock_filter *in, size_t n, uint32_t arch,
+		      uint32_t newest, struct sock_filter **ret) MUST_USE;
 
 #endif

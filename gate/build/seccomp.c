@@ -465,9 +465,9 @@ int seccomp_build(const struct seccomp_want *want,
 
 	if (seccomp_build_plain(want, ret_filter, err) < 0)
 		return -1;
-	n = compact(ret_filter->insn, ret_filter->n,
-		    library()->seccomp_arch_native(),
-		    (uint32_t)seccomp_newest(), &insn);
+	n = compact_filter(ret_filter->insn, ret_filter->n,
+			   library()->seccomp_arch_native(),
+			   (uint32_t)seccomp_newest(), &insn);
 	if (!n)
 		return 0;
 	free(ret_filter->insn);

@@ -107,7 +107,8 @@ void seccomp_want_init(struct seccomp_want *want, const struct policy *p);
  */
 int seccomp_build(const struct seccomp_want *want,
 		  struct seccomp_filter *ret_filter, struct err *err) MUST_USE;
-/* Build the filter as libseccomp writes it, before compact(); tests compare. */
+/* Build the filter as libseccomp writes it, before compact_filter(); tests
+ * compare. */
 int seccomp_build_plain(const struct seccomp_want *want,
 			struct seccomp_filter *ret_filter, struct err *err)
 	MUST_USE;

@@ -49,22 +49,22 @@ static void add_entry(struct builder *b, struct entry e)
 	b->entry[b->n++] = e;
 }
 
-static int rank(const struct entry *e)
+static int rank_entry(const struct entry *e)
 {
 	return e->place ? 0 : e->is_pin ? 2 : 1;
 }
 
 /* By path, what is above before what is beneath; places before grants. */
-static int compare(const void *pa, const void *pb)
+static int compare_entries(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 	int order = strcmp(a->path, b->path);
 
-	return order ? order : rank(a) - rank(b);
+	return order ? order : rank_entry(a) - rank_entry(b);
 }
 
 /* The nearest entry before `at` that covers its path; NULL = the host's. */
-static const struct entry *cover(const struct builder *b, size_t at)
+static const struct entry *find_cover(const struct builder *b, size_t at)
 {
 	const struct entry *best = NULL;
 
@@ -85,7 +85,7 @@ static const struct entry *cover(const struct builder *b, size_t at)
 static bool needs_mount(const struct builder *b, size_t at)
 {
 	const struct setup_grant *g = b->entry[at].grant;
-	const struct entry *c = cover(b, at);
+	const struct entry *c = find_cover(b, at);
 
 	if (b->entry[at].is_protect)
 		return c && c->grant && c->grant->is_write && !c->is_protect;
@@ -135,7 +135,7 @@ static void add_pins(struct builder *b)
 
 		if (!b->entry[i].is_protect)
 			continue;
-		c = cover(b, i);
+		c = find_cover(b, i);
 		top = c ? strlen(c->path) : 1;
 		len = strlen(path);
 		while (len > top) {
@@ -158,7 +158,7 @@ static void sort_entries(struct builder *b)
 	size_t n = 0;
 
 	if (b->n)
-		qsort(b->entry, b->n, sizeof(*b->entry), compare);
+		qsort(b->entry, b->n, sizeof(*b->entry), compare_entries);
 	for (size_t i = 0; i < b->n; i++) {
 		/* one folder pinned for two paths, or mounted anyway */
 		if (n && b->entry[i].is_pin &&
@@ -169,7 +169,7 @@ static void sort_entries(struct builder *b)
 	b->n = n;
 }
 
-static void collect(struct builder *b)
+static void collect_entries(struct builder *b)
 {
 	const struct setup_view *v = b->v;
 
@@ -315,7 +315,7 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 	int shut;
 
 	*ret = (struct setup_list){.n = 0};
-	collect(&b);
+	collect_entries(&b);
 	write_namespace(&b);
 	write_takes(&b);
 	shut = write_shut_takes(&b);

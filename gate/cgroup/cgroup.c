@@ -75,7 +75,7 @@ static void close_tree(const struct cgroups *pool, struct cgroup_tree *t)
 	fd_closep(&t->base);
 }
 
-static void note(struct cgroups *pool, const char *where, const char *what)
+static void note_why(struct cgroups *pool, const char *where, const char *what)
 {
 	if (!*pool->why)
 		snprintf(pool->why, sizeof(pool->why), "%.80s: %.70s", where,
@@ -93,7 +93,7 @@ static int add_tree(struct cgroups *pool, int base, const char *path,
 	cgroup_sweep(pool->fs, base);
 	t->lock = make_first(pool, base);
 	if (t->lock < 0) {
-		note(pool, path, strerror(errno));
+		note_why(pool, path, strerror(errno));
 		fd_closep(&t->base);
 		return -1;
 	}
@@ -109,7 +109,7 @@ static void add_v1(struct cgroups *pool, const char *path,
 	int base = fd_open(path, O_RDONLY | O_DIRECTORY, 0);
 
 	if (base < 0)
-		note(pool, path, strerror(errno));
+		note_why(pool, path, strerror(errno));
 	else
 		(void)add_tree(pool, base, path, has);
 }
@@ -186,8 +186,8 @@ static void open_v2(struct cgroups *pool, const struct cgroup_places *at)
 		return;
 	pool->is_unified = walk_v2(pool, at, 2) || walk_v2(pool, at, 1);
 	if (!pool->is_unified)
-		note(pool, at->unified,
-		     "memory and pids are not delegated to us");
+		note_why(pool, at->unified,
+			 "memory and pids are not delegated to us");
 }
 
 /* ---- which of them ---- */
@@ -228,7 +228,7 @@ static int new_group(struct cgroups *pool, struct cgroup **ret, struct err *err)
 	return 0;
 }
 
-static void keep(struct cgroups *pool, struct cgroup *g)
+static void keep_idle(struct cgroups *pool, struct cgroup *g)
 {
 	g->next = pool->idle;
 	pool->idle = g;
@@ -331,8 +331,8 @@ static int open_door(const struct cgroups *pool, size_t tree,
 	return 0;
 }
 
-int cgroup_doors(const struct cgroups *pool, const struct cgroup *g,
-		 int ret_fd[CGROUP_TREES], struct err *err)
+int cgroup_open_doors(const struct cgroups *pool, const struct cgroup *g,
+		      int ret_fd[CGROUP_TREES], struct err *err)
 {
 	int r = 0;
 
@@ -353,8 +353,8 @@ int cgroup_doors(const struct cgroups *pool, const struct cgroup *g,
 	return r;
 }
 
-static void count(const struct cgroups *pool, const struct cgroup *g,
-		  struct cgroup_events *ret)
+static void read_counters(const struct cgroups *pool, const struct cgroup *g,
+			  struct cgroup_events *ret)
 {
 	const struct cgroup_tree *memory = tree_of(pool, CGROUP_MEMORY);
 	const struct cgroup_tree *pids = tree_of(pool, CGROUP_PIDS);
@@ -364,26 +364,27 @@ static void count(const struct cgroups *pool, const struct cgroup *g,
 
 	*ret = (struct cgroup_events){0, 0};
 	if (memory)
-		ret->oom_kills = cgroup_count(read_of(memory, g, file, text),
-					      "oom_kill");
+		ret->oom_kills = cgroup_find_count(
+			read_of(memory, g, file, text), "oom_kill");
 	if (pids)
-		ret->forks_refused = cgroup_count(
+		ret->forks_refused = cgroup_find_count(
 			read_of(pids, g, "pids.events", text), "max");
 }
 
-static uint64_t more(uint64_t now, uint64_t before)
+static uint64_t rise_of(uint64_t now, uint64_t before)
 {
 	return now > before ? now - before : 0;
 }
 
-void cgroup_events(const struct cgroups *pool, struct cgroup *g,
-		   struct cgroup_events *ret)
+void cgroup_read_events(const struct cgroups *pool, struct cgroup *g,
+			struct cgroup_events *ret)
 {
 	struct cgroup_events now;
 
-	count(pool, g, &now);
-	ret->oom_kills = more(now.oom_kills, g->before.oom_kills);
-	ret->forks_refused = more(now.forks_refused, g->before.forks_refused);
+	read_counters(pool, g, &now);
+	ret->oom_kills = rise_of(now.oom_kills, g->before.oom_kills);
+	ret->forks_refused =
+		rise_of(now.forks_refused, g->before.forks_refused);
 	g->before = now;
 }
 
@@ -415,7 +416,7 @@ void cgroups_give(struct cgroups *pool, struct cgroup *g)
 		free_group(pool, g);
 		return;
 	}
-	keep(pool, g);
+	keep_idle(pool, g);
 }
 
 /* ---- the pool ---- */
@@ -458,9 +459,9 @@ static void try_first(struct cgroups *pool)
 
 	g->is_first = true;
 	snprintf(g->name, sizeof(g->name), "%s", pool->name);
-	keep(pool, g);
+	keep_idle(pool, g);
 	if (set_bounds(pool, g, &want, &err) < 0) {
-		note(pool, pool->name, err.msg);
+		note_why(pool, pool->name, err.msg);
 		close_all(pool);
 		return;
 	}
@@ -496,7 +497,8 @@ void cgroups_open(struct cgroups *pool, const struct cgroup_places *places)
 	if (pool->n_trees)
 		try_first(pool);
 	else
-		note(pool, "/sys/fs/cgroup", "no control groups are mounted");
+		note_why(pool, "/sys/fs/cgroup",
+			 "no control groups are mounted");
 }
 
 void cgroups_close(struct cgroups *pool)

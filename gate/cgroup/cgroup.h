@@ -11,9 +11,10 @@
  *
  *	cgroups_open(&pool, &places);               what can be had: pool.has
  *	cgroups_take(&pool, &want, &group, err);
- *	cgroup_doors(&pool, group, fd, err);        for the child; close them
+ *	cgroup_open_doors(&pool, group, fd, err);        for the child; close
+ *them
  *	...                                         the tree has ended
- *	cgroup_events(&pool, group, &events);
+ *	cgroup_read_events(&pool, group, &events);
  *	cgroups_give(&pool, group);
  *	cgroups_close(&pool);
  *
@@ -114,11 +115,11 @@ void cgroups_give(struct cgroups *pool, struct cgroup *group);
  * each. Version 2: the first one is for CLONE_INTO_CGROUP, and where that
  * cannot be had "0" is written to the second.
  */
-int cgroup_doors(const struct cgroups *pool, const struct cgroup *group,
-		 int ret_fd[CGROUP_TREES], struct err *err) MUST_USE;
+int cgroup_open_doors(const struct cgroups *pool, const struct cgroup *group,
+		      int ret_fd[CGROUP_TREES], struct err *err) MUST_USE;
 
 /* Bounds hit since the group was taken, or since the last look. */
-void cgroup_events(const struct cgroups *pool, struct cgroup *group,
-		   struct cgroup_events *ret);
+void cgroup_read_events(const struct cgroups *pool, struct cgroup *group,
+			struct cgroup_events *ret);
 
 #endif

@@ -18,7 +18,7 @@ bool cgroup_has_word(struct str list, char sep, const char *word)
 	return false;
 }
 
-uint64_t cgroup_count(struct str text, const char *name)
+uint64_t cgroup_find_count(struct str text, const char *name)
 {
 	uint64_t n;
 

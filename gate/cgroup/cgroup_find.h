@@ -34,6 +34,6 @@ bool cgroup_has_word(struct str list, char sep, const char *word) MUST_USE;
  * The number in the line "NAME NUMBER" of a file like memory.events; 0 when
  * there is none.
  */
-uint64_t cgroup_count(struct str text, const char *name) MUST_USE;
+uint64_t cgroup_find_count(struct str text, const char *name) MUST_USE;
 
 #endif

@@ -148,7 +148,7 @@ static long drop_privileges(const struct launch *l)
 
 /* Tell the gate that the program is about to be executed; the kernel adds our
    process id. */
-static long report(int listener)
+static long report_exec(int listener)
 {
 	return pass_send(CHILD_FD(FD_SOCK), CHILD_REPORT, &listener,
 			 listener >= 0, 0);
@@ -172,7 +172,7 @@ static void install_filter(struct launch *l)
 		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &l->filter);
 	if (r >= 0) {
-		must(l, STAGE_REPORT, report((int)r));
+		must(l, STAGE_REPORT, report_exec((int)r));
 		return;
 	}
 	/* a task can have one listener, and that of an outer sandbox is
@@ -182,7 +182,7 @@ static void install_filter(struct launch *l)
 	must(l, STAGE_FILTER,
 	     sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
 		      &l->filter_errno));
-	must(l, STAGE_REPORT, report(-1));
+	must(l, STAGE_REPORT, report_exec(-1));
 }
 
 int child_main(void *arg)

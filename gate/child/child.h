@@ -49,7 +49,7 @@ enum child_fd {
 	FD_ERR,
 	FD_EXEC,    /* the judged file */
 	FD_RULESET, /* of Landlock */
-	FD_GROUP,   /* doors of the control group, see cgroup_doors() */
+	FD_GROUP,   /* doors of the control group, see cgroup_open_doors() */
 	FD_GROUP_LAST = FD_GROUP + CGROUP_TREES - 1,
 	FD_MAPS, /* the first user namespace of id-mapped mounts */
 	N_FDS = FD_MAPS + SETUP_IDMAPS,

@@ -234,7 +234,7 @@ struct sweep {
 	char dirents[SWEEP_BYTES];
 };
 
-static int number(const char *s, const char **ret_end)
+static int read_number(const char *s, const char **ret_end)
 {
 	int n = 0;
 
@@ -273,7 +273,7 @@ static int parent_of(int proc, const char *name)
 			end = &text[i];
 	if (!end || end + 4 >= text + got)
 		return 0;
-	return number(end + 4, NULL);
+	return read_number(end + 4, NULL);
 }
 
 static void list_processes(struct sweep *s)
@@ -290,7 +290,7 @@ static void list_processes(struct sweep *s)
 		for (long at = 0; at < got && s->n < SWEEP_ROWS;) {
 			struct linux_dirent64 *d = (void *)&s->dirents[at];
 			const char *end;
-			int pid = number(d->name, &end);
+			int pid = read_number(d->name, &end);
 
 			if (pid && !*end)
 				s->row[s->n++] = (struct sweep_row){
@@ -386,8 +386,8 @@ static void end_tree(struct child_state *state, int program)
 
 /* ---- the life of the owner ---- */
 
-static NORETURN void finish(struct child_state *state, bool own_pids,
-			    int program)
+static NORETURN void end_owner(struct child_state *state, bool own_pids,
+			       int program)
 {
 	if (!own_pids)
 		end_tree(state, program);
@@ -400,7 +400,7 @@ static uint64_t micros(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
 }
 
-static void reap(struct child_state *state, int program)
+static void reap_children(struct child_state *state, int program)
 {
 	for (;;) {
 		struct rusage usage = {.ru_maxrss = 0};
@@ -429,15 +429,15 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 		siginfo_t info;
 		long sig;
 
-		reap(state, program);
+		reap_children(state, program);
 		if (state->has_status)
-			finish(state, own_pids, program);
+			end_owner(state, own_pids, program);
 		sig = sys_call(SYS_rt_sigtimedwait, &all, &info, NULL,
 			       sizeof(all));
 		if (sig <= 0 || sig == SIGCHLD)
 			continue;
 		if (sig == CHILD_SIGNAL_END)
-			finish(state, own_pids, program);
+			end_owner(state, own_pids, program);
 		if (sys_call(SYS_kill, -program, sig) < 0)
 			sys_call(SYS_kill, program, sig);
 	}

@@ -52,7 +52,7 @@ static int start_init(struct launch *l, uint64_t flags, struct process *ret)
 }
 
 /* Take the messages of the child that are there. */
-static void receive(int sock, struct launched *d)
+static void receive_messages(int sock, struct launched *d)
 {
 	struct passed got;
 
@@ -99,7 +99,7 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
 			return 0;
 		if (p[0].revents & POLLIN)
-			receive(sock, d);
+			receive_messages(sock, d);
 		/* the child waits for the answer, and holds the listener, too
 		 */
 		if (p[1].revents & POLLIN &&
@@ -111,7 +111,7 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 }
 
 /* Name what the gate cannot do without, where the kernel refuses all of it. */
-static const char *lacking(const struct launch *l)
+static const char *lacking_protection(const struct launch *l)
 {
 	bool is_refused = l->sys == ENOSYS || l->sys == EPERM;
 
@@ -133,10 +133,10 @@ static const char *lacking(const struct launch *l)
 	return NULL;
 }
 
-static int explain(const struct launch *l, struct err *err)
+static int explain_stage(const struct launch *l, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *what = lacking(l);
+	const char *what = lacking_protection(l);
 
 	if (what)
 		return err_set(err, ERR_PROTECTION, "%s", what);
@@ -216,7 +216,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 			    : wait_for_exec(l, sock, &d, err);
 		is_over = r < 0;
 	}
-	receive(sock, &d);
+	receive_messages(sock, &d);
 	close(sock);
 	table_end(l, &table);
 	/* a killed one cannot end before the file system that it waits for
@@ -225,7 +225,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		process_abandon(&d.init);
 	restore_dumpable(l, dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
-		r = explain(l, err);
+		r = explain_stage(l, err);
 	if (r < 0) {
 		launched_release(&d);
 		return -1;

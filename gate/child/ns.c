@@ -206,7 +206,7 @@ static bool read_kept(const char *state_dir, struct ns_caps *caps)
 }
 
 /* Keep a success only: a setting that is put right counts at once. */
-static void keep(const char *state_dir, const struct ns_caps *caps)
+static void keep_result(const char *state_dir, const struct ns_caps *caps)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(KEPT_BYTES);
@@ -245,7 +245,7 @@ void ns_probe(const struct setup_place *places, size_t n_places,
 			caps.as_user = true;
 			try_caps(&caps, &all);
 		}
-		keep(state_dir, &caps);
+		keep_result(state_dir, &caps);
 	}
 	*ret = caps;
 }

@@ -48,7 +48,7 @@ void *process_exec_stack(void)
 }
 
 /* Close and unmap what belongs to a process that is reaped, or never was. */
-static void release(struct process *p)
+static void release_process(struct process *p)
 {
 	int sys = errno;
 
@@ -76,7 +76,7 @@ int process_share(int (*entry)(void *), void *arg, uint64_t flags,
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = sys;
 	if (p.pid < 0) {
-		release(&p);
+		release_process(&p);
 		return -1;
 	}
 	*ret = p;
@@ -209,7 +209,7 @@ int process_wait(struct process *p)
 	while (p->pid > 0 && waitpid(p->pid, &status, __WALL) < 0 &&
 	       errno == EINTR)
 		;
-	release(p);
+	release_process(p);
 	return status;
 }
 
@@ -238,7 +238,7 @@ void process_reap(void)
 			at = &a->next;
 			continue;
 		}
-		release(&a->process);
+		release_process(&a->process);
 		*at = a->next;
 		free(a);
 	}

@@ -58,7 +58,7 @@ static long make_place(const char *path, bool is_dir)
 	return r == -EEXIST ? 0 : r;
 }
 
-static long take(const struct setup_op *op, int *slot)
+static long take_copy(const struct setup_op *op, int *slot)
 {
 	struct stat st = {.st_ino = 0};
 	long fd, r;
@@ -78,8 +78,8 @@ static long take(const struct setup_op *op, int *slot)
 }
 
 /* Nothing that is mounted in a copy may travel back to where it is from. */
-static long set_attr(long fd, const char *path, unsigned flags,
-		     const struct setup_op *op)
+static long set_attributes(long fd, const char *path, unsigned flags,
+			   const struct setup_op *op)
 {
 	struct kernel_mount_attr attr = {.attr_set = op->set,
 					 .attr_clr = op->clear,
@@ -89,7 +89,7 @@ static long set_attr(long fd, const char *path, unsigned flags,
 			sizeof(attr));
 }
 
-static long attach(long fd, const struct setup_op *op)
+static long attach_copy(long fd, const struct setup_op *op)
 {
 	long r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
 			  KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
@@ -103,13 +103,13 @@ static long attach(long fd, const struct setup_op *op)
 			KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
 }
 
-static long put(const struct setup_op *op, int fd, int map_fd)
+static long put_copy(const struct setup_op *op, int fd, int map_fd)
 {
 	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,
 					.userns_fd =
 						(uint64_t)(map_fd + op->idmap)};
-	long r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
-			  op);
+	long r = set_attributes(fd, "",
+				KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, op);
 
 	if (r >= 0 && op->idmap >= 0)
 		r = sys_call(
@@ -117,7 +117,7 @@ static long put(const struct setup_op *op, int fd, int map_fd)
 			KERNEL_AT_EMPTY_PATH |
 				(op->is_recursive ? KERNEL_AT_RECURSIVE : 0),
 			&map, sizeof(map));
-	return r < 0 ? r : attach(fd, op);
+	return r < 0 ? r : attach_copy(fd, op);
 }
 
 static long mount_here(const struct setup_op *op)
@@ -130,18 +130,19 @@ static long mount_here(const struct setup_op *op)
 			      (op->is_link ? AT_SYMLINK_NOFOLLOW : 0));
 	if (fd < 0)
 		return fd;
-	r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, op);
+	r = set_attributes(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
+			   op);
 	if (r >= 0)
-		r = attach(fd, op);
+		r = attach_copy(fd, op);
 	sys_call(SYS_close, fd);
 	return r;
 }
 
-static long enter(int fd)
+static long enter_copy(int fd)
 {
 	struct setup_op none = {.set = 0};
-	long r = set_attr(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
-			  &none);
+	long r = set_attributes(
+		fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, &none);
 
 	if (r >= 0)
 		r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, "/",
@@ -204,14 +205,15 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 	case SETUP_WRITE:
 		return write_file(op->path, op->data);
 	case SETUP_TAKE:
-		return take(op, &slots[op->slot]);
+		return take_copy(op, &slots[op->slot]);
 	case SETUP_HERE:
 		return mount_here(op);
 	case SETUP_ENTER:
-		return enter(slots[op->slot]);
+		return enter_copy(slots[op->slot]);
 	case SETUP_ATTR:
-		return set_attr(AT_FDCWD, op->path,
-				op->is_recursive ? KERNEL_AT_RECURSIVE : 0, op);
+		return set_attributes(
+			AT_FDCWD, op->path,
+			op->is_recursive ? KERNEL_AT_RECURSIVE : 0, op);
 	case SETUP_TMPFS:
 		return mount_tmpfs(op);
 	case SETUP_PROC:
@@ -220,7 +222,7 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 				MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
 				"hidepid=4");
 	case SETUP_PUT:
-		return put(op, slots[op->slot], map_fd);
+		return put_copy(op, slots[op->slot], map_fd);
 	case SETUP_LINK:
 		return make_link(op);
 	case SETUP_LOOPBACK:

@@ -20,7 +20,7 @@
 static int place[N_FDS + 1];
 static size_t n_places;
 
-static bool reserve(size_t n)
+static bool reserve_places(size_t n)
 {
 	while (n_places < n) {
 		int fd = n_places ? fcntl(place[0], F_DUPFD_CLOEXEC, 0)
@@ -33,7 +33,7 @@ static bool reserve(size_t n)
 	return true;
 }
 
-static size_t count(const int fd[N_FDS])
+static size_t count_descriptors(const int fd[N_FDS])
 {
 	size_t n = 0;
 
@@ -43,13 +43,13 @@ static size_t count(const int fd[N_FDS])
 }
 
 /* Take away the descriptors that were put there. */
-static void clear(void)
+static void clear_places(void)
 {
 	for (size_t i = 1; i < n_places; i++)
 		(void)!dup3(place[0], place[i], O_CLOEXEC);
 }
 
-static bool put(struct launch *l)
+static bool put_descriptors(struct launch *l)
 {
 	size_t at = 1;
 
@@ -70,12 +70,13 @@ bool table_share(struct launch *l, struct table *ret)
 	*ret = t;
 	l->table_end = 0;
 	/* the last one that was opened; the kernel gives the lowest */
-	if (l->fd[FD_SOCK] < TABLE_MANY || !reserve(count(l->fd) + 1))
+	if (l->fd[FD_SOCK] < TABLE_MANY ||
+	    !reserve_places(count_descriptors(l->fd) + 1))
 		return false;
 	memcpy(t.before, l->fd, sizeof(t.before));
-	if (!put(l)) {
+	if (!put_descriptors(l)) {
 		memcpy(l->fd, t.before, sizeof(t.before));
-		clear();
+		clear_places();
 		return false;
 	}
 	close(t.before[FD_SOCK]);
@@ -117,7 +118,7 @@ int table_wait(const struct launch *l, const struct table *t,
 		return 0;
 	r = wait_to_leave(init);
 	(void)!read(l->table_left, &left, sizeof(left));
-	clear();
+	clear_places();
 	return r;
 }
 
@@ -125,6 +126,6 @@ void table_end(struct launch *l, const struct table *t)
 {
 	if (!t->is_shared)
 		return;
-	clear();
+	clear_places();
 	memcpy(l->fd, t->before, sizeof(t->before));
 }

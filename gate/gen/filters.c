@@ -28,7 +28,7 @@ static bool is_same(const struct seccomp_filter *a,
 }
 
 /* Place variant `v` behind those before it; *end is where the table ends. */
-static void place(struct made *made, int v, size_t *end)
+static void place_filter(struct made *made, int v, size_t *end)
 {
 	for (int i = 0; i < v; i++)
 		if (is_same(&made[i].filter, &made[v].filter)) {
@@ -51,7 +51,7 @@ static int make_all(struct made *made, struct err *err)
 		want.deny = SECCOMP_DENY_ERRNO;
 		if (seccomp_build(&want, &made[v].filter, err) < 0)
 			return -1;
-		place(made, v, &end);
+		place_filter(made, v, &end);
 	}
 	return 0;
 }

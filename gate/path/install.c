@@ -49,7 +49,8 @@ static bool is_too_wide(const char *dir, const struct strlist *homes)
 	       (st.st_mode & 0002);
 }
 
-static void add(struct strlist *list, const char *path, struct arena *arena)
+static void add_folder(struct strlist *list, const char *path,
+		       struct arena *arena)
 {
 	const char **item;
 
@@ -63,7 +64,7 @@ static void add(struct strlist *list, const char *path, struct arena *arena)
 	list->item = item;
 }
 
-static bool has(const char *dir, const char *name, struct arena *arena)
+static bool has_entry(const char *dir, const char *name, struct arena *arena)
 {
 	return access(arena_printf(arena, "%s/%s", dir, name), F_OK) == 0;
 }
@@ -85,18 +86,20 @@ static void add_prefix(const char *prefix, const struct strlist *homes,
 	/* ~/.local/share also holds keyrings and mail */
 	bool is_local = strcmp(resolve_basename(prefix), ".local") == 0;
 
-	if (has(prefix, "pyvenv.cfg", arena) && !is_too_wide(prefix, homes)) {
-		add(&ret->read, prefix, arena);
+	if (has_entry(prefix, "pyvenv.cfg", arena) &&
+	    !is_too_wide(prefix, homes)) {
+		add_folder(&ret->read, prefix, arena);
 		return;
 	}
 	if (is_too_wide(prefix, homes) && strcmp(prefix, "/usr") != 0)
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-		if (has(prefix, parts[i], arena) &&
+		if (has_entry(prefix, parts[i], arena) &&
 		    !(is_local && strcmp(parts[i], "share") == 0))
-			add(&ret->read,
-			    arena_printf(arena, "%s/%s", prefix, parts[i]),
-			    arena);
+			add_folder(
+				&ret->read,
+				arena_printf(arena, "%s/%s", prefix, parts[i]),
+				arena);
 }
 
 void install_of_program(const char *asked, const char *path,
@@ -109,7 +112,7 @@ void install_of_program(const char *asked, const char *path,
 	if (prefix)
 		add_prefix(prefix, homes, arena, ret);
 	prefix = prefix_of(asked, arena);
-	if (prefix && has(prefix, "pyvenv.cfg", arena))
+	if (prefix && has_entry(prefix, "pyvenv.cfg", arena))
 		add_prefix(prefix, homes, arena, ret);
 }
 
@@ -137,7 +140,7 @@ const char *install_of_script(const char *path, const struct strlist *homes,
 	for (const char *dir = own; !is_too_wide(dir, homes);
 	     dir = resolve_dirname(dir, arena))
 		for (size_t i = 0; i < ARRAY_LEN(marks); i++)
-			if (has(dir, marks[i], arena))
+			if (has_entry(dir, marks[i], arena))
 				return dir;
 	return is_too_wide(own, homes) ? NULL : own;
 }

@@ -188,8 +188,8 @@ static const char *look_in(struct str dir, const char *name,
 	return is_shim ? folder : path;
 }
 
-static const char *search(const char *name, const char *path,
-			  struct arena *arena)
+static const char *search_path(const char *name, const char *path,
+			       struct arena *arena)
 {
 	struct str rest = str_of(path);
 
@@ -206,8 +206,8 @@ static const char *search(const char *name, const char *path,
 	return NULL;
 }
 
-static int find(const char *name, const char *path, struct arena *arena,
-		const char **ret, struct err *err)
+static int find_file(const char *name, const char *path, struct arena *arena,
+		     const char **ret, struct err *err)
 {
 	char cwd[PATH_MAX];
 	bool is_here;
@@ -228,7 +228,7 @@ static int find(const char *name, const char *path, struct arena *arena,
 		*ret = arena_printf(arena, "%s/%s", cwd, name);
 		return 0;
 	}
-	*ret = search(name, path, arena);
+	*ret = search_path(name, path, arena);
 	is_here = access(name, F_OK) == 0;
 	if (!*ret)
 		return err_set(err, ERR_NOT_FOUND,
@@ -382,8 +382,8 @@ static void prefix_put(struct strlist *prefix, struct arena *arena,
 	*prefix = (struct strlist){item, n};
 }
 
-static int take(struct resolved *r, const char *asked, bool is_self,
-		unsigned depth, struct arena *arena, struct err *err);
+static int take_file(struct resolved *r, const char *asked, bool is_self,
+		     unsigned depth, struct arena *arena, struct err *err);
 
 static int take_env_target(struct resolved *r, struct str argument,
 			   unsigned depth, struct arena *arena, struct err *err)
@@ -395,11 +395,11 @@ static int take_env_target(struct resolved *r, struct str argument,
 
 	if (!word.n)
 		return 0;
-	if (find(arena_strndup(arena, word.p, word.n), NULL, arena, &asked,
-		 err) < 0)
+	if (find_file(arena_strndup(arena, word.p, word.n), NULL, arena, &asked,
+		      err) < 0)
 		return err_wrap(err, "what env starts");
 	at = r->n;
-	if (take(r, asked, false, depth, arena, err) < 0)
+	if (take_file(r, asked, false, depth, arena, err) < 0)
 		return -1;
 	r->file[at].is_bare = true;
 	/* env finds it by itself; here it was only opened and judged */
@@ -431,7 +431,7 @@ static int take_script(struct resolved *r, const struct resolved_file *f,
 			       f->path, LIMIT_SHEBANG_DEPTH);
 	prefix_put(&r->prefix, arena, name, arg, script);
 	at = r->n;
-	if (take(r, name, false, depth + 1, arena, err) < 0)
+	if (take_file(r, name, false, depth + 1, arena, err) < 0)
 		return err_wrap(err, "interpreter of %s", script);
 	if (strcmp(resolve_basename(r->file[at].path), "env") == 0)
 		return take_env_target(r, argument, depth + 1, arena, err);
@@ -453,8 +453,8 @@ static int take_loader(struct resolved *r, const char *path,
 }
 
 /* Open and judge a file, and the files that it needs to be executed. */
-static int take(struct resolved *r, const char *asked, bool is_self,
-		unsigned depth, struct arena *arena, struct err *err)
+static int take_file(struct resolved *r, const char *asked, bool is_self,
+		     unsigned depth, struct arena *arena, struct err *err)
 {
 	char head[HEAD_BYTES];
 	struct resolved_file *f;
@@ -500,10 +500,10 @@ int resolve_program(const char *name, const char *path, struct arena *arena,
 		if (n <= 0 || (size_t)n == sizeof(self))
 			return err_sys(err, errno, "/proc/self/exe");
 		asked = arena_strndup(arena, self, (size_t)n);
-	} else if (find(name, path, arena, &asked, err) < 0) {
+	} else if (find_file(name, path, arena, &asked, err) < 0) {
 		return -1;
 	}
-	if (take(ret, asked, is_self, 0, arena, err) < 0) {
+	if (take_file(ret, asked, is_self, 0, arena, err) < 0) {
 		resolved_release(ret);
 		return -1;
 	}

@@ -184,7 +184,8 @@ static void prepare_group(struct prepared *p)
 	if (!p->for_start || !pool->n_trees)
 		return;
 	if (cgroups_take(pool, &want, &p->group, &err) == 0 &&
-	    cgroup_doors(pool, p->group, &p->launch.fd[FD_GROUP], &err) == 0) {
+	    cgroup_open_doors(pool, p->group, &p->launch.fd[FD_GROUP], &err) ==
+		    0) {
 		p->launch.has_group_folder = pool->is_unified;
 		return;
 	}

@@ -107,7 +107,7 @@ static int restrict_files(struct err *err)
 	return r;
 }
 
-static int install(struct sock_fprog *program, struct err *err)
+static int install_filter(struct sock_fprog *program, struct err *err)
 {
 	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, program) < 0)
 		return err_sys(err, errno, "system-call filter");
@@ -145,7 +145,7 @@ static int refuse_more(struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(insn); i++)
 		if (insn[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
 			insn[i].jt = (uint8_t)(ARRAY_LEN(insn) - 2 - i);
-	return install(&program, err);
+	return install_filter(&program, err);
 }
 
 static int restrict_calls(struct err *err)
@@ -163,7 +163,7 @@ static int restrict_calls(struct err *err)
 	program = (struct sock_fprog){filter.n, filter.insn};
 	r = refuse_more(err);
 	if (r == 0)
-		r = install(&program, err);
+		r = install_filter(&program, err);
 	seccomp_filter_release(&filter);
 	return r;
 }

@@ -132,8 +132,8 @@ static void conn_close(struct proxy_loop *l, struct conn *c)
 }
 
 /* Written before the child can read its answer, so it is there when it ends. */
-static void record(struct proxy_loop *l, const struct conn *c,
-		   enum proxy_outcome outcome)
+static void record_denial(struct proxy_loop *l, const struct conn *c,
+			  enum proxy_outcome outcome)
 {
 	struct proxy_share *s = l->share;
 	char name[ENDPOINT_TEXT_BYTES] = "?";
@@ -162,7 +162,7 @@ static void give_answer(struct proxy_loop *l, struct conn *c,
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 
 	if (proxy_is_denial(outcome))
-		record(l, c, outcome);
+		record_denial(l, c, outcome);
 	if (c->is_forward) {
 		conn_close(l, c);
 		return;
@@ -175,7 +175,7 @@ static void give_answer(struct proxy_loop *l, struct conn *c,
 	conn_enter(l, c, CONN_ANSWER, ANSWER_NS);
 }
 
-static void opened(struct proxy_loop *l, struct conn *c)
+static void start_relay(struct proxy_loop *l, struct conn *c)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 	const int on = 1;
@@ -191,7 +191,7 @@ static void opened(struct proxy_loop *l, struct conn *c)
 
 /* ---- connecting ---- */
 
-static enum proxy_outcome outcome_of(int sys)
+static enum proxy_outcome outcome_of_errno(int sys)
 {
 	switch (sys) {
 	case ECONNREFUSED:
@@ -229,7 +229,7 @@ static void try_next(struct proxy_loop *l, struct conn *c)
 			return;
 		}
 		fd_closep(&c->server);
-		c->outcome = outcome_of(sys);
+		c->outcome = outcome_of_errno(sys);
 	}
 	give_answer(l, c, c->outcome);
 }
@@ -242,11 +242,11 @@ static void finish_connect(struct proxy_loop *l, struct conn *c)
 	if (getsockopt(c->server, SOL_SOCKET, SO_ERROR, &sys, &n) < 0)
 		sys = errno;
 	if (sys) {
-		c->outcome = outcome_of(sys);
+		c->outcome = outcome_of_errno(sys);
 		try_next(l, c);
 		return;
 	}
-	opened(l, c);
+	start_relay(l, c);
 }
 
 /* ---- judging ---- */
@@ -259,8 +259,8 @@ static bool is_own(const struct proxy_loop *l, const struct address *a)
 	return false;
 }
 
-static bool reaches(const struct proxy_loop *l, const struct conn *c,
-		    const struct address *a)
+static bool may_reach(const struct proxy_loop *l, const struct conn *c,
+		      const struct address *a)
 {
 	if (c->grant == ENDPOINT_PUBLIC && is_own(l, a))
 		return false;
@@ -274,7 +274,7 @@ static bool judge_addresses(struct proxy_loop *l, struct conn *c)
 
 	c->outcome = PROXY_LOCAL;
 	for (size_t i = 0; i < c->n_addresses; i++) {
-		if (reaches(l, c, &c->address[i]))
+		if (may_reach(l, c, &c->address[i]))
 			c->address[n++] = c->address[i];
 		else if (address_class_of(&c->address[i]) <= ADDRESS_PRIVATE)
 			c->outcome = PROXY_PRIVATE;
@@ -283,7 +283,7 @@ static bool judge_addresses(struct proxy_loop *l, struct conn *c)
 	return n > 0;
 }
 
-static void go(struct proxy_loop *l, struct conn *c)
+static void try_addresses(struct proxy_loop *l, struct conn *c)
 {
 	c->at = 0;
 	if (!judge_addresses(l, c))
@@ -292,7 +292,7 @@ static void go(struct proxy_loop *l, struct conn *c)
 		try_next(l, c);
 }
 
-static void look_up(struct proxy_loop *l, struct conn *c)
+static void check_lookup(struct proxy_loop *l, struct conn *c)
 {
 	enum lookup_state is =
 		lookup_state(c->lookup, c->address, &c->n_addresses);
@@ -304,10 +304,10 @@ static void look_up(struct proxy_loop *l, struct conn *c)
 	if (is == LOOKUP_NOTHING)
 		give_answer(l, c, PROXY_NO_HOST);
 	else
-		go(l, c);
+		try_addresses(l, c);
 }
 
-static void asked(struct proxy_loop *l, struct conn *c)
+static void judge_target(struct proxy_loop *l, struct conn *c)
 {
 	c->grant = endpoint_judge(l->rows, l->n_rows, &c->target);
 	if (c->grant == ENDPOINT_REFUSED) {
@@ -317,7 +317,7 @@ static void asked(struct proxy_loop *l, struct conn *c)
 	if (c->target.is_address) {
 		c->address[0] = c->target.address;
 		c->n_addresses = 1;
-		go(l, c);
+		try_addresses(l, c);
 		return;
 	}
 	c->lookup = lookup_start(c->target.host);
@@ -368,7 +368,7 @@ static void read_request(struct proxy_loop *l, struct conn *c)
 			c->speaks = r.speaks;
 			c->target = r.target;
 			put_head(c->up, r.used, buf_str(&head));
-			asked(l, c);
+			judge_target(l, c);
 			return;
 		case PROXY_WRONG:
 			c->speaks = r.speaks;
@@ -429,7 +429,7 @@ void conn_step(struct proxy_loop *l, struct conn *c)
 			read_request(l, c);
 		break;
 	case CONN_LOOKUP:
-		look_up(l, c);
+		check_lookup(l, c);
 		break;
 	case CONN_CONNECT:
 		if (c->server_is)
@@ -444,7 +444,7 @@ void conn_step(struct proxy_loop *l, struct conn *c)
 	}
 }
 
-void conn_too_late(struct proxy_loop *l, struct conn *c)
+void conn_expire(struct proxy_loop *l, struct conn *c)
 {
 	switch (c->state) {
 	case CONN_LOOKUP:
@@ -513,7 +513,7 @@ static short open_events(struct pipe *in, const struct pipe *out)
 	return events;
 }
 
-void conn_wants(const struct conn *c, short *ret_client, short *ret_server)
+void conn_events(const struct conn *c, short *ret_client, short *ret_server)
 {
 	*ret_client = *ret_server = 0;
 	switch (c->state) {

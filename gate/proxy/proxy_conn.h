@@ -3,10 +3,10 @@
  * the loop does:
  *
  *	conn_open(l, c, client, listener);
- *	conn_wants(c, &client, &server);        what to poll for
+ *	conn_events(c, &client, &server);        what to poll for
  *	c->client_is = ..., c->server_is = ...  what was found
  *	conn_step(l, c);
- *	conn_too_late(l, c);                    when .deadline_ns has passed
+ *	conn_expire(l, c);                    when .deadline_ns has passed
  *
  * Each of the last two may end it: it is CONN_FREE then, nothing of it is
  * left, and its place can be used again. The bytes are those of a hostile
@@ -74,9 +74,9 @@ struct proxy_loop {
 void conn_open(struct proxy_loop *l, struct conn *c, int client,
 	       size_t listener);
 /* Events of poll() for its two sockets; 0: leave that one out. */
-void conn_wants(const struct conn *c, short *ret_client, short *ret_server);
+void conn_events(const struct conn *c, short *ret_client, short *ret_server);
 /* Go on with what .client_is and .server_is say. */
 void conn_step(struct proxy_loop *l, struct conn *c);
-void conn_too_late(struct proxy_loop *l, struct conn *c);
+void conn_expire(struct proxy_loop *l, struct conn *c);
 
 #endif

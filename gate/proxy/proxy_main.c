@@ -64,7 +64,7 @@ struct polls {
 	size_t n;
 };
 
-static void add(struct polls *p, int fd, short events)
+static void add_poll(struct polls *p, int fd, short events)
 {
 	p->fd[p->n++] = (struct pollfd){.fd = fd, .events = events};
 }
@@ -74,9 +74,9 @@ static void add_conn(struct polls *p, const struct conn *c)
 {
 	short client, server;
 
-	conn_wants(c, &client, &server);
-	add(p, client ? c->client : -1, client);
-	add(p, server ? c->server : -1, server);
+	conn_events(c, &client, &server);
+	add_poll(p, client ? c->client : -1, client);
+	add_poll(p, server ? c->server : -1, server);
 }
 
 static int wait_ms(const struct proxy_loop *l)
@@ -102,10 +102,10 @@ static bool wait_all(struct proxy_loop *l, struct polls *p)
 	bool accepts = l->n_conns < PROXY_CONNECTIONS && !l->pause_ns;
 
 	p->n = 0;
-	add(p, PROXY_FD_GATE, 0);
-	add(p, l->signals, POLLIN);
+	add_poll(p, PROXY_FD_GATE, 0);
+	add_poll(p, l->signals, POLLIN);
 	for (size_t i = 0; i < l->sockets->n; i++)
-		add(p, accepts ? l->sockets->fd[i] : -1, POLLIN);
+		add_poll(p, accepts ? l->sockets->fd[i] : -1, POLLIN);
 	for (size_t i = 0; i < PROXY_CONNECTIONS; i++)
 		add_conn(p, &l->conn[i]);
 	while (poll(p->fd, p->n, wait_ms(l)) < 0)
@@ -140,7 +140,7 @@ static void serve_round(struct proxy_loop *l, const struct polls *p)
 		conn_step(l, c);
 		if (c->state != CONN_FREE && c->deadline_ns &&
 		    c->deadline_ns <= l->now_ns)
-			conn_too_late(l, c);
+			conn_expire(l, c);
 	}
 	for (size_t i = 0; i < l->sockets->n; i++)
 		if (p->fd[AT_LISTENERS + i].revents)
@@ -238,16 +238,16 @@ static int receive_sockets(struct passed *ret, struct err *err)
 	return 0;
 }
 
-static void tell(const char *text, size_t n)
+static void tell_gate(const char *text, size_t n)
 {
 	/* a gate that is gone needs no answer */
 	if (send(PROXY_FD_GATE, text, n, MSG_NOSIGNAL) < 0)
 		_exit(EXIT_FAILURE);
 }
 
-static NORETURN void fail(const struct err *err)
+static NORETURN void fail_start(const struct err *err)
 {
-	tell(err->msg, strlen(err->msg));
+	tell_gate(err->msg, strlen(err->msg));
 	_exit(EXIT_FAILURE);
 }
 
@@ -274,12 +274,12 @@ int gate_proxy_main(void)
 						 : ARRAY_LEN(rows);
 	memcpy(rows, share->rows, n_rows * sizeof(rows[0]));
 	if (own_addresses(&own, &n_own, &err) < 0 || proxy_confine(&err) < 0)
-		fail(&err);
+		fail_start(&err);
 	if (!has_runner())
 		_exit(EXIT_FAILURE);
 	if (receive_sockets(&sockets, &err) < 0)
-		fail(&err);
-	tell(&ready, 1);
+		fail_start(&err);
+	tell_gate(&ready, 1);
 	serve(&sockets, rows, n_rows, own, n_own, share);
 	_exit(EXIT_SUCCESS);
 }

@@ -187,7 +187,7 @@ static int check_valid(const struct listener *l)
 
 /* Answer the call with an errno; 0 lets it go on. Returns an errno when the
    call still waits. */
-static int answer(struct listener *l, int error)
+static int send_answer(struct listener *l, int error)
 {
 	int r;
 
@@ -204,7 +204,7 @@ static int answer(struct listener *l, int error)
  * Record, then answer. The name is read while the task waits for the answer;
  * if the request is no longer valid after that, the pid may be another's.
  */
-static int refuse(struct listener *l)
+static int refuse_call(struct listener *l)
 {
 	char comm[COMM_BYTES];
 
@@ -214,21 +214,21 @@ static int refuse(struct listener *l)
 		comm[1] = '\0';
 	}
 	denials_add(l->log, &l->req->data, comm);
-	return answer(l, EPERM);
+	return send_answer(l, EPERM);
 }
 
 /* The filter has allowed it, or it would not be here. */
-static int look(struct listener *l)
+static int pass_watched(struct listener *l)
 {
 	char comm[COMM_BYTES];
 	int r;
 
 	read_comm(l->req->pid, comm);
-	watch_see(l->watch, l->req);
+	watch_look_at(l->watch, l->req);
 	r = check_valid(l);
 	if (r)
 		return r == ENOENT ? 0 : r;
-	return answer(l, watch_note(l->watch, comm));
+	return send_answer(l, watch_note(l->watch, comm));
 }
 
 /* 1: a call waits. 0: none does. -1: no task has the filter any more. */
@@ -257,8 +257,8 @@ static int serve_one(struct listener *l)
 	if (r)
 		return r == ENOENT ? 0 : r;
 	if (l->watch && watch_covers(l->watch, l->req->data.nr))
-		return look(l);
-	return refuse(l);
+		return pass_watched(l);
+	return refuse_call(l);
 }
 
 static int serve_waiting(struct listener *l)

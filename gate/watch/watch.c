@@ -533,7 +533,7 @@ static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 	return true;
 }
 
-void watch_see(struct watch *w, const struct seccomp_notif *req)
+void watch_look_at(struct watch *w, const struct seccomp_notif *req)
 {
 	unsigned wants = watch_wants(w);
 
@@ -550,7 +550,8 @@ void watch_see(struct watch *w, const struct seccomp_notif *req)
 
 /* ---- may it go on? ---- */
 
-static enum watch_answer judge(struct watch *w, const struct gate_record *r)
+static enum watch_answer judge_exec(struct watch *w,
+				    const struct gate_record *r)
 {
 	const struct watch_exec *x = &w->seen->exec;
 
@@ -571,7 +572,7 @@ static bool is_missing(const struct watch *w, const struct gate_record *r)
 
 static int note_one(struct watch *w, struct gate_record *r, const char *comm)
 {
-	enum watch_answer answer = judge(w, r);
+	enum watch_answer answer = judge_exec(w, r);
 
 	if (answer == WATCH_NOT_THERE)
 		return w->seen->exec.error;

@@ -14,7 +14,7 @@
  *	w.what = GATE_RECORD_EXEC;
  *	watch_filter(&filter, w.what, &arena, &prog)	into the launch
  *	... for each notification with watch_covers(&w, nr):
- *	watch_see(&w, req), is it still valid?, watch_note(&w, comm)
+ *	watch_look_at(&w, req), is it still valid?, watch_note(&w, comm)
  *	rows = w.records.row
  *	watch_release(&w);
  */
@@ -130,7 +130,7 @@ bool watch_covers(const struct watch *w, int nr) MUST_USE;
  * Read from the waiting task what it asks for. The caller then makes sure
  * that the request is still valid: else what was read is another task's.
  */
-void watch_see(struct watch *w, const struct seccomp_notif *req);
+void watch_look_at(struct watch *w, const struct seccomp_notif *req);
 
 /*
  * Write down what was seen last.
@@ -146,7 +146,7 @@ int watch_note(struct watch *w, const char *comm) MUST_USE;
 void records_add(struct records *r, const struct gate_record *what);
 /* All paths of execs that ran as far as is known, in order; in the records'
    arena. */
-struct strlist records_execs(struct records *r) MUST_USE;
+struct strlist records_list_execs(struct records *r) MUST_USE;
 void watch_release(struct watch *w);
 
 /*

@@ -15,7 +15,7 @@ static uint32_t hash_text(uint32_t h, const char *s)
 	return h * UINT32_C(16777619);
 }
 
-static uint32_t hash(const struct gate_record *a)
+static uint32_t hash_record(const struct gate_record *a)
 {
 	uint32_t h = UINT32_C(2166136261);
 
@@ -51,14 +51,14 @@ static struct strlist copy_args(struct arena *arena, const struct strlist *args)
 static uint32_t *slot_of(const struct records *r,
 			 const struct gate_record *what)
 {
-	size_t slots = 2 * r->cap, at = hash(what) % slots;
+	size_t slots = 2 * r->cap, at = hash_record(what) % slots;
 
 	while (r->slot[at] && !is_same(&r->row[r->slot[at] - 1], what))
 		at = (at + 1) % slots;
 	return &r->slot[at];
 }
 
-static void grow(struct records *r)
+static void grow_rows(struct records *r)
 {
 	r->cap = r->cap ? 2 * r->cap : RECORDS_FIRST;
 	r->row = mem_realloc(r->row, r->cap * sizeof(*r->row));
@@ -74,7 +74,7 @@ void records_add(struct records *r, const struct gate_record *what)
 	uint32_t *slot;
 
 	if (!r->cap)
-		grow(r);
+		grow_rows(r);
 	slot = slot_of(r, what);
 	if (*slot) {
 		r->row[*slot - 1].count++;
@@ -85,7 +85,7 @@ void records_add(struct records *r, const struct gate_record *what)
 		return;
 	}
 	if (r->n == r->cap) {
-		grow(r);
+		grow_rows(r);
 		slot = slot_of(r, what);
 	}
 	row = &r->row[r->n++];
@@ -98,7 +98,7 @@ void records_add(struct records *r, const struct gate_record *what)
 	row->count = 1;
 }
 
-struct strlist records_execs(struct records *r)
+struct strlist records_list_execs(struct records *r)
 {
 	struct strlist list = {NULL, 0};
 

@@ -172,7 +172,7 @@ static int start_unconfined(struct way *w, struct err *err)
 		launched_release(&run);
 	/* what gate_child_wait() asks its group; releasing gives it back */
 	if (r == 0 && p.group)
-		cgroup_events(&w->gate->cgroups, p.group, &events);
+		cgroup_read_events(&w->gate->cgroups, p.group, &events);
 	prepared_release(&p);
 	return r;
 }

@@ -27,7 +27,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (places.unified && strncmp(places.unified, places.unified_top,
 				      strlen(places.unified_top)) != 0)
 		abort();
-	(void)!cgroup_count(groups, "max");
+	(void)!cgroup_find_count(groups, "max");
 	(void)!cgroup_has_word(mounts, ' ', "memory");
 	return 0;
 }

@@ -168,14 +168,14 @@ TEST_IN(temp_dir, delegated, both_controllers, are_used)
 	assert_string_equal(g->name, pool.name);
 	is(group, "memory.swap.max", "0");
 	is(group, "memory.oom.group", "1");
-	assert_int_equal(cgroup_doors(&pool, g, door, &err), 0);
+	assert_int_equal(cgroup_open_doors(&pool, g, door, &err), 0);
 	assert_true(door[0] >= 0 && door[1] >= 0);
 	fd_closep(&door[0]);
 	fd_closep(&door[1]);
 
 	put(group, "memory.events", "oom 4\noom_kill 3\n");
 	put(group, "pids.events", "max 7\n");
-	cgroup_events(&pool, g, &events);
+	cgroup_read_events(&pool, g, &events);
 	assert_int_equal(events.oom_kills, 3);
 	assert_int_equal(events.forks_refused, 7);
 
@@ -183,7 +183,7 @@ TEST_IN(temp_dir, delegated, both_controllers, are_used)
 	cgroups_give(&pool, g);
 	assert_int_equal(cgroups_take(&pool, &want, &again, &err), 0);
 	assert_ptr_equal(again, g);
-	cgroup_events(&pool, again, &events);
+	cgroup_read_events(&pool, again, &events);
 	assert_int_equal(events.oom_kills, 0);
 	assert_int_equal(events.forks_refused, 0);
 	cgroups_give(&pool, again);
@@ -372,7 +372,7 @@ TEST_IN(temp_dir, version_1, two_folders, are_used)
 	is(group, "memory.limit_in_bytes", "67108864");
 	is(group, "memory.memsw.limit_in_bytes", "67108864");
 	put(group, "memory.oom_control", "under_oom 0\noom_kill 1\n");
-	assert_int_equal(cgroup_doors(&pool, g, door, &err), 0);
+	assert_int_equal(cgroup_open_doors(&pool, g, door, &err), 0);
 	for (size_t i = 0; i < CGROUP_TREES; i++) {
 		assert_int_equal(write(door[i], "0", 1), 1);
 		fd_closep(&door[i]);
@@ -382,7 +382,7 @@ TEST_IN(temp_dir, version_1, two_folders, are_used)
 	is(group, "pids.max", "20");
 	is(group, "tasks", "0");
 	put(group, "pids.events", "max 2\n");
-	cgroup_events(&pool, g, &events);
+	cgroup_read_events(&pool, g, &events);
 	assert_int_equal(events.oom_kills, 1);
 	assert_int_equal(events.forks_refused, 2);
 	cgroups_give(&pool, g);

@@ -122,8 +122,8 @@ TEST(count, of_a_name, is_its_number)
 {
 	struct str text = STR("oom 3\noom_kill 2\nmax x\nlast 9");
 
-	assert_int_equal(cgroup_count(text, "oom_kill"), 2);
-	assert_int_equal(cgroup_count(text, "last"), 9);
-	assert_int_equal(cgroup_count(text, "max"), 0);
-	assert_int_equal(cgroup_count(text, "oom_"), 0);
+	assert_int_equal(cgroup_find_count(text, "oom_kill"), 2);
+	assert_int_equal(cgroup_find_count(text, "last"), 9);
+	assert_int_equal(cgroup_find_count(text, "max"), 0);
+	assert_int_equal(cgroup_find_count(text, "oom_"), 0);
 }

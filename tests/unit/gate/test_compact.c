@@ -149,7 +149,7 @@ TEST(compact, one_by_one, becomes_a_tree)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
 	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
 	size_t n = long_program(in, last);
-	size_t short_n = compact(in, n, NATIVE, ENOUGH, &out);
+	size_t short_n = compact_filter(in, n, NATIVE, ENOUGH, &out);
 
 	assert_true(short_n > 0 && short_n < n);
 	for (uint32_t arch = NATIVE - 1; arch <= NATIVE + 1; arch++) {
@@ -171,7 +171,7 @@ TEST(compact, unknown_instruction, leaves_it)
 	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
 	size_t n = long_program(in, last);
 
-	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
+	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
 }
 
@@ -181,7 +181,7 @@ TEST(compact, runs_over_its_end, leaves_it)
 	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
 	size_t n = long_program(in, last);
 
-	assert_int_equal(compact(in, n, NATIVE, ENOUGH, &out), 0);
+	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
 }
 
@@ -191,7 +191,7 @@ TEST(compact, short_program, leaves_it)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 	struct sock_filter *out = NULL;
 
-	assert_int_equal(compact(&allow, 1, NATIVE, ENOUGH, &out), 0);
-	assert_int_equal(compact(&allow, 0, NATIVE, ENOUGH, &out), 0);
+	assert_int_equal(compact_filter(&allow, 1, NATIVE, ENOUGH, &out), 0);
+	assert_int_equal(compact_filter(&allow, 0, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);
 }

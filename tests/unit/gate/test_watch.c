@@ -291,7 +291,7 @@ TEST(execs, refused_and_files, are_left_out)
 	r.refused = true;
 	r.path = "/bin/c";
 	records_add(&w.records, &r);
-	list = records_execs(&w.records);
+	list = records_list_execs(&w.records);
 	assert_int_equal(list.n, 2);
 	assert_string_equal(list.item[0], "/bin/b");
 	assert_string_equal(list.item[1], "/bin/a");
