@@ -103,11 +103,9 @@ static bool say_all_values(struct run *r, struct frame *f,
 	for (size_t i = 0; i < rule->n_sub; i++)
 		if (!node_rule(rule->sub[i].node, KEYWORD_const))
 			return false;
-	out = say_begin(r, f, rule);
+	out = say_begin_is(r, f, rule);
 	if (!out)
 		return true;
-	buf_adds(out, "is ");
-	say_value(out, f->value);
 	for (size_t i = 0; i < rule->n_sub && i < TOLD_MAX; i++) {
 		buf_adds(out, i ? ", " : ", must be one of ");
 		say_value(out,

@@ -8,18 +8,10 @@ static const char *plural(uint64_t n)
 	return n == 1 ? "" : "s";
 }
 
-bool check_max_items(struct run *r, struct frame *f, const struct rule *rule)
+bool check_n_items(struct run *r, struct frame *f, const struct rule *rule)
 {
-	return f->value->type != SCAN_ARRAY || f->value->n <= rule->count ||
-	       say(r, f, rule, "has %zu element%s, must have at most %" PRIu64,
-		   f->value->n, plural(f->value->n), rule->count);
-}
-
-bool check_min_items(struct run *r, struct frame *f, const struct rule *rule)
-{
-	return f->value->type != SCAN_ARRAY || f->value->n >= rule->count ||
-	       say(r, f, rule, "has %zu element%s, must have at least %" PRIu64,
-		   f->value->n, plural(f->value->n), rule->count);
+	return f->value->type != SCAN_ARRAY ||
+	       check_number_of(r, f, rule, f->value->n, "element", "elements");
 }
 
 /* ---- uniqueItems ---- */

@@ -1,8 +1,6 @@
 /* Keywords that look at the members of an object. */
 #include "core/schema/run.h"
 
-#include <inttypes.h>
-
 #include "core/base/jw.h"
 #include "core/schema/describe.h"
 
@@ -33,28 +31,13 @@ static const struct sub *find_sub(const struct rule *rule, struct str key)
 	return NULL;
 }
 
-static const char *ending(size_t n)
+bool check_n_properties(struct run *r, struct frame *f, const struct rule *rule)
 {
-	return n == 1 ? "y" : "ies";
+	return !is_object(f) || check_number_of(r, f, rule, f->value->n,
+						"property", "properties");
 }
 
-bool check_max_properties(struct run *r, struct frame *f,
-			  const struct rule *rule)
-{
-	return !is_object(f) || f->value->n <= rule->count ||
-	       say(r, f, rule, "has %zu propert%s, must have at most %" PRIu64,
-		   f->value->n, ending(f->value->n), rule->count);
-}
-
-bool check_min_properties(struct run *r, struct frame *f,
-			  const struct rule *rule)
-{
-	return !is_object(f) || f->value->n >= rule->count ||
-	       say(r, f, rule, "has %zu propert%s, must have at least %" PRIu64,
-		   f->value->n, ending(f->value->n), rule->count);
-}
-
-/* ---- what must be there ---- */
+/* ---- names that must be there ---- */
 
 static bool missing(struct run *r, struct frame *f, const struct rule *rule,
 		    struct str name, const struct str *because)
@@ -98,9 +81,8 @@ bool check_required(struct run *r, struct frame *f, const struct rule *rule)
 	return !is_object(f) || all_there(r, f, rule, rule->value, NULL);
 }
 
-/* What a property that is there asks for: names, or a schema. */
-static bool dependencies(struct run *r, struct frame *f,
-			 const struct rule *rule)
+/* A property that is there demands other names, or a schema. */
+bool check_dependencies(struct run *r, struct frame *f, const struct rule *rule)
 {
 	bool holds = true;
 
@@ -121,23 +103,6 @@ static bool dependencies(struct run *r, struct frame *f,
 			break;
 	}
 	return holds;
-}
-
-bool check_dependent_required(struct run *r, struct frame *f,
-			      const struct rule *rule)
-{
-	return dependencies(r, f, rule);
-}
-
-bool check_dependent_schemas(struct run *r, struct frame *f,
-			     const struct rule *rule)
-{
-	return dependencies(r, f, rule);
-}
-
-bool check_dependencies(struct run *r, struct frame *f, const struct rule *rule)
-{
-	return dependencies(r, f, rule);
 }
 
 /* ---- schemas of members ---- */
@@ -180,25 +145,6 @@ static bool apply(struct run *r, struct frame *f, const struct rule *rule,
 	return run_child(r, f, node, m, i);
 }
 
-bool check_properties(struct run *r, struct frame *f, const struct rule *rule)
-{
-	bool holds = true;
-	size_t i = 0;
-
-	if (!is_object(f) || !run_spend(r, f->value->n))
-		return !r->has_failed;
-	for (const struct jdoc *m = f->value->first; m; m = m->next, i++) {
-		const struct sub *sub = find_sub(rule, m->key);
-
-		if (!sub || apply(r, f, rule, sub->node, m, i))
-			continue;
-		holds = false;
-		if (!r->report)
-			break;
-	}
-	return holds;
-}
-
 bool check_pattern_properties(struct run *r, struct frame *f,
 			      const struct rule *rule)
 {
@@ -227,24 +173,29 @@ bool check_pattern_properties(struct run *r, struct frame *f,
 	return holds;
 }
 
-static bool is_additional(struct run *r, const struct frame *f,
-			  const struct jdoc *m)
+/* Schema that a rule has for a member of the value, or NULL. */
+static const struct node *schema_of(struct run *r, const struct frame *f,
+				    const struct rule *rule,
+				    const struct jdoc *m, size_t i)
 {
 	const struct rule *named = node_rule(f->node, KEYWORD_properties);
 	const struct rule *patterns =
 		node_rule(f->node, KEYWORD_pattern_properties);
+	const struct sub *sub = find_sub(named, m->key);
 
-	if (find_sub(named, m->key))
-		return false;
-	for (size_t i = 0; patterns && i < patterns->n_sub; i++)
-		if (run_search(r, patterns->sub[i].regex, m->key) ||
+	if (rule->keyword == KEYWORD_properties)
+		return sub ? sub->node : NULL;
+	if (rule->keyword == KEYWORD_unevaluated_properties)
+		return seen_has(f->seen, i) ? NULL : rule->node;
+	/* additionalProperties: neither named nor matched */
+	for (size_t k = 0; !sub && patterns && k < patterns->n_sub; k++)
+		if (run_search(r, patterns->sub[k].regex, m->key) ||
 		    r->has_failed)
-			return false;
-	return true;
+			return NULL;
+	return sub ? NULL : rule->node;
 }
 
-bool check_additional_properties(struct run *r, struct frame *f,
-				 const struct rule *rule)
+bool check_members(struct run *r, struct frame *f, const struct rule *rule)
 {
 	bool holds = true;
 	size_t i = 0;
@@ -252,32 +203,15 @@ bool check_additional_properties(struct run *r, struct frame *f,
 	if (!is_object(f) || !run_spend(r, f->value->n))
 		return !r->has_failed;
 	for (const struct jdoc *m = f->value->first; m; m = m->next, i++) {
-		if (!is_additional(r, f, m) ||
-		    apply(r, f, rule, rule->node, m, i))
+		const struct node *node = schema_of(r, f, rule, m, i);
+
+		if (!node || apply(r, f, rule, node, m, i))
 			continue;
 		holds = false;
 		if (!r->report)
 			break;
 	}
 	return holds && !r->has_failed;
-}
-
-bool check_unevaluated_properties(struct run *r, struct frame *f,
-				  const struct rule *rule)
-{
-	bool holds = true;
-	size_t i = 0;
-
-	if (!is_object(f) || !run_spend(r, f->value->n))
-		return !r->has_failed;
-	for (const struct jdoc *m = f->value->first; m; m = m->next, i++) {
-		if (seen_has(f->seen, i) || apply(r, f, rule, rule->node, m, i))
-			continue;
-		holds = false;
-		if (!r->report)
-			break;
-	}
-	return holds;
 }
 
 bool check_property_names(struct run *r, struct frame *f,

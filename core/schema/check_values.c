@@ -1,8 +1,6 @@
 /* Keywords that look at one value alone. */
 #include "core/schema/run.h"
 
-#include <inttypes.h>
-
 #include "core/schema/format.h"
 
 /* A step for so many bytes that are compared or counted. */
@@ -42,11 +40,9 @@ bool check_const(struct run *r, struct frame *f, const struct rule *rule)
 
 	if (equals(r, f->value, rule->value))
 		return true;
-	out = say_begin(r, f, rule);
+	out = say_begin_is(r, f, rule);
 	if (!out)
 		return false;
-	buf_adds(out, "is ");
-	say_value(out, f->value);
 	buf_adds(out, ", must be ");
 	say_value(out, rule->value);
 	if (f->value->type == rule->value->type &&
@@ -106,11 +102,9 @@ bool check_enum(struct run *r, struct frame *f, const struct rule *rule)
 	for (const struct jdoc *e = list->first; e; e = e->next)
 		if (equals(r, f->value, e))
 			return true;
-	out = say_begin(r, f, rule);
+	out = say_begin_is(r, f, rule);
 	if (!out)
 		return false;
-	buf_adds(out, "is ");
-	say_value(out, f->value);
 	if (list->n == 0)
 		buf_adds(out, ", and no value is allowed");
 	else
@@ -125,55 +119,37 @@ bool check_enum(struct run *r, struct frame *f, const struct rule *rule)
 static bool says_number(struct run *r, struct frame *f, const struct rule *rule,
 			const char *what)
 {
-	struct buf *out = say_begin(r, f, rule);
+	struct buf *out = say_begin_is(r, f, rule);
 
 	if (!out)
 		return false;
-	buf_adds(out, "is ");
-	say_value(out, f->value);
 	buf_addf(out, ", must be %s ", what);
 	say_value(out, rule->value);
 	say_end(r, f, rule);
 	return false;
 }
 
-/* Order of the value and the bound; 0 for what is no number. */
-static int order_of(struct run *r, const struct frame *f,
-		    const struct rule *rule, int otherwise)
+bool check_bound(struct run *r, struct frame *f, const struct rule *rule)
 {
 	struct decimal d;
+	int order;
 
-	if (f->value->type != SCAN_NUMBER ||
-	    !run_spend(r, f->value->raw.n / BYTES_A_STEP))
-		return otherwise;
+	if (f->value->type != SCAN_NUMBER)
+		return true;
+	if (!run_spend(r, f->value->raw.n / BYTES_A_STEP))
+		return false;
 	d = decimal_of(f->value->raw);
-	return decimal_compare(&d, &rule->number);
-}
-
-bool check_maximum(struct run *r, struct frame *f, const struct rule *rule)
-{
-	return order_of(r, f, rule, 0) <= 0 ||
-	       says_number(r, f, rule, "at most");
-}
-
-bool check_exclusive_maximum(struct run *r, struct frame *f,
-			     const struct rule *rule)
-{
-	return order_of(r, f, rule, -1) < 0 ||
-	       says_number(r, f, rule, "less than");
-}
-
-bool check_minimum(struct run *r, struct frame *f, const struct rule *rule)
-{
-	return order_of(r, f, rule, 0) >= 0 ||
-	       says_number(r, f, rule, "at least");
-}
-
-bool check_exclusive_minimum(struct run *r, struct frame *f,
-			     const struct rule *rule)
-{
-	return order_of(r, f, rule, 1) > 0 ||
-	       says_number(r, f, rule, "more than");
+	order = decimal_compare(&d, &rule->number);
+	switch (rule->keyword) {
+	case KEYWORD_maximum:
+		return order <= 0 || says_number(r, f, rule, "at most");
+	case KEYWORD_exclusive_maximum:
+		return order < 0 || says_number(r, f, rule, "less than");
+	case KEYWORD_minimum:
+		return order >= 0 || says_number(r, f, rule, "at least");
+	default:
+		return order > 0 || says_number(r, f, rule, "more than");
+	}
 }
 
 bool check_multiple_of(struct run *r, struct frame *f, const struct rule *rule)
@@ -200,7 +176,7 @@ static size_t characters(struct str text)
 	return n;
 }
 
-/* False: it is no string, or the budget has run out. */
+/* Take the text of a string; false: another type, or no budget is left. */
 static bool text_of(struct run *r, const struct frame *f, struct str *ret)
 {
 	if (f->value->type != SCAN_STRING ||
@@ -210,12 +186,7 @@ static bool text_of(struct run *r, const struct frame *f, struct str *ret)
 	return true;
 }
 
-static const char *plural(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}
-
-bool check_max_length(struct run *r, struct frame *f, const struct rule *rule)
+bool check_length(struct run *r, struct frame *f, const struct rule *rule)
 {
 	struct str text;
 	size_t n;
@@ -223,27 +194,9 @@ bool check_max_length(struct run *r, struct frame *f, const struct rule *rule)
 	if (!text_of(r, f, &text))
 		return !r->has_failed;
 	n = characters(text);
-	return n <= rule->count ||
-	       say(r, f, rule,
-		   "has %zu character%s, must have at most %" PRIu64, n,
-		   plural(n), rule->count);
-}
-
-bool check_min_length(struct run *r, struct frame *f, const struct rule *rule)
-{
-	struct str text;
-	size_t n;
-
-	if (!text_of(r, f, &text))
-		return !r->has_failed;
-	n = characters(text);
-	if (n >= rule->count)
-		return true;
-	if (n == 0)
+	if (n == 0 && n < rule->count && rule->keyword == KEYWORD_min_length)
 		return say(r, f, rule, "must not be empty");
-	return say(r, f, rule,
-		   "has %zu character%s, must have at least %" PRIu64, n,
-		   plural(n), rule->count);
+	return check_number_of(r, f, rule, n, "character", "characters");
 }
 
 bool check_pattern(struct run *r, struct frame *f, const struct rule *rule)
@@ -277,11 +230,9 @@ bool check_format(struct run *r, struct frame *f, const struct rule *rule)
 	phrase = format_missed(rule->value->raw, text);
 	if (!phrase)
 		return true;
-	out = say_begin(r, f, rule);
+	out = say_begin_is(r, f, rule);
 	if (!out)
 		return false;
-	buf_adds(out, "is ");
-	say_value(out, f->value);
 	buf_addf(out, ", must be %s", phrase);
 	say_end(r, f, rule);
 	return false;

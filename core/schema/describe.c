@@ -12,30 +12,33 @@
 /* Choices of one property. */
 #define CHOICES_MAX 1000
 
-const char *schema_type_phrase(enum schema_type type)
-{
-	switch (type) {
-#define TYPE(id, name, bit, phrase) \
-	case SCHEMA_TYPE_##id:      \
-		return phrase;
+static const struct type_words {
+	enum schema_type type;
+	const char *name, *phrase;
+} type_words[] = {
+#define TYPE(id, name, bit, phrase) {SCHEMA_TYPE_##id, name, phrase},
 #include "core/schema/types.def"
 #undef TYPE
-	default:
-		return "anything";
-	}
+	{SCHEMA_TYPE_UNKNOWN, "any", "anything"},
+};
+
+static const struct type_words *words_of(enum schema_type type)
+{
+	const struct type_words *w = type_words;
+
+	while (w->type != type && w->type != SCHEMA_TYPE_UNKNOWN)
+		w++;
+	return w;
+}
+
+const char *schema_type_phrase(enum schema_type type)
+{
+	return words_of(type)->phrase;
 }
 
 const char *schema_type_name(enum schema_type type)
 {
-	switch (type) {
-#define TYPE(id, name, bit, phrase) \
-	case SCHEMA_TYPE_##id:      \
-		return name;
-#include "core/schema/types.def"
-#undef TYPE
-	default:
-		return "any";
-	}
+	return words_of(type)->name;
 }
 
 /* ---- a walk over what applies to one value ---- */

@@ -2,13 +2,10 @@
 
 #include <assert.h>
 
+#include "core/base/text.h"
+
 /* 15 digits; sums with it and with the length of any text do not overflow. */
 #define EXP_MAX INT64_C(999999999999999)
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
 
 static int64_t exponent_of(struct str s)
 {
@@ -16,7 +13,7 @@ static int64_t exponent_of(struct str s)
 	int64_t v = 0;
 
 	for (size_t i = 0; i < s.n; i++) {
-		if (!is_digit(s.p[i]))
+		if (!text_is_digit(s.p[i]))
 			continue;
 		v = v * 10 + (s.p[i] - '0');
 		if (v > EXP_MAX)
@@ -38,7 +35,7 @@ struct decimal decimal_of(struct str number)
 			is_fraction = true;
 			continue;
 		}
-		if (!is_digit(c))
+		if (!text_is_digit(c))
 			break;
 		if (!is_fraction)
 			d.exp++;

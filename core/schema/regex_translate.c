@@ -21,17 +21,6 @@ static int refuse(struct translation *t, const char *why)
 		       (size_t)(t->p - t->all.p) + 1);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_letter(char c)
-{
-	c |= 0x20;
-	return c >= 'a' && c <= 'z';
-}
-
 /* Value of n hexadecimal digits at p, or -1. */
 static int32_t hex_at(const struct translation *t, const char *p, size_t n)
 {
@@ -105,7 +94,7 @@ static int escape_property(struct translation *t, char letter)
 		return refuse(t, "\\p{ needs }");
 	name = (struct str){t->p + 1, (size_t)(close - t->p) - 1};
 	for (size_t i = 0; i < name.n; i++)
-		if (!is_letter(name.p[i]) && !is_digit(name.p[i]) &&
+		if (!text_is_alpha(name.p[i]) && !text_is_digit(name.p[i]) &&
 		    name.p[i] != '_' && name.p[i] != '=')
 			return refuse(t, "unknown property");
 	if (str_find(name, '=') < name.n) {
@@ -134,7 +123,7 @@ static int escape_property(struct translation *t, char letter)
 
 static void add_literal(struct translation *t, char c)
 {
-	if ((unsigned char)c < 0x80 && !is_letter(c) && !is_digit(c))
+	if ((unsigned char)c < 0x80 && !text_is_alpha(c) && !text_is_digit(c))
 		buf_addc(t->out, '\\');
 	buf_addc(t->out, c);
 }
@@ -197,7 +186,7 @@ static int escape_letter(struct translation *t, char c, bool in_class)
 		t->after_atom = in_class;
 		return 0;
 	case 'c':
-		if (t->p == t->end || !is_letter(*t->p))
+		if (t->p == t->end || !text_is_alpha(*t->p))
 			return refuse(t, "\\c needs a letter");
 		buf_addf(t->out, "\\x{%x}", (unsigned)*t->p++ & 0x1f);
 		return 0;
@@ -225,7 +214,7 @@ static int escape_letter(struct translation *t, char c, bool in_class)
 static int escape_digit(struct translation *t, char c, bool in_class)
 {
 	if (c == '0') {
-		if (t->p < t->end && is_digit(*t->p))
+		if (t->p < t->end && text_is_digit(*t->p))
 			return refuse(t, "octal escape");
 		buf_adds(t->out, "\\x{0}");
 		return 0;
@@ -233,7 +222,7 @@ static int escape_digit(struct translation *t, char c, bool in_class)
 	if (in_class)
 		return refuse(t, "reference in a class");
 	buf_addf(t->out, "\\g{%c", c);
-	while (t->p < t->end && is_digit(*t->p))
+	while (t->p < t->end && text_is_digit(*t->p))
 		buf_addc(t->out, *t->p++);
 	buf_addc(t->out, '}');
 	return 0;
@@ -248,9 +237,9 @@ static int escape(struct translation *t, bool in_class)
 		return refuse(t, "\\ at the end");
 	t->after_atom = true;
 	c = *t->p++;
-	if (is_letter(c))
+	if (text_is_alpha(c))
 		return escape_letter(t, c, in_class);
-	if (is_digit(c))
+	if (text_is_digit(c))
 		return escape_digit(t, c, in_class);
 	add_literal(t, c);
 	return 0;
@@ -320,7 +309,7 @@ static int group(struct translation *t)
 		if (take(t, kinds[i]))
 			return 0;
 	if (str_starts(rest, "(?<") && rest.n > 3 &&
-	    (is_letter(rest.p[3]) || rest.p[3] == '_'))
+	    (text_is_alpha(rest.p[3]) || rest.p[3] == '_'))
 		return take(t, "(?<") ? 0 : -1;
 	if (str_starts(rest, "(?") || str_starts(rest, "(*"))
 		return refuse(t, "group that ECMA-262 does not have");
@@ -333,10 +322,10 @@ static size_t counted(const struct translation *t)
 	const char *p = t->p + 1;
 	size_t digits = 0;
 
-	for (; p < t->end && is_digit(*p); p++)
+	for (; p < t->end && text_is_digit(*p); p++)
 		digits++;
 	if (p < t->end && *p == ',')
-		for (p++; p < t->end && is_digit(*p); p++)
+		for (p++; p < t->end && text_is_digit(*p); p++)
 			;
 	return digits && p < t->end && *p == '}' ? (size_t)(p - t->p) + 1 : 0;
 }

@@ -103,7 +103,14 @@ static inline bool seen_has(const struct seen *s, size_t i)
 struct buf *say_begin(struct run *r, const struct frame *f,
 		      const struct rule *rule);
 void say_end(struct run *r, const struct frame *f, const struct rule *rule);
-/* Both, for a sentence as it is; returns false. */
+/* Begin a sentence with "is VALUE"; as say_begin(). */
+struct buf *say_begin_is(struct run *r, const struct frame *f,
+			 const struct rule *rule);
+/* Compare a number of things with the bound of a max... or min... rule. */
+bool check_number_of(struct run *r, const struct frame *f,
+		     const struct rule *rule, size_t n, const char *one,
+		     const char *many);
+/* Say a whole sentence; returns false. */
 bool say(struct run *r, const struct frame *f, const struct rule *rule,
 	 const char *fmt, ...) PRINTF(4, 5);
 /* A name in quotes, cut. */

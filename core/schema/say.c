@@ -1,6 +1,7 @@
 /* Reports of a run: failures, violations, and their sentences for people. */
 #include "core/schema/run.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 
 #include "core/base/jw.h"
@@ -180,6 +181,32 @@ bool say(struct run *r, const struct frame *f, const struct rule *rule,
 	buf_adds(out, text);
 	say_end(r, f, rule);
 	return false;
+}
+
+struct buf *say_begin_is(struct run *r, const struct frame *f,
+			 const struct rule *rule)
+{
+	struct buf *out = say_begin(r, f, rule);
+
+	if (!out)
+		return NULL;
+	buf_adds(out, "is ");
+	say_value(out, f->value);
+	return out;
+}
+
+bool check_number_of(struct run *r, const struct frame *f,
+		     const struct rule *rule, size_t n, const char *one,
+		     const char *many)
+{
+	bool is_max = rule->keyword == KEYWORD_max_length ||
+		      rule->keyword == KEYWORD_max_items ||
+		      rule->keyword == KEYWORD_max_properties;
+
+	if (is_max ? n <= rule->count : n >= rule->count)
+		return true;
+	return say(r, f, rule, "has %zu %s, must have at %s %" PRIu64, n,
+		   n == 1 ? one : many, is_max ? "most" : "least", rule->count);
 }
 
 void say_name(struct buf *out, struct str name)
