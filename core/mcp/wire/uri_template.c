@@ -3,6 +3,8 @@
 #include <stdint.h>
 
 #include "core/base/scan.h"
+#include "core/base/text.h"
+#include "core/base/uri.h"
 
 /* How one operator writes its variables: RFC 6570, appendix A. */
 struct op {
@@ -38,14 +40,7 @@ struct variable {
 
 static bool is_alnum(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9');
-}
-
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-	       (c >= 'A' && c <= 'F');
+	return text_is_alpha(c) || text_is_digit(c);
 }
 
 static bool is_unreserved(char c)
@@ -60,8 +55,7 @@ static bool is_reserved(char c)
 
 static bool is_triplet(struct str s, size_t i)
 {
-	return s.p[i] == '%' && i + 2 < s.n && is_hex(s.p[i + 1]) &&
-	       is_hex(s.p[i + 2]);
+	return uri_percent((struct str){s.p + i, s.n - i}) >= 0;
 }
 
 static void add_encoded(struct buf *out, struct str s, bool reserved)
@@ -112,9 +106,10 @@ static int read_prefix(struct str text, struct str digits, struct variable *ret,
 	/* max-length: four digits, the first of them no zero */
 	if (digits.n > 4 || !digits.n || digits.p[0] == '0' ||
 	    !str_uint64(digits, &n))
-		return wrong(text, digits.p,
-			     "a length from 1 to 9999 belongs behind the colon",
-			     err);
+		return wrong(
+			text, digits.p,
+			"expected a length from 1 to 9999 behind the colon",
+			err);
 	ret->prefix = (uint32_t)n;
 	return 0;
 }
@@ -138,27 +133,11 @@ static int read_variable(struct str text, struct str spec, struct variable *ret,
 	}
 	if (!is_name(ret->name))
 		return wrong(text, spec.p,
-			     "a name is due: letters, digits, _ and .", err);
+			     "expected a name: letters, digits, _ and .", err);
 	return 0;
 }
 
 /* ---- values ---- */
-
-/* A single value as text; false for none. */
-static bool value_text(struct str json, struct buf *out)
-{
-	switch (scan_type(json)) {
-	case SCAN_STRING:
-		return scan_string(json, out);
-	case SCAN_NUMBER:
-	case SCAN_TRUE:
-	case SCAN_FALSE:
-		buf_add_str(out, json);
-		return true;
-	default:
-		return false;
-	}
-}
 
 static struct str cut_characters(struct str s, uint32_t n)
 {
@@ -179,16 +158,12 @@ static void add_value(const struct op *op, struct str json, uint32_t prefix,
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str s;
 
-	value_text(json, &text);
+	if (!scan_string(json, &text))
+		buf_add_str(&text, json);
 	s = buf_str(&text);
 	if (prefix)
 		s = cut_characters(s, prefix);
 	add_encoded(out, s, op->reserved);
-}
-
-static void add_key(const struct op *op, struct str json, struct buf *out)
-{
-	add_value(op, json, 0, out);
 }
 
 /* "name=", or "name" where the value is empty and the operator says so. */
@@ -201,60 +176,41 @@ static void add_named(const struct op *op, struct str name, bool empty,
 	buf_adds(out, empty ? op->if_empty : "=");
 }
 
-static bool is_empty_text(struct str json)
-{
-	return scan_is(json, "");
-}
-
-/* Does an element count? null and nested ones do not. */
+/* Elements that are null or nested are left out. */
 static bool counts(struct str json)
 {
 	return scan_type(json) != SCAN_NULL && scan_type(json) != SCAN_ARRAY &&
 	       scan_type(json) != SCAN_OBJECT;
 }
 
-static void add_exploded(const struct op *op, const struct variable *v,
+/*
+ * Add the elements of a list or object: exploded each as a variable of its
+ * own, else behind one name with commas between.
+ */
+static void add_elements(const struct op *op, const struct variable *v,
 			 struct str json, struct buf *out)
 {
+	const char *sep = v->explode ? op->sep : ",";
 	struct scan_iter it;
 	bool any = false;
 
+	if (!v->explode)
+		add_named(op, v->name, false, out);
 	scan_iter_init(&it, json);
 	while (scan_next(&it)) {
+		bool is_empty = scan_is(it.value, "");
+
 		if (!counts(it.value))
 			continue;
-		if (any)
-			buf_adds(out, op->sep);
+		buf_adds(out, any ? sep : "");
 		any = true;
 		if (it.is_object) {
-			add_key(op, it.key, out);
-			buf_adds(out, op->named && is_empty_text(it.value)
-					      ? op->if_empty
-					      : "=");
-		} else {
-			add_named(op, v->name, is_empty_text(it.value), out);
-		}
-		add_value(op, it.value, 0, out);
-	}
-}
-
-static void add_list(const struct op *op, const struct variable *v,
-		     struct str json, struct buf *out)
-{
-	struct scan_iter it;
-	bool any = false;
-
-	add_named(op, v->name, false, out);
-	scan_iter_init(&it, json);
-	while (scan_next(&it)) {
-		if (!counts(it.value))
-			continue;
-		if (any)
-			buf_addc(out, ',');
-		any = true;
-		if (it.is_object) {
-			add_key(op, it.key, out);
-			buf_addc(out, ',');
+			add_value(op, it.key, 0, out);
+			buf_adds(out, !v->explode	      ? ","
+				      : op->named && is_empty ? op->if_empty
+							      : "=");
+		} else if (v->explode) {
+			add_named(op, v->name, is_empty, out);
 		}
 		add_value(op, it.value, 0, out);
 	}
@@ -281,7 +237,7 @@ static int add_variable(struct str text, const struct op *op,
 			struct buf *out, struct err *err)
 {
 	if (counts(json)) {
-		add_named(op, v->name, is_empty_text(json), out);
+		add_named(op, v->name, scan_is(json, ""), out);
 		add_value(op, json, v->prefix, out);
 		return 0;
 	}
@@ -289,14 +245,11 @@ static int add_variable(struct str text, const struct op *op,
 		return wrong(text, v->name.p,
 			     "a list has no first characters; give one value",
 			     err);
-	if (v->explode)
-		add_exploded(op, v, json, out);
-	else
-		add_list(op, v, json, out);
+	add_elements(op, v, json, out);
 	return 0;
 }
 
-/* The last member of that name, compared as text. */
+/* Find the last member of that name, compared as text. */
 static bool find_value(struct str values, struct str name, struct str *ret)
 {
 	char key[256];
@@ -340,7 +293,7 @@ static int add_expression(struct str text, struct str inner, struct str values,
 	return 0;
 }
 
-/* The next expression: its inside, and what stood before it. */
+/* Find the next expression: its inside, and the literal before it. */
 static int next_expression(struct str text, struct str *rest,
 			   struct str *literal, struct str *ret,
 			   struct err *err)
@@ -352,7 +305,7 @@ static int next_expression(struct str text, struct str *rest,
 	*literal = (struct str){rest->p, open};
 	if (str_find(*literal, '}') < open)
 		return wrong(text, rest->p + str_find(*literal, '}'),
-			     "a } without its {", err);
+			     "} without {", err);
 	if (open == rest->n) {
 		*rest = (struct str){NULL, 0};
 		return 0;
@@ -360,7 +313,7 @@ static int next_expression(struct str text, struct str *rest,
 	behind = (struct str){rest->p + open + 1, rest->n - open - 1};
 	close = str_find(behind, '}');
 	if (close == behind.n || str_find(behind, '{') < close)
-		return wrong(text, rest->p + open, "a { without its }", err);
+		return wrong(text, rest->p + open, "{ without }", err);
 	*ret = (struct str){behind.p, close};
 	*rest = (struct str){behind.p + close + 1, behind.n - close - 1};
 	return 1;
