@@ -12,7 +12,7 @@ static bool is_object(const struct frame *f)
 	return f->value->type == SCAN_OBJECT;
 }
 
-/* The entry of a sorted map, or NULL. */
+/* Find an entry of a sorted map, or NULL. */
 static const struct sub *find_sub(const struct rule *rule, struct str key)
 {
 	size_t low = 0, high = rule ? rule->n_sub : 0;
@@ -135,7 +135,7 @@ static bool unknown(struct run *r, struct frame *f, const struct rule *rule,
 	return false;
 }
 
-/* One member that the rule applies to. */
+/* Apply a rule to one member. */
 static bool apply(struct run *r, struct frame *f, const struct rule *rule,
 		  const struct node *node, const struct jdoc *m, size_t i)
 {

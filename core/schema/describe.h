@@ -1,9 +1,9 @@
 /*
- * What a schema says of an object, for those who make one: command lines
- * that type `k=v` arguments, help texts, forms of elicitation.
+ * Description of the object that a schema demands, for its authors: command
+ * lines that type `k=v` arguments, help texts, completion.
  *
  * References and allOf are followed, and the alternatives of anyOf and oneOf
- * taken together, some levels deep. It is a description, no verdict: whether
+ * taken together, some levels deep. It is a description, not a verdict: whether
  * a value is right is for schema_validate().
  */
 #ifndef CORE_SCHEMA_DESCRIBE_H

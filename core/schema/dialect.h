@@ -9,7 +9,7 @@ int schema_dialect(struct schema *s, const struct node *node, struct str uri)
 	MUST_USE;
 /*
  * Find the text of a document by its URI without fragment: among those that
- * the caller added and the metaschemas. False when there is none.
+ * the caller added and the metaschemas. False: an unknown URI.
  */
 bool schema_find_text(const struct schema *s, struct str uri, struct str *ret)
 	MUST_USE;

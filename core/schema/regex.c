@@ -30,7 +30,7 @@ struct library {
 	LIBRARY_FUNCTIONS(DL_MEMBER)
 };
 
-/* NULL when it is not installed. */
+/* Load PCRE2; NULL when it is not installed. */
 static const struct library *library(void)
 {
 	static const char *const names[] = {LIBRARY_FUNCTIONS(DL_NAME)};
@@ -62,7 +62,7 @@ struct regex {
 
 /*
  * Comes before each item of the expression that is tried. PCRE2 counts its own
- * limit anew for each place where a match could begin, so that a long text
+ * limit again for each place where a match could begin, so that a long text
  * could cost that limit times its length; this one counts all of it.
  */
 static int count_step(pcre2_callout_block *block, void *data)

@@ -245,7 +245,7 @@ static int escape(struct translation *t, bool in_class)
 	return 0;
 }
 
-/* One member; a hyphen behind \w and the like is no range, as in [\w-.]. */
+/* Escape in a class; a hyphen behind \w is literal, as in [\w-.]. */
 static int class_escape(struct translation *t)
 {
 	bool is_set =
@@ -316,7 +316,7 @@ static int group(struct translation *t)
 	return take(t, "(") ? 0 : -1;
 }
 
-/* {2}, {2,} or {2,5} at p: how long it is; 0 when it is none. */
+/* Length of {2}, {2,} or {2,5} at p; 0: another text. */
 static size_t counted(const struct translation *t)
 {
 	const char *p = t->p + 1;
@@ -375,7 +375,7 @@ static int one(struct translation *t)
 		buf_addc(t->out, *t->p++);
 		t->after_atom = false;
 		return 0;
-	default: /* also what PCRE2 itself will complain about: ")" */
+	default: /* also ")", about which PCRE2 itself complains */
 		buf_addc(t->out, *t->p++);
 		t->after_atom = true;
 		return 0;

@@ -2,9 +2,9 @@
  * One validation: what check_<keyword>() functions see and may call.
  *
  * A frame is one subschema applied to one value; frames form the chain from
- * the innermost one to the root. Checks return whether the value holds. When
- * somebody listens (run->report), a check that does not hold says so, and all
- * rules are tried; else the first one that does not hold ends it.
+ * the innermost one to the root. Checks return whether the value holds. With
+ * a report (run->report) a check that does not hold adds to it, and all rules
+ * are tried; else the first one that does not hold ends the run.
  */
 #ifndef CORE_SCHEMA_RUN_H
 #define CORE_SCHEMA_RUN_H
@@ -31,11 +31,12 @@ struct frame {
 	const struct node *node;
 	const struct jdoc *value;
 	const struct scope *scope;
-	struct scope entered; /* what `scope` is where this resource is new */
-	struct seen *seen;    /* NULL when nobody asks */
-	size_t index;	      /* of an element in its array */
-	bool is_child;	      /* the value lies in that of `up` */
-	bool is_name;	      /* the value is the name of a member of it */
+	struct scope
+		entered;   /* `scope` points here where the resource is new */
+	struct seen *seen; /* NULL: not tracked */
+	size_t index;	   /* of an element in its array */
+	bool is_child;	   /* the value lies in that of `up` */
+	bool is_name;	   /* the value is the name of a member of it */
 };
 
 struct report {
@@ -43,8 +44,8 @@ struct report {
 	size_t n, max, n_more;
 	/* for alternatives: how the value at `anchor` misses this one */
 	const struct jdoc *anchor;
-	unsigned types;	   /* it has none of these types */
-	bool is_misfit;	   /* its type or value is another one altogether */
+	unsigned types;	   /* types that the value lacks */
+	bool is_misfit;	   /* type or value is another one altogether */
 	bool is_other_tag; /* a member of it has another value */
 };
 
@@ -52,34 +53,34 @@ struct run {
 	const struct schema *schema;
 	struct arena *arena; /* of the result */
 	struct err *err;
-	bool has_failed; /* err is set; there is no verdict */
+	bool has_failed; /* err is set; no verdict */
 	uint64_t steps;	 /* left */
 	uint32_t depth;
-	struct report *report; /* NULL while nobody listens */
+	struct report *report; /* NULL: violations are not reported */
 	struct buf scratch;    /* text of the string that is looked at */
 	struct buf sentence;
 };
 
 /* ---- validate.c ---- */
 
-/* The subschema applies to the value of `f` itself. */
+/* Apply a subschema to the value of `f` itself. */
 bool run_here(struct run *r, struct frame *f, const struct node *node);
-/* The same, unheard; `seen` may be NULL, else it is merged on success. */
+/* Like run_here(), without reports; members seen are merged on success. */
 bool run_quietly(struct run *r, struct frame *f, const struct node *node);
-/* The subschema applies to a member or element. */
+/* Apply a subschema to a member or element. */
 bool run_child(struct run *r, struct frame *f, const struct node *node,
 	       const struct jdoc *child, size_t index);
-/* The subschema applies to the name of a member. */
+/* Apply a subschema to the name of a member. */
 bool run_name(struct run *r, struct frame *f, const struct node *node,
 	      const struct jdoc *name);
 /* Take work from the budget; false when it has run out. */
 bool run_spend(struct run *r, uint64_t steps);
-/* There will be no verdict; returns false. */
+/* Fail: no verdict will come; returns false. */
 bool run_fail(struct run *r, enum err_kind kind, const char *what);
-/* The expression is found in the text. False also when it cannot be told. */
+/* Search an expression in the text; false also when the run has failed. */
 bool run_search(struct run *r, struct regex *regex, struct str text);
 
-/* Say nothing until run_loud(); nests. */
+/* Report nothing until run_loud(); nests. */
 struct report *run_hush(struct run *r);
 void run_loud(struct run *r, struct report *report);
 
@@ -98,7 +99,7 @@ static inline bool seen_has(const struct seen *s, size_t i)
 
 /*
  * Begin the sentence of a violation of `rule` (NULL for a schema that is
- * false); NULL when nobody listens. say_end() makes it an entry.
+ * false); NULL when nothing is reported. say_end() makes it an entry.
  */
 struct buf *say_begin(struct run *r, const struct frame *f,
 		      const struct rule *rule);

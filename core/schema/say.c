@@ -96,7 +96,7 @@ static bool is_about_name(const struct frame *f)
 	return f && f->is_name;
 }
 
-/* ---- what kind of miss it is, for alternatives ---- */
+/* ---- kinds of violations, for alternatives ---- */
 
 static void note_kind(struct report *report, const struct frame *f,
 		      const struct rule *rule)
@@ -310,13 +310,13 @@ static uint32_t code_point(struct str s)
 		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
 		       (p[2] & 0x3fu);
 	case 4:
-		return 0x10000; /* none of those that matter */
+		return 0x10000; /* beyond all controls */
 	default:
 		return p[0];
 	}
 }
 
-/* Moves the cursor, ends the line or turns the direction of writing. */
+/* Characters that move the cursor, end the line or turn its direction. */
 static bool is_control(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x200e ||

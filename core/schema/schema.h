@@ -44,9 +44,9 @@
 /* Subschemas within subschemas. */
 #define LIMIT_SCHEMA_NESTING 64
 /* Subschemas that are being applied at one time: depth of the value times
-   what leads from one to the next. */
+   the references between. */
 #define LIMIT_SCHEMA_DEPTH 1500
-/* What one validation may cost, beside a step for two bytes of the value; a
+/* Budget of one validation, beside a step for two bytes of the value; a
    step is about a subschema applied, a few names compared or an item of a
    pattern tried. */
 #define LIMIT_SCHEMA_STEPS 1000000
@@ -123,7 +123,7 @@ struct schema_violation {
 struct schema_result {
 	struct schema_violation *item; /* in order of finding */
 	size_t n;		       /* at most LIMIT_SCHEMA_VIOLATIONS */
-	size_t n_more;		       /* that were not kept */
+	size_t n_more;		       /* violations that were not kept */
 };
 
 enum { SCHEMA_VALID = 0, SCHEMA_VIOLATED = 1 };

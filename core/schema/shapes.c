@@ -93,10 +93,10 @@ static int compile_regex(struct schema *s, const struct node *node,
 	if (schema_spend(s, REGEX_STEPS) < 0)
 		return -1;
 	if (regex_new(pattern, ret, &err) < 0)
-		return node_fail(s, node, KEYWORDS[rule->keyword].name,
-				 err.kind,
-				 "\"%.*s\" is no usable regular expression: %s",
-				 STR_ARG(str_first(pattern, 100)), err.msg);
+		return node_fail(
+			s, node, KEYWORDS[rule->keyword].name, err.kind,
+			"\"%.*s\" is not a usable regular expression: %s",
+			STR_ARG(str_first(pattern, 100)), err.msg);
 	s->regex = mem_grow(s->regex, s->n_regex + 1, &s->cap_regex,
 			    sizeof(struct regex *));
 	s->regex[s->n_regex++] = *ret;

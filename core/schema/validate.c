@@ -37,7 +37,7 @@ void run_loud(struct run *r, struct report *report)
 	r->report = report;
 }
 
-/* ---- what was spoken of ---- */
+/* ---- members that were evaluated ---- */
 
 static void seen_init(struct seen *s, const struct jdoc *value)
 {
@@ -70,8 +70,8 @@ static bool knows(const struct scope *scope, const struct resource *resource)
 }
 
 /*
- * The same subschema on the same value while that is still going on: without
- * a new resource in between it can only go on like this.
+ * A subschema that is applied to one value within itself, without a new
+ * resource in between, would go on like this for ever.
  */
 static bool is_loop(const struct frame *f)
 {
@@ -152,7 +152,7 @@ bool run_here(struct run *r, struct frame *f, const struct node *node)
 	seen_init(&seen, f->value);
 	here.seen = &seen;
 	holds = apply(r, &here);
-	/* who listens wants no complaints that follow from the first one */
+	/* a report needs no violations that follow from the first one */
 	if (holds || r->report)
 		seen_merge(f->seen, &seen);
 	seen_release(&seen);

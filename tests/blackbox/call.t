@@ -167,7 +167,7 @@ fi
 
 run_matins call x --no-list --save files -- "${blocks[@]}"
 exit_is "--save: a block that is no Base64 is status 1" 1
-err_like "CB-4: and is named" 'cannot be saved: .*byte 5 of the Base64'
+err_like "CB-4: and is named" 'cannot be saved: .*invalid Base64 at byte 5'
 hash=4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6
 ok "--save: named by hash and by what the bytes are" test -f "files/$hash.png"
 is "--save: for the user only" "$(stat -c %a "files/$hash.png")" 600

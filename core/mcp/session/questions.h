@@ -13,7 +13,7 @@
 
 /*
  * Add a question with params of the server; the caller of this function says
- * whose it is. NULL: the method was not declared, the params are no object,
+ * whose it is. NULL: the method was not declared, the params are not an object,
  * or too many are open.
  *
  * method   JSON, as params; {NULL, 0} counts as an unknown method

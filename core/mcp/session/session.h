@@ -66,7 +66,8 @@ struct session_options {
 	const char *client_version; /* borrowed; NULL is "0" */
 	/*
 	 * Date to ask for, borrowed; it decides the era. NULL is the newest
-	 * of the era below. A text that is no date ends in FAILED at once.
+	 * of the era below. A text that is not a known date ends in FAILED at
+	 * once.
 	 */
 	const char *protocol;
 	enum session_era era;
@@ -78,7 +79,7 @@ struct session_options {
 	/* Go on as the nearest older revision when the answer names none. */
 	bool accept_unknown_protocol;
 	uint64_t asks_from;   /* the first ASKED has the number behind it */
-	bool is_remote;	      /* for sentences: there is no stdout */
+	bool is_remote;	      /* over HTTP: messages do not speak of stdout */
 	uint64_t message_max; /* bytes of a line [64 MiB] */
 	uint64_t probe_timeout_ms;	/* then initialize as well [10 s] */
 	uint64_t initialize_timeout_ms; /* from start to answer [120 s] */
@@ -232,7 +233,7 @@ void session_start(struct session *s, uint64_t now_ns);
  * tool        copied
  * arguments   JSON object, or {NULL, 0} for none; copied without white space
  * ret_ticket  names the request in events; never 0, never used twice
- * errors      ERR_SYNTAX, ERR_LIMIT  arguments are no JSON object, or longer
+ * errors      ERR_SYNTAX, ERR_LIMIT  arguments are not a JSON object, or longer
  *                                    than LIMIT_QUEUE_BYTES
  *             ERR_PEER               the session is over
  */

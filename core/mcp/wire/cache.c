@@ -6,7 +6,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 
-/* What may be kept, and the notice that makes it stale; NULL: none does. */
+/* Results that may be kept, and the notice that makes them stale, or NULL. */
 static const struct row {
 	const char *method, *notice;
 } rows[] = {
@@ -47,7 +47,7 @@ static void remove_at(struct cache *c, size_t at)
 	c->item[at] = c->item[--c->n];
 }
 
-/* "method\0uri\0cursor\0": all that decides the result. */
+/* Write "method\0uri\0cursor\0": the result depends on these alone. */
 static void write_key(const char *method, struct str params, struct buf *out)
 {
 	static const char *const members[] = {"uri", "cursor"};
@@ -97,7 +97,7 @@ uint64_t cache_until(const struct cache *c, const char *method,
 	return i < c->n ? c->item[i].until_ns : 0;
 }
 
-/* Missing, negative or no integer is stale at once (CH-3, RW-81). */
+/* A time that is missing, negative or not an integer is 0 (CH-3, RW-81). */
 static uint64_t ttl_ms(struct str result)
 {
 	int64_t ms;
@@ -152,7 +152,7 @@ bool cache_put(struct cache *c, const char *method, struct str params,
 	return true;
 }
 
-/* A change may name what lies beneath what was read (RES-7). */
+/* A change may name a place beneath the resource that was read (RES-7). */
 static bool concerns(const struct cache_entry *e, const struct row *row,
 		     struct str uri)
 {

@@ -61,7 +61,7 @@ void cache_release(struct cache *c);
 bool cache_find(const struct cache *c, const char *method, struct str params,
 		uint64_t now_ns, struct str *ret_result) MUST_USE;
 
-/* Until when an entry is good, monotonic; 0: there is none. */
+/* Time until which an entry is good, monotonic; 0: no entry. */
 uint64_t cache_until(const struct cache *c, const char *method,
 		     struct str params) MUST_USE;
 

@@ -109,7 +109,7 @@ struct decoder {
 	unsigned n_padding; /* "=" so far */
 };
 
-/* False: the character has no business here. */
+/* Decode one character; false: it is not allowed here. */
 static bool decode_one(struct decoder *d, char c, struct buf *out)
 {
 	int value = digit(c);
@@ -130,7 +130,7 @@ static bool decode_one(struct decoder *d, char c, struct buf *out)
 	return true;
 }
 
-/* Bytes behind it, if it is right. */
+/* Bytes that a right text decodes to. */
 static size_t decoded_bytes(struct str text)
 {
 	size_t digits = 0;
@@ -156,13 +156,13 @@ static int decode(struct str text, struct buf *out, struct err *err)
 		if (decode_one(&d, text.p[i], out))
 			continue;
 		cut_back(out, before);
-		return err_set(err, ERR_SYNTAX,
-			       "byte %zu of the Base64 text is none", i + 1);
+		return err_set(err, ERR_SYNTAX, "invalid Base64 at byte %zu",
+			       i + 1);
 	}
 	if (d.n_digits == 1) {
 		cut_back(out, before);
 		return err_set(err, ERR_SYNTAX,
-			       "the Base64 text ends in the middle of a byte");
+			       "the Base64 ends in the middle of a byte");
 	}
 	if (d.n_digits)
 		buf_addc(out, (char)(d.bits >> (d.n_digits == 2 ? 4 : 10)));
@@ -171,7 +171,7 @@ static int decode(struct str text, struct buf *out, struct err *err)
 	return 0;
 }
 
-/* Some put a whole data URI where its data is due (RW-77). */
+/* Cut the head off a data URI, which some servers write there (RW-77). */
 static struct str behind_data_uri(struct str text)
 {
 	const char *comma = memchr(text.p, ',', text.n);
@@ -194,12 +194,11 @@ int content_bytes(struct str string, size_t max, struct buf *out,
 	text = behind_data_uri(text);
 	if (decoded_bytes(text) > max)
 		return err_set(err, ERR_LIMIT,
-			       "more than %zu bytes behind the Base64 text",
-			       max);
+			       "more than %zu bytes of Base64 data", max);
 	return decode(text, out, err);
 }
 
-/* ---- what bytes are ---- */
+/* ---- forms of files ---- */
 
 static bool has(struct str s, size_t at, const char *magic, size_t n)
 {

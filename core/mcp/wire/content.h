@@ -31,7 +31,7 @@ enum content_kind {
 	CONTENT_UNKNOWN, /* of another type, or without what it needs */
 };
 
-/* Members are JSON strings as they came; {NULL, 0} where there is none. */
+/* Members are JSON strings as they came; {NULL, 0} when absent. */
 struct content_block {
 	enum content_kind kind;
 	struct str text; /* of text, and of a resource */
@@ -59,7 +59,7 @@ void content_read_item(struct str json, struct content_block *ret);
  *
  * string  a proved JSON string
  * max     of the decoded bytes; looked at before any memory is taken
- * errors  ERR_SYNTAX  it is no Base64, with the place
+ * errors  ERR_SYNTAX  invalid Base64, with the place
  *	   ERR_LIMIT   more than max bytes
  */
 int content_bytes(struct str string, size_t max, struct buf *out,

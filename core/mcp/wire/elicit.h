@@ -8,7 +8,7 @@
  *
  *	struct elicit e;
  *	if (elicit_read(params, &arena, &e, err) < 0)
- *		the question is none: answer -32602
+ *		not a question: answer -32602
  *	elicit_answer(&e, ELICIT_ACCEPT, STR("{\"name\":\"x\"}"), &out, &why);
  *	session_answer(s, ask, buf_str(&out), now);
  *
@@ -97,7 +97,7 @@ int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,
 
 enum elicit_action { ELICIT_ACCEPT, ELICIT_DECLINE, ELICIT_CANCEL };
 
-/* "accept", "decline", "cancel"; false when it is none. */
+/* Read "accept", "decline", "cancel"; false: another word. */
 bool elicit_action_find(const char *word, enum elicit_action *ret) MUST_USE;
 
 /*
@@ -108,7 +108,7 @@ bool elicit_action_find(const char *word, enum elicit_action *ret) MUST_USE;
  *
  * values   JSON object; members that the question does not know are left out;
  *	    {NULL, 0} for none
- * ret_why  why it is not what was asked for: {NULL, 0}, or in `arena`
+ * ret_why  reason for another action than `action`, in `arena`, or {NULL, 0}
  * returns  what was written
  */
 enum elicit_action elicit_answer(const struct elicit *e,

@@ -13,9 +13,9 @@
 
 /* Integers that every side reads alike: 2^53 - 1. */
 #define SAFE_INT INT64_C(9007199254740991)
-/* Digits of a number that is read; longer ones are no integers of this size. */
+/* Ceiling of a number, bytes; longer ones exceed SAFE_INT anyway. */
 #define NUMBER_BYTES 64
-/* Of a name in a sentence. */
+/* Ceiling of a name in a sentence, bytes. */
 #define SHOWN_BYTES 80
 
 /* ---- values ---- */
@@ -159,26 +159,26 @@ static int on_annotation(struct walk *w, struct str schema, struct str header,
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!scan_string(header, &name))
-		return refuse(w, header, "is no string");
+		return refuse(w, header, "is not a string");
 	if (!http_is_token(buf_str(&name)))
-		return refuse(w, header, "is no name of a header field");
+		return refuse(w, header, "is not a name of a header field");
 	if (!is_reached || !w->n_path)
 		return refuse(w, header,
-			      "stands where no argument is: only properties of "
+			      "is not on an argument: only properties of "
 			      "properties count");
 	if (!is_primitive(schema))
 		return refuse(w, header,
 			      "is for a type that is neither string, integer "
 			      "nor boolean");
 	if (is_taken(w, buf_str(&name)))
-		return refuse(w, header, "is there twice");
+		return refuse(w, header, "is used twice");
 	keep_param(w, buf_str(&name));
 	return 0;
 }
 
 static int walk_schema(struct walk *w, struct str schema, bool is_reached);
 
-/* The members are names, each with a schema. */
+/* Walk a map of names, each with a schema. */
 static int walk_map(struct walk *w, struct str map, bool is_reached)
 {
 	struct scan_iter it;
@@ -196,7 +196,7 @@ static int walk_map(struct walk *w, struct str map, bool is_reached)
 	return r;
 }
 
-/* One schema, or a list of them, that no argument is reached through. */
+/* Walk a schema, or a list of them, that leads to no argument. */
 static int walk_aside(struct walk *w, struct str value)
 {
 	struct scan_iter it;
@@ -210,7 +210,7 @@ static int walk_aside(struct walk *w, struct str value)
 	return r;
 }
 
-/* Its own annotation, and those within; anything else holds no schema. */
+/* Walk one schema: its annotation, and the schemas within. */
 static int walk_schema(struct walk *w, struct str schema, bool is_reached)
 {
 	struct scan_iter it;
@@ -271,7 +271,7 @@ static bool get_member(struct str value, struct str key, struct str *ret)
 	return found;
 }
 
-/* In decimal, also when it came as 1.0 or 1e3; false: it is none. */
+/* Append an integer in decimal, also 1.0 and 1e3; false: not an integer. */
 static bool add_integer(struct str value, struct buf *out)
 {
 	char text[NUMBER_BYTES];

@@ -1,6 +1,6 @@
 /*
- * What Streamable HTTP of 2026-07-28 says of a message in header fields: its
- * name, and arguments that a tool's schema marks with x-mcp-header. Pure.
+ * Header fields of a message in Streamable HTTP of 2026-07-28: its name, and
+ * arguments that a tool's schema marks with x-mcp-header. Pure.
  *
  *	http_params_read(tool, &arena, &params, err)	once for each tool
  *	for each of params: http_param_value(&params.item[i], arguments, &out)
@@ -30,8 +30,8 @@
 void http_encode(struct str text, struct buf *out);
 
 /*
- * What Mcp-Name says of a request: the name of a tool or prompt, the URI of a
- * resource, the id of a task; encoded, appended. False: it has none (HM-3).
+ * Append the value of Mcp-Name, encoded: the name of a tool or prompt, the URI
+ * of a resource, the id of a task. False: the request has no name (HM-3).
  *
  * params  proved JSON
  */
@@ -62,8 +62,8 @@ int http_params_read(struct str tool, struct arena *arena,
 		     struct http_params *ret, struct err *err) MUST_USE;
 
 /*
- * The value of one in the arguments of a call, encoded, appended. False: it
- * has none, and gets no field (XH-4, XH-5, XH-8).
+ * Append the value of a parameter in the arguments of a call, encoded. False:
+ * the call has none, and gets no field (XH-4, XH-5, XH-8).
  */
 bool http_param_value(const struct http_param *p, struct str arguments,
 		      struct buf *out) MUST_USE;

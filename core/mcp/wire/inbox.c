@@ -8,7 +8,7 @@
 /* Lines of a pretty-printed message that are kept to recognize it, bytes. */
 #define BLOCK_BYTES (1024 * 1024)
 
-/* A slice of a whole message shorter than this is better copied. */
+/* Slices shorter than this are copied rather than taken. */
 #define TAKE_BYTES (64 * 1024)
 
 static const struct str nothing = {NULL, 0};
@@ -87,7 +87,7 @@ void inbox_eof(struct inbox *in)
 	in->eof = true;
 }
 
-/* What is no message. */
+/* ---- noise ---- */
 
 static void keep_noise(struct inbox *in, struct str line)
 {
@@ -100,7 +100,7 @@ static void keep_noise(struct inbox *in, struct str line)
 	buf_addc(&in->noise, '\n');
 }
 
-/* Are the skipped lines that belong together a message? */
+/* Read skipped lines together: one message, printed over several lines? */
 static bool block_is_message(const struct salvage_block *block)
 {
 	struct err ignored = ERR_INIT;
@@ -117,7 +117,7 @@ static bool block_is_message(const struct salvage_block *block)
 	       m.version != RPC_VERSION_ABSENT;
 }
 
-/* RW-1, RW-2, RW-3 */
+/* Skip a line that is not a message: banners, logs (RW-1, RW-2, RW-3). */
 static void skip_line(struct inbox *in, struct str line)
 {
 	in->skipped_lines++;
@@ -146,7 +146,7 @@ void inbox_unread(struct inbox *in)
 
 char *inbox_take(struct inbox *in, struct str slice)
 {
-	/* what follows in the same line, or is read once more, stays */
+	/* the rest of a line, or an object to be read again, stays */
 	if (in->batch_line.p || in->again.p)
 		return NULL;
 	if (in->whole.n && slice.p >= in->whole.p &&
@@ -157,7 +157,7 @@ char *inbox_take(struct inbox *in, struct str slice)
 	return frame_take(&in->frame, slice);
 }
 
-/* Lines. */
+/* ---- lines ---- */
 
 static enum inbox_result give(struct inbox *in, struct str object,
 			      struct inbox_item *ret)
@@ -167,7 +167,7 @@ static enum inbox_result give(struct inbox *in, struct str object,
 	return INBOX_OBJECT;
 }
 
-/* A line that parsed; INBOX_NONE: go on with what follows. */
+/* Take a line that parsed; INBOX_NONE: look further. */
 static enum inbox_result on_value(struct inbox *in, struct str line,
 				  struct str value, struct inbox_item *ret)
 {
@@ -202,7 +202,7 @@ static enum inbox_result next_element(struct inbox *in, struct inbox_item *ret)
 	return INBOX_NONE;
 }
 
-/* RW-5, RW-6: something stands before a message on its line. */
+/* Find a message behind other text on its line (RW-5, RW-6). */
 static bool behind_text(struct inbox *in, struct str line, struct str *ret)
 {
 	size_t at = salvage_start(line);
@@ -225,7 +225,7 @@ static enum inbox_result header(struct inbox_item *ret)
 	return INBOX_FRAMING;
 }
 
-/* A line that did not parse; ret->err says why. */
+/* Take a line that did not parse; ret->err says why. */
 static enum inbox_result on_bad_line(struct inbox *in, struct str line,
 				     struct inbox_item *ret)
 {
@@ -252,7 +252,7 @@ static enum inbox_result on_bad_line(struct inbox *in, struct str line,
 	return INBOX_NONE;
 }
 
-/* Its frame says where it begins and ends: nothing is searched for. */
+/* Read a whole message; text around it is not looked for. */
 static enum inbox_result next_whole(struct inbox *in, struct inbox_item *ret)
 {
 	struct str text = buf_str(&in->whole), value;

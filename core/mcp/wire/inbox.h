@@ -1,10 +1,10 @@
 /*
  * From bytes of a peer to JSON objects that may be messages.
  *
- * Lines are split, parsed, repaired where they are no UTF-8, freed of text in
- * front of a message, and arrays are taken apart. What is no message is
- * counted and its beginning kept for reports. What was meant as a message
- * and cannot be read is told, so that nobody waits for it.
+ * Lines are split, parsed, repaired where their UTF-8 is broken, freed of text
+ * in front of a message, and arrays are taken apart. Other lines are counted
+ * and their beginning is kept for reports. A line that was meant as a message
+ * and cannot be read is told, so that its request can be ended.
  *
  *	inbox_add(&in, bytes);
  *	while ((got = inbox_next(&in, &item)) != INBOX_NONE)
@@ -61,13 +61,13 @@ struct inbox {
 	struct str current;	/* the current object */
 	struct str again;	/* to be given once more */
 	struct scan_iter batch; /* rest of an array */
-	struct str batch_line;	/* {NULL, 0} when there is none */
+	struct str batch_line;	/* {NULL, 0} outside of arrays */
 	bool batch_any;		/* a message was in it */
 	struct buf repaired;	/* owned: a line with its UTF-8 repaired */
 	struct buf kept;  /* owned: what is unread while bytes are added */
 	struct buf whole; /* owned: a message of inbox_message() */
-	bool is_whole;	  /* it was not read yet */
-	bool is_over;	  /* it was over the ceiling: not kept */
+	bool is_whole;	  /* `whole` was not read yet */
+	bool is_over;	  /* `whole` exceeded the ceiling: not kept */
 
 	struct buf noise; /* owned: first lines that were no messages */
 	struct salvage_block block;

@@ -9,7 +9,7 @@
 #include "core/mcp/wire/http_fields.h"
 
 #define WARNINGS_MAX 64
-/* Of a name in a warning, bytes of JSON text. */
+/* Ceiling of a name in a warning, bytes of JSON text. */
 #define NAME_SHOWN 200
 
 static const struct kind {
@@ -93,7 +93,7 @@ static uint64_t hash(struct str s)
 	return h;
 }
 
-/* Where the name is, or would be. */
+/* Find the slot of a name, or where it would be. */
 static size_t *slot_of(const struct listing *l, struct str name)
 {
 	size_t at = hash(name) & (l->n_slots - 1);
@@ -124,7 +124,7 @@ const struct listing_item *listing_find(const struct listing *l,
 
 /* ---- pages ---- */
 
-/* XH-2, XH-3: over HTTP such a tool cannot be called by the rules. */
+/* A tool with bad headers must not be called over HTTP (XH-2, XH-3). */
 static bool has_bad_headers(struct listing *l, struct str name, struct str json)
 {
 	struct arena arena = ARENA_INIT;
@@ -165,8 +165,8 @@ static void add_item(struct listing *l, struct str json)
 
 		warn(l,
 		     arena_printf(&l->arena,
-				  "%s: there are two of this name; the "
-				  "first one counts",
+				  "%s: the name is used twice; the first "
+				  "one counts",
 				  arena_strndup(&l->arena, shown.p, shown.n)));
 		return;
 	}
@@ -202,11 +202,12 @@ static int next_page(struct listing *l, struct str result)
 	if (!scan_get_some(result, "nextCursor", &cursor))
 		return LISTING_DONE;
 	if (scan_type(cursor) != SCAN_STRING) {
-		warn(l, "nextCursor is no string; what may follow is missing");
+		warn(l,
+		     "nextCursor is not a string; further pages are missing");
 		return LISTING_DONE;
 	}
 	if (cursor.n > LIMIT_CURSOR_BYTES) {
-		warn(l, "nextCursor is longer than 64 KiB; what may follow is "
+		warn(l, "nextCursor is longer than 64 KiB; further pages are "
 			"missing");
 		return LISTING_DONE;
 	}

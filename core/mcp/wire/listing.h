@@ -1,6 +1,6 @@
 /*
- * What a server offers, over all its pages: tools, resources, resource
- * templates, prompts.
+ * Lists of a server over all their pages: tools, resources, resource templates,
+ * prompts.
  *
  *	struct listing l;
  *	listing_init(&l, LISTING_TOOLS);
@@ -94,7 +94,7 @@ enum { LISTING_DONE = 0, LISTING_MORE = 1 };
  *
  * result   any JSON; borrowed for the call
  * returns  LISTING_MORE when there is another page, else LISTING_DONE
- * errors   ERR_PEER   it is no such result; what came before stays
+ * errors   ERR_PEER   not a result of this list; earlier pages stay
  *	    ERR_LIMIT  too many items; what fits is there
  */
 int listing_add(struct listing *l, struct str result, struct err *err) MUST_USE;

@@ -84,7 +84,7 @@ static bool is_empty_array(struct str v)
 	return scan_type(v) == SCAN_ARRAY && scan_count(v) == 0;
 }
 
-/* A text member, decoded and cut into the arena; "" when absent. */
+/* Decode and cut a text member into the arena; "" when absent. */
 static struct str read_text(struct str object, const char *name, size_t max,
 			    struct arena *arena)
 {
@@ -97,7 +97,7 @@ static struct str read_text(struct str object, const char *name, size_t max,
 	return copy;
 }
 
-/* An object member; "{}" and *odd when it is absent or something else. */
+/* Find an object member; "{}" and *odd when absent or of another type. */
 static struct str read_object(struct str object, const char *name,
 			      uint32_t *odd)
 {
@@ -226,7 +226,7 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 	if (!scan_get(result, "supportedVersions", &versions) ||
 	    !are_strings(versions))
 		return false;
-	/* where it belongs, or where some put it (RW-82) */
+	/* the place by the rules, or where some servers put it (RW-82) */
 	if (!scan_get_some(result, "_meta", &meta) ||
 	    !scan_get_some(meta, "io.modelcontextprotocol/serverInfo", &info))
 		info = read_object(result, "serverInfo", &(uint32_t){0});
@@ -242,7 +242,7 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 	return true;
 }
 
-/* The members of a CallToolResult, as they came. */
+/* Members of a CallToolResult, as they came. */
 struct result_members {
 	struct str content, structured, is_error;
 };
@@ -265,7 +265,7 @@ static void collect_result(struct str object, struct result_members *ret)
 		ret->content = (struct str){NULL, 0};
 }
 
-/* RW-75: [{"type":"text","text":V}] for a JSON string V. */
+/* Make [{"type":"text","text":V}] of a JSON string V (RW-75). */
 static void wrap_text(struct mcp_tool_result *r, struct str text)
 {
 	struct jw w;
@@ -306,7 +306,7 @@ static bool is_block(struct str v)
 	       (scan_get(v, "text", &text) && scan_type(text) == SCAN_STRING);
 }
 
-/* Nothing would be shown of what is no block: that is no success. */
+/* Refuse other elements: nothing would be shown of them. */
 static int judge_blocks(struct str content, struct err *err)
 {
 	struct scan_iter it;
@@ -316,8 +316,8 @@ static int judge_blocks(struct str content, struct err *err)
 		if (!is_block(it.value))
 			return err_set(err, ERR_RESULT,
 				       "not a CallToolResult: content[%zu] is "
-				       "no object with a \"type\", or a text "
-				       "without \"text\"",
+				       "not an object with a \"type\", or is a "
+				       "text without \"text\"",
 				       i);
 	return 0;
 }
@@ -356,7 +356,7 @@ static bool is_zero(struct str number)
 	return true;
 }
 
-/* As other languages take a value for true: a failure is not to be missed. */
+/* Take a value for true as other languages do, to miss no failure. */
 static bool means_true(struct str v)
 {
 	switch (scan_type(v)) {

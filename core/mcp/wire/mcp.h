@@ -57,7 +57,7 @@ const struct mcp_revision *mcp_revision_modern(void) MUST_USE;
 /* "2024-11-05, 2025-03-26, ..." for messages; appended. */
 void mcp_revision_list(struct buf *out);
 
-/* What a client can do for a server; each is declared only when it can. */
+/* Capabilities of the client; each is declared only when it can be met. */
 struct mcp_declared {
 	bool roots;
 	bool elicit_form, elicit_url;
@@ -112,16 +112,16 @@ struct mcp_discovered {
 	uint32_t oddities;
 };
 /*
- * Read it from any JSON value; texts as above. False when it is none: there
- * is no `supportedVersions` that is an array of strings (PRB-4).
+ * Read the result from any JSON value; texts as above. False: the member
+ * `supportedVersions` is not an array of strings (PRB-4).
  * source  MCP 2026-07-28, server/discover
  */
 bool mcp_read_discovered(struct str result, struct arena *arena,
 			 struct mcp_discovered *ret) MUST_USE;
 
 /* Of a program that prints a result without being asked. */
-#define MCP_IS_PRINTED                                                 \
-	"stdout was a CallToolResult, so this is no MCP server: in a " \
+#define MCP_IS_PRINTED                                                     \
+	"stdout was a CallToolResult, so this is not an MCP server: in a " \
 	"routine leave out the key `tool`, and stdout is read as the result"
 /*
  * Is that text, or its beginning, a CallToolResult? Not strict: of a text that
@@ -144,9 +144,9 @@ struct mcp_tool_result {
  * revision  of the session: whether a null structuredContent is a value
  * ret       slices live as long as `value`; release with _release() also
  *           after an error
- * errors    ERR_RESULT  it is none, and cannot be repaired: no object, or
+ * errors    ERR_RESULT  cannot be repaired: not an object, or
  *			  neither content nor structuredContent is in it, or
- *			  content has something that is no block
+ *			  an element of content is not a block
  * source    MCP 2025-11-25, server/tools, "Tool Result"
  */
 int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,

@@ -100,7 +100,7 @@ static struct str read_params(struct str v)
 
 	if (!is_some(v))
 		return STR("{}");
-	/* an empty PHP array where an object is due (RW-57) */
+	/* PHP writes an empty object as [] (RW-57) */
 	empty_array = scan_type(v) == SCAN_ARRAY && scan_count(v) == 0;
 	return empty_array ? STR("{}") : v;
 }

@@ -66,7 +66,7 @@ struct rpc_id {
 enum rpc_version {
 	RPC_VERSION_OK,	    /* "jsonrpc":"2.0" */
 	RPC_VERSION_OTHER,  /* a jsonrpc member with another value */
-	RPC_VERSION_ABSENT, /* none */
+	RPC_VERSION_ABSENT, /* no jsonrpc member */
 };
 
 struct rpc_message {
@@ -78,11 +78,11 @@ struct rpc_message {
 	struct str params; /* "{}" when absent, null or an empty array */
 	struct str result; /* any JSON; RPC_RESULT only */
 	/* RPC_ERROR only: */
-	int64_t code;	      /* RPC_INTERNAL_ERROR when it was none */
-	struct str message;   /* JSON string with quotes, or {NULL, 0} */
-	struct str data;      /* any JSON; {NULL, 0} when absent */
+	int64_t code;	    /* RPC_INTERNAL_ERROR when it was not an integer */
+	struct str message; /* JSON string with quotes, or {NULL, 0} */
+	struct str data;    /* any JSON; {NULL, 0} when absent */
 	struct str raw_error; /* the error member as it came */
-	/* What was odd but read all the same (RW-55, RW-56). */
+	/* Oddities that are tolerated (RW-55, RW-56). */
 	bool both;	/* a result and an error: it counts as the error */
 	bool bad_error; /* code or message missing or of another type */
 };
@@ -98,7 +98,7 @@ struct rpc_message {
  * source   JSON-RPC 2.0; MCP 2025-11-25, basic, "Messages"
  */
 enum rpc_type rpc_read(struct str object, struct rpc_message *ret);
-/* The same; members of the object that were noted, or NULL. */
+/* Classify an object whose members were noted; NULL: they were not. */
 enum rpc_type rpc_read_noted(struct str object,
 			     const struct scan_members *members,
 			     struct rpc_message *ret);

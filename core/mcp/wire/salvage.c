@@ -50,7 +50,7 @@ static const char *space_end(const char *p, const char *end)
 	return p;
 }
 
-/* A number or string at p that is surely whole, else {NULL, 0}. */
+/* Read a number or string at p that is surely whole, else {NULL, 0}. */
 static struct str scalar_at(const char *p, const char *end)
 {
 	const char *q = p;
@@ -69,8 +69,9 @@ static struct str scalar_at(const char *p, const char *end)
 }
 
 /*
- * A member of an object that is not JSON: brackets and strings are followed
- * as far as they go. ret_value is {NULL, 0} when it is no whole scalar.
+ * Find a member of an object that is not JSON: brackets and strings are
+ * followed as far as they go. ret_value is {NULL, 0} when it is not a whole
+ * scalar.
  */
 static bool find_member(struct str text, struct str key, struct str *ret_value)
 {
@@ -153,7 +154,7 @@ bool salvage_utf8(struct str line, struct buf *out)
 	return true;
 }
 
-/* The depth behind a line, -1 when it can be no part of pretty JSON. */
+/* Depth behind a line, -1 when it cannot be part of pretty JSON. */
 static int64_t depth_after(struct str line, int64_t depth)
 {
 	const char *p = line.p, *end = line.p + line.n;

@@ -1,6 +1,6 @@
 /*
- * Looks at lines that are no JSON: is there a message inside, was it meant
- * to be one, which request did it belong to?
+ * Lines that are not JSON: the message inside, whether one was meant, and the
+ * request that it belonged to.
  *
  * All functions are linear in the line and keep nothing. struct salvage_block
  * recognizes a message that a server spread over several lines.
@@ -33,15 +33,15 @@ bool salvage_is_broken(struct str line, struct str *ret_id) MUST_USE;
 bool salvage_is_header(struct str line) MUST_USE;
 
 /*
- * Append the line with U+FFFD for each byte that is no UTF-8 (RW-9).
- * False, and nothing appended, when there is none or it cannot be JSON.
+ * Append the line with U+FFFD for each byte that is not UTF-8 (RW-9).
+ * False, and nothing appended: all is UTF-8, or it cannot be JSON.
  */
 bool salvage_utf8(struct str line, struct buf *out) MUST_USE;
 
 /* Skipped lines that may together be one pretty-printed message (RW-11). */
 struct salvage_block {
 	struct buf text; /* owned; its ceiling is the caller's */
-	uint32_t depth;	 /* open brackets; 0 is no block */
+	uint32_t depth;	 /* open brackets; 0: no block */
 };
 
 #define SALVAGE_BLOCK_INIT(max_bytes)         \

@@ -21,7 +21,7 @@ static bool has_role(struct str object)
 
 /* ---- content ---- */
 
-/* What a block must have beside its type; {0} ends it. */
+/* Types of blocks, and the texts that each must have. */
 static const struct block_type {
 	const char *name;
 	const char *since; /* date of the revision */
@@ -62,8 +62,8 @@ static int check_block(struct str block, const char *date, enum err_kind kind,
 			       "sampling with tools was not declared");
 	if (!type || strcmp(date, type->since) < 0)
 		return err_set(err, kind,
-			       "content must be text, image or audio, as the "
-			       "revision knows it");
+			       "content must be text, image or, since "
+			       "2025-03-26, audio");
 	for (size_t i = 0; i < ARRAY_LEN(type->texts); i++)
 		if (type->texts[i] && !is_text(block, type->texts[i]))
 			return err_set(err, kind, "content of type %s needs %s",
@@ -71,7 +71,7 @@ static int check_block(struct str block, const char *date, enum err_kind kind,
 	return 0;
 }
 
-/* One block, or a list of them. */
+/* Check one block, or a list of them. */
 static int check_content(struct str message, const char *date,
 			 enum err_kind kind, struct err *err)
 {
@@ -84,7 +84,7 @@ static int check_content(struct str message, const char *date,
 		return check_block(content, date, kind, err);
 	if (strcmp(date, "2025-11-25") < 0)
 		return err_set(err, kind,
-			       "in MCP %s content is one block and no list",
+			       "in MCP %s content is one block, not a list",
 			       date);
 	scan_iter_init(&it, content);
 	while (scan_next(&it))
@@ -99,8 +99,8 @@ static int check_message(struct str message, struct err *err)
 {
 	if (!has_role(message))
 		return err_set(err, ERR_PEER,
-			       "a message needs role, user or assistant");
-	/* what came is handed on: newer blocks do no harm */
+			       "a message needs a role: user or assistant");
+	/* blocks of all revisions are handed on */
 	return check_content(message, "9999", ERR_PEER, err);
 }
 
@@ -112,15 +112,16 @@ int sampling_check_request(struct str params, struct err *err)
 
 	if (!scan_get(params, "maxTokens", &most) || !scan_int64(most, &n) ||
 	    n < 1)
-		return err_set(err, ERR_PEER,
-			       "maxTokens is required, a number from 1");
+		return err_set(
+			err, ERR_PEER,
+			"maxTokens is required: an integer of 1 or more");
 	if (scan_get_some(params, "tools", &tools) ||
 	    scan_get_some(params, "toolChoice", &tools))
 		return err_set(err, ERR_PEER,
 			       "sampling with tools was not declared");
 	if (!scan_get(params, "messages", &messages) ||
 	    scan_type(messages) != SCAN_ARRAY)
-		return err_set(err, ERR_PEER, "messages is required, a list");
+		return err_set(err, ERR_PEER, "messages is required: an array");
 	scan_iter_init(&it, messages);
 	while (scan_next(&it))
 		if (check_message(it.value, err) < 0)
@@ -136,12 +137,12 @@ int sampling_check_result(struct str result,
 	struct str reason;
 
 	if (scan_type(result) != SCAN_OBJECT)
-		return err_set(err, ERR_SYNTAX, "an object is due");
+		return err_set(err, ERR_SYNTAX, "the result must be an object");
 	if (!has_role(result))
 		return err_set(err, ERR_SYNTAX,
-			       "role is required, user or assistant");
+			       "role is required: user or assistant");
 	if (!is_text(result, "model"))
-		return err_set(err, ERR_SYNTAX, "model is required, a string");
+		return err_set(err, ERR_SYNTAX, "model is required: a string");
 	if (scan_get_some(result, "stopReason", &reason) &&
 	    scan_type(reason) != SCAN_STRING)
 		return err_set(err, ERR_SYNTAX, "stopReason must be a string");

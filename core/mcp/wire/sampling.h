@@ -35,7 +35,7 @@ int sampling_check_request(struct str params, struct err *err) MUST_USE;
  * result    proved JSON
  * revision  of the session: since 2025-11-25 content may be a list, since
  *	     2025-03-26 it may be audio
- * errors    ERR_SYNTAX  what of it is wrong, for who made it
+ * errors    ERR_SYNTAX  says what is wrong, for its author
  */
 int sampling_check_result(struct str result,
 			  const struct mcp_revision *revision, struct err *err)

@@ -97,7 +97,7 @@ static void add_value(struct sse *p, struct str bytes)
 		add_data(p, bytes);
 		break;
 	case SSE_FIELD_EVENT:
-		/* cut, it is no name that anybody knows */
+		/* a name that was cut is unknown */
 		bytes.n = least(bytes.n, p->event.max - p->event.n);
 		buf_add_str(&p->event, bytes);
 		break;
@@ -194,7 +194,7 @@ static void add_name(struct sse *p, char c)
 	p->state = SSE_IN_NAME;
 	if (buf_addc(&p->name, c) == BUF_OK)
 		return;
-	/* a name that is none of ours, whatever follows */
+	/* an unknown name, whatever follows */
 	buf_clear(&p->name);
 	buf_addc(&p->name, '?');
 }
@@ -211,7 +211,7 @@ static void take_value(struct sse *p, struct str *in)
 	in->n -= n;
 }
 
-/* The first bytes of a stream may be a mark; what is none is text. */
+/* Skip a byte order mark; other first bytes are text. */
 static bool take_mark(struct sse *p, struct str *in)
 {
 	static const char mark[] = "\xef\xbb\xbf";

@@ -25,7 +25,7 @@
 
 /* Bytes of the last id; a longer one is ignored as if it were not there. */
 #define SSE_ID_BYTES 4096
-/* Of an event's name; longer ones are names that nobody knows. */
+/* Ceiling of an event's name; longer ones are unknown. */
 #define SSE_NAME_BYTES 64
 
 enum sse_result {
@@ -37,7 +37,7 @@ enum sse_result {
 /* Slices live until the next sse_next(). */
 struct sse_event {
 	struct str name; /* "message" where it has none */
-	struct str data; /* its lines joined by LF */
+	struct str data; /* lines joined by LF */
 };
 
 enum sse_state {
@@ -63,15 +63,15 @@ struct sse {
 	bool has_data;	  /* a line of data was there */
 	bool is_over;	  /* and all of them were too much */
 	bool is_given;	  /* `data` and `event` were handed out */
-	bool is_bad;	  /* this value is not to be taken */
+	bool is_bad;	  /* the value is to be ignored */
 	struct buf name;  /* of the field */
 	struct buf value; /* of an id or retry */
 	struct buf event;
 	struct buf data; /* owned; each line with its LF */
 	struct buf id;	 /* of the event that is being read */
 
-	/* What a reconnect needs: the last id that an event ended with, "" for
-	   none; when to come again, once the server has said so. */
+	/* For a reconnect: the last id that an event ended with, or ""; the
+	   wait that the server asked for. */
 	struct buf last_id;
 	uint64_t ids; /* how many were told, the same one again too */
 	bool has_retry;

@@ -67,7 +67,7 @@ static uint64_t number(const unsigned char *p, size_t n)
 	return v;
 }
 
-/* False: it is not all there yet. */
+/* Read the head of a frame; false: bytes are missing. */
 static bool read_head(const struct ws_reader *r, struct frame_head *ret)
 {
 	const unsigned char *p = (const unsigned char *)r->in.p + r->from;
@@ -87,7 +87,7 @@ static bool read_head(const struct ws_reader *r, struct frame_head *ret)
 	return true;
 }
 
-/* What is wrong with a head, or NULL. */
+/* Judge a head; NULL: right. */
 static const char *fault(const struct ws_reader *r, const struct frame_head *h)
 {
 	const unsigned char *p = (const unsigned char *)r->in.p + r->from;
@@ -132,7 +132,7 @@ static enum ws_item_type control(struct ws_reader *r,
 	return WS_CLOSE;
 }
 
-/* Part of a message; WS_NONE: there is more to it. */
+/* Take a part of a message; WS_NONE: more parts follow. */
 static enum ws_item_type data(struct ws_reader *r, const struct frame_head *h,
 			      struct str payload, struct ws_item *ret)
 {
@@ -149,7 +149,7 @@ static enum ws_item_type data(struct ws_reader *r, const struct frame_head *h,
 	return is_over ? WS_OVER : WS_MESSAGE;
 }
 
-/* Anew, in front of what is still to come: so many bytes. */
+/* Write the head again, for the bytes that are still to come. */
 static void put_head(struct ws_reader *r, const struct frame_head *h,
 		     uint64_t left)
 {
@@ -254,7 +254,7 @@ static uint32_t rotate(uint32_t v, unsigned n)
 	return v << n | v >> (32 - n);
 }
 
-/* One block of 64 bytes. source  FIPS 180-4, 6.1.2 */
+/* Add one block of 64 bytes. source  FIPS 180-4, 6.1.2 */
 static void sha1_block(uint32_t h[5], const unsigned char *p)
 {
 	uint32_t w[80], v[5];
@@ -286,7 +286,7 @@ static void sha1_block(uint32_t h[5], const unsigned char *p)
 		h[i] += v[i];
 }
 
-/* Of less than 120 bytes: a key and the GUID have 60. */
+/* Hash less than 120 bytes: a key and the GUID have 60. */
 static void sha1(struct str text, unsigned char ret[20])
 {
 	uint32_t h[5] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476,

@@ -87,9 +87,9 @@ void ws_write_close(struct buf *out, uint16_t code,
 /* Base64 of a SHA-1, with the NUL. */
 #define WS_ACCEPT_BYTES 29
 
-/* What goes into Sec-WebSocket-Key. random  16 bytes */
+/* Write a value for Sec-WebSocket-Key. random  16 bytes */
 void ws_key(const unsigned char random[16], char ret[WS_KEY_BYTES]);
-/* What the server has to answer in Sec-WebSocket-Accept (section 4.2.2). */
+/* Write the Sec-WebSocket-Accept that the server must answer (4.2.2). */
 void ws_accept(const char *key, char ret[WS_ACCEPT_BYTES]);
 
 #endif

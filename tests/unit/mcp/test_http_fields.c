@@ -183,7 +183,7 @@ TEST(XH_2, marks_that_break_a_rule, make_it_unusable)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		snprintf(text, sizeof(text), OF("\"s\":" MARK("string", "%s")),
 			 names[i]);
-		assert_refused(text, "no name of a header field");
+		assert_refused(text, "not a name of a header field");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
 		snprintf(text, sizeof(text), OF("\"s\":" MARK("%s", "S")),
@@ -194,29 +194,29 @@ TEST(XH_2, marks_that_break_a_rule, make_it_unusable)
 		snprintf(text, sizeof(text),
 			 OF("\"s\":{\"%s\":" MARK("string", "S") "}"),
 			 places[i]);
-		assert_refused(text, "stands where no argument is");
+		assert_refused(text, "is not on an argument");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
 		snprintf(text, sizeof(text),
 			 "{\"%s\":[" OF("\"s\":" MARK("string", "S")) "]}",
 			 lists[i]);
-		assert_refused(text, "stands where no argument is");
+		assert_refused(text, "is not on an argument");
 	}
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
 		snprintf(text, sizeof(text),
 			 "{\"%s\":{\"x\":" MARK("string", "S") "}}", maps[i]);
-		assert_refused(text, "stands where no argument is");
+		assert_refused(text, "is not on an argument");
 	}
 	assert_refused(OF("\"s\":{\"type\":[\"string\"],\"x-mcp-header\":"
 			  "\"S\"}"),
 		       "is for a type");
 	assert_refused(OF("\"s\":{\"x-mcp-header\":\"S\"}"), "is for a type");
 	assert_refused(OF("\"s\":{\"type\":\"string\",\"x-mcp-header\":7}"),
-		       "is no string");
-	assert_refused(MARK("object", "S"), "stands where no argument is");
+		       "is not a string");
+	assert_refused(MARK("object", "S"), "is not on an argument");
 	assert_refused(OF("\"a\":" MARK("string", "Same") ",\"b\":" MARK(
 			       "string", "sAME")),
-		       "is there twice");
+		       "is used twice");
 }
 
 static void list(bool checks, struct listing *l)

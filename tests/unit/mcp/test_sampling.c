@@ -63,7 +63,7 @@ TEST(SA_2, messages, have_role_and_content)
 	asks(ASKS("1"), "role");
 	asks(ASKS("{\"role\":\"system\",\"content\":" TEXT "}"), "role");
 	asks(ASKS("{\"role\":\"user\"}"), "content is missing");
-	asks(ASKS(USER("\"hi\"")), "text, image or audio");
+	asks(ASKS(USER("\"hi\"")), "text, image or");
 	asks(ASKS(USER("{\"type\":\"text\"}")), "needs text");
 	asks(ASKS(USER("{\"type\":\"image\",\"data\":\"\"}")),
 	     "needs mimeType");
@@ -108,9 +108,9 @@ TEST(SA_4, content, is_what_the_revision_knows)
 	static const char audio[] = SAYS("{\"type\":\"audio\",\"data\":\"\","
 					 "\"mimeType\":\"audio/wav\"}");
 
-	says(audio, "2024-11-05", "as the revision knows");
+	says(audio, "2024-11-05", "text, image or, since");
 	says(audio, "2025-03-26", NULL);
-	says(SAYS("[" TEXT "]"), "2025-06-18", "no list");
+	says(SAYS("[" TEXT "]"), "2025-06-18", "not a list");
 	says(SAYS("[" TEXT "]"), "2025-11-25", NULL);
-	says(SAYS("[" TEXT ",1]"), "2026-07-28", "text, image or audio");
+	says(SAYS("[" TEXT ",1]"), "2026-07-28", "text, image or");
 }
