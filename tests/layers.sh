@@ -68,7 +68,7 @@ check_found() {
 	printf 'extern int %s();\n' "$@" >"$dir/all.c"
 	printf 'int (*const all[])() = {%s};\n' "$(printf '%s, ' "$@")" \
 		>>"$dir/all.c"
-	"${CC:-cc}" -w -fno-builtin -c -o "$dir/all.o" "$dir/all.c"
+	${CC:-cc} -w -fno-builtin -c -o "$dir/all.o" "$dir/all.c"
 	verdict "$name: a use elsewhere is found" "$(
 		symbols=$(undefined core/all.c "$dir/all.o")
 		found=$(check_only "$name" "$folders" "$*")

@@ -153,7 +153,7 @@ exit_is "a step type of modulex: list" 0
 run_matins doctor -c types.toml all
 exit_is "a step type of modulex: doctor" 0
 out_like "a step type of modulex: doctor names it" \
-	'warning all/t +it is skipped: there is no step type board-scan'
+	'warning all/t +skipped: board-scan is not a step type'
 run_matins doctor -c required.toml
 exit_is "a required step of such a type: doctor" 1
 run_matins trace -c types.toml morning tend
