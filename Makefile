@@ -118,6 +118,13 @@ $(O)/gen/filters.inc: $(GENERATOR)
 
 $(O)/gate/build/filters.o build/tidy/gate/build/filters.ok: $(O)/gen/filters.inc
 
+# The starter of `matins init` as lines of a C string.
+$(O)/gen/starter.inc: core/cli/starter.toml
+	@mkdir -p $(@D)
+	$(call say,GEN)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@.$$$$ && mv $@.$$$$ $@
+
+$(O)/core/cli/cmd_init.o build/tidy/core/cli/cmd_init.ok: $(O)/gen/starter.inc
+
 $(O)/%.o: %.c
 	@mkdir -p $(@D)
 	$(call say,CC)$(CC) $(ALL_CFLAGS) -c -o $@ $<
@@ -238,7 +245,7 @@ check-all:
 .PHONY: lint
 lint: ## clang-tidy over every source file, shellcheck, headers: minutes
 	@$(SUBMAKE) check-deps
-	@$(SUBMAKE) $(O)/gen/filters.inc
+	@$(SUBMAKE) $(O)/gen/filters.inc $(O)/gen/starter.inc
 	$(call run-groups,check-lint)
 
 .PHONY: check-lint
