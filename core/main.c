@@ -1,5 +1,5 @@
 /*
- * Finds the command, prints the final error, sets the exit status.
+ * Run the command, print the final error, set the exit status.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -118,8 +118,8 @@ static int dispatch(int argc, char **argv, struct err *err)
 
 #ifdef MATINS_COVER
 /*
- * Counts of lines that cannot be written, because another user or a confined
- * matins has run them, are no business of whoever reads our stderr.
+ * End without counts of lines where their files cannot be written: another user
+ * or a confined matins ran them, and stderr must stay clean.
  */
 static void leave_uncounted(int status, UNUSED void *arg)
 {

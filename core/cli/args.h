@@ -32,9 +32,9 @@ struct option {
 extern const struct option args_common[];
 
 struct args_option {
-	const char *name; /* of the row, static */
-	const char
-		*value; /* of argv, `~` expanded in a path; NULL: takes none */
+	const char *name;  /* name of the row, static */
+	const char *value; /* word of argv, `~` expanded in a path; NULL: takes
+			      none */
 };
 
 struct args {
@@ -44,7 +44,7 @@ struct args {
 	size_t n_positional;
 	char **after;	    /* words behind "--", ends in NULL; NULL without */
 	bool help;	    /* --help was given */
-	struct arena arena; /* of expanded values */
+	struct arena arena; /* holds expanded values */
 };
 
 /*
@@ -61,7 +61,7 @@ void args_release(struct args *a);
 /* The last value of an option, "" for a flag that was given, or NULL. */
 const char *args_get(const struct args *a, const char *name) MUST_USE;
 bool args_has(const struct args *a, const char *name) MUST_USE;
-/* All values of a repeated option; items borrowed, array in `arena`. */
+/* Values of a repeated option; items borrowed, array in `arena`. */
 struct strlist args_all(const struct args *a, const char *name,
 			struct arena *arena) MUST_USE;
 /* The row of an option, of `options` or of args_common; NULL: unknown. */

@@ -11,7 +11,7 @@
 #include "core/mcp/wire/rpc.h"
 
 #define PORTION_BYTES 4096
-/* One typed line. */
+/* Ceiling of a typed line. */
 #define LINE_BYTES (64 * 1024)
 
 struct question {
@@ -191,7 +191,7 @@ static void ask_now(struct ask_person *p)
 	ask_field(p);
 }
 
-/* The host stands out, and what is not written in letters is said. */
+/* Show a URL with its host in bold, and warn of Punycode and of an @. */
 static void show_url(const struct ask_person *p, struct str url,
 		     struct buf *out)
 {
@@ -253,7 +253,7 @@ static void begin_next(struct ask_person *p)
 	ask_now(p);
 }
 
-/* ---- what is typed ---- */
+/* ---- typed lines ---- */
 
 static bool is_word(struct str line, char letter, const char *word)
 {

@@ -1,7 +1,7 @@
 /*
- * A person answers what a server asks, on the terminal: a form field by field
- * with a review, or consent to a page that is shown and never opened (EL-9 to
- * EL-14). Several questions come one after the other.
+ * Questions of a server, answered by a person on the terminal: a form field by
+ * field with a review, or consent to a page that is shown and never opened
+ * (EL-9 to EL-14). Several questions come one after the other.
  *
  * What a server writes is shown with control characters made visible and
  * without secrets.
@@ -24,11 +24,11 @@ struct ask_person {
 	struct client *client;
 	struct question *first; /* owned; the first one is being asked */
 	struct loop_watch typed;
-	struct buf line; /* of the terminal, not yet whole */
-	bool ended;	 /* nothing more will be typed */
+	struct buf line; /* begin of a typed line */
+	bool ended;	 /* stdin has ended */
 };
 
-/* Is there a person: are stdin and stderr terminals? */
+/* Report whether a person can answer: stdin and stderr are terminals. */
 bool ask_person_is_there(void) MUST_USE;
 
 /* Zeroed, with the borrowed members set, it is ready. */

@@ -30,15 +30,15 @@
  */
 struct tool_set {
 	struct listing list;	   /* owned */
-	struct tool_check *checks; /* of each of them; owned */
+	struct tool_check *checks; /* one of each tool; owned */
 	size_t users;		   /* calls whose answer is to come */
 };
 
-/* One line, from when it is read to when its answer is printed. */
+/* A line of the file, until its answer is printed. */
 struct slot {
 	struct batch *batch;
 	struct slot *next;
-	uint64_t number;	  /* of the line */
+	uint64_t number;	  /* number of the line */
 	struct tool_set *set;	  /* NULL with: */
 	struct tool_check *check; /* NULL: the tool is not known */
 	bool done;
@@ -51,14 +51,14 @@ struct batch {
 	struct batch_counts counts;
 	int fd;
 	bool is_file;  /* reading it never waits */
-	bool ended;    /* all of it was read */
+	bool ended;    /* the whole file was read */
 	bool too_long; /* the line is over LINE_BYTES: skip to its end */
 	struct loop_watch in;
 	struct buf text; /* read and not yet used */
-	size_t at;	 /* in text, where the next line begins */
+	size_t at;	 /* begin of the next line in text */
 	uint64_t number;
 	struct slot *first, **last; /* in order; owned */
-	struct slot *spare;	    /* one to use again, or NULL; owned */
+	struct slot *spare;	    /* slot to use again, or NULL; owned */
 	struct buf tool;	    /* the name in the line; owned */
 	struct buf out;		    /* answers that are due; owned */
 	size_t n_slots, n_open;

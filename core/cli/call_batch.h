@@ -17,9 +17,9 @@
 struct batch_options {
 	const char *path;	     /* "-" is stdin */
 	unsigned jobs;		     /* calls in flight, at least 1 */
-	enum tool_rigour rigour;     /* of arguments */
+	enum tool_rigour rigour;     /* for arguments */
 	struct listing *tools;	     /* taken; NULL: not known */
-	struct content_files *files; /* of --save */
+	struct content_files *files; /* files of --save */
 };
 
 /* Outcomes of all lines. */

@@ -10,7 +10,7 @@
 #include "core/base/fd.h"
 #include "core/base/loop.h"
 
-/* From SIGTERM to SIGKILL; the tree ends within 3 s. */
+/* Time from SIGTERM to SIGKILL; the tree ends within 3 s. */
 #define GRACE_NS (2 * NS_PER_S)
 #define PUMP_BYTES 65536
 
@@ -20,7 +20,7 @@ struct running {
 	int to[3]; /* [1] and [2]: where output is written */
 	struct loop_watch tty_in, in, out, err, pid, notify;
 	struct loop_timer grace;
-	struct buf typed; /* from the terminal, not yet written */
+	struct buf typed; /* typed bytes, not yet written */
 	bool ended;
 	bool is_joined; /* stderr comes with stdout */
 };

@@ -33,21 +33,21 @@ struct child_end {
 };
 
 /*
- * Signals stay taken afterwards, so that what came of it can be written: see
- * loop_give_signals_back().
+ * Run a program. Signals stay taken afterwards, so that results can be written:
+ * see loop_give_signals_back().
  *
- * out, err_fd  where what the pipes of stdout and stderr bring is written
+ * out, err_fd  descriptors for the bytes of its stdout and stderr
  * errors       as gate_spawn()
  */
 int child_run(struct gate *gate, const struct gate_request *request, int out,
 	      int err_fd, struct child_end *ret, struct err *err) MUST_USE;
 /*
- * Is this descriptor of ours kept from children, its bytes pumped instead? A
- * terminal, and a file that is appended to.
+ * Report whether bytes of this descriptor are pumped instead of handing it to
+ * children: of a terminal, and of a file that is appended to.
  */
 bool child_is_pumped(int fd) MUST_USE;
 void child_end_release(struct child_end *e);
-/* As a shell gives it: the status, or 128 + signal. */
+/* Status as a shell gives it, or 128 + signal. */
 int child_end_status(const struct gate_verdict *v) MUST_USE;
 
 #endif

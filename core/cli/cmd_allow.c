@@ -158,7 +158,7 @@ static void show(const struct config_file *file)
 	buf_addc(&out, '\n');
 	config_allow_show(file, 0, &out);
 	if (fd_write_all(STDERR_FILENO, out.p, out.n) < 0) {
-		/* as any line on stderr */
+		/* a lost note is no failure */
 	}
 }
 
@@ -224,7 +224,7 @@ static int forget(const char *path, struct arena *arena, struct err *err)
 	return r;
 }
 
-/* Under both names, also where the files are gone. */
+/* Forget both names, even if the files are gone. */
 static int forget_both(const char *dir, struct arena *arena, struct err *err)
 {
 	int all = 1;

@@ -1,4 +1,4 @@
-/* `matins auth`: log in to a remote server, say what is kept, forget it. */
+/* `matins auth`: log in to a remote server, show the login, forget it. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -26,10 +26,11 @@ const struct option options_auth[] = {
 /* ---- one login, in words and as JSON; no secrets ---- */
 
 struct said {
-	const char *name;  /* of [servers.NAME]; NULL: a URL that was given */
-	bool is_elsewhere; /* no configuration in use has that name */
+	const char *name;  /* name in [servers.NAME]; NULL: a URL of the command
+			      line */
+	bool is_elsewhere; /* the configuration in use lacks the name */
 	bool is_old;	   /* an earlier version did not keep whose it is */
-	struct str url;	   /* without query */
+	struct str url;	   /* URL without its query */
 	struct auth_status status;
 };
 
@@ -138,7 +139,7 @@ static int open_config(struct list *l, const struct args *args, struct err *err)
 	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
 }
 
-/* One that cannot be read does not hide the others. */
+/* Add an unreadable server; the others are still listed. */
 static void add_broken(struct list *l, const struct said *said,
 		       const struct err *err)
 {
@@ -210,7 +211,7 @@ static int add_folder(struct list *l, const char *dir, struct err *err)
 	struct strlist owners;
 	int r = store_look(dir, &facts, err);
 
-	/* to open it would make it */
+	/* opening a missing folder would create it */
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	if (facts.n_broken)
@@ -280,7 +281,8 @@ static int list_all(struct list *l, const struct args *args, struct err *err)
 	return 0;
 }
 
-/* Without what variables put into paths; controls of issuers are visible. */
+/* Print without values of variables in paths; controls of issuers are visible.
+ */
 static int print(const struct list *l, struct err *err)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
@@ -324,14 +326,14 @@ static int status_of_all(const struct args *args, struct err *err)
 	return r;
 }
 
-/* ---- what the commands wait for ---- */
+/* ---- waiting ---- */
 
 struct login {
 	struct target *t;
 	bool done, failed;
 	struct err err;
 	struct loop_watch typed;
-	struct buf line; /* of the terminal, not yet whole; wiped */
+	struct buf line; /* begin of a typed line; wiped */
 };
 
 static void on_done(void *arg, const struct err *err)
@@ -344,7 +346,7 @@ static void on_done(void *arg, const struct err *err)
 		l->err = *err;
 }
 
-/* Until it is done, or Ctrl-C. */
+/* Wait for the end of the action, or Ctrl-C. */
 static int wait_for(struct login *l, struct err *err)
 {
 	struct loop *loop = &l->t->loop;
@@ -415,7 +417,7 @@ static void on_typed(void *arg, UNUSED uint32_t events)
 	buf_wipe(&l->line);
 }
 
-/* Where the browser is on another machine it cannot come back here. */
+/* Let a person paste the address: a browser elsewhere cannot come back. */
 static int let_paste(struct login *l, struct err *err)
 {
 	if (!ask_person_is_there())

@@ -1,5 +1,5 @@
 /*
- * One tools/call, or many of them in one session.
+ * `matins call`: one tools/call, or many in one session.
  */
 
 #include "core/base/log.h"
@@ -32,7 +32,7 @@ const struct option options_call[] = {
 struct call {
 	const struct args *args;
 	struct target *t;
-	enum tool_rigour rigour; /* of arguments */
+	enum tool_rigour rigour; /* for arguments */
 	struct listing tools;
 	bool has_tools; /* the list is whole */
 	struct content_files files;
@@ -64,7 +64,7 @@ static int find_tool(struct call *c, const char *name, struct str *ret,
 	return 0;
 }
 
-/* ---- what came ---- */
+/* ---- the answer ---- */
 
 /* The JSON in the only text of a result, decoded into the arena. */
 static bool text_json(struct str content, struct arena *arena, struct str *ret)

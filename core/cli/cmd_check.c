@@ -40,7 +40,7 @@ static void add_count(struct buf *out, size_t n, const char *what)
 	buf_addf(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
 }
 
-/* One line as compilers write them; an error needs no word for it. */
+/* Add a line as compilers write it; only warnings have their word. */
 static void add_line(const struct config_file *file, const struct finding *f,
 		     struct buf *out)
 {

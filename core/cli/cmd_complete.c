@@ -85,7 +85,7 @@ static int write_params(const struct args *args, struct arena *arena,
 	return 0;
 }
 
-/* ---- what came ---- */
+/* ---- the answer ---- */
 
 static int print_values(struct target *t, struct str values, struct err *err)
 {

@@ -44,7 +44,8 @@ static int widest(const struct doctor *d, size_t first)
 	return (int)width;
 }
 
-/* One cause takes many rows along; what to do is said for the first. */
+/* Report whether the row above has the same remedy: one cause fails many rows.
+ */
 static bool is_repeated(const struct doctor *d, size_t at)
 {
 	for (size_t i = at; i-- > 0;)
@@ -118,7 +119,7 @@ static int open_config(const struct args *args, struct config_file *file,
 	*ret_found = config_open(&options, file, err) == 0;
 	if (*ret_found)
 		return 0;
-	/* without any configuration there is still the machine to look at */
+	/* without a configuration the machine is still checked */
 	if (err->kind == ERR_UNKNOWN && !options.path && !options.routine) {
 		log_note("%s", err->msg);
 		return 0;

@@ -36,7 +36,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 			struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct cleaner shown = {NULL, 0}; /* no secrets: shown as it is */
+	struct cleaner shown = {NULL, 0}; /* exec has no secrets to hide */
 	const struct gate_fact *facts;
 	struct jw w;
 	size_t n;
@@ -54,7 +54,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	facts_enforced(&w, "enforced", facts, n);
 	jw_end(&w);
 	buf_addc(&out, '\n');
-	/* a stream that nobody reads must not outlive SIGTERM */
+	/* a stream without a reader must not outlive SIGTERM */
 	loop_give_signals_back();
 	return outfile_write_str(file, buf_str(&out), err);
 }

@@ -1,5 +1,5 @@
 /*
- * Golden files: record what a routine reports, compare, accept a change.
+ * Golden files: record the report of a routine, compare, accept a change.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,17 +39,17 @@ const struct option options_golden[] = {
 
 #define CANDIDATE_SCHEMA "matins-candidate/1"
 
-/* One invocation. */
+/* State of one invocation. */
 struct work {
 	const struct args *args;
 	const char *routine_name;
 	struct arena arena;
 	struct config_file file;
 	const struct routine *routine; /* NULL: not in the configuration */
-	const char *dir, *path;	       /* of golden files; of this one */
-	struct strlist ignore;	       /* rules of file, routine, options */
-	struct buf accepted, report;   /* texts */
-	int run_status;		       /* of a run that was not judged */
+	const char *dir, *path; /* folder of golden files; path of this one */
+	struct strlist ignore;	/* rules of file, routine, options */
+	struct buf accepted, report; /* texts */
+	int run_status; /* status of a run without a comparison; 0 else */
 	uint64_t scrubbed;
 };
 
@@ -89,7 +89,7 @@ static int open_golden(struct outfile *f, const char *path, struct err *err)
 	return outfile_open(f, path, OUTFILE_DURABLE, err);
 }
 
-/* One candidate for each golden file, wherever it lies. */
+/* Path of the candidate of a golden file, by the real path of that file. */
 static char *candidate_path(const char *path, const char *state_dir)
 {
 	AUTO(mem_freep) char *absolute = realpath(path, NULL);
@@ -222,7 +222,7 @@ static void collect_rules(struct work *w)
 	add_rules(w, &given);
 }
 
-/* Where nothing is run, a configuration is welcome but not needed. */
+/* Open the configuration; without a run it is optional. */
 static int open_config(struct work *w, bool needed, struct err *err)
 {
 	struct config_options options = {
@@ -342,7 +342,7 @@ static int make_golden(struct work *w, struct golden *ret, struct err *err)
 	return 0;
 }
 
-/* As a shell takes it for one word. */
+/* Quote a word for a shell. */
 static void add_word(struct buf *out, const char *option, const char *word)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
@@ -389,7 +389,7 @@ static int record(struct work *w, struct err *err)
 
 	if (refuse_in_ci("recorded", "record", w->path, err) < 0)
 		return -1;
-	/* nor where a link leads to a file that is not there yet */
+	/* lstat: a dangling link counts as a file, too */
 	if (lstat(w->path, &st) == 0) {
 		print_command(w, "check", &text);
 		return err_set(err, ERR_CONFIG,
@@ -682,7 +682,7 @@ static int list(struct work *w, struct err *err)
 static const struct verb {
 	const char *name;
 	bool takes_routine;
-	bool takes_report; /* from a run, or --report */
+	bool takes_report; /* needs a report, of a run or --report */
 	int (*act)(struct work *w, struct err *err);
 } verbs[] = {
 	{"record", true, true, record},

@@ -86,7 +86,7 @@ static void print_json(const struct config_file *file, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-/* For completion scripts. */
+/* Print the names of routines. */
 static void print_names(const struct config *c, struct buf *out)
 {
 	for (size_t i = 0; i < c->n_routines; i++)
@@ -101,7 +101,7 @@ static void print_servers(const struct config *c, bool is_remote,
 			buf_addf(out, "%s\n", c->servers[i].name);
 }
 
-/* Nothing is started: what an earlier command got, if there was one. */
+/* Print the tools that an earlier command listed; no server starts. */
 static void print_tools(const struct config *c, const char *server,
 			struct buf *out)
 {

@@ -107,14 +107,14 @@ static int check_listed(struct target *t, const char *name, struct str values,
 	if (r == 0)
 		r = check_prompt(t, &l, name, values, err);
 	else if (r > 0)
-		r = 0; /* the server will say what is missing */
+		r = 0; /* the server names missing arguments */
 	listing_release(&l);
 	return r;
 }
 
-/* ---- what came ---- */
+/* ---- the answer ---- */
 
-/* One message as an array of blocks: older servers send a list. */
+/* Print a message; older servers send a list of blocks. */
 static int print_message(struct target *t, struct str message,
 			 struct content_files *files, struct err *err)
 {

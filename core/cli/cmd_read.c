@@ -26,9 +26,9 @@ const struct option options_read[] = {
 struct reading {
 	const struct args *args;
 	struct target *t;
-	struct content_files files; /* of --save */
+	struct content_files files; /* files of --save */
 	bool to_file;
-	struct outfile output; /* of -o, when to_file */
+	struct outfile output; /* file of -o, when to_file */
 };
 
 /* ---- which ---- */
@@ -105,7 +105,7 @@ static int find_uri(const struct args *args, struct arena *arena,
 	return 0;
 }
 
-/* ---- what came ---- */
+/* ---- the answer ---- */
 
 static int add_item(struct target *t, struct str json, bool *ret_binary,
 		    struct buf *out, struct err *err)
@@ -137,7 +137,7 @@ static int print_bytes(struct reading *r, struct buf *out, bool binary,
 
 	live_clear(&t->live);
 	if (r->to_file) {
-		/* a stream that nobody reads must not outlive SIGTERM */
+		/* a stream without a reader must not outlive SIGTERM */
 		loop_give_signals_back();
 		return outfile_write_str(&r->output, buf_str(out), err);
 	}
@@ -222,7 +222,7 @@ static int read_one(struct reading *r, struct str uri, struct err *err)
 	return print_all(r, result, err);
 }
 
-/* Before the server starts, which might write there. */
+/* Open the outputs before the server starts: it might write there. */
 static int open_outputs(struct reading *r, struct err *err)
 {
 	const char *file = args_get(r->args, "output");

@@ -14,7 +14,7 @@ const struct option options_show[] = {
 	{0},
 };
 
-/* As it was stored, also what a later version does not know. */
+/* Report whether the stored bytes are printed, with unknown members. */
 static bool is_verbatim(const struct print_options *o)
 {
 	return !strcmp(o->form, "json") && !o->pretty && !o->to_file &&

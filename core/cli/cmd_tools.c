@@ -59,7 +59,7 @@ static bool add_text(const struct target *t, struct str json, size_t max,
 	return true;
 }
 
-/* Several lines, each behind the same white space. */
+/* Indent all lines of a text. */
 static void add_indented(struct str text, const char *indent, struct buf *out)
 {
 	while (text.p) {
@@ -91,7 +91,7 @@ static void add_head(const struct target *t, const struct listing_item *item,
 	buf_addc(out, '\n');
 }
 
-/* ---- what a tool takes ---- */
+/* ---- arguments of a tool ---- */
 
 static void add_types(const struct schema_property *p, struct buf *out)
 {
@@ -183,7 +183,7 @@ static void add_properties(const struct target *t, struct str schema,
 		add_property(t, &property[i], width, whole, out);
 }
 
-/* ---- what a prompt takes ---- */
+/* ---- arguments of a prompt ---- */
 
 static bool is_true(struct str json)
 {
@@ -222,7 +222,7 @@ static void add_type(const struct target *t, struct str json, struct buf *out)
 		buf_addf(out, "    %s\n", buf_cstr(&mime));
 }
 
-/* One entry of a list: name, title, description, what it takes. */
+/* Show an entry of a list: name, title, description, arguments. */
 static void show_item(const struct target *t, enum listing_kind kind,
 		      const struct listing_item *item, struct buf *out)
 {
@@ -294,7 +294,7 @@ static void add_hints(const struct target *t, struct str annotations,
 	buf_adds(out, any ? "\n" : "");
 }
 
-/* All that is known of one tool. */
+/* Show the whole entry of one tool. */
 static void show_tool(const struct target *t, const struct listing_item *item,
 		      struct buf *out)
 {

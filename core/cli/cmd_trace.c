@@ -52,11 +52,12 @@ struct trace {
 	uint64_t dropped;
 	bool has_needs;
 	bool has_failed;  /* the needs could not be found; said */
-	struct buf table; /* of a step, scrubbed */
+	struct buf table; /* table of a step, scrubbed */
 	bool to_file;
 	struct outfile file; /* when to_file */
 	struct err why;
-	struct gate_request request; /* of a step, under the plain policy */
+	struct gate_request
+		request; /* request of a step, under the plain policy */
 };
 
 /* Each grant is a descriptor, and a trace has hundreds. */
@@ -140,7 +141,7 @@ static int print_table(struct trace *t, const char *table, struct err *err)
 	return put_table(t, buf_str(&out), err);
 }
 
-/* ---- before: what it may do ---- */
+/* ---- before: the policy of the trace ---- */
 
 static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 		       struct err *err)
@@ -184,7 +185,7 @@ static int open_own_gate(struct trace *t, const char *program,
 	return open_gate(&wish, &t->arena, ret, err);
 }
 
-/* The caller's PATH: the trace is to find what the caller would. */
+/* Add the caller's PATH: the trace is to find the caller's programs. */
 static const char *const *with_path(struct trace *t, const char *const *env)
 {
 	const char *path = getenv("PATH");
@@ -205,7 +206,7 @@ static const char *const *with_path(struct trace *t, const char *const *env)
 	return all;
 }
 
-/* A terminal is never handed to a child; what was read is read again. */
+/* Open stdin for the child: never a terminal; rewound for a second run. */
 static int open_input(bool again)
 {
 	if (!isatty(STDIN_FILENO) &&
@@ -360,7 +361,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	return 0;
 }
 
-/* A path or a host may be made of a credential; what is shown is not. */
+/* Scrub the table: paths and hosts may contain a credential. */
 static void scrub_table(struct trace *t, const struct scrub *scrub)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);

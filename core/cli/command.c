@@ -107,7 +107,7 @@ int command_run(int argc, char **argv, struct err *err)
 	AUTO(args_release) struct args args = {0};
 	const struct command *cmd;
 
-	/* for completion scripts; no row, for people do not call it */
+	/* a command of completion scripts only, so it has no row */
 	if (strcmp(argv[0], "__complete") == 0)
 		return completion_answer(commands, argc - 1, argv + 1, err);
 	args_find_json(argc, argv);

@@ -12,8 +12,8 @@
 
 struct command {
 	const char *name;
-	const char *synopsis;	 /* behind the name */
-	const char *help;	 /* one line */
+	const char *synopsis;	 /* words behind the name */
+	const char *help;	 /* help in one line */
 	unsigned min, max;	 /* words behind it that are no options */
 	const char *usage;	 /* said when there are fewer, or more */
 	void (*more_help)(void); /* printed behind the options; or NULL */
@@ -25,7 +25,7 @@ struct command {
 	int (*run)(const struct args *args, struct err *err);
 };
 
-/* For commands.def: any number of words. */
+/* COMMAND(…, max): any number of words. */
 #define COMMAND_ANY UINT32_MAX
 
 #define COMMAND(ident, synopsis, help, min, max, usage, more) \

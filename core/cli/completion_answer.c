@@ -14,9 +14,9 @@
 /* A command line up to the word that is completed. */
 struct line {
 	const struct command *all, *command;
-	struct str word;	 /* to be completed */
+	struct str word;	 /* word to complete */
 	const struct option *of; /* the word is its value; NULL: it is none */
-	bool is_behind;		 /* behind "--" */
+	bool is_behind;		 /* the word stands behind "--" */
 	size_t n_behind;	 /* words before it there */
 	const char *routine;	 /* the last word that is no option */
 	size_t n_given;		 /* words before it that are no options */
@@ -154,7 +154,7 @@ static void add_steps(struct line *l)
 		add_line(l, str_of(r->steps[i].name), NULL);
 }
 
-/* Several, with commas between. */
+/* Add steps of a list with commas; the part before the last comma stays. */
 static void add_step_list(struct line *l)
 {
 	size_t n = l->word.n;
@@ -238,7 +238,7 @@ static void add_values(struct line *l)
 
 /* ---- words behind a command ---- */
 
-/* One word of a synopsis, moved over; n = 0 at the end. */
+/* Take the next word of a synopsis; n = 0 at the end. */
 static struct str next_word(const char **p)
 {
 	struct str word;

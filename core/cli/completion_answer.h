@@ -1,6 +1,6 @@
 /*
- * `matins __complete WORDS…`: what the last word may become. The completion
- * scripts of the shells ask this for everything.
+ * `matins __complete WORDS…`: answers for the last word. The completion scripts
+ * of the shells ask for everything here.
  *
  * The value of an option is said by its row: "full|golden" are words, FILE and
  * the like are files, SERVER is one of the configuration, A,B are steps of the

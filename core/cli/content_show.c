@@ -56,7 +56,7 @@ void content_files_release(struct content_files *f)
 	buf_release(&f->said);
 }
 
-/* Is there a plain file of that name with these bytes? */
+/* Report whether a plain file of that name has these bytes. */
 static bool holds(int dir, const char *name, struct str bytes)
 {
 	AUTO(fd_closep)

@@ -22,7 +22,7 @@ struct content_files {
 	struct outfolder folder;
 	size_t max;	 /* bytes of one file; LIMIT_MESSAGE_BYTES_MAX */
 	struct buf said; /* their paths, a line each */
-	bool failed;	 /* one could not be saved; said on stderr */
+	bool failed;	 /* a file could not be saved; printed on stderr */
 };
 
 #define CONTENT_FILES_INIT                                                \
@@ -31,7 +31,7 @@ struct content_files {
 	}
 
 /*
- * Before the server is started, which might write there.
+ * Open the folder before the server starts: it might write there.
  *
  * dir     of --save, made where it is not there; NULL: save nothing
  * errors  ERR_SYS
@@ -51,7 +51,7 @@ void content_files_release(struct content_files *f);
  * json  a block; or with `item` an item of `contents` of resources/read
  */
 void content_save(struct content_files *f, struct str json, bool item);
-/* All blocks of an array. */
+/* Save all blocks of an array. */
 void content_save_all(struct content_files *f, struct str array, bool items);
 
 #endif

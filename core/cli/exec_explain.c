@@ -61,7 +61,7 @@ static void list_line(struct buf *out, const char *name,
 	buf_addf(out, "%s\n", more);
 }
 
-/* By the most that may be done with it. */
+/* Name the strongest access. */
 static const char *may(unsigned access)
 {
 	if (access & GATE_ACCESS_WRITE)
@@ -99,7 +99,7 @@ static void grant_lines(struct buf *out, const struct gate_explained *e)
 	}
 }
 
-/* Some of them say what kind of thing they are. */
+/* Name three of the base folders as examples. */
 static void base_line(struct buf *out, const struct gate_explained *e)
 {
 	enum { SHOWN = 3 };

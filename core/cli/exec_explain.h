@@ -1,5 +1,5 @@
 /*
- * `exec --explain`: what a program would get, without starting it.
+ * `exec --explain`: the grants of a program, without starting it.
  */
 #ifndef CORE_CLI_EXEC_EXPLAIN_H
 #define CORE_CLI_EXEC_EXPLAIN_H
@@ -11,10 +11,10 @@
 #include "gate/gate.h"
 
 /*
- * Print on stdout what the request came to: as text, or as one JSON document.
+ * Print the grants of a request on stdout: as text, or as one JSON document.
  * Values of variables are not printed.
  *
- * projects  what presets grant, policy_sources_projects()
+ * projects  projects of presets, policy_sources_projects()
  * errors  ERR_SYS
  */
 int exec_explain(const struct gate_request *request,

@@ -18,7 +18,7 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 #define STATUS_NO 1
-/* Of a command in a hint. */
+/* Longest command in a hint. */
 #define TRACE_BYTES 60
 
 const char exec_hint_download[] =
@@ -54,8 +54,8 @@ static void say_signal(const struct gate_verdict *v)
 }
 
 /*
- * Without a control group a refused allocation, or process, is an error that
- * only the program sees. Bounds that somebody has set are worth a line then.
+ * Name the limits of the options: without a control group only the program sees
+ * a refused allocation or process.
  */
 static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 {

@@ -9,9 +9,9 @@
 #include "gate/gate.h"
 
 /*
- * Name what was refused, which limit was hit, the signal that killed it, and,
- * where a failure may well come from the policy, the option that would change
- * it. A program that succeeded is left alone, but for rules of its own.
+ * Print refusals, the limit that was hit, the signal that killed the program,
+ * and, where the policy is a likely cause of the failure, the option that would
+ * change it. A program that succeeded gets only notes of its own rules.
  */
 void exec_say(const struct gate_request *request, const struct child_end *e);
 

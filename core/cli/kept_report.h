@@ -14,10 +14,10 @@
 
 struct kept_query {
 	const char *which; /* a generation, or "last": the last that finished */
-	/* Of "last": NULL means any. */
+	/* For "last"; NULL: any. */
 	const char *routine;
 	const char *file; /* kept_file() */
-	bool whole;	  /* of "last": none that left steps out by hand */
+	bool whole;	  /* for "last": only runs of all steps */
 };
 
 /*

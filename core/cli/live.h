@@ -1,7 +1,7 @@
 /*
- * One line on a terminal that says what is going on; nothing in a pipe.
+ * One line of progress on a terminal; nothing in a pipe.
  *
- * Whoever prints anything else to stderr meanwhile takes it off before.
+ * Call live_clear() before anything else is printed to stderr.
  */
 #ifndef CORE_CLI_LIVE_H
 #define CORE_CLI_LIVE_H
@@ -12,14 +12,14 @@
 #include "core/base/buf.h"
 
 struct live {
-	bool on;	 /* stderr is a terminal, and nobody asked for quiet */
-	bool drawn;	 /* the line is on the screen now */
-	struct buf text; /* shown text; as it came, without secrets */
+	bool on;	   /* stderr is a terminal, without --quiet */
+	bool drawn;	   /* the line is on the screen now */
+	struct buf text;   /* shown text; as it came, without secrets */
 	uint64_t begin_ns; /* since when */
 };
 
 void live_init(struct live *l);
-/* Something begins: "calling echo". */
+/* Begin a line: "calling echo". */
 void live_begin(struct live *l, const char *text, uint64_t now_ns);
 /* Show the progress that a server reports: "40 % reading". */
 void live_note(struct live *l, const char *text, struct str note);

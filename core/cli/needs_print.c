@@ -7,7 +7,7 @@
 #include "core/base/jw.h"
 #include "core/config/keys.h"
 
-/* As a basic string of TOML; names of files may hold any byte but NUL. */
+/* Append a basic string of TOML; file names may hold any byte but NUL. */
 static void add_quoted(struct buf *out, const char *s)
 {
 	buf_addc(out, '"');
@@ -24,7 +24,7 @@ static void add_quoted(struct buf *out, const char *s)
 	buf_addc(out, '"');
 }
 
-/* In a comment nothing may look like the end of the line. */
+/* Append a text to a comment, which control characters must not end. */
 static void add_plain(struct buf *out, const char *s)
 {
 	for (; *s; s++)

@@ -14,7 +14,7 @@ struct needs_print {
 	uint64_t dropped;  /* records beyond the bound */
 };
 
-/* Values are quoted; what is not granted stands in comments, with why. */
+/* Print TOML; rows without a grant stand in comments, with the reason. */
 void needs_print_toml(const struct needs_print *p, struct buf *out);
 /*
  * {"sandbox": {…}, "needs": […], "dropped": n}; dropped counts events whose

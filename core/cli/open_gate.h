@@ -11,14 +11,14 @@
 struct gate_wish {
 	const struct config *config; /* NULL: the command needs none */
 	struct strlist named;	     /* programs that the command line names */
-	const struct strlist *exec;  /* more of them, of --exec; may be NULL */
+	const struct strlist *exec;  /* more programs, of --exec; may be NULL */
 	struct strlist files;	     /* absolute; no program may write them */
 	const char *token_store;     /* hidden from programs; may be NULL */
 	bool is_trace;		     /* leash_open_for_trace() */
 };
 
 /*
- * arena   holds what the gate borrows
+ * arena   for lists that the gate borrows
  * errors  leash_find(), gate_new()
  */
 int open_gate(const struct gate_wish *wish, struct arena *arena,

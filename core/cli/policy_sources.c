@@ -41,7 +41,8 @@ static int read_file(const char *path, struct arena *arena,
 {
 	const struct config_options options = {
 		.path = path,
-		.routine = "", /* of a whole configuration, [sandbox] only */
+		.routine =
+			"", /* read only [sandbox] of a whole configuration */
 		.policy_only = true,
 	};
 	struct config_file file;
@@ -76,12 +77,12 @@ struct strlist policy_sources_files(const struct args *args,
 /* The home is by where it really lies. */
 static bool is_narrow_in(const char *path, const char *home)
 {
-	/* HOME itself, what is above it, ~/.ssh and the like */
+	/* HOME, folders above it, ~/.ssh and the like are wide */
 	return !place_covers(path, home) &&
 	       !(place_covers(home, path) && path[strlen(home) + 1] == '.');
 }
 
-/* May a preset grant this folder? */
+/* Report whether a preset may grant this folder. */
 static bool is_narrow(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
@@ -97,7 +98,7 @@ static bool is_narrow(const char *path)
 	return true;
 }
 
-/* Root's or the user's, and nobody else can write it. */
+/* Report whether only root or the user can write a path. */
 static bool is_own(const char *path)
 {
 	struct stat st;
@@ -188,7 +189,7 @@ static void add_words(struct strlist *list, const char *words,
 	}
 }
 
-/* Of `settings` those that are there: they may be granted, not missed. */
+/* Add the existing files of `settings`; a missing one is no error. */
 static void add_settings(struct strlist *list, const char *settings,
 			 struct arena *arena)
 {

@@ -14,7 +14,7 @@ static uint64_t now_ns(void)
 	return clock_system()->now_ns(clock_system());
 }
 
-/* Go up over what was drawn and clear to the end of the screen. */
+/* Erase the drawn lines: go up and clear to the end of the screen. */
 static void erase(struct progress *p, struct buf *out)
 {
 	if (p->drawn)
@@ -60,7 +60,7 @@ static void begun(void *arg, const char *step)
 	p->running[p->n++] = (struct progress_line){step, now_ns()};
 }
 
-/* Also of steps that were skipped and never began. */
+/* Drop the line of a step; skipped steps have none. */
 static void ended(void *arg, const struct report_step *step)
 {
 	struct progress *p = arg;

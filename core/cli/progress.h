@@ -6,10 +6,10 @@
 
 #include "core/run/run.h"
 
-#define PROGRESS_LINES 8 /* of more steps the number is shown */
+#define PROGRESS_LINES 8 /* further steps are counted */
 
 struct progress {
-	bool live; /* stderr is a terminal, and nobody asked for quiet */
+	bool live; /* stderr is a terminal, without --quiet */
 	struct progress_line {
 		const char *step; /* borrowed */
 		uint64_t begin_ns;

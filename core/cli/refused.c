@@ -4,11 +4,11 @@
 #include <string.h>
 
 /*
- * By the words of errno(3) and its names, and those that servers add. Where a
- * line has several the first of this table counts.
+ * Words and names of errno(3), and words that servers add. Of several in a line
+ * the first row counts.
  */
 static const struct {
-	const char *words; /* in small letters */
+	const char *words; /* words in lower case */
 	enum refused_kind kind;
 } signs[] = {
 	{"enotcached", REFUSED_DOWNLOAD},
@@ -77,7 +77,7 @@ static struct str quoted(struct str rest)
 	return (struct str){inside.p, end};
 }
 
-/* A word that begins with one slash, without what a sentence puts behind. */
+/* Take a word that begins with one slash, without punctuation behind it. */
 static struct str bare(struct str rest)
 {
 	size_t n = 0;
@@ -92,7 +92,7 @@ static struct str bare(struct str rest)
 	return (struct str){n > 1 ? rest.p : NULL, n > 1 ? n : 0};
 }
 
-/* Can a path begin here? "it's" has a quote that opens none. */
+/* Report whether a path can begin here; the quote in "it's" opens none. */
 static bool is_begin(struct str line, size_t i)
 {
 	return !i || isspace((unsigned char)line.p[i - 1]) ||
@@ -113,7 +113,7 @@ static struct str path_in(struct str line)
 	return (struct str){NULL, 0};
 }
 
-/* Is `a` the better clue? */
+/* Report whether `a` is the better clue. */
 static bool is_better(const struct refused *a, const struct refused *b)
 {
 	bool a_says = a->kind > REFUSED_MISSING;

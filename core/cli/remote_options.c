@@ -23,7 +23,7 @@ const char *remote_options_any(const struct args *args)
 
 struct text_row {
 	const char *option;
-	size_t offset; /* of a const char * in the spec */
+	size_t offset; /* offset of a const char * in the spec */
 	bool is_path;
 };
 
@@ -79,7 +79,7 @@ static int bad_word(const char *option, const char *text, const char *words,
 		       text, words);
 }
 
-/* One of the words that the row of the option lists. */
+/* Read one of the words in the row of the option. */
 static int read_word(const struct args *args, const char *option,
 		     const char **ret, struct err *err)
 {

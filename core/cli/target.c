@@ -89,7 +89,7 @@ static int open_remote(struct target *t, const struct args *args,
 	t->remotes = remotes_new(&options);
 	if (remote_server_new(t->remotes, &spec, &t->remote, err) < 0)
 		return -1;
-	/* of --url, what may be a secret in it is not shown */
+	/* a URL is shown without its secrets */
 	if (!s)
 		t->name = remote_server_text(t->remote);
 	return 0;
@@ -119,7 +119,7 @@ static int make_sampler(struct target *t, const struct args *args,
 	return 0;
 }
 
-/* ---- what the server sends beside answers ---- */
+/* ---- messages beside answers ---- */
 
 static void say_log(struct target *t, const struct session_event *e)
 {
@@ -375,7 +375,7 @@ void target_help(void)
 
 /* ---- the end ---- */
 
-/* Of errors that a command ends with, what `exec` has numbers for is 1. */
+/* Print an error; statuses that only `exec` uses become 1. */
 static int failed(struct target *t, struct err *err)
 {
 	struct target_answer a = {.outcome = TARGET_FAILED};
@@ -440,7 +440,7 @@ static int answered_otherwise(const struct target *t)
 	return 1;
 }
 
-/* Also when the tool answered: "fetch failed" is an answer. */
+/* Print denials even if the tool answered: "fetch failed" is an answer. */
 static void say_denials(const struct target *t, int status)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;

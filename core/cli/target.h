@@ -36,12 +36,12 @@ struct target {
 	struct arena arena;
 	struct config_file file;
 	const struct config *config; /* NULL: there is none */
-	const char *name;	     /* of the server, for people */
+	const char *name;	     /* name of the server, for people */
 	struct gate_policy policy, cmd_policy;
-	struct gate_request request; /* of a program */
+	struct gate_request request; /* request of a program */
 	const char *server;	     /* name in the configuration */
-	const char *url;	     /* of a remote server; NULL: a program */
-	struct remotes *remotes;     /* NULL: none */
+	const char *url;	 /* URL of a remote server; NULL: a program */
+	struct remotes *remotes; /* NULL: none */
 	struct remote_server *remote;
 	struct env env;
 	const char *const *given_env; /* --env; goes over the server's */
@@ -75,7 +75,7 @@ int target_open(struct target *t, const struct args *args, struct err *err)
 /*
  * Like target_open(), without starting the server.
  *
- * server  of the configuration; NULL: what the options say
+ * server  name in the configuration; NULL: by the options
  */
 int target_prepare(struct target *t, const struct args *args,
 		   const char *server, struct err *err) MUST_USE;
@@ -83,12 +83,12 @@ int target_prepare(struct target *t, const struct args *args,
 /*
  * End the server, print the error, release everything.
  *
- * status  what the command ends with, or -1 with err
+ * status  status of the command, or -1 with err
  * returns the exit status, or -1 with an err that main.c prints
  */
 int target_close(struct target *t, int status, struct err *err) MUST_USE;
 
-/* Print what a target is, and the presets, on stdout; for --help. */
+/* Print the forms of a target, and the presets, on stdout; for --help. */
 void target_help(void);
 
 /* ---- one request ---- */
@@ -96,17 +96,18 @@ void target_help(void);
 enum target_outcome {
 	TARGET_RESULT,
 	TARGET_ERROR,  /* the server's own */
-	TARGET_FAILED, /* no answer came */
+	TARGET_FAILED, /* no answer arrived */
 };
 
 struct target_answer {
 	enum target_outcome outcome;
 	struct str result; /* JSON */
 	int64_t code;
-	struct str message; /* of the server's error, decoded; else ours */
-	struct str data;    /* JSON; {NULL, 0} without */
-	const char *kind;   /* "rpc_error", "deadline_call", … */
-	uint64_t line;	    /* of the file of --batch; 0 without */
+	struct str
+		message; /* message of the server's error, decoded; else ours */
+	struct str data; /* JSON; {NULL, 0} without */
+	const char *kind; /* "rpc_error", "deadline_call", … */
+	uint64_t line;	  /* line of the --batch file; 0 without */
 };
 
 /*
@@ -129,7 +130,7 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 	MUST_USE;
 
 /*
- * All pages of a listing; warnings go to stderr. Errors as above.
+ * List all pages; warnings go to stderr. Errors as above.
  */
 int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
 		struct err *err) MUST_USE;
@@ -150,8 +151,8 @@ int target_unknown(const struct target *t, const struct listing *l,
 
 /*
  * {"error":{kind, message, code, data, line, stderr}} without newline, the
- * last four where there are such; appended. stderr is the end of what the
- * server wrote there, when no answer came of it.
+ * last four where they exist; appended. stderr is the end of the server's
+ * stderr when it gave no answer.
  */
 void target_write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out);
@@ -166,9 +167,9 @@ void target_say_error(const struct target *t, const struct target_answer *a,
 		      struct buf *out);
 
 /*
- * Where a failing server or tool says that something was refused or is not
- * there: one line on what the sandbox grants and how to grant more. Once, and
- * not with --quiet.
+ * Print one line with the grants of the sandbox and the option for more, when
+ * the text of a failing server or tool names a refused or missing file. Printed
+ * once, and not with --quiet.
  *
  * said  the text of its error, or the end of its stderr
  */
@@ -187,10 +188,10 @@ int target_put_json(struct target *t, struct str json, struct err *err)
  */
 int target_put_text(struct target *t, struct str text, struct err *err)
 	MUST_USE;
-/* As target_put_text() without the newline, and into `out`. */
+/* Like target_put_text(), into `out` and without a newline. */
 void target_show(const struct target *t, struct str text, bool keep_newlines,
 		 struct buf *out);
-/* Write to stdout; EPIPE is told as such. */
+/* Write to stdout. errors ERR_SYS, EPIPE among them */
 int target_write(struct str bytes, struct err *err) MUST_USE;
 
 /* "@FILE", "@-" (stdin) or the text itself; appended. errors ERR_USAGE */

@@ -1,4 +1,4 @@
-/* One request of a command, its answer, and the listings made of several. */
+/* Requests of a command, their answers, and listings of several pages. */
 #include <signal.h>
 
 #include "core/base/log.h"
@@ -8,7 +8,7 @@
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
 
-/* Of the stderr of a server, in an error. */
+/* Bytes of a server's stderr in an error. */
 #define STDERR_BYTES 4096
 
 const char *target_signal_name(int signal)

@@ -1,10 +1,9 @@
 /*
- * One line on what the sandbox may have to do with a failure.
+ * One line about the part of the sandbox in a failure.
  *
- * A server's text is the only sign of it, and nobody should grant what a
- * server asks for without a look: a path is put into an option only where it
- * was meant in any case, because it lies in the current folder or is an
- * argument of the server's command, and is not hidden.
+ * The only sign is a text of the server, whose wishes need a look before they
+ * are granted: an option is suggested only for a path in the current folder or
+ * in an argument of the server's command that is not hidden.
  */
 #include <libgen.h>
 #include <limits.h>
@@ -18,14 +17,14 @@
 #include "core/cli/refused.h"
 #include "core/cli/target.h"
 
-/* Of the folders that were granted. */
+/* Bytes of granted folders in the line. */
 #define GRANTED_BYTES 300
 
 /* ---- paths ---- */
 
 /*
- * Absolute and without links; of what is not there the nearest folder above,
- * with what is missing behind it. "" when it is too long.
+ * Resolve a path; of a missing file resolve the nearest folder above and append
+ * the rest. "" when the path is too long.
  */
 static const char *real_of(struct target *t, struct str path)
 {

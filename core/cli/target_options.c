@@ -61,7 +61,7 @@ static int open_config(struct target *t, const struct args *args,
 		.path = path,
 		.lax = args_has(args, "lax"),
 		.server = server,
-		/* of a whole configuration, [sandbox] only */
+		/* read only [sandbox] of a whole configuration */
 		.routine = server ? NULL : "",
 	};
 

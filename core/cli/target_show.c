@@ -25,7 +25,7 @@ int target_write(struct str bytes, struct err *err)
 	return 0;
 }
 
-/* For scrub_set_patience() */
+/* Callback of scrub_set_patience(). */
 static bool is_not_interrupted(void *arg)
 {
 	(void)arg;
@@ -33,8 +33,8 @@ static bool is_not_interrupted(void *arg)
 }
 
 /*
- * `scrub` is scrub_json() or scrub_apply(). A large text takes a while, and
- * what was interrupted is not shown.
+ * Scrub a text with scrub_json() or scrub_apply(), which may take a while; an
+ * interrupted text is not printed.
  */
 static int scrub_in_peace(struct target *t, struct str *text, struct buf *clean,
 			  size_t (*scrub)(const struct scrub *, struct str,

@@ -292,7 +292,7 @@ int tool_args_read(char *const *words, size_t n, const char *object,
 		*ret = given;
 		return 0;
 	}
-	/* whether the schema is of use is said by who checks by it */
+	/* the check of arguments reports an unusable schema */
 	if (schema.p && schema_compile(schema, NULL, &compiled, &ignored) == 0)
 		wr.compiled = compiled;
 	if (write_all(&wr, given, &out, err) < 0)
