@@ -5,12 +5,15 @@
  * Everything ends within KEY_PLACE_MS, and nobody is asked to unlock
  * anything: a collection that is locked is an error. Only the bus that
  * DBUS_SESSION_BUS_ADDRESS names as a socket is used; libsystemd starts no
- * thread, and no program for an address of that kind. The secret crosses
- * that socket as it is: who can listen there can ask for it as well.
+ * thread, and no program for an address of that kind. libsecret does not keep
+ * these promises: it asks to unlock, and its threads stay after the first
+ * call, also when no bus answers. The secret crosses the socket as it is: a
+ * program that can listen there can ask for it as well.
  *
  * source  Secret Service API 0.2, freedesktop.org
  */
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <systemd/sd-bus.h>
 
@@ -36,6 +39,7 @@
 	X(sd_bus_error_free)              \
 	X(sd_bus_message_new_method_call) \
 	X(sd_bus_message_append)          \
+	X(sd_bus_message_appendv)         \
 	X(sd_bus_message_append_array)    \
 	X(sd_bus_message_open_container)  \
 	X(sd_bus_message_close_container) \
@@ -47,22 +51,16 @@
 	X(sd_bus_message_skip)            \
 	X(sd_bus_message_unref)
 
-struct library {
+static struct {
 	BUS_FUNCTIONS(DL_MEMBER)
-};
+} lib;
 
-static const struct library *library(struct err *err)
+typedef sd_bus_message message; /* as the library names it */
+
+static void message_unrefp(message **m)
 {
-	static const char *const names[] = {BUS_FUNCTIONS(DL_NAME)};
-	static struct library functions;
-	static struct dl dl = DL(LIBRARY, names, functions);
-
-	if (dl_load(&dl))
-		return &functions;
-	err_set(err, ERR_CREDENTIAL,
-		"the secret service needs " LIBRARY ", which is not here; "
-		"install it: apt-get install libsystemd0");
-	return NULL;
+	if (*m)
+		lib.sd_bus_message_unref(*m);
 }
 
 /* ---- the connection ---- */
@@ -72,17 +70,15 @@ static const struct library *library(struct err *err)
 #define INTERFACE(name) "org.freedesktop.Secret." name
 
 struct service {
-	const struct library *lib;
-	sd_bus *bus;	  /* owned */
-	uint64_t end_us;  /* monotonic; nothing takes longer */
-	const char *call; /* the last one, for errors */
+	sd_bus *bus;	 /* owned */
+	uint64_t end_us; /* monotonic; nothing takes longer */
 	char session[256];
 };
 
 static void service_release(struct service *s)
 {
 	if (s->bus)
-		s->lib->sd_bus_close_unref(s->bus);
+		lib.sd_bus_close_unref(s->bus);
 }
 
 static uint64_t now_us(void)
@@ -98,11 +94,32 @@ static uint64_t left_us(const struct service *s)
 	return now < s->end_us ? s->end_us - now : 0;
 }
 
-static int no_answer(const char *what, int sys, struct err *err)
+static int not_usable(const char *what, const char *why, struct err *err)
 {
 	return err_set(err, ERR_CREDENTIAL,
 		       "the desktop's secret service cannot be used: %s: %s",
-		       what, strerror(sys));
+		       what, why);
+}
+
+static int is_locked(struct err *err)
+{
+	return err_set(err, ERR_CREDENTIAL,
+		       "the desktop's secret service is locked; unlock it and "
+		       "try again");
+}
+
+static int load(struct service *s, struct err *err)
+{
+	static const char *const names[] = {BUS_FUNCTIONS(DL_NAME)};
+	static struct dl dl = DL(LIBRARY, names, lib);
+
+	s->end_us = now_us() + KEY_PLACE_MS * UINT64_C(1000);
+	return dl_load(&dl)
+		       ? 0
+		       : err_set(err, ERR_CREDENTIAL,
+				 "the secret service needs " LIBRARY
+				 ", which is not here; install it: apt-get "
+				 "install libsystemd0");
 }
 
 /* The socket; another kind of address could start a program. */
@@ -134,99 +151,76 @@ static int connect_bus(struct service *s, struct err *err)
 
 	if (find_address(&address, err) < 0)
 		return -1;
-	r = s->lib->sd_bus_new(&s->bus);
+	r = lib.sd_bus_new(&s->bus);
 	if (r >= 0)
-		r = s->lib->sd_bus_set_address(s->bus, address);
+		r = lib.sd_bus_set_address(s->bus, address);
 	if (r >= 0)
-		r = s->lib->sd_bus_set_bus_client(s->bus, 1);
+		r = lib.sd_bus_set_bus_client(s->bus, 1);
 	if (r >= 0)
-		r = s->lib->sd_bus_start(s->bus);
-	while (r >= 0 && s->lib->sd_bus_is_ready(s->bus) == 0) {
-		r = s->lib->sd_bus_process(s->bus, NULL);
+		r = lib.sd_bus_start(s->bus);
+	while (r >= 0 && lib.sd_bus_is_ready(s->bus) == 0) {
+		r = lib.sd_bus_process(s->bus, NULL);
 		if (r == 0)
-			r = left_us(s) ? s->lib->sd_bus_wait(s->bus, left_us(s))
+			r = left_us(s) ? lib.sd_bus_wait(s->bus, left_us(s))
 				       : -ETIMEDOUT;
 	}
-	return r < 0 ? no_answer(address, -r, err) : 0;
+	return r < 0 ? not_usable(address, strerror(-r), err) : 0;
 }
 
-typedef sd_bus_message message; /* as the library names it */
+/* ---- calls ---- */
 
-struct exchange {
-	const struct library *lib;
-	message *request, *answer; /* owned */
-	message *at;		   /* the one that is read or written */
-};
-
-static void exchange_release(struct exchange *e)
-{
-	if (e->request)
-		e->lib->sd_bus_message_unref(e->request);
-	if (e->answer)
-		e->lib->sd_bus_message_unref(e->answer);
-}
-
-static int begin(struct service *s, struct exchange *e, const char *path,
-		 const char *interface, const char *member, struct err *err)
-{
-	int r;
-
-	e->lib = s->lib;
-	s->call = member;
-	r = s->lib->sd_bus_message_new_method_call(s->bus, &e->request, SERVICE,
-						   path, interface, member);
-	if (r >= 0)
-		r = s->lib->sd_bus_message_sensitive(e->request);
-	return r < 0 ? no_answer(member, -r, err) : 0;
-}
-
-/* r: what writing the request came to */
-static int finish(struct service *s, struct exchange *e, int r, struct err *err)
+/* Both messages are wiped when they are freed. */
+static int send_call(struct service *s, message *request, const char *member,
+		     message **answer, struct err *err)
 {
 	sd_bus_error why = SD_BUS_ERROR_NULL;
+	int r = lib.sd_bus_message_sensitive(request);
 
 	if (r >= 0)
-		r = left_us(s)
-			    ? s->lib->sd_bus_call(s->bus, e->request,
-						  left_us(s), &why, &e->answer)
-			    : -ETIMEDOUT;
+		r = left_us(s) ? lib.sd_bus_call(s->bus, request, left_us(s),
+						 &why, answer)
+			       : -ETIMEDOUT;
 	if (r >= 0)
-		r = s->lib->sd_bus_message_sensitive(e->answer);
-	if (r < 0 && why.message)
-		err_set(err, ERR_CREDENTIAL,
-			"the desktop's secret service cannot be used: %s: %s",
-			s->call, why.message);
-	else if (r < 0)
-		no_answer(s->call, -r, err);
-	s->lib->sd_bus_error_free(&why);
+		r = lib.sd_bus_message_sensitive(*answer);
+	if (r < 0)
+		not_usable(member, why.message ? why.message : strerror(-r),
+			   err);
+	lib.sd_bus_error_free(&why);
 	return r < 0 ? -1 : 0;
 }
 
-static int bad_answer(const struct service *s, struct err *err)
+/* A call with the arguments that sd_bus_message_append() takes. */
+static int call(struct service *s, message **answer, struct err *err,
+		const char *path, const char *interface, const char *member,
+		const char *types, ...)
 {
-	return no_answer(s->call, EBADMSG, err);
+	AUTO(message_unrefp) message *request = NULL;
+	va_list ap;
+	int r = lib.sd_bus_message_new_method_call(s->bus, &request, SERVICE,
+						   path, interface, member);
+
+	va_start(ap, types);
+	if (r >= 0)
+		r = lib.sd_bus_message_appendv(request, types, ap);
+	va_end(ap);
+	return r < 0 ? not_usable(member, strerror(-r), err)
+		     : send_call(s, request, member, answer, err);
 }
 
 static int open_service(struct service *s, struct err *err)
 {
-	AUTO(exchange_release) struct exchange e = {0};
+	AUTO(message_unrefp) message *answer = NULL;
 	const char *path;
-	int r;
 
-	s->lib = library(err);
-	s->end_us = now_us() + KEY_PLACE_MS * UINT64_C(1000);
-	if (!s->lib || connect_bus(s, err) < 0 ||
-	    begin(s, &e, FOLDER, INTERFACE("Service"), "OpenSession", err) < 0)
+	if (load(s, err) < 0 || connect_bus(s, err) < 0 ||
+	    call(s, &answer, err, FOLDER, INTERFACE("Service"), "OpenSession",
+		 "sv", "plain", "s", "") < 0)
 		return -1;
-	r = s->lib->sd_bus_message_append(e.request, "sv", "plain", "s", "");
-	if (finish(s, &e, r, err) < 0)
-		return -1;
-	if (s->lib->sd_bus_message_skip(e.answer, "v") < 0 ||
-	    s->lib->sd_bus_message_read(e.answer, "o", &path) < 0)
-		return bad_answer(s, err);
-	if ((size_t)snprintf(s->session, sizeof(s->session), "%s", path) >=
-	    sizeof(s->session))
-		return bad_answer(s, err);
+	if (lib.sd_bus_message_skip(answer, "v") < 0 ||
+	    lib.sd_bus_message_read(answer, "o", &path) < 0 ||
+	    (size_t)snprintf(s->session, sizeof(s->session), "%s", path) >=
+		    sizeof(s->session))
+		return not_usable("OpenSession", strerror(EBADMSG), err);
 	return 0;
 }
 
@@ -241,77 +235,69 @@ static void id_text(const unsigned char id[SEAL_ID_BYTES],
 		snprintf(ret + 2 * i, 3, "%02x", id[i]);
 }
 
+/* The first path of an array, "" when it is empty; false: bad types. */
+static bool read_first(message *m, const char **ret)
+{
+	const char *path = NULL;
+
+	if (lib.sd_bus_message_enter_container(m, 'a', "o") < 0 ||
+	    lib.sd_bus_message_read(m, "o", &path) < 0)
+		return false;
+	while (path && lib.sd_bus_message_skip(m, "o") > 0)
+		;
+	*ret = path ? path : "";
+	return lib.sd_bus_message_exit_container(m) >= 0;
+}
+
 /*
  * The first item that is open; path is "" when there is none.
+ * id      NULL: an item of any key
  * errors  ERR_CREDENTIAL  there is one, and it is locked
  */
 static int search(struct service *s, const unsigned char *id, char *path,
 		  size_t path_bytes, struct err *err)
 {
-	AUTO(exchange_release) struct exchange e = {0};
+	AUTO(message_unrefp) message *answer = NULL;
 	char hex[ID_TEXT_BYTES] = "";
-	const char *found = NULL, *locked = NULL;
-	int r;
+	const char *found, *locked;
 
-	if (begin(s, &e, FOLDER, INTERFACE("Service"), "SearchItems", err) < 0)
-		return -1;
-	if (id) {
+	if (id)
 		id_text(id, hex);
-		r = s->lib->sd_bus_message_append(e.request, "a{ss}", 2,
-						  "application", "matins",
-						  "key", hex);
-	} else {
-		r = s->lib->sd_bus_message_append(e.request, "a{ss}", 1,
-						  "application", "matins");
-	}
-	if (finish(s, &e, r, err) < 0)
+	if (call(s, &answer, err, FOLDER, INTERFACE("Service"), "SearchItems",
+		 "a{ss}", id ? 2 : 1, "application", "matins", "key", hex) < 0)
 		return -1;
-	if (s->lib->sd_bus_message_enter_container(e.answer, 'a', "o") < 0 ||
-	    s->lib->sd_bus_message_read(e.answer, "o", &found) < 0)
-		return bad_answer(s, err);
-	while (found && s->lib->sd_bus_message_skip(e.answer, "o") > 0)
-		;
-	if (s->lib->sd_bus_message_exit_container(e.answer) < 0 ||
-	    s->lib->sd_bus_message_enter_container(e.answer, 'a', "o") < 0 ||
-	    s->lib->sd_bus_message_read(e.answer, "o", &locked) < 0)
-		return bad_answer(s, err);
-	if (!found && locked)
-		return err_set(err, ERR_CREDENTIAL,
-			       "the desktop's secret service is locked; unlock "
-			       "it and try again");
-	r = snprintf(path, path_bytes, "%s", found ? found : "");
-	return (size_t)r < path_bytes ? 0 : bad_answer(s, err);
+	if (!read_first(answer, &found) || !read_first(answer, &locked) ||
+	    (size_t)snprintf(path, path_bytes, "%s", found) >= path_bytes)
+		return not_usable("SearchItems", strerror(EBADMSG), err);
+	return !*found && *locked ? is_locked(err) : 0;
 }
 
 static int read_secret(struct service *s, const char *item, struct buf *key,
 		       struct err *err)
 {
-	AUTO(exchange_release) struct exchange e = {0};
+	AUTO(message_unrefp) message *answer = NULL;
 	struct err ignored = ERR_INIT;
 	const void *bytes;
 	size_t n;
-	int r;
 
-	if (begin(s, &e, item, INTERFACE("Item"), "GetSecret", err) < 0)
+	if (call(s, &answer, err, item, INTERFACE("Item"), "GetSecret", "o",
+		 s->session) < 0)
 		return -1;
-	r = s->lib->sd_bus_message_append(e.request, "o", s->session);
-	if (finish(s, &e, r, err) < 0)
-		return -1;
-	if (s->lib->sd_bus_message_enter_container(e.answer, 'r', "oayays") <
-		    0 ||
-	    s->lib->sd_bus_message_skip(e.answer, "oay") < 0 ||
-	    s->lib->sd_bus_message_read_array(e.answer, 'y', &bytes, &n) < 0)
-		return bad_answer(s, err);
+	if (lib.sd_bus_message_enter_container(answer, 'r', "oayays") < 0 ||
+	    lib.sd_bus_message_skip(answer, "oay") < 0 ||
+	    lib.sd_bus_message_read_array(answer, 'y', &bytes, &n) < 0)
+		return not_usable("GetSecret", strerror(EBADMSG), err);
 	if (base64_decode(BASE64_URL, (struct str){bytes, n}, key, &ignored) <
 		    0 ||
 	    key->n != CRYPTO_KEY_BYTES)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the secret of matins in the desktop's secret "
-			       "service is none of its keys; remove it there");
+			       "service is not one of its keys; remove it "
+			       "there");
 	return 0;
 }
 
-static int service_find(int dir, const unsigned char *id,
+static int service_find(UNUSED int dir, const unsigned char *id,
 			unsigned char ret[CRYPTO_KEY_BYTES], struct err *err)
 {
 	AUTO(service_release) struct service s = {0};
@@ -319,7 +305,6 @@ static int service_find(int dir, const unsigned char *id,
 	unsigned char found[SEAL_ID_BYTES];
 	char path[256];
 
-	(void)dir;
 	if (open_service(&s, err) < 0 ||
 	    search(&s, id, path, sizeof(path), err) < 0)
 		return -1;
@@ -336,83 +321,68 @@ static int service_find(int dir, const unsigned char *id,
 
 /* ---- a new item ---- */
 
-static int append_properties(const struct library *lib, message *m,
-			     const char *hex)
+static int append_item(message *m, const char *session, const char *hex,
+		       struct str text)
 {
-	int r = lib->sd_bus_message_open_container(m, 'a', "{sv}");
+	int r = lib.sd_bus_message_append(
+		m, "a{sv}", 2, INTERFACE("Item.Label"), "s",
+		"matins: key of its tokens", INTERFACE("Item.Attributes"),
+		"a{ss}", 2, "application", "matins", "key", hex);
 
 	if (r >= 0)
-		r = lib->sd_bus_message_append(m, "{sv}",
-					       INTERFACE("Item.Label"), "s",
-					       "matins: key of its tokens");
+		r = lib.sd_bus_message_open_container(m, 'r', "oayays");
 	if (r >= 0)
-		r = lib->sd_bus_message_append(
-			m, "{sv}", INTERFACE("Item.Attributes"), "a{ss}", 2,
-			"application", "matins", "key", hex);
-	return r < 0 ? r : lib->sd_bus_message_close_container(m);
+		r = lib.sd_bus_message_append(m, "o", session);
+	if (r >= 0)
+		r = lib.sd_bus_message_append_array(m, 'y', "", 0);
+	if (r >= 0)
+		r = lib.sd_bus_message_append_array(m, 'y', text.p, text.n);
+	if (r >= 0)
+		r = lib.sd_bus_message_append(m, "s", "text/plain");
+	if (r >= 0)
+		r = lib.sd_bus_message_close_container(m);
+	return r < 0 ? r : lib.sd_bus_message_append(m, "b", 0);
 }
 
-static int append_secret(const struct library *lib, message *m,
-			 const char *session, struct str text)
-{
-	int r = lib->sd_bus_message_open_container(m, 'r', "oayays");
-
-	if (r >= 0)
-		r = lib->sd_bus_message_append(m, "o", session);
-	if (r >= 0)
-		r = lib->sd_bus_message_append_array(m, 'y', "", 0);
-	if (r >= 0)
-		r = lib->sd_bus_message_append_array(m, 'y', text.p, text.n);
-	if (r >= 0)
-		r = lib->sd_bus_message_append(m, "s", "text/plain");
-	return r < 0 ? r : lib->sd_bus_message_close_container(m);
-}
-
-/* Nobody is there to answer it. */
-static void dismiss(struct service *s, const char *prompt)
-{
-	AUTO(exchange_release) struct exchange e = {0};
-	struct err ignored = ERR_INIT;
-
-	if (begin(s, &e, prompt, INTERFACE("Prompt"), "Dismiss", &ignored) == 0)
-		finish(s, &e, 0, &ignored);
-}
-
-static int service_keep(int dir, const unsigned char key[CRYPTO_KEY_BYTES],
+static int service_keep(UNUSED int dir,
+			const unsigned char key[CRYPTO_KEY_BYTES],
 			struct err *err)
 {
+	static const char member[] = "CreateItem";
 	AUTO(service_release) struct service s = {0};
-	AUTO(exchange_release) struct exchange e = {0};
+	AUTO(message_unrefp)
+	message *request = NULL,
+		*answer = NULL, *dismissed = NULL;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	unsigned char id[SEAL_ID_BYTES];
 	char hex[ID_TEXT_BYTES];
+	struct err ignored = ERR_INIT;
 	const char *item, *prompt;
 	int r;
 
-	(void)dir;
 	seal_key_id(key, id);
 	id_text(id, hex);
 	base64_encode(BASE64_URL,
 		      (struct str){(const char *)key, CRYPTO_KEY_BYTES}, &text);
-	if (open_service(&s, err) < 0 ||
-	    begin(&s, &e, FOLDER "/aliases/default", INTERFACE("Collection"),
-		  "CreateItem", err) < 0)
+	if (open_service(&s, err) < 0)
 		return -1;
-	r = append_properties(s.lib, e.request, hex);
+	r = lib.sd_bus_message_new_method_call(s.bus, &request, SERVICE,
+					       FOLDER "/aliases/default",
+					       INTERFACE("Collection"), member);
 	if (r >= 0)
-		r = append_secret(s.lib, e.request, s.session, buf_str(&text));
-	if (r >= 0)
-		r = s.lib->sd_bus_message_append(e.request, "b", 0);
-	if (finish(&s, &e, r, err) < 0)
+		r = append_item(request, s.session, hex, buf_str(&text));
+	if (r < 0)
+		return not_usable(member, strerror(-r), err);
+	if (send_call(&s, request, member, &answer, err) < 0)
 		return -1;
-	if (s.lib->sd_bus_message_read(e.answer, "oo", &item, &prompt) < 0)
-		return bad_answer(&s, err);
+	if (lib.sd_bus_message_read(answer, "oo", &item, &prompt) < 0)
+		return not_usable(member, strerror(EBADMSG), err);
 	if (!strcmp(prompt, "/"))
 		return 0;
-	dismiss(&s, prompt);
-	return err_set(err, ERR_CREDENTIAL,
-		       "the desktop's secret service is locked; unlock it and "
-		       "try again");
+	/* nobody is there to answer the prompt */
+	(void)!call(&s, &dismissed, &ignored, prompt, INTERFACE("Prompt"),
+		    "Dismiss", "");
+	return is_locked(err);
 }
 
 const struct key_place key_place_service = {STORE_KEY_SERVICE, service_find,

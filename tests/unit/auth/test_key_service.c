@@ -292,7 +292,7 @@ TEST_IN(fixture, find, no_service, is_said)
 
 TEST_IN(fixture, find, no_key, is_said)
 {
-	check_fails(*state, PLAY_GARBAGE, false, "none of its keys");
+	check_fails(*state, PLAY_GARBAGE, false, "not one of its keys");
 }
 
 TEST_IN(fixture, find, wrong_types, is_said)
