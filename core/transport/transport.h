@@ -124,21 +124,4 @@ struct transport_stdio_options {
 struct transport *transport_stdio(const struct transport_stdio_options *options)
 	MUST_USE;
 
-/* ---- over a transcript, for tests ---- */
-
-/*
- * A recorded conversation, one message a line: "> " what the client says,
- * "< " what the server says, other lines are comments. What the server says
- * comes when as many messages were sent as stand before it. After the last
- * line the server's output ends.
- *
- * transcript  copied
- * errors      ERR_SYS
- */
-int transport_replay(struct str transcript, struct transport **ret,
-		     struct err *err) MUST_USE;
-/* The first message that was not what the transcript has; "" when all were.
-   Only the methods are compared. */
-const char *transport_replay_difference(const struct transport *t) MUST_USE;
-
 #endif

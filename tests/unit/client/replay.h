@@ -1,6 +1,13 @@
 /*
- * Over a recorded transcript: the server of a test that is only text.
+ * A transport over a recorded transcript: the server of a test that is only
+ * text, one message a line. "> " begins a line that the client sends, "< " one
+ * of the server; other lines are comments. A line of the server comes when as
+ * many messages were sent as stand before it. After the last line the server's
+ * output ends.
  */
+#ifndef MATINS_TESTS_UNIT_CLIENT_REPLAY_H
+#define MATINS_TESTS_UNIT_CLIENT_REPLAY_H
+
 #include <errno.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -184,8 +191,9 @@ static const struct transport_type replay_type = {
 	.free = replay_free,
 };
 
-int transport_replay(struct str transcript, struct transport **ret,
-		     struct err *err)
+/* transcript  copied; errors  ERR_SYS */
+static inline int transport_replay(struct str transcript,
+				   struct transport **ret, struct err *err)
 {
 	int fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	struct replay *r;
@@ -204,7 +212,11 @@ int transport_replay(struct str transcript, struct transport **ret,
 	return 0;
 }
 
-const char *transport_replay_difference(const struct transport *t)
+/* The first message that the transcript does not have; "" when it has all.
+   Only the methods are compared. */
+static inline const char *transport_replay_difference(const struct transport *t)
 {
 	return buf_cstr(&((const struct replay *)t)->difference);
 }
+
+#endif

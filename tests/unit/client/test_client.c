@@ -2,7 +2,7 @@
 
 #include "core/base/mem.h"
 #include "core/client/client.h"
-#include "core/transport/transport.h"
+#include "tests/unit/client/replay.h"
 
 /* What came, in words, one event a line. */
 struct seen {

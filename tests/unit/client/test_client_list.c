@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "core/client/client.h"
-#include "core/transport/transport.h"
+#include "tests/unit/client/replay.h"
 
 struct world {
 	struct loop loop;
