@@ -5,7 +5,7 @@
  *	easy = c->curl_easy_init();
  *
  * Nothing is linked: a process without remote servers maps neither curl nor
- * OpenSSL. Only core/transport/http*.c and tunnel.c look in here.
+ * OpenSSL. Only core/transport/http*.[ch] and tunnel.c look in here.
  */
 #ifndef CORE_TRANSPORT_CURL_H
 #define CORE_TRANSPORT_CURL_H

@@ -1,14 +1,18 @@
 #include "core/transport/http.h"
 
 #include <assert.h>
+#include <dirent.h>
 #include <sys/resource.h>
 
+#include "core/base/fd.h"
 #include "core/base/mem.h"
-#include "core/transport/http_inner.h"
+#include "core/transport/http_exchange.h"
 
 /* Descriptors that are left for the rest of the program. */
 #define RESERVED_FDS 64
 #define CONNECT_MS 10000
+/* Bytes of a document of metadata: those are small. */
+#define FETCH_MAX (1024 * 1024)
 
 /* ---- lists ---- */
 
@@ -106,7 +110,7 @@ static void finish(struct http_exchange *x)
 void http_give_up(struct http_exchange *x, enum http_end_kind kind,
 		  const char *why)
 {
-	http_fail(x, kind, "%s", why);
+	http_exchange_fail(x, kind, "%s", why);
 	take_out(x);
 	finish(x);
 }
@@ -155,8 +159,8 @@ static void on_idle(void *arg)
 		loop_timer_set(loop, &x->idle, due);
 		return;
 	}
-	http_fail(x, HTTP_TIMEOUT, "nothing came for %llu ms",
-		  (unsigned long long)x->r.idle_ms);
+	http_exchange_fail(x, HTTP_TIMEOUT, "nothing came for %llu ms",
+			   (unsigned long long)x->r.idle_ms);
 	take_out(x);
 	finish(x);
 }
@@ -222,7 +226,7 @@ static void conclude(struct http_exchange *x, CURLcode code)
 	if (x->is_cancelled) {
 		drop(x);
 	} else {
-		http_say(x, code);
+		http_exchange_conclude(x, code);
 		finish(x);
 	}
 }
@@ -257,7 +261,7 @@ static void fail_deaf(struct http *h)
 			drop(x);
 			continue;
 		}
-		http_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
+		http_exchange_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
 		finish(x);
 	}
 }
@@ -357,7 +361,7 @@ static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
 /* Give one to libcurl that was taken from the queue. */
 static void begin(struct http *h, struct http_exchange *x)
 {
-	if (!http_setup(x)) {
+	if (!http_exchange_prepare(x)) {
 		finish(x);
 		return;
 	}
@@ -396,6 +400,51 @@ static void on_kick(void *arg)
 	while ((x = take_first(&h->queue)))
 		begin(h, x);
 	collect(h);
+}
+
+/* ---- authorities ---- */
+
+/* A folder of authorities is of use when its files are named by hashes. */
+static bool is_hashed(const char *folder)
+{
+	DIR *dir = folder ? opendir(folder) : NULL;
+	const struct dirent *entry;
+	bool found = false;
+
+	while (dir && !found && (entry = readdir(dir)))
+		found = strspn(entry->d_name, "0123456789abcdef") == 8 &&
+			entry->d_name[8] == '.';
+	if (dir)
+		closedir(dir);
+	return found;
+}
+
+/*
+ * Authorities beside those of the system: the folder of the system is looked
+ * into as needed, which is faster than reading its one large file each time.
+ * Where there is no such folder, the large file and ours become one text.
+ * file  NULL: none beside
+ */
+static int load_trust(struct http *h, const char *file, struct err *err)
+{
+	const curl_version_info_data *version = h->lib->version;
+
+	if (is_hashed(version->capath))
+		h->ca_folder = version->capath;
+	if (!file)
+		return 0;
+	if (!h->ca_folder && version->cainfo) {
+		if (fd_read_file(version->cainfo, &h->authorities, err) < 0)
+			return -1;
+		buf_addc(&h->authorities, '\n');
+	}
+	if (fd_read_file(file, &h->authorities, err) < 0)
+		return -1;
+	if (!memmem(buf_cstr(&h->authorities), h->authorities.n,
+		    "-----BEGIN CERTIFICATE-----", 27))
+		return err_set(err, ERR_SYNTAX, "%s: no certificate in PEM",
+			       file);
+	return 0;
 }
 
 /* ---- all of it ---- */
@@ -450,7 +499,7 @@ int http_new(const struct http_options *options, struct http **ret,
 	h->user_agent = mem_strdup(options->user_agent);
 	h->timer = (struct loop_timer){.fire = on_timer, .arg = h};
 	h->kick = (struct loop_timer){.fire = on_kick, .arg = h};
-	if (http_trust_load(h, options->ca_file, err) < 0) {
+	if (load_trust(h, options->ca_file, err) < 0) {
 		http_free(h);
 		return -1;
 	}
@@ -486,4 +535,78 @@ void http_free(struct http *h)
 const char *http_library(void)
 {
 	return curl_library_text();
+}
+
+/* ---- small documents ---- */
+
+struct fetch {
+	void (*done)(void *arg, const struct http_fetched *f);
+	void *arg;
+	struct buf body, lines, media_type; /* owned; may hold tokens */
+	struct http_head head;		    /* slices of the two before */
+};
+
+static void fetch_on_head(void *arg, const struct http_head *head)
+{
+	struct fetch *f = arg;
+
+	f->head = *head;
+	buf_add_str(&f->lines, head->lines);
+	buf_add_str(&f->media_type, head->media_type);
+	f->head.lines = buf_str(&f->lines);
+	f->head.media_type = buf_str(&f->media_type);
+}
+
+static bool fetch_on_body(void *arg, struct str bytes)
+{
+	struct fetch *f = arg;
+
+	buf_add_str(&f->body, bytes);
+	return true;
+}
+
+static void fetch_on_end(void *arg, const struct http_end *end)
+{
+	struct http_fetched fetched = {.end = *end};
+	struct fetch *f = arg;
+
+	if (end->kind == HTTP_DONE) {
+		fetched.status = f->head.status;
+		fetched.head = &f->head;
+		fetched.body = buf_str(&f->body);
+	}
+	f->done(f->arg, &fetched);
+}
+
+static void fetch_release(void *arg)
+{
+	struct fetch *f = arg;
+
+	buf_wipe(&f->body);
+	buf_wipe(&f->lines);
+	buf_release(&f->media_type);
+	free(f);
+}
+
+struct http_exchange *http_fetch(struct http *h, const struct http_request *r,
+				 void (*done)(void *arg,
+					      const struct http_fetched *f),
+				 void *arg)
+{
+	struct fetch *f = mem_zalloc(sizeof(*f));
+	struct http_request own = *r;
+	struct http_exchange *x;
+
+	f->done = done;
+	f->arg = arg;
+	f->body = f->lines = f->media_type =
+		(struct buf)BUF_INIT(BUF_UNBOUNDED);
+	own.head = fetch_on_head;
+	own.body = fetch_on_body;
+	own.end = fetch_on_end;
+	own.arg = f;
+	own.body_max = r->body_max ? r->body_max : FETCH_MAX;
+	x = http_start(h, &own, NULL);
+	x->release = fetch_release;
+	return x;
 }

@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "core/base/mem.h"
-#include "core/transport/http_inner.h"
+#include "core/transport/http_exchange.h"
 
 /* What TLS has begun to send must be offered again from the same place. */
 #define OUT_BYTES 16384

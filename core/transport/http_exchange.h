@@ -1,11 +1,10 @@
 /*
- * What the files of HTTP share: http.c (the loop and the life of exchanges),
- * http_setup.c (options and callbacks of libcurl), http_trust.c (authorities),
- * http_say.c (its failures as sentences), http_fetch.c and tunnel.c. Nobody
- * else looks in here.
+ * One exchange with a server, from request to end, and the handle of libcurl
+ * behind it. For core/transport/http.c, which drives exchanges in the loop,
+ * and core/transport/tunnel.c; others use core/transport/http.h.
  */
-#ifndef CORE_TRANSPORT_HTTP_INNER_H
-#define CORE_TRANSPORT_HTTP_INNER_H
+#ifndef CORE_TRANSPORT_HTTP_EXCHANGE_H
+#define CORE_TRANSPORT_HTTP_EXCHANGE_H
 
 #include "core/transport/curl.h"
 #include "core/transport/http.h"
@@ -65,37 +64,24 @@ struct http_exchange {
 	void (*release)(void *arg);
 };
 
-/* Queued: copies all of `r`. `connected` as in struct http_exchange. */
+/* ---- http_exchange.c ---- */
+
+/* Make and fill the easy handle. false: `end` says why. */
+bool http_exchange_prepare(struct http_exchange *x) MUST_USE;
+/* Decide how it ends; the first failure counts. */
+void http_exchange_fail(struct http_exchange *x, enum http_end_kind kind,
+			const char *fmt, ...) PRINTF(3, 4);
+/* Decide how it ends by the code of libcurl, unless that is decided. */
+void http_exchange_conclude(struct http_exchange *x, CURLcode code);
+
+/* ---- http.c ---- */
+
+/* Queue it: copies all of `r`. `connected` as in struct http_exchange. */
 struct http_exchange *http_start(struct http *h, const struct http_request *r,
 				 void (*connected)(void *arg)) MUST_USE;
 
 /* End it now; not from within a callback of libcurl. */
 void http_give_up(struct http_exchange *x, enum http_end_kind kind,
 		  const char *why);
-
-/* ---- http_setup.c ---- */
-
-/* Make and fill the easy handle. false: `end` says why. */
-bool http_setup(struct http_exchange *x) MUST_USE;
-
-/* ---- http_trust.c ---- */
-
-/*
- * Authorities beside those of the system: the folder of the system is looked
- * into as needed, which is faster than reading its one large file each time.
- * Where there is no such folder, the large file and ours become one text.
- * file  NULL: none beside
- */
-int http_trust_load(struct http *h, const char *file, struct err *err) MUST_USE;
-/* Tell libcurl. */
-bool http_trust_set(struct http_exchange *x) MUST_USE;
-
-/* ---- http_say.c ---- */
-
-/* The first failure counts. */
-void http_fail(struct http_exchange *x, enum http_end_kind kind,
-	       const char *fmt, ...) PRINTF(3, 4);
-/* Fill `end` from what libcurl gave, unless it is decided. */
-void http_say(struct http_exchange *x, CURLcode code);
 
 #endif
