@@ -329,7 +329,7 @@ int account_remove(struct store *s, const struct owner *owner, struct err *err)
 
 	if (!s)
 		return 1;
-	/* who names the URL means all that is kept of it, whose it may be */
+	/* a URL that is named stands for all that is kept of it */
 	if (!owner->name)
 		taker.grant = NULL;
 	if (owner->takes_old && read_old(s, &taker, &old, &ignored) == 0) {

@@ -1,5 +1,5 @@
 /*
- * What is known of this client at one server: the client's identity at the
+ * The account of this client at one server: the client's identity at the
  * issuer, its tokens, the key that they are bound to.
  *
  *	account_load(store, &owner, NULL, &a, err);	1: nothing is known
@@ -31,20 +31,20 @@
 #define ACCOUNT_AHEAD_S 60
 
 /* Texts, owned; NULL where there is none. */
-#define ACCOUNT_TEXTS(X)                                    \
-	X(issuer)                                           \
-	X(resource) /* as it goes into requests */          \
-	X(token_endpoint)                                   \
-	X(revocation_endpoint)                              \
-	X(client_id)                                        \
-	X(client_secret) /* of a registration only */       \
-	X(method)	 /* a word of GRANT_METHODS */      \
-	X(redirect_uri)	 /* of a registration */            \
-	X(access_token)                                     \
-	X(refresh_token)                                    \
-	X(scope)    /* requested so far */                  \
-	X(granted)  /* what the server said it gave */      \
-	X(dpop_key) /* PEM; NULL: the token is not bound */ \
+#define ACCOUNT_TEXTS(X)                                      \
+	X(issuer)                                             \
+	X(resource) /* as it goes into requests */            \
+	X(token_endpoint)                                     \
+	X(revocation_endpoint)                                \
+	X(client_id)                                          \
+	X(client_secret) /* of a registration only */         \
+	X(method)	 /* a word of GRANT_METHODS */        \
+	X(redirect_uri)	 /* of a registration */              \
+	X(access_token)                                       \
+	X(refresh_token)                                      \
+	X(scope)    /* requested so far */                    \
+	X(granted)  /* scopes that the server says it gave */ \
+	X(dpop_key) /* PEM; NULL: the token is not bound */   \
 	X(nonce)    /* of the token endpoint, for proofs */
 
 struct account {

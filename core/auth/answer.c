@@ -117,7 +117,7 @@ static int read_type(const struct source *s, bool is_exchange,
 		       quote_peer(&b, str_of(type), CODE_BYTES));
 }
 
-/* What may stand in a header: RFC 6750 section 2.1, and a little more. */
+/* Characters of a header value: RFC 6750 section 2.1, and a little more. */
 static bool is_visible(const char *token)
 {
 	for (; *token; token++)

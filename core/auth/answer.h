@@ -1,5 +1,5 @@
 /*
- * What authorization servers answer: tokens, registrations, and the query
+ * Answers of authorization servers: tokens, registrations, and the query
  * that the browser brings back. Pure.
  *
  * Texts are in the arena, which the caller wipes. A sentence holds the

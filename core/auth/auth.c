@@ -49,7 +49,7 @@ struct auth {
 	bool is_nonce_new;
 
 	struct flow *flow; /* NULL: none is on its way */
-	bool is_early;	   /* it is a refresh before the token ended */
+	bool is_early;	   /* the flow refreshes a token before its end */
 	/* The last one failed: what waited for it is told, and no browser opens
 	   for each request. */
 	struct err failed;
@@ -168,7 +168,7 @@ static void ended(void *arg, const struct err *err)
 		a->authorizer.changed(a->authorizer.arg);
 }
 
-/* Who asks again is told to wait, and then that it is for a person. */
+/* A transport that asks again waits, and learns that it is for a person. */
 static void person_is_asked(void *arg)
 {
 	struct auth *a = arg;
@@ -619,7 +619,7 @@ int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
 
 /* ---- logout ---- */
 
-/* What is here goes, whatever the authorization server says. */
+/* Tokens are removed here, whatever the authorization server says. */
 static void forget(struct auth *a, const struct err *revoked)
 {
 	struct err err = ERR_INIT;

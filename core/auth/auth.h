@@ -1,6 +1,6 @@
 /*
- * Credentials for one remote server: what the rest of the program sees of
- * this room.
+ * Credentials for one remote server: the header of this room for the rest of
+ * the program.
  *
  *	auth_new(&context, &options, &a, err);
  *	transport gets auth_authorizer(a)	during calls
@@ -13,22 +13,22 @@
  *
  * Files of the room, each with a header:
  *	auth.c		the authorizer: which token, and when; logins
- *	auth_options.[ch] what is configured			(pure)
+ *	auth_options.c	the configuration			(pure)
  *	revoke.c	tokens that are given back at a logout
  *	flow*.c		one authorization, from discovery to the token
- *	account.c	what is known of this client at one server
- *	owner.c		whose that is					(pure)
+ *	account.c	the account of this client at one server
+ *	owner.c		the owner of an account			(pure)
  *	guard.c		which URLs of a server may be asked	(pure)
  *	challenge.c	WWW-Authenticate			(pure)
  *	metadata.c	documents of resources and servers	(pure)
  *	grant.c		requests for tokens and clients		(pure)
- *	answer.c	what comes back				(pure)
+ *	answer.c	their answers				(pure)
  *	quote.c		words of a peer in sentences		(pure)
  *	redirect.c	the loopback listener
  *	jwt.c, crypto.c	signatures; the one door to libcrypto
  *	store.c, seal.c	tokens at rest
- *	folder.c	the folder that they lie in
- *	key_*.c		where the key lies that encrypts them
+ *	folder.c	the folder of tokens
+ *	key_*.c		places of the key that encrypts them
  */
 #ifndef CORE_AUTH_AUTH_H
 #define CORE_AUTH_AUTH_H
@@ -113,7 +113,7 @@ bool auth_keeps(const struct auth *a) MUST_USE;
  */
 bool auth_redirected(struct auth *a, struct str url) MUST_USE;
 
-/* What is stored of this server, for `auth status`. Secrets are not in it. */
+/* The stored account of this server, without secrets, for `auth status`. */
 struct auth_status {
 	bool has_token, has_refresh_token, has_client, is_expired, is_bound;
 	char issuer[512], client_id[512], scope[512];

@@ -1,4 +1,4 @@
-/* What is configured of the credentials for one remote server. Pure. */
+/* Configuration of the credentials for one remote server. Pure. */
 #ifndef CORE_AUTH_AUTH_OPTIONS_H
 #define CORE_AUTH_AUTH_OPTIONS_H
 
@@ -24,7 +24,7 @@ enum auth_grant {
 bool auth_grant_find(const char *word, enum auth_grant *ret) MUST_USE;
 const char *auth_grant_word(enum auth_grant grant) MUST_USE;
 
-/* What is configured for one server; texts are borrowed, NULL is "not". */
+/* Options of one server; texts are borrowed, NULL: not configured. */
 struct auth_options {
 	const char *url; /* of the MCP endpoint */
 	/*

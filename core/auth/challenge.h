@@ -1,5 +1,5 @@
 /*
- * What a server asks for with WWW-Authenticate.
+ * Challenges of a server: the header WWW-Authenticate.
  *
  *	struct challenge c = {0};
  *	while (http_head_get(head, "WWW-Authenticate", n++, &value))

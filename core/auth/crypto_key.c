@@ -240,7 +240,7 @@ static int adopt(const struct crypto_lib *lib, EVP_PKEY *pkey,
 	return 0;
 }
 
-/* Nobody is asked; that it would be is remembered. */
+/* Refuse to ask for a passphrase, and remember that one was wanted. */
 static int no_passphrase(char *to, int size, int writing, void *arg)
 {
 	bool *was_asked = arg;

@@ -44,7 +44,7 @@ struct flow_setting {
 	const struct owner *owner; /* of the account */
 };
 
-/* What began it; texts are copied. */
+/* The beginning of a flow; texts are copied. */
 struct flow_start {
 	enum flow_kind kind;
 	/* The challenge; NULL: not said. */
@@ -65,8 +65,8 @@ struct flow *flow_new(const struct flow_setting *setting,
 		      const struct flow_start *start, struct account *account,
 		      void (*done)(void *arg, const struct err *err), void *arg)
 	MUST_USE;
-/* Who is told, with `arg` of flow_new(), when a person begins to be waited for;
-   from the loop. */
+/* Call `waits` from the loop, with `arg` of flow_new(), when a person begins to
+   be waited for. */
 void flow_tell_person(struct flow *f, void (*waits)(void *arg));
 /* Ends it, too; takes NULL. */
 void flow_free(struct flow *f);

@@ -148,7 +148,7 @@ struct flow_question {
 	const char *method, *url;
 	enum guard_origin origin;
 	struct str content; /* copied */
-	flow_came_fn *came; /* its verdict is the step's */
+	flow_came_fn *came; /* gives the verdict of the step */
 };
 
 /* Ask a URL. returns  FLOW_WAIT, or FLOW_FAILED */

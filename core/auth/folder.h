@@ -30,7 +30,7 @@ int folder_read(int dir, const char *name, struct buf *out, struct err *err)
 /* Write it whole, on disk before it has that name. */
 int folder_replace(int dir, const char *name, struct str content,
 		   struct err *err) MUST_USE;
-/* The same, and what is there stays. returns 0; 1: there is one already */
+/* Like folder_replace(), but keep a file that exists. returns  0; 1: kept */
 int folder_create(int dir, const char *name, struct str content,
 		  struct err *err) MUST_USE;
 /* returns 0; 1: there is none */

@@ -29,7 +29,7 @@ bool grant_method_find(const char *word, enum grant_method *ret)
 	return false;
 }
 
-/* What is not said is client_secret_basic: RFC 8414 section 2. */
+/* Metadata without methods means client_secret_basic: RFC 8414 section 2. */
 static bool offers(const struct metadata_server *s, enum grant_method method)
 {
 	if (!s->has_auth_methods)

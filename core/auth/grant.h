@@ -1,5 +1,5 @@
 /*
- * What is sent to an authorization server: requests for tokens, for
+ * Requests to an authorization server: for tokens, for
  * registration, and the address that a browser is sent to.
  *
  *	grant_form(&request, &client, &body, &authorization);
@@ -20,7 +20,7 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
-/* How a client proves who it is, in the words of the metadata. */
+/* Methods of authentication of a client, in the words of the metadata. */
 #define GRANT_METHODS(X)                      \
 	X(GRANT_NONE, "none")                 \
 	X(GRANT_BASIC, "client_secret_basic") \
@@ -82,7 +82,7 @@ struct grant_request {
  */
 void grant_form(const struct grant_request *r, const struct grant_client *c,
 		struct buf *body, struct buf *authorization);
-/* The same for revocation. source  RFC 7009 section 2.1 */
+/* The form of a revocation. source  RFC 7009 section 2.1 */
 void grant_revocation(const char *token, const char *hint,
 		      const struct grant_client *c, struct buf *body,
 		      struct buf *authorization);

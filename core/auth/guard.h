@@ -17,10 +17,10 @@
 #include "core/base/url.h"
 #include "core/transport/reach.h"
 
-/* Who named a URL. */
+/* The source of a URL. */
 enum guard_origin {
 	GUARD_SERVER,
-	GUARD_USER, /* it may lie anywhere */
+	GUARD_USER, /* may lie anywhere */
 };
 
 struct guard {
@@ -43,7 +43,7 @@ struct guard {
 int guard_url(const struct guard *g, const char *what, const char *text,
 	      enum guard_origin origin, struct arena *arena, struct url *ret,
 	      struct err *err) MUST_USE;
-/* The same for a page that a browser opens: nothing of it is connected to. */
+/* guard_url() for a page that a browser opens: we do not connect to it. */
 int guard_page(const struct guard *g, const char *what, const char *text,
 	       struct arena *arena, struct url *ret, struct err *err) MUST_USE;
 /*

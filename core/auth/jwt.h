@@ -68,7 +68,7 @@ int jwt_client_assertion(const struct crypto_key *key, enum crypto_alg alg,
 struct jwt_proof {
 	const char *method; /* of the request: "POST" */
 	struct str url; /* of the request; query and fragment are left out */
-	const char *access_token; /* that goes with it; NULL: none does */
+	const char *access_token; /* of the request; NULL: none */
 	const char *nonce;	  /* the server's newest; NULL: none */
 	int64_t now_s;		  /* since 1970 */
 };

@@ -1,5 +1,5 @@
 /*
- * Where the key lies that encrypts tokens: one row for each place.
+ * Places of the key that encrypts tokens: one row for each.
  *
  * All of them are asked without waiting for a person, and answer within
  * KEY_PLACE_MS. For core/auth/store.c.

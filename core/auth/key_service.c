@@ -351,8 +351,7 @@ static int service_keep(UNUSED int dir,
 	static const char member[] = "CreateItem";
 	AUTO(service_release) struct service s = {0};
 	AUTO(message_unrefp)
-	message *request = NULL,
-		*answer = NULL, *dismissed = NULL;
+	message *request = NULL, *answer = NULL, *dismissed = NULL;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	unsigned char id[SEAL_ID_BYTES];
 	char hex[ID_TEXT_BYTES];
@@ -379,7 +378,7 @@ static int service_keep(UNUSED int dir,
 		return not_usable(member, strerror(EBADMSG), err);
 	if (!strcmp(prompt, "/"))
 		return 0;
-	/* nobody is there to answer the prompt */
+	/* a prompt needs a person */
 	(void)!call(&s, &dismissed, &ignored, prompt, INTERFACE("Prompt"),
 		    "Dismiss", "");
 	return is_locked(err);

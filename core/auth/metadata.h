@@ -1,6 +1,6 @@
 /*
- * The documents by which a server says who authorizes for it, and where they
- * lie.
+ * Documents in which a server names its authorization servers, and the places
+ * of these documents.
  *
  *	metadata_resource_urls(endpoint, arena, &urls);	where to ask
  *	metadata_resource(body, arena, &r, err);	what it says
@@ -87,7 +87,7 @@ struct metadata_rules {
 int metadata_server(struct str body, const char *issuer,
 		    const struct metadata_rules *rules, struct arena *arena,
 		    struct metadata_server *ret, struct err *err) MUST_USE;
-/* What MCP 2025-03-26 presumes where there is no document at all. */
+/* Defaults of MCP 2025-03-26 for a server without any document. */
 void metadata_server_default(const struct url *endpoint, struct arena *arena,
 			     struct metadata_server *ret);
 

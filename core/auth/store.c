@@ -113,7 +113,7 @@ static void use_key(struct store *s, enum store_key place,
 	seal_key_id(s->key, s->key_id);
 }
 
-/* What of a place is said when a key of it is gone. */
+/* The reason to give when a key of this place is gone. */
 static const char *how_lost(enum store_key place)
 {
 	switch (place) {
@@ -128,7 +128,7 @@ static const char *how_lost(enum store_key place)
 	}
 }
 
-/* Keys get lost; who works unattended wants the place where they do not. */
+/* A hint at the place where keys do not get lost. */
 static const char *lasting(enum store_key place)
 {
 	return place == STORE_KEY_KEYRING

@@ -58,10 +58,10 @@ void store_free(struct store *s);
 /* Where the key lies; AUTO before it was needed. */
 enum store_key store_key_used(const struct store *s) MUST_USE;
 
-/* What a file is for; the name of the file is a digest of both. */
+/* The subject of a file, whose name is a digest of the first two. */
 struct store_name {
-	const char *server; /* whose it is: owner_text() */
-	const char *issuer; /* "": what is known before an issuer is */
+	const char *server; /* the owner: owner_text() */
+	const char *issuer; /* "": the record of the present issuer */
 	const char *shown;  /* for sentences; NULL: as `server` */
 };
 
@@ -94,10 +94,10 @@ int store_lock(struct store *s, const char *server, struct store_lock *ret,
 	       struct err *err) MUST_USE;
 void store_unlock(struct store_lock *lock);
 
-/* What lies in a folder, for doctor; no key is asked for. */
+/* Contents of a folder, for doctor; no key is asked for. */
 struct store_facts {
 	size_t files[STORE_KEY_COUNT]; /* by where their key lies */
-	size_t n_broken;	       /* no files of ours, or damaged */
+	size_t n_broken;	       /* other files, or damaged ones */
 	char broken[256];	       /* the first of them, and why */
 };
 

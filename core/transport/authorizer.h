@@ -1,7 +1,7 @@
 /*
- * Who puts credentials on the requests to one remote server. The transports
- * ask; core/auth answers, with fixed headers or by OAuth. Neither includes
- * the other.
+ * The authorizer puts credentials on the requests to one remote server. The
+ * transports ask; core/auth answers, with fixed headers or by OAuth. Neither
+ * includes the other.
  *
  *	before each request	sign()	    GO: headers were added
  *	after each head		answered()  nonces and the like

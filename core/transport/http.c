@@ -92,14 +92,14 @@ static void dispose(struct http_exchange *x)
 	free(x);
 }
 
-/* It is in no list any more. */
+/* Of an exchange that is in no list. */
 static void drop(struct http_exchange *x)
 {
 	detach(x);
 	dispose(x);
 }
 
-/* The same, and tell how it ended. */
+/* Like drop(), and tell how it ended. */
 static void finish(struct http_exchange *x)
 {
 	detach(x);
@@ -231,7 +231,7 @@ static void conclude(struct http_exchange *x, CURLcode code)
 	}
 }
 
-/* What libcurl has done with. */
+/* Conclude the exchanges that libcurl has finished. */
 static void collect(struct http *h)
 {
 	const CURLMsg *m;

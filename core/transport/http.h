@@ -73,7 +73,7 @@ int http_headers_set(struct http_headers *h, const char *name, struct str value,
 		     struct err *err) MUST_USE;
 void http_headers_release(struct http_headers *h);
 
-/* What a server answered before the body. Lives for the callback. */
+/* The head of an answer. Lives for the callback. */
 struct http_head {
 	int status;	       /* 200; the last one, after 100s */
 	struct str media_type; /* lower case, no parameters; "" when absent */
@@ -92,15 +92,15 @@ bool http_head_get(const struct http_head *head, const char *name, size_t nth,
 
 /* ---- exchanges ---- */
 
-#define HTTP_ENDS(X)                                                        \
-	X(HTTP_DONE, "done")	   /* the whole body came */                \
-	X(HTTP_RESOLVE, "resolve") /* the name has no address */            \
-	X(HTTP_CONNECT, "connect") /* nobody answers there */               \
-	X(HTTP_REFUSED, "refused") /* by the judge of addresses */          \
-	X(HTTP_TLS, "tls")	   /* certificate or handshake */           \
-	X(HTTP_TIMEOUT, "timeout")                                          \
-	X(HTTP_CUT, "cut")	 /* it ended within head or body */         \
-	X(HTTP_LIMIT, "limit")	 /* head over 256 KiB, body over its max */ \
+#define HTTP_ENDS(X)                                                          \
+	X(HTTP_DONE, "done")	   /* the whole body came */                  \
+	X(HTTP_RESOLVE, "resolve") /* the name has no address */              \
+	X(HTTP_CONNECT, "connect") /* no answer at that address */            \
+	X(HTTP_REFUSED, "refused") /* by the judge of addresses */            \
+	X(HTTP_TLS, "tls")	   /* certificate or handshake */             \
+	X(HTTP_TIMEOUT, "timeout")                                            \
+	X(HTTP_CUT, "cut")     /* the connection ended within head or body */ \
+	X(HTTP_LIMIT, "limit") /* head over 256 KiB, body over its max */     \
 	X(HTTP_BROKEN, "broken") /* no HTTP, bad encoding, and the rest */
 
 enum http_end_kind {
@@ -125,7 +125,7 @@ struct http_request {
 	/* No byte for so long ends it; 0: no bound. */
 	uint64_t idle_ms;
 	uint64_t body_max; /* decoded bytes of the answer; 0: no bound */
-	const struct reach *reach; /* who may be connected to; copied */
+	const struct reach *reach; /* addresses that may be used; copied */
 	/*
 	 * Head is told once, then body in portions, then end once; after end
 	 * the exchange is gone. Each may be NULL but `end`.
@@ -176,7 +176,8 @@ struct http_tunnel_handler {
 	/* Read until EAGAIN: what TLS has unpacked does not wake us again. */
 	void (*readable)(void *arg);
 	void (*writable)(void *arg); /* after http_tunnel_write() took less */
-	/* It was not opened. What comes later, read and write tell. */
+	/* The tunnel was not opened. Later failures are told by read and write.
+	 */
 	void (*failed)(void *arg, const struct http_end *end);
 	void *arg;
 };

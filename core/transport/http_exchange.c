@@ -110,7 +110,7 @@ static void say_cut(struct http_exchange *x)
 
 static void say_memory(struct http_exchange *x)
 {
-	/* what it says to a header line of more than 100 KiB */
+	/* libcurl's code for a header line of more than 100 KiB */
 	if (x->end.is_sent && !x->reader.is_whole)
 		http_exchange_fail(x, HTTP_LIMIT,
 				   "a header of the answer is too long");
@@ -118,7 +118,7 @@ static void say_memory(struct http_exchange *x)
 		http_exchange_fail(x, HTTP_BROKEN, "out of memory");
 }
 
-/* None of the addresses may be used, or that of the connection may not. */
+/* A judge of addresses refused all of them, or that of the connection. */
 static bool is_refusal(const struct http_exchange *x, CURLcode code)
 {
 	return x->is_refused && !x->has_failed &&
@@ -195,7 +195,7 @@ void http_exchange_conclude(struct http_exchange *x, CURLcode code)
 	}
 }
 
-/* ---- who may be connected to ---- */
+/* ---- addresses ---- */
 
 static bool judge(struct http_exchange *x, const struct sockaddr *address)
 {
@@ -203,12 +203,12 @@ static bool judge(struct http_exchange *x, const struct sockaddr *address)
 		x->range = reach_class_of(address);
 		return true;
 	}
-	/* another address of the name may do: kept in case that none does */
+	/* kept in case that no other address of the name is allowed */
 	x->is_refused = true;
 	return false;
 }
 
-/* Asked for each address before a socket is opened to it. */
+/* Called by libcurl for each address before a socket is opened to it. */
 static curl_socket_t on_open(void *arg, curlsocktype purpose,
 			     struct curl_sockaddr *a)
 {
@@ -220,7 +220,7 @@ static curl_socket_t on_open(void *arg, curlsocktype purpose,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* What a connection goes to, in libcurl's words; false: not understood. */
+/* The address of a connection, as libcurl writes it; false: not understood. */
 static bool read_address(const char *ip, int port, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in v4 = {.sin_family = AF_INET};
@@ -272,7 +272,7 @@ static int on_request(void *arg, char *ip, UNUSED char *own_ip, int port,
 	return CURL_PREREQFUNC_OK;
 }
 
-/* ---- what comes ---- */
+/* ---- answers ---- */
 
 static void tell_head(struct http_exchange *x)
 {

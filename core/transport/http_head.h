@@ -46,7 +46,7 @@ enum http_read {
  */
 enum http_read http_reader_line(struct http_reader *r, struct str line)
 	MUST_USE;
-/* What was read; slices that live until the next line. range is not set. */
+/* The head so far; slices live until the next line. range is not set. */
 void http_reader_head(struct http_reader *r, struct http_head *ret);
 void http_reader_release(struct http_reader *r);
 
@@ -55,7 +55,7 @@ bool http_headers_has(const struct http_headers *h, const char *name) MUST_USE;
 /* Append copies; from may be NULL. */
 void http_headers_copy(struct http_headers *to,
 		       const struct http_headers *from);
-/* The same, each instead of the one of its name. */
+/* Append copies, each instead of the line of its name. */
 void http_headers_replace(struct http_headers *to,
 			  const struct http_headers *from);
 /* Append them as they go out, each with its CR LF. */

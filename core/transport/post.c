@@ -52,7 +52,7 @@ void post_to(struct post *p, enum post_state state, uint64_t in_ms)
 	log_debug("%s: %s -> %s", post_name(p), states[p->state].word,
 		  states[state].word);
 	p->state = state;
-	/* whoever waits for an answer elsewhere may still be told this one */
+	/* a reply is kept that may still be told, or is still being read */
 	if (state != POST_LINGERS && state != POST_ELSEWHERE)
 		post_close(p);
 	if (in_ms == POST_NO_TIME)

@@ -46,17 +46,17 @@ enum post_own {
 
 /* state, its word, and the states that may follow */
 #define POST_STATES(X)                                                      \
-	/* goes when it may; its answer may still come on another stream */ \
+	/* sent when it may; an answer may still come on another stream */  \
 	X(POST_QUEUED, "queued",                                            \
 	  TO(QUEUED) | TO(WAITS) | TO(OPEN) | TO(LINGERS) | TO(GONE))       \
 	/* for the authorizer */                                            \
 	X(POST_WAITS, "waits", TO(QUEUED) | TO(LINGERS) | TO(GONE))         \
-	/* its exchange is under way, or has just ended */                  \
+	/* the exchange is under way, or has just ended */                  \
 	X(POST_OPEN, "open",                                                \
 	  TO(QUEUED) | TO(PAUSED) | TO(ELSEWHERE) | TO(LINGERS) | TO(GONE)) \
 	/* sent again at its deadline */                                    \
 	X(POST_PAUSED, "paused", TO(QUEUED) | TO(LINGERS) | TO(GONE))       \
-	/* its answer comes on another stream */                            \
+	/* the answer comes on another stream */                            \
 	X(POST_ELSEWHERE, "elsewhere", TO(QUEUED) | TO(LINGERS) | TO(GONE)) \
 	/* answered; the stream may end until its deadline */               \
 	X(POST_LINGERS, "lingers", TO(LINGERS) | TO(GONE))                  \
@@ -121,7 +121,7 @@ struct posts {
 	struct post *first, *last; /* owned */
 	struct post *gone;	   /* owned; until posts_sweep() */
 	struct loop *loop;
-	struct loop_timer flow;	  /* its `arg` owns the posts */
+	struct loop_timer flow;	  /* `arg` owns the posts */
 	uint64_t message_max;	  /* bytes of one event */
 	void (*late)(void *post); /* the deadline of its state has passed */
 };

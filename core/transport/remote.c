@@ -142,7 +142,7 @@ static void take_line(struct remote *r, struct str line)
 		/* the modern era has no responses of ours */
 		remote_drop(p);
 	} else if (r->era.is_sse && post_is(p, "server/discover")) {
-		/* that transport is of the older era */
+		/* HTTP+SSE is of the older era */
 		remote_give_error(p, RPC_METHOD_NOT_FOUND,
 				  STR("not over HTTP+SSE"));
 	} else {
@@ -261,7 +261,7 @@ static void remote_end_output(struct transport *t)
 
 static void remote_end_input(UNUSED struct transport *t)
 {
-	/* what arrives is not taken: the caller no longer asks */
+	/* nothing to do: the caller asks for no more items */
 }
 
 static void remote_free(struct transport *t)

@@ -9,18 +9,18 @@
  *	transport_end_output(t);	then TRANSPORT_OVER comes, within 2 s
  *	transport_free(t);
  *
- * It reads the messages of ours, and those of the server, for what HTTP has
- * to know of them: which era is spoken, ids, names for headers. What a session
- * means stays with core/mcp/session/session.h, with these exceptions, which are
- * HTTP's own: a session that the server lost is begun anew and the refused
- * message sent once more; a stream that broke is resumed where the server
- * said how; headers that are made of arguments need the schema of the tool,
- * which is asked for; a first message that was refused without an answer
- * becomes an error of JSON-RPC, so that the session tries the other era.
+ * The transport reads messages of both sides for the needs of HTTP: the era,
+ * ids, names for headers. The meaning of a session stays with
+ * core/mcp/session/session.h, with these exceptions, which are HTTP's own: a
+ *session that the server lost is begun again and the refused message sent once
+ *more; a stream that broke is resumed where the server said how; headers that
+ *are made of arguments need the schema of the tool, which is asked for; a first
+ *message that was refused without an answer becomes an error of JSON-RPC, so
+ *that the session tries the other era.
  *
- * Never sent twice: what may have been done, but for lists and reads. What was
- * refused for being too much (429), or with a time to come again, was not done:
- * it goes once more.
+ * A request that may have been carried out is never sent twice, but for lists
+ * and reads. One that was refused for being too much (429), or with a time to
+ * come again, was not carried out: it is sent once more.
  *
  * source  MCP 2026-07-28 and 2025-11-25, basic/transports; 2024-11-05
  */
@@ -37,7 +37,7 @@
 #include "core/transport/reach.h"
 #include "core/transport/transport.h"
 
-/* For the last words and DELETE, or the close of a WebSocket (HL-5). */
+/* For the last messages and DELETE, or the close of a WebSocket. */
 #define REMOTE_END_MS 2000
 
 enum remote_kind {
@@ -50,12 +50,12 @@ struct remote_options {
 	struct http *http; /* borrowed, as loop and auth */
 	struct loop *loop;
 	const char *url;	 /* http or https; copied */
-	struct authorizer *auth; /* NULL: nobody has credentials */
-	struct reach reach;	 /* its arg is borrowed */
+	struct authorizer *auth; /* NULL: no credentials */
+	struct reach reach;	 /* `arg` in it is borrowed */
 	enum remote_kind kind;
-	/* Each id of a session, which is a secret (HL-4); may be NULL. */
+	/* Called with each id of a session, which is a secret; may be NULL. */
 	void (*on_session)(void *arg, struct str id);
-	void *arg;	      /* its first argument */
+	void *arg;	      /* first argument of on_session */
 	uint64_t message_max; /* bytes; 0: LIMIT_MESSAGE_BYTES */
 	uint64_t connect_ms;  /* 0: 10 s */
 	uint64_t request_ms;  /* a Retry-After must fit in, with a quarter

@@ -255,7 +255,7 @@ static struct reply_around around(struct remote *r)
 	};
 }
 
-/* Was it refused for a reason that HTTP can mend? Then it goes once more. */
+/* A refusal for a reason that HTTP can mend: send the request once more. */
 static bool is_mended(struct post *p, const struct rpc_message *m)
 {
 	struct remote *r = remote_of(p);

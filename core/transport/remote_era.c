@@ -168,7 +168,7 @@ void era_write_initialize(const struct era *e, const char *id, struct buf *out)
 	struct str v;
 	struct jw w;
 
-	/* it was read before, when it was sent */
+	/* proved before, when it was sent */
 	if (scan_document(buf_str(&e->initialize), NULL, &v, &ignored) < 0)
 		return;
 	rpc_read(v, &m);

@@ -1,6 +1,6 @@
 /*
- * What is known of the session at a remote server: its era and revision, its
- * id, and what begins another one in its place. Pure: reads posts and
+ * The session at a remote server: its era and revision, its id, and the
+ * messages that begin another one in its place. Pure: reads posts and
  * messages, changes none.
  */
 #ifndef CORE_TRANSPORT_REMOTE_ERA_H
@@ -19,7 +19,7 @@ struct era {
 	bool is_sse;	       /* HTTP+SSE (2024-11-05) */
 	char protocol[16];     /* negotiated by initialize; "" before */
 	struct buf session_id; /* a secret; empty: none */
-	uint32_t session;      /* its generation, from 1; 0: none */
+	uint32_t session;      /* generation, from 1; 0: none */
 	bool has_worked;       /* a request of this session was answered */
 	struct buf initialize; /* our messages, to begin another session */
 	struct buf initialized;

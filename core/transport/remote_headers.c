@@ -223,7 +223,7 @@ static int add_modern(const struct post *p, const struct tools *t,
 static int add_legacy(struct post *p, const struct era *e,
 		      struct http_headers *h, struct err *err)
 {
-	/* this field came with 2025-06-18 */
+	/* since 2025-06-18 */
 	bool is_named = strcmp(e->protocol, "2025-06-18") >= 0 && !e->is_sse &&
 			!post_is(p, "initialize");
 

@@ -351,7 +351,7 @@ static bool is_session_lost(const struct post *p, const struct reply_around *a,
 	       reply_may_restore(p, a);
 }
 
-/* What may be a beginning is tried in the other era; false: none to try. */
+/* Try a refused beginning in the other era; false: no beginning, or none. */
 static bool try_other_era(const struct post *p, const struct reply_around *a,
 			  struct reply_verdict *v)
 {

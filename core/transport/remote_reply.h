@@ -50,10 +50,10 @@ struct reply_verdict {
 	bool is_resuming;  /* by GET, from the last event on */
 };
 
-/* What a verdict depends on beside the post; borrowed. */
+/* State around the post that a verdict depends on; borrowed. */
 struct reply_around {
 	const struct era *era;
-	struct route *route; /* its arena gets the URL of a redirect */
+	struct route *route; /* the URL of a redirect goes into the arena */
 	uint64_t message_max;
 	uint64_t request_ms; /* budget of a request */
 	bool may_try_sse;

@@ -28,7 +28,7 @@ enum taken_what {
 struct taken {
 	enum taken_what what;
 	struct post *post;    /* of TAKEN_ANSWER */
-	bool is_renamed;      /* it names another id than that of `post` */
+	bool is_renamed;      /* the answer names another id than `post` */
 	struct rpc_message m; /* slices of the text */
 };
 

@@ -1,5 +1,5 @@
 /*
- * Over two descriptors that somebody else opened: pipes of a program.
+ * A transport over two descriptors that somebody else opened: pipes.
  */
 #include <errno.h>
 #include <unistd.h>

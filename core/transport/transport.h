@@ -1,6 +1,6 @@
 /*
- * What carries the bytes of a session: messages of ours to the server, one a
- * line, and what comes back, as bytes or as whole messages. It never waits.
+ * A transport carries a session: messages of ours to the server, one a line,
+ * and its messages to us, as bytes or whole. It never waits.
  *
  *	t = transport_stdio(&options)		or another that opens one
  *	watch transport_in_fd(t) for reading, transport_out_fd(t) for writing
@@ -39,7 +39,7 @@ enum transport_item_type {
 	TRANSPORT_OVER,	   /* nothing more will come */
 };
 
-/* Why an answer will not come. */
+/* Reasons for an answer that will not come. */
 enum transport_loss {
 	TRANSPORT_BROKE,    /* connection, TLS, HTTP status */
 	TRANSPORT_DENIED,   /* credentials: none, or refused */
@@ -55,7 +55,7 @@ struct transport_item {
 	   the session with them. OVER with err: why */
 	struct str id;
 	enum transport_loss loss;
-	bool is_unknown; /* it may have been received: never repeat it */
+	bool is_unknown; /* the server may have received it: never repeat it */
 	struct err err;
 };
 
@@ -87,10 +87,10 @@ struct transport {
 int transport_in_fd(const struct transport *t) MUST_USE;
 int transport_out_fd(const struct transport *t) MUST_USE;
 
-/* Does it carry whole messages: transport_next() instead of _receive()? */
+/* true: transport_next() instead of transport_receive(). */
 bool transport_has_messages(const struct transport *t) MUST_USE;
 void transport_next(struct transport *t, struct transport_item *ret);
-/* For reports; writes nothing where there is nothing to say. */
+/* Members for reports; nothing where the type has none. */
 void transport_facts(const struct transport *t, struct jw *w);
 
 /*

@@ -4,7 +4,7 @@
 #include "core/base/mem.h"
 #include "core/transport/http_exchange.h"
 
-/* What TLS has begun to send must be offered again from the same place. */
+/* Bytes that TLS has begun to send must be offered again at one address. */
 #define OUT_BYTES 16384
 
 struct http_tunnel {
@@ -46,7 +46,7 @@ static void on_ready(void *arg, uint32_t events)
 		t->handler.readable(t->handler.arg);
 		return;
 	}
-	/* that it is broken is what read() tells */
+	/* a broken connection is told by read() */
 	if (!flush(t) && errno == EAGAIN)
 		return;
 	loop_rewatch(t->loop, &t->watch, EPOLLIN);

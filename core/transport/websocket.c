@@ -104,7 +104,7 @@ static void phase_to(struct websocket *w, enum websocket_phase phase,
 		loop_timer_clear(w->o.loop, &w->timer);
 }
 
-/* It ended as it should. */
+/* The end, also of a connection that did not fail. */
 static void end(struct websocket *w)
 {
 	if (w->phase == PHASE_OVER)
@@ -366,7 +366,7 @@ static bool sign_request(struct websocket *w)
 	return is_ready;
 }
 
-/* What is wrong with the answer to the handshake, or NULL. */
+/* A fault of the answer to the handshake, or NULL. */
 static const char *find_fault(struct websocket *w, const struct http_head *head)
 {
 	struct str v;
