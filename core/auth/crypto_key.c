@@ -187,7 +187,7 @@ static int ec_type(struct crypto_key *k, struct err *err)
 		k->type = KEY_P384;
 	else
 		return err_set(err, ERR_CREDENTIAL,
-			       "an EC key on %s: P-256 or P-384 is due",
+			       "an EC key on %s, not on P-256 or P-384",
 			       *name ? name : "a curve without a name");
 	return 0;
 }
@@ -198,7 +198,7 @@ static int rsa_type(struct crypto_key *k, struct err *err)
 
 	if (bits < RSA_BITS_MIN || bits > RSA_BITS_MAX)
 		return err_set(err, ERR_CREDENTIAL,
-			       "an RSA key of %d bits: %d to %d are due", bits,
+			       "an RSA key of %d bits, not of %d to %d", bits,
 			       RSA_BITS_MIN, RSA_BITS_MAX);
 	k->type = KEY_RSA;
 	return 0;
@@ -279,9 +279,9 @@ int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
 			       "the private key is under a passphrase, which "
 			       "nobody can be asked for; write one without: "
 			       "openssl pkey -in OLD -out NEW");
-	return err_set(err, ERR_CREDENTIAL,
-		       "there is no private key in PEM (-----BEGIN PRIVATE "
-		       "KEY-----) that can be read");
+	return err_set(
+		err, ERR_CREDENTIAL,
+		"not a private key in PEM (-----BEGIN PRIVATE KEY-----)");
 }
 
 int crypto_key_make(struct crypto_key **ret, struct err *err)

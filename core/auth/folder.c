@@ -80,7 +80,7 @@ int folder_read(int dir, const char *name, struct buf *out, struct err *err)
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", name);
 	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_POLICY, "%s is no file; remove it",
+		return err_set(err, ERR_POLICY, "%s is not a file; remove it",
 			       name);
 	if (judge(&st, name, "600", err) < 0)
 		return -1;

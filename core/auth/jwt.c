@@ -47,8 +47,7 @@ static int alg_wanted(const struct crypto_key *key, const char *wanted,
 
 	if (!crypto_alg_find(str_of(wanted), &alg))
 		return err_set(err, ERR_CREDENTIAL,
-			       "signing_alg \"%s\" is none that is known here",
-			       wanted);
+			       "unknown signing_alg \"%s\"", wanted);
 	if (crypto_alg_key(alg) != crypto_key_type(key))
 		return err_set(err, ERR_CREDENTIAL,
 			       "signing_alg \"%s\" needs an %s key, and this "
@@ -58,8 +57,8 @@ static int alg_wanted(const struct crypto_key *key, const char *wanted,
 	if (!is_listed(supported, wanted)) {
 		add_list(supported, &theirs);
 		return err_set(err, ERR_CREDENTIAL,
-			       "signing_alg \"%s\" is none that the server "
-			       "takes: %s",
+			       "the server does not take signing_alg \"%s\", "
+			       "but %s",
 			       wanted, buf_cstr(&theirs));
 	}
 	*ret = alg;

@@ -133,13 +133,14 @@ static int find_address(const char **ret, struct err *err)
 			       "DBUS_SESSION_BUS_ADDRESS is not set");
 	if (strncmp(address, "unix:path=", 10) != 0 &&
 	    strncmp(address, "unix:abstract=", 14) != 0)
-		return err_set(err, ERR_CREDENTIAL,
-			       "DBUS_SESSION_BUS_ADDRESS is no socket of this "
-			       "machine (unix:path=)");
+		return err_set(
+			err, ERR_CREDENTIAL,
+			"DBUS_SESSION_BUS_ADDRESS does not name a socket "
+			"of this machine (unix:path=)");
 	if (strchr(address, ';'))
 		return err_set(err, ERR_CREDENTIAL,
 			       "DBUS_SESSION_BUS_ADDRESS names several "
-			       "addresses: one is due");
+			       "addresses, not one");
 	*ret = address;
 	return 0;
 }
@@ -350,8 +351,9 @@ static int service_keep(UNUSED int dir,
 {
 	static const char member[] = "CreateItem";
 	AUTO(service_release) struct service s = {0};
-	AUTO(message_unrefp)
-	message *request = NULL, *answer = NULL, *dismissed = NULL;
+	AUTO(message_unrefp) message *request = NULL;
+	AUTO(message_unrefp) message *answer = NULL;
+	AUTO(message_unrefp) message *dismissed = NULL;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	unsigned char id[SEAL_ID_BYTES];
 	char hex[ID_TEXT_BYTES];

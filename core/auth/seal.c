@@ -84,7 +84,7 @@ int seal_write(const struct seal_head *head,
 
 static int is_damaged(struct err *err)
 {
-	return err_set(err, ERR_SYNTAX, "it is damaged");
+	return err_set(err, ERR_SYNTAX, "damaged");
 }
 
 int seal_parse(struct str file, struct seal *ret, struct err *err)
@@ -94,7 +94,7 @@ int seal_parse(struct str file, struct seal *ret, struct err *err)
 
 	if (file.n < HEAD_BYTES ||
 	    memcmp(file.p, MAGIC, sizeof(MAGIC) - 1) != 0)
-		return err_set(err, ERR_SYNTAX, "it is no file of tokens");
+		return err_set(err, ERR_SYNTAX, "not a file of tokens");
 	if (file.p[AT_VERSION] != VERSION)
 		return err_set(err, ERR_SYNTAX,
 			       "a newer matins wrote it (version %d)",

@@ -247,7 +247,7 @@ int store_read(struct store *s, const struct store_name *name,
 	if (!str_is(seal.head.server, name->server) ||
 	    !str_is(seal.head.issuer, name->issuer))
 		return not_usable(s, file, shown(name),
-				  "it is another server's", err);
+				  "belongs to another server", err);
 	if (key_for(s, name, &seal, err) < 0)
 		return -1;
 	text = arena_alloc(arena, seal_text_bytes(&seal) + 1);
@@ -255,7 +255,8 @@ int store_read(struct store *s, const struct store_name *name,
 	if (r < 0)
 		return -1;
 	if (r > 0)
-		return not_usable(s, file, shown(name), "it was changed", err);
+		return not_usable(s, file, shown(name),
+				  "changed after it was sealed", err);
 	*ret = (struct str){text, seal_text_bytes(&seal)};
 	return 0;
 }

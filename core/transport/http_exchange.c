@@ -54,8 +54,8 @@ static void say_timeout(struct http_exchange *x)
 static const char *certificate_remedy(const char *detail)
 {
 	if (strstr(detail, "expired"))
-		return "who runs the server must renew it; if the clock of "
-		       "this machine is wrong, set it";
+		return "its operator must renew it; if the clock of this "
+		       "machine is wrong, set it";
 	if (strstr(detail, "not yet valid"))
 		return "is the clock of this machine right?";
 	if (strstr(detail, "does not match") ||
@@ -176,14 +176,14 @@ void http_exchange_conclude(struct http_exchange *x, CURLcode code)
 			"for, and cannot be unpacked");
 		break;
 	case CURLE_URL_MALFORMAT:
-		http_exchange_fail(x, HTTP_BROKEN, "that is no URL");
+		http_exchange_fail(x, HTTP_BROKEN, "not a URL");
 		break;
 	case CURLE_OUT_OF_MEMORY:
 		say_memory(x);
 		break;
 	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_WEIRD_SERVER_REPLY:
-		http_exchange_fail(x, HTTP_BROKEN, "what came is not HTTP");
+		http_exchange_fail(x, HTTP_BROKEN, "the answer is not HTTP");
 		break;
 	default:
 		if (is_tls(code))
@@ -304,7 +304,7 @@ static size_t on_header(char *bytes, UNUSED size_t one, size_t n, void *arg)
 				   LIMIT_HEAD_BYTES / 1024);
 		break;
 	case HTTP_READ_BAD:
-		http_exchange_fail(x, HTTP_BROKEN, "what came is not HTTP");
+		http_exchange_fail(x, HTTP_BROKEN, "the answer is not HTTP");
 		break;
 	}
 	return 0;

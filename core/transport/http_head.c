@@ -22,7 +22,7 @@ static char *line_of(const char *name, struct str value, struct err *err)
 {
 	value = str_trim(value);
 	if (!http_is_token(str_of(name))) {
-		err_set(err, ERR_SYNTAX, "a header with a name that is none");
+		err_set(err, ERR_SYNTAX, "a header with an invalid name");
 		return NULL;
 	}
 	if (!is_value(value)) {

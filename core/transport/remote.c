@@ -228,7 +228,7 @@ static void on_late(void *arg)
 		remote_drop(p);
 	} else if (p->kind == POST_EVENTS && p->state == POST_OPEN) {
 		err_set(&v.err, ERR_PEER,
-			"it did not say where messages go within %d s",
+			"the server did not name its endpoint within %d s",
 			REMOTE_ENDPOINT_MS / 1000);
 		remote_lose(p, &v);
 	} else {

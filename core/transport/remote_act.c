@@ -552,8 +552,8 @@ static void take_endpoint(struct post *p, struct str reference)
 	if (!url_same_origin(url, &route->url)) {
 		url_origin(url, &shown);
 		err_set(&err, ERR_PEER,
-			"it wants messages to go to another place, %s; that "
-			"is refused",
+			"its endpoint is on another origin, %s; that is "
+			"refused",
 			buf_cstr(&shown));
 		lose_broken(p, &err);
 		return;

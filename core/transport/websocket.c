@@ -378,7 +378,7 @@ static const char *find_fault(struct websocket *w, const struct http_head *head)
 	    !str_is(v, w->accept))
 		return "its Sec-WebSocket-Accept is not that of our key";
 	if (http_head_get(head, "Sec-WebSocket-Extensions", 0, &v) && v.n)
-		return "it wants an extension that was not offered";
+		return "it chose an extension that was not offered";
 	if (http_head_get(head, "Sec-WebSocket-Protocol", 0, &v) &&
 	    !str_is(v, "mcp"))
 		return "it speaks another sub-protocol than mcp";

@@ -158,7 +158,7 @@ row "a key in the keyring is none" tokens ok 'in the kernel.s keyring'
 echo broken >"$sealed"
 MATINS_STATE=$T/st run_matins doctor --json
 row "a file that is none of ours is a warning" tokens warning \
-	'1 cannot be used: a.sealed: it is no file of tokens'
+	'1 cannot be used: a.sealed: not a file of tokens'
 chmod 755 "$T/st/tokens"
 MATINS_STATE=$T/st run_matins doctor --json
 row "a folder that is open to others cannot serve" tokens failed \

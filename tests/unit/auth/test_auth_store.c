@@ -353,7 +353,7 @@ TEST_IN(store, read, file_of_another_server, is_refused)
 	assert_int_equal(rename(second, first), 0);
 	assert_int_equal(store_read(s, &one, &f->arena, &f->got, &f->err), -1);
 	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
-	assert_non_null(strstr(f->err.msg, "another server's"));
+	assert_non_null(strstr(f->err.msg, "belongs to another server"));
 	store_free(s);
 }
 
@@ -372,12 +372,12 @@ TEST_IN(store, read, damaged, says_to_log_in_again)
 		0);
 	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
 	assert_int_equal(f->err.kind, ERR_CREDENTIAL);
-	assert_non_null(strstr(f->err.msg, "it was changed"));
+	assert_non_null(strstr(f->err.msg, "changed after it was sealed"));
 	assert_non_null(strstr(f->err.msg, "matins auth login"));
 	assert_int_equal(
 		fd_replace_file(file, STR("cut"), 0600, false, &f->err), 0);
 	assert_int_equal(read_one(f, STORE_KEY_FILE), -1);
-	assert_non_null(strstr(f->err.msg, "no file of tokens"));
+	assert_non_null(strstr(f->err.msg, "not a file of tokens"));
 	buf_release(&bytes);
 }
 
@@ -604,7 +604,7 @@ TEST_IN(store, look, files, are_counted_by_place)
 			 0);
 	assert_int_equal(store_look(f->path, &facts, &f->err), 0);
 	assert_int_equal(facts.n_broken, 1);
-	assert_string_equal(facts.broken, "x.sealed: it is no file of tokens");
+	assert_string_equal(facts.broken, "x.sealed: not a file of tokens");
 	assert_int_equal(chmod(f->path, 0755), 0);
 	assert_int_equal(store_look(f->path, &facts, &f->err), -1);
 }

@@ -252,12 +252,12 @@ TEST(key_read, what_is_not_used, is_refused_with_a_reason)
 	static const struct {
 		const char *pem, *says;
 	} rows[] = {
-		{"", "no private key"},
-		{"not a key", "no private key"},
-		{PEM_PUBLIC, "no private key"},
+		{"", "not a private key"},
+		{"not a key", "not a private key"},
+		{PEM_PUBLIC, "not a private key"},
 		{"-----BEGIN PRIVATE KEY-----\nMIIB\n"
 		 "-----END PRIVATE KEY-----\n",
-		 "no private key"},
+		 "not a private key"},
 		{PEM_UNDER_PASSPHRASE, "under a passphrase"},
 		{PEM_UNDER_PASSPHRASE_OLD_FORM, "under a passphrase"},
 		{PEM_RSA_1024, "RSA key of 1024 bits"},

@@ -44,7 +44,7 @@ TEST_IN(world, send, before_the_loop_turns, no_callback)
 	saw.exchange = http_send(w->http, &r);
 	assert_false(saw.is_over);
 	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_BROKEN, "no URL");
+	assert_end(&saw, HTTP_BROKEN, "not a URL");
 	saw_release(&saw);
 }
 
