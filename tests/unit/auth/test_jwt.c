@@ -144,7 +144,8 @@ TEST(alg_choose, nothing_fits, is_said)
 	} rows[] = {
 		{NULL, rsa,
 		 "signs by ES256, and the server takes RS256, PS512"},
-		{"ES256", rsa, "does not take signing_alg \"ES256\", but RS256, PS512"},
+		{"ES256", rsa,
+		 "does not take signing_alg \"ES256\", but RS256, PS512"},
 		{"RS256", rsa, "needs an RSA key"},
 		{"none", NULL, "known"},
 		{"HS256", NULL, "known"},
