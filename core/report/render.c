@@ -57,10 +57,29 @@ void render_title(struct buf *out, const struct report *r,
 		buf_addf(out, " — gen %llu", (unsigned long long)r->generation);
 }
 
+/* Does the error of a skipped step fit into one line that says why? */
+static bool is_cause(const struct report_step *s, struct str error)
+{
+	return error.n && s->reason != REASON_DISABLED &&
+	       s->reason != REASON_DRY_RUN && !memchr(error.p, '\n', error.n);
+}
+
+struct str render_skipped(const struct report_step *s)
+{
+	struct str error = render_trim_end(s->error);
+
+	if (is_cause(s, error))
+		return error;
+	return s->reason == REASON_DRY_RUN
+		       ? STR("dry run")
+		       : str_of(report_reason_name(s->reason));
+}
+
 struct str render_note(const struct report_step *s)
 {
-	/* the word of these says it all */
-	if (s->reason == REASON_ONLY_FILTER || s->reason == REASON_DISABLED)
+	struct str error = render_trim_end(s->error);
+
+	if (s->reason == REASON_DISABLED || is_cause(s, error))
 		return (struct str){NULL, 0};
-	return render_trim_end(s->error);
+	return error;
 }

@@ -85,8 +85,8 @@ static void print_step(const struct report_step *s, struct buf *out)
 	buf_addf(out, "<span class=\"state %s\">%s</span></h2>\n",
 		 state_class(s), report_state_name(s->state));
 	if (s->state == STATE_SKIPPED) {
-		buf_addf(out, "<p class=\"dim\">(skipped: %s)</p>\n",
-			 report_reason_name(s->reason));
+		element(out, "<p class=\"dim\">(skipped: ", render_skipped(s),
+			")</p>");
 		note = render_note(s);
 		if (note.n)
 			element(out, "<p>", note, "</p>");

@@ -75,7 +75,9 @@ static void skipped(const struct report_step *s, struct buf *out)
 {
 	struct str note = render_note(s);
 
-	buf_addf(out, "*(skipped: %s)*\n", report_reason_name(s->reason));
+	buf_adds(out, "*(skipped: ");
+	inline_text(out, render_skipped(s));
+	buf_adds(out, ")*\n");
 	if (!note.n)
 		return;
 	buf_addc(out, '\n');

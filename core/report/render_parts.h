@@ -29,7 +29,9 @@ struct str render_output(const struct report_step *s, struct buf *body)
 /* "morning — gen 7", "morning — dry run"; already made visible. */
 void render_title(struct buf *out, const struct report *r,
 		  const struct render_options *o);
-/* The sentence that stands beside a reason of a skip; may be empty. */
+/* Why a step was skipped, in one line for "(skipped: …)". */
+struct str render_skipped(const struct report_step *s) MUST_USE;
+/* Lines that stand beneath "(skipped: …)"; may be empty. */
 struct str render_note(const struct report_step *s) MUST_USE;
 
 #endif

@@ -29,7 +29,9 @@ static void print_step(const struct report_step *s, struct buf *out)
 	render_visible(out, str_of(s->name), false);
 	buf_addc(out, '\n');
 	if (s->state == STATE_SKIPPED) {
-		buf_addf(out, "(skipped: %s)\n", report_reason_name(s->reason));
+		buf_adds(out, "(skipped: ");
+		render_visible(out, render_skipped(s), false);
+		buf_adds(out, ")\n");
 		note = render_note(s);
 		if (note.n)
 			text(out, "  ", note);

@@ -232,8 +232,8 @@ static int find_file(const char *name, const char *path, struct arena *arena,
 	is_here = access(name, F_OK) == 0;
 	if (!*ret)
 		return err_set(err, ERR_NOT_FOUND,
-			       "no program \"%s\" in PATH (%s)%s%s%s", name,
-			       path,
+			       "%s is not installed: not in PATH (%s)%s%s%s",
+			       name, path,
 			       is_here ? "; in this folder lies \"./" : "",
 			       is_here ? name : "", is_here ? "\"" : "");
 	return 0;

@@ -13,8 +13,7 @@ TEST(md, every_kind_of_step, same_tree)
 			    "## briefing\n\n```text\n3 meetings\n```\n\n"
 			    "## issues\n\n**ERROR:** exited with status 3\n\n"
 			    "```text\nkept\n```\n\n"
-			    "## mail\n\n*(skipped: no_credential)*\n\n"
-			    "$TOKEN is not set\n\n"
+			    "## mail\n\n*(skipped: $TOKEN is not set)*\n\n"
 			    "## quiet\n\n*(no output)*\n\n"
 			    "---\n\nmorning: 3 ran, 1 skipped, 1 failed\n");
 	buf_release(&out);

@@ -13,11 +13,11 @@ static void check(const struct report *r, enum report_view view,
 	buf_release(&out);
 }
 
-#define BODY                                                         \
-	"## briefing\n  3 meetings\n\n"                              \
-	"## issues\nERROR: exited with status 3\n  kept\n\n"         \
-	"## mail\n(skipped: no_credential)\n  $TOKEN is not set\n\n" \
-	"## quiet\n(no output)\n\n"                                  \
+#define BODY                                                 \
+	"## briefing\n  3 meetings\n\n"                      \
+	"## issues\nERROR: exited with status 3\n  kept\n\n" \
+	"## mail\n(skipped: $TOKEN is not set)\n\n"          \
+	"## quiet\n(no output)\n\n"                          \
 	"---\nmorning: 3 ran, 1 skipped, 1 failed\n"
 
 TEST(text, every_kind_of_step, as_in_the_manual)
@@ -42,7 +42,7 @@ TEST(text, dry_run, says_so)
 			   .n_steps = 1};
 
 	check(&r, VIEW_FULL,
-	      "# morning — dry run\n\n## a\n(skipped: dry_run)\n\n---\n"
+	      "# morning — dry run\n\n## a\n(skipped: dry run)\n\n---\n"
 	      "morning: 0 ran, 1 skipped, 0 failed\n");
 }
 
