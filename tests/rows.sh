@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Every row of requirements has the tests that rows.def names for it: they
-# exist, are run, and no row that must be there is without one.
+# exist, are run, and no row that must be there is without one. Each id has
+# its sentence in requirements.def.
 #
 #	rows.sh            check
 #	rows.sh --list     print the lines for all tests that carry an id
@@ -44,6 +45,10 @@ check() {
 		[[ -z $id || $id == '#'* ]] && continue
 		has_test "$file" "$name" || {
 			echo "$id: $file has no test $name"
+			rc=1
+		}
+		grep -q "^$id " tests/requirements.def || {
+			echo "$id: no sentence in tests/requirements.def"
 			rc=1
 		}
 	done <tests/rows.def

@@ -18,6 +18,8 @@ trap 'rm -rf "$work"' EXIT
 
 export MATINS
 export PATH=${node%/*}:$PATH
+# the suite is large, and each scenario reads it anew
+export NODE_COMPILE_CACHE=$work/compiled
 
 # "DATE SCENARIO" of each row of a requirement set: the required ones below
 # `client:`, and of `not_scored` those whose leg is the client.
@@ -50,7 +52,9 @@ one()
 		--command "$node $here/client.mjs" >"$out/log" 2>&1 </dev/null
 	status=$?
 	checks=$(find "$out" -name checks.json | head -n 1)
-	[ -z "$checks" ] || said=$("$node" "$here/problems.mjs" "$checks")
+	if [ -n "$checks" ] && grep -qE '"(FAILURE|WARNING)"' "$checks"; then
+		said=$("$node" "$here/problems.mjs" "$checks")
+	fi
 	if [ "$status" = 0 ] && [ -n "$checks" ] && [ -z "$said" ]; then
 		echo "ok - $date: $name"
 		return
