@@ -113,17 +113,6 @@ struct setup_view {
 void setup_build(const struct setup_view *v, struct arena *arena,
 		 struct setup_list *ret);
 
-/*
- * Carry the list out. For the child only: raw system calls, no libc.
- *
- * slots    room for list->slots descriptors
- * map_fd   descriptor of the first id map; the others follow
- * ret_sys  errno of the step that failed
- * returns  -1 when everything is done, else the index of the failed step
- */
-long setup_run(const struct setup_list *list, int *slots, int map_fd,
-	       int *ret_sys);
-
 /* "attach /srv/data"; for the error. In the arena. */
 const char *setup_describe(const struct setup_op *op, struct arena *arena)
 	MUST_USE;

@@ -44,10 +44,24 @@ long child_default_signal(int signal)
 			sizeof(action.mask));
 }
 
-static void must(struct launch *l, enum child_stage stage, long r)
+void child_must(struct launch *l, enum child_stage stage, long r)
 {
 	if (r < 0)
 		child_fail(l, stage, r);
+}
+
+long child_write_file(const char *path, const char *text)
+{
+	long fd = sys_call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	long r, n = 0;
+
+	if (fd < 0)
+		return fd;
+	while (text[n])
+		n++;
+	r = sys_call(SYS_write, fd, text, n);
+	sys_call(SYS_close, fd);
+	return r;
 }
 
 static long connect_stdio(void)
@@ -172,17 +186,17 @@ static void install_filter(struct launch *l)
 		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &l->filter);
 	if (r >= 0) {
-		must(l, STAGE_REPORT, report_exec((int)r));
+		child_must(l, STAGE_REPORT, report_exec((int)r));
 		return;
 	}
 	/* a task can have one listener, and that of an outer sandbox is
 	   there, or it does not let us: refused calls stay unnamed */
 	if (!l->filter_errno.len)
-		must(l, STAGE_FILTER, r);
-	must(l, STAGE_FILTER,
-	     sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-		      &l->filter_errno));
-	must(l, STAGE_REPORT, report_exec(-1));
+		child_must(l, STAGE_FILTER, r);
+	child_must(l, STAGE_FILTER,
+		   sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
+			    &l->filter_errno));
+	child_must(l, STAGE_REPORT, report_exec(-1));
 }
 
 int child_main(void *arg)
@@ -190,21 +204,21 @@ int child_main(void *arg)
 	struct launch *l = arg;
 	uint64_t no_signals = 0;
 
-	must(l, STAGE_GROUP, enter_group(l));
-	must(l, STAGE_STDIO, connect_stdio());
-	must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
-	must(l, STAGE_SIGNALS, default_signals());
-	must(l, STAGE_LIMITS, set_limits(l->limits));
-	must(l, STAGE_IDENTITY, drop_privileges(l));
-	must(l, STAGE_CWD, sys_call(SYS_chdir, l->cwd));
+	child_must(l, STAGE_GROUP, enter_group(l));
+	child_must(l, STAGE_STDIO, connect_stdio());
+	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
+	child_must(l, STAGE_SIGNALS, default_signals());
+	child_must(l, STAGE_LIMITS, set_limits(l->limits));
+	child_must(l, STAGE_IDENTITY, drop_privileges(l));
+	child_must(l, STAGE_CWD, sys_call(SYS_chdir, l->cwd));
 	if (l->fd[FD_RULESET] >= 0)
-		must(l, STAGE_LANDLOCK,
-		     sys_call(KERNEL_LANDLOCK_RESTRICT_SELF,
-			      CHILD_FD(FD_RULESET), 0));
+		child_must(l, STAGE_LANDLOCK,
+			   sys_call(KERNEL_LANDLOCK_RESTRICT_SELF,
+				    CHILD_FD(FD_RULESET), 0));
 	install_filter(l);
-	must(l, STAGE_SIGNALS,
-	     sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL,
-		      sizeof(no_signals)));
+	child_must(l, STAGE_SIGNALS,
+		   sys_call(SYS_rt_sigprocmask, SIG_SETMASK, &no_signals, NULL,
+			    sizeof(no_signals)));
 	child_fail(l, STAGE_EXEC,
 		   sys_call(SYS_execveat, l->exec_fd, "", l->argv, l->envp,
 			    KERNEL_AT_EMPTY_PATH, l->exec_cookie));

@@ -154,8 +154,27 @@ struct launch {
 int init_main(void *arg);
 int child_main(void *arg);
 
-/* Both for init and the program: end the process; reset one signal. */
-long child_default_signal(int signal);
+/*
+ * For init and the program; results as of system calls, negative is an errno.
+ */
+/* End the process: the launch has failed. */
 NORETURN void child_fail(struct launch *l, enum child_stage stage, long r);
+/* Fail the launch when the result is negative. */
+void child_must(struct launch *l, enum child_stage stage, long r);
+long child_default_signal(int signal) MUST_USE;
+/* Write a text to a file that exists. */
+long child_write_file(const char *path, const char *text) MUST_USE;
+
+/* setup_run.c */
+/*
+ * Carry the list out. For the child only: raw system calls, no libc.
+ *
+ * slots    room for list->slots descriptors
+ * map_fd   descriptor of the first id map; the others follow
+ * ret_sys  errno of the step that failed
+ * returns  -1 when everything is done, else the index of the failed step
+ */
+long setup_run(const struct setup_list *list, int *slots, int map_fd,
+	       int *ret_sys);
 
 #endif

@@ -24,28 +24,7 @@
 #include "gate/child/pass.h"
 #include "gate/child/sys.h"
 
-/* Fail the launch when the result is negative. */
-static void must(struct launch *l, enum child_stage stage, long r)
-{
-	if (r < 0)
-		child_fail(l, stage, r);
-}
-
 /* ---- into the namespaces ---- */
-
-static long write_text(const char *path, const char *text)
-{
-	long fd = sys_call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-	long r, n = 0;
-
-	if (fd < 0)
-		return fd;
-	while (text[n])
-		n++;
-	r = sys_call(SYS_write, fd, text, n);
-	sys_call(SYS_close, fd);
-	return r;
-}
 
 /* The runner may have ended before the signal of its death was asked for. */
 static long check_runner(int sock)
@@ -104,21 +83,25 @@ static void join_namespaces(struct launch *l)
 {
 	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
 
-	must(l, STAGE_SESSION,
-	     sys_call(SYS_prctl, PR_SET_PDEATHSIG, death, 0, 0, 0));
+	child_must(l, STAGE_SESSION,
+		   sys_call(SYS_prctl, PR_SET_PDEATHSIG, death, 0, 0, 0));
 	if (!l->own_pids)
-		must(l, STAGE_SESSION,
-		     sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
-	must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
+		child_must(l, STAGE_SESSION,
+			   sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+				    0));
+	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
 	/* ignored, it would have the kernel reap our children */
-	must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
-	must(l, STAGE_CLOSE, move_descriptors(l->fd));
-	must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
+	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
+	child_must(l, STAGE_CLOSE, move_descriptors(l->fd));
+	child_must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
 	if (!l->uid_map)
 		return;
-	must(l, STAGE_IDMAP, write_text("/proc/self/setgroups", "deny"));
-	must(l, STAGE_IDMAP, write_text("/proc/self/uid_map", l->uid_map));
-	must(l, STAGE_IDMAP, write_text("/proc/self/gid_map", l->gid_map));
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/setgroups", "deny"));
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/uid_map", l->uid_map));
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/gid_map", l->gid_map));
 	if (!l->keep_dumpable)
 		sys_call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 }
@@ -503,7 +486,7 @@ int init_main(void *arg)
 	bool own_pids = l->own_pids;
 	long program, mask;
 
-	must(l, STAGE_CLOSE, leave_table(l));
+	child_must(l, STAGE_CLOSE, leave_table(l));
 	join_namespaces(l);
 	/* folders of the view have the modes that are asked for */
 	mask = sys_call(SYS_umask, 0);
@@ -517,10 +500,10 @@ int init_main(void *arg)
 		child_fail(l, STAGE_NONE, 0);
 	}
 	if (l->n_listen)
-		must(l, STAGE_LISTEN, send_listeners(l));
+		child_must(l, STAGE_LISTEN, send_listeners(l));
 	if (l->fd[FD_RULESET] >= 0)
-		must(l, STAGE_RULES, add_late_rules(l));
-	must(l, STAGE_FILE, open_program(l));
+		child_must(l, STAGE_RULES, add_late_rules(l));
+	child_must(l, STAGE_FILE, open_program(l));
 	program = clone_program(l);
 	if (program < 0)
 		child_fail(l, STAGE_CLONE, -EAGAIN);

@@ -11,29 +11,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
-#include "gate/build/setup.h"
+#include "gate/child/child.h"
 #include "gate/child/sys.h"
-
-static long text_length(const char *s)
-{
-	long n = 0;
-
-	while (s[n])
-		n++;
-	return n;
-}
-
-static long write_file(const char *path, const char *text)
-{
-	long fd = sys_call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
-	long n;
-
-	if (fd < 0)
-		return fd;
-	n = sys_call(SYS_write, fd, text, text_length(text));
-	sys_call(SYS_close, fd);
-	return n < 0 ? n : 0;
-}
 
 /* Make the folders above a path, and the path itself as an empty place. */
 static long make_place(const char *path, bool is_dir)
@@ -203,7 +182,7 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 {
 	switch (op->kind) {
 	case SETUP_WRITE:
-		return write_file(op->path, op->data);
+		return child_write_file(op->path, op->data);
 	case SETUP_TAKE:
 		return take_copy(op, &slots[op->slot]);
 	case SETUP_HERE:
