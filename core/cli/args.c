@@ -256,3 +256,19 @@ struct strlist args_all(const struct args *a, const char *name,
 			all.item[all.n++] = a->given[i].value;
 	return all;
 }
+
+int args_count(const struct args *a, const char *name, unsigned max,
+	       unsigned *ret, struct err *err)
+{
+	const char *text = args_get(a, name);
+	uint64_t n;
+	char want[40];
+
+	if (!text)
+		return 0;
+	snprintf(want, sizeof(want), "a number from 1 to %u", max);
+	if (!str_uint64(str_of(text), &n) || n < 1 || n > max)
+		return args_bad(name, text, want, err);
+	*ret = (unsigned)n;
+	return 0;
+}

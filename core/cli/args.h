@@ -82,6 +82,13 @@ extern bool cli_json_errors;
 int args_bad(const char *name, const char *text, const char *want,
 	     struct err *err);
 
+/*
+ * Read an option that is a number from 1 to `max`; *ret stays without it.
+ * errors  ERR_USAGE
+ */
+int args_count(const struct args *a, const char *name, unsigned max,
+	       unsigned *ret, struct err *err) MUST_USE;
+
 struct args_meant {
 	char text[256];
 };

@@ -32,6 +32,7 @@ struct said {
 	bool is_old;	   /* an earlier version did not keep whose it is */
 	struct str url;	   /* URL without its query */
 	struct auth_status status;
+	const char *error; /* the record cannot be read; NULL: it can */
 };
 
 /* A token that can be used, or renewed. */
@@ -58,29 +59,37 @@ static const char *state_word(const struct auth_status *s)
 	return "logged_in";
 }
 
-/* Lines for people. */
 static void say_text(const struct said *said, struct buf *out)
 {
 	const struct auth_status *s = &said->status;
+	const struct {
+		const char *label, *value;
+	} rows[] = {
+		{"issuer", s->issuer},
+		{"client", s->client_id},
+		{"scope", s->scope},
+	};
 	char when[CLOCK_TEXT_BYTES];
 
+	if (said->error) {
+		buf_addf(out, "%.*s: cannot be read: %s\n", STR_ARG(said->url),
+			 said->error);
+		return;
+	}
 	if (said->name)
-		buf_addf(out, "%s: %s\n", said->name, state_text(s));
+		buf_addf(out, "%s: %s\n  url      %.*s\n", said->name,
+			 state_text(s), STR_ARG(said->url));
 	else
 		buf_addf(out, "%.*s: %s\n", STR_ARG(said->url), state_text(s));
-	if (said->name)
-		buf_addf(out, "  url      %.*s\n", STR_ARG(said->url));
 	if (said->is_elsewhere)
 		buf_adds(out, "  not in the configuration in use\n");
 	if (said->is_old)
 		buf_adds(out, "  kept by an earlier version, for any server of "
 			      "this URL\n");
-	if (*s->issuer)
-		buf_addf(out, "  issuer   %s\n", s->issuer);
-	if (*s->client_id)
-		buf_addf(out, "  client   %s\n", s->client_id);
-	if (*s->scope)
-		buf_addf(out, "  scope    %s\n", s->scope);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (*rows[i].value)
+			buf_addf(out, "  %-8s %s\n", rows[i].label,
+				 rows[i].value);
 	if (s->expires_s) {
 		clock_format(s->expires_s * (int64_t)NS_PER_S, when);
 		buf_addf(out, "  expires  %s%s\n", when,
@@ -90,17 +99,15 @@ static void say_text(const struct said *said, struct buf *out)
 		buf_adds(out, "  bound to a key of this machine (DPoP)\n");
 }
 
-static void say_json(const struct said *said, struct jw *w)
+static void write_status(const struct said *said, struct jw *w)
 {
 	const struct auth_status *s = &said->status;
 
-	jw_object(w);
-	jw_key(w, "server");
-	if (said->name)
-		jw_cstr(w, said->name);
-	else
-		jw_null(w);
-	jw_kv_str(w, "url", said->url);
+	if (said->error) {
+		jw_kv_cstr(w, "state", "broken");
+		jw_kv_cstr(w, "error", said->error);
+		return;
+	}
 	if (said->is_old)
 		jw_kv_bool(w, "old", true);
 	jw_kv_cstr(w, "state", state_word(s));
@@ -110,6 +117,18 @@ static void say_json(const struct said *said, struct jw *w)
 	jw_kv_int(w, "expires", s->expires_s);
 	jw_kv_bool(w, "refresh_token", s->has_refresh_token);
 	jw_kv_bool(w, "dpop", s->is_bound);
+}
+
+static void say_json(const struct said *said, struct jw *w)
+{
+	jw_object(w);
+	jw_key(w, "server");
+	if (said->name)
+		jw_cstr(w, said->name);
+	else
+		jw_null(w);
+	jw_kv_str(w, "url", said->url);
+	write_status(said, w);
 	jw_end(w);
 }
 
@@ -137,28 +156,6 @@ static int open_config(struct list *l, const struct args *args, struct err *err)
 		return 0;
 	}
 	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
-}
-
-/* Add an unreadable server; the others are still listed. */
-static void add_broken(struct list *l, const struct said *said,
-		       const struct err *err)
-{
-	l->n_broken++;
-	if (!l->json) {
-		buf_addf(&l->out, "%.*s: cannot be read: %s\n",
-			 STR_ARG(said->url), err->msg);
-		return;
-	}
-	jw_object(&l->w);
-	jw_key(&l->w, "server");
-	if (said->name)
-		jw_cstr(&l->w, said->name);
-	else
-		jw_null(&l->w);
-	jw_kv_str(&l->w, "url", said->url);
-	jw_kv_cstr(&l->w, "state", "broken");
-	jw_kv_cstr(&l->w, "error", err->msg);
-	jw_end(&l->w);
 }
 
 /* A name that the configuration in use does not have. */
@@ -195,10 +192,10 @@ static void add_server(struct list *l, struct store *store, const char *text)
 	said.name = owner.name;
 	said.url = str_cut(&rest, '?');
 	said.is_elsewhere = is_elsewhere(l, owner.name);
+	said.error = r < 0 ? err.msg : NULL;
 	l->n++;
-	if (r < 0)
-		add_broken(l, &said, &err);
-	else if (l->json)
+	l->n_broken += r < 0;
+	if (l->json)
 		say_json(&said, &l->w);
 	else
 		say_text(&said, &l->out);

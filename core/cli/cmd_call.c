@@ -29,6 +29,9 @@ const struct option options_call[] = {
 	{0},
 };
 
+/* Most calls in flight of a batch. */
+#define JOBS_MAX 1024
+
 struct call {
 	const struct args *args;
 	struct target *t;
@@ -121,13 +124,7 @@ static int print_result(struct call *c, struct str result,
 		got = print_text(c, r, err);
 	if (got < 0)
 		return -1;
-	if (c->files.said.n && json)
-		log_note("saved %.*s", (int)c->files.said.n - 1,
-			 buf_cstr(&c->files.said));
-	else if (c->files.said.n &&
-		 target_write(buf_str(&c->files.said), err) < 0)
-		return -1;
-	return 0;
+	return content_files_report(&c->files, json, err);
 }
 
 static int check_result(struct call *c, struct str result, struct err *err)
@@ -204,33 +201,22 @@ static int call_one(struct call *c, struct err *err)
 
 /* ---- many ---- */
 
-static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
-{
-	const char *text = args_get(args, "jobs");
-	uint64_t n = 1;
-
-	if (text && (!str_uint64(str_of(text), &n) || !n || n > 1024))
-		return args_bad("jobs", text, "a number from 1 to 1024", err);
-	*ret = (unsigned)n;
-	return 0;
-}
-
 static int call_many(struct call *c, struct err *err)
 {
 	struct batch_options o = {
 		.path = args_get(c->args, "batch"),
+		.jobs = 1,
 		.rigour = c->rigour,
 		.tools = c->has_tools ? &c->tools : NULL,
 		.files = &c->files,
 	};
 	struct batch_counts counts;
 
-	if (read_jobs(c->args, &o.jobs, err) < 0 ||
+	if (args_count(c->args, "jobs", JOBS_MAX, &o.jobs, err) < 0 ||
 	    call_batch(c->t, &o, &counts, err) < 0)
 		return -1;
-	if (c->files.said.n)
-		log_note("saved %.*s", (int)c->files.said.n - 1,
-			 buf_cstr(&c->files.said));
+	if (content_files_report(&c->files, true, err) < 0)
+		return -1;
 	log_debug("%llu calls, %llu tool errors, %llu errors",
 		  (unsigned long long)counts.lines,
 		  (unsigned long long)counts.tool_errors,
@@ -276,7 +262,7 @@ static int check_usage(const struct args *args, struct err *err)
 		return err_set(
 			err, ERR_USAGE,
 			"call: use only one of --json, --data and --raw");
-	return read_jobs(args, &jobs, err);
+	return args_count(args, "jobs", JOBS_MAX, &jobs, err);
 }
 
 static enum tool_rigour rigour_of(const struct call *c)

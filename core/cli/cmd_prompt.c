@@ -149,7 +149,7 @@ static int print_messages(struct target *t, struct str messages,
 	while (scan_next(&it))
 		if (print_message(t, it.value, files, err) < 0)
 			return -1;
-	return target_write(buf_str(&files->said), err);
+	return content_files_report(files, false, err);
 }
 
 static int print_all(struct target *t, struct str result,
@@ -169,9 +169,8 @@ static int print_all(struct target *t, struct str result,
 	while (scan_next(&it))
 		if (scan_get_some(it.value, "content", &content))
 			content_save(files, content, false);
-	if (files->said.n)
-		log_note("saved %.*s", (int)files->said.n - 1,
-			 buf_cstr(&files->said));
+	if (content_files_report(files, true, err) < 0)
+		return -1;
 	return target_put_json(t, result, err);
 }
 

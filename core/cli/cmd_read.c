@@ -168,11 +168,8 @@ static int print_saved(struct reading *r, struct str contents, struct err *err)
 		if (!t->json && b.text.p && scan_string(b.text, &text))
 			got = target_put_text(t, buf_str(&text), err);
 	}
-	if (got == 0 && !t->json)
-		got = target_write(buf_str(&files->said), err);
-	else if (got == 0 && files->said.n)
-		log_note("saved %.*s", (int)files->said.n - 1,
-			 buf_cstr(&files->said));
+	if (got == 0)
+		got = content_files_report(files, t->json, err);
 	return got == 0 ? files->failed : got;
 }
 

@@ -27,20 +27,6 @@
 const struct option options_run[] = {RUN_OPTIONS, {0}};
 const struct option options_step[] = {RUN_OPTIONS, {0}};
 
-static int read_jobs(const struct args *args, unsigned *ret, struct err *err)
-{
-	const char *text = args_get(args, "jobs");
-	uint64_t n;
-
-	if (!text)
-		return 0;
-	if (!str_uint64(str_of(text), &n) || n < 1 || n > LIMIT_STEPS)
-		return args_bad("jobs", text, "a number of steps, at least 1",
-				err);
-	*ret = (unsigned)n;
-	return 0;
-}
-
 static int params_are_pairs(const struct strlist *params, struct err *err)
 {
 	for (size_t i = 0; i < params->n; i++)
@@ -70,7 +56,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	int status;
 
 	if (find_routine(&file->config, routine_name, &o.routine, err) < 0 ||
-	    read_jobs(args, &o.jobs, err) < 0 ||
+	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
 	    params_are_pairs(&o.params, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
 				&file->config, err) < 0)

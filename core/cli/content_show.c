@@ -50,6 +50,16 @@ int content_files_check(const struct content_files *f, const struct target *t,
 	return path_check_links(f->dir, &f->folder, &t->policy.write, err);
 }
 
+int content_files_report(const struct content_files *f, bool on_stderr,
+			 struct err *err)
+{
+	if (!on_stderr)
+		return target_write(buf_str(&f->said), err);
+	if (f->said.n)
+		log_note("saved %.*s", (int)f->said.n - 1, buf_cstr(&f->said));
+	return 0;
+}
+
 void content_files_release(struct content_files *f)
 {
 	outfolder_release(&f->folder);

@@ -41,6 +41,9 @@ int content_files_open(struct content_files *f, const char *dir,
 /* A link that the server may have made leads nowhere else: ERR_OUTPUT. */
 int content_files_check(const struct content_files *f, const struct target *t,
 			struct err *err) MUST_USE;
+/* Print the paths of saved files: on stdout, or as a note on stderr. */
+int content_files_report(const struct content_files *f, bool on_stderr,
+			 struct err *err) MUST_USE;
 void content_files_release(struct content_files *f);
 
 /*
