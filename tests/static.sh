@@ -31,8 +31,8 @@ manual_names_options() {
 	done < <(sed -nE \
 		"s/^[\t ]*\\{?\"([a-z-]+)\", (0|'.'), .*/\\1/p" \
 		core/cli/*.[ch] core/cli/*.def
-		sed -nE 's/^SANDBOX[A-Z_]*\([a-z_]+, "([a-z-]+)",.*/\1/p' \
-			gate/sandbox.def | sort -u)
+		sed -nE 's/^(SANDBOX|AUTH)[A-Z_]*\([a-z_]+, "([a-z-]+)",.*/\2/p' \
+			gate/sandbox.def core/auth/auth.def | sort -u)
 	return $rc
 }
 

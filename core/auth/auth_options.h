@@ -35,27 +35,13 @@ struct auth_options {
 	bool is_off; /* plain http: send no token, never start a flow */
 
 	enum auth_grant grant;
-	const char *client_id;
-	const char *client_secret; /* the value, not a file's name */
-	const char *issuer; /* the only one that the client above is for */
-	const char *client_metadata_url;
-	const char *redirect_uri; /* a fixed one; NULL: 127.0.0.1, any port */
-	const char *private_key;  /* PEM */
-	const char *signing_alg;  /* "ES256", "RS256", …; NULL: by the key */
 	/* aud of a client assertion: the issuer, or the token endpoint */
 	bool audience_is_token_endpoint;
-	const char *scope; /* instead of what the server asks for */
-	/* Of jwt-bearer: read anew for each request (WI-1). */
-	const char *assertion_file;
-	/* Of id-jag: */
-	const char *idp_token_endpoint, *idp_client_id, *idp_client_secret,
-		*idp_issuer;
-	const char *idp_id_token_file;
-	/* An issuer may differ by one slash at the end of an empty path (AS-4)
-	 */
-	bool accept_issuer_slash;
-	/* Discovery may lead to private addresses (SEC-2). */
-	bool allow_private;
+	/* Others by auth.def; of a secret the value, not a file's name. */
+#define AUTH_TEXT(key, ...) const char *key;
+#define AUTH_SECRET(key, ...) const char *key;
+#define AUTH_FLAG(key, ...) bool key;
+#include "core/auth/auth.def"
 };
 
 /* Options that contradict each other. errors  ERR_SYNTAX */

@@ -2,6 +2,7 @@
 
 #include "core/base/fd.h"
 #include "core/cli/policy_options.h"
+#include "core/config/keys.h"
 #include "core/secret/secret.h"
 
 /* A file of headers. */
@@ -24,38 +25,24 @@ const char *remote_options_any(const struct args *args)
 struct text_row {
 	const char *option;
 	size_t offset; /* offset of a const char * in the spec */
-	bool is_path;
+	enum key_type type;
 };
 
-#define TEXT(option, field)                                        \
-	{                                                          \
-		option, offsetof(struct remote_spec, field), false \
-	}
-#define PATH(option, field)                                       \
-	{                                                         \
-		option, offsetof(struct remote_spec, field), true \
-	}
-
+#define TEXT(option, field, type) \
+	{option, offsetof(struct remote_spec, field), KEY_##type},
 static const struct text_row texts[] = {
-	PATH("ca-file", ca_file),
-	PATH("token-store", token_store),
-	TEXT("oauth-client-id", auth.client_id),
-	TEXT("oauth-issuer", auth.issuer),
-	TEXT("oauth-client-metadata-url", auth.client_metadata_url),
-	TEXT("oauth-redirect-uri", auth.redirect_uri),
-	TEXT("oauth-signing-alg", auth.signing_alg),
-	TEXT("oauth-scope", auth.scope),
-	PATH("oauth-assertion-file", auth.assertion_file),
-	TEXT("idp-token-endpoint", auth.idp_token_endpoint),
-	TEXT("idp-client-id", auth.idp_client_id),
-	TEXT("idp-issuer", auth.idp_issuer),
-	PATH("idp-id-token-file", auth.idp_id_token_file),
-	TEXT("protocol", protocol),
+	TEXT("ca-file", ca_file, PATH) TEXT("protocol", protocol, STRING)
+#define AUTH_TEXT(key, option, type, ...) TEXT(option, auth.key, type)
+#define AUTH_OWN(key, option, type, ...) TEXT(option, key, type)
+#include "core/auth/auth.def"
 };
 
-static const char **slot_of(struct remote_spec *spec, size_t offset)
+static const char *read_text(const char *text, enum key_type type,
+			     struct arena *arena)
 {
-	return (const char **)((char *)spec + offset);
+	if (type == KEY_PATH)
+		return path_resolve(text, NULL, arena);
+	return type == KEY_PROGRAM ? path_program(text, NULL, arena) : text;
 }
 
 static void read_texts(const struct args *args, struct arena *arena,
@@ -63,12 +50,11 @@ static void read_texts(const struct args *args, struct arena *arena,
 {
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		const char *text = args_get(args, texts[i].option);
+		char *field = (char *)spec + texts[i].offset;
 
 		if (text)
-			*slot_of(spec, texts[i].offset) =
-				texts[i].is_path
-					? path_resolve(text, NULL, arena)
-					: text;
+			*(const char **)(void *)field =
+				read_text(text, texts[i].type, arena);
 	}
 }
 
@@ -115,9 +101,8 @@ static int read_words(const struct args *args, struct remote_spec *spec,
 	if (audience)
 		spec->auth.audience_is_token_endpoint =
 			strcmp(audience, "token_endpoint") == 0;
-	spec->auth.accept_issuer_slash |=
-		args_has(args, "oauth-accept-issuer-slash");
-	spec->auth.allow_private |= args_has(args, "oauth-allow-private");
+#define AUTH_FLAG(key, option, ...) spec->auth.key |= args_has(args, option);
+#include "core/auth/auth.def"
 	return 0;
 }
 
@@ -146,15 +131,12 @@ static int read_secrets(const struct args *args, struct scrub *scrub,
 			struct arena *arena, struct remote_spec *spec,
 			struct err *err)
 {
-	struct auth_options *a = &spec->auth;
-
-	if (read_secret(args, "oauth-client-secret-file", scrub, arena, spec,
-			&a->client_secret, err) < 0 ||
-	    read_secret(args, "oauth-private-key-file", scrub, arena, spec,
-			&a->private_key, err) < 0)
+#define AUTH_SECRET(key, option, ...)                                      \
+	if (read_secret(args, option, scrub, arena, spec, &spec->auth.key, \
+			err) < 0)                                          \
 		return -1;
-	return read_secret(args, "idp-client-secret-file", scrub, arena, spec,
-			   &a->idp_client_secret, err);
+#include "core/auth/auth.def"
+	return 0;
 }
 
 /* ---- headers ---- */
@@ -224,13 +206,9 @@ int remote_options_read(const struct args *args, struct scrub *scrub,
 			struct arena *arena, struct remote_spec *spec,
 			struct err *err)
 {
-	const char *browser = args_get(args, "browser");
-
 	read_texts(args, arena, spec);
 	if (spec->protocol && strcmp(spec->protocol, "auto") == 0)
 		spec->protocol = NULL;
-	if (browser)
-		spec->browser = path_program(browser, NULL, arena);
 	spec->plain.is_allowed |= args_has(args, "insecure-http");
 	spec->plain.allows_credentials |=
 		args_has(args, "insecure-credentials");

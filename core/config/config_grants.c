@@ -98,7 +98,8 @@ static void add_value(struct rows *r, const struct key *k, const char *value)
 		    arena_printf(r->arena, "%s = %s", k->name, value));
 }
 
-static void add_sandbox(struct rows *r, const struct gate_policy *p)
+static void add_section(struct rows *r, enum key_section section,
+			const void *object)
 {
 	size_t n;
 	const struct key *keys = keys_all(&n);
@@ -106,11 +107,17 @@ static void add_sandbox(struct rows *r, const struct gate_policy *p)
 	for (size_t i = 0; i < n; i++) {
 		struct strlist values = {NULL, 0};
 
-		if (keys[i].grants || keys[i].weakens)
-			values = key_values(&keys[i], p, r->arena);
+		if (keys[i].section == section &&
+		    (keys[i].grants || keys[i].weakens))
+			values = key_values(&keys[i], object, r->arena);
 		for (size_t k = 0; k < values.n; k++)
 			add_value(r, &keys[i], values.item[k]);
 	}
+}
+
+static void add_sandbox(struct rows *r, const struct gate_policy *p)
+{
+	add_section(r, SECTION_sandbox, p);
 }
 
 static void add_auth(struct rows *r, const struct server_auth *a)
@@ -119,12 +126,7 @@ static void add_auth(struct rows *r, const struct server_auth *a)
 		add(r, BROWSER,
 		    arena_printf(r->arena, "%s (outside of the sandbox)",
 				 a->browser));
-	add(r, WRITES, a->token_store);
-	add(r, CONNECTS, a->issuer);
-	add(r, CONNECTS, a->idp_issuer);
-	add(r, CONNECTS, a->idp_token_endpoint);
-	add(r, CREDENTIAL, a->assertion_file);
-	add(r, CREDENTIAL, a->idp_id_token_file);
+	add_section(r, SECTION_auth, a);
 }
 
 /* Traffic in the clear, or to addresses that are not public. */

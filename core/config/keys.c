@@ -37,6 +37,16 @@ static const struct key keys[] = {
 	    .takes = takes_, __VA_ARGS__)
 #define SANDBOX_TABLE(key, field, type, help, ...) \
 	ROW(sandbox, key, type, field, NULL, help, __VA_ARGS__)
+#define AUTH_TEXT(key, option, type, takes, help, ...) \
+	ROW(auth, key, type, key, NULL, help, __VA_ARGS__)
+#define AUTH_OWN AUTH_TEXT
+#define AUTH_FLAG(key, option, help, ...) \
+	ROW(auth, key, BOOL, key, "false", help, __VA_ARGS__)
+#define AUTH_SECRET(key, option, help, ...) \
+	ROW(auth, key, REFERENCE, key, NULL, help, __VA_ARGS__)
+#define AUTH_WORD(key, option, def, words_, help, ...) \
+	ROW(auth, key, WORD, key, def, help, .words = words_, __VA_ARGS__)
+#include "core/auth/auth.def"
 #define PROGRAM_RULE(key, field, type, help) \
 	ROW(sandbox_program, key, type, field, NULL, help, .more = NULL)
 #include "gate/sandbox.def"
@@ -110,16 +120,18 @@ static const char *choice_text(const struct key *k, unsigned i,
 	return arena_strndup(arena, word.p, word.n);
 }
 
-struct strlist key_values(const struct key *k, const struct gate_policy *p,
+struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena)
 {
-	const void *field = (const char *)p + k->offset;
+	const void *field = (const char *)object + k->offset;
 	const struct gate_program_rules *rules = field;
 	struct strlist names = {NULL, 0};
 
 	switch (k->type) {
 	case KEY_WORD:
 	case KEY_STRING:
+	case KEY_PATH:
+	case KEY_PROGRAM:
 		return one_value(*(const char *const *)field, arena);
 	case KEY_SIZE_BYTES:
 	case KEY_COUNT:

@@ -31,7 +31,6 @@ enum key_type {
 };
 
 struct arena;
-struct gate_policy;
 
 struct key {
 	enum key_section section;
@@ -44,7 +43,7 @@ struct key {
 	const char *words; /* of KEY_WORD, KEY_CHOICE: "a|b|c" */
 	const char *help;
 
-	/* Of `sandbox` alone; gate/sandbox.def says what each is for. */
+	/* Of `sandbox` and `auth`; their .def files say what each is for. */
 	const char *option, *takes, *more, *grants, *weakens, *said;
 };
 
@@ -63,10 +62,13 @@ struct step_kind {
 /* All keys; *ret_n of them. Static. */
 const struct key *keys_all(size_t *ret_n) MUST_USE;
 /*
- * Values of a key of `sandbox` as texts: the items of a list, the names of
- * rules, of anything else one; none where the key is unset. In `arena`.
+ * Values of a key of `sandbox` or `auth` as texts: the items of a list, the
+ * names of rules, of anything else one; none where the key is unset. In
+ * `arena`.
+ *
+ * object  struct of the section
  */
-struct strlist key_values(const struct key *k, const struct gate_policy *p,
+struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena) MUST_USE;
 const struct section *key_section(enum key_section section) MUST_USE;
 /* NULL when the section has no such key. */

@@ -121,9 +121,8 @@ const struct env_ref *server_reference(const struct server *s, size_t nth)
 	const struct env_ref *const all[SERVER_REFERENCES] = {
 		&s->token,
 		&s->api_key,
-		&s->auth.client_secret,
-		&s->auth.private_key,
-		&s->auth.idp_client_secret,
+#define AUTH_SECRET(key, ...) &s->auth.key,
+#include "core/auth/auth.def"
 	};
 
 	return all[nth];

@@ -37,15 +37,15 @@ struct header {
 	bool is_reference; /* a variable is in the value */
 };
 
-/* OAuth of a remote server; texts are NULL where nothing is said. */
+/* OAuth of a remote server; texts, and .from of references, are NULL where
+   nothing is said. */
 struct server_auth {
-	const char *grant, *client_id, *issuer, *client_metadata_url,
-		*redirect_uri, *signing_alg, *audience, *scope, *assertion_file,
-		*idp_token_endpoint, *idp_client_id, *idp_issuer,
-		*idp_id_token_file, *browser, *token_store, *store_key;
-	/* References; .from is NULL where there is none. */
-	struct env_ref client_secret, private_key, idp_client_secret;
-	bool accept_issuer_slash, allow_private;
+#define AUTH_TEXT(key, ...) const char *key;
+#define AUTH_OWN(key, ...) const char *key;
+#define AUTH_WORD(key, ...) const char *key;
+#define AUTH_FLAG(key, ...) bool key;
+#define AUTH_SECRET(key, ...) struct env_ref key;
+#include "core/auth/auth.def"
 	uint32_t line, col; /* of the table; 0 when there is none */
 };
 
@@ -76,7 +76,11 @@ struct server {
 };
 
 /* The references of a server beside those of its `env`. */
-#define SERVER_REFERENCES 5
+enum {
+	SERVER_REFERENCES = 2
+#define AUTH_SECRET(...) +1
+#include "core/auth/auth.def"
+};
 /* The nth of them; its .from is NULL where there is none. */
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 	MUST_USE;

@@ -360,20 +360,14 @@ static void look_at_url(struct doctor *d, const char *name,
 static void look_at_references(struct doctor *d, const char *name,
 			       const struct server *server)
 {
-	static const char *const names[SERVER_REFERENCES] = {
-		"token",       "api_key",	    "client_secret",
-		"private_key", "idp_client_secret",
-	};
 	struct env_ref item[SERVER_REFERENCES];
 	struct env_refs refs = {item, 0};
 
 	for (size_t i = 0; i < SERVER_REFERENCES; i++) {
 		const struct env_ref *ref = server_reference(server, i);
 
-		if (!ref->from)
-			continue;
-		item[refs.n] = *ref;
-		item[refs.n++].name = names[i];
+		if (ref->from)
+			item[refs.n++] = *ref;
 	}
 	look_at_refs(d, name, &refs);
 }

@@ -84,24 +84,11 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 {
 	struct auth_options *ret = &spec->auth;
 
-	*ret = (struct auth_options){
-		.client_id = from->client_id,
-		.issuer = from->issuer,
-		.client_metadata_url = from->client_metadata_url,
-		.redirect_uri = from->redirect_uri,
-		.signing_alg = from->signing_alg,
-		.audience_is_token_endpoint =
-			from->audience &&
-			strcmp(from->audience, "token_endpoint") == 0,
-		.scope = from->scope,
-		.assertion_file = from->assertion_file,
-		.idp_token_endpoint = from->idp_token_endpoint,
-		.idp_client_id = from->idp_client_id,
-		.idp_issuer = from->idp_issuer,
-		.idp_id_token_file = from->idp_id_token_file,
-		.accept_issuer_slash = from->accept_issuer_slash,
-		.allow_private = from->allow_private,
-	};
+	ret->audience_is_token_endpoint =
+		from->audience && strcmp(from->audience, "token_endpoint") == 0;
+#define AUTH_TEXT(key, ...) ret->key = from->key;
+#define AUTH_FLAG(key, ...) ret->key = from->key;
+#include "core/auth/auth.def"
 	if ((from->assertion_file &&
 	     credentials_check_file(c, from->assertion_file, err) < 0) ||
 	    (from->idp_id_token_file &&
@@ -110,13 +97,10 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 	/* the words were checked when the file was read */
 	if (from->grant && !auth_grant_find(from->grant, &ret->grant))
 		return err_set(err, ERR_CONFIG, "grant %s", from->grant);
-	if (secret_of(c, &from->client_secret, "client_secret", spec,
-		      &ret->client_secret, err) < 0 ||
-	    secret_of(c, &from->private_key, "private_key", spec,
-		      &ret->private_key, err) < 0 ||
-	    secret_of(c, &from->idp_client_secret, "idp_client_secret", spec,
-		      &ret->idp_client_secret, err) < 0)
+#define AUTH_SECRET(key, ...)                                         \
+	if (secret_of(c, &from->key, #key, spec, &ret->key, err) < 0) \
 		return -1;
+#include "core/auth/auth.def"
 	return 0;
 }
 
@@ -133,8 +117,8 @@ int remote_spec_of_server(const struct server *s,
 		.transport = s->transport,
 		.protocol = s->protocol,
 		.message_max = s->stdout_max,
-		.browser = s->auth.browser,
-		.token_store = s->auth.token_store,
+#define AUTH_OWN(key, ...) .key = s->auth.key,
+#include "core/auth/auth.def"
 		.store_key = s->auth.store_key,
 	};
 
