@@ -29,6 +29,7 @@
 #include "core/base/str.h"
 
 struct arena;
+struct buf;
 struct sha256;
 struct gate;
 struct gate_child;
@@ -268,12 +269,21 @@ struct gate_fact {
 			       when nothing would */
 };
 
+/* Row of a policy: `sandbox = { KEY = ["VALUE"] }`. */
+struct gate_allow {
+	const char *key; /* static; NULL: no row can allow it */
+	const char *value;
+};
+
+/* Write the row as a person would; nothing where there is none. */
+void gate_allow_line(const struct gate_allow *row, struct buf *out);
+
 struct gate_denial {
-	const char *kind;    /* "syscall", "net", "exec" */
-	const char *name;    /* "mount"; "host:port"; the path */
-	const char *program; /* comm of the task that asked */
-	const char *detail;  /* arguments as text */
-	const char *allow;   /* the `sandbox` line that would allow it; or "" */
+	const char *kind;	 /* "syscall", "net", "exec" */
+	const char *name;	 /* "mount"; "host:port"; the path */
+	const char *program;	 /* comm of the task that asked */
+	const char *detail;	 /* arguments as text */
+	struct gate_allow allow; /* row that would allow it */
 	uint64_t count;
 };
 

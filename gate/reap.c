@@ -128,14 +128,19 @@ static void add_refused(struct gate_child *c)
 	struct proxy_denial r;
 
 	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
-		AUTO(buf_release) struct buf allow = BUF_INIT(LIMIT_ERR_MSG);
 		AUTO(buf_release) struct buf detail = BUF_INIT(LIMIT_ERR_MSG);
 
 		buf_addf(&detail, "connect to %s: %s", r.name,
 			 proxy_outcome_text(r.outcome));
-		proxy_allow_line(r.outcome, r.name, &allow);
-		denials_add_net(&c->denials, r.name, buf_cstr(&detail),
-				buf_cstr(&allow), r.count);
+		denials_add_row(&c->denials,
+				&(struct gate_denial){
+					.kind = "net",
+					.name = r.name,
+					.program = "the program",
+					.detail = buf_cstr(&detail),
+					.allow = proxy_allow(r.outcome, r.name),
+					.count = r.count,
+				});
 	}
 	c->denials.dropped += proxy_denials_dropped(&c->proxy);
 }

@@ -143,7 +143,8 @@ static void add_denial(struct gate_child *c, const struct gate_record *row)
 	const char *path = row->path;
 	const char *real =
 		c->watch.only_cached ? NULL : resolve_links(path, &arena);
-	const char *allow = "", *refused = NULL;
+	const char *refused = NULL;
+	struct gate_allow allow = {NULL, NULL};
 	struct stat st;
 
 	if (row->unlisted && real && stat(real, &st) == 0)
@@ -153,10 +154,15 @@ static void add_denial(struct gate_child *c, const struct gate_record *row)
 	if (refused && strcmp(refused, real) != 0)
 		path = refused; /* the interpreter of a script that is listed */
 	if (row->unlisted)
-		allow = arena_printf(&arena, "sandbox = { exec = [\"%s\"] }",
-				     exec_row(c, path, &arena));
-	denials_add_exec(&c->denials, path, row->program, row->why, allow,
-			 row->count);
+		allow = (struct gate_allow){"exec", exec_row(c, path, &arena)};
+	denials_add_row(&c->denials, &(struct gate_denial){
+					     .kind = "exec",
+					     .name = path,
+					     .program = row->program,
+					     .detail = row->why,
+					     .allow = allow,
+					     .count = row->count,
+				     });
 }
 
 void tree_add_denials(struct gate_child *c)

@@ -70,6 +70,7 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 	jw_array(w);
 	for (size_t i = 0; i < v->n_denials; i++) {
 		const struct gate_denial *d = &v->denials[i];
+		AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
 
 		jw_object(w);
 		jw_kv_cstr(w, "kind", d->kind);
@@ -77,8 +78,9 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 		kv_cut_name(c, w, "program", d->program);
 		kv_name(c, w, "detail", d->detail);
 		jw_kv_int(w, "count", (int64_t)d->count);
-		if (d->allow && *d->allow)
-			kv_name(c, w, "allow", d->allow);
+		gate_allow_line(&d->allow, &allow);
+		if (allow.n)
+			kv_name(c, w, "allow", buf_cstr(&allow));
 		jw_end(w);
 	}
 	jw_end(w);

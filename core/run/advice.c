@@ -19,23 +19,6 @@ static bool is_probe(const char *call)
 	return false;
 }
 
-/* The KEY and the VALUE of `sandbox = { KEY = "VALUE" }`. */
-struct setting {
-	struct str key, value;
-};
-
-static bool setting_of(const char *allow, struct setting *ret)
-{
-	struct str rest = str_of(allow ? allow : "");
-	struct str before = str_cut(&rest, '{');
-	struct str equals;
-
-	ret->key = str_trim(str_cut(&rest, '='));
-	equals = str_cut(&rest, '"');
-	ret->value = str_cut(&rest, '"');
-	return before.n && ret->key.n && equals.n && ret->value.n;
-}
-
 /*
  * Libraries make one socket of IPv6 to learn whether the machine has it; a
  * program that connects by name asks a name server by IPv4 as well.
@@ -48,41 +31,37 @@ static bool is_connection(const struct gate_denial *d)
 static bool is_worth_a_line(const struct gate_denial *d,
 			    const struct advice_how *how)
 {
-	struct setting s;
-	bool can_allow = setting_of(d->allow, &s);
+	const struct gate_allow *row = &d->allow;
 
 	if (how->all || strcmp(d->kind, "exec") == 0 ||
 	    strcmp(d->kind, "net") == 0 ||
-	    (can_allow && str_eq(s.key, STR("net")) && is_connection(d)))
+	    (row->key && strcmp(row->key, "net") == 0 && is_connection(d)))
 		return true;
-	return how->failed && can_allow && !is_probe(d->name);
+	return how->failed && row->key && !is_probe(d->name);
 }
 
 /* Name a host first: the whole network is seldom what a person needs. */
-static void add_setting(struct buf *out, const struct setting *s,
-			const char *allow, enum advice_form form)
+static void add_setting(struct buf *out, const struct gate_allow *row,
+			enum advice_form form)
 {
 	bool is_all_net =
-		str_eq(s->key, STR("net")) && str_eq(s->value, STR("all"));
+		strcmp(row->key, "net") == 0 && strcmp(row->value, "all") == 0;
 
 	if (form == ADVICE_OPTION && is_all_net)
 		buf_adds(out, "--net HOST, or all of it: --net all");
 	else if (form == ADVICE_OPTION)
-		buf_addf(out, "--%.*s %.*s", STR_ARG(s->key),
-			 STR_ARG(s->value));
-	else if (is_all_net)
-		buf_addf(out,
-			 "sandbox = { net = [\"HOST\"] }, or all of it: %s",
-			 allow);
-	else
-		buf_adds(out, allow);
+		buf_addf(out, "--%s %s", row->key, row->value);
+	else {
+		if (is_all_net)
+			buf_adds(out, "sandbox = { net = [\"HOST\"] }, or all "
+				      "of it: ");
+		gate_allow_line(row, out);
+	}
 }
 
 static void add_denial(struct buf *out, const struct gate_denial *d,
 		       const struct advice_how *how)
 {
-	struct setting s;
-
 	buf_addf(out, "denied: %s",
 		 d->detail && *d->detail ? d->detail : d->name);
 	/* a proxy cannot tell which program of the tree asked */
@@ -94,10 +73,10 @@ static void add_denial(struct buf *out, const struct gate_denial *d,
 	}
 	buf_addf(out, ", %llu time%s", (unsigned long long)d->count,
 		 d->count == 1 ? "" : "s");
-	if (!setting_of(d->allow, &s))
+	if (!d->allow.key)
 		return;
 	buf_adds(out, "; to allow it: ");
-	add_setting(out, &s, d->allow, how->form);
+	add_setting(out, &d->allow, how->form);
 }
 
 struct strlist advice_denials(const struct gate_verdict *v,

@@ -497,7 +497,8 @@ static bool is_inet_socket(const struct seccomp_data *d)
 	return type == SOCK_DGRAM && (proto == 0 || proto == IPPROTO_UDP);
 }
 
-void seccomp_allow_line(const struct seccomp_data *data, struct buf *out)
+void seccomp_allow(const struct seccomp_data *data, const char **ret_key,
+		   const char **ret_value)
 {
 	const struct library *lib = library();
 	const struct call *c;
@@ -507,8 +508,11 @@ void seccomp_allow_line(const struct seccomp_data *data, struct buf *out)
 	c = find_number(data->nr);
 	if (!c)
 		return;
-	if (c->group == GROUP_NET && is_inet_socket(data))
-		buf_adds(out, "sandbox = { net = \"all\" }");
-	else if (c->how == HOW_ALLOW || c->how == HOW_ARGS)
-		buf_addf(out, "sandbox = { syscalls = [\"%s\"] }", c->name);
+	if (c->group == GROUP_NET && is_inet_socket(data)) {
+		*ret_key = "net";
+		*ret_value = "all";
+	} else if (c->how == HOW_ALLOW || c->how == HOW_ARGS) {
+		*ret_key = "syscalls";
+		*ret_value = c->name;
+	}
 }

@@ -137,9 +137,11 @@ int seccomp_newest(void) MUST_USE;
  */
 void seccomp_describe(const struct seccomp_data *data, struct buf *out);
 /*
- * The `sandbox` line that would allow the call; nothing is added when no line
- * can (clone with namespaces, set-user-id bits, raw sockets).
+ * Find the key of `sandbox` and its value that would allow the call; both
+ * static. Nothing is written when none can (clone with namespaces, set-user-id
+ * bits, raw sockets).
  */
-void seccomp_allow_line(const struct seccomp_data *data, struct buf *out);
+void seccomp_allow(const struct seccomp_data *data, const char **ret_key,
+		   const char **ret_value);
 
 #endif

@@ -147,18 +147,6 @@ static void find_net(struct needs_finder *f)
 
 /* ---- system calls ---- */
 
-/* The value of `sandbox = { KEY = ["VALUE"] }`; NULL when there is none. */
-static const char *allowed_value(const struct needs_finder *f, const char *line,
-				 const char *key)
-{
-	const char *at = strstr(line, arena_printf(f->arena, "{ %s = ", key));
-	const char *from = at ? strchr(at, '"') : NULL;
-	const char *to = from ? strchr(from + 1, '"') : NULL;
-
-	return to ? arena_strndup(f->arena, from + 1, (size_t)(to - from - 1))
-		  : NULL;
-}
-
 static void need_calls(struct needs_finder *f)
 {
 	for (size_t i = 0; i < f->v->n_denials; i++) {
@@ -166,14 +154,11 @@ static void need_calls(struct needs_finder *f)
 		const struct gate_record r = {.program = d->program,
 					      .count = d->count};
 		const char *why_not = f->ended_well ? needs_went_on : NULL;
-		const char *line = d->allow ? d->allow : "";
-		const char *call = allowed_value(f, line, "syscalls");
-		const char *net = allowed_value(f, line, "net");
+		const char *key = d->allow.key;
 
-		if (call)
-			needs_add(f, "syscalls", call, &r, why_not);
-		if (net)
-			needs_add(f, "net", net, &r, why_not);
+		if (key &&
+		    (strcmp(key, "syscalls") == 0 || strcmp(key, "net") == 0))
+			needs_add(f, key, d->allow.value, &r, why_not);
 	}
 }
 

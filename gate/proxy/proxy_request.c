@@ -314,12 +314,14 @@ static void write_body(enum proxy_outcome outcome,
 {
 	AUTO(buf_release) struct buf allow = BUF_INIT(BODY_BYTES);
 	char name[ENDPOINT_TEXT_BYTES] = "";
+	struct gate_allow row;
 
 	if (target)
 		endpoint_target_text(target, name);
 	buf_addf(body, "matins: %s%s%s\n", name, target ? ": " : "",
 		 OUTCOMES[outcome].text);
-	proxy_allow_line(outcome, name, &allow);
+	row = proxy_allow(outcome, name);
+	gate_allow_line(&row, &allow);
 	if (allow.n)
 		buf_addf(body, "to allow it: %s\n", buf_cstr(&allow));
 }
@@ -358,14 +360,13 @@ const char *proxy_outcome_text(enum proxy_outcome outcome)
 	return OUTCOMES[outcome].text;
 }
 
-void proxy_allow_line(enum proxy_outcome outcome, const char *name,
-		      struct buf *out)
+struct gate_allow proxy_allow(enum proxy_outcome outcome, const char *name)
 {
 	struct err ignored = ERR_INIT;
 	struct endpoint row;
 
 	if ((outcome != PROXY_UNLISTED && outcome != PROXY_PRIVATE) ||
 	    endpoint_parse(name, &row, &ignored) < 0)
-		return;
-	buf_addf(out, "sandbox = { net = [\"%s\"] }", name);
+		return (struct gate_allow){NULL, NULL};
+	return (struct gate_allow){"net", name};
 }

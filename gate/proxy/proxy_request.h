@@ -24,6 +24,7 @@
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/str.h"
+#include "gate/gate.h"
 #include "gate/policy/endpoint.h"
 
 /* Bytes until the request is complete; curl and nginx take 8 to 100 KiB. */
@@ -78,10 +79,10 @@ bool proxy_is_denial(enum proxy_outcome outcome) MUST_USE;
 /* Text of an outcome for people; static. */
 const char *proxy_outcome_text(enum proxy_outcome outcome) MUST_USE;
 /*
- * The `sandbox` line that would allow it; nothing is added when none can.
- * name  as endpoint_target_text() wrote it
+ * Row of a policy that would allow the endpoint; empty when none can.
+ * name  borrowed, as endpoint_target_text() wrote it
  */
-void proxy_allow_line(enum proxy_outcome outcome, const char *name,
-		      struct buf *out);
+struct gate_allow proxy_allow(enum proxy_outcome outcome, const char *name)
+	MUST_USE;
 
 #endif

@@ -37,7 +37,6 @@ static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
 			     : arena_printf(&log->arena, "syscall %d", nr),
 		.program = arena_strdup(&log->arena, comm),
 		.detail = "",
-		.allow = "",
 	};
 	return row;
 }
@@ -60,7 +59,6 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 		 const char *comm)
 {
 	AUTO(buf_release) struct buf detail = BUF_INIT(DENIALS_DETAIL_BYTES);
-	AUTO(buf_release) struct buf allow = BUF_INIT(DENIALS_DETAIL_BYTES);
 	struct gate_denial *row = row_of(log, data->nr, comm);
 
 	if (!row) {
@@ -71,17 +69,14 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 		return;
 	seccomp_describe(data, &detail);
 	add_detail(log, row, buf_cstr(&detail));
-	if (!row->allow[0]) {
-		seccomp_allow_line(data, &allow);
-		row->allow = arena_strdup(&log->arena, buf_cstr(&allow));
-	}
+	if (!row->allow.key)
+		seccomp_allow(data, &row->allow.key, &row->allow.value);
 	/* the kernel keeps 15 bytes; the mark is for who scrubs half values */
 	log_debug("%s%s: refused %s", comm,
 		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", buf_cstr(&detail));
 }
 
-/* Add a row that is of no call; `row` borrows. */
-static void add_told(struct denials *log, const struct gate_denial *row)
+void denials_add_row(struct denials *log, const struct gate_denial *row)
 {
 	if (log->n == DENIALS_ROWS) {
 		log->dropped += row->count;
@@ -93,24 +88,10 @@ static void add_told(struct denials *log, const struct gate_denial *row)
 		.name = arena_strdup(&log->arena, row->name),
 		.program = arena_strdup(&log->arena, row->program),
 		.detail = arena_strdup(&log->arena, row->detail),
-		.allow = arena_strdup(&log->arena, row->allow),
+		.allow = {row->allow.key,
+			  arena_strdup(&log->arena, row->allow.value)},
 		.count = row->count,
 	};
-}
-
-void denials_add_net(struct denials *log, const char *name, const char *detail,
-		     const char *allow, uint64_t count)
-{
-	add_told(log, &(struct gate_denial){"net", name, "the program", detail,
-					    allow, count});
-}
-
-void denials_add_exec(struct denials *log, const char *path,
-		      const char *program, const char *why, const char *allow,
-		      uint64_t count)
-{
-	add_told(log, &(struct gate_denial){"exec", path, program, why, allow,
-					    count});
 }
 
 void denials_release(struct denials *log)

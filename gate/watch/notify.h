@@ -69,13 +69,11 @@ int notify_serve(int fd, struct denials *log, struct watch *watch) MUST_USE;
  */
 void denials_add(struct denials *log, const struct seccomp_data *data,
 		 const char *comm);
-/* Record an endpoint that the proxy has refused, once for each. */
-void denials_add_net(struct denials *log, const char *name, const char *detail,
-		     const char *allow, uint64_t count);
-/* Record execs that were refused, once for each; `allow` may be "". */
-void denials_add_exec(struct denials *log, const char *path,
-		      const char *program, const char *why, const char *allow,
-		      uint64_t count);
+/*
+ * Record something else that was refused, once: an endpoint of the proxy, an
+ * exec. `row` is copied; .kind and .allow.key are static.
+ */
+void denials_add_row(struct denials *log, const struct gate_denial *row);
 void denials_release(struct denials *log);
 
 #endif

@@ -284,13 +284,12 @@ TEST_IN(fixture, calls, refused, are_needed_when_it_failed)
 {
 	struct fixture *f = *state;
 
-	f->denial[0] = (struct gate_denial){
-		.kind = "syscall",
-		.name = "ptrace",
-		.program = "prog",
-		.detail = "",
-		.allow = "sandbox = { syscalls = [\"ptrace\"] }",
-		.count = 1};
+	f->denial[0] = (struct gate_denial){.kind = "syscall",
+					    .name = "ptrace",
+					    .program = "prog",
+					    .detail = "",
+					    .allow = {"syscalls", "ptrace"},
+					    .count = 1};
 	f->verdict.n_denials = 1;
 	f->verdict.exit_status = 1;
 	find(f);

@@ -3,35 +3,40 @@
 
 #include "core/run/advice.h"
 
-static const char allow_all[] = "sandbox = { net = \"all\" }";
+#define ALLOW_ALL            \
+	{                    \
+		"net", "all" \
+	}
 
 static const struct gate_denial
 	connection = {"syscall", "socket",
 		      "node",	 "socket(AF_INET, SOCK_DGRAM, 0)",
-		      allow_all, 2},
+		      ALLOW_ALL, 2},
 	question = {"syscall", "socket",
 		    "python3", "socket(AF_INET6, SOCK_STREAM, 0)",
-		    allow_all, 1},
+		    ALLOW_ALL, 1},
 	host = {"net",
 		"example.com:443",
 		"the program",
 		"example.com:443",
-		"sandbox = { net = [\"example.com\"] }",
+		{"net", "example.com"},
 		1},
-	rule = {"exec", "/usr/bin/git", "sh", "git: @eval is denied", "", 1},
+	rule = {"exec",	      "/usr/bin/git",
+		"sh",	      "git: @eval is denied",
+		{NULL, NULL}, 1},
 	probe = {"syscall",
 		 "set_mempolicy",
 		 "top",
 		 "set_mempolicy(0, 0)",
-		 "sandbox = { syscalls = [\"set_mempolicy\"] }",
+		 {"syscalls", "set_mempolicy"},
 		 1},
 	call = {"syscall",
 		"ptrace",
 		"strace",
 		"ptrace(0)",
-		"sandbox = { syscalls = [\"ptrace\"] }",
+		{"syscalls", "ptrace"},
 		1},
-	plain = {"syscall", "socket", "id", "socket(AF_UNIX)", "", 3};
+	plain = {"syscall", "socket", "id", "socket(AF_UNIX)", {NULL, NULL}, 3};
 
 /* The lines of one refusal; NULL: none. */
 static const char *line(struct arena *arena, const struct gate_denial *d,
