@@ -82,7 +82,7 @@ static void lose_call(struct calls *c, size_t i, enum step_reason reason,
 	} else {
 		buf_adds(&own, sentence);
 		if (is_sent && reason != REASON_CANCELLED)
-			failure_say_unknown(&own);
+			buf_adds(&own, OUTCOME_IS_UNKNOWN);
 	}
 	fail_call(c, i, reason, buf_cstr(&own));
 }

@@ -19,11 +19,6 @@ static const char *const phase_names[] = {
 #undef X
 };
 
-const char *child_phase_name(enum child_phase p)
-{
-	return phase_names[p];
-}
-
 static void set_phase(struct child *c, enum child_phase phase)
 {
 	if (c->phase == phase)

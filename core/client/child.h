@@ -101,6 +101,5 @@ void child_kill(struct child *c);
 bool child_is_live(const struct child *c) MUST_USE;
 /* The end of its stderr; borrowed. */
 struct str child_stderr(const struct child *c) MUST_USE;
-const char *child_phase_name(enum child_phase p) MUST_USE;
 
 #endif

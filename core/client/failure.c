@@ -85,11 +85,6 @@ static void say_how(const struct failure *f, struct buf *out)
 		buf_adds(out, " in the middle of a message,");
 }
 
-void failure_say_unknown(struct buf *out)
-{
-	buf_adds(out, "; the outcome is unknown, and it was not repeated");
-}
-
 void failure_say_end(const struct failure *f, const char *method, bool is_sent,
 		     struct buf *out)
 {
@@ -103,7 +98,7 @@ void failure_say_end(const struct failure *f, const char *method, bool is_sent,
 		buf_addf(out, " before the answer to %s",
 			 was_ready ? method : "initialize");
 	if (is_sent)
-		failure_say_unknown(out);
+		buf_adds(out, OUTCOME_IS_UNKNOWN);
 	if (link_prints_result(f->link))
 		buf_adds(out, "; " MCP_IS_PRINTED);
 	else if (link_stats(f->link)->skipped_lines)

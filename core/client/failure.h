@@ -16,6 +16,9 @@ struct failure {
 	struct buf sentence, details;
 };
 
+/* Ends the sentence about a request that was sent and lost. */
+#define OUTCOME_IS_UNKNOWN "; the outcome is unknown, and it was not repeated"
+
 /* Reason of a program that could not be started: "no_command", "leash", … */
 enum step_reason failure_of_spawn(const struct err *err) MUST_USE;
 /* method  of the request that failed; NULL: the session itself failed */
@@ -30,8 +33,6 @@ enum step_reason failure_of_event(const struct session_event *e,
  */
 void failure_say_end(const struct failure *f, const char *method, bool is_sent,
 		     struct buf *out);
-/* Append that the outcome of a request that was sent is unknown. */
-void failure_say_unknown(struct buf *out);
 /* Fill the details: the first line on stdout that is no message, and the last
    lines of stderr. */
 void failure_note_details(struct failure *f);

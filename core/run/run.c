@@ -47,17 +47,15 @@ struct run {
 	struct loop_timer tick;
 	uint64_t begin_ns;
 	int64_t begin_wall_ns;
-	const char *warnings[8];
-	size_t n_warnings;
+	struct strlist warnings; /* in the arena of the result */
 };
 
 /* Warn on stderr, and in the report. */
 static void warn(struct run *r, const char *sentence)
 {
 	log_warning("%s", sentence);
-	if (r->n_warnings < ARRAY_LEN(r->warnings))
-		r->warnings[r->n_warnings++] =
-			arena_strdup(&r->result->arena, sentence);
+	list_add(&r->warnings, &r->result->arena,
+		 arena_strdup(&r->result->arena, sentence));
 }
 
 /* Name the routine, or one step of it: `step` must not look like a run of the
@@ -106,8 +104,8 @@ static void write_facts(struct run *r, struct jw *w)
 		jw_kv_cstr(w, "ended_by", signal_name(r->loop.signal));
 	jw_key(w, "warnings");
 	jw_array(w);
-	for (size_t i = 0; i < r->n_warnings; i++)
-		jw_cstr(w, r->warnings[i]);
+	for (size_t i = 0; i < r->warnings.n; i++)
+		jw_cstr(w, r->warnings.item[i]);
 	jw_end(w);
 }
 

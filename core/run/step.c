@@ -14,11 +14,6 @@ static const char *const phase_names[] = {
 #undef X
 };
 
-const char *step_phase_name(enum step_phase p)
-{
-	return phase_names[p];
-}
-
 static void set_phase(struct step_run *s, enum step_phase phase)
 {
 	if (s->phase == phase)

@@ -139,6 +139,4 @@ void step_log_words(struct step_run *s, struct str err_tail);
 /* Refusals that are worth a line, each with the setting that allows it. */
 void step_log_denials(const struct step_run *s, const struct gate_verdict *v);
 
-const char *step_phase_name(enum step_phase p) MUST_USE;
-
 #endif
