@@ -61,7 +61,7 @@ static int follow_pointer(struct schema *s, const struct pending *p,
 						    : NULL;
 		if (!value)
 			return unresolved(s, p, reference,
-					  "there is nothing at that place");
+					  "no value is at that place");
 		known = node_at(s, value);
 		if (known) {
 			node = known;
@@ -87,8 +87,7 @@ static int follow_anchor(struct schema *s, const struct pending *p,
 			found = a;
 	}
 	if (!found)
-		return unresolved(s, p, reference,
-				  "there is no anchor of that name");
+		return unresolved(s, p, reference, "no anchor has that name");
 	p->rule->node = found->node;
 	if (p->rule->keyword == KEYWORD_dynamic_ref && found->is_dynamic)
 		p->rule->dynamic = found->name;
@@ -113,7 +112,7 @@ static struct resource *find_resource(struct schema *s, const struct pending *p,
 			return d->resource;
 	if (!schema_find_text(s, uri, &text)) {
 		unresolved(s, p, reference,
-			   "it is not in the schema, and nothing is fetched");
+			   "not in the schema, and nothing is fetched");
 		return NULL;
 	}
 	loaded = schema_load(s, uri, text);

@@ -122,8 +122,6 @@ void say_value(struct buf *out, const struct jdoc *value);
 unsigned value_types(const struct jdoc *value);
 /* "is a number, must be a string" */
 void say_wrong_type(struct buf *out, const struct jdoc *value, unsigned types);
-/* "a string, a number or null" */
-void say_types(struct buf *out, unsigned types);
 void report_init(struct report *report, size_t max, const struct jdoc *anchor);
 /* Take over the entries of another report. */
 void report_add(struct report *to, const struct report *from,

@@ -268,7 +268,8 @@ static const char *separator(size_t i, size_t n)
 	return i == 0 ? "" : i + 1 == n ? " or " : ", ";
 }
 
-void say_types(struct buf *out, unsigned types)
+/* Write "a string, a number or null". */
+static void say_types(struct buf *out, unsigned types)
 {
 	size_t n = (size_t)__builtin_popcount(types), i = 0;
 

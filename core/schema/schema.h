@@ -142,9 +142,6 @@ enum { SCHEMA_VALID = 0, SCHEMA_VIOLATED = 1 };
 int schema_validate(const struct schema *s, struct str value,
 		    struct arena *arena, struct schema_result *ret,
 		    struct err *err) MUST_USE;
-int schema_validate_tree(const struct schema *s, const struct jdoc *value,
-			 struct arena *arena, struct schema_result *ret,
-			 struct err *err) MUST_USE;
 
 /*
  * "/repo: is a number, must be a string", or without pointer for the whole

@@ -195,7 +195,7 @@ bool run_name(struct run *r, struct frame *f, const struct node *node,
 
 /* ---- from outside ---- */
 
-int schema_validate_tree(const struct schema *s, const struct jdoc *value,
+static int validate_tree(const struct schema *s, const struct jdoc *value,
 			 struct arena *arena, struct schema_result *ret,
 			 struct err *err)
 {
@@ -233,5 +233,5 @@ int schema_validate(const struct schema *s, struct str text,
 
 	if (jdoc_parse(text, &own, &value, err) < 0)
 		return -1;
-	return schema_validate_tree(s, value, arena, ret, err);
+	return validate_tree(s, value, arena, ret, err);
 }

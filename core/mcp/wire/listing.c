@@ -180,18 +180,13 @@ static void add_item(struct listing *l, struct str json)
 	*slot = ++l->n;
 }
 
-/* A cursor is any string, also "" (PAG-4). */
-static bool is_new_cursor(struct listing *l, struct str cursor)
+/* Cursors are any strings, also "" (PAG-4). */
+static bool is_seen(const struct listing *l, struct str cursor)
 {
-	const char *text;
-
 	for (size_t i = 0; i < l->cursors.n; i++)
 		if (str_is(cursor, l->cursors.item[i]))
-			return false;
-	text = arena_strndup(&l->arena, cursor.p, cursor.n);
-	keep(&l->cursors, &l->cap_cursors, text);
-	l->cursor = (struct str){text, cursor.n};
-	return true;
+			return true;
+	return false;
 }
 
 static int next_page(struct listing *l, struct str result)
@@ -215,20 +210,14 @@ static int next_page(struct listing *l, struct str result)
 		warn(l, "more than 1000 pages; the rest is missing");
 		return LISTING_DONE;
 	}
-	return is_new_cursor(l, cursor) ? LISTING_MORE : LISTING_DONE;
-}
-
-/* A page that a repeated cursor leads to has been seen (PAG-6). */
-static bool repeats(struct listing *l, struct str result)
-{
-	struct str cursor;
-
-	if (!scan_get_some(result, "nextCursor", &cursor))
-		return false;
-	for (size_t i = 0; i < l->cursors.n; i++)
-		if (str_is(cursor, l->cursors.item[i]))
-			return true;
-	return false;
+	if (is_seen(l, cursor)) {
+		/* the page that it leads to has been read (PAG-6) */
+		warn(l, "the server repeats a cursor; the listing ends here");
+		return LISTING_DONE;
+	}
+	l->cursor = arena_str(&l->arena, cursor);
+	keep(&l->cursors, &l->cap_cursors, l->cursor.p);
+	return LISTING_MORE;
 }
 
 int listing_add(struct listing *l, struct str result, struct err *err)
@@ -247,8 +236,6 @@ int listing_add(struct listing *l, struct str result, struct err *err)
 			       k->method, k->member);
 	}
 	l->pages++;
-	if (repeats(l, result))
-		warn(l, "the server repeats a cursor; the listing ends here");
 	scan_iter_init(&it, list);
 	while (scan_next(&it)) {
 		if (l->n == LISTING_ITEMS_MAX)
@@ -271,18 +258,4 @@ bool listing_restart(struct listing *l)
 	l->checks_headers = checks_headers;
 	l->restarted = true;
 	return true;
-}
-
-void listing_write(const struct listing *l, struct buf *out)
-{
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_key(&w, kinds[l->kind].member);
-	jw_array(&w);
-	for (size_t i = 0; i < l->n; i++)
-		jw_raw(&w, l->item[i].json);
-	jw_end(&w);
-	jw_end(&w);
 }

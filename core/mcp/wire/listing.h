@@ -109,7 +109,4 @@ bool listing_restart(struct listing *l) MUST_USE;
 const struct listing_item *listing_find(const struct listing *l,
 					struct str name) MUST_USE;
 
-/* The whole as one object: {"tools":[…]}; appended. */
-void listing_write(const struct listing *l, struct buf *out);
-
 #endif

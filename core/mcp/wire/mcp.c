@@ -97,6 +97,12 @@ static struct str read_text(struct str object, const char *name, size_t max,
 	return copy;
 }
 
+static struct str read_name(struct str object, const char *name,
+			    struct arena *arena)
+{
+	return read_text(object, name, NAME_BYTES, arena);
+}
+
 /* Find an object member; "{}" and *odd when absent or of another type. */
 static struct str read_object(struct str object, const char *name,
 			      uint32_t *odd)
@@ -165,11 +171,10 @@ int mcp_read_initialize(struct str params, struct arena *arena,
 			       "initialize without a protocolVersion");
 	info = read_object(params, "clientInfo", &odd);
 	*ret = (struct mcp_initialize){
-		.protocol =
-			read_text(params, "protocolVersion", NAME_BYTES, arena),
+		.protocol = read_name(params, "protocolVersion", arena),
 		.capabilities = read_object(params, "capabilities", &odd),
-		.name = read_text(info, "name", NAME_BYTES, arena),
-		.version = read_text(info, "version", NAME_BYTES, arena),
+		.name = read_name(info, "name", arena),
+		.version = read_name(info, "version", arena),
 	};
 	return 0;
 }
@@ -193,11 +198,10 @@ void mcp_read_initialize_result(struct str result, struct arena *arena,
 	struct str info = read_object(result, "serverInfo", &odd);
 
 	*ret = (struct mcp_initialize_result){
-		.protocol =
-			read_text(result, "protocolVersion", NAME_BYTES, arena),
+		.protocol = read_name(result, "protocolVersion", arena),
 		.capabilities = read_object(result, "capabilities", &odd),
-		.name = read_text(info, "name", NAME_BYTES, arena),
-		.version = read_text(info, "version", NAME_BYTES, arena),
+		.name = read_name(info, "name", arena),
+		.version = read_name(info, "version", arena),
 		.instructions = read_text(result, "instructions",
 					  INSTRUCTIONS_BYTES, arena),
 	};
@@ -233,8 +237,8 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 	*ret = (struct mcp_discovered){
 		.versions = versions,
 		.capabilities = read_object(result, "capabilities", &odd),
-		.name = read_text(info, "name", NAME_BYTES, arena),
-		.version = read_text(info, "version", NAME_BYTES, arena),
+		.name = read_name(info, "name", arena),
+		.version = read_name(info, "version", arena),
 		.instructions = read_text(result, "instructions",
 					  INSTRUCTIONS_BYTES, arena),
 	};
