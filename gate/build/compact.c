@@ -6,8 +6,6 @@
 
 #include "core/base/mem.h"
 
-/* BPF_MAXINSNS of the kernel */
-#define INSNS_MAX 4096
 /* The furthest that a condition can jump. */
 #define JUMP_MAX 255
 /* __X32_SYSCALL_BIT: from here on numbers are of no native call. */
@@ -22,10 +20,10 @@
 struct writer {
 	const struct sock_filter *in;
 	size_t n_in;
-	struct sock_filter out[INSNS_MAX]; /* from the end */
-	size_t n;			   /* the last place written */
-	size_t copied[INSNS_MAX]; /* place of each instruction of `in`; 0 */
-	bool failed;		  /* too long, or not understood */
+	struct sock_filter out[BPF_MAXINSNS]; /* from the end */
+	size_t n;			      /* the last place written */
+	size_t copied[BPF_MAXINSNS]; /* place of each instruction of `in`; 0 */
+	bool failed;		     /* too long, or not understood */
 };
 
 /* Where a number ends: a verdict, or a part that looks at arguments. */
@@ -36,7 +34,7 @@ struct end {
 
 static size_t put(struct writer *w, struct sock_filter insn)
 {
-	if (w->n == INSNS_MAX) {
+	if (w->n == BPF_MAXINSNS) {
 		w->failed = true;
 		return w->n;
 	}
@@ -258,7 +256,7 @@ size_t compact_filter(const struct sock_filter *in, size_t n, uint32_t arch,
 	AUTO(mem_freep) struct end *range = NULL;
 	size_t n_ranges;
 
-	if (!n || n > INSNS_MAX || newest >= INSNS_MAX)
+	if (!n || n > BPF_MAXINSNS || newest >= BPF_MAXINSNS)
 		return 0;
 	w = mem_zalloc(sizeof(*w));
 	range = mem_alloc((newest + 1) * sizeof(*range));

@@ -14,8 +14,6 @@
 #include "gate/build/compact.h"
 #include "gate/build/syscall_args.h"
 
-/* BPF_MAXINSNS of the kernel */
-#define INSNS_MAX 4096
 /* __X32_SYSCALL_BIT; libseccomp's part of the program kills from here on */
 #define X32_BIT UINT32_C(0x40000000)
 
@@ -24,7 +22,6 @@
 #define LIBRARY "libseccomp.so.2"
 
 #define LIBRARY_FUNCTIONS(X)            \
-	X(seccomp_arch_native)          \
 	X(seccomp_syscall_resolve_name) \
 	X(seccomp_init)                 \
 	X(seccomp_release)              \
@@ -368,13 +365,12 @@ static int add_all(struct build *b)
  * before libseccomp's program, which goes on unchanged for everything else:
  * other architectures, and numbers with the x32 bit or above, are its own.
  */
-static size_t put_prefix(const struct library *lib, struct sock_filter *out)
+static size_t put_prefix(struct sock_filter *out)
 {
 	const struct sock_filter prefix[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, lib->seccomp_arch_native(),
-			 0, 4),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SECCOMP_ARCH, 0, 4),
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, X32_BIT, 2, 0),
@@ -393,7 +389,7 @@ static int export_filter(struct build *b, struct seccomp_filter *ret)
 {
 	AUTO(fd_closep) int fd = memfd_create("filter", MFD_CLOEXEC);
 	AUTO(mem_freep) struct sock_filter *insn = NULL;
-	size_t n_prefix = put_prefix(b->lib, NULL), n;
+	size_t n_prefix = put_prefix(NULL), n;
 	struct stat st;
 	int r;
 
@@ -405,13 +401,13 @@ static int export_filter(struct build *b, struct seccomp_filter *ret)
 	if (fstat(fd, &st) < 0)
 		return err_sys(b->err, errno, "system-call filter: size");
 	n = (size_t)st.st_size / sizeof(*insn);
-	if (n + n_prefix > INSNS_MAX)
+	if (n + n_prefix > BPF_MAXINSNS)
 		return err_set(b->err, ERR_LIMIT,
 			       "system-call filter: %zu instructions, the "
 			       "kernel takes %d",
-			       n + n_prefix, INSNS_MAX);
+			       n + n_prefix, BPF_MAXINSNS);
 	insn = mem_alloc((n + n_prefix) * sizeof(*insn));
-	put_prefix(b->lib, insn);
+	put_prefix(insn);
 	if (pread(fd, insn + n_prefix, n * sizeof(*insn), 0) !=
 	    (ssize_t)(n * sizeof(*insn)))
 		return err_sys(b->err, EIO, "system-call filter: read back");
@@ -465,8 +461,7 @@ int seccomp_build(const struct seccomp_want *want,
 
 	if (seccomp_build_plain(want, ret_filter, err) < 0)
 		return -1;
-	n = compact_filter(ret_filter->insn, ret_filter->n,
-			   library()->seccomp_arch_native(),
+	n = compact_filter(ret_filter->insn, ret_filter->n, SECCOMP_ARCH,
 			   (uint32_t)seccomp_newest(), &insn);
 	if (!n)
 		return 0;
@@ -500,10 +495,9 @@ static bool is_inet_socket(const struct seccomp_data *d)
 void seccomp_allow(const struct seccomp_data *data, const char **ret_key,
 		   const char **ret_value)
 {
-	const struct library *lib = library();
 	const struct call *c;
 
-	if (!lib || data->arch != lib->seccomp_arch_native() || data->nr < 0)
+	if (!library() || data->arch != SECCOMP_ARCH || data->nr < 0)
 		return;
 	c = find_number(data->nr);
 	if (!c)

@@ -5,7 +5,7 @@
  * argument rules (syscall_args.def) and added names into a classic BPF
  * program. It is built in the parent, once per policy (about a millisecond,
  * which gate/build/filters.h saves for the named profiles); the child installs
- *the bytes with the raw system call. Nothing here installs anything.
+ * the bytes with the raw system call. Nothing here installs anything.
  *
  *	struct seccomp_filter f = SECCOMP_FILTER_INIT;
  *	struct seccomp_want want = { .profile = PROFILE_DEFAULT, ... };
@@ -30,6 +30,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 
@@ -60,6 +61,13 @@
 	X(execveat)            \
 	X(exit)                \
 	X(exit_group)
+
+/* AUDIT_ARCH_... of native calls. */
+#if defined(__x86_64__)
+#define SECCOMP_ARCH AUDIT_ARCH_X86_64
+#else
+#define SECCOMP_ARCH AUDIT_ARCH_AARCH64
+#endif
 
 enum seccomp_deny {
 	SECCOMP_DENY_NOTIFY, /* a listener answers EPERM and names the call */

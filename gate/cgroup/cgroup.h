@@ -12,7 +12,7 @@
  *	cgroups_open(&pool, &places);               what can be had: pool.has
  *	cgroups_take(&pool, &want, &group, err);
  *	cgroup_open_doors(&pool, group, fd, err);        for the child; close
- *them
+ * them
  *	...                                         the tree has ended
  *	cgroup_read_events(&pool, group, &events);
  *	cgroups_give(&pool, group);

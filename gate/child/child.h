@@ -3,7 +3,7 @@
  *
  * The parent writes a complete struct launch; the child carries it out with
  * raw system calls (gate/child/sys.h), because it shares the parent's memory
- *and runs beside it. There are two functions, each the start of a process:
+ * and runs beside it. There are two functions, each the start of a process:
  *
  *	init_main     the owner of the tree: pid 1 of its namespaces, or a
  *		      subreaper where there are none. Makes the view, starts
@@ -120,9 +120,8 @@ struct launch {
 	/*
 	 * Answers the listener while the gate waits for the exec, which is a
 	 * watched call itself; NULL: nothing is watched, and the listener is
-	 * looked at only afterwards.
+	 * looked at only afterwards. False: it cannot be served any more.
 	 */
-	/* False: it cannot be served any more. */
 	bool (*serve)(int listener, void *arg);
 	void *serve_arg;
 	/* In an own view the file is opened again, by this path, and must be

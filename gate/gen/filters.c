@@ -1,6 +1,6 @@
 /*
  * Writes the table of gate/build/filters.c: the filter of every variant, made
- *by libseccomp on the machine that builds the program.
+ * by libseccomp on the machine that builds the program.
  *
  *	filters >filters.inc
  *

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/securebits.h>
 #include <signal.h>
 #include <sys/prctl.h>

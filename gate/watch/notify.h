@@ -6,7 +6,7 @@
  * answers each with EPERM: the listener names what was refused and never
  * decides. The child sees what it would see without a listener. Only calls that
  * the filter has allowed and that come because they are watched
- *(gate/watch/watch.h) are told to go on.
+ * (gate/watch/watch.h) are told to go on.
  *
  *	struct denials log = DENIALS_INIT;
  *	... when the listener is readable:

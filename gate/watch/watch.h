@@ -46,8 +46,6 @@
 /* Arguments of an exec that rules judge, and bytes of all of them. */
 #define WATCH_JUDGED_ARGS 512
 #define WATCH_JUDGED_BYTES (128 * 1024)
-/* Instructions of a program that the kernel takes: BPF_MAXINSNS. */
-#define WATCH_INSNS 4096
 
 struct records {
 	struct arena arena;	 /* of the strings */

@@ -4,17 +4,8 @@
 #include <string.h>
 #include <sys/syscall.h>
 
+#include "gate/build/seccomp.h"
 #include "gate/watch/watch.h"
-
-#if defined(__x86_64__)
-#define NATIVE_ARCH UINT32_C(0xc000003e) /* AUDIT_ARCH_X86_64 */
-#elif defined(__aarch64__)
-#define NATIVE_ARCH UINT32_C(0xc00000b7) /* AUDIT_ARCH_AARCH64 */
-#elif defined(__riscv) && __riscv_xlen == 64
-#define NATIVE_ARCH UINT32_C(0xc00000f3) /* AUDIT_ARCH_RISCV64 */
-#else
-#error "the number of this architecture: linux/audit.h"
-#endif
 
 /* Rows of one call stand together. */
 static const struct {
@@ -53,7 +44,7 @@ static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
 			nr[n++] = ROWS[i].nr;
 	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
 			offsetof(struct seccomp_data, arch));
-	out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, n + 1, NATIVE_ARCH);
+	out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, n + 1, SECCOMP_ARCH);
 	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
 			offsetof(struct seccomp_data, nr));
 	for (size_t i = 0; i < n; i++)
@@ -106,7 +97,7 @@ static bool watch_execs(const struct sock_fprog *plain, uint64_t cookie,
 	n += n_own;
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
 	n += plain->len;
-	if (n > WATCH_INSNS)
+	if (n > BPF_MAXINSNS)
 		return false;
 	*ret = (struct sock_fprog){(unsigned short)n, out};
 	return true;
@@ -128,7 +119,7 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 	n += plain->len;
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
 	n += plain->len;
-	if (n > WATCH_INSNS)
+	if (n > BPF_MAXINSNS)
 		return false;
 	*ret = (struct sock_fprog){(unsigned short)n, out};
 	return true;

@@ -124,15 +124,15 @@ TEST(filter, each_call, keeps_its_verdict_but_for_the_watched)
 
 TEST(filter, longer_than_the_kernel_takes, is_none)
 {
-	static struct sock_filter many[WATCH_INSNS];
-	struct sock_fprog in = {WATCH_INSNS / 2 + 1, many}, out;
+	static struct sock_filter many[BPF_MAXINSNS];
+	struct sock_fprog in = {BPF_MAXINSNS / 2 + 1, many}, out;
 	struct arena arena = ARENA_INIT;
 
-	for (size_t i = 0; i < WATCH_INSNS; i++)
+	for (size_t i = 0; i < BPF_MAXINSNS; i++)
 		many[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						       SECCOMP_RET_ALLOW);
 	assert_false(watch_filter(&in, 7, 0, &arena, &out));
-	in.len = WATCH_INSNS / 4;
+	in.len = BPF_MAXINSNS / 4;
 	assert_true(watch_filter(&in, 7, 0, &arena, &out));
 	arena_release(&arena);
 }
