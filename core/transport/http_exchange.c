@@ -82,24 +82,6 @@ static void say_tls(struct http_exchange *x)
 		x->detail[0] ? x->detail : "handshake");
 }
 
-static bool is_tls(CURLcode code)
-{
-	switch (code) {
-	case CURLE_SSL_CONNECT_ERROR:
-	case CURLE_SSL_ENGINE_NOTFOUND:
-	case CURLE_SSL_CERTPROBLEM:
-	case CURLE_SSL_CIPHER:
-	case CURLE_SSL_CACERT_BADFILE:
-	case CURLE_SSL_CRL_BADFILE:
-	case CURLE_SSL_INVALIDCERTSTATUS:
-	case CURLE_SSL_CLIENTCERT:
-	case CURLE_USE_SSL_FAILED:
-		return true;
-	default:
-		return false;
-	}
-}
-
 static void say_cut(struct http_exchange *x)
 {
 	http_exchange_fail(x, HTTP_CUT, "%s",
@@ -126,73 +108,83 @@ static bool is_refusal(const struct http_exchange *x, CURLcode code)
 		code == CURLE_ABORTED_BY_CALLBACK);
 }
 
+static void say_no_connection(struct http_exchange *x)
+{
+	/* libcurl tried again when the connection of the request went */
+	if (x->end.is_sent)
+		say_cut(x);
+	else
+		say_connect(x);
+}
+
+static void say_done(struct http_exchange *x)
+{
+	if (!x->connected && !x->reader.is_whole)
+		say_cut(x);
+	else
+		x->has_failed = true;
+}
+
+/* By code of libcurl: a function, or a sentence for its kind of end. */
+static const struct {
+	CURLcode code;
+	void (*say)(struct http_exchange *x);
+	enum http_end_kind kind;
+	const char *sentence;
+} conclusions[] = {
+	{CURLE_OK, .say = say_done},
+	{CURLE_COULDNT_RESOLVE_HOST, NULL, HTTP_RESOLVE,
+	 "the name has no address; is it spelled right, is there a network?"},
+	{CURLE_COULDNT_CONNECT, .say = say_no_connection},
+	{CURLE_OPERATION_TIMEDOUT, .say = say_timeout},
+	{CURLE_PEER_FAILED_VERIFICATION, .say = say_certificate},
+	{CURLE_SSL_ISSUER_ERROR, .say = say_certificate},
+	{CURLE_PARTIAL_FILE, .say = say_cut},
+	{CURLE_GOT_NOTHING, .say = say_cut},
+	{CURLE_SEND_ERROR, .say = say_cut},
+	{CURLE_RECV_ERROR, .say = say_cut},
+	{CURLE_HTTP2, .say = say_cut},
+	{CURLE_HTTP2_STREAM, .say = say_cut},
+	{CURLE_BAD_CONTENT_ENCODING, NULL, HTTP_BROKEN,
+	 "the answer is compressed though that was not asked for, and cannot "
+	 "be unpacked"},
+	{CURLE_URL_MALFORMAT, NULL, HTTP_BROKEN, "not a URL"},
+	{CURLE_OUT_OF_MEMORY, .say = say_memory},
+	{CURLE_UNSUPPORTED_PROTOCOL, NULL, HTTP_BROKEN,
+	 "the answer is not HTTP"},
+	{CURLE_WEIRD_SERVER_REPLY, NULL, HTTP_BROKEN, "the answer is not HTTP"},
+	{CURLE_SSL_CONNECT_ERROR, .say = say_tls},
+	{CURLE_SSL_ENGINE_NOTFOUND, .say = say_tls},
+	{CURLE_SSL_CERTPROBLEM, .say = say_tls},
+	{CURLE_SSL_CIPHER, .say = say_tls},
+	{CURLE_SSL_CACERT_BADFILE, .say = say_tls},
+	{CURLE_SSL_CRL_BADFILE, .say = say_tls},
+	{CURLE_SSL_INVALIDCERTSTATUS, .say = say_tls},
+	{CURLE_SSL_CLIENTCERT, .say = say_tls},
+	{CURLE_USE_SSL_FAILED, .say = say_tls},
+};
+
 void http_exchange_conclude(struct http_exchange *x, CURLcode code)
 {
+	size_t i = 0;
+
 	if (is_refusal(x, code)) {
 		x->has_failed = true;
 		x->end.kind = HTTP_REFUSED;
 		x->end.err = x->refusal;
 		return;
 	}
-	switch (code) {
-	case CURLE_OK:
-		if (!x->connected && !x->reader.is_whole)
-			say_cut(x);
-		else
-			x->has_failed = true;
-		break;
-	case CURLE_COULDNT_RESOLVE_HOST:
-		http_exchange_fail(
-			x, HTTP_RESOLVE,
-			"the name has no address; is it spelled right, is "
-			"there a network?");
-		break;
-	case CURLE_COULDNT_CONNECT:
-		/* libcurl tried anew when the connection of the request went */
-		if (x->end.is_sent)
-			say_cut(x);
-		else
-			say_connect(x);
-		break;
-	case CURLE_OPERATION_TIMEDOUT:
-		say_timeout(x);
-		break;
-	case CURLE_PEER_FAILED_VERIFICATION:
-	case CURLE_SSL_ISSUER_ERROR:
-		say_certificate(x);
-		break;
-	case CURLE_PARTIAL_FILE:
-	case CURLE_GOT_NOTHING:
-	case CURLE_SEND_ERROR:
-	case CURLE_RECV_ERROR:
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-		say_cut(x);
-		break;
-	case CURLE_BAD_CONTENT_ENCODING:
-		http_exchange_fail(
-			x, HTTP_BROKEN,
-			"the answer is compressed though that was not asked "
-			"for, and cannot be unpacked");
-		break;
-	case CURLE_URL_MALFORMAT:
-		http_exchange_fail(x, HTTP_BROKEN, "not a URL");
-		break;
-	case CURLE_OUT_OF_MEMORY:
-		say_memory(x);
-		break;
-	case CURLE_UNSUPPORTED_PROTOCOL:
-	case CURLE_WEIRD_SERVER_REPLY:
-		http_exchange_fail(x, HTTP_BROKEN, "the answer is not HTTP");
-		break;
-	default:
-		if (is_tls(code))
-			say_tls(x);
-		else
-			http_exchange_fail(x, HTTP_BROKEN,
-					   "the exchange failed (libcurl: %d)",
-					   (int)code);
-	}
+	while (i < ARRAY_LEN(conclusions) && conclusions[i].code != code)
+		i++;
+	if (i == ARRAY_LEN(conclusions))
+		http_exchange_fail(x, HTTP_BROKEN,
+				   "the exchange failed (libcurl: %d)",
+				   (int)code);
+	else if (conclusions[i].say)
+		conclusions[i].say(x);
+	else
+		http_exchange_fail(x, conclusions[i].kind, "%s",
+				   conclusions[i].sentence);
 }
 
 /* ---- addresses ---- */
