@@ -179,11 +179,11 @@ static void person_is_asked(void *arg)
 
 static void start_flow(struct auth *a, const struct flow_start *start)
 {
+	const struct flow_handler handler = {ended, person_is_asked, a};
 	struct flow_setting setting = setting_of(a);
 
 	a->is_early = start->kind == FLOW_KIND_REFRESH;
-	a->flow = flow_new(&setting, start, &a->account, ended, a);
-	flow_tell_person(a->flow, person_is_asked);
+	a->flow = flow_new(&setting, start, &a->account, &handler);
 }
 
 /* true: one is on its way. */

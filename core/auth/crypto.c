@@ -3,17 +3,72 @@
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <openssl/bio.h>
+#include <openssl/bn.h>
+#include <openssl/core_names.h>
+#include <openssl/ec.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "core/auth/crypto_lib.h"
+#include "core/base/dl.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 /* ---- the library ---- */
 
 #define LIBRARY "libcrypto.so.3"
 
-const struct crypto_lib *crypto_lib(struct err *err)
+#define CRYPTO_FUNCTIONS(X)                 \
+	X(EVP_CIPHER_CTX_new)               \
+	X(EVP_CIPHER_CTX_free)              \
+	X(EVP_CIPHER_CTX_ctrl)              \
+	X(EVP_aes_256_gcm)                  \
+	X(EVP_EncryptInit_ex)               \
+	X(EVP_EncryptUpdate)                \
+	X(EVP_EncryptFinal_ex)              \
+	X(EVP_DecryptInit_ex)               \
+	X(EVP_DecryptUpdate)                \
+	X(EVP_DecryptFinal_ex)              \
+	X(EVP_MD_CTX_new)                   \
+	X(EVP_MD_CTX_free)                  \
+	X(EVP_sha256)                       \
+	X(EVP_sha384)                       \
+	X(EVP_DigestSignInit)               \
+	X(EVP_DigestSign)                   \
+	X(EVP_PKEY_free)                    \
+	X(EVP_PKEY_get_base_id)             \
+	X(EVP_PKEY_get_bits)                \
+	X(EVP_PKEY_get_group_name)          \
+	X(EVP_PKEY_get_bn_param)            \
+	X(EVP_PKEY_get_raw_public_key)      \
+	X(EVP_PKEY_Q_keygen)                \
+	X(EVP_PKEY_CTX_set_rsa_padding)     \
+	X(EVP_PKEY_CTX_set_rsa_pss_saltlen) \
+	X(PEM_read_bio_PrivateKey)          \
+	X(PEM_write_bio_PKCS8PrivateKey)    \
+	X(BIO_new_mem_buf)                  \
+	X(BIO_new)                          \
+	X(BIO_s_secmem)                     \
+	X(BIO_ctrl)                         \
+	X(BIO_free)                         \
+	X(BN_num_bits)                      \
+	X(BN_bn2binpad)                     \
+	X(BN_free)                          \
+	X(d2i_ECDSA_SIG)                    \
+	X(ECDSA_SIG_get0)                   \
+	X(ECDSA_SIG_free)                   \
+	X(ERR_clear_error)
+
+struct crypto_lib {
+	CRYPTO_FUNCTIONS(DL_MEMBER)
+};
+
+/* NULL with ERR_UNKNOWN when it is not installed; static. */
+static const struct crypto_lib *load_library(struct err *err)
 {
 	static const char *const names[] = {CRYPTO_FUNCTIONS(DL_NAME)};
 	static struct crypto_lib functions;
@@ -29,7 +84,7 @@ const struct crypto_lib *crypto_lib(struct err *err)
 
 int crypto_load(struct err *err)
 {
-	return crypto_lib(err) ? 0 : -1;
+	return load_library(err) ? 0 : -1;
 }
 
 /* ---- without it ---- */
@@ -76,7 +131,7 @@ static void cipher_release(struct cipher *c)
 
 static int cipher_init(struct cipher *c, struct err *err)
 {
-	c->lib = crypto_lib(err);
+	c->lib = load_library(err);
 	if (!c->lib)
 		return -1;
 	c->ctx = c->lib->EVP_CIPHER_CTX_new();
@@ -153,4 +208,390 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 	c.lib->ERR_clear_error();
 	mem_wipe(out, text_bytes);
 	return 1;
+}
+
+/* ---- key pairs ---- */
+
+/* Bits of RSA: less is not safe, more libcrypto does not sign with. */
+#define RSA_BITS_MIN 2048
+#define RSA_BITS_MAX 16384
+#define SIGNATURE_BYTES_MAX (RSA_BITS_MAX / 8)
+
+struct crypto_key {
+	const struct crypto_lib *lib;
+	EVP_PKEY *pkey; /* owned */
+	enum crypto_key_type type;
+	struct buf jwk; /* of the public half */
+};
+
+/* ---- words ---- */
+
+static const struct {
+	const char *word;
+	enum crypto_key_type key;
+} algs[] = {
+#define ALG_ROW(name, word, key) {word, key},
+	CRYPTO_ALGS(ALG_ROW)
+#undef ALG_ROW
+};
+
+const char *crypto_key_word(enum crypto_key_type type)
+{
+	static const char *const words[] = {
+#define KEY_ROW(name, word) word,
+		CRYPTO_KEYS(KEY_ROW)
+#undef KEY_ROW
+	};
+
+	return words[type];
+}
+
+const char *crypto_alg_word(enum crypto_alg alg)
+{
+	return algs[alg].word;
+}
+
+enum crypto_key_type crypto_alg_key(enum crypto_alg alg)
+{
+	return algs[alg].key;
+}
+
+bool crypto_alg_find(struct str word, enum crypto_alg *ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(algs); i++)
+		if (str_is(word, algs[i].word)) {
+			*ret = (enum crypto_alg)i;
+			return true;
+		}
+	return false;
+}
+
+/* ---- the public half ---- */
+
+/* Length of one coordinate, bytes. */
+static int coordinate_bytes(enum crypto_key_type type)
+{
+	return type == KEY_P384 ? 48 : 32;
+}
+
+static void put_member(struct buf *out, const char *name, const void *bytes,
+		       size_t n)
+{
+	buf_addf(out, "\"%s\":\"", name);
+	base64_encode(BASE64_URL, (struct str){bytes, n}, out);
+	buf_addc(out, '"');
+}
+
+/* n: bytes of the number, 0: as many as it has */
+static int put_number(struct crypto_key *k, const char *parameter,
+		      const char *name, int n, struct err *err)
+{
+	unsigned char bytes[RSA_BITS_MAX / 8];
+	BIGNUM *number = NULL;
+	bool done;
+
+	if (!k->lib->EVP_PKEY_get_bn_param(k->pkey, parameter, &number))
+		return err_set(err, ERR_CREDENTIAL,
+			       "the public half of the key cannot be read");
+	if (!n)
+		n = (k->lib->BN_num_bits(number) + 7) / 8;
+	done = n <= (int)sizeof(bytes) &&
+	       k->lib->BN_bn2binpad(number, bytes, n) == n;
+	k->lib->BN_free(number);
+	if (!done)
+		return err_set(err, ERR_CREDENTIAL,
+			       "a number in the key is too large");
+	put_member(&k->jwk, name, bytes, (size_t)n);
+	return 0;
+}
+
+static int put_rsa(struct crypto_key *k, struct err *err)
+{
+	buf_addc(&k->jwk, '{');
+	if (put_number(k, OSSL_PKEY_PARAM_RSA_E, "e", 0, err) < 0)
+		return -1;
+	buf_adds(&k->jwk, ",\"kty\":\"RSA\",");
+	return put_number(k, OSSL_PKEY_PARAM_RSA_N, "n", 0, err);
+}
+
+static int put_ec(struct crypto_key *k, struct err *err)
+{
+	const int n = coordinate_bytes(k->type);
+
+	buf_addf(&k->jwk, "{\"crv\":\"%s\",\"kty\":\"EC\",",
+		 k->type == KEY_P384 ? "P-384" : "P-256");
+	if (put_number(k, OSSL_PKEY_PARAM_EC_PUB_X, "x", n, err) < 0)
+		return -1;
+	buf_addc(&k->jwk, ',');
+	return put_number(k, OSSL_PKEY_PARAM_EC_PUB_Y, "y", n, err);
+}
+
+static int put_ed25519(struct crypto_key *k, struct err *err)
+{
+	unsigned char point[32];
+	size_t n = sizeof(point);
+
+	if (!k->lib->EVP_PKEY_get_raw_public_key(k->pkey, point, &n))
+		return err_set(err, ERR_CREDENTIAL,
+			       "the public half of the key cannot be read");
+	buf_adds(&k->jwk, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",");
+	put_member(&k->jwk, "x", point, n);
+	return 0;
+}
+
+static int make_jwk(struct crypto_key *k, struct err *err)
+{
+	int r = k->type == KEY_RSA	 ? put_rsa(k, err)
+		: k->type == KEY_ED25519 ? put_ed25519(k, err)
+					 : put_ec(k, err);
+
+	buf_addc(&k->jwk, '}');
+	return r;
+}
+
+struct str crypto_key_jwk(const struct crypto_key *k)
+{
+	return buf_str(&k->jwk);
+}
+
+/* ---- to have one ---- */
+
+void crypto_key_free(struct crypto_key *k)
+{
+	if (!k)
+		return;
+	if (k->pkey)
+		k->lib->EVP_PKEY_free(k->pkey);
+	buf_release(&k->jwk);
+	free(k);
+}
+
+void crypto_key_freep(struct crypto_key **k)
+{
+	crypto_key_free(*k);
+	*k = NULL;
+}
+
+enum crypto_key_type crypto_key_type(const struct crypto_key *k)
+{
+	return k->type;
+}
+
+static int ec_type(struct crypto_key *k, struct err *err)
+{
+	char name[64] = "";
+	size_t n;
+
+	if (!k->lib->EVP_PKEY_get_group_name(k->pkey, name, sizeof(name), &n))
+		name[0] = '\0';
+	if (!strcmp(name, "prime256v1") || !strcmp(name, "P-256"))
+		k->type = KEY_P256;
+	else if (!strcmp(name, "secp384r1") || !strcmp(name, "P-384"))
+		k->type = KEY_P384;
+	else
+		return err_set(err, ERR_CREDENTIAL,
+			       "an EC key on %s, not on P-256 or P-384",
+			       *name ? name : "a curve without a name");
+	return 0;
+}
+
+static int rsa_type(struct crypto_key *k, struct err *err)
+{
+	int bits = k->lib->EVP_PKEY_get_bits(k->pkey);
+
+	if (bits < RSA_BITS_MIN || bits > RSA_BITS_MAX)
+		return err_set(err, ERR_CREDENTIAL,
+			       "an RSA key of %d bits, not of %d to %d", bits,
+			       RSA_BITS_MIN, RSA_BITS_MAX);
+	k->type = KEY_RSA;
+	return 0;
+}
+
+static int find_type(struct crypto_key *k, struct err *err)
+{
+	switch (k->lib->EVP_PKEY_get_base_id(k->pkey)) {
+	case EVP_PKEY_RSA:
+		return rsa_type(k, err);
+	case EVP_PKEY_EC:
+		return ec_type(k, err);
+	case EVP_PKEY_ED25519:
+		k->type = KEY_ED25519;
+		return 0;
+	default:
+		return err_set(err, ERR_CREDENTIAL,
+			       "a private key of a kind that is not used "
+			       "here: RSA, EC P-256 or P-384, or Ed25519 is "
+			       "due");
+	}
+}
+
+/* Takes pkey. */
+static int adopt(const struct crypto_lib *lib, EVP_PKEY *pkey,
+		 struct crypto_key **ret, struct err *err)
+{
+	AUTO(crypto_key_freep) struct crypto_key *k = mem_zalloc(sizeof(*k));
+
+	k->lib = lib;
+	k->pkey = pkey;
+	k->jwk = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	if (find_type(k, err) < 0 || make_jwk(k, err) < 0) {
+		lib->ERR_clear_error();
+		return -1;
+	}
+	*ret = k;
+	k = NULL;
+	return 0;
+}
+
+/* Refuse to ask for a passphrase, and remember that one was wanted. */
+static int no_passphrase(char *to, int size, int writing, void *arg)
+{
+	bool *was_asked = arg;
+
+	(void)to;
+	(void)size;
+	(void)writing;
+	*was_asked = true;
+	return -1;
+}
+
+int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
+{
+	const struct crypto_lib *lib = load_library(err);
+	bool was_asked = false;
+	EVP_PKEY *pkey;
+	BIO *bio;
+
+	if (!lib)
+		return -1;
+	if (pem.n > LIMIT_SECRET_BYTES)
+		return err_set(err, ERR_CREDENTIAL,
+			       "more than %d bytes are no private key",
+			       LIMIT_SECRET_BYTES);
+	bio = lib->BIO_new_mem_buf(pem.n ? pem.p : "", (int)pem.n);
+	if (!bio)
+		return err_sys(err, ENOMEM, "libcrypto");
+	pkey = lib->PEM_read_bio_PrivateKey(bio, NULL, no_passphrase,
+					    &was_asked);
+	lib->BIO_free(bio);
+	if (pkey)
+		return adopt(lib, pkey, ret, err);
+	lib->ERR_clear_error();
+	if (was_asked)
+		return err_set(err, ERR_CREDENTIAL,
+			       "the private key is under a passphrase, which "
+			       "nobody can be asked for; write one without: "
+			       "openssl pkey -in OLD -out NEW");
+	return err_set(
+		err, ERR_CREDENTIAL,
+		"not a private key in PEM (-----BEGIN PRIVATE KEY-----)");
+}
+
+int crypto_key_make(struct crypto_key **ret, struct err *err)
+{
+	const struct crypto_lib *lib = load_library(err);
+	EVP_PKEY *pkey;
+
+	if (!lib)
+		return -1;
+	pkey = lib->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+	if (pkey)
+		return adopt(lib, pkey, ret, err);
+	lib->ERR_clear_error();
+	return err_sys(err, EINVAL, "libcrypto cannot make an EC key");
+}
+
+int crypto_key_write(const struct crypto_key *k, struct buf *out,
+		     struct err *err)
+{
+	BIO *bio = k->lib->BIO_new(k->lib->BIO_s_secmem());
+	char *pem = NULL;
+	long n;
+	int r = 0;
+
+	if (!bio)
+		return err_sys(err, ENOMEM, "libcrypto");
+	if (k->lib->PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, NULL, NULL, 0,
+						  NULL, NULL) &&
+	    (n = k->lib->BIO_ctrl(bio, BIO_CTRL_INFO, 0, &pem)) > 0)
+		buf_add(out, pem, (size_t)n);
+	else
+		r = err_sys(err, EINVAL, "libcrypto cannot write the key");
+	k->lib->BIO_free(bio); /* wipes it */
+	k->lib->ERR_clear_error();
+	return r;
+}
+
+/* ---- signatures ---- */
+
+/* The two numbers of an ECDSA signature, each at full length. */
+static bool add_raw(const struct crypto_key *k, const unsigned char *der,
+		    size_t n, struct buf *out)
+{
+	const int size = coordinate_bytes(k->type);
+	ECDSA_SIG *sig = k->lib->d2i_ECDSA_SIG(NULL, &der, (long)n);
+	unsigned char raw[2 * 48];
+	const BIGNUM *r, *s;
+	bool done;
+
+	if (!sig)
+		return false;
+	k->lib->ECDSA_SIG_get0(sig, &r, &s);
+	done = k->lib->BN_bn2binpad(r, raw, size) == size &&
+	       k->lib->BN_bn2binpad(s, raw + size, size) == size;
+	k->lib->ECDSA_SIG_free(sig);
+	if (done)
+		buf_add(out, raw, 2 * (size_t)size);
+	return done;
+}
+
+static bool sign(const struct crypto_key *k, enum crypto_alg alg,
+		 struct str text, EVP_MD_CTX *ctx, struct buf *out)
+{
+	const struct crypto_lib *lib = k->lib;
+	unsigned char signature[SIGNATURE_BYTES_MAX];
+	size_t n = sizeof(signature);
+	EVP_PKEY_CTX *options = NULL; /* of ctx */
+	const EVP_MD *md = k->type == KEY_ED25519 ? NULL
+			   : alg == ALG_ES384	  ? lib->EVP_sha384()
+						  : lib->EVP_sha256();
+
+	if (!lib->EVP_DigestSignInit(ctx, &options, md, NULL, k->pkey))
+		return false;
+	if (alg == ALG_PS256 && (lib->EVP_PKEY_CTX_set_rsa_padding(
+					 options, RSA_PKCS1_PSS_PADDING) <= 0 ||
+				 lib->EVP_PKEY_CTX_set_rsa_pss_saltlen(
+					 options, RSA_PSS_SALTLEN_DIGEST) <= 0))
+		return false;
+	if (!lib->EVP_DigestSign(ctx, signature, &n,
+				 (const unsigned char *)text.p, text.n))
+		return false;
+	if (k->type == KEY_P256 || k->type == KEY_P384)
+		return add_raw(k, signature, n, out);
+	buf_add(out, signature, n);
+	return true;
+}
+
+int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
+		struct str text, struct buf *out, struct err *err)
+{
+	EVP_MD_CTX *ctx;
+	bool done;
+
+	if (crypto_alg_key(alg) != k->type)
+		return err_set(err, ERR_CREDENTIAL,
+			       "%s needs an %s key, and this is an %s key",
+			       crypto_alg_word(alg),
+			       crypto_key_word(crypto_alg_key(alg)),
+			       crypto_key_word(k->type));
+	ctx = k->lib->EVP_MD_CTX_new();
+	if (!ctx)
+		return err_sys(err, ENOMEM, "libcrypto");
+	done = sign(k, alg, text, ctx, out);
+	k->lib->EVP_MD_CTX_free(ctx);
+	if (done)
+		return 0;
+	k->lib->ERR_clear_error();
+	return err_sys(err, EINVAL, "libcrypto cannot sign by %s",
+		       crypto_alg_word(alg));
 }

@@ -131,7 +131,7 @@ static void on_timer(void *arg)
 	enum flow_verdict v = f->verdict;
 
 	if (f->step == FLOW_OVER) {
-		f->done(f->arg, f->is_failed ? &f->err : NULL);
+		f->handler.done(f->handler.arg, f->is_failed ? &f->err : NULL);
 		return;
 	}
 	if (v == FLOW_WAIT && f->step == FLOW_LOCK) {
@@ -149,7 +149,7 @@ static void on_timer(void *arg)
 
 struct flow *flow_new(const struct flow_setting *setting,
 		      const struct flow_start *start, struct account *account,
-		      void (*done)(void *arg, const struct err *err), void *arg)
+		      const struct flow_handler *handler)
 {
 	struct flow *f = mem_zalloc(sizeof(*f));
 
@@ -166,8 +166,7 @@ struct flow *flow_new(const struct flow_setting *setting,
 		.protocol = arena_strdup(&f->arena, start->protocol),
 	};
 	f->account = account;
-	f->done = done;
-	f->arg = arg;
+	f->handler = *handler;
 	f->lock.fd = -1;
 	f->verifier.max = f->secret.max = f->code.max = BUF_UNBOUNDED;
 	f->timer.fire = on_timer;
@@ -194,11 +193,6 @@ void flow_free(struct flow *f)
 	buf_wipe(&f->code);
 	arena_wipe(&f->arena);
 	free(f);
-}
-
-void flow_tell_person(struct flow *f, void (*waits)(void *arg))
-{
-	f->waits = waits;
 }
 
 bool flow_is_person(const struct flow *f)

@@ -55,19 +55,22 @@ struct flow_start {
 	const char *protocol; /* revision that is spoken; NULL: not known */
 };
 
+/* Callbacks from the loop. */
+struct flow_handler {
+	/* Once; err NULL: account->access_token may be used. The flow may be
+	   freed there. */
+	void (*done)(void *arg, const struct err *err);
+	void (*waits)(void *arg); /* a person begins to be waited for */
+	void *arg;
+};
+
 /*
  * account  changed as it goes on; with tokens when it succeeded, without them
  *	    when the authorization server does not know them any more
- * done	    once, from the loop; err NULL: account->access_token may be used.
- *	    The flow may be freed there.
  */
 struct flow *flow_new(const struct flow_setting *setting,
 		      const struct flow_start *start, struct account *account,
-		      void (*done)(void *arg, const struct err *err), void *arg)
-	MUST_USE;
-/* Call `waits` from the loop, with `arg` of flow_new(), when a person begins to
-   be waited for. */
-void flow_tell_person(struct flow *f, void (*waits)(void *arg));
+		      const struct flow_handler *handler) MUST_USE;
 /* Ends it, too; takes NULL. */
 void flow_free(struct flow *f);
 /* A person is waited for. */

@@ -392,7 +392,6 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err)
 	if (p->open(p->arg, buf_cstr(&url), err) < 0)
 		return FLOW_FAILED;
 	say(f, "waiting for the browser");
-	if (f->waits)
-		f->waits(f->arg);
+	f->handler.waits(f->handler.arg);
 	return FLOW_WAIT;
 }

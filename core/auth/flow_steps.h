@@ -81,9 +81,7 @@ struct flow {
 	struct guard guard;
 	struct flow_start start; /* in the arena */
 	struct account *account; /* borrowed */
-	void (*done)(void *arg, const struct err *err);
-	void (*waits)(void *arg); /* for a person; or NULL */
-	void *arg;
+	struct flow_handler handler;
 	struct arena arena; /* wiped */
 
 	enum flow_step step;	   /* set by flow.c only */
