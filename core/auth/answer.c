@@ -24,7 +24,7 @@ static void source_release(struct source *s)
 	json_freep(&s->json);
 }
 
-static const char *get(const struct source *s, const char *name)
+static const char *get_text(const struct source *s, const char *name)
 {
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -59,7 +59,7 @@ static void add_refusal(struct buf *out, const struct source *s,
 			const char *error)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	const char *text = get(s, "error_description");
+	const char *text = get_text(s, "error_description");
 
 	buf_adds(out, quote_peer(&b, str_of(error), CODE_BYTES));
 	if (!text)
@@ -68,8 +68,8 @@ static void add_refusal(struct buf *out, const struct source *s,
 	buf_adds(out, quote_peer(&b, str_of(text), QUOTE_BYTES));
 }
 
-static int refused(int status, const struct source *s, const char *error,
-		   struct answer_token *ret, struct err *err)
+static int refuse_token(int status, const struct source *s, const char *error,
+			struct answer_token *ret, struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -87,7 +87,7 @@ static int read_expiry(const struct source *s, struct answer_token *t)
 
 	if (s->json)
 		return json_int64(s->json, "expires_in", &t->expires_in_s);
-	text = get(s, "expires_in");
+	text = get_text(s, "expires_in");
 	return text && str_int64(str_of(text), &t->expires_in_s);
 }
 
@@ -95,8 +95,8 @@ static int read_type(const struct source *s, bool is_exchange,
 		     struct answer_token *t, struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	const char *type = get(s, "token_type");
-	const char *issued = get(s, "issued_token_type");
+	const char *type = get_text(s, "token_type");
+	const char *issued = get_text(s, "issued_token_type");
 
 	if (is_exchange) {
 		if (!issued || strcmp(issued, ID_JAG) != 0)
@@ -126,7 +126,7 @@ static bool is_visible(const char *token)
 	return true;
 }
 
-static int too_long(const char *what, struct err *err)
+static int refuse_length(const char *what, struct err *err)
 {
 	return err_set(err, ERR_LIMIT,
 		       "the authorization server gave a %s of more than %d "
@@ -146,35 +146,35 @@ int answer_token(int status, struct str body, bool is_exchange,
 	if (r < 0)
 		return -1;
 	if (r > 0)
-		return refused(status, &s, NULL, ret, err);
-	error = get(&s, "error");
+		return refuse_token(status, &s, NULL, ret, err);
+	error = get_text(&s, "error");
 	if (error || status < 200 || status > 299)
-		return refused(status, &s, error, ret, err);
-	t.access_token = get(&s, "access_token");
+		return refuse_token(status, &s, error, ret, err);
+	t.access_token = get_text(&s, "access_token");
 	if (t.access_token && strlen(t.access_token) > LIMIT_TOKEN_BYTES)
-		return too_long("access_token", err);
+		return refuse_length("access_token", err);
 	if (!t.access_token || !is_visible(t.access_token))
 		return err_set(err, ERR_PEER,
 			       "the authorization server gave no usable "
 			       "access_token");
 	if (read_type(&s, is_exchange, &t, err) < 0)
 		return -1;
-	t.refresh_token = get(&s, "refresh_token");
+	t.refresh_token = get_text(&s, "refresh_token");
 	if (t.refresh_token && strlen(t.refresh_token) > LIMIT_TOKEN_BYTES)
-		return too_long("refresh_token", err);
-	t.scope = get(&s, "scope");
+		return refuse_length("refresh_token", err);
+	t.scope = get_text(&s, "scope");
 	if (!read_expiry(&s, &t) || t.expires_in_s < 0)
 		t.expires_in_s = -1;
 	*ret = t;
 	return 0;
 }
 
-static int not_registered(int status, struct str body, const struct source *s,
-			  struct err *err)
+static int refuse_registration(int status, struct str body,
+			       const struct source *s, struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf said = BUF_INIT(BUF_UNBOUNDED);
-	const char *error = s->json ? get(s, "error") : NULL;
+	const char *error = s->json ? get_text(s, "error") : NULL;
 
 	if (error)
 		add_refusal(&said, s, error);
@@ -196,20 +196,20 @@ int answer_client(int status, struct str body, struct arena *arena,
 	if (open_source(body, &s, err) < 0)
 		return -1;
 	if (status != 200 && status != 201)
-		return not_registered(status, body, &s, err);
+		return refuse_registration(status, body, &s, err);
 	if (!s.json)
 		return err_set(err, ERR_PEER,
 			       "the answer to the registration is not a JSON "
 			       "object");
-	c.id = get(&s, "client_id");
+	c.id = get_text(&s, "client_id");
 	if (!c.id)
-		return not_registered(status, body, &s, err);
-	c.secret = get(&s, "client_secret");
+		return refuse_registration(status, body, &s, err);
+	c.secret = get_text(&s, "client_secret");
 	if (strlen(c.id) > LIMIT_TOKEN_BYTES)
-		return too_long("client_id", err);
+		return refuse_length("client_id", err);
 	if (c.secret && strlen(c.secret) > LIMIT_TOKEN_BYTES)
-		return too_long("client_secret", err);
-	method = get(&s, "token_endpoint_auth_method");
+		return refuse_length("client_secret", err);
+	method = get_text(&s, "token_endpoint_auth_method");
 	if (!method || !grant_method_find(method, &c.method))
 		c.method = c.secret ? GRANT_BASIC : GRANT_NONE;
 	if (c.method == GRANT_KEY || (c.method != GRANT_NONE && !c.secret))
@@ -258,7 +258,7 @@ int answer_redirect(struct str query, const struct answer_expect *e,
 		return 1;
 	if (judge_issuer(query, e, err) < 0)
 		return -1;
-	error = get(&s, "error");
+	error = get_text(&s, "error");
 	if (error) {
 		add_refusal(&said, &s, error);
 		return err_set(err, ERR_PEER, "authorization refused: %s",

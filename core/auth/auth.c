@@ -136,7 +136,7 @@ static int load_account(struct auth *a, struct err *err)
 
 /* ---- flows ---- */
 
-static void ended(void *arg, const struct err *err)
+static void end_flow(void *arg, const struct err *err)
 {
 	struct auth *a = arg;
 	void (*done)(void *, const struct err *) = a->done;
@@ -169,7 +169,7 @@ static void ended(void *arg, const struct err *err)
 }
 
 /* A transport that asks again waits, and learns that it is for a person. */
-static void person_is_asked(void *arg)
+static void tell_person(void *arg)
 {
 	struct auth *a = arg;
 
@@ -179,7 +179,7 @@ static void person_is_asked(void *arg)
 
 static void start_flow(struct auth *a, const struct flow_start *start)
 {
-	const struct flow_handler handler = {ended, person_is_asked, a};
+	const struct flow_handler handler = {end_flow, tell_person, a};
 	struct flow_setting setting = setting_of(a);
 
 	a->is_early = start->kind == FLOW_KIND_REFRESH;
@@ -253,10 +253,10 @@ static int add_token(struct auth *a, const char *method, const char *url,
 	return http_headers_set(headers, "Authorization", buf_str(&b), err);
 }
 
-static enum authorizer_verdict sign(struct authorizer *authorizer,
-				    const char *method, const char *url,
-				    struct http_headers *headers,
-				    struct err *err)
+static enum authorizer_verdict sign_request(struct authorizer *authorizer,
+					    const char *method, const char *url,
+					    struct http_headers *headers,
+					    struct err *err)
 {
 	struct auth *a = (struct auth *)authorizer;
 
@@ -275,8 +275,8 @@ static enum authorizer_verdict sign(struct authorizer *authorizer,
 							   : AUTHORIZER_GO;
 }
 
-static void answered(struct authorizer *authorizer,
-		     const struct http_head *head)
+static void note_answer(struct authorizer *authorizer,
+			const struct http_head *head)
 {
 	struct auth *a = (struct auth *)authorizer;
 	struct str nonce;
@@ -300,7 +300,7 @@ static bool is_person(const struct authorizer *authorizer)
 	return a->flow && flow_is_person(a->flow);
 }
 
-static void spoke(struct authorizer *authorizer, const char *protocol)
+static void note_protocol(struct authorizer *authorizer, const char *protocol)
 {
 	struct auth *a = (struct auth *)authorizer;
 
@@ -346,7 +346,7 @@ static void describe(const struct refusal *r, struct buf *out)
 			 quote_peer(&b, str_trim(r->body), QUOTE_BYTES));
 }
 
-static enum authorizer_verdict no(const struct refusal *r, const char *what)
+static enum authorizer_verdict deny(const struct refusal *r, const char *what)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -355,8 +355,9 @@ static enum authorizer_verdict no(const struct refusal *r, const char *what)
 	return AUTHORIZER_NO;
 }
 
-static enum authorizer_verdict start(struct refusal *r, enum flow_kind kind,
-				     const char *scope)
+static enum authorizer_verdict begin_flow(struct refusal *r,
+					  enum flow_kind kind,
+					  const char *scope)
 {
 	struct auth *a = r->a;
 	struct flow_setting setting = setting_of(a);
@@ -387,14 +388,14 @@ static enum authorizer_verdict step_up(struct refusal *r)
 	const char *all = metadata_union(so_far, r->challenge.scope, &r->arena);
 
 	if (!all || (so_far && !strcmp(all, so_far)))
-		return no(r, "the server wants more rights than it names, or "
-			     "those that were given already");
+		return deny(r, "the server wants more rights than it names, or "
+			       "those that were given already");
 	if (r->tries->forbidden > FORBIDDEN_MAX ||
 	    r->tries->unauthorized > UNAUTHORIZED_MAX)
-		return no(r, "the server wants more rights again and again");
+		return deny(r, "the server wants more rights again and again");
 	free(a->wanted);
 	a->wanted = mem_strdup(all);
-	return start(r, FLOW_KIND_AUTHORIZE, all);
+	return begin_flow(r, FLOW_KIND_AUTHORIZE, all);
 }
 
 static bool is_scope(const struct refusal *r)
@@ -403,16 +404,16 @@ static bool is_scope(const struct refusal *r)
 	       !strcmp(r->challenge.error, "insufficient_scope");
 }
 
-static enum authorizer_verdict forbidden(struct refusal *r)
+static enum authorizer_verdict judge_forbidden(struct refusal *r)
 {
 	if (!is_scope(r))
-		return no(r, "the server forbids this");
+		return deny(r, "the server forbids this");
 	return step_up(r);
 }
 
 /* ---- 401 ---- */
 
-static enum authorizer_verdict unauthorized(struct refusal *r)
+static enum authorizer_verdict judge_unauthorized(struct refusal *r)
 {
 	struct auth *a = r->a;
 	const char *scope;
@@ -427,19 +428,20 @@ static enum authorizer_verdict unauthorized(struct refusal *r)
 		return step_up(r);
 	if (r->tries->unauthorized > UNAUTHORIZED_MAX ||
 	    (is_fresh && a->from == TOKEN_GRANTED))
-		return no(r, "the server refuses a token that was just issued "
-			     "for it");
+		return deny(r,
+			    "the server refuses a token that was just issued "
+			    "for it");
 	scope = a->wanted ? metadata_union(a->wanted, r->challenge.scope,
 					   &r->arena)
 			  : r->challenge.scope;
 	a->is_refused = true;
 	if (a->account.refresh_token &&
 	    !(is_fresh && a->from == TOKEN_REFRESHED))
-		return start(r, FLOW_KIND_RENEW, scope);
-	return start(r, FLOW_KIND_AUTHORIZE, scope);
+		return begin_flow(r, FLOW_KIND_RENEW, scope);
+	return begin_flow(r, FLOW_KIND_AUTHORIZE, scope);
 }
 
-static enum authorizer_verdict refused(
+static enum authorizer_verdict judge_refusal(
 	struct authorizer *authorizer, UNUSED const char *method,
 	UNUSED const char *url, const struct http_head *head, struct str body,
 	const struct authorizer_try *tries, struct err *err)
@@ -459,7 +461,8 @@ static enum authorizer_verdict refused(
 	     n++)
 		challenge_add(&r.challenge, value, &r.arena);
 	if (a->has_fixed)
-		verdict = no(&r, head->status == 401
+		verdict =
+			deny(&r, head->status == 401
 					 ? "the server refuses the token that "
 					   "was given to it by `token`, "
 					   "`headers` or --header; it is not "
@@ -467,16 +470,17 @@ static enum authorizer_verdict refused(
 					 : "the server forbids this to the "
 					   "token that was given");
 	else if (a->options.is_off)
-		verdict = no(&r, "the server wants authorization, and is "
+		verdict =
+			deny(&r, "the server wants authorization, and is "
 				 "reached by plain http: a token could be read "
 				 "on the way; insecure_credentials = true "
 				 "(--insecure-credentials) allows that");
 	else if (a->flow)
 		verdict = AUTHORIZER_WAIT;
 	else if (head->status == 401)
-		verdict = unauthorized(&r);
+		verdict = judge_unauthorized(&r);
 	else
-		verdict = forbidden(&r);
+		verdict = judge_forbidden(&r);
 	arena_release(&r.arena);
 	return verdict;
 }
@@ -484,11 +488,11 @@ static enum authorizer_verdict refused(
 /* ---- life ---- */
 
 static const struct authorizer_type type = {
-	.sign = sign,
-	.answered = answered,
-	.refused = refused,
+	.sign = sign_request,
+	.answered = note_answer,
+	.refused = judge_refusal,
 	.is_person = is_person,
-	.spoke = spoke,
+	.spoke = note_protocol,
 };
 
 struct authorizer *auth_authorizer(struct auth *a)
@@ -581,7 +585,7 @@ bool auth_keeps(const struct auth *a)
 
 /* ---- status ---- */
 
-static void copy(char *to, size_t room, const char *from)
+static void copy_cut(char *to, size_t room, const char *from)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -603,9 +607,9 @@ int auth_status_stored(struct store *store, const struct owner *owner,
 	s.is_bound = now.dpop_key != NULL;
 	s.expires_s = now.expires_s;
 	s.is_expired = now.expires_s && now.expires_s <= now_s;
-	copy(s.issuer, sizeof(s.issuer), now.issuer);
-	copy(s.client_id, sizeof(s.client_id), now.client_id);
-	copy(s.scope, sizeof(s.scope), now.granted);
+	copy_cut(s.issuer, sizeof(s.issuer), now.issuer);
+	copy_cut(s.client_id, sizeof(s.client_id), now.client_id);
+	copy_cut(s.scope, sizeof(s.scope), now.granted);
 	account_release(&now);
 	*ret = s;
 	return 0;
@@ -620,7 +624,7 @@ int auth_status(struct auth *a, struct auth_status *ret, struct err *err)
 /* ---- logout ---- */
 
 /* Tokens are removed here, whatever the authorization server says. */
-static void forget(struct auth *a, const struct err *revoked)
+static void forget_tokens(struct auth *a, const struct err *revoked)
 {
 	struct err err = ERR_INIT;
 	bool failed = account_remove(a->context.store, &a->owner, &err) < 0;
@@ -641,7 +645,7 @@ static void on_revoked(void *arg, const struct err *err)
 
 	revoke_free(a->revoke);
 	a->revoke = NULL;
-	forget(a, err);
+	forget_tokens(a, err);
 }
 
 /* From the loop, as every end. */
@@ -654,10 +658,10 @@ static void begin_logout(void *arg)
 
 	if (load_account(a, &err) < 0 || !now->revocation_endpoint ||
 	    !now->client_id || !(now->access_token || now->refresh_token))
-		forget(a, NULL);
+		forget_tokens(a, NULL);
 	else if (revoke_start(&setting, now, on_revoked, a, &a->revoke, &err) <
 		 0)
-		forget(a, &err);
+		forget_tokens(a, &err);
 }
 
 void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),

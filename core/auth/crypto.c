@@ -138,8 +138,8 @@ static int cipher_init(struct cipher *c, struct err *err)
 	return c->ctx ? 0 : err_sys(err, ENOMEM, "libcrypto");
 }
 
-static int cannot(const struct crypto_lib *lib, const char *what,
-		  struct err *err)
+static int fail_cipher(const struct crypto_lib *lib, const char *what,
+		       struct err *err)
 {
 	lib->ERR_clear_error();
 	return err_sys(err, EINVAL, "libcrypto cannot %s", what);
@@ -169,7 +169,7 @@ int crypto_seal(const unsigned char key[CRYPTO_KEY_BYTES],
 	    !c.lib->EVP_EncryptFinal_ex(c.ctx, to + n, &end) ||
 	    !c.lib->EVP_CIPHER_CTX_ctrl(c.ctx, EVP_CTRL_GCM_GET_TAG,
 					CRYPTO_TAG_BYTES, to + text.n))
-		return cannot(c.lib, "encrypt by AES-256-GCM", err);
+		return fail_cipher(c.lib, "encrypt by AES-256-GCM", err);
 	out->n += text.n + CRYPTO_TAG_BYTES;
 	out->p[out->n] = '\0';
 	return 0;
@@ -199,7 +199,7 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 				      (int)bound.n) ||
 	    !c.lib->EVP_CIPHER_CTX_ctrl(c.ctx, EVP_CTRL_GCM_SET_TAG,
 					sizeof(tag), tag))
-		return cannot(c.lib, "decrypt by AES-256-GCM", err);
+		return fail_cipher(c.lib, "decrypt by AES-256-GCM", err);
 	if (c.lib->EVP_DecryptUpdate(c.ctx, to, &n,
 				     (const unsigned char *)sealed.p,
 				     (int)text_bytes) &&
@@ -426,8 +426,8 @@ static int find_type(struct crypto_key *k, struct err *err)
 }
 
 /* Takes pkey. */
-static int adopt(const struct crypto_lib *lib, EVP_PKEY *pkey,
-		 struct crypto_key **ret, struct err *err)
+static int adopt_key(const struct crypto_lib *lib, EVP_PKEY *pkey,
+		     struct crypto_key **ret, struct err *err)
 {
 	AUTO(crypto_key_freep) struct crypto_key *k = mem_zalloc(sizeof(*k));
 
@@ -475,7 +475,7 @@ int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
 					    &was_asked);
 	lib->BIO_free(bio);
 	if (pkey)
-		return adopt(lib, pkey, ret, err);
+		return adopt_key(lib, pkey, ret, err);
 	lib->ERR_clear_error();
 	if (was_asked)
 		return err_set(err, ERR_CREDENTIAL,
@@ -496,7 +496,7 @@ int crypto_key_make(struct crypto_key **ret, struct err *err)
 		return -1;
 	pkey = lib->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
 	if (pkey)
-		return adopt(lib, pkey, ret, err);
+		return adopt_key(lib, pkey, ret, err);
 	lib->ERR_clear_error();
 	return err_sys(err, EINVAL, "libcrypto cannot make an EC key");
 }
@@ -545,8 +545,8 @@ static bool add_raw(const struct crypto_key *k, const unsigned char *der,
 	return done;
 }
 
-static bool sign(const struct crypto_key *k, enum crypto_alg alg,
-		 struct str text, EVP_MD_CTX *ctx, struct buf *out)
+static bool sign_text(const struct crypto_key *k, enum crypto_alg alg,
+		      struct str text, EVP_MD_CTX *ctx, struct buf *out)
 {
 	const struct crypto_lib *lib = k->lib;
 	unsigned char signature[SIGNATURE_BYTES_MAX];
@@ -587,7 +587,7 @@ int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
 	ctx = k->lib->EVP_MD_CTX_new();
 	if (!ctx)
 		return err_sys(err, ENOMEM, "libcrypto");
-	done = sign(k, alg, text, ctx, out);
+	done = sign_text(k, alg, text, ctx, out);
 	k->lib->EVP_MD_CTX_free(ctx);
 	if (done)
 		return 0;

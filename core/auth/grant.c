@@ -30,7 +30,8 @@ bool grant_method_find(const char *word, enum grant_method *ret)
 }
 
 /* Metadata without methods means client_secret_basic: RFC 8414 section 2. */
-static bool offers(const struct metadata_server *s, enum grant_method method)
+static bool has_method(const struct metadata_server *s,
+		       enum grant_method method)
 {
 	if (!s->has_auth_methods)
 		return method == GRANT_BASIC;
@@ -44,20 +45,22 @@ enum grant_method grant_method_for(const struct metadata_server *s,
 		return GRANT_KEY;
 	if (!has_secret)
 		return GRANT_NONE;
-	return !offers(s, GRANT_BASIC) && offers(s, GRANT_POST) ? GRANT_POST
-								: GRANT_BASIC;
+	return !has_method(s, GRANT_BASIC) && has_method(s, GRANT_POST)
+		       ? GRANT_POST
+		       : GRANT_BASIC;
 }
 
 enum grant_method grant_method_to_register(const struct metadata_server *s)
 {
 	/* a server without any document is one of those that expect this */
-	if (s->is_default || offers(s, GRANT_NONE))
+	if (s->is_default || has_method(s, GRANT_NONE))
 		return GRANT_NONE;
-	return !offers(s, GRANT_BASIC) && offers(s, GRANT_POST) ? GRANT_POST
-								: GRANT_BASIC;
+	return !has_method(s, GRANT_BASIC) && has_method(s, GRANT_POST)
+		       ? GRANT_POST
+		       : GRANT_BASIC;
 }
 
-static void add(struct buf *body, const char *name, const char *value)
+static void add_member(struct buf *body, const char *name, const char *value)
 {
 	if (value)
 		url_form_add(body, name, str_of(value));
@@ -85,23 +88,23 @@ static void add_basic(const struct grant_client *c, struct buf *authorization)
 }
 
 /* Never by two methods at once. */
-static void authenticate(const struct grant_client *c, struct buf *body,
-			 struct buf *authorization)
+static void add_credentials(const struct grant_client *c, struct buf *body,
+			    struct buf *authorization)
 {
 	switch (c->method) {
 	case GRANT_NONE:
-		add(body, "client_id", c->id);
+		add_member(body, "client_id", c->id);
 		break;
 	case GRANT_BASIC:
 		add_basic(c, authorization);
 		break;
 	case GRANT_POST:
-		add(body, "client_id", c->id);
-		add(body, "client_secret", c->secret);
+		add_member(body, "client_id", c->id);
+		add_member(body, "client_secret", c->secret);
 		break;
 	case GRANT_KEY:
-		add(body, "client_assertion_type", ASSERTION_TYPE);
-		add(body, "client_assertion", c->assertion);
+		add_member(body, "client_assertion_type", ASSERTION_TYPE);
+		add_member(body, "client_assertion", c->assertion);
 		break;
 	}
 }
@@ -115,31 +118,31 @@ void grant_form(const struct grant_request *r, const struct grant_client *c,
 #undef GRANT_TYPE
 	};
 
-	add(body, "grant_type", word[r->type]);
-	add(body, "code", r->code);
-	add(body, "redirect_uri", r->redirect_uri);
-	add(body, "code_verifier", r->verifier);
-	add(body, "refresh_token", r->refresh_token);
+	add_member(body, "grant_type", word[r->type]);
+	add_member(body, "code", r->code);
+	add_member(body, "redirect_uri", r->redirect_uri);
+	add_member(body, "code_verifier", r->verifier);
+	add_member(body, "refresh_token", r->refresh_token);
 	if (r->type == GRANT_EXCHANGE) {
-		add(body, "requested_token_type", TOKEN_TYPE "id-jag");
-		add(body, "audience", r->audience);
-		add(body, "subject_token", r->assertion);
-		add(body, "subject_token_type", TOKEN_TYPE "id_token");
+		add_member(body, "requested_token_type", TOKEN_TYPE "id-jag");
+		add_member(body, "audience", r->audience);
+		add_member(body, "subject_token", r->assertion);
+		add_member(body, "subject_token_type", TOKEN_TYPE "id_token");
 	} else {
-		add(body, "assertion", r->assertion);
+		add_member(body, "assertion", r->assertion);
 	}
-	add(body, "resource", r->resource);
-	add(body, "scope", r->scope);
-	authenticate(c, body, authorization);
+	add_member(body, "resource", r->resource);
+	add_member(body, "scope", r->scope);
+	add_credentials(c, body, authorization);
 }
 
 void grant_revocation(const char *token, const char *hint,
 		      const struct grant_client *c, struct buf *body,
 		      struct buf *authorization)
 {
-	add(body, "token", token);
-	add(body, "token_type_hint", hint);
-	authenticate(c, body, authorization);
+	add_member(body, "token", token);
+	add_member(body, "token_type_hint", hint);
+	add_credentials(c, body, authorization);
 }
 
 #define LIST(...)                                         \
@@ -170,14 +173,14 @@ void grant_authorization_url(const struct grant_ask *a, struct buf *out)
 	AUTO(buf_release) struct buf query = BUF_INIT(BUF_UNBOUNDED);
 	bool has_query = strchr(a->endpoint, '?') != NULL;
 
-	add(&query, "response_type", "code");
-	add(&query, "client_id", a->client_id);
-	add(&query, "redirect_uri", a->redirect_uri);
-	add(&query, "code_challenge", a->challenge);
-	add(&query, "code_challenge_method", "S256");
-	add(&query, "state", a->state);
-	add(&query, "resource", a->resource);
-	add(&query, "scope", a->scope);
+	add_member(&query, "response_type", "code");
+	add_member(&query, "client_id", a->client_id);
+	add_member(&query, "redirect_uri", a->redirect_uri);
+	add_member(&query, "code_challenge", a->challenge);
+	add_member(&query, "code_challenge_method", "S256");
+	add_member(&query, "state", a->state);
+	add_member(&query, "resource", a->resource);
+	add_member(&query, "scope", a->scope);
 	buf_adds(out, a->endpoint);
 	buf_addc(out, has_query ? '&' : '?');
 	buf_add_str(out, buf_str(&query));

@@ -32,7 +32,7 @@ struct library {
 	KEYRING_FUNCTIONS(DL_MEMBER)
 };
 
-static const struct library *library(struct err *err)
+static const struct library *load_library(struct err *err)
 {
 	static const char *const names[] = {KEYRING_FUNCTIONS(DL_NAME)};
 	static struct library functions;
@@ -52,7 +52,7 @@ static int open_keyring(const struct library **ret_lib, key_serial_t *ret,
 {
 	long ring;
 
-	*ret_lib = library(err);
+	*ret_lib = load_library(err);
 	if (!*ret_lib)
 		return -1;
 	ring = (*ret_lib)->keyctl_get_persistent((uid_t)-1,

@@ -94,21 +94,21 @@ static uint64_t left_us(const struct service *s)
 	return now < s->end_us ? s->end_us - now : 0;
 }
 
-static int not_usable(const char *what, const char *why, struct err *err)
+static int fail_service(const char *what, const char *why, struct err *err)
 {
 	return err_set(err, ERR_CREDENTIAL,
 		       "the desktop's secret service cannot be used: %s: %s",
 		       what, why);
 }
 
-static int is_locked(struct err *err)
+static int fail_locked(struct err *err)
 {
 	return err_set(err, ERR_CREDENTIAL,
 		       "the desktop's secret service is locked; unlock it and "
 		       "try again");
 }
 
-static int load(struct service *s, struct err *err)
+static int load_library(struct service *s, struct err *err)
 {
 	static const char *const names[] = {BUS_FUNCTIONS(DL_NAME)};
 	static struct dl dl = DL(LIBRARY, names, lib);
@@ -165,7 +165,7 @@ static int connect_bus(struct service *s, struct err *err)
 			r = left_us(s) ? lib.sd_bus_wait(s->bus, left_us(s))
 				       : -ETIMEDOUT;
 	}
-	return r < 0 ? not_usable(address, strerror(-r), err) : 0;
+	return r < 0 ? fail_service(address, strerror(-r), err) : 0;
 }
 
 /* ---- calls ---- */
@@ -184,16 +184,16 @@ static int send_call(struct service *s, message *request, const char *member,
 	if (r >= 0)
 		r = lib.sd_bus_message_sensitive(*answer);
 	if (r < 0)
-		not_usable(member, why.message ? why.message : strerror(-r),
-			   err);
+		fail_service(member, why.message ? why.message : strerror(-r),
+			     err);
 	lib.sd_bus_error_free(&why);
 	return r < 0 ? -1 : 0;
 }
 
 /* A call with the arguments that sd_bus_message_append() takes. */
-static int call(struct service *s, message **answer, struct err *err,
-		const char *path, const char *interface, const char *member,
-		const char *types, ...)
+static int call_service(struct service *s, message **answer, struct err *err,
+			const char *path, const char *interface,
+			const char *member, const char *types, ...)
 {
 	AUTO(message_unrefp) message *request = NULL;
 	va_list ap;
@@ -204,7 +204,7 @@ static int call(struct service *s, message **answer, struct err *err,
 	if (r >= 0)
 		r = lib.sd_bus_message_appendv(request, types, ap);
 	va_end(ap);
-	return r < 0 ? not_usable(member, strerror(-r), err)
+	return r < 0 ? fail_service(member, strerror(-r), err)
 		     : send_call(s, request, member, answer, err);
 }
 
@@ -213,15 +213,15 @@ static int open_service(struct service *s, struct err *err)
 	AUTO(message_unrefp) message *answer = NULL;
 	const char *path;
 
-	if (load(s, err) < 0 || connect_bus(s, err) < 0 ||
-	    call(s, &answer, err, FOLDER, INTERFACE("Service"), "OpenSession",
-		 "sv", "plain", "s", "") < 0)
+	if (load_library(s, err) < 0 || connect_bus(s, err) < 0 ||
+	    call_service(s, &answer, err, FOLDER, INTERFACE("Service"),
+			 "OpenSession", "sv", "plain", "s", "") < 0)
 		return -1;
 	if (lib.sd_bus_message_skip(answer, "v") < 0 ||
 	    lib.sd_bus_message_read(answer, "o", &path) < 0 ||
 	    (size_t)snprintf(s->session, sizeof(s->session), "%s", path) >=
 		    sizeof(s->session))
-		return not_usable("OpenSession", strerror(EBADMSG), err);
+		return fail_service("OpenSession", strerror(EBADMSG), err);
 	return 0;
 }
 
@@ -255,8 +255,8 @@ static bool read_first(message *m, const char **ret)
  * id      NULL: an item of any key
  * errors  ERR_CREDENTIAL  there is one, and it is locked
  */
-static int search(struct service *s, const unsigned char *id, char *path,
-		  size_t path_bytes, struct err *err)
+static int search_items(struct service *s, const unsigned char *id, char *path,
+			size_t path_bytes, struct err *err)
 {
 	AUTO(message_unrefp) message *answer = NULL;
 	char hex[ID_TEXT_BYTES] = "";
@@ -264,13 +264,14 @@ static int search(struct service *s, const unsigned char *id, char *path,
 
 	if (id)
 		id_text(id, hex);
-	if (call(s, &answer, err, FOLDER, INTERFACE("Service"), "SearchItems",
-		 "a{ss}", id ? 2 : 1, "application", "matins", "key", hex) < 0)
+	if (call_service(s, &answer, err, FOLDER, INTERFACE("Service"),
+			 "SearchItems", "a{ss}", id ? 2 : 1, "application",
+			 "matins", "key", hex) < 0)
 		return -1;
 	if (!read_first(answer, &found) || !read_first(answer, &locked) ||
 	    (size_t)snprintf(path, path_bytes, "%s", found) >= path_bytes)
-		return not_usable("SearchItems", strerror(EBADMSG), err);
-	return !*found && *locked ? is_locked(err) : 0;
+		return fail_service("SearchItems", strerror(EBADMSG), err);
+	return !*found && *locked ? fail_locked(err) : 0;
 }
 
 static int read_secret(struct service *s, const char *item, struct buf *key,
@@ -281,13 +282,13 @@ static int read_secret(struct service *s, const char *item, struct buf *key,
 	const void *bytes;
 	size_t n;
 
-	if (call(s, &answer, err, item, INTERFACE("Item"), "GetSecret", "o",
-		 s->session) < 0)
+	if (call_service(s, &answer, err, item, INTERFACE("Item"), "GetSecret",
+			 "o", s->session) < 0)
 		return -1;
 	if (lib.sd_bus_message_enter_container(answer, 'r', "oayays") < 0 ||
 	    lib.sd_bus_message_skip(answer, "oay") < 0 ||
 	    lib.sd_bus_message_read_array(answer, 'y', &bytes, &n) < 0)
-		return not_usable("GetSecret", strerror(EBADMSG), err);
+		return fail_service("GetSecret", strerror(EBADMSG), err);
 	if (base64_decode(BASE64_URL, (struct str){bytes, n}, key, &ignored) <
 		    0 ||
 	    key->n != CRYPTO_KEY_BYTES)
@@ -307,7 +308,7 @@ static int service_find(UNUSED int dir, const unsigned char *id,
 	char path[256];
 
 	if (open_service(&s, err) < 0 ||
-	    search(&s, id, path, sizeof(path), err) < 0)
+	    search_items(&s, id, path, sizeof(path), err) < 0)
 		return -1;
 	if (!*path)
 		return 1;
@@ -373,17 +374,17 @@ static int service_keep(UNUSED int dir,
 	if (r >= 0)
 		r = append_item(request, s.session, hex, buf_str(&text));
 	if (r < 0)
-		return not_usable(member, strerror(-r), err);
+		return fail_service(member, strerror(-r), err);
 	if (send_call(&s, request, member, &answer, err) < 0)
 		return -1;
 	if (lib.sd_bus_message_read(answer, "oo", &item, &prompt) < 0)
-		return not_usable(member, strerror(EBADMSG), err);
+		return fail_service(member, strerror(EBADMSG), err);
 	if (!strcmp(prompt, "/"))
 		return 0;
 	/* a prompt needs a person */
-	(void)!call(&s, &dismissed, &ignored, prompt, INTERFACE("Prompt"),
-		    "Dismiss", "");
-	return is_locked(err);
+	(void)!call_service(&s, &dismissed, &ignored, prompt,
+			    INTERFACE("Prompt"), "Dismiss", "");
+	return fail_locked(err);
 }
 
 const struct key_place key_place_service = {STORE_KEY_SERVICE, service_find,

@@ -10,14 +10,14 @@
 /* Scopes of one authorization: far more than a server may want. */
 #define SCOPES_MAX 1000
 
-static void add(struct strlist *list, struct arena *arena, struct buf *url)
+static void add_url(struct strlist *list, struct arena *arena, struct buf *url)
 {
 	list->item[list->n++] = arena_strndup(arena, url->p, url->n);
 	buf_clear(url);
 }
 
 /* The path without the slash at its end; "" for the root. */
-static struct str bare_path(const struct url *u)
+static struct str path_of(const struct url *u)
 {
 	struct str path = u->path;
 
@@ -47,7 +47,7 @@ void metadata_resource_urls(const struct url *endpoint, struct arena *arena,
 		if (!root)
 			buf_add_str(&b, endpoint->path);
 		add_query(&b, endpoint);
-		add(ret, arena, &b);
+		add_url(ret, arena, &b);
 	}
 }
 
@@ -67,23 +67,23 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
 			       "issuer %s: has a query or a fragment",
 			       quote_peer(&b, str_of(issuer), QUOTE_BYTES));
 	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 4), 0};
-	path = bare_path(&u);
+	path = path_of(&u);
 	for (size_t i = 0; i < ARRAY_LEN(document); i++) {
 		url_origin(&u, &b);
 		buf_adds(&b, document[i]);
 		buf_add_str(&b, path);
-		add(ret, arena, &b);
+		add_url(ret, arena, &b);
 	}
 	if (!path.n)
 		return 0;
 	url_origin(&u, &b);
 	buf_add_str(&b, path);
 	buf_adds(&b, OPENID_DOCUMENT);
-	add(ret, arena, &b);
+	add_url(ret, arena, &b);
 	return 0;
 }
 
-static const char *join(const struct strlist *list, struct arena *arena)
+static const char *join_words(const struct strlist *list, struct arena *arena)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -128,7 +128,7 @@ int metadata_resource(struct str body, struct arena *arena,
 			       "protected resource metadata: names no "
 			       "authorization server");
 	if (json_texts(object, "scopes_supported", arena, &scopes))
-		r.scopes = join(&scopes, arena);
+		r.scopes = join_words(&scopes, arena);
 	r.needs_dpop =
 		json_is_true(object, "dpop_bound_access_tokens_required");
 	*ret = r;
@@ -153,7 +153,7 @@ int metadata_is_for(const struct url *endpoint, const char *resource,
 		return err_wrap(err, "protected resource metadata");
 	/* a path that ends in a slash is the same as one that does not */
 	if (!u.fragment.p && url_same_origin(endpoint, &u) &&
-	    is_prefix(bare_path(&u), endpoint->path))
+	    is_prefix(path_of(&u), endpoint->path))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "protected resource metadata is for %s, not for %s",

@@ -82,7 +82,7 @@ int seal_write(const struct seal_head *head,
 			   err);
 }
 
-static int is_damaged(struct err *err)
+static int refuse_damaged(struct err *err)
 {
 	return err_set(err, ERR_SYNTAX, "damaged");
 }
@@ -108,7 +108,7 @@ int seal_parse(struct str file, struct seal *ret, struct err *err)
 	    sealed_n < CRYPTO_TAG_BYTES ||
 	    sealed_n > SEAL_TEXT_MAX + CRYPTO_TAG_BYTES ||
 	    file.n != HEAD_BYTES + server_n + issuer_n + sealed_n)
-		return is_damaged(err);
+		return refuse_damaged(err);
 	memcpy(s.head.key_id, file.p + AT_KEY_ID, SEAL_ID_BYTES);
 	s.nonce = (const unsigned char *)file.p + AT_NONCE;
 	s.head.server = (struct str){file.p + HEAD_BYTES, server_n};

@@ -114,7 +114,7 @@ static void use_key(struct store *s, enum store_key place,
 }
 
 /* The reason to give when a key of this place is gone. */
-static const char *how_lost(enum store_key place)
+static const char *loss_of(enum store_key place)
 {
 	switch (place) {
 	case STORE_KEY_KEYRING:
@@ -129,14 +129,14 @@ static const char *how_lost(enum store_key place)
 }
 
 /* A hint at the place where keys do not get lost. */
-static const char *lasting(enum store_key place)
+static const char *lasting_hint(enum store_key place)
 {
 	return place == STORE_KEY_KEYRING
 		       ? "; store_key = \"file\" keeps the key across reboots"
 		       : "";
 }
 
-static const char *shown(const struct store_name *name)
+static const char *shown_name(const struct store_name *name)
 {
 	return name->shown ? name->shown : name->server;
 }
@@ -153,13 +153,13 @@ static int key_for(struct store *s, const struct store_name *name,
 		return 0;
 	r = place->find(s->fd, seal->head.key_id, key, err);
 	if (r < 0)
-		return err_wrap(err, "the tokens of %s", shown(name));
+		return err_wrap(err, "the tokens of %s", shown_name(name));
 	if (r > 0)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the tokens of %s: %s; log in again: matins "
 			       "auth login%s",
-			       shown(name), how_lost(place->key),
-			       lasting(place->key));
+			       shown_name(name), loss_of(place->key),
+			       lasting_hint(place->key));
 	use_key(s, place->key, key);
 	return 0;
 }
@@ -217,8 +217,8 @@ static void file_name(const struct store_name *name, char ret[FILE_NAME_BYTES])
 	memcpy(ret + SHA256_HEX_BYTES - 1, FILE_END, sizeof(FILE_END));
 }
 
-static int not_usable(const struct store *s, const char *file,
-		      const char *server, const char *why, struct err *err)
+static int refuse_file(const struct store *s, const char *file,
+		       const char *server, const char *why, struct err *err)
 {
 	return err_set(err, ERR_CREDENTIAL,
 		       "%s/%s, the tokens of %s: %s; log in again: matins auth "
@@ -243,11 +243,11 @@ int store_read(struct store *s, const struct store_name *name,
 	if (r > 0)
 		return 1;
 	if (seal_parse(buf_str(&bytes), &seal, &why) < 0)
-		return not_usable(s, file, shown(name), why.msg, err);
+		return refuse_file(s, file, shown_name(name), why.msg, err);
 	if (!str_is(seal.head.server, name->server) ||
 	    !str_is(seal.head.issuer, name->issuer))
-		return not_usable(s, file, shown(name),
-				  "belongs to another server", err);
+		return refuse_file(s, file, shown_name(name),
+				   "belongs to another server", err);
 	if (key_for(s, name, &seal, err) < 0)
 		return -1;
 	text = arena_alloc(arena, seal_text_bytes(&seal) + 1);
@@ -255,8 +255,8 @@ int store_read(struct store *s, const struct store_name *name,
 	if (r < 0)
 		return -1;
 	if (r > 0)
-		return not_usable(s, file, shown(name),
-				  "changed after it was sealed", err);
+		return refuse_file(s, file, shown_name(name),
+				   "changed after it was sealed", err);
 	*ret = (struct str){text, seal_text_bytes(&seal)};
 	return 0;
 }

@@ -9,7 +9,7 @@
 static struct curl functions;
 static char text[128];
 
-static int load(struct err *err)
+static int load_library(struct err *err)
 {
 	static const char *const names[] = {CURL_FUNCTIONS(DL_NAME)};
 	static struct dl dl = DL(LIBRARY, names, functions);
@@ -42,7 +42,7 @@ static int load(struct err *err)
 
 const struct curl *curl_library(struct err *err)
 {
-	if (!functions.version && load(err) < 0)
+	if (!functions.version && load_library(err) < 0)
 		return NULL;
 	return &functions;
 }

@@ -61,7 +61,7 @@ static void take_out(struct http_exchange *x)
 }
 
 /* Out of the loop and libcurl; the lists have forgotten it. */
-static void detach(struct http_exchange *x)
+static void detach_exchange(struct http_exchange *x)
 {
 	struct http *h = x->h;
 
@@ -75,7 +75,7 @@ static void detach(struct http_exchange *x)
 }
 
 /* Free what was detached. */
-static void dispose(struct http_exchange *x)
+static void free_exchange(struct http_exchange *x)
 {
 	http_headers_release(&x->headers);
 	http_reader_release(&x->reader);
@@ -93,18 +93,18 @@ static void dispose(struct http_exchange *x)
 }
 
 /* Of an exchange that is in no list. */
-static void drop(struct http_exchange *x)
+static void drop_exchange(struct http_exchange *x)
 {
-	detach(x);
-	dispose(x);
+	detach_exchange(x);
+	free_exchange(x);
 }
 
-/* Like drop(), and tell how it ended. */
-static void finish(struct http_exchange *x)
+/* Like drop_exchange(), and tell how it ended. */
+static void finish_exchange(struct http_exchange *x)
 {
-	detach(x);
+	detach_exchange(x);
 	x->r.end(x->r.arg, &x->end);
-	dispose(x);
+	free_exchange(x);
 }
 
 void http_give_up(struct http_exchange *x, enum http_end_kind kind,
@@ -112,7 +112,7 @@ void http_give_up(struct http_exchange *x, enum http_end_kind kind,
 {
 	http_exchange_fail(x, kind, "%s", why);
 	take_out(x);
-	finish(x);
+	finish_exchange(x);
 }
 
 /* "host:port" of a URL, and the host in it without brackets. */
@@ -162,7 +162,7 @@ static void on_idle(void *arg)
 	http_exchange_fail(x, HTTP_TIMEOUT, "nothing came for %llu ms",
 			   (unsigned long long)x->r.idle_ms);
 	take_out(x);
-	finish(x);
+	finish_exchange(x);
 }
 
 struct http_exchange *http_start(struct http *h, const struct http_request *r,
@@ -204,7 +204,7 @@ void http_cancel(struct http_exchange *x)
 		return;
 	if (!x->is_added || !x->h->depth) {
 		take_out(x);
-		drop(x);
+		drop_exchange(x);
 		return;
 	}
 	/* libcurl is on the stack, and must not lose it under its feet */
@@ -215,7 +215,7 @@ void http_cancel(struct http_exchange *x)
 
 /* ---- the loop ---- */
 
-static void conclude(struct http_exchange *x, CURLcode code)
+static void conclude_exchange(struct http_exchange *x, CURLcode code)
 {
 	if (x->connected && code == CURLE_OK && !x->is_cancelled) {
 		loop_timer_clear(x->h->loop, &x->idle);
@@ -224,15 +224,15 @@ static void conclude(struct http_exchange *x, CURLcode code)
 	}
 	take_out(x);
 	if (x->is_cancelled) {
-		drop(x);
+		drop_exchange(x);
 	} else {
 		http_exchange_conclude(x, code);
-		finish(x);
+		finish_exchange(x);
 	}
 }
 
 /* Conclude the exchanges that libcurl has finished. */
-static void collect(struct http *h)
+static void collect_done(struct http *h)
 {
 	const CURLMsg *m;
 	char *x;
@@ -244,7 +244,7 @@ static void collect(struct http *h)
 		if (m->msg != CURLMSG_DONE)
 			continue;
 		h->lib->curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &x);
-		conclude((struct http_exchange *)(void *)x, code);
+		conclude_exchange((struct http_exchange *)(void *)x, code);
 	}
 }
 
@@ -258,22 +258,22 @@ static void fail_deaf(struct http *h)
 	h->is_deaf = false;
 	while ((x = take_first(&h->running))) {
 		if (x->is_cancelled) {
-			drop(x);
+			drop_exchange(x);
 			continue;
 		}
 		http_exchange_fail(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
-		finish(x);
+		finish_exchange(x);
 	}
 }
 
-static void drive(struct http *h, curl_socket_t fd, int flags)
+static void drive_libcurl(struct http *h, curl_socket_t fd, int flags)
 {
 	int running;
 
 	h->depth++;
 	h->lib->curl_multi_socket_action(h->multi, fd, flags, &running);
 	h->depth--;
-	collect(h);
+	collect_done(h);
 	if (!h->depth)
 		fail_deaf(h);
 }
@@ -295,7 +295,7 @@ static void on_ready(void *arg, uint32_t events)
 		flags |= CURL_CSELECT_OUT;
 	if (events & EPOLLERR)
 		flags |= CURL_CSELECT_ERR;
-	drive(s->h, s->watch.fd, flags);
+	drive_libcurl(s->h, s->watch.fd, flags);
 }
 
 static void forget_socket(struct http *h, curl_socket_t fd,
@@ -343,7 +343,7 @@ static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
 
 static void on_timer(void *arg)
 {
-	drive(arg, CURL_SOCKET_TIMEOUT, 0);
+	drive_libcurl(arg, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
@@ -359,10 +359,10 @@ static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
 }
 
 /* Give one to libcurl that was taken from the queue. */
-static void begin(struct http *h, struct http_exchange *x)
+static void begin_exchange(struct http *h, struct http_exchange *x)
 {
 	if (!http_exchange_prepare(x)) {
-		finish(x);
+		finish_exchange(x);
 		return;
 	}
 	link_last(&h->running, x);
@@ -386,7 +386,7 @@ static void drop_cancelled(struct http *h)
 		if (!x->is_cancelled)
 			continue;
 		take_out(x);
-		drop(x);
+		drop_exchange(x);
 	}
 }
 
@@ -398,8 +398,8 @@ static void on_kick(void *arg)
 	if (h->has_cancelled)
 		drop_cancelled(h);
 	while ((x = take_first(&h->queue)))
-		begin(h, x);
-	collect(h);
+		begin_exchange(h, x);
+	collect_done(h);
 }
 
 /* ---- authorities ---- */
@@ -464,7 +464,7 @@ static long connections_max(uint32_t wanted)
 	return (long)files.rlim_cur - RESERVED_FDS;
 }
 
-static bool set_up(struct http *h, uint32_t connections)
+static bool set_up_multi(struct http *h, uint32_t connections)
 {
 	bool is_set = true;
 
@@ -503,7 +503,7 @@ int http_new(const struct http_options *options, struct http **ret,
 		http_free(h);
 		return -1;
 	}
-	if (!set_up(h, options->connections_max)) {
+	if (!set_up_multi(h, options->connections_max)) {
 		http_free(h);
 		return err_set(err, ERR_UNKNOWN, "%s cannot be used",
 			       curl_library_text());
@@ -520,9 +520,9 @@ void http_free(struct http *h)
 		return;
 	assert(!h->depth);
 	while ((x = take_first(&h->queue)))
-		drop(x);
+		drop_exchange(x);
 	while ((x = take_first(&h->running)))
-		drop(x);
+		drop_exchange(x);
 	if (h->multi)
 		h->lib->curl_multi_cleanup(h->multi);
 	loop_timer_clear(h->loop, &h->timer);

@@ -18,7 +18,7 @@ struct http_tunnel {
 };
 
 /* Send what was taken; false: no more of it for now. */
-static bool flush(struct http_tunnel *t)
+static bool flush_taken(struct http_tunnel *t)
 {
 	const struct curl *lib = t->x->h->lib;
 	CURLcode code;
@@ -47,7 +47,7 @@ static void on_ready(void *arg, uint32_t events)
 		return;
 	}
 	/* a broken connection is told by read() */
-	if (!flush(t) && errno == EAGAIN)
+	if (!flush_taken(t) && errno == EAGAIN)
 		return;
 	loop_rewatch(t->loop, &t->watch, EPOLLIN);
 	if (!t->has_asked)
@@ -137,18 +137,18 @@ ssize_t http_tunnel_read(struct http_tunnel *t, char *into, size_t room)
 	return -1;
 }
 
-/* As much as fits; flush() says by errno what became of it. */
+/* As much as fits; flush_taken() says by errno what became of it. */
 static bool take_some(struct http_tunnel *t, struct str *rest)
 {
 	size_t n = rest->n < OUT_BYTES ? rest->n : OUT_BYTES;
 
-	if (!flush(t))
+	if (!flush_taken(t))
 		return false;
 	if (n)
 		memcpy(t->out, rest->p, n);
 	t->taken = n;
 	*rest = (struct str){rest->p + n, rest->n - n};
-	return flush(t);
+	return flush_taken(t);
 }
 
 ssize_t http_tunnel_write(struct http_tunnel *t, struct str bytes)
