@@ -1,8 +1,8 @@
 /*
  * The gate makes processes. Nothing else in the program forks or executes.
  *
- * Every program is asked for with a struct gate_request: which program, its
- * arguments, what it may touch. The gate judges the request against the leash
+ * A struct gate_request asks for a program: its name, its arguments, and the
+ * policy that bounds it. The gate judges the request against the leash
  * and the policy, opens the program once, confines a child by a system-call
  * filter, Landlock, namespaces and a control group, executes the opened file,
  * and owns the whole process tree until it has ended.
@@ -15,7 +15,7 @@
  *	gate_child_free(child);                       ends what is left
  *	gate_free(gate);
  *
- * What is promised, and what is not, stands in gate/README.md.
+ * gate/README.md says what is promised, and what is not.
  */
 #ifndef GATE_GATE_H
 #define GATE_GATE_H
@@ -34,7 +34,7 @@ struct sha256;
 struct gate;
 struct gate_child;
 
-/* ---- the leash: what a whole run may do at most ---- */
+/* ---- the leash: bounds of a whole run ---- */
 
 struct gate_axis {
 	bool all; /* "all"; else only what is listed */
@@ -46,7 +46,7 @@ struct gate_leash {
 	bool calls_unlimited;
 	uint64_t max_calls;	      /* spawns of a run, when not unlimited */
 	struct gate_axis generations; /* decimal numbers as text */
-	bool interpreters;  /* those of a listed script may run as well (the
+	bool interpreters;  /* interpreters of a listed script may run, too (the
 			       declared default); else they must be listed */
 	const char *source; /* for people: "$MATINS_CAVEATS", "[caveats]", … */
 };
@@ -56,15 +56,15 @@ struct gate_leash {
  * as they are written: the caller makes them absolute (path_resolve()).
  *
  * text    borrowed for the call
- * arena   what the leash points to lives here
+ * arena   holds the strings and lists of the leash
  * errors  ERR_CONFIG, the message names the member
  */
 int gate_leash_parse(struct str text, struct arena *arena,
 		     struct gate_leash *ret_leash, struct err *err) MUST_USE;
 
-/* ---- the policy: what one program may do ---- */
+/* ---- the policy: bounds of one program ---- */
 
-/* What tmp_shared and isolate hold: places of their words in sandbox.def. */
+/* Places of the words of `isolate` in sandbox.def; tmp_shared is one, too. */
 enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
 
 /* The C type of each type of key in sandbox.def. */
@@ -85,8 +85,8 @@ enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
 /*
  * Rules for one program of the tree: [sandbox.programs.NAME]. The program
  * that is started is held to them before it starts; one that the tree starts
- * is looked at as well, which keeps honest programs honest and no others: what
- * bounds it is what the kernel enforces. gate/policy/programs.h has the rest.
+ * is looked at as well, which keeps honest programs honest and no others: the
+ * kernel enforces the rest of the policy. gate/policy/programs.h has the rest.
  */
 struct gate_program_rule {
 	const char *name;   /* bare name or absolute path, as in `exec` */
@@ -132,7 +132,7 @@ void gate_policy_digest(const struct gate_policy *p, struct sha256 *sum);
 /*
  * Names and values of a policy are known: paths, profile, system calls,
  * guarantees, endpoints, rules of programs.
- * errors  ERR_POLICY with what to write instead
+ * errors  ERR_POLICY  the message says what to write instead
  */
 int gate_policy_check(const struct gate_policy *p, struct err *err) MUST_USE;
 
@@ -145,7 +145,7 @@ struct gate_config {
 	struct gate_leash leash; /* borrowed until gate_free() */
 	struct strlist protect;	 /* absolute paths that no child may write,
 				    whatever is granted: state, configuration */
-	struct strlist absent;	 /* those of `protect` that must not appear
+	struct strlist absent;	 /* paths of `protect` that must not appear
 				    either, where a grant could be written: the
 				    folder is made and protected instead */
 	struct strlist hide;	 /* absolute paths of folders that no child may
@@ -195,19 +195,19 @@ struct gate_request {
 
 enum { GATE_PIPE = -1, GATE_AS_OUT = -2 };
 
-/* What a tree does is written down while it runs; see gate_record. */
+/* Kinds of records, written while a tree runs; see gate_record. */
 enum {
 	GATE_RECORD_EXEC = 1,
 	GATE_RECORD_FILES = 2,
 	GATE_RECORD_NET = 4,
 };
 
-/* How a record used what it names. */
+/* Uses of the file or address that a record names. */
 enum {
 	GATE_ACCESS_RUN = 1,
 	GATE_ACCESS_WRITE = 2,
 	GATE_ACCESS_READ = 4,
-	GATE_ACCESS_ENTRY = 8,	/* its name was made, removed or replaced */
+	GATE_ACCESS_ENTRY = 8,	/* name made, removed or replaced */
 	GATE_ACCESS_SERVE = 16, /* an address of its own: bind */
 };
 
@@ -230,10 +230,11 @@ int gate_check(struct gate *gate, const struct gate_request *request,
  * Start the program. The caller owns *ret_child and frees it with
  * gate_child_free(). Pipe ends that we keep are non-blocking.
  *
- * errors  as gate_check(), and ERR_SYS with what failed in the child before
- *	   exec ("chdir /x: No such file or directory"). With ERR_DEADLINE
- *	   the child has been killed; what a file system holds on to is gone
- *	   when that answers.
+ * errors  as gate_check(), and
+ *	   ERR_SYS	 a call of the child before exec ("chdir /x: No such
+ *			 file or directory")
+ *	   ERR_DEADLINE  the child has been killed; a file system that does
+ *			 not answer may hold on to it until it does
  */
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err) MUST_USE;
@@ -257,7 +258,7 @@ void gate_child_serve(struct gate_child *c);
 /* SIGTERM and others go to the program; SIGKILL ends the whole tree. */
 void gate_child_signal(struct gate_child *c, int signal);
 
-/* ---- what came of it ---- */
+/* ---- verdicts ---- */
 
 enum gate_level { GATE_ENFORCED, GATE_PARTIAL, GATE_ABSENT };
 
@@ -265,8 +266,8 @@ struct gate_fact {
 	const char *guarantee; /* a row of guarantees.def: "exec-listed" */
 	enum gate_level level;
 	const char *how;    /* the mechanism, what is missing, or why not */
-	const char *remedy; /* what would make it hold; NULL when enforced, or
-			       when nothing would */
+	const char *remedy; /* advice how to make it hold; NULL when enforced,
+			       or when nothing would */
 };
 
 /* Row of a policy: `sandbox = { KEY = ["VALUE"] }`. */
@@ -287,7 +288,7 @@ struct gate_denial {
 	uint64_t count;
 };
 
-/* Something that the tree did or tried, when recording was asked for. */
+/* One act of the tree, done or tried; when records were asked for. */
 struct gate_record {
 	unsigned what;	     /* one GATE_RECORD_ bit */
 	const char *program; /* comm of the task */
@@ -312,19 +313,19 @@ struct gate_verdict {
 	/* A proxy was the only network it had, and nothing asked it. */
 	bool proxy_unasked;
 	struct strlist execs;  /* when recorded */
-	struct strlist limits; /* what was hit, in words: "memory: …"; owned
-				  by the child */
+	struct strlist limits; /* limits that were hit, in words: "memory: …";
+				  owned by the child */
 	const struct gate_record *records; /* owned by the child */
 	size_t n_records;
 	uint64_t records_dropped;
 };
 
 /*
- * After .pidfd became readable: what became of the tree. Nothing of it runs
- * any more when this returns 0. 1: it has not ended yet.
+ * Read the verdict after .pidfd became readable. 0: nothing of the tree runs
+ * any more; 1: the tree has not ended yet.
  */
 int gate_child_wait(struct gate_child *c, struct gate_verdict *ret) MUST_USE;
-/* What was enforced for this child; borrowed from it. */
+/* Facts of this child; borrowed from it. */
 const struct gate_fact *gate_child_facts(const struct gate_child *c,
 					 size_t *ret_n) MUST_USE;
 /* The resolved path that was executed; borrowed. */
@@ -342,7 +343,7 @@ void gate_child_free(struct gate_child *c);
 const char *gate_secrets_in(const struct gate *gate, const char *folder,
 			    struct arena *arena) MUST_USE;
 
-/* ---- what a request comes to ---- */
+/* ---- requests, explained ---- */
 
 /* One path that a program gets. */
 struct gate_grant {
@@ -355,8 +356,8 @@ struct gate_grant {
 };
 
 /*
- * What was made ready of a request: nothing is worked out a second time. All
- * of it lives in the arena of gate_explain().
+ * Result of preparing a request, which spawning reads as well. Strings and
+ * lists live in the arena of gate_explain().
  */
 struct gate_explained {
 	const char *program;	 /* resolved */
@@ -364,25 +365,26 @@ struct gate_explained {
 	const char *script; /* an argument that the program runs, or NULL */
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */
-	const char *user; /* who it is */
+	const char *user; /* user that the child becomes */
 	const struct gate_grant *grant;
 	size_t n_grants;
-	const struct gate_grant *base; /* what every program gets */
+	const struct gate_grant *base; /* grants of every program */
 	size_t n_base;
 	bool own_view; /* else private places have other names each time */
 	struct strlist private_places; /* writable, empty, its own */
 	struct strlist protect; /* read-only inside of what is writable */
 	struct strlist hidden;	/* inside of what is granted, and not seen */
 	struct strlist net;	/* "none", "all", …, or rows */
-	struct strlist dropped; /* what the leash took away, in sentences */
+	struct strlist
+		dropped; /* grants that the leash took away, in sentences */
 	const char *profile;
-	struct gate_policy bounds; /* its numbers alone; 0 = no bound */
+	struct gate_policy bounds; /* numbers alone; 0 = no bound */
 	const struct gate_fact *facts;
 	size_t n_facts;
 };
 
 /*
- * Judge a request as gate_check() does, and tell what it came to.
+ * Judge a request as gate_check() does, and explain the result.
  * errors  as gate_check()
  */
 int gate_explain(struct gate *gate, const struct gate_request *request,
@@ -399,11 +401,11 @@ struct gate_seen_bounds {
 struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
 	MUST_USE;
 
-/* ---- for trace: what a program needs ---- */
+/* ---- for trace: needs of a program ---- */
 
 /*
- * The policy of a trace: open enough that a program can go on, so that it
- * shows what it needs, and shut where that would be dangerous.
+ * Make the policy of a trace: open enough that a program can go on and show
+ * its needs, and shut where that would be dangerous.
  *
  * Read and execute: everything but keys, tokens and sessions (closed.def), as
  * far as the leash goes. Write: the folder `cwd`, unless it is HOME or holds
@@ -411,7 +413,7 @@ struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
  * where there are namespaces, else none. What `asked` grants is added.
  *
  * ret       lists live in `arena`
- * ret_says  sentences for people: what it may do, what is left out
+ * ret_says  sentences for people about what is open and what is left out
  * errors    ERR_SYS
  */
 int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
@@ -425,7 +427,7 @@ struct gate_need {
 	const char *value;
 	const char *program; /* the first that needed it */
 	uint64_t count;
-	const char *why_not; /* it is not granted, and why; NULL */
+	const char *why_not; /* reason why it is not granted; NULL: it is */
 	/* The trace refused to run this program: its own needs are missing. */
 	bool was_refused;
 };
@@ -436,8 +438,8 @@ struct gate_needs {
 };
 
 /*
- * What the records tell that the policy of `plain` does not grant. Folders are
- * taken for several files in them, but never "/", a folder directly in it,
+ * Find what the records show and the policy of `plain` does not grant. Folders
+ * are taken for several files in them, but never "/", a folder directly in it,
  * HOME, a folder of programs, or one that holds keys.
  *
  * plain    the request with the policy that holds anyway
@@ -464,7 +466,7 @@ void gate_needs_policy(const struct gate_policy *base,
 #define GATE_PROXY_NAME "matins-proxy"
 int gate_proxy_main(void);
 
-/* ---- what the runner does itself, for servers that are remote ---- */
+/* ---- acts of the runner itself, for remote servers ---- */
 
 struct sockaddr;
 
@@ -472,8 +474,8 @@ struct sockaddr;
  * May the runner speak to this host? The `net` of the leash caps it.
  *
  * host     a name or an address, without brackets
- * address  what it was resolved to; NULL: not yet, the name alone is judged
- * errors   ERR_LEASH  with what to add
+ * address  of the host; NULL: not resolved yet, the name alone is judged
+ * errors   ERR_LEASH  the message says what to add
  */
 int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 		     const struct sockaddr *address, struct err *err) MUST_USE;
@@ -497,22 +499,22 @@ int gate_open_page(struct gate *gate, const char *program, const char *url,
 
 /* ---- for doctor and help ---- */
 
-/* What this kernel can enforce under the default policy; static or gate's. */
+/* Facts of the default policy on this kernel; borrowed from the gate. */
 const struct gate_fact *gate_protections(struct gate *gate, size_t *ret_n)
 	MUST_USE;
 const char *gate_level_name(enum gate_level level) MUST_USE;
 /* The names that `require` takes, by turns; NULL at the end. Static. */
 const char *gate_require_name(size_t turn) MUST_USE;
-/* What is possible where this guarantee does not hold; static, "" of none. */
+/* Danger where this guarantee does not hold, in words; static, "" of none. */
 const char *gate_lost(const char *guarantee) MUST_USE;
 
 /*
  * The means behind them, tried now: a row for each that there is or is not,
- * .guarantee being its name, and rows for who children are and what they see.
+ * .guarantee being its name, and rows for the user and the view of children.
  */
 const struct gate_fact *gate_machine(struct gate *gate, size_t *ret_n) MUST_USE;
 
-/* gate_check(), and what would hold for the child; borrowed from the gate. */
+/* gate_check(), and the facts of the child; borrowed from the gate. */
 int gate_check_facts(struct gate *gate, const struct gate_request *request,
 		     const struct gate_fact **ret, size_t *ret_n,
 		     struct err *err) MUST_USE;
