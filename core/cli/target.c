@@ -99,7 +99,7 @@ static int open_remote(struct target *t, const struct args *args,
 static int make_sampler(struct target *t, const struct args *args,
 			struct err *err)
 {
-	const struct sampling_options options = {
+	const struct sampler_options options = {
 		.loop = &t->loop,
 		.gate = t->gate,
 		.scrub = t->scrub,
@@ -113,9 +113,9 @@ static int make_sampler(struct target *t, const struct args *args,
 
 	if (!options.words.n)
 		return 0;
-	if (sampling_check(&options, err) < 0)
+	if (sampler_check(&options, err) < 0)
 		return -1;
-	t->asks.sampler = sampling_new(&options);
+	t->asks.sampler = sampler_new(&options);
 	return 0;
 }
 
@@ -163,10 +163,10 @@ static void on_client(void *arg, const struct client_event *e)
 		break;
 	case CLIENT_ASK_GONE:
 		ask_person_forget(&t->person, e->of->ask);
-		sampling_forget(t->asks.sampler, e->of->ask);
+		sampler_forget(t->asks.sampler, e->of->ask);
 		break;
 	case CLIENT_ENDED:
-		sampling_stop(t->asks.sampler);
+		sampler_stop(t->asks.sampler);
 		break;
 	case CLIENT_CHANGED:
 		log_debug("%s: %s %.*s", t->name, e->of->method,
@@ -400,7 +400,7 @@ static void release(struct target *t)
 {
 	live_release(&t->live);
 	ask_person_release(&t->person);
-	sampling_free(t->asks.sampler);
+	sampler_free(t->asks.sampler);
 	client_free(t->client);
 	remote_server_free(t->remote);
 	remotes_free(t->remotes);

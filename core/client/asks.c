@@ -154,7 +154,7 @@ bool asks_answer(struct asks *asks, struct client *client,
 		return true;
 	}
 	if (strcmp(method, "sampling/createMessage") == 0 && asks->sampler) {
-		sampling_answer(asks->sampler, client, e, ret_says);
+		sampler_answer(asks->sampler, client, e, ret_says);
 		return true;
 	}
 	return false;

@@ -21,7 +21,7 @@
 #include "core/mcp/wire/elicit.h"
 #include "core/config/routine.h"
 #include "core/client/client.h"
-#include "core/client/sampling.h"
+#include "core/client/sampler.h"
 
 struct asks {
 	struct strlist roots; /* file:// URIs; asks_add_root() */
@@ -31,7 +31,7 @@ struct asks {
 	/* Program that answers sampling, and its arguments; n = 0: none. The
 	   owner makes the sampler of it. */
 	struct strlist sampling;
-	struct sampling *sampler; /* borrowed */
+	struct sampler *sampler; /* borrowed */
 	bool is_unmet; /* a question could not be answered by `accept` */
 };
 
@@ -61,7 +61,7 @@ int asks_add_root(struct asks *asks, const char *path,
 void asks_declare(const struct asks *asks, struct mcp_declared *declared);
 
 /*
- * Answer CLIENT_ASKED; sampling later, see core/client/sampling.h. Where an
+ * Answer CLIENT_ASKED; sampling later, see core/client/sampler.h. Where an
  * `accept` that was ordered is impossible, asks->is_unmet is set.
  *
  * ret_says  a sentence for people about the question and its answer;

@@ -14,7 +14,7 @@
 #include "core/auth/crypto.h"
 #include "core/auth/owner.h"
 #include "core/auth/store.h"
-#include "core/client/sampling.h"
+#include "core/client/sampler.h"
 #include "core/config/paths.h"
 #include "core/config/server_url.h"
 #include "core/run/remotes.h"
@@ -155,7 +155,7 @@ struct routine doctor_unused_servers(struct doctor *d)
 static void look_at_sampling(struct doctor *d, const char *step,
 			     const struct server *server)
 {
-	struct sampling_options options = {
+	struct sampler_options options = {
 		.gate = d->gate,
 		.policy = &d->policy,
 		.cwd = d->config->dir,
@@ -168,7 +168,7 @@ static void look_at_sampling(struct doctor *d, const char *step,
 	options.name = server->name;
 	options.words = server->sampling;
 	name = arena_printf(d->arena, "%s sampling", step);
-	if (sampling_check(&options, &err) < 0)
+	if (sampler_check(&options, &err) < 0)
 		doctor_add(d, "program", name, CHECK_FAILED,
 			   doctor_program_remedy(&err), "%s", err.msg);
 	else

@@ -30,8 +30,8 @@ struct pool_server {
 	struct gate_request request;
 	struct env env;
 	struct arena arena;
-	struct asks asks;	  /* answers to its requests; in the arena */
-	struct sampling *sampler; /* owned; NULL: it is not answered */
+	struct asks asks;	 /* answers to its requests; in the arena */
+	struct sampler *sampler; /* owned; NULL: it is not answered */
 	struct remote_server *remote; /* owned; NULL: it is a program */
 	bool is_wrong;		      /* cannot be started, and why */
 	struct err err;
@@ -81,7 +81,7 @@ static int make_sampler(struct pool_server *s, const char *name,
 	const struct pool *p = s->pool;
 	const struct scrub *scrub =
 		s->remote ? remote_server_scrub(s->remote) : p->ctx.scrub;
-	const struct sampling_options options = {
+	const struct sampler_options options = {
 		.loop = p->ctx.loop,
 		.gate = p->ctx.gate,
 		.scrub = scrub,
@@ -93,9 +93,9 @@ static int make_sampler(struct pool_server *s, const char *name,
 
 	if (!options.words.n || !options.policy)
 		return 0;
-	if (sampling_check(&options, err) < 0)
+	if (sampler_check(&options, err) < 0)
 		return -1;
-	s->sampler = s->asks.sampler = sampling_new(&options);
+	s->sampler = s->asks.sampler = sampler_new(&options);
 	return 0;
 }
 
@@ -154,7 +154,7 @@ static void free_server(struct pool_server *s)
 {
 	loop_timer_clear(s->pool->ctx.loop, &s->timer);
 	pool_doubt_clear(&s->doubt);
-	sampling_free(s->sampler);
+	sampler_free(s->sampler);
 	client_free(s->client);
 	remote_server_free(s->remote);
 	env_release(&s->env);
@@ -328,10 +328,10 @@ static void on_event(void *arg, const struct client_event *e)
 	if (e->type == CLIENT_ASKED)
 		answer(s, e);
 	if (e->type == CLIENT_ASK_GONE)
-		sampling_forget(s->sampler, e->of->ask);
+		sampler_forget(s->sampler, e->of->ask);
 	if (e->type != CLIENT_ENDED)
 		return;
-	sampling_stop(s->sampler);
+	sampler_stop(s->sampler);
 	on_server_ended(s);
 	loop_timer_set(s->pool->ctx.loop, &s->timer,
 		       loop_now(s->pool->ctx.loop));

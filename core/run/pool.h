@@ -77,7 +77,7 @@ struct pool_user {
 struct pool *pool_new(const struct client_context *context) MUST_USE;
 /*
  * Policy and folder of the programs that answer sampling
- * (core/client/sampling.h); before pool_expect(). Both borrowed.
+ * (core/client/sampler.h); before pool_expect(). Both borrowed.
  */
 void pool_let_sample(struct pool *p, const struct gate_policy *policy,
 		     const char *cwd);

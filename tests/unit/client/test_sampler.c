@@ -1,5 +1,5 @@
 /*
- * core/client/sampling.c: a program that answers, with a real gate and a clock
+ * core/client/sampler.c: a program that answers, with a real gate and a clock
  * that the test owns. The server is two pipes.
  */
 #include <string.h>
@@ -9,7 +9,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/fd.h"
-#include "core/client/sampling.h"
+#include "core/client/sampler.h"
 #include "core/transport/transport.h"
 
 #define HELLO                                                            \
@@ -44,7 +44,7 @@ struct world {
 	struct loop loop;
 	struct gate *gate;
 	struct scrub *scrub;
-	struct sampling *sampler;
+	struct sampler *sampler;
 	struct client *client;
 	int says, hears; /* the server's ends of the two pipes */
 	int ends[2];	 /* and ours */
@@ -58,10 +58,10 @@ static void on_event(void *arg, const struct client_event *e)
 
 	if (e->type == CLIENT_ASKED) {
 		w->asked++;
-		sampling_answer(w->sampler, w->client, e, &says);
+		sampler_answer(w->sampler, w->client, e, &says);
 	} else if (e->type == CLIENT_ASK_GONE) {
 		w->gone++;
-		sampling_forget(w->sampler, e->of->ask);
+		sampler_forget(w->sampler, e->of->ask);
 	}
 	buf_release(&says);
 }
@@ -111,10 +111,10 @@ static void begin(struct world *w, const char *const *words, size_t n)
 					       .declared = {.sampling = true}},
 				   .on_event = on_event,
 				   .arg = w};
-	struct sampling_options s = {.name = "t",
-				     .words = {(const char **)words, n - 1},
-				     .cwd = "/",
-				     .policy = &policy};
+	struct sampler_options s = {.name = "t",
+				    .words = {(const char **)words, n - 1},
+				    .cwd = "/",
+				    .policy = &policy};
 	struct client_context context = {.loop = &w->loop};
 	struct err err = ERR_INIT;
 
@@ -126,7 +126,7 @@ static void begin(struct world *w, const char *const *words, size_t n)
 	s.loop = &w->loop;
 	s.gate = w->gate;
 	s.scrub = w->scrub;
-	w->sampler = sampling_new(&s);
+	w->sampler = sampler_new(&s);
 	w->client = client_new_over(&context, &o, open_pipes(w));
 	assert_int_equal(client_start(w->client, &err), 0);
 	says(w, HELLO ASKS("open sesame-1"));
@@ -137,7 +137,7 @@ static void begin(struct world *w, const char *const *words, size_t n)
 static void end(struct world *w)
 {
 	client_free(w->client);
-	sampling_free(w->sampler);
+	sampler_free(w->sampler);
 	loop_release(&w->loop);
 	gate_free(w->gate);
 	scrub_free(w->scrub);
@@ -179,7 +179,7 @@ TEST(answer, after_its_time, is_a_refusal)
 
 	begin(&w, words, 3);
 	assert_true(has_child());
-	test_now_ns += SAMPLING_TIMEOUT_MS * NS_PER_MS;
+	test_now_ns += SAMPLER_TIMEOUT_MS * NS_PER_MS;
 	heard(&w, "\"id\":\"s\",\"error\":{\"code\":-1,");
 	end(&w);
 }

@@ -1,4 +1,4 @@
-#include "core/client/sampling.h"
+#include "core/client/sampler.h"
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -15,7 +15,7 @@
 
 /* One request, and the program that works on it. */
 struct job {
-	struct sampling *of;
+	struct sampler *of;
 	struct client *client; /* borrowed */
 	uint64_t ask;
 	struct program program;
@@ -25,15 +25,15 @@ struct job {
 	struct job *next;
 };
 
-struct sampling {
-	struct sampling_options o;
+struct sampler {
+	struct sampler_options o;
 	struct job *jobs; /* owned */
 	unsigned asked;	  /* of this session */
 };
 
 /* ---- the program ---- */
 
-static struct gate_request request_of(const struct sampling_options *o)
+static struct gate_request request_of(const struct sampler_options *o)
 {
 	return (struct gate_request){
 		.program = o->words.item[0],
@@ -44,7 +44,7 @@ static struct gate_request request_of(const struct sampling_options *o)
 	};
 }
 
-int sampling_check(const struct sampling_options *o, struct err *err)
+int sampler_check(const struct sampler_options *o, struct err *err)
 {
 	const struct gate_request request = request_of(o);
 
@@ -53,9 +53,9 @@ int sampling_check(const struct sampling_options *o, struct err *err)
 	return 0;
 }
 
-struct sampling *sampling_new(const struct sampling_options *o)
+struct sampler *sampler_new(const struct sampler_options *o)
 {
-	struct sampling *s = mem_zalloc(sizeof(*s));
+	struct sampler *s = mem_zalloc(sizeof(*s));
 
 	s->o = *o;
 	return s;
@@ -80,7 +80,7 @@ static void remove_job(struct job *j)
 	job_release(j);
 }
 
-void sampling_stop(struct sampling *s)
+void sampler_stop(struct sampler *s)
 {
 	if (!s)
 		return;
@@ -89,13 +89,13 @@ void sampling_stop(struct sampling *s)
 	s->asked = 0;
 }
 
-void sampling_free(struct sampling *s)
+void sampler_free(struct sampler *s)
 {
-	sampling_stop(s);
+	sampler_stop(s);
 	free(s);
 }
 
-void sampling_forget(struct sampling *s, uint64_t ask)
+void sampler_forget(struct sampler *s, uint64_t ask)
 {
 	for (struct job *j = s ? s->jobs : NULL; j; j = j->next) {
 		if (j->ask == ask) {
@@ -130,11 +130,11 @@ static int take_result(const struct job *j, struct buf *out, struct err *err)
 
 	if (j->is_late)
 		return err_set(err, ERR_PEER, "the program took more than %d s",
-			       SAMPLING_TIMEOUT_MS / 1000);
+			       SAMPLER_TIMEOUT_MS / 1000);
 	if (j->program.is_over)
 		return err_set(err, ERR_PEER,
 			       "the program printed more than %d bytes",
-			       SAMPLING_BYTES);
+			       SAMPLER_BYTES);
 	if (!v->exited || v->exit_status) {
 		say_exit(j, err);
 		return -1;
@@ -189,7 +189,7 @@ static void on_time(void *arg)
 
 static int start(struct job *j, struct err *err)
 {
-	const struct sampling_options *o = &j->of->o;
+	const struct sampler_options *o = &j->of->o;
 	const struct gate_request request = request_of(o);
 	const struct program_options options = {
 		.loop = o->loop,
@@ -197,7 +197,7 @@ static int start(struct job *j, struct err *err)
 		.name = o->words.item[0],
 		.grace_ms = GRACE_MS,
 		.stderr_max = STDERR_BYTES,
-		.stdout_max = SAMPLING_BYTES,
+		.stdout_max = SAMPLER_BYTES,
 		.input = buf_str(&j->params),
 		.ended = on_ended,
 		.arg = j,
@@ -207,11 +207,11 @@ static int start(struct job *j, struct err *err)
 	if (program_start(&j->program, o->gate, &request, err) < 0)
 		return -1;
 	loop_timer_set(o->loop, &j->timer,
-		       loop_now(o->loop) + SAMPLING_TIMEOUT_MS * NS_PER_MS);
+		       loop_now(o->loop) + SAMPLER_TIMEOUT_MS * NS_PER_MS);
 	return 0;
 }
 
-static struct job *add_job(struct sampling *s, struct client *client,
+static struct job *add_job(struct sampler *s, struct client *client,
 			   const struct client_event *e)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
@@ -232,8 +232,8 @@ static struct job *add_job(struct sampling *s, struct client *client,
 	return j;
 }
 
-void sampling_answer(struct sampling *s, struct client *client,
-		     const struct client_event *e, struct buf *ret_says)
+void sampler_answer(struct sampler *s, struct client *client,
+		    const struct client_event *e, struct buf *ret_says)
 {
 	uint64_t ask = e->of->ask;
 	struct err err = ERR_INIT;
@@ -244,9 +244,9 @@ void sampling_answer(struct sampling *s, struct client *client,
 		client_answer_error(client, ask, RPC_INVALID_PARAMS, err.msg);
 		return;
 	}
-	if (s->asked == SAMPLING_MOST) {
+	if (s->asked == SAMPLER_MOST) {
 		buf_addf(ret_says, "for a message, more than %d times: refused",
-			 SAMPLING_MOST);
+			 SAMPLER_MOST);
 		client_answer_error(client, ask, MCP_REJECTED,
 				    "too many sampling requests");
 		return;
