@@ -260,9 +260,11 @@ check-build: all $(UNIT) $(HELPER) $(FUZZERS) $(BENCHES) $(NPM) $(ORDINARY) \
 check-deps: deps ## install the Debian packages that the tests need
 	@tests/deps.sh $(CHECK_DEPS)
 
-# T names files, whose rooms are built, or else tests of any room.
-UNIT_PICKED = $(or $(sort $(foreach f,$(call picked,$(UNIT_FILES)),\
-	$(O)/unit/$(call room,$(f)))),$(UNIT))
+# T names files, whose rooms are built; or a text in files, such as RW_52; or
+# else tests of any room.
+rooms-of = $(sort $(foreach f,$(1),$(O)/unit/$(call room,$(f))))
+UNIT_PICKED = $(if $(T),$(or $(call rooms-of,$(call picked,$(UNIT_FILES))),\
+	$(call rooms-of,$(shell grep -rlF -- '$(T)' tests/unit/*/)),$(UNIT)),$(UNIT))
 picked-unit = $$(for room in $(UNIT_PICKED); do \
 	[ -z "$$($$room --list '$(T)')" ] || echo $$room; done)
 .PHONY: check-unit
