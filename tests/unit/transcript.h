@@ -20,17 +20,39 @@ static int hex_value(char c)
 	return c && at ? (int)(at - digits) : -1;
 }
 
-static UNUSED void add_decoded(struct buf *b, const char *s)
+/*
+ * Bytes as they are written in a transcript: %0A is a byte, "%{3:ab%}" is
+ * "ababab", and in it %# the number of the repetition, from 0.
+ */
+static UNUSED void add_decoded_part(struct buf *b, struct str s, int number)
 {
-	for (; *s; s++) {
-		if (*s == '%' && hex_value(s[1]) >= 0 && hex_value(s[2]) >= 0) {
-			buf_addc(b, (char)(hex_value(s[1]) * 16 +
-					   hex_value(s[2])));
-			s += 2;
+	for (size_t i = 0; i < s.n; i++) {
+		const char *p = s.p + i;
+
+		if (*p != '%' || i + 1 == s.n) {
+			buf_addc(b, *p);
+		} else if (p[1] == '{') {
+			const char *text = strchr(p, ':') + 1;
+			size_t n = (size_t)(strstr(text, "%}") - text);
+			long times = strtol(p + 2, NULL, 10);
+
+			for (int k = 0; k < (int)times; k++)
+				add_decoded_part(b, (struct str){text, n}, k);
+			i = (size_t)(text + n + 1 - s.p);
+		} else if (p[1] == '#') {
+			buf_addf(b, "%d", number);
+			i++;
 		} else {
-			buf_addc(b, *s);
+			buf_addc(b, (char)(hex_value(p[1]) * 16 +
+					   hex_value(p[2])));
+			i += 2;
 		}
 	}
+}
+
+static UNUSED void add_decoded(struct buf *b, const char *s)
+{
+	add_decoded_part(b, str_of(s), 0);
 }
 
 /* Bytes of the UTF-8 character at p, or 0. */

@@ -1,8 +1,6 @@
 /*
- * The client's state machine, fed with what servers really send.
- *
- * Each transcript runs twice, in one piece and byte by byte, and both runs
- * must give the same events and the same bytes for the server.
+ * The client's state machine with what no transcript can say: long lines, many
+ * of them, and events that are read one at a time.
  */
 #include <string.h>
 
@@ -27,18 +25,6 @@
 #define ANSWER "{\"jsonrpc\":\"2.0\",\"id\":2,\"result\":" OK_RESULT "}\n"
 #define ANSWERED "result 2 " OK_RESULT "\n"
 
-/* ticket 1 is initialize, 2 and 3 are calls of "echo" and "sum" */
-struct transcript {
-	struct session_options opt;
-	const char *bytes;
-	size_t n;	    /* 0: up to the NUL */
-	bool raw;	    /* without HELLO before the bytes */
-	bool two;	    /* a second call */
-	bool eof;	    /* stdout ends behind the bytes */
-	const char *events; /* expected */
-	const char *output; /* expected after the first messages, or NULL */
-};
-
 static uint64_t call(struct session *s, const char *tool, uint64_t now)
 {
 	struct err err = ERR_INIT;
@@ -54,74 +40,6 @@ static void feed(struct session *s, const char *bytes)
 {
 	session_feed(s, str_of(bytes), START);
 }
-
-static struct session *play(const struct transcript *t, bool chop,
-			    struct buf *log)
-{
-	struct session *s = session_new(&t->opt);
-	struct str in = {t->bytes, t->n ? t->n : strlen(t->bytes)};
-
-	call(s, "echo", START);
-	if (t->two)
-		call(s, "sum", START);
-	session_start(s, START);
-	drain(s, log);
-	if (!t->raw)
-		feed(s, HELLO);
-	drain(s, log);
-	session_wrote(s, session_output(s).n);
-	for (size_t i = 0; i < (chop ? in.n : 1); i++) {
-		struct str part = chop ? (struct str){in.p + i, 1} : in;
-
-		session_feed(s, part, START);
-		drain(s, log);
-	}
-	if (t->eof)
-		session_eof(s, START);
-	drain(s, log);
-	return s;
-}
-
-static struct session *check(const struct transcript *t)
-{
-	struct buf whole_log = BUF_INIT(BUF_UNBOUNDED);
-	struct buf chop_log = BUF_INIT(BUF_UNBOUNDED);
-	struct session *whole = play(t, false, &whole_log);
-	struct session *chopped = play(t, true, &chop_log);
-
-	assert_string_equal(buf_cstr(&whole_log), t->events);
-	assert_string_equal(buf_cstr(&chop_log), t->events);
-	if (t->output) {
-		struct str out = session_output(whole);
-		AUTO(mem_freep) char *text = mem_strndup(out.p, out.n);
-
-		assert_string_equal(text, t->output);
-	}
-	assert_true(str_eq(session_output(whole), session_output(chopped)));
-	assert_true(str_eq(session_noise(whole), session_noise(chopped)));
-	/* a session that failed takes no more bytes */
-	if (session_state(whole) != SESSION_FAILED)
-		assert_memory_equal(session_stats(whole),
-				    session_stats(chopped),
-				    sizeof(struct session_stats));
-	assert_int_equal(session_state(whole), session_state(chopped));
-	session_free(chopped);
-	buf_release(&whole_log);
-	buf_release(&chop_log);
-	return whole;
-}
-
-#define CHECK(...)                 \
-	AUTO(session_freep)        \
-	struct session *s UNUSED = \
-		check(&(const struct transcript){__VA_ARGS__})
-
-static uint64_t stat_skipped(const struct session *s)
-{
-	return session_stats(s)->skipped_lines;
-}
-
-/* The handshake and the states. */
 
 /* Arguments. */
 
@@ -162,44 +80,6 @@ TEST(call, arguments_over_the_queue, is_a_limit)
 
 /* Output that is not a message. */
 
-TEST(RW_1, much_noise, is_bounded)
-{
-	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
-
-	for (int i = 0; i < 2000; i++)
-		buf_adds(&bytes, "some log line\n");
-	buf_adds(&bytes, ANSWER);
-	{
-		CHECK(.bytes = buf_cstr(&bytes), .events = READY ANSWERED);
-		assert_int_equal(stat_skipped(s), 2000);
-		assert_int_equal(session_noise(s).n, LIMIT_NOISE_BYTES);
-		assert_int_equal(session_stats(s)->skipped_bytes, 2000 * 13);
-	}
-	buf_release(&bytes);
-}
-
-TEST(RW_10, many_messages_in_one_write, are_all_read)
-{
-	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
-	struct buf expected = BUF_INIT(BUF_UNBOUNDED);
-
-	for (int i = 0; i < 100; i++) {
-		buf_addf(&bytes,
-			 "{\"jsonrpc\":\"2.0\",\"id\":\"p%d\",\"method\":"
-			 "\"ping\"}\n",
-			 i);
-		buf_addf(&expected,
-			 "{\"jsonrpc\":\"2.0\",\"id\":\"p%d\",\"result\":{}}\n",
-			 i);
-	}
-	{
-		CHECK(.bytes = buf_cstr(&bytes), .events = READY,
-		      .output = buf_cstr(&expected));
-	}
-	buf_release(&bytes);
-	buf_release(&expected);
-}
-
 TEST(RW_13, long_line, is_given_in_place)
 {
 	AUTO(session_freep)
@@ -223,24 +103,6 @@ TEST(RW_13, long_line, is_given_in_place)
 	assert_int_equal(e.type, SESSION_EVENT_RESULT);
 	assert_int_equal(e.result.n, 800 * 65536 + 2);
 	buf_release(&log);
-}
-
-TEST(RW_14, line_over_the_bound, fails_the_oldest)
-{
-	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
-
-	for (int i = 0; i < 1000; i++)
-		buf_adds(&bytes, "xxxxxxxxxx");
-	buf_adds(&bytes, "\n{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n");
-	{
-		CHECK(.two = true, .bytes = buf_cstr(&bytes),
-		      .opt.message_max = 2000,
-		      .events = READY "failed 2 output_limit call\n"
-				      "result 3 {}\n");
-		assert_int_equal(session_stats(s)->broken_messages, 1);
-		assert_int_equal(session_state(s), SESSION_READY);
-	}
-	buf_release(&bytes);
 }
 
 TEST(RW_16, fed_in_the_middle_of_an_array, goes_on)
@@ -293,60 +155,7 @@ TEST(timeout, answer_in_the_same_moment, counts)
 	buf_release(&log);
 }
 
-#define PROGRESS(token, value)                                        \
-	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\"," \
-	"\"params\":{\"progressToken\":" token ",\"progress\":" value "}}\n"
-
 /* Messages. */
-
-TEST(RW_65, list_changed_storm, is_one_event)
-{
-	struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
-
-	for (int i = 0; i < 500; i++)
-		buf_adds(&bytes, "{\"jsonrpc\":\"2.0\",\"method\":"
-				 "\"notifications/tools/list_changed\"}\n");
-	buf_adds(&bytes, ANSWER);
-	{
-		CHECK(.bytes = buf_cstr(&bytes),
-		      .events = READY
-		      "changed notifications/tools/list_changed []\n" ANSWERED,
-		      .output = "");
-		assert_int_equal(session_stats(s)->notifications, 500);
-		assert_int_equal(session_stats(s)->dropped_notifications, 499);
-	}
-	buf_release(&bytes);
-}
-
-#define LOG_LINE                                                     \
-	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\"," \
-	"\"params\":{\"level\":\"loud\",\"data\":{\"a\":[1.0]}}}\n"
-
-TEST(RW_66, log_flood, is_bounded_and_counted)
-{
-	AUTO(session_freep)
-	struct session *s = session_new(&(struct session_options){0});
-	struct buf log = BUF_INIT(BUF_UNBOUNDED);
-	struct session_event e;
-	int n = 0;
-
-	session_start(s, START);
-	feed(s, HELLO);
-	drain(s, &log);
-	for (int i = 0; i < 1000; i++)
-		feed(s, LOG_LINE);
-	while (session_next(s, &e)) {
-		assert_int_equal(e.type, SESSION_EVENT_LOG);
-		assert_string_equal(e.level, "info");
-		assert_true(str_is(e.message, "{\"a\":[1.0]}"));
-		n++;
-	}
-	assert_int_equal(n, 100);
-	assert_int_equal(session_stats(s)->dropped_notifications, 900);
-	session_feed(s, STR(LOG_LINE), START + SECOND);
-	assert_true(session_next(s, &e));
-	buf_release(&log);
-}
 
 TEST(LOG_5, long_log, is_cut)
 {

@@ -59,18 +59,6 @@ TEST_IN(talk, RW_39, own_requests_in_the_queue, are_not_the_servers)
 	end(&t);
 }
 
-TEST_IN(talk, SEC_9, too_many_questions, are_refused)
-{
-	struct talk t;
-
-	begin_legacy(&t, &answering);
-	for (int i = 0; i < 65; i++)
-		says(&t, "{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":"
-			 "\"roots/list\"}\n");
-	assert_true(has_sent(&t, "\"error\":{\"code\":-32603"));
-	end(&t);
-}
-
 /* ---- tasks ---- */
 
 static void begin_task(struct talk *t, const char *status)

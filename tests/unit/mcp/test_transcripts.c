@@ -314,6 +314,8 @@ static void look_at(struct play *p, const char *key, const char *value)
 			 (int)((int64_t)(deadline - p->t.now) / NS_PER_MS));
 	else if (!strcmp(key, "stats"))
 		look_at_stats(p);
+	else if (!strcmp(key, "noise_bytes"))
+		buf_addf(&p->got, "%zu", session_noise(p->t.s).n);
 	else if (!strcmp(key, "noise"))
 		add_encoded(&p->got, session_noise(p->t.s));
 	else if (!strcmp(key, "capabilities"))
@@ -332,6 +334,8 @@ static void look_at(struct play *p, const char *key, const char *value)
 			 value);
 	else
 		fail_msg("= %s: there is no such thing", key);
+	if (p->got.p[p->got.n - 1] == ' ')
+		p->got.n--;
 }
 
 /* A whole message, as some transports have them. */

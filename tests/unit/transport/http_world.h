@@ -14,6 +14,8 @@
 #ifndef TESTS_UNIT_HTTP_WORLD_H
 #define TESTS_UNIT_HTTP_WORLD_H
 
+#include <signal.h>
+
 #include "core/transport/http.h"
 #include "tests/unit/transport/http_server.h"
 
@@ -177,6 +179,32 @@ static inline void assert_end(const struct saw *s, enum http_end_kind kind,
 static inline void assert_body(const struct saw *s, const char *body)
 {
 	assert_string_equal(buf_cstr(&s->body), body);
+}
+
+static inline int world_set_up(void **state)
+{
+	struct world *w = test_calloc(1, sizeof(*w));
+
+	world_open(w, NULL);
+	*state = w;
+	return 0;
+}
+
+static inline int world_tear_down(void **state)
+{
+	world_close(*state);
+	test_free(*state);
+	return 0;
+}
+
+FIXTURE(world, world_set_up, world_tear_down);
+
+/* Once for a file: a test that hangs is a failure, not a long wait. */
+static inline int world_begin_file(UNUSED void **state)
+{
+	signal(SIGPIPE, SIG_IGN);
+	alarm(60);
+	return 0;
 }
 
 #endif

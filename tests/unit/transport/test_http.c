@@ -5,24 +5,6 @@
 
 #include "core/transport/http_head.h"
 
-static int setup(void **state)
-{
-	struct world *w = test_calloc(1, sizeof(*w));
-
-	world_open(w, NULL);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(*state);
-	test_free(*state);
-	return 0;
-}
-
-FIXTURE(world, setup, teardown);
-
 /* What the server says is chosen by the path. */
 static void answer(struct connection *c, const char *request)
 {
@@ -399,13 +381,4 @@ TEST_IN(world, RW_110, packed_though_not_asked_for, unpacked_or_refused)
 	saw_release(&saw);
 }
 
-static int begin_file(UNUSED void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	/* what hangs has hung, and is no wait for ever */
-	alarm(60);
-
-	return 0;
-}
-
-TEST_FILE(begin_file, NULL);
+TEST_FILE(world_begin_file, NULL);

@@ -3,24 +3,6 @@
 
 #include <signal.h>
 
-static int setup(void **state)
-{
-	struct world *w = test_calloc(1, sizeof(*w));
-
-	world_open(w, NULL);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(*state);
-	test_free(*state);
-	return 0;
-}
-
-FIXTURE(world, setup, teardown);
-
 static void answer(struct connection *c, UNUSED const char *request)
 {
 	SAY(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
@@ -117,13 +99,4 @@ TEST_IN(world, fetch, cancelled, never_told)
 	assert_false(d.is_there);
 }
 
-static int begin_file(UNUSED void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	/* what hangs has hung, and is no wait for ever */
-	alarm(60);
-
-	return 0;
-}
-
-TEST_FILE(begin_file, NULL);
+TEST_FILE(world_begin_file, NULL);

@@ -1,26 +1,6 @@
 /* Many exchanges at once, connections, who may use them, and an early end. */
 #include "tests/unit/transport/http_world.h"
 
-#include <signal.h>
-
-static int setup(void **state)
-{
-	struct world *w = test_calloc(1, sizeof(*w));
-
-	world_open(w, NULL);
-	*state = w;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	world_close(*state);
-	test_free(*state);
-	return 0;
-}
-
-FIXTURE(world, setup, teardown);
-
 /* "/stream" never ends; anything else is answered at once. */
 static void answer(struct connection *c, const char *request)
 {
@@ -398,13 +378,4 @@ TEST_IN(world, free, with_exchanges_of_each_kind, silent)
 	saw_release(&queued);
 }
 
-static int begin_file(UNUSED void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	/* what hangs has hung, and is no wait for ever */
-	alarm(60);
-
-	return 0;
-}
-
-TEST_FILE(begin_file, NULL);
+TEST_FILE(world_begin_file, NULL);

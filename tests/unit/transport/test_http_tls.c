@@ -1,8 +1,6 @@
 /* Certificates and HTTP/2. */
 #include "tests/unit/transport/tls_server.h"
 
-#include <signal.h>
-
 static void begin_at(struct world *w, struct saw *saw, const char *host,
 		     const char *name, const char *path)
 {
@@ -230,13 +228,4 @@ TEST_IN(tls_world, http2, connection_of_a_wider_reach, not_reused)
 	saw_release(&saw);
 }
 
-static int begin_file(UNUSED void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	/* what hangs has hung, and is no wait for ever */
-	alarm(60);
-
-	return tls_open(state);
-}
-
-TEST_FILE(begin_file, tls_close);
+TEST_FILE(tls_begin_file, tls_close);

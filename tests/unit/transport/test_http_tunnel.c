@@ -2,8 +2,6 @@
 #include "tests/unit/transport/tls_server.h"
 
 #include <errno.h>
-#include <signal.h>
-
 /* Sends all of `out`, and ends when as much came back. */
 struct talk {
 	struct http_tunnel *tunnel;
@@ -182,13 +180,4 @@ TEST_IN(tls_world, tunnel, freed_at_any_time, silent)
 	http_tunnel_free(t.tunnel);
 }
 
-static int begin_file(UNUSED void **state)
-{
-	signal(SIGPIPE, SIG_IGN);
-	/* what hangs has hung, and is no wait for ever */
-	alarm(60);
-
-	return tls_open(state);
-}
-
-TEST_FILE(begin_file, tls_close);
+TEST_FILE(tls_begin_file, tls_close);

@@ -3,7 +3,7 @@
  * world (http_world.h) whose client knows their authority.
  *
  *	TEST_IN(tls_world, ...)
- *	TEST_FILE(tls_open, tls_close)
+ *	TEST_FILE(tls_begin_file, tls_close)
  */
 #ifndef TESTS_UNIT_TLS_SERVER_H
 #define TESTS_UNIT_TLS_SERVER_H
@@ -55,6 +55,12 @@ static inline int tls_close(UNUSED void **state)
 	return temp_dir_remove(&tls.folder);
 }
 
+static inline int tls_begin_file(void **state)
+{
+	world_begin_file(state);
+	return tls_open(state);
+}
+
 static inline int tls_setup(void **state)
 {
 	AUTO(mem_freep)
@@ -63,13 +69,6 @@ static inline int tls_setup(void **state)
 
 	world_open(w, ca);
 	*state = w;
-	return 0;
-}
-
-static inline int tls_teardown(void **state)
-{
-	world_close(*state);
-	test_free(*state);
 	return 0;
 }
 
@@ -85,6 +84,6 @@ static inline char *url_of(const char *scheme, const char *host,
 			  strtoul(at + strlen(key), NULL, 10), path);
 }
 
-FIXTURE(tls_world, tls_setup, tls_teardown);
+FIXTURE(tls_world, tls_setup, world_tear_down);
 
 #endif
