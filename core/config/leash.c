@@ -93,11 +93,6 @@ static struct strlist declared(const struct config *c,
 	return n.list;
 }
 
-static struct gate_axis axis(const struct caveat_axis *a)
-{
-	return (struct gate_axis){.all = a->all, .only = a->only};
-}
-
 /* Relative entries begin in the caller's folder, as on the command line. */
 static void resolve_axis(struct gate_axis *a, bool is_exec, struct arena *arena)
 {
@@ -126,7 +121,7 @@ static int from_environment(const char *name, struct arena *arena,
 int leash_find(const struct config *config, const struct strlist *named,
 	       struct arena *arena, struct gate_leash *ret, struct err *err)
 {
-	const struct caveats *c = config ? &config->caveats : NULL;
+	const struct gate_leash *c = config ? &config->caveats : NULL;
 	const struct gate_axis open = {.all = true};
 	int r;
 
@@ -135,18 +130,10 @@ int leash_find(const struct config *config, const struct strlist *named,
 		r = from_environment("MODULEX_CAVEATS", arena, ret, err);
 	if (r <= 0)
 		return r;
-	if (c && c->present) {
-		*ret = (struct gate_leash){
-			.fs_read = axis(&c->fs_read),
-			.fs_write = axis(&c->fs_write),
-			.exec = axis(&c->exec),
-			.net = axis(&c->net),
-			.calls_unlimited = c->calls_unlimited,
-			.max_calls = c->max_calls,
-			.generations = axis(&c->generations),
-			.source = arena_printf(arena, "[caveats] of %s",
-					       config->path),
-		};
+	if (c && c->source) {
+		*ret = *c;
+		ret->source =
+			arena_printf(arena, "[caveats] of %s", config->path);
 		return 0;
 	}
 	*ret = (struct gate_leash){

@@ -116,13 +116,13 @@ void read_GOLDEN(struct loader *l, const struct key *k,
 void read_CAVEATS(struct loader *l, const struct key *k,
 		  const struct toml_member *m, void *object)
 {
-	struct caveats *caveats = load_field(k, object);
+	struct gate_leash *caveats = load_field(k, object);
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
 	if (!load_is_table(l, k, &m->value))
 		return;
-	caveats->present = true;
+	caveats->source = "[caveats]";
 	load_table(l, &m->value, SECTION_caveats, SECTION_caveats, caveats);
 	for (size_t i = 0; i < n; i++)
 		if (keys[i].section == SECTION_caveats &&

@@ -125,19 +125,6 @@ struct routine {
 	uint32_t line, col;
 };
 
-/* The [caveats] table; present says whether there was one. */
-struct caveat_axis {
-	bool all;
-	struct strlist only;
-};
-
-struct caveats {
-	bool present;
-	struct caveat_axis fs_read, fs_write, exec, net, generations;
-	bool calls_unlimited;
-	uint64_t max_calls;
-};
-
 /*
  * A string in which `~/` and ${VAR} stand for something, or a path that is
  * relative to the file. The loader lists them, core/config/config.c replaces
@@ -167,7 +154,7 @@ struct config {
 	const char *path; /* of the file; for messages */
 	const char *dir;  /* its folder: relative paths start here */
 	struct gate_policy sandbox;
-	struct caveats caveats;
+	struct gate_leash caveats; /* .source is NULL without the table */
 	struct server *servers;
 	size_t n_servers;
 	struct routine *routines;

@@ -199,7 +199,7 @@ static const struct toml_value *only_member(struct loader *l,
 /* The list of an axis; NULL when it is "all" or wrong. */
 static const struct toml_value *axis_list(struct loader *l, const struct key *k,
 					  const struct toml_value *v,
-					  struct caveat_axis *axis)
+					  struct gate_axis *axis)
 {
 	if (v->type == TOML_STRING && str_is(v->string, "all")) {
 		axis->all = true;
@@ -211,7 +211,7 @@ static const struct toml_value *axis_list(struct loader *l, const struct key *k,
 void read_AXIS(struct loader *l, const struct key *k,
 	       const struct toml_member *m, void *object)
 {
-	struct caveat_axis *axis = load_field(k, object);
+	struct gate_axis *axis = load_field(k, object);
 	const struct toml_value *list = axis_list(l, k, &m->value, axis);
 
 	if (list)
@@ -221,7 +221,7 @@ void read_AXIS(struct loader *l, const struct key *k,
 void read_AXIS_PATHS(struct loader *l, const struct key *k,
 		     const struct toml_member *m, void *object)
 {
-	struct caveat_axis *axis = load_field(k, object);
+	struct gate_axis *axis = load_field(k, object);
 	const struct toml_value *list = axis_list(l, k, &m->value, axis);
 
 	if (list)
@@ -231,7 +231,7 @@ void read_AXIS_PATHS(struct loader *l, const struct key *k,
 void read_AXIS_PROGRAMS(struct loader *l, const struct key *k,
 			const struct toml_member *m, void *object)
 {
-	struct caveat_axis *axis = load_field(k, object);
+	struct gate_axis *axis = load_field(k, object);
 	const struct toml_value *list = axis_list(l, k, &m->value, axis);
 
 	if (list)
@@ -241,7 +241,7 @@ void read_AXIS_PROGRAMS(struct loader *l, const struct key *k,
 void read_AXIS_NUMBERS(struct loader *l, const struct key *k,
 		       const struct toml_member *m, void *object)
 {
-	struct caveat_axis *axis = load_field(k, object);
+	struct gate_axis *axis = load_field(k, object);
 	const struct toml_value *list = axis_list(l, k, &m->value, axis);
 
 	if (!list)
@@ -265,7 +265,7 @@ void read_AXIS_NUMBERS(struct loader *l, const struct key *k,
 void read_CALLS(struct loader *l, const struct key *k,
 		const struct toml_member *m, void *object)
 {
-	struct caveats *caveats = object;
+	struct gate_leash *caveats = object;
 	const struct toml_value *v = &m->value;
 
 	if (v->type == TOML_STRING && str_is(v->string, "unlimited")) {

@@ -132,8 +132,8 @@ TEST_IN(fixture, table, present, is_taken_as_it_is)
 	struct fixture *f = *state;
 	const char *exec[] = {"true"};
 
-	f->config.caveats = (struct caveats){
-		.present = true,
+	f->config.caveats = (struct gate_leash){
+		.source = "[caveats]",
 		.exec = {.only = {exec, 1}},
 		.net = {.all = true},
 		.max_calls = 3,
@@ -152,7 +152,7 @@ TEST_IN(fixture, variable, either, stands_before_the_table)
 {
 	struct fixture *f = *state;
 
-	f->config.caveats = (struct caveats){.present = true};
+	f->config.caveats = (struct gate_leash){.source = "[caveats]"};
 	setenv("MODULEX_CAVEATS", "{\"exec\":{\"only\":[\"b\"]}," OPEN "}", 1);
 	assert_int_equal(find(f), 0);
 	assert_string_equal(f->leash.source, "$MODULEX_CAVEATS");

@@ -162,7 +162,7 @@ TEST_IN(fixture, load, nothing_given, defaults)
 	assert_null(s->protocol);
 	assert_int_equal(f->config.keep_runs, 100);
 	assert_string_equal(f->config.routines[0].on_busy, "run");
-	assert_false(f->config.caveats.present);
+	assert_null(f->config.caveats.source);
 	load(f, "");
 	assert_int_equal(f->config.n_routines, 0);
 	assert_int_equal(f->config.keep_runs, 100);
@@ -498,14 +498,14 @@ TEST_IN(fixture, server, sampling, a_program_and_its_arguments)
 TEST_IN(fixture, caveats, of_a_file, six_axes)
 {
 	struct fixture *f = *state;
-	const struct caveats *c = &f->config.caveats;
+	const struct gate_leash *c = &f->config.caveats;
 	const char *five = "[caveats]\nfs_read=\"all\"\nfs_write={only=[]}\n"
 			   "exec={only=[\"git\",\"./x\"]}\n"
 			   "max_calls={at_most=3}\n"
 			   "valid_for_generation={only=[1,2]}\n";
 
 	load(f, arena_printf(&f->arena, "%snet=\"all\"\n", five));
-	assert_true(c->present);
+	assert_non_null(c->source);
 	assert_true(c->fs_read.all);
 	assert_false(c->fs_write.all);
 	assert_int_equal(c->fs_write.only.n, 0);
