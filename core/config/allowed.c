@@ -142,7 +142,7 @@ static const char *find_folder(const char *state_dir, struct arena *arena,
 	if (state)
 		return arena_printf(arena, "%s/allowed", state);
 	err_set(err, ERR_SYS,
-		"there is no folder for allowances: neither MATINS_STATE nor "
+		"allowances have no folder: neither MATINS_STATE nor "
 		"HOME is set");
 	return NULL;
 }

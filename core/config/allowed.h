@@ -28,39 +28,39 @@
 #define ALLOWED_BYTES (2 * 1024 * 1024)
 
 struct allowance {
-	const char *path;   /* absolute, as it was found */
-	const char *target; /* where it led, being a link; NULL: it is none */
+	const char *path;	       /* absolute, as it was found */
+	const char *target;	       /* where the link led; NULL: no link */
 	char sha256[SHA256_HEX_BYTES]; /* of its text then */
-	bool edits;		       /* whatever it says from now on */
-	bool by_person;		       /* who had seen it all on a terminal */
-	int64_t wall_ms;	       /* when, since 1970 UTC */
-	struct strlist grants;	       /* config_grants.h, sorted */
+	bool edits;	 /* later versions of the file are allowed, too */
+	bool by_person;	 /* a person said yes on a terminal, all rows seen */
+	int64_t wall_ms; /* when, since 1970 UTC */
+	struct strlist grants; /* config_grants.h, sorted */
 };
 
 /*
  * state_dir  NULL: state_dir_find()
  * returns    0; 1: there is none
- * errors     ERR_SYS, ERR_SYNTAX  it is there and cannot be believed
+ * errors     ERR_SYS, ERR_SYNTAX  an allowance that cannot be believed
  */
 int allowed_find(const char *state_dir, const char *path, struct arena *arena,
 		 struct allowance *ret, struct err *err) MUST_USE;
-/* Instead of an earlier one of that path; on disk when it returns. */
+/* Replace an earlier one of that path; on disk when this returns. */
 int allowed_keep(const char *state_dir, const struct allowance *a,
 		 struct err *err) MUST_USE;
 /* returns  0; 1: there was none */
 int allowed_forget(const char *state_dir, const char *path, struct err *err)
 	MUST_USE;
 /*
- * All of them, by path, in `arena`. Files that cannot be believed are named
- * on stderr and left out.
+ * List all, by path, in `arena`. Files that cannot be believed are named on
+ * stderr and left out.
  */
 int allowed_list(const char *state_dir, struct arena *arena,
 		 struct allowance **ret, size_t *ret_n, struct err *err)
 	MUST_USE;
 
-/* One file as text and back, for the above and for tests; pure. */
+/* Print and parse one file; pure. */
 void allowed_print(const struct allowance *a, struct buf *out);
-/* errors  ERR_SYNTAX  it is none; strings of *ret lie in `arena` */
+/* errors  ERR_SYNTAX  not an allowance; strings of *ret lie in `arena` */
 int allowed_parse(struct str text, struct arena *arena, struct allowance *ret,
 		  struct err *err) MUST_USE;
 

@@ -113,7 +113,7 @@ static void remember_value(struct expander *x, const char *value)
 	list->item[list->n++] = arena_strdup(&x->file->arena, value);
 }
 
-/* Of a URL so far: what comes next is path or query, where keys stand. */
+/* Is the URL so far complete up to its host? Keys stand in path and query. */
 static bool is_behind_host(struct str url)
 {
 	size_t at = str_find(url, ':');
@@ -154,7 +154,7 @@ static void add_unset(struct expander *x, const char *sentence)
 	*e->unset = arena_strdup(&x->file->arena, buf_cstr(&text));
 }
 
-/* What stands between `${` and `}`. */
+/* Text between `${` and `}`. */
 static bool expand_variable(struct expander *x, struct str inside,
 			    struct buf *out)
 {
@@ -191,7 +191,7 @@ static bool expand_variable(struct expander *x, struct str inside,
 	return true;
 }
 
-/* Where a path is meant, `~` and `~/…` need HOME. */
+/* `~` and `~/…` of a path need HOME. */
 static bool has_home(struct expander *x)
 {
 	const struct expansion *e = x->e;
@@ -255,13 +255,13 @@ static void check_url(struct expander *x, struct str url)
 	if (!is_known || has_control(url) || str_find(url, ' ') < url.n)
 		findings_addf(
 			&x->file->findings, false, e->line, e->col,
-			"\"%s\" takes a URL that begins with https:// (or "
-			"wss://; http:// and ws:// for loopback) and has no "
+			"\"%s\" must be a URL that begins with https:// (or "
+			"wss://; http:// and ws:// for loopback), without "
 			"blanks",
 			e->key);
 }
 
-/* Something that the shell takes as one word. */
+/* Path quoted so that a shell takes one word. */
 static const char *quoted(struct arena *arena, const char *path)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -445,7 +445,7 @@ int config_open(const struct config_options *options,
 
 static void wipe(const char *secret)
 {
-	/* it lies in the arena, which is ours to write */
+	/* the arena is ours to write */
 	if (secret)
 		mem_wipe((char *)(uintptr_t)secret, strlen(secret));
 }

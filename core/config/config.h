@@ -32,8 +32,9 @@ struct config_options {
 	   lies in the current folder need not be allowed */
 	bool passive;
 	/*
-	 * What will be used: variables and granted paths of other routines and
-	 * servers are then left as written. Both NULL: everything is used.
+	 * Names that will be used: variables and granted paths of other
+	 * routines and servers are then left as written. Both NULL: everything
+	 * is used.
 	 */
 	const char *routine;
 	const char *server;
@@ -47,14 +48,14 @@ struct config_file {
 	/* variables that one server or step lacks: errors of those alone */
 	struct findings unset;
 	const char *path;  /* as named, for messages; NULL: none found */
-	bool found_in_cwd; /* nobody named it: it lay there */
+	bool found_in_cwd; /* found in the current folder, not named */
 	/* Of a passive one: why nothing else may use it; NULL: it may. */
 	const char *not_allowed;
 	const char *found;   /* real path of its folder, and its name there */
 	const char *shadows; /* the user's own that it is used instead of */
 	char sha256[SHA256_HEX_BYTES]; /* of the bytes that were parsed */
 	bool has_other_names;	       /* hard links */
-	struct strlist grants; /* what it may do: core/config/config_grants.h */
+	struct strlist grants;	       /* rows of core/config/config_grants.h */
 	/* Values of variables in headers, and in the path or query of a URL:
 	   credentials, to be scrubbed. */
 	struct strlist header_values;

@@ -61,7 +61,7 @@ static void judge_variable(const struct config_file *file, struct verdict *v)
 
 /* ---- by what was kept ---- */
 
-/* May others put another file of mine there? All folders above count. */
+/* First folder above the file that others may write; NULL: none. */
 static const char *writable_above(const char *path, struct arena *arena)
 {
 	char *at = arena_strdup(arena, path);
@@ -81,7 +81,7 @@ static void judge_path(struct config_file *file, struct verdict *v)
 {
 	const char *folder = writable_above(file->config.path, &file->arena);
 
-	/* what $MATINS_ALLOW has allowed stays so */
+	/* $MATINS_ALLOW holds whatever the folder is */
 	v->is_allowed |= !folder && !file->has_other_names;
 	if (folder)
 		v->why_not = arena_printf(&file->arena,
@@ -197,7 +197,7 @@ void config_allow_show(const struct config_file *file, size_t most,
 static void put(const struct buf *text)
 {
 	if (fd_write_all(STDERR_FILENO, text->p, text->n) < 0) {
-		/* nobody will answer, which is no */
+		/* the end of input means no */
 	}
 }
 
@@ -260,7 +260,7 @@ static bool ask(const struct config_file *file, const struct verdict *v)
 	buf_adds(&question, "Allow it? [y/N, ? shows all] ");
 	do {
 		show_question(file, v, is_whole);
-		/* what was typed or pasted before is no answer to it */
+		/* drop input typed or pasted before the question */
 		(void)!tcflush(STDIN_FILENO, TCIFLUSH);
 		put(&question);
 		answer = read_line(room, sizeof(room));
@@ -298,7 +298,7 @@ static bool is_of_the_folder(const struct config_file *file,
 		(real && place_covers(file->config.dir, real)));
 }
 
-/* Its program runs outside of every sandbox. */
+/* The browser runs outside of every sandbox. */
 static void judge_browser(struct config_file *file, const struct verdict *v,
 			  const char *server)
 {

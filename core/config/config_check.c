@@ -27,7 +27,7 @@ static void check_refs(struct config_file *file, const struct env_refs *refs)
 	}
 }
 
-/* Those that are no strings have an error and are not in the list. */
+/* Items that are not strings have an error and are not in the list. */
 static const struct toml_value *rule_place(const struct golden_rules *rules,
 					   size_t i)
 {
@@ -206,7 +206,7 @@ static bool is_rule_used(const struct config *c, const char *rule,
 		if ((!only || only == &s->sandbox) &&
 		    (is_meant(rule, s->command) || lists(&s->sandbox, rule)))
 			return true;
-		/* it is held to [sandbox] alone */
+		/* the sampling program is held to [sandbox] alone */
 		if (!only && s->sampling.n &&
 		    is_meant(rule, s->sampling.item[0]))
 			return true;

@@ -76,9 +76,9 @@ const struct key *key_find(enum key_section section, const char *name) MUST_USE;
 /* The key of one of two sections that is spelled most alike, or NULL. */
 const char *key_nearest(enum key_section a, enum key_section b,
 			const char *name) MUST_USE;
-/* What a user must write for it, as in "takes ...". */
+/* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
-/* A table of modulex, which is known and ignored. */
+/* Is it a table of modulex, known and ignored? */
 bool key_is_foreign(const char *name) MUST_USE;
 
 /* All step types and their aliases; static. */

@@ -172,7 +172,7 @@ static void add_own_configs(struct names *n)
 	}
 }
 
-/* What a later run would read without being told to. */
+/* Files that a later run would read unasked. */
 static void add_default_configs(struct names *n)
 {
 	char *cwd = realpath(".", NULL);

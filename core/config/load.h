@@ -1,5 +1,5 @@
 /*
- * What the files of the loader share. Who uses a configuration sees routine.h.
+ * Parts of the loader; users of a configuration include routine.h.
  *
  *	routine.c	 the whole: tables read, servers linked, looked up
  *	load_table.c	 a table by the rows of keys.def
@@ -24,14 +24,14 @@ struct loader {
 	struct config *config;	   /* being filled */
 	struct findings *findings; /* collected */
 	bool lax;
-	const char *routine, *server; /* that is being read, or NULL */
+	const char *routine, *server; /* being read, or NULL */
 	const char **unset;	      /* of the server or step, or NULL */
 	struct expansion **tail;      /* where the next one is hung */
 };
 
 #define load_error(l, ...) findings_addf((l)->findings, false, __VA_ARGS__)
 #define load_warning(l, ...) findings_addf((l)->findings, true, __VA_ARGS__)
-/* `key` takes this, and that stands there. */
+/* Add an error: a value of another type than the key's. */
 void load_wrong_type(struct loader *l, const struct key *k,
 		     const struct toml_value *v);
 
@@ -60,18 +60,18 @@ void load_expand_program(struct loader *l, const struct key *k,
 
 /* The field of a key in the struct of its section. */
 void *load_field(const struct key *k, void *object) MUST_USE;
-/* Is it a table? Else an error is noted. */
+/* Test for a table; another type is an error. */
 bool load_is_table(struct loader *l, const struct key *k,
 		   const struct toml_value *v) MUST_USE;
 /* A string as a C string, in the arena. */
 const char *load_cstr(struct loader *l, const struct toml_value *v) MUST_USE;
-/* Is it a string that can be a C string? Else an error is noted. */
+/* Test for a string without NUL; anything else is an error. */
 bool load_is_usable(struct loader *l, const struct key *k,
 		    const struct toml_value *v) MUST_USE;
-/* And is it not empty? */
+/* Likewise, and not empty. */
 bool load_is_filled(struct loader *l, const struct key *k,
 		    const struct toml_value *v) MUST_USE;
-/* What is in the slot has `~/` and ${VAR}, to be replaced later. */
+/* Note that `~/` and ${VAR} in the slot are to be replaced later. */
 void load_expand(struct loader *l, const struct key *k,
 		 enum expansion_kind kind, const struct toml_value *v,
 		 const char **slot);

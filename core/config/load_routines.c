@@ -47,7 +47,8 @@ static void check_duplicate(struct loader *l, const struct routine *r,
 	for (const struct step *other = r->steps; other < s; other++)
 		if (s->name && other->name && !strcmp(s->name, other->name)) {
 			load_error(l, s->line, s->col,
-				   "step \"%s\" is there already, in line %u",
+				   "duplicate step \"%s\"; first defined in "
+				   "line %u",
 				   s->name, other->line);
 			return;
 		}
@@ -73,7 +74,7 @@ static const struct step_kind *kind_of(struct loader *l,
 	return kind;
 }
 
-/* A step that is skipped for its type: the other keys are not ours. */
+/* Copy of a step that is skipped for its type, with the keys of all types. */
 static struct toml_value skipped_step(struct loader *l,
 				      const struct toml_value *from)
 {

@@ -1,7 +1,7 @@
 /* [servers] and [mcp_servers]: each server, and what must go together in it. */
 #include "core/config/load.h"
 
-/* By presence: a value of the wrong type has its own error already. */
+/* Keys count by presence: a value of the wrong type has its own error. */
 static void check_server(struct loader *l, const struct toml_value *from,
 			 const struct server *s)
 {
@@ -64,7 +64,7 @@ static void load_server(struct loader *l, const struct key *k,
 		return;
 	if (config_server(l->config, m->key)) {
 		load_error(l, m->line, m->col,
-			   "server \"%s\" is there twice, in [servers] and in "
+			   "duplicate server \"%s\", in [servers] and in "
 			   "[mcp_servers]",
 			   m->key);
 		return;

@@ -88,7 +88,7 @@ const struct env_ref *server_reference(const struct server *s, size_t nth)
 struct step {
 	const char *name;
 	const char *type; /* a row of step_types.def, aliases resolved */
-	/* Not NULL: the type is none of ours, and this could do it instead. */
+	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
 	bool parallel, enabled, required;
 	uint64_t timeout_ms;
@@ -111,8 +111,9 @@ struct step {
 
 /* Rules of [golden] of a routine or of the file. */
 struct golden_rules {
-	struct strlist ignore;		  /* JSON paths */
-	const struct toml_value *written; /* that list; NULL without */
+	struct strlist ignore; /* JSON paths */
+	const struct toml_value
+		*written; /* the list as written; NULL without */
 };
 
 struct routine {
@@ -132,11 +133,11 @@ struct routine {
  */
 enum expansion_kind {
 	EXPAND_PATH,	/* becomes absolute */
-	EXPAND_READ,	/* the same, and granted for reading */
-	EXPAND_WRITE,	/* the same, and granted for writing */
+	EXPAND_READ,	/* a path, granted for reading */
+	EXPAND_WRITE,	/* a path, granted for writing */
 	EXPAND_PROGRAM, /* a bare name stays as it is */
 	EXPAND_URL,
-	EXPAND_HEADER, /* what comes out of variables is a credential */
+	EXPAND_HEADER, /* values of variables are credentials */
 };
 
 struct expansion {
@@ -152,7 +153,7 @@ struct expansion {
 
 struct config {
 	const char *path; /* of the file; for messages */
-	const char *dir;  /* its folder: relative paths start here */
+	const char *dir;  /* folder of the file: relative paths start here */
 	struct gate_policy sandbox;
 	struct gate_leash caveats; /* .source is NULL without the table */
 	struct server *servers;

@@ -1,7 +1,7 @@
 /*
  * One small JSON document of the state directory that is a memory, not a
  * truth: a file that cannot be read, is too large or no such document counts
- * as none; one that cannot be written is not, and nobody is told.
+ * as none; one that cannot be written is left out silently.
  *
  *	const struct state_file f = {path, "matins-eras/1", 256 * 1024};
  *	if (state_file_read(&f, &text, &value)) ...
@@ -20,7 +20,7 @@
 
 struct state_file {
 	const char *path;   /* borrowed */
-	const char *schema; /* what its member "schema" says; static */
+	const char *schema; /* value of the member "schema"; static */
 	size_t max;	    /* bytes; not read and not written beyond */
 };
 

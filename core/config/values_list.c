@@ -59,7 +59,7 @@ static void read_expandables(struct loader *l, const struct key *k,
 	for (size_t i = 0; i < v->array.n && filled < list->n; i++) {
 		const struct toml_value *item = &v->array.item[i];
 
-		/* those with an error are not in the list */
+		/* items with an error are not in the list */
 		if (item->type != TOML_STRING ||
 		    !str_is(item->string, list->item[filled]))
 			continue;
@@ -92,7 +92,7 @@ void read_PROGRAMS(struct loader *l, const struct key *k,
 			 load_field(k, object));
 }
 
-/* The program is one, arguments are as they stand. */
+/* Only the program is expanded; arguments stay as written. */
 void read_COMMAND(struct loader *l, const struct key *k,
 		  const struct toml_member *m, void *object)
 {

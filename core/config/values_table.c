@@ -18,7 +18,7 @@ void read_HEADERS(struct loader *l, const struct key *k,
 
 		if (!http_is_token(str_of(from->key))) {
 			load_error(l, from->line, from->col,
-				   "this is no name of an HTTP header");
+				   "not a name of an HTTP header");
 		} else if (from->value.type != TOML_STRING ||
 			   str_find(from->value.string, '\0') <
 				   from->value.string.n) {
@@ -45,7 +45,7 @@ static bool is_variable(const char *s)
 	return *s;
 }
 
-/* Exactly one of its three keys; false after an error. */
+/* Read exactly one of the three keys; false after an error. */
 static bool load_reference(struct loader *l, const struct toml_member *m,
 			   struct env_ref *ref)
 {
@@ -84,8 +84,7 @@ static void read_variable(struct loader *l, const struct toml_member *m,
 			  struct env_refs *refs)
 {
 	if (!is_variable(m->key))
-		load_error(l, m->line, m->col,
-			   "this cannot be the name of a variable");
+		load_error(l, m->line, m->col, "not a name of a variable");
 	else if (load_reference(l, m, &refs->item[refs->n]))
 		refs->n++;
 }
@@ -123,7 +122,7 @@ void read_REF_ENV(struct loader *l, const struct key *k,
 	set_reference(l, k, m, ref, ENV_FROM_ENV);
 	if (ref->from && !is_variable(ref->from)) {
 		load_error(l, m->value.line, m->value.col,
-			   "this cannot be the name of a variable");
+			   "not a name of a variable");
 		ref->from = NULL;
 	}
 }

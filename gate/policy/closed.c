@@ -15,7 +15,7 @@ static const struct row {
 #undef CLOSED
 };
 
-/* What can be read in there can be run. */
+/* Files that can be read there can be run. */
 static const char *const programs[] = {
 	"/usr/bin",	   "/usr/sbin", "/usr/local/bin",
 	"/usr/local/sbin", "/bin",	"/sbin",

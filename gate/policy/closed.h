@@ -1,6 +1,7 @@
 /*
- * What stays shut in a trace, and what no printed policy grants: keys, tokens
- * and sessions (closed.def), HOME as a whole, the folders that hold them.
+ * Files that stay shut in a trace, and that no printed policy grants: keys,
+ * tokens and sessions (closed.def), HOME as a whole, the folders that hold
+ * them.
  *
  * Text only: paths are compared as they really lie.
  */

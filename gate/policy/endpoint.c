@@ -135,12 +135,12 @@ static int bad_host(const char *row, struct err *err)
 			       row);
 	if (strchr(row, '/') && !row[strspn(row, "0123456789abcdef.:[]/")])
 		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": no range of addresses; name each "
-			       "that is needed: \"10.0.0.5:8080\"",
+			       "net: \"%s\": a range of addresses cannot be "
+			       "granted; name each: \"10.0.0.5:8080\"",
 			       row);
 	if (strstr(row, "://") || strchr(row, '/'))
 		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": no URL, only host and port: "
+			       "net: \"%s\": not a URL, only host and port: "
 			       "\"example.com:443\"",
 			       row);
 	if (row[0] == '*')

@@ -72,8 +72,8 @@ int endpoint_parse(const char *row, struct endpoint *ret, struct err *err)
 void endpoint_text(const struct endpoint *e, struct buf *out);
 
 /*
- * What both rows allow; false when that is nothing. A port alone meets every
- * host at that port, "*.d" the names beneath d.
+ * Meet two rows: what both allow; false when that is nothing. A port alone
+ * meets every host at that port, "*.d" the names beneath d.
  */
 bool endpoint_meet(const struct endpoint *a, const struct endpoint *b,
 		   struct endpoint *ret) MUST_USE;
@@ -114,7 +114,7 @@ enum endpoint_grant {
 	ENDPOINT_REFUSED,
 	ENDPOINT_PUBLIC,  /* where it leads to a public address */
 	ENDPOINT_PRIVATE, /* or to one of a private network */
-	ENDPOINT_LITERAL, /* this very address, whatever class it is */
+	ENDPOINT_LITERAL, /* a listed address, whatever its class */
 };
 
 enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,

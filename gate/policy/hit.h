@@ -22,7 +22,7 @@
 struct hit_end {
 	uint64_t oom_kills, forks_refused; /* by its control group */
 	uint64_t cpu_us;		   /* of the program itself */
-	int signal;			   /* that ended it, 0 = none */
+	int signal; /* signal that ended the program, 0 = none */
 	bool ended_by_us;
 };
 

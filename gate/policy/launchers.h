@@ -85,7 +85,7 @@ struct launcher_reading {
 	size_t unknown;	  /* the first option without a row */
 	size_t code;	  /* the first that runs code, or whose value does */
 	bool has_program; /* an option is the program: no operand is a script */
-	bool is_sure;	  /* what comes behind `end` is data */
+	bool is_sure;	  /* arguments behind `end` are data */
 };
 
 /* l  NULL: every argument may be an option */

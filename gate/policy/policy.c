@@ -187,8 +187,8 @@ static void list_add_new(struct strlist *list, struct arena *arena,
 }
 
 /*
- * What is left of a grant: itself when a row covers it, else the rows that lie
- * beneath it.
+ * Rest of a grant under the leash: itself when a row covers it, else the rows
+ * that lie beneath it.
  */
 static enum meet meet_path(const struct gate_axis *axis, const char *path,
 			   struct arena *arena, struct strlist *out)
@@ -288,7 +288,7 @@ static struct endpoints leash_endpoints(const struct gate_axis *axis,
 	return rows;
 }
 
-/* What the leash leaves of one row, joined to `out`. */
+/* Join what the leash leaves of one row to `out`. */
 static enum meet meet_endpoint(const struct endpoint *asked,
 			       const struct endpoints *leash,
 			       struct endpoints *out)
@@ -393,7 +393,7 @@ static int check_exec(const struct strlist *exec, struct err *err)
 	return 0;
 }
 
-/* What is wrong whatever the leash says; fills what needs no leash. */
+/* Check all that needs no leash, and fill that in. */
 static int read_names(const struct gate_policy *asked, struct arena *arena,
 		      struct policy *p, struct err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * What one program may do, decided.
+ * Decision on what one program may do.
  *
  * The keys of `sandbox` arrive as a struct gate_policy (gate/gate.h) with
  * holes in it. policy_resolve() fills the defaults in, reads the endpoint list

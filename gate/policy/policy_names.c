@@ -4,7 +4,7 @@
 
 struct name_row {
 	const char *name, *help;
-	const char *then; /* what is possible without it; how to have it */
+	const char *then; /* without it: what is possible; remedy */
 };
 
 static const struct name_row PROFILES[] = {
@@ -139,7 +139,7 @@ int policy_read_profile(const char *name, struct policy *p, struct err *err)
 	if (i < 0) {
 		add_names(&names, name, PROFILES, ARRAY_LEN(PROFILES));
 		return err_set(err, ERR_POLICY,
-			       "profile: there is no \"%s\"; %s", name,
+			       "profile: \"%s\" is not known; %s", name,
 			       buf_cstr(&names));
 	}
 	p->profile = (enum policy_profile)i;

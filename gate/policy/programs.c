@@ -468,10 +468,11 @@ static int check_package(const struct gate_program_rule *rule, struct err *err)
 			       tool_names);
 	if (!at || at == rule->package || rule->package[0] == '-' ||
 	    !is_version(at + 1, t->spelling))
-		return err_set(err, ERR_POLICY,
-			       "programs.%s: package \"%s\" is no pin; write "
-			       "name@1.2.3, a whole version",
-			       rule->name, rule->package);
+		return err_set(
+			err, ERR_POLICY,
+			"programs.%s: package \"%s\" is not a pin; write "
+			"name@1.2.3, a whole version",
+			rule->name, rule->package);
 	return 0;
 }
 
@@ -576,11 +577,12 @@ static int check_deny(const struct gate_program_rule *rule, struct err *err)
 		const char *word = rule->deny.item[i];
 
 		if (!*word || (word[0] == '@' && strcmp(word, "@eval") != 0))
-			return err_set(err, ERR_POLICY,
-				       "programs.%s: deny \"%s\" is no option "
-				       "and no set of options; the only set is "
-				       "\"@eval\"",
-				       rule->name, word);
+			return err_set(
+				err, ERR_POLICY,
+				"programs.%s: deny \"%s\" is neither an "
+				"option nor a set of options; the only set is "
+				"\"@eval\"",
+				rule->name, word);
 		if (word[0] == '@' && !launcher_find_judged(name))
 			return err_set(
 				err, ERR_POLICY,

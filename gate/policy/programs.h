@@ -62,7 +62,7 @@ struct programs_start {
 	const char *file; /* the script, links followed */
 	const char *asked, *path;
 	struct strlist prefix; /* argv of it up to the script's argv[1] */
-	/* what env(1) makes of its first line cannot be told: a rule that
+	/* the first line goes through env(1) in a way not followed: a rule that
 	   means the program refuses the script */
 	bool is_unclear;
 };
@@ -75,7 +75,8 @@ struct programs {
 	const struct gate_program_rule *rule;
 	const char *const *path; /* of each rule: the file that its name leads
 				    to, links followed, or NULL; may be NULL */
-	const struct programs_file *file; /* that file itself; may be NULL */
+	const struct programs_file
+		*file; /* device and inode of .path; may be NULL */
 	size_t n;
 	const struct programs_start *start;
 	size_t n_starts;

@@ -71,7 +71,7 @@ cat >want <<-'END'
 	bad.toml:4:10: "memory" must be a size such as "64KiB", "512MiB", or a number of bytes, not the string "2 GB"
 	bad.toml:9:11: "timeout" must be a duration such as "500ms", "30s", "5m", or a number of seconds, not a table
 	bad.toml:10:1: unknown key "tiemout"; did you mean "timeout"?
-	bad.toml:11:1: step "a" is there already, in line 5
+	bad.toml:11:1: duplicate step "a"; first defined in line 5
 	bad.toml:13:8: unknown step type "mcp-clinet"; did you mean "mcp-client"?
 	bad.toml:18:10: there is no server "db"; define it as [servers.db]
 	bad.toml: 8 errors
@@ -256,12 +256,12 @@ sed -i 's|":443"|"https://example.com"|' later.toml
 run_matins check later.toml
 exit_is "a URL is none: exit status 1" 1
 err_like "a row is shown at its place, with what is right" \
-	'later\.toml:11:8: net: "https://example\.com": no URL'
+	'later\.toml:11:8: net: "https://example\.com": not a URL'
 sed -i 's|"https://example.com"|"loop", "a.test", "http://x", ":0"|' later.toml
 run_matins check later.toml
 exit_is "several wrong rows: exit status 1" 1
 err_like "the first" 'later\.toml:11:8: net: .*did you mean "loopback"'
-err_like "the second" 'later\.toml:11:26: net: "http://x": no URL'
+err_like "the second" 'later\.toml:11:26: net: "http://x": not a URL'
 err_like "the third" 'later\.toml:11:38: net: '
 err_unlike "but not the right one" ':11:16:'
 sed -i 's|^net = .*|net = "al"|' later.toml

@@ -589,7 +589,7 @@ cat >wrong.toml <<-'END'
 END
 run_matins check wrong.toml
 exit_is "check: rules that are none" 1
-err_like "check: a package without a version" '^wrong.toml:1:.*no pin'
+err_like "check: a package without a version" '^wrong.toml:1:.*not a pin'
 err_like "check: a set that is not known" '^wrong.toml:3:.*@eval'
 err_like "check: an unknown key" '^wrong.toml:6:1: .*did you mean "deny"'
 err_like "check: two keys that exclude each other" '^wrong.toml:7:.*keep one'

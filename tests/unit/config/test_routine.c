@@ -417,7 +417,7 @@ TEST_IN(fixture, step, name_and_type, required)
 		     "[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\n"
 		     "command=\"x\"\n[[routines.r.steps]]\nname=\"a\"\n"
 		     "type=\"script\"\ncommand=\"x\"",
-		     "5:1", "is there already, in line 1");
+		     "5:1", "first defined in line 1");
 	assert_error(f,
 		     "[[routines.r.steps]]\nname=\"a,b\"\ntype=\"script\"\n"
 		     "command=\"x\"",
@@ -444,7 +444,7 @@ TEST_IN(fixture, server, of_each_kind, command_or_url)
 	assert_error(f,
 		     "[servers.s]\ncommand=\"x\"\n[mcp_servers.s]\n"
 		     "command=\"y\"\n",
-		     "3:14", "twice");
+		     "3:14", "duplicate");
 	assert_error(f, "[servers.s]\nurl=\"https://x\"\nheaders={A=5}\n",
 		     "3:12", "header A takes a string");
 	assert_error(f,

@@ -279,7 +279,7 @@ static const struct bad_case {
 	{{.net = LIST("loopback", ":80")}, ERR_POLICY, "combined"},
 	{{.net = LIST("none", "example..com")}, ERR_POLICY, "neither a host"},
 	{{.net = LIST("all", "0x7f.1:80")}, ERR_POLICY, "neither a host"},
-	{{.net = LIST("https://example.com")}, ERR_POLICY, "no URL"},
+	{{.net = LIST("https://example.com")}, ERR_POLICY, "not a URL"},
 	{{.net = LIST("127.0.0.1")}, ERR_POLICY, "\"127.0.0.1:8080\""},
 	{{.read = LIST("srv")}, ERR_POLICY, "read: \"srv\" is not an absolute"},
 	{{.write = LIST("./w")}, ERR_POLICY, "write: \"./w\" is not"},
