@@ -191,9 +191,9 @@ int fields_check(const struct field *fields, struct str value, struct err *err)
 
 	jw_init(&w, &text, false);
 	fields_schema(fields, &w);
-	rc = schema_compile(buf_str(&text), &options, &s, err);
-	if (rc == 0)
-		rc = schema_validate(s, value, &arena, &result, err);
+	if (schema_compile(buf_str(&text), &options, &s, err) < 0)
+		return -1;
+	rc = schema_validate(s, value, &arena, &result, err);
 	if (rc == SCHEMA_VIOLATED)
 		return refuse(fields, worst(&result), err);
 	if (rc < 0)

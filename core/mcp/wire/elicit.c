@@ -18,10 +18,11 @@ int elicit_check(const struct elicit_field *f, struct str value,
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct schema_result result;
-	int rc = schema_compile(f->schema, &options, &s, err);
+	int rc;
 
-	if (rc == 0)
-		rc = schema_validate(s, value, &arena, &result, err);
+	if (schema_compile(f->schema, &options, &s, err) < 0)
+		return err_wrap(err, "%.*s", STR_ARG(f->name));
+	rc = schema_validate(s, value, &arena, &result, err);
 	if (rc < 0)
 		return err_wrap(err, "%.*s", STR_ARG(f->name));
 	if (rc == SCHEMA_VALID)
