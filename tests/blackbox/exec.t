@@ -240,4 +240,15 @@ out_like "SIGINT: its handler ran" '^caught$'
 interrupt TERM -- sh -c 'trap "" TERM; echo ready; while :; do :; done'
 exit_is "a program that ignores SIGTERM is killed" 137
 ok "within three seconds" test "$took" -lt 3500
+for row in 'memory:a size; use for example 512MiB' \
+	'cpu:a duration; use for example 30s' 'files:a number'; do
+	run_matins exec "--${row%%:*}" lots -- true
+	exit_is "--${row%%:*} lots: exit status 64" 64
+	err_like "--${row%%:*} lots: says what to write" \
+		"--${row%%:*}: \"lots\" is not ${row#*:}"
+done
+run_matins call x --timeout soon -- cat
+err_like "--timeout soon: says what to write" \
+	'--timeout: "soon" is not a duration; use for example 30s'
+
 done_testing
