@@ -45,7 +45,8 @@ int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 		return 0;
 	if (endpoint_target(host, port, &name) < 0 ||
 	    (address && !target_of(address, port, &at)))
-		return err_set(err, ERR_LEASH, "%.*s is no host",
+		return err_set(err, ERR_LEASH,
+			       "\"%.*s\" is not a host name or an address",
 			       STR_ARG(host));
 	for (size_t i = 0; i < net->only.n; i++)
 		if (row_allows(net->only.item[i], &name, address ? &at : NULL))

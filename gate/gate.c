@@ -89,8 +89,8 @@ static int check_proc(struct err *err)
 	if (access("/proc/self/fd", F_OK) == 0)
 		return 0;
 	return err_set(err, ERR_PROTECTION,
-		       "there is no /proc here, by which opened files are "
-		       "known; mount -t proc proc /proc");
+		       "/proc is not mounted, and opened files are known by "
+		       "it; mount -t proc proc /proc");
 }
 
 int gate_new(const struct gate_config *config, struct gate **ret_gate,

@@ -49,8 +49,8 @@ static void add_filter(struct machine *m)
 		      "filters can be installed; one is always");
 	add_mechanism(m, MECHANISM_NOTIFY, has_listener,
 		      has_listener ? "refused calls are named in reports"
-				   : "no listener is to be had: refused calls "
-				     "are refused unnamed");
+				   : "no listener available: refused calls are "
+				     "not named");
 }
 
 static const char *landlock_text(struct machine *m)

@@ -95,7 +95,7 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 		c->facts[GUARANTEE_SYSCALLS].how = gate_keep_text(
 			g, arena_printf(&p->arena,
 					"%s; refused calls are not named: no "
-					"listener to be had",
+					"listener available",
 					c->facts[GUARANTEE_SYSCALLS].how));
 	c->gate = g;
 	c->next = g->children;
@@ -183,12 +183,12 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
 {
 	if (p->asked_records && (!p->watches || c->run.listener < 0))
-		log_warning("%s: what it does is not recorded: no listener to "
-			    "be had",
-			    p->request->program);
+		log_warning(
+			"%s: its acts are not recorded: no listener available",
+			p->request->program);
 	if (p->programs.n && (!p->watches || c->run.listener < 0))
 		log_warning("%s: rules of programs hold for it, not for what "
-			    "it starts: no listener to be had",
+			    "it starts: no listener available",
 			    p->request->program);
 }
 

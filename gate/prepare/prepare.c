@@ -233,7 +233,7 @@ static int choose_net(struct prepared *p, struct err *err)
 	if (p->policy.net == POLICY_NET_PROXY && !p->own_view)
 		return err_set(err, ERR_PROTECTION,
 			       "net: rows with hosts or addresses need a "
-			       "network namespace, which is not to be had: "
+			       "network namespace, which is not available: "
 			       "%s; ports alone (\":443\") and \"all\" can do "
 			       "without",
 			       p->why_no_view);
