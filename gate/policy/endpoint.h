@@ -63,6 +63,12 @@ struct endpoint {
 };
 
 /*
+ * Refuse a misspelt word, which looks like the name of a host.
+ * errors  ERR_POLICY with the word that was meant
+ */
+int endpoint_check_word(const char *row, struct err *err) MUST_USE;
+
+/*
  * Parse a row.
  * errors  ERR_POLICY  what is wrong with it and what to write instead
  */

@@ -1,7 +1,6 @@
 #include "gate/policy/policy.h"
 
 #include <assert.h>
-#include <strings.h>
 
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
@@ -74,58 +73,6 @@ static void set_endpoints(struct policy *p, const struct endpoints *e,
 	p->n_endpoints = e->n;
 }
 
-static const char *const NET_WORDS[] = {"none", "loopback", "all"};
-
-bool gate_net_is_word(const char *row)
-{
-	for (size_t i = 0; i < ARRAY_LEN(NET_WORDS); i++)
-		if (strcmp(row, NET_WORDS[i]) == 0)
-			return true;
-	return false;
-}
-
-/* The word that was meant: "all" for "everything" or "al"; or NULL. */
-static const char *word_near(const char *text)
-{
-	static const struct {
-		const char *said, *meant;
-	} OTHERS[] = {
-		{"off", "none"},       {"no", "none"},
-		{"nothing", "none"},   {"false", "none"},
-		{"on", "all"},	       {"yes", "all"},
-		{"true", "all"},       {"any", "all"},
-		{"everything", "all"}, {"everywhere", "all"},
-		{"anything", "all"},   {"internet", "all"},
-		{"network", "all"},    {"local", "loopback"},
-		{"lo", "loopback"},
-	};
-	size_t n = strlen(text);
-
-	if (!n || strpbrk(text, ".:*[/"))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(OTHERS); i++)
-		if (strcasecmp(text, OTHERS[i].said) == 0)
-			return OTHERS[i].meant;
-	/* "loop" */
-	for (size_t i = 0; i < ARRAY_LEN(NET_WORDS); i++)
-		if (n > 1 && strncasecmp(text, NET_WORDS[i], n) == 0)
-			return NET_WORDS[i];
-	return str_nearest(str_of(text), NET_WORDS, ARRAY_LEN(NET_WORDS));
-}
-
-/* A word that is written wrong looks like the name of a host. */
-static int check_word(const char *row, struct err *err)
-{
-	const char *near = word_near(row);
-
-	if (near)
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\" is not known; did you mean \"%s\"? "
-			       "(a host of that name: \"%s:443\")",
-			       row, near, row);
-	return 0;
-}
-
 static int mixed_loopback(struct err *err)
 {
 	return err_set(err, ERR_POLICY,
@@ -155,7 +102,7 @@ static int read_net(const struct strlist *net, struct arena *arena,
 		} else if (strcmp(row, "loopback") == 0) {
 			loopback = true;
 		} else if (strcmp(row, "none") != 0) {
-			if (check_word(row, err) < 0 ||
+			if (endpoint_check_word(row, err) < 0 ||
 			    endpoint_parse(row, &e, err) < 0)
 				return -1;
 			if (!add_endpoint(&rows, &e))
