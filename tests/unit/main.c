@@ -119,19 +119,51 @@ static void add_runs(const struct run *one, const char *pattern)
 	} while (f);
 }
 
-/* The text of a file, which is kept until the end. */
-static char *read_script(const char *path)
+/* Files of scripts that were read; kept until the end. */
+static struct script {
+	struct script *next;
+	char *text;
+	char path[];
+} * scripts;
+
+static struct script *read_script(const char *path)
 {
+	struct script *s =
+		check_memory(calloc(1, sizeof(*s) + strlen(path) + 1));
 	FILE *f = fopen(path, "r");
-	char *text = NULL;
 	size_t room = 0;
 
-	if (!f || getdelim(&text, &room, '\0', f) < 0) {
+	memcpy(s->path, path, strlen(path));
+	s->next = scripts;
+	scripts = s;
+	if (!f || getdelim(&s->text, &room, '\0', f) < 0) {
 		printf("Bail out! %s cannot be read\n", path);
 		exit(EXIT_FAILURE);
 	}
 	fclose(f);
-	return text;
+	return s;
+}
+
+/* The tests of one script: each from its "== " to the next one. */
+static void add_script(const struct test *t, struct script *s,
+		       const char *pattern)
+{
+	char *next = strstr(s->text, "== ");
+
+	while (next) {
+		char *name = next + 3;
+		char *text = name + strcspn(name, "\n");
+		struct run one = {.test = t,
+				  .name = name,
+				  .script = s->path,
+				  .text = *text ? text + 1 : text};
+
+		*text = '\0';
+		next = strstr(one.text, "\n== ");
+		if (next)
+			*++next = '\0';
+		add_runs(&one, pattern);
+	}
 }
 
 /* The tests that the files of a row hold. */
@@ -143,25 +175,20 @@ static void add_scripts(const struct test *t, const char *pattern)
 		printf("Bail out! there is no %s\n", t->scripts);
 		exit(EXIT_FAILURE);
 	}
-	for (size_t i = 0; i < found.gl_pathc; i++) {
-		char *next = strstr(read_script(found.gl_pathv[i]), "== ");
-
-		while (next) {
-			char *name = next + 3;
-			char *text = name + strcspn(name, "\n");
-			struct run one = {.test = t,
-					  .name = name,
-					  .script = strdup(found.gl_pathv[i]),
-					  .text = *text ? text + 1 : text};
-
-			*text = '\0';
-			next = strstr(one.text, "\n== ");
-			if (next)
-				*++next = '\0', next -= 0;
-			add_runs(&one, pattern);
-		}
-	}
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		add_script(t, read_script(found.gl_pathv[i]), pattern);
 	globfree(&found);
+}
+
+static void free_scripts(void)
+{
+	while (scripts) {
+		struct script *s = scripts;
+
+		scripts = s->next;
+		free(s->text);
+		free(s);
+	}
 }
 
 /* The tests of one file, in their order; returns how many rows it has. */
@@ -312,6 +339,7 @@ int main(int argc, char **argv)
 	}
 	if (!total && !list)
 		puts("1..0 # SKIP no test has this name");
+	free_scripts();
 	munmap(begun, sizeof(*begun));
 	free(file.run);
 	free(row);
