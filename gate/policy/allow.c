@@ -17,16 +17,6 @@ bool allow_has(const struct strlist *list, const char *s)
 	return false;
 }
 
-void gate_allow_line(const struct gate_allow *row, struct buf *out)
-{
-	bool is_word = row->key && strcmp(row->key, "net") == 0 &&
-		       gate_net_is_word(row->value);
-
-	if (row->key)
-		buf_addf(out, "sandbox = { %s = %s\"%s\"%s }", row->key,
-			 is_word ? "" : "[", row->value, is_word ? "" : "]");
-}
-
 /* ---- paths ---- */
 
 bool allow_axis_covers(const struct gate_axis *axis, const char *path)

@@ -1,5 +1,6 @@
 #include "gate/policy/endpoint.h"
 
+#include "core/base/buf.h"
 #include <ctype.h>
 #include <strings.h>
 
@@ -19,6 +20,16 @@ bool gate_net_is_word(const char *row)
 		if (strcmp(row, NET_WORDS[i]) == 0)
 			return true;
 	return false;
+}
+
+void gate_allow_line(const struct gate_allow *row, struct buf *out)
+{
+	bool is_word = row->key && strcmp(row->key, "net") == 0 &&
+		       gate_net_is_word(row->value);
+
+	if (row->key)
+		buf_addf(out, "sandbox = { %s = %s\"%s\"%s }", row->key,
+			 is_word ? "" : "[", row->value, is_word ? "" : "]");
 }
 
 /* The word that was meant: "all" for "everything" or "al"; or NULL. */
