@@ -17,12 +17,14 @@
 const struct option options_tools[] = {
 #include "core/cli/target_options.def"
 	{0}};
+/* NOLINTBEGIN(readability-duplicate-include): rows, included once a table */
 const struct option options_prompts[] = {
 #include "core/cli/target_options.def"
 	{0}};
 const struct option options_resources[] = {
 #include "core/cli/target_options.def"
 	{0}};
+/* NOLINTEND(readability-duplicate-include) */
 
 /* ---- texts ---- */
 

@@ -144,8 +144,7 @@ static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
 /* "{} processes" with the number; behind a bar stands the phrase for 0. */
 static void add_bound(struct buf *out, const struct key *k, uint64_t n)
 {
-	struct str none = str_of(k->said), phrase = str_cut(&none, '|');
-	struct str head = phrase;
+	struct str none = str_of(k->said), phrase = str_cut(&none, '|'), head;
 
 	if (!n && none.p) {
 		buf_add(out, none.p, none.n);

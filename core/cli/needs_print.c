@@ -127,20 +127,18 @@ static void add_value(const struct key *k, const char *value, struct buf *out)
 	buf_addc(out, '\n');
 }
 
-static void add_keys(const struct needs_print *p, struct buf *out)
+static void add_keys(const struct needs_print *p, bool lists, struct buf *out)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
-	/* single values first: a table reads better with its lists at the end
-	 */
-	for (size_t i = 0; i < 2 * n; i++) {
-		const struct key *k = &keys[i % n];
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
 		struct strlist given;
 
 		if (k->section != SECTION_sandbox ||
-		    k->type == KEY_PROGRAM_RULES || is_list(k) != (i >= n))
+		    k->type == KEY_PROGRAM_RULES || is_list(k) != lists)
 			continue;
 		given = key_values(k, p->plain, &arena);
 		if (is_list(k))
@@ -175,7 +173,9 @@ void needs_print_toml(const struct needs_print *p, struct buf *out)
 
 	buf_addf(out, "%s\n", p->table);
 	before = out->n;
-	add_keys(p, out);
+	/* a table reads better with its lists at the end */
+	add_keys(p, false, out);
+	add_keys(p, true, out);
 	if (out->n == before)
 		buf_adds(out, "# nothing: the default policy is enough\n");
 	add_incomplete(p, out);

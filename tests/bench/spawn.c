@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "gate/child/launch.h"
 #include "gate/prepare/prepare.h"
 #include "tests/bench/bench.h"
 
