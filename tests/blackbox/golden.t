@@ -28,7 +28,7 @@ exit_is "check without a golden file cannot compare" 2
 err_like "and names the command that makes one" 'matins golden record morning'
 
 run_matins golden record morning --report a.json
-exit_is "record" 0
+exit_is "record accepts a report" 0
 ok "the file is there" test -f golden/morning.json
 json_file_is "it is a golden file" golden/morning.json \
 	schema matins-golden/1 routine morning rules.ignore '[]' \
@@ -50,11 +50,11 @@ file_is "equal runs give equal bytes" other/morning.json first.json
 # ---- check ----
 
 run_matins golden check morning --report same.json
-exit_is "check: same" 0
+exit_is "check passes when the report is the same" 0
 out_is "nothing on standard output" ""
 
 run_matins golden check morning --report b.json
-exit_is "check: differs" 1
+exit_is "check fails when the report differs" 1
 out_like "the path is named" "^[$]\\.step_results\\[step_name=host\\]\\.data\\.structuredContent\\.load"
 out_like "the old value" '^  - 0\.50$'
 out_like "the new value" '^  \+ 0\.7$'
@@ -65,14 +65,14 @@ is "nothing else in the folder" "$(ls golden)" morning.json
 
 run_matins golden check morning --report b.json --json
 exit_is "check --json: differs" 1
-json_is "entries" same false dropped 0 entries '#1' \
+json_is "the differences are listed in JSON" same false dropped 0 entries '#1' \
 	entries[0].path "$load" entries[0].kind changed \
 	entries[0].old 0.50 entries[0].new 0.7 entries[0].step host \
 	entries[0].class value
 run_matins golden check morning --report same.json --format json
 json_is "check --format json: same" same true entries '[]'
 run_matins golden check morning --report b.json --format xml
-exit_is "unknown format" 64
+exit_is "an unknown format is a usage error" 64
 
 run_matins golden check morning --report b.json --ignore "$load"
 exit_is "the printed path is an ignore rule" 0
@@ -90,7 +90,7 @@ run_matins golden check morning --report same.json --ignore data.nothing --stric
 isnt "with --strict it is one" "$status" 0
 run_matins golden check morning --report same.json --ignore '$.a['
 exit_is "a broken rule" 2
-err_like "says where" 'column 5'
+err_like "the message says where it is" 'column 5'
 
 for bad in '' '{' '[]' '{"schema":"matins-report/1"}'; do
 	echo "$bad" >bad.json
@@ -114,7 +114,7 @@ run_matins golden record new --report a.json
 exit_is "record does not" 1
 err_like "and says why" 'CI is set'
 run_matins golden accept morning
-exit_is "accept neither" 1
+exit_is "accept refuses when neither is named" 1
 err_like "and says why" 'CI is set'
 file_is "nothing was written" golden/morning.json first.json
 unset CI
@@ -123,7 +123,7 @@ unset CI
 
 run_matins golden check morning --report b.json
 run_matins golden accept morning
-exit_is "accept" 0
+exit_is "accept takes the new report" 0
 file_has "it is what the check saw" golden/morning.json '"load": 0.7'
 run_matins golden check morning --report b.json
 exit_is "which is now the same" 0
@@ -189,16 +189,16 @@ err_like "names the rule that it keeps" \
 	'keeps the rule --ignore .*structuredContent\.load '
 run_matins golden check morning --report b.json --dir modes/new
 run_matins golden accept morning --dir modes/new
-exit_is "accept again" 0
+exit_is "accept takes it once more" 0
 err_unlike "says nothing of a rule that was there" 'keeps the rule'
 
 # ---- list ----
 
 run_matins golden list
-exit_is "list" 0
+exit_is "list succeeds" 0
 out_like "the routine and its file" '^morning	golden/morning\.json	1 rule$'
 run_matins golden list --json
-json_is "list --json" goldens '[{"routine":"morning","file":"golden/morning.json","rules":1}]'
+json_is "list --json names routine and file" goldens '[{"routine":"morning","file":"golden/morning.json","rules":1}]'
 run_matins golden list --dir nowhere
 exit_is "an empty list" 0
 out_is "is empty" ""
@@ -227,7 +227,7 @@ out_like "the hint repeats -c" 'to accept: matins golden accept r -c project/mat
 eval "run_matins $(sed -n 's/^to accept: matins //p' "$out")"
 exit_is "the hint works" 0
 run_matins golden check r -c project/matins.toml
-exit_is "accepted" 0
+exit_is "a report that was accepted passes" 0
 run_matins golden record nothing -c project/matins.toml
 exit_is "an unknown routine" 1
 run_matins golden check nothing -c project/matins.toml
@@ -286,18 +286,18 @@ exit_is "accepted, with its output" 0
 # ---- diff ----
 
 run_matins diff a.json same.json
-exit_is "diff: same" 0
-out_is "says nothing" ""
+exit_is "diff finds no difference" 0
+out_is "diff prints nothing then" ""
 run_matins diff a.json b.json
-exit_is "diff: differs" 1
-out_like "the summary" '^1 difference: 1 value$'
+exit_is "diff finds a difference" 1
+out_like "diff ends in a summary" '^1 difference: 1 value$'
 run_matins diff first.json b.json --json
 exit_is "a golden file and a report" 1
-json_is "one difference" entries '#1'
+json_is "diff lists one difference" entries '#1'
 run_matins diff a.json b.json --ignore '$..load'
 exit_is "with a rule: same" 0
 run_matins diff a.json bad.json
-exit_is "cannot compare" 2
+exit_is "diff says when it cannot compare" 2
 run_matins diff a.json
 exit_is "one file is wrong usage" 64
 
@@ -309,7 +309,7 @@ cp golden/morning.json planted/$'x\x1b[2J\nmatins: forged.json'
 run_matins golden list --dir planted
 exit_is "list: a file of a hostile name" 0
 out_like "is one line" '^morning.*forged\.json.*rules?$'
-out_unlike "without controls" $'\x1b'
+out_unlike "no control character is printed" $'\x1b'
 mkfifo planted/morning.json
 run_matins golden check morning --report a.json --dir planted
 exit_is "check: a FIFO cannot be compared, and nothing waits" 2

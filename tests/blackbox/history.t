@@ -43,7 +43,7 @@ exit_is "there is nothing to show" 1
 # ---- runs are counted ----
 
 run_matins run -c m.toml good
-exit_is "a run" 0
+exit_is "a run succeeds" 0
 out_like "takes the first generation" '^# good — gen 1$'
 run_matins run -c m.toml bad --json
 json_is "the next takes the second" generation 2
@@ -61,7 +61,7 @@ json_is "history --json, newest first" runs '#2' \
 	runs[1].summary 'good: 1 ran, 0 skipped, 0 failed' \
 	runs[1].sha256 '~^[0-9a-f]{64}$'
 run_matins history
-out_like "history" '^ +1 .* ok +good: 1 ran, 0 skipped, 0 failed$'
+out_like "history lists the run" '^ +1 .* ok +good: 1 ran, 0 skipped, 0 failed$'
 out_like "a failed run is marked" '^ +2 .* failed +bad: 1 ran, 0 skipped, 1 failed$'
 run_matins history good
 out_unlike "history of one routine" ' bad: '
@@ -83,12 +83,12 @@ file_is "so is the last" "$out" ran.json
 is "the ledger has its hash" "$(sha256sum <ran.json | cut -d' ' -f1)" \
 	"$(sed -n 's/.*"generation":3.*"sha256":"\([0-9a-f]*\)".*/\1/p' "$ledger")"
 run_matins show 1
-exit_is "show GEN" 0
+exit_is "show takes a generation" 0
 out_is "is the text of the run" "$(printf '# good — gen 1\n\n## s\n  hello\n\n---\ngood: 1 ran, 0 skipped, 0 failed')"
 run_matins show last bad --md
 out_like "show last ROUTINE" '^# bad — gen 2$'
 run_matins show 1 --html
-out_like "show --html" '^<!DOCTYPE html>$'
+out_like "show --html prints a page" '^<!DOCTYPE html>$'
 run_matins show 99
 exit_is "an unknown generation" 1
 run_matins show frob
@@ -267,7 +267,7 @@ wait
 run_matins history --json
 json_is "runs side by side have generations of their own" runs '#10' \
 	runs[0].generation 10
-is "each once" \
+is "each generation is given once" \
 	"$(grep -c '"event":"started"' "$ledger")" \
 	"$(grep -o '"event":"started","generation":[0-9]*' "$ledger" | sort -u | wc -l)"
 
@@ -278,7 +278,7 @@ slow=$!
 ok "started is on disk while it runs" \
 	wait_for 10 grep -q '"generation":11' "$ledger"
 run_matins history --json
-json_is "running" runs[0].generation 11 runs[0].state running \
+json_is "a run under way is listed as running" runs[0].generation 11 runs[0].state running \
 	runs[0].finished absent
 run_matins show 11
 exit_is "a running run has no report" 1
@@ -286,7 +286,7 @@ err_like "says so" 'is running'
 kill -KILL $slow
 wait $slow 2>/dev/null
 run_matins history --json
-json_is "lost" runs[0].generation 11 runs[0].state lost
+json_is "a run that vanished is listed as lost" runs[0].generation 11 runs[0].state lost
 run_matins history
 out_like "lost, for people" '^ +11 .* lost +slow$'
 run_matins show last
@@ -321,7 +321,7 @@ run_matins run -c m.toml good --json
 exit_is "an unwritable state directory does not fail the run" 0
 json_is "which has no generation" generation 0 success true \
 	run.warnings[0] '~not recorded'
-err_like "but warns" 'warning: .*not recorded.*sealed/file'
+err_like "a run that is not recorded warns" 'warning: .*not recorded.*sealed/file'
 run_matins run -c m.toml good --require-ledger
 exit_is "with --require-ledger it fails" 1
 err_like "and says what to set" 'MATINS_STATE'

@@ -4,7 +4,7 @@
 
 run_matins init
 exit_is "exit status 0" 0
-ok "writes matins.toml" test -f matins.toml
+ok "init writes matins.toml" test -f matins.toml
 is "readable by others, writable by nobody else" \
 	"$(stat -c %a matins.toml)" 644
 err_like "says what to do next" 'matins run hello'
@@ -13,7 +13,7 @@ echo "# mine" >>matins.toml
 cp matins.toml mine
 run_matins init
 exit_is "again: exit status 1" 1
-err_like "again: refused" 'matins\.toml exists already'
+err_like "init refuses to overwrite it" 'matins\.toml exists already'
 file_is "again: nothing is changed" matins.toml mine
 
 run_matins check
@@ -22,12 +22,12 @@ out_is "with one routine" "matins.toml: ok, 1 routine, 3 steps"
 err_is "and without any warning" ""
 
 run_matins run hello
-exit_is "it runs" 0
-out_like "its report" '^hello: 3 ran, 0 skipped, 0 failed$'
+exit_is "the routine of init runs" 0
+out_like "the report of that run counts three steps" '^hello: 3 ran, 0 skipped, 0 failed$'
 
 run_matins init sub/x.toml
 exit_is "a folder that does not exist: exit status 1" 1
-err_like "is named" 'sub/x\.toml: No such'
+err_like "a folder that is not there is named" 'sub/x\.toml: No such'
 mkdir sub
 run_matins init sub/x.toml
 exit_is "a named file" 0
