@@ -31,3 +31,8 @@ const char *state_dir_find(struct arena *arena)
 		return arena_printf(arena, "%s/.local/state/matins", home);
 	return NULL;
 }
+
+const char *state_dir_tokens(const char *state_dir, struct arena *arena)
+{
+	return arena_printf(arena, "%s/tokens", state_dir);
+}

@@ -20,5 +20,8 @@ const char *env_text(const char *name) MUST_USE;
  * source   XDG Base Directory Specification 0.8
  */
 const char *state_dir_find(struct arena *arena) MUST_USE;
+/* Folder of the tokens of remote servers, unless token_store names another. */
+const char *state_dir_tokens(const char *state_dir, struct arena *arena)
+	MUST_USE;
 
 #endif

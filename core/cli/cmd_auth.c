@@ -243,7 +243,7 @@ static struct strlist folders(struct list *l, const struct args *args)
 		return dirs;
 	}
 	if (state)
-		item[dirs.n++] = arena_printf(&l->arena, "%s/tokens", state);
+		item[dirs.n++] = state_dir_tokens(state, &l->arena);
 	for (size_t i = 0; i < n; i++) {
 		const char *dir = l->config->servers[i].auth.token_store;
 

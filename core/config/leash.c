@@ -5,6 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/state_dir.h"
 #include "core/config/allowed.h"
 #include "core/config/paths.h"
 
@@ -231,7 +232,7 @@ struct strlist leash_hidden(const struct config *config, const char *state_dir,
 	struct names n = {.arena = arena};
 
 	for (size_t i = 0; i < states.n; i++) {
-		add(&n, arena_printf(arena, "%s/tokens", states.item[i]));
+		add(&n, state_dir_tokens(states.item[i], arena));
 		add(&n, arena_printf(arena, "%s/allowed", states.item[i]));
 	}
 	add(&n, more);

@@ -14,6 +14,7 @@
 #include "core/auth/crypto.h"
 #include "core/auth/owner.h"
 #include "core/auth/store.h"
+#include "core/base/state_dir.h"
 #include "core/client/sampler.h"
 #include "core/config/paths.h"
 #include "core/config/server_url.h"
@@ -421,7 +422,7 @@ static int read_status(struct doctor *d, const struct server *server,
 	if (!dir && !d->state)
 		return 1;
 	if (!dir)
-		dir = arena_printf(d->arena, "%s/tokens", d->state);
+		dir = state_dir_tokens(d->state, d->arena);
 	state = store_look(dir, &facts, err);
 	/* opening a store makes one */
 	if (state != 0)

@@ -6,6 +6,7 @@
 
 #include "core/auth/store.h"
 #include "core/base/clock.h"
+#include "core/base/state_dir.h"
 #include "core/report/ledger.h"
 
 /*
@@ -118,8 +119,7 @@ static void look_at_tokens(struct doctor *d)
 	const struct config *c = d->config;
 
 	if (d->state)
-		look_at_tokens_in(
-			d, arena_printf(d->arena, "%s/tokens", d->state));
+		look_at_tokens_in(d, state_dir_tokens(d->state, d->arena));
 	for (size_t i = 0; c && i < c->n_servers; i++)
 		if (c->servers[i].auth.token_store)
 			look_at_tokens_in(d, c->servers[i].auth.token_store);

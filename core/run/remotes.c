@@ -3,6 +3,7 @@
 #include "core/auth/store.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/state_dir.h"
 #include "core/config/server_url.h"
 #include "core/transport/http.h"
 #include "core/transport/remote.h"
@@ -19,7 +20,7 @@ struct engine {
 };
 
 struct kept_store {
-	char *dir;
+	char *dir; /* owned */
 	struct store *store;
 	struct kept_store *next;
 };
@@ -135,15 +136,16 @@ static struct store *found_store(const struct remotes *r, const char *dir)
 static struct store *open_store(struct remotes *r,
 				const struct remote_spec *spec)
 {
-	AUTO(mem_freep) char *dir = NULL;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *dir = spec->token_store;
 	struct err err = ERR_INIT;
 	struct kept_store *s;
 	struct store *store;
 
-	if (!spec->token_store && !r->o.state_dir)
+	if (!dir && !r->o.state_dir)
 		return NULL;
-	dir = spec->token_store ? mem_strdup(spec->token_store)
-				: mem_printf("%s/tokens", r->o.state_dir);
+	if (!dir)
+		dir = state_dir_tokens(r->o.state_dir, &arena);
 	store = found_store(r, dir);
 	if (store)
 		return store;
@@ -152,8 +154,7 @@ static struct store *open_store(struct remotes *r,
 		return NULL;
 	}
 	s = mem_zalloc(sizeof(*s));
-	s->dir = dir;
-	dir = NULL;
+	s->dir = mem_strdup(dir);
 	s->store = store;
 	s->next = r->stores;
 	r->stores = s;
