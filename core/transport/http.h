@@ -11,10 +11,11 @@
  *	http_cancel(x);			no callback after it
  *	http_free(h);
  *
- * Redirects are never followed here, cookies never kept, proxies of the
- * environment not used (who may be connected to is judged by address), TLS is
- * verified always: there is no switch. Each address that a name resolved to is
- * judged before a socket is opened to it.
+ * Redirects are never followed here (core/transport/remote_reply.c judges
+ * them), cookies never kept, proxies of the environment not used (who may be
+ * connected to is judged by address), TLS is verified always: there is no
+ * switch. Each address that a name resolved to is judged before a socket is
+ * opened to it.
  */
 #ifndef CORE_TRANSPORT_HTTP_H
 #define CORE_TRANSPORT_HTTP_H
