@@ -192,6 +192,14 @@ static bool passes(const struct part *part, const struct jdoc *element)
 	return member && is_value(member, part->value);
 }
 
+/* Is it the element of that index? -1 is the last of n. */
+static bool is_at(int64_t index, size_t position, size_t n)
+{
+	if (index >= 0)
+		return position == (size_t)index;
+	return n - position == 0 - (uint64_t)index;
+}
+
 static bool selects(const struct part *part, const struct jdoc *parent,
 		    const struct jdoc *child, size_t position)
 {
@@ -201,10 +209,7 @@ static bool selects(const struct part *part, const struct jdoc *parent,
 	case PART_MEMBER:
 		return !array && str_is(child->key, part->name);
 	case PART_INDEX:
-		return array &&
-		       (part->index >= 0 ? position == (size_t)part->index
-					 : parent->n - position ==
-						   0 - (uint64_t)part->index);
+		return array && is_at(part->index, position, parent->n);
 	case PART_FILTER:
 		return array && passes(part, child);
 	default:

@@ -286,8 +286,11 @@ struct scrub_unit scrub_read_unit(struct str text, unsigned todo)
 
 /* ---- marks ---- */
 
-/* The part of an escape that was left, behind its lead. */
-static bool is_cut_escape(char lead, char c)
+/*
+ * A text that was cut may end within an escape: its lead and some characters,
+ * and then the mark. May c be one of them?
+ */
+static bool may_be_in_escape(char lead, char c)
 {
 	if (c == lead || digit_of(c, 16) >= 0)
 		return true;
@@ -321,7 +324,7 @@ int scrub_read_mark(struct str text, bool may_be_cut, size_t *ret)
 
 	if (may_be_cut && text.n && scrub_is_lead(text.p[0]))
 		while (!got && at < CUT_ESCAPE_BYTES &&
-		       is_cut_escape(text.p[0], text.p[at]))
+		       may_be_in_escape(text.p[0], text.p[at]))
 			got = read_mark_here(scrub_behind(text, ++at));
 	*ret = at;
 	return got;

@@ -17,12 +17,12 @@ void http_exchange_fail(struct http_exchange *x, enum http_end_kind kind,
 	char sentence[LIMIT_ERR_MSG];
 	va_list ap;
 
-	if (x->has_failed)
+	if (x->is_decided)
 		return;
 	va_start(ap, fmt);
 	vsnprintf(sentence, sizeof(sentence), fmt, ap);
 	va_end(ap);
-	x->has_failed = true;
+	x->is_decided = true;
 	x->end.kind = kind;
 	err_set(&x->end.err, ERR_PEER, "%s: %s", x->where, sentence);
 }
@@ -103,7 +103,7 @@ static void say_memory(struct http_exchange *x)
 /* A judge of addresses refused all of them, or that of the connection. */
 static bool is_refusal(const struct http_exchange *x, CURLcode code)
 {
-	return x->is_refused && !x->has_failed &&
+	return x->is_refused && !x->is_decided &&
 	       (code == CURLE_COULDNT_CONNECT ||
 		code == CURLE_ABORTED_BY_CALLBACK);
 }
@@ -117,12 +117,15 @@ static void say_no_connection(struct http_exchange *x)
 		say_connect(x);
 }
 
-static void say_done(struct http_exchange *x)
+/* libcurl has no complaint, and has none about an answer without a head. */
+static void judge_done(struct http_exchange *x)
 {
-	if (!x->connected && !x->reader.is_whole)
-		say_cut(x);
+	bool is_tunnel = x->connected;
+
+	if (is_tunnel || x->reader.is_whole)
+		x->is_decided = true;
 	else
-		x->has_failed = true;
+		say_cut(x);
 }
 
 /* By code of libcurl: a function, or a sentence for its kind of end. */
@@ -132,7 +135,7 @@ static const struct {
 	enum http_end_kind kind;
 	const char *sentence;
 } conclusions[] = {
-	{CURLE_OK, .say = say_done},
+	{CURLE_OK, .say = judge_done},
 	{CURLE_COULDNT_RESOLVE_HOST, NULL, HTTP_RESOLVE,
 	 "the name has no address; is it spelled right, is there a network?"},
 	{CURLE_COULDNT_CONNECT, .say = say_no_connection},
@@ -169,7 +172,7 @@ void http_exchange_conclude(struct http_exchange *x, CURLcode code)
 	size_t i = 0;
 
 	if (is_refusal(x, code)) {
-		x->has_failed = true;
+		x->is_decided = true;
 		x->end.kind = HTTP_REFUSED;
 		x->end.err = x->refusal;
 		return;
@@ -319,7 +322,7 @@ static size_t on_body(char *bytes, UNUSED size_t one, size_t n, void *arg)
 	}
 	if (x->r.body && !x->r.body(x->r.arg, (struct str){bytes, n})) {
 		x->end.kind = HTTP_DONE;
-		x->has_failed = true;
+		x->is_decided = true;
 		return 0;
 	}
 	return x->is_cancelled ? 0 : n;

@@ -54,7 +54,7 @@ struct http_exchange {
 	bool is_added;		  /* libcurl has it */
 	bool is_cancelled;
 	bool is_refused; /* one address at least was, as `refusal` says */
-	bool has_failed; /* `end` is decided, whatever libcurl says */
+	bool is_decided; /* `end` stays, whatever libcurl says later */
 	struct http_end end;
 	struct err refusal;
 	char detail[CURL_ERROR_SIZE]; /* libcurl's own words */

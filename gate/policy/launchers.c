@@ -89,12 +89,13 @@ static bool is_like(struct str pattern, struct str s)
 	return is_like(pattern, s);
 }
 
-static bool has_like(const char *words, struct str s)
+/* Is it like one of the patterns? They stand in one text, apart by spaces. */
+static bool is_like_one(const char *patterns, struct str s)
 {
-	struct str rest = str_of(words);
+	struct str rest = str_of(patterns);
 
-	while (rest.n)
-		if (is_like(str_cut(&rest, ' '), s) && s.n)
+	while (s.n && rest.n)
+		if (is_like(str_cut(&rest, ' '), s))
 			return true;
 	return false;
 }
@@ -151,7 +152,7 @@ const struct launcher_option *launcher_find_option(const struct launcher *l,
 	for (; l; l = l->parent) {
 		for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
 			if (OPTIONS[i].launcher == l &&
-			    has_like(OPTIONS[i].names, name))
+			    is_like_one(OPTIONS[i].names, name))
 				return &OPTIONS[i];
 		if (!is_operand && l->parent->order != ORDER_MIXED)
 			return NULL;
@@ -193,7 +194,8 @@ static void set_first(size_t *at, size_t i)
 static void note(struct launcher_reading *x, const struct launcher_option *o,
 		 size_t at, const char *value)
 {
-	if (o->runs == RUNS_NO || (value && has_like(o->values, str_of(value))))
+	if (o->runs == RUNS_NO ||
+	    (value && is_like_one(o->values, str_of(value))))
 		return;
 	set_first(&x->code, at);
 	x->has_program |= o->runs == RUNS_PROGRAM;
