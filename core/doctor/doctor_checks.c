@@ -1,7 +1,6 @@
 #include "core/doctor/doctor_checks.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 const char *check_level_name(enum check_level l)
 {
@@ -22,29 +21,18 @@ void doctor_add(struct doctor *d, const char *area, const char *name,
 		enum check_level level, const char *remedy, const char *fmt,
 		...)
 {
-	struct check *grown;
-	char *text = NULL;
 	va_list ap;
 
-	if (d->n == d->cap) {
-		d->cap = d->cap ? 2 * d->cap : 32;
-		grown = ARENA_ARRAY(d->arena, struct check, d->cap);
-		if (d->n)
-			memcpy(grown, d->check, d->n * sizeof(*grown));
-		d->check = grown;
-	}
+	d->check = arena_grow(d->arena, d->check, d->n, sizeof(*d->check));
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
 	d->check[d->n++] = (struct check){
 		.area = area,
 		.name = arena_strdup(d->arena, name),
 		.level = level,
-		.text = arena_strdup(d->arena, text ? text : ""),
+		.text = arena_vprintf(d->arena, fmt, ap),
 		.remedy = arena_strdup(d->arena, remedy),
 	};
-	free(text);
+	va_end(ap);
 }
 
 const char *doctor_program_remedy(const struct err *err)

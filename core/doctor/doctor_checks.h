@@ -34,7 +34,7 @@ struct doctor_options {
 struct doctor {
 	struct arena *arena; /* borrowed; everything below lives there */
 	struct check *check;
-	size_t n, cap;
+	size_t n;
 	/* the rest is set by doctor_look() */
 	const struct doctor_options *options;
 	const struct config *config; /* NULL: this machine only */

@@ -1,6 +1,6 @@
 /*
  * The user's own browser: found and judged as every program, started here,
- * recorded by the caller, and not confined. It is not ours to end: a browser
+ * recorded by the caller, and not confined. It is not ended here: a browser
  * that was running takes the page over, and one that starts stays.
  */
 #include "core/base/fd.h"
