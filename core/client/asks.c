@@ -92,8 +92,7 @@ static void answer_roots(const struct asks *asks, struct client *client,
 
 	jw_init(&w, &out, false);
 	jw_object(&w);
-	jw_key(&w, "roots");
-	jw_array(&w);
+	jw_kv_array(&w, "roots");
 	for (size_t i = 0; i < asks->roots.n; i++) {
 		const char *uri = asks->roots.item[i];
 

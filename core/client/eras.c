@@ -173,8 +173,7 @@ static void save(const struct eras *e)
 	jw_init(&w, &text, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "schema", SCHEMA);
-	jw_key(&w, "servers");
-	jw_array(&w);
+	jw_kv_array(&w, "servers");
 	for (size_t i = 0; i < e->n; i++) {
 		jw_object(&w);
 		jw_kv_cstr(&w, "key", e->item[i].key.hex);

@@ -51,8 +51,7 @@ static void kv_cut_name(struct cleaner *c, struct jw *w, const char *key,
 void facts_enforced(struct jw *w, const char *key,
 		    const struct gate_fact *facts, size_t n)
 {
-	jw_key(w, key);
-	jw_array(w);
+	jw_kv_array(w, key);
 	for (size_t i = 0; i < n; i++) {
 		jw_object(w);
 		jw_kv_cstr(w, "guarantee", facts[i].guarantee);
@@ -66,8 +65,7 @@ void facts_enforced(struct jw *w, const char *key,
 void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 		   const struct gate_verdict *v)
 {
-	jw_key(w, key);
-	jw_array(w);
+	jw_kv_array(w, key);
 	for (size_t i = 0; i < v->n_denials; i++) {
 		const struct gate_denial *d = &v->denials[i];
 		AUTO(buf_release) struct buf allow = BUF_INIT(BUF_UNBOUNDED);
@@ -90,8 +88,7 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 
 void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v)
 {
-	jw_key(w, key);
-	jw_array(w);
+	jw_kv_array(w, key);
 	for (size_t i = 0; i < v->limits.n; i++)
 		jw_cstr(w, v->limits.item[i]);
 	jw_end(w);
@@ -105,8 +102,7 @@ static void exec_row(struct cleaner *c, struct jw *w,
 	jw_object(w);
 	kv_cut_name(c, w, "path", r->path);
 	kv_cut_name(c, w, "by", r->program);
-	jw_key(w, "args");
-	jw_array(w);
+	jw_kv_array(w, "args");
 	for (size_t i = 0; i < r->args.n; i++) {
 		buf_drop(&one, one.n);
 		c->hits += scrub_cut(c->scrub, str_of(r->args.item[i]), &one);
@@ -129,8 +125,7 @@ void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		any |= v->records[i].what == GATE_RECORD_EXEC;
 	if (!any)
 		return;
-	jw_key(w, key);
-	jw_array(w);
+	jw_kv_array(w, key);
 	for (size_t i = 0; i < v->n_records; i++)
 		if (v->records[i].what == GATE_RECORD_EXEC)
 			exec_row(c, w, &v->records[i]);
@@ -144,8 +139,7 @@ void facts_exit(struct jw *w, const struct gate_verdict *v)
 	const char *name;
 	char text[32];
 
-	jw_key(w, "exit");
-	jw_object(w);
+	jw_kv_object(w, "exit");
 	if (v->exited) {
 		jw_kv_int(w, "status", v->exit_status);
 	} else {
@@ -186,12 +180,10 @@ static void streams(struct jw *w, const struct child *child, uint64_t out_bytes)
 	struct str tail = child_stderr(child);
 	uint64_t total = child->err_tail.total;
 
-	jw_key(w, "stdout");
-	jw_object(w);
+	jw_kv_object(w, "stdout");
 	jw_kv_int(w, "bytes", (int64_t)out_bytes);
 	jw_end(w);
-	jw_key(w, "stderr");
-	jw_object(w);
+	jw_kv_object(w, "stderr");
 	jw_kv_int(w, "bytes", (int64_t)total);
 	jw_kv_int(w, "dropped", (int64_t)(total - tail.n));
 	jw_kv_str(w, "tail", tail);

@@ -42,8 +42,7 @@ static void print(const struct listing *tools, const struct scrub *scrub,
 	jw_init(&w, out, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "schema", SCHEMA);
-	jw_key(&w, "tools");
-	jw_array(&w);
+	jw_kv_array(&w, "tools");
 	for (size_t i = 0; i < tools->n; i++) {
 		const struct str name = tools->item[i].name;
 

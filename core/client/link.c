@@ -268,8 +268,7 @@ static void write_mcp(const struct link *l, struct cleaner *clean, struct jw *w)
 	const struct session_stats *stats = link_stats(l);
 	struct str noise = l->session ? session_noise(l->session) : STR("");
 
-	jw_key(w, "mcp");
-	jw_object(w);
+	jw_kv_object(w, "mcp");
 	if (server->revision) {
 		jw_kv_cstr(w, "protocol", server->revision->date);
 		facts_text(clean, w, "server", server->name);

@@ -34,8 +34,7 @@ void allowed_print(const struct allowance *a, struct buf *out)
 	jw_kv_bool(&w, "edits", a->edits);
 	jw_kv_bool(&w, "by_person", a->by_person);
 	jw_kv_int(&w, "wall_ms", a->wall_ms);
-	jw_key(&w, "grants");
-	jw_array(&w);
+	jw_kv_array(&w, "grants");
 	for (size_t i = 0; i < a->grants.n; i++)
 		jw_cstr(&w, a->grants.item[i]);
 	jw_end(&w);

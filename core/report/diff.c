@@ -587,8 +587,7 @@ static void print_json(const struct diff *d, struct buf *out)
 	jw_init(&w, out, false);
 	jw_object(&w);
 	jw_kv_bool(&w, "same", d->n == 0);
-	jw_key(&w, "entries");
-	jw_array(&w);
+	jw_kv_array(&w, "entries");
 	for (size_t i = 0; i < d->n; i++)
 		json_entry(&w, &d->entry[i]);
 	jw_end(&w);

@@ -63,8 +63,7 @@ void render_json(const struct report *r, const struct render_options *o,
 	jw_kv_bool(&w, "dry_run", r->dry_run);
 	jw_kv_bool(&w, "success", report_success(r));
 	jw_kv_cstr(&w, "summary", report_summary(r, &arena));
-	jw_key(&w, "step_results");
-	jw_array(&w);
+	jw_kv_array(&w, "step_results");
 	for (size_t i = 0; i < r->n_steps; i++)
 		print_step(&w, &r->steps[i], o);
 	jw_end(&w);

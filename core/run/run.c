@@ -102,8 +102,7 @@ static void write_facts(struct run *r, struct jw *w)
 		jw_kv_cstr(w, "leash", r->leash.source);
 	if (r->loop.signal)
 		jw_kv_cstr(w, "ended_by", signal_name(r->loop.signal));
-	jw_key(w, "warnings");
-	jw_array(w);
+	jw_kv_array(w, "warnings");
 	for (size_t i = 0; i < r->warnings.n; i++)
 		jw_cstr(w, r->warnings.item[i]);
 	jw_end(w);

@@ -84,8 +84,7 @@ void tool_result_fail(struct tool_result *r, const char *fmt, ...)
 void tool_result_members(const struct tool_result *r, bool structured,
 			 struct jw *w)
 {
-	jw_key(w, "content");
-	jw_array(w);
+	jw_kv_array(w, "content");
 	jw_object(w);
 	jw_kv_cstr(w, "type", "text");
 	jw_kv_str(w, "text", buf_str(&r->text));

@@ -185,8 +185,7 @@ static void write_all(struct deadlines *d, const char *file, bool exists,
 	}
 	jw_kv_int(&w, "coming", (int64_t)(d->n - past));
 	jw_kv_int(&w, "past", (int64_t)past);
-	jw_key(&w, "items");
-	jw_array(&w);
+	jw_kv_array(&w, "items");
 	for (size_t i = 0; i < d->n; i++)
 		write_item(d, &d->item[i], &w, &ret->text);
 	jw_end(&w);

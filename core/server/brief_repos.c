@@ -49,8 +49,7 @@ const struct field brief_repos_output[] = {
 
 static void write_head(const struct repos_tree *t, struct jw *w)
 {
-	jw_key(w, "head");
-	jw_object(w);
+	jw_kv_object(w, "head");
 	jw_kv_cstr(w, "id", t->id);
 	jw_kv_cstr(w, "subject", t->subject);
 	jw_kv_cstr(w, "time", t->time);
@@ -59,8 +58,7 @@ static void write_head(const struct repos_tree *t, struct jw *w)
 
 static void write_upstream(const struct repos_tree *t, struct jw *w)
 {
-	jw_key(w, "upstream");
-	jw_object(w);
+	jw_kv_object(w, "upstream");
 	jw_kv_cstr(w, "name", t->upstream);
 	if (t->has_distance) {
 		jw_kv_int(w, "ahead", (int64_t)t->ahead);
@@ -83,8 +81,7 @@ static void write_tree(const struct repos_tree *t, struct jw *w)
 		jw_kv_cstr(w, "operation", t->operation);
 	if (t->has_head)
 		write_head(t, w);
-	jw_key(w, "changes");
-	jw_object(w);
+	jw_kv_object(w, "changes");
 	jw_kv_int(w, "staged", (int64_t)c->staged);
 	jw_kv_int(w, "modified", (int64_t)c->modified);
 	jw_kv_int(w, "untracked", (int64_t)c->untracked);

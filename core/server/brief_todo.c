@@ -274,8 +274,7 @@ static int compare(const void *a, const void *b)
 static void write_tags(struct jw *w, const char *key, struct str text,
 		       char sign)
 {
-	jw_key(w, key);
-	jw_array(w);
+	jw_kv_array(w, key);
 	while (text.n) {
 		struct str word = str_cut(&text, ' ');
 
@@ -374,8 +373,7 @@ static void write_all(const struct todo *t, const char *file, bool exists,
 	jw_kv_int(&w, "overdue", (int64_t)t->overdue);
 	jw_kv_int(&w, "due_today", (int64_t)t->due_today);
 	jw_kv_bool(&w, "truncated", t->open > t->n);
-	jw_key(&w, "items");
-	jw_array(&w);
+	jw_kv_array(&w, "items");
 	for (size_t i = 0; i < t->n; i++)
 		write_item(t, &t->item[i], &w);
 	jw_end(&w);

@@ -18,8 +18,7 @@ static void write_field(const struct field *f, struct jw *w)
 {
 	bool is_array = f->type == FIELD_STRINGS || f->type == FIELD_OBJECTS;
 
-	jw_key(w, f->name);
-	jw_object(w);
+	jw_kv_object(w, f->name);
 	jw_kv_cstr(w, "description", f->help);
 	if (f->type == FIELD_OBJECT) {
 		write_object(f + 1, w);
@@ -30,8 +29,7 @@ static void write_field(const struct field *f, struct jw *w)
 	if (f->type == FIELD_DATE)
 		jw_kv_cstr(w, "format", "date");
 	if (is_array) {
-		jw_key(w, "items");
-		jw_object(w);
+		jw_kv_object(w, "items");
 		if (f->type == FIELD_OBJECTS)
 			write_object(f + 1, w);
 		else
@@ -62,8 +60,7 @@ static void write_required(const struct field *first, struct jw *w)
 		if (!f->required)
 			continue;
 		if (!any) {
-			jw_key(w, "required");
-			jw_array(w);
+			jw_kv_array(w, "required");
 		}
 		any = true;
 		jw_cstr(w, f->name);
@@ -78,8 +75,7 @@ static void write_object(const struct field *first, struct jw *w)
 	if (!first->name)
 		first = NULL;
 	jw_kv_cstr(w, "type", "object");
-	jw_key(w, "properties");
-	jw_object(w);
+	jw_kv_object(w, "properties");
 	for (const struct field *f = first; f; f = next(f))
 		write_field(f, w);
 	jw_end(w);

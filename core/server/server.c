@@ -187,8 +187,7 @@ static void write_tool(const struct mcp_revision *r, const struct tool *t,
 		fields_schema(t->output, w);
 	}
 	if (since(r, "2025-03-26")) {
-		jw_key(w, "annotations");
-		jw_object(w);
+		jw_kv_object(w, "annotations");
 		jw_kv_cstr(w, "title", t->title);
 		jw_kv_bool(w, "readOnlyHint", true);
 		jw_kv_bool(w, "destructiveHint", false);
@@ -210,8 +209,7 @@ static void on_tools_list(const struct exchange *x)
 		return;
 	}
 	begin_result(x, &w);
-	jw_key(&w.jw, "tools");
-	jw_array(&w.jw);
+	jw_kv_array(&w.jw, "tools");
 	for (const struct tool *t = x->s->info->tools; t->name; t++)
 		write_tool(x->revision, t, &w.jw);
 	jw_end(&w.jw);

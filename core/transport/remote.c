@@ -298,8 +298,7 @@ static void write_statuses(const struct remote *r, struct jw *w)
 {
 	char name[16];
 
-	jw_key(w, "status");
-	jw_object(w);
+	jw_kv_object(w, "status");
 	for (size_t i = 0; i < r->n_status; i++) {
 		snprintf(name, sizeof(name), "%d", r->status[i].status);
 		jw_key(w, name);
@@ -313,8 +312,7 @@ static void remote_facts(const struct transport *t, struct jw *w)
 	const struct remote *r = (const struct remote *)t;
 
 	jw_kv_str(w, "url", buf_str(&r->route.shown));
-	jw_key(w, "http");
-	jw_object(w);
+	jw_kv_object(w, "http");
 	jw_kv_cstr(w, "library", http_library());
 	jw_kv_cstr(w, "transport",
 		   r->era.is_sse ? "http+sse" : "streamable-http");

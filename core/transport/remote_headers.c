@@ -129,8 +129,7 @@ static void write_meta(const struct post *p, struct jw *w)
 	struct scan_iter it;
 	struct str meta;
 
-	jw_key(w, "_meta");
-	jw_object(w);
+	jw_kv_object(w, "_meta");
 	if (!scan_get(p->params, "_meta", &meta))
 		meta = STR("{}");
 	scan_iter_init(&it, meta);
@@ -156,8 +155,7 @@ void tools_write_request(const struct post *like, const char *id,
 	jw_kv_cstr(&w, "jsonrpc", "2.0");
 	jw_kv_cstr(&w, "id", id);
 	jw_kv_cstr(&w, "method", "tools/list");
-	jw_key(&w, "params");
-	jw_object(&w);
+	jw_kv_object(&w, "params");
 	if (cursor.p)
 		jw_kv_raw(&w, "cursor", cursor);
 	write_meta(like, &w);

@@ -137,8 +137,7 @@ void taken_write_error(const struct post *p, int64_t code, struct str message,
 	struct jw w;
 
 	begin_answer(p, out, &w);
-	jw_key(&w, "error");
-	jw_object(&w);
+	jw_kv_object(&w, "error");
 	jw_kv_int(&w, "code", code);
 	jw_kv_str(&w, "message", message);
 	jw_end(&w);

@@ -282,8 +282,7 @@ static void write_result(struct session *s, const struct question *a,
 	rpc_begin_result(&w, &s->out, id);
 	jw_object(&w.jw);
 	copy_members(&w.jw, result, meta_too);
-	jw_key(&w.jw, "_meta");
-	jw_object(&w.jw);
+	jw_kv_object(&w.jw, "_meta");
 	if (scan_get_some(result, "_meta", &meta))
 		copy_members(&w.jw, meta, related_too);
 	jw_kv_raw(&w.jw, related, task);

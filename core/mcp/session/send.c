@@ -15,8 +15,7 @@ static void write_modern_meta(struct session *s, struct jw *w)
 		mcp_revision_find(str_of(s->date));
 
 	jw_kv_cstr(w, META("protocolVersion"), s->date);
-	jw_key(w, META("clientInfo"));
-	jw_object(w);
+	jw_kv_object(w, META("clientInfo"));
 	jw_kv_cstr(w, "name", s->opt.client_name);
 	jw_kv_cstr(w, "version", s->opt.client_version);
 	jw_end(w);
@@ -88,8 +87,7 @@ static void write_params(struct session *s, const struct request *r,
 			jw_kv_raw(w, "params", given);
 		return;
 	}
-	jw_key(w, "params");
-	jw_object(w);
+	jw_kv_object(w, "params");
 	copy_params(s, r, given, w);
 	write_round(r, w);
 	write_meta(s, r, given, w);

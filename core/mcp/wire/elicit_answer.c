@@ -167,8 +167,7 @@ static int missing(const struct elicit *e, const struct elicit_field *f,
 static int write_content(const struct elicit *e, struct str values,
 			 struct jw *w, struct err *why)
 {
-	jw_key(w, "content");
-	jw_object(w);
+	jw_kv_object(w, "content");
 	for (size_t i = 0; i < e->n_fields; i++) {
 		const struct elicit_field *f = &e->fields[i];
 		struct str v = given(f, values);

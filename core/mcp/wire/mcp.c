@@ -72,8 +72,7 @@ void mcp_revision_list(struct buf *out)
 static void write_peer(struct jw *w, const char *key, struct str name,
 		       struct str version)
 {
-	jw_key(w, key);
-	jw_object(w);
+	jw_kv_object(w, key);
 	jw_kv_str(w, "name", name);
 	jw_kv_str(w, "version", version);
 	jw_end(w);
@@ -133,8 +132,7 @@ void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 		if (d->elicit_form && strcmp(revision->date, "2025-06-18") >= 0)
 			write_empty(w, "elicitation");
 	} else if (d->elicit_form || d->elicit_url) {
-		jw_key(w, "elicitation");
-		jw_object(w);
+		jw_kv_object(w, "elicitation");
 		if (d->elicit_form)
 			write_empty(w, "form");
 		if (d->elicit_url)
@@ -142,8 +140,7 @@ void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 		jw_end(w);
 	}
 	if (d->tasks && revision->era == MCP_ERA_PER_REQUEST) {
-		jw_key(w, "extensions");
-		jw_object(w);
+		jw_kv_object(w, "extensions");
 		write_empty(w, "io.modelcontextprotocol/tasks");
 		jw_end(w);
 	}

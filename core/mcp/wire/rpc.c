@@ -231,8 +231,7 @@ void rpc_write_error(struct buf *out, const struct rpc_id *id, int64_t code,
 
 	begin(&w, out);
 	write_id(&w, id);
-	jw_key(&w.jw, "error");
-	jw_object(&w.jw);
+	jw_kv_object(&w.jw, "error");
 	jw_kv_int(&w.jw, "code", code);
 	jw_kv_cstr(&w.jw, "message", message);
 	if (data.p)
