@@ -2,13 +2,14 @@
 
 #include <assert.h>
 
+#include "core/base/clock.h"
 #include "core/base/digest.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/client/asks.h"
+#include "core/client/client.h"
 #include "core/mcp/wire/rpc.h"
 #include "core/run/env.h"
-#include "core/run/pool_doubt.h"
 #include "core/run/remotes.h"
 
 /* The probe takes no more than this part of the time that a step has. */
@@ -18,6 +19,8 @@
 #define MARGIN_MS 1000
 /* A step that waits whether a server is stuck gives that part of its time. */
 #define DOUBT_PART 2
+/* For the answer, unless a step waits that has less time. */
+#define DOUBT_MS 2000
 
 struct pool_server {
 	struct pool *pool;
@@ -38,7 +41,13 @@ struct pool_server {
 	uint64_t message_max, stderr_max, timeout_ms; /* largest of all */
 	uint64_t pause_ms, not_before_ns;	      /* of the next start */
 	struct loop_timer timer; /* something is to be freed, or started */
-	struct pool_doubt doubt;
+	struct {
+		const char *of; /* step that gave up its call; borrowed; NULL:
+				   there is no doubt */
+		struct client *asked;	/* NULL: no question is open */
+		uint64_t ticket;	/* of the question */
+		struct loop_timer late; /* the answer is */
+	} doubt;
 	const char *afresh; /* why the next start is not the first; in the
 			       arena; NULL: it is, or the last one left */
 	struct pool_server *next;
@@ -52,6 +61,97 @@ struct pool {
 	struct credentials *credentials;
 	struct pool_server *servers; /* owned */
 };
+
+/*
+ * ---- is a server stuck ----
+ *
+ * A step whose call is not answered in time leaves the server to the steps
+ * after it; those would wait in vain for a server that works on a single call
+ * at a time and never ends it. Before they begin, ask it for something that
+ * costs nothing: `ping`, or server/discover where there is no ping. Any answer,
+ * an error as well, shows that it works; without one it is stuck.
+ */
+
+static void conclude(struct pool_server *s, bool is_stuck);
+
+/* The client is gone: no question, no doubt. */
+static void clear_doubt(struct pool_server *s)
+{
+	loop_timer_clear(s->pool->ctx.loop, &s->doubt.late);
+	s->doubt.asked = NULL;
+	s->doubt.of = NULL;
+}
+
+static void on_late(void *arg)
+{
+	struct pool_server *s = arg;
+	struct client *c = s->doubt.asked;
+
+	s->doubt.asked = NULL;
+	client_cancel(c, s->doubt.ticket, NULL);
+	conclude(s, true);
+}
+
+static void on_answer(void *arg, const struct client_event *e)
+{
+	struct pool_server *s = arg;
+	struct client *c = s->doubt.asked;
+
+	if (!c || (e->type != CLIENT_RESULT && e->type != CLIENT_ERROR &&
+		   e->type != CLIENT_FAILED))
+		return;
+	clear_doubt(s);
+	/* a question that failed alone says that something is there */
+	if (client_is_open(c))
+		conclude(s, false);
+}
+
+static const char *question(const struct client *c)
+{
+	/* without state between requests there is no ping (PING-4) */
+	return client_server(c)->revision->era == MCP_ERA_PER_REQUEST
+		       ? "server/discover"
+		       : "ping";
+}
+
+/*
+ * Ask, where there is a doubt and no question yet. A client that is not ready
+ * is only slow to start: the doubt is forgotten.
+ */
+static void ask(struct pool_server *s)
+{
+	struct client_call call = {
+		.timeout_ms = 2 * DOUBT_MS,
+		.total_ms = 2 * DOUBT_MS,
+		.on_event = on_answer,
+		.arg = s,
+	};
+	struct loop *loop = s->pool->ctx.loop;
+	struct err ignored = ERR_INIT;
+
+	if (!s->doubt.of || s->doubt.asked)
+		return;
+	if (client_is_ready(s->client)) {
+		call.method = question(s->client);
+		s->doubt.asked = s->client;
+		if (client_call(s->client, &call, &s->doubt.ticket, &ignored) ==
+		    0) {
+			loop_timer_set(loop, &s->doubt.late,
+				       loop_now(loop) + DOUBT_MS * NS_PER_MS);
+			return;
+		}
+	}
+	clear_doubt(s);
+}
+
+/* Conclude in so many ms at most: a step waits for it. */
+static void hurry_doubt(struct pool_server *s, uint64_t ms)
+{
+	uint64_t at = loop_now(s->pool->ctx.loop) + ms * NS_PER_MS;
+
+	if (at < s->doubt.late.due_ns)
+		loop_timer_set(s->pool->ctx.loop, &s->doubt.late, at);
+}
 
 /* ---- one server ---- */
 
@@ -153,7 +253,7 @@ static struct pool_server *new_server(struct pool *p, const struct pool_user *u,
 static void free_server(struct pool_server *s)
 {
 	loop_timer_clear(s->pool->ctx.loop, &s->timer);
-	pool_doubt_clear(&s->doubt);
+	clear_doubt(s);
 	sampler_free(s->sampler);
 	client_free(s->client);
 	remote_server_free(s->remote);
@@ -174,7 +274,6 @@ static struct pool_server *find_server(struct pool *p, const unsigned char *key)
 }
 
 static void on_timer(void *arg);
-static void on_verdict(void *arg, bool is_stuck);
 
 static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 				      const unsigned char *key)
@@ -182,7 +281,7 @@ static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
 	struct pool_server *s = new_server(p, u, key);
 
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
-	pool_doubt_init(&s->doubt, p->ctx.loop, on_verdict, s);
+	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
 	s->next = p->servers;
 	p->servers = s;
 	return s;
@@ -274,7 +373,7 @@ static void on_server_ended(struct pool_server *s)
 {
 	struct pool_user *starter = s->starter, *last = s->last;
 
-	pool_doubt_clear(&s->doubt);
+	clear_doubt(s);
 	lengthen_pause(s);
 	note_why(s);
 	s->starter = s->last = NULL;
@@ -459,10 +558,9 @@ void pool_enter(struct pool *p, struct pool_user *u)
 		end = &(*end)->next;
 	*end = u;
 	u->is_entered = true;
-	if (pool_doubt_is_asked(&s->doubt)) {
-		pool_doubt_hurry(&s->doubt,
-				 u->plan->step->timeout_ms / DOUBT_PART);
-		return; /* on_verdict() goes on */
+	if (s->doubt.asked) {
+		hurry_doubt(s, u->plan->step->timeout_ms / DOUBT_PART);
+		return; /* conclude() goes on */
 	}
 	/* the server may have ended unseen */
 	if (s->client)
@@ -494,10 +592,8 @@ static void end_client(struct client *c, enum pool_end how, uint64_t grace_ms)
 		client_kill(c);
 }
 
-static void on_verdict(void *arg, bool is_stuck)
+static void conclude(struct pool_server *s, bool is_stuck)
 {
-	struct pool_server *s = arg;
-
 	if (!is_stuck) {
 		open_waiting(s);
 		return;
@@ -531,9 +627,9 @@ bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 		return false;
 	if (s->expected) {
 		if (was_open && how != POOL_CLOSE)
-			pool_doubt_raise(&s->doubt, u->name);
+			s->doubt.of = u->name;
 		if (!s->users)
-			pool_doubt_ask(&s->doubt, c);
+			ask(s);
 		return false;
 	}
 	if (u->is_entered)

@@ -11,8 +11,8 @@
  *
  * The last that leaves ends the server. One that ended by itself, that nothing
  * could be asked of, or that answers nothing after a call was given up
- * (core/run/pool_doubt.h), is started again for the next step; where it failed,
- * after a pause that doubles each time.
+ * is started again for the next step; where it failed, after a pause that
+ * doubles each time.
  */
 #ifndef CORE_RUN_POOL_H
 #define CORE_RUN_POOL_H
