@@ -5,22 +5,32 @@
  * logs that are appended to.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/err.h"
 #include "core/base/fd.h"
+#include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/loop.h"
 #include "core/base/mem.h"
 #include "core/base/outfile.h"
-#include "core/cli/command.h"
 #include "core/cli/child_run.h"
-#include "core/cli/exec_explain.h"
+#include "core/cli/command.h"
 #include "core/cli/exec_say.h"
 #include "core/cli/open_gate.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/policy_sources.h"
+#include "core/cli/put.h"
 #include "core/client/facts.h"
+#include "core/config/keys.h"
+#include "gate/gate.h"
 
 const struct option options_exec[] = {
 #include "core/cli/policy_options.def"
@@ -31,6 +41,392 @@ const struct option options_exec[] = {
 	{"json", 0, NULL, "with --explain: one JSON document"},
 	{0},
 };
+
+/* ---- --explain: the grants of a program, without starting it ---- */
+
+/* Bytes of "NAME" in "NAME=VALUE". */
+static struct str name_of(const char *variable)
+{
+	struct str rest = str_of(variable);
+
+	return str_cut(&rest, '=');
+}
+
+static void begin(struct buf *out, const char *name)
+{
+	buf_addf(out, "%-13s ", name);
+}
+
+static void visible(struct buf *out, const char *text)
+{
+	log_visible(out, str_of(text), false);
+}
+
+static void line(struct buf *out, const char *name, const char *text)
+{
+	begin(out, name);
+	visible(out, text);
+	buf_addc(out, '\n');
+}
+
+static void list_lines(struct buf *out, const char *name,
+		       const struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		line(out, i ? "" : name, list->item[i]);
+}
+
+static void list_line(struct buf *out, const char *name,
+		      const struct strlist *list, const char *more)
+{
+	if (!list->n)
+		return;
+	begin(out, name);
+	for (size_t i = 0; i < list->n; i++) {
+		buf_adds(out, i ? ", " : "");
+		visible(out, list->item[i]);
+	}
+	buf_addf(out, "%s\n", more);
+}
+
+/* Name the strongest access. */
+static const char *may(unsigned access)
+{
+	if (access & GATE_ACCESS_WRITE)
+		return access & GATE_ACCESS_READ ? "may write"
+						 : "may write only";
+	return access & GATE_ACCESS_RUN ? "may run" : "may read";
+}
+
+static void grant_lines(struct buf *out, const struct gate_explained *e)
+{
+	static const unsigned order[] = {GATE_ACCESS_WRITE, GATE_ACCESS_RUN,
+					 GATE_ACCESS_READ};
+	unsigned done = 0;
+
+	for (size_t k = 0; k < ARRAY_LEN(order); done |= order[k++]) {
+		for (size_t i = 0; i < e->n_grants; i++) {
+			const struct gate_grant *g = &e->grant[i];
+
+			if (!(g->access & order[k]) || g->access & done)
+				continue;
+			begin(out, may(g->access));
+			visible(out, g->path);
+			buf_addf(out, "%s (%s)",
+				 !g->is_folder		     ? ""
+				 : strcmp(g->path, "/") == 0 ? "…"
+							     : "/…",
+				 g->why);
+			if (g->secret)
+				buf_addf(out,
+					 ": %s holds keys, tokens or "
+					 "sessions",
+					 g->secret);
+			buf_addc(out, '\n');
+		}
+	}
+}
+
+/* Name three of the base folders as examples. */
+static void base_line(struct buf *out, const struct gate_explained *e)
+{
+	enum { SHOWN = 3 };
+	size_t shown = 0;
+
+	begin(out, "may use");
+	for (size_t i = 0; i < e->n_base && shown < SHOWN; i++) {
+		if (!e->base[i].is_folder)
+			continue;
+		buf_adds(out, shown++ ? ", " : "");
+		visible(out, e->base[i].path);
+	}
+	buf_addf(out,
+		 " and %zu more places of the system, like every program; "
+		 "--json lists them\n",
+		 e->n_base - shown);
+}
+
+static void size_text(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = {" B", "KiB", "MiB", "GiB", "TiB"};
+	size_t i = 0;
+
+	for (; i + 1 < ARRAY_LEN(units) && bytes && bytes % 1024 == 0; i++)
+		bytes /= 1024;
+	buf_addf(out, "%" PRIu64 "%s", bytes, units[i]);
+}
+
+static bool is_bound(const struct key *k)
+{
+	return k->section == SECTION_sandbox &&
+	       (k->type == KEY_SIZE_BYTES || k->type == KEY_COUNT ||
+		k->type == KEY_SECONDS);
+}
+
+static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
+{
+	return *(const uint64_t *)(const void *)((const char *)bounds +
+						 k->offset);
+}
+
+/* "{} processes" with the number; behind a bar stands the phrase for 0. */
+static void add_bound(struct buf *out, const struct key *k, uint64_t n)
+{
+	struct str none = str_of(k->said), phrase = str_cut(&none, '|'), head;
+
+	if (!n && none.p) {
+		buf_add(out, none.p, none.n);
+		return;
+	}
+	head = str_cut(&phrase, '{');
+	buf_add(out, head.p, head.n);
+	if (k->type == KEY_SIZE_BYTES)
+		size_text(out, n);
+	else
+		buf_addf(out, "%" PRIu64, n);
+	buf_add(out, phrase.p + 1, phrase.n - 1);
+}
+
+static void limits_line(struct buf *out, const struct gate_policy *bounds)
+{
+	size_t n, before = 0;
+	const struct key *keys = keys_all(&n);
+
+	begin(out, "limits");
+	for (size_t i = 0; i < n; i++) {
+		if (!is_bound(&keys[i]))
+			continue;
+		buf_adds(out, before++ ? ", " : "");
+		add_bound(out, &keys[i], bound_of(bounds, &keys[i]));
+	}
+	buf_addc(out, '\n');
+}
+
+/* Keys that no other line tells of, as they were asked for. */
+static void asked_lines(struct buf *out, const struct gate_policy *p)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+		struct strlist values;
+
+		if (k->section != SECTION_sandbox || !k->said || is_bound(k))
+			continue;
+		values = key_values(k, p, &arena);
+		if (k->type != KEY_BOOL)
+			list_lines(out, k->said, &values);
+		else if (values.n)
+			line(out, k->said, k->help);
+	}
+}
+
+static void env_line(struct buf *out, const char *const *env)
+{
+	if (!env || !env[0])
+		return;
+	buf_addf(out, "%-13s", "environment");
+	for (size_t i = 0; env[i]; i++) {
+		buf_addc(out, ' ');
+		log_visible(out, name_of(env[i]), false);
+	}
+	buf_addc(out, '\n');
+}
+
+static void start_line(struct buf *out, const struct gate_request *request,
+		       const struct gate_explained *e)
+{
+	AUTO(mem_freep)
+	char *real = request->cwd ? realpath(request->cwd, NULL) : NULL;
+
+	begin(out, "starts in");
+	visible(out, e->cwd ? e->cwd : "a private HOME");
+	if (real && (!e->cwd || strcmp(real, e->cwd) != 0)) {
+		buf_adds(out, ", because nothing in ");
+		visible(out, real);
+		buf_adds(out, " is granted");
+	}
+	buf_addc(out, '\n');
+}
+
+static void print_text(const struct gate_request *request,
+		       const struct strlist *projects,
+		       const struct gate_explained *e, struct buf *out)
+{
+	line(out, "program", e->program);
+	if (e->interpreter)
+		line(out, "interpreter", e->interpreter);
+	if (e->installation)
+		line(out, "installation", e->installation);
+	line(out, "user", e->user);
+	start_line(out, request, e);
+	list_lines(out, "project", projects);
+	grant_lines(out, e);
+	base_line(out, e);
+	list_line(out, "private", &e->private_places,
+		  ": writable, empty at first, gone afterwards");
+	list_line(out, "protected", &e->protect, ": only read, all the same");
+	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
+	list_line(out, "network", &e->net, "");
+	list_lines(out, "dropped", &e->dropped);
+	asked_lines(out, request->policy);
+	env_line(out, request->env);
+	limits_line(out, &e->bounds);
+	line(out, "profile", e->profile);
+	for (size_t i = 0; i < e->n_facts; i++)
+		buf_addf(out, "%s%-14s %s (%s)\n", i ? "" : "\n",
+			 e->facts[i].guarantee,
+			 gate_level_name(e->facts[i].level), e->facts[i].how);
+}
+
+static void access_json(struct jw *w, unsigned access)
+{
+	jw_kv_array(w, "access");
+	if (access & GATE_ACCESS_READ)
+		jw_cstr(w, "read");
+	if (access & GATE_ACCESS_WRITE)
+		jw_cstr(w, "write");
+	if (access & GATE_ACCESS_RUN)
+		jw_cstr(w, "run");
+	jw_end(w);
+}
+
+static void grants_json(struct jw *w, const char *name,
+			const struct gate_grant *grant, size_t n)
+{
+	jw_kv_array(w, name);
+	for (size_t i = 0; i < n; i++) {
+		const struct gate_grant *g = &grant[i];
+
+		jw_object(w);
+		jw_kv_cstr(w, "path", g->path);
+		access_json(w, g->access);
+		jw_kv_cstr(w, "why", g->why);
+		jw_kv_bool(w, "folder", g->is_folder);
+		if (g->secret)
+			jw_kv_cstr(w, "secret", g->secret);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+/* Bounds by the names of their fields; 0, no bound, is left out. */
+static void limits_json(struct jw *w, const struct gate_policy *bounds)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	jw_kv_object(w, "limits");
+	for (size_t i = 0; i < n; i++)
+		if (is_bound(&keys[i]) && bound_of(bounds, &keys[i]))
+			jw_kv_int(w, keys[i].field,
+				  (int64_t)bound_of(bounds, &keys[i]));
+	jw_end(w);
+}
+
+/* Keys that no other member tells of, as they were asked for. */
+static void policy_json(struct jw *w, const struct gate_request *request)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *const *env = request->env;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+		struct strlist values;
+
+		if (k->section != SECTION_sandbox || is_bound(k) ||
+		    k->type == KEY_WORD || k->type == KEY_STRING)
+			continue;
+		values = key_values(k, request->policy, &arena);
+		if (k->type == KEY_BOOL)
+			jw_kv_bool(w, k->name, values.n);
+		else if (k->type == KEY_CHOICE)
+			jw_kv_cstr(w, k->name,
+				   values.n ? values.item[0] : k->def);
+		else
+			jw_kv_list(w,
+				   k->type == KEY_PROGRAM_RULES ? "rules"
+								: k->name,
+				   &values);
+	}
+	jw_kv_array(w, "environment");
+	for (size_t i = 0; env && env[i]; i++)
+		jw_str(w, name_of(env[i]));
+	jw_end(w);
+}
+
+static void print_json(const struct gate_request *request,
+		       const struct strlist *projects,
+		       const struct gate_explained *e, struct buf *out)
+{
+	struct jw w;
+
+	jw_init(&w, out, true);
+	jw_object(&w);
+	jw_kv_cstr(&w, "program", e->program);
+	if (e->interpreter)
+		jw_kv_cstr(&w, "interpreter", e->interpreter);
+	if (e->installation)
+		jw_kv_cstr(&w, "installation", e->installation);
+	jw_kv_cstr(&w, "user", e->user);
+	if (e->cwd)
+		jw_kv_cstr(&w, "cwd", e->cwd);
+	jw_kv_list(&w, "projects", projects);
+	policy_json(&w, request);
+	jw_kv_cstr(&w, "profile", e->profile);
+	grants_json(&w, "grants", e->grant, e->n_grants);
+	grants_json(&w, "base", e->base, e->n_base);
+	jw_kv_list(&w, "private", &e->private_places);
+	jw_kv_list(&w, "protected", &e->protect);
+	jw_kv_list(&w, "hidden", &e->hidden);
+	jw_kv_list(&w, "network", &e->net);
+	jw_kv_list(&w, "dropped", &e->dropped);
+	limits_json(&w, &e->bounds);
+	facts_enforced(&w, "enforced", e->facts, e->n_facts);
+	jw_end(&w);
+	buf_addc(out, '\n');
+}
+
+/* Name on stderr the keys that can be read because an argument names them. */
+static void warn_keys_named(const struct gate_explained *e)
+{
+	for (size_t i = 0; i < e->n_grants; i++)
+		if (e->grant[i].is_argument && e->grant[i].secret)
+			log_warning("%s can be read, because an argument "
+				    "names it; %s holds keys, tokens or "
+				    "sessions",
+				    e->grant[i].path, e->grant[i].secret);
+}
+
+/*
+ * Print the grants of a request on stdout: as text, or as one JSON document.
+ * Values of variables are not printed.
+ */
+static int explain(struct gate *gate, const struct gate_request *request,
+		   const struct args *args, struct arena *arena,
+		   struct err *err)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const struct strlist projects =
+		policy_sources_projects(args, &request->policy->write, arena);
+	bool json = args_has(args, "json");
+	struct gate_explained e;
+
+	if (gate_explain(gate, request, arena, &e, err) < 0)
+		return -1;
+	warn_keys_named(&e);
+	if (json)
+		print_json(request, &projects, &e, &out);
+	else
+		print_text(request, &projects, &e, &out);
+	return put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err);
+}
+
+/* ---- the run ---- */
 
 static int write_report(const struct child_end *e, struct outfile *file,
 			struct err *err)
@@ -59,21 +455,6 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	return outfile_write_str(file, buf_str(&out), err);
 }
 
-static int explain(struct gate *gate, const struct gate_request *request,
-		   const struct args *args, struct arena *arena,
-		   struct err *err)
-{
-	const struct strlist projects =
-		policy_sources_projects(args, &request->policy->write, arena);
-	struct gate_explained e;
-
-	if (gate_explain(gate, request, arena, &e, err) < 0)
-		return -1;
-	exec_warn_arguments(&e);
-	return exec_explain(request, &projects, &e, args_has(args, "json"),
-			    err);
-}
-
 /* Warn of keys that arguments grant; errors show when the program starts. */
 static void warn_arguments(struct gate *gate,
 			   const struct gate_request *request,
@@ -88,7 +469,7 @@ static void warn_arguments(struct gate *gate,
 		any |= request->cwd_required ||
 		       access(request->argv[i], F_OK) == 0;
 	if (any && gate_explain(gate, request, arena, &e, &ignored) == 0)
-		exec_warn_arguments(&e);
+		warn_keys_named(&e);
 }
 
 static int run_one(struct gate *gate, const struct gate_request *request,
