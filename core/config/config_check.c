@@ -18,7 +18,7 @@ static void check_refs(struct config_file *file, const struct env_refs *refs)
 		struct err err = ERR_INIT;
 		struct strlist words;
 
-		if (ref->source == ENV_FROM_CMD &&
+		if (ref->source == SECRET_CMD &&
 		    secret_split_words(str_of(ref->from), &file->arena, &words,
 				       &err) < 0)
 			findings_addf(&file->findings, false, ref->line,
@@ -148,11 +148,6 @@ static void visit(struct config_file *file,
 	}
 }
 
-_Static_assert((int)SECRET_ENV == (int)ENV_FROM_ENV &&
-		       (int)SECRET_FILE == (int)ENV_FROM_FILE &&
-		       (int)SECRET_CMD == (int)ENV_FROM_CMD,
-	       "sources of credentials are numbered alike");
-
 static void check_lengths(struct config_file *file, const struct env_refs *refs)
 {
 	for (size_t i = 0; i < refs->n; i++) {
@@ -160,9 +155,9 @@ static void check_lengths(struct config_file *file, const struct env_refs *refs)
 		const struct env_ref *ref = &refs->item[i];
 		struct err err = ERR_INIT;
 
-		if (ref->source == ENV_FROM_CMD ||
-		    secret_resolve((enum secret_source)ref->source, ref->from,
-				   NULL, &value, &err) < 0 ||
+		if (ref->source == SECRET_CMD ||
+		    secret_resolve(ref->source, ref->from, NULL, &value, &err) <
+			    0 ||
 		    value.n >= LIMIT_SECRET_SCRUB_MIN)
 			continue;
 		findings_addf(&file->findings, true, ref->line, ref->col,

@@ -70,13 +70,13 @@ static void add_ref(struct rows *r, const struct env_ref *ref)
 	if (!ref->from)
 		return;
 	switch (ref->source) {
-	case ENV_FROM_CMD:
+	case SECRET_CMD:
 		add(r, STARTS, ref->from);
 		break;
-	case ENV_FROM_FILE:
+	case SECRET_FILE:
 		add(r, CREDENTIAL, ref->from);
 		break;
-	case ENV_FROM_ENV:
+	case SECRET_ENV:
 		add(r, CREDENTIAL, arena_printf(r->arena, "$%s", ref->from));
 		break;
 	}

@@ -48,7 +48,7 @@ static void add_ref(struct names *n, const struct env_ref *ref)
 	struct err ignored = ERR_INIT;
 	struct strlist words;
 
-	if (ref->from && ref->source == ENV_FROM_CMD &&
+	if (ref->from && ref->source == SECRET_CMD &&
 	    path_words(ref->from, n->folder, n->arena, &words, &ignored) == 0)
 		add(n, words.item[0]);
 }

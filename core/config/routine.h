@@ -15,13 +15,14 @@
 #include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/config/findings.h"
+#include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
 
 /* A credential reference: where a value comes from, never the value. */
 struct env_ref {
 	const char *name; /* of the variable of the child */
-	enum env_source { ENV_FROM_ENV, ENV_FROM_FILE, ENV_FROM_CMD } source;
+	enum secret_source source;
 	const char *from; /* variable, path, or command line */
 	uint32_t line, col;
 };

@@ -106,7 +106,7 @@ void read_ENV(struct loader *l, const struct key *k,
 
 static void set_reference(struct loader *l, const struct key *k,
 			  const struct toml_member *m, struct env_ref *ref,
-			  enum env_source source)
+			  enum secret_source source)
 {
 	if (!load_is_filled(l, k, &m->value))
 		return;
@@ -119,7 +119,7 @@ void read_REF_ENV(struct loader *l, const struct key *k,
 {
 	struct env_ref *ref = object;
 
-	set_reference(l, k, m, ref, ENV_FROM_ENV);
+	set_reference(l, k, m, ref, SECRET_ENV);
 	if (ref->from && !is_variable(ref->from)) {
 		load_error(l, m->value.line, m->value.col,
 			   "not a name of a variable");
@@ -132,7 +132,7 @@ void read_REF_FILE(struct loader *l, const struct key *k,
 {
 	struct env_ref *ref = object;
 
-	set_reference(l, k, m, ref, ENV_FROM_FILE);
+	set_reference(l, k, m, ref, SECRET_FILE);
 	if (ref->from)
 		load_expand(l, k, EXPAND_PATH, &m->value, &ref->from);
 }
@@ -140,5 +140,5 @@ void read_REF_FILE(struct loader *l, const struct key *k,
 void read_REF_CMD(struct loader *l, const struct key *k,
 		  const struct toml_member *m, void *object)
 {
-	set_reference(l, k, m, object, ENV_FROM_CMD);
+	set_reference(l, k, m, object, SECRET_CMD);
 }

@@ -89,15 +89,14 @@ static void look_at_refs(struct doctor *d, const char *step,
 
 		named.name = arena_printf(d->arena, "%s %s", step,
 					  refs->item[i].name);
-		if (ref->source == ENV_FROM_CMD) {
+		if (ref->source == SECRET_CMD) {
 			look_at_command_ref(d, ref);
 			continue;
 		}
-		if (secret_resolve(ref->source == ENV_FROM_FILE ? SECRET_FILE
-								: SECRET_ENV,
-				   ref->from, NULL, &value, &err) < 0)
+		if (secret_resolve(ref->source, ref->from, NULL, &value, &err) <
+		    0)
 			doctor_add(d, "credential", ref->name, CHECK_FAILED,
-				   ref->source == ENV_FROM_FILE
+				   ref->source == SECRET_FILE
 					   ? "write the value into that file"
 					   : "set the variable where matins is "
 					     "started",
@@ -105,7 +104,7 @@ static void look_at_refs(struct doctor *d, const char *step,
 		else
 			look_at_length(d, ref->name, ref->from, value.n);
 		buf_wipe(&value);
-		if (ref->source == ENV_FROM_FILE)
+		if (ref->source == SECRET_FILE)
 			look_at_secret_file(d, ref);
 	}
 }

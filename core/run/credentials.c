@@ -208,19 +208,6 @@ int credentials_check_file(const struct credentials *c, const char *path,
 	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;
 }
 
-static enum secret_source source_of(const struct env_ref *ref)
-{
-	switch (ref->source) {
-	case ENV_FROM_ENV:
-		return SECRET_ENV;
-	case ENV_FROM_FILE:
-		return SECRET_FILE;
-	case ENV_FROM_CMD:
-		return SECRET_CMD;
-	}
-	return SECRET_ENV;
-}
-
 int credentials_value(struct credentials *c, const struct env_ref *ref,
 		      struct str *ret, struct err *err)
 {
@@ -238,8 +225,7 @@ int credentials_value(struct credentials *c, const struct env_ref *ref,
 			return c->values[i].failed ? -1 : 0;
 		}
 	}
-	if (secret_resolve(source_of(ref), ref->from, &runner, &text, err) <
-	    0) {
+	if (secret_resolve(ref->source, ref->from, &runner, &text, err) < 0) {
 		buf_wipe(&text);
 		v.failed = true;
 		v.err = *err;

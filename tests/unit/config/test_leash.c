@@ -84,8 +84,8 @@ TEST_IN(fixture, declared, default, exactly_what_is_named)
 {
 	struct fixture *f = *state;
 	const char *exec[] = {"git"}, *given[] = {"/bin/sh", "git"};
-	struct env_ref ref = {"T", ENV_FROM_CMD, "pass show 'a b'", 0, 0};
-	struct env_ref variable = {"U", ENV_FROM_ENV, "NAME", 0, 0};
+	struct env_ref ref = {"T", SECRET_CMD, "pass show 'a b'", 0, 0};
+	struct env_ref variable = {"U", SECRET_ENV, "NAME", 0, 0};
 	struct server server = {.name = "s", .command = "node"};
 	struct step step = {.name = "a", .command = "date"};
 	struct routine routine = {.name = "r", .steps = &step, .n_steps = 1};

@@ -133,7 +133,7 @@ TEST_IN(fixture, load, whole_example, fields)
 	assert_int_equal(s->timeout_ms, 60000);
 	assert_int_equal(s->env.n, 1);
 	assert_string_equal(s->env.item[0].name, "MY_TOKEN");
-	assert_int_equal(s->env.item[0].source, ENV_FROM_FILE);
+	assert_int_equal(s->env.item[0].source, SECRET_FILE);
 	assert_string_equal(s->env.item[0].from, "~/.keys/mytoken");
 	assert_false(s->parallel);
 	s = &r->steps[1];
@@ -339,8 +339,8 @@ TEST_IN(fixture, env, reference, exactly_one_source)
 			"}"));
 	env = &f->config.routines[0].steps[0].env;
 	assert_int_equal(env->n, 2);
-	assert_int_equal(env->item[0].source, ENV_FROM_ENV);
-	assert_int_equal(env->item[1].source, ENV_FROM_CMD);
+	assert_int_equal(env->item[0].source, SECRET_ENV);
+	assert_int_equal(env->item[1].source, SECRET_CMD);
 	assert_string_equal(env->item[1].from, "p s");
 	assert_int_equal(env->item[1].line, 5);
 	assert_error(f, step(f, "env = { A = {} }"), "5:13", "exactly one");
