@@ -2,21 +2,6 @@
 
 #include <stdarg.h>
 
-const char *check_level_name(enum check_level l)
-{
-	static const char *const names[] = {"ok", "warning", "failed"};
-
-	return names[l];
-}
-
-bool doctor_failed(const struct doctor *d)
-{
-	for (size_t i = 0; i < d->n; i++)
-		if (d->check[i].level == CHECK_FAILED)
-			return true;
-	return false;
-}
-
 void doctor_add(struct doctor *d, const char *area, const char *name,
 		enum check_level level, const char *remedy, const char *fmt,
 		...)

@@ -52,9 +52,5 @@ const char *doctor_program_remedy(const struct err *err) MUST_USE;
 /* "routine/step", or "servers.NAME" for a server that no step uses. */
 const char *doctor_row(struct doctor *d, const struct routine *routine,
 		       const struct step *step) MUST_USE;
-/* "ok", "warning", "failed"; static. */
-const char *check_level_name(enum check_level l) MUST_USE;
-/* Report whether a row is CHECK_FAILED. */
-bool doctor_failed(const struct doctor *d) MUST_USE;
 
 #endif
