@@ -149,13 +149,13 @@ static int open_config(struct list *l, const struct args *args, struct err *err)
 	const struct config_options options = {
 		.path = args_get(args, "config"),
 		.lax = args_has(args, "lax"),
+		.optional = true,
 	};
 
-	if (config_open(&options, &l->file, err) == 0) {
-		l->config = &l->file.config;
-		return 0;
-	}
-	return err->kind == ERR_UNKNOWN && !options.path ? 0 : -1;
+	if (config_open(&options, &l->file, err) < 0)
+		return -1;
+	l->config = l->file.path ? &l->file.config : NULL;
+	return 0;
 }
 
 /* A name that the configuration in use does not have. */

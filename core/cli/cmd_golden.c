@@ -232,12 +232,12 @@ static int open_config(struct work *w, bool needed, struct err *err)
 		.quiet = !needed,
 		.passive = !needed,
 		.routine = w->routine_name,
+		.optional = !needed,
 	};
-	int status = config_open(&options, &w->file, err);
 
-	if (status < 0 && (needed || err->kind != ERR_UNKNOWN || options.path))
+	if (config_open(&options, &w->file, err) < 0)
 		return -1;
-	if (status == 0 && w->routine_name)
+	if (w->file.path && w->routine_name)
 		w->routine = config_routine(&w->file.config, w->routine_name);
 	return 0;
 }

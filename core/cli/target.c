@@ -49,7 +49,7 @@ static void make_credentials(struct target *t)
 		.loop = &t->loop,
 		.gate = t->gate,
 		.scrub = t->scrub,
-		.policy = &t->cmd_policy,
+		.policy = &t->file.config.sandbox,
 		.config = &t->file.config,
 	});
 }
@@ -108,7 +108,7 @@ static int make_sampler(struct target *t, const struct args *args,
 		.cwd = args_has(args, "sampling")
 			       ? path_resolve(".", NULL, &t->arena)
 			       : t->file.config.dir,
-		.policy = &t->cmd_policy,
+		.policy = &t->file.config.sandbox,
 	};
 
 	if (!options.words.n)

@@ -37,7 +37,8 @@ struct target {
 	struct config_file file;
 	const struct config *config; /* NULL: there is none */
 	const char *name;	     /* name of the server, for people */
-	struct gate_policy policy, cmd_policy;
+	struct gate_policy policy; /* of the server; commands of references get
+				      that of the configuration */
 	struct gate_request request; /* request of a program */
 	const char *server;	     /* name in the configuration */
 	const char *url;	 /* URL of a remote server; NULL: a program */

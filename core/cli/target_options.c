@@ -56,23 +56,18 @@ static int open_config(struct target *t, const struct args *args,
 		       struct err *err)
 {
 	const char *server = t->server;
-	const char *path = args_get(args, "config");
 	const struct config_options options = {
-		.path = path,
+		.path = args_get(args, "config"),
 		.lax = args_has(args, "lax"),
 		.server = server,
 		/* read only [sandbox] of a whole configuration */
 		.routine = server ? NULL : "",
+		.optional = !server,
 	};
 
-	if (config_open(&options, &t->file, err) < 0) {
-		if (err->kind != ERR_UNKNOWN || server || path)
-			return -1;
-		config_release(&t->file);
-		t->file = (struct config_file){0};
-		return 0;
-	}
-	t->config = &t->file.config;
+	if (config_open(&options, &t->file, err) < 0)
+		return -1;
+	t->config = t->file.path ? &t->file.config : NULL;
 	return 0;
 }
 
@@ -290,7 +285,6 @@ int target_read_options(struct target *t, const struct args *args,
 		return -1;
 	if (t->config)
 		t->policy = t->config->sandbox;
-	t->cmd_policy = t->policy;
 	if (s)
 		from_server(t, s);
 	else if (t->url)

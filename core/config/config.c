@@ -433,8 +433,12 @@ int config_open(const struct config_options *options,
 	struct config_file *file = ret_file;
 
 	*file = (struct config_file){.arena = ARENA_INIT};
-	if (config_find(options, file, &fd, err) < 0 ||
-	    load(file, fd, options, err) < 0)
+	if (config_find(options, file, &fd, err) < 0)
+		return options->optional && !options->path &&
+				       err->kind == ERR_UNKNOWN
+			       ? 0
+			       : -1;
+	if (load(file, fd, options, err) < 0)
 		return -1;
 	if (config_allow(file, options, err) < 0)
 		return -1;

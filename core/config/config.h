@@ -39,6 +39,9 @@ struct config_options {
 	const char *routine;
 	const char *server;
 	bool policy_only; /* one policy: routine_load_policy() */
+	/* without a file, where `path` names none: succeed, and leave the path
+	   of the file NULL and its configuration empty */
+	bool optional;
 };
 
 struct config_file {
@@ -70,7 +73,8 @@ struct config_file {
  *
  * errors  ERR_CONFIG   the first error as "file:line:col: text"; all of them
  *			are in the findings (ERR_LIMIT for a bound)
- *	   ERR_UNKNOWN  there is no configuration; says where it looked
+ *	   ERR_UNKNOWN  there is no configuration, unless it is optional; says
+ *			where it looked
  *	   ERR_NOT_ALLOWED  it lay in the current folder, and nobody allowed it
  */
 int config_open(const struct config_options *options,
