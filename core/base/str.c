@@ -1,6 +1,7 @@
 #include "core/base/str.h"
 
 #include <endian.h>
+#include <stdio.h>
 #include <string.h>
 
 bool str_starts(struct str s, const char *prefix)
@@ -147,6 +148,18 @@ bool str_size_bytes(struct str s, uint64_t *ret_bytes)
 
 	return number_with_unit(s, units, ARRAY_LEN(units), 1, 1ULL << 62,
 				ret_bytes);
+}
+
+const char *str_size_text(uint64_t bytes, char text[STR_SIZE_BYTES])
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	size_t i = 0;
+
+	for (; i + 1 < ARRAY_LEN(units) && bytes && bytes % 1024 == 0; i++)
+		bytes /= 1024;
+	snprintf(text, STR_SIZE_BYTES, "%llu%s", (unsigned long long)bytes,
+		 units[i]);
+	return text;
 }
 
 static bool is_cont(char c)

@@ -68,6 +68,10 @@ bool str_uint64(struct str s, uint64_t *ret_value) MUST_USE;
 bool str_duration_ms(struct str s, uint64_t *ret_ms) MUST_USE;
 /* "64KiB", "512MiB", "2GiB", or a bare number of bytes. */
 bool str_size_bytes(struct str s, uint64_t *ret_bytes) MUST_USE;
+/* Write a size as str_size_bytes() reads it, in the largest unit that leaves no
+   rest; returns `text`. */
+#define STR_SIZE_BYTES 32
+const char *str_size_text(uint64_t bytes, char text[STR_SIZE_BYTES]) MUST_USE;
 
 /*
  * Length of the valid UTF-8 sequence at the start of s, 1 to 4, or 0 when

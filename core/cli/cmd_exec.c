@@ -146,16 +146,6 @@ static void base_line(struct buf *out, const struct gate_explained *e)
 		 e->n_base - shown);
 }
 
-static void size_text(struct buf *out, uint64_t bytes)
-{
-	static const char *const units[] = {" B", "KiB", "MiB", "GiB", "TiB"};
-	size_t i = 0;
-
-	for (; i + 1 < ARRAY_LEN(units) && bytes && bytes % 1024 == 0; i++)
-		bytes /= 1024;
-	buf_addf(out, "%" PRIu64 "%s", bytes, units[i]);
-}
-
 static bool is_bound(const struct key *k)
 {
 	return k->section == SECTION_sandbox &&
@@ -173,6 +163,7 @@ static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
 static void add_bound(struct buf *out, const struct key *k, uint64_t n)
 {
 	struct str none = str_of(k->said), phrase = str_cut(&none, '|'), head;
+	char size[STR_SIZE_BYTES];
 
 	if (!n && none.p) {
 		buf_add(out, none.p, none.n);
@@ -181,7 +172,7 @@ static void add_bound(struct buf *out, const struct key *k, uint64_t n)
 	head = str_cut(&phrase, '{');
 	buf_add(out, head.p, head.n);
 	if (k->type == KEY_SIZE_BYTES)
-		size_text(out, n);
+		buf_adds(out, str_size_text(n, size));
 	else
 		buf_addf(out, "%" PRIu64, n);
 	buf_add(out, phrase.p + 1, phrase.n - 1);

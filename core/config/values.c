@@ -290,17 +290,16 @@ static void add_bound(struct buf *out, enum key_type type, uint64_t v)
 		{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}, {0}};
 	static const struct scale seconds[] = {
 		{3600, "h"}, {60, "m"}, {1, "s"}, {0}};
-	static const struct scale sizes[] = {{UINT64_C(1) << 30, "GiB"},
-					     {UINT64_C(1) << 20, "MiB"},
-					     {UINT64_C(1) << 10, "KiB"},
-					     {1, "B"},
-					     {0}};
 	static const struct scale plain[] = {{1, ""}, {0}};
-	const struct scale *s = type == KEY_DURATION_MS	 ? times
-				: type == KEY_SECONDS	 ? seconds
-				: type == KEY_SIZE_BYTES ? sizes
-							 : plain;
+	const struct scale *s = type == KEY_DURATION_MS ? times
+				: type == KEY_SECONDS	? seconds
+							: plain;
+	char size[STR_SIZE_BYTES];
 
+	if (type == KEY_SIZE_BYTES) {
+		buf_adds(out, str_size_text(v, size));
+		return;
+	}
 	while (s[1].factor && (!v || v % s->factor))
 		s++;
 	buf_addf(out, "%llu%s", (unsigned long long)(v / s->factor), s->suffix);

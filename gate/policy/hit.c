@@ -9,20 +9,6 @@
  */
 #define CPU_SHARE 2
 
-/* "64MiB": the largest unit that leaves no rest. */
-static const char *size_text(uint64_t bytes, char text[32])
-{
-	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-	size_t i = 0;
-
-	while (i + 1 < ARRAY_LEN(units) && bytes && bytes % 1024 == 0) {
-		bytes /= 1024;
-		i++;
-	}
-	snprintf(text, 32, "%llu%s", (unsigned long long)bytes, units[i]);
-	return text;
-}
-
 PRINTF(2, 3) static void add(struct hits *h, const char *format, ...)
 {
 	va_list args;
@@ -37,14 +23,14 @@ PRINTF(2, 3) static void add(struct hits *h, const char *format, ...)
 static void find_memory(const struct gate_policy *b, const struct hit_end *end,
 			struct hits *h)
 {
-	char size[32];
+	char size[STR_SIZE_BYTES];
 
 	if (!b->memory_bytes || !end->oom_kills)
 		return;
 	add(h,
 	    "memory: the tree wanted more than %s, %llu process%s killed; "
 	    "raise sandbox.memory (--memory)",
-	    size_text(b->memory_bytes, size),
+	    str_size_text(b->memory_bytes, size),
 	    (unsigned long long)end->oom_kills,
 	    end->oom_kills == 1 ? " was" : "es were");
 }
@@ -82,14 +68,14 @@ static void find_cpu(const struct gate_policy *b, const struct hit_end *end,
 static void find_file_size(const struct gate_policy *b,
 			   const struct hit_end *end, struct hits *h)
 {
-	char size[32];
+	char size[STR_SIZE_BYTES];
 
 	if (!b->file_size_bytes || end->signal != SIGXFSZ)
 		return;
 	add(h,
 	    "file_size: the program wrote a file beyond %s; raise "
 	    "sandbox.file_size (--file-size)",
-	    size_text(b->file_size_bytes, size));
+	    str_size_text(b->file_size_bytes, size));
 }
 
 void hits_find(const struct gate_policy *bounds, const struct hit_end *end,

@@ -174,6 +174,29 @@ TEST(sizes, with_units, are_bytes)
 	assert_int_equal(bytes, 7);
 }
 
+TEST(sizes, as_text, have_the_largest_unit_without_rest)
+{
+	static const struct {
+		uint64_t value;
+		const char *text;
+	} row[] = {
+		{0, "0B"},
+		{1000, "1000B"},
+		{1024, "1KiB"},
+		{1025, "1025B"},
+		{64ULL << 20, "64MiB"},
+		{1536ULL << 20, "1536MiB"},
+		{1ULL << 40, "1TiB"},
+		{1ULL << 62, "4194304TiB"},
+		{UINT64_MAX, "18446744073709551615B"},
+	};
+	char text[STR_SIZE_BYTES];
+
+	for (size_t i = 0; i < ARRAY_LEN(row); i++)
+		assert_string_equal(str_size_text(row[i].value, text),
+				    row[i].text);
+}
+
 /* The sequence for a code point, by the definition; 0 for surrogates. */
 static size_t encode(uint32_t c, char out[4])
 {
