@@ -40,7 +40,7 @@ struct gate_child {
 	struct watch watch;
 	struct arena arena;	  /* of the rules */
 	struct programs programs; /* rules that its tree is held to */
-	struct may_run *may_run;  /* NULL: not known, no rule enforces it */
+	struct may_run *may_run;  /* NULL: what may run was not noted */
 	size_t n_may_run;
 	const char *path, *cwd; /* texts of the gate */
 	const char *exec_row[1];

@@ -72,8 +72,7 @@ static const char *landlock_text(struct machine *m)
 			buf_addf(&text, " %u", i + 1);
 	landlock_missing(abi, &missing);
 	if (missing.n)
-		buf_addf(&text, "; not restricted by it: %s",
-			 buf_cstr(&missing));
+		buf_addf(&text, "; it cannot restrict: %s", buf_cstr(&missing));
 	return arena_strdup(&m->gate->arena, buf_cstr(&text));
 }
 

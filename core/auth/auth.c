@@ -392,7 +392,8 @@ static enum authorizer_verdict step_up(struct refusal *r)
 			       "those that were given already");
 	if (r->tries->forbidden > FORBIDDEN_MAX ||
 	    r->tries->unauthorized > UNAUTHORIZED_MAX)
-		return deny(r, "the server wants more rights again and again");
+		return deny(r,
+			    "the server asks for more rights again and again");
 	free(a->wanted);
 	a->wanted = mem_strdup(all);
 	return begin_flow(r, FLOW_KIND_AUTHORIZE, all);

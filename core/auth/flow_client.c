@@ -42,14 +42,14 @@ int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 static int count_other(struct flow *f, struct err *err)
 {
 	if (f->others++ == 0)
-		say(f, "an answer came that is not to this login (its state "
-		       "is another); the wait goes on");
+		say(f, "an answer came that belongs to another login (its "
+		       "state differs); the wait goes on");
 	if (f->others < OTHERS_MAX)
 		return 0;
 	return err_set(err, ERR_PEER,
-		       "%d answers came that are not to this login (state): "
-		       "another program of this machine sends them to %s; try "
-		       "again",
+		       "%d answers came that belong to other logins (their "
+		       "state differs): another program of this machine sends "
+		       "them to %s; try again",
 		       OTHERS_MAX, f->redirect_uri);
 }
 

@@ -200,8 +200,8 @@ static int keep_key(struct flow *f, bool is_bound, struct err *err)
 
 	if (is_bound && !f->key)
 		return err_set(err, ERR_PEER,
-			       "the token is bound to a key, and none was "
-			       "sent");
+			       "the token is bound to a key, and this login "
+			       "sent none");
 	if (is_bound && crypto_key_write(f->key, &b, err) < 0)
 		return -1;
 	account_set(&f->account->dpop_key, is_bound ? buf_cstr(&b) : NULL);

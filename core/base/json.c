@@ -105,8 +105,9 @@ int json_read(struct str text, struct json **ret, struct err *err)
 		return -1;
 	tree = lib.cJSON_ParseWithLength(value.p, value.n);
 	if (!tree)
-		return err_set(err, ERR_SYNTAX,
-			       "a string in the JSON is half of a character");
+		return err_set(
+			err, ERR_SYNTAX,
+			"a string in the JSON has half of a surrogate pair");
 	*ret = (struct json *)tree;
 	return 0;
 }

@@ -81,16 +81,17 @@ static int cut_padding(enum base64 kind, struct str *text, struct err *err)
 
 	if (kind == BASE64_STANDARD) {
 		if (n % 4)
-			return err_set(
-				err, ERR_SYNTAX,
-				"%zu characters end inside of a Base64 group",
-				n);
+			return err_set(err, ERR_SYNTAX,
+				       "it ends in the middle of a Base64 "
+				       "group: %zu characters",
+				       n);
 		while (text->n - n < 2 && n && text->p[n - 1] == '=')
 			n--;
 	}
 	if (n % 4 == 1)
 		return err_set(err, ERR_SYNTAX,
-			       "%zu characters end inside of a Base64 group",
+			       "it ends in the middle of a Base64 group: %zu "
+			       "characters",
 			       n);
 	text->n = n;
 	return 0;

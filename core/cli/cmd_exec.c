@@ -141,7 +141,7 @@ static void base_line(struct buf *out, const struct gate_explained *e)
 		visible(out, e->base[i].path);
 	}
 	buf_addf(out,
-		 " and %zu more places of the system, like every program; "
+		 " and %zu more places of the system, as every program may; "
 		 "--json lists them\n",
 		 e->n_base - shown);
 }

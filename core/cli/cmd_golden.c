@@ -539,7 +539,8 @@ static void name_new_rules(const struct work *w, const struct golden *before,
 
 		if (!golden_has_rule(before, rule) &&
 		    !is_listed(&w->ignore, rule))
-			log_note("%s keeps the rule --ignore %s of that check",
+			log_note("%s now holds the rule --ignore %s of that "
+				 "check",
 				 w->path, rule);
 	}
 }

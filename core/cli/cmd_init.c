@@ -42,7 +42,8 @@ static void allow(const char *path)
 		log_warning("%s", err.msg);
 	/* a program that may write here can have been faster */
 	else if (strcmp(file.sha256, written) != 0)
-		log_warning("%s was changed just now, so it is not allowed",
+		log_warning("%s was changed after it was written, so it is "
+			    "not allowed; read it, then run matins allow",
 			    path);
 	else if (config_allow_keep(&file, false, &err) < 0)
 		log_warning("%s", err.msg);

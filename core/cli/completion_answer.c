@@ -14,12 +14,13 @@
 /* A command line up to the word that is completed. */
 struct line {
 	const struct command *all, *command;
-	struct str word;	 /* word to complete */
-	const struct option *of; /* the word is its value; NULL: it is none */
-	bool is_behind;		 /* the word stands behind "--" */
-	size_t n_behind;	 /* words before it there */
-	const char *routine;	 /* the last word that is no option */
-	size_t n_given;		 /* words before it that are no options */
+	struct str word; /* word to complete */
+	const struct option
+		*of;	     /* the word is the value of this; NULL: of none */
+	bool is_behind;	     /* the word stands behind "--" */
+	size_t n_behind;     /* words between "--" and it */
+	const char *routine; /* the last word that is no option */
+	size_t n_given;	     /* words before it that are no options */
 	const char *config, *server; /* values of -c and -s; NULL without */
 	struct arena arena;
 	struct config_file file;

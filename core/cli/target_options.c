@@ -60,7 +60,7 @@ static int open_config(struct target *t, const struct args *args,
 		.path = args_get(args, "config"),
 		.lax = args_has(args, "lax"),
 		.server = server,
-		/* read only [sandbox] of a whole configuration */
+		/* without a server only [sandbox] is read */
 		.routine = server ? NULL : "",
 		.optional = !server,
 	};

@@ -12,13 +12,13 @@
 
 enum tool_rigour {
 	TOOL_NO_CHECK, /* everything is a warning */
-	TOOL_CHECK,    /* but a missing argument */
+	TOOL_CHECK,    /* so is everything but a missing argument */
 	TOOL_STRICT,
 };
 
 /*
- * errors  ERR_SYNTAX  a violation that is no warning: the first; the others
- *		       were printed
+ * errors  ERR_SYNTAX  the first violation that is no warning; the others were
+ *		       printed
  */
 int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
 	     struct err *err) MUST_USE;

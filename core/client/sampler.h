@@ -36,7 +36,7 @@ struct sampler_options {
 	const struct scrub *scrub; /* may be NULL */
 	const char *name;	   /* of the server, for people */
 	struct strlist words;	   /* the program and its arguments */
-	const char *cwd; /* where it starts if it may; NULL: the gate decides */
+	const char *cwd; /* it starts there if it may; NULL: the gate decides */
 	const struct gate_policy *policy;
 };
 

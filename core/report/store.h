@@ -31,7 +31,7 @@ int store_put(const char *state_dir, const char *file, uint64_t generation,
 /*
  * Append a kept report to `out`.
  *
- * file    as given to store_put(); "" when an earlier version kept it
+ * file    as given to store_put(); "" for a report that an earlier version kept
  * errors  ERR_UNKNOWN  there is none (any more)
  *	   ERR_SYS, ERR_LIMIT
  */

@@ -125,9 +125,8 @@ struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
 	struct judgement j;
 
 	if (!str_trim(out).n)
-		j = no(REASON_NOT_JSON,
-		       "stdout is empty; one CallToolResult is due (" NEEDS_TOOL
-		       ")");
+		j = no(REASON_NOT_JSON, "stdout is empty; it must hold one "
+					"CallToolResult (" NEEDS_TOOL ")");
 	else if (scan_document(out, NULL, &value, &err) < 0)
 		j = not_json(err.msg, out, arena);
 	else if (scan_get_some(value, "jsonrpc", &inner) &&

@@ -412,8 +412,8 @@ static void answer(struct pool_server *s, const struct client_event *e)
 		client_answer_error(s->client, e->of->ask, RPC_INTERNAL_ERROR,
 				    "no person is here to ask");
 	else if (s->asks.is_unmet && !was_unmet)
-		log_warning("%s asked for what elicit = \"accept\" cannot "
-			    "answer, %s",
+		log_warning("%s asked a question that elicit = \"accept\" "
+			    "cannot answer; %s",
 			    server_text(s), buf_cstr(&says));
 	else
 		log_debug("%s", buf_cstr(&says));
@@ -479,7 +479,7 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open_arg = s->remote;
 		options.open_facts = remote_server_facts;
 		options.url = remote_server_url(s->remote);
-		/* the steps' own, as of a program's messages */
+		/* limits of the steps, as they hold for a program */
 		remote_server_limit(s->remote, s->message_max, s->timeout_ms);
 		context.scrub = remote_server_scrub(s->remote);
 	}

@@ -175,7 +175,7 @@ struct node *schema_node(struct schema *s, const struct jdoc *value,
 	}
 	if (node->nesting > LIMIT_SCHEMA_NESTING) {
 		node_fail(s, node, NULL, ERR_LIMIT,
-			  "more than %d subschemas within each other",
+			  "subschemas are nested more than %d deep",
 			  LIMIT_SCHEMA_NESTING);
 		return NULL;
 	}

@@ -109,7 +109,7 @@ static bool apply_scoped(struct run *r, struct frame *f)
 				"the schema refers to itself without end");
 	if (r->depth == LIMIT_SCHEMA_DEPTH)
 		return run_fail(r, ERR_LIMIT,
-				"too many subschemas within each other");
+				"subschemas are nested too deeply");
 	r->depth++;
 	if (f->node->tracks && !f->seen) {
 		seen_init(&own, f->value);

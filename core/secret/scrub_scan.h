@@ -40,7 +40,7 @@ struct scrub_scan {
 	size_t n_found, cap_found;
 };
 
-/* Place of a text, which decides in which ways it can be read; bits. */
+/* Where a text stands, which decides how it can be read; bits. */
 enum scrub_place {
 	SCRUB_BYTES = 1,
 	SCRUB_STRING = 2,  /* of JSON, where `\` is never literal */

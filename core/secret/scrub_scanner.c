@@ -3,8 +3,9 @@
  * looks at every third place whether four characters there are among those
  * that values begin with, and wakes up for them and for escapes. Awake it
  * reads unit by unit, and from the first four characters of a value on it
- * follows the automaton: once for values as they are, and for each coding in
- * as many lanes as there are places where a byte can begin.
+ * follows the automaton: once for values as they are, and for each coding
+ * (Base64, Base32, hex) once per bit at which a byte can begin. These are the
+ * lanes.
  */
 #include "core/secret/scrub_scanner.h"
 

@@ -20,7 +20,8 @@ enum scrub_coding {
 
 struct scrub_code {
 	unsigned bits; /* of one character */
-	unsigned step; /* between the places where a byte can begin, bits */
+	unsigned step; /* bits from one place where a byte can begin to the next
+			*/
 	unsigned step_shift; /* logarithm of step */
 };
 

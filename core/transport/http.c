@@ -505,7 +505,7 @@ int http_new(const struct http_options *options, struct http **ret,
 	}
 	if (!set_up_multi(h, options->connections_max)) {
 		http_free(h);
-		return err_set(err, ERR_UNKNOWN, "%s cannot be used",
+		return err_set(err, ERR_UNKNOWN, "%s could not be set up",
 			       curl_library_text());
 	}
 	*ret = h;

@@ -119,10 +119,11 @@ static int parse_string(struct leash_parse *lp, const char *member,
 
 	if (!scan_string(value, &text) || !text.n ||
 	    memchr(text.p, '\0', text.n))
-		return err_set(lp->err, ERR_CONFIG,
-			       "leash: %s.only: each row is a string that is "
-			       "not empty",
-			       member);
+		return err_set(
+			lp->err, ERR_CONFIG,
+			"leash: %s.only: each row must be a string that is "
+			"not empty",
+			member);
 	*ret = arena_strndup(lp->arena, text.p, text.n);
 	return 0;
 }

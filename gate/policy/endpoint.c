@@ -255,9 +255,10 @@ static int finish_address(const char *row, struct endpoint *e, struct err *err)
 			       row, text);
 	}
 	if (class == ADDRESS_NEVER)
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": no peer has this address (%s)",
-			       row, address_what(&e->address));
+		return err_set(
+			err, ERR_POLICY,
+			"net: \"%s\": no server can have this address (%s)",
+			row, address_what(&e->address));
 	return 0;
 }
 

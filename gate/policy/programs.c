@@ -83,7 +83,7 @@ static int judge_args(const struct gate_program_rule *rule,
 	if (i == want->n && (!exact || (!is_more && !c->is_cut)))
 		return 0;
 	buf_addf(&text, "%s; allowed %s ",
-		 is_more     ? "is another than allowed"
+		 is_more     ? "is not allowed there"
 		 : c->is_cut ? "there are more arguments than allowed"
 			     : "arguments are missing",
 		 exact ? "is exactly" : "are arguments that begin with");
@@ -507,7 +507,7 @@ static int judge_rule(const struct gate_program_rule *rule,
 		return -1;
 	if (!rule->package)
 		return 0;
-	assert(t); /* by the rule's own name: programs_check() */
+	assert(t); /* programs_check() wants a tool's name for it */
 	return judge_package(rule, t, c, err);
 }
 

@@ -44,7 +44,7 @@ struct conn {
 	struct lookup *lookup;
 	struct address address[LOOKUP_ADDRESSES];
 	size_t n_addresses, at;
-	enum proxy_outcome outcome; /* of the last address */
+	enum proxy_outcome outcome; /* of the last address that was tried */
 	uint64_t deadline_ns;	    /* 0 = none */
 	struct pipe *up, *down;	    /* to the server, to the client; owned */
 	short client_is, server_is; /* events that poll() found */

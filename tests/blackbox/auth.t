@@ -383,7 +383,7 @@ out_unlike "and nothing else is said" 'paste|waiting'
 scenario '{"server":true}'
 person 'http://127.0.0.1:1/callback?code=code-1&state=another' '{page}'
 exit_is "the answer to another question does not end it: 0" 0
-out_like "it is told as such" 'not to this login'
+out_like "it is told as such" 'belongs to another login'
 out_like "and the right one logs in" "^logged in to $url"
 
 # ---- wrong usage ----

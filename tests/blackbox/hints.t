@@ -235,7 +235,7 @@ END
 run_matins call t -c ask.toml --server s
 exit_is "the key elicit: exit status 1" 1
 run_matins run r -c ask.toml
-err_like "a step says so" 'elicit = "accept" cannot answer, .*Who\?'
+err_like "a step says so" 'elicit = "accept" cannot answer; .*Who\?'
 
 # ---- tools that hang on what is declared ----
 

@@ -67,7 +67,7 @@ struct request {
 	uint64_t total_ms;
 	uint64_t deadline_ns;	    /* restarted by progress */
 	uint64_t total_deadline_ns; /* never moved */
-	uint64_t due_ns;	    /* then the session does something */
+	uint64_t due_ns;	    /* of a parked one: when it goes on */
 	struct request_task task;   /* id.n = 0: none */
 
 	struct request_progress progress;

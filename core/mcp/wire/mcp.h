@@ -124,8 +124,8 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 	"stdout was a CallToolResult, so this is not an MCP server: in a " \
 	"routine leave out the key `tool`, and stdout is read as the result"
 /*
- * Is that text, or its beginning, a CallToolResult? Not strict: of a text that
- * is cut no more than the beginning is known.
+ * Does the text look like a CallToolResult? A text that was cut is judged by
+ * its beginning, so this may be wrong.
  */
 bool mcp_looks_like_result(struct str text) MUST_USE;
 

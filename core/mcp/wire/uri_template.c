@@ -249,7 +249,7 @@ static int add_variable(struct str text, const struct op *op,
 	return 0;
 }
 
-/* Find the last member of that name, compared as text. */
+/* Find the member of that name; where it occurs twice, the last. */
 static bool find_value(struct str values, struct str name, struct str *ret)
 {
 	char key[256];

@@ -23,9 +23,9 @@ bool uri_template_is(struct str text) MUST_USE;
 /*
  * Append the URI.
  *
- * values  a proved JSON object: strings, numbers, true and false stand for
- *	   themselves, arrays are lists, objects are name and value by turns;
- *	   null and what is not there is left out
+ * values  a JSON object that was checked: strings, numbers, true and false
+ *	   stand for themselves, arrays are lists, objects give a name and its
+ *	   value in turn; null and variables without a value are left out
  * errors  ERR_SYNTAX  the template is wrong, with the place, or a value does
  *		       not fit it; nothing is appended then
  */

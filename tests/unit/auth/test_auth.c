@@ -221,7 +221,7 @@ TEST(AZ_2, a_flood_of_other_states, ends_in_an_error)
 		send_answer(w, "code=theirs&state=x");
 	assert_true(w->has_failed);
 	assert_in_range(n, 50, 500);
-	world_expect(w, "(state)");
+	world_expect(w, "(their state differs)");
 	assert_int_equal(world_count(w, "POST /token"), 0);
 	world_end(w);
 }

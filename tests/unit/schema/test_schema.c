@@ -513,7 +513,7 @@ TEST(validate, deep_value, within_depth)
 	assert_true(str_ends(str_of(verdict(tree, nested("[", 255, "1", "]"))),
 			     "/0/0: is a number, must be null or an array"));
 	assert_string_equal(verdict(deeper, value),
-			    "! too many subschemas within each other");
+			    "! subschemas are nested too deeply");
 }
 
 TEST_FILE(NULL, release_fixture);
