@@ -72,16 +72,6 @@ char *arena_strdup(struct arena *a, const char *s)
 	return s ? arena_strndup(a, s, strlen(s)) : NULL;
 }
 
-char *arena_lower(struct arena *a, struct str s)
-{
-	char *copy = arena_strndup(a, s.p, s.n);
-
-	for (size_t i = 0; i < s.n; i++)
-		if (copy[i] >= 'A' && copy[i] <= 'Z')
-			copy[i] += 'a' - 'A';
-	return copy;
-}
-
 struct str arena_str(struct arena *a, struct str s)
 {
 	return (struct str){arena_strndup(a, s.p, s.n), s.n};

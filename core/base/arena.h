@@ -32,8 +32,6 @@ void *arena_alloc(struct arena *a, size_t n) MUST_USE;
 char *arena_strdup(struct arena *a, const char *s) MUST_USE;
 char *arena_strndup(struct arena *a, const char *s, size_t n) MUST_USE;
 struct str arena_str(struct arena *a, struct str s) MUST_USE;
-/* Copy with the letters A to Z in lower case. */
-char *arena_lower(struct arena *a, struct str s) MUST_USE;
 /* Copy a list and its strings. */
 struct strlist arena_strlist(struct arena *a, const struct strlist *list)
 	MUST_USE;

@@ -47,10 +47,21 @@ static int check_bytes(struct str text, struct err *err)
 	return 0;
 }
 
+/* Copy with the letters A to Z in lower case. */
+static char *copy_lower(struct arena *a, struct str s)
+{
+	char *copy = arena_strndup(a, s.p, s.n);
+
+	for (size_t i = 0; i < s.n; i++)
+		if (copy[i] >= 'A' && copy[i] <= 'Z')
+			copy[i] += 'a' - 'A';
+	return copy;
+}
+
 static int find_scheme(struct str name, struct arena *arena, struct url *u,
 		       struct err *err)
 {
-	char *lower = arena_lower(arena, name);
+	char *lower = copy_lower(arena, name);
 
 	for (size_t i = 0; i < ARRAY_LEN(schemes); i++) {
 		if (strcmp(lower, schemes[i].name) != 0)
@@ -147,7 +158,7 @@ static int parse_name(struct str text, struct arena *arena, struct url *u,
 	if (!is_host_name(text))
 		return err_set(err, ERR_SYNTAX,
 			       "host of a URL must be a name or an address");
-	lower = arena_lower(arena, text);
+	lower = copy_lower(arena, text);
 	u->host = (struct str){lower, text.n};
 	if (ends_in_number(u->host) && inet_pton(AF_INET, lower, &address) != 1)
 		return err_set(
