@@ -94,6 +94,15 @@ static void on_answer(void *arg, const struct client_event *e)
 	w->done = true;
 }
 
+static int wait_for(struct target *t, const bool *done, struct err *err)
+{
+	while (!*done)
+		if (loop_turn(&t->loop, err) < 0)
+			return -1;
+	live_begin(&t->live, "", loop_now(&t->loop));
+	return t->loop.signal ? target_interrupted(t, err) : 0;
+}
+
 int target_ask(struct target *t, struct client_call *call, const char *what,
 	       struct arena *arena, struct target_answer *ret, struct err *err)
 {
@@ -105,13 +114,7 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 	live_begin(&t->live, what, loop_now(&t->loop));
 	if (client_call(t->client, call, NULL, err) < 0)
 		return -1;
-	while (!w.done)
-		if (loop_turn(&t->loop, err) < 0)
-			return -1;
-	live_begin(&t->live, "", loop_now(&t->loop));
-	if (t->loop.signal)
-		return target_interrupted(t, err);
-	return 0;
+	return wait_for(t, &w.done, err);
 }
 
 /* ---- errors ---- */
@@ -258,12 +261,8 @@ static int list_all(struct target *t, enum listing_kind kind,
 	live_begin(&t->live, listing_method(kind), loop_now(&t->loop));
 	if (client_list(t->client, &list, &ticket, err) < 0)
 		return -1;
-	while (!w.done)
-		if (loop_turn(&t->loop, err) < 0)
-			return -1;
-	live_begin(&t->live, "", loop_now(&t->loop));
-	if (t->loop.signal)
-		return target_interrupted(t, err);
+	if (wait_for(t, &w.done, err) < 0)
+		return -1;
 	say_warnings(t, ret);
 	if (kind == LISTING_TOOLS && t->server &&
 	    answer->outcome == TARGET_RESULT)
