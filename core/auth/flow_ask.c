@@ -155,22 +155,3 @@ enum flow_verdict flow_ask(struct flow *f, const struct flow_question *q,
 	send_request(f, q->content);
 	return FLOW_WAIT;
 }
-
-enum flow_verdict flow_ask_json(struct flow *f, const char *what,
-				const char *url, enum guard_origin origin,
-				flow_came_fn *came, struct err *err)
-{
-	const char *protocol = f->start.protocol;
-
-	if (flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
-	    (protocol && flow_add_header(f, "MCP-Protocol-Version",
-					 str_of(protocol), err) < 0))
-		return FLOW_FAILED;
-	return flow_ask(f,
-			&(struct flow_question){.what = what,
-						.method = "GET",
-						.url = url,
-						.origin = origin,
-						.came = came},
-			err);
-}

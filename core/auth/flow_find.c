@@ -20,6 +20,26 @@ static const char *next_candidate(struct flow *f)
 	return f->candidates.item[f->candidate++];
 }
 
+/* Ask for a document of metadata. */
+static enum flow_verdict ask_document(struct flow *f, const char *what,
+				      const char *url, enum guard_origin origin,
+				      flow_came_fn *came, struct err *err)
+{
+	const char *protocol = f->start.protocol;
+
+	if (flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
+	    (protocol && flow_add_header(f, "MCP-Protocol-Version",
+					 str_of(protocol), err) < 0))
+		return FLOW_FAILED;
+	return flow_ask(f,
+			&(struct flow_question){.what = what,
+						.method = "GET",
+						.url = url,
+						.origin = origin,
+						.came = came},
+			err);
+}
+
 /* ---- the challenge ---- */
 
 static enum flow_verdict take_challenge(struct flow *f,
@@ -157,8 +177,8 @@ static enum flow_verdict ask_resource(struct flow *f, struct err *err)
 	if (!has_candidate(f))
 		return fall_back(f);
 	url = next_candidate(f);
-	return flow_ask_json(f, "protected resource metadata", url,
-			     flow_origin_of(f, url), got_resource, err);
+	return ask_document(f, "protected resource metadata", url,
+			    flow_origin_of(f, url), got_resource, err);
 }
 
 enum flow_verdict flow_find_resource(struct flow *f, struct err *err)
@@ -277,8 +297,8 @@ static enum flow_verdict ask_server(struct flow *f, struct err *err)
 	if (!has_candidate(f))
 		return end_search(f, err);
 	url = next_candidate(f);
-	return flow_ask_json(f, "authorization server metadata", url,
-			     flow_origin_of(f, url), got_server, err);
+	return ask_document(f, "authorization server metadata", url,
+			    flow_origin_of(f, url), got_server, err);
 }
 
 enum flow_verdict flow_find_server(struct flow *f, struct err *err)
@@ -317,9 +337,9 @@ static enum flow_verdict got_provider(struct flow *f,
 static enum flow_verdict ask_provider(struct flow *f, struct err *err)
 {
 	if (has_candidate(f))
-		return flow_ask_json(f, "identity provider metadata",
-				     next_candidate(f), GUARD_USER,
-				     got_provider, err);
+		return ask_document(f, "identity provider metadata",
+				    next_candidate(f), GUARD_USER, got_provider,
+				    err);
 	err_set(err, ERR_PEER,
 		"metadata of the identity provider %s: nothing was found",
 		f->setting.options->idp_issuer);

@@ -152,10 +152,6 @@ struct flow_question {
 /* Ask a URL. returns  FLOW_WAIT, or FLOW_FAILED */
 enum flow_verdict flow_ask(struct flow *f, const struct flow_question *q,
 			   struct err *err) MUST_USE;
-/* Ask for a document of metadata. */
-enum flow_verdict flow_ask_json(struct flow *f, const char *what,
-				const char *url, enum guard_origin origin,
-				flow_came_fn *came, struct err *err) MUST_USE;
 
 /* ---- flow_find.c: discovery ---- */
 

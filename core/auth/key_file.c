@@ -16,7 +16,6 @@ static int file_find(int dir, const unsigned char *id,
 {
 	AUTO(buf_wipe) struct buf text = BUF_INIT(FILE_MAX);
 	AUTO(buf_wipe) struct buf key = BUF_INIT(FILE_MAX);
-	unsigned char found[SEAL_ID_BYTES];
 	int r = folder_read(dir, NAME, &text, err);
 
 	if (r)
@@ -31,11 +30,7 @@ static int file_find(int dir, const unsigned char *id,
 			       "%zu bytes and not %d; remove it and log in "
 			       "again",
 			       key.n, CRYPTO_KEY_BYTES);
-	seal_key_id((unsigned char *)key.p, found);
-	if (id && memcmp(id, found, sizeof(found)) != 0)
-		return 1;
-	memcpy(ret, key.p, CRYPTO_KEY_BYTES);
-	return 0;
+	return seal_key_take((unsigned char *)key.p, id, ret);
 }
 
 static int file_keep(int dir, const unsigned char key[CRYPTO_KEY_BYTES],

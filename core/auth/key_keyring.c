@@ -69,7 +69,8 @@ static int read_key(const struct library *lib, key_serial_t ring,
 		    const unsigned char *id,
 		    unsigned char ret[CRYPTO_KEY_BYTES], struct err *err)
 {
-	unsigned char key[CRYPTO_KEY_BYTES], found[SEAL_ID_BYTES];
+	unsigned char key[CRYPTO_KEY_BYTES];
+	int r;
 	long n, serial = lib->keyctl_search(ring, TYPE, NAME, 0);
 
 	if (serial < 0 &&
@@ -82,14 +83,9 @@ static int read_key(const struct library *lib, key_serial_t ring,
 		return err_set(err, ERR_CREDENTIAL,
 			       "the kernel's keyring cannot be read: %s",
 			       strerror(errno));
-	seal_key_id(key, found);
-	if (n == sizeof(key) && (!id || !memcmp(id, found, sizeof(found)))) {
-		memcpy(ret, key, sizeof(key));
-		mem_wipe(key, sizeof(key));
-		return 0;
-	}
+	r = n == sizeof(key) ? seal_key_take(key, id, ret) : 1;
 	mem_wipe(key, sizeof(key));
-	return 1;
+	return r;
 }
 
 static int keyring_find(int dir, const unsigned char *id,

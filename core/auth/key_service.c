@@ -304,7 +304,6 @@ static int service_find(UNUSED int dir, const unsigned char *id,
 {
 	AUTO(service_release) struct service s = {0};
 	AUTO(buf_wipe) struct buf key = BUF_INIT(CRYPTO_KEY_BYTES);
-	unsigned char found[SEAL_ID_BYTES];
 	char path[256];
 
 	if (open_service(&s, err) < 0 ||
@@ -314,11 +313,7 @@ static int service_find(UNUSED int dir, const unsigned char *id,
 		return 1;
 	if (read_secret(&s, path, &key, err) < 0)
 		return -1;
-	seal_key_id((unsigned char *)key.p, found);
-	if (id && memcmp(id, found, sizeof(found)) != 0)
-		return 1;
-	memcpy(ret, key.p, CRYPTO_KEY_BYTES);
-	return 0;
+	return seal_key_take((unsigned char *)key.p, id, ret);
 }
 
 /* ---- a new item ---- */

@@ -36,6 +36,18 @@ void seal_key_id(const unsigned char key[CRYPTO_KEY_BYTES],
 	mem_wipe(&s, sizeof(s));
 }
 
+int seal_key_take(const unsigned char key[CRYPTO_KEY_BYTES],
+		  const unsigned char *id, unsigned char ret[CRYPTO_KEY_BYTES])
+{
+	unsigned char found[SEAL_ID_BYTES];
+
+	seal_key_id(key, found);
+	if (id && memcmp(id, found, sizeof(found)) != 0)
+		return 1;
+	memcpy(ret, key, CRYPTO_KEY_BYTES);
+	return 0;
+}
+
 static void put_number(unsigned char *to, size_t bytes, uint32_t value)
 {
 	for (size_t i = 0; i < bytes; i++)

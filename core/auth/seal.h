@@ -46,6 +46,13 @@ struct seal {
 
 void seal_key_id(const unsigned char key[CRYPTO_KEY_BYTES],
 		 unsigned char ret[SEAL_ID_BYTES]);
+/*
+ * Copy a key that has this id; any key where `id` is NULL.
+ * returns 0; 1: it is another key
+ */
+int seal_key_take(const unsigned char key[CRYPTO_KEY_BYTES],
+		  const unsigned char *id, unsigned char ret[CRYPTO_KEY_BYTES])
+	MUST_USE;
 
 /*
  * Append a file, with a new nonce.
