@@ -26,7 +26,6 @@
 #include "core/cli/exec_say.h"
 #include "core/cli/open_gate.h"
 #include "core/cli/policy_options.h"
-#include "core/cli/policy_sources.h"
 #include "core/cli/put.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
@@ -403,7 +402,7 @@ static int explain(struct gate *gate, const struct gate_request *request,
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const struct strlist projects =
-		policy_sources_projects(args, &request->policy->write, arena);
+		policy_projects(args, &request->policy->write, arena);
 	bool json = args_has(args, "json");
 	struct gate_explained e;
 
@@ -524,7 +523,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 		.output_may_be_large = true,
 	};
 	struct gate_wish wish = {
-		.files = policy_sources_files(args, arena),
+		.files = policy_files(args, arena),
 		.exec = &policy.exec,
 	};
 	const char *report = args_get(args, "report");

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "core/cli/completion_answer.h"
-#include "core/cli/policy_sources.h"
+#include "core/cli/policy_options.h"
 #include "core/cli/target.h"
 
 const struct command commands[] = {

@@ -1,22 +1,58 @@
 /*
  * The keys of `sandbox` as options of a command: --read P, --net V, … The rows
- * for its table of options are those of policy_options.def.
+ * for its table of options are those of policy_options.def. Beside them
+ * stand policies from elsewhere: --policy FILE, --preset NAME. Both repeat and
+ * add to each other and to the options, by gate_policy_merge().
  */
 #ifndef CORE_CLI_POLICY_OPTIONS_H
 #define CORE_CLI_POLICY_OPTIONS_H
 
 #include "core/base/arena.h"
 #include "core/cli/args.h"
-#include "core/cli/policy_sources.h"
 #include "core/config/paths.h"
 #include "gate/gate.h"
 
+/* ---- --preset, --policy ---- */
+
+struct preset {
+	const char *name;
+	const char *markers, *exec, *exec_beneath; /* words; presets.def */
+	const char *settings;
+	const char *help;
+};
+
+/* All presets, in the order of presets.def; ends with name NULL. */
+extern const struct preset presets[];
+
+/* "name|name|…": what --preset takes; before the first stands one more bar. */
+extern const char preset_names[];
+#define PRESET_NAMES (preset_names + 1)
+
 /*
- * Read them from parsed arguments. Relative paths start in the caller's
- * folder. Lists live in `arena`.
+ * The projects of all --preset, for people: "/srv/p, for its package.json".
+ *
+ * write  what may be written, all together
+ */
+struct strlist policy_projects(const struct args *args,
+			       const struct strlist *write, struct arena *arena)
+	MUST_USE;
+
+/* Print the presets on stdout, for --help. */
+void policy_presets_help(void);
+
+/* The files of --policy, absolute: no child may write them. */
+struct strlist policy_files(const struct args *args, struct arena *arena)
+	MUST_USE;
+
+/* ---- all of them ---- */
+
+/*
+ * Read the options, and all --preset and --policy, from parsed arguments.
+ * Relative paths start in the caller's folder. Lists live in `arena`.
  *
  * ret_env  "NAME=VALUE", ends in NULL
- * errors   ERR_USAGE
+ * errors   ERR_USAGE   also no such preset, with the nearest
+ *	    ERR_CONFIG  a file that is wrong or not to be trusted
  */
 int policy_options_read(const struct args *args, struct arena *arena,
 			struct gate_policy *ret, const char *const **ret_env,

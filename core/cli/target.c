@@ -27,7 +27,7 @@ static int open_own_gate(struct target *t, const struct args *args,
 	struct gate_wish wish = {
 		.config = t->config,
 		.exec = &t->policy.exec,
-		.files = policy_sources_files(args, arena),
+		.files = policy_files(args, arena),
 		.token_store = store ? path_resolve(store, NULL, arena) : NULL,
 	};
 
@@ -370,7 +370,7 @@ void target_help(void)
 	printf("\nTARGET is --server SERVER of the configuration, --url URL, "
 	       "or -- PROGRAM ARGS….\nPrograms run in the sandbox; the options "
 	       "of `exec` grant more.\n");
-	policy_sources_help();
+	policy_presets_help();
 }
 
 /* ---- the end ---- */
