@@ -297,8 +297,9 @@ static void add_options(struct line *l)
 {
 	const struct option *const tables[] = {args_common,
 					       l->command->options};
+	size_t n = l->command->name ? ARRAY_LEN(tables) : 1;
 
-	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+	for (size_t i = 0; i < n; i++) {
 		for (const struct option *o = tables[i]; o->name; o++)
 			add_line(l,
 				 str_of(arena_printf(&l->arena, "--%s",
@@ -342,26 +343,43 @@ static void add_given(struct line *l)
 
 /* ---- all ---- */
 
+/* Read the options before the command. Returns the place of the command. */
+static int read_common(struct line *l, int argc, char **argv)
+{
+	static const struct option none[] = {{0}};
+	static const struct command common = {.options = none};
+	int i = 0;
+
+	l->command = &common;
+	for (; i < argc - 1 && !l->of && argv[i][0] == '-' && argv[i][1]; i++)
+		read_option(l, argc, argv, &i);
+	return i;
+}
+
 static void answer(struct line *l, int argc, char **argv)
 {
-	if (argc < 2) {
-		add_commands(l);
-		return;
+	int at = argc ? read_common(l, argc, argv) : 0;
+
+	if (at < argc - 1) {
+		for (l->command = l->all; l->command->name; l->command++)
+			if (strcmp(l->command->name, argv[at]) == 0)
+				break;
+		if (!l->command->name)
+			return;
+		read_line(l, argc - at, argv + at);
+	} else if (argc) {
+		read_word(l, argv[argc - 1]);
 	}
-	for (l->command = l->all; l->command->name; l->command++)
-		if (strcmp(l->command->name, argv[0]) == 0)
-			break;
-	if (!l->command->name)
-		return;
-	read_line(l, argc, argv);
 	if (l->is_behind)
 		buf_adds(&l->out, l->n_behind ? ":files\n" : ":programs\n");
 	else if (l->of)
 		add_values(l);
 	else if (str_starts(l->word, "-"))
 		add_options(l);
-	else
+	else if (l->command->name)
 		add_given(l);
+	else
+		add_commands(l);
 }
 
 int completion_answer(const struct command *all, int argc, char **argv,

@@ -29,7 +29,7 @@ err_like "no command: points to help" 'help'
 is "no command: nothing on stdout" "$(<"$out")" ""
 run_matins rnu
 exit_is "unknown command: exit status 64" 64
-err_like "unknown command: offers the nearest" '\brun\b'
+err_like "unknown command: offers the nearest" 'did you mean run\? `matins help` lists'
 run_matins rnu --json
 exit_is "unknown command with --json: exit status 64" 64
 json_is "unknown command with --json: one JSON document" \
@@ -85,6 +85,13 @@ run_matins __complete night --v
 out_is "__complete: nothing of an unknown command" ''
 run_matins __complete run -c ''
 out_is "__complete: files" ':files'
+run_matins __complete -c ''
+out_is "__complete: files of an option before the command" ':files'
+run_matins __complete -c none.toml -q run --v
+out_like "__complete: a command behind options" $'^--view\tgolden leaves'
+run_matins __complete --co
+out_like "__complete: options before the command" $'^--config\tread'
+out_unlike "__complete: no command there" '^run'
 run_matins __complete run --view=g
 out_is "__complete: the part of the word that stays" $':before --view=\nfull\ngolden'
 mkdir -p bin
