@@ -67,6 +67,16 @@ struct args_meant args_meant(struct str word, const char *const *names,
 	return meant;
 }
 
+struct args_meant args_meant_or(struct str word, const char *const *names,
+				size_t n)
+{
+	struct args_meant meant = args_meant(word, names, n);
+	size_t at = strlen(meant.text);
+
+	snprintf(meant.text + at, sizeof(meant.text) - at, at ? " " : "; ");
+	return meant;
+}
+
 int args_bad(const char *name, const char *text, const char *want,
 	     struct err *err)
 {

@@ -251,6 +251,6 @@ int cmd_disallow(const struct args *args, struct err *err)
 		return r;
 	return err_set(err, ERR_UNKNOWN,
 		       "%s was not allowed; `matins allow --list` lists the "
-		       "allowed ones",
+		       "allowed files",
 		       named);
 }

@@ -118,9 +118,9 @@ static int unknown_tool(const char *name, struct err *err)
 	for (const struct tool *t = brief_tools; t->name; t++)
 		buf_addf(&all, "%s%s", all.n ? ", " : "", t->name);
 	return err_set(err, ERR_USAGE,
-		       "brief: unknown tool %s%s%s%s; the tools are %s", name,
+		       "brief: unknown tool %s%s%s%s tools are %s", name,
 		       near ? "; did you mean " : "", near ? near : "",
-		       near ? "?" : "", buf_cstr(&all));
+		       near ? "? The" : "; the", buf_cstr(&all));
 }
 
 /* The tool says which argument is missing, but not how it is written here. */

@@ -56,7 +56,7 @@ static int check_names(struct str template, struct str values,
 		if (is_listed(&names, buf_str(&key)))
 			continue;
 		return err_set(
-			err, ERR_USAGE, "the template has no %s%s",
+			err, ERR_USAGE, "the template has no variable %s%s",
 			buf_cstr(&key),
 			args_meant(buf_str(&key), names.item, names.n).text);
 	}

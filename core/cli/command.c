@@ -32,8 +32,8 @@ static int find_command(const char *name, const struct command **ret,
 		return 0;
 	}
 	return err_set(err, ERR_USAGE,
-		       "unknown command %s%s; `matins help` lists them", name,
-		       args_meant(str_of(name), names, n).text);
+		       "unknown command %s%s`matins help` lists them", name,
+		       args_meant_or(str_of(name), names, n).text);
 }
 
 /* ---- help ---- */

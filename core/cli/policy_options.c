@@ -399,8 +399,9 @@ static int read_choice(const struct key *k, const char *text, unsigned *field,
 	near = str_nearest(str_of(text), words, n);
 	if (strcmp(words[*field], text) != 0)
 		r = err_set(err, ERR_USAGE,
-			    "--%s: \"%s\" is not known; did you mean %s?",
-			    k->option, text, near ? near : words[0]);
+			    "--%s: \"%s\" is not known; %s %s%s", k->option,
+			    text, near ? "did you mean" : "use one of",
+			    near ? near : k->words, near ? "?" : "");
 	arena_release(&arena);
 	return r;
 }

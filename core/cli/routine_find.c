@@ -14,7 +14,7 @@ int find_routine(const struct config *config, const char *name,
 	for (; n < config->n_routines && n < ARRAY_LEN(names); n++)
 		names[n] = config->routines[n].name;
 	return err_set(err, ERR_UNKNOWN_ROUTINE,
-		       "%s has no routine %s%s; `matins list` lists its own",
+		       "%s has no routine %s%s`matins list` lists its routines",
 		       config->path, name,
-		       args_meant(str_of(name), names, n).text);
+		       args_meant_or(str_of(name), names, n).text);
 }

@@ -140,7 +140,7 @@ static void on_asked(struct target *t, const struct client_event *e)
 	if (asks_answer(&t->asks, t->client, e, &says)) {
 		live_clear(&t->live);
 		if (says.n)
-			log_note("%s asked, %s", t->name, buf_cstr(&says));
+			log_note("%s asked %s", t->name, buf_cstr(&says));
 	} else if (strcmp(e->of->method, "elicitation/create") == 0) {
 		ask_person(&t->person, e);
 	} else {

@@ -92,7 +92,7 @@ static void add_names(struct buf *out, const char *asked,
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "%s%s", i ? ", " : "one of ", rows[i].name);
+		buf_addf(out, "%s%s", i ? ", " : "use one of ", rows[i].name);
 }
 
 /* ---- what a policy names of it ---- */
