@@ -132,7 +132,7 @@ static void answer_elicit(struct asks *asks, struct client *client,
 	given = elicit_answer(&question, asks->elicit, asks->content, &arena,
 			      &out, &why);
 	asks->is_unmet |= given != asks->elicit;
-	buf_addf(says, "answered by %s: ", word_of(given));
+	buf_addf(says, "for values, answered by %s: ", word_of(given));
 	buf_add_cut(says, question.message, 400);
 	if (why.p)
 		buf_addf(says, " (%.*s)", STR_ARG(why));

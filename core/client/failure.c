@@ -102,7 +102,8 @@ void failure_say_end(const struct failure *f, const char *method, bool is_sent,
 	if (link_prints_result(f->link))
 		buf_adds(out, "; " MCP_IS_PRINTED);
 	else if (link_stats(f->link)->skipped_lines)
-		buf_adds(out, "; its stdout held lines that are no messages");
+		buf_adds(out,
+			 "; its stdout held lines that are not MCP messages");
 }
 
 /* ---- details ---- */
@@ -134,7 +135,7 @@ static void add_noise(const struct failure *f, struct buf *out)
 		return;
 	scrub_cut(f->link->scrub, noise, &clean);
 	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
-	buf_adds(out, "its stdout held a line that is no message: ");
+	buf_adds(out, "its stdout held a line that is not an MCP message: ");
 	log_visible(out, buf_str(&first), false);
 }
 

@@ -240,13 +240,16 @@ void sampler_answer(struct sampler *s, struct client *client,
 	struct job *j;
 
 	if (sampling_check_request(e->of->params, &err) < 0) {
-		buf_addf(ret_says, "for a message, wrongly: %s", err.msg);
+		buf_addf(ret_says, "for a message of a model, wrongly: %s",
+			 err.msg);
 		client_answer_error(client, ask, RPC_INVALID_PARAMS, err.msg);
 		return;
 	}
 	if (s->asked == SAMPLER_MOST) {
-		buf_addf(ret_says, "for a message, more than %d times: refused",
-			 SAMPLER_MOST);
+		buf_addf(
+			ret_says,
+			"for a message of a model, more than %d times: refused",
+			SAMPLER_MOST);
 		client_answer_error(client, ask, MCP_REJECTED,
 				    "too many sampling requests");
 		return;
@@ -258,5 +261,6 @@ void sampler_answer(struct sampler *s, struct client *client,
 		refuse(client, ask, s->o.name, &err);
 		return;
 	}
-	buf_addf(ret_says, "for a message; %s answers", s->o.words.item[0]);
+	buf_addf(ret_says, "for a message of a model; %s answers",
+		 s->o.words.item[0]);
 }

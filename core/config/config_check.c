@@ -312,8 +312,8 @@ static void check_empty(struct config_file *file)
 	if (!file->findings.has_error && !file->config.n_routines &&
 	    !file->config.n_servers)
 		findings_addf(&file->findings, true, 1, 1,
-			      "neither a routine nor a server stands "
-			      "here, so nothing can run");
+			      "the file has neither a routine nor a server, "
+			      "so nothing can run");
 }
 
 void config_check_all(struct config_file *file)

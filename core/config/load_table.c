@@ -105,8 +105,8 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 			      buf_cstr(&key), near);
 	else
 		findings_addf(l->findings, l->lax, m->line, m->col,
-			      "unknown key \"%s\" in %s; `matins steps` lists "
-			      "the keys",
+			      "unknown key \"%s\" in %s; `matins steps --md` "
+			      "lists the keys",
 			      buf_cstr(&key), key_section(section)->title);
 	buf_release(&key);
 }

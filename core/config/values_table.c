@@ -18,7 +18,8 @@ void read_HEADERS(struct loader *l, const struct key *k,
 
 		if (!http_is_token(str_of(from->key))) {
 			load_error(l, from->line, from->col,
-				   "not a name of an HTTP header");
+				   "a key of \"headers\" is not a name of an "
+				   "HTTP header");
 		} else if (from->value.type != TOML_STRING ||
 			   str_find(from->value.string, '\0') <
 				   from->value.string.n) {
@@ -84,7 +85,8 @@ static void read_variable(struct loader *l, const struct toml_member *m,
 			  struct env_refs *refs)
 {
 	if (!is_variable(m->key))
-		load_error(l, m->line, m->col, "not a name of a variable");
+		load_error(l, m->line, m->col,
+			   "a key of \"env\" is not a name of a variable");
 	else if (load_reference(l, m, &refs->item[refs->n]))
 		refs->n++;
 }
@@ -122,7 +124,7 @@ void read_REF_ENV(struct loader *l, const struct key *k,
 	set_reference(l, k, m, ref, SECRET_ENV);
 	if (ref->from && !is_variable(ref->from)) {
 		load_error(l, m->value.line, m->value.col,
-			   "not a name of a variable");
+			   "\"env\" must be a name of a variable");
 		ref->from = NULL;
 	}
 }

@@ -412,11 +412,10 @@ static void answer(struct pool_server *s, const struct client_event *e)
 		client_answer_error(s->client, e->of->ask, RPC_INTERNAL_ERROR,
 				    "no person is here to ask");
 	else if (s->asks.is_unmet && !was_unmet)
-		log_warning("%s asked a question that elicit = \"accept\" "
-			    "cannot answer; %s",
+		log_warning("elicit = \"accept\" was not possible: %s asked %s",
 			    server_text(s), buf_cstr(&says));
 	else
-		log_debug("%s", buf_cstr(&says));
+		log_debug("%s asked %s", server_text(s), buf_cstr(&says));
 	buf_release(&says);
 }
 

@@ -100,9 +100,10 @@ int allow_calls(const struct gate_leash *leash, uint64_t used, struct err *err)
 	if (leash->calls_unlimited || used < leash->max_calls)
 		return 0;
 	return err_set(err, ERR_LEASH,
-		       "the leash (%s) allows at most %llu programs in a run",
+		       "the leash (%s) allows at most %llu program%s in a run",
 		       leash_source(leash),
-		       (unsigned long long)leash->max_calls);
+		       (unsigned long long)leash->max_calls,
+		       leash->max_calls == 1 ? "" : "s");
 }
 
 /* ---- the JSON form ---- */

@@ -215,7 +215,7 @@ static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
 		return err_set(err, ERR_PIN,
 			       "%s is not the file that was pinned: its sha256 "
 			       "is %s; if it was updated, write that in "
-			       "programs.%s",
+			       "programs.\"%s\"",
 			       path, hex, rule->name);
 	return 0;
 }

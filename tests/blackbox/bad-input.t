@@ -387,7 +387,7 @@ script prints <<-END
 	exit 0
 END
 failing "it prints something else" failed server_exit \
-	'its stdout held lines that are no messages' \
+	'its stdout held lines that are not MCP messages' \
 	< <(peer_step bad prints 'tool = "t"')
 script prints <<-END
 	raw $result\n
@@ -396,7 +396,7 @@ script prints <<-END
 	exit 0
 END
 failing "it prints one and is a server" failed server_exit \
-	'its stdout held lines that are no messages' \
+	'its stdout held lines that are not MCP messages' \
 	< <(peer_step bad prints 'tool = "t"')
 script serve <<-'END'
 	serve

@@ -326,9 +326,9 @@ exit_is "no such program" 1
 json_is "no such program, as JSON" error.kind not_found
 run_matins call echo --json -- /bin/echo hello
 json_is "a server that prints something else" error.kind server_exit \
-	error.message '~no messages'
+	error.message '~not MCP messages'
 run_matins call echo -q -- /bin/echo hello
-err_like "and what it printed" 'a line that is no message: hello$'
+err_like "and what it printed" 'a line that is not an MCP message: hello$'
 run_matins call echo -q -- /bin/cat /no/such/file
 exit_is "a server that fails" 1
 err_like "and the end of its stderr" \

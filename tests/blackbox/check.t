@@ -375,7 +375,7 @@ printf '[sandbox]\nread = ["/usr/share"]\n' >empty.toml
 run_matins check empty.toml
 exit_is "neither a routine nor a server: no error" 0
 err_like "neither a routine nor a server: a warning" \
-	'^empty\.toml:1:1: warning: neither a routine nor a server'
+	'^empty\.toml:1:1: warning: the file has neither a routine nor a server'
 printf '[servers.db]\ncommand = "true"\n' >empty.toml
 run_matins check empty.toml
 err_unlike "a server alone is enough" 'warning'

@@ -199,7 +199,7 @@ run_matins call t --elicit accept --read . "${python[@]}" ask
 exit_is "accept without a value: exit status 1" 1
 out_is "accept without a value: what came of it" cancel
 err_like "accept without a value: what was missing" \
-	'answered by cancel: Who\? \(name: no value was given'
+	'asked for values, answered by cancel: Who\? \(name: no value was given'
 err_like "accept without a value: what that means" \
 	'that --elicit-content does not give'
 run_matins call t -q --json --elicit-content '{"name":1}' --read . \
@@ -235,7 +235,7 @@ END
 run_matins call t -c ask.toml --server s
 exit_is "the key elicit: exit status 1" 1
 run_matins run r -c ask.toml
-err_like "a step says so" 'elicit = "accept" cannot answer; .*Who\?'
+err_like "a step says so" 'elicit = "accept" was not possible: .*Who\?'
 
 # ---- tools that hang on what is declared ----
 
@@ -335,10 +335,10 @@ END
 run_matins run -c garbage.toml r
 exit_is "a step whose stdout holds other lines fails" 2
 err_like "they are quoted" \
-	'g: its stdout held a line that is no message: Listening on port 3000'
+	'g: its stdout held a line that is not an MCP message: Listening on port 3000'
 run_matins call t -- bash -c 'echo Listening on port 3000; exit 4'
 err_like "in call, too" \
-	'its stdout held a line that is no message: Listening on port 3000'
+	'its stdout held a line that is not an MCP message: Listening on port 3000'
 
 # set_mempolicy(2), which the profile refuses and programs live without
 cat >mempolicy.py <<-'END'

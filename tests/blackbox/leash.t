@@ -68,7 +68,7 @@ exit_is "max_calls: exit status 2" 2
 json_is "max_calls: the second is one too many" \
 	step_results[0].state ok \
 	step_results[1].state denied step_results[1].reason leash \
-	step_results[1].error '~allows at most 1 programs in a run'
+	step_results[1].error '~allows at most 1 program in a run'
 sed 's/at_most = 1/at_most = 2/' calls.toml >two.toml
 run_matins run -c two.toml r --json
 exit_is "max_calls of two: exit status 0" 0
