@@ -48,14 +48,14 @@ for words in 'run r' 'run r --dry-run' 'step r a' 'trace r a' 'tools -s s' \
 	'tools --url http://127.0.0.1:1/'; do
 	# shellcheck disable=SC2086
 	run_matins $words
-	exit_is "not allowed: $words: status 1" 1
-	err_like "not allowed: $words: says what to type" \
+	exit_is "a file that is not allowed stops $words" 1
+	err_like "a message of $words says how to allow the file" \
 		"^matins: $T/p/matins.toml lies in the current folder and has not been allowed yet; .*: matins allow\$"
-	out_unlike "not allowed: $words: nothing ran" 'it ran'
+	out_unlike "nothing of the file is run by $words" 'it ran'
 done
 not_ok "nothing was recorded or kept" test -e "$T/state/matins/ledger.jsonl"
 run_matins run r --json
-json_is "not allowed: the kind of error" error.kind not_allowed
+json_is "the error is of kind not_allowed" error.kind not_allowed
 rm "$T/key"
 echo secret-value >"$T/key"
 chmod 600 "$T/key"
@@ -66,14 +66,14 @@ for words in 'list' 'list --servers' 'steps' 'check' 'history' 'history r' 'show
 	'completion bash' '__complete step r ' 'golden list' 'golden accept r --report x'; do
 	# shellcheck disable=SC2086
 	run_matins $words
-	err_unlike "passive: $words" '^matins: .*: matins allow$'
+	err_unlike "a command that runs nothing asks for no allowance: $words" '^matins: .*: matins allow$'
 done
 run_matins check
-exit_is "check: good" 0
+exit_is "check passes a file that is not allowed" 0
 err_like "check: a note says that it is not allowed" 'note: .*: matins allow$'
 run_matins doctor --json
 exit_is "doctor: a run would not work" 1
-json_is "doctor: says so" 'checks[0].area' configuration \
+json_is "doctor names the remedy for a file that is not allowed" 'checks[0].area' configuration \
 	'checks[0].level' failed 'checks[0].remedy' 'matins allow'
 
 # ---- named, or the user's own ----
@@ -92,20 +92,20 @@ cd "$T/p" || exit
 # ---- matins allow ----
 
 run_matins allow
-exit_is "allow: status 0" 0
+exit_is "allow ends with status 0" 0
 err_like "allow: shows what it starts" "^  starts      echo 'it ran'\$"
 err_like "allow: shows programs of servers" "^ {14}$PEER $T/s.peer\$"
-err_like "allow: shows credentials" "^  credential  $T/key\$"
+err_like "allow shows the credentials that a file reads" "^  credential  $T/key\$"
 err_like "allow: shows what it is used instead of" \
 	"^Used instead of your own $T/config/matins/config.toml\\.\$"
 run_matins run r
-exit_is "allowed: it runs" 0
-out_like "allowed: it ran" '^ *it ran$'
+exit_is "a routine of an allowed file runs" 0
+out_like "the program of an allowed file prints" '^ *it ran$'
 rm "$T/config/matins/config.toml"
 run_matins allow --list
-out_is "allow --list" "allowed     $T/p/matins.toml"
+out_is "allow --list names the file that is allowed" "allowed     $T/p/matins.toml"
 run_matins allow --list --json
-json_is "allow --list --json" 'allowed[0].path' "$T/p/matins.toml" \
+json_is "allow --list --json names file, state and edits" 'allowed[0].path' "$T/p/matins.toml" \
 	'allowed[0].state' allowed 'allowed[0].edits' false \
 	'allowed[0].sha256' "$(sha256sum <matins.toml | cut -d' ' -f1)"
 
@@ -113,11 +113,11 @@ json_is "allow --list --json" 'allowed[0].path' "$T/p/matins.toml" \
 
 config 'sandbox = { read = ["/etc/ssh"], net = "all" }'
 run_matins run r
-exit_is "changed: not allowed" 1
+exit_is "a file that changed is not allowed" 1
 err_like "changed: says what changed in its grants" \
 	"has changed since it was allowed \\(\\+ reads /etc/ssh; \\+ connects all; - credential $T/key\\); .*: matins allow\$"
 run_matins allow --list
-out_is "changed: the list says so" "changed     $T/p/matins.toml"
+out_is "the list calls a changed file changed" "changed     $T/p/matins.toml"
 run_matins allow
 config 'sandbox = { read = ["/etc/ssh"], net = "all" } # only words'
 run_matins run r
@@ -156,15 +156,15 @@ run_matins run r
 exit_is "a link that was allowed: allowed" 0
 ln -sf ../copy/matins.toml matins.toml
 run_matins run r
-exit_is "and led elsewhere, to the same bytes: not allowed" 1
+exit_is "a link that leads to an equal file elsewhere is not allowed" 1
 cd "$T/p" || exit
 
 # ---- disallow ----
 
 run_matins disallow
-exit_is "disallow" 0
+exit_is "disallow ends with status 0" 0
 run_matins run r
-exit_is "disallowed: status 1" 1
+exit_is "a file is not run after disallow" 1
 run_matins disallow "$T/p"
 exit_is "disallow what is not allowed: status 1" 1
 run_matins allow
@@ -181,17 +181,17 @@ run_matins disallow "$T/p/matins.toml"
 exit_is "disallow what is gone" 0
 run_matins allow
 exit_is "allow without a file: status 1" 1
-err_like "allow without a file: says so" 'has neither matins\.toml nor modulex\.toml'
+err_like "allow names the files that it looks for" 'has neither matins\.toml nor modulex\.toml'
 
 # ---- modulex.toml ----
 
 config
 mv matins.toml modulex.toml
 run_matins run r
-exit_is "modulex.toml: not allowed" 1
+exit_is "a modulex.toml is not run before allow" 1
 run_matins allow
 run_matins run r
-exit_is "modulex.toml: allowed" 0
+exit_is "a modulex.toml is run after allow" 0
 rm modulex.toml
 config
 
@@ -222,24 +222,24 @@ cd "$T/p" || exit
 on_terminal n run r
 exit_is "no on a terminal: status 1" 1
 out_like "no: shows what it starts" "^  starts      echo 'it ran'\$"
-out_unlike "no: nothing ran" '^ *it ran$'
+out_unlike "nothing runs after a no on a terminal" '^ *it ran$'
 on_terminal '' run r
 exit_is "an empty answer is no" 1
 on_terminal y run r
 exit_is "yes on a terminal" 0
-out_like "yes: it ran" '^ *it ran$'
+out_like "the routine runs after a yes on a terminal" '^ *it ran$'
 run_matins run r
-exit_is "yes was kept" 0
+exit_is "a yes on a terminal is kept" 0
 config 'sandbox = { read = ["/1","/2","/3","/4","/5","/6","/7","/8","/9"] }'
 on_terminal '?,y' run r --dry-run
 out_like "changed: asked again, with what changed" '^  \+ reads /1$'
 out_like "a long list is cut" 'and [0-9]+ more$'
-out_like "and shown whole when asked for" '^ {14}/9$'
+out_like "a long list is shown whole when asked for" '^ {14}/9$'
 config "sandbox = { exec = [\"/$(printf 'x%.0s' {1..200})/end\"] }"
 on_terminal n run r
 out_unlike "a row is one line" '/end$'
 on_terminal '?,n' run r
-out_like "and shown to its end when asked for" 'x/end$'
+out_like "a long row is shown to its end when asked for" 'x/end$'
 # rows TEXT: 99 of them, as TOML
 rows() {
 	printf '["%s"' "$1"
@@ -255,8 +255,8 @@ on_terminal n run r
 sed '/^Allow it/q' "$out" | tail -n +2 >"$T/question"
 ok "long rows, many rows and a long folder leave the question on a screen" \
 	test "$(fold -w 80 "$T/question" | wc -l)" -le 23
-file_like "with what it starts" "$T/question" "^  starts      echo"
-file_like "and what it weakens" "$T/question" "^  weakens     isolate = off"
+file_like "the question shows what the file starts" "$T/question" "^  starts      echo"
+file_like "the question shows what the file weakens" "$T/question" "^  weakens     isolate = off"
 cd "$T/p" || exit
 config '# typed ahead'
 on_terminal '^y,n' run r
@@ -319,7 +319,7 @@ config '# changed'
 run_matins run r
 exit_is "--edits: a changed file is allowed" 0
 run_matins allow --list
-out_like "--edits: listed" "^edits       $T/p/matins.toml"
+out_like "the list marks a file allowed by --edits" "^edits       $T/p/matins.toml"
 ln matins.toml ../second-name
 run_matins run r
 exit_is "--edits: a file with another name is not allowed" 1
@@ -335,7 +335,7 @@ mode=$(stat -c %a "$T")
 chmod 777 "$T"
 run_matins run r
 exit_is "--edits: a folder above that others write is not trusted" 1
-err_like "--edits: says which" "others may write $T,"
+err_like "the folder is named that others may write" "others may write $T,"
 MATINS_ALLOW=$T/p run_matins run r
 exit_is "--edits: what MATINS_ALLOW allows stays allowed there" 0
 chmod "$mode" "$T"
@@ -344,17 +344,17 @@ chmod "$mode" "$T"
 
 run_matins exec --write "$T/p" -- sh -c 'echo "# more" >>matins.toml'
 exit_is "a grant above a file that is allowed by --edits is refused" 126
-err_like "and says what to type" "allowed whatever is .*\`matins allow $T/p/"
+err_like "the refusal names the command that allows the file" "allowed whatever is .*\`matins allow $T/p/"
 run_matins exec --write "$T" -- true
-exit_is "so is one further above" 126
+exit_is "a grant further above the file is refused" 126
 mkdir "$T/elsewhere"
 run_matins exec --write "$T/elsewhere" -- true
 exit_is "one beside it is not" 0
 run_matins exec --write "$T/p/sub" -- true
-exit_is "nor one below it" 0
+exit_is "a grant below the file is no danger" 0
 rm matins.toml
 run_matins exec --write "$T/p" -- true
-exit_is "nor may the file be made anew, where it is gone" 126
+exit_is "a grant above a file that is gone is refused" 126
 config
 if [[ $(id -u) == 0 ]] && mkdir "$T/bind" && mount --bind "$T/p" "$T/bind"; then
 	run_matins exec --write "$T/bind" -- true
@@ -453,7 +453,7 @@ for isolate in auto off; do
 					.local/state/matins/allowed/x \
 					2>/dev/null)" ""
 			[[ $to == there ]] && continue
-			exit_is "$to: refused" 126
+			exit_is "$to: a step that would lead there is refused" 126
 			err_like "named, with what to do" \
 				"$T/home/$link .*or grant less"
 		done
@@ -490,7 +490,7 @@ run_matins allow
 run_matins check
 err_like "check: after an allowance it is" 'T has fewer than 6 bytes'
 run_matins doctor
-out_like "doctor: too" 'holds fewer than 6 bytes'
+out_like "doctor names a credential that is too short" 'holds fewer than 6 bytes'
 
 # ---- where it cannot be kept ----
 
@@ -501,7 +501,7 @@ else
 	MATINS_STATE=/nowhere run_matins allow
 fi
 exit_is "a state folder that cannot be written: status 1" 1
-err_like "and says what is lost, and which folder it is" \
+err_like "the message names the folder where the allowance is lost" \
 	'^matins: the allowance is not kept: /(proc/)?nowhere'
 wrap=("${WRAP[@]}")
 WRAP=(env -u HOME -u MATINS_STATE -u XDG_STATE_HOME "${wrap[@]}")
@@ -517,7 +517,7 @@ WRAP=("${wrap[@]}")
 chmod 777 "$T/state/matins/allowed"
 run_matins allow
 exit_is "a folder of allowances that others write: status 1" 1
-err_like "and says why" 'could be written by others'
+err_like "the message says that others could write the folder" 'could be written by others'
 chmod 700 "$T/state/matins/allowed"
 
 # ---- init ----
@@ -553,6 +553,6 @@ for words in 'allow a b' 'allow --list x' 'allow --json' 'disallow a b' \
 	'allow -c matins.toml' 'allow --list --edits'; do
 	# shellcheck disable=SC2086
 	run_matins $words
-	exit_is "$words: status 64" 64
+	exit_is "wrong usage of allow ends with 64: $words" 64
 done
 done_testing

@@ -45,14 +45,14 @@ chmod 755 browser
 
 run_matins auth status
 exit_is "nothing is kept: no error" 0
-err_like "and that is said" 'no server has a stored login'
+err_like "a message says that no login is stored" 'no server has a stored login'
 run_matins auth status --json
-json_is "as JSON it is an empty list" servers '#0'
-not_ok "looking creates nothing" test -e "$MATINS_STATE/tokens"
+json_is "auth status --json lists no server then" servers '#0'
+not_ok "auth status creates no folder of tokens" test -e "$MATINS_STATE/tokens"
 
 run_matins auth logn notes
 exit_is "no such word: wrong usage" 64
-err_like "with the nearest one" 'login, status or logout; did you mean login'
+err_like "a word that is no command leads to the nearest one" 'login, status or logout; did you mean login'
 
 # ---- a server that wants no login ----
 
@@ -75,30 +75,30 @@ scenario '{"server":true}'
 run_matins auth login --url "$url" --store-key file
 exit_is "no terminal and no browser: 1" 1
 err_like "what to do: a terminal, a program" 'terminal.*--browser'
-err_like "or a client of its own" 'client_credentials'
+err_like "the message also offers a client of its own" 'client_credentials'
 asked
-is "and the server was not asked" "$(<asked)" ""
+is "a login that cannot be made asks the server nothing" "$(<asked)" ""
 run_matins call echo --url "$url" --store-key file
 exit_is "a call without a token: 1" 1
-err_like "names the command" "matins auth login --url $url"
+err_like "the message names the command that logs in" "matins auth login --url $url"
 run_matins call echo --url "$url" --store-key file --json
-json_is "as JSON its reason is auth" error.kind auth
+json_is "the error is of kind auth in JSON" error.kind auth
 
 # ---- a login by a browser ----
 
 run_matins auth login --url "$url" --store-key file --browser ./browser
 exit_is "a login by a browser: 0" 0
-out_is "which is said" "logged in to $url"
+out_is "the message names the server that is logged in to" "logged in to $url"
 asked
 file_like "the page was opened" asked '^GET /authorize'
 run_matins call echo --url "$url" --store-key file
-exit_is "then calls work" 0
+exit_is "a call works after the login" 0
 run_matins auth status --url "$url" --store-key file
-exit_is "its status: 0" 0
-out_like "it is logged in" 'logged in'
-out_like "at this issuer" "issuer +${url%/mcp}"
-file_lacks "without the token" "$out" access-1
-file_lacks "nor that which renews it" "$out" refresh-1
+exit_is "the status of a login ends with 0" 0
+out_like "the status says that it is logged in" 'logged in'
+out_like "the status names the issuer" "issuer +${url%/mcp}"
+file_lacks "the status lacks the access token" "$out" access-1
+file_lacks "the status lacks the refresh token" "$out" refresh-1
 not_ok "the token stands in no file" grep -r access-1 "$MATINS_STATE"
 is "what is kept is the user's alone" \
 	"$(find "$MATINS_STATE/tokens" -type f ! -perm 600)" ""
@@ -112,40 +112,40 @@ command = "true"
 END
 run_matins call echo -c named.toml --server notes
 exit_is "a server of that URL does not have the token: 1" 1
-err_like "and is logged in by its name" 'matins auth login notes'
+err_like "the message names the login by the server's name" 'matins auth login notes'
 run_matins auth login notes -c named.toml --browser ./browser
-exit_is "which is done: 0" 0
+exit_is "a login by the server's name works" 0
 run_matins auth logout --url "$url" --store-key file
 exit_is "what the URL alone had is forgotten: 0" 0
 asked
-file_like "which revokes its token" asked '^POST /revoke .*refresh-1'
-file_unlike "and no other" asked '^POST /revoke .*refresh-2'
+file_like "a logout revokes the token of its server" asked '^POST /revoke .*refresh-1'
+file_unlike "a logout revokes no other token" asked '^POST /revoke .*refresh-2'
 run_matins auth status -c named.toml --json
 json_is "all servers: it has its name" servers[0].server notes
-json_is "and is the only one" servers '#1'
-json_is "its URL" servers[0].url "$url"
-json_is "its state" servers[0].state logged_in
+json_is "the list of logins has one server" servers '#1'
+json_is "the list names the URL of the server" servers[0].url "$url"
+json_is "the list names the state of the login" servers[0].state logged_in
 run_matins auth status
 exit_is "all servers, in words: 0" 0
 out_like "the name, in whichever configuration it is" '^notes: logged in'
-out_like "and that it is in none that is in use" 'not in the configuration'
+out_like "a login of no configuration in use is marked" 'not in the configuration'
 run_matins auth status notes -c named.toml --json
 json_is "one by its name" server notes state logged_in
 run_matins call echo -c named.toml --server notes
 exit_is "by name its own token is sent: 0" 0
 run_matins auth logout notes -c named.toml
-exit_is "logout: 0" 0
+exit_is "a logout of a server by its name ends with 0" 0
 asked
-file_like "which revokes the token" asked '^POST /revoke .*refresh-2'
+file_like "a logout by name revokes its token" asked '^POST /revoke .*refresh-2'
 run_matins auth status notes -c named.toml
 exit_is "then there is none: 1" 1
-out_like "which is said" 'not logged in'
+out_like "the status says that nobody is logged in" 'not logged in'
 run_matins auth logout notes -c named.toml
 exit_is "logout where nothing is kept: 0" 0
-out_is "which is said" 'nothing was stored for notes'
+out_is "a logout without a login names the server" 'nothing was stored for notes'
 run_matins call echo -c named.toml --server notes
-exit_is "and calls fail" 1
-err_like "with the command by its name" 'matins auth login notes'
+exit_is "a call fails after the logout" 1
+err_like "the message after a logout names the login by name" 'matins auth login notes'
 
 # ---- two servers of one URL ----
 
@@ -174,15 +174,15 @@ run_matins auth login alice -c two.toml --browser ./browser
 exit_is "alice logs in: 0" 0
 run_matins call echo -c two.toml -s bob
 exit_is "bob is not authorized by that: 1" 1
-err_like "and is told to log in" 'matins auth login bob'
+err_like "bob is told the command that logs in" 'matins auth login bob'
 run_matins call echo --url "$url" --store-key file
-exit_is "nor is the URL alone: 1" 1
+exit_is "a call by the URL alone fails, too" 1
 run_matins auth status bob -c two.toml
 exit_is "bob's status has nothing of alice's: 1" 1
 run_matins run -c two.toml r --json
 exit_is "in one run: alice's step works, bob's does not" 2
-json_is "alice's" "step_results[0].state" ok
-json_is "bob's" "step_results[1].reason" auth
+json_is "the step of alice succeeds" "step_results[0].state" ok
+json_is "the step of bob fails for its authorization" "step_results[1].reason" auth
 printf 'the-secret-of-the-robot\n' >robot.secret
 chmod 600 robot.secret
 run_matins call echo -c two.toml -s alice --oauth-grant client_credentials \
@@ -192,8 +192,8 @@ asked
 run_matins call echo -c two.toml -s alice
 exit_is "alice is logged in as before: 0" 0
 asked
-file_like "with her own token" asked 'authorization=Bearer_access-1'
-file_unlike "not with the robot's" asked 'access-2'
+file_like "alice's call carries her own token" asked 'authorization=Bearer_access-1'
+file_unlike "alice's call lacks the robot's token" asked 'access-2'
 run_matins auth login bob -c two.toml --browser ./browser
 exit_is "bob logs in: 0" 0
 asked
@@ -201,11 +201,11 @@ run_matins run -c two.toml r --json
 exit_is "in one run each has a session of its own: 0" 0
 asked
 file_like "one with alice's token" asked 'access-1'
-file_like "one with bob's" asked 'access-3'
+file_like "bob's session carries bob's token" asked 'access-3'
 run_matins auth logout bob -c two.toml
 asked
 file_like "bob's logout revokes his token" asked '^POST /revoke .*refresh-3'
-file_unlike "and not hers" asked 'refresh-1'
+file_unlike "bob's logout leaves alice's token alone" asked 'refresh-1'
 run_matins call echo -c two.toml -s alice
 exit_is "alice is logged in still: 0" 0
 sed 's/alice/alicia/' two.toml >renamed.toml
@@ -213,14 +213,14 @@ run_matins call echo -c renamed.toml -s alicia
 exit_is "a server that is renamed logs in again: 1" 1
 run_matins auth status -c renamed.toml
 out_like "its old name is listed as such" '^alice: logged in'
-out_like "with that it is in no configuration" 'not in the configuration'
+out_like "the renamed server is in no configuration" 'not in the configuration'
 run_matins auth logout alice -c two.toml
-exit_is "and is logged out under it: 0" 0
+exit_is "a login is logged out by its old name" 0
 
 scenario '{"server":true,"authorize":{"error":"access_denied","code":null}}'
 run_matins auth login --url "$url" --store-key file --browser ./browser
 exit_is "the person refuses: 1" 1
-err_like "and that is said" 'access_denied'
+err_like "the message names the refusal of the person" 'access_denied'
 
 # ---- a client of its own, as in CI ----
 
@@ -248,12 +248,12 @@ server = "ci"
 tool = "echo"
 END
 run_matins run -c ci.toml r --json
-exit_is "the same in a routine" 0
+exit_is "a routine logs in as a client of its own" 0
 file_lacks "the secret is not in the report" "$out" the-secret-of-the-client
 
 run_matins check ci.toml
 exit_is "check of a secret without an issuer: a warning" 0
-err_like "and the line to add" \
+err_like "the warning has the line to add" \
 	'warning: server "ci": without .issuer. its client_secret .*issuer = "'
 
 # ---- its secret, and a server that names an authorization server ----
@@ -265,20 +265,20 @@ sed "s|^url = .*|url = \"$url\"|; s|^client_id|issuer = \"$other\"\n&|" \
 grep -v '^issuer' issuer.toml >without.toml
 run_matins run -c without.toml r --json
 exit_is "a secret and no issuer: the step fails" 2
-json_is "for its authorization" "step_results[0].reason" auth
+json_is "the step fails for its authorization" "step_results[0].reason" auth
 out_like "the line to add has what the server names" \
 	"issuer = [^ ]*$other"
 asked
 file_unlike "the secret was not sent" asked 'POST /token'
 run_matins run -c issuer.toml r --json
-exit_is "with the issuer it works" 0
+exit_is "a routine with an issuer in its configuration works" 0
 run_matins check issuer.toml
-err_unlike "and check has nothing to say" 'issuer'
+err_unlike "check is silent about a configuration with an issuer" 'issuer'
 run_matins call echo --url "$url" --store-key file --json \
 	--oauth-grant client_credentials --oauth-client-id ci \
 	--oauth-client-secret-file client.secret --token-store "$T/tokens2"
 exit_is "without a configuration: refused as well" 1
-out_like "with the option in the sentence" 'oauth-issuer'
+out_like "the message names the option for the issuer" 'oauth-issuer'
 
 # ---- a key in the URL ----
 
@@ -287,14 +287,14 @@ run_matins auth login --url "$url?key=hidden-in-the-query" --store-key file \
 	--browser ./browser
 exit_is "a login with a key in the URL" 0
 file_lacks "the query is not shown" "$out" hidden-in
-file_lacks "nor on stderr" "$err" hidden-in
+file_lacks "the query is not shown on stderr" "$err" hidden-in
 run_matins call echo --url "$url?key=hidden-in-the-query" --store-key file
 out_is "what the server repeats of it is hidden" 'at /mcp?key=***'
 run_matins auth status
-file_lacks "nor is it in the list" "$out" hidden-in
+file_lacks "the query is not shown in the list" "$out" hidden-in
 run_matins auth status --url "$url?key=hidden-in-the-query" --json \
 	--store-key file
-json_is "nor in a status" url "$url"
+json_is "the query is not shown in a status" url "$url"
 
 # ---- what cannot be read ----
 
@@ -310,9 +310,9 @@ printf '\0\0\0\0' | dd of="$one" bs=1 seek=$(($(stat -c %s "$one") - 4)) \
 run_matins auth status --json
 exit_is "one that cannot: 1" 1
 json_is "the others are listed all the same" servers "#$before"
-file_has "it has its place and what to do" "$out" '"state":"broken","error":'
+file_has "a broken login is listed with a remedy" "$out" '"state":"broken","error":'
 run_matins auth status
-out_like "in words, too" 'cannot be read: .*matins auth login'
+out_like "a broken login has a remedy in words" 'cannot be read: .*matins auth login'
 printf '\0\0\0\0' | dd of="$last" bs=1 seek=$(($(stat -c %s "$last") - 4)) \
 	conv=notrunc status=none
 run_matins auth status --json
@@ -377,29 +377,29 @@ out_like "then it is logged in" "^logged in to $url"
 out_unlike "nothing of that is a warning" 'warning'
 scenario '{"server":true}'
 more=-q person '{page}'
-exit_is "with -q: 0" 0
+exit_is "a login with -q ends with status 0" 0
 out_like "the page is shown all the same" 'open this page'
-out_unlike "and nothing else is said" 'paste|waiting'
+out_unlike "a login with -q prints nothing but the page" 'paste|waiting'
 scenario '{"server":true}'
 person 'http://127.0.0.1:1/callback?code=code-1&state=another' '{page}'
 exit_is "the answer to another question does not end it: 0" 0
-out_like "it is told as such" 'belongs to another login'
-out_like "and the right one logs in" "^logged in to $url"
+out_like "an answer to another login is called one" 'belongs to another login'
+out_like "the right answer logs in after a wrong one" "^logged in to $url"
 
 # ---- wrong usage ----
 
 run_matins auth
-exit_is "auth alone: 64" 64
+exit_is "auth without a command is a usage error" 64
 run_matins auth login
 exit_is "login of nothing: 64" 64
-err_like "and says what is missing" 'name a server'
+err_like "the message asks for a server" 'name a server'
 run_matins auth login notes more -c named.toml
-exit_is "two servers: 64" 64
+exit_is "a login of two servers is a usage error" 64
 run_matins auth login program -c named.toml
-exit_is "a program: 64" 64
-err_like "which has another way" 'env'
+exit_is "a login of a server that is a program is a usage error" 64
+err_like "the message names env as the way for programs" 'env'
 run_matins auth login note -c named.toml
 exit_is "an unknown server: 1" 1
-err_like "and the nearest" 'did you mean notes'
+err_like "the message names the nearest server" 'did you mean notes'
 
 done_testing

@@ -30,7 +30,7 @@ bad() {
 		step_results[1].step_name bad \
 		step_results[1].state "$state" \
 		step_results[1].reason "$reason"
-	json_is "$name: the sentence" step_results[1].error "~$sentence"
+	json_is "$name: the error explains the reason" step_results[1].error "~$sentence"
 	json_is "$name: the other steps are whole" \
 		step_results '#3' \
 		step_results[0].output "kept to the last byte" \
@@ -47,7 +47,7 @@ failing() {
 
 # ---- the program ----
 
-bad "missing program" skipped no_command 'no-such-program' <<-'END'
+bad "a program that is missing" skipped no_command 'no-such-program' <<-'END'
 	[[routines.r.steps]]
 	name = "bad"
 	type = "mcp-client"
@@ -74,14 +74,14 @@ cat >r.toml <<-'END'
 END
 run_matins run -c r.toml r --json
 exit_is "nothing ran: exit status 2" 2
-json_is "nothing ran: the summary says so" \
+json_is "the summary says that nothing ran" \
 	success false summary '~nothing ran$'
 run_matins run -c r.toml r --json --allow-empty
 exit_is "nothing ran, --allow-empty: exit status 0" 0
 
 echo 'echo hello' >plain
 chmod 644 plain
-failing "program not executable" denied policy 'plain' <<-END
+failing "a program that is not executable" denied policy 'plain' <<-END
 	[[routines.r.steps]]
 	name = "bad"
 	type = "script"
@@ -110,7 +110,7 @@ script exit3 <<-'END'
 	stderr last words
 	exit 3
 END
-failing "exit status 3" failed exit_status 'status 3' \
+failing "a program that exits with status 3" failed exit_status 'status 3' \
 	< <(peer_step bad exit3)
 json_is "exit status 3: stderr is kept" \
 	step_results[1].run.stderr.tail '~last words'
@@ -134,48 +134,48 @@ failing "killed by a signal" failed signal 'SIGSEGV' < <(peer_step bad killed)
 script nothing <<-'END'
 	raw  \n
 END
-failing "stdout empty" failed not_json 'empty' < <(peer_step bad nothing)
+failing "a program that prints nothing" failed not_json 'empty' < <(peer_step bad nothing)
 script garbage <<-'END'
 	raw hello, world\n
 END
-failing "stdout not JSON" failed not_json 'JSON' < <(peer_step bad garbage)
+failing "a program that prints no JSON" failed not_json 'JSON' < <(peer_step bad garbage)
 script truncated <<-'END'
 	raw {"content":[{"type":"text","te
 END
-failing "stdout cut off" failed not_json 'JSON' < <(peer_step bad truncated)
+failing "a program whose JSON is cut off" failed not_json 'JSON' < <(peer_step bad truncated)
 script utf8 <<-'END'
 	raw {"content":[{"type":"text","text":"\xff\xfe"}]}
 END
-failing "stdout not UTF-8" failed not_json 'UTF-8' < <(peer_step bad utf8)
+failing "a program that prints invalid UTF-8" failed not_json 'UTF-8' < <(peer_step bad utf8)
 script two <<-'END'
 	raw {"content":[]}\n{"content":[]}\n
 END
-failing "two JSON values" failed not_json 'one JSON value' \
+failing "a program that prints two JSON values" failed not_json 'one JSON value' \
 	< <(peer_step bad two)
 for shape in '{}' '{"answer":42}' '[1,2]' '"text"' 'null' '{"content":"text"}' \
 	'{"content":[],"isError":"no"}' \
 	'{"jsonrpc":"2.0","id":1,"result":{"x":1}}'; do
 	echo "raw $shape" | script shape
-	failing "wrong shape $shape" failed not_call_tool_result \
+	failing "a result of the wrong shape: $shape" failed not_call_tool_result \
 		'CallToolResult' < <(peer_step bad shape)
 done
 script rpc-error <<-'END'
 	raw {"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"no such tool"}}
 END
-failing "a JSON-RPC error" failed rpc_error '-32602.*no such tool' \
+failing "a result that is a JSON-RPC error" failed rpc_error '-32602.*no such tool' \
 	< <(peer_step bad rpc-error)
 script flood <<-'END'
 	raw {"content":[{"type":"text","text":"
 	flood 209715200
 	raw "}]}
 END
-failing "200 MiB" failed output_limit '64 ?MiB|67108864' \
+failing "a program that prints 200 MiB" failed output_limit '64 ?MiB|67108864' \
 	< <(peer_step bad flood)
 script deep <<-'END'
 	raw {"content":
 	flood 100000 [
 END
-failing "nesting without end" failed not_json 'nested too deep at' \
+failing "a result that is nested without end" failed not_json 'nested too deep at' \
 	< <(peer_step bad deep)
 
 # ---- a server ----
@@ -357,36 +357,36 @@ script prints <<-END
 	raw $result\n
 	exit 0
 END
-failing "it prints a result" failed server_exit "$goes" \
+failing "a program that prints a result and exits" failed server_exit "$goes" \
 	< <(peer_step bad prints 'tool = "t"')
 script prints <<-END
 	raw {\n  "content": [\n    {"type": "text", "text": "printed"}\n  ]\n}\n
 	exit 0
 END
-failing "it prints one of several lines" failed server_exit "$goes" \
+failing "a program that prints a result of several lines" failed server_exit "$goes" \
 	< <(peer_step bad prints 'tool = "t"')
 script prints <<-END
 	raw {"content":[{"type":"text","text":"$(printf '%9000s' x)"}]}\n
 	exit 0
 END
-failing "it prints a long one" failed server_exit "$goes" \
+failing "a program that prints one long result" failed server_exit "$goes" \
 	< <(peer_step bad prints 'tool = "t"')
 script prints <<-END
 	raw $result\n
 	hang
 END
-failing "it prints one and goes on" timeout deadline_initialize "$goes" \
+failing "a program that prints a result and goes on" timeout deadline_initialize "$goes" \
 	< <(peer_step bad prints 'tool = "t"' 'timeout = "700ms"')
 script prints <<-END
 	raw {"jsonrpc":"2.0","id":1,"result":$result}\n
 END
-failing "it prints one as an answer" failed handshake "$goes" \
+failing "a program that prints a result as its first answer" failed handshake "$goes" \
 	< <(peer_step bad prints 'tool = "t"' 'protocol = "2025-11-25"')
 script prints <<-END
 	raw {"level":"info","text":"content"}\n
 	exit 0
 END
-failing "it prints something else" failed server_exit \
+failing "a program that prints something else" failed server_exit \
 	'its stdout held lines that are not MCP messages' \
 	< <(peer_step bad prints 'tool = "t"')
 script prints <<-END
@@ -395,7 +395,7 @@ script prints <<-END
 	expect tools/call
 	exit 0
 END
-failing "it prints one and is a server" failed server_exit \
+failing "a server that prints a stray result first" failed server_exit \
 	'its stdout held lines that are not MCP messages' \
 	< <(peer_step bad prints 'tool = "t"')
 script serve <<-'END'
@@ -442,7 +442,7 @@ failing "a revision that nobody knows" failed handshake '1999-01-01' \
 	< <(peer_step bad old 'tool = "t"')
 printf 'handshake\nexpect tools/call\nreply {"content":[{"type":"text","text":"why"}],"isError":true}\n' |
 	script iserror
-failing "isError" tool_error is_error \
+failing "a tool that reports an error" tool_error is_error \
 	'^the tool reported an error$' \
 	< <(peer_step bad iserror 'tool = "t"')
 json_is "isError: the content is there" step_results[1].output why \
@@ -459,12 +459,12 @@ step_with_env() {
 		env = { TOKEN = $1 }
 	END
 }
-bad "credential: unset variable" skipped no_credential 'NOT_SET_ANYWHERE' \
+bad "a credential from an unset variable" skipped no_credential 'NOT_SET_ANYWHERE' \
 	< <(step_with_env '{ env = "NOT_SET_ANYWHERE" }')
 exit_is "credential: unset variable: exit status 0" 0
 bad "credential: no such file" skipped no_credential 'no-such-token' \
 	< <(step_with_env "{ file = \"$T/no-such-token\" }")
-bad "credential: a folder" skipped no_credential 'home' \
+bad "a credential that is a folder" skipped no_credential 'home' \
 	< <(step_with_env "{ file = \"$T/home\" }")
 bad "credential: a command that fails" skipped no_credential 'false' \
 	< <(step_with_env '{ cmd = "/bin/false" }')
@@ -528,11 +528,11 @@ err_like "unknown key, --lax: a warning" 'timout'
 
 echo 'this is = not [ toml' >r.toml
 run_matins run -c r.toml r
-exit_is "not TOML: exit status 1" 1
-err_like "not TOML: place" 'r\.toml:1:'
+exit_is "a file that is not TOML fails the run" 1
+err_like "the message names file and line of what is not TOML" 'r\.toml:1:'
 run_matins run -c r.toml r --json
-exit_is "not TOML, --json: exit status 1" 1
-json_is "not TOML, --json: one JSON document" error.kind present \
+exit_is "a file that is not TOML fails with --json, too" 1
+json_is "the error of a file that is not TOML is one JSON document" error.kind present \
 	error.message '~r.toml'
 
 run_matins run -c none.toml r
@@ -559,7 +559,7 @@ MATINS_STATE=$T/file/state run_matins run -c r.toml r --json
 exit_is "state directory cannot be made: exit as the steps say" 0
 err_like "state directory cannot be made: a warning that names it" \
 	"$T/file/state"
-json_is "state directory cannot be made: the report says so" \
+json_is "the report warns that the state directory cannot be made" \
 	step_results[0].state ok run.warnings[0] '~state'
 MATINS_STATE=$T/file/state run_matins run -c r.toml r --require-ledger
 exit_is "--require-ledger: exit status 1" 1

@@ -22,31 +22,31 @@ answer() {
 # ---- one tool ----
 
 run_matins brief host
-exit_is "host as text" 0
+exit_is "brief host prints text and succeeds" 0
 out_like "host tells the load" '^load [0-9.]+ [0-9.]+ [0-9.]+ on '
 out_like "host tells the memory" '^memory [0-9.]+ [KMGT]iB of '
 out_like "host tells the disk" '^disk /: '
 
 run_matins brief host --json
-exit_is "host as JSON" 0
+exit_is "brief host --json prints JSON and succeeds" 0
 json_is "host as JSON is a result" isError false
 json_is "host as JSON has a text block" content[0].type text
 json_is "host as JSON shows the root" structuredContent.disks[0].path /
 
 run_matins brief host paths=/nonexistent --json
-exit_is "a failed tool as JSON says so itself" 0
+exit_is "a tool that fails with --json still ends with status 0" 0
 json_is "a failed tool is an error" isError true
 run_matins brief host paths=/nonexistent
 exit_is "a failed tool as text ends with 2" 2
 
 run_matins brief hots
-exit_is "unknown tool" 64
+exit_is "an unknown tool is a usage error" 64
 err_like "unknown tool: the nearest is offered" 'did you mean host\?'
 run_matins brief todo fil=x
-exit_is "unknown argument" 2
+exit_is "an unknown argument fails the tool" 2
 out_like "unknown argument: the nearest is offered" 'did you mean "file"\?'
 run_matins brief repos
-exit_is "a missing argument" 2
+exit_is "a missing argument fails the tool" 2
 out_like "a missing argument: named" '^repos: arguments: missing required "paths"'
 err_like "a missing argument: how it is written" \
 	'matins brief repos paths=VALUE'
@@ -73,8 +73,8 @@ out_like "no list at home: says how to begin" 'There is no ~/todo.txt'
 
 printf '(A) Call the bank due:2026-01-30 +home\nx done\nWrite\n' >todo.txt
 run_matins brief todo file=todo.txt today=2026-01-31
-exit_is "a list" 0
-out_like "a list: counts" '^2 open, 1 overdue, 1 done$'
+exit_is "brief todo reads a list" 0
+out_like "brief todo counts open, overdue and done lines" '^2 open, 1 overdue, 1 done$'
 out_like "a list: the urgent one" '^\(A\) Call the bank \+home \(overdue, due 1 day ago\)$'
 
 printf 'evil \033[31m red\n' >todo.txt
@@ -91,7 +91,7 @@ json_is "a JSON argument arrives" structuredContent.items[0].days_left 2
 # ---- working trees ----
 
 if ! command -v git >/dev/null; then
-	skip "working trees" "git is not installed"
+	skip "brief repos describes working trees" "git is not installed"
 else
 	export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 	export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=n@example.com
@@ -123,18 +123,18 @@ else
 	run_matins brief repos paths=src --json
 	exit_is "a folder of working trees" 0
 	r='structuredContent.repos[1]'
-	json_is "trees: by name" structuredContent.repos[0].name up
-	json_is "trees: branch" "$r.branch" main
-	json_is "trees: subject" "$r.head.subject" third
-	json_is "trees: time" "$r.head.time" 2026-01-02T03:04:05.000Z
-	json_is "trees: id" "$r.head.id" "$(git -C src/wc rev-parse HEAD)"
-	json_is "trees: staged" "$r.changes.staged" 1
-	json_is "trees: modified" "$r.changes.modified" 1
-	json_is "trees: untracked" "$r.changes.untracked" 2
-	json_is "trees: ahead" "$r.upstream.ahead" 1
-	json_is "trees: behind" "$r.upstream.behind" 1
+	json_is "trees are sorted by their names" structuredContent.repos[0].name up
+	json_is "a tree has its branch" "$r.branch" main
+	json_is "a tree has the subject of its last commit" "$r.head.subject" third
+	json_is "a tree has the time of its last commit" "$r.head.time" 2026-01-02T03:04:05.000Z
+	json_is "a tree has the id of its last commit" "$r.head.id" "$(git -C src/wc rev-parse HEAD)"
+	json_is "a tree counts the staged files" "$r.changes.staged" 1
+	json_is "a tree counts the modified files" "$r.changes.modified" 1
+	json_is "a tree counts the untracked files" "$r.changes.untracked" 2
+	json_is "a tree counts commits ahead of upstream" "$r.upstream.ahead" 1
+	json_is "a tree counts commits behind upstream" "$r.upstream.behind" 1
 	run_matins brief repos paths=src/up paths=src/wc
-	is "trees as text" "$(sed 's/ [0-9a-f]\{7\} / ID /' "$out")" \
+	is "trees are described as text" "$(sed 's/ [0-9a-f]\{7\} / ID /' "$out")" \
 'up: main ID "second" (2026-01-02); clean
 wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead, 1 behind origin/main'
 
@@ -147,7 +147,7 @@ wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead, 1 
 
 	git -C src/up checkout -q --detach HEAD~
 	run_matins brief repos paths=src/up
-	out_like "a detached head" '^up: detached [0-9a-f]{7} "first: "quoted""'
+	out_like "a detached head is called detached" '^up: detached [0-9a-f]{7} "first: "quoted""'
 
 	git -C src/wc checkout -q -f -B other HEAD~
 	echo theirs >src/wc/three
@@ -155,7 +155,7 @@ wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead, 1 
 	git -C src/wc commit -qm rival
 	git -C src/wc merge -q main >merge.out 2>&1
 	run_matins brief repos paths=src/wc
-	out_like "a conflict" '1 conflicted.*; merge in progress$'
+	out_like "a conflict in a tree is counted" '1 conflicted.*; merge in progress$'
 
 	if [[ $(id -u) == 0 ]]; then
 		chown -R 4242 src/up
@@ -164,7 +164,7 @@ wc: main ID "third" (2026-01-02); 1 staged, 1 modified, 2 untracked; 1 ahead, 1 
 	fi
 	rm -rf src/up/.git/objects
 	run_matins brief repos paths=src
-	exit_is "a broken tree" 2
+	exit_is "a broken tree fails the tool" 2
 	out_like "a broken tree: the others are told" '^wc: '
 	out_like "a broken tree: named" '^src/up: '
 fi
@@ -185,10 +185,10 @@ run_matins_stdin in brief
 exit_is "a session ends with its input" 0
 is "a session: one answer a request" "$(wc -l <"$out")" 8
 answer 1
-json_file_is "initialize: the revision" answer.json \
+json_file_is "initialize answers with revision and capabilities" answer.json \
 	result.protocolVersion 2025-11-25 result.capabilities.tools {}
 answer 2
-json_file_is "tools/list: the tools" answer.json result.tools '#4' \
+json_file_is "tools/list answers with the four tools" answer.json result.tools '#4' \
 	result.tools[0].name host result.tools[1].name repos \
 	result.tools[2].name todo result.tools[3].name deadlines
 json_file_is "tools/list: read only, closed" answer.json \
@@ -202,11 +202,11 @@ answer 4
 json_file_is "tools/call: wrong arguments are a tool error" answer.json \
 	result.isError true
 answer 5
-json_file_is "tools/call: unknown tool" answer.json error.code -32602
+json_file_is "an unknown tool is a protocol error" answer.json error.code -32602
 answer 6
-json_file_is "server/discover: not known" answer.json error.code -32601
+json_file_is "server/discover is unknown to this revision" answer.json error.code -32601
 answer null
-json_file_is "a broken line" answer.json error.code -32700
+json_file_is "a broken line is answered by a parse error" answer.json error.code -32700
 answer '"7"'
 json_file_is "ping behind a broken line" answer.json result {}
 
@@ -215,13 +215,13 @@ json_file_is "ping behind a broken line" answer.json result {}
 	echo '[{"jsonrpc":"2.0","id":2,"method":"ping"}]'
 } >in
 run_matins_stdin in brief
-out_like "2025-03-26: a batch" '^\[\{"jsonrpc":"2.0","id":2,"result":\{\}\}\]$'
+out_like "2025-03-26: a batch is answered by a batch" '^\[\{"jsonrpc":"2.0","id":2,"result":\{\}\}\]$'
 {
 	hello 2025-06-18
 	echo '[{"jsonrpc":"2.0","id":2,"method":"ping"}]'
 } >in
 run_matins_stdin in brief
-out_like "2025-06-18: no batch" '"id":null,"error":\{"code":-32600'
+out_like "2025-06-18: a batch is an invalid request" '"id":null,"error":\{"code":-32600'
 
 # ---- requests that stand alone ----
 
@@ -245,7 +245,7 @@ run_matins_stdin in brief
 exit_is "2026-07-28: a session ends with its input" 0
 is "2026-07-28: one answer a request" "$(wc -l <"$out")" 6
 answer 1
-json_file_is "2026-07-28: server/discover" answer.json \
+json_file_is "2026-07-28: server/discover answers with revision and capabilities" answer.json \
 	result.resultType complete result.supportedVersions '["2026-07-28"]' \
 	result.capabilities.tools {} result.ttlMs 3600000
 answer 2
@@ -253,17 +253,17 @@ json_file_is "2026-07-28: tools/list may be kept" answer.json \
 	result.resultType complete result.tools '#4' \
 	result.ttlMs 3600000 result.cacheScope public
 answer 3
-json_file_is "2026-07-28: tools/call" answer.json \
+json_file_is "2026-07-28: tools/call answers with a complete result" answer.json \
 	result.resultType complete result.isError false \
 	result.structuredContent.exists false
 answer 4
-json_file_is "2026-07-28: no ping" answer.json error.code -32601
+json_file_is "2026-07-28: ping is an unknown method" answer.json error.code -32601
 answer 5
 json_file_is "an unknown version: what there is" answer.json \
 	error.code -32022 error.data.supported '["2026-07-28"]' \
 	error.data.requested 2031-01-01
 answer 6
-json_file_is "2026-07-28: no version" answer.json error.code -32602
+json_file_is "2026-07-28: a request without a version is refused" answer.json error.code -32602
 
 # What a tool answers conforms to the schema that it announces; judged by a
 # validator that shares no code with the program.
@@ -353,7 +353,7 @@ fi
 LD_DEBUG=files run_matins brief host
 err_unlike "host does not load libgit2" 'libgit2'
 LD_DEBUG=files run_matins brief repos paths=.
-err_like "repos loads libgit2" 'libgit2'
+err_like "brief repos loads libgit2" 'libgit2'
 
 # ---- the shipped routine, inside the gate ----
 
@@ -363,7 +363,7 @@ inner=matins
 if grep -aq __asan_init "$BIN"; then
 	inner=$TOP/build/matins
 	if [[ ! -x $inner ]]; then
-		skip "the shipped routine" "needs an ordinary build beside this one"
+		skip "the shipped routine works in each revision" "needs an ordinary build beside this one"
 		done_testing
 	fi
 fi
@@ -399,7 +399,7 @@ Feed the cat"
 sed -e '/^sandbox *=/d' -e "s|\"\.\.\"|\"$T/co\"|" co/routines/morning.toml \
 	>co/routines/bare.toml
 run_matins run -c co/routines/bare.toml morning --json
-exit_is "without its grants" 2
+exit_is "a routine without its grants fails" 2
 json_is "without its grants: host and deadlines need none" \
 	step_results[0].state ok step_results[3].state ok
 json_is "without its grants: no tree is read" step_results[1].state tool_error

@@ -17,11 +17,11 @@ tools='reply {"tools":[{"name":"sum","title":"Sum it","description":"Adds.\nMore
 
 peer serve
 run_matins call echo a=b -- "${server[@]}"
-exit_is "call: status 0" 0
+exit_is "a call that is answered ends with status 0" 0
 out_is "call: the text of the answer, a string without a schema's word" '{"a":"b"}'
 err_is "call: nothing on stderr" ""
 run_matins call echo --json --args '{"a": 1.0,"b":1e3}' b:='[1,2]' -- "${server[@]}"
-exit_is "call --json" 0
+exit_is "a call with --json ends with status 0" 0
 out_is "call --json: the server's own result, names over --args" \
 	'{"content":[{"type":"text","text":"{\"a\":1.0,\"b\":[1,2]}"}]}'
 printf 'two\nlines' >value
@@ -29,7 +29,7 @@ run_matins call echo a=@value -- "${server[@]}"
 out_is "call: NAME=@FILE is the text of a file" '{"a":"two\nlines"}'
 echo '{"from":"stdin"}' >in.json
 run_matins_stdin in.json call echo --args - -- "${server[@]}"
-out_is "call --args -" '{"from":"stdin"}'
+out_is "call --args - reads the arguments from standard input" '{"from":"stdin"}'
 run_matins call echo a -- "${server[@]}"
 exit_is "call: an argument without = is wrong usage" 64
 err_like "call: and how to write it" 'a is not an argument; write NAME=TEXT'
@@ -37,7 +37,7 @@ run_matins call fail x=1 -- "${server[@]}"
 exit_is "call: isError is status 2" 2
 out_is "call: its content is printed" '{"x":"1"}'
 run_matins call fail x=1 --ignore-tool-error -- "${server[@]}"
-exit_is "call --ignore-tool-error" 0
+exit_is "call --ignore-tool-error ends with status 0 where the tool fails" 0
 run_matins call ecko -- "${server[@]}"
 exit_is "call: a tool that is not there" 1
 err_like "call: the nearest one" 'has no tool ecko; did you mean echo'
@@ -51,27 +51,27 @@ json_is "call --json: an error of the server" error.kind rpc_error \
 peer handshake 'expect tools/list' "$tools" 'expect tools/call' \
 	'reply {"content":[{"type":"text","text":"$env:HOME"}],"structuredContent":{"n":$params}}'
 run_matins call sum a=1.50 list=1 list=2 flag=true name=7 --json -- "${server[@]}"
-exit_is "types: status 0" 0
+exit_is "arguments become what the schema says they are" 0
 json_is "types: as the schema says, numbers as they were written" \
 	structuredContent.n.arguments \
 	'{"a":1.50,"list":[1,2],"flag":true,"name":"7"}'
 err_like "SC-5: a result that breaks the outputSchema is a warning" \
 	'warning: structuredContent: /n: '
 run_matins call sum a=1 --strict -- "${server[@]}"
-exit_is "SC-5: with --strict it is an error" 1
+exit_is "SC-5: --strict makes an error of an answer that breaks its schema" 1
 peer 'log calls' handshake 'expect tools/list' "$tools" 'expect tools/call' \
 	'text done'
 run_matins call sum a=x lst=1 -- "${server[@]}"
 exit_is "TC-2: arguments that break the schema are sent" 0
-err_like "TC-2: with a warning and a pointer" 'arguments: /a: is a string'
-err_like "TC-2: and the nearest name" 'no argument lst; did you mean list'
+err_like "TC-2: the warning points to the argument of the wrong type" 'arguments: /a: is a string'
+err_like "TC-2: the warning names the argument that is nearest" 'no argument lst; did you mean list'
 run_matins call sum nam=x --strict -- "${server[@]}"
-exit_is "TC-2: --strict refuses" 1
-err_like "TC-2: with what is missing" 'arguments: missing required "a"'
+exit_is "TC-2: --strict refuses arguments that break the schema" 1
+err_like "TC-2: the refusal names the missing argument" 'arguments: missing required "a"'
 rm -f calls
 run_matins call sum flag=true --json -- "${server[@]}"
 exit_is "a missing required argument: the call is not made" 1
-json_is "and it is said which" error.kind syntax \
+json_is "the error names the missing argument" error.kind syntax \
 	error.message '~missing required "a"; the tool was not called'
 not_ok "the server saw no call" grep -q tools/call calls
 printf '%s\n' '{"tool":"sum"}' '{"tool":"sum","arguments":{"a":1}}' >lacks
@@ -79,12 +79,12 @@ peer 'log calls' handshake 'expect tools/list' "$tools" 'expect tools/call' \
 	'text done'
 run_matins call --batch lacks -- "${server[@]}"
 exit_is "a missing required argument in a batch: 1" 1
-out_like "its line says so" 'missing required .*"a.*not called.*"line":1'
+out_like "the line of that call names the missing argument" 'missing required .*"a.*not called.*"line":1'
 out_like "the other is called" '"text":"done"'
 run_matins call sum flag=true --no-check -- "${server[@]}"
 exit_is "--no-check: the call is made" 0
 err_like "--no-check: with a warning" 'warning: arguments: missing required "a"'
-out_is "--no-check: and answered" "done"
+out_is "a call with --no-check is answered" "done"
 run_matins call sum --strict --no-check -- "${server[@]}"
 exit_is "--strict and --no-check: 64" 64
 peer handshake 'expect tools/list' \
@@ -97,7 +97,7 @@ peer handshake 'expect tools/list' 'fail -32603 no list' 'expect tools/call' \
 	'text done'
 run_matins call sum a=1 -- "${server[@]}"
 exit_is "call: a list that fails is a warning" 0
-err_like "call: it says so" 'warning: tools/list: .*no list'
+err_like "the warning names the list that failed" 'warning: tools/list: .*no list'
 
 # ---- what a terminal must not get ----
 
@@ -139,9 +139,9 @@ if "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; then
 	printf '%s\n' '' Ann x '' y >typed
 	run_program typed "$PYTHON" term.py "$BIN" call x --no-list \
 		--write "$T/answers" -- "${server[@]}"
-	exit_is "EL-9: a dialogue" 0
-	out_like "EL-9: says who asks" 'The server peer .* asks:'
-	out_like "SEC-1: and shows no control of the server" 'Who\\x1b\[2J\?'
+	exit_is "EL-9: a person answers a question in a dialogue" 0
+	out_like "EL-9: the dialogue names the server that asks" 'The server peer .* asks:'
+	out_like "SEC-1: a control character of the server is shown escaped" 'Who\\x1b\[2J\?'
 	out_like "EL-5: what is required is asked again" 'an answer is required'
 	out_like "EL-7: what does not fit, too" 'age: must be'
 	file_has "EL-4: the answer, after a review" answers \
@@ -157,8 +157,8 @@ if "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; then
 	run_program typed "$PYTHON" term.py "$BIN" call x --no-list \
 		--write "$T/answers" -- "${server[@]}"
 	out_like "EL-11: the whole URL is shown" 'example.*/a\?b=c'
-	out_like "EL-11: Punycode is said" 'Punycode'
-	file_has "EL-4: cancelled" answers '"action":"cancel"'
+	out_like "EL-11: a Punycode host is called one" 'Punycode'
+	file_has "EL-4: a URL that is declined is answered by cancel" answers '"action":"cancel"'
 else
 	skip "SEC-1: a terminal gets controls made visible" "no terminals here"
 fi
@@ -167,7 +167,7 @@ fi
 
 run_matins call x --no-list --save files -- "${blocks[@]}"
 exit_is "--save: a block that is no Base64 is status 1" 1
-err_like "CB-4: and is named" 'cannot be saved: .*invalid Base64 at byte 5'
+err_like "CB-4: the block is named that cannot be saved" 'cannot be saved: .*invalid Base64 at byte 5'
 hash=4c4b6a3be1314ab86138bef4314dde022e600960d8689a2c8f8631802d20dab6
 ok "--save: named by hash and by what the bytes are" test -f "files/$hash.png"
 is "--save: for the user only" "$(stat -c %a "files/$hash.png")" 600
@@ -234,7 +234,7 @@ exec 9>&-
 wait "$asker"
 run_matins call --batch /dev/null -- "${server[@]}"
 exit_is "--batch: nothing to do" 0
-err_like "--batch: is said" '/dev/null holds no calls'
+err_like "an empty batch is named in a message" '/dev/null holds no calls'
 run_matins call --batch better --data -- "${server[@]}"
 exit_is "--batch --data is wrong usage" 64
 err_like "--batch --data: and what does it" 'jq -c .structuredContent'
@@ -278,7 +278,7 @@ unknown() {
 
 	shift
 	run_matins "$@" --json -c known.toml
-	exit_is "$kind: status 1" 1
+	exit_is "the failure of $kind ends with status 1" 1
 	json_is "$kind: the word of it" error.kind "$kind"
 }
 unknown unknown_server call echo -s knwon
@@ -293,7 +293,7 @@ exit_is "no server is wrong usage" 64
 run_matins call echo --server x -- true
 exit_is "two servers are wrong usage" 64
 run_matins tools --server x --json
-exit_is "no configuration" 1
+exit_is "a server named without a configuration is an error" 1
 json_is "no configuration, as JSON" error.kind unknown
 cat >servers.toml <<-END
 	[servers.good]
@@ -312,35 +312,35 @@ far'
 run_matins call echo a=b -c servers.toml --server god
 err_like "a server that is not there, and the nearest" 'did you mean good'
 run_matins call echo a=b -c servers.toml --server far --json
-exit_is "a remote server" 1
+exit_is "a call to a remote server that is out of reach fails" 1
 err_like "a remote server that nobody answers for, by its address" '127\.0\.0\.1:1'
 run_matins call echo a=b -c servers.toml -s good
 exit_is "a credential that is not there" 1
-err_like "it is named" 'TOKEN: variable MY_TOKEN is not set'
+err_like "the variable of the missing credential is named" 'TOKEN: variable MY_TOKEN is not set'
 MY_TOKEN=abcdefgh12 run_matins call echo a=abcdefgh12 -c servers.toml -s good -v
-exit_is "--server" 0
+exit_is "--server calls a server of the configuration" 0
 out_is "a credential does not come out" '{"a":"***"}'
-file_lacks "nor on stderr" "$err" abcdefgh12
+file_lacks "a credential does not come out on stderr" "$err" abcdefgh12
 run_matins call echo --json -- /no/such
-exit_is "no such program" 1
+exit_is "a program that does not exist is an error" 1
 json_is "no such program, as JSON" error.kind not_found
 run_matins call echo --json -- /bin/echo hello
 json_is "a server that prints something else" error.kind server_exit \
 	error.message '~not MCP messages'
 run_matins call echo -q -- /bin/echo hello
-err_like "and what it printed" 'a line that is not an MCP message: hello$'
+err_like "the line that a program printed is quoted" 'a line that is not an MCP message: hello$'
 run_matins call echo -q -- /bin/cat /no/such/file
 exit_is "a server that fails" 1
-err_like "and the end of its stderr" \
+err_like "the end of the server's stderr is quoted" \
 	'its stderr ends with: /bin/cat: /no/such/file: No such'
 peer 'expect initialize' hang
 run_matins call echo --timeout 500ms --json -- "${server[@]}"
-json_is "a silent server" error.kind deadline_initialize
+json_is "a silent server misses the deadline of initialize" error.kind deadline_initialize
 file_lacks "of which there is nothing more to say" "$err" 'ends with'
 peer handshake 'expect tools/call' hang
 run_matins call x --no-list --timeout 500ms --json -- "${server[@]}"
-json_is "a silent tool" error.kind deadline_call
-nothing_left "and nothing of it is left" "expect tools/call"
+json_is "a silent tool misses the deadline of the call" error.kind deadline_call
+nothing_left "a silent server leaves no process behind" "expect tools/call"
 for signal in INT:130 TERM:143; do
 	peer "log $T/$signal" handshake 'expect tools/call' hang
 	: >"$T/$signal"
@@ -352,7 +352,7 @@ for signal in INT:130 TERM:143; do
 	status=0
 	wait $! || status=$?
 	exit_is "${signal%:*} is an orderly end" "${signal#*:}"
-	json_is "${signal%:*}, as JSON" error.kind cancelled
+	json_is "the report of an end by ${signal%:*} says cancelled" error.kind cancelled
 done
 peer serve
 run_program /dev/null bash -c '{ sleep 0.5; "$@"; } | true; exit ${PIPESTATUS[0]}' - \
@@ -366,7 +366,7 @@ peer handshake 'expect tools/list' \
 	'reply {"tools":[{"name":"b","x":1.0},{"nom":"c"}],"nextCursor":""}' \
 	'expect tools/list' 'reply {"tools":[{"name":"a\u001b[1m"},{"name":"b"}]}'
 run_matins tools --json -- "${server[@]}"
-exit_is "tools --json" 0
+exit_is "the list of tools can be JSON" 0
 out_is "tools: whole over all pages, the server's own bytes" \
 	'{"tools":[{"name":"b","x":1.0},{"name":"a\u001b[1m"}]}'
 err_like "TL-2: what is unusable is left out and said" 'left out'
@@ -387,7 +387,7 @@ err_like "tools TOOL: the nearest" 'did you mean sum'
 peer handshake 'expect resources/list' 'fail -32601 none of these'
 run_matins resources --json -- "${server[@]}"
 exit_is "CAP-3: what is not declared is asked once" 1
-json_is "CAP-3: and the server's own error is the answer" error.code -32601
+json_is "CAP-3: the answer is the error of the server itself" error.code -32601
 
 # ---- resources, prompts, completion ----
 
@@ -397,10 +397,10 @@ run_matins read 'x:/{a}{?b*}' a='ü/' b:='["1","2"]' --json -- "${server[@]}"
 json_is "RES-2: a template is filled in here" was.uri 'x:/%C3%BC%2F?b=1&b=2'
 run_matins read 'x:%zz {' --json -- "${server[@]}"
 json_is "RES-3: a URI goes as it is" was.uri 'x:%zz {'
-err_unlike "RES-3: and nothing is said of it" template
+err_unlike "RES-3: a URI with braces in it gives no warning" template
 run_matins read 'x:/{id}' --json -- "${server[@]}"
 json_is "a template without values goes as it is, too" was.uri 'x:/{id}'
-err_like "and how they are given" 'is a template .*, add id=TEXT'
+err_like "a message says how values of a template are given" 'is a template .*, add id=TEXT'
 run_matins read x:y -- "${server[@]}"
 is "read: text byte for byte" "$(od -An -tx1 <"$out")" " c3 a9 00"
 run_matins read 'x:/{id}' di=1 -- "${server[@]}"
@@ -410,7 +410,7 @@ peer handshake 'expect resources/read' \
 run_matins read a:b -- "${server[@]}"
 is "read: bytes to a pipe" "$(od -An -tx1 <"$out")" " 00 ff"
 run_matins read a:b -o bytes -- "${server[@]}"
-is "read -o" "$(od -An -tx1 <bytes)" " 00 ff"
+is "read -o writes the bytes to a file" "$(od -An -tx1 <bytes)" " 00 ff"
 prompts='reply {"prompts":[{"name":"greet","arguments":[{"name":"who","required":true},{"name":"how"}]}]}'
 peer handshake 'expect prompts/list' "$prompts" 'expect prompts/get' \
 	'reply {"messages":[{"role":"user","content":{"type":"text","text":"Hi"}}],"was":$params}'
@@ -422,15 +422,15 @@ json_is "a prompt that is not there" error.kind unknown_prompt \
 	error.message '~did you mean greet'
 run_matins prompt greet how=so -- "${server[@]}"
 exit_is "PRM-4: what is missing is not sent" 1
-err_like "PRM-4: and is named" 'needs a value for who'
+err_like "PRM-4: the missing argument is named" 'needs a value for who'
 run_matins prompt greet who:=1 -- "${server[@]}"
-exit_is "PRM-2: arguments are strings" 64
+exit_is "PRM-2: an argument that is no string is refused" 64
 run_matins prompts -- "${server[@]}"
-out_like "prompts: arguments" '^    who  required'
+out_like "prompts shows the arguments of each prompt" '^    who  required'
 peer handshake 'expect completion/complete' \
 	'reply {"completion":{"values":["a","b"],"hasMore":true},"was":$params}'
 run_matins complete prompt:p arg v --context k=w --json -- "${server[@]}"
-json_is "COM-1: what is asked" was.ref '{"type":"ref/prompt","name":"p"}' \
+json_is "COM-1: complete sends the reference, the argument and the context" was.ref '{"type":"ref/prompt","name":"p"}' \
 	was.argument '{"name":"arg","value":"v"}' was.context.arguments.k w
 run_matins complete "resource:x:/{a}" a -- "${server[@]}"
 out_is "complete: a line for each" 'a
@@ -449,14 +449,14 @@ if [[ -n $NODE && -d $modules ]]; then
 	out_is "everything: numbers by the schema" "The sum of 2 and 40 is 42."
 	run_matins call get-structured-content location=Chicago --data -- \
 		"${everything[@]}"
-	json_is "everything: --data" temperature present
+	json_is "a tool of server-everything answers with data" temperature present
 	run_matins call trigger-elicitation-request --elicit accept \
 		--elicit-content '{"name":"Ann"}' -- "${everything[@]}"
-	out_like "EL-6: values and defaults" '"integer": 42'
-	out_like "EL-8: by the policy" '^- Name: Ann'
+	out_like "EL-6: the answer has values and defaults" '"integer": 42'
+	out_like "EL-8: a question is answered by the policy" '^- Name: Ann'
 	run_matins call trigger-elicitation-request --elicit decline -- \
 		"${everything[@]}"
-	out_like "EL-4: declined" 'declined'
+	out_like "EL-4: a question is declined by the policy" 'declined'
 	run_matins tools --json -- "${everything[@]}"
 	file_lacks "CAP-5: without a policy nothing is declared" "$out" \
 		trigger-elicitation
@@ -468,31 +468,31 @@ if [[ -n $NODE && -d $modules ]]; then
 	LIMIT_S=30 run_matins call simulate-research-query topic=x -- \
 		"${everything[@]}"
 	exit_is "TK-2: a tool that must be a task" 0
-	out_like "TK-5: its result" 'x'
+	out_like "TK-5: the result of a task is printed" 'x'
 	mkdir data
 	echo hello >data/file
 	chmod 755 data
 	run_matins call read_text_file path="$T/data/file" --read "$T/data" -- \
 		"$NODE" "$modules/server-filesystem/dist/index.js" "$T/data"
-	out_is "filesystem: a file" hello
+	out_is "server-filesystem reads a file that is granted" hello
 	run_matins call read_text_file path=/etc/shadow --read "$T/data" -- \
 		"$NODE" "$modules/server-filesystem/dist/index.js" "$T/data"
 	exit_is "filesystem: one that is not its own" 2
 	run_matins call create_entities entities:='[{"name":"a","entityType":"t","observations":["o"]}]' \
 		--env MEMORY_FILE_PATH=/tmp/m.json -- \
 		"$NODE" "$modules/server-memory/dist/index.js"
-	exit_is "memory: an entity" 0
+	exit_is "server-memory creates an entity in its file" 0
 else
-	skip "the official servers" "they are not installed: make check"
+	skip "the official servers answer calls" "they are not installed: make check"
 fi
 
 # ---- an ordinary user ----
 
 if [[ $(id -u) == 0 ]]; then
 	as_user run_matins call echo a=b -- "$T/.bin/peer" -e serve
-	out_is "an ordinary user" '{"a":"b"}'
+	out_is "an ordinary user can make a call" '{"a":"b"}'
 else
-	skip "an ordinary user" "all of this ran as one"
+	skip "an ordinary user can make a call" "all of this ran as one"
 fi
 
 done_testing

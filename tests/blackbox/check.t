@@ -32,11 +32,11 @@ exit_is "good: exit status 0" 0
 out_is "good: one line with the counts" "matins.toml: ok, 2 routines, 3 steps"
 err_is "good: nothing on stderr" ""
 run_matins check --json
-json_is "good: JSON" file matins.toml ok true routines 2 steps 3 findings '#0'
+json_is "check --json reports routines, steps and findings" file matins.toml ok true routines 2 steps 3 findings '#0'
 run_matins check -c matins.toml
-exit_is "named by -c" 0
+exit_is "a file named by -c is checked" 0
 run_matins check a.toml b.toml
-exit_is "two files: usage" 64
+exit_is "two files are a usage error" 64
 run_matins check -c matins.toml matins.toml
 exit_is "one by -c and one beside it: usage" 64
 
@@ -79,7 +79,7 @@ END
 file_is "bad: each with its place, in order" "$err" want
 run_matins check bad.toml --json
 exit_is "bad: JSON, exit status 1" 1
-json_is "bad: JSON" ok false findings '#8' findings[0].line 1 \
+json_is "the findings in JSON have line, column and severity" ok false findings '#8' findings[0].line 1 \
 	findings[0].col 1 findings[0].severity error \
 	findings[2].line 4 findings[2].col 10 \
 	findings[6].message '~did you mean "mcp-client"'
@@ -97,7 +97,7 @@ run_matins check --lax lax.toml
 exit_is "lax: an unknown key is a warning" 0
 err_is "lax: it is said all the same" \
 	'lax.toml:1:1: warning: unknown key "rotines"; did you mean "routines"?'
-out_is "lax: and counted" "lax.toml: ok, 0 routines, 0 steps, 1 warning"
+out_is "a file checked with --lax has its warnings counted" "lax.toml: ok, 0 routines, 0 steps, 1 warning"
 printf 'keep_runs = "x"\n' >lax.toml
 run_matins check --lax lax.toml
 exit_is "lax: a wrong type is an error" 1
@@ -107,11 +107,11 @@ exit_is "lax: a wrong type is an error" 1
 printf 'a = 1\nb = = 2\n' >syntax.toml
 run_matins check syntax.toml
 exit_is "syntax: exit status 1" 1
-err_like "syntax: place" '^syntax\.toml:2:5: not TOML: '
+err_like "the message names line and column of the syntax error" '^syntax\.toml:2:5: not TOML: '
 
 printf 'a = "\377"\n' >utf8.toml
 run_matins check utf8.toml
-err_like "no UTF-8: place" '^utf8\.toml:1:6: byte 0xff is not UTF-8'
+err_like "the message names line and column of invalid UTF-8" '^utf8\.toml:1:6: byte 0xff is not UTF-8'
 
 printf 'k = "\\u001b[31mx"\nparallel = 1\n' >control.toml
 printf '"\\u001b[31m" = 1\n' >>control.toml
@@ -141,9 +141,9 @@ err_like "150 errors: all are counted" '^many\.toml: 150 errors$'
 
 run_matins check gone.toml
 exit_is "no such file: exit status 1" 1
-err_like "no such file" 'gone\.toml: No such file'
+err_like "a file that does not exist is named" 'gone\.toml: No such file'
 run_matins check "$T"
-err_like "a folder" 'not a regular file'
+err_like "a folder is not checked as a file" 'not a regular file'
 mkfifo pipe
 LIMIT_S=10 run_matins check pipe
 exit_is "a fifo does not make it wait" 1
@@ -193,11 +193,11 @@ err_is "a url that a step uses is fine" ''
 sed 's,https://example.com/mcp,http://example.com/mcp,' later.toml >plain.toml
 run_matins check plain.toml
 exit_is "plain http beyond loopback: exit status 1" 1
-err_like "and what to write instead" 'plain.toml:1:.*https'
+err_like "the message names https instead" 'plain.toml:1:.*https'
 sed '1a insecure_http = true' plain.toml >allowed.toml
 run_matins check allowed.toml
 exit_is "plain http that is allowed: exit status 0" 0
-err_like "and is said" 'allowed.toml:1:.*plain http to example.com.*can be read'
+err_like "plain http that is allowed gives a warning" 'allowed.toml:1:.*plain http to example.com.*can be read'
 sed 's,http://example,https://example,' allowed.toml >needless.toml
 run_matins check needless.toml
 err_is "over TLS there is nothing to say" ''
@@ -206,13 +206,13 @@ export A_VALUE=something-of-ours
 while IFS=: read -r name line; do
 	sed "1a $line" allowed.toml >credential.toml
 	run_matins check credential.toml
-	exit_is "with $name: exit status 1" 1
-	err_like "with $name: why, and the key" \
+	exit_is "a credential over plain http fails the check ($name)" 1
+	err_like "the message names the key that allows it ($name)" \
 		'credential.toml:1:.*carry a credential.*insecure_credentials'
 	sed -i '1a insecure_credentials = true' credential.toml
 	run_matins check credential.toml
-	exit_is "with $name, allowed as well: exit status 0" 0
-	err_like "with $name: it is said" 'credentials included'
+	exit_is "the key for credentials makes the check pass ($name)" 0
+	err_like "the warning names the credentials ($name)" 'credentials included'
 done <<'END'
 a header of a variable:headers = { X-Any = "${A_VALUE}" }
 a header whose name says so:headers = { X-Api-Key = "something" }
@@ -222,7 +222,7 @@ a client with a secret:auth = { client_id = "a", client_secret = { env = "A_VALU
 END
 sed -e '1a headers = { X-Mode = "read-only" }' allowed.toml >mode.toml
 run_matins check mode.toml
-exit_is "a header that says something else: exit status 0" 0
+exit_is "a header that names another mode passes the check" 0
 sed 's,example.com/mcp,example.com/${A_VALUE}/mcp,' allowed.toml >path.toml
 run_matins check path.toml
 exit_is "a variable in the path: exit status 1" 1
@@ -240,7 +240,7 @@ unset A_VALUE
 } >odd.toml
 run_matins check odd.toml
 exit_is "a url in a step: exit status 1" 1
-err_like "and where it stands" 'odd.toml:8:.*in .servers.NAME.'
+err_like "the message names the line of the url" 'odd.toml:8:.*in .servers.NAME.'
 err_like "a sandbox for a url: a warning" \
 	'server "web": "sandbox" is for a program'
 cat >>later.toml <<-'END'
@@ -260,10 +260,10 @@ err_like "a row is shown at its place, with what is right" \
 sed -i 's|"https://example.com"|"loop", "a.test", "http://x", ":0"|' later.toml
 run_matins check later.toml
 exit_is "several wrong rows: exit status 1" 1
-err_like "the first" 'later\.toml:11:8: net: .*did you mean "loopback"'
-err_like "the second" 'later\.toml:11:26: net: "http://x": not a URL'
-err_like "the third" 'later\.toml:11:38: net: '
-err_unlike "but not the right one" ':11:16:'
+err_like "the first wrong row is found" 'later\.toml:11:8: net: .*did you mean "loopback"'
+err_like "the second wrong row is found" 'later\.toml:11:26: net: "http://x": not a URL'
+err_like "the third wrong row is found" 'later\.toml:11:38: net: '
+err_unlike "the right row between them is not complained about" ':11:16:'
 sed -i 's|^net = .*|net = "al"|' later.toml
 run_matins check later.toml
 err_like "a wrong word comes with the right one" \
@@ -317,10 +317,10 @@ err_like "modulex: with a note" \
 run_matins steps
 exit_is "steps: exit status 0" 0
 for word in mcp-client mcp-query script harness timeout stdout_max tool; do
-	out_like "steps: shows $word" "^ *$word\b"
+	out_like "matins steps lists the word $word" "^ *$word\b"
 done
 run_matins steps --json
-json_is "steps: JSON" steps '#4' steps[0].type mcp-client \
+json_is "steps --json lists types and their keys" steps '#4' steps[0].type mcp-client \
 	steps[0].keys[0].name name
 run_matins steps x
 exit_is "steps: takes no argument" 64
@@ -330,7 +330,7 @@ if [[ -f $TOP/routines/README.md ]]; then
 		"$TOP/routines/README.md" "$out"
 	awk -f "$TOP/core/cli/manual.awk" "$TOP/routines/README.md" \
 		"$TOP/core/cli/matins.1" >manual
-	ok "and so is the list of keys in the manual page" \
+	ok "the manual page has the list of keys" \
 		cmp "$TOP/core/cli/matins.1" manual
 fi
 for key in needs when retry foreach output schema expect; do
@@ -373,8 +373,8 @@ err_like "no revision of MCP: at its step" '^revision\.toml:4:'
 
 printf '[sandbox]\nread = ["/usr/share"]\n' >empty.toml
 run_matins check empty.toml
-exit_is "neither a routine nor a server: no error" 0
-err_like "neither a routine nor a server: a warning" \
+exit_is "an empty configuration passes the check" 0
+err_like "an empty configuration gives a warning" \
 	'^empty\.toml:1:1: warning: the file has neither a routine nor a server'
 printf '[servers.db]\ncommand = "true"\n' >empty.toml
 run_matins check empty.toml

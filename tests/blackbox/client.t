@@ -19,7 +19,7 @@ out_is "RW-20: a start that takes its time" ready
 err_like "RW-20: what it says meanwhile is shown" 'downloading'
 peer_step one t 'tool = "t"' 'protocol = "2025-11-25"' >r.toml
 run_matins run -c r.toml r --json
-json_is "RW-20: it is not started again" step_results[0].output ready \
+json_is "RW-20: a server that ended is not started a second time" step_results[0].output ready \
 	step_results[0].run.mcp.restarts 0
 script t <<-'END'
 	expect initialize

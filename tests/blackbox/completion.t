@@ -36,7 +36,7 @@ done
 # fish_offers NAME WANT LINE: all that it offers, sorted
 # shellcheck disable=SC2016
 fish_offers() {
-	is "fish: $1" "$(fish --no-config -c \
+	is "fish offers what fits: $1" "$(fish --no-config -c \
 		'source completion.fish; complete -C $argv[1]' -- "$3" 2>&1 |
 		cut -f1 | sort | paste -sd' ')" "$2"
 }
@@ -68,7 +68,7 @@ if type -P fish >/dev/null; then
 	fish_offers "then routines" "evening morning" 'matins golden check '
 	fish_offers "programs behind --" "mkfifo" 'matins exec -- mkfif'
 else
-	skip "fish" "it is not installed"
+	skip "fish offers what fits" "it is not installed"
 fi
 
 # ---- zsh ----
@@ -122,7 +122,7 @@ if type -P zsh >/dev/null; then
 	is "zsh: what it offers" "$("$PYTHON" zsh.py "${zsh[@]}" 2>&1)" \
 		"$(printf '%s => %s\n' "${zsh[@]}")"
 else
-	skip "zsh" "it is not installed"
+	skip "zsh offers what fits" "it is not installed"
 fi
 
 done_testing
