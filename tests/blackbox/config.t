@@ -25,28 +25,28 @@ err_like "nothing: says where it looked" \
 	"matins.toml, $T/config/matins/config.toml, .*/\.modulex/config.toml"
 err_like "nothing: says what to do" '`matins init`'
 run_matins list --json
-json_is "nothing: JSON" error.kind unknown
+json_is "nothing: the error is JSON with --json" error.kind unknown
 
 # Each new file stands before those that are there already.
 routine_in "$HOME/.modulex/config.toml" seventh
-finds "~/.modulex/config.toml" seventh
+finds "~/.modulex/config.toml is used without any other" seventh
 routine_in ./modulex.toml sixth
-finds "./modulex.toml" sixth
+finds "./modulex.toml goes before the home folder" sixth
 routine_in ./named.toml fifth
 export MODULEX_CONFIG=$T/named.toml
-finds '$MODULEX_CONFIG' fifth
+finds '$MODULEX_CONFIG goes before ./modulex.toml' fifth
 routine_in "$XDG_CONFIG_HOME/matins/config.toml" fourth
-finds '$XDG_CONFIG_HOME/matins/config.toml' fourth
+finds '$XDG_CONFIG_HOME/matins/config.toml goes before $MODULEX_CONFIG' fourth
 routine_in ./matins.toml third
-finds "./matins.toml" third
+finds "./matins.toml goes before the user's own file" third
 routine_in ./second.toml second
 export MATINS_CONFIG=second.toml
-finds '$MATINS_CONFIG' second
+finds '$MATINS_CONFIG goes before ./matins.toml' second
 routine_in ./first.toml first
 run_matins list --config first.toml
-out_like "--config" '^first '
+out_like "--config FILE goes before all others" '^first '
 run_matins list --config=first.toml
-out_like "--config=FILE" '^first '
+out_like "--config=FILE goes before all others" '^first '
 unset MODULEX_CONFIG
 
 (
@@ -56,19 +56,19 @@ unset MODULEX_CONFIG
 	run_matins list
 	cp "$out" home.out
 )
-file_like "~/.config/matins without XDG_CONFIG_HOME" home.out '^home '
+file_like "~/.config/matins is used without XDG_CONFIG_HOME" home.out '^home '
 
 # ---- no falling through ----
 
 export MATINS_CONFIG=gone.toml
 run_matins list
 exit_is "a named file that is missing is an error" 1
-err_like "and is named with its variable" '\$MATINS_CONFIG gone\.toml: No such'
+err_like "the missing file is named with its variable" '\$MATINS_CONFIG gone\.toml: No such'
 unset MATINS_CONFIG
 echo '= broken' >matins.toml
 run_matins list
 exit_is "a broken file is an error" 1
-err_like "and no other is taken" '^matins: matins\.toml:1:1: not TOML'
+err_like "a broken file is not passed over" '^matins: matins\.toml:1:1: not TOML'
 
 run_matins list --config none.toml
 err_like "a file named by --config that is missing" \
@@ -134,8 +134,8 @@ if [[ $(id -u) == 0 ]]; then
 	run_matins run -c real/matins.toml reads --only cat
 	exit_is "the file itself: taken" 0
 else
-	skip "another user's link" "needs root to make such a link"
-	skip "another user's folder" "needs root to make such a folder"
+	skip "another user's link is not followed" "needs root to make such a link"
+	skip "another user's folder is not trusted" "needs root to make such a folder"
 fi
 
 # ---- variables ----
@@ -159,7 +159,7 @@ exit_is "unset variable: exit status 1" 1
 err_like "unset variable: named, with place" \
 	'^var\.toml:3:29: .*needs the variable WEB_TOKEN, which is not set'
 WEB_TOKEN=tok-123456 run_matins check var.toml
-exit_is "set variable: good" 0
+exit_is "a variable that is set passes the check" 0
 run_matins run -c var.toml w --dry-run
 exit_is "dry run of a routine that needs it" 0
 out_like "would not run: with name and place" \
@@ -218,18 +218,18 @@ exit_is "--only those that lack nothing: status 0" 0
 run_matins run -c mixed.toml r --skip web,script
 exit_is "--skip those that lack one: status 0" 0
 run_matins tools -s brief -c mixed.toml
-exit_is "another server works" 0
+exit_is "a server beside a broken one works" 0
 WEB_PATH=x run_matins step r script -c mixed.toml
 exit_is "a step that lacks another one: fails" 2
 SOME_FOLDER=. run_matins step r script -c mixed.toml
 exit_is "a step that lacks none: works" 0
 run_matins check mixed.toml
-exit_is "check: status 1" 1
+exit_is "check fails for variables that are not set" 1
 err_like "check: one has its place" '^mixed\.toml:2:7: .*WEB_PATH'
 err_like "check: so has the other" '^mixed\.toml:20:7: .*SOME_FOLDER'
-err_like "check: counted" ': 2 errors'
+err_like "check counts the errors" ': 2 errors'
 run_matins doctor -c mixed.toml --json
-exit_is "doctor: status 1" 1
+exit_is "doctor fails for variables that are not set" 1
 json_is "doctor: named, with place" 'checks[0].area' variable \
 	'checks[0].name' mixed.toml:2:7 'checks[0].level' failed \
 	'checks[1].name' mixed.toml:20:7

@@ -137,7 +137,7 @@ not_ok "nothing was created by looking" test -e "$XDG_STATE_HOME/matins"
 mkdir "$T/locked"
 MATINS_STATE=$T/locked/deep/state run_matins doctor -c good.toml --json
 row "a state directory that is not there yet" state ok 'first creates it'
-not_ok "and is not created" test -e "$T/locked/deep"
+not_ok "a state directory is not created by doctor" test -e "$T/locked/deep"
 
 # ---- tokens of remote servers ----
 
@@ -219,7 +219,7 @@ row "a URL that the leash allows" server ok \
 file_lacks "what stands in its query is not shown" "$out" in-the-query
 row "no token is kept of it: a warning" authorization warning \
 	'u/open0: .*no token'
-file_lacks "each server once" "$out" u/open5
+file_lacks "each server is listed once" "$out" u/open5
 row "the variable of a token is not set" credential failed \
 	'u/token1 token: .*NOT_SET'
 row "authorities without a certificate" server failed \
@@ -235,7 +235,7 @@ MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":"all","net":{"only":["e
 	run_matins doctor -c remote.toml u --json
 row "a URL that the leash does not allow" server failed \
 	'u/open0: .*mcp.example.com'
-out_like "with what to add" 'add ..mcp.example.com.. to .net. of the leash'
+out_like "a URL outside the leash has a remedy" 'add ..mcp.example.com.. to .net. of the leash'
 not_ok "nothing was created by looking at tokens" test -e "$T/state/matins"
 
 cat >deep.toml <<-END
@@ -358,7 +358,7 @@ row "--deep: it is asked, for no tool in particular" answer ok \
 run_matins doctor -c declared/all.toml
 out_like "text: everything was looked at" '^all checks passed'
 run_matins doctor -c declared/all.toml r --json
-exit_is "with a routine: its own things" 0
+exit_is "doctor of a routine looks at its own things" 0
 file_lacks "with a routine: servers that it does not use are left out" \
 	"$out" 'servers.local'
 run_matins doctor -c declared/all.toml r
@@ -371,7 +371,7 @@ broken() {
 	shift 3
 	sed "$@" declared/all.toml >declared/broken.toml
 	run_matins doctor -c declared/broken.toml --json
-	exit_is "$name: doctor fails" 1
+	exit_is "$name: doctor fails for a broken configuration" 1
 	row "$name: named, with what to do" "$area" failed "$ere"
 	run_matins doctor -c declared/broken.toml r
 	exit_is "$name: the routine can run" 0
@@ -452,7 +452,7 @@ exit_is "a routine that never ran is stale" 1
 row "a routine that never ran: says so" stale failed 'never'
 chmod 600 key
 run_matins run -c good.toml good
-exit_is "it runs" 0
+exit_is "a routine that doctor passed runs" 0
 run_matins doctor -c good.toml --stale 1h --json
 exit_is "a routine that just ran is not stale" 0
 sleep 0.1
@@ -468,7 +468,7 @@ exit_is "an age that is none is wrong usage" 64
 
 run_matins doctor
 exit_is "without a configuration the machine is looked at" 0
-out_like "text: protections" '^protection'
+out_like "doctor prints protections as text" '^protection'
 out_like "text: it says that nothing else was looked at" \
 	'no configuration: only this machine was checked'
 out_unlike "text: it promises nothing" 'checks passed'
@@ -478,7 +478,7 @@ run_matins doctor -c bad.toml
 out_like "text: what failed stands out" 'FAILED'
 out_like "text: with what to do" '->'
 run_matins doctor -c good.toml nothing-like-it
-exit_is "an unknown routine" 1
+exit_is "doctor of an unknown routine fails" 1
 
 MATINS_STATE=$T/key/state run_matins doctor -c good.toml --json
 row "an unwritable state directory is a warning" state warning 'not recorded'

@@ -4,17 +4,17 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 run_matins exec -- true
-exit_is "true" 0
+exit_is "a program that succeeds ends with status 0" 0
 run_matins exec -- sh -c 'exit 7'
 exit_is "the program's own status" 7
 run_matins exec -- sh -c 'kill -SEGV $$'
 exit_is "killed by a signal: 128+n" 139
 run_matins exec -- no-such-program-anywhere
-exit_is "not found: 127" 127
-err_like "not found: a sentence" 'no-such-program-anywhere'
+exit_is "a program that is not found ends with 127" 127
+err_like "the message names the program that is not found" 'no-such-program-anywhere'
 echo text >plain
 run_matins exec -- ./plain
-exit_is "no program: 126" 126
+exit_is "a file that is no program ends with 126" 126
 run_matins exec --require no-such-guarantee -- true
 isnt "an unknown guarantee is refused" "$status" 0
 run_matins exec
@@ -37,7 +37,7 @@ head -c 5000000 /dev/zero >zeros
 run_program zeros bash -c '"$0" exec -- cat | cmp - zeros' "$BIN"
 exit_is "a pipe carries five megabytes" 0
 run_matins exec -- sh -c 'ls -l /proc/self/fd 2>/dev/null; : >&3'
-isnt "no fourth descriptor" "$status" 0
+isnt "a program has no fourth file descriptor" "$status" 0
 exec 9<input
 run_matins exec -- sh -c 'read a <&9 && echo "got $a"'
 out_unlike "a descriptor of the caller does not leak" 'got one'
@@ -50,7 +50,7 @@ run_matins exec -- sh -c 'echo "[$SECRET_OF_THE_CALLER]"'
 out_is "the caller's environment stays outside" "[]"
 run_matins exec --env SECRET_OF_THE_CALLER --env B=two -- \
 	sh -c 'echo "[$SECRET_OF_THE_CALLER] [$B]"'
-out_is "but what was asked for is there" "[leaked] [two]"
+out_is "a variable that --env names is passed on" "[leaked] [two]"
 run_matins exec --env NOT_SET_ANYWHERE -- true
 exit_is "a variable that is not set: wrong usage" 64
 run_matins exec -- sh -c 'echo "$0:$1:$2"' zero 'a b' '*'
@@ -62,7 +62,7 @@ has_view=$status why=$(head -n1 "$err")
 mkdir -p narrow
 if [[ $has_view == 0 ]]; then
 	run_matins exec -- sh -c pwd
-	out_is "and HOME where it does not" "$HOME"
+	out_is "HOME is the folder where the current one is closed" "$HOME"
 	(umask 077 && HOME=$T/narrow "$BIN" exec -- sh -c 'pwd; umask' \
 		>"$out" 2>"$err")
 	out_is "a narrow umask breaks no view and is handed on" "$T/narrow
@@ -74,7 +74,7 @@ fi
 # ---- the report ----
 
 run_matins exec --report r.json -- sh -c 'exit 3'
-exit_is "with a report the status is the same" 3
+exit_is "the status is the program's with --report, too" 3
 json_file_is "the report: how it ended" r.json exit.status 3
 json_file_is "the report: what was enforced" r.json \
 	enforced[0].guarantee exec-listed enforced[3].guarantee net-off \
@@ -86,7 +86,7 @@ err_like "a refused call comes with what would allow it" 'net'
 json_file_is "the report: the denial" r.json \
 	denials[0].kind syscall denials[0].name socket
 run_matins exec --net all -- python3 -c 'import socket; socket.socket()'
-exit_is "and with that it is allowed" 0
+exit_is "a socket can be made with --net all" 0
 
 # ---- what would help ----
 
@@ -95,12 +95,12 @@ run_matins exec -- ls folder
 isnt "a folder that is not granted" "$status" 0
 err_like "is said with the option" 'the folder folder .*--read folder'
 run_matins exec --read folder -- ls folder
-exit_is "and with that it is read" 0
+exit_is "a granted folder can be listed" 0
 run_matins exec --read folder -- ls folder/none
 err_unlike "nothing is said of what is granted" '--read'
 run_matins exec --exec folder -- true
 exit_is "a folder is no name in PATH" 127
-err_like "but has one that is" '"\./folder"'
+err_like "the message offers the folder as a path" '"\./folder"'
 run_matins exec -- sh -c 'cat folder'
 exit_is "a program that is not listed" 126
 err_like "is said with the option, too" '--exec PROGRAM'
@@ -109,22 +109,22 @@ is "a failure of its own is left alone" "$(<"$err")" ""
 run_matins exec -- sh -c 'exit 2'
 err_like "where it was started is said" "started in $HOME, .*--read \."
 run_matins exec --read . -- sh -c 'exit 2'
-is "and not where that is the caller's folder" "$(<"$err")" ""
+is "no hint is given inside the caller's folder" "$(<"$err")" ""
 mkdir -p "$HOME/.ssh" "$HOME/notes"
 run_matins exec --read "$HOME" -- true
 err_like "keys in what is granted are named" 'warning: --read .*~/\.ssh'
 run_matins exec --read "$HOME/.ssh" --read "$HOME/notes" -- true
-is "but not where they are meant, or elsewhere" "$(<"$err")" ""
+is "a folder of keys that is granted by name gives no warning" "$(<"$err")" ""
 rmdir "$HOME/.ssh" "$HOME/notes"
 mkdir -p "$HOME/.aws"
 echo token >"$HOME/.aws/credentials"
 run_matins exec -- cat "$HOME/.aws/credentials"
 out_is "a key that is named is read" token
-err_like "and said to be" 'warning: .*/credentials .*argument.*~/\.aws holds'
+err_like "a warning says which key the argument names" 'warning: .*/credentials .*argument.*~/\.aws holds'
 run_matins exec -- cat input
 is "another file is not worth a word" "$(<"$err")" ""
 run_matins exec --read "$HOME/.aws" -- cat "$HOME/.aws/credentials"
-is "nor is a key in a folder that is granted" "$(<"$err")" ""
+is "a key in a granted folder gives no warning" "$(<"$err")" ""
 run_matins exec --explain --json -- cat "$HOME/.aws/credentials" input
 json_is "--explain: a key that is named" grants[2].why argument \
 	grants[2].secret '~/.aws' grants[3].why argument \
@@ -153,9 +153,9 @@ echo old >log
 is "a log that is appended to keeps what it had, and its order" \
 	"$(<log)" "$(echo old; seq 0 39)"
 "$BIN" exec -- "$PYTHON" log.py >>log 2>>log
-is "also where it was opened twice" "$(wc -l <log)" 81
+is "a log that was opened twice is appended to" "$(wc -l <log)" 81
 "$BIN" exec -- "$PYTHON" log.py 2>>log >new
-is "also for stderr alone" "$(head -n1 log), $(wc -l <log), $(wc -l <new)" \
+is "a log that is opened for stderr alone is appended to" "$(head -n1 log), $(wc -l <log), $(wc -l <new)" \
 	"old, 101, 20"
 "$BIN" trace -- "$PYTHON" log.py 2>>log >/dev/null
 like "a trace appends, too" "$(head -n1 log)" '^old$'
@@ -163,11 +163,11 @@ like "a trace appends, too" "$(head -n1 log)" '^old$'
 # ---- a trace is offered where it may help ----
 
 run_matins exec -- ls folder
-err_like "after a sign" 'to see what it needs: matins trace -- ls folder$'
+err_like "a refused program leads to matins trace" 'to see what it needs: matins trace -- ls folder$'
 run_matins exec -- sh -c 'exit 1'
-err_unlike "not after a failure alone" 'matins trace'
+err_unlike "a failure without a refusal gives no hint" 'matins trace'
 run_matins exec -- python3 -c 'import socket; socket.socket()'
-err_like "nothing is quoted" 'matins trace -- python3 -c …$'
+err_like "the hint leaves out arguments that need quotes" 'matins trace -- python3 -c …$'
 has_pty() { "$PYTHON" -c 'import os; os.openpty()' 2>/dev/null; }
 if has_pty; then
 	# what a terminal shows
@@ -181,26 +181,26 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
 	out_like "at a terminal, a refusal that the program names" \
 		'matins trace -- sh -c'
 	at_terminal --read . -- sh -c 'exit 2'
-	out_unlike "but not any failure" 'matins trace'
+	out_unlike "a failure without a refusal gives no hint at a terminal" 'matins trace'
 else
-	skip "at a terminal" "no pseudo-terminals"
+	skip "a hint is given at a terminal" "no pseudo-terminals"
 fi
 
 run_matins exec --report none/r.json -- sh -c 'echo started'
 exit_is "a report that cannot be written: wrong usage" 64
-out_is "and nothing starts" ""
+out_is "a report that cannot be written starts nothing" ""
 run_matins exec --json -- sh -c 'echo started'
 exit_is "--json without --explain: wrong usage" 64
 printf 'raed = ["x"]\nexec = "y"\n' >p.toml
 run_matins exec --policy p.toml -- true
 err_like "a wrong policy file: the first mistake" 'p.toml:1:1: .*"read"'
-err_like "and the last" 'p.toml:2:8: '
-exit_is "it is not taken for the program's own 1" 125
+err_like "a wrong policy file has its last mistake named" 'p.toml:2:8: '
+exit_is "a wrong policy file ends with 125" 125
 run_matins exec --policy gone.toml -- true
-exit_is "nor one that is not there" 125
+exit_is "a missing policy file ends with 125" 125
 run_matins exec --net loop -- true
 exit_is "a word of --net cut short: wrong usage" 64
-err_like "and which was meant" 'did you mean "loopback".*"loop:443"'
+err_like "the message names the word that was meant" 'did you mean "loopback".*"loop:443"'
 run_matins exec --net everything -- true
 err_like "one that is another's" 'did you mean "all"'
 run_matins exec --cpu 1500ms -- true
@@ -233,13 +233,13 @@ interrupt() {
 }
 interrupt TERM --exec sleep -- sh -c 'echo ready; exec sleep 1234.5'
 exit_is "SIGTERM ends the program" 143
-nothing_left "SIGTERM leaves nothing" 1234.5
+nothing_left "SIGTERM leaves no process behind" 1234.5
 interrupt INT -- sh -c 'trap "echo caught; exit 5" INT; echo ready; while :; do read x <&-; done 2>/dev/null'
 exit_is "SIGINT reaches the program, which ends as it likes" 5
 out_like "SIGINT: its handler ran" '^caught$'
 interrupt TERM -- sh -c 'trap "" TERM; echo ready; while :; do :; done'
 exit_is "a program that ignores SIGTERM is killed" 137
-ok "within three seconds" test "$took" -lt 3500
+ok "the program is killed within three seconds" test "$took" -lt 3500
 for row in 'memory:a size; use for example 512MiB' \
 	'cpu:a duration; use for example 30s' 'files:a number'; do
 	run_matins exec "--${row%%:*}" lots -- true

@@ -35,7 +35,7 @@ sweep() {
 		}
 		[[ -e tried ]] || break
 	done
-	is "$name" "$bad" ""
+	is "$name: each failure ends in a status and a message" "$bad" ""
 }
 
 sweep "watches that cannot be added: a run ends" \
@@ -87,7 +87,7 @@ for ((kib = 3000; kib < 9000; kib += 150)); do
 	! grep -q 'out of memory' why || told=1
 done
 is "memory is exhausted: no signal ends it" "$bad" ""
-is "memory is exhausted: a sentence says so" "$told" 1
+is "memory is exhausted: a message names the memory" "$told" 1
 nothing_left "faults: no process is left" "$T/serve.peer"
 
 # ---- control groups ----

@@ -56,7 +56,7 @@ for dev in plain mounted; do
 	out_like "/dev/null works ($dev /dev)" '^ok'
 	inside "$dev" -- /opt/test/probe write @/tmp/x
 	out_like "/tmp is private ($dev /dev)" '^ok'
-	not_ok "and not the real one ($dev /dev)" test -e "$root/tmp/x"
+	not_ok "the real /tmp is not written ($dev /dev)" test -e "$root/tmp/x"
 done
 inside no-proc -- /opt/test/probe nothing
 exit_is "without /proc nothing starts" 125

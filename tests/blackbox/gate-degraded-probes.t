@@ -50,7 +50,7 @@ level() {
 
 levels() {
 	if ! has_view; then
-		skip "$who: levels" "$(head -n1 "$err")"
+		skip "$who: the levels hold without namespaces" "$(head -n1 "$err")"
 		return
 	fi
 	level landlock landlock

@@ -43,10 +43,10 @@ honest() {
 	said=$(head -n1 "$out")
 	if [[ $said != blocked:* && $said != ok:* && $said != escaped:* ]] ||
 		[[ -z $level ]]; then
-		_fail "$what: $guarantee: $1" "the probe has not run"
+		_fail "$what: the report is true about $guarantee: $1" "the probe has not run"
 		_show_run
 	elif [[ $level == enforced && $said != blocked:* ]]; then
-		_fail "$what: $guarantee: $1" \
+		_fail "$what: the report is true about $guarantee: $1" \
 			"the report says enforced, the probe: $said"
 		_show_run
 	else
@@ -122,18 +122,18 @@ ordinary() {
 	mkdir -p "$W/grant"
 	echo inside >"$W/grant/file"
 	[[ $who == root ]] || as_user true
-	works "a program" -- true
+	works "a program without grants" -- true
 	# shellcheck disable=SC2016
 	works "a shell with programs" --exec cat -- \
 		sh -c 'echo x >"$TMPDIR/a" && cat "$TMPDIR/a" && cd "$HOME"'
-	works "reading a grant" --read "$W/grant" -- \
+	works "the reading of a granted folder" --read "$W/grant" -- \
 		"$PROBE" read @"$W/grant/file"
-	works "writing a grant" --write "$W/grant" -- \
+	works "the writing of a granted folder" --write "$W/grant" -- \
 		"$PROBE" write @"$W/grant/file"
 	works "making folders in a grant" --write "$W/grant" -- \
 		"$PROBE" mkdir @"$W/grant/made"
 	rmdir "$W/grant/made"
-	works "threads" -- "$PROBE" thread
+	works "a program with threads" -- "$PROBE" thread
 }
 
 # each LEVEL [MECHANISM...]: those mechanisms are gone there
@@ -145,7 +145,7 @@ each() {
 	[[ $1 == none ]] && what="$who, with everything"
 	shift
 	if ! "$HELPERS/hide" "$LEVEL" -- true 2>/dev/null; then
-		skip "$what" "it cannot be hidden here"
+		skip "$what: the gate works as far as it can" "it cannot be hidden here"
 		return
 	fi
 	gate -- true
@@ -282,7 +282,7 @@ END
 at_level namespaces
 run_matins run -c r.toml r --json
 exit_is "a routine without namespaces: one step is refused" 2
-json_is "the other runs" step_results[0].state ok \
+json_is "a step that requires less runs" step_results[0].state ok \
 	step_results[1].state denied step_results[1].reason protection
 at_level
 who=root
@@ -303,22 +303,22 @@ said() {
 if [[ ${machine-} == whole ]]; then
 	at_level landlock
 	run_matins doctor -c r.toml
-	said "what is lost" 'exec-listed +absent.*can start any program'
-	said "what to do" '-> .*lsm='
+	said "the lost guarantee is named" 'exec-listed +absent.*can start any program'
+	said "a remedy for the lost guarantee is offered" '-> .*lsm='
 fi
 at_level namespaces
 run_matins doctor -c r.toml
 exit_is "doctor: a step that requires what is not there" 1
-said "why" 'proc-hidden +absent: .*clone'
-said "what to do" '-> .*container.*seccomp'
-said "semaphores" 'view .*semaphores'
+said "the reason for the lost guarantee is named" 'proc-hidden +absent: .*clone'
+said "a remedy for the lost namespaces is offered" '-> .*container.*seccomp'
+said "the lost view names semaphores" 'view .*semaphores'
 at_level listener
 run_matins doctor -c r.toml
-said "the listener" 'notify +no listener'
+said "the missing listener is named" 'notify +no listener'
 at_level seccomp
 run_matins doctor -c r.toml
 exit_is "doctor below the floor" 1
-said "says so" 'floor .*no system-call filter'
+said "the reason for the missing floor is named" 'floor .*no system-call filter'
 at_level landlock-abi=2
 run_matins doctor -c r.toml
 said "the ABI and what it lacks" 'ABI 2;.*truncate a file by its path \(ABI 3\)'

@@ -46,7 +46,7 @@ control() {
 	local verdict
 
 	verdict=$("$PROBE" "$@" 2>&1)
-	like "$who: outside: $*" "$verdict" '^(ok|escaped): '
+	like "$who: a probe outside the gate succeeds: $*" "$verdict" '^(ok|escaped): '
 }
 
 programs() {

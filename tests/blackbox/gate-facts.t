@@ -20,7 +20,7 @@ facts() {
 		err_like "$who: why no control group" \
 			'\(control group.*\) is not in use here: .+; to have'
 	gate --report "$W/report" -- true
-	exit_is "$who: a report" 0
+	exit_is "$who: a report can be written" 0
 	for name in fs-read net-off net-ports ipc no-tty env-clean syscalls; do
 		is "$who: $name by default" "$(level "$name")" enforced
 	done
@@ -32,12 +32,12 @@ facts() {
 				enforced
 		done
 	else
-		skip "$who: with namespaces" "$(head -n1 "$err")"
+		skip "$who: guarantees are enforced with namespaces" "$(head -n1 "$err")"
 	fi
 	gate --isolate off --report "$W/report" -- true
-	is "$who: proc-hidden without" "$(level proc-hidden)" absent
-	is "$who: tree-kill without" "$(level tree-kill)" "$by_group"
-	is "$who: exec-listed without" "$(level exec-listed)" partial
+	is "$who: proc-hidden is absent without namespaces" "$(level proc-hidden)" absent
+	is "$who: tree-kill needs a control group without namespaces" "$(level tree-kill)" "$by_group"
+	is "$who: exec-listed is partial without namespaces" "$(level exec-listed)" partial
 	if [[ $who == root ]]; then
 		gate --isolate off --user root --report "$W/report" -- true
 		is "$who: fs-write of a child that stays root" \
@@ -87,9 +87,9 @@ required() {
 	exit_is "$who: an unknown name" 64
 	if [[ $who == root ]]; then
 		gate --user no-such-user -- true
-		exit_is "an unknown user" 126
+		exit_is "a user who does not exist is refused" 126
 		gate --user daemon --exec id -- id -un
-		out_is "another user" daemon
+		out_is "a program can run as another user" daemon
 	fi
 }
 
@@ -110,7 +110,7 @@ leash() {
 	gate -- true
 	exit_is "$who: a leash allows" 0
 	gate -- false
-	exit_is "$who: and refuses" 126
+	exit_is "$who: a leash refuses what it does not list" 126
 	err_like "$who: with its source" 'MATINS_CAVEATS'
 	gate -- "$(type -P true)"
 	exit_is "$who: a bare name is no path" 126

@@ -65,7 +65,7 @@ private_places() {
 	expect ok "HOME is writable" --env PROBE=1 -- write @"$HOME/x"
 	not_ok "$who: and not the real one" test -e "$HOME/x"
 	expect ok "/dev/shm is there" -- semaphore
-	not_ok "$who: and private" test -e /dev/shm/probe
+	not_ok "$who: the private /dev/shm is not the real one" test -e /dev/shm/probe
 	gate -- "$PROBE" list /tmp
 	out_like "$who: /tmp shows nothing of others" '^ok: list: [012] '
 	if [[ $who == root || $(id -u) -ne 0 ]]; then
@@ -164,7 +164,7 @@ protected() {
 	done
 	gate --write "$XDG_STATE_HOME/matins" -- true
 	exit_is "$who: granting it is refused" 126
-	err_like "$who: and named" 'never writable'
+	err_like "$who: the message says that the folder is never writable" 'never writable'
 }
 
 # A program in a private place, whose neighbours lie there as well.
@@ -258,7 +258,7 @@ if [[ $(id -u) -eq 0 ]]; then
 		write @"$W/locked/in/deep/file"
 	expect ok "new files are root's on the disk" --write "$W/locked/in" -- \
 		write @"$W/locked/in/new"
-	is "new file's owner" "$(stat -c %u "$W/locked/in/new")" 0
+	is "the owner of a new file is root" "$(stat -c %u "$W/locked/in/new")" 0
 	chown -R daemon: "$W/locked/in"
 	with_view "a grant of another user's" \
 		expect ok "a grant of another user's works as well" \
@@ -420,7 +420,7 @@ protected_checkout() {
 	exit_is "$who: git checkout of a branch" 0
 	gate --write . --exec git -- git checkout -q third
 	# git goes there all the same, with status 0
-	err_like "$who: where a protected file differs git says so" \
+	err_like "$who: git names the protected file that it cannot change" \
 		'unable to unlink .*settings.json'
 	is "$who: and it stays" "$(<.vscode/settings.json)" 1
 	gate --write . --write .vscode --exec git -- git checkout -q -f third
@@ -434,7 +434,7 @@ protected_npm() {
 	local app=$W/npm/app as=()
 
 	if [[ -z $NODE ]] || ! command -v npm >/dev/null; then
-		skip "$who: npm install" "no node or no npm here"
+		skip "$who: npm install works in a project" "no node or no npm here"
 		return
 	fi
 	[[ $who == root || $(id -u) -ne 0 ]] || as=("${_setpriv[@]}")
@@ -449,7 +449,7 @@ protected_npm() {
 	echo '{}' >"$app/.vscode/settings.json"
 	[[ $who == root ]] || as_user true
 	cd "$W/npm/dep" || return
-	ok "$who: a package" "${as[@]}" env npm_config_update_notifier=false \
+	ok "$who: a package is made by npm pack" "${as[@]}" env npm_config_update_notifier=false \
 		npm pack --silent --pack-destination "$app"
 	cd "$app" || return
 	LIMIT_S=120 gate --preset npm --write . \

@@ -20,7 +20,7 @@ world() {
 
 # refused NAME PATTERN: the last run was denied before it started
 refused() {
-	exit_is "$who: $1" 126
+	exit_is "$who: $1 is refused with status 126" 126
 	err_like "$who: $1: with what to do" "$2"
 }
 
@@ -150,7 +150,7 @@ named_links() {
 	ln -s "$W/data/ssh/id_rsa" long
 	[[ $who == root ]] || as_user true
 	gate --read ./long -- true
-	refused "links to links" 'id_rsa itself'
+	refused "a link that leads to a link" 'id_rsa itself'
 	cd "$T" || exit
 }
 
@@ -316,7 +316,7 @@ projects() {
 	gate --preset npm -- sh -c "$read_above"
 	out_is "$who: the project is found above" above
 	gate --preset npm --explain -- sh
-	out_like "$who: and named" "^project +$W/home/p, for its package.json"
+	out_like "$who: --explain names the project" "^project +$W/home/p, for its package.json"
 	gate --preset npm --explain --json -- sh
 	json_is "$who: also as JSON" projects[0] "~$W/home/p"
 	gate --preset npm --write . -- sh -c "$read_above"

@@ -37,7 +37,7 @@ eval_of() {
 # refused|runs PROGRAM ARGS...
 refused() {
 	gate --policy "$W/$1.toml" --read "$W" --exec "$W/evil" -- "$@"
-	exit_is "$who: refused: ${*//$W\//}" 126
+	exit_is "$who: a rule refuses ${*//$W\//}" 126
 	err_like "$who: refused: ${*//$W\//}: why" \
 		"the rule for $1: .*(@eval|input)"
 	file_lacks "$who: refused: ${*//$W\//}: nothing ran" "$out" escaped
@@ -45,7 +45,7 @@ refused() {
 
 runs() {
 	gate --policy "$W/$1.toml" --read "$W" -- "$@"
-	exit_is "$who: allowed: ${*//$W\//}" 0
+	exit_is "$who: a rule allows ${*//$W\//}" 0
 }
 
 shells() {
@@ -139,7 +139,7 @@ all() {
 	if command -v git >/dev/null; then
 		gits
 	else
-		skip "$who: git" "no git"
+		skip "$who: git starts only what its rule allows" "no git"
 	fi
 	gone
 }

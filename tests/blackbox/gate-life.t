@@ -31,7 +31,7 @@ ended_with() { # NAME STATUS: the background runner ends within 4 seconds
 
 statuses() {
 	gate --isolate "$isolate" -- true
-	exit_is "$who: success ($isolate)" 0
+	exit_is "$who: a program that succeeds ends with 0 ($isolate)" 0
 	gate --isolate "$isolate" -- sh -c 'exit 42'
 	exit_is "$who: the program's status ($isolate)" 42
 	gate --isolate "$isolate" -- sh -c 'kill -SEGV $$'
@@ -48,7 +48,7 @@ os.execvp(sys.argv[1], sys.argv[1:])' timeout 20 "$BIN" exec \
 	is "$who: started with signals ignored ($isolate)" $? 7
 	gate --isolate "$isolate" -- no-such-program
 	exit_is "$who: not found ($isolate)" 127
-	err_like "$who: and named" 'no-such-program'
+	err_like "$who: the program that is not found is named" 'no-such-program'
 	gate --isolate "$isolate" -- /etc/passwd
 	exit_is "$who: not executable ($isolate)" 126
 	err_like "$who: and said why" 'not executable'

@@ -57,7 +57,7 @@ exec = [\"$PROBE\"] }"
 		} >r.toml
 		run -c r.toml r --json
 		exit_is "$who: a step that wants too much ($iso)" 2
-		json_is "$who: fails and says so ($iso)" \
+		json_is "$who: the step fails and its limit is named ($iso)" \
 			step_results[0].state failed \
 			step_results[0].reason signal \
 			step_results[0].error \

@@ -20,7 +20,7 @@ hits() {
 	gate "${iso[@]}" --memory 64MiB --report "$T/report" -- \
 		"$PROBE" memory-shared 128
 	exit_is "$who: shared memory counts ($isolate)" 137
-	json_file_is "$who: and is in the report ($isolate)" "$T/report" \
+	json_file_is "$who: the report names shared memory ($isolate)" "$T/report" \
 		limits '#1' 'limits[0]' '~^memory: '
 	expect ok "16 MiB in eight processes ($isolate)" "${iso[@]}" \
 		--memory 64MiB -- memory-spread 2 8
@@ -34,7 +34,7 @@ hits() {
 		'^matins: processes: the tree wanted more than 20, 1 start'
 	gate "${iso[@]}" --memory 64MiB --report "$T/report" -- \
 		"$PROBE" memory 16
-	exit_is "$who: enough ($isolate)" 0
+	exit_is "$who: a program within its memory succeeds ($isolate)" 0
 	json_file_is "$who: is not hit ($isolate)" "$T/report" limits '#0'
 	gate "${iso[@]}" --require cgroup --require limits-mem \
 		--require limits-pids --require tree-kill -- true
@@ -86,10 +86,10 @@ promised ($isolate)" 125
 		'^limits.* any processor time, files of any size, since output'
 	out_is_of "1 GiB where it goes into a pipe" 2097152 \
 		--isolate "$isolate" -- sh -c 'ulimit -f 2>&1'
-	out_is_of "and that is explained" "limits up to 1GiB" \
+	out_is_of "--explain says that files are limited to 1 GiB" "limits up to 1GiB" \
 		--isolate "$isolate" --cpu 9 --explain -- sh
 	gate --isolate "$isolate" --files 16 -- sh -c 'ulimit -n'
-	out_is "$who: descriptors ($isolate)" 16
+	out_is "$who: open files are limited ($isolate)" 16
 }
 
 # out_is_of NAME WANT ARGS...: with standard output and error in a pipe; of

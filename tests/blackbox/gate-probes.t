@@ -46,6 +46,6 @@ if [[ $(id -u) -eq 0 ]] && unshare --user --map-root-user true; then
 	run_program /dev/null unshare --user --map-root-user "$BIN" exec \
 		--user daemon -- true
 	exit_is "a user who does not exist in this namespace" 126
-	err_like "is named" '"daemon" .* does not exist in this user namespace'
+	err_like "the message names the user who does not exist" '"daemon" .* does not exist in this user namespace'
 fi
 done_testing

@@ -34,7 +34,7 @@ scripts() {
 	script_file "$W/a/none" 'echo hello'
 	gate --isolate "$isolate" -- "$W/a/none"
 	exit_is "$who: no first line ($isolate)" 126
-	err_like "$who: is said" 'begins with #!'
+	err_like "$who: the message says how a script begins" 'begins with #!'
 	script_file "$W/a/open" '#!/bin/sh' 'echo open'
 	chmod 777 "$W/a/open"
 	gate --isolate "$isolate" -- "$W/a/open"
@@ -155,12 +155,12 @@ ordinary() {
 		if command -v node >/dev/null; then
 			nodes
 		else
-			skip "$who: node ($isolate)" "no node"
+			skip "$who: node starts its scripts ($isolate)" "no node"
 		fi
 		if command -v git >/dev/null; then
 			gits
 		else
-			skip "$who: git ($isolate)" "no git"
+			skip "$who: git starts its programs ($isolate)" "no git"
 		fi
 		names
 		nested

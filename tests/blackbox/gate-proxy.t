@@ -68,13 +68,13 @@ plain_http() {
 	out_like "$who: another host is refused" '^status 403'
 	out_like "$who: by the line that allows it" \
 		'to allow it: sandbox = \{ net = \["other\.test:80"\] \}'
-	denied "and named in the report" other.test:80
+	denied "the report names the refused host" other.test:80
 	client "--net granted.test" get http://granted.test:8443/
 	out_like "$who: another port is refused" '^status 403'
-	denied "and named" granted.test:8443
+	denied "the report names the refused port" granted.test:8443
 	client "--net granted.test" get http://granted.test/to/other.test/
 	out_like "$who: a redirect to another host is refused" '^status 403'
-	denied "named, too" other.test:80
+	denied "the report names the host of the redirect" other.test:80
 	client "--net granted.test:8443" get http://granted.test:8443/
 	out_like "$who: the host at its port" '^hello / host=granted\.test:8443'
 	client "--net *.wild.test" get http://a.wild.test/
@@ -82,7 +82,7 @@ plain_http() {
 	client "--net *.wild.test" get http://wild.test/
 	out_like "$who: not the domain itself" '^status 403'
 	client "--net *.wild.test" get http://granted.test/
-	out_like "$who: nor another" '^status 403'
+	out_like "$who: a granted domain opens no host outside it" '^status 403'
 	client "--net :80 --net granted.test:8443" get http://other.test/
 	out_like "$who: any public host at a port beside a host" '^hello / '
 	client "--net :80 --net granted.test:8443" get http://other.test:8443/
@@ -91,7 +91,7 @@ plain_http() {
 	out_like "$who: a port alone is any public host at it" '^hello / '
 	client "--net :80" get http://other.test:8443/
 	out_like "$who: at no other port" '^status 403'
-	denied "which is named" other.test:8443
+	denied "the report names host and port" other.test:8443
 	gate --net :80 -- "$PYTHON" -c 'import socket
 socket.create_connection(("93.184.216.7", 80), 5)'
 	isnt "$who: a program that knows no proxy fails" "$status" 0
@@ -110,7 +110,7 @@ addresses() {
 	out_like "$who: an address that is listed" '^hello / '
 	client "--net granted.test" get http://93.184.216.7/
 	out_like "$who: the address of a granted name is refused" '^status 403'
-	denied "and named" 93.184.216.7:80
+	denied "the report names the refused address" 93.184.216.7:80
 	for form in 0x5d.184.216.7 1572395015 93.184.55303 0135.184.216.7; do
 		client "--net 93.184.216.7" raw \
 			"GET http://$form/ HTTP/1.1\\r\\n\\r\\n"
@@ -120,7 +120,7 @@ addresses() {
 	out_like "$who: an exact name may be private" '^hello / '
 	client "--net *.wild.test" get http://private.wild.test/
 	out_like "$who: one of a domain may not" '^status 403'
-	denied "and its exact name would do" private.wild.test:80
+	denied "the report names the private host of a domain" private.wild.test:80
 	client "--net *.wild.test" get http://own.wild.test/
 	out_like "$who: nor an address of this machine" '^status 403'
 	client "--net *.wild.test" get http://own6.wild.test/
@@ -179,10 +179,10 @@ addresses() {
 tunnels() {
 	client "--net granted.test" connect granted.test:443
 	out_like "$who: CONNECT to a granted host" '^answer HTTP/1.1 200'
-	out_like "$who: carries bytes" '^hello /through '
+	out_like "$who: a tunnel by CONNECT carries bytes" '^hello /through '
 	client "--net granted.test" connect granted.test:8443
 	out_like "$who: CONNECT to another port" '^answer HTTP/1.1 403'
-	denied "is named" granted.test:8443
+	denied "the report names the host and port of a CONNECT" granted.test:8443
 	client "--net granted.test" connect 127.0.0.1:80
 	out_like "$who: CONNECT to the loopback of the host" \
 		'^answer HTTP/1.1 403'
@@ -191,7 +191,7 @@ tunnels() {
 	out_like "$who: carries bytes, too" '^hello /socks '
 	client "--net granted.test" socks other.test 443
 	out_like "$who: SOCKS5 to another" '^reply 2'
-	denied "is named, too" other.test:443
+	denied "the report names the host and port of SOCKS5" other.test:443
 	client "--net granted.test" socks4 93.184.216.7 443
 	out_like "$who: SOCKS5 to its address" '^reply 2'
 	# shellcheck disable=SC1003
@@ -213,7 +213,7 @@ tunnels() {
 
 bad_requests() {
 	client "--net granted.test" raw 'GET / HTTP/1.1\r\nHost: granted.test\r\n\r\n'
-	out_like "$who: no target" '^HTTP/1.1 400'
+	out_like "$who: a request without a target is refused" '^HTTP/1.1 400'
 	client "--net granted.test" raw \
 		'GET https://granted.test/ HTTP/1.1\r\n\r\n'
 	out_like "$who: https without CONNECT" '^HTTP/1.1 400'
@@ -293,13 +293,13 @@ walls() {
 	exit_is "$who: no network it is not" 125
 	gate --net exa_mple..test -- true
 	exit_is "$who: a row that is none" 64
-	err_like "$who: is shown" 'net: "exa_mple\.\.test"'
+	err_like "$who: the row that is no host is quoted" 'net: "exa_mple\.\.test"'
 }
 
 # What people use. Their own errors tell when it does not work.
 programs() {
 	gate --net granted.test -- curl -sS http://granted.test/c
-	out_like "$who: curl" '^hello /c '
+	out_like "$who: curl reads from a granted host" '^hello /c '
 	gate --net granted.test -- curl -sS -x "socks5h://127.0.0.1:23128" \
 		http://granted.test/s
 	out_like "$who: curl with SOCKS5" '^hello /s '
@@ -316,7 +316,7 @@ programs() {
 	out_is "$who: what is declared stays" mine
 	gate --net granted.test --exec git -- git -c init.defaultBranch=m \
 		clone -q http://granted.test/file/repo.git cloned
-	exit_is "$who: git" 0
+	exit_is "$who: git clones from a granted host" 0
 	gate --net granted.test --exec git -- git clone -q \
 		http://other.test/file/repo.git cloned
 	isnt "$who: git from elsewhere" "$status" 0
@@ -325,9 +325,9 @@ programs() {
 		gate --net granted.test -- "$NODE" -e \
 			'fetch("http://granted.test/n").then(r => r.text())
 			.then(t => console.log(t))'
-		out_like "$who: node" '^hello /n '
+		out_like "$who: node reads from a granted host" '^hello /n '
 	else
-		skip "$who: node" "fetch takes a proxy from node 24 on"
+		skip "$who: node reads from a granted host" "fetch takes a proxy from node 24 on"
 	fi
 }
 
@@ -374,11 +374,11 @@ life() {
 	like "$who: one proxy for one child" "$proxy" '^[0-9]+$'
 	wait_for 10 grep -q '^Seccomp:.*2' "/proc/$proxy/status"
 	ok "$who: it is confined" grep -q '^Seccomp:.*2' "/proc/$proxy/status"
-	ok "$who: without privileges" grep -q '^NoNewPrivs:.*1' \
+	ok "$who: the proxy cannot gain privileges" grep -q '^NoNewPrivs:.*1' \
 		"/proc/$proxy/status"
-	ok "$who: without capabilities" grep -q '^CapPrm:[^1-9a-f]*$' \
+	ok "$who: the proxy holds no capabilities" grep -q '^CapPrm:[^1-9a-f]*$' \
 		"/proc/$proxy/status"
-	[[ $who == user ]] || ok "$who: as nobody" \
+	[[ $who == user ]] || ok "$who: the proxy runs as the user nobody" \
 		grep -q '^Uid:.*65534' "/proc/$proxy/status"
 	if [[ $(id -u) -eq 0 ]]; then
 		is "$who: without an environment" "$(wc -c <"/proc/$proxy/environ")" 0

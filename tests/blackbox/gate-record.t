@@ -33,7 +33,7 @@ tree() {
 		"execs[5].by" setsid
 
 	recorded "${all[@]}" -- bash -c 'sh -c "ls /usr/lib; :"; :'
-	is "$who: grandchildren" "$(execs "$W/report.json")" "bash sh ls"
+	is "$who: programs that a child starts are recorded" "$(execs "$W/report.json")" "bash sh ls"
 
 	recorded "${all[@]}" -- bash -c '(sleep 0.01; sleep 0.02) & wait'
 	is "$who: a background job, counted by its arguments" \
@@ -110,7 +110,7 @@ config() {
 		"step_results[0].run.execs[1].args" '["ls", "/usr/lib"]'
 	sed -i /record_exec/d r.toml
 	run_matins run -c r.toml r --json
-	json_is "only on request" "step_results[0].run.execs" absent
+	json_is "programs are recorded only where the step asks" "step_results[0].run.execs" absent
 }
 
 config

@@ -51,9 +51,9 @@ arguments() {
 	script_file "$W/s.py" 'import sys' 'print("ran", *sys.argv[1:])'
 	runs "a script" "${py[@]}" "$W/s.py" -c -m
 	out_is "$who: its own options are its own" 'ran -c -m'
-	denied_by "python3 -c" 'rule for python3: argument 1, "-c"' \
+	denied_by "python3 -c is denied by its rule" 'rule for python3: argument 1, "-c"' \
 		"${py[@]}" -c 'print(1)'
-	denied_by "python3 -Ic" '"-Ic", is refused' "${py[@]}" -Ic 'print(1)'
+	denied_by "python3 -Ic is denied by its rule" '"-Ic", is refused' "${py[@]}" -Ic 'print(1)'
 	denied_by "python3 -W ignore -c" '"-c"' \
 		"${py[@]}" -W ignore -c 'print(1)'
 	denied_by "python3 without a script" 'standard input' "${py[@]}"
@@ -61,9 +61,9 @@ arguments() {
 		"${py[@]}" /dev/./stdin
 	printf '[programs.bash]\ndeny = ["@eval"]\n' | policy plus
 	script_file "$W/s.sh" 'echo "ran $*"'
-	denied_by "bash +c" '"\+c", is refused' \
+	denied_by "bash +c is denied by its rule" '"\+c", is refused' \
 		--policy "$W/plus.toml" -- bash +c -x 'echo no'
-	runs "bash +x" --policy "$W/plus.toml" -- bash +x "$W/s.sh" +c
+	runs "bash +x is not what the rule denies" --policy "$W/plus.toml" -- bash +x "$W/s.sh" +c
 	out_is "$who: what follows the script is its own" 'ran +c'
 	ln -sf "$PYTHON" "$W/renamed"
 	denied_by "python3 by another name" '"-c"' \
@@ -74,13 +74,13 @@ arguments() {
 		[programs.printf]
 		prefix = ["%s"]
 	END
-	runs "exact arguments" --policy "$W/exact.toml" -- echo one two
-	denied_by "one more" 'argument 3, "three"' \
+	runs "exactly the allowed arguments are run" --policy "$W/exact.toml" -- echo one two
+	denied_by "one argument more than allowed is denied" 'argument 3, "three"' \
 		--policy "$W/exact.toml" -- echo one two three
-	denied_by "one less" 'are missing; allowed is exactly "one" "two"' \
+	denied_by "one argument less than allowed is denied" 'are missing; allowed is exactly "one" "two"' \
 		--policy "$W/exact.toml" -- echo one
-	runs "a beginning" --policy "$W/exact.toml" -- printf %s x
-	denied_by "another beginning" '"%d"' \
+	runs "arguments with the allowed beginning are run" --policy "$W/exact.toml" -- printf %s x
+	denied_by "arguments with another beginning are denied" '"%d"' \
 		--policy "$W/exact.toml" -- printf %d 1
 }
 
@@ -98,10 +98,10 @@ first_lines() {
 	script_file "$W/quoted" "#!/usr/bin/env -S sh '-u'" 'echo quoted'
 	runs "a script whose interpreter has a rule" --policy "$W/u.toml" -- \
 		"$W/plain"
-	out_is "$who: it ran" plain
+	out_is "$who: the script of an allowed interpreter prints" plain
 	denied_by "the option in its first line" 'option: the rule for sh' \
 		--policy "$W/u.toml" -- "$W/option"
-	runs "by env" --policy "$W/u.toml" -- "$W/env" -u
+	runs "a script with an interpreter by env is run" --policy "$W/u.toml" -- "$W/env" -u
 	out_is "$who: the script's own option is none of the rule's" env
 	denied_by "env -S with the option" 'split: the rule for sh' \
 		--policy "$W/u.toml" -- "$W/split"
@@ -127,12 +127,12 @@ trees() {
 	out_is "$who: a script of the tree" tree
 	gate "${sh[@]}" "$PYTHON -c 'print(1)'; echo \$?"
 	out_is "$who: python3 -c of the tree" 126
-	err_like "$who: is named" 'denied: the rule for python3: .*"-c"'
+	err_like "$who: the rule and the argument are named" 'denied: the rule for python3: .*"-c"'
 	json_file_is "$who: and is in the report" "$W/r.json" \
 		denials[0].kind exec denials[0].program present \
 		denials[0].detail '~"-c"' denials[0].count 1
 	gate "${sh[@]}" "env $PYTHON -c 'print(1)'; echo \$?"
-	out_is "$who: by env" 126
+	out_is "$who: python3 -c by env is denied" 126
 	gate "${sh[@]}" "cd / && $W/tool; echo \$?"
 	out_is "$who: the option in a first line" 126
 	gate "${sh[@]}" "exec $PYTHON $W/t.py $(printf ' %s' {1..600})"
@@ -258,7 +258,7 @@ pins() {
 	[[ $W != /tmp/* ]] ||
 		denied_by "one in a shared /tmp" 'may write' \
 			--policy "$W/pin.toml" --tmp shared -- "$W/tool"
-	runs "or may not" --policy "$W/pin.toml" --write "$W/other" -- "$W/tool"
+	runs "a pinned program that the gate cannot write is run" --policy "$W/pin.toml" --write "$W/other" -- "$W/tool"
 	echo 'echo more' >>"$W/tool"
 	denied_by "a file that has changed" "sha256 is [0-9a-f]{64}" \
 		--policy "$W/pin.toml" -- "$W/tool"
@@ -335,7 +335,7 @@ presets() {
 	isnt "$who: nor reads beside it" "$status" 0
 	cd "$W/p" || return
 	gate --preset python -- "$PYTHON" s.py
-	out_is "$who: --preset python" data
+	out_is "$who: --preset python runs a script of the project" data
 	[[ $who == user ]] || cd "$HOME" || return
 	[[ $who == root ]] || cd / || return
 	gate --preset node --preset python -- true
@@ -344,7 +344,7 @@ presets() {
 	cd "$T" || return
 	gate --preset nod -- true
 	exit_is "$who: no such preset" 64
-	err_like "$who: the nearest" 'did you mean node'
+	err_like "$who: an unknown preset leads to the nearest one" 'did you mean node'
 }
 
 git_preset() {
@@ -364,9 +364,9 @@ git_preset() {
 	gate --preset git -- git log --oneline
 	out_like "$who: --preset git: log" ' first$'
 	gate --preset git -- git status --short
-	exit_is "$who: status" 0
+	exit_is "$who: --preset git allows git status" 0
 	gate --preset git -- git commit --allow-empty -qm second
-	isnt "$who: no commit" "$status" 0
+	isnt "$who: --preset git allows no commit" "$status" 0
 	gate --preset git --write . -- git commit --allow-empty -qm second
 	exit_is "$who: but with --write ." 0
 	cat >"$W/git.toml" <<-'END'
@@ -376,7 +376,7 @@ git_preset() {
 	[[ $who == root ]] || as_user true
 	gate --preset git --policy "$W/git.toml" -- git log --oneline
 	out_like "$who: git with a rule" ' second$'
-	denied_by "git -c" '"-c"' --preset git --policy "$W/git.toml" -- \
+	denied_by "git -c is denied by its rule" '"-c"' --preset git --policy "$W/git.toml" -- \
 		git -c 'alias.x=!echo escaped' x
 	cd "$T" || return
 }
@@ -387,7 +387,7 @@ npx_preset() {
 	local start='{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
 
 	if [[ -z $NODE || ! -d $modules ]] || ! command -v npx >/dev/null; then
-		skip "$who: npx" "no node, no npx or no servers in build/npm"
+		skip "$who: npx runs an official server" "no node, no npx or no servers in build/npm"
 		return
 	fi
 	mkdir -p "$W/n"
@@ -400,7 +400,7 @@ npx_preset() {
 	[[ $who == root ]] || as_user true
 	cd "$W/n" || return
 	gate --preset node -- node s.js
-	out_is "$who: --preset node" true
+	out_is "$who: --preset node runs a script of the project" true
 	gate --preset npm -- npm ls
 	out_like "$who: --preset npm: ls" 'server-memory'
 	for server in filesystem memory sequential-thinking; do
@@ -411,10 +411,10 @@ npx_preset() {
 			as_user run_matins_stdin "$W/start" exec \
 				--preset npx -- npx "mcp-server-$server" "$W/n"
 		fi
-		out_like "$who: npx mcp-server-$server" '"serverInfo"'
+		out_like "$who: npx mcp-server-$server answers initialize" '"serverInfo"'
 	done
 	printf '[programs.npx]\ndeny = ["@eval"]\n' | policy npx
-	denied_by "npx -c" '"-c"' --preset npx --policy "$W/npx.toml" -- \
+	denied_by "npx -c is denied by its rule" '"-c"' --preset npx --policy "$W/npx.toml" -- \
 		npx -c 'echo escaped'
 	printf '[programs.npx]\npackage = "a@1.2.3"\n' | policy package
 	denied_by "npx with another package" 'a@1.2.3' --preset npx \
@@ -441,7 +441,7 @@ gate_protects() {
 
 explained() {
 	gate --exec cat --env SECRET=value --explain --json -- sh
-	exit_is "$who: --explain" 0
+	exit_is "$who: --explain ends with status 0" 0
 	json_is "$who: --explain says what it would get" \
 		program '~sh$' exec[0] cat environment[0] SECRET \
 		enforced[0].guarantee exec-listed
@@ -552,13 +552,13 @@ json_is "a pin that does not hold" step_results[0].state denied \
 json_is "a rule that does not hold" step_results[1].state denied \
 	step_results[1].reason policy step_results[1].error '~rule for sh'
 json_is "the rule of the step" step_results[2].reason policy
-json_is "and what all rules allow" step_results[3].state ok
+json_is "a step within all rules is ok" step_results[3].state ok
 run_matins check matins.toml
 err_like "check: a rule that nothing needs" ':5:.*warning: .*"gitt"'
 err_unlike "check: not the others" 'warning: .*"(sh|cat)"'
 run_matins doctor r
 exit_is "doctor says that it cannot work" 1
-out_like "doctor: the pin" 'not the file that was pinned'
+out_like "doctor names the pin that does not hold" 'not the file that was pinned'
 
 cat >unlisted.toml <<-'END'
 	[routines.r]
@@ -572,7 +572,7 @@ run_matins run -c unlisted.toml r --json
 json_is "a step whose program was refused names it" \
 	step_results[0].run.denials[0].kind exec \
 	step_results[0].run.denials[0].name '~/date$'
-err_like "and says what allows it" \
+err_like "the message has the line that allows the program" \
 	'weather: denied: start .*date .*sandbox = \{ exec = \["date"\] \}'
 
 cat >wrong.toml <<-'END'

@@ -47,10 +47,10 @@ around() { # OPTION...: what holds with and without a view
 	expect blocked "as an argument it is none$more" "$@" -- \
 		read "$tokens/key"
 	gate --read "$tokens" "$@" -- true
-	told "which no program may see" "who names it in read hears that$more"
+	told "which no program may see" "a grant to read the tokens is refused$more"
 	gate --write "$tokens/key" "$@" -- true
 	told "is never writable\|which no program may see" \
-		"and in write as well$more"
+		"a grant to write the tokens is refused$more"
 }
 
 links() {

@@ -59,7 +59,7 @@ late() {
 		step_results[2].state timeout \
 		step_results[2].reason deadline_spawn
 	json_is "$1: the others are not" step_results[1].output free
-	json_is "$1: the sentence" step_results[0].error "~$2"
+	json_is "$1: the error says why" step_results[0].error "~$2"
 }
 
 # ---- what is no file ----
@@ -67,7 +67,7 @@ late() {
 mkfifo -m 755 fifo
 run_matins exec -- ./fifo
 exit_is "a FIFO without a writer is not waited for" 126
-err_like "and is no program" 'is not a regular file'
+err_like "a FIFO is named as no regular file" 'is not a regular file'
 
 # ---- a lease ----
 
@@ -99,11 +99,11 @@ routine "$T/served/program" 1s
 for when in lookup open exec; do
 	holds fuse served "$(type -P true)" "$when"
 	if [[ ! -s ready ]]; then
-		skip "$when: no answer" "no file system here: $(cat why)"
+		skip "$when: a file system that does not answer" "no file system here: $(cat why)"
 		let_go
 		continue
 	fi
-	late "$when: no answer" 'does not answer'
+	late "$when: a file system that does not answer" 'does not answer'
 	let_go
 	nothing_left "$when: nothing is left when it is gone" "$T/served"
 done
@@ -137,7 +137,7 @@ if [[ -s ready ]]; then
 		test -e marks/free
 	let_go
 	wait $run
-	json_is "and end well" step_results[1].state ok
+	json_is "the steps beside a hanging one end well" step_results[1].state ok
 else
 	skip "an exec in a tree that has no answer" "no file system here"
 	let_go

@@ -12,7 +12,7 @@ mapfile -t commands < <(sed -n 's/^COMMAND([ ]*\([a-z_]*\).*/\1/p' \
 ok "the table of commands was read (${#commands[@]})" \
 	test "${#commands[@]}" -ge 10
 for command in "${commands[@]}"; do
-	file_like "help lists $command" help.txt "(^|[^a-z])$command([^a-z]|\$)"
+	file_like "help lists the command $command" help.txt "(^|[^a-z])$command([^a-z]|\$)"
 	run_matins "$command" --help
 	exit_is "$command --help: exit status 0" 0
 	out_like "$command --help: names itself" "matins $command"
@@ -42,7 +42,7 @@ err_like "unknown option: offers the nearest" '--json'
 run_matins run
 exit_is "missing argument: exit status 64" 64
 run_matins run a b
-exit_is "too many arguments: exit status 64" 64
+exit_is "more arguments than allowed are a usage error" 64
 run_matins run -c
 exit_is "option without its value: exit status 64" 64
 run_matins run --json=yes x
@@ -65,7 +65,7 @@ for order in "run -c r.toml --json r" "run r -c r.toml --json" \
 	"run --json r --config r.toml" "run r --config=r.toml --json"; do
 	# shellcheck disable=SC2086
 	run_matins $order
-	json_is "$order" step_results[0].output hello
+	json_is "options may stand anywhere: $order" step_results[0].output hello
 done
 
 for shell in bash zsh fish; do
@@ -84,7 +84,7 @@ out_like "__complete: an option with its help" $'^--view\tgolden leaves'
 run_matins __complete night --v
 out_is "__complete: nothing of an unknown command" ''
 run_matins __complete run -c ''
-out_is "__complete: files" ':files'
+out_is "completion of a value of -c asks for files" ':files'
 run_matins __complete -c ''
 out_is "__complete: files of an option before the command" ':files'
 run_matins __complete -c none.toml -q run --v
@@ -120,7 +120,7 @@ completes() {
 	local name=$1 want=$2
 
 	shift 2
-	is "completes $name" "$(
+	is "completion offers what fits: $name" "$(
 		PATH=$T/bin:$PATH
 		. ./completion.bash
 		COMP_WORDS=(matins "$@") COMP_CWORD=$#
@@ -190,7 +190,7 @@ completes "no tools of another server" "" call -c names.toml -s web ''
 run_matins list -c names.toml --tools db
 out_is "list --tools, for completion" $'host\nrepos\ntodo\ndeadlines'
 run_matins list -c names.toml --servers --remote
-out_is "list --servers --remote" web
+out_is "list --servers --remote leaves out servers that are programs" web
 run_matins list --remote
 exit_is "list --remote without --servers: exit status 64" 64
 cp names.toml matins.toml

@@ -82,10 +82,10 @@ run_matins call t --read . --write data "${python[@]}" write "$T/data/file"
 exit_is "its twin, granted: exit status 2" 2
 hints "its twin, granted: no hint" 0
 run_matins call t -q --read . "${python[@]}" write "$T/data/file"
-hints "with --quiet: no hint" 0
+hints "no hint is given with --quiet" 0
 run_matins call t --json --read . "${python[@]}" write "$T/data/file"
-json_is "with --json: the result on stdout" isError true
-hints "with --json: the hint on stderr" 1
+json_is "the result is on stdout with --json" isError true
+hints "the hint is on stderr with --json" 1
 
 run_matins call t "${python[@]}" read "$T/elsewhere"
 hints "a folder that is not granted: a hint" 1
@@ -102,7 +102,7 @@ run_matins call t --read . "${python[@]}" say "code: 'EPERM', syscall: 'open'"
 hints "a word of a message: one line" 1
 err_unlike "a word of a message is no path" 'EPERM: --|for .*EPERM|for .*open'
 run_matins call t --read . "${python[@]}" say "EACCES /tools/call"
-err_unlike "nor is one whose folder is not there" 'tools/call'
+err_unlike "a path without its folder gives no hint" 'tools/call'
 mkdir -p dist node_modules/p/cache
 cp server.py dist/index.py
 for path in "$T/dist/cache.json" "$T/node_modules/p/cache/x"; do
@@ -120,7 +120,7 @@ err_like "its data elsewhere is advised" "--write $T/data"
 # Nobody should grant what a server would like to have.
 run_matins call t --read . "${python[@]}" write "$T/.hidden/file"
 err_like "a hidden path is named" "$T/.hidden/file is not granted"
-err_unlike "and is in no option" '--(read|write) [^ ]*hidden'
+err_unlike "no option offers the hidden path" '--(read|write) [^ ]*hidden'
 
 cp server.py elsewhere/server.py
 cd elsewhere || exit 1
@@ -207,7 +207,7 @@ run_matins call t -q --json --elicit-content '{"name":1}' --read . \
 exit_is "accept with a value that does not fit: exit status 1" 1
 json_is "accept with a value that does not fit: one document" \
 	content[0].text cancel
-err_like "also with --quiet" 'that --elicit-content does not give'
+err_like "a value that does not fit is named with --quiet, too" 'that --elicit-content does not give'
 run_matins call --batch two.jsonl --elicit accept --read . "${python[@]}" ask
 exit_is "in a batch: exit status 1" 1
 is "in a batch: both results" "$(wc -l <"$out")" 2
@@ -218,7 +218,7 @@ out_is "its twin, with a value: accepted" accept
 for word in decline cancel; do
 	run_matins call t --elicit $word --read . "${python[@]}" ask
 	exit_is "$word is obeyed: exit status 0" 0
-	out_is "$word is obeyed" $word
+	out_is "the tool is told $word" $word
 done
 cat >ask.toml <<-END
 	[servers.s]
@@ -235,7 +235,7 @@ END
 run_matins call t -c ask.toml --server s
 exit_is "the key elicit: exit status 1" 1
 run_matins run r -c ask.toml
-err_like "a step says so" 'elicit = "accept" was not possible: .*Who\?'
+err_like "a step whose server asks has a hint" 'elicit = "accept" was not possible: .*Who\?'
 
 # ---- tools that hang on what is declared ----
 
@@ -266,13 +266,13 @@ if [[ -n $npm && -n $NODE ]]; then
 	# shellcheck disable=SC2016
 	run_matins exec --exec npx -- \
 		sh -c 'echo "[$npm_config_update_notifier]"'
-	out_is "and looks for no newer npm, which would be refused" '[false]'
+	out_is "npx is told to look for no newer npm" '[false]'
 	run_matins exec --exec npx --env npm_config_offline=false -- \
 		sh -c "$says"
 	out_is "unless it is told otherwise" '[false]'
 	run_matins exec --exec npx --net 127.0.0.1:9 -- \
 		sh -c "$says"
-	out_is "with a network it is not" '[]'
+	out_is "npx with a network may look for a newer npm" '[]'
 else
 	skip "npm without a network" "npm is not installed"
 fi
@@ -308,7 +308,7 @@ err_like "its refused connection is named with the option" \
 	'denied: socket\(AF_INET, .*to allow it: --net HOST'
 run_matins call t -- "$PYTHON" fetch.py stay
 exit_is "no connection tried: exit status 0" 0
-err_unlike "and none is named" denied
+err_unlike "no connection is named where none was tried" denied
 cat >fetch.toml <<-END
 	[[routines.r.steps]]
 	name = "f"
@@ -334,10 +334,10 @@ cat >garbage.toml <<-'END'
 END
 run_matins run -c garbage.toml r
 exit_is "a step whose stdout holds other lines fails" 2
-err_like "they are quoted" \
+err_like "the stray line of a server is quoted" \
 	'g: its stdout held a line that is not an MCP message: Listening on port 3000'
 run_matins call t -- bash -c 'echo Listening on port 3000; exit 4'
-err_like "in call, too" \
+err_like "call quotes the stray line of a server" \
 	'its stdout held a line that is not an MCP message: Listening on port 3000'
 
 # set_mempolicy(2), which the profile refuses and programs live without
@@ -351,7 +351,7 @@ run_matins exec -- "$PYTHON" mempolicy.py
 exit_is "a program that fails after a refused probe: its exit status" 1
 err_unlike "the probe is not sold as the reason" set_mempolicy
 run_matins exec -v -- "$PYTHON" mempolicy.py
-err_like "with -v it is named" 'denied: set_mempolicy'
+err_like "exec -v names a system call that was refused" 'denied: set_mempolicy'
 
 run_matins exec --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
 exit_is "a program that was refused: exit status" 126

@@ -35,10 +35,10 @@ END
 
 run_matins history
 exit_is "history before any run" 0
-out_is "is empty" ""
-not_ok "and creates nothing" test -e "$T/state/matins"
+out_is "history before any run prints nothing" ""
+not_ok "history before any run creates no folder" test -e "$T/state/matins"
 run_matins show last
-exit_is "there is nothing to show" 1
+exit_is "show last before any run fails" 1
 
 # ---- runs are counted ----
 
@@ -50,7 +50,7 @@ json_is "the next takes the second" generation 2
 run_matins run -c m.toml good --dry-run --json
 json_is "a dry run takes none" generation 0 dry_run true
 is "the folder is the user's alone" "$(stat -c %a "$T/state/matins")" 700
-is "so is the ledger" "$(stat -c %a "$ledger")" 600
+is "the ledger is the user's alone" "$(stat -c %a "$ledger")" 600
 is "one line for each event" "$(wc -l <"$ledger")" 4
 
 run_matins history --json
@@ -65,12 +65,12 @@ out_like "history lists the run" '^ +1 .* ok +good: 1 ran, 0 skipped, 0 failed$'
 out_like "a failed run is marked" '^ +2 .* failed +bad: 1 ran, 0 skipped, 1 failed$'
 run_matins history good
 out_unlike "history of one routine" ' bad: '
-out_like "has its runs" ' good: '
+out_like "history of one routine lists its runs" ' good: '
 run_matins history -n 1 --json
-json_is "history -n 1" runs '#1' runs[0].generation 2
+json_is "history -n 1 lists the newest run" runs '#1' runs[0].generation 2
 run_matins history nothing
 exit_is "history of what never ran" 0
-out_is "is empty" ""
+out_is "history of what never ran prints nothing" ""
 
 # ---- show ----
 
@@ -79,18 +79,18 @@ cp "$out" ran.json
 run_matins show 3 --json
 file_is "show --json is the report byte for byte" "$out" ran.json
 run_matins show last --json
-file_is "so is the last" "$out" ran.json
+file_is "show last --json is the last report byte for byte" "$out" ran.json
 is "the ledger has its hash" "$(sha256sum <ran.json | cut -d' ' -f1)" \
 	"$(sed -n 's/.*"generation":3.*"sha256":"\([0-9a-f]*\)".*/\1/p' "$ledger")"
 run_matins show 1
 exit_is "show takes a generation" 0
 out_is "is the text of the run" "$(printf '# good — gen 1\n\n## s\n  hello\n\n---\ngood: 1 ran, 0 skipped, 0 failed')"
 run_matins show last bad --md
-out_like "show last ROUTINE" '^# bad — gen 2$'
+out_like "show last ROUTINE prints the report of that routine" '^# bad — gen 2$'
 run_matins show 1 --html
 out_like "show --html prints a page" '^<!DOCTYPE html>$'
 run_matins show 99
-exit_is "an unknown generation" 1
+exit_is "show of an unknown generation fails" 1
 run_matins show frob
 exit_is "no generation at all" 64
 run_matins diff 1 3
@@ -122,7 +122,7 @@ run_matins history --json
 json_is "the ledger keeps its lines" runs '#6'
 run_matins show 4
 exit_is "a report that is gone" 1
-err_like "says so" 'not kept'
+err_like "the message says that the report is not kept" 'not kept'
 
 # ---- files ----
 
@@ -154,7 +154,7 @@ run_matins show last good -c gone.toml
 exit_is "show -c of a file that is not there" 1
 run_matins diff 3 6
 exit_is "diff of runs of one name in two files: cannot compare" 2
-err_like "it names them" 'run 3 is of .*/m\.toml, run 6 of .*/keep\.toml'
+err_like "the message names the files of both runs" 'run 3 is of .*/m\.toml, run 6 of .*/keep\.toml'
 run_matins show 6 --json -o six.json
 run_matins diff 3 six.json
 exit_is "reports in files are compared all the same" 0
@@ -178,7 +178,7 @@ json_is "runs of a part are no whole ones" runs '#3' runs[0].whole false \
 	runs[0].routine r/a runs[1].whole false runs[2].whole false
 run_matins doctor -c parts.toml r --stale 1h
 exit_is "runs of a part keep no dead-man check alive" 1
-out_like "it says why they do not count" \
+out_like "doctor says why the runs do not count" \
 	'FAILED +r +never finished a whole run; the run of .* was not of all steps'
 MATINS_CAVEATS='{' run_matins run -c parts.toml r
 exit_is "a run that could not begin" 1
@@ -188,22 +188,22 @@ run_matins run -c parts.toml r
 run_matins doctor -c parts.toml r --stale 1h
 exit_is "a whole run does" 0
 run_matins golden record -c parts.toml r --report last
-exit_is "golden --report last" 0
+exit_is "golden record --report last takes the last report" 0
 run_matins run -c parts.toml r --only a
 run_matins golden check -c parts.toml r --report last
 exit_is "golden --report last: the last that was whole" 0
 cp parts.toml twin.toml
 run_matins doctor -c twin.toml r --stale 1h
 exit_is "a run of another file keeps no dead-man check alive" 1
-out_like "it names that file" 'never finished a whole run; the run of .* was of .*/parts\.toml'
+out_like "doctor names the file that the run was of" 'never finished a whole run; the run of .* was of .*/parts\.toml'
 run_matins golden check -c twin.toml r
 exit_is "a golden file of another file of the folder: cannot compare" 2
-err_like "it is named" 'golden/r\.json belongs to the routine in parts\.toml; use --dir'
+err_like "the message names the file that the golden belongs to" 'golden/r\.json belongs to the routine in parts\.toml; use --dir'
 mv parts.toml moved.toml
 run_matins doctor -c moved.toml r --stale 1h
 exit_is "a file that was moved begins anew" 1
 run_matins golden check -c moved.toml r
-exit_is "but keeps its golden files" 0
+exit_is "a configuration that moved keeps its golden files" 0
 ln -s moved.toml link.toml
 run_matins doctor -c link.toml r --stale 1h
 exit_is "a link is the file that it leads to" 0
@@ -225,8 +225,8 @@ json_is "an old line may be of this file" runs '#1' runs[0].file absent \
 run_matins show last r -c moved.toml
 exit_is "its report can be shown" 0
 run_matins doctor -c moved.toml r --stale 1h
-exit_is "but it keeps no dead-man check alive" 1
-out_like "and that is said" 'recorded by an earlier version, without its file'
+exit_is "a run recorded without its file keeps no check alive" 1
+out_like "doctor says that the run was recorded without its file" 'recorded by an earlier version, without its file'
 run_matins run -c moved.toml r --json
 json_is "the next run goes on from it" generation 2
 run_matins history r
@@ -282,13 +282,13 @@ json_is "a run under way is listed as running" runs[0].generation 11 runs[0].sta
 	runs[0].finished absent
 run_matins show 11
 exit_is "a running run has no report" 1
-err_like "says so" 'is running'
+err_like "the message says that the run is still running" 'is running'
 kill -KILL $slow
 wait $slow 2>/dev/null
 run_matins history --json
 json_is "a run that vanished is listed as lost" runs[0].generation 11 runs[0].state lost
 run_matins history
-out_like "lost, for people" '^ +11 .* lost +slow$'
+out_like "history marks a lost run for people" '^ +11 .* lost +slow$'
 run_matins show last
 out_like "show last is the last that finished" '— gen 10$'
 
@@ -296,7 +296,7 @@ printf '{"event":"started","generation":12,"rou' >>"$ledger"
 run_matins run -c m.toml good --json
 json_is "a torn line is passed over" generation 12
 run_matins history --json
-json_is "and hides nothing" runs '#12' runs[0].state finished runs[1].state lost
+json_is "history --json lists finished and lost runs" runs '#12' runs[0].state finished runs[1].state lost
 
 # ---- busy ----
 
@@ -304,10 +304,10 @@ json_is "and hides nothing" runs '#12' runs[0].state finished runs[1].state lost
 single=$!
 wait_for 10 grep -q '"generation":13' "$ledger"
 run_matins run -c m.toml single
-exit_is "on_busy = fail" 75
+exit_is "on_busy = fail ends the second run with 75" 75
 kill -TERM $single
 wait $single 2>/dev/null
-is "ended by SIGTERM" "$?" 143
+is "a run ended by SIGTERM has status 143" "$?" 143
 run_matins history --json
 json_is "that run has finished in order" runs[0].generation 13 \
 	runs[0].state finished runs[0].exit 143
@@ -319,15 +319,15 @@ echo x >sealed/file
 export MATINS_STATE=$T/sealed/file/state
 run_matins run -c m.toml good --json
 exit_is "an unwritable state directory does not fail the run" 0
-json_is "which has no generation" generation 0 success true \
+json_is "a run that cannot be recorded has no generation" generation 0 success true \
 	run.warnings[0] '~not recorded'
 err_like "a run that is not recorded warns" 'warning: .*not recorded.*sealed/file'
 run_matins run -c m.toml good --require-ledger
-exit_is "with --require-ledger it fails" 1
-err_like "and says what to set" 'MATINS_STATE'
-out_is "before anything starts" ""
+exit_is "--require-ledger fails a run that cannot be recorded" 1
+err_like "the message names the variable to set" 'MATINS_STATE'
+out_is "a run that --require-ledger refuses starts nothing" ""
 MATINS_STATE=$T/own run_matins run -c m.toml good --json
 json_is "MATINS_STATE has a counter of its own" generation 1
-ok "and its own ledger" test -f "$T/own/ledger.jsonl"
+ok "MATINS_STATE has a ledger of its own" test -f "$T/own/ledger.jsonl"
 
 done_testing
