@@ -3,23 +3,23 @@
 . "${BASH_SOURCE%/*}/lib.sh"
 
 run_matins init
-exit_is "exit status 0" 0
-ok "init writes matins.toml" test -f matins.toml
+exit_is "init ends with status 0" 0
+ok "init writes a file named matins.toml" test -f matins.toml
 is "readable by others, writable by nobody else" \
 	"$(stat -c %a matins.toml)" 644
-err_like "says what to do next" 'matins run hello'
+err_like "init names the command to try next" 'matins run hello'
 cp matins.toml before
 echo "# mine" >>matins.toml
 cp matins.toml mine
 run_matins init
-exit_is "again: exit status 1" 1
+exit_is "init fails where the file exists" 1
 err_like "init refuses to overwrite it" 'matins\.toml exists already'
-file_is "again: nothing is changed" matins.toml mine
+file_is "init leaves the file that exists as it was" matins.toml mine
 
 run_matins check
-exit_is "it is a good configuration" 0
-out_is "with one routine" "matins.toml: ok, 1 routine, 3 steps"
-err_is "and without any warning" ""
+exit_is "the new file is a good configuration" 0
+out_is "the new file has one routine" "matins.toml: ok, 1 routine, 3 steps"
+err_is "the new file gives no warning" ""
 
 run_matins run hello
 exit_is "the routine of init runs" 0
@@ -30,13 +30,13 @@ exit_is "a folder that does not exist: exit status 1" 1
 err_like "a folder that is not there is named" 'sub/x\.toml: No such'
 mkdir sub
 run_matins init sub/x.toml
-exit_is "a named file" 0
+exit_is "init writes to a file that is named" 0
 file_is "has the same content" sub/x.toml before
 ln -s nowhere link.toml
 run_matins init link.toml
 exit_is "a link that leads nowhere is there already" 1
-not_ok "and is not followed" test -e nowhere
+not_ok "init follows no link that leads nowhere" test -e nowhere
 run_matins init a b
-exit_is "two files: usage" 64
+exit_is "two files are a usage error" 64
 
 done_testing

@@ -28,7 +28,7 @@ for name in MATINS_CAVEATS MODULEX_CAVEATS; do
 	json_is "$name: one is denied, the other not" \
 		step_results[0].state ok \
 		step_results[1].state denied step_results[1].reason leash
-	err_like "$name: is named" "$name"
+	err_like "$name: the error names the axis" "$name"
 	unset $name
 done
 MATINS_CAVEATS="{$open,\"exec\":\"all\",$calls}" \
@@ -36,7 +36,7 @@ MATINS_CAVEATS="{$open,\"exec\":\"all\",$calls}" \
 exit_is "MATINS_CAVEATS stands before MODULEX_CAVEATS" 0
 MODULEX_CAVEATS='{"exec":"all"}' run_matins run -c r.toml r
 exit_is "a leash that lacks axes is never passed over" 1
-err_like "and its variable is named" 'MODULEX_CAVEATS'
+err_like "the variable of the broken leash is named" 'MODULEX_CAVEATS'
 
 # ---- the table ----
 

@@ -25,7 +25,7 @@ cat >matins.toml <<-'END'
 	command = "date"
 END
 run_matins list
-exit_is "exit status 0" 0
+exit_is "list ends with status 0" 0
 cat >want <<-'END'
 	morning    2 steps  Good morning dashboard
 	ci         1 step
@@ -34,7 +34,7 @@ file_is "one line each, in the order of the file" "$out" want
 err_is "variables and paths do not matter for names" ""
 
 run_matins list --json
-json_is "JSON" file matins.toml routines '#2' routines[0].name morning \
+json_is "list --json describes each routine" file matins.toml routines '#2' routines[0].name morning \
 	routines[0].description "Good morning dashboard" \
 	routines[0].steps '#2' routines[0].steps[1].name b \
 	routines[0].steps[1].type mcp-client routines[1].description absent
@@ -47,9 +47,9 @@ out_like "control characters are shown, not obeyed" 'a\\x1b\[2Jb'
 run_matins list -c empty.toml
 exit_is "no routines: exit status 0" 0
 out_is "no routines: nothing on stdout" ""
-err_like "no routines: said" 'no routines in empty\.toml'
+err_like "list names a configuration without routines" 'no routines in empty\.toml'
 run_matins list -c empty.toml --json
-json_is "no routines: JSON" routines '#0'
+json_is "list --json is empty without routines" routines '#0'
 
 echo 'rotines = 1' >bad.toml
 run_matins list -c bad.toml
@@ -59,6 +59,6 @@ run_matins list -c bad.toml --json
 json_is "a broken file: JSON on stdout" error.kind configuration \
 	error.line 1 error.column 1
 run_matins list x
-exit_is "takes no argument" 64
+exit_is "list with an argument is a usage error" 64
 
 done_testing

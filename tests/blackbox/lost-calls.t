@@ -58,7 +58,7 @@ meets() {
 	[[ $1 == later ]] || return 0
 	run_matins call fine n=known "${target[@]}"
 	before=$(<"$out")
-	[[ $before == known ]] || _fail "the contact before" "$(<"$err")"
+	[[ $before == known ]] || _fail "a call works before the one that is lost" "$(<"$err")"
 }
 
 # Is it so that the server is there for a next session, or a next request?

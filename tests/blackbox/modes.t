@@ -19,14 +19,14 @@ echo "raw {\"isError\":false,\"content\":$exact}" |
 	sed 's/\\/\\\\/g' | script t
 run_one
 exit_is "subprocess: exit status 0" 0
-json_is "subprocess: ok" step_results[0].state ok step_results[0].success true \
+json_is "subprocess: the step is ok with its data" step_results[0].state ok step_results[0].success true \
 	step_results[0].step_type mcp-client \
 	step_results[0].data.schema mcp-client/1 \
 	step_results[0].data.isError false
 out_has_content() {
 	file_has "$1: content byte for byte" "$out" "\"content\":$exact"
 }
-out_has_content "subprocess"
+out_has_content "subprocess: a result of a program"
 
 echo "raw {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{\"content\":$exact}}" |
 	sed 's/\\/\\\\/g' | script t
@@ -36,7 +36,7 @@ out_has_content "subprocess, wrapped in a JSON-RPC response"
 echo 'raw \n {"structuredContent":{"n":18446744073709551615,"b":[]}} \n' |
 	script t
 run_one
-json_is "subprocess: structuredContent alone" step_results[0].state ok \
+json_is "subprocess: structuredContent needs no content beside it" step_results[0].state ok \
 	step_results[0].data.content '[]'
 file_has "subprocess: structuredContent byte for byte" "$out" \
 	'"structuredContent":{"n":18446744073709551615,"b":[]}'
@@ -45,7 +45,7 @@ echo 'raw {"content":[{"type":"text","text":"two\\nlines"},{"type":"image","mime
 	script t
 run_one
 exit_is "subprocess: isError is exit status 2" 2
-json_is "subprocess: isError" step_results[0].state tool_error \
+json_is "subprocess: a result with isError fails the step" step_results[0].state tool_error \
 	step_results[0].reason is_error step_results[0].success false \
 	step_results[0].data.isError true \
 	step_results[0].output '~^two\nlines\n\[image image/png.*\]\nend$'
@@ -63,7 +63,7 @@ printf 'handshake\nexpect tools/call\nreply {"content":%s}\n' "$exact" |
 	script t
 run_one 'tool = "t"'
 exit_is "stdio: exit status 0" 0
-out_has_content "stdio"
+out_has_content "stdio: a result of a server"
 
 for revision in 2024-11-05 2025-03-26 2025-06-18 2025-11-25; do
 	served "stdio: revision $revision" "handshake $revision
@@ -94,7 +94,7 @@ run_one 'tool = "do it"' 'params = { q = "ä\u0000", n = 9007199254740993 }' \
 	"sandbox = { write = [\"$T/logs\"] }"
 exit_is "stdio: what we send: the run works" 0
 file_has "stdio: the tool's name" logs/wire '"name":"do it"'
-file_has "stdio: 64-bit arguments" logs/wire '"n":9007199254740993'
+file_has "stdio: integers of 64 bits are sent exactly" logs/wire '"n":9007199254740993'
 file_has "stdio: NUL in arguments" logs/wire '\u0000'
 file_like "stdio: answers a ping with an empty result" logs/wire \
 	'"id":"p1".*"result":\{\}'
@@ -255,7 +255,7 @@ harness '"just a string"'
 json_is "harness: any JSON value is data" step_results[0].state ok \
 	step_results[0].data '"just a string"'
 harness '{} {}'
-json_is "harness: two values" step_results[0].reason not_json
+json_is "harness: two JSON values are no result" step_results[0].reason not_json
 
 # ---- what the report shows ----
 
@@ -286,16 +286,16 @@ END
 run_matins run -c r.toml r
 exit_is "text: exit status 2" 2
 out_like "text: heading with the generation" '^# r — gen [0-9]+$'
-out_like "text: a step" '^## one$'
-out_like "text: skipped" '^\(skipped: .+\)$'
-out_like "text: error" '^ERROR: .+'
+out_like "text: a step has a heading" '^## one$'
+out_like "text: a skipped step says why" '^\(skipped: .+\)$'
+out_like "text: an error is marked ERROR" '^ERROR: .+'
 out_like "text: output of a failed step is kept" '^  kept$'
-out_like "text: no output" '^\(no output\)$'
+out_like "text: a step without output is marked" '^\(no output\)$'
 is "text: the last line is the summary" "$(tail -n 1 "$out")" \
 	"r: 3 ran, 1 skipped, 1 failed"
 
 run_matins run -c r.toml r --md
-out_like "Markdown" '^## one'
+out_like "Markdown has a heading for each step" '^## one'
 run_matins run -c r.toml r --only one --json
 exit_is "--only: exit status 0" 0
 json_is "--only: others are skipped" step_results[0].state ok \
@@ -330,7 +330,7 @@ file_is "--view golden: equal runs are equal byte for byte" "$out" first
 run_matins run -c r.toml r --json
 first=$(json_get generation)
 run_matins run -c r.toml r --json
-is "generations count up" "$(json_get generation)" $((first + 1))
+is "generations count up by one" "$(json_get generation)" $((first + 1))
 run_matins run -c r.toml r --dry-run --json
 run_matins run -c r.toml r --json
 is "a dry run takes no generation" "$(json_get generation)" $((first + 2))

@@ -255,7 +255,7 @@ json_is "cwd that is not granted: denied, with the folder" \
 
 run_matins step -c servers.toml r two --only two --json
 exit_is "step takes the options of run" 0
-json_is "step: one step" step_results '#1' step_results[0].step_name two
+json_is "step --only runs one step" step_results '#1' step_results[0].step_name two
 run_matins step -c servers.toml r two --only one
 exit_is "step --only of another step is wrong usage" 64
 

@@ -74,7 +74,7 @@ refused() {
 		err_like "$1: where the report is" 'the report is stored: matins show [0-9]'
 	err_like "$1: it is said" "$2"
 	is "$1: what the link leads to is as it was" "$(<"$victim")" mine
-	[[ $command == exec* ]] || isnt "$1: no success" "$status" 0
+	[[ $command == exec* ]] || isnt "$1: the run does not succeed" "$status" 0
 }
 
 for command in "${all[@]}"; do
@@ -133,7 +133,7 @@ for command in "${all[@]}"; do
 	write_by "$command" link :
 	ok "$command: also where it leads to no file yet" test -s elsewhere/file
 	write_by "$command" /dev/stdout :
-	out_like "$command: /dev/stdout" 'said|"program"|sandbox'
+	out_like "$command: -o /dev/stdout prints the output" 'said|"program"|sandbox'
 	mkfifo fifo
 	exec 8<>fifo
 	write_by "$command" fifo :
@@ -191,14 +191,14 @@ ok "golden record: nothing is written elsewhere" test ! -e home/r.json
 routine :
 run_matins run -c r.toml r -o >(cat >got)
 wait_for 5 test -s got
-file_has "run -o >(program)" got said
+file_has "run -o writes into a pipe of the shell" got said
 "$BIN" run -c r.toml r -o /dev/fd/7 7>>got 2>/dev/null
 is "run -o /dev/fd/7 goes on where that stands" "$(grep -c said got)" 2
 mkfifo fifo
 LIMIT_S=20
 run_matins run -c r.toml r -o fifo
 isnt "a FIFO that no program reads is no success" "$status" 0
-err_like "and is said, without waiting" 'fifo is a FIFO that no program reads'
+err_like "the message names the FIFO without waiting" 'fifo is a FIFO that no program reads'
 unset LIMIT_S
 sleep 60 <>fifo &
 reader=$!
@@ -218,22 +218,22 @@ cp table.toml before
 run_matins trace -o table.toml -- touch started
 exit_is "trace -o over a file that is there" 1
 err_like "is refused, with the option that allows it" 'table.toml .*--force'
-file_is "which stays as it is" table.toml before
-ok "and nothing starts" test ! -e started
+file_is "a table that is there stays as it is" table.toml before
+ok "trace that refuses its output starts nothing" test ! -e started
 run_matins trace --force -o table.toml -- bash -c 'read -r x <before'
-exit_is "trace --force -o" 0
-file_like "replaces it" table.toml before
-err_like "and says what it grants" 'wrote table.toml, which grants: [0-9]* read'
+exit_is "trace --force -o writes over a table" 0
+file_like "the new table replaces the old one" table.toml before
+err_like "the message says what the new table grants" 'wrote table.toml, which grants: [0-9]* read'
 
 # ---- init ----
 
 ln -s "$T/elsewhere/new" matins.toml
 run_matins init
 exit_is "init leaves a link alone" 1
-ok "and makes no file behind it" test ! -e elsewhere/new
+ok "init makes no file behind a link" test ! -e elsewhere/new
 rm matins.toml
 run_matins init
 exit_is "init writes a new file" 0
 run_matins init
-err_like "and leaves it alone the next time" 'matins.toml exists already'
+err_like "init leaves a link alone a second time" 'matins.toml exists already'
 done_testing

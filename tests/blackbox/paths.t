@@ -43,14 +43,14 @@ END
 run_matins run -c conf/c.toml r --json
 json_is "run: a server starts in its cwd" step_results[0].output "$HOME/mcp"
 run_matins call t --no-list -c conf/c.toml --server where
-out_is "call: it does" "$HOME/mcp"
+out_is "call: ~ in the configuration is the home folder" "$HOME/mcp"
 run_matins tools --json -c conf/c.toml --server lists
-json_is "tools: it does" tools[0].name "$HOME/mcp"
+json_is "tools: ~ in the configuration is the home folder" tools[0].name "$HOME/mcp"
 run_matins doctor -c conf/c.toml
-out_like "doctor: it can" '^  ok +r/s'
+out_like "doctor: ~ in the configuration is the home folder" '^  ok +r/s'
 run_matins tools -c conf/c.toml --server shut
 exit_is "tools: a cwd that is not granted is refused" 1
-err_like "and named" 'home/mcp: it is not granted'
+err_like "the message names the folder that is not granted" 'home/mcp: it is not granted'
 
 # ---- ~ and relative paths ----
 
@@ -58,12 +58,12 @@ echo text >home/mcp/file
 cd conf || exit 1
 for given in --read=~/mcp "--read=$HOME/mcp" --read=../home/mcp; do
 	run_matins exec "$given" -- sh -c "read -r x <$HOME/mcp/file; echo \$x"
-	out_is "exec $given" text
+	out_is "exec $given grants the home folder" text
 done
 run_matins exec --cwd=~/mcp --read=~/mcp -- pwd
-out_is "exec --cwd=~/mcp" "$HOME/mcp"
+out_is "exec --cwd=~/mcp starts in the home folder" "$HOME/mcp"
 run_matins exec --report=~/ran.json -- true
-ok "exec --report=~/ran.json" test -s "$HOME/ran.json"
+ok "exec --report=~/ran.json writes to the home folder" test -s "$HOME/ran.json"
 run_matins run -o '~/report' --config=~/../conf/c.toml r
 file_has "run -o ~/report --config=~/…" "$HOME/report" "$HOME/mcp"
 cd "$T" || exit 1
@@ -78,7 +78,7 @@ printf '#!/bin/sh\nread -r x <"%s"; echo "$x"\n' "$HOME/mcp/file" >bin/reads
 chmod 755 bin/reads
 for folder in home/mcp ./home/../home/mcp "~/mcp" "$HOME/mcp"; do
 	leash "$folder" 'bin/reads","sh","/bin/sh'
-	out_is "\$MATINS_CAVEATS: fs_read $folder" text
+	out_is "fs_read $folder of \$MATINS_CAVEATS grants the folder" text
 done
 leash home/other 'bin/reads","sh","/bin/sh'
 out_is "\$MATINS_CAVEATS: another folder grants nothing" ""
@@ -114,7 +114,7 @@ out_like "doctor finds it, too" 'conf/secret is there; it was not run'
 credential 'sh -c "t=half-$((3 + 4))-token; echo \$t; echo no vault \$t >&2; exit 3"'
 json_is "one that fails skips its step" step_results[0].state skipped \
 	step_results[0].error '~exited with status 3$'
-err_like "and says why" '^matins: sh: its stderr ends with: no vault \*\*\*$'
+err_like "the message quotes the stderr of the command" '^matins: sh: its stderr ends with: no vault \*\*\*$'
 out_unlike "without what it had printed" half-7-token
-err_unlike "nor is it logged" half-7-token
+err_unlike "the output of a failed command is not logged" half-7-token
 done_testing

@@ -19,15 +19,15 @@ refuses() {
 
 	shift 3
 	run_matins tools --url "$url" "$@"
-	exit_is "$name: 1" 1
-	err_like "$name" "$ere"
+	exit_is "$name: the command fails" 1
+	err_like "$name: the message explains the failure" "$ere"
 }
 
 # ---- nobody is there ----
 
-refuses "an unknown host" https://no-such-host.invalid/mcp \
+refuses "a host that does not exist" https://no-such-host.invalid/mcp \
 	'no-such-host.invalid.*(no address|spelled)'
-refuses "nobody listens" http://127.0.0.1:1/mcp \
+refuses "an address where nobody listens" http://127.0.0.1:1/mcp \
 	'127.0.0.1:1: .*(refused).*is the server running'
 
 # ---- secrets of options over those of the configuration ----
@@ -57,28 +57,28 @@ err_like "is one too many" 'a secret or a private key, not both'
 refuses "a path that is not there" "$at/404" \
 	'404.*is this the MCP endpoint\? many end in /mcp'
 refuses "a path with that end" "$at/404/mcp" 'is this the MCP endpoint\?( \(HTTP.SSE|$)'
-refuses "a web page" "$at/page" \
+refuses "a URL of a web page" "$at/page" \
 	'web page: Welcome; is this the MCP endpoint\?'
 err_unlike "its source is not shown" '<'
 refuses "a login for browsers" "$at/login" 'sso.example.com/login.*login for'
-err_unlike "without its query" 'hidden-in-it'
-refuses "another place" "$at/moved" \
+err_unlike "the message leaves out the query of the login" 'hidden-in-it'
+refuses "a URL that has moved" "$at/moved" \
 	'mcp.example.com/v2".*if that is the server, use its URL'
 refuses "a server that broke down" "$at/500" 'HTTP status 500.*it broke down'
 err_unlike "nothing was done by asking" 'outcome is unknown'
 
 # ---- it refuses ----
 
-refuses "no token" "$at/401" "matins auth login --url $at/401"
+refuses "a server that asks for a token" "$at/401" "matins auth login --url $at/401"
 refuses "a token of the command line" "$at/401" \
 	'refuses the token that was given.*not renewed.*it was taken back' \
 	--header 'Authorization: Bearer the-token-of-mine'
-err_unlike "which is not shown" 'the-token-of-mine'
-refuses "another header" "$at/401" 'headers that were given do not do' \
+err_unlike "the refused token is not shown" 'the-token-of-mine'
+refuses "a server that refuses another header" "$at/401" 'headers that were given do not do' \
 	--header 'X-API-Key: the-token-of-mine'
-err_unlike "which is not shown either" 'the-token-of-mine'
+err_unlike "the value of a header is not shown" 'the-token-of-mine'
 refuses "a thing that is not for us" "$at/403" 'forbids.*not for you'
-refuses "not for our token either" "$at/403" 'forbids this to the token' \
+refuses "a token that does not permit the call" "$at/403" 'forbids this to the token' \
 	--header 'Authorization: Bearer the-token-of-mine'
 export THE_TOKEN=the-token-of-mine
 cat >token.toml <<END
@@ -92,12 +92,12 @@ server = "mine"
 tool = "echo"
 END
 run_matins run -c token.toml r --json
-exit_is "the same in a routine: 2" 2
+exit_is "a routine fails with a refused token" 2
 json_is "its reason is auth" step_results[0].reason auth
-json_is "with the sentence" step_results[0].error '~refuses the token'
+json_is "the step has the sentence about the token" step_results[0].error '~refuses the token'
 file_lacks "a variable in the path of a URL is not shown" "$out" \
 	the-token-of-mine
-json_is "but for where it stands" step_results[0].run.url "$at/401/***/mcp"
+json_is "a value in a URL is replaced where it stands" step_results[0].run.url "$at/401/***/mcp"
 
 # ---- a key in the query ----
 
@@ -121,13 +121,13 @@ for command in 'run -c key.toml k --json' 'run -c key.toml k -v --html' \
 	file_lacks "a key in the query: matins ${command/--url*\?/--url ...?}" \
 		both the-key-of-mine
 done
-not_ok "nor is it in the state directory" grep -r the-key-of-mine \
+not_ok "a key in the query is not in the state directory" grep -r the-key-of-mine \
 	"$MATINS_STATE"
 
 # ---- TLS ----
 
 if [[ -z $NODE ]] || ! type -P openssl >/dev/null; then
-	skip "TLS" "node or openssl is not installed"
+	skip "servers over TLS are refused with reasons" "node or openssl is not installed"
 	done_testing
 fi
 mkdir tls
@@ -146,10 +146,10 @@ tls_refuses() {
 	refuses "$name" "https://localhost:${number%% *}/mcp" "$ere" "$@"
 }
 
-tls_refuses "an unknown authority" good 'certificate.*--ca-file FILE'
+tls_refuses "a certificate of an unknown authority" good 'certificate.*--ca-file FILE'
 tls_refuses "one that is named" good 'is this the MCP endpoint|HTTP status' \
 	--ca-file tls/ca.pem
-tls_refuses "an expired certificate" expired 'expired.*renew' \
+tls_refuses "a certificate that has expired" expired 'expired.*renew' \
 	--ca-file tls/ca.pem
 tls_refuses "a certificate of another name" wrong 'name that it is for' \
 	--ca-file tls/ca.pem

@@ -98,10 +98,10 @@ cp "$out" report.json
 # reason_is STEP REASON
 reason_is() {
 	if [[ $2 == ok ]]; then
-		json_file_is "$1: ok" report.json \
+		json_file_is "$1: the step ends as $2" report.json \
 			"step_results[step_name=$1].output" "called 5"
 	else
-		json_file_is "$1: $2" report.json \
+		json_file_is "$1: the step ends as $2" report.json \
 			"step_results[step_name=$1].reason" "$2" \
 			"step_results[step_name=$1].data" absent
 	fi
@@ -142,7 +142,7 @@ goes() {
 
 	shift
 	run_matins "$@" --url "$base/$words/mcp"
-	exit_is "$words, $1: 0" 0
+	exit_is "$words, $1: the command succeeds after all" 0
 }
 
 echo '{"tool":"echo","arguments":{"n":"1"}}' >one.batch
@@ -162,7 +162,7 @@ goes first-busy503_list-busy429after0_t tools
 goes other-busy503after0 read a:b --json
 for words in call-busy503 call-busy502 call-busy500after0; do
 	run_matins call echo n=1 --url "$base/$words/mcp"
-	exit_is "$words: 1" 1
+	exit_is "$words: the command does not succeed" 1
 	err_like "$words: it may have been done" 'outcome is unknown'
 	is "$words: it was sent once" "$(seen tools/call "/$words/mcp")" 1
 done
@@ -190,7 +190,7 @@ for what in comments events slow early slowhead; do
 done
 run_matins call echo --url "https://127.0.0.1:${port[1]}/ok/mcp" --timeout 0.5
 exit_is "--timeout with a handshake that hangs: 1" 1
-err_like "its sentence" '500 ms|0\.5 s'
+err_like "the message has the time that ran out" '500 ms|0\.5 s'
 
 # ---- a session that is lost ----
 
@@ -232,7 +232,7 @@ for how in 404 400 200; do
 		"$(grep -o 'called [0-9]' "$out" | tr -d '\n')" \
 		"called 1called 2called 3called 4called 5"
 	sent_once "$path" "$how"
-	is "$how: two sessions" "$(seen initialize "$path")" 2
+	is "$how: two sessions were begun" "$(seen initialize "$path")" 2
 	run_matins run -c lost.toml "r$how" --json
 	exit_is "RW-103: a session lost by $how within a routine: 0" 0
 	json_is "$how: the last step" step_results[4].output "called 5"
@@ -247,7 +247,7 @@ run_matins call --batch two --url "$base/call-second/mcp" --json
 exit_is "HM-6: a used connection that ends without an answer: 1" 1
 is "the call is not repeated on another" \
 	"$(seen tools/call /call-second/mcp)" 2
-out_like "and nobody knows what was done" 'outcome is unknown'
+out_like "the message says that the outcome is unknown" 'outcome is unknown'
 
 # ---- Ctrl-C ----
 
@@ -268,7 +268,7 @@ interrupt() {
 	kill -INT "$pid"
 	status=0
 	wait "$pid" || status=$?
-	exit_is "$name: 130" 130
+	exit_is "$name: the command ends with status 130" 130
 }
 _has_come() {
 	[[ $(seen "$1" "$2") -gt 0 ]]
@@ -290,7 +290,7 @@ interrupt "Ctrl-C within a call of a session" "$base/old_call-hang/mcp-int" \
 	tools/call call echo
 is "CAN-3: the server is told" \
 	"$(seen notifications/cancelled /old_call-hang/mcp-int)" 1
-is "HL-5: and the session is ended" "$(seen DELETE /old_call-hang/mcp-int)" 1
+is "HL-5: Ctrl-C ends the session at the server" "$(seen DELETE /old_call-hang/mcp-int)" 1
 cat >browser <<'END'
 #!/bin/sh
 exit 0
@@ -323,8 +323,8 @@ kill -INT $pid
 status=0
 wait "$pid" || status=$?
 exit_is "CAN-9: Ctrl-C within a routine: 130" 130
-json_is "with a whole report" step_results '#2' run.ended_by SIGINT \
+json_is "the report has every step as cancelled" step_results '#2' run.ended_by SIGINT \
 	step_results[0].reason cancelled step_results[1].reason cancelled
-is "and nothing else was sent" "$(seen tools/call /call-hang/mcp-run)" 1
+is "no call is sent after Ctrl-C" "$(seen tools/call /call-hang/mcp-run)" 1
 
 done_testing

@@ -90,11 +90,11 @@ for way in one old; do
 		"step_results[$((count - 1))].output" "called n$((count - 1))"
 	bounded "$count steps on one server ($way)" $((count + 64))
 done
-is "in one session" "$(seen initialize /old/mcp-old)" 1
+is "all steps share one session" "$(seen initialize /old/mcp-old)" 1
 
 run_program /dev/null bash -c 'ulimit -n 64 && exec "$@"' - \
 	"$BIN" run -c c.toml one --json
-exit_is "with 64 descriptors: 0" 0
+exit_is "many steps succeed with 64 descriptors" 0
 run_program /dev/null bash -c 'ulimit -n 128 && exec "$@"' - \
 	"$BIN" run -c c.toml many --json
 exit_is "$count servers with 128 descriptors: 2" 2
@@ -106,7 +106,7 @@ json_is "nothing is lost by that" \
 for what in bomb length comments body event; do
 	measured call echo --no-list --timeout 1 --stdout-max 4MiB --json \
 		--url "$base/call-$what/mcp"
-	exit_is "a $what: 1" 1
+	exit_is "an endless $what fails the call" 1
 	bounded "a $what" 64
 done
 
@@ -120,7 +120,7 @@ loaded() {
 	rm -f ld.*
 	run_program /dev/null env LD_DEBUG=files LD_DEBUG_OUTPUT="$T/ld" \
 		"$BIN" "$@"
-	exit_is "$name: 0" 0
+	exit_is "$name: the command ends with status 0" 0
 	is "$name: what is loaded" "$(cat ld.* | grep -E "$BIN|dynamically" |
 		grep -oE 'file=lib(curl|crypto|ssl)[^ ]*' | cut -d. -f1 |
 		sort -u)" "$want"

@@ -95,7 +95,7 @@ reached() {
 
 call_with ""
 exit_is "all in one place: 0" 0
-out_is "its answer" "called 1"
+out_is "the answer of the server is printed" "called 1"
 # its secret goes nowhere that only the server names
 refused as https://elsewhere.test/as/oauth "$other"
 err_like "what to add is said" 'issuer = "https://elsewhere.test/as/oauth"'
@@ -161,8 +161,8 @@ redirected() {
 		--header 'Authorization: Bearer mark-given-9f3b1c' \
 		--header 'X-Api-Key: mark-key-9f3b1c'
 	exit_is "a call redirected by $1 to $2: 1" 1
-	err_like "it is said where to" "$(sed 's/[][]/./g' <<<"${2%%\?*}")"
-	is "HT-7: nothing came there" "$(asked "$3")" 0
+	err_like "the message names the place of the redirect" "$(sed 's/[][]/./g' <<<"${2%%\?*}")"
+	is "HT-7: nothing was sent to that place" "$(asked "$3")" 0
 }
 
 for status in 301 302 303 307 308; do
@@ -177,7 +177,7 @@ run_matins call echo n=1 --ca-file ca.pem --json \
 	--url "https://mcp.test/call-to~307~%2Fok%2Fmcp/mcp" \
 	--header 'Authorization: Bearer mark-given-9f3b1c'
 exit_is "HT-7: a redirect within the server is followed: 0" 0
-is "with the credential" "$(grep -c '"path": "/ok/mcp".*mark-given' \
+is "the redirected call carries the credential" "$(grep -c '"path": "/ok/mcp".*mark-given' \
 	"$requests")" 1
 
 # ---- plain http where it is allowed ----
@@ -187,7 +187,7 @@ is "with the credential" "$(grep -c '"path": "/ok/mcp".*mark-given' \
 plain() {
 	: >"$requests"
 	run_matins call echo n=1 "${@:5}"
-	exit_is "$1: $2" "$2"
+	exit_is "$1: the call ends with status $2" "$2"
 	err_like "$1: it is said" "$3"
 	if [[ $4 == none ]]; then
 		is "$1: nothing came there" "$(asked "$public")" 0
@@ -269,7 +269,7 @@ if mount --bind "$T/resolv.conf" "$(realpath -m /etc/resolv.conf)"; then
 	LIMIT_S=9 run_matins call echo --url https://nobody.test/mcp \
 		--timeout 0.5 --json
 	exit_is "a name that is looked up for ever: 1" 1
-	json_is "it ends in its time" error.kind deadline_initialize
+	json_is "a look-up without end ends in its time" error.kind deadline_initialize
 	env --default-signal=INT timeout -k 5 9 "$BIN" call echo \
 		--url https://nobody.test/mcp >"$out" 2>"$err" </dev/null &
 	pid=$!
@@ -277,7 +277,7 @@ if mount --bind "$T/resolv.conf" "$(realpath -m /etc/resolv.conf)"; then
 	kill -INT $pid
 	status=0
 	wait $pid || status=$?
-	exit_is "and hears Ctrl-C: 130" 130
+	exit_is "a look-up without end is ended by Ctrl-C" 130
 	umount "$(realpath -m /etc/resolv.conf)"
 else
 	skip "a name that is looked up for ever" "no own /etc/resolv.conf"

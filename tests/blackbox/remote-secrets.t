@@ -61,21 +61,21 @@ END
 
 url=$base/oauth/mcp
 run_matins -v -v auth login --url "$url" --browser "$T/browser"
-exit_is "a login: 0" 0
-nothing_told "TO-4: a login"
+exit_is "a login ends with status 0" 0
+nothing_told "TO-4: a login prints no secret"
 run_matins -v -v call echo n=1 --url "$url"
 exit_is "a call with its token: 0" 0
-out_is "its answer" "called 1"
-nothing_told "a call"
+out_is "a call with a token prints its answer" "called 1"
+nothing_told "a call prints no secret"
 run_matins -v -v call echo n=1 --url "$url" --json
 nothing_told "a call as JSON"
 run_matins -v -v auth status --url "$url" --json
-exit_is "auth status: 0" 0
-nothing_told "auth status"
+exit_is "auth status ends with status 0" 0
+nothing_told "auth status prints no secret"
 run_matins -v -v tools --url "$url" --json
-nothing_told "tools"
+nothing_told "tools prints no secret"
 run_matins doctor --json
-nothing_told "doctor"
+nothing_told "doctor prints no secret"
 is "tokens are in files that nobody else can read" \
 	"$(find state/matins/tokens -type f ! -perm 600)" ""
 is "in a folder of that kind" "$(stat -c %a state/matins/tokens)" 700
@@ -87,8 +87,8 @@ for grant in "client_credentials --oauth-client-secret-file $T/secret" \
 	run_matins -v -v call echo n=1 --url "$base/oauth-grant/mcp" \
 		--oauth-client-id me --oauth-grant "${options[@]}" \
 		--token-store "$T/state/other-${options[0]}"
-	exit_is "${options[0]}: 0" 0
-	nothing_told "${options[0]}"
+	exit_is "a login by ${options[0]} works" 0
+	nothing_told "a login by ${options[0]} prints no secret"
 done
 
 # ---- refused, with all that was sent in the sentence ----
@@ -97,16 +97,16 @@ run_matins -v -v auth login --url "$base/oauth-echo/mcp" \
 	--browser "$T/browser"
 exit_is "a token endpoint that gives back what it got: 1" 1
 err_like "its sentence is there" 'invalid_grant.*code=\*\*\*'
-nothing_told "TO-4: a refused login"
+nothing_told "TO-4: a refused login prints no secret"
 run_matins -v -v call echo --url "$base/oauth-echo/mcp" --oauth-grant \
 	client_credentials --oauth-client-id me \
 	--oauth-client-secret-file secret --json
-exit_is "the same of a client with a secret: 1" 1
-json_is "as JSON" error.kind auth
-nothing_told "a refused client"
+exit_is "a client with a wrong secret is refused" 1
+json_is "the refusal is of kind auth in JSON" error.kind auth
+nothing_told "a refused client prints no secret"
 run_matins -v -v auth logout --url "$url"
-exit_is "a logout: 0" 0
-nothing_told "a logout"
+exit_is "a logout ends with status 0" 0
+nothing_told "a logout prints no secret"
 run_matins -v -v call echo --url "$url" --json
 exit_is "a call that needs a login: 1" 1
 nothing_told "a call that needs a login"
@@ -146,23 +146,23 @@ done
 for view in "" --md --html --data; do
 	# shellcheck disable=SC2086
 	run_matins -v -v show last $view
-	nothing_told "show $view"
+	nothing_told "show $view prints no secret"
 done
 for what in mirror mirrorerror mirror500 mirror400 mirrorlog mirrorredirect; do
 	run_matins -v -v call echo --server "$what" -c c.toml
-	nothing_told "call: $what"
+	nothing_told "a call of $what prints no secret"
 	run_matins -v -v call echo --server "$what" -c c.toml --json
-	nothing_told "call --json: $what"
+	nothing_told "a call of $what with --json prints no secret"
 	run_matins -v -v call echo --url "$base/call-$what/mcp" \
 		--header "Authorization: Bearer $HEADER" \
 		--header "X-Api-Key: $API_KEY"
-	nothing_told "--header: $what"
+	nothing_told "a call of $what with --header prints no secret"
 done
 run_matins -v -v call echo --url "$base/call-mirror500/mcp?key=$API_KEY"
 exit_is "a key in the query of a URL: 1" 1
 nothing_told "a key in the query of a URL"
 run_matins history --json
-nothing_told "history"
+nothing_told "history prints no secret"
 run_matins golden record -c c.toml r --only mirror --dir golden
 file_unlike "no secret is recorded" <(cat "$out" "$err"; cat golden/* 2>/dev/null
 	echo) 9f3b1c
@@ -213,7 +213,7 @@ exit_is "servers that choose a word of others: 0" 0
 json_is "a session's id is a word of another step, which keeps it" \
 	step_results[2].output "$word" \
 	step_results[3].output "called $word"
-json_is "it is taken out of what that server says" \
+json_is "a word that a server sent is scrubbed from its answers" \
 	step_results[0].output '~"mcp-session-id": "[*]{3}"' \
 	step_results[1].output '~"authorization": "Bearer [*]{3}"'
 json_is "a secret of the user's is taken out of every step" \
@@ -227,8 +227,8 @@ long=$(printf '%01024d' 0)
 run_matins call echo n=1 --url "$base/old_session-$long/mcp"
 exit_is "the id of a session has 1024 bytes: 0" 0
 run_matins call echo n=1 --url "$base/old_session-0$long/mcp"
-exit_is "it has one more: 1" 1
-err_like "and that is said" 'a session id .* of more than 1024 bytes'
+exit_is "a session id of one byte more is refused" 1
+err_like "the message names the bound of a session id" 'a session id .* of more than 1024 bytes'
 for bytes in 16384 16385; do
 	run_matins call echo n=1 --url "$base/oauth-long~$bytes/mcp" \
 		--oauth-client-id me --oauth-grant client_credentials \
@@ -236,7 +236,7 @@ for bytes in 16384 16385; do
 	exit_is "a token of $bytes bytes: $((bytes > 16384))" \
 		"$((bytes > 16384))"
 done
-err_like "and that is said" 'access_token of more than 16384 bytes'
+err_like "the message names the bound of an access token" 'access_token of more than 16384 bytes'
 
 # ---- redirects do not take them along ----
 
@@ -275,12 +275,12 @@ done
 MATINS_CAVEATS=$(leash "\"127.0.0.1:1\"") run_matins call echo \
 	--url "$base/ok/mcp-leash"
 exit_is "the leash caps the server itself: 1" 1
-is "it was not asked" "$(grep -c mcp-leash "$requests")" 0
+is "a server that the leash leaves out is not asked" "$(grep -c mcp-leash "$requests")" 0
 MATINS_CAVEATS=$(leash "\"127.0.0.1:${port[0]}\",\"127.0.0.2:${port[1]}\"") \
 	run_matins call echo --url "$base/oauth-as~$as_there/mcp" \
 	"${client[@]}" --oauth-issuer "http://127.0.0.2:${port[1]}/as/oauth" \
 	--json
-exit_is "with both in it: 0" 0
+exit_is "a call works with both hosts in the leash" 0
 
 # ---- two that refresh at once ----
 
@@ -340,7 +340,7 @@ is "gets a new token where the old one is damaged" \
 : >file
 login --token-store "$T/file"
 exit_is "a login that would be lost: 1" 1
-err_like "it is said" 'tokens are not kept'
+err_like "the message says that tokens are not kept" 'tokens are not kept'
 err_unlike "nobody is sent to a page for it" 'login page'
 
 # ---- memory ----

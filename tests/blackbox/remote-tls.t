@@ -26,9 +26,9 @@ call_url() {
 
 call_url "$good_url" --ca-file ca.pem
 exit_is "HT-9: a server of an authority that --ca-file names: 0" 0
-out_is "its answer" "called 1"
+out_is "the answer over TLS is printed" "called 1"
 call_url "https://localhost:$good/ok/mcp" --ca-file ca.pem
-exit_is "the same by its name: 0" 0
+exit_is "a server is accepted by its name, too" 0
 cat other-ca.pem ca.pem >both.pem
 call_url "$good_url" --ca-file both.pem
 exit_is "a file of several authorities: 0" 0
@@ -69,17 +69,17 @@ refused() {
 
 	before=$(wc -l <"$requests")
 	call_url "${4:-https}://127.0.0.1:$2/ok/mcp" --ca-file ca.pem
-	exit_is "$1: 1" 1
-	err_like "$1: the reason" "${3:-certificate is not accepted}"
+	exit_is "$1: the connection is refused" 1
+	err_like "$1: the message gives the reason" "${3:-certificate is not accepted}"
 	is "$1: no request came" "$(wc -l <"$requests")" "$before"
 }
 
-refused "RW-112: an expired certificate" "${port[3]}" 'expired'
-refused "RW-112: another host's" "${port[4]}"
+refused "RW-112: a server with an expired certificate" "${port[3]}" 'expired'
+refused "RW-112: a server with the certificate of another host" "${port[4]}"
 refused "one that signed itself" "${port[5]}" 'self.signed'
 refused "one of an unknown authority" "${port[6]}"
 refused "nothing newer than TLS 1.1" "$old" 'TLS failed.*1\.2 or later'
-ok "and that server does speak 1.1" bash -c \
+ok "the old server does speak TLS 1.1" bash -c \
 	"openssl s_client -connect 127.0.0.1:$old -tls1_1 \
 	-cipher ALL:@SECLEVEL=0 </dev/null | grep -q 'Protocol  *: TLSv1.1'"
 refused "plain HTTP where TLS is due" "$plain" 'TLS failed'
@@ -88,21 +88,21 @@ refused "TLS where plain HTTP is due" "$good" 'ended without' http
 run_matins call echo --url "$good_url"
 exit_is "without the authority: 1" 1
 run_matins call echo --url "$good_url" --ca-file other-ca.pem
-exit_is "with another one: 1" 1
+exit_is "a server of another authority is refused" 1
 run_matins call echo --url "$good_url" --ca-file nothing.pem
-exit_is "with a file that is not there: 1" 1
-err_like "which is named" 'nothing\.pem'
+exit_is "a CA file that does not exist is refused" 1
+err_like "the message names the missing CA file" 'nothing\.pem'
 run_matins call echo --url "$good_url" --ca-file good.key
-exit_is "with a file that holds no certificate: 1" 1
-err_like "which is said" 'no certificate'
+exit_is "a CA file without a certificate is refused" 1
+err_like "the message says that the file holds no certificate" 'no certificate'
 for option in --insecure -k --no-verify --tls-skip-verify; do
 	run_matins call echo --url "$good_url" "$option"
-	exit_is "there is no $option: 64" 64
+	exit_is "the option $option does not exist" 64
 done
 for key in 'insecure = true' 'verify = false' 'tls = "off"'; do
 	printf '[servers.s]\nurl = "%s"\n%s\n' "$good_url" "$key" >key.toml
 	run_matins check key.toml
-	exit_is "nor a key $key: 1" 1
+	exit_is "the key $key does not exist" 1
 done
 
 # ---- the environment ----
@@ -148,9 +148,9 @@ done
 run_program /dev/null env "${proxy[@]}" "$BIN" call echo n=2 \
 	--url "$good_url" --ca-file ca.pem \
 	--header 'Authorization: Bearer mark-given-9f3b1c'
-exit_is "with a proxy in the environment: 0" 0
+exit_is "a call works with a proxy in the environment" 0
 out_is "the server itself was asked" "called 2"
-is "and nobody else" "$(grep -c . "$requests")" \
+is "the proxy of the environment was not asked" "$(grep -c . "$requests")" \
 	"$(grep -c "127.0.0.1:$good" "$requests")"
 
 : >"$requests"
@@ -160,13 +160,13 @@ printf 'default login someone password mark-netrc-9f3b1c\n' >>home/.netrc
 chmod 600 home/.netrc
 run_program /dev/null env NETRC="$T/home/.netrc" "$BIN" call echo \
 	--url "$good_url" --ca-file ca.pem
-exit_is "with a .netrc: 0" 0
-file_unlike "which nobody read" "$requests" \
+exit_is "a call works with a .netrc" 0
+file_unlike "the .netrc gives no credentials to the server" "$requests" \
 	'authorization|c29tZW9uZ|mark-netrc'
 
 run_program /dev/null env SSLKEYLOGFILE="$T/keylog" "$BIN" call echo \
 	--url "$good_url" --ca-file ca.pem
-exit_is "with SSLKEYLOGFILE: 0" 0
+exit_is "a call works with SSLKEYLOGFILE set" 0
 not_ok "the keys of the session are not written" test -e keylog
 
 done_testing

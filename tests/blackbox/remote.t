@@ -64,21 +64,21 @@ url=http://127.0.0.1:$port/mcp
 
 run_matins tools --url "$url"
 exit_is "tools over Streamable HTTP: 0" 0
-out_like "and they are listed" '^echo'
+out_like "the tools of a remote server are listed" '^echo'
 run_matins call echo message=hé --url "$url"
 exit_is "a call over Streamable HTTP: 0" 0
-out_like "its answer" '^Echo: hé$'
+out_like "the answer over Streamable HTTP is printed" '^Echo: hé$'
 run_matins call echo message=bare --url "$url" --header 'X-Empty:'
 exit_is "a header without a value goes with it: 0" 0
 mkdir folder
 run_matins call get-roots-list --url "$url" --root folder
 exit_is "a root needs no grant, for nothing is started: 0" 0
-out_like "and the server is told" "URI: file://$T/folder"
+out_like "the server is told about the root" "URI: file://$T/folder"
 run_matins call get-roots-list --url "$url" --root nowhere
 exit_is "a root that is not there: 64" 64
 run_matins tools --server "$url"
 exit_is "a URL as the name of a server: 64" 64
-err_like "and which option takes it" 'use --url for a URL'
+err_like "the message names --url for a URL" 'use --url for a URL'
 run_matins call echo message=bare --url "$url" --header 'X Empty:'
 exit_is "a header without a name is refused: 64" 64
 run_matins call get-sum a=2 b=40 --url "$url" --json
@@ -87,27 +87,27 @@ run_matins call trigger-long-running-operation duration:=1 steps:=4 \
 	--url "$url"
 exit_is "a call with progress on its stream: 0" 0
 run_matins resources --url "$url" --json
-exit_is "resources: 0" 0
+exit_is "the resources of a remote server are read" 0
 uri=$("$PYTHON" -c 'import json, sys
 print(json.load(open(sys.argv[1]))["resources"][0]["uri"])' "$out")
 run_matins read "$uri" --url "$url"
 exit_is "a resource is read: 0" 0
 run_matins prompts --url "$url"
-exit_is "prompts: 0" 0
+exit_is "the prompts of a remote server are listed" 0
 run_matins prompt simple-prompt --url "$url"
-exit_is "a prompt: 0" 0
+exit_is "a prompt of a remote server is printed" 0
 run_matins call nothing-of-this-name --url "$url"
 exit_is "a tool that is not there: 1" 1
 run_matins call trigger-elicitation-request --elicit accept \
 	--elicit-content '{"name":"Ada"}' --url "$url"
 exit_is "a question of the server on its stream is answered" 0
-out_like "with what was given" Ada
+out_like "the server receives what the policy gave" Ada
 printf '%s\n' '{"tool":"echo","arguments":{"message":"one"}}' \
 	'{"tool":"echo","arguments":{"message":"two"}}' >lines.batch
 run_matins call --batch lines.batch -j 2 --url "$url"
 exit_is "many calls in one session: 0" 0
-out_like "the first answer" 'Echo: one'
-out_like "the second" 'Echo: two'
+out_like "the first answer of the batch is printed" 'Echo: one'
+out_like "the second answer of the batch is printed" 'Echo: two'
 
 cat >remote.toml <<END
 [servers.all]
@@ -131,30 +131,30 @@ exit_is "a configuration with a url is right" 0
 run_matins run -c remote.toml two --json
 exit_is "a routine with remote steps: 0" 0
 json_is "the first step is ok" step_results[0].state ok
-json_is "its answer" step_results[0].output "~"'from a step'
+json_is "the first step has its answer" step_results[0].output "~"'from a step'
 json_is "the second shares its session" step_results[1].run.session_of first
 json_is "the report names the url" step_results[0].run.url "~""$url"
 run_matins step -c remote.toml two second
 exit_is "one step alone: 0" 0
 run_matins call echo message=named -c remote.toml --server all
-exit_is "the same server by its name: 0" 0
+exit_is "a remote server is called by its name" 0
 run_matins run -c remote.toml two --dry-run
 exit_is "a dry run: 0" 0
-out_like "which says what it would call" \
+out_like "a dry run says what it would call" \
 	'^  would call: echo of the remote server all$'
 run_matins trace -c remote.toml two first
-exit_is "there is nothing to trace: 64" 64
-err_like "which is said" 'no program to trace'
+exit_is "a remote step cannot be traced" 64
+err_like "the message says that there is no program to trace" 'no program to trace'
 run_matins list -c remote.toml --servers
-out_is "it is in the list of servers" all
+out_is "list --servers names the remote server" all
 end_servers
 
 run_matins call echo message=x --url "$url" --timeout 5
 exit_is "nobody listens there any more: 1" 1
-err_like "and it says where" "127.0.0.1"
+err_like "the message names the address where nobody listens" "127.0.0.1"
 run_matins run -c remote.toml two --json
-exit_is "the same in a routine: 2" 2
-json_is "as a failure of the transport" step_results[0].reason transport
+exit_is "a routine fails where nobody listens" 2
+json_is "the step fails for its transport" step_results[0].reason transport
 
 # ---- HTTP+SSE of 2024-11-05 ----
 
@@ -162,11 +162,11 @@ serve_everything sse
 url=http://127.0.0.1:$port/sse
 run_matins call echo message=old --url "$url"
 exit_is "a call over HTTP+SSE, which is found out: 0" 0
-out_like "its answer" '^Echo: old$'
+out_like "the answer over HTTP+SSE is printed" '^Echo: old$'
 run_matins call echo message=named --url "$url" --transport sse
-exit_is "the same with the transport named: 0" 0
+exit_is "a call works with --transport sse" 0
 run_matins call echo message=x --url "$url" --transport http
-exit_is "and without HTTP+SSE it fails: 1" 1
+exit_is "a call fails where --transport http does not fit" 1
 end_servers
 
 # ---- WebSocket ----
@@ -174,21 +174,21 @@ end_servers
 serve_websocket
 run_matins call echo --url "ws://127.0.0.1:$port/mcp"
 exit_is "a call over WebSocket: 0" 0
-out_like "its answer" '^hello$'
+out_like "the answer over WebSocket is printed" '^hello$'
 run_matins call echo --url "http://127.0.0.1:$port/mcp" --transport websocket
-exit_is "the same by the name of the transport" 0
+exit_is "a call works with --transport websocket" 0
 run_matins call echo --url "http://127.0.0.1:$port/mcp"
-exit_is "as plain HTTP it fails: 1" 1
+exit_is "a WebSocket server refuses plain HTTP" 1
 end_servers
 serve_websocket close-on-call
 run_matins call echo --url "ws://127.0.0.1:$port/"
 exit_is "a connection that ends in a call: 1" 1
-err_like "it is said that the outcome is unknown" 'unknown'
+err_like "the message says that the outcome is unknown" 'unknown'
 end_servers
 serve_websocket wrong-protocol
 run_matins call echo --url "ws://127.0.0.1:$port/"
-exit_is "another sub-protocol: 1" 1
-err_like "and it is named" 'sub-protocol'
+exit_is "a server that picks another sub-protocol is refused" 1
+err_like "the message names the sub-protocol" 'sub-protocol'
 end_servers
 serve_websocket token secret-of-the-socket
 run_matins call echo --url "ws://127.0.0.1:$port/" \
@@ -199,8 +199,8 @@ run_matins call echo --url "ws://127.0.0.1:$port/" --header 'X-Empty:' \
 exit_is "a header without a value goes with it, too: 0" 0
 run_matins call echo --url "ws://127.0.0.1:$port/" \
 	--header 'Authorization: Bearer wrong-for-the-socket'
-exit_is "wrong ones: 1" 1
-err_like "with the status" 401
+exit_is "a call with wrong headers fails" 1
+err_like "the message has the status of the refusal" 401
 err_unlike "the credential is in no message" 'wrong-for-the-socket'
 end_servers
 
@@ -208,16 +208,16 @@ end_servers
 
 run_matins tools --url http://example.com/mcp
 exit_is "plain http beyond loopback: 1" 1
-err_like "and what to write instead" 'https://'
+err_like "the message says to use https" 'https://'
 run_matins tools --url 'https://user:word@example.com/'
 exit_is "user information in a URL: 1" 1
-err_unlike "which is not repeated" 'word@'
+err_unlike "the message does not repeat the password" 'word@'
 run_matins tools --url 'ftp://example.com/'
-exit_is "another scheme: 1" 1
+exit_is "a URL of an unknown scheme is refused" 1
 MATINS_CAVEATS='{"fs_read":"all","fs_write":"all","exec":"all","net":{"only":["example.org"]},"max_calls":"unlimited","valid_for_generation":"all"}' \
 	run_matins tools --url https://example.com/
 exit_is "a host that the leash does not name: 1" 1
-err_like "with what to add" 'net'
+err_like "the message says what to add to net" 'net'
 run_matins tools --browser x -- "$PEER"
 exit_is "an option for URLs with a program: 64" 64
 run_matins tools --read / --url https://example.com/

@@ -37,7 +37,7 @@ END
 # ---- text ----
 
 run_matins run -c m.toml morning
-exit_is "a step failed" 2
+exit_is "a failed step fails the run" 2
 sed -e '/^ERROR: /s/.*/ERROR: …/' -e 's/^(skipped: .*UNSET.*/(skipped: …)/' \
 	"$out" >seen.txt
 cat >wanted.txt <<-'END'
@@ -71,15 +71,15 @@ out_like "the skip names what is missing" 'MATINS_TEST_UNSET'
 
 run_matins run -c m.toml morning --json
 exit_is "--json: the same status" 2
-is "compact, one line" "$(wc -l <"$out")" 1
+is "the report in JSON takes one line" "$(wc -l <"$out")" 1
 out_like "the fields of the report in order" \
 	'^\{"schema":"matins-report/1","generation":2,"routine":"morning","dry_run":false,"success":false,"summary":"morning: 3 ran, 2 skipped, 1 failed","step_results":\[\{"step_name":"briefing","step_type":"mcp-client","success":true,"skipped":false,"output":"[^"]*","state":"ok","data":\{"schema":"mcp-client/1","content":\['
 file_has "content byte for byte" "$out" "\"content\":$content,\"isError\":false,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}"
-json_is "a failed step" step_results[1].success false \
+json_is "the report describes a failed step" step_results[1].success false \
 	step_results[1].skipped false step_results[1].state failed \
 	step_results[1].reason exit_status step_results[1].error '~3' \
 	step_results[1].output kept
-json_is "a skipped step" step_results[2].success true \
+json_is "the report describes a skipped step" step_results[2].success true \
 	step_results[2].skipped true step_results[2].state skipped \
 	step_results[2].reason no_credential step_results[2].error '~UNSET'
 json_is "a good step has neither error nor reason" \
@@ -88,24 +88,24 @@ json_is "a good step has neither error nor reason" \
 cp "$out" full.json
 
 run_matins run -c m.toml morning --json --pretty
-out_like "--pretty indents" '^  "routine": "morning",$'
-file_has "but not what a server sent" "$out" "\"content\":$content"
+out_like "--pretty indents the report" '^  "routine": "morning",$'
+file_has "--pretty leaves alone what a server sent" "$out" "\"content\":$content"
 
 run_matins run -c m.toml morning --json --view golden
 cp "$out" golden1.json
 json_is "--view golden leaves out what varies" run absent generation absent \
 	step_results[0].run absent step_results[0].state ok
 run_matins run -c m.toml morning --json --view golden
-file_is "so that equal runs give equal bytes" "$out" golden1.json
+file_is "equal runs give equal bytes with --view golden" "$out" golden1.json
 
 run_matins run -c m.toml morning -o report.json --json
-exit_is "-o" 2
+exit_is "-o keeps the status of the run" 2
 out_is "nothing on standard output" ""
 json_file_is "the report is in the file" report.json routine morning
 run_matins run -c m.toml morning --json --md
 exit_is "two forms at once are wrong usage" 64
 run_matins run -c m.toml morning --json --view side
-exit_is "so is an unknown view" 64
+exit_is "an unknown view is a usage error" 64
 
 # ---- data ----
 
@@ -113,9 +113,9 @@ run_matins run -c m.toml morning --data
 json_is "--data: by step name, null without" mail null \
 	issues.exit_code 3 quiet.exit_code 0 \
 	briefing.schema mcp-client/1
-file_has "byte for byte" "$out" "\"content\":$content"
+file_has "--data has what a server sent byte for byte" "$out" "\"content\":$content"
 run_matins step -c m.toml morning briefing --data
-exit_is "step --data" 0
+exit_is "step --data prints the data of one step" 0
 out_is "is the bare value" "{\"schema\":\"mcp-client/1\",\"content\":$content,\"isError\":false,\"structuredContent\":{\"z\":1,\"a\":9007199254740993}}"
 run_matins step -c m.toml morning mail --data
 out_is "null when there is none" null
@@ -123,14 +123,14 @@ out_is "null when there is none" null
 # ---- Markdown, HTML ----
 
 run_matins run -c m.toml morning --md
-out_like "--md: heading" '^# morning — gen [0-9]+$'
-out_like "a step" '^## briefing$'
+out_like "--md begins with a heading" '^# morning — gen [0-9]+$'
+out_like "--md has a heading for each step" '^## briefing$'
 out_like "a fence longer than the longest inside" '^````text$'
-out_like "the error" '^\*\*ERROR:\*\* '
+out_like "--md marks an error" '^\*\*ERROR:\*\* '
 run_matins run -c m.toml morning --html
-out_like "--html: a page" '^<!DOCTYPE html>$'
-out_unlike "without script" '<script'
-out_like "the failed step" 'ERROR: '
+out_like "--html prints a whole page" '^<!DOCTYPE html>$'
+out_unlike "--html prints no script" '<script'
+out_like "--html marks the failed step" 'ERROR: '
 for form in "" --md --html --json; do
 	# shellcheck disable=SC2086
 	run_matins run -c m.toml morning $form
@@ -140,10 +140,10 @@ done
 # ---- dry run, nothing ran ----
 
 run_matins run -c m.toml morning --dry-run
-exit_is "a dry run" 0
-is "its heading" "$(head -n 1 "$out")" "# morning — dry run"
-out_like "its steps" '^\(skipped: dry run\)$'
-out_like "its summary" '^morning: 0 ran, 5 skipped, 0 failed$'
+exit_is "a dry run succeeds" 0
+is "the heading of a dry run marks it as one" "$(head -n 1 "$out")" "# morning — dry run"
+out_like "a dry run skips its steps" '^\(skipped: dry run\)$'
+out_like "a dry run counts its steps as skipped" '^morning: 0 ran, 5 skipped, 0 failed$'
 
 run_matins run -c m.toml morning --only off
 exit_is "nothing ran is no success" 2
@@ -202,6 +202,6 @@ run_matins run -c m.toml morning --json
 END
 is "this report is valid" "$(head -n 1 schema.txt)" valid
 is "21 broken ones are not" "$(grep -c '^rejected' schema.txt)" 21
-file_lacks "none is accepted" schema.txt ACCEPTED
+file_lacks "no broken report is accepted" schema.txt ACCEPTED
 
 done_testing

@@ -18,7 +18,7 @@ served() {
 	forget
 	run_matins call t --no-list "$@" -- "$PEER" "$T/t.peer"
 	exit_is "$name: exit status 0" 0
-	out_like "$name: the answer" "$ere"
+	out_like "$name: the tool's answer is printed" "$ere"
 	nothing_left "$name: nothing is left" "$T/"
 }
 
@@ -30,9 +30,9 @@ broken() {
 	script t
 	forget
 	run_matins call t --no-list "$@" -- "$PEER" "$T/t.peer"
-	isnt "$name: exit status" "$status" 0
-	out_is "$name: no answer" ""
-	err_like "$name: the sentence" "$ere"
+	isnt "$name: the call does not succeed" "$status" 0
+	out_is "$name: no answer is printed" ""
+	err_like "$name: the message explains the failure" "$ere"
 	nothing_left "$name: nothing is left" "$T/"
 }
 
@@ -51,7 +51,7 @@ broken "RW-21: exits at once with a reason on stderr" \
 	stderr API_KEY is not set
 	exit 7
 END
-err_like "RW-21: the status" 'status 7'
+err_like "RW-21: the message has the status of the server" 'status 7'
 script t <<-'END'
 	raw Error: no database\n
 	exit 1
@@ -88,13 +88,13 @@ served "RW-22: exits on server/discover, logged" '^logged$' \
 	handshake
 	call logged
 END
-is "RW-22: it was asked once, then began with initialize" \
+is "RW-22: server/discover comes first, initialize second" \
 	"$(grep -o '"method":"[^"]*"' logs/lines | tr '\n' ' ')" \
 	'"method":"server/discover" "method":"initialize" "method":"notifications/initialized" "method":"tools/call" '
 rm logs/lines
 run_matins call t --no-list --write "$T/logs" -- "$PEER" "$T/t.peer"
-out_is "RW-22: the second time" logged
-is "RW-22: that is remembered" \
+out_is "RW-22: the second call is answered, too" logged
+is "RW-22: the second call begins with initialize" \
 	"$(grep -o '"method":"[^"]*"' logs/lines | head -n 1)" '"method":"initialize"'
 served "PRB-2: speaks the newer era" '^newer$' <<-'END'
 	discover
@@ -135,7 +135,7 @@ served "RW-40: asks on the terminal" '^no terminal$' "${older[@]}" -v <<-'END'
 	handshake
 	call no terminal
 END
-err_like "RW-40: there is none" 'tty: (No such|Permission)'
+err_like "RW-40: the server has no terminal" 'tty: (No such|Permission)'
 
 # ---- end, in both eras ----
 
@@ -285,15 +285,15 @@ exit_is "RW-74: no structuredContent: is no failure" 0
 err_like "RW-74: no structuredContent: a warning" 'structuredContent'
 result "{$text,\"structuredContent\":{\"n\":\"x\"}}"
 out_is "RW-74: another structuredContent: the text" "the text"
-err_like "RW-74: another structuredContent: where" '/n\b.*integer'
+err_like "RW-74: the warning points to the wrong member" '/n\b.*integer'
 result "{$text,\"structuredContent\":{\"n\":\"x\"}}" --strict
 out_is "RW-74: strict: the text all the same" "the text"
-isnt "RW-74: strict: a failure" "$status" 0
+isnt "RW-74: a result that breaks the schema fails with --strict" "$status" 0
 result "{$text,\"structuredContent\":{\"error\":1},\"isError\":true}"
 out_is "RW-74: of a tool that failed: its text" "the text"
 err_unlike "RW-74: of a tool that failed: no complaint" structuredContent
 result '"bare"'
-out_is "RW-75: a bare string" bare
+out_is "RW-75: a bare string is the text of a result" bare
 result '{"content":"bare"}'
 out_is "RW-75: content that is a string" bare
 result "{$text,\"isError\":\"true\"}"

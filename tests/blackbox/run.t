@@ -14,11 +14,11 @@ END
 # ---- -o ----
 
 run_matins run -c r.toml r -o report.txt
-exit_is "-o FILE" 0
+exit_is "-o FILE writes the report to a file" 0
 file_has "-o FILE: the report is in it" report.txt hello
 out_is "-o FILE: and nothing on stdout" ""
 run_matins run -c r.toml r -o -
-out_like "-o -: stdout" '^  hello$'
+out_like "-o - writes the report to stdout" '^  hello$'
 ln -s report.txt link
 run_matins run -c r.toml r --json -o link
 ok "-o LINK: the link stays" test -L link
@@ -107,7 +107,7 @@ json_is "a credential program that fails: skipped" \
 	step_results[0].reason no_credential
 err_like "a credential program that fails: why is said" \
 	'its stderr ends with'
-file_lacks "and what it prints is in no report" "$out" the-same-value
+file_lacks "a credential is in no report" "$out" the-same-value
 
 # ---- what is kept ----
 
@@ -181,6 +181,6 @@ exit_is "on_busy without a place for its lock: refused" 1
 MATINS_STATE=$T/report.txt/state run_matins run -c r.toml r
 exit_is "while a run that asks for no lock goes on" 0
 MATINS_STATE=$T/report.txt/state run_matins run -c r.toml r --require-ledger
-exit_is "but not with --require-ledger" 1
+exit_is "--require-ledger fails a run that cannot be recorded" 1
 
 done_testing

@@ -18,7 +18,7 @@ contents() {
 	local date=$1
 
 	run_matins call --protocol "$date" echo 'text=hé "x"' -- "${dual[@]}"
-	out_is "$date: text" 'hé "x"'
+	out_is "$date: the text of a tool is printed" 'hé "x"'
 	exit_is "$date: text: exit status 0" 0
 	run_matins call --protocol "$date" blocks --json -- "${dual[@]}"
 	json_is "$date: each type of content" content '#5' \
@@ -31,7 +31,7 @@ contents() {
 		"$(head -c 4 saved/*.png | od -An -tx1)" ' 89 50 4e 47'
 	rm -rf saved
 	run_matins call --protocol "$date" structured --data -- "${dual[@]}"
-	out_is "$date: structured content" '{"n":42}'
+	out_is "$date: structured content is printed" '{"n":42}'
 	run_matins call --protocol "$date" fails -- "${dual[@]}"
 	out_is "$date: a failed tool: its text" "it went wrong"
 	isnt "$date: a failed tool: its status" "$status" 0
@@ -69,9 +69,9 @@ questions() {
 	out_is "$date: asked, accepted, a default filled in" "hello Ada, 7"
 	run_matins call --protocol "$date" ask --elicit accept \
 		--elicit-content '{"name":"Ada","age":36}' -- "${dual[@]}"
-	out_is "$date: asked, accepted" "hello Ada, 36"
+	out_is "$date: a question is accepted" "hello Ada, 36"
 	run_matins call --protocol "$date" ask --elicit decline -- "${dual[@]}"
-	out_is "$date: asked, declined" "no: decline"
+	out_is "$date: a question is declined" "no: decline"
 	run_matins call --protocol "$date" ask --elicit accept -- "${dual[@]}"
 	out_is "$date: a required value is missing" "no: cancel"
 	run_matins call --protocol "$date" ask -- "${dual[@]}"
@@ -79,7 +79,7 @@ questions() {
 	mkdir -p "$T/folder"
 	run_matins call --protocol "$date" roots --root "$T/folder" \
 		--read "$T/folder" -- "${dual[@]}"
-	out_is "$date: a root" "file://$T/folder"
+	out_is "$date: a root is told to the server" "file://$T/folder"
 	run_matins call --protocol "$date" roots -- "${dual[@]}"
 	isnt "$date: no root was declared" "$status" 0
 	run_matins call --protocol "$date" sample -- "${dual[@]}"
@@ -92,10 +92,10 @@ lists() {
 	local date=$1
 
 	run_matins tools --protocol "$date" -- "${dual[@]}"
-	out_like "$date: a tool" '^echo — Echo'
+	out_like "$date: a tool is listed" '^echo — Echo'
 	run_matins resources --protocol "$date" -- "${dual[@]}"
-	out_like "$date: a resource" '^test://note'
-	out_like "$date: a template" '^test://item/\{id\}'
+	out_like "$date: a resource is listed" '^test://note'
+	out_like "$date: a template is listed" '^test://item/\{id\}'
 	run_matins read --protocol "$date" test://note -- "${dual[@]}"
 	out_is "$date: a resource is read" "a note"
 	run_matins read --protocol "$date" test://item/5 -- "${dual[@]}"
@@ -103,7 +103,7 @@ lists() {
 	run_matins read --protocol "$date" test://nope -- "${dual[@]}"
 	err_like "$date: one that is not there" 'not found'
 	run_matins prompts --protocol "$date" -- "${dual[@]}"
-	out_like "$date: a prompt" '^greet'
+	out_like "$date: a prompt is listed" '^greet'
 	run_matins prompt --protocol "$date" greet name=Bo -- "${dual[@]}"
 	out_like "$date: a prompt with its argument" 'Greet Bo'
 }
@@ -140,7 +140,7 @@ run_matins call sample -- "${handshake[@]}"
 out_is "RW-60: sampling is refused at once" "refused -32601"
 run_matins call ask --elicit accept --elicit-content '{"name":"Ada"}' \
 	-- "${handshake[@]}"
-out_is "elicitation is answered" "hello Ada, 7"
+out_is "a question within a handshake session is answered" "hello Ada, 7"
 run_matins call task -- "${handshake[@]}"
 out_is "the result of a task" "from a task"
 run_matins resources -- "${handshake[@]}"

@@ -71,8 +71,8 @@ ok "the probe finds a value where there is one" \
 # ---- every form, in every kind of output ----
 
 run_matins run r
-exit_is "the step runs" 0
-out_like "it printed" '^  <\*\*\*>$'
+exit_is "the step with a secret runs" 0
+out_like "the secret is scrubbed from what the step prints" '^  <\*\*\*>$'
 is "every form was replaced" "$(grep -c '\*\*\*' "$out")" \
 	"$(grep -c '^  <' "$out")"
 shows_nothing "text: nothing is shown"
@@ -149,7 +149,7 @@ cat >sources.toml <<-'END'
 	command = "printenv"
 END
 A=wrong-one B=from-the-env run_matins run -c sources.toml r --json
-json_is "env" step_results[0].output '***'
+json_is "a credential from env is scrubbed" step_results[0].output '***'
 json_is "cmd: split into words, run, trimmed" step_results[1].output '***'
 json_is "without a declaration nothing is handed on" step_results[2].state ok
 file_lacks "no value is shown" "$out" from-the-env
@@ -199,14 +199,14 @@ for i in 0 1 2 3 4; do
 		step_results[$i].state skipped \
 		step_results[$i].reason no_credential
 done
-json_is "env: named" step_results[0].error '~UNSET_1 is not set'
-json_is "file: named" step_results[1].error '~/gone: No such file'
-json_is "cmd: named" step_results[2].error '~sh -c'
+json_is "the unset variable is named" step_results[0].error '~UNSET_1 is not set'
+json_is "the missing file is named" step_results[1].error '~/gone: No such file'
+json_is "the failed command is named" step_results[2].error '~sh -c'
 json_is "cmd without program: named" step_results[3].error '~no-such-program-1'
-json_is "empty: named" step_results[4].error '~empty'
+json_is "the empty credential is named" step_results[4].error '~empty'
 json_is "the other step runs" step_results[5].output 'still runs'
 file_lacks "what a failed command printed is not shown" "$out" half2secret
-file_lacks "nor on stderr" "$err" half2secret
+file_lacks "the output of a failed command is not on stderr" "$err" half2secret
 
 cp token locked
 chmod 000 locked
@@ -328,7 +328,7 @@ for word in content enforced mcp-client/1 isError structuredContent; do
 		step_results[0].run.enforced present
 done
 WORD=content run_matins run -c word.toml r --json
-json_is "and is scrubbed where the program prints it" \
+json_is "a word that the program prints is scrubbed" \
 	step_results[0].data.content[0].text '***' \
 	step_results[0].output '***'
 
@@ -458,9 +458,9 @@ pid=$!
 exec 8>in.fifo 9<out.fifo
 echo started >&8
 read -r line <&9
-is "the child runs" "$line" started
+is "the child of exec runs" "$line" started
 is "its user cannot look into the runner" "$(opens "$pid" "${as[@]}")" ""
-is "but into a program of its own" "$(opens self "${as[@]}")" \
+is "the user can look into a program of its own" "$(opens self "${as[@]}")" \
 	"$(printf 'environ\nmaps\nmem')"
 exec 8>&- 9<&-
 wait "$pid"
@@ -491,13 +491,13 @@ run_matins run -c link.toml r
 out_like "a file of a credential in a folder that the step may write" terces-nwo
 run_matins run -c link.toml r
 out_unlike "made a link by the step: what it leads to is not read" terces-retuo
-out_like "and it is said" 'w/own leads to .* by a link in a folder that the program may write'
+out_like "the message names the link in the folder" 'w/own leads to .* by a link in a folder that the program may write'
 ln -sf elsewhere w/own
 run_matins run -c link.toml r
 out_like "a link to nothing: said" 'skipped: X: file .*w/own: No such file'
 sed -i 's,"w/own",w/folder/outer",; s,file = w,file = "w,' link.toml
 run_matins run -c link.toml r
-out_unlike "nor by a folder made a link" terces-retuo
+out_unlike "a folder made a link does not show the secret" terces-retuo
 echo inner-secret >w/inner
 rm w/own
 ln -s inner w/own
@@ -545,7 +545,7 @@ exit_is "what is recorded: the step runs" 0
 json_is "of an exec the arguments are recorded" \
 	step_results[0].run.execs[1].args[1] '+***'
 out_like "a path as well" '"/tmp/\*\*\*"'
-out_unlike "and show nothing" 'abcdefgh|mnopqrst'
+out_unlike "the recorded path does not show the value" 'abcdefgh|mnopqrst'
 sed -i '/^exec/a net = ["api.example.org"]' records.toml
 run_matins run -c records.toml r --json
 if [[ $(json_get step_results[0].state) == ok ]]; then
@@ -553,12 +553,12 @@ if [[ $(json_get step_results[0].state) == ok ]]; then
 		'"kind":"net","name":"\*\*\*\.example\.com'
 	out_unlike "without the value in it" 'abcdefgh|mnopqrst'
 else
-	skip "hosts" "no network namespace here: $(<"$err")"
+	skip "the host that the proxy refused is named" "no network namespace here: $(<"$err")"
 fi
 run_matins trace -c records.toml r a
 exit_is "a trace of such a step" 0
 out_unlike "does not show it" 'abcdefgh|mnopqrst'
-err_unlike "nor on stderr" 'abcdefgh|mnopqrst'
+err_unlike "the trace shows no value on stderr" 'abcdefgh|mnopqrst'
 unset LONG
 
 done_testing

@@ -89,7 +89,7 @@ elicitation() {
 		'[{"action": "accept", "content": {"name": "Ada", "age": 7}}]'
 	server "$1" 'elicit = "decline"'
 	asks elicitation/create "$FORM"
-	out_is "$2: elicit: declined" '[{"action": "decline"}]'
+	out_is "$2: a declined question is answered by decline" '[{"action": "decline"}]'
 	server "$1"
 	asks elicitation/create "$FORM"
 	if [[ $1 ]]; then
@@ -109,7 +109,7 @@ roots() {
 		"sandbox = { read = [\"$T/granted\"] }"
 	asks roots/list
 	exit_is "$2: roots: one that is not granted" 1
-	err_like "$2: roots: and says so" "root $T/hidden: the server may not"
+	err_like "$2: the root is named that is not granted" "root $T/hidden: the server may not"
 }
 
 # ---- sampling ----
@@ -151,7 +151,7 @@ refuses() {
 wrong() {
 	server "" "$(model good)"
 	asks sampling/createMessage "$1"
-	out_like "$who: $2: -32602" '"code": -32602'
+	out_like "$who: $2: the request is refused with -32602" '"code": -32602'
 	err_unlike "$who: $2: nobody answers it" 'python3 answers'
 }
 
@@ -162,11 +162,11 @@ bad_sampling() {
 	refuses words 'no JSON' "it prints no JSON"
 	refuses nomodel 'model is required' "it prints no result"
 	refuses big 'more than 1048576 bytes' "it prints too much"
-	wrong "{$messages}" "SA-2: no maxTokens"
-	wrong "{\"maxTokens\":1,$messages,\"tools\":[]}" "SA-5: tools"
-	wrong "{\"maxTokens\":1,$messages,\"toolChoice\":{}}" "SA-5: toolChoice"
+	wrong "{$messages}" "SA-2: a request without maxTokens"
+	wrong "{\"maxTokens\":1,$messages,\"tools\":[]}" "SA-5: a request with tools"
+	wrong "{\"maxTokens\":1,$messages,\"toolChoice\":{}}" "SA-5: a request with toolChoice"
 	wrong '{"maxTokens":1,"messages":[{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[]}]}]}' \
-		"SA-6: a result of a tool"
+		"SA-6: a request with the result of a tool"
 	server "" 'sampling = ["/nowhere/model"]'
 	asks sampling/createMessage "$SAMPLE"
 	exit_is "$who: sampling: a program that is not there" 1
@@ -192,7 +192,7 @@ own_policy() {
 		'"text": "False"'
 	printf '%s\n' '[sandbox]' "read = [\"$T/granted\"]" >>k.toml
 	asks sampling/createMessage "$SAMPLE"
-	out_like "$who: [sandbox] is" '"text": "True"'
+	out_like "$who: the program reads what [sandbox] grants" '"text": "True"'
 }
 
 # The leash holds for it as well.
@@ -227,7 +227,7 @@ secrets() {
 	json_is "$who: a secret is not in the answer" \
 		step_results[0].state ok \
 		step_results[0].output '~the value is \*\*\*'
-	file_lacks "$who: nor anywhere" "$out" value-one
+	file_lacks "$who: a secret is nowhere in the output" "$out" value-one
 }
 
 # ---- for steps ----

@@ -21,7 +21,7 @@ tool() {
 	called+=("$name")
 	run_matins call "$name" "$@" "${target[@]}"
 	exit_is "$name: exit status 0" 0
-	out_like "$name: its answer" "$ere"
+	out_like "$name: the answer is as expected" "$ere"
 }
 
 # none_left SERVER: all tools that it offers were called
@@ -65,7 +65,7 @@ target=(--write "$T/granted"
 g=$T/granted
 tool list_allowed_directories granted
 tool write_file . path="$g/new.txt" content=written
-is "write_file: on disk" "$(<granted/new.txt)" written
+is "write_file: the file is on the disk" "$(<granted/new.txt)" written
 tool read_file '^first line$' path="$g/in.txt"
 tool read_text_file '^first line$' path="$g/in.txt"
 tool read_media_file . path="$g/in.txt"
@@ -73,10 +73,10 @@ tool read_multiple_files '^first line$' \
 	"paths:=[\"$g/in.txt\",\"$g/new.txt\"]"
 tool edit_file 'second' path="$g/in.txt" \
 	'edits:=[{"oldText":"first","newText":"second"}]'
-is "edit_file: on disk" "$(<granted/in.txt)" "second line"
+is "edit_file: the file is changed on the disk" "$(<granted/in.txt)" "second line"
 tool create_directory . path="$g/dir"
 tool move_file . source="$g/new.txt" destination="$g/dir/moved.txt"
-ok "move_file: on disk" test -e granted/dir/moved.txt
+ok "move_file: the file is moved on the disk" test -e granted/dir/moved.txt
 tool list_directory '\[DIR\] dir' path="$g"
 tool list_directory_with_sizes 'in\.txt' path="$g"
 tool directory_tree moved path="$g"
