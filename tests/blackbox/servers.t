@@ -57,18 +57,18 @@ export SHOULD_NOT_BE_SEEN=in-the-environment
 } >r.toml
 run_matins run -c r.toml r --json -v
 exit_is "everything: exit status 2, for the two wrong calls" 2
-json_is "everything: echo" step_results[0].state ok \
+json_is "everything: echo answers with the text it got" step_results[0].state ok \
 	step_results[0].data.content[0].type text \
 	step_results[0].output '~^Echo: héllo'
-json_is "everything: get-sum" step_results[1].output '~42'
-json_is "everything: structured content" \
+json_is "everything: get-sum adds two numbers" step_results[1].output '~42'
+json_is "everything: structured content reaches the report" \
 	step_results[2].data.structuredContent.temperature present \
 	step_results[2].data.structuredContent.humidity present
 json_is "everything: an image block is whole" \
 	step_results[3].data.content[1].type image \
 	step_results[3].data.content[1].mimeType image/png \
 	step_results[3].output '~\[image image/png'
-json_is "everything: resource links" \
+json_is "everything: resource links reach the report" \
 	step_results[4].data.content[1].type resource_link \
 	step_results[4].data.content[2].uri present
 json_is "everything: annotations are kept" \
@@ -195,7 +195,7 @@ not_ok "memory: without the grant: no file" test -e graph/other.json
 		'{ thought = 7 }'
 } >r.toml
 run_matins run -c r.toml r --json
-json_is "sequential-thinking: a thought" step_results[0].state ok \
+json_is "sequential-thinking: a thought is counted" step_results[0].state ok \
 	step_results[0].output '~"thoughtNumber": 1'
 json_is "sequential-thinking: a wrong one is a failure" \
 	step_results[1].success false

@@ -25,8 +25,8 @@ END
 	peer_step three serve 'tool = "echo"' 'sandbox = { memory = "1GiB" }'
 } >r.toml
 run_matins run -c r.toml r --json
-exit_is "the same server twice: exit status 0" 0
-json_is "the same server twice: both are answered" \
+exit_is "a run with the same server twice succeeds" 0
+json_is "one process answers both steps of a server" \
 	step_results[0].output '"{\"n\":1}"' step_results[1].output '"{\"n\":2}"'
 json_is "the facts of the process stand in the step that started it" \
 	step_results[0].run.exit.status 0 \
@@ -71,7 +71,7 @@ for step in one:FIRST two:SECOND three:AGAIN; do
 done >env.toml
 FIRST=value-one SECOND=value-two AGAIN=value-one \
 	run_matins run -c env.toml r --json
-json_is "the same credential: one process; another: another" \
+json_is "steps with equal credentials share a process, others do not" \
 	step_results[0].run.session_of absent \
 	step_results[1].run.session_of absent \
 	step_results[2].run.session_of one
@@ -94,7 +94,7 @@ peer_step one serve 'tool = "echo"' 'protocol = "2025-11-25"' >>leash.toml
 peer_step two serve 'tool = "echo"' 'protocol = "2025-11-25"' >>leash.toml
 peer_step three serve 'tool = "echo"' >>leash.toml
 run_matins run -c leash.toml r --json
-json_is "max_calls counts processes" step_results[0].state ok \
+json_is "max_calls of the leash counts processes" step_results[0].state ok \
 	step_results[1].state ok step_results[1].run.session_of one \
 	step_results[2].reason leash
 
@@ -234,7 +234,7 @@ stuck() {
 		step_results[1].run.started_afresh '~step "one".*nor a ping'
 	json_is "the one after shares that" step_results[2].run.session_of two \
 		step_results[2].run.started_afresh absent
-	err_like "it is said meanwhile" 'warning: .*nor a ping'
+	err_like "a warning is printed while the run goes on" 'warning: .*nor a ping'
 }
 
 LOSSY=$TOP/tests/blackbox/lossy_peer.py
@@ -322,7 +322,7 @@ run_matins run -c exits.toml r --json
 json_is "RW-22: exits on the question: started again" \
 	step_results[0].state ok step_results[0].run.mcp.restarts 1
 run_matins run -c exits.toml r --json
-json_is "RW-22: and once only" step_results[0].state ok \
+json_is "RW-22: a server that exits is started a second time only" step_results[0].state ok \
 	step_results[0].run.mcp.restarts 0
 is "RW-22: three starts in all" "$(logged seen/exits)" \
 	"server/discover initialize notifications/initialized tools/call initialize notifications/initialized tools/call"
@@ -366,7 +366,7 @@ is "pinned to 2026-07-28: asked first (PRB-12)" "$(logged seen/modern)" \
 chmod 500 state
 run_matins run -c r.toml r --json --only one
 json_is "memory that cannot be written is no failure" step_results[0].state ok
-err_unlike "and nobody is told" 'era'
+err_unlike "no message speaks of the lost memory" 'era'
 chmod 700 state
 
 done_testing

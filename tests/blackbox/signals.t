@@ -53,7 +53,7 @@ END
 begin r
 kill -INT $pid
 end
-exit_is "SIGINT: status 130" 130
+exit_is "SIGINT ends the run with status 130" 130
 json_is "SIGINT: a whole report" step_results '#3' \
 	step_results[0].reason cancelled step_results[1].reason cancelled \
 	step_results[0].output partial run.ended_by SIGINT success false
@@ -73,14 +73,14 @@ like "SIGINT: recorded as finished" "$(<"$out")" 'finished'
 begin r
 kill -TERM $pid
 end
-exit_is "SIGTERM: status 143" 143
+exit_is "SIGTERM ends the run with status 143" 143
 json_is "SIGTERM: a whole report" run.ended_by SIGTERM
 
 begin stubborn
 kill -INT $pid
 kill -INT $pid
 end
-exit_is "twice: status 130" 130
+exit_is "SIGINT twice ends the run with status 130" 130
 json_is "twice: still a whole report" step_results[0].reason cancelled
 begin r
 for _ in 1 2 3 4 5 6 7 8; do kill -INT $pid 2>/dev/null; done
@@ -111,6 +111,6 @@ sleep 0.3
 ok "what the caller ignores stays ignored (nohup)" kill -0 $pid
 kill -TERM $pid
 end
-exit_is "and it ends by another signal" 143
+exit_is "SIGTERM ends a run that ignores SIGHUP" 143
 
 done_testing

@@ -57,7 +57,7 @@ server
 step plain add "$BAD"
 run_r
 json_is "without strict the server decides" step_results[0].state ok
-is "and nothing is listed" "$(count tools/list)" 0
+is "a step without strict asks for no list of tools" "$(count tools/list)" 0
 
 server
 step good add "$GOOD" 'strict = true'
@@ -109,12 +109,12 @@ json_is "a schema that cannot be used is no check" \
 	step_results[0].reason rpc_error \
 	step_results[0].error '~not checked, the schema cannot be used'
 call_s add alpha:=1 beta:=2 --strict
-exit_is "nor is it in a strict call" 1
-err_like "and that is said" 'not checked, the schema cannot be used'
-is "it was not called" "$(count tools/call)" 0
+exit_is "a strict call fails with a schema that cannot be used" 1
+err_like "the message says that nothing was checked" 'not checked, the schema cannot be used'
+is "the tool of a strict call was not called" "$(count tools/call)" 0
 call_s add alpha:=1 beta:=2
 exit_is "without strict it warns" 0
-err_like "without strict it says so" 'not checked, the schema cannot be used'
+err_like "a call without strict warns that nothing was checked" 'not checked, the schema cannot be used'
 
 # ---- values of -p ----
 
@@ -153,7 +153,7 @@ run_r
 json_is "a result that breaks the outputSchema" step_results[0].state failed \
 	step_results[0].reason bad_message \
 	step_results[0].error '~structuredContent: /sum: .*integer'
-json_is "its data stays" step_results[0].data.structuredContent.sum much \
+json_is "a step that failed keeps the data of its result" step_results[0].data.structuredContent.sum much \
 	step_results[0].data.content '#1' step_results[0].output wrong
 json_is "a result without what was promised" \
 	step_results[1].reason bad_message step_results[1].error '~sent none'
@@ -167,7 +167,7 @@ step a add "$GOOD" 'strict = true' 'timeout = "2s"'
 run_r
 json_is "a list that never comes" step_results[0].state timeout \
 	step_results[0].reason deadline_list
-is "and nothing was called" "$(count tools/call)" 0
+is "no tool is called before the list has come" "$(count tools/call)" 0
 nothing_left "a silent list: no process is left" "$T/"
 server silent
 step a add "$GOOD" 'timeout = "10s"'
@@ -186,7 +186,7 @@ server paged
 step a forget '{}' 'strict = true'
 step b add "$GOOD" 'strict = true'
 run_r
-json_is "all pages count" step_results[0].error '~unknown tool' \
+json_is "the tools of all pages are known" step_results[0].error '~unknown tool' \
 	step_results[1].state ok
 
 # ---- once for a session ----
@@ -239,7 +239,7 @@ step b hide '{}'
 step c add '{ alpha = 1, beta = 2, gamma = 3 }' 'strict = true'
 run_r
 json_is "CH-7: nothing is refused by a list of before" success true
-is "CH-7: it was asked for again" "$(count tools/list)" 2
+is "CH-7: the list of tools is asked for a second time" "$(count tools/list)" 2
 server
 step a forget '{}' 'strict = true'
 step b add "$GOOD" 'strict = true'

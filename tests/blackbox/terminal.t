@@ -60,11 +60,11 @@ harmless() {
 for form in "" --json --data --md --html "--json --pretty"; do
 	# shellcheck disable=SC2086
 	shown run -c c.toml "$routine" $form
-	harmless "run $form"
+	harmless "run $form prints to a terminal"
 done
 for file in /dev/stdout /dev/tty; do
 	shown run -c c.toml "$routine" --json -o "$file"
-	harmless "run -o $file"
+	harmless "run -o $file prints to a terminal"
 done
 shown run -c c.toml "$routine" --json -q
 tail -n 1 "$out" | tr -d '\r' >shown.json
@@ -79,36 +79,36 @@ for command in list "list --json" "list --names" "list --servers" doctor \
 	"doctor --json"; do
 	# shellcheck disable=SC2086
 	shown $command -c c.toml
-	harmless "$command"
+	harmless "matins $command prints to a terminal"
 done
 echo "\"key$json_bad\" = 1" >broken.toml
 shown check broken.toml
 harmless check
 shown check --json broken.toml
-harmless "check --json"
+harmless "check --json prints to a terminal"
 for command in "history" "history --json" "show last" "show last --json"; do
 	# shellcheck disable=SC2086
 	shown $command
-	harmless "$command"
+	harmless "matins $command prints to a terminal"
 done
 shown tools -c c.toml --server "s$name"
-harmless "tools"
+harmless "tools prints to a terminal"
 shown tools --json -c c.toml --server "s$name"
-harmless "tools --json"
+harmless "tools --json prints to a terminal"
 for form in "" --json --data; do
 	# shellcheck disable=SC2086
 	shown call t --no-list $form -- "$PEER" "$T/t.peer"
-	harmless "call $form"
+	harmless "call $form prints to a terminal"
 done
 echo '{"tool":"t","arguments":{}}' >batch.jsonl
 shown call --no-list --batch batch.jsonl -- "$PEER" "$T/t.peer"
-harmless "call --batch"
+harmless "call --batch prints to a terminal"
 shown run -c c.toml "x$name" --json
-harmless "an error"
+harmless "an error is printed to a terminal"
 cp broken.toml "$T/"$'\x1b]0;x\x07\nmatins: forged.toml'
 run_matins check "$T/"$'\x1b]0;x\x07\nmatins: forged.toml'
 err_unlike "check: a file's name is no line of its own" '^matins: forged'
-err_unlike "check: nor obeyed" $'\x1b'
+err_unlike "check: the terminal does not obey a file's name" $'\x1b'
 run_matins list --names -c c.toml
 out_is "list --names in a pipe: the name itself" "$routine"
 
@@ -118,7 +118,7 @@ forged='matins: morning: 9 ran, 0 skipped, 0 failed'
 # only_marked NAME: no line begins as the forged one does
 only_marked() {
 	err_unlike "$1: cannot look like a line of matins" "^$forged"
-	err_like "$1: is shown" "$forged"
+	err_like "$1: the forged line is shown" "$forged"
 }
 run_matins call t --no-list -- "$PEER" -e "handshake
 expect tools/call

@@ -91,13 +91,13 @@ programs() {
 	folders
 	suffices "two files of a folder" "read $W/data" -- \
 		/usr/bin/python3 -c 'open("data/one").read(); open("data/two").read()'
-	suffices "one file" "read $W/data/one" -- \
+	suffices "one file of a folder" "read $W/data/one" -- \
 		bash -c 'read -r x <data/one && [[ $x == b ]]'
-	suffices "a pipeline" "exec sed|exec sort|exec cat|read $W/data" -- \
+	suffices "a pipeline of programs" "exec sed|exec sort|exec cat|read $W/data" -- \
 		bash -c 'set -o pipefail; cat data/one data/two | sed s/a/c/ | sort'
 	suffices "a file in a sub-folder" "write $W/sub" -- \
 		bash -c 'echo x >sub/new'
-	suffices "sqlite" "write $W/sub" -- /usr/bin/python3 -c '
+	suffices "a database of sqlite" "write $W/sub" -- /usr/bin/python3 -c '
 import sqlite3
 c = sqlite3.connect("sub/x.db")
 c.execute("create table if not exists t(a)")
@@ -117,14 +117,14 @@ c = socket.socket(); c.connect(s.getsockname())'
 		suffices "git in a repository" "read $W/repo" -- \
 			git -C repo log --oneline
 	else
-		skip "$who: git" "no git"
+		skip "$who: git needs its repository" "no git"
 	fi
 	if [[ -x /usr/bin/node ]]; then
-		suffices "a module elsewhere" \
+		suffices "a module of another folder" \
 			"read $W/far/lib/node_modules/foo/index.js" -- \
 			node -e "require('$W/far/lib/node_modules/foo')"
 	else
-		skip "$who: node" "no node"
+		skip "$who: node needs its modules" "no node"
 	fi
 }
 
@@ -142,7 +142,7 @@ while True:
     c.sendall(b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi")
     c.close()'; }
 	read -r port <&"${SERVER[0]}"
-	suffices "curl" "net 127.0.0.1:$port" --net "127.0.0.1:$port" -- \
+	suffices "a request of curl" "net 127.0.0.1:$port" --net "127.0.0.1:$port" -- \
 		curl -fsS "http://127.0.0.1:$port/"
 	kill "$SERVER_PID"
 	wait "$SERVER_PID" 2>/dev/null
@@ -209,7 +209,7 @@ bounds() {
 
 	HOME=$home trace -- bash -c 'ls / /etc'
 	out_like "$who: nor is /" '^	# "/",.*too wide'
-	out_like "$who: nor /etc" '^	# "/etc",.*too wide'
+	out_like "$who: /etc is too wide a row" '^	# "/etc",.*too wide'
 	out_unlike "$who: in no row" '^	"/(etc)?",'
 
 	mkdir -p "$W/outside" "$W/inside"
@@ -227,8 +227,8 @@ bounds() {
 
 form() {
 	trace -- true
-	exit_is "$who: nothing needed" 0
-	out_is "$who: is said" "[sandbox]
+	exit_is "$who: a program that needs nothing can be traced" 0
+	out_is "$who: a program that needs nothing gets an empty table" "[sandbox]
 # nothing: the default policy is enough"
 	trace -- bash -c 'exit 7'
 	exit_is "$who: the program's status is passed on" 7
@@ -251,7 +251,7 @@ form() {
 	trace -- bash -c 'read -r x <"a/quote\"d"; :'
 	out_like "$who: names are quoted" 'quote\\"d"'
 	trace --verify -- bash -c 'read -r x <"a/quote\"d"; :'
-	err_like "$who: verified" 'ended the same'
+	err_like "$who: trace --verify runs the program with its table" 'ended the same'
 	trace --verify -- bash -c "[[ -e $W/a/second ]] && exit 3
 		echo >$W/a/second"
 	err_like "$who: a program that does not do the same twice" 'warning'
@@ -321,25 +321,25 @@ step() {
 	run_matins step -c r.toml r s
 	isnt "a step that lacks something fails" "$status" 0
 	run_matins trace -c r.toml r s
-	exit_is "traced it works" 0
-	out_like "and its table is printed" '^\[routines\.r\.steps\.sandbox\]$'
+	exit_is "a traced step works" 0
+	out_like "the table of a traced step is printed" '^\[routines\.r\.steps\.sandbox\]$'
 	err_like "its tool is really called" 'really run'
 	cat "$out" >>r.toml
 	run_matins step -c r.toml r s
-	exit_is "with the table it works" 0
+	exit_is "the step works with the table" 0
 	mkdir -p node_modules/.bin
 	printf '#!/bin/bash\necho "{}"\n' >node_modules/.bin/tool
 	chmod 755 node_modules/.bin/tool
 	sed -i 's|"cat .*"\]|"./node_modules/.bin/tool"]|' r.toml
 	run_matins trace -c r.toml r s
 	exit_is "a step runs what lies in its folder" 0
-	out_like "which is a row" '"/.*/node_modules/.bin/tool"'
+	out_like "the program in the folder is a row" '"/.*/node_modules/.bin/tool"'
 	run_matins trace -c r.toml r nosuch
 	isnt "a step that is not there" "$status" 0
 	run_matins trace
-	exit_is "nothing to trace" 64
+	exit_is "trace without a program is a usage error" 64
 	run_matins trace -c r.toml r s -- true
-	exit_is "both at once" 64
+	exit_is "trace of a step and a program is a usage error" 64
 }
 
 step
