@@ -44,7 +44,7 @@ static void works(const char *scenario, const char *line)
 	world_end(w);
 }
 
-TEST(RW_120, issuer_with_a_slash, only_when_allowed)
+TEST(RW_120, issuer_with_a_slash, is_taken_only_when_allowed)
 {
 	static const char scenario[] = "{\"as\":{\"issuer\":\"{base}/\"}}";
 	struct world *w = world_begin(scenario);
@@ -262,7 +262,7 @@ static bool only_443(void *arg, struct str host, uint16_t port, struct err *err)
 	return false;
 }
 
-TEST(leash, does_not_name_the_server, nothing_is_asked)
+TEST(leash, that_leaves_the_server_out, stops_each_request)
 {
 	struct world *w = world_begin("{}");
 
@@ -274,7 +274,7 @@ TEST(leash, does_not_name_the_server, nothing_is_asked)
 	world_end(w);
 }
 
-TEST(PR_8, no_document_at_all, default_paths)
+TEST(PR_8, no_document_at_all, leads_to_default_paths)
 {
 	works("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":null}}",
 	      "POST /register method=none");

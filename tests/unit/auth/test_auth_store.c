@@ -203,7 +203,7 @@ static void check_refused(struct fixture *f, const char *says)
 	assert_null(s);
 }
 
-TEST_IN(store, open, open_to_others, is_refused)
+TEST_IN(store, open, folder_open_to_others, is_refused)
 {
 	static const mode_t modes[] = {0755, 0710, 0701, 0770, 0702};
 	struct fixture *f = *state;
@@ -215,7 +215,7 @@ TEST_IN(store, open, open_to_others, is_refused)
 	}
 }
 
-TEST_IN(store, open, a_link, is_refused)
+TEST_IN(store, open, folder_that_is_a_link, is_refused)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *real = mem_printf("%s/real", (char *)f->dir);
@@ -227,7 +227,7 @@ TEST_IN(store, open, a_link, is_refused)
 	check_refused(f, "is a link");
 }
 
-TEST_IN(store, open, of_another_user, is_refused)
+TEST_IN(store, open, folder_of_another_user, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -265,7 +265,7 @@ TEST_IN(store, write, then_read, is_the_same)
 	buf_release(&bytes);
 }
 
-TEST_IN(store, write, again, replaces)
+TEST_IN(store, write, again, replaces_the_file)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_FILE);
@@ -303,7 +303,7 @@ TEST_IN(store, names, server_and_issuer, are_apart)
 }
 
 /* The key in a query is on disk in no form, and tells two servers apart. */
-TEST_IN(store, account, key_in_the_query, is_not_on_disk)
+TEST_IN(store, account, key_in_the_query, has_no_key_of_the_query)
 {
 	static const char url[] = "https://a.example/mcp?key=in-the-query";
 	static const char twin[] = "https://a.example/mcp?key=another-key";
@@ -564,7 +564,7 @@ TEST_IN(store, auto, after_reading, stays_where_it_was)
 	store_free(s);
 }
 
-TEST_IN(store, service, no_bus, is_said)
+TEST_IN(store, service, without_a_bus, is_reported)
 {
 	struct fixture *f = *state;
 	struct store *s = open_store(f, STORE_KEY_SERVICE);
@@ -588,7 +588,7 @@ TEST_IN(store, key_words, found, are_themselves)
 
 /* ---- facts ---- */
 
-TEST_IN(store, look, files, are_counted_by_place)
+TEST_IN(store, look, counts_files, by_place)
 {
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *bad = mem_printf("%s/x.sealed", f->path);

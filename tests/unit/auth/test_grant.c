@@ -93,7 +93,7 @@ TEST(CI_4, registration, is_that_of_a_native_client)
 		"\"native\",\"scope\":\"a b\"}");
 }
 
-TEST(CI_7, method_to_register, none_basic_post)
+TEST(CI_7, method_to_register, is_none_basic_or_post)
 {
 	static const char *all[] = {"client_secret_post", "client_secret_basic",
 				    "none"};
@@ -130,7 +130,7 @@ TEST(authorization_url, with_a_query, is_joined)
 
 /* ---- answers ---- */
 
-TEST(TO_3, token, in_all_forms)
+TEST(TO_3, token, is_read_in_all_forms)
 {
 	struct answer_token t;
 	struct err err = ERR_INIT;
@@ -228,7 +228,7 @@ TEST(EM_1, exchange, must_give_an_id_jag)
 		-1);
 }
 
-TEST(CI_7, registration, what_the_answer_says_wins)
+TEST(CI_7, registration, is_what_the_answer_says)
 {
 	static const struct {
 		const char *body;
@@ -260,7 +260,7 @@ TEST(CI_7, registration, what_the_answer_says_wins)
 	}
 }
 
-TEST(AZ_9, redirect, issuer_before_all_else)
+TEST(AZ_9, redirect, has_its_issuer_judged_first)
 {
 	static const struct {
 		const char *query;
@@ -300,7 +300,7 @@ TEST(AZ_9, redirect, issuer_before_all_else)
 	}
 }
 
-TEST(AZ_9, wrong_issuer, nothing_of_it_is_shown)
+TEST(AZ_9, wrong_issuer, shows_nothing_of_the_redirect)
 {
 	AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
 	const struct answer_expect e = {.state = "s", .issuer = "https://a"};

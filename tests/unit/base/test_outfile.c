@@ -86,7 +86,7 @@ static void assert_refused(struct outfile *f, const char *why)
 	outfile_release(f);
 }
 
-TEST_IN(fixture, write, new_or_old, with_umask_or_its_mode)
+TEST_IN(fixture, write, new_or_old, keeps_umask_or_mode)
 {
 	struct outfile f;
 
@@ -188,7 +188,7 @@ TEST_IN(fixture, write, fifo_without_reader, does_not_wait)
 	fd_closep(&reader);
 }
 
-TEST_IN(fixture, write, descriptor, where_it_stands)
+TEST_IN(fixture, write, descriptor, goes_on_where_it_stands)
 {
 	int fd = fd_open("a", O_RDWR | O_CREAT, 0600);
 	int closed = dup(fd);
@@ -208,7 +208,7 @@ TEST_IN(fixture, write, descriptor, where_it_stands)
 	assert_int_equal(err.sys, EBADF);
 }
 
-TEST_IN(fixture, open, no_place, error)
+TEST_IN(fixture, open, no_place, is_an_error)
 {
 	static const struct {
 		const char *path;
@@ -247,7 +247,7 @@ TEST_IN(fixture, open, new_and_there, is_refused)
 	assert_content("a", "other");
 }
 
-TEST_IN(fixture, put, folder, any_name_once)
+TEST_IN(fixture, put, folder, has_any_name_once)
 {
 	const struct str content = STR("x");
 	const struct fd_text text = fd_text_of(&content);
@@ -267,7 +267,7 @@ TEST_IN(fixture, put, folder, any_name_once)
 	assert_int_equal(outfolder_open(&d, "w/b", &err), -1);
 }
 
-TEST_IN(fixture, find, links_on_the_way, real_folder_and_where_they_lie)
+TEST_IN(fixture, find, links_on_the_way, gives_the_real_folder_and_its_links)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;

@@ -650,7 +650,7 @@ TEST(string, every_length_and_offset, is_walked)
 }
 
 /* Equal only when decoded: by length alone nothing is decided wrongly. */
-TEST(is, escapes_and_lengths, table)
+TEST(is, escapes_and_lengths, decodes_escapes_of_every_length)
 {
 	static const struct {
 		const char *json, *text;

@@ -4,7 +4,7 @@
 
 #include "core/base/str.h"
 
-TEST(compare, two_texts, by_length_and_bytes)
+TEST(compare, two_texts, is_by_length_and_bytes)
 {
 	assert_true(str_eq(STR("a\0b"), STR("a\0b")));
 	assert_false(str_eq(STR("a\0b"), STR("a\0c")));

@@ -53,7 +53,7 @@ static const struct good {
 	 443, true, false},
 };
 
-TEST(parse, good, all_parts)
+TEST(a_good_url, is_parsed, into_all_parts)
 {
 	for (size_t i = 0; i < ARRAY_LEN(GOOD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -71,7 +71,7 @@ TEST(parse, good, all_parts)
 	}
 }
 
-TEST(parse, query_and_fragment, absent_or_empty)
+TEST(query_and_fragment, of_a_url, are_absent_or_empty)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url u;
@@ -147,7 +147,7 @@ static const struct bad {
 	{"https://::1/", "must be a name"},
 };
 
-TEST(parse, bad, refused_with_reason)
+TEST(a_bad_url, is_parsed, and_refused_with_a_reason)
 {
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -162,7 +162,7 @@ TEST(parse, bad, refused_with_reason)
 	}
 }
 
-TEST(parse, zero_byte_or_too_long, refused)
+TEST(a_url, with_a_zero_byte_or_too_long, is_refused)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -230,7 +230,7 @@ static const struct reference {
 	{"/a//b/", "http://a/a//b/", NULL},
 };
 
-TEST(resolve, table_of_the_rfc, as_there)
+TEST(resolve, table_of_the_rfc, gives_what_the_rfc_lists)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url base = parse("http://a/b/c/d;p?q", &arena), u;
@@ -250,7 +250,7 @@ TEST(resolve, table_of_the_rfc, as_there)
 	}
 }
 
-TEST(resolve, port_address_and_tls_of_the_base, kept)
+TEST(resolve, port_address_and_tls_of_the_base, are_kept)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct url base = parse("wss://[::1]:81", &arena), u;
@@ -262,7 +262,7 @@ TEST(resolve, port_address_and_tls_of_the_base, kept)
 	assert_str(u.text, "wss://h/");
 }
 
-TEST(resolve, no_url_of_ours, refused)
+TEST(resolve, no_url_of_ours, refuses_urls_of_other_schemes)
 {
 	static const char *const bad[] = {
 		"g:h", "http:g", "javascript:x", "//",	 "//u@h/",
@@ -293,7 +293,7 @@ static const struct pair {
 	{"https://h:80/", "http://h:80/", false},
 };
 
-TEST(same_origin, of_each_pair, as_listed)
+TEST(same_origin, of_each_pair, is_as_listed)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
@@ -328,7 +328,7 @@ static const struct loopback {
 	{"http://[::ffff:10.0.0.1]/", false},
 };
 
-TEST(is_loopback, of_each_name_and_address, as_listed)
+TEST(is_loopback, of_each_name_and_address, is_as_listed)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
@@ -342,7 +342,7 @@ TEST(is_loopback, of_each_name_and_address, as_listed)
 
 /* ---- encoding ---- */
 
-TEST(form, all_but_unreserved, in_percent)
+TEST(form, all_but_unreserved, is_written_in_percent)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(4096);
 
@@ -350,7 +350,7 @@ TEST(form, all_but_unreserved, in_percent)
 	assert_str(buf_str(&out), "x=aZ09-._~+%2F%3F%26%3D%2B%25%00%FF");
 }
 
-TEST(form, members, written_and_read_back)
+TEST(form, members, are_written_and_read_back)
 {
 	AUTO(buf_release) struct buf form = BUF_INIT(4096);
 	AUTO(buf_release) struct buf value = BUF_INIT(4096);
@@ -371,7 +371,7 @@ TEST(form, members, written_and_read_back)
 	assert_int_equal(value.n, 0);
 }
 
-TEST(form_get, odd_texts, first_whole_name_counts)
+TEST(form_get, odd_texts, finds_the_first_whole_name)
 {
 	AUTO(buf_release) struct buf value = BUF_INIT(4096);
 

@@ -101,7 +101,7 @@ static void end(struct world *w, const char *seen)
 #define HOUR COMPLETE ",\"ttlMs\":3600000"
 #define REST "> {\"method\":\"none\"}\n"
 
-TEST(list, many_ask, asked_for_once)
+TEST(list, that_many_ask_for, is_asked_for_once)
 {
 	struct world w;
 
@@ -115,7 +115,7 @@ TEST(list, many_ask, asked_for_once)
 	end(&w, "1\n1\n1 known\n");
 }
 
-TEST(list, anew, asked_for_again)
+TEST(list, asked_anew, is_fetched_again)
 {
 	struct world w;
 
@@ -128,7 +128,7 @@ TEST(list, anew, asked_for_again)
 	end(&w, "1\n1\n");
 }
 
-TEST(list, several_pages, one_list)
+TEST(list, several_pages, becomes_one_list)
 {
 	struct world w;
 
@@ -247,7 +247,7 @@ TEST(CH_9, pages, are_kept_singly)
 	end(&w, "2\n2 known\n2 known\n");
 }
 
-TEST(CH_7, refetch_fails, the_one_of_before)
+TEST(CH_7, refetch_fails, keeps_the_list_of_before)
 {
 	struct world w;
 
@@ -295,7 +295,7 @@ TEST(PAG_8, refused_cursor, begins_again)
 	end(&w, "1\n");
 }
 
-TEST(list, no_list, failed)
+TEST(list, that_is_no_list, has_failed)
 {
 	struct world w;
 

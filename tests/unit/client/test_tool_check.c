@@ -51,7 +51,7 @@ static bool result(struct world *w, const char *json)
 	return fits;
 }
 
-TEST(arguments, fit, nothing_is_said)
+TEST(arguments, that_fit, are_passed_in_silence)
 {
 	struct world w;
 
@@ -62,7 +62,7 @@ TEST(arguments, fit, nothing_is_said)
 	end(&w);
 }
 
-TEST(arguments, violations, all_with_their_place)
+TEST(arguments, that_break_the_schema, are_named_with_their_place)
 {
 	struct world w;
 
@@ -77,7 +77,7 @@ TEST(arguments, violations, all_with_their_place)
 	end(&w);
 }
 
-TEST(arguments, unknown_name, the_nearest)
+TEST(arguments, of_an_unknown_name, have_a_nearest_one)
 {
 	struct world w;
 
@@ -89,7 +89,7 @@ TEST(arguments, unknown_name, the_nearest)
 	end(&w);
 }
 
-TEST(arguments, many_violations, the_rest_is_counted)
+TEST(arguments, that_break_it_often, are_named_and_counted)
 {
 	AUTO(buf_release) struct buf json = BUF_INIT(BUF_UNBOUNDED);
 	struct world w;
@@ -117,7 +117,7 @@ TEST(arguments, no_schema, nothing_is_checked)
 	end(&w);
 }
 
-TEST(arguments, bad_schema, said_each_time_new_once)
+TEST(arguments, against_a_bad_schema, give_one_warning)
 {
 	struct world w;
 
@@ -153,7 +153,7 @@ TEST(SC_4, error, is_not_looked_at)
 	end(&w);
 }
 
-TEST(SC_5, promised_and_not_sent, said)
+TEST(SC_5, structured_data_promised_and_not_sent, is_named)
 {
 	struct world w;
 
@@ -176,7 +176,7 @@ TEST(TK_2, tool, may_demand_a_task)
 	assert_false(tool_needs_task(STR("{}")));
 }
 
-TEST(unknown_name, of_an_argument, nearest_or_all)
+TEST(unknown_name, of_an_argument, has_the_nearest_or_all)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;

@@ -151,7 +151,7 @@ TEST_IN(fixture, find, nothing, says_where_it_looked)
 }
 
 /* From the last place to the first: each new file is the one that counts. */
-TEST_IN(fixture, find, places, in_order)
+TEST_IN(fixture, find, places, goes_through_places_in_order)
 {
 	struct fixture *f = *state;
 
@@ -199,7 +199,7 @@ TEST_IN(fixture, find, xdg_config_home, is_heeded)
 	assert_int_equal(remove("sub/matins"), 0);
 }
 
-TEST_IN(fixture, find, named_or_broken, never_falls_through)
+TEST_IN(fixture, find, named_or_broken, stops_at_a_named_or_broken_file)
 {
 	struct fixture *f = *state;
 
@@ -218,7 +218,7 @@ TEST_IN(fixture, find, named_or_broken, never_falls_through)
 	"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\n" \
 	"command=\"x\"\nsandbox={read=[\"" path "\"]}\n"
 
-TEST_IN(fixture, trust, others_could_write, refused)
+TEST_IN(fixture, trust, file_that_others_could_write, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -230,7 +230,7 @@ TEST_IN(fixture, trust, others_could_write, refused)
 	assert_refused(f, open_file(f, f->dir), "not a regular file");
 }
 
-TEST_IN(fixture, trust, other_owner, refused)
+TEST_IN(fixture, trust, file_of_another_owner, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -247,7 +247,7 @@ TEST_IN(fixture, trust, other_owner, refused)
 }
 
 /* Who leaves a link to my file in a folder of theirs chooses no paths. */
-TEST_IN(fixture, trust, link, paths_begin_where_it_leads)
+TEST_IN(fixture, trust, link_to_a_file, moves_where_paths_begin)
 {
 	struct fixture *f = *state;
 
@@ -266,7 +266,7 @@ TEST_IN(fixture, trust, link, paths_begin_where_it_leads)
 	assert_string_equal(f->file.config.dir, in_dir(f, "sub"));
 }
 
-TEST_IN(fixture, trust, link_to_nothing, as_if_it_were_not_there)
+TEST_IN(fixture, trust, link_to_nothing, is_as_no_file)
 {
 	struct fixture *f = *state;
 
@@ -279,7 +279,7 @@ TEST_IN(fixture, trust, link_to_nothing, as_if_it_were_not_there)
 	assert_refused(f, open_file(f, NULL), "Too many levels");
 }
 
-TEST_IN(fixture, trust, link_of_another_user, refused)
+TEST_IN(fixture, trust, link_of_another_user, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -292,7 +292,7 @@ TEST_IN(fixture, trust, link_of_another_user, refused)
 	assert_refused(f, open_file(f, NULL), "link matins.toml belongs to");
 }
 
-TEST_IN(fixture, trust, folder_of_others, refused)
+TEST_IN(fixture, trust, file_in_a_folder_of_others, is_refused)
 {
 	struct fixture *f = *state;
 
@@ -320,7 +320,7 @@ TEST_IN(fixture, trust, folder_of_others, refused)
 #define STEP \
 	"[[routines.r.steps]]\nname=\"a\"\ntype=\"script\"\ncommand=\"x\"\n"
 
-TEST_IN(fixture, paths, relative, beneath_the_folder_of_the_file)
+TEST_IN(fixture, paths, relative, are_beneath_the_folder_of_the_file)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -352,7 +352,7 @@ TEST_IN(fixture, paths, relative, beneath_the_folder_of_the_file)
 			    in_dir(f, "sub/h"));
 }
 
-TEST_IN(fixture, expand, home_and_variables, where_paths_are)
+TEST_IN(fixture, expand, home_and_variables, are_expanded_in_paths)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -373,7 +373,7 @@ TEST_IN(fixture, expand, home_and_variables, where_paths_are)
 	assert_string_equal(s->args.item[1], "${TEST_VAR}");
 }
 
-TEST_IN(fixture, expand, unset, error_with_name_and_place)
+TEST_IN(fixture, expand, unset_variable, is_an_error_with_name_and_place)
 {
 	struct fixture *f = *state;
 
@@ -396,7 +396,7 @@ TEST_IN(fixture, expand, unset, error_with_name_and_place)
 }
 
 /* One that lacks a variable is known by it, and the others are as ever. */
-TEST_IN(fixture, expand, unset_of_one, stops_no_other)
+TEST_IN(fixture, expand, unset_variable_of_one_server, stops_no_other)
 {
 	struct fixture *f = *state;
 	const struct config *c = &f->file.config;
@@ -418,7 +418,7 @@ TEST_IN(fixture, expand, unset_of_one, stops_no_other)
 	assert_non_null(strstr(c->routines[0].steps[0].unset, "HOME"));
 }
 
-TEST_IN(fixture, expand, headers, values_are_known)
+TEST_IN(fixture, expand, values_of_headers, are_known_as_secrets)
 {
 	struct fixture *f = *state;
 	const char *text = "[servers.s]\nurl=\"${URL:-https://x/}\"\n"
@@ -472,7 +472,7 @@ TEST_IN(fixture, scope, other_routine, is_not_looked_at)
 	assert_int_equal(f->file.config.n_routines, 2);
 }
 
-TEST_IN(fixture, grants, missing, warning_or_error)
+TEST_IN(fixture, grants, missing, give_a_warning_or_an_error)
 {
 	struct fixture *f = *state;
 
@@ -509,7 +509,7 @@ TEST_IN(fixture, refs, command_lines, are_split)
 	assert_opens(f, STEP "env={A={cmd=\"a 'b'\"}}\n");
 }
 
-TEST_IN(fixture, open, several_errors, first_and_number)
+TEST_IN(fixture, open, several_errors, counts_errors_and_keeps_the_first)
 {
 	struct fixture *f = *state;
 
@@ -523,7 +523,7 @@ TEST_IN(fixture, open, several_errors, first_and_number)
 	assert_int_equal(f->file.findings.n, 2);
 }
 
-TEST_IN(fixture, secrets, short_values, warning_without_value)
+TEST_IN(fixture, secrets, short_values, give_a_warning_without_the_value)
 {
 	struct fixture *f = *state;
 

@@ -56,7 +56,7 @@ static int find(struct fixture *f)
 	return leash_find(&f->config, &none, &f->arena, &f->leash, &f->err);
 }
 
-TEST_IN(fixture, environment, relative_and_home, absolute)
+TEST_IN(fixture, environment, relative_and_home, makes_paths_absolute)
 {
 	struct fixture *f = *state;
 
@@ -80,7 +80,7 @@ TEST_IN(fixture, environment, relative_and_home, absolute)
 	assert_string_equal(f->leash.exec.only.item[2], "/home/me/bin/y");
 }
 
-TEST_IN(fixture, declared, default, exactly_what_is_named)
+TEST_IN(fixture, declared, default, is_exactly_what_is_named)
 {
 	struct fixture *f = *state;
 	const char *exec[] = {"git"}, *given[] = {"/bin/sh", "git"};
@@ -115,7 +115,7 @@ TEST_IN(fixture, declared, default, exactly_what_is_named)
 		    f->leash.calls_unlimited);
 }
 
-TEST_IN(fixture, declared, without_configuration, what_was_given)
+TEST_IN(fixture, declared, without_configuration, is_what_was_given)
 {
 	struct fixture *f = *state;
 	const char *given[] = {"true"};
@@ -163,7 +163,7 @@ TEST_IN(fixture, variable, either, stands_before_the_table)
 	assert_true(f->leash.exec.all);
 }
 
-TEST_IN(fixture, variable, broken_or_empty, never_passed_over)
+TEST_IN(fixture, variable, broken_or_empty, is_never_passed_over)
 {
 	static const char *const broken[] = {"", "{", "{}",
 					     "{\"exec\":\"all\"}", "null"};
@@ -177,7 +177,7 @@ TEST_IN(fixture, variable, broken_or_empty, never_passed_over)
 	}
 }
 
-TEST_IN(fixture, protected, always, state_configuration_golden)
+TEST_IN(fixture, protected, always, are_state_configuration_golden)
 {
 	struct fixture *f = *state;
 	struct strlist p;
@@ -197,7 +197,7 @@ TEST_IN(fixture, protected, always, state_configuration_golden)
 	assert_false(has(&p, "/etc/golden"));
 }
 
-TEST_IN(fixture, protected, folder_of_tokens, too)
+TEST_IN(fixture, protected, folder_of_tokens, is_protected_too)
 {
 	struct fixture *f = *state;
 	struct server servers[2] = {{.name = "a"}, {.name = "b"}};
@@ -214,7 +214,7 @@ TEST_IN(fixture, protected, folder_of_tokens, too)
 	f->config.n_servers = 0;
 }
 
-TEST_IN(fixture, hidden, tokens, where_any_environment_leads)
+TEST_IN(fixture, hidden, tokens, are_hidden_wherever_they_lie)
 {
 	struct fixture *f = *state;
 	const struct passwd *pw = getpwuid(geteuid());

@@ -86,7 +86,7 @@ static const char *step(struct fixture *f, const char *lines)
 }
 
 /* As in the manual; every field arrives. */
-TEST_IN(fixture, load, whole_example, fields)
+TEST_IN(fixture, load, whole_example, fills_each_field)
 {
 	struct fixture *f = *state;
 	const struct routine *r;
@@ -146,7 +146,7 @@ TEST_IN(fixture, load, whole_example, fields)
 	assert_null(config_server(&f->config, "x"));
 }
 
-TEST_IN(fixture, load, nothing_given, defaults)
+TEST_IN(fixture, load, nothing_given, fills_in_defaults)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -187,7 +187,7 @@ TEST_IN(fixture, load, modulex_spelling, runs_unchanged)
 			    "is ignored\n");
 }
 
-TEST_IN(fixture, unknown_key, nearest, offered)
+TEST_IN(fixture, unknown_key, with_a_near_one_known, is_answered_by_it)
 {
 	struct fixture *f = *state;
 
@@ -206,7 +206,7 @@ TEST_IN(fixture, unknown_key, nearest, offered)
 	assert_error(f, step(f, "foreach = \"x\""), "5:1", "unknown key");
 }
 
-TEST_IN(fixture, unknown_key, lax, warning)
+TEST_IN(fixture, unknown_key, in_a_lax_check, is_a_warning)
 {
 	struct fixture *f = *state;
 
@@ -243,7 +243,7 @@ TEST_IN(fixture, value, of_a_wrong_type, says_what_stands_there)
 		     "\\x1b[2J");
 }
 
-TEST_IN(fixture, numbers, with_units, within_bounds)
+TEST_IN(fixture, numbers, with_units, are_within_bounds)
 {
 	struct fixture *f = *state;
 	const struct step *s;
@@ -273,7 +273,7 @@ TEST_IN(fixture, numbers, with_units, within_bounds)
 	assert_error(f, "keep_runs = 0\n", "1:13", "at least 1");
 }
 
-TEST_IN(fixture, words, of_a_list, one_of_them)
+TEST_IN(fixture, words, of_a_list, are_each_one_of_the_list)
 {
 	struct fixture *f = *state;
 
@@ -291,7 +291,7 @@ TEST_IN(fixture, words, of_a_list, one_of_them)
 	assert_int_equal(f->config.sandbox.cpu_seconds, 2);
 }
 
-TEST_IN(fixture, net, either_way, word_or_list)
+TEST_IN(fixture, net, either_way, is_a_word_or_a_list)
 {
 	struct fixture *f = *state;
 
@@ -330,7 +330,7 @@ TEST_IN(fixture, env, literal, is_refused_and_not_shown)
 	assert_null(strstr(findings(f), "sk-1"));
 }
 
-TEST_IN(fixture, env, reference, exactly_one_source)
+TEST_IN(fixture, env, reference, has_exactly_one_source)
 {
 	struct fixture *f = *state;
 	const struct env_refs *env;
@@ -352,7 +352,7 @@ TEST_IN(fixture, env, reference, exactly_one_source)
 		     "name of a variable");
 }
 
-TEST_IN(fixture, step, of_each_type, command_or_server)
+TEST_IN(fixture, step, of_each_type, has_a_command_or_a_server)
 {
 	struct fixture *f = *state;
 	const char *head = "[[routines.r.steps]]\nname = \"a\"\n";
@@ -397,7 +397,7 @@ TEST_IN(fixture, step, of_each_type, command_or_server)
 #undef STEP
 }
 
-TEST_IN(fixture, step, name_and_type, required)
+TEST_IN(fixture, step, name_and_type, are_required)
 {
 	struct fixture *f = *state;
 
@@ -430,7 +430,7 @@ TEST_IN(fixture, step, name_and_type, required)
 		"type=\"script\"\ncommand=\"x\"");
 }
 
-TEST_IN(fixture, server, of_each_kind, command_or_url)
+TEST_IN(fixture, server, of_each_kind, has_a_command_or_a_url)
 {
 	struct fixture *f = *state;
 
@@ -465,7 +465,7 @@ TEST_IN(fixture, server, api_key, has_a_header)
 	assert_string_equal(f->config.servers[1].api_key_header, "X-Mine");
 }
 
-TEST_IN(fixture, server, sampling, a_program_and_its_arguments)
+TEST_IN(fixture, server, sampling, is_a_program_and_its_arguments)
 {
 	struct fixture *f = *state;
 	const struct strlist *words;
@@ -495,7 +495,7 @@ TEST_IN(fixture, server, sampling, a_program_and_its_arguments)
 		     "into brackets");
 }
 
-TEST_IN(fixture, caveats, of_a_file, six_axes)
+TEST_IN(fixture, caveats, of_a_file, have_six_axes)
 {
 	struct fixture *f = *state;
 	const struct gate_leash *c = &f->config.caveats;
@@ -522,7 +522,7 @@ TEST_IN(fixture, caveats, of_a_file, six_axes)
 		     "7:12", "empty");
 }
 
-TEST_IN(fixture, params, without_tool, warning)
+TEST_IN(fixture, params, without_tool, give_a_warning)
 {
 	struct fixture *f = *state;
 
@@ -535,7 +535,7 @@ TEST_IN(fixture, params, without_tool, warning)
 	assert_string_equal(findings(f), "1:11 routine \"r\" has no steps\n");
 }
 
-TEST_IN(fixture, strict, without_tool, error)
+TEST_IN(fixture, strict, without_tool, is_an_error)
 {
 	struct fixture *f = *state;
 
@@ -546,7 +546,7 @@ TEST_IN(fixture, strict, without_tool, error)
 	assert_error(f, step(f, "strict = true"), "1:1", "needs a \"tool\"");
 }
 
-TEST_IN(fixture, golden, ignore, both_places)
+TEST_IN(fixture, golden, ignore, is_read_in_both_places)
 {
 	struct fixture *f = *state;
 
@@ -556,7 +556,7 @@ TEST_IN(fixture, golden, ignore, both_places)
 	assert_int_equal(f->config.routines[0].golden.ignore.n, 2);
 }
 
-TEST_IN(fixture, findings, all_of_them, in_order_of_place)
+TEST_IN(fixture, findings, all_of_them, are_in_order_of_place)
 {
 	struct fixture *f = *state;
 	uint32_t line = 0;
@@ -574,7 +574,7 @@ TEST_IN(fixture, findings, all_of_them, in_order_of_place)
 	}
 }
 
-TEST_IN(fixture, findings, too_many, counted)
+TEST_IN(fixture, findings, too_many, are_counted)
 {
 	struct fixture *f = *state;
 
@@ -595,7 +595,7 @@ TEST_IN(fixture, findings, too_many, counted)
 	assert_non_null(strstr(findings(f), "keep_runs"));
 }
 
-TEST_IN(fixture, steps, more_than_the_bound, error)
+TEST_IN(fixture, steps, more_than_the_bound, are_an_error)
 {
 	struct fixture *f = *state;
 
@@ -608,7 +608,7 @@ TEST_IN(fixture, steps, more_than_the_bound, error)
 }
 
 /* Each string that stands for something else is on the list, once. */
-TEST_IN(fixture, expansions, marked, paths_headers_and_urls)
+TEST_IN(fixture, expansions, are_marked, in_paths_headers_and_urls)
 {
 	struct fixture *f = *state;
 	size_t n[EXPAND_HEADER + 1] = {0};

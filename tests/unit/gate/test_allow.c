@@ -61,7 +61,7 @@ static const struct exec_case {
 	{"other", "git", false},
 };
 
-TEST(exec, each_case, as_listed)
+TEST(exec, each_case, is_as_listed)
 {
 	struct gate_leash l = exec_leash(EXEC_ROWS, ARRAY_LEN(EXEC_ROWS));
 
@@ -109,7 +109,7 @@ TEST(exec, refused, names_source_and_nearest_row)
 
 /* ---- paths ---- */
 
-TEST(axis, some_rows, any_of_them_covers)
+TEST(axis, some_rows, is_covered_by_any_of_them)
 {
 	const char *rows[] = {"/srv", "/home/u"};
 	struct gate_axis axis = {.only = {rows, 2}};
@@ -124,7 +124,7 @@ TEST(axis, some_rows, any_of_them_covers)
 
 /* ---- numbers ---- */
 
-TEST(calls, at_the_bound, refused)
+TEST(calls, at_the_bound, are_refused)
 {
 	struct gate_leash l = {.max_calls = 2};
 	struct gate_leash zero = {.max_calls = 0};
@@ -140,7 +140,7 @@ TEST(calls, at_the_bound, refused)
 	assert_int_equal(allow_calls(&any, UINT64_MAX, &err), 0);
 }
 
-TEST(generation, not_listed, refused)
+TEST(generation, not_listed, is_refused)
 {
 	const char *rows[] = {"7", "12"};
 	struct gate_leash l = {.generations = {.only = {rows, 2}}};
@@ -205,7 +205,7 @@ static const struct bad_case {
 	{"{\"exec\":{\"only\":[]},\"\\u0065xec\":\"all\"}", "twice"},
 };
 
-TEST(parse, wrong_shape, says_what)
+TEST(parse, wrong_shape, says_what_is_wrong)
 {
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -278,7 +278,7 @@ TEST(parse, wrong_value, names_the_member)
 	}
 }
 
-TEST(parse, over_the_ceiling, refused)
+TEST(parse, over_the_ceiling, is_refused)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);

@@ -44,7 +44,7 @@ static struct endpoint parse(const char *row)
 	return e;
 }
 
-TEST(row, good, kind_and_text)
+TEST(row, good, has_kind_and_text)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(4096);
@@ -133,7 +133,7 @@ TEST(row, bad, says_what_is_right)
 	}
 }
 
-TEST(row, longest_name, accepted_one_more_refused)
+TEST(row, longest_name, is_accepted_and_one_more_refused)
 {
 	char row[300];
 	struct err err = ERR_INIT;
@@ -183,7 +183,7 @@ static const struct meet_case {
 	{"127.0.0.1:1", "[::1]:1", NULL, false},
 };
 
-TEST(meet, either_order, what_both_allow)
+TEST(meet, either_order, is_what_both_allow)
 {
 	for (size_t i = 0; i < 2 * ARRAY_LEN(MEETS); i++) {
 		AUTO(buf_release) struct buf text = BUF_INIT(4096);
@@ -202,7 +202,7 @@ TEST(meet, either_order, what_both_allow)
 	}
 }
 
-TEST(covers, wider_and_narrower, only_the_wider)
+TEST(covers, wider_and_narrower, is_true_of_the_wider_alone)
 {
 	struct endpoint wide = parse("*.example.com");
 	struct endpoint deep = parse("*.a.example.com");
@@ -261,7 +261,7 @@ static const struct target_case {
 #undef T
 };
 
-TEST(target, table, host_or_refused)
+TEST(target, table, is_a_host_or_refused)
 {
 	for (size_t i = 0; i < ARRAY_LEN(TARGETS); i++) {
 		const struct target_case *c = &TARGETS[i];
@@ -302,7 +302,7 @@ static const struct authority_case {
 	{"", 80, NULL},
 };
 
-TEST(authority, table, target_or_refused)
+TEST(authority, table, is_a_target_or_refused)
 {
 	for (size_t i = 0; i < ARRAY_LEN(AUTHORITIES); i++) {
 		const struct authority_case *c = &AUTHORITIES[i];
@@ -353,7 +353,7 @@ static const struct judge_case {
 	{"127.0.0.1:5432", "localhost:5432", ENDPOINT_REFUSED},
 };
 
-TEST(judge, table, grant)
+TEST(judge, table, finds_the_grant)
 {
 	for (size_t i = 0; i < ARRAY_LEN(JUDGES); i++) {
 		const struct judge_case *c = &JUDGES[i];
@@ -369,7 +369,7 @@ TEST(judge, table, grant)
 	}
 }
 
-TEST(judge, several_rows, widest_counts)
+TEST(judge, several_rows, takes_the_widest)
 {
 	struct endpoint rows[] = {parse(":443"), parse("*.example.com"),
 				  parse("a.example.com")};
@@ -420,7 +420,7 @@ static struct address address(const char *text)
 	return a;
 }
 
-TEST(address, table, by_which_grant_it_is_reached)
+TEST(address, table, has_the_grant_that_reaches_it)
 {
 	for (size_t i = 0; i < ARRAY_LEN(REACHED); i++) {
 		struct address a = address(REACHED[i].address);
@@ -433,7 +433,7 @@ TEST(address, table, by_which_grant_it_is_reached)
 }
 
 /* By its port alone, and by its own row. */
-TEST(metadata_service, by_port_or_by_row, refused_or_granted)
+TEST(metadata_service, by_port_or_by_row, is_refused_or_granted)
 {
 	static const char *const row[] = {"169.254.169.254", "168.63.129.16",
 					  "100.100.100.200", "fd00:ec2::254"};

@@ -42,7 +42,7 @@ static void resolve(const struct gate_policy *asked,
 
 /* ---- defaults and merging ---- */
 
-TEST(resolve, empty, the_default_policy)
+TEST(resolve, empty, gives_the_default_policy)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.cpu_seconds = 0};
@@ -105,7 +105,7 @@ TEST(resolve, values_given, are_kept)
 	assert_string_equal(p.user, "daemon");
 }
 
-TEST(merge, lists, joined_without_repeats)
+TEST(merge, lists, are_joined_without_repeats)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy base = {.read = LIST("/a", "/b"),
@@ -127,7 +127,7 @@ TEST(merge, lists, joined_without_repeats)
 	assert_list(&m.syscalls, "mount");
 }
 
-TEST(merge, single_values, the_specific_one_wins)
+TEST(merge, single_values, are_of_the_specific_one)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy base = {.profile = "strict",
@@ -219,7 +219,7 @@ static const struct word_case {
 	{LIST("all", "example.com"), POLICY_NET_ALL, true},
 };
 
-TEST(net, each_word, resolved)
+TEST(net, each_word, is_resolved)
 {
 	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;
@@ -234,7 +234,7 @@ TEST(net, each_word, resolved)
 	}
 }
 
-TEST(net, ports, sorted_and_once)
+TEST(net, ports, are_sorted_and_once)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {
@@ -311,7 +311,7 @@ TEST(check, wrong_names, say_what_is_right)
 	}
 }
 
-TEST(check, every_name_of_the_tables, accepted)
+TEST(check, every_name_of_the_tables, is_accepted)
 {
 	struct err err = ERR_INIT;
 
@@ -354,7 +354,7 @@ TEST(leash, open, changes_nothing)
 	assert_int_equal(p.capped.n, 0);
 }
 
-TEST(leash, read, dropped_narrowed_kept)
+TEST(leash, read, is_dropped_narrowed_or_kept)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_policy asked = {.read = LIST("/srv/a/x", "/srv", "/etc",
@@ -437,7 +437,7 @@ static const struct net_case {
 	{LIST("none"), LIST(":443"), POLICY_NET_NONE, 0, 0},
 };
 
-TEST(leash, net, met_never_joined)
+TEST(leash, net, is_met_and_never_joined)
 {
 	for (size_t i = 0; i < ARRAY_LEN(NETS); i++) {
 		AUTO(arena_release) struct arena arena = ARENA_INIT;

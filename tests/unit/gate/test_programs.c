@@ -261,7 +261,7 @@ static const struct deny_case {
 	{"/usr/bin/python3.11", "-c", "python3 --new s.py -c x", "-c"},
 };
 
-TEST(deny, each_case, as_listed)
+TEST(deny, each_case, is_as_listed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(DENY_CASES); i++) {
 		const struct deny_case *c = &DENY_CASES[i];
@@ -479,7 +479,7 @@ static const struct rule_case {
 	 false},
 };
 
-TEST(rule, each_case, as_listed)
+TEST(rule, each_case, is_as_listed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(RULE_CASES); i++) {
 		const struct rule_case *c = &RULE_CASES[i];
@@ -503,7 +503,7 @@ TEST(rule, each_case, as_listed)
 	}
 }
 
-TEST(deny, arguments_cut, refused_unless_options_ended)
+TEST(deny, arguments_cut, are_refused_unless_options_ended)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule = {.name = "python3",
@@ -562,7 +562,7 @@ static const struct name_case {
 	{"git", NULL, NULL, NULL, false},
 };
 
-TEST(means, each_case, as_listed)
+TEST(means, each_case, is_as_listed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(NAME_CASES); i++) {
 		const struct name_case *c = &NAME_CASES[i];
@@ -677,7 +677,7 @@ static const struct check_case {
 	{{.name = "cat", .package = "s@1.2.3"}, "", "is for npx"},
 };
 
-TEST(check, each_case, as_listed)
+TEST(check, each_case, is_as_listed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(CHECK_CASES); i++) {
 		const struct check_case *c = &CHECK_CASES[i];
@@ -765,7 +765,7 @@ static const struct script_case {
 	{"/usr/bin/git", "git a", NULL},
 };
 
-TEST(script, each_case, as_listed)
+TEST(script, each_case, is_as_listed)
 {
 	for (size_t i = 0; i < ARRAY_LEN(SCRIPT_CASES); i++) {
 		const struct script_case *c = &SCRIPT_CASES[i];

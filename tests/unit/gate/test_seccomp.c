@@ -215,7 +215,7 @@ static void check_row(const struct seccomp_filter *f, const struct row *row,
 			check_near_rule(f, row, &ARG_RULES[i], w);
 }
 
-TEST(filter, each_row_in_each_policy, as_the_tables_say)
+TEST(filter, each_row_in_each_policy, has_the_verdict_of_the_tables)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct seccomp_want w = variant(v);
@@ -243,7 +243,7 @@ TEST(rows, all, have_a_number_of_their_own)
 	}
 }
 
-TEST(rows, by_argument, have_rules_and_no_others_do)
+TEST(rows, judged_by_argument, alone_have_rules)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
 		bool by_args =
@@ -272,7 +272,7 @@ TEST(rules, all, belong_to_a_row)
 			fail_msg("%s has no row", ARG_RULES[k].call);
 }
 
-TEST(rows, every_call_that_libseccomp_knows, is_there)
+TEST(rows, hold_every_call, libseccomp_knows)
 {
 	for (int nr = 0; nr < 512; nr++) {
 		char *name =
@@ -306,7 +306,7 @@ static const struct verdict_row *find_verdict(const char *call)
 	return NULL;
 }
 
-TEST(verdicts, of_each_row, written_down_twice)
+TEST(verdicts, of_each_row, are_written_down_twice)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
 		if (!find_verdict(ROWS[i].name))
@@ -348,7 +348,7 @@ static void check_word(const struct seccomp_filter *f,
 	}
 }
 
-TEST(verdicts, of_each_call, in_each_profile)
+TEST(verdicts, of_each_call, are_the_same_in_each_profile)
 {
 	for (unsigned v = 0; v < VARIANTS; v++) {
 		struct seccomp_want w = variant(v);
@@ -449,7 +449,7 @@ static void check_lists(const struct seccomp_filter *f, enum seccomp_deny deny)
 			fail_msg("%s is refused", ALWAYS_ALLOWED[i]);
 }
 
-TEST(filter, dangerous_and_vital_calls, refused_and_allowed)
+TEST(filter, dangerous_and_vital_calls, are_refused_and_allowed)
 {
 	each_profile(check_lists);
 }
@@ -469,7 +469,7 @@ static void check_child_calls(const struct seccomp_filter *f,
 			fail_msg("%s between filter and exec", CALLS[i]);
 }
 
-TEST(filter, calls_until_exec, allowed_in_each_profile)
+TEST(filter, calls_until_exec, are_allowed_in_each_profile)
 {
 	each_profile(check_child_calls);
 }
@@ -494,7 +494,7 @@ static void check_foreign(const struct seccomp_filter *f,
 	}
 }
 
-TEST(filter, another_architecture, killed)
+TEST(filter, another_architecture, is_killed)
 {
 	each_profile(check_foreign);
 }
@@ -512,7 +512,7 @@ static void check_x32(const struct seccomp_filter *f, enum seccomp_deny deny)
 	assert_int_not_equal(verdict(f, -1, NULL), ALLOW);
 }
 
-TEST(filter, x32_numbers, killed)
+TEST(filter, x32_numbers, are_killed)
 {
 	each_profile(check_x32);
 }
@@ -540,7 +540,7 @@ static void check_unknown(const struct seccomp_filter *f,
 	assert_null(seccomp_call_name(newest + 1));
 }
 
-TEST(filter, calls_newer_than_the_tables, enosys)
+TEST(filter, calls_newer_than_the_tables, give_enosys)
 {
 	each_profile(check_unknown);
 }
@@ -875,7 +875,7 @@ static void check_world(enum world world, enum seccomp_deny deny)
 	}
 }
 
-TEST(filter, twins_by_argument, as_listed)
+TEST(filter, twins_by_argument, are_judged_as_listed)
 {
 	for (int world = 0; world < N_WORLDS; world++) {
 		check_world((enum world)world, SECCOMP_DENY_NOTIFY);
@@ -928,7 +928,7 @@ static uint32_t ask(struct seccomp_want w, const char *call, uint64_t a,
 	return verdict(&f, seccomp_call_number(call), args);
 }
 
-TEST(sockets, by_network, only_what_is_granted)
+TEST(sockets, of_each_network, are_only_what_is_granted)
 {
 	struct seccomp_want none = {
 		.profile = PROFILE_OPEN, .net_udp = true, .net_unix = true};
@@ -965,7 +965,7 @@ TEST(memfd, without_the_sysctl_or_strict, must_be_sealed)
 	assert_int_equal(ask(strict, "memfd_create", 0, 0x18, 0), NOTIFY);
 }
 
-TEST(ipc, without_namespace, refused)
+TEST(ipc, without_namespace, is_refused)
 {
 	struct seccomp_want w = {.profile = PROFILE_OPEN};
 
@@ -1006,7 +1006,7 @@ TEST(open, beside_a_profile, adds_and_does_not_lift)
 	assert_int_equal(ask(w, "clone", 0x10000000, 0, 0), NOTIFY);
 }
 
-TEST(strict, beside_default, has_less)
+TEST(strict, beside_default, has_fewer_calls)
 {
 	static const char *const LESS[] = {
 		"inotify_init1", "setuid", "chown", "sched_setparam", "seccomp",
@@ -1023,7 +1023,7 @@ TEST(strict, beside_default, has_less)
 
 /* ---- names in `syscalls` ---- */
 
-TEST(added_names, listed, allowed_and_neighbours_not)
+TEST(added_names, listed, are_allowed_without_their_neighbours)
 {
 	const char *names[] = {"ptrace", "openat2", "personality", "shmget"};
 	struct seccomp_want w = {
@@ -1055,7 +1055,7 @@ static void check_refused(const char *name, const char *say)
 	assert_null(f.insn);
 }
 
-TEST(added_names, unknown_or_never, refused_with_why)
+TEST(added_names, unknown_or_never, are_refused_with_a_reason)
 {
 	const char *names[] = {"mount"};
 	const struct strlist mount = {names, 1};
@@ -1139,7 +1139,7 @@ static void put_allow_line(const struct seccomp_data *d, struct buf *out)
 	gate_allow_line(&row, out);
 }
 
-TEST(text, of_refused_calls, readable)
+TEST(text, of_refused_calls, is_readable)
 {
 	for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
 		const struct text_case *t = &TEXTS[i];
@@ -1158,7 +1158,7 @@ TEST(text, of_refused_calls, readable)
 	}
 }
 
-TEST(text, of_an_unknown_number, the_number)
+TEST(text, of_an_unknown_number, is_the_number)
 {
 	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);

@@ -247,7 +247,7 @@ static const struct gate_denial *find(const struct child *c, const char *name)
 	return NULL;
 }
 
-TEST(kernel, refused_calls, eperm_and_named)
+TEST(kernel, refused_calls, get_eperm_and_are_named)
 {
 	AUTO(child_release) struct child c;
 	const struct gate_denial *row;
@@ -271,7 +271,7 @@ TEST(kernel, refused_calls, eperm_and_named)
 	assert_null(find(&c, "clone")->allow.key);
 }
 
-TEST(kernel, refused_calls_unnamed, the_same_errno)
+TEST(kernel, refused_calls_unnamed, get_the_same_errno)
 {
 	struct seccomp_want w = DEFAULT_WANT;
 	AUTO(child_release) struct child c;
@@ -282,7 +282,7 @@ TEST(kernel, refused_calls_unnamed, the_same_errno)
 	assert_int_equal(c.log.n, 0);
 }
 
-TEST(kernel, hidden_calls, enosys_and_not_named)
+TEST(kernel, hidden_calls, get_enosys_and_are_not_named)
 {
 	AUTO(child_release) struct child c;
 
@@ -381,7 +381,7 @@ static int without_filter(int (*act)(void))
 	return status;
 }
 
-TEST(kernel, i386_call, killed)
+TEST(kernel, i386_call, is_killed)
 {
 	AUTO(child_release) struct child c;
 
@@ -395,7 +395,7 @@ TEST(kernel, i386_call, killed)
 }
 
 /* Judged by its number before the kernel looks whether it has the ABI. */
-TEST(kernel, x32_call, killed)
+TEST(kernel, x32_call, is_killed)
 {
 	AUTO(child_release) struct child c;
 
@@ -495,7 +495,7 @@ static int die_while_asking(void)
 	return 0;
 }
 
-TEST(kernel, tasks_killed_while_they_wait, no_harm)
+TEST(kernel, tasks_killed_while_they_wait, do_no_harm)
 {
 	AUTO(child_release) struct child c;
 
