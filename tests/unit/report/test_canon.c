@@ -33,7 +33,7 @@ static void check(const char *text, const char *wanted)
 	buf_release(&out);
 }
 
-TEST(canon, object, keys_sorted_two_spaces)
+TEST(canon, object, has_sorted_keys_and_two_spaces)
 {
 	check("{\"b\":[1,{\"d\":2,\"c\":[]}],\"a\":{}}", "{\n"
 							 "  \"a\": {},\n"
@@ -47,14 +47,14 @@ TEST(canon, object, keys_sorted_two_spaces)
 							 "}");
 }
 
-TEST(canon, numbers, as_written)
+TEST(canon, numbers, are_as_written)
 {
 	check("[1.0,1,1e0,-0,18446744073709551617,0.10]",
 	      "[\n  1.0,\n  1,\n  1e0,\n  -0,\n  18446744073709551617,\n"
 	      "  0.10\n]");
 }
 
-TEST(canon, strings, one_spelling)
+TEST(canon, strings, have_one_spelling)
 {
 	check("\"\\u0041\\/\\u00e9\\ud83d\\ude00\"", "\"A/é😀\"");
 	check("\"\\u000a\\u0000\\u001b\\\"\\\\\"",
@@ -62,20 +62,20 @@ TEST(canon, strings, one_spelling)
 	check("{\"\\u0062\":1,\"a\":2}", "{\n  \"a\": 2,\n  \"b\": 1\n}");
 }
 
-TEST(canon, lone_surrogate, kept_as_escape)
+TEST(canon, lone_surrogate, is_kept_as_escape)
 {
 	check("\"\\uD800x\\udc00\\ud800\"", "\"\\ud800x\\udc00\\ud800\"");
 	check("\"\\ud800\\u0041\"", "\"\\ud800A\"");
 }
 
 /* What a terminal or an editor would obey does not lie raw in a file. */
-TEST(canon, deceptive_characters, escaped)
+TEST(canon, deceptive_characters, are_escaped)
 {
 	check("\"\xc2\x9b\xe2\x80\xae\x7f\xef\xbb\xbf\"",
 	      "\"\\u009b\\u202e\\u007f\\ufeff\"");
 }
 
-TEST(canon, ignored_node, placeholder)
+TEST(canon, ignored_node, is_a_placeholder)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jdoc *doc = parse("{\"a\":[1],\"b\":2}");
@@ -87,7 +87,7 @@ TEST(canon, ignored_node, placeholder)
 	buf_release(&out);
 }
 
-TEST(equal, same_meaning, true)
+TEST(equal, same_meaning, is_true_for_one_meaning)
 {
 	static const char *const pairs[][2] = {
 		{"{\"a\":1,\"b\":[2]}", "{ \"b\" : [ 2 ], \"a\" : 1 }"},
@@ -102,7 +102,7 @@ TEST(equal, same_meaning, true)
 			canon_equal(parse(pairs[i][0]), parse(pairs[i][1])));
 }
 
-TEST(equal, other_meaning, false)
+TEST(equal, other_meaning, is_false_for_two_meanings)
 {
 	static const char *const pairs[][2] = {
 		{"1", "1.0"},
@@ -138,7 +138,7 @@ TEST(equal, ignored_members, need_not_be_there)
 	assert_true(canon_equal(b, a));
 }
 
-TEST(golden_view, report, volatile_members_gone)
+TEST(golden_view, report, has_no_volatile_members)
 {
 	struct jdoc *doc = parse(
 		"{\"schema\":\"matins-report/1\",\"generation\":7,\"run\":{},"
@@ -157,7 +157,7 @@ TEST(golden_view, report, volatile_members_gone)
 	assert_non_null(jdoc_get(jdoc_get(step, "data"), "run"));
 }
 
-TEST(golden_view, other_document, untouched)
+TEST(golden_view, other_document, is_left_alone)
 {
 	struct jdoc *doc = parse("{\"schema\":\"x\",\"run\":1}");
 

@@ -35,7 +35,7 @@ static void expect(const struct diff_entry *e, const char *path,
 	assert_int_equal(e->class, class);
 }
 
-TEST(diff, same_meaning, nothing)
+TEST(diff, same_meaning, has_no_entries)
 {
 	struct diff d = diff_of("{\"a\":[1,{\"x\":\"\\u0041\",\"y\":2}]}",
 				" { \"a\" : [ 1, {\"y\":2, \"x\":\"A\"} ] } ");
@@ -43,7 +43,7 @@ TEST(diff, same_meaning, nothing)
 	assert_int_equal(d.n, 0);
 }
 
-TEST(diff, values, kind_and_class)
+TEST(diff, values, have_kind_and_class)
 {
 	static const struct {
 		const char *old, *new, *path;
@@ -84,7 +84,7 @@ TEST(diff, values, kind_and_class)
 #define STEP(name, rest) "{\"step_name\":\"" name "\"" rest "}"
 #define REPORT(steps) "{\"step_results\":[" steps "]}"
 
-TEST(diff, step_fails, state)
+TEST(diff, step_fails, is_of_the_state)
 {
 	struct diff d = diff_of(
 		REPORT(STEP("a", ",\"state\":\"ok\",\"data\":{\"error\":1}")),
@@ -198,7 +198,7 @@ TEST(diff, output_of_its_own, is_said)
 	assert_int_equal(d.n, 2);
 }
 
-TEST(diff, other_wording_of_error, value)
+TEST(diff, other_wording_of_error, is_of_the_value)
 {
 	struct diff d = diff_of(REPORT(STEP("a", ",\"error\":\"x\"")),
 				REPORT(STEP("a", ",\"error\":\"y\"")));
@@ -207,7 +207,7 @@ TEST(diff, other_wording_of_error, value)
 	assert_int_equal(d.entry[0].class, DIFF_VALUE);
 }
 
-TEST(diff, steps, matched_by_name)
+TEST(diff, steps, are_matched_by_name)
 {
 	struct diff d =
 		diff_of(REPORT(STEP("a", "") "," STEP("b", ",\"n\":1")),
@@ -223,7 +223,7 @@ TEST(diff, steps, matched_by_name)
 	assert_string_equal(d.entry[2].step, "c");
 }
 
-TEST(diff, steps_in_other_order, moved)
+TEST(diff, steps_in_other_order, are_moved)
 {
 	struct diff d = diff_of(REPORT(STEP("a", "") "," STEP("b", "")),
 				REPORT(STEP("b", "") "," STEP("a", "")));
@@ -235,7 +235,7 @@ TEST(diff, steps_in_other_order, moved)
 	assert_int_equal(d.entry[0].new_index, 0);
 }
 
-TEST(diff, steps_without_names, by_position)
+TEST(diff, steps_without_names, are_matched_by_position)
 {
 	struct diff d = diff_of(REPORT("{\"n\":1},{}"), REPORT("{\"n\":2},{}"));
 
@@ -247,7 +247,7 @@ TEST(diff, steps_without_names, by_position)
 	assert_string_equal(d.entry[0].path, "$.step_results[1].n");
 }
 
-TEST(diff, ignored, in_either_tree)
+TEST(diff, ignored, is_left_out_of_either_tree)
 {
 	for (int side = 0; side < 2; side++) {
 		struct jdoc *old = parse("{\"t\":1,\"u\":[1]}");
@@ -261,7 +261,7 @@ TEST(diff, ignored, in_either_tree)
 	}
 }
 
-TEST(diff, more_than_is_kept, counted)
+TEST(diff, more_than_is_kept, is_counted)
 {
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -295,7 +295,7 @@ static void check_print(const struct diff *d, enum diff_format format,
 	buf_release(&out);
 }
 
-TEST(print, text, paths_and_values)
+TEST(print, text, has_paths_and_values)
 {
 	struct diff d = diff_of("{\"success\":true,\"x\":[ 1, 2 ]}",
 				"{\"success\":false,\"y\":\"\\u001b[2J\"}");
@@ -311,7 +311,7 @@ TEST(print, text, paths_and_values)
 		    "3 differences: 1 state, 2 schema\n");
 }
 
-TEST(print, same, text_is_empty)
+TEST(print, same, is_empty_without_a_difference)
 {
 	struct diff d = diff_of("{}", "{}");
 
@@ -320,7 +320,7 @@ TEST(print, same, text_is_empty)
 		    "{\"same\":true,\"entries\":[],\"dropped\":0}\n");
 }
 
-TEST(print, json, fields_in_order)
+TEST(print, json, has_fields_in_order)
 {
 	struct diff d =
 		diff_of(REPORT(STEP("a", ",\"n\":1.0") "," STEP("b", "")),
@@ -337,7 +337,7 @@ TEST(print, json, fields_in_order)
 }
 
 /* A long text that changed at its end shows its end. */
-TEST(print, long_values, around_the_difference)
+TEST(print, long_values, are_cut_around_the_difference)
 {
 	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);

@@ -60,7 +60,7 @@ static size_t differences(const char *old, const char *new, const char *rule)
 	return d.n;
 }
 
-TEST(golden, print, canonical_without_run)
+TEST(golden, print, is_canonical_without_run)
 {
 	struct golden g = make(REPORT("1.50"), "data.nothing");
 
@@ -110,7 +110,7 @@ TEST(golden, loaded, prints_the_same)
 			 0);
 }
 
-TEST(golden, changed_value, one_difference)
+TEST(golden, changed_value, is_one_difference)
 {
 	struct golden g = make(REPORT("1"), NULL);
 
@@ -118,7 +118,7 @@ TEST(golden, changed_value, one_difference)
 	assert_int_equal(differences(text_of(&g), REPORT("2"), NULL), 1);
 }
 
-TEST(golden, ignored, not_kept_and_not_compared)
+TEST(golden, ignored, is_not_kept_and_not_compared)
 {
 	struct golden g = make(REPORT("\"private\""), "data.load");
 	const char *text = text_of(&g);
@@ -137,7 +137,7 @@ TEST(golden, rule_of_the_configuration, counts)
 	assert_int_equal(differences(text_of(&g), REPORT("2"), "$..other"), 1);
 }
 
-TEST(golden, rules_of_both, joined)
+TEST(golden, rules_of_both, are_joined)
 {
 	struct golden a = make(REPORT("1"), "output");
 	struct golden b = make(REPORT("2"), "data.load");
@@ -153,7 +153,7 @@ TEST(golden, rules_of_both, joined)
 	assert_non_null(strstr(text_of(&b), "\"output\": \"(ignored)\""));
 }
 
-TEST(golden, rule_without_match, no_hits)
+TEST(golden, rule_without_match, has_no_hits)
 {
 	static const char *const names[] = {"data.nothing", "data.load"};
 	struct strlist rules = {(const char **)(uintptr_t)names, 2};
@@ -170,7 +170,7 @@ TEST(golden, rule_without_match, no_hits)
 	assert_int_equal(b.rule[1].hits, 2);
 }
 
-TEST(golden, other_routine, cannot_compare)
+TEST(golden, other_routine, cannot_be_compared)
 {
 	struct golden a = make(REPORT("1"), NULL);
 	struct golden b = make("{\"schema\":\"matins-report/1\","
@@ -192,7 +192,7 @@ static int try_make(const char *report, const char *rule, bool secrets,
 	return golden_make(str_of(report), ignore, secrets, &arena, &g, err);
 }
 
-TEST(golden, scrubbed_secret, refused)
+TEST(golden, scrubbed_secret, is_refused)
 {
 	struct err err = ERR_INIT;
 
@@ -215,7 +215,7 @@ TEST(golden, scrubbed_secret, refused)
 	assert_int_equal(try_make(REPORT("1"), NULL, true, &err), 0);
 }
 
-TEST(golden, report_says_scrubbed, refused)
+TEST(golden, report_says_scrubbed, is_refused)
 {
 	static const char report[] =
 		"{\"schema\":\"matins-report/1\",\"routine\":\"r\","
@@ -227,7 +227,7 @@ TEST(golden, report_says_scrubbed, refused)
 	assert_int_equal(err.kind, ERR_CREDENTIAL);
 }
 
-TEST(golden, wrong_input, error_kinds)
+TEST(golden, wrong_input, gives_error_kinds)
 {
 	struct err err = ERR_INIT;
 	struct golden g;
@@ -254,7 +254,7 @@ TEST(golden, wrong_input, error_kinds)
 	assert_int_equal(err.kind, ERR_SYNTAX);
 }
 
-TEST(file_name, odd_names, safe)
+TEST(file_name, odd_names, is_safe_for_odd_names)
 {
 	assert_string_equal(golden_file_name("morning", &arena),
 			    "morning.json");

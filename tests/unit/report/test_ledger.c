@@ -86,7 +86,7 @@ static void append_text(const char *dir, const char *text)
 	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
 }
 
-TEST_IN(temp_dir, ledger, first_runs, counted_from_one)
+TEST_IN(temp_dir, ledger, first_runs, are_counted_from_one)
 {
 	struct ledger *l = open_at(*state);
 
@@ -98,7 +98,7 @@ TEST_IN(temp_dir, ledger, first_runs, counted_from_one)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, whole_run, read_back)
+TEST_IN(temp_dir, ledger, whole_run, is_read_back)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -127,7 +127,7 @@ TEST_IN(temp_dir, ledger, whole_run, read_back)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, report, stored_by_generation)
+TEST_IN(temp_dir, ledger, report, is_stored_by_generation)
 {
 	struct ledger *l = open_at(*state);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -141,7 +141,7 @@ TEST_IN(temp_dir, ledger, report, stored_by_generation)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, own_unfinished_run, running)
+TEST_IN(temp_dir, ledger, own_unfinished_run, is_running)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -156,7 +156,7 @@ TEST_IN(temp_dir, ledger, own_unfinished_run, running)
 }
 
 /* A process that takes a generation and dies. */
-TEST_IN(temp_dir, ledger, process_gone, lost)
+TEST_IN(temp_dir, ledger, process_gone, makes_the_run_lost)
 {
 	struct arena arena = ARENA_INIT;
 	struct ledger_run *run;
@@ -189,7 +189,7 @@ TEST_IN(temp_dir, ledger, process_gone, lost)
 }
 
 /* The same process id in another boot, or begun at another time. */
-TEST_IN(temp_dir, ledger, other_process_of_that_id, lost)
+TEST_IN(temp_dir, ledger, other_process_of_that_id, makes_the_run_lost)
 {
 	struct arena arena = ARENA_INIT;
 	struct ledger_run *run;
@@ -208,7 +208,7 @@ TEST_IN(temp_dir, ledger, other_process_of_that_id, lost)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, torn_last_line, passed_over)
+TEST_IN(temp_dir, ledger, torn_last_line, is_passed_over)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -228,7 +228,7 @@ TEST_IN(temp_dir, ledger, torn_last_line, passed_over)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, garbage_lines, passed_over)
+TEST_IN(temp_dir, ledger, garbage_lines, are_passed_over)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -243,7 +243,7 @@ TEST_IN(temp_dir, ledger, garbage_lines, passed_over)
 }
 
 /* The last `started` line lies further up than the first look reaches. */
-TEST_IN(temp_dir, ledger, long_tail_of_finished, found)
+TEST_IN(temp_dir, ledger, long_tail_of_finished, is_read_whole)
 {
 	struct ledger *l = open_at(*state);
 	struct arena arena = ARENA_INIT;
@@ -262,7 +262,7 @@ TEST_IN(temp_dir, ledger, long_tail_of_finished, found)
 }
 
 /* Several processes at once: no generation is taken twice. */
-TEST_IN(temp_dir, ledger, many_at_once, no_generation_twice)
+TEST_IN(temp_dir, ledger, many_at_once, give_no_generation_twice)
 {
 	enum { PROCESSES = 6, EACH = 10 };
 	struct arena arena = ARENA_INIT;
@@ -296,7 +296,7 @@ TEST_IN(temp_dir, ledger, many_at_once, no_generation_twice)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, created, for_the_user_alone)
+TEST_IN(temp_dir, ledger, created, is_for_the_user_alone)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
 	AUTO(mem_freep) char *file = mem_printf("%s/ledger.jsonl", dir);
@@ -311,7 +311,7 @@ TEST_IN(temp_dir, ledger, created, for_the_user_alone)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, folder_is_a_file, system_error)
+TEST_IN(temp_dir, ledger, folder_is_a_file, is_a_system_error)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/file", (char *)*state);
 	struct err err = ERR_INIT;
@@ -339,7 +339,7 @@ TEST_IN(temp_dir, ledger, open_read, creates_nothing)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, report_not_storable, finished_all_the_same)
+TEST_IN(temp_dir, ledger, report_not_storable, finishes_the_run_all_the_same)
 {
 	AUTO(mem_freep)
 	char *reports = mem_printf("%s/reports", (char *)*state);
@@ -362,7 +362,7 @@ TEST_IN(temp_dir, ledger, report_not_storable, finished_all_the_same)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, ledger, file_and_wholeness, read_back)
+TEST_IN(temp_dir, ledger, file_and_wholeness, are_read_back)
 {
 	const struct ledger_routine part = {"r", FILE_B, false};
 	struct ledger *l = open_at(*state);
@@ -392,7 +392,7 @@ TEST_IN(temp_dir, ledger, file_and_wholeness, read_back)
 	ledger_free(l);
 }
 
-TEST_IN(temp_dir, lock, held, busy_until_closed)
+TEST_IN(temp_dir, lock, held, is_busy_until_closed)
 {
 	const struct ledger_routine odd = {"a..b", FILE_A, true};
 	const struct ledger_routine plain = {"b", FILE_A, true};
@@ -420,7 +420,7 @@ TEST_IN(temp_dir, lock, held, busy_until_closed)
 	ledger_free(l);
 }
 
-TEST(default_dir, variables, in_order)
+TEST(default_dir, variables, are_heeded_in_order)
 {
 	struct arena arena = ARENA_INIT;
 	char cwd[4096];

@@ -43,7 +43,7 @@ TEST(reason, every_row, belongs_to_its_state)
 	assert_int_equal(report_reason_state(REASON_NONE), STATE_OK);
 }
 
-TEST(success, outcomes, table)
+TEST(success, follows_from_outcomes, as_the_table_says)
 {
 	static const struct {
 		enum step_reason a, b;
@@ -78,7 +78,7 @@ TEST(success, outcomes, table)
 	}
 }
 
-TEST(success, not_begun, counted_apart_and_no_success)
+TEST(success, of_steps_not_begun, is_counted_apart)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_NONE, REASON_CANCELLED);
@@ -97,7 +97,7 @@ TEST(success, not_begun, counted_apart_and_no_success)
 	assert_int_equal(report_exit_status(&r), 2);
 }
 
-TEST(success, nothing_ran, only_when_allowed)
+TEST(success, where_nothing_ran, must_be_allowed)
 {
 	struct report r = {.routine = "r"};
 
@@ -109,7 +109,7 @@ TEST(success, nothing_ran, only_when_allowed)
 			    "r: 0 ran, 0 skipped, 0 failed — nothing ran");
 }
 
-TEST(success, dry_run, no_failure)
+TEST(success, of_a_dry_run, is_no_failure)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_DRY_RUN, REASON_DRY_RUN);
@@ -121,7 +121,7 @@ TEST(success, dry_run, no_failure)
 			    "r: 0 ran, 2 skipped, 0 failed");
 }
 
-TEST(success, required_step_skipped, failure)
+TEST(success, required_step_skipped, is_lost_with_a_required_step)
 {
 	struct report_step steps[2];
 	struct report r = two(steps, REASON_NONE, REASON_NO_COMMAND);
@@ -136,7 +136,7 @@ TEST(success, required_step_skipped, failure)
 	assert_int_equal(report_exit_status(&r), 0);
 }
 
-TEST(mcp_data, slices, byte_for_byte)
+TEST(mcp_data, slices, are_kept_byte_for_byte)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -155,7 +155,7 @@ TEST(mcp_data, slices, byte_for_byte)
 	buf_release(&out);
 }
 
-TEST(mcp_output, blocks, text_or_one_line)
+TEST(mcp_output, blocks, are_text_or_one_line)
 {
 	static const char *const rows[][2] = {
 		{"{\"type\":\"text\",\"text\":\"a\\nb\"}", "a\nb"},
@@ -190,7 +190,7 @@ TEST(mcp_output, blocks, text_or_one_line)
 	}
 }
 
-TEST(mcp_output, several_blocks, joined_by_newlines)
+TEST(mcp_output, several_blocks, are_joined_by_newlines)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -204,7 +204,7 @@ TEST(mcp_output, several_blocks, joined_by_newlines)
 	buf_release(&out);
 }
 
-TEST(mcp_output, image_of_34_kib, size_is_said)
+TEST(mcp_output, image_of_34_kib, has_its_size_printed)
 {
 	struct buf block = BUF_INIT(BUF_UNBOUNDED);
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -220,7 +220,7 @@ TEST(mcp_output, image_of_34_kib, size_is_said)
 	buf_release(&out);
 }
 
-TEST(mcp_output, data_uri, size_of_what_is_behind_it)
+TEST(mcp_output, data_uri, has_the_size_of_its_data)
 {
 	static const char *const rows[][2] = {
 		{"[{\"type\":\"image\",\"data\":"
@@ -292,7 +292,7 @@ static struct report loaded(struct str text)
 	return r;
 }
 
-TEST(load, printed_report, same_bytes_again)
+TEST(load, printed_report, gives_the_same_bytes_again)
 {
 	struct report r = loaded(str_of(sample)), again;
 
@@ -302,7 +302,7 @@ TEST(load, printed_report, same_bytes_again)
 			    sample);
 }
 
-TEST(load, any_form, same_as_before)
+TEST(load, any_form, gives_the_same_report)
 {
 	static const char *const forms[] = {"json", "md", "text", "html",
 					    "data"};
@@ -317,7 +317,7 @@ TEST(load, any_form, same_as_before)
 	}
 }
 
-TEST(load, fields, all_there)
+TEST(load, fields, are_all_there)
 {
 	struct report r = loaded(str_of(sample));
 
@@ -344,7 +344,7 @@ TEST(load, allowed_empty_run, stays_a_success)
 	assert_false(report_success(&r));
 }
 
-TEST(load, unknown_members, ignored)
+TEST(load, unknown_members, are_ignored)
 {
 	struct report r = loaded(STR("{\"future\":[1],\"routine\":\"r\","
 				     "\"schema\":\"matins-report/1\","
@@ -354,7 +354,7 @@ TEST(load, unknown_members, ignored)
 	assert_int_equal(r.generation, 0);
 }
 
-TEST(load, not_a_report, error)
+TEST(load, not_a_report, is_an_error)
 {
 	static const struct {
 		const char *text;
@@ -400,7 +400,7 @@ TEST(load, not_a_report, error)
 }
 
 /* A long text in any letters is printed as it came. */
-TEST(output, long_text_in_any_letters, same_again)
+TEST(output, long_text_in_any_letters, comes_back_the_same)
 {
 	struct report_step step = {.name = "s", .type = "mcp-client"};
 	const struct report r = {.routine = "r", .steps = &step, .n_steps = 1};

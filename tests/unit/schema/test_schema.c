@@ -4,7 +4,7 @@
 
 /* ---- sentences ---- */
 
-TEST(validate, each_keyword, sentence_with_pointer)
+TEST(validate, each_keyword, gives_a_sentence_with_a_pointer)
 {
 	static const char *const rows[][3] = {
 		{"{\"type\":\"string\"}", "1", "is a number, must be a string"},
@@ -84,7 +84,7 @@ TEST(validate, each_keyword, sentence_with_pointer)
 				    rows[i][2]);
 }
 
-TEST(validate, array_for_no_members, nothing_is_said)
+TEST(validate, array_for_no_members, passes_in_silence)
 {
 	static const char *const schemas[] = {
 		"{\"type\":\"object\",\"properties\":[]}",
@@ -103,7 +103,7 @@ TEST(validate, array_for_no_members, nothing_is_said)
 				    "{\"a\":1}"));
 }
 
-TEST(validate, several_wrong, all_are_told)
+TEST(validate, several_wrong, reports_several_wrong_values)
 {
 	assert_string_equal(verdict("{\"type\":\"object\",\"properties\":{"
 				    "\"a\":{\"type\":\"string\"},"
@@ -117,7 +117,7 @@ TEST(validate, several_wrong, all_are_told)
 			    "/b: is 1, must be at least 3");
 }
 
-TEST(alternatives, one_comes_near, that_one_is_explained)
+TEST(alternatives, that_come_near, are_explained)
 {
 	static const char kinds[] =
 		"{\"oneOf\":["
@@ -148,7 +148,7 @@ TEST(alternatives, one_comes_near, that_one_is_explained)
 		"fits alternatives 1 and 3, must fit exactly one");
 }
 
-TEST(validate, more_than_the_bound, counted)
+TEST(validate, more_than_the_bound, counts_errors_over_the_bound)
 {
 	AUTO(schema_freep)
 	struct schema *s = compiled("{\"items\":{\"type\":\"null\"}}");
@@ -168,7 +168,7 @@ TEST(validate, more_than_the_bound, counted)
 	buf_release(&value);
 }
 
-TEST(print, control_characters, escaped)
+TEST(print, control_characters, escapes_control_characters)
 {
 	assert_string_equal(
 		verdict("{\"additionalProperties\":false}",
@@ -182,7 +182,7 @@ TEST(print, control_characters, escaped)
 
 /* ---- values ---- */
 
-TEST(validate, values, by_value)
+TEST(validate, values, compares_by_value)
 {
 	static const char *const valid[][2] = {
 		{"{\"const\":1}", "1.0"},
@@ -217,7 +217,7 @@ TEST(validate, values, by_value)
 		assert_string_not_equal(verdict(wrong[i][0], wrong[i][1]), "");
 }
 
-TEST(validate, not_json, error)
+TEST(validate, not_json, is_an_error_without_json)
 {
 	assert_string_equal(verdict("true", "{"),
 			    "! unexpected end of JSON at line 1, column 2");
@@ -225,7 +225,7 @@ TEST(validate, not_json, error)
 
 /* ---- drafts and references ---- */
 
-TEST(draft, schema_keyword, decides)
+TEST(draft, schema_keyword, is_chosen_by_the_schema_keyword)
 {
 	static const char seven[] =
 		"{\"$schema\":\"http://json-schema.org/draft-07/schema#\","
@@ -302,7 +302,7 @@ TEST(add, document, is_found)
 
 /* ---- schemas that cannot be used ---- */
 
-TEST(compile, wrong_value, error_with_pointer)
+TEST(compile, wrong_value, names_the_place_of_a_wrong_value)
 {
 	static const char *const rows[][2] = {
 		{"{\"type\":\"strin\"}", "#/type: must be a type"},
@@ -342,7 +342,7 @@ TEST(compile, wrong_value, error_with_pointer)
 	}
 }
 
-TEST(compile, reference_elsewhere, cannot_resolve)
+TEST(compile, reference_elsewhere, cannot_resolve_references_elsewhere)
 {
 	static const char *const rows[][2] = {
 		{"{\"items\":{\"$ref\":\"http://example.com/s\"}}",
@@ -386,7 +386,7 @@ static const char *nested(const char *before, int n, const char *inner,
 	return copy;
 }
 
-TEST(compile, over_a_bound, limit)
+TEST(compile, over_a_bound, ends_at_a_limit)
 {
 	struct buf many = BUF_INIT(BUF_UNBOUNDED);
 	enum err_kind kind;
@@ -422,7 +422,7 @@ TEST(compile, over_a_bound, limit)
 
 /* ---- no verdict ---- */
 
-TEST(validate, endless, error_not_verdict)
+TEST(validate, endless_schema, is_an_error_and_no_verdict)
 {
 	static const char *const loops[] = {
 		"{\"$ref\":\"#\"}",
@@ -443,7 +443,7 @@ TEST(validate, endless, error_not_verdict)
 			    "");
 }
 
-TEST(validate, too_much_work, error_not_verdict)
+TEST(validate, too_much_work, is_an_error_and_no_verdict)
 {
 	static const char limit[] = "! validation is too much work; no verdict";
 	struct buf schema = BUF_INIT(BUF_UNBOUNDED);
@@ -480,7 +480,7 @@ TEST(validate, large_value, has_a_verdict)
 	buf_release(&value);
 }
 
-TEST(validate, catastrophic_pattern, error)
+TEST(validate, catastrophic_pattern, is_an_error)
 {
 	static const char limit[] = "! a pattern is too much work; no verdict";
 	const char *text = nested("a", 60, "!\"", "");
@@ -495,7 +495,7 @@ TEST(validate, catastrophic_pattern, error)
 		limit);
 }
 
-TEST(validate, deep_value, within_depth)
+TEST(validate, deep_value, is_within_the_depth)
 {
 	static const char tree[] =
 		"{\"anyOf\":[{\"$ref\":\"#/$defs/n\"},{\"type\":\"null\"}],"

@@ -53,7 +53,7 @@ static const char *apply_json(struct fixture *f, const char *text)
 	return buf_cstr(&f->out);
 }
 
-TEST_IN(fixture, apply, plain, stars)
+TEST_IN(fixture, apply, value_as_it_is, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -67,7 +67,7 @@ TEST_IN(fixture, apply, plain, stars)
 }
 
 /* Longer than what the readings go on by, so that they part and meet again. */
-TEST_IN(fixture, apply, forms_far_apart, each_is_found)
+TEST_IN(fixture, apply, forms_far_apart, each_form_is_found)
 {
 	static const struct {
 		const char *lead;
@@ -102,7 +102,8 @@ TEST_IN(fixture, apply, forms_far_apart, each_is_found)
 
 /* ---- within another ---- */
 
-TEST_IN(fixture, within, knows_all_of_its_base, and_gives_nothing_back)
+TEST_IN(fixture, set_within_another, knows_all_of_its_base,
+	and_gives_nothing_back)
 {
 	struct fixture *f = *state;
 	struct scrub *base = f->scrub, *w;
@@ -126,7 +127,7 @@ TEST_IN(fixture, within, knows_all_of_its_base, and_gives_nothing_back)
 	assert_true(scrub_add(base, STR("after-its-end")));
 }
 
-TEST_IN(fixture, within, log, has_the_values_of_all)
+TEST_IN(fixture, set_within_another, for_the_log, has_the_values_of_all)
 {
 	struct fixture *f = *state;
 	struct scrub *a = scrub_new_within(f->scrub);
@@ -156,7 +157,7 @@ TEST_IN(fixture, add, short_value, is_refused)
 	assert_string_equal(apply(f, "123456"), "***");
 }
 
-TEST_IN(fixture, apply, no_set, copies)
+TEST_IN(fixture, apply, no_set, text_is_copied)
 {
 	struct fixture *f = *state;
 
@@ -166,7 +167,7 @@ TEST_IN(fixture, apply, no_set, copies)
 	assert_false(scrub_finds(NULL, STR("abc")));
 }
 
-TEST_IN(fixture, apply, json_escapes, stars)
+TEST_IN(fixture, apply, value_in_json_escapes, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -192,7 +193,7 @@ TEST_IN(fixture, apply, json_escapes, stars)
 			    "pa\\/ss\\\"w\\\\d\\u000bx\\u00e9");
 }
 
-TEST_IN(fixture, apply, percent, stars)
+TEST_IN(fixture, apply, value_in_percent_escapes, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -204,7 +205,7 @@ TEST_IN(fixture, apply, percent, stars)
 	assert_string_equal(apply(f, "a%2fb%21c"), "a%2fb%21c");
 }
 
-TEST_IN(fixture, apply, value_with_percent, stars)
+TEST_IN(fixture, apply, value_with_percent, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -254,7 +255,7 @@ static void check_base64(struct fixture *f, const char *alphabet,
 	buf_release(&code);
 }
 
-TEST_IN(fixture, apply, base64, all_alignments)
+TEST_IN(fixture, apply, value_in_base64, is_found_at_each_alignment)
 {
 	struct fixture *f = *state;
 	static const char *const before[] = {"", "u", "us", "usr", "user:"};
@@ -274,7 +275,7 @@ TEST_IN(fixture, apply, base64, all_alignments)
 			}
 }
 
-TEST_IN(fixture, apply, base64_escaped_and_wrapped, stars)
+TEST_IN(fixture, apply, base64_escaped_and_wrapped, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -287,7 +288,7 @@ TEST_IN(fixture, apply, base64_escaped_and_wrapped, stars)
 	assert_string_equal(apply(f, "//79\n++++\r\n/w=="), "***w==");
 }
 
-TEST_IN(fixture, apply, overlap, nothing_is_left)
+TEST_IN(fixture, apply, overlapping_values, leave_nothing_behind)
 {
 	struct fixture *f = *state;
 
@@ -299,7 +300,7 @@ TEST_IN(fixture, apply, overlap, nothing_is_left)
 	assert_string_equal(apply(f, "<abcdefabcdefgh>"), "<abcdef***>");
 }
 
-TEST_IN(fixture, apply, bytes, nul_and_invalid_utf8)
+TEST_IN(fixture, apply, nul_and_invalid_utf8, are_found)
 {
 	struct fixture *f = *state;
 	const char text[] = "\0\xff\xfetoken-1\0\xc3";
@@ -362,7 +363,7 @@ TEST_IN(fixture, json, value_is_json, becomes_a_string)
 		"[\"***\",3]");
 }
 
-TEST_IN(fixture, json, value_over_strings, nothing_is_left)
+TEST_IN(fixture, json, value_over_strings, leaves_nothing_behind)
 {
 	struct fixture *f = *state;
 
@@ -372,7 +373,7 @@ TEST_IN(fixture, json, value_over_strings, nothing_is_left)
 			    "[\"alpha\",\"omicron\"]");
 }
 
-TEST_IN(fixture, json, untouched, byte_for_byte)
+TEST_IN(fixture, json, text_without_values, stays_byte_for_byte)
 {
 	struct fixture *f = *state;
 	const char *text = " { \"k\" : [ 1.50e+3 , \"\\u0000\\ud83d\\ude00\" "
@@ -384,7 +385,7 @@ TEST_IN(fixture, json, untouched, byte_for_byte)
 }
 
 /* Cut at every byte, the same comes out. */
-TEST_IN(fixture, stream, every_cut, as_in_one_piece)
+TEST_IN(fixture, stream, every_cut, gives_what_one_piece_gives)
 {
 	struct fixture *f = *state;
 	const char *text = "x token-1/2 y tok%65n-1%2F2 \\u0074oken-1\\/2 "
@@ -415,7 +416,7 @@ TEST_IN(fixture, stream, every_cut, as_in_one_piece)
 	buf_release(&whole);
 }
 
-TEST_IN(fixture, stream, byte_by_byte, holds_little)
+TEST_IN(fixture, stream, byte_by_byte, holds_little_back)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -439,7 +440,7 @@ TEST_IN(fixture, stream, byte_by_byte, holds_little)
 	scrub_stream_release(&st);
 }
 
-TEST_IN(fixture, stream, no_set, passes_on)
+TEST_IN(fixture, stream, without_a_set, passes_everything_on)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -450,7 +451,7 @@ TEST_IN(fixture, stream, no_set, passes_on)
 	scrub_stream_end(&st, &f->out);
 }
 
-TEST_IN(fixture, finds, each_form, true)
+TEST_IN(fixture, finds, value_in_each_form, is_found)
 {
 	struct fixture *f = *state;
 
@@ -470,7 +471,7 @@ static const char *cut(struct fixture *f, const char *text)
 	return buf_cstr(&f->out);
 }
 
-TEST_IN(fixture, mark, beginning_of_a_value, stars)
+TEST_IN(fixture, mark, beginning_of_a_value, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -500,7 +501,7 @@ TEST_IN(fixture, mark, beginning_of_a_value, stars)
 			    "\"***\\u2026\"");
 }
 
-TEST_IN(fixture, cut, beginning_of_a_value_at_the_end, stars)
+TEST_IN(fixture, cut, beginning_of_a_value_at_the_end, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -517,7 +518,7 @@ TEST_IN(fixture, cut, beginning_of_a_value_at_the_end, stars)
 	assert_int_equal(f->hits, 2);
 }
 
-TEST_IN(fixture, stream_cut, beginning_of_a_value, stars)
+TEST_IN(fixture, stream_cut, beginning_of_a_value, becomes_stars)
 {
 	struct fixture *f = *state;
 	struct scrub_stream st;
@@ -576,7 +577,7 @@ TEST_IN(fixture, stream, hostile_text, is_passed_on)
 	}
 }
 
-TEST_IN(fixture, apply, behind_many_backslashes, stars)
+TEST_IN(fixture, apply, value_behind_many_backslashes, becomes_stars)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -620,7 +621,7 @@ TEST_IN(fixture, stream, long_value_in_bytes, is_held_and_found)
 	buf_release(&value);
 }
 
-TEST_IN(fixture, apply, base64, two_line_breaks_at_most)
+TEST_IN(fixture, apply, value_in_base64, may_be_broken_by_two_line_ends)
 {
 	struct fixture *f = *state;
 
@@ -632,7 +633,7 @@ TEST_IN(fixture, apply, base64, two_line_breaks_at_most)
 
 /* ---- forms beside JSON, percent and Base64 ---- */
 
-TEST_IN(fixture, apply, hex, stars)
+TEST_IN(fixture, apply, value_in_hex, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -645,7 +646,7 @@ TEST_IN(fixture, apply, hex, stars)
 			    "<7333637265742f746f6b656f>");
 }
 
-TEST_IN(fixture, apply, backslash_x, stars)
+TEST_IN(fixture, apply, value_in_backslash_x_escapes, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -658,7 +659,7 @@ TEST_IN(fixture, apply, backslash_x, stars)
 			    "s3cret/t\\xc4\\xb6ken");
 }
 
-TEST_IN(fixture, apply, entities, stars)
+TEST_IN(fixture, apply, value_in_entities, becomes_stars)
 {
 	struct fixture *f = *state;
 
@@ -676,7 +677,7 @@ TEST_IN(fixture, apply, entities, stars)
 			    "(a&lt;b&gt;&amp;&quot;c&#40;/d)");
 }
 
-TEST_IN(fixture, apply, base32, all_alignments)
+TEST_IN(fixture, apply, value_in_base32, is_found_at_each_alignment)
 {
 	struct fixture *f = *state;
 
@@ -703,7 +704,7 @@ static bool twice_more(void *arg)
 }
 
 /* What asks whether to go on is heard, and what was not read is not given. */
-TEST_IN(fixture, patience, ends, text_is_incomplete)
+TEST_IN(fixture, patience, of_the_search, ends_with_incomplete_text)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -733,7 +734,7 @@ TEST_IN(fixture, patience, ends, text_is_incomplete)
 }
 
 /* A value that begins in one JSON string and ends in another, or in none. */
-TEST_IN(fixture, json, value_over_bounds, smallest_value_goes)
+TEST_IN(fixture, json, value_over_bounds, becomes_the_smallest_value_around)
 {
 	struct fixture *f = *state;
 
@@ -934,7 +935,7 @@ static void check_one(const struct scrub *s, const struct str *values, size_t n,
 }
 
 /* In every form, split at every byte: what is found is what is there. */
-TEST_IN(fixture, apply, random, as_the_plain_scrubber)
+TEST_IN(fixture, apply, random_text, gives_what_the_plain_scrubber_gives)
 {
 	enum { ROUNDS = 1500, VALUES = 4 };
 

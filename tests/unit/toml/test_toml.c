@@ -91,7 +91,7 @@ TEST_IN(fixture, parse, dates, are_rfc3339)
 	assert_int_equal(f->root.table.member[0].value.type, TOML_DATETIME);
 }
 
-TEST_IN(fixture, to_json, floats, read_back)
+TEST_IN(fixture, to_json, floats, are_read_back)
 {
 	struct fixture *f = *state;
 
@@ -100,7 +100,7 @@ TEST_IN(fixture, to_json, floats, read_back)
 		    "\"e\":null}");
 }
 
-TEST_IN(fixture, parse, members, in_file_order)
+TEST_IN(fixture, parse, members, are_in_file_order)
 {
 	struct fixture *f = *state;
 
@@ -109,7 +109,7 @@ TEST_IN(fixture, parse, members, in_file_order)
 		    "\"k\":[{}]}");
 }
 
-TEST_IN(fixture, parse, places, line_and_byte)
+TEST_IN(fixture, parse, places, have_line_and_byte)
 {
 	struct fixture *f = *state;
 	const struct toml_value *v;
@@ -132,7 +132,7 @@ TEST_IN(fixture, parse, places, line_and_byte)
 	assert_int_equal(v->col, 5);
 }
 
-TEST_IN(fixture, get, absent_or_no_table, null)
+TEST_IN(fixture, get, absent_or_no_table, is_null)
 {
 	struct fixture *f = *state;
 
@@ -143,7 +143,7 @@ TEST_IN(fixture, get, absent_or_no_table, null)
 	assert_string_equal(toml_type_name(TOML_TABLE), "table");
 }
 
-TEST_IN(fixture, parse, no_toml, place_of_the_error)
+TEST_IN(fixture, parse, no_toml, gives_the_place_of_the_error)
 {
 	struct fixture *f = *state;
 
@@ -218,7 +218,7 @@ static const char *repeat(struct fixture *f, const char *before,
 	return buf_cstr(&f->text);
 }
 
-TEST_IN(fixture, bounds, key_parts, 64)
+TEST_IN(fixture, bounds, key_parts, are_64)
 {
 	struct fixture *f = *state;
 
@@ -242,7 +242,7 @@ TEST_IN(fixture, bounds, key_parts, 64)
 			 0);
 }
 
-TEST_IN(fixture, bounds, nesting, 64)
+TEST_IN(fixture, bounds, nesting, is_64)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -265,7 +265,7 @@ TEST_IN(fixture, bounds, nesting, 64)
 }
 
 /* Long keys inside of nested tables: each bound alone would allow it. */
-TEST_IN(fixture, bounds, whole_path, 256)
+TEST_IN(fixture, bounds, whole_path, is_256)
 {
 	struct fixture *f = *state;
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -295,7 +295,7 @@ TEST_IN(fixture, bounds, of_strings, end_as_in_toml)
 	assert_json(f, "a = \"#\" # \"\nb = [1]\n", "{\"a\":\"#\",\"b\":[1]}");
 }
 
-TEST_IN(fixture, bounds, file, 256_kib)
+TEST_IN(fixture, bounds, file, is_256_kib)
 {
 	struct fixture *f = *state;
 

@@ -45,7 +45,7 @@ static void answer(struct connection *c, const char *request)
 		connection_end(c);
 }
 
-TEST_IN(world, get, answer, head_body_and_end)
+TEST_IN(world, get, answer, has_head_body_and_end)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -98,7 +98,7 @@ TEST_IN(world, HT_10, request, has_what_was_given_and_no_more)
 	saw_release(&saw);
 }
 
-TEST_IN(world, post, content, with_length_and_as_given)
+TEST_IN(world, post, content, is_sent_with_its_length_as_given)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -126,7 +126,7 @@ TEST_IN(world, post, content, with_length_and_as_given)
 	saw_release(&saw);
 }
 
-TEST_IN(world, post, large_content, all_of_it)
+TEST_IN(world, post, large_content, is_sent_whole)
 {
 	AUTO(buf_release) struct buf content = BUF_INIT(BUF_UNBOUNDED);
 	struct world *w = *state;
@@ -164,7 +164,7 @@ static const struct ending {
 	{"/no-http", HTTP_BROKEN, 0, "", "not HTTP"},
 };
 
-TEST_IN(world, RW_111, each_ending, told_as_what_it_is)
+TEST_IN(world, RW_111, each_ending, has_its_own_word)
 {
 	struct world *w = *state;
 
@@ -184,7 +184,7 @@ TEST_IN(world, RW_111, each_ending, told_as_what_it_is)
 	assert_null(strstr(w->server.last.p, "Cookie"));
 }
 
-TEST_IN(world, SEC_10, sentence_of_an_end, no_query_and_no_path)
+TEST_IN(world, SEC_10, sentence_of_an_end, has_no_query_and_no_path)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -198,7 +198,7 @@ TEST_IN(world, SEC_10, sentence_of_an_end, no_query_and_no_path)
 
 /* ---- time and size ---- */
 
-TEST_IN(world, get, silence, idle_or_total_ends_it)
+TEST_IN(world, get, silence, ends_by_the_idle_or_total_time)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -220,7 +220,7 @@ TEST_IN(world, get, silence, idle_or_total_ends_it)
 	saw_release(&saw);
 }
 
-TEST_IN(world, get, nobody_there, connect)
+TEST_IN(world, get, nobody_there, fails_to_connect)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -233,7 +233,7 @@ TEST_IN(world, get, nobody_there, connect)
 	saw_release(&saw);
 }
 
-TEST_IN(world, get, name_without_address, resolve)
+TEST_IN(world, get, name_without_address, fails_to_resolve)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -274,7 +274,7 @@ TEST_IN(world, get, scheme_that_is_none_of_ours, fails)
 	}
 }
 
-TEST_IN(world, get, body_over_its_max, limit)
+TEST_IN(world, get, body_over_its_max, ends_at_the_limit)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -313,7 +313,7 @@ static void say_large_head(struct connection *c, const char *request)
 	connection_end(c);
 }
 
-TEST_IN(world, get, head_over_its_max, limit)
+TEST_IN(world, get, head_over_its_max, ends_at_the_limit)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -354,7 +354,7 @@ static void say_packed(struct connection *c, const char *request)
 	say(c, packed);
 }
 
-TEST_IN(world, RW_110, packed_though_not_asked_for, unpacked_or_refused)
+TEST_IN(world, RW_110, packed_though_not_asked_for, is_unpacked_or_refused)
 {
 	struct world *w = *state;
 	struct saw saw;

@@ -14,7 +14,7 @@ static void answer(struct connection *c, const char *request)
 
 /* ---- connections ---- */
 
-TEST_IN(world, send, before_the_loop_turns, no_callback)
+TEST_IN(world, send, before_the_loop_turns, makes_no_callback)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -28,7 +28,7 @@ TEST_IN(world, send, before_the_loop_turns, no_callback)
 	saw_release(&saw);
 }
 
-TEST_IN(world, HT_9, one_after_the_other, one_connection)
+TEST_IN(world, HT_9, one_after_the_other, share_one_connection)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -43,7 +43,7 @@ TEST_IN(world, HT_9, one_after_the_other, one_connection)
 	assert_int_equal(w->server.accepted, 1);
 }
 
-TEST_IN(world, get, hundreds_at_once, all_answered)
+TEST_IN(world, get, hundreds_at_once, are_all_answered)
 {
 	enum { MANY = 300 };
 	struct world *w = *state;
@@ -65,7 +65,7 @@ TEST_IN(world, get, hundreds_at_once, all_answered)
 	test_free(saw);
 }
 
-TEST_IN(world, HT_9, post_beside_streams_that_stay_open, answered)
+TEST_IN(world, HT_9, post_beside_streams_that_stay_open, is_answered)
 {
 	enum { STREAMS = 20 };
 	struct world *w = *state;
@@ -97,7 +97,7 @@ TEST_IN(world, HT_9, post_beside_streams_that_stay_open, answered)
 	}
 }
 
-TEST_IN(world, options, connections_max, never_more)
+TEST_IN(world, options, connections_max, is_never_passed)
 {
 	struct world *w = *state;
 	struct http_options options = {
@@ -133,7 +133,7 @@ static void end_at_the_second(struct connection *c, const char *request)
 		answer(c, request);
 }
 
-TEST_IN(world, post, kept_connection_ends, not_sent_again)
+TEST_IN(world, post, kept_connection_ends, is_not_sent_again)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -154,7 +154,7 @@ TEST_IN(world, post, kept_connection_ends, not_sent_again)
 	saw_release(&saw);
 }
 
-TEST_IN(world, get, kept_connection_ends, sent_again)
+TEST_IN(world, get, kept_connection_ends, is_sent_again)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -170,7 +170,7 @@ TEST_IN(world, get, kept_connection_ends, sent_again)
 
 /* ---- who may be connected to ---- */
 
-TEST_IN(world, SEC_2, address_out_of_reach, refused_before_connecting)
+TEST_IN(world, SEC_2, address_out_of_reach, is_refused_before_connecting)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -184,7 +184,7 @@ TEST_IN(world, SEC_2, address_out_of_reach, refused_before_connecting)
 	saw_release(&saw);
 }
 
-TEST_IN(world, get, name_of_an_address_out_of_reach, refused)
+TEST_IN(world, get, name_of_an_address_out_of_reach, is_refused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -207,7 +207,7 @@ TEST_IN(world, get, name_of_an_address_out_of_reach, refused)
 }
 
 /* What the user may use is open already; that lets nobody else in. */
-TEST_IN(world, SEC_2, connection_of_a_wider_reach, not_reused)
+TEST_IN(world, SEC_2, connection_of_a_wider_reach, is_not_reused)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -241,7 +241,7 @@ static bool allows_one_port(void *arg, struct str host,
 	return false;
 }
 
-TEST_IN(world, get, rule_of_a_leash, asked_with_address_and_port)
+TEST_IN(world, get, rule_of_a_leash, is_asked_with_address_and_port)
 {
 	struct world *w = *state;
 	uint16_t port = w->server.port;
@@ -260,7 +260,7 @@ TEST_IN(world, get, rule_of_a_leash, asked_with_address_and_port)
 	saw_release(&saw);
 }
 
-TEST_IN(world, get, proxy_of_the_environment, not_used)
+TEST_IN(world, get, proxy_of_the_environment, is_not_used)
 {
 	struct world *w = *state;
 	struct saw saw;
@@ -277,7 +277,7 @@ TEST_IN(world, get, proxy_of_the_environment, not_used)
 
 /* ---- an early end ---- */
 
-TEST_IN(world, cancel, queued_running_or_in_callback, nothing_more)
+TEST_IN(world, cancel, queued_running_or_in_callback, is_followed_by_nothing)
 {
 	struct world *w = *state;
 	struct saw saw[5], other;
@@ -320,7 +320,7 @@ static bool cancel_other(void *arg, UNUSED struct str bytes)
 	return true;
 }
 
-TEST_IN(world, cancel, another_from_a_callback, it_ends_silently)
+TEST_IN(world, cancel, another_from_a_callback, ends_it_silently)
 {
 	struct world *w = *state;
 	struct saw stream, after;
@@ -359,7 +359,7 @@ TEST_IN(world, body, enough, end_follows_as_done)
 	saw_release(&saw);
 }
 
-TEST_IN(world, free, with_exchanges_of_each_kind, silent)
+TEST_IN(world, free, with_exchanges_of_each_kind, is_silent)
 {
 	struct world *w = *state;
 	struct saw running, queued;

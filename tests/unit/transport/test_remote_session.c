@@ -22,7 +22,7 @@
 
 /* ---- sessions ---- */
 
-TEST(RW_103, session_lost, begun_anew_and_sent_once_more)
+TEST(RW_103, session_lost, is_begun_anew_and_sent_once_more)
 {
 	static const char *const losses[] = {
 		"404 text/plain\n\nno such session",
@@ -200,7 +200,7 @@ static void begin_guarded(struct world *w, struct guard *g,
 	begin_with(w, steps, NULL);
 }
 
-TEST(RW_92, probe_answered_by_401, authorized_first)
+TEST(RW_92, probe_answered_by_401, is_authorized_first)
 {
 	static const struct peer_step steps[] = {
 		{"POST Authorization: Bearer t", JSON_REPLY(DISCOVERED),
@@ -326,7 +326,7 @@ TEST(RW_109, endpoint_elsewhere, is_refused)
 	}
 }
 
-TEST(HS_5, stream_ends, session_too)
+TEST(HS_5, stream_ends, ends_the_session_too)
 {
 	static const struct peer_step steps[] = {
 		{"GET",
@@ -349,7 +349,7 @@ TEST(HS_5, stream_ends, session_too)
 	end(&w);
 }
 
-TEST(HE_6, nothing_is_there, says_both)
+TEST(HE_6, nothing_is_there, names_both_transports)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "404 text/plain\n\nNot Found", PEER_DONE, PEER_ALWAYS},
@@ -421,7 +421,7 @@ TEST(PRB_10, era_of_a_url, is_remembered)
 	end(&w);
 }
 
-TEST(PRB_10, remembered_era_is_wrong, asked_anew)
+TEST(PRB_10, remembered_era_is_wrong, is_asked_for_anew)
 {
 	static const char *const refusals[] = {
 		"400 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":1,"
@@ -456,7 +456,7 @@ TEST(PRB_10, remembered_era_is_wrong, asked_anew)
 	}
 }
 
-TEST(HE_5, server_is_ill, its_era_is_not_forgotten)
+TEST(HE_5, server_is_ill, does_not_forget_its_era)
 {
 	static const struct peer_step steps[] = {
 		{"POST", "502\n\n", PEER_DONE, PEER_ALWAYS},
