@@ -368,7 +368,7 @@ build/tidy/%.ok: %.c .clang-tidy tests/tidy.h
 	@touch $@
 
 .PHONY: docs
-docs: all ## print routines/README.md and the manual's list of keys
+docs: all ## rewrite routines/README.md and the manual's list of keys
 	$(BIN) steps --md > routines/README.md
 	awk -f core/cli/manual.awk routines/README.md core/cli/matins.1 \
 		>$(O)/matins.1
