@@ -152,6 +152,75 @@ struct strlist key_values(const struct key *k, const void *object,
 	}
 }
 
+/* ---- what a value must be ---- */
+
+struct scale {
+	uint64_t factor;
+	const char *suffix;
+};
+
+/* A bound in the largest unit that shows it whole. */
+static void add_bound(struct buf *out, enum key_type type, uint64_t v)
+{
+	static const struct scale times[] = {
+		{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}, {0}};
+	static const struct scale seconds[] = {
+		{3600, "h"}, {60, "m"}, {1, "s"}, {0}};
+	static const struct scale plain[] = {{1, ""}, {0}};
+	const struct scale *s = type == KEY_DURATION_MS ? times
+				: type == KEY_SECONDS	? seconds
+							: plain;
+	char size[STR_SIZE_BYTES];
+
+	if (type == KEY_SIZE_BYTES) {
+		buf_adds(out, str_size_text(v, size));
+		return;
+	}
+	while (s[1].factor && (!v || v % s->factor))
+		s++;
+	buf_addf(out, "%llu%s", (unsigned long long)(v / s->factor), s->suffix);
+}
+
+bool key_holds(const struct key *k, uint64_t number, struct buf *bounds)
+{
+	if (number >= k->min && number <= k->max)
+		return true;
+	buf_adds(bounds, "at least ");
+	add_bound(bounds, k->type, k->min);
+	if (k->max < INT64_MAX) {
+		buf_adds(bounds, " and at most ");
+		add_bound(bounds, k->type, k->max);
+	}
+	return false;
+}
+
+int key_word(const struct key *k, struct str word)
+{
+	struct str rest = str_of(k->words);
+
+	for (int i = 0; rest.p; i++)
+		if (str_eq(str_cut(&rest, '|'), word))
+			return i;
+	return -1;
+}
+
+void key_add_words(const struct key *k, const char *quote, struct buf *out)
+{
+	struct str rest = str_of(k->words);
+
+	for (bool first = true; rest.p; first = false) {
+		struct str word = str_cut(&rest, '|');
+
+		buf_addf(out, "%s%s%.*s%s",
+			 first	  ? ""
+			 : rest.p ? ", "
+				  : " or ",
+			 quote, STR_ARG(word), quote);
+	}
+}
+
+/* ---- looking things up ---- */
+
 const struct section *key_section(enum key_section section)
 {
 	return &sections[section];

@@ -78,6 +78,16 @@ const char *key_nearest(enum key_section a, enum key_section b,
 			const char *name) MUST_USE;
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
+/*
+ * Report whether a number is within the bounds of its key; if not, append the
+ * bounds: "at least 1B and at most 1GiB".
+ */
+bool key_holds(const struct key *k, uint64_t number, struct buf *bounds)
+	MUST_USE;
+/* Index of a word among those of the key; -1: another word. */
+int key_word(const struct key *k, struct str word) MUST_USE;
+/* Append the words of a key: "a, b or c", each between two of `quote`. */
+void key_add_words(const struct key *k, const char *quote, struct buf *out);
 /* Is it a table of modulex, known and ignored? */
 bool key_is_foreign(const char *name) MUST_USE;
 

@@ -212,35 +212,16 @@ void read_TYPE(struct loader *l, const struct key *k,
 		      near ? near : "", near ? "\"?" : "");
 }
 
-/* "a|b|c" as `"a", "b" or "c"` */
-static void add_words(struct buf *out, const char *words)
-{
-	struct str rest = str_of(words);
-	bool first = true;
-
-	while (rest.p) {
-		struct str word = str_cut(&rest, '|');
-
-		buf_addf(out, "%s\"%.*s\"",
-			 first	  ? ""
-			 : rest.p ? ", "
-				  : " or ",
-			 STR_ARG(word));
-		first = false;
-	}
-}
-
 /* Index of the value among the words of a key; -1 after an error. */
 static int find_word(struct loader *l, const struct key *k,
 		     const struct toml_value *v)
 {
 	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
-	struct str rest = str_of(k->words);
+	int i = v->type == TOML_STRING ? key_word(k, v->string) : -1;
 
-	for (int i = 0; v->type == TOML_STRING && rest.p; i++)
-		if (str_eq(str_cut(&rest, '|'), v->string))
-			return i;
-	add_words(&what, k->words);
+	if (i >= 0)
+		return i;
+	key_add_words(k, "\"", &what);
 	buf_adds(&what, ", not ");
 	describe(v, &what);
 	load_error(l, v->line, v->col, "\"%s\" must be %s", k->name,
@@ -278,52 +259,18 @@ void read_BOOL(struct loader *l, const struct key *k,
 		load_wrong_type(l, k, &m->value);
 }
 
-struct scale {
-	uint64_t factor;
-	const char *suffix;
-};
-
-/* A bound in the largest unit that shows it whole. */
-static void add_bound(struct buf *out, enum key_type type, uint64_t v)
-{
-	static const struct scale times[] = {
-		{3600000, "h"}, {60000, "m"}, {1000, "s"}, {1, "ms"}, {0}};
-	static const struct scale seconds[] = {
-		{3600, "h"}, {60, "m"}, {1, "s"}, {0}};
-	static const struct scale plain[] = {{1, ""}, {0}};
-	const struct scale *s = type == KEY_DURATION_MS ? times
-				: type == KEY_SECONDS	? seconds
-							: plain;
-	char size[STR_SIZE_BYTES];
-
-	if (type == KEY_SIZE_BYTES) {
-		buf_adds(out, str_size_text(v, size));
-		return;
-	}
-	while (s[1].factor && (!v || v % s->factor))
-		s++;
-	buf_addf(out, "%llu%s", (unsigned long long)(v / s->factor), s->suffix);
-}
-
 static void set_number(struct loader *l, const struct key *k,
 		       const struct toml_value *v, uint64_t number,
 		       void *object)
 {
+	AUTO(buf_release) struct buf bounds = BUF_INIT(BUF_UNBOUNDED);
 	uint64_t *field = load_field(k, object);
-	struct buf range = BUF_INIT(BUF_UNBOUNDED);
 
-	if (number >= k->min && number <= k->max) {
+	if (key_holds(k, number, &bounds))
 		*field = number;
-		return;
-	}
-	add_bound(&range, k->type, k->min);
-	if (k->max < INT64_MAX) {
-		buf_adds(&range, " and at most ");
-		add_bound(&range, k->type, k->max);
-	}
-	load_error(l, v->line, v->col, "\"%s\" is at least %s", k->name,
-		   buf_cstr(&range));
-	buf_release(&range);
+	else
+		load_error(l, v->line, v->col, "\"%s\" is %s", k->name,
+			   buf_cstr(&bounds));
 }
 
 void read_COUNT(struct loader *l, const struct key *k,

@@ -251,4 +251,33 @@ run_matins call x --timeout soon -- cat
 err_like "--timeout soon: says what to write" \
 	'--timeout: "soon" is not a duration; use for example 30s'
 
+# bounds and words are those of the keys in TOML; each has an allowed twin
+while IFS='|' read -r option low fits bounds; do
+	run_matins exec "--$option" "$low" --explain -- true
+	exit_is "--$option $low: exit status 64" 64
+	err_like "--$option $low: the bounds" \
+		"--$option must be $bounds, not $low\$"
+	run_matins exec "--$option" "$fits" --explain -- true
+	exit_is "--$option $fits is allowed" 0
+	[[ $low == *[!0-9]* ]] && low="\"$low\""
+	echo "${option//-/_} = $low" >bounds.toml
+	run_matins exec --policy bounds.toml --explain -- true
+	err_like "$(<bounds.toml): refused likewise" \
+		"1:[0-9]+: \"${option//-/_}\" is $bounds\$"
+done <<'END'
+memory|64|1MiB|at least 1MiB
+memory|1048575|1048576|at least 1MiB
+file-size|0|1|at least 1B
+files|7|8|at least 8 and at most 1048576
+files|1048577|1048576|at least 8 and at most 1048576
+processes|0|1|at least 1 and at most 4194304
+cpu|25h|24h|at least 1s and at most 24h
+END
+run_matins exec --tmp lots -- true
+exit_is "--tmp lots: exit status 64" 64
+err_like "--tmp lots: the words" '--tmp must be private or shared, not "lots"$'
+run_matins exec --profile lots -- true
+err_like "--profile lots: the words" \
+	'--profile must be strict, default or open, not "lots"$'
+
 done_testing
