@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # A new key of a policy is one row of gate/sandbox.def: in a copy of the tree two
 # rows are added, and struct, merge, digest, option, help, TOML, explanation,
-# trace and the printed references follow. Takes a build without optimization.
+# trace and the printed references follow. Likewise a new key of a server is one
+# row of core/config/servers.def: struct, default, TOML, option, help, bounds and
+# the printed reference follow. Takes a build without optimization.
 set -u
 cd "${BASH_SOURCE[0]%/*}/.." || exit 1
 
@@ -28,9 +30,57 @@ SANDBOX(pipes, "pipes", pipes, COUNT, "16", "N", "pipes of the tree", \\\
 SANDBOX(tag_names, "tag-names", tags, STRINGS, NULL, "NAME", "a tag", \\\
 	.said = "tagged", .weakens = "loose")' \
 		"$copy/gate/sandbox.def"
+	sed -i '/^SERVER(auth/i \
+SERVER_NUMBER(idle, "idle", idle_ms, DURATION_MS, "5s", "DURATION", \\\
+	"time between two pings", .min = 1, .max = 60000)\
+SERVER_REMOTE(spelling, "spelling", spelling, WORD, "plain", "plain|fancy", \\\
+	"spelling of the url", .more = "as given", .weakens = "fancy")' \
+		"$copy/core/config/servers.def"
 }
 
-# Merge, copy and digest have no command of their own.
+# Build and run "$copy/$1.c", whose operations have no command of their own.
+run_c() {
+	make -s -C "$copy" VARIANT=debug "build/debug/$1.o" &&
+		${CC:-gcc} -pie -o "$copy/$1" "$copy/build/debug/$1.o" \
+			"$copy/build/debug/libmatins.a" -lm -lstdc++ &&
+		"$copy/$1" || rc=1
+}
+
+# Default, option and copy of the keys of a server.
+test_server_fields() {
+	cat >"$copy/field.c" <<-'EOF'
+		#include <assert.h>
+		#include "core/cli/option_values.h"
+		#include "core/config/routine.h"
+
+		static const struct option rows[] = {
+		#define PRESET_NAMES "NAME"
+		#include "core/cli/target_options.def"
+			{0}};
+
+		int main(void)
+		{
+			char first[] = "--idle=7s", second[] = "--spelling";
+			char third[] = "fancy", *argv[] = {first, second, third, NULL};
+			struct arena arena = ARENA_INIT;
+			struct err err = ERR_INIT;
+			struct server s = server_by_default();
+			struct args args;
+
+			assert(s.idle_ms == 5000 && !strcmp(s.spelling, "plain"));
+			assert(args_parse("x", rows, 3, argv, &args, &err) == 0);
+			assert(option_values_read(&args, SECTION_server, &arena, &s,
+						  &err) == 0);
+			assert(s.idle_ms == 7000 && !strcmp(s.spelling, "fancy"));
+			args_release(&args);
+			arena_release(&arena);
+			return 0;
+		}
+	EOF
+	run_c field
+}
+
+# Merge, copy and digest of the keys of a policy.
 test_operations() {
 	cat >"$copy/key.c" <<-'EOF'
 		#include <assert.h>
@@ -74,10 +124,7 @@ test_operations() {
 			return 0;
 		}
 	EOF
-	make -s -C "$copy" VARIANT=debug build/debug/key.o &&
-		${CC:-gcc} -pie -o "$copy/key" "$copy/build/debug/key.o" \
-			"$copy/build/debug/libmatins.a" -lm -lstdc++ &&
-		"$copy/key" || rc=1
+	run_c key
 }
 
 cp -r Makefile core gate routines "$copy" && add_rows
@@ -87,6 +134,7 @@ make -s -C "$copy" -j"$(nproc)" VARIANT=debug all >"$copy/log" 2>&1 || {
 }
 export HOME=$copy XDG_STATE_HOME=$copy/state NO_COLOR=1
 test_operations
+test_server_fields
 
 like "option" '^ +--pipes N +pipes of the tree$' "$bin" exec --help
 like "a list" '^ +--tag-names NAME +a tag$' "$bin" exec --help
@@ -113,12 +161,39 @@ like "bounds" '1:9: "pipes" is at least 1 and at most 64' \
 echo 'pipe = 6' >"$copy/policy.toml"
 like "nearest name" 'did you mean "pipes"' \
 	"$bin" exec --policy "$copy/policy.toml" -- true
+
+like "option of a server" '^ +--idle DURATION +time between two pings \(5s\)$' \
+	"$bin" tools --help
+like "words of its option" '^ +--spelling plain\|fancy +spelling of the url$' \
+	"$bin" auth --help
+like "bounds of its option" '--idle must be at least 1ms and at most 1m, not 2m' \
+	"$bin" tools --idle 2m -- true
+like "wrong word" '--spelling must be plain or fancy, not "odd"' \
+	"$bin" tools --spelling odd --url https://x.test/
+like "no url" '--spelling is for remote servers' \
+	"$bin" tools --spelling fancy -- true
+printf '[servers.s]\ncommand = "true"\nidle = "2m"\n' >"$copy/server.toml"
+like "bounds in TOML" '3:8: "idle" is at least 1ms and at most 1m' \
+	"$bin" check "$copy/server.toml"
+printf '[servers.s]\ncommand = "true"\nspelling = "plain"\n' >"$copy/server.toml"
+like "no url in TOML" '"spelling" is for a "url"' \
+	"$bin" check "$copy/server.toml"
+printf '[servers.s]\nurl = "https://x.test/"\nspelling = "odd"\n' \
+	>"$copy/server.toml"
+like "wrong word in TOML" '"spelling" must be "plain" or "fancy"' \
+	"$bin" check "$copy/server.toml"
+like "reference of servers" \
+	'^\| `spelling` \| `"plain"`, `"fancy"` \| plain \| spelling of the url; as given' \
+	"$bin" steps --md
+
 like "reference" '^\| `pipes` \| a whole number \| 16 \| pipes of the tree' \
 	"$bin" steps --md
 "$bin" steps --md >"$copy/keys.md"
 like "manual page" '^\.It Li tag_names , Fl -tag-names$' \
 	awk -f core/cli/manual.awk "$copy/keys.md" core/cli/matins.1
-printf '[sandbox]\ntag_names = ["loose"]\n' >"$copy/matins.toml"
+printf '[sandbox]\ntag_names = ["loose"]\n%s\nurl = "https://x.test"\n%s\n' \
+	'[servers.s]' 'spelling = "fancy"' >"$copy/matins.toml"
 cd "$copy" || exit 1
-like "allow" 'weakens +tag_names = loose' "$bin" allow </dev/null
+like "allow" ' tag_names = loose' "$bin" allow </dev/null
+like "allow, of a server" 'weakens +spelling = fancy' "$bin" allow </dev/null
 exit $rc

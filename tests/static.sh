@@ -31,8 +31,9 @@ manual_names_options() {
 	done < <(sed -nE \
 		"s/^[\t ]*\\{?\"([a-z-]+)\", (0|'.'), .*/\\1/p" \
 		core/cli/*.[ch] core/cli/*.def
-		sed -nE 's/^(SANDBOX|AUTH)[A-Z_]*\([a-z_]+, "([a-z-]+)",.*/\2/p' \
-			gate/sandbox.def core/auth/auth.def | sort -u)
+		sed -nE 's/^(SANDBOX|AUTH|SERVER)[A-Z_]*\([a-z_]+, "([a-z-]+)",.*/\2/p' \
+			gate/sandbox.def core/auth/auth.def \
+			core/config/servers.def | sort -u)
 	return $rc
 }
 

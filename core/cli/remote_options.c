@@ -1,8 +1,8 @@
 #include "core/cli/remote_options.h"
 
 #include "core/base/fd.h"
-#include "core/cli/policy_options.h"
-#include "core/config/keys.h"
+#include "core/cli/option_values.h"
+#include "core/config/paths.h"
 #include "core/secret/secret.h"
 
 /* A file of headers. */
@@ -20,88 +20,30 @@ const char *remote_options_any(const struct args *args)
 	return NULL;
 }
 
-/* ---- texts, paths, words ---- */
+/* ---- the keys of `auth` ---- */
 
-struct text_row {
-	const char *option;
-	size_t offset; /* offset of a const char * in the spec */
-	enum key_type type;
-};
-
-#define TEXT(option, field, type) \
-	{option, offsetof(struct remote_spec, field), KEY_##type},
-static const struct text_row texts[] = {
-	TEXT("ca-file", ca_file, PATH) TEXT("protocol", protocol, STRING)
-#define AUTH_TEXT(key, option, type, ...) TEXT(option, auth.key, type)
-#define AUTH_OWN(key, option, type, ...) TEXT(option, key, type)
-#include "core/auth/auth.def"
-};
-
-static const char *read_text(const char *text, enum key_type type,
-			     struct arena *arena)
+static int read_auth(const struct args *args, struct arena *arena,
+		     struct remote_spec *spec, struct err *err)
 {
-	if (type == KEY_PATH)
-		return path_resolve(text, NULL, arena);
-	return type == KEY_PROGRAM ? path_program(text, NULL, arena) : text;
-}
+	struct server_auth given = {0};
 
-static void read_texts(const struct args *args, struct arena *arena,
-		       struct remote_spec *spec)
-{
-	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
-		const char *text = args_get(args, texts[i].option);
-		char *field = (char *)spec + texts[i].offset;
-
-		if (text)
-			*(const char **)(void *)field =
-				read_text(text, texts[i].type, arena);
-	}
-}
-
-static int bad_word(const char *option, const char *text, const char *words,
-		    struct err *err)
-{
-	return err_set(err, ERR_USAGE, "--%s: \"%s\" is not one of %s", option,
-		       text, words);
-}
-
-/* Read one of the words in the row of the option. */
-static int read_word(const struct args *args, const char *option,
-		     const char **ret, struct err *err)
-{
-	const char *text = args_get(args, option);
-	const struct option *o = rows;
-	struct str rest;
-
-	if (!text)
-		return 0;
-	while (strcmp(o->name, option) != 0)
-		o++;
-	rest = str_of(o->value);
-	while (rest.n)
-		if (str_is(str_cut(&rest, '|'), text)) {
-			*ret = text;
-			return 0;
-		}
-	return bad_word(option, text, o->value, err);
-}
-
-static int read_words(const struct args *args, struct remote_spec *spec,
-		      struct err *err)
-{
-	const char *grant = NULL, *audience = NULL;
-
-	if (read_word(args, "transport", &spec->transport, err) < 0 ||
-	    read_word(args, "store-key", &spec->store_key, err) < 0 ||
-	    read_word(args, "oauth-grant", &grant, err) < 0 ||
-	    read_word(args, "oauth-audience", &audience, err) < 0)
+	if (option_values_read(args, SECTION_auth, arena, &given, err) < 0)
 		return -1;
-	if (grant && !auth_grant_find(grant, &spec->auth.grant))
-		return err_set(err, ERR_USAGE, "--oauth-grant %s", grant);
-	if (audience)
+	/* the word is one of the row's */
+	if (given.grant && !auth_grant_find(given.grant, &spec->auth.grant))
+		return err_set(err, ERR_USAGE, "--oauth-grant %s", given.grant);
+	if (given.audience)
 		spec->auth.audience_is_token_endpoint =
-			strcmp(audience, "token_endpoint") == 0;
-#define AUTH_FLAG(key, option, ...) spec->auth.key |= args_has(args, option);
+			strcmp(given.audience, "token_endpoint") == 0;
+	if (given.store_key)
+		spec->store_key = given.store_key;
+#define AUTH_TEXT(key, ...) \
+	if (given.key)      \
+		spec->auth.key = given.key;
+#define AUTH_OWN(key, ...) \
+	if (given.key)     \
+		spec->key = given.key;
+#define AUTH_FLAG(key, ...) spec->auth.key |= given.key;
 #include "core/auth/auth.def"
 	return 0;
 }
@@ -206,13 +148,7 @@ int remote_options_read(const struct args *args, struct scrub *scrub,
 			struct arena *arena, struct remote_spec *spec,
 			struct err *err)
 {
-	read_texts(args, arena, spec);
-	if (spec->protocol && strcmp(spec->protocol, "auto") == 0)
-		spec->protocol = NULL;
-	spec->plain.is_allowed |= args_has(args, "insecure-http");
-	spec->plain.allows_credentials |=
-		args_has(args, "insecure-credentials");
-	if (read_words(args, spec, err) < 0 ||
+	if (read_auth(args, arena, spec, err) < 0 ||
 	    read_secrets(args, scrub, arena, spec, err) < 0)
 		return -1;
 	return read_headers(args, scrub, arena, spec, err);

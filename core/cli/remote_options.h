@@ -1,6 +1,6 @@
 /*
- * Options of a command for a remote server: headers, and how it authorizes.
- * Each has a key in [servers.NAME] or [servers.NAME.auth].
+ * Options of a command for a remote server that go over its keys: headers, and
+ * [servers.NAME.auth].
  */
 #ifndef CORE_CLI_REMOTE_OPTIONS_H
 #define CORE_CLI_REMOTE_OPTIONS_H

@@ -55,14 +55,12 @@ static void make_credentials(struct target *t)
 }
 
 static int make_spec(struct target *t, const struct args *args,
-		     const struct server *s, struct remote_spec *ret,
-		     struct err *err)
+		     struct remote_spec *ret, struct err *err)
 {
-	*ret = (struct remote_spec){.name = t->url, .url = t->url};
-	if (s && remote_spec_of_server(s, t->credentials, ret, err) < 0)
+	if (remote_spec_of_server(&t->keys, t->credentials, ret, err) < 0)
 		return -1;
-	ret->message_max = t->session.message_max;
-	ret->timeout_ms = t->session.request_timeout_ms;
+	ret->is_named = t->server;
+	ret->timeout_ms = t->keys.timeout_ms;
 	if (remote_options_read(args, t->scrub, &t->arena, ret, err) == 0)
 		return 0;
 	remote_spec_release(ret);
@@ -70,7 +68,7 @@ static int make_spec(struct target *t, const struct args *args,
 }
 
 static int open_remote(struct target *t, const struct args *args,
-		       const struct server *s, struct err *err)
+		       struct err *err)
 {
 	const struct remotes_options options = {
 		.loop = &t->loop,
@@ -84,13 +82,13 @@ static int open_remote(struct target *t, const struct args *args,
 
 	for (size_t i = 0; i < t->file.header_values.n; i++)
 		scrub_add(t->scrub, str_of(t->file.header_values.item[i]));
-	if (make_spec(t, args, s, &spec, err) < 0)
+	if (make_spec(t, args, &spec, err) < 0)
 		return -1;
 	t->remotes = remotes_new(&options);
 	if (remote_server_new(t->remotes, &spec, &t->remote, err) < 0)
 		return -1;
 	/* a URL is shown without its secrets */
-	if (!s)
+	if (!t->server)
 		t->name = remote_server_text(t->remote);
 	return 0;
 }
@@ -313,10 +311,8 @@ static int start_client(struct target *t, struct err *err)
 
 static int open_all(struct target *t, const struct args *args, struct err *err)
 {
-	const struct server *s = NULL;
-
-	if (target_read_options(t, args, &s, err) < 0 ||
-	    make_loop(t, err) < 0 || open_own_gate(t, args, err) < 0)
+	if (target_read_options(t, args, err) < 0 || make_loop(t, err) < 0 ||
+	    open_own_gate(t, args, err) < 0)
 		return -1;
 	t->person.server = t->name;
 	t->person.scrub = t->scrub;
@@ -326,11 +322,11 @@ static int open_all(struct target *t, const struct args *args, struct err *err)
 		return -1;
 	if (make_sampler(t, args, err) < 0)
 		return -1;
-	if (s && !t->url &&
-	    credentials_give(t->credentials, &s->env, &t->env, err) < 0)
+	if (!t->url &&
+	    credentials_give(t->credentials, &t->keys.env, &t->env, err) < 0)
 		return -1;
 	env_add_lines(&t->env, t->given_env);
-	if (t->url && open_remote(t, args, s, err) < 0)
+	if (t->url && open_remote(t, args, err) < 0)
 		return -1;
 	declare(t);
 	return 0;

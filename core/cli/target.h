@@ -41,7 +41,8 @@ struct target {
 				      that of the configuration */
 	struct gate_request request; /* request of a program */
 	const char *server;	     /* name in the configuration */
-	const char *url;	 /* URL of a remote server; NULL: a program */
+	struct server keys; /* of that server, or by default; options over */
+	const char *url;    /* URL of a remote server; NULL: a program */
 	struct remotes *remotes; /* NULL: none */
 	struct remote_server *remote;
 	struct env env;

@@ -1,5 +1,6 @@
 /* Options and keys for a server, from the command line and configuration. */
 #include "core/base/scan.h"
+#include "core/cli/option_values.h"
 #include "core/cli/target_options.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
@@ -78,8 +79,9 @@ static void merge(struct target *t, const struct gate_policy *more)
 	gate_policy_merge(&base, more, &t->arena, &t->policy);
 }
 
-static void from_server(struct target *t, const struct server *s)
+static void from_server(struct target *t)
 {
+	const struct server *s = &t->keys;
 	const char **argv = ARENA_ARRAY(&t->arena, const char *, s->args.n + 2);
 
 	argv[0] = s->command;
@@ -87,10 +89,6 @@ static void from_server(struct target *t, const struct server *s)
 		argv[i + 1] = s->args.item[i];
 	merge(t, &s->sandbox);
 	t->name = s->name;
-	t->session.protocol = s->protocol;
-	t->session.message_max = s->stdout_max;
-	t->session.request_timeout_ms = s->timeout_ms;
-	t->strict |= s->strict;
 	if (!s->command)
 		return;
 	t->request.program = s->command;
@@ -107,25 +105,28 @@ static void from_line(struct target *t, char **argv)
 }
 
 static int find_server(struct target *t, const struct args *args,
-		       const struct server **ret, struct err *err)
+		       struct err *err)
 {
 	const char *name = t->server;
-	const struct server *s = NULL;
+	const struct server *s;
 
 	if (one_target(t, args, err) < 0)
 		return -1;
 	t->url = args_get(args, "url");
 	if (open_config(t, args, err) < 0)
 		return -1;
-	if (name) {
-		s = config_server(t->config, name);
-		if (!s)
-			return unknown_server(t->config, name, &t->arena, err);
-		t->url = s->url;
-		if (s->unset)
-			return err_set(err, ERR_CONFIG, "%s", s->unset);
+	if (!name) {
+		t->keys = server_by_default();
+		t->keys.name = t->keys.url = t->url;
+		return 0;
 	}
-	*ret = s;
+	s = config_server(t->config, name);
+	if (!s)
+		return unknown_server(t->config, name, &t->arena, err);
+	if (s->unset)
+		return err_set(err, ERR_CONFIG, "%s", s->unset);
+	t->keys = *s;
+	t->url = s->url;
 	return 0;
 }
 
@@ -160,70 +161,14 @@ static int check_remote(const struct target *t, const struct args *args,
 
 /* ---- options ---- */
 
-static int read_size(const struct args *args, struct target *t, struct err *err)
-{
-	const char *text = args_get(args, "stdout-max");
-
-	if (!text)
-		return 0;
-	if (!str_size_bytes(str_of(text), &t->session.message_max) ||
-	    !t->session.message_max ||
-	    t->session.message_max > LIMIT_MESSAGE_BYTES_MAX)
-		return args_bad("stdout-max", text,
-				"a size up to 1GiB; use for example 64MiB",
-				err);
-	return 0;
-}
-
-static int read_timeout(const struct args *args, struct target *t,
+/* Read values for an answer, which without --elicit mean `accept`. */
+static int read_content(const struct args *args, struct target *t,
 			struct err *err)
 {
-	const char *text = args_get(args, "timeout");
-	uint64_t ms;
-
-	if (!text)
-		return 0;
-	if (!str_duration_ms(str_of(text), &ms) || !ms)
-		return args_bad("timeout", text,
-				"a duration; use for example 30s", err);
-	t->session.request_timeout_ms = ms;
-	/* a short timeout also bounds the handshake */
-	t->session.initialize_timeout_ms = ms;
-	return 0;
-}
-
-static int read_protocol(const struct args *args, struct target *t,
-			 struct err *err)
-{
-	const char *text = args_get(args, "protocol");
-	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!text)
-		return 0;
-	t->session.protocol = strcmp(text, "auto") ? text : NULL;
-	if (!t->session.protocol || mcp_revision_find(str_of(text)))
-		return 0;
-	mcp_revision_list(&all);
-	return err_set(err, ERR_USAGE,
-		       "--protocol: \"%s\" is not a revision of MCP; the "
-		       "revisions are %s",
-		       text, buf_cstr(&all));
-}
-
-static int read_elicit(const struct args *args, struct target *t,
-		       struct err *err)
-{
-	const char *word = args_get(args, "elicit");
 	const char *content = args_get(args, "elicit-content");
 	AUTO(buf_release) struct buf text = BUF_INIT(VALUE_BYTES);
 	struct str value;
 
-	if (word) {
-		t->asks.has_elicit = true;
-		if (!elicit_action_find(word, &t->asks.elicit))
-			return args_bad("elicit", word,
-					"accept, decline or cancel", err);
-	}
 	if (!content)
 		return 0;
 	if (target_read_value(content, &text, err) < 0)
@@ -233,7 +178,7 @@ static int read_elicit(const struct args *args, struct target *t,
 		return err_set(err, ERR_USAGE,
 			       "--elicit-content must be a JSON object");
 	t->asks.content = arena_str(&t->arena, value);
-	if (!word) {
+	if (!args_has(args, "elicit")) {
 		t->asks.has_elicit = true;
 		t->asks.elicit = ELICIT_ACCEPT;
 	}
@@ -256,48 +201,44 @@ static int read_roots(const struct args *args, struct target *t,
 	return 0;
 }
 
-static int read_sampling(const struct args *args, struct target *t,
-			 struct err *err)
+/* Set the keys by their options, and the session by the keys. */
+static int read_keys(const struct args *args, struct target *t, struct err *err)
 {
-	const char *line = args_get(args, "sampling");
-	struct strlist *words = &t->asks.sampling;
+	struct server *keys = &t->keys;
 
-	if (!line)
-		return 0;
-	if (path_words(line, NULL, &t->arena, words, err) < 0) {
-		err->kind = ERR_USAGE;
-		return err_wrap(err, "--sampling");
-	}
-	return 0;
+	if (option_values_read(args, SECTION_server, &t->arena, keys, err) < 0)
+		return -1;
+	t->strict |= keys->strict;
+	t->session.protocol = keys->protocol;
+	t->session.message_max = keys->stdout_max;
+	t->session.request_timeout_ms = keys->timeout_ms;
+	/* a short timeout also bounds the handshake */
+	if (args_has(args, "timeout"))
+		t->session.initialize_timeout_ms = keys->timeout_ms;
+	if (asks_of_server(keys, &t->policy, &t->arena, &t->asks, err) < 0)
+		return -1;
+	return read_content(args, t, err) < 0 ? -1 : read_roots(args, t, err);
 }
 
 int target_read_options(struct target *t, const struct args *args,
-			const struct server **ret_server, struct err *err)
+			struct err *err)
 {
-	const struct server *s = NULL;
 	struct gate_policy more;
 	const char *const *env;
 
-	if (find_server(t, args, &s, err) < 0 || check_remote(t, args, err) < 0)
+	if (find_server(t, args, err) < 0 || check_remote(t, args, err) < 0)
 		return -1;
-	*ret_server = s;
 	if (policy_options_read(args, &t->arena, &more, &env, err) < 0)
 		return -1;
 	if (t->config)
 		t->policy = t->config->sandbox;
-	if (s)
-		from_server(t, s);
+	if (t->server)
+		from_server(t);
 	else if (t->url)
 		t->name = t->url;
 	else
 		from_line(t, args->after);
 	merge(t, &more);
 	t->given_env = env;
-	if (s && asks_of_server(s, &t->policy, &t->arena, &t->asks, err) < 0)
-		return -1;
-	if (read_size(args, t, err) < 0 || read_timeout(args, t, err) < 0 ||
-	    read_protocol(args, t, err) < 0 || read_elicit(args, t, err) < 0 ||
-	    read_roots(args, t, err) < 0 || read_sampling(args, t, err) < 0)
-		return -1;
-	return 0;
+	return read_keys(args, t, err);
 }

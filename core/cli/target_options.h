@@ -9,12 +9,10 @@
 /*
  * Open the configuration and fill *t: keys of the server first, then options.
  *
- * ret_server  its table; NULL: a program or a URL of the command line
- * errors      ERR_USAGE  no target, two, or an option that is not for it
- *	       ERR_UNKNOWN_SERVER  the configuration has no such server
+ * errors  ERR_USAGE  no target, two, or an option that is not for it
+ *	   ERR_UNKNOWN_SERVER  the configuration has no such server
  */
 int target_read_options(struct target *t, const struct args *args,
-			const struct server **ret_server, struct err *err)
-	MUST_USE;
+			struct err *err) MUST_USE;
 
 #endif

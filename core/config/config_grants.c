@@ -148,6 +148,7 @@ static void add_server(struct rows *r, const struct server *s)
 	add_refs(r, &s->env);
 	add_sandbox(r, &s->sandbox);
 	add(r, CONNECTS, s->url);
+	add_section(r, SECTION_server, s);
 	add_auth(r, &s->auth);
 	add_transport(r, s);
 	for (size_t i = 0; i < SERVER_REFERENCES; i++)

@@ -31,21 +31,35 @@ static const struct key keys[] = {
 	ROW(section, key, WORD, field, def, help, .words = words_)
 #include "core/config/keys.def"
 #define HAS_WORDS(type) (KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE)
+#define SERVER(key, field, type, def, help, ...) \
+	ROW(server, key, type, field, def, help, __VA_ARGS__)
+#define SERVER_OPTION(key, option_, field, type, def, takes_, help, ...)   \
+	ROW(server, key, type, field, def, help,                           \
+	    .words = HAS_WORDS(type) ? (takes_) : NULL, .option = option_, \
+	    __VA_ARGS__)
+#define SERVER_REMOTE(...) SERVER_OPTION(__VA_ARGS__, .of = "url")
+#define SERVER_HEADERS(key, option_, letter, field, takes, help, more_help, \
+		       ...)                                                 \
+	ROW(server, key, HEADERS, field, NULL, help, .option = option_,     \
+	    __VA_ARGS__)
+#include "core/config/servers.def"
 #define SANDBOX(key, option_, field, type, def, takes_, help, ...)         \
 	ROW(sandbox, key, type, field, def, help,                          \
 	    .words = HAS_WORDS(type) ? (takes_) : NULL, .option = option_, \
-	    .takes = takes_, __VA_ARGS__)
+	    __VA_ARGS__)
 #define SANDBOX_TABLE(key, field, type, help, ...) \
 	ROW(sandbox, key, type, field, NULL, help, __VA_ARGS__)
+#define AUTH_ROW(key, option_, type, def, help, ...) \
+	ROW(auth, key, type, key, def, help, .option = option_, __VA_ARGS__)
 #define AUTH_TEXT(key, option, type, takes, help, ...) \
-	ROW(auth, key, type, key, NULL, help, __VA_ARGS__)
+	AUTH_ROW(key, option, type, NULL, help, __VA_ARGS__)
 #define AUTH_OWN AUTH_TEXT
 #define AUTH_FLAG(key, option, help, ...) \
-	ROW(auth, key, BOOL, key, "false", help, __VA_ARGS__)
+	AUTH_ROW(key, option, BOOL, "false", help, __VA_ARGS__)
 #define AUTH_SECRET(key, option, help, ...) \
-	ROW(auth, key, REFERENCE, key, NULL, help, __VA_ARGS__)
+	AUTH_ROW(key, option, REFERENCE, NULL, help, __VA_ARGS__)
 #define AUTH_WORD(key, option, def, words_, help, ...) \
-	ROW(auth, key, WORD, key, def, help, .words = words_, __VA_ARGS__)
+	AUTH_ROW(key, option, WORD, def, help, .words = words_, __VA_ARGS__)
 #include "core/auth/auth.def"
 #define PROGRAM_RULE(key, field, type, help) \
 	ROW(sandbox_program, key, type, field, NULL, help, .more = NULL)
@@ -132,10 +146,13 @@ struct strlist key_values(const struct key *k, const void *object,
 	case KEY_STRING:
 	case KEY_PATH:
 	case KEY_PROGRAM:
+	case KEY_URL:
+	case KEY_REVISION:
 		return one_value(*(const char *const *)field, arena);
 	case KEY_SIZE_BYTES:
 	case KEY_COUNT:
 	case KEY_SECONDS:
+	case KEY_DURATION_MS:
 		return one_value(number_text(*(const uint64_t *)field, arena),
 				 arena);
 	case KEY_CHOICE:

@@ -3,7 +3,8 @@
  *
  * The loader, the messages about wrong keys, `matins steps` and
  * routines/README.md are all printed or driven from here. A new key is a row
- * in keys.def and a field of the struct; the rows of `sandbox` stand in
+ * in keys.def and a field of the struct; the rows of servers stand in
+ * servers.def, of `auth` in core/auth/auth.def, of `sandbox` in
  * gate/sandbox.def, and their fields are made from them.
  */
 #ifndef CORE_CONFIG_KEYS_H
@@ -43,8 +44,8 @@ struct key {
 	const char *words; /* of KEY_WORD, KEY_CHOICE: "a|b|c" */
 	const char *help;
 
-	/* Of `sandbox` and `auth`; their .def files say what each is for. */
-	const char *option, *takes, *more, *grants, *weakens, *said;
+	/* Of servers, `auth` and `sandbox`; their .def files explain each. */
+	const char *option, *more, *of, *grants, *weakens, *said;
 };
 
 struct section {
@@ -62,9 +63,9 @@ struct step_kind {
 /* All keys; *ret_n of them. Static. */
 const struct key *keys_all(size_t *ret_n) MUST_USE;
 /*
- * Values of a key of `sandbox` or `auth` as texts: the items of a list, the
- * names of rules, of anything else one; none where the key is unset. In
- * `arena`.
+ * Values of a key with .grants or .weakens as texts: the items of a list of
+ * strings, the names of rules, of a single value one; none where the key is
+ * unset. In `arena`.
  *
  * object  struct of the section
  */

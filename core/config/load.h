@@ -43,6 +43,10 @@ void load_wrong_type(struct loader *l, const struct key *k,
 void load_table(struct loader *l, const struct toml_value *table,
 		enum key_section section, enum key_section more, void *object);
 
+/* Set the defaults of the keys of one or two sections. */
+void load_defaults(enum key_section section, enum key_section more,
+		   void *object);
+
 /* Read the keys of a sandbox, and have the gate check their values. */
 void load_sandbox(struct loader *l, const struct toml_value *table,
 		  struct gate_policy *p);

@@ -1,16 +1,36 @@
 /* [servers] and [mcp_servers]: each server, and what must go together in it. */
 #include "core/config/load.h"
 
+/* Keys that hold for a url, or for a program, by their rows. */
+static void check_belonging(struct loader *l, const struct toml_value *from,
+			    const struct server *s)
+{
+	bool has_url = toml_get(from, "url");
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++) {
+		const struct key *k = &keys[i];
+
+		if (k->section != SECTION_server || !k->of ||
+		    !toml_get(from, k->name))
+			continue;
+		if (!has_url && strcmp(k->of, "url") == 0)
+			load_error(l, s->line, s->col,
+				   "server \"%s\": \"%s\" is for a \"url\"",
+				   s->name, k->name);
+		else if (s->url && strcmp(k->of, "command") == 0)
+			load_warning(l, s->line, s->col,
+				     "server \"%s\": \"%s\" is for a program; "
+				     "nothing is started for a \"url\"",
+				     s->name, k->name);
+	}
+}
+
 /* Keys count by presence: a value of the wrong type has its own error. */
 static void check_server(struct loader *l, const struct toml_value *from,
 			 const struct server *s)
 {
-	static const char *const of_url[] = {
-		"headers",	  "token",	   "api_key",
-		"api_key_header", "ca_file",	   "transport",
-		"auth",		  "insecure_http", "insecure_credentials",
-	};
-	static const char *const of_command[] = {"cwd", "env", "sandbox"};
 	bool has_command = toml_get(from, "command");
 	bool has_url = toml_get(from, "url");
 
@@ -21,11 +41,7 @@ static void check_server(struct loader *l, const struct toml_value *from,
 			   s->name,
 			   has_url ? "both \"command\" and \"url\""
 				   : "neither \"command\" nor \"url\"");
-	for (size_t i = 0; i < ARRAY_LEN(of_url) && !has_url; i++)
-		if (toml_get(from, of_url[i]))
-			load_error(l, s->line, s->col,
-				   "server \"%s\": \"%s\" is for a \"url\"",
-				   s->name, of_url[i]);
+	check_belonging(l, from, s);
 	if (toml_get(from, "token") && toml_get(from, "api_key"))
 		load_error(l, s->line, s->col,
 			   "server \"%s\" has both \"token\" and \"api_key\"; "
@@ -35,12 +51,6 @@ static void check_server(struct loader *l, const struct toml_value *from,
 		load_error(l, s->line, s->col,
 			   "server \"%s\": \"args\" are for a \"command\"",
 			   s->name);
-	for (size_t i = 0; i < ARRAY_LEN(of_command) && s->url; i++)
-		if (toml_get(from, of_command[i]))
-			load_warning(l, s->line, s->col,
-				     "server \"%s\": \"%s\" is for a program; "
-				     "nothing is started for a \"url\"",
-				     s->name, of_command[i]);
 }
 
 /* Before it is expanded. */

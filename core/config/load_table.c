@@ -51,8 +51,8 @@ static void set_default(const struct key *k, void *object)
 	(void)ok;
 }
 
-static void set_defaults(enum key_section section, enum key_section more,
-			 void *object)
+void load_defaults(enum key_section section, enum key_section more,
+		   void *object)
 {
 	size_t n;
 	const struct key *keys = keys_all(&n);
@@ -127,7 +127,7 @@ static bool is_foreign(struct loader *l, const struct toml_member *m,
 void load_table(struct loader *l, const struct toml_value *table,
 		enum key_section section, enum key_section more, void *object)
 {
-	set_defaults(section, more, object);
+	load_defaults(section, more, object);
 	for (size_t i = 0; i < table->table.n; i++) {
 		const struct toml_member *m = &table->table.member[i];
 		const struct key *k = key_find(section, m->key);

@@ -116,6 +116,14 @@ const struct server *config_server(const struct config *c, const char *name)
 	return NULL;
 }
 
+struct server server_by_default(void)
+{
+	struct server s = {0};
+
+	load_defaults(SECTION_server, SECTION_server, &s);
+	return s;
+}
+
 const struct env_ref *server_reference(const struct server *s, size_t nth)
 {
 	const struct env_ref *const all[SERVER_REFERENCES] = {

@@ -2,9 +2,9 @@
  * The typed model of a configuration, and its loader.
  *
  * routine_load() turns a value tree (core/toml) into the structures below by
- * the rows of keys.def; it collects all errors instead of stopping at the
- * first. Paths and ${VAR} are still as written: core/config/config.c expands
- * them. Everything lives in one arena and is never changed afterwards.
+ * the rows of keys.def and its like; it collects all errors instead of stopping
+ * at the first. Paths and ${VAR} are still as written: core/config/config.c
+ * expands them. Everything lives in one arena and is never changed afterwards.
  */
 #ifndef CORE_CONFIG_ROUTINE_H
 #define CORE_CONFIG_ROUTINE_H
@@ -38,6 +38,11 @@ struct header {
 	bool is_reference; /* a variable is in the value */
 };
 
+struct headers {
+	struct header *item;
+	size_t n;
+};
+
 /* OAuth of a remote server; texts, and .from of references, are NULL where
    nothing is said. */
 struct server_auth {
@@ -50,31 +55,40 @@ struct server_auth {
 	uint32_t line, col; /* of the table; 0 when there is none */
 };
 
+/* Types in C of the keys of a server; NULL, and .from of a reference NULL,
+   where nothing is said. */
+#define SERVER_TYPE_STRING const char *
+#define SERVER_TYPE_WORD const char *
+#define SERVER_TYPE_PROGRAM const char *
+#define SERVER_TYPE_PATH const char *
+#define SERVER_TYPE_URL const char *
+#define SERVER_TYPE_REVISION const char *
+#define SERVER_TYPE_BOOL bool
+#define SERVER_TYPE_COUNT uint64_t
+#define SERVER_TYPE_DURATION_MS uint64_t
+#define SERVER_TYPE_SIZE_BYTES uint64_t
+#define SERVER_TYPE_STRINGS struct strlist
+#define SERVER_TYPE_PATHS struct strlist
+#define SERVER_TYPE_COMMAND struct strlist /* ends in NULL */
+#define SERVER_TYPE_PARAMS const struct toml_value *
+#define SERVER_TYPE_HEADERS struct headers
+#define SERVER_TYPE_REFERENCE struct env_ref
+#define SERVER_TYPE_ENV struct env_refs
+#define SERVER_TYPE_SANDBOX struct gate_policy
+#define SERVER_TYPE_AUTH struct server_auth
+
+/* A server, by the rows of servers.def. */
 struct server {
 	const char *name;
-	const char *url; /* or command */
-	struct header *headers;
-	size_t n_headers;
-	struct env_ref token, api_key; /* .from is NULL without */
-	const char *api_key_header, *ca_file, *transport;
-	bool insecure_http, insecure_credentials;
+#define SERVER(key, field, type, ...) SERVER_TYPE_##type field;
+#include "core/config/servers.def"
 	bool url_has_reference; /* a variable is in it, behind the host */
-	struct server_auth auth;
-	const char *command;
-	struct strlist args;
-	const char *cwd;
-	struct env_refs env;
-	struct gate_policy sandbox;
-	const char *protocol;		 /* pinned revision; NULL = automatic */
-	uint64_t timeout_ms, stdout_max; /* of one request; bytes */
-	bool strict;			 /* of all steps that use it */
-	const char *elicit;		 /* an elicit_action, or NULL */
-	const struct toml_value *elicit_content; /* a table, or NULL */
-	struct strlist roots;			 /* folders */
-	struct strlist sampling; /* program and arguments; ends in NULL */
-	const char *unset; /* a variable that it lacks: a sentence; NULL */
+	const char *unset;	/* a variable that it lacks: a sentence; NULL */
 	uint32_t line, col;
 };
+
+/* A server without a table: the keys have their defaults. */
+struct server server_by_default(void) MUST_USE;
 
 /* The references of a server beside those of its `env`. */
 enum {

@@ -97,8 +97,8 @@ static bool has_credential(const struct server *s)
 {
 	const struct server_auth *a = &s->auth;
 
-	for (size_t i = 0; i < s->n_headers; i++)
-		if (is_credential(&s->headers[i]))
+	for (size_t i = 0; i < s->headers.n; i++)
+		if (is_credential(&s->headers.item[i]))
 			return true;
 	for (size_t i = 0; i < SERVER_REFERENCES; i++)
 		if (server_reference(s, i)->from)

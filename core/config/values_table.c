@@ -6,15 +6,15 @@
 void read_HEADERS(struct loader *l, const struct key *k,
 		  const struct toml_member *m, void *object)
 {
-	struct server *server = object;
+	struct headers *headers = load_field(k, object);
 	const struct toml_value *v = &m->value;
 
 	if (!load_is_table(l, k, v))
 		return;
-	server->headers = ARENA_ARRAY(l->arena, struct header, v->table.n);
+	headers->item = ARENA_ARRAY(l->arena, struct header, v->table.n);
 	for (size_t i = 0; i < v->table.n; i++) {
 		const struct toml_member *from = &v->table.member[i];
-		struct header *h = &server->headers[server->n_headers];
+		struct header *h = &headers->item[headers->n];
 
 		if (!http_is_token(str_of(from->key))) {
 			load_error(l, from->line, from->col,
@@ -33,7 +33,7 @@ void read_HEADERS(struct loader *l, const struct key *k,
 			h->is_reference = strstr(h->value, "${") != NULL;
 			load_expand(l, k, EXPAND_HEADER, &from->value,
 				    &h->value);
-			server->n_headers++;
+			headers->n++;
 		}
 	}
 }

@@ -392,8 +392,8 @@ static void look_at_token_file(struct doctor *d, const char *row,
 
 static bool has_header(const struct server *server, const char *name)
 {
-	for (size_t i = 0; i < server->n_headers; i++)
-		if (!strcasecmp(server->headers[i].name, name))
+	for (size_t i = 0; i < server->headers.n; i++)
+		if (!strcasecmp(server->headers.item[i].name, name))
 			return true;
 	return false;
 }
@@ -462,7 +462,7 @@ static void look_at_login(struct doctor *d, const char *name,
 			   "%s: %s", server->name, err.msg);
 	else if (state == 0)
 		say_status(d, name, server, &status, login);
-	else if (!server->api_key.from && !server->n_headers &&
+	else if (!server->api_key.from && !server->headers.n &&
 		 !d->options->deep)
 		doctor_add(d, "authorization", name, CHECK_WARNING, login,
 			   "%s: no token is kept; steps fail if the server "

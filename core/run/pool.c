@@ -226,7 +226,6 @@ static void read_remote(struct pool_server *s, const struct plan_step *plan)
 					    &s->err) < 0;
 	if (s->is_wrong)
 		return;
-	spec.protocol = plan->protocol;
 	s->is_wrong =
 		remote_server_new(p->remotes, &spec, &s->remote, &s->err) < 0;
 }

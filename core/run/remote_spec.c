@@ -59,9 +59,9 @@ static int add_headers(const struct server *s, struct credentials *c,
 	AUTO(buf_release) struct buf bearer = BUF_INIT(BUF_UNBOUNDED);
 	struct str token, api_key;
 
-	for (size_t i = 0; i < s->n_headers; i++)
-		if (http_headers_set(ret, s->headers[i].name,
-				     str_of(s->headers[i].value), err) < 0)
+	for (size_t i = 0; i < s->headers.n; i++)
+		if (http_headers_set(ret, s->headers.item[i].name,
+				     str_of(s->headers.item[i].value), err) < 0)
 			return err_wrap(err, "headers");
 	if (value_of(c, &s->token, "token", &token, err) < 0 ||
 	    value_of(c, &s->api_key, "api_key", &api_key, err) < 0)
@@ -109,13 +109,11 @@ int remote_spec_of_server(const struct server *s,
 			  struct remote_spec *ret, struct err *err)
 {
 	struct remote_spec spec = {
+		.server = s,
 		.name = s->name,
 		.is_named = true,
 		.url = s->url,
 		.plain = plain_http_of(s),
-		.ca_file = s->ca_file,
-		.transport = s->transport,
-		.protocol = s->protocol,
 		.message_max = s->stdout_max,
 #define AUTH_OWN(key, ...) .key = s->auth.key,
 #include "core/auth/auth.def"

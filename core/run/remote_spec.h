@@ -16,6 +16,7 @@
 
 /* Texts are borrowed for the life of the server. */
 struct remote_spec {
+	const struct server *server; /* its keys; outlives the spec */
 	const char *name; /* in sentences; of [servers.NAME], or the URL */
 	bool is_named;	  /* the configuration has it */
 	const char *url;
@@ -23,11 +24,8 @@ struct remote_spec {
 	char *secret[6];	  /* owned, wiped; see remote_spec_keep() */
 	struct auth_options auth; /* url and headers are filled in */
 	struct plain_http plain;
-	const char *ca_file;
-	const char *transport; /* "auto", "http", "sse", "websocket"; NULL */
-	const char *protocol;  /* pinned revision, or NULL */
-	uint64_t message_max;  /* bytes; 0: LIMIT_MESSAGE_BYTES */
-	uint64_t timeout_ms;   /* of a request; 0: 60 s */
+	uint64_t message_max; /* bytes; 0: LIMIT_MESSAGE_BYTES */
+	uint64_t timeout_ms;  /* of a request; 0: 60 s */
 	const char *browser, *token_store, *store_key; /* NULL: not said */
 };
 

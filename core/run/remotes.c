@@ -324,7 +324,7 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 	if (plain < 0 ||
 	    gate_may_connect(r->o.gate, one->url.host, one->url.port, NULL,
 			     err) < 0 ||
-	    find_engine(r, one->spec.ca_file, &one->http, err) < 0) {
+	    find_engine(r, one->spec.server->ca_file, &one->http, err) < 0) {
 		remote_server_free(one);
 		return -1;
 	}
@@ -382,7 +382,7 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 		.http = one->http,
 		.url = one->url.text.p,
 		.auth = auth_authorizer(one->auth),
-		.kind = kind_of(one->spec.transport),
+		.kind = kind_of(one->spec.server->transport),
 		.message_max = one->spec.message_max,
 		.request_ms = one->spec.timeout_ms,
 		.on_session = on_session,
@@ -394,7 +394,7 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	/* a name that says loopback leads nowhere else, in plain text */
 	reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
 	options.reach = reach;
-	if (is_word(one->spec.transport, "websocket") ||
+	if (is_word(one->spec.server->transport, "websocket") ||
 	    transport_is_websocket(options.url))
 		return transport_websocket(&options, ret, err);
 	return transport_remote(&options, ret, err);

@@ -273,6 +273,16 @@ files|1048577|1048576|at least 8 and at most 1048576
 processes|0|1|at least 1 and at most 4194304
 cpu|25h|24h|at least 1s and at most 24h
 END
+for row in "timeout 0:at least 1ms and at most 24h" \
+	"timeout 25h:at least 1ms and at most 24h" \
+	"stdout-max 2GiB:at least 1B and at most 1GiB" \
+	"elicit maybe:accept, decline or cancel"; do
+	read -r option value <<<"${row%%:*}"
+	run_matins call x "--$option" "$value" -- cat
+	exit_is "--$option $value: exit status 64" 64
+	err_like "--$option $value: the bounds or words" \
+		"--$option must be ${row#*:}, not \"?$value\"?\$"
+done
 run_matins exec --tmp lots -- true
 exit_is "--tmp lots: exit status 64" 64
 err_like "--tmp lots: the words" '--tmp must be private or shared, not "lots"$'

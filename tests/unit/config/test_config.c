@@ -427,9 +427,10 @@ TEST_IN(fixture, expand, values_of_headers, are_known_as_secrets)
 	set("TEST_VAR", "tok-123456");
 	assert_opens(f, text);
 	assert_string_equal(f->file.config.servers[0].url, "https://x/");
-	assert_string_equal(f->file.config.servers[0].headers[0].value,
+	assert_string_equal(f->file.config.servers[0].headers.item[0].value,
 			    "Bearer tok-123456");
-	assert_string_equal(f->file.config.servers[0].headers[1].value, "~/");
+	assert_string_equal(f->file.config.servers[0].headers.item[1].value,
+			    "~/");
 	assert_int_equal(f->file.header_values.n, 1);
 	assert_string_equal(f->file.header_values.item[0], "tok-123456");
 	assert_int_equal(f->file.findings.n, 0);

@@ -118,7 +118,7 @@ TEST_IN(fixture, load, whole_example, fills_each_field)
 		"parallel = true\n"
 		"protocol = \"2025-11-25\"\n");
 	assert_int_equal(f->config.n_servers, 2);
-	assert_string_equal(f->config.servers[0].headers[0].value,
+	assert_string_equal(f->config.servers[0].headers.item[0].value,
 			    "Bearer ${GITHUB_TOKEN}");
 	assert_string_equal(
 		config_server(&f->config, "local_db")->sandbox.read.item[0],
