@@ -41,7 +41,7 @@ TEST(jdoc, scalars, keep_their_spelling)
 	}
 }
 
-TEST(jdoc, nested_with_space, tree_with_slices)
+TEST(jdoc, nested_with_space, is_a_tree_with_slices)
 {
 	struct jdoc *doc = parse(
 		" { \"a\" : [ 1 , { \"b\":true } ,\"x\\\"]\"] , \"c\\n\":2 } ");
@@ -57,7 +57,7 @@ TEST(jdoc, nested_with_space, tree_with_slices)
 	assert_null(a->first->next->next->next);
 }
 
-TEST(jdoc, duplicate_key, all_kept_last_counts)
+TEST(jdoc, duplicate_key, is_kept_and_the_last_counts)
 {
 	struct jdoc *doc = parse("{\"k\":1,\"k\":2}");
 
@@ -77,7 +77,7 @@ TEST(jdoc, getters, take_what_is_not_there)
 	assert_null(jdoc_text(NULL, &arena));
 }
 
-TEST(jdoc, sorted_members, bytewise_and_stable)
+TEST(jdoc, sorted_members, are_bytewise_and_stable)
 {
 	struct jdoc *doc = parse("{\"b\":1,\"\\u00e9\":2,\"a\":3,\"ab\":4,"
 				 "\"b\":5,\"\":6,\"B\":7}");
@@ -91,7 +91,7 @@ TEST(jdoc, sorted_members, bytewise_and_stable)
 	assert_true(str_is(list[0]->raw, "1"));
 }
 
-TEST(jdoc, not_json, syntax_error_with_place)
+TEST(jdoc, not_json, is_a_syntax_error_with_place)
 {
 	static const char *const bad[] = {"",	     "{",	 "[1,]", "1 2",
 					  "{\"a\"}", "\"\xff\"", "nul"};
@@ -108,7 +108,7 @@ TEST(jdoc, not_json, syntax_error_with_place)
 	assert_null(doc);
 }
 
-TEST(jdoc, too_deep, limit)
+TEST(jdoc, too_deep, ends_at_a_limit)
 {
 	char text[2 * 257 + 1];
 	struct err err = ERR_INIT;
@@ -123,7 +123,7 @@ TEST(jdoc, too_deep, limit)
 	assert_int_equal(jdoc_parse(str_of(text + 1), &arena, &doc, &err), 0);
 }
 
-TEST(jdoc, too_many_values, limit)
+TEST(jdoc, too_many_values, end_at_a_limit)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct arena own = ARENA_INIT;

@@ -13,7 +13,7 @@ static void check(struct str text, const char *wanted)
 }
 
 /* Examples that NIST gives with FIPS 180-4. */
-TEST(sha256, nist_examples, known_sums)
+TEST(sha256, nist_examples, have_known_sums)
 {
 	check(STR(""), "e3b0c44298fc1c149afbf4c8996fb924"
 		       "27ae41e4649b934ca495991b7852b855");
@@ -30,7 +30,7 @@ TEST(sha256, nist_examples, known_sums)
 	      "0b249b11e8f07a51afac45037afee9d1");
 }
 
-TEST(sha256, million_letters, known_sum)
+TEST(sha256, million_letters, have_the_known_sum)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
@@ -42,7 +42,7 @@ TEST(sha256, million_letters, known_sum)
 }
 
 /* Lengths around a block, in pieces of any size, give the same sum. */
-TEST(sha256, pieces, same_as_whole)
+TEST(sha256, pieces, give_the_sum_of_the_whole)
 {
 	char text[300];
 
@@ -69,7 +69,7 @@ TEST(sha256, pieces, same_as_whole)
  * The processor's own instructions and plain C give the same words, for any
  * number of blocks, wherever they begin, whatever stands in them.
  */
-TEST(sha256, native_blocks, same_as_plain_c)
+TEST(sha256, native_blocks, give_what_plain_c_gives)
 {
 	enum { MOST = 40 };
 	sha256_blocks_fn *native = sha256_blocks_native();
@@ -97,7 +97,7 @@ TEST(sha256, native_blocks, same_as_plain_c)
 }
 
 /* Plain C alone gives what NIST says, also where it is not what runs. */
-TEST(sha256, plain_blocks, nist_example)
+TEST(sha256, plain_blocks, give_the_sum_of_nist)
 {
 	const uint32_t wanted[8] = {0xba7816bf, 0x8f01cfea, 0x414140de,
 				    0x5dae2223, 0xb00361a3, 0x96177a9c,

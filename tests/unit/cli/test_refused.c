@@ -16,7 +16,7 @@ static void says(const char *text, enum refused_kind kind, const char *path)
 	assert_memory_equal(r.path.p, path, r.path.n);
 }
 
-TEST(refused, words_of_runtimes, kind_and_path)
+TEST(refused, words_of_runtimes, have_kind_and_path)
 {
 	says("EROFS: read-only file system, open '/srv/d/b'", REFUSED_WRITE,
 	     "/srv/d/b");
@@ -40,7 +40,7 @@ TEST(refused, words_of_runtimes, kind_and_path)
 	     REFUSED_DOWNLOAD, NULL);
 }
 
-TEST(refused, no_path, kind_only)
+TEST(refused, no_path, has_the_kind_only)
 {
 	says("Permission denied", REFUSED_ACCESS, NULL);
 	says("it's refused: EPERM", REFUSED_ACCESS, NULL);
@@ -53,7 +53,7 @@ TEST(refused, no_path, kind_only)
 	says("EPERM in \"1.2.3\"", REFUSED_ACCESS, NULL);
 }
 
-TEST(refused, other_texts, nothing)
+TEST(refused, other_texts, are_nothing)
 {
 	says("", REFUSED_NOTHING, NULL);
 	says("\n\n", REFUSED_NOTHING, NULL);
@@ -62,7 +62,7 @@ TEST(refused, other_texts, nothing)
 	says("not found: /srv/d", REFUSED_NOTHING, NULL);
 }
 
-TEST(refused, several_lines, the_one_that_says_most)
+TEST(refused, several_lines, takes_the_one_that_says_most)
 {
 	says("ENOENT: /srv/a\nEACCES\nEROFS: '/srv/b'\nEACCES: '/srv/c'",
 	     REFUSED_WRITE, "/srv/b");

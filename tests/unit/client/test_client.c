@@ -86,7 +86,7 @@ static void end(struct world *w)
 	"{\"name\":\"r\",\"version\":\"1\"}}}\n"                           \
 	"> {\"method\":\"notifications/initialized\"}\n"
 
-TEST(client, asked_before_ready, sent_then)
+TEST(client, asked_before_ready, sends_it_then)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -105,7 +105,7 @@ TEST(client, asked_before_ready, sent_then)
 	end(&w);
 }
 
-TEST(client, two_in_flight, matched_by_id)
+TEST(client, two_in_flight, matches_them_by_id)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -126,7 +126,7 @@ TEST(client, two_in_flight, matched_by_id)
 	end(&w);
 }
 
-TEST(client, ends_in_flight, failed_once_and_for_all)
+TEST(client, ends_in_flight, fails_once_and_for_all)
 {
 	struct err err = ERR_INIT;
 	struct world w;
@@ -162,7 +162,7 @@ TEST(client, cancelled, told_and_forgotten)
 	end(&w);
 }
 
-TEST(client, own_time, over_before_that_of_others)
+TEST(client, own_time, is_over_before_that_of_others)
 {
 	const struct client_call call = {
 		.method = "tools/list", .timeout_ms = 20, .on_event = on_event};

@@ -64,7 +64,7 @@ TEST_IN(temp_dir, eras_key, program_replaced, is_another)
 	assert_string_not_equal(before.hex, after.hex);
 }
 
-TEST_IN(temp_dir, eras, learned, found_by_another_process)
+TEST_IN(temp_dir, eras, learned, are_found_by_another_process)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/new", (char *)*state);
 	AUTO(mem_freep) char *path = mem_printf("%s/eras.json", dir);
@@ -81,7 +81,7 @@ TEST_IN(temp_dir, eras, learned, found_by_another_process)
 	assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-TEST_IN(temp_dir, eras, proved_wrong, forgotten)
+TEST_IN(temp_dir, eras, proved_wrong, are_forgotten)
 {
 	struct era_key a = key_of("/bin/sh", argv_a, NULL);
 	struct era_key b = key_of("/bin/sh", argv_b, NULL);
@@ -93,7 +93,7 @@ TEST_IN(temp_dir, eras, proved_wrong, forgotten)
 	assert_int_equal(found(*state, &b), SESSION_ERA_INITIALIZE);
 }
 
-TEST_IN(temp_dir, eras, file_is_no_such_file, probed_and_written_anew)
+TEST_IN(temp_dir, eras, file_is_no_such_file, are_written_anew)
 {
 	static const char *const texts[] = {
 		"", "{", "[]", "{\"schema\":\"matins-eras/2\",\"servers\":[]}",
@@ -113,7 +113,7 @@ TEST_IN(temp_dir, eras, file_is_no_such_file, probed_and_written_anew)
 	}
 }
 
-TEST_IN(temp_dir, eras, folder_cannot_be_made, remembered_in_memory)
+TEST_IN(temp_dir, eras, folder_cannot_be_made, are_remembered_in_memory)
 {
 	AUTO(mem_freep) char *file = mem_printf("%s/file", (char *)*state);
 	AUTO(mem_freep) char *dir = mem_printf("%s/below", file);
@@ -129,7 +129,7 @@ TEST_IN(temp_dir, eras, folder_cannot_be_made, remembered_in_memory)
 	assert_int_equal(found(dir, &a), SESSION_ERA_PROBE);
 }
 
-TEST(eras, more_than_the_bound, oldest_goes)
+TEST(eras, more_than_the_bound, lose_the_oldest)
 {
 	struct eras *e = eras_open(NULL);
 	struct era_key key[ERAS_MAX + 1];
