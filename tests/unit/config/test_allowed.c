@@ -101,7 +101,7 @@ static void assert_same(const struct allowance *a, const struct allowance *b)
 		assert_string_equal(a->grants.item[i], b->grants.item[i]);
 }
 
-TEST_IN(fixture, keep, then_find, all_of_it_is_there)
+TEST_IN(fixture, keep, then_find, gives_all_of_it)
 {
 	struct fixture *f = *state;
 	struct allowance want = allowance("/p/matins.toml"), got;
@@ -121,7 +121,7 @@ TEST_IN(fixture, keep, then_find, all_of_it_is_there)
 	assert_same(&got, &want);
 }
 
-TEST_IN(fixture, list, several, by_path)
+TEST_IN(fixture, list, several, is_sorted_by_path)
 {
 	struct fixture *f = *state;
 	struct allowance *all;
@@ -162,7 +162,7 @@ TEST_IN(fixture, find, file_under_the_name_of_another, does_not_count)
 	assert_int_equal(n, 0);
 }
 
-TEST_IN(fixture, find, others_could_write, error)
+TEST_IN(fixture, find, others_could_write, is_an_error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
@@ -186,7 +186,7 @@ TEST_IN(fixture, find, others_could_write, error)
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 }
 
-TEST_IN(fixture, find, link_to_an_allowance, error)
+TEST_IN(fixture, find, link_to_an_allowance, is_an_error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
@@ -202,7 +202,7 @@ TEST_IN(fixture, find, link_to_an_allowance, error)
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 }
 
-TEST_IN(fixture, keep, name_without_utf8, error)
+TEST_IN(fixture, keep, name_without_utf8, is_an_error)
 {
 	struct fixture *f = *state;
 	const struct allowance a = allowance("/p\xff/matins.toml");
@@ -216,7 +216,7 @@ TEST_IN(fixture, keep, name_without_utf8, error)
 	"\","
 #define END "\"wall_ms\":1,\"grants\":[]}"
 
-TEST_IN(fixture, parse, other_text, error)
+TEST_IN(fixture, parse, other_text, is_an_error)
 {
 	static const char good[] =
 		BEGIN "\"edits\":false,\"by_person\":false," END;
@@ -263,7 +263,7 @@ static void assert_diff(const struct strlist *before, const struct strlist *now,
 	buf_release(&out);
 }
 
-TEST_IN(fixture, diff, rows, what_is_new_and_what_is_gone)
+TEST_IN(fixture, diff, rows, has_what_is_new_and_what_is_gone)
 {
 	static const char *a[] = {"starts git", "writes .", "reads /a"};
 	static const char *b[] = {"starts git",	   "starts curl", "writes .",

@@ -20,7 +20,7 @@ static void assert_shown(const char *url, const char *text, const char *shown)
 	assert_string_equal(buf_cstr(&out), shown);
 }
 
-TEST(url_secrets, name_says_so, hidden)
+TEST(url_secrets, name_says_so, are_hidden)
 {
 	assert_shown("https://h/p?api_key=abcdefgh&mode=reading",
 		     "abcdefgh in reading", "*** in reading");
@@ -29,7 +29,7 @@ TEST(url_secrets, name_says_so, hidden)
 		     "***");
 }
 
-TEST(url_secrets, made_by_chance, hidden)
+TEST(url_secrets, made_by_chance, are_hidden)
 {
 	assert_shown("https://h/p?k=0123456789abcdefghij",
 		     "0123456789abcdefghij", "***");
@@ -38,13 +38,13 @@ TEST(url_secrets, made_by_chance, hidden)
 		     "a-sentence-of-many-words-is-none");
 }
 
-TEST(url_secrets, encoded, hidden_decoded)
+TEST(url_secrets, encoded, are_hidden_decoded)
 {
 	assert_shown("https://h/p?key=ab%2Fcd%2Bef", "ab/cd+ef ab%2Fcd%2Bef",
 		     "*** ***");
 }
 
-TEST(url_secrets, no_query_or_odd_one, nothing)
+TEST(url_secrets, no_query_or_odd_one, are_none)
 {
 	assert_shown("https://h/path", "h path", "h path");
 	assert_shown("https://h/path?", "h path", "h path");

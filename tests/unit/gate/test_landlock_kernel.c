@@ -256,7 +256,7 @@ static void need_landlock(void)
 		fail_msg("this kernel has no Landlock, or not at boot");
 }
 
-TEST(kernel, files, only_as_granted)
+TEST(kernel, files, opens_files_only_as_granted)
 {
 	need_landlock();
 	assert_int_equal(run(try_read), 0);
@@ -343,7 +343,7 @@ static void grant_port(struct landlock_rules *r)
 	landlock_add_port(r, port_open, LL_CONNECT);
 }
 
-TEST(kernel, ports, only_those_granted)
+TEST(kernel, ports, opens_only_ports_granted)
 {
 	AUTO(fd_closep) int a = listen_any(&port_open);
 	AUTO(fd_closep) int b = listen_any(&port_shut);
@@ -405,7 +405,7 @@ static void need_scopes(void)
 	}
 }
 
-TEST(kernel, abstract_sockets_outside, refused)
+TEST(kernel, abstract_sockets_outside, refuses_abstract_sockets_outside)
 {
 	AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
@@ -421,7 +421,7 @@ TEST(kernel, abstract_sockets_outside, refused)
 	assert_int_equal(run_abi(5, NULL, try_abstract_open), 0);
 }
 
-TEST(kernel, signals_to_others, refused)
+TEST(kernel, signals_to_others, refuses_signals_to_others)
 {
 	need_scopes();
 	assert_int_equal(run(try_signal), 0);
@@ -429,7 +429,7 @@ TEST(kernel, signals_to_others, refused)
 
 /* ---- asking ---- */
 
-TEST(kernel, bad_descriptor_in_a_rule, error)
+TEST(kernel, bad_descriptor_in_a_rule, returns_an_error)
 {
 	AUTO(landlock_rules_release) struct landlock_rules r;
 	struct err err = ERR_INIT;

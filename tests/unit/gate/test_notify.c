@@ -26,7 +26,7 @@ static void add(struct denials *log, const char *name, uint64_t a, uint64_t b,
 	denials_add(log, &d, comm);
 }
 
-TEST(denials, nothing_refused, no_rows)
+TEST(denials, nothing_refused, have_no_rows)
 {
 	struct denials log = DENIALS_INIT;
 
@@ -34,7 +34,7 @@ TEST(denials, nothing_refused, no_rows)
 	denials_release(&log);
 }
 
-TEST(denials, same_call_and_program, one_row_that_counts)
+TEST(denials, same_call_and_program, share_one_row_that_counts)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
@@ -58,7 +58,7 @@ TEST(denials, same_call_and_program, one_row_that_counts)
 	assert_int_equal(log.dropped, 0);
 }
 
-TEST(denials, different_arguments, joined_once_each)
+TEST(denials, different_arguments, are_joined_once_each)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
@@ -77,7 +77,7 @@ TEST(denials, different_arguments, joined_once_each)
 	assert_string_equal(rows[0].allow.value, "all");
 }
 
-TEST(denials, many_arguments, detail_is_bounded)
+TEST(denials, many_arguments, have_a_bounded_detail)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
@@ -92,7 +92,7 @@ TEST(denials, many_arguments, detail_is_bounded)
 	assert_null(strstr(rows[0].detail, "0xffffffff00000014"));
 }
 
-TEST(denials, more_than_the_rows, counted_as_dropped)
+TEST(denials, more_than_the_rows, are_counted_as_dropped)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	const struct gate_denial *rows;
@@ -110,7 +110,7 @@ TEST(denials, more_than_the_rows, counted_as_dropped)
 	assert_int_equal(rows[0].count, 2);
 }
 
-TEST(denials, a_number_nobody_knows, named_by_it)
+TEST(denials, a_number_nobody_knows, are_named_by_it)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	struct seccomp_data d = {.nr = 5000, .arch = seccomp_arch_native()};
@@ -123,7 +123,7 @@ TEST(denials, a_number_nobody_knows, named_by_it)
 	assert_null(rows[0].allow.key);
 }
 
-TEST(serve, no_listener, broken_or_ended)
+TEST(serve, no_listener, is_broken_or_ended)
 {
 	AUTO(denials_release) struct denials log = DENIALS_INIT;
 	AUTO(fd_closep) int null = fd_open("/dev/null", O_RDWR, 0);

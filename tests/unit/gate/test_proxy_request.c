@@ -110,7 +110,7 @@ static const struct said_case {
 	 PROXY_BAD_REQUEST, NULL, 0},
 };
 
-TEST(read, table, request_or_what_is_wrong)
+TEST(read, table, is_a_request_or_what_is_wrong)
 {
 	for (size_t i = 0; i < ARRAY_LEN(SAID); i++) {
 		AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
@@ -135,7 +135,7 @@ TEST(read, table, request_or_what_is_wrong)
 }
 
 /* However the bytes come, the request is the same once it is whole. */
-TEST(read, chopped_anywhere, more_until_whole)
+TEST(read, chopped_anywhere, asks_for_more_until_whole)
 {
 	for (size_t i = 0; i < ARRAY_LEN(SAID); i++) {
 		const struct said_case *c = &SAID[i];
@@ -154,7 +154,7 @@ TEST(read, chopped_anywhere, more_until_whole)
 	}
 }
 
-TEST(read, head_at_its_ceiling, one_more_is_too_large)
+TEST(read, head_at_its_ceiling, takes_a_head_at_its_ceiling)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
@@ -175,7 +175,7 @@ TEST(read, head_at_its_ceiling, one_more_is_too_large)
 	assert_int_equal(r.outcome, PROXY_TOO_LARGE);
 }
 
-TEST(head, absolute_form, written_anew)
+TEST(head, absolute_form, is_written_anew)
 {
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	struct proxy_request r;
@@ -211,7 +211,7 @@ static struct endpoint_target target(const char *text)
 	return t;
 }
 
-TEST(answer, every_outcome, well_formed)
+TEST(answer, every_outcome, is_well_formed)
 {
 	const struct endpoint_target t = target("a.example:443");
 

@@ -57,14 +57,14 @@ static void expect(struct str bytes, uint64_t max, const char *items)
 	}
 }
 
-TEST(next, text_frame, message)
+TEST(next, text_frame, is_a_message)
 {
 	/* RFC 6455, 5.7 */
 	expect(STR("\x81\x05Hello"), 0, "message(Hello)");
 	expect(STR("\x81\x00\x82\x01x"), 0, "message() message(x)");
 }
 
-TEST(next, parts_with_a_ping_between, one_message)
+TEST(next, parts_with_a_ping_between, are_one_message)
 {
 	expect(STR("\x01\x03Hel\x89\x01p\x80\x02lo"), 0,
 	       "ping(p) message(Hello)");
@@ -75,7 +75,7 @@ TEST(next, parts_with_a_ping_between, one_message)
 	       0, "message(abc)");
 }
 
-TEST(next, lengths_of_two_and_eight_bytes, message)
+TEST(next, lengths_of_two_and_eight_bytes, are_read)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf log = BUF_INIT(BUF_UNBOUNDED);
@@ -91,7 +91,7 @@ TEST(next, lengths_of_two_and_eight_bytes, message)
 	assert_int_equal(log.n, 2 * strlen("message()") + 1 + 256 + n);
 }
 
-TEST(next, close, code_and_reason)
+TEST(next, close, has_code_and_reason)
 {
 	expect(STR("\x88\x02\x03\xe8"), 0, "close:1000()");
 	expect(STR("\x88\x05\x03\xf0"
@@ -102,7 +102,7 @@ TEST(next, close, code_and_reason)
 	expect(STR("\x88\x00\x81\x01x"), 0, "close:1005()");
 }
 
-TEST(next, over_the_ceiling, told_without_keeping_it)
+TEST(next, over_the_ceiling, is_reported_without_keeping_it)
 {
 	struct ws_reader r;
 	struct ws_item item;
@@ -123,7 +123,7 @@ TEST(next, over_the_ceiling, told_without_keeping_it)
 	ws_reader_release(&r);
 }
 
-TEST(next, what_breaks_the_protocol, broken_once)
+TEST(next, what_breaks_the_protocol, is_broken_once)
 {
 	static const struct {
 		struct str bytes;
@@ -150,7 +150,7 @@ TEST(next, what_breaks_the_protocol, broken_once)
 	}
 }
 
-TEST(write, each_length_form, masked_and_reversible)
+TEST(write, each_length_form, is_masked_and_reversible)
 {
 	static const size_t lengths[] = {0, 1, 125, 126, 65535, 65536};
 	static const unsigned char mask[4] = {0x37, 0xfa, 0x21, 0x3d};
@@ -174,7 +174,7 @@ TEST(write, each_length_form, masked_and_reversible)
 	}
 }
 
-TEST(write, example_of_the_rfc, same_bytes)
+TEST(write, example_of_the_rfc, gives_the_same_bytes)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	static const unsigned char mask[4] = {0x37, 0xfa, 0x21, 0x3d};
@@ -185,7 +185,7 @@ TEST(write, example_of_the_rfc, same_bytes)
 		out.p, "\x81\x85\x37\xfa\x21\x3d\x7f\x9f\x4d\x51\x58", out.n);
 }
 
-TEST(accept, example_of_the_rfc, same_text)
+TEST(accept, example_of_the_rfc, gives_the_same_text)
 {
 	char key[WS_KEY_BYTES], accept[WS_ACCEPT_BYTES];
 

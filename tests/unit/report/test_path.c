@@ -37,7 +37,7 @@ static size_t hits(const char *text, struct jdoc *doc)
 	return path_mark(path, doc);
 }
 
-TEST(path, selectors, count_of_nodes)
+TEST(path, selectors, have_their_count_of_nodes)
 {
 	static const struct {
 		const char *path;
@@ -81,7 +81,7 @@ TEST(path, selectors, count_of_nodes)
 				 rows[i].hits);
 }
 
-TEST(path, mark, that_node_and_no_other)
+TEST(path, mark, is_on_that_node_and_no_other)
 {
 	struct jdoc *doc = parse(report);
 	struct jdoc *steps = jdoc_get(doc, "step_results");
@@ -94,7 +94,7 @@ TEST(path, mark, that_node_and_no_other)
 			     ->ignored);
 }
 
-TEST(path, overlapping_rules, each_has_its_hits)
+TEST(path, overlapping_rules, have_hits_each)
 {
 	struct jdoc *doc = parse(report);
 
@@ -103,7 +103,7 @@ TEST(path, overlapping_rules, each_has_its_hits)
 	assert_int_equal(hits("data", doc), 2);
 }
 
-TEST(path, broken, syntax_error_with_column)
+TEST(path, broken, is_a_syntax_error_with_column)
 {
 	static const struct {
 		const char *path, *column;
@@ -129,7 +129,7 @@ TEST(path, broken, syntax_error_with_column)
 	}
 }
 
-TEST(path, too_many_parts, error)
+TEST(path, too_many_parts, are_an_error)
 {
 	struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;
@@ -145,7 +145,7 @@ TEST(path, too_many_parts, error)
 }
 
 /* Whatever a key is called, its printed path selects it. */
-TEST(path, printed_keys, read_back)
+TEST(path, printed_keys, are_read_back)
 {
 	static const char *const keys[] = {
 		"a", "a b", "a.b", "a]b", "a\"b", "it's",
@@ -165,7 +165,7 @@ TEST(path, printed_keys, read_back)
 	}
 }
 
-TEST(path, printed_steps, read_back)
+TEST(path, printed_steps, are_read_back)
 {
 	static const char *const names[] = {"host", "my step", "a]b", "\"q\""};
 

@@ -2,7 +2,7 @@
 
 #include "tests/unit/report/render_sample.h"
 
-TEST(html, every_kind_of_step, all_there)
+TEST(html, every_kind_of_step, has_each_kind_of_step)
 {
 	static const char *const parts[] = {
 		"<!DOCTYPE html>\n",
@@ -38,7 +38,7 @@ TEST(html, every_kind_of_step, all_there)
 }
 
 /* One file: nothing is loaded, nothing runs. */
-TEST(html, page, self_contained)
+TEST(html, page, is_self_contained)
 {
 	static const char *const foreign[] = {"<script", "<link",  "src=",
 					      "http:",	 "https:", "url(",
@@ -52,7 +52,7 @@ TEST(html, page, self_contained)
 	buf_release(&out);
 }
 
-TEST(html, hostile_output, no_markup_of_its_own)
+TEST(html, hostile_output, has_no_markup_of_its_own)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -66,7 +66,7 @@ TEST(html, hostile_output, no_markup_of_its_own)
 	buf_release(&out);
 }
 
-TEST(html, hostile_names, escaped)
+TEST(html, hostile_names, are_escaped)
 {
 	struct report_step step = {.name = "<b>\x1b", .type = "script"};
 	const struct report r = {

@@ -36,20 +36,20 @@ static void check(const char *form, const struct report *r,
 	"\"routine\":\"morning\",\"dry_run\":false,\"success\":" \
 	"false,\"summary\":\"morning: 3 ran, 1 skipped, 1 failed\","
 
-TEST(json, every_kind_of_step, fixed_order)
+TEST(json, every_kind_of_step, has_a_fixed_order)
 {
 	check("json", &sample, (struct render_options){.view = VIEW_FULL},
 	      "{\"schema\":\"matins-report/1\",\"generation\":7," SUMMARY STEPS(
 		      ",\"run\":{\"pid\":1}") ",\"run\":{\"matins\":\"0\"}}\n");
 }
 
-TEST(json, golden_view, no_run_no_generation)
+TEST(json, golden_view, has_no_run_and_no_generation)
 {
 	check("json", &sample, (struct render_options){.view = VIEW_GOLDEN},
 	      "{\"schema\":\"matins-report/1\"," SUMMARY STEPS("") "}\n");
 }
 
-TEST(json, pretty, skeleton_only)
+TEST(json, pretty, indents_the_skeleton_only)
 {
 	struct report_step step = {
 		.name = "s",
@@ -80,7 +80,7 @@ TEST(json, pretty, skeleton_only)
 	      "}\n");
 }
 
-TEST(data, all_steps, by_name)
+TEST(data, all_steps, are_found_by_name)
 {
 	check("data", &sample, (struct render_options){.view = VIEW_FULL},
 	      "{\"briefing\":{\"schema\":\"mcp-client/1\",\"content\":[ 1.0 ],"
@@ -88,7 +88,7 @@ TEST(data, all_steps, by_name)
 	      "\"quiet\":null}\n");
 }
 
-TEST(data, single, bare_value)
+TEST(data, single, is_the_bare_value)
 {
 	struct report one = sample;
 
@@ -98,7 +98,7 @@ TEST(data, single, bare_value)
 	      "\"isError\":false}\n");
 }
 
-TEST(data, single_without_data, null)
+TEST(data, single_without_data, is_null)
 {
 	struct report one = sample;
 
@@ -107,7 +107,7 @@ TEST(data, single_without_data, null)
 	check("data", &one, (struct render_options){.single = true}, "null\n");
 }
 
-TEST(json, hostile_output, valid_and_no_raw_control)
+TEST(json, hostile_output, is_valid_without_raw_control)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct err err = ERR_INIT;

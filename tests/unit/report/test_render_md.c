@@ -2,7 +2,7 @@
 
 #include "tests/unit/report/render_sample.h"
 
-TEST(md, every_kind_of_step, same_tree)
+TEST(md, every_kind_of_step, has_the_same_tree)
 {
 	struct render_options o = {.view = VIEW_FULL};
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -60,7 +60,7 @@ static void error_of(const char *error, const char *name, struct buf *out)
 	render_find("md")->print(&r, &o, out);
 }
 
-TEST(md, markup_in_sentences, escaped)
+TEST(md, markup_in_sentences, is_escaped)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 

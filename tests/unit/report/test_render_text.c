@@ -25,7 +25,7 @@ TEST(text, every_kind_of_step, as_in_the_manual)
 	check(&sample, VIEW_FULL, "# morning — gen 7\n\n" BODY);
 }
 
-TEST(text, golden_view, without_generation)
+TEST(text, golden_view, has_no_generation)
 {
 	check(&sample, VIEW_GOLDEN, "# morning\n\n" BODY);
 }
@@ -46,7 +46,7 @@ TEST(text, dry_run, says_so)
 	      "morning: 0 ran, 1 skipped, 0 failed\n");
 }
 
-TEST(text, nothing_in_it, summary_says_it)
+TEST(text, nothing_in_it, has_a_summary_that_says_it)
 {
 	struct report r = {.routine = "morning", .generation = 1};
 
@@ -55,7 +55,7 @@ TEST(text, nothing_in_it, summary_says_it)
 	      "morning: 0 ran, 0 skipped, 0 failed — nothing ran\n");
 }
 
-TEST(text, hostile_output, nothing_raw)
+TEST(text, hostile_output, has_nothing_raw)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -99,7 +99,7 @@ TEST(text, forged_lines, are_set_in)
 	      "---\nr: 1 ran, 0 skipped, 1 failed\n");
 }
 
-TEST(renderer, unknown_name, null)
+TEST(renderer, unknown_name, is_null)
 {
 	assert_null(render_find("yaml"));
 	assert_non_null(render_find("text"));

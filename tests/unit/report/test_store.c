@@ -50,7 +50,7 @@ static void put(const char *dir, uint64_t generation, uint64_t keep)
 		fail_msg("%s", err.msg);
 }
 
-TEST_IN(temp_dir, store, put, read_back_private)
+TEST_IN(temp_dir, store, put, is_read_back_private)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *path = in_folder(dir, "7.json");
@@ -67,7 +67,7 @@ TEST_IN(temp_dir, store, put, read_back_private)
 	buf_release(&out);
 }
 
-TEST_IN(temp_dir, store, more_than_kept, oldest_go)
+TEST_IN(temp_dir, store, more_than_kept, loses_the_oldest)
 {
 	const char *dir = *state;
 
@@ -77,7 +77,7 @@ TEST_IN(temp_dir, store, more_than_kept, oldest_go)
 		assert_int_equal(kept(dir, g), g > 9);
 }
 
-TEST_IN(temp_dir, store, keep_lowered, all_surplus_goes)
+TEST_IN(temp_dir, store, keep_lowered, loses_all_surplus)
 {
 	const char *dir = *state;
 
@@ -88,7 +88,7 @@ TEST_IN(temp_dir, store, keep_lowered, all_surplus_goes)
 		assert_int_equal(kept(dir, g), g > 8);
 }
 
-TEST_IN(temp_dir, store, keep_none, nothing_written)
+TEST_IN(temp_dir, store, keep_none, writes_nothing)
 {
 	const char *dir = *state;
 
@@ -98,7 +98,7 @@ TEST_IN(temp_dir, store, keep_none, nothing_written)
 	assert_false(kept(dir, 2));
 }
 
-TEST_IN(temp_dir, store, counter_begun_anew, newest_stays)
+TEST_IN(temp_dir, store, counter_begun_anew, keeps_the_newest)
 {
 	const char *dir = *state;
 
@@ -108,7 +108,7 @@ TEST_IN(temp_dir, store, counter_begun_anew, newest_stays)
 	assert_true(kept(dir, 1));
 }
 
-TEST_IN(temp_dir, store, foreign_files, left_alone)
+TEST_IN(temp_dir, store, foreign_files, leaves_them_alone)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *note = in_folder(dir, "notes.txt");
@@ -120,7 +120,7 @@ TEST_IN(temp_dir, store, foreign_files, left_alone)
 	assert_int_equal(access(note, F_OK), 0);
 }
 
-TEST_IN(temp_dir, store, old_temporary_file, removed)
+TEST_IN(temp_dir, store, old_temporary_file, is_removed)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *old = in_folder(dir, "1.json.a");
@@ -139,7 +139,7 @@ TEST_IN(temp_dir, store, old_temporary_file, removed)
 	assert_int_equal(access(young, F_OK), 0);
 }
 
-TEST_IN(temp_dir, store, two_files, each_keeps_its_own)
+TEST_IN(temp_dir, store, two_files, keeps_each_apart)
 {
 	const char *dir = *state;
 	const struct fd_text text = fd_text_of(&(struct str){"{}", 2});
@@ -160,7 +160,7 @@ TEST_IN(temp_dir, store, two_files, each_keeps_its_own)
 	buf_release(&out);
 }
 
-TEST_IN(temp_dir, store, of_an_earlier_version, read_and_left)
+TEST_IN(temp_dir, store, of_an_earlier_version, is_read_and_left)
 {
 	const char *dir = *state;
 	AUTO(mem_freep) char *reports = mem_printf("%s/reports", dir);
@@ -178,7 +178,7 @@ TEST_IN(temp_dir, store, of_an_earlier_version, read_and_left)
 	buf_release(&out);
 }
 
-TEST_IN(temp_dir, store, no_folder, system_error)
+TEST_IN(temp_dir, store, no_folder, is_a_system_error)
 {
 	AUTO(mem_freep) char *dir = mem_printf("%s/a/b", (char *)*state);
 	struct err err = ERR_INIT;
