@@ -225,7 +225,7 @@ static int hold_folder(struct outfile *f, struct err *err)
 
 	if (place_find(f->path, &f->folder.arena, &place, err) < 0 ||
 	    hold(&f->folder, place.folder, &place.links, err) < 0)
-		return err_wrap(err, "write");
+		return err_wrap(err, "cannot write");
 	f->name = place.name;
 	return 0;
 }

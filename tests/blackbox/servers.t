@@ -205,9 +205,10 @@ json_is "sequential-thinking: a wrong one is a failure" \
 for isolate in auto off; do
 	{
 		printf '[sandbox]\nisolate = "%s"\n\n' $isolate
-		server everything ', "stdio"'
+		# the last argument marks them as processes of this test
+		server everything ", \"stdio\", \"$T\""
 		fs
-		server sequential-thinking ''
+		server sequential-thinking ", \"$T\""
 		call a everything echo '{ message = "one" }' 'parallel = true'
 		call b filesystem read_text_file \
 			"{ path = \"$T/granted/in.txt\" }" 'parallel = true'
@@ -226,7 +227,7 @@ for isolate in auto off; do
 		step_results[2].state tool_error
 	file_lacks "in parallel, isolate = $isolate: no secret" "$out" \
 		"not this"
-	nothing_left "in parallel, isolate = $isolate: nothing left" "$modules"
+	nothing_left "in parallel, isolate = $isolate: nothing left" "$T"
 done
 
 done_testing
