@@ -237,8 +237,8 @@ int account_load(struct store *s, const struct owner *owner, const char *issuer,
 				    now.issuer, ret, err);
 }
 
-int account_load_anew(struct store *s, const struct owner *owner,
-		      const char *issuer, struct account *ret, struct err *err)
+int account_reload(struct store *s, const struct owner *owner,
+		   const char *issuer, struct account *ret, struct err *err)
 {
 	struct err lost = ERR_INIT;
 	int r = account_load(s, owner, issuer, ret, &lost);

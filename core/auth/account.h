@@ -78,8 +78,8 @@ int account_load(struct store *s, const struct owner *owner, const char *issuer,
  * opened any more (damage, a key that is gone) counts as unknown, with a
  * warning. errors  ERR_SYS
  */
-int account_load_anew(struct store *s, const struct owner *owner,
-		      const char *issuer, struct account *ret, struct err *err)
+int account_reload(struct store *s, const struct owner *owner,
+		   const char *issuer, struct account *ret, struct err *err)
 	MUST_USE;
 /*
  * Before its first use: an account that was read from an old entry is this

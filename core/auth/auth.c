@@ -110,7 +110,7 @@ static int load_account(struct auth *a, struct err *err)
 	/* a grant that needs nobody gets them anew */
 	int (*load)(struct store *, const struct owner *, const char *,
 		    struct account *, struct err *) =
-		o->grant == AUTH_CODE ? account_load : account_load_anew;
+		o->grant == AUTH_CODE ? account_load : account_reload;
 	int r;
 
 	if (a->is_loaded)

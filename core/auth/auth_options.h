@@ -37,7 +37,7 @@ struct auth_options {
 	enum auth_grant grant;
 	/* aud of a client assertion: the issuer, or the token endpoint */
 	bool audience_is_token_endpoint;
-	/* Others by auth.def; of a secret the value, not a file's name. */
+	/* Members by auth.def; of a secret the value, not a file's name. */
 #define AUTH_TEXT(key, ...) const char *key;
 #define AUTH_SECRET(key, ...) const char *key;
 #define AUTH_FLAG(key, ...) bool key;

@@ -30,7 +30,7 @@ int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 	/* a person who logs in, or a grant without one, replaces what was there
 	 */
 	int r = f->start.kind == FLOW_KIND_LOGIN || o->grant != AUTH_CODE
-			? account_load_anew(s, owner, issuer, ret, err)
+			? account_reload(s, owner, issuer, ret, err)
 			: account_load(s, owner, issuer, ret, err);
 
 	return r == 0 ? account_adopt(s, owner, ret, err) : r;

@@ -163,7 +163,7 @@ enum flow_verdict flow_find_provider(struct flow *f, struct err *err);
 
 /* ---- flow_client.c: the identity of this client, and the person ---- */
 
-/* account_load(), or account_load_anew() where nothing is lost by that. */
+/* account_load(), or account_reload() where nothing is lost by that. */
 int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 		      struct err *err) MUST_USE;
 enum flow_verdict flow_identify(struct flow *f, struct err *err);

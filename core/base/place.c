@@ -137,7 +137,7 @@ bool place_covers(const char *folder, const char *path)
 		if (str_is(want, "..") || str_is(have, ".."))
 			return false;
 		if (!want.n) {
-			/* what lies beneath must not climb out again */
+			/* the rest must not climb out again */
 			while (have.n && !str_is(have, ".."))
 				have = next_part(&p);
 			return !have.n;

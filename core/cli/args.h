@@ -95,7 +95,7 @@ struct args_meant {
 /* "; did you mean NAME?" with the nearest name, or "": ends a message. */
 struct args_meant args_meant(struct str word, const char *const *names,
 			     size_t n) MUST_USE;
-/* The same with a blank, or "; ": before the place where all names are. */
+/* args_meant() with a blank, or "; ": before the place where all names are. */
 struct args_meant args_meant_or(struct str word, const char *const *names,
 				size_t n) MUST_USE;
 

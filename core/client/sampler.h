@@ -36,7 +36,8 @@ struct sampler_options {
 	const struct scrub *scrub; /* may be NULL */
 	const char *name;	   /* of the server, for people */
 	struct strlist words;	   /* the program and its arguments */
-	const char *cwd; /* it starts there if it may; NULL: the gate decides */
+	const char *cwd; /* folder to start in, if allowed; NULL: the gate
+			    decides */
 	const struct gate_policy *policy;
 };
 

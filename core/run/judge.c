@@ -80,25 +80,25 @@ static struct judgement judge_call_result(struct str result)
 			  "CallToolResult; " NEEDS_TOOL);
 	if (scan_type(result) != SCAN_OBJECT)
 		return no(REASON_NOT_CALL_TOOL_RESULT,
-			  "stdout is JSON, but no CallToolResult: an object "
-			  "with content or structuredContent is due");
+			  "stdout is JSON but not a CallToolResult: an object "
+			  "with content or structuredContent is needed");
 	has_content = scan_get_some(result, "content", &content);
 	has_structured =
 		scan_get_some(result, "structuredContent", &structured);
 	if (!has_content && !has_structured)
 		return no(REASON_NOT_CALL_TOOL_RESULT,
-			  "stdout is a JSON object, but no CallToolResult: it "
-			  "has neither content nor structuredContent");
+			  "stdout is a JSON object but not a CallToolResult: "
+			  "content and structuredContent are missing");
 	if (has_content && scan_type(content) != SCAN_ARRAY)
 		return no(REASON_NOT_CALL_TOOL_RESULT,
-			  "stdout is no CallToolResult: its content is not an "
+			  "stdout is not a CallToolResult: content must be an "
 			  "array");
 	if (scan_get_some(result, "isError", &flag)) {
 		is_error = scan_type(flag) == SCAN_TRUE;
 		if (!is_error && scan_type(flag) != SCAN_FALSE)
 			return no(REASON_NOT_CALL_TOOL_RESULT,
-				  "stdout is no CallToolResult: its isError "
-				  "is neither true nor false");
+				  "stdout is not a CallToolResult: isError "
+				  "must be true or false");
 	}
 	return judge_result(content, is_error, structured);
 }
@@ -110,7 +110,7 @@ static struct judgement not_json(const char *why, struct str out,
 
 	if (!str_trim(out).n)
 		return no(REASON_NOT_JSON,
-			  "stdout is empty; one JSON value is due");
+			  "stdout is empty; it must hold one JSON value");
 	j = no(REASON_NOT_JSON,
 	       arena_printf(arena, "stdout is not exactly one JSON value: %s",
 			    why));

@@ -16,7 +16,7 @@
 
 /* Texts are borrowed for the life of the server. */
 struct remote_spec {
-	const struct server *server; /* its keys; outlives the spec */
+	const struct server *server; /* keys of the server; outlives the spec */
 	const char *name; /* in sentences; of [servers.NAME], or the URL */
 	bool is_named;	  /* the configuration has it */
 	const char *url;

@@ -84,7 +84,8 @@ struct step_type {
 struct step_run {
 	const struct plan_step *plan;
 	struct step_context *ctx;
-	struct scrub *scrub; /* that of ctx, or of the server that is called */
+	struct scrub
+		*scrub; /* scrubber of ctx, or of the server that is called */
 	const struct step_type *type;
 	struct arena arena; /* of the result */
 	enum step_phase phase;

@@ -262,7 +262,7 @@ while IFS='|' read -r option low fits bounds; do
 	[[ $low == *[!0-9]* ]] && low="\"$low\""
 	echo "${option//-/_} = $low" >bounds.toml
 	run_matins exec --policy bounds.toml --explain -- true
-	err_like "$(<bounds.toml): refused likewise" \
+	err_like "$(<bounds.toml) is refused in a file as well" \
 		"1:[0-9]+: \"${option//-/_}\" is $bounds\$"
 done <<'END'
 memory|64|1MiB|at least 1MiB
