@@ -358,7 +358,7 @@ static int read_common(struct line *l, int argc, char **argv)
 
 static void answer(struct line *l, int argc, char **argv)
 {
-	int at = argc ? read_common(l, argc, argv) : 0;
+	int at = read_common(l, argc, argv);
 
 	if (at < argc - 1) {
 		for (l->command = l->all; l->command->name; l->command++)

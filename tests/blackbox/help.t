@@ -76,9 +76,12 @@ done
 run_matins completion bash
 ok "completion bash is a script" bash -n "$out"
 cp "$out" completion.bash
-run_matins __complete do
+run_matins __complete "do"
 exit_is "__complete: exit status 0" 0
 out_like "__complete: a command with its help" $'^doctor\tcheck whether'
+run_matins __complete
+exit_is "__complete without a word: exit status 0" 0
+out_like "__complete without a word lists the commands" $'^doctor\tcheck whether'
 run_matins __complete run --v
 out_like "__complete: an option with its help" $'^--view\tgolden leaves'
 run_matins __complete night --v
