@@ -362,7 +362,7 @@ cd not-granted || exit
 run_matins exec --memory 64MiB -- "$PYTHON" -c 'bytearray(200 << 20)'
 ok "more memory than the bound: it fails" test "$status" != 0
 err_like "a bound that was set is named, wherever it was started" \
-	'bound may have been hit.*--memory|^matins: memory: '
+	'may have hit a limit.*--memory|^matins: memory: '
 cd .. || exit
 
 done_testing
