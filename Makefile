@@ -6,6 +6,12 @@ VARIANT ?= release
 # Warnings are errors; `make WERROR=` builds with a compiler we do not know.
 WERROR  ?= -Werror
 
+# One goal is built by all processors; -j on the command line wins. Several
+# goals stay in their order: `make clean all`.
+ifeq ($(MAKELEVEL)$(word 2,$(MAKECMDGOALS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 CC  ?= gcc
 CXX ?= g++
 AR  ?= ar
