@@ -1,10 +1,20 @@
 /*
  * Completion scripts: a few lines for each shell, which ask `matins
- * __complete` for every answer; see completion_answer.h.
+ * __complete` for every answer, and the answers.
  */
-#include "core/cli/command.h"
+#include <ctype.h>
 
+#include "core/base/log.h"
+#include "core/base/state_dir.h"
+#include "core/cli/command.h"
 #include "core/cli/put.h"
+#include "core/client/known_tools.h"
+#include "core/config/config.h"
+#include "core/config/paths.h"
+#include "core/server/brief.h"
+#include "gate/gate.h"
+
+/* ---- the scripts ---- */
 
 const struct option options_completion[] = {{0}};
 
@@ -100,4 +110,401 @@ int cmd_completion(const struct args *args, struct err *err)
 			return put(str_of(shells[i].script), PUT_TEXT, err);
 	return err_set(err, ERR_USAGE,
 		       "completion: name one shell: bash, zsh or fish");
+}
+
+/* ---- the answers ---- */
+
+/* A command line up to the word that is completed. */
+struct line {
+	const struct command *all, *command;
+	struct str word; /* word to complete */
+	const struct option
+		*of;	     /* the word is the value of this; NULL: of none */
+	bool is_behind;	     /* the word stands behind "--" */
+	size_t n_behind;     /* words between "--" and it */
+	const char *routine; /* the last word that is no option */
+	size_t n_given;	     /* words before it that are no options */
+	const char *config, *server; /* values of -c and -s; NULL without */
+	struct arena arena;
+	struct config_file file;
+	struct buf before; /* the part of the word that stays */
+	struct buf out;
+};
+
+static void add_line(struct line *l, struct str value, const char *help)
+{
+	log_visible(&l->out, value, false);
+	if (help) {
+		buf_addc(&l->out, '\t');
+		log_visible(&l->out, str_of(help), false);
+	}
+	buf_addc(&l->out, '\n');
+}
+
+/* ---- reading the line ---- */
+
+static void note_value(struct line *l, const struct option *o,
+		       const char *value)
+{
+	if (strcmp(o->name, "config") == 0)
+		l->config = path_home(value, &l->arena);
+	else if (strcmp(o->name, "server") == 0)
+		l->server = value;
+}
+
+/* --name, --name=VALUE, -n, -nVALUE; NULL: no option with a value */
+static const struct option *find_valued(const struct line *l, const char *word,
+					const char **ret_value)
+{
+	struct str value = str_of(word + 2);
+	const struct option *o;
+
+	if (word[1] == '-') {
+		o = args_find(l->command->options, str_cut(&value, '='));
+		*ret_value = value.p;
+	} else {
+		o = args_find_letter(l->command->options, word[1]);
+		*ret_value = value.n ? value.p : NULL;
+	}
+	return o && o->value ? o : NULL;
+}
+
+/* An option before the word: moves *i over its value; the word may be it. */
+static void read_option(struct line *l, int argc, char **argv, int *i)
+{
+	const char *value;
+	const struct option *o = find_valued(l, argv[*i], &value);
+
+	if (!o)
+		return;
+	if (!value) {
+		if (*i + 2 < argc && strcmp(argv[*i + 1], "=") == 0)
+			++*i;
+		if (++*i >= argc - 1) {
+			l->of = o;
+			return;
+		}
+		value = argv[*i];
+	}
+	note_value(l, o, value);
+}
+
+/* The value behind the "=" of the word itself. */
+static void read_word(struct line *l, const char *word)
+{
+	const char *value;
+
+	l->word = str_of(word);
+	if (l->of && strcmp(word, "=") == 0)
+		l->word = STR("");
+	if (l->of || strncmp(word, "--", 2) != 0 || !strchr(word, '='))
+		return;
+	l->of = find_valued(l, word, &value);
+	if (!l->of)
+		return;
+	buf_add_str(&l->before, (struct str){word, (size_t)(value - word)});
+	l->word = str_of(value);
+}
+
+static void read_line(struct line *l, int argc, char **argv)
+{
+	for (int i = 1; i < argc - 1 && !l->of && !l->is_behind; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			l->is_behind = true;
+			l->n_behind = (size_t)(argc - i - 2);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			read_option(l, argc, argv, &i);
+		} else {
+			l->routine = argv[i];
+			l->n_given++;
+		}
+	}
+	if (!l->is_behind)
+		read_word(l, argv[argc - 1]);
+}
+
+/* ---- names of the configuration ---- */
+
+static const struct config *open_names(struct line *l)
+{
+	const struct config_options options = {
+		.path = l->config,
+		.lax = true,
+		.quiet = true,
+		.names_only = true,
+		.passive = true,
+	};
+	struct err ignored = ERR_INIT;
+
+	return config_open(&options, &l->file, &ignored) == 0 ? &l->file.config
+							      : NULL;
+}
+
+static void add_routines(struct line *l)
+{
+	const struct config *c = open_names(l);
+
+	for (size_t i = 0; c && i < c->n_routines; i++)
+		add_line(l, str_of(c->routines[i].name),
+			 c->routines[i].description);
+}
+
+static void add_steps(struct line *l)
+{
+	const struct config *c = l->routine ? open_names(l) : NULL;
+	const struct routine *r = c ? config_routine(c, l->routine) : NULL;
+
+	for (size_t i = 0; r && i < r->n_steps; i++)
+		add_line(l, str_of(r->steps[i].name), NULL);
+}
+
+/* Add steps of a list with commas; the part before the last comma stays. */
+static void add_step_list(struct line *l)
+{
+	size_t n = l->word.n;
+
+	while (n && l->word.p[n - 1] != ',')
+		n--;
+	buf_add_str(&l->before, (struct str){l->word.p, n});
+	add_steps(l);
+}
+
+static void add_servers(struct line *l, bool is_remote)
+{
+	const struct config *c = open_names(l);
+
+	for (size_t i = 0; c && i < c->n_servers; i++)
+		if (!is_remote || c->servers[i].url)
+			add_line(l, str_of(c->servers[i].name), NULL);
+}
+
+/* Tools as an earlier command listed them. */
+static void add_tools(struct line *l)
+{
+	const struct config *c = open_names(l);
+	struct strlist names = {NULL, 0};
+
+	if (c)
+		names = known_tools(state_dir_find(&l->arena), c->path,
+				    l->server, &l->arena);
+	for (size_t i = 0; i < names.n; i++)
+		add_line(l, str_of(names.item[i]), NULL);
+}
+
+/* ---- values of options ---- */
+
+static void add_words(struct line *l, const char *words)
+{
+	struct str rest = str_of(words);
+
+	while (rest.p)
+		add_line(l, str_cut(&rest, '|'), NULL);
+}
+
+static void add_guarantees(struct line *l)
+{
+	const char *name;
+
+	for (size_t i = 0; (name = gate_require_name(i)); i++)
+		add_line(l, str_of(name), NULL);
+}
+
+static bool is_one_of(const char *word, const char *const *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(word, words[i]))
+			return true;
+	return false;
+}
+
+static void add_values(struct line *l)
+{
+	static const char *const files[] = {"FILE", "PATH", "DIR"};
+	const struct option *o = l->of;
+
+	if (!strcmp(o->name, "net"))
+		add_words(l, "none|loopback|all");
+	else if (!strcmp(o->name, "require"))
+		add_guarantees(l);
+	else if (strchr(o->value, '|') && islower((unsigned char)*o->value))
+		add_words(l, o->value);
+	else if (is_one_of(o->value, files, ARRAY_LEN(files)))
+		buf_adds(&l->out, ":files\n");
+	else if (!strcmp(o->value, "PROGRAM"))
+		buf_adds(&l->out, ":programs\n");
+	else if (!strcmp(o->value, "SERVER"))
+		add_servers(l, false);
+	else if (!strcmp(o->value, "ROUTINE"))
+		add_routines(l);
+	else if (!strcmp(o->value, "A,B"))
+		add_step_list(l);
+}
+
+/* ---- words behind a command ---- */
+
+/* Take the next word of a synopsis; n = 0 at the end. */
+static struct str next_word(const char **p)
+{
+	struct str word;
+
+	while (**p && !isalpha((unsigned char)**p))
+		(*p)++;
+	word = (struct str){*p, 0};
+	while (isalpha((unsigned char)**p))
+		(*p)++;
+	word.n = (size_t)(*p - word.p);
+	return word;
+}
+
+static bool takes(const struct line *l, const char *kind)
+{
+	const char *p = l->command->synopsis;
+	struct str word;
+
+	while ((word = next_word(&p)).n)
+		if (str_is(word, kind))
+			return true;
+	return false;
+}
+
+static void add_commands(struct line *l)
+{
+	for (const struct command *c = l->all; c->name; c++)
+		add_line(l, str_of(c->name), c->help);
+}
+
+/* The words that may stand first; false: the command has none of its own. */
+static bool add_first(struct line *l, bool is_asked)
+{
+	const char *p = l->command->synopsis;
+	struct str word;
+	bool any = false;
+
+	while ((word = next_word(&p)).n) {
+		if (!islower((unsigned char)word.p[0]))
+			continue;
+		any = true;
+		if (is_asked)
+			add_line(l, word, NULL);
+	}
+	if (takes(l, "COMMAND") && is_asked)
+		add_commands(l);
+	if (!takes(l, "TOOL") || takes(l, "TARGET"))
+		return any || takes(l, "COMMAND");
+	for (const struct tool *t = brief_tools; is_asked && t->name; t++)
+		add_line(l, str_of(t->name), NULL);
+	return true;
+}
+
+static void add_options(struct line *l)
+{
+	const struct option *const tables[] = {args_common,
+					       l->command->options};
+	size_t n = l->command->name ? ARRAY_LEN(tables) : 1;
+
+	for (size_t i = 0; i < n; i++) {
+		for (const struct option *o = tables[i]; o->name; o++)
+			add_line(l,
+				 str_of(arena_printf(&l->arena, "--%s",
+						     o->name)),
+				 o->help);
+	}
+}
+
+/* n  words before it, without the first where the command has its own */
+static void add_rest(struct line *l, size_t n, bool has_first)
+{
+	if (takes(l, "ROUTINE")) {
+		if (n == 0)
+			add_routines(l);
+		else if (n == 1 && takes(l, "STEP"))
+			add_steps(l);
+	} else if (takes(l, "PROGRAM")) {
+		buf_adds(&l->out, n ? ":files\n" : ":programs\n");
+	} else if (takes(l, "SERVER")) {
+		if (n == 0)
+			add_servers(l, true);
+	} else if (takes(l, "TOOL") && takes(l, "TARGET")) {
+		if (!l->server)
+			add_options(l);
+		else if (n == 0)
+			add_tools(l);
+	} else if (takes(l, "FILE") || takes(l, "DIR") || takes(l, "A")) {
+		buf_adds(&l->out, ":files\n");
+	} else if (!has_first) {
+		add_options(l);
+	}
+}
+
+static void add_given(struct line *l)
+{
+	bool has_first = add_first(l, l->n_given == 0);
+
+	if (!has_first || l->n_given)
+		add_rest(l, l->n_given - has_first, has_first);
+}
+
+/* ---- all ---- */
+
+/* Read the options before the command. Returns the place of the command. */
+static int read_common(struct line *l, int argc, char **argv)
+{
+	static const struct option none[] = {{0}};
+	static const struct command common = {.options = none};
+	int i = 0;
+
+	l->command = &common;
+	for (; i < argc - 1 && !l->of && argv[i][0] == '-' && argv[i][1]; i++)
+		read_option(l, argc, argv, &i);
+	return i;
+}
+
+static void answer_line(struct line *l, int argc, char **argv)
+{
+	int at = read_common(l, argc, argv);
+
+	if (at < argc - 1) {
+		for (l->command = l->all; l->command->name; l->command++)
+			if (strcmp(l->command->name, argv[at]) == 0)
+				break;
+		if (!l->command->name)
+			return;
+		read_line(l, argc - at, argv + at);
+	} else if (argc) {
+		read_word(l, argv[argc - 1]);
+	}
+	if (l->is_behind)
+		buf_adds(&l->out, l->n_behind ? ":files\n" : ":programs\n");
+	else if (l->of)
+		add_values(l);
+	else if (str_starts(l->word, "-"))
+		add_options(l);
+	else if (l->command->name)
+		add_given(l);
+	else
+		add_commands(l);
+}
+
+int completion_answer(const struct command *all, int argc, char **argv,
+		      struct err *err)
+{
+	struct line l = {
+		.all = all,
+		.arena = ARENA_INIT,
+		.before = BUF_INIT(BUF_UNBOUNDED),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
+	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
+	int r;
+
+	answer_line(&l, argc, argv);
+	if (l.before.n)
+		buf_addf(&lines, ":before %s\n", buf_cstr(&l.before));
+	buf_add_str(&lines, buf_str(&l.out));
+	r = put(buf_str(&lines), PUT_TEXT, err);
+	buf_release(&l.before);
+	buf_release(&l.out);
+	config_release(&l.file);
+	arena_release(&l.arena);
+	return r;
 }

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 
-#include "core/cli/completion_answer.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/target.h"
 
