@@ -129,7 +129,7 @@ $(O)/gen/starter.inc: core/cli/starter.toml
 	@mkdir -p $(@D)
 	$(call say,GEN)sed 's/["\\]/\\&/g; s/.*/"&\\n"/' $< >$@.$$$$ && mv $@.$$$$ $@
 
-$(O)/core/cli/cmd_init.o build/tidy/core/cli/cmd_init.ok: $(O)/gen/starter.inc
+$(O)/core/cli/cmd_allow.o build/tidy/core/cli/cmd_allow.ok: $(O)/gen/starter.inc
 
 $(O)/%.o: %.c
 	@mkdir -p $(@D)

@@ -3,19 +3,21 @@
  * `matins disallow` takes that back.
  */
 #include <libgen.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/attr.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/outfile.h"
 #include "core/cli/command.h"
-#include "core/cli/allow_path.h"
 #include "core/cli/put.h"
 #include "core/config/allowed.h"
 #include "core/config/config.h"
@@ -34,7 +36,8 @@ const struct option options_disallow[] = {{0}};
 
 static const char *const names[] = {"matins.toml", "modulex.toml"};
 
-bool allow_is_name(const char *path)
+/* The path ends in a name under which a configuration is found. */
+static bool allow_is_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -253,4 +256,67 @@ int cmd_disallow(const struct args *args, struct err *err)
 		       "%s was not allowed; `matins allow --list` lists the "
 		       "allowed files",
 		       named);
+}
+
+/* ---- init ---- */
+
+const struct option options_init[] = {{0}};
+
+/* core/cli/starter.toml, a line a string. */
+static const char starter[] =
+#include "gen/starter.inc"
+	;
+
+static int write_starter(const char *path, struct err *err)
+{
+	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
+
+	if (outfile_open(&f, path, OUTFILE_NEW, err) < 0)
+		return -1;
+	return outfile_write_str(&f, str_of(starter), err);
+}
+
+/* The file just written may be used at once, from its folder. */
+static void allow_written(const char *path)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {
+		.path = path,
+		.names_only = true,
+		.quiet = true,
+		.passive = true,
+	};
+	char written[SHA256_HEX_BYTES];
+	struct err err = ERR_INIT;
+
+	sha256_hex(str_of(starter), written);
+	if (config_open(&options, &file, &err) < 0)
+		log_warning("%s", err.msg);
+	/* a program that may write here can have been faster */
+	else if (strcmp(file.sha256, written) != 0)
+		log_warning("%s was changed after it was written, so it is "
+			    "not allowed; read it, then run matins allow",
+			    path);
+	else if (config_allow_keep(&file, false, &err) < 0)
+		log_warning("%s", err.msg);
+}
+
+int cmd_init(const struct args *args, struct err *err)
+{
+	const char *path = "matins.toml";
+
+	if (args->n_positional)
+		path = args->positional[0];
+	else if (args_has(args, "config"))
+		path = args_get(args, "config");
+	if (write_starter(path, err) < 0)
+		return -1;
+	if (allow_is_name(path))
+		allow_written(path);
+	if (!args->n_positional && !args_has(args, "config"))
+		log_note("wrote %s; `matins run hello` runs it", path);
+	else
+		log_note("wrote %s; `matins run -c %s hello` runs it", path,
+			 path);
+	return 0;
 }
