@@ -3,8 +3,8 @@
  */
 #include <dirent.h>
 #include <errno.h>
-#include <sys/stat.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
@@ -15,14 +15,98 @@
 #include "core/base/outfile.h"
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
-#include "core/cli/command.h"
-#include "core/cli/golden_print.h"
 #include "core/base/state_dir.h"
+#include "core/cli/args.h"
+#include "core/cli/command.h"
+#include "core/cli/kept_report.h"
 #include "core/cli/put.h"
 #include "core/cli/routine_find.h"
-#include "core/run/run.h"
-#include "core/report/render.h"
 #include "core/config/paths.h"
+#include "core/report/golden.h"
+#include "core/report/render.h"
+#include "core/run/run.h"
+
+/* ---- options and messages of both ---- */
+
+/* --format, --json. errors  ERR_USAGE */
+static int golden_format(const struct args *args, enum diff_format *ret,
+			 struct err *err)
+{
+	const char *format = args_get(args, "format");
+
+	*ret = args_has(args, "json") ? DIFF_JSON : DIFF_TEXT;
+	if (!format)
+		return 0;
+	if (!strcmp(format, "json"))
+		*ret = DIFF_JSON;
+	else if (!strcmp(format, "text"))
+		*ret = DIFF_TEXT;
+	else
+		return args_bad("format", format, "text or json", err);
+	return 0;
+}
+
+/*
+ * Warn of rules that selected nothing.
+ * errors  ERR_COMPARE when `strict` and there were any
+ */
+static int golden_warn_unused(const struct golden *g, bool strict,
+			      struct err *err)
+{
+	const char *unused = NULL;
+
+	for (size_t i = 0; i < g->n_rules; i++) {
+		if (g->rule[i].hits)
+			continue;
+		unused = g->rule[i].text;
+		if (!strict)
+			log_warning("ignore rule %s matches nothing", unused);
+	}
+	if (unused && strict)
+		return err_set(err, ERR_COMPARE,
+			       "ignore rule %s matches nothing (--strict): "
+			       "remove it, or correct its path",
+			       unused);
+	return 0;
+}
+
+/*
+ * Status 1 of a comparison means "differs", so that nothing else may end in
+ * it: a failure (-1) becomes ERR_COMPARE, but for wrong usage and busy.
+ * Returns `status`.
+ */
+static int golden_cannot_compare(int status, struct err *err)
+{
+	if (status < 0 && err->kind != ERR_USAGE && err->kind != ERR_BUSY)
+		err->kind = ERR_COMPARE;
+	return status;
+}
+
+/*
+ * Append a report: the file of that name, "-" for stdin; without such a file
+ * a generation, or "last".
+ *
+ * q        how "last" is found; .which is the name
+ * ret_run  in `arena`; NULL when the report is a file; may be NULL
+ * errors   ERR_SYS, ERR_LIMIT, ERR_UNKNOWN
+ */
+static int golden_read_report(const struct kept_query *q, struct arena *arena,
+			      struct buf *out,
+			      const struct ledger_run **ret_run,
+			      struct err *err)
+{
+	const char *name = q->which;
+	uint64_t generation;
+
+	if (ret_run)
+		*ret_run = NULL;
+	if (!strcmp(name, "-"))
+		return fd_read_all(STDIN_FILENO, out, err);
+	if (access(name, F_OK) < 0 &&
+	    (!strcmp(name, "last") || str_uint64(str_of(name), &generation)))
+		return kept_report(q, arena, out, ret_run, err);
+	return fd_read_file(name, out, err);
+}
 
 const struct option options_golden[] = {
 	{"report", 0, "FILE", "use this report instead of a run"},
@@ -321,10 +405,11 @@ static int check_owner(struct work *w, const struct golden *g, struct err *err)
 	other = arena_printf(&w->arena, "%s/%s", w->file.config.dir, g->file);
 	if (access(other, F_OK) < 0)
 		return 0;
-	return err_set(err, ERR_COMPARE,
-		       "%s belongs to the routine in %s; use --dir to keep the "
-		       "golden file of %s in another folder",
-		       w->path, g->file, own);
+	return err_set(
+		err, ERR_COMPARE,
+		"%s belongs to the routine in %s; use --dir to keep_seen the "
+		"golden file of %s in another folder",
+		w->path, g->file, own);
 }
 
 static int make_golden(struct work *w, struct golden *ret, struct err *err)
@@ -419,7 +504,7 @@ static int record(struct work *w, struct err *err)
 
 /* ---- check ---- */
 
-static void keep(const struct work *w, const struct golden *seen)
+static void keep_seen(const struct work *w, const struct golden *seen)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err why = ERR_INIT;
@@ -507,7 +592,7 @@ static int check(struct work *w, struct err *err)
 	    golden_warn_unused(&seen, args_has(w->args, "strict"), err) < 0)
 		return -1;
 	if (d.n)
-		keep(w, &seen);
+		keep_seen(w, &seen);
 	else
 		drop_candidate(w->path);
 	if (print_check(w, &d, format, err) < 0)
@@ -743,4 +828,86 @@ int cmd_golden(const struct args *args, struct err *err)
 	config_release(&w.file);
 	arena_release(&w.arena);
 	return status;
+}
+
+/* ---- diff ---- */
+
+const struct option options_diff[] = {
+	{"json", 0, NULL, "print differences as JSON, like --format json"},
+	{"format", 0, "text|json", "print differences in this form"},
+	{"ignore", 0, "PATH", "skip the values that this path selects"},
+	{"strict", 0, NULL, "fail if a path selects nothing"},
+	{0},
+};
+
+/* Either kind of document, told apart by its schema. */
+static int load_side(const char *name, struct strlist ignore, struct buf *text,
+		     struct arena *arena, struct golden *ret,
+		     const struct ledger_run **ret_run, struct err *err)
+{
+	const struct kept_query q = {.which = name};
+	struct str doc, schema;
+
+	if (golden_read_report(&q, arena, text, ret_run, err) < 0)
+		return -1;
+	if (scan_document(buf_str(text), NULL, &doc, err) < 0)
+		return err_wrap(err, "%s", name);
+	if (scan_get(doc, "schema", &schema) &&
+	    scan_is(schema, GOLDEN_SCHEMA)) {
+		if (golden_load(buf_str(text), arena, ret, err) < 0)
+			return err_wrap(err, "%s", name);
+		return golden_add_rules(ret, ignore, arena, err);
+	}
+	if (golden_make(buf_str(text), ignore, false, arena, ret, err) < 0)
+		return err_wrap(err, "%s", name);
+	return 0;
+}
+
+/* Routines of one name in two files are two routines. */
+static int same_file(const struct ledger_run *a, const struct ledger_run *b,
+		     struct err *err)
+{
+	if (!a || !b || !*a->file || !*b->file || !strcmp(a->file, b->file))
+		return 0;
+	return err_set(
+		err, ERR_COMPARE,
+		"run %llu is of %s, run %llu of %s; to compare them anyway, "
+		"write both with `matins show RUN --json -o FILE`",
+		(unsigned long long)a->generation, a->file,
+		(unsigned long long)b->generation, b->file);
+}
+
+static int diff_sides(const struct args *args, struct arena *arena,
+		      struct err *err)
+{
+	AUTO(buf_release) struct buf a = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(buf_release) struct buf b = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct strlist ignore = args_all(args, "ignore", arena);
+	const struct ledger_run *old_run, *new_run;
+	struct golden old, new;
+	enum diff_format format;
+	struct diff d;
+
+	if (golden_format(args, &format, err) < 0 ||
+	    load_side(args->positional[0], ignore, &a, arena, &old, &old_run,
+		      err) < 0 ||
+	    load_side(args->positional[1], ignore, &b, arena, &new, &new_run,
+		      err) < 0 ||
+	    same_file(old_run, new_run, err) < 0 ||
+	    golden_compare(&old, &new, arena, &d, err) < 0 ||
+	    golden_warn_unused(&new, args_has(args, "strict"), err) < 0)
+		return -1;
+	diff_print(&d, format, &out);
+	if (put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON, err) <
+	    0)
+		return -1;
+	return d.n ? 1 : 0;
+}
+
+int cmd_diff(const struct args *args, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	return golden_cannot_compare(diff_sides(args, &arena, err), err);
 }
