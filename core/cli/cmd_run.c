@@ -6,7 +6,7 @@
 #include "core/cli/command.h"
 #include "core/cli/routine_find.h"
 #include "core/cli/progress.h"
-#include "core/cli/report_print.h"
+#include "core/cli/put.h"
 #include "core/config/paths.h"
 #include "core/run/run.h"
 

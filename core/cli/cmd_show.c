@@ -7,7 +7,6 @@
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
 #include "core/cli/put.h"
-#include "core/cli/report_print.h"
 
 const struct option options_show[] = {
 	REPORT_OPTIONS,

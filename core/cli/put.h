@@ -9,13 +9,47 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/fd.h"
+#include "core/base/outfile.h"
+#include "core/cli/args.h"
+#include "core/report/report.h"
 
 enum put_form { PUT_TEXT, PUT_JSON };
 
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
-/* Print a content that is made while it is written. */
-int put_print(const struct fd_text *text, enum put_form form, struct err *err)
-	MUST_USE;
+
+/* ---- reports, of `run`, `step` and `show` ---- */
+
+/* Rows for a command's table of options. */
+#define REPORT_OPTIONS                                                    \
+	{"json", 0, NULL, "print the report as JSON"},                    \
+		{"data", 0, NULL, "print the data of the steps as JSON"}, \
+		{"md", 0, NULL, "print the report as Markdown"},          \
+		{"html", 0, NULL, "print the report as one HTML page"},   \
+		{"pretty", 0, NULL, "indent JSON"},                       \
+		{"view", 0, "full|golden",                                \
+		 "golden leaves out the values that vary between runs"},  \
+	{                                                                 \
+		"output", 'o', "FILE", "write the report to a file"       \
+	}
+
+/* The form of a printed report. */
+struct print_options {
+	const char *form; /* a row of render.c */
+	bool pretty, single;
+	const char *view; /* "full", "golden"; NULL = full */
+	bool to_file;
+	struct outfile output; /* when to_file */
+};
+
+/*
+ * Also looks up the file that the report goes to.
+ * errors  ERR_USAGE for two forms at once or an unknown view; outfile_open()
+ */
+int print_options_read(const struct args *args, struct print_options *ret,
+		       struct err *err) MUST_USE;
+void print_options_release(struct print_options *o);
+int print_report(const struct report *r, struct print_options *o,
+		 struct err *err) MUST_USE;
 
 #endif
