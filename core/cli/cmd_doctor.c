@@ -2,7 +2,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/cli/routine_find.h"
+#include "core/cli/open.h"
 #include "core/doctor/doctor.h"
 #include "core/doctor/doctor_print.h"
 

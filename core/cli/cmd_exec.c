@@ -24,7 +24,7 @@
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
 #include "core/cli/exec_say.h"
-#include "core/cli/open_gate.h"
+#include "core/cli/open.h"
 #include "core/cli/policy_options.h"
 #include "core/cli/put.h"
 #include "core/client/facts.h"

@@ -20,7 +20,7 @@
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
 #include "core/cli/put.h"
-#include "core/cli/routine_find.h"
+#include "core/cli/open.h"
 #include "core/config/paths.h"
 #include "core/report/golden.h"
 #include "core/report/render.h"

@@ -8,7 +8,7 @@
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/cli/routine_find.h"
+#include "core/cli/open.h"
 #include "core/config/config.h"
 #include "core/client/known_tools.h"
 

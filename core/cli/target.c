@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
-#include "core/cli/open_gate.h"
+#include "core/cli/open.h"
 #include "core/cli/target_options.h"
 #include "core/run/advice.h"
 

@@ -1,7 +1,8 @@
-#include "core/cli/open_gate.h"
+#include "core/cli/open.h"
 
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
+#include "core/cli/args.h"
 #include "core/config/leash.h"
 
 /* Append to a copy: the list may be an option's own. */
@@ -32,4 +33,21 @@ int open_gate(const struct gate_wish *wish, struct arena *arena,
 	leash_guard(wish->config, state, wish->token_store, arena, &config);
 	config.protect = join(&config.protect, &wish->files, arena);
 	return gate_new(&config, ret, err);
+}
+
+int find_routine(const struct config *config, const char *name,
+		 const struct routine **ret, struct err *err)
+{
+	const char *names[256];
+	size_t n = 0;
+
+	*ret = config_routine(config, name);
+	if (*ret)
+		return 0;
+	for (; n < config->n_routines && n < ARRAY_LEN(names); n++)
+		names[n] = config->routines[n].name;
+	return err_set(err, ERR_UNKNOWN_ROUTINE,
+		       "%s has no routine %s%s`matins list` lists its routines",
+		       config->path, name,
+		       args_meant_or(str_of(name), names, n).text);
 }

@@ -1,9 +1,10 @@
 /*
- * The gate of a command that starts programs of its own command line: with the
- * leash that holds for them, and the files that no program may touch.
+ * Openings that commands share: the gate of a command that starts programs of
+ * its own command line, with the leash that holds for them and the files that
+ * no program may touch, and a routine of a configuration.
  */
-#ifndef CORE_CLI_OPEN_GATE_H
-#define CORE_CLI_OPEN_GATE_H
+#ifndef CORE_CLI_OPEN_H
+#define CORE_CLI_OPEN_H
 
 #include "core/config/config.h"
 #include "gate/gate.h"
@@ -23,5 +24,12 @@ struct gate_wish {
  */
 int open_gate(const struct gate_wish *wish, struct arena *arena,
 	      struct gate **ret, struct err *err) MUST_USE;
+
+/*
+ * Find a routine of a configuration by its name.
+ * errors  ERR_UNKNOWN_ROUTINE with the nearest name
+ */
+int find_routine(const struct config *config, const char *name,
+		 const struct routine **ret, struct err *err) MUST_USE;
 
 #endif
