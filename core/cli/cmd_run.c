@@ -5,7 +5,7 @@
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
-#include "core/cli/progress.h"
+#include "core/cli/live.h"
 #include "core/cli/put.h"
 #include "core/config/paths.h"
 #include "core/run/run.h"

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/run/run.h"
 
 struct live {
 	bool on;	   /* stderr is a terminal, without --quiet */
@@ -27,5 +28,26 @@ void live_draw(struct live *l, uint64_t now_ns);
 /* Take the line off the screen. */
 void live_clear(struct live *l);
 void live_release(struct live *l);
+
+/*
+ * One live line per running step on a terminal; nothing in a pipe.
+ */
+
+#define PROGRESS_LINES 8 /* further steps are counted */
+
+struct progress {
+	bool live; /* stderr is a terminal, without --quiet */
+	struct progress_line {
+		const char *step; /* borrowed */
+		uint64_t begin_ns;
+	} * running; /* in the order of their begin; owned */
+	size_t n, cap;
+	size_t drawn; /* lines on the screen now */
+};
+
+/* Fills `ret` so that a run tells this object. */
+void progress_init(struct progress *p, struct run_observer *ret);
+/* Take the lines off the screen and release. */
+void progress_end(struct progress *p);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/log.h"
-#include "core/cli/progress.h"
+#include "core/cli/live.h"
 
 static int terminal = -1, saved = -1;
 static struct progress p;
