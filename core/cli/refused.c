@@ -143,3 +143,30 @@ struct refused refused_find(struct str text)
 	}
 	return best;
 }
+
+/* ---- hints ---- */
+
+/* Longest command in a hint. */
+#define TRACE_BYTES 60
+
+const char exec_hint_download[] =
+	"npm has no network, and a package that it needs is not installed in "
+	"the project; to install it, with the host that `npm config get "
+	"registry` prints: matins exec --preset npm --write . --net HOST -- "
+	"npm install PACKAGE";
+
+void exec_command_words(const struct gate_request *request, struct buf *out)
+{
+	size_t from = out->n;
+
+	for (size_t i = 0; request->argv[i]; i++) {
+		const char *word = request->argv[i];
+
+		if (i && (out->n - from + strlen(word) > TRACE_BYTES ||
+			  strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!"))) {
+			buf_adds(out, " …");
+			break;
+		}
+		buf_addf(out, "%s%s", i ? " " : "", word);
+	}
+}

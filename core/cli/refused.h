@@ -10,6 +10,8 @@
 
 #include "core/base/attr.h"
 #include "core/base/str.h"
+#include "core/base/buf.h"
+#include "gate/gate.h"
 
 enum refused_kind {
 	REFUSED_NOTHING,
@@ -31,5 +33,11 @@ struct refused {
  * says more than that something is missing goes before one that does not.
  */
 struct refused refused_find(struct str text) MUST_USE;
+
+/* Append the words of a command, as far as a line goes. */
+void exec_command_words(const struct gate_request *request, struct buf *out);
+
+/* Help for npm without a network that lacks a package. */
+extern const char exec_hint_download[];
 
 #endif

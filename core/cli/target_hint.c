@@ -13,7 +13,6 @@
 
 #include "core/base/log.h"
 #include "core/base/scan.h"
-#include "core/cli/exec_say.h"
 #include "core/cli/refused.h"
 #include "core/cli/target.h"
 
