@@ -50,7 +50,7 @@ run_c() {
 test_server_fields() {
 	cat >"$copy/field.c" <<-'EOF'
 		#include <assert.h>
-		#include "core/cli/option_values.h"
+		#include "core/cli/key_options.h"
 		#include "core/config/routine.h"
 
 		static const struct option rows[] = {

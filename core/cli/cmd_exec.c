@@ -27,7 +27,7 @@
 #include "core/cli/command.h"
 #include "core/cli/refused.h"
 #include "core/cli/open.h"
-#include "core/cli/policy_options.h"
+#include "core/cli/key_options.h"
 #include "core/cli/put.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"

@@ -22,7 +22,7 @@
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
 #include "core/cli/open.h"
-#include "core/cli/policy_options.h"
+#include "core/cli/key_options.h"
 #include "core/cli/put.h"
 #include "core/config/keys.h"
 #include "core/run/run.h"

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "core/cli/policy_options.h"
+#include "core/cli/key_options.h"
 #include "core/cli/target.h"
 
 const struct command commands[] = {

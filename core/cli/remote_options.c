@@ -1,7 +1,7 @@
 #include "core/cli/remote_options.h"
 
 #include "core/base/fd.h"
-#include "core/cli/option_values.h"
+#include "core/cli/key_options.h"
 #include "core/config/paths.h"
 #include "core/secret/secret.h"
 

@@ -23,7 +23,7 @@
 #include "core/cli/ask_person.h"
 #include "core/cli/args.h"
 #include "core/cli/live.h"
-#include "core/cli/policy_options.h"
+#include "core/cli/key_options.h"
 #include "core/cli/remote_options.h"
 #include "core/mcp/wire/listing.h"
 #include "core/client/asks.h"

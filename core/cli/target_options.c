@@ -1,6 +1,6 @@
 /* Options and keys for a server, from the command line and configuration. */
 #include "core/base/scan.h"
-#include "core/cli/option_values.h"
+#include "core/cli/key_options.h"
 #include "core/cli/target_options.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
