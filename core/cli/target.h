@@ -20,17 +20,33 @@
 #define CORE_CLI_TARGET_H
 
 #include "core/base/arena.h"
-#include "core/cli/ask_person.h"
 #include "core/cli/args.h"
 #include "core/cli/live.h"
 #include "core/cli/key_options.h"
-#include "core/cli/remote_options.h"
 #include "core/mcp/wire/listing.h"
 #include "core/client/asks.h"
 #include "core/client/client.h"
 #include "core/config/config.h"
-#include "core/run/credentials.h"
+#include "core/run/remotes.h"
 #include "core/client/eras.h"
+
+/*
+ * Questions of a server, answered by a person on the terminal. Zeroed, with the
+ * borrowed members set, it is ready.
+ */
+struct question;
+
+struct ask_person {
+	struct loop *loop;	   /* borrowed, as are the next three */
+	const struct scrub *scrub; /* may be NULL */
+	struct live *live;
+	const char *server; /* name of the server, for the prompt */
+	struct client *client;
+	struct question *first; /* owned; the first one is being asked */
+	struct loop_watch typed;
+	struct buf line; /* begin of a typed line */
+	bool ended;	 /* stdin has ended */
+};
 
 struct target {
 	struct arena arena;
@@ -180,6 +196,9 @@ void target_hint(struct target *t, struct str said);
 void target_hint_content(struct target *t, struct str content);
 
 /* ---- showing ---- */
+
+/* Report whether a person can answer: stdin and stderr are terminals. */
+bool ask_person_is_there(void) MUST_USE;
 
 /* Write one JSON document and a newline to stdout, without secrets. */
 int target_put_json(struct target *t, struct str json, struct err *err)

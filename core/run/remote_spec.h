@@ -1,6 +1,6 @@
 /*
  * Description of a remote server before it is opened: from the configuration,
- * with core/cli/remote_options.h over it.
+ * with core/cli/target.c over it.
  *
  *	remote_spec_of_server(server, credentials, &spec, err)
  *	remote_server_new(r, &spec, &one, err)	takes it
