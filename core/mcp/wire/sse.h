@@ -40,35 +40,19 @@ struct sse_event {
 	struct str data; /* lines joined by LF */
 };
 
-enum sse_state {
-	SSE_AT_START, /* of a line */
-	SSE_IN_NAME,
-	SSE_AFTER_COLON,
-	SSE_IN_VALUE,
-};
-
-enum sse_field {
-	SSE_FIELD_OTHER,
-	SSE_FIELD_DATA,
-	SSE_FIELD_EVENT,
-	SSE_FIELD_ID,
-	SSE_FIELD_RETRY,
-};
-
 struct sse {
-	enum sse_state state;
-	enum sse_field field;
-	uint8_t mark;	  /* bytes of a byte order mark; 3: done with it */
-	bool after_cr;	  /* a LF now belongs to the CR */
-	bool has_data;	  /* a line of data was there */
-	bool is_over;	  /* and all of them were too much */
-	bool is_given;	  /* `data` and `event` were handed out */
-	bool is_bad;	  /* the value is to be ignored */
-	struct buf name;  /* of the field */
-	struct buf value; /* of an id or retry */
+	size_t data_max;
+	struct buf data; /* owned; each line with its LF, then the line that is
+			    being read */
+	size_t line;	 /* where that begins */
+	bool is_first;	 /* it is the first, and may have a byte order mark */
+	bool is_cut;	 /* its rest is thrown away */
+	bool after_cr;	 /* a LF now belongs to the CR */
+	bool has_data;	 /* a line of data was there */
+	bool is_over;	 /* and all of them were too much */
+	bool is_given;	 /* `data` and `event` were handed out */
 	struct buf event;
-	struct buf data; /* owned; each line with its LF */
-	struct buf id;	 /* of the event that is being read */
+	struct buf id; /* of the event that is being read */
 
 	/* For a reconnect: the last id that an event ended with, or ""; the
 	   wait that the server asked for. */
