@@ -2,10 +2,9 @@
  * The remote transport, in layers; each calls down only:
  *
  *	remote.c	   decides what may be sent, acts on verdicts, ends
- *	remote_reply.c	   what the end of an exchange means
- *	remote_take.c	   which request a message of the server answers
+ *	remote_reply.c	   what a reply or message means, and what is known of
+ *			   the session
  *	remote_headers.c   header fields of a request
- *	remote_era.c	   what is known of the session
  *	post.c		   one message of ours, and its state
  *	items.c		   the queue of what the caller gets
  */
@@ -22,10 +21,8 @@
 #include "core/mcp/wire/mcp.h"
 #include "core/transport/items.h"
 #include "core/transport/post.h"
-#include "core/transport/remote_era.h"
 #include "core/transport/remote_headers.h"
 #include "core/transport/remote_reply.h"
-#include "core/transport/remote_take.h"
 
 #define REQUEST_MS 60000
 /* Posts behind `initialized` wait for its acceptance, but not longer. */

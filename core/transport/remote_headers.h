@@ -13,7 +13,7 @@
 
 #include "core/base/arena.h"
 #include "core/transport/post.h"
-#include "core/transport/remote_era.h"
+#include "core/transport/remote_reply.h"
 
 struct tool_schema;
 

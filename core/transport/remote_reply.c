@@ -3,10 +3,13 @@
 #include <string.h>
 #include <strings.h>
 
+#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
-#include "core/base/scan.h"
+#include "core/mcp/wire/salvage.h"
 
+/* Bytes of an error's message that are looked at. */
+#define MESSAGE_BYTES 1024
 /* Bytes of a server's own words in a sentence. */
 #define QUOTE_BYTES 300
 #define REDIRECTS_MAX 3
@@ -22,6 +25,324 @@
 /* Subscriptions are opened again: 1 s, doubling, to 60 s. */
 #define LISTEN_LAST_MS 60000
 #define JITTER_MS 100
+
+/* ---- what is known of the session ---- */
+
+void era_release(struct era *e)
+{
+	buf_wipe(&e->session_id);
+	buf_release(&e->initialize);
+	buf_release(&e->initialized);
+}
+
+void era_note_ours(struct era *e, const struct post *p)
+{
+	if (p->protocol)
+		e->is_modern = true;
+	if (post_is(p, "initialize")) {
+		e->is_modern = false;
+		buf_clear(&e->initialize);
+		buf_add_str(&e->initialize, buf_str(&p->body));
+	} else if (post_is(p, "notifications/initialized")) {
+		buf_clear(&e->initialized);
+		buf_add_str(&e->initialized, buf_str(&p->body));
+	}
+}
+
+/* ---- the session id ---- */
+
+/* Visible ASCII only: MCP 2025-11-25, "Session Management". */
+static bool is_session_id(struct str id)
+{
+	if (id.n > LIMIT_SESSION_ID_BYTES)
+		return false;
+	for (size_t i = 0; i < id.n; i++)
+		if (id.p[i] < 0x21 || id.p[i] > 0x7e)
+			return false;
+	return id.n > 0;
+}
+
+enum era_head era_note_head(struct era *e, const struct post *p,
+			    const struct http_head *head)
+{
+	struct str id;
+
+	if (p->protocol || e->is_sse || head->status < 200 ||
+	    head->status > 299 ||
+	    !http_head_get(head, "Mcp-Session-Id", 0, &id))
+		return ERA_HEAD_PLAIN;
+	if (!post_is(p, "initialize"))
+		return str_eq(id, buf_str(&e->session_id)) ? ERA_HEAD_PLAIN
+							   : ERA_HEAD_ODD;
+	buf_wipe(&e->session_id);
+	e->has_worked = false;
+	if (!is_session_id(id))
+		return ERA_HEAD_BAD;
+	e->session++;
+	buf_add_str(&e->session_id, id);
+	return ERA_HEAD_SESSION;
+}
+
+/* ---- the revision ---- */
+
+static bool is_date(struct str text)
+{
+	for (size_t i = 0; i < text.n; i++)
+		if (text.p[i] != '-' && (text.p[i] < '0' || text.p[i] > '9'))
+			return false;
+	return text.n > 0;
+}
+
+bool era_note_answer(struct era *e, const struct post *p,
+		     const struct rpc_message *m)
+{
+	AUTO(buf_release) struct buf date = BUF_INIT(sizeof(e->protocol) - 1);
+	struct str v;
+
+	if (m->type != RPC_RESULT)
+		return false;
+	if (p->session && p->session == e->session)
+		e->has_worked = true;
+	if (!post_is(p, "initialize") || p->protocol ||
+	    !scan_get(m->result, "protocolVersion", &v) ||
+	    !scan_string(v, &date) || !is_date(buf_str(&date)))
+		return false;
+	memcpy(e->protocol, buf_cstr(&date), date.n + 1);
+	return true;
+}
+
+/* ---- a session that is gone ---- */
+
+static bool has_word(struct str text, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; i + n <= text.n; i++)
+		if (strncasecmp(text.p + i, word, n) == 0)
+			return true;
+	return false;
+}
+
+/* "Bad Request: No valid session ID", and not a sentence that names one. */
+static bool is_about_session(struct str text)
+{
+	static const char *const before[] = {
+		"bad request: ", "invalid ", "unknown ", "expired ",
+		"missing ",	 "no ",	     "valid ",	 "mcp ",
+	};
+	bool is_cut = true;
+
+	while (is_cut) {
+		is_cut = false;
+		for (size_t i = 0; i < ARRAY_LEN(before); i++) {
+			size_t n = strlen(before[i]);
+
+			if (text.n < n || strncasecmp(text.p, before[i], n))
+				continue;
+			text = (struct str){text.p + n, text.n - n};
+			is_cut = true;
+		}
+	}
+	return text.n >= 7 && strncasecmp(text.p, "session", 7) == 0;
+}
+
+static bool says_lost(const struct era *e, const struct post *p,
+		      struct str text)
+{
+	static const char *const gone[] = {
+		"not found",  "expired", "invalid",   "unknown", "no valid",
+		"terminated", "missing", "not exist", "closed",
+	};
+
+	if (!e->has_worked || !has_word(text, "session"))
+		return false;
+	if (p->reply.status == 400)
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(gone); i++)
+		if (has_word(text, gone[i]))
+			return true;
+	return false;
+}
+
+bool era_is_lost(const struct era *e, const struct post *p,
+		 const struct rpc_message *m)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!m)
+		return says_lost(e, p, buf_str(&p->reply.body));
+	scan_string_cut(m->message.p ? m->message : m->raw_error, MESSAGE_BYTES,
+			&text);
+	if (!says_lost(e, p, buf_str(&text)))
+		return false;
+	return post_is_safe(p) || (m->code != RPC_INTERNAL_ERROR &&
+				   m->code != RPC_INVALID_PARAMS &&
+				   is_about_session(buf_str(&text)));
+}
+
+void era_write_initialize(const struct era *e, const char *id, struct buf *out)
+{
+	struct err ignored = ERR_INIT;
+	struct rpc_message m;
+	struct str v;
+	struct jw w;
+
+	/* proved before, when it was sent */
+	if (scan_document(buf_str(&e->initialize), NULL, &v, &ignored) < 0)
+		return;
+	rpc_read(v, &m);
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "jsonrpc", "2.0");
+	jw_kv_cstr(&w, "id", id);
+	jw_kv_cstr(&w, "method", "initialize");
+	jw_kv_raw(&w, "params", m.params);
+	jw_end(&w);
+}
+
+/* ---- which request a message answers ---- */
+
+/* Ids of ours are integers, or strings of the transport itself. */
+static bool is_id_of(const struct post *p, const struct rpc_id *id)
+{
+	uint64_t number;
+
+	if (str_uint64(p->id, &number))
+		return rpc_id_matches(id, number);
+	return str_eq(p->id, id->raw);
+}
+
+static bool is_waiting(const struct post *p)
+{
+	return p->kind == POST_REQUEST && !p->is_answered;
+}
+
+static void find_request(struct post *via, struct taken *ret)
+{
+	struct post *p = via->all->first;
+
+	while (p && !(is_waiting(p) && is_id_of(p, &ret->m.id)))
+		p = p->next;
+	/* an error without a known id is the reply's own */
+	if (!p && ret->m.type == RPC_ERROR && is_waiting(via))
+		p = via;
+	ret->what = p ? TAKEN_ANSWER : TAKEN_MESSAGE;
+	ret->post = p;
+	ret->is_renamed = p && !is_id_of(p, &ret->m.id);
+}
+
+/* An object that is no message, but has a result, in the reply to a request. */
+static void find_result(struct post *via, struct str object, struct taken *ret)
+{
+	struct str result;
+
+	if (!is_waiting(via) || via->reply.is_stream ||
+	    !scan_get(object, "result", &result) ||
+	    scan_type(result) != SCAN_OBJECT)
+		return;
+	ret->what = TAKEN_ANSWER;
+	ret->post = via;
+	ret->is_renamed = true;
+	ret->m = (struct rpc_message){.type = RPC_RESULT, .result = result};
+}
+
+static void judge_message(struct post *via, struct str object,
+			  struct taken *ret)
+{
+	*ret = (struct taken){.what = TAKEN_NOTHING};
+	switch (rpc_read(object, &ret->m)) {
+	case RPC_RESULT:
+	case RPC_ERROR:
+		find_request(via, ret);
+		break;
+	case RPC_REQUEST:
+		/* while the era is being asked for, no request is answered */
+		if (!via->protocol || !post_is(via, "server/discover"))
+			ret->what = TAKEN_MESSAGE;
+		break;
+	case RPC_NOTIFICATION:
+		ret->what = scan_is(ret->m.method,
+				    "notifications/tools/list_changed")
+				    ? TAKEN_CHANGED
+				    : TAKEN_MESSAGE;
+		break;
+	case RPC_INVALID:
+		find_result(via, object, ret);
+		break;
+	}
+}
+
+bool taker_open(struct taker *t, struct post *via, struct str text)
+{
+	struct err ignored = ERR_INIT;
+	struct str v;
+
+	*t = (struct taker){.via = via, .repaired = BUF_INIT(BUF_UNBOUNDED)};
+	if (scan_document(text, NULL, &v, &ignored) < 0 &&
+	    (!salvage_utf8(text, &t->repaired) ||
+	     scan_document(buf_str(&t->repaired), NULL, &v, &ignored) < 0))
+		return false;
+	t->is_array = scan_type(v) == SCAN_ARRAY;
+	if (t->is_array)
+		scan_iter_init(&t->more, v);
+	else if (scan_type(v) == SCAN_OBJECT)
+		t->one = v;
+	return true;
+}
+
+bool taker_next(struct taker *t, struct taken *ret)
+{
+	while (t->is_array && scan_next(&t->more)) {
+		if (scan_type(t->more.value) != SCAN_OBJECT)
+			continue;
+		judge_message(t->via, t->more.value, ret);
+		return true;
+	}
+	if (!t->one.p)
+		return false;
+	judge_message(t->via, t->one, ret);
+	t->one = (struct str){NULL, 0};
+	return true;
+}
+
+void taker_release(struct taker *t)
+{
+	buf_release(&t->repaired);
+}
+
+/* ---- answers that are written here ---- */
+
+static void begin_answer(const struct post *p, struct buf *out, struct jw *w)
+{
+	jw_init(w, out, false);
+	jw_object(w);
+	jw_kv_cstr(w, "jsonrpc", "2.0");
+	jw_kv_raw(w, "id", p->id);
+}
+
+void taken_write_renamed(const struct taken *t, struct buf *out)
+{
+	bool is_error = t->m.type == RPC_ERROR;
+	struct jw w;
+
+	begin_answer(t->post, out, &w);
+	jw_kv_raw(&w, is_error ? "error" : "result",
+		  is_error ? t->m.raw_error : t->m.result);
+	jw_end(&w);
+}
+
+void taken_write_error(const struct post *p, int64_t code, struct str message,
+		       struct buf *out)
+{
+	struct jw w;
+
+	begin_answer(p, out, &w);
+	jw_kv_object(&w, "error");
+	jw_kv_int(&w, "code", code);
+	jw_kv_str(&w, "message", message);
+	jw_end(&w);
+	jw_end(&w);
+}
 
 /* ---- sentences ---- */
 
