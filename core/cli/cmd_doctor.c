@@ -4,7 +4,6 @@
 #include "core/cli/put.h"
 #include "core/cli/open.h"
 #include "core/doctor/doctor.h"
-#include "core/doctor/doctor_print.h"
 
 const struct option options_doctor[] = {
 	{"deep", 0, NULL, "start each server, too: handshake and tools"},

@@ -8,8 +8,43 @@
 #ifndef CORE_DOCTOR_DOCTOR_H
 #define CORE_DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/doctor/doctor_checks.h"
+#include "core/config/config.h"
+#include "gate/gate.h"
+
+enum check_level { CHECK_OK, CHECK_WARNING, CHECK_FAILED };
+
+struct check {
+	const char *area; /* "program", "credential", "protection", … */
+	const char *name; /* of the thing looked at */
+	enum check_level level;
+	const char *text;   /* finding, a sentence */
+	const char *remedy; /* advice; "" when nothing is to be done */
+};
+
+struct doctor_options {
+	const struct config_file *file; /* NULL: this machine only */
+	const struct routine *routine;	/* NULL: every routine of the file */
+	uint64_t stale_ms;		/* 0: not looked at */
+	int64_t wall_ns;		/* of now */
+	bool deep; /* servers are started, or connected to, and asked */
+};
+
+struct doctor {
+	struct arena *arena; /* borrowed; everything below lives there */
+	struct check *check;
+	size_t n;
+	/* the rest is set by doctor_look() */
+	const struct doctor_options *options;
+	const struct config *config; /* NULL: this machine only */
+	const char *state;	     /* the state directory; NULL: none */
+	struct gate *gate;
+	struct gate_policy policy; /* of [sandbox]; no program gets more */
+};
 
 /*
  * Add the rows of all that the options name to `d`, whose arena is set.
@@ -18,5 +53,13 @@
  */
 int doctor_look(const struct doctor_options *o, struct doctor *d,
 		struct err *err) MUST_USE;
+
+/* Report whether a row is CHECK_FAILED. */
+bool doctor_failed(const struct doctor *d) MUST_USE;
+/* Add a line a row, by area, and a closing sentence. */
+void doctor_print_text(const struct doctor *d, const struct doctor_options *o,
+		       struct buf *out);
+/* Add one JSON document on a line of its own. */
+void doctor_print_json(const struct doctor *d, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "core/doctor/doctor_print.h"
+#include "core/doctor/doctor.h"
 
 #include "core/base/jw.h"
 #include "core/base/log.h"
