@@ -115,7 +115,7 @@ $(addprefix $(O)/gate/child/,child.o init.o pass.o setup_run.o): \
 # The system-call filters of the named profiles, made here by libseccomp.
 GENERATOR := $(O)/gate/gen/filters
 $(GENERATOR): $(addprefix $(O)/,$(patsubst %.c,%.o,gate/gen/filters.c \
-		gate/build/variants.c gate/build/seccomp.c gate/build/compact.c $(wildcard core/base/*.c)))
+		gate/build/seccomp.c gate/build/compact.c $(wildcard core/base/*.c)))
 	$(call say,LD)$(CXX) $(LDFLAGS_ALL) -o $@ $^ $(LIBS)
 
 $(O)/gen/filters.inc: $(GENERATOR)

@@ -1,10 +1,18 @@
-#include "gate/build/filters.h"
-
+/*
+ * Filters that need no building: those of the named profiles.
+ *
+ * libseccomp takes a millisecond or two for a filter, which is as long as
+ * everything else that a run does. So the filter of each variant is generated
+ * by libseccomp when the program is built, and kept in it as bytes. A policy
+ * that adds system calls by name is built when it is due, by seccomp_build();
+ * so is one that this kernel cannot hold as asked, so that the reason is said
+ * in one place.
+ */
 #include <errno.h>
 
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
-#include "gate/build/variants.h"
+#include "gate/build/seccomp.h"
 
 /* A program of the table: where it begins among the instructions. */
 struct stored {
@@ -16,6 +24,33 @@ struct stored {
 #include "gen/filters.inc"
 
 _Static_assert(ARRAY_LEN(STORED) == N_VARIANTS, "one program for each variant");
+
+/* Members that make no difference to the filter are not compared. */
+static bool is_same(const struct seccomp_want *a, const struct seccomp_want *b)
+{
+	bool net = a->net != POLICY_NET_NONE;
+
+	return a->profile == b->profile &&
+	       (a->net == POLICY_NET_PORTS) == (b->net == POLICY_NET_PORTS) &&
+	       net == (b->net != POLICY_NET_NONE) &&
+	       (!net ||
+		(a->net_udp == b->net_udp && a->net_unix == b->net_unix)) &&
+	       a->ipc_namespace == b->ipc_namespace &&
+	       a->keep_attributes == b->keep_attributes &&
+	       a->memfd_noexec_sysctl == b->memfd_noexec_sysctl;
+}
+
+int variant_of(const struct seccomp_want *want)
+{
+	for (int i = 0; !want->syscalls.n && i < N_VARIANTS; i++) {
+		struct seccomp_want known;
+
+		variant_want(i, &known);
+		if (is_same(want, &known))
+			return i;
+	}
+	return -1;
+}
 
 /*
  * Make refused calls wait for a listener. Filters of the table refuse with

@@ -4,7 +4,7 @@
  * An allow-list. seccomp_build() turns a profile (groups of syscalls.def),
  * argument rules (syscall_args.def) and added names into a classic BPF
  * program. It is built in the parent, once per policy (about a millisecond,
- * which gate/build/filters.h saves for the named profiles); the child installs
+ * which filters_build() saves for the named profiles); the child installs
  * the bytes with the raw system call. Nothing here installs anything.
  *
  *	struct seccomp_filter f = SECCOMP_FILTER_INIT;
@@ -121,6 +121,41 @@ int seccomp_build_plain(const struct seccomp_want *want,
 			struct seccomp_filter *ret_filter, struct err *err)
 	MUST_USE;
 void seccomp_filter_release(struct seccomp_filter *f);
+
+/*
+ * Take the filter of this want from the table, instruction for instruction as
+ * seccomp_build() makes it; or build it. The caller releases *ret_filter.
+ *
+ * errors  as seccomp_build()
+ */
+int filters_build(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter, struct err *err) MUST_USE;
+/* Take the filter from the table; false when it is not there. */
+bool filters_find(const struct seccomp_want *want,
+		  struct seccomp_filter *ret_filter) MUST_USE;
+
+/*
+ * The wants whose filters are made when the program is built, numbered.
+ *
+ * Every policy without added system calls has a number; members that make no
+ * difference to the filter (AF_UNIX without a network, what refuses) make none
+ * to the number. gate/gen/filters.c writes one program for each number,
+ * filters_build() picks it.
+ *
+ * Networks: none, TCP to single ports, TCP and UDP; the last two also with
+ * named AF_UNIX sockets. Views: the host's, the host's where attributes of
+ * files are kept, an IPC namespace, one with vm.memfd_noexec.
+ */
+enum {
+	N_VARIANT_NETS = 5,
+	N_VARIANT_VIEWS = 4,
+	N_VARIANTS = (int)N_PROFILES * N_VARIANT_NETS * N_VARIANT_VIEWS,
+};
+
+/* The number of a want; -1: none, the filter is built when it is due. */
+int variant_of(const struct seccomp_want *want) MUST_USE;
+/* The want of a number below N_VARIANTS, with SECCOMP_DENY_NOTIFY. */
+void variant_want(int variant, struct seccomp_want *ret_want);
 
 /*
  * Check the names of `syscalls`.

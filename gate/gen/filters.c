@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "gate/build/variants.h"
+#include "gate/build/seccomp.h"
 
 /* Filter of a variant; `at` counts instructions of the whole table. */
 struct made {
@@ -44,7 +44,7 @@ static int make_all(struct made *made, struct err *err)
 {
 	size_t end = 0;
 
-	for (int v = 0; v < (int)N_VARIANTS; v++) {
+	for (int v = 0; v < N_VARIANTS; v++) {
 		struct seccomp_want want;
 
 		variant_want(v, &want);
@@ -59,7 +59,7 @@ static int make_all(struct made *made, struct err *err)
 static void print_instructions(const struct made *made)
 {
 	puts("static const struct sock_filter INSTRUCTIONS[] = {");
-	for (int v = 0; v < (int)N_VARIANTS; v++) {
+	for (int v = 0; v < N_VARIANTS; v++) {
 		const struct seccomp_filter *f = &made[v].filter;
 
 		for (size_t i = 0; i < f->n && !made[v].is_repeat; i++)
@@ -73,7 +73,7 @@ static void print_instructions(const struct made *made)
 static void print_places(const struct made *made)
 {
 	puts("static const struct stored STORED[] = {");
-	for (int v = 0; v < (int)N_VARIANTS; v++)
+	for (int v = 0; v < N_VARIANTS; v++)
 		printf("{%zu, %u},\n", made[v].at, made[v].filter.n);
 	puts("};");
 }
@@ -91,7 +91,7 @@ int main(void)
 		print_instructions(made);
 		print_places(made);
 	}
-	for (int v = 0; v < (int)N_VARIANTS; v++)
+	for (int v = 0; v < N_VARIANTS; v++)
 		seccomp_filter_release(&made[v].filter);
 	if (fflush(stdout) != 0 || ferror(stdout)) {
 		fprintf(stderr, "filters: %s\n", strerror(errno));

@@ -5,7 +5,6 @@
 #include <sys/random.h>
 
 #include "core/base/mem.h"
-#include "gate/build/filters.h"
 #include "gate/build/seccomp.h"
 #include "gate/watch/watch.h"
 

@@ -16,7 +16,7 @@
 
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
-#include "gate/build/filters.h"
+#include "gate/build/seccomp.h"
 #include "gate/build/landlock.h"
 #include "gate/proxy/proxy_confine.h"
 

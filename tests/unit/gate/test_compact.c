@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "gate/build/compact.h"
-#include "gate/build/variants.h"
+#include "gate/build/seccomp.h"
 #include "tests/unit/gate/bpf.h"
 
 /* Tries of arguments for each number. */
@@ -93,7 +93,7 @@ static void check_filter(const struct seccomp_want *want)
 
 TEST(compact, each_variant, says_the_same_in_less)
 {
-	for (int v = 0; v < (int)N_VARIANTS; v++) {
+	for (int v = 0; v < N_VARIANTS; v++) {
 		struct seccomp_want want;
 
 		variant_want(v, &want);

@@ -5,8 +5,7 @@
 #include "tests/unit/test.h"
 #include <linux/seccomp.h>
 
-#include "gate/build/filters.h"
-#include "gate/build/variants.h"
+#include "gate/build/seccomp.h"
 
 static void filters_freep(struct seccomp_filter *f)
 {
@@ -138,7 +137,7 @@ TEST(filters, unknown_added_name, is_refused)
 
 TEST(variants, number_and_want, name_each_other)
 {
-	for (int v = 0; v < (int)N_VARIANTS; v++) {
+	for (int v = 0; v < N_VARIANTS; v++) {
 		struct seccomp_want want;
 
 		variant_want(v, &want);

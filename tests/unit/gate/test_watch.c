@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-#include "gate/build/filters.h"
+#include "gate/build/seccomp.h"
 #include "gate/watch/watch.h"
 #include "tests/unit/gate/bpf.h"
 
