@@ -109,7 +109,7 @@ $(LIB): $(OBJ)
 
 # Between clone and exec: memory shared with the runner, no libc, so nothing
 # that a compiler adds behind our back.
-$(addprefix $(O)/gate/child/,child.o init.o pass.o setup_run.o): \
+$(addprefix $(O)/gate/child/,child.o pass.o): \
 	ALL_CFLAGS += -fno-sanitize=all -fno-stack-protector
 
 # The system-call filters of the named profiles, made here by libseccomp.

@@ -162,7 +162,7 @@ static bool is_private_mount(struct str mounts, uint64_t id)
 }
 
 /*
- * A private place of the sandbox is one of its mounts (gate/child/setup_run.c),
+ * A private place of the sandbox is one of its mounts (gate/child/child.c),
  * or without mounts a folder whose name begins in its way
  * (gate/path/private.c).
  */

@@ -1,17 +1,31 @@
 /*
- * The program's process until exec. See child.h for what may be called here:
- * raw system calls on prepared data, nothing else.
+ * Both processes between clone and exec. See child.h for what may be called
+ * here: raw system calls on prepared data, nothing else. The memory is shared
+ * with the runner, so no libc, no heap, no errno. Results are those of system
+ * calls: negative is an errno.
  */
 #include "gate/child/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/capability.h>
+#include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "gate/child/pass.h"
 #include "gate/child/sys.h"
@@ -28,7 +42,9 @@ struct kernel_sigaction {
 	uint64_t mask;
 };
 
-void child_fail(struct launch *l, enum child_stage stage, long r)
+/* End the process: the launch has failed. */
+static NORETURN void child_fail(struct launch *l, enum child_stage stage,
+				long r)
 {
 	l->stage = stage;
 	l->sys = (int)-r;
@@ -36,7 +52,7 @@ void child_fail(struct launch *l, enum child_stage stage, long r)
 		sys_call(SYS_exit_group, 127);
 }
 
-long child_default_signal(int signal)
+static long child_default_signal(int signal)
 {
 	struct kernel_sigaction action = {.handler = NULL};
 
@@ -44,13 +60,15 @@ long child_default_signal(int signal)
 			sizeof(action.mask));
 }
 
-void child_must(struct launch *l, enum child_stage stage, long r)
+/* Fail the launch when the result is negative. */
+static void child_must(struct launch *l, enum child_stage stage, long r)
 {
 	if (r < 0)
 		child_fail(l, stage, r);
 }
 
-long child_write_file(const char *path, const char *text)
+/* Write a text to a file that exists. */
+static long child_write_file(const char *path, const char *text)
 {
 	long fd = sys_call(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	long r, n = 0;
@@ -63,6 +81,220 @@ long child_write_file(const char *path, const char *text)
 	sys_call(SYS_close, fd);
 	return r;
 }
+
+/* ---- the view ---- */
+
+/* Make the folders above a path, and the path itself as an empty place. */
+static long make_place(const char *path, bool is_dir)
+{
+	char at[PATH_MAX];
+	long r = 0;
+	size_t n;
+
+	for (n = 0; path[n] && n + 1 < sizeof(at); n++) {
+		if (n && path[n] == '/') {
+			at[n] = '\0';
+			/* EEXIST, EROFS: the folder is there */
+			sys_call(SYS_mkdirat, AT_FDCWD, at, 0755);
+		}
+		at[n] = path[n];
+	}
+	at[n] = '\0';
+	if (is_dir)
+		r = sys_call(SYS_mkdirat, AT_FDCWD, at, 0755);
+	else
+		r = sys_call(SYS_mknodat, AT_FDCWD, at, S_IFREG | 0444, 0);
+	return r == -EEXIST ? 0 : r;
+}
+
+static long take_copy(const struct setup_op *op, int *slot)
+{
+	struct stat st = {.st_ino = 0};
+	long fd, r;
+
+	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
+		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
+			      KERNEL_AT_RECURSIVE);
+	if (fd < 0)
+		return fd;
+	*slot = (int)fd;
+	if (!op->ino)
+		return 0;
+	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
+	if (r < 0)
+		return r;
+	return st.st_dev == op->dev && st.st_ino == op->ino ? 0 : -ESTALE;
+}
+
+/* Nothing that is mounted in a copy may travel back to where it is from. */
+static long set_attributes(long fd, const char *path, unsigned flags,
+			   const struct setup_op *op)
+{
+	struct kernel_mount_attr attr = {.attr_set = op->set,
+					 .attr_clr = op->clear,
+					 .propagation = MS_PRIVATE};
+
+	return sys_call(KERNEL_MOUNT_SETATTR, fd, path, flags, &attr,
+			sizeof(attr));
+}
+
+static long attach_copy(long fd, const struct setup_op *op)
+{
+	long r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
+			  KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
+
+	if (r != -ENOENT)
+		return r;
+	r = make_place(op->path, op->is_dir);
+	if (r < 0)
+		return r;
+	return sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
+			KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+static long put_copy(const struct setup_op *op, int fd, int map_fd)
+{
+	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,
+					.userns_fd =
+						(uint64_t)(map_fd + op->idmap)};
+	long r = set_attributes(fd, "",
+				KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, op);
+
+	if (r >= 0 && op->idmap >= 0)
+		r = sys_call(
+			KERNEL_MOUNT_SETATTR, fd, "",
+			KERNEL_AT_EMPTY_PATH |
+				(op->is_recursive ? KERNEL_AT_RECURSIVE : 0),
+			&map, sizeof(map));
+	return r < 0 ? r : attach_copy(fd, op);
+}
+
+static long mount_here(const struct setup_op *op)
+{
+	long fd, r;
+
+	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
+		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
+			      KERNEL_AT_RECURSIVE |
+			      (op->is_link ? AT_SYMLINK_NOFOLLOW : 0));
+	if (fd < 0)
+		return fd;
+	r = set_attributes(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
+			   op);
+	if (r >= 0)
+		r = attach_copy(fd, op);
+	sys_call(SYS_close, fd);
+	return r;
+}
+
+static long enter_copy(int fd)
+{
+	struct setup_op none = {.set = 0};
+	long r = set_attributes(
+		fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, &none);
+
+	if (r >= 0)
+		r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, "/",
+			     KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
+	if (r >= 0)
+		r = sys_call(SYS_fchdir, fd);
+	return r < 0 ? r : sys_call(SYS_chroot, ".");
+}
+
+/* Name of a private place in mountinfo, which `matins brief` looks for. */
+#define PRIVATE_SOURCE "matins-private"
+
+static long mount_tmpfs(const struct setup_op *op)
+{
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+	long r = sys_call(SYS_mount, PRIVATE_SOURCE, op->path, "tmpfs", flags,
+			  op->data);
+
+	if (r != -ENOENT)
+		return r;
+	r = make_place(op->path, true);
+	if (r < 0)
+		return r;
+	return sys_call(SYS_mount, PRIVATE_SOURCE, op->path, "tmpfs", flags,
+			op->data);
+}
+
+static long make_link(const struct setup_op *op)
+{
+	long r = sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
+
+	if (r != -ENOENT)
+		return r == -EEXIST ? 0 : r;
+	/* the folders above it; the place itself is then the link */
+	r = make_place(op->path, false);
+	if (r >= 0)
+		r = sys_call(SYS_unlinkat, AT_FDCWD, op->path, 0);
+	return r < 0 ? r
+		     : sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
+}
+
+static long bring_up(const char *name)
+{
+	struct ifreq req = {.ifr_flags = IFF_UP | IFF_RUNNING};
+	long fd, r;
+
+	for (size_t i = 0; name[i] && i + 1 < sizeof(req.ifr_name); i++)
+		req.ifr_name[i] = name[i];
+	fd = sys_call(SYS_socket, AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return fd;
+	r = sys_call(SYS_ioctl, fd, SIOCSIFFLAGS, &req);
+	sys_call(SYS_close, fd);
+	return r;
+}
+
+static long run_op(const struct setup_op *op, int *slots, int map_fd)
+{
+	switch (op->kind) {
+	case SETUP_WRITE:
+		return child_write_file(op->path, op->data);
+	case SETUP_TAKE:
+		return take_copy(op, &slots[op->slot]);
+	case SETUP_HERE:
+		return mount_here(op);
+	case SETUP_ENTER:
+		return enter_copy(slots[op->slot]);
+	case SETUP_ATTR:
+		return set_attributes(
+			AT_FDCWD, op->path,
+			op->is_recursive ? KERNEL_AT_RECURSIVE : 0, op);
+	case SETUP_TMPFS:
+		return mount_tmpfs(op);
+	case SETUP_PROC:
+		/* only what could be traced: with 2 group 0 sees everything */
+		return sys_call(SYS_mount, "proc", op->path, "proc",
+				MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC,
+				"hidepid=4");
+	case SETUP_PUT:
+		return put_copy(op, slots[op->slot], map_fd);
+	case SETUP_LINK:
+		return make_link(op);
+	case SETUP_LOOPBACK:
+		return bring_up(op->path);
+	}
+	return -ENOSYS;
+}
+
+long setup_run(const struct setup_list *list, int *slots, int map_fd,
+	       int *ret_sys)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		long r = run_op(&list->op[i], slots, map_fd);
+
+		if (r < 0 && !list->op[i].is_optional) {
+			*ret_sys = (int)-r;
+			return (long)i;
+		}
+	}
+	return -1;
+}
+
+/* ---- the program until exec ---- */
 
 static long connect_stdio(void)
 {
@@ -222,4 +454,506 @@ int child_main(void *arg)
 	child_fail(l, STAGE_EXEC,
 		   sys_call(SYS_execveat, l->exec_fd, "", l->argv, l->envp,
 			    KERNEL_AT_EMPTY_PATH, l->exec_cookie));
+}
+
+/*
+ * ---- the owner of the tree ----
+ *
+ * In an own pid namespace it is pid 1, and its end is the end of everything in
+ * there. Without one it is the subreaper that every orphan of the tree comes
+ * to, and it ends the tree by hand. It never runs as the program does: it
+ * stays in the runner's memory, with all signals blocked, without descriptors.
+ */
+
+/* ---- into the namespaces ---- */
+
+/* The runner may have ended before the signal of its death was asked for. */
+static long check_runner(int sock)
+{
+	struct pollfd p = {.fd = sock};
+	struct timespec now = {0};
+	long r = sys_call(SYS_ppoll, &p, 1, &now, NULL, 0);
+
+	if (r > 0 && p.revents & (POLLHUP | POLLERR))
+		return -ESRCH;
+	return r < 0 ? r : 0;
+}
+
+/* Descriptors at our numbers move out of the way first, then all into place. */
+static long move_descriptors(const int from[N_FDS])
+{
+	int fd[N_FDS];
+
+	for (int i = 0; i < N_FDS; i++) {
+		fd[i] = from[i];
+		if (fd[i] < 0 || fd[i] >= CHILD_FD(N_FDS))
+			continue;
+		fd[i] = (int)sys_call(SYS_fcntl, fd[i], F_DUPFD_CLOEXEC,
+				      CHILD_FD(N_FDS));
+		if (fd[i] < 0)
+			return fd[i];
+	}
+	for (int i = 0; i < N_FDS; i++) {
+		long r = fd[i] < 0 ? sys_call(SYS_close, CHILD_FD(i))
+				   : sys_call(SYS_dup3, fd[i], CHILD_FD(i),
+					      O_CLOEXEC);
+
+		if (fd[i] >= 0 && r < 0)
+			return r;
+	}
+	return sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0);
+}
+
+/* First of all, before anything else changes a descriptor: it would be the
+   runner's. */
+static long leave_table(const struct launch *l)
+{
+	const uint64_t one = 1;
+	long r;
+
+	if (!l->table_end)
+		return 0;
+	r = sys_call(KERNEL_CLOSE_RANGE, l->table_end, ~0U,
+		     CLOSE_RANGE_UNSHARE);
+	if (r < 0)
+		return r;
+	return sys_call(SYS_write, l->table_left, &one, sizeof(one));
+}
+
+static void join_namespaces(struct launch *l)
+{
+	int death = l->own_pids ? SIGKILL : CHILD_SIGNAL_END;
+
+	child_must(l, STAGE_SESSION,
+		   sys_call(SYS_prctl, PR_SET_PDEATHSIG, death, 0, 0, 0));
+	if (!l->own_pids)
+		child_must(l, STAGE_SESSION,
+			   sys_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0,
+				    0));
+	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
+	/* ignored, it would have the kernel reap our children */
+	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
+	child_must(l, STAGE_CLOSE, move_descriptors(l->fd));
+	child_must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
+	if (!l->uid_map)
+		return;
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/setgroups", "deny"));
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/uid_map", l->uid_map));
+	child_must(l, STAGE_IDMAP,
+		   child_write_file("/proc/self/gid_map", l->gid_map));
+	if (!l->keep_dumpable)
+		sys_call(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+/* ---- what is opened in there ---- */
+
+/* As many as connections that the proxy serves at once. */
+#define LISTEN_BACKLOG 256
+
+static long listen_at(const struct address_socket *on)
+{
+	const int one = 1;
+	long fd = sys_call(SYS_socket, on->any.sa_family,
+			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	long r = 0;
+
+	if (fd < 0)
+		return fd;
+	if (on->any.sa_family == AF_INET6)
+		r = sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY,
+			     &one, sizeof(one));
+	if (r >= 0)
+		r = sys_call(SYS_bind, fd, &on->v4, on->bytes);
+	if (r >= 0)
+		r = sys_call(SYS_listen, fd, LISTEN_BACKLOG);
+	return r < 0 ? r : fd;
+}
+
+/* Listen in here, where the program is, and send the sockets to the gate. */
+static long send_listeners(const struct launch *l)
+{
+	int fd[PASS_MAX];
+	long r;
+
+	for (size_t i = 0; i < l->n_listen; i++) {
+		r = listen_at(&l->listen[i]);
+		if (r < 0)
+			return r;
+		fd[i] = (int)r;
+	}
+	r = pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, l->n_listen, 0);
+	for (size_t i = 0; i < l->n_listen; i++)
+		sys_call(SYS_close, fd[i]);
+	return r;
+}
+
+/* Add rules for paths that are only there in the view. */
+static long add_late_rules(const struct launch *l)
+{
+	for (size_t i = 0; i < l->n_late; i++) {
+		struct landlock_path_attr rule = {.access = l->late[i].access};
+		long r, fd;
+
+		fd = sys_call(SYS_openat, AT_FDCWD, l->late[i].path,
+			      O_PATH | O_CLOEXEC, 0);
+		if (fd < 0)
+			return fd;
+		rule.fd = (int)fd;
+		r = sys_call(KERNEL_LANDLOCK_ADD_RULE, CHILD_FD(FD_RULESET),
+			     LANDLOCK_RULE_TYPE_PATH, &rule, 0);
+		sys_call(SYS_close, fd);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* The file as it stands in the view must be the one that was judged. */
+static long open_program(struct launch *l)
+{
+	struct stat st = {.st_ino = 0};
+	long fd, r;
+
+	l->exec_fd = CHILD_FD(FD_EXEC);
+	if (!l->exec_path)
+		return 0;
+	fd = sys_call(SYS_openat, AT_FDCWD, l->exec_path, O_PATH | O_CLOEXEC,
+		      0);
+	if (fd < 0)
+		return fd;
+	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
+	if (r < 0)
+		return r;
+	if (st.st_dev != l->exec_dev || st.st_ino != l->exec_ino)
+		return -ESTALE;
+	l->exec_fd = (int)fd;
+	return 0;
+}
+
+/* ---- the end of a tree without a pid namespace, process by process ---- */
+
+/* Processes of the host that a sweep looks at in one round. */
+#define SWEEP_ROWS 16384
+#define SWEEP_BYTES 32768
+
+struct sweep_row {
+	int pid, parent;
+	bool is_ours;
+};
+
+struct linux_dirent64 {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+struct sweep {
+	struct sweep_row row[SWEEP_ROWS];
+	int ours[SWEEP_ROWS];
+	size_t n, n_ours;
+	char dirents[SWEEP_BYTES];
+};
+
+static int read_number(const char *s, const char **ret_end)
+{
+	int n = 0;
+
+	while (*s >= '0' && *s <= '9' && n < 100000000)
+		n = n * 10 + (*s++ - '0');
+	if (ret_end)
+		*ret_end = s;
+	return n;
+}
+
+/* The parent of a process: the second field behind the last ')' of stat. */
+static int parent_of(int proc, const char *name)
+{
+	char path[32], text[512];
+	const char *end = NULL;
+	size_t n = 0;
+	long fd, got;
+
+	while (name[n] && n < 16) {
+		path[n] = name[n];
+		n++;
+	}
+	for (const char *s = "/stat"; *s; s++)
+		path[n++] = *s;
+	path[n] = '\0';
+	fd = sys_call(SYS_openat, proc, path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return 0;
+	got = sys_call(SYS_read, fd, text, sizeof(text) - 1);
+	sys_call(SYS_close, fd);
+	if (got <= 0)
+		return 0;
+	text[got] = '\0';
+	for (long i = 0; i < got; i++)
+		if (text[i] == ')')
+			end = &text[i];
+	if (!end || end + 4 >= text + got)
+		return 0;
+	return read_number(end + 4, NULL);
+}
+
+static void list_processes(struct sweep *s)
+{
+	long proc = sys_call(SYS_openat, AT_FDCWD, "/proc",
+			     O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	long got;
+
+	s->n = 0;
+	if (proc < 0)
+		return;
+	while ((got = sys_call(SYS_getdents64, proc, s->dirents,
+			       sizeof(s->dirents))) > 0) {
+		for (long at = 0; at < got && s->n < SWEEP_ROWS;) {
+			struct linux_dirent64 *d = (void *)&s->dirents[at];
+			const char *end;
+			int pid = read_number(d->name, &end);
+
+			if (pid && !*end)
+				s->row[s->n++] = (struct sweep_row){
+					pid, parent_of((int)proc, d->name),
+					false};
+			at += d->reclen;
+		}
+	}
+	sys_call(SYS_close, proc);
+}
+
+static bool is_tree(const struct sweep *s, int self, int pid)
+{
+	if (pid == self)
+		return true;
+	for (size_t i = 0; i < s->n_ours; i++)
+		if (s->ours[i] == pid)
+			return true;
+	return false;
+}
+
+/* Signal all processes that descend from us; returns how many there are. */
+static size_t signal_tree(struct sweep *s, int self, int sig)
+{
+	bool more = true;
+
+	list_processes(s);
+	s->n_ours = 0;
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < s->n; i++) {
+			if (s->row[i].is_ours ||
+			    !is_tree(s, self, s->row[i].parent))
+				continue;
+			s->row[i].is_ours = more = true;
+			s->ours[s->n_ours++] = s->row[i].pid;
+		}
+	}
+	for (size_t i = 0; i < s->n_ours; i++)
+		sys_call(SYS_kill, s->ours[i], sig);
+	return s->n_ours;
+}
+
+/* Reap the children that have ended; true when none is left. */
+static bool reap_all(void)
+{
+	long r;
+
+	do
+		r = sys_call(SYS_wait4, -1, NULL, WNOHANG, NULL);
+	while (r > 0);
+	return r == -ECHILD;
+}
+
+/*
+ * Stop first, so that nothing can fork away while it is being ended; then
+ * kill. What was missed is a child of ours once its parent has ended, so the
+ * rounds go on until wait says that there is none.
+ */
+static void sweep_tree(struct sweep *s)
+{
+	int self = (int)sys_call(SYS_getpid, 0);
+
+	while (!reap_all()) {
+		size_t before = 0, found;
+
+		while ((found = signal_tree(s, self, SIGSTOP)) > before)
+			before = found;
+		signal_tree(s, self, SIGKILL);
+		sys_call(SYS_wait4, -1, NULL, 0, NULL);
+	}
+}
+
+/* program  leader of the process group that most of the tree is in */
+static void end_tree(struct child_state *state, int program)
+{
+	long map;
+
+	/* the usual tree is one process group, or nothing any more */
+	sys_call(SYS_kill, -program, SIGKILL);
+	if (!state->has_status)
+		sys_call(SYS_wait4, program, NULL, 0, NULL);
+	if (reap_all())
+		return;
+	map = sys_call(SYS_mmap, NULL, sizeof(struct sweep),
+		       PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map < 0 && map > -4096)
+		return;
+	sweep_tree((struct sweep *)map);
+	sys_call(SYS_munmap, map, sizeof(struct sweep));
+}
+
+/* ---- the life of the owner ---- */
+
+static NORETURN void end_owner(struct child_state *state, bool own_pids,
+			       int program)
+{
+	if (!own_pids)
+		end_tree(state, program);
+	for (;;)
+		sys_call(SYS_exit_group, 0);
+}
+
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+static void reap_children(struct child_state *state, int program)
+{
+	for (;;) {
+		struct rusage usage = {.ru_maxrss = 0};
+		int status = 0;
+		long pid = sys_call(SYS_wait4, -1, &status, WNOHANG, &usage);
+
+		if (pid <= 0)
+			return;
+		if ((uint64_t)usage.ru_maxrss > state->max_rss_kib)
+			state->max_rss_kib = (uint64_t)usage.ru_maxrss;
+		if (pid != program)
+			continue;
+		state->wait_status = status;
+		state->cpu_us =
+			micros(&usage.ru_utime) + micros(&usage.ru_stime);
+		__atomic_store_n(&state->has_status, 1, __ATOMIC_RELEASE);
+	}
+}
+
+static NORETURN void own_tree(struct child_state *state, bool own_pids,
+			      int program)
+{
+	const uint64_t all = ~UINT64_C(0);
+
+	for (;;) {
+		siginfo_t info;
+		long sig;
+
+		reap_children(state, program);
+		if (state->has_status)
+			end_owner(state, own_pids, program);
+		sig = sys_call(SYS_rt_sigtimedwait, &all, &info, NULL,
+			       sizeof(all));
+		if (sig <= 0 || sig == SIGCHLD)
+			continue;
+		if (sig == CHILD_SIGNAL_END)
+			end_owner(state, own_pids, program);
+		if (sys_call(SYS_kill, -program, sig) < 0)
+			sys_call(SYS_kill, program, sig);
+	}
+}
+
+/* ---- its beginning ---- */
+
+/* Keep one capability: to signal a program that may be another user. */
+static void drop_everything(void)
+{
+	const uint32_t kill = 1U << CAP_KILL;
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct rest[2] = {
+		{.effective = kill, .permitted = kill}};
+
+	sys_call(KERNEL_CLOSE_RANGE, 0, ~0U, 0);
+	/* EPERM where there never was any */
+	sys_call(SYS_capset, &header, rest);
+}
+
+/*
+ * As vfork() does: the program's process runs further down on this stack
+ * while we wait, and leaves this frame and those above as they are. The call
+ * goes through a volatile pointer: neither that it never returns nor its body
+ * is for the compiler to know, which could otherwise give it this very frame.
+ */
+static __attribute__((noinline)) long clone_into_group(struct launch *l)
+{
+	struct kernel_clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | KERNEL_CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.cgroup = CHILD_FD(FD_GROUP),
+	};
+	int (*volatile enter)(void *) = child_main;
+	long pid;
+
+	l->is_grouped = true;
+	pid = sys_call(KERNEL_CLONE3, &args, sizeof(args));
+	if (pid == 0)
+		for (;;)
+			sys_call(SYS_exit_group, enter(l));
+	if (pid < 0)
+		l->is_grouped = false;
+	return pid;
+}
+
+static long clone_program(struct launch *l)
+{
+	long pid = -ENOSYS;
+
+	if (l->has_group_folder)
+		pid = clone_into_group(l);
+	if (pid < 0)
+		pid = clone(child_main, l->program_stack,
+			    CLONE_VM | CLONE_VFORK | SIGCHLD, l);
+	return pid;
+}
+
+int init_main(void *arg)
+{
+	struct launch *l = arg;
+	struct child_state *state = l->state;
+	bool own_pids = l->own_pids;
+	long program, mask;
+
+	child_must(l, STAGE_CLOSE, leave_table(l));
+	join_namespaces(l);
+	/* folders of the view have the modes that are asked for */
+	mask = sys_call(SYS_umask, 0);
+	l->setup_step =
+		setup_run(&l->setup, l->slots, CHILD_FD(FD_MAPS), &l->sys);
+	sys_call(SYS_umask, mask);
+	if (l->setup_step >= 0)
+		child_fail(l, STAGE_SETUP, -l->sys);
+	if (l->is_trial) {
+		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
+		child_fail(l, STAGE_NONE, 0);
+	}
+	if (l->n_listen)
+		child_must(l, STAGE_LISTEN, send_listeners(l));
+	if (l->fd[FD_RULESET] >= 0)
+		child_must(l, STAGE_RULES, add_late_rules(l));
+	child_must(l, STAGE_FILE, open_program(l));
+	program = clone_program(l);
+	if (program < 0)
+		child_fail(l, STAGE_CLONE, -EAGAIN);
+	if (l->stage != STAGE_NONE)
+		child_fail(l, l->stage, -l->sys);
+	__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
+	/* From here on the launch is not ours: closing the socket tells the
+	   gate, which may free it. */
+	drop_everything();
+	own_tree(state, own_pids, (int)program);
 }

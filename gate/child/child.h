@@ -91,7 +91,7 @@ struct launch {
 			       by launch_start() */
 	/* The runner's table of descriptors is shared until init has taken what
 	   lies below .table_end, and has written 8 bytes to .table_left; 0: it
-	   has a copy from the start (gate/child/table.h). */
+	   has a copy from the start (gate/child/launch.h). */
 	int table_end, table_left;
 	const char *uid_map, *gid_map; /* of an own user namespace, or NULL */
 	struct setup_list setup;
@@ -153,18 +153,6 @@ struct launch {
 int init_main(void *arg);
 int child_main(void *arg);
 
-/*
- * For init and the program; results as of system calls, negative is an errno.
- */
-/* End the process: the launch has failed. */
-NORETURN void child_fail(struct launch *l, enum child_stage stage, long r);
-/* Fail the launch when the result is negative. */
-void child_must(struct launch *l, enum child_stage stage, long r);
-long child_default_signal(int signal) MUST_USE;
-/* Write a text to a file that exists. */
-long child_write_file(const char *path, const char *text) MUST_USE;
-
-/* setup_run.c */
 /*
  * Carry the list out. For the child only: raw system calls, no libc.
  *

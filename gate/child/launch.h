@@ -46,4 +46,57 @@ void launched_close_sockets(struct launched *d);
  */
 bool launch_try_listener(void) MUST_USE;
 
+/* ---- for tests ---- */
+
+/*
+ * A table of descriptors for the child of a runner that has many.
+ *
+ * clone() copies the whole table, and what a child does not need is closed one
+ * by one there: with thousands of descriptors that is a tenth of a start. In
+ * such a runner a child shares the table (CLONE_FILES) until it takes one of
+ * its own, with what lies below .table_end only, by close_range() with
+ * CLOSE_RANGE_UNSHARE: first of all, before it changes any descriptor. What it
+ * needs is put there for as long, at numbers that stay ours.
+ *
+ *	if (table_share(l, &t))			l->fd are such numbers now
+ *		flags |= CLONE_FILES;
+ *	process_share(init_main, ...);		leaves it first of all
+ *	table_wait(l, &t, &init);		the table is ours alone again
+ *	...
+ *	table_end(l, &t);			l->fd as they were
+ *
+ * The child changes nothing in the table while it is shared, so another thread
+ * may; what it copies by chance is closed as everything else is.
+ */
+
+/*
+ * Descriptors from which a table is shared: twice as many as a runner with one
+ * child has. Sharing costs two wake-ups, a copied descriptor about 0.1 µs.
+ */
+#define TABLE_MANY 128
+
+struct table {
+	bool is_shared;
+	int before[N_FDS]; /* launch.fd */
+};
+
+/*
+ * Nothing is done, and false returned, for a runner with few descriptors and
+ * for one that can have no more. The child's end of the socket pair
+ * (FD_SOCK) is closed in its old place: the kernel tells of its end when the
+ * last one is.
+ */
+bool table_share(struct launch *l, struct table *ret) MUST_USE;
+
+/*
+ * Wait until the child has left the table, or has ended, and take away what
+ * was put there for it.
+ *
+ * returns  0, or -1: it did neither in time, and was killed
+ */
+int table_wait(const struct launch *l, const struct table *t,
+	       const struct process *init) MUST_USE;
+/* Also where there was no child in the end. */
+void table_end(struct launch *l, const struct table *t);
+
 #endif

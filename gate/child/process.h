@@ -1,6 +1,6 @@
 /*
  * Start and end of processes. Every process of the program is started here,
- * but for the program of a tree, which its init clones (gate/child/init.c).
+ * but for the program of a tree, which its init clones (gate/child/child.c).
  *
  *	process_share()	   runs a C function in our memory: init, helpers
  *	process_fork()	   runs a C function in a copy of our memory

@@ -9,7 +9,7 @@
 
 #include "core/base/attr.h"
 #include "core/base/kernel.h"
-#include "gate/child/table.h"
+#include "gate/child/launch.h"
 
 static int many[TABLE_MANY];
 
