@@ -35,7 +35,18 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/cgroup/cgroup_find.h"
-#include "gate/cgroup/cgroup_folder.h"
+#include "core/base/str.h"
+
+/* Name of a group's folder, with the NUL. */
+#define CGROUP_NAME_BYTES 80
+/* Text of one file of a group; lists of processes are read in parts. */
+#define CGROUP_FILE_BYTES 4096
+
+/* How folders are made and removed; tests put another one in its place. */
+struct cgroup_fs {
+	int (*make)(int at, const char *name);
+	int (*remove)(int at, const char *name);
+};
 
 /* Hierarchies that one tree is in: version 1 has one for each controller. */
 #define CGROUP_TREES 2
