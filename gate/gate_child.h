@@ -16,7 +16,6 @@
 #include "gate/policy/policy.h"
 #include "gate/policy/programs.h"
 #include "gate/proxy/proxy.h"
-#include "gate/watch/notify.h"
 #include "gate/watch/watch.h"
 
 /* A file, or a folder of files, that a tree may execute. */

@@ -8,6 +8,11 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
+#include <poll.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,9 +22,12 @@
 #include <unistd.h>
 
 #include "core/base/address.h"
+#include "core/base/buf.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
+#include "gate/build/seccomp.h"
 
 /* ---- the table ---- */
 
@@ -59,6 +67,224 @@ static const struct watch_row ROWS[WATCH_ROWS] = {
 #include "gate/watch/watch.def"
 #undef WATCH
 };
+
+/* ---- the filter ---- */
+
+/* Rows of one call stand together. */
+static bool is_first_row(size_t i)
+{
+	return i == 0 || ROWS[i - 1].nr != ROWS[i].nr;
+}
+
+static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
+{
+	return (struct sock_filter){code, (uint8_t)jt, (uint8_t)jf, k};
+}
+
+/*
+ * Jumps are relative and forward, so a copy of a program works anywhere; each
+ * copy loads what it looks at itself.
+ */
+static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
+{
+	int nr[WATCH_ROWS];
+	size_t n = 0, k = 0;
+
+	for (size_t i = 0; i < WATCH_ROWS; i++)
+		if (ROWS[i].what & what && is_first_row(i))
+			nr[n++] = ROWS[i].nr;
+	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+			offsetof(struct seccomp_data, arch));
+	out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, 0, n + 1, SECCOMP_ARCH);
+	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
+			offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < n; i++)
+		out[k++] = insn(BPF_JMP | BPF_JEQ | BPF_K, n - i, 0,
+				(uint32_t)nr[i]);
+	out[k++] = insn(BPF_JMP | BPF_JA, 0, 0, (uint32_t)skip);
+	return k;
+}
+
+static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
+{
+	for (size_t i = 0; i < plain->len; i++) {
+		out[i] = plain->filter[i];
+		if (out[i].code != (BPF_RET | BPF_K))
+			continue;
+		if (out[i].k == SECCOMP_RET_ALLOW)
+			out[i].k = SECCOMP_RET_USER_NOTIF;
+		else if (out[i].k == SECCOMP_RET_USER_NOTIF)
+			out[i].k = SECCOMP_RET_ERRNO | EPERM;
+	}
+}
+
+/*
+ * Every profile allows exec with all arguments (test_watch.c), so the
+ * watched half is short: every child has this filter. The half words of an
+ * argument stand as in memory, the low one first.
+ */
+static bool watch_execs(const struct sock_fprog *plain, uint64_t cookie,
+			struct arena *arena, struct sock_fprog *ret)
+{
+	const uint32_t half = offsetof(struct seccomp_data, args[5]);
+	const uint16_t load = BPF_LD | BPF_W | BPF_ABS;
+	const uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
+	const struct sock_filter own[] = {
+		insn(load, 0, 0, half),
+		insn(equal, 0, 3, (uint32_t)cookie),
+		insn(load, 0, 0, half + 4),
+		insn(equal, 0, 1, (uint32_t)(cookie >> 32)),
+		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
+		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF),
+	};
+	size_t skip = cookie ? 0 : ARRAY_LEN(own) - 1;
+	size_t n_own = ARRAY_LEN(own) - skip, n;
+	struct sock_filter *out =
+		ARENA_ARRAY(arena, struct sock_filter,
+			    WATCH_ROWS + 4 + n_own + (size_t)plain->len);
+
+	n = put_choice(out, GATE_RECORD_EXEC, n_own);
+	memcpy(out + n, own + skip, n_own * sizeof(*out));
+	n += n_own;
+	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
+	n += plain->len;
+	if (n > BPF_MAXINSNS)
+		return false;
+	*ret = (struct sock_fprog){(unsigned short)n, out};
+	return true;
+}
+
+bool watch_filter(const struct sock_fprog *plain, unsigned what,
+		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
+{
+	/* numbers fit: the table is shorter than a jump is far */
+	_Static_assert(WATCH_ROWS < 250, "8 bits of a jump");
+	struct sock_filter *out =
+		ARENA_ARRAY(arena, struct sock_filter,
+			    WATCH_ROWS + 4 + 2 * (size_t)plain->len);
+	size_t n;
+
+	if (what == GATE_RECORD_EXEC)
+		return watch_execs(plain, cookie, arena, ret);
+	n = put_choice(out, what, plain->len);
+	put_watched(plain, out + n);
+	n += plain->len;
+	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
+	n += plain->len;
+	if (n > BPF_MAXINSNS)
+		return false;
+	*ret = (struct sock_fprog){(unsigned short)n, out};
+	return true;
+}
+
+/* ---- records ---- */
+
+/* Rows of the first allocation; each further one doubles them. */
+#define RECORDS_FIRST 512
+
+static uint32_t hash_text(uint32_t h, const char *s)
+{
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * UINT32_C(16777619);
+	return h * UINT32_C(16777619);
+}
+
+static uint32_t hash_record(const struct gate_record *a)
+{
+	uint32_t h = UINT32_C(2166136261);
+
+	h = hash_text(h, a->path);
+	h = hash_text(h, a->program);
+	return h ^ (a->what << 8) ^ (a->access << 4) ^ a->refused ^
+	       ((uint32_t)a->unlisted << 1);
+}
+
+static bool is_same(const struct gate_record *a, const struct gate_record *b)
+{
+	return a->what == b->what && a->access == b->access &&
+	       a->refused == b->refused && a->unlisted == b->unlisted &&
+	       strcmp(a->path, b->path) == 0 &&
+	       strcmp(a->program, b->program) == 0;
+}
+
+static struct strlist copy_args(struct arena *arena, const struct strlist *args)
+{
+	size_t n = args->n < WATCH_ARGS ? args->n : WATCH_ARGS;
+	struct strlist list = {ARENA_ARRAY(arena, const char *, n + 1), 0};
+
+	for (; list.n < n; list.n++) {
+		const char *arg = args->item[list.n];
+
+		list.item[list.n] = arena_strndup(
+			arena, arg, strnlen(arg, WATCH_ARG_BYTES - 1));
+	}
+	return list;
+}
+
+/* The slot of the row that equals `what`, or the empty one where it belongs. */
+static uint32_t *slot_of(const struct records *r,
+			 const struct gate_record *what)
+{
+	size_t slots = 2 * r->cap, at = hash_record(what) % slots;
+
+	while (r->slot[at] && !is_same(&r->row[r->slot[at] - 1], what))
+		at = (at + 1) % slots;
+	return &r->slot[at];
+}
+
+static void grow_rows(struct records *r)
+{
+	r->cap = r->cap ? 2 * r->cap : RECORDS_FIRST;
+	r->row = mem_realloc(r->row, r->cap * sizeof(*r->row));
+	free(r->slot);
+	r->slot = mem_zalloc(2 * r->cap * sizeof(*r->slot));
+	for (size_t i = 0; i < r->n; i++)
+		*slot_of(r, &r->row[i]) = (uint32_t)i + 1;
+}
+
+void records_add(struct records *r, const struct gate_record *what)
+{
+	struct gate_record *row;
+	uint32_t *slot;
+
+	if (!r->cap)
+		grow_rows(r);
+	slot = slot_of(r, what);
+	if (*slot) {
+		r->row[*slot - 1].count++;
+		return;
+	}
+	if (r->n == (r->max ? r->max : WATCH_RECORDS)) {
+		r->dropped++;
+		return;
+	}
+	if (r->n == r->cap) {
+		grow_rows(r);
+		slot = slot_of(r, what);
+	}
+	row = &r->row[r->n++];
+	*slot = (uint32_t)r->n;
+	*row = *what;
+	row->path = arena_strdup(&r->arena, what->path);
+	row->program = arena_strdup(&r->arena, what->program);
+	row->why = what->why ? arena_strdup(&r->arena, what->why) : NULL;
+	row->args = copy_args(&r->arena, &what->args);
+	row->count = 1;
+}
+
+struct strlist records_list_execs(struct records *r)
+{
+	struct strlist list = {NULL, 0};
+
+	list.item = ARENA_ARRAY(&r->arena, const char *, r->n + 1);
+	for (size_t i = 0; i < r->n; i++)
+		if (r->row[i].what == GATE_RECORD_EXEC && !r->row[i].refused &&
+		    !r->row[i].unlisted)
+			list.item[list.n++] = r->row[i].path;
+	return list;
+}
+
+/* ---- a look at a waiting task ---- */
 
 unsigned watch_wants(const struct watch *w)
 {
@@ -607,4 +833,263 @@ void watch_release(struct watch *w)
 	free(w->records.slot);
 	arena_release(&w->records.arena);
 	*w = (struct watch)WATCH_INIT;
+}
+
+/* ---- the listener ---- */
+
+/* Bytes of a task's name with the NUL: TASK_COMM_LEN of the kernel. */
+#define COMM_BYTES 16
+
+/* ---- what was refused ---- */
+
+/* The row of a call and a program, made when it is new; NULL: no room. */
+static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
+{
+	const char *name = seccomp_call_name(nr);
+	struct gate_denial *row;
+
+	for (size_t i = 0; i < log->n; i++)
+		if (log->nr[i] == nr && strcmp(log->row[i].program, comm) == 0)
+			return &log->row[i];
+	if (log->n >= DENIALS_MAX)
+		return NULL;
+	log->nr[log->n] = nr;
+	row = &log->row[log->n++];
+	*row = (struct gate_denial){
+		.kind = "syscall",
+		.name = name ? name
+			     : arena_printf(&log->arena, "syscall %d", nr),
+		.program = arena_strdup(&log->arena, comm),
+		.detail = "",
+	};
+	return row;
+}
+
+/* Put `text` behind the row's details unless it is there, or there is no
+   room. */
+static void add_detail(struct denials *log, struct gate_denial *row,
+		       const char *text)
+{
+	size_t n = strlen(row->detail);
+
+	if (!text[0] || strstr(row->detail, text) ||
+	    n + (n ? 2 : 0) + strlen(text) > DENIALS_DETAIL_BYTES)
+		return;
+	row->detail = arena_printf(&log->arena, "%s%s%s", row->detail,
+				   n ? "; " : "", text);
+}
+
+void denials_add(struct denials *log, const struct seccomp_data *data,
+		 const char *comm)
+{
+	AUTO(buf_release) struct buf detail = BUF_INIT(DENIALS_DETAIL_BYTES);
+	struct gate_denial *row = row_of(log, data->nr, comm);
+
+	if (!row) {
+		log->dropped++;
+		return;
+	}
+	if (row->count++ >= DENIALS_DETAILED)
+		return;
+	seccomp_describe(data, &detail);
+	add_detail(log, row, buf_cstr(&detail));
+	if (!row->allow.key)
+		seccomp_allow(data, &row->allow.key, &row->allow.value);
+	/* the kernel keeps 15 bytes; the mark is for who scrubs half values */
+	log_debug("%s%s: refused %s", comm,
+		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", buf_cstr(&detail));
+}
+
+void denials_add_row(struct denials *log, const struct gate_denial *row)
+{
+	if (log->n == DENIALS_ROWS) {
+		log->dropped += row->count;
+		return;
+	}
+	log->nr[log->n] = -1; /* of no call */
+	log->row[log->n++] = (struct gate_denial){
+		.kind = row->kind,
+		.name = arena_strdup(&log->arena, row->name),
+		.program = arena_strdup(&log->arena, row->program),
+		.detail = arena_strdup(&log->arena, row->detail),
+		.allow = {row->allow.key,
+			  arena_strdup(&log->arena, row->allow.value)},
+		.count = row->count,
+	};
+}
+
+void denials_release(struct denials *log)
+{
+	arena_release(&log->arena);
+	*log = (struct denials)DENIALS_INIT;
+}
+
+/* ---- the listener ---- */
+
+static void read_comm(uint32_t pid, char out[COMM_BYTES])
+{
+	char path[64];
+	AUTO(fd_closep) int fd = -1;
+	ssize_t n = -1;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = fd_open(path, O_RDONLY, 0);
+	if (fd >= 0)
+		n = read(fd, out, COMM_BYTES - 1);
+	if (n > 0 && out[n - 1] == '\n')
+		n--;
+	if (n <= 0) {
+		out[0] = '?';
+		n = 1;
+	}
+	out[n] = '\0';
+}
+
+/* Sizes of the two structures in this kernel, which may be larger than ours. */
+static bool notif_sizes(size_t *ret_notif, size_t *ret_resp)
+{
+	struct seccomp_notif_sizes sizes;
+
+	if (kernel_seccomp(SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
+		return false;
+	*ret_notif = sizes.seccomp_notif;
+	*ret_resp = sizes.seccomp_notif_resp;
+	if (*ret_notif < sizeof(struct seccomp_notif))
+		*ret_notif = sizeof(struct seccomp_notif);
+	if (*ret_resp < sizeof(struct seccomp_notif_resp))
+		*ret_resp = sizeof(struct seccomp_notif_resp);
+	return true;
+}
+
+/* ioctl(2) repeated on EINTR; 0 or errno. */
+static int do_ioctl(int fd, unsigned long request, void *arg)
+{
+	int r;
+
+	do
+		r = ioctl(fd, request, arg);
+	while (r < 0 && errno == EINTR);
+	return r < 0 ? errno : 0;
+}
+
+struct listener {
+	int fd;
+	struct seccomp_notif *req;
+	struct seccomp_notif_resp *resp;
+	size_t req_bytes, resp_bytes;
+	struct denials *log;
+	struct watch *watch;
+};
+
+/* 0: the request stands. ENOENT: its task is gone, and the id may be another's.
+   Else an errno. */
+static int check_valid(const struct listener *l)
+{
+	uint64_t id = l->req->id;
+
+	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
+}
+
+/* Answer the call with an errno; 0 lets it go on. Returns an errno when the
+   call still waits. */
+static int send_answer(struct listener *l, int error)
+{
+	int r;
+
+	memset(l->resp, 0, l->resp_bytes);
+	l->resp->id = l->req->id;
+	l->resp->error = -error;
+	if (!error)
+		l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+	return r == ENOENT ? 0 : r;
+}
+
+/*
+ * Record, then answer. The name is read while the task waits for the answer;
+ * if the request is no longer valid after that, the pid may be another's.
+ */
+static int refuse_call(struct listener *l)
+{
+	char comm[COMM_BYTES];
+
+	read_comm(l->req->pid, comm);
+	if (check_valid(l)) {
+		comm[0] = '?';
+		comm[1] = '\0';
+	}
+	denials_add(l->log, &l->req->data, comm);
+	return send_answer(l, EPERM);
+}
+
+/* The filter has allowed it, or it would not be here. */
+static int pass_watched(struct listener *l)
+{
+	char comm[COMM_BYTES];
+	int r;
+
+	read_comm(l->req->pid, comm);
+	watch_look_at(l->watch, l->req);
+	r = check_valid(l);
+	if (r)
+		return r == ENOENT ? 0 : r;
+	return send_answer(l, watch_note(l->watch, comm));
+}
+
+/* 1: a call waits. 0: none does. -1: no task has the filter any more. */
+static int wait_state(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	int r;
+
+	do
+		r = poll(&p, 1, 0);
+	while (r < 0 && errno == EINTR);
+	if (r <= 0)
+		return r;
+	if (p.revents & POLLIN)
+		return 1;
+	return p.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
+}
+
+/* Serve one call; none when its task was killed meanwhile. Else an errno. */
+static int serve_one(struct listener *l)
+{
+	int r;
+
+	memset(l->req, 0, l->req_bytes); /* the kernel insists on zeroes */
+	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_RECV, l->req);
+	if (r)
+		return r == ENOENT ? 0 : r;
+	if (l->watch && watch_covers(l->watch, l->req->data.nr))
+		return pass_watched(l);
+	return refuse_call(l);
+}
+
+static int serve_waiting(struct listener *l)
+{
+	for (int i = 0; i < DENIALS_MAX; i++) {
+		int state = wait_state(l->fd);
+
+		if (state <= 0)
+			return state < 0 ? NOTIFY_ENDED : NOTIFY_OK;
+		if (serve_one(l))
+			return NOTIFY_BROKEN;
+	}
+	return NOTIFY_OK;
+}
+
+int notify_serve(int fd, struct denials *log, struct watch *watch)
+{
+	struct listener l = {.fd = fd, .log = log, .watch = watch};
+	int r;
+
+	if (!notif_sizes(&l.req_bytes, &l.resp_bytes))
+		return NOTIFY_BROKEN;
+	l.req = mem_alloc(l.req_bytes);
+	l.resp = mem_alloc(l.resp_bytes);
+	r = serve_waiting(&l);
+	free(l.req);
+	free(l.resp);
+	return r;
 }

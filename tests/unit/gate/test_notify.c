@@ -6,7 +6,7 @@
 #include <seccomp.h>
 
 #include "core/base/fd.h"
-#include "gate/watch/notify.h"
+#include "gate/watch/watch.h"
 #include "gate/build/seccomp.h"
 
 static struct seccomp_data call(const char *name, uint64_t a, uint64_t b)

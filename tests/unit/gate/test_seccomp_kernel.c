@@ -22,7 +22,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/fd.h"
-#include "gate/watch/notify.h"
+#include "gate/watch/watch.h"
 #include "gate/build/seccomp.h"
 
 #define PATIENCE_MS 20000
