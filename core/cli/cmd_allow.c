@@ -19,9 +19,8 @@
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
-#include "core/config/allowed.h"
-#include "core/config/config.h"
 #include "core/config/config_allow.h"
+#include "core/config/config.h"
 
 const struct option options_allow[] = {
 	{"edits", 0, NULL, "allow later edits of the file, too"},

@@ -58,7 +58,7 @@ struct config_file {
 	const char *shadows; /* the user's own that it is used instead of */
 	char sha256[SHA256_HEX_BYTES]; /* of the bytes that were parsed */
 	bool has_other_names;	       /* hard links */
-	struct strlist grants;	       /* rows of core/config/config_grants.h */
+	struct strlist grants;	       /* rows of core/config/config_allow.h */
 	/* Values of variables in headers, and in the path or query of a URL:
 	   credentials, to be scrubbed. */
 	struct strlist header_values;

@@ -6,7 +6,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
-#include "core/config/allowed.h"
+#include "core/config/config_allow.h"
 #include "core/config/paths.h"
 
 /* Names collected so far, without repeats. */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -199,4 +200,32 @@ bool path_is_beneath(const char *path, const struct strlist *folders)
 			return true;
 	}
 	return false;
+}
+
+/* A group that has nobody but the user in it, as Debian makes them. */
+static bool is_own_group(gid_t gid)
+{
+	const struct group *g = gid == getegid() ? getgrgid(gid) : NULL;
+	const struct passwd *p = g ? getpwuid(geteuid()) : NULL;
+
+	if (!p || strcmp(g->gr_name, p->pw_name) != 0)
+		return false;
+	for (char **member = g->gr_mem; *member; member++)
+		if (strcmp(*member, p->pw_name) != 0)
+			return false;
+	return true;
+}
+
+bool path_is_ours(const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == 0;
+}
+
+/* In a sticky folder everybody makes files, and removes only their own. */
+bool path_is_written_by_others(const struct stat *st)
+{
+	if (S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX)
+		return false;
+	return st->st_mode & S_IWOTH ||
+	       (st->st_mode & S_IWGRP && !is_own_group(st->st_gid));
 }

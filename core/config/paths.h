@@ -13,6 +13,8 @@
 #include "core/base/str.h"
 #include "core/config/routine.h"
 
+struct stat;
+
 /* Is `path`, real, one of these folders or beneath one, links followed? */
 bool path_is_beneath(const char *path, const struct strlist *folders) MUST_USE;
 
@@ -75,5 +77,11 @@ int path_check_links_of(const char *named, const struct outfolder *d,
  */
 int path_open(const char *path, const struct config *config, struct err *err)
 	MUST_USE;
+/*
+ * Whether a file or folder can be trusted: the first, it is owned by the user
+ * or root; the second, no other user may write it.
+ */
+bool path_is_ours(const struct stat *st) MUST_USE;
+bool path_is_written_by_others(const struct stat *st) MUST_USE;
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/config/allowed.h"
+#include "core/config/config_allow.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

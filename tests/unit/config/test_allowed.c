@@ -9,8 +9,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/config/allowed.h"
-#include "core/config/config_grants.h"
+#include "core/config/config_allow.h"
 
 #define SUM "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
