@@ -1,5 +1,7 @@
 #include "core/run/credentials.h"
 
+#include <assert.h>
+
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -7,6 +9,59 @@
 #include "core/client/program.h"
 #include "core/config/paths.h"
 #include "core/secret/secret.h"
+
+/* ---- environments ---- */
+
+static void wipe_line(char *line)
+{
+	mem_wipe(line, strlen(line));
+	free(line);
+}
+
+/* n  bytes of the name and its "=" */
+static void put_line(struct env *e, char *line, size_t n)
+{
+	for (size_t i = 0; i < e->n; i++) {
+		if (strncmp(e->item[i], line, n) != 0)
+			continue;
+		wipe_line(e->item[i]);
+		e->item[i] = line;
+		return;
+	}
+	e->item = mem_realloc(e->item, (e->n + 2) * sizeof(*e->item));
+	e->item[e->n++] = line;
+	e->item[e->n] = NULL;
+}
+
+static void env_set(struct env *e, const char *name, struct str value)
+{
+	put_line(e, mem_printf("%s=%.*s", name, STR_ARG(value)),
+		 strlen(name) + 1);
+}
+
+void env_add_lines(struct env *e, const char *const *lines)
+{
+	for (; lines && *lines; lines++) {
+		struct str rest = str_of(*lines);
+
+		put_line(e, mem_strdup(*lines), str_cut(&rest, '=').n + 1);
+	}
+}
+
+const char *const *env_lines(const struct env *e)
+{
+	return (const char *const *)e->item;
+}
+
+void env_release(struct env *e)
+{
+	for (size_t i = 0; i < e->n; i++)
+		wipe_line(e->item[i]);
+	free(e->item);
+	*e = (struct env){NULL, 0};
+}
+
+/* ---- values of references ---- */
 
 /* Bounds of the program of a `cmd` reference. */
 #define CMD_TIMEOUT_MS 30000
@@ -199,8 +254,8 @@ static int open_file(void *arg, const char *path, struct err *err)
 	return path_open(path, c->ctx.config, err);
 }
 
-int credentials_check_file(const struct credentials *c, const char *path,
-			   struct err *err)
+static int credentials_check_file(const struct credentials *c, const char *path,
+				  struct err *err)
 {
 	AUTO(fd_closep) int fd = path_open(path, c->ctx.config, err);
 
@@ -208,8 +263,8 @@ int credentials_check_file(const struct credentials *c, const char *path,
 	return fd < 0 && err->kind == ERR_POLICY ? -1 : 0;
 }
 
-int credentials_value(struct credentials *c, const struct env_ref *ref,
-		      struct str *ret, struct err *err)
+static int credentials_value(struct credentials *c, const struct env_ref *ref,
+			     struct str *ret, struct err *err)
 {
 	struct secret_runner runner = {
 		.run = run_line, .open = open_file, .arg = c};
@@ -249,5 +304,130 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
 			return err_wrap(err, "%s", refs->item[i].name);
 		env_set(env, refs->item[i].name, value);
 	}
+	return 0;
+}
+
+/* ---- remote servers ---- */
+
+const char *remote_spec_keep(struct remote_spec *spec, struct str value)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(spec->secret) && spec->secret[i])
+		i++;
+	assert(i < ARRAY_LEN(spec->secret));
+	spec->secret[i] = mem_strndup(value.p, value.n);
+	return spec->secret[i];
+}
+
+void remote_spec_release(struct remote_spec *spec)
+{
+	for (size_t i = 0; i < ARRAY_LEN(spec->secret); i++) {
+		if (spec->secret[i])
+			mem_wipe(spec->secret[i], strlen(spec->secret[i]));
+		free(spec->secret[i]);
+	}
+	http_headers_release(&spec->headers);
+	*spec = (struct remote_spec){0};
+}
+
+/* {NULL, 0} where nothing is referred to. */
+static int value_of(struct credentials *c, const struct env_ref *ref,
+		    const char *what, struct str *ret, struct err *err)
+{
+	*ret = (struct str){NULL, 0};
+	if (!ref->from)
+		return 0;
+	if (credentials_value(c, ref, ret, err) < 0)
+		return err_wrap(err, "%s", what);
+	return 0;
+}
+
+/* A copy that remote_spec_release() wipes. */
+static int secret_of(struct credentials *c, const struct env_ref *ref,
+		     const char *what, struct remote_spec *spec,
+		     const char **ret, struct err *err)
+{
+	struct str value;
+
+	if (value_of(c, ref, what, &value, err) < 0)
+		return -1;
+	*ret = value.p ? remote_spec_keep(spec, value) : NULL;
+	return 0;
+}
+
+static int add_headers(const struct server *s, struct credentials *c,
+		       struct http_headers *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf bearer = BUF_INIT(BUF_UNBOUNDED);
+	struct str token, api_key;
+
+	for (size_t i = 0; i < s->headers.n; i++)
+		if (http_headers_set(ret, s->headers.item[i].name,
+				     str_of(s->headers.item[i].value), err) < 0)
+			return err_wrap(err, "headers");
+	if (value_of(c, &s->token, "token", &token, err) < 0 ||
+	    value_of(c, &s->api_key, "api_key", &api_key, err) < 0)
+		return -1;
+	if (token.p) {
+		buf_addf(&bearer, "Bearer %.*s", STR_ARG(token));
+		if (http_headers_set(ret, "Authorization", buf_str(&bearer),
+				     err) < 0)
+			return err_wrap(err, "token");
+		mem_wipe(bearer.p, bearer.n);
+	}
+	if (api_key.p &&
+	    http_headers_set(ret, s->api_key_header, api_key, err) < 0)
+		return err_wrap(err, "api_key");
+	return 0;
+}
+
+static int read_auth(const struct server_auth *from, struct credentials *c,
+		     struct remote_spec *spec, struct err *err)
+{
+	struct auth_options *ret = &spec->auth;
+
+	ret->audience_is_token_endpoint =
+		from->audience && strcmp(from->audience, "token_endpoint") == 0;
+#define AUTH_TEXT(key, ...) ret->key = from->key;
+#define AUTH_FLAG(key, ...) ret->key = from->key;
+#include "core/auth/auth.def"
+	if ((from->assertion_file &&
+	     credentials_check_file(c, from->assertion_file, err) < 0) ||
+	    (from->idp_id_token_file &&
+	     credentials_check_file(c, from->idp_id_token_file, err) < 0))
+		return -1;
+	/* the words were checked when the file was read */
+	if (from->grant && !auth_grant_find(from->grant, &ret->grant))
+		return err_set(err, ERR_CONFIG, "grant %s", from->grant);
+#define AUTH_SECRET(key, ...)                                         \
+	if (secret_of(c, &from->key, #key, spec, &ret->key, err) < 0) \
+		return -1;
+#include "core/auth/auth.def"
+	return 0;
+}
+
+int remote_spec_of_server(const struct server *s,
+			  struct credentials *credentials,
+			  struct remote_spec *ret, struct err *err)
+{
+	struct remote_spec spec = {
+		.server = s,
+		.name = s->name,
+		.is_named = true,
+		.url = s->url,
+		.plain = plain_http_of(s),
+		.message_max = s->stdout_max,
+#define AUTH_OWN(key, ...) .key = s->auth.key,
+#include "core/auth/auth.def"
+		.store_key = s->auth.store_key,
+	};
+
+	if (read_auth(&s->auth, credentials, &spec, err) < 0 ||
+	    add_headers(s, credentials, &spec.headers, err) < 0) {
+		remote_spec_release(&spec);
+		return err_wrap(err, "server %s", s->name);
+	}
+	*ret = spec;
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include "core/client/asks.h"
 #include "core/client/client.h"
 #include "core/mcp/wire/rpc.h"
-#include "core/run/env.h"
+#include "core/run/credentials.h"
 #include "core/run/remotes.h"
 
 /* The probe takes no more than this part of the time that a step has. */

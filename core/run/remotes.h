@@ -18,7 +18,7 @@
 #define CORE_RUN_REMOTES_H
 
 #include "core/auth/auth.h"
-#include "core/run/remote_spec.h"
+#include "core/run/credentials.h"
 #include "core/secret/scrub.h"
 #include "core/transport/transport.h"
 #include "gate/gate.h"

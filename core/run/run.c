@@ -17,7 +17,6 @@
 #include "core/report/render.h"
 #include "core/run/credentials.h"
 #include "core/run/remotes.h"
-#include "core/run/step_types.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
 #define FDS_PER_CHILD 5
@@ -550,8 +549,7 @@ static int execute(struct run *r, struct err *err)
 	result->n_runs = r->plan.n_steps;
 	for (size_t i = 0; i < r->plan.n_steps; i++) {
 		judge_one(r, &r->plan.steps[i]);
-		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i],
-			  step_type_find(r->plan.steps[i].step));
+		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
 	}
 	r->credentials = credentials_new(&(struct credentials_context){
 		.loop = &r->loop,

@@ -1,12 +1,47 @@
 #include "core/run/step.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/run/advice.h"
+#include "core/base/scan.h"
 #include "core/client/facts.h"
+#include "core/client/failure.h"
+#include "core/client/program.h"
+#include "core/client/tool_check.h"
+#include "core/run/advice.h"
 #include "core/run/judge.h"
+
+enum step_haste {
+	HASTE_TIMEOUT, /* the time is over, or the user cancels */
+	HASTE_KILL,    /* the user cancels once more */
+};
+
+/* The work of a step. */
+struct step_type {
+	const char *name;
+	bool data_is_status; /* the data is an exit status, no output */
+	/* Prepare: the step will run, with these variables. May be NULL. */
+	void (*expect)(struct step_run *s);
+	/* Start; a failure ends the step at once by step_skip(). */
+	void (*begin)(struct step_run *s);
+	/* End it, since no result is wanted any more. */
+	void (*stop)(struct step_run *s, enum step_haste haste);
+	/* Remark that follows the sentence about its time-out; or "". */
+	const char *(*remark)(const struct step_run *s);
+	/* Reason of a time-out: the phase that used up the time. */
+	enum step_reason (*timeout_reason)(struct step_run *s);
+	/* Let go: the step ends, perhaps without having begun. May be NULL. */
+	void (*leave)(struct step_run *s);
+	/* Members of the step's `run` object. */
+	void (*facts)(struct step_run *s, struct jw *w);
+	void (*release)(struct step_run *s);
+};
+
+static void step_fail(struct step_run *s, enum step_reason reason,
+		      const char *fmt, ...) PRINTF(3, 4);
 
 static const char *const phase_names[] = {
 #define X(name) #name,
@@ -21,24 +56,6 @@ static void set_phase(struct step_run *s, enum step_phase phase)
 	log_debug("step %s: %s -> %s", s->plan->step->name,
 		  phase_names[s->phase], phase_names[phase]);
 	s->phase = phase;
-}
-
-void step_init(struct step_run *s, struct step_context *ctx,
-	       const struct plan_step *plan, const struct step_type *type)
-{
-	const struct step *step = plan->step;
-
-	*s = (struct step_run){
-		.plan = plan,
-		.ctx = ctx,
-		.scrub = ctx->scrub,
-		.type = type,
-		.phase = STEP_WAITING,
-		.out = BUF_INIT(BUF_UNBOUNDED),
-		.result = {.name = step->name,
-			   .type = step->type,
-			   .required = step->required},
-	};
 }
 
 /* ---- the result ---- */
@@ -161,13 +178,13 @@ static void set_result(struct step_run *s, const struct judgement *j)
 		drop_result(s);
 }
 
-void step_finish(struct step_run *s, const struct judgement *j)
+static void step_finish(struct step_run *s, const struct judgement *j)
 {
 	set_result(s, j);
 }
 
-void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
-	       ...)
+static void step_fail(struct step_run *s, enum step_reason reason,
+		      const char *fmt, ...)
 {
 	struct judgement j = {.reason = reason};
 	char *text = NULL;
@@ -183,7 +200,7 @@ void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
 
 /* ---- words of its program ---- */
 
-bool step_has_failed(const struct step_run *s)
+static bool step_has_failed(const struct step_run *s)
 {
 	return s->result.state != STATE_OK &&
 	       s->result.state != STATE_SKIPPED &&
@@ -191,7 +208,7 @@ bool step_has_failed(const struct step_run *s)
 }
 
 /* The last line of stderr is where programs say why. */
-void step_log_words(struct step_run *s, struct str err_tail)
+static void step_log_words(struct step_run *s, struct str err_tail)
 {
 	struct str tail = str_trim(err_tail);
 	size_t from = tail.n;
@@ -208,7 +225,8 @@ void step_log_words(struct step_run *s, struct str err_tail)
 			 STR_ARG(tail));
 }
 
-void step_log_denials(const struct step_run *s, const struct gate_verdict *v)
+static void step_log_denials(const struct step_run *s,
+			     const struct gate_verdict *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct advice_how how = {
@@ -265,7 +283,7 @@ static void write_facts(struct step_run *s, struct buf *out)
 	jw_end(&w);
 }
 
-void step_refresh_facts(struct step_run *s)
+static void step_refresh_facts(struct step_run *s)
 {
 	struct buf run = BUF_INIT(BUF_UNBOUNDED);
 
@@ -274,7 +292,7 @@ void step_refresh_facts(struct step_run *s)
 	buf_release(&run);
 }
 
-void step_end(struct step_run *s)
+static void step_end(struct step_run *s)
 {
 	if (s->phase == STEP_ENDED)
 		return;
@@ -291,7 +309,7 @@ void step_end(struct step_run *s)
 	s->ctx->step_ended(s->ctx->arg, s);
 }
 
-void step_close(struct step_run *s)
+static void step_close(struct step_run *s)
 {
 	if (s->phase == STEP_RUNNING)
 		set_phase(s, STEP_CLOSING);
@@ -307,6 +325,16 @@ static void on_budget(void *arg)
 			  (double)s->plan->step->timeout_ms / 1000,
 			  s->type->remark(s));
 	s->type->stop(s, HASTE_TIMEOUT);
+}
+
+static void step_skip(struct step_run *s, enum step_reason reason,
+		      const char *sentence)
+{
+	if (sentence)
+		step_fail(s, reason, "%s", sentence);
+	else
+		step_fail(s, reason, "%.*s", STR_ARG(s->plan->error));
+	step_end(s);
 }
 
 void step_cancel(struct step_run *s, const char *why)
@@ -361,16 +389,6 @@ void step_begin(struct step_run *s)
 	s->type->begin(s);
 }
 
-void step_skip(struct step_run *s, enum step_reason reason,
-	       const char *sentence)
-{
-	if (sentence)
-		step_fail(s, reason, "%s", sentence);
-	else
-		step_fail(s, reason, "%.*s", STR_ARG(s->plan->error));
-	step_end(s);
-}
-
 void step_release(struct step_run *s)
 {
 	if (s->type)
@@ -378,4 +396,721 @@ void step_release(struct step_run *s)
 	env_release(&s->env);
 	buf_release(&s->out);
 	arena_release(&s->arena);
+}
+
+/*
+ * Steps whose program is run to its end and whose whole stdout is judged:
+ * `script`, `harness`, and `mcp-client` without a tool (subprocess-JSON).
+ */
+
+static struct program *exec_state(const struct step_run *s)
+{
+	return s->state;
+}
+
+/* ---- a program: the end ---- */
+
+static void exec_over(void *arg)
+{
+	struct step_run *s = arg;
+
+	step_fail(s, REASON_OUTPUT_LIMIT,
+		  "stdout is over its ceiling of %llu bytes; raise stdout_max "
+		  "of the step when that much is expected",
+		  (unsigned long long)s->plan->step->stdout_max);
+}
+
+static const struct step_type step_type_script, step_type_harness;
+
+static void exec_judge(struct step_run *s)
+{
+	const struct gate_verdict *v = &exec_state(s)->child.verdict;
+	struct str out = buf_str(&s->out);
+	struct judgement j;
+
+	if (s->type == &step_type_script)
+		j = judge_script(out, v, &s->arena);
+	else if (s->type == &step_type_harness)
+		j = judge_harness(out, v, &s->arena);
+	else
+		j = judge_subprocess(out, v, &s->arena);
+	/* step_end() keeps a part of an output that was cut off */
+	if (s->has_result && s->type == &step_type_script)
+		j.output = (struct str){NULL, 0};
+	step_finish(s, &j);
+}
+
+static void exec_ended(void *arg)
+{
+	struct step_run *s = arg;
+	struct program *p = exec_state(s);
+
+	/* the result points into it */
+	s->out = p->out;
+	p->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	exec_judge(s);
+	s->scrubbed += p->child.scrubbed;
+	step_log_words(s, child_stderr(&p->child));
+	step_log_denials(s, &p->child.verdict);
+	if (s->ctx->verdict)
+		s->ctx->verdict(s->ctx->arg, s, &p->child.verdict);
+	step_end(s);
+	/* other steps need its descriptors */
+	child_release(&p->child);
+}
+
+static void exec_stop(struct step_run *s, enum step_haste haste)
+{
+	struct program *p = exec_state(s);
+
+	p->child.o.grace_ms = s->ctx->grace_ms;
+	if (haste == HASTE_KILL)
+		child_kill(&p->child);
+	else
+		child_terminate(&p->child);
+}
+
+/* ---- a program: the begin ---- */
+
+static void exec_begin(struct step_run *s)
+{
+	struct gate_request request = s->plan->request;
+	const struct program_options options = {
+		.loop = s->ctx->loop,
+		.scrub = s->scrub,
+		.name = s->plan->step->name,
+		.grace_ms = s->ctx->grace_ms,
+		.stderr_max = s->plan->step->stderr_max,
+		.stdout_max = s->plan->step->stdout_max,
+		.over = exec_over,
+		.ended = exec_ended,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
+
+	s->state = mem_zalloc(sizeof(struct program));
+	program_init(exec_state(s), &options);
+	request.env = env_lines(&s->env);
+	if (program_start(exec_state(s), s->ctx->gate, &request, &err) < 0)
+		step_skip(s, failure_of_spawn(&err), err.msg);
+}
+
+/* A program that ended its output and lives on is not silent. */
+static enum step_reason exec_timeout_reason(struct step_run *s)
+{
+	return exec_state(s)->out_ended ? REASON_DEADLINE_CLOSE
+					: REASON_DEADLINE_CALL;
+}
+
+static const char *exec_remark(const struct step_run *s)
+{
+	return exec_state(s)->out_bytes ? "" : "; no output yet";
+}
+
+static void exec_facts(struct step_run *s, struct jw *w)
+{
+	struct cleaner clean = {s->scrub, 0};
+	struct program *p = exec_state(s);
+
+	if (!p || p->child.phase != CHILD_ENDED)
+		return;
+	facts_child(&clean, w, &p->child, p->out_bytes);
+	s->facts_scrubbed = clean.hits;
+}
+
+static void exec_release(struct step_run *s)
+{
+	if (!s->state)
+		return;
+	/* the loop may have ended before its steps are freed */
+	if (!s->ctx)
+		exec_state(s)->o.loop = NULL;
+	program_release(exec_state(s));
+	free(s->state);
+	s->state = NULL;
+}
+
+#define EXEC_TYPE(ident, type_name, is_status)              \
+	static const struct step_type step_type_##ident = { \
+		.name = (type_name),                        \
+		.data_is_status = (is_status),              \
+		.begin = exec_begin,                        \
+		.stop = exec_stop,                          \
+		.remark = exec_remark,                      \
+		.timeout_reason = exec_timeout_reason,      \
+		.facts = exec_facts,                        \
+		.release = exec_release,                    \
+	}
+
+EXEC_TYPE(script, "script", true);
+EXEC_TYPE(harness, "harness", false);
+EXEC_TYPE(subprocess, "mcp-client", false);
+
+/*
+ * `mcp-client` with a tool: one tools/call in a session that other steps of the
+ * run may use as well (core/run/pool.h). With `strict` the tools are listed
+ * first, and arguments and result must fit the schemas of the tool.
+ */
+
+struct mcp_step {
+	struct pool_user user;
+	uint64_t ticket; /* of the call; 0: none is open */
+	/* strict: */
+	uint64_t list_ticket; /* 0: the tools are not waited for */
+	bool asked_anew;      /* the list is from after the step began */
+	struct tool_check check;
+	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
+	struct str answer;	 /* CallToolResult that breaks a schema */
+	struct judgement judged; /* of it, while the tools are listed again */
+	uint32_t repairs;
+	bool waits;	  /* for the end of the server */
+	struct str facts; /* of the process; n = 0: not known, or another's */
+	size_t facts_scrubbed;
+};
+
+static void send_call(struct step_run *s);
+static void list_tools(struct step_run *s, bool anew);
+
+static struct mcp_step *mcp_state(const struct step_run *s)
+{
+	return s->state;
+}
+
+/* ---- a call: the end ---- */
+
+/* Log the details of a failure, or the end of stderr alone. */
+static void mcp_log_words(struct step_run *s, const struct client *c)
+{
+	const char *details = client_failure_details(c);
+
+	if (*details && step_has_failed(s))
+		log_note("%s: %s", s->result.name, details);
+	else
+		step_log_words(s, client_stderr(c));
+}
+
+/* End the step that has its result, or wait for the server that it ends. */
+static void mcp_leave(struct step_run *s, enum pool_end how)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	if (s->phase != STEP_RUNNING)
+		return;
+	if (m->user.client)
+		mcp_log_words(s, m->user.client);
+	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
+	if (m->waits)
+		step_close(s);
+	else
+		step_end(s);
+}
+
+/* Leave the server, if mcp_leave() did not: the step may not have begun. */
+static void mcp_on_leave(struct step_run *s)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	if (m)
+		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
+				  s->ctx->grace_ms);
+}
+
+static void mcp_keep_facts(struct step_run *s, struct client *c)
+{
+	struct mcp_step *m = mcp_state(s);
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	m->facts_scrubbed = 0;
+	jw_init(&w, &text, false);
+	jw_object(&w);
+	client_facts(c, &w, &m->facts_scrubbed);
+	jw_end(&w);
+	m->facts = arena_str(&s->arena, buf_str(&text));
+	buf_release(&text);
+}
+
+/* The process that this step started, or left as the last, has ended. */
+static void mcp_closed(struct pool_user *u, struct client *c)
+{
+	struct step_run *s = u->arg;
+	struct mcp_step *m = mcp_state(s);
+	const struct gate_verdict *v = client_verdict(c);
+
+	if (!u->session_of) {
+		mcp_keep_facts(s, c);
+		if (v && s->ctx->verdict)
+			s->ctx->verdict(s->ctx->arg, s, v);
+	}
+	if (v)
+		step_log_denials(s, v);
+	if (s->phase == STEP_CLOSING && m->waits)
+		step_end(s);
+	else if (s->phase == STEP_ENDED)
+		step_refresh_facts(s);
+}
+
+static void mcp_fail(struct step_run *s, enum step_reason reason,
+		     const char *sentence)
+{
+	step_fail(s, reason, "%s", sentence);
+	mcp_leave(s, POOL_CLOSE);
+}
+
+static void unlist(struct step_run *s)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	if (m->list_ticket && m->user.client)
+		client_unlist(m->user.client, m->list_ticket);
+	m->list_ticket = 0;
+	if (m->answer.n)
+		step_finish(s, &m->judged);
+	m->answer.n = 0;
+}
+
+static void mcp_stop(struct step_run *s, enum step_haste haste)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	if (s->phase == STEP_RUNNING) {
+		if (m->ticket && m->user.client)
+			client_cancel(m->user.client, m->ticket,
+				      "the caller no longer waits");
+		m->ticket = 0;
+		unlist(s);
+		mcp_leave(s, POOL_TERMINATE);
+		return;
+	}
+	pool_hurry(s->ctx->pool, &m->user,
+		   haste == HASTE_KILL ? POOL_KILL : POOL_TERMINATE);
+}
+
+/* ---- a call: results ---- */
+
+/*
+ * Does the result break what the tool promises? *j says so then. A list from
+ * before the step may be wrong: then the tools are listed again, and the step
+ * waits.
+ */
+static bool breaks_promise(struct step_run *s, struct judgement *j)
+{
+	struct mcp_step *m = mcp_state(s);
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	struct tool_findings found;
+
+	if (tool_check_result(&m->check, m->answer, &s->arena, &found) &&
+	    !found.unusable)
+		return false;
+	tool_findings_say(&found, &says);
+	j->reason = REASON_BAD_MESSAGE;
+	j->error = arena_str(&s->arena, buf_str(&says));
+	return true;
+}
+
+static bool hold_back(struct step_run *s, struct judgement *j, struct str whole)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	m->answer = whole;
+	if (!m->check.tool.p || !breaks_promise(s, j) ||
+	    (m->asked_anew &&
+	     !client_list_is_stale(m->user.client, LISTING_TOOLS))) {
+		m->answer.n = 0;
+		return false;
+	}
+	m->answer = arena_str(&s->arena, whole);
+	m->judged = *j;
+	list_tools(s, true);
+	return true;
+}
+
+/* The report borrows from the arena of the step. */
+static void keep_answer(struct step_run *s, const struct client_event *e,
+			struct mcp_tool_result *r)
+{
+	bool is_kept = client_keep(mcp_state(s)->user.client, e, &s->arena);
+
+	if (r->fixed.n)
+		r->content.p = arena_adopt(&s->arena, buf_steal(&r->fixed));
+	else if (!is_kept)
+		r->content = arena_str(&s->arena, r->content);
+	if (!is_kept && r->structured.p)
+		r->structured = arena_str(&s->arena, r->structured);
+}
+
+/* False: the step waits, for a list. */
+static bool mcp_on_result(struct step_run *s, const struct client_event *e)
+{
+	struct mcp_step *m = mcp_state(s);
+	struct client *c = m->user.client;
+	uint64_t max = s->plan->step->stdout_max;
+	struct mcp_tool_result r = {0};
+	struct err err = ERR_INIT;
+	struct judgement j;
+	bool waits = false;
+
+	if (e->of->result.n > max) {
+		step_fail(s, REASON_OUTPUT_LIMIT,
+			  "the result has %zu bytes, over the ceiling of %llu; "
+			  "raise stdout_max of the step when that much is "
+			  "expected",
+			  e->of->result.n, (unsigned long long)max);
+		return true;
+	}
+	if (mcp_read_tool_result(e->of->result, client_server(c)->revision, &r,
+				 &err) < 0) {
+		step_fail(s, REASON_NOT_CALL_TOOL_RESULT, "%s", err.msg);
+	} else {
+		m->repairs = r.repairs;
+		keep_answer(s, e, &r);
+		j = judge_result(r.content, r.is_error, r.structured);
+		waits = hold_back(s, &j, e->of->result);
+		if (!waits)
+			step_finish(s, &j);
+	}
+	mcp_tool_result_release(&r);
+	return !waits;
+}
+
+static void mcp_on_event(void *arg, const struct client_event *e)
+{
+	struct step_run *s = arg;
+	struct mcp_step *m = mcp_state(s);
+
+	switch (e->type) {
+	case CLIENT_RESULT:
+		m->ticket = 0;
+		if (!mcp_on_result(s, e))
+			return;
+		break;
+	case CLIENT_ERROR:
+		step_fail(s, REASON_RPC_ERROR,
+			  "the server answered error %lld: %.*s",
+			  (long long)e->of->code, STR_ARG(e->of->message));
+		break;
+	case CLIENT_FAILED:
+		step_fail(s, e->reason, "%s", e->sentence);
+		break;
+	default:
+		return; /* steps show no progress */
+	}
+	m->ticket = 0;
+	mcp_leave(s, POOL_CLOSE);
+}
+
+static void send_call(struct step_run *s)
+{
+	struct mcp_step *m = mcp_state(s);
+	/* the step's own time is over first */
+	uint64_t longest = s->plan->step->timeout_ms + 1000;
+	const struct client_call call = {
+		.tool = s->plan->step->tool,
+		.params = m->typed.p ? m->typed : s->plan->inputs.json,
+		.as_task = m->check.tool.p && tool_needs_task(m->check.tool),
+		.timeout_ms = longest,
+		.total_ms = longest,
+		.on_event = mcp_on_event,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
+
+	if (client_call(m->user.client, &call, &m->ticket, &err) < 0)
+		mcp_fail(s, REASON_TRANSPORT, err.msg);
+}
+
+/* ---- a call: strict: arguments ---- */
+
+/*
+ * Refuse a call, as the server would have to (-32602), unless the list is from
+ * before the step: then list the tools again.
+ */
+static void mcp_refuse(struct step_run *s, const struct client_listed *l,
+		       const char *sentence)
+{
+	if (l->is_known && !mcp_state(s)->asked_anew)
+		list_tools(s, true);
+	else
+		mcp_fail(s, REASON_RPC_ERROR, sentence);
+}
+
+/*
+ * Arguments from -p are typed as JSON, unless the schema refuses that and takes
+ * the text.
+ */
+static bool fits(struct step_run *s, struct tool_findings *found)
+{
+	static const char what[] = "arguments";
+	struct mcp_step *m = mcp_state(s);
+	const struct plan_inputs *in = &s->plan->inputs;
+	const struct str none = {NULL, 0};
+	struct tool_findings again;
+
+	m->typed = none;
+	if (tool_check_arguments(&m->check, in->json.n ? in->json : none, what,
+				 &s->arena, found))
+		return true;
+	m->typed = plan_inputs_as_text(in, &found->places, &s->arena);
+	if (m->typed.p && (tool_check_arguments(&m->check, m->typed, what,
+						&s->arena, &again) ||
+			   again.violations.n < found->violations.n))
+		*found = again;
+	else
+		m->typed = none;
+	return !found->violations.n;
+}
+
+static void check_and_call(struct step_run *s, const struct client_listed *l,
+			   const struct listing_item *item)
+{
+	struct mcp_step *m = mcp_state(s);
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	struct tool_findings found;
+
+	tool_check_release(&m->check);
+	tool_check_init(&m->check, arena_str(&s->arena, item->json));
+	if (!fits(s, &found) || found.unusable) {
+		tool_findings_say(&found, &says);
+		buf_adds(&says, "; it was not called");
+		mcp_refuse(s, l, buf_cstr(&says));
+		return;
+	}
+	for (size_t i = 0; i < found.hints.n; i++)
+		log_warning("%s: %s", s->result.name, found.hints.item[i]);
+	send_call(s);
+}
+
+/* ---- a call: strict: lists ---- */
+
+/* Judge the answer by the list that was asked for because of it. */
+static void judge_again(struct step_run *s, const struct listing *list)
+{
+	struct mcp_step *m = mcp_state(s);
+	const struct listing_item *item =
+		list ? listing_find(list, str_of(s->plan->step->tool)) : NULL;
+	struct judgement j = m->judged;
+
+	if (item) {
+		tool_check_release(&m->check);
+		tool_check_init(&m->check, arena_str(&s->arena, item->json));
+		j.reason = REASON_NONE;
+		j.error = (struct str){NULL, 0};
+		(void)breaks_promise(s, &j);
+	}
+	m->answer.n = 0;
+	step_finish(s, &j);
+	mcp_leave(s, POOL_CLOSE);
+}
+
+static void on_no_list(struct step_run *s, const struct client_event *e)
+{
+	if (e->type == CLIENT_ERROR)
+		step_fail(s, REASON_RPC_ERROR,
+			  "the server answered error %lld to tools/list, which "
+			  "`strict` needs: %.*s",
+			  (long long)e->of->code, STR_ARG(e->of->message));
+	else
+		step_fail(s, e->reason, "%s", e->sentence);
+	mcp_leave(s, POOL_CLOSE);
+}
+
+static void on_list(void *arg, const struct client_listed *l)
+{
+	struct step_run *s = arg;
+	struct mcp_step *m = mcp_state(s);
+	const char *tool = s->plan->step->tool;
+	const struct listing_item *item;
+
+	m->list_ticket = 0;
+	m->asked_anew |= !l->is_known;
+	if (m->answer.n) {
+		judge_again(s, l->list);
+		return;
+	}
+	if (l->type != CLIENT_RESULT) {
+		on_no_list(s, l->event);
+		return;
+	}
+	item = listing_find(l->list, str_of(tool));
+	if (item)
+		check_and_call(s, l, item);
+	else
+		mcp_refuse(s, l,
+			   arena_printf(&s->arena, "the server has %s",
+					tool_unknown(l->list, "tool", tool, "",
+						     &s->arena)));
+}
+
+static void list_tools(struct step_run *s, bool anew)
+{
+	struct mcp_step *m = mcp_state(s);
+	const struct client_list list = {
+		.kind = LISTING_TOOLS,
+		.anew = anew,
+		.done = on_list,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
+
+	m->asked_anew |= anew;
+	if (client_list(m->user.client, &list, &m->list_ticket, &err) == 0)
+		return;
+	unlist(s);
+	mcp_fail(s, REASON_TRANSPORT, err.msg);
+}
+
+/* ---- a call: the begin ---- */
+
+static void mcp_opened(struct pool_user *u)
+{
+	struct step_run *s = u->arg;
+
+	if (s->plan->strict)
+		list_tools(s, false);
+	else
+		send_call(s);
+}
+
+static void mcp_refused(struct pool_user *u, const struct err *err)
+{
+	step_skip(u->arg, failure_of_spawn(err), err->msg);
+}
+
+static const struct pool_handler mcp_handler = {
+	.opened = mcp_opened,
+	.refused = mcp_refused,
+	.closed = mcp_closed,
+};
+
+static void mcp_expect(struct step_run *s)
+{
+	struct mcp_step *m = mem_zalloc(sizeof(*m));
+
+	s->state = m;
+	m->user = (struct pool_user){
+		.name = s->plan->step->name,
+		.plan = s->plan,
+		.env = env_lines(&s->env),
+		.handler = &mcp_handler,
+		.arg = s,
+	};
+	pool_expect(s->ctx->pool, &m->user);
+}
+
+static void mcp_begin(struct step_run *s)
+{
+	struct pool_user *u = &mcp_state(s)->user;
+	struct scrub *own = pool_scrub(u);
+
+	if (own)
+		s->scrub = own;
+	pool_enter(s->ctx->pool, u);
+}
+
+static enum step_reason mcp_timeout_reason(struct step_run *s)
+{
+	const struct client *c = mcp_state(s)->user.client;
+
+	if (!c)
+		return REASON_DEADLINE_SPAWN;
+	if (!client_is_ready(c))
+		return REASON_DEADLINE_INITIALIZE;
+	return mcp_state(s)->list_ticket ? REASON_DEADLINE_LIST
+					 : REASON_DEADLINE_CALL;
+}
+
+static const char *mcp_remark(const struct step_run *s)
+{
+	const struct client *c = mcp_state(s)->user.client;
+
+	if (c && !client_stats(c)->bytes_in)
+		return "; no output yet";
+	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
+}
+
+static void mcp_facts(struct step_run *s, struct jw *w)
+{
+	const struct step *step = s->plan->step;
+	struct mcp_step *m = mcp_state(s);
+	struct cleaner clean = {s->scrub, 0};
+	struct scan_iter it;
+
+	facts_text(&clean, w, "server",
+		   str_of(step->server ? step->server_name : step->command));
+	facts_text(&clean, w, "tool", str_of(step->tool));
+	s->facts_scrubbed = clean.hits;
+	if (!m)
+		return;
+	if (m->user.session_of)
+		jw_kv_cstr(w, "session_of", m->user.session_of);
+	if (m->user.afresh)
+		jw_kv_cstr(w, "started_afresh", m->user.afresh);
+	scan_iter_init(&it, m->facts);
+	while (m->facts.n && scan_next(&it)) {
+		jw_key_str(w, (struct str){it.key.p + 1, it.key.n - 2});
+		jw_raw(w, it.value);
+	}
+	jw_kv_int(w, "result_repairs", m->repairs);
+	s->facts_scrubbed += m->facts_scrubbed;
+}
+
+static void mcp_release(struct step_run *s)
+{
+	struct mcp_step *m = mcp_state(s);
+
+	if (m)
+		tool_check_release(&m->check);
+	free(m);
+	s->state = NULL;
+}
+
+static const struct step_type step_type_mcp = {
+	.name = "mcp-client",
+	.expect = mcp_expect,
+	.begin = mcp_begin,
+	.stop = mcp_stop,
+	.remark = mcp_remark,
+	.timeout_reason = mcp_timeout_reason,
+	.leave = mcp_on_leave,
+	.facts = mcp_facts,
+	.release = mcp_release,
+};
+
+static const struct step_type *step_type_find(const struct step *step)
+{
+	static const struct {
+		const char *name;
+		const struct step_type *type, *without_tool;
+	} types[] = {
+		{"mcp-client", &step_type_mcp, &step_type_subprocess},
+		{"script", &step_type_script, &step_type_script},
+		{"harness", &step_type_harness, &step_type_harness},
+	};
+
+	if (step->instead)
+		return &step_type_script;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (strcmp(step->type, types[i].name) == 0)
+			return step->tool ? types[i].type
+					  : types[i].without_tool;
+	assert(!"a row of step_types.def without behaviour");
+	return NULL;
+}
+
+void step_init(struct step_run *s, struct step_context *ctx,
+	       const struct plan_step *plan)
+{
+	const struct step *step = plan->step;
+
+	*s = (struct step_run){
+		.plan = plan,
+		.ctx = ctx,
+		.scrub = ctx->scrub,
+		.type = step_type_find(step),
+		.phase = STEP_WAITING,
+		.out = BUF_INIT(BUF_UNBOUNDED),
+		.result = {.name = step->name,
+			   .type = step->type,
+			   .required = step->required},
+	};
 }

@@ -1,8 +1,8 @@
 /*
  * The life of one step: begun, bounded in time, ended with a result.
  *
- * What it does in between is its type's: a program that is run to its end
- * (step_exec.c), or a call in a session (step_mcp.c).
+ * What it does in between is its type's: a program that is run to its end, or
+ * a call in a session.
  *
  *	step_init(&s, &ctx, &plan_step);
  *	step_expect(&s);	all steps, before the first begins
@@ -21,18 +21,13 @@
 #include "core/base/jw.h"
 #include "core/report/report.h"
 #include "core/base/loop.h"
-#include "core/run/env.h"
+#include "core/run/credentials.h"
 #include "core/run/plan.h"
 #include "core/run/pool.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
 struct step_run;
-
-enum step_haste {
-	HASTE_TIMEOUT, /* the time is over, or the user cancels */
-	HASTE_KILL,    /* the user cancels once more */
-};
 
 /* Things that the steps of a run share; borrowed by all of them. */
 struct step_context {
@@ -60,27 +55,6 @@ enum step_phase {
 #undef X
 };
 
-/* The work of a step. */
-struct step_type {
-	const char *name;
-	bool data_is_status; /* the data is an exit status, no output */
-	/* Prepare: the step will run, with these variables. May be NULL. */
-	void (*expect)(struct step_run *s);
-	/* Start; a failure ends the step at once by step_skip(). */
-	void (*begin)(struct step_run *s);
-	/* End it, since no result is wanted any more. */
-	void (*stop)(struct step_run *s, enum step_haste haste);
-	/* Remark that follows the sentence about its time-out; or "". */
-	const char *(*remark)(const struct step_run *s);
-	/* Reason of a time-out: the phase that used up the time. */
-	enum step_reason (*timeout_reason)(struct step_run *s);
-	/* Let go: the step ends, perhaps without having begun. May be NULL. */
-	void (*leave)(struct step_run *s);
-	/* Members of the step's `run` object. */
-	void (*facts)(struct step_run *s, struct jw *w);
-	void (*release)(struct step_run *s);
-};
-
 struct step_run {
 	const struct plan_step *plan;
 	struct step_context *ctx;
@@ -104,7 +78,7 @@ struct step_run {
 };
 
 void step_init(struct step_run *s, struct step_context *ctx,
-	       const struct plan_step *plan, const struct step_type *type);
+	       const struct plan_step *plan);
 /* Prepare what the step shares with others: the plan says that it runs. */
 void step_expect(struct step_run *s);
 /*
@@ -112,32 +86,9 @@ void step_expect(struct step_run *s);
  * Ending calls ctx->step_ended.
  */
 void step_begin(struct step_run *s);
-/* End it with a reason before it begins; for missing credentials. */
-void step_skip(struct step_run *s, enum step_reason reason,
-	       const char *sentence);
 /* The user wants to stop: ends as `cancelled`. Twice: at once. */
 void step_cancel(struct step_run *s, const char *why);
 /* Free everything; the result dies with it. */
 void step_release(struct step_run *s);
-
-/* ---- for step types ---- */
-
-/* The first result counts; later ones are ignored. */
-void step_fail(struct step_run *s, enum step_reason reason, const char *fmt,
-	       ...) PRINTF(3, 4);
-struct judgement;
-void step_finish(struct step_run *s, const struct judgement *j);
-/* There is a result, and something that has to end yet. */
-void step_close(struct step_run *s);
-/* All is done: the result counts. */
-void step_end(struct step_run *s);
-/* Write the facts again: more is known than when the step ended. */
-void step_refresh_facts(struct step_run *s);
-/* Did it fail, by itself, in a way that a person is told of? */
-bool step_has_failed(const struct step_run *s) MUST_USE;
-/* Why, by the words of its program: the last of its stderr. */
-void step_log_words(struct step_run *s, struct str err_tail);
-/* Refusals that are worth a line, each with the setting that allows it. */
-void step_log_denials(const struct step_run *s, const struct gate_verdict *v);
 
 #endif
