@@ -12,12 +12,12 @@
 
 #define DEPTH_MAX 64
 /* Keys of a project that are shut; more are a project of test data. */
-#define PROJECT_KEYS 64
+#define KEYS_MAX 64
 
 /* Files that hold a project's secrets, and such that only look so. */
 static const char *const keys[] = {
-#define PROJECT_KEY(pattern) pattern,
-#define CLOSED(path, kind)
+#define PROJECT_KEYS(...) __VA_ARGS__,
+#define CLOSED(...)
 #include "gate/policy/closed.def"
 #undef CLOSED
 };
@@ -126,7 +126,7 @@ static bool add_key(struct look *l, const char *path, const char *name,
 	if (S_ISREG(st->st_mode) && file_is_project_key(name))
 		list_add(l->ret, l->ret_arena,
 			 arena_strdup(l->ret_arena, path));
-	return l->ret->n >= PROJECT_KEYS;
+	return l->ret->n >= KEYS_MAX;
 }
 
 void find_project_keys(const char *dir, size_t *budget, struct arena *arena,

@@ -7,10 +7,11 @@
 #include "core/base/place.h"
 
 static const struct row {
-	const char *path;
 	enum closed_kind kind;
+	const char *const *path; /* ends in NULL */
 } rows[] = {
-#define CLOSED(path, kind) {path, CLOSED_##kind},
+#define CLOSED(kind, ...) \
+	{CLOSED_##kind, (const char *const[]){__VA_ARGS__, NULL}},
 #include "gate/policy/closed.def"
 #undef CLOSED
 };
@@ -32,18 +33,6 @@ static bool any_beneath(const char *const *list, size_t n, const char *path)
 	return false;
 }
 
-/* The i-th path of a row: one, or one of each HOME; NULL at the end. */
-static const char *row_path(const struct closed *c, const struct row *r,
-			    size_t i, char text[PATH_MAX])
-{
-	if (r->path[0] != '~')
-		return i ? NULL : r->path;
-	if (i >= c->homes.n)
-		return NULL;
-	snprintf(text, PATH_MAX, "%s%s", c->homes.item[i], r->path + 1);
-	return text;
-}
-
 /* "/root" and "/home" are others' but for HOME, and what it lies in. */
 static bool is_own(const struct closed *c, const char *row, const char *path)
 {
@@ -51,46 +40,66 @@ static bool is_own(const struct closed *c, const char *row, const char *path)
 	       (place_covers(c->home, path) || place_covers(path, c->home));
 }
 
-static const struct row *row_of(const struct closed *c, const char *path)
+/* Does a path of the table, in one of the homes, lie around `path`; or beneath
+   it? */
+static bool is_met(const struct closed *c, const char *named, const char *path,
+		   bool beneath)
 {
+	bool in_home = named[0] == '~';
 	char text[PATH_MAX];
-	const char *row;
 
+	for (size_t i = 0; i < (in_home ? c->homes.n : 1); i++) {
+		const char *row = named;
+
+		if (in_home) {
+			snprintf(text, sizeof(text), "%s%s", c->homes.item[i],
+				 named + 1);
+			row = text;
+		}
+		if (beneath ? place_covers(path, row)
+			    : place_covers(row, path) && !is_own(c, row, path))
+			return true;
+	}
+	return false;
+}
+
+/* The first path of the table that is met; NULL: none is. */
+static const char *find(const struct closed *c, const char *path, bool beneath,
+			enum closed_kind *ret_kind)
+{
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
-			if (place_covers(row, path) && !is_own(c, row, path))
-				return &rows[i];
+		for (const char *const *p = rows[i].path; *p; p++)
+			if (is_met(c, *p, path, beneath)) {
+				*ret_kind = rows[i].kind;
+				return *p;
+			}
 	return NULL;
 }
 
 enum closed_kind closed_kind_of(const struct closed *c, const char *path)
 {
-	const struct row *row = row_of(c, path);
+	enum closed_kind kind = CLOSED_NOT;
 
-	if (row)
-		return row->kind;
-	if (c->state && place_covers(c->state, path))
+	if (!find(c, path, false, &kind) && c->state &&
+	    place_covers(c->state, path))
 		return CLOSED_SECRET;
-	return CLOSED_NOT;
+	return kind;
 }
 
 const char *closed_secret_row(const struct closed *c, const char *path)
 {
-	const struct row *row = row_of(c, path);
+	enum closed_kind kind = CLOSED_NOT;
+	const char *row = find(c, path, false, &kind);
 
-	return row && row->kind == CLOSED_SECRET ? row->path : NULL;
+	return kind == CLOSED_SECRET ? row : NULL;
 }
 
 bool closed_is_beneath(const struct closed *c, const char *path)
 {
-	char text[PATH_MAX];
-	const char *row;
+	enum closed_kind ignored;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		for (size_t k = 0; (row = row_path(c, &rows[i], k, text)); k++)
-			if (place_covers(path, row))
-				return true;
-	return any_beneath(places, ARRAY_LEN(places), path) ||
+	return find(c, path, true, &ignored) ||
+	       any_beneath(places, ARRAY_LEN(places), path) ||
 	       (c->state && place_covers(path, c->state)) ||
 	       any_beneath(c->homes.item, c->homes.n, path);
 }
@@ -98,9 +107,8 @@ bool closed_is_beneath(const struct closed *c, const char *path)
 bool closed_may_widen(const struct closed *c, const char *dir)
 {
 	/* two folders deep at least */
-	if (dir[0] != '/' || !dir[1] || !strchr(dir + 1, '/'))
-		return false;
-	return closed_kind_of(c, dir) == CLOSED_NOT &&
+	return dir[0] == '/' && dir[1] && strchr(dir + 1, '/') &&
+	       closed_kind_of(c, dir) == CLOSED_NOT &&
 	       !closed_is_beneath(c, dir) &&
 	       !any_beneath(programs, ARRAY_LEN(programs), dir);
 }
@@ -108,8 +116,9 @@ bool closed_may_widen(const struct closed *c, const char *dir)
 const char *closed_home_secret(size_t turn)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].path[0] == '~' && rows[i].kind == CLOSED_SECRET &&
-		    turn-- == 0)
-			return rows[i].path;
+		for (const char *const *p = rows[i].path; *p; p++)
+			if (**p == '~' && rows[i].kind == CLOSED_SECRET &&
+			    turn-- == 0)
+				return *p;
 	return NULL;
 }

@@ -145,28 +145,23 @@ void grants_release(struct grants *g)
 	g->n = g->n_links = 0;
 }
 
-/* Files that are missing, or closed to us, are closed to the child. */
-static int open_base(struct grants *g, const char *path, unsigned what,
-		     struct err *err)
-{
-	int r = grants_open(g, path, what, NULL, err);
-
-	return r < 0 && err->sys != EACCES ? -1 : 0;
-}
+static const struct {
+	unsigned what;
+	const char *const *path; /* ends in NULL */
+} base[] = {
+#define BASE(rights, ...) \
+	{GRANT_##rights, (const char *const[]){__VA_ARGS__, NULL}},
+#include "gate/prepare/base.def"
+#undef BASE
+};
 
 int grants_open_base(struct grants *g, struct err *err)
 {
-	static const struct {
-		const char *path;
-		unsigned what;
-	} base[] = {
-#define BASE(path, rights) {path, GRANT_##rights},
-#include "gate/prepare/base.def"
-#undef BASE
-	};
-
+	/* files that are missing, or closed to us, are closed to the child */
 	for (size_t i = 0; i < ARRAY_LEN(base); i++)
-		if (open_base(g, base[i].path, base[i].what, err) < 0)
-			return -1;
+		for (const char *const *p = base[i].path; *p; p++)
+			if (grants_open(g, *p, base[i].what, NULL, err) < 0 &&
+			    err->sys != EACCES)
+				return -1;
 	return 0;
 }
