@@ -418,15 +418,19 @@ static const char *space_end(const char *p, const char *end)
 	return p;
 }
 
+struct scan_iter scan_over(struct str v)
+{
+	if (v.n < 2 || (v.p[0] != '{' && v.p[0] != '['))
+		return (struct scan_iter){0};
+	return (struct scan_iter){
+		.is_object = v.p[0] == '{',
+		.rest = {v.p + 1, v.n - 2},
+	};
+}
+
 void scan_iter_init(struct scan_iter *it, struct str v)
 {
-	bool container = v.n >= 2 && (v.p[0] == '{' || v.p[0] == '[');
-
-	*it = (struct scan_iter){0};
-	if (!container)
-		return;
-	it->is_object = v.p[0] == '{';
-	it->rest = (struct str){v.p + 1, v.n - 2};
+	*it = scan_over(v);
 }
 
 void scan_iter_noted(struct scan_iter *it, struct str v,
@@ -476,24 +480,20 @@ bool scan_next(struct scan_iter *it)
 
 size_t scan_count(struct str v)
 {
-	struct scan_iter it;
 	size_t n = 0;
 
-	scan_iter_init(&it, v);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(v); scan_next(&it);)
 		n++;
 	return n;
 }
 
 bool scan_get(struct str v, const char *name, struct str *ret_value)
 {
-	struct scan_iter it;
 	bool found = false;
 
 	if (!v.n || v.p[0] != '{')
 		return false;
-	scan_iter_init(&it, v);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(v); scan_next(&it);) {
 		if (!scan_is(it.key, name))
 			continue;
 		*ret_value = it.value;
@@ -510,6 +510,38 @@ bool scan_get_some(struct str v, const char *name, struct str *ret_value)
 		return false;
 	*ret_value = got;
 	return true;
+}
+
+struct str scan_some(struct str v, const char *name)
+{
+	struct str got;
+
+	return scan_get_some(v, name, &got) ? got : (struct str){NULL, 0};
+}
+
+struct str scan_text(struct str v, const char *name)
+{
+	struct str got;
+
+	if (!scan_get(v, name, &got) || scan_type(got) != SCAN_STRING)
+		return (struct str){NULL, 0};
+	return got;
+}
+
+struct str scan_named(struct str v, struct str name)
+{
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	struct str found = {NULL, 0};
+
+	if (!v.n || v.p[0] != '{')
+		return found;
+	for (struct scan_iter it = scan_over(v); scan_next(&it);) {
+		buf_clear(&key);
+		scan_string(it.key, &key);
+		if (str_eq(buf_str(&key), name))
+			found = it.value;
+	}
+	return found;
 }
 
 /* Number of the proved escape \uXXXX at p. */

@@ -113,6 +113,8 @@ struct scan_iter {
 
 /* Walk an array or object; any other value walks as empty. */
 void scan_iter_init(struct scan_iter *it, struct str value);
+/* for (struct scan_iter it = scan_over(value); scan_next(&it);) */
+struct scan_iter scan_over(struct str value) MUST_USE;
 /* Index of the members of this very value, or NULL: none was made. */
 void scan_iter_noted(struct scan_iter *it, struct str value,
 		     const struct scan_members *members);
@@ -130,6 +132,14 @@ bool scan_get(struct str value, const char *name, struct str *ret_value)
 /* scan_get() to which a member that is null counts as absent. */
 bool scan_get_some(struct str value, const char *name, struct str *ret_value)
 	MUST_USE;
+
+/* Value of a member, {NULL, 0} when absent or null. */
+struct str scan_some(struct str value, const char *name) MUST_USE;
+/* String member with its quotes, {NULL, 0} when absent or of another type. */
+struct str scan_text(struct str value, const char *name) MUST_USE;
+/* Member by a name that may hold NUL, {NULL, 0} when absent; the last counts.
+ */
+struct str scan_named(struct str value, struct str name) MUST_USE;
 
 /* scan_is() of a string with escapes. */
 bool scan_decoded_is(struct str string, const char *text) MUST_USE;

@@ -496,6 +496,15 @@ TEST(get, absent_or_no_object, leaves_the_result)
 	assert_false(scan_get_some(proved("{\"a\":null}"), "a", &v));
 	assert_true(str_is(v, "kept"));
 	assert_true(scan_get_some(proved("{\"a\":0}"), "a", &v));
+	assert_true(str_is(scan_some(proved("{\"a\":0}"), "a"), "0"));
+	assert_null(scan_some(proved("{\"a\":null}"), "a").p);
+	assert_true(str_is(scan_text(proved("{\"a\":\"0\"}"), "a"), "\"0\""));
+	assert_null(scan_text(proved("{\"a\":0}"), "a").p);
+	v = proved("{\"a\":1,\"a\\u0000\":2,\"a\":3}");
+	assert_true(str_is(scan_named(v, STR("a")), "3"));
+	assert_true(str_is(scan_named(v, STR("a\0")), "2"));
+	assert_null(scan_named(v, STR("")).p);
+	assert_null(scan_named(STR(""), STR("a")).p);
 }
 
 TEST(is, decoded_text, is_compared)
