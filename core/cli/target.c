@@ -1084,7 +1084,7 @@ static void declare(struct target *t)
 /* Log how the server describes itself; its name also heads its questions. */
 static void say_server(struct target *t)
 {
-	const struct session_server *s = client_server(t->client);
+	const struct mcp_peer *s = client_server(t->client);
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 

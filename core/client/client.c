@@ -737,7 +737,7 @@ const char *client_failure_details(const struct client *c)
 	return buf_cstr(&c->failure.details);
 }
 
-const struct session_server *client_server(const struct client *c)
+const struct mcp_peer *client_server(const struct client *c)
 {
 	return link_server(&c->link);
 }

@@ -314,7 +314,7 @@ const char *client_failure_sentence(const struct client *c) MUST_USE;
 const char *client_failure_details(const struct client *c) MUST_USE;
 
 /* Name and abilities of the server; .revision NULL before READY. Borrowed. */
-const struct session_server *client_server(const struct client *c) MUST_USE;
+const struct mcp_peer *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;

@@ -225,9 +225,9 @@ bool link_prints_result(const struct link *l)
 	       mcp_looks_like_result(session_noise(l->session));
 }
 
-const struct session_server *link_server(const struct link *l)
+const struct mcp_peer *link_server(const struct link *l)
 {
-	static const struct session_server none;
+	static const struct mcp_peer none;
 
 	return l->session ? session_server(l->session) : &none;
 }
@@ -264,7 +264,7 @@ static void write_remote(struct link *l, struct jw *w)
 
 static void write_mcp(const struct link *l, struct cleaner *clean, struct jw *w)
 {
-	const struct session_server *server = link_server(l);
+	const struct mcp_peer *server = link_server(l);
 	const struct session_stats *stats = link_stats(l);
 	struct str noise = l->session ? session_noise(l->session) : STR("");
 

@@ -67,7 +67,7 @@ bool link_is_remote(const struct link *l) MUST_USE;
 /* Does the program print a CallToolResult, instead of being a server? */
 bool link_prints_result(const struct link *l) MUST_USE;
 /* Empty before the first start; borrowed. */
-const struct session_server *link_server(const struct link *l) MUST_USE;
+const struct mcp_peer *link_server(const struct link *l) MUST_USE;
 const struct session_stats *link_stats(const struct link *l) MUST_USE;
 /* Append the members of client_facts() to an open object. */
 void link_write_facts(struct link *l, struct cleaner *clean, struct jw *w);

@@ -123,7 +123,7 @@ static void say_exit(const struct job *j, struct err *err)
 /* Take the answer from stdout, as one line without secrets. */
 static int take_result(const struct job *j, struct buf *out, struct err *err)
 {
-	const struct session_server *server = client_server(j->client);
+	const struct mcp_peer *server = client_server(j->client);
 	const struct gate_verdict *v = &j->program.child.verdict;
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct str result;

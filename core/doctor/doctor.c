@@ -630,7 +630,7 @@ static void fail(struct asked *a, const char *sentence, const char *details)
    missing. */
 static void say_list(struct asked *a, const struct listing *list)
 {
-	const struct session_server *s = client_server(a->user.client);
+	const struct mcp_peer *s = client_server(a->user.client);
 	const struct server *server = a->plan->step->server;
 	struct doctor *d = a->deep->d;
 

@@ -138,8 +138,8 @@ static void on_initialize(const struct exchange *x)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct server_session *s = x->s;
-	struct mcp_initialize asked;
-	struct mcp_initialize_result answer = {
+	struct mcp_peer asked;
+	struct mcp_peer answer = {
 		.capabilities = STR("{\"tools\":{}}"),
 		.name = str_of(s->info->name),
 		.version = str_of(s->info->version),

@@ -105,7 +105,7 @@ const struct session_stats *session_stats(const struct session *s)
 	return &s->stats;
 }
 
-const struct session_server *session_server(const struct session *s)
+const struct mcp_peer *session_server(const struct session *s)
 {
 	return &s->server;
 }

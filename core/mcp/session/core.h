@@ -101,7 +101,7 @@ struct session {
 	uint32_t logs;		/* passed on in it */
 
 	struct arena arena; /* of `server` */
-	struct session_server server;
+	struct mcp_peer server;
 	struct session_stats stats;
 };
 

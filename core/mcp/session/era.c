@@ -87,22 +87,14 @@ static struct era_verdict on_initialized(const struct session *s,
 					 struct str result, struct arena *arena,
 					 struct err *err)
 {
-	struct mcp_initialize_result init;
-	const struct mcp_revision *revision;
+	struct mcp_peer server;
 	struct era_verdict v;
 
-	mcp_read_initialize_result(result, arena, &init);
-	revision = accepted(s, init.protocol);
-	v = revision ? next(ERA_READY, s->date)
-		     : refuse_revision(s, result, err);
-	v.oddities = init.oddities;
-	v.server = (struct session_server){
-		.revision = revision,
-		.name = init.name,
-		.version = init.version,
-		.instructions = init.instructions,
-		.capabilities = arena_str(arena, init.capabilities),
-	};
+	mcp_read_initialize_result(result, arena, &server);
+	server.revision = accepted(s, server.protocol);
+	v = server.revision ? next(ERA_READY, s->date)
+			    : refuse_revision(s, result, err);
+	v.server = server;
 	return v;
 }
 
@@ -205,25 +197,6 @@ static struct era_verdict choose(const struct session *s, struct str list,
 	return date ? next(step, date) : nothing_common(s, list, err);
 }
 
-static struct era_verdict on_discovered(const struct session *s,
-					const struct mcp_discovered *d,
-					struct arena *arena, struct err *err)
-{
-	struct era_verdict v = choose(s, d->versions, ERA_READY, err);
-
-	if (v.step != ERA_READY)
-		return v;
-	v.oddities = d->oddities;
-	v.server = (struct session_server){
-		.revision = mcp_revision_find(str_of(v.date)),
-		.name = d->name,
-		.version = d->version,
-		.instructions = d->instructions,
-		.capabilities = arena_str(arena, d->capabilities),
-	};
-	return v;
-}
-
 static struct era_verdict not_modern(const struct session *s, struct err *err)
 {
 	if (s->opt.protocol)
@@ -271,14 +244,22 @@ struct era_verdict era_on_answer(const struct session *s, bool is_probe,
 				 const struct rpc_message *m,
 				 struct arena *arena, struct session_event *ev)
 {
-	struct mcp_discovered d;
+	struct mcp_peer server;
+	struct era_verdict v;
+	struct str dates;
 
 	if (is_probe && m->type == RPC_ERROR)
 		return on_probe_error(s, m, ev);
-	if (is_probe)
-		return mcp_read_discovered(m->result, arena, &d)
-			       ? on_discovered(s, &d, arena, &ev->err)
-			       : not_modern(s, &ev->err);
+	if (is_probe) {
+		if (!mcp_read_discovered(m->result, arena, &dates, &server))
+			return not_modern(s, &ev->err);
+		v = choose(s, dates, ERA_READY, &ev->err);
+		if (v.step == ERA_READY) {
+			v.server = server;
+			v.server.revision = mcp_revision_find(str_of(v.date));
+		}
+		return v;
+	}
 	if (m->type == RPC_RESULT)
 		return on_initialized(s, m->result, arena, &ev->err);
 	/* a late answer to the probe may still come (PRB-7) */

@@ -21,9 +21,8 @@ enum era_step {
 
 struct era_verdict {
 	enum era_step step;
-	const char *date;	      /* static, or borrowed of the options */
-	struct session_server server; /* texts live in the arena */
-	uint64_t oddities;	      /* of the answer; to be counted */
+	const char *date;	/* static, or borrowed of the options */
+	struct mcp_peer server; /* texts live in the arena */
 };
 
 /* First step by the options; ERA_FAILED fills err. */

@@ -216,7 +216,7 @@ static uint64_t start_deadline(const struct session *s)
 static void write_initialize(const struct session *s, struct buf *params)
 {
 	AUTO(buf_release) struct buf declared = BUF_INIT(BUF_UNBOUNDED);
-	struct mcp_initialize init = {
+	struct mcp_peer init = {
 		.protocol = str_of(s->date),
 		.name = str_of(s->opt.client_name),
 		.version = str_of(s->opt.client_version),
@@ -284,7 +284,7 @@ static enum verdict take_era_step(struct session *s,
 				  const struct era_verdict *v,
 				  struct session_event *ev)
 {
-	s->stats.oddities += v->oddities;
+	s->stats.oddities += v->server.oddities;
 	switch (v->step) {
 	case ERA_WAIT:
 		return DONE;

@@ -203,14 +203,6 @@ struct session_stats {
 #undef SESSION_STAT
 };
 
-/* Answer of the server to the handshake; "" where a member was absent. */
-struct session_server {
-	const struct mcp_revision *revision; /* NULL before READY; static */
-	struct str name, version;	     /* decoded, at most 1 KiB */
-	struct str instructions; /* decoded, at most 64 KiB; untrusted */
-	struct str capabilities; /* JSON object */
-};
-
 /*
  * Does the server declare this capability: "tools", "resources.subscribe"?
  * False before READY.
@@ -373,7 +365,7 @@ void session_close(struct session *s);
 
 enum session_state session_state(const struct session *s) MUST_USE;
 const struct session_stats *session_stats(const struct session *s) MUST_USE;
-const struct session_server *session_server(const struct session *s) MUST_USE;
+const struct mcp_peer *session_server(const struct session *s) MUST_USE;
 /*
  * The first LIMIT_NOISE_BYTES of the lines that were no messages, each with
  * a newline; raw bytes of the server. Borrowed until session_next().

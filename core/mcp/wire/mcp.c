@@ -31,19 +31,15 @@ const struct mcp_revision *mcp_revision_find(struct str date)
 	return NULL;
 }
 
-/* Dates of one form sort as text; any other text is older than all. */
-static bool not_after(const char *date, struct str limit)
-{
-	return limit.n == strlen(date) && memcmp(date, limit.p, limit.n) <= 0;
-}
-
 const struct mcp_revision *mcp_revision_nearest(struct str date)
 {
 	const struct mcp_revision *best = &revisions[0];
 
+	/* dates of one form sort as text; any other text is older than all */
 	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
 		if (revisions[i].era == MCP_ERA_INITIALIZE &&
-		    not_after(revisions[i].date, date))
+		    date.n == strlen(revisions[i].date) &&
+		    memcmp(revisions[i].date, date.p, date.n) <= 0)
 			best = &revisions[i];
 	return best;
 }
@@ -67,51 +63,6 @@ void mcp_revision_list(struct buf *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(revisions); i++)
 		buf_addf(out, "%s%s", i ? ", " : "", revisions[i].date);
-}
-
-static void write_peer(struct jw *w, const char *key, struct str name,
-		       struct str version)
-{
-	jw_kv_object(w, key);
-	jw_kv_str(w, "name", name);
-	jw_kv_str(w, "version", version);
-	jw_end(w);
-}
-
-static bool is_empty_array(struct str v)
-{
-	return scan_type(v) == SCAN_ARRAY && scan_count(v) == 0;
-}
-
-/* Decode and cut a text member into the arena; "" when absent. */
-static struct str read_text(struct str object, const char *name, size_t max,
-			    struct arena *arena)
-{
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str v, copy = STR("");
-
-	if (scan_get(object, name, &v) && scan_string_cut(v, max, &text))
-		copy = arena_str(arena, buf_str(&text));
-	buf_release(&text);
-	return copy;
-}
-
-static struct str read_name(struct str object, const char *name,
-			    struct arena *arena)
-{
-	return read_text(object, name, NAME_BYTES, arena);
-}
-
-/* Find an object member; "{}" and *odd when absent or of another type. */
-static struct str read_object(struct str object, const char *name,
-			      uint32_t *odd)
-{
-	struct str v;
-
-	if (scan_get(object, name, &v) && scan_type(v) == SCAN_OBJECT)
-		return v;
-	++*odd;
-	return STR("{}");
 }
 
 static void write_empty(struct jw *w, const char *key)
@@ -147,148 +98,119 @@ void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 	jw_end(w);
 }
 
-void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init)
+/* ---- both sides of a handshake ---- */
+
+static void write_peer(struct jw *w, const struct mcp_peer *p, const char *key)
 {
 	jw_object(w);
-	jw_kv_str(w, "protocolVersion", init->protocol);
-	jw_kv_raw(w, "capabilities", init->capabilities);
-	write_peer(w, "clientInfo", init->name, init->version);
+	jw_kv_str(w, "protocolVersion", p->protocol);
+	jw_kv_raw(w, "capabilities", p->capabilities);
+	jw_kv_object(w, key);
+	jw_kv_str(w, "name", p->name);
+	jw_kv_str(w, "version", p->version);
 	jw_end(w);
+	if (p->instructions.n)
+		jw_kv_str(w, "instructions", p->instructions);
+	jw_end(w);
+}
+
+void mcp_write_initialize(struct jw *w, const struct mcp_peer *client)
+{
+	write_peer(w, client, "clientInfo");
+}
+
+void mcp_write_initialize_result(struct jw *w, const struct mcp_peer *server)
+{
+	write_peer(w, server, "serverInfo");
+}
+
+/* Decode and cut a text member into the arena; "" when absent. */
+static struct str read_text(struct str object, const char *name, size_t max,
+			    struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct str v = scan_text(object, name);
+
+	if (!v.p)
+		return STR("");
+	scan_string_cut(v, max, &text);
+	return arena_str(arena, buf_str(&text));
+}
+
+/* Read what a message says of its sender; `info` names it and its version. */
+static void read_peer(struct str message, struct str info, struct arena *arena,
+		      struct mcp_peer *ret)
+{
+	struct str can = scan_some(message, "capabilities");
+	bool is_odd = !can.p || scan_type(can) != SCAN_OBJECT;
+
+	*ret = (struct mcp_peer){
+		.protocol = read_text(message, "protocolVersion", NAME_BYTES,
+				      arena),
+		.capabilities = arena_str(arena, is_odd ? STR("{}") : can),
+		.name = read_text(info, "name", NAME_BYTES, arena),
+		.version = read_text(info, "version", NAME_BYTES, arena),
+		.instructions = read_text(message, "instructions",
+					  INSTRUCTIONS_BYTES, arena),
+		.oddities = is_odd,
+	};
 }
 
 int mcp_read_initialize(struct str params, struct arena *arena,
-			struct mcp_initialize *ret, struct err *err)
+			struct mcp_peer *ret, struct err *err)
 {
-	struct str version, info;
-	uint32_t odd = 0;
-
-	if (!scan_get(params, "protocolVersion", &version) ||
-	    scan_type(version) != SCAN_STRING)
+	if (!scan_text(params, "protocolVersion").p)
 		return err_set(err, ERR_PEER,
 			       "initialize without a protocolVersion");
-	info = read_object(params, "clientInfo", &odd);
-	*ret = (struct mcp_initialize){
-		.protocol = read_name(params, "protocolVersion", arena),
-		.capabilities = read_object(params, "capabilities", &odd),
-		.name = read_name(info, "name", arena),
-		.version = read_name(info, "version", arena),
-	};
+	read_peer(params, scan_some(params, "clientInfo"), arena, ret);
 	return 0;
 }
 
-void mcp_write_initialize_result(struct jw *w,
-				 const struct mcp_initialize_result *init)
-{
-	jw_object(w);
-	jw_kv_str(w, "protocolVersion", init->protocol);
-	jw_kv_raw(w, "capabilities", init->capabilities);
-	write_peer(w, "serverInfo", init->name, init->version);
-	if (init->instructions.n)
-		jw_kv_str(w, "instructions", init->instructions);
-	jw_end(w);
-}
-
 void mcp_read_initialize_result(struct str result, struct arena *arena,
-				struct mcp_initialize_result *ret)
+				struct mcp_peer *ret)
 {
-	uint32_t odd = 0;
-	struct str info = read_object(result, "serverInfo", &odd);
+	struct str info = scan_some(result, "serverInfo");
 
-	*ret = (struct mcp_initialize_result){
-		.protocol = read_name(result, "protocolVersion", arena),
-		.capabilities = read_object(result, "capabilities", &odd),
-		.name = read_name(info, "name", arena),
-		.version = read_name(info, "version", arena),
-		.instructions = read_text(result, "instructions",
-					  INSTRUCTIONS_BYTES, arena),
-	};
-	ret->oddities = odd;
-}
-
-static bool are_strings(struct str array)
-{
-	struct scan_iter it;
-
-	if (scan_type(array) != SCAN_ARRAY)
-		return false;
-	scan_iter_init(&it, array);
-	while (scan_next(&it))
-		if (scan_type(it.value) != SCAN_STRING)
-			return false;
-	return true;
+	read_peer(result, info, arena, ret);
+	ret->oddities += !info.p || scan_type(info) != SCAN_OBJECT;
 }
 
 bool mcp_read_discovered(struct str result, struct arena *arena,
-			 struct mcp_discovered *ret)
+			 struct str *ret_versions, struct mcp_peer *ret)
 {
-	struct str versions, meta, info;
-	uint32_t odd = 0;
+	struct str versions = scan_some(result, "supportedVersions");
+	struct str info = scan_some(scan_some(result, "_meta"),
+				    "io.modelcontextprotocol/serverInfo");
 
-	if (!scan_get(result, "supportedVersions", &versions) ||
-	    !are_strings(versions))
+	if (!versions.p || scan_type(versions) != SCAN_ARRAY)
 		return false;
+	for (struct scan_iter it = scan_over(versions); scan_next(&it);)
+		if (scan_type(it.value) != SCAN_STRING)
+			return false;
 	/* the place by the rules, or where some servers put it (RW-82) */
-	if (!scan_get_some(result, "_meta", &meta) ||
-	    !scan_get_some(meta, "io.modelcontextprotocol/serverInfo", &info))
-		info = read_object(result, "serverInfo", &(uint32_t){0});
-	*ret = (struct mcp_discovered){
-		.versions = versions,
-		.capabilities = read_object(result, "capabilities", &odd),
-		.name = read_name(info, "name", arena),
-		.version = read_name(info, "version", arena),
-		.instructions = read_text(result, "instructions",
-					  INSTRUCTIONS_BYTES, arena),
-	};
-	ret->oddities = odd;
+	if (!info.p)
+		info = scan_some(result, "serverInfo");
+	read_peer(result, info, arena, ret);
+	*ret_versions = versions;
 	return true;
 }
 
-/* Members of a CallToolResult, as they came. */
-struct result_members {
-	struct str content, structured, is_error;
-};
+/* ---- results of tools ---- */
 
-static void collect_result(struct str object, struct result_members *ret)
+/* Make an array of content that is none (RW-75). */
+static void wrap(struct mcp_tool_result *r, const char *before, struct str v,
+		 const char *behind)
 {
-	struct scan_iter it;
-
-	*ret = (struct result_members){0};
-	scan_iter_init(&it, object);
-	while (scan_next(&it)) {
-		if (scan_is(it.key, "structuredContent"))
-			ret->structured = it.value;
-		else if (scan_is(it.key, "content"))
-			ret->content = it.value;
-		else if (scan_is(it.key, "isError"))
-			ret->is_error = it.value;
-	}
-	if (ret->content.p && scan_type(ret->content) == SCAN_NULL)
-		ret->content = (struct str){NULL, 0};
+	buf_adds(&r->fixed, before);
+	buf_add_str(&r->fixed, v);
+	buf_adds(&r->fixed, behind);
+	r->content = buf_str(&r->fixed);
+	r->repairs++;
 }
 
-/* Make [{"type":"text","text":V}] of a JSON string V (RW-75). */
 static void wrap_text(struct mcp_tool_result *r, struct str text)
 {
-	struct jw w;
-
-	jw_init(&w, &r->fixed, false);
-	jw_array(&w);
-	jw_object(&w);
-	jw_kv_cstr(&w, "type", "text");
-	jw_kv_raw(&w, "text", text);
-	jw_end(&w);
-	jw_end(&w);
-	r->content = buf_str(&r->fixed);
-	r->repairs++;
-}
-
-static void wrap_one(struct mcp_tool_result *r, struct str block)
-{
-	buf_addc(&r->fixed, '[');
-	buf_add_str(&r->fixed, block);
-	buf_addc(&r->fixed, ']');
-	r->content = buf_str(&r->fixed);
-	r->repairs++;
+	wrap(r, "[{\"type\":\"text\",\"text\":", text, "}]");
 }
 
 static int not_a_result(struct err *err, const char *why)
@@ -298,21 +220,16 @@ static int not_a_result(struct err *err, const char *why)
 
 static bool is_block(struct str v)
 {
-	struct str type, text;
+	struct str type = scan_text(v, "type");
 
-	if (scan_type(v) != SCAN_OBJECT || !scan_get(v, "type", &type) ||
-	    scan_type(type) != SCAN_STRING)
-		return false;
-	return !scan_is(type, "text") ||
-	       (scan_get(v, "text", &text) && scan_type(text) == SCAN_STRING);
+	return type.p && (!scan_is(type, "text") || scan_text(v, "text").p);
 }
 
 /* Refuse other elements: nothing would be shown of them. */
 static int judge_blocks(struct str content, struct err *err)
 {
-	struct scan_iter it;
+	struct scan_iter it = scan_over(content);
 
-	scan_iter_init(&it, content);
 	for (size_t i = 0; scan_next(&it); i++)
 		if (!is_block(it.value))
 			return err_set(err, ERR_RESULT,
@@ -339,7 +256,7 @@ static int read_content(struct mcp_tool_result *ret, struct str content,
 		wrap_text(ret, content);
 		return 0;
 	case SCAN_OBJECT:
-		wrap_one(ret, content);
+		wrap(ret, "[", content, "]");
 		return judge_blocks(ret->content, err);
 	default:
 		return not_a_result(err, "\"content\" is not an array");
@@ -376,49 +293,48 @@ static bool means_true(struct str v)
 	}
 }
 
-static void read_is_error(struct mcp_tool_result *ret, struct str v)
-{
-	enum scan_type type;
-
-	if (!v.p)
-		return;
-	type = scan_type(v);
-	ret->is_error = means_true(v);
-	ret->repairs +=
-		type != SCAN_TRUE && type != SCAN_FALSE && type != SCAN_NULL;
-}
-
 int mcp_read_tool_result(struct str value, const struct mcp_revision *revision,
 			 struct mcp_tool_result *ret, struct err *err)
 {
-	bool null_is_value = revision->structured == MCP_STRUCTURED_ANY;
-	struct result_members m;
+	struct str content = {NULL, 0}, structured = {NULL, 0};
 
 	*ret = (struct mcp_tool_result){.fixed = BUF_INIT(BUF_UNBOUNDED)};
 	if (scan_type(value) == SCAN_STRING) {
 		wrap_text(ret, value);
 		return 0;
 	}
-	if (is_empty_array(value))
-		value = STR("{}");
-	if (scan_type(value) != SCAN_OBJECT)
+	if (scan_type(value) != SCAN_OBJECT &&
+	    (scan_type(value) != SCAN_ARRAY || scan_count(value)))
 		return not_a_result(err, "it is not an object");
-	collect_result(value, &m);
-	if (m.structured.p &&
-	    (null_is_value || scan_type(m.structured) != SCAN_NULL))
-		ret->structured = m.structured;
-	if (!m.content.p && !ret->structured.p)
+	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
+		enum scan_type type = scan_type(it.value);
+
+		if (scan_is(it.key, "structuredContent")) {
+			structured = it.value;
+		} else if (scan_is(it.key, "content")) {
+			content = it.value;
+		} else if (scan_is(it.key, "isError")) {
+			ret->is_error = means_true(it.value);
+			ret->repairs = type != SCAN_TRUE &&
+				       type != SCAN_FALSE && type != SCAN_NULL;
+		}
+	}
+	if (content.p && scan_type(content) == SCAN_NULL)
+		content.p = NULL;
+	if (structured.p && (revision->structured == MCP_STRUCTURED_ANY ||
+			     scan_type(structured) != SCAN_NULL))
+		ret->structured = structured;
+	if (!content.p && !ret->structured.p)
 		return not_a_result(err, "it has neither content nor "
 					 "structuredContent");
-	read_is_error(ret, m.is_error);
-	return read_content(ret, m.content, err);
+	return read_content(ret, content, err);
 }
 
 bool mcp_looks_like_result(struct str text)
 {
 	static const char *const names[] = {"content", "structuredContent"};
 	struct err ignored = ERR_INIT;
-	struct str value, v;
+	struct str value;
 	bool is_whole = scan_document(text, NULL, &value, &ignored) == 0;
 
 	text = str_trim(text);
@@ -428,7 +344,7 @@ bool mcp_looks_like_result(struct str text)
 		char key[24];
 		int n = snprintf(key, sizeof(key), "\"%s\"", names[i]);
 
-		if (is_whole ? scan_get_some(value, names[i], &v)
+		if (is_whole ? scan_some(value, names[i]).p != NULL
 			     : memmem(text.p, text.n, key, (size_t)n) != NULL)
 			return true;
 	}

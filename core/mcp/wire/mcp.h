@@ -68,56 +68,37 @@ struct mcp_declared {
 void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 			const struct mcp_revision *revision);
 
-/* The params of initialize. */
-struct mcp_initialize {
-	struct str protocol;	  /* text */
-	struct str capabilities;  /* JSON object, "{}" when absent */
-	struct str name, version; /* text of clientInfo, "" when absent */
+/* One side of a handshake, as it introduces itself; of a session its server. */
+struct mcp_peer {
+	const struct mcp_revision *revision; /* NULL before it is agreed */
+	struct str protocol;		     /* text, "" when absent */
+	struct str capabilities;	     /* JSON object, "{}" when absent */
+	struct str name, version;	     /* text, "" when absent */
+	struct str instructions;	     /* of a server: text; untrusted */
+	uint32_t oddities; /* missing or of another type: INI-5, RW-57 */
 };
-/* Write one object: the params. */
-void mcp_write_initialize(struct jw *w, const struct mcp_initialize *init);
 /*
- * Read params of initialize.
- *
- * arena   where the decoded texts go; capabilities stay a slice of params
- * errors  ERR_PEER  no protocolVersion
+ * Reading takes any JSON value, decodes into the arena, and cuts texts at
+ * 1 KiB, instructions at 64 KiB; it leaves `revision` NULL. Writing writes one
+ * object.
  */
+void mcp_write_initialize(struct jw *w, const struct mcp_peer *client);
+/* errors  ERR_PEER  no protocolVersion */
 int mcp_read_initialize(struct str params, struct arena *arena,
-			struct mcp_initialize *ret, struct err *err) MUST_USE;
-
-/* The result of initialize. */
-struct mcp_initialize_result {
-	struct str protocol;	  /* text, "" when absent */
-	struct str capabilities;  /* JSON object, "{}" when absent */
-	struct str name, version; /* text of serverInfo, "" when absent */
-	struct str instructions;  /* text, "" when absent (not written) */
-	uint32_t oddities;	  /* missing or of another type: INI-5, RW-57 */
-};
-/* Write one object: the result. */
-void mcp_write_initialize_result(struct jw *w,
-				 const struct mcp_initialize_result *init);
-/*
- * Read what is there from any JSON value; texts are cut at 1 KiB,
- * instructions at 64 KiB. Arena as above.
- */
+			struct mcp_peer *ret, struct err *err) MUST_USE;
+void mcp_write_initialize_result(struct jw *w, const struct mcp_peer *server);
 void mcp_read_initialize_result(struct str result, struct arena *arena,
-				struct mcp_initialize_result *ret);
-
-/* The result of server/discover. */
-struct mcp_discovered {
-	struct str versions;	  /* JSON array of strings, as it came */
-	struct str capabilities;  /* JSON object, "{}" when absent */
-	struct str name, version; /* text, "" when absent; for display */
-	struct str instructions;  /* text, "" when absent */
-	uint32_t oddities;
-};
+				struct mcp_peer *ret);
 /*
- * Read the result from any JSON value; texts as above. False: the member
- * `supportedVersions` is not an array of strings (PRB-4).
- * source  MCP 2026-07-28, server/discover
+ * Read the result of server/discover. False: the member `supportedVersions` is
+ * not an array of strings (PRB-4).
+ *
+ * ret_versions  that array, a slice of the result
+ * source        MCP 2026-07-28, server/discover
  */
 bool mcp_read_discovered(struct str result, struct arena *arena,
-			 struct mcp_discovered *ret) MUST_USE;
+			 struct str *ret_versions, struct mcp_peer *ret)
+	MUST_USE;
 
 /* Of a program that prints a result without being asked. */
 #define MCP_IS_PRINTED                                                     \

@@ -25,7 +25,7 @@ static void log_err(struct buf *log, const struct session_event *e)
 static void log_event(struct buf *log, const struct session *s,
 		      const struct session_event *e)
 {
-	const struct session_server *server = session_server(s);
+	const struct mcp_peer *server = session_server(s);
 	int ticket = (int)e->ticket;
 
 	switch (e->type) {

@@ -61,9 +61,11 @@ TEST(revisions, list, names_all)
 
 TEST(initialize, written, is_read_again)
 {
-	struct mcp_initialize sent = {STR("2025-06-18"), STR("{\"roots\":{}}"),
-				      STR("a\"b"), STR("1\n2")};
-	struct mcp_initialize got;
+	struct mcp_peer sent = {.protocol = STR("2025-06-18"),
+				.capabilities = STR("{\"roots\":{}}"),
+				.name = STR("a\"b"),
+				.version = STR("1\n2")};
+	struct mcp_peer got;
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
@@ -88,7 +90,7 @@ TEST(initialize, without_version, is_an_error)
 					  "{\"protocolVersion\":20250618}"};
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
-	struct mcp_initialize got;
+	struct mcp_peer got;
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(
@@ -103,7 +105,7 @@ TEST(initialize, odd_members, are_defaults)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
-	struct mcp_initialize got;
+	struct mcp_peer got;
 
 	assert_int_equal(
 		mcp_read_initialize(STR("{\"protocolVersion\":\"x\","
@@ -119,14 +121,14 @@ TEST(initialize, odd_members, are_defaults)
 
 TEST(initialize_result, written, is_read_again)
 {
-	struct mcp_initialize_result sent = {
+	struct mcp_peer sent = {
 		.protocol = STR("2025-11-25"),
 		.capabilities = STR("{\"tools\":{}}"),
 		.name = STR("n"),
 		.version = STR("v"),
 		.instructions = STR("line\nline"),
 	};
-	struct mcp_initialize_result got;
+	struct mcp_peer got;
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct arena arena = ARENA_INIT;
 	struct jw w;
@@ -149,7 +151,7 @@ TEST(initialize_result, written, is_read_again)
 
 TEST(initialize_result, long_texts, are_cut)
 {
-	struct mcp_initialize_result got;
+	struct mcp_peer got;
 	struct buf in = BUF_INIT(BUF_UNBOUNDED);
 	struct arena arena = ARENA_INIT;
 

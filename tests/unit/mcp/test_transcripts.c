@@ -300,7 +300,7 @@ static void look_at_stats(struct play *p)
 /* "= KEY" of the transcript, with the value that it has. */
 static void look_at(struct play *p, const char *key, const char *value)
 {
-	const struct session_server *server = session_server(p->t.s);
+	const struct mcp_peer *server = session_server(p->t.s);
 	uint64_t deadline = session_deadline(p->t.s);
 
 	buf_addf(&p->got, "= %s ", key);
