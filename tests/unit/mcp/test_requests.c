@@ -4,7 +4,7 @@
 
 #include "core/base/err.h"
 #include "core/base/scan.h"
-#include "core/mcp/session/requests.h"
+#include "core/mcp/session/core.h"
 
 static struct request *add(struct requests *t, uint64_t id)
 {
