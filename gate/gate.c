@@ -1,17 +1,635 @@
 #include "gate/gate.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
+#include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/place.h"
 #include "gate/build/seccomp.h"
-#include "gate/gate_child.h"
+#include "gate/child/launch.h"
+#include "gate/policy/endpoint.h"
+#include "gate/policy/hit.h"
+#include "gate/policy/programs.h"
 #include "gate/prepare/places.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/probe.h"
+#include "gate/proxy/proxy.h"
+#include "gate/watch/watch.h"
+
+/* ---- a child ---- */
+
+/* A file, or a folder of files, that a tree may execute. */
+struct may_run {
+	struct programs_file file;
+	bool is_folder;
+	const char *path;
+};
+
+/* A child that was started: its tree, our ends of its pipes, its verdict. */
+struct gate_child {
+	struct gate *gate; /* NULL when it is not in the gate's list */
+	struct gate_child *prev, *next;
+	struct launched run;
+	struct proxy proxy; /* of POLICY_NET_PROXY */
+	struct child_state state;
+	int fd[3]; /* our ends; -1 */
+	bool own_pids;
+	bool ended;
+	struct gate_verdict verdict;
+	struct denials denials;
+	struct watch watch;
+	struct arena arena;	  /* of the rules */
+	struct programs programs; /* rules that its tree is held to */
+	struct may_run *may_run;  /* NULL: what may run was not noted */
+	size_t n_may_run;
+	struct gate_child_info info; /* texts of the gate */
+	struct gate_fact facts[N_GUARANTEES];
+	char *private_dir;
+	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
+	struct cgroup *group;	   /* the pool's; NULL = none */
+	struct gate_policy bounds; /* policy_bounds() */
+	struct hits hits;
+	bool killed; /* by us */
+};
+
+/* ---- execs of its tree: judged while they wait ---- */
+
+static bool is_listed(const struct gate_child *c, const char *path,
+		      const struct programs_file *file)
+{
+	for (size_t i = 0; i < c->n_may_run; i++) {
+		const struct may_run *m = &c->may_run[i];
+
+		if ((m->file.dev == file->dev && m->file.ino == file->ino) ||
+		    (m->is_folder && place_covers(m->path, path)))
+			return true;
+	}
+	return false;
+}
+
+/* Find the interpreter of a script, links resolved; NULL: there is none. */
+static const char *interpreter_of(const char *file, struct arena *arena)
+{
+	AUTO(fd_closep)
+	int fd = fd_open(file, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+	char line[LIMIT_SHEBANG];
+	ssize_t n = fd < 0 ? -1 : pread(fd, line, sizeof(line), 0);
+	struct str name, argument;
+
+	if (n < 2 ||
+	    !resolve_shebang((struct str){line, (size_t)n}, &name, &argument))
+		return NULL;
+	return resolve_links(arena_strndup(arena, name.p, name.n), arena);
+}
+
+/* Find the file that the kernel will refuse to execute: this one, or the
+   interpreter of its first line; NULL: none. */
+static const char *unlisted(const struct gate_child *c, const char *path,
+			    const struct programs_file *file,
+			    struct arena *arena)
+{
+	const char *starts;
+	struct stat st;
+
+	if (!is_listed(c, path, file))
+		return path;
+	starts = c->watch.only_cached ? NULL : interpreter_of(path, arena);
+	if (!starts || stat(starts, &st) < 0 ||
+	    is_listed(c, starts, &(struct programs_file){st.st_dev, st.st_ino}))
+		return NULL;
+	return starts;
+}
+
+/* Keep which files the kernel will let this child execute. */
+static void note_listed(struct gate_child *c, const struct prepared *p)
+{
+	const struct grants *lists[] = {&p->grants, &p->gate->base};
+	size_t cap = lists[0]->n + lists[1]->n;
+
+	c->may_run = ARENA_ARRAY(&c->arena, struct may_run, cap + 1);
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct grant *g = &lists[k]->grant[i];
+
+			if (!(grant_rights(g->what) & LL_FS_EXECUTE))
+				continue;
+			c->may_run[c->n_may_run++] = (struct may_run){
+				.file = {g->st.st_dev, g->st.st_ino},
+				.is_folder = S_ISDIR(g->st.st_mode),
+				.path = arena_strdup(&c->arena, g->path),
+			};
+		}
+}
+
+static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
+		       struct err *err)
+{
+	const struct programs_call call = {
+		.asked = x->path,
+		.path = x->file,
+		.file = {x->dev, x->ino},
+		.argv = x->argv,
+		.is_cut = x->is_cut,
+	};
+
+	if (x->error)
+		return err_set(err, ERR_POLICY,
+			       "%s: which program this is cannot be told, and "
+			       "there are rules for programs; name its file",
+			       x->path);
+	return programs_judge(&c->programs, &call, err);
+}
+
+/*
+ * For watch.judge. Refuse an exec that a rule of [sandbox.programs] forbids,
+ * and name one that no grant lists.
+ */
+static enum watch_answer judge_exec(void *child, const struct watch_exec *x,
+				    struct err *why)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct gate_child *c = child;
+	const char *refused;
+
+	if (c->programs.n && (x->error == ENOENT || x->error == ENOTDIR))
+		return WATCH_NOT_THERE;
+	if (c->programs.n && judge_rules(c, x, why) < 0)
+		return WATCH_FORBIDDEN;
+	if (!c->may_run || x->error || !x->is_program)
+		return WATCH_GOES_ON;
+	refused = unlisted(c, x->file, &(struct programs_file){x->dev, x->ino},
+			   &arena);
+	if (!refused)
+		return WATCH_GOES_ON;
+	err_set(why, ERR_POLICY, "start %s", refused);
+	return WATCH_UNLISTED;
+}
+
+/* execvp(3) tries one folder of PATH after the other: one denial is enough. */
+static bool is_told(const struct denials *log, const char *program,
+		    const char *why)
+{
+	for (size_t i = 0; i < log->n; i++)
+		if (strcmp(log->row[i].program, program) == 0 &&
+		    strcmp(log->row[i].detail, why) == 0)
+			return true;
+	return false;
+}
+
+/* Links resolved, where that asks no file server; else NULL. */
+static const char *real_path(const struct gate_child *c, const char *path,
+			     struct arena *arena)
+{
+	return c->watch.only_cached ? NULL : resolve_links(path, arena);
+}
+
+/*
+ * Name an exec that was refused to a tree that has ended. The row of `exec`
+ * that allows it is its bare name, where PATH leads to it.
+ */
+static void deny_exec(struct gate_child *c, const struct gate_record *row)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *real = real_path(c, row->path, &arena), *refused = NULL;
+	struct gate_denial denial = {
+		.kind = "exec",
+		.name = row->path,
+		.program = row->program,
+		.detail = row->why,
+		.count = row->count,
+	};
+	struct stat st;
+
+	if (row->unlisted && real && stat(real, &st) == 0)
+		refused = unlisted(
+			c, real, &(struct programs_file){st.st_dev, st.st_ino},
+			&arena);
+	if (refused && strcmp(refused, real) != 0)
+		/* the interpreter of a script that is listed */
+		denial.name = refused;
+	if (row->unlisted) {
+		real = real_path(c, denial.name, &arena);
+		denial.allow.key = "exec";
+		denial.allow.value =
+			real && resolve_in_path(denial.name, real, &arena)
+				? resolve_basename(denial.name)
+				: denial.name;
+	}
+	denials_add_row(&c->denials, &denial);
+}
+
+/* ---- its start ---- */
+
+/*
+ * Find descriptors for the three of the child.
+ *
+ * ret_child  borrowed from the request, or the child's end of a pipe
+ * ret_pipe   those ends, to be closed by the caller; -1: none
+ * ret_ours   our ends; -1: none
+ */
+static int open_stdio(const struct gate_request *request, int ret_child[3],
+		      int ret_pipe[3], int ret_ours[3], struct err *err)
+{
+	for (int i = 0; i < 3; i++) {
+		int fd = request->stdio[i], r, w;
+
+		ret_child[i] = fd;
+		if (i == 2 && fd == GATE_AS_OUT) {
+			ret_child[2] = ret_child[1];
+			continue;
+		}
+		if (fd != GATE_PIPE && isatty(fd))
+			return err_set(err, ERR_POLICY,
+				       "descriptor %d is a terminal, which is "
+				       "never handed to a child",
+				       fd);
+		if (fd != GATE_PIPE)
+			continue;
+		if (fd_pipe(&r, &w) < 0)
+			return err_sys(err, errno, "pipe");
+		ret_child[i] = ret_pipe[i] = i == 0 ? r : w;
+		ret_ours[i] = i == 0 ? w : r;
+		if (fd_nonblock(ret_ours[i]) < 0)
+			return err_sys(err, errno, "pipe");
+	}
+	return 0;
+}
+
+static int start(struct prepared *p, struct gate_child *c, struct err *err)
+{
+	struct launch *l = &p->launch;
+	int pipe[3] = {-1, -1, -1};
+	int r = open_stdio(p->request, &l->fd[FD_IN], pipe, c->fd, err);
+
+	l->state = &c->state;
+	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
+	    proxy_start(&p->policy, &c->proxy, err) < 0)
+		r = err_wrap(err, "%s", p->request->program);
+	if (r == 0 && launch_start(l, p->clone_flags, &c->run, err) < 0) {
+		/* the kept trial may hold no more */
+		p->gate->view_failed = p->own_view && l->stage <= STAGE_SETUP &&
+				       err->kind != ERR_DEADLINE;
+		r = err_wrap(err, "%s", p->request->program);
+	}
+	for (int i = 0; i < 3; i++)
+		fd_closep(&pipe[i]);
+	return r;
+}
+
+static bool serve(int listener, void *arg)
+{
+	struct gate_child *c = arg;
+
+	/* a program may have ended as soon as its exec was answered */
+	return notify_serve(listener, &c->denials, &c->watch) != NOTIFY_BROKEN;
+}
+
+/* The program itself is the first row; the listener cannot see our memory. */
+static void begin_watch(struct prepared *p, struct gate_child *c)
+{
+	const char *path = p->program.file[0].path;
+	const struct gate_record first = {
+		.what = GATE_RECORD_EXEC,
+		.program = resolve_basename(path),
+		.path = path,
+		.access = GATE_ACCESS_RUN,
+		.args = {p->argv.item, p->argv.n - 1}, /* without NULL */
+	};
+
+	c->watch.what = p->watches & p->asked_records;
+	if (c->watch.what & GATE_RECORD_FILES)
+		c->watch.records.max = WATCH_RECORDS_TRACE;
+	if (!p->watches)
+		return;
+	p->launch.serve = serve;
+	p->launch.serve_arg = c;
+	c->programs = programs_copy(&p->programs, &c->arena);
+	if (p->gate->landlock_abi > 0)
+		note_listed(c, p);
+	c->watch.judge = judge_exec;
+	c->watch.judge_arg = c;
+	c->watch.reads_all = p->programs.n > 0;
+	c->watch.has_begun = p->launch.exec_cookie != 0;
+	/* names in denials are worth no wait; rules are */
+	c->watch.only_cached =
+		!p->programs.n && p->gate->hang != GATE_HANG_NEVER;
+	if (c->watch.what & GATE_RECORD_EXEC)
+		records_add(&c->watch.records, &first);
+}
+
+/* Move into the child what outlives the preparation. */
+static void fill_child(struct gate_child *c, struct prepared *p)
+{
+	struct gate *g = p->gate;
+
+	gate_keep_facts(g, p->facts, c->facts);
+	c->info = (struct gate_child_info){
+		.pid = c->run.program,
+		.path = gate_keep_text(g, p->program.file[0].path),
+		.cwd = gate_keep_text(g, p->launch.cwd),
+		.facts = c->facts,
+		.n_facts = N_GUARANTEES,
+		.sees_memory = p->group_has[CGROUP_MEMORY],
+		.sees_processes = p->group_has[CGROUP_PIDS],
+	};
+	c->own_pids = p->own_view;
+	c->private_dir = p->private_dir;
+	p->private_dir = NULL;
+	c->cgroups = &g->cgroups;
+	c->group = p->group;
+	p->group = NULL;
+	c->bounds = p->bounds;
+	if (c->run.listener < 0)
+		c->facts[GUARANTEE_SYSCALLS].how = gate_keep_text(
+			g, arena_printf(&p->arena,
+					"%s; refused calls are not named: no "
+					"listener available",
+					c->facts[GUARANTEE_SYSCALLS].how));
+	c->gate = g;
+	c->next = g->children;
+	if (g->children)
+		g->children->prev = c;
+	g->children = c;
+	g->spawned++;
+}
+
+/* Warn that a record is empty because nothing could be recorded. */
+static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
+{
+	if (p->watches && c->run.listener >= 0)
+		return;
+	if (p->asked_records)
+		log_warning(
+			"%s: its acts are not recorded: no listener available",
+			p->request->program);
+	if (p->programs.n)
+		log_warning("%s: rules of programs hold for it, not for what "
+			    "it starts: no listener available",
+			    p->request->program);
+}
+
+static int spawn(struct gate *gate, const struct gate_request *request,
+		 uint64_t until_ns, struct gate_child **ret_child,
+		 struct err *err)
+{
+	struct gate_child *c;
+	struct prepared p;
+	int r = prepare_by(gate, request, true, until_ns, &p, err);
+
+	if (r < 0) {
+		prepared_release(&p);
+		return -1;
+	}
+	p.launch.until_ns = until_ns;
+	for (size_t i = 0; i < p.policy.capped.n; i++)
+		log_note("%s: %s", request->program, p.policy.capped.item[i]);
+	c = mem_alloc(sizeof(*c));
+	*c = (struct gate_child){
+		.fd = {-1, -1, -1},
+		.run = LAUNCHED_INIT,
+		.denials = DENIALS_INIT,
+		.proxy = PROXY_INIT,
+		.watch = WATCH_INIT,
+	};
+	begin_watch(&p, c);
+	r = start(&p, c, err);
+	if (r < 0) {
+		c->ended = true;
+	} else {
+		fill_child(c, &p);
+		say_unrecorded(&p, c);
+	}
+	prepared_release(&p);
+	/* The program may run by now. Until its proxy serves, and when it never
+	   does, it has no network: connections wait, or are refused. */
+	if (r == 0 && c->proxy.share &&
+	    proxy_hand_over(&c->proxy, c->run.listen, c->run.n_listen, err) < 0)
+		r = err_wrap(err, "%s", c->info.path);
+	launched_close_sockets(&c->run);
+	if (r < 0) {
+		gate_child_free(c);
+		return -1;
+	}
+	*ret_child = c;
+	return 0;
+}
+
+/* Try again where a view could be made earlier in this boot, but not now. */
+int gate_spawn(struct gate *gate, const struct gate_request *request,
+	       struct gate_child **ret_child, struct err *err)
+{
+	uint64_t until_ns = prepare_until(request);
+	int r = spawn(gate, request, until_ns, ret_child, err);
+
+	if (r == 0 || !gate->view_failed || !gate->ns.is_kept)
+		return r;
+	gate_probe_again(gate);
+	*err = (struct err)ERR_INIT;
+	return spawn(gate, request, until_ns, ret_child, err);
+}
+
+/* ---- its life ---- */
+
+const struct gate_child_info *gate_child_info(const struct gate_child *c)
+{
+	return &c->info;
+}
+
+struct gate_child_fds gate_child_fds(const struct gate_child *c)
+{
+	return (struct gate_child_fds){
+		.in = c->fd[0],
+		.out = c->fd[1],
+		.err = c->fd[2],
+		.pidfd = c->run.init.pidfd,
+		.notify = c->run.listener,
+	};
+}
+
+void gate_child_close(struct gate_child *c, int which)
+{
+	fd_closep(&c->fd[which]);
+}
+
+void gate_child_serve(struct gate_child *c)
+{
+	struct watch *w = watch_wants(&c->watch) ? &c->watch : NULL;
+
+	if (c->run.listener >= 0 &&
+	    notify_serve(c->run.listener, &c->denials, w) != NOTIFY_OK)
+		fd_closep(&c->run.listener);
+}
+
+void gate_child_signal(struct gate_child *c, int signal)
+{
+	/* pid 1 takes its namespace with it; a subreaper has to be asked */
+	c->killed |= signal == SIGKILL;
+	if (signal == SIGKILL && !c->own_pids)
+		signal = CHILD_SIGNAL_END;
+	if (c->run.init.pid > 0)
+		kernel_pidfd_signal(c->run.init.pidfd, signal);
+}
+
+/* ---- its end ---- */
+
+static uint64_t micros(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000 + (uint64_t)t->tv_usec;
+}
+
+/* Name the endpoints that the proxy refused beside the refused calls. */
+static void add_refused(struct gate_child *c)
+{
+	struct proxy_denial r;
+
+	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
+		AUTO(buf_release) struct buf detail = BUF_INIT(LIMIT_ERR_MSG);
+
+		buf_addf(&detail, "connect to %s: %s", r.name,
+			 proxy_outcome_text(r.outcome));
+		denials_add_row(&c->denials,
+				&(struct gate_denial){
+					.kind = "net",
+					.name = r.name,
+					.program = "the program",
+					.detail = buf_cstr(&detail),
+					.allow = proxy_allow(r.outcome, r.name),
+					.count = r.count,
+				});
+	}
+	c->denials.dropped += proxy_denials_dropped(&c->proxy);
+}
+
+static void find_hits(struct gate_child *c)
+{
+	struct gate_verdict *v = &c->verdict;
+	struct cgroup_events events = {0, 0};
+	struct hit_end end = {
+		.cpu_us = c->state.cpu_us,
+		.signal = v->exited ? 0 : v->signal,
+		.ended_by_us = c->killed,
+	};
+
+	if (c->group)
+		cgroup_read_events(c->cgroups, c->group, &events);
+	end.oom_kills = events.oom_kills;
+	end.forks_refused = events.forks_refused;
+	hits_find(&c->bounds, &end, &c->hits);
+	v->limits = (struct strlist){c->hits.row, c->hits.n};
+}
+
+static void judge_end(struct gate_child *c, const siginfo_t *end,
+		      const struct rusage *usage)
+{
+	const struct records *seen = &c->watch.records;
+	struct gate_verdict *v = &c->verdict;
+	int status = c->state.wait_status;
+
+	for (size_t i = 0; i < seen->n; i++)
+		if (seen->row[i].why &&
+		    !is_told(&c->denials, seen->row[i].program,
+			     seen->row[i].why))
+			deny_exec(c, &seen->row[i]);
+	*v = (struct gate_verdict){
+		.cpu_us = micros(&usage->ru_utime) + micros(&usage->ru_stime),
+		.max_rss_bytes = c->state.max_rss_kib * 1024,
+		.execs = {&c->info.path, 1},
+		.records = seen->row,
+		.n_records = seen->n,
+		.records_dropped = seen->dropped,
+		.denials = c->denials.row,
+		.n_denials = c->denials.n,
+		.denials_dropped = c->denials.dropped,
+		.proxy_unasked = c->proxy.share && !proxy_was_asked(&c->proxy),
+	};
+	if (c->watch.what & GATE_RECORD_EXEC)
+		v->execs = records_list_execs(&c->watch.records);
+	if (!__atomic_load_n(&c->state.has_status, __ATOMIC_ACQUIRE))
+		/* the owner of the tree was ended, and the program with it */
+		v->signal =
+			end->si_code == CLD_EXITED ? SIGKILL : end->si_status;
+	else if (WIFEXITED(status))
+		v->exited = true, v->exit_status = WEXITSTATUS(status);
+	else
+		v->signal = WTERMSIG(status);
+	find_hits(c);
+}
+
+int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)
+{
+	siginfo_t end = {.si_pid = 0};
+	struct rusage usage = {.ru_maxrss = 0};
+
+	if (!c->ended) {
+		if (kernel_waitid(c->run.init.pidfd, &end,
+				  WEXITED | WNOHANG | __WALL, &usage) < 0 ||
+		    !end.si_pid)
+			return 1;
+		c->ended = true;
+		c->run.init.pid = 0;
+		proxy_stop(&c->proxy);
+		add_refused(c);
+		judge_end(c, &end, &usage);
+		/* without a pid namespace a tree can lose its owner; its group
+		   ends it */
+		cgroups_give(c->cgroups, c->group);
+		c->group = NULL;
+		if (c->private_dir)
+			private_remove(c->private_dir);
+		free(c->private_dir);
+		c->private_dir = NULL;
+	}
+	*ret = c->verdict;
+	return 0;
+}
+
+/* End the tree, reap it, close everything; the struct stays. */
+static void end_child(struct gate_child *c)
+{
+	struct gate_verdict ignored;
+
+	if (c->gate) {
+		*(c->prev ? &c->prev->next : &c->gate->children) = c->next;
+		if (c->next)
+			c->next->prev = c->prev;
+		c->gate = NULL;
+	}
+	for (int i = 0; i < 3; i++)
+		fd_closep(&c->fd[i]);
+	/* a killed task does not wait for an answer */
+	fd_closep(&c->run.listener);
+	if (!c->ended)
+		gate_child_signal(c, SIGKILL);
+	while (gate_child_wait(c, &ignored) > 0) {
+		struct pollfd p = {.fd = c->run.init.pidfd, .events = POLLIN};
+
+		if (poll(&p, 1, -1) < 0 && errno != EINTR)
+			break;
+	}
+	launched_release(&c->run);
+	proxy_release(&c->proxy);
+}
+
+void gate_child_free(struct gate_child *c)
+{
+	if (!c)
+		return;
+	end_child(c);
+	denials_release(&c->denials);
+	watch_release(&c->watch);
+	arena_release(&c->arena);
+	free(c);
+}
 
 /* ---- the policy ---- */
 
@@ -134,7 +752,7 @@ void gate_free(struct gate *g)
 	if (!g)
 		return;
 	while (g->children)
-		gate_child_end(g->children);
+		end_child(g->children);
 	filters_release(g);
 	for (size_t i = 0; i < g->n_idmaps; i++)
 		fd_closep(&g->idmap[i].fd);
@@ -158,35 +776,6 @@ int gate_check(struct gate *gate, const struct gate_request *request,
 	return r;
 }
 
-int gate_resolve(struct gate *gate, const struct gate_request *request,
-		 struct gate_program *ret, struct err *err)
-{
-	struct prepared p;
-	int r = prepare_by(gate, request, false, prepare_until(request), &p,
-			   err);
-
-	if (r == 0) {
-		const struct resolved *o = &p.program;
-
-		*ret = (struct gate_program){
-			.path = mem_strdup(o->file[0].path)};
-		if (o->file[0].is_script)
-			ret->interpreter = mem_strdup(o->file[o->exec].path);
-		if (p.installation)
-			ret->installation = mem_strdup(p.installation);
-	}
-	prepared_release(&p);
-	return r;
-}
-
-void gate_program_release(struct gate_program *p)
-{
-	free(p->path);
-	free(p->interpreter);
-	free(p->installation);
-	*p = (struct gate_program){.path = NULL};
-}
-
 const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 {
 	*ret_n = N_GUARANTEES;
@@ -199,4 +788,98 @@ const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 		g->has_facts = true;
 	}
 	return g->facts;
+}
+
+/* ---- acts of the runner itself, for remote servers ---- */
+
+/* The bytes of an address, and whether it is one that names lead to. */
+static bool target_of(const struct sockaddr *address, uint16_t port,
+		      struct endpoint_target *ret)
+{
+	struct address a;
+
+	return address_of(address, &a) &&
+	       endpoint_target_bytes(a.bytes, a.is_v6, port, ret) == 0;
+}
+
+static bool row_allows(const char *row, const struct endpoint_target *name,
+		       const struct endpoint_target *address)
+{
+	struct err ignored = ERR_INIT;
+	struct endpoint e;
+	enum endpoint_grant grant;
+
+	if (strcmp(row, "all") == 0)
+		return true;
+	if (strcmp(row, "loopback") == 0)
+		return address &&
+		       address_class_of(&address->address) == ADDRESS_LOOPBACK;
+	if (endpoint_parse(row, &e, &ignored) < 0)
+		return false;
+	if (address && endpoint_judge(&e, 1, address) == ENDPOINT_LITERAL)
+		return true;
+	grant = endpoint_judge(&e, 1, name);
+	return grant != ENDPOINT_REFUSED &&
+	       (!address || endpoint_reaches(grant, &address->address));
+}
+
+int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
+		     const struct sockaddr *address, struct err *err)
+{
+	const struct gate_axis *net = &gate->config.leash.net;
+	struct endpoint_target name, at;
+	char text[ENDPOINT_TEXT_BYTES];
+
+	if (net->all)
+		return 0;
+	if (endpoint_target(host, port, &name) < 0 ||
+	    (address && !target_of(address, port, &at)))
+		return err_set(err, ERR_LEASH,
+			       "\"%.*s\" is not a host name or an address",
+			       STR_ARG(host));
+	for (size_t i = 0; i < net->only.n; i++)
+		if (row_allows(net->only.item[i], &name, address ? &at : NULL))
+			return 0;
+	endpoint_target_text(&name, text);
+	return err_set(err, ERR_LEASH,
+		       "the leash (%s) does not allow connections to %s; add "
+		       "it to its \"net\"",
+		       gate->config.leash.source ? gate->config.leash.source
+						 : "of this run",
+		       text);
+}
+
+extern char **environ;
+
+/* It is not ended here: a browser that was running takes the page over, and one
+   that starts stays. */
+int gate_open_page(struct gate *gate, const char *program, const char *url,
+		   struct gate_page *ret, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *argv[] = {program, url, NULL};
+	struct process browser = PROCESS_NONE;
+	const struct gate_policy policy = {0};
+	const struct gate_request request = {
+		.program = program,
+		.argv = argv,
+		.policy = &policy,
+		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
+	};
+	struct gate_explained found;
+	int r;
+
+	if (!str_starts(str_of(url), "https://") &&
+	    !str_starts(str_of(url), "http://"))
+		return err_set(err, ERR_POLICY,
+			       "only http and https pages are opened");
+	if (gate_explain(gate, &request, &arena, &found, err) < 0)
+		return err_wrap(err, "the browser");
+	r = process_execute(found.program, argv, (const char *const *)environ,
+			    NULL, 0, &browser);
+	if (r)
+		return err_sys(err, r, "the browser %s", program);
+	fd_closep(&browser.pidfd);
+	*ret = (struct gate_page){mem_strdup(found.program), browser.pid};
+	return 0;
 }

@@ -33,6 +33,7 @@ struct buf;
 struct sha256;
 struct gate;
 struct gate_child;
+struct gate_fact;
 
 /* ---- the leash: bounds of a whole run ---- */
 
@@ -239,6 +240,22 @@ int gate_check(struct gate *gate, const struct gate_request *request,
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err) MUST_USE;
 
+/* What holds of a child from its start to its end; borrowed from it. */
+struct gate_child_info {
+	pid_t pid;	  /* of the program as the host sees it; for reports */
+	const char *path; /* resolved, executed */
+	const char *cwd;  /* where it started: `cwd` where that is shown */
+	const struct gate_fact *facts;
+	size_t n_facts;
+	/* Bounds whose hits are seen and named in the verdict: those that a
+	   control group counts. Of the others only the program sees an
+	   error. */
+	bool sees_memory, sees_processes;
+};
+
+const struct gate_child_info *gate_child_info(const struct gate_child *c)
+	MUST_USE;
+
 struct gate_child_fds {
 	int in, out, err; /* our ends; -1 where passed through or closed */
 	int pidfd;	  /* readable when the whole tree has ended */
@@ -248,8 +265,6 @@ struct gate_child_fds {
 struct gate_child_fds gate_child_fds(const struct gate_child *c) MUST_USE;
 /* Close our end of stdin, stdout or stderr (0, 1, 2); harmless twice. */
 void gate_child_close(struct gate_child *c, int which);
-/* The program's process id as the host sees it; for reports. */
-pid_t gate_child_pid(const struct gate_child *c) MUST_USE;
 /*
  * Answer the calls that wait and write them down: refused ones with EPERM,
  * those that are only watched by letting them go on. Never blocks.
@@ -325,13 +340,6 @@ struct gate_verdict {
  * any more; 1: the tree has not ended yet.
  */
 int gate_child_wait(struct gate_child *c, struct gate_verdict *ret) MUST_USE;
-/* Facts of this child; borrowed from it. */
-const struct gate_fact *gate_child_facts(const struct gate_child *c,
-					 size_t *ret_n) MUST_USE;
-/* The resolved path that was executed; borrowed. */
-const char *gate_child_path(const struct gate_child *c) MUST_USE;
-/* The folder that it was started in: `cwd` where that is shown; borrowed. */
-const char *gate_child_cwd(const struct gate_child *c) MUST_USE;
 /* End what is left of the tree, reap it, close everything. Takes NULL. */
 void gate_child_free(struct gate_child *c);
 
@@ -390,16 +398,6 @@ struct gate_explained {
 int gate_explain(struct gate *gate, const struct gate_request *request,
 		 struct arena *arena, struct gate_explained *ret,
 		 struct err *err) MUST_USE;
-
-/*
- * Bounds whose hits are seen and named in the verdict: those that a control
- * group counts. Of the others only the program sees an error.
- */
-struct gate_seen_bounds {
-	bool memory, processes;
-};
-struct gate_seen_bounds gate_child_seen_bounds(const struct gate_child *c)
-	MUST_USE;
 
 /* ---- for trace: needs of a program ---- */
 
@@ -513,21 +511,5 @@ const char *gate_lost(const char *guarantee) MUST_USE;
  * .guarantee being its name, and rows for the user and the view of children.
  */
 const struct gate_fact *gate_machine(struct gate *gate, size_t *ret_n) MUST_USE;
-
-/* gate_check(), and the facts of the child; borrowed from the gate. */
-int gate_check_facts(struct gate *gate, const struct gate_request *request,
-		     const struct gate_fact **ret, size_t *ret_n,
-		     struct err *err) MUST_USE;
-
-struct gate_program {
-	char *path;	    /* resolved; owned by the struct */
-	char *interpreter;  /* of a script, else NULL */
-	char *installation; /* readable for it beside the file; or NULL */
-};
-
-/* Resolve as a spawn would; errors as gate_check(). */
-int gate_resolve(struct gate *gate, const struct gate_request *request,
-		 struct gate_program *ret, struct err *err) MUST_USE;
-void gate_program_release(struct gate_program *p);
 
 #endif

@@ -196,25 +196,6 @@ const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 	return m.row;
 }
 
-int gate_check_facts(struct gate *g, const struct gate_request *request,
-		     const struct gate_fact **ret, size_t *ret_n,
-		     struct err *err)
-{
-	struct prepared p;
-	int r = prepare_by(g, request, false, prepare_until(request), &p, err);
-
-	if (r == 0) {
-		struct gate_fact *facts =
-			ARENA_ARRAY(&g->arena, struct gate_fact, N_GUARANTEES);
-
-		gate_keep_facts(g, p.facts, facts);
-		*ret = facts;
-		*ret_n = N_GUARANTEES;
-	}
-	prepared_release(&p);
-	return r;
-}
-
 const char *gate_lost(const char *guarantee)
 {
 	for (int i = 0; i < N_GUARANTEES; i++)

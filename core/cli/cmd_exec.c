@@ -73,9 +73,9 @@ static void say_signal(const struct gate_verdict *v)
  */
 static void hint_bounds(const struct gate_policy *p, const struct child_end *e)
 {
-	const struct gate_seen_bounds seen = gate_child_seen_bounds(e->child);
-	bool memory = p->memory_bytes && !seen.memory;
-	bool processes = p->processes && !seen.processes;
+	const struct gate_child_info *c = gate_child_info(e->child);
+	bool memory = p->memory_bytes && !c->sees_memory;
+	bool processes = p->processes && !c->sees_processes;
 	char text[64] = "";
 
 	if (!memory && !processes)
@@ -152,7 +152,8 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 	if (!v->exited)
 		return false;
 	said = hint_folders(request);
-	said |= hint_start(request, gate_child_cwd(e->child), v->exit_status);
+	said |= hint_start(request, gate_child_info(e->child)->cwd,
+			   v->exit_status);
 	if (v->exit_status != STATUS_NOT_EXECUTABLE &&
 	    v->exit_status != STATUS_NOT_FOUND)
 		return said;
@@ -585,21 +586,19 @@ static int write_report(const struct child_end *e, struct outfile *file,
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct cleaner shown = {NULL, 0}; /* exec has no secrets to hide */
-	const struct gate_fact *facts;
+	const struct gate_child_info *child = gate_child_info(e->child);
 	struct jw w;
-	size_t n;
 
 	jw_init(&w, &out, true);
 	jw_object(&w);
-	jw_kv_cstr(&w, "program", gate_child_path(e->child));
+	jw_kv_cstr(&w, "program", child->path);
 	facts_exit(&w, &e->verdict);
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);
 	facts_limits(&w, "limits", &e->verdict);
 	facts_denials(&shown, &w, "denials", &e->verdict);
 	facts_execs(&shown, &w, "execs", &e->verdict);
-	facts = gate_child_facts(e->child, &n);
-	facts_enforced(&w, "enforced", facts, n);
+	facts_enforced(&w, "enforced", child->facts, child->n_facts);
 	jw_end(&w);
 	buf_addc(&out, '\n');
 	/* a stream without a reader must not outlive SIGTERM */

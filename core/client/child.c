@@ -272,8 +272,8 @@ int child_start(struct child *c, struct gate *gate,
 		c->gate = NULL;
 		return -1;
 	}
-	c->program = mem_strdup(gate_child_path(c->gate));
-	c->pid = gate_child_pid(c->gate);
+	c->program = mem_strdup(gate_child_info(c->gate)->path);
+	c->pid = gate_child_info(c->gate)->pid;
 	set_phase(c, CHILD_RUNNING);
 	return 0;
 }

@@ -194,8 +194,7 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 		 uint64_t out_bytes)
 {
 	const struct gate_verdict *v = &child->verdict;
-	const struct gate_fact *facts;
-	size_t n;
+	const struct gate_child_info *info;
 
 	kv_name(c, w, "program", child->program);
 	jw_kv_int(w, "pid", child->pid);
@@ -211,6 +210,6 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 		facts_denials(c, w, "denials", v);
 		facts_execs(c, w, "execs", v);
 	}
-	facts = gate_child_facts(child->gate, &n);
-	facts_enforced(w, "enforced", facts, n);
+	info = gate_child_info(child->gate);
+	facts_enforced(w, "enforced", info->facts, info->n_facts);
 }

@@ -112,25 +112,25 @@ static bool is_met(const struct plan *plan, size_t at, bool calls)
 /* ---- programs ---- */
 
 static void look_at_file(struct doctor *d, const char *name,
-			 const struct gate_program *p)
+			 const struct gate_explained *e)
 {
 	const struct passwd *pw;
 	struct stat st;
 
-	if (stat(p->path, &st) < 0) {
+	if (stat(e->program, &st) < 0) {
 		add(d, "program", name, CHECK_FAILED, "install it again",
-		    "%s: %s", p->path, strerror(errno));
+		    "%s: %s", e->program, strerror(errno));
 		return;
 	}
 	pw = getpwuid(st.st_uid);
 	add(d, "program", name, CHECK_OK, "",
-	    "%s, owned by %s, who alone can write it%s%s%s%s", p->path,
+	    "%s, owned by %s, who alone can write it%s%s%s%s", e->program,
 	    pw ? pw->pw_name
 	       : arena_printf(d->arena, "uid %u", (unsigned)st.st_uid),
-	    p->interpreter ? ", runs " : "",
-	    p->interpreter ? p->interpreter : "",
-	    p->installation ? ", may read " : "",
-	    p->installation ? p->installation : "");
+	    e->interpreter ? ", runs " : "",
+	    e->interpreter ? e->interpreter : "",
+	    e->installation ? ", may read " : "",
+	    e->installation ? e->installation : "");
 }
 
 /* Warn of secrets that arguments hand on, perhaps without anyone meaning it. */
@@ -160,19 +160,14 @@ static bool is_missing(struct gate *gate, const struct gate_request *request,
 	const char *const argv[] = {row, NULL};
 	const struct gate_policy none = {.profile = NULL};
 	struct gate_request one = *request;
-	struct gate_program p = {0};
 	struct err err = ERR_INIT;
-	bool missing;
 
 	if (strchr(row, '/'))
 		return access(row, F_OK) < 0;
 	one.program = row;
 	one.argv = argv;
 	one.policy = &none;
-	missing = gate_resolve(gate, &one, &p, &err) < 0 &&
-		  err.kind == ERR_NOT_FOUND;
-	gate_program_release(&p);
-	return missing;
+	return gate_check(gate, &one, &err) < 0 && err.kind == ERR_NOT_FOUND;
 }
 
 /* Add a row for each entry of `exec` that does not exist; true: some do not. */
@@ -206,19 +201,17 @@ static bool look_at_exec(struct doctor *d, const char *name,
 static void look_at_request(struct doctor *d, const char *name,
 			    const struct gate_request *request)
 {
-	struct gate_program p = {0};
+	struct gate_explained e;
 	struct err err = ERR_INIT;
 
 	look_at_arguments(d, name, request);
 	/* the gate would repeat the first of those rows */
 	if (look_at_exec(d, name, request))
 		return;
-	if (gate_resolve(d->gate, request, &p, &err) < 0 ||
-	    gate_check(d->gate, request, &err) < 0)
+	if (gate_explain(d->gate, request, d->arena, &e, &err) < 0)
 		add_program(d, "program", name, NULL, -1, &err);
 	else
-		look_at_file(d, name, &p);
-	gate_program_release(&p);
+		look_at_file(d, name, &e);
 }
 
 /* ---- credentials ---- */
@@ -510,7 +503,7 @@ static void look_at_server(struct doctor *d, const char *step,
 		.name = server->name,
 		.words = server->sampling,
 	};
-	struct gate_program p = {0};
+	struct gate_explained e = {.program = NULL};
 	struct err err = ERR_INIT;
 	int r;
 
@@ -520,11 +513,10 @@ static void look_at_server(struct doctor *d, const char *step,
 			    server->sampling.item[0],
 			    sampler_check(&sampling, &err), &err);
 	if (browser) {
-		r = gate_resolve(d->gate, &request, &p, &err);
+		r = gate_explain(d->gate, &request, d->arena, &e, &err);
 		add_program(d, "program",
-			    arena_printf(d->arena, "%s browser", step), p.path,
-			    r, &err);
-		gate_program_release(&p);
+			    arena_printf(d->arena, "%s browser", step),
+			    e.program, r, &err);
 	}
 	for (size_t i = 0; i < server->roots.n; i++)
 		if (access(server->roots.item[i], F_OK) < 0)
@@ -854,24 +846,25 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 {
 	for (size_t k = 0; k < plan->n_steps; k++) {
 		const struct plan_step *s = &plan->steps[k];
-		size_t n, n_usual;
-		const struct gate_fact *facts,
-			*usual = gate_protections(d->gate, &n_usual);
+		size_t n_usual;
+		const struct gate_fact *usual =
+			gate_protections(d->gate, &n_usual);
+		struct gate_explained e;
 		struct err ignored = ERR_INIT;
 
 		/* an error is the row of the program */
 		if (s->reason != REASON_NONE || !s->request.program ||
-		    gate_check_facts(d->gate, &s->request, &facts, &n,
-				     &ignored) < 0)
+		    gate_explain(d->gate, &s->request, d->arena, &e, &ignored) <
+			    0)
 			continue;
-		for (size_t i = 0; i < n; i++)
-			if (facts[i].level != usual[i].level)
+		for (size_t i = 0; i < e.n_facts; i++)
+			if (e.facts[i].level != usual[i].level)
 				add_fact(
 					d,
 					arena_printf(d->arena, "%s %s",
 						     row_name(d, plan, s->step),
-						     facts[i].guarantee),
-					&facts[i]);
+						     e.facts[i].guarantee),
+					&e.facts[i]);
 	}
 }
 

@@ -97,7 +97,7 @@ void filters_release(struct gate *g)
 
 /* ---- the filter of a request ---- */
 
-/* Without a listener nothing can be recorded, and spawn.c says so. */
+/* Without a listener nothing can be recorded, and the start says so. */
 static void watch_calls(struct prepared *p)
 {
 	const struct gate_policy *asked = p->request->policy;
