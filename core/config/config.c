@@ -689,16 +689,14 @@ static int parse(struct config_file *file, int fd, struct toml_value *ret_root)
 static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
-	__typeof__(routine_load) *load_tree;
 	const char *path = file->config.path, *dir = file->config.dir;
 	struct toml_value root;
 	int r;
 
 	if (parse(file, fd, &root) < 0)
 		return first_error(file, options, err);
-	load_tree = options->policy_only ? routine_load_policy : routine_load;
-	r = load_tree(&root, options->lax, &file->arena, &file->config,
-		      &file->findings);
+	r = routine_load(&root, options->lax, options->policy_only,
+			 &file->arena, &file->config, &file->findings);
 	file->config.path = path;
 	file->config.dir = dir;
 	if (r < 0 && options->names_only)

@@ -38,7 +38,7 @@ struct config_options {
 	 */
 	const char *routine;
 	const char *server;
-	bool policy_only; /* one policy: routine_load_policy() */
+	bool policy_only; /* one policy, as of routine_load() */
 	/* without a file, where `path` names none: succeed, and leave the path
 	   of the file NULL and its configuration empty */
 	bool optional;

@@ -66,18 +66,19 @@ static const struct key keys[] = {
 #include "gate/sandbox.def"
 };
 
-static const struct section sections[] = {
+const struct section key_sections[N_SECTIONS] = {
 #define SECTION(ident, type, title, help) {title, help},
 #include "core/config/keys.def"
 };
 
-static const char *const foreign[] = {
+const char *const key_foreign[] = {
 #define FOREIGN(table) #table,
 #include "core/config/keys.def"
+	NULL,
 };
 
 static const char *const type_texts[] = {
-#define KEY_TYPE(name, text) text,
+#define KEY_TYPE(name, reader, as, text) text,
 #include "core/config/key_types.def"
 #undef KEY_TYPE
 };
@@ -108,38 +109,15 @@ const struct key *keys_all(size_t *ret_n)
 	return keys;
 }
 
-static struct strlist one_value(const char *text, struct arena *arena)
-{
-	struct strlist list = {NULL, 0};
-
-	if (text)
-		list_add(&list, arena, text);
-	return list;
-}
-
-static const char *number_text(uint64_t n, struct arena *arena)
-{
-	return n ? arena_printf(arena, "%llu", (unsigned long long)n) : NULL;
-}
-
-static const char *choice_text(const struct key *k, unsigned i,
-			       struct arena *arena)
-{
-	struct str rest = str_of(k->words), word = {NULL, 0};
-
-	if (!i)
-		return NULL;
-	for (unsigned n = 0; n <= i; n++)
-		word = str_cut(&rest, '|');
-	return arena_strndup(arena, word.p, word.n);
-}
-
 struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena)
 {
 	const void *field = (const char *)object + k->offset;
 	const struct gate_program_rules *rules = field;
-	struct strlist names = {NULL, 0};
+	struct str rest = str_of(k->words), word = {NULL, 0};
+	struct strlist list = {NULL, 0};
+	const char *text = NULL;
+	uint64_t n;
 
 	switch (k->type) {
 	case KEY_WORD:
@@ -148,25 +126,36 @@ struct strlist key_values(const struct key *k, const void *object,
 	case KEY_PROGRAM:
 	case KEY_URL:
 	case KEY_REVISION:
-		return one_value(*(const char *const *)field, arena);
+		text = *(const char *const *)field;
+		break;
 	case KEY_SIZE_BYTES:
 	case KEY_COUNT:
 	case KEY_SECONDS:
 	case KEY_DURATION_MS:
-		return one_value(number_text(*(const uint64_t *)field, arena),
-				 arena);
+		n = *(const uint64_t *)field;
+		if (n)
+			text = arena_printf(arena, "%llu",
+					    (unsigned long long)n);
+		break;
 	case KEY_CHOICE:
-		return one_value(
-			choice_text(k, *(const unsigned *)field, arena), arena);
+		n = *(const unsigned *)field;
+		for (uint64_t i = 0; n && i <= n; i++)
+			word = str_cut(&rest, '|');
+		text = arena_strndup(arena, word.p, word.n);
+		break;
 	case KEY_BOOL:
-		return one_value(*(const bool *)field ? "true" : NULL, arena);
+		text = *(const bool *)field ? "true" : NULL;
+		break;
 	case KEY_PROGRAM_RULES:
 		for (size_t i = 0; i < rules->n; i++)
-			list_add(&names, arena, rules->item[i].name);
-		return names;
+			list_add(&list, arena, rules->item[i].name);
+		break;
 	default:
 		return *(const struct strlist *)field;
 	}
+	if (text)
+		list_add(&list, arena, text);
+	return list;
 }
 
 /* ---- what a value must be ---- */
@@ -238,65 +227,15 @@ void key_add_words(const struct key *k, const char *quote, struct buf *out)
 
 /* ---- looking things up ---- */
 
-const struct section *key_section(enum key_section section)
-{
-	return &sections[section];
-}
-
-const struct key *key_find(enum key_section section, const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (keys[i].section == section && !strcmp(keys[i].name, name))
-			return &keys[i];
-	return NULL;
-}
-
-const char *key_nearest(enum key_section a, enum key_section b,
-			const char *name)
-{
-	const char *names[ARRAY_LEN(keys)];
-	size_t n = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (keys[i].section == a || keys[i].section == b)
-			names[n++] = keys[i].name;
-	return str_nearest(str_of(name), names, n);
-}
-
 const char *key_type_text(enum key_type type)
 {
 	return type_texts[type];
-}
-
-bool key_is_foreign(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
-		if (!strcmp(foreign[i], name))
-			return true;
-	return false;
 }
 
 const struct step_kind *step_kinds(size_t *ret_n)
 {
 	*ret_n = ARRAY_LEN(kinds);
 	return kinds;
-}
-
-const struct step_kind *step_kind_find(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		if (!strcmp(kinds[i].name, name))
-			return &kinds[i];
-	return NULL;
-}
-
-const char *step_kind_nearest(const char *name)
-{
-	const char *names[ARRAY_LEN(kinds)];
-
-	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
-		names[i] = kinds[i].name;
-	return str_nearest(str_of(name), names, ARRAY_LEN(kinds));
 }
 
 const char *step_kind_instead(const char *name)
@@ -358,8 +297,8 @@ static void add_section(struct buf *out, enum key_section section)
 				 "\n### %s\n\n%s.\n\n"
 				 "| key | takes | default | meaning |\n"
 				 "|---|---|---|---|\n",
-				 sections[section].title,
-				 sections[section].help);
+				 key_sections[section].title,
+				 key_sections[section].help);
 		any = true;
 		add_row(out, &keys[i]);
 	}
@@ -380,7 +319,7 @@ void keys_print_markdown(struct buf *out)
 	for (int s = 0; s < N_SECTIONS; s++)
 		add_section(out, (enum key_section)s);
 	buf_adds(out, "\nKnown and ignored, for files of modulex:");
-	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
-		buf_addf(out, "%s `[%s]`", i ? "," : "", foreign[i]);
+	for (size_t i = 0; key_foreign[i]; i++)
+		buf_addf(out, "%s `[%s]`", i ? "," : "", key_foreign[i]);
 	buf_adds(out, ".\n");
 }

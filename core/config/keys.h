@@ -25,7 +25,7 @@ enum key_section {
 };
 
 enum key_type {
-#define KEY_TYPE(name, text) KEY_##name,
+#define KEY_TYPE(name, reader, as, text) KEY_##name,
 #include "core/config/key_types.def"
 #undef KEY_TYPE
 	N_KEY_TYPES,
@@ -71,12 +71,9 @@ const struct key *keys_all(size_t *ret_n) MUST_USE;
  */
 struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena) MUST_USE;
-const struct section *key_section(enum key_section section) MUST_USE;
-/* NULL when the section has no such key. */
-const struct key *key_find(enum key_section section, const char *name) MUST_USE;
-/* The key of one of two sections that is spelled most alike, or NULL. */
-const char *key_nearest(enum key_section a, enum key_section b,
-			const char *name) MUST_USE;
+extern const struct section key_sections[N_SECTIONS];
+/* Tables of modulex that are known and ignored; ends in NULL. */
+extern const char *const key_foreign[];
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
 /*
@@ -89,13 +86,9 @@ bool key_holds(const struct key *k, uint64_t number, struct buf *bounds)
 int key_word(const struct key *k, struct str word) MUST_USE;
 /* Append the words of a key: "a, b or c", each between two of `quote`. */
 void key_add_words(const struct key *k, const char *quote, struct buf *out);
-/* Is it a table of modulex, known and ignored? */
-bool key_is_foreign(const char *name) MUST_USE;
 
 /* All step types and their aliases; static. */
 const struct step_kind *step_kinds(size_t *ret_n) MUST_USE;
-const struct step_kind *step_kind_find(const char *name) MUST_USE;
-const char *step_kind_nearest(const char *name) MUST_USE;
 /* Advice in place of a step type of modulex; NULL for any other type. */
 const char *step_kind_instead(const char *name) MUST_USE;
 

@@ -1,7 +1,6 @@
 #include "core/config/routine.h"
 
 #include <assert.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/base/limits.h"
@@ -19,11 +18,28 @@ struct loader {
 	struct expansion **tail;      /* where the next one is hung */
 };
 
-#define load_error(l, ...) findings_addf((l)->findings, false, __VA_ARGS__)
-#define load_warning(l, ...) findings_addf((l)->findings, true, __VA_ARGS__)
-/* Add an error: a value of another type than the key's. */
-static void load_wrong_type(struct loader *l, const struct key *k,
-			    const struct toml_value *v);
+/* One member of a table, on its way into the struct of its section. */
+struct reading {
+	struct loader *l;
+	const struct key *k;
+	const struct toml_member *m;
+	const struct toml_value *v; /* of the member */
+	void *object;		    /* struct of the section */
+	void *field;		    /* of the key, in it */
+	int as;			    /* column of key_types.def */
+};
+
+/* In place of a kind of expansion: strings stay as they are. */
+#define AS_WRITTEN (-1)
+
+/* at  has a line and a column */
+#define load_add(l, is_warning, at, ...)                                \
+	findings_addf((l)->findings, is_warning, (at)->line, (at)->col, \
+		      __VA_ARGS__)
+#define load_error(l, at, ...) load_add(l, false, at, __VA_ARGS__)
+#define load_warning(l, at, ...) load_add(l, true, at, __VA_ARGS__)
+/* Keys and types that are not known. */
+#define load_unknown(l, at, ...) load_add(l, (l)->lax, at, __VA_ARGS__)
 
 /*
  * Read a table into the struct of its section: defaults first, then every
@@ -34,72 +50,60 @@ static void load_table(struct loader *l, const struct toml_value *table,
 		       enum key_section section, enum key_section more,
 		       void *object);
 
-/* Set the defaults of the keys of one or two sections. */
-static void load_defaults(enum key_section section, enum key_section more,
-			  void *object);
-
-/* Read the keys of a sandbox, and have the gate check their values. */
-static void load_sandbox(struct loader *l, const struct toml_value *table,
-			 struct gate_policy *p);
-
-/*
- * A name that ends up in options, lists and file names: not empty, no
- * control characters, slashes or commas, no dash or dot in front.
- */
-static void load_check_name(struct loader *l, const char *what,
-			    const char *name, uint32_t line, uint32_t col);
-
-/* A program whose name is a key: `~/` and ${VAR} in it are replaced later. */
-static void load_expand_program(struct loader *l, const struct key *k,
-				const struct toml_member *m, const char **slot);
-
-/* The field of a key in the struct of its section. */
-static void *load_field(const struct key *k, void *object);
-/* Test for a table; another type is an error. */
-static bool load_is_table(struct loader *l, const struct key *k,
-			  const struct toml_value *v);
-/* A string as a C string, in the arena. */
-static const char *load_cstr(struct loader *l, const struct toml_value *v);
-/* Test for a string without NUL; anything else is an error. */
-static bool load_is_usable(struct loader *l, const struct key *k,
-			   const struct toml_value *v);
-/* Likewise, and not empty. */
-static bool load_is_filled(struct loader *l, const struct key *k,
-			   const struct toml_value *v);
-/* Note that `~/` and ${VAR} in the slot are to be replaced later. */
-static void load_expand(struct loader *l, const struct key *k,
-			enum expansion_kind kind, const struct toml_value *v,
-			const char **slot);
-
-/* One reader for each key type; `object` is the struct of the section. */
-#define KEY_TYPE(name, text)                                           \
-	static void read_##name(struct loader *l, const struct key *k, \
-				const struct toml_member *m, void *object);
-#include "core/config/key_types.def"
-#undef KEY_TYPE
-
-/*
- * Readers of single values: one function for each row of key_types.def that
- * is neither a list (values_list.c) nor a table (values_table.c,
- * load_sections.c, load_servers.c, load_routines.c).
- */
-
-static void *load_field(const struct key *k, void *object)
+/* NULL when neither section has such a key. */
+static const struct key *find_key(enum key_section a, enum key_section b,
+				  const char *name)
 {
-	return (char *)object + k->offset;
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if ((keys[i].section == a || keys[i].section == b) &&
+		    !strcmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
 }
+
+/* The key of one of two sections that is spelled most alike, or NULL. */
+static const char *nearest_key(struct arena *arena, enum key_section a,
+			       enum key_section b, const char *name)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+	struct strlist names = {NULL, 0};
+
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].section == a || keys[i].section == b)
+			list_add(&names, arena, keys[i].name);
+	return str_nearest(str_of(name), names.item, names.n);
+}
+
+static const struct step_kind *find_kind(const char *name)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* ---- what a value is ---- */
 
 /* Words in a message: `the string "abc"`, "a table". */
 static void describe(const struct toml_value *v, struct buf *out)
 {
+	const size_t max = 40;
+
 	switch (v->type) {
 	case TOML_STRING:
 		buf_adds(out, "the string \"");
 		log_visible(out,
-			    (struct str){v->string.p,
-					 v->string.n < 40 ? v->string.n : 40},
+			    v->string.n < max ? v->string
+					      : (struct str){v->string.p, max},
 			    false);
-		buf_adds(out, v->string.n < 40 ? "\"" : "…\"");
+		buf_adds(out, v->string.n < max ? "\"" : "…\"");
 		break;
 	case TOML_INTEGER:
 		buf_addf(out, "the integer %lld", (long long)v->integer);
@@ -116,451 +120,315 @@ static void describe(const struct toml_value *v, struct buf *out)
 	}
 }
 
-static void load_wrong_type(struct loader *l, const struct key *k,
-			    const struct toml_value *v)
+/* Add an error: a value of another type than the key's. */
+static void wrong_type(const struct reading *r, const struct toml_value *v)
 {
-	struct buf what = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
 
 	describe(v, &what);
-	load_error(l, v->line, v->col, "\"%s\" must be %s, not %s", k->name,
-		   key_type_text(k->type), buf_cstr(&what));
-	buf_release(&what);
+	load_error(r->l, v, "\"%s\" must be %s, not %s", r->k->name,
+		   key_type_text(r->k->type), buf_cstr(&what));
 }
 
-static bool load_is_table(struct loader *l, const struct key *k,
-			  const struct toml_value *v)
+/* Test for a table; another type is an error. */
+static bool is_table(const struct reading *r, const struct toml_value *v)
 {
-	if (v->type == TOML_TABLE)
+	if (v->type != TOML_TABLE)
+		wrong_type(r, v);
+	return v->type == TOML_TABLE;
+}
+
+/* Test for a string without NUL; anything else is an error. */
+static bool is_usable(const struct reading *r, const struct toml_value *v)
+{
+	if (v->type != TOML_STRING)
+		wrong_type(r, v);
+	else if (str_find(v->string, '\0') == v->string.n)
 		return true;
-	load_wrong_type(l, k, v);
+	else
+		load_error(r->l, v, "\"%s\" contains the character NUL",
+			   r->k->name);
 	return false;
 }
 
-static const char *load_cstr(struct loader *l, const struct toml_value *v)
+/* Test for a usable string that is not empty. */
+static bool is_filled(const struct reading *r, const struct toml_value *v)
+{
+	if (!is_usable(r, v))
+		return false;
+	if (!v->string.n)
+		load_error(r->l, v, "\"%s\" is empty; it must be %s",
+			   r->k->name, key_type_text(r->k->type));
+	return v->string.n;
+}
+
+static const char *copy(struct loader *l, const struct toml_value *v)
 {
 	return arena_strndup(l->arena, v->string.p, v->string.n);
 }
 
-static bool load_is_usable(struct loader *l, const struct key *k,
-			   const struct toml_value *v)
+/* Note that `~/` and ${VAR} in the slot are to be replaced later. */
+static void expand_later(const struct reading *r, int kind, uint32_t line,
+			 uint32_t col, const char **slot)
 {
-	if (v->type != TOML_STRING) {
-		load_wrong_type(l, k, v);
-		return false;
-	}
-	if (str_find(v->string, '\0') < v->string.n) {
-		load_error(l, v->line, v->col,
-			   "\"%s\" contains the character NUL", k->name);
-		return false;
-	}
-	return true;
-}
-
-static bool load_is_filled(struct loader *l, const struct key *k,
-			   const struct toml_value *v)
-{
-	if (!load_is_usable(l, k, v))
-		return false;
-	if (v->string.n)
-		return true;
-	load_error(l, v->line, v->col, "\"%s\" is empty; it must be %s",
-		   k->name, key_type_text(k->type));
-	return false;
-}
-
-static void load_expand(struct loader *l, const struct key *k,
-			enum expansion_kind kind, const struct toml_value *v,
-			const char **slot)
-{
+	struct loader *l = r->l;
 	struct expansion *e = ARENA_NEW(l->arena, struct expansion);
 
 	*e = (struct expansion){
 		.slot = slot,
-		.kind = kind,
-		.key = k->name,
+		.kind = (enum expansion_kind)kind,
+		.key = r->k->name,
 		.routine = l->routine,
 		.server = l->server,
 		.unset = l->unset,
-		.line = v->line,
-		.col = v->col,
+		.line = line,
+		.col = col,
 	};
 	*l->tail = e;
 	l->tail = &e->next;
 }
 
-static void load_expand_program(struct loader *l, const struct key *k,
-				const struct toml_member *m, const char **slot)
+/*
+ * Check a name that ends up in options, lists and file names: not empty, no
+ * control characters, slashes or commas, no dash or dot in front.
+ *
+ * of  routine, server or step
+ */
+static void check_name(struct loader *l, const char *of, const char *name,
+		       uint32_t line, uint32_t col)
 {
-	/* the place of the key, not of its value */
-	const struct toml_value at = {.line = m->line, .col = m->col};
+	size_t n = strlen(name);
+	bool bad = !n || n > 128 || name[0] == '-' || name[0] == '.';
 
-	load_expand(l, k, EXPAND_PROGRAM, &at, slot);
-}
-
-static void read_STRING(struct loader *l, const struct key *k,
-			const struct toml_member *m, void *object)
-{
-	const char **field = load_field(k, object);
-
-	if (load_is_usable(l, k, &m->value))
-		*field = load_cstr(l, &m->value);
-}
-
-static void read_expandable(struct loader *l, const struct key *k,
-			    enum expansion_kind kind,
-			    const struct toml_member *m, void *object)
-{
-	const char **field = load_field(k, object);
-
-	if (!load_is_filled(l, k, &m->value))
-		return;
-	*field = load_cstr(l, &m->value);
-	load_expand(l, k, kind, &m->value, field);
-}
-
-static void read_PATH(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
-{
-	read_expandable(l, k, EXPAND_PATH, m, object);
-}
-
-static void read_PROGRAM(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	read_expandable(l, k, EXPAND_PROGRAM, m, object);
-}
-
-static void read_URL(struct loader *l, const struct key *k,
-		     const struct toml_member *m, void *object)
-{
-	read_expandable(l, k, EXPAND_URL, m, object);
-}
-
-static void load_check_name(struct loader *l, const char *what,
-			    const char *name, uint32_t line, uint32_t col)
-{
-	struct str s = str_of(name);
-	bool bad = !s.n || s.n > 128 || s.p[0] == '-' || s.p[0] == '.';
-
-	for (size_t i = 0; i < s.n; i++)
-		bad |= (unsigned char)s.p[i] < 0x20 || s.p[i] == 0x7f ||
-		       s.p[i] == '/' || s.p[i] == ',';
+	for (size_t i = 0; i < n; i++)
+		bad |= (unsigned char)name[i] < 0x20 ||
+		       strchr("\x7f/,", name[i]);
 	if (bad)
-		load_error(l, line, col,
-			   "the name of a %s has 1 to 128 bytes, no control "
-			   "character, slash or comma, and does not begin "
-			   "with a dash or dot",
-			   what);
+		findings_addf(l->findings, false, line, col,
+			      "the name of a %s has 1 to 128 bytes, no control "
+			      "character, slash or comma, and does not begin "
+			      "with a dash or dot",
+			      of);
 }
 
-static void read_NAME(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
-{
-	const char **field = load_field(k, object);
+/* ---- single values ---- */
 
-	if (!load_is_usable(l, k, &m->value))
+static void read_string(const struct reading *r)
+{
+	if (is_usable(r, r->v))
+		*(const char **)r->field = copy(r->l, r->v);
+}
+
+static void read_path(const struct reading *r)
+{
+	const char **field = r->field;
+
+	if (!is_filled(r, r->v))
 		return;
-	*field = load_cstr(l, &m->value);
-	load_check_name(l, "step", *field, m->value.line, m->value.col);
+	*field = copy(r->l, r->v);
+	expand_later(r, r->as, r->v->line, r->v->col, field);
 }
 
-static void read_TYPE(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
+static void read_name(const struct reading *r)
 {
-	const char **field = load_field(k, object);
-	const struct step_kind *kind;
+	read_string(r);
+	if (r->v->type == TOML_STRING && *(const char **)r->field)
+		check_name(r->l, "step", *(const char **)r->field, r->v->line,
+			   r->v->col);
+}
+
+static void read_type(const struct reading *r)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n), *kind;
+	const char **names = ARENA_ARRAY(r->l->arena, const char *, n);
 	const char *near, *name;
 
-	if (!load_is_usable(l, k, &m->value))
+	if (!is_usable(r, r->v))
 		return;
-	name = load_cstr(l, &m->value);
-	kind = step_kind_find(name);
-	*field = kind ? kind->canonical : name;
+	name = copy(r->l, r->v);
+	kind = find_kind(name);
+	*(const char **)r->field = kind ? kind->canonical : name;
 	if (kind || step_kind_instead(name))
 		return;
-	near = step_kind_nearest(name);
-	findings_addf(l->findings, l->lax, m->value.line, m->value.col,
-		      "unknown step type \"%s\"%s%s%s", name,
-		      near ? "; did you mean \""
-			   : "; `matins steps` lists them",
-		      near ? near : "", near ? "\"?" : "");
+	for (size_t i = 0; i < n; i++)
+		names[i] = kinds[i].name;
+	near = str_nearest(str_of(name), names, n);
+	load_unknown(r->l, r->v, "unknown step type \"%s\"%s%s%s", name,
+		     near ? "; did you mean \"" : "; `matins steps` lists them",
+		     near ? near : "", near ? "\"?" : "");
 }
 
-/* Index of the value among the words of a key; -1 after an error. */
-static int find_word(struct loader *l, const struct key *k,
-		     const struct toml_value *v)
+/* A word, or the index of one among those of the key. */
+static void read_word(const struct reading *r)
 {
 	AUTO(buf_release) struct buf what = BUF_INIT(BUF_UNBOUNDED);
-	int i = v->type == TOML_STRING ? key_word(k, v->string) : -1;
+	int i = r->v->type == TOML_STRING ? key_word(r->k, r->v->string) : -1;
 
-	if (i >= 0)
-		return i;
-	key_add_words(k, "\"", &what);
-	buf_adds(&what, ", not ");
-	describe(v, &what);
-	load_error(l, v->line, v->col, "\"%s\" must be %s", k->name,
-		   buf_cstr(&what));
-	return -1;
+	if (i < 0) {
+		key_add_words(r->k, "\"", &what);
+		buf_adds(&what, ", not ");
+		describe(r->v, &what);
+		load_error(r->l, r->v, "\"%s\" must be %s", r->k->name,
+			   buf_cstr(&what));
+	} else if (r->k->type == KEY_CHOICE) {
+		*(unsigned *)r->field = (unsigned)i;
+	} else {
+		*(const char **)r->field = copy(r->l, r->v);
+	}
 }
 
-static void read_WORD(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
+static void read_bool(const struct reading *r)
 {
-	const char **field = load_field(k, object);
-
-	if (find_word(l, k, &m->value) >= 0)
-		*field = load_cstr(l, &m->value);
-}
-
-static void read_CHOICE(struct loader *l, const struct key *k,
-			const struct toml_member *m, void *object)
-{
-	unsigned *field = load_field(k, object);
-	int i = find_word(l, k, &m->value);
-
-	if (i >= 0)
-		*field = (unsigned)i;
-}
-
-static void read_BOOL(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
-{
-	bool *field = load_field(k, object);
-
-	if (m->value.type == TOML_BOOLEAN)
-		*field = m->value.boolean;
+	if (r->v->type == TOML_BOOLEAN)
+		*(bool *)r->field = r->v->boolean;
 	else
-		load_wrong_type(l, k, &m->value);
+		wrong_type(r, r->v);
 }
 
-static void set_number(struct loader *l, const struct key *k,
-		       const struct toml_value *v, uint64_t number,
-		       void *object)
-{
-	AUTO(buf_release) struct buf bounds = BUF_INIT(BUF_UNBOUNDED);
-	uint64_t *field = load_field(k, object);
-
-	if (key_holds(k, number, &bounds))
-		*field = number;
-	else
-		load_error(l, v->line, v->col, "\"%s\" is %s", k->name,
-			   buf_cstr(&bounds));
-}
-
-static void read_COUNT(struct loader *l, const struct key *k,
-		       const struct toml_member *m, void *object)
-{
-	if (m->value.type != TOML_INTEGER || m->value.integer < 0)
-		load_wrong_type(l, k, &m->value);
-	else
-		set_number(l, k, &m->value, (uint64_t)m->value.integer, object);
-}
-
-/* False after an error. */
-static bool read_ms(struct loader *l, const struct key *k,
-		    const struct toml_value *v, uint64_t *ret_ms)
+/* Times are milliseconds. */
+static bool is_number(const struct toml_value *v, enum key_type type,
+		      uint64_t *ret)
 {
 	/* far above every bound, and its milliseconds fit */
 	const double most = 1e12;
+	bool is_time = type == KEY_DURATION_MS || type == KEY_SECONDS;
 
-	if (v->type == TOML_STRING && str_duration_ms(v->string, ret_ms))
-		return true;
-	if (v->type == TOML_INTEGER && v->integer >= 0) {
-		*ret_ms = v->integer < (int64_t)most
-				  ? (uint64_t)v->integer * 1000
-				  : UINT64_MAX;
-		return true;
-	}
-	if (v->type == TOML_FLOAT && v->real >= 0 && v->real < most) {
-		*ret_ms = (uint64_t)(v->real * 1000 + 0.5);
-		return true;
-	}
-	load_wrong_type(l, k, v);
-	return false;
-}
-
-static void read_DURATION_MS(struct loader *l, const struct key *k,
-			     const struct toml_member *m, void *object)
-{
-	uint64_t ms;
-
-	if (read_ms(l, k, &m->value, &ms))
-		set_number(l, k, &m->value, ms, object);
-}
-
-/* Rounded up, but below one second stays below the bound of one. */
-static void read_SECONDS(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	uint64_t ms;
-
-	if (read_ms(l, k, &m->value, &ms))
-		set_number(l, k, &m->value,
-			   ms / 1000 + (ms > 1000 && ms % 1000), object);
-}
-
-static void read_SIZE_BYTES(struct loader *l, const struct key *k,
-			    const struct toml_member *m, void *object)
-{
-	const struct toml_value *v = &m->value;
-	uint64_t bytes;
-
-	if (v->type == TOML_STRING && str_size_bytes(v->string, &bytes))
-		set_number(l, k, v, bytes, object);
-	else if (v->type == TOML_INTEGER && v->integer >= 0)
-		set_number(l, k, v, (uint64_t)v->integer, object);
+	if (v->type == TOML_STRING && is_time)
+		return str_duration_ms(v->string, ret);
+	if (v->type == TOML_STRING && type == KEY_SIZE_BYTES)
+		return str_size_bytes(v->string, ret);
+	if (v->type == TOML_INTEGER && v->integer >= 0)
+		*ret = !is_time ? (uint64_t)v->integer
+		       : v->integer < (int64_t)most
+			       ? (uint64_t)v->integer * 1000
+			       : UINT64_MAX;
+	else if (is_time && v->type == TOML_FLOAT && v->real >= 0 &&
+		 v->real < most)
+		*ret = (uint64_t)(v->real * 1000 + 0.5);
 	else
-		load_wrong_type(l, k, v);
+		return false;
+	return true;
+}
+
+static void read_number(const struct reading *r)
+{
+	AUTO(buf_release) struct buf bounds = BUF_INIT(BUF_UNBOUNDED);
+	uint64_t n;
+
+	if (!is_number(r->v, r->k->type, &n)) {
+		wrong_type(r, r->v);
+		return;
+	}
+	/* rounded up, but below one second stays below the bound of one */
+	if (r->k->type == KEY_SECONDS)
+		n = n / 1000 + (n > 1000 && n % 1000);
+	if (key_holds(r->k, n, &bounds))
+		*(uint64_t *)r->field = n;
+	else
+		load_error(r->l, r->v, "\"%s\" is %s", r->k->name,
+			   buf_cstr(&bounds));
 }
 
 static bool is_date(struct str s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (i == 4 || i == 7 ? s.p[i] != '-'
-				     : s.p[i] < '0' || s.p[i] > '9')
+		if (i == 4 || i == 7 ? s.p[i] != '-' : !text_is_digit(s.p[i]))
 			return false;
 	return s.n == 10;
 }
 
-static void read_REVISION(struct loader *l, const struct key *k,
-			  const struct toml_member *m, void *object)
+static void read_revision(const struct reading *r)
 {
-	const char **field = load_field(k, object);
-	const struct toml_value *v = &m->value;
+	const struct toml_value *v = r->v;
+	bool is_text = v->type == TOML_STRING || v->type == TOML_DATETIME;
 
 	if (v->type == TOML_STRING && str_is(v->string, "auto"))
-		*field = NULL;
-	else if ((v->type == TOML_STRING || v->type == TOML_DATETIME) &&
-		 is_date(v->string))
-		*field = load_cstr(l, v);
+		*(const char **)r->field = NULL;
+	else if (is_text && is_date(v->string))
+		*(const char **)r->field = copy(r->l, v);
 	else
-		load_wrong_type(l, k, v);
+		wrong_type(r, v);
 }
 
-static void read_PARAMS(struct loader *l, const struct key *k,
-			const struct toml_member *m, void *object)
+static void read_params(const struct reading *r)
 {
-	const struct toml_value **field = load_field(k, object);
+	const struct toml_value **field = r->field;
 
-	if (m->value.type != TOML_TABLE)
-		load_wrong_type(l, k, &m->value);
-	else if (*field)
-		load_error(l, m->line, m->col,
+	if (!is_table(r, r->v))
+		return;
+	if (*field)
+		load_error(r->l, r->m,
 			   "\"params\" and \"arguments\" are the same; keep "
 			   "one");
 	else
-		*field = &m->value;
+		*field = r->v;
 }
 
-/* Readers of lists, and of the leash, whose axes are lists. */
+/* ---- lists ---- */
 
 /* The texts of an array of strings; a single string gets a hint. */
-static void read_list(struct loader *l, const struct key *k,
-		      const struct toml_value *v, bool may_be_empty,
+static void read_list(const struct reading *r, const struct toml_value *v,
 		      struct strlist *ret)
 {
+	bool may_be_empty =
+		r->k->type == KEY_STRINGS || r->k->type == KEY_COMMAND;
 	struct strlist list = {NULL, 0};
 
 	if (v->type == TOML_STRING) {
-		load_error(l, v->line, v->col,
+		load_error(r->l, v,
 			   "\"%s\" must be %s; put the string into brackets: "
 			   "[\"…\"]",
-			   k->name, key_type_text(k->type));
+			   r->k->name, key_type_text(r->k->type));
 		return;
 	}
 	if (v->type != TOML_ARRAY) {
-		load_wrong_type(l, k, v);
+		wrong_type(r, v);
 		return;
 	}
-	list.item = ARENA_ARRAY(l->arena, const char *, v->array.n + 1);
+	list.item = ARENA_ARRAY(r->l->arena, const char *, v->array.n + 1);
 	for (size_t i = 0; i < v->array.n; i++) {
 		const struct toml_value *item = &v->array.item[i];
 
-		if (may_be_empty ? load_is_usable(l, k, item)
-				 : load_is_filled(l, k, item))
-			list.item[list.n++] = load_cstr(l, item);
+		if (may_be_empty ? !is_usable(r, item) : !is_filled(r, item))
+			continue;
+		list.item[list.n] = copy(r->l, item);
+		if (r->as != AS_WRITTEN)
+			expand_later(r, r->as, item->line, item->col,
+				     &list.item[list.n]);
+		list.n++;
 	}
 	*ret = list;
 }
 
-static void read_STRINGS(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
+static void read_strings(const struct reading *r)
 {
-	read_list(l, k, &m->value, true, load_field(k, object));
+	read_list(r, r->v, r->field);
 }
 
-static void read_RULES(struct loader *l, const struct key *k,
-		       const struct toml_member *m, void *object)
+static void read_rules(const struct reading *r)
 {
-	struct golden_rules *rules = object;
+	struct golden_rules *rules = r->object;
 
-	read_list(l, k, &m->value, false, &rules->ignore);
-	rules->written = &m->value;
-}
-
-static void read_expandables(struct loader *l, const struct key *k,
-			     enum expansion_kind kind,
-			     const struct toml_value *v, struct strlist *list)
-{
-	size_t filled = 0;
-
-	read_list(l, k, v, false, list);
-	if (v->type != TOML_ARRAY)
-		return;
-	for (size_t i = 0; i < v->array.n && filled < list->n; i++) {
-		const struct toml_value *item = &v->array.item[i];
-
-		/* items with an error are not in the list */
-		if (item->type != TOML_STRING ||
-		    !str_is(item->string, list->item[filled]))
-			continue;
-		load_expand(l, k, kind, item, &list->item[filled++]);
-	}
-}
-
-static void read_PATHS(struct loader *l, const struct key *k,
-		       const struct toml_member *m, void *object)
-{
-	read_expandables(l, k, EXPAND_PATH, &m->value, load_field(k, object));
-}
-
-static void read_READ_PATHS(struct loader *l, const struct key *k,
-			    const struct toml_member *m, void *object)
-{
-	read_expandables(l, k, EXPAND_READ, &m->value, load_field(k, object));
-}
-
-static void read_WRITE_PATHS(struct loader *l, const struct key *k,
-			     const struct toml_member *m, void *object)
-{
-	read_expandables(l, k, EXPAND_WRITE, &m->value, load_field(k, object));
-}
-
-static void read_PROGRAMS(struct loader *l, const struct key *k,
-			  const struct toml_member *m, void *object)
-{
-	read_expandables(l, k, EXPAND_PROGRAM, &m->value,
-			 load_field(k, object));
+	read_list(r, r->v, &rules->ignore);
+	rules->written = r->v;
 }
 
 /* Only the program is expanded; arguments stay as written. */
-static void read_COMMAND(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
+static void read_command(const struct reading *r)
 {
-	struct strlist *list = load_field(k, object);
-	const struct toml_value *v = &m->value;
+	struct strlist *list = r->field;
+	const struct toml_value *v = r->v, *first = v->array.item;
 
-	read_list(l, k, v, true, list);
+	read_list(r, v, list);
 	if (v->type != TOML_ARRAY)
 		return;
 	if (!v->array.n)
-		load_error(l, v->line, v->col, "\"%s\" needs a program",
-			   k->name);
+		load_error(r->l, v, "\"%s\" needs a program", r->k->name);
 	/* one that is no string has its error */
-	else if (v->array.item[0].type == TOML_STRING && list->n &&
-		 load_is_filled(l, k, &v->array.item[0]))
-		load_expand(l, k, EXPAND_PROGRAM, &v->array.item[0],
-			    &list->item[0]);
+	else if (first->type == TOML_STRING && list->n && is_filled(r, first))
+		expand_later(r, EXPAND_PROGRAM, first->line, first->col,
+			     &list->item[0]);
 }
 
 /* Have the gate check rows of `net`; the error stands at `v`. */
@@ -572,199 +440,144 @@ static bool check_net(struct loader *l, const struct toml_value *v,
 
 	if (gate_policy_check(&p, &err) == 0)
 		return true;
-	load_error(l, v->line, v->col, "%s", err.msg);
+	load_error(l, v, "%s", err.msg);
 	return false;
 }
 
 static bool check_net_row(struct loader *l, const struct toml_value *v)
 {
-	const char *row = load_cstr(l, v);
+	const char *row = copy(l, v);
 
 	if (!gate_net_is_word(row))
 		return check_net(l, v, &(struct strlist){&row, 1});
-	load_error(l, v->line, v->col,
+	load_error(l, v,
 		   "\"%s\" is not an endpoint; write net = \"%s\" without "
 		   "brackets",
 		   row, row);
 	return false;
 }
 
-static void read_net_list(struct loader *l, const struct key *k,
-			  const struct toml_value *v, struct strlist *list)
+static void read_net(const struct reading *r)
 {
+	const struct toml_value *v = r->v;
+	struct strlist *list = r->field;
+	struct strlist one = {ARENA_ARRAY(r->l->arena, const char *, 1), 1};
 	bool is_right = true;
 
-	read_list(l, k, v, false, list);
-	for (size_t i = 0; i < v->array.n; i++)
-		if (v->array.item[i].type == TOML_STRING &&
-		    v->array.item[i].string.n)
-			is_right &= check_net_row(l, &v->array.item[i]);
-	if (is_right)
-		(void)check_net(l, v, list);
-}
-
-static void read_NET(struct loader *l, const struct key *k,
-		     const struct toml_member *m, void *object)
-{
-	struct strlist *list = load_field(k, object);
-	const struct toml_value *v = &m->value;
-	struct strlist one = {ARENA_ARRAY(l->arena, const char *, 1), 1};
-
 	if (v->type == TOML_ARRAY) {
-		read_net_list(l, k, v, list);
+		read_list(r, v, list);
+		for (size_t i = 0; i < v->array.n; i++)
+			if (v->array.item[i].type == TOML_STRING &&
+			    v->array.item[i].string.n)
+				is_right &=
+					check_net_row(r->l, &v->array.item[i]);
+		if (is_right)
+			(void)check_net(r->l, v, list);
 		return;
 	}
-	if (!load_is_filled(l, k, v))
+	if (!is_filled(r, v))
 		return;
-	one.item[0] = load_cstr(l, v);
-	if (!check_net(l, v, &one))
+	one.item[0] = copy(r->l, v);
+	if (!check_net(r->l, v, &one))
 		return;
-	if (!gate_net_is_word(one.item[0])) {
-		load_error(l, v->line, v->col,
+	/* "none" is the empty list */
+	one.n = strcmp(one.item[0], "none") != 0;
+	if (gate_net_is_word(one.item[0]))
+		*list = one;
+	else
+		load_error(r->l, v,
 			   "\"net\" must be a list of hosts; write net = "
 			   "[\"%s\"]",
 			   one.item[0]);
-		return;
-	}
-	/* "none" is the empty list */
-	one.n = strcmp(one.item[0], "none") != 0;
-	*list = one;
 }
 
 /* ---- the leash ---- */
 
 /* The one member of { only = … } or { at_most = … }; NULL after an error. */
-static const struct toml_value *only_member(struct loader *l,
-					    const struct key *k,
-					    const struct toml_value *v,
+static const struct toml_value *only_member(const struct reading *r,
 					    const char *name)
 {
-	const struct toml_value *member = toml_get(v, name);
+	const struct toml_value *member = toml_get(r->v, name);
 
-	if (member && v->table.n == 1)
+	if (member && r->v->table.n == 1)
 		return member;
-	load_wrong_type(l, k, v);
+	wrong_type(r, r->v);
 	return NULL;
 }
 
-/* The list of an axis; NULL when it is "all" or wrong. */
-static const struct toml_value *axis_list(struct loader *l, const struct key *k,
-					  const struct toml_value *v,
-					  struct gate_axis *axis)
+static void read_axis(const struct reading *r)
 {
-	if (v->type == TOML_STRING && str_is(v->string, "all")) {
-		axis->all = true;
-		return NULL;
-	}
-	return only_member(l, k, v, "only");
-}
+	struct gate_axis *axis = r->field;
+	const struct toml_value *list;
 
-static void read_AXIS(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
-{
-	struct gate_axis *axis = load_field(k, object);
-	const struct toml_value *list = axis_list(l, k, &m->value, axis);
-
-	if (list)
-		read_list(l, k, list, false, &axis->only);
-}
-
-static void read_AXIS_PATHS(struct loader *l, const struct key *k,
-			    const struct toml_member *m, void *object)
-{
-	struct gate_axis *axis = load_field(k, object);
-	const struct toml_value *list = axis_list(l, k, &m->value, axis);
-
-	if (list)
-		read_expandables(l, k, EXPAND_PATH, list, &axis->only);
-}
-
-static void read_AXIS_PROGRAMS(struct loader *l, const struct key *k,
-			       const struct toml_member *m, void *object)
-{
-	struct gate_axis *axis = load_field(k, object);
-	const struct toml_value *list = axis_list(l, k, &m->value, axis);
-
-	if (list)
-		read_expandables(l, k, EXPAND_PROGRAM, list, &axis->only);
-}
-
-static void read_AXIS_NUMBERS(struct loader *l, const struct key *k,
-			      const struct toml_member *m, void *object)
-{
-	struct gate_axis *axis = load_field(k, object);
-	const struct toml_value *list = axis_list(l, k, &m->value, axis);
-
+	axis->all = r->v->type == TOML_STRING && str_is(r->v->string, "all");
+	list = axis->all ? NULL : only_member(r, "only");
 	if (!list)
 		return;
-	if (list->type != TOML_ARRAY) {
-		load_wrong_type(l, k, list);
+	if (r->k->type != KEY_AXIS_NUMBERS) {
+		read_list(r, list, &axis->only);
 		return;
 	}
-	axis->only.item = ARENA_ARRAY(l->arena, const char *, list->array.n);
+	if (list->type != TOML_ARRAY) {
+		wrong_type(r, list);
+		return;
+	}
 	for (size_t i = 0; i < list->array.n; i++) {
 		const struct toml_value *item = &list->array.item[i];
 
 		if (item->type != TOML_INTEGER || item->integer < 0)
-			load_wrong_type(l, k, item);
+			wrong_type(r, item);
 		else
-			axis->only.item[axis->only.n++] = arena_printf(
-				l->arena, "%lld", (long long)item->integer);
+			list_add(&axis->only, r->l->arena,
+				 arena_printf(r->l->arena, "%lld",
+					      (long long)item->integer));
 	}
 }
 
-static void read_CALLS(struct loader *l, const struct key *k,
-		       const struct toml_member *m, void *object)
+static void read_calls(const struct reading *r)
 {
-	struct gate_leash *caveats = object;
-	const struct toml_value *v = &m->value;
+	struct gate_leash *caveats = r->object;
+	const struct toml_value *v = r->v;
 
-	if (v->type == TOML_STRING && str_is(v->string, "unlimited")) {
-		caveats->calls_unlimited = true;
-		return;
-	}
-	v = only_member(l, k, v, "at_most");
-	if (!v)
-		return;
-	if (v->type != TOML_INTEGER || v->integer < 0)
-		load_wrong_type(l, k, v);
-	else
+	caveats->calls_unlimited =
+		v->type == TOML_STRING && str_is(v->string, "unlimited");
+	v = caveats->calls_unlimited ? NULL : only_member(r, "at_most");
+	if (v && (v->type != TOML_INTEGER || v->integer < 0))
+		wrong_type(r, v);
+	else if (v)
 		caveats->max_calls = (uint64_t)v->integer;
 }
 
-/* Readers of tables whose keys are free: headers, credentials. */
+/* ---- headers and credentials: tables whose keys are free ---- */
 
 /* Values of headers are never shown: they may be credentials. */
-static void read_HEADERS(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
+static void read_headers(const struct reading *r)
 {
-	struct headers *headers = load_field(k, object);
-	const struct toml_value *v = &m->value;
+	struct headers *headers = r->field;
 
-	if (!load_is_table(l, k, v))
+	if (!is_table(r, r->v))
 		return;
-	headers->item = ARENA_ARRAY(l->arena, struct header, v->table.n);
-	for (size_t i = 0; i < v->table.n; i++) {
-		const struct toml_member *from = &v->table.member[i];
+	headers->item = ARENA_ARRAY(r->l->arena, struct header, r->v->table.n);
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+		const struct toml_value *v = &m->value;
 		struct header *h = &headers->item[headers->n];
 
-		if (!http_is_token(str_of(from->key))) {
-			load_error(l, from->line, from->col,
+		if (!http_is_token(str_of(m->key))) {
+			load_error(r->l, m,
 				   "a key of \"headers\" is not a name of an "
 				   "HTTP header");
-		} else if (from->value.type != TOML_STRING ||
-			   str_find(from->value.string, '\0') <
-				   from->value.string.n) {
-			load_error(l, from->value.line, from->value.col,
+		} else if (v->type != TOML_STRING ||
+			   str_find(v->string, '\0') < v->string.n) {
+			load_error(r->l, v,
 				   "header %s takes a string without NUL, in "
 				   "which \"${NAME}\" is a variable",
-				   from->key);
+				   m->key);
 		} else {
-			h->name = from->key;
-			h->value = load_cstr(l, &from->value);
+			h->name = m->key;
+			h->value = copy(r->l, v);
 			h->is_reference = strstr(h->value, "${") != NULL;
-			load_expand(l, k, EXPAND_HEADER, &from->value,
-				    &h->value);
+			expand_later(r, r->as, v->line, v->col, &h->value);
 			headers->n++;
 		}
 	}
@@ -778,285 +591,98 @@ static bool is_variable(const char *s)
 	return *s;
 }
 
-/* Read exactly one of the three keys; false after an error. */
-static bool load_reference(struct loader *l, const struct toml_member *m,
+/* Read exactly one of the three keys; .from is NULL after an error. */
+static void load_reference(struct loader *l, const struct toml_member *m,
 			   struct env_ref *ref)
 {
 	ref->name = m->key;
 	ref->line = m->line;
 	ref->col = m->col;
 	if (m->value.type != TOML_TABLE) {
-		load_error(l, m->value.line, m->value.col,
+		load_error(l, &m->value,
 			   "credentials do not stand in the file; write "
 			   "%s = { env = \"NAME\" }, { file = \"~/path\" } or "
 			   "{ cmd = \"line\" }",
 			   m->key);
-		return false;
+		return;
 	}
 	load_table(l, &m->value, SECTION_reference, SECTION_reference, ref);
-	if (m->value.table.n != 1) {
-		load_error(l, m->value.line, m->value.col,
-			   "%s takes exactly one of \"env\", \"file\" and "
-			   "\"cmd\"",
-			   m->key);
-		return false;
-	}
-	return ref->from != NULL;
+	if (m->value.table.n == 1)
+		return;
+	load_error(l, &m->value,
+		   "%s takes exactly one of \"env\", \"file\" and \"cmd\"",
+		   m->key);
+	ref->from = NULL;
 }
 
-static void read_REFERENCE(struct loader *l, const struct key *k,
-			   const struct toml_member *m, void *object)
+static void read_reference(const struct reading *r)
 {
-	struct env_ref *ref = load_field(k, object);
-
-	if (!load_reference(l, m, ref))
-		ref->from = NULL;
+	load_reference(r->l, r->m, r->field);
 }
 
-static void read_variable(struct loader *l, const struct toml_member *m,
-			  struct env_refs *refs)
+static void read_env(const struct reading *r)
 {
-	if (!is_variable(m->key))
-		load_error(l, m->line, m->col,
-			   "a key of \"env\" is not a name of a variable");
-	else if (load_reference(l, m, &refs->item[refs->n]))
-		refs->n++;
-}
+	struct env_refs *refs = r->field;
 
-static void read_ENV(struct loader *l, const struct key *k,
-		     const struct toml_member *m, void *object)
-{
-	struct env_refs *refs = load_field(k, object);
-
-	if (m->value.type != TOML_TABLE) {
-		load_error(l, m->value.line, m->value.col, "\"env\" must be %s",
-			   key_type_text(k->type));
+	if (r->v->type != TOML_TABLE) {
+		load_error(r->l, r->v, "\"env\" must be %s",
+			   key_type_text(r->k->type));
 		return;
 	}
-	refs->item = ARENA_ARRAY(l->arena, struct env_ref, m->value.table.n);
-	for (size_t i = 0; i < m->value.table.n; i++)
-		read_variable(l, &m->value.table.member[i], refs);
+	refs->item = ARENA_ARRAY(r->l->arena, struct env_ref, r->v->table.n);
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+
+		if (is_variable(m->key)) {
+			load_reference(r->l, m, &refs->item[refs->n]);
+			refs->n += refs->item[refs->n].from != NULL;
+		} else {
+			load_error(r->l, m,
+				   "a key of \"env\" is not a name of a "
+				   "variable");
+		}
+	}
 }
 
-static void set_reference(struct loader *l, const struct key *k,
-			  const struct toml_member *m, struct env_ref *ref,
-			  enum secret_source source)
+/* One of the three sources of a credential. */
+static void read_source(const struct reading *r)
 {
-	if (!load_is_filled(l, k, &m->value))
+	struct env_ref *ref = r->object;
+
+	if (!is_filled(r, r->v))
 		return;
-	ref->source = source;
-	ref->from = load_cstr(l, &m->value);
-}
-
-static void read_REF_ENV(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	struct env_ref *ref = object;
-
-	set_reference(l, k, m, ref, SECRET_ENV);
-	if (ref->from && !is_variable(ref->from)) {
-		load_error(l, m->value.line, m->value.col,
-			   "\"env\" must be a name of a variable");
-		ref->from = NULL;
-	}
-}
-
-static void read_REF_FILE(struct loader *l, const struct key *k,
-			  const struct toml_member *m, void *object)
-{
-	struct env_ref *ref = object;
-
-	set_reference(l, k, m, ref, SECRET_FILE);
-	if (ref->from)
-		load_expand(l, k, EXPAND_PATH, &m->value, &ref->from);
-}
-
-static void read_REF_CMD(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	set_reference(l, k, m, object, SECRET_CMD);
-}
-
-/*
- * A table by the rows of keys.def: defaults, then each member through the
- * reader of its key, and what is said of a key that is not known.
- */
-
-static void (*const readers[])(struct loader *l, const struct key *k,
-			       const struct toml_member *m, void *object) = {
-#define KEY_TYPE(name, text) read_##name,
-#include "core/config/key_types.def"
-#undef KEY_TYPE
-};
-
-static bool belongs(const struct key *k, enum key_section section,
-		    enum key_section more)
-{
-	return k->section == section || k->section == more;
-}
-
-/* The texts in the table are ours: they read as what they say. */
-static void set_default(const struct key *k, void *object)
-{
-	void *field = load_field(k, object);
-	struct str def = str_of(k->def);
-	bool ok = true;
-
-	switch (k->type) {
-	case KEY_BOOL:
-		*(bool *)field = str_is(def, "true");
-		break;
-	case KEY_COUNT:
-		ok = str_uint64(def, field);
-		break;
-	case KEY_DURATION_MS:
-		ok = str_duration_ms(def, field);
-		break;
-	case KEY_SIZE_BYTES:
-		ok = str_size_bytes(def, field);
-		break;
-	case KEY_STRING:
-	case KEY_WORD:
-		*(const char **)field = k->def;
-		break;
-	default: /* "auto" and the like: nothing is pinned */
-		break;
-	}
-	assert(ok);
-	(void)ok;
-}
-
-static void load_defaults(enum key_section section, enum key_section more,
-			  void *object)
-{
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	/* unset until all policies are merged; the gate fills them in */
-	if (section == SECTION_sandbox)
+	ref->source = (enum secret_source)r->as;
+	ref->from = copy(r->l, r->v);
+	if (ref->source == SECRET_FILE)
+		expand_later(r, EXPAND_PATH, r->v->line, r->v->col, &ref->from);
+	if (ref->source != SECRET_ENV || is_variable(ref->from))
 		return;
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].def && belongs(&keys[i], section, more))
-			set_default(&keys[i], object);
+	load_error(r->l, r->v, "\"env\" must be a name of a variable");
+	ref->from = NULL;
 }
 
-/* Which step types know the key; NULL when none does. */
-static const char *types_with_key(struct loader *l, const char *name)
+/* ---- tables with rows of their own: sandbox, auth, golden, caveats ---- */
+
+static void read_table(const struct reading *r)
 {
-	size_t n;
-	const struct step_kind *kinds = step_kinds(&n);
-	const char *text = NULL;
+	enum key_section section = (enum key_section)r->as;
 
-	for (size_t i = 0; i < n; i++)
-		if (key_find(kinds[i].section, name))
-			text = text ? arena_printf(l->arena, "%s or %s", text,
-						   kinds[i].name)
-				    : kinds[i].name;
-	return text;
+	if (is_table(r, r->v))
+		load_table(r->l, r->v, section, section, r->field);
 }
-
-static void unknown_key(struct loader *l, const struct toml_member *m,
-			enum key_section section, enum key_section more)
-{
-	const char *near = key_nearest(section, more, m->key);
-	const char *types =
-		section == SECTION_step ? types_with_key(l, m->key) : NULL;
-	struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-	log_visible(&key, str_of(m->key), false);
-	if (types)
-		findings_addf(
-			l->findings, l->lax, m->line, m->col,
-			"key \"%s\" does not fit this step; it is for type %s",
-			buf_cstr(&key), types);
-	else if (section == SECTION_step && !strcmp(m->key, "url"))
-		findings_addf(l->findings, l->lax, m->line, m->col,
-			      "a step has no \"url\"; write it in "
-			      "[servers.NAME], and "
-			      "server = \"NAME\" here");
-	else if (near)
-		findings_addf(l->findings, l->lax, m->line, m->col,
-			      "unknown key \"%s\"; did you mean \"%s\"?",
-			      buf_cstr(&key), near);
-	else
-		findings_addf(l->findings, l->lax, m->line, m->col,
-			      "unknown key \"%s\" in %s; `matins steps --md` "
-			      "lists the keys",
-			      buf_cstr(&key), key_section(section)->title);
-	buf_release(&key);
-}
-
-static bool is_foreign(struct loader *l, const struct toml_member *m,
-		       enum key_section section)
-{
-	struct err err;
-
-	if (section != SECTION_top || !key_is_foreign(m->key))
-		return false;
-	err_at(&err, ERR_CONFIG, m->line, m->col,
-	       "[%s] is a table of modulex; it is ignored", m->key);
-	findings_add_note(l->findings, &err);
-	return true;
-}
-
-static void load_table(struct loader *l, const struct toml_value *table,
-		       enum key_section section, enum key_section more,
-		       void *object)
-{
-	load_defaults(section, more, object);
-	for (size_t i = 0; i < table->table.n; i++) {
-		const struct toml_member *m = &table->table.member[i];
-		const struct key *k = key_find(section, m->key);
-
-		if (!k)
-			k = key_find(more, m->key);
-		if (k)
-			readers[k->type](l, k, m, object);
-		else if (!is_foreign(l, m, section))
-			unknown_key(l, m, section, more);
-	}
-}
-
-/*
- * Readers of tables that have rows of their own in keys.def: sandbox and its
- * programs, auth, golden, caveats.
- */
-
-/* ---- sandbox ---- */
 
 /* Have the gate check the value of one key, all others being unset. */
-static void check_value(struct loader *l, const struct key *k,
-			const struct toml_value *v, const struct gate_policy *p)
+static void check_value(const struct reading *r)
 {
-	size_t bytes = k->type == KEY_STRINGS  ? sizeof(struct strlist)
-		       : k->type == KEY_STRING ? sizeof(const char *)
-					       : 0;
+	size_t bytes = r->k->type == KEY_STRINGS  ? sizeof(struct strlist)
+		       : r->k->type == KEY_STRING ? sizeof(const char *)
+						  : 0;
 	struct gate_policy one = {0};
 	struct err err = ERR_INIT;
 
-	memcpy((char *)&one + k->offset, (const char *)p + k->offset, bytes);
+	memcpy((char *)&one + r->k->offset, r->field, bytes);
 	if (gate_policy_check(&one, &err) < 0)
-		load_error(l, v->line, v->col, "%s", err.msg);
-}
-
-static void load_sandbox(struct loader *l, const struct toml_value *table,
-			 struct gate_policy *p)
-{
-	load_table(l, table, SECTION_sandbox, SECTION_sandbox, p);
-	for (size_t i = 0; i < table->table.n; i++) {
-		const struct toml_member *m = &table->table.member[i];
-		const struct key *k = key_find(SECTION_sandbox, m->key);
-
-		if (k)
-			check_value(l, k, &m->value, p);
-	}
-}
-
-static void read_SANDBOX(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	if (load_is_table(l, k, &m->value))
-		load_sandbox(l, &m->value, load_field(k, object));
+		load_error(r->l, r->v, "%s", err.msg);
 }
 
 /* The name may hold variables; the last part of it is enough. */
@@ -1069,87 +695,70 @@ static void check_rule(struct loader *l, const struct gate_program_rule *rule)
 
 	named.name = slash && slash[1] ? slash + 1 : rule->name;
 	if (gate_policy_check(&p, &err) < 0)
-		load_error(l, rule->line, rule->col, "%s", err.msg);
+		load_error(l, rule, "%s", err.msg);
 }
 
-static void load_program(struct loader *l, const struct toml_member *m,
-			 const struct key *k, struct gate_program_rule *p)
+static void read_program_rules(const struct reading *r)
 {
-	p->name = m->key;
-	p->line = m->line;
-	p->col = m->col;
-	load_table(l, &m->value, SECTION_sandbox_program,
-		   SECTION_sandbox_program, p);
-	p->has_args = toml_get(&m->value, "args");
-	check_rule(l, p);
-	load_expand_program(l, k, m, &p->name);
-}
-
-static void read_PROGRAM_RULES(struct loader *l, const struct key *k,
-			       const struct toml_member *m, void *object)
-{
-	struct gate_program_rules *rules = load_field(k, object);
+	struct gate_program_rules *rules = r->field;
 	struct gate_program_rule *rule;
-	const struct toml_value *v = &m->value;
 
-	if (!load_is_table(l, k, v))
+	if (!is_table(r, r->v))
 		return;
-	rule = ARENA_ARRAY(l->arena, struct gate_program_rule, v->table.n);
+	rule = ARENA_ARRAY(r->l->arena, struct gate_program_rule,
+			   r->v->table.n);
 	rules->item = rule;
-	for (size_t i = 0; i < v->table.n; i++) {
-		const struct toml_member *from = &v->table.member[i];
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
 
-		if (!load_is_table(l, k, &from->value))
+		if (!is_table(r, &m->value))
 			continue;
-		if (!*from->key)
-			load_error(l, from->line, from->col,
-				   "a program without a name");
-		else
-			load_program(l, from, k, &rule[rules->n++]);
+		if (!*m->key) {
+			load_error(r->l, m, "a program without a name");
+			continue;
+		}
+		rule->name = m->key;
+		rule->line = m->line;
+		rule->col = m->col;
+		load_table(r->l, &m->value, SECTION_sandbox_program,
+			   SECTION_sandbox_program, rule);
+		rule->has_args = toml_get(&m->value, "args");
+		check_rule(r->l, rule);
+		expand_later(r, r->as, m->line, m->col, &rule->name);
+		rule++;
+		rules->n++;
 	}
 }
 
-static void read_AUTH(struct loader *l, const struct key *k,
-		      const struct toml_member *m, void *object)
+static void read_auth(const struct reading *r)
 {
-	struct server_auth *a = load_field(k, object);
+	struct server_auth *auth = r->field;
 
-	if (!load_is_table(l, k, &m->value))
-		return;
-	a->line = m->line;
-	a->col = m->col;
-	load_table(l, &m->value, SECTION_auth, SECTION_auth, a);
+	auth->line = r->m->line;
+	auth->col = r->m->col;
+	read_table(r);
 }
 
-static void read_GOLDEN(struct loader *l, const struct key *k,
-			const struct toml_member *m, void *object)
+static void read_caveats(const struct reading *r)
 {
-	if (load_is_table(l, k, &m->value))
-		load_table(l, &m->value, SECTION_golden, SECTION_golden,
-			   load_field(k, object));
-}
-
-static void read_CAVEATS(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
-{
-	struct gate_leash *caveats = load_field(k, object);
+	struct gate_leash *caveats = r->field;
 	size_t n;
 	const struct key *keys = keys_all(&n);
 
-	if (!load_is_table(l, k, &m->value))
+	read_table(r);
+	if (r->v->type != TOML_TABLE)
 		return;
 	caveats->source = "[caveats]";
-	load_table(l, &m->value, SECTION_caveats, SECTION_caveats, caveats);
 	for (size_t i = 0; i < n; i++)
 		if (keys[i].section == SECTION_caveats &&
-		    !toml_get(&m->value, keys[i].name))
-			load_error(l, m->line, m->col,
+		    !toml_get(r->v, keys[i].name))
+			load_error(r->l, r->m,
 				   "[caveats] lacks \"%s\" (%s); all six must "
 				   "be there",
 				   keys[i].name, keys[i].help);
 }
 
-/* [servers] and [mcp_servers]: each server, and what must go together in it. */
+/* ---- servers ---- */
 
 /* Keys that hold for a url, or for a program, by their rows. */
 static void check_belonging(struct loader *l, const struct toml_value *from,
@@ -1157,20 +766,18 @@ static void check_belonging(struct loader *l, const struct toml_value *from,
 {
 	bool has_url = toml_get(from, "url");
 	size_t n;
-	const struct key *keys = keys_all(&n);
+	const struct key *k = keys_all(&n);
 
-	for (size_t i = 0; i < n; i++) {
-		const struct key *k = &keys[i];
-
+	for (const struct key *end = k + n; k < end; k++) {
 		if (k->section != SECTION_server || !k->of ||
 		    !toml_get(from, k->name))
 			continue;
 		if (!has_url && strcmp(k->of, "url") == 0)
-			load_error(l, s->line, s->col,
+			load_error(l, s,
 				   "server \"%s\": \"%s\" is for a \"url\"",
 				   s->name, k->name);
 		else if (s->url && strcmp(k->of, "command") == 0)
-			load_warning(l, s->line, s->col,
+			load_warning(l, s,
 				     "server \"%s\": \"%s\" is for a program; "
 				     "nothing is started for a \"url\"",
 				     s->name, k->name);
@@ -1185,7 +792,7 @@ static void check_server(struct loader *l, const struct toml_value *from,
 	bool has_url = toml_get(from, "url");
 
 	if (has_command == has_url)
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "server \"%s\" has %s; it takes exactly one of the "
 			   "two",
 			   s->name,
@@ -1193,37 +800,27 @@ static void check_server(struct loader *l, const struct toml_value *from,
 				   : "neither \"command\" nor \"url\"");
 	check_belonging(l, from, s);
 	if (toml_get(from, "token") && toml_get(from, "api_key"))
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "server \"%s\" has both \"token\" and \"api_key\"; "
 			   "keep one",
 			   s->name);
 	if (s->args.n && !has_command)
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "server \"%s\": \"args\" are for a \"command\"",
 			   s->name);
 }
 
-/* Before it is expanded. */
-static bool has_reference_behind_host(const char *url)
+static void load_server(const struct reading *r, const struct toml_member *m)
 {
-	const char *host = url ? strstr(url, "://") : NULL;
-
-	if (!host)
-		return false;
-	host += 3;
-	return strstr(host + strcspn(host, "/?"), "${") != NULL;
-}
-
-static void load_server(struct loader *l, const struct key *k,
-			const struct toml_member *m)
-{
+	struct loader *l = r->l;
 	struct server *s = &l->config->servers[l->config->n_servers];
+	const char *host;
 
-	load_check_name(l, "server", m->key, m->line, m->col);
-	if (!load_is_table(l, k, &m->value))
+	check_name(l, "server", m->key, m->line, m->col);
+	if (!is_table(r, &m->value))
 		return;
 	if (config_server(l->config, m->key)) {
-		load_error(l, m->line, m->col,
+		load_error(l, m,
 			   "duplicate server \"%s\", in [servers] and in "
 			   "[mcp_servers]",
 			   m->key);
@@ -1238,54 +835,54 @@ static void load_server(struct loader *l, const struct key *k,
 	load_table(l, &m->value, SECTION_server, SECTION_server, s);
 	l->server = NULL;
 	l->unset = NULL;
-	s->url_has_reference = has_reference_behind_host(s->url);
+	/* before it is expanded */
+	host = s->url ? strstr(s->url, "://") : NULL;
+	s->url_has_reference =
+		host && strstr(host + 3 + strcspn(host + 3, "/?"), "${");
 	check_server(l, &m->value, s);
 }
 
-static void read_SERVERS(struct loader *l, const struct key *k,
-			 const struct toml_member *m, void *object)
+static void read_servers(const struct reading *r)
 {
-	(void)object;
-	if (!load_is_table(l, k, &m->value))
+	if (!is_table(r, r->v))
 		return;
-	for (size_t i = 0; i < m->value.table.n; i++)
-		load_server(l, k, &m->value.table.member[i]);
+	for (size_t i = 0; i < r->v->table.n; i++)
+		load_server(r, &r->v->table.member[i]);
 }
 
-/* [routines]: each routine, its steps, and what must go together in one. */
+/* ---- routines and their steps ---- */
 
 static void check_command(struct loader *l, const struct toml_value *from,
 			  const struct step *s, const struct step_kind *kind)
 {
-	bool may_have_server = key_find(kind->section, "server");
+	bool may_have_server = find_key(kind->section, kind->section, "server");
 	bool has_command = toml_get(from, "command");
 	bool has_server = may_have_server && toml_get(from, "server");
 
 	/* modulex: the server counts, the command only joins the leash */
 	if (has_command && has_server && kind->section == SECTION_step_query)
-		load_warning(l, s->line, s->col,
+		load_warning(l, s,
 			     "both \"command\" and \"server\": the server is "
 			     "called, and \"command\" only counts for what may "
 			     "be started");
 	else if (has_command && has_server)
-		load_error(l, s->line, s->col,
-			   "both \"command\" and \"server\"; keep one");
+		load_error(l, s, "both \"command\" and \"server\"; keep one");
 	else if (!has_command && !has_server)
-		load_error(l, s->line, s->col, "the step lacks \"command\"%s",
+		load_error(l, s, "the step lacks \"command\"%s",
 			   may_have_server ? " or \"server\"" : "");
 	if (s->args.n && !has_command && s->server_name)
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "\"args\" are for a \"command\"; server \"%s\" has "
 			   "its own",
 			   s->server_name);
 	if (s->tool && !*s->tool)
-		load_error(l, s->line, s->col, "\"tool\" is empty");
+		load_error(l, s, "\"tool\" is empty");
 	if (s->strict && !s->tool)
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "\"strict\" needs a \"tool\": what stdout holds "
 			   "has no schema");
 	if (s->params && !s->tool && s->command)
-		load_warning(l, s->line, s->col,
+		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "
 			     "they are not used");
 }
@@ -1295,7 +892,7 @@ static void check_duplicate(struct loader *l, const struct routine *r,
 {
 	for (const struct step *other = r->steps; other < s; other++)
 		if (s->name && other->name && !strcmp(s->name, other->name)) {
-			load_error(l, s->line, s->col,
+			load_error(l, s,
 				   "duplicate step \"%s\"; first defined in "
 				   "line %u",
 				   s->name, other->line);
@@ -1303,6 +900,7 @@ static void check_duplicate(struct loader *l, const struct routine *r,
 		}
 }
 
+/* NULL: another type; *ret_instead says why the step is skipped then. */
 static const struct step_kind *kind_of(struct loader *l,
 				       const struct toml_value *table,
 				       const char **ret_instead)
@@ -1311,11 +909,10 @@ static const struct step_kind *kind_of(struct loader *l,
 	const struct step_kind *kind;
 	const char *name;
 
-	*ret_instead = NULL;
 	if (!type || type->type != TOML_STRING)
 		return NULL;
-	name = load_cstr(l, type);
-	kind = step_kind_find(name);
+	name = copy(l, type);
+	kind = find_kind(name);
 	if (!kind)
 		*ret_instead = step_kind_instead(name);
 	if (!kind && !*ret_instead && l->lax)
@@ -1342,17 +939,16 @@ static struct toml_value skipped_step(struct loader *l,
 	return own;
 }
 
-static void load_step(struct loader *l, const struct key *k,
-		      const struct routine *r, const struct toml_value *from,
+static void load_step(const struct reading *r, const struct toml_value *from,
 		      struct step *s)
 {
-	const struct toml_value *server;
+	struct loader *l = r->l;
 	const struct step_kind *kind;
 	struct toml_value own;
 
 	s->line = from->line;
 	s->col = from->col;
-	if (!load_is_table(l, k, from))
+	if (!is_table(r, from))
 		return;
 	kind = kind_of(l, from, &s->instead);
 	if (s->instead) {
@@ -1364,85 +960,202 @@ static void load_step(struct loader *l, const struct key *k,
 	load_table(l, from, SECTION_step,
 		   kind ? kind->section : SECTION_step_query, s);
 	l->unset = NULL;
-	server = toml_get(from, "server");
-	if (server) {
-		s->server_line = server->line;
-		s->server_col = server->col;
-	}
+	s->server_at = toml_get(from, "server");
 	if (!toml_get(from, "name"))
-		load_error(l, s->line, s->col, "the step lacks \"name\"");
+		load_error(l, s, "the step lacks \"name\"");
 	if (!toml_get(from, "type"))
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "the step lacks \"type\"; `matins steps` lists the "
 			   "types");
 	if (kind)
 		check_command(l, from, s, kind);
-	check_duplicate(l, r, s);
+	check_duplicate(l, r->object, s);
 }
 
-static void read_STEPS(struct loader *l, const struct key *k,
-		       const struct toml_member *m, void *object)
+static void read_steps(const struct reading *r)
 {
-	struct routine *r = object;
-	const struct toml_value *v = &m->value;
+	struct routine *routine = r->object;
+	const struct toml_value *v = r->v;
 
 	if (v->type != TOML_ARRAY) {
-		load_wrong_type(l, k, v);
+		wrong_type(r, v);
 		return;
 	}
 	if (v->array.n > LIMIT_STEPS) {
-		load_error(l, m->line, m->col, "more than %d steps",
-			   LIMIT_STEPS);
+		load_error(r->l, r->m, "more than %d steps", LIMIT_STEPS);
 		return;
 	}
-	r->steps = ARENA_ARRAY(l->arena, struct step, v->array.n);
-	r->n_steps = v->array.n;
+	routine->steps = ARENA_ARRAY(r->l->arena, struct step, v->array.n);
+	routine->n_steps = v->array.n;
 	for (size_t i = 0; i < v->array.n; i++)
-		load_step(l, k, r, &v->array.item[i], &r->steps[i]);
+		load_step(r, &v->array.item[i], &routine->steps[i]);
 }
 
-static void read_ROUTINES(struct loader *l, const struct key *k,
-			  const struct toml_member *m, void *object)
+static void read_routines(const struct reading *r)
 {
-	struct config *config = object;
-	const struct toml_value *v = &m->value;
+	struct loader *l = r->l;
+	struct config *c = l->config;
 
-	if (!load_is_table(l, k, v))
+	if (!is_table(r, r->v))
 		return;
-	config->routines = ARENA_ARRAY(l->arena, struct routine, v->table.n);
-	for (size_t i = 0; i < v->table.n; i++) {
-		const struct toml_member *from = &v->table.member[i];
-		struct routine *r = &config->routines[config->n_routines];
+	c->routines = ARENA_ARRAY(l->arena, struct routine, r->v->table.n);
+	for (size_t i = 0; i < r->v->table.n; i++) {
+		const struct toml_member *m = &r->v->table.member[i];
+		struct routine *routine = &c->routines[c->n_routines];
 
-		load_check_name(l, "routine", from->key, from->line, from->col);
-		if (!load_is_table(l, k, &from->value))
+		check_name(l, "routine", m->key, m->line, m->col);
+		if (!is_table(r, &m->value))
 			continue;
-		config->n_routines++;
-		r->name = from->key;
-		r->line = from->line;
-		r->col = from->col;
-		l->routine = from->key;
-		load_table(l, &from->value, SECTION_routine, SECTION_routine,
-			   r);
+		c->n_routines++;
+		routine->name = m->key;
+		routine->line = m->line;
+		routine->col = m->col;
+		l->routine = m->key;
+		load_table(l, &m->value, SECTION_routine, SECTION_routine,
+			   routine);
 		l->routine = NULL;
-		if (!r->n_steps && !toml_get(&from->value, "steps"))
-			load_warning(l, r->line, r->col,
-				     "routine \"%s\" has no steps", r->name);
+		if (!routine->n_steps && !toml_get(&m->value, "steps"))
+			load_warning(l, routine, "routine \"%s\" has no steps",
+				     m->key);
 	}
 }
 
-/* Both spellings share one array, whose items must not move. */
-static void make_servers(struct loader *l, const struct toml_value *root)
-{
-	const struct toml_value *a = toml_get(root, "servers");
-	const struct toml_value *b = toml_get(root, "mcp_servers");
-	size_t n = (a && a->type == TOML_TABLE ? a->table.n : 0) +
-		   (b && b->type == TOML_TABLE ? b->table.n : 0);
+/* ---- a table by the rows of its section ---- */
 
-	l->config->servers = ARENA_ARRAY(l->arena, struct server, n);
+static const struct {
+	void (*read)(const struct reading *r);
+	int as;
+} readers[] = {
+#define KEY_TYPE(name, reader, as, text) {read_##reader, as},
+#include "core/config/key_types.def"
+#undef KEY_TYPE
+};
+
+/* The texts in the table are ours: they read as what they say. */
+static void set_default(const struct key *k, void *field)
+{
+	struct str def = str_of(k->def);
+	bool ok = true;
+
+	switch (k->type) {
+	case KEY_BOOL:
+		*(bool *)field = str_is(def, "true");
+		break;
+	case KEY_DURATION_MS:
+		ok = str_duration_ms(def, field);
+		break;
+	case KEY_COUNT:
+	case KEY_SIZE_BYTES:
+		ok = str_size_bytes(def, field);
+		break;
+	case KEY_STRING:
+	case KEY_WORD:
+		*(const char **)field = k->def;
+		break;
+	default: /* "auto" and the like: nothing is pinned */
+		break;
+	}
+	assert(ok);
+	(void)ok;
 }
 
-/* ---- what can be said when everything is read ---- */
+static void set_defaults(enum key_section section, enum key_section more,
+			 void *object)
+{
+	size_t n;
+	const struct key *k = keys_all(&n);
+
+	/* unset until all policies are merged; the gate fills them in */
+	if (section == SECTION_sandbox)
+		return;
+	for (const struct key *end = k + n; k < end; k++)
+		if (k->def && (k->section == section || k->section == more))
+			set_default(k, (char *)object + k->offset);
+}
+
+/* Step types that know the key; NULL when none does. */
+static const char *types_with_key(struct loader *l, const char *name)
+{
+	size_t n;
+	const struct step_kind *kinds = step_kinds(&n);
+	const char *text = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		if (find_key(kinds[i].section, kinds[i].section, name))
+			text = text ? arena_printf(l->arena, "%s or %s", text,
+						   kinds[i].name)
+				    : kinds[i].name;
+	return text;
+}
+
+static void unknown_key(struct loader *l, const struct toml_member *m,
+			enum key_section section, enum key_section more)
+{
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	bool is_step = section == SECTION_step;
+	const char *types = is_step ? types_with_key(l, m->key) : NULL;
+	const char *near = nearest_key(l->arena, section, more, m->key);
+
+	log_visible(&key, str_of(m->key), false);
+	if (types)
+		load_unknown(l, m,
+			     "key \"%s\" does not fit this step; it is for "
+			     "type %s",
+			     buf_cstr(&key), types);
+	else if (is_step && !strcmp(m->key, "url"))
+		load_unknown(l, m,
+			     "a step has no \"url\"; write it in "
+			     "[servers.NAME], and server = \"NAME\" here");
+	else if (near)
+		load_unknown(l, m, "unknown key \"%s\"; did you mean \"%s\"?",
+			     buf_cstr(&key), near);
+	else
+		load_unknown(l, m,
+			     "unknown key \"%s\" in %s; `matins steps --md` "
+			     "lists the keys",
+			     buf_cstr(&key), key_sections[section].title);
+}
+
+/* Note a table of modulex. */
+static bool is_foreign(struct loader *l, const struct toml_member *m)
+{
+	struct err err;
+	size_t i = 0;
+
+	while (key_foreign[i] && strcmp(key_foreign[i], m->key) != 0)
+		i++;
+	if (!key_foreign[i])
+		return false;
+	err_at(&err, ERR_CONFIG, m->line, m->col,
+	       "[%s] is a table of modulex; it is ignored", m->key);
+	findings_add_note(l->findings, &err);
+	return true;
+}
+
+static void load_table(struct loader *l, const struct toml_value *table,
+		       enum key_section section, enum key_section more,
+		       void *object)
+{
+	set_defaults(section, more, object);
+	for (size_t i = 0; i < table->table.n; i++) {
+		const struct toml_member *m = &table->table.member[i];
+		const struct key *k = find_key(section, more, m->key);
+		struct reading r = {l, k, m, &m->value, object, NULL, 0};
+
+		if (!k) {
+			if (section != SECTION_top || !is_foreign(l, m))
+				unknown_key(l, m, section, more);
+			continue;
+		}
+		r.field = (char *)object + k->offset;
+		r.as = readers[k->type].as;
+		readers[k->type].read(&r);
+		if (section == SECTION_sandbox)
+			check_value(&r);
+	}
+}
+
+/* ---- the whole ---- */
 
 static void unknown_server(struct loader *l, const struct step *s)
 {
@@ -1454,11 +1167,11 @@ static void unknown_server(struct loader *l, const struct step *s)
 		names[i] = c->servers[i].name;
 	near = str_nearest(str_of(s->server_name), names, c->n_servers);
 	if (near)
-		load_error(l, s->server_line, s->server_col,
+		load_error(l, s->server_at,
 			   "there is no server \"%s\"; did you mean \"%s\"?",
 			   s->server_name, near);
 	else
-		load_error(l, s->server_line, s->server_col,
+		load_error(l, s->server_at,
 			   "there is no server \"%s\"; define it as "
 			   "[servers.%s]",
 			   s->server_name, s->server_name);
@@ -1472,55 +1185,50 @@ static void link_step(struct loader *l, struct step *s)
 	if (!s->server)
 		unknown_server(l, s);
 	else if (s->server->url && !s->tool)
-		load_error(l, s->line, s->col,
+		load_error(l, s,
 			   "\"tool\" is missing: server \"%s\" has a url, "
 			   "there is no stdout to read",
 			   s->server_name);
 	else if (s->params && !s->tool)
-		load_warning(l, s->line, s->col,
+		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "
 			     "they are not used");
 }
 
-/* ---- the whole ---- */
-
-static struct loader loader_of(bool lax, struct arena *arena,
-			       struct config *config, struct findings *findings)
+static size_t members(const struct toml_value *root, const char *name)
 {
-	return (struct loader){
+	const struct toml_value *v = toml_get(root, name);
+
+	return v && v->type == TOML_TABLE ? v->table.n : 0;
+}
+
+int routine_load(const struct toml_value *root, bool lax, bool policy_only,
+		 struct arena *arena, struct config *ret,
+		 struct findings *findings)
+{
+	struct loader l = {
 		.arena = arena,
-		.config = config,
+		.config = ret,
 		.findings = findings,
 		.lax = lax,
-		.tail = &config->expansions,
+		.tail = &ret->expansions,
 	};
-}
 
-int routine_load(const struct toml_value *root, bool lax, struct arena *arena,
-		 struct config *ret_config, struct findings *findings)
-{
-	struct loader l = loader_of(lax, arena, ret_config, findings);
-
-	*ret_config = (struct config){0};
-	make_servers(&l, root);
-	load_table(&l, root, SECTION_top, SECTION_top, ret_config);
-	for (size_t i = 0; i < ret_config->n_routines; i++)
-		for (size_t j = 0; j < ret_config->routines[i].n_steps; j++)
-			link_step(&l, &ret_config->routines[i].steps[j]);
-	findings_sort(findings);
-	return findings->has_error ? -1 : 0;
-}
-
-int routine_load_policy(const struct toml_value *root, bool lax,
-			struct arena *arena, struct config *ret_config,
-			struct findings *findings)
-{
-	struct loader l = loader_of(lax, arena, ret_config, findings);
-
-	if (toml_get(root, "sandbox"))
-		return routine_load(root, lax, arena, ret_config, findings);
-	*ret_config = (struct config){0};
-	load_sandbox(&l, root, &ret_config->sandbox);
+	*ret = (struct config){0};
+	if (policy_only && !toml_get(root, "sandbox")) {
+		load_table(&l, root, SECTION_sandbox, SECTION_sandbox,
+			   &ret->sandbox);
+	} else {
+		/* both spellings share one array, whose items must not move */
+		ret->servers =
+			ARENA_ARRAY(arena, struct server,
+				    members(root, "servers") +
+					    members(root, "mcp_servers"));
+		load_table(&l, root, SECTION_top, SECTION_top, ret);
+	}
+	for (size_t i = 0; i < ret->n_routines; i++)
+		for (size_t k = 0; k < ret->routines[i].n_steps; k++)
+			link_step(&l, &ret->routines[i].steps[k]);
 	findings_sort(findings);
 	return findings->has_error ? -1 : 0;
 }
@@ -1547,7 +1255,7 @@ struct server server_by_default(void)
 {
 	struct server s = {0};
 
-	load_defaults(SECTION_server, SECTION_server, &s);
+	set_defaults(SECTION_server, SECTION_server, &s);
 	return s;
 }
 

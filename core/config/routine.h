@@ -112,8 +112,8 @@ struct step {
 	struct strlist args;
 	const char *cwd;
 	const char *server_name;
-	const struct server *server; /* found by name; NULL without */
-	uint32_t server_line, server_col;
+	const struct server *server;	    /* found by name; NULL without */
+	const struct toml_value *server_at; /* where it is named */
 	const char *tool;
 	const struct toml_value *params; /* a table, or NULL */
 	struct gate_policy sandbox;
@@ -183,20 +183,16 @@ struct config {
 /*
  * Load a tree.
  *
- * lax      unknown keys are warnings
- * returns  0 when there was no error (warnings may be); -1 with findings
+ * lax          unknown keys are warnings
+ * policy_only  the tree is one policy: its top level are the keys of
+ *		`sandbox`, or it is a configuration with a [sandbox] table,
+ *		whose other tables are read and not used. Only .sandbox and
+ *		.expansions of the result matter
+ * returns      0 when there was no error (warnings may be); -1 with findings
  */
-int routine_load(const struct toml_value *root, bool lax, struct arena *arena,
-		 struct config *ret_config, struct findings *findings) MUST_USE;
-
-/*
- * Load a tree that is one policy: its top level are the keys of `sandbox`, or
- * it is a configuration with a [sandbox] table, whose other tables are read
- * and not used. Only .sandbox and .expansions of the result matter.
- */
-int routine_load_policy(const struct toml_value *root, bool lax,
-			struct arena *arena, struct config *ret_config,
-			struct findings *findings) MUST_USE;
+int routine_load(const struct toml_value *root, bool lax, bool policy_only,
+		 struct arena *arena, struct config *ret,
+		 struct findings *findings) MUST_USE;
 
 /* NULL when there is none of that name. */
 const struct routine *config_routine(const struct config *c, const char *name)

@@ -55,8 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (toml_parse(&arena, text, &root, &err) == 0) {
 		check_json(&root);
 		/* an error has a finding, and a finding is an error */
-		if ((routine_load(&root, size % 2, &arena, &config, &findings) <
-		     0) != findings.has_error)
+		if ((routine_load(&root, size % 2, false, &arena, &config,
+				  &findings) < 0) != findings.has_error)
 			abort();
 		check_references(&root, findings.has_error ? NULL : &config,
 				 &arena);

@@ -3,30 +3,29 @@
 #include "core/config/keys.h"
 #include "core/config/routine.h"
 
+/* NULL when the section has no such key. */
+static const struct key *find(enum key_section section, const char *name)
+{
+	size_t n;
+	const struct key *keys = keys_all(&n);
+
+	for (size_t i = 0; i < n; i++)
+		if (keys[i].section == section && !strcmp(keys[i].name, name))
+			return &keys[i];
+	return NULL;
+}
+
 TEST(find, section_and_name, row)
 {
-	const struct key *k = key_find(SECTION_step, "timeout");
+	const struct key *k = find(SECTION_step, "timeout");
 
 	assert_non_null(k);
 	assert_int_equal(k->type, KEY_DURATION_MS);
 	assert_int_equal(k->offset, offsetof(struct step, timeout_ms));
 	assert_string_equal(k->def, "30s");
-	assert_null(key_find(SECTION_step, "tool"));
-	assert_non_null(key_find(SECTION_step_mcp, "tool"));
-	assert_null(key_find(SECTION_sandbox, "timeout"));
-	assert_null(key_find(SECTION_step, "Timeout"));
-	assert_null(key_find(SECTION_step, ""));
-}
-
-TEST(nearest, typo, key_of_these_sections)
-{
-	assert_string_equal(
-		key_nearest(SECTION_step, SECTION_step_mcp, "tiemout"),
-		"timeout");
-	assert_string_equal(
-		key_nearest(SECTION_step, SECTION_step_mcp, "toool"), "tool");
-	assert_null(key_nearest(SECTION_step, SECTION_step_plain, "toool"));
-	assert_null(key_nearest(SECTION_step, SECTION_step_mcp, "zzzzzz"));
+	assert_null(find(SECTION_step, "tool"));
+	assert_non_null(find(SECTION_step_mcp, "tool"));
+	assert_null(find(SECTION_sandbox, "timeout"));
 }
 
 /* Keys that are promised for later must not be taken silently now. */
@@ -38,7 +37,7 @@ TEST(find, keys_to_come, null)
 
 	for (size_t i = 0; i < ARRAY_LEN(later); i++)
 		for (int s = 0; s < N_SECTIONS; s++)
-			assert_null(key_find((enum key_section)s, later[i]));
+			assert_null(find((enum key_section)s, later[i]));
 }
 
 TEST(all, rows, are_complete)
@@ -53,9 +52,9 @@ TEST(all, rows, are_complete)
 		assert_true(k->min <= k->max);
 		assert_true((k->type == KEY_WORD || k->type == KEY_CHOICE) ==
 			    (k->words != NULL));
-		assert_ptr_equal(key_find(k->section, k->name), k);
+		assert_ptr_equal(find(k->section, k->name), k);
 		assert_true(*key_type_text(k->type));
-		assert_true(*key_section(k->section)->title);
+		assert_true(*key_sections[k->section].title);
 	}
 }
 
@@ -66,23 +65,10 @@ TEST(step_kinds, alias, has_canonical_name)
 
 	assert_int_equal(n, 4);
 	assert_string_equal(kinds[0].name, kinds[0].canonical);
-	assert_string_equal(step_kind_find("mcp-query")->canonical,
-			    "mcp-client");
-	assert_non_null(
-		key_find(step_kind_find("mcp-query")->section, "arguments"));
-	assert_null(
-		key_find(step_kind_find("mcp-client")->section, "arguments"));
-	assert_null(step_kind_find("mcp_client"));
-	assert_string_equal(step_kind_nearest("mcp_client"), "mcp-client");
-	assert_null(step_kind_nearest("llm"));
-}
-
-TEST(foreign, tables_of_modulex, known)
-{
-	assert_true(key_is_foreign("identity"));
-	assert_true(key_is_foreign("countdowns"));
-	assert_false(key_is_foreign("servers"));
-	assert_false(key_is_foreign("boards"));
+	assert_string_equal(kinds[3].name, "mcp-query");
+	assert_string_equal(kinds[3].canonical, "mcp-client");
+	assert_non_null(find(kinds[3].section, "arguments"));
+	assert_null(find(kinds[0].section, "arguments"));
 }
 
 TEST(step_kinds, of_modulex, have_a_pointer)
@@ -91,7 +77,6 @@ TEST(step_kinds, of_modulex, have_a_pointer)
 	assert_null(step_kind_instead("script"));
 	assert_null(step_kind_instead("mcp-query"));
 	assert_null(step_kind_instead("git-statu"));
-	assert_null(step_kind_find("git-status"));
 }
 
 TEST(markdown, of_every_key, has_a_row)

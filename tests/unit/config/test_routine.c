@@ -41,7 +41,8 @@ static int load_lax(struct fixture *f, const char *text, bool lax)
 	findings_release(&f->findings);
 	if (toml_parse(&f->arena, str_of(text), &root, &err) < 0)
 		fail_msg("%s", err.msg);
-	return routine_load(&root, lax, &f->arena, &f->config, &f->findings);
+	return routine_load(&root, lax, false, &f->arena, &f->config,
+			    &f->findings);
 }
 
 static void load(struct fixture *f, const char *text)
