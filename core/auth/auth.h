@@ -26,8 +26,7 @@
  *	quote.c		words of a peer in sentences		(pure)
  *	redirect.c	the loopback listener
  *	jwt.c, crypto.c	signatures; the one door to libcrypto
- *	store.c, seal.c	tokens at rest
- *	folder.c	the folder of tokens
+ *	store.c		tokens at rest, their folder and files
  *	key_*.c		places of the key that encrypts them
  */
 #ifndef CORE_AUTH_AUTH_H

@@ -8,7 +8,6 @@
 #define CORE_AUTH_KEY_PLACE_H
 
 #include "core/auth/crypto.h"
-#include "core/auth/seal.h"
 #include "core/auth/store.h"
 #include "core/base/attr.h"
 #include "core/base/err.h"
@@ -37,7 +36,6 @@ struct key_place {
 		    struct err *err);
 };
 
-extern const struct key_place key_place_service, key_place_keyring,
-	key_place_file;
+extern const struct key_place key_place_service, key_place_keyring;
 
 #endif

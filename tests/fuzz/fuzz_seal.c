@@ -6,7 +6,7 @@
  */
 #include <stdint.h>
 
-#include "core/auth/seal.h"
+#include "core/auth/store.h"
 #include "core/base/text.h"
 #include "core/base/mem.h"
 

@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "core/auth/seal.h"
+#include "core/auth/store.h"
 #include "core/base/mem.h"
 
 static const unsigned char key[CRYPTO_KEY_BYTES] =
