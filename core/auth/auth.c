@@ -4,7 +4,6 @@
 #include "core/auth/challenge.h"
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
-#include "core/auth/jwt.h"
 #include "core/auth/metadata.h"
 #include "core/auth/quote.h"
 #include "core/auth/revoke.h"

@@ -25,7 +25,7 @@
  *	answer.c	their answers				(pure)
  *	quote.c		words of a peer in sentences		(pure)
  *	redirect.c	the loopback listener
- *	jwt.c, crypto.c	signatures; the one door to libcrypto
+ *	crypto.c	keys, signatures; the one door to libcrypto
  *	store.c		tokens at rest, their folder and files
  *	key_*.c		places of the key that encrypts them
  */

@@ -19,6 +19,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/attr.h"
 #include "core/base/buf.h"
@@ -92,13 +93,8 @@ enum crypto_alg {
 
 #define CRYPTO_ALG_COUNT (ALG_PS256 + 1)
 
-/* Both static. */
-const char *crypto_key_word(enum crypto_key_type type) MUST_USE;
-const char *crypto_alg_word(enum crypto_alg alg) MUST_USE;
 /* false: we do not sign so */
 bool crypto_alg_find(struct str word, enum crypto_alg *ret) MUST_USE;
-/* The keys that it is for. */
-enum crypto_key_type crypto_alg_key(enum crypto_alg alg) MUST_USE;
 
 struct crypto_key;
 
@@ -142,5 +138,71 @@ struct str crypto_key_jwk(const struct crypto_key *k) MUST_USE;
  */
 int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
 		struct str text, struct buf *out, struct err *err) MUST_USE;
+
+/* How long a client assertion holds, seconds; CC-2 allows five minutes. */
+#define JWT_ASSERTION_S 300
+
+/*
+ * The algorithm for a key.
+ *
+ * wanted     that of the user; NULL: the first that fits
+ * supported  what the server says that it takes; n 0: it says nothing
+ * errors     ERR_CREDENTIAL  none fits; names what each side has
+ */
+int jwt_alg_choose(const struct crypto_key *key, const char *wanted,
+		   const struct strlist *supported, enum crypto_alg *ret,
+		   struct err *err) MUST_USE;
+
+/*
+ * Append a JWS in compact form.
+ *
+ * header, claims  JSON texts, written as they are
+ * errors	   as crypto_sign()
+ * source	   RFC 7515 section 7.1
+ */
+int jwt_sign(const struct crypto_key *key, enum crypto_alg alg,
+	     struct str header, struct str claims, struct buf *out,
+	     struct err *err) MUST_USE;
+
+struct jwt_assertion {
+	const char *client_id;
+	const char *audience; /* issuer, or token endpoint: one string */
+	int64_t now_s;	      /* since 1970 */
+};
+
+/*
+ * Append what a client authenticates with by private_key_jwt: it holds from
+ * now_s for JWT_ASSERTION_S.
+ * errors  as crypto_sign()
+ * source  RFC 7523 section 3; MCP extension OAuth client credentials
+ */
+int jwt_client_assertion(const struct crypto_key *key, enum crypto_alg alg,
+			 const struct jwt_assertion *a, struct buf *out,
+			 struct err *err) MUST_USE;
+
+struct jwt_proof {
+	const char *method; /* of the request: "POST" */
+	struct str url; /* of the request; query and fragment are left out */
+	const char *access_token; /* of the request; NULL: none */
+	const char *nonce;	  /* the server's newest; NULL: none */
+	int64_t now_s;		  /* since 1970 */
+};
+
+/*
+ * Append the value of a DPoP header.
+ * errors  as crypto_sign()
+ * source  RFC 9449 section 4.2
+ */
+int jwt_dpop_proof(const struct crypto_key *key, const struct jwt_proof *p,
+		   struct buf *out, struct err *err) MUST_USE;
+
+/*
+ * Append 43 unreserved characters from 32 random bytes: a PKCE verifier, and
+ * as well a state or a jti. A secret: the caller wipes it.
+ * source  RFC 7636 section 4.1
+ */
+void jwt_pkce_verifier(struct buf *out);
+/* Append its S256 challenge. source  RFC 7636 section 4.2 */
+void jwt_pkce_challenge(struct str verifier, struct buf *out);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include "core/auth/answer.h"
 #include "core/auth/flow_steps.h"
-#include "core/auth/jwt.h"
+#include "core/auth/crypto.h"
 
 #define PERSON_MS (5 * 60 * 1000)
 /* Every process of this machine can connect. A state cannot be guessed; more

@@ -1,7 +1,7 @@
 /* Requests at the token endpoint, and what their answers mean. */
 #include "core/auth/answer.h"
 #include "core/auth/flow_steps.h"
-#include "core/auth/jwt.h"
+#include "core/auth/crypto.h"
 #include "core/base/limits.h"
 #include "core/secret/secret.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "core/auth/jwt.h"
+#include "core/auth/crypto.h"
 #include "core/base/text.h"
 #include "core/base/fd.h"
 #include "core/base/mem.h"
