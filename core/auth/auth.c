@@ -5,7 +5,7 @@
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
 #include "core/auth/metadata.h"
-#include "core/auth/quote.h"
+#include "core/auth/words.h"
 #include "core/auth/revoke.h"
 #include "core/base/arena.h"
 #include "core/base/log.h"
@@ -383,8 +383,8 @@ static enum authorizer_verdict step_up(struct refusal *r)
 {
 	struct auth *a = r->a;
 	const char *so_far =
-		metadata_union(a->account.scope, a->wanted, &r->arena);
-	const char *all = metadata_union(so_far, r->challenge.scope, &r->arena);
+		words_union(a->account.scope, a->wanted, &r->arena);
+	const char *all = words_union(so_far, r->challenge.scope, &r->arena);
 
 	if (!all || (so_far && !strcmp(all, so_far)))
 		return deny(r, "the server wants more rights than it names, or "
@@ -431,9 +431,9 @@ static enum authorizer_verdict judge_unauthorized(struct refusal *r)
 		return deny(r,
 			    "the server refuses a token that was just issued "
 			    "for it");
-	scope = a->wanted ? metadata_union(a->wanted, r->challenge.scope,
-					   &r->arena)
-			  : r->challenge.scope;
+	scope = a->wanted
+			? words_union(a->wanted, r->challenge.scope, &r->arena)
+			: r->challenge.scope;
 	a->is_refused = true;
 	if (a->account.refresh_token &&
 	    !(is_fresh && a->from == TOKEN_REFRESHED))

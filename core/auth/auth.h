@@ -23,7 +23,7 @@
  *	metadata.c	documents of resources and servers	(pure)
  *	grant.c		requests for tokens and clients		(pure)
  *	answer.c	their answers				(pure)
- *	quote.c		words of a peer in sentences		(pure)
+ *	words.c		words of a peer				(pure)
  *	redirect.c	the loopback listener
  *	crypto.c	keys, signatures; the one door to libcrypto
  *	store.c		tokens at rest, their folder and files

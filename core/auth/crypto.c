@@ -11,9 +11,11 @@
 #include <openssl/evp.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
+#include "core/auth/words.h"
 #include "core/base/dl.h"
 #include "core/base/jw.h"
 #include "core/base/mem.h"
@@ -29,12 +31,9 @@
 	X(EVP_CIPHER_CTX_free)              \
 	X(EVP_CIPHER_CTX_ctrl)              \
 	X(EVP_aes_256_gcm)                  \
-	X(EVP_EncryptInit_ex)               \
-	X(EVP_EncryptUpdate)                \
-	X(EVP_EncryptFinal_ex)              \
-	X(EVP_DecryptInit_ex)               \
-	X(EVP_DecryptUpdate)                \
-	X(EVP_DecryptFinal_ex)              \
+	X(EVP_CipherInit_ex)                \
+	X(EVP_CipherUpdate)                 \
+	X(EVP_CipherFinal_ex)               \
 	X(EVP_MD_CTX_new)                   \
 	X(EVP_MD_CTX_free)                  \
 	X(EVP_sha256)                       \
@@ -65,31 +64,34 @@
 	X(ECDSA_SIG_free)                   \
 	X(ERR_clear_error)
 
-struct crypto_lib {
+static struct {
 	CRYPTO_FUNCTIONS(DL_MEMBER)
-};
-
-/* NULL with ERR_UNKNOWN when it is not installed; static. */
-static const struct crypto_lib *load_library(struct err *err)
-{
-	static const char *const names[] = {CRYPTO_FUNCTIONS(DL_NAME)};
-	static struct crypto_lib functions;
-	static struct dl dl = DL(LIBRARY, names, functions);
-
-	if (dl_load(&dl))
-		return &functions;
-	err_set(err, ERR_UNKNOWN,
-		"authorization needs " LIBRARY ", which is not here; install "
-		"it: apt-get install libssl3");
-	return NULL;
-}
+} lib;
 
 int crypto_load(struct err *err)
 {
-	return load_library(err) ? 0 : -1;
+	static const char *const names[] = {CRYPTO_FUNCTIONS(DL_NAME)};
+	static struct dl dl = DL(LIBRARY, names, lib);
+
+	return dl_load(&dl)
+		       ? 0
+		       : err_set(err, ERR_UNKNOWN,
+				 "authorization needs " LIBRARY
+				 ", which is not here; install it: apt-get "
+				 "install libssl3");
 }
 
-/* ---- without it ---- */
+/* Forget what the library says of a failure, and say ours. */
+static int fail(struct err *err, const char *what)
+{
+	lib.ERR_clear_error();
+	return err_sys(err, EINVAL, "libcrypto cannot %s", what);
+}
+
+static int lack_memory(struct err *err)
+{
+	return err_sys(err, ENOMEM, "libcrypto");
+}
 
 void crypto_random(void *out, size_t n)
 {
@@ -107,71 +109,58 @@ void crypto_random(void *out, size_t n)
 	}
 }
 
-bool crypto_equal(struct str a, struct str b)
-{
-	volatile unsigned char differs = 0;
-
-	if (a.n != b.n)
-		return false;
-	for (size_t i = 0; i < a.n; i++)
-		differs |= (unsigned char)(a.p[i] ^ b.p[i]);
-	return differs == 0;
-}
-
 /* ---- AES-256-GCM ---- */
 
-struct cipher {
-	const struct crypto_lib *lib;
+/*
+ * Encrypt and write the tag, or decrypt and compare it.
+ * returns  0; 1: the tag is another
+ */
+static int run_gcm(bool seals, const unsigned char *key,
+		   const unsigned char *nonce, struct str bound, struct str in,
+		   void *to, void *tag, struct err *err)
+{
 	EVP_CIPHER_CTX *ctx;
-};
+	bool is_ready, is_done;
+	int n, end;
 
-static void cipher_release(struct cipher *c)
-{
-	if (c->ctx)
-		c->lib->EVP_CIPHER_CTX_free(c->ctx);
-}
-
-static int cipher_init(struct cipher *c, struct err *err)
-{
-	c->lib = load_library(err);
-	if (!c->lib)
+	assert(in.n <= INT_MAX - CRYPTO_TAG_BYTES && bound.n <= INT_MAX);
+	if (crypto_load(err) < 0)
 		return -1;
-	c->ctx = c->lib->EVP_CIPHER_CTX_new();
-	return c->ctx ? 0 : err_sys(err, ENOMEM, "libcrypto");
-}
-
-static int fail_cipher(const struct crypto_lib *lib, const char *what,
-		       struct err *err)
-{
-	lib->ERR_clear_error();
-	return err_sys(err, EINVAL, "libcrypto cannot %s", what);
+	ctx = lib.EVP_CIPHER_CTX_new();
+	if (!ctx)
+		return lack_memory(err);
+	is_ready = lib.EVP_CipherInit_ex(ctx, lib.EVP_aes_256_gcm(), NULL, key,
+					 nonce, seals) &&
+		   lib.EVP_CipherUpdate(ctx, NULL, &n, (const void *)bound.p,
+					(int)bound.n) &&
+		   (seals || lib.EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_SET_TAG,
+						     CRYPTO_TAG_BYTES, tag));
+	is_done = is_ready &&
+		  lib.EVP_CipherUpdate(ctx, to, &n, (const void *)in.p,
+				       (int)in.n) &&
+		  lib.EVP_CipherFinal_ex(ctx, (unsigned char *)to + n, &end) >
+			  0 &&
+		  (!seals || lib.EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_GCM_GET_TAG,
+						     CRYPTO_TAG_BYTES, tag));
+	lib.EVP_CIPHER_CTX_free(ctx);
+	if (is_done)
+		return 0;
+	if (seals || !is_ready)
+		return fail(err, seals ? "encrypt by AES-256-GCM"
+				       : "decrypt by AES-256-GCM");
+	lib.ERR_clear_error();
+	return 1;
 }
 
 int crypto_seal(const unsigned char key[CRYPTO_KEY_BYTES],
 		const unsigned char nonce[CRYPTO_NONCE_BYTES], struct str bound,
 		struct str text, struct buf *out, struct err *err)
 {
-	AUTO(cipher_release) struct cipher c = {0};
-	unsigned char *to;
-	int n, end;
+	char *to = buf_room(out, text.n + CRYPTO_TAG_BYTES);
 
-	assert(text.n <= INT_MAX - CRYPTO_TAG_BYTES && bound.n <= INT_MAX);
-	if (cipher_init(&c, err) < 0)
-		return -1;
-	to = (unsigned char *)buf_room(out, text.n + CRYPTO_TAG_BYTES);
 	assert(to); /* our own output is not bounded */
-	if (!c.lib->EVP_EncryptInit_ex(c.ctx, c.lib->EVP_aes_256_gcm(), NULL,
-				       key, nonce) ||
-	    !c.lib->EVP_EncryptUpdate(c.ctx, NULL, &n,
-				      (const unsigned char *)bound.p,
-				      (int)bound.n) ||
-	    !c.lib->EVP_EncryptUpdate(c.ctx, to, &n,
-				      (const unsigned char *)text.p,
-				      (int)text.n) ||
-	    !c.lib->EVP_EncryptFinal_ex(c.ctx, to + n, &end) ||
-	    !c.lib->EVP_CIPHER_CTX_ctrl(c.ctx, EVP_CTRL_GCM_GET_TAG,
-					CRYPTO_TAG_BYTES, to + text.n))
-		return fail_cipher(c.lib, "encrypt by AES-256-GCM", err);
+	if (run_gcm(true, key, nonce, bound, text, to, to + text.n, err) < 0)
+		return -1;
 	out->n += text.n + CRYPTO_TAG_BYTES;
 	out->p[out->n] = '\0';
 	return 0;
@@ -181,35 +170,17 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 		const unsigned char nonce[CRYPTO_NONCE_BYTES], struct str bound,
 		struct str sealed, char *out, struct err *err)
 {
-	AUTO(cipher_release) struct cipher c = {0};
 	unsigned char tag[CRYPTO_TAG_BYTES];
-	unsigned char *to = (unsigned char *)out;
-	size_t text_bytes;
-	int n, end;
+	int r;
 
-	assert(sealed.n <= INT_MAX && bound.n <= INT_MAX);
-	if (sealed.n < CRYPTO_TAG_BYTES)
+	if (sealed.n < sizeof(tag))
 		return 1;
-	text_bytes = sealed.n - CRYPTO_TAG_BYTES;
-	memcpy(tag, sealed.p + text_bytes, sizeof(tag));
-	if (cipher_init(&c, err) < 0)
-		return -1;
-	if (!c.lib->EVP_DecryptInit_ex(c.ctx, c.lib->EVP_aes_256_gcm(), NULL,
-				       key, nonce) ||
-	    !c.lib->EVP_DecryptUpdate(c.ctx, NULL, &n,
-				      (const unsigned char *)bound.p,
-				      (int)bound.n) ||
-	    !c.lib->EVP_CIPHER_CTX_ctrl(c.ctx, EVP_CTRL_GCM_SET_TAG,
-					sizeof(tag), tag))
-		return fail_cipher(c.lib, "decrypt by AES-256-GCM", err);
-	if (c.lib->EVP_DecryptUpdate(c.ctx, to, &n,
-				     (const unsigned char *)sealed.p,
-				     (int)text_bytes) &&
-	    c.lib->EVP_DecryptFinal_ex(c.ctx, to + n, &end) > 0)
-		return 0;
-	c.lib->ERR_clear_error();
-	mem_wipe(out, text_bytes);
-	return 1;
+	sealed.n -= sizeof(tag);
+	memcpy(tag, sealed.p + sealed.n, sizeof(tag));
+	r = run_gcm(false, key, nonce, bound, sealed, out, tag, err);
+	if (r)
+		mem_wipe(out, sealed.n);
+	return r;
 }
 
 /* ---- key pairs ---- */
@@ -217,156 +188,25 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 /* Bits of RSA: less is not safe, more libcrypto does not sign with. */
 #define RSA_BITS_MIN 2048
 #define RSA_BITS_MAX 16384
-#define SIGNATURE_BYTES_MAX (RSA_BITS_MAX / 8)
+
+enum key_type { KEY_RSA, KEY_P256, KEY_P384, KEY_ED25519 };
+
+static const char *const key_words[] = {
+	[KEY_RSA] = "RSA",
+	[KEY_P256] = "EC P-256",
+	[KEY_P384] = "EC P-384",
+	[KEY_ED25519] = "Ed25519",
+};
 
 struct crypto_key {
-	const struct crypto_lib *lib;
 	EVP_PKEY *pkey; /* owned */
-	enum crypto_key_type type;
-	struct buf jwk; /* of the public half */
+	enum key_type type;
 };
-
-/* ---- words ---- */
-
-static const struct {
-	const char *word;
-	enum crypto_key_type key;
-} algs[] = {
-#define ALG_ROW(name, word, key) {word, key},
-	CRYPTO_ALGS(ALG_ROW)
-#undef ALG_ROW
-};
-
-/* Both static. */
-static const char *crypto_key_word(enum crypto_key_type type)
-{
-	static const char *const words[] = {
-#define KEY_ROW(name, word) word,
-		CRYPTO_KEYS(KEY_ROW)
-#undef KEY_ROW
-	};
-
-	return words[type];
-}
-
-static const char *crypto_alg_word(enum crypto_alg alg)
-{
-	return algs[alg].word;
-}
-
-/* The keys that it is for. */
-static enum crypto_key_type crypto_alg_key(enum crypto_alg alg)
-{
-	return algs[alg].key;
-}
-
-bool crypto_alg_find(struct str word, enum crypto_alg *ret)
-{
-	for (size_t i = 0; i < ARRAY_LEN(algs); i++)
-		if (str_is(word, algs[i].word)) {
-			*ret = (enum crypto_alg)i;
-			return true;
-		}
-	return false;
-}
-
-/* ---- the public half ---- */
-
-/* Length of one coordinate, bytes. */
-static int coordinate_bytes(enum crypto_key_type type)
-{
-	return type == KEY_P384 ? 48 : 32;
-}
-
-static void put_member(struct buf *out, const char *name, const void *bytes,
-		       size_t n)
-{
-	buf_addf(out, "\"%s\":\"", name);
-	base64_encode(BASE64_URL, (struct str){bytes, n}, out);
-	buf_addc(out, '"');
-}
-
-/* n: bytes of the number, 0: as many as it has */
-static int put_number(struct crypto_key *k, const char *parameter,
-		      const char *name, int n, struct err *err)
-{
-	unsigned char bytes[RSA_BITS_MAX / 8];
-	BIGNUM *number = NULL;
-	bool done;
-
-	if (!k->lib->EVP_PKEY_get_bn_param(k->pkey, parameter, &number))
-		return err_set(err, ERR_CREDENTIAL,
-			       "the public half of the key cannot be read");
-	if (!n)
-		n = (k->lib->BN_num_bits(number) + 7) / 8;
-	done = n <= (int)sizeof(bytes) &&
-	       k->lib->BN_bn2binpad(number, bytes, n) == n;
-	k->lib->BN_free(number);
-	if (!done)
-		return err_set(err, ERR_CREDENTIAL,
-			       "a number in the key is too large");
-	put_member(&k->jwk, name, bytes, (size_t)n);
-	return 0;
-}
-
-static int put_rsa(struct crypto_key *k, struct err *err)
-{
-	buf_addc(&k->jwk, '{');
-	if (put_number(k, OSSL_PKEY_PARAM_RSA_E, "e", 0, err) < 0)
-		return -1;
-	buf_adds(&k->jwk, ",\"kty\":\"RSA\",");
-	return put_number(k, OSSL_PKEY_PARAM_RSA_N, "n", 0, err);
-}
-
-static int put_ec(struct crypto_key *k, struct err *err)
-{
-	const int n = coordinate_bytes(k->type);
-
-	buf_addf(&k->jwk, "{\"crv\":\"%s\",\"kty\":\"EC\",",
-		 k->type == KEY_P384 ? "P-384" : "P-256");
-	if (put_number(k, OSSL_PKEY_PARAM_EC_PUB_X, "x", n, err) < 0)
-		return -1;
-	buf_addc(&k->jwk, ',');
-	return put_number(k, OSSL_PKEY_PARAM_EC_PUB_Y, "y", n, err);
-}
-
-static int put_ed25519(struct crypto_key *k, struct err *err)
-{
-	unsigned char point[32];
-	size_t n = sizeof(point);
-
-	if (!k->lib->EVP_PKEY_get_raw_public_key(k->pkey, point, &n))
-		return err_set(err, ERR_CREDENTIAL,
-			       "the public half of the key cannot be read");
-	buf_adds(&k->jwk, "{\"crv\":\"Ed25519\",\"kty\":\"OKP\",");
-	put_member(&k->jwk, "x", point, n);
-	return 0;
-}
-
-static int make_jwk(struct crypto_key *k, struct err *err)
-{
-	int r = k->type == KEY_RSA	 ? put_rsa(k, err)
-		: k->type == KEY_ED25519 ? put_ed25519(k, err)
-					 : put_ec(k, err);
-
-	buf_addc(&k->jwk, '}');
-	return r;
-}
-
-struct str crypto_key_jwk(const struct crypto_key *k)
-{
-	return buf_str(&k->jwk);
-}
-
-/* ---- to have one ---- */
 
 void crypto_key_free(struct crypto_key *k)
 {
-	if (!k)
-		return;
-	if (k->pkey)
-		k->lib->EVP_PKEY_free(k->pkey);
-	buf_release(&k->jwk);
+	if (k)
+		lib.EVP_PKEY_free(k->pkey);
 	free(k);
 }
 
@@ -376,22 +216,17 @@ void crypto_key_freep(struct crypto_key **k)
 	*k = NULL;
 }
 
-enum crypto_key_type crypto_key_type(const struct crypto_key *k)
-{
-	return k->type;
-}
-
-static int ec_type(struct crypto_key *k, struct err *err)
+static int ec_type(const EVP_PKEY *pkey, enum key_type *ret, struct err *err)
 {
 	char name[64] = "";
 	size_t n;
 
-	if (!k->lib->EVP_PKEY_get_group_name(k->pkey, name, sizeof(name), &n))
+	if (!lib.EVP_PKEY_get_group_name(pkey, name, sizeof(name), &n))
 		name[0] = '\0';
 	if (!strcmp(name, "prime256v1") || !strcmp(name, "P-256"))
-		k->type = KEY_P256;
+		*ret = KEY_P256;
 	else if (!strcmp(name, "secp384r1") || !strcmp(name, "P-384"))
-		k->type = KEY_P384;
+		*ret = KEY_P384;
 	else
 		return err_set(err, ERR_CREDENTIAL,
 			       "an EC key on %s, not on P-256 or P-384",
@@ -399,27 +234,23 @@ static int ec_type(struct crypto_key *k, struct err *err)
 	return 0;
 }
 
-static int rsa_type(struct crypto_key *k, struct err *err)
+static int find_type(const EVP_PKEY *pkey, enum key_type *ret, struct err *err)
 {
-	int bits = k->lib->EVP_PKEY_get_bits(k->pkey);
+	int bits;
 
-	if (bits < RSA_BITS_MIN || bits > RSA_BITS_MAX)
+	switch (lib.EVP_PKEY_get_base_id(pkey)) {
+	case EVP_PKEY_RSA:
+		*ret = KEY_RSA;
+		bits = lib.EVP_PKEY_get_bits(pkey);
+		if (bits >= RSA_BITS_MIN && bits <= RSA_BITS_MAX)
+			return 0;
 		return err_set(err, ERR_CREDENTIAL,
 			       "an RSA key of %d bits, not of %d to %d", bits,
 			       RSA_BITS_MIN, RSA_BITS_MAX);
-	k->type = KEY_RSA;
-	return 0;
-}
-
-static int find_type(struct crypto_key *k, struct err *err)
-{
-	switch (k->lib->EVP_PKEY_get_base_id(k->pkey)) {
-	case EVP_PKEY_RSA:
-		return rsa_type(k, err);
 	case EVP_PKEY_EC:
-		return ec_type(k, err);
+		return ec_type(pkey, ret, err);
 	case EVP_PKEY_ED25519:
-		k->type = KEY_ED25519;
+		*ret = KEY_ED25519;
 		return 0;
 	default:
 		return err_set(err, ERR_CREDENTIAL,
@@ -430,16 +261,13 @@ static int find_type(struct crypto_key *k, struct err *err)
 }
 
 /* Takes pkey. */
-static int adopt_key(const struct crypto_lib *lib, EVP_PKEY *pkey,
-		     struct crypto_key **ret, struct err *err)
+static int adopt_key(EVP_PKEY *pkey, struct crypto_key **ret, struct err *err)
 {
 	AUTO(crypto_key_freep) struct crypto_key *k = mem_zalloc(sizeof(*k));
 
-	k->lib = lib;
 	k->pkey = pkey;
-	k->jwk = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	if (find_type(k, err) < 0 || make_jwk(k, err) < 0) {
-		lib->ERR_clear_error();
+	if (find_type(pkey, &k->type, err) < 0) {
+		lib.ERR_clear_error();
 		return -1;
 	}
 	*ret = k;
@@ -448,39 +276,34 @@ static int adopt_key(const struct crypto_lib *lib, EVP_PKEY *pkey,
 }
 
 /* Refuse to ask for a passphrase, and remember that one was wanted. */
-static int no_passphrase(char *to, int size, int writing, void *arg)
+static int no_passphrase(UNUSED char *to, UNUSED int size, UNUSED int writing,
+			 void *arg)
 {
-	bool *was_asked = arg;
-
-	(void)to;
-	(void)size;
-	(void)writing;
-	*was_asked = true;
+	*(bool *)arg = true;
 	return -1;
 }
 
 int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
 {
-	const struct crypto_lib *lib = load_library(err);
 	bool was_asked = false;
 	EVP_PKEY *pkey;
 	BIO *bio;
 
-	if (!lib)
+	if (crypto_load(err) < 0)
 		return -1;
 	if (pem.n > LIMIT_SECRET_BYTES)
 		return err_set(err, ERR_CREDENTIAL,
 			       "more than %d bytes are no private key",
 			       LIMIT_SECRET_BYTES);
-	bio = lib->BIO_new_mem_buf(pem.n ? pem.p : "", (int)pem.n);
+	bio = lib.BIO_new_mem_buf(pem.n ? pem.p : "", (int)pem.n);
 	if (!bio)
-		return err_sys(err, ENOMEM, "libcrypto");
-	pkey = lib->PEM_read_bio_PrivateKey(bio, NULL, no_passphrase,
-					    &was_asked);
-	lib->BIO_free(bio);
+		return lack_memory(err);
+	pkey = lib.PEM_read_bio_PrivateKey(bio, NULL, no_passphrase,
+					   &was_asked);
+	lib.BIO_free(bio);
 	if (pkey)
-		return adopt_key(lib, pkey, ret, err);
-	lib->ERR_clear_error();
+		return adopt_key(pkey, ret, err);
+	lib.ERR_clear_error();
 	if (was_asked)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the private key is under a passphrase, which "
@@ -493,57 +316,155 @@ int crypto_key_read(struct str pem, struct crypto_key **ret, struct err *err)
 
 int crypto_key_make(struct crypto_key **ret, struct err *err)
 {
-	const struct crypto_lib *lib = load_library(err);
 	EVP_PKEY *pkey;
 
-	if (!lib)
+	if (crypto_load(err) < 0)
 		return -1;
-	pkey = lib->EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
-	if (pkey)
-		return adopt_key(lib, pkey, ret, err);
-	lib->ERR_clear_error();
-	return err_sys(err, EINVAL, "libcrypto cannot make an EC key");
+	pkey = lib.EVP_PKEY_Q_keygen(NULL, NULL, "EC", "P-256");
+	return pkey ? adopt_key(pkey, ret, err) : fail(err, "make an EC key");
 }
 
 int crypto_key_write(const struct crypto_key *k, struct buf *out,
 		     struct err *err)
 {
-	BIO *bio = k->lib->BIO_new(k->lib->BIO_s_secmem());
+	BIO *bio = lib.BIO_new(lib.BIO_s_secmem());
 	char *pem = NULL;
-	long n;
-	int r = 0;
+	long n = 0;
 
 	if (!bio)
-		return err_sys(err, ENOMEM, "libcrypto");
-	if (k->lib->PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, NULL, NULL, 0,
-						  NULL, NULL) &&
-	    (n = k->lib->BIO_ctrl(bio, BIO_CTRL_INFO, 0, &pem)) > 0)
+		return lack_memory(err);
+	if (lib.PEM_write_bio_PKCS8PrivateKey(bio, k->pkey, NULL, NULL, 0, NULL,
+					      NULL) &&
+	    (n = lib.BIO_ctrl(bio, BIO_CTRL_INFO, 0, &pem)) > 0)
 		buf_add(out, pem, (size_t)n);
-	else
-		r = err_sys(err, EINVAL, "libcrypto cannot write the key");
-	k->lib->BIO_free(bio); /* wipes it */
-	k->lib->ERR_clear_error();
+	lib.BIO_free(bio); /* wipes it */
+	if (n <= 0)
+		return fail(err, "write the key");
+	lib.ERR_clear_error();
+	return 0;
+}
+
+/* ---- the public half: JSON Web Key, required members, sorted ---- */
+
+/* Bytes of one number of an EC key. */
+static int coordinate_bytes(enum key_type type)
+{
+	return type == KEY_P384 ? 48 : 32;
+}
+
+static int refuse_public(struct err *err)
+{
+	return err_set(err, ERR_CREDENTIAL,
+		       "the public half of the key cannot be read");
+}
+
+static void put_bytes(struct jw *w, const char *name, const void *bytes,
+		      size_t n)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	base64_encode(BASE64_URL, (struct str){bytes, n}, &b);
+	jw_kv_str(w, name, buf_str(&b));
+}
+
+/* n: bytes of the number, 0: as many as it has */
+static int put_number(struct jw *w, const struct crypto_key *k,
+		      const char *name, const char *parameter, int n,
+		      struct err *err)
+{
+	unsigned char bytes[RSA_BITS_MAX / 8];
+	BIGNUM *number = NULL;
+	bool done;
+
+	if (!lib.EVP_PKEY_get_bn_param(k->pkey, parameter, &number))
+		return refuse_public(err);
+	if (!n)
+		n = (lib.BN_num_bits(number) + 7) / 8;
+	done = n <= (int)sizeof(bytes) &&
+	       lib.BN_bn2binpad(number, bytes, n) == n;
+	lib.BN_free(number);
+	if (!done)
+		return err_set(err, ERR_CREDENTIAL,
+			       "a number in the key is too large");
+	put_bytes(w, name, bytes, (size_t)n);
+	return 0;
+}
+
+static int put_ec(struct jw *w, const struct crypto_key *k, struct err *err)
+{
+	const int n = coordinate_bytes(k->type);
+
+	jw_kv_cstr(w, "crv", k->type == KEY_P384 ? "P-384" : "P-256");
+	jw_kv_cstr(w, "kty", "EC");
+	return put_number(w, k, "x", OSSL_PKEY_PARAM_EC_PUB_X, n, err) < 0
+		       ? -1
+		       : put_number(w, k, "y", OSSL_PKEY_PARAM_EC_PUB_Y, n,
+				    err);
+}
+
+static int put_ed25519(struct jw *w, const struct crypto_key *k,
+		       struct err *err)
+{
+	unsigned char point[32];
+	size_t n = sizeof(point);
+
+	if (!lib.EVP_PKEY_get_raw_public_key(k->pkey, point, &n))
+		return refuse_public(err);
+	jw_kv_cstr(w, "crv", "Ed25519");
+	jw_kv_cstr(w, "kty", "OKP");
+	put_bytes(w, "x", point, n);
+	return 0;
+}
+
+static int put_jwk(struct jw *w, const struct crypto_key *k, struct err *err)
+{
+	int r = 0;
+
+	jw_kv_object(w, "jwk");
+	if (k->type == KEY_ED25519) {
+		r = put_ed25519(w, k, err);
+	} else if (k->type != KEY_RSA) {
+		r = put_ec(w, k, err);
+	} else {
+		r = put_number(w, k, "e", OSSL_PKEY_PARAM_RSA_E, 0, err);
+		jw_kv_cstr(w, "kty", "RSA");
+		if (r == 0)
+			r = put_number(w, k, "n", OSSL_PKEY_PARAM_RSA_N, 0,
+				       err);
+	}
+	jw_end(w);
+	if (r < 0)
+		lib.ERR_clear_error();
 	return r;
 }
 
 /* ---- signatures ---- */
+
+static const struct {
+	const char *word;
+	enum key_type key;
+} algs[] = {
+#define ALG_ROW(name, word, key) {word, key},
+	CRYPTO_ALGS(ALG_ROW)
+#undef ALG_ROW
+};
 
 /* The two numbers of an ECDSA signature, each at full length. */
 static bool add_raw(const struct crypto_key *k, const unsigned char *der,
 		    size_t n, struct buf *out)
 {
 	const int size = coordinate_bytes(k->type);
-	ECDSA_SIG *sig = k->lib->d2i_ECDSA_SIG(NULL, &der, (long)n);
+	ECDSA_SIG *sig = lib.d2i_ECDSA_SIG(NULL, &der, (long)n);
 	unsigned char raw[2 * 48];
 	const BIGNUM *r, *s;
 	bool done;
 
 	if (!sig)
 		return false;
-	k->lib->ECDSA_SIG_get0(sig, &r, &s);
-	done = k->lib->BN_bn2binpad(r, raw, size) == size &&
-	       k->lib->BN_bn2binpad(s, raw + size, size) == size;
-	k->lib->ECDSA_SIG_free(sig);
+	lib.ECDSA_SIG_get0(sig, &r, &s);
+	done = lib.BN_bn2binpad(r, raw, size) == size &&
+	       lib.BN_bn2binpad(s, raw + size, size) == size;
+	lib.ECDSA_SIG_free(sig);
 	if (done)
 		buf_add(out, raw, 2 * (size_t)size);
 	return done;
@@ -552,23 +473,22 @@ static bool add_raw(const struct crypto_key *k, const unsigned char *der,
 static bool sign_text(const struct crypto_key *k, enum crypto_alg alg,
 		      struct str text, EVP_MD_CTX *ctx, struct buf *out)
 {
-	const struct crypto_lib *lib = k->lib;
-	unsigned char signature[SIGNATURE_BYTES_MAX];
+	unsigned char signature[RSA_BITS_MAX / 8];
 	size_t n = sizeof(signature);
 	EVP_PKEY_CTX *options = NULL; /* of ctx */
 	const EVP_MD *md = k->type == KEY_ED25519 ? NULL
-			   : alg == ALG_ES384	  ? lib->EVP_sha384()
-						  : lib->EVP_sha256();
+			   : alg == ALG_ES384	  ? lib.EVP_sha384()
+						  : lib.EVP_sha256();
 
-	if (!lib->EVP_DigestSignInit(ctx, &options, md, NULL, k->pkey))
+	if (!lib.EVP_DigestSignInit(ctx, &options, md, NULL, k->pkey))
 		return false;
-	if (alg == ALG_PS256 && (lib->EVP_PKEY_CTX_set_rsa_padding(
+	if (alg == ALG_PS256 && (lib.EVP_PKEY_CTX_set_rsa_padding(
 					 options, RSA_PKCS1_PSS_PADDING) <= 0 ||
-				 lib->EVP_PKEY_CTX_set_rsa_pss_saltlen(
+				 lib.EVP_PKEY_CTX_set_rsa_pss_saltlen(
 					 options, RSA_PSS_SALTLEN_DIGEST) <= 0))
 		return false;
-	if (!lib->EVP_DigestSign(ctx, signature, &n,
-				 (const unsigned char *)text.p, text.n))
+	if (!lib.EVP_DigestSign(ctx, signature, &n,
+				(const unsigned char *)text.p, text.n))
 		return false;
 	if (k->type == KEY_P256 || k->type == KEY_P384)
 		return add_raw(k, signature, n, out);
@@ -582,133 +502,93 @@ int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
 	EVP_MD_CTX *ctx;
 	bool done;
 
-	if (crypto_alg_key(alg) != k->type)
+	if (algs[alg].key != k->type)
 		return err_set(err, ERR_CREDENTIAL,
 			       "%s needs an %s key, and this is an %s key",
-			       crypto_alg_word(alg),
-			       crypto_key_word(crypto_alg_key(alg)),
-			       crypto_key_word(k->type));
-	ctx = k->lib->EVP_MD_CTX_new();
+			       algs[alg].word, key_words[algs[alg].key],
+			       key_words[k->type]);
+	ctx = lib.EVP_MD_CTX_new();
 	if (!ctx)
-		return err_sys(err, ENOMEM, "libcrypto");
+		return lack_memory(err);
 	done = sign_text(k, alg, text, ctx, out);
-	k->lib->EVP_MD_CTX_free(ctx);
+	lib.EVP_MD_CTX_free(ctx);
 	if (done)
 		return 0;
-	k->lib->ERR_clear_error();
+	lib.ERR_clear_error();
 	return err_sys(err, EINVAL, "libcrypto cannot sign by %s",
-		       crypto_alg_word(alg));
+		       algs[alg].word);
 }
-
-/* ---- signed statements ---- */
-
-/*
- * Signed statements: JSON Web Tokens that authenticate this client or prove
- * that it has a key, and the two texts of PKCE.
- *
- *	jwt_alg_choose(key, options->signing_alg, &supported, &alg, err);
- *	jwt_client_assertion(key, alg, &claims, &out, err);
- *
- *	jwt_dpop_proof(key, &proof, &out, err);	    one for each request
- *
- *	jwt_pkce_verifier(&verifier);
- *	jwt_pkce_challenge(buf_str(&verifier), &challenge);
- *
- * It writes only: nothing here judges what others signed. The time comes from
- * the caller; what must be unique is random.
- */
 
 /* ---- the algorithm ---- */
 
-static bool is_listed(const struct strlist *list, const char *word)
+static bool is_taken(const struct strlist *supported, const char *word)
 {
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->item[i], word))
-			return true;
-	return list->n == 0;
+	return !supported->n || words_has(supported, word);
 }
 
-static void add_list(const struct strlist *list, struct buf *out)
-{
-	for (size_t i = 0; i < list->n; i++)
-		buf_addf(out, "%s%s", i ? ", " : "", list->item[i]);
-}
-
-static int no_alg(const struct crypto_key *key, const struct strlist *supported,
-		  struct err *err)
+static int refuse_alg(const struct crypto_key *k, const char *wanted,
+		      const struct strlist *supported, struct err *err)
 {
 	AUTO(buf_release) struct buf theirs = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
 
-	add_list(supported, &theirs);
-	for (size_t i = 0; i < CRYPTO_ALG_COUNT; i++)
-		if (crypto_alg_key((enum crypto_alg)i) == crypto_key_type(key))
-			buf_addf(&ours, "%s%s", ours.n ? ", " : "",
-				 crypto_alg_word((enum crypto_alg)i));
-	return err_set(err, ERR_CREDENTIAL,
-		       "an %s key signs by %s, and the server takes %s",
-		       crypto_key_word(crypto_key_type(key)), buf_cstr(&ours),
-		       buf_cstr(&theirs));
-}
-
-static int alg_wanted(const struct crypto_key *key, const char *wanted,
-		      const struct strlist *supported, enum crypto_alg *ret,
-		      struct err *err)
-{
-	AUTO(buf_release) struct buf theirs = BUF_INIT(BUF_UNBOUNDED);
-	enum crypto_alg alg;
-
-	if (!crypto_alg_find(str_of(wanted), &alg))
-		return err_set(err, ERR_CREDENTIAL,
-			       "unknown signing_alg \"%s\"", wanted);
-	if (crypto_alg_key(alg) != crypto_key_type(key))
-		return err_set(err, ERR_CREDENTIAL,
-			       "signing_alg \"%s\" needs an %s key, and this "
-			       "is an %s key",
-			       wanted, crypto_key_word(crypto_alg_key(alg)),
-			       crypto_key_word(crypto_key_type(key)));
-	if (!is_listed(supported, wanted)) {
-		add_list(supported, &theirs);
+	for (size_t i = 0; i < supported->n; i++)
+		buf_addf(&theirs, "%s%s", i ? ", " : "", supported->item[i]);
+	if (wanted)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the server does not take signing_alg \"%s\", "
 			       "but %s",
 			       wanted, buf_cstr(&theirs));
-	}
-	*ret = alg;
-	return 0;
+	for (size_t i = 0; i < ARRAY_LEN(algs); i++)
+		if (algs[i].key == k->type)
+			buf_addf(&ours, "%s%s", ours.n ? ", " : "",
+				 algs[i].word);
+	return err_set(err, ERR_CREDENTIAL,
+		       "an %s key signs by %s, and the server takes %s",
+		       key_words[k->type], buf_cstr(&ours), buf_cstr(&theirs));
 }
 
-int jwt_alg_choose(const struct crypto_key *key, const char *wanted,
-		   const struct strlist *supported, enum crypto_alg *ret,
-		   struct err *err)
+/* The one that is wanted, else the first for this key that is taken. */
+static int choose_alg(const struct crypto_key *k, const char *wanted,
+		      const struct strlist *supported, enum crypto_alg *ret,
+		      struct err *err)
 {
-	if (wanted)
-		return alg_wanted(key, wanted, supported, ret, err);
-	for (size_t i = 0; i < CRYPTO_ALG_COUNT; i++) {
-		enum crypto_alg alg = (enum crypto_alg)i;
+	size_t i = 0;
 
-		if (crypto_alg_key(alg) != crypto_key_type(key) ||
-		    !is_listed(supported, crypto_alg_word(alg)))
-			continue;
-		*ret = alg;
-		return 0;
-	}
-	return no_alg(key, supported, err);
+	while (i < ARRAY_LEN(algs) &&
+	       (wanted ? strcmp(algs[i].word, wanted) != 0
+		       : algs[i].key != k->type ||
+				 !is_taken(supported, algs[i].word)))
+		i++;
+	*ret = (enum crypto_alg)i;
+	if (i == ARRAY_LEN(algs) && wanted)
+		return err_set(err, ERR_CREDENTIAL,
+			       "unknown signing_alg \"%s\"", wanted);
+	if (i < ARRAY_LEN(algs) && algs[i].key != k->type)
+		return err_set(err, ERR_CREDENTIAL,
+			       "signing_alg \"%s\" needs an %s key, and this "
+			       "is an %s key",
+			       wanted, key_words[algs[i].key],
+			       key_words[k->type]);
+	return i < ARRAY_LEN(algs) && is_taken(supported, algs[i].word)
+		       ? 0
+		       : refuse_alg(k, wanted, supported, err);
 }
 
-/* ---- the token ---- */
+/* ---- signed statements ---- */
 
-int jwt_sign(const struct crypto_key *key, enum crypto_alg alg,
-	     struct str header, struct str claims, struct buf *out,
-	     struct err *err)
+/* A JWS in compact form, RFC 7515 section 7.1, of two JSON texts. */
+static int add_jws(const struct crypto_key *k, enum crypto_alg alg,
+		   const struct buf *header, const struct buf *claims,
+		   struct buf *out, struct err *err)
 {
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_wipe) struct buf signature = BUF_INIT(BUF_UNBOUNDED);
 
-	base64_encode(BASE64_URL, header, &text);
+	base64_encode(BASE64_URL, buf_str(header), &text);
 	buf_addc(&text, '.');
-	base64_encode(BASE64_URL, claims, &text);
-	if (crypto_sign(key, alg, buf_str(&text), &signature, err) < 0)
+	base64_encode(BASE64_URL, buf_str(claims), &text);
+	if (crypto_sign(k, alg, buf_str(&text), &signature, err) < 0)
 		return -1;
 	buf_add_str(out, buf_str(&text));
 	buf_addc(out, '.');
@@ -719,25 +599,26 @@ int jwt_sign(const struct crypto_key *key, enum crypto_alg alg,
 /* A member that is unique: 128 random bits. */
 static void put_jti(struct jw *w)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	char random[16];
 
 	crypto_random(random, sizeof(random));
-	base64_encode(BASE64_URL, (struct str){random, sizeof(random)}, &text);
-	jw_kv_str(w, "jti", buf_str(&text));
+	put_bytes(w, "jti", random, sizeof(random));
 }
 
-int jwt_client_assertion(const struct crypto_key *key, enum crypto_alg alg,
+int jwt_client_assertion(const struct crypto_key *k,
 			 const struct jwt_assertion *a, struct buf *out,
 			 struct err *err)
 {
 	AUTO(buf_release) struct buf header = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf claims = BUF_INIT(BUF_UNBOUNDED);
+	enum crypto_alg alg;
 	struct jw w;
 
+	if (choose_alg(k, a->alg, &a->algs, &alg, err) < 0)
+		return -1;
 	jw_init(&w, &header, false);
 	jw_object(&w);
-	jw_kv_cstr(&w, "alg", crypto_alg_word(alg));
+	jw_kv_cstr(&w, "alg", algs[alg].word);
 	jw_kv_cstr(&w, "typ", "JWT");
 	jw_end(&w);
 	jw_init(&w, &claims, false);
@@ -749,69 +630,19 @@ int jwt_client_assertion(const struct crypto_key *key, enum crypto_alg alg,
 	jw_kv_int(&w, "exp", a->now_s + JWT_ASSERTION_S);
 	put_jti(&w);
 	jw_end(&w);
-	return jwt_sign(key, alg, buf_str(&header), buf_str(&claims), out, err);
+	return add_jws(k, alg, &header, &claims, out, err);
 }
 
-static void put_digest(struct str text, struct buf *out)
+void jwt_pkce_challenge(struct str verifier, struct buf *out)
 {
 	unsigned char sum[SHA256_BYTES];
 	struct sha256 s;
 
 	sha256_init(&s);
-	sha256_add(&s, text.p, text.n);
+	sha256_add(&s, verifier.p, verifier.n);
 	sha256_end(&s, sum);
 	base64_encode(BASE64_URL, (struct str){(char *)sum, sizeof(sum)}, out);
 }
-
-static struct str without_query(struct str url)
-{
-	for (size_t i = 0; i < url.n; i++)
-		if (url.p[i] == '?' || url.p[i] == '#')
-			return (struct str){url.p, i};
-	return url;
-}
-
-static void put_proof(struct jw *w, const struct jwt_proof *p)
-{
-	AUTO(buf_release) struct buf ath = BUF_INIT(BUF_UNBOUNDED);
-
-	jw_object(w);
-	put_jti(w);
-	jw_kv_cstr(w, "htm", p->method);
-	jw_kv_str(w, "htu", without_query(p->url));
-	jw_kv_int(w, "iat", p->now_s);
-	if (p->access_token) {
-		put_digest(str_of(p->access_token), &ath);
-		jw_kv_str(w, "ath", buf_str(&ath));
-	}
-	if (p->nonce)
-		jw_kv_cstr(w, "nonce", p->nonce);
-	jw_end(w);
-}
-
-int jwt_dpop_proof(const struct crypto_key *key, const struct jwt_proof *p,
-		   struct buf *out, struct err *err)
-{
-	AUTO(buf_release) struct buf header = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf claims = BUF_INIT(BUF_UNBOUNDED);
-	const struct strlist any = {NULL, 0};
-	enum crypto_alg alg;
-	struct jw w;
-
-	if (jwt_alg_choose(key, NULL, &any, &alg, err) < 0)
-		return -1;
-	jw_init(&w, &header, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "typ", "dpop+jwt");
-	jw_kv_cstr(&w, "alg", crypto_alg_word(alg));
-	jw_kv_raw(&w, "jwk", crypto_key_jwk(key));
-	jw_end(&w);
-	jw_init(&w, &claims, false);
-	put_proof(&w, p);
-	return jwt_sign(key, alg, buf_str(&header), buf_str(&claims), out, err);
-}
-
-/* ---- PKCE ---- */
 
 void jwt_pkce_verifier(struct buf *out)
 {
@@ -822,7 +653,48 @@ void jwt_pkce_verifier(struct buf *out)
 	mem_wipe(random, sizeof(random));
 }
 
-void jwt_pkce_challenge(struct str verifier, struct buf *out)
+static void put_proof(struct jw *w, const struct jwt_proof *p)
 {
-	put_digest(verifier, out);
+	AUTO(buf_release) struct buf ath = BUF_INIT(BUF_UNBOUNDED);
+	struct str url = p->url;
+
+	for (url.n = 0; url.n < p->url.n; url.n++)
+		if (url.p[url.n] == '?' || url.p[url.n] == '#')
+			break;
+	jw_object(w);
+	put_jti(w);
+	jw_kv_cstr(w, "htm", p->method);
+	jw_kv_str(w, "htu", url);
+	jw_kv_int(w, "iat", p->now_s);
+	if (p->access_token) {
+		/* the same digest as that of a verifier */
+		jwt_pkce_challenge(str_of(p->access_token), &ath);
+		jw_kv_str(w, "ath", buf_str(&ath));
+	}
+	if (p->nonce)
+		jw_kv_cstr(w, "nonce", p->nonce);
+	jw_end(w);
+}
+
+int jwt_dpop_proof(const struct crypto_key *k, const struct jwt_proof *p,
+		   struct buf *out, struct err *err)
+{
+	AUTO(buf_release) struct buf header = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf claims = BUF_INIT(BUF_UNBOUNDED);
+	const struct strlist any = {NULL, 0};
+	enum crypto_alg alg;
+	struct jw w;
+
+	if (choose_alg(k, NULL, &any, &alg, err) < 0)
+		return -1;
+	jw_init(&w, &header, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "typ", "dpop+jwt");
+	jw_kv_cstr(&w, "alg", algs[alg].word);
+	if (put_jwk(&w, k, err) < 0)
+		return -1;
+	jw_end(&w);
+	jw_init(&w, &claims, false);
+	put_proof(&w, p);
+	return add_jws(k, alg, &header, &claims, out, err);
 }

@@ -1,24 +1,25 @@
 /*
  * Cryptography, all of it by libcrypto, which is loaded on first use: a run
- * that signs and seals nothing maps none of it.
+ * that signs and seals nothing maps none of it. On it stand the statements
+ * that this client signs (JSON Web Tokens) and the two texts of PKCE.
  *
- *	if (crypto_load(err) < 0)	says which package is missing
- *		return -1;
- *	crypto_random(nonce, sizeof(nonce));
  *	crypto_seal(key, nonce, head, text, &out, err);
  *
  *	AUTO(crypto_key_freep) struct crypto_key *k = NULL;
  *	crypto_key_read(pem, &k, err);
- *	crypto_sign(k, ALG_ES256, text, &signature, err);
+ *	jwt_client_assertion(k, &assertion, &out, err);
+ *	jwt_dpop_proof(k, &proof, &out, err);	    one for each request
  *
- * What is random and what is compared needs no library. Nothing is kept that
- * is not wiped; buffers that are given in are wiped by whoever gave them.
+ *	jwt_pkce_verifier(&verifier);
+ *	jwt_pkce_challenge(buf_str(&verifier), &challenge);
+ *
+ * Statements are written only: nothing here judges those of others. The time
+ * comes from the caller. Nothing is kept that is not wiped; buffers that are
+ * given in are wiped by their owner.
  */
 #ifndef CORE_AUTH_CRYPTO_H
 #define CORE_AUTH_CRYPTO_H
 
-#include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "core/base/attr.h"
@@ -34,10 +35,9 @@
 /* errors  ERR_UNKNOWN  there is no libcrypto of OpenSSL 3 */
 int crypto_load(struct err *err) MUST_USE;
 
-/* From the kernel; ends the process where there is none (never on Linux). */
+/* Random bytes of the kernel, without the library; ends the process where
+   there are none (never on Linux). */
 void crypto_random(void *out, size_t n);
-/* Takes as long for what differs early as for what differs late. */
-bool crypto_equal(struct str a, struct str b) MUST_USE;
 
 /*
  * AES-256-GCM. Appends the encrypted text and its tag: text.n +
@@ -61,18 +61,6 @@ int crypto_open(const unsigned char key[CRYPTO_KEY_BYTES],
 
 /* ---- key pairs ---- */
 
-#define CRYPTO_KEYS(X)          \
-	X(KEY_RSA, "RSA")       \
-	X(KEY_P256, "EC P-256") \
-	X(KEY_P384, "EC P-384") \
-	X(KEY_ED25519, "Ed25519")
-
-enum crypto_key_type {
-#define CRYPTO_KEY(name, word) name,
-	CRYPTO_KEYS(CRYPTO_KEY)
-#undef CRYPTO_KEY
-};
-
 /*
  * Algorithms of JWS and the keys that they are for, the preferred one first.
  * source  RFC 7518 section 3.1, RFC 8037, RFC 9864 (another name for EdDSA)
@@ -93,9 +81,6 @@ enum crypto_alg {
 
 #define CRYPTO_ALG_COUNT (ALG_PS256 + 1)
 
-/* false: we do not sign so */
-bool crypto_alg_find(struct str word, enum crypto_alg *ret) MUST_USE;
-
 struct crypto_key;
 
 /*
@@ -115,19 +100,12 @@ void crypto_key_free(struct crypto_key *k);
 /* For AUTO(). */
 void crypto_key_freep(struct crypto_key **k);
 
-enum crypto_key_type crypto_key_type(const struct crypto_key *k) MUST_USE;
 /*
  * Append it as PEM (PKCS #8, no passphrase) for crypto_key_read(); the caller
  * keeps it secret and wipes it. errors  ERR_SYS
  */
 int crypto_key_write(const struct crypto_key *k, struct buf *out,
 		     struct err *err) MUST_USE;
-/*
- * The public half as JSON Web Key with the required members only, sorted and
- * without spaces; borrowed.
- * source  RFC 7517, RFC 7518 section 6, RFC 8037
- */
-struct str crypto_key_jwk(const struct crypto_key *k) MUST_USE;
 
 /*
  * Append a signature as JWS has it: of ECDSA both numbers at full length, 64
@@ -139,44 +117,27 @@ struct str crypto_key_jwk(const struct crypto_key *k) MUST_USE;
 int crypto_sign(const struct crypto_key *k, enum crypto_alg alg,
 		struct str text, struct buf *out, struct err *err) MUST_USE;
 
+/* ---- signed statements ---- */
+
 /* How long a client assertion holds, seconds; CC-2 allows five minutes. */
 #define JWT_ASSERTION_S 300
-
-/*
- * The algorithm for a key.
- *
- * wanted     that of the user; NULL: the first that fits
- * supported  what the server says that it takes; n 0: it says nothing
- * errors     ERR_CREDENTIAL  none fits; names what each side has
- */
-int jwt_alg_choose(const struct crypto_key *key, const char *wanted,
-		   const struct strlist *supported, enum crypto_alg *ret,
-		   struct err *err) MUST_USE;
-
-/*
- * Append a JWS in compact form.
- *
- * header, claims  JSON texts, written as they are
- * errors	   as crypto_sign()
- * source	   RFC 7515 section 7.1
- */
-int jwt_sign(const struct crypto_key *key, enum crypto_alg alg,
-	     struct str header, struct str claims, struct buf *out,
-	     struct err *err) MUST_USE;
 
 struct jwt_assertion {
 	const char *client_id;
 	const char *audience; /* issuer, or token endpoint: one string */
 	int64_t now_s;	      /* since 1970 */
+	const char *alg;     /* wanted by the user; NULL: the first that fits */
+	struct strlist algs; /* that the server takes; empty: not said */
 };
 
 /*
- * Append what a client authenticates with by private_key_jwt: it holds from
- * now_s for JWT_ASSERTION_S.
- * errors  as crypto_sign()
+ * Append the JWS by which a client authenticates with private_key_jwt: it
+ * holds from now_s for JWT_ASSERTION_S.
+ * errors  ERR_CREDENTIAL  no algorithm fits; names what each side has
+ *	   others of crypto_sign()
  * source  RFC 7523 section 3; MCP extension OAuth client credentials
  */
-int jwt_client_assertion(const struct crypto_key *key, enum crypto_alg alg,
+int jwt_client_assertion(const struct crypto_key *k,
 			 const struct jwt_assertion *a, struct buf *out,
 			 struct err *err) MUST_USE;
 
@@ -189,16 +150,16 @@ struct jwt_proof {
 };
 
 /*
- * Append the value of a DPoP header.
+ * Append the value of a DPoP header, which holds the public half of the key.
  * errors  as crypto_sign()
- * source  RFC 9449 section 4.2
+ * source  RFC 9449 section 4.2; RFC 7517, RFC 7518 section 6, RFC 8037
  */
-int jwt_dpop_proof(const struct crypto_key *key, const struct jwt_proof *p,
+int jwt_dpop_proof(const struct crypto_key *k, const struct jwt_proof *p,
 		   struct buf *out, struct err *err) MUST_USE;
 
 /*
  * Append 43 unreserved characters from 32 random bytes: a PKCE verifier, and
- * as well a state or a jti. A secret: the caller wipes it.
+ * as well a state. A secret: the caller wipes it.
  * source  RFC 7636 section 4.1
  */
 void jwt_pkce_verifier(struct buf *out);

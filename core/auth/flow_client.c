@@ -5,6 +5,7 @@
  */
 #include "core/auth/answer.h"
 #include "core/auth/flow_steps.h"
+#include "core/auth/words.h"
 #include "core/auth/crypto.h"
 
 #define PERSON_MS (5 * 60 * 1000)
@@ -141,10 +142,10 @@ static void decide_scope(struct flow *f)
 		f->start.scope ? f->start.scope : f->scopes_supported;
 
 	if (o->scope)
-		scope = metadata_union(o->scope, f->start.scope, &f->arena);
+		scope = words_union(o->scope, f->start.scope, &f->arena);
 	if (scope && o->grant == AUTH_CODE &&
-	    metadata_has(&f->server.scopes, "offline_access"))
-		scope = metadata_union(scope, "offline_access", &f->arena);
+	    words_has(&f->server.scopes, "offline_access"))
+		scope = words_union(scope, "offline_access", &f->arena);
 	f->scope = scope;
 }
 

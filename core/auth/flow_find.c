@@ -2,7 +2,7 @@
  * Discovery: the server's challenge, the metadata of the resource, that of its
  * authorization server, and that of an identity provider.
  */
-#include "core/auth/quote.h"
+#include "core/auth/words.h"
 #include "core/auth/flow_steps.h"
 
 static bool is_good(const struct http_fetched *a)
@@ -88,7 +88,7 @@ static int choose_configured(const struct flow *f, const struct strlist *list,
 	const char *issuer = f->setting.options->issuer;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
-	if (metadata_has(list, issuer)) {
+	if (words_has(list, issuer)) {
 		*ret = issuer;
 		return 0;
 	}
@@ -192,7 +192,7 @@ enum flow_verdict flow_find_resource(struct flow *f, struct err *err)
 		f->candidates.item[f->candidates.n++] =
 			f->start.resource_metadata;
 	for (size_t i = 0; i < known.n; i++)
-		if (!metadata_has(&f->candidates, known.item[i]))
+		if (!words_has(&f->candidates, known.item[i]))
 			f->candidates.item[f->candidates.n++] = known.item[i];
 	f->candidate = 0;
 	return ask_resource(f, err);

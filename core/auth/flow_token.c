@@ -2,6 +2,7 @@
 #include "core/auth/answer.h"
 #include "core/auth/flow_steps.h"
 #include "core/auth/crypto.h"
+#include "core/auth/words.h"
 #include "core/base/limits.h"
 #include "core/secret/secret.h"
 
@@ -34,7 +35,7 @@ static int find_key(struct flow *f, struct err *err)
 		return 0;
 	if (pem)
 		return crypto_key_read(str_of(pem), &f->key, err);
-	if (!f->needs_dpop && !metadata_has(&f->server.dpop_algs, "ES256"))
+	if (!f->needs_dpop && !words_has(&f->server.dpop_algs, "ES256"))
 		return 0;
 	return crypto_key_make(&f->key, err);
 }
@@ -84,8 +85,9 @@ int flow_assertion(const struct auth_options *options,
 		.audience = options->audience_is_token_endpoint ? token_endpoint
 								: issuer,
 		.now_s = now_s,
+		.alg = options->signing_alg,
+		.algs = *supported,
 	};
-	enum crypto_alg alg;
 
 	*ret = NULL;
 	if (client->method != GRANT_KEY)
@@ -95,9 +97,7 @@ int flow_assertion(const struct auth_options *options,
 			       "the client authenticates with a private key, "
 			       "and none is configured");
 	if (crypto_key_read(str_of(options->private_key), &key, err) < 0 ||
-	    jwt_alg_choose(key, options->signing_alg, supported, &alg, err) <
-		    0 ||
-	    jwt_client_assertion(key, alg, &claims, &b, err) < 0)
+	    jwt_client_assertion(key, &claims, &b, err) < 0)
 		return err_wrap(err, "private key of the client");
 	*ret = arena_strndup(arena, b.p, b.n);
 	return 0;

@@ -1,5 +1,6 @@
 #include "core/auth/grant.h"
 
+#include "core/auth/words.h"
 #include "core/base/text.h"
 #include "core/base/json.h"
 #include "core/base/url.h"
@@ -35,7 +36,7 @@ static bool has_method(const struct metadata_server *s,
 {
 	if (!s->has_auth_methods)
 		return method == GRANT_BASIC;
-	return metadata_has(&s->auth_methods, method_word[method]);
+	return words_has(&s->auth_methods, method_word[method]);
 }
 
 enum grant_method grant_method_for(const struct metadata_server *s,

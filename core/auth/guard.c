@@ -1,6 +1,6 @@
 #include "core/auth/guard.h"
 
-#include "core/auth/quote.h"
+#include "core/auth/words.h"
 #include "core/auth/metadata.h"
 
 static int judge_scheme(const struct guard *g, const char *what,

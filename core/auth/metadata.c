@@ -1,14 +1,11 @@
 #include "core/auth/metadata.h"
 
-#include "core/auth/quote.h"
+#include "core/auth/words.h"
 #include "core/base/json.h"
 
 #define RESOURCE_DOCUMENT "/.well-known/oauth-protected-resource"
 #define SERVER_DOCUMENT "/.well-known/oauth-authorization-server"
 #define OPENID_DOCUMENT "/.well-known/openid-configuration"
-
-/* Scopes of one authorization: far more than a server may want. */
-#define SCOPES_MAX 1000
 
 static void add_url(struct strlist *list, struct arena *arena, struct buf *url)
 {
@@ -211,7 +208,7 @@ static int judge_code(const struct metadata_server *s,
 			       "`authorization_endpoint`");
 	if (!json_texts(object, "code_challenge_methods_supported", arena,
 			&methods) ||
-	    !metadata_has(&methods, "S256"))
+	    !words_has(&methods, "S256"))
 		return err_set(err, ERR_PEER,
 			       "the authorization server does not offer PKCE "
 			       "with S256");
@@ -285,39 +282,4 @@ void metadata_server_default(const struct url *endpoint, struct arena *arena,
 		.registration = at_origin(origin, "/register", arena),
 		.is_default = true,
 	};
-}
-
-bool metadata_has(const struct strlist *list, const char *word)
-{
-	for (size_t i = 0; i < list->n; i++)
-		if (!strcmp(list->item[i], word))
-			return true;
-	return false;
-}
-
-static bool has_word(struct str words, struct str word)
-{
-	while (words.n)
-		if (str_eq(str_cut(&words, ' '), word))
-			return true;
-	return false;
-}
-
-const char *metadata_union(const char *a, const char *b, struct arena *arena)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str rest[] = {str_of(a ? a : ""), str_of(b ? b : "")}, word;
-	size_t words = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
-		while (rest[i].n && words++ < SCOPES_MAX) {
-			word = str_cut(&rest[i], ' ');
-			if (!word.n || has_word(buf_str(&out), word))
-				continue;
-			if (out.n)
-				buf_addc(&out, ' ');
-			buf_add_str(&out, word);
-		}
-	}
-	return out.n ? arena_strndup(arena, out.p, out.n) : NULL;
 }

@@ -91,10 +91,4 @@ int metadata_server(struct str body, const char *issuer,
 void metadata_server_default(const struct url *endpoint, struct arena *arena,
 			     struct metadata_server *ret);
 
-/* `word` is in the list. */
-bool metadata_has(const struct strlist *list, const char *word) MUST_USE;
-/* Words of both, parted by spaces, each once, in their order; NULL: none. */
-const char *metadata_union(const char *a, const char *b, struct arena *arena)
-	MUST_USE;
-
 #endif

@@ -300,6 +300,24 @@ TEST(AZ_9, redirect, has_its_issuer_judged_first)
 	}
 }
 
+TEST(AZ_2, state, is_compared_whole)
+{
+	static const char *const other[] = {"stat", "statf", "xtate", "states"};
+	const struct answer_expect e = {.state = "state", .issuer = "i"};
+	AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < ARRAY_LEN(other); i++)
+		assert_int_equal(
+			answer_redirect(
+				str_of(arena_printf(&arena, "code=c&state=%s",
+						    other[i])),
+				&e, &code, &err),
+			1);
+	assert_int_equal(
+		answer_redirect(STR("code=c&state=state"), &e, &code, &err), 0);
+}
+
 TEST(AZ_9, wrong_issuer, shows_nothing_of_the_redirect)
 {
 	AUTO(buf_release) struct buf code = BUF_INIT(BUF_UNBOUNDED);

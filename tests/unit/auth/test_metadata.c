@@ -1,6 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "core/auth/metadata.h"
+#include "core/auth/words.h"
 
 static struct arena arena;
 
@@ -229,10 +230,10 @@ TEST(PR_7, defaults, lie_at_the_origin)
 
 TEST(SU_1, union, has_each_once)
 {
-	assert_string_equal(metadata_union("a b", " b  c a", &arena), "a b c");
-	assert_string_equal(metadata_union(NULL, "x", &arena), "x");
-	assert_string_equal(metadata_union("ab", "a", &arena), "ab a");
-	assert_null(metadata_union(NULL, " ", &arena));
+	assert_string_equal(words_union("a b", " b  c a", &arena), "a b c");
+	assert_string_equal(words_union(NULL, "x", &arena), "x");
+	assert_string_equal(words_union("ab", "a", &arena), "ab a");
+	assert_null(words_union(NULL, " ", &arena));
 }
 
 TEST_FILE(NULL, teardown);

@@ -1,0 +1,50 @@
+#include "core/auth/words.h"
+
+#include "core/base/log.h"
+
+/* Scopes of one authorization: far more than a server may want. */
+#define SCOPES_MAX 1000
+const char *quote_peer(struct buf *out, struct str said, size_t max)
+{
+	AUTO(buf_release) struct buf cut = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_clear(out);
+	buf_add_cut(&cut, str_trim(said), max);
+	log_visible(out, buf_str(&cut), false);
+	return buf_cstr(out);
+}
+
+bool words_has(const struct strlist *list, const char *word)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (!strcmp(list->item[i], word))
+			return true;
+	return false;
+}
+
+static bool has_word(struct str words, struct str word)
+{
+	while (words.n)
+		if (str_eq(str_cut(&words, ' '), word))
+			return true;
+	return false;
+}
+
+const char *words_union(const char *a, const char *b, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest[] = {str_of(a ? a : ""), str_of(b ? b : "")}, word;
+	size_t words = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rest); i++) {
+		while (rest[i].n && words++ < SCOPES_MAX) {
+			word = str_cut(&rest[i], ' ');
+			if (!word.n || has_word(buf_str(&out), word))
+				continue;
+			if (out.n)
+				buf_addc(&out, ' ');
+			buf_add_str(&out, word);
+		}
+	}
+	return out.n ? arena_strndup(arena, out.p, out.n) : NULL;
+}
