@@ -1,23 +1,19 @@
 /*
- * One message of ours on its way over HTTP: from transport_send() until
- * nothing more comes of it.
+ * A server at a URL, and each message of ours on its way there: from
+ * transport_send() until nothing more comes of it.
  *
- *	p = posts_add(&all, POST_REQUEST, body);	queued
- *	post_to(p, POST_OPEN, REMOTE_OPENING_MS);	its exchange runs
- *	post_to(p, POST_LINGERS, 200);			answered
- *	post_to(p, POST_GONE, POST_NO_TIME);		out of the list
- *	posts_sweep(&all);				freed
+ *	queued, open: its exchange runs, lingers: answered, gone
  *
- * post_to() is the only setter of the state: it refuses a step that the table
- * POST_STATES does not have, sets the deadline of the new state and traces the
- * change. Nothing is freed or sent within callbacks of HTTP: a post that may
- * be sent, or is gone, arms the timer `flow`, which is due at once.
+ * Only core/transport/remote.c changes them, and its post_to() is the only
+ * setter of the state: it refuses a step that the table POST_STATES does not
+ * have. Others read.
  */
 #ifndef CORE_TRANSPORT_POST_H
 #define CORE_TRANSPORT_POST_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "core/base/arena.h"
 #include "core/base/attr.h"
@@ -26,8 +22,8 @@
 #include "core/base/str.h"
 #include "core/base/url.h"
 #include "core/mcp/wire/sse.h"
-#include "core/transport/authorizer.h"
-#include "core/transport/http.h"
+#include "core/transport/items.h"
+#include "core/transport/remote.h"
 
 enum post_kind {
 	POST_REQUEST,
@@ -81,10 +77,8 @@ struct reply {
 	bool is_bad_session; /* the session id in it must not be used */
 };
 
-struct posts;
-
 struct post {
-	struct posts *all;
+	struct remote *remote;
 	struct post *next, *prev; /* in the order of sending */
 	enum post_kind kind;
 	enum post_state state; /* set by post_to() only */
@@ -117,39 +111,6 @@ struct post {
 	struct loop_timer timer;
 };
 
-struct posts {
-	struct post *first, *last; /* owned */
-	struct post *gone;	   /* owned; until posts_sweep() */
-	struct loop *loop;
-	struct loop_timer flow;	  /* `arg` owns the posts */
-	uint64_t message_max;	  /* bytes of one event */
-	void (*late)(void *post); /* the deadline of its state has passed */
-};
-
-/*
- * At the end of the line; a listener at its head, so that it takes the
- * connection that is free: an event sent before the listener is there is lost.
- * body  copied; read where it is a message
- */
-struct post *posts_add(struct posts *all, enum post_kind kind, struct str body)
-	MUST_USE;
-/* Look soon at what may be sent. */
-void posts_wake(struct posts *all);
-/* Free the posts that are gone. */
-void posts_sweep(struct posts *all);
-
-/* in_ms  deadline of the new state; POST_NO_TIME: it has none */
-void post_to(struct post *p, enum post_state state, uint64_t in_ms);
-/* Cancel the exchange and forget its reply. */
-void post_close(struct post *p);
-
-bool post_is(const struct post *p, const char *method) MUST_USE;
-/* Lists and reads: repeating them does no harm. */
-bool post_is_safe(const struct post *p) MUST_USE;
-bool post_is_get(const struct post *p) MUST_USE;
-/* "tools/call", for sentences. */
-const char *post_name(const struct post *p) MUST_USE;
-
 /* Where posts of one server go. */
 struct route {
 	struct arena arena;   /* owns the three */
@@ -159,7 +120,117 @@ struct route {
 	struct buf shown;     /* the URL without its query */
 };
 
-const struct url *route_of(const struct route *r, const struct post *p)
-	MUST_USE;
+/* The session at a server: era, revision, id, and how to begin another. */
+struct era {
+	bool is_modern;	       /* requests stand alone (2026-07-28) */
+	bool is_sse;	       /* HTTP+SSE (2024-11-05) */
+	char protocol[16];     /* negotiated by initialize; "" before */
+	struct buf session_id; /* a secret; empty: none */
+	uint32_t session;      /* generation, from 1; 0: none */
+	bool has_worked;       /* a request of this session was answered */
+	struct buf initialize; /* its params, to begin another session */
+	struct buf initialized;
+	bool is_restoring; /* another session begins */
+};
+
+struct tool_schema;
+
+/* Schemas of tools: header fields are made of the arguments of calls. */
+struct tools {
+	struct arena arena;	  /* owns all below */
+	struct tool_schema *tool; /* by name; array owned */
+	size_t n, cap;
+	bool is_complete; /* all pages were seen */
+	bool is_followed; /* from the first page on */
+	bool is_asked;	  /* by the transport, under way */
+	unsigned pages;	  /* of what it asks */
+};
+
+/* An answer code and how often it came. */
+struct status_count {
+	int status;
+	uint64_t n;
+};
+
+/* One server, and the posts that are on their way to it. */
+struct remote {
+	struct transport base; /* first */
+	struct remote_options o;
+	struct route route;
+	struct items items;
+	struct era era;
+	struct tools tools;
+	struct buf line; /* a message of ours, not whole yet */
+	unsigned next_own;
+	char told[16]; /* the revision that the authorizer knows of */
+
+	struct post *first, *last; /* in the order of sending; owned */
+	struct post *gone;	   /* freed by the next turn of `flow` */
+	struct loop_timer flow;	   /* due when there may be something to do */
+
+	/* among the posts; NULL: none */
+	struct post *opening;  /* `initialized`, not accepted yet */
+	struct post *listener; /* the stream of its own */
+	struct post *events;   /* the stream of HTTP+SSE */
+	struct post *refused;  /* the initialize that led to HTTP+SSE */
+	struct err refusal;    /* of that */
+
+	bool is_ending, is_over;
+	bool is_deleted; /* DELETE was sent, or need not be */
+	struct loop_timer end;
+
+	/* for reports; more kinds of answers than these are not counted */
+	struct status_count status[32];
+	size_t n_status;
+	uint64_t reconnects, restored, oddities;
+	uint32_t jitter;
+};
+
+MUST_USE static inline bool post_is(const struct post *p, const char *method)
+{
+	return p->method && strcmp(p->method, method) == 0;
+}
+
+MUST_USE static inline bool post_is_get(const struct post *p)
+{
+	return p->kind == POST_LISTENER || p->kind == POST_EVENTS ||
+	       p->is_resuming;
+}
+
+/* "tools/call", for sentences. */
+MUST_USE static inline const char *post_name(const struct post *p)
+{
+	if (p->kind == POST_LISTENER || p->kind == POST_EVENTS)
+		return "GET";
+	if (p->kind == POST_DELETE)
+		return "DELETE";
+	return p->method && *p->method ? p->method : "an answer of ours";
+}
+
+MUST_USE static inline const struct url *route_of(const struct post *p)
+{
+	const struct route *r = &p->remote->route;
+
+	if (p->url)
+		return p->url;
+	if (r->endpoint && p->kind != POST_EVENTS)
+		return r->endpoint;
+	return r->moved ? r->moved : &r->url;
+}
+
+/* The head of the reply; lives as long as that. */
+MUST_USE static inline struct http_head post_head(const struct post *p)
+{
+	return (struct http_head){
+		.status = p->reply.status,
+		.media_type = buf_str(&p->reply.media_type),
+		.lines = buf_str(&p->reply.lines),
+	};
+}
+
+MUST_USE static inline bool http_is_good(int status)
+{
+	return status >= 200 && status < 300;
+}
 
 #endif

@@ -2,25 +2,26 @@
  * The remote transport, in layers; each calls down only:
  *
  *	remote.c	   decides what may be sent, acts on verdicts, ends
- *	remote_reply.c	   what a reply or message means, and what is known of
- *			   the session
+ *	remote_reply.c	   what a reply or message means
  *	remote_headers.c   header fields of a request
- *	post.c		   one message of ours, and its state
+ *	post.h		   the server, and messages of ours on their way
  *	items.c		   the queue of what the caller gets
+ *
+ * Nothing is freed or sent within callbacks of HTTP: a post that may be sent,
+ * or is gone, arms the timer `flow`, which is due at once.
  */
 #include "core/transport/remote.h"
 
-#include <stdint.h>
+#include <assert.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/mcp.h"
-#include "core/transport/items.h"
-#include "core/transport/post.h"
+#include "core/mcp/wire/salvage.h"
 #include "core/transport/remote_headers.h"
 #include "core/transport/remote_reply.h"
 
@@ -34,59 +35,164 @@
 /* Bytes of a refusal, and of a notification's answer, that are looked at. */
 #define REFUSAL_BYTES (1024 * 1024)
 #define NOTICE_BYTES (64 * 1024)
-/* An id that no request of the session has, since those are numbers. */
-#define OWN_ID_BYTES 32
 /* For the first event of HTTP+SSE. */
-#define REMOTE_ENDPOINT_MS 10000
+#define ENDPOINT_MS 10000
 /* The rest of a stream whose answer came is read for so long. */
-#define REMOTE_LINGER_MS 200
+#define LINGER_MS 200
 
-/* An answer code and how often it came. */
-struct status_count {
-	int status;
-	uint64_t n;
+#define META(name) "io.modelcontextprotocol/" name
+
+static const struct buf empty_buf = BUF_INIT(BUF_UNBOUNDED);
+
+/* ---- posts and their states ---- */
+
+static const struct {
+	const char *word;
+	unsigned next; /* bits of states */
+} states[] = {
+#define TO(name) (1u << POST_##name)
+#define POST_STATE(name, word, next) [name] = {word, next},
+	POST_STATES(POST_STATE)
+#undef POST_STATE
+#undef TO
 };
 
-struct remote {
-	struct transport base; /* first */
-	struct remote_options o;
-	struct route route;
-	struct items items;
-	struct posts posts;
-	struct era era;
-	struct tools tools;
-	struct buf line; /* a message of ours, not whole yet */
-	unsigned next_own;
-	char told[16]; /* the revision that the authorizer knows of */
-
-	/* among the posts; NULL: none */
-	struct post *opening;  /* `initialized`, not accepted yet */
-	struct post *listener; /* the stream of its own */
-	struct post *events;   /* the stream of HTTP+SSE */
-	struct post *refused;  /* the initialize that led to HTTP+SSE */
-	struct err refusal;    /* of that */
-
-	bool is_ending, is_over;
-	bool is_deleted; /* DELETE was sent, or need not be */
-	struct loop_timer end;
-
-	/* for reports; more kinds of answers than these are not counted */
-	struct status_count status[32];
-	size_t n_status;
-	uint64_t reconnects, restored, oddities;
-	uint32_t jitter;
-};
-
-static struct remote *remote_of(const struct post *p)
+/* Look soon at what may be sent. */
+static void wake(struct remote *r)
 {
-	return p->all->flow.arg;
+	loop_timer_set(r->o.loop, &r->flow, loop_now(r->o.loop));
 }
 
-static uint64_t next_jitter(struct remote *r, uint64_t max)
+/* Cancel the exchange and forget its reply. */
+static void close_post(struct post *p)
 {
-	/* spread, not secret */
-	r->jitter = r->jitter * 1664525 + 1013904223;
-	return (r->jitter >> 8) % (max + 1);
+	http_cancel(p->x);
+	p->x = NULL;
+	p->reply.status = 0;
+	p->reply.is_stream = p->reply.is_too_long = false;
+	buf_release(&p->reply.body);
+	buf_clear(&p->reply.media_type);
+	buf_clear(&p->reply.lines);
+}
+
+static void unlink_post(struct post *p)
+{
+	struct remote *r = p->remote;
+
+	*(p->prev ? &p->prev->next : &r->first) = p->next;
+	*(p->next ? &p->next->prev : &r->last) = p->prev;
+	p->next = r->gone;
+	r->gone = p;
+}
+
+/* in_ms  deadline of the new state; POST_NO_TIME: it has none */
+static void post_to(struct post *p, enum post_state state, uint64_t in_ms)
+{
+	struct loop *loop = p->remote->o.loop;
+
+	assert(states[p->state].next & (1u << state));
+	log_debug("%s: %s -> %s", post_name(p), states[p->state].word,
+		  states[state].word);
+	p->state = state;
+	/* a reply is kept that may still be told, or is still being read */
+	if (state != POST_LINGERS && state != POST_ELSEWHERE)
+		close_post(p);
+	loop_timer_set(loop, &p->timer,
+		       in_ms == POST_NO_TIME
+			       ? UINT64_MAX
+			       : loop_now(loop) + in_ms * NS_PER_MS);
+	if (state == POST_GONE)
+		unlink_post(p);
+	if (state == POST_GONE || state == POST_QUEUED)
+		wake(p->remote);
+}
+
+static void send_again(struct post *p)
+{
+	post_to(p, POST_QUEUED, POST_NO_TIME);
+}
+
+static char *decoded(struct str json)
+{
+	AUTO(buf_release) struct buf text = empty_buf;
+
+	scan_string(json, &text);
+	return buf_steal(&text);
+}
+
+static void read_message(struct post *p)
+{
+	struct err ignored = ERR_INIT;
+	struct rpc_message m;
+	struct str v, meta, date;
+
+	p->params = STR("{}");
+	if (scan_document(buf_str(&p->body), NULL, &v, &ignored) < 0)
+		v = STR("null");
+	rpc_read(v, &m);
+	if (m.type == RPC_REQUEST || m.type == RPC_NOTIFICATION) {
+		p->method = decoded(m.method);
+		p->params = m.params;
+		if (scan_get(m.params, "_meta", &meta) &&
+		    scan_get(meta, META("protocolVersion"), &date) &&
+		    scan_type(date) == SCAN_STRING)
+			p->protocol = decoded(date);
+	} else {
+		p->method = mem_strdup("");
+	}
+	if (m.type == RPC_REQUEST)
+		p->id = m.id.raw;
+	else
+		p->kind = POST_NOTICE;
+}
+
+static void on_late(void *post);
+
+/*
+ * Add a post at the end of the line; a listener at its head, so that it takes
+ * the connection that is free: an event sent before the listener is there is
+ * lost.
+ * body  copied; read where it is a message
+ */
+static struct post *add_post(struct remote *r, enum post_kind kind,
+			     struct str body)
+{
+	struct post *p = mem_zalloc(sizeof(*p));
+	bool is_first = kind == POST_LISTENER;
+
+	p->remote = r;
+	p->kind = kind;
+	p->body = empty_buf;
+	p->reply.media_type = p->reply.lines = p->reply.body = empty_buf;
+	p->timer = (struct loop_timer){.fire = on_late, .arg = p};
+	sse_init(&p->sse, r->o.message_max);
+	buf_add_str(&p->body, body);
+	if (kind == POST_REQUEST)
+		read_message(p);
+	p->prev = is_first ? NULL : r->last;
+	p->next = is_first ? r->first : NULL;
+	*(p->prev ? &p->prev->next : &r->first) = p;
+	*(p->next ? &p->next->prev : &r->last) = p;
+	wake(r);
+	return p;
+}
+
+/* Free the posts that are gone. */
+static void sweep(struct remote *r)
+{
+	while (r->gone) {
+		struct post *p = r->gone;
+
+		r->gone = p->next;
+		sse_release(&p->sse);
+		buf_release(&p->body);
+		buf_release(&p->reply.media_type);
+		buf_wipe(&p->reply.lines);
+		buf_release(&p->reply.body);
+		free(p->method);
+		free(p->protocol);
+		free(p);
+	}
 }
 
 /* ---- the end of a post ---- */
@@ -94,7 +200,7 @@ static uint64_t next_jitter(struct remote *r, uint64_t max)
 /* Nothing more comes of it; harmless twice. */
 static void drop_post(struct post *p)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 	struct post **const known[] = {&r->opening, &r->listener, &r->events,
 				       &r->refused};
 
@@ -108,8 +214,8 @@ static void drop_post(struct post *p)
 
 static void drop_all(struct remote *r)
 {
-	while (r->posts.first)
-		drop_post(r->posts.first);
+	while (r->first)
+		drop_post(r->first);
 }
 
 /* No answer to any request will come: the end of the session. */
@@ -125,7 +231,8 @@ static void lose_all(struct remote *r, enum transport_loss loss,
 			     });
 }
 
-static void act_on(struct post *p, const struct reply_verdict *v);
+static void settle(struct post *p, enum reply_case of,
+		   const struct http_end *end);
 static void end_own(struct post *p, const struct rpc_message *m,
 		    const struct reply_verdict *lost);
 
@@ -133,34 +240,32 @@ static void end_own(struct post *p, const struct rpc_message *m,
 static void fail_sse(struct remote *r, const struct reply_verdict *lost)
 {
 	struct post *p = r->refused;
-	struct reply_verdict v;
-	struct err err = ERR_INIT;
+	struct http_end end = {.err = ERR_INIT};
 
+	r->events = NULL;
 	if (!p) {
 		lose_all(r, lost->loss, &lost->err);
 		return;
 	}
 	r->refused = NULL;
 	r->era.is_sse = false;
-	err_set(&err, r->refusal.kind,
+	err_set(&end.err, r->refusal.kind,
 		"no MCP server is there: %s (HTTP+SSE was tried as well: %s)",
 		r->refusal.msg, lost->err.msg);
-	err.sys = r->refusal.sys;
-	reply_judge_refused(p, &err, &v);
-	act_on(p, &v);
+	end.err.sys = r->refusal.sys;
+	settle(p, REPLY_REFUSED, &end);
 }
 
 /* No answer to this post will come: loss, is_unknown and err of the verdict. */
 static void lose_post(struct post *p, const struct reply_verdict *v)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
-	if (p->kind == POST_EVENTS) {
-		r->events = NULL;
+	if (p->kind == POST_EVENTS)
 		fail_sse(r, v);
-	} else if (p->own && !p->is_answered) {
+	else if (p->own && !p->is_answered)
 		end_own(p, NULL, v);
-	} else if (p->kind == POST_REQUEST && !p->is_answered) {
+	else if (p->kind == POST_REQUEST && !p->is_answered)
 		items_add(&r->items, &(struct transport_item){
 					     .type = TRANSPORT_LOST,
 					     .id = p->id,
@@ -168,50 +273,41 @@ static void lose_post(struct post *p, const struct reply_verdict *v)
 					     .is_unknown = v->is_unknown,
 					     .err = v->err,
 				     });
-	} else {
+	else
 		log_debug("%s", v->err.msg);
-	}
 	drop_post(p);
 }
 
-static void lose_broken(struct post *p, const struct err *err)
-{
-	lose_post(p, &(struct reply_verdict){.loss = TRANSPORT_BROKE,
-					     .err = *err});
-}
-
-static void send_again(struct post *p)
-{
-	post_to(p, POST_QUEUED, POST_NO_TIME);
-}
-
 /* Answer it with an error of our own. */
-static void give_error(struct post *p, int64_t code, struct str message)
+static void give_error(struct post *p, int code, const char *message)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = empty_buf;
 
-	taken_write_error(p, code, message, &text);
-	items_add_message(&remote_of(p)->items, buf_str(&text), NULL);
+	buf_addf(&text,
+		 "{\"jsonrpc\":\"2.0\",\"id\":%.*s,"
+		 "\"error\":{\"code\":%d,\"message\":",
+		 STR_ARG(p->id), code);
+	jw_quote(&text, str_of(message));
+	buf_adds(&text, "}}");
+	items_add_message(&p->remote->items, buf_str(&text), NULL);
 	p->is_answered = true;
 	drop_post(p);
 }
 
 /* ---- requests of the transport itself ---- */
 
-static void make_own_id(struct remote *r, char ret[OWN_ID_BYTES])
-{
-	snprintf(ret, OWN_ID_BYTES, "matins-%u", ++r->next_own);
-}
+/* They have ids that no request of the session has: those are numbers. */
 
 /* Another session in place of one that is gone. */
 static void begin_session(struct remote *r)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	char id[OWN_ID_BYTES];
+	AUTO(buf_release) struct buf text = empty_buf;
 	struct post *p;
 
-	make_own_id(r, id);
-	era_write_initialize(&r->era, id, &text);
+	buf_addf(&text,
+		 "{\"jsonrpc\":\"2.0\",\"id\":\"matins-%u\","
+		 "\"method\":\"initialize\",\"params\":%s}",
+		 ++r->next_own, buf_cstr(&r->era.initialize));
 	log_debug("%s: the session is gone; another one begins",
 		  buf_cstr(&r->route.shown));
 	r->era.is_restoring = true;
@@ -219,14 +315,14 @@ static void begin_session(struct remote *r)
 	buf_wipe(&r->era.session_id);
 	if (r->listener)
 		drop_post(r->listener);
-	p = posts_add(&r->posts, POST_REQUEST, buf_str(&text));
+	p = add_post(r, POST_REQUEST, buf_str(&text));
 	p->own = POST_OWN_INITIALIZE;
 	p->was_resent = true;
 }
 
 static void send_in_new_session(struct post *p)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
 	p->was_resent = true;
 	if (p->session == r->era.session && !r->era.is_restoring)
@@ -246,55 +342,43 @@ static void end_initialize(struct remote *r, const struct rpc_message *m,
 			"not begin: %s",
 			lost ? lost->err.msg : "it refused initialize");
 		lose_all(r, lost ? lost->loss : TRANSPORT_BROKE, &err);
-		return;
+	} else if (r->era.initialized.n) {
+		r->opening =
+			add_post(r, POST_REQUEST, buf_str(&r->era.initialized));
+		r->opening->was_resent = true;
 	}
-	if (!r->era.initialized.n)
-		return;
-	r->opening = posts_add(&r->posts, POST_REQUEST,
-			       buf_str(&r->era.initialized));
-	r->opening->was_resent = true;
 }
 
-/* Ask for a page of tools, with the _meta of `like`. */
-static void ask_tools(struct remote *r, const struct post *like,
-		      struct str cursor)
+/* Ask for a page of tools, see tools_write_request(); false: no more. */
+static bool ask_tools(struct post *p, struct str result)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	char id[OWN_ID_BYTES];
+	AUTO(buf_release) struct buf text = empty_buf;
+	struct remote *r = p->remote;
 
-	make_own_id(r, id);
-	tools_write_request(like, id, cursor, &text);
+	if (!tools_write_request(&r->tools, p, result, r->next_own + 1, &text))
+		return false;
+	r->next_own++;
 	r->tools.is_asked = true;
-	posts_add(&r->posts, POST_REQUEST, buf_str(&text))->own =
-		POST_OWN_TOOLS;
-}
-
-/* A list that fails means calls without fields. */
-static void end_tools(struct remote *r, struct post *p,
-		      const struct rpc_message *m)
-{
-	struct str cursor;
-
-	if (m && m->type == RPC_RESULT &&
-	    tools_next_page(&r->tools, p, m->result, &cursor)) {
-		ask_tools(r, p, cursor);
-		return;
-	}
-	r->tools.is_asked = false;
-	r->tools.is_complete = true;
-	posts_wake(&r->posts);
+	add_post(r, POST_REQUEST, buf_str(&text))->own = POST_OWN_TOOLS;
+	return true;
 }
 
 /* m: the answer, or NULL and why none will come */
 static void end_own(struct post *p, const struct rpc_message *m,
 		    const struct reply_verdict *lost)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
-	if (p->own == POST_OWN_INITIALIZE)
+	if (p->own == POST_OWN_INITIALIZE) {
 		end_initialize(r, m, lost);
-	else
-		end_tools(r, p, m);
+		return;
+	}
+	if (m && m->type == RPC_RESULT && ask_tools(p, m->result))
+		return;
+	/* a list that fails means calls without fields */
+	r->tools.is_asked = false;
+	r->tools.is_complete = true;
+	wake(r);
 }
 
 /* ---- messages of the server ---- */
@@ -310,81 +394,83 @@ static void tell_protocol(struct remote *r, const char *protocol)
 	a->type->spoke(a, protocol);
 }
 
-static struct reply_around around(struct remote *r)
-{
-	return (struct reply_around){
-		.era = &r->era,
-		.route = &r->route,
-		.message_max = r->o.message_max,
-		.request_ms = r->o.request_ms,
-		.may_try_sse = r->o.kind == REMOTE_AUTO,
-		.has_listener = r->listener,
-		.is_ending = r->is_ending,
-	};
-}
-
 /* A refusal for a reason that HTTP can mend: send the request once more. */
 static bool is_mended(struct post *p, const struct rpc_message *m)
 {
-	struct remote *r = remote_of(p);
-	const struct reply_around a = around(r);
-
 	if (m->type != RPC_ERROR)
 		return false;
-	if (p->protocol) {
-		if (m->code != MCP_HEADER_MISMATCH ||
-		    !post_is(p, "tools/call") || p->was_mismatched)
-			return false;
-		p->was_mismatched = true;
-		tools_forget(&r->tools);
-		send_again(p);
+	if (!p->protocol && reply_lost_session(p, m)) {
+		send_in_new_session(p);
 		return true;
 	}
-	if (!p->session || !era_is_lost(&r->era, p, m) ||
-	    !reply_may_restore(p, &a))
+	if (!p->protocol || m->code != MCP_HEADER_MISMATCH ||
+	    !post_is(p, "tools/call") || p->was_mismatched)
 		return false;
-	send_in_new_session(p);
+	p->was_mismatched = true;
+	tools_forget(&p->remote->tools);
+	send_again(p);
 	return true;
 }
 
-static void give_renamed(struct remote *r, const struct taken *t)
+/* Learn from the answer to `p`: the session works, the revision. */
+static void note_answer(struct post *p, const struct rpc_message *m)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct era *e = &p->remote->era;
+	AUTO(buf_release) struct buf date = BUF_INIT(sizeof(e->protocol) - 1);
+	struct str v;
 
-	r->oddities++;
-	taken_write_renamed(t, &text);
-	items_add_message(&r->items, buf_str(&text), NULL);
+	if (m->type != RPC_RESULT)
+		return;
+	if (p->session && p->session == e->session)
+		e->has_worked = true;
+	if (p->protocol && post_is(p, "tools/list"))
+		tools_learn(&p->remote->tools, p, m->result);
+	if (!post_is(p, "initialize") || p->protocol ||
+	    !scan_get(m->result, "protocolVersion", &v) ||
+	    !scan_string(v, &date) || !date.n ||
+	    strspn(date.p, "-0123456789") != date.n)
+		return;
+	memcpy(e->protocol, date.p, date.n + 1);
+	tell_protocol(p->remote, e->protocol);
 }
 
 static void take_answer(struct remote *r, const struct taken *t,
 			struct buf *memory)
 {
+	AUTO(buf_release) struct buf renamed = empty_buf;
+	bool is_error = t->m.type == RPC_ERROR;
 	struct post *p = t->post;
 
 	if (is_mended(p, &t->m))
 		return;
 	p->is_answered = true;
-	post_to(p, POST_LINGERS, p->x ? REMOTE_LINGER_MS : 0);
-	if (era_note_answer(&r->era, p, &t->m))
-		tell_protocol(r, r->era.protocol);
-	if (p->protocol && t->m.type == RPC_RESULT && post_is(p, "tools/list"))
-		tools_learn(&r->tools, p, t->m.result);
-	if (p->own)
+	post_to(p, POST_LINGERS, p->x ? LINGER_MS : 0);
+	note_answer(p, &t->m);
+	if (p->own) {
 		end_own(p, &t->m, NULL);
-	else if (r->is_ending)
+	} else if (r->is_ending) {
 		return;
-	else if (t->is_renamed)
-		give_renamed(r, t);
-	else
+	} else if (t->is_renamed) {
+		r->oddities++;
+		buf_addf(&renamed, "{\"jsonrpc\":\"2.0\",\"id\":%.*s,\"%s\":",
+			 STR_ARG(p->id), is_error ? "error" : "result");
+		buf_add_str(&renamed, is_error ? t->m.raw_error : t->m.result);
+		buf_addc(&renamed, '}');
+		items_add_message(&r->items, buf_str(&renamed), NULL);
+	} else {
 		items_add_message(&r->items, t->m.whole, memory);
+	}
 }
 
-static void take_one(struct remote *r, const struct taken *t,
-		     struct buf *memory)
+static void take_one(struct post *via, struct str object, struct buf *memory)
 {
-	switch (t->what) {
+	struct remote *r = via->remote;
+	struct taken t;
+
+	reply_read_message(via, object, &t);
+	switch (t.what) {
 	case TAKEN_ANSWER:
-		take_answer(r, t, memory);
+		take_answer(r, &t, memory);
 		return;
 	case TAKEN_NOTHING:
 		r->oddities++;
@@ -396,24 +482,36 @@ static void take_one(struct remote *r, const struct taken *t,
 		break;
 	}
 	if (!r->is_ending)
-		items_add_message(&r->items, t->m.whole, memory);
+		items_add_message(&r->items, t.m.whole, memory);
 }
 
 /*
+ * Take a message, or an array of as many.
+ *
  * via     in whose reply the text came
  * memory  where the text lies; taken where it is one message
- * returns false: it is not JSON
+ * returns false: it is not JSON, even with invalid UTF-8 replaced
  */
 static bool take(struct post *via, struct str text, struct buf *memory)
 {
-	AUTO(taker_release) struct taker t;
-	struct taken found;
+	AUTO(buf_release) struct buf repaired = empty_buf;
+	struct err ignored = ERR_INIT;
+	struct scan_iter it;
+	struct str v;
 
-	if (!taker_open(&t, via, text))
+	if (scan_document(text, NULL, &v, &ignored) < 0 &&
+	    (!salvage_utf8(text, &repaired) ||
+	     scan_document(buf_str(&repaired), NULL, &v, &ignored) < 0))
 		return false;
+	if (scan_type(v) == SCAN_OBJECT) {
+		take_one(via, v, memory);
+		return true;
+	}
+	scan_iter_init(&it, v);
 	/* one message of several may end them all */
-	while (via->state != POST_GONE && taker_next(&t, &found))
-		take_one(remote_of(via), &found, t.is_array ? NULL : memory);
+	while (via->state != POST_GONE && scan_next(&it))
+		if (scan_type(it.value) == SCAN_OBJECT)
+			take_one(via, it.value, NULL);
 	return true;
 }
 
@@ -421,13 +519,11 @@ static bool take(struct post *via, struct str text, struct buf *memory)
 
 static void take_body(struct post *p)
 {
-	const struct reply_around a = around(remote_of(p));
 	enum post_state before = p->state;
 	struct buf body = p->reply.body;
-	struct reply_verdict v;
 	bool is_json;
 
-	p->reply.body = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	p->reply.body = empty_buf;
 	is_json = take(p, str_trim(buf_str(&body)), &body);
 	if (is_json && (p->is_answered || p->state != before)) {
 		buf_release(&body);
@@ -437,15 +533,17 @@ static void take_body(struct post *p)
 	}
 	/* for sentences that quote it */
 	p->reply.body = body;
-	reply_judge_unanswered(p, &a, &v);
-	act_on(p, &v);
+	settle(p, REPLY_UNANSWERED, NULL);
 }
 
 static void send_later(struct post *p, const struct reply_verdict *v)
 {
-	struct remote *r = remote_of(p);
-	uint64_t ms = v->delay_ms + next_jitter(r, v->jitter_ms);
+	struct remote *r = p->remote;
+	uint64_t ms;
 
+	/* spread, not secret */
+	r->jitter = r->jitter * 1664525 + 1013904223;
+	ms = v->delay_ms + (r->jitter >> 8) % (v->jitter_ms + 1);
 	log_debug("%s: %s: once more in %llu ms", buf_cstr(&r->route.shown),
 		  post_name(p), (unsigned long long)ms);
 	r->reconnects += v->is_reconnect;
@@ -461,29 +559,16 @@ static void send_later(struct post *p, const struct reply_verdict *v)
 	post_to(p, POST_PAUSED, ms);
 }
 
-/* The URL holds for what follows, too, DELETE included. */
-static void move(struct post *p, struct url *url)
-{
-	struct remote *r = remote_of(p);
-
-	p->redirects++;
-	p->url = url;
-	if (!r->era.is_sse)
-		r->route.moved = url;
-	send_again(p);
-}
-
 /* Until the authorizer calls; clocks stand still while it asks a person. */
 static void wait_for_authorizer(struct post *p)
 {
-	struct remote *r = remote_of(p);
+	struct authorizer *a = p->remote->o.auth;
 
 	post_to(p, POST_WAITS, POST_NO_TIME);
-	if (r->o.auth->type->is_person(r->o.auth))
-		items_hold(&r->items, true);
+	if (a->type->is_person(a))
+		items_hold(&p->remote->items, true);
 }
 
-/* GET, POST or DELETE. */
 static const char *verb_of(const struct post *p)
 {
 	return p->kind == POST_DELETE ? "DELETE"
@@ -493,13 +578,8 @@ static const char *verb_of(const struct post *p)
 
 static void ask_authorizer(struct post *p, const struct reply_verdict *denied)
 {
-	struct remote *r = remote_of(p);
-	const struct http_head head = {
-		.status = p->reply.status,
-		.media_type = buf_str(&p->reply.media_type),
-		.lines = buf_str(&p->reply.lines),
-	};
-	struct authorizer *a = r->o.auth;
+	const struct http_head head = post_head(p);
+	struct authorizer *a = p->remote->o.auth;
 	struct reply_verdict v = *denied;
 	enum authorizer_verdict verdict = AUTHORIZER_NO;
 
@@ -507,9 +587,9 @@ static void ask_authorizer(struct post *p, const struct reply_verdict *denied)
 		1;
 	if (a) {
 		err_clear(&v.err);
-		verdict = a->type->refused(
-			a, verb_of(p), route_of(&r->route, p)->text.p, &head,
-			buf_str(&p->reply.body), &p->tries, &v.err);
+		verdict = a->type->refused(a, verb_of(p), route_of(p)->text.p,
+					   &head, buf_str(&p->reply.body),
+					   &p->tries, &v.err);
 	}
 	if (verdict == AUTHORIZER_NO) {
 		lose_post(p, &v);
@@ -529,31 +609,27 @@ static void begin_sse(struct remote *r, struct post *p, const struct err *err)
 		post_to(p, POST_ELSEWHERE, POST_NO_TIME);
 		r->refusal = *err;
 	}
-	r->events = posts_add(&r->posts, POST_EVENTS, STR(""));
+	r->events = add_post(r, POST_EVENTS, STR(""));
 }
 
 static void lose_listener(struct post *listener)
 {
-	struct remote *r = remote_of(listener);
-	const struct http_end end = {.kind = HTTP_DONE};
-	const struct reply_around a = around(r);
-	struct reply_verdict v;
+	struct remote *r = listener->remote;
 
 	log_debug("%s: no stream of its own (%d)", buf_cstr(&r->route.shown),
 		  listener->reply.status);
 	drop_post(listener);
-	for (struct post *p = r->posts.first, *next; p; p = next) {
+	for (struct post *p = r->first, *next; p; p = next) {
 		next = p->next;
-		if (p->state != POST_ELSEWHERE)
-			continue;
-		reply_judge_stream(p, &end, &a, &v);
-		lose_post(p, &v);
+		if (p->state == POST_ELSEWHERE)
+			settle(p, REPLY_CUT_OFF,
+			       &(struct http_end){.kind = HTTP_DONE});
 	}
 }
 
 static void act_on(struct post *p, const struct reply_verdict *v)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
 	switch (v->what) {
 	case REPLY_DONE:
@@ -569,11 +645,16 @@ static void act_on(struct post *p, const struct reply_verdict *v)
 		send_later(p, v);
 		break;
 	case REPLY_ELSEWHERE:
-		post_close(p);
+		close_post(p);
 		post_to(p, POST_ELSEWHERE, POST_NO_TIME);
 		break;
 	case REPLY_MOVED:
-		move(p, v->url);
+		/* the URL holds for what follows, too, DELETE included */
+		p->redirects++;
+		p->url = v->url;
+		if (!r->era.is_sse)
+			r->route.moved = v->url;
+		send_again(p);
 		break;
 	case REPLY_DENIED:
 		ask_authorizer(p, v);
@@ -582,7 +663,7 @@ static void act_on(struct post *p, const struct reply_verdict *v)
 		send_in_new_session(p);
 		break;
 	case REPLY_NO_PROBE:
-		give_error(p, RPC_INVALID_REQUEST, str_of(v->err.msg));
+		give_error(p, RPC_INVALID_REQUEST, v->err.msg);
 		break;
 	case REPLY_TRY_SSE:
 		begin_sse(r, p, &v->err);
@@ -596,6 +677,16 @@ static void act_on(struct post *p, const struct reply_verdict *v)
 	}
 }
 
+/* Judge what became of a post, and act on it; as reply_judge(). */
+static void settle(struct post *p, enum reply_case of,
+		   const struct http_end *end)
+{
+	struct reply_verdict v;
+
+	reply_judge(p, of, end, &v);
+	act_on(p, &v);
+}
+
 /* ---- event streams ---- */
 
 static void note_life(struct post *p)
@@ -607,26 +698,26 @@ static void note_life(struct post *p)
 /* HTTP+SSE: where our messages go. */
 static void take_endpoint(struct post *p, struct str reference)
 {
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-	struct remote *r = remote_of(p);
+	AUTO(buf_release) struct buf shown = empty_buf;
+	struct remote *r = p->remote;
 	struct route *route = &r->route;
 	struct url *url = ARENA_NEW(&route->arena, struct url);
-	struct err err = ERR_INIT;
+	struct reply_verdict v = {.loss = TRANSPORT_BROKE, .err = ERR_INIT};
 
-	if (url_resolve(route_of(route, p), str_trim(reference), &route->arena,
-			url, &err) < 0) {
-		err_wrap(&err, "its endpoint");
-		lose_broken(p, &err);
+	if (url_resolve(route_of(p), str_trim(reference), &route->arena, url,
+			&v.err) < 0) {
+		err_wrap(&v.err, "its endpoint");
+		lose_post(p, &v);
 		return;
 	}
 	/* credentials would leave the server that they are for */
 	if (!url_same_origin(url, &route->url)) {
 		url_origin(url, &shown);
-		err_set(&err, ERR_PEER,
+		err_set(&v.err, ERR_PEER,
 			"its endpoint is on another origin, %s; that is "
 			"refused",
 			buf_cstr(&shown));
-		lose_broken(p, &err);
+		lose_post(p, &v);
 		return;
 	}
 	loop_timer_clear(r->o.loop, &p->timer);
@@ -634,12 +725,12 @@ static void take_endpoint(struct post *p, struct str reference)
 	if (r->refused)
 		send_again(r->refused);
 	r->refused = NULL;
-	posts_wake(&r->posts);
+	wake(r);
 }
 
 static void take_event(struct post *p, const struct sse_event *e)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
 	/* a second endpoint would move a session that is under way */
 	if (p->kind == POST_EVENTS && str_is(e->name, "endpoint") &&
@@ -655,14 +746,9 @@ static void take_event(struct post *p, const struct sse_event *e)
 
 static void take_long_event(struct post *p)
 {
-	const struct reply_around a = around(remote_of(p));
-	struct reply_verdict v;
-
-	remote_of(p)->oddities++;
-	if (p->kind != POST_REQUEST || p->is_answered)
-		return;
-	reply_judge_long_event(p, &a, &v);
-	act_on(p, &v);
+	p->remote->oddities++;
+	if (p->kind == POST_REQUEST && !p->is_answered)
+		settle(p, REPLY_LONG_EVENT, NULL);
 }
 
 static void take_events(struct post *p, struct str bytes)
@@ -687,20 +773,7 @@ static void take_events(struct post *p, struct str bytes)
 	p->seen_ids = p->sse.ids;
 }
 
-/* Older revisions: messages of the server's own come on this stream. */
-static void open_listener(struct remote *r)
-{
-	if (!r->listener && !r->era.is_sse && !r->era.is_modern &&
-	    !r->is_ending)
-		r->listener = posts_add(&r->posts, POST_LISTENER, STR(""));
-}
-
 /* ---- callbacks of HTTP ---- */
-
-static bool is_good(int status)
-{
-	return status >= 200 && status < 300;
-}
 
 /* By status, in order. */
 static void count_status(struct remote *r, int status)
@@ -719,83 +792,93 @@ static void count_status(struct remote *r, int status)
 	r->status[i].n++;
 }
 
+/* Visible ASCII only: MCP 2025-11-25, "Session Management". */
+static bool is_session_id(struct str id)
+{
+	for (size_t i = 0; i < id.n; i++)
+		if (id.p[i] < 0x21 || id.p[i] > 0x7e)
+			return false;
+	return id.n > 0 && id.n <= LIMIT_SESSION_ID_BYTES;
+}
+
+/* The session id counts in the answer to initialize only. */
 static void note_session(struct post *p, const struct http_head *head)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
+	struct era *e = &r->era;
+	struct str id;
 
-	switch (era_note_head(&r->era, p, head)) {
-	case ERA_HEAD_SESSION:
-		p->reply.is_bad_session = false;
+	if (p->protocol || e->is_sse || !http_is_good(head->status) ||
+	    !http_head_get(head, "Mcp-Session-Id", 0, &id))
+		return;
+	if (post_is(p, "initialize")) {
+		buf_wipe(&e->session_id);
+		e->has_worked = false;
+		p->reply.is_bad_session = !is_session_id(id);
+		if (p->reply.is_bad_session)
+			return;
+		e->session++;
+		buf_add_str(&e->session_id, id);
 		if (r->o.on_session)
-			r->o.on_session(r->o.arg, buf_str(&r->era.session_id));
-		break;
-	case ERA_HEAD_BAD:
-		p->reply.is_bad_session = true;
-		break;
-	case ERA_HEAD_ODD:
+			r->o.on_session(r->o.arg, id);
+	} else if (!str_eq(id, buf_str(&e->session_id))) {
 		r->oddities++;
 		log_debug("%s: another session id is ignored",
 			  buf_cstr(&r->route.shown));
-		break;
-	case ERA_HEAD_PLAIN:
-		break;
 	}
 }
 
 /* A notification is done with its head: its body says nothing. */
 static void accept_notice(struct post *p)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 
 	p->is_answered = true;
-	if (post_is(p, "notifications/initialized"))
-		open_listener(r);
+	/* older revisions: messages of the server's own come on a stream */
+	if (post_is(p, "notifications/initialized") && !r->listener &&
+	    !r->era.is_sse && !r->era.is_modern && !r->is_ending)
+		r->listener = add_post(r, POST_LISTENER, STR(""));
 	if (p == r->opening) {
 		r->opening = NULL;
 		loop_timer_clear(r->o.loop, &p->timer);
 	}
-	posts_wake(&r->posts);
+	wake(r);
 }
 
 static void on_head(void *arg, const struct http_head *head)
 {
 	struct post *p = arg;
-	struct remote *r = remote_of(p);
-	bool may_stream = p->kind == POST_REQUEST || p->kind == POST_LISTENER ||
-			  p->kind == POST_EVENTS;
+	struct remote *r = p->remote;
+	bool is_good = http_is_good(head->status);
 
 	p->reply.status = head->status;
 	buf_add_str(&p->reply.media_type, head->media_type);
 	buf_add_str(&p->reply.lines, head->lines);
-	p->reply.is_stream = is_good(head->status) && may_stream &&
+	p->reply.is_stream = is_good && p->kind != POST_NOTICE &&
+			     p->kind != POST_DELETE &&
 			     str_is(head->media_type, "text/event-stream");
 	count_status(r, head->status);
 	if (r->o.auth)
 		r->o.auth->type->answered(r->o.auth, head);
 	note_session(p, head);
-	if (p->kind == POST_NOTICE && is_good(head->status))
+	if (p->kind == POST_NOTICE && is_good)
 		accept_notice(p);
 	if (p->reply.is_stream)
 		sse_again(&p->sse);
 }
 
-static uint64_t body_max(const struct post *p)
-{
-	if (!is_good(p->reply.status))
-		return REFUSAL_BYTES;
-	return p->kind == POST_REQUEST ? remote_of(p)->o.message_max
-				       : NOTICE_BYTES;
-}
-
 static bool on_body(void *arg, struct str bytes)
 {
 	struct post *p = arg;
+	uint64_t max = !http_is_good(p->reply.status) ? REFUSAL_BYTES
+		       : p->kind == POST_REQUEST      ? p->remote->o.message_max
+						      : NOTICE_BYTES;
 
 	if (p->reply.is_stream) {
 		take_events(p, bytes);
 		return true;
 	}
-	if (p->reply.body.n + bytes.n > body_max(p)) {
+	if (p->reply.body.n + bytes.n > max) {
 		p->reply.is_too_long = true;
 		return false;
 	}
@@ -806,41 +889,31 @@ static bool on_body(void *arg, struct str bytes)
 static void on_end(void *arg, const struct http_end *end)
 {
 	struct post *p = arg;
-	const struct reply_around a = around(remote_of(p));
-	struct reply_verdict v;
 
 	p->x = NULL;
-	if (p->state == POST_GONE)
-		return;
-	reply_judge(p, end, &a, &v);
-	act_on(p, &v);
+	if (p->state != POST_GONE)
+		settle(p, REPLY_ENDED, end);
 }
 
-/* ---- an exchange ---- */
+/* ---- sending ---- */
 
-/* Where no clock of the session runs; 0: one does. */
-static uint64_t total_ms(const struct post *p)
-{
-	if (p->kind == POST_NOTICE)
-		return NOTICE_MS;
-	if (p->kind == POST_DELETE)
-		return remote_of(p)->o.end_ms;
-	return p->own == POST_OWN_TOOLS ? LIST_MS : 0;
-}
-
-/* Begin its exchange; what comes of it is acted on here. */
+/* Begin the exchange of a post. */
 static void open_exchange(struct post *p, const struct http_headers *h)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 	bool is_message = p->body.n && !post_is_get(p);
 	const struct http_request request = {
 		.method = verb_of(p),
-		.url = route_of(&r->route, p)->text.p,
+		.url = route_of(p)->text.p,
 		.headers = h,
 		.content =
 			is_message ? buf_str(&p->body) : (struct str){NULL, 0},
 		.connect_ms = r->o.connect_ms,
-		.total_ms = total_ms(p),
+		/* where no clock of the session runs */
+		.total_ms = p->kind == POST_NOTICE     ? NOTICE_MS
+			    : p->kind == POST_DELETE   ? r->o.end_ms
+			    : p->own == POST_OWN_TOOLS ? LIST_MS
+						       : 0,
 		.reach = &r->o.reach,
 		.head = on_head,
 		.body = on_body,
@@ -850,29 +923,30 @@ static void open_exchange(struct post *p, const struct http_headers *h)
 
 	post_to(p, POST_OPEN,
 		p == r->opening		 ? OPENING_MS
-		: p->kind == POST_EVENTS ? REMOTE_ENDPOINT_MS
+		: p->kind == POST_EVENTS ? ENDPOINT_MS
 					 : POST_NO_TIME);
 	p->x = http_send(r->o.http, &request);
 }
 
-/* ---- sending ---- */
-
 static void sign_and_send(struct post *p)
 {
-	struct remote *r = remote_of(p);
+	struct remote *r = p->remote;
 	struct authorizer *a = r->o.auth;
 	struct http_headers h = {0};
-	struct reply_verdict v = {.err = ERR_INIT};
+	struct reply_verdict v = {.loss = TRANSPORT_BROKE, .err = ERR_INIT};
 	enum authorizer_verdict verdict = AUTHORIZER_NO;
+	int got = headers_make(p, &h, &v.err);
 
-	if (headers_make(p, &r->era, &r->tools, &h, &v.err) < 0) {
-		v.loss = TRANSPORT_BROKE;
-	} else {
+	if (got == HEADERS_NEED_TOOLS) {
+		if (!r->tools.is_asked)
+			(void)ask_tools(p, (struct str){NULL, 0});
+		return;
+	}
+	if (got == 0) {
 		v.loss = TRANSPORT_DENIED;
 		verdict = !a ? AUTHORIZER_GO
-			     : a->type->sign(a, verb_of(p),
-					     route_of(&r->route, p)->text.p, &h,
-					     &v.err);
+			     : a->type->sign(a, verb_of(p), route_of(p)->text.p,
+					     &h, &v.err);
 	}
 	if (verdict == AUTHORIZER_GO)
 		open_exchange(p, &h);
@@ -883,24 +957,9 @@ static void sign_and_send(struct post *p)
 	http_headers_release(&h);
 }
 
-/* May this call go? Else the schemas of tools are asked for. */
-static bool has_schema(struct post *p)
+static bool may_go(const struct post *p)
 {
-	struct remote *r = remote_of(p);
-
-	if (!p->protocol || !post_is(p, "tools/call") ||
-	    tools_know(&r->tools, p))
-		return true;
-	if (!r->tools.is_asked) {
-		r->tools.pages = 0;
-		ask_tools(r, p, (struct str){NULL, 0});
-	}
-	return false;
-}
-
-static bool may_go(struct post *p)
-{
-	struct remote *r = remote_of(p);
+	const struct remote *r = p->remote;
 
 	if (p->kind == POST_DELETE || post_is_get(p))
 		return true;
@@ -909,32 +968,22 @@ static bool may_go(struct post *p)
 	if (r->era.is_restoring && !p->own)
 		return false;
 	/* `initialized` must not be overtaken */
-	if (r->opening && r->opening != p)
-		return false;
-	return has_schema(p);
+	return !r->opening || r->opening == p;
 }
 
 static void send_all(struct remote *r)
 {
-	if (r->era.is_sse && !r->events && !r->is_ending && r->posts.first)
+	if (r->era.is_sse && !r->events && !r->is_ending && r->first)
 		begin_sse(r, NULL, NULL);
-	for (struct post *p = r->posts.first, *next; p; p = next) {
+	for (struct post *p = r->first, *next; p; p = next) {
 		/* another one may stand behind it afterwards */
 		if (p->state == POST_QUEUED && may_go(p))
 			sign_and_send(p);
-		next = p->state == POST_GONE ? r->posts.first : p->next;
+		next = p->state == POST_GONE ? r->first : p->next;
 	}
 }
 
 /* ---- messages of ours ---- */
-
-static struct post *find_open(struct remote *r, struct str id)
-{
-	for (struct post *p = r->posts.first; p; p = p->next)
-		if (p->kind == POST_REQUEST && !p->own && str_eq(p->id, id))
-			return p;
-	return NULL;
-}
 
 /*
  * The session waits no longer for a request. Where every request stands alone
@@ -945,29 +994,50 @@ static struct post *find_open(struct remote *r, struct str id)
  */
 static bool cancel(struct remote *r, const struct post *notice)
 {
-	struct post *of;
+	struct post *of = r->first;
+	bool was_sent;
 	struct str id;
 
 	if (!scan_get(notice->params, "requestId", &id))
 		return true;
-	of = find_open(r, id);
+	while (of &&
+	       (of->kind != POST_REQUEST || of->own || !str_eq(of->id, id)))
+		of = of->next;
 	if (!of)
 		return !r->era.is_modern;
 	if (of->protocol || of->state == POST_QUEUED ||
 	    of->state == POST_WAITS) {
-		bool was_sent = of->is_resuming;
-
+		was_sent = of->is_resuming;
 		drop_post(of);
 		return !r->era.is_modern && was_sent;
 	}
 	of->is_answered = true;
-	post_to(of, POST_LINGERS, REMOTE_LINGER_MS);
+	post_to(of, POST_LINGERS, LINGER_MS);
 	return true;
+}
+
+/* Learn from a message of ours: the first ones tell which era is spoken. */
+static void note_ours(struct remote *r, const struct post *p)
+{
+	struct era *e = &r->era;
+
+	if (p->protocol) {
+		e->is_modern = true;
+		tell_protocol(r, p->protocol);
+	}
+	if (post_is(p, "initialize")) {
+		e->is_modern = false;
+		buf_clear(&e->initialize);
+		buf_add_str(&e->initialize, p->params);
+	} else if (post_is(p, "notifications/initialized")) {
+		buf_clear(&e->initialized);
+		buf_add_str(&e->initialized, buf_str(&p->body));
+	}
 }
 
 static void take_line(struct remote *r, struct str line)
 {
-	struct post *p = posts_add(&r->posts, POST_REQUEST, line);
+	struct post *p = add_post(r, POST_REQUEST, line);
 
 	if (post_is(p, "notifications/cancelled") && !cancel(r, p)) {
 		drop_post(p);
@@ -976,11 +1046,9 @@ static void take_line(struct remote *r, struct str line)
 		drop_post(p);
 	} else if (r->era.is_sse && post_is(p, "server/discover")) {
 		/* HTTP+SSE is of the older era */
-		give_error(p, RPC_METHOD_NOT_FOUND, STR("not over HTTP+SSE"));
+		give_error(p, RPC_METHOD_NOT_FOUND, "not over HTTP+SSE");
 	} else {
-		era_note_ours(&r->era, p);
-		if (p->protocol)
-			tell_protocol(r, p->protocol);
+		note_ours(r, p);
 		if (post_is(p, "notifications/initialized"))
 			r->opening = p;
 	}
@@ -1009,8 +1077,10 @@ static ssize_t remote_send(struct transport *t, struct str bytes)
 
 /* ---- the end ---- */
 
-static void end_all(struct remote *r)
+static void end_all(void *remote)
 {
+	struct remote *r = remote;
+
 	if (r->is_over)
 		return;
 	drop_all(r);
@@ -1022,13 +1092,13 @@ static void end_all(struct remote *r)
 /* The last words first, then DELETE, then nothing. */
 static void go_on_ending(struct remote *r)
 {
-	for (const struct post *p = r->posts.first; p; p = p->next)
+	for (const struct post *p = r->first; p; p = p->next)
 		if ((p->kind == POST_NOTICE || p->kind == POST_DELETE) &&
 		    !p->is_answered)
 			return;
 	if (!r->is_deleted && r->era.session_id.n && !r->era.is_sse) {
 		r->is_deleted = true;
-		(void)!posts_add(&r->posts, POST_DELETE, STR(""));
+		(void)!add_post(r, POST_DELETE, STR(""));
 		return;
 	}
 	end_all(r);
@@ -1038,22 +1108,17 @@ static void on_flow(void *arg)
 {
 	struct remote *r = arg;
 
-	posts_sweep(&r->posts);
+	sweep(r);
 	send_all(r);
 	if (r->is_ending && !r->is_over)
 		go_on_ending(r);
 }
 
-static void on_end_time(void *arg)
-{
-	end_all(arg);
-}
-
 /* The deadline of a post's state has passed. */
-static void on_late(void *arg)
+static void on_late(void *post)
 {
-	struct post *p = arg;
-	struct remote *r = remote_of(p);
+	struct post *p = post;
+	struct remote *r = p->remote;
 	struct reply_verdict v = {.loss = TRANSPORT_BROKE, .err = ERR_INIT};
 
 	if (p->state == POST_LINGERS) {
@@ -1061,14 +1126,14 @@ static void on_late(void *arg)
 	} else if (p->kind == POST_EVENTS && p->state == POST_OPEN) {
 		err_set(&v.err, ERR_PEER,
 			"the server did not name its endpoint within %d s",
-			REMOTE_ENDPOINT_MS / 1000);
+			ENDPOINT_MS / 1000);
 		lose_post(p, &v);
 	} else {
 		if (p == r->opening)
 			r->opening = NULL;
 		if (p->state == POST_PAUSED)
-			post_to(p, POST_QUEUED, POST_NO_TIME);
-		posts_wake(&r->posts);
+			send_again(p);
+		wake(r);
 	}
 }
 
@@ -1082,18 +1147,13 @@ static void remote_end_output(struct transport *t)
 		return;
 	r->is_ending = true;
 	items_hold(&r->items, false);
-	for (struct post *p = r->posts.first, *next; p; p = next) {
+	for (struct post *p = r->first, *next; p; p = next) {
 		next = p->next;
 		if (p->kind != POST_NOTICE || p->state == POST_WAITS)
 			drop_post(p);
 	}
 	loop_timer_set(l, &r->end, loop_now(l) + r->o.end_ms * NS_PER_MS);
-	posts_wake(&r->posts);
-}
-
-static void remote_end_input(UNUSED struct transport *t)
-{
-	/* nothing to do: the caller asks for no more items */
+	wake(r);
 }
 
 static void remote_free(struct transport *t)
@@ -1101,14 +1161,16 @@ static void remote_free(struct transport *t)
 	struct remote *r = (struct remote *)t;
 
 	drop_all(r);
-	posts_sweep(&r->posts);
-	loop_timer_clear(r->o.loop, &r->posts.flow);
+	sweep(r);
+	loop_timer_clear(r->o.loop, &r->flow);
 	loop_timer_clear(r->o.loop, &r->end);
 	if (r->o.auth)
 		r->o.auth->changed = NULL;
 	items_release(&r->items);
 	tools_forget(&r->tools);
-	era_release(&r->era);
+	buf_wipe(&r->era.session_id);
+	buf_release(&r->era.initialize);
+	buf_release(&r->era.initialized);
 	buf_release(&r->line);
 	buf_release(&r->route.shown);
 	arena_release(&r->route.arena);
@@ -1126,36 +1188,26 @@ static void remote_next(struct transport *t, struct transport_item *ret)
 		ret->type = TRANSPORT_OVER;
 }
 
-static void write_statuses(const struct remote *r, struct jw *w)
-{
-	char name[16];
-
-	jw_kv_object(w, "status");
-	for (size_t i = 0; i < r->n_status; i++) {
-		snprintf(name, sizeof(name), "%d", r->status[i].status);
-		jw_key(w, name);
-		jw_uint(w, r->status[i].n);
-	}
-	jw_end(w);
-}
-
 static void remote_facts(const struct transport *t, struct jw *w)
 {
 	const struct remote *r = (const struct remote *)t;
+	char name[16];
 
 	jw_kv_str(w, "url", buf_str(&r->route.shown));
 	jw_kv_object(w, "http");
 	jw_kv_cstr(w, "library", http_library());
 	jw_kv_cstr(w, "transport",
 		   r->era.is_sse ? "http+sse" : "streamable-http");
-	write_statuses(r, w);
-	jw_key(w, "reconnects");
-	jw_uint(w, r->reconnects);
-	jw_key(w, "restored");
-	jw_uint(w, r->restored);
+	jw_kv_object(w, "status");
+	for (size_t i = 0; i < r->n_status; i++) {
+		snprintf(name, sizeof(name), "%d", r->status[i].status);
+		jw_kv_int(w, name, (int64_t)r->status[i].n);
+	}
+	jw_end(w);
+	jw_kv_int(w, "reconnects", (int64_t)r->reconnects);
+	jw_kv_int(w, "restored", (int64_t)r->restored);
 	jw_kv_bool(w, "session", r->era.session > 0);
-	jw_key(w, "oddities");
-	jw_uint(w, r->oddities);
+	jw_kv_int(w, "oddities", (int64_t)r->oddities);
 	jw_end(w);
 }
 
@@ -1164,18 +1216,11 @@ static int remote_in_fd(const struct transport *t)
 	return ((const struct remote *)t)->items.event;
 }
 
-static int remote_out_fd(UNUSED const struct transport *t)
-{
-	return -1;
-}
-
 static const struct transport_type remote_type = {
 	.name = "http",
 	.in_fd = remote_in_fd,
-	.out_fd = remote_out_fd,
 	.send = remote_send,
 	.end_output = remote_end_output,
-	.end_input = remote_end_input,
 	.free = remote_free,
 	.next = remote_next,
 	.facts = remote_facts,
@@ -1187,10 +1232,10 @@ static void on_authorizer_changed(void *arg)
 	struct remote *r = arg;
 
 	items_hold(&r->items, false);
-	for (struct post *p = r->posts.first; p; p = p->next)
+	for (struct post *p = r->first; p; p = p->next)
 		if (p->state == POST_WAITS)
-			post_to(p, POST_QUEUED, POST_NO_TIME);
-	posts_wake(&r->posts);
+			send_again(p);
+	wake(r);
 }
 
 static int set_url(struct remote *r, const char *text, struct err *err)
@@ -1221,17 +1266,12 @@ int transport_remote(const struct remote_options *options,
 		r->o.message_max ? r->o.message_max : LIMIT_MESSAGE_BYTES;
 	r->o.request_ms = r->o.request_ms ? r->o.request_ms : REQUEST_MS;
 	r->o.end_ms = r->o.end_ms ? r->o.end_ms : REMOTE_END_MS;
-	r->era = (struct era)ERA_INIT;
 	r->era.is_sse = options->kind == REMOTE_SSE;
+	r->era.session_id = r->era.initialize = r->era.initialized = empty_buf;
 	r->jitter = (uint32_t)(loop_now(r->o.loop) >> 10);
-	r->line = r->route.shown = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	r->posts = (struct posts){
-		.loop = r->o.loop,
-		.flow = {.fire = on_flow, .arg = r},
-		.message_max = r->o.message_max,
-		.late = on_late,
-	};
-	r->end = (struct loop_timer){.fire = on_end_time, .arg = r};
+	r->line = r->route.shown = empty_buf;
+	r->flow = (struct loop_timer){.fire = on_flow, .arg = r};
+	r->end = (struct loop_timer){.fire = end_all, .arg = r};
 	if (items_init(&r->items, err) < 0 ||
 	    set_url(r, options->url, err) < 0) {
 		remote_free(&r->base);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/http_fields.h"
@@ -83,110 +84,82 @@ static void learn_tool(struct tools *t, struct str json)
 	t->n++;
 }
 
-/* Sort; of each name only the newest stays. */
-static void settle(struct tools *t)
-{
-	size_t n = 0;
-
-	if (!t->n)
-		return;
-	qsort(t->tool, t->n, sizeof(*t->tool), compare_tools);
-	for (size_t i = 0; i < t->n; i++)
-		if (!n || compare_names(&t->tool[n - 1], &t->tool[i]) != 0)
-			t->tool[n++] = t->tool[i];
-	for (size_t i = 0; i < n; i++)
-		t->tool[i].age = 0;
-	t->n = n;
-}
-
 void tools_learn(struct tools *t, const struct post *p, struct str result)
 {
 	struct scan_iter it;
 	struct str list, cursor;
+	size_t n = 0;
 
 	if (!scan_get_some(result, "tools", &list))
 		return;
 	scan_iter_init(&it, list);
 	while (!it.is_object && scan_next(&it))
 		learn_tool(t, it.value);
-	settle(t);
+	if (t->n)
+		qsort(t->tool, t->n, sizeof(*t->tool), compare_tools);
+	/* of each name only the newest stays */
+	for (size_t i = 0; i < t->n; i++)
+		if (!n || compare_names(&t->tool[n - 1], &t->tool[i]) != 0)
+			t->tool[n++] = t->tool[i];
+	for (size_t i = 0; i < n; i++)
+		t->tool[i].age = 0;
+	t->n = n;
 	if (!scan_get_some(p->params, "cursor", &cursor))
 		t->is_followed = true;
 	if (!scan_get_some(result, "nextCursor", &cursor))
 		t->is_complete = t->is_followed;
 }
 
-bool tools_know(const struct tools *t, const struct post *p)
-{
-	return t->is_complete || find_called(t, p);
-}
-
 /* ---- asking for them ---- */
 
-/* _meta of the call, but for its progress token. */
-static void write_meta(const struct post *p, struct jw *w)
+bool tools_write_request(struct tools *t, const struct post *p,
+			 struct str result, unsigned number, struct buf *out)
 {
+	struct str cursor = {NULL, 0}, before, meta;
 	struct scan_iter it;
-	struct str meta;
+	struct jw w;
 
-	jw_kv_object(w, "_meta");
+	if (!result.p)
+		t->pages = 0;
+	else if (!scan_get_some(result, "nextCursor", &cursor) ||
+		 scan_type(cursor) != SCAN_STRING ||
+		 /* one page for ever */
+		 (scan_get_some(p->params, "cursor", &before) &&
+		  str_eq(before, cursor)) ||
+		 ++t->pages > LISTING_PAGES_MAX)
+		return false;
+	buf_addf(out,
+		 "{\"jsonrpc\":\"2.0\",\"id\":\"matins-%u\","
+		 "\"method\":\"tools/list\",\"params\":",
+		 number);
+	jw_init(&w, out, false);
+	jw_object(&w);
+	if (cursor.p)
+		jw_kv_raw(&w, "cursor", cursor);
+	jw_kv_object(&w, "_meta");
 	if (!scan_get(p->params, "_meta", &meta))
 		meta = STR("{}");
 	scan_iter_init(&it, meta);
 	while (it.is_object && scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
 		if (scan_is(it.key, "progressToken"))
 			continue;
-		scan_string(it.key, &key);
-		jw_key_str(w, buf_str(&key));
-		jw_raw(w, it.value);
+		jw_key_raw(&w, it.key);
+		jw_raw(&w, it.value);
 	}
-	jw_end(w);
-}
-
-void tools_write_request(const struct post *like, const char *id,
-			 struct str cursor, struct buf *out)
-{
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "jsonrpc", "2.0");
-	jw_kv_cstr(&w, "id", id);
-	jw_kv_cstr(&w, "method", "tools/list");
-	jw_kv_object(&w, "params");
-	if (cursor.p)
-		jw_kv_raw(&w, "cursor", cursor);
-	write_meta(like, &w);
 	jw_end(&w);
 	jw_end(&w);
-}
-
-bool tools_next_page(struct tools *t, const struct post *p, struct str result,
-		     struct str *cursor)
-{
-	struct str before = {NULL, 0};
-
-	if (!scan_get_some(result, "nextCursor", cursor) ||
-	    scan_type(*cursor) != SCAN_STRING)
-		return false;
-	/* one page for ever */
-	if (scan_get_some(p->params, "cursor", &before) &&
-	    str_eq(before, *cursor))
-		return false;
-	return ++t->pages <= LISTING_PAGES_MAX;
+	buf_addc(out, '}');
+	return true;
 }
 
 /* ---- fields ---- */
 
-static int add_arguments(const struct tools *t, const struct post *p,
+static int add_arguments(const struct tool_schema *tool, const struct post *p,
 			 struct http_headers *h, struct err *err)
 {
-	const struct tool_schema *tool = find_called(t, p);
 	struct str arguments;
 
-	if (!tool || !scan_get_some(p->params, "arguments", &arguments))
+	if (!scan_get_some(p->params, "arguments", &arguments))
 		return 0;
 	for (size_t i = 0; i < tool->params.n; i++) {
 		const struct http_param *param = &tool->params.item[i];
@@ -203,66 +176,61 @@ static int add_arguments(const struct tools *t, const struct post *p,
 	return 0;
 }
 
-static int add_modern(const struct post *p, const struct tools *t,
+static int add_modern(const struct post *p, const struct tool_schema *tool,
 		      struct http_headers *h, struct err *err)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 	if (http_headers_set(h, "MCP-Protocol-Version", str_of(p->protocol),
 			     err) < 0 ||
-	    http_headers_set(h, "Mcp-Method", str_of(p->method), err) < 0)
+	    http_headers_set(h, "Mcp-Method", str_of(p->method), err) < 0 ||
+	    (http_name_value(p->method, p->params, &name) &&
+	     http_headers_set(h, "Mcp-Name", buf_str(&name), err) < 0))
 		return -1;
-	if (http_name_value(p->method, p->params, &name) &&
-	    http_headers_set(h, "Mcp-Name", buf_str(&name), err) < 0)
-		return -1;
-	return post_is(p, "tools/call") ? add_arguments(t, p, h, err) : 0;
+	return tool ? add_arguments(tool, p, h, err) : 0;
 }
 
-static int add_legacy(struct post *p, const struct era *e,
-		      struct http_headers *h, struct err *err)
+static int add_legacy(struct post *p, struct http_headers *h, struct err *err)
 {
-	/* since 2025-06-18 */
-	bool is_named = strcmp(e->protocol, "2025-06-18") >= 0 && !e->is_sse &&
-			!post_is(p, "initialize");
+	const struct era *e = &p->remote->era;
 
-	if (is_named && http_headers_set(h, "MCP-Protocol-Version",
-					 str_of(e->protocol), err) < 0)
-		return -1;
 	p->session = 0;
-	if (!e->session_id.n || e->is_sse)
+	if (e->is_sse)
+		return 0;
+	/* since 2025-06-18 */
+	if (strcmp(e->protocol, "2025-06-18") >= 0 &&
+	    !post_is(p, "initialize") &&
+	    http_headers_set(h, "MCP-Protocol-Version", str_of(e->protocol),
+			     err) < 0)
+		return -1;
+	if (!e->session_id.n)
 		return 0;
 	p->session = e->session;
 	return http_headers_set(h, "Mcp-Session-Id", buf_str(&e->session_id),
 				err);
 }
 
-static int add_content(const struct post *p, struct http_headers *h,
-		       struct err *err)
+int headers_make(struct post *p, struct http_headers *h, struct err *err)
 {
+	const struct str stream = STR("text/event-stream"),
+			 both = STR("application/json, "
+				    "text/event-stream"),
+			 json = STR("application/json");
+	const struct tools *t = &p->remote->tools;
+	bool is_call = p->protocol && post_is(p, "tools/call");
+	const struct tool_schema *tool = is_call ? find_called(t, p) : NULL;
 	struct str last = buf_str(&p->sse.last_id);
+	bool is_get = post_is_get(p);
 
-	if (p->kind == POST_DELETE)
-		return 0;
-	if (!post_is_get(p))
-		return http_headers_set(h, "Content-Type",
-					STR("application/json"), err) < 0
-			       ? -1
-			       : http_headers_set(h, "Accept",
-						  STR("application/json, "
-						      "text/event-stream"),
-						  err);
-	if (http_headers_set(h, "Accept", STR("text/event-stream"), err) < 0)
+	if (is_call && !tool && !t->is_complete)
+		return HEADERS_NEED_TOOLS;
+	if (p->kind != POST_DELETE &&
+	    ((!is_get && http_headers_set(h, "Content-Type", json, err) < 0) ||
+	     http_headers_set(h, "Accept", is_get ? stream : both, err) < 0))
 		return -1;
-	return last.n && p->kind != POST_EVENTS
-		       ? http_headers_set(h, "Last-Event-ID", last, err)
-		       : 0;
-}
-
-int headers_make(struct post *p, const struct era *e, const struct tools *t,
-		 struct http_headers *h, struct err *err)
-{
-	if (add_content(p, h, err) < 0)
+	if (is_get && last.n && p->kind != POST_EVENTS &&
+	    http_headers_set(h, "Last-Event-ID", last, err) < 0)
 		return -1;
-	return p->protocol ? add_modern(p, t, h, err)
-			   : add_legacy(p, e, h, err);
+	return p->protocol ? add_modern(p, tool, h, err)
+			   : add_legacy(p, h, err);
 }

@@ -63,13 +63,13 @@ struct transport_type {
 	const char *name; /* "stdio" */
 	/* Readable when receive() has something; -1 when it never will. */
 	int (*in_fd)(const struct transport *t);
-	/* Writable when send() takes something; -1: send() tells. */
+	/* Writable when send() takes something; NULL: send() tells. */
 	int (*out_fd)(const struct transport *t);
 	/* NULL where next() is */
 	ssize_t (*receive)(struct transport *t, char *into, size_t room);
 	ssize_t (*send)(struct transport *t, struct str bytes);
 	void (*end_output)(struct transport *t);
-	void (*end_input)(struct transport *t);
+	void (*end_input)(struct transport *t); /* may be NULL */
 	void (*free)(struct transport *t);
 	/*
 	 * Of transports that carry whole messages (HTTP): instead of receive().
@@ -84,32 +84,74 @@ struct transport {
 	const struct transport_type *type;
 };
 
-int transport_in_fd(const struct transport *t) MUST_USE;
-int transport_out_fd(const struct transport *t) MUST_USE;
+MUST_USE static inline int transport_in_fd(const struct transport *t)
+{
+	return t->type->in_fd(t);
+}
+
+MUST_USE static inline int transport_out_fd(const struct transport *t)
+{
+	return t->type->out_fd ? t->type->out_fd(t) : -1;
+}
 
 /* true: transport_next() instead of transport_receive(). */
-bool transport_has_messages(const struct transport *t) MUST_USE;
-void transport_next(struct transport *t, struct transport_item *ret);
+MUST_USE static inline bool transport_has_messages(const struct transport *t)
+{
+	return t->type->next != NULL;
+}
+
+static inline void transport_next(struct transport *t,
+				  struct transport_item *ret)
+{
+	t->type->next(t, ret);
+}
+
 /* Members for reports; nothing where the type has none. */
-void transport_facts(const struct transport *t, struct jw *w);
+static inline void transport_facts(const struct transport *t, struct jw *w)
+{
+	if (t->type->facts)
+		t->type->facts(t, w);
+}
 
 /*
  * Read what is there.
  * returns  bytes; 0: it has ended; -1 and errno, EAGAIN when nothing is there
  */
-ssize_t transport_receive(struct transport *t, char *into, size_t room)
-	MUST_USE;
+MUST_USE static inline ssize_t transport_receive(struct transport *t,
+						 char *into, size_t room)
+{
+	return t->type->receive(t, into, room);
+}
+
 /*
  * Give bytes of whole messages, in any portions.
  * returns  bytes taken; -1 and errno: EAGAIN, or it broke
  */
-ssize_t transport_send(struct transport *t, struct str bytes) MUST_USE;
+MUST_USE static inline ssize_t transport_send(struct transport *t,
+					      struct str bytes)
+{
+	return t->type->send(t, bytes);
+}
+
 /* No more will be sent; harmless twice. */
-void transport_end_output(struct transport *t);
+static inline void transport_end_output(struct transport *t)
+{
+	t->type->end_output(t);
+}
+
 /* No more will be received; harmless twice. */
-void transport_end_input(struct transport *t);
+static inline void transport_end_input(struct transport *t)
+{
+	if (t->type->end_input)
+		t->type->end_input(t);
+}
+
 /* Takes NULL. */
-void transport_free(struct transport *t);
+static inline void transport_free(struct transport *t)
+{
+	if (t)
+		t->type->free(t);
+}
 
 /* ---- over two descriptors that somebody else opened ---- */
 

@@ -537,11 +537,6 @@ static int websocket_in_fd(const struct transport *t)
 	return ((const struct websocket *)t)->items.event;
 }
 
-static int websocket_out_fd(UNUSED const struct transport *t)
-{
-	return -1;
-}
-
 static ssize_t websocket_send(struct transport *t, struct str bytes)
 {
 	struct websocket *w = (struct websocket *)t;
@@ -576,10 +571,6 @@ static void websocket_end_output(struct transport *t)
 		end(w);
 }
 
-static void websocket_end_input(UNUSED struct transport *t)
-{
-}
-
 static void websocket_free(struct transport *t)
 {
 	struct websocket *w = (struct websocket *)t;
@@ -611,10 +602,8 @@ static void websocket_facts(const struct transport *t, struct jw *w)
 static const struct transport_type websocket_type = {
 	.name = "websocket",
 	.in_fd = websocket_in_fd,
-	.out_fd = websocket_out_fd,
 	.send = websocket_send,
 	.end_output = websocket_end_output,
-	.end_input = websocket_end_input,
 	.free = websocket_free,
 	.next = websocket_next,
 	.facts = websocket_facts,
