@@ -5,12 +5,1098 @@
 #include "core/client/client.h"
 
 #include <assert.h>
+#include <errno.h>
 
+#include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/scan.h"
+#include "core/client/child.h"
 #include "core/client/eras.h"
+#include "core/client/facts.h"
 #include "core/client/failure.h"
-#include "core/client/lists.h"
+#include "core/mcp/wire/cache.h"
 #include "core/mcp/wire/rpc.h"
+#include "core/transport/transport.h"
+
+/* ==== the link ==== */
+
+/* A budget of link_read() for all that there is. */
+#define LINK_TO_THE_END SIZE_MAX
+
+struct link {
+	struct loop *loop;	     /* borrowed, as is the next */
+	const struct scrub *scrub;   /* may be NULL */
+	struct child child;	     /* never started for a remote server */
+	struct transport *transport; /* owned; NULL where nothing runs */
+	struct session *session;     /* owned; NULL before the first start */
+	struct loop_watch in, out;   /* of the transport */
+	uint64_t bytes_in;
+	uint32_t restarts;
+	/* Facts of a remote transport, kept when it is gone: JSON; owned. */
+	struct buf remote_facts;
+	/* Adds to them, as client_options.open_facts; may be NULL. */
+	void (*open_facts)(void *open_arg, struct jw *w);
+	void *open_arg;
+};
+
+enum link_news {
+	LINK_QUIET, /* nothing to read, or the budget is used up */
+	LINK_NEWS,  /* the session has read something: look at its events */
+	LINK_OVER,  /* a remote server has said all that it will */
+};
+
+#define CHUNK_BYTES (64 * 1024)
+
+static bool link_is_remote(const struct link *l)
+{
+	return l->transport && transport_has_messages(l->transport);
+}
+
+static const struct mcp_peer *link_server(const struct link *l)
+{
+	static const struct mcp_peer none;
+
+	return l->session ? session_server(l->session) : &none;
+}
+
+static const struct session_stats *link_stats(const struct link *l)
+{
+	static const struct session_stats none;
+
+	return l->session ? session_stats(l->session) : &none;
+}
+
+static bool link_is_modern(const struct link *l)
+{
+	const struct mcp_revision *r = link_server(l)->revision;
+
+	return r && r->era == MCP_ERA_PER_REQUEST;
+}
+
+static bool link_prints_result(const struct link *l)
+{
+	return l->session && !link_server(l)->revision &&
+	       mcp_looks_like_result(session_noise(l->session));
+}
+
+/* ---- begin and end ---- */
+
+static void close_pipe(void *arg, int which)
+{
+	struct link *l = arg;
+
+	child_close_fd(&l->child, which);
+}
+
+static int link_spawn(struct link *l, struct gate *gate,
+		      const struct gate_request *request, struct err *err)
+{
+	struct transport_stdio_options pipes = {.close = close_pipe, .arg = l};
+	struct gate_child_fds fds;
+
+	if (child_start(&l->child, gate, request, err) < 0)
+		return -1;
+	fds = child_fds(&l->child);
+	pipes.in = fds.out;
+	pipes.out = fds.in;
+	l->transport = transport_stdio(&pipes);
+	return 0;
+}
+
+static void link_begin(struct link *l, const struct session_options *options)
+{
+	session_free(l->session);
+	l->session = session_new(options);
+	session_start(l->session, loop_now(l->loop));
+}
+
+static void note_remote(struct link *l)
+{
+	AUTO(buf_release) struct buf facts = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	if (!link_is_remote(l))
+		return;
+	jw_init(&w, &facts, false);
+	jw_object(&w);
+	transport_facts(l->transport, &w);
+	if (l->open_facts)
+		l->open_facts(l->open_arg, &w);
+	jw_end(&w);
+	/* the path of a URL may hold a key */
+	buf_clear(&l->remote_facts);
+	if (scrub_is_empty(l->scrub))
+		buf_add_str(&l->remote_facts, buf_str(&facts));
+	else
+		(void)scrub_json(l->scrub, buf_str(&facts), &l->remote_facts);
+}
+
+static void link_drop(struct link *l)
+{
+	note_remote(l);
+	loop_unwatch(l->loop, &l->in);
+	loop_unwatch(l->loop, &l->out);
+	transport_free(l->transport);
+	l->transport = NULL;
+}
+
+static void link_release(struct link *l)
+{
+	link_drop(l);
+	child_release(&l->child);
+	session_free(l->session);
+	buf_release(&l->remote_facts);
+}
+
+/* ---- reading ---- */
+
+static void link_end_input(struct link *l)
+{
+	if (!l->transport)
+		return;
+	loop_unwatch(l->loop, &l->in);
+	transport_end_input(l->transport);
+	session_eof(l->session, loop_now(l->loop));
+}
+
+static void spend(size_t *budget, size_t n)
+{
+	if (*budget != LINK_TO_THE_END)
+		*budget -= n < *budget ? n : *budget;
+}
+
+static enum link_news read_bytes(struct link *l, size_t *budget)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t r;
+
+	if (transport_in_fd(l->transport) < 0)
+		return LINK_QUIET;
+	r = transport_receive(l->transport, chunk, sizeof(chunk));
+	if (r < 0 && errno == EAGAIN)
+		return LINK_QUIET;
+	if (r <= 0) {
+		link_end_input(l);
+		return LINK_NEWS;
+	}
+	l->bytes_in += (uint64_t)r;
+	session_feed(l->session, (struct str){chunk, (size_t)r},
+		     loop_now(l->loop));
+	/* a short read means that the pipe is empty; epoll tells of more */
+	spend(budget, (size_t)r < sizeof(chunk) ? *budget : (size_t)r);
+	return LINK_NEWS;
+}
+
+static enum session_failure failure_of(enum transport_loss loss)
+{
+	switch (loss) {
+	case TRANSPORT_BROKE:
+		break;
+	case TRANSPORT_DENIED:
+		return SESSION_FAIL_AUTH;
+	case TRANSPORT_LEASH:
+		return SESSION_FAIL_LEASH;
+	case TRANSPORT_TOO_LONG:
+		return SESSION_FAIL_LIMIT;
+	}
+	return SESSION_FAIL_TRANSPORT;
+}
+
+static enum link_news read_message(struct link *l, size_t *budget)
+{
+	uint64_t now = loop_now(l->loop);
+	struct transport_item item;
+
+	transport_next(l->transport, &item);
+	switch (item.type) {
+	case TRANSPORT_NONE:
+		return LINK_QUIET;
+	case TRANSPORT_MESSAGE:
+		l->bytes_in += item.message.n;
+		session_message(l->session, item.message, now);
+		spend(budget, item.message.n);
+		break;
+	case TRANSPORT_LOST:
+		session_lost(l->session, item.id, failure_of(item.loss),
+			     &item.err, now);
+		break;
+	case TRANSPORT_HELD:
+	case TRANSPORT_RESUMED:
+		session_hold(l->session, item.type == TRANSPORT_HELD, now);
+		break;
+	case TRANSPORT_OVER:
+		return LINK_OVER;
+	}
+	return LINK_NEWS;
+}
+
+static enum link_news link_read(struct link *l, size_t *budget)
+{
+	if (!l->transport || !*budget)
+		return LINK_QUIET;
+	return link_is_remote(l) ? read_message(l, budget)
+				 : read_bytes(l, budget);
+}
+
+/* ---- writing ---- */
+
+static void link_end_output(struct link *l)
+{
+	if (!l->transport)
+		return;
+	loop_unwatch(l->loop, &l->out);
+	transport_end_output(l->transport);
+}
+
+static void link_output_broke(struct link *l)
+{
+	session_output_broke(l->session);
+	link_end_output(l);
+}
+
+static bool is_ending(const struct session *s)
+{
+	return session_state(s) == SESSION_CLOSING ||
+	       session_state(s) == SESSION_CLOSED ||
+	       session_state(s) == SESSION_FAILED;
+}
+
+static void link_flush(struct link *l)
+{
+	struct str bytes = session_output(l->session);
+	ssize_t w;
+
+	while (l->transport && bytes.n) {
+		w = transport_send(l->transport, bytes);
+		if (w < 0 && errno == EAGAIN)
+			break;
+		if (w < 0) {
+			link_output_broke(l);
+			break;
+		}
+		session_wrote(l->session, (size_t)w);
+		bytes = session_output(l->session);
+	}
+	if (l->transport && session_output(l->session).n)
+		loop_rewatch(l->loop, &l->out, EPOLLOUT);
+	else if (l->transport && is_ending(l->session))
+		link_end_output(l);
+	else
+		loop_rewatch(l->loop, &l->out, 0);
+}
+
+/* ---- state and facts ---- */
+
+static void write_remote(struct link *l, struct jw *w)
+{
+	struct scan_iter it;
+
+	note_remote(l);
+	scan_iter_init(&it, l->remote_facts.n ? buf_str(&l->remote_facts)
+					      : STR("{}"));
+	while (scan_next(&it)) {
+		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+
+		scan_string(it.key, &key);
+		jw_key_str(w, buf_str(&key));
+		jw_raw(w, it.value);
+	}
+}
+
+static void write_mcp(const struct link *l, struct cleaner *clean, struct jw *w)
+{
+	const struct mcp_peer *server = link_server(l);
+	const struct session_stats *stats = link_stats(l);
+	struct str noise = l->session ? session_noise(l->session) : STR("");
+
+	jw_kv_object(w, "mcp");
+	if (server->revision) {
+		jw_kv_cstr(w, "protocol", server->revision->date);
+		facts_text(clean, w, "server", server->name);
+		facts_text(clean, w, "version", server->version);
+	}
+#define SESSION_STAT(name) jw_kv_int(w, #name, (int64_t)stats->name);
+	SESSION_STATS(SESSION_STAT)
+#undef SESSION_STAT
+	jw_kv_int(w, "restarts", l->restarts);
+	if (noise.n)
+		facts_cut_text(clean, w, "noise", noise);
+	jw_end(w);
+}
+
+static void link_write_facts(struct link *l, struct cleaner *clean,
+			     struct jw *w)
+{
+	write_remote(l, w);
+	if (l->child.program)
+		facts_child(clean, w, &l->child, l->bytes_in);
+	write_mcp(l, clean, w);
+}
+
+/* ==== why it failed ==== */
+
+/* Of stderr, in the details of a failure. */
+#define DETAIL_BYTES 1024
+/* Ends the sentence about a request that was sent and lost. */
+#define OUTCOME_IS_UNKNOWN "; the outcome is unknown, and it was not repeated"
+
+struct failure {
+	const struct link *link; /* borrowed */
+	enum step_reason reason; /* REASON_NONE: nothing failed */
+	bool is_cut;		 /* the output ended within a message */
+	struct buf sentence, details;
+};
+
+static void say_how(const struct failure *f, struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct child *child = &f->link->child;
+
+	if (child->phase != CHILD_ENDED)
+		buf_adds(out, "ended its output");
+	else if (child->is_told_to)
+		buf_adds(out, "ended its output, and was ended,");
+	else
+		buf_adds(out, facts_say_end(&child->verdict, &arena));
+	if (f->is_cut)
+		buf_adds(out, " in the middle of a message,");
+}
+
+static void failure_say_end(const struct failure *f, const char *method,
+			    bool is_sent, struct buf *out)
+{
+	bool was_ready = link_server(f->link)->revision != NULL;
+
+	buf_adds(out, "the server ");
+	say_how(f, out);
+	if (was_ready && !method)
+		buf_adds(out, " while it was needed");
+	else
+		buf_addf(out, " before the answer to %s",
+			 was_ready ? method : "initialize");
+	if (is_sent)
+		buf_adds(out, OUTCOME_IS_UNKNOWN);
+	if (link_prints_result(f->link))
+		buf_adds(out, "; " MCP_IS_PRINTED);
+	else if (link_stats(f->link)->skipped_lines)
+		buf_adds(out,
+			 "; its stdout held lines that are not MCP messages");
+}
+
+/* ---- details ---- */
+
+/* The last bytes, from the beginning of a line where there is one. */
+static struct str last_lines(struct str text, size_t max)
+{
+	size_t at;
+
+	text = str_trim(text);
+	if (text.n <= max)
+		return text;
+	text = (struct str){text.p + text.n - max, max};
+	at = str_find(text, '\n');
+	if (at == text.n)
+		return text;
+	return (struct str){text.p + at + 1, text.n - at - 1};
+}
+
+/* The first line on stdout that is no message (RW-1). */
+static void add_noise(const struct failure *f, struct buf *out)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	struct str noise = session_noise(f->link->session);
+
+	noise.n = str_find(noise, '\n');
+	if (!noise.n)
+		return;
+	scrub_cut(f->link->scrub, noise, &clean);
+	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
+	buf_adds(out, "its stdout held a line that is not an MCP message: ");
+	log_visible(out, buf_str(&first), false);
+}
+
+static void failure_note_details(struct failure *f)
+{
+	struct str last =
+		last_lines(child_stderr(&f->link->child), DETAIL_BYTES);
+	struct buf *out = &f->details;
+
+	buf_clear(out);
+	if (f->link->session)
+		add_noise(f, out);
+	if (!last.n)
+		return;
+	buf_addf(out, "%sits stderr ends with: ", out->n ? "; " : "");
+	log_visible(out, last, true);
+}
+
+/* ==== calls ==== */
+
+struct call {
+	uint64_t ticket;	 /* of the caller */
+	uint64_t session_ticket; /* 0: not sent yet */
+	char *tool;		 /* owned; until it is sent; NULL: none */
+	const char *method;	 /* static */
+	struct buf params;	 /* owned; until it is sent */
+	bool has_params, as_task, is_background;
+	uint64_t timeout_ms, total_ms;
+	client_event_fn *on_event;
+	void *arg;
+};
+
+struct calls {
+	struct link *link;   /* borrowed, as is the next */
+	struct failure *why; /* why no answer comes, once that is known */
+	bool is_open;	     /* calls may be made */
+	struct call *item;   /* owned, in the order of asking */
+	size_t n, cap;
+	uint64_t last_ticket; /* the number given last; 0: none */
+};
+
+static const struct call *calls_find_sent(const struct calls *c,
+					  uint64_t session_ticket)
+{
+	for (size_t i = 0; session_ticket && i < c->n; i++)
+		if (c->item[i].session_ticket == session_ticket)
+			return &c->item[i];
+	return NULL;
+}
+
+static void release_call(struct call *call)
+{
+	free(call->tool);
+	buf_release(&call->params);
+}
+
+static void remove_call(struct calls *c, size_t i)
+{
+	release_call(&c->item[i]);
+	memmove(&c->item[i], &c->item[i + 1], (--c->n - i) * sizeof(*c->item));
+}
+
+static void calls_release(struct calls *c)
+{
+	for (size_t i = 0; i < c->n; i++)
+		release_call(&c->item[i]);
+	free(c->item);
+}
+
+static bool calls_are_ready(const struct calls *c)
+{
+	return c->is_open && c->link->session &&
+	       session_state(c->link->session) == SESSION_READY;
+}
+
+/* ---- telling ---- */
+
+static void tell_call(const struct call *call, struct client_event *e)
+{
+	e->ticket = call->ticket;
+	if (call->on_event)
+		call->on_event(call->arg, e);
+}
+
+static void end_call(struct calls *c, size_t i, struct client_event *e)
+{
+	const struct call gone = c->item[i];
+
+	remove_call(c, i);
+	tell_call(&gone, e);
+}
+
+static void fail_call(struct calls *c, size_t i, enum step_reason reason,
+		      const char *sentence)
+{
+	struct client_event e = {
+		.type = CLIENT_FAILED,
+		.reason = reason,
+		.sentence = sentence,
+		.details = buf_cstr(&c->why->details),
+	};
+
+	end_call(c, i, &e);
+}
+
+/* The session failed: a call that was sent may have been carried out. */
+static void lose_call(struct calls *c, size_t i, enum step_reason reason,
+		      const char *sentence)
+{
+	AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
+	const struct call *call = &c->item[i];
+	bool is_sent = call->session_ticket != 0;
+
+	if (!sentence) {
+		failure_say_end(c->why, call->method, is_sent, &own);
+	} else {
+		buf_adds(&own, sentence);
+		if (is_sent && reason != REASON_CANCELLED)
+			buf_adds(&own, OUTCOME_IS_UNKNOWN);
+	}
+	fail_call(c, i, reason, buf_cstr(&own));
+}
+
+static void calls_fail(struct calls *c, enum step_reason reason,
+		       const char *sentence)
+{
+	while (c->n) {
+		uint64_t ticket = c->item[0].session_ticket;
+
+		if (reason == REASON_CANCELLED && ticket)
+			session_cancel(c->link->session, ticket,
+				       "the caller no longer waits");
+		lose_call(c, 0, reason, sentence);
+	}
+}
+
+static void fail_one(struct calls *c, size_t i, const struct session_event *e)
+{
+	failure_note_details(c->why);
+	fail_call(c, i, failure_of_event(e, c->item[i].method), e->err.msg);
+}
+
+static void calls_tell(struct calls *c, const struct session_event *e)
+{
+	const struct call *call = calls_find_sent(c, e->ticket);
+	struct client_event told = {.of = e};
+	size_t i;
+
+	if (!call)
+		return;
+	i = (size_t)(call - c->item);
+	switch (e->type) {
+	case SESSION_EVENT_RESULT:
+		told.type = CLIENT_RESULT;
+		end_call(c, i, &told);
+		break;
+	case SESSION_EVENT_ERROR:
+		told.type = CLIENT_ERROR;
+		end_call(c, i, &told);
+		break;
+	case SESSION_EVENT_FAILED:
+		fail_one(c, i, e);
+		break;
+	case SESSION_EVENT_PROGRESS:
+		told.type = CLIENT_PROGRESS;
+		tell_call(call, &told);
+		break;
+	case SESSION_EVENT_TASK:
+		told.type = CLIENT_TASK;
+		tell_call(call, &told);
+		break;
+	default:
+		break;
+	}
+}
+
+/* ---- asking ---- */
+
+/* tool  of the call; NULL: none */
+static int send_call(struct calls *c, struct call *call, const char *tool,
+		     struct str params, struct err *err)
+{
+	struct session *s = c->link->session;
+	uint64_t now = loop_now(c->link->loop), ticket;
+	int r;
+
+	if (tool)
+		r = (call->as_task ? session_call_task : session_call_tool)(
+			s, tool, params, now, &ticket, err);
+	else if (strcmp(call->method, "subscriptions/listen") == 0)
+		r = session_listen(s, params, now, &ticket, err);
+	else
+		r = session_request(s, call->method, params, now, &ticket, err);
+	if (r < 0)
+		return -1;
+	call->session_ticket = ticket;
+	if (call->timeout_ms || call->total_ms)
+		session_set_times(s, ticket, call->timeout_ms, call->total_ms);
+	return 0;
+}
+
+static void calls_send_waiting(struct calls *c)
+{
+	const struct str none = {NULL, 0};
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < c->n; i++) {
+		struct call *call = &c->item[i];
+
+		if (call->session_ticket)
+			continue;
+		if (send_call(c, call, call->tool,
+			      call->has_params ? buf_str(&call->params) : none,
+			      &err) == 0)
+			buf_release(&call->params);
+		else
+			fail_call(c, i--, REASON_INTERNAL, err.msg);
+	}
+}
+
+/* Params of a call that is sent later, judged as the session will. */
+static int check_params(const struct client_call *call, struct err *err)
+{
+	const char *what = call->tool ? "arguments" : call->method;
+	struct str v;
+
+	if (!call->params.n)
+		return 0;
+	if (call->params.n > LIMIT_QUEUE_BYTES)
+		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
+			       what, call->params.n, LIMIT_QUEUE_BYTES);
+	if (scan_document(call->params, NULL, &v, err) < 0)
+		return err_wrap(err, "%s", what);
+	if (scan_type(v) != SCAN_OBJECT)
+		return err_set(err, ERR_SYNTAX, "%s: not a JSON object", what);
+	return 0;
+}
+
+/* A server that was ready, and left before anything was asked (RW-32). */
+static int refuse_call(const struct calls *c, const char *method,
+		       struct err *err)
+{
+	AUTO(buf_release) struct buf how = BUF_INIT(BUF_UNBOUNDED);
+
+	if (c->why->sentence.n)
+		buf_adds(&how, buf_cstr(&c->why->sentence));
+	else if (c->link->session)
+		failure_say_end(c->why, NULL, false, &how);
+	else
+		buf_adds(&how, "the session with the server is over");
+	return err_set(err, ERR_PEER, "%s was not sent: %s", method,
+		       buf_cstr(&how));
+}
+
+static int calls_ask(struct calls *c, const struct client_call *call,
+		     uint64_t *ret_ticket, struct err *err)
+{
+	const struct str none = {NULL, 0};
+	struct call made = {
+		.ticket = c->last_ticket + 1,
+		.method = call->tool ? "tools/call" : call->method,
+		.params = BUF_INIT(BUF_UNBOUNDED),
+		.has_params = call->params.n > 0,
+		.as_task = call->as_task,
+		.is_background = call->is_background,
+		.timeout_ms = call->timeout_ms,
+		.total_ms = call->total_ms,
+		.on_event = call->on_event,
+		.arg = call->arg,
+	};
+
+	if (!c->is_open)
+		return refuse_call(c, made.method, err);
+	if (!calls_are_ready(c)) {
+		if (check_params(call, err) < 0)
+			return -1;
+		made.tool = call->tool ? mem_strdup(call->tool) : NULL;
+		buf_add_str(&made.params, call->params);
+	} else if (send_call(c, &made, call->tool,
+			     made.has_params ? call->params : none, err) < 0) {
+		return err->kind == ERR_PEER ? refuse_call(c, made.method, err)
+					     : -1;
+	}
+	c->last_ticket++;
+	c->item = mem_grow(c->item, c->n + 1, &c->cap, sizeof(*c->item));
+	c->item[c->n++] = made;
+	if (ret_ticket)
+		*ret_ticket = made.ticket;
+	return 0;
+}
+
+static void calls_cancel(struct calls *c, uint64_t ticket, const char *reason)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		if (c->item[i].ticket != ticket)
+			continue;
+		if (c->item[i].session_ticket)
+			session_cancel(c->link->session,
+				       c->item[i].session_ticket, reason);
+		remove_call(c, i);
+		return;
+	}
+}
+
+/* ==== lists ==== */
+
+#define LISTING_KINDS (LISTING_PROMPTS + 1)
+
+struct list_wait {
+	uint64_t ticket;
+	client_listed_fn *done;
+	void *arg;
+};
+
+/* One kind of list. */
+struct list_state {
+	struct lists *of;
+	struct listing held;   /* whole, when is_held */
+	struct listing making; /* while is_asking */
+	bool is_asking;	       /* pages are on their way */
+	bool is_held;
+	bool is_stale;	/* something has changed since it was asked for */
+	bool has_known; /* a page of `making` was there already */
+	uint64_t until_ns, making_until_ns; /* 0: nothing was said */
+	uint64_t call;			    /* ticket of the page asked for */
+	uint64_t rounds;	/* of the session, when asking began */
+	struct list_wait *wait; /* in the order of asking; owned */
+	size_t n_wait, cap_wait;
+};
+
+struct lists {
+	struct calls *calls; /* borrowed, as is the next */
+	const char *name;    /* of the server, for people */
+	bool watches;	     /* subscribe to notices of change */
+	struct cache cache;  /* single pages (CH-9) */
+	struct list_state kind[LISTING_KINDS];
+	uint64_t last_ticket;
+	uint64_t listen;     /* ticket of the subscription; 0: none */
+	unsigned n_listens;  /* subscriptions that were made */
+	bool is_listen_vain; /* the server refuses subscriptions */
+};
+
+#define LISTENS_MAX 5
+
+static const char *const notices[LISTING_KINDS] = {
+	[LISTING_TOOLS] = "notifications/tools/list_changed",
+	[LISTING_RESOURCES] = "notifications/resources/list_changed",
+	[LISTING_TEMPLATES] = "notifications/resources/list_changed",
+	[LISTING_PROMPTS] = "notifications/prompts/list_changed",
+};
+
+static void lists_init(struct lists *l, struct calls *calls, const char *name,
+		       bool watches)
+{
+	*l = (struct lists){
+		.calls = calls,
+		.name = name,
+		.watches = watches,
+	};
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		struct list_state *s = &l->kind[i];
+
+		s->of = l;
+		s->is_stale = true;
+		listing_init(&s->held, (enum listing_kind)i);
+		listing_init(&s->making, (enum listing_kind)i);
+	}
+}
+
+static void lists_release(struct lists *l)
+{
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		listing_release(&l->kind[i].held);
+		listing_release(&l->kind[i].making);
+		free(l->kind[i].wait);
+	}
+	cache_release(&l->cache);
+}
+
+static uint64_t now_of(const struct lists *l)
+{
+	return loop_now(l->calls->link->loop);
+}
+
+/* ---- waiters ---- */
+
+static bool take_waiter(struct list_state *s, uint64_t last,
+			struct list_wait *ret)
+{
+	if (!s->n_wait || s->wait[0].ticket > last)
+		return false;
+	*ret = s->wait[0];
+	memmove(s->wait, s->wait + 1, --s->n_wait * sizeof(*s->wait));
+	return true;
+}
+
+/* Tell all waiters; one that asks again waits for the next list. */
+static void tell_waiters(struct list_state *s, const struct client_listed *l)
+{
+	uint64_t last = s->of->last_ticket;
+	struct list_wait w;
+
+	while (take_waiter(s, last, &w))
+		w.done(w.arg, l);
+}
+
+static void tell_list(struct list_state *s, bool is_known)
+{
+	const struct client_listed l = {
+		.type = CLIENT_RESULT,
+		.list = &s->held,
+		.is_known = is_known,
+	};
+
+	tell_waiters(s, &l);
+}
+
+static bool remove_waiter(struct list_state *s, uint64_t ticket)
+{
+	for (size_t i = 0; i < s->n_wait; i++) {
+		if (s->wait[i].ticket != ticket)
+			continue;
+		memmove(s->wait + i, s->wait + i + 1,
+			(--s->n_wait - i) * sizeof(*s->wait));
+		return true;
+	}
+	return false;
+}
+
+static void lists_leave(struct lists *l, uint64_t ticket)
+{
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		struct list_state *s = &l->kind[i];
+
+		if (!remove_waiter(s, ticket) || s->n_wait || !s->is_asking)
+			continue;
+		s->is_asking = false;
+		calls_cancel(l->calls, s->call, "the caller no longer waits");
+	}
+}
+
+/* ---- how long a list is good ---- */
+
+static void drop(struct list_state *s)
+{
+	cache_stale(&s->of->cache, notices[s->held.kind], STR(""));
+	s->is_stale = true;
+}
+
+static void lists_change(struct lists *l, const char *notice, struct str uri)
+{
+	cache_stale(&l->cache, notice, uri);
+	for (int i = 0; i < LISTING_KINDS; i++)
+		if (strcmp(notices[i], notice) == 0)
+			drop(&l->kind[i]);
+}
+
+static bool lists_are_stale(const struct lists *l, enum listing_kind kind)
+{
+	const struct list_state *s = &l->kind[kind];
+
+	return s->is_stale || (s->until_ns && now_of(l) >= s->until_ns);
+}
+
+/* Without a subscription the server tells of no change; `ttlMs` still counts.
+ */
+static void on_listen(void *arg, const struct client_event *e)
+{
+	struct lists *l = arg;
+
+	if (e->type != CLIENT_RESULT && e->type != CLIENT_ERROR &&
+	    e->type != CLIENT_FAILED)
+		return;
+	l->listen = 0;
+	l->is_listen_vain = e->type == CLIENT_ERROR;
+	/* changes in between were not told (SUB-6) */
+	if (e->type != CLIENT_ERROR && l->calls->is_open)
+		drop(&l->kind[LISTING_TOOLS]);
+}
+
+static void watch_tools(struct lists *l)
+{
+	const struct client_call call = {
+		.method = "subscriptions/listen",
+		.params = STR("{\"toolsListChanged\":true}"),
+		.is_background = true,
+		.on_event = on_listen,
+		.arg = l,
+	};
+	const struct link *link = l->calls->link;
+	struct err err = ERR_INIT;
+
+	if (!l->watches || l->listen || l->is_listen_vain ||
+	    l->n_listens == LISTENS_MAX || !link_is_modern(link) ||
+	    !session_offers(link->session, "tools.listChanged"))
+		return;
+	l->n_listens++;
+	if (calls_ask(l->calls, &call, &l->listen, &err) < 0)
+		log_debug("%s: %s", l->name, err.msg);
+}
+
+/* ---- pages ---- */
+
+static void ask_page(struct list_state *s);
+
+/* No list comes: fall back on the one before, where the session goes on. */
+static void give_up(struct list_state *s, const struct client_event *e)
+{
+	const struct client_listed none = {.type = e->type, .event = e};
+
+	s->is_asking = false;
+	listing_release(&s->making);
+	if (!s->is_held || !s->of->calls->is_open ||
+	    e->reason == REASON_CANCELLED) {
+		tell_waiters(s, &none);
+		return;
+	}
+	s->is_stale = true; /* so that the next user asks again (CH-7) */
+	log_warning("%s: %s could not be asked for again; the list from before "
+		    "is used",
+		    s->of->name, listing_method(s->held.kind));
+	tell_list(s, true);
+}
+
+static void give_up_for(struct list_state *s, enum step_reason reason,
+			const char *sentence)
+{
+	const struct client_event e = {
+		.type = CLIENT_FAILED,
+		.reason = reason,
+		.sentence = sentence,
+		.details = "",
+	};
+
+	give_up(s, &e);
+}
+
+static void finish(struct list_state *s)
+{
+	s->is_asking = false;
+	listing_release(&s->held);
+	s->held = s->making;
+	listing_init(&s->making, s->held.kind);
+	s->is_held = true;
+	s->until_ns = s->making_until_ns;
+	if (s->held.kind == LISTING_TOOLS)
+		watch_tools(s->of);
+	tell_list(s, s->has_known);
+}
+
+/* until_ns  0: the server did not say how long the page is good */
+static void add_page(struct list_state *s, struct str result, uint64_t until_ns)
+{
+	const struct link *link = s->of->calls->link;
+	struct err err = ERR_INIT;
+	int got;
+
+	if (until_ns && (!s->making_until_ns || until_ns < s->making_until_ns))
+		s->making_until_ns = until_ns;
+	/* arguments go into header fields there (XH-2) */
+	s->making.checks_headers = link_is_remote(link) && link_is_modern(link);
+	got = listing_add(&s->making, result, &err);
+	if (got == LISTING_MORE)
+		ask_page(s);
+	else if (got == LISTING_DONE)
+		finish(s);
+	else
+		give_up_for(s,
+			    err.kind == ERR_LIMIT ? REASON_OUTPUT_LIMIT
+						  : REASON_BAD_MESSAGE,
+			    err.msg);
+}
+
+/* A result that took another round, and its repetition, is not kept (CH-8). */
+static void on_result(struct list_state *s, struct str result)
+{
+	const struct link *link = s->of->calls->link;
+	struct cache *cache = &s->of->cache;
+	const char *method = listing_method(s->making.kind);
+	struct str params = listing_params(&s->making);
+	uint64_t until = 0;
+
+	if (link_is_modern(link) && link_stats(link)->rounds == s->rounds &&
+	    cache_put(cache, method, params, result, now_of(s->of)))
+		until = cache_until(cache, method, params);
+	add_page(s, result, until);
+}
+
+static void on_error(struct list_state *s, const struct client_event *e)
+{
+	/* the server no longer knows its own cursor (PAG-8) */
+	if (e->of->code != RPC_INVALID_PARAMS || !listing_restart(&s->making)) {
+		give_up(s, e);
+		return;
+	}
+	drop(s);
+	s->making_until_ns = 0;
+	ask_page(s);
+}
+
+static void on_page(void *arg, const struct client_event *e)
+{
+	struct list_state *s = arg;
+
+	if (e->type == CLIENT_RESULT)
+		on_result(s, e->of->result);
+	else if (e->type == CLIENT_ERROR)
+		on_error(s, e);
+	else if (e->type == CLIENT_FAILED)
+		give_up(s, e);
+}
+
+static void ask_page(struct list_state *s)
+{
+	struct lists *l = s->of;
+	const char *method = listing_method(s->making.kind);
+	const struct client_call call = {
+		.method = method,
+		.params = listing_params(&s->making),
+		.on_event = on_page,
+		.arg = s,
+	};
+	struct err err = ERR_INIT;
+	struct str known;
+
+	s->call = 0;
+	if (cache_find(&l->cache, method, call.params, now_of(l), &known)) {
+		s->has_known = true;
+		add_page(s, known, cache_until(&l->cache, method, call.params));
+	} else if (calls_ask(l->calls, &call, &s->call, &err) < 0) {
+		give_up_for(s, REASON_TRANSPORT, err.msg);
+	}
+}
+
+/* ---- asking ---- */
+
+static void begin_walk(struct list_state *s)
+{
+	s->is_asking = true;
+	s->is_stale = false;
+	s->has_known = false;
+	s->making_until_ns = 0;
+	s->rounds = link_stats(s->of->calls->link)->rounds;
+	listing_release(&s->making);
+	ask_page(s);
+}
+
+static int lists_ask(struct lists *l, const struct client_list *list,
+		     uint64_t *ret_ticket, struct err *err)
+{
+	struct list_state *s = &l->kind[list->kind];
+
+	if (!l->calls->is_open)
+		return err_set(err, ERR_PEER,
+			       "%s: the session with the server is over",
+			       listing_method(list->kind));
+	*ret_ticket = ++l->last_ticket;
+	s->wait = mem_grow(s->wait, s->n_wait + 1, &s->cap_wait,
+			   sizeof(*s->wait));
+	s->wait[s->n_wait++] =
+		(struct list_wait){*ret_ticket, list->done, list->arg};
+	/* one that is on its way is as new as one that would be asked for */
+	if (s->is_asking)
+		return 0;
+	if (list->anew)
+		drop(s);
+	if (s->is_held && !lists_are_stale(l, list->kind))
+		tell_list(s, true);
+	else
+		begin_walk(s);
+	return 0;
+}
+
+static void lists_take(struct lists *l, enum listing_kind kind,
+		       struct listing *ret)
+{
+	struct list_state *s = &l->kind[kind];
+
+	*ret = s->held;
+	listing_init(&s->held, kind);
+	s->is_held = false;
+}
+
+/* ==== the client ==== */
 
 /* One turn reads at most this much, so that others have theirs. */
 #define TURN_BYTES (1024 * 1024)
