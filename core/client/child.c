@@ -21,8 +21,6 @@ static const char *const phase_names[] = {
 
 static void set_phase(struct child *c, enum child_phase phase)
 {
-	if (c->phase == phase)
-		return;
 	log_debug("%s: %s -> %s", c->o.name, phase_names[c->phase],
 		  phase_names[phase]);
 	c->phase = phase;
@@ -83,35 +81,25 @@ static void show_stderr(struct child *c, struct str bytes)
 	}
 }
 
-/* Scrubbed before it is cut: half a value would not be found later. */
-static void add_stderr(struct child *c, struct str bytes)
+/* Keep the end of stderr, scrubbed before it is cut: half a value would not be
+   found later. */
+static void keep_stderr(struct child *c, struct str scrubbed)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	scrub_stream_feed(&c->err_scrub, bytes, &out);
-	tail_add(&c->err_tail, buf_str(&out));
+	tail_add(&c->err_tail, scrubbed);
 	if (c->o.show_stderr)
-		show_stderr(c, buf_str(&out));
-	buf_release(&out);
+		show_stderr(c, scrubbed);
 }
 
 static void end_stderr(struct child *c)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	if (c->is_cut)
-		scrub_stream_cut(&c->err_scrub, &out);
-	else
-		scrub_stream_end(&c->err_scrub, &out);
-	tail_add(&c->err_tail, buf_str(&out));
+	(c->is_cut ? scrub_stream_cut : scrub_stream_end)(&c->err_scrub, &out);
+	keep_stderr(c, buf_str(&out));
 	c->scrubbed += c->err_scrub.hits;
 	c->err_scrub.hits = 0;
-	if (c->o.show_stderr) {
-		show_stderr(c, buf_str(&out));
-		if (c->err_line.n)
-			show_line(c);
-	}
-	buf_release(&out);
+	if (c->err_line.n)
+		show_line(c);
 }
 
 static void drain_stderr(struct child *c, size_t budget)
@@ -121,6 +109,8 @@ static void drain_stderr(struct child *c, size_t budget)
 	ssize_t r;
 
 	while (fd >= 0 && budget) {
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
 		r = read(fd, chunk, sizeof(chunk));
 		if (r < 0 && errno == EINTR)
 			continue;
@@ -131,7 +121,9 @@ static void drain_stderr(struct child *c, size_t budget)
 			gate_child_close(c->gate, 2);
 			return;
 		}
-		add_stderr(c, (struct str){chunk, (size_t)r});
+		scrub_stream_feed(&c->err_scrub, (struct str){chunk, (size_t)r},
+				  &out);
+		keep_stderr(c, buf_str(&out));
 		budget -= (size_t)r < budget ? (size_t)r : budget;
 	}
 }
@@ -143,50 +135,29 @@ static void on_stderr(void *arg, UNUSED uint32_t events)
 
 /* ---- the end ---- */
 
-static void arm_grace(struct child *c)
+void child_end(struct child *c, enum child_phase how)
 {
-	loop_timer_set(c->o.loop, &c->grace,
-		       loop_now(c->o.loop) + c->o.grace_ms * NS_PER_MS);
-}
-
-void child_close(struct child *c)
-{
-	if (c->phase != CHILD_RUNNING)
+	if (!child_is_live(c) || c->phase >= how)
 		return;
-	set_phase(c, CHILD_CLOSING);
-	arm_grace(c);
-}
-
-void child_terminate(struct child *c)
-{
-	if (c->phase != CHILD_RUNNING && c->phase != CHILD_CLOSING)
-		return;
-	if (c->o.handler->last_words)
+	if (how == CHILD_TERMINATING && c->o.handler->last_words)
 		c->o.handler->last_words(c->o.arg);
-	c->is_told_to = c->is_cut = true;
-	gate_child_signal(c->gate, SIGTERM);
-	set_phase(c, CHILD_TERMINATING);
-	arm_grace(c);
-}
-
-void child_kill(struct child *c)
-{
-	if (!child_is_live(c) || c->phase == CHILD_KILLING)
-		return;
-	c->is_told_to = c->is_cut = true;
-	c->killed = true;
-	gate_child_signal(c->gate, SIGKILL);
-	set_phase(c, CHILD_KILLING);
+	if (how != CHILD_CLOSING) {
+		c->is_told_to = c->is_cut = true;
+		c->killed = how == CHILD_KILLING;
+		gate_child_signal(c->gate, c->killed ? SIGKILL : SIGTERM);
+	}
+	set_phase(c, how);
+	if (how != CHILD_KILLING)
+		loop_timer_set(c->o.loop, &c->grace,
+			       loop_now(c->o.loop) + c->o.grace_ms * NS_PER_MS);
 }
 
 static void on_grace(void *arg)
 {
 	struct child *c = arg;
 
-	if (c->phase == CHILD_CLOSING)
-		child_terminate(c);
-	else
-		child_kill(c);
+	child_end(c, c->phase == CHILD_CLOSING ? CHILD_TERMINATING
+					       : CHILD_KILLING);
 }
 
 static void unwatch_all(struct child *c)
@@ -247,15 +218,13 @@ static int watch_all(struct child *c, struct err *err)
 	struct loop *l = c->o.loop;
 
 	if (loop_watch(l, &c->pid_watch, fds.pidfd, EPOLLIN, on_tree_ended, c,
-		       err) < 0)
+		       err) < 0 ||
+	    (fds.err >= 0 && loop_watch(l, &c->err_watch, fds.err, EPOLLIN,
+					on_stderr, c, err) < 0))
 		return -1;
-	if (fds.err >= 0 && loop_watch(l, &c->err_watch, fds.err, EPOLLIN,
-				       on_stderr, c, err) < 0)
-		return -1;
-	if (fds.notify < 0)
-		return 0;
-	return loop_watch(l, &c->notify_watch, fds.notify, EPOLLIN, on_notify,
-			  c, err);
+	return fds.notify < 0 ? 0
+			      : loop_watch(l, &c->notify_watch, fds.notify,
+					   EPOLLIN, on_notify, c, err);
 }
 
 int child_start(struct child *c, struct gate *gate,

@@ -6,7 +6,8 @@
  *	child_init(&c, &options);
  *	child_start(&c, gate, &request, err);
  *	... watch child_fds(&c).in and .out ...
- *	child_close(&c);	it should end by itself, else it is made to
+ *	child_end(&c, CHILD_CLOSING);	it should end by itself, else it is made
+ *to
  *	... handler->ended()
  *	child_release(&c);
  *
@@ -91,11 +92,14 @@ struct gate_child_fds child_fds(const struct child *c) MUST_USE;
 /* Close our end of stdin or stdout (0, 1); the owner has unwatched it. */
 void child_close_fd(struct child *c, int which);
 
-/* Begin the orderly end of a child that runs. */
-void child_close(struct child *c);
-/* SIGTERM now, SIGKILL after the grace. */
-void child_terminate(struct child *c);
-void child_kill(struct child *c);
+/*
+ * End a child that runs, unless it is ended harder already.
+ *
+ * how  CHILD_CLOSING      it should end by itself, else SIGTERM after the grace
+ *	CHILD_TERMINATING  SIGTERM now, SIGKILL after the grace
+ *	CHILD_KILLING      SIGKILL now, to the whole tree
+ */
+void child_end(struct child *c, enum child_phase how);
 
 /* Was the child started, and has it not ended? */
 bool child_is_live(const struct child *c) MUST_USE;

@@ -1189,7 +1189,7 @@ static void await_end(struct client *c)
 	uint64_t wait_ms = c->is_restart_due ? 0 : c->link.child.o.grace_ms;
 
 	if (child_is_live(&c->link.child))
-		child_close(&c->link.child);
+		child_end(&c->link.child, CHILD_CLOSING);
 	update(c);
 	if (link_is_remote(&c->link) && !c->is_ending)
 		loop_timer_set(l, &c->last, loop_now(l) + wait_ms * NS_PER_MS);
@@ -1722,7 +1722,7 @@ void client_terminate(struct client *c)
 	if (c->is_over)
 		return;
 	client_close(c, 0);
-	child_terminate(&c->link.child);
+	child_end(&c->link.child, CHILD_TERMINATING);
 }
 
 void client_kill(struct client *c)
@@ -1730,7 +1730,7 @@ void client_kill(struct client *c)
 	if (c->is_over)
 		return;
 	client_close(c, 0);
-	child_kill(&c->link.child);
+	child_end(&c->link.child, CHILD_KILLING);
 	if (link_is_remote(&c->link))
 		end_all(c);
 }

@@ -49,7 +49,7 @@ static void over_the_ceiling(struct program *p)
 	p->is_over = true;
 	if (p->o.over)
 		p->o.over(p->o.arg);
-	child_kill(&p->child);
+	child_end(&p->child, CHILD_KILLING);
 }
 
 /* Read into the buffer in place; returns as read(2). */

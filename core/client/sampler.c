@@ -182,7 +182,7 @@ static void on_time(void *arg)
 	struct job *j = arg;
 
 	j->is_late = true;
-	child_kill(&j->program.child);
+	child_end(&j->program.child, CHILD_KILLING);
 }
 
 /* ---- the begin ---- */

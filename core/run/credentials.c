@@ -116,7 +116,7 @@ static void on_time(void *arg)
 {
 	struct asking *a = arg;
 
-	child_terminate(&a->program.child);
+	child_end(&a->program.child, CHILD_TERMINATING);
 }
 
 /*
@@ -158,9 +158,9 @@ static int wait_for_end(struct credentials *c, struct asking *a,
 	loop_timer_set(l, &timer, loop_now(l) + CMD_TIMEOUT_MS * NS_PER_MS);
 	while (!a->has_ended && r == 0) {
 		if (l->signal_count > 1)
-			child_kill(&a->program.child);
+			child_end(&a->program.child, CHILD_KILLING);
 		else if (l->signal)
-			child_terminate(&a->program.child);
+			child_end(&a->program.child, CHILD_TERMINATING);
 		r = loop_turn(l, err);
 	}
 	loop_timer_clear(l, &timer);

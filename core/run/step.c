@@ -465,9 +465,9 @@ static void exec_stop(struct step_run *s, enum step_haste haste)
 
 	p->child.o.grace_ms = s->ctx->grace_ms;
 	if (haste == HASTE_KILL)
-		child_kill(&p->child);
+		child_end(&p->child, CHILD_KILLING);
 	else
-		child_terminate(&p->child);
+		child_end(&p->child, CHILD_TERMINATING);
 }
 
 /* ---- a program: the begin ---- */
