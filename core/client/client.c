@@ -1,6 +1,6 @@
 /*
- * The top of a client: acts on reports of link, calls and lists, and is the
- * only file that does. It starts, restarts and ends the server.
+ * A client from its link to its lists. Lower sections return outcomes; the
+ * last ones act on them: they start, restart and end the server.
  */
 #include "core/client/client.h"
 
@@ -18,708 +18,30 @@
 #include "core/mcp/wire/rpc.h"
 #include "core/transport/transport.h"
 
-/* ==== the link ==== */
-
-/* A budget of link_read() for all that there is. */
-#define LINK_TO_THE_END SIZE_MAX
-
-struct link {
-	struct loop *loop;	     /* borrowed, as is the next */
-	const struct scrub *scrub;   /* may be NULL */
-	struct child child;	     /* never started for a remote server */
-	struct transport *transport; /* owned; NULL where nothing runs */
-	struct session *session;     /* owned; NULL before the first start */
-	struct loop_watch in, out;   /* of the transport */
-	uint64_t bytes_in;
-	uint32_t restarts;
-	/* Facts of a remote transport, kept when it is gone: JSON; owned. */
-	struct buf remote_facts;
-	/* Adds to them, as client_options.open_facts; may be NULL. */
-	void (*open_facts)(void *open_arg, struct jw *w);
-	void *open_arg;
-};
-
-enum link_news {
-	LINK_QUIET, /* nothing to read, or the budget is used up */
-	LINK_NEWS,  /* the session has read something: look at its events */
-	LINK_OVER,  /* a remote server has said all that it will */
-};
-
 #define CHUNK_BYTES (64 * 1024)
-
-static bool link_is_remote(const struct link *l)
-{
-	return l->transport && transport_has_messages(l->transport);
-}
-
-static const struct mcp_peer *link_server(const struct link *l)
-{
-	static const struct mcp_peer none;
-
-	return l->session ? session_server(l->session) : &none;
-}
-
-static const struct session_stats *link_stats(const struct link *l)
-{
-	static const struct session_stats none;
-
-	return l->session ? session_stats(l->session) : &none;
-}
-
-static bool link_is_modern(const struct link *l)
-{
-	const struct mcp_revision *r = link_server(l)->revision;
-
-	return r && r->era == MCP_ERA_PER_REQUEST;
-}
-
-static bool link_prints_result(const struct link *l)
-{
-	return l->session && !link_server(l)->revision &&
-	       mcp_looks_like_result(session_noise(l->session));
-}
-
-/* ---- begin and end ---- */
-
-static void close_pipe(void *arg, int which)
-{
-	struct link *l = arg;
-
-	child_close_fd(&l->child, which);
-}
-
-static int link_spawn(struct link *l, struct gate *gate,
-		      const struct gate_request *request, struct err *err)
-{
-	struct transport_stdio_options pipes = {.close = close_pipe, .arg = l};
-	struct gate_child_fds fds;
-
-	if (child_start(&l->child, gate, request, err) < 0)
-		return -1;
-	fds = child_fds(&l->child);
-	pipes.in = fds.out;
-	pipes.out = fds.in;
-	l->transport = transport_stdio(&pipes);
-	return 0;
-}
-
-static void link_begin(struct link *l, const struct session_options *options)
-{
-	session_free(l->session);
-	l->session = session_new(options);
-	session_start(l->session, loop_now(l->loop));
-}
-
-static void note_remote(struct link *l)
-{
-	AUTO(buf_release) struct buf facts = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
-
-	if (!link_is_remote(l))
-		return;
-	jw_init(&w, &facts, false);
-	jw_object(&w);
-	transport_facts(l->transport, &w);
-	if (l->open_facts)
-		l->open_facts(l->open_arg, &w);
-	jw_end(&w);
-	/* the path of a URL may hold a key */
-	buf_clear(&l->remote_facts);
-	if (scrub_is_empty(l->scrub))
-		buf_add_str(&l->remote_facts, buf_str(&facts));
-	else
-		(void)scrub_json(l->scrub, buf_str(&facts), &l->remote_facts);
-}
-
-static void link_drop(struct link *l)
-{
-	note_remote(l);
-	loop_unwatch(l->loop, &l->in);
-	loop_unwatch(l->loop, &l->out);
-	transport_free(l->transport);
-	l->transport = NULL;
-}
-
-static void link_release(struct link *l)
-{
-	link_drop(l);
-	child_release(&l->child);
-	session_free(l->session);
-	buf_release(&l->remote_facts);
-}
-
-/* ---- reading ---- */
-
-static void link_end_input(struct link *l)
-{
-	if (!l->transport)
-		return;
-	loop_unwatch(l->loop, &l->in);
-	transport_end_input(l->transport);
-	session_eof(l->session, loop_now(l->loop));
-}
-
-static void spend(size_t *budget, size_t n)
-{
-	if (*budget != LINK_TO_THE_END)
-		*budget -= n < *budget ? n : *budget;
-}
-
-static enum link_news read_bytes(struct link *l, size_t *budget)
-{
-	char chunk[CHUNK_BYTES];
-	ssize_t r;
-
-	if (transport_in_fd(l->transport) < 0)
-		return LINK_QUIET;
-	r = transport_receive(l->transport, chunk, sizeof(chunk));
-	if (r < 0 && errno == EAGAIN)
-		return LINK_QUIET;
-	if (r <= 0) {
-		link_end_input(l);
-		return LINK_NEWS;
-	}
-	l->bytes_in += (uint64_t)r;
-	session_feed(l->session, (struct str){chunk, (size_t)r},
-		     loop_now(l->loop));
-	/* a short read means that the pipe is empty; epoll tells of more */
-	spend(budget, (size_t)r < sizeof(chunk) ? *budget : (size_t)r);
-	return LINK_NEWS;
-}
-
-static enum session_failure failure_of(enum transport_loss loss)
-{
-	switch (loss) {
-	case TRANSPORT_BROKE:
-		break;
-	case TRANSPORT_DENIED:
-		return SESSION_FAIL_AUTH;
-	case TRANSPORT_LEASH:
-		return SESSION_FAIL_LEASH;
-	case TRANSPORT_TOO_LONG:
-		return SESSION_FAIL_LIMIT;
-	}
-	return SESSION_FAIL_TRANSPORT;
-}
-
-static enum link_news read_message(struct link *l, size_t *budget)
-{
-	uint64_t now = loop_now(l->loop);
-	struct transport_item item;
-
-	transport_next(l->transport, &item);
-	switch (item.type) {
-	case TRANSPORT_NONE:
-		return LINK_QUIET;
-	case TRANSPORT_MESSAGE:
-		l->bytes_in += item.message.n;
-		session_message(l->session, item.message, now);
-		spend(budget, item.message.n);
-		break;
-	case TRANSPORT_LOST:
-		session_lost(l->session, item.id, failure_of(item.loss),
-			     &item.err, now);
-		break;
-	case TRANSPORT_HELD:
-	case TRANSPORT_RESUMED:
-		session_hold(l->session, item.type == TRANSPORT_HELD, now);
-		break;
-	case TRANSPORT_OVER:
-		return LINK_OVER;
-	}
-	return LINK_NEWS;
-}
-
-static enum link_news link_read(struct link *l, size_t *budget)
-{
-	if (!l->transport || !*budget)
-		return LINK_QUIET;
-	return link_is_remote(l) ? read_message(l, budget)
-				 : read_bytes(l, budget);
-}
-
-/* ---- writing ---- */
-
-static void link_end_output(struct link *l)
-{
-	if (!l->transport)
-		return;
-	loop_unwatch(l->loop, &l->out);
-	transport_end_output(l->transport);
-}
-
-static void link_output_broke(struct link *l)
-{
-	session_output_broke(l->session);
-	link_end_output(l);
-}
-
-static bool is_ending(const struct session *s)
-{
-	return session_state(s) == SESSION_CLOSING ||
-	       session_state(s) == SESSION_CLOSED ||
-	       session_state(s) == SESSION_FAILED;
-}
-
-static void link_flush(struct link *l)
-{
-	struct str bytes = session_output(l->session);
-	ssize_t w;
-
-	while (l->transport && bytes.n) {
-		w = transport_send(l->transport, bytes);
-		if (w < 0 && errno == EAGAIN)
-			break;
-		if (w < 0) {
-			link_output_broke(l);
-			break;
-		}
-		session_wrote(l->session, (size_t)w);
-		bytes = session_output(l->session);
-	}
-	if (l->transport && session_output(l->session).n)
-		loop_rewatch(l->loop, &l->out, EPOLLOUT);
-	else if (l->transport && is_ending(l->session))
-		link_end_output(l);
-	else
-		loop_rewatch(l->loop, &l->out, 0);
-}
-
-/* ---- state and facts ---- */
-
-static void write_remote(struct link *l, struct jw *w)
-{
-	struct scan_iter it;
-
-	note_remote(l);
-	scan_iter_init(&it, l->remote_facts.n ? buf_str(&l->remote_facts)
-					      : STR("{}"));
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		scan_string(it.key, &key);
-		jw_key_str(w, buf_str(&key));
-		jw_raw(w, it.value);
-	}
-}
-
-static void write_mcp(const struct link *l, struct cleaner *clean, struct jw *w)
-{
-	const struct mcp_peer *server = link_server(l);
-	const struct session_stats *stats = link_stats(l);
-	struct str noise = l->session ? session_noise(l->session) : STR("");
-
-	jw_kv_object(w, "mcp");
-	if (server->revision) {
-		jw_kv_cstr(w, "protocol", server->revision->date);
-		facts_text(clean, w, "server", server->name);
-		facts_text(clean, w, "version", server->version);
-	}
-#define SESSION_STAT(name) jw_kv_int(w, #name, (int64_t)stats->name);
-	SESSION_STATS(SESSION_STAT)
-#undef SESSION_STAT
-	jw_kv_int(w, "restarts", l->restarts);
-	if (noise.n)
-		facts_cut_text(clean, w, "noise", noise);
-	jw_end(w);
-}
-
-static void link_write_facts(struct link *l, struct cleaner *clean,
-			     struct jw *w)
-{
-	write_remote(l, w);
-	if (l->child.program)
-		facts_child(clean, w, &l->child, l->bytes_in);
-	write_mcp(l, clean, w);
-}
-
-/* ==== why it failed ==== */
-
+/* One turn reads at most this much, so that others have theirs. */
+#define TURN_BYTES (1024 * 1024)
+/* A budget for all that there is. */
+#define TO_THE_END SIZE_MAX
 /* Of stderr, in the details of a failure. */
 #define DETAIL_BYTES 1024
+/* Subscriptions that are made in one session, when they end. */
+#define LISTENS_MAX 5
+#define LISTING_KINDS (LISTING_PROMPTS + 1)
+
 /* Ends the sentence about a request that was sent and lost. */
 #define OUTCOME_IS_UNKNOWN "; the outcome is unknown, and it was not repeated"
+#define SESSION_IS_OVER "the session with the server is over"
 
-struct failure {
-	const struct link *link; /* borrowed */
-	enum step_reason reason; /* REASON_NONE: nothing failed */
-	bool is_cut;		 /* the output ended within a message */
-	struct buf sentence, details;
-};
-
-static void say_how(const struct failure *f, struct buf *out)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct child *child = &f->link->child;
-
-	if (child->phase != CHILD_ENDED)
-		buf_adds(out, "ended its output");
-	else if (child->is_told_to)
-		buf_adds(out, "ended its output, and was ended,");
-	else
-		buf_adds(out, facts_say_end(&child->verdict, &arena));
-	if (f->is_cut)
-		buf_adds(out, " in the middle of a message,");
-}
-
-static void failure_say_end(const struct failure *f, const char *method,
-			    bool is_sent, struct buf *out)
-{
-	bool was_ready = link_server(f->link)->revision != NULL;
-
-	buf_adds(out, "the server ");
-	say_how(f, out);
-	if (was_ready && !method)
-		buf_adds(out, " while it was needed");
-	else
-		buf_addf(out, " before the answer to %s",
-			 was_ready ? method : "initialize");
-	if (is_sent)
-		buf_adds(out, OUTCOME_IS_UNKNOWN);
-	if (link_prints_result(f->link))
-		buf_adds(out, "; " MCP_IS_PRINTED);
-	else if (link_stats(f->link)->skipped_lines)
-		buf_adds(out,
-			 "; its stdout held lines that are not MCP messages");
-}
-
-/* ---- details ---- */
-
-/* The last bytes, from the beginning of a line where there is one. */
-static struct str last_lines(struct str text, size_t max)
-{
-	size_t at;
-
-	text = str_trim(text);
-	if (text.n <= max)
-		return text;
-	text = (struct str){text.p + text.n - max, max};
-	at = str_find(text, '\n');
-	if (at == text.n)
-		return text;
-	return (struct str){text.p + at + 1, text.n - at - 1};
-}
-
-/* The first line on stdout that is no message (RW-1). */
-static void add_noise(const struct failure *f, struct buf *out)
-{
-	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
-	struct str noise = session_noise(f->link->session);
-
-	noise.n = str_find(noise, '\n');
-	if (!noise.n)
-		return;
-	scrub_cut(f->link->scrub, noise, &clean);
-	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
-	buf_adds(out, "its stdout held a line that is not an MCP message: ");
-	log_visible(out, buf_str(&first), false);
-}
-
-static void failure_note_details(struct failure *f)
-{
-	struct str last =
-		last_lines(child_stderr(&f->link->child), DETAIL_BYTES);
-	struct buf *out = &f->details;
-
-	buf_clear(out);
-	if (f->link->session)
-		add_noise(f, out);
-	if (!last.n)
-		return;
-	buf_addf(out, "%sits stderr ends with: ", out->n ? "; " : "");
-	log_visible(out, last, true);
-}
-
-/* ==== calls ==== */
-
+/* An open call: kept until the session can send it, and matched with its
+   answer. It is forgotten before its last event is told. */
 struct call {
 	uint64_t ticket;	 /* of the caller */
 	uint64_t session_ticket; /* 0: not sent yet */
+	struct client_call o;	 /* .method is set; the two below are its own */
 	char *tool;		 /* owned; until it is sent; NULL: none */
-	const char *method;	 /* static */
 	struct buf params;	 /* owned; until it is sent */
-	bool has_params, as_task, is_background;
-	uint64_t timeout_ms, total_ms;
-	client_event_fn *on_event;
-	void *arg;
 };
-
-struct calls {
-	struct link *link;   /* borrowed, as is the next */
-	struct failure *why; /* why no answer comes, once that is known */
-	bool is_open;	     /* calls may be made */
-	struct call *item;   /* owned, in the order of asking */
-	size_t n, cap;
-	uint64_t last_ticket; /* the number given last; 0: none */
-};
-
-static const struct call *calls_find_sent(const struct calls *c,
-					  uint64_t session_ticket)
-{
-	for (size_t i = 0; session_ticket && i < c->n; i++)
-		if (c->item[i].session_ticket == session_ticket)
-			return &c->item[i];
-	return NULL;
-}
-
-static void release_call(struct call *call)
-{
-	free(call->tool);
-	buf_release(&call->params);
-}
-
-static void remove_call(struct calls *c, size_t i)
-{
-	release_call(&c->item[i]);
-	memmove(&c->item[i], &c->item[i + 1], (--c->n - i) * sizeof(*c->item));
-}
-
-static void calls_release(struct calls *c)
-{
-	for (size_t i = 0; i < c->n; i++)
-		release_call(&c->item[i]);
-	free(c->item);
-}
-
-static bool calls_are_ready(const struct calls *c)
-{
-	return c->is_open && c->link->session &&
-	       session_state(c->link->session) == SESSION_READY;
-}
-
-/* ---- telling ---- */
-
-static void tell_call(const struct call *call, struct client_event *e)
-{
-	e->ticket = call->ticket;
-	if (call->on_event)
-		call->on_event(call->arg, e);
-}
-
-static void end_call(struct calls *c, size_t i, struct client_event *e)
-{
-	const struct call gone = c->item[i];
-
-	remove_call(c, i);
-	tell_call(&gone, e);
-}
-
-static void fail_call(struct calls *c, size_t i, enum step_reason reason,
-		      const char *sentence)
-{
-	struct client_event e = {
-		.type = CLIENT_FAILED,
-		.reason = reason,
-		.sentence = sentence,
-		.details = buf_cstr(&c->why->details),
-	};
-
-	end_call(c, i, &e);
-}
-
-/* The session failed: a call that was sent may have been carried out. */
-static void lose_call(struct calls *c, size_t i, enum step_reason reason,
-		      const char *sentence)
-{
-	AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
-	const struct call *call = &c->item[i];
-	bool is_sent = call->session_ticket != 0;
-
-	if (!sentence) {
-		failure_say_end(c->why, call->method, is_sent, &own);
-	} else {
-		buf_adds(&own, sentence);
-		if (is_sent && reason != REASON_CANCELLED)
-			buf_adds(&own, OUTCOME_IS_UNKNOWN);
-	}
-	fail_call(c, i, reason, buf_cstr(&own));
-}
-
-static void calls_fail(struct calls *c, enum step_reason reason,
-		       const char *sentence)
-{
-	while (c->n) {
-		uint64_t ticket = c->item[0].session_ticket;
-
-		if (reason == REASON_CANCELLED && ticket)
-			session_cancel(c->link->session, ticket,
-				       "the caller no longer waits");
-		lose_call(c, 0, reason, sentence);
-	}
-}
-
-static void fail_one(struct calls *c, size_t i, const struct session_event *e)
-{
-	failure_note_details(c->why);
-	fail_call(c, i, failure_of_event(e, c->item[i].method), e->err.msg);
-}
-
-static void calls_tell(struct calls *c, const struct session_event *e)
-{
-	const struct call *call = calls_find_sent(c, e->ticket);
-	struct client_event told = {.of = e};
-	size_t i;
-
-	if (!call)
-		return;
-	i = (size_t)(call - c->item);
-	switch (e->type) {
-	case SESSION_EVENT_RESULT:
-		told.type = CLIENT_RESULT;
-		end_call(c, i, &told);
-		break;
-	case SESSION_EVENT_ERROR:
-		told.type = CLIENT_ERROR;
-		end_call(c, i, &told);
-		break;
-	case SESSION_EVENT_FAILED:
-		fail_one(c, i, e);
-		break;
-	case SESSION_EVENT_PROGRESS:
-		told.type = CLIENT_PROGRESS;
-		tell_call(call, &told);
-		break;
-	case SESSION_EVENT_TASK:
-		told.type = CLIENT_TASK;
-		tell_call(call, &told);
-		break;
-	default:
-		break;
-	}
-}
-
-/* ---- asking ---- */
-
-/* tool  of the call; NULL: none */
-static int send_call(struct calls *c, struct call *call, const char *tool,
-		     struct str params, struct err *err)
-{
-	struct session *s = c->link->session;
-	uint64_t now = loop_now(c->link->loop), ticket;
-	int r;
-
-	if (tool)
-		r = (call->as_task ? session_call_task : session_call_tool)(
-			s, tool, params, now, &ticket, err);
-	else if (strcmp(call->method, "subscriptions/listen") == 0)
-		r = session_listen(s, params, now, &ticket, err);
-	else
-		r = session_request(s, call->method, params, now, &ticket, err);
-	if (r < 0)
-		return -1;
-	call->session_ticket = ticket;
-	if (call->timeout_ms || call->total_ms)
-		session_set_times(s, ticket, call->timeout_ms, call->total_ms);
-	return 0;
-}
-
-static void calls_send_waiting(struct calls *c)
-{
-	const struct str none = {NULL, 0};
-	struct err err = ERR_INIT;
-
-	for (size_t i = 0; i < c->n; i++) {
-		struct call *call = &c->item[i];
-
-		if (call->session_ticket)
-			continue;
-		if (send_call(c, call, call->tool,
-			      call->has_params ? buf_str(&call->params) : none,
-			      &err) == 0)
-			buf_release(&call->params);
-		else
-			fail_call(c, i--, REASON_INTERNAL, err.msg);
-	}
-}
-
-/* Params of a call that is sent later, judged as the session will. */
-static int check_params(const struct client_call *call, struct err *err)
-{
-	const char *what = call->tool ? "arguments" : call->method;
-	struct str v;
-
-	if (!call->params.n)
-		return 0;
-	if (call->params.n > LIMIT_QUEUE_BYTES)
-		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
-			       what, call->params.n, LIMIT_QUEUE_BYTES);
-	if (scan_document(call->params, NULL, &v, err) < 0)
-		return err_wrap(err, "%s", what);
-	if (scan_type(v) != SCAN_OBJECT)
-		return err_set(err, ERR_SYNTAX, "%s: not a JSON object", what);
-	return 0;
-}
-
-/* A server that was ready, and left before anything was asked (RW-32). */
-static int refuse_call(const struct calls *c, const char *method,
-		       struct err *err)
-{
-	AUTO(buf_release) struct buf how = BUF_INIT(BUF_UNBOUNDED);
-
-	if (c->why->sentence.n)
-		buf_adds(&how, buf_cstr(&c->why->sentence));
-	else if (c->link->session)
-		failure_say_end(c->why, NULL, false, &how);
-	else
-		buf_adds(&how, "the session with the server is over");
-	return err_set(err, ERR_PEER, "%s was not sent: %s", method,
-		       buf_cstr(&how));
-}
-
-static int calls_ask(struct calls *c, const struct client_call *call,
-		     uint64_t *ret_ticket, struct err *err)
-{
-	const struct str none = {NULL, 0};
-	struct call made = {
-		.ticket = c->last_ticket + 1,
-		.method = call->tool ? "tools/call" : call->method,
-		.params = BUF_INIT(BUF_UNBOUNDED),
-		.has_params = call->params.n > 0,
-		.as_task = call->as_task,
-		.is_background = call->is_background,
-		.timeout_ms = call->timeout_ms,
-		.total_ms = call->total_ms,
-		.on_event = call->on_event,
-		.arg = call->arg,
-	};
-
-	if (!c->is_open)
-		return refuse_call(c, made.method, err);
-	if (!calls_are_ready(c)) {
-		if (check_params(call, err) < 0)
-			return -1;
-		made.tool = call->tool ? mem_strdup(call->tool) : NULL;
-		buf_add_str(&made.params, call->params);
-	} else if (send_call(c, &made, call->tool,
-			     made.has_params ? call->params : none, err) < 0) {
-		return err->kind == ERR_PEER ? refuse_call(c, made.method, err)
-					     : -1;
-	}
-	c->last_ticket++;
-	c->item = mem_grow(c->item, c->n + 1, &c->cap, sizeof(*c->item));
-	c->item[c->n++] = made;
-	if (ret_ticket)
-		*ret_ticket = made.ticket;
-	return 0;
-}
-
-static void calls_cancel(struct calls *c, uint64_t ticket, const char *reason)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->item[i].ticket != ticket)
-			continue;
-		if (c->item[i].session_ticket)
-			session_cancel(c->link->session,
-				       c->item[i].session_ticket, reason);
-		remove_call(c, i);
-		return;
-	}
-}
-
-/* ==== lists ==== */
-
-#define LISTING_KINDS (LISTING_PROMPTS + 1)
 
 struct list_wait {
 	uint64_t ticket;
@@ -727,9 +49,10 @@ struct list_wait {
 	void *arg;
 };
 
-/* One kind of list. */
-struct list_state {
-	struct lists *of;
+/* One kind of list over all pages: asked for when a caller needs it, shared by
+   all callers that wait, held until something says that it has changed. */
+struct list {
+	struct client *of;
 	struct listing held;   /* whole, when is_held */
 	struct listing making; /* while is_asking */
 	bool is_asking;	       /* pages are on their way */
@@ -743,19 +66,530 @@ struct list_state {
 	size_t n_wait, cap_wait;
 };
 
-struct lists {
-	struct calls *calls; /* borrowed, as is the next */
-	const char *name;    /* of the server, for people */
-	bool watches;	     /* subscribe to notices of change */
-	struct cache cache;  /* single pages (CH-9) */
-	struct list_state kind[LISTING_KINDS];
-	uint64_t last_ticket;
+struct client {
+	struct client_context ctx;
+	struct client_options o;
+
+	/* the link */
+	struct child child;	     /* never started for a remote server */
+	struct transport *transport; /* owned; NULL where nothing runs */
+	struct session *session;     /* owned; NULL before the first start */
+	struct loop_watch in, out;   /* of the transport */
+	uint64_t bytes_in;
+	uint32_t restarts;
+	/* Facts of a remote transport, kept when it is gone: JSON; owned. */
+	struct buf remote_facts;
+
+	/* how the next session begins */
+	enum session_era era;
+	const char *protocol; /* static or borrowed; NULL: by the era */
+	bool tried_era, tried_protocol; /* each of the two once */
+	struct era_key key;
+	bool has_key;
+	bool is_remembered; /* `era` is from memory */
+
+	/* why no answer comes, once that is known */
+	enum step_reason reason; /* REASON_NONE: nothing failed */
+	bool is_cut;		 /* the output ended within a message */
+	struct buf sentence, details;
+	bool is_failure_told, is_telling_failure;
+
+	bool is_open;	   /* calls may be made: neither ended nor told to */
+	struct call *call; /* owned, in the order of asking */
+	size_t n_calls, cap_calls;
+	uint64_t last_ticket; /* the number given last; 0: none */
+
+	struct list list[LISTING_KINDS];
+	struct cache cache; /* single pages (CH-9) */
+	uint64_t last_list_ticket;
 	uint64_t listen;     /* ticket of the subscription; 0: none */
 	unsigned n_listens;  /* subscriptions that were made */
 	bool is_listen_vain; /* the server refuses subscriptions */
+
+	bool is_restart_due;   /* when this process has ended */
+	struct loop_timer own; /* the session's deadline */
+	/* A remote server is started once more, or has had its time to end. */
+	struct loop_timer last;
+	bool is_over;
+	bool is_pump_due; /* the session has events before anything is read */
+	bool is_pumping;  /* events are told */
+	bool is_ending;	  /* ENDED is next, or was told */
 };
 
-#define LISTENS_MAX 5
+static void restart(struct client *c);
+
+/* ---- the link: a session, its transport, the process behind it ---- */
+
+static uint64_t now_of(const struct client *c)
+{
+	return loop_now(c->ctx.loop);
+}
+
+/* Is there no process of ours behind the transport? */
+static bool is_remote(const struct client *c)
+{
+	return c->transport && transport_has_messages(c->transport);
+}
+
+const struct mcp_peer *client_server(const struct client *c)
+{
+	static const struct mcp_peer none;
+
+	return c->session ? session_server(c->session) : &none;
+}
+
+const struct session_stats *client_stats(const struct client *c)
+{
+	static const struct session_stats none;
+
+	return c->session ? session_stats(c->session) : &none;
+}
+
+bool client_prints_result(const struct client *c)
+{
+	return c->session && !client_server(c)->revision &&
+	       mcp_looks_like_result(session_noise(c->session));
+}
+
+/* Does the server speak a revision whose requests stand alone? */
+static bool is_modern(const struct client *c)
+{
+	const struct mcp_revision *r = client_server(c)->revision;
+
+	return r && r->era == MCP_ERA_PER_REQUEST;
+}
+
+static void note_remote(struct client *c)
+{
+	AUTO(buf_release) struct buf facts = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	if (!is_remote(c))
+		return;
+	jw_init(&w, &facts, false);
+	jw_object(&w);
+	transport_facts(c->transport, &w);
+	if (c->o.open_facts)
+		c->o.open_facts(c->o.open_arg, &w);
+	jw_end(&w);
+	/* the path of a URL may hold a key */
+	buf_clear(&c->remote_facts);
+	if (scrub_is_empty(c->ctx.scrub))
+		buf_add_str(&c->remote_facts, buf_str(&facts));
+	else
+		(void)scrub_json(c->ctx.scrub, buf_str(&facts),
+				 &c->remote_facts);
+}
+
+/* Free the transport; session and facts stay. */
+static void drop_transport(struct client *c)
+{
+	note_remote(c);
+	loop_unwatch(c->ctx.loop, &c->in);
+	loop_unwatch(c->ctx.loop, &c->out);
+	transport_free(c->transport);
+	c->transport = NULL;
+}
+
+/* Read no more: the session hears the end of its input. */
+static void end_input(struct client *c)
+{
+	loop_unwatch(c->ctx.loop, &c->in);
+	transport_end_input(c->transport);
+	session_eof(c->session, now_of(c));
+}
+
+/* Write no more. */
+static void end_output(struct client *c)
+{
+	if (!c->transport)
+		return;
+	loop_unwatch(c->ctx.loop, &c->out);
+	transport_end_output(c->transport);
+}
+
+/* The server reads no more; its stdout tells the rest (STD-17). */
+static void output_broke(struct client *c)
+{
+	session_output_broke(c->session);
+	end_output(c);
+}
+
+/* Write the output of the session; wait for room where there is none. */
+static void flush(struct client *c)
+{
+	struct str bytes = session_output(c->session);
+	enum session_state state;
+	ssize_t w;
+
+	while (c->transport && bytes.n) {
+		w = transport_send(c->transport, bytes);
+		if (w < 0 && errno == EAGAIN)
+			break;
+		if (w < 0) {
+			output_broke(c);
+			break;
+		}
+		session_wrote(c->session, (size_t)w);
+		bytes = session_output(c->session);
+	}
+	state = session_state(c->session);
+	if (c->transport && session_output(c->session).n)
+		loop_rewatch(c->ctx.loop, &c->out, EPOLLOUT);
+	else if (c->transport &&
+		 (state == SESSION_CLOSING || state == SESSION_CLOSED ||
+		  state == SESSION_FAILED))
+		end_output(c);
+	else
+		loop_rewatch(c->ctx.loop, &c->out, 0);
+}
+
+enum news {
+	QUIET, /* nothing to read, or the budget is used up */
+	NEWS,  /* the session has read something: look at its events */
+	OVER,  /* a remote server has said all that it will */
+};
+
+static void spend(size_t *budget, size_t n)
+{
+	if (*budget != TO_THE_END)
+		*budget -= n < *budget ? n : *budget;
+}
+
+static enum news read_bytes(struct client *c, size_t *budget)
+{
+	char chunk[CHUNK_BYTES];
+	ssize_t r;
+
+	if (transport_in_fd(c->transport) < 0)
+		return QUIET;
+	r = transport_receive(c->transport, chunk, sizeof(chunk));
+	if (r < 0 && errno == EAGAIN)
+		return QUIET;
+	if (r <= 0) {
+		end_input(c);
+		return NEWS;
+	}
+	c->bytes_in += (uint64_t)r;
+	session_feed(c->session, (struct str){chunk, (size_t)r}, now_of(c));
+	/* a short read means that the pipe is empty; epoll tells of more */
+	spend(budget, (size_t)r < sizeof(chunk) ? *budget : (size_t)r);
+	return NEWS;
+}
+
+static enum news read_message(struct client *c, size_t *budget)
+{
+	static const enum session_failure failures[] = {
+		[TRANSPORT_BROKE] = SESSION_FAIL_TRANSPORT,
+		[TRANSPORT_DENIED] = SESSION_FAIL_AUTH,
+		[TRANSPORT_LEASH] = SESSION_FAIL_LEASH,
+		[TRANSPORT_TOO_LONG] = SESSION_FAIL_LIMIT,
+	};
+	struct transport_item item;
+
+	transport_next(c->transport, &item);
+	switch (item.type) {
+	case TRANSPORT_NONE:
+		return QUIET;
+	case TRANSPORT_MESSAGE:
+		c->bytes_in += item.message.n;
+		session_message(c->session, item.message, now_of(c));
+		spend(budget, item.message.n);
+		break;
+	case TRANSPORT_LOST:
+		session_lost(c->session, item.id, failures[item.loss],
+			     &item.err, now_of(c));
+		break;
+	case TRANSPORT_HELD:
+	case TRANSPORT_RESUMED:
+		session_hold(c->session, item.type == TRANSPORT_HELD,
+			     now_of(c));
+		break;
+	case TRANSPORT_OVER:
+		return OVER;
+	}
+	return NEWS;
+}
+
+/* ---- sentences about a failure ---- */
+
+/*
+ * Append "the server exited with status 3 before the answer to tools/call":
+ * how a process ended that was to answer.
+ *
+ * method   of the request; NULL where none was made
+ * is_sent  the request was, so its outcome is unknown
+ */
+static void say_end(const struct client *c, const char *method, bool is_sent,
+		    struct buf *out)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	bool was_ready = client_server(c)->revision != NULL;
+
+	buf_addf(out, "the server %s%s",
+		 c->child.phase != CHILD_ENDED ? "ended its output"
+		 : c->child.is_told_to
+			 ? "ended its output, and was ended,"
+			 : facts_say_end(&c->child.verdict, &arena),
+		 c->is_cut ? " in the middle of a message," : "");
+	if (was_ready && !method)
+		buf_adds(out, " while it was needed");
+	else
+		buf_addf(out, " before the answer to %s",
+			 was_ready ? method : "initialize");
+	if (is_sent)
+		buf_adds(out, OUTCOME_IS_UNKNOWN);
+	if (client_prints_result(c))
+		buf_adds(out, "; " MCP_IS_PRINTED);
+	else if (client_stats(c)->skipped_lines)
+		buf_adds(out,
+			 "; its stdout held lines that are not MCP messages");
+}
+
+/* Append the first line on stdout that is no message (RW-1). */
+static void add_noise(const struct client *c, struct buf *out)
+{
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	struct str noise = session_noise(c->session);
+
+	noise.n = str_find(noise, '\n');
+	if (!noise.n)
+		return;
+	scrub_cut(c->ctx.scrub, noise, &clean);
+	buf_add_cut(&first, buf_str(&clean), LIMIT_NOISE_LINE);
+	buf_adds(out, "its stdout held a line that is not an MCP message: ");
+	log_visible(out, buf_str(&first), false);
+}
+
+/* Fill the details: the first line on stdout that is no message, and the last
+   lines of stderr. */
+static void note_details(struct client *c)
+{
+	struct str last = str_trim(child_stderr(&c->child));
+	struct buf *out = &c->details;
+	size_t at;
+
+	buf_clear(out);
+	if (c->session)
+		add_noise(c, out);
+	/* from the beginning of a line where there is one */
+	if (last.n > DETAIL_BYTES) {
+		last = (struct str){last.p + last.n - DETAIL_BYTES,
+				    DETAIL_BYTES};
+		at = str_find(last, '\n');
+		if (at < last.n)
+			last = (struct str){last.p + at + 1, last.n - at - 1};
+	}
+	if (!last.n)
+		return;
+	buf_addf(out, "%sits stderr ends with: ", out->n ? "; " : "");
+	log_visible(out, last, true);
+}
+
+/* ---- calls ---- */
+
+/* The call behind a ticket of the session; NULL: none is open. */
+static struct call *find_sent(const struct client *c, uint64_t session_ticket)
+{
+	for (size_t i = 0; session_ticket && i < c->n_calls; i++)
+		if (c->call[i].session_ticket == session_ticket)
+			return &c->call[i];
+	return NULL;
+}
+
+static void release_call(struct call *call)
+{
+	free(call->tool);
+	buf_release(&call->params);
+}
+
+static void remove_call(struct client *c, struct call *call)
+{
+	size_t i = (size_t)(call - c->call);
+
+	release_call(call);
+	memmove(call, call + 1, (--c->n_calls - i) * sizeof(*call));
+}
+
+static void tell_call(const struct call *call, struct client_event *e)
+{
+	e->ticket = call->ticket;
+	if (call->o.on_event)
+		call->o.on_event(call->o.arg, e);
+}
+
+static void end_call(struct client *c, struct call *call,
+		     struct client_event *e)
+{
+	const struct call gone = *call;
+
+	remove_call(c, call);
+	tell_call(&gone, e);
+}
+
+static void fail_call(struct client *c, struct call *call,
+		      enum step_reason reason, const char *sentence)
+{
+	struct client_event e = {
+		.type = CLIENT_FAILED,
+		.reason = reason,
+		.sentence = sentence,
+		.details = buf_cstr(&c->details),
+	};
+
+	end_call(c, call, &e);
+}
+
+/* End all calls; one that was sent may have been carried out.
+   sentence  "": one is made for each */
+static void fail_calls(struct client *c, enum step_reason reason,
+		       const char *sentence)
+{
+	while (c->n_calls) {
+		AUTO(buf_release) struct buf own = BUF_INIT(BUF_UNBOUNDED);
+		struct call *call = c->call;
+		bool is_sent = call->session_ticket != 0;
+
+		if (is_sent && reason == REASON_CANCELLED)
+			session_cancel(c->session, call->session_ticket,
+				       "the caller no longer waits");
+		if (*sentence)
+			buf_addf(&own, "%s%s", sentence,
+				 is_sent && reason != REASON_CANCELLED
+					 ? OUTCOME_IS_UNKNOWN
+					 : "");
+		else
+			say_end(c, call->o.method, is_sent, &own);
+		fail_call(c, call, reason, buf_cstr(&own));
+	}
+}
+
+static int send_call(struct client *c, struct call *call, struct err *err)
+{
+	const struct client_call *o = &call->o;
+	struct session *s = c->session;
+	uint64_t now = now_of(c), ticket;
+	int r;
+
+	if (o->tool)
+		r = (o->as_task ? session_call_task : session_call_tool)(
+			s, o->tool, o->params, now, &ticket, err);
+	else if (strcmp(o->method, "subscriptions/listen") == 0)
+		r = session_listen(s, o->params, now, &ticket, err);
+	else
+		r = session_request(s, o->method, o->params, now, &ticket, err);
+	if (r < 0)
+		return -1;
+	call->session_ticket = ticket;
+	if (o->timeout_ms || o->total_ms)
+		session_set_times(s, ticket, o->timeout_ms, o->total_ms);
+	return 0;
+}
+
+/* Send the calls that were made before the session was ready. */
+static void send_waiting(struct client *c)
+{
+	struct err err = ERR_INIT;
+
+	for (size_t i = 0; i < c->n_calls; i++) {
+		struct call *call = &c->call[i];
+
+		if (call->session_ticket)
+			continue;
+		if (send_call(c, call, &err) == 0)
+			buf_release(&call->params);
+		else
+			fail_call(c, &c->call[i--], REASON_INTERNAL, err.msg);
+	}
+}
+
+/* Keep a call that is sent later; its params are judged as the session will. */
+static int keep_call(struct call *call, struct err *err)
+{
+	struct client_call *o = &call->o;
+	const char *what = o->tool ? "arguments" : o->method;
+	struct str v;
+
+	if (o->params.n > LIMIT_QUEUE_BYTES)
+		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
+			       what, o->params.n, LIMIT_QUEUE_BYTES);
+	if (o->params.n && scan_document(o->params, NULL, &v, err) < 0)
+		return err_wrap(err, "%s", what);
+	if (o->params.n && scan_type(v) != SCAN_OBJECT)
+		return err_set(err, ERR_SYNTAX, "%s: not a JSON object", what);
+	if (o->tool)
+		o->tool = call->tool = mem_strdup(o->tool);
+	buf_add_str(&call->params, o->params);
+	if (o->params.n)
+		o->params = buf_str(&call->params);
+	return 0;
+}
+
+/* A server that was ready, and left before anything was asked (RW-32). */
+static int refuse_call(const struct client *c, const char *method,
+		       struct err *err)
+{
+	AUTO(buf_release) struct buf how = BUF_INIT(BUF_UNBOUNDED);
+
+	if (c->sentence.n)
+		buf_adds(&how, buf_cstr(&c->sentence));
+	else if (c->session)
+		say_end(c, NULL, false, &how);
+	else
+		buf_adds(&how, SESSION_IS_OVER);
+	return err_set(err, ERR_PEER, "%s was not sent: %s", method,
+		       buf_cstr(&how));
+}
+
+static int add_call(struct client *c, const struct client_call *call,
+		    uint64_t *ret_ticket, struct err *err)
+{
+	struct call made = {
+		.ticket = c->last_ticket + 1,
+		.o = *call,
+		.params = BUF_INIT(BUF_UNBOUNDED),
+	};
+
+	if (call->tool)
+		made.o.method = "tools/call";
+	if (!call->params.n)
+		made.o.params.p = NULL;
+	if (!c->is_open)
+		return refuse_call(c, made.o.method, err);
+	if (!client_is_ready(c)) {
+		if (keep_call(&made, err) < 0)
+			return -1;
+	} else if (send_call(c, &made, err) < 0) {
+		return err->kind == ERR_PEER
+			       ? refuse_call(c, made.o.method, err)
+			       : -1;
+	}
+	c->last_ticket++;
+	c->call = mem_grow(c->call, c->n_calls + 1, &c->cap_calls,
+			   sizeof(*c->call));
+	c->call[c->n_calls++] = made;
+	if (ret_ticket)
+		*ret_ticket = made.ticket;
+	return 0;
+}
+
+static void cancel_call(struct client *c, uint64_t ticket, const char *reason)
+{
+	for (size_t i = 0; i < c->n_calls; i++) {
+		struct call *call = &c->call[i];
+
+		if (call->ticket != ticket)
+			continue;
+		if (call->session_ticket)
+			session_cancel(c->session, call->session_ticket,
+				       reason);
+		remove_call(c, call);
+		return;
+	}
+}
+
+/* ---- lists: how long one is good ---- */
 
 static const char *const notices[LISTING_KINDS] = {
 	[LISTING_TOOLS] = "notifications/tools/list_changed",
@@ -764,180 +598,119 @@ static const char *const notices[LISTING_KINDS] = {
 	[LISTING_PROMPTS] = "notifications/prompts/list_changed",
 };
 
-static void lists_init(struct lists *l, struct calls *calls, const char *name,
-		       bool watches)
+static void drop_list(struct list *l)
 {
-	*l = (struct lists){
-		.calls = calls,
-		.name = name,
-		.watches = watches,
-	};
-	for (int i = 0; i < LISTING_KINDS; i++) {
-		struct list_state *s = &l->kind[i];
-
-		s->of = l;
-		s->is_stale = true;
-		listing_init(&s->held, (enum listing_kind)i);
-		listing_init(&s->making, (enum listing_kind)i);
-	}
+	cache_stale(&l->of->cache, notices[l->held.kind], STR(""));
+	l->is_stale = true;
 }
 
-static void lists_release(struct lists *l)
+/* A notice of the server says that something has changed. uri  or "" */
+static void note_change(struct client *c, const char *notice, struct str uri)
 {
-	for (int i = 0; i < LISTING_KINDS; i++) {
-		listing_release(&l->kind[i].held);
-		listing_release(&l->kind[i].making);
-		free(l->kind[i].wait);
-	}
-	cache_release(&l->cache);
-}
-
-static uint64_t now_of(const struct lists *l)
-{
-	return loop_now(l->calls->link->loop);
-}
-
-/* ---- waiters ---- */
-
-static bool take_waiter(struct list_state *s, uint64_t last,
-			struct list_wait *ret)
-{
-	if (!s->n_wait || s->wait[0].ticket > last)
-		return false;
-	*ret = s->wait[0];
-	memmove(s->wait, s->wait + 1, --s->n_wait * sizeof(*s->wait));
-	return true;
-}
-
-/* Tell all waiters; one that asks again waits for the next list. */
-static void tell_waiters(struct list_state *s, const struct client_listed *l)
-{
-	uint64_t last = s->of->last_ticket;
-	struct list_wait w;
-
-	while (take_waiter(s, last, &w))
-		w.done(w.arg, l);
-}
-
-static void tell_list(struct list_state *s, bool is_known)
-{
-	const struct client_listed l = {
-		.type = CLIENT_RESULT,
-		.list = &s->held,
-		.is_known = is_known,
-	};
-
-	tell_waiters(s, &l);
-}
-
-static bool remove_waiter(struct list_state *s, uint64_t ticket)
-{
-	for (size_t i = 0; i < s->n_wait; i++) {
-		if (s->wait[i].ticket != ticket)
-			continue;
-		memmove(s->wait + i, s->wait + i + 1,
-			(--s->n_wait - i) * sizeof(*s->wait));
-		return true;
-	}
-	return false;
-}
-
-static void lists_leave(struct lists *l, uint64_t ticket)
-{
-	for (int i = 0; i < LISTING_KINDS; i++) {
-		struct list_state *s = &l->kind[i];
-
-		if (!remove_waiter(s, ticket) || s->n_wait || !s->is_asking)
-			continue;
-		s->is_asking = false;
-		calls_cancel(l->calls, s->call, "the caller no longer waits");
-	}
-}
-
-/* ---- how long a list is good ---- */
-
-static void drop(struct list_state *s)
-{
-	cache_stale(&s->of->cache, notices[s->held.kind], STR(""));
-	s->is_stale = true;
-}
-
-static void lists_change(struct lists *l, const char *notice, struct str uri)
-{
-	cache_stale(&l->cache, notice, uri);
+	cache_stale(&c->cache, notice, uri);
 	for (int i = 0; i < LISTING_KINDS; i++)
 		if (strcmp(notices[i], notice) == 0)
-			drop(&l->kind[i]);
+			drop_list(&c->list[i]);
 }
 
-static bool lists_are_stale(const struct lists *l, enum listing_kind kind)
+bool client_list_is_stale(const struct client *c, enum listing_kind kind)
 {
-	const struct list_state *s = &l->kind[kind];
+	const struct list *l = &c->list[kind];
 
-	return s->is_stale || (s->until_ns && now_of(l) >= s->until_ns);
+	return l->is_stale || (l->until_ns && now_of(c) >= l->until_ns);
 }
 
 /* Without a subscription the server tells of no change; `ttlMs` still counts.
  */
 static void on_listen(void *arg, const struct client_event *e)
 {
-	struct lists *l = arg;
+	struct client *c = arg;
 
 	if (e->type != CLIENT_RESULT && e->type != CLIENT_ERROR &&
 	    e->type != CLIENT_FAILED)
 		return;
-	l->listen = 0;
-	l->is_listen_vain = e->type == CLIENT_ERROR;
+	c->listen = 0;
+	c->is_listen_vain = e->type == CLIENT_ERROR;
 	/* changes in between were not told (SUB-6) */
-	if (e->type != CLIENT_ERROR && l->calls->is_open)
-		drop(&l->kind[LISTING_TOOLS]);
+	if (e->type != CLIENT_ERROR && c->is_open)
+		drop_list(&c->list[LISTING_TOOLS]);
 }
 
-static void watch_tools(struct lists *l)
+static void watch_tools(struct client *c)
 {
 	const struct client_call call = {
 		.method = "subscriptions/listen",
 		.params = STR("{\"toolsListChanged\":true}"),
 		.is_background = true,
 		.on_event = on_listen,
-		.arg = l,
+		.arg = c,
 	};
-	const struct link *link = l->calls->link;
 	struct err err = ERR_INIT;
 
-	if (!l->watches || l->listen || l->is_listen_vain ||
-	    l->n_listens == LISTENS_MAX || !link_is_modern(link) ||
-	    !session_offers(link->session, "tools.listChanged"))
+	if (!c->o.watches_lists || c->listen || c->is_listen_vain ||
+	    c->n_listens == LISTENS_MAX || !is_modern(c) ||
+	    !session_offers(c->session, "tools.listChanged"))
 		return;
-	l->n_listens++;
-	if (calls_ask(l->calls, &call, &l->listen, &err) < 0)
-		log_debug("%s: %s", l->name, err.msg);
+	c->n_listens++;
+	if (add_call(c, &call, &c->listen, &err) < 0)
+		log_debug("%s: %s", c->o.name, err.msg);
 }
 
-/* ---- pages ---- */
+/* ---- lists: callers that wait ---- */
 
-static void ask_page(struct list_state *s);
+static void remove_waiter(struct list *l, size_t i)
+{
+	memmove(l->wait + i, l->wait + i + 1,
+		(--l->n_wait - i) * sizeof(*l->wait));
+}
+
+/* Tell all waiters; one that asks again waits for the next list. */
+static void tell_waiters(struct list *l, const struct client_listed *listed)
+{
+	uint64_t last = l->of->last_list_ticket;
+
+	while (l->n_wait && l->wait[0].ticket <= last) {
+		const struct list_wait w = l->wait[0];
+
+		remove_waiter(l, 0);
+		w.done(w.arg, listed);
+	}
+}
+
+static void tell_list(struct list *l, bool is_known)
+{
+	const struct client_listed listed = {
+		.type = CLIENT_RESULT,
+		.list = &l->held,
+		.is_known = is_known,
+	};
+
+	tell_waiters(l, &listed);
+}
+
+/* ---- lists: pages ---- */
+
+static void ask_page(struct list *l);
 
 /* No list comes: fall back on the one before, where the session goes on. */
-static void give_up(struct list_state *s, const struct client_event *e)
+static void give_up(struct list *l, const struct client_event *e)
 {
 	const struct client_listed none = {.type = e->type, .event = e};
 
-	s->is_asking = false;
-	listing_release(&s->making);
-	if (!s->is_held || !s->of->calls->is_open ||
-	    e->reason == REASON_CANCELLED) {
-		tell_waiters(s, &none);
+	l->is_asking = false;
+	listing_release(&l->making);
+	if (!l->is_held || !l->of->is_open || e->reason == REASON_CANCELLED) {
+		tell_waiters(l, &none);
 		return;
 	}
-	s->is_stale = true; /* so that the next user asks again (CH-7) */
+	l->is_stale = true; /* so that the next user asks again (CH-7) */
 	log_warning("%s: %s could not be asked for again; the list from before "
 		    "is used",
-		    s->of->name, listing_method(s->held.kind));
-	tell_list(s, true);
+		    l->of->o.name, listing_method(l->held.kind));
+	tell_list(l, true);
 }
 
-static void give_up_for(struct list_state *s, enum step_reason reason,
+static void give_up_for(struct list *l, enum step_reason reason,
 			const char *sentence)
 {
 	const struct client_event e = {
@@ -947,180 +720,96 @@ static void give_up_for(struct list_state *s, enum step_reason reason,
 		.details = "",
 	};
 
-	give_up(s, &e);
+	give_up(l, &e);
 }
 
-static void finish(struct list_state *s)
+static void finish_list(struct list *l)
 {
-	s->is_asking = false;
-	listing_release(&s->held);
-	s->held = s->making;
-	listing_init(&s->making, s->held.kind);
-	s->is_held = true;
-	s->until_ns = s->making_until_ns;
-	if (s->held.kind == LISTING_TOOLS)
-		watch_tools(s->of);
-	tell_list(s, s->has_known);
+	l->is_asking = false;
+	listing_release(&l->held);
+	l->held = l->making;
+	listing_init(&l->making, l->held.kind);
+	l->is_held = true;
+	l->until_ns = l->making_until_ns;
+	if (l->held.kind == LISTING_TOOLS)
+		watch_tools(l->of);
+	tell_list(l, l->has_known);
 }
 
 /* until_ns  0: the server did not say how long the page is good */
-static void add_page(struct list_state *s, struct str result, uint64_t until_ns)
+static void add_page(struct list *l, struct str result, uint64_t until_ns)
 {
-	const struct link *link = s->of->calls->link;
 	struct err err = ERR_INIT;
 	int got;
 
-	if (until_ns && (!s->making_until_ns || until_ns < s->making_until_ns))
-		s->making_until_ns = until_ns;
+	if (until_ns && (!l->making_until_ns || until_ns < l->making_until_ns))
+		l->making_until_ns = until_ns;
 	/* arguments go into header fields there (XH-2) */
-	s->making.checks_headers = link_is_remote(link) && link_is_modern(link);
-	got = listing_add(&s->making, result, &err);
+	l->making.checks_headers = is_remote(l->of) && is_modern(l->of);
+	got = listing_add(&l->making, result, &err);
 	if (got == LISTING_MORE)
-		ask_page(s);
+		ask_page(l);
 	else if (got == LISTING_DONE)
-		finish(s);
+		finish_list(l);
 	else
-		give_up_for(s,
+		give_up_for(l,
 			    err.kind == ERR_LIMIT ? REASON_OUTPUT_LIMIT
 						  : REASON_BAD_MESSAGE,
 			    err.msg);
 }
 
-/* A result that took another round, and its repetition, is not kept (CH-8). */
-static void on_result(struct list_state *s, struct str result)
-{
-	const struct link *link = s->of->calls->link;
-	struct cache *cache = &s->of->cache;
-	const char *method = listing_method(s->making.kind);
-	struct str params = listing_params(&s->making);
-	uint64_t until = 0;
-
-	if (link_is_modern(link) && link_stats(link)->rounds == s->rounds &&
-	    cache_put(cache, method, params, result, now_of(s->of)))
-		until = cache_until(cache, method, params);
-	add_page(s, result, until);
-}
-
-static void on_error(struct list_state *s, const struct client_event *e)
-{
-	/* the server no longer knows its own cursor (PAG-8) */
-	if (e->of->code != RPC_INVALID_PARAMS || !listing_restart(&s->making)) {
-		give_up(s, e);
-		return;
-	}
-	drop(s);
-	s->making_until_ns = 0;
-	ask_page(s);
-}
-
 static void on_page(void *arg, const struct client_event *e)
 {
-	struct list_state *s = arg;
+	struct list *l = arg;
+	struct client *c = l->of;
+	const char *method = listing_method(l->making.kind);
+	struct str params = listing_params(&l->making);
+	uint64_t until = 0;
 
-	if (e->type == CLIENT_RESULT)
-		on_result(s, e->of->result);
-	else if (e->type == CLIENT_ERROR)
-		on_error(s, e);
-	else if (e->type == CLIENT_FAILED)
-		give_up(s, e);
+	if (e->type == CLIENT_RESULT) {
+		/* a result that took another round, and its repetition, is not
+		   kept (CH-8) */
+		if (is_modern(c) && client_stats(c)->rounds == l->rounds &&
+		    cache_put(&c->cache, method, params, e->of->result,
+			      now_of(c)))
+			until = cache_until(&c->cache, method, params);
+		add_page(l, e->of->result, until);
+	} else if (e->type == CLIENT_ERROR &&
+		   e->of->code == RPC_INVALID_PARAMS &&
+		   listing_restart(&l->making)) {
+		/* the server no longer knows its own cursor (PAG-8) */
+		drop_list(l);
+		l->making_until_ns = 0;
+		ask_page(l);
+	} else if (e->type == CLIENT_ERROR || e->type == CLIENT_FAILED) {
+		give_up(l, e);
+	}
 }
 
-static void ask_page(struct list_state *s)
+static void ask_page(struct list *l)
 {
-	struct lists *l = s->of;
-	const char *method = listing_method(s->making.kind);
+	struct client *c = l->of;
 	const struct client_call call = {
-		.method = method,
-		.params = listing_params(&s->making),
+		.method = listing_method(l->making.kind),
+		.params = listing_params(&l->making),
 		.on_event = on_page,
-		.arg = s,
+		.arg = l,
 	};
 	struct err err = ERR_INIT;
 	struct str known;
 
-	s->call = 0;
-	if (cache_find(&l->cache, method, call.params, now_of(l), &known)) {
-		s->has_known = true;
-		add_page(s, known, cache_until(&l->cache, method, call.params));
-	} else if (calls_ask(l->calls, &call, &s->call, &err) < 0) {
-		give_up_for(s, REASON_TRANSPORT, err.msg);
+	l->call = 0;
+	if (cache_find(&c->cache, call.method, call.params, now_of(c),
+		       &known)) {
+		l->has_known = true;
+		add_page(l, known,
+			 cache_until(&c->cache, call.method, call.params));
+	} else if (add_call(c, &call, &l->call, &err) < 0) {
+		give_up_for(l, REASON_TRANSPORT, err.msg);
 	}
 }
 
-/* ---- asking ---- */
-
-static void begin_walk(struct list_state *s)
-{
-	s->is_asking = true;
-	s->is_stale = false;
-	s->has_known = false;
-	s->making_until_ns = 0;
-	s->rounds = link_stats(s->of->calls->link)->rounds;
-	listing_release(&s->making);
-	ask_page(s);
-}
-
-static int lists_ask(struct lists *l, const struct client_list *list,
-		     uint64_t *ret_ticket, struct err *err)
-{
-	struct list_state *s = &l->kind[list->kind];
-
-	if (!l->calls->is_open)
-		return err_set(err, ERR_PEER,
-			       "%s: the session with the server is over",
-			       listing_method(list->kind));
-	*ret_ticket = ++l->last_ticket;
-	s->wait = mem_grow(s->wait, s->n_wait + 1, &s->cap_wait,
-			   sizeof(*s->wait));
-	s->wait[s->n_wait++] =
-		(struct list_wait){*ret_ticket, list->done, list->arg};
-	/* one that is on its way is as new as one that would be asked for */
-	if (s->is_asking)
-		return 0;
-	if (list->anew)
-		drop(s);
-	if (s->is_held && !lists_are_stale(l, list->kind))
-		tell_list(s, true);
-	else
-		begin_walk(s);
-	return 0;
-}
-
-static void lists_take(struct lists *l, enum listing_kind kind,
-		       struct listing *ret)
-{
-	struct list_state *s = &l->kind[kind];
-
-	*ret = s->held;
-	listing_init(&s->held, kind);
-	s->is_held = false;
-}
-
-/* ==== the client ==== */
-
-/* One turn reads at most this much, so that others have theirs. */
-#define TURN_BYTES (1024 * 1024)
-
-struct client {
-	struct client_context ctx;
-	struct client_options o;
-	struct link link;
-	struct failure failure;
-	struct calls calls; /* .is_open: neither ended nor told to end */
-	struct lists lists;
-	struct beginning begin;
-	bool is_restart_due;   /* when this process has ended */
-	struct loop_timer own; /* the session's deadline */
-	/* A remote server is started once more, or has had its time to end. */
-	struct loop_timer last;
-	bool is_over;
-	bool is_pump_due; /* the session has events before anything is read */
-	bool is_pumping;  /* events are told */
-	bool is_failure_told, is_telling_failure;
-	bool is_ending; /* ENDED is next, or was told */
-};
-
-static void restart(struct client *c);
+/* ---- the end ---- */
 
 static void tell(struct client *c, const struct client_event *e)
 {
@@ -1128,24 +817,19 @@ static void tell(struct client *c, const struct client_event *e)
 		c->o.on_event(c->o.arg, e);
 }
 
-/* ---- the end ---- */
-
 static void tell_failure(struct client *c)
 {
-	struct failure *f = &c->failure;
-	struct client_event e = {.type = CLIENT_FAILED};
+	struct client_event e = {.type = CLIENT_FAILED, .reason = c->reason};
 
 	if (c->is_failure_told)
 		return;
 	c->is_failure_told = c->is_telling_failure = true;
-	failure_note_details(f);
-	calls_fail(&c->calls, f->reason,
-		   f->sentence.n ? buf_cstr(&f->sentence) : NULL);
-	if (!f->sentence.n)
-		failure_say_end(f, NULL, false, &f->sentence);
-	e.reason = f->reason;
-	e.sentence = buf_cstr(&f->sentence);
-	e.details = buf_cstr(&f->details);
+	note_details(c);
+	fail_calls(c, c->reason, buf_cstr(&c->sentence));
+	if (!c->sentence.n)
+		say_end(c, NULL, false, &c->sentence);
+	e.sentence = buf_cstr(&c->sentence);
+	e.details = buf_cstr(&c->details);
 	tell(c, &e);
 	c->is_telling_failure = false;
 }
@@ -1158,10 +842,10 @@ static void end_all(struct client *c)
 	if (c->is_ending)
 		return;
 	c->is_ending = true;
-	c->calls.is_open = false;
-	if (c->failure.reason)
+	c->is_open = false;
+	if (c->reason)
 		tell_failure(c);
-	link_drop(&c->link);
+	drop_transport(c);
 	loop_timer_clear(c->ctx.loop, &c->own);
 	loop_timer_clear(c->ctx.loop, &c->last);
 	c->is_over = true;
@@ -1171,97 +855,109 @@ static void end_all(struct client *c)
 /* Something to write, or another deadline: look again. */
 static void update(struct client *c)
 {
-	struct loop *l = c->ctx.loop;
-
-	if (!c->link.session)
+	if (!c->session)
 		return;
-	link_flush(&c->link);
-	loop_timer_set(l, &c->own,
-		       c->is_pump_due	  ? loop_now(l)
-		       : c->calls.is_open ? session_deadline(c->link.session)
-					  : UINT64_MAX);
+	flush(c);
+	loop_timer_set(c->ctx.loop, &c->own,
+		       c->is_pump_due ? now_of(c)
+		       : c->is_open   ? session_deadline(c->session)
+				      : UINT64_MAX);
 }
 
 /* Wait for the end of whatever runs; of a remote server, its grace. */
 static void await_end(struct client *c)
 {
-	struct loop *l = c->ctx.loop;
-	uint64_t wait_ms = c->is_restart_due ? 0 : c->link.child.o.grace_ms;
+	uint64_t wait_ms = c->is_restart_due ? 0 : c->child.o.grace_ms;
 
-	if (child_is_live(&c->link.child))
-		child_end(&c->link.child, CHILD_CLOSING);
+	child_end(&c->child, CHILD_CLOSING);
 	update(c);
-	if (link_is_remote(&c->link) && !c->is_ending)
-		loop_timer_set(l, &c->last, loop_now(l) + wait_ms * NS_PER_MS);
+	if (is_remote(c) && !c->is_ending)
+		loop_timer_set(c->ctx.loop, &c->last,
+			       now_of(c) + wait_ms * NS_PER_MS);
 }
 
 static bool is_anything_left(const struct client *c)
 {
-	return child_is_live(&c->link.child) || link_is_remote(&c->link);
+	return child_is_live(&c->child) || is_remote(c);
 }
 
 /* No more calls; the server should end by itself. */
 static void begin_end(struct client *c)
 {
-	c->calls.is_open = false;
+	c->is_open = false;
 	c->is_restart_due = false;
-	session_close(c->link.session);
+	session_close(c->session);
 	await_end(c);
 	if (!is_anything_left(c) && !c->is_telling_failure)
 		end_all(c);
 }
 
-/* The end of a process is known only when it has ended. */
-static void note_failure(struct client *c, const struct session_event *e)
-{
-	struct failure *f = &c->failure;
-	bool is_end = e->failure == SESSION_FAIL_EOF;
-
-	f->reason = failure_of_event(e, NULL);
-	f->is_cut = e->is_cut;
-	if (is_end && link_is_remote(&c->link)) {
-		f->reason = REASON_TRANSPORT;
-		buf_adds(&f->sentence, "the server closed the connection");
-	} else if (!is_end || !child_is_live(&c->link.child)) {
-		buf_adds(&f->sentence, e->err.msg);
-	}
-	if (f->sentence.n && link_prints_result(&c->link))
-		buf_adds(&f->sentence, "; " MCP_IS_PRINTED);
-	if (f->sentence.n)
-		tell_failure(c);
-}
-
-/* After its beginning a failure ends the calls: their outcome is unknown. */
-static void on_failed(struct client *c, const struct session_event *e)
-{
-	bool is_other = e->phase == SESSION_PHASE_INITIALIZE &&
-			beginning_change(&c->begin, c->ctx.eras, e,
-					 link_is_remote(&c->link));
-
-	c->is_restart_due =
-		is_other && c->calls.is_open && (c->o.request || c->o.open);
-	if (!c->is_restart_due)
-		note_failure(c, e);
-	if (!is_anything_left(c)) {
-		end_all(c);
-		return;
-	}
-	c->calls.is_open = c->is_restart_due; /* calls wait for the restart */
-	await_end(c);
-}
-
 /* The process has ended, or a remote server has had its time. */
-static void on_gone(struct client *c)
+static void on_gone(void *arg)
 {
-	if (c->is_restart_due && c->calls.is_open)
+	struct client *c = arg;
+
+	if (c->is_restart_due && c->is_open)
 		restart(c);
 	else
 		end_all(c);
 }
 
-static void on_last(void *arg)
+/* ---- another beginning ---- */
+
+static bool choose_other(struct client *c, const struct session_event *e)
 {
-	on_gone(arg);
+	/* over HTTP an initialize may be refused without a word of JSON-RPC */
+	bool is_refusal = e->failure == SESSION_FAIL_HANDSHAKE ||
+			  (e->failure == SESSION_FAIL_TRANSPORT &&
+			   is_remote(c) && c->era == SESSION_ERA_INITIALIZE);
+
+	if (e->retry_protocol && !c->tried_protocol) {
+		c->tried_protocol = true;
+		c->protocol = e->retry_protocol;
+		return true;
+	}
+	/* a server that began so before and now refuses: probe it (PRB-10) */
+	if (c->tried_era ||
+	    (!e->retry_era && !(c->is_remembered && is_refusal)))
+		return false;
+	c->tried_era = true;
+	c->era = e->retry_era ? e->era : SESSION_ERA_PROBE;
+	return true;
+}
+
+/*
+ * The session failed within its beginning: is another beginning right? What
+ * the server said decides, and each other beginning is tried once (PRB-6,
+ * RW-22). A memory that proved wrong is forgotten.
+ */
+static bool change_beginning(struct client *c, const struct session_event *e)
+{
+	bool is_other = choose_other(c, e);
+
+	/* a connection that fails says nothing of an era (HE-5) */
+	if (c->is_remembered &&
+	    (!is_remote(c) || e->failure == SESSION_FAIL_HANDSHAKE)) {
+		eras_learn(c->ctx.eras, &c->key, SESSION_ERA_PROBE);
+		c->is_remembered = false;
+	}
+	return is_other;
+}
+
+/* Look up how the server began before, where no revision is pinned. */
+static void recall_era(struct client *c)
+{
+	const struct gate_request *r = c->o.request;
+
+	if (c->protocol || c->has_key || (!r && !c->o.url))
+		return;
+	if (r)
+		eras_key(&c->key, c->child.program, r->argv, r->cwd);
+	else
+		eras_key_url(&c->key, c->o.url);
+	c->has_key = true;
+	c->era = eras_find(c->ctx.eras, &c->key);
+	c->is_remembered = c->era != SESSION_ERA_PROBE;
 }
 
 /* ---- events of the session ---- */
@@ -1271,72 +967,113 @@ static void on_ready(struct client *c)
 	const struct client_event e = {.type = CLIENT_READY};
 
 	/* of a pinned revision nothing is learned: it may speak others too */
-	if (c->begin.has_key && !c->o.session.protocol)
-		eras_learn(c->ctx.eras, &c->begin.key,
-			   link_is_modern(&c->link) ? SESSION_ERA_PER_REQUEST
-						    : SESSION_ERA_INITIALIZE);
-	if (c->calls.is_open)
-		calls_send_waiting(&c->calls);
+	if (c->has_key && !c->o.session.protocol)
+		eras_learn(c->ctx.eras, &c->key,
+			   is_modern(c) ? SESSION_ERA_PER_REQUEST
+					: SESSION_ERA_INITIALIZE);
+	if (c->is_open)
+		send_waiting(c);
 	tell(c, &e);
 }
 
-static void on_notice(struct client *c, const struct session_event *e,
-		      enum client_event_type type)
+/* The end of a process is known only when it has ended. */
+static void note_failure(struct client *c, const struct session_event *e)
 {
-	const struct call *call = calls_find_sent(&c->calls, e->ticket);
-	const struct client_event told = {
-		.type = type, .of = e, .ticket = call ? call->ticket : 0};
+	bool is_end = e->failure == SESSION_FAIL_EOF;
 
-	tell(c, &told);
+	c->reason = failure_of_event(e, NULL);
+	c->is_cut = e->is_cut;
+	if (is_end && is_remote(c)) {
+		c->reason = REASON_TRANSPORT;
+		buf_adds(&c->sentence, "the server closed the connection");
+	} else if (!is_end || !child_is_live(&c->child)) {
+		buf_adds(&c->sentence, e->err.msg);
+	}
+	if (!c->sentence.n)
+		return;
+	if (client_prints_result(c))
+		buf_adds(&c->sentence, "; " MCP_IS_PRINTED);
+	tell_failure(c);
 }
 
-static void on_answer(struct client *c, const struct session_event *e)
+/* After its beginning a failure ends the calls: their outcome is unknown. */
+static void on_failed(struct client *c, const struct session_event *e)
 {
-	const struct call *call = calls_find_sent(&c->calls, e->ticket);
+	bool is_other =
+		e->phase == SESSION_PHASE_INITIALIZE && change_beginning(c, e);
 
-	/* an unknown tool, or arguments of an earlier list of tools (CH-7) */
-	if (call && e->type == SESSION_EVENT_ERROR &&
-	    e->code == RPC_INVALID_PARAMS &&
-	    strcmp(call->method, "tools/call") == 0)
-		lists_change(&c->lists, "notifications/tools/list_changed",
-			     STR(""));
-	calls_tell(&c->calls, e);
+	c->is_restart_due =
+		is_other && c->is_open && (c->o.request || c->o.open);
+	if (!c->is_restart_due)
+		note_failure(c, e);
+	if (!is_anything_left(c)) {
+		end_all(c);
+		return;
+	}
+	c->is_open = c->is_restart_due; /* calls wait for the restart */
+	await_end(c);
 }
 
 static void on_event(struct client *c, const struct session_event *e)
 {
+	static const enum client_event_type types[] = {
+		[SESSION_EVENT_RESULT] = CLIENT_RESULT,
+		[SESSION_EVENT_ERROR] = CLIENT_ERROR,
+		[SESSION_EVENT_PROGRESS] = CLIENT_PROGRESS,
+		[SESSION_EVENT_TASK] = CLIENT_TASK,
+		[SESSION_EVENT_LOG] = CLIENT_LOG,
+		[SESSION_EVENT_ASKED] = CLIENT_ASKED,
+		[SESSION_EVENT_ASK_GONE] = CLIENT_ASK_GONE,
+		[SESSION_EVENT_CHANGED] = CLIENT_CHANGED,
+		[SESSION_EVENT_CLOSED] = CLIENT_ENDED, /* not told */
+	};
+	struct call *call = find_sent(c, e->ticket);
+	struct client_event told = {
+		.type = types[e->type],
+		.of = e,
+		.ticket = call ? call->ticket : 0,
+	};
+
 	switch (e->type) {
 	case SESSION_EVENT_READY:
 		on_ready(c);
 		break;
 	case SESSION_EVENT_RESULT:
 	case SESSION_EVENT_ERROR:
+		/* an unknown tool, or arguments of an earlier list (CH-7) */
+		if (call && told.type == CLIENT_ERROR &&
+		    e->code == RPC_INVALID_PARAMS &&
+		    strcmp(call->o.method, "tools/call") == 0)
+			note_change(c, notices[LISTING_TOOLS], STR(""));
+		if (call)
+			end_call(c, call, &told);
+		break;
 	case SESSION_EVENT_PROGRESS:
 	case SESSION_EVENT_TASK:
-		on_answer(c, e);
+		if (call)
+			tell_call(call, &told);
 		break;
 	case SESSION_EVENT_FAILED:
-		if (e->ticket)
-			calls_tell(&c->calls, e);
-		else
+		if (!e->ticket) {
 			on_failed(c, e);
-		break;
-	case SESSION_EVENT_LOG:
-		on_notice(c, e, CLIENT_LOG);
+		} else if (call) {
+			note_details(c);
+			fail_call(c, call, failure_of_event(e, call->o.method),
+				  e->err.msg);
+		}
 		break;
 	case SESSION_EVENT_ASKED:
-		if (c->o.on_event)
-			on_notice(c, e, CLIENT_ASKED);
-		else
+		if (!c->o.on_event)
 			client_answer_error(c, e->ask, RPC_INTERNAL_ERROR,
 					    "no person is here to ask");
-		break;
-	case SESSION_EVENT_ASK_GONE:
-		on_notice(c, e, CLIENT_ASK_GONE);
+		tell(c, &told);
 		break;
 	case SESSION_EVENT_CHANGED:
-		lists_change(&c->lists, e->method, e->message);
-		on_notice(c, e, CLIENT_CHANGED);
+	case SESSION_EVENT_LOG:
+	case SESSION_EVENT_ASK_GONE:
+		if (told.type == CLIENT_CHANGED)
+			note_change(c, e->method, e->message);
+		tell(c, &told);
 		break;
 	case SESSION_EVENT_CLOSED:
 		begin_end(c);
@@ -1356,38 +1093,37 @@ static void pump(struct client *c)
 		return;
 	c->is_pumping = true;
 	c->is_pump_due = false;
-	while (session_next(c->link.session, &e))
+	while (session_next(c->session, &e))
 		on_event(c, &e);
 	c->is_pumping = false;
 	update(c);
 }
 
-static void on_remote_over(struct client *c)
+/* budget  bytes that may be read, or TO_THE_END */
+static void receive(struct client *c, size_t budget)
 {
-	if (!c->calls.is_open && !c->is_telling_failure) {
+	enum news news = QUIET;
+
+	while (c->transport && budget) {
+		news = (is_remote(c) ? read_message : read_bytes)(c, &budget);
+		if (news != NEWS)
+			break;
+		pump(c);
+	}
+	if (news != OVER)
+		return;
+	if (!c->is_open && !c->is_telling_failure) {
 		end_all(c);
 		return;
 	}
-	loop_unwatch(c->ctx.loop, &c->link.in);
-	session_eof(c->link.session, loop_now(c->ctx.loop));
+	loop_unwatch(c->ctx.loop, &c->in);
+	session_eof(c->session, now_of(c));
 	pump(c);
-}
-
-static void receive(struct client *c, size_t budget)
-{
-	enum link_news news = link_read(&c->link, &budget);
-
-	while (news == LINK_NEWS) {
-		pump(c);
-		news = link_read(&c->link, &budget);
-	}
-	if (news == LINK_OVER)
-		on_remote_over(c);
 }
 
 void client_look(struct client *c)
 {
-	if (c->calls.is_open && !c->is_pumping)
+	if (c->is_open && !c->is_pumping)
 		receive(c, TURN_BYTES);
 }
 
@@ -1398,32 +1134,28 @@ static void on_readable(void *arg, UNUSED uint32_t events)
 
 static void on_writable(void *arg, uint32_t events)
 {
-	struct client *c = arg;
-
 	if (events & EPOLLERR)
-		link_output_broke(&c->link);
-	update(c);
+		output_broke(arg);
+	update(arg);
 }
 
 static void on_deadline(void *arg)
 {
 	struct client *c = arg;
 
-	session_tick(c->link.session, loop_now(c->ctx.loop));
+	session_tick(c->session, now_of(c));
 	pump(c);
 }
 
 static void on_last_words(void *arg)
 {
-	struct client *c = arg;
-
-	update(c);
-	link_end_output(&c->link);
+	update(arg);
+	end_output(arg);
 }
 
 static void on_drain(void *arg)
 {
-	receive(arg, LINK_TO_THE_END);
+	receive(arg, TO_THE_END);
 }
 
 static void on_child_ended(void *arg)
@@ -1431,23 +1163,22 @@ static void on_child_ended(void *arg)
 	struct client *c = arg;
 
 	/* a grandchild may hold the pipe: nothing more can come (STD-42) */
-	if (c->link.transport && transport_in_fd(c->link.transport) >= 0) {
-		link_end_input(&c->link);
+	if (c->transport && transport_in_fd(c->transport) >= 0) {
+		end_input(c);
 		pump(c);
 	}
 	on_gone(c);
 }
 
-static const struct child_handler child_handler = {
-	.last_words = on_last_words,
-	.drain = on_drain,
-	.ended = on_child_ended,
-};
-
 /* ---- the begin ---- */
 
 static void init_child(struct client *c)
 {
+	static const struct child_handler handler = {
+		.last_words = on_last_words,
+		.drain = on_drain,
+		.ended = on_child_ended,
+	};
 	const struct child_options options = {
 		.loop = c->ctx.loop,
 		.scrub = c->ctx.scrub,
@@ -1455,76 +1186,74 @@ static void init_child(struct client *c)
 		.grace_ms = CLIENT_GRACE_MS,
 		.stderr_max = c->o.stderr_max,
 		.show_stderr = c->o.show_stderr,
-		.handler = &child_handler,
+		.handler = &handler,
 		.arg = c,
 	};
 
-	child_init(&c->link.child, &options);
+	child_init(&c->child, &options);
+}
+
+static void close_pipe(void *arg, int which)
+{
+	child_close_fd(arg, which);
+}
+
+static int open_transport(struct client *c, struct err *err)
+{
+	struct transport_stdio_options pipes = {
+		.close = close_pipe,
+		.arg = &c->child,
+	};
+	struct gate_child_fds fds;
+
+	if (!c->o.request)
+		return c->o.open ? c->o.open(c->o.open_arg, &c->transport, err)
+				 : 0;
+	if (child_start(&c->child, c->ctx.gate, c->o.request, err) < 0)
+		return -1;
+	fds = child_fds(&c->child);
+	pipes.in = fds.out;
+	pipes.out = fds.in;
+	c->transport = transport_stdio(&pipes);
+	return 0;
 }
 
 static int watch_transport(struct client *c, struct err *err)
 {
-	struct link *link = &c->link;
-	int in = transport_in_fd(link->transport);
-	int out = transport_out_fd(link->transport);
+	int in = transport_in_fd(c->transport);
+	int out = transport_out_fd(c->transport);
 	struct loop *l = c->ctx.loop;
 
 	if (in >= 0 &&
-	    loop_watch(l, &link->in, in, EPOLLIN, on_readable, c, err) < 0)
+	    loop_watch(l, &c->in, in, EPOLLIN, on_readable, c, err) < 0)
 		return -1;
 	return out < 0 ? 0
-		       : loop_watch(l, &link->out, out, 0, on_writable, c, err);
-}
-
-/* Look up how the server began before, where no revision is pinned. */
-static void recall_era(struct client *c)
-{
-	const struct gate_request *r = c->o.request;
-	struct era_key key;
-
-	if (c->begin.protocol || c->begin.has_key)
-		return;
-	if (r)
-		eras_key(&key, c->link.child.program, r->argv, r->cwd);
-	else if (c->o.url)
-		eras_key_url(&key, c->o.url);
-	else
-		return;
-	beginning_recall(&c->begin, c->ctx.eras, &key);
+		       : loop_watch(l, &c->out, out, 0, on_writable, c, err);
 }
 
 static void open_session(struct client *c)
 {
 	struct session_options options = c->o.session;
 
-	options.protocol = c->begin.protocol;
-	options.era = c->begin.era;
+	options.protocol = c->protocol;
+	options.era = c->era;
 	/* answers to questions of the process before must not match new ones */
-	options.asks_from = (uint64_t)c->link.restarts << 32;
+	options.asks_from = (uint64_t)c->restarts << 32;
 	/* a slow server is not sent a second beginning: over HTTP time is no
 	   sign of an era (HE-5) */
-	options.is_remote = link_is_remote(&c->link);
+	options.is_remote = is_remote(c);
 	if (options.is_remote)
 		options.probe_timeout_ms = UINT64_MAX;
-	link_begin(&c->link, &options);
+	session_free(c->session);
+	c->session = session_new(&options);
+	session_start(c->session, now_of(c));
 	/* the first events are told in the next turn */
 	c->is_pump_due = true;
 }
 
-static int open_link(struct client *c, struct err *err)
-{
-	struct link *l = &c->link;
-
-	if (c->o.request)
-		return link_spawn(l, c->ctx.gate, c->o.request, err);
-	if (c->o.open)
-		return c->o.open(c->o.open_arg, &l->transport, err);
-	return 0;
-}
-
 static int open_server(struct client *c, struct err *err)
 {
-	if (open_link(c, err) < 0 || watch_transport(c, err) < 0)
+	if (open_transport(c, err) < 0 || watch_transport(c, err) < 0)
 		return -1;
 	recall_era(c);
 	open_session(c);
@@ -1534,8 +1263,8 @@ static int open_server(struct client *c, struct err *err)
 
 static void close_server(struct client *c)
 {
-	link_drop(&c->link);
-	child_release(&c->link.child);
+	drop_transport(c);
+	child_release(&c->child);
 	init_child(c);
 }
 
@@ -1544,23 +1273,23 @@ static void restart(struct client *c)
 	struct err err = ERR_INIT;
 
 	c->is_restart_due = false;
-	c->link.restarts++;
+	c->restarts++;
 	close_server(c);
 	if (open_server(c, &err) == 0)
 		return;
-	c->failure.reason = failure_of_spawn(&err);
-	buf_adds(&c->failure.sentence, err.msg);
+	c->reason = failure_of_spawn(&err);
+	buf_adds(&c->sentence, err.msg);
 	end_all(c);
 }
 
 int client_start(struct client *c, struct err *err)
 {
-	assert(!c->link.session);
+	assert(!c->session);
 	if (open_server(c, err) < 0) {
 		close_server(c);
 		return -1;
 	}
-	c->calls.is_open = true;
+	c->is_open = true;
 	c->is_over = false;
 	return 0;
 }
@@ -1571,33 +1300,29 @@ struct client *client_new(const struct client_context *context,
 	struct client *c = mem_zalloc(sizeof(*c));
 	const struct buf empty = BUF_INIT(BUF_UNBOUNDED);
 
-	c->ctx = *context;
-	c->o = *options;
+	*c = (struct client){
+		.ctx = *context,
+		.o = *options,
+		.remote_facts = empty,
+		.era = SESSION_ERA_PROBE,
+		.protocol = options->session.protocol,
+		.sentence = empty,
+		.details = empty,
+		.own = {.fire = on_deadline, .arg = c},
+		.last = {.fire = on_gone, .arg = c},
+		.is_over = true,
+	};
 	if (!c->o.session.client_name) {
 		c->o.session.client_name = "matins";
 		c->o.session.client_version = MATINS_VERSION;
 	}
 	if (!c->o.stderr_max)
 		c->o.stderr_max = LIMIT_STDERR_BYTES;
-	c->is_over = true;
-	c->begin.protocol = options->session.protocol;
-	c->begin.era = SESSION_ERA_PROBE;
-	c->own = (struct loop_timer){.fire = on_deadline, .arg = c};
-	c->last = (struct loop_timer){.fire = on_last, .arg = c};
-	c->link = (struct link){
-		.loop = context->loop,
-		.scrub = context->scrub,
-		.remote_facts = empty,
-		.open_facts = options->open_facts,
-		.open_arg = options->open_arg,
-	};
-	c->failure = (struct failure){
-		.link = &c->link,
-		.sentence = empty,
-		.details = empty,
-	};
-	c->calls = (struct calls){.link = &c->link, .why = &c->failure};
-	lists_init(&c->lists, &c->calls, c->o.name, c->o.watches_lists);
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		c->list[i] = (struct list){.of = c, .is_stale = true};
+		listing_init(&c->list[i].held, (enum listing_kind)i);
+		listing_init(&c->list[i].making, (enum listing_kind)i);
+	}
 	init_child(c);
 	return c;
 }
@@ -1608,7 +1333,7 @@ struct client *client_new_over(const struct client_context *context,
 {
 	struct client *c = client_new(context, options);
 
-	c->link.transport = transport;
+	c->transport = transport;
 	return c;
 }
 
@@ -1618,11 +1343,21 @@ void client_free(struct client *c)
 		return;
 	loop_timer_clear(c->ctx.loop, &c->own);
 	loop_timer_clear(c->ctx.loop, &c->last);
-	link_release(&c->link);
-	lists_release(&c->lists);
-	calls_release(&c->calls);
-	buf_release(&c->failure.sentence);
-	buf_release(&c->failure.details);
+	drop_transport(c);
+	child_release(&c->child);
+	session_free(c->session);
+	buf_release(&c->remote_facts);
+	for (int i = 0; i < LISTING_KINDS; i++) {
+		listing_release(&c->list[i].held);
+		listing_release(&c->list[i].making);
+		free(c->list[i].wait);
+	}
+	cache_release(&c->cache);
+	for (size_t i = 0; i < c->n_calls; i++)
+		release_call(&c->call[i]);
+	free(c->call);
+	buf_release(&c->sentence);
+	buf_release(&c->details);
 	free(c);
 }
 
@@ -1631,7 +1366,7 @@ void client_free(struct client *c)
 int client_call(struct client *c, const struct client_call *call,
 		uint64_t *ret_ticket, struct err *err)
 {
-	if (calls_ask(&c->calls, call, ret_ticket, err) < 0)
+	if (add_call(c, call, ret_ticket, err) < 0)
 		return -1;
 	update(c);
 	return 0;
@@ -1639,32 +1374,29 @@ int client_call(struct client *c, const struct client_call *call,
 
 void client_cancel(struct client *c, uint64_t ticket, const char *reason)
 {
-	calls_cancel(&c->calls, ticket, reason);
+	cancel_call(c, ticket, reason);
 	update(c);
 }
 
 void client_answer(struct client *c, uint64_t ask, struct str result)
 {
-	if (!c->link.session)
-		return;
-	session_answer(c->link.session, ask, result, loop_now(c->ctx.loop));
+	if (c->session)
+		session_answer(c->session, ask, result, now_of(c));
 	update(c);
 }
 
 void client_answer_error(struct client *c, uint64_t ask, int64_t code,
 			 const char *message)
 {
-	if (!c->link.session)
-		return;
-	session_answer_error(c->link.session, ask, code, message,
-			     loop_now(c->ctx.loop));
+	if (c->session)
+		session_answer_error(c->session, ask, code, message, now_of(c));
 	update(c);
 }
 
 bool client_keep(struct client *c, const struct client_event *e,
 		 struct arena *arena)
 {
-	char *memory = session_take(c->link.session, e->of->result);
+	char *memory = session_take(c->session, e->of->result);
 
 	if (memory)
 		arena_adopt(arena, memory);
@@ -1674,27 +1406,62 @@ bool client_keep(struct client *c, const struct client_event *e,
 int client_list(struct client *c, const struct client_list *list,
 		uint64_t *ret_ticket, struct err *err)
 {
-	if (lists_ask(&c->lists, list, ret_ticket, err) < 0)
-		return -1;
+	struct list *l = &c->list[list->kind];
+
+	if (!c->is_open)
+		return err_set(err, ERR_PEER, "%s: " SESSION_IS_OVER,
+			       listing_method(list->kind));
+	*ret_ticket = ++c->last_list_ticket;
+	l->wait = mem_grow(l->wait, l->n_wait + 1, &l->cap_wait,
+			   sizeof(*l->wait));
+	l->wait[l->n_wait++] =
+		(struct list_wait){*ret_ticket, list->done, list->arg};
+	/* one that is on its way is as new as one that would be asked for */
+	if (!l->is_asking && list->anew)
+		drop_list(l);
+	if (!l->is_asking && l->is_held &&
+	    !client_list_is_stale(c, list->kind)) {
+		tell_list(l, true);
+	} else if (!l->is_asking) {
+		l->is_asking = true;
+		l->is_stale = false;
+		l->has_known = false;
+		l->making_until_ns = 0;
+		l->rounds = client_stats(c)->rounds;
+		listing_release(&l->making);
+		ask_page(l);
+	}
 	update(c);
 	return 0;
 }
 
 void client_unlist(struct client *c, uint64_t ticket)
 {
-	lists_leave(&c->lists, ticket);
+	for (int k = 0; k < LISTING_KINDS; k++) {
+		struct list *l = &c->list[k];
+		size_t i = 0;
+
+		while (i < l->n_wait && l->wait[i].ticket != ticket)
+			i++;
+		if (i == l->n_wait)
+			continue;
+		remove_waiter(l, i);
+		if (l->n_wait || !l->is_asking)
+			continue;
+		l->is_asking = false;
+		cancel_call(c, l->call, "the caller no longer waits");
+	}
 	update(c);
 }
 
 void client_take_list(struct client *c, enum listing_kind kind,
 		      struct listing *ret)
 {
-	lists_take(&c->lists, kind, ret);
-}
+	struct list *l = &c->list[kind];
 
-bool client_list_is_stale(const struct client *c, enum listing_kind kind)
-{
-	return lists_are_stale(&c->lists, kind);
+	*ret = l->held;
+	listing_init(&l->held, kind);
+	l->is_held = false;
 }
 
 /* ---- asked to end ---- */
@@ -1706,9 +1473,9 @@ void client_stop(struct client *c, const char *why, uint64_t grace_ms)
 	if (c->is_over)
 		return;
 	if (grace_ms)
-		c->link.child.o.grace_ms = grace_ms;
+		c->child.o.grace_ms = grace_ms;
 	buf_addf(&sentence, "cancelled: %s", why);
-	calls_fail(&c->calls, REASON_CANCELLED, buf_cstr(&sentence));
+	fail_calls(c, REASON_CANCELLED, buf_cstr(&sentence));
 	begin_end(c);
 }
 
@@ -1719,10 +1486,8 @@ void client_close(struct client *c, uint64_t grace_ms)
 
 void client_terminate(struct client *c)
 {
-	if (c->is_over)
-		return;
 	client_close(c, 0);
-	child_end(&c->link.child, CHILD_TERMINATING);
+	child_end(&c->child, CHILD_TERMINATING);
 }
 
 void client_kill(struct client *c)
@@ -1730,8 +1495,8 @@ void client_kill(struct client *c)
 	if (c->is_over)
 		return;
 	client_close(c, 0);
-	child_end(&c->link.child, CHILD_KILLING);
-	if (link_is_remote(&c->link))
+	child_end(&c->child, CHILD_KILLING);
+	if (is_remote(c))
 		end_all(c);
 }
 
@@ -1741,14 +1506,12 @@ void client_kill(struct client *c)
    caller who waits. */
 static void note_early_end(struct client *c)
 {
-	struct failure *f = &c->failure;
-
-	if (f->sentence.n)
+	if (c->sentence.n)
 		return;
-	if (!f->reason)
-		f->reason = REASON_SERVER_EXIT;
-	failure_note_details(f);
-	failure_say_end(f, NULL, false, &f->sentence);
+	if (!c->reason)
+		c->reason = REASON_SERVER_EXIT;
+	note_details(c);
+	say_end(c, NULL, false, &c->sentence);
 }
 
 int client_wait_ready(struct client *c, struct err *err)
@@ -1757,7 +1520,7 @@ int client_wait_ready(struct client *c, struct err *err)
 		if (c->is_failure_told || c->is_over) {
 			note_early_end(c);
 			return err_set(err, ERR_PEER, "%s",
-				       client_failure_sentence(c));
+				       buf_cstr(&c->sentence));
 		}
 		if (loop_turn(c->ctx.loop, err) < 0)
 			return -1;
@@ -1786,12 +1549,13 @@ int client_finish(struct client *c, struct err *err)
 
 bool client_is_ready(const struct client *c)
 {
-	return calls_are_ready(&c->calls);
+	return c->is_open && c->session &&
+	       session_state(c->session) == SESSION_READY;
 }
 
 bool client_is_open(const struct client *c)
 {
-	return c->calls.is_open;
+	return c->is_open;
 }
 
 bool client_is_over(const struct client *c)
@@ -1803,63 +1567,88 @@ size_t client_open_calls(const struct client *c)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < c->calls.n; i++)
-		n += !c->calls.item[i].is_background;
+	for (size_t i = 0; i < c->n_calls; i++)
+		n += !c->call[i].o.is_background;
 	return n;
 }
 
 enum step_reason client_failure(const struct client *c)
 {
-	return c->failure.reason;
+	return c->reason;
 }
 
 const char *client_failure_sentence(const struct client *c)
 {
-	return buf_cstr(&c->failure.sentence);
+	return buf_cstr(&c->sentence);
 }
 
 const char *client_failure_details(const struct client *c)
 {
-	return buf_cstr(&c->failure.details);
-}
-
-const struct mcp_peer *client_server(const struct client *c)
-{
-	return link_server(&c->link);
+	return buf_cstr(&c->details);
 }
 
 bool client_offers(const struct client *c, const char *capability)
 {
-	return c->link.session && session_offers(c->link.session, capability);
-}
-
-bool client_prints_result(const struct client *c)
-{
-	return link_prints_result(&c->link);
-}
-
-const struct session_stats *client_stats(const struct client *c)
-{
-	return link_stats(&c->link);
+	return c->session && session_offers(c->session, capability);
 }
 
 const struct gate_verdict *client_verdict(const struct client *c)
 {
-	const struct child *child = &c->link.child;
-
-	return child->phase == CHILD_ENDED ? &child->verdict : NULL;
+	return c->child.phase == CHILD_ENDED ? &c->child.verdict : NULL;
 }
 
 struct str client_stderr(const struct client *c)
 {
-	return child_stderr(&c->link.child);
+	return child_stderr(&c->child);
+}
+
+static void write_remote(struct client *c, struct jw *w)
+{
+	struct scan_iter it;
+
+	note_remote(c);
+	if (!c->remote_facts.n)
+		return;
+	scan_iter_init(&it, buf_str(&c->remote_facts));
+	while (scan_next(&it)) {
+		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+
+		scan_string(it.key, &key);
+		jw_key_str(w, buf_str(&key));
+		jw_raw(w, it.value);
+	}
+}
+
+static void write_mcp(const struct client *c, struct cleaner *clean,
+		      struct jw *w)
+{
+	const struct mcp_peer *server = client_server(c);
+	const struct session_stats *stats = client_stats(c);
+	struct str noise = c->session ? session_noise(c->session) : STR("");
+
+	jw_kv_object(w, "mcp");
+	if (server->revision) {
+		jw_kv_cstr(w, "protocol", server->revision->date);
+		facts_text(clean, w, "server", server->name);
+		facts_text(clean, w, "version", server->version);
+	}
+#define SESSION_STAT(name) jw_kv_int(w, #name, (int64_t)stats->name);
+	SESSION_STATS(SESSION_STAT)
+#undef SESSION_STAT
+	jw_kv_int(w, "restarts", c->restarts);
+	if (noise.n)
+		facts_cut_text(clean, w, "noise", noise);
+	jw_end(w);
 }
 
 void client_facts(struct client *c, struct jw *w, size_t *ret_scrubbed)
 {
 	struct cleaner clean = {c->ctx.scrub, 0};
 
-	link_write_facts(&c->link, &clean, w);
+	write_remote(c, w);
+	if (c->child.program)
+		facts_child(&clean, w, &c->child, c->bytes_in);
+	write_mcp(c, &clean, w);
 	if (ret_scrubbed)
-		*ret_scrubbed += clean.hits + c->link.child.scrubbed;
+		*ret_scrubbed += clean.hits + c->child.scrubbed;
 }
