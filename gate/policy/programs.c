@@ -5,10 +5,411 @@
 
 #include "core/base/log.h"
 #include "core/base/sha256.h"
-#include "gate/policy/launchers.h"
 
 /* Bytes of an argument that a message shows. */
 #define SHOWN_BYTES 80
+
+/* ---- the programs of programs.def ---- */
+
+/*
+ * Programs that run what their arguments say: the rows of programs.def, whose
+ * head says what the members are, and how each of them reads its arguments.
+ */
+
+enum syntax { SYNTAX_CLUSTERS, SYNTAX_SHELL, SYNTAX_WORDS };
+enum order { ORDER_STOPS, ORDER_MIXED };
+enum operand {
+	OPERAND_DATA,
+	OPERAND_FILE,
+	OPERAND_SCRIPT,
+	OPERAND_PROGRAM,
+	OPERAND_PACKAGE,
+	OPERAND_SUBCOMMAND
+};
+enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_MAYBE, TAKES_ATTACHED };
+enum runs { RUNS_NO, RUNS_CODE, RUNS_PROGRAM };
+enum spelling { SPELLING_NPM, SPELLING_PYPI };
+
+enum {
+	NO_LAUNCHER,
+#define LAUNCHER(id, parent, names, syntax, order, operand) id,
+#include "gate/policy/programs.def"
+};
+
+/* The first row is the parent of those that are programs. */
+static const struct launcher {
+	const struct launcher *parent; /* NULL: of the first row */
+	const char *names;
+	enum syntax syntax;
+	enum order order;
+	enum operand operand;
+} LAUNCHERS[] = {
+	{.names = ""},
+#define LAUNCHER(id, parent, names, syntax, order, operand)         \
+	{&LAUNCHERS[parent], names, SYNTAX_##syntax, ORDER_##order, \
+	 OPERAND_##operand},
+#include "gate/policy/programs.def"
+};
+
+static const struct option {
+	const struct launcher *launcher;
+	const char *names;
+	enum takes takes;
+	enum runs runs;
+	const char *values;
+} OPTIONS[] = {
+#define OPTION(launcher, names, takes, runs, values) \
+	{&LAUNCHERS[launcher], names, TAKES_##takes, RUNS_##runs, values},
+#include "gate/policy/programs.def"
+};
+
+static const struct tool {
+	const char *names, *subcommand;
+	enum order order;
+	const char *flags;
+	enum spelling spelling;
+} TOOLS[] = {
+#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) \
+	{names, subcommand, ORDER_##order, flags, SPELLING_##spelling},
+#include "gate/policy/programs.def"
+};
+
+static const char TOOL_NAMES[] =
+#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) " " names
+#include "gate/policy/programs.def"
+	;
+
+static struct str base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return str_of(slash ? slash + 1 : path);
+}
+
+/* python3.11 and lua5.4 are python and lua. */
+static struct str without_version(struct str name)
+{
+	while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
+		name.n--;
+	return name;
+}
+
+/* Is a word in a list that is separated by spaces? */
+static bool has_word(const char *words, struct str word)
+{
+	struct str rest = str_of(words);
+
+	while (rest.n)
+		if (str_eq(str_cut(&rest, ' '), word) && word.n)
+			return true;
+	return false;
+}
+
+/* A star in the pattern stands for anything. */
+static bool is_like(struct str pattern, struct str s)
+{
+	while (pattern.n && pattern.p[0] != '*') {
+		if (!s.n || pattern.p[0] != s.p[0])
+			return false;
+		pattern = (struct str){pattern.p + 1, pattern.n - 1};
+		s = (struct str){s.p + 1, s.n - 1};
+	}
+	if (!pattern.n)
+		return !s.n;
+	pattern = (struct str){pattern.p + 1, pattern.n - 1};
+	for (; s.n; s = (struct str){s.p + 1, s.n - 1})
+		if (is_like(pattern, s))
+			return true;
+	return is_like(pattern, s);
+}
+
+/* Is it like one of the patterns? They stand in one text, apart by spaces. */
+static bool is_like_one(const char *patterns, struct str s)
+{
+	struct str rest = str_of(patterns);
+
+	while (s.n && rest.n)
+		if (is_like(str_cut(&rest, ' '), s))
+			return true;
+	return false;
+}
+
+static bool is_name_of(const char *names, const char *path)
+{
+	return path && (has_word(names, base_name(path)) ||
+			has_word(names, without_version(base_name(path))));
+}
+
+static const struct launcher *find_row(const struct launcher *parent,
+				       const char *name)
+{
+	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
+		if (LAUNCHERS[i].parent == parent &&
+		    is_name_of(LAUNCHERS[i].names, name))
+			return &LAUNCHERS[i];
+	return NULL;
+}
+
+/* By any of the names that the program goes by; the file's own comes first. */
+static const struct launcher *find_launcher(const char *const name[3])
+{
+	const struct launcher *l = NULL;
+
+	for (size_t k = 0; k < 3 && !l; k++)
+		l = find_row(LAUNCHERS, name[k]);
+	return l;
+}
+
+/* Is this file, by its name, the bare one; of an interpreter, any version? */
+static bool is_version_of(const char *path, const char *name)
+{
+	struct str base = base_name(path);
+	const char *const names[3] = {name, NULL, NULL};
+
+	return str_is(base, name) ||
+	       (find_launcher(names) &&
+		str_eq(without_version(base), without_version(str_of(name))));
+}
+
+/* Likewise, but NULL where only the script of a program is known. */
+static const struct launcher *find_judged(const char *const name[3])
+{
+	const struct launcher *l = find_launcher(name);
+
+	return l && l->operand != OPERAND_SCRIPT ? l : NULL;
+}
+
+static const struct launcher *find_subcommand(const struct launcher *l,
+					      const char *word)
+{
+	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
+		if (LAUNCHERS[i].parent == l &&
+		    has_word(LAUNCHERS[i].names, str_of(word)))
+			return &LAUNCHERS[i];
+	return NULL;
+}
+
+/*
+ * The row of an option, or of an operand that is one, by its whole name;
+ * NULL when there is none. Where options stand anywhere, and for operands,
+ * those of the parent count, too.
+ */
+static const struct option *find_option(const struct launcher *l,
+					struct str name)
+{
+	bool is_operand = name.n && name.p[0] != '-' && name.p[0] != '+';
+
+	for (; l; l = l->parent) {
+		for (size_t i = 0; i < ARRAY_LEN(OPTIONS); i++)
+			if (OPTIONS[i].launcher == l &&
+			    is_like_one(OPTIONS[i].names, name))
+				return &OPTIONS[i];
+		if (!is_operand && l->parent->order != ORDER_MIXED)
+			return NULL;
+	}
+	return NULL;
+}
+
+static const struct tool *find_tool(const char *const name[3])
+{
+	/* npx leads to npx-cli.js: as it was called comes first */
+	for (size_t k = 3; k-- > 0;)
+		for (size_t i = 0; i < ARRAY_LEN(TOOLS); i++)
+			if (is_name_of(TOOLS[i].names, name[k]))
+				return &TOOLS[i];
+	return NULL;
+}
+
+/* ---- reading of arguments ---- */
+
+/*
+ * How a program reads its arguments. Each number is an index of argv; 0: there
+ * is none.
+ */
+struct reading {
+	const struct launcher *launcher; /* of the subcommand, if there is one;
+					    NULL: nothing is known */
+	size_t operand;	  /* the first; none behind an option without a row */
+	size_t end;	  /* arguments from 1 to end - 1 are looked at */
+	size_t unknown;	  /* the first option without a row */
+	size_t code;	  /* the first that runs code, or whose value does */
+	bool has_program; /* an option is the program: no operand is a script */
+	bool is_sure;	  /* arguments behind `end` are data */
+};
+
+static bool is_option(const struct launcher *l, const char *arg)
+{
+	return (arg[0] == '-' ||
+		(arg[0] == '+' && l->syntax == SYNTAX_SHELL)) &&
+	       arg[1];
+}
+
+static bool is_long(const char *arg)
+{
+	return arg[0] == '-' && arg[1] == '-' && arg[2];
+}
+
+static void set_first(size_t *at, size_t i)
+{
+	if (!*at)
+		*at = i;
+}
+
+/* value  NULL: there is none */
+static void note(struct reading *x, const struct option *o, size_t at,
+		 const char *value)
+{
+	if (o->runs == RUNS_NO ||
+	    (value && is_like_one(o->values, str_of(value))))
+		return;
+	set_first(&x->code, at);
+	x->has_program |= o->runs == RUNS_PROGRAM;
+}
+
+/* Read one whole argument; *at moves to the last one that was read. */
+static void read_word(struct reading *x, const struct strlist *argv, size_t *at)
+{
+	const char *arg = argv->item[*at], *value = NULL;
+	size_t i = *at, n = is_long(arg) ? strcspn(arg, "=") : strlen(arg);
+	const struct option *o = find_option(x->launcher, (struct str){arg, n});
+
+	if (!o ||
+	    (arg[n] ? o->takes == TAKES_NOTHING : o->takes == TAKES_ATTACHED)) {
+		set_first(&x->unknown, i);
+		return;
+	}
+	if (arg[n])
+		value = arg + n + 1;
+	else if (o->takes == TAKES_VALUE && i + 1 < argv->n)
+		value = argv->item[++*at];
+	note(x, o, i, value);
+}
+
+/* Read the letters of one argument; *at moves to the last one that was read. */
+static void read_cluster(struct reading *x, const struct strlist *argv,
+			 size_t *at)
+{
+	bool is_shell = x->launcher->syntax == SYNTAX_SHELL;
+	size_t i = *at;
+
+	for (const char *p = argv->item[i] + 1; *p; p++) {
+		const char name[] = {'-', *p}, *value = NULL;
+		const struct option *o = find_option(
+			x->launcher, (struct str){name, sizeof(name)});
+
+		if (!o) {
+			set_first(&x->unknown, i);
+			return;
+		}
+		if (o->takes != TAKES_NOTHING && !is_shell && p[1])
+			value = p + 1;
+		else if (o->takes == TAKES_VALUE && *at + 1 < argv->n)
+			value = argv->item[++*at];
+		note(x, o, i, value);
+		if (o->takes != TAKES_NOTHING && !is_shell)
+			return;
+	}
+}
+
+/* bash takes -norc for --norc; as letters it reads otherwise. */
+static bool is_ambiguous(const struct launcher *l, const char *arg)
+{
+	char name[64];
+
+	if (l->syntax != SYNTAX_SHELL || arg[0] != '-' || strlen(arg) < 3)
+		return false;
+	snprintf(name, sizeof(name), "-%s", arg);
+	return find_option(l, str_of(name)) != NULL;
+}
+
+static void read_option(struct reading *x, const struct strlist *argv,
+			size_t *at)
+{
+	const char *arg = argv->item[*at];
+
+	if (is_ambiguous(x->launcher, arg))
+		set_first(&x->unknown, *at);
+	else if (is_long(arg) || x->launcher->syntax == SYNTAX_WORDS)
+		read_word(x, argv, at);
+	else
+		read_cluster(x, argv, at);
+}
+
+/* A subcommand has its own options; nothing else is known of one without. */
+static void read_subcommand(struct reading *x, const char *word, size_t at)
+{
+	const struct launcher *sub = find_subcommand(x->launcher, word);
+
+	if (sub)
+		x->launcher = sub;
+	else
+		set_first(&x->unknown, at);
+}
+
+static void read_operand(struct reading *x, const struct strlist *argv,
+			 size_t at)
+{
+	const char *word = argv->item[at];
+	const struct option *o =
+		word[0] == '-' ? NULL : find_option(x->launcher, str_of(word));
+
+	if (o) {
+		note(x, o, at, NULL);
+		if (o->runs == RUNS_NO)
+			return;
+	}
+	if (x->operand)
+		return;
+	x->operand = at;
+	if (x->launcher->operand == OPERAND_SUBCOMMAND) {
+		read_subcommand(x, word, at);
+	} else if (x->launcher->order == ORDER_STOPS) {
+		x->end = at + 1;
+		x->is_sure = true;
+	}
+}
+
+static bool is_end(const struct launcher *l, const char *arg)
+{
+	return strcmp(arg, "--") == 0 ||
+	       (l->syntax == SYNTAX_SHELL && strcmp(arg, "-") == 0);
+}
+
+/* Behind "--" there are operands only. */
+static void read_end(struct reading *x, const struct strlist *argv, size_t at)
+{
+	x->end = at;
+	if (!x->operand && at + 1 < argv->n) {
+		read_operand(x, argv, at + 1);
+		x->end = at + 2;
+	}
+	x->is_sure = true;
+}
+
+/* l  NULL: every argument may be an option */
+static struct reading read_arguments(const struct launcher *l,
+				     const struct strlist *argv)
+{
+	struct reading x = {.launcher = l, .end = argv->n};
+
+	for (size_t i = 1; l && i < x.end && !x.unknown; i++) {
+		const char *arg = argv->item[i];
+
+		if (is_end(x.launcher, arg)) {
+			read_end(&x, argv, i);
+			break;
+		}
+		if (is_option(x.launcher, arg))
+			read_option(&x, argv, &i);
+		else
+			read_operand(&x, argv, i);
+	}
+	if (x.unknown) {
+		x.end = argv->n;
+		x.is_sure = false;
+	}
+	return x;
+}
 
 /* ---- sentences ---- */
 
@@ -94,11 +495,6 @@ static int judge_args(const struct gate_program_rule *rule,
 
 /* ---- `deny` ---- */
 
-static bool is_long(const char *arg)
-{
-	return arg[0] == '-' && arg[1] == '-' && arg[2];
-}
-
 /* node takes --a_b for --a-b */
 static bool same_letter(char a, char b)
 {
@@ -129,8 +525,7 @@ static bool matches_long(const struct launcher *l, const char *word,
 	if (!is_cut_of(name, word + 2))
 		return false;
 	/* an option of its own is no shorter form of another */
-	return whole ||
-	       (is_long(arg) && !(l && launcher_find_option(l, str_of(arg))));
+	return whole || (is_long(arg) && !(l && find_option(l, str_of(arg))));
 }
 
 /* "ext::*": the argument, or the value of an option, begins so. */
@@ -264,8 +659,8 @@ static int judge_any_stdin(const struct gate_program_rule *rule,
 }
 
 static int judge_stdin(const struct gate_program_rule *rule,
-		       const struct strlist *argv,
-		       const struct launcher_reading *x, struct err *err)
+		       const struct strlist *argv, const struct reading *x,
+		       struct err *err)
 {
 	size_t at = x->operand;
 
@@ -281,9 +676,8 @@ static int judge_stdin(const struct gate_program_rule *rule,
 }
 
 static int judge_word(const struct gate_program_rule *rule,
-		      const struct strlist *argv,
-		      const struct launcher_reading *x, const char *word,
-		      struct err *err)
+		      const struct strlist *argv, const struct reading *x,
+		      const char *word, struct err *err)
 {
 	const struct launcher *l = x->launcher;
 	bool is_file = l && l->operand == OPERAND_FILE;
@@ -317,8 +711,8 @@ static int judge_program(const struct gate_program_rule *rule,
 }
 
 static int judge_operand(const struct gate_program_rule *rule,
-			 const struct strlist *argv,
-			 const struct launcher_reading *x, struct err *err)
+			 const struct strlist *argv, const struct reading *x,
+			 struct err *err)
 {
 	size_t at = x->operand;
 
@@ -337,8 +731,8 @@ static int judge_operand(const struct gate_program_rule *rule,
 }
 
 static int judge_eval(const struct gate_program_rule *rule,
-		      const struct strlist *argv,
-		      const struct launcher_reading *x, struct err *err)
+		      const struct strlist *argv, const struct reading *x,
+		      struct err *err)
 {
 	if (x->code && (!x->unknown || x->code < x->unknown))
 		return refuse_word(rule, argv->item[x->code], x->code, "@eval",
@@ -357,7 +751,7 @@ static int judge_deny(const struct gate_program_rule *rule,
 		      const struct launcher *l, const struct programs_call *c,
 		      struct err *err)
 {
-	struct launcher_reading x = launcher_read(l, &c->argv);
+	struct reading x = read_arguments(l, &c->argv);
 
 	for (size_t i = 0; i < rule->deny.n; i++) {
 		const char *word = rule->deny.item[i];
@@ -418,11 +812,9 @@ static int judge_package(const struct gate_program_rule *rule,
 
 		if (ends && has_subcommand && has_package)
 			return 0;
-		if ((ends && has_subcommand) ||
-		    launcher_has_word(t->flags, str_of(arg)))
+		if ((ends && has_subcommand) || has_word(t->flags, str_of(arg)))
 			continue;
-		if (!has_subcommand &&
-		    launcher_has_word(t->subcommand, str_of(arg))) {
+		if (!has_subcommand && has_word(t->subcommand, str_of(arg))) {
 			has_subcommand = true;
 			continue;
 		}
@@ -457,7 +849,7 @@ static bool is_version(const char *s, enum spelling spelling)
 static int check_package(const struct gate_program_rule *rule, struct err *err)
 {
 	const char *const name[3] = {rule->name, NULL, NULL};
-	const struct tool *t = tool_find(name);
+	const struct tool *t = find_tool(name);
 	const char *at = rule->package ? strrchr(rule->package, '@') : NULL;
 
 	if (!rule->package)
@@ -465,7 +857,7 @@ static int check_package(const struct gate_program_rule *rule, struct err *err)
 	if (!t)
 		return err_set(err, ERR_POLICY,
 			       "programs.%s: `package` is for%s", rule->name,
-			       tool_names);
+			       TOOL_NAMES);
 	if (!at || at == rule->package || rule->package[0] == '-' ||
 	    !is_version(at + 1, t->spelling))
 		return err_set(
@@ -489,17 +881,16 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 	if ((asked && strcmp(name, asked) == 0) ||
 	    (path && strcmp(name, path) == 0))
 		return true;
-	return !strchr(name, '/') &&
-	       ((asked && launcher_is_version(asked, name)) ||
-		(path && launcher_is_version(path, name)));
+	return !strchr(name, '/') && ((asked && is_version_of(asked, name)) ||
+				      (path && is_version_of(path, name)));
 }
 
 static int judge_rule(const struct gate_program_rule *rule,
 		      const struct programs_call *c, struct err *err)
 {
 	const char *const name[3] = {c->path, c->asked, rule->name};
-	const struct launcher *l = launcher_find_judged(name);
-	const struct tool *t = tool_find(name);
+	const struct launcher *l = find_judged(name);
+	const struct tool *t = find_tool(name);
 
 	if ((rule->has_args || rule->prefix.n) && judge_args(rule, c, err) < 0)
 		return -1;
@@ -583,7 +974,7 @@ static int check_deny(const struct gate_program_rule *rule, struct err *err)
 				"option nor a set of options; the only set is "
 				"\"@eval\"",
 				rule->name, word);
-		if (word[0] == '@' && !launcher_find_judged(name))
+		if (word[0] == '@' && !find_judged(name))
 			return err_set(
 				err, ERR_POLICY,
 				"programs.%s: what \"@eval\" is for this "
@@ -636,8 +1027,8 @@ size_t programs_script(const char *asked, const char *path,
 		       const struct strlist *argv)
 {
 	const char *const name[3] = {path, asked, NULL};
-	const struct launcher *l = launcher_find(name);
-	struct launcher_reading x = launcher_read(l, argv);
+	const struct launcher *l = find_launcher(name);
+	struct reading x = read_arguments(l, argv);
 	bool is_file = l && (l->operand == OPERAND_FILE ||
 			     l->operand == OPERAND_SCRIPT);
 
