@@ -5,7 +5,7 @@
 #include "core/base/mem.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/endpoint.h"
-#include "gate/prepare/places.h"
+#include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
 
 /* ---- grants ---- */

@@ -19,10 +19,9 @@
 #include "gate/policy/endpoint.h"
 #include "gate/policy/hit.h"
 #include "gate/policy/programs.h"
-#include "gate/prepare/places.h"
 #include "gate/prepare/prepare.h"
 #include "gate/prepare/prepare_filter.h"
-#include "gate/prepare/probe.h"
+#include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
 #include "gate/watch/watch.h"
 

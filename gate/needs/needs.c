@@ -2,18 +2,485 @@
  * From the records of a tree to the rows of a policy that grants what it
  * needs: programs, files, network, system calls.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/gate.h"
-#include "gate/needs/needs_files.h"
-#include "gate/needs/needs_rows.h"
-#include "gate/prepare/places.h"
+#include "core/base/place.h"
+#include "gate/needs/private_files.h"
+#include "gate/policy/allow.h"
+#include "gate/policy/closed.h"
+#include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_view.h"
+#include "gate/prepare/prepared.h"
 #include "gate/proxy/proxy.h"
 
-static const char *const keys[] = {"exec", "read", "write", "net", "syscalls"};
+struct finder {
+	struct gate *gate;
+	struct arena *arena;
+	const struct gate_request *plain;
+	const struct gate_policy *traced;
+	const struct gate_verdict *v;
+	const struct prepared *p; /* the policy that holds anyway */
+	struct closed closed;
+	bool ended_well;
+	struct strlist brought; /* interpreters that come with scripts */
+	struct strlist with_private, no_private; /* folders looked through */
+	struct gate_needs *out;
+	size_t fold_at; /* rows at which folders are taken for files next */
+};
+
+/* ---- rows ---- */
+
+/* Rows of files, or of folders, in one folder that become that folder. */
+#define COLLAPSE_FILES 2
+#define COLLAPSE_FOLDERS 8
+/* Entries of a folder that are looked at for private files. */
+#define WIDEN_LOOKED_AT 20000
+
+static const char went_on[] = "the trace refused it, and the program went on";
+
+static struct gate_need *find_need(struct finder *f, const char *key,
+				   const char *value)
+{
+	for (size_t i = 0; i < f->out->n; i++) {
+		struct gate_need *n = &f->out->need[i];
+
+		if (strcmp(n->key, key) == 0 && strcmp(n->value, value) == 0)
+			return n;
+	}
+	return NULL;
+}
+
+/*
+ * Add a row, or count one that is there; value and program are copied.
+ *
+ * key      static
+ * r        .program and .count are used
+ * why_not  static or in the arena; NULL: the row is granted
+ */
+static void add_need(struct finder *f, const char *key, const char *value,
+		     const struct gate_record *r, const char *why_not)
+{
+	struct gate_need *same = find_need(f, key, value);
+
+	if (same) {
+		same->count += r->count;
+		/* needed in two ways, of which one can be granted */
+		if (!why_not)
+			same->why_not = NULL;
+		return;
+	}
+	f->out->need = arena_grow(f->arena, f->out->need, f->out->n,
+				  sizeof(*f->out->need));
+	f->out->need[f->out->n++] = (struct gate_need){
+		.key = key,
+		.value = arena_strdup(f->arena, value),
+		.program = arena_strdup(f->arena, r->program),
+		.count = r->count,
+		.why_not = why_not,
+	};
+}
+
+static bool is_row(const struct gate_need *n, const char *key)
+{
+	return !n->why_not && strcmp(n->key, key) == 0;
+}
+
+/* ---- fewer rows ---- */
+
+/* Count the rows directly in `dir`: folders, or files. */
+static size_t count_in(struct finder *f, const char *dir, bool folders)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < f->out->n; i++) {
+		const struct gate_need *row = &f->out->need[i];
+		struct stat st;
+
+		if (is_row(row, "read") &&
+		    strcmp(resolve_dirname(row->value, f->arena), dir) == 0 &&
+		    stat(row->value, &st) == 0 &&
+		    S_ISDIR(st.st_mode) == folders)
+			n++;
+	}
+	return n;
+}
+
+static void remove_row(struct finder *f, size_t i)
+{
+	f->out->n--;
+	memmove(&f->out->need[i], &f->out->need[i + 1],
+		(f->out->n - i) * sizeof(f->out->need[i]));
+}
+
+/* Replace the rows beneath `dir` by one. */
+static void widen(struct finder *f, const char *dir)
+{
+	struct gate_record sum = {.program = NULL};
+
+	for (size_t i = 0; i < f->out->n;) {
+		struct gate_need *row = &f->out->need[i];
+
+		if (!is_row(row, "read") || !place_covers(dir, row->value)) {
+			i++;
+			continue;
+		}
+		if (!sum.program)
+			sum.program = row->program;
+		sum.count += row->count;
+		remove_row(f, i);
+	}
+	add_need(f, "read", dir, &sum, NULL);
+}
+
+/* Would the folder grant files that only the user may read? */
+static bool holds_private(struct finder *f, const char *dir)
+{
+	const char *cwd = f->plain->cwd;
+	size_t budget = WIDEN_LOOKED_AT;
+	bool is_private;
+
+	if (place_covers("/usr", dir) || (cwd && place_covers(cwd, dir)) ||
+	    allow_has(&f->no_private, dir))
+		return false;
+	if (allow_has(&f->with_private, dir))
+		return true;
+	is_private = folder_holds_private(dir, cwd, &budget);
+	list_add(is_private ? &f->with_private : &f->no_private, f->arena, dir);
+	return is_private;
+}
+
+/* Widen to one folder; false: there is none left. */
+static bool widen_one(struct finder *f)
+{
+	for (size_t i = 0; i < f->out->n; i++) {
+		const struct gate_need *row = &f->out->need[i];
+		const char *dir;
+
+		if (!is_row(row, "read"))
+			continue;
+		dir = resolve_dirname(row->value, f->arena);
+		if (!closed_may_widen(&f->closed, dir) ||
+		    (count_in(f, dir, false) < COLLAPSE_FILES &&
+		     count_in(f, dir, true) < COLLAPSE_FOLDERS) ||
+		    holds_private(f, dir))
+			continue;
+		widen(f, dir);
+		return true;
+	}
+	return false;
+}
+
+static void widen_all(struct finder *f)
+{
+	while (widen_one(f))
+		;
+}
+
+static void drop_covered(struct finder *f)
+{
+	for (size_t i = 0; i < f->out->n;) {
+		const struct gate_need *a = &f->out->need[i];
+		bool is_covered = false, is_file = a->value[0] == '/';
+
+		for (size_t k = 0; is_file && k < f->out->n; k++) {
+			const struct gate_need *b = &f->out->need[k];
+
+			if (k == i || b->why_not || b->value[0] != '/' ||
+			    strcmp(b->key, "exec") == 0 ||
+			    strcmp(a->key, "exec") == 0)
+				continue;
+			is_covered |= (strcmp(a->key, b->key) == 0 ||
+				       strcmp(b->key, "write") == 0) &&
+				      place_covers(b->value, a->value);
+		}
+		if (is_covered)
+			remove_row(f, i);
+		else
+			i++;
+	}
+}
+
+static const char too_wide[] = "too wide to be granted as a whole; name what "
+			       "is needed of it";
+static const char is_secret[] = "keys, tokens or sessions; grant it by hand if "
+				"that is meant";
+static const char only_yours[] = "a file that only you may read; grant it by "
+				 "hand if that is meant";
+/* New rows after which folders are taken for files, so that rows stay few. */
+#define FOLD_EVERY 64
+
+static const char hidden[] = "the trace hid it, and the program went on";
+
+/* ---- grants of the plain policy ---- */
+
+static bool holds(const struct finder *f, const char *path, unsigned what)
+{
+	return grants_cover(&f->p->grants, path, what) ||
+	       grants_cover(&f->gate->base, path, what);
+}
+
+static bool list_covers(const struct strlist *list, const char *path)
+{
+	char real[PATH_MAX];
+
+	for (size_t i = 0; i < list->n; i++)
+		if (place_covers(list->item[i], path) ||
+		    (realpath(list->item[i], real) && place_covers(real, path)))
+			return true;
+	return false;
+}
+
+/*
+ * In a private place the program saw its own file, not that of the machine,
+ * unless the trace had put that there; and so it will be without a grant.
+ */
+static bool is_private(const struct finder *f, const char *path)
+{
+	return view_replaces(f->p, path) &&
+	       !list_covers(&f->traced->read, path) &&
+	       !list_covers(&f->traced->write, path);
+}
+
+/* A private place itself: there the program has its own. */
+static bool is_place(const struct finder *f, const char *path)
+{
+	return f->p->own_view && places_has(f->gate, path);
+}
+
+static bool is_system(const char *path)
+{
+	return place_covers("/proc", path) || place_covers("/dev", path);
+}
+
+/* Reason why a trace grants no row for the path; NULL: it may. */
+static const char *refusal(const struct finder *f, const char *path)
+{
+	enum closed_kind kind = closed_kind_of(&f->closed, path);
+
+	return kind == CLOSED_SECRET || kind == CLOSED_OTHERS ? is_secret
+							      : NULL;
+}
+
+/* ---- programs ---- */
+
+/*
+ * Reason why the gate would not start the program, in the arena; NULL: it
+ * would, with the interpreters of its first line.
+ */
+static const char *unrunnable(struct finder *f, const char *row)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err err = ERR_INIT;
+	int result = resolve_program(row, NULL, f->arena, &r, &err);
+
+	for (size_t i = 1; result == 0 && i < r.n; i++)
+		if (!r.file[i].is_loader)
+			list_add(&f->brought, f->arena, r.file[i].path);
+	resolved_release(&r);
+	return result == 0 ? NULL : arena_strdup(f->arena, err.msg);
+}
+
+static const char *beyond_leash(struct finder *f, const char *row,
+				const char *real)
+{
+	struct err err = ERR_INIT;
+
+	if (allow_exec(&f->gate->config.leash, row, real, &err) == 0)
+		return NULL;
+	return arena_strdup(f->arena, err.msg);
+}
+
+/* Did the trace grant the program, by its folder or by its name? */
+static bool ran_in_trace(const struct finder *f, const char *row,
+			 const char *real)
+{
+	return list_covers(&f->traced->exec, real) ||
+	       allow_has(&f->traced->exec, row);
+}
+
+static void find_program(struct finder *f, const struct gate_record *r)
+{
+	struct gate_need *need;
+	char real[PATH_MAX];
+	const char *row, *why_not;
+	struct stat st;
+
+	if (r->refused || !realpath(r->path, real) || stat(real, &st) < 0 ||
+	    !S_ISREG(st.st_mode) || access(real, X_OK) < 0 ||
+	    holds(f, real, GRANT_EXEC) || is_private(f, real) ||
+	    allow_has(&f->brought, real))
+		return;
+	row = resolve_in_path(r->path, real, f->arena)
+		      ? resolve_basename(r->path)
+		      : real;
+	why_not = refusal(f, real);
+	if (!why_not)
+		why_not = beyond_leash(f, row, real);
+	if (!why_not)
+		why_not = unrunnable(f, row);
+	add_need(f, "exec", row, r, why_not);
+	need = find_need(f, "exec", row);
+	need->was_refused |= !ran_in_trace(f, row, real);
+}
+
+/* ---- files ---- */
+
+/* Find a granted row of this key that covers the path; NULL: none does. */
+static struct gate_need *covering(const struct finder *f, const char *key,
+				  const char *path)
+{
+	for (size_t i = 0; i < f->out->n; i++)
+		if (is_row(&f->out->need[i], key) &&
+		    place_covers(f->out->need[i].value, path))
+			return &f->out->need[i];
+	return NULL;
+}
+
+/* Resolve the folder of a name; false: there is none. */
+static bool real_folder(const struct finder *f, const char *path,
+			char real[PATH_MAX])
+{
+	return realpath(resolve_dirname(path, f->arena), real) != NULL;
+}
+
+static void find_written(struct finder *f, const struct gate_record *r)
+{
+	bool is_entry = r->access & GATE_ACCESS_ENTRY;
+	const char *why_not;
+	char real[PATH_MAX];
+	struct stat st;
+
+	if (is_entry ? !real_folder(f, r->path, real)
+		     : !realpath(r->path, real))
+		return;
+	if (is_system(real) || holds(f, real, GRANT_WRITE | GRANT_DEVICE) ||
+	    is_place(f, real) || stat(real, &st) < 0 ||
+	    closed_kind_of(&f->closed, real) == CLOSED_CACHE ||
+	    access(real, W_OK) < 0)
+		return;
+	why_not = refusal(f, real);
+	if (!why_not && is_private(f, real) && f->ended_well)
+		why_not = hidden;
+	if (!why_not && S_ISDIR(st.st_mode) &&
+	    !closed_may_widen(&f->closed, real))
+		why_not = too_wide;
+	if (!why_not && f->ended_well && !list_covers(&f->traced->write, real))
+		why_not = went_on;
+	add_need(f, "write", real, r, why_not);
+}
+
+/*
+ * A name in a private place is there again only when it is asked for itself,
+ * so a link in one is asked for by its name.
+ */
+static const char *read_row(const struct finder *f, const char *path,
+			    const char *real)
+{
+	return view_replaces(f->p, path) && !strstr(path, "/..") ? path : real;
+}
+
+/*
+ * git looks at whose the folder around its `.git` is, which no record shows;
+ * with the folder granted it is its own.
+ */
+static const char *working_tree(const struct finder *f, const char *path)
+{
+	const char *at = strstr(path, "/.git");
+	const char *tree;
+
+	if (!at || at == path || (at[5] && at[5] != '/'))
+		return path;
+	tree = arena_strndup(f->arena, path, (size_t)(at - path));
+	return closed_may_widen(&f->closed, tree) ? tree : path;
+}
+
+/* Files that the trace left shut for what they are. */
+static const char *refusal_of_file(const struct finder *f, const char *path,
+				   const struct stat *st)
+{
+	const char *cwd = f->plain->cwd;
+	char real[PATH_MAX];
+
+	if (list_covers(&f->traced->closed, path))
+		return is_secret;
+	if (!file_is_private(st) || list_covers(&f->traced->read, path) ||
+	    list_covers(&f->traced->write, path) ||
+	    (cwd && realpath(cwd, real) && place_covers(real, path)))
+		return NULL;
+	return only_yours;
+}
+
+static void find_read(struct finder *f, const struct gate_record *r)
+{
+	struct gate_need *need;
+	char real[PATH_MAX];
+	const char *why_not;
+	struct stat st;
+
+	if (!realpath(r->path, real) || is_system(real) ||
+	    stat(real, &st) < 0 ||
+	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
+	    access(real, R_OK) < 0)
+		return;
+	if (holds(f, real,
+		  GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE) ||
+	    covering(f, "write", real))
+		return;
+	need = covering(f, "read", real);
+	if (need) {
+		need->count += r->count;
+		return;
+	}
+	why_not = refusal(f, real);
+	if (closed_kind_of(&f->closed, real) == CLOSED_CACHE)
+		return;
+	if (!why_not)
+		why_not = refusal_of_file(f, real, &st);
+	/* the program may have looked for its own file of that name */
+	if (!why_not && is_private(f, real) && f->ended_well)
+		why_not = hidden;
+	if (!why_not && S_ISDIR(st.st_mode) &&
+	    !closed_may_widen(&f->closed, real))
+		why_not = too_wide;
+	add_need(f, "read", working_tree(f, read_row(f, r->path, real)), r,
+		 why_not);
+	if (f->out->n < f->fold_at)
+		return;
+	widen_all(f);
+	f->fold_at = f->out->n + FOLD_EVERY;
+}
+
+/* ---- records ---- */
+
+static void each(struct finder *f, unsigned what, unsigned access,
+		 void (*fn)(struct finder *f, const struct gate_record *r))
+{
+	for (size_t i = 0; i < f->v->n_records; i++) {
+		const struct gate_record *r = &f->v->records[i];
+
+		if (r->what == what && r->access & access && r->path[0] == '/')
+			fn(f, r);
+	}
+}
+
+static void find_programs(struct finder *f)
+{
+	each(f, GATE_RECORD_EXEC, GATE_ACCESS_RUN, find_program);
+}
+
+static void find_files(struct finder *f)
+{
+	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, find_written);
+	drop_covered(f);
+	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, find_read);
+	widen_all(f);
+	drop_covered(f);
+}
 
 /* ---- the network ---- */
 
@@ -40,7 +507,7 @@ static bool is_loopback(struct str host)
 }
 
 /* The tree itself serves this port. */
-static bool is_served(const struct needs_finder *f, const char *port)
+static bool is_served(const struct finder *f, const char *port)
 {
 	for (size_t i = 0; i < f->v->n_records; i++) {
 		const struct gate_record *r = &f->v->records[i];
@@ -58,7 +525,7 @@ static bool is_served(const struct needs_finder *f, const char *port)
 }
 
 /* Row for an address; for its port where a policy cannot name it. */
-static const char *net_row(const struct needs_finder *f, const char *address,
+static const char *net_row(const struct finder *f, const char *address,
 			   const char *port)
 {
 	const char *only_port = arena_printf(f->arena, ":%s", port);
@@ -69,7 +536,7 @@ static const char *net_row(const struct needs_finder *f, const char *address,
 }
 
 /* Is the port that of the gate's own proxy in the network of the trace? */
-static bool is_proxy(const struct needs_finder *f, const char *port)
+static bool is_proxy(const struct finder *f, const char *port)
 {
 	struct err ignored = ERR_INIT;
 	struct policy p;
@@ -83,14 +550,13 @@ static bool is_proxy(const struct needs_finder *f, const char *port)
 }
 
 /* Need all names that the trace granted: the records do not tell them apart. */
-static void need_given_names(struct needs_finder *f,
-			     const struct gate_record *r)
+static void need_given_names(struct finder *f, const struct gate_record *r)
 {
 	for (size_t i = 0; i < f->traced->net.n; i++)
-		needs_add(f, "net", f->traced->net.item[i], r, NULL);
+		add_need(f, "net", f->traced->net.item[i], r, NULL);
 }
 
-static void need_address(struct needs_finder *f, const struct gate_record *r)
+static void need_address(struct finder *f, const struct gate_record *r)
 {
 	const char *port;
 	struct str host;
@@ -98,8 +564,8 @@ static void need_address(struct needs_finder *f, const struct gate_record *r)
 	if (!split_address(r->path, &host, &port)) {
 		if (strncmp(r->path, "unix:/", 6) == 0 &&
 		    access(r->path + 5, F_OK) == 0)
-			needs_add(f, "net", r->path, r,
-				  "a socket file; no row grants it");
+			add_need(f, "net", r->path, r,
+				 "a socket file; no row grants it");
 		return;
 	}
 	/* getaddrinfo() connects to port 0 to learn its own address */
@@ -109,35 +575,35 @@ static void need_address(struct needs_finder *f, const struct gate_record *r)
 		need_given_names(f, r);
 	else if (r->access & GATE_ACCESS_SERVE ||
 		 (is_loopback(host) && is_served(f, port)))
-		needs_add(f, "net", "loopback", r, NULL);
+		add_need(f, "net", "loopback", r, NULL);
 	else
-		needs_add(f, "net", net_row(f, r->path, port), r,
-			  /* a row would be TCP; with a proxy no program asks */
-			  strcmp(port, "53") == 0 ? is_lookup : NULL);
+		add_need(f, "net", net_row(f, r->path, port), r,
+			 /* a row would be TCP; with a proxy no program asks */
+			 strcmp(port, "53") == 0 ? is_lookup : NULL);
 }
 
 /* Join "loopback" and other rows to "all": it cannot stand beside them. */
-static void join_net(struct needs_finder *f)
+static void join_net(struct finder *f)
 {
-	struct gate_need *own = needs_find(f, "net", "loopback");
+	struct gate_need *own = find_need(f, "net", "loopback");
 	size_t n = 0;
 
 	for (size_t i = 0; i < f->out->n; i++)
-		n += needs_is_row(&f->out->need[i], "net");
+		n += is_row(&f->out->need[i], "net");
 	if (!own || n < 2)
 		return;
 	for (size_t i = 0; i < f->out->n; i++)
-		if (needs_is_row(&f->out->need[i], "net"))
+		if (is_row(&f->out->need[i], "net"))
 			f->out->need[i].why_not =
 				"part of \"all\": it serves, and connects to "
 				"others";
-	needs_add(f, "net", "all",
-		  &(struct gate_record){.program = own->program,
-					.count = own->count},
-		  NULL);
+	add_need(f, "net", "all",
+		 &(struct gate_record){.program = own->program,
+				       .count = own->count},
+		 NULL);
 }
 
-static void find_net(struct needs_finder *f)
+static void find_net(struct finder *f)
 {
 	for (size_t i = 0; i < f->v->n_records; i++)
 		if (f->v->records[i].what == GATE_RECORD_NET)
@@ -147,22 +613,24 @@ static void find_net(struct needs_finder *f)
 
 /* ---- system calls ---- */
 
-static void need_calls(struct needs_finder *f)
+static void need_calls(struct finder *f)
 {
 	for (size_t i = 0; i < f->v->n_denials; i++) {
 		const struct gate_denial *d = &f->v->denials[i];
 		const struct gate_record r = {.program = d->program,
 					      .count = d->count};
-		const char *why_not = f->ended_well ? needs_went_on : NULL;
+		const char *why_not = f->ended_well ? went_on : NULL;
 		const char *key = d->allow.key;
 
 		if (key &&
 		    (strcmp(key, "syscalls") == 0 || strcmp(key, "net") == 0))
-			needs_add(f, key, d->allow.value, &r, why_not);
+			add_need(f, key, d->allow.value, &r, why_not);
 	}
 }
 
 /* ---- the whole ---- */
+
+static const char *const keys[] = {"exec", "read", "write", "net", "syscalls"};
 
 static size_t key_order(const char *key)
 {
@@ -191,7 +659,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 	struct gate_request with_programs = *plain;
 	struct gate_policy policy;
 	struct prepared p;
-	struct needs_finder f = {
+	struct finder f = {
 		.gate = gate,
 		.arena = arena,
 		.plain = plain,
@@ -206,7 +674,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 
 	*ret = (struct gate_needs){NULL, 0};
 	if (r == 0)
-		needs_find_programs(&f);
+		find_programs(&f);
 	prepared_release(&p);
 	if (r < 0)
 		return -1;
@@ -216,7 +684,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 	r = prepare_by(gate, &with_programs, false,
 		       prepare_until(&with_programs), &p, err);
 	if (r == 0) {
-		needs_find_files(&f);
+		find_files(&f);
 		find_net(&f);
 		need_calls(&f);
 	}
@@ -242,7 +710,7 @@ void gate_needs_policy(const struct gate_policy *base,
 
 	for (size_t i = 0; i < needs->n; i++)
 		for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-			if (needs_is_row(&needs->need[i], lists[k].key))
+			if (is_row(&needs->need[i], lists[k].key))
 				list_add(lists[k].list, arena,
 					 needs->need[i].value);
 	gate_policy_merge(base, &more, arena, ret);

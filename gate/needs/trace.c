@@ -12,8 +12,7 @@
 #include "gate/path/resolve.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
-#include "gate/prepare/places.h"
-#include "gate/prepare/probe.h"
+#include "gate/prepare/state.h"
 
 /* Entries that are granted one by one: each takes a descriptor. */
 #define TRACE_ENTRIES 700

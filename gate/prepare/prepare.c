@@ -1,22 +1,29 @@
 #include "gate/prepare/prepare.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
+#include "core/base/mem.h"
+#include "core/base/place.h"
+#include "core/base/sha256.h"
 #include "gate/build/seccomp.h"
 #include "gate/child/hang.h"
 #include "gate/child/process.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/facts.h"
-#include "gate/prepare/prepare_env.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
-#include "gate/prepare/prepare_programs.h"
 #include "gate/prepare/prepare_view.h"
-#include "gate/prepare/probe.h"
+#include "gate/prepare/state.h"
+#include "gate/proxy/proxy.h"
 
 /* ---- programs ---- */
 
@@ -163,6 +170,591 @@ static void prepare_argv(struct prepared *p)
 	if (!p->argv.n)
 		list_add(&p->argv, &p->arena, p->request->program);
 	list_add(&p->argv, &p->arena, NULL);
+}
+
+/* ---- rules of [sandbox.programs] ---- */
+
+#define HASH_CHUNK_BYTES 65536
+
+/* Sum of a file as it was; another time or number is another file. */
+struct gate_hash {
+	struct gate_hash *next;
+	struct stat st;
+	char hex[SHA256_HEX_BYTES];
+};
+
+/* ---- names of rules ---- */
+
+/* Find the file of a rule; a rule for a missing program means nothing. */
+static const char *rule_path(struct prepared *p, const char *name)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err ignored = ERR_INIT;
+	const char *path = NULL;
+
+	if (strchr(name, '/'))
+		return resolve_links(name, &p->arena);
+	if (resolve_program(name, NULL, &p->arena, &r, &ignored) == 0)
+		path = r.file[0].path;
+	resolved_release(&r);
+	return path;
+}
+
+/* ---- interpreters of scripts ---- */
+
+static void add_start(struct prepared *p, const struct programs_start *s)
+{
+	struct programs *set = &p->programs;
+	struct programs_start *grown = arena_grow(
+		&p->arena, set->start, set->n_starts, sizeof(*grown));
+
+	grown[set->n_starts++] = *s;
+	set->start = grown;
+}
+
+/* Find the interpreter in the prefix, by the name that asked for it. */
+static size_t find_in_prefix(const struct resolved *r, const char *asked)
+{
+	size_t i = 0;
+
+	while (i < r->prefix.n && strcmp(r->prefix.item[i], asked) != 0)
+		i++;
+	return i;
+}
+
+/* env(1) reads quotes, escapes and variables behind -S. */
+static bool is_plain(const char *argument)
+{
+	return !strpbrk(argument, "\"'\\$#");
+}
+
+/*
+ * Split `#!/usr/bin/env -S node --x` into [node, --x, script]. Without -S the
+ * kernel's one argument is the whole name of the program.
+ */
+static struct strlist env_words(struct prepared *p, const struct resolved *r,
+				size_t at, bool *ret_is_plain)
+{
+	const char *argument = r->prefix.item[at + 1];
+	struct str rest = str_of(argument);
+	struct strlist words = {NULL, 0};
+	struct str target = resolve_env_target(rest);
+
+	*ret_is_plain = is_plain(argument);
+	rest = (struct str){target.p, target.p ? strlen(target.p) : 0};
+	while (rest.n) {
+		struct str word = str_cut(&rest, ' ');
+
+		if (word.n)
+			list_add(&words, &p->arena,
+				 arena_strndup(&p->arena, word.p, word.n));
+	}
+	for (size_t i = at + 2; i < r->prefix.n; i++)
+		list_add(&words, &p->arena, r->prefix.item[i]);
+	return words;
+}
+
+static void add_starts(struct prepared *p, const struct resolved *r)
+{
+	size_t env = r->prefix.n;
+
+	for (size_t i = 1; i < r->n && r->prefix.n; i++) {
+		const struct resolved_file *f = &r->file[i];
+		struct programs_start s = {
+			.file = r->file[0].path,
+			.asked = f->asked,
+			.path = f->path,
+		};
+		size_t at = find_in_prefix(r, f->asked);
+		bool plain = true;
+
+		if (f->is_loader)
+			continue;
+		if (f->is_bare && env + 1 < r->prefix.n) {
+			s.prefix = env_words(p, r, env, &plain);
+		} else if (at < r->prefix.n) {
+			s.prefix = (struct strlist){r->prefix.item + at,
+						    r->prefix.n - at};
+			env = at;
+		} else {
+			continue;
+		}
+		s.is_unclear = !plain;
+		add_start(p, &s);
+	}
+}
+
+/* ---- pins ---- */
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return stat_is_same(a, b) && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+	       a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+	       a->st_ctim.tv_sec == b->st_ctim.tv_sec &&
+	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* of: an open descriptor of the file, O_PATH will do */
+static int hash(int of, char hex[SHA256_HEX_BYTES])
+{
+	AUTO(fd_closep) int fd = -1;
+	char link[64];
+	unsigned char *chunk = mem_alloc(HASH_CHUNK_BYTES);
+	unsigned char sum[SHA256_BYTES];
+	struct sha256 s;
+	ssize_t n = 1;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", of);
+	fd = fd_open(link, O_RDONLY, 0);
+	sha256_init(&s);
+	for (off_t at = 0; n > 0; at += n) {
+		n = pread(fd, chunk, HASH_CHUNK_BYTES, at);
+		if (n > 0)
+			sha256_add(&s, chunk, (size_t)n);
+	}
+	free(chunk);
+	sha256_end(&s, sum);
+	sha256_text(sum, hex);
+	return n < 0 ? -1 : 0;
+}
+
+/* Sum an open file; the sum of an unchanged file is remembered. */
+static int known_hash(struct gate *g, const char *path, int fd,
+		      const char **ret, struct err *err)
+{
+	struct gate_hash *h;
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, errno, "%s", path);
+	for (h = g->hashes; h; h = h->next)
+		if (same_file(&h->st, &st)) {
+			*ret = h->hex;
+			return 0;
+		}
+	h = ARENA_NEW(&g->arena, struct gate_hash);
+	h->st = st;
+	if (hash(fd, h->hex) < 0)
+		return err_sys(err, errno, "read %s", path);
+	h->next = g->hashes;
+	g->hashes = h;
+	*ret = h->hex;
+	return 0;
+}
+
+static bool is_writable(struct prepared *p, const char *path)
+{
+	const struct strlist *lists[] = {&p->policy.write,
+					 &p->policy.write_only};
+
+	if (p->policy.tmp_shared &&
+	    (place_covers("/tmp", path) || place_covers("/var/tmp", path)))
+		return true;
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const char *real =
+				resolve_links(lists[k]->item[i], &p->arena);
+
+			if (place_covers(real ? real : lists[k]->item[i], path))
+				return true;
+		}
+	return false;
+}
+
+static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
+		     const char *path, int fd, struct err *err)
+{
+	const char *hex = NULL;
+
+	if (is_writable(p, path))
+		return err_set(err, ERR_PIN,
+			       "the pin of %s: %s lies in a folder that the "
+			       "program may write, so it could change after it "
+			       "was looked at; grant another folder",
+			       rule->name, path);
+	if (known_hash(p->gate, path, fd, &hex, err) < 0)
+		return -1;
+	if (strcmp(hex, rule->sha256) != 0)
+		return err_set(err, ERR_PIN,
+			       "%s is not the file that was pinned: its sha256 "
+			       "is %s; if it was updated, write that in "
+			       "programs.\"%s\"",
+			       path, hex, rule->name);
+	return 0;
+}
+
+static int check_pins(struct prepared *p, const struct resolved *r,
+		      const char *asked, struct err *err)
+{
+	const struct programs *set = &p->programs;
+
+	for (size_t i = 0; i < set->n; i++) {
+		if (!set->rule[i].sha256)
+			continue;
+		for (size_t k = 0; k < r->n; k++) {
+			const struct resolved_file *f = &r->file[k];
+
+			if (programs_means(set, i, k ? f->asked : asked,
+					   f->path) &&
+			    check_pin(p, &set->rule[i], f->path, f->fd, err) <
+				    0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
+/* A folder of programs in `exec` may hold what a rule pins. */
+static int check_pins_in_folders(struct prepared *p, struct err *err)
+{
+	const struct programs *set = &p->programs;
+
+	for (size_t i = 0; i < set->n; i++) {
+		const char *path = set->path[i];
+		AUTO(fd_closep) int fd = -1;
+		bool in_folder = false;
+
+		for (size_t k = 0; path && k < p->n_exec_folders; k++)
+			in_folder |= place_covers(p->exec_folder[k].found.path,
+						  path);
+		if (!in_folder || !set->rule[i].sha256)
+			continue;
+		fd = fd_open(path, O_RDONLY | O_NOCTTY | O_NONBLOCK, 0);
+		if (fd < 0)
+			return err_sys(err, errno, "open %s", path);
+		if (check_pin(p, &set->rule[i], path, fd, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void prepare_rules(struct prepared *p, const struct gate_policy *asked)
+{
+	size_t n = asked->programs.n;
+	const char **path = ARENA_ARRAY(&p->arena, const char *, n);
+	struct programs_file *file =
+		ARENA_ARRAY(&p->arena, struct programs_file, n);
+	struct stat st;
+
+	for (size_t i = 0; i < n; i++) {
+		path[i] = rule_path(p, asked->programs.item[i].name);
+		if (path[i] && stat(path[i], &st) == 0)
+			file[i] = (struct programs_file){st.st_dev, st.st_ino};
+	}
+	p->programs = (struct programs){.rule = asked->programs.item,
+					.path = path,
+					.file = file,
+					.n = n};
+}
+
+static int prepare_programs(struct prepared *p, struct err *err)
+{
+	const struct gate_policy *asked = p->request->policy;
+	struct programs_call call = {
+		.asked = p->request->program,
+		.path = p->program.file[0].path,
+		.file = {p->program.file[0].st.st_dev,
+			 p->program.file[0].st.st_ino},
+	};
+
+	if (!asked || !asked->programs.n)
+		return 0;
+	prepare_rules(p, asked);
+	add_starts(p, &p->program);
+	for (size_t i = 0; i < p->n_execs; i++)
+		add_starts(p, &p->execs[i]);
+	list_add(&call.argv, &p->arena, p->request->program);
+	for (size_t i = 1; p->request->argv[0] && p->request->argv[i]; i++)
+		list_add(&call.argv, &p->arena, p->request->argv[i]);
+	if (programs_judge(&p->programs, &call, err) < 0 ||
+	    check_pins(p, &p->program, p->request->program, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_execs; i++)
+		if (check_pins(p, &p->execs[i], NULL, err) < 0)
+			return -1;
+	return check_pins_in_folders(p, err);
+}
+
+/* ---- the environment ---- */
+
+#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
+
+extern char **environ;
+
+/* Pass on the language and the time zone of the caller's own environment. */
+static bool is_passed_on(const char *entry)
+{
+	return strncmp(entry, "LANG=", 5) == 0 ||
+	       strncmp(entry, "LANGUAGE=", 9) == 0 ||
+	       strncmp(entry, "LC_", 3) == 0 || strncmp(entry, "TZ=", 3) == 0;
+}
+
+static size_t name_length(const char *entry)
+{
+	return strcspn(entry, "=");
+}
+
+static bool is_declared(const struct prepared *p, const char *entry)
+{
+	const char *const *env = p->request->env;
+	size_t n = name_length(entry);
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (name_length(env[i]) == n && strncmp(env[i], entry, n) == 0)
+			return true;
+	return false;
+}
+
+static void put(struct prepared *p, const char *name, const char *value)
+{
+	const char *entry = arena_printf(&p->arena, "%s=%s", name, value);
+
+	if (!is_declared(p, entry))
+		list_add(&p->env, &p->arena, entry);
+}
+
+/* ---- programs of the request ---- */
+
+/* The i-th program that was resolved: rows of `exec`, then the program. */
+static const struct resolved *program_at(const struct prepared *p, size_t i)
+{
+	return i < p->n_execs ? &p->execs[i] : &p->program;
+}
+
+/* Would the child find this file under its name, looking in `path`? */
+static bool finds(const char *path, const struct resolved_file *f,
+		  struct arena *arena)
+{
+	struct str rest = str_of(path);
+
+	while (rest.n) {
+		struct str dir = str_cut(&rest, ':');
+		struct stat st;
+
+		if (stat(arena_printf(arena, "%.*s/%s", STR_ARG(dir),
+				      resolve_basename(f->asked)),
+			 &st) == 0 &&
+		    S_ISREG(st.st_mode))
+			return stat_is_same(&st, &f->st);
+	}
+	return false;
+}
+
+/*
+ * Programs that were found by a bare name must be found again: python looks
+ * itself up to find its library, env(1) what it is to start.
+ */
+static const char *child_path(struct prepared *p)
+{
+	const char *path = DEFAULT_PATH;
+
+	for (size_t k = 0; k <= p->n_execs; k++) {
+		const struct resolved *r = program_at(p, k);
+
+		for (size_t i = 0; i < r->n; i++) {
+			const struct resolved_file *f = &r->file[i];
+
+			if (f->is_bare && !finds(path, f, &p->arena))
+				path = arena_printf(
+					&p->arena, "%s:%s",
+					resolve_dirname(f->asked, &p->arena),
+					path);
+		}
+	}
+	return path;
+}
+
+/*
+ * Name the proxy in both spellings: curl reads http_proxy in lower case only.
+ * ALL_PROXY is not socks5h://, which the same port speaks, too: libraries of
+ * python fail at the sight of it unless a further package is installed.
+ */
+static void put_proxy(struct prepared *p)
+{
+	static const char *const names[] = {
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY",
+		"http_proxy", "https_proxy", "all_proxy",
+	};
+	static const char own[] = "localhost,127.0.0.1,::1";
+	const char *url = arena_printf(&p->arena, "http://127.0.0.1:%u",
+				       proxy_port(&p->policy));
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		put(p, names[i], url);
+	put(p, "NO_PROXY", own);
+	put(p, "no_proxy", own);
+	put(p, "NODE_USE_ENV_PROXY", "1");
+	proxy_listeners(&p->policy, &p->arena, &p->launch);
+}
+
+static bool starts(const struct prepared *p, const char *name)
+{
+	for (size_t k = 0; k <= p->n_execs; k++) {
+		const struct resolved *r = program_at(p, k);
+
+		if (r->n &&
+		    strcmp(resolve_basename(r->file[0].asked), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Tell npm that it is offline: without a network it tries for minutes to fetch
+ * a missing package. It would still look for a newer npm, which would be a
+ * refusal in each report.
+ */
+static void put_npm(struct prepared *p)
+{
+	bool is_alone = p->policy.net == POLICY_NET_NONE ||
+			p->policy.net == POLICY_NET_LOOPBACK;
+
+	if (!is_alone || (!starts(p, "npm") && !starts(p, "npx")))
+		return;
+	put(p, "npm_config_offline", "true");
+	put(p, "npm_config_update_notifier", "false");
+}
+
+static void prepare_variables(struct prepared *p)
+{
+	const char *const *declared = p->request->env;
+
+	put(p, "PATH", child_path(p));
+	put(p, "HOME", p->home ? p->home : "/");
+	put(p, "TMPDIR", p->tmp ? p->tmp : "/tmp");
+	put(p, "TERM", "dumb");
+	put(p, "USER", p->id.name);
+	put(p, "LOGNAME", p->id.name);
+	if (p->policy.net == POLICY_NET_PROXY)
+		put_proxy(p);
+	put_npm(p);
+	for (size_t i = 0; environ[i]; i++)
+		if (is_passed_on(environ[i]) && !is_declared(p, environ[i]))
+			list_add(&p->env, &p->arena, environ[i]);
+	/* values may be secrets, so they are not copied */
+	for (size_t i = 0; declared && declared[i]; i++)
+		list_add(&p->env, &p->arena, declared[i]);
+	list_add(&p->env, &p->arena, NULL);
+}
+
+/* ---- the working directory ---- */
+
+/*
+ * A grant shows its folder and what is beneath. One that was asked for shows
+ * the folders above, too: relative names lead to it from there.
+ */
+static bool shows(const struct grant *g, const char *dir)
+{
+	return place_covers(g->path, dir) ||
+	       (g->what & GRANT_ASKED && place_covers(dir, g->path));
+}
+
+static bool is_shown(const struct prepared *p, const char *dir)
+{
+	const struct grants *lists[] = {&p->grants, &p->gate->base};
+
+	if (p->cwd_shown)
+		return true;
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (shows(&lists[k]->grant[i], dir))
+				return true;
+	return false;
+}
+
+static int child_cwd(struct prepared *p, struct err *err)
+{
+	const char *cwd = p->request->cwd;
+	char real[PATH_MAX];
+
+	p->launch.cwd = p->home ? p->home : "/";
+	if (!cwd)
+		return 0;
+	if (realpath(cwd, real) && is_shown(p, real))
+		p->launch.cwd = arena_strdup(&p->arena, real);
+	else if (p->request->cwd_required)
+		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
+			       access(cwd, F_OK) < 0
+				       ? "it does not exist"
+				       : "it is not granted; to start there "
+					 "add it to `read` (--read)");
+	return 0;
+}
+
+/* Is an output a file of the caller's? Its size would be limited, too. */
+static bool writes_a_file(const struct gate_request *r)
+{
+	struct stat st;
+
+	for (int i = 1; i <= 2; i++)
+		if (r->stdio[i] >= 0 && fstat(r->stdio[i], &st) == 0 &&
+		    S_ISREG(st.st_mode))
+			return true;
+	return false;
+}
+
+static void prepare_limits(struct prepared *p)
+{
+	const struct gate_policy *asked = p->request->policy;
+	const struct ns_caps *ns = &p->gate->ns;
+	enum limits_counted counted =
+		p->group_has[CGROUP_PIDS]    ? LIMITS_OWN_GROUP
+		: p->own_view && ns->as_user ? LIMITS_OWN_USER
+		: p->own_view && ns->pid_max ? LIMITS_OWN_PIDS
+					     : LIMITS_SHARED;
+	struct limits_context c = {
+		.tasks = limits_tasks(&p->policy, counted),
+		.memory_counted = p->group_has[CGROUP_MEMORY],
+	};
+
+	if (p->request->output_may_be_large &&
+	    !(asked && asked->file_size_bytes) && writes_a_file(p->request))
+		p->policy.file_size_bytes = 0;
+	limits_build(&p->policy, &c, p->launch.limits);
+	p->bounds = policy_bounds(&p->policy);
+}
+
+static void prepare_program_file(struct prepared *p)
+{
+	const struct resolved_file *f = &p->program.file[p->program.exec];
+	struct launch *l = &p->launch;
+
+	l->fd[FD_EXEC] = f->fd;
+	if (!p->own_view)
+		return;
+	l->exec_path = f->path;
+	l->exec_dev = f->st.st_dev;
+	l->exec_ino = f->st.st_ino;
+}
+
+static int prepare_env(struct prepared *p, struct err *err)
+{
+	struct launch *l = &p->launch;
+
+	prepare_variables(p);
+	prepare_limits(p);
+	prepare_program_file(p);
+	l->own_pids = p->own_view;
+	if (child_cwd(p, err) < 0)
+		return -1;
+	l->argv = p->argv.item;
+	l->envp = p->env.item;
+	l->change_id = p->id.change;
+	l->uid = p->id.uid;
+	l->gid = p->id.gid;
+	if (!p->own_view)
+		return 0;
+	p->clone_flags =
+		ns_clone_flags(&p->gate->ns, policy_has_own_net(&p->policy));
+	/* the program takes a namespace of its own once it is in its group */
+	if (l->fd[FD_GROUP] >= 0)
+		p->clone_flags &= ~(uint64_t)CLONE_NEWCGROUP;
+	if (!p->gate->ns.as_user)
+		return 0;
+	l->uid_map = arena_printf(&p->arena, "%u %u 1", p->id.uid, p->id.uid);
+	l->gid_map = arena_printf(&p->arena, "%u %u 1", p->id.gid, p->id.gid);
+	return 0;
 }
 
 /* ---- the control group ---- */

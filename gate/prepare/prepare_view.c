@@ -1,10 +1,519 @@
 #include "gate/prepare/prepare_view.h"
 
+#include <dirent.h>
 #include <errno.h>
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/place.h"
-#include "gate/prepare/prepare_hidden.h"
-#include "gate/prepare/prepare_protected.h"
+#include "gate/policy/allow.h"
+
+/* ---- split grants ---- */
+
+/*
+ * Grants of single entries instead of their folder, where there is no view.
+ *
+ * Landlock rules only add up: no rule takes away what another gives. So a
+ * folder with something in it that must stay shut is granted entry by entry;
+ * new files cannot be made directly in such a folder.
+ */
+
+enum split_entry { SPLIT_LEAVE_OUT, SPLIT_GRANT, SPLIT_OPEN };
+
+struct split {
+	const char *because; /* "hidden": in messages */
+	/* Judge an entry; SPLIT_OPEN: if it is a folder, its entries one by
+	   one. May lessen the rights. */
+	enum split_entry (*judge)(const struct prepared *p, const char *path,
+				  unsigned *what);
+};
+
+/* Entries of one folder that can be granted one by one. */
+#define SPLIT_ENTRIES 1024
+
+static int split_folder(struct prepared *p, const struct split *s,
+			const char *path, unsigned what, struct err *err);
+
+static int split_entry(struct prepared *p, const struct split *s,
+		       const char *path, unsigned what, struct err *err)
+{
+	enum split_entry e;
+	struct stat st;
+
+	if (lstat(path, &st) < 0 ||
+	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
+		return 0;
+	e = s->judge(p, path, &what);
+	if (e == SPLIT_LEAVE_OUT)
+		return 0;
+	if (e == SPLIT_OPEN && S_ISDIR(st.st_mode))
+		return split_folder(p, s, path, what, err);
+	/* an entry that is closed to us is closed to the child */
+	if (grants_open_entry(&p->grants, path, what, err) < 0 &&
+	    err->sys != EACCES)
+		return -1;
+	return 0;
+}
+
+static bool is_dots(const char *name)
+{
+	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Grant the entries of a folder, and the folder for listing if it is read. */
+static int split_folder(struct prepared *p, const struct split *s,
+			const char *path, unsigned what, struct err *err)
+{
+	const unsigned list =
+		what & (GRANT_READ | GRANT_WRITE) ? GRANT_LIST : 0;
+	DIR *dir = opendir(path);
+	const struct dirent *e;
+	int r, n = 0;
+
+	if (!dir)
+		return err_sys(err, errno, "%s", path);
+	r = grants_open_entry(&p->grants, path, list, err);
+	while (r == 0 && (e = readdir(dir))) {
+		if (is_dots(e->d_name))
+			continue;
+		if (++n > SPLIT_ENTRIES)
+			r = err_set(err, ERR_LIMIT,
+				    "%s: more than %d entries, granted one by "
+				    "one because of what is %s in there; "
+				    "namespaces (isolate) avoid that",
+				    path, SPLIT_ENTRIES, s->because);
+		else
+			r = split_entry(p, s,
+					arena_printf(&p->arena, "%s/%s",
+						     path[1] ? path : "",
+						     e->d_name),
+					what, err);
+	}
+	closedir(dir);
+	return r < 0 ? -1 : 0;
+}
+
+/* ---- hidden folders ---- */
+
+/*
+ * Folders that no child sees, whatever is granted: those of kept tokens, where
+ * the key that opens them may lie, too; and files that a trace leaves shut.
+ *
+ * In the view an empty folder is put above each. Without a view a grant around
+ * one becomes grants of its other entries.
+ */
+
+/* Files that a trace leaves shut. */
+static const struct strlist *closed_of(const struct prepared *p)
+{
+	static const struct strlist none;
+
+	return p->request->policy ? &p->request->policy->closed : &none;
+}
+
+static const char *hidden_around(const struct prepared *p, const char *path)
+{
+	const struct strlist *hide = &p->gate->config.hide;
+
+	for (size_t i = 0; i < hide->n; i++)
+		if (place_covers(hide->item[i], path))
+			return hide->item[i];
+	return NULL;
+}
+
+static bool is_above_hidden(const struct prepared *p, const char *path)
+{
+	const struct strlist *lists[] = {&p->gate->config.hide, closed_of(p)};
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++)
+			if (place_covers(path, lists[k]->item[i]))
+				return true;
+	return false;
+}
+
+/* Refuse a path of `read` or `write`; drop a grant that has other reasons. */
+static int judge_hidden(struct prepared *p, struct grant *g, struct err *err)
+{
+	const char *around = hidden_around(p, g->path);
+
+	if (!around || !(g->what & GRANT_ACCESS))
+		return 0;
+	if (g->what & (GRANT_BY(READ) | GRANT_BY(WRITE)))
+		return err_set(err, ERR_POLICY,
+			       "%s: %s holds what matins keeps for itself "
+			       "(%s), which no program may see",
+			       g->what & GRANT_BY(WRITE) ? "write" : "read",
+			       g->path, around);
+	prepared_cap(p,
+		     "\"%s\": dropped; what matins keeps for itself is not "
+		     "for programs to see",
+		     g->path);
+	g->what = 0;
+	return 0;
+}
+
+static int hide_in_view(struct prepared *p, struct err *err)
+{
+	for (size_t i = 0; i < p->hidden.n; i++) {
+		const char *path = p->hidden.item[i];
+
+		/* a folder that is made later would be seen */
+		if (prepared_make_folder(p, path, err) < 0)
+			return -1;
+		if (access(path, F_OK) == 0)
+			*prepared_add_place(p, path) =
+				(struct setup_place){.path = path,
+						     .mode = 0555,
+						     .is_readonly = true};
+	}
+	return 0;
+}
+
+static enum split_entry hidden_entry(const struct prepared *p, const char *path,
+				     UNUSED unsigned *what)
+{
+	if (hidden_around(p, path) || allow_has(closed_of(p), path))
+		return SPLIT_LEAVE_OUT;
+	return is_above_hidden(p, path) ? SPLIT_OPEN : SPLIT_GRANT;
+}
+
+static int hide_from_rules(struct prepared *p, struct err *err)
+{
+	static const struct split split = {"hidden", hidden_entry};
+	size_t n = p->grants.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct grant g = p->grants.grant[i];
+
+		/* an entry of a folder that was split before */
+		if (allow_has(closed_of(p), g.path))
+			p->grants.grant[i].what &= ~(unsigned)GRANT_ACCESS;
+		if (!(g.what & GRANT_ACCESS) || !S_ISDIR(g.st.st_mode) ||
+		    !is_above_hidden(p, g.path))
+			continue;
+		p->grants.grant[i].what &= ~(unsigned)GRANT_ACCESS;
+		if (split_folder(p, &split, g.path, g.what, err) < 0)
+			return err_wrap(err, "grants");
+	}
+	return 0;
+}
+
+static int prepare_hidden(struct prepared *p, struct err *err)
+{
+	const struct strlist *hide = &p->gate->config.hide;
+
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (judge_hidden(p, &p->grants.grant[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < hide->n; i++)
+		if (grants_cover(&p->grants, hide->item[i], GRANT_ACCESS))
+			list_add(&p->hidden, &p->arena, hide->item[i]);
+	if (!p->hidden.n && !closed_of(p)->n)
+		return 0;
+	if (p->own_view) {
+		p->view.shut = *closed_of(p);
+		return hide_in_view(p, err);
+	}
+	return hide_from_rules(p, err);
+}
+
+/* ---- protected paths ---- */
+
+/*
+ * Paths that stay read-only inside of writable grants: our own files, and
+ * files that make a folder run code for its next user (protected.def).
+ */
+
+/* Matches of one row with a `*`; beyond that its folder is protected. */
+#define MATCHES_MAX 256
+
+/* Rows that hold for files and folders, and rows for files alone. */
+static const char *const ROWS[] = {
+#define PROTECTED(reader, ...) __VA_ARGS__,
+#define PROTECTED_FILE(reader, path)
+#include "gate/prepare/protected.def"
+#undef PROTECTED
+#undef PROTECTED_FILE
+};
+static const char *const FILE_ROWS[] = {
+#define PROTECTED(reader, ...)
+#define PROTECTED_FILE(reader, path) path,
+#include "gate/prepare/protected.def"
+#undef PROTECTED
+#undef PROTECTED_FILE
+};
+
+static void push(struct prepared *p, const char *path, const struct stat *st)
+{
+	struct setup_view *v = &p->view;
+	struct setup_grant *more =
+		arena_grow(&p->arena, v->protect, v->n_protect, sizeof(*more));
+
+	more[v->n_protect++] =
+		(struct setup_grant){.path = arena_strdup(&p->arena, path),
+				     .is_dir = S_ISDIR(st->st_mode),
+				     .is_link = S_ISLNK(st->st_mode),
+				     .idmap = -1};
+	v->protect = more;
+}
+
+static void protect_path(struct prepared *p, const char *path)
+{
+	struct walk w = WALK_INIT;
+
+	if (walk_open(path, &p->arena, &w) < 0)
+		return;
+	if (w.path) {
+		push(p, w.path, &w.st);
+		/* links on the way could be led elsewhere */
+		for (size_t i = 0; i < w.n_links; i++)
+			push(p, w.link[i].at, &w.link[i].st);
+	}
+	walk_release(&w);
+}
+
+/* ---- rows of the table ---- */
+
+/* Does `write` name this very path? Then it is meant. */
+static bool is_named(const struct prepared *p, const char *path)
+{
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what & GRANT_WRITES &&
+		    strcmp(p->grants.grant[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+static void add_row(struct prepared *p, const char *path, bool only_file)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || is_named(p, path) ||
+	    (only_file && S_ISDIR(st.st_mode)))
+		return;
+	p->git_unprotected |= !p->own_view;
+	protect_path(p, path);
+}
+
+/* The folder may have a name with characters that glob() knows. */
+static const char *quote(struct prepared *p, const char *path)
+{
+	char *out = arena_alloc(&p->arena, 2 * strlen(path) + 1);
+	size_t n = 0;
+
+	for (; *path; path++) {
+		if (strchr("*?[\\", *path))
+			out[n++] = '\\';
+		out[n++] = *path;
+	}
+	out[n] = '\0';
+	return out;
+}
+
+/* Leave out "." and "..", which `*` matches with GLOB_PERIOD. */
+static bool is_match(const char *path)
+{
+	return !strstr(path, "/./") && !strstr(path, "/../");
+}
+
+static void add_matches(struct prepared *p, const char *dir, const char *rest)
+{
+	const char *star = strchr(rest, '*');
+	/* with more than one, "." and ".." would lead to the others again */
+	int flags = strchr(star + 1, '*') ? 0 : GLOB_PERIOD;
+	size_t n = 0, from = strlen(dir);
+	glob_t found;
+
+	if (glob(arena_printf(&p->arena, "%s/%s", quote(p, dir), rest), flags,
+		 NULL, &found) != 0)
+		return;
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		n += is_match(found.gl_pathv[i] + from);
+	/* a program could make so many that others would be left out */
+	if (n > MATCHES_MAX)
+		add_row(p,
+			arena_printf(&p->arena, "%s/%.*s", dir,
+				     (int)(star - rest) - 1, rest),
+			false);
+	for (size_t i = 0; i < found.gl_pathc && n <= MATCHES_MAX; i++)
+		if (is_match(found.gl_pathv[i] + from))
+			add_row(p, found.gl_pathv[i], false);
+	globfree(&found);
+}
+
+static void add_table(struct prepared *p, const char *dir)
+{
+	bool is_git = strcmp(resolve_basename(dir), ".git") == 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(FILE_ROWS); i++)
+		add_row(p, arena_printf(&p->arena, "%s/%s", dir, FILE_ROWS[i]),
+			true);
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++) {
+		const char *rest = ROWS[i];
+
+		if (is_git && strncmp(rest, ".git/", 5) == 0)
+			rest += 5;
+		if (strchr(rest, '*'))
+			add_matches(p, dir, rest);
+		else
+			add_row(p, arena_printf(&p->arena, "%s/%s", dir, rest),
+				false);
+	}
+}
+
+static bool is_written(const struct prepared *p, const char *path)
+{
+	return grants_cover(&p->grants, path, GRANT_WRITES);
+}
+
+/* ---- our own files ---- */
+
+/*
+ * Protect the folder of a file that does not exist: the file itself cannot be
+ * mounted. Without a view the rules give nothing in the folders above it.
+ */
+static int add_absent(struct prepared *p, const char *path, struct err *err)
+{
+	const char *folder = resolve_dirname(path, &p->arena);
+
+	if (!p->own_view || access(path, F_OK) == 0 || !is_written(p, path))
+		return 0;
+	if (prepared_make_folder(p, folder, err) < 0)
+		return -1;
+	protect_path(p, folder);
+	return 0;
+}
+
+/* Could a program remove the link, or make what it leads to? */
+static bool is_filled(struct prepared *p, const char *link)
+{
+	struct err ignored = ERR_INIT;
+	struct place place;
+
+	return is_written(p, link) ||
+	       (place_find(link, &p->arena, &place, &ignored) == 0 &&
+		is_written(p, arena_printf(&p->arena, "%s/%s", place.folder,
+					   place.name)));
+}
+
+/* Find a link on the way that leads nowhere; NULL: there is none. */
+static const char *find_loose_link(const char *path, struct arena *arena)
+{
+	char *at = arena_strdup(arena, path);
+	struct stat st;
+
+	for (char *s = at + 1; s[-1]; s++) {
+		char end = *s;
+
+		if (end && end != '/')
+			continue;
+		*s = '\0';
+		if (lstat(at, &st) == 0 && S_ISLNK(st.st_mode) &&
+		    stat(at, &st) < 0)
+			return at;
+		*s = end;
+	}
+	return NULL;
+}
+
+static int check_loose(struct prepared *p, const struct strlist *list,
+		       struct err *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		const char *path = list->item[i];
+		const char *link = find_loose_link(path, &p->arena);
+
+		if (link && is_filled(p, link))
+			return err_set(err, ERR_POLICY,
+				       "write: %s belongs to matins itself, "
+				       "and %s is a link that leads nowhere, "
+				       "where a program could make a file; "
+				       "remove the link, or grant less",
+				       path, link);
+	}
+	return 0;
+}
+
+static int check_loose_links(struct prepared *p, struct err *err)
+{
+	return check_loose(p, &p->gate->config.absent, err) < 0
+		       ? -1
+		       : check_loose(p, &p->gate->config.hide, err);
+}
+
+static int prepare_protected(struct prepared *p, struct err *err)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+	const struct strlist *absent = &p->gate->config.absent;
+	bool any = false;
+
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (!(g->what & GRANT_WRITES))
+			continue;
+		any = true;
+		if (S_ISDIR(g->st.st_mode))
+			add_table(p, g->path);
+	}
+	for (size_t i = 0; any && i < protect->n; i++)
+		protect_path(p, protect->item[i]);
+	for (size_t i = 0; any && i < absent->n; i++)
+		if (add_absent(p, absent->item[i], err) < 0)
+			return -1;
+	return 0;
+}
+
+static enum split_entry protected_entry(const struct prepared *p,
+					const char *path, unsigned *what)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+
+	for (size_t i = 0; i < protect->n; i++) {
+		if (place_covers(protect->item[i], path)) {
+			*what = GRANT_READ;
+			return SPLIT_GRANT;
+		}
+		if (place_covers(path, protect->item[i]))
+			return SPLIT_OPEN;
+	}
+	return SPLIT_GRANT;
+}
+
+static bool holds_protected(const struct prepared *p, const char *folder)
+{
+	const struct strlist *protect = &p->gate->config.protect;
+
+	for (size_t i = 0; i < protect->n; i++)
+		if (place_covers(folder, protect->item[i]))
+			return true;
+	return false;
+}
+
+static int split_protected(struct prepared *p, struct err *err)
+{
+	static const struct split split = {"protected", protected_entry};
+	size_t n = p->grants.n;
+
+	for (size_t i = 0; i < n; i++) {
+		struct grant g = p->grants.grant[i];
+
+		if (!(g.what & GRANT_WRITES) || !holds_protected(p, g.path))
+			continue;
+		p->write_holes = true;
+		p->grants.grant[i].what =
+			(g.what & ~(unsigned)GRANT_WRITES) |
+			(g.what & GRANT_WRITE ? GRANT_READ : 0);
+		if (split_folder(p, &split, g.path, g.what, err) < 0)
+			return err_wrap(err, "write");
+	}
+	return 0;
+}
+
+/* ---- the view ---- */
 
 bool view_replaces(const struct prepared *p, const char *path)
 {
@@ -14,7 +523,50 @@ bool view_replaces(const struct prepared *p, const char *path)
 	return false;
 }
 
-/* ---- id maps ---- */
+/* ---- the user, and id maps ---- */
+
+/* want: 4 read, 2 write, 1 execute, as in one digit of a mode */
+static bool may(const struct identity *id, const struct stat *st, unsigned want)
+{
+	unsigned shift = st->st_uid == id->uid	 ? 6
+			 : st->st_gid == id->gid ? 3
+						 : 0;
+
+	return (st->st_mode >> shift & want) == want;
+}
+
+/* May the user do with the file what the grant says, by its mode? */
+static bool may_use(const struct identity *id, const struct grant *g)
+{
+	bool is_dir = S_ISDIR(g->st.st_mode);
+	unsigned want = 0;
+
+	if (g->what & (GRANT_READ | GRANT_WRITE))
+		want |= is_dir ? 5 : 4;
+	if (g->what & GRANT_WRITES)
+		want |= is_dir ? 3 : 2;
+	if (g->what & GRANT_EXEC)
+		want |= 1;
+	return may(id, &g->st, want);
+}
+
+/* The topmost folder above a path that the user may not pass; NULL: none. In
+   the arena. */
+static const char *find_wall(const struct identity *id, const char *path,
+			     struct arena *arena)
+{
+	for (size_t i = 1; path[0] && path[i]; i++) {
+		const char *dir;
+		struct stat st;
+
+		if (path[i] != '/')
+			continue;
+		dir = arena_strndup(arena, path, i);
+		if (stat(dir, &st) == 0 && !may(id, &st, 1))
+			return dir;
+	}
+	return NULL;
+}
 
 /* Index of the id map that gives the owner's files to the child; -1 = none. */
 static int find_idmap(struct gate *g, const struct stat *owner,
@@ -54,7 +606,7 @@ static bool wants_idmap(const struct prepared *p, const struct grant *g)
 {
 	if (!p->id.change || g->st.st_uid == p->id.uid || is_sticky_dir(&g->st))
 		return false;
-	return g->what & GRANT_ASKED || !identity_may_use(&p->id, g);
+	return g->what & GRANT_ASKED || !may_use(&p->id, g);
 }
 
 /* False: the grant will not work for this identity. */
@@ -77,7 +629,7 @@ static bool map_grant(struct prepared *p, const struct grant *g,
 		p->id.is_mapped = true;
 		return true;
 	}
-	return !(g->what & GRANT_WRITES) && identity_may_use(&p->id, g);
+	return !(g->what & GRANT_WRITES) && may_use(&p->id, g);
 }
 
 /* ---- the parts of a view ---- */
@@ -138,10 +690,9 @@ static void open_walls(struct prepared *p)
 {
 	for (size_t i = 0; p->id.change && i < p->grants.n; i++) {
 		const char *path = p->grants.grant[i].path;
-		const char *wall =
-			place_covers("/usr", path)
-				? NULL
-				: identity_wall(&p->id, path, &p->arena);
+		const char *wall = place_covers("/usr", path)
+					   ? NULL
+					   : find_wall(&p->id, path, &p->arena);
 		bool is_there = !wall;
 
 		for (size_t k = 0; !is_there && k < p->view.n_places; k++)
@@ -252,8 +803,7 @@ static bool works_for(const struct prepared *p, const struct identity *id)
 		const struct grant *g = &p->grants.grant[i];
 		AUTO(arena_release) struct arena scratch = ARENA_INIT;
 
-		if (identity_wall(id, g->path, &scratch) ||
-		    !identity_may_use(id, g))
+		if (find_wall(id, g->path, &scratch) || !may_use(id, g))
 			return false;
 	}
 	return true;
@@ -268,7 +818,7 @@ static int use_folders(struct prepared *p, struct err *err)
 	if (p->id.change && !works_for(p, &p->id))
 		identity_stay_root(p, "without id-mapped mounts another user "
 				      "could not use what is granted");
-	if (protected_split(p, err) < 0 || prepare_hidden(p, err) < 0)
+	if (split_protected(p, err) < 0 || prepare_hidden(p, err) < 0)
 		return -1;
 	if (!p->for_start)
 		return 0;
@@ -370,7 +920,7 @@ static int make_rules(struct prepared *p, struct err *err)
 
 int prepare_view(struct prepared *p, struct err *err)
 {
-	if (protected_check_links(p, err) < 0 ||
+	if (check_loose_links(p, err) < 0 ||
 	    (p->own_view ? use_view(p, err) : use_folders(p, err)) < 0)
 		return -1;
 	return make_rules(p, err);

@@ -18,7 +18,6 @@
 #include "gate/policy/policy.h"
 #include "gate/policy/programs.h"
 #include "gate/prepare/grants.h"
-#include "gate/prepare/identity.h"
 #include "gate/prepare/state.h"
 
 /* A folder of `exec`, found once and then granted. */

@@ -1,6 +1,17 @@
 #include "gate/prepare/state.h"
 
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/buf.h"
+#include "core/base/place.h"
+#include "gate/path/resolve.h"
+#include "gate/policy/allow.h"
+#include "gate/prepare/prepared.h"
 
 const char *gate_keep_text(struct gate *g, const char *text)
 {
@@ -20,4 +31,254 @@ void gate_keep_facts(struct gate *g, const struct gate_fact *from,
 		if (from[i].remedy)
 			to[i].remedy = gate_keep_text(g, from[i].remedy);
 	}
+}
+
+/* ---- the user of children ---- */
+
+#define NOBODY 65534
+
+/* Read the file itself, as the child will: no plugins, no network. */
+static bool find_user(const char *name, uid_t uid, struct arena *arena,
+		      struct identity *ret)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	const struct passwd *pw;
+	bool found = false;
+
+	while (f && !found && (pw = fgetpwent(f))) {
+		found = name ? strcmp(pw->pw_name, name) == 0
+			     : pw->pw_uid == uid;
+		if (found)
+			*ret = (struct identity){
+				.name = arena_strdup(arena, pw->pw_name),
+				.home = arena_strdup(arena, pw->pw_dir),
+				.uid = pw->pw_uid,
+				.gid = pw->pw_gid};
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static struct identity self(struct gate *g)
+{
+	if (!g->self.name && !find_user(NULL, geteuid(), &g->arena, &g->self))
+		g->self.name = arena_printf(&g->arena, "%u", geteuid());
+	g->self.uid = geteuid();
+	g->self.gid = getegid();
+	return g->self;
+}
+
+/*
+ * Root of a user namespace cannot become a user who does not exist in it. Rows
+ * of a map are: first number inside, first outside, how many.
+ */
+static bool is_mapped(const char *map, unsigned long id)
+{
+	FILE *f = fopen(map, "re");
+	bool found = !f; /* a kernel without user namespaces */
+	char line[128];
+
+	while (f && !found && fgets(line, sizeof(line), f)) {
+		char *end;
+		unsigned long first = strtoul(line, &end, 10);
+
+		strtoul(end, &end, 10);
+		found = id >= first && id - first < strtoul(end, NULL, 10);
+	}
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static bool exists_here(const struct identity *id)
+{
+	return is_mapped("/proc/self/uid_map", id->uid) &&
+	       is_mapped("/proc/self/gid_map", id->gid);
+}
+
+static struct identity nobody(struct gate *g)
+{
+	if (g->nobody.name)
+		return g->nobody;
+	if (!find_user("nobody", 0, &g->arena, &g->nobody))
+		g->nobody = (struct identity){
+			.name = "nobody", .uid = NOBODY, .gid = NOBODY};
+	g->nobody.change = exists_here(&g->nobody);
+	return g->nobody;
+}
+
+int prepare_identity(struct prepared *p, struct err *err)
+{
+	const char *user = p->policy.user;
+
+	if (!p->gate->is_root) {
+		p->id = self(p->gate);
+		return 0;
+	}
+	if (!user) {
+		p->id = nobody(p->gate);
+		if (!p->id.change)
+			identity_stay_root(p, "no other user exists in this "
+					      "user namespace");
+		return 0;
+	}
+	if (!find_user(user, 0, &p->arena, &p->id))
+		return err_set(err, ERR_POLICY,
+			       "user: no \"%s\" in /etc/passwd", user);
+	if (!exists_here(&p->id))
+		return err_set(
+			err, ERR_POLICY,
+			"user: \"%s\" (%u) does not exist in this user "
+			"namespace; name one that does, or \"root\", who "
+			"has no capabilities",
+			user, p->id.uid);
+	p->id.change = p->id.uid != 0;
+	if (!p->id.change)
+		p->id.why = "user = \"root\"";
+	return 0;
+}
+
+void identity_stay_root(struct prepared *p, const char *why)
+{
+	p->id = self(p->gate);
+	p->id.why = why;
+}
+
+/* ---- private places, and homes ---- */
+
+/* Size of a private place; memory is taken only for what is written. */
+#define PLACE_BYTES (UINT64_C(512) << 20)
+/* Secrets that a warning names. */
+#define SECRETS_SHOWN 3
+
+bool places_has(const struct gate *g, const char *path)
+{
+	for (size_t i = 0; i < g->n_places; i++)
+		if (strcmp(g->place[i].path, path) == 0)
+			return true;
+	return false;
+}
+
+/* Add a folder at its own path, not a link to another one. */
+static void add_place(struct gate *g, const char *path, unsigned mode)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || places_has(g, path))
+		return;
+	g->place[g->n_places++] = (struct setup_place){
+		.path = path, .mode = mode, .bytes = PLACE_BYTES};
+}
+
+/* Neither folder is the other, or lies beneath it. */
+static bool are_apart(const char *a, const char *b)
+{
+	return !place_covers(a, b) && !place_covers(b, a);
+}
+
+/* HOME must not be a folder that the system itself lives in. */
+static bool is_private_home(const struct gate *g, const char *path)
+{
+	static const char *const system[] = {"/proc", "/dev", "/sys", "/usr"};
+
+	for (size_t i = 0; i < g->base.n; i++)
+		if (!are_apart(path, g->base.grant[i].path))
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(system); i++)
+		if (!are_apart(path, system[i]))
+			return false;
+	return true;
+}
+
+/* Resolve a HOME; NULL when it is not a folder that belongs to one user. */
+static const char *real_home(struct gate *g, const char *home)
+{
+	const char *real =
+		home && home[0] == '/' ? resolve_links(home, &g->arena) : NULL;
+	struct stat st;
+
+	if (!real || lstat(real, &st) < 0 || !S_ISDIR(st.st_mode) ||
+	    !is_private_home(g, real))
+		return NULL;
+	return real;
+}
+
+void places_find(struct gate *g)
+{
+	const char *home = getenv("HOME");
+	const char *passwd;
+
+	add_place(g, "/tmp", 01777);
+	add_place(g, "/var/tmp", 01777);
+	add_place(g, "/dev/shm", 01777);
+	g->home_path = real_home(g, home);
+	if (g->home_path) {
+		g->home = arena_strdup(&g->arena, home);
+		add_place(g, g->home_path, 0700);
+		list_add(&g->homes, &g->arena, g->home_path);
+	}
+	/* keys lie in the home of the passwd entry, whatever $HOME says */
+	passwd = real_home(g, self(g).home);
+	if (passwd && !allow_has(&g->homes, passwd))
+		list_add(&g->homes, &g->arena, passwd);
+}
+
+/* ---- keys ---- */
+
+struct closed places_closed(const struct gate *g)
+{
+	return (struct closed){.home = g->home_path,
+			       .homes = g->homes,
+			       .state = g->config.state_dir};
+}
+
+/* Look for a row of HOME ("~/.ssh") that exists beneath the folder. */
+static bool holds_row(const struct gate *g, const char *row, const char *folder,
+		      struct arena *arena)
+{
+	for (size_t i = 0; i < g->homes.n; i++) {
+		const char *path =
+			arena_printf(arena, "%s%s", g->homes.item[i], row + 1);
+
+		if (place_covers(folder, path) && !place_covers(path, folder) &&
+		    access(path, R_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+const char *gate_secrets_in(const struct gate *g, const char *folder,
+			    struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *real = resolve_links(folder, arena);
+	const char *row;
+	size_t n = 0;
+
+	for (size_t i = 0; real && (row = closed_home_secret(i)); i++) {
+		if (!holds_row(g, row, real, arena) || ++n > SECRETS_SHOWN)
+			continue;
+		buf_addf(&out, "%s%s", n > 1 ? ", " : "", row);
+	}
+	if (n > SECRETS_SHOWN)
+		buf_addf(&out, " and %zu more", n - SECRETS_SHOWN);
+	return n ? arena_strdup(arena, buf_cstr(&out)) : NULL;
+}
+
+/* ---- namespaces ---- */
+
+void gate_probe(struct gate *g)
+{
+	if (g->probed)
+		return;
+	g->probed = true;
+	ns_probe(g->place, g->n_places, g->config.state_dir, &g->ns);
+}
+
+void gate_probe_again(struct gate *g)
+{
+	ns_forget(g->config.state_dir);
+	g->probed = g->has_facts = g->view_failed = false;
+	gate_probe(g);
 }

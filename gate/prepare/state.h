@@ -2,8 +2,8 @@
  * The gate of one run: its configuration, what was found out about this
  * machine, what is made once for all children, and the children themselves.
  *
- * Each part is filled by the file that it belongs to: places.h, probe.h,
- * identity.h, prepare_filter.h, prepare_programs.h, prepare_view.h.
+ * Parts that only one file knows are filled there: prepare.c, prepare_filter.c,
+ * prepare_view.c.
  */
 #ifndef GATE_PREPARE_STATE_H
 #define GATE_PREPARE_STATE_H
@@ -18,9 +18,22 @@
 #include "gate/child/ns.h"
 #include "gate/gate.h"
 #include "gate/path/private.h"
+#include "gate/policy/closed.h"
 #include "gate/policy/policy.h"
 #include "gate/prepare/grants.h"
-#include "gate/prepare/identity.h"
+
+struct prepared;
+
+/* The user that a child becomes. */
+struct identity {
+	const char *name;
+	const char *home; /* of the passwd entry; NULL without one */
+	uid_t uid;
+	gid_t gid;
+	bool change;	 /* from root to these ids */
+	bool is_mapped;	 /* some grants are id-mapped for them */
+	const char *why; /* why it stays root, or NULL */
+};
 
 /* Private places: /tmp, /var/tmp, /dev/shm, HOME. */
 #define GATE_PLACES 4
@@ -75,5 +88,33 @@ const char *gate_keep_text(struct gate *gate, const char *text) MUST_USE;
 /* Copy all facts of a request; their texts then live as long as the gate. */
 void gate_keep_facts(struct gate *gate, const struct gate_fact *from,
 		     struct gate_fact *to);
+
+/* ---- the user of children ---- */
+
+/*
+ * Choose the user of the child: .id of the request.
+ * errors  ERR_POLICY  `user` names one that does not exist here
+ */
+int prepare_identity(struct prepared *p, struct err *err) MUST_USE;
+/* Let the child stay root after all, without capabilities. */
+void identity_stay_root(struct prepared *p, const char *why);
+
+/* ---- private places of this machine, the homes of the user, and keys ---- */
+
+/* Fill .place, .home, .home_path and .homes; needs the base grants. */
+void places_find(struct gate *gate);
+
+/* Compare a path with the private places that a view may have. */
+bool places_has(const struct gate *gate, const char *path) MUST_USE;
+
+/* Rows of closed.def for this machine: its homes, our state directory. */
+struct closed places_closed(const struct gate *gate) MUST_USE;
+
+/* ---- namespaces of this machine: tried once, when first asked for ---- */
+
+/* Fill gate->ns, unless that was done before. */
+void gate_probe(struct gate *gate);
+/* Try again, without the result that was kept for this boot. */
+void gate_probe_again(struct gate *gate);
 
 #endif

@@ -14,7 +14,7 @@
 #include "gate/policy/allow.h"
 #include "gate/policy/closed.h"
 #include "gate/path/resolve.h"
-#include "gate/prepare/places.h"
+#include "gate/prepare/state.h"
 #include "tests/unit/temp_dir.h"
 
 #define RECORDS_MAX 16
