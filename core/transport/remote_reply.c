@@ -50,10 +50,10 @@ static bool is_safe(const struct post *p)
 /* Ids of ours are integers, or strings of the transport itself. */
 static bool is_id_of(const struct post *p, const struct rpc_id *id)
 {
-	uint64_t number;
+	uint64_t number, got;
 
 	if (str_uint64(p->id, &number))
-		return rpc_id_matches(id, number);
+		return rpc_id_number(id, &got) && got == number;
 	return str_eq(p->id, id->raw);
 }
 

@@ -37,23 +37,23 @@ void requests_release(struct requests *t)
 	*t = (struct requests){0};
 }
 
-/* ---- by id and by ticket; both count up, so they are their own hash ---- */
-
-static uint64_t key_of(const struct request *r, enum requests_key by)
-{
-	return by == BY_ID ? r->id : r->ticket;
-}
-
+/* Ids and tickets count up, so they are their own hash. */
 static struct request **slot_of(const struct requests *t, enum requests_key by,
 				uint64_t key)
 {
 	return &t->slots[by][key & (t->n_slots - 1)];
 }
 
+static struct request **slot_for(const struct requests *t,
+				 const struct request *r, enum requests_key by)
+{
+	return slot_of(t, by, by == BY_ID ? r->id : r->ticket);
+}
+
 static void link_key(struct requests *t, struct request *r,
 		     enum requests_key by)
 {
-	struct request **slot = slot_of(t, by, key_of(r, by));
+	struct request **slot = slot_for(t, r, by);
 
 	r->same_slot[by] = *slot;
 	*slot = r;
@@ -62,7 +62,7 @@ static void link_key(struct requests *t, struct request *r,
 static void unlink_key(struct requests *t, struct request *r,
 		       enum requests_key by)
 {
-	struct request **at = slot_of(t, by, key_of(r, by));
+	struct request **at = slot_for(t, r, by);
 
 	while (*at != r)
 		at = &(*at)->same_slot[by];
@@ -74,8 +74,7 @@ static void grow(struct requests *t)
 	t->n_slots = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
 	for (enum requests_key by = 0; by < N_REQUESTS_KEYS; by++) {
 		free(t->slots[by]);
-		t->slots[by] =
-			mem_zalloc(t->n_slots * sizeof(struct request *));
+		t->slots[by] = mem_zalloc(t->n_slots * sizeof(*t->slots[by]));
 		for (struct request *r = t->first; r; r = r->next)
 			link_key(t, r, by);
 	}
@@ -125,50 +124,19 @@ void requests_remove(struct requests *t, struct request *r)
 	t->spare = r;
 }
 
-static void requests_renumber(struct requests *t, struct request *r,
-			      uint64_t id)
+struct request *requests_find(struct requests *t, struct str id,
+			      bool parked_counts)
 {
-	unlink_key(t, r, BY_ID);
-	r->id = id;
-	link_key(t, r, BY_ID);
-}
-
-/* Sent, so that the next message may be the answer. */
-static bool is_pending(const struct request *r)
-{
-	return r->sent && !r->parked;
-}
-
-/* Read the number that an id stands for (ID-4). */
-static bool number_of(const struct rpc_id *id, uint64_t *ret)
-{
-	if (id->type == RPC_ID_INT) {
-		*ret = (uint64_t)id->number;
-		return id->number >= 0;
-	}
-	return id->type == RPC_ID_STRING && id->raw.n > 2 &&
-	       str_uint64((struct str){id->raw.p + 1, id->raw.n - 2}, ret);
-}
-
-struct request *requests_find_token(struct requests *t,
-				    const struct rpc_id *token)
-{
+	struct rpc_id read = rpc_read_id(id);
 	uint64_t number;
 
-	if (!t->n || !number_of(token, &number))
+	if (!t->n || !rpc_id_number(&read, &number))
 		return NULL;
 	for (struct request *r = *slot_of(t, BY_ID, number); r;
 	     r = r->same_slot[BY_ID])
-		if (r->sent && rpc_id_matches(token, r->id))
+		if (r->id == number && r->sent && (!r->parked || parked_counts))
 			return r;
 	return NULL;
-}
-
-struct request *requests_find(struct requests *t, const struct rpc_id *id)
-{
-	struct request *r = requests_find_token(t, id);
-
-	return r && is_pending(r) ? r : NULL;
 }
 
 struct request *requests_find_ticket(struct requests *t, uint64_t ticket)
@@ -180,73 +148,54 @@ struct request *requests_find_ticket(struct requests *t, uint64_t ticket)
 	return r;
 }
 
-struct request *requests_oldest(struct requests *t)
+struct request *requests_pending(struct requests *t,
+				 const struct request *after)
 {
-	struct request *r = t->first;
+	struct request *r = after ? after->next : t->first;
 
-	while (r && !is_pending(r))
+	while (r && (!r->sent || r->parked))
 		r = r->next;
 	return r;
 }
 
-size_t requests_sent(const struct requests *t)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-	size_t n = 0;
-
-	for (const struct request *r = t->first; r; r = r->next)
-		n += is_pending(r);
-	return n;
+	return a < b ? a : b;
 }
 
-/* ---- times ---- */
-
-static uint64_t end_of(const struct request *r)
+static uint64_t time_of(const struct request *r, enum request_time time)
 {
-	return r->deadline_ns < r->total_deadline_ns ? r->deadline_ns
-						     : r->total_deadline_ns;
+	switch (time) {
+	case REQUEST_EXPIRED:
+		return least(r->deadline_ns, r->total_deadline_ns);
+	case REQUEST_DUE:
+		return r->due_ns;
+	case REQUEST_PROGRESS:
+		break;
+	}
+	return r->progress_held ? r->next_progress_ns : UINT64_MAX;
 }
 
-static void keep_least(uint64_t *least, uint64_t v)
+static uint64_t soonest_of(const struct request *r, bool is_paused)
 {
-	if (v < *least)
-		*least = v;
-}
+	uint64_t soonest = least(r->due_ns, time_of(r, REQUEST_PROGRESS));
 
-static void keep_times(uint64_t *least, const struct request *r, bool is_paused)
-{
-	if (!is_paused)
-		keep_least(least, end_of(r));
-	keep_least(least, r->due_ns);
-	if (r->progress_held)
-		keep_least(least, r->next_progress_ns);
+	return is_paused ? soonest
+			 : least(soonest, time_of(r, REQUEST_EXPIRED));
 }
 
 void requests_timed(struct requests *t, const struct request *r)
 {
-	keep_times(&t->soonest_ns, r, false);
+	t->soonest_ns = least(t->soonest_ns, soonest_of(r, false));
 }
 
 static uint64_t soonest(const struct requests *t, bool is_paused)
 {
-	uint64_t least = UINT64_MAX;
+	uint64_t ns = UINT64_MAX;
 
 	for (const struct request *r = t->first; r; r = r->next)
-		keep_times(&least, r, is_paused);
-	return least;
-}
-
-static bool has_come(const struct request *r, enum request_time time,
-		     uint64_t now_ns)
-{
-	switch (time) {
-	case REQUEST_EXPIRED:
-		return end_of(r) <= now_ns;
-	case REQUEST_DUE:
-		return r->due_ns <= now_ns;
-	case REQUEST_PROGRESS:
-		return r->progress_held && r->next_progress_ns <= now_ns;
-	}
-	return false;
+		ns = least(ns, soonest_of(r, is_paused));
+	return ns;
 }
 
 struct request *requests_find_time(struct requests *t, enum request_time time,
@@ -255,7 +204,7 @@ struct request *requests_find_time(struct requests *t, enum request_time time,
 	if (now_ns < t->soonest_ns)
 		return NULL;
 	for (struct request *r = t->first; r; r = r->next)
-		if (has_come(r, time, now_ns))
+		if (time_of(r, time) <= now_ns)
 			return r;
 	t->soonest_ns = soonest(t, false);
 	return NULL;
@@ -266,55 +215,6 @@ uint64_t requests_deadline(const struct requests *t, bool is_paused)
 	if (is_paused || t->n <= FEW)
 		return soonest(t, is_paused);
 	return t->soonest_ns;
-}
-
-static void shift(uint64_t *time_ns, uint64_t ns)
-{
-	if (__builtin_add_overflow(*time_ns, ns, time_ns))
-		*time_ns = UINT64_MAX;
-}
-
-static void requests_shift(struct requests *t, uint64_t ns)
-{
-	for (struct request *r = t->first; r; r = r->next) {
-		shift(&r->deadline_ns, ns);
-		shift(&r->total_deadline_ns, ns);
-	}
-}
-
-/* ---- progress ---- */
-
-static bool copy_number(struct str v, char to[REQUEST_NUMBER_BYTES + 1])
-{
-	if (scan_type(v) != SCAN_NUMBER || v.n > REQUEST_NUMBER_BYTES)
-		return false;
-	memcpy(to, v.p, v.n);
-	to[v.n] = '\0';
-	return true;
-}
-
-bool request_take_progress(struct request *r, struct str params)
-{
-	struct request_progress *p = &r->progress;
-	char text[REQUEST_NUMBER_BYTES + 1];
-	struct str v;
-	double now;
-
-	if (!scan_get(params, "progress", &v) || !copy_number(v, text))
-		return false;
-	now = strtod(text, NULL);
-	if (r->any_progress && !(now > r->last_progress))
-		return false;
-	r->any_progress = true;
-	r->last_progress = now;
-	r->progress_held = true;
-	memcpy(p->progress, text, sizeof(text));
-	if (!scan_get(params, "total", &v) || !copy_number(v, p->total))
-		p->total[0] = '\0';
-	buf_clear(&p->message);
-	if (scan_get(params, "message", &v))
-		scan_string_cut(v, REQUEST_TEXT_BYTES, &p->message);
-	return true;
 }
 
 /* ---- state ---- */
@@ -385,30 +285,15 @@ bool session_is_mute(const struct session *s)
 	return s->deaf || s->state == SESSION_CLOSING || session_is_over(s);
 }
 
-void session_set_date(struct session *s, const char *date)
-{
-	const struct mcp_revision *r = mcp_revision_find(str_of(date));
-
-	s->date = date;
-	s->is_modern = r && r->era == MCP_ERA_PER_REQUEST;
-}
-
 bool session_offers(const struct session *s, const char *capability)
 {
-	struct str at = s->server.capabilities;
-	char name[64];
+	struct str at = s->server.capabilities, rest = str_of(capability);
 
-	while (*capability) {
-		size_t n = strcspn(capability, ".");
-
-		if (n >= sizeof(name))
-			return false;
-		memcpy(name, capability, n);
-		name[n] = '\0';
-		if (!scan_get_some(at, name, &at) ||
+	while (rest.n) {
+		at = scan_named(at, str_cut(&rest, '.'));
+		if (!at.p || scan_type(at) == SCAN_NULL ||
 		    scan_type(at) == SCAN_FALSE)
 			return false;
-		capability += n + (capability[n] == '.');
 	}
 	return s->server.revision != NULL;
 }
@@ -455,7 +340,7 @@ void session_output_broke(struct session *s)
 
 bool session_feed(struct session *s, struct str in, uint64_t now_ns)
 {
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	if (session_is_over(s) || s->eof)
 		return false;
 	s->stats.bytes_in += in.n;
@@ -465,7 +350,7 @@ bool session_feed(struct session *s, struct str in, uint64_t now_ns)
 
 bool session_message(struct session *s, struct str message, uint64_t now_ns)
 {
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	if (session_is_over(s) || s->eof)
 		return false;
 	s->stats.bytes_in += message.n;
@@ -475,7 +360,7 @@ bool session_message(struct session *s, struct str message, uint64_t now_ns)
 
 void session_eof(struct session *s, uint64_t now_ns)
 {
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	s->eof = true;
 	inbox_eof(&s->in);
 }
@@ -492,45 +377,31 @@ struct str session_noise(const struct session *s)
 
 /* ---- clocks ---- */
 
-void session_hear_time(struct session *s, uint64_t now_ns)
+void session_tick(struct session *s, uint64_t now_ns)
 {
 	if (now_ns > s->now_ns)
 		s->now_ns = now_ns;
 }
 
-void session_tick(struct session *s, uint64_t now_ns)
+static uint64_t add_ns(uint64_t a, uint64_t b)
 {
-	session_hear_time(s, now_ns);
+	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-uint64_t session_after_ms(const struct session *s, uint64_t ms)
+uint64_t session_after_ms(uint64_t from_ns, uint64_t ms)
 {
-	uint64_t ns;
-
-	if (__builtin_mul_overflow(ms, NS_PER_MS, &ns) ||
-	    __builtin_add_overflow(s->now_ns, ns, &ns))
-		return UINT64_MAX;
-	return ns;
+	return ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX
+					   : add_ns(from_ns, ms * NS_PER_MS);
 }
 
 uint64_t session_ends_ms(const struct session *s, uint64_t ms)
 {
-	uint64_t end = session_after_ms(s, ms);
+	uint64_t end = session_after_ms(s->now_ns, ms);
 
 	/* the end of the pause moves all deadlines by its whole length */
 	return s->questions.open && end != UINT64_MAX
 		       ? end - (s->now_ns - s->questions.since_ns)
 		       : end;
-}
-
-uint64_t session_timeout_ms(const struct session *s, const struct request *r)
-{
-	return r->timeout_ms ? r->timeout_ms : s->opt.request_timeout_ms;
-}
-
-uint64_t session_total_ms(const struct session *s, const struct request *r)
-{
-	return r->total_ms ? r->total_ms : s->opt.total_timeout_ms;
 }
 
 void session_set_times(struct session *s, uint64_t ticket, uint64_t timeout_ms,
@@ -540,12 +411,12 @@ void session_set_times(struct session *s, uint64_t ticket, uint64_t timeout_ms,
 
 	if (!r || r->is_handshake)
 		return;
-	r->timeout_ms = timeout_ms;
-	r->total_ms = total_ms;
+	r->timeout_ms = timeout_ms ? timeout_ms : s->opt.request_timeout_ms;
+	r->total_ms = total_ms ? total_ms : s->opt.total_timeout_ms;
 	if (!r->sent || r->is_listen)
 		return;
-	r->deadline_ns = session_ends_ms(s, session_timeout_ms(s, r));
-	r->total_deadline_ns = session_ends_ms(s, session_total_ms(s, r));
+	r->deadline_ns = session_ends_ms(s, r->timeout_ms);
+	r->total_deadline_ns = session_ends_ms(s, r->total_ms);
 	requests_timed(&s->requests, r);
 }
 
@@ -568,13 +439,16 @@ void session_start_clocks(struct session *s)
 
 	if (--s->questions.open)
 		return;
-	requests_shift(&s->requests, stood_ns);
+	for (struct request *r = s->requests.first; r; r = r->next) {
+		r->deadline_ns = add_ns(r->deadline_ns, stood_ns);
+		r->total_deadline_ns = add_ns(r->total_deadline_ns, stood_ns);
+	}
 	s->start_ns += stood_ns;
 }
 
 void session_hold(struct session *s, bool is_held, uint64_t now_ns)
 {
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	if (session_is_over(s) || s->is_held == is_held)
 		return;
 	s->is_held = is_held;
@@ -606,10 +480,7 @@ void session_read_error(struct session *s, const struct rpc_message *m,
 
 void copy_members(struct jw *w, struct str object, const char *const *except)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, object);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(object); scan_next(&it);) {
 		bool is_ours = false;
 
 		for (size_t i = 0; except[i]; i++)
@@ -621,21 +492,19 @@ void copy_members(struct jw *w, struct str object, const char *const *except)
 	}
 }
 
-/* ---- params ---- */
+/* ---- sending ---- */
 
 /* Write the members of the modern era's _meta (META-1, META-2). */
 static void write_modern_meta(struct session *s, struct jw *w)
 {
-	const struct mcp_revision *revision =
-		mcp_revision_find(str_of(s->date));
-
 	jw_kv_cstr(w, META("protocolVersion"), s->date);
 	jw_kv_object(w, META("clientInfo"));
 	jw_kv_cstr(w, "name", s->opt.client_name);
 	jw_kv_cstr(w, "version", s->opt.client_version);
 	jw_end(w);
 	jw_key(w, META("clientCapabilities"));
-	mcp_write_declared(w, &s->opt.declared, revision);
+	mcp_write_declared(w, &s->opt.declared,
+			   mcp_revision_find(str_of(s->date)));
 	if (s->opt.log_level)
 		jw_kv_cstr(w, META("logLevel"), s->opt.log_level);
 }
@@ -643,108 +512,91 @@ static void write_modern_meta(struct session *s, struct jw *w)
 static void write_meta(struct session *s, const struct request *r,
 		       struct str given, struct jw *w)
 {
-	static const char *const ours[] = {META("protocolVersion"),
-					   META("clientInfo"),
-					   META("clientCapabilities"),
-					   META("logLevel"),
-					   "progressToken",
-					   NULL};
+	/* the first alone is ours in the older era, too */
+	static const char *const ours[] = {
+		"progressToken",    META("protocolVersion"),
+		META("clientInfo"), META("clientCapabilities"),
+		META("logLevel"),   NULL,
+	};
 	static const char *const token[] = {"progressToken", NULL};
-	bool modern = s->is_modern;
-	struct str meta;
 
-	jw_key_raw(w, STR("\"_meta\""));
-	jw_object(w);
-	if (scan_get_some(given, "_meta", &meta))
-		copy_members(w, meta, modern ? ours : token);
-	if (modern)
+	jw_kv_object(w, "_meta");
+	copy_members(w, scan_some(given, "_meta"), s->is_modern ? ours : token);
+	if (s->is_modern)
 		write_modern_meta(s, w);
 	if (r->has_token) {
-		jw_key_raw(w, STR("\"progressToken\""));
+		jw_key(w, "progressToken");
 		jw_uint(w, r->id);
 	}
 	jw_end(w);
-}
-
-/* Write the answers of this round, and the server's state (MR-5). */
-static void write_round(const struct request *r, struct jw *w)
-{
-	if (r->responses.n)
-		jw_kv_raw(w, "inputResponses", buf_str(&r->responses));
-	if (r->state.n)
-		jw_kv_raw(w, "requestState", buf_str(&r->state));
-}
-
-/* Copy the params without the members that the session writes itself. */
-static void copy_params(struct session *s, const struct request *r,
-			struct str given, struct jw *w)
-{
-	const char *except[5] = {"_meta"};
-	size_t n = 1;
-
-	/* tasks/update has inputResponses among its own params */
-	if (s->is_modern && !r->parent) {
-		except[n++] = "inputResponses";
-		except[n++] = "requestState";
-	}
-	if (r->as_task_dropped)
-		except[n++] = "task";
-	copy_members(w, given, except);
 }
 
 static void write_params(struct session *s, const struct request *r,
 			 struct jw *w)
 {
 	struct str given = r->params.n ? buf_str(&r->params) : STR("{}");
+	const char *ours[5] = {"_meta"};
+	size_t n = 1;
 
 	if (!s->is_modern && !r->has_token) {
 		if (r->params.n)
 			jw_kv_raw(w, "params", given);
 		return;
 	}
+	/* tasks/update has inputResponses among its own params */
+	if (s->is_modern && !r->parent) {
+		ours[n++] = "inputResponses";
+		ours[n++] = "requestState";
+	}
+	if (r->as_task_dropped)
+		ours[n++] = "task";
 	jw_kv_object(w, "params");
-	copy_params(s, r, given, w);
-	write_round(r, w);
+	copy_members(w, given, ours);
+	/* the answers of this round, and the server's state (MR-5) */
+	if (r->responses.n)
+		jw_kv_raw(w, "inputResponses", buf_str(&r->responses));
+	if (r->state.n)
+		jw_kv_raw(w, "requestState", buf_str(&r->state));
 	write_meta(s, r, given, w);
 	jw_end(w);
 }
 
-/* ---- sending ---- */
-
-/* Start the clocks of a request; the total spans all rounds (MR-9). */
-static void mark_sent(struct session *s, struct request *r)
+struct request *session_add_request(struct session *s, const char *method)
 {
-	bool is_again = r->sent;
+	struct request *r = requests_add(&s->requests, s->next_id++,
+					 s->next_ticket++, method);
 
+	r->timeout_ms = s->opt.request_timeout_ms;
+	r->total_ms = s->opt.total_timeout_ms;
+	return r;
+}
+
+void session_mark_sent(struct session *s, struct request *r)
+{
+	if (!r->sent && !r->is_listen)
+		r->total_deadline_ns = session_ends_ms(s, r->total_ms);
 	r->sent = true;
 	r->parked = false;
 	r->due_ns = UINT64_MAX;
-	r->deadline_ns = session_ends_ms(s, session_timeout_ms(s, r));
-	if (!is_again && !r->is_listen)
-		r->total_deadline_ns =
-			session_ends_ms(s, session_total_ms(s, r));
+	r->deadline_ns = session_ends_ms(s, r->timeout_ms);
 	requests_timed(&s->requests, r);
 }
 
-/* Do not ask for a task where the server has not declared tasks (TK-1). */
-static void drop_task(struct session *s, struct request *r)
-{
-	if (!r->as_task)
-		return;
-	if (!s->is_modern && session_offers(s, "tasks.requests.tools.call"))
-		return;
-	r->as_task = false;
-	r->as_task_dropped = true;
-}
-
-void send_request(struct session *s, struct request *r)
+void session_send(struct session *s, struct request *r)
 {
 	struct rpc_writer w;
 
-	/* each id goes over the wire once */
-	if (r->sent)
-		requests_renumber(&s->requests, r, s->next_id++);
-	drop_task(s, r);
+	if (r->sent) {
+		/* each id goes over the wire once */
+		unlink_key(&s->requests, r, BY_ID);
+		r->id = s->next_id++;
+		link_key(&s->requests, r, BY_ID);
+	}
+	if (r->as_task &&
+	    (s->is_modern || !session_offers(s, "tasks.requests.tools.call"))) {
+		r->as_task = false;
+		r->as_task_dropped = true;
+	}
 	if (!session_is_mute(s)) {
 		rpc_begin_request(&w, &s->out, r->id, r->method);
 		write_params(s, r, &w.jw);
@@ -753,33 +605,10 @@ void send_request(struct session *s, struct request *r)
 	/* only the modern era sends a request twice */
 	if (!s->is_modern)
 		buf_release(&r->params);
-	mark_sent(s, r);
+	session_mark_sent(s, r);
 }
 
-struct request *send_own(struct session *s, const char *method, uint64_t parent,
-			 struct str params)
-{
-	struct request *r;
-
-	if (session_is_mute(s))
-		return NULL;
-	r = requests_add(&s->requests, s->next_id++, s->next_ticket++, method);
-	r->parent = parent;
-	r->timeout_ms = requests_find_ticket(&s->requests, parent)->timeout_ms;
-	buf_add_str(&r->params, params);
-	send_request(s, r);
-	return r;
-}
-
-void send_pending(struct session *s)
-{
-	/* also for a server that no longer reads: the clocks must run */
-	for (struct request *r = s->requests.first; r; r = r->next)
-		if (!r->sent)
-			send_request(s, r);
-}
-
-void send_notification(struct session *s, const char *method, struct str params)
+void session_notify(struct session *s, const char *method, struct str params)
 {
 	struct rpc_writer w;
 
@@ -789,51 +618,4 @@ void send_notification(struct session *s, const char *method, struct str params)
 	if (params.p)
 		jw_kv_raw(&w.jw, "params", params);
 	rpc_end(&w);
-}
-
-void send_cancelled(struct session *s, const struct request *r,
-		    const char *reason)
-{
-	struct buf params = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
-
-	/* initialize must not be cancelled (INI-4); a parked request has been
-	   answered (CAN-4) */
-	if (!r->sent || r->parked || r->is_handshake)
-		return;
-	jw_init(&w, &params, false);
-	jw_object(&w);
-	jw_key(&w, "requestId");
-	jw_uint(&w, r->id);
-	if (reason)
-		jw_kv_cstr(&w, "reason", reason);
-	jw_end(&w);
-	send_notification(s, "notifications/cancelled", buf_str(&params));
-	buf_release(&params);
-}
-
-/* Append JSON on one line, as a message has to be. */
-static void add_on_one_line(struct buf *out, struct str json)
-{
-	if (memchr(json.p, '\n', json.n) || memchr(json.p, '\r', json.n))
-		scan_compact(json, out);
-	else
-		buf_add_str(out, json);
-}
-
-void send_call_once(struct session *s, struct request *r, const char *tool,
-		    struct str arguments)
-{
-	struct buf *out = &s->out;
-
-	buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
-	buf_addu(out, r->id);
-	buf_adds(out, ",\"method\":\"tools/call\",\"params\":{\"name\":");
-	jw_quote(out, str_of(tool));
-	buf_adds(out, ",\"arguments\":");
-	add_on_one_line(out, arguments);
-	buf_adds(out, ",\"_meta\":{\"progressToken\":");
-	buf_addu(out, r->id);
-	buf_adds(out, "}}}\n");
-	mark_sent(s, r);
 }

@@ -52,8 +52,7 @@ struct request_task {
 enum requests_key { BY_ID, BY_TICKET, N_REQUESTS_KEYS };
 
 struct request {
-	uint64_t id;	    /* on the wire; never used twice; change it by
-			       requests_renumber() */
+	uint64_t id;	    /* on the wire; never used twice */
 	uint64_t ticket;    /* for the caller; outlives a retry with a new id */
 	uint64_t parent;    /* the ticket that a request of the session itself
 			       is made for; 0: the caller's own */
@@ -62,7 +61,7 @@ struct request {
 	bool is_probe;	    /* server/discover */
 	bool has_token;	    /* a progress token, which is the id */
 	bool as_task;	    /* asked to be one (2025-11-25) */
-	bool as_task_dropped; /* but the server has no tasks */
+	bool as_task_dropped; /* but the server has no tasks (TK-1) */
 	bool is_listen;	      /* ends when somebody ends it */
 	bool is_acked;	      /* the subscription was acknowledged */
 	bool sent;	      /* else it waits for READY */
@@ -72,9 +71,9 @@ struct request {
 	struct buf state;     /* requestState as it came; owned (MR-5) */
 	struct buf responses; /* inputResponses; owned */
 	uint32_t rounds;      /* of questions */
-	uint64_t timeout_ms;  /* of the caller; 0: those of the session */
-	uint64_t total_ms;
-	uint64_t deadline_ns;	    /* restarted by progress */
+	uint64_t timeout_ms;  /* to an answer or progress */
+	uint64_t total_ms;    /* in all */
+	uint64_t deadline_ns; /* restarted by progress */
 	uint64_t total_deadline_ns; /* never moved */
 	uint64_t due_ns;	    /* of a parked one: when it goes on */
 	struct request_task task;   /* id.n = 0: none */
@@ -109,20 +108,20 @@ void requests_remove(struct requests *t, struct request *r);
 void requests_timed(struct requests *t, const struct request *r);
 
 /*
- * Find the sent request without answer that a response with `id` answers, or
- * NULL: by type and value first, then a string of the same digits (ID-4).
+ * Find the sent request that a response with this id answers, or that has it as
+ * its progress token: by type and value first, then a string of the same digits
+ * (ID-4). NULL: none.
+ *
+ * id             JSON, as it came
+ * parked_counts  also one that was answered already, and goes on
  */
-struct request *requests_find(struct requests *t, const struct rpc_id *id)
-	MUST_USE;
-/* Find a sent request by its progress token, also a parked one, or NULL. */
-struct request *requests_find_token(struct requests *t,
-				    const struct rpc_id *token) MUST_USE;
+struct request *requests_find(struct requests *t, struct str id,
+			      bool parked_counts) MUST_USE;
 struct request *requests_find_ticket(struct requests *t, uint64_t ticket)
 	MUST_USE;
-/* Find the oldest sent request that waits for an answer, or NULL. */
-struct request *requests_oldest(struct requests *t) MUST_USE;
-/* Count the sent requests that wait for an answer. */
-size_t requests_sent(const struct requests *t) MUST_USE;
+/* Find the sent request without answer next to `after`; NULL: the oldest. */
+struct request *requests_pending(struct requests *t,
+				 const struct request *after) MUST_USE;
 
 enum request_time {
 	REQUEST_EXPIRED,  /* deadline_ns or total_deadline_ns */
@@ -139,13 +138,6 @@ struct request *requests_find_time(struct requests *t, enum request_time time,
  * is_paused  the clocks of all requests stand still
  */
 uint64_t requests_deadline(const struct requests *t, bool is_paused) MUST_USE;
-
-/*
- * Hold the params of notifications/progress for this request.
- *
- * returns  false: progress is not a number, or does not grow
- */
-bool request_take_progress(struct request *r, struct str params) MUST_USE;
 
 /* Ceiling of server texts in events, bytes of JSON text (LOG-5). */
 #define TEXT_BYTES (16 * 1024)
@@ -271,17 +263,10 @@ void session_set_date(struct session *s, const char *date);
 
 /* ---- clocks ---- */
 
-/* Take the caller's time, unless it runs backwards. */
-void session_hear_time(struct session *s, uint64_t now_ns);
-/* Time in so many milliseconds from now. */
-uint64_t session_after_ms(const struct session *s, uint64_t ms) MUST_USE;
+/* Time in so many milliseconds, at most UINT64_MAX. */
+uint64_t session_after_ms(uint64_t from_ns, uint64_t ms) MUST_USE;
 /* Deadline of a request in so many ms; pauses move it (EL-17). */
 uint64_t session_ends_ms(const struct session *s, uint64_t ms) MUST_USE;
-/* Times of a request: to an answer or progress, and in all. */
-uint64_t session_timeout_ms(const struct session *s, const struct request *r)
-	MUST_USE;
-uint64_t session_total_ms(const struct session *s, const struct request *r)
-	MUST_USE;
 /* Nested pauses of all request clocks, while a person is asked (EL-17). */
 void session_stop_clocks(struct session *s);
 void session_start_clocks(struct session *s);
@@ -298,28 +283,16 @@ void copy_members(struct jw *w, struct str object, const char *const *except);
 
 /* ---- sending ---- */
 
-/* Send a request of the table, or send it once more with a new id. */
-void send_request(struct session *s, struct request *r);
+/* Add a request with the times of the options; it is not sent yet. */
+struct request *session_add_request(struct session *s, const char *method);
+/* Start the clocks of a request; the total spans all rounds (MR-9). */
+void session_mark_sent(struct session *s, struct request *r);
 /*
- * Send a tools/call that is never sent again, as send_request() would, but
- * without keeping its params. The message is written as a whole: a writer for
- * each of its tokens would take as long as everything else of a call.
+ * Send a request of the table, or send it once more with a new id. Written when
+ * it is sent: its members depend on the revision that is spoken by then.
  */
-void send_call_once(struct session *s, struct request *r, const char *tool,
-		    struct str arguments);
-/*
- * Send a request of the session itself for the one with the ticket `parent`;
- * NULL when the session is mute.
- */
-struct request *send_own(struct session *s, const char *method, uint64_t parent,
-			 struct str params);
-/* Send what waited for the answer to the handshake. */
-void send_pending(struct session *s);
+void session_send(struct session *s, struct request *r);
 /* Send a notification; params: a JSON object, or {NULL, 0}. */
-void send_notification(struct session *s, const char *method,
-		       struct str params);
-/* Cancel a request that was sent and has no answer yet. */
-void send_cancelled(struct session *s, const struct request *r,
-		    const char *reason);
+void session_notify(struct session *s, const char *method, struct str params);
 
 #endif

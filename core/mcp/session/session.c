@@ -43,55 +43,43 @@ static struct era_verdict next(enum era_step step, const char *date)
 
 static const struct era_verdict failed = {.step = ERA_FAILED};
 
+/* First step by the options. */
 static struct era_verdict era_begin(const struct session_options *o,
 				    struct err *err)
 {
-	const struct mcp_revision *asked =
-		o->protocol ? mcp_revision_find(str_of(o->protocol)) : NULL;
+	const struct mcp_revision *asked;
 	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
 
-	if (o->protocol && !asked) {
-		mcp_revision_list(&ours);
-		err_set(err, ERR_PEER,
-			"protocol version \"%s\" is not known; known are %s",
-			o->protocol, buf_cstr(&ours));
-		return failed;
-	}
+	if (!o->protocol)
+		return o->era == SESSION_ERA_INITIALIZE
+			       ? next(ERA_INITIALIZE,
+				      mcp_revision_newest()->date)
+			       : next(ERA_PROBE, mcp_revision_modern()->date);
+	asked = mcp_revision_find(str_of(o->protocol));
 	if (asked)
 		return next(asked->era == MCP_ERA_INITIALIZE ? ERA_INITIALIZE
 							     : ERA_PROBE,
 			    asked->date);
-	return o->era == SESSION_ERA_INITIALIZE
-		       ? next(ERA_INITIALIZE, mcp_revision_newest()->date)
-		       : next(ERA_PROBE, mcp_revision_modern()->date);
+	mcp_revision_list(&ours);
+	err_set(err, ERR_PEER,
+		"protocol version \"%s\" is not known; known are %s",
+		o->protocol, buf_cstr(&ours));
+	return failed;
 }
 
-static struct era_verdict era_without_answer(const struct session_options *o)
+/* Step after a probe that was not answered, or not readably (PRB-7). */
+static struct era_verdict era_without_answer(const struct session *s)
 {
 	/* a pinned revision of the modern era cannot begin otherwise */
-	return o->protocol ? failed
-			   : next(ERA_INITIALIZE, mcp_revision_newest()->date);
+	return s->opt.protocol
+		       ? failed
+		       : next(ERA_INITIALIZE, mcp_revision_newest()->date);
 }
 
 /* ---- the answer to initialize ---- */
 
-/*
- * The revision that an answer to initialize begins, or NULL. A date of the
- * modern era begins none: that era has no initialize.
- */
-static const struct mcp_revision *accepted(const struct session *s,
-					   struct str date)
-{
-	const struct mcp_revision *r = mcp_revision_find(date);
-
-	if (r && r->era == MCP_ERA_INITIALIZE)
-		return r;
-	return s->opt.accept_unknown_protocol ? mcp_revision_nearest(date)
-					      : NULL;
-}
-
-static struct era_verdict refuse_revision(const struct session *s,
-					  struct str result, struct err *err)
+static void refuse_revision(const struct session *s, struct str result,
+			    struct err *err)
 {
 	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
@@ -114,21 +102,26 @@ static struct era_verdict refuse_revision(const struct session *s,
 			"protocolVersion; known are %s",
 			buf_cstr(&ours));
 	}
-	return failed;
 }
 
-static struct era_verdict on_initialized(const struct session *s,
-					 struct str result, struct arena *arena,
+static struct era_verdict on_initialized(struct session *s, struct str result,
 					 struct err *err)
 {
-	struct mcp_peer server;
-	struct era_verdict v;
+	struct era_verdict v = next(ERA_READY, s->date);
+	const struct mcp_revision *revision;
 
-	mcp_read_initialize_result(result, arena, &server);
-	server.revision = accepted(s, server.protocol);
-	v = server.revision ? next(ERA_READY, s->date)
-			    : refuse_revision(s, result, err);
-	v.server = server;
+	mcp_read_initialize_result(result, &s->arena, &v.server);
+	revision = mcp_revision_find(v.server.protocol);
+	/* a date of the modern era begins none: that has no initialize */
+	if (!revision || revision->era != MCP_ERA_INITIALIZE)
+		revision = s->opt.accept_unknown_protocol
+				   ? mcp_revision_nearest(v.server.protocol)
+				   : NULL;
+	v.server.revision = revision;
+	if (!revision) {
+		v.step = ERA_FAILED;
+		refuse_revision(s, result, err);
+	}
 	return v;
 }
 
@@ -138,10 +131,8 @@ static const char *newest_common(struct str list, enum mcp_era era,
 {
 	const struct mcp_revision *best = NULL;
 	AUTO(buf_release) struct buf date = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
 
-	scan_iter_init(&it, list);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
 		const struct mcp_revision *r;
 
 		buf_clear(&date);
@@ -155,13 +146,6 @@ static const char *newest_common(struct str list, enum mcp_era era,
 	return best ? best->date : NULL;
 }
 
-/* Codes by which only a server of the modern era refuses initialize. */
-static bool is_of_modern_era(int64_t code)
-{
-	return code == RPC_METHOD_NOT_FOUND || code == RPC_INVALID_PARAMS ||
-	       code == MCP_UNSUPPORTED_VERSION;
-}
-
 /* Say what to try after a refused initialize: another date or era, once. */
 static void say_what_to_try(const struct session *s,
 			    const struct rpc_message *m,
@@ -169,16 +153,19 @@ static void say_what_to_try(const struct session *s,
 {
 	struct str list = STR("[]");
 	bool named = m->data.p && scan_get(m->data, "supported", &list);
+	/* by these codes only a server of the modern era refuses initialize */
+	bool is_modern = m->code == RPC_METHOD_NOT_FOUND ||
+			 m->code == RPC_INVALID_PARAMS ||
+			 m->code == MCP_UNSUPPORTED_VERSION;
 
 	ev->retry_protocol = newest_common(list, MCP_ERA_INITIALIZE, s->date);
 	if (s->opt.protocol || ev->retry_protocol)
 		return;
 	/* the probe may be what the server took amiss (PRB-6) */
 	ev->era = s->probed ? SESSION_ERA_INITIALIZE : SESSION_ERA_PROBE;
-	ev->retry_era =
-		s->probed ||
-		(named ? newest_common(list, MCP_ERA_PER_REQUEST, NULL) != NULL
-		       : is_of_modern_era(m->code));
+	if (named)
+		is_modern = newest_common(list, MCP_ERA_PER_REQUEST, NULL);
+	ev->retry_era = s->probed || is_modern;
 }
 
 static struct era_verdict refused(const struct rpc_message *m,
@@ -239,7 +226,7 @@ static struct era_verdict not_modern(const struct session *s, struct err *err)
 			"server/discover; leave the pinned protocol out, or "
 			"name an older one",
 			s->date);
-	return era_without_answer(&s->opt);
+	return era_without_answer(s);
 }
 
 static struct era_verdict on_probe_error(const struct session *s,
@@ -266,17 +253,9 @@ static struct era_verdict on_probe_error(const struct session *s,
 
 /* ---- both ---- */
 
-static bool is_asked_still(const struct session *s)
-{
-	for (const struct request *r = s->requests.first; r; r = r->next)
-		if (r->is_handshake)
-			return true;
-	return false;
-}
-
-static struct era_verdict era_on_answer(const struct session *s, bool is_probe,
+/* Judge the answer to a handshake that is no longer in the table. */
+static struct era_verdict era_on_answer(struct session *s, bool is_probe,
 					const struct rpc_message *m,
-					struct arena *arena,
 					struct session_event *ev)
 {
 	struct mcp_peer server;
@@ -286,7 +265,7 @@ static struct era_verdict era_on_answer(const struct session *s, bool is_probe,
 	if (is_probe && m->type == RPC_ERROR)
 		return on_probe_error(s, m, ev);
 	if (is_probe) {
-		if (!mcp_read_discovered(m->result, arena, &dates, &server))
+		if (!mcp_read_discovered(m->result, &s->arena, &dates, &server))
 			return not_modern(s, &ev->err);
 		v = choose(s, dates, ERA_READY, &ev->err);
 		if (v.step == ERA_READY) {
@@ -296,19 +275,20 @@ static struct era_verdict era_on_answer(const struct session *s, bool is_probe,
 		return v;
 	}
 	if (m->type == RPC_RESULT)
-		return on_initialized(s, m->result, arena, &ev->err);
+		return on_initialized(s, m->result, &ev->err);
 	/* a late answer to the probe may still come (PRB-7) */
-	if (is_asked_still(s))
-		return next(ERA_WAIT, NULL);
+	for (const struct request *r = s->requests.first; r; r = r->next)
+		if (r->is_handshake)
+			return next(ERA_WAIT, NULL);
 	say_what_to_try(s, m, ev);
 	return refused(m, "initialize", ev);
 }
 
 /* ---- life ---- */
 
-static uint64_t or_default(uint64_t v, uint64_t otherwise)
+static void set_default(uint64_t *v, uint64_t otherwise)
 {
-	return v ? v : otherwise;
+	*v = *v ? *v : otherwise;
 }
 
 struct session *session_new(const struct session_options *options)
@@ -319,13 +299,11 @@ struct session *session_new(const struct session_options *options)
 	*o = *options;
 	o->client_name = o->client_name ? o->client_name : "matins";
 	o->client_version = o->client_version ? o->client_version : "0";
-	o->message_max = or_default(o->message_max, LIMIT_MESSAGE_BYTES);
-	o->probe_timeout_ms = or_default(o->probe_timeout_ms, PROBE_TIMEOUT_MS);
-	o->initialize_timeout_ms =
-		or_default(o->initialize_timeout_ms, INITIALIZE_TIMEOUT_MS);
-	o->request_timeout_ms =
-		or_default(o->request_timeout_ms, REQUEST_TIMEOUT_MS);
-	o->total_timeout_ms = or_default(o->total_timeout_ms, TOTAL_TIMEOUT_MS);
+	set_default(&o->message_max, LIMIT_MESSAGE_BYTES);
+	set_default(&o->probe_timeout_ms, PROBE_TIMEOUT_MS);
+	set_default(&o->initialize_timeout_ms, INITIALIZE_TIMEOUT_MS);
+	set_default(&o->request_timeout_ms, REQUEST_TIMEOUT_MS);
+	set_default(&o->total_timeout_ms, TOTAL_TIMEOUT_MS);
 
 	/* 1 is that of the handshake; some peers take 0 for "no id" (ID-3) */
 	s->next_id = 2;
@@ -354,7 +332,7 @@ void session_free(struct session *s)
 	buf_release(&s->progress.message);
 	inbox_release(&s->in);
 	requests_release(&s->requests);
-	questions_forget(s);
+	talk_forget_questions(s);
 	free(s->losses);
 	arena_release(&s->arena);
 	free(s);
@@ -370,7 +348,7 @@ void session_close(struct session *s)
 {
 	if (session_is_over(s))
 		return;
-	questions_forget(s);
+	talk_forget_questions(s);
 	session_move(s, MOVE_CLOSE);
 }
 
@@ -379,7 +357,7 @@ void session_close(struct session *s)
 /* Forget a request, and what the session asked and sent for it. */
 static void drop_request(struct session *s, struct request *r)
 {
-	questions_drop(s, r->ticket);
+	talk_drop_questions(s, r->ticket);
 	for (struct request *own = r->task.id.n ? s->requests.first : NULL,
 			    *after;
 	     own; own = after) {
@@ -390,36 +368,28 @@ static void drop_request(struct session *s, struct request *r)
 	requests_remove(&s->requests, r);
 }
 
-static enum verdict end_session(struct session *s, struct session_event *ev)
+static enum verdict end_session(struct session *s, enum session_failure failure,
+				struct session_event *ev)
 {
 	ev->type = SESSION_EVENT_FAILED;
+	ev->failure = failure;
 	ev->ticket = 0;
 	ev->phase = s->server.revision ? SESSION_PHASE_CALL
 				       : SESSION_PHASE_INITIALIZE;
 	requests_release(&s->requests);
-	questions_forget(s);
+	talk_forget_questions(s);
 	session_output_broke(s);
 	session_move(s, MOVE_FAIL);
 	return EVENT;
-}
-
-static enum verdict fail_session(struct session *s,
-				 enum session_failure failure,
-				 struct session_event *ev)
-{
-	ev->failure = failure;
-	return end_session(s, ev);
 }
 
 /* End the request that ev->ticket names, as the event type says. */
 static enum verdict end_request(struct session *s, enum session_event_type type,
 				struct session_event *ev)
 {
-	struct request *r = requests_find_ticket(&s->requests, ev->ticket);
-
 	ev->type = type;
 	ev->phase = SESSION_PHASE_CALL;
-	drop_request(s, r);
+	drop_request(s, requests_find_ticket(&s->requests, ev->ticket));
 	return EVENT;
 }
 
@@ -446,7 +416,7 @@ static enum verdict act(struct session *s, enum verdict verdict,
 	case ENDS_FAILED:
 		return end_request(s, SESSION_EVENT_FAILED, ev);
 	case ENDS_SESSION:
-		return end_session(s, ev);
+		return end_session(s, ev->failure, ev);
 	}
 	return DONE;
 }
@@ -477,30 +447,16 @@ void session_cancel(struct session *s, uint64_t ticket, const char *reason)
 
 	if (!r || r->is_handshake || r->parent)
 		return;
-	if (r->task.id.n)
-		later_cancel_task(s, r);
-	else
-		send_cancelled(s, r, reason);
+	talk_cancel(s, r, reason);
 	drop_request(s, r);
 }
 
 /* ---- the handshake ---- */
 
-static uint64_t start_deadline(const struct session *s)
-{
-	uint64_t ns;
-
-	if (__builtin_mul_overflow(s->opt.initialize_timeout_ms, NS_PER_MS,
-				   &ns) ||
-	    __builtin_add_overflow(s->start_ns, ns, &ns))
-		return UINT64_MAX;
-	return ns;
-}
-
 static void write_initialize(const struct session *s, struct buf *params)
 {
 	AUTO(buf_release) struct buf declared = BUF_INIT(BUF_UNBOUNDED);
-	struct mcp_peer init = {
+	struct mcp_peer client = {
 		.protocol = str_of(s->date),
 		.name = str_of(s->opt.client_name),
 		.version = str_of(s->opt.client_version),
@@ -509,37 +465,51 @@ static void write_initialize(const struct session *s, struct buf *params)
 
 	jw_init(&w, &declared, false);
 	mcp_write_declared(&w, &s->opt.declared,
-			   mcp_revision_find(init.protocol));
-	init.capabilities = buf_str(&declared);
+			   mcp_revision_find(client.protocol));
+	client.capabilities = buf_str(&declared);
 	jw_init(&w, params, false);
-	mcp_write_initialize(&w, &init);
+	mcp_write_initialize(&w, &client);
+}
+
+/* Speak the revision of this date from here on; kept, not copied. */
+static void set_date(struct session *s, const char *date)
+{
+	const struct mcp_revision *r = mcp_revision_find(str_of(date));
+
+	s->date = date;
+	s->is_modern = r && r->era == MCP_ERA_PER_REQUEST;
+}
+
+static uint64_t start_deadline(const struct session *s)
+{
+	return session_after_ms(s->start_ns, s->opt.initialize_timeout_ms);
 }
 
 /* Send server/discover or initialize, where the state allows it. */
 static void send_handshake(struct session *s, bool is_probe, const char *date)
 {
+	const char *method = is_probe ? "server/discover" : "initialize";
+	uint64_t probe_end =
+		session_after_ms(s->now_ns, s->opt.probe_timeout_ms);
 	bool is_first = s->state == SESSION_NEW;
-	uint64_t end = start_deadline(s), probe_end;
 	struct request *r;
 
 	if (!session_move(s, is_probe ? MOVE_PROBE : MOVE_INITIALIZE))
 		return;
-	session_set_date(s, date);
+	set_date(s, date);
 	s->probed |= is_probe;
-	r = requests_add(&s->requests, is_first ? 1 : s->next_id++,
-			 is_first ? 1 : s->next_ticket++,
-			 is_probe ? "server/discover" : "initialize");
+	r = is_first ? requests_add(&s->requests, 1, 1, method)
+		     : session_add_request(s, method);
 	r->is_handshake = true;
 	r->is_probe = is_probe;
 	if (!is_probe)
 		write_initialize(s, &r->params);
-	send_request(s, r);
+	session_send(s, r);
 	/* the deadline is that of the start; a pinned revision has no other
 	   handshake to try before */
-	probe_end = session_after_ms(s, s->opt.probe_timeout_ms);
-	r->deadline_ns = is_probe && !s->opt.protocol && probe_end < end
-				 ? probe_end
-				 : end;
+	r->deadline_ns = start_deadline(s);
+	if (is_probe && !s->opt.protocol && probe_end < r->deadline_ns)
+		r->deadline_ns = probe_end;
 	r->total_deadline_ns = UINT64_MAX;
 	requests_timed(&s->requests, r);
 }
@@ -553,13 +523,16 @@ static enum verdict greet(struct session *s, const struct era_verdict *v,
 		if (r->is_handshake)
 			requests_remove(&s->requests, r);
 	}
-	session_set_date(s, v->date);
+	set_date(s, v->date);
 	s->server = v->server;
 	session_move(s, MOVE_GREET);
 	if (!s->is_modern)
-		send_notification(s, "notifications/initialized",
-				  (struct str){NULL, 0});
-	send_pending(s);
+		session_notify(s, "notifications/initialized",
+			       (struct str){NULL, 0});
+	/* also for a server that no longer reads: the clocks must run */
+	for (struct request *r = s->requests.first; r; r = r->next)
+		if (!r->sent)
+			session_send(s, r);
 	ev->type = SESSION_EVENT_READY;
 	return EVENT;
 }
@@ -584,7 +557,7 @@ static enum verdict take_era_step(struct session *s,
 	case ERA_FAILED:
 		break;
 	}
-	return fail_session(s, SESSION_FAIL_HANDSHAKE, ev);
+	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
 }
 
 void session_start(struct session *s, uint64_t now_ns)
@@ -592,20 +565,13 @@ void session_start(struct session *s, uint64_t now_ns)
 	struct err ignored = ERR_INIT;
 	struct era_verdict v = era_begin(&s->opt, &ignored);
 
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	s->start_ns = s->now_ns;
 	s->refused = v.step == ERA_FAILED;
 	if (s->refused)
 		session_move(s, MOVE_INITIALIZE);
 	else
 		(void)take_era_step(s, &v, NULL);
-}
-
-static enum verdict refuse_to_start(struct session *s, struct session_event *ev)
-{
-	struct era_verdict v = era_begin(&s->opt, &ev->err);
-
-	return take_era_step(s, &v, ev);
 }
 
 static enum verdict on_handshake(struct session *s, struct request *r,
@@ -618,7 +584,7 @@ static enum verdict on_handshake(struct session *s, struct request *r,
 	requests_remove(&s->requests, r);
 	if (m->type == RPC_ERROR)
 		session_read_error(s, m, ev);
-	v = era_on_answer(s, is_probe, m, &s->arena, ev);
+	v = era_on_answer(s, is_probe, m, ev);
 	return take_era_step(s, &v, ev);
 }
 
@@ -628,7 +594,7 @@ static enum verdict on_handshake(struct session *s, struct request *r,
  */
 static bool is_lost_probe(struct session *s, struct request *r)
 {
-	struct era_verdict v = era_without_answer(&s->opt);
+	struct era_verdict v = era_without_answer(s);
 
 	if (!r->is_probe || v.step == ERA_FAILED)
 		return false;
@@ -640,7 +606,7 @@ static bool is_lost_probe(struct session *s, struct request *r)
 /* Send initialize beside a probe that is silent; false: time is over. */
 static bool outlast_probe(struct session *s, struct request *probe)
 {
-	struct era_verdict v = era_without_answer(&s->opt);
+	struct era_verdict v = era_without_answer(s);
 
 	probe->deadline_ns = start_deadline(s);
 	if (v.step == ERA_FAILED || probe->deadline_ns <= s->now_ns)
@@ -658,6 +624,7 @@ static bool outlast_probe(struct session *s, struct request *probe)
 static struct request *only_pending(struct session *s,
 				    const struct rpc_message *m)
 {
+	struct request *r = requests_pending(&s->requests, NULL);
 	struct str id = m->id.raw;
 	uint64_t number;
 	bool made_up = m->id.type == RPC_ID_NONE ||
@@ -665,22 +632,22 @@ static struct request *only_pending(struct session *s,
 			!str_uint64((struct str){id.p + 1, id.n - 2}, &number));
 
 	if (m->type != RPC_ERROR || m->version == RPC_VERSION_ABSENT ||
-	    !made_up || requests_sent(&s->requests) != 1)
+	    !made_up || !r || requests_pending(&s->requests, r))
 		return NULL;
-	return requests_oldest(&s->requests);
+	return r;
 }
 
 static enum verdict on_response(struct session *s, const struct rpc_message *m,
 				struct session_event *ev)
 {
-	struct request *r = requests_find(&s->requests, &m->id), *of;
+	struct request *r = requests_find(&s->requests, m->id.raw, false), *of;
 
 	if (!r)
 		r = only_pending(s, m);
+	/* a structured log may look like a response (RW-3) */
+	if (!r && m->version == RPC_VERSION_ABSENT)
+		return NO_MESSAGE;
 	if (!r) {
-		/* a structured log may look like a response (RW-3) */
-		if (m->version == RPC_VERSION_ABSENT)
-			return NO_MESSAGE;
 		s->stats.dropped_responses++;
 		return DONE;
 	}
@@ -688,28 +655,23 @@ static enum verdict on_response(struct session *s, const struct rpc_message *m,
 	if (of->progress_held) {
 		/* the last progress goes first, then this response again */
 		inbox_unread(&s->in);
-		return notice_tell_progress(s, of, ev);
+		return talk_tell_progress(s, of, ev);
 	}
 	s->stats.oddities += m->version != RPC_VERSION_OK;
 	if (r->is_handshake)
 		return on_handshake(s, r, m, ev);
 	ev->ticket = of->ticket;
-	if (r->parent)
-		return later_on_response(s, r, m, ev);
-	if (m->type == RPC_RESULT)
-		return later_on_result(s, r, m->result, ev);
-	session_read_error(s, m, ev);
-	return ENDS_ERROR;
+	return talk_on_answer(s, r, m, ev);
 }
 
 static enum verdict on_request(struct session *s, const struct rpc_message *m,
 			       struct session_event *ev)
 {
-	struct request *r = requests_find(&s->requests, &m->id);
+	struct request *r = requests_find(&s->requests, m->id.raw, false);
 
 	s->stats.server_requests++;
 	if (!r || !r->is_handshake || !scan_is(m->method, r->method))
-		return questions_on_request(s, m, ev);
+		return talk_on_request(s, m, ev);
 	err_set(&ev->err, ERR_PEER,
 		"the server repeats what it is sent (%s came back): it is not "
 		"an MCP server, or it is behind a terminal that echoes",
@@ -717,22 +679,12 @@ static enum verdict on_request(struct session *s, const struct rpc_message *m,
 	return fail_request(s, r, SESSION_FAIL_HANDSHAKE, ev);
 }
 
-/* The first message shows that the server runs: its own time is over. */
-static void first_heard(struct session *s)
-{
-	struct request *r = requests_oldest(&s->requests);
-	uint64_t at_least = session_ends_ms(s, s->opt.request_timeout_ms);
-
-	s->heard = true;
-	if (r && s->state == SESSION_INITIALIZING && r->is_handshake &&
-	    r->deadline_ns < at_least)
-		r->deadline_ns = at_least;
-}
-
 static enum verdict on_object(struct session *s, const struct inbox_item *item,
 			      struct session_event *ev)
 {
 	struct rpc_message m;
+	struct request *r;
+	uint64_t at_least;
 	bool response;
 	enum verdict verdict;
 
@@ -746,15 +698,22 @@ static enum verdict on_object(struct session *s, const struct inbox_item *item,
 	else if (m.type == RPC_REQUEST)
 		verdict = on_request(s, &m, ev);
 	else
-		verdict = notice_read(s, &m, ev);
+		verdict = talk_on_notice(s, &m, ev);
 	verdict = act(s, verdict, ev);
 	if (verdict == NO_MESSAGE || s->in.again.p)
 		return verdict;
 	s->stats.messages++;
 	if (!response)
 		s->stats.oddities += m.version != RPC_VERSION_OK;
-	if (!s->heard)
-		first_heard(s);
+	if (s->heard)
+		return verdict;
+	/* the first message shows that the server runs: its time is over */
+	s->heard = true;
+	r = requests_pending(&s->requests, NULL);
+	at_least = session_ends_ms(s, s->opt.request_timeout_ms);
+	if (r && s->state == SESSION_INITIALIZING && r->is_handshake &&
+	    r->deadline_ns < at_least)
+		r->deadline_ns = at_least;
 	return verdict;
 }
 
@@ -762,16 +721,13 @@ static enum verdict on_object(struct session *s, const struct inbox_item *item,
 static enum verdict on_broken(struct session *s, const struct inbox_item *item,
 			      struct session_event *ev)
 {
-	struct request *r = NULL;
-	struct rpc_id id;
+	struct request *r =
+		item->id.p ? requests_find(&s->requests, item->id, false)
+			   : NULL;
 
 	s->stats.broken_messages++;
-	if (item->id.p) {
-		id = rpc_read_id(item->id);
-		r = requests_find(&s->requests, &id);
-	}
 	if (!r)
-		r = requests_oldest(&s->requests);
+		r = requests_pending(&s->requests, NULL);
 	if (!r || is_lost_probe(s, r))
 		return DONE;
 	err_set(&ev->err, item->err.kind == ERR_LIMIT ? ERR_LIMIT : ERR_PEER,
@@ -785,7 +741,7 @@ static enum verdict on_broken(struct session *s, const struct inbox_item *item,
 /* A line over the ceiling may have been an answer, too (RW-14). */
 static enum verdict on_over(struct session *s, struct session_event *ev)
 {
-	struct request *r = requests_oldest(&s->requests);
+	struct request *r = requests_pending(&s->requests, NULL);
 
 	s->stats.broken_messages++;
 	if (!r || is_lost_probe(s, r))
@@ -804,10 +760,10 @@ void session_lost(struct session *s, struct str id,
 		  enum session_failure failure, const struct err *err,
 		  uint64_t now_ns)
 {
-	struct rpc_id read = rpc_read_id(id.p ? id : STR("null"));
-	struct request *r = requests_find(&s->requests, &read);
+	struct request *r =
+		id.p ? requests_find(&s->requests, id, false) : NULL;
 
-	session_hear_time(s, now_ns);
+	session_tick(s, now_ns);
 	if (session_is_over(s) || (id.p && !r))
 		return;
 	s->losses = mem_grow(s->losses, s->n_losses + 1, &s->cap_losses,
@@ -824,7 +780,7 @@ static enum verdict on_lost(struct session *s, struct session_event *ev)
 	memmove(s->losses, s->losses + 1, --s->n_losses * sizeof(loss));
 	ev->err = loss.err;
 	if (!loss.ticket)
-		return fail_session(s, loss.failure, ev);
+		return end_session(s, loss.failure, ev);
 	/* the caller may have cancelled the request meanwhile */
 	return r ? fail_request(s, r, loss.failure, ev) : DONE;
 }
@@ -848,8 +804,8 @@ static enum verdict expire(struct session *s, struct request *r,
 	    outlast_probe(s, r))
 		return DONE;
 	format_ms(r->is_handshake ? s->opt.initialize_timeout_ms
-		  : total	  ? session_total_ms(s, r)
-				  : session_timeout_ms(s, r),
+		  : total	  ? r->total_ms
+				  : r->timeout_ms,
 		  time);
 	err_set(&ev->err, ERR_PEER, "no answer to %s within %s%s", r->method,
 		time,
@@ -857,35 +813,8 @@ static enum verdict expire(struct session *s, struct request *r,
 			? ""
 			: "; the server has written nothing to its stdout yet");
 	/* the server is told (TMO-2); of a task as of a task (CAN-6) */
-	if (of->task.id.n)
-		later_cancel_task(s, of);
-	else
-		send_cancelled(s, r, "timed out");
+	talk_cancel(s, of->task.id.n ? of : r, "timed out");
 	return fail_request(s, r, SESSION_FAIL_TIMEOUT, ev);
-}
-
-static enum verdict on_due(struct session *s, struct request *r,
-			   struct session_event *ev)
-{
-	struct str why;
-
-	if (!r->is_given_up) {
-		later_do_due(s, r);
-		return DONE;
-	}
-	why = session_shown(buf_str(&r->responses), SENTENCE_BYTES, &s->shown);
-	err_set(&ev->err, ERR_PEER, "%.*s", STR_ARG(why));
-	ev->ticket = r->ticket;
-	return act(s, ENDS_BROKEN, ev);
-}
-
-/* Only subscriptions are open. */
-static bool is_idle(const struct session *s)
-{
-	for (const struct request *r = s->requests.first; r; r = r->next)
-		if (!r->is_listen)
-			return false;
-	return true;
 }
 
 static const char *end_phase(const struct session *s, const struct request *r)
@@ -900,9 +829,13 @@ static const char *end_phase(const struct session *s, const struct request *r)
 
 static enum verdict on_end(struct session *s, struct session_event *ev)
 {
-	struct request *r = requests_oldest(&s->requests);
+	struct request *r = requests_pending(&s->requests, NULL);
+	bool is_idle = s->server.revision != NULL;
 
-	if (is_idle(s) && s->server.revision) {
+	/* only subscriptions are open */
+	for (const struct request *q = s->requests.first; q; q = q->next)
+		is_idle &= q->is_listen;
+	if (is_idle) {
 		/* STD-43: whatever the exit status */
 		session_move(s, MOVE_END);
 		ev->type = SESSION_EVENT_CLOSED;
@@ -914,7 +847,7 @@ static enum verdict on_end(struct session *s, struct session_event *ev)
 	ev->retry_era = s->probed && !s->server.revision && !s->opt.protocol;
 	ev->era = SESSION_ERA_INITIALIZE;
 	ev->is_cut = s->cut;
-	return fail_session(s, SESSION_FAIL_EOF, ev);
+	return end_session(s, SESSION_FAIL_EOF, ev);
 }
 
 static enum verdict on_idle(struct session *s, struct session_event *ev)
@@ -932,10 +865,10 @@ static enum verdict on_idle(struct session *s, struct session_event *ev)
 		return expire(s, r, ev);
 	r = requests_find_time(&s->requests, REQUEST_DUE, s->now_ns);
 	if (r)
-		return on_due(s, r, ev);
+		return act(s, talk_on_due(s, r, ev), ev);
 	r = requests_find_time(&s->requests, REQUEST_PROGRESS, s->now_ns);
 	if (r)
-		return notice_tell_progress(s, r, ev);
+		return talk_tell_progress(s, r, ev);
 	return s->eof ? on_end(s, ev) : NO_MESSAGE;
 }
 
@@ -946,9 +879,12 @@ static enum verdict step(struct session *s, struct session_event *ev)
 	struct inbox_item item;
 	enum verdict verdict;
 
-	if (s->refused)
-		return refuse_to_start(s, ev);
-	if (!session_is_mute(s) && questions_tell(s, ev))
+	if (s->refused) {
+		struct era_verdict v = era_begin(&s->opt, &ev->err);
+
+		return take_era_step(s, &v, ev);
+	}
+	if (!session_is_mute(s) && talk_ask(s, ev) == EVENT)
 		return EVENT;
 	switch (inbox_next(&s->in, &item)) {
 	case INBOX_OBJECT:
@@ -966,7 +902,7 @@ static enum verdict step(struct session *s, struct session_event *ev)
 		return on_over(s, ev);
 	case INBOX_FRAMING:
 		ev->err = item.err;
-		return fail_session(s, SESSION_FAIL_FRAMING, ev);
+		return end_session(s, SESSION_FAIL_FRAMING, ev);
 	case INBOX_NONE:
 		break;
 	}

@@ -1,5 +1,6 @@
 #include "core/mcp/session/talk.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/mem.h"
@@ -16,24 +17,14 @@
 #define INTERVAL_MOST_MS 60000
 /* Ceiling of a task's id, bytes of JSON text. */
 #define TASK_ID_BYTES 1024
-
 /* Questions of the server that are open at once (SEC-9). */
 #define QUESTIONS_MAX 64
-
 /* Log messages and changed resources that are passed on in a second (LOG-5). */
 #define LOGS_PER_SECOND 100
 /* Progress of one request is passed on this often (PRO-4). */
 #define PROGRESS_EVERY_NS (NS_PER_S / 10)
 
-/* ---- questions of the server ---- */
-
-static void question_release(struct question *a)
-{
-	buf_release(&a->id);
-	buf_release(&a->key);
-	buf_release(&a->params);
-	buf_release(&a->answer);
-}
+static const struct str nothing = {NULL, 0};
 
 /* ---- which questions can be answered ---- */
 
@@ -54,12 +45,11 @@ static const struct refusal too_many = {RPC_INTERNAL_ERROR,
 static const struct refusal *judge_mode(const struct mcp_declared *d,
 					struct str params)
 {
-	struct str mode;
-	bool has_mode = scan_get_some(params, "mode", &mode);
+	struct str mode = scan_some(params, "mode");
 
 	if (!d->elicit_form && !d->elicit_url)
 		return &unknown;
-	if (!has_mode || scan_is(mode, "form"))
+	if (!mode.p || scan_is(mode, "form"))
 		return d->elicit_form ? NULL : &undeclared_mode;
 	return scan_is(mode, "url") && d->elicit_url ? NULL : &undeclared_mode;
 }
@@ -93,8 +83,9 @@ static const struct refusal *judge(const struct session *s, struct str method,
 
 /* ---- open questions ---- */
 
-static struct question *add(struct session *s, const char *method,
-			    struct str params)
+/* Add a question of the server; the caller says whose it is. */
+static struct question *add_question(struct session *s, const char *method,
+				     struct str params)
 {
 	struct questions *a = &s->questions;
 	struct question *ask;
@@ -113,26 +104,21 @@ static struct question *add(struct session *s, const char *method,
 	return ask;
 }
 
-static struct question *questions_add(struct session *s, struct str method,
-				      struct str params)
-{
-	const char *name = NULL;
-
-	return judge(s, method, params, &name) ? NULL : add(s, name, params);
-}
-
 static void remove_question(struct session *s, struct question *a)
 {
 	size_t at = (size_t)(a - s->questions.item);
 
 	if (a->told && !a->answered)
 		session_start_clocks(s);
-	question_release(a);
+	buf_release(&a->id);
+	buf_release(&a->key);
+	buf_release(&a->params);
+	buf_release(&a->answer);
 	s->questions.n--;
 	memmove(a, a + 1, (s->questions.n - at) * sizeof(*a));
 }
 
-void questions_drop(struct session *s, uint64_t ticket)
+void talk_drop_questions(struct session *s, uint64_t ticket)
 {
 	for (size_t i = s->questions.n; i-- > 0;) {
 		struct question *a = &s->questions.item[i];
@@ -149,7 +135,7 @@ void questions_drop(struct session *s, uint64_t ticket)
 	}
 }
 
-void questions_forget(struct session *s)
+void talk_forget_questions(struct session *s)
 {
 	while (s->questions.n)
 		remove_question(s, &s->questions.item[s->questions.n - 1]);
@@ -158,23 +144,22 @@ void questions_forget(struct session *s)
 	s->questions.cap = 0;
 }
 
-static void tell_gone(struct session *s, struct question *a,
-		      struct session_event *ev)
+static enum verdict tell_gone(struct session *s, struct question *a,
+			      struct session_event *ev)
 {
 	ev->type = SESSION_EVENT_ASK_GONE;
 	ev->ask = a->number;
 	remove_question(s, a);
+	return EVENT;
 }
 
-bool questions_tell(struct session *s, struct session_event *ev)
+enum verdict talk_ask(struct session *s, struct session_event *ev)
 {
 	for (size_t i = 0; i < s->questions.n; i++) {
 		struct question *a = &s->questions.item[i];
 
-		if (a->gone) {
-			tell_gone(s, a, ev);
-			return true;
-		}
+		if (a->gone)
+			return tell_gone(s, a, ev);
 		if (a->told)
 			continue;
 		a->told = true;
@@ -184,101 +169,56 @@ bool questions_tell(struct session *s, struct session_event *ev)
 		ev->ticket = a->ticket;
 		ev->method = a->method;
 		ev->params = buf_str(&a->params);
-		return true;
+		return EVENT;
 	}
-	return false;
-}
-
-static struct question *find(struct session *s, uint64_t number)
-{
-	for (size_t i = 0; i < s->questions.n; i++)
-		if (s->questions.item[i].number == number &&
-		    s->questions.item[i].told && !s->questions.item[i].answered)
-			return &s->questions.item[i];
-	return NULL;
+	return DONE;
 }
 
 /* ---- requests of the initialize era ---- */
-
-/* Write an error response, and count its bytes as an answer. */
-static void write_error(struct session *s, const struct rpc_id *id,
-			int64_t code, const char *message)
-{
-	size_t before = s->out.n;
-
-	rpc_write_error(&s->out, id, code, message, (struct str){NULL, 0});
-	s->answers += s->out.n - before;
-}
-
-static enum verdict queue_is_full(struct session_event *ev)
-{
-	err_set(&ev->err, ERR_LIMIT,
-		"the server sends requests and does not read the answers: %d "
-		"bytes are waiting for its stdin",
-		LIMIT_QUEUE_BYTES);
-	ev->failure = SESSION_FAIL_QUEUE;
-	return ENDS_SESSION;
-}
-
-/*
- * A server that sends a request during the probe shows that it is of the
- * initialize era. In the modern era no response is ever written (STD-31,
- * RW-64).
- */
-static bool is_answered(const struct session *s)
-{
-	return !s->is_modern ||
-	       (s->state == SESSION_PROBING && !s->opt.protocol);
-}
 
 /*
  * Requests are answered at once, whatever is open: a server that waits for an
  * answer may hold a lock (RW-60, RW-61).
  */
-enum verdict questions_on_request(struct session *s,
-				  const struct rpc_message *m,
-				  struct session_event *ev)
+enum verdict talk_on_request(struct session *s, const struct rpc_message *m,
+			     struct session_event *ev)
 {
 	size_t before = s->out.n;
 	const struct refusal *refusal;
 	const char *method;
 
-	if (!is_answered(s)) {
+	/*
+	 * A server that sends a request during the probe shows that it is of
+	 * the initialize era. In the modern era no response is ever written
+	 * (STD-31, RW-64).
+	 */
+	if (s->is_modern && (s->state != SESSION_PROBING || s->opt.protocol)) {
 		s->stats.ignored_requests++;
 		return DONE;
 	}
 	if (session_is_mute(s))
 		return DONE;
-	if (s->answers + m->id.raw.n > LIMIT_QUEUE_BYTES)
-		return queue_is_full(ev);
-	if (scan_is(m->method, "ping")) {
-		rpc_write_result(&s->out, &m->id, STR("{}"));
-		s->answers += s->out.n - before;
-		return DONE;
+	if (s->answers + m->id.raw.n > LIMIT_QUEUE_BYTES) {
+		err_set(&ev->err, ERR_LIMIT,
+			"the server sends requests and does not read the "
+			"answers: %d bytes are waiting for its stdin",
+			LIMIT_QUEUE_BYTES);
+		ev->failure = SESSION_FAIL_QUEUE;
+		return ENDS_SESSION;
 	}
 	refusal = judge(s, m->method, m->params, &method);
-	if (!refusal) {
-		buf_add_str(&add(s, method, m->params)->id, m->id.raw);
-		return DONE;
-	}
-	s->stats.refused_requests++;
-	write_error(s, &m->id, refusal->code, refusal->text);
-	return DONE;
-}
+	if (scan_is(m->method, "ping")) {
+		rpc_write_result(&s->out, &m->id, STR("{}"));
+	} else if (!refusal) {
+		struct question *a = add_question(s, method, m->params);
 
-static enum verdict questions_on_cancelled(struct session *s,
-					   const struct rpc_id *id,
-					   struct session_event *ev)
-{
-	for (size_t i = 0; i < s->questions.n; i++) {
-		struct question *a = &s->questions.item[i];
-		bool told = a->told;
-
-		if (a->is_key || !str_eq(buf_str(&a->id), id->raw))
-			continue;
-		tell_gone(s, a, ev);
-		return told ? EVENT : DONE;
+		buf_add_str(&a->id, m->id.raw);
+	} else {
+		s->stats.refused_requests++;
+		rpc_write_error(&s->out, &m->id, refusal->code, refusal->text,
+				nothing);
 	}
+	s->answers += s->out.n - before;
 	return DONE;
 }
 
@@ -292,11 +232,11 @@ static void write_result(struct session *s, const struct question *a,
 	static const char related[] = "io.modelcontextprotocol/related-task";
 	static const char *const meta_too[] = {"_meta", NULL};
 	static const char *const related_too[] = {related, NULL};
-	struct str meta, task;
+	struct str task =
+		scan_some(scan_some(buf_str(&a->params), "_meta"), related);
 	struct rpc_writer w;
 
-	if (!scan_get_some(buf_str(&a->params), "_meta", &meta) ||
-	    !scan_get_some(meta, related, &task)) {
+	if (!task.p) {
 		rpc_write_result(&s->out, id, result);
 		return;
 	}
@@ -304,63 +244,11 @@ static void write_result(struct session *s, const struct question *a,
 	jw_object(&w.jw);
 	copy_members(&w.jw, result, meta_too);
 	jw_kv_object(&w.jw, "_meta");
-	if (scan_get_some(result, "_meta", &meta))
-		copy_members(&w.jw, meta, related_too);
+	copy_members(&w.jw, scan_some(result, "_meta"), related_too);
 	jw_kv_raw(&w.jw, related, task);
 	jw_end(&w.jw);
 	jw_end(&w.jw);
 	rpc_end(&w);
-}
-
-/* ---- answers of the caller ---- */
-
-static uint64_t questions_answer(struct session *s, uint64_t number,
-				 struct str result)
-{
-	struct question *a = find(s, number);
-	size_t before = s->out.n;
-	struct rpc_id id;
-
-	if (!a)
-		return 0;
-	if (a->is_key) {
-		buf_add_str(&a->answer, result);
-		a->answered = true;
-		session_start_clocks(s);
-		return a->ticket;
-	}
-	id = rpc_read_id(buf_str(&a->id));
-	if (!session_is_mute(s))
-		write_result(s, a, &id, result);
-	s->answers += s->out.n - before;
-	remove_question(s, a);
-	return 0;
-}
-
-static uint64_t questions_answer_error(struct session *s, uint64_t number,
-				       int64_t code, const char *message)
-{
-	struct question *a = find(s, number);
-	uint64_t ticket = a ? a->ticket : 0;
-	struct rpc_id id;
-
-	if (!a)
-		return 0;
-	if (!a->is_key && !session_is_mute(s)) {
-		id = rpc_read_id(buf_str(&a->id));
-		write_error(s, &id, code, message);
-	}
-	remove_question(s, a);
-	questions_drop(s, ticket);
-	return ticket;
-}
-
-/* ---- answers that are not the result yet ---- */
-
-static enum verdict broken(struct session_event *ev, const char *rule)
-{
-	err_set(&ev->err, ERR_PEER, "%s", rule);
-	return ENDS_BROKEN;
 }
 
 /* ---- questions in a result or in a task's status ---- */
@@ -378,37 +266,32 @@ static bool was_answered(const struct request *r, struct str key)
 /* Of two members of one name the last counts (RW-15). */
 static bool comes_again(struct scan_iter rest, struct str key)
 {
-	struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	bool again = false;
+	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 	scan_string(key, &name);
-	while (!again && scan_next(&rest))
-		again = scan_is(rest.key, buf_cstr(&name));
-	buf_release(&name);
-	return again;
+	while (scan_next(&rest))
+		if (scan_is(rest.key, buf_cstr(&name)))
+			return true;
+	return false;
 }
 
 /* Add a question for each member, in their order. */
 static enum verdict add_questions(struct session *s, struct request *r,
 				  struct str requests, struct session_event *ev)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, requests);
-	while (scan_next(&it)) {
-		struct str method, params;
+	for (struct scan_iter it = scan_over(requests); scan_next(&it);) {
+		struct str method = scan_some(it.value, "method");
+		struct str params = scan_some(it.value, "params");
+		const char *name;
 		struct question *ask;
 
 		if (was_answered(r, it.key) || comes_again(it, it.key))
 			continue;
-		if (!scan_get(it.value, "method", &method))
-			method = STR("null");
-		if (!scan_get_some(it.value, "params", &params))
-			params = STR("{}");
-		ask = questions_add(s, method, params);
-		if (!ask) {
+		params = params.p ? params : STR("{}");
+		method = method.p ? method : STR("null");
+		if (judge(s, method, params, &name)) {
 			/* the server's fault (MR-10) */
-			questions_drop(s, r->ticket);
+			talk_drop_questions(s, r->ticket);
 			method =
 				session_shown(method, VERSION_BYTES, &s->shown);
 			err_set(&ev->err, ERR_PEER,
@@ -416,6 +299,7 @@ static enum verdict add_questions(struct session *s, struct request *r,
 				STR_ARG(method));
 			return ENDS_BROKEN;
 		}
+		ask = add_question(s, name, params);
 		ask->is_key = true;
 		ask->ticket = r->ticket;
 		buf_add_str(&ask->key, it.key);
@@ -439,39 +323,38 @@ static void take_answers(struct session *s, uint64_t ticket, struct buf *out,
 		buf_addc(out, ':');
 		buf_add_str(out, buf_str(&a->answer));
 		sep = ",";
-		if (keys) {
-			buf_add_str(keys, buf_str(&a->key));
-			buf_addc(keys, '\n');
-		}
+		buf_add_str(keys, buf_str(&a->key));
+		buf_addc(keys, '\n');
 	}
 	buf_addc(out, '}');
-	questions_drop(s, ticket);
+	talk_drop_questions(s, ticket);
 }
 
 /* ---- input_required ---- */
 
-/* Send a request again after a while, which grows with each round. */
-static void send_later(struct session *s, struct request *r)
+static enum verdict broken(struct session_event *ev, const char *rule)
 {
-	uint64_t ms = AGAIN_FIRST_MS;
+	err_set(&ev->err, ERR_PEER, "%s", rule);
+	return ENDS_BROKEN;
+}
 
-	for (uint32_t i = 1; i < r->rounds && ms < AGAIN_LAST_MS; i++)
-		ms *= 2;
-	r->due_ns =
-		session_after_ms(s, ms < AGAIN_LAST_MS ? ms : AGAIN_LAST_MS);
-	requests_timed(&s->requests, r);
+static enum verdict gave_up(struct session_event *ev, int rounds,
+			    const char *of)
+{
+	err_set(&ev->err, ERR_PEER,
+		"gave up after %d rounds of input requests%s", rounds, of);
+	return ENDS_BROKEN;
 }
 
 static enum verdict on_input_required(struct session *s, struct request *r,
 				      struct str result,
 				      struct session_event *ev)
 {
-	struct str asked, state;
-	bool any = scan_get_some(result, "inputRequests", &asked) &&
-		   scan_count(asked);
+	struct str asked = scan_some(result, "inputRequests");
+	struct str state = scan_some(result, "requestState");
+	bool any = asked.p && scan_count(asked);
+	uint64_t ms = AGAIN_FIRST_MS;
 
-	if (!scan_get_some(result, "requestState", &state))
-		state = (struct str){NULL, 0};
 	if (!any && !state.p)
 		return broken(ev, "input_required comes with neither "
 				  "inputRequests nor requestState");
@@ -479,71 +362,39 @@ static enum verdict on_input_required(struct session *s, struct request *r,
 		return broken(ev, "inputRequests is not an object");
 	if (state.p && scan_type(state) != SCAN_STRING)
 		return broken(ev, "requestState is not a string");
-	if (r->rounds++ == ROUNDS_MAX) {
-		err_set(&ev->err, ERR_PEER,
-			"gave up after %d rounds of input requests",
-			ROUNDS_MAX);
-		return ENDS_BROKEN;
-	}
+	if (r->rounds++ == ROUNDS_MAX)
+		return gave_up(ev, ROUNDS_MAX, "");
 	buf_clear(&r->responses);
 	buf_clear(&r->state);
 	buf_add_str(&r->state, state);
 	r->parked = true;
 	if (any)
 		return add_questions(s, r, asked, ev);
-	send_later(s, r);
+	/* send it again after a while, which grows with each round */
+	for (uint32_t i = 1; i < r->rounds && ms < AGAIN_LAST_MS; i++)
+		ms *= 2;
+	r->due_ns = session_after_ms(s->now_ns,
+				     ms < AGAIN_LAST_MS ? ms : AGAIN_LAST_MS);
+	requests_timed(&s->requests, r);
 	return DONE;
 }
 
 /* ---- tasks of both eras ---- */
 
-/* The object with the task's members, or {NULL, 0}. */
-static struct str task_of(const struct session *s, struct str result)
+/* The object with the task's members, where one was asked for; or {NULL, 0}. */
+static struct str task_of(const struct session *s, const struct request *r,
+			  struct str result)
 {
-	struct str v = {NULL, 0};
+	struct str type;
 
-	if (s->is_modern)
-		return scan_get_some(result, "resultType", &v) &&
-				       scan_is(v, "task")
-			       ? result
-			       : (struct str){NULL, 0};
-	return scan_get_some(result, "task", &v) ? v : (struct str){NULL, 0};
-}
-
-/* Was a task asked for, and is this result one? */
-static bool is_task(const struct session *s, const struct request *r,
-		    struct str result)
-{
 	if (strcmp(r->method, "tools/call") != 0)
-		return false;
-	if (s->is_modern ? !s->opt.declared.tasks : !r->as_task)
-		return false;
-	return task_of(s, result).p != NULL;
-}
-
-/* Read when to look next; the server may change that each time (TX-3). */
-static void read_interval(struct session *s, struct request *r, struct str task)
-{
-	const char *name = s->is_modern ? "pollIntervalMs" : "pollInterval";
-	int64_t ms = INTERVAL_MS;
-	struct str v;
-
-	if (scan_get_some(task, name, &v) && !scan_int64(v, &ms))
-		ms = INTERVAL_MS;
-	if (ms < INTERVAL_LEAST_MS)
-		ms = INTERVAL_LEAST_MS;
-	if (ms > INTERVAL_MOST_MS)
-		ms = INTERVAL_MOST_MS;
-	r->task.interval_ms = (uint64_t)ms;
-}
-
-static void look_later(struct session *s, struct request *r)
-{
-	r->due_ns = session_after_ms(s, r->task.interval_ms);
-	/* a task that lives restarts the timeout; the total goes on */
-	r->deadline_ns = session_ends_ms(s, session_timeout_ms(s, r) +
-						    r->task.interval_ms);
-	requests_timed(&s->requests, r);
+		return nothing;
+	if (!s->is_modern)
+		return r->as_task ? scan_some(result, "task") : nothing;
+	type = scan_some(result, "resultType");
+	return s->opt.declared.tasks && type.p && scan_is(type, "task")
+		       ? result
+		       : nothing;
 }
 
 /*
@@ -552,23 +403,36 @@ static void look_later(struct session *s, struct request *r)
  * their answer to it for the next caller of tasks/result (TK-6).
  *
  * answers  JSON object of inputResponses, or {NULL, 0}
+ * returns  NULL when the session is mute
  */
 static struct request *ask_server(struct session *s, struct request *r,
 				  const char *method, struct str answers)
 {
-	struct buf params = BUF_INIT(BUF_UNBOUNDED);
 	struct request *own;
 	struct jw w;
 
-	jw_init(&w, &params, false);
+	if (session_is_mute(s))
+		return NULL;
+	own = session_add_request(s, method);
+	own->parent = r->ticket;
+	own->timeout_ms = r->timeout_ms;
+	jw_init(&w, &own->params, false);
 	jw_object(&w);
 	jw_kv_raw(&w, "taskId", buf_str(&r->task.id));
 	if (answers.p)
 		jw_kv_raw(&w, "inputResponses", answers);
 	jw_end(&w);
-	own = send_own(s, method, r->ticket, buf_str(&params));
-	buf_release(&params);
+	session_send(s, own);
 	return own;
+}
+
+static void look_later(struct session *s, struct request *r)
+{
+	r->due_ns = session_after_ms(s->now_ns, r->task.interval_ms);
+	/* a task that lives restarts the timeout; the total goes on */
+	r->deadline_ns =
+		session_ends_ms(s, r->timeout_ms + r->task.interval_ms);
+	requests_timed(&s->requests, r);
 }
 
 static void fetch_result(struct session *s, struct request *r)
@@ -579,46 +443,11 @@ static void fetch_result(struct session *s, struct request *r)
 		return;
 	r->task.is_waiting = true;
 	r->deadline_ns = r->total_deadline_ns;
-	own = ask_server(s, r, "tasks/result", (struct str){NULL, 0});
+	own = ask_server(s, r, "tasks/result", nothing);
 	/* the server answers at the end of the task (TK-5) */
 	if (own)
 		own->deadline_ns = own->total_deadline_ns = UINT64_MAX;
 	r->due_ns = UINT64_MAX;
-}
-
-enum status { WORKING, INPUT_REQUIRED, COMPLETED, FAILED, CANCELLED, OTHER };
-
-static enum status read_status(struct str task)
-{
-	static const char *const words[] = {"working", "input_required",
-					    "completed", "failed", "cancelled"};
-	struct str v;
-
-	if (!scan_get_some(task, "status", &v))
-		return OTHER;
-	for (int i = 0; i < OTHER; i++)
-		if (scan_is(v, words[i]))
-			return (enum status)i;
-	return OTHER;
-}
-
-static enum verdict follow_legacy(struct session *s, struct request *r,
-				  struct str task, struct session_event *ev)
-{
-	switch (read_status(task)) {
-	case WORKING:
-		look_later(s, r);
-		return DONE;
-	case INPUT_REQUIRED: /* questions come as requests meanwhile */
-	case COMPLETED:
-	case FAILED: /* also a tool that failed: its result says so (TK-9) */
-	case CANCELLED:
-		fetch_result(s, r);
-		return DONE;
-	case OTHER:
-		break;
-	}
-	return broken(ev, "the task has no known status");
 }
 
 static enum verdict end_badly(struct session *s, struct str task,
@@ -627,12 +456,11 @@ static enum verdict end_badly(struct session *s, struct str task,
 	struct rpc_message m = {.type = RPC_ERROR, .code = RPC_INTERNAL_ERROR};
 	struct str v;
 
-	if (!scan_get_some(task, "error", &m.raw_error))
+	m.raw_error = scan_some(task, "error");
+	if (!m.raw_error.p)
 		return broken(ev, "the task failed without an error");
-	if (scan_get_some(m.raw_error, "message", &v) &&
-	    scan_type(v) == SCAN_STRING)
-		m.message = v;
-	if (!scan_get_some(m.raw_error, "code", &v) || !scan_int64(v, &m.code))
+	m.message = scan_text(m.raw_error, "message");
+	if (!scan_get(m.raw_error, "code", &v) || !scan_int64(v, &m.code))
 		m.code = RPC_INTERNAL_ERROR;
 	if (scan_get(m.raw_error, "data", &v))
 		m.data = v;
@@ -640,82 +468,99 @@ static enum verdict end_badly(struct session *s, struct str task,
 	return ENDS_ERROR;
 }
 
-static bool has_questions(const struct session *s, uint64_t ticket)
-{
-	for (size_t i = 0; i < s->questions.n; i++)
-		if (s->questions.item[i].ticket == ticket)
-			return true;
-	return false;
-}
-
 /* Read the questions of a task (TX-5). */
 static enum verdict on_task_input(struct session *s, struct request *r,
 				  struct str task, struct session_event *ev)
 {
+	struct str requests = scan_some(task, "inputRequests");
 	size_t before = s->questions.n;
 	enum verdict verdict;
-	struct str requests;
 
 	if (r->task.is_refused)
 		return broken(ev, "the task refused the answer to its "
 				  "question and asks again");
 	look_later(s, r);
-	if (!scan_get_some(task, "inputRequests", &requests) ||
-	    has_questions(s, r->ticket))
+	for (size_t i = 0; i < s->questions.n; i++)
+		if (s->questions.item[i].ticket == r->ticket)
+			return DONE;
+	if (!requests.p)
 		return DONE;
 	verdict = add_questions(s, r, requests, ev);
 	/* the status may lag behind the answers (TX-5) */
 	if (verdict != DONE || s->questions.n == before ||
 	    r->task.rounds++ < TASK_ROUNDS_MAX)
 		return verdict;
-	err_set(&ev->err, ERR_PEER,
-		"gave up after %d rounds of input requests of the task",
-		TASK_ROUNDS_MAX);
-	return ENDS_BROKEN;
+	return gave_up(ev, TASK_ROUNDS_MAX, " of the task");
+}
+
+/* Look at a task of 2025-11-25. */
+static enum verdict follow_legacy(struct session *s, struct request *r,
+				  struct str status, struct session_event *ev)
+{
+	/* questions come as requests meanwhile; the result of a task that
+	   failed says so (TK-9) */
+	static const char *const waiting[] = {"input_required", "completed",
+					      "failed", "cancelled"};
+
+	if (scan_is(status, "working")) {
+		look_later(s, r);
+		return DONE;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
+		if (scan_is(status, waiting[i])) {
+			fetch_result(s, r);
+			return DONE;
+		}
+	return broken(ev, "the task has no known status");
 }
 
 static enum verdict follow_modern(struct session *s, struct request *r,
-				  struct str task, struct session_event *ev)
+				  struct str task, struct str status,
+				  struct session_event *ev)
 {
-	struct str result;
-
-	switch (read_status(task)) {
-	case WORKING:
+	if (scan_is(status, "working")) {
 		look_later(s, r);
 		return DONE;
-	case INPUT_REQUIRED:
-		return on_task_input(s, r, task, ev);
-	case COMPLETED:
-		if (!scan_get_some(task, "result", &result))
-			return broken(ev, "the task ended without a result");
-		ev->result = result;
-		return ENDS_RESULT;
-	case FAILED:
-		return end_badly(s, task, ev);
-	case CANCELLED:
-		return broken(ev, "the server cancelled the task");
-	case OTHER:
-		break;
 	}
-	return broken(ev, "the task has no known status");
+	if (scan_is(status, "input_required"))
+		return on_task_input(s, r, task, ev);
+	if (scan_is(status, "failed"))
+		return end_badly(s, task, ev);
+	if (scan_is(status, "cancelled"))
+		return broken(ev, "the server cancelled the task");
+	if (!scan_is(status, "completed"))
+		return broken(ev, "the task has no known status");
+	ev->result = scan_some(task, "result");
+	return ev->result.p ? ENDS_RESULT
+			    : broken(ev, "the task ended without a result");
 }
 
 static enum verdict follow(struct session *s, struct request *r,
 			   struct str task, struct session_event *ev)
 {
-	read_interval(s, r, task);
-	return s->is_modern ? follow_modern(s, r, task, ev)
-			    : follow_legacy(s, r, task, ev);
+	struct str every = scan_some(task, s->is_modern ? "pollIntervalMs"
+							: "pollInterval");
+	struct str status = scan_some(task, "status");
+	int64_t ms = INTERVAL_MS;
+
+	/* the server may change that each time (TX-3) */
+	if (every.p && !scan_int64(every, &ms))
+		ms = INTERVAL_MS;
+	if (ms < INTERVAL_LEAST_MS)
+		ms = INTERVAL_LEAST_MS;
+	r->task.interval_ms =
+		(uint64_t)(ms < INTERVAL_MOST_MS ? ms : INTERVAL_MOST_MS);
+	return s->is_modern ? follow_modern(s, r, task, status, ev)
+			    : follow_legacy(s, r, status, ev);
 }
 
 static enum verdict on_task(struct session *s, struct request *r,
-			    struct str result, struct session_event *ev)
+			    struct str task, struct session_event *ev)
 {
-	struct str task = task_of(s, result), id;
+	struct str id = scan_text(task, "taskId");
 	enum verdict verdict;
 
-	if (!scan_get_some(task, "taskId", &id) ||
-	    scan_type(id) != SCAN_STRING || id.n > TASK_ID_BYTES)
+	if (!id.p || id.n > TASK_ID_BYTES)
 		return broken(ev, "the task has no usable taskId");
 	buf_add_str(&r->task.id, id);
 	r->parked = true;
@@ -727,19 +572,16 @@ static enum verdict on_task(struct session *s, struct request *r,
 	return EVENT;
 }
 
-static bool is_method(const struct request *r, const char *method)
-{
-	return strcmp(r->method, method) == 0;
-}
+/* ---- answers to requests ---- */
 
-enum verdict later_on_response(struct session *s, struct request *own,
-			       const struct rpc_message *m,
-			       struct session_event *ev)
+/* Judge the answer to a request that follows a task; it is removed. */
+static enum verdict on_own_answer(struct session *s, struct request *own,
+				  const struct rpc_message *m,
+				  struct session_event *ev)
 {
 	struct request *r = requests_find_ticket(&s->requests, own->parent);
-	bool is_get = is_method(own, "tasks/get");
-	bool is_result = is_method(own, "tasks/result");
-	bool is_update = is_method(own, "tasks/update");
+	const char *method = own->method;
+	bool is_update = strcmp(method, "tasks/update") == 0;
 
 	requests_remove(&s->requests, own);
 	if (!r)
@@ -755,39 +597,45 @@ enum verdict later_on_response(struct session *s, struct request *own,
 		session_read_error(s, m, ev);
 		return ENDS_ERROR;
 	}
-	if (is_result) {
-		ev->result = m->result;
-		return ENDS_RESULT;
-	}
-	if (!is_get)
+	if (strcmp(method, "tasks/get") == 0)
+		return follow(s, r, m->result, ev);
+	if (is_update || strcmp(method, "tasks/result") != 0)
 		return DONE; /* tasks/update is only acknowledged (TX-5) */
-	return follow(s, r, m->result, ev);
+	ev->result = m->result;
+	return ENDS_RESULT;
 }
-
-/* ---- from outside ---- */
 
 /* Requests that may be answered by questions (MR-2). */
 static bool may_ask(const struct request *r)
 {
-	return is_method(r, "tools/call") || is_method(r, "resources/read") ||
-	       is_method(r, "prompts/get");
+	return strcmp(r->method, "tools/call") == 0 ||
+	       strcmp(r->method, "resources/read") == 0 ||
+	       strcmp(r->method, "prompts/get") == 0;
 }
 
-enum verdict later_on_result(struct session *s, struct request *r,
-			     struct str result, struct session_event *ev)
+enum verdict talk_on_answer(struct session *s, struct request *r,
+			    const struct rpc_message *m,
+			    struct session_event *ev)
 {
-	struct str type;
+	struct str task, type;
 
-	if (is_task(s, r, result))
-		return on_task(s, r, result, ev);
+	if (r->parent)
+		return on_own_answer(s, r, m, ev);
+	if (m->type == RPC_ERROR) {
+		session_read_error(s, m, ev);
+		return ENDS_ERROR;
+	}
+	task = task_of(s, r, m->result);
+	if (task.p)
+		return on_task(s, r, task, ev);
 	/* resultType is read first; absent it is `complete` (MR-1, RW-81) */
-	if (!s->is_modern || !scan_get_some(result, "resultType", &type) ||
-	    scan_is(type, "complete")) {
-		ev->result = result;
+	type = scan_some(m->result, "resultType");
+	if (!s->is_modern || !type.p || scan_is(type, "complete")) {
+		ev->result = m->result;
 		return ENDS_RESULT;
 	}
 	if (scan_is(type, "input_required") && may_ask(r))
-		return on_input_required(s, r, result, ev);
+		return on_input_required(s, r, m->result, ev);
 	type = session_shown(type, VERSION_BYTES, &s->shown);
 	err_set(&ev->err, ERR_PEER,
 		"resultType \"%.*s\" is not known for this method",
@@ -795,29 +643,45 @@ enum verdict later_on_result(struct session *s, struct request *r,
 	return ENDS_BROKEN;
 }
 
-void later_do_due(struct session *s, struct request *r)
+enum verdict talk_on_due(struct session *s, struct request *r,
+			 struct session_event *ev)
 {
+	struct str why;
+
+	if (r->is_given_up) {
+		why = session_shown(buf_str(&r->responses), SENTENCE_BYTES,
+				    &s->shown);
+		err_set(&ev->err, ERR_PEER, "%.*s", STR_ARG(why));
+		ev->ticket = r->ticket;
+		return ENDS_BROKEN;
+	}
 	r->due_ns = UINT64_MAX;
 	if (r->task.id.n) {
-		(void)ask_server(s, r, "tasks/get", (struct str){NULL, 0});
-		return;
+		(void)ask_server(s, r, "tasks/get", nothing);
+	} else {
+		s->stats.rounds++;
+		session_send(s, r);
 	}
-	s->stats.rounds++;
-	send_request(s, r);
+	return DONE;
 }
 
-static void update_task(struct session *s, struct request *r)
-{
-	struct buf answers = BUF_INIT(BUF_UNBOUNDED);
+/* ---- answers of the caller ---- */
 
-	take_answers(s, r->ticket, &answers, &r->task.answered);
-	r->task.is_refused = false;
-	(void)ask_server(s, r, "tasks/update", buf_str(&answers));
-	buf_release(&answers);
+static struct question *find_question(struct session *s, uint64_t number)
+{
+	for (size_t i = 0; i < s->questions.n; i++) {
+		struct question *a = &s->questions.item[i];
+
+		if (a->number == number && a->told && !a->answered)
+			return a;
+	}
+	return NULL;
 }
 
-static void later_go_on(struct session *s, uint64_t ticket)
+/* Continue with a request when all of its questions are answered. */
+static void go_on(struct session *s, uint64_t ticket)
 {
+	AUTO(buf_release) struct buf answers = BUF_INIT(BUF_UNBOUNDED);
 	struct request *r = requests_find_ticket(&s->requests, ticket);
 
 	for (size_t i = 0; i < s->questions.n; i++)
@@ -828,42 +692,63 @@ static void later_go_on(struct session *s, uint64_t ticket)
 		return;
 	s->stats.rounds++;
 	if (r->task.id.n) {
-		update_task(s, r);
+		take_answers(s, ticket, &answers, &r->task.answered);
+		r->task.is_refused = false;
+		(void)ask_server(s, r, "tasks/update", buf_str(&answers));
 		return;
 	}
-	take_answers(s, ticket, &r->responses, NULL);
-	send_request(s, r);
+	take_answers(s, ticket, &r->responses, &answers);
+	session_send(s, r);
 }
-
-void later_cancel_task(struct session *s, struct request *r)
-{
-	(void)ask_server(s, r, "tasks/cancel", (struct str){NULL, 0});
-}
-
-/* ---- answers of the caller ---- */
 
 void session_answer(struct session *s, uint64_t ask, struct str result,
 		    uint64_t now_ns)
 {
-	uint64_t ticket;
+	struct question *a = find_question(s, ask);
+	size_t before = s->out.n;
+	struct rpc_id id;
 
-	session_hear_time(s, now_ns);
-	ticket = questions_answer(s, ask, result);
-	if (ticket)
-		later_go_on(s, ticket);
+	session_tick(s, now_ns);
+	if (!a)
+		return;
+	if (a->is_key) {
+		buf_add_str(&a->answer, result);
+		a->answered = true;
+		session_start_clocks(s);
+		if (a->ticket)
+			go_on(s, a->ticket);
+		return;
+	}
+	id = rpc_read_id(buf_str(&a->id));
+	if (!session_is_mute(s))
+		write_result(s, a, &id, result);
+	s->answers += s->out.n - before;
+	remove_question(s, a);
 }
 
 void session_answer_error(struct session *s, uint64_t ask, int64_t code,
 			  const char *message, uint64_t now_ns)
 {
+	struct question *a = find_question(s, ask);
+	uint64_t ticket = a ? a->ticket : 0;
+	size_t before = s->out.n;
 	struct request *r;
+	struct rpc_id id;
 
-	session_hear_time(s, now_ns);
-	r = requests_find_ticket(&s->requests,
-				 questions_answer_error(s, ask, code, message));
+	session_tick(s, now_ns);
+	if (!a)
+		return;
+	if (!a->is_key && !session_is_mute(s)) {
+		id = rpc_read_id(buf_str(&a->id));
+		rpc_write_error(&s->out, &id, code, message, nothing);
+		s->answers += s->out.n - before;
+	}
+	remove_question(s, a);
+	talk_drop_questions(s, ticket);
+	r = requests_find_ticket(&s->requests, ticket);
 	if (!r)
 		return;
-	/* session_next() ends the request with this text */
+	/* the request has to end (MR-12), with this text, by talk_on_due() */
 	buf_clear(&r->responses);
 	buf_adds(&r->responses, message);
 	r->is_given_up = true;
@@ -871,78 +756,84 @@ void session_answer_error(struct session *s, uint64_t ask, int64_t code,
 	requests_timed(&s->requests, r);
 }
 
-/* ---- notices ---- */
-
 /* ---- progress ---- */
 
-static struct str c_text(const char *text)
+enum verdict talk_tell_progress(struct session *s, struct request *r,
+				struct session_event *ev)
 {
-	return text[0] ? str_of(text) : (struct str){NULL, 0};
-}
+	struct request_progress told = r->progress;
 
-static void swap_progress(struct request_progress *a,
-			  struct request_progress *b)
-{
-	struct request_progress c = *a;
-
-	*a = *b;
-	*b = c;
-}
-
-enum verdict notice_tell_progress(struct session *s, struct request *r,
-				  struct session_event *ev)
-{
 	r->progress_held = false;
 	r->next_progress_ns = s->now_ns + PROGRESS_EVERY_NS;
-	swap_progress(&r->progress, &s->progress);
+	r->progress = s->progress;
+	s->progress = told;
 	ev->type = SESSION_EVENT_PROGRESS;
 	ev->ticket = r->ticket;
 	ev->message = buf_str(&s->progress.message);
 	ev->progress = str_of(s->progress.progress);
-	ev->total = c_text(s->progress.total);
+	if (s->progress.total[0])
+		ev->total = str_of(s->progress.total);
 	return EVENT;
+}
+
+static bool copy_number(struct str v, char to[REQUEST_NUMBER_BYTES + 1])
+{
+	if (!v.p || scan_type(v) != SCAN_NUMBER || v.n > REQUEST_NUMBER_BYTES)
+		return false;
+	memcpy(to, v.p, v.n);
+	to[v.n] = '\0';
+	return true;
+}
+
+/* Hold progress; false: it is not a number, or does not grow. */
+static bool hold_progress(struct request *r, struct str params)
+{
+	struct request_progress *p = &r->progress;
+	char text[REQUEST_NUMBER_BYTES + 1];
+	struct str v;
+	double now;
+
+	if (!copy_number(scan_some(params, "progress"), text))
+		return false;
+	now = strtod(text, NULL);
+	if (r->any_progress && !(now > r->last_progress))
+		return false;
+	r->any_progress = r->progress_held = true;
+	r->last_progress = now;
+	memcpy(p->progress, text, sizeof(text));
+	if (!copy_number(scan_some(params, "total"), p->total))
+		p->total[0] = '\0';
+	buf_clear(&p->message);
+	if (scan_get(params, "message", &v))
+		scan_string_cut(v, REQUEST_TEXT_BYTES, &p->message);
+	return true;
 }
 
 static enum verdict on_progress(struct session *s, struct str params,
 				struct session_event *ev)
 {
-	struct request *r = NULL;
-	struct rpc_id token;
-	struct str v;
-	bool was_held;
-
+	struct str token = scan_some(params, "progressToken");
 	/* a token is the id of a request, also of one with a task (PRO-5) */
-	if (scan_get(params, "progressToken", &v)) {
-		token = rpc_read_id(v);
-		r = requests_find_token(&s->requests, &token);
-	}
-	if (!r || !r->has_token)
-		return DONE;
-	was_held = r->progress_held;
-	if (!request_take_progress(r, params))
+	struct request *r =
+		token.p ? requests_find(&s->requests, token, true) : NULL;
+	bool was_held = r && r->progress_held;
+
+	if (!r || !r->has_token || !hold_progress(r, params))
 		return DONE;
 	s->stats.dropped_notifications += was_held;
-	r->deadline_ns = session_ends_ms(s, session_timeout_ms(s, r));
-	if (s->now_ns < r->next_progress_ns) {
-		requests_timed(&s->requests, r);
-		return DONE;
-	}
-	return notice_tell_progress(s, r, ev);
+	r->deadline_ns = session_ends_ms(s, r->timeout_ms);
+	if (s->now_ns >= r->next_progress_ns)
+		return talk_tell_progress(s, r, ev);
+	requests_timed(&s->requests, r);
+	return DONE;
 }
 
-/* ---- log messages ---- */
+/* ---- log messages and changes ---- */
 
-static const char *log_level_of(struct str v)
+static enum verdict drop(struct session *s)
 {
-	static const char *const levels[] = {
-		"debug", "info",     "notice", "warning",
-		"error", "critical", "alert",  "emergency",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		if (scan_is(v, levels[i]))
-			return levels[i];
-	return "info";
+	s->stats.dropped_notifications++;
+	return DONE;
 }
 
 /* Count an event against the bound of this second; false: drop it. */
@@ -953,7 +844,7 @@ static bool has_room(struct session *s)
 		s->logs = 0;
 	}
 	if (s->logs == LOGS_PER_SECOND) {
-		s->stats.dropped_notifications++;
+		(void)drop(s);
 		return false;
 	}
 	s->logs++;
@@ -963,138 +854,114 @@ static bool has_room(struct session *s)
 static enum verdict on_log(struct session *s, struct str params,
 			   struct session_event *ev)
 {
-	struct str level, logger, data;
+	static const char *const levels[] = {
+		"debug", "info",     "notice", "warning",
+		"error", "critical", "alert",  "emergency",
+	};
+	struct str logger = scan_some(params, "logger"), level, data;
 
 	/* not asked for, not passed on (LOG-3) */
-	if (s->is_modern && !s->opt.log_level) {
-		s->stats.dropped_notifications++;
-		return DONE;
-	}
+	if (s->is_modern && !s->opt.log_level)
+		return drop(s);
 	if (!scan_get(params, "data", &data) || !has_room(s))
 		return DONE;
+	level = scan_some(params, "level");
 	ev->type = SESSION_EVENT_LOG;
-	ev->level = scan_get(params, "level", &level) ? log_level_of(level)
-						      : "info";
-	ev->logger = scan_get_some(params, "logger", &logger)
-			     ? session_shown(logger, TEXT_BYTES, &s->logger)
-			     : STR("");
+	ev->level = "info";
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		if (scan_is(level, levels[i]))
+			ev->level = levels[i];
+	ev->logger = logger.p ? session_shown(logger, TEXT_BYTES, &s->logger)
+			      : STR("");
 	ev->message = session_shown(data, TEXT_BYTES, &s->text);
 	return EVENT;
 }
 
-/* ---- changes ---- */
-
-/* Notices that are told once until the list is asked for again (RW-65). */
-static const struct list_notice {
-	const char *notice, *request;
-} list_notices[] = {
-	{"notifications/tools/list_changed", "tools/list"},
-	{"notifications/prompts/list_changed", "prompts/list"},
-	{"notifications/resources/list_changed", "resources/list"},
+/*
+ * Notices of a change. Of a list, each is told once until that list is asked
+ * for again (RW-65); of one thing, a member of the params names it.
+ */
+static const struct change {
+	const char *notice, *list, *member;
+	bool is_subscribed; /* in the modern era it belongs to a subscription */
+} changes[] = {
+	{"notifications/tools/list_changed", "tools/list", NULL, true},
+	{"notifications/prompts/list_changed", "prompts/list", NULL, true},
+	{"notifications/resources/list_changed", "resources/list", NULL, true},
+	{"notifications/resources/updated", NULL, "uri", true},
+	{"notifications/elicitation/complete", NULL, "elicitationId", false},
 };
-
-static void notice_list_asked(struct session *s, const char *method)
-{
-	for (size_t i = 0; i < ARRAY_LEN(list_notices); i++)
-		if (strcmp(method, list_notices[i].request) == 0)
-			s->changed &= ~(1U << i);
-}
-
-static enum verdict on_list_changed(struct session *s, size_t i,
-				    struct session_event *ev)
-{
-	if (s->changed & 1U << i) {
-		s->stats.dropped_notifications++;
-		return DONE;
-	}
-	s->changed |= 1U << i;
-	ev->type = SESSION_EVENT_CHANGED;
-	ev->method = list_notices[i].notice;
-	ev->message = STR("");
-	return EVENT;
-}
-
-/* Tell a change of one thing, which a member of the params names. */
-static enum verdict on_named(struct session *s, const char *method,
-			     struct str params, const char *member,
-			     struct session_event *ev)
-{
-	struct str name;
-
-	if (!scan_get_some(params, member, &name) || !has_room(s))
-		return DONE;
-	ev->type = SESSION_EVENT_CHANGED;
-	ev->method = method;
-	ev->message = session_shown(name, TEXT_BYTES, &s->text);
-	return EVENT;
-}
-
-/* ---- subscriptions ---- */
 
 /* Find the subscription that a notification names in its _meta, or NULL. */
 static struct request *subscription_of(struct session *s, struct str params)
 {
-	struct rpc_id id;
-	struct request *r;
-	struct str meta, v;
+	struct str id = scan_some(scan_some(params, "_meta"),
+				  "io.modelcontextprotocol/subscriptionId");
+	struct request *r =
+		id.p ? requests_find(&s->requests, id, false) : NULL;
 
-	if (!scan_get_some(params, "_meta", &meta) ||
-	    !scan_get(meta, "io.modelcontextprotocol/subscriptionId", &v))
-		return NULL;
-	id = rpc_read_id(v);
-	r = requests_find(&s->requests, &id);
 	return r && r->is_listen ? r : NULL;
 }
 
-static enum verdict on_acknowledged(struct session *s, struct str params)
+static enum verdict on_change(struct session *s, size_t i, struct str params,
+			      struct session_event *ev)
 {
+	const struct change *c = &changes[i];
 	struct request *r = subscription_of(s, params);
+	struct str name = STR("\"\"");
 
-	if (!r)
+	/* a change must belong to an open subscription (SUB-3) */
+	if (s->is_modern && c->is_subscribed && (!r || !r->is_acked))
+		return drop(s);
+	if (c->list && s->changed & 1U << i)
+		return drop(s);
+	if (c->list)
+		s->changed |= 1U << i;
+	else if (!scan_get_some(params, c->member, &name) || !has_room(s))
 		return DONE;
-	r->is_acked = true;
-	r->deadline_ns = UINT64_MAX; /* SUB-7 */
-	return DONE;
+	ev->type = SESSION_EVENT_CHANGED;
+	ev->method = c->notice;
+	ev->message = session_shown(name, TEXT_BYTES, &s->text);
+	return EVENT;
 }
 
-/* In the modern era a change must belong to an open subscription (SUB-3). */
-static bool is_wanted(struct session *s, struct str params)
-{
-	struct request *r;
-
-	if (!s->is_modern)
-		return true;
-	r = subscription_of(s, params);
-	if (r && r->is_acked)
-		return true;
-	s->stats.dropped_notifications++;
-	return false;
-}
+/* ---- notices of the end ---- */
 
 /* The server gives up a request of its own, or a subscription of ours. */
 static enum verdict on_cancelled(struct session *s, struct str params,
 				 struct session_event *ev)
 {
-	struct rpc_id id;
 	struct request *r;
-	struct str v;
+	struct str id;
 
-	if (!scan_get(params, "requestId", &v))
+	if (!scan_get(params, "requestId", &id))
 		return DONE;
-	id = rpc_read_id(v);
-	if (!s->is_modern)
-		return questions_on_cancelled(s, &id, ev);
-	r = requests_find(&s->requests, &id);
-	if (!r || !r->is_listen)
-		return DONE; /* CAN-8 */
-	ev->ticket = r->ticket;
-	ev->result = STR("{}");
-	return ENDS_RESULT;
+	if (s->is_modern) {
+		r = requests_find(&s->requests, id, false);
+		if (!r || !r->is_listen)
+			return DONE; /* CAN-8 */
+		ev->ticket = r->ticket;
+		ev->result = STR("{}");
+		return ENDS_RESULT;
+	}
+	/* withdraw a request of the server (CAN-7) */
+	for (size_t i = 0; i < s->questions.n; i++) {
+		struct question *a = &s->questions.item[i];
+		bool told = a->told;
+
+		if (a->is_key || !str_eq(buf_str(&a->id), id))
+			continue;
+		(void)tell_gone(s, a, ev);
+		return told ? EVENT : DONE;
+	}
+	return DONE;
 }
 
-enum verdict notice_read(struct session *s, const struct rpc_message *m,
-			 struct session_event *ev)
+enum verdict talk_on_notice(struct session *s, const struct rpc_message *m,
+			    struct session_event *ev)
 {
+	struct request *r;
+
 	s->stats.notifications++;
 	if (scan_is(m->method, "notifications/progress"))
 		return on_progress(s, m->params, ev);
@@ -1102,54 +969,69 @@ enum verdict notice_read(struct session *s, const struct rpc_message *m,
 		return on_log(s, m->params, ev);
 	if (scan_is(m->method, "notifications/cancelled"))
 		return on_cancelled(s, m->params, ev);
-	if (scan_is(m->method, "notifications/subscriptions/acknowledged"))
-		return on_acknowledged(s, m->params);
-	if (scan_is(m->method, "notifications/elicitation/complete"))
-		return on_named(s, "notifications/elicitation/complete",
-				m->params, "elicitationId", ev);
-	for (size_t i = 0; i < ARRAY_LEN(list_notices); i++)
-		if (scan_is(m->method, list_notices[i].notice))
-			return is_wanted(s, m->params)
-				       ? on_list_changed(s, i, ev)
-				       : DONE;
-	if (scan_is(m->method, "notifications/resources/updated") &&
-	    is_wanted(s, m->params))
-		return on_named(s, "notifications/resources/updated", m->params,
-				"uri", ev);
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+		if (scan_is(m->method, changes[i].notice))
+			return on_change(s, i, m->params, ev);
+	if (!scan_is(m->method, "notifications/subscriptions/acknowledged"))
+		return DONE;
+	r = subscription_of(s, m->params);
+	if (r) {
+		r->is_acked = true;
+		r->deadline_ns = UINT64_MAX; /* SUB-7 */
+	}
 	return DONE;
 }
 
 /* ---- requests of the caller ---- */
 
-/* Prove that a value of the caller is a JSON object, or absent. */
-static int check_object(struct str json, const char *what, struct err *err)
+void talk_cancel(struct session *s, struct request *r, const char *reason)
+{
+	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
+	struct jw w;
+
+	if (r->task.id.n) {
+		/* the answer is ignored (TX-6) */
+		(void)ask_server(s, r, "tasks/cancel", nothing);
+		return;
+	}
+	/* initialize must not be cancelled (INI-4); a parked request has been
+	   answered (CAN-4) */
+	if (!r->sent || r->parked || r->is_handshake)
+		return;
+	jw_init(&w, &params, false);
+	jw_object(&w);
+	jw_key(&w, "requestId");
+	jw_uint(&w, r->id);
+	if (reason)
+		jw_kv_cstr(&w, "reason", reason);
+	jw_end(&w);
+	session_notify(s, "notifications/cancelled", buf_str(&params));
+}
+
+/*
+ * Add a request whose params the caller writes. Its JSON must be an object, or
+ * absent; `what` names that in errors.
+ */
+static int new_request(struct session *s, const char *method, const char *what,
+		       struct str json, uint64_t now_ns, struct request **ret,
+		       struct err *err)
 {
 	struct str v;
 
-	if (!json.p)
-		return 0;
 	if (json.n > LIMIT_QUEUE_BYTES)
 		return err_set(err, ERR_LIMIT, "%s: %zu bytes, at most %d",
 			       what, json.n, LIMIT_QUEUE_BYTES);
-	if (scan_document(json, NULL, &v, err) < 0)
+	if (json.p && scan_document(json, NULL, &v, err) < 0)
 		return err_wrap(err, "%s", what);
-	if (scan_type(v) != SCAN_OBJECT)
+	if (json.p && scan_type(v) != SCAN_OBJECT)
 		return err_set(err, ERR_SYNTAX, "%s: not a JSON object", what);
+	session_tick(s, now_ns);
+	if (session_is_mute(s))
+		return err_set(err, ERR_PEER,
+			       "%s: the session with the server is over",
+			       method);
+	*ret = session_add_request(s, method);
 	return 0;
-}
-
-/* Add a request whose params the caller writes; NULL: the session is over. */
-static struct request *new_request(struct session *s, const char *method,
-				   uint64_t now_ns, struct err *err)
-{
-	session_hear_time(s, now_ns);
-	if (session_is_mute(s)) {
-		err_set(err, ERR_PEER,
-			"%s: the session with the server is over", method);
-		return NULL;
-	}
-	return requests_add(&s->requests, s->next_id++, s->next_ticket++,
-			    method);
 }
 
 static void queue_request(struct session *s, struct request *r,
@@ -1157,7 +1039,34 @@ static void queue_request(struct session *s, struct request *r,
 {
 	*ret_ticket = r->ticket;
 	if (s->state == SESSION_READY)
-		send_request(s, r);
+		session_send(s, r);
+}
+
+/*
+ * Send a tools/call that is never sent again, as session_send() would, but
+ * without keeping its params. The message is written as a whole: a writer for
+ * each of its tokens would take as long as everything else of a call.
+ */
+static void send_call_once(struct session *s, struct request *r,
+			   const char *tool, struct str arguments)
+{
+	struct buf *out = &s->out;
+
+	buf_adds(out, "{\"jsonrpc\":\"2.0\",\"id\":");
+	buf_addu(out, r->id);
+	buf_adds(out, ",\"method\":\"tools/call\",\"params\":{\"name\":");
+	jw_quote(out, str_of(tool));
+	buf_adds(out, ",\"arguments\":");
+	/* a message stands on one line */
+	if (memchr(arguments.p, '\n', arguments.n) ||
+	    memchr(arguments.p, '\r', arguments.n))
+		scan_compact(arguments, out);
+	else
+		buf_add_str(out, arguments);
+	buf_adds(out, ",\"_meta\":{\"progressToken\":");
+	buf_addu(out, r->id);
+	buf_adds(out, "}}}\n");
+	session_mark_sent(s, r);
 }
 
 static int call_tool(struct session *s, const char *tool, struct str arguments,
@@ -1167,13 +1076,11 @@ static int call_tool(struct session *s, const char *tool, struct str arguments,
 	struct request *r;
 	struct jw w;
 
-	if (check_object(arguments, "arguments", err) < 0)
+	if (new_request(s, "tools/call", "arguments", arguments, now_ns, &r,
+			err) < 0)
 		return -1;
 	if (!arguments.p)
 		arguments = STR("{}");
-	r = new_request(s, "tools/call", now_ns, err);
-	if (!r)
-		return -1;
 	r->has_token = true;
 	r->as_task = as_task;
 	if (s->state == SESSION_READY && !s->is_modern && !as_task) {
@@ -1209,12 +1116,11 @@ int session_request(struct session *s, const char *method, struct str params,
 {
 	struct request *r;
 
-	if (check_object(params, method, err) < 0)
+	if (new_request(s, method, method, params, now_ns, &r, err) < 0)
 		return -1;
-	r = new_request(s, method, now_ns, err);
-	if (!r)
-		return -1;
-	notice_list_asked(s, method);
+	for (size_t i = 0; i < ARRAY_LEN(changes); i++)
+		if (changes[i].list && strcmp(method, changes[i].list) == 0)
+			s->changed &= ~(1U << i);
 	if (params.p)
 		buf_add_str(&r->params, str_trim(params));
 	queue_request(s, r, ret_ticket);
@@ -1227,10 +1133,8 @@ int session_listen(struct session *s, struct str filter, uint64_t now_ns,
 	struct request *r;
 	struct jw w;
 
-	if (check_object(filter, "notifications", err) < 0)
-		return -1;
-	r = new_request(s, "subscriptions/listen", now_ns, err);
-	if (!r)
+	if (new_request(s, "subscriptions/listen", "notifications", filter,
+			now_ns, &r, err) < 0)
 		return -1;
 	r->is_listen = true;
 	jw_init(&w, &r->params, false);

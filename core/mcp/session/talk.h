@@ -16,35 +16,34 @@
 
 #include "core/mcp/session/core.h"
 
-/* Remove the questions of a request; ASK_GONE follows where one was told. */
-void questions_drop(struct session *s, uint64_t ticket);
-/* Remove all questions without a word: the session ends. */
-void questions_forget(struct session *s);
-/* Tell the next question; false: all were told. */
-bool questions_tell(struct session *s, struct session_event *ev) MUST_USE;
-
-/* Judge a request of the server (initialize era). */
-enum verdict questions_on_request(struct session *s,
-				  const struct rpc_message *m,
-				  struct session_event *ev);
-
-/* Judge the result of a request of the caller. */
-enum verdict later_on_result(struct session *s, struct request *r,
-			     struct str result, struct session_event *ev);
-/* Judge the answer to a request that follows a task; it is removed. */
-enum verdict later_on_response(struct session *s, struct request *own,
-			       const struct rpc_message *m,
-			       struct session_event *ev);
-/* Send a request again, or ask for its task: its due_ns has come. */
-void later_do_due(struct session *s, struct request *r);
-/* Cancel the task of a request; the answer is ignored (TX-6). */
-void later_cancel_task(struct session *s, struct request *r);
-
+/* Judge the answer to a request of the caller, or to one that follows a task.
+ */
+enum verdict talk_on_answer(struct session *s, struct request *r,
+			    const struct rpc_message *m,
+			    struct session_event *ev);
+/*
+ * Judge a request of the server (initialize era). It is answered at once, or
+ * becomes a question to the caller.
+ */
+enum verdict talk_on_request(struct session *s, const struct rpc_message *m,
+			     struct session_event *ev);
 /* Judge a notification. */
-enum verdict notice_read(struct session *s, const struct rpc_message *m,
+enum verdict talk_on_notice(struct session *s, const struct rpc_message *m,
+			    struct session_event *ev);
+/* Go on with a request whose due_ns has come. */
+enum verdict talk_on_due(struct session *s, struct request *r,
 			 struct session_event *ev);
 /* Pass the held progress of a request on. */
-enum verdict notice_tell_progress(struct session *s, struct request *r,
-				  struct session_event *ev);
+enum verdict talk_tell_progress(struct session *s, struct request *r,
+				struct session_event *ev);
+/* Cancel a request that has no answer yet, or its task. */
+void talk_cancel(struct session *s, struct request *r, const char *reason);
+
+/* Tell the next question; DONE: all were told. */
+enum verdict talk_ask(struct session *s, struct session_event *ev);
+/* Remove the questions of a request; ASK_GONE follows where one was told. */
+void talk_drop_questions(struct session *s, uint64_t ticket);
+/* Remove all questions without a word: the session ends. */
+void talk_forget_questions(struct session *s);
 
 #endif

@@ -39,16 +39,18 @@ struct rpc_id rpc_read_id(struct str raw)
 	return id;
 }
 
-bool rpc_id_matches(const struct rpc_id *id, uint64_t number)
+bool rpc_id_number(const struct rpc_id *id, uint64_t *ret)
 {
-	uint64_t got;
+	struct str digits;
 
-	if (id->type == RPC_ID_INT)
-		return id->number >= 0 && (uint64_t)id->number == number;
+	if (id->type == RPC_ID_INT) {
+		*ret = (uint64_t)id->number;
+		return id->number >= 0;
+	}
 	if (id->type != RPC_ID_STRING)
 		return false;
-	return str_uint64((struct str){id->raw.p + 1, id->raw.n - 2}, &got) &&
-	       got == number && (id->raw.p[1] != '0' || id->raw.n == 3);
+	digits = (struct str){id->raw.p + 1, id->raw.n - 2};
+	return str_uint64(digits, ret) && (digits.p[0] != '0' || digits.n == 1);
 }
 
 /* The members of one object that an envelope knows, as they came. */

@@ -107,10 +107,10 @@ enum rpc_type rpc_read_noted(struct str object,
 struct rpc_id rpc_read_id(struct str raw) MUST_USE;
 
 /*
- * True when a response with `id` answers our request `number`: the same
- * integer, or a string of exactly its decimal digits.
+ * Read the number that an id stands for: an integer, or a string of exactly its
+ * decimal digits. False: it answers no request of ours (ID-4).
  */
-bool rpc_id_matches(const struct rpc_id *id, uint64_t number) MUST_USE;
+bool rpc_id_number(const struct rpc_id *id, uint64_t *ret) MUST_USE;
 
 struct rpc_writer {
 	struct jw jw;	 /* write members or the value here */

@@ -179,16 +179,19 @@ TEST(ID_4, matching, is_by_value_then_by_digits)
 		{"11", false},	    {"null", false},
 		{"true", false},    {"\"\\u0031\\u0030\"", false},
 	};
-	struct rpc_id id;
+	struct rpc_id zero = rpc_read_id(STR("\"0\""));
+	struct rpc_id below = rpc_read_id(STR("-1"));
+	uint64_t number;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		id = rpc_read_id(str_of(rows[i].text));
-		assert_int_equal(rpc_id_matches(&id, 10), rows[i].matches);
+		struct rpc_id id = rpc_read_id(str_of(rows[i].text));
+
+		assert_int_equal(rpc_id_number(&id, &number) && number == 10,
+				 rows[i].matches);
 	}
-	id = rpc_read_id(STR("\"0\""));
-	assert_true(rpc_id_matches(&id, 0));
-	id = rpc_read_id(STR("-1"));
-	assert_false(rpc_id_matches(&id, UINT64_MAX));
+	assert_true(rpc_id_number(&zero, &number));
+	assert_int_equal(number, 0);
+	assert_false(rpc_id_number(&below, &number));
 }
 
 TEST(write, request_and_notification, stand_on_a_line)
