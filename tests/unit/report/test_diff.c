@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "core/base/jw.h"
 #include "core/report/diff.h"
 
 static struct arena arena;
@@ -364,6 +365,96 @@ TEST(print, long_values, are_cut_around_the_difference)
 	buf_release(&old);
 	buf_release(&new);
 	buf_release(&out);
+}
+
+/* ---- texts of several lines ---- */
+
+/* The printed difference of {"a": old} and {"a": new}; NULL: no member. */
+static const char *lines_of(struct str old, struct str new)
+{
+	const struct str text[] = {old, new};
+	struct buf json[] = {BUF_INIT(BUF_UNBOUNDED), BUF_INIT(BUF_UNBOUNDED)};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *copy;
+	struct diff d;
+
+	for (int i = 0; i < 2; i++) {
+		buf_adds(&json[i], text[i].p ? "{\"a\":" : "{");
+		if (text[i].p)
+			jw_quote(&json[i], text[i]);
+		buf_addc(&json[i], '}');
+	}
+	d = diff_of(buf_cstr(&json[0]), buf_cstr(&json[1]));
+	diff_print(&d, DIFF_TEXT, &out);
+	copy = arena_strdup(&arena, buf_cstr(&out));
+	buf_release(&out);
+	buf_release(&json[0]);
+	buf_release(&json[1]);
+	return copy;
+}
+
+TEST(lines, changes, are_shown_with_their_place)
+{
+	static const struct {
+		const char *old, *new, *want;
+	} rows[] = {
+		{"a\nb\nc\nd\ne\nf", "a\nb\nc\nX\ne\nf",
+		 "@@ -2 +2 @@\n    b\n    c\n  - d\n  + X\n    e\n    f\n"},
+		{"a\nb", "a\nx\nb", "@@ -1 +1 @@\n    a\n  + x\n    b\n"},
+		{"a\nx\nb", "a\nb", "@@ -1 +1 @@\n    a\n  - x\n    b\n"},
+		{"one", "one\ntwo", "@@ -1 +1 @@\n    one\n  + two\n"},
+		{"", "x\n", "@@ -1 +1 @@\n  + x\n\n"},
+		/* changes far apart are two places */
+		{"a\n1\n2\n3\n4\n5\n6\nb", "A\n1\n2\n3\n4\n5\n6\nB",
+		 "@@ -1 +1 @@\n  - a\n  + A\n    1\n    2\n"
+		 "  @@ -6 +6 @@\n    5\n    6\n  - b\n  + B\n"},
+		/* control characters are visible */
+		{"a\nb", "a\n\x1b[2J",
+		 "@@ -1 +1 @@\n    a\n  - b\n  + \\x1b[2J\n"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(
+			lines_of(str_of(rows[i].old), str_of(rows[i].new)),
+			arena_printf(&arena,
+				     "$.a  (value changed)\n  %s"
+				     "1 difference: 1 value\n",
+				     rows[i].want));
+	assert_string_equal(lines_of(STR("a\nb\n"), STR("a\nb\n")), "");
+}
+
+TEST(lines, nothing_in_common, is_bounded)
+{
+	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
+	const char *out;
+	size_t n = 0;
+
+	for (int i = 0; i < 5000; i++) {
+		buf_addf(&old, "old %d\n", i);
+		buf_addf(&new, "new %d\n", i);
+	}
+	out = lines_of(buf_str(&old), buf_str(&new));
+	assert_non_null(strstr(out, "… 9900 more lines\n"));
+	while ((out = strstr(out, "\n  - ")) && n++ < 5000)
+		out++;
+	assert_int_equal(n, 100);
+	assert_non_null(strstr(lines_of(str_of(NULL), buf_str(&new)),
+			       "  + new 99\n  … 4901 more lines\n"));
+	buf_release(&old);
+	buf_release(&new);
+}
+
+TEST(lines, a_long_one, is_cut_between_characters)
+{
+	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_addc(&text, 'x');
+	for (int i = 0; i < 200; i++)
+		buf_adds(&text, "é");
+	buf_addc(&text, '\n');
+	assert_non_null(strstr(lines_of(buf_str(&text), str_of(NULL)),
+			       "é… (401 bytes)\n"));
+	buf_release(&text);
 }
 
 TEST_FILE(NULL, release);
