@@ -296,7 +296,7 @@ const struct option options_show[] = {
 /* Report whether the stored bytes are printed, with unknown members. */
 static bool is_verbatim(const struct print_options *o)
 {
-	return !strcmp(o->form, "json") && !o->pretty && !o->to_file &&
+	return !strcmp(o->form, "json") && !o->pretty && !o->output.path &&
 	       (!o->view || !strcmp(o->view, "full"));
 }
 

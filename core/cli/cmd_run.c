@@ -76,7 +76,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		status = print_report(&result.report, print, err);
 		if (status == 0)
 			status = result.exit_status;
-		else if (print->to_file && result.report.generation)
+		else if (print->output.path && result.report.generation)
 			log_note("the report is stored: matins show %llu",
 				 (unsigned long long)result.report.generation);
 	}

@@ -309,10 +309,9 @@ struct trace {
 	struct gate_needs needs;
 	uint64_t dropped;
 	bool has_needs;
-	bool has_failed;  /* the needs could not be found; said */
-	struct buf table; /* table of a step, scrubbed */
-	bool to_file;
-	struct outfile file; /* when to_file */
+	bool has_failed;     /* the needs could not be found; said */
+	struct buf table;    /* table of a step, scrubbed */
+	struct outfile file; /* of -o; its path is NULL without */
 	struct err why;
 	struct gate_request
 		request; /* request of a step, under the plain policy */
@@ -380,9 +379,9 @@ static const char *count_rows(struct trace *t)
 
 static int put_table(struct trace *t, struct str text, struct err *err)
 {
-	if (t->to_file && outfile_write_str(&t->file, text, err) < 0)
+	if (t->file.path && outfile_write_str(&t->file, text, err) < 0)
 		return -1;
-	if (t->to_file) {
+	if (t->file.path) {
 		log_note("trace: wrote %s, which grants: %s", t->file.path,
 			 count_rows(t));
 		return 0;
@@ -713,7 +712,6 @@ static int trace_step(struct trace *t, struct err *err)
 
 static int trace(struct trace *t, struct err *err)
 {
-	const char *path = args_get(t->args, "output");
 	bool is_program = t->args->after && t->args->after[0];
 
 	if (is_program == (t->args->n_positional == 2) ||
@@ -721,15 +719,13 @@ static int trace(struct trace *t, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "trace: name a routine and a step of it, or a "
 			       "program: matins trace -- PROGRAM ARGS…");
-	t->to_file = path && strcmp(path, "-") != 0;
-	if (t->to_file &&
-	    outfile_open(&t->file, path, OUTFILE_REPLACE, err) < 0)
+	if (open_output(t->args, &t->file, err) < 0)
 		return -1;
 	if (t->file.is_there && !args_has(t->args, "force"))
 		return err_set(err, ERR_CONFIG,
 			       "%s already exists and may be written by hand; "
 			       "trace --force -o replaces it",
-			       path);
+			       t->file.path);
 	raise_files();
 	return is_program ? trace_program(t, err) : trace_step(t, err);
 }

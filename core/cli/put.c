@@ -3,44 +3,32 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/report/render.h"
 
-static int on_terminal(struct str bytes, enum put_form form, struct err *err)
+int put(struct str bytes, enum put_form form, struct err *err)
 {
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
-	if (form == PUT_JSON)
-		log_visible_json(&shown, bytes);
-	else
-		log_visible(&shown, bytes, true);
-	return fd_write_all(STDOUT_FILENO, shown.p, shown.n) < 0
-		       ? err_sys(err, errno, "stdout")
-		       : 0;
-}
-
-int put(struct str bytes, enum put_form form, struct err *err)
-{
-	if (isatty(STDOUT_FILENO))
-		return on_terminal(bytes, form, err);
+	if (isatty(STDOUT_FILENO)) {
+		if (form == PUT_JSON)
+			log_visible_json(&shown, bytes);
+		else
+			log_visible(&shown, bytes, true);
+		bytes = buf_str(&shown);
+	}
 	return fd_write_all(STDOUT_FILENO, bytes.p, bytes.n) < 0
 		       ? err_sys(err, errno, "stdout")
 		       : 0;
 }
 
-/* Print a content that is made while it is written. */
-static int put_print(const struct fd_text *text, enum put_form form,
-		     struct err *err)
+int open_output(const struct args *args, struct outfile *f, struct err *err)
 {
-	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
+	const char *path = args_get(args, "output");
 
-	if (isatty(STDOUT_FILENO)) {
-		text->print(text->arg, &whole);
-		return on_terminal(buf_str(&whole), form, err);
-	}
-	return fd_print(STDOUT_FILENO, text) < 0 ? err_sys(err, errno, "stdout")
-						 : 0;
+	return path && strcmp(path, "-")
+		       ? outfile_open(f, path, OUTFILE_REPLACE, err)
+		       : 0;
 }
 
 /* ---- reports ---- */
@@ -49,7 +37,6 @@ int print_options_read(const struct args *args, struct print_options *ret,
 		       struct err *err)
 {
 	static const char *const forms[] = {"json", "data", "md", "html"};
-	const char *output = args_get(args, "output");
 
 	*ret = (struct print_options){.form = "text", .output = OUTFILE_INIT};
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
@@ -66,10 +53,7 @@ int print_options_read(const struct args *args, struct print_options *ret,
 	if (ret->view && strcmp(ret->view, "full") &&
 	    strcmp(ret->view, "golden"))
 		return args_bad("view", ret->view, "full or golden", err);
-	ret->to_file = output && strcmp(output, "-") != 0;
-	return ret->to_file ? outfile_open(&ret->output, output,
-					   OUTFILE_REPLACE, err)
-			    : 0;
+	return open_output(args, &ret->output, err);
 }
 
 void print_options_release(struct print_options *o)
@@ -77,14 +61,14 @@ void print_options_release(struct print_options *o)
 	outfile_release(&o->output);
 }
 
-/* Argument of print_it(). */
+/* Argument of render(). */
 struct printed {
 	const struct report *report;
 	const char *form;
 	struct render_options options;
 };
 
-static void print_it(const void *arg, struct buf *out)
+static void render(const void *arg, struct buf *out)
 {
 	const struct printed *p = arg;
 
@@ -94,6 +78,7 @@ static void print_it(const void *arg, struct buf *out)
 int print_report(const struct report *r, struct print_options *o,
 		 struct err *err)
 {
+	AUTO(buf_release) struct buf whole = BUF_INIT(BUF_UNBOUNDED);
 	const struct printed printed = {
 		.report = r,
 		.form = o->form,
@@ -105,9 +90,14 @@ int print_report(const struct report *r, struct print_options *o,
 	};
 	const bool is_json =
 		!strcmp(o->form, "json") || !strcmp(o->form, "data");
-	const struct fd_text text = {print_it, &printed};
+	const struct fd_text text = {render, &printed};
 
-	if (o->to_file)
+	if (o->output.path)
 		return outfile_write(&o->output, &text, err);
-	return put_print(&text, is_json ? PUT_JSON : PUT_TEXT, err);
+	if (!isatty(STDOUT_FILENO))
+		return fd_print(STDOUT_FILENO, &text) < 0
+			       ? err_sys(err, errno, "stdout")
+			       : 0;
+	render(&printed, &whole);
+	return put(buf_str(&whole), is_json ? PUT_JSON : PUT_TEXT, err);
 }

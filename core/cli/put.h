@@ -18,6 +18,13 @@ enum put_form { PUT_TEXT, PUT_JSON };
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
 
+/*
+ * Look up the file of --output, before anything starts that might write there.
+ * Without one, and with "-", the path of the file stays NULL.
+ */
+int open_output(const struct args *args, struct outfile *f, struct err *err)
+	MUST_USE;
+
 /* ---- reports, of `run`, `step` and `show` ---- */
 
 /* Rows for a command's table of options. */
@@ -37,9 +44,8 @@ int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
 struct print_options {
 	const char *form; /* a row of render.c */
 	bool pretty, single;
-	const char *view; /* "full", "golden"; NULL = full */
-	bool to_file;
-	struct outfile output; /* when to_file */
+	const char *view;      /* "full", "golden"; NULL = full */
+	struct outfile output; /* its path is NULL: print on stdout */
 };
 
 /*
