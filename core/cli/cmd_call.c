@@ -11,36 +11,59 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
-#include "core/cli/content_show.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/client/tool_check.h"
 
+const struct option options_call[] = {
+	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
+	{"batch", 0, "FILE",
+	 "call each line {\"tool\":…,\"arguments\":{…}}; - is standard input"},
+	{"jobs", 'j', "N", "with --batch: calls in flight (1)"},
+	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
+	{"no-list", 0, NULL, "do not ask for the list of tools first"},
+	{"no-check", 0, NULL, "call even if a required argument is missing"},
+	{"ignore-tool-error", 0, NULL,
+	 "exit with status 0 even if the tool fails"},
+	{"data", 0, NULL,
+	 "print the structured result, or the JSON in its text"},
+	{"raw", 0, NULL, "pass control characters to a terminal unchanged"},
+	{"save", 0, "DIR", "write images and other bytes to files there"},
+#include "core/cli/target_options.def"
+	{0},
+};
+
+/* Most calls in flight of a batch. */
+#define JOBS_MAX 1024
+
 /* ---- findings of a check ---- */
 
-enum tool_rigour {
-	TOOL_NO_CHECK, /* everything is a warning */
-	TOOL_CHECK,    /* so is everything but a missing argument */
-	TOOL_STRICT,
+enum rigour {
+	NO_CHECK, /* everything is a warning */
+	CHECK,	  /* so is everything but a missing argument */
+	STRICT,
 };
 
 /*
+ * Print the findings: every violation is one warning; with `strict` they are
+ * errors. A required argument that is missing is an error always, unless the
+ * caller takes note of it. A schema that cannot be used checks nothing, which
+ * is a warning once, and with `strict` an error like any violation.
+ *
  * errors  ERR_SYNTAX  the first violation that is no warning; the others were
  *		       printed
  */
-static int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
-		    struct err *err)
+static int say_findings(const struct tool_findings *f, enum rigour rigour,
+			struct err *err)
 {
 	const struct strlist *v = &f->violations;
 	const char *first = NULL;
 
-	if (rigour == TOOL_CHECK)
+	if (rigour == CHECK)
 		first = f->missing;
-	else if (rigour == TOOL_STRICT && v->n)
-		first = v->item[0];
-	else if (rigour == TOOL_STRICT)
-		first = f->unusable;
+	else if (rigour == STRICT)
+		first = v->n ? v->item[0] : f->unusable;
 	if (f->unusable && first != f->unusable && !f->is_told)
 		log_warning("%s", f->unusable);
 	for (size_t i = 0; i < f->hints.n; i++)
@@ -56,25 +79,37 @@ static int tool_say(const struct tool_findings *f, enum tool_rigour rigour,
 	if (!first)
 		return 0;
 	return err_set(err, ERR_SYNTAX, "%s%s", first,
-		       rigour == TOOL_CHECK ? "; the tool was not called "
-					      "(--no-check calls it anyway)"
-					    : "");
+		       rigour == CHECK ? "; the tool was not called "
+					 "(--no-check calls it anyway)"
+				       : "");
 }
 
-/* ---- --batch: many calls in one session ---- */
+static int check_result(const struct target *t, struct tool_check *check,
+			struct str result, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct tool_findings found;
 
-struct batch_options {
-	const char *path;	     /* "-" is stdin */
-	unsigned jobs;		     /* calls in flight, at least 1 */
-	enum tool_rigour rigour;     /* for arguments */
-	struct listing *tools;	     /* taken; NULL: not known */
-	struct content_files *files; /* files of --save */
-};
+	(void)!tool_check_result(check, result, &arena, &found);
+	return say_findings(&found, t->strict ? STRICT : NO_CHECK, err);
+}
 
-/* Outcomes of all lines. */
-struct batch_counts {
-	uint64_t lines, tool_errors, errors;
-};
+static enum rigour rigour_of(const struct target *t)
+{
+	return args_has(t->args, "no-check") ? NO_CHECK
+	       : t->strict		     ? STRICT
+					     : CHECK;
+}
+
+/*
+ * ---- --batch: many calls in one session ----
+ *
+ * Lines {"tool":…,"arguments":{…}} in, one line out for each, in their order: a
+ * CallToolResult or {"error":{…}}. A wrong line gets an error line with its
+ * number, and the rest goes on. An answer is printed as soon as it is its turn;
+ * a few answers more than calls in flight are kept. Tools are listed again when
+ * the server says that they have changed, or a call shows it.
+ */
 
 /* Memory of answers beyond this is given back when they are printed. */
 #define KEEP_BYTES (1024 * 1024)
@@ -111,8 +146,9 @@ struct slot {
 
 struct batch {
 	struct target *t;
-	const struct batch_options *o;
-	struct batch_counts counts;
+	const char *path; /* "-" is stdin */
+	unsigned jobs;	  /* calls in flight, at least 1 */
+	uint64_t n_lines, n_tool_errors, n_errors;
 	int fd;
 	bool is_file;  /* reading it never waits */
 	bool ended;    /* the whole file was read */
@@ -131,8 +167,6 @@ struct batch {
 	struct tool_set *set; /* owned; NULL: tools are not known */
 	bool is_list_lost;    /* asking again for the tools failed */
 };
-
-/* ---- tools ---- */
 
 static struct tool_set *make_set(struct listing *list)
 {
@@ -157,13 +191,6 @@ static void free_set(struct tool_set *set)
 	free(set);
 }
 
-static struct tool_check *find_check(struct tool_set *set, struct str name)
-{
-	const struct listing_item *item = listing_find(&set->list, name);
-
-	return item ? &set->checks[item - set->list.item] : NULL;
-}
-
 /* A set that is out of date is freed with the last call that uses it. */
 static void leave_set(struct slot *s)
 {
@@ -172,8 +199,6 @@ static void leave_set(struct slot *s)
 	s->set = NULL;
 	s->check = NULL;
 }
-
-/* ---- slots ---- */
 
 static struct slot *new_slot(struct batch *b)
 {
@@ -205,7 +230,7 @@ static void drop_first(struct batch *b)
 	b->spare = s;
 }
 
-/* ---- answers ---- */
+/* ---- answers of a batch ---- */
 
 /* Buffer for the answer: the first slot writes straight to the output. */
 static struct buf *out_of(struct slot *s)
@@ -221,29 +246,19 @@ static void finish_slot(struct slot *s)
 	s->batch->n_open--;
 }
 
-static void write_error(struct slot *s, const char *kind, const char *message)
+static void write_error(struct slot *s, const struct err *err)
 {
 	struct jw w;
 
-	s->batch->counts.errors++;
+	s->batch->n_errors++;
 	jw_init(&w, out_of(s), false);
 	jw_object(&w);
 	jw_kv_object(&w, "error");
-	jw_kv_cstr(&w, "kind", kind);
-	jw_kv_cstr(&w, "message", message);
+	jw_kv_cstr(&w, "kind", err_word(err->kind));
+	jw_kv_cstr(&w, "message", err->msg);
 	jw_kv_int(&w, "line", (int64_t)s->number);
 	jw_end(&w);
 	jw_end(&w);
-}
-
-static int check_line_result(struct slot *s, struct str result, struct err *err)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct tool_findings found;
-
-	(void)!tool_check_result(s->check, result, &arena, &found);
-	return tool_say(&found,
-			s->batch->t->strict ? TOOL_STRICT : TOOL_NO_CHECK, err);
 }
 
 static void write_result(struct slot *s, struct str result)
@@ -254,54 +269,30 @@ static void write_result(struct slot *s, struct str result)
 
 	err_clear(&err);
 	if (mcp_read_tool_result(result, client_server(b->t->client)->revision,
-				 &r, &err) < 0) {
-		write_error(s, err_word(err.kind), err.msg);
-	} else if (s->check && check_line_result(s, result, &err) < 0) {
-		write_error(s, err_word(err.kind), err.msg);
+				 &r, &err) < 0 ||
+	    (s->check && check_result(b->t, s->check, result, &err) < 0)) {
+		write_error(s, &err);
 	} else {
-		b->counts.tool_errors += r.is_error;
+		b->n_tool_errors += r.is_error;
 		scrub_json(b->t->scrub, result, out_of(s));
-		content_save_all(b->o->files, r.content, false);
+		target_save_all(b->t, r.content);
 		if (r.is_error)
 			target_hint_content(b->t, r.content);
 	}
 	mcp_tool_result_release(&r);
 }
 
-static void write_answer(struct slot *s, const struct client_event *e)
-{
-	struct target_answer a = {
-		.outcome =
-			e->type == CLIENT_ERROR ? TARGET_ERROR : TARGET_FAILED,
-		.line = s->number,
-	};
-
-	if (e->type == CLIENT_ERROR) {
-		a.kind = "rpc_error";
-		a.code = e->of->code;
-		a.message = e->of->message;
-		a.data = e->of->data;
-	} else {
-		a.kind = report_reason_name(e->reason);
-		a.message = str_of(e->sentence);
-	}
-	s->batch->counts.errors++;
-	target_write_error(s->batch->t, &a, out_of(s));
-	if (e->type == CLIENT_ERROR)
-		target_hint(s->batch->t, a.message);
-}
-
 static void on_answer(void *arg, const struct client_event *e)
 {
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct slot *s = arg;
+	struct target *t = s->batch->t;
+	struct target_answer a;
 
 	switch (e->type) {
 	case CLIENT_RESULT:
 		/* an answer takes one line: newlines between the tokens go */
 		if (memchr(e->of->result.p, '\n', e->of->result.n)) {
-			AUTO(buf_release)
-			struct buf line = BUF_INIT(BUF_UNBOUNDED);
-
 			scan_compact(e->of->result, &line);
 			write_result(s, buf_str(&line));
 		} else {
@@ -311,7 +302,12 @@ static void on_answer(void *arg, const struct client_event *e)
 		break;
 	case CLIENT_ERROR:
 	case CLIENT_FAILED:
-		write_answer(s, e);
+		a = target_failure(e);
+		a.line = s->number;
+		s->batch->n_errors++;
+		target_write_error(t, &a, out_of(s));
+		if (e->type == CLIENT_ERROR)
+			target_hint(t, a.message);
 		finish_slot(s);
 		break;
 	default:
@@ -319,9 +315,7 @@ static void on_answer(void *arg, const struct client_event *e)
 	}
 }
 
-/* ---- output ---- */
-
-static int flush_out(struct batch *b, struct err *err)
+static int flush(struct batch *b, struct err *err)
 {
 	int r;
 
@@ -335,27 +329,21 @@ static int flush_out(struct batch *b, struct err *err)
 	return r;
 }
 
-/* Append a finished answer to the output; a long one is moved, not copied. */
-static void gather(struct batch *b, struct buf *kept)
-{
-	struct buf empty = b->out;
-
-	if (b->out.n) {
-		buf_add_str(&b->out, buf_str(kept));
-	} else if (kept->n) {
-		b->out = *kept;
-		*kept = empty;
-	}
-}
-
+/* Append finished answers to the output; a long one is moved, not copied. */
 static int take_due(struct batch *b, struct err *err)
 {
 	while (b->first && b->first->done) {
-		struct buf *kept = &b->first->out;
+		struct buf *kept = &b->first->out, empty;
 
-		if (b->out.n + kept->n > PORTION_BYTES && flush_out(b, err) < 0)
+		if (b->out.n + kept->n > PORTION_BYTES && flush(b, err) < 0)
 			return -1;
-		gather(b, kept);
+		empty = b->out;
+		if (b->out.n) {
+			buf_add_str(&b->out, buf_str(kept));
+		} else if (kept->n) {
+			b->out = *kept;
+			*kept = empty;
+		}
 		drop_first(b);
 	}
 	return 0;
@@ -371,7 +359,7 @@ static int refresh_tools(struct batch *b, struct err *err)
 	if (!old || b->is_list_lost || b->at == b->text.n ||
 	    !client_list_is_stale(b->t->client, LISTING_TOOLS))
 		return 0;
-	if (flush_out(b, err) < 0)
+	if (flush(b, err) < 0)
 		return -1;
 	r = target_try_list(b->t, LISTING_TOOLS, &list, err);
 	if (r) {
@@ -385,7 +373,7 @@ static int refresh_tools(struct batch *b, struct err *err)
 	return 0;
 }
 
-/* ---- one line ---- */
+/* ---- one line of a batch ---- */
 
 static int unknown_member(struct str json, struct err *err)
 {
@@ -436,27 +424,23 @@ static int check_line(struct slot *s, struct str tool, struct str arguments,
 		      struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct batch *b = s->batch;
+	struct tool_set *set = s->batch->set;
+	const struct listing_item *item;
 	struct tool_findings found;
 	char what[40];
 
-	if (!b->set)
+	if (!set)
 		return 0;
-	s->check = find_check(b->set, tool);
-	if (!s->check)
-		return target_unknown(b->t, &b->set->list, tool.p, err);
-	s->set = b->set;
-	s->set->users++;
+	item = listing_find(&set->list, tool);
+	if (!item)
+		return target_unknown(s->batch->t, &set->list, tool.p, err);
+	s->check = &set->checks[item - set->list.item];
+	s->set = set;
+	set->users++;
 	snprintf(what, sizeof(what), "line %llu",
 		 (unsigned long long)s->number);
 	(void)!tool_check_arguments(s->check, arguments, what, &arena, &found);
-	return tool_say(&found, b->o->rigour, err);
-}
-
-static int not_json(const struct slot *s, struct err *err)
-{
-	return err_set(err, ERR_SYNTAX, "line %llu is not JSON (column %u)",
-		       (unsigned long long)s->number, (unsigned)err->col);
+	return say_findings(&found, rigour_of(s->batch->t), err);
 }
 
 static int send_line(struct slot *s, struct str line, struct err *err)
@@ -467,7 +451,12 @@ static int send_line(struct slot *s, struct str line, struct err *err)
 	struct str value, tool;
 
 	if (scan_members(line, &value, &members, err) < 0)
-		return err->kind == ERR_SYNTAX ? not_json(s, err) : -1;
+		return err->kind != ERR_SYNTAX
+			       ? -1
+			       : err_set(err, ERR_SYNTAX,
+					 "line %llu is not JSON (column %u)",
+					 (unsigned long long)s->number,
+					 (unsigned)err->col);
 	if (read_members(value, &members, &tool, &call.params, err) < 0)
 		return -1;
 	buf_clear(name);
@@ -488,22 +477,22 @@ static void take_line(struct batch *b, struct str line)
 	if (!str_trim(line).n && !b->too_long)
 		return;
 	s = new_slot(b);
-	b->counts.lines++;
+	b->n_lines++;
 	err_clear(&err);
 	if (b->too_long)
 		err_set(&err, ERR_LIMIT, "the line exceeds %d bytes",
 			LINE_BYTES);
 	else if (send_line(s, line, &err) == 0)
 		return;
-	write_error(s, err_word(err.kind), err.msg);
+	write_error(s, &err);
 	finish_slot(s);
 }
 
-/* ---- input ---- */
+/* ---- input of a batch ---- */
 
 static bool has_room(const struct batch *b)
 {
-	return b->n_open < b->o->jobs && b->n_slots < b->o->jobs + AHEAD &&
+	return b->n_open < b->jobs && b->n_slots < b->jobs + AHEAD &&
 	       !b->t->loop.signal;
 }
 
@@ -536,26 +525,25 @@ static int read_more(struct batch *b, struct err *err)
 	if (r < 0 && (errno == EINTR || errno == EAGAIN))
 		return 0;
 	if (r < 0)
-		return err_sys(err, errno, "--batch: read %s", b->o->path);
+		return err_sys(err, errno, "--batch: read %s", b->path);
 	b->text.n += (size_t)r;
 	b->ended = r == 0;
 	return 0;
 }
 
-static void on_input(void *arg, uint32_t events)
+static void on_input(void *arg, UNUSED uint32_t events)
 {
 	struct batch *b = arg;
 	struct err err = ERR_INIT;
 
-	(void)events;
 	if (read_more(b, &err) < 0) {
 		log_error("%s", err.msg);
-		b->counts.errors++;
+		b->n_errors++;
 		b->ended = true;
 	}
 }
 
-static int fill_slots(struct batch *b, struct err *err)
+static int fill(struct batch *b, struct err *err)
 {
 	while (has_room(b)) {
 		if (refresh_tools(b, err) < 0)
@@ -573,14 +561,6 @@ static int fill_slots(struct batch *b, struct err *err)
 	return 0;
 }
 
-static bool is_over(const struct batch *b)
-{
-	if (b->n_slots)
-		return false;
-	return b->t->loop.signal ||
-	       (b->ended && b->at == b->text.n && !b->too_long);
-}
-
 static bool can_go_on(const struct batch *b)
 {
 	if (!has_room(b))
@@ -595,17 +575,16 @@ static int open_input(struct batch *b, struct err *err)
 {
 	struct stat st;
 
-	b->fd = strcmp(b->o->path, "-")
-			? fd_open(b->o->path, O_RDONLY, 0)
-			: fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	b->fd = strcmp(b->path, "-") ? fd_open(b->path, O_RDONLY, 0)
+				     : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (b->fd < 0 || fstat(b->fd, &st) < 0) {
-		err_sys(err, errno, "--batch: open %s", b->o->path);
+		err_sys(err, errno, "--batch: open %s", b->path);
 		err->kind = ERR_USAGE;
 		return -1;
 	}
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_USAGE, "--batch: %s is a folder",
-			       b->o->path);
+			       b->path);
 	/* epoll takes neither plain files nor /dev/null: they never wait */
 	b->is_file = S_ISREG(st.st_mode) ||
 		     loop_watch(&b->t->loop, &b->in, b->fd, EPOLLIN, on_input,
@@ -613,7 +592,7 @@ static int open_input(struct batch *b, struct err *err)
 	return 0;
 }
 
-/* ---- the loop ---- */
+/* ---- the loop of a batch ---- */
 
 /*
  * Look for an answer without waiting: on one processor a server has often
@@ -642,28 +621,62 @@ static bool answered_at_once(struct batch *b)
 static int run_batch(struct batch *b, struct err *err)
 {
 	for (;;) {
-		if (fill_slots(b, err) < 0 || take_due(b, err) < 0)
+		if (fill(b, err) < 0 || take_due(b, err) < 0)
 			return -1;
-		if (is_over(b))
+		if (!b->n_slots &&
+		    (b->t->loop.signal ||
+		     (b->ended && b->at == b->text.n && !b->too_long)))
 			return 0;
 		/* printing made room for more calls */
 		if (can_go_on(b) || answered_at_once(b))
 			continue;
-		if (flush_out(b, err) < 0 || loop_turn(&b->t->loop, err) < 0)
+		if (flush(b, err) < 0 || loop_turn(&b->t->loop, err) < 0)
 			return -1;
 	}
 }
 
-/*
- * returns  0 when every line of the file has its answer
- * errors   ERR_USAGE, ERR_SYS  the file cannot be read, stdout not written
- */
-static int call_batch(struct target *t, const struct batch_options *o,
-		      struct batch_counts *ret, struct err *err)
+static void release_batch(struct batch *b)
+{
+	if (b->in.fd >= 0)
+		loop_unwatch(&b->t->loop, &b->in);
+	while (b->first) {
+		leave_set(b->first);
+		drop_first(b);
+	}
+	free(b->spare);
+	free_set(b->set);
+	buf_release(&b->text);
+	buf_release(&b->tool);
+	buf_release(&b->out);
+	fd_closep(&b->fd);
+}
+
+static int batch_status(const struct batch *b, struct err *err)
+{
+	struct target *t = b->t;
+
+	if (target_say_saved(t, true, err) < 0)
+		return -1;
+	log_debug("%llu calls, %llu tool errors, %llu errors",
+		  (unsigned long long)b->n_lines,
+		  (unsigned long long)b->n_tool_errors,
+		  (unsigned long long)b->n_errors);
+	if (!b->n_lines && !b->n_errors)
+		log_note("%s holds no calls",
+			 strcmp(b->path, "-") ? b->path : "standard input");
+	if (b->n_errors || t->files.failed)
+		return 1;
+	return b->n_tool_errors && !args_has(t->args, "ignore-tool-error") ? 2
+									   : 0;
+}
+
+/* tools  taken; NULL: not known */
+static int call_many(struct target *t, struct listing *tools, struct err *err)
 {
 	struct batch b = {
 		.t = t,
-		.o = o,
+		.path = args_get(t->args, "batch"),
+		.jobs = 1,
 		.fd = -1,
 		.in = {.fd = -1},
 		.text = BUF_INIT(BUF_UNBOUNDED),
@@ -673,92 +686,24 @@ static int call_batch(struct target *t, const struct batch_options *o,
 	struct err second = ERR_INIT;
 	int r;
 
+	if (args_count(t->args, "jobs", JOBS_MAX, &b.jobs, err) < 0)
+		return -1;
 	b.last = &b.first;
-	if (o->tools)
-		b.set = make_set(o->tools);
+	if (tools)
+		b.set = make_set(tools);
 	r = open_input(&b, err);
 	if (r == 0)
 		r = run_batch(&b, err);
-	if (flush_out(&b, r < 0 ? &second : err) < 0)
+	if (flush(&b, r < 0 ? &second : err) < 0)
 		r = -1;
 	/* calls that are open must not call back any more */
 	if (r < 0)
 		client_kill(t->client);
-	if (b.in.fd >= 0)
-		loop_unwatch(&t->loop, &b.in);
-	while (b.first) {
-		leave_set(b.first);
-		drop_first(&b);
-	}
-	free(b.spare);
-	free_set(b.set);
-	buf_release(&b.text);
-	buf_release(&b.tool);
-	buf_release(&b.out);
-	fd_closep(&b.fd);
-	*ret = b.counts;
-	return r;
+	release_batch(&b);
+	return r < 0 ? -1 : batch_status(&b, err);
 }
 
 /* ---- one call ---- */
-
-const struct option options_call[] = {
-	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
-	{"batch", 0, "FILE",
-	 "call each line {\"tool\":…,\"arguments\":{…}}; - is standard input"},
-	{"jobs", 'j', "N", "with --batch: calls in flight (1)"},
-	{"strict", 0, NULL, "refuse arguments and results that break a schema"},
-	{"no-list", 0, NULL, "do not ask for the list of tools first"},
-	{"no-check", 0, NULL, "call even if a required argument is missing"},
-	{"ignore-tool-error", 0, NULL,
-	 "exit with status 0 even if the tool fails"},
-	{"data", 0, NULL,
-	 "print the structured result, or the JSON in its text"},
-	{"raw", 0, NULL, "pass control characters to a terminal unchanged"},
-	{"save", 0, "DIR", "write images and other bytes to files there"},
-#include "core/cli/target_options.def"
-	{0},
-};
-
-/* Most calls in flight of a batch. */
-#define JOBS_MAX 1024
-
-struct call {
-	const struct args *args;
-	struct target *t;
-	enum tool_rigour rigour; /* for arguments */
-	struct listing tools;
-	bool has_tools; /* the list is whole */
-	struct content_files files;
-	struct tool_check check;
-};
-
-/* ---- before the call ---- */
-
-static int list_tools(struct call *c, struct err *err)
-{
-	int r;
-
-	if (args_has(c->args, "no-list"))
-		return 0;
-	r = target_try_list(c->t, LISTING_TOOLS, &c->tools, err);
-	c->has_tools = r == 0;
-	return r < 0 ? -1 : 0;
-}
-
-/* The tool's entry of tools/list; {NULL, 0} when tools are not listed. */
-static int find_tool(struct call *c, const char *name, struct str *ret,
-		     struct err *err)
-{
-	const struct listing_item *item = listing_find(&c->tools, str_of(name));
-
-	*ret = item ? item->json : (struct str){NULL, 0};
-	if (!item && c->has_tools)
-		return target_unknown(c->t, &c->tools, name, err);
-	return 0;
-}
-
-/* ---- the answer ---- */
 
 /* The JSON in the only text of a result, decoded into the arena. */
 static bool text_json(struct str content, struct arena *arena, struct str *ret)
@@ -776,150 +721,90 @@ static bool text_json(struct str content, struct arena *arena, struct str *ret)
 			     &ignored) == 0;
 }
 
-static int print_data(struct call *c, const struct mcp_tool_result *r,
+static int print_data(struct target *t, const struct mcp_tool_result *r,
 		      struct err *err)
 {
-	struct str json;
+	struct str json = r->structured;
 
-	if (r->structured.p)
-		json = r->structured;
-	else if (!text_json(r->content, &c->t->arena, &json))
+	if (!json.p && !text_json(r->content, &t->arena, &json))
 		return err_set(err, ERR_PEER,
 			       "the result has no structured content, and its "
 			       "text is not JSON");
-	return target_put_json(c->t, json, err);
+	return target_put_json(t, json, err);
 }
 
-static int print_text(struct call *c, const struct mcp_tool_result *r,
-		      struct err *err)
-{
-	bool raw = args_has(c->args, "raw");
-
-	if (!scan_count(r->content) && r->structured.p)
-		return target_put_json(c->t, r->structured, err);
-	return content_print(c->t, r->content, raw, err);
-}
-
-static int print_result(struct call *c, struct str result,
+static int print_result(struct target *t, struct str result,
 			const struct mcp_tool_result *r, struct err *err)
 {
-	bool json = c->t->json;
 	int got;
 
-	content_save_all(&c->files, r->content, false);
-	if (json)
-		got = target_put_json(c->t, result, err);
-	else if (args_has(c->args, "data") && !r->is_error)
-		got = print_data(c, r, err);
+	target_save_all(t, r->content);
+	if (t->json)
+		got = target_put_json(t, result, err);
+	else if (args_has(t->args, "data") && !r->is_error)
+		got = print_data(t, r, err);
+	else if (!scan_count(r->content) && r->structured.p)
+		got = target_put_json(t, r->structured, err);
 	else
-		got = print_text(c, r, err);
-	if (got < 0)
-		return -1;
-	return content_files_report(&c->files, json, err);
+		got = target_put_content(t, r->content,
+					 args_has(t->args, "raw"), err);
+	return got < 0 ? -1 : target_say_saved(t, t->json, err);
 }
 
-static int check_result(struct call *c, struct str result, struct err *err)
-{
-	struct tool_findings found;
-
-	(void)!tool_check_result(&c->check, result, &c->t->arena, &found);
-	return tool_say(&found, c->t->strict ? TOOL_STRICT : TOOL_NO_CHECK,
-			err);
-}
-
-static int finish_one(struct call *c, struct str result, struct err *err)
+static int finish_one(struct target *t, struct tool_check *check,
+		      struct str result, struct err *err)
 {
 	struct mcp_tool_result r = {0};
 	int status;
 
-	if (mcp_read_tool_result(result, client_server(c->t->client)->revision,
-				 &r, err) < 0)
+	if (mcp_read_tool_result(result, client_server(t->client)->revision, &r,
+				 err) < 0 ||
+	    print_result(t, result, &r, err) < 0 ||
+	    check_result(t, check, result, err) < 0)
 		status = -1;
-	else if (print_result(c, result, &r, err) < 0)
-		status = -1;
-	else if (check_result(c, result, err) < 0)
-		status = -1;
-	else if (r.is_error && !args_has(c->args, "ignore-tool-error"))
+	else if (r.is_error && !args_has(t->args, "ignore-tool-error"))
 		status = 2;
 	else
-		status = c->files.failed;
+		status = t->files.failed;
 	if (status == 2)
 		log_note("the tool reported an error");
 	if (status >= 0 && r.is_error)
-		target_hint_content(c->t, r.content);
+		target_hint_content(t, r.content);
 	/* stdout already holds the result: no second document behind it */
-	if (status < 0 && c->t->json && err->kind == ERR_SYNTAX)
+	if (status < 0 && t->json && err->kind == ERR_SYNTAX)
 		cli_json_errors = false;
 	mcp_tool_result_release(&r);
 	return status;
 }
 
-/* Arguments from the command line, checked by the schema of the tool. */
-static int prepare_call(struct call *c, struct client_call *ret_call,
-			struct err *err)
+/*
+ * Call with arguments of the command line, checked by the schema of the tool.
+ *
+ * tools  NULL: not known
+ */
+static int call_one(struct target *t, const struct listing *tools,
+		    struct tool_check *check, struct err *err)
 {
-	char **words = c->args->positional;
+	const char *name = t->args->positional[0];
+	const struct listing_item *item =
+		tools ? listing_find(tools, str_of(name)) : NULL;
+	struct str tool = item ? item->json : (struct str){NULL, 0}, result;
+	struct client_call call = {.tool = name};
 	struct tool_findings found;
-	struct str tool;
 
-	if (find_tool(c, words[0], &tool, err) < 0)
+	if (!item && tools)
+		return target_unknown(t, tools, name, err);
+	tool_check_init(check, tool);
+	if (tool_args_read(t->args, tool.p ? tool_input_schema(tool) : tool,
+			   &t->arena, &call.params, err) < 0)
 		return -1;
-	tool_check_init(&c->check, tool);
-	if (tool_args_read(words + 1, c->args->n_positional - 1,
-			   args_get(c->args, "args"),
-			   tool.p ? tool_input_schema(tool) : tool,
-			   &c->t->arena, &ret_call->params, err) < 0)
+	(void)!tool_check_arguments(check, call.params, "arguments", &t->arena,
+				    &found);
+	call.as_task = tool.p && tool_needs_task(tool);
+	if (say_findings(&found, rigour_of(t), err) < 0 ||
+	    target_result(t, &call, name, &result, err) < 0)
 		return -1;
-	(void)!tool_check_arguments(&c->check, ret_call->params, "arguments",
-				    &c->t->arena, &found);
-	ret_call->as_task = tool.p && tool_needs_task(tool);
-	return tool_say(&found, c->rigour, err);
-}
-
-static int call_one(struct call *c, struct err *err)
-{
-	char **words = c->args->positional;
-	struct client_call call = {.tool = words[0]};
-	struct str result;
-
-	if (prepare_call(c, &call, err) < 0)
-		return -1;
-	if (target_result(c->t, &call, words[0], &c->t->arena, &result, err) <
-	    0)
-		return -1;
-	return finish_one(c, result, err);
-}
-
-/* ---- many ---- */
-
-static int call_many(struct call *c, struct err *err)
-{
-	struct batch_options o = {
-		.path = args_get(c->args, "batch"),
-		.jobs = 1,
-		.rigour = c->rigour,
-		.tools = c->has_tools ? &c->tools : NULL,
-		.files = &c->files,
-	};
-	struct batch_counts counts;
-
-	if (args_count(c->args, "jobs", JOBS_MAX, &o.jobs, err) < 0 ||
-	    call_batch(c->t, &o, &counts, err) < 0)
-		return -1;
-	if (content_files_report(&c->files, true, err) < 0)
-		return -1;
-	log_debug("%llu calls, %llu tool errors, %llu errors",
-		  (unsigned long long)counts.lines,
-		  (unsigned long long)counts.tool_errors,
-		  (unsigned long long)counts.errors);
-	if (!counts.lines && !counts.errors)
-		log_note("%s holds no calls",
-			 strcmp(o.path, "-") ? o.path : "standard input");
-	if (counts.errors || c->files.failed)
-		return 1;
-	return counts.tool_errors && !args_has(c->args, "ignore-tool-error")
-		       ? 2
-		       : 0;
+	return finish_one(t, check, result, err);
 }
 
 /* ---- the command ---- */
@@ -956,41 +841,31 @@ static int check_usage(const struct args *args, struct err *err)
 	return args_count(args, "jobs", JOBS_MAX, &jobs, err);
 }
 
-static enum tool_rigour rigour_of(const struct call *c)
+static int call(struct target *t, UNUSED void *arg, struct err *err)
 {
-	if (args_has(c->args, "no-check"))
-		return TOOL_NO_CHECK;
-	return c->t->strict ? TOOL_STRICT : TOOL_CHECK;
-}
+	struct tool_check check = {0};
+	struct listing tools;
+	int r = 1;
 
-static int work(struct call *c, struct err *err)
-{
-	c->rigour = rigour_of(c);
-	c->files.max = c->t->session.message_max ? c->t->session.message_max
-						 : LIMIT_MESSAGE_BYTES;
-	if (list_tools(c, err) < 0)
-		return -1;
-	return args_has(c->args, "batch") ? call_many(c, err)
-					  : call_one(c, err);
+	if (t->session.message_max)
+		t->files.max = t->session.message_max;
+	else
+		t->files.max = LIMIT_MESSAGE_BYTES;
+	listing_init(&tools, LISTING_TOOLS);
+	if (!args_has(t->args, "no-list"))
+		r = target_try_list(t, LISTING_TOOLS, &tools, err);
+	if (r >= 0)
+		r = args_has(t->args, "batch")
+			    ? call_many(t, r ? NULL : &tools, err)
+			    : call_one(t, r ? NULL : &tools, &check, err);
+	listing_release(&tools);
+	tool_check_release(&check);
+	return r;
 }
 
 int cmd_call(const struct args *args, struct err *err)
 {
-	struct target t;
-	struct call c = {.args = args, .t = &t, .files = CONTENT_FILES_INIT};
-	int status;
-
-	if (check_usage(args, err) < 0 ||
-	    content_files_open(&c.files, args_get(args, "save"), err) < 0)
+	if (check_usage(args, err) < 0)
 		return -1;
-	listing_init(&c.tools, LISTING_TOOLS);
-	status = target_open(&t, args, err);
-	if (status == 0)
-		status = content_files_check(&c.files, &t, err);
-	if (status == 0)
-		status = work(&c, err);
-	listing_release(&c.tools);
-	tool_check_release(&c.check);
-	content_files_release(&c.files);
-	return target_close(&t, status, err);
+	return target_run(args, call, NULL, err);
 }

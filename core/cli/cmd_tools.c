@@ -1,5 +1,6 @@
 /*
- * Tools, resources and prompts of a server as tables for people.
+ * Offers of a server: tools, resources and prompts as tables for people, and
+ * one prompt, resource or completion.
  *
  * Everything in them is a server's text: one line each, with control
  * characters made visible, also in a pipe.
@@ -11,7 +12,7 @@
 #include "core/base/outfile.h"
 #include "core/base/scan.h"
 #include "core/cli/command.h"
-#include "core/cli/content_show.h"
+#include "core/cli/put.h"
 #include "core/cli/target.h"
 #include "core/cli/tool_args.h"
 #include "core/client/tool_check.h"
@@ -23,17 +24,16 @@
 /* Longest text of one line in a list. */
 #define LINE_CHARS 100
 
+/* NOLINTBEGIN(readability-duplicate-include): rows, included once a table */
 const struct option options_tools[] = {
 #include "core/cli/target_options.def"
 	{0}};
-/* NOLINTBEGIN(readability-duplicate-include): rows, included once a table */
 const struct option options_prompts[] = {
 #include "core/cli/target_options.def"
 	{0}};
 const struct option options_resources[] = {
 #include "core/cli/target_options.def"
 	{0}};
-/* NOLINTEND(readability-duplicate-include) */
 
 /* ---- texts ---- */
 
@@ -44,6 +44,11 @@ static struct str member(struct str object, const char *name)
 	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
 }
 
+static bool is_true(struct str json)
+{
+	return json.p && scan_type(json) == SCAN_TRUE;
+}
+
 /* A string of the server on one line; false when there is none. */
 static bool add_text(const struct target *t, struct str json, size_t max,
 		     struct buf *out)
@@ -51,7 +56,7 @@ static bool add_text(const struct target *t, struct str json, size_t max,
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str s;
 
-	if (!json.p || !scan_string(json, &text))
+	if (!scan_string(json, &text))
 		return false;
 	s = str_trim(buf_str(&text));
 	if (max && str_find(s, '\n') < s.n) {
@@ -61,8 +66,7 @@ static bool add_text(const struct target *t, struct str json, size_t max,
 	if (!s.n)
 		return false;
 	if (max && s.n > max) {
-		s = str_first(s, max);
-		target_show(t, s, false, out);
+		target_show(t, str_first(s, max), false, out);
 		buf_adds(out, "…");
 	} else {
 		target_show(t, s, !max, out);
@@ -87,12 +91,11 @@ static void add_head(const struct target *t, const struct listing_item *item,
 		     struct buf *out)
 {
 	AUTO(buf_release) struct buf title = BUF_INIT(BUF_UNBOUNDED);
-	struct str annotations = member(item->json, "annotations"), name;
+	struct str name = member(item->json, "title");
 
 	target_show(t, item->name, false, out);
-	name = member(item->json, "title");
-	if (!name.p && annotations.p)
-		name = member(annotations, "title");
+	if (!name.p)
+		name = member(member(item->json, "annotations"), "title");
 	if (!name.p)
 		name = member(item->json, "name");
 	if (name.p && !scan_is(name, "") &&
@@ -109,45 +112,22 @@ static void add_types(const struct schema_property *p, struct buf *out)
 	bool any = false;
 
 	for (unsigned bit = 1; bit <= SCHEMA_TYPE_OBJECT; bit <<= 1) {
-		if (!(p->types & bit))
-			continue;
 		/* every integer is a number */
-		if (bit == SCHEMA_TYPE_INTEGER &&
-		    (p->types & SCHEMA_TYPE_NUMBER))
+		if (!(p->types & bit) || (bit == SCHEMA_TYPE_INTEGER &&
+					  (p->types & SCHEMA_TYPE_NUMBER)))
 			continue;
 		buf_addf(out, "%s%s", any ? "|" : "",
 			 schema_type_name((enum schema_type)bit));
 		any = true;
 	}
-	if (!any)
-		buf_adds(out, "any");
-}
-
-static void add_choices(const struct target *t, const struct schema_property *p,
-			struct buf *out)
-{
-	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
-		buf_adds(out, i ? ", " : "; ");
-		target_show(t, p->choice[i].value, false, out);
-	}
-	if (p->n_choices > 20)
-		buf_addf(out, ", … (%zu)", p->n_choices);
-}
-
-static size_t width_of(const struct schema_property *p, size_t n)
-{
-	size_t width = 0;
-
-	for (size_t i = 0; i < n; i++)
-		if (p[i].name.n > width && p[i].name.n <= 24)
-			width = p[i].name.n;
-	return width;
+	buf_adds(out, any ? "" : "any");
 }
 
 static void add_property(const struct target *t,
 			 const struct schema_property *p, size_t width,
 			 bool whole, struct buf *out)
 {
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	size_t before;
 
 	buf_adds(out, "    ");
@@ -157,49 +137,51 @@ static void add_property(const struct target *t,
 		buf_addc(out, ' ');
 	buf_adds(out, "  ");
 	add_types(p, out);
-	if (p->is_required)
-		buf_adds(out, ", required");
+	buf_adds(out, p->is_required ? ", required" : "");
 	if (p->fallback.p) {
 		buf_adds(out, ", default ");
 		target_show(t, str_first(p->fallback, 200), false, out);
 	}
-	add_choices(t, p, out);
+	for (size_t i = 0; i < p->n_choices && i < 20; i++) {
+		buf_adds(out, i ? ", " : "; ");
+		target_show(t, p->choice[i].value, false, out);
+	}
+	if (p->n_choices > 20)
+		buf_addf(out, ", … (%zu)", p->n_choices);
 	buf_addc(out, '\n');
 	if (!whole || !p->description.n)
 		return;
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
 	target_show(t, str_trim(p->description), true, &text);
 	add_indented(buf_str(&text), "        ", out);
 }
 
+/* schema  {NULL, 0}: nothing is said */
 static void add_properties(const struct target *t, struct str schema,
 			   bool whole, struct buf *out)
 {
 	AUTO(schema_freep) struct schema *s = NULL;
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct schema_property *property;
+	struct schema_property *p;
 	struct err err = ERR_INIT;
-	size_t n, width;
+	size_t n, width = 0;
 
+	if (!schema.p)
+		return;
 	if (schema_compile(schema, NULL, &s, &err) < 0) {
 		buf_adds(out, "    (the schema is unusable: ");
 		target_show(t, str_of(err.msg), false, out);
 		buf_adds(out, ")\n");
 		return;
 	}
-	n = schema_properties(s, &arena, &property);
-	width = width_of(property, n);
+	n = schema_properties(s, &arena, &p);
 	for (size_t i = 0; i < n; i++)
-		add_property(t, &property[i], width, whole, out);
+		if (p[i].name.n > width && p[i].name.n <= 24)
+			width = p[i].name.n;
+	for (size_t i = 0; i < n; i++)
+		add_property(t, &p[i], width, whole, out);
 }
 
-/* ---- arguments of a prompt ---- */
-
-static bool is_true(struct str json)
-{
-	return json.p && scan_type(json) == SCAN_TRUE;
-}
+/* ---- one entry ---- */
 
 static void add_arguments(const struct target *t, struct str list,
 			  struct buf *out)
@@ -214,9 +196,8 @@ static void add_arguments(const struct target *t, struct str list,
 			continue;
 		buf_adds(out, "    ");
 		add_text(t, name, LINE_CHARS, out);
-		buf_adds(out, is_true(member(it.value, "required"))
-				      ? "  required"
-				      : "");
+		if (is_true(member(it.value, "required")))
+			buf_adds(out, "  required");
 		buf_adds(out, "  ");
 		if (!add_text(t, member(it.value, "description"), LINE_CHARS,
 			      out))
@@ -225,59 +206,43 @@ static void add_arguments(const struct target *t, struct str list,
 	}
 }
 
-static void add_type(const struct target *t, struct str json, struct buf *out)
-{
-	AUTO(buf_release) struct buf mime = BUF_INIT(BUF_UNBOUNDED);
-
-	if (add_text(t, member(json, "mimeType"), LINE_CHARS, &mime))
-		buf_addf(out, "    %s\n", buf_cstr(&mime));
-}
-
 /* Show an entry of a list: name, title, description, arguments. */
 static void show_item(const struct target *t, enum listing_kind kind,
 		      const struct listing_item *item, struct buf *out)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf mime = BUF_INIT(BUF_UNBOUNDED);
 	struct str json = item->json;
 
 	add_head(t, item, out);
 	if (add_text(t, member(json, "description"), LINE_CHARS, &line))
 		buf_addf(out, "  %s\n", buf_cstr(&line));
-	switch (kind) {
-	case LISTING_TOOLS:
-		if (tool_input_schema(json).p)
-			add_properties(t, tool_input_schema(json), false, out);
-		break;
-	case LISTING_PROMPTS:
-		if (member(json, "arguments").p)
-			add_arguments(t, member(json, "arguments"), out);
-		break;
-	case LISTING_RESOURCES:
-	case LISTING_TEMPLATES:
-		add_type(t, json, out);
-		break;
-	}
+	if (kind == LISTING_TOOLS)
+		add_properties(t, tool_input_schema(json), false, out);
+	else if (kind == LISTING_PROMPTS)
+		add_arguments(t, member(json, "arguments"), out);
+	else if (add_text(t, member(json, "mimeType"), LINE_CHARS, &mime))
+		buf_addf(out, "    %s\n", buf_cstr(&mime));
 }
-
-static const struct hint {
-	const char *key, *if_true, *if_false;
-} hints[] = {
-	{"readOnlyHint", "read-only", "not read-only"},
-	{"destructiveHint", "destructive", "not destructive"},
-	{"idempotentHint", "idempotent", "not idempotent"},
-	{"openWorldHint", "open world", "closed world"},
-};
 
 /* A hint in words; of an unknown one its key and value. */
 static void add_hint(const struct target *t, struct str key, struct str value,
 		     struct buf *out)
 {
-	bool is_set = scan_type(value) == SCAN_TRUE;
+	static const struct {
+		const char *key, *if_true, *if_false;
+	} hints[] = {
+		{"readOnlyHint", "read-only", "not read-only"},
+		{"destructiveHint", "destructive", "not destructive"},
+		{"idempotentHint", "idempotent", "not idempotent"},
+		{"openWorldHint", "open world", "closed world"},
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(hints); i++) {
 		if (!str_is(key, hints[i].key))
 			continue;
-		buf_adds(out, is_set ? hints[i].if_true : hints[i].if_false);
+		buf_adds(out,
+			 is_true(value) ? hints[i].if_true : hints[i].if_false);
 		return;
 	}
 	target_show(t, key, false, out);
@@ -316,8 +281,7 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 	if (add_text(t, member(json, "description"), 0, &text))
 		add_indented(buf_str(&text), "  ", out);
 	buf_adds(out, "\n  takes\n");
-	if (tool_input_schema(json).p)
-		add_properties(t, tool_input_schema(json), true, out);
+	add_properties(t, tool_input_schema(json), true, out);
 	if (output.p) {
 		buf_adds(out, "\n  gives\n");
 		add_properties(t, output, true, out);
@@ -330,54 +294,32 @@ static void show_tool(const struct target *t, const struct listing_item *item,
 
 /* ---- whole lists ---- */
 
-static void write_members(const struct listing *l, struct jw *w)
-{
-	jw_kv_array(w, listing_member(l->kind));
-	for (size_t i = 0; i < l->n; i++)
-		jw_raw(w, l->item[i].json);
-	jw_end(w);
-}
-
-static int print_json(struct target *t, const struct listing *l,
-		      const struct listing *more, struct err *err)
+static int print_lists(struct target *t, const struct listing *list, size_t n,
+		       struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	jw_init(&w, &out, false);
-	jw_object(&w);
-	write_members(l, &w);
-	if (more)
-		write_members(more, &w);
-	jw_end(&w);
-	return target_put_json(t, buf_str(&out), err);
-}
-
-static void show_all(const struct target *t, const struct listing *l,
-		     struct buf *out)
-{
-	for (size_t i = 0; i < l->n; i++)
-		show_item(t, l->kind, &l->item[i], out);
-}
-
-/* more  another listing of the same document; NULL for none */
-static int print_lists(struct target *t, const struct listing *l,
-		       const struct listing *more, struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	if (t->json)
-		return print_json(t, l, more, err);
-	show_all(t, l, &out);
-	if (more)
-		show_all(t, more, &out);
+	if (t->json) {
+		jw_init(&w, &out, false);
+		jw_object(&w);
+		for (size_t k = 0; k < n; k++) {
+			jw_kv_array(&w, listing_member(list[k].kind));
+			for (size_t i = 0; i < list[k].n; i++)
+				jw_raw(&w, list[k].item[i].json);
+			jw_end(&w);
+		}
+		jw_end(&w);
+		return target_put_json(t, buf_str(&out), err);
+	}
+	for (size_t k = 0; k < n; k++)
+		for (size_t i = 0; i < list[k].n; i++)
+			show_item(t, list[k].kind, &list[k].item[i], &out);
 	if (!out.n)
 		log_note("%s lists none", t->name);
 	live_clear(&t->live);
 	return target_write(buf_str(&out), err);
 }
-
-/* ---- the commands ---- */
 
 static int show_one(struct target *t, const struct listing *l, const char *name,
 		    struct err *err)
@@ -406,53 +348,78 @@ static int try_templates(struct target *t, struct listing *l, struct err *err)
 	return r < 0 ? -1 : 0;
 }
 
-static int show_kind(struct target *t, enum listing_kind kind, const char *name,
-		     struct err *err)
+/* Print the lists of a kind; resources and templates are one document. */
+static int show_kind(struct target *t, void *arg, struct err *err)
 {
-	bool has_more = kind == LISTING_RESOURCES;
-	struct listing l, templates;
+	const enum listing_kind *kind = arg;
+	const char *name = t->args->positional[0];
+	const size_t n = *kind == LISTING_RESOURCES ? 2 : 1;
+	struct listing list[2];
 	int r;
 
-	listing_init(&templates, LISTING_TEMPLATES);
-	r = target_list(t, kind, &l, err);
-	if (r == 0 && has_more)
-		r = try_templates(t, &templates, err);
-	if (r == 0 && name)
-		r = show_one(t, &l, name, err);
-	else if (r == 0)
-		r = print_lists(t, &l, has_more ? &templates : NULL, err);
-	listing_release(&templates);
-	listing_release(&l);
+	listing_init(&list[1], LISTING_TEMPLATES);
+	r = target_list(t, *kind, &list[0], err);
+	if (r == 0 && n > 1)
+		r = try_templates(t, &list[1], err);
+	if (r == 0)
+		r = name ? show_one(t, &list[0], name, err)
+			 : print_lists(t, list, n, err);
+	listing_release(&list[1]);
+	listing_release(&list[0]);
 	return r;
-}
-
-static int list(const struct args *args, enum listing_kind kind,
-		struct err *err)
-{
-	struct target t;
-	int status = target_open(&t, args, err);
-
-	if (status == 0)
-		status = show_kind(&t, kind, args->positional[0], err);
-	return target_close(&t, status, err);
 }
 
 int cmd_tools(const struct args *args, struct err *err)
 {
-	return list(args, LISTING_TOOLS, err);
+	enum listing_kind kind = LISTING_TOOLS;
+
+	return target_run(args, show_kind, &kind, err);
 }
 
 int cmd_prompts(const struct args *args, struct err *err)
 {
-	return list(args, LISTING_PROMPTS, err);
+	enum listing_kind kind = LISTING_PROMPTS;
+
+	return target_run(args, show_kind, &kind, err);
 }
 
 int cmd_resources(const struct args *args, struct err *err)
 {
-	return list(args, LISTING_RESOURCES, err);
+	enum listing_kind kind = LISTING_RESOURCES;
+
+	return target_run(args, show_kind, &kind, err);
 }
 
-/* ---- prompt ---- */
+/* ---- one request ---- */
+
+/* Request a method with the params of a buffer. */
+static int ask(struct target *t, const char *method, const struct buf *params,
+	       const char *what, struct str *ret, struct err *err)
+{
+	struct client_call call = {
+		.method = method,
+		.params = buf_str(params),
+	};
+
+	return target_result(t, &call, what, ret, err);
+}
+
+/* The array of a result that must be there. */
+static int read_array(struct str result, const char *name, struct str *ret,
+		      struct err *err)
+{
+	if (scan_get_some(result, name, ret) && scan_type(*ret) == SCAN_ARRAY)
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "the server's answer lacks the array \"%s\"", name);
+}
+
+/*
+ * ---- prompt ----
+ *
+ * Arguments are strings, and those that are required are asked for before
+ * anything is sent (PRM-2, PRM-4).
+ */
 
 const struct option options_prompt[] = {
 	{"args", 0, "JSON|@FILE|-", "all arguments as one JSON object"},
@@ -461,8 +428,6 @@ const struct option options_prompt[] = {
 #include "core/cli/target_options.def"
 	{0},
 };
-
-/* ---- arguments ---- */
 
 static int all_strings(struct str values, struct err *err)
 {
@@ -483,60 +448,58 @@ static void look_at(struct str prompt, struct str values, struct strlist *names,
 		    struct buf *missing, struct arena *arena)
 {
 	struct scan_iter it;
-	struct str list, v;
+	struct str v;
 
 	*names = (struct strlist){NULL, 0};
-	if (!scan_get_some(prompt, "arguments", &list))
-		return;
-	names->item = ARENA_ARRAY(arena, const char *, scan_count(list) + 1);
-	scan_iter_init(&it, list);
+	scan_iter_init(&it, member(prompt, "arguments"));
 	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 		if (!scan_get(it.value, "name", &v) || !scan_string(v, &name))
 			continue;
-		names->item[names->n++] = arena_strdup(arena, buf_cstr(&name));
-		if (scan_get(it.value, "required", &v) &&
-		    scan_type(v) == SCAN_TRUE &&
+		list_add(names, arena, arena_strdup(arena, buf_cstr(&name)));
+		if (is_true(member(it.value, "required")) &&
 		    !(values.p && scan_get(values, buf_cstr(&name), &v)))
 			buf_addf(missing, "%s%s", missing->n ? ", " : "",
 				 buf_cstr(&name));
 	}
 }
 
-static void hint_names(const struct strlist *names, struct str values)
+/* Walk to the next key of `it` that is not among the names. */
+static bool next_unknown(struct scan_iter *it, const struct strlist *names,
+			 struct buf *key)
 {
-	struct scan_iter it;
+	while (scan_next(it)) {
+		bool is_known = false;
 
-	scan_iter_init(&it, values);
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-		bool known = false;
-
-		scan_string(it.key, &key);
+		buf_clear(key);
+		scan_string(it->key, key);
 		for (size_t i = 0; i < names->n; i++)
-			known |= str_is(buf_str(&key), names->item[i]);
-		if (!known)
-			log_warning(
-				"the prompt has no argument %s%s",
-				buf_cstr(&key),
-				args_meant(buf_str(&key), names->item, names->n)
-					.text);
+			is_known |= str_is(buf_str(key), names->item[i]);
+		if (!is_known)
+			return true;
 	}
+	return false;
 }
 
 static int check_prompt(struct target *t, const struct listing *l,
-			const char *name, struct str values, struct err *err)
+			struct str values, struct err *err)
 {
 	AUTO(buf_release) struct buf missing = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	const char *name = t->args->positional[0];
 	const struct listing_item *item = listing_find(l, str_of(name));
 	struct strlist names;
+	struct scan_iter it;
 
 	if (!item)
 		return target_unknown(t, l, name, err);
 	look_at(item->json, values, &names, &missing, &t->arena);
-	if (values.p)
-		hint_names(&names, values);
+	scan_iter_init(&it, values);
+	while (next_unknown(&it, &names, &key))
+		log_warning(
+			"the prompt has no argument %s%s", buf_cstr(&key),
+			args_meant(buf_str(&key), names.item, names.n).text);
 	if (missing.n)
 		return err_set(err, ERR_SYNTAX,
 			       "prompt %s needs a value for %s: add NAME=TEXT",
@@ -544,134 +507,98 @@ static int check_prompt(struct target *t, const struct listing *l,
 	return 0;
 }
 
-static int check_listed(struct target *t, const char *name, struct str values,
-			struct err *err)
+/* Without a list the server names missing arguments. */
+static int check_listed(struct target *t, struct str values, struct err *err)
 {
 	struct listing l;
 	int r = target_try_list(t, LISTING_PROMPTS, &l, err);
 
 	if (r == 0)
-		r = check_prompt(t, &l, name, values, err);
-	else if (r > 0)
-		r = 0; /* the server names missing arguments */
+		r = check_prompt(t, &l, values, err);
 	listing_release(&l);
-	return r;
+	return r < 0 ? -1 : 0;
 }
 
-/* ---- the answer ---- */
-
 /* Print a message; older servers send a list of blocks. */
-static int print_message(struct target *t, struct str message,
-			 struct content_files *files, struct err *err)
+static int print_message(struct target *t, struct str message, struct err *err)
 {
 	AUTO(buf_release) struct buf role = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf head = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
-	struct str v, content;
+	struct str content = member(message, "content");
 
-	if (!scan_get_some(message, "role", &v) || !scan_string(v, &role))
+	if (!scan_string(member(message, "role"), &role))
 		buf_adds(&role, "?");
 	target_show(t, buf_str(&role), false, &head);
 	buf_adds(&head, ":\n");
-	if (!scan_get_some(message, "content", &content))
+	if (!content.p)
 		content = STR("[]");
 	if (scan_type(content) != SCAN_ARRAY) {
 		buf_addf(&list, "[%.*s]", STR_ARG(content));
 		content = buf_str(&list);
 	}
-	content_save_all(files, content, false);
+	target_save_all(t, content);
 	live_clear(&t->live);
 	if (target_write(buf_str(&head), err) < 0)
 		return -1;
-	return content_print(t, content, false, err);
+	return target_put_content(t, content, false, err);
 }
 
-static int print_messages(struct target *t, struct str messages,
-			  struct content_files *files, struct err *err)
+static int print_prompt(struct target *t, struct str result, struct err *err)
 {
 	struct scan_iter it;
+	struct str messages;
 
-	scan_iter_init(&it, messages);
-	while (scan_next(&it))
-		if (print_message(t, it.value, files, err) < 0)
-			return -1;
-	return content_files_report(files, false, err);
-}
-
-static int print_prompt(struct target *t, struct str result,
-			struct content_files *files, struct err *err)
-{
-	struct scan_iter it;
-	struct str messages, content;
-
-	if (!scan_get_some(result, "messages", &messages) ||
-	    scan_type(messages) != SCAN_ARRAY)
-		return err_set(
-			err, ERR_PEER,
-			"the server's answer lacks the array \"messages\"");
-	if (!t->json)
-		return print_messages(t, messages, files, err);
-	scan_iter_init(&it, messages);
-	while (scan_next(&it))
-		if (scan_get_some(it.value, "content", &content))
-			content_save(files, content, false);
-	if (content_files_report(files, true, err) < 0)
+	if (read_array(result, "messages", &messages, err) < 0)
 		return -1;
-	return target_put_json(t, result, err);
+	scan_iter_init(&it, messages);
+	while (scan_next(&it)) {
+		if (!t->json && print_message(t, it.value, err) < 0)
+			return -1;
+		if (t->json && member(it.value, "content").p)
+			target_save(t, member(it.value, "content"), false);
+	}
+	if (target_say_saved(t, t->json, err) < 0)
+		return -1;
+	return t->json ? target_put_json(t, result, err) : 0;
 }
 
-static int get_prompt(struct target *t, const struct args *args,
-		      struct str values, struct content_files *files,
-		      struct err *err)
+/* arg  struct str: the arguments */
+static int get_prompt(struct target *t, void *arg, struct err *err)
 {
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
-	const char *name = args->positional[0];
-	struct client_call call = {.method = "prompts/get"};
+	const char *name = t->args->positional[0];
+	const struct str *values = arg;
 	struct str result;
 	struct jw w;
-	int r;
 
-	if (!args_has(args, "no-list") &&
-	    check_listed(t, name, values, err) < 0)
+	if (!args_has(t->args, "no-list") && check_listed(t, *values, err) < 0)
 		return -1;
 	jw_init(&w, &params, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "name", name);
-	if (values.p)
-		jw_kv_raw(&w, "arguments", values);
+	if (values->p)
+		jw_kv_raw(&w, "arguments", *values);
 	jw_end(&w);
-	call.params = buf_str(&params);
-	r = target_result(t, &call, name, &t->arena, &result, err);
-	if (r == 0)
-		r = print_prompt(t, result, files, err);
-	return r == 0 ? files->failed : r;
+	if (ask(t, "prompts/get", &params, name, &result, err) < 0 ||
+	    print_prompt(t, result, err) < 0)
+		return -1;
+	return t->files.failed;
 }
 
 int cmd_prompt(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct str none = {NULL, 0};
-	struct content_files files;
-	struct target t;
 	struct str values;
-	int status;
 
-	if (tool_args_read(args->positional + 1, args->n_positional - 1,
-			   args_get(args, "args"), none, &arena, &values,
-			   err) < 0 ||
-	    (values.p && all_strings(values, err) < 0) ||
-	    content_files_open(&files, args_get(args, "save"), err) < 0)
+	if (tool_args_read(args, (struct str){NULL, 0}, &arena, &values, err) <
+		    0 ||
+	    (values.p && all_strings(values, err) < 0))
 		return -1;
-	status = target_open(&t, args, err);
-	if (status == 0)
-		status = content_files_check(&files, &t, err);
-	if (status == 0)
-		status = get_prompt(&t, args, values, &files, err);
-	content_files_release(&files);
-	return target_close(&t, status, err);
+	return target_run(args, get_prompt, &values, err);
 }
 
-/* ---- read ---- */
+/* ---- read: a resource by its URI, or by a template filled in here ---- */
 
 const struct option options_read[] = {
 	{"args", 0, "JSON|@FILE|-", "values of a template as one JSON object"},
@@ -682,44 +609,9 @@ const struct option options_read[] = {
 };
 
 struct reading {
-	const struct args *args;
-	struct target *t;
-	struct content_files files; /* files of --save */
-	bool to_file;
-	struct outfile output; /* file of -o, when to_file */
+	struct str uri;
+	struct outfile output; /* file of -o; its path is NULL without */
 };
-
-/* ---- which ---- */
-
-static bool is_listed(const struct strlist *l, struct str name)
-{
-	for (size_t i = 0; i < l->n; i++)
-		if (str_is(name, l->item[i]))
-			return true;
-	return false;
-}
-
-/* A value that the template does not know is a mistake. */
-static int check_names(struct str template, struct str values,
-		       struct arena *arena, struct err *err)
-{
-	struct strlist names = uri_template_names(template, arena);
-	struct scan_iter it;
-
-	scan_iter_init(&it, values);
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		scan_string(it.key, &key);
-		if (is_listed(&names, buf_str(&key)))
-			continue;
-		return err_set(
-			err, ERR_USAGE, "the template has no variable %s%s",
-			buf_cstr(&key),
-			args_meant(buf_str(&key), names.item, names.n).text);
-	}
-	return 0;
-}
 
 static void warn_unfilled(struct str uri, struct arena *arena)
 {
@@ -733,16 +625,36 @@ static void warn_unfilled(struct str uri, struct arena *arena)
 			    STR_ARG(uri), names.item[0]);
 }
 
+/* A value that the template does not know is a mistake. */
+static int fill_template(struct str template, struct str values,
+			 struct arena *arena, struct str *ret, struct err *err)
+{
+	AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+	struct strlist names = uri_template_names(template, arena);
+	struct scan_iter it;
+
+	scan_iter_init(&it, values);
+	if (next_unknown(&it, &names, &key))
+		return err_set(
+			err, ERR_USAGE, "the template has no variable %s%s",
+			buf_cstr(&key),
+			args_meant(buf_str(&key), names.item, names.n).text);
+	if (uri_template_expand(template, values, &uri, err) < 0) {
+		err->kind = ERR_USAGE;
+		return -1;
+	}
+	*ret = arena_str(arena, buf_str(&uri));
+	return 0;
+}
+
 static int find_uri(const struct args *args, struct arena *arena,
 		    struct str *ret, struct err *err)
 {
-	AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
 	struct str given = str_of(args->positional[0]), values;
-	const struct str none = {NULL, 0};
 
-	if (tool_args_read(args->positional + 1, args->n_positional - 1,
-			   args_get(args, "args"), none, arena, &values,
-			   err) < 0)
+	if (tool_args_read(args, (struct str){NULL, 0}, arena, &values, err) <
+	    0)
 		return -1;
 	*ret = given;
 	if (!values.p) {
@@ -753,17 +665,8 @@ static int find_uri(const struct args *args, struct arena *arena,
 		return err_set(err, ERR_USAGE,
 			       "read: %s is not a template and takes no values",
 			       args->positional[0]);
-	if (check_names(given, values, arena, err) < 0)
-		return -1;
-	if (uri_template_expand(given, values, &uri, err) < 0) {
-		err->kind = ERR_USAGE;
-		return -1;
-	}
-	*ret = arena_str(arena, buf_str(&uri));
-	return 0;
+	return fill_template(given, values, arena, ret, err);
 }
-
-/* ---- the answer ---- */
 
 static int add_item(struct target *t, struct str json, bool *ret_binary,
 		    struct buf *out, struct err *err)
@@ -788,50 +691,47 @@ static int add_item(struct target *t, struct str json, bool *ret_binary,
 	return 0;
 }
 
-static int print_bytes(struct reading *r, struct buf *out, bool binary,
-		       struct err *err)
+static int print_bytes(struct target *t, struct outfile *output,
+		       struct str bytes, bool binary, struct err *err)
 {
-	struct target *t = r->t;
-
 	live_clear(&t->live);
-	if (r->to_file) {
+	if (output->path) {
 		/* a stream without a reader must not outlive SIGTERM */
 		loop_give_signals_back();
-		return outfile_write_str(&r->output, buf_str(out), err);
+		return outfile_write_str(output, bytes, err);
 	}
 	if (!isatty(STDOUT_FILENO))
-		return target_write(buf_str(out), err);
-	if (binary && !args_has(r->args, "output"))
+		return target_write(bytes, err);
+	if (binary && !args_has(t->args, "output"))
 		return err_set(err, ERR_OUTPUT,
 			       "binary contents are not printed on a terminal; "
 			       "use -o FILE or --save DIR");
-	return binary ? target_write(buf_str(out), err)
-		      : target_put_text(t, buf_str(out), err);
+	return binary ? target_write(bytes, err)
+		      : target_put_text(t, bytes, err);
 }
 
-static int print_saved(struct reading *r, struct str contents, struct err *err)
+static int print_saved(struct target *t, struct str contents, struct err *err)
 {
-	struct content_files *files = &r->files;
-	struct target *t = r->t;
 	struct scan_iter it;
-	int got = 0;
 
 	scan_iter_init(&it, contents);
-	while (got == 0 && scan_next(&it)) {
+	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 		struct content_block b;
 
-		content_save(files, it.value, true);
+		target_save(t, it.value, true);
 		content_read_item(it.value, &b);
-		if (!t->json && b.text.p && scan_string(b.text, &text))
-			got = target_put_text(t, buf_str(&text), err);
+		if (!t->json && b.text.p && scan_string(b.text, &text) &&
+		    target_put_text(t, buf_str(&text), err) < 0)
+			return -1;
 	}
-	if (got == 0)
-		got = content_files_report(files, t->json, err);
-	return got == 0 ? files->failed : got;
+	if (target_say_saved(t, t->json, err) < 0)
+		return -1;
+	return t->files.failed;
 }
 
-static int print_contents(struct reading *r, struct str result, struct err *err)
+static int print_contents(struct target *t, struct outfile *output,
+			  struct str result, struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct scan_iter it;
@@ -839,93 +739,63 @@ static int print_contents(struct reading *r, struct str result, struct err *err)
 	bool binary = false;
 	int got = 0;
 
-	if (!scan_get_some(result, "contents", &contents) ||
-	    scan_type(contents) != SCAN_ARRAY)
-		return err_set(
-			err, ERR_PEER,
-			"the server's answer lacks the array \"contents\"");
-	if (r->files.dir)
-		got = print_saved(r, contents, err);
+	if (read_array(result, "contents", &contents, err) < 0)
+		return -1;
+	if (t->files.dir)
+		got = print_saved(t, contents, err);
 	if (got < 0)
 		return got;
-	if (r->t->json)
-		return target_put_json(r->t, result, err) < 0 ? -1 : got;
-	if (r->files.dir)
+	if (t->json)
+		return target_put_json(t, result, err) < 0 ? -1 : got;
+	if (t->files.dir)
 		return got;
 	scan_iter_init(&it, contents);
 	while (scan_next(&it))
-		if (add_item(r->t, it.value, &binary, &out, err) < 0)
+		if (add_item(t, it.value, &binary, &out, err) < 0)
 			return -1;
-	return print_bytes(r, &out, binary, err);
+	return print_bytes(t, output, buf_str(&out), binary, err);
 }
 
-static int read_one(struct reading *r, struct str uri, struct err *err)
+static int read_resource(struct target *t, void *arg, struct err *err)
 {
-	struct target *t = r->t;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
-	struct client_call call = {.method = "resources/read"};
+	struct reading *r = arg;
 	struct str result;
 	struct jw w;
 
+	if (path_check_links(r->output.path, &r->output.folder,
+			     &t->policy.write, err) < 0)
+		return -1;
 	jw_init(&w, &params, false);
 	jw_object(&w);
-	jw_kv_str(&w, "uri", uri);
+	jw_kv_str(&w, "uri", r->uri);
 	jw_end(&w);
-	call.params = buf_str(&params);
-	if (target_result(t, &call, "reading", &t->arena, &result, err) < 0)
+	if (ask(t, "resources/read", &params, "reading", &result, err) < 0)
 		return -1;
-	return print_contents(r, result, err);
+	return print_contents(t, &r->output, result, err);
 }
 
-/* Open the outputs before the server starts: it might write there. */
-static int open_outputs(struct reading *r, struct err *err)
-{
-	const char *file = args_get(r->args, "output");
-
-	r->to_file = file && strcmp(file, "-") != 0;
-	if (r->to_file &&
-	    outfile_open(&r->output, file, OUTFILE_REPLACE, err) < 0)
-		return -1;
-	return content_files_open(&r->files, args_get(r->args, "save"), err);
-}
-
-static int read_it(struct reading *r, struct str uri, struct err *err)
-{
-	int status;
-
-	if (open_outputs(r, err) < 0)
-		return -1;
-	status = target_open(r->t, r->args, err);
-	if (status == 0)
-		status = path_check_links(r->output.path, &r->output.folder,
-					  &r->t->policy.write, err);
-	if (status == 0)
-		status = content_files_check(&r->files, r->t, err);
-	if (status == 0)
-		status = read_one(r, uri, err);
-	return target_close(r->t, status, err);
-}
-
+/* The file is looked up before the server starts, which might write there. */
 int cmd_read(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct target t;
-	struct reading r = {.args = args,
-			    .t = &t,
-			    .files = CONTENT_FILES_INIT,
-			    .output = OUTFILE_INIT};
-	struct str uri;
+	struct reading r = {.output = OUTFILE_INIT};
 	int status;
 
-	if (find_uri(args, &arena, &uri, err) < 0)
+	if (find_uri(args, &arena, &r.uri, err) < 0 ||
+	    open_output(args, &r.output, err) < 0)
 		return -1;
-	status = read_it(&r, uri, err);
-	content_files_release(&r.files);
+	status = target_run(args, read_resource, &r, err);
 	outfile_release(&r.output);
 	return status;
 }
 
-/* ---- complete ---- */
+/*
+ * ---- complete ----
+ *
+ * completion/complete: what could stand for an argument of a prompt or of a
+ * resource template (COM-1 to COM-4).
+ */
 
 const struct option options_complete[] = {
 	{"context", 0, "NAME=TEXT", "an argument that is already set"},
@@ -933,10 +803,10 @@ const struct option options_complete[] = {
 	{0},
 };
 
+/* NOLINTEND(readability-duplicate-include) */
+
 /* A server gives this many at most (COM-2). */
 #define VALUES_MAX 100
-
-/* ---- asking ---- */
 
 static int write_ref(struct jw *w, const char *text, struct err *err)
 {
@@ -968,15 +838,11 @@ static int write_context(struct jw *w, const struct args *args,
 			 struct arena *arena, struct err *err)
 {
 	struct strlist given = args_all(args, "context", arena);
-	char **words = ARENA_ARRAY(arena, char *, given.n + 1);
-	const struct str none = {NULL, 0};
 	struct str values;
 
 	if (!given.n)
 		return 0;
-	for (size_t i = 0; i < given.n; i++)
-		words[i] = arena_strdup(arena, given.item[i]);
-	if (tool_args_read(words, given.n, NULL, none, arena, &values, err) < 0)
+	if (tool_args_pairs(&given, arena, &values, err) < 0)
 		return err_wrap(err, "--context");
 	jw_kv_object(w, "context");
 	jw_kv_raw(w, "arguments", values);
@@ -984,9 +850,10 @@ static int write_context(struct jw *w, const struct args *args,
 	return 0;
 }
 
-static int write_params(const struct args *args, struct arena *arena,
-			struct buf *out, struct err *err)
+static int write_params(const struct args *args, struct buf *out,
+			struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct jw w;
 
 	jw_init(&w, out, false);
@@ -998,13 +865,11 @@ static int write_params(const struct args *args, struct arena *arena,
 	jw_kv_cstr(&w, "value",
 		   args->n_positional > 2 ? args->positional[2] : "");
 	jw_end(&w);
-	if (write_context(&w, args, arena, err) < 0)
+	if (write_context(&w, args, &arena, err) < 0)
 		return -1;
 	jw_end(&w);
 	return 0;
 }
-
-/* ---- the answer ---- */
 
 static int print_values(struct target *t, struct str values, struct err *err)
 {
@@ -1031,11 +896,13 @@ static int print_values(struct target *t, struct str values, struct err *err)
 	return target_write(buf_str(&out), err);
 }
 
-static int print_completion(struct target *t, struct str result,
-			    struct err *err)
+/* arg  struct buf: the params */
+static int complete(struct target *t, void *arg, struct err *err)
 {
-	struct str completion, values, v;
+	struct str result, completion, values;
 
+	if (ask(t, "completion/complete", arg, "completing", &result, err) < 0)
+		return -1;
 	if (!scan_get_some(result, "completion", &completion) ||
 	    !scan_get_some(completion, "values", &values) ||
 	    scan_type(values) != SCAN_ARRAY)
@@ -1045,35 +912,16 @@ static int print_completion(struct target *t, struct str result,
 		return target_put_json(t, result, err);
 	if (print_values(t, values, err) < 0)
 		return -1;
-	if (scan_get(completion, "hasMore", &v) && scan_type(v) == SCAN_TRUE)
+	if (is_true(member(completion, "hasMore")))
 		log_note("the server has more values");
 	return 0;
 }
 
-static int complete(struct target *t, struct str params, struct err *err)
-{
-	struct client_call call = {
-		.method = "completion/complete",
-		.params = params,
-	};
-	struct str result;
-
-	if (target_result(t, &call, "completing", &t->arena, &result, err) < 0)
-		return -1;
-	return print_completion(t, result, err);
-}
-
 int cmd_complete(const struct args *args, struct err *err)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf params = BUF_INIT(BUF_UNBOUNDED);
-	struct target t;
-	int status;
 
-	if (write_params(args, &arena, &params, err) < 0)
+	if (write_params(args, &params, err) < 0)
 		return -1;
-	status = target_open(&t, args, err);
-	if (status == 0)
-		status = complete(&t, buf_str(&params), err);
-	return target_close(&t, status, err);
+	return target_run(args, complete, &params, err);
 }

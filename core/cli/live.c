@@ -8,31 +8,72 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 
+#define TICK_MS 200
 /* Quick requests show no line. */
 #define FIRST_NS (NS_PER_S / 4)
 #define COLUMNS 79
 
-void live_init(struct live *l)
+static bool is_wanted(void)
 {
-	*l = (struct live){
-		.on = isatty(STDERR_FILENO) && log_level() == LOG_NOTE,
-		.text = BUF_INIT(BUF_UNBOUNDED),
-	};
+	return isatty(STDERR_FILENO) && log_level() == LOG_NOTE;
 }
 
-static void put(const struct buf *out)
+void live_put(const struct buf *out)
 {
-	if (fd_write_all(STDERR_FILENO, out->p, out->n) < 0) {
+	if (out->n && fd_write_all(STDERR_FILENO, out->p, out->n) < 0) {
 		/* a terminal that went away needs no progress */
 	}
 }
 
-void live_begin(struct live *l, const char *text, uint64_t now_ns)
+/* ---- one request ---- */
+
+static void draw_line(struct live *l)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const uint64_t since_ns = loop_now(l->loop) - l->begin_ns;
+	struct winsize size;
+	size_t columns = COLUMNS;
+
+	if (!l->text.n || since_ns < FIRST_NS)
+		return;
+	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
+		columns = size.ws_col - 1U;
+	log_visible(&text, buf_str(&l->text), false);
+	buf_addf(&out, "\r\033[K%5.1f s  ", (double)since_ns / 1e9);
+	buf_add_str(&out, str_first(buf_str(&text), columns - 9));
+	live_put(&out);
+	l->is_drawn = true;
+}
+
+static void on_tick(void *arg)
+{
+	struct live *l = arg;
+
+	if (!l->is_held)
+		draw_line(l);
+	loop_timer_set(l->loop, &l->tick,
+		       loop_now(l->loop) + TICK_MS * NS_PER_MS);
+}
+
+void live_open(struct live *l, struct loop *loop)
+{
+	*l = (struct live){
+		.on = is_wanted(),
+		.text = BUF_INIT(BUF_UNBOUNDED),
+		.loop = loop,
+		.tick = {.fire = on_tick, .arg = l},
+	};
+	if (l->on)
+		on_tick(l);
+}
+
+void live_begin(struct live *l, const char *text)
 {
 	live_clear(l);
 	buf_clear(&l->text);
 	buf_adds(&l->text, text);
-	l->begin_ns = now_ns;
+	l->begin_ns = loop_now(l->loop);
 }
 
 void live_note(struct live *l, const char *text, struct str note)
@@ -42,51 +83,27 @@ void live_note(struct live *l, const char *text, struct str note)
 	buf_add_str(&l->text, note);
 }
 
-static size_t columns(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col < 20)
-		return COLUMNS;
-	return size.ws_col - 1U;
-}
-
-void live_draw(struct live *l, uint64_t now_ns)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!l->on || !l->text.n || now_ns - l->begin_ns < FIRST_NS)
-		return;
-	log_visible(&text, buf_str(&l->text), false);
-	buf_addf(&out, "\r\033[K%5.1f s  ",
-		 (double)(now_ns - l->begin_ns) / 1e9);
-	buf_add_str(&out, str_first(buf_str(&text), columns() - 9));
-	put(&out);
-	l->drawn = true;
-}
-
 void live_clear(struct live *l)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	if (!l->drawn)
+	if (!l->is_drawn)
 		return;
 	buf_adds(&out, "\r\033[K");
-	put(&out);
-	l->drawn = false;
+	live_put(&out);
+	l->is_drawn = false;
 }
 
 void live_release(struct live *l)
 {
 	live_clear(l);
+	if (l->loop)
+		loop_timer_clear(l->loop, &l->tick);
 	buf_release(&l->text);
 	*l = (struct live){0};
 }
 
 /* ---- steps of a run ---- */
-
-#define TICK_MS 200
 
 static uint64_t now_ns(void)
 {
@@ -101,18 +118,10 @@ static void erase(struct progress *p, struct buf *out)
 	p->drawn = 0;
 }
 
-static void put_lines(struct buf *out)
+static void draw_steps(void *arg)
 {
-	if (out->n && fd_write_all(STDERR_FILENO, out->p, out->n) < 0) {
-		/* a terminal that went away needs no progress */
-	}
-	buf_release(out);
-}
-
-static void draw(void *arg)
-{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct progress *p = arg;
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	uint64_t now = now_ns();
 
 	erase(p, &out);
@@ -127,7 +136,7 @@ static void draw(void *arg)
 		buf_addf(&out, "  and %zu more\n", p->n - PROGRESS_LINES);
 		p->drawn++;
 	}
-	put_lines(&out);
+	live_put(&out);
 }
 
 static void begun(void *arg, const char *step)
@@ -156,26 +165,23 @@ static void ended(void *arg, const struct report_step *step)
 
 void progress_init(struct progress *p, struct run_observer *ret)
 {
-	*p = (struct progress){
-		.live = isatty(STDERR_FILENO) && log_level() == LOG_NOTE,
-	};
-	if (!p->live)
-		return;
-	*ret = (struct run_observer){
-		.begun = begun,
-		.ended = ended,
-		.tick = draw,
-		.tick_ms = TICK_MS,
-		.arg = p,
-	};
+	*p = (struct progress){.live = is_wanted()};
+	if (p->live)
+		*ret = (struct run_observer){
+			.begun = begun,
+			.ended = ended,
+			.tick = draw_steps,
+			.tick_ms = TICK_MS,
+			.arg = p,
+		};
 }
 
 void progress_end(struct progress *p)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	erase(p, &out);
-	put_lines(&out);
+	live_put(&out);
 	free(p->running);
 	*p = (struct progress){0};
 }

@@ -1,5 +1,6 @@
 /*
- * One line of progress on a terminal; nothing in a pipe.
+ * Lines of progress on a terminal; nothing in a pipe. One line tells of the
+ * request that waits, or one of each step of a run.
  *
  * Call live_clear() before anything else is printed to stderr.
  */
@@ -10,28 +11,34 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/loop.h"
 #include "core/run/run.h"
 
 struct live {
 	bool on;	   /* stderr is a terminal, without --quiet */
-	bool drawn;	   /* the line is on the screen now */
+	bool is_drawn;	   /* the line is on the screen now */
+	bool is_held;	   /* a person is typing: draw nothing */
 	struct buf text;   /* shown text; as it came, without secrets */
 	uint64_t begin_ns; /* since when */
+	struct loop *loop; /* borrowed; NULL: not opened */
+	struct loop_timer tick;
 };
 
-void live_init(struct live *l);
+/* Draw by turns of the loop, which lives until live_release(). */
+void live_open(struct live *l, struct loop *loop);
 /* Begin a line: "calling echo". */
-void live_begin(struct live *l, const char *text, uint64_t now_ns);
+void live_begin(struct live *l, const char *text);
 /* Show the progress that a server reports: "40 % reading". */
 void live_note(struct live *l, const char *text, struct str note);
-void live_draw(struct live *l, uint64_t now_ns);
 /* Take the line off the screen. */
 void live_clear(struct live *l);
+/* Also of a zeroed one. */
 void live_release(struct live *l);
 
-/*
- * One live line per running step on a terminal; nothing in a pipe.
- */
+/* Write to stderr; a terminal that went away is no failure. */
+void live_put(const struct buf *out);
+
+/* ---- steps of a run ---- */
 
 #define PROGRESS_LINES 8 /* further steps are counted */
 

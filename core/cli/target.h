@@ -6,36 +6,40 @@
  *	#include "core/cli/target_options.def"
  *		{0}};
  *
- *	struct target t;
- *	if (target_open(&t, &args, err) == 0)
- *		... target_ask(&t, &call, &arena, &answer, err) ...
- *	return target_close(&t, status, err);
+ *	static int work(struct target *t, void *arg, struct err *err)
+ *	{
+ *		... target_result(t, &call, "asking", &result, err) ...
+ *	}
  *
- * The server is ended with its whole tree by target_close(), also after an
- * error, which it prints; Ctrl-C is an orderly end as well. Everything that a
- * server sends and that is shown goes through target_show() or target_put():
- * secrets are taken out.
+ *	return target_run(args, work, arg, err);
+ *
+ * The server is ended with its whole tree, also after an error, which is
+ * printed; Ctrl-C is an orderly end as well. Everything that a server sends and
+ * that is shown goes through target_show() or target_put(): secrets are taken
+ * out.
  */
 #ifndef CORE_CLI_TARGET_H
 #define CORE_CLI_TARGET_H
 
 #include "core/base/arena.h"
+#include "core/base/outfile.h"
 #include "core/cli/args.h"
-#include "core/cli/live.h"
 #include "core/cli/key_options.h"
-#include "core/mcp/wire/listing.h"
+#include "core/cli/live.h"
 #include "core/client/asks.h"
 #include "core/client/client.h"
-#include "core/config/config.h"
-#include "core/run/remotes.h"
 #include "core/client/eras.h"
+#include "core/config/config.h"
+#include "core/mcp/wire/listing.h"
+#include "core/run/credentials.h"
+#include "core/run/remotes.h"
+
+struct question;
 
 /*
  * Questions of a server, answered by a person on the terminal. Zeroed, with the
  * borrowed members set, it is ready.
  */
-struct question;
-
 struct ask_person {
 	struct loop *loop;	   /* borrowed, as are the next three */
 	const struct scrub *scrub; /* may be NULL */
@@ -48,8 +52,18 @@ struct ask_person {
 	bool ended;	 /* stdin has ended */
 };
 
+/* Files of --save. */
+struct saved_files {
+	const char *dir; /* NULL: nothing is saved */
+	struct outfolder folder;
+	size_t max;	 /* bytes of one file; LIMIT_MESSAGE_BYTES_MAX */
+	struct buf said; /* their paths, a line each */
+	bool failed;	 /* a file could not be saved; printed on stderr */
+};
+
 struct target {
 	struct arena arena;
+	const struct args *args; /* borrowed */
 	struct config_file file;
 	const struct config *config; /* NULL: there is none */
 	const char *name;	     /* name of the server, for people */
@@ -65,6 +79,7 @@ struct target {
 	const char *const *given_env; /* --env; goes over the server's */
 	struct asks asks;
 	struct ask_person person;
+	struct saved_files files;
 	struct session_options session;
 	struct loop loop;
 	bool has_loop;
@@ -74,24 +89,26 @@ struct target {
 	struct credentials *credentials;
 	struct client *client;
 	struct live live;
-	struct loop_timer tick;
-	bool json;	     /* --json */
-	bool has_many_calls; /* --batch */
-	bool strict;	     /* --strict, or the server's key */
-	bool has_failed;     /* the failure has been printed */
-	bool has_hinted;     /* target_hint() has said its line */
+	bool json;	 /* --json */
+	bool strict;	 /* --strict, or the server's key */
+	bool has_failed; /* the failure has been printed */
+	bool has_hinted; /* target_hint() has said its line */
 };
 
 /*
- * Read the options, find the server, start it and shake hands.
+ * Read the options, find the server, start it, shake hands, `work`, and end it
+ * as target_close() does. The folder of --save is opened before the server
+ * starts, which might write there.
  *
+ * work    returns the status of the command, or -1 with err
  * errors  ERR_USAGE  no target, or two; everything else that can fail
  */
-int target_open(struct target *t, const struct args *args, struct err *err)
-	MUST_USE;
+int target_run(const struct args *args,
+	       int (*work)(struct target *t, void *arg, struct err *err),
+	       void *arg, struct err *err) MUST_USE;
 
 /*
- * Like target_open(), without starting the server.
+ * Read the options and find the server, for a command that does not start it.
  *
  * server  name in the configuration; NULL: by the options
  */
@@ -108,6 +125,9 @@ int target_close(struct target *t, int status, struct err *err) MUST_USE;
 
 /* Print the forms of a target, and the presets, on stdout; for --help. */
 void target_help(void);
+
+/* Report whether a person can answer: stdin and stderr are terminals. */
+bool ask_person_is_there(void) MUST_USE;
 
 /* ---- one request ---- */
 
@@ -132,20 +152,21 @@ struct target_answer {
  * Ask, wait for the answer; on the terminal a live line says `what`.
  *
  * call   on_event and arg are set here
- * arena  where the answer lives
+ * ret    lives in t->arena
  * errors ERR_PEER, ERR_SYS  it could not be asked
  */
 int target_ask(struct target *t, struct client_call *call, const char *what,
-	       struct arena *arena, struct target_answer *ret, struct err *err)
-	MUST_USE;
+	       struct target_answer *ret, struct err *err) MUST_USE;
+
+/* The answer of CLIENT_ERROR or CLIENT_FAILED; borrows from the event. */
+struct target_answer target_failure(const struct client_event *e) MUST_USE;
 
 /*
  * Like target_ask(), but an answer without a result is an error, printed with
  * its details.
  */
 int target_result(struct target *t, struct client_call *call, const char *what,
-		  struct arena *arena, struct str *ret, struct err *err)
-	MUST_USE;
+		  struct str *ret, struct err *err) MUST_USE;
 
 /*
  * List all pages; warnings go to stderr. Errors as above.
@@ -180,9 +201,6 @@ void target_print_error(struct target *t, const struct target_answer *a);
 const char *target_signal_name(int signal) MUST_USE;
 /* Set the error of a command that a signal ended; returns -1. */
 int target_interrupted(const struct target *t, struct err *err);
-/* One sentence about an answer; appended. */
-void target_say_error(const struct target *t, const struct target_answer *a,
-		      struct buf *out);
 
 /*
  * Print one line with the grants of the sandbox and the option for more, when
@@ -197,9 +215,6 @@ void target_hint_content(struct target *t, struct str content);
 
 /* ---- showing ---- */
 
-/* Report whether a person can answer: stdin and stderr are terminals. */
-bool ask_person_is_there(void) MUST_USE;
-
 /* Write one JSON document and a newline to stdout, without secrets. */
 int target_put_json(struct target *t, struct str json, struct err *err)
 	MUST_USE;
@@ -209,11 +224,33 @@ int target_put_json(struct target *t, struct str json, struct err *err)
  */
 int target_put_text(struct target *t, struct str text, struct err *err)
 	MUST_USE;
+/*
+ * Print blocks of a result on stdout: text as it is, others as a line each.
+ *
+ * content  JSON array
+ * raw      control characters also reach a terminal
+ */
+int target_put_content(struct target *t, struct str content, bool raw,
+		       struct err *err) MUST_USE;
 /* Like target_put_text(), into `out` and without a newline. */
 void target_show(const struct target *t, struct str text, bool keep_newlines,
 		 struct buf *out);
 /* Write to stdout. errors ERR_SYS, EPIPE among them */
 int target_write(struct str bytes, struct err *err) MUST_USE;
+
+/*
+ * Save the bytes that a block carries, if it carries any. The name is made
+ * from the bytes; a file of that name that holds them already is taken for
+ * it, anything else there is left alone and said.
+ *
+ * json  a block; or with `item` an item of `contents` of resources/read
+ */
+void target_save(struct target *t, struct str json, bool item);
+/* Save all blocks of an array. */
+void target_save_all(struct target *t, struct str blocks);
+/* Print the paths of saved files: on stdout, or as a note on stderr. */
+int target_say_saved(struct target *t, bool on_stderr, struct err *err)
+	MUST_USE;
 
 /* "@FILE", "@-" (stdin) or the text itself; appended. errors ERR_USAGE */
 int target_read_value(const char *text, struct buf *out, struct err *err)

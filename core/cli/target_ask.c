@@ -1,5 +1,6 @@
-/* Requests of a command, their answers, and listings of several pages. */
+/* Requests of a command, their answers, and what is shown and saved of them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <libgen.h>
 #include <limits.h>
 #include <signal.h>
@@ -16,6 +17,8 @@
 #include "core/cli/target.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
+#include "core/config/paths.h"
+#include "core/mcp/wire/content.h"
 
 /* ---- showing ---- */
 
@@ -36,63 +39,66 @@ int target_write(struct str bytes, struct err *err)
 }
 
 /* Callback of scrub_set_patience(). */
-static bool is_not_interrupted(void *arg)
+static bool is_not_interrupted(UNUSED void *arg)
 {
-	(void)arg;
 	return !loop_signal_waits();
 }
 
 /*
- * Scrub a text with scrub_json() or scrub_apply(), which may take a while; an
+ * Scrub and print one document and a newline. Scrubbing may take a while; an
  * interrupted text is not printed.
  */
-static int scrub_in_peace(struct target *t, struct str *text, struct buf *clean,
-			  size_t (*scrub)(const struct scrub *, struct str,
-					  struct buf *),
-			  struct err *err)
+static int put_clean(struct target *t, struct str text, enum put_form form,
+		     struct err *err)
 {
-	if (scrub_is_empty(t->scrub))
-		return 0;
-	scrub_set_patience(t->scrub, is_not_interrupted, NULL);
-	(void)scrub(t->scrub, *text, clean);
-	scrub_set_patience(t->scrub, NULL, NULL);
-	if (loop_signal_waits()) {
-		if (loop_turn(&t->loop, err) < 0)
-			return -1;
-		return err_set(err, ERR_PEER,
-			       "interrupted before the result was printed");
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+
+	live_clear(&t->live);
+	if (!scrub_is_empty(t->scrub)) {
+		scrub_set_patience(t->scrub, is_not_interrupted, NULL);
+		(void)(form == PUT_JSON ? scrub_json
+					: scrub_apply)(t->scrub, text, &clean);
+		scrub_set_patience(t->scrub, NULL, NULL);
+		if (loop_signal_waits()) {
+			if (loop_turn(&t->loop, err) < 0)
+				return -1;
+			return err_set(err, ERR_PEER,
+				       "interrupted before the result was "
+				       "printed");
+		}
+		text = buf_str(&clean);
 	}
-	*text = buf_str(clean);
-	return 0;
+	if (put(text, form, err) < 0)
+		return -1;
+	if (form == PUT_JSON)
+		return put(STR("\n"), PUT_JSON, err);
+	return text.n && !str_ends(text, "\n") ? target_write(STR("\n"), err)
+					       : 0;
 }
 
 int target_put_json(struct target *t, struct str json, struct err *err)
 {
-	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-
-	live_clear(&t->live);
-	if (scrub_in_peace(t, &json, &clean, scrub_json, err) < 0)
-		return -1;
-	if (put(json, PUT_JSON, err) < 0)
-		return -1;
-	return put(STR("\n"), PUT_JSON, err);
+	return put_clean(t, json, PUT_JSON, err);
 }
 
 int target_put_text(struct target *t, struct str text, struct err *err)
 {
-	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
-
-	live_clear(&t->live);
-	if (scrub_in_peace(t, &text, &clean, scrub_apply, err) < 0)
-		return -1;
-	if (put(text, PUT_TEXT, err) < 0)
-		return -1;
-	return text.n && text.p[text.n - 1] != '\n'
-		       ? target_write(STR("\n"), err)
-		       : 0;
+	return put_clean(t, text, PUT_TEXT, err);
 }
 
-/* ---- values of options ---- */
+int target_put_content(struct target *t, struct str content, bool raw,
+		       struct err *err)
+{
+	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
+
+	report_mcp_output(&body, content);
+	if (!raw)
+		return target_put_text(t, buf_str(&body), err);
+	scrub_apply(t->scrub, buf_str(&body), &clean);
+	live_clear(&t->live);
+	return target_write(buf_str(&clean), err);
+}
 
 int target_read_value(const char *text, struct buf *out, struct err *err)
 {
@@ -112,12 +118,96 @@ int target_read_value(const char *text, struct buf *out, struct err *err)
 	return r;
 }
 
-/* ---- one line about the part of the sandbox in a failure ---- */
+/* ---- files of --save ---- */
+
+/* Report whether a plain file of that name has these bytes. */
+static bool holds(int dir, const char *name, struct str bytes)
+{
+	AUTO(fd_closep)
+	int fd = openat(dir, name,
+			O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	AUTO(buf_release) struct buf there = BUF_INIT(bytes.n + 1);
+	struct err ignored = ERR_INIT;
+	struct stat st;
+
+	return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (size_t)st.st_size == bytes.n &&
+	       fd_read_all(fd, &there, &ignored) == 0 &&
+	       str_eq(buf_str(&there), bytes);
+}
+
+/* A file is written whole or not at all, and over nothing that is there. */
+static int save_bytes(struct saved_files *f, struct str base64, struct err *err)
+{
+	AUTO(buf_release) struct buf bytes = BUF_INIT(BUF_UNBOUNDED);
+	char name[CONTENT_NAME_BYTES];
+	struct fd_text text;
+	struct str s;
+
+	if (content_bytes(base64, f->max, &bytes, err) < 0)
+		return -1;
+	s = buf_str(&bytes);
+	text = fd_text_of(&s);
+	content_name(s, name);
+	if (!holds(f->folder.fd, name, s) &&
+	    outfolder_put(&f->folder, name, name, &text, 0600, OUTFILE_NEW,
+			  err) < 0)
+		return -1;
+	buf_addf(&f->said, "%s/%s\n", f->dir, name);
+	return 0;
+}
+
+void target_save(struct target *t, struct str json, bool item)
+{
+	struct content_block b;
+	struct err err = ERR_INIT;
+
+	if (!t->files.dir)
+		return;
+	if (item)
+		content_read_item(json, &b);
+	else
+		content_read(json, &b);
+	if (b.is_odd)
+		log_warning("a resource must have either text or blob");
+	if (!b.data.p || save_bytes(&t->files, b.data, &err) == 0)
+		return;
+	log_error("a block cannot be saved: %s", err.msg);
+	t->files.failed = true;
+}
+
+void target_save_all(struct target *t, struct str blocks)
+{
+	struct scan_iter it;
+
+	if (!t->files.dir)
+		return;
+	scan_iter_init(&it, blocks);
+	while (scan_next(&it))
+		target_save(t, it.value, false);
+}
+
+int target_say_saved(struct target *t, bool on_stderr, struct err *err)
+{
+	const struct buf *said = &t->files.said;
+
+	if (!on_stderr)
+		return target_write(buf_str(said), err);
+	if (said->n)
+		log_note("saved %.*s", (int)said->n - 1, buf_cstr(said));
+	return 0;
+}
+
+/*
+ * ---- one line about the part of the sandbox in a failure ----
+ *
+ * The only sign is a text of the server, whose wishes need a look before they
+ * are granted: an option is suggested only for a path in the current folder or
+ * in an argument of the server's command that is not hidden.
+ */
 
 /* Bytes of granted folders in the line. */
 #define GRANTED_BYTES 300
-
-/* ---- paths ---- */
 
 /*
  * Resolve a path; of a missing file resolve the nearest folder above and append
@@ -136,15 +226,15 @@ static const char *real_of(struct target *t, struct str path)
 		return "";
 	for (size_t i = n; i > 0; i--) {
 		char c = all[i];
+		bool is_there;
 
 		if (c && c != '/')
 			continue;
 		all[i] = '\0';
-		if (realpath(all, real)) {
-			all[i] = c;
-			return arena_printf(&t->arena, "%s%s", real, all + i);
-		}
+		is_there = realpath(all, real);
 		all[i] = c;
+		if (is_there)
+			return arena_printf(&t->arena, "%s%s", real, all + i);
 	}
 	return all;
 }
@@ -191,18 +281,6 @@ static bool can_be(struct target *t, const char *path)
 	       access(dirname(arena_strdup(&t->arena, path)), F_OK) == 0;
 }
 
-/* Folder to grant for writing: programs mostly write more than one file. */
-static const char *folder_of(struct target *t, const char *path)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return path;
-	return dirname(arena_strdup(&t->arena, path));
-}
-
-/* ---- the line ---- */
-
 static void add_granted(struct buf *out, const char *key,
 			const struct strlist *folders)
 {
@@ -243,8 +321,12 @@ static void add_option(struct target *t, struct buf *out,
 	const struct gate_policy *p = &t->policy;
 	bool write =
 		r->kind == REFUSED_WRITE || path_is_beneath(path, &p->read);
-	const char *what = write ? folder_of(t, path) : path;
+	const char *option = write ? "write" : "read", *what = path;
+	struct stat st;
 
+	/* a folder for writing: programs mostly write more than one file */
+	if (write && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		what = dirname(arena_strdup(&t->arena, path));
 	if (path_is_beneath(path, &p->write))
 		buf_addf(out,
 			 "%s is granted, but its permissions or file system "
@@ -256,35 +338,29 @@ static void add_option(struct target *t, struct buf *out,
 			 "never writable; let it write elsewhere: --write PATH",
 			 path);
 	else if (is_meant(t, path))
-		buf_addf(out, "for %s: --%s %s", path, write ? "write" : "read",
-			 what);
+		buf_addf(out, "for %s: --%s %s", path, option, what);
 	else
 		buf_addf(out, "%s is not granted; to grant it: --%s PATH", path,
-			 write ? "write" : "read");
-}
-
-static bool is_granted(const struct target *t, const char *path)
-{
-	return path_is_beneath(path, &t->policy.read) ||
-	       path_is_beneath(path, &t->policy.write);
+			 option);
 }
 
 static void say_refused(struct target *t, const struct refused *r)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_policy *p = &t->policy;
 	const char *path = r->path.p ? real_of(t, r->path) : "";
-	bool is_ready = client_is_ready(t->client);
 
 	if ((r->kind == REFUSED_ACCESS && is_own_file(t, path)) ||
 	    !can_be(t, path))
 		path = "";
-	/* a file that does not exist needs no grant */
-	if (r->kind == REFUSED_MISSING &&
-	    (!*path || access(path, F_OK) < 0 || is_granted(t, path)))
+	/* a file that does not exist, or is granted, needs no grant */
+	if (r->kind == REFUSED_MISSING && (!*path || access(path, F_OK) < 0 ||
+					   path_is_beneath(path, &p->read) ||
+					   path_is_beneath(path, &p->write)))
 		return;
 	buf_adds(&line, "the sandbox allows: ");
-	add_granted(&line, "read", &t->policy.read);
-	add_granted(&line, ", write", &t->policy.write);
+	add_granted(&line, "read", &p->read);
+	add_granted(&line, ", write", &p->write);
 	buf_adds(&line, "; ");
 	if (*path)
 		add_option(t, &line, r, path);
@@ -292,7 +368,7 @@ static void say_refused(struct target *t, const struct refused *r)
 		buf_adds(&line, "to grant more: --read PATH, --write PATH, "
 				"--exec PROGRAM");
 	buf_adds(&line, "; to list all needs: matins trace ");
-	if (is_ready) {
+	if (client_is_ready(t->client)) {
 		buf_adds(&line, "ROUTINE STEP, of a step that calls the tool");
 	} else {
 		buf_adds(&line, "-- ");
@@ -333,11 +409,7 @@ void target_hint_content(struct target *t, struct str content)
 	}
 }
 
-/* ---- requests of a command, their answers, and listings of several pages ----
- */
-
-/* Bytes of a server's stderr in an error. */
-#define STDERR_BYTES 4096
+/* ---- one request ---- */
 
 const char *target_signal_name(int signal)
 {
@@ -352,12 +424,27 @@ int target_interrupted(const struct target *t, struct err *err)
 		       target_signal_name(t->loop.signal));
 }
 
-/* ---- one request ---- */
+struct target_answer target_failure(const struct client_event *e)
+{
+	if (e->type == CLIENT_ERROR)
+		return (struct target_answer){
+			.outcome = TARGET_ERROR,
+			.kind = "rpc_error",
+			.code = e->of->code,
+			.message = e->of->message,
+			.data = e->of->data,
+		};
+	return (struct target_answer){
+		.outcome = TARGET_FAILED,
+		.kind = report_reason_name(e->reason),
+		.message = str_of(e->sentence),
+	};
+}
 
 struct waiting {
 	struct target *t;
 	const char *what;
-	struct arena *arena;
+	struct listing *list; /* NULL: a request */
 	struct target_answer *answer;
 	bool done;
 };
@@ -378,18 +465,10 @@ static void show_progress(struct waiting *w, const struct session_event *e)
 		log_debug("%s: %s", w->what, buf_cstr(&note));
 }
 
-static void keep_result(struct waiting *w, const struct client_event *e)
-{
-	bool kept = client_keep(w->t->client, e, w->arena);
-
-	w->answer->outcome = TARGET_RESULT;
-	w->answer->result =
-		kept ? e->of->result : arena_str(w->arena, e->of->result);
-}
-
 static void on_answer(void *arg, const struct client_event *e)
 {
 	struct waiting *w = arg;
+	struct arena *arena = &w->t->arena;
 	struct target_answer *a = w->answer;
 
 	switch (e->type) {
@@ -401,20 +480,17 @@ static void on_answer(void *arg, const struct client_event *e)
 			  STR_ARG(e->of->params));
 		return;
 	case CLIENT_RESULT:
-		keep_result(w, e);
+		a->outcome = TARGET_RESULT;
+		a->result = client_keep(w->t->client, e, arena)
+				    ? e->of->result
+				    : arena_str(arena, e->of->result);
 		break;
 	case CLIENT_ERROR:
-		a->outcome = TARGET_ERROR;
-		a->kind = "rpc_error";
-		a->code = e->of->code;
-		a->message = arena_str(w->arena, e->of->message);
-		if (e->of->data.p)
-			a->data = arena_str(w->arena, e->of->data);
-		break;
 	case CLIENT_FAILED:
-		a->outcome = TARGET_FAILED;
-		a->kind = report_reason_name(e->reason);
-		a->message = str_of(arena_strdup(w->arena, e->sentence));
+		*a = target_failure(e);
+		a->message = arena_str(arena, a->message);
+		if (a->data.p)
+			a->data = arena_str(arena, a->data);
 		break;
 	default:
 		return;
@@ -422,27 +498,29 @@ static void on_answer(void *arg, const struct client_event *e)
 	w->done = true;
 }
 
-static int wait_for(struct target *t, const bool *done, struct err *err)
+static int wait_for(struct waiting *w, struct err *err)
 {
-	while (!*done)
+	struct target *t = w->t;
+
+	while (!w->done)
 		if (loop_turn(&t->loop, err) < 0)
 			return -1;
-	live_begin(&t->live, "", loop_now(&t->loop));
+	live_begin(&t->live, "");
 	return t->loop.signal ? target_interrupted(t, err) : 0;
 }
 
 int target_ask(struct target *t, struct client_call *call, const char *what,
-	       struct arena *arena, struct target_answer *ret, struct err *err)
+	       struct target_answer *ret, struct err *err)
 {
-	struct waiting w = {t, what, arena, ret, false};
+	struct waiting w = {.t = t, .what = what, .answer = ret};
 
 	*ret = (struct target_answer){0};
 	call->on_event = on_answer;
 	call->arg = &w;
-	live_begin(&t->live, what, loop_now(&t->loop));
+	live_begin(&t->live, what);
 	if (client_call(t->client, call, NULL, err) < 0)
 		return -1;
-	return wait_for(t, &w.done, err);
+	return wait_for(&w, err);
 }
 
 /* ---- errors ---- */
@@ -450,18 +528,16 @@ int target_ask(struct target *t, struct client_call *call, const char *what,
 /* The end of it, from the beginning of a line where there is one. */
 static void write_stderr(const struct target *t, struct jw *w)
 {
+	enum { BYTES = 4096 };
 	struct str text = t->client ? client_stderr(t->client) : STR("");
 	size_t at;
 
 	text = str_trim(text);
-	if (text.n > STDERR_BYTES) {
-		text.p += text.n - STDERR_BYTES;
-		text.n = STDERR_BYTES;
-		at = str_find(text, '\n');
-		if (at < text.n) {
-			text.p += at + 1;
-			text.n -= at + 1;
-		}
+	if (text.n > BYTES) {
+		text = (struct str){text.p + text.n - BYTES, BYTES};
+		at = str_find(text, '\n') + 1;
+		if (at <= text.n)
+			text = (struct str){text.p + at, text.n - at};
 	}
 	if (text.n)
 		jw_kv_str(w, "stderr", text);
@@ -495,7 +571,8 @@ void target_write_error(const struct target *t, const struct target_answer *a,
 	jw_end(&w);
 }
 
-void target_say_error(const struct target *t, const struct target_answer *a,
+/* One sentence about an answer; appended. */
+static void say_error(const struct target *t, const struct target_answer *a,
 		      struct buf *out)
 {
 	if (a->outcome == TARGET_ERROR)
@@ -515,7 +592,7 @@ void target_print_error(struct target *t, const struct target_answer *a)
 	struct err ignored = ERR_INIT;
 
 	live_clear(&t->live);
-	target_say_error(t, a, &says);
+	say_error(t, a, &says);
 	log_error("%s", buf_cstr(&says));
 	t->has_failed = true;
 	if (!cli_json_errors)
@@ -527,11 +604,11 @@ void target_print_error(struct target *t, const struct target_answer *a)
 }
 
 int target_result(struct target *t, struct client_call *call, const char *what,
-		  struct arena *arena, struct str *ret, struct err *err)
+		  struct str *ret, struct err *err)
 {
 	struct target_answer answer;
 
-	if (target_ask(t, call, what, arena, &answer, err) < 0)
+	if (target_ask(t, call, what, &answer, err) < 0)
 		return -1;
 	if (answer.outcome == TARGET_RESULT) {
 		*ret = answer.result;
@@ -543,35 +620,17 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 	return err_set(err, ERR_PEER, "%s did not answer the request", t->name);
 }
 
-/* ---- listings ---- */
-
-static void say_warnings(const struct target *t, const struct listing *l)
-{
-	for (size_t i = 0; i < l->warnings.n; i++)
-		log_warning("%s: %s", t->name, l->warnings.item[i]);
-	if (l->warnings_dropped)
-		log_warning("%s: %zu more warnings", t->name,
-			    l->warnings_dropped);
-}
-
-struct listing_wait {
-	struct target *t;
-	struct listing *list;
-	struct target_answer *answer;
-	bool done;
-};
+/* ---- listings of several pages ---- */
 
 static void on_list(void *arg, const struct client_listed *l)
 {
-	struct listing_wait *w = arg;
-	struct waiting failed = {
-		.t = w->t, .arena = &w->t->arena, .answer = w->answer};
+	struct waiting *w = arg;
 
 	w->done = true;
 	if (l->type == CLIENT_RESULT)
 		client_take_list(w->t->client, l->list->kind, w->list);
 	else
-		on_answer(&failed, l->event);
+		on_answer(w, l->event);
 }
 
 /* ret  empty where the answer is no result */
@@ -579,19 +638,22 @@ static int list_all(struct target *t, enum listing_kind kind,
 		    struct listing *ret, struct target_answer *answer,
 		    struct err *err)
 {
-	struct listing_wait w = {.t = t, .list = ret, .answer = answer};
+	struct waiting w = {.t = t, .list = ret, .answer = answer};
 	const struct client_list list = {
 		.kind = kind, .done = on_list, .arg = &w};
 	uint64_t ticket;
 
 	listing_init(ret, kind);
 	*answer = (struct target_answer){0};
-	live_begin(&t->live, listing_method(kind), loop_now(&t->loop));
-	if (client_list(t->client, &list, &ticket, err) < 0)
+	live_begin(&t->live, listing_method(kind));
+	if (client_list(t->client, &list, &ticket, err) < 0 ||
+	    wait_for(&w, err) < 0)
 		return -1;
-	if (wait_for(t, &w.done, err) < 0)
-		return -1;
-	say_warnings(t, ret);
+	for (size_t i = 0; i < ret->warnings.n; i++)
+		log_warning("%s: %s", t->name, ret->warnings.item[i]);
+	if (ret->warnings_dropped)
+		log_warning("%s: %zu more warnings", t->name,
+			    ret->warnings_dropped);
 	if (kind == LISTING_TOOLS && t->server &&
 	    answer->outcome == TARGET_RESULT)
 		known_tools_keep(state_dir_find(&t->arena), t->config->path,
@@ -625,14 +687,14 @@ int target_try_list(struct target *t, enum listing_kind kind,
 	if (r == 0 && answer.outcome == TARGET_RESULT)
 		return 0;
 	if (r == 0)
-		target_say_error(t, &answer, &says);
+		say_error(t, &answer, &says);
 	log_warning("%s: %s", listing_method(kind),
 		    r < 0 ? err->msg : buf_cstr(&says));
 	return 1;
 }
 
 /* Tools may depend on the answers that a client declares. */
-static void undeclared(const struct target *t, struct buf *out)
+static void add_undeclared(const struct target *t, struct buf *out)
 {
 	const struct mcp_declared *d = &t->session.declared;
 	const struct {
@@ -662,7 +724,7 @@ int target_unknown(const struct target *t, const struct listing *l,
 	bool is_tool = l->kind == LISTING_TOOLS;
 
 	if (is_tool)
-		undeclared(t, &more);
+		add_undeclared(t, &more);
 	return err_set(err, is_tool ? ERR_UNKNOWN_TOOL : ERR_UNKNOWN_PROMPT,
 		       "%s has %s", t->name,
 		       tool_unknown(l, is_tool ? "tool" : "prompt", name,

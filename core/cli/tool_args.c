@@ -15,57 +15,34 @@ struct word {
 
 /* ---- reading ---- */
 
-static int read_file(struct str name, struct arena *arena, struct str *value,
-		     struct err *err)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(VALUE_BYTES);
-
-	if (target_read_value(arena_strndup(arena, value->p, value->n), &text,
-			      err) < 0)
-		return err_wrap(err, "argument %.*s", STR_ARG(name));
-	*value = arena_str(arena, buf_str(&text));
-	return 0;
-}
-
-static int read_json(struct str name, struct str *value, struct err *err)
-{
-	struct str json;
-
-	if (scan_document(*value, NULL, &json, err) < 0) {
-		err->kind = ERR_USAGE;
-		return err_wrap(err, "argument %.*s is not JSON",
-				STR_ARG(name));
-	}
-	*value = json;
-	return 0;
-}
-
 static int read_word(const char *text, struct arena *arena, struct word *ret,
 		     struct err *err)
 {
+	AUTO(buf_release) struct buf file = BUF_INIT(VALUE_BYTES);
 	struct str value = str_of(text), key = str_cut(&value, '=');
-	struct word w = {.key = key, .value = value};
+	bool is_json = str_ends(key, ":");
 
 	if (!key.n || !value.p)
 		return err_set(err, ERR_USAGE,
 			       "%s is not an argument; write NAME=TEXT, "
 			       "NAME:=JSON, or NAME=@FILE",
 			       text);
-	if (key.p[key.n - 1] == ':') {
-		w.is_json = true;
-		w.key.n--;
+	key.n -= is_json;
+	if (value.n && value.p[0] == '@') {
+		if (target_read_value(value.p, &file, err) < 0)
+			return err_wrap(err, "argument %.*s", STR_ARG(key));
+		value = arena_str(arena, buf_str(&file));
 	}
-	if (value.n && value.p[0] == '@' &&
-	    read_file(w.key, arena, &w.value, err) < 0)
-		return -1;
-	if (w.is_json && read_json(w.key, &w.value, err) < 0)
-		return -1;
-	if (!w.is_json && !str_is_utf8(w.value))
+	if (is_json && scan_document(value, NULL, &value, err) < 0) {
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "argument %.*s is not JSON", STR_ARG(key));
+	}
+	if (!is_json && !str_is_utf8(value))
 		return err_set(
 			err, ERR_USAGE,
 			"argument %.*s is not UTF-8; a JSON string must be",
-			STR_ARG(w.key));
-	*ret = w;
+			STR_ARG(key));
+	*ret = (struct word){.key = key, .value = value, .is_json = is_json};
 	return 0;
 }
 
@@ -77,8 +54,7 @@ static int read_object(const char *text, struct arena *arena, struct str *ret,
 
 	if (target_read_value(strcmp(text, "-") ? text : "@-", &all, err) < 0)
 		return err_wrap(err, "--args");
-	if (scan_document(arena_str(arena, buf_str(&all)), NULL, &json, err) <
-	    0) {
+	if (scan_document(arena_str(arena, buf_str(&all)), NULL, &json, err)) {
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "--args");
 	}
@@ -90,60 +66,33 @@ static int read_object(const char *text, struct arena *arena, struct str *ret,
 
 /* ---- types ---- */
 
-static bool is_of_type(struct str json, enum schema_type type)
-{
-	switch (scan_type(json)) {
-	case SCAN_NULL:
-		return type == SCHEMA_TYPE_NULL;
-	case SCAN_FALSE:
-	case SCAN_TRUE:
-		return type == SCHEMA_TYPE_BOOLEAN;
-	case SCAN_NUMBER:
-		return type == SCHEMA_TYPE_NUMBER ||
-		       type == SCHEMA_TYPE_INTEGER;
-	case SCAN_STRING:
-		return type == SCHEMA_TYPE_STRING;
-	case SCAN_ARRAY:
-		return type == SCHEMA_TYPE_ARRAY;
-	case SCAN_OBJECT:
-		return type == SCHEMA_TYPE_OBJECT;
-	}
-	return false;
-}
-
 /* The JSON of a text that is to be of this type; false: it is not. */
 static bool as_type(struct str text, enum schema_type type, struct str *ret)
 {
+	static const unsigned types[] = {
+		[SCAN_NULL] = SCHEMA_TYPE_NULL,
+		[SCAN_FALSE] = SCHEMA_TYPE_BOOLEAN,
+		[SCAN_TRUE] = SCHEMA_TYPE_BOOLEAN,
+		[SCAN_NUMBER] = SCHEMA_TYPE_NUMBER | SCHEMA_TYPE_INTEGER,
+		[SCAN_STRING] = SCHEMA_TYPE_STRING,
+		[SCAN_ARRAY] = SCHEMA_TYPE_ARRAY,
+		[SCAN_OBJECT] = SCHEMA_TYPE_OBJECT,
+	};
 	struct err ignored = ERR_INIT;
 
 	return type != SCHEMA_TYPE_UNKNOWN && type != SCHEMA_TYPE_STRING &&
 	       scan_document(text, NULL, ret, &ignored) == 0 &&
-	       is_of_type(*ret, type);
-}
-
-static enum schema_type word_type(struct str json)
-{
-	static const struct {
-		const char *word;
-		enum schema_type type;
-	} types[] = {
-		{"integer", SCHEMA_TYPE_INTEGER},
-		{"number", SCHEMA_TYPE_NUMBER},
-		{"boolean", SCHEMA_TYPE_BOOLEAN},
-		{"object", SCHEMA_TYPE_OBJECT},
-		{"array", SCHEMA_TYPE_ARRAY},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (scan_is(json, types[i].word))
-			return types[i].type;
-	return SCHEMA_TYPE_UNKNOWN;
+	       types[scan_type(*ret)] & type;
 }
 
 /* Type of the elements of an array, where it is said at the usual place. */
 static enum schema_type item_type(struct str schema, struct str key,
 				  struct arena *arena)
 {
+	static const enum schema_type types[] = {
+		SCHEMA_TYPE_INTEGER, SCHEMA_TYPE_NUMBER, SCHEMA_TYPE_BOOLEAN,
+		SCHEMA_TYPE_OBJECT,  SCHEMA_TYPE_ARRAY,
+	};
 	const char *name = arena_strndup(arena, key.p, key.n);
 	struct str v;
 
@@ -151,17 +100,10 @@ static enum schema_type item_type(struct str schema, struct str key,
 	    !scan_get(v, name, &v) || !scan_get(v, "items", &v) ||
 	    !scan_get(v, "type", &v))
 		return SCHEMA_TYPE_UNKNOWN;
-	return word_type(v);
-}
-
-static void write_text(struct str text, enum schema_type type, struct jw *w)
-{
-	struct str json;
-
-	if (as_type(text, type, &json))
-		jw_raw(w, json);
-	else
-		jw_str(w, text);
+	for (size_t i = 0; i < ARRAY_LEN(types); i++)
+		if (scan_is(v, schema_type_name(types[i])))
+			return types[i];
+	return SCHEMA_TYPE_UNKNOWN;
 }
 
 /* ---- writing ---- */
@@ -187,6 +129,7 @@ static size_t count(const struct writer *wr, struct str key)
 static void write_array(struct writer *wr, struct str key)
 {
 	enum schema_type type = item_type(wr->schema, key, wr->arena);
+	struct str json;
 
 	jw_array(&wr->jw);
 	for (size_t i = 0; i < wr->n; i++) {
@@ -197,8 +140,10 @@ static void write_array(struct writer *wr, struct str key)
 		w->done = true;
 		if (w->is_json)
 			jw_raw(&wr->jw, w->value);
+		else if (as_type(w->value, type, &json))
+			jw_raw(&wr->jw, json);
 		else
-			write_text(w->value, type, &wr->jw);
+			jw_str(&wr->jw, w->value);
 	}
 	jw_end(&wr->jw);
 }
@@ -228,37 +173,23 @@ static int write_word(struct writer *wr, struct word *w, struct err *err)
 	return 0;
 }
 
-static bool is_overridden(const struct writer *wr, struct str key)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-	return scan_string(key, &text) && count(wr, buf_str(&text));
-}
-
-/* Keys stay as they were written. */
-static void write_rest(struct writer *wr, struct str object)
+/* Members of the object stay as they were written, unless a word is given. */
+static int write_all(struct writer *wr, struct str object, struct buf *out,
+		     struct err *err)
 {
 	struct scan_iter it;
 
+	jw_init(&wr->jw, out, false);
+	jw_object(&wr->jw);
 	scan_iter_init(&it, object);
 	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
-		if (is_overridden(wr, it.key))
+		if (!scan_string(it.key, &key) || count(wr, buf_str(&key)))
 			continue;
-		scan_string(it.key, &key);
 		jw_key_str(&wr->jw, buf_str(&key));
 		jw_raw(&wr->jw, it.value);
 	}
-}
-
-static int write_all(struct writer *wr, struct str object, struct buf *out,
-		     struct err *err)
-{
-	jw_init(&wr->jw, out, false);
-	jw_object(&wr->jw);
-	if (object.p)
-		write_rest(wr, object);
 	for (size_t i = 0; i < wr->n; i++)
 		if (!wr->words[i].done &&
 		    write_word(wr, &wr->words[i], err) < 0)
@@ -267,36 +198,55 @@ static int write_all(struct writer *wr, struct str object, struct buf *out,
 	return 0;
 }
 
-int tool_args_read(char *const *words, size_t n, const char *object,
-		   struct str schema, struct arena *arena, struct str *ret,
-		   struct err *err)
+/*
+ * words   name=text and so on
+ * object  of --args; NULL without
+ * schema  of the arguments; {NULL, 0} without
+ */
+static int read_all(const struct strlist *words, const char *object,
+		    struct str schema, struct arena *arena, struct str *ret,
+		    struct err *err)
 {
 	AUTO(schema_freep) struct schema *compiled = NULL;
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct str given = {NULL, 0};
 	struct err ignored = ERR_INIT;
 	struct writer wr = {
-		.words = ARENA_ARRAY(arena, struct word, n + 1),
-		.n = n,
+		.words = ARENA_ARRAY(arena, struct word, words->n + 1),
+		.n = words->n,
 		.schema = schema,
 		.arena = arena,
 	};
 
-	*ret = given;
-	if (object && read_object(object, arena, &given, err) < 0)
+	*ret = (struct str){NULL, 0};
+	if (object && read_object(object, arena, ret, err) < 0)
 		return -1;
-	for (size_t i = 0; i < n; i++)
-		if (read_word(words[i], arena, &wr.words[i], err) < 0)
+	for (size_t i = 0; i < words->n; i++)
+		if (read_word(words->item[i], arena, &wr.words[i], err) < 0)
 			return -1;
-	if (!n) {
-		*ret = given;
+	if (!words->n)
 		return 0;
-	}
 	/* the check of arguments reports an unusable schema */
 	if (schema.p && schema_compile(schema, NULL, &compiled, &ignored) == 0)
 		wr.compiled = compiled;
-	if (write_all(&wr, given, &out, err) < 0)
+	if (write_all(&wr, *ret, &out, err) < 0)
 		return -1;
 	*ret = arena_str(arena, buf_str(&out));
 	return 0;
+}
+
+int tool_args_read(const struct args *args, struct str schema,
+		   struct arena *arena, struct str *ret, struct err *err)
+{
+	struct strlist words = {NULL, 0};
+
+	for (size_t i = 1; i < args->n_positional; i++)
+		list_add(&words, arena, args->positional[i]);
+	return read_all(&words, args_get(args, "args"), schema, arena, ret,
+			err);
+}
+
+int tool_args_pairs(const struct strlist *words, struct arena *arena,
+		    struct str *ret, struct err *err)
+{
+	return read_all(words, NULL, (struct str){NULL, 0}, arena, ret, err);
 }
