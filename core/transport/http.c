@@ -220,21 +220,6 @@ static const char *certificate_remedy(const char *detail)
 	       "--ca-file FILE, or the key ca_file";
 }
 
-static void say_certificate(struct http_exchange *x)
-{
-	fail_exchange(x, HTTP_TLS, "its certificate is not accepted (%s); %s",
-		      x->detail[0] ? x->detail : "not verified",
-		      certificate_remedy(x->detail));
-}
-
-static void say_tls(struct http_exchange *x)
-{
-	fail_exchange(x, HTTP_TLS,
-		      "TLS failed (%s); it takes version 1.2 or later, and a "
-		      "server that speaks TLS on this port",
-		      x->detail[0] ? x->detail : "handshake");
-}
-
 static void say_cut(struct http_exchange *x)
 {
 	fail_exchange(x, HTTP_CUT, "%s",
@@ -243,18 +228,7 @@ static void say_cut(struct http_exchange *x)
 			      : "the connection ended without an answer");
 }
 
-static void say_memory(struct http_exchange *x)
-{
-	/* libcurl's code for a header line of more than 100 KiB */
-	if (x->end.is_sent && !x->reader.is_whole)
-		fail_exchange(x, HTTP_LIMIT,
-			      "a header of the answer is too long");
-	else
-		fail_exchange(x, HTTP_BROKEN, "out of memory");
-}
-
-/* A judge_address of addresses refused all of them, or that of the connection.
- */
+/* A judge of addresses refused all of them, or that of the connection. */
 static bool is_refusal(const struct http_exchange *x, CURLcode code)
 {
 	return x->is_refused && !x->is_decided &&
@@ -262,86 +236,109 @@ static bool is_refusal(const struct http_exchange *x, CURLcode code)
 		code == CURLE_ABORTED_BY_CALLBACK);
 }
 
-static void say_no_connection(struct http_exchange *x)
+static void judge_tls(struct http_exchange *x, CURLcode code)
 {
-	/* libcurl tried again when the connection of the request went */
-	if (x->end.is_sent)
-		say_cut(x);
+	if (code == CURLE_PEER_FAILED_VERIFICATION ||
+	    code == CURLE_SSL_ISSUER_ERROR)
+		fail_exchange(x, HTTP_TLS,
+			      "its certificate is not accepted (%s); %s",
+			      x->detail[0] ? x->detail : "not verified",
+			      certificate_remedy(x->detail));
 	else
-		say_connect(x);
+		fail_exchange(
+			x, HTTP_TLS,
+			"TLS failed (%s); it takes version 1.2 or later, and a "
+			"server that speaks TLS on this port",
+			x->detail[0] ? x->detail : "handshake");
 }
 
-/* libcurl has no complaint, and has none about an answer without a head. */
-static void judge_done(struct http_exchange *x)
+/* The exchange ended within the answer, or in a way that libcurl names so. */
+static void judge_answer(struct http_exchange *x, CURLcode code)
 {
-	bool is_tunnel = x->connected;
-
-	if (is_tunnel || x->reader.is_whole)
-		x->is_decided = true;
-	else
+	switch (code) {
+	case CURLE_PARTIAL_FILE:
+	case CURLE_GOT_NOTHING:
+	case CURLE_SEND_ERROR:
+	case CURLE_RECV_ERROR:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
 		say_cut(x);
+		break;
+	case CURLE_BAD_CONTENT_ENCODING:
+		fail_exchange(x, HTTP_BROKEN,
+			      "the answer is compressed though that was not "
+			      "asked for, and cannot be unpacked");
+		break;
+	case CURLE_UNSUPPORTED_PROTOCOL:
+	case CURLE_WEIRD_SERVER_REPLY:
+		fail_exchange(x, HTTP_BROKEN, "the answer is not HTTP");
+		break;
+	case CURLE_OUT_OF_MEMORY:
+		/* libcurl's code for a header line of more than 100 KiB */
+		if (x->end.is_sent && !x->reader.is_whole)
+			fail_exchange(x, HTTP_LIMIT,
+				      "a header of the answer is too long");
+		else
+			fail_exchange(x, HTTP_BROKEN, "out of memory");
+		break;
+	default:
+		fail_exchange(x, HTTP_BROKEN,
+			      "the exchange failed (libcurl: %d)", (int)code);
+	}
 }
-
-/* By code of libcurl: a function, or a sentence for its kind of end. */
-static const struct {
-	CURLcode code;
-	void (*say)(struct http_exchange *x);
-	enum http_end_kind kind;
-	const char *sentence;
-} conclusions[] = {
-	{CURLE_OK, .say = judge_done},
-	{CURLE_COULDNT_RESOLVE_HOST, NULL, HTTP_RESOLVE,
-	 "the name has no address; is it spelled right, is there a network?"},
-	{CURLE_COULDNT_CONNECT, .say = say_no_connection},
-	{CURLE_OPERATION_TIMEDOUT, .say = say_timeout},
-	{CURLE_PEER_FAILED_VERIFICATION, .say = say_certificate},
-	{CURLE_SSL_ISSUER_ERROR, .say = say_certificate},
-	{CURLE_PARTIAL_FILE, .say = say_cut},
-	{CURLE_GOT_NOTHING, .say = say_cut},
-	{CURLE_SEND_ERROR, .say = say_cut},
-	{CURLE_RECV_ERROR, .say = say_cut},
-	{CURLE_HTTP2, .say = say_cut},
-	{CURLE_HTTP2_STREAM, .say = say_cut},
-	{CURLE_BAD_CONTENT_ENCODING, NULL, HTTP_BROKEN,
-	 "the answer is compressed though that was not asked for, and cannot "
-	 "be unpacked"},
-	{CURLE_URL_MALFORMAT, NULL, HTTP_BROKEN, "not a URL"},
-	{CURLE_OUT_OF_MEMORY, .say = say_memory},
-	{CURLE_UNSUPPORTED_PROTOCOL, NULL, HTTP_BROKEN,
-	 "the answer is not HTTP"},
-	{CURLE_WEIRD_SERVER_REPLY, NULL, HTTP_BROKEN, "the answer is not HTTP"},
-	{CURLE_SSL_CONNECT_ERROR, .say = say_tls},
-	{CURLE_SSL_ENGINE_NOTFOUND, .say = say_tls},
-	{CURLE_SSL_CERTPROBLEM, .say = say_tls},
-	{CURLE_SSL_CIPHER, .say = say_tls},
-	{CURLE_SSL_CACERT_BADFILE, .say = say_tls},
-	{CURLE_SSL_CRL_BADFILE, .say = say_tls},
-	{CURLE_SSL_INVALIDCERTSTATUS, .say = say_tls},
-	{CURLE_SSL_CLIENTCERT, .say = say_tls},
-	{CURLE_USE_SSL_FAILED, .say = say_tls},
-};
 
 /* Decide how it ends by the code of libcurl, unless that is decided. */
 static void judge_exchange(struct http_exchange *x, CURLcode code)
 {
-	size_t i = 0;
-
 	if (is_refusal(x, code)) {
 		x->is_decided = true;
 		x->end.kind = HTTP_REFUSED;
 		x->end.err = x->refusal;
 		return;
 	}
-	while (i < ARRAY_LEN(conclusions) && conclusions[i].code != code)
-		i++;
-	if (i == ARRAY_LEN(conclusions))
-		fail_exchange(x, HTTP_BROKEN,
-			      "the exchange failed (libcurl: %d)", (int)code);
-	else if (conclusions[i].say)
-		conclusions[i].say(x);
-	else
-		fail_exchange(x, conclusions[i].kind, "%s",
-			      conclusions[i].sentence);
+	switch (code) {
+	case CURLE_OK:
+		/* libcurl has no complaint about an answer without a head */
+		if (x->connected || x->reader.is_whole)
+			x->is_decided = true;
+		else
+			say_cut(x);
+		break;
+	case CURLE_URL_MALFORMAT:
+		fail_exchange(x, HTTP_BROKEN, "not a URL");
+		break;
+	case CURLE_COULDNT_RESOLVE_HOST:
+		fail_exchange(x, HTTP_RESOLVE,
+			      "the name has no address; is it spelled right, "
+			      "is there a network?");
+		break;
+	case CURLE_COULDNT_CONNECT:
+		/* libcurl tried again when the connection of the request went
+		 */
+		if (x->end.is_sent)
+			say_cut(x);
+		else
+			say_connect(x);
+		break;
+	case CURLE_OPERATION_TIMEDOUT:
+		say_timeout(x);
+		break;
+	case CURLE_PEER_FAILED_VERIFICATION:
+	case CURLE_SSL_ISSUER_ERROR:
+	case CURLE_SSL_CONNECT_ERROR:
+	case CURLE_SSL_ENGINE_NOTFOUND:
+	case CURLE_SSL_CERTPROBLEM:
+	case CURLE_SSL_CIPHER:
+	case CURLE_SSL_CACERT_BADFILE:
+	case CURLE_SSL_CRL_BADFILE:
+	case CURLE_SSL_INVALIDCERTSTATUS:
+	case CURLE_SSL_CLIENTCERT:
+	case CURLE_USE_SSL_FAILED:
+		judge_tls(x, code);
+		break;
+	default:
+		judge_answer(x, code);
+	}
 }
 
 /* ---- addresses ---- */
@@ -370,29 +367,18 @@ static curl_socket_t on_open_socket(void *arg, curlsocktype purpose,
 	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
 }
 
-/* The address of a connection, as libcurl writes it; false: not understood. */
-static bool read_address(const char *ip, int port, struct sockaddr_storage *ret)
+/* judge_address() of a connection, as libcurl writes its address. */
+static bool judge_text(struct http_exchange *x, const char *ip, int port)
 {
-	struct sockaddr_in v4 = {.sin_family = AF_INET};
-	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+	struct sockaddr_in v4 = {.sin_family = AF_INET,
+				 .sin_port = htons((uint16_t)port)};
+	struct sockaddr_in6 v6 = {.sin6_family = AF_INET6,
+				  .sin6_port = htons((uint16_t)port)};
 
-	memset(ret, 0, sizeof(*ret));
-	if (inet_pton(AF_INET, ip, &v4.sin_addr) == 1) {
-		v4.sin_port = htons((uint16_t)port);
-		memcpy(ret, &v4, sizeof(v4));
-		return true;
-	}
-	if (inet_pton(AF_INET6, ip, &v6.sin6_addr) != 1)
-		return false;
-	v6.sin6_port = htons((uint16_t)port);
-	memcpy(ret, &v6, sizeof(v6));
-	return true;
-}
-
-/* May it be asked twice without harm? RFC 9110, section 9.2.2. */
-static bool is_repeatable(const struct http_exchange *x)
-{
-	return strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
+	if (inet_pton(AF_INET, ip, &v4.sin_addr) == 1)
+		return judge_address(x, (struct sockaddr *)&v4);
+	return inet_pton(AF_INET6, ip, &v6.sin6_addr) == 1 &&
+	       judge_address(x, (struct sockaddr *)&v6);
 }
 
 /*
@@ -405,14 +391,13 @@ static int on_request(void *arg, char *ip, UNUSED char *own_ip, int port,
 		      UNUSED int own_port)
 {
 	struct http_exchange *x = arg;
-	struct sockaddr_storage address;
+	/* RFC 9110, section 9.2.2 */
+	bool is_repeatable =
+		strcmp(x->method, "GET") == 0 || strcmp(x->method, "HEAD") == 0;
 
-	if (x->is_cancelled)
+	if (x->is_cancelled || !judge_text(x, ip, port))
 		return CURL_PREREQFUNC_ABORT;
-	if (!read_address(ip, port, &address) ||
-	    !judge_address(x, (struct sockaddr *)&address))
-		return CURL_PREREQFUNC_ABORT;
-	if (x->end.is_sent && !is_repeatable(x)) {
+	if (x->end.is_sent && !is_repeatable) {
 		fail_exchange(x, HTTP_CUT,
 			      "the connection ended without an answer");
 		return CURL_PREREQFUNC_ABORT;
@@ -424,20 +409,20 @@ static int on_request(void *arg, char *ip, UNUSED char *own_ip, int port,
 
 /* ---- answers ---- */
 
-static void tell_head(struct http_exchange *x)
+/* Read the head so far. */
+static struct http_head head_of(struct http_exchange *x)
 {
 	struct http_head head;
 
-	if (!x->r.head)
-		return;
 	http_reader_head(&x->reader, &head);
 	head.range = x->range;
-	x->r.head(x->r.arg, &head);
+	return head;
 }
 
 static size_t on_header(char *bytes, UNUSED size_t one, size_t n, void *arg)
 {
 	struct http_exchange *x = arg;
+	struct http_head head;
 
 	x->last_ns = loop_now(x->h->loop);
 	if (x->is_cancelled)
@@ -446,7 +431,9 @@ static size_t on_header(char *bytes, UNUSED size_t one, size_t n, void *arg)
 	case HTTP_READ_MORE:
 		return n;
 	case HTTP_READ_WHOLE:
-		tell_head(x);
+		head = head_of(x);
+		if (x->r.head)
+			x->r.head(x->r.arg, &head);
 		return x->is_cancelled ? 0 : n;
 	case HTTP_READ_FULL:
 		fail_exchange(x, HTTP_LIMIT,
@@ -639,37 +626,23 @@ static void link_last(struct http_list *list, struct http_exchange *x)
 {
 	x->prev = list->last;
 	x->next = NULL;
-	if (list->last)
-		list->last->next = x;
-	else
-		list->first = x;
+	*(list->last ? &list->last->next : &list->first) = x;
 	list->last = x;
+}
+
+static void unlink_from(struct http_list *list, struct http_exchange *x)
+{
+	*(x->prev ? &x->prev->next : &list->first) = x->next;
+	*(x->next ? &x->next->prev : &list->last) = x->prev;
 }
 
 static struct http_exchange *take_first(struct http_list *list)
 {
 	struct http_exchange *x = list->first;
 
-	if (!x)
-		return NULL;
-	list->first = x->next;
-	if (x->next)
-		x->next->prev = NULL;
-	else
-		list->last = NULL;
+	if (x)
+		unlink_from(list, x);
 	return x;
-}
-
-static void unlink_from(struct http_list *list, struct http_exchange *x)
-{
-	if (x->prev)
-		x->prev->next = x->next;
-	else
-		list->first = x->next;
-	if (x->next)
-		x->next->prev = x->prev;
-	else
-		list->last = x->prev;
 }
 
 /* ---- the life of an exchange ---- */
@@ -679,8 +652,8 @@ static void take_out(struct http_exchange *x)
 	unlink_from(x->is_added ? &x->h->running : &x->h->queue, x);
 }
 
-/* Out of the loop and libcurl; the lists have forgotten it. */
-static void detach_exchange(struct http_exchange *x)
+/* End an exchange that is in no list, and tell how it ended. */
+static void end_exchange(struct http_exchange *x, bool is_told)
 {
 	struct http *h = x->h;
 
@@ -691,11 +664,8 @@ static void detach_exchange(struct http_exchange *x)
 	if (x->easy)
 		h->lib->curl_easy_cleanup(x->easy);
 	h->depth--;
-}
-
-/* Free what was detached. */
-static void free_exchange(struct http_exchange *x)
-{
+	if (is_told)
+		x->r.end(x->r.arg, &x->end);
 	http_headers_release(&x->headers);
 	http_reader_release(&x->reader);
 	if (x->content)
@@ -711,28 +681,13 @@ static void free_exchange(struct http_exchange *x)
 	free(x);
 }
 
-/* Of an exchange that is in no list. */
-static void drop_exchange(struct http_exchange *x)
-{
-	detach_exchange(x);
-	free_exchange(x);
-}
-
-/* Like drop_exchange(), and tell how it ended. */
-static void finish_exchange(struct http_exchange *x)
-{
-	detach_exchange(x);
-	x->r.end(x->r.arg, &x->end);
-	free_exchange(x);
-}
-
 /* End it now; not from within a callback of libcurl. */
 static void give_up_exchange(struct http_exchange *x, enum http_end_kind kind,
 			     const char *why)
 {
 	fail_exchange(x, kind, "%s", why);
 	take_out(x);
-	finish_exchange(x);
+	end_exchange(x, true);
 }
 
 /* "host:port" of a URL, and the host in it without brackets. */
@@ -755,25 +710,19 @@ static void read_where(struct http_exchange *x)
 	}
 }
 
-/* Bytes on their way to the server are no silence, either. */
-static void look_at_upload(struct http_exchange *x)
-{
-	curl_off_t uploaded = 0;
-
-	x->h->lib->curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T,
-				     &uploaded);
-	if (uploaded != x->uploaded)
-		x->last_ns = loop_now(x->h->loop);
-	x->uploaded = uploaded;
-}
-
 static void on_idle(void *arg)
 {
 	struct http_exchange *x = arg;
 	struct loop *loop = x->h->loop;
+	curl_off_t uploaded = 0;
 	uint64_t due;
 
-	look_at_upload(x);
+	/* bytes on their way to the server are no silence, either */
+	x->h->lib->curl_easy_getinfo(x->easy, CURLINFO_SIZE_UPLOAD_T,
+				     &uploaded);
+	if (uploaded != x->uploaded)
+		x->last_ns = loop_now(loop);
+	x->uploaded = uploaded;
 	due = x->last_ns + x->r.idle_ms * NS_PER_MS;
 	if (due > loop_now(loop)) {
 		loop_timer_set(loop, &x->idle, due);
@@ -782,7 +731,7 @@ static void on_idle(void *arg)
 	fail_exchange(x, HTTP_TIMEOUT, "nothing came for %llu ms",
 		      (unsigned long long)x->r.idle_ms);
 	take_out(x);
-	finish_exchange(x);
+	end_exchange(x, true);
 }
 
 /* Queue it: copies all of `r`. `connected` as in struct http_exchange. */
@@ -800,7 +749,7 @@ static struct http_exchange *start_exchange(struct http *h,
 	read_where(x);
 	if (r->content.p)
 		x->content = mem_strndup(r->content.p, r->content.n);
-	http_headers_copy(&x->headers, r->headers);
+	http_headers_replace(&x->headers, r->headers);
 	x->reach = *r->reach;
 	x->reader = (struct http_reader)HTTP_READER_INIT;
 	x->idle = (struct loop_timer){.fire = on_idle, .arg = x};
@@ -826,7 +775,7 @@ void http_cancel(struct http_exchange *x)
 		return;
 	if (!x->is_added || !x->h->depth) {
 		take_out(x);
-		drop_exchange(x);
+		end_exchange(x, false);
 		return;
 	}
 	/* libcurl is on the stack, and must not lose it under its feet */
@@ -845,12 +794,8 @@ static void conclude_exchange(struct http_exchange *x, CURLcode code)
 		return;
 	}
 	take_out(x);
-	if (x->is_cancelled) {
-		drop_exchange(x);
-	} else {
-		judge_exchange(x, code);
-		finish_exchange(x);
-	}
+	judge_exchange(x, code);
+	end_exchange(x, !x->is_cancelled);
 }
 
 /* Conclude the exchanges that libcurl has finished. */
@@ -870,34 +815,23 @@ static void collect_done(struct http *h)
 	}
 }
 
-/* Nothing would ever be heard of them; libcurl is not on the stack. */
-static void fail_deaf(struct http *h)
-{
-	struct http_exchange *x;
-
-	if (!h->is_deaf)
-		return;
-	h->is_deaf = false;
-	while ((x = take_first(&h->running))) {
-		if (x->is_cancelled) {
-			drop_exchange(x);
-			continue;
-		}
-		fail_exchange(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
-		finish_exchange(x);
-	}
-}
-
 static void drive_libcurl(struct http *h, curl_socket_t fd, int flags)
 {
+	struct http_exchange *x;
 	int running;
 
 	h->depth++;
 	h->lib->curl_multi_socket_action(h->multi, fd, flags, &running);
 	h->depth--;
 	collect_done(h);
-	if (!h->depth)
-		fail_deaf(h);
+	if (h->depth || !h->is_deaf)
+		return;
+	/* nothing would ever be heard of them; libcurl is not on the stack */
+	h->is_deaf = false;
+	while ((x = take_first(&h->running))) {
+		fail_exchange(x, HTTP_BROKEN, "%s", h->deaf_err.msg);
+		end_exchange(x, !x->is_cancelled);
+	}
 }
 
 /* One socket of libcurl's in the loop. */
@@ -920,16 +854,6 @@ static void on_socket_ready(void *arg, uint32_t events)
 	drive_libcurl(s->h, s->watch.fd, flags);
 }
 
-static void forget_socket(struct http *h, curl_socket_t fd,
-			  struct socket_watch *s)
-{
-	if (!s)
-		return;
-	loop_unwatch(h->loop, &s->watch);
-	h->lib->curl_multi_assign(h->multi, fd, NULL);
-	free(s);
-}
-
 static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
 		     void *per_socket)
 {
@@ -938,7 +862,10 @@ static int on_socket(UNUSED CURL *easy, curl_socket_t fd, int what, void *arg,
 	uint32_t events = 0;
 
 	if (what == CURL_POLL_REMOVE) {
-		forget_socket(h, fd, s);
+		if (s)
+			loop_unwatch(h->loop, &s->watch);
+		h->lib->curl_multi_assign(h->multi, fd, NULL);
+		free(s);
 		return 0;
 	}
 	if (what & CURL_POLL_IN)
@@ -984,7 +911,7 @@ static int on_timer_set(UNUSED CURLM *multi, long ms, void *arg)
 static void begin_exchange(struct http *h, struct http_exchange *x)
 {
 	if (!prepare_exchange(x)) {
-		finish_exchange(x);
+		end_exchange(x, true);
 		return;
 	}
 	link_last(&h->running, x);
@@ -998,27 +925,19 @@ static void begin_exchange(struct http *h, struct http_exchange *x)
 	h->depth--;
 }
 
-static void drop_cancelled(struct http *h)
+static void on_kick(void *arg)
 {
-	struct http_exchange *next;
+	struct http_exchange *x, *next;
+	struct http *h = arg;
 
-	h->has_cancelled = false;
-	for (struct http_exchange *x = h->running.first; x; x = next) {
+	for (x = h->has_cancelled ? h->running.first : NULL; x; x = next) {
 		next = x->next;
 		if (!x->is_cancelled)
 			continue;
 		take_out(x);
-		drop_exchange(x);
+		end_exchange(x, false);
 	}
-}
-
-static void on_kick(void *arg)
-{
-	struct http_exchange *x;
-	struct http *h = arg;
-
-	if (h->has_cancelled)
-		drop_cancelled(h);
+	h->has_cancelled = false;
 	while ((x = take_first(&h->queue)))
 		begin_exchange(h, x);
 	collect_done(h);
@@ -1142,9 +1061,9 @@ void http_free(struct http *h)
 		return;
 	assert(!h->depth);
 	while ((x = take_first(&h->queue)))
-		drop_exchange(x);
+		end_exchange(x, false);
 	while ((x = take_first(&h->running)))
-		drop_exchange(x);
+		end_exchange(x, false);
 	if (h->multi)
 		h->lib->curl_multi_cleanup(h->multi);
 	loop_timer_clear(h->loop, &h->timer);
@@ -1164,20 +1083,9 @@ const char *http_library(void)
 struct fetch {
 	void (*done)(void *arg, const struct http_fetched *f);
 	void *arg;
-	struct buf body, lines, media_type; /* owned; may hold tokens */
-	struct http_head head;		    /* slices of the two before */
+	struct http_exchange *x; /* borrowed */
+	struct buf body;	 /* owned; may hold tokens */
 };
-
-static void fetch_on_head(void *arg, const struct http_head *head)
-{
-	struct fetch *f = arg;
-
-	f->head = *head;
-	buf_add_str(&f->lines, head->lines);
-	buf_add_str(&f->media_type, head->media_type);
-	f->head.lines = buf_str(&f->lines);
-	f->head.media_type = buf_str(&f->media_type);
-}
 
 static bool fetch_on_body(void *arg, struct str bytes)
 {
@@ -1191,10 +1099,11 @@ static void fetch_on_end(void *arg, const struct http_end *end)
 {
 	struct http_fetched fetched = {.end = *end};
 	struct fetch *f = arg;
+	const struct http_head head = head_of(f->x);
 
 	if (end->kind == HTTP_DONE) {
-		fetched.status = f->head.status;
-		fetched.head = &f->head;
+		fetched.status = head.status;
+		fetched.head = &head;
 		fetched.body = buf_str(&f->body);
 	}
 	f->done(f->arg, &fetched);
@@ -1205,8 +1114,6 @@ static void fetch_release(void *arg)
 	struct fetch *f = arg;
 
 	buf_wipe(&f->body);
-	buf_wipe(&f->lines);
-	buf_release(&f->media_type);
 	free(f);
 }
 
@@ -1217,20 +1124,18 @@ struct http_exchange *http_fetch(struct http *h, const struct http_request *r,
 {
 	struct fetch *f = mem_zalloc(sizeof(*f));
 	struct http_request own = *r;
-	struct http_exchange *x;
 
 	f->done = done;
 	f->arg = arg;
-	f->body = f->lines = f->media_type =
-		(struct buf)BUF_INIT(BUF_UNBOUNDED);
-	own.head = fetch_on_head;
+	f->body = (struct buf)BUF_INIT(BUF_UNBOUNDED);
+	own.head = NULL;
 	own.body = fetch_on_body;
 	own.end = fetch_on_end;
 	own.arg = f;
 	own.body_max = r->body_max ? r->body_max : FETCH_MAX;
-	x = start_exchange(h, &own, NULL);
-	x->release = fetch_release;
-	return x;
+	f->x = start_exchange(h, &own, NULL);
+	f->x->release = fetch_release;
+	return f->x;
 }
 
 /* ---- a plain connection, with TLS where the URL says so ---- */
@@ -1318,20 +1223,15 @@ static void on_tunnel_release(void *arg)
 	t->x = NULL;
 }
 
-/* libcurl connects for http and https. */
-static char *as_http(const char *url)
-{
-	if (strncmp(url, "ws", 2) == 0)
-		return mem_printf("http%s", url + 2);
-	return mem_strdup(url);
-}
-
 struct http_tunnel *http_tunnel_open(struct http *h,
 				     const struct http_request *r,
 				     const struct http_tunnel_handler *handler)
 {
 	struct http_tunnel *t = mem_zalloc(sizeof(*t));
-	AUTO(mem_freep) char *url = as_http(r->url);
+	bool is_ws = strncmp(r->url, "ws", 2) == 0;
+	/* libcurl connects for http and https */
+	AUTO(mem_freep)
+	char *url = mem_printf("%s%s", is_ws ? "http" : "", r->url + 2 * is_ws);
 	struct http_request own = {
 		.url = url,
 		.connect_ms = r->connect_ms,

@@ -7,17 +7,6 @@
 
 /* ---- of a request ---- */
 
-static bool is_value(struct str value)
-{
-	for (size_t i = 0; i < value.n; i++) {
-		unsigned char c = (unsigned char)value.p[i];
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
-}
-
 static char *line_of(const char *name, struct str value, struct err *err)
 {
 	value = str_trim(value);
@@ -25,7 +14,11 @@ static char *line_of(const char *name, struct str value, struct err *err)
 		err_set(err, ERR_SYNTAX, "a header with an invalid name");
 		return NULL;
 	}
-	if (!is_value(value)) {
+	for (size_t i = 0; i < value.n; i++) {
+		unsigned char c = (unsigned char)value.p[i];
+
+		if ((c >= ' ' && c != 0x7f) || c == '\t')
+			continue;
 		err_set(err, ERR_SYNTAX,
 			"header \"%s\": its value has a line end or another "
 			"control character",
@@ -91,18 +84,13 @@ int http_headers_set(struct http_headers *h, const char *name, struct str value,
 	return 0;
 }
 
-/* Bytes of the name that a line begins with. */
-static size_t name_len(const char *line)
-{
-	return strcspn(line, ":;");
-}
-
 void http_headers_replace(struct http_headers *to,
 			  const struct http_headers *from)
 {
 	for (size_t i = 0; from && i < from->n; i++) {
 		const char *line = from->line[i];
-		AUTO(mem_freep) char *name = mem_strndup(line, name_len(line));
+		AUTO(mem_freep)
+		char *name = mem_strndup(line, strcspn(line, ":;"));
 
 		remove_name(to, name);
 		append(to, mem_strdup(line));
@@ -113,17 +101,11 @@ void http_headers_write(const struct http_headers *h, struct buf *out)
 {
 	for (size_t i = 0; i < h->n; i++) {
 		const char *line = h->line[i];
-		size_t n = name_len(line);
+		size_t n = strcspn(line, ":;");
 
 		buf_add(out, line, n);
 		buf_addf(out, ":%s\r\n", line[n] == ':' ? line + n + 1 : "");
 	}
-}
-
-void http_headers_copy(struct http_headers *to, const struct http_headers *from)
-{
-	for (size_t i = 0; from && i < from->n; i++)
-		append(to, mem_strdup(from->line[i]));
 }
 
 void http_headers_release(struct http_headers *h)
@@ -136,22 +118,16 @@ void http_headers_release(struct http_headers *h)
 
 /* ---- of an answer ---- */
 
-/* The next line without its end; false: no more. */
-static bool next_line(struct str *rest, struct str *ret)
-{
-	if (!rest->n)
-		return false;
-	*ret = str_cut(rest, '\n');
-	return true;
-}
-
 bool http_head_get(const struct http_head *head, const char *name, size_t nth,
 		   struct str *ret)
 {
 	struct str rest = head->lines, line;
 
-	while (next_line(&rest, &line)) {
-		struct str key = str_cut(&line, ':');
+	while (rest.n) {
+		struct str key;
+
+		line = str_cut(&rest, '\n');
+		key = str_cut(&line, ':');
 
 		if (!line.p || key.n != strlen(name) ||
 		    strncasecmp(key.p, name, key.n) != 0 || nth--)
@@ -218,32 +194,25 @@ enum http_read http_reader_line(struct http_reader *r, struct str line)
 	return r->is_whole ? HTTP_READ_WHOLE : HTTP_READ_MORE;
 }
 
-/* The first Content-Type, up to its parameters, in lower case. */
-static void read_media_type(struct http_reader *r, struct http_head *head)
+void http_reader_head(struct http_reader *r, struct http_head *ret)
 {
 	struct str value, type;
 
-	buf_clear(&r->media_type);
-	if (http_head_get(head, "content-type", 0, &value)) {
-		type = str_trim(str_cut(&value, ';'));
-		for (size_t i = 0; i < type.n; i++) {
-			char c = type.p[i];
-
-			c += c >= 'A' && c <= 'Z' ? 'a' - 'A' : 0;
-			buf_addc(&r->media_type, c);
-		}
-	}
-	head->media_type = buf_str(&r->media_type);
-}
-
-void http_reader_head(struct http_reader *r, struct http_head *ret)
-{
 	*ret = (struct http_head){
 		.status = r->status,
 		.lines = buf_str(&r->lines),
 		.is_http2 = r->is_http2,
 	};
-	read_media_type(r, ret);
+	/* the first Content-Type, up to its parameters, in lower case */
+	buf_clear(&r->media_type);
+	if (http_head_get(ret, "content-type", 0, &value)) {
+		type = str_trim(str_cut(&value, ';'));
+		for (size_t i = 0; i < type.n; i++)
+			buf_addc(&r->media_type, text_is_alpha(type.p[i])
+							 ? type.p[i] | 0x20
+							 : type.p[i]);
+	}
+	ret->media_type = buf_str(&r->media_type);
 }
 
 void http_reader_release(struct http_reader *r)

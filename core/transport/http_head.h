@@ -52,10 +52,7 @@ void http_reader_release(struct http_reader *r);
 
 /* Is there one of that name, in any case? h may be NULL. */
 bool http_headers_has(const struct http_headers *h, const char *name) MUST_USE;
-/* Append copies; from may be NULL. */
-void http_headers_copy(struct http_headers *to,
-		       const struct http_headers *from);
-/* Append copies, each instead of the line of its name. */
+/* Append copies, each instead of the line of its name; from may be NULL. */
 void http_headers_replace(struct http_headers *to,
 			  const struct http_headers *from);
 /* Append them as they go out, each with its CR LF. */

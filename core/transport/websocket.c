@@ -148,15 +148,6 @@ static bool make_random(struct websocket *w, unsigned char *to, size_t n)
 	return false;
 }
 
-/* Where the other side is slow, `out` may never be empty. */
-static void forget_sent(struct websocket *w)
-{
-	if (w->sent <= w->out.n / 2)
-		return;
-	buf_drop(&w->out, w->sent);
-	w->sent = 0;
-}
-
 static void flush(struct websocket *w)
 {
 	while (w->tunnel && w->sent < w->out.n) {
@@ -164,7 +155,12 @@ static void flush(struct websocket *w)
 		ssize_t n = http_tunnel_write(w->tunnel, rest);
 
 		if (n < 0 && errno == EAGAIN) {
-			forget_sent(w);
+			/* where the other side is slow, it may never be empty
+			 */
+			if (w->sent > w->out.n / 2) {
+				buf_drop(&w->out, w->sent);
+				w->sent = 0;
+			}
 			return;
 		}
 		if (n < 0) {
@@ -178,10 +174,20 @@ static void flush(struct websocket *w)
 	w->sent = 0;
 }
 
+static bool add_frame(struct websocket *w, enum ws_opcode op,
+		      struct str payload)
+{
+	unsigned char mask[4];
+
+	if (!make_random(w, mask, sizeof(mask)))
+		return false;
+	ws_write(&w->out, op, payload, mask);
+	return true;
+}
+
 /* Whole lines become frames. */
 static void send_messages(struct websocket *w)
 {
-	unsigned char mask[4];
 	const char *end_of;
 	size_t from = 0;
 
@@ -191,25 +197,13 @@ static void send_messages(struct websocket *w)
 		struct str line = {w->messages.p + from,
 				   (size_t)(end_of - w->messages.p) - from};
 
-		if (!make_random(w, mask, sizeof(mask)))
+		if (!add_frame(w, WS_OP_TEXT, line))
 			return;
-		ws_write(&w->out, WS_OP_TEXT, line, mask);
 		from += line.n + 1;
 	}
 	buf_drop(&w->messages, from);
 	if (w->phase == PHASE_OPEN)
 		flush(w);
-}
-
-static void send_pong(struct websocket *w, struct str payload)
-{
-	unsigned char mask[4];
-
-	if (w->out.n - w->sent > PONGS_BYTES ||
-	    !make_random(w, mask, sizeof(mask)))
-		return;
-	ws_write(&w->out, WS_OP_PONG, payload, mask);
-	flush(w);
 }
 
 static void send_close(struct websocket *w, uint16_t code)
@@ -248,7 +242,9 @@ static void take_frames(struct websocket *w)
 			items_add_message(&w->items, item.payload, NULL);
 			break;
 		case WS_PING:
-			send_pong(w, item.payload);
+			if (w->out.n - w->sent <= PONGS_BYTES &&
+			    add_frame(w, WS_OP_PONG, item.payload))
+				flush(w);
 			break;
 		case WS_OVER:
 			refuse_long(w);
@@ -390,7 +386,7 @@ static void take_head(struct websocket *w)
 	struct http_head head;
 	struct err err = ERR_INIT;
 	bool is_denied;
-	const char *why;
+	const char *fault;
 
 	http_reader_head(&w->head, &head);
 	w->has_head = head.status == 101;
@@ -409,13 +405,13 @@ static void take_head(struct websocket *w)
 		fail(w, is_denied ? TRANSPORT_DENIED : TRANSPORT_BROKE, &err);
 		return;
 	}
-	why = find_fault(w, &head);
-	if (why) {
-		fail_text(w, why);
-		return;
+	fault = find_fault(w, &head);
+	if (fault) {
+		fail_text(w, fault);
+	} else {
+		phase_to(w, PHASE_OPEN, 0);
+		send_messages(w);
 	}
-	phase_to(w, PHASE_OPEN, 0);
-	send_messages(w);
 }
 
 /* Bytes of the head; frames follow it. */
