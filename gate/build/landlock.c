@@ -108,11 +108,6 @@ void landlock_rules_net_open(struct landlock_rules *r)
 	r->handled.net = 0;
 }
 
-void landlock_rules_unix_open(struct landlock_rules *r)
-{
-	r->handled.fs &= ~(uint64_t)LL_FS_RESOLVE_UNIX;
-}
-
 uint64_t landlock_access(const struct landlock_rules *r, uint64_t access,
 			 bool is_dir)
 {

@@ -108,11 +108,6 @@ void landlock_rules_init(struct landlock_rules *r, int abi);
 void landlock_rules_release(struct landlock_rules *r);
 /* Do not restrict TCP: for net = "all" and "loopback". */
 void landlock_rules_net_open(struct landlock_rules *r);
-/*
- * Do not handle RESOLVE_UNIX: where a grant of the policy is to reach socket
- * files anywhere.
- */
-void landlock_rules_unix_open(struct landlock_rules *r);
 
 /*
  * Rights as the kernel takes them: of this ABI, and only those that make

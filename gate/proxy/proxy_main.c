@@ -1,7 +1,8 @@
 /*
- * Process of the proxy: its start, whom it lets in, its wait. One thread;
- * every number and size is bounded, and a child that is slow, floods or
- * vanishes harms itself only.
+ * Process of the proxy: its start and confinement, whom it lets in, one
+ * connection after the other served by turns. One thread; every number and
+ * size is bounded, and a child that is slow, floods or vanishes harms itself
+ * only.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +14,6 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -23,10 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/base/address.h"
-#include "core/base/attr.h"
 #include "core/base/clock.h"
-#include "core/base/err.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "core/base/mem.h"
@@ -34,7 +31,6 @@
 #include "gate/build/seccomp.h"
 #include "gate/child/pass.h"
 #include "gate/gate.h"
-#include "gate/policy/endpoint.h"
 #include "gate/proxy/proxy_request.h"
 #include "gate/proxy/proxy_share.h"
 
@@ -42,13 +38,19 @@
 #define LOOKUP_ADDRESSES 16
 /* Sent to the process when some lookup has ended; blocked, for a signalfd. */
 #define LOOKUP_SIGNAL SIGUSR1
-
-struct lookup;
-
-enum lookup_state { LOOKUP_PENDING, LOOKUP_FOUND, LOOKUP_NOTHING };
-
 /* Served at once; what comes beyond waits in the queue of the kernel. */
-#define PROXY_CONNECTIONS 256
+#define CONNECTIONS 256
+/* After accept() lacked descriptors or memory. */
+#define PAUSE_NS (NS_PER_S / 10)
+
+#define REQUEST_NS (10 * NS_PER_S) /* until the head has come */
+#define LOOKUP_NS (20 * NS_PER_S)
+#define CONNECT_NS (10 * NS_PER_S) /* for each address */
+#define ANSWER_NS (5 * NS_PER_S)   /* to take a refusal */
+/* One side has ended and the other says nothing. */
+#define HALF_NS (600 * NS_PER_S)
+
+enum { STATUS_USAGE = 64 };
 
 enum conn_state {
 	CONN_FREE,
@@ -59,6 +61,7 @@ enum conn_state {
 	CONN_ANSWER /* a refusal is being written; then the end is awaited */
 };
 
+/* One connection, a state machine over two sockets that never waits. */
 struct conn {
 	enum conn_state state;
 	int client, server;
@@ -76,45 +79,44 @@ struct conn {
 	short client_is, server_is; /* events that poll() found */
 };
 
-struct proxy_loop {
-	const struct passed *sockets;
-	const struct endpoint *rows;
-	size_t n_rows;
-	const struct address *own;
-	size_t n_own;
+struct loop {
 	struct proxy_share *share;
+	struct passed sockets; /* listening; the first is the proxy's own */
+	struct endpoint rows[POLICY_ENDPOINTS_MAX]; /* copy of the share's */
+	size_t n_rows;
+	struct address *own; /* of this machine: as private as a network */
+	size_t n_own;
 	struct clock *clock;
 	uint64_t now_ns, pause_ns;
 	int signals;
 	size_t n_conns;
-	struct conn conn[PROXY_CONNECTIONS];
+	struct conn conn[CONNECTIONS];
 };
 
-/* ---- confinement ---- */
+/* ---- confinement: what a flaw could reach is the granted network anyway ----
+ */
 
 #define NOBODY 65534
 /* Two for each connection, and those of name lookups. */
 #define FILES 1024
 
-/* Files that the resolver of the C library opens, where they exist. */
-static const char *const READABLE[] = {
-	"/etc/hosts",
-	"/etc/resolv.conf",
-	"/etc/nsswitch.conf",
-	"/etc/gai.conf",
-	"/etc/host.conf",
-	"/etc/services",
-	"/etc/protocols",
-	"/etc/ld.so.cache",
-	"/lib",
-	"/lib64",
-	"/usr/lib",
-	"/usr/lib64",
-	/* resolv.conf leads there, and is replaced there */
-	"/run/systemd/resolve",
-	"/run/resolvconf",
-	"/run/NetworkManager",
-};
+/* Files that the resolver of the C library opens, where they exist;
+   resolv.conf leads into /run, and is replaced there. */
+static const char *const READABLE[] = {"/etc/hosts",
+				       "/etc/resolv.conf",
+				       "/etc/nsswitch.conf",
+				       "/etc/gai.conf",
+				       "/etc/host.conf",
+				       "/etc/services",
+				       "/etc/protocols",
+				       "/etc/ld.so.cache",
+				       "/lib",
+				       "/lib64",
+				       "/usr/lib",
+				       "/usr/lib64",
+				       "/run/resolvconf",
+				       "/run/systemd/resolve",
+				       "/run/NetworkManager"};
 
 static int set_limits(struct err *err)
 {
@@ -126,9 +128,9 @@ static int set_limits(struct err *err)
 		return err_sys(err, errno, "limits");
 	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
 	files.rlim_max = files.rlim_cur;
-	if (setrlimit(RLIMIT_NOFILE, &files) < 0)
-		return err_sys(err, errno, "limits");
-	return 0;
+	return setrlimit(RLIMIT_NOFILE, &files) < 0
+		       ? err_sys(err, errno, "limits")
+		       : 0;
 }
 
 /*
@@ -149,6 +151,10 @@ static int drop_privileges(struct err *err)
 		return err_sys(err, errno, "identity");
 	if (kernel_capset(none) < 0)
 		return err_sys(err, errno, "capabilities");
+	/* a change of identity has cleared the one and set the other */
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
+	    prctl(PR_SET_DUMPABLE, 0) < 0)
+		return err_sys(err, errno, "end with the runner");
 	return 0;
 }
 
@@ -178,22 +184,24 @@ static int restrict_files(struct err *err)
 	return r;
 }
 
-static int install_filter(struct sock_fprog *program, struct err *err)
+static int install_filter(struct sock_filter *insn, size_t n, struct err *err)
 {
-	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, program) < 0)
+	struct sock_fprog program = {(unsigned short)n, insn};
+
+	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
 		return err_sys(err, errno, "system-call filter");
 	return 0;
 }
 
 /*
- * On top of the filter of the profile "strict": nothing is executed, no process
- * is signalled or served. Other architectures are the other filter's.
+ * The filter of the profile "strict", and on top of it: nothing is executed, no
+ * process is signalled or served. Other architectures are the first filter's.
  */
-static int refuse_more(struct err *err)
+static int restrict_calls(struct err *err)
 {
 #define REFUSE(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, LAST, 0)
 #define LAST 0
-	struct sock_filter insn[] = {
+	struct sock_filter more[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
 			 offsetof(struct seccomp_data, nr)),
 		REFUSE(execve),
@@ -211,53 +219,32 @@ static int refuse_more(struct err *err)
 	};
 #undef LAST
 #undef REFUSE
-	struct sock_fprog program = {ARRAY_LEN(insn), insn};
-
-	for (size_t i = 0; i < ARRAY_LEN(insn); i++)
-		if (insn[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
-			insn[i].jt = (uint8_t)(ARRAY_LEN(insn) - 2 - i);
-	return install_filter(&program, err);
-}
-
-static int restrict_calls(struct err *err)
-{
 	const struct seccomp_want want = {.profile = PROFILE_STRICT,
 					  .net = POLICY_NET_ALL,
 					  .net_udp = true,
 					  .deny = SECCOMP_DENY_ERRNO};
-	struct seccomp_filter filter = SECCOMP_FILTER_INIT;
-	struct sock_fprog program;
+	struct seccomp_filter strict = SECCOMP_FILTER_INIT;
 	int r;
 
-	if (filters_build(&want, &filter, err) < 0)
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		if (more[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
+			more[i].jt = (uint8_t)(ARRAY_LEN(more) - 2 - i);
+	if (filters_build(&want, &strict, err) < 0)
 		return -1;
-	program = (struct sock_fprog){filter.n, filter.insn};
-	r = refuse_more(err);
+	r = install_filter(more, ARRAY_LEN(more), err);
 	if (r == 0)
-		r = install_filter(&program, err);
-	seccomp_filter_release(&filter);
+		r = install_filter(strict.insn, strict.n, err);
+	seccomp_filter_release(&strict);
 	return r;
-}
-
-/*
- * Give everything up that a proxy does not need: identity, privileges, files,
- * system calls. Signals are blocked, sockets still to be received.
- */
-static int proxy_confine(struct err *err)
-{
-	if (set_limits(err) < 0 || drop_privileges(err) < 0)
-		return -1;
-	/* a change of identity has cleared the one and set the other */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0) < 0)
-		return err_sys(err, errno, "end with the runner");
-	if (restrict_files(err) < 0 || restrict_calls(err) < 0)
-		return -1;
-	return 0;
 }
 
 /* ---- names ---- */
 
+/*
+ * Look-up of a name by the C library, which knows /etc/hosts, the configuration
+ * of this machine and the wire format; in a thread of its own, so that a dead
+ * name server stops no other connection.
+ */
 struct lookup {
 	struct lookup *next; /* among the abandoned ones */
 	struct gaicb request;
@@ -274,11 +261,8 @@ static void free_lookup(struct lookup *l)
 	free(l);
 }
 
-/*
- * Start to look a name up. It goes on beside the caller.
- * returns  NULL when it cannot be started
- */
-static struct lookup *lookup_start(const char *name)
+/* Returns NULL when it cannot be started. */
+static struct lookup *start_lookup(const char *name)
 {
 	struct lookup *l = mem_zalloc(sizeof(*l));
 	struct gaicb *list[1] = {&l->request};
@@ -296,27 +280,12 @@ static struct lookup *lookup_start(const char *name)
 	return NULL;
 }
 
-/* ret  room for LOOKUP_ADDRESSES; written when found */
-static enum lookup_state lookup_state(const struct lookup *l,
-				      struct address *ret, size_t *ret_n)
+/* Give up on a result, or give it back. */
+static void end_lookup(struct conn *c)
 {
-	int r = gai_error((struct gaicb *)&l->request);
-	size_t n = 0;
+	struct lookup *l = c->lookup;
 
-	if (r == EAI_INPROGRESS)
-		return LOOKUP_PENDING;
-	if (r != 0)
-		return LOOKUP_NOTHING;
-	for (const struct addrinfo *ai = l->request.ar_result;
-	     ai && n < LOOKUP_ADDRESSES; ai = ai->ai_next)
-		n += address_of(ai->ai_addr, &ret[n]);
-	*ret_n = n;
-	return n ? LOOKUP_FOUND : LOOKUP_NOTHING;
-}
-
-/* Give up on a result, or give it back. Takes NULL. */
-static void lookup_end(struct lookup *l)
-{
+	c->lookup = NULL;
 	if (!l)
 		return;
 	/* one that is being worked on cannot be taken back */
@@ -329,8 +298,8 @@ static void lookup_end(struct lookup *l)
 	abandoned = l;
 }
 
-/* Free look-ups that have ended after lookup_end(). */
-static void lookup_sweep(void)
+/* Free look-ups that were given up and have ended. */
+static void sweep_lookups(void)
 {
 	struct lookup **at = &abandoned;
 
@@ -346,24 +315,16 @@ static void lookup_sweep(void)
 	}
 }
 
-/* ---- a connection ---- */
-
-#define REQUEST_NS (10 * NS_PER_S) /* until the head has come */
-#define LOOKUP_NS (20 * NS_PER_S)
-#define CONNECT_NS (10 * NS_PER_S) /* for each address */
-#define ANSWER_NS (5 * NS_PER_S)   /* to take a refusal */
-/* One side has ended and the other says nothing. */
-#define HALF_NS (600 * NS_PER_S)
-
-/*
- * Bytes on their way in one direction, between two sockets that never wait:
- * pipe_fill() reads from the one, pipe_flush() writes to the other, and shuts
- * it down when the one has ended and everything is written.
- */
+/* ---- bytes on their way ---- */
 
 /* A head and what it grows by. */
 #define PIPE_BYTES (PROXY_HEAD_BYTES + PROXY_HEAD_MORE)
 
+/*
+ * Bytes in one direction, between two sockets that never wait: fill_pipe()
+ * reads from the one, flush_pipe() writes to the other, and shuts it down when
+ * the one has ended and everything is written.
+ */
 struct pipe {
 	char bytes[PIPE_BYTES];
 	size_t from, to;
@@ -384,12 +345,6 @@ static size_t pipe_room(struct pipe *p)
 	return PIPE_BYTES - p->to;
 }
 
-/* Bytes on their way; borrowed until the pipe changes. */
-static struct str pipe_str(const struct pipe *p)
-{
-	return (struct str){p->bytes + p->from, p->to - p->from};
-}
-
 /* Was the last errno that of a socket which has nothing for us yet? */
 static bool would_block(void)
 {
@@ -402,24 +357,23 @@ static bool would_block(void)
  *
  * max  no more bytes than these are kept
  */
-static int pipe_fill(struct pipe *p, int fd, size_t max)
+static int fill_pipe(struct pipe *p, int fd, size_t max)
 {
 	size_t room = pipe_room(p);
 	ssize_t n;
 
 	if (p->eof || p->to >= max)
 		return 0;
-	room = room < max - p->to ? room : max - p->to;
-	n = recv(fd, p->bytes + p->to, room, 0);
+	n = recv(fd, p->bytes + p->to, room < max - p->to ? room : max - p->to,
+		 0);
 	if (n < 0)
 		return would_block() ? 0 : -1;
-	if (n == 0)
-		p->eof = true;
+	p->eof = n == 0;
 	p->to += (size_t)n;
 	return 0;
 }
 
-static int pipe_flush(struct pipe *p, int fd)
+static int flush_pipe(struct pipe *p, int fd)
 {
 	while (p->from < p->to) {
 		ssize_t n = send(fd, p->bytes + p->from, p->to - p->from,
@@ -439,28 +393,29 @@ static int pipe_flush(struct pipe *p, int fd)
 }
 
 /* Add bytes of our own; none when there is no room for all of them. */
-static void pipe_put(struct pipe *p, struct str bytes)
+static void put_bytes(struct pipe *p, const struct buf *bytes)
 {
-	if (bytes.n > pipe_room(p))
+	if (!bytes->n || bytes->n > pipe_room(p))
 		return;
-	memcpy(p->bytes + p->to, bytes.p, bytes.n);
-	p->to += bytes.n;
+	memcpy(p->bytes + p->to, buf_str(bytes).p, bytes->n);
+	p->to += bytes->n;
 }
 
 /* ---- the life of a connection ---- */
 
-static void conn_enter(struct proxy_loop *l, struct conn *c,
-		       enum conn_state state, uint64_t within_ns)
+static void enter(struct loop *l, struct conn *c, enum conn_state state,
+		  uint64_t within_ns)
 {
 	c->state = state;
 	c->deadline_ns = within_ns ? l->now_ns + within_ns : 0;
 }
 
-static void conn_close(struct proxy_loop *l, struct conn *c)
+/* Nothing of it is left; its place can be used again. */
+static void close_conn(struct loop *l, struct conn *c)
 {
 	fd_closep(&c->client);
 	fd_closep(&c->server);
-	lookup_end(c->lookup);
+	end_lookup(c);
 	free(c->up);
 	free(c->down);
 	*c = (struct conn){.state = CONN_FREE, .client = -1, .server = -1};
@@ -468,10 +423,9 @@ static void conn_close(struct proxy_loop *l, struct conn *c)
 }
 
 /* Written before the child can read its answer, so it is there when it ends. */
-static void record_denial(struct proxy_loop *l, const struct conn *c,
+static void record_denial(struct proxy_share *s, const struct conn *c,
 			  enum proxy_outcome outcome)
 {
-	struct proxy_share *s = l->share;
 	char name[ENDPOINT_TEXT_BYTES] = "?";
 	size_t i = 0;
 
@@ -492,26 +446,25 @@ static void record_denial(struct proxy_loop *l, const struct conn *c,
 	s->denials[i].count++;
 }
 
-static void give_answer(struct proxy_loop *l, struct conn *c,
-			enum proxy_outcome outcome)
+static void refuse(struct loop *l, struct conn *c, enum proxy_outcome outcome)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 
 	if (proxy_is_denial(outcome))
-		record_denial(l, c, outcome);
+		record_denial(l->share, c, outcome);
 	if (c->is_forward) {
-		conn_close(l, c);
+		close_conn(l, c);
 		return;
 	}
 	proxy_answer(c->speaks, outcome, c->target.port ? &c->target : NULL,
 		     &out);
-	pipe_put(c->down, buf_str(&out));
+	put_bytes(c->down, &out);
 	c->down->eof = true;
 	fd_closep(&c->server);
-	conn_enter(l, c, CONN_ANSWER, ANSWER_NS);
+	enter(l, c, CONN_ANSWER, ANSWER_NS);
 }
 
-static void start_relay(struct proxy_loop *l, struct conn *c)
+static void start_relay(struct loop *l, struct conn *c)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 	const int on = 1;
@@ -521,90 +474,71 @@ static void start_relay(struct proxy_loop *l, struct conn *c)
 	(void)setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (!c->is_forward)
 		proxy_answer(c->speaks, PROXY_CONNECTED, NULL, &out);
-	pipe_put(c->down, buf_str(&out));
-	conn_enter(l, c, CONN_OPEN, 0);
+	put_bytes(c->down, &out);
+	enter(l, c, CONN_OPEN, 0);
 }
 
 /* ---- connecting ---- */
 
-static enum proxy_outcome outcome_of_errno(int sys)
+static void note_errno(struct conn *c, int sys)
 {
-	switch (sys) {
-	case ECONNREFUSED:
-		return PROXY_NOT_THERE;
-	case ETIMEDOUT:
-		return PROXY_TOO_SLOW;
-	default:
-		return PROXY_UNREACHABLE;
-	}
+	c->outcome = sys == ECONNREFUSED ? PROXY_NOT_THERE
+		     : sys == ETIMEDOUT	 ? PROXY_TOO_SLOW
+					 : PROXY_UNREACHABLE;
 }
 
 /* Connect to the very address that was judged; the name is not looked up
    again. */
-static int connect_to(struct conn *c, const struct address *a)
-{
-	struct address_socket to = address_socket(a, c->target.port);
-
-	c->server = socket(to.any.sa_family,
-			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->server < 0)
-		return errno;
-	if (connect(c->server, &to.any, to.bytes) == 0 || errno == EINPROGRESS)
-		return 0;
-	return errno;
-}
-
-static void try_next(struct proxy_loop *l, struct conn *c)
+static void try_next(struct loop *l, struct conn *c)
 {
 	fd_closep(&c->server);
 	while (c->at < c->n_addresses) {
-		int sys = connect_to(c, &c->address[c->at++]);
+		struct address_socket to =
+			address_socket(&c->address[c->at++], c->target.port);
 
-		if (sys == 0) {
-			conn_enter(l, c, CONN_CONNECT, CONNECT_NS);
+		c->server =
+			socket(to.any.sa_family,
+			       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+		if (c->server >= 0 &&
+		    (connect(c->server, &to.any, to.bytes) == 0 ||
+		     errno == EINPROGRESS)) {
+			enter(l, c, CONN_CONNECT, CONNECT_NS);
 			return;
 		}
+		note_errno(c, errno);
 		fd_closep(&c->server);
-		c->outcome = outcome_of_errno(sys);
 	}
-	give_answer(l, c, c->outcome);
+	refuse(l, c, c->outcome);
 }
 
-static void finish_connect(struct proxy_loop *l, struct conn *c)
+static void finish_connect(struct loop *l, struct conn *c)
 {
 	socklen_t n = sizeof(int);
 	int sys = 0;
 
 	if (getsockopt(c->server, SOL_SOCKET, SO_ERROR, &sys, &n) < 0)
 		sys = errno;
-	if (sys) {
-		c->outcome = outcome_of_errno(sys);
-		try_next(l, c);
+	if (!sys) {
+		start_relay(l, c);
 		return;
 	}
-	start_relay(l, c);
+	note_errno(c, sys);
+	try_next(l, c);
 }
 
 /* ---- judging ---- */
 
-static bool is_own(const struct proxy_loop *l, const struct address *a)
-{
-	for (size_t i = 0; i < l->n_own; i++)
-		if (address_same_peer(&l->own[i], a))
-			return true;
-	return false;
-}
-
-static bool may_reach(const struct proxy_loop *l, const struct conn *c,
+static bool may_reach(const struct loop *l, const struct conn *c,
 		      const struct address *a)
 {
-	if (c->grant == ENDPOINT_PUBLIC && is_own(l, a))
-		return false;
+	for (size_t i = 0; c->grant == ENDPOINT_PUBLIC && i < l->n_own; i++)
+		if (address_same_peer(&l->own[i], a))
+			return false;
 	return endpoint_reaches(c->grant, a);
 }
 
-/* Only what may be reached is left; the reason when that is nothing. */
-static bool judge_addresses(struct proxy_loop *l, struct conn *c)
+/* Only what may be reached is left, and tried; else the reason is told. */
+static void try_addresses(struct loop *l, struct conn *c)
 {
 	size_t n = 0;
 
@@ -616,38 +550,37 @@ static bool judge_addresses(struct proxy_loop *l, struct conn *c)
 			c->outcome = PROXY_PRIVATE;
 	}
 	c->n_addresses = n;
-	return n > 0;
-}
-
-static void try_addresses(struct proxy_loop *l, struct conn *c)
-{
 	c->at = 0;
-	if (!judge_addresses(l, c))
-		give_answer(l, c, c->outcome);
-	else
+	if (n)
 		try_next(l, c);
-}
-
-static void check_lookup(struct proxy_loop *l, struct conn *c)
-{
-	enum lookup_state is =
-		lookup_state(c->lookup, c->address, &c->n_addresses);
-
-	if (is == LOOKUP_PENDING)
-		return;
-	lookup_end(c->lookup);
-	c->lookup = NULL;
-	if (is == LOOKUP_NOTHING)
-		give_answer(l, c, PROXY_NO_HOST);
 	else
-		try_addresses(l, c);
+		refuse(l, c, c->outcome);
 }
 
-static void judge_target(struct proxy_loop *l, struct conn *c)
+static void check_lookup(struct loop *l, struct conn *c)
+{
+	int r = gai_error(&c->lookup->request);
+	size_t n = 0;
+
+	if (r == EAI_INPROGRESS)
+		return;
+	for (const struct addrinfo *ai = r ? NULL
+					   : c->lookup->request.ar_result;
+	     ai && n < LOOKUP_ADDRESSES; ai = ai->ai_next)
+		n += address_of(ai->ai_addr, &c->address[n]);
+	c->n_addresses = n;
+	end_lookup(c);
+	if (n)
+		try_addresses(l, c);
+	else
+		refuse(l, c, PROXY_NO_HOST);
+}
+
+static void judge_target(struct loop *l, struct conn *c)
 {
 	c->grant = endpoint_judge(l->rows, l->n_rows, &c->target);
 	if (c->grant == ENDPOINT_REFUSED) {
-		give_answer(l, c, PROXY_UNLISTED);
+		refuse(l, c, PROXY_UNLISTED);
 		return;
 	}
 	if (c->target.is_address) {
@@ -656,102 +589,98 @@ static void judge_target(struct proxy_loop *l, struct conn *c)
 		try_addresses(l, c);
 		return;
 	}
-	c->lookup = lookup_start(c->target.host);
+	c->lookup = start_lookup(c->target.host);
 	if (!c->lookup)
-		give_answer(l, c, PROXY_NO_HOST);
+		refuse(l, c, PROXY_NO_HOST);
 	else
-		conn_enter(l, c, CONN_LOOKUP, LOOKUP_NS);
+		enter(l, c, CONN_LOOKUP, LOOKUP_NS);
 }
 
-/* ---- reading a request ---- */
+/* ---- one round of a connection ---- */
 
 /* Put the new head before what is left of the input, for the server. */
-static void put_head(struct pipe *p, size_t used, struct str head)
+static void put_head(struct pipe *p, size_t used, const struct buf *head)
 {
 	size_t rest;
 
 	p->from += used;
 	rest = p->to - p->from;
-	memmove(p->bytes + head.n, p->bytes + p->from, rest);
-	if (head.n)
-		memcpy(p->bytes, head.p, head.n);
+	memmove(p->bytes + head->n, p->bytes + p->from, rest);
+	if (head->n)
+		memcpy(p->bytes, buf_str(head).p, head->n);
 	p->from = 0;
-	p->to = head.n + rest;
+	p->to = head->n + rest;
 }
 
-static void read_request(struct proxy_loop *l, struct conn *c)
+static void read_request(struct loop *l, struct conn *c)
 {
 	for (;;) {
 		AUTO(buf_release) struct buf head = BUF_INIT(PIPE_BYTES);
 		AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
+		const struct str in = {c->up->bytes + c->up->from,
+				       c->up->to - c->up->from};
 		struct proxy_request r;
 
-		switch (proxy_read(pipe_str(c->up), c->greeted, &head, &r)) {
+		switch (proxy_read(in, c->greeted, &head, &r)) {
 		case PROXY_MORE:
 			if (c->up->eof)
-				conn_close(l, c);
+				close_conn(l, c);
 			return;
 		case PROXY_GREETED:
 			c->greeted = true;
 			c->up->from += r.used;
 			proxy_greet(&out);
-			pipe_put(c->down, buf_str(&out));
-			if (pipe_flush(c->down, c->client) == 0)
+			put_bytes(c->down, &out);
+			if (flush_pipe(c->down, c->client) == 0)
 				continue;
-			conn_close(l, c);
+			close_conn(l, c);
 			return;
 		case PROXY_ASKED:
 			c->speaks = r.speaks;
 			c->target = r.target;
-			put_head(c->up, r.used, buf_str(&head));
+			put_head(c->up, r.used, &head);
 			judge_target(l, c);
 			return;
 		case PROXY_WRONG:
 			c->speaks = r.speaks;
-			give_answer(l, c, r.outcome);
+			refuse(l, c, r.outcome);
 			return;
 		}
 	}
 }
 
-/* ---- one round ---- */
-
-static void step_open(struct proxy_loop *l, struct conn *c)
+static void relay(struct loop *l, struct conn *c)
 {
 	size_t before = c->up->to + c->down->to;
 
-	if ((c->client_is && pipe_fill(c->up, c->client, PIPE_BYTES) < 0) ||
-	    (c->server_is && pipe_fill(c->down, c->server, PIPE_BYTES) < 0) ||
-	    pipe_flush(c->up, c->server) < 0 ||
-	    pipe_flush(c->down, c->client) < 0 ||
-	    (c->up->shut && c->down->shut)) {
-		conn_close(l, c);
-		return;
-	}
-	if ((c->up->eof || c->down->eof) &&
-	    (!c->deadline_ns || before != c->up->to + c->down->to))
-		conn_enter(l, c, CONN_OPEN, HALF_NS);
+	if ((c->client_is && fill_pipe(c->up, c->client, PIPE_BYTES) < 0) ||
+	    (c->server_is && fill_pipe(c->down, c->server, PIPE_BYTES) < 0) ||
+	    flush_pipe(c->up, c->server) < 0 ||
+	    flush_pipe(c->down, c->client) < 0 ||
+	    (c->up->shut && c->down->shut))
+		close_conn(l, c);
+	else if ((c->up->eof || c->down->eof) &&
+		 (!c->deadline_ns || before != c->up->to + c->down->to))
+		enter(l, c, CONN_OPEN, HALF_NS);
 }
 
 /*
  * A socket that is closed with bytes unread takes the answer back, so what
  * the client still says is read and forgotten.
  */
-static void step_answer(struct proxy_loop *l, struct conn *c)
+static void write_answer(struct loop *l, struct conn *c)
 {
 	char ignored[4096];
 
-	if (pipe_flush(c->down, c->client) < 0) {
-		conn_close(l, c);
-		return;
-	}
-	if (c->client_is && recv(c->client, ignored, sizeof(ignored), 0) <= 0 &&
-	    !would_block())
-		conn_close(l, c);
+	if (flush_pipe(c->down, c->client) < 0 ||
+	    (c->client_is &&
+	     recv(c->client, ignored, sizeof(ignored), 0) <= 0 &&
+	     !would_block()))
+		close_conn(l, c);
 }
 
 /* Go on with what .client_is and .server_is say. */
-static void conn_step(struct proxy_loop *l, struct conn *c)
+static void step(struct loop *l, struct conn *c)
 {
 	switch (c->state) {
 	case CONN_FREE:
@@ -760,8 +689,8 @@ static void conn_step(struct proxy_loop *l, struct conn *c)
 		if (!c->client_is)
 			break;
 		/* a rewritten head is longer and needs the room */
-		if (pipe_fill(c->up, c->client, PROXY_HEAD_BYTES) < 0)
-			conn_close(l, c);
+		if (fill_pipe(c->up, c->client, PROXY_HEAD_BYTES) < 0)
+			close_conn(l, c);
 		else
 			read_request(l, c);
 		break;
@@ -773,139 +702,87 @@ static void conn_step(struct proxy_loop *l, struct conn *c)
 			finish_connect(l, c);
 		break;
 	case CONN_OPEN:
-		step_open(l, c);
+		relay(l, c);
 		break;
 	case CONN_ANSWER:
-		step_answer(l, c);
+		write_answer(l, c);
 		break;
 	}
 }
 
-static void conn_expire(struct proxy_loop *l, struct conn *c)
+/* Its deadline has passed. */
+static void expire(struct loop *l, struct conn *c)
 {
 	switch (c->state) {
 	case CONN_LOOKUP:
-		lookup_end(c->lookup);
-		c->lookup = NULL;
-		give_answer(l, c, PROXY_TOO_SLOW);
+		end_lookup(c);
+		refuse(l, c, PROXY_TOO_SLOW);
 		break;
 	case CONN_CONNECT:
 		c->outcome = PROXY_TOO_SLOW;
 		try_next(l, c);
 		break;
 	default:
-		conn_close(l, c);
+		close_conn(l, c);
 		break;
 	}
 }
 
-/* ---- its beginning, and what it waits for ---- */
-
-/* The address of the n-th FORWARD row. */
-static const struct endpoint *forward_row(const struct proxy_loop *l, size_t n)
-{
-	for (size_t i = 0; i < l->n_rows; i++)
-		if (l->rows[i].kind == ENDPOINT_FORWARD && n-- == 0)
-			return &l->rows[i];
-	return NULL;
-}
-
-static void start_forward(struct proxy_loop *l, struct conn *c, size_t listener)
-{
-	const struct endpoint *row = forward_row(l, listener - 1);
-
-	if (!row) {
-		conn_close(l, c);
-		return;
-	}
-	c->is_forward = true;
-	c->target.port = row->port;
-	c->address[0] = row->address;
-	c->n_addresses = 1;
-	try_next(l, c);
-}
-
-/*
- * Begin with a client.
- *
- * c         one that is CONN_FREE
- * client    taken
- * listener  0: the proxy's own; n: that of the n-th FORWARD row
- */
-static void conn_open(struct proxy_loop *l, struct conn *c, int client,
-		      size_t listener)
-{
-	*c = (struct conn){.client = client,
-			   .server = -1,
-			   .up = mem_alloc(sizeof(*c->up)),
-			   .down = mem_alloc(sizeof(*c->down))};
-	*c->up = *c->down = (struct pipe){.from = 0};
-	l->n_conns++;
-	conn_enter(l, c, CONN_REQUEST, REQUEST_NS);
-	if (listener > 0)
-		start_forward(l, c, listener);
-}
-
 static short open_events(struct pipe *in, const struct pipe *out)
 {
-	short events = 0;
-
-	if (!in->eof && pipe_room(in))
-		events |= POLLIN;
-	if (out->from < out->to)
-		events |= POLLOUT;
-	return events;
+	return (short)((!in->eof && pipe_room(in) ? POLLIN : 0) |
+		       (out->from < out->to ? POLLOUT : 0));
 }
 
 /* Events of poll() for its two sockets; 0: leave that one out. */
-static void conn_events(const struct conn *c, short *ret_client,
-			short *ret_server)
+static void find_events(const struct conn *c, short *client, short *server)
 {
-	*ret_client = *ret_server = 0;
+	*client = *server = 0;
 	switch (c->state) {
 	case CONN_FREE:
 	case CONN_LOOKUP:
 		break;
 	case CONN_REQUEST:
-		*ret_client = POLLIN;
+		*client = POLLIN;
 		break;
 	case CONN_CONNECT:
-		*ret_server = POLLOUT;
+		*server = POLLOUT;
 		break;
 	case CONN_OPEN:
-		*ret_client = open_events(c->up, c->down);
-		*ret_server = open_events(c->down, c->up);
+		*client = open_events(c->up, c->down);
+		*server = open_events(c->down, c->up);
 		break;
 	case CONN_ANSWER:
-		*ret_client = POLLIN;
-		if (c->down->from < c->down->to)
-			*ret_client |= POLLOUT;
+		*client =
+			c->down->from < c->down->to ? POLLIN | POLLOUT : POLLIN;
 		break;
 	}
 }
 
-/* ---- the loop ---- */
-
-/* After accept() lacked descriptors or memory. */
-#define PAUSE_NS (NS_PER_S / 10)
-
-enum { STATUS_USAGE = 64 };
-
 /* ---- new connections ---- */
 
-static struct conn *free_conn(struct proxy_loop *l)
+/* Lead to the address of the n-th FORWARD row, from 1. */
+static void start_forward(struct loop *l, struct conn *c, size_t n)
 {
-	for (size_t i = 0; i < PROXY_CONNECTIONS; i++)
-		if (l->conn[i].state == CONN_FREE)
-			return &l->conn[i];
-	return NULL;
+	for (size_t i = 0; i < l->n_rows; i++) {
+		if (l->rows[i].kind != ENDPOINT_FORWARD || --n)
+			continue;
+		c->is_forward = true;
+		c->target.port = l->rows[i].port;
+		c->address[0] = l->rows[i].address;
+		c->n_addresses = 1;
+		try_next(l, c);
+		return;
+	}
+	close_conn(l, c);
 }
 
-static void accept_from(struct proxy_loop *l, size_t listener)
+/* listener  0: the proxy's own; n: that of the n-th FORWARD row */
+static void accept_from(struct loop *l, size_t listener)
 {
-	while (l->n_conns < PROXY_CONNECTIONS) {
-		struct conn *c = free_conn(l);
-		int fd = accept4(l->sockets->fd[listener], NULL, NULL,
+	while (l->n_conns < CONNECTIONS) {
+		struct conn *c = l->conn;
+		int fd = accept4(l->sockets.fd[listener], NULL, NULL,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0) {
@@ -914,8 +791,17 @@ static void accept_from(struct proxy_loop *l, size_t listener)
 				l->pause_ns = l->now_ns + PAUSE_NS;
 			return;
 		}
+		while (c->state != CONN_FREE)
+			c++;
 		l->share->is_asked = true;
-		conn_open(l, c, fd, listener);
+		*c = (struct conn){.client = fd,
+				   .server = -1,
+				   .up = mem_zalloc(sizeof(*c->up)),
+				   .down = mem_zalloc(sizeof(*c->down))};
+		l->n_conns++;
+		enter(l, c, CONN_REQUEST, REQUEST_NS);
+		if (listener > 0)
+			start_forward(l, c, listener);
 	}
 }
 
@@ -923,33 +809,13 @@ static void accept_from(struct proxy_loop *l, size_t listener)
 
 enum { AT_GATE, AT_SIGNALS, AT_LISTENERS };
 
-#define POLLS (AT_LISTENERS + POLICY_FORWARDS_MAX + 1 + 2 * PROXY_CONNECTIONS)
+#define POLLS (AT_LISTENERS + POLICY_FORWARDS_MAX + 1 + 2 * CONNECTIONS)
 
-struct polls {
-	struct pollfd fd[POLLS];
-	size_t n;
-};
-
-static void add_poll(struct polls *p, int fd, short events)
-{
-	p->fd[p->n++] = (struct pollfd){.fd = fd, .events = events};
-}
-
-/* Without events a descriptor is left out: its POLLHUP would keep us awake. */
-static void add_conn(struct polls *p, const struct conn *c)
-{
-	short client, server;
-
-	conn_events(c, &client, &server);
-	add_poll(p, client ? c->client : -1, client);
-	add_poll(p, server ? c->server : -1, server);
-}
-
-static int wait_ms(const struct proxy_loop *l)
+static int wait_ms(const struct loop *l)
 {
 	uint64_t next = l->pause_ns;
 
-	for (size_t i = 0; i < PROXY_CONNECTIONS; i++) {
+	for (size_t i = 0; i < CONNECTIONS; i++) {
 		uint64_t at = l->conn[i].deadline_ns;
 
 		if (at && (!next || at < next))
@@ -957,94 +823,70 @@ static int wait_ms(const struct proxy_loop *l)
 	}
 	if (!next)
 		return -1;
-	if (next <= l->now_ns)
-		return 0;
-	return (int)((next - l->now_ns) / NS_PER_MS) + 1;
-}
-
-/* False: the gate is gone. */
-static bool wait_all(struct proxy_loop *l, struct polls *p)
-{
-	bool accepts = l->n_conns < PROXY_CONNECTIONS && !l->pause_ns;
-
-	p->n = 0;
-	add_poll(p, PROXY_FD_GATE, 0);
-	add_poll(p, l->signals, POLLIN);
-	for (size_t i = 0; i < l->sockets->n; i++)
-		add_poll(p, accepts ? l->sockets->fd[i] : -1, POLLIN);
-	for (size_t i = 0; i < PROXY_CONNECTIONS; i++)
-		add_conn(p, &l->conn[i]);
-	while (poll(p->fd, p->n, wait_ms(l)) < 0)
-		if (errno != EINTR)
-			return false;
-	l->now_ns = l->clock->now_ns(l->clock);
-	if (l->pause_ns && l->pause_ns <= l->now_ns)
-		l->pause_ns = 0;
-	return !p->fd[AT_GATE].revents;
-}
-
-static void clear_signals(int fd)
-{
-	struct signalfd_siginfo info;
-
-	while (read(fd, &info, sizeof(info)) == sizeof(info))
-		;
-}
-
-static void serve_round(struct proxy_loop *l, const struct polls *p)
-{
-	const struct pollfd *at = &p->fd[AT_LISTENERS + l->sockets->n];
-
-	if (p->fd[AT_SIGNALS].revents)
-		clear_signals(l->signals);
-	lookup_sweep();
-	for (size_t i = 0; i < PROXY_CONNECTIONS; i++) {
-		struct conn *c = &l->conn[i];
-
-		c->client_is = at[2 * i].revents;
-		c->server_is = at[2 * i + 1].revents;
-		conn_step(l, c);
-		if (c->state != CONN_FREE && c->deadline_ns &&
-		    c->deadline_ns <= l->now_ns)
-			conn_expire(l, c);
-	}
-	for (size_t i = 0; i < l->sockets->n; i++)
-		if (p->fd[AT_LISTENERS + i].revents)
-			accept_from(l, i);
+	return next <= l->now_ns ? 0
+				 : (int)((next - l->now_ns) / NS_PER_MS) + 1;
 }
 
 /*
- * Serve until the gate's end of the socket is closed.
+ * Wait for what can go on. Without events a descriptor is left out: its
+ * POLLHUP would keep us awake.
  *
- * sockets  listening; the first one is the proxy's own
- * own      addresses of this machine, as private as a private network
- * share    rows are read from `rows`, a copy; denials are written
+ * returns  the descriptors of the connections; NULL: the gate is gone
  */
-static void serve(const struct passed *sockets, const struct endpoint *rows,
-		  size_t n_rows, const struct address *own, size_t n_own,
-		  struct proxy_share *share)
+static const struct pollfd *wait_all(struct loop *l, struct pollfd fd[POLLS])
 {
-	static struct proxy_loop l;
-	static struct polls p;
-	sigset_t signals;
+	bool accepts = l->n_conns < CONNECTIONS && !l->pause_ns;
+	size_t n = AT_LISTENERS + l->sockets.n, first = n;
 
-	l = (struct proxy_loop){.sockets = sockets,
-				.rows = rows,
-				.n_rows = n_rows,
-				.own = own,
-				.n_own = n_own,
-				.share = share,
-				.clock = clock_system()};
-	for (size_t i = 0; i < PROXY_CONNECTIONS; i++)
-		l.conn[i].client = l.conn[i].server = -1;
-	sigemptyset(&signals);
-	sigaddset(&signals, LOOKUP_SIGNAL);
-	l.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (l.signals < 0)
-		return;
-	l.now_ns = l.clock->now_ns(l.clock);
-	while (wait_all(&l, &p))
-		serve_round(&l, &p);
+	fd[AT_GATE] = (struct pollfd){.fd = PROXY_FD_GATE};
+	fd[AT_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
+	for (size_t i = 0; i < l->sockets.n; i++)
+		fd[AT_LISTENERS + i] =
+			(struct pollfd){.fd = accepts ? l->sockets.fd[i] : -1,
+					.events = POLLIN};
+	for (size_t i = 0; i < CONNECTIONS; i++) {
+		const struct conn *c = &l->conn[i];
+		short client, server;
+
+		find_events(c, &client, &server);
+		fd[n++] = (struct pollfd){client ? c->client : -1, client, 0};
+		fd[n++] = (struct pollfd){server ? c->server : -1, server, 0};
+	}
+	while (poll(fd, n, wait_ms(l)) < 0)
+		if (errno != EINTR)
+			return NULL;
+	l->now_ns = l->clock->now_ns(l->clock);
+	if (l->pause_ns <= l->now_ns)
+		l->pause_ns = 0;
+	return fd[AT_GATE].revents ? NULL : &fd[first];
+}
+
+/* Serve until the gate's end of the socket is closed. */
+static void serve(struct loop *l)
+{
+	static struct pollfd fd[POLLS];
+	struct signalfd_siginfo info;
+	const struct pollfd *at;
+
+	while ((at = wait_all(l, fd))) {
+		while (fd[AT_SIGNALS].revents &&
+		       read(l->signals, &info, sizeof(info)) == sizeof(info))
+			;
+		sweep_lookups();
+		for (size_t i = 0; i < CONNECTIONS; i++) {
+			struct conn *c = &l->conn[i];
+
+			c->client_is = at[2 * i].revents;
+			c->server_is = at[2 * i + 1].revents;
+			step(l, c);
+			if (c->state != CONN_FREE && c->deadline_ns &&
+			    c->deadline_ns <= l->now_ns)
+				expire(l, c);
+		}
+		for (size_t i = 0; i < l->sockets.n; i++)
+			if (fd[AT_LISTENERS + i].revents)
+				accept_from(l, i);
+	}
 }
 
 /* ---- the start ---- */
@@ -1076,31 +918,20 @@ static bool has_runner(void)
  * A service that listens on all addresses is reached by the public one, too,
  * so all of them must be known. Kept until the process ends.
  */
-static int own_addresses(struct address **ret, size_t *ret_n, struct err *err)
+static int find_own(struct loop *l, struct err *err)
 {
 	struct ifaddrs *list = NULL;
-	struct address *all;
 	size_t n = 0;
 
 	if (getifaddrs(&list) < 0)
 		return err_sys(err, errno, "addresses of this machine");
 	for (const struct ifaddrs *i = list; i; i = i->ifa_next)
 		n++;
-	all = mem_alloc((n + 1) * sizeof(*all));
-	n = 0;
+	l->own = mem_alloc((n + 1) * sizeof(*l->own));
 	for (const struct ifaddrs *i = list; i; i = i->ifa_next)
-		n += i->ifa_addr && address_of(i->ifa_addr, &all[n]);
+		l->n_own += i->ifa_addr &&
+			    address_of(i->ifa_addr, &l->own[l->n_own]);
 	freeifaddrs(list);
-	*ret = all;
-	*ret_n = n;
-	return 0;
-}
-
-static int receive_sockets(struct passed *ret, struct err *err)
-{
-	if (!pass_receive(PROXY_FD_GATE, 0, ret) || !ret->n ||
-	    ret->n > POLICY_FORWARDS_MAX + 1)
-		return err_set(err, ERR_INTERNAL, "no sockets came");
 	return 0;
 }
 
@@ -1119,33 +950,43 @@ static NORETURN void fail_start(const struct err *err)
 
 int gate_proxy_main(void)
 {
-	static struct endpoint rows[POLICY_ENDPOINTS_MAX];
 	static const char ready = PROXY_READY;
-	struct proxy_share *share = map_share();
-	struct passed sockets;
-	struct address *own = NULL;
+	static struct loop l;
 	struct err err = ERR_INIT;
-	size_t n_own = 0, n_rows;
-	sigset_t all;
+	sigset_t signals;
 
-	if (!share) {
+	l.share = map_share();
+	if (!l.share) {
 		fprintf(stderr, "matins: " GATE_PROXY_NAME
 				" is started by the gate only\n");
 		return STATUS_USAGE;
 	}
-	sigfillset(&all);
-	sigprocmask(SIG_SETMASK, &all, NULL);
+	sigfillset(&signals);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_NAME, GATE_PROXY_NAME);
-	n_rows = share->n_rows < ARRAY_LEN(rows) ? share->n_rows
-						 : ARRAY_LEN(rows);
-	memcpy(rows, share->rows, n_rows * sizeof(rows[0]));
-	if (own_addresses(&own, &n_own, &err) < 0 || proxy_confine(&err) < 0)
+	l.n_rows = l.share->n_rows < ARRAY_LEN(l.rows) ? l.share->n_rows
+						       : ARRAY_LEN(l.rows);
+	memcpy(l.rows, l.share->rows, l.n_rows * sizeof(l.rows[0]));
+	if (find_own(&l, &err) < 0 || set_limits(&err) < 0 ||
+	    drop_privileges(&err) < 0 || restrict_files(&err) < 0 ||
+	    restrict_calls(&err) < 0)
 		fail_start(&err);
 	if (!has_runner())
 		_exit(EXIT_FAILURE);
-	if (receive_sockets(&sockets, &err) < 0)
+	if (!pass_receive(PROXY_FD_GATE, 0, &l.sockets) || !l.sockets.n ||
+	    l.sockets.n > POLICY_FORWARDS_MAX + 1) {
+		err_set(&err, ERR_INTERNAL, "no sockets came");
 		fail_start(&err);
+	}
 	tell_gate(&ready, 1);
-	serve(&sockets, rows, n_rows, own, n_own, share);
+	for (size_t i = 0; i < CONNECTIONS; i++)
+		l.conn[i].client = l.conn[i].server = -1;
+	sigemptyset(&signals);
+	sigaddset(&signals, LOOKUP_SIGNAL);
+	l.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	l.clock = clock_system();
+	l.now_ns = l.clock->now_ns(l.clock);
+	if (l.signals >= 0)
+		serve(&l);
 	_exit(EXIT_SUCCESS);
 }
