@@ -88,7 +88,7 @@ static long child_write_file(const char *path, const char *text)
 static long make_place(const char *path, bool is_dir)
 {
 	char at[PATH_MAX];
-	long r = 0;
+	long r;
 	size_t n;
 
 	for (n = 0; path[n] && n + 1 < sizeof(at); n++) {
@@ -107,14 +107,48 @@ static long make_place(const char *path, bool is_dir)
 	return r == -EEXIST ? 0 : r;
 }
 
+/* Name of a private place in mountinfo, which `matins brief` looks for. */
+#define PRIVATE_SOURCE "matins-private"
+
+/* fd  the copy that comes there, if one does */
+static long put_once(const struct setup_op *op, long fd)
+{
+	if (op->kind == SETUP_LINK)
+		return sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
+	if (op->kind == SETUP_TMPFS)
+		return sys_call(SYS_mount, PRIVATE_SOURCE, op->path, "tmpfs",
+				MS_NOSUID | MS_NODEV | MS_NOEXEC, op->data);
+	return sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
+			KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
+}
+
+/* Put something at .path, which is made where it is missing. */
+static long put_there(const struct setup_op *op, long fd)
+{
+	long r = put_once(op, fd);
+
+	if (r != -ENOENT)
+		return r;
+	r = make_place(op->path, op->is_dir);
+	/* only the folders above a link are wanted */
+	if (r >= 0 && op->kind == SETUP_LINK)
+		r = sys_call(SYS_unlinkat, AT_FDCWD, op->path, 0);
+	return r < 0 ? r : put_once(op, fd);
+}
+
+static long open_copy(const struct setup_op *op)
+{
+	return sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
+			KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
+				KERNEL_AT_RECURSIVE |
+				(op->is_link ? AT_SYMLINK_NOFOLLOW : 0));
+}
+
 static long take_copy(const struct setup_op *op, int *slot)
 {
 	struct stat st = {.st_ino = 0};
-	long fd, r;
+	long fd = open_copy(op), r;
 
-	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
-		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
-			      KERNEL_AT_RECURSIVE);
 	if (fd < 0)
 		return fd;
 	*slot = (int)fd;
@@ -128,70 +162,48 @@ static long take_copy(const struct setup_op *op, int *slot)
 
 /* Nothing that is mounted in a copy may travel back to where it is from. */
 static long set_attributes(long fd, const char *path, unsigned flags,
-			   const struct setup_op *op)
+			   uint64_t set, uint64_t clear)
 {
-	struct kernel_mount_attr attr = {.attr_set = op->set,
-					 .attr_clr = op->clear,
-					 .propagation = MS_PRIVATE};
+	struct kernel_mount_attr attr = {
+		.attr_set = set, .attr_clr = clear, .propagation = MS_PRIVATE};
 
 	return sys_call(KERNEL_MOUNT_SETATTR, fd, path, flags, &attr,
 			sizeof(attr));
 }
 
-static long attach_copy(long fd, const struct setup_op *op)
-{
-	long r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
-			  KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
-
-	if (r != -ENOENT)
-		return r;
-	r = make_place(op->path, op->is_dir);
-	if (r < 0)
-		return r;
-	return sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, op->path,
-			KERNEL_MOVE_MOUNT_F_EMPTY_PATH);
-}
+#define WHOLE_COPY (KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE)
 
 static long put_copy(const struct setup_op *op, int fd, int map_fd)
 {
 	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,
 					.userns_fd =
 						(uint64_t)(map_fd + op->idmap)};
-	long r = set_attributes(fd, "",
-				KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, op);
+	unsigned flags =
+		op->is_recursive ? WHOLE_COPY : (unsigned)KERNEL_AT_EMPTY_PATH;
+	long r = set_attributes(fd, "", WHOLE_COPY, op->set, op->clear);
 
 	if (r >= 0 && op->idmap >= 0)
-		r = sys_call(
-			KERNEL_MOUNT_SETATTR, fd, "",
-			KERNEL_AT_EMPTY_PATH |
-				(op->is_recursive ? KERNEL_AT_RECURSIVE : 0),
-			&map, sizeof(map));
-	return r < 0 ? r : attach_copy(fd, op);
+		r = sys_call(KERNEL_MOUNT_SETATTR, fd, "", flags, &map,
+			     sizeof(map));
+	return r < 0 ? r : put_there(op, fd);
 }
 
 static long mount_here(const struct setup_op *op)
 {
-	long fd, r;
+	long fd = open_copy(op), r;
 
-	fd = sys_call(KERNEL_OPEN_TREE, AT_FDCWD, op->path,
-		      KERNEL_OPEN_TREE_CLONE | KERNEL_OPEN_TREE_CLOEXEC |
-			      KERNEL_AT_RECURSIVE |
-			      (op->is_link ? AT_SYMLINK_NOFOLLOW : 0));
 	if (fd < 0)
 		return fd;
-	r = set_attributes(fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE,
-			   op);
+	r = set_attributes(fd, "", WHOLE_COPY, op->set, op->clear);
 	if (r >= 0)
-		r = attach_copy(fd, op);
+		r = put_there(op, fd);
 	sys_call(SYS_close, fd);
 	return r;
 }
 
 static long enter_copy(int fd)
 {
-	struct setup_op none = {.set = 0};
-	long r = set_attributes(
-		fd, "", KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE, &none);
+	long r = set_attributes(fd, "", WHOLE_COPY, 0, 0);
 
 	if (r >= 0)
 		r = sys_call(KERNEL_MOVE_MOUNT, fd, "", AT_FDCWD, "/",
@@ -199,38 +211,6 @@ static long enter_copy(int fd)
 	if (r >= 0)
 		r = sys_call(SYS_fchdir, fd);
 	return r < 0 ? r : sys_call(SYS_chroot, ".");
-}
-
-/* Name of a private place in mountinfo, which `matins brief` looks for. */
-#define PRIVATE_SOURCE "matins-private"
-
-static long mount_tmpfs(const struct setup_op *op)
-{
-	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-	long r = sys_call(SYS_mount, PRIVATE_SOURCE, op->path, "tmpfs", flags,
-			  op->data);
-
-	if (r != -ENOENT)
-		return r;
-	r = make_place(op->path, true);
-	if (r < 0)
-		return r;
-	return sys_call(SYS_mount, PRIVATE_SOURCE, op->path, "tmpfs", flags,
-			op->data);
-}
-
-static long make_link(const struct setup_op *op)
-{
-	long r = sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
-
-	if (r != -ENOENT)
-		return r == -EEXIST ? 0 : r;
-	/* the folders above it; the place itself is then the link */
-	r = make_place(op->path, false);
-	if (r >= 0)
-		r = sys_call(SYS_unlinkat, AT_FDCWD, op->path, 0);
-	return r < 0 ? r
-		     : sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
 }
 
 static long bring_up(const char *name)
@@ -250,6 +230,8 @@ static long bring_up(const char *name)
 
 static long run_op(const struct setup_op *op, int *slots, int map_fd)
 {
+	long r;
+
 	switch (op->kind) {
 	case SETUP_WRITE:
 		return child_write_file(op->path, op->data);
@@ -260,11 +242,12 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 	case SETUP_ENTER:
 		return enter_copy(slots[op->slot]);
 	case SETUP_ATTR:
-		return set_attributes(
-			AT_FDCWD, op->path,
-			op->is_recursive ? KERNEL_AT_RECURSIVE : 0, op);
+		return set_attributes(AT_FDCWD, op->path,
+				      op->is_recursive ? KERNEL_AT_RECURSIVE
+						       : 0,
+				      op->set, op->clear);
 	case SETUP_TMPFS:
-		return mount_tmpfs(op);
+		return put_there(op, -1);
 	case SETUP_PROC:
 		/* only what could be traced: with 2 group 0 sees everything */
 		return sys_call(SYS_mount, "proc", op->path, "proc",
@@ -273,7 +256,8 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 	case SETUP_PUT:
 		return put_copy(op, slots[op->slot], map_fd);
 	case SETUP_LINK:
-		return make_link(op);
+		r = put_there(op, -1);
+		return r == -EEXIST ? 0 : r;
 	case SETUP_LOOPBACK:
 		return bring_up(op->path);
 	}
@@ -296,65 +280,21 @@ long setup_run(const struct setup_list *list, int *slots, int map_fd,
 
 /* ---- the program until exec ---- */
 
-static long connect_stdio(void)
-{
-	for (int i = 0; i < 3; i++) {
-		long r = sys_call(SYS_dup3, CHILD_FD(FD_IN + i), i, 0);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 /*
  * "0" stands for the process that writes it. A folder is behind the first door
  * where init could not clone into it; the second one then is the long way. From
  * inside of the group its namespace shows nothing above it.
  */
-static long enter_group(const struct launch *l)
+static void enter_group(struct launch *l)
 {
-	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++) {
-		long r;
-
-		if (l->fd[i] < 0 || l->is_grouped ||
-		    (l->has_group_folder && i == FD_GROUP))
-			continue;
-		r = sys_call(SYS_write, CHILD_FD(i), "0", 1);
-		if (r < 0)
-			return r;
-	}
+	for (int i = FD_GROUP; i <= FD_GROUP_LAST; i++)
+		if (l->fd[i] >= 0 && !l->is_grouped &&
+		    !(l->has_group_folder && i == FD_GROUP))
+			child_must(l, STAGE_GROUP,
+				   sys_call(SYS_write, CHILD_FD(i), "0", 1));
 	/* extra; needs a privilege that no group does */
 	if (l->fd[FD_GROUP] >= 0)
 		sys_call(SYS_unshare, CLONE_NEWCGROUP);
-	return 0;
-}
-
-/* Ignored signals and masks survive exec; handlers do not. */
-static long default_signals(void)
-{
-	for (int i = 1; i <= KERNEL_SIGNALS; i++) {
-		long r;
-
-		if (i == SIGKILL || i == SIGSTOP)
-			continue;
-		r = child_default_signal(i);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
-static long set_limits(const struct limit *limit)
-{
-	for (int i = 0; i < N_LIMITS; i++) {
-		long r = sys_call(SYS_prlimit64, 0, limit[i].resource,
-				  &limit[i].both, NULL);
-
-		if (r < 0)
-			return r;
-	}
-	return 0;
 }
 
 /* uid 0 means nothing any more, and no exec gives a capability. */
@@ -363,41 +303,42 @@ static long set_limits(const struct limit *limit)
 	 SECBIT_NO_SETUID_FIXUP_LOCKED | SECBIT_KEEP_CAPS_LOCKED |       \
 	 SECBIT_NO_CAP_AMBIENT_RAISE | SECBIT_NO_CAP_AMBIENT_RAISE_LOCKED)
 
-static long drop_privileges(const struct launch *l)
+static void drop_privileges(struct launch *l)
 {
 	struct __user_cap_header_struct header = {
 		.version = _LINUX_CAPABILITY_VERSION_3};
 	struct __user_cap_data_struct none[2] = {{.effective = 0}};
-	long r;
+	const enum child_stage at = STAGE_IDENTITY;
 
-	r = sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (r < 0)
-		return r;
+	child_must(l, at, sys_call(SYS_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
 	/* refused where there are no capabilities that could be regained */
 	sys_call(SYS_prctl, PR_SET_SECUREBITS, SECUREBITS, 0, 0, 0);
 	if (l->change_id) {
-		r = sys_call(SYS_setgroups, 0, NULL);
-		if (r >= 0)
-			r = sys_call(SYS_setresgid, l->gid, l->gid, l->gid);
-		if (r >= 0)
-			r = sys_call(SYS_setresuid, l->uid, l->uid, l->uid);
-		if (r < 0)
-			return r;
+		child_must(l, at, sys_call(SYS_setgroups, 0, NULL));
+		child_must(l, at,
+			   sys_call(SYS_setresgid, l->gid, l->gid, l->gid));
+		child_must(l, at,
+			   sys_call(SYS_setresuid, l->uid, l->uid, l->uid));
 	}
 	/* takes the ambient set with it */
-	r = sys_call(SYS_capset, &header, none);
+	child_must(l, at, sys_call(SYS_capset, &header, none));
 	/* a change of identity has cleared it */
-	if (r >= 0)
-		r = sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-	return r;
+	child_must(l, at,
+		   sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0));
 }
 
 /* Tell the gate that the program is about to be executed; the kernel adds our
    process id. */
-static long report_exec(int listener)
+static void report_exec(struct launch *l, int listener)
 {
-	return pass_send(CHILD_FD(FD_SOCK), CHILD_REPORT, &listener,
-			 listener >= 0, 0);
+	child_must(l, STAGE_REPORT,
+		   pass_send(CHILD_FD(FD_SOCK), CHILD_REPORT, &listener,
+			     listener >= 0, 0));
+}
+
+static long install(const struct sock_fprog *filter, unsigned long flags)
+{
+	return sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, filter);
 }
 
 /*
@@ -406,29 +347,23 @@ static long report_exec(int listener)
  */
 static void install_filter(struct launch *l)
 {
+	const unsigned long listen = SECCOMP_FILTER_FLAG_NEW_LISTENER;
 	long r = -EBUSY;
 
 	/* a watched call waits so often that signals must not interrupt it */
 	if (l->filter.len && l->serve)
-		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			     SECCOMP_FILTER_FLAG_NEW_LISTENER |
-				     FLAG_WAIT_KILLABLE,
-			     &l->filter);
+		r = install(&l->filter, listen | FLAG_WAIT_KILLABLE);
 	if (l->filter.len && r < 0)
-		r = sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
-			     SECCOMP_FILTER_FLAG_NEW_LISTENER, &l->filter);
-	if (r >= 0) {
-		child_must(l, STAGE_REPORT, report_exec((int)r));
-		return;
+		r = install(&l->filter, listen);
+	if (r < 0) {
+		/* a task can have one listener, and that of an outer sandbox is
+		   there, or it does not let us: refused calls stay unnamed */
+		if (!l->filter_errno.len)
+			child_fail(l, STAGE_FILTER, r);
+		child_must(l, STAGE_FILTER, install(&l->filter_errno, 0));
+		r = -1;
 	}
-	/* a task can have one listener, and that of an outer sandbox is
-	   there, or it does not let us: refused calls stay unnamed */
-	if (!l->filter_errno.len)
-		child_must(l, STAGE_FILTER, r);
-	child_must(l, STAGE_FILTER,
-		   sys_call(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-			    &l->filter_errno));
-	child_must(l, STAGE_REPORT, report_exec(-1));
+	report_exec(l, (int)r);
 }
 
 int child_main(void *arg)
@@ -436,12 +371,20 @@ int child_main(void *arg)
 	struct launch *l = arg;
 	uint64_t no_signals = 0;
 
-	child_must(l, STAGE_GROUP, enter_group(l));
-	child_must(l, STAGE_STDIO, connect_stdio());
+	enter_group(l);
+	for (int i = 0; i < 3; i++)
+		child_must(l, STAGE_STDIO,
+			   sys_call(SYS_dup3, CHILD_FD(FD_IN + i), i, 0));
 	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
-	child_must(l, STAGE_SIGNALS, default_signals());
-	child_must(l, STAGE_LIMITS, set_limits(l->limits));
-	child_must(l, STAGE_IDENTITY, drop_privileges(l));
+	/* ignored signals and masks survive exec; handlers do not */
+	for (int i = 1; i <= KERNEL_SIGNALS; i++)
+		if (i != SIGKILL && i != SIGSTOP)
+			child_must(l, STAGE_SIGNALS, child_default_signal(i));
+	for (int i = 0; i < N_LIMITS; i++)
+		child_must(l, STAGE_LIMITS,
+			   sys_call(SYS_prlimit64, 0, l->limits[i].resource,
+				    &l->limits[i].both, NULL));
+	drop_privileges(l);
 	child_must(l, STAGE_CWD, sys_call(SYS_chdir, l->cwd));
 	if (l->fd[FD_RULESET] >= 0)
 		child_must(l, STAGE_LANDLOCK,
@@ -480,44 +423,42 @@ static long check_runner(int sock)
 }
 
 /* Descriptors at our numbers move out of the way first, then all into place. */
-static long move_descriptors(const int from[N_FDS])
+static void move_descriptors(struct launch *l)
 {
 	int fd[N_FDS];
 
 	for (int i = 0; i < N_FDS; i++) {
-		fd[i] = from[i];
+		fd[i] = l->fd[i];
 		if (fd[i] < 0 || fd[i] >= CHILD_FD(N_FDS))
 			continue;
 		fd[i] = (int)sys_call(SYS_fcntl, fd[i], F_DUPFD_CLOEXEC,
 				      CHILD_FD(N_FDS));
+		child_must(l, STAGE_CLOSE, fd[i]);
+	}
+	for (int i = 0; i < N_FDS; i++)
 		if (fd[i] < 0)
-			return fd[i];
-	}
-	for (int i = 0; i < N_FDS; i++) {
-		long r = fd[i] < 0 ? sys_call(SYS_close, CHILD_FD(i))
-				   : sys_call(SYS_dup3, fd[i], CHILD_FD(i),
-					      O_CLOEXEC);
-
-		if (fd[i] >= 0 && r < 0)
-			return r;
-	}
-	return sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0);
+			sys_call(SYS_close, CHILD_FD(i));
+		else
+			child_must(l, STAGE_CLOSE,
+				   sys_call(SYS_dup3, fd[i], CHILD_FD(i),
+					    O_CLOEXEC));
+	child_must(l, STAGE_CLOSE,
+		   sys_call(KERNEL_CLOSE_RANGE, CHILD_FD(N_FDS), ~0U, 0));
 }
 
 /* First of all, before anything else changes a descriptor: it would be the
    runner's. */
-static long leave_table(const struct launch *l)
+static void leave_table(struct launch *l)
 {
 	const uint64_t one = 1;
-	long r;
 
 	if (!l->table_end)
-		return 0;
-	r = sys_call(KERNEL_CLOSE_RANGE, l->table_end, ~0U,
-		     CLOSE_RANGE_UNSHARE);
-	if (r < 0)
-		return r;
-	return sys_call(SYS_write, l->table_left, &one, sizeof(one));
+		return;
+	child_must(l, STAGE_CLOSE,
+		   sys_call(KERNEL_CLOSE_RANGE, l->table_end, ~0U,
+			    CLOSE_RANGE_UNSHARE));
+	child_must(l, STAGE_CLOSE,
+		   sys_call(SYS_write, l->table_left, &one, sizeof(one)));
 }
 
 static void join_namespaces(struct launch *l)
@@ -533,7 +474,7 @@ static void join_namespaces(struct launch *l)
 	child_must(l, STAGE_SESSION, sys_call(SYS_setsid, 0));
 	/* ignored, it would have the kernel reap our children */
 	child_must(l, STAGE_SESSION, child_default_signal(SIGCHLD));
-	child_must(l, STAGE_CLOSE, move_descriptors(l->fd));
+	move_descriptors(l);
 	child_must(l, STAGE_PARENT, check_runner(CHILD_FD(FD_SOCK)));
 	if (!l->uid_map)
 		return;
@@ -552,84 +493,73 @@ static void join_namespaces(struct launch *l)
 /* As many as connections that the proxy serves at once. */
 #define LISTEN_BACKLOG 256
 
-static long listen_at(const struct address_socket *on)
+static int listen_at(struct launch *l, const struct address_socket *on)
 {
 	const int one = 1;
 	long fd = sys_call(SYS_socket, on->any.sa_family,
 			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	long r = 0;
 
-	if (fd < 0)
-		return fd;
+	child_must(l, STAGE_LISTEN, fd);
 	if (on->any.sa_family == AF_INET6)
-		r = sys_call(SYS_setsockopt, fd, IPPROTO_IPV6, IPV6_V6ONLY,
-			     &one, sizeof(one));
-	if (r >= 0)
-		r = sys_call(SYS_bind, fd, &on->v4, on->bytes);
-	if (r >= 0)
-		r = sys_call(SYS_listen, fd, LISTEN_BACKLOG);
-	return r < 0 ? r : fd;
+		child_must(l, STAGE_LISTEN,
+			   sys_call(SYS_setsockopt, fd, IPPROTO_IPV6,
+				    IPV6_V6ONLY, &one, sizeof(one)));
+	child_must(l, STAGE_LISTEN, sys_call(SYS_bind, fd, &on->v4, on->bytes));
+	child_must(l, STAGE_LISTEN, sys_call(SYS_listen, fd, LISTEN_BACKLOG));
+	return (int)fd;
 }
 
 /* Listen in here, where the program is, and send the sockets to the gate. */
-static long send_listeners(const struct launch *l)
+static void send_listeners(struct launch *l)
 {
 	int fd[PASS_MAX];
-	long r;
 
-	for (size_t i = 0; i < l->n_listen; i++) {
-		r = listen_at(&l->listen[i]);
-		if (r < 0)
-			return r;
-		fd[i] = (int)r;
-	}
-	r = pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, l->n_listen, 0);
+	if (!l->n_listen)
+		return;
+	for (size_t i = 0; i < l->n_listen; i++)
+		fd[i] = listen_at(l, &l->listen[i]);
+	child_must(l, STAGE_LISTEN,
+		   pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, l->n_listen,
+			     0));
 	for (size_t i = 0; i < l->n_listen; i++)
 		sys_call(SYS_close, fd[i]);
-	return r;
 }
 
 /* Add rules for paths that are only there in the view. */
-static long add_late_rules(const struct launch *l)
+static void add_late_rules(struct launch *l)
 {
-	for (size_t i = 0; i < l->n_late; i++) {
+	for (size_t i = 0; l->fd[FD_RULESET] >= 0 && i < l->n_late; i++) {
 		struct landlock_path_attr rule = {.access = l->late[i].access};
-		long r, fd;
+		long fd = sys_call(SYS_openat, AT_FDCWD, l->late[i].path,
+				   O_PATH | O_CLOEXEC, 0);
 
-		fd = sys_call(SYS_openat, AT_FDCWD, l->late[i].path,
-			      O_PATH | O_CLOEXEC, 0);
-		if (fd < 0)
-			return fd;
+		child_must(l, STAGE_RULES, fd);
 		rule.fd = (int)fd;
-		r = sys_call(KERNEL_LANDLOCK_ADD_RULE, CHILD_FD(FD_RULESET),
-			     LANDLOCK_RULE_TYPE_PATH, &rule, 0);
+		child_must(l, STAGE_RULES,
+			   sys_call(KERNEL_LANDLOCK_ADD_RULE,
+				    CHILD_FD(FD_RULESET),
+				    LANDLOCK_RULE_TYPE_PATH, &rule, 0));
 		sys_call(SYS_close, fd);
-		if (r < 0)
-			return r;
 	}
-	return 0;
 }
 
 /* The file as it stands in the view must be the one that was judged. */
-static long open_program(struct launch *l)
+static void open_program(struct launch *l)
 {
 	struct stat st = {.st_ino = 0};
-	long fd, r;
+	long fd;
 
 	l->exec_fd = CHILD_FD(FD_EXEC);
 	if (!l->exec_path)
-		return 0;
+		return;
 	fd = sys_call(SYS_openat, AT_FDCWD, l->exec_path, O_PATH | O_CLOEXEC,
 		      0);
-	if (fd < 0)
-		return fd;
-	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
-	if (r < 0)
-		return r;
+	child_must(l, STAGE_FILE, fd);
+	child_must(l, STAGE_FILE,
+		   sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH));
 	if (st.st_dev != l->exec_dev || st.st_ino != l->exec_ino)
-		return -ESTALE;
+		child_fail(l, STAGE_FILE, -ESTALE);
 	l->exec_fd = (int)fd;
-	return 0;
 }
 
 /* ---- the end of a tree without a pid namespace, process by process ---- */
@@ -653,8 +583,8 @@ struct linux_dirent64 {
 
 struct sweep {
 	struct sweep_row row[SWEEP_ROWS];
-	int ours[SWEEP_ROWS];
-	size_t n, n_ours;
+	int ours[SWEEP_ROWS + 1]; /* the owner, and who descends from it */
+	size_t n;
 	char dirents[SWEEP_BYTES];
 };
 
@@ -726,36 +656,23 @@ static void list_processes(struct sweep *s)
 	sys_call(SYS_close, proc);
 }
 
-static bool is_tree(const struct sweep *s, int self, int pid)
-{
-	if (pid == self)
-		return true;
-	for (size_t i = 0; i < s->n_ours; i++)
-		if (s->ours[i] == pid)
-			return true;
-	return false;
-}
-
 /* Signal all processes that descend from us; returns how many there are. */
 static size_t signal_tree(struct sweep *s, int self, int sig)
 {
-	bool more = true;
+	size_t n = 1;
 
 	list_processes(s);
-	s->n_ours = 0;
-	while (more) {
-		more = false;
-		for (size_t i = 0; i < s->n; i++) {
-			if (s->row[i].is_ours ||
-			    !is_tree(s, self, s->row[i].parent))
-				continue;
-			s->row[i].is_ours = more = true;
-			s->ours[s->n_ours++] = s->row[i].pid;
-		}
-	}
-	for (size_t i = 0; i < s->n_ours; i++)
+	s->ours[0] = self;
+	for (size_t at = 0; at < n; at++)
+		for (size_t i = 0; i < s->n; i++)
+			if (!s->row[i].is_ours &&
+			    s->row[i].parent == s->ours[at]) {
+				s->row[i].is_ours = true;
+				s->ours[n++] = s->row[i].pid;
+			}
+	for (size_t i = 1; i < n; i++)
 		sys_call(SYS_kill, s->ours[i], sig);
-	return s->n_ours;
+	return n - 1;
 }
 
 /* Reap the children that have ended; true when none is left. */
@@ -909,18 +826,6 @@ static __attribute__((noinline)) long clone_into_group(struct launch *l)
 	return pid;
 }
 
-static long clone_program(struct launch *l)
-{
-	long pid = -ENOSYS;
-
-	if (l->has_group_folder)
-		pid = clone_into_group(l);
-	if (pid < 0)
-		pid = clone(child_main, l->program_stack,
-			    CLONE_VM | CLONE_VFORK | SIGCHLD, l);
-	return pid;
-}
-
 int init_main(void *arg)
 {
 	struct launch *l = arg;
@@ -928,7 +833,7 @@ int init_main(void *arg)
 	bool own_pids = l->own_pids;
 	long program, mask;
 
-	child_must(l, STAGE_CLOSE, leave_table(l));
+	leave_table(l);
 	join_namespaces(l);
 	/* folders of the view have the modes that are asked for */
 	mask = sys_call(SYS_umask, 0);
@@ -941,12 +846,13 @@ int init_main(void *arg)
 		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 		child_fail(l, STAGE_NONE, 0);
 	}
-	if (l->n_listen)
-		child_must(l, STAGE_LISTEN, send_listeners(l));
-	if (l->fd[FD_RULESET] >= 0)
-		child_must(l, STAGE_RULES, add_late_rules(l));
-	child_must(l, STAGE_FILE, open_program(l));
-	program = clone_program(l);
+	send_listeners(l);
+	add_late_rules(l);
+	open_program(l);
+	program = l->has_group_folder ? clone_into_group(l) : -ENOSYS;
+	if (program < 0)
+		program = clone(child_main, l->program_stack,
+				CLONE_VM | CLONE_VFORK | SIGCHLD, l);
 	if (program < 0)
 		child_fail(l, STAGE_CLONE, -EAGAIN);
 	if (l->stage != STAGE_NONE)
