@@ -44,93 +44,11 @@ static bool reserve_places(size_t n)
 	return true;
 }
 
-static size_t count_descriptors(const int fd[N_FDS])
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < N_FDS; i++)
-		n += fd[i] >= 0;
-	return n;
-}
-
 /* Take away the descriptors that were put there. */
 static void clear_places(void)
 {
 	for (size_t i = 1; i < n_places; i++)
 		(void)!dup3(place[0], place[i], O_CLOEXEC);
-}
-
-static bool put_descriptors(struct launch *l)
-{
-	size_t at = 1;
-
-	for (size_t i = 0; i < N_FDS; i++) {
-		if (l->fd[i] < 0)
-			continue;
-		if (dup3(l->fd[i], place[at], O_CLOEXEC) < 0)
-			return false;
-		l->fd[i] = place[at++];
-	}
-	return true;
-}
-
-bool table_share(struct launch *l, struct table *ret)
-{
-	struct table t = {.is_shared = false};
-
-	*ret = t;
-	l->table_end = 0;
-	/* the last one that was opened; the kernel gives the lowest */
-	if (l->fd[FD_SOCK] < TABLE_MANY ||
-	    !reserve_places(count_descriptors(l->fd) + 1))
-		return false;
-	memcpy(t.before, l->fd, sizeof(t.before));
-	if (!put_descriptors(l)) {
-		memcpy(l->fd, t.before, sizeof(t.before));
-		clear_places();
-		return false;
-	}
-	close(t.before[FD_SOCK]);
-	t.before[FD_SOCK] = -1;
-	for (size_t i = 0; i < n_places; i++)
-		if (place[i] >= l->table_end)
-			l->table_end = place[i] + 1;
-	l->table_left = place[0];
-	t.is_shared = true;
-	*ret = t;
-	return true;
-}
-
-static int wait_to_leave(const struct process *init)
-{
-	struct pollfd p[2] = {{.fd = place[0], .events = POLLIN},
-			      {.fd = init->pidfd, .events = POLLIN}};
-	int r;
-
-	do
-		r = poll(p, 2, LEAVE_MS);
-	while (r < 0 && errno == EINTR);
-	if (r > 0)
-		return 0;
-	/* the child must not change the table any more when we do */
-	kernel_pidfd_signal(init->pidfd, SIGKILL);
-	while (poll(&p[1], 1, -1) < 0 && errno == EINTR)
-		;
-	return -1;
-}
-
-int table_wait(const struct launch *l, const struct table *t,
-	       const struct process *init)
-{
-	uint64_t left;
-	int r;
-
-	if (!t->is_shared)
-		return 0;
-	r = wait_to_leave(init);
-	(void)!read(l->table_left, &left, sizeof(left));
-	clear_places();
-	return r;
 }
 
 void table_end(struct launch *l, const struct table *t)
@@ -139,6 +57,61 @@ void table_end(struct launch *l, const struct table *t)
 		return;
 	clear_places();
 	memcpy(l->fd, t->before, sizeof(t->before));
+}
+
+bool table_share(struct launch *l, struct table *ret)
+{
+	size_t n = 1;
+
+	ret->is_shared = false;
+	l->table_end = 0;
+	for (size_t i = 0; i < N_FDS; i++)
+		n += l->fd[i] >= 0;
+	/* the last one that was opened; the kernel gives the lowest */
+	if (l->fd[FD_SOCK] < TABLE_MANY || !reserve_places(n))
+		return false;
+	ret->is_shared = true;
+	memcpy(ret->before, l->fd, sizeof(ret->before));
+	for (size_t i = 0, at = 1; i < N_FDS; i++) {
+		if (l->fd[i] < 0)
+			continue;
+		if (dup3(l->fd[i], place[at], O_CLOEXEC) < 0) {
+			table_end(l, ret);
+			ret->is_shared = false;
+			return false;
+		}
+		l->fd[i] = place[at++];
+	}
+	fd_closep(&ret->before[FD_SOCK]);
+	for (size_t i = 0; i < n_places; i++)
+		if (place[i] >= l->table_end)
+			l->table_end = place[i] + 1;
+	l->table_left = place[0];
+	return true;
+}
+
+int table_wait(const struct launch *l, const struct table *t,
+	       const struct process *init)
+{
+	struct pollfd p[2] = {{.fd = place[0], .events = POLLIN},
+			      {.fd = init->pidfd, .events = POLLIN}};
+	uint64_t left;
+	int r;
+
+	if (!t->is_shared)
+		return 0;
+	do
+		r = poll(p, 2, LEAVE_MS);
+	while (r < 0 && errno == EINTR);
+	if (r <= 0) {
+		/* the child must not change the table any more when we do */
+		kernel_pidfd_signal(init->pidfd, SIGKILL);
+		while (poll(&p[1], 1, -1) < 0 && errno == EINTR)
+			;
+	}
+	(void)!read(l->table_left, &left, sizeof(left));
+	clear_places();
+	return r > 0 ? 0 : -1;
 }
 
 /* ---- the start ---- */
@@ -166,17 +139,6 @@ static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
 		return err_sys(err, sys, "SO_PASSCRED");
 	}
 	return 0;
-}
-
-/*
- * As an ordinary user the child maps its own ids through /proc, which belongs
- * to root while the memory that it shares with us is not dumpable.
- */
-static int start_init(struct launch *l, uint64_t flags, struct process *ret)
-{
-	if (l->uid_map && !prctl(PR_GET_DUMPABLE))
-		prctl(PR_SET_DUMPABLE, 1);
-	return process_share(init_main, l, flags, ret);
 }
 
 /* Take the messages of the child that are there. */
@@ -301,16 +263,6 @@ static int explain_clone(uint64_t flags, struct err *err)
 		       flags ? " with new namespaces" : "");
 }
 
-static void restore_dumpable(const struct launch *l, int dumpable)
-{
-	/* a change of identity in the shared memory has cleared it; leak
-	   checkers need it */
-	if (l->keep_dumpable && dumpable)
-		prctl(PR_SET_DUMPABLE, 1);
-	else
-		prctl(PR_SET_DUMPABLE, 0);
-}
-
 int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err)
 {
@@ -331,9 +283,15 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		return err_sys(err, errno, "stack of the child");
 	if (open_sockets(l, &sock, err) < 0)
 		return -1;
-	if (start_init(l,
-		       clone_flags | (table_share(l, &table) ? CLONE_FILES : 0),
-		       &d.init) < 0)
+	/* As an ordinary user the child maps its own ids through /proc, which
+	   belongs to root while the memory that it shares with us is not
+	   dumpable. */
+	if (l->uid_map && !dumpable)
+		prctl(PR_SET_DUMPABLE, 1);
+	if (process_share(init_main, l,
+			  clone_flags |
+				  (table_share(l, &table) ? CLONE_FILES : 0),
+			  &d.init) < 0)
 		r = explain_clone(clone_flags, err);
 	/* the child reads its number from the launch at this moment */
 	if (!table.is_shared)
@@ -351,7 +309,9 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 	   answers */
 	if (is_over)
 		process_abandon(&d.init);
-	restore_dumpable(l, dumpable);
+	/* a change of identity in the shared memory has cleared it; leak
+	   checkers need it */
+	prctl(PR_SET_DUMPABLE, l->keep_dumpable && dumpable);
 	if (r == 0 && !__atomic_load_n(&l->started, __ATOMIC_ACQUIRE))
 		r = explain_stage(l, err);
 	if (r < 0) {

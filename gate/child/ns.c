@@ -50,39 +50,28 @@ static bool is_mount_root(const char *path)
 
 /* ---- the trial ---- */
 
-struct places {
-	const struct setup_place *place;
-	size_t n;
-};
-
-static int try_view(const struct ns_caps *caps, const struct places *places,
+/* As a view with what `caps` says of this machine; v->places are set. */
+static int try_view(const struct ns_caps *caps, struct setup_view *v,
 		    struct arena *arena, struct launch *l, struct err *err)
 {
+	struct clock *clock = clock_system();
 	struct child_state state = {0};
 	struct launched done = LAUNCHED_INIT;
-	struct setup_view v = {
-		.root_is_mount = caps->root_is_mount,
-		.dev_is_mount = caps->dev_is_mount,
-		.memfd_noexec = caps->memfd_noexec,
-		.pid_max = caps->pid_max ? TRIAL_PID_MAX : 0,
-		.uid = geteuid(),
-		.gid = getegid(),
-		.places = places->place,
-		.n_places = places->n,
-	};
 
-	*l = (struct launch){.state = &state,
-			     .own_pids = true,
-			     .is_trial = true,
-			     .until_ns =
-				     clock_system()->now_ns(clock_system()) +
-				     TRIAL_MS * NS_PER_MS,
-			     .fd = LAUNCH_NO_FDS};
+	v->memfd_noexec = caps->memfd_noexec;
+	v->pid_max = caps->pid_max ? TRIAL_PID_MAX : 0;
+	*l = (struct launch){
+		.state = &state,
+		.own_pids = true,
+		.is_trial = true,
+		.until_ns = clock->now_ns(clock) + TRIAL_MS * NS_PER_MS,
+		.fd = LAUNCH_NO_FDS,
+	};
 	if (caps->as_user) {
-		l->uid_map = arena_printf(arena, "%u %u 1", v.uid, v.uid);
-		l->gid_map = arena_printf(arena, "%u %u 1", v.gid, v.gid);
+		l->uid_map = arena_printf(arena, "%u %u 1", v->uid, v->uid);
+		l->gid_map = arena_printf(arena, "%u %u 1", v->gid, v->gid);
 	}
-	setup_build(&v, arena, &l->setup);
+	setup_build(v, arena, &l->setup);
 	l->slots = ARENA_ARRAY(arena, int, l->setup.slots + 1);
 	if (launch_start(l, ns_clone_flags(caps, false), &done, err) < 0)
 		return -1;
@@ -90,39 +79,32 @@ static int try_view(const struct ns_caps *caps, const struct places *places,
 	return 0;
 }
 
-/* The sysctls are extras; without one of them the view still stands. */
-static bool give_up_extra(struct ns_caps *caps, const struct launch *l)
-{
-	const struct setup_op *op;
-
-	if (l->stage != STAGE_SETUP)
-		return false;
-	op = &l->setup.op[l->setup_step];
-	if (op->kind != SETUP_WRITE)
-		return false;
-	if (strstr(op->path, "memfd"))
-		caps->memfd_noexec = false;
-	else
-		caps->pid_max = false;
-	return true;
-}
-
-static bool try_caps(struct ns_caps *caps, const struct places *places)
+static bool try_caps(struct ns_caps *caps, struct setup_view *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct launch l;
 
 	caps->memfd_noexec = caps->pid_max = true;
-	while (try_view(caps, places, &arena, &l, &err) < 0) {
-		if (give_up_extra(caps, &l))
+	while (try_view(caps, v, &arena, &l, &err) < 0) {
+		const struct setup_op *op = l.stage == STAGE_SETUP
+						    ? &l.setup.op[l.setup_step]
+						    : NULL;
+
+		/* the sysctls are extras; without one of them the view still
+		   stands */
+		if (op && op->kind == SETUP_WRITE) {
+			if (strstr(op->path, "memfd"))
+				caps->memfd_noexec = false;
+			else
+				caps->pid_max = false;
 			continue;
+		}
 		snprintf(caps->why, sizeof(caps->why), "%.*s",
 			 (int)sizeof(caps->why) - 1, err.msg);
 		caps->sys = err.sys;
 		caps->at_clone = l.stage < STAGE_SETUP;
-		caps->at_proc = l.stage == STAGE_SETUP &&
-				l.setup.op[l.setup_step].kind == SETUP_PROC;
+		caps->at_proc = op && op->kind == SETUP_PROC;
 		return false;
 	}
 	caps->available = true;
@@ -131,16 +113,14 @@ static bool try_caps(struct ns_caps *caps, const struct places *places)
 
 /* ---- keeping the result ---- */
 
-/* Append a blank and the text of a setting, if there is one. */
-static void add_setting(struct buf *key, const char *path)
+/* Text of a setting; "" when there is none. Borrows `text`. */
+static struct str read_setting(const char *path, struct buf *text)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
 	struct err ignored;
 
-	buf_addc(key, ' ');
-	if (fd_read_file(path, &text, &ignored) == 0)
-		buf_add(key, str_trim(buf_str(&text)).p,
-			str_trim(buf_str(&text)).n);
+	if (fd_read_file(path, text, &ignored) < 0)
+		return STR("");
+	return str_trim(buf_str(text));
 }
 
 /*
@@ -150,6 +130,9 @@ static void add_setting(struct buf *key, const char *path)
  */
 static bool make_key(struct buf *key)
 {
+	static const char *const settings[] = {"/proc/self/attr/current",
+					       SYSCTL_USERNS_MAX, SYSCTL_USERNS,
+					       SYSCTL_APPARMOR};
 	struct __user_cap_data_struct caps[2] = {{.effective = 0}};
 	struct err ignored;
 	struct stat user, mnt, root;
@@ -167,10 +150,12 @@ static bool make_key(struct buf *key)
 		 (unsigned long long)user.st_ino,
 		 (unsigned long long)mnt.st_ino,
 		 (unsigned long long)root.st_ino, MATINS_VERSION);
-	add_setting(key, "/proc/self/attr/current");
-	add_setting(key, SYSCTL_USERNS_MAX);
-	add_setting(key, SYSCTL_USERNS);
-	add_setting(key, SYSCTL_APPARMOR);
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
+
+		buf_addc(key, ' ');
+		buf_add_str(key, read_setting(settings[i], &text));
+	}
 	return true;
 }
 
@@ -232,18 +217,23 @@ void ns_forget(const char *state_dir)
 void ns_probe(const struct setup_place *places, size_t n_places,
 	      const char *state_dir, struct ns_caps *ret)
 {
-	const struct places all = {places, n_places};
+	struct setup_view v = {
+		.uid = geteuid(),
+		.gid = getegid(),
+		.places = places,
+		.n_places = n_places,
+	};
 	struct ns_caps caps = {
 		.root_is_mount = is_mount_root("/"),
 		.dev_is_mount = is_mount_root("/dev"),
 	};
 
 	if (!read_kept(state_dir, &caps)) {
-		bool done = geteuid() == 0 && try_caps(&caps, &all);
-
-		if (!done) {
+		v.root_is_mount = caps.root_is_mount;
+		v.dev_is_mount = caps.dev_is_mount;
+		if (geteuid() != 0 || !try_caps(&caps, &v)) {
 			caps.as_user = true;
-			try_caps(&caps, &all);
+			try_caps(&caps, &v);
 		}
 		keep_result(state_dir, &caps);
 	}
@@ -255,17 +245,8 @@ void ns_probe(const struct setup_place *places, size_t n_places,
 static bool setting_is(const char *path, const char *value)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(SETTING_BYTES);
-	struct err ignored;
 
-	return fd_read_file(path, &text, &ignored) == 0 &&
-	       str_is(str_trim(buf_str(&text)), value);
-}
-
-static bool is_container(void)
-{
-	return access("/.dockerenv", F_OK) == 0 ||
-	       access("/run/.containerenv", F_OK) == 0 ||
-	       prctl(PR_GET_SECCOMP) > 0;
+	return str_is(read_setting(path, &text), value);
 }
 
 const char *ns_remedy(const struct ns_caps *caps)
@@ -284,7 +265,9 @@ const char *ns_remedy(const struct ns_caps *caps)
 	if (caps->at_proc)
 		return "in a container, show the whole /proc: docker run "
 		       "--security-opt systempaths=unconfined";
-	if (is_container())
+	if (access("/.dockerenv", F_OK) == 0 ||
+	    access("/run/.containerenv", F_OK) == 0 ||
+	    prctl(PR_GET_SECCOMP) > 0)
 		return "in a container, allow namespaces and mounts: docker "
 		       "run --security-opt seccomp=FILE --security-opt "
 		       "apparmor=unconfined, where FILE allows clone, mount "

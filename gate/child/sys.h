@@ -56,21 +56,10 @@ static inline long sys_6(long nr, long a, long b, long c, long d, long e,
 #error "the gate knows the system calls of x86_64 and aarch64 only"
 #endif
 
-#define SYS_PICK(a, b, c, d, e, f, name, ...) name
 #define SYS_L(x) ((long)(x))
 /* sys_call(SYS_openat, AT_FDCWD, path, flags, 0): up to six arguments. */
-#define sys_call(nr, ...)                                                 \
-	SYS_PICK(__VA_ARGS__, sys_call6, sys_call5, sys_call4, sys_call3, \
-		 sys_call2, sys_call1)                                    \
-	(nr, __VA_ARGS__)
-#define sys_call1(n, a) sys_6(n, SYS_L(a), 0, 0, 0, 0, 0)
-#define sys_call2(n, a, b) sys_6(n, SYS_L(a), SYS_L(b), 0, 0, 0, 0)
-#define sys_call3(n, a, b, c) sys_6(n, SYS_L(a), SYS_L(b), SYS_L(c), 0, 0, 0)
-#define sys_call4(n, a, b, c, d) \
-	sys_6(n, SYS_L(a), SYS_L(b), SYS_L(c), SYS_L(d), 0, 0)
-#define sys_call5(n, a, b, c, d, e) \
-	sys_6(n, SYS_L(a), SYS_L(b), SYS_L(c), SYS_L(d), SYS_L(e), 0)
-#define sys_call6(n, a, b, c, d, e, f) \
-	sys_6(n, SYS_L(a), SYS_L(b), SYS_L(c), SYS_L(d), SYS_L(e), SYS_L(f))
+#define sys_call(...) SYS_PADDED(__VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define SYS_PADDED(nr, a, b, c, d, e, f, ...) \
+	sys_6(nr, SYS_L(a), SYS_L(b), SYS_L(c), SYS_L(d), SYS_L(e), SYS_L(f))
 
 #endif
