@@ -39,8 +39,6 @@
 
 /* Name of a group's folder, with the NUL. */
 #define CGROUP_NAME_BYTES 80
-/* Text of one file of a group; lists of processes are read in parts. */
-#define CGROUP_FILE_BYTES 4096
 
 /* How folders are made and removed; tests put another one in its place. */
 struct cgroup_fs {
