@@ -3,18 +3,21 @@
 #include <string.h>
 
 #include "core/base/limits.h"
-#include "core/mcp/wire/mcp.h"
-#include "core/report/path.h"
 #include "core/config/keys.h"
 #include "core/config/server_url.h"
+#include "core/mcp/wire/mcp.h"
+#include "core/report/path.h"
 #include "core/secret/secret.h"
 #include "core/toml/toml.h"
 #include "gate/gate.h"
 
-static void check_refs(struct config_file *file, const struct env_refs *refs)
+/* ---- in every use ---- */
+
+static void check_commands(struct config_file *file, struct config_part *p)
 {
-	for (size_t i = 0; i < refs->n; i++) {
-		const struct env_ref *ref = &refs->item[i];
+	const struct env_ref *ref;
+
+	while ((ref = config_next_ref(p))) {
 		struct err err = ERR_INIT;
 		struct strlist words;
 
@@ -27,143 +30,110 @@ static void check_refs(struct config_file *file, const struct env_refs *refs)
 	}
 }
 
-/* Items that are not strings have an error and are not in the list. */
-static const struct toml_value *rule_place(const struct golden_rules *rules,
-					   size_t i)
-{
-	const struct toml_value *list = rules->written;
-
-	return list->array.n == rules->ignore.n ? &list->array.item[i] : list;
-}
-
 static void check_rules(struct config_file *file,
 			const struct golden_rules *rules)
 {
+	const struct toml_value *list = rules->written;
+
 	for (size_t i = 0; i < rules->ignore.n; i++) {
-		const struct toml_value *at = rule_place(rules, i);
-		const char *rule = rules->ignore.item[i];
+		/* items that are not strings have an error, and no rule */
+		const struct toml_value *at = list->array.n == rules->ignore.n
+						      ? &list->array.item[i]
+						      : list;
 		struct err err = ERR_INIT;
 		struct path *path;
 
-		if (path_parse(rule, &file->arena, &path, &err) < 0)
+		if (path_parse(rules->ignore.item[i], &file->arena, &path,
+			       &err) < 0)
 			findings_addf(&file->findings, false, at->line, at->col,
 				      "\"ignore\" of [golden]: %s", err.msg);
 	}
 }
 
-static void check_all_rules(struct config_file *file)
+void config_check(struct config_file *file)
 {
 	const struct config *c = &file->config;
 
+	for (struct config_part p = {0}; config_next(c, &p);)
+		check_commands(file, &p);
 	check_rules(file, &c->golden);
 	for (size_t i = 0; i < c->n_routines; i++)
 		check_rules(file, &c->routines[i].golden);
 }
 
-/* Without an issuer the server could name anyone to give it to. */
-static void check_issuer(struct config_file *file, const struct server *s)
+/* ---- for `check`: servers, steps and credentials ---- */
+
+/* A run goes on: a step or server that has one fails by itself. */
+static void check_revision(struct config_file *file, const char *date,
+			   uint32_t line, uint32_t col)
+{
+	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!date || mcp_revision_find(str_of(date)))
+		return;
+	mcp_revision_list(&all);
+	findings_addf(&file->findings, false, line, col,
+		      "\"protocol\": there is no revision \"%s\" of MCP; "
+		      "there are %s",
+		      date, buf_cstr(&all));
+}
+
+static void check_server(struct config_file *file, const struct server *s)
 {
 	const struct server_auth *a = &s->auth;
-	const char *what = a->client_secret.from ? "client_secret"
-			   : a->private_key.from ? "private_key"
-			   : a->assertion_file	 ? "assertion_file"
-						 : NULL;
+	const char *key = a->client_secret.from ? "client_secret"
+			  : a->private_key.from ? "private_key"
+			  : a->assertion_file	? "assertion_file"
+						: NULL;
+	struct err err = ERR_INIT, why;
+	int r = s->url && !s->unset ? server_url_check(s, &err) : 0;
 
-	if (s->url && what && !a->issuer)
+	check_revision(file, s->protocol, s->line, s->col);
+	err_at(&why, ERR_CONFIG, s->line, s->col, "server \"%s\": %s", s->name,
+	       err.msg);
+	if (r < 0)
+		findings_add(&file->findings, false, &why);
+	else if (r) /* allowed but risky: each run says it as well */
+		findings_add_note(&file->findings, &why);
+	/* without an issuer the server could name anyone to give it to */
+	if (s->url && key && !a->issuer)
 		findings_addf(
 			&file->findings, true, s->line, s->col,
 			"server \"%s\": without `issuer` its %s is "
 			"used only at an authorization server of its url's "
 			"own origin; name the one that the client is "
 			"registered at: issuer = \"https://...\"",
-			s->name, what);
+			s->name, key);
 }
 
-/* A key that is allowed but risky is a note: each run says it as well. */
-static void check_url(struct config_file *file, const struct server *s)
+static void check_step(struct config_file *file, const struct step *s)
 {
-	struct err err = ERR_INIT, why;
-	int r = s->url && !s->unset ? server_url_check(s, &err) : 0;
-
-	if (r < 0) {
-		findings_addf(&file->findings, false, s->line, s->col,
-			      "server \"%s\": %s", s->name, err.msg);
-	} else if (r) {
-		err_at(&why, ERR_CONFIG, s->line, s->col, "server \"%s\": %s",
-		       s->name, err.msg);
-		findings_add_note(&file->findings, &why);
-	}
+	check_revision(file, s->protocol, s->line, s->col);
+	if (s->instead && step_kind_instead(s->type))
+		findings_addf(&file->findings, true, s->line, s->col,
+			      "step \"%s\" is skipped: \"%s\" is a step type "
+			      "of modulex; %s",
+			      s->name, s->type, s->instead);
 }
 
-static void check_urls(struct config_file *file)
+static void check_lengths(struct config_file *file, struct config_part *p)
 {
-	const struct config *c = &file->config;
+	const struct env_ref *ref;
 
-	for (size_t i = 0; i < c->n_servers; i++) {
-		const struct server *s = &c->servers[i];
-
-		check_url(file, s);
-		check_issuer(file, s);
-	}
-}
-
-static void visit_refs(struct config_file *file, const struct server *s,
-		       void (*refs)(struct config_file *,
-				    const struct env_refs *))
-{
-	refs(file, &s->env);
-	for (size_t i = 0; i < SERVER_REFERENCES; i++) {
-		struct env_ref ref = *server_reference(s, i);
-		const struct env_refs one = {&ref, ref.from != NULL};
-
-		refs(file, &one);
-	}
-}
-
-/* One visit of everything that has a policy and credentials. */
-static void visit(struct config_file *file,
-		  void (*policy)(struct config_file *,
-				 const struct gate_policy *),
-		  void (*refs)(struct config_file *, const struct env_refs *))
-{
-	const struct config *c = &file->config;
-
-	if (policy)
-		policy(file, &c->sandbox);
-	for (size_t i = 0; i < c->n_servers; i++) {
-		if (policy)
-			policy(file, &c->servers[i].sandbox);
-		if (refs)
-			visit_refs(file, &c->servers[i], refs);
-	}
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
-
-			if (policy)
-				policy(file, &s->sandbox);
-			if (refs)
-				refs(file, &s->env);
-		}
-	}
-}
-
-static void check_lengths(struct config_file *file, const struct env_refs *refs)
-{
-	for (size_t i = 0; i < refs->n; i++) {
+	while ((ref = config_next_ref(p))) {
 		AUTO(buf_wipe) struct buf value = BUF_INIT(LIMIT_SECRET_BYTES);
-		const struct env_ref *ref = &refs->item[i];
 		struct err err = ERR_INIT;
 
-		if (ref->source == SECRET_CMD ||
-		    secret_resolve(ref->source, ref->from, NULL, &value, &err) <
-			    0 ||
-		    value.n >= LIMIT_SECRET_SCRUB_MIN)
-			continue;
-		findings_addf(&file->findings, true, ref->line, ref->col,
-			      "the value of %s has fewer than %d bytes; it "
-			      "cannot be scrubbed from reports",
-			      ref->name, LIMIT_SECRET_SCRUB_MIN);
+		if (ref->source != SECRET_CMD &&
+		    secret_resolve(ref->source, ref->from, NULL, &value,
+				   &err) == 0 &&
+		    value.n < LIMIT_SECRET_SCRUB_MIN)
+			findings_addf(&file->findings, true, ref->line,
+				      ref->col,
+				      "the value of %s has fewer than %d "
+				      "bytes; it cannot be scrubbed from "
+				      "reports",
+				      ref->name, LIMIT_SECRET_SCRUB_MIN);
 	}
 }
 
@@ -181,59 +151,47 @@ static bool is_meant(const char *rule, const char *program)
 	return program && !strcmp(last_part(rule), last_part(program));
 }
 
-static bool lists(const struct gate_policy *s, const char *rule)
+static bool names(const char *command, const struct gate_policy *s,
+		  const char *rule)
 {
-	for (size_t i = 0; s && i < s->exec.n; i++)
+	if (is_meant(rule, command))
+		return true;
+	for (size_t i = 0; i < s->exec.n; i++)
 		if (is_meant(rule, s->exec.item[i]))
 			return true;
 	return false;
 }
 
-/* `only`: whose rules they are; NULL: those of the whole file. */
+/* owner  has the rule; that of the whole file holds for every part */
 static bool is_rule_used(const struct config *c, const char *rule,
-			 const struct gate_policy *only)
+			 const struct gate_policy *owner)
 {
-	if (lists(&c->sandbox, rule))
-		return true;
-	for (size_t i = 0; i < c->n_servers; i++) {
-		const struct server *s = &c->servers[i];
+	bool is_for_all = owner == &c->sandbox;
 
-		if ((!only || only == &s->sandbox) &&
-		    (is_meant(rule, s->command) || lists(&s->sandbox, rule)))
+	for (struct config_part p = {0}; config_next(c, &p);) {
+		const struct server *s = p.step ? p.step->server : p.server;
+
+		if (!is_for_all && p.sandbox != &c->sandbox &&
+		    p.sandbox != owner && !(s && &s->sandbox == owner))
+			continue;
+		if (names(p.command, p.sandbox, rule) ||
+		    (s && names(s->command, &s->sandbox, rule)))
 			return true;
 		/* the sampling program is held to [sandbox] alone */
-		if (!only && s->sampling.n &&
+		if (is_for_all && p.server && s->sampling.n &&
 		    is_meant(rule, s->sampling.item[0]))
 			return true;
-	}
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
-			const struct server *server = s->server;
-
-			if (only && only != &s->sandbox &&
-			    !(server && only == &server->sandbox))
-				continue;
-			if (is_meant(rule, s->command) ||
-			    lists(&s->sandbox, rule) ||
-			    (server && (is_meant(rule, server->command) ||
-					lists(&server->sandbox, rule))))
-				return true;
-		}
 	}
 	return false;
 }
 
-static void check_rule_used(struct config_file *file,
-			    const struct gate_policy *s)
+static void check_rules_used(struct config_file *file,
+			     const struct gate_policy *s)
 {
-	const struct config *c = &file->config;
-	const struct gate_policy *only = s == &c->sandbox ? NULL : s;
-
 	for (size_t i = 0; i < s->programs.n; i++) {
 		const struct gate_program_rule *rule = &s->programs.item[i];
 
-		if (!is_rule_used(c, rule->name, only))
+		if (!is_rule_used(&file->config, rule->name, s))
 			findings_addf(
 				&file->findings, true, rule->line, rule->col,
 				"there is a rule for \"%s\", which is "
@@ -244,88 +202,29 @@ static void check_rule_used(struct config_file *file,
 	}
 }
 
-/* A run goes on: a step or server that has one fails by itself. */
-static void check_revision(struct config_file *file, const char *date,
-			   uint32_t line, uint32_t col)
-{
-	AUTO(buf_release) struct buf all = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!date || mcp_revision_find(str_of(date)))
-		return;
-	mcp_revision_list(&all);
-	findings_addf(&file->findings, false, line, col,
-		      "\"protocol\": there is no revision \"%s\" of MCP; "
-		      "there are %s",
-		      date, buf_cstr(&all));
-}
-
-static void check_revisions(struct config_file *file)
+void config_check_all(struct config_file *file)
 {
 	const struct config *c = &file->config;
-
-	for (size_t i = 0; i < c->n_servers; i++)
-		check_revision(file, c->servers[i].protocol, c->servers[i].line,
-			       c->servers[i].col);
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
-
-			check_revision(file, s->protocol, s->line, s->col);
-		}
-	}
-}
-
-void config_check(struct config_file *file)
-{
-	visit(file, NULL, check_refs);
-	check_all_rules(file);
-}
-
-static void check_types(struct config_file *file)
-{
-	const struct config *c = &file->config;
-
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
-
-			if (s->instead && step_kind_instead(s->type))
-				findings_addf(
-					&file->findings, true, s->line, s->col,
-					"step \"%s\" is skipped: \"%s\" is a "
-					"step type of modulex; %s",
-					s->name, s->type, s->instead);
-		}
-	}
-}
-
-static void add_not_allowed(struct config_file *file)
-{
 	struct err err = ERR_INIT;
 
-	err_set(&err, ERR_NOT_ALLOWED, "%s", file->not_allowed);
-	findings_add_note(&file->findings, &err);
-}
-
-static void check_empty(struct config_file *file)
-{
-	if (!file->findings.has_error && !file->config.n_routines &&
-	    !file->config.n_servers)
+	if (!file->findings.has_error && !c->n_routines && !c->n_servers)
 		findings_addf(&file->findings, true, 1, 1,
 			      "the file has neither a routine nor a server, "
 			      "so nothing can run");
-}
-
-void config_check_all(struct config_file *file)
-{
-	check_empty(file);
-	check_revisions(file);
 	for (size_t i = 0; i < file->unset.n; i++)
 		findings_add(&file->findings, false, &file->unset.item[i].err);
-	check_types(file);
-	if (file->not_allowed)
-		add_not_allowed(file);
-	visit(file, check_rule_used, file->not_allowed ? NULL : check_lengths);
-	check_urls(file);
+	if (file->not_allowed) {
+		err_set(&err, ERR_NOT_ALLOWED, "%s", file->not_allowed);
+		findings_add_note(&file->findings, &err);
+	}
+	for (struct config_part p = {0}; config_next(c, &p);) {
+		check_rules_used(file, p.sandbox);
+		if (!file->not_allowed)
+			check_lengths(file, &p);
+		if (p.server)
+			check_server(file, p.server);
+		if (p.step)
+			check_step(file, p.step);
+	}
 	findings_sort(&file->findings);
 }

@@ -12,9 +12,7 @@
 /* Names collected so far, without repeats. */
 struct names {
 	struct arena *arena;
-	const char *folder; /* of the configuration */
 	struct strlist list;
-	size_t cap;
 };
 
 static void add(struct names *n, const char *name)
@@ -24,16 +22,7 @@ static void add(struct names *n, const char *name)
 	for (size_t i = 0; i < n->list.n; i++)
 		if (strcmp(n->list.item[i], name) == 0)
 			return;
-	if (n->list.n == n->cap) {
-		size_t cap = n->cap ? n->cap * 2 : 16;
-		const char **grown = ARENA_ARRAY(n->arena, const char *, cap);
-
-		if (n->list.n)
-			memcpy(grown, n->list.item, n->list.n * sizeof(*grown));
-		n->list.item = grown;
-		n->cap = cap;
-	}
-	n->list.item[n->list.n++] = name;
+	list_add(&n->list, n->arena, name);
 }
 
 static void add_list(struct names *n, const struct strlist *l)
@@ -42,54 +31,39 @@ static void add_list(struct names *n, const struct strlist *l)
 		add(n, l->item[i]);
 }
 
+/* ---- the leash ---- */
+
 /* The program of a {cmd="…"} reference. */
-static void add_ref(struct names *n, const struct env_ref *ref)
+static void add_ref(struct names *n, const struct env_ref *ref,
+		    const char *folder)
 {
 	struct err ignored = ERR_INIT;
 	struct strlist words;
 
 	if (ref->from && ref->source == SECRET_CMD &&
-	    path_words(ref->from, n->folder, n->arena, &words, &ignored) == 0)
+	    path_words(ref->from, folder, n->arena, &words, &ignored) == 0)
 		add(n, words.item[0]);
-}
-
-static void add_refs(struct names *n, const struct env_refs *refs)
-{
-	for (size_t i = 0; i < refs->n; i++)
-		add_ref(n, &refs->item[i]);
-}
-
-static void add_server(struct names *n, const struct server *s)
-{
-	add(n, s->command);
-	add_list(n, &s->sandbox.exec);
-	add_refs(n, &s->env);
-	if (s->sampling.n)
-		add(n, s->sampling.item[0]);
-	add(n, s->auth.browser);
-	for (size_t i = 0; i < SERVER_REFERENCES; i++)
-		add_ref(n, server_reference(s, i));
 }
 
 static struct strlist declared(const struct config *c,
 			       const struct strlist *named, struct arena *arena)
 {
-	struct names n = {.arena = arena, .folder = c ? c->dir : NULL};
+	struct names n = {.arena = arena};
 
 	add_list(&n, named);
-	if (!c)
-		return n.list;
-	add_list(&n, &c->sandbox.exec);
-	for (size_t i = 0; i < c->n_servers; i++)
-		add_server(&n, &c->servers[i]);
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t k = 0; k < c->routines[i].n_steps; k++) {
-			const struct step *s = &c->routines[i].steps[k];
+	for (struct config_part p = {0}; c && config_next(c, &p);) {
+		const struct server *s = p.server;
 
-			add(&n, s->command);
-			add_list(&n, &s->sandbox.exec);
-			add_refs(&n, &s->env);
-		}
+		add(&n, p.command);
+		add_list(&n, &p.sandbox->exec);
+		for (size_t i = 0; i < p.env->n; i++)
+			add_ref(&n, &p.env->item[i], c->dir);
+		if (s && s->sampling.n)
+			add(&n, s->sampling.item[0]);
+		if (s)
+			add(&n, s->auth.browser);
+		for (size_t i = 0; s && i < SERVER_REFERENCES; i++)
+			add_ref(&n, server_reference(s, i), c->dir);
 	}
 	return n.list;
 }
@@ -155,6 +129,8 @@ void leash_open_for_trace(struct gate_leash *leash)
 	leash->exec.all |= leash->interpreters;
 }
 
+/* ---- what the gate keeps children from ---- */
+
 /* The user's own, which a later run would use without an allowance. */
 static void add_own_configs(struct names *n)
 {
@@ -173,22 +149,9 @@ static void add_own_configs(struct names *n)
 	}
 }
 
-/* Files that a later run would read unasked. */
-static void add_default_configs(struct names *n)
-{
-	char *cwd = realpath(".", NULL);
-
-	if (cwd) {
-		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
-		add(n, arena_printf(n->arena, "%s/modulex.toml", cwd));
-	}
-	free(cwd);
-	add_own_configs(n);
-}
-
 /*
- * Of this run, and those that a run with other variables would use: what is
- * planted there would count then.
+ * State directories of this run, and those that a run with other variables
+ * would use: what is planted there would count then.
  */
 static struct strlist state_folders(const char *state_dir, struct arena *arena)
 {
@@ -205,57 +168,23 @@ static struct strlist state_folders(const char *state_dir, struct arena *arena)
 	return n.list;
 }
 
-struct strlist leash_protected(const struct config *config,
-			       const char *state_dir, struct arena *arena)
+/* Configurations that a later run would read unasked, and golden files. */
+static void add_configs(struct names *n, const struct config *c)
 {
-	const struct strlist states = state_folders(state_dir, arena);
-	struct names n = {.arena = arena};
+	AUTO(mem_freep) char *cwd = realpath(".", NULL);
+	const char *slash;
 
-	add_list(&n, &states);
-	add_default_configs(&n);
-	for (size_t i = 0; config && i < config->n_servers; i++)
-		add(&n, config->servers[i].auth.token_store);
-	if (config && config->path && config->dir) {
-		const char *slash = strrchr(config->path, '/');
-
-		add(&n, arena_printf(arena, "%s/%s", config->dir,
-				     slash ? slash + 1 : config->path));
-		add(&n, arena_printf(arena, "%s/golden", config->dir));
+	if (cwd) {
+		add(n, arena_printf(n->arena, "%s/matins.toml", cwd));
+		add(n, arena_printf(n->arena, "%s/modulex.toml", cwd));
 	}
-	return n.list;
-}
-
-struct strlist leash_hidden(const struct config *config, const char *state_dir,
-			    const char *more, struct arena *arena)
-{
-	const struct strlist states = state_folders(state_dir, arena);
-	struct names n = {.arena = arena};
-
-	for (size_t i = 0; i < states.n; i++) {
-		add(&n, state_dir_tokens(states.item[i], arena));
-		add(&n, arena_printf(arena, "%s/allowed", states.item[i]));
-	}
-	add(&n, more);
-	for (size_t i = 0; config && i < config->n_servers; i++)
-		add(&n, config->servers[i].auth.token_store);
-	return n.list;
-}
-
-/* Folders that some program of the configuration may write. */
-static struct strlist written(const struct config *config, struct arena *arena)
-{
-	struct names n = {.arena = arena};
-
-	if (!config)
-		return n.list;
-	add_list(&n, &config->sandbox.write);
-	for (size_t i = 0; i < config->n_servers; i++)
-		add_list(&n, &config->servers[i].sandbox.write);
-	for (size_t i = 0; i < config->n_routines; i++)
-		for (size_t k = 0; k < config->routines[i].n_steps; k++)
-			add_list(&n,
-				 &config->routines[i].steps[k].sandbox.write);
-	return n.list;
+	add_own_configs(n);
+	if (!c || !c->path || !c->dir)
+		return;
+	slash = strrchr(c->path, '/');
+	add(n, arena_printf(n->arena, "%s/%s", c->dir,
+			    slash ? slash + 1 : c->path));
+	add(n, arena_printf(n->arena, "%s/golden", c->dir));
 }
 
 /* One state directory's allowances. */
@@ -284,17 +213,28 @@ void leash_guard(const struct config *config, const char *state_dir,
 		 const char *more, struct arena *arena, struct gate_config *ret)
 {
 	const struct strlist states = state_folders(state_dir, arena);
-	const struct strlist own = leash_protected(config, state_dir, arena);
-	struct names protect = {.arena = arena}, sealed = {.arena = arena};
-	struct names absent = {.arena = arena};
+	struct names protect = {.arena = arena}, sealed = protect;
+	struct names absent = protect, hide = protect, written = protect;
 
-	add_list(&protect, &own);
-	for (size_t i = 0; i < states.n; i++)
+	add_list(&protect, &states);
+	add_configs(&protect, config);
+	for (size_t i = 0; i < states.n; i++) {
+		add(&hide, state_dir_tokens(states.item[i], arena));
+		add(&hide, arena_printf(arena, "%s/allowed", states.item[i]));
 		add_allowed(states.item[i], &protect, &sealed);
+	}
+	add(&hide, more);
+	for (struct config_part p = {0}; config && config_next(config, &p);) {
+		add_list(&written, &p.sandbox->write);
+		if (!p.server)
+			continue;
+		add(&protect, p.server->auth.token_store);
+		add(&hide, p.server->auth.token_store);
+	}
 	add_own_configs(&absent);
 	ret->protect = protect.list;
 	ret->sealed = sealed.list;
 	ret->absent = absent.list;
-	ret->hide = leash_hidden(config, state_dir, more, arena);
-	ret->written = written(config, arena);
+	ret->hide = hide.list;
+	ret->written = written.list;
 }

@@ -28,33 +28,23 @@ int leash_find(const struct config *config, const struct strlist *named,
 void leash_open_for_trace(struct gate_leash *leash);
 
 /*
- * Paths that no child may write, whatever is granted: the state directory
- * with the tokens in it and where servers keep them elsewhere, the
- * configuration and the golden files beside it. State directories are all
- * that another run of the user could find: by $XDG_STATE_HOME, $HOME, passwd.
+ * All that the gate keeps children from, into *ret:
+ *
+ * .protect  paths that no child may write, whatever is granted: the state
+ *	     directory with the tokens in it and where servers keep them
+ *	     elsewhere, the configuration and the golden files beside it,
+ *	     configurations that were allowed wherever they lie
+ * .sealed   those of them that are allowed whatever is written into them
+ * .absent   the user's own configurations
+ * .hide     folders that no child may see: those of kept tokens and of
+ *	     allowances
+ * .written  folders that some program of the configuration may write
+ *
+ * State directories are all that another run of the user could find: by
+ * $XDG_STATE_HOME, $HOME, passwd.
  *
  * state_dir  may be NULL
- */
-struct strlist leash_protected(const struct config *config,
-			       const char *state_dir, struct arena *arena)
-	MUST_USE;
-/*
- * Folders that no child may see: those of kept tokens and of allowances, also
- * where another environment would look for them ($XDG_STATE_HOME, $HOME, the
- * passwd entry).
- *
- * state_dir  may be NULL
- * more       of an option, may be NULL
- */
-struct strlist leash_hidden(const struct config *config, const char *state_dir,
-			    const char *more, struct arena *arena) MUST_USE;
-/*
- * All that the gate keeps children from, as above, into *ret: .protect, with
- * the configurations that were allowed wherever they lie, .hide, and .sealed,
- * those of them that are allowed whatever is written into them, .absent, the
- * user's own configurations, and .written.
- *
- * more  as for leash_hidden()
+ * more       folder of an option that is hidden, too; may be NULL
  */
 void leash_guard(const struct config *config, const char *state_dir,
 		 const char *more, struct arena *arena,

@@ -1235,6 +1235,58 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 
 /* ---- looking things up ---- */
 
+bool config_next(const struct config *c, struct config_part *p)
+{
+	static const struct strlist no_args;
+	static const struct env_refs no_env;
+	size_t i = p->next;
+
+	*p = (struct config_part){.sandbox = &c->sandbox,
+				  .args = &no_args,
+				  .env = &no_env,
+				  .next = i + 1};
+	if (i-- == 0)
+		return true;
+	if (i < c->n_servers) {
+		p->server = &c->servers[i];
+		p->sandbox = &p->server->sandbox;
+		p->command = p->server->command;
+		p->args = &p->server->args;
+		p->env = &p->server->env;
+		return true;
+	}
+	i -= c->n_servers;
+	for (size_t k = 0; k < c->n_routines; k++) {
+		if (i < c->routines[k].n_steps) {
+			p->step = &c->routines[k].steps[i];
+			p->sandbox = &p->step->sandbox;
+			p->command = p->step->command;
+			p->args = &p->step->args;
+			p->env = &p->step->env;
+			return true;
+		}
+		i -= c->routines[k].n_steps;
+	}
+	return false;
+}
+
+const struct env_ref *config_next_ref(struct config_part *p)
+{
+	size_t n = p->env->n + (p->server ? SERVER_REFERENCES : 0);
+
+	while (p->next_ref < n) {
+		size_t i = p->next_ref++;
+		const struct env_ref *ref =
+			i < p->env->n
+				? &p->env->item[i]
+				: server_reference(p->server, i - p->env->n);
+
+		if (ref->from)
+			return ref;
+	}
+	return NULL;
+}
+
 const struct routine *config_routine(const struct config *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_routines; i++)

@@ -194,6 +194,28 @@ int routine_load(const struct toml_value *root, bool lax, bool policy_only,
 		 struct arena *arena, struct config *ret,
 		 struct findings *findings) MUST_USE;
 
+/*
+ * One part of a configuration: what it says of all programs, a server, or a
+ * step. Zeroed before the first config_next().
+ */
+struct config_part {
+	const struct server *server; /* the part; NULL: another */
+	const struct step *step;     /* likewise */
+	const struct gate_policy *sandbox;
+	const char *command; /* NULL without */
+	const struct strlist *args;
+	const struct env_refs *env;
+	size_t next, next_ref;
+};
+
+/*
+ * Visit every part in the order of the file: the whole, servers, steps.
+ * returns  false: there are no more
+ */
+bool config_next(const struct config *c, struct config_part *p) MUST_USE;
+/* The next reference of a part, those of a server included; NULL: no more. */
+const struct env_ref *config_next_ref(struct config_part *p) MUST_USE;
+
 /* NULL when there is none of that name. */
 const struct routine *config_routine(const struct config *c, const char *name)
 	MUST_USE;

@@ -51,6 +51,16 @@ static bool has(const struct strlist *list, const char *name)
 	return false;
 }
 
+/* Paths that no child may write. */
+static struct strlist protected(struct fixture *f, const struct config *c,
+				const char *state_dir)
+{
+	struct gate_config config = {.state_dir = NULL};
+
+	leash_guard(c, state_dir, NULL, &f->arena, &config);
+	return config.protect;
+}
+
 static int find(struct fixture *f)
 {
 	return leash_find(&f->config, &none, &f->arena, &f->leash, &f->err);
@@ -185,14 +195,14 @@ TEST_IN(fixture, protected, always, are_state_configuration_golden)
 	setenv("HOME", "/home/u", 1);
 	unsetenv("XDG_CONFIG_HOME");
 	f->config.path = "sub/x.toml";
-	p = leash_protected(&f->config, "/state", &f->arena);
+	p = protected(f, &f->config, "/state");
 	assert_true(has(&p, "/state"));
 	assert_true(has(&p, "/etc/x.toml"));
 	assert_true(has(&p, "/etc/golden"));
 	assert_true(has(&p, "/home/u/.config/matins/config.toml"));
 	assert_true(has(&p, "/home/u/.modulex/config.toml"));
 	setenv("XDG_CONFIG_HOME", "/xdg", 1);
-	p = leash_protected(NULL, NULL, &f->arena);
+	p = protected(f, NULL, NULL);
 	assert_true(has(&p, "/xdg/matins/config.toml"));
 	assert_false(has(&p, "/etc/golden"));
 }
@@ -206,10 +216,10 @@ TEST_IN(fixture, protected, folder_of_tokens, is_protected_too)
 	servers[1].auth.token_store = "/elsewhere/tokens";
 	f->config.servers = servers;
 	f->config.n_servers = ARRAY_LEN(servers);
-	p = leash_protected(&f->config, "/state", &f->arena);
+	p = protected(f, &f->config, "/state");
 	assert_true(has(&p, "/elsewhere/tokens"));
 	f->config.n_servers = 1;
-	p = leash_protected(&f->config, "/state", &f->arena);
+	p = protected(f, &f->config, "/state");
 	assert_false(has(&p, "/elsewhere/tokens"));
 	f->config.n_servers = 0;
 }
@@ -218,11 +228,13 @@ TEST_IN(fixture, hidden, tokens, are_hidden_wherever_they_lie)
 {
 	struct fixture *f = *state;
 	const struct passwd *pw = getpwuid(geteuid());
+	struct gate_config config = {.state_dir = NULL};
 	struct strlist p;
 
 	setenv("HOME", "/home/u", 1);
 	setenv("XDG_STATE_HOME", "/xdg", 1);
-	p = leash_hidden(&f->config, "/state", NULL, &f->arena);
+	leash_guard(&f->config, "/state", NULL, &f->arena, &config);
+	p = config.hide;
 	unsetenv("XDG_STATE_HOME");
 	assert_true(has(&p, "/state/tokens"));
 	assert_true(has(&p, "/xdg/matins/tokens"));
