@@ -40,10 +40,7 @@ void allowed_print(const struct allowance *a, struct buf *out)
 	jw_kv_bool(&w, "edits", a->edits);
 	jw_kv_bool(&w, "by_person", a->by_person);
 	jw_kv_int(&w, "wall_ms", a->wall_ms);
-	jw_kv_array(&w, "grants");
-	for (size_t i = 0; i < a->grants.n; i++)
-		jw_cstr(&w, a->grants.item[i]);
-	jw_end(&w);
+	jw_kv_list(&w, "grants", &a->grants);
 	jw_end(&w);
 	buf_addc(out, '\n');
 }
@@ -58,15 +55,6 @@ static const char *text_of(struct str value, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&text));
 }
 
-static bool get_text(struct str file, const char *name, struct arena *arena,
-		     const char **ret)
-{
-	struct str value;
-
-	*ret = scan_get(file, name, &value) ? text_of(value, arena) : NULL;
-	return *ret != NULL;
-}
-
 static bool get_bool(struct str file, const char *name, bool *ret)
 {
 	struct str value;
@@ -77,49 +65,35 @@ static bool get_bool(struct str file, const char *name, bool *ret)
 	return *ret || scan_type(value) == SCAN_FALSE;
 }
 
-static bool get_sum(struct str file, struct arena *arena,
-		    char ret[SHA256_HEX_BYTES])
-{
-	const char *text;
-
-	if (!get_text(file, "sha256", arena, &text) ||
-	    strlen(text) != SHA256_HEX_BYTES - 1)
-		return false;
-	memcpy(ret, text, SHA256_HEX_BYTES);
-	return true;
-}
-
-static bool get_grants(struct str file, struct arena *arena,
-		       struct strlist *ret)
-{
-	struct scan_iter it;
-	struct str list;
-
-	if (!scan_get(file, "grants", &list) || scan_type(list) != SCAN_ARRAY)
-		return false;
-	ret->item = ARENA_ARRAY(arena, const char *, scan_count(list) + 1);
-	for (scan_iter_init(&it, list); scan_next(&it); ret->n++)
-		if (!(ret->item[ret->n] = text_of(it.value, arena)))
-			return false;
-	return true;
-}
-
 static bool read_members(struct str file, struct arena *arena,
 			 struct allowance *a)
 {
+	const char *text;
+	struct scan_iter it;
 	struct str v;
 
 	if (!scan_get(file, "schema", &v) || !scan_is(v, SCHEMA) ||
-	    !get_text(file, "path", arena, &a->path) || *a->path != '/')
+	    !scan_get(file, "path", &v) || !(a->path = text_of(v, arena)) ||
+	    *a->path != '/')
 		return false;
 	if (scan_get(file, "target", &v) &&
 	    (!(a->target = text_of(v, arena)) || *a->target != '/'))
 		return false;
-	return get_sum(file, arena, a->sha256) &&
-	       get_bool(file, "edits", &a->edits) &&
-	       get_bool(file, "by_person", &a->by_person) &&
-	       scan_get(file, "wall_ms", &v) && scan_int64(v, &a->wall_ms) &&
-	       get_grants(file, arena, &a->grants);
+	if (!scan_get(file, "sha256", &v) || !(text = text_of(v, arena)) ||
+	    strlen(text) != SHA256_HEX_BYTES - 1)
+		return false;
+	memcpy(a->sha256, text, SHA256_HEX_BYTES);
+	if (!get_bool(file, "edits", &a->edits) ||
+	    !get_bool(file, "by_person", &a->by_person) ||
+	    !scan_get(file, "wall_ms", &v) || !scan_int64(v, &a->wall_ms) ||
+	    !scan_get(file, "grants", &v) || scan_type(v) != SCAN_ARRAY)
+		return false;
+	for (scan_iter_init(&it, v); scan_next(&it);) {
+		if (!(text = text_of(it.value, arena)))
+			return false;
+		list_add(&a->grants, arena, text);
+	}
+	return true;
 }
 
 int allowed_parse(struct str text, struct arena *arena, struct allowance *ret,
@@ -213,13 +187,10 @@ static int read_file(const char *path, struct arena *arena,
 int allowed_find(const char *state_dir, const char *path, struct arena *arena,
 		 struct allowance *ret, struct err *err)
 {
-	struct allowance a;
 	const char *folder = find_folder(state_dir, arena, err);
-	int r;
+	struct allowance a;
+	int r = folder ? check_folder(folder, err) : -1;
 
-	if (!folder)
-		return -1;
-	r = check_folder(folder, err);
 	if (r == 0)
 		r = read_file(file_of(folder, path, arena), arena, &a, err);
 	if (r != 0)
@@ -272,104 +243,72 @@ int allowed_forget(const char *state_dir, const char *path, struct err *err)
 		       : err_sys(err, errno, "%s", file);
 }
 
-struct list {
-	struct allowance *item;
-	size_t n, cap;
-};
-
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct allowance *)a)->path,
 		      ((const struct allowance *)b)->path);
 }
 
-static void add_file(struct list *l, const char *path, struct arena *arena)
-{
-	struct err err = ERR_INIT;
-	struct allowance a;
-	int r = read_file(path, arena, &a, &err);
-
-	if (r < 0)
-		log_warning("%s", err.msg);
-	/* a file that was copied to the name of another */
-	if (r != 0 ||
-	    !str_ends(str_of(path), strrchr(file_of("", a.path, arena), '/')))
-		return;
-	l->item = mem_grow(l->item, l->n + 1, &l->cap, sizeof(*l->item));
-	l->item[l->n++] = a;
-}
-
 int allowed_list(const char *state_dir, struct arena *arena,
 		 struct allowance **ret, size_t *ret_n, struct err *err)
 {
-	struct list l = {.item = NULL};
+	const char *folder = find_folder(state_dir, arena, err), *path;
 	const struct dirent *e;
-	const char *folder = find_folder(state_dir, arena, err);
+	struct allowance a;
 	DIR *dir;
 	int r;
 
 	*ret = NULL;
 	*ret_n = 0;
-	if (!folder)
-		return -1;
-	r = check_folder(folder, err);
+	r = folder ? check_folder(folder, err) : -1;
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	dir = opendir(folder);
 	if (!dir)
 		return err_sys(err, errno, "%s", folder);
-	while ((e = readdir(dir)))
-		if (str_ends(str_of(e->d_name), SUFFIX))
-			add_file(
-				&l,
-				arena_printf(arena, "%s/%s", folder, e->d_name),
-				arena);
+	while ((e = readdir(dir))) {
+		struct err why = ERR_INIT;
+
+		if (!str_ends(str_of(e->d_name), SUFFIX))
+			continue;
+		path = arena_printf(arena, "%s/%s", folder, e->d_name);
+		a = (struct allowance){.path = NULL};
+		r = read_file(path, arena, &a, &why);
+		if (r < 0)
+			log_warning("%s", why.msg);
+		/* a file that was copied to the name of another */
+		if (r != 0 || strcmp(path, file_of(folder, a.path, arena)) != 0)
+			continue;
+		*ret = arena_grow(arena, *ret, *ret_n, sizeof(a));
+		(*ret)[(*ret_n)++] = a;
+	}
 	closedir(dir);
-	if (!l.n)
-		return 0;
-	qsort(l.item, l.n, sizeof(*l.item), by_path);
-	*ret = arena_adopt(arena, l.item);
-	*ret_n = l.n;
+	if (*ret_n)
+		qsort(*ret, *ret_n, sizeof(a), by_path);
 	return 0;
 }
+
+/* ---- rows of what a configuration may do ---- */
 
 /* Columns of one row, where not all is shown: it stays one line. */
 #define ROW_SHOWN 64
 
-/* In the order in which they are shown. */
+/* Kinds of rows in the order in which they are shown. */
 static const char *const words[] = {
 	"starts", "browser",  "weakens",    "writes",
 	"reads",  "connects", "credential",
 };
 
-enum kind {
-	STARTS,
-	BROWSER,
-	WEAKENS,
-	WRITES,
-	READS,
-	CONNECTS,
-	CREDENTIAL,
-};
-
 struct rows {
 	struct arena *arena;
-	const char **item; /* owned */
-	size_t n, cap;
+	struct strlist list;
 };
 
-/* ---- rows of what a configuration may do ---- */
-
-static void collect(struct rows *r, const char *word, const char *text)
-{
-	r->item = mem_grow(r->item, r->n + 1, &r->cap, sizeof(*r->item));
-	r->item[r->n++] = arena_printf(r->arena, "%s %s", word, text);
-}
-
-static void add(struct rows *r, enum kind kind, const char *text)
+static void add(struct rows *r, const char *word, const char *text)
 {
 	if (text)
-		collect(r, words[kind], text);
+		list_add(&r->list, r->arena,
+			 arena_printf(r->arena, "%s %s", word, text));
 }
 
 /* A command line; words with blanks are quoted. */
@@ -387,113 +326,80 @@ static void add_command(struct rows *r, const char *command,
 
 		buf_addf(&line, is_plain ? " %s" : " '%s'", word);
 	}
-	add(r, STARTS, buf_cstr(&line));
+	add(r, "starts", buf_cstr(&line));
 }
 
-static void add_ref(struct rows *r, const struct env_ref *ref)
-{
-	if (!ref->from)
-		return;
-	switch (ref->source) {
-	case SECRET_CMD:
-		add(r, STARTS, ref->from);
-		break;
-	case SECRET_FILE:
-		add(r, CREDENTIAL, ref->from);
-		break;
-	case SECRET_ENV:
-		add(r, CREDENTIAL, arena_printf(r->arena, "$%s", ref->from));
-		break;
-	}
-}
-
-static void add_refs(struct rows *r, const struct env_refs *refs)
-{
-	for (size_t i = 0; i < refs->n; i++)
-		add_ref(r, &refs->item[i]);
-}
-
-static void add_value(struct rows *r, const struct key *k, const char *value)
-{
-	if (k->grants && strcmp(value, "none") != 0)
-		collect(r, k->grants, value);
-	if (k->weakens &&
-	    (strcmp(k->weakens, "*") == 0 || strcmp(k->weakens, value) == 0))
-		add(r, WEAKENS,
-		    arena_printf(r->arena, "%s = %s", k->name, value));
-}
-
+/* Values of the keys of a section that grant or weaken something. */
 static void add_section(struct rows *r, enum key_section section,
 			const void *object)
 {
 	size_t n;
-	const struct key *keys = keys_all(&n);
+	const struct key *k = keys_all(&n);
 
-	for (size_t i = 0; i < n; i++) {
+	for (const struct key *end = k + n; k < end; k++) {
 		struct strlist values = {NULL, 0};
 
-		if (keys[i].section == section &&
-		    (keys[i].grants || keys[i].weakens))
-			values = key_values(&keys[i], object, r->arena);
-		for (size_t k = 0; k < values.n; k++)
-			add_value(r, &keys[i], values.item[k]);
+		if (k->section == section && (k->grants || k->weakens))
+			values = key_values(k, object, r->arena);
+		for (size_t i = 0; i < values.n; i++) {
+			const char *value = values.item[i];
+
+			if (k->grants && strcmp(value, "none") != 0)
+				add(r, k->grants, value);
+			if (k->weakens && (strcmp(k->weakens, "*") == 0 ||
+					   strcmp(k->weakens, value) == 0))
+				add(r, "weakens",
+				    arena_printf(r->arena, "%s = %s", k->name,
+						 value));
+		}
 	}
-}
-
-static void add_sandbox(struct rows *r, const struct gate_policy *p)
-{
-	add_section(r, SECTION_sandbox, p);
-}
-
-static void add_auth(struct rows *r, const struct server_auth *a)
-{
-	if (a->browser)
-		add(r, BROWSER,
-		    arena_printf(r->arena, "%s (outside of the sandbox)",
-				 a->browser));
-	add_section(r, SECTION_auth, a);
-}
-
-/* Traffic in the clear, or to addresses that are not public. */
-static void add_transport(struct rows *r, const struct server *s)
-{
-	if (s->insecure_http)
-		add(r, WEAKENS, "insecure_http");
-	if (s->insecure_credentials)
-		add(r, WEAKENS, "insecure_credentials");
-	if (s->auth.allow_private)
-		add(r, WEAKENS, "allow_private");
 }
 
 static void add_server(struct rows *r, const struct server *s)
 {
-	struct strlist rest = {NULL, 0};
+	struct strlist rest = s->sampling;
 
-	add_command(r, s->command, &s->args);
-	add_refs(r, &s->env);
-	add_sandbox(r, &s->sandbox);
-	add(r, CONNECTS, s->url);
+	add(r, "connects", s->url);
 	add_section(r, SECTION_server, s);
-	add_auth(r, &s->auth);
-	add_transport(r, s);
-	for (size_t i = 0; i < SERVER_REFERENCES; i++)
-		add_ref(r, server_reference(s, i));
-	if (!s->sampling.n)
-		return;
-	rest = (struct strlist){s->sampling.item + 1, s->sampling.n - 1};
-	add_command(r, s->sampling.item[0], &rest);
+	add_section(r, SECTION_auth, &s->auth);
+	if (s->auth.browser)
+		add(r, "browser",
+		    arena_printf(r->arena, "%s (outside of the sandbox)",
+				 s->auth.browser));
+	/* traffic in the clear, or to addresses that are not public */
+	add(r, "weakens", s->insecure_http ? "insecure_http" : NULL);
+	add(r, "weakens",
+	    s->insecure_credentials ? "insecure_credentials" : NULL);
+	add(r, "weakens", s->auth.allow_private ? "allow_private" : NULL);
+	if (rest.n) {
+		rest.n--;
+		add_command(r, *rest.item++, &rest);
+	}
+}
+
+static void add_part(struct rows *r, struct config_part *p)
+{
+	const struct env_ref *ref;
+
+	add_command(r, p->command, p->args);
+	add_section(r, SECTION_sandbox, p->sandbox);
+	while ((ref = config_next_ref(p)))
+		add(r, ref->source == SECRET_CMD ? "starts" : "credential",
+		    ref->source == SECRET_ENV
+			    ? arena_printf(r->arena, "$%s", ref->from)
+			    : ref->from);
+	if (p->server)
+		add_server(r, p->server);
 }
 
 /* Variables in headers, URLs and paths are sent or used as they are. */
 static void add_variables(struct rows *r, const char *text)
 {
-	const char *end;
-
 	while (text && (text = strstr(text, "${"))) {
 		text += 2;
-		end = text + strcspn(text, ":}");
-		add(r, CREDENTIAL,
-		    arena_printf(r->arena, "$%.*s", (int)(end - text), text));
+		add(r, "credential",
+		    arena_printf(r->arena, "$%.*s", (int)strcspn(text, ":}"),
+				 text));
 	}
 }
 
@@ -508,61 +414,41 @@ static size_t kind_of(const char *row)
 	return kind;
 }
 
-static int compare(const char *a, const char *b)
+/* Then the shorter, which of paths is the wider, first. */
+static int by_kind(const void *x, const void *y)
 {
-	size_t x = kind_of(a), y = kind_of(b);
+	const char *a = *(const char *const *)x, *b = *(const char *const *)y;
+	size_t m = kind_of(a), n = kind_of(b);
 
-	if (x == y) {
-		x = strlen(a);
-		y = strlen(b);
+	if (m == n) {
+		m = strlen(a);
+		n = strlen(b);
 	}
-	return x != y ? (x < y ? -1 : 1) : strcmp(a, b);
-}
-
-static int by_kind(const void *a, const void *b)
-{
-	return compare(*(const char *const *)a, *(const char *const *)b);
-}
-
-static struct strlist in_order(struct rows *r)
-{
-	struct strlist list = {ARENA_ARRAY(r->arena, const char *, r->n + 1),
-			       0};
-
-	if (r->n)
-		qsort(r->item, r->n, sizeof(*r->item), by_kind);
-	for (size_t i = 0; i < r->n; i++)
-		if (!i || strcmp(r->item[i], r->item[i - 1]) != 0)
-			list.item[list.n++] = r->item[i];
-	return list;
+	return m != n ? (m < n ? -1 : 1) : strcmp(a, b);
 }
 
 struct strlist config_grants(const struct config *c, struct arena *arena)
 {
 	struct rows r = {.arena = arena};
-	struct strlist list;
+	struct strlist all;
 
-	add_sandbox(&r, &c->sandbox);
-	for (size_t i = 0; i < c->n_servers; i++)
-		add_server(&r, &c->servers[i]);
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t k = 0; k < c->routines[i].n_steps; k++) {
-			const struct step *s = &c->routines[i].steps[k];
-
-			add_command(&r, s->command, &s->args);
-			add_refs(&r, &s->env);
-			add_sandbox(&r, &s->sandbox);
-		}
-	}
+	for (struct config_part p = {0}; config_next(c, &p);)
+		add_part(&r, &p);
 	for (const struct expansion *e = c->expansions; e; e = e->next)
 		add_variables(&r, *e->slot);
-	list = in_order(&r);
-	free(r.item);
-	return list;
+	all = r.list;
+	if (all.n)
+		qsort(all.item, all.n, sizeof(*all.item), by_kind);
+	r.list.n = 0;
+	for (size_t i = 0; i < all.n; i++)
+		if (!i || strcmp(all.item[i], all.item[r.list.n - 1]) != 0)
+			all.item[r.list.n++] = all.item[i];
+	return r.list;
 }
 
-static bool config_grants_has(const struct strlist *grants, const char *word,
-			      const struct strlist *others)
+/* Is each of the rows that begin with this word among the others, too? */
+static bool has_rows(const struct strlist *grants, const char *word,
+		     const struct strlist *others)
 {
 	for (size_t i = 0; i < grants->n; i++) {
 		bool is_there = strcmp(words[kind_of(grants->item[i])], word);
@@ -575,69 +461,56 @@ static bool config_grants_has(const struct strlist *grants, const char *word,
 	return true;
 }
 
-/* Cut as it is shown: no character takes more columns than bytes. */
-static void add_text(struct buf *out, const char *text, bool is_cut)
+/* One line, whatever characters are in it; max 0: all. */
+static void add_visible(struct buf *out, const char *text, size_t max)
 {
 	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
 
+	/* cut as it is shown: no character takes more columns than bytes */
 	log_visible(&shown, str_of(text), false);
-	buf_add_cut(out, buf_str(&shown), is_cut ? ROW_SHOWN : shown.n);
-	buf_addc(out, '\n');
+	buf_add_cut(out, buf_str(&shown), max ? max : shown.n);
 }
 
-static void add_row(struct buf *out, const char *word, const char *row,
-		    bool is_cut)
-{
-	const char *value = strchr(row, ' ');
-
-	buf_addf(out, "  %-10s  ", word);
-	add_text(out, value ? value + 1 : row, is_cut);
-}
-
-bool config_grants_show(const struct strlist *grants, size_t most,
+void config_grants_show(const struct strlist *grants, size_t most,
 			struct buf *out)
 {
-	bool is_whole = true;
 	size_t n = 0;
 
 	for (size_t i = 0; i < grants->n; i++) {
 		size_t kind = kind_of(grants->item[i]);
-		bool is_last = i + 1 == grants->n ||
-			       kind_of(grants->item[i + 1]) != kind;
+		const char *value = strchr(grants->item[i], ' ');
 
-		if (!most || n < most)
-			add_row(out, n ? "" : words[kind], grants->item[i],
-				most);
-		n++;
-		if (!is_last)
-			continue;
-		if (most && n > most) {
-			buf_addf(out, "  %-10s  and %zu more\n", "", n - most);
-			is_whole = false;
+		if (!most || n < most) {
+			buf_addf(out, "  %-10s  ", n ? "" : words[kind]);
+			add_visible(out, value ? value + 1 : grants->item[i],
+				    most ? ROW_SHOWN : 0);
+			buf_addc(out, '\n');
 		}
+		n++;
+		if (i + 1 < grants->n && kind_of(grants->item[i + 1]) == kind)
+			continue;
+		if (most && n > most)
+			buf_addf(out, "  %-10s  and %zu more\n", "", n - most);
 		n = 0;
 	}
-	return is_whole;
-}
-
-static void add_change(struct buf *out, char sign, const char *row, size_t most,
-		       size_t *n)
-{
-	if ((*n)++ >= most)
-		return;
-	buf_addf(out, "  %c ", sign);
-	add_text(out, row, most != SIZE_MAX);
 }
 
 /* Rows that are not among the others. */
 static void add_missing(struct buf *out, char sign, const struct strlist *rows,
 			const struct strlist *others, size_t most, size_t *n)
 {
-	for (size_t i = 0; i < rows->n; i++)
-		if (!others->n ||
-		    !bsearch(&rows->item[i], others->item, others->n,
-			     sizeof(*others->item), by_kind))
-			add_change(out, sign, rows->item[i], most, n);
+	for (size_t i = 0; i < rows->n; i++) {
+		if (others->n &&
+		    bsearch(&rows->item[i], others->item, others->n,
+			    sizeof(*others->item), by_kind))
+			continue;
+		if ((*n)++ >= most)
+			continue;
+		buf_addf(out, "  %c ", sign);
+		add_visible(out, rows->item[i],
+			    most != SIZE_MAX ? ROW_SHOWN : 0);
+		buf_addc(out, '\n');
+	}
 }
 
 void config_grants_diff(const struct strlist *before, const struct strlist *now,
@@ -651,6 +524,8 @@ void config_grants_diff(const struct strlist *before, const struct strlist *now,
 	if (n > most)
 		buf_addf(out, "  and %zu more\n", n - most);
 }
+
+/* ---- the judgement ---- */
 
 /* Rows of one kind in a question, and changes, at most. */
 #define ROWS_ASKED 8
@@ -729,16 +604,12 @@ static void judge_path(struct config_file *file, struct verdict *v)
 			     "link), so --edits does not hold";
 }
 
-static bool is_same_target(const struct config_file *file,
-			   const struct allowance *a)
-{
-	return strcmp(a->target ? a->target : a->path, file->config.path) == 0;
-}
-
 static void judge_kept(struct config_file *file, struct verdict *v)
 {
+	const struct allowance *kept = &v->kept;
 	struct err err = ERR_INIT;
 	int r = allowed_find(NULL, file->found, &file->arena, &v->kept, &err);
+	bool is_same;
 
 	if (r != 0) {
 		v->kept.path = NULL;
@@ -749,14 +620,15 @@ static void judge_kept(struct config_file *file, struct verdict *v)
 		}
 		return;
 	}
-	if (is_same_target(file, &v->kept) &&
-	    strcmp(v->kept.sha256, file->sha256) == 0)
+	is_same = strcmp(kept->target ? kept->target : kept->path,
+			 file->config.path) == 0;
+	if (is_same && strcmp(kept->sha256, file->sha256) == 0)
 		v->is_allowed = true;
-	else if (is_same_target(file, &v->kept) && v->kept.edits)
+	else if (is_same && kept->edits)
 		judge_path(file, v);
 	else
 		v->has_changed = true;
-	v->by_person = v->is_allowed && v->kept.by_person;
+	v->by_person = v->is_allowed && kept->by_person;
 }
 
 static void judge(struct config_file *file, struct verdict *v)
@@ -803,15 +675,11 @@ int config_allow_keep(struct config_file *file, bool edits, struct err *err)
 
 /* ---- asking ---- */
 
-/* One line, whatever characters are in a path. */
 static void add_line(struct buf *out, const char *before, const char *path,
 		     const char *behind, bool is_cut)
 {
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-
-	log_visible(&shown, str_of(path), false);
 	buf_adds(out, before);
-	buf_add_cut(out, buf_str(&shown), is_cut ? PATH_SHOWN : shown.n);
+	add_visible(out, path, is_cut ? PATH_SHOWN : 0);
 	buf_addf(out, "%s\n", behind);
 }
 
@@ -830,9 +698,9 @@ void config_allow_show(const struct config_file *file, size_t most,
 	add_line(out, "Relative paths begin at ", file->config.dir, ".", most);
 }
 
-static void put(const struct buf *text)
+static void put(struct str text)
 {
-	if (fd_write_all(STDERR_FILENO, text->p, text->n) < 0) {
+	if (fd_write_all(STDERR_FILENO, text.p, text.n) < 0) {
 		/* the end of input means no */
 	}
 }
@@ -875,34 +743,23 @@ static void show_question(const struct config_file *file,
 		buf_clear(&out);
 		add_question(file, v, --most, &out);
 	}
-	put(&out);
-}
-
-/* One line of the terminal, without what was typed behind it. */
-static struct str read_line(char *room, size_t n)
-{
-	ssize_t got = read(STDIN_FILENO, room, n);
-
-	return str_trim((struct str){room, got > 0 ? (size_t)got : 0});
+	put(buf_str(&out));
 }
 
 static bool ask(const struct config_file *file, const struct verdict *v)
 {
-	struct buf question = BUF_INIT(BUF_UNBOUNDED);
-	bool is_whole = false;
+	struct str answer = {NULL, 0};
 	char room[256];
-	struct str answer;
+	ssize_t n;
 
-	buf_adds(&question, "Allow it? [y/N, ? shows all] ");
 	do {
-		show_question(file, v, is_whole);
+		show_question(file, v, str_is(answer, "?"));
 		/* drop input typed or pasted before the question */
 		(void)!tcflush(STDIN_FILENO, TCIFLUSH);
-		put(&question);
-		answer = read_line(room, sizeof(room));
-		is_whole = true;
+		put(STR("Allow it? [y/N, ? shows all] "));
+		n = read(STDIN_FILENO, room, sizeof(room));
+		answer = str_trim((struct str){room, n > 0 ? (size_t)n : 0});
 	} while (str_is(answer, "?"));
-	buf_release(&question);
 	return str_is(answer, "y") || str_is(answer, "Y") ||
 	       str_is(answer, "yes");
 }
@@ -940,7 +797,7 @@ static void judge_browser(struct config_file *file, const struct verdict *v,
 {
 	const bool is_allowed =
 		v->by_person &&
-		config_grants_has(&file->grants, "browser", &v->kept.grants);
+		has_rows(&file->grants, "browser", &v->kept.grants);
 
 	for (size_t i = 0; i < file->config.n_servers; i++) {
 		struct server *s = &file->config.servers[i];

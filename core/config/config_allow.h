@@ -110,9 +110,8 @@ struct strlist config_grants(const struct config *c, struct arena *arena)
  *
  * most     rows shown of one kind, each cut to one line; the others are
  *	    counted. 0: all, whole
- * returns  false: some were left out
  */
-bool config_grants_show(const struct strlist *grants, size_t most,
+void config_grants_show(const struct strlist *grants, size_t most,
 			struct buf *out);
 /*
  * Append what is new and what is gone, a line each behind "+ " or "- ";
