@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "core/base/text.h"
 #include "core/config/keys.h"
 
 #define INPUT "$input."
@@ -19,45 +20,32 @@ struct str reference_input(struct str s)
 
 /* ---- those of a routine ---- */
 
-struct inputs {
-	struct arena *arena;
-	struct strlist list;
-	size_t cap;
-};
-
-static void add_input(struct inputs *in, struct str s)
+static void add_input(struct strlist *list, struct arena *arena, struct str s)
 {
 	struct str name = reference_input(s);
 
 	if (!name.p)
 		return;
-	for (size_t i = 0; i < in->list.n; i++)
-		if (str_is(name, in->list.item[i]))
+	for (size_t i = 0; i < list->n; i++)
+		if (str_is(name, list->item[i]))
 			return;
-	if (in->list.n == in->cap) {
-		const char **old = in->list.item;
-
-		in->cap = in->cap ? 2 * in->cap : 8;
-		in->list.item = ARENA_ARRAY(in->arena, const char *, in->cap);
-		for (size_t i = 0; i < in->list.n; i++)
-			in->list.item[i] = old[i];
-	}
-	in->list.item[in->list.n++] = arena_strndup(in->arena, name.p, name.n);
+	list_add(list, arena, arena_strndup(arena, name.p, name.n));
 }
 
-static void add_inputs(struct inputs *in, const struct toml_value *v)
+static void add_inputs(struct strlist *list, struct arena *arena,
+		       const struct toml_value *v)
 {
 	if (v->type == TOML_STRING)
-		add_input(in, v->string);
+		add_input(list, arena, v->string);
 	for (size_t i = 0; v->type == TOML_ARRAY && i < v->array.n; i++)
-		add_inputs(in, &v->array.item[i]);
+		add_inputs(list, arena, &v->array.item[i]);
 	for (size_t i = 0; v->type == TOML_TABLE && i < v->table.n; i++)
-		add_inputs(in, &v->table.member[i].value);
+		add_inputs(list, arena, &v->table.member[i].value);
 }
 
 struct strlist references_inputs(const struct routine *r, struct arena *arena)
 {
-	struct inputs in = {.arena = arena};
+	struct strlist list = {NULL, 0};
 
 	for (size_t i = 0; i < r->n_steps; i++) {
 		const struct step *s = &r->steps[i];
@@ -65,11 +53,11 @@ struct strlist references_inputs(const struct routine *r, struct arena *arena)
 			s->server ? &s->server->args : &s->args;
 
 		for (size_t k = 0; k < args->n; k++)
-			add_input(&in, str_of(args->item[k]));
+			add_input(&list, arena, str_of(args->item[k]));
 		if (s->params)
-			add_inputs(&in, s->params);
+			add_inputs(&list, arena, s->params);
 	}
-	return in.list;
+	return list;
 }
 
 /* ---- what looks like one ---- */
@@ -83,8 +71,7 @@ enum place {
 
 static bool is_name(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9') || c == '_' || c == '-';
+	return text_is_alpha(c) || text_is_digit(c) || c == '_' || c == '-';
 }
 
 static bool is_in(char c, const char *set)
@@ -148,26 +135,17 @@ static size_t lookalike(struct str s, struct str whole, enum place place)
 	return s.n - rest.n;
 }
 
-/* "${NAME}" as a whole string. */
-static bool is_variable(struct str s)
-{
-	return str_starts(s, "${") && s.n > 3 && s.p[s.n - 1] == '}' &&
-	       name_length(skip(s, 2)) == s.n - 3;
-}
-
 static void warn(struct findings *f, const struct toml_value *v,
 		 struct str shown, const char *text)
 {
-	struct err err;
 	size_t n = 0;
 
 	while (n < shown.n && n < SHOWN_BYTES && shown.p[n] >= ' ' &&
 	       shown.p[n] < 0x7f)
 		n++;
 	shown = str_trim((struct str){shown.p, n});
-	err_at(&err, ERR_CONFIG, v->line, v->col, "\"%.*s\" %s", STR_ARG(shown),
-	       text);
-	findings_add(f, true, &err);
+	findings_addf(f, true, v->line, v->col, "\"%.*s\" %s", STR_ARG(shown),
+		      text);
 }
 
 static void check_string(struct findings *f, const struct toml_value *v,
@@ -177,15 +155,16 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	size_t n = 0;
 
 	if (place != PLACE_OTHER && name.p) {
-		n = name_length(name);
-		if (n < name.n)
+		if (name_length(name) < name.n)
 			warn(f, v, s,
 			     "is the value of a -p by just that name; there "
 			     "are neither paths into a value nor texts around "
 			     "it");
 		return;
 	}
-	if (place != PLACE_OTHER && is_variable(s)) {
+	/* "${NAME}" as a whole string */
+	if (place != PLACE_OTHER && str_starts(s, "${") && s.n > 3 &&
+	    s.p[s.n - 1] == '}' && name_length(skip(s, 2)) == s.n - 3) {
 		warn(f, v, s,
 		     "is passed on as it is: variables are replaced in paths, "
 		     "URLs and headers only");
@@ -218,10 +197,15 @@ static void check_value(struct findings *f, const struct toml_value *v,
 		check_value(f, &v->table.member[i].value, place);
 }
 
+static size_t members(const struct toml_value *v)
+{
+	return v && v->type == TOML_TABLE ? v->table.n : 0;
+}
+
 /* A step, or a server. */
 static void check_table(struct findings *f, const struct toml_value *table)
 {
-	for (size_t i = 0; i < table->table.n; i++) {
+	for (size_t i = 0; i < members(table); i++) {
 		const struct toml_member *m = &table->table.member[i];
 		enum place place = PLACE_OTHER;
 
@@ -239,17 +223,15 @@ static bool is_string(const struct toml_value *v, const char *text)
 	return v && v->type == TOML_STRING && str_is(v->string, text);
 }
 
-static bool is_table(const struct toml_value *v)
-{
-	return v && v->type == TOML_TABLE;
-}
-
-/* The steps of a routine; NULL: there are none. */
-static const struct toml_value *steps_of(const struct toml_value *routine)
+/* The nth step of a routine; NULL: there are no more. */
+static const struct toml_value *step_of(const struct toml_value *routine,
+					size_t nth)
 {
 	const struct toml_value *steps = toml_get(routine, "steps");
 
-	return steps && steps->type == TOML_ARRAY ? steps : NULL;
+	return steps && steps->type == TOML_ARRAY && nth < steps->array.n
+		       ? &steps->array.item[nth]
+		       : NULL;
 }
 
 /* A step of another type than ours is skipped: anything may stand there. */
@@ -264,48 +246,40 @@ static bool is_ours(const struct toml_value *step)
 	return false;
 }
 
-static void check_steps(struct findings *f, const struct toml_value *routine)
-{
-	const struct toml_value *steps = steps_of(routine);
-
-	for (size_t i = 0; steps && i < steps->array.n; i++)
-		if (is_table(&steps->array.item[i]) &&
-		    is_ours(&steps->array.item[i]))
-			check_table(f, &steps->array.item[i]);
-}
-
 static bool uses_server(const struct toml_value *routine, const char *name)
 {
-	const struct toml_value *steps = steps_of(routine);
+	const struct toml_value *step;
 
-	for (size_t i = 0; steps && i < steps->array.n; i++)
-		if (is_string(toml_get(&steps->array.item[i], "server"), name))
+	for (size_t i = 0; (step = step_of(routine, i)); i++)
+		if (is_string(toml_get(step, "server"), name))
 			return true;
 	return false;
-}
-
-/* one: a routine, whose servers are meant; NULL: all servers */
-static void check_servers(struct findings *f, const struct toml_value *servers,
-			  const struct toml_value *one)
-{
-	for (size_t i = 0; is_table(servers) && i < servers->table.n; i++) {
-		const struct toml_member *m = &servers->table.member[i];
-
-		if (is_table(&m->value) && (!one || uses_server(one, m->key)))
-			check_table(f, &m->value);
-	}
 }
 
 void references_check(const struct toml_value *root, const char *routine,
 		      struct findings *findings)
 {
-	const struct toml_value *routines = toml_get(root, "routines");
+	const struct toml_value *servers[] = {toml_get(root, "servers"),
+					      toml_get(root, "mcp_servers")};
+	const struct toml_value *routines = toml_get(root, "routines"), *step;
 	const struct toml_value *one =
 		routine ? toml_get(routines, routine) : NULL;
 
-	for (size_t i = 0; is_table(routines) && i < routines->table.n; i++)
-		if (!one || one == &routines->table.member[i].value)
-			check_steps(findings, &routines->table.member[i].value);
-	check_servers(findings, toml_get(root, "servers"), one);
-	check_servers(findings, toml_get(root, "mcp_servers"), one);
+	for (size_t i = 0; i < members(routines); i++) {
+		const struct toml_value *r = &routines->table.member[i].value;
+
+		if (one && one != r)
+			continue;
+		for (size_t k = 0; (step = step_of(r, k)); k++)
+			if (is_ours(step))
+				check_table(findings, step);
+	}
+	for (size_t s = 0; s < ARRAY_LEN(servers); s++)
+		for (size_t i = 0; i < members(servers[s]); i++) {
+			const struct toml_member *m =
+				&servers[s]->table.member[i];
+
+			if (!one || uses_server(one, m->key))
+				check_table(findings, &m->value);
+		}
 }
