@@ -4,7 +4,7 @@
 #include "core/auth/challenge.h"
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 #include "core/auth/words.h"
 #include "core/auth/revoke.h"
 #include "core/base/arena.h"

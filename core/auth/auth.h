@@ -15,12 +15,13 @@
  *	auth.c		the authorizer: which token, and when; logins
  *	auth_options.c	the configuration			(pure)
  *	revoke.c	tokens that are given back at a logout
- *	flow*.c		one authorization, from discovery to the token
+ *	flow.c		one authorization: the walk through its steps
+ *	flow_find.c	discovery, with the documents that it reads (pure)
+ *	flow_*.c	its other steps
  *	account.c	the account of this client at one server
  *	owner.c		the owner of an account			(pure)
  *	guard.c		which URLs of a server may be asked	(pure)
  *	challenge.c	WWW-Authenticate			(pure)
- *	metadata.c	documents of resources and servers	(pure)
  *	grant.c		requests for tokens and clients		(pure)
  *	answer.c	their answers				(pure)
  *	words.c		words of a peer				(pure)

@@ -13,7 +13,7 @@
 #include "core/auth/flow.h"
 #include "core/auth/grant.h"
 #include "core/auth/guard.h"
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 #include "core/auth/redirect.h"
 #include "core/base/arena.h"
 

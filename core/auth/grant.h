@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"

@@ -1,7 +1,7 @@
 #include "core/auth/guard.h"
 
 #include "core/auth/words.h"
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 
 static int judge_scheme(const struct guard *g, const char *what,
 			const struct url *u, enum guard_origin origin,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

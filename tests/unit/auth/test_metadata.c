@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "core/auth/metadata.h"
+#include "core/auth/flow_find.h"
 #include "core/auth/words.h"
 
 static struct arena arena;

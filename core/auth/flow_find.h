@@ -14,8 +14,8 @@
  * source  RFC 9728, RFC 8414, OpenID Connect Discovery 1.0; MCP 2026-07-28,
  *	   basic/authorization/authorization-server-discovery
  */
-#ifndef CORE_AUTH_METADATA_H
-#define CORE_AUTH_METADATA_H
+#ifndef CORE_AUTH_FLOW_FIND_H
+#define CORE_AUTH_FLOW_FIND_H
 
 #include <stdbool.h>
 
