@@ -17,13 +17,12 @@
  *	revoke.c	tokens that are given back at a logout
  *	flow.c		one authorization: the walk through its steps
  *	flow_find.c	discovery, with the documents that it reads (pure)
- *	flow_*.c	its other steps
+ *	flow_grant.c	client, person, tokens, with their texts (pure)
+ *	flow_ask.c	requests of the steps
  *	account.c	the account of this client at one server
  *	owner.c		the owner of an account			(pure)
  *	guard.c		which URLs of a server may be asked	(pure)
  *	challenge.c	WWW-Authenticate			(pure)
- *	grant.c		requests for tokens and clients		(pure)
- *	answer.c	their answers				(pure)
  *	words.c		words of a peer				(pure)
  *	redirect.c	the loopback listener
  *	crypto.c	keys, signatures; the one door to libcrypto

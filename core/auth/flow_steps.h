@@ -11,7 +11,7 @@
 #include "core/auth/challenge.h"
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
-#include "core/auth/grant.h"
+#include "core/auth/flow_grant.h"
 #include "core/auth/guard.h"
 #include "core/auth/flow_find.h"
 #include "core/auth/redirect.h"
@@ -130,6 +130,9 @@ struct flow {
 void flow_settle(struct flow *f, enum flow_verdict verdict,
 		 const struct err *err);
 int64_t flow_now_s(const struct flow *f) MUST_USE;
+/* account_load(), or account_reload() where nothing is lost by that. */
+int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
+		      struct err *err) MUST_USE;
 /* Tell the scrubber. */
 void flow_note_secret(struct flow *f, struct str value);
 /* A header of the next flow_ask(). errors  ERR_SYNTAX */
@@ -161,21 +164,11 @@ enum flow_verdict flow_judge_issuer(struct flow *f, struct err *err);
 enum flow_verdict flow_find_server(struct flow *f, struct err *err);
 enum flow_verdict flow_find_provider(struct flow *f, struct err *err);
 
-/* ---- flow_client.c: the identity of this client, and the person ---- */
+/* ---- flow_grant.c: this client, the person, the tokens ---- */
 
-/* account_load(), or account_reload() where nothing is lost by that. */
-int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
-		      struct err *err) MUST_USE;
 enum flow_verdict flow_identify(struct flow *f, struct err *err);
 enum flow_verdict flow_register(struct flow *f, struct err *err);
 enum flow_verdict flow_ask_person(struct flow *f, struct err *err);
-/* Be the client of the stored account, for a refresh. */
-int flow_identify_stored(struct flow *f, struct err *err) MUST_USE;
-/* The account is of this client and issuer from here on. */
-void flow_note_client(struct flow *f);
-
-/* ---- flow_token.c: the token endpoint ---- */
-
 enum flow_verdict flow_exchange(struct flow *f, struct err *err);
 enum flow_verdict flow_token(struct flow *f, struct err *err);
 enum flow_verdict flow_refresh(struct flow *f, struct err *err);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "core/auth/answer.h"
+#include "core/auth/flow_grant.h"
 #include "core/base/url.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,7 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "core/auth/answer.h"
-#include "core/auth/grant.h"
+#include "core/auth/flow_grant.h"
 #include "core/base/limits.h"
 
 static struct arena arena;
