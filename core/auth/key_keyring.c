@@ -9,12 +9,10 @@
  * source  keyrings(7), persistent-keyring(7), keyctl(2)
  */
 #include <errno.h>
-#include <stdbool.h>
 #include <keyutils.h>
 
 #include "core/auth/key_place.h"
 #include "core/base/dl.h"
-#include "core/base/mem.h"
 
 #define LIBRARY "libkeyutils.so.1"
 #define TYPE "user"
@@ -28,35 +26,23 @@
 	X(keyctl_search)         \
 	X(keyctl_unlink)
 
-struct library {
+static struct {
 	KEYRING_FUNCTIONS(DL_MEMBER)
-};
-
-static const struct library *load_library(struct err *err)
-{
-	static const char *const names[] = {KEYRING_FUNCTIONS(DL_NAME)};
-	static struct library functions;
-	static struct dl dl = DL(LIBRARY, names, functions);
-
-	if (dl_load(&dl))
-		return &functions;
-	err_set(err, ERR_CREDENTIAL,
-		"the kernel's keyring needs " LIBRARY ", which is not here; "
-		"install it: apt-get install libkeyutils1");
-	return NULL;
-}
+} lib;
 
 /* Owned through our process keyring, which ends with us. */
-static int open_keyring(const struct library **ret_lib, key_serial_t *ret,
-			struct err *err)
+static int open_keyring(key_serial_t *ret, struct err *err)
 {
+	static const char *const names[] = {KEYRING_FUNCTIONS(DL_NAME)};
+	static struct dl dl = DL(LIBRARY, names, lib);
 	long ring;
 
-	*ret_lib = load_library(err);
-	if (!*ret_lib)
-		return -1;
-	ring = (*ret_lib)->keyctl_get_persistent((uid_t)-1,
-						 KEY_SPEC_PROCESS_KEYRING);
+	if (!dl_load(&dl))
+		return err_set(err, ERR_CREDENTIAL,
+			       "the kernel's keyring needs " LIBRARY
+			       ", which is not here; install it: apt-get "
+			       "install libkeyutils1");
+	ring = lib.keyctl_get_persistent((uid_t)-1, KEY_SPEC_PROCESS_KEYRING);
 	if (ring < 0)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the kernel gives no keyring here: %s",
@@ -65,65 +51,50 @@ static int open_keyring(const struct library **ret_lib, key_serial_t *ret,
 	return 0;
 }
 
-static int read_key(const struct library *lib, key_serial_t ring,
-		    const unsigned char *id,
-		    unsigned char ret[CRYPTO_KEY_BYTES], struct err *err)
+static int keyring_find(UNUSED int dir, UNUSED const unsigned char *id,
+			unsigned char ret[CRYPTO_KEY_BYTES], struct err *err)
 {
-	unsigned char key[CRYPTO_KEY_BYTES];
-	int r;
-	long n, serial = lib->keyctl_search(ring, TYPE, NAME, 0);
+	key_serial_t ring;
+	long n, serial;
 
+	if (open_keyring(&ring, err) < 0)
+		return -1;
+	serial = lib.keyctl_search(ring, TYPE, NAME, 0);
 	if (serial < 0 &&
 	    (errno == ENOKEY || errno == EKEYEXPIRED || errno == EKEYREVOKED))
 		return 1;
 	n = serial < 0 ? -1
-		       : lib->keyctl_read((key_serial_t)serial, (char *)key,
-					  sizeof(key));
+		       : lib.keyctl_read((key_serial_t)serial, (char *)ret,
+					 CRYPTO_KEY_BYTES);
 	if (n < 0)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the kernel's keyring cannot be read: %s",
 			       strerror(errno));
-	r = n == sizeof(key) ? seal_key_take(key, id, ret) : 1;
-	mem_wipe(key, sizeof(key));
-	return r;
-}
-
-static int keyring_find(int dir, const unsigned char *id,
-			unsigned char ret[CRYPTO_KEY_BYTES], struct err *err)
-{
-	const struct library *lib;
-	key_serial_t ring;
-
-	(void)dir;
-	if (open_keyring(&lib, &ring, err) < 0)
-		return -1;
-	return read_key(lib, ring, id, ret, err);
+	return n == CRYPTO_KEY_BYTES ? 0 : 1;
 }
 
 /* Moved there and not made there: only a move can leave an older one alone. */
-static int keyring_keep(int dir, const unsigned char key[CRYPTO_KEY_BYTES],
+static int keyring_keep(UNUSED int dir, UNUSED const unsigned char *id,
+			const unsigned char key[CRYPTO_KEY_BYTES],
 			struct err *err)
 {
 	const key_serial_t own = KEY_SPEC_PROCESS_KEYRING;
-	const struct library *lib;
 	key_serial_t ring, serial;
 	int sys;
 
-	(void)dir;
-	if (open_keyring(&lib, &ring, err) < 0)
+	if (open_keyring(&ring, err) < 0)
 		return -1;
-	serial = lib->add_key(TYPE, NAME, key, CRYPTO_KEY_BYTES, own);
+	serial = lib.add_key(TYPE, NAME, key, CRYPTO_KEY_BYTES, own);
 	if (serial >= 0 &&
-	    lib->keyctl_move(serial, own, ring, KEYCTL_MOVE_EXCL) == 0)
+	    lib.keyctl_move(serial, own, ring, KEYCTL_MOVE_EXCL) == 0)
 		return 0;
 	sys = errno;
 	if (serial >= 0)
-		lib->keyctl_unlink(serial, own);
+		lib.keyctl_unlink(serial, own);
 	if (serial >= 0 && sys == EEXIST)
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
 		       "the kernel's keyring takes no key: %s", strerror(sys));
 }
 
-const struct key_place key_place_keyring = {STORE_KEY_KEYRING, keyring_find,
-					    keyring_keep};
+const struct key_place key_place_keyring = {keyring_find, keyring_keep};

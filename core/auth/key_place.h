@@ -16,9 +16,9 @@
 #define KEY_PLACE_MS 3000
 
 struct key_place {
-	enum store_key key;
 	/*
-	 * The key of that id, or with NULL the one for new files.
+	 * The key that is kept there; where keys are found by their id, the
+	 * one of `id` (NULL: any).
 	 *
 	 * dir	    folder of the tokens
 	 * ret	    the caller wipes it
@@ -32,8 +32,8 @@ struct key_place {
 	 * Keep `key` for new files, when there is none yet; of two at the same
 	 * time the first wins, and both find that one. errors as above
 	 */
-	int (*keep)(int dir, const unsigned char key[CRYPTO_KEY_BYTES],
-		    struct err *err);
+	int (*keep)(int dir, const unsigned char id[SEAL_ID_BYTES],
+		    const unsigned char key[CRYPTO_KEY_BYTES], struct err *err);
 };
 
 extern const struct key_place key_place_service, key_place_keyring;

@@ -313,7 +313,8 @@ static int service_find(UNUSED int dir, const unsigned char *id,
 		return 1;
 	if (read_secret(&s, path, &key, err) < 0)
 		return -1;
-	return seal_key_take((unsigned char *)key.p, id, ret);
+	memcpy(ret, key.p, CRYPTO_KEY_BYTES);
+	return 0;
 }
 
 /* ---- a new item ---- */
@@ -341,7 +342,7 @@ static int append_item(message *m, const char *session, const char *hex,
 	return r < 0 ? r : lib.sd_bus_message_append(m, "b", 0);
 }
 
-static int service_keep(UNUSED int dir,
+static int service_keep(UNUSED int dir, const unsigned char id[SEAL_ID_BYTES],
 			const unsigned char key[CRYPTO_KEY_BYTES],
 			struct err *err)
 {
@@ -351,13 +352,11 @@ static int service_keep(UNUSED int dir,
 	AUTO(message_unrefp) message *answer = NULL;
 	AUTO(message_unrefp) message *dismissed = NULL;
 	AUTO(buf_wipe) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	unsigned char id[SEAL_ID_BYTES];
 	char hex[ID_TEXT_BYTES];
 	struct err ignored = ERR_INIT;
 	const char *item, *prompt;
 	int r;
 
-	seal_key_id(key, id);
 	id_text(id, hex);
 	base64_encode(BASE64_URL,
 		      (struct str){(const char *)key, CRYPTO_KEY_BYTES}, &text);
@@ -382,5 +381,4 @@ static int service_keep(UNUSED int dir,
 	return fail_locked(err);
 }
 
-const struct key_place key_place_service = {STORE_KEY_SERVICE, service_find,
-					    service_keep};
+const struct key_place key_place_service = {service_find, service_keep};

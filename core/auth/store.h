@@ -107,6 +107,8 @@ struct store_facts {
 int store_look(const char *dir, struct store_facts *ret, struct err *err)
 	MUST_USE;
 
+/* ---- the form of a file, which tests and fuzzers read ---- */
+
 /* Enough to tell keys from one another; says nothing about the key. */
 #define SEAL_ID_BYTES 8
 /* One document; a token of each kind, and what belongs to them. */
@@ -115,43 +117,27 @@ int store_look(const char *dir, struct store_facts *ret, struct err *err)
 /* Of a whole file. */
 #define SEAL_FILE_MAX (SEAL_TEXT_MAX + 2 * SEAL_NAME_MAX + 1024)
 
-struct seal_head {
-	enum store_key key; /* where the key lies; not AUTO */
-	unsigned char key_id[SEAL_ID_BYTES];
-	struct str server, issuer; /* borrowed */
-};
-
-/* A file that was read; all of it is borrowed from the bytes. */
+/* A file; all of it is borrowed from its bytes. */
 struct seal {
-	struct seal_head head;
-	const unsigned char *nonce;
+	enum store_key place; /* where the key lies; not AUTO */
+	struct str server, issuer;
+	/* Of a file that was read: */
+	const unsigned char *key_id, *nonce;
 	struct str bound;  /* everything before the encrypted text */
 	struct str sealed; /* encrypted text and tag */
+	size_t text_bytes; /* of the text that is sealed */
 };
 
-void seal_key_id(const unsigned char key[CRYPTO_KEY_BYTES],
-		 unsigned char ret[SEAL_ID_BYTES]);
 /*
- * Copy a key that has this id; any key where `id` is NULL.
- * returns 0; 1: it is another key
- */
-int seal_key_take(const unsigned char key[CRYPTO_KEY_BYTES],
-		  const unsigned char *id, unsigned char ret[CRYPTO_KEY_BYTES])
-	MUST_USE;
-
-/*
- * Append a file, with a new nonce.
+ * Append a file with place, server and issuer of `s` and a new nonce.
  * errors  ERR_LIMIT  text, server or issuer is too long
  *	   others of crypto_seal()
  */
-int seal_write(const struct seal_head *head,
-	       const unsigned char key[CRYPTO_KEY_BYTES], struct str text,
-	       struct buf *out, struct err *err) MUST_USE;
+int seal_write(const struct seal *s, const unsigned char key[CRYPTO_KEY_BYTES],
+	       struct str text, struct buf *out, struct err *err) MUST_USE;
 /* Pure. errors  ERR_SYNTAX  no such file, or of a later version */
 int seal_parse(struct str file, struct seal *ret, struct err *err) MUST_USE;
-/* Bytes of the text that is sealed. */
-size_t seal_text_bytes(const struct seal *s) MUST_USE;
-/* out: so many bytes. returns and errors as crypto_open() */
+/* out: text_bytes. returns and errors as crypto_open() */
 int seal_open(const struct seal *s, const unsigned char key[CRYPTO_KEY_BYTES],
 	      char *out, struct err *err) MUST_USE;
 

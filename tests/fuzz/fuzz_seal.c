@@ -26,11 +26,10 @@ static void seal_again(const struct seal *s, struct str text)
 	struct err err = ERR_INIT;
 	struct seal again;
 
-	if (seal_write(&s->head, key, text, &out, &err) < 0 ||
+	if (seal_write(s, key, text, &out, &err) < 0 ||
 	    seal_parse(buf_str(&out), &again, &err) < 0 ||
-	    !str_eq(again.head.server, s->head.server) ||
-	    !str_eq(again.head.issuer, s->head.issuer) ||
-	    again.sealed.n != s->sealed.n)
+	    !str_eq(again.server, s->server) ||
+	    !str_eq(again.issuer, s->issuer) || again.sealed.n != s->sealed.n)
 		abort();
 }
 
@@ -42,14 +41,13 @@ static void read_file(struct str file)
 
 	if (seal_parse(file, &s, &err) < 0)
 		return;
-	if (!is_within(s.head.server, file) ||
-	    !is_within(s.head.issuer, file) ||
+	if (!is_within(s.server, file) || !is_within(s.issuer, file) ||
 	    s.bound.n + s.sealed.n != file.n || !is_within(s.sealed, file) ||
-	    seal_text_bytes(&s) > SEAL_TEXT_MAX)
+	    s.text_bytes > SEAL_TEXT_MAX)
 		abort();
-	text = mem_alloc(seal_text_bytes(&s));
+	text = mem_alloc(s.text_bytes);
 	if (seal_open(&s, key, text, &err) == 0)
-		seal_again(&s, (struct str){text, seal_text_bytes(&s)});
+		seal_again(&s, (struct str){text, s.text_bytes});
 }
 
 static void read_base64(enum base64 kind, struct str text)

@@ -196,7 +196,7 @@ static int setup(void **state)
 
 	f->pid = -1;
 	crypto_random(f->key, sizeof(f->key));
-	seal_key_id(f->key, f->id);
+	crypto_random(f->id, sizeof(f->id));
 	*state = f;
 	return temp_dir_make(&f->dir);
 }
@@ -245,7 +245,7 @@ static int find(struct fixture *f, const unsigned char *id)
 
 static int keep(struct fixture *f)
 {
-	return key_place_service.keep(-1, f->key, &f->err);
+	return key_place_service.keep(-1, f->id, f->key, &f->err);
 }
 
 TEST_IN(fixture, keep, then_find, is_the_same)
