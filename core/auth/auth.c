@@ -7,7 +7,6 @@
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
 #include "core/auth/flow_find.h"
-#include "core/auth/revoke.h"
 #include "core/auth/words.h"
 #include "core/base/arena.h"
 #include "core/base/log.h"
@@ -39,41 +38,35 @@ const char *auth_grant_word(enum auth_grant grant)
 	return grant_words[grant];
 }
 
-static int need(const char *value, const struct auth_options *o,
-		const char *name, struct err *err)
-{
-	return value ? 0
-		     : err_set(err, ERR_SYNTAX, "the grant %s needs %s",
-			       auth_grant_word(o->grant), name);
-}
-
 static int judge_grant(const struct auth_options *o, struct err *err)
 {
-	const char *credential =
-		o->client_secret ? o->client_secret : o->private_key;
-	const char *provider =
-		o->idp_token_endpoint ? o->idp_token_endpoint : o->idp_issuer;
+	bool is_jag = o->grant == AUTH_ID_JAG;
+	const struct {
+		bool is_missing;
+		const char *name;
+	} needs[] = {
+		{o->grant != AUTH_CODE && !o->client_id, "a client id"},
+		{o->grant == AUTH_CLIENT_CREDENTIALS && !o->client_secret &&
+			 !o->private_key,
+		 "a secret or a private key"},
+		{o->grant == AUTH_JWT_BEARER && !o->assertion_file,
+		 "an assertion file"},
+		{is_jag && !o->idp_client_id, "idp_client_id"},
+		{is_jag && !o->idp_id_token_file, "idp_id_token_file"},
+		{is_jag && !o->idp_token_endpoint && !o->idp_issuer,
+		 "idp_token_endpoint or idp_issuer"},
+	};
 
 	if (o->client_secret && o->private_key)
 		return err_set(err, ERR_SYNTAX,
 			       "a client has a secret or a private key, not "
 			       "both");
-	if (o->grant == AUTH_CODE)
-		return 0;
-	if (need(o->client_id, o, "a client id", err) < 0)
-		return -1;
-	switch (o->grant) {
-	case AUTH_CLIENT_CREDENTIALS:
-		return need(credential, o, "a secret or a private key", err);
-	case AUTH_JWT_BEARER:
-		return need(o->assertion_file, o, "an assertion file", err);
-	default:
-		if (need(o->idp_client_id, o, "idp_client_id", err) < 0 ||
-		    need(o->idp_id_token_file, o, "idp_id_token_file", err) < 0)
-			return -1;
-		return need(provider, o, "idp_token_endpoint or idp_issuer",
-			    err);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(needs); i++)
+		if (needs[i].is_missing)
+			return err_set(err, ERR_SYNTAX, "the grant %s needs %s",
+				       auth_grant_word(o->grant),
+				       needs[i].name);
+	return 0;
 }
 
 static int judge_urls(const struct auth_options *o, struct err *err)
@@ -101,14 +94,6 @@ static int judge_urls(const struct auth_options *o, struct err *err)
 	return 0;
 }
 
-/* Options that contradict each other. errors  ERR_SYNTAX */
-static int auth_options_judge(const struct auth_options *o, struct err *err)
-{
-	if (judge_grant(o, err) < 0)
-		return -1;
-	return judge_urls(o, err);
-}
-
 /* ---- the authorizer ---- */
 
 /* A flow that failed is not tried again for so long. */
@@ -134,6 +119,7 @@ struct auth {
 	bool has_fixed; /* an Authorization was given */
 
 	struct owner owner;
+	struct flow_setting setting; /* of all of these, for flows */
 	struct account account;
 	bool is_loaded;
 	enum auth_token from;
@@ -157,14 +143,7 @@ struct auth {
 	void (*done)(void *arg, const struct err *err);
 	void *done_arg;
 	struct loop_timer timer; /* of a logout */
-	struct revoke *revoke;
 };
-
-static struct flow_setting setting_of(struct auth *a)
-{
-	return (struct flow_setting){&a->context, &a->options, &a->endpoint,
-				     &a->owner};
-}
 
 static int64_t now_s(const struct auth *a)
 {
@@ -278,10 +257,9 @@ static void tell_person(void *arg)
 static void start_flow(struct auth *a, const struct flow_start *start)
 {
 	const struct flow_handler handler = {end_flow, tell_person, a};
-	struct flow_setting setting = setting_of(a);
 
 	a->is_early = start->kind == FLOW_KIND_REFRESH;
-	a->flow = flow_new(&setting, start, &a->account, &handler);
+	a->flow = flow_new(&a->setting, start, &a->account, &handler);
 }
 
 /* true: one is on its way. */
@@ -418,30 +396,22 @@ struct refusal {
 	struct err *err;
 };
 
-/* Text or JSON: a page says nothing in a line. */
-static bool is_short_text(struct str body)
-{
-	body = str_trim(body);
-	return body.n && body.n <= QUOTE_BYTES && body.p[0] != '<';
-}
-
 /* "HTTP status 403, insufficient_scope: needs mail.write" */
 static void describe(const struct refusal *r, struct buf *out)
 {
 	const struct challenge *c = &r->challenge;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct str body = str_trim(r->body), why = str_of(c->error_description);
 
 	buf_addf(out, "HTTP status %d", r->head->status);
 	if (c->error)
 		buf_addf(out, ", %s",
 			 quote_peer(&b, str_of(c->error), QUOTE_BYTES));
-	if (c->error_description)
-		buf_addf(out, ": %s",
-			 quote_peer(&b, str_of(c->error_description),
-				    QUOTE_BYTES));
-	if (!c->error && is_short_text(r->body))
-		buf_addf(out, ": %s",
-			 quote_peer(&b, str_trim(r->body), QUOTE_BYTES));
+	if (why.p)
+		buf_addf(out, ": %s", quote_peer(&b, why, QUOTE_BYTES));
+	/* text or JSON: a page says nothing in a line */
+	if (!c->error && body.n && body.n <= QUOTE_BYTES && body.p[0] != '<')
+		buf_addf(out, ": %s", quote_peer(&b, body, QUOTE_BYTES));
 }
 
 static enum authorizer_verdict deny(const struct refusal *r, const char *what)
@@ -458,12 +428,11 @@ static enum authorizer_verdict begin_flow(struct refusal *r,
 					  const char *scope)
 {
 	struct auth *a = r->a;
-	struct flow_setting setting = setting_of(a);
 
 	if (has_failed(a, r->err))
 		return AUTHORIZER_NO;
 	if (kind == FLOW_KIND_AUTHORIZE &&
-	    flow_need_person(&setting, r->err) < 0)
+	    flow_need_person(&a->setting, r->err) < 0)
 		return AUTHORIZER_NO;
 	start_flow(a,
 		   &(struct flow_start){
@@ -501,13 +470,6 @@ static bool is_scope(const struct refusal *r)
 {
 	return r->challenge.error &&
 	       !strcmp(r->challenge.error, "insufficient_scope");
-}
-
-static enum authorizer_verdict judge_forbidden(struct refusal *r)
-{
-	if (!is_scope(r))
-		return deny(r, "the server forbids this");
-	return step_up(r);
 }
 
 /* ---- 401 ---- */
@@ -578,8 +540,10 @@ static enum authorizer_verdict judge_refusal(
 		verdict = AUTHORIZER_WAIT;
 	else if (head->status == 401)
 		verdict = judge_unauthorized(&r);
+	else if (is_scope(&r))
+		verdict = step_up(&r);
 	else
-		verdict = judge_forbidden(&r);
+		verdict = deny(&r, "the server forbids this");
 	arena_release(&r.arena);
 	return verdict;
 }
@@ -599,23 +563,14 @@ struct authorizer *auth_authorizer(struct auth *a)
 	return &a->authorizer;
 }
 
-/* Documents about a WebSocket's server are asked for by http and https. */
-static int parse_endpoint(struct auth *a, struct err *err)
-{
-	const char *url = a->options.url;
-
-	if (str_starts(str_of(url), "ws"))
-		url = arena_printf(&a->arena, "http%s", url + 2);
-	return url_parse(str_of(url), &a->arena, &a->endpoint, err);
-}
-
 int auth_new(const struct auth_context *context,
 	     const struct auth_options *options, struct auth **ret,
 	     struct err *err)
 {
+	const char *url;
 	struct auth *a;
 
-	if (auth_options_judge(options, err) < 0)
+	if (judge_grant(options, err) < 0 || judge_urls(options, err) < 0)
 		return -1;
 	a = mem_zalloc(sizeof(*a));
 	a->authorizer.type = &type;
@@ -628,8 +583,14 @@ int auth_new(const struct auth_context *context,
 		.client = options->client_id,
 		.takes_old = context->is_only_one,
 	};
+	a->setting = (struct flow_setting){&a->context, &a->options,
+					   &a->endpoint, &a->owner};
 	a->has_fixed = http_headers_has(options->headers, "Authorization");
-	if (parse_endpoint(a, err) < 0) {
+	/* documents about a WebSocket's server are asked for by http */
+	url = str_starts(str_of(options->url), "ws")
+		      ? arena_printf(&a->arena, "http%s", options->url + 2)
+		      : options->url;
+	if (url_parse(str_of(url), &a->arena, &a->endpoint, err) < 0) {
 		auth_free(a);
 		return -1;
 	}
@@ -645,7 +606,6 @@ void auth_free(struct auth *a)
 		return;
 	flow_free(a->flow);
 	loop_timer_clear(a->context.loop, &a->timer);
-	revoke_free(a->revoke);
 	crypto_key_free(a->key);
 	account_release(&a->account);
 	arena_release(&a->arena);
@@ -741,26 +701,27 @@ static void forget_tokens(struct auth *a, const struct err *revoked)
 static void on_revoked(void *arg, const struct err *err)
 {
 	struct auth *a = arg;
+	struct err copy = err ? *err : (struct err)ERR_INIT;
 
-	revoke_free(a->revoke);
-	a->revoke = NULL;
-	forget_tokens(a, err);
+	flow_free(a->flow);
+	a->flow = NULL;
+	forget_tokens(a, err ? &copy : NULL);
 }
 
 /* From the loop, as every end. */
 static void begin_logout(void *arg)
 {
 	struct auth *a = arg;
-	const struct flow_setting setting = setting_of(a);
+	const struct flow_start start = {.kind = FLOW_KIND_REVOKE};
+	const struct flow_handler handler = {.done = on_revoked, .arg = a};
 	const struct account *now = &a->account;
 	struct err err = ERR_INIT;
 
 	if (load_account(a, &err) < 0 || !now->revocation_endpoint ||
 	    !now->client_id || !(now->access_token || now->refresh_token))
 		forget_tokens(a, NULL);
-	else if (revoke_start(&setting, now, on_revoked, a, &a->revoke, &err) <
-		 0)
-		forget_tokens(a, &err);
+	else
+		a->flow = flow_new(&a->setting, &start, &a->account, &handler);
 }
 
 void auth_logout(struct auth *a, void (*done)(void *arg, const struct err *err),

@@ -13,7 +13,6 @@
  *
  * Files of the room, each with a header:
  *	auth.c		the authorizer: which token, and when; logins
- *	revoke.c	tokens that are given back at a logout
  *	flow.c		one authorization: the walk through its steps
  *	flow_find.c	discovery, with the documents that it reads (pure)
  *	flow_grant.c	client, person, tokens, with their texts (pure)

@@ -173,7 +173,8 @@ struct flow *flow_new(const struct flow_setting *setting,
 	f->timer.arg = f;
 	f->lock_until_ns =
 		loop_now(setting->context->loop) + LOCK_MS * NS_PER_MS;
-	flow_settle(f, FLOW_OK, NULL);
+	flow_settle(f, start->kind == FLOW_KIND_REVOKE ? FLOW_NOT : FLOW_OK,
+		    NULL);
 	return f;
 }
 

@@ -34,6 +34,8 @@ enum flow_kind {
 	/* no refresh: other scopes, or a refused fresh token */
 	FLOW_KIND_AUTHORIZE,
 	FLOW_KIND_LOGIN, /* authorize, and the server is asked first */
+	/* no authorization: the issuer is asked to revoke. RFC 7009 */
+	FLOW_KIND_REVOKE,
 };
 
 /* Borrowed; all must outlive the flow. */
@@ -60,7 +62,8 @@ struct flow_handler {
 	/* Once; err NULL: account->access_token may be used. The flow may be
 	   freed there. */
 	void (*done)(void *arg, const struct err *err);
-	void (*waits)(void *arg); /* a person begins to be waited for */
+	/* A person begins to be waited for. */
+	void (*waits)(void *arg);
 	void *arg;
 };
 
@@ -82,15 +85,5 @@ int flow_need_person(const struct flow_setting *setting, struct err *err)
 	MUST_USE;
 /* The address that the browser was sent to. false: none is waited for */
 bool flow_redirected(struct flow *f, struct str url) MUST_USE;
-
-/*
- * The statement that authenticates a client with a key, in `arena`; NULL for
- * other methods.
- */
-int flow_assertion(const struct auth_options *options,
-		   const struct grant_client *client, const char *issuer,
-		   const char *token_endpoint, const struct strlist *supported,
-		   int64_t now_s, struct arena *arena, const char **ret,
-		   struct err *err) MUST_USE;
 
 #endif

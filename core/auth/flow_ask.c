@@ -4,6 +4,8 @@
 
 /* One request for metadata or a token, all of it. */
 #define REQUEST_MS 30000
+/* A person waits for the end of a logout. */
+#define REVOKE_MS 10000
 /* A redirect within the same origin, of metadata only. */
 #define REDIRECTS_MAX 3
 
@@ -104,7 +106,9 @@ static void send_request(struct flow *f, struct str content)
 					 .url = r->url.text.p,
 					 .headers = &r->headers,
 					 .content = content,
-					 .total_ms = REQUEST_MS,
+					 .total_ms = f->step == FLOW_REVOKE
+							     ? REVOKE_MS
+							     : REQUEST_MS,
 					 .reach = &reach,
 				 },
 				 on_answer, f);
@@ -139,7 +143,8 @@ static void on_answer(void *arg, const struct http_fetched *a)
 	f->request.exchange = NULL;
 	if (!a->status || a->end.kind != HTTP_DONE) {
 		err = a->end.err;
-		err_wrap(&err, "%s", f->request.url.text.p);
+		if (f->step != FLOW_REVOKE)
+			err_wrap(&err, "%s", f->request.url.text.p);
 		flow_settle(f, FLOW_FAILED, &err);
 		return;
 	}

@@ -132,6 +132,8 @@ void grant_form(const struct grant_request *r, const struct grant_client *c,
 #undef GRANT_TYPE
 	};
 
+	add_member(body, "token", r->token);
+	add_member(body, "token_type_hint", r->token_hint);
 	add_member(body, "grant_type", word[r->type]);
 	add_member(body, "code", r->code);
 	add_member(body, "redirect_uri", r->redirect_uri);
@@ -147,15 +149,6 @@ void grant_form(const struct grant_request *r, const struct grant_client *c,
 	}
 	add_member(body, "resource", r->resource);
 	add_member(body, "scope", r->scope);
-	add_credentials(c, body, authorization);
-}
-
-void grant_revocation(const char *token, const char *hint,
-		      const struct grant_client *c, struct buf *body,
-		      struct buf *authorization)
-{
-	add_member(body, "token", token);
-	add_member(body, "token_type_hint", hint);
 	add_credentials(c, body, authorization);
 }
 
@@ -919,34 +912,31 @@ static void note_nonce(struct flow *f, const struct http_fetched *a)
 
 /* ---- requests ---- */
 
-int flow_assertion(const struct auth_options *options,
-		   const struct grant_client *client, const char *issuer,
-		   const char *token_endpoint, const struct strlist *supported,
-		   int64_t now_s, struct arena *arena, const char **ret,
-		   struct err *err)
+/* The statement that authenticates a client with a key. */
+static int add_assertion(struct flow *f, const char *endpoint, struct err *err)
 {
+	const struct auth_options *o = f->setting.options;
 	AUTO(crypto_key_freep) struct crypto_key *key = NULL;
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	struct jwt_assertion claims = {
-		.client_id = client->id,
-		.audience = options->audience_is_token_endpoint ? token_endpoint
-								: issuer,
-		.now_s = now_s,
-		.alg = options->signing_alg,
-		.algs = *supported,
+	const struct jwt_assertion claims = {
+		.client_id = f->client.id,
+		.audience = o->audience_is_token_endpoint ? endpoint
+							  : f->server.issuer,
+		.now_s = flow_now_s(f),
+		.alg = o->signing_alg,
+		.algs = f->server.signing_algs,
 	};
 
-	*ret = NULL;
-	if (client->method != GRANT_KEY)
+	if (f->client.method != GRANT_KEY)
 		return 0;
-	if (!options->private_key)
+	if (!o->private_key)
 		return err_set(err, ERR_CREDENTIAL,
 			       "the client authenticates with a private key, "
 			       "and none is configured");
-	if (crypto_key_read(str_of(options->private_key), &key, err) < 0 ||
+	if (crypto_key_read(str_of(o->private_key), &key, err) < 0 ||
 	    jwt_client_assertion(key, &claims, &b, err) < 0)
 		return err_wrap(err, "private key of the client");
-	*ret = arena_strndup(arena, b.p, b.n);
+	f->client.assertion = arena_strndup(&f->arena, b.p, b.n);
 	return 0;
 }
 
@@ -963,7 +953,8 @@ static enum flow_verdict post_form(struct flow *f, struct flow_question *q,
 	if (flow_add_header(f, "Content-Type",
 			    STR("application/x-www-form-urlencoded"),
 			    err) < 0 ||
-	    flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
+	    (r->type != GRANT_REVOKE &&
+	     flow_add_header(f, "Accept", STR("application/json"), err) < 0) ||
 	    (authorization.n &&
 	     flow_add_header(f, "Authorization", buf_str(&authorization), err) <
 		     0))
@@ -985,10 +976,7 @@ static enum flow_verdict ask_token(struct flow *f,
 		.came = came,
 	};
 
-	if (flow_assertion(f->setting.options, &f->client, f->server.issuer,
-			   url, &f->server.signing_algs, flow_now_s(f),
-			   &f->arena, &f->client.assertion, err) < 0 ||
-	    add_proof(f, url, err) < 0)
+	if (add_assertion(f, url, err) < 0 || add_proof(f, url, err) < 0)
 		return FLOW_FAILED;
 	return post_form(f, &q, r, &f->client, err);
 }
@@ -1185,4 +1173,47 @@ enum flow_verdict flow_refresh(struct flow *f, struct err *err)
 	r.resource = f->resource;
 	r.refresh_token = arena_strdup(&f->arena, f->account->refresh_token);
 	return ask_token(f, &r, got_refreshed, err);
+}
+
+/* ---- revocation: RFC 7009 ---- */
+
+static enum flow_verdict got_revoked(UNUSED struct flow *f,
+				     const struct http_fetched *a,
+				     struct err *err)
+{
+	if (a->status >= 200 && a->status <= 299)
+		return FLOW_OK;
+	err_set(err, ERR_PEER, "HTTP status %d", a->status);
+	return FLOW_FAILED;
+}
+
+enum flow_verdict flow_revoke(struct flow *f, struct err *err)
+{
+	const struct account *a = f->account;
+	const struct grant_request r = {
+		.type = GRANT_REVOKE,
+		.token = a->refresh_token ? a->refresh_token : a->access_token,
+		.token_hint =
+			a->refresh_token ? "refresh_token" : "access_token",
+	};
+	struct flow_question q = {
+		.what = "revocation endpoint",
+		.url = a->revocation_endpoint,
+		.origin = GUARD_SERVER,
+		.came = got_revoked,
+	};
+
+	if (guard_credential(&f->guard, a->issuer, err) < 0)
+		return FLOW_FAILED;
+	f->server.issuer = a->issuer;
+	f->client = (struct grant_client){
+		.id = a->client_id,
+		.secret = a->is_registered ? a->client_secret
+					   : f->setting.options->client_secret,
+	};
+	if (!a->method || !grant_method_find(a->method, &f->client.method))
+		f->client.method = GRANT_NONE;
+	if (add_assertion(f, q.url, err) < 0)
+		return FLOW_FAILED;
+	return post_form(f, &q, &r, &f->client, err);
 }

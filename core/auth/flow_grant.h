@@ -56,12 +56,13 @@ struct grant_client {
 	const char *assertion; /* of a key: the signed statement */
 };
 
-#define GRANT_TYPES(X)                                                    \
-	X(GRANT_CODE, "authorization_code")                               \
-	X(GRANT_REFRESH, "refresh_token")                                 \
-	X(GRANT_CLIENT, "client_credentials")                             \
-	X(GRANT_ASSERTION, "urn:ietf:params:oauth:grant-type:jwt-bearer") \
-	X(GRANT_EXCHANGE, "urn:ietf:params:oauth:grant-type:token-exchange")
+#define GRANT_TYPES(X)                                                       \
+	X(GRANT_CODE, "authorization_code")                                  \
+	X(GRANT_REFRESH, "refresh_token")                                    \
+	X(GRANT_CLIENT, "client_credentials")                                \
+	X(GRANT_ASSERTION, "urn:ietf:params:oauth:grant-type:jwt-bearer")    \
+	X(GRANT_EXCHANGE, "urn:ietf:params:oauth:grant-type:token-exchange") \
+	X(GRANT_REVOKE, NULL) /* at another endpoint. RFC 7009 section 2.1 */
 
 enum grant_type {
 #define GRANT_TYPE(name, word) name,
@@ -77,6 +78,7 @@ struct grant_request {
 	const char *assertion; /* or the subject token of an exchange */
 	const char *audience;  /* of an exchange: the issuer it is for */
 	const char *resource, *scope;
+	const char *token, *token_hint; /* of a revocation */
 };
 
 /*
@@ -85,11 +87,6 @@ struct grant_request {
  */
 void grant_form(const struct grant_request *r, const struct grant_client *c,
 		struct buf *body, struct buf *authorization);
-/* The form of a revocation. source  RFC 7009 section 2.1 */
-void grant_revocation(const char *token, const char *hint,
-		      const struct grant_client *c, struct buf *body,
-		      struct buf *authorization);
-
 /* JSON of a dynamic registration; scope may be NULL. errors  json_make() */
 int grant_registration(const char *redirect_uri, enum grant_method method,
 		       const char *scope, struct buf *body, struct err *err)

@@ -30,7 +30,9 @@ enum flow_verdict {
  * step, its word, its function, the next step when it is ok, and when not
  */
 #define FLOW_STEPS(X)                                                          \
-	X(FLOW_BEGIN, "begin", NULL, FLOW_LOCK, FLOW_OVER)                     \
+	/* not: tokens are given back, and nothing else */                     \
+	X(FLOW_BEGIN, "begin", NULL, FLOW_LOCK, FLOW_REVOKE)                   \
+	X(FLOW_REVOKE, "revoke", flow_revoke, FLOW_OVER, FLOW_OVER)            \
 	/* not: another process has a good token */                            \
 	X(FLOW_LOCK, "lock", take_lock, FLOW_CHOOSE, FLOW_OVER)                \
 	X(FLOW_CHOOSE, "choose", choose_way, FLOW_REFRESH, FLOW_PROBE)         \
@@ -172,5 +174,6 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err);
 enum flow_verdict flow_exchange(struct flow *f, struct err *err);
 enum flow_verdict flow_token(struct flow *f, struct err *err);
 enum flow_verdict flow_refresh(struct flow *f, struct err *err);
+enum flow_verdict flow_revoke(struct flow *f, struct err *err);
 
 #endif
