@@ -1,9 +1,8 @@
 /*
  * Compiled form of a schema.
  *
- * compile.c makes it from the text, node after node: shapes.c reads keywords,
- * dialect.c $schema, refs.c references. They all stand on node.c, which holds
- * documents, nodes and their places. validate.c and describe.c read it.
+ * compile.c makes it from the text, node after node; validate.c and describe.c
+ * read it.
  *
  * A document is a text under a URI. It holds resources: the document itself
  * and each subschema with an $id. A node is a subschema that was found at a
@@ -154,34 +153,9 @@ struct schema {
 	struct err *err;
 };
 
-/*
- * Load the text of a document; its root is queued. NULL and s->err on failure.
- */
-struct document *schema_load(struct schema *s, struct str uri, struct str text)
-	MUST_USE;
-/* Make a node the root of a resource under this URI. */
-void schema_add_resource(struct schema *s, struct node *node,
-			 struct document *document, struct str uri);
-/*
- * Find the node at `value`, or queue a new one: beneath `up` at `token`, a
- * piece of pointer. NULL and s->err on failure.
- */
-struct node *schema_node(struct schema *s, const struct jdoc *value,
-			 struct node *up, const char *keyword, struct str token)
-	MUST_USE;
-/* Characters of a string of a schema, for as long as the schema lives. */
-struct str schema_text(struct schema *s, const struct jdoc *string) MUST_USE;
-/* Take work from the budget of compiling; -1 when it has run out. */
-int schema_spend(struct schema *s, uint64_t steps) MUST_USE;
-
 /* Find the rule of a keyword, or NULL. */
 const struct rule *node_rule(const struct node *node, enum keyword keyword)
 	MUST_USE;
-/* Find the known node at `value`, or NULL. */
-struct node *node_at(const struct schema *s, const struct jdoc *value) MUST_USE;
-/* Fill s->err with the place of the node's keyword (or NULL); returns -1. */
-int node_fail(struct schema *s, const struct node *node, const char *keyword,
-	      enum err_kind kind, const char *fmt, ...) PRINTF(5, 6);
 /* Write "#/properties/a", behind the URI where it is another document. */
 void node_pointer(const struct node *node, struct buf *out);
 /* Write one part of a JSON pointer with its escapes, without the slash. */

@@ -2,7 +2,7 @@
  * Regular expressions of schemas: the dialect of ECMA-262 with its `u` flag,
  * carried out by PCRE2 under bounds.
  *
- * The text is translated first (regex_translate.c), so that an expression
+ * The text is translated first, so that an expression
  * means what it means in JavaScript, and what JavaScript does not have is
  * refused. PCRE2 is loaded with the first expression; a run without
  * expressions maps none of it.
