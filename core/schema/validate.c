@@ -86,12 +86,6 @@ typedef bool check_fn(struct run *r, struct frame *f, const struct rule *rule);
 /* Bytes of a name or value that are shown. */
 #define SHOWN_MAX 80
 
-static void report_init(struct report *report, size_t max,
-			const struct jdoc *anchor)
-{
-	*report = (struct report){.max = max, .anchor = anchor};
-}
-
 static struct schema_violation *add_entry(struct report *report,
 					  struct arena *arena)
 {
@@ -231,6 +225,17 @@ static void say_value(struct buf *out, const struct jdoc *value)
 	}
 }
 
+/* A value in few words, for say(); "" where nothing will be said. */
+static const char *shown(struct run *r, const struct jdoc *value)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!r->report || r->has_failed)
+		return "";
+	say_value(&text, value);
+	return arena_str(r->arena, buf_str(&text)).p;
+}
+
 /*
  * Begin the sentence of a violation of `rule` (NULL for a schema that is
  * false); NULL when nothing is reported. say_end() makes it an entry.
@@ -286,7 +291,7 @@ static bool say(struct run *r, const struct frame *f, const struct rule *rule,
 		const char *fmt, ...)
 {
 	struct buf *out = say_begin(r, f, rule);
-	char text[256];
+	char text[1200]; /* two values in few words, each escaped */
 	va_list ap;
 
 	if (!out)
@@ -375,37 +380,38 @@ static void say_types(struct buf *out, unsigned types)
 	}
 }
 
-/* "is a number, must be a string" */
-static void say_wrong_type(struct buf *out, const struct jdoc *value,
-			   unsigned types)
+/* Say "is a number, must be a string"; returns false. */
+static bool say_wrong_type(struct run *r, const struct frame *f,
+			   const struct rule *rule, unsigned types)
 {
+	struct buf *out = say_begin(r, f, rule);
+
+	if (!out)
+		return false;
 	buf_adds(out, "is ");
 	/* "is a number, must be an integer" would puzzle */
-	if (value->type == SCAN_NUMBER && types & SCHEMA_TYPE_INTEGER)
-		say_value(out, value);
+	if (f->value->type == SCAN_NUMBER && types & SCHEMA_TYPE_INTEGER)
+		say_value(out, f->value);
 	else
-		say_types(out, value_types(value));
+		say_types(out, value_types(f->value));
 	buf_adds(out, ", must be ");
 	say_types(out, types);
+	say_end(r, f, rule);
+	return false;
 }
 
 /* ---- printing ---- */
 
+/* The code point of one character; of four bytes 0x10000, beyond controls. */
 static uint32_t code_point(struct str s)
 {
 	const unsigned char *p = (const unsigned char *)s.p;
 
-	switch (s.n) {
-	case 2:
-		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
-	case 3:
-		return (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
-		       (p[2] & 0x3fu);
-	case 4:
-		return 0x10000; /* beyond all controls */
-	default:
-		return p[0];
-	}
+	return s.n == 4	  ? 0x10000
+	       : s.n == 3 ? (p[0] & 0xfu) << 12 | (p[1] & 0x3fu) << 6 |
+				    (p[2] & 0x3fu)
+	       : s.n == 2 ? (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu)
+			  : p[0];
 }
 
 /* Characters that move the cursor, end the line or turn its direction. */
@@ -466,20 +472,6 @@ static bool run_search(struct run *r, struct regex *regex, struct str text)
 		return run_fail(r, ERR_LIMIT,
 				"a pattern is too much work; no verdict");
 	return found;
-}
-
-/* Report nothing until run_loud(); nests. */
-static struct report *run_hush(struct run *r)
-{
-	struct report *report = r->report;
-
-	r->report = NULL;
-	return report;
-}
-
-static void run_loud(struct run *r, struct report *report)
-{
-	r->report = report;
 }
 
 /* ---- members that were evaluated ---- */
@@ -608,10 +600,12 @@ static bool run_here(struct run *r, struct frame *f, const struct node *node)
 /* Like run_here(), without reports; members seen are merged on success. */
 static bool run_quietly(struct run *r, struct frame *f, const struct node *node)
 {
-	struct report *report = run_hush(r);
-	bool holds = run_here(r, f, node);
+	struct report *report = r->report;
+	bool holds;
 
-	run_loud(r, report);
+	r->report = NULL;
+	holds = run_here(r, f, node);
+	r->report = report;
 	return holds;
 }
 
@@ -619,30 +613,28 @@ static bool run_quietly(struct run *r, struct frame *f, const struct node *node)
 static bool run_child(struct run *r, struct frame *f, const struct node *node,
 		      const struct jdoc *child, size_t index)
 {
-	struct frame inner = {.up = f,
-			      .node = node,
-			      .value = child,
-			      .scope = f->scope,
-			      .index = index,
-			      .is_child = true};
-
-	return apply(r, &inner);
+	return apply(r, &(struct frame){
+				.up = f,
+				.node = node,
+				.value = child,
+				.scope = f->scope,
+				.index = index,
+				.is_child = true,
+			});
 }
 
 /* Apply a subschema to the name of a member. */
 static bool run_name(struct run *r, struct frame *f, const struct node *node,
 		     const struct jdoc *name)
 {
-	struct frame inner = {.up = f,
-			      .node = node,
-			      .value = name,
-			      .scope = f->scope,
-			      .is_name = true};
-
-	return apply(r, &inner);
+	return apply(r, &(struct frame){.up = f,
+					.node = node,
+					.value = name,
+					.scope = f->scope,
+					.is_name = true});
 }
 
-/* Keywords that look at one value alone. */
+/* ---- keywords that look at one value alone ---- */
 
 /* A step for so many bytes that are compared or counted. */
 #define BYTES_A_STEP 256
@@ -651,16 +643,8 @@ static bool run_name(struct run *r, struct frame *f, const struct node *node,
 
 static bool check_type(struct run *r, struct frame *f, const struct rule *rule)
 {
-	struct buf *out;
-
-	if (value_types(f->value) & rule->types)
-		return true;
-	out = say_begin(r, f, rule);
-	if (!out)
-		return false;
-	say_wrong_type(out, f->value, rule->types);
-	say_end(r, f, rule);
-	return false;
+	return value_types(f->value) & rule->types ||
+	       say_wrong_type(r, f, rule, rule->types);
 }
 
 /* ---- const and enum ---- */
@@ -677,20 +661,14 @@ static bool equals(struct run *r, const struct jdoc *a, const struct jdoc *b)
 
 static bool check_const(struct run *r, struct frame *f, const struct rule *rule)
 {
-	struct buf *out;
+	bool is_like =
+		f->value->type == rule->value->type &&
+		(f->value->type == SCAN_ARRAY || f->value->type == SCAN_OBJECT);
 
-	if (equals(r, f->value, rule->value))
-		return true;
-	out = say_begin_is(r, f, rule);
-	if (!out)
-		return false;
-	buf_adds(out, ", must be ");
-	say_value(out, rule->value);
-	if (f->value->type == rule->value->type &&
-	    (f->value->type == SCAN_ARRAY || f->value->type == SCAN_OBJECT))
-		buf_adds(out, " like the one in the schema");
-	say_end(r, f, rule);
-	return false;
+	return equals(r, f->value, rule->value) ||
+	       say(r, f, rule, "is %s, must be %s%s", shown(r, f->value),
+		   shown(r, rule->value),
+		   is_like ? " like the one in the schema" : "");
 }
 
 static const char *nearest_choice(const struct jdoc *value,
@@ -760,14 +738,8 @@ static bool check_enum(struct run *r, struct frame *f, const struct rule *rule)
 static bool says_number(struct run *r, struct frame *f, const struct rule *rule,
 			const char *what)
 {
-	struct buf *out = say_begin_is(r, f, rule);
-
-	if (!out)
-		return false;
-	buf_addf(out, ", must be %s ", what);
-	say_value(out, rule->value);
-	say_end(r, f, rule);
-	return false;
+	return say(r, f, rule, "is %s, must be %s %s", shown(r, f->value), what,
+		   shown(r, rule->value));
 }
 
 static bool check_bound(struct run *r, struct frame *f, const struct rule *rule)
@@ -846,19 +818,12 @@ static bool check_pattern(struct run *r, struct frame *f,
 			  const struct rule *rule)
 {
 	struct str text;
-	struct buf *out;
 
 	if (!text_of(r, f, &text))
 		return !r->has_failed;
-	if (run_search(r, rule->regex, text))
-		return true;
-	out = say_begin(r, f, rule);
-	if (!out)
-		return false;
-	buf_adds(out, "does not match the pattern ");
-	say_value(out, rule->value);
-	say_end(r, f, rule);
-	return false;
+	return run_search(r, rule->regex, text) ||
+	       say(r, f, rule, "does not match the pattern %s",
+		   shown(r, rule->value));
 }
 
 static bool check_format(struct run *r, struct frame *f,
@@ -866,24 +831,17 @@ static bool check_format(struct run *r, struct frame *f,
 {
 	const char *phrase;
 	struct str text;
-	struct buf *out;
 
 	if (!r->schema->options.assert_formats)
 		return true;
 	if (!text_of(r, f, &text))
 		return !r->has_failed;
 	phrase = format_missed(rule->value->raw, text);
-	if (!phrase)
-		return true;
-	out = say_begin_is(r, f, rule);
-	if (!out)
-		return false;
-	buf_addf(out, ", must be %s", phrase);
-	say_end(r, f, rule);
-	return false;
+	return !phrase ||
+	       say(r, f, rule, "is %s, must be %s", shown(r, f->value), phrase);
 }
 
-/* Keywords that look at the elements of an array. */
+/* ---- elements of an array ---- */
 
 static const char *plural(uint64_t n)
 {
@@ -1056,9 +1014,10 @@ static bool check_unevaluated_items(struct run *r, struct frame *f,
 static size_t count_contained(struct run *r, struct frame *f,
 			      const struct rule *rule)
 {
-	struct report *report = run_hush(r);
+	struct report *report = r->report;
 	size_t n = 0, i = 0;
 
+	r->report = NULL;
 	for (const struct jdoc *e = f->value->first; e; e = e->next, i++) {
 		if (!run_child(r, f, rule->node, e, i)) {
 			if (r->has_failed)
@@ -1068,7 +1027,7 @@ static size_t count_contained(struct run *r, struct frame *f,
 		seen_add(f->seen, i);
 		n++;
 	}
-	run_loud(r, report);
+	r->report = report;
 	return n;
 }
 
@@ -1098,7 +1057,7 @@ static bool check_contains(struct run *r, struct frame *f,
 		   n, plural(n), most);
 }
 
-/* Keywords that look at the members of an object. */
+/* ---- members of an object ---- */
 
 /* Members of the value that may be compared by name for one step. */
 #define NAMES_A_STEP 8
@@ -1340,7 +1299,7 @@ static bool check_property_names(struct run *r, struct frame *f,
 	return holds;
 }
 
-/* Keywords that apply other subschemas to the same value. */
+/* ---- subschemas for the same value ---- */
 
 /* Entries that are kept of one alternative that does not fit. */
 #define KEPT_MAX 8
@@ -1407,13 +1366,13 @@ static enum fit fit_of(const struct report *report)
 static void try_alternative(struct run *r, struct frame *f,
 			    const struct node *node, struct report *report)
 {
-	struct report *outer = run_hush(r);
+	struct report *outer = r->report;
 
-	report_init(report, KEPT_MAX, f->value);
-	run_loud(r, report);
+	*report = (struct report){.max = KEPT_MAX, .anchor = f->value};
+	r->report = report;
 	if (run_here(r, f, node)) /* the budget decides otherwise now */
 		report->is_misfit = true;
-	run_loud(r, outer);
+	r->report = outer;
 }
 
 /* "is a number, must be a string or null", when types are all there is. */
@@ -1422,18 +1381,13 @@ static bool say_all_types(struct run *r, struct frame *f,
 			  size_t n)
 {
 	unsigned types = 0;
-	struct buf *out;
 
 	for (size_t i = 0; i < n; i++) {
 		if (!report[i].types)
 			return false;
 		types |= report[i].types;
 	}
-	out = say_begin(r, f, rule);
-	if (!out)
-		return true;
-	say_wrong_type(out, f->value, types);
-	say_end(r, f, rule);
+	say_wrong_type(r, f, rule, types);
 	return true;
 }
 
@@ -1524,9 +1478,10 @@ static size_t count_holding(struct run *r, struct frame *f,
 			    const struct rule *rule, size_t enough,
 			    size_t first[2])
 {
-	struct report *report = run_hush(r);
+	struct report *report = r->report;
 	size_t n = 0;
 
+	r->report = NULL;
 	for (size_t i = 0; i < rule->n_sub && !r->has_failed; i++) {
 		if (!run_here(r, f, rule->sub[i].node))
 			continue;
@@ -1535,7 +1490,7 @@ static size_t count_holding(struct run *r, struct frame *f,
 		if (++n == enough && !f->seen)
 			break;
 	}
-	run_loud(r, report);
+	r->report = report;
 	return n;
 }
 
@@ -1600,7 +1555,7 @@ static int validate_tree(const struct schema *s, const struct jdoc *value,
 			 struct arena *arena, struct schema_result *ret,
 			 struct err *err)
 {
-	struct report report;
+	struct report report = {.max = LIMIT_SCHEMA_VIOLATIONS};
 	struct run r = {
 		.schema = s,
 		.arena = arena,
@@ -1613,7 +1568,6 @@ static int validate_tree(const struct schema *s, const struct jdoc *value,
 	struct frame root = {.node = s->root, .value = value};
 	bool holds;
 
-	report_init(&report, LIMIT_SCHEMA_VIOLATIONS, NULL);
 	holds = apply(&r, &root);
 	buf_release(&r.scratch);
 	buf_release(&r.sentence);
