@@ -131,6 +131,14 @@ void list_add(struct strlist *list, struct arena *a, const char *s)
 	list->item[list->n++] = s;
 }
 
+void list_add_new(struct strlist *list, struct arena *a, const char *s)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], s) == 0)
+			return;
+	list_add(list, a, s);
+}
+
 void *arena_adopt(struct arena *a, void *p)
 {
 	struct arena_adopted *node = ARENA_NEW(a, struct arena_adopted);

@@ -49,6 +49,8 @@ void *arena_grow(struct arena *a, const void *old, size_t n, size_t bytes)
 	MUST_USE;
 /* Append a string, borrowed, to a list that only grows by this function. */
 void list_add(struct strlist *list, struct arena *a, const char *s);
+/* Append it unless the list has it. */
+void list_add_new(struct strlist *list, struct arena *a, const char *s);
 /*
  * Take memory that malloc() gave, to be freed with the arena: large bytes
  * move in without a copy. Returns it.

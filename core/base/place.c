@@ -146,3 +146,19 @@ bool place_covers(const char *folder, const char *path)
 			return false;
 	}
 }
+
+const char *place_around(const struct strlist *rows, const char *path)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (place_covers(rows->item[i], path))
+			return rows->item[i];
+	return NULL;
+}
+
+const char *place_beneath(const struct strlist *rows, const char *path)
+{
+	for (size_t i = 0; i < rows->n; i++)
+		if (place_covers(path, rows->item[i]))
+			return rows->item[i];
+	return NULL;
+}

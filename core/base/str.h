@@ -25,6 +25,14 @@ struct strlist {
 	size_t n;
 };
 
+/* Initializer of a list of literals. */
+#define STRLIST(...)                                            \
+	{                                                       \
+		(const char *[]){__VA_ARGS__},                  \
+			sizeof((const char *[]){__VA_ARGS__}) / \
+				sizeof(const char *)            \
+	}
+
 #define STR(literal) ((struct str){("" literal), sizeof(literal) - 1})
 /* For printf("%.*s", STR_ARG(s)). */
 #define STR_ARG(s) (int)(s).n, (s).p

@@ -21,12 +21,7 @@ bool allow_has(const struct strlist *list, const char *s)
 
 bool allow_axis_covers(const struct gate_axis *axis, const char *path)
 {
-	if (axis->all)
-		return true;
-	for (size_t i = 0; i < axis->only.n; i++)
-		if (place_covers(axis->only.item[i], path))
-			return true;
-	return false;
+	return axis->all || place_around(&axis->only, path);
 }
 
 /* ---- questions ---- */

@@ -17,21 +17,12 @@ static const struct row {
 };
 
 /* Files that can be read there can be run. */
-static const char *const programs[] = {
-	"/usr/bin",	   "/usr/sbin", "/usr/local/bin",
-	"/usr/local/sbin", "/bin",	"/sbin",
-};
+static const struct strlist programs =
+	STRLIST("/usr/bin", "/usr/sbin", "/usr/local/bin", "/usr/local/sbin",
+		"/bin", "/sbin");
 
 /* A child has its own. */
-static const char *const places[] = {"/tmp", "/var/tmp", "/dev/shm"};
-
-static bool any_beneath(const char *const *list, size_t n, const char *path)
-{
-	for (size_t i = 0; i < n; i++)
-		if (place_covers(path, list[i]))
-			return true;
-	return false;
-}
+static const struct strlist places = STRLIST("/tmp", "/var/tmp", "/dev/shm");
 
 /* "/root" and "/home" are others' but for HOME, and what it lies in. */
 static bool is_own(const struct closed *c, const char *row, const char *path)
@@ -98,10 +89,9 @@ bool closed_is_beneath(const struct closed *c, const char *path)
 {
 	enum closed_kind ignored;
 
-	return find(c, path, true, &ignored) ||
-	       any_beneath(places, ARRAY_LEN(places), path) ||
+	return find(c, path, true, &ignored) || place_beneath(&places, path) ||
 	       (c->state && place_covers(path, c->state)) ||
-	       any_beneath(c->homes.item, c->homes.n, path);
+	       place_beneath(&c->homes, path);
 }
 
 bool closed_may_widen(const struct closed *c, const char *dir)
@@ -109,8 +99,7 @@ bool closed_may_widen(const struct closed *c, const char *dir)
 	/* two folders deep at least */
 	return dir[0] == '/' && dir[1] && strchr(dir + 1, '/') &&
 	       closed_kind_of(c, dir) == CLOSED_NOT &&
-	       !closed_is_beneath(c, dir) &&
-	       !any_beneath(programs, ARRAY_LEN(programs), dir);
+	       !closed_is_beneath(c, dir) && !place_beneath(&programs, dir);
 }
 
 const char *closed_home_secret(size_t turn)

@@ -104,20 +104,6 @@ static void add_names(struct buf *out, const char *asked,
 		buf_addf(out, "%s%s", i ? ", " : "use one of ", rows[i].name);
 }
 
-static int unknown_require(const char *name, struct err *err)
-{
-	struct name_row all[N_GUARANTEES + N_MECHANISMS];
-	AUTO(buf_release) struct buf names = BUF_INIT(LIMIT_ERR_MSG);
-
-	memcpy(all, GUARANTEES, sizeof(GUARANTEES));
-	memcpy(all + N_GUARANTEES, MECHANISMS, sizeof(MECHANISMS));
-	add_names(&names, name, all, ARRAY_LEN(all));
-	return err_set(err, ERR_POLICY,
-		       "require: \"%s\" is neither a guarantee nor a "
-		       "mechanism; %s",
-		       name, buf_cstr(&names));
-}
-
 static int read_require(const struct strlist *require, struct policy *p,
 			struct err *err)
 {
@@ -125,13 +111,22 @@ static int read_require(const struct strlist *require, struct policy *p,
 		const char *name = require->item[i];
 		int g = find_name(GUARANTEES, ARRAY_LEN(GUARANTEES), name);
 		int m = find_name(MECHANISMS, ARRAY_LEN(MECHANISMS), name);
+		AUTO(buf_release) struct buf names = BUF_INIT(LIMIT_ERR_MSG);
+		struct name_row all[N_GUARANTEES + N_MECHANISMS];
 
-		if (g < 0 && m < 0)
-			return unknown_require(name, err);
 		if (g >= 0)
 			p->guarantees_required |= POLICY_BIT(g);
 		if (m >= 0)
 			p->mechanisms_required |= POLICY_BIT(m);
+		if (g >= 0 || m >= 0)
+			continue;
+		memcpy(all, GUARANTEES, sizeof(GUARANTEES));
+		memcpy(all + N_GUARANTEES, MECHANISMS, sizeof(MECHANISMS));
+		add_names(&names, name, all, ARRAY_LEN(all));
+		return err_set(err, ERR_POLICY,
+			       "require: \"%s\" is neither a guarantee nor a "
+			       "mechanism; %s",
+			       name, buf_cstr(&names));
 	}
 	return 0;
 }
@@ -217,20 +212,6 @@ static void set_endpoints(struct policy *p, const struct endpoints *e,
 	p->n_endpoints = e->n;
 }
 
-static int mixed_loopback(struct err *err)
-{
-	return err_set(err, ERR_POLICY,
-		       "net: \"loopback\" is a network of its own and cannot "
-		       "be combined with ports; use one of them, or \"all\"");
-}
-
-static int too_many(struct err *err)
-{
-	return err_set(err, ERR_POLICY,
-		       "net: at most %d rows, %d of them to loopback",
-		       POLICY_ENDPOINTS_MAX, POLICY_FORWARDS_MAX);
-}
-
 static int read_net(const struct strlist *net, struct arena *arena,
 		    struct policy *p, struct err *err)
 {
@@ -250,12 +231,20 @@ static int read_net(const struct strlist *net, struct arena *arena,
 			    endpoint_parse(row, &e, err) < 0)
 				return -1;
 			if (!add_endpoint(&rows, &e))
-				return too_many(err);
+				return err_set(
+					err, ERR_POLICY,
+					"net: at most %d rows, %d of them to "
+					"loopback",
+					POLICY_ENDPOINTS_MAX,
+					POLICY_FORWARDS_MAX);
 		}
 	}
 	set_endpoints(p, &rows, arena);
 	if (loopback && p->net == POLICY_NET_PORTS && !all)
-		return mixed_loopback(err);
+		return err_set(err, ERR_POLICY,
+			       "net: \"loopback\" is a network of its own "
+			       "and cannot be combined with ports; use one of "
+			       "them, or \"all\"");
 	if (all)
 		p->net = POLICY_NET_ALL;
 	else if (loopback && p->net == POLICY_NET_NONE)
@@ -268,67 +257,52 @@ static int read_net(const struct strlist *net, struct arena *arena,
 /* ---- meeting the leash ---- */
 
 /* How much of a grant the leash leaves. */
-enum meet { MEET_NOTHING, MEET_PART, MEET_ALL };
-
-static void list_add_new(struct strlist *list, struct arena *arena,
-			 const char *s)
-{
-	if (!allow_has(list, s))
-		list_add(list, arena, s);
-}
+enum met { MET_NOTHING, MET_PART, MET_ALL };
 
 /*
  * Rest of a grant under the leash: itself when a row covers it, else the rows
  * that lie beneath it.
  */
-static enum meet meet_path(const struct gate_axis *axis, const char *path,
-			   struct arena *arena, struct strlist *out)
+static enum met meet_path(const struct gate_axis *axis, const char *path,
+			  struct arena *arena, struct strlist *out)
 {
-	enum meet met = MEET_NOTHING;
+	enum met met = MET_NOTHING;
 
 	if (allow_axis_covers(axis, path)) {
 		list_add_new(out, arena, path);
-		return MEET_ALL;
+		return MET_ALL;
 	}
-	for (size_t i = 0; i < axis->only.n; i++) {
-		if (!place_covers(path, axis->only.item[i]))
-			continue;
-		list_add_new(out, arena, axis->only.item[i]);
-		met = MEET_PART;
-	}
+	for (size_t i = 0; i < axis->only.n; i++)
+		if (place_covers(path, axis->only.item[i])) {
+			list_add_new(out, arena, axis->only.item[i]);
+			met = MET_PART;
+		}
 	return met;
 }
 
 static void note_cap(struct policy *p, struct arena *arena, const char *key,
-		     const char *what, enum meet met, const char *axis)
+		     const char *value, enum met met, const char *axis)
 {
-	const char *text;
-
-	if (met == MEET_PART)
-		text = arena_printf(arena,
-				    "%s \"%s\": narrowed to what the leash "
-				    "allows (%s)",
-				    key, what, axis);
-	else
-		text = arena_printf(arena,
-				    "%s \"%s\": dropped, the leash does not "
-				    "allow it (%s)",
-				    key, what, axis);
-	list_add(&p->capped, arena, text);
+	if (met != MET_ALL)
+		list_add(&p->capped, arena,
+			 arena_printf(arena, "%s \"%s\": %s (%s)", key, value,
+				      met == MET_PART
+					      ? "narrowed to what the leash "
+						"allows"
+					      : "dropped, the leash does not "
+						"allow it",
+				      axis));
 }
 
 static void meet_read(const struct strlist *asked,
 		      const struct gate_leash *leash, struct arena *arena,
 		      struct policy *p)
 {
-	for (size_t i = 0; i < asked->n; i++) {
-		enum meet met = meet_path(&leash->fs_read, asked->item[i],
-					  arena, &p->read);
-
-		if (met != MEET_ALL)
-			note_cap(p, arena, "read", asked->item[i], met,
-				 "fs_read");
-	}
+	for (size_t i = 0; i < asked->n; i++)
+		note_cap(p, arena, "read", asked->item[i],
+			 meet_path(&leash->fs_read, asked->item[i], arena,
+				   &p->read),
+			 "fs_read");
 }
 
 /*
@@ -341,16 +315,14 @@ static void meet_write(const struct strlist *asked,
 {
 	for (size_t i = 0; i < asked->n; i++) {
 		struct strlist may = {NULL, 0};
-		enum meet met = meet_path(&leash->fs_write, asked->item[i],
-					  arena, &may);
 
-		if (met != MEET_ALL)
-			note_cap(p, arena, "write", asked->item[i], met,
-				 "fs_write");
+		note_cap(p, arena, "write", asked->item[i],
+			 meet_path(&leash->fs_write, asked->item[i], arena,
+				   &may),
+			 "fs_write");
 		for (size_t k = 0; k < may.n; k++) {
-			met = meet_path(&leash->fs_read, may.item[k], arena,
-					&p->write);
-			if (met == MEET_ALL)
+			if (meet_path(&leash->fs_read, may.item[k], arena,
+				      &p->write) == MET_ALL)
 				continue;
 			list_add_new(&p->write_only, arena, may.item[k]);
 			list_add(&p->capped, arena,
@@ -363,66 +335,51 @@ static void meet_write(const struct strlist *asked,
 	}
 }
 
-/* The rows of the leash that are endpoints; what is none allows nothing. */
-static struct endpoints leash_endpoints(const struct gate_axis *axis,
-					struct arena *arena)
-{
-	struct endpoints rows = endpoints_new(arena);
-
-	for (size_t i = 0; i < axis->only.n; i++) {
-		struct err ignored = ERR_INIT;
-		struct endpoint e;
-
-		if (endpoint_parse(axis->only.item[i], &e, &ignored) == 0)
-			(void)add_endpoint(&rows, &e);
-	}
-	return rows;
-}
-
 /* Join what the leash leaves of one row to `out`. */
-static enum meet meet_endpoint(const struct endpoint *asked,
-			       const struct endpoints *leash,
-			       struct endpoints *out)
+static enum met meet_endpoint(const struct endpoint *asked,
+			      const struct endpoints *leash,
+			      struct endpoints *out)
 {
-	enum meet met = MEET_NOTHING;
+	enum met met = MET_NOTHING;
+	struct endpoint both;
 
 	for (size_t i = 0; i < leash->n; i++)
 		if (endpoint_covers(&leash->row[i], asked))
-			return add_endpoint(out, asked) ? MEET_ALL
-							: MEET_NOTHING;
-	for (size_t i = 0; i < leash->n; i++) {
-		struct endpoint both;
-
+			return add_endpoint(out, asked) ? MET_ALL : MET_NOTHING;
+	for (size_t i = 0; i < leash->n; i++)
 		if (endpoint_meet(asked, &leash->row[i], &both) &&
 		    add_endpoint(out, &both))
-			met = MEET_PART;
-	}
+			met = MET_PART;
 	return met;
 }
 
 static void meet_endpoints(const struct gate_axis *axis, struct arena *arena,
 			   struct policy *p)
 {
-	struct endpoints leash = leash_endpoints(axis, arena);
+	struct endpoints leash = endpoints_new(arena);
 	struct endpoints out = endpoints_new(arena);
 
+	for (size_t i = 0; i < axis->only.n; i++) {
+		struct err ignored = ERR_INIT;
+		struct endpoint e;
+
+		/* a row that is no endpoint allows nothing */
+		if (endpoint_parse(axis->only.item[i], &e, &ignored) == 0)
+			(void)add_endpoint(&leash, &e);
+	}
 	if (p->net == POLICY_NET_ALL) {
-		out = leash;
 		note_cap(p, arena, "net", "all",
-			 out.n ? MEET_PART : MEET_NOTHING, "net");
-		set_endpoints(p, &out, arena);
+			 leash.n ? MET_PART : MET_NOTHING, "net");
+		set_endpoints(p, &leash, arena);
 		return;
 	}
 	for (size_t i = 0; i < p->n_endpoints; i++) {
 		AUTO(buf_release)
 		struct buf text = BUF_INIT(2 * ENDPOINT_TEXT_BYTES);
-		enum meet met = meet_endpoint(&p->endpoints[i], &leash, &out);
 
 		endpoint_text(&p->endpoints[i], &text);
-		if (met != MEET_ALL)
-			note_cap(p, arena, "net",
-				 arena_strdup(arena, buf_cstr(&text)), met,
-				 "net");
+		note_cap(p, arena, "net", buf_cstr(&text),
+			 meet_endpoint(&p->endpoints[i], &leash, &out), "net");
 	}
 	set_endpoints(p, &out, arena);
 }
@@ -437,24 +394,10 @@ static void meet_net(const struct gate_leash *leash, struct arena *arena,
 		return;
 	if (p->net != POLICY_NET_LOOPBACK) {
 		meet_endpoints(axis, arena, p);
-		return;
+	} else if (!allow_has(&axis->only, "loopback")) {
+		note_cap(p, arena, "net", "loopback", MET_NOTHING, "net");
+		p->net = POLICY_NET_NONE;
 	}
-	if (allow_has(&axis->only, "loopback"))
-		return;
-	note_cap(p, arena, "net", "loopback", MEET_NOTHING, "net");
-	p->net = POLICY_NET_NONE;
-}
-
-static void meet_leash(const struct gate_policy *asked,
-		       const struct gate_leash *leash, struct arena *arena,
-		       struct policy *p)
-{
-	if (!leash)
-		return;
-	p->read = p->write = (struct strlist){NULL, 0};
-	meet_read(&asked->read, leash, arena, p);
-	meet_write(&asked->write, leash, arena, p);
-	meet_net(leash, arena, p);
 }
 
 /* ---- checks ---- */
@@ -528,16 +471,6 @@ static struct policy with_defaults(const struct gate_policy *asked)
 	return p;
 }
 
-static void set_udp(struct policy *p)
-{
-	p->net_udp = p->net == POLICY_NET_ALL ||
-		     p->net == POLICY_NET_LOOPBACK ||
-		     p->net == POLICY_NET_PROXY;
-	for (size_t i = 0; i < p->n_ports; i++)
-		if (p->ports[i] == PORT_DNS)
-			p->net_udp = true;
-}
-
 int policy_resolve(const struct gate_policy *asked,
 		   const struct gate_leash *leash, struct arena *arena,
 		   struct policy *ret_policy, struct err *err)
@@ -546,8 +479,15 @@ int policy_resolve(const struct gate_policy *asked,
 
 	if (read_names(asked, arena, &p, err) < 0)
 		return -1;
-	meet_leash(asked, leash, arena, &p);
-	set_udp(&p);
+	if (leash) {
+		p.read = p.write = (struct strlist){NULL, 0};
+		meet_read(&asked->read, leash, arena, &p);
+		meet_write(&asked->write, leash, arena, &p);
+		meet_net(leash, arena, &p);
+	}
+	p.net_udp = p.net == POLICY_NET_ALL || policy_has_own_net(&p);
+	for (size_t i = 0; i < p.n_ports; i++)
+		p.net_udp |= p.ports[i] == PORT_DNS;
 	*ret_policy = p;
 	return 0;
 }

@@ -140,24 +140,15 @@ static bool is_name_of(const char *names, const char *path)
 			has_word(names, without_version(base_name(path))));
 }
 
-static const struct launcher *find_row(const struct launcher *parent,
-				       const char *name)
-{
-	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
-		if (LAUNCHERS[i].parent == parent &&
-		    is_name_of(LAUNCHERS[i].names, name))
-			return &LAUNCHERS[i];
-	return NULL;
-}
-
 /* By any of the names that the program goes by; the file's own comes first. */
 static const struct launcher *find_launcher(const char *const name[3])
 {
-	const struct launcher *l = NULL;
-
-	for (size_t k = 0; k < 3 && !l; k++)
-		l = find_row(LAUNCHERS, name[k]);
-	return l;
+	for (size_t k = 0; k < 3; k++)
+		for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
+			if (LAUNCHERS[i].parent == LAUNCHERS &&
+			    is_name_of(LAUNCHERS[i].names, name[k]))
+				return &LAUNCHERS[i];
+	return NULL;
 }
 
 /* Is this file, by its name, the bare one; of an interpreter, any version? */
@@ -237,22 +228,14 @@ struct reading {
 	bool is_sure;	  /* arguments behind `end` are data */
 };
 
-static bool is_option(const struct launcher *l, const char *arg)
+static bool is_shell(const struct launcher *l)
 {
-	return (arg[0] == '-' ||
-		(arg[0] == '+' && l->syntax == SYNTAX_SHELL)) &&
-	       arg[1];
+	return l && l->syntax == SYNTAX_SHELL;
 }
 
 static bool is_long(const char *arg)
 {
 	return arg[0] == '-' && arg[1] == '-' && arg[2];
-}
-
-static void set_first(size_t *at, size_t i)
-{
-	if (!*at)
-		*at = i;
 }
 
 /* value  NULL: there is none */
@@ -262,7 +245,8 @@ static void note(struct reading *x, const struct option *o, size_t at,
 	if (o->runs == RUNS_NO ||
 	    (value && is_like_one(o->values, str_of(value))))
 		return;
-	set_first(&x->code, at);
+	if (!x->code)
+		x->code = at;
 	x->has_program |= o->runs == RUNS_PROGRAM;
 }
 
@@ -275,7 +259,7 @@ static void read_word(struct reading *x, const struct strlist *argv, size_t *at)
 
 	if (!o ||
 	    (arg[n] ? o->takes == TAKES_NOTHING : o->takes == TAKES_ATTACHED)) {
-		set_first(&x->unknown, i);
+		x->unknown = i;
 		return;
 	}
 	if (arg[n])
@@ -289,7 +273,7 @@ static void read_word(struct reading *x, const struct strlist *argv, size_t *at)
 static void read_cluster(struct reading *x, const struct strlist *argv,
 			 size_t *at)
 {
-	bool is_shell = x->launcher->syntax == SYNTAX_SHELL;
+	bool shell = is_shell(x->launcher);
 	size_t i = *at;
 
 	for (const char *p = argv->item[i] + 1; *p; p++) {
@@ -298,92 +282,64 @@ static void read_cluster(struct reading *x, const struct strlist *argv,
 			x->launcher, (struct str){name, sizeof(name)});
 
 		if (!o) {
-			set_first(&x->unknown, i);
+			x->unknown = i;
 			return;
 		}
-		if (o->takes != TAKES_NOTHING && !is_shell && p[1])
+		if (o->takes != TAKES_NOTHING && !shell && p[1])
 			value = p + 1;
 		else if (o->takes == TAKES_VALUE && *at + 1 < argv->n)
 			value = argv->item[++*at];
 		note(x, o, i, value);
-		if (o->takes != TAKES_NOTHING && !is_shell)
+		if (o->takes != TAKES_NOTHING && !shell)
 			return;
 	}
-}
-
-/* bash takes -norc for --norc; as letters it reads otherwise. */
-static bool is_ambiguous(const struct launcher *l, const char *arg)
-{
-	char name[64];
-
-	if (l->syntax != SYNTAX_SHELL || arg[0] != '-' || strlen(arg) < 3)
-		return false;
-	snprintf(name, sizeof(name), "-%s", arg);
-	return find_option(l, str_of(name)) != NULL;
 }
 
 static void read_option(struct reading *x, const struct strlist *argv,
 			size_t *at)
 {
 	const char *arg = argv->item[*at];
+	char name[64];
 
-	if (is_ambiguous(x->launcher, arg))
-		set_first(&x->unknown, *at);
-	else if (is_long(arg) || x->launcher->syntax == SYNTAX_WORDS)
+	/* bash takes -norc for --norc; as letters it reads otherwise */
+	if (is_shell(x->launcher) && arg[0] == '-' && strlen(arg) > 2) {
+		snprintf(name, sizeof(name), "-%s", arg);
+		if (find_option(x->launcher, str_of(name))) {
+			x->unknown = *at;
+			return;
+		}
+	}
+	if (is_long(arg) || x->launcher->syntax == SYNTAX_WORDS)
 		read_word(x, argv, at);
 	else
 		read_cluster(x, argv, at);
-}
-
-/* A subcommand has its own options; nothing else is known of one without. */
-static void read_subcommand(struct reading *x, const char *word, size_t at)
-{
-	const struct launcher *sub = find_subcommand(x->launcher, word);
-
-	if (sub)
-		x->launcher = sub;
-	else
-		set_first(&x->unknown, at);
 }
 
 static void read_operand(struct reading *x, const struct strlist *argv,
 			 size_t at)
 {
 	const char *word = argv->item[at];
+	const struct launcher *l = x->launcher;
 	const struct option *o =
-		word[0] == '-' ? NULL : find_option(x->launcher, str_of(word));
+		word[0] == '-' ? NULL : find_option(l, str_of(word));
 
-	if (o) {
+	if (o)
 		note(x, o, at, NULL);
-		if (o->runs == RUNS_NO)
-			return;
-	}
-	if (x->operand)
+	if (x->operand || (o && o->runs == RUNS_NO))
 		return;
 	x->operand = at;
-	if (x->launcher->operand == OPERAND_SUBCOMMAND) {
-		read_subcommand(x, word, at);
-	} else if (x->launcher->order == ORDER_STOPS) {
+	if (l->operand == OPERAND_SUBCOMMAND) {
+		/* one has its own options; of one without a row none is known
+		 */
+		x->launcher = find_subcommand(l, word);
+		if (!x->launcher) {
+			x->launcher = l;
+			x->unknown = at;
+		}
+	} else if (l->order == ORDER_STOPS) {
 		x->end = at + 1;
 		x->is_sure = true;
 	}
-}
-
-static bool is_end(const struct launcher *l, const char *arg)
-{
-	return strcmp(arg, "--") == 0 ||
-	       (l->syntax == SYNTAX_SHELL && strcmp(arg, "-") == 0);
-}
-
-/* Behind "--" there are operands only. */
-static void read_end(struct reading *x, const struct strlist *argv, size_t at)
-{
-	x->end = at;
-	if (!x->operand && at + 1 < argv->n) {
-		read_operand(x, argv, at + 1);
-		x->end = at + 2;
-	}
-	x->is_sure = true;
 }
 
 /* l  NULL: every argument may be an option */
@@ -395,11 +351,20 @@ static struct reading read_arguments(const struct launcher *l,
 	for (size_t i = 1; l && i < x.end && !x.unknown; i++) {
 		const char *arg = argv->item[i];
 
-		if (is_end(x.launcher, arg)) {
-			read_end(&x, argv, i);
+		if (strcmp(arg, "--") == 0 ||
+		    (strcmp(arg, "-") == 0 && is_shell(x.launcher))) {
+			/* operands only stand behind it */
+			x.end = i;
+			if (!x.operand && i + 1 < argv->n) {
+				read_operand(&x, argv, i + 1);
+				x.end = i + 2;
+			}
+			x.is_sure = true;
 			break;
 		}
-		if (is_option(x.launcher, arg))
+		if ((arg[0] == '-' ||
+		     (arg[0] == '+' && is_shell(x.launcher))) &&
+		    arg[1])
 			read_option(&x, argv, &i);
 		else
 			read_operand(&x, argv, i);
@@ -411,7 +376,22 @@ static struct reading read_arguments(const struct launcher *l,
 	return x;
 }
 
-/* ---- sentences ---- */
+/* ---- a rule and a call ---- */
+
+struct judging {
+	const struct gate_program_rule *rule;
+	const struct programs_call *c;
+	struct reading x; /* of the arguments, for `deny` */
+	struct err *err;
+};
+
+static const char too_many[] = "it has more arguments than can be looked at; "
+			       "shorten them, or start it without a script "
+			       "between";
+static const char is_input[] = "is standard input, which `deny` does not let "
+			       "it run; name a file";
+static const char no_file[] = "without a script it runs its standard input, "
+			      "which `deny` refuses; name a file";
 
 /* An argument as it may stand in a message: short, nothing that moves. */
 static const char *shown(const char *arg, struct buf *out)
@@ -425,88 +405,64 @@ static const char *shown(const char *arg, struct buf *out)
 	return buf_cstr(out);
 }
 
-static void add_list(struct buf *out, const struct strlist *list)
+/* Refuse the argument; at 0, or behind the last: the call as it is. */
+static int refuse(struct judging *j, size_t at, const char *why)
 {
-	AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!list->n)
-		buf_adds(out, "nothing");
-	for (size_t i = 0; i < list->n; i++)
-		buf_addf(out, "%s\"%s\"", i ? " " : "",
-			 shown(list->item[i], &one));
-}
-
-static int refuse(const struct gate_program_rule *rule, const char *arg,
-		  size_t at, const char *why, struct err *err)
-{
+	const struct strlist *argv = &j->c->argv;
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-	if (!arg)
-		return err_set(err, ERR_POLICY, "the rule for %s: %s",
-			       rule->name, why);
-	return err_set(err, ERR_POLICY,
-		       "the rule for %s: argument %zu, "
-		       "\"%s\", %s",
-		       rule->name, at, shown(arg, &text), why);
-}
-
-static int refuse_cut(const struct gate_program_rule *rule, struct err *err)
-{
-	return refuse(rule, NULL, 0,
-		      "it has more arguments than can be looked at; shorten "
-		      "them, or start it without a script between",
-		      err);
+	if (!at || at >= argv->n)
+		return err_set(j->err, ERR_POLICY, "the rule for %s: %s",
+			       j->rule->name, why);
+	return err_set(j->err, ERR_POLICY,
+		       "the rule for %s: argument %zu, \"%s\", %s",
+		       j->rule->name, at, shown(argv->item[at], &text), why);
 }
 
 /* ---- exact arguments and beginnings ---- */
 
-/* The first argument that is not as listed; n of the list when all are. */
-static size_t first_other(const struct strlist *want,
-			  const struct strlist *argv)
+static int judge_args(struct judging *j)
 {
+	bool exact = j->rule->has_args, is_more;
+	const struct strlist *want = exact ? &j->rule->args : &j->rule->prefix;
+	const struct strlist *argv = &j->c->argv;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
 	size_t i = 0;
 
 	while (i < want->n && i + 1 < argv->n &&
 	       strcmp(want->item[i], argv->item[i + 1]) == 0)
 		i++;
-	return i;
-}
-
-static int judge_args(const struct gate_program_rule *rule,
-		      const struct programs_call *c, struct err *err)
-{
-	bool exact = rule->has_args;
-	const struct strlist *want = exact ? &rule->args : &rule->prefix;
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	size_t i = first_other(want, &c->argv);
-	bool is_more = i + 1 < c->argv.n;
-
-	if (i == want->n && (!exact || (!is_more && !c->is_cut)))
+	is_more = i + 1 < argv->n;
+	if (i == want->n && (!exact || (!is_more && !j->c->is_cut)))
 		return 0;
-	buf_addf(&text, "%s; allowed %s ",
-		 is_more     ? "is not allowed there"
-		 : c->is_cut ? "there are more arguments than allowed"
-			     : "arguments are missing",
-		 exact ? "is exactly" : "are arguments that begin with");
-	add_list(&text, want);
-	return refuse(rule, is_more ? c->argv.item[i + 1] : NULL, i + 1,
-		      buf_cstr(&text), err);
+	buf_addf(&text, "%s; allowed %s %s",
+		 is_more	? "is not allowed there"
+		 : j->c->is_cut ? "there are more arguments than allowed"
+				: "arguments are missing",
+		 exact ? "is exactly" : "are arguments that begin with",
+		 want->n ? "" : "nothing");
+	for (size_t k = 0; k < want->n; k++)
+		buf_addf(&text, "%s\"%s\"", k ? " " : "",
+			 shown(want->item[k], &one));
+	return refuse(j, i + 1, buf_cstr(&text));
 }
 
 /* ---- `deny` ---- */
 
-/* node takes --a_b for --a-b */
-static bool same_letter(char a, char b)
-{
-	return a == b || (a == '_' && b == '-') || (a == '-' && b == '_');
-}
-
-/* `name` is `word`, or what is left of it when letters at its end are cut. */
+/*
+ * `name` is `word`, or what is left of it when letters at its end are cut.
+ * node takes --a_b for --a-b.
+ */
 static bool is_cut_of(struct str name, const char *word)
 {
-	for (size_t i = 0; i < name.n; i++)
-		if (!word[i] || !same_letter(name.p[i], word[i]))
+	for (size_t i = 0; i < name.n; i++) {
+		char a = name.p[i] == '_' ? '-' : name.p[i];
+		char b = word[i] == '_' ? '-' : word[i];
+
+		if (!b || a != b)
 			return false;
+	}
 	return name.n > 0;
 }
 
@@ -514,60 +470,27 @@ static bool matches_long(const struct launcher *l, const char *word,
 			 const char *arg)
 {
 	struct str rest = str_of(arg + 1), name;
-	bool whole;
 
 	if (arg[0] != '-')
 		return false;
 	if (rest.n && rest.p[0] == '-')
 		rest = str_of(arg + 2);
 	name = str_cut(&rest, '=');
-	whole = name.n == strlen(word + 2);
 	if (!is_cut_of(name, word + 2))
 		return false;
 	/* an option of its own is no shorter form of another */
-	return whole || (is_long(arg) && !(l && find_option(l, str_of(arg))));
+	return name.n == strlen(word + 2) ||
+	       (is_long(arg) && !(l && find_option(l, str_of(arg))));
 }
 
 /* "ext::*": the argument, or the value of an option, begins so. */
 static bool matches_begin(const char *word, const char *arg)
 {
-	struct str begin = {word, strlen(word) - 1};
 	const char *value = arg[0] == '-' ? strchr(arg, '=') : NULL;
+	size_t n = strlen(word) - 1;
 
-	return strncmp(arg, begin.p, begin.n) == 0 ||
-	       (value && strncmp(value + 1, begin.p, begin.n) == 0);
-}
-
-static bool matches_word(const char *word, const char *arg)
-{
-	size_t n = strlen(word);
-
-	/* "-exec" also as Go's --exec and -exec=x */
-	if (arg[0] == '-' && arg[1] == '-')
-		arg++;
-	return strncmp(arg, word, n) == 0 && (!arg[n] || arg[n] == '=');
-}
-
-/* npm takes `exe` for exec. */
-static bool matches_subcommand(const struct launcher *l, const char *word,
-			       const char *arg)
-{
-	if (strcmp(word, arg) == 0)
-		return true;
-	return l && l->order == ORDER_MIXED && strlen(arg) > 2 &&
-	       is_cut_of(str_of(arg), word);
-}
-
-static bool is_shell(const struct launcher *l)
-{
-	return l && l->syntax == SYNTAX_SHELL;
-}
-
-/* Letters of options; shells take +c for -c. */
-static bool is_cluster(const struct launcher *l, const char *arg)
-{
-	return (arg[0] == '-' && arg[1] != '-') ||
-	       (arg[0] == '+' && is_shell(l));
+	return strncmp(arg, word, n) == 0 ||
+	       (value && strncmp(value + 1, word, n) == 0);
 }
 
 static bool matches(const struct launcher *l, const char *word, const char *arg)
@@ -576,152 +499,118 @@ static bool matches(const struct launcher *l, const char *word, const char *arg)
 
 	if (n > 1 && word[n - 1] == '*')
 		return matches_begin(word, arg);
+	/* npm takes `exe` for exec */
 	if (word[0] != '-' || n < 2)
-		return matches_subcommand(l, word, arg);
+		return strcmp(word, arg) == 0 ||
+		       (l && l->order == ORDER_MIXED && strlen(arg) > 2 &&
+			is_cut_of(str_of(arg), word));
 	if (is_long(word))
 		return matches_long(l, word, arg);
+	/* letters of options; shells take +c for -c */
 	if (n == 2 && word[1] != '-')
-		return is_cluster(l, arg) && strchr(arg + 1, word[1]);
-	return matches_word(word, arg);
+		return ((arg[0] == '-' && arg[1] != '-') ||
+			(arg[0] == '+' && is_shell(l))) &&
+		       strchr(arg + 1, word[1]);
+	/* "-exec" also as Go's --exec and -exec=x */
+	if (arg[0] == '-' && arg[1] == '-')
+		arg++;
+	return strncmp(arg, word, n) == 0 && (!arg[n] || arg[n] == '=');
 }
 
-/* Without empty parts and ".", which lead nowhere else. */
-static void add_plain(struct buf *out, const char *path)
+/* Is it a name under which a program finds its own standard input? */
+static bool is_stdin(const char *arg)
 {
-	struct str rest = str_of(path);
+	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest = str_of(arg);
 
+	/* without empty parts and ".", which lead nowhere else */
 	while (rest.n) {
 		struct str part = str_cut(&rest, '/');
 
 		if (part.n && !str_is(part, "."))
-			buf_addf(out, "/%.*s", STR_ARG(part));
+			buf_addf(&plain, "/%.*s", STR_ARG(part));
 	}
-}
-
-/* Names under which a program finds its own standard input. */
-static bool is_stdin(const char *arg)
-{
-	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
-
-	add_plain(&plain, arg);
 	return strcmp(arg, "-") == 0 || str_ends(buf_str(&plain), "/stdin") ||
 	       strstr(buf_cstr(&plain), "/fd/0");
 }
 
-/* Options after which no program is read. */
+/* Are there only options after which no program is read? */
 static bool only_asks(const struct strlist *argv)
 {
 	return argv->n == 2 && (strcmp(argv->item[1], "--version") == 0 ||
 				strcmp(argv->item[1], "--help") == 0);
 }
 
-static int refuse_stdin(const struct gate_program_rule *rule, const char *arg,
-			size_t at, struct err *err)
+static int judge_stdin(struct judging *j)
 {
-	return refuse(rule, arg, at,
-		      "is standard input, which `deny` does not let it run; "
-		      "name a file",
-		      err);
+	const struct strlist *argv = &j->c->argv;
+	const struct launcher *l = j->x.launcher;
+	bool has_file = j->x.operand;
+
+	if (!l || j->x.unknown) {
+		/* any name of it, or no argument that could be another file */
+		has_file = false;
+		for (size_t i = 1; i < argv->n; i++) {
+			if (is_stdin(argv->item[i]))
+				return refuse(j, i, is_input);
+			has_file |= argv->item[i][0] != '-';
+		}
+	} else if (l->operand != OPERAND_FILE &&
+		   l->operand != OPERAND_PACKAGE) {
+		return 0;
+	} else if (has_file) {
+		const char *file = argv->item[j->x.operand];
+
+		/* node reads it for an empty name, too */
+		if (is_stdin(file) || !*file)
+			return refuse(j, j->x.operand, is_input);
+	}
+	return has_file || only_asks(argv) ? 0 : refuse(j, 0, no_file);
 }
 
-static int refuse_no_file(const struct gate_program_rule *rule, struct err *err)
-{
-	return refuse(rule, NULL, 0,
-		      "without a script it runs its standard input, which "
-		      "`deny` refuses; name a file",
-		      err);
-}
-
-static int refuse_word(const struct gate_program_rule *rule, const char *arg,
-		       size_t at, const char *word, struct err *err)
+static int refuse_word(struct judging *j, size_t at, const char *word)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	buf_addf(&text, "is refused by \"%s\" in `deny`", word);
-	return refuse(rule, arg, at, buf_cstr(&text), err);
+	return refuse(j, at, buf_cstr(&text));
 }
 
-/*
- * Where nothing is known of the program: any name of its standard input, or
- * no argument that could be another file.
- */
-static int judge_any_stdin(const struct gate_program_rule *rule,
-			   const struct strlist *argv, struct err *err)
+static int judge_word(struct judging *j, const char *word)
 {
-	bool has_file = false;
-
-	for (size_t i = 1; i < argv->n; i++) {
-		if (is_stdin(argv->item[i]))
-			return refuse_stdin(rule, argv->item[i], i, err);
-		has_file |= argv->item[i][0] != '-';
-	}
-	return has_file || only_asks(argv) ? 0 : refuse_no_file(rule, err);
-}
-
-static int judge_stdin(const struct gate_program_rule *rule,
-		       const struct strlist *argv, const struct reading *x,
-		       struct err *err)
-{
-	size_t at = x->operand;
-
-	if (!x->launcher || x->unknown)
-		return judge_any_stdin(rule, argv, err);
-	if (x->launcher->operand != OPERAND_FILE &&
-	    x->launcher->operand != OPERAND_PACKAGE)
-		return 0;
-	/* node reads it for an empty name, too */
-	if (at && (is_stdin(argv->item[at]) || !*argv->item[at]))
-		return refuse_stdin(rule, argv->item[at], at, err);
-	return at || only_asks(argv) ? 0 : refuse_no_file(rule, err);
-}
-
-static int judge_word(const struct gate_program_rule *rule,
-		      const struct strlist *argv, const struct reading *x,
-		      const char *word, struct err *err)
-{
-	const struct launcher *l = x->launcher;
+	const struct launcher *l = j->x.launcher;
 	bool is_file = l && l->operand == OPERAND_FILE;
 
 	if (strcmp(word, "-") == 0)
-		return judge_stdin(rule, argv, x, err);
-	for (size_t i = 1; i < x->end; i++) {
+		return judge_stdin(j);
+	for (size_t i = 1; i < j->x.end; i++)
 		/* a script may have any name */
-		if (!matches(l, word, argv->item[i]) ||
-		    (is_file && i == x->operand && word[0] == '-'))
-			continue;
-		return refuse_word(rule, argv->item[i], i, word, err);
-	}
+		if (matches(l, word, j->c->argv.item[i]) &&
+		    !(is_file && i == j->x.operand && word[0] == '-'))
+			return refuse_word(j, i, word);
 	return 0;
 }
 
 /* ---- "@eval" ---- */
 
-/* NAME=VALUE of env(1) stands before the program. */
-static int judge_program(const struct gate_program_rule *rule,
-			 const struct strlist *argv, size_t at, struct err *err)
+static int judge_operand(struct judging *j)
 {
-	while (at < argv->n && strchr(argv->item[at], '='))
-		at++;
-	if (at == argv->n)
-		return 0;
-	return refuse(rule, argv->item[at], at,
-		      "is a program that it would start, which \"@eval\" in "
-		      "`deny` refuses",
-		      err);
-}
+	const struct strlist *argv = &j->c->argv;
+	size_t at = j->x.operand;
 
-static int judge_operand(const struct gate_program_rule *rule,
-			 const struct strlist *argv, const struct reading *x,
-			 struct err *err)
-{
-	size_t at = x->operand;
-
-	switch (x->launcher->operand) {
+	switch (j->x.launcher->operand) {
 	case OPERAND_FILE:
 	case OPERAND_PACKAGE:
-		return judge_stdin(rule, argv, x, err);
+		return judge_stdin(j);
 	case OPERAND_PROGRAM:
-		return at ? judge_program(rule, argv, at, err) : 0;
+		/* NAME=VALUE of env(1) stands before the program */
+		while (at && at < argv->n && strchr(argv->item[at], '='))
+			at++;
+		if (at && at < argv->n)
+			return refuse(j, at,
+				      "is a program that it would start, which "
+				      "\"@eval\" in `deny` refuses");
+		break;
 	case OPERAND_SUBCOMMAND:
 	case OPERAND_SCRIPT:
 	case OPERAND_DATA:
@@ -730,39 +619,31 @@ static int judge_operand(const struct gate_program_rule *rule,
 	return 0;
 }
 
-static int judge_eval(const struct gate_program_rule *rule,
-		      const struct strlist *argv, const struct reading *x,
-		      struct err *err)
+static int judge_eval(struct judging *j)
 {
+	const struct reading *x = &j->x;
+
 	if (x->code && (!x->unknown || x->code < x->unknown))
-		return refuse_word(rule, argv->item[x->code], x->code, "@eval",
-				   err);
+		return refuse_word(j, x->code, "@eval");
 	if (x->unknown)
-		return refuse(
-			rule, argv->item[x->unknown], x->unknown,
-			"is not known to be harmless, so \"@eval\" in "
-			"`deny` refuses it; leave it out, or list what is to "
-			"be denied in place of \"@eval\"",
-			err);
-	return judge_operand(rule, argv, x, err);
+		return refuse(j, x->unknown,
+			      "is not known to be harmless, so \"@eval\" in "
+			      "`deny` refuses it; leave it out, or list what "
+			      "is to be denied in place of \"@eval\"");
+	return judge_operand(j);
 }
 
-static int judge_deny(const struct gate_program_rule *rule,
-		      const struct launcher *l, const struct programs_call *c,
-		      struct err *err)
+static int judge_deny(struct judging *j, const struct launcher *l)
 {
-	struct reading x = read_arguments(l, &c->argv);
+	j->x = read_arguments(l, &j->c->argv);
+	for (size_t i = 0; i < j->rule->deny.n; i++) {
+		const char *word = j->rule->deny.item[i];
 
-	for (size_t i = 0; i < rule->deny.n; i++) {
-		const char *word = rule->deny.item[i];
-		int r = strcmp(word, "@eval") == 0
-				? judge_eval(rule, &c->argv, &x, err)
-				: judge_word(rule, &c->argv, &x, word, err);
-
-		if (r < 0)
+		if ((strcmp(word, "@eval") == 0 ? judge_eval(j)
+						: judge_word(j, word)) < 0)
 			return -1;
 	}
-	return c->is_cut && !x.is_sure ? refuse_cut(rule, err) : 0;
+	return j->c->is_cut && !j->x.is_sure ? refuse(j, 0, too_many) : 0;
 }
 
 /* ---- `package` ---- */
@@ -773,36 +654,30 @@ static bool is_package(const struct tool *t, const char *package,
 	const char *at = strrchr(package, '@');
 	size_t n = (size_t)(at - package);
 
-	if (strcmp(arg, package) == 0)
-		return true;
-	return t->spelling == SPELLING_PYPI && strncmp(arg, package, n) == 0 &&
-	       strncmp(arg + n, "==", 2) == 0 &&
-	       strcmp(arg + n + 2, at + 1) == 0;
+	return strcmp(arg, package) == 0 ||
+	       (t->spelling == SPELLING_PYPI && strncmp(arg, package, n) == 0 &&
+		strncmp(arg + n, "==", 2) == 0 &&
+		strcmp(arg + n + 2, at + 1) == 0);
 }
 
-static int refuse_package(const struct gate_program_rule *rule,
-			  const struct tool *t, const struct strlist *argv,
-			  size_t at, struct err *err)
+static int refuse_package(struct judging *j, const struct tool *t, size_t at)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str sub = str_of(t->subcommand);
 
 	sub = str_cut(&sub, ' ');
 	buf_addf(&text, "%s; what `package` allows is %s%s%.*s [%s] %s ARGS…",
-		 at < argv->n ? "is not the pinned package"
-			      : "the package is missing",
-		 rule->name, sub.n ? " " : "", STR_ARG(sub), t->flags,
-		 rule->package);
-	return refuse(rule, at < argv->n ? argv->item[at] : NULL, at,
-		      buf_cstr(&text), err);
+		 at < j->c->argv.n ? "is not the pinned package"
+				   : "the package is missing",
+		 j->rule->name, sub.n ? " " : "", STR_ARG(sub), t->flags,
+		 j->rule->package);
+	return refuse(j, at, buf_cstr(&text));
 }
 
 /* Everything but the known flags, the subcommand and the package is refused. */
-static int judge_package(const struct gate_program_rule *rule,
-			 const struct tool *t, const struct programs_call *c,
-			 struct err *err)
+static int judge_package(struct judging *j, const struct tool *t)
 {
-	const struct strlist *argv = &c->argv;
+	const struct strlist *argv = &j->c->argv;
 	bool has_subcommand = !*t->subcommand, has_package = false;
 	size_t i = 1;
 
@@ -822,50 +697,15 @@ static int judge_package(const struct gate_program_rule *rule,
 		if (has_package && arg[0] != '-')
 			continue;
 		if (!has_subcommand || has_package ||
-		    !is_package(t, rule->package, arg))
-			return refuse_package(rule, t, argv, i, err);
+		    !is_package(t, j->rule->package, arg))
+			return refuse_package(j, t, i);
 		if (t->order == ORDER_STOPS)
 			return 0;
 		has_package = true;
 	}
 	if (!has_package)
-		return refuse_package(rule, t, argv, i, err);
-	return c->is_cut ? refuse_cut(rule, err) : 0;
-}
-
-/* A digit first, then what versions are made of; NPM: three numbers. */
-static bool is_version(const char *s, enum spelling spelling)
-{
-	size_t dots = 0, n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
-				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				       "0123456789.+-_!");
-
-	for (const char *p = s; *p && strchr("0123456789.", *p); p++)
-		dots += *p == '.';
-	return *s >= '0' && *s <= '9' && !s[n] &&
-	       (spelling != SPELLING_NPM || dots == 2);
-}
-
-static int check_package(const struct gate_program_rule *rule, struct err *err)
-{
-	const char *const name[3] = {rule->name, NULL, NULL};
-	const struct tool *t = find_tool(name);
-	const char *at = rule->package ? strrchr(rule->package, '@') : NULL;
-
-	if (!rule->package)
-		return 0;
-	if (!t)
-		return err_set(err, ERR_POLICY,
-			       "programs.%s: `package` is for%s", rule->name,
-			       TOOL_NAMES);
-	if (!at || at == rule->package || rule->package[0] == '-' ||
-	    !is_version(at + 1, t->spelling))
-		return err_set(
-			err, ERR_POLICY,
-			"programs.%s: package \"%s\" is not a pin; write "
-			"name@1.2.3, a whole version",
-			rule->name, rule->package);
-	return 0;
+		return refuse_package(j, t, i);
+	return j->c->is_cut ? refuse(j, 0, too_many) : 0;
 }
 
 /* ---- one rule ---- */
@@ -889,34 +729,33 @@ static int judge_rule(const struct gate_program_rule *rule,
 		      const struct programs_call *c, struct err *err)
 {
 	const char *const name[3] = {c->path, c->asked, rule->name};
-	const struct launcher *l = find_judged(name);
+	struct judging j = {.rule = rule, .c = c, .err = err};
 	const struct tool *t = find_tool(name);
 
-	if ((rule->has_args || rule->prefix.n) && judge_args(rule, c, err) < 0)
+	if ((rule->has_args || rule->prefix.n) && judge_args(&j) < 0)
 		return -1;
-	if (rule->deny.n && judge_deny(rule, l, c, err) < 0)
+	if (rule->deny.n && judge_deny(&j, find_judged(name)) < 0)
 		return -1;
 	if (!rule->package)
 		return 0;
 	assert(t); /* programs_check() wants a tool's name for it */
-	return judge_package(rule, t, c, err);
-}
-
-static bool is_file_of(const struct programs *set, size_t i,
-		       const struct programs_file *file)
-{
-	return set->file && file->ino && set->file[i].ino == file->ino &&
-	       set->file[i].dev == file->dev;
+	return judge_package(&j, t);
 }
 
 static int judge_all(const struct programs *set, const struct programs_call *c,
 		     struct err *err)
 {
-	for (size_t i = 0; i < set->n; i++)
-		if ((programs_means(set, i, c->asked, c->path) ||
-		     is_file_of(set, i, &c->file)) &&
+	const struct programs_file *file = &c->file;
+
+	for (size_t i = 0; i < set->n; i++) {
+		bool is_file = set->file && file->ino &&
+			       set->file[i].ino == file->ino &&
+			       set->file[i].dev == file->dev;
+
+		if ((is_file || programs_means(set, i, c->asked, c->path)) &&
 		    judge_rule(&set->rule[i], c, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -959,6 +798,41 @@ int programs_judge(const struct programs *set, const struct programs_call *c,
 }
 
 /* ---- rules by themselves ---- */
+
+/* A digit first, then what versions are made of; NPM: three numbers. */
+static bool is_version(const char *s, enum spelling spelling)
+{
+	size_t dots = 0, n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
+				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				       "0123456789.+-_!");
+
+	for (const char *p = s; *p && strchr("0123456789.", *p); p++)
+		dots += *p == '.';
+	return *s >= '0' && *s <= '9' && !s[n] &&
+	       (spelling != SPELLING_NPM || dots == 2);
+}
+
+static int check_package(const struct gate_program_rule *rule, struct err *err)
+{
+	const char *const name[3] = {rule->name, NULL, NULL};
+	const struct tool *t = find_tool(name);
+	const char *at = rule->package ? strrchr(rule->package, '@') : NULL;
+
+	if (!rule->package)
+		return 0;
+	if (!t)
+		return err_set(err, ERR_POLICY,
+			       "programs.%s: `package` is for%s", rule->name,
+			       TOOL_NAMES);
+	if (!at || at == rule->package || rule->package[0] == '-' ||
+	    !is_version(at + 1, t->spelling))
+		return err_set(
+			err, ERR_POLICY,
+			"programs.%s: package \"%s\" is not a pin; write "
+			"name@1.2.3, a whole version",
+			rule->name, rule->package);
+	return 0;
+}
 
 static int check_deny(const struct gate_program_rule *rule, struct err *err)
 {

@@ -5,7 +5,6 @@
 #include "core/base/arena.h"
 #include "core/base/digest.h"
 #include "gate/gate.h"
-#include "gate/policy/allow.h"
 #include "gate/policy/programs.h"
 
 /* ---- merge ---- */
@@ -15,13 +14,10 @@ static struct strlist merge_list(struct strlist base, struct strlist more,
 {
 	struct strlist out = {NULL, 0};
 
-	for (size_t i = 0; i < base.n + more.n; i++) {
-		const char *s =
-			i < base.n ? base.item[i] : more.item[i - base.n];
-
-		if (!allow_has(&out, s))
-			list_add(&out, arena, s);
-	}
+	for (size_t i = 0; i < base.n; i++)
+		list_add_new(&out, arena, base.item[i]);
+	for (size_t i = 0; i < more.n; i++)
+		list_add_new(&out, arena, more.item[i]);
 	return out;
 }
 
@@ -74,17 +70,12 @@ void gate_policy_merge(const struct gate_policy *base,
 
 /* ---- copy ---- */
 
-static struct strlist copy_list(struct strlist from, struct arena *arena)
+static struct strlist copy_list(struct arena *arena, struct strlist from)
 {
 	return arena_strlist(arena, &from);
 }
 
-static const char *copy_text(const char *from, struct arena *arena)
-{
-	return arena_strdup(arena, from);
-}
-
-static uint64_t copy_number(uint64_t from, struct arena *arena)
+static uint64_t copy_number(struct arena *arena, uint64_t from)
 {
 	(void)arena;
 	return from;
@@ -99,13 +90,13 @@ static struct gate_program_rule copy_rule(const struct gate_program_rule *from,
 #define PROGRAM_RULE(key, field, type, help) \
 	r.field = _Generic(r.field,                   \
 		struct strlist: copy_list,            \
-		const char *: copy_text)(from->field, arena);
+		const char *: arena_strdup)(arena, from->field);
 #include "gate/sandbox.def"
 	return r;
 }
 
-static struct gate_program_rules copy_rules(struct gate_program_rules from,
-					    struct arena *arena)
+static struct gate_program_rules copy_rules(struct arena *arena,
+					    struct gate_program_rules from)
 {
 	struct gate_program_rule *rule =
 		ARENA_ARRAY(arena, struct gate_program_rule, from.n + 1);
@@ -119,8 +110,8 @@ static struct gate_program_rules copy_rules(struct gate_program_rules from,
 	_Generic(p.field,                               \
 		struct strlist: copy_list,              \
 		struct gate_program_rules: copy_rules,  \
-		const char *: copy_text,                \
-		default: copy_number)(from->field, arena)
+		const char *: arena_strdup,             \
+		default: copy_number)(arena, from->field)
 
 struct gate_policy gate_policy_copy(const struct gate_policy *from,
 				    struct arena *arena)
@@ -132,18 +123,6 @@ struct gate_policy gate_policy_copy(const struct gate_policy *from,
 #define SANDBOX_FIELD(field, type) p.field = COPY(field);
 #include "gate/sandbox.def"
 	return p;
-}
-
-static struct programs_start copy_start(const struct programs_start *s,
-					struct arena *arena)
-{
-	return (struct programs_start){
-		.file = arena_strdup(arena, s->file),
-		.asked = arena_strdup(arena, s->asked),
-		.path = arena_strdup(arena, s->path),
-		.prefix = arena_strlist(arena, &s->prefix),
-		.is_unclear = s->is_unclear,
-	};
 }
 
 struct programs programs_copy(const struct programs *set, struct arena *arena)
@@ -162,8 +141,13 @@ struct programs programs_copy(const struct programs *set, struct arena *arena)
 		rule[i] = copy_rule(&set->rule[i], arena);
 		path[i] = set->path ? arena_strdup(arena, set->path[i]) : NULL;
 	}
-	for (size_t i = 0; i < set->n_starts; i++)
-		start[i] = copy_start(&set->start[i], arena);
+	for (size_t i = 0; i < set->n_starts; i++) {
+		start[i] = set->start[i];
+		start[i].file = arena_strdup(arena, start[i].file);
+		start[i].asked = arena_strdup(arena, start[i].asked);
+		start[i].path = arena_strdup(arena, start[i].path);
+		start[i].prefix = arena_strlist(arena, &start[i].prefix);
+	}
 	return (struct programs){rule,	 path,	file,
 				 set->n, start, set->n_starts};
 }
