@@ -141,7 +141,8 @@ struct strlist key_values(const struct key *k, const void *object,
 		n = *(const unsigned *)field;
 		for (uint64_t i = 0; n && i <= n; i++)
 			word = str_cut(&rest, '|');
-		text = arena_strndup(arena, word.p, word.n);
+		if (n)
+			text = arena_strndup(arena, word.p, word.n);
 		break;
 	case KEY_BOOL:
 		text = *(const bool *)field ? "true" : NULL;
