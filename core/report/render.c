@@ -1,3 +1,7 @@
+/*
+ * The renderers. Text, Markdown and HTML are one walk over the report, by a
+ * table of what stands around each part; JSON is another.
+ */
 #include "core/report/render.h"
 
 #include <string.h>
@@ -5,7 +9,10 @@
 #include "core/base/jw.h"
 #include "core/base/log.h"
 
-static void render_visible(struct buf *out, struct str s, bool keep_newlines)
+/* ---- texts of others, made harmless ---- */
+
+/* log_visible(), with CR LF as a newline. */
+static void add_visible(struct buf *out, struct str s, bool keep_newlines)
 {
 	struct buf unix_lines = BUF_INIT(BUF_UNBOUNDED);
 
@@ -20,123 +27,28 @@ static void render_visible(struct buf *out, struct str s, bool keep_newlines)
 	buf_release(&unix_lines);
 }
 
-static struct str render_trim_end(struct str s)
+static void add_line(struct buf *out, const char *before, struct str s)
 {
-	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
-		s.n--;
-	return s;
+	buf_adds(out, before);
+	add_visible(out, s, false);
 }
-
-static struct str render_output(const struct report_step *s, struct buf *body)
-{
-	if (s->output.n || !s->answer.content.n)
-		return render_trim_end(s->output);
-	report_step_output(body, s);
-	return render_trim_end(buf_str(body));
-}
-
-static void render_title(struct buf *out, const struct report *r,
-			 const struct render_options *o)
-{
-	render_visible(out, str_of(r->routine), false);
-	if (r->dry_run)
-		buf_adds(out, " — dry run");
-	else if (o->view == VIEW_FULL && r->generation)
-		buf_addf(out, " — gen %llu", (unsigned long long)r->generation);
-}
-
-/* Does the error of a skipped step fit into one line that says why? */
-static bool is_cause(const struct report_step *s, struct str error)
-{
-	return error.n && s->reason != REASON_DISABLED &&
-	       s->reason != REASON_DRY_RUN && !memchr(error.p, '\n', error.n);
-}
-
-static struct str render_skipped(const struct report_step *s)
-{
-	struct str error = render_trim_end(s->error);
-
-	if (is_cause(s, error))
-		return error;
-	return s->reason == REASON_DRY_RUN
-		       ? STR("dry run")
-		       : str_of(report_reason_name(s->reason));
-}
-
-static struct str render_note(const struct report_step *s)
-{
-	struct str error = render_trim_end(s->error);
-
-	if (s->reason == REASON_DISABLED || is_cause(s, error))
-		return (struct str){NULL, 0};
-	return error;
-}
-
-/* ==== text ==== */
 
 /*
- * Text of others is set in by two spaces, so that no line of it can be taken
- * for a heading or the summary; `head` stands before its first line instead.
+ * Set lines in by two spaces, so that none of them can be taken for a heading
+ * or the summary; `before` stands before the first line instead.
  */
-static void add_text(struct buf *out, const char *head, struct str s)
+static void add_lines(struct buf *out, const char *before, struct str s)
 {
 	do {
 		struct str line = str_cut(&s, '\n');
 
 		if (s.p && str_ends(line, "\r"))
 			line.n--;
-		if (line.n)
-			buf_adds(out, head);
-		render_visible(out, line, false);
+		add_line(out, line.n ? before : "", line);
 		buf_addc(out, '\n');
-		head = "  ";
+		before = "  ";
 	} while (s.p);
 }
-
-static void text_step(const struct report_step *s, struct buf *out)
-{
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	struct str output = render_output(s, &body);
-	struct str note = render_trim_end(s->error);
-
-	buf_adds(out, "## ");
-	render_visible(out, str_of(s->name), false);
-	buf_addc(out, '\n');
-	if (s->state == STATE_SKIPPED) {
-		buf_adds(out, "(skipped: ");
-		render_visible(out, render_skipped(s), false);
-		buf_adds(out, ")\n");
-		note = render_note(s);
-		if (note.n)
-			add_text(out, "  ", note);
-	} else if (!report_step_success(s)) {
-		add_text(out, "ERROR: ",
-			 note.n ? note : str_of(report_reason_name(s->reason)));
-	} else if (!output.n) {
-		buf_adds(out, "(no output)\n");
-	}
-	if (output.n)
-		add_text(out, "  ", output);
-	buf_addc(out, '\n');
-}
-
-static void render_text(const struct report *r, const struct render_options *o,
-			struct buf *out)
-{
-	struct arena arena = ARENA_INIT;
-
-	buf_adds(out, "# ");
-	render_title(out, r, o);
-	buf_adds(out, "\n\n");
-	for (size_t i = 0; i < r->n_steps; i++)
-		text_step(&r->steps[i], out);
-	buf_adds(out, "---\n");
-	render_visible(out, str_of(report_summary(r, &arena)), false);
-	buf_addc(out, '\n');
-	arena_release(&arena);
-}
-
-/* ==== md ==== */
 
 static bool is_word(char c)
 {
@@ -149,7 +61,6 @@ static bool is_markup(struct str s, size_t i)
 {
 	char before = i ? s.p[i - 1] : ' ';
 	char after = i + 1 < s.n ? s.p[i + 1] : ' ';
-	size_t digits = 0;
 
 	if (strchr("\\`*[]<>|~&#", s.p[i]))
 		return true;
@@ -157,19 +68,18 @@ static bool is_markup(struct str s, size_t i)
 		return !is_word(before) || !is_word(after);
 	if (strchr("-+=", s.p[i]))
 		return i == 0;
-	if (s.p[i] != '.' && s.p[i] != ')')
-		return false;
-	while (digits < i && s.p[digits] >= '0' && s.p[digits] <= '9')
-		digits++;
-	return digits == i; /* "1." would begin a list */
+	/* "1." would begin a list */
+	return (s.p[i] == '.' || s.p[i] == ')') &&
+	       strspn(s.p, "0123456789") == i;
 }
 
 /* Inline text: nothing in it may mean anything to Markdown or HTML. */
-static void inline_text(struct buf *out, struct str s)
+static void add_markdown(struct buf *out, const char *before, struct str s)
 {
 	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
-	render_visible(&plain, s, true);
+	buf_adds(out, before);
+	add_visible(&plain, s, true);
 	for (size_t i = 0; i < plain.n; i++) {
 		if (is_markup(buf_str(&plain), i))
 			buf_addc(out, '\\');
@@ -178,102 +88,209 @@ static void inline_text(struct buf *out, struct str s)
 	buf_release(&plain);
 }
 
-static size_t longest_run(struct str s, char c)
-{
-	size_t run = 0, longest = 0;
-
-	for (size_t i = 0; i < s.n; i++) {
-		run = s.p[i] == c ? run + 1 : 0;
-		if (run > longest)
-			longest = run;
-	}
-	return longest;
-}
-
 /* A block that the text cannot end: its fence is longer than any inside. */
-static void fenced(struct buf *out, struct str s)
+static void add_fenced(struct buf *out, const char *before, struct str s)
 {
 	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 	struct buf fence = BUF_INIT(BUF_UNBOUNDED);
-	size_t n;
+	size_t run = 0;
 
-	render_visible(&plain, s, true);
-	n = longest_run(buf_str(&plain), '`') + 1;
-	for (size_t i = 0; i < (n < 3 ? 3 : n); i++)
-		buf_addc(&fence, '`');
-	buf_addf(out, "%stext\n%s\n%s\n", buf_cstr(&fence), buf_cstr(&plain),
-		 buf_cstr(&fence));
+	add_visible(&plain, s, true);
+	buf_adds(&fence, "```");
+	for (size_t i = 0; i < plain.n; i++) {
+		run = plain.p[i] == '`' ? run + 1 : 0;
+		if (run >= fence.n)
+			buf_addc(&fence, '`');
+	}
+	buf_addf(out, "%s%stext\n%s\n%s\n", before, buf_cstr(&fence),
+		 buf_cstr(&plain), buf_cstr(&fence));
 	buf_release(&plain);
 	buf_release(&fence);
 }
 
-static void skipped(const struct report_step *s, struct buf *out)
+static void add_html(struct buf *out, const char *before, struct str s)
 {
-	struct str note = render_note(s);
+	static const char special[] = "&<>\"'";
+	static const char *const entity[] = {"&amp;", "&lt;", "&gt;", "&quot;",
+					     "&#39;"};
+	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
-	buf_adds(out, "*(skipped: ");
-	inline_text(out, render_skipped(s));
-	buf_adds(out, ")*\n");
-	if (!note.n)
-		return;
-	buf_addc(out, '\n');
-	inline_text(out, note);
-	buf_addc(out, '\n');
+	buf_adds(out, before);
+	add_visible(&plain, s, true);
+	for (size_t i = 0; i < plain.n; i++) {
+		const char *at = strchr(special, plain.p[i]);
+
+		if (at)
+			buf_adds(out, entity[at - special]);
+		else
+			buf_addc(out, plain.p[i]);
+	}
+	buf_release(&plain);
 }
 
-static void failed(const struct report_step *s, struct buf *out)
-{
-	struct str note = render_trim_end(s->error);
+/* ---- forms for people ---- */
 
-	buf_adds(out, "**ERROR:** ");
-	inline_text(out, note.n ? note : str_of(report_reason_name(s->reason)));
-	buf_addc(out, '\n');
+/* What stands around a text, and how it is added. */
+struct part {
+	const char *before;
+	void (*add)(struct buf *out, const char *before, struct str s);
+	const char *after;
+};
+
+struct form {
+	struct part title, step, skipped, note, error, nothing, output;
+	const char *gap; /* between one of these three and the output */
+	const char *end_step;
+	struct part summary[2]; /* of a failure, of a success */
+	bool has_state;		/* the state follows the name of a step */
+};
+
+static const struct form text_form = {
+	.title = {"# ", add_line, "\n\n"},
+	.step = {"## ", add_line, "\n"},
+	.skipped = {"(skipped: ", add_line, ")\n"},
+	.note = {"  ", add_lines, ""},
+	.error = {"ERROR: ", add_lines, ""},
+	.nothing = {"(no output)\n", add_line, ""},
+	.output = {"  ", add_lines, ""},
+	.gap = "",
+	.end_step = "\n",
+	.summary = {{"---\n", add_line, "\n"}, {"---\n", add_line, "\n"}},
+};
+
+static const struct form md_form = {
+	.title = {"# ", add_markdown, "\n\n"},
+	.step = {"## ", add_markdown, "\n\n"},
+	.skipped = {"*(skipped: ", add_markdown, ")*\n"},
+	.note = {"\n", add_markdown, "\n"},
+	.error = {"**ERROR:** ", add_markdown, "\n"},
+	.nothing = {"*(no output)*\n", add_markdown, ""},
+	.output = {"", add_fenced, ""},
+	.gap = "\n",
+	.end_step = "\n",
+	.summary = {{"---\n\n", add_markdown, "\n"},
+		    {"---\n\n", add_markdown, "\n"}},
+};
+
+static const struct form html_form = {
+	.title = {"<h1>", add_html, "</h1>\n"},
+	.step = {"<section>\n<h2>", add_html, "\n"},
+	.skipped = {"<p class=\"dim\">(skipped: ", add_html, ")</p>\n"},
+	.note = {"<p>", add_html, "</p>\n"},
+	.error = {"<p class=\"bad\">ERROR: ", add_html, "</p>\n"},
+	.nothing = {"<p class=\"dim\">(no output)</p>\n", add_html, ""},
+	/* an HTML parser drops a newline right behind <pre> */
+	.output = {"<pre>\n", add_html, "</pre>\n"},
+	.gap = "",
+	.end_step = "</section>\n",
+	.summary = {{"<footer class=\"bad\">", add_html, "</footer>\n"},
+		    {"<footer class=\"ok\">", add_html, "</footer>\n"}},
+	.has_state = true,
+};
+
+static void add_part(struct buf *out, const struct part *p, struct str s)
+{
+	p->add(out, p->before, s);
+	buf_adds(out, p->after);
 }
 
-static void md_step(const struct report_step *s, struct buf *out)
+static struct str trim_end(struct str s)
+{
+	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
+		s.n--;
+	return s;
+}
+
+/* Say why a step was skipped: in one line, and what else there is beneath. */
+static void print_skipped(const struct report_step *s, const struct form *f,
+			  struct buf *out)
+{
+	struct str error = trim_end(s->error);
+	bool is_disabled = s->reason == REASON_DISABLED;
+	bool is_dry_run = s->reason == REASON_DRY_RUN;
+	/* does the error fit into that line? */
+	bool is_cause = error.n && !is_disabled && !is_dry_run &&
+			!memchr(error.p, '\n', error.n);
+
+	add_part(out, &f->skipped,
+		 is_cause     ? error
+		 : is_dry_run ? STR("dry run")
+			      : str_of(report_reason_name(s->reason)));
+	if (error.n && !is_disabled && !is_cause)
+		add_part(out, &f->note, error);
+}
+
+static void print_step(const struct report_step *s, const struct form *f,
+		       struct buf *out)
 {
 	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	struct str output = render_output(s, &body);
-	bool said = true;
+	struct str output, error = trim_end(s->error);
+	bool is_success = report_step_success(s);
+	bool is_skipped = s->state == STATE_SKIPPED;
 
-	buf_adds(out, "## ");
-	inline_text(out, str_of(s->name));
-	buf_adds(out, "\n\n");
-	if (s->state == STATE_SKIPPED)
-		skipped(s, out);
-	else if (!report_step_success(s))
-		failed(s, out);
+	if (!s->output.n)
+		report_step_output(&body, s);
+	output = trim_end(s->output.n ? s->output : buf_str(&body));
+	add_part(out, &f->step, str_of(s->name));
+	if (f->has_state)
+		buf_addf(out, "<span class=\"state %s\">%s</span></h2>\n",
+			 !is_success  ? "bad"
+			 : is_skipped ? "skip"
+				      : "ok",
+			 report_state_name(s->state));
+	if (is_skipped)
+		print_skipped(s, f, out);
+	else if (!is_success)
+		add_part(out, &f->error,
+			 error.n ? error
+				 : str_of(report_reason_name(s->reason)));
 	else if (!output.n)
-		buf_adds(out, "*(no output)*\n");
-	else
-		said = false;
-	if (output.n && said)
-		buf_addc(out, '\n');
-	if (output.n)
-		fenced(out, output);
-	buf_addc(out, '\n');
+		add_part(out, &f->nothing, STR(""));
+	if (output.n) {
+		buf_adds(out, is_skipped || !is_success ? f->gap : "");
+		add_part(out, &f->output, output);
+	}
+	buf_adds(out, f->end_step);
 }
 
-static void render_md(const struct report *r, const struct render_options *o,
-		      struct buf *out)
+/* "morning — gen 7", "morning — dry run" */
+static void add_title(struct buf *out, const struct report *r,
+		      const struct render_options *o)
+{
+	buf_adds(out, r->routine);
+	if (r->dry_run)
+		buf_adds(out, " — dry run");
+	else if (o->view == VIEW_FULL && r->generation)
+		buf_addf(out, " — gen %llu", (unsigned long long)r->generation);
+}
+
+static void print_form(const struct report *r, const struct render_options *o,
+		       const struct form *f, struct buf *out)
 {
 	struct arena arena = ARENA_INIT;
 	struct buf title = BUF_INIT(BUF_UNBOUNDED);
 
-	render_title(&title, r, o);
-	buf_adds(out, "# ");
-	inline_text(out, buf_str(&title));
-	buf_adds(out, "\n\n");
+	add_title(&title, r, o);
+	add_part(out, &f->title, buf_str(&title));
 	for (size_t i = 0; i < r->n_steps; i++)
-		md_step(&r->steps[i], out);
-	buf_adds(out, "---\n\n");
-	inline_text(out, str_of(report_summary(r, &arena)));
-	buf_addc(out, '\n');
+		print_step(&r->steps[i], f, out);
+	add_part(out, &f->summary[report_success(r)],
+		 str_of(report_summary(r, &arena)));
 	buf_release(&title);
 	arena_release(&arena);
 }
 
-/* ==== html ==== */
+static void print_text(const struct report *r, const struct render_options *o,
+		       struct buf *out)
+{
+	print_form(r, o, &text_form, out);
+}
+
+static void print_md(const struct report *r, const struct render_options *o,
+		     struct buf *out)
+{
+	print_form(r, o, &md_form, out);
+}
 
 /* No script, nothing loaded from elsewhere; colours follow the reader's. */
 static const char head[] =
@@ -306,102 +323,23 @@ static const char head[] =
 	"font-weight:600}\n"
 	"</style>\n";
 
-static void escaped(struct buf *out, struct str s)
+static void print_html(const struct report *r, const struct render_options *o,
+		       struct buf *out)
 {
-	struct buf plain = BUF_INIT(BUF_UNBOUNDED);
-
-	render_visible(&plain, s, true);
-	for (size_t i = 0; i < plain.n; i++) {
-		switch (plain.p[i]) {
-		case '&':
-			buf_adds(out, "&amp;");
-			break;
-		case '<':
-			buf_adds(out, "&lt;");
-			break;
-		case '>':
-			buf_adds(out, "&gt;");
-			break;
-		case '"':
-			buf_adds(out, "&quot;");
-			break;
-		case '\'':
-			buf_adds(out, "&#39;");
-			break;
-		default:
-			buf_addc(out, plain.p[i]);
-		}
-	}
-	buf_release(&plain);
-}
-
-static void element(struct buf *out, const char *open, struct str text,
-		    const char *close)
-{
-	buf_adds(out, open);
-	escaped(out, text);
-	buf_addf(out, "%s\n", close);
-}
-
-static const char *state_class(const struct report_step *s)
-{
-	if (!report_step_success(s))
-		return "bad";
-	return s->state == STATE_SKIPPED ? "skip" : "ok";
-}
-
-static void html_step(const struct report_step *s, struct buf *out)
-{
-	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	struct str output = render_output(s, &body);
-	struct str note = render_trim_end(s->error);
-
-	element(out, "<section>\n<h2>", str_of(s->name), "");
-	buf_addf(out, "<span class=\"state %s\">%s</span></h2>\n",
-		 state_class(s), report_state_name(s->state));
-	if (s->state == STATE_SKIPPED) {
-		element(out, "<p class=\"dim\">(skipped: ", render_skipped(s),
-			")</p>");
-		note = render_note(s);
-		if (note.n)
-			element(out, "<p>", note, "</p>");
-	} else if (!report_step_success(s)) {
-		element(out, "<p class=\"bad\">ERROR: ",
-			note.n ? note : str_of(report_reason_name(s->reason)),
-			"</p>");
-	} else if (!output.n) {
-		buf_adds(out, "<p class=\"dim\">(no output)</p>\n");
-	}
-	/* an HTML parser drops a newline right behind <pre> */
-	if (output.n)
-		element(out, "<pre>\n", output, "</pre>");
-	buf_adds(out, "</section>\n");
-}
-
-static void render_html(const struct report *r, const struct render_options *o,
-			struct buf *out)
-{
-	struct arena arena = ARENA_INIT;
 	struct buf title = BUF_INIT(BUF_UNBOUNDED);
 
-	render_title(&title, r, o);
+	add_title(&title, r, o);
 	buf_adds(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n"
 		      "<meta charset=\"utf-8\">\n");
 	buf_adds(out, head);
-	element(out, "<title>", buf_str(&title), "</title>\n</head>\n<body>");
-	element(out, "<h1>", buf_str(&title), "</h1>");
-	for (size_t i = 0; i < r->n_steps; i++)
-		html_step(&r->steps[i], out);
-	element(out,
-		report_success(r) ? "<footer class=\"ok\">"
-				  : "<footer class=\"bad\">",
-		str_of(report_summary(r, &arena)), "</footer>");
+	add_html(out, "<title>", buf_str(&title));
+	buf_adds(out, "</title>\n</head>\n<body>\n");
+	print_form(r, o, &html_form, out);
 	buf_adds(out, "</body>\n</html>\n");
 	buf_release(&title);
-	arena_release(&arena);
 }
 
-/* ==== json ==== */
+/* ---- JSON ---- */
 
 static void write_text(void *arg, struct str piece)
 {
@@ -409,12 +347,11 @@ static void write_text(void *arg, struct str piece)
 }
 
 /* Output may be as long as the data: it is made while it is written. */
-static void print_output(struct jw *w, const struct report_step *s)
+static void write_output(struct jw *w, const struct report_step *s)
 {
 	const struct buf_sink sink = {write_text, w};
-	struct buf pieces = BUF_INIT(BUF_UNBOUNDED);
+	struct buf pieces = {.max = BUF_UNBOUNDED, .sink = &sink};
 
-	pieces.sink = &sink;
 	jw_text_begin(w);
 	report_step_output(&pieces, s);
 	buf_drain(&pieces);
@@ -422,8 +359,33 @@ static void print_output(struct jw *w, const struct report_step *s)
 	buf_release(&pieces);
 }
 
-static void json_step(struct jw *w, const struct report_step *s,
-		      const struct render_options *o)
+/*
+ * The data of a step; of an mcp-client step schema, content, isError, and
+ * structuredContent when there is one. Slices are written as they came.
+ */
+static void write_data(struct jw *w, const struct report_step *s)
+{
+	const struct report_answer *a = &s->answer;
+	bool is_pretty = w->pretty;
+
+	if (s->data.n) {
+		jw_raw(w, s->data);
+		return;
+	}
+	/* JSON of a server is not indented */
+	w->pretty = false;
+	jw_object(w);
+	jw_kv_cstr(w, "schema", MCP_CLIENT_SCHEMA);
+	jw_kv_raw(w, "content", a->content);
+	jw_kv_bool(w, "isError", a->is_error);
+	if (a->structured.n)
+		jw_kv_raw(w, "structuredContent", a->structured);
+	jw_end(w);
+	w->pretty = is_pretty;
+}
+
+static void write_step(struct jw *w, const struct report_step *s,
+		       const struct render_options *o)
 {
 	jw_object(w);
 	jw_kv_cstr(w, "step_name", s->name);
@@ -431,7 +393,7 @@ static void json_step(struct jw *w, const struct report_step *s,
 	jw_kv_bool(w, "success", report_step_success(s));
 	jw_kv_bool(w, "skipped", s->state == STATE_SKIPPED);
 	jw_key(w, "output");
-	print_output(w, s);
+	write_output(w, s);
 	jw_kv_cstr(w, "state", report_state_name(s->state));
 	if (s->state != STATE_OK) {
 		jw_kv_str(w, "error", s->error);
@@ -441,15 +403,15 @@ static void json_step(struct jw *w, const struct report_step *s,
 		jw_kv_bool(w, "begun", false);
 	if (report_step_has_data(s)) {
 		jw_key(w, "data");
-		report_step_data(w, s);
+		write_data(w, s);
 	}
 	if (s->run.n && o->view == VIEW_FULL)
 		jw_kv_raw(w, "run", s->run);
 	jw_end(w);
 }
 
-static void render_json(const struct report *r, const struct render_options *o,
-			struct buf *out)
+static void print_json(const struct report *r, const struct render_options *o,
+		       struct buf *out)
 {
 	struct arena arena = ARENA_INIT;
 	struct jw w;
@@ -467,7 +429,7 @@ static void render_json(const struct report *r, const struct render_options *o,
 	jw_kv_cstr(&w, "summary", report_summary(r, &arena));
 	jw_kv_array(&w, "step_results");
 	for (size_t i = 0; i < r->n_steps; i++)
-		json_step(&w, &r->steps[i], o);
+		write_step(&w, &r->steps[i], o);
 	jw_end(&w);
 	if (r->run.n && o->view == VIEW_FULL)
 		jw_kv_raw(&w, "run", r->run);
@@ -476,40 +438,38 @@ static void render_json(const struct report *r, const struct render_options *o,
 	arena_release(&arena);
 }
 
-static void value_or_null(struct jw *w, const struct report_step *s)
+static void print_data(const struct report *r, const struct render_options *o,
+		       struct buf *out)
 {
-	if (s && report_step_has_data(s))
-		report_step_data(w, s);
-	else
-		jw_null(w);
-}
-
-static void render_data(const struct report *r, const struct render_options *o,
-			struct buf *out)
-{
+	size_t n = o->single ? 1 : r->n_steps;
 	struct jw w;
 
 	jw_init(&w, out, o->pretty);
-	if (o->single) {
-		value_or_null(&w, r->n_steps ? &r->steps[0] : NULL);
-	} else {
+	if (!o->single)
 		jw_object(&w);
-		for (size_t i = 0; i < r->n_steps; i++) {
+	for (size_t i = 0; i < n; i++) {
+		if (!o->single)
 			jw_key(&w, r->steps[i].name);
-			value_or_null(&w, &r->steps[i]);
-		}
-		jw_end(&w);
+		if (i < r->n_steps && report_step_has_data(&r->steps[i]))
+			write_data(&w, &r->steps[i]);
+		else
+			jw_null(&w);
 	}
+	if (!o->single)
+		jw_end(&w);
 	buf_addc(out, '\n');
 }
 
-static const struct renderer renderers[] = {
-	{"text", render_text}, {"json", render_json}, {"data", render_data},
-	{"md", render_md},     {"html", render_html},
-};
+/* ---- by name ---- */
 
 const struct renderer *render_find(const char *name)
 {
+	static const struct renderer renderers[] = {
+		{"text", print_text}, {"json", print_json},
+		{"data", print_data}, {"md", print_md},
+		{"html", print_html},
+	};
+
 	for (size_t i = 0; i < ARRAY_LEN(renderers); i++)
 		if (!strcmp(renderers[i].name, name))
 			return &renderers[i];

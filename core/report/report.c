@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/scan.h"
 
@@ -104,44 +103,9 @@ char *report_summary(const struct report *r, struct arena *arena)
 		       : counts;
 }
 
-static void write_answer(struct jw *w, const struct report_answer *a)
-{
-	jw_object(w);
-	jw_kv_cstr(w, "schema", MCP_CLIENT_SCHEMA);
-	jw_kv_raw(w, "content", a->content.n ? a->content : STR("[]"));
-	jw_kv_bool(w, "isError", a->is_error);
-	if (a->structured.n)
-		jw_kv_raw(w, "structuredContent", a->structured);
-	jw_end(w);
-}
-
-void report_mcp_data(struct buf *out, struct str content, bool is_error,
-		     struct str structured)
-{
-	const struct report_answer a = {content, structured, is_error};
-	struct jw w;
-
-	jw_init(&w, out, false);
-	write_answer(&w, &a);
-}
-
 bool report_step_has_data(const struct report_step *s)
 {
 	return s->data.n || s->answer.content.n;
-}
-
-void report_step_data(struct jw *w, const struct report_step *s)
-{
-	bool is_pretty = w->pretty;
-
-	if (s->data.n || !s->answer.content.n) {
-		jw_raw(w, s->data);
-		return;
-	}
-	/* JSON of a server is not indented */
-	w->pretty = false;
-	write_answer(w, &s->answer);
-	w->pretty = is_pretty;
 }
 
 /* A string of a block on one line, cut where it gets long. */

@@ -17,7 +17,6 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/base/jw.h"
 #include "core/base/str.h"
 
 #define REPORT_SCHEMA "matins-report/1"
@@ -89,24 +88,12 @@ int report_exit_status(const struct report *r) MUST_USE;
 char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
 
 /*
- * The data of an mcp-client step: schema, content, isError, and
- * structuredContent when there is one. Slices are written as they came.
- *
- * content     a JSON array, raw
- * structured  raw, n = 0 when absent
- */
-void report_mcp_data(struct buf *out, struct str content, bool is_error,
-		     struct str structured);
-
-/*
  * The human body of a `content` array: text blocks joined by newlines, every
  * other block as one short line.
  */
 void report_mcp_output(struct buf *out, struct str content);
 
 bool report_step_has_data(const struct report_step *s) MUST_USE;
-/* Write the data as a JSON value; only where there is one. */
-void report_step_data(struct jw *w, const struct report_step *s);
 /* Append the human body. */
 void report_step_output(struct buf *out, const struct report_step *s);
 

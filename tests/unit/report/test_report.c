@@ -138,21 +138,31 @@ TEST(success, required_step_skipped, is_lost_with_a_required_step)
 
 TEST(mcp_data, slices, are_kept_byte_for_byte)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	static const struct {
+		struct report_answer answer;
+		const char *want;
+	} rows[] = {
+		{{STR("[ {\"n\":9007199254740993, \"a\":1.0} ]"),
+		  STR("{\"z\":1,\"a\":\"\\u0000\"}"), true},
+		 "[ {\"n\":9007199254740993, \"a\":1.0} ],\"isError\":true,"
+		 "\"structuredContent\":{\"z\":1,\"a\":\"\\u0000\"}}\n"},
+		{{STR("[]"), {NULL, 0}, false}, "[],\"isError\":false}\n"},
+	};
+	const struct render_options single = {.single = true};
 
-	report_mcp_data(&out, STR("[ {\"n\":9007199254740993, \"a\":1.0} ]"),
-			true, STR("{\"z\":1,\"a\":\"\\u0000\"}"));
-	assert_string_equal(
-		buf_cstr(&out),
-		"{\"schema\":\"mcp-client/1\",\"content\":[ "
-		"{\"n\":9007199254740993, \"a\":1.0} ],\"isError\":true,"
-		"\"structuredContent\":{\"z\":1,\"a\":\"\\u0000\"}}");
-	buf_clear(&out);
-	report_mcp_data(&out, STR("[]"), false, (struct str){NULL, 0});
-	assert_string_equal(buf_cstr(&out), "{\"schema\":\"mcp-client/1\","
-					    "\"content\":[],\"isError\":"
-					    "false}");
-	buf_release(&out);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report_step step = {.answer = rows[i].answer};
+		const struct report r = {.steps = &step, .n_steps = 1};
+		struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		render_find("data")->print(&r, &single, &out);
+		assert_string_equal(buf_cstr(&out),
+				    arena_printf(&arena,
+						 "{\"schema\":\"mcp-client/1\","
+						 "\"content\":%s",
+						 rows[i].want));
+		buf_release(&out);
+	}
 }
 
 TEST(mcp_output, blocks, are_text_or_one_line)
