@@ -27,8 +27,8 @@
 #define PORTION (256 * 1024)
 
 struct ledger {
-	char *dir; /* owned */
-	int fd;	   /* of ledger.jsonl; -1: there is none to read */
+	char *dir, *path; /* of ledger.jsonl; owned */
+	int fd;		  /* -1: there is nothing to read */
 };
 
 /* A `started` or `finished` line; slices of the text that was read. */
@@ -38,23 +38,6 @@ struct ledger_record {
 	struct str doc;
 };
 
-/* ---- where ---- */
-
-static int find_dir(const char *given, char **ret, struct err *err)
-{
-	struct arena arena = ARENA_INIT;
-	const char *dir = given ? given : state_dir_find(&arena);
-
-	if (dir)
-		*ret = mem_strdup(dir);
-	arena_release(&arena);
-	if (!dir)
-		return err_set(err, ERR_SYS,
-			       "no folder for the ledger: set MATINS_STATE, "
-			       "XDG_STATE_HOME or HOME");
-	return 0;
-}
-
 /* ---- open ---- */
 
 void ledger_free(struct ledger *l)
@@ -63,6 +46,7 @@ void ledger_free(struct ledger *l)
 		return;
 	fd_closep(&l->fd);
 	free(l->dir);
+	free(l->path);
 	free(l);
 }
 
@@ -77,54 +61,51 @@ const char *ledger_dir(const struct ledger *l)
 	return l->dir;
 }
 
-static int cannot_write(const char *dir, struct err *err)
+/* Make a ledger that is not open yet. */
+static int new_at(const char *state_dir, struct ledger **ret, struct err *err)
 {
-	return err_sys(err, errno,
-		       "the state directory %s cannot be written (MATINS_STATE "
-		       "names another)",
-		       dir);
-}
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *dir = state_dir ? state_dir : state_dir_find(&arena);
+	struct ledger *l;
 
-/* Sync a folder: only then is a new file in it there for good. */
-static int sync_dir(const char *dir)
-{
-	AUTO(fd_closep) int fd = fd_open(dir, O_RDONLY | O_DIRECTORY, 0);
-
-	return fd < 0 ? -1 : fsync(fd);
-}
-
-/* Make a ledger that is not open yet, and the path of its file. */
-static int new_at(const char *state_dir, struct ledger **ret, char **ret_path,
-		  struct err *err)
-{
-	AUTO(ledger_freep) struct ledger *l = mem_zalloc(sizeof(*l));
-
+	if (!dir)
+		return err_set(err, ERR_SYS,
+			       "no folder for the ledger: set MATINS_STATE, "
+			       "XDG_STATE_HOME or HOME");
+	*ret = l = mem_zalloc(sizeof(*l));
+	l->dir = mem_strdup(dir);
+	l->path = mem_printf("%s/ledger.jsonl", dir);
 	l->fd = -1;
-	if (find_dir(state_dir, &l->dir, err) < 0)
-		return -1;
-	*ret_path = mem_printf("%s/ledger.jsonl", l->dir);
-	*ret = l;
-	l = NULL;
 	return 0;
+}
+
+/* Create folder and file; synced, since only then the new file is there for
+   good. */
+static int create(struct ledger *l)
+{
+	AUTO(fd_closep) int dir = -1;
+
+	if (fd_mkdirs(l->dir, 0700) < 0)
+		return -1;
+	l->fd = fd_open(l->path, O_RDWR | O_APPEND | O_CREAT, 0600);
+	if (l->fd < 0)
+		return -1;
+	dir = fd_open(l->dir, O_RDONLY | O_DIRECTORY, 0);
+	return dir < 0 ? -1 : fsync(dir);
 }
 
 int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
 {
 	AUTO(ledger_freep) struct ledger *l = NULL;
-	AUTO(mem_freep) char *path = NULL;
 
-	if (new_at(state_dir, &l, &path, err) < 0)
+	if (new_at(state_dir, &l, err) < 0)
 		return -1;
-	l->fd = fd_open(path, O_RDWR | O_APPEND, 0);
-	if (l->fd < 0 && errno == ENOENT) {
-		if (fd_mkdirs(l->dir, 0700) < 0)
-			return cannot_write(l->dir, err);
-		l->fd = fd_open(path, O_RDWR | O_APPEND | O_CREAT, 0600);
-		if (l->fd >= 0 && sync_dir(l->dir) < 0)
-			return cannot_write(l->dir, err);
-	}
-	if (l->fd < 0)
-		return cannot_write(l->dir, err);
+	l->fd = fd_open(l->path, O_RDWR | O_APPEND, 0);
+	if (l->fd < 0 && (errno != ENOENT || create(l) < 0))
+		return err_sys(err, errno,
+			       "the state directory %s cannot be written "
+			       "(MATINS_STATE names another)",
+			       l->dir);
 	*ret = l;
 	l = NULL;
 	return 0;
@@ -134,13 +115,12 @@ int ledger_open_read(const char *state_dir, struct ledger **ret,
 		     struct err *err)
 {
 	AUTO(ledger_freep) struct ledger *l = NULL;
-	AUTO(mem_freep) char *path = NULL;
 
-	if (new_at(state_dir, &l, &path, err) < 0)
+	if (new_at(state_dir, &l, err) < 0)
 		return -1;
-	l->fd = fd_open(path, O_RDONLY, 0);
+	l->fd = fd_open(l->path, O_RDONLY, 0);
 	if (l->fd < 0 && errno != ENOENT)
-		return err_sys(err, errno, "%s", path);
+		return err_sys(err, errno, "%s", l->path);
 	*ret = l;
 	l = NULL;
 	return 0;
@@ -206,7 +186,7 @@ static int read_tail(const struct ledger *l, size_t n, struct buf *out,
 
 	buf_clear(out);
 	if (size < 0)
-		return err_sys(err, errno, "read %s/ledger.jsonl", l->dir);
+		return err_sys(err, errno, "read %s", l->path);
 	while (size > from + (off_t)out->n) {
 		size_t want = (size_t)(size - from) - out->n;
 		ssize_t r = pread(l->fd, buf_room(out, want), want,
@@ -215,8 +195,7 @@ static int read_tail(const struct ledger *l, size_t n, struct buf *out,
 		if (r < 0 && errno == EINTR)
 			continue;
 		if (r < 0)
-			return err_sys(err, errno, "read %s/ledger.jsonl",
-				       l->dir);
+			return err_sys(err, errno, "read %s", l->path);
 		if (r == 0)
 			break;
 		out->n += (size_t)r;
@@ -248,65 +227,60 @@ static uint64_t last_started(struct str text)
 static int last_generation(const struct ledger *l, uint64_t *ret,
 			   struct err *err)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	bool all = false;
 
 	*ret = 0;
 	for (size_t n = TAIL_BYTES; !*ret && !all; n *= 2) {
-		if (read_tail(l, n, &text, &all, err) < 0) {
-			buf_release(&text);
+		if (read_tail(l, n, &text, &all, err) < 0)
 			return -1;
-		}
 		*ret = last_started(buf_str(&text));
 	}
-	buf_release(&text);
 	return 0;
 }
 
 /* ---- appending lines ---- */
 
-/* flock(2), again after a signal. */
-static int lock_file(int fd, int how)
+static int lock(struct ledger *l, struct err *err)
 {
-	int r;
-
-	do
-		r = flock(fd, how);
-	while (r < 0 && errno == EINTR);
-	return r;
+	while (flock(l->fd, LOCK_EX) < 0)
+		if (errno != EINTR)
+			return err_sys(err, errno, "lock %s", l->path);
+	return 0;
 }
 
-/* Report whether the file ends in a line that a crash has torn. */
-static bool is_torn(const struct ledger *l, off_t size)
-{
-	char last;
-
-	return size > 0 && pread(l->fd, &last, 1, size - 1) == 1 &&
-	       last != '\n';
-}
-
-/* Append all of a line or nothing of it, under the lock; adds its newline. */
+/* Append all of a line or nothing of it; adds its newline. */
 static int append_line(struct ledger *l, struct buf *line, struct err *err)
 {
 	off_t size = lseek(l->fd, 0, SEEK_END);
+	char last = '\n';
 	int saved;
 
 	buf_addc(line, '\n');
-	if ((!is_torn(l, size) || fd_write_all(l->fd, "\n", 1) == 0) &&
+	/* a crash may have torn the line before */
+	if (size > 0 && pread(l->fd, &last, 1, size - 1) != 1)
+		last = '\n';
+	if ((last == '\n' || fd_write_all(l->fd, "\n", 1) == 0) &&
 	    fd_write_all(l->fd, line->p, line->n) == 0)
 		return 0;
 	saved = errno;
 	if (ftruncate(l->fd, size) < 0) {
 		/* the next line begins behind the torn one */
 	}
-	return err_sys(err, saved, "write %s/ledger.jsonl", l->dir);
+	return err_sys(err, saved, "write %s", l->path);
 }
 
-static int sync_file(const struct ledger *l, struct err *err)
+/* Append a line under the lock, and give that up. Other runs may begin while
+   the line goes to disk. */
+static int append_last(struct ledger *l, struct buf *line, struct err *err)
 {
-	if (fdatasync(l->fd) < 0)
-		return err_sys(err, errno, "sync %s/ledger.jsonl", l->dir);
-	return 0;
+	int r = append_line(l, line, err);
+
+	while (flock(l->fd, LOCK_UN) < 0 && errno == EINTR)
+		;
+	if (r == 0 && fdatasync(l->fd) < 0)
+		r = err_sys(err, errno, "sync %s", l->path);
+	return r;
 }
 
 /* ---- processes ---- */
@@ -315,32 +289,30 @@ static uint64_t process_start(int64_t pid)
 {
 	AUTO(mem_freep)
 	char *path = mem_printf("/proc/%lld/stat", (long long)pid);
-	struct buf text = BUF_INIT(4096);
+	AUTO(buf_release) struct buf text = BUF_INIT(4096);
 	struct err ignored = ERR_INIT;
-	uint64_t start = 0;
-	const char *p = NULL;
+	struct str rest, field = {NULL, 0};
+	uint64_t start;
+	const char *p;
 
-	if (fd_read_file(path, &text, &ignored) == 0)
-		p = strrchr(buf_cstr(&text), ')');
-	if (p && p[1] == ' ' && p[2] != 'Z' && p[2] != 'X') {
-		struct str rest = str_of(p + 2), field = {NULL, 0};
-
-		for (int i = 3; i <= 22; i++)
-			field = str_cut(&rest, ' ');
-		if (!str_uint64(field, &start))
-			start = 0;
-	}
-	buf_release(&text);
-	return start;
+	if (fd_read_file(path, &text, &ignored) < 0)
+		return 0;
+	p = strrchr(buf_cstr(&text), ')');
+	if (!p || p[1] != ' ' || p[2] == 'Z' || p[2] == 'X')
+		return 0;
+	rest = str_of(p + 2);
+	for (int i = 3; i <= 22; i++)
+		field = str_cut(&rest, ' ');
+	return str_uint64(field, &start) ? start : 0;
 }
 
+/* Append the id of this boot; nothing where there is no /proc. */
 static void add_boot_id(struct buf *out)
 {
 	struct err ignored = ERR_INIT;
 
-	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, &ignored) < 0)
-		return;
-	out->n = str_trim(buf_str(out)).n;
+	if (fd_read_file("/proc/sys/kernel/random/boot_id", out, &ignored) == 0)
+		out->n = str_trim(buf_str(out)).n;
 }
 
 /* ---- runs ---- */
@@ -361,59 +333,32 @@ static void common_fields(struct jw *w, const char *event, uint64_t generation,
 	jw_kv_cstr(w, "at", at);
 }
 
-static void started_line(struct buf *line, uint64_t generation,
-			 const struct ledger_routine *which, int64_t wall_ns)
+int ledger_start(struct ledger *l, const struct ledger_routine *which,
+		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
 {
-	struct buf boot = BUF_INIT(64);
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf boot = BUF_INIT(64);
+	uint64_t generation;
 	struct jw w;
 
+	if (lock(l, err) < 0)
+		return -1;
+	if (last_generation(l, &generation, err) < 0) {
+		flock(l->fd, LOCK_UN);
+		return -1;
+	}
 	add_boot_id(&boot);
-	jw_init(&w, line, false);
-	common_fields(&w, "started", generation, which, wall_ns);
+	jw_init(&w, &line, false);
+	common_fields(&w, "started", ++generation, which, wall_ns);
 	jw_kv_int(&w, "pid", getpid());
 	jw_key(&w, "pid_start");
 	jw_uint(&w, process_start(getpid()));
 	jw_kv_str(&w, "boot", buf_str(&boot));
 	jw_end(&w);
-	buf_release(&boot);
-}
-
-int ledger_start(struct ledger *l, const struct ledger_routine *which,
-		 int64_t wall_ns, uint64_t *ret_generation, struct err *err)
-{
-	struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	uint64_t generation;
-	int status;
-
-	if (lock_file(l->fd, LOCK_EX) < 0)
-		return err_sys(err, errno, "lock %s/ledger.jsonl", l->dir);
-	status = last_generation(l, &generation, err);
-	if (status == 0) {
-		started_line(&line, ++generation, which, wall_ns);
-		status = append_line(l, &line, err);
-	}
-	lock_file(l->fd, LOCK_UN);
-	buf_release(&line);
-	/* other runs may begin while this line goes to disk */
-	if (status < 0 || sync_file(l, err) < 0)
+	if (append_last(l, &line, err) < 0)
 		return -1;
 	*ret_generation = generation;
 	return 0;
-}
-
-static void finished_line(struct buf *line, uint64_t generation,
-			  const struct ledger_end *end, const char *sha256)
-{
-	struct jw w;
-
-	jw_init(&w, line, false);
-	common_fields(&w, "finished", generation, &end->which, end->wall_ns);
-	jw_kv_cstr(&w, "summary", end->summary);
-	jw_kv_bool(&w, "success", end->success);
-	jw_kv_int(&w, "exit", end->exit_status);
-	if (*sha256)
-		jw_kv_cstr(&w, "sha256", sha256);
-	jw_end(&w);
 }
 
 /* ---- the report ---- */
@@ -421,41 +366,37 @@ static void finished_line(struct buf *line, uint64_t generation,
 /* A report on its way to the disk, and its sum. */
 struct summed {
 	const struct fd_text *text;
-	struct sha256 *sum;
+	struct sha256 sum;
+	struct buf *out; /* NULL: the sum alone */
 };
 
 /* Sum and write in portions: the second use finds them in the cache. */
 static void sum_up(void *arg, struct str bytes)
 {
-	void *const *both = arg;
+	struct summed *s = arg;
 
 	while (bytes.n) {
-		struct str some = {bytes.p,
-				   bytes.n < PORTION ? bytes.n : PORTION};
+		size_t n = bytes.n < PORTION ? bytes.n : PORTION;
 
-		sha256_add(both[0], some.p, some.n);
-		buf_add_str(both[1], some);
-		bytes.p += some.n;
-		bytes.n -= some.n;
+		sha256_add(&s->sum, bytes.p, n);
+		if (s->out)
+			buf_add(s->out, bytes.p, n);
+		bytes.p += n;
+		bytes.n -= n;
 	}
 }
 
 static void print_summed(const void *arg, struct buf *out)
 {
-	const struct summed *s = arg;
-	void *both[] = {s->sum, out};
-	const struct buf_sink sink = {sum_up, both};
-	struct buf pieces = BUF_INIT(BUF_UNBOUNDED);
+	struct summed *s = *(struct summed *const *)arg;
+	const struct buf_sink sink = {sum_up, s};
+	struct buf pieces = {.max = BUF_UNBOUNDED, .sink = &sink};
 
-	sha256_init(s->sum);
-	pieces.sink = &sink;
+	s->out = out;
+	sha256_init(&s->sum);
 	s->text->print(s->text->arg, &pieces);
 	buf_drain(&pieces);
 	buf_release(&pieces);
-}
-
-static void drop_bytes(UNUSED void *arg, UNUSED struct str bytes)
-{
 }
 
 static int store(const struct ledger *l, const char *file, uint64_t generation,
@@ -463,20 +404,15 @@ static int store(const struct ledger *l, const char *file, uint64_t generation,
 		 char ret_hex[SHA256_HEX_BYTES], struct err *err)
 {
 	unsigned char digest[SHA256_BYTES];
-	struct sha256 sum;
-	struct summed summed = {report, &sum};
-	const struct fd_text text = {print_summed, &summed};
-	const struct buf_sink drop = {drop_bytes, NULL};
-	struct buf nowhere = {.max = BUF_UNBOUNDED, .sink = &drop};
+	struct summed summed = {.text = report}, *arg = &summed;
+	const struct fd_text text = {print_summed, &arg};
 
 	/* a report that is not kept is printed for its sum alone */
-	sha256_init(&sum);
 	if (!keep_runs)
-		print_summed(&summed, &nowhere);
-	buf_release(&nowhere);
+		print_summed(&arg, NULL);
 	if (store_put(l->dir, file, generation, &text, keep_runs, err) < 0)
 		return -1;
-	sha256_end(&sum, digest);
+	sha256_end(&summed.sum, digest);
 	sha256_text(digest, ret_hex);
 	return 0;
 }
@@ -485,27 +421,29 @@ int ledger_finish(struct ledger *l, uint64_t generation,
 		  const struct ledger_end *end, const struct fd_text *report,
 		  uint64_t keep_runs, struct err *err)
 {
-	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	char sha256[SHA256_HEX_BYTES] = "";
 	struct err append_err = ERR_INIT;
-	int stored = 0, status;
+	int stored = 0;
+	struct jw w;
 
 	if (report)
 		stored = store(l, end->which.file, generation, report,
 			       keep_runs, sha256, err);
-	finished_line(&line, generation, end, sha256);
-	if (lock_file(l->fd, LOCK_EX) < 0) {
-		buf_release(&line);
-		return err_sys(err, errno, "lock %s/ledger.jsonl", l->dir);
-	}
-	status = append_line(l, &line, &append_err);
-	lock_file(l->fd, LOCK_UN);
-	buf_release(&line);
-	if (status == 0)
-		status = sync_file(l, &append_err);
-	if (status < 0)
+	jw_init(&w, &line, false);
+	common_fields(&w, "finished", generation, &end->which, end->wall_ns);
+	jw_kv_cstr(&w, "summary", end->summary);
+	jw_kv_bool(&w, "success", end->success);
+	jw_kv_int(&w, "exit", end->exit_status);
+	if (*sha256)
+		jw_kv_cstr(&w, "sha256", sha256);
+	jw_end(&w);
+	if (lock(l, &append_err) < 0 ||
+	    append_last(l, &line, &append_err) < 0) {
 		*err = append_err;
-	return status < 0 ? status : stored;
+		return -1;
+	}
+	return stored;
 }
 
 /* ---- history ---- */
@@ -601,20 +539,17 @@ static struct found *add_run(struct runs *r, const struct ledger_record *record)
 
 	r->item = mem_grow(r->item, r->n + 1, &r->cap, sizeof(*r->item));
 	found = &r->item[r->n++];
-	*found = (struct found){
-		.run =
-			{
-				.generation = record->generation,
-				.routine = text_of(record->doc, "routine",
-						   r->arena),
-				.file = text_of(record->doc, "file", r->arena),
-				.whole = is_true(record->doc, "whole"),
-				.state = RUN_LOST,
-				.started = "",
-				.finished = "",
-				.summary = "",
-				.sha256 = "",
-			},
+	*found = (struct found){0};
+	found->run = (struct ledger_run){
+		.generation = record->generation,
+		.routine = text_of(record->doc, "routine", r->arena),
+		.file = text_of(record->doc, "file", r->arena),
+		.whole = is_true(record->doc, "whole"),
+		.state = RUN_LOST,
+		.started = "",
+		.finished = "",
+		.summary = "",
+		.sha256 = "",
 	};
 	return found;
 }
@@ -643,8 +578,8 @@ static void add_started(struct runs *r, const struct ledger_record *record)
 static void add_finished(struct runs *r, const struct ledger_record *record)
 {
 	struct found *found = find_run(r, record->generation);
+	struct str doc = record->doc, value;
 	struct ledger_run *run;
-	struct str value;
 	int64_t status;
 
 	if (!found)
@@ -652,64 +587,42 @@ static void add_finished(struct runs *r, const struct ledger_record *record)
 	run = &found->run;
 	run->state = RUN_FINISHED;
 	/* the run may have ended before its first step */
-	run->whole = run->whole && is_true(record->doc, "whole");
-	run->finished = text_of(record->doc, "at", r->arena);
+	run->whole = run->whole && is_true(doc, "whole");
+	run->finished = text_of(doc, "at", r->arena);
 	run->finished_ns = time_of(run->finished);
-	run->summary = text_of(record->doc, "summary", r->arena);
-	run->sha256 = text_of(record->doc, "sha256", r->arena);
-	run->success = is_true(record->doc, "success");
-	if (scan_get(record->doc, "exit", &value) && scan_int64(value, &status))
+	run->summary = text_of(doc, "summary", r->arena);
+	run->sha256 = text_of(doc, "sha256", r->arena);
+	run->success = is_true(doc, "success");
+	if (scan_get(doc, "exit", &value) && scan_int64(value, &status))
 		run->exit_status = (int)status;
-}
-
-static void add_lines(struct runs *r, struct str text)
-{
-	struct ledger_record record;
-
-	while (text.n) {
-		struct str line = str_cut(&text, '\n');
-
-		if (!read_record(line, &record))
-			continue;
-		if (record.started)
-			add_started(r, &record);
-		else
-			add_finished(r, &record);
-	}
-}
-
-/* The runs in the arena; those without an end are looked up in /proc. */
-static struct ledger_run *settle(const struct runs *r)
-{
-	struct ledger_run *run = ARENA_ARRAY(r->arena, struct ledger_run, r->n);
-	struct buf boot = BUF_INIT(64);
-
-	add_boot_id(&boot);
-	for (size_t i = 0; i < r->n; i++) {
-		run[i] = r->item[i].run;
-		if (run[i].state == RUN_LOST &&
-		    is_alive(r->item[i].started, buf_str(&boot)))
-			run[i].state = RUN_RUNNING;
-	}
-	buf_release(&boot);
-	return run;
 }
 
 int ledger_read(struct ledger *l, struct arena *arena, struct ledger_run **ret,
 		size_t *ret_n, struct err *err)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf boot = BUF_INIT(64);
 	struct runs runs = {.arena = arena};
+	struct ledger_record record;
+	struct str rest;
 	bool all;
 
-	if (l->fd >= 0 && read_tail(l, READ_BYTES, &text, &all, err) < 0) {
-		buf_release(&text);
+	if (l->fd >= 0 && read_tail(l, READ_BYTES, &text, &all, err) < 0)
 		return -1;
-	}
-	add_lines(&runs, buf_str(&text));
-	*ret = settle(&runs);
+	for (rest = buf_str(&text); rest.n;)
+		if (read_record(str_cut(&rest, '\n'), &record))
+			(record.started ? add_started : add_finished)(&runs,
+								      &record);
+	add_boot_id(&boot);
+	*ret = ARENA_ARRAY(arena, struct ledger_run, runs.n);
 	*ret_n = runs.n;
+	for (size_t i = 0; i < runs.n; i++) {
+		(*ret)[i] = runs.item[i].run;
+		/* without an end: looked up in /proc */
+		if ((*ret)[i].state == RUN_LOST &&
+		    is_alive(runs.item[i].started, buf_str(&boot)))
+			(*ret)[i].state = RUN_RUNNING;
+	}
 	free(runs.item);
-	buf_release(&text);
 	return 0;
 }
