@@ -54,7 +54,7 @@ static uint32_t take_utf8(const char **p, const char *end)
 {
 	const unsigned char *s = (const unsigned char *)*p;
 	size_t n = str_utf8_len((struct str){*p, (size_t)(end - *p)});
-	uint32_t c = s[0];
+	uint32_t c = n ? s[0] : 0xfffd;
 
 	if (n > 1)
 		c &= 0x7fu >> n;
@@ -75,22 +75,14 @@ void canon_string(struct str raw, struct buf *out)
 	buf_addc(out, '"');
 }
 
-static void newline(struct buf *out, unsigned int depth)
+void canon_quote(struct str text, struct buf *out)
 {
-	buf_addc(out, '\n');
-	while (depth--)
-		buf_adds(out, "  ");
-}
-
-/* Keys are kept decoded; make them a string again. */
-static void add_key(struct buf *out, struct str key)
-{
-	const char *p = key.p, *end = key.p + key.n;
+	const char *p = text.p, *end = text.p + text.n;
 
 	buf_addc(out, '"');
 	while (p < end)
 		add_character(out, take_utf8(&p, end));
-	buf_adds(out, "\": ");
+	buf_addc(out, '"');
 }
 
 static void print_value(const struct jdoc *j, unsigned int depth,
@@ -102,15 +94,15 @@ static void print_members(const struct jdoc *j, unsigned int depth,
 	struct jdoc **member = jdoc_members(j, true, arena);
 
 	for (size_t i = 0; i < j->n; i++) {
-		if (i)
-			buf_addc(out, ',');
-		newline(out, depth + 1);
-		if (j->type == SCAN_OBJECT)
-			add_key(out, member[i]->key);
+		buf_addf(out, "%s\n%*s", i ? "," : "", 2 * (int)depth + 2, "");
+		if (j->type == SCAN_OBJECT) {
+			canon_quote(member[i]->key, out);
+			buf_adds(out, ": ");
+		}
 		print_value(member[i], depth + 1, arena, out);
 	}
 	if (j->n)
-		newline(out, depth);
+		buf_addf(out, "\n%*s", 2 * (int)depth, "");
 }
 
 static void print_value(const struct jdoc *j, unsigned int depth,
@@ -141,51 +133,35 @@ void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out)
 
 static bool strings_equal(struct str a, struct str b)
 {
-	struct buf ca = BUF_INIT(BUF_UNBOUNDED), cb = BUF_INIT(BUF_UNBOUNDED);
-	bool equal;
+	AUTO(buf_release) struct buf ca = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf cb = BUF_INIT(BUF_UNBOUNDED);
 
-	if (str_eq(a, b))
-		return true;
 	if (!memchr(a.p, '\\', a.n) && !memchr(b.p, '\\', b.n))
 		return false;
 	canon_string(a, &ca);
 	canon_string(b, &cb);
-	equal = str_eq(buf_str(&ca), buf_str(&cb));
-	buf_release(&ca);
-	buf_release(&cb);
-	return equal;
-}
-
-/* Which of two sorted lists is behind: below 0 the first, 0 neither. */
-static int merge_order(struct jdoc *const *a, size_t na, struct jdoc *const *b,
-		       size_t nb)
-{
-	if (!na || !nb)
-		return na ? -1 : 1;
-	return jdoc_key_order((*a)->key, (*b)->key);
+	return str_eq(buf_str(&ca), buf_str(&cb));
 }
 
 static bool objects_equal(const struct jdoc *a, const struct jdoc *b)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct jdoc **ma = jdoc_members(a, true, &arena);
 	struct jdoc **mb = jdoc_members(b, true, &arena);
-	size_t i = 0, k = 0;
-	bool equal = true;
 
-	/* a member that one side lacks must be an ignored one */
-	while (equal && (i < a->n || k < b->n)) {
-		int order = merge_order(ma + i, a->n - i, mb + k, b->n - k);
+	/* both lists are sorted and end in NULL */
+	while (*ma || *mb) {
+		int order = !*ma   ? 1
+			    : !*mb ? -1
+				   : jdoc_key_order((*ma)->key, (*mb)->key);
+		const struct jdoc *x = order <= 0 ? *ma++ : NULL;
+		const struct jdoc *y = order >= 0 ? *mb++ : NULL;
 
-		if (order < 0)
-			equal = ma[i++]->ignored;
-		else if (order > 0)
-			equal = mb[k++]->ignored;
-		else
-			equal = canon_equal(ma[i++], mb[k++]);
+		/* a member that one side lacks must be an ignored one */
+		if (x && y ? !canon_equal(x, y) : !(x ? x : y)->ignored)
+			return false;
 	}
-	arena_release(&arena);
-	return equal;
+	return true;
 }
 
 static bool arrays_equal(const struct jdoc *a, const struct jdoc *b)
@@ -220,49 +196,4 @@ bool canon_equal(const struct jdoc *a, const struct jdoc *b)
 	default:
 		return true; /* the type says it all */
 	}
-}
-
-enum level { LEVEL_REPORT, LEVEL_STEP };
-
-static const struct {
-	enum level level;
-	const char *name;
-} volatile_members[] = {
-#define VOLATILE(where, name) {LEVEL_##where, name},
-#include "core/report/volatile.def"
-#undef VOLATILE
-};
-
-static bool is_volatile(enum level level, struct str key)
-{
-	for (size_t i = 0; i < ARRAY_LEN(volatile_members); i++)
-		if (volatile_members[i].level == level &&
-		    str_is(key, volatile_members[i].name))
-			return true;
-	return false;
-}
-
-static void drop_volatile(struct jdoc *object, enum level level)
-{
-	struct jdoc **link = &object->first;
-
-	while (object->type == SCAN_OBJECT && *link) {
-		if (is_volatile(level, (*link)->key)) {
-			*link = (*link)->next;
-			object->n--;
-		} else {
-			link = &(*link)->next;
-		}
-	}
-}
-
-void canon_golden_view(struct jdoc *report)
-{
-	struct jdoc *steps = jdoc_get(report, "step_results");
-
-	if (!jdoc_is(jdoc_get(report, "schema"), "matins-report/1"))
-		return;
-	drop_volatile(report, LEVEL_REPORT);
-	for (struct jdoc *s = steps ? steps->first : NULL; s; s = s->next)
-		drop_volatile(s, LEVEL_STEP);
 }

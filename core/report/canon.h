@@ -5,8 +5,6 @@
  * on its own line, strings are escaped in one way, numbers stay as they were
  * written. Equal documents give equal bytes, and a small change of a document
  * is a small change of its lines.
- *
- * What differs from run to run are the rows of volatile.def.
  */
 #ifndef CORE_REPORT_CANON_H
 #define CORE_REPORT_CANON_H
@@ -35,16 +33,13 @@ void canon_print(const struct jdoc *j, unsigned int depth, struct buf *out);
  */
 void canon_string(struct str raw, struct buf *out);
 
+/* Append a decoded text as such a string. */
+void canon_quote(struct str text, struct buf *out);
+
 /*
  * Compare two values: numbers by spelling, strings by meaning, objects in any
  * order. An ignored node equals any other.
  */
 bool canon_equal(const struct jdoc *a, const struct jdoc *b) MUST_USE;
-
-/*
- * Take the volatile members out of a report tree, so that it is what
- * `--view golden` shows. Any other document stays as it is.
- */
-void canon_golden_view(struct jdoc *report);
 
 #endif

@@ -140,7 +140,7 @@ static void compare_element(struct comparison *c, size_t index,
 {
 	size_t here = c->path.n;
 
-	path_add_index(&c->path, index);
+	buf_addf(&c->path, "[%zu]", index);
 	compare_child(c, BELOW, old, new);
 	path_cut(c, here);
 }

@@ -2,10 +2,54 @@
 
 #include <string.h>
 
-#include "core/base/jw.h"
 #include "core/report/canon.h"
 #include "core/report/path.h"
 #include "core/report/report.h"
+
+/* ---- the golden view ---- */
+
+enum level { LEVEL_REPORT, LEVEL_STEP };
+
+static void drop_volatile(struct jdoc *object, enum level level)
+{
+	static const struct {
+		enum level level;
+		const char *name;
+	} rows[] = {
+#define VOLATILE(where, name) {LEVEL_##where, name},
+#include "core/report/volatile.def"
+#undef VOLATILE
+	};
+	struct jdoc **link = &object->first;
+
+	while (object->type == SCAN_OBJECT && *link) {
+		bool is_volatile = false;
+
+		for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+			is_volatile |= rows[i].level == level &&
+				       str_is((*link)->key, rows[i].name);
+		object->n -= is_volatile;
+		if (is_volatile)
+			*link = (*link)->next;
+		else
+			link = &(*link)->next;
+	}
+}
+
+/* Take the volatile members out of a report, so that it is what
+   `--view golden` shows. Any other document stays as it is. */
+static void take_golden_view(struct jdoc *report)
+{
+	struct jdoc *steps = jdoc_get(report, "step_results");
+
+	if (!jdoc_is(jdoc_get(report, "schema"), "matins-report/1"))
+		return;
+	drop_volatile(report, LEVEL_REPORT);
+	for (struct jdoc *s = steps ? steps->first : NULL; s; s = s->next)
+		drop_volatile(s, LEVEL_STEP);
+}
+
+/* ---- rules ---- */
 
 bool golden_has_rule(const struct golden *g, const char *text)
 {
@@ -19,17 +63,17 @@ bool golden_has_rule(const struct golden *g, const char *text)
 static int add_rule(struct golden *g, const char *text, struct arena *arena,
 		    struct err *err)
 {
-	struct path *path;
+	struct golden_rule rule = {0};
 
 	if (golden_has_rule(g, text))
 		return 0;
 	if (g->n_rules == GOLDEN_RULES_MAX)
 		return err_set(err, ERR_LIMIT, "more than %d ignore rules",
 			       GOLDEN_RULES_MAX);
-	if (path_parse(text, arena, &path, err) < 0)
+	if (path_parse(text, arena, &rule.path, err) < 0)
 		return err_wrap(err, "ignore rule");
-	g->rule[g->n_rules++] =
-		(struct golden_rule){.text = arena_strdup(arena, text)};
+	rule.text = arena_strdup(arena, text);
+	g->rule[g->n_rules++] = rule;
 	return 0;
 }
 
@@ -42,40 +86,16 @@ int golden_add_rules(struct golden *g, struct strlist ignore,
 	return 0;
 }
 
-/* The rules have been parsed before, so that cannot fail again. */
-static int apply_rules(struct golden *g, struct jdoc *report,
-		       struct arena *arena, struct err *err)
+static void apply_rules(struct golden *g, struct jdoc *report)
 {
-	for (size_t i = 0; i < g->n_rules; i++) {
-		struct path *path;
-
-		if (path_parse(g->rule[i].text, arena, &path, err) < 0)
-			return -1;
-		g->rule[i].hits += path_mark(path, report);
-	}
-	return 0;
-}
-
-static int load_rules(const struct jdoc *ignore, struct arena *arena,
-		      struct golden *g, struct err *err)
-{
-	for (const struct jdoc *j = ignore ? ignore->first : NULL; j;
-	     j = j->next) {
-		const char *text = jdoc_text(j, arena);
-
-		if (!text)
-			return err_set(err, ERR_COMPARE,
-				       "rules.ignore holds something that is "
-				       "no string");
-		if (add_rule(g, text, arena, err) < 0)
-			return -1;
-	}
-	return 0;
+	for (size_t i = 0; i < g->n_rules; i++)
+		g->rule[i].hits += path_mark(g->rule[i].path, report);
 }
 
 int golden_load(struct str text, struct arena *arena, struct golden *ret,
 		struct err *err)
 {
+	const struct jdoc *rule;
 	struct golden g = {0};
 	struct jdoc *doc;
 
@@ -89,10 +109,18 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
 		return err_set(err, ERR_COMPARE,
 			       "not a document of schema " GOLDEN_SCHEMA);
 	g.rule = ARENA_ARRAY(arena, struct golden_rule, GOLDEN_RULES_MAX);
-	if (load_rules(jdoc_get(jdoc_get(doc, "rules"), "ignore"), arena, &g,
-		       err) < 0)
-		return -1;
-	canon_golden_view(g.report);
+	rule = jdoc_get(jdoc_get(doc, "rules"), "ignore");
+	for (rule = rule ? rule->first : NULL; rule; rule = rule->next) {
+		const char *ignore = jdoc_text(rule, arena);
+
+		if (!ignore)
+			return err_set(err, ERR_COMPARE,
+				       "rules.ignore holds something that is "
+				       "no string");
+		if (add_rule(&g, ignore, arena, err) < 0)
+			return -1;
+	}
+	take_golden_view(g.report);
 	*ret = g;
 	return 0;
 }
@@ -171,32 +199,12 @@ int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
 	if (golden_add_rules(&g, ignore, arena, err) < 0)
 		return -1;
 	has_secrets = has_secrets || says_scrubbed(g.report);
-	canon_golden_view(g.report);
-	if (apply_rules(&g, g.report, arena, err) < 0)
-		return -1;
+	take_golden_view(g.report);
+	apply_rules(&g, g.report);
 	if (has_secrets && check_secrets(g.report, arena, err) < 0)
 		return -1;
 	*ret = g;
 	return 0;
-}
-
-static void print_string(const char *text, struct buf *out)
-{
-	struct buf json = BUF_INIT(BUF_UNBOUNDED);
-
-	jw_quote(&json, str_of(text));
-	canon_string(buf_str(&json), out);
-	buf_release(&json);
-}
-
-static void print_rules(const struct golden *g, struct buf *out)
-{
-	buf_adds(out, "  \"rules\": {\n    \"ignore\": [");
-	for (size_t i = 0; i < g->n_rules; i++) {
-		buf_adds(out, i ? ",\n      " : "\n      ");
-		print_string(g->rule[i].text, out);
-	}
-	buf_adds(out, g->n_rules ? "\n    ]\n  },\n" : "]\n  },\n");
 }
 
 /* The keys stand in canonical order, so the whole file is canonical. */
@@ -205,15 +213,19 @@ void golden_print(const struct golden *g, struct buf *out)
 	buf_adds(out, "{\n");
 	if (g->file) {
 		buf_adds(out, "  \"file\": ");
-		print_string(g->file, out);
+		canon_quote(str_of(g->file), out);
 		buf_adds(out, ",\n");
 	}
 	buf_adds(out, "  \"report\": ");
 	canon_print(g->report, 1, out);
 	buf_adds(out, ",\n  \"routine\": ");
-	print_string(g->routine, out);
-	buf_adds(out, ",\n");
-	print_rules(g, out);
+	canon_quote(str_of(g->routine), out);
+	buf_adds(out, ",\n  \"rules\": {\n    \"ignore\": [");
+	for (size_t i = 0; i < g->n_rules; i++) {
+		buf_adds(out, i ? ",\n      " : "\n      ");
+		canon_quote(str_of(g->rule[i].text), out);
+	}
+	buf_adds(out, g->n_rules ? "\n    ]\n  },\n" : "]\n  },\n");
 	buf_adds(out, "  \"schema\": \"" GOLDEN_SCHEMA "\"\n}\n");
 }
 
@@ -230,17 +242,15 @@ int golden_compare(struct golden *accepted, struct golden *candidate,
 			return -1;
 	for (size_t i = 0; i < candidate->n_rules; i++)
 		candidate->rule[i].hits = 0;
-	if (apply_rules(candidate, candidate->report, arena, err) < 0 ||
-	    apply_rules(candidate, accepted->report, arena, err) < 0)
-		return -1;
+	apply_rules(candidate, candidate->report);
+	apply_rules(candidate, accepted->report);
 	diff_reports(accepted->report, candidate->report, arena, ret);
 	return 0;
 }
 
 const char *golden_file_name(const char *routine, struct arena *arena)
 {
-	struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	const char *copy;
+	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 
 	for (const char *p = routine; *p; p++) {
 		unsigned char c = (unsigned char)*p;
@@ -252,7 +262,5 @@ const char *golden_file_name(const char *routine, struct arena *arena)
 			buf_addc(&name, *p);
 	}
 	buf_adds(&name, ".json");
-	copy = arena_strdup(arena, buf_cstr(&name));
-	buf_release(&name);
-	return copy;
+	return arena_strdup(arena, buf_cstr(&name));
 }

@@ -23,12 +23,15 @@
 #include "core/base/jdoc.h"
 #include "core/report/diff.h"
 
+struct path;
+
 #define GOLDEN_SCHEMA "matins-golden/1"
 /* Ignore rules of one golden file. */
 #define GOLDEN_RULES_MAX 1000
 
 struct golden_rule {
 	const char *text;
+	struct path *path;
 	size_t hits; /* nodes that it selected, in both documents */
 };
 

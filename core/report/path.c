@@ -1,8 +1,8 @@
 #include "core/report/path.h"
 
+#include <ctype.h>
 #include <string.h>
 
-#include "core/base/jw.h"
 #include "core/report/canon.h"
 
 #define DEEP_PARTS_MAX 3
@@ -176,28 +176,15 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
 	return 0;
 }
 
-static bool is_value(const struct jdoc *j, const char *value)
-{
-	if (j->type == SCAN_STRING)
-		return jdoc_is(j, value);
-	return str_is(j->raw, value);
-}
-
 static bool passes(const struct part *part, const struct jdoc *element)
 {
 	const struct jdoc *member = jdoc_get(element, part->name);
 
 	if (!member && !strcmp(part->name, "name"))
 		member = jdoc_get(element, "step_name");
-	return member && is_value(member, part->value);
-}
-
-/* Is it the element of that index? -1 is the last of n. */
-static bool is_at(int64_t index, size_t position, size_t n)
-{
-	if (index >= 0)
-		return position == (size_t)index;
-	return n - position == 0 - (uint64_t)index;
+	if (!member || member->type == SCAN_STRING)
+		return jdoc_is(member, part->value);
+	return str_is(member->raw, part->value);
 }
 
 static bool selects(const struct part *part, const struct jdoc *parent,
@@ -209,7 +196,11 @@ static bool selects(const struct part *part, const struct jdoc *parent,
 	case PART_MEMBER:
 		return !array && str_is(child->key, part->name);
 	case PART_INDEX:
-		return array && is_at(part->index, position, parent->n);
+		/* -1 is the last of n */
+		return array &&
+		       (part->index >= 0 ? position == (size_t)part->index
+					 : parent->n - position ==
+						   0 - (uint64_t)part->index);
 	case PART_FILTER:
 		return array && passes(part, child);
 	default:
@@ -243,23 +234,10 @@ size_t path_mark(const struct path *p, struct jdoc *report)
 
 static bool is_plain(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= 'A' && c <= 'Z') &&
-		    !(c >= '0' && c <= '9') && c != '_' && c != '-')
+	for (size_t i = 0; i < s.n; i++)
+		if (!isalnum((unsigned char)s.p[i]) && !memchr("_-", s.p[i], 2))
 			return false;
-	}
 	return s.n > 0;
-}
-
-static void add_quoted(struct buf *out, struct str s)
-{
-	struct buf json = BUF_INIT(BUF_UNBOUNDED);
-
-	jw_quote(&json, s);
-	canon_string(buf_str(&json), out);
-	buf_release(&json);
 }
 
 void path_add_key(struct buf *out, struct str key)
@@ -270,13 +248,8 @@ void path_add_key(struct buf *out, struct str key)
 		return;
 	}
 	buf_addc(out, '[');
-	add_quoted(out, key);
+	canon_quote(key, out);
 	buf_addc(out, ']');
-}
-
-void path_add_index(struct buf *out, size_t index)
-{
-	buf_addf(out, "[%zu]", index);
 }
 
 void path_add_step(struct buf *out, struct str step_name)
@@ -285,6 +258,6 @@ void path_add_step(struct buf *out, struct str step_name)
 	if (is_plain(step_name))
 		buf_add_str(out, step_name);
 	else
-		add_quoted(out, step_name);
+		canon_quote(step_name, out);
 	buf_addc(out, ']');
 }

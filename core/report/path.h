@@ -45,9 +45,8 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
  */
 size_t path_mark(const struct path *p, struct jdoc *report) MUST_USE;
 
-/* Append ".name" or ["name"] of a member, "[7]" of an element. */
+/* Append ".name" or ["name"] of a member. */
 void path_add_key(struct buf *out, struct str key);
-void path_add_index(struct buf *out, size_t index);
 /* Append [step_name=value] of a step. */
 void path_add_step(struct buf *out, struct str step_name);
 

@@ -138,31 +138,4 @@ TEST(equal, ignored_members, need_not_be_there)
 	assert_true(canon_equal(b, a));
 }
 
-TEST(golden_view, report, has_no_volatile_members)
-{
-	struct jdoc *doc = parse(
-		"{\"schema\":\"matins-report/1\",\"generation\":7,\"run\":{},"
-		"\"routine\":\"r\",\"step_results\":[{\"step_name\":\"s\","
-		"\"run\":{\"pid\":1},\"data\":{\"run\":1}}]}");
-	struct jdoc *step;
-
-	canon_golden_view(doc);
-	assert_null(jdoc_get(doc, "generation"));
-	assert_null(jdoc_get(doc, "run"));
-	assert_non_null(jdoc_get(doc, "routine"));
-	assert_int_equal(doc->n, 3);
-	step = jdoc_get(doc, "step_results")->first;
-	assert_null(jdoc_get(step, "run"));
-	/* a server's member of that name is its own */
-	assert_non_null(jdoc_get(jdoc_get(step, "data"), "run"));
-}
-
-TEST(golden_view, other_document, is_left_alone)
-{
-	struct jdoc *doc = parse("{\"schema\":\"x\",\"run\":1}");
-
-	canon_golden_view(doc);
-	assert_non_null(jdoc_get(doc, "run"));
-}
-
 TEST_FILE(NULL, release);

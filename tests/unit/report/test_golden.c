@@ -96,6 +96,21 @@ TEST(golden, print, is_canonical_without_run)
 			    "}\n");
 }
 
+/* Members of that name below the data are a server's own. */
+TEST(golden, volatile_members, are_left_out_where_they_are_ours)
+{
+	struct golden g = make(REPORT("{\"run\":1}"), NULL);
+	const char *text = text_of(&g);
+
+	assert_null(strstr(text, "generation"));
+	assert_null(strstr(text, "pid"));
+	assert_non_null(strstr(text, "\"run\": 1"));
+	/* any other document than a report is left alone */
+	g = load("{\"schema\":\"matins-golden/1\",\"routine\":\"r\","
+		 "\"report\":{\"schema\":\"x\",\"run\":1}}");
+	assert_non_null(jdoc_get(g.report, "run"));
+}
+
 TEST(golden, loaded, prints_the_same)
 {
 	struct golden g = make(REPORT("[1,{\"b\":1,\"a\":\"\\u001b\"}]"), NULL);
