@@ -34,16 +34,10 @@ struct comparison {
 
 static enum level level_below(enum level level, struct str key)
 {
-	switch (level) {
-	case IN_NOTHING:
-		return IN_REPORT;
-	case IN_REPORT:
-		return str_is(key, "step_results") ? IN_STEPS : BELOW;
-	case IN_STEPS:
-		return IN_STEP;
-	default:
-		return BELOW;
-	}
+	return level == IN_NOTHING				   ? IN_REPORT
+	       : level == IN_STEPS				   ? IN_STEP
+	       : level == IN_REPORT && str_is(key, "step_results") ? IN_STEPS
+								   : BELOW;
 }
 
 static bool is_state(enum level level, struct str key, enum diff_kind kind)
@@ -63,22 +57,27 @@ static bool is_state(enum level level, struct str key, enum diff_kind kind)
 
 static bool same_shape(const struct jdoc *a, const struct jdoc *b)
 {
-	bool bool_a = a->type == SCAN_TRUE || a->type == SCAN_FALSE;
-	bool bool_b = b->type == SCAN_TRUE || b->type == SCAN_FALSE;
-
-	return a->type == b->type || (bool_a && bool_b);
+	return a->type == b->type ||
+	       ((a->type == SCAN_TRUE || a->type == SCAN_FALSE) &&
+		(b->type == SCAN_TRUE || b->type == SCAN_FALSE));
 }
 
+/* Add an entry; one side of it may be NULL: it came or went. */
 static void add_entry(struct comparison *c, enum level level,
 		      struct diff_entry entry)
 {
 	const struct jdoc *any = entry.new ? entry.new : entry.old;
 	struct diff *d = c->diff;
 
+	if ((entry.old && entry.old->ignored) ||
+	    (entry.new &&entry.new->ignored))
+		return;
 	if (d->n == DIFF_ENTRIES_MAX) {
 		d->dropped++;
 		return;
 	}
+	if (!entry.old || !entry.new)
+		entry.kind = entry.old ? DIFF_REMOVED : DIFF_ADDED;
 	if (is_state(level, any->key, entry.kind))
 		entry.class = DIFF_STATE;
 	else if (entry.kind == DIFF_CHANGED && same_shape(entry.old, entry.new))
@@ -105,13 +104,9 @@ static void compare_child(struct comparison *c, enum level level,
 {
 	if (old && new)
 		compare(c, level, old, new);
-	else if (old && !old->ignored)
-		add_entry(
-			c, level,
-			(struct diff_entry){.kind = DIFF_REMOVED, .old = old});
-	else if (new && !new->ignored)
+	else
 		add_entry(c, level,
-			  (struct diff_entry){.kind = DIFF_ADDED, .new = new});
+			  (struct diff_entry){.old = old, .new = new});
 }
 
 static void compare_objects(struct comparison *c, enum level level,
@@ -135,16 +130,6 @@ static void compare_objects(struct comparison *c, enum level level,
 	}
 }
 
-static void compare_element(struct comparison *c, size_t index,
-			    const struct jdoc *old, const struct jdoc *new)
-{
-	size_t here = c->path.n;
-
-	buf_addf(&c->path, "[%zu]", index);
-	compare_child(c, BELOW, old, new);
-	path_cut(c, here);
-}
-
 /*
  * By position; when the lengths differ, what is equal at both ends is left
  * out first, so that one element more is one difference.
@@ -154,7 +139,7 @@ static void compare_arrays(struct comparison *c, const struct jdoc *old,
 {
 	struct jdoc **eo = jdoc_members(old, false, c->arena);
 	struct jdoc **en = jdoc_members(new, false, c->arena);
-	size_t from = 0, no = old->n, nn = new->n;
+	size_t from = 0, no = old->n, nn = new->n, here = c->path.n;
 
 	if (no != nn) {
 		while (from < no && from < nn &&
@@ -166,9 +151,12 @@ static void compare_arrays(struct comparison *c, const struct jdoc *old,
 			nn--;
 		}
 	}
-	for (size_t i = from; i < no || i < nn; i++)
-		compare_element(c, i, i < no ? eo[i] : NULL,
-				i < nn ? en[i] : NULL);
+	for (size_t i = from; i < no || i < nn; i++) {
+		buf_addf(&c->path, "[%zu]", i);
+		compare_child(c, BELOW, i < no ? eo[i] : NULL,
+			      i < nn ? en[i] : NULL);
+		path_cut(c, here);
+	}
 }
 
 /* The names of all elements, or NULL when they do not tell them apart. */
@@ -220,19 +208,19 @@ static bool holds(struct comparison *c, const struct jdoc *text,
 	       canon_equal(inner, value);
 }
 
-static bool has_ignored(const struct jdoc *j)
+static bool has_ignored(const struct jdoc *data)
 {
-	if (!j || j->ignored)
-		return j;
-	for (const struct jdoc *c = j->first; c; c = c->next)
-		if (has_ignored(c))
-			return true;
-	return false;
+	bool any = data && data->ignored;
+
+	for (const struct jdoc *c = data ? data->first : NULL; c && !any;
+	     c = c->next)
+		any = has_ignored(c);
+	return any;
 }
 
 /*
- * A rule leaves out a part of the data that the output is made of; that of a
- * script is its own.
+ * Report whether a rule leaves out a part of the data that the output is made
+ * of; that of a script is its own.
  */
 static bool is_partly_ignored(const struct jdoc *step)
 {
@@ -330,29 +318,21 @@ static void drop_repeats(struct comparison *c, size_t first,
 
 /* ---- steps ---- */
 
+/* moved  NULL: compare the two */
 static void compare_step(struct comparison *c, const char *name,
-			 const struct jdoc *old, const struct jdoc *new)
+			 const struct jdoc *old, const struct jdoc *new,
+			 const struct diff_entry *moved)
 {
 	size_t here = c->path.n, first = c->diff->n;
 
 	c->step = name;
 	path_add_step(&c->path, str_of(name));
-	compare_child(c, IN_STEPS, old, new);
-	drop_repeats(c, first, old, new);
-	path_cut(c, here);
-	c->step = NULL;
-}
-
-static void step_moved(struct comparison *c, const char *name,
-		       struct diff_entry entry)
-{
-	size_t here = c->path.n;
-
-	c->step = name;
-	path_add_step(&c->path, str_of(name));
-	entry.kind = DIFF_MOVED;
-	if (!entry.old->ignored && !entry.new->ignored)
-		add_entry(c, IN_STEPS, entry);
+	if (moved)
+		add_entry(c, IN_STEPS, *moved);
+	else
+		compare_child(c, IN_STEPS, old, new);
+	if (!moved)
+		drop_repeats(c, first, old, new);
 	path_cut(c, here);
 	c->step = NULL;
 }
@@ -372,26 +352,31 @@ static void compare_steps(struct comparison *c, const struct jdoc *old,
 	for (size_t i = 0; i < old->n; i++) {
 		size_t k = find_name(nn, new->n, no[i]);
 
-		compare_step(c, no[i], so[i], k < new->n ? sn[k] : NULL);
-		if (k == new->n)
-			continue;
+		const struct diff_entry moved = {
+			.kind = DIFF_MOVED,
+			.old = so[i],
+			.new = sn[k],
+			.old_index = i,
+			.new_index = k,
+		};
+
+		/* the list of members ends in NULL */
+		compare_step(c, no[i], so[i], sn[k], NULL);
 		if (k < furthest)
-			step_moved(c, no[i],
-				   (struct diff_entry){.old = so[i],
-						       .new = sn[k],
-						       .old_index = i,
-						       .new_index = k});
-		else
+			compare_step(c, no[i], so[i], sn[k], &moved);
+		else if (k < new->n)
 			furthest = k;
 	}
 	for (size_t k = 0; k < new->n; k++)
 		if (find_name(no, old->n, nn[k]) == old->n)
-			compare_step(c, nn[k], NULL, sn[k]);
+			compare_step(c, nn[k], NULL, sn[k], NULL);
 }
 
 static void compare(struct comparison *c, enum level level,
 		    const struct jdoc *old, const struct jdoc *new)
 {
+	const struct diff_entry changed = {
+		.kind = DIFF_CHANGED, .old = old, .new = new};
 	enum level below = level_below(level, new->key);
 
 	if (old->ignored || new->ignored || str_eq(old->raw, new->raw))
@@ -400,10 +385,7 @@ static void compare(struct comparison *c, enum level level,
 		compare_objects(c, below, old, new);
 	else if (old->type != SCAN_ARRAY || new->type != SCAN_ARRAY) {
 		if (!canon_equal(old, new))
-			add_entry(c, level,
-				  (struct diff_entry){.kind = DIFF_CHANGED,
-						      .old = old,
-						      .new = new});
+			add_entry(c, level, changed);
 	} else if (below == IN_STEPS) {
 		compare_steps(c, old, new);
 	} else {
@@ -435,17 +417,20 @@ void diff_reports(const struct jdoc *old, const struct jdoc *new,
 /* Lines that went and came; where there are more, all of them did. */
 #define EDITS_MAX 1000
 
+/* Away from a cut inside of a character. */
+static size_t character_start(struct str s, size_t at)
+{
+	while (at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80)
+		at++;
+	return at;
+}
+
 static void add_line(struct buf *out, char sign, struct str text, size_t from)
 {
 	size_t to = text.n;
 
-	if (to - from > LINE_SHOWN_BYTES) {
-		to = from + LINE_SHOWN_BYTES;
-		/* not inside of a character */
-		while (to < text.n &&
-		       ((unsigned char)text.p[to] & 0xc0) == 0x80)
-			to++;
-	}
+	if (to - from > LINE_SHOWN_BYTES)
+		to = character_start(text, from + LINE_SHOWN_BYTES);
 	/* no space at the end of a line */
 	if (!text.n) {
 		buf_adds(out, sign == ' '   ? "\n"
@@ -682,71 +667,51 @@ static void diff_lines(struct buf *out, struct str old, struct str new)
 
 static void value_text(const struct jdoc *j, struct buf *out)
 {
-	if (j->type == SCAN_STRING)
+	if (j && j->type == SCAN_STRING)
 		canon_string(j->raw, out);
-	else
+	else if (j)
 		scan_compact(j->raw, out);
 }
 
-static size_t common_prefix(struct str a, struct str b)
-{
-	size_t n = 0;
-
-	while (n < a.n && n < b.n && a.p[n] == b.p[n])
-		n++;
-	return n;
-}
-
-/* Away from a cut inside of a character. */
-static size_t character_start(struct str s, size_t at)
-{
-	while (at < s.n && ((unsigned char)s.p[at] & 0xc0) == 0x80)
-		at++;
-	return at;
-}
-
-/* A string of several lines, decoded. */
+/* Decode a string; true for NULL, too. */
 static bool is_text(const struct jdoc *j, struct buf *text)
 {
 	return !j || (j->type == SCAN_STRING && scan_string(j->raw, text));
 }
 
-static bool has_lines(const struct buf *text)
-{
-	return text->n && memchr(text->p, '\n', text->n);
-}
-
-/* False: it is no text of several lines. */
+/* Print texts of several lines; false: these are none. */
 static bool print_lines(const struct diff_entry *e, struct buf *out)
 {
 	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!is_text(e->old, &old) || !is_text(e->new, &new) ||
-	    (!has_lines(&old) && !has_lines(&new)))
+	    (str_find(buf_str(&old), '\n') == old.n &&
+	     str_find(buf_str(&new), '\n') == new.n))
 		return false;
 	if (e->old && e->new)
 		diff_lines(out, buf_str(&old), buf_str(&new));
 	else
 		add_all_lines(out, e->old ? '-' : '+',
-			      e->old ? buf_str(&old) : buf_str(&new));
+			      buf_str(e->old ? &old : &new));
 	return true;
 }
 
 static void print_values(const struct diff_entry *e, struct buf *out)
 {
-	struct buf old = BUF_INIT(BUF_UNBOUNDED), new = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
 	size_t from = 0;
 
 	if (print_lines(e, out))
 		return;
-	if (e->old)
-		value_text(e->old, &old);
-	if (e->new)
-		value_text(e->new, &new);
+	value_text(e->old, &old);
+	value_text(e->new, &new);
 	/* of long values show where they begin to differ */
 	if (e->old && e->new && (old.n > SHOWN_BYTES || new.n > SHOWN_BYTES)) {
-		from = common_prefix(buf_str(&old), buf_str(&new));
+		while (from < old.n &&
+		       from < new.n &&old.p[from] == new.p[from])
+			from++;
 		from = from > SHOWN_COMMON ? from - SHOWN_COMMON : 0;
 		from = character_start(buf_str(&old), from);
 	}
@@ -754,8 +719,6 @@ static void print_values(const struct diff_entry *e, struct buf *out)
 		add_line(out, '-', buf_str(&old), from);
 	if (e->new)
 		add_line(out, '+', buf_str(&new), from);
-	buf_release(&old);
-	buf_release(&new);
 }
 
 static void print_text(const struct diff *d, struct buf *out)
