@@ -21,7 +21,7 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/mcp/wire/mcp.h"
-#include "core/mcp/wire/salvage.h"
+#include "core/mcp/wire/inbox.h"
 #include "core/transport/remote_headers.h"
 #include "core/transport/remote_reply.h"
 
@@ -500,7 +500,7 @@ static bool take(struct post *via, struct str text, struct buf *memory)
 	struct str v;
 
 	if (scan_document(text, NULL, &v, &ignored) < 0 &&
-	    (!salvage_utf8(text, &repaired) ||
+	    (!inbox_repair_utf8(text, &repaired) ||
 	     scan_document(buf_str(&repaired), NULL, &v, &ignored) < 0))
 		return false;
 	if (scan_type(v) == SCAN_OBJECT) {

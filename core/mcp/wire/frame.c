@@ -6,8 +6,6 @@
 
 /* A buffer that grew beyond this for one message is given back. */
 #define KEEP_BYTES (1024 * 1024)
-/* A slice shorter than this is better copied. */
-#define TAKE_BYTES (64 * 1024)
 
 void frame_init(struct frame *f, size_t line_max)
 {
@@ -67,17 +65,6 @@ static bool is_blank(struct str s)
 	return true;
 }
 
-static struct str cleaned(struct str line)
-{
-	if (line.n && line.p[line.n - 1] == '\r')
-		line.n--;
-	if (str_starts(line, "\xef\xbb\xbf")) {
-		line.p += 3;
-		line.n -= 3;
-	}
-	return line;
-}
-
 enum frame_result frame_next(struct frame *f, struct str *ret_line)
 {
 	for (;;) {
@@ -97,7 +84,9 @@ enum frame_result frame_next(struct frame *f, struct str *ret_line)
 		f->from = f->scanned = at + 1;
 		if (line.n > f->line_max)
 			return FRAME_OVER;
-		line = cleaned(line);
+		line.n -= str_ends(line, "\r");
+		if (str_starts(line, "\xef\xbb\xbf"))
+			line = (struct str){line.p + 3, line.n - 3};
 		if (is_blank(line))
 			continue;
 		*ret_line = line;
@@ -105,33 +94,8 @@ enum frame_result frame_next(struct frame *f, struct str *ret_line)
 	}
 }
 
-char *frame_take(struct frame *f, struct str slice)
-{
-	struct buf rest = BUF_INIT(BUF_UNBOUNDED);
-	const char *begin = f->in.p;
-	char *taken;
-
-	if (slice.n < TAKE_BYTES || slice.n < f->in.n / 2 || slice.p < begin ||
-	    slice.p >= begin + f->from)
-		return NULL;
-	buf_add(&rest, begin + f->from, f->in.n - f->from);
-	taken = buf_steal(&f->in);
-	f->in = rest;
-	f->scanned -= f->from;
-	f->from = 0;
-	return taken;
-}
-
 enum frame_result frame_rest(struct frame *f, struct str *ret_line)
 {
-	struct str line = {buf_cstr(&f->in) + f->from, f->in.n - f->from};
-
-	f->from = f->scanned = f->in.n;
-	if (line.n > f->line_max)
-		return FRAME_OVER;
-	line = cleaned(line);
-	if (is_blank(line))
-		return FRAME_NONE;
-	*ret_line = line;
-	return FRAME_LINE;
+	buf_addc(&f->in, '\n');
+	return frame_next(f, ret_line);
 }

@@ -63,15 +63,6 @@ void frame_add(struct frame *f, struct str in);
  */
 enum frame_result frame_next(struct frame *f, struct str *ret_line) MUST_USE;
 
-/*
- * Take the buffer that a slice of the last line lies in, when the slice is
- * most of it and large; what follows the line is moved to a new one.
- *
- * returns  memory that the caller frees, in which the line lies where it was;
- *          NULL when a copy of the slice costs less, or it lies elsewhere
- */
-char *frame_take(struct frame *f, struct str slice) MUST_USE;
-
 /* The stream ended: what follows the last newline, as frame_next() does. */
 enum frame_result frame_rest(struct frame *f, struct str *ret_line) MUST_USE;
 

@@ -1,17 +1,196 @@
 #include "core/mcp/wire/inbox.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "core/base/limits.h"
 #include "core/mcp/wire/rpc.h"
 
 /* Lines of a pretty-printed message that are kept to recognize it, bytes. */
 #define BLOCK_BYTES (1024 * 1024)
-
 /* Slices shorter than this are copied rather than taken. */
 #define TAKE_BYTES (64 * 1024)
 
 static const struct str nothing = {NULL, 0};
+
+/* ---- lines that are not JSON ---- */
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
+/*
+ * Find where {"jsonrpc", with any white space between the two, begins; line.n:
+ * nowhere.
+ */
+static size_t message_start(struct str line)
+{
+	static const char key[] = "\"jsonrpc\"";
+	const char *p = line.p, *end = line.p + line.n;
+
+	while (p < end) {
+		const char *hit =
+			memmem(p, (size_t)(end - p), key, sizeof(key) - 1);
+		const char *q = hit;
+
+		if (!hit)
+			break;
+		while (q > line.p && is_space(q[-1]))
+			q--;
+		if (q > line.p && q[-1] == '{')
+			return (size_t)(q - 1 - line.p);
+		p = hit + 1;
+	}
+	return line.n;
+}
+
+/* Behind the string whose opening quote is at p; NULL when it never ends. */
+static const char *string_end(const char *p, const char *end)
+{
+	for (p++; p < end; p++) {
+		if (*p == '\\')
+			p++;
+		else if (*p == '"')
+			return p + 1;
+	}
+	return NULL;
+}
+
+static const char *space_end(const char *p, const char *end)
+{
+	while (p < end && is_space(*p))
+		p++;
+	return p;
+}
+
+/* Read a number or string at p that is surely whole, else {NULL, 0}. */
+static struct str scalar_at(const char *p, const char *end)
+{
+	const char *q = p;
+
+	if (p == end)
+		return (struct str){NULL, 0};
+	if (*p == '"') {
+		q = string_end(p, end);
+		return (struct str){q ? p : NULL, q ? (size_t)(q - p) : 0};
+	}
+	while (q < end && (*q == '-' || (*q >= '0' && *q <= '9')))
+		q++;
+	if (q == p || q == end)
+		return (struct str){NULL, 0};
+	return (struct str){p, (size_t)(q - p)};
+}
+
+/*
+ * Find a member of an object that is not JSON: brackets and strings are
+ * followed as far as they go. ret_value is {NULL, 0} when it is not a whole
+ * scalar.
+ */
+static bool find_member(struct str text, struct str key, struct str *ret_value)
+{
+	const char *p = text.p, *end = text.p + text.n, *after;
+	int64_t depth = 0;
+
+	while (p < end) {
+		if (*p != '"') {
+			depth += (*p == '{' || *p == '[') -
+				 (*p == '}' || *p == ']');
+			p++;
+			continue;
+		}
+		after = string_end(p, end);
+		if (!after)
+			return false;
+		if (depth == 1 &&
+		    str_eq((struct str){p, (size_t)(after - p)}, key)) {
+			p = space_end(after, end);
+			if (p < end && *p == ':') {
+				p = space_end(p + 1, end);
+				*ret_value = scalar_at(p, end);
+				return true;
+			}
+		}
+		p = after;
+	}
+	return false;
+}
+
+/*
+ * Report whether a line that does not parse was meant to be a message: it shows
+ * {"jsonrpc" somewhere, or is an object with such a member (RW-15).
+ *
+ * ret_id  the JSON text of its id, {NULL, 0} when that cannot be read
+ */
+static bool is_broken_message(struct str line, struct str *ret_id)
+{
+	size_t at = message_start(line);
+	struct str object = str_trim(line), ignored;
+
+	if (at < line.n)
+		object = (struct str){line.p + at, line.n - at};
+	else if (!str_starts(object, "{") ||
+		 !find_member(object, STR("\"jsonrpc\""), &ignored))
+		return false;
+	if (!find_member(object, STR("\"id\""), ret_id))
+		*ret_id = nothing;
+	return true;
+}
+
+/* Recognize "Content-Length: 123": framing of another protocol (RW-12). */
+static bool is_header(struct str line)
+{
+	static const char name[] = "Content-Length:";
+	struct str rest;
+	uint64_t ignored;
+
+	if (line.n < sizeof(name) ||
+	    strncasecmp(line.p, name, sizeof(name) - 1) != 0)
+		return false;
+	rest.p = line.p + sizeof(name) - 1;
+	rest.n = line.n - (sizeof(name) - 1);
+	return str_uint64(str_trim(rest), &ignored);
+}
+
+bool inbox_repair_utf8(struct str line, struct buf *out)
+{
+	struct str start = str_trim(line);
+
+	if (!str_starts(start, "{") && !str_starts(start, "[") &&
+	    message_start(line) == line.n)
+		return false;
+	if (str_is_utf8(line))
+		return false;
+	while (line.n) {
+		size_t n = str_utf8_len(line);
+
+		if (n)
+			buf_add(out, line.p, n);
+		else
+			buf_adds(out, "\xef\xbf\xbd");
+		line.p += n ? n : 1;
+		line.n -= n ? n : 1;
+	}
+	return true;
+}
+
+/* Depth behind a line, -1 when it cannot be part of pretty JSON. */
+static int64_t depth_after(struct str line, int64_t depth)
+{
+	const char *p = line.p, *end = line.p + line.n;
+
+	while (p && p < end) {
+		if (*p == '"') {
+			p = string_end(p, end);
+			continue;
+		}
+		depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
+		if (depth < 0)
+			return -1;
+		p++;
+	}
+	return p ? depth : -1;
+}
 
 void inbox_init(struct inbox *in, size_t line_max)
 {
@@ -20,7 +199,7 @@ void inbox_init(struct inbox *in, size_t line_max)
 		.kept = BUF_INIT(BUF_UNBOUNDED),
 		.whole = BUF_INIT(BUF_UNBOUNDED),
 		.noise = BUF_INIT(LIMIT_NOISE_BYTES),
-		.block = SALVAGE_BLOCK_INIT(BLOCK_BYTES),
+		.block = BUF_INIT(BLOCK_BYTES),
 	};
 	frame_init(&in->frame, line_max);
 }
@@ -32,7 +211,7 @@ void inbox_release(struct inbox *in)
 	buf_release(&in->kept);
 	buf_release(&in->whole);
 	buf_release(&in->noise);
-	salvage_block_clear(&in->block);
+	buf_release(&in->block);
 }
 
 /*
@@ -62,19 +241,22 @@ static void keep_unread(struct inbox *in)
 	in->kept = kept;
 }
 
-void inbox_add(struct inbox *in, struct str bytes)
+static void begin_adding(struct inbox *in)
 {
 	keep_unread(in);
 	in->line = in->current = nothing;
 	buf_release(&in->repaired);
+}
+
+void inbox_add(struct inbox *in, struct str bytes)
+{
+	begin_adding(in);
 	frame_add(&in->frame, bytes);
 }
 
 void inbox_message(struct inbox *in, struct str message)
 {
-	keep_unread(in);
-	in->line = in->current = nothing;
-	buf_release(&in->repaired);
+	begin_adding(in);
 	buf_release(&in->whole);
 	in->is_whole = true;
 	in->is_over = message.n > in->frame.line_max;
@@ -101,20 +283,45 @@ static void keep_noise(struct inbox *in, struct str line)
 }
 
 /* Read skipped lines together: one message, printed over several lines? */
-static bool block_is_message(const struct salvage_block *block)
+static bool is_block_a_message(struct str block)
 {
 	struct err ignored = ERR_INIT;
 	struct rpc_message m;
 	struct scan_iter it;
 	struct str v;
 
-	if (scan_document(buf_str(&block->text), NULL, &v, &ignored) < 0)
+	if (scan_document(block, NULL, &v, &ignored) < 0)
 		return false;
-	scan_iter_init(&it, v);
+	it = scan_over(v);
 	if (scan_type(v) == SCAN_ARRAY && scan_next(&it))
 		v = it.value;
 	return rpc_read(v, &m) != RPC_INVALID &&
 	       m.version != RPC_VERSION_ABSENT;
+}
+
+static void clear_block(struct inbox *in)
+{
+	buf_release(&in->block);
+	in->block_depth = 0;
+}
+
+/* Add a skipped line to those that may be one pretty-printed message (RW-11).
+ */
+static void add_to_block(struct inbox *in, struct str line)
+{
+	struct str start = str_trim(line);
+
+	if (!in->block_depth && !str_starts(start, "{") &&
+	    !str_starts(start, "["))
+		return;
+	in->block_depth = depth_after(line, in->block_depth);
+	if (in->block_depth < 0 || buf_add_str(&in->block, line) == BUF_FULL ||
+	    buf_addc(&in->block, '\n') == BUF_FULL) {
+		clear_block(in);
+	} else if (!in->block_depth) {
+		in->spread = is_block_a_message(buf_str(&in->block));
+		clear_block(in);
+	}
 }
 
 /* Skip a line that is not a message: banners, logs (RW-1, RW-2, RW-3). */
@@ -122,10 +329,8 @@ static void skip_line(struct inbox *in, struct str line)
 {
 	in->skipped_lines++;
 	keep_noise(in, line);
-	if (in->whole.n || !salvage_block_add(&in->block, line))
-		return;
-	in->spread = block_is_message(&in->block);
-	salvage_block_clear(&in->block);
+	if (!in->whole.n)
+		add_to_block(in, line);
 }
 
 void inbox_judge(struct inbox *in, bool was_message)
@@ -134,7 +339,7 @@ void inbox_judge(struct inbox *in, bool was_message)
 	if (in->batch_line.p)
 		in->batch_any |= was_message;
 	else if (was_message)
-		salvage_block_clear(&in->block);
+		clear_block(in);
 	else if (in->line.p)
 		skip_line(in, in->line);
 }
@@ -146,15 +351,26 @@ void inbox_unread(struct inbox *in)
 
 char *inbox_take(struct inbox *in, struct str slice)
 {
+	struct frame *f = &in->frame;
+	struct buf *from = in->whole.n ? &in->whole : &f->in;
+	struct buf rest = BUF_INIT(BUF_UNBOUNDED);
+	size_t read = in->whole.n ? in->whole.n : f->from;
+	char *taken;
+
 	/* the rest of a line, or an object to be read again, stays */
-	if (in->batch_line.p || in->again.p)
+	if (in->batch_line.p || in->again.p || slice.n < TAKE_BYTES ||
+	    slice.n < from->n / 2 || slice.p < from->p ||
+	    slice.p >= from->p + read)
 		return NULL;
-	if (in->whole.n && slice.p >= in->whole.p &&
-	    slice.p < in->whole.p + in->whole.n)
-		return slice.n < TAKE_BYTES || slice.n < in->whole.n / 2
-			       ? NULL
-			       : buf_steal(&in->whole);
-	return frame_take(&in->frame, slice);
+	/* bytes behind the line move to a new buffer */
+	buf_add(&rest, from->p + read, from->n - read);
+	taken = buf_steal(from);
+	*from = rest;
+	if (from == &f->in) {
+		f->scanned -= f->from;
+		f->from = 0;
+	}
+	return taken;
 }
 
 /* ---- lines ---- */
@@ -205,7 +421,7 @@ static enum inbox_result next_element(struct inbox *in, struct inbox_item *ret)
 /* Find a message behind other text on its line (RW-5, RW-6). */
 static bool behind_text(struct inbox *in, struct str line, struct str *ret)
 {
-	size_t at = salvage_start(line);
+	size_t at = message_start(line);
 	struct str rest = {line.p + at, line.n - at};
 	struct err ignored = ERR_INIT;
 
@@ -217,105 +433,92 @@ static bool behind_text(struct inbox *in, struct str line, struct str *ret)
 	return true;
 }
 
-static enum inbox_result header(struct inbox_item *ret)
-{
-	err_set(&ret->err, ERR_PEER,
-		"server speaks LSP framing (Content-Length), not MCP: over "
-		"stdio each message is one line of JSON");
-	return INBOX_FRAMING;
-}
-
 /* Take a line that did not parse; ret->err says why. */
 static enum inbox_result on_bad_line(struct inbox *in, struct str line,
 				     struct inbox_item *ret)
 {
+	bool is_whole = in->whole.n;
 	struct str value;
 
-	if (!in->heard && salvage_is_header(line))
-		return header(ret);
+	if (!is_whole && !in->heard && is_header(line)) {
+		err_set(&ret->err, ERR_PEER,
+			"server speaks LSP framing (Content-Length), not MCP: "
+			"over stdio each message is one line of JSON");
+		return INBOX_FRAMING;
+	}
 	buf_release(&in->repaired);
-	if (salvage_utf8(line, &in->repaired)) {
+	if (inbox_repair_utf8(line, &in->repaired)) {
 		line = buf_str(&in->repaired);
 		if (scan_document(line, NULL, &value, &ret->err) == 0) {
 			in->repairs++;
 			return on_value(in, line, value, ret);
 		}
 	}
-	if (behind_text(in, line, &value))
+	if (!is_whole && behind_text(in, line, &value))
 		return on_value(in, value, value, ret);
-	if (salvage_is_broken(line, &ret->id)) {
+	if (is_broken_message(line, &ret->id)) {
 		/* the place of the first bad byte: behind the line's last */
-		ret->is_unfinished = ret->err.col == line.n + 1;
+		ret->is_unfinished = !is_whole && ret->err.col == line.n + 1;
 		return in->rest_read ? INBOX_CUT : INBOX_BROKEN;
 	}
 	skip_line(in, line);
 	return INBOX_NONE;
 }
 
-/* Read a whole message; text around it is not looked for. */
-static enum inbox_result next_whole(struct inbox *in, struct inbox_item *ret)
+/* Take the next line or whole message; INBOX_NONE: it was none, look further.
+ */
+static enum inbox_result on_line(struct inbox *in, struct str line,
+				 struct inbox_item *ret)
 {
-	struct str text = buf_str(&in->whole), value;
+	enum inbox_result got;
+	struct str value;
 
-	in->is_whole = false;
-	if (in->is_over)
-		return INBOX_OVER;
-	if (scan_document(text, NULL, &value, &ret->err) == 0)
-		return on_value(in, text, value, ret);
-	if (salvage_utf8(text, &in->repaired)) {
-		text = buf_str(&in->repaired);
-		if (scan_document(text, NULL, &value, &ret->err) == 0) {
-			in->repairs++;
-			return on_value(in, text, value, ret);
-		}
-	}
-	if (salvage_is_broken(text, &ret->id))
-		return INBOX_BROKEN;
-	skip_line(in, buf_str(&in->whole));
-	return INBOX_NONE;
+	if (scan_members(line, &value, &in->members, &ret->err) < 0)
+		return on_bad_line(in, line, ret);
+	got = on_value(in, line, value, ret);
+	if (got == INBOX_OBJECT)
+		ret->members = &in->members;
+	return got;
 }
 
 static enum frame_result next_line(struct inbox *in, struct str *ret_line)
 {
-	enum frame_result got = frame_next(&in->frame, ret_line);
+	enum frame_result got;
 
+	if (in->is_whole) {
+		in->is_whole = false;
+		*ret_line = buf_str(&in->whole);
+		return in->is_over ? FRAME_OVER : FRAME_LINE;
+	}
+	got = frame_next(&in->frame, ret_line);
 	if (got != FRAME_NONE || !in->eof || in->rest_read)
 		return got;
 	in->rest_read = true;
 	return frame_rest(&in->frame, ret_line);
 }
 
-static enum inbox_result spread(struct inbox *in, struct inbox_item *ret)
-{
-	in->spread = false;
-	err_set(&ret->err, ERR_PEER,
-		"the server spreads one message over several lines "
-		"(pretty-printed JSON); over stdio each message must stand on "
-		"one line");
-	return INBOX_FRAMING;
-}
-
 enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 {
 	enum inbox_result got = INBOX_NONE;
-	struct str line, value, again = in->again;
+	struct str line, again = in->again;
 
-	ret->object = ret->id = nothing;
+	ret->object = ret->id = in->again = nothing;
 	ret->members = NULL;
 	ret->is_unfinished = false;
 	err_clear(&ret->err);
-	in->again = nothing;
 	if (again.p)
 		return give(in, again, ret);
 	while (got == INBOX_NONE) {
-		if (in->spread)
-			return spread(in, ret);
+		if (in->spread) {
+			in->spread = false;
+			err_set(&ret->err, ERR_PEER,
+				"the server spreads one message over several "
+				"lines (pretty-printed JSON); over stdio each "
+				"message must stand on one line");
+			return INBOX_FRAMING;
+		}
 		if (in->batch_line.p) {
 			got = next_element(in, ret);
-			continue;
-		}
-		if (in->is_whole) {
-			got = next_whole(in, ret);
 			continue;
 		}
 		switch (next_line(in, &line)) {
@@ -324,15 +527,8 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret)
 		case FRAME_OVER:
 			return INBOX_OVER;
 		case FRAME_LINE:
-			break;
+			got = on_line(in, line, ret);
 		}
-		if (scan_members(line, &value, &in->members, &ret->err) < 0) {
-			got = on_bad_line(in, line, ret);
-			continue;
-		}
-		got = on_value(in, line, value, ret);
-		if (got == INBOX_OBJECT)
-			ret->members = &in->members;
 	}
 	return got;
 }

@@ -30,7 +30,6 @@
 #include "core/base/scan.h"
 #include "core/base/str.h"
 #include "core/mcp/wire/frame.h"
-#include "core/mcp/wire/salvage.h"
 
 enum inbox_result {
 	INBOX_NONE,    /* all was read: add bytes */
@@ -69,8 +68,9 @@ struct inbox {
 	bool is_whole;	  /* `whole` was not read yet */
 	bool is_over;	  /* `whole` exceeded the ceiling: not kept */
 
-	struct buf noise; /* owned: first lines that were no messages */
-	struct salvage_block block;
+	struct buf noise;    /* owned: first lines that were no messages */
+	struct buf block;    /* owned: skipped lines, maybe one message */
+	int64_t block_depth; /* open brackets in it; 0: no block */
 
 	/* counts */
 	uint64_t skipped_lines, skipped_bytes;
@@ -94,7 +94,19 @@ enum inbox_result inbox_next(struct inbox *in, struct inbox_item *ret) MUST_USE;
 void inbox_judge(struct inbox *in, bool was_message);
 /* Give the current object once more; instead of inbox_judge(). */
 void inbox_unread(struct inbox *in);
-/* The memory of a slice of the current object, as frame_take(). */
+/*
+ * Take the buffer that a slice of the current object lies in, when the slice is
+ * most of it and large.
+ *
+ * returns  memory that the caller frees, in which the object lies where it was;
+ *          NULL when a copy of the slice costs less, or it lies elsewhere
+ */
 char *inbox_take(struct inbox *in, struct str slice) MUST_USE;
+
+/*
+ * Append the line with U+FFFD for each byte that is not UTF-8 (RW-9).
+ * False, and nothing appended: all is UTF-8, or it cannot be JSON.
+ */
+bool inbox_repair_utf8(struct str line, struct buf *out) MUST_USE;
 
 #endif
