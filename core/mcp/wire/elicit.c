@@ -56,32 +56,13 @@ static struct str decoded(struct str json, struct arena *arena)
 	return arena_str(arena, buf_str(&text));
 }
 
-static struct str some(struct str object, const char *name)
-{
-	struct str v;
-
-	return scan_get_some(object, name, &v) ? v : (struct str){NULL, 0};
-}
-
 /* Find the n-th element of an array, or {NULL, 0}. */
 static struct str element(struct str array, size_t n)
 {
-	struct scan_iter it;
-
-	scan_iter_init(&it, array);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(array); scan_next(&it);)
 		if (n-- == 0)
 			return it.value;
 	return (struct str){NULL, 0};
-}
-
-static void add_choice(struct elicit_choice *c, struct str value,
-		       struct str title, struct arena *arena)
-{
-	c->value = value;
-	c->title = decoded(title.p && scan_type(title) == SCAN_STRING ? title
-								      : value,
-			   arena);
 }
 
 /* Read enum with enumNames, or a list of {const, title} (EL-5). */
@@ -89,12 +70,11 @@ static int read_choices(struct str schema, const char *titled,
 			struct arena *arena, struct elicit_field *f,
 			struct err *err)
 {
-	struct str plain = some(schema, "enum");
-	struct str list = plain.p ? plain : some(schema, titled);
-	struct str names = some(schema, "enumNames");
+	struct str plain = scan_some(schema, "enum");
+	struct str list = plain.p ? plain : scan_some(schema, titled);
+	struct str names = scan_some(schema, "enumNames");
 	size_t n = list.p ? scan_count(list) : 0;
 	struct elicit_choice *choice;
-	struct scan_iter it;
 
 	if (!list.p)
 		return 0;
@@ -104,20 +84,21 @@ static int read_choices(struct str schema, const char *titled,
 			       STR_ARG(f->name), ELICIT_CHOICES_MAX);
 	choice = ARENA_ARRAY(arena, struct elicit_choice, n);
 	f->choices = choice;
-	scan_iter_init(&it, list);
-	while (scan_next(&it)) {
-		struct str value = plain.p ? it.value : some(it.value, "const");
-		struct str title =
-			plain.p ? (names.p ? element(names, f->n_choices)
-					   : names)
-				: some(it.value, "title");
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
+		struct str value =
+			plain.p ? it.value : scan_some(it.value, "const");
+		struct str title = plain.p ? element(names, f->n_choices)
+					   : scan_some(it.value, "title");
 
 		if (!value.p || scan_type(value) != SCAN_STRING)
 			return err_set(err, ERR_PEER,
 				       "property \"%.*s\": a choice is not a "
 				       "string",
 				       STR_ARG(f->name));
-		add_choice(&choice[f->n_choices++], value, title, arena);
+		if (!title.p || scan_type(title) != SCAN_STRING)
+			title = value;
+		choice[f->n_choices++] = (struct elicit_choice){
+			.value = value, .title = decoded(title, arena)};
 	}
 	return 0;
 }
@@ -125,7 +106,8 @@ static int read_choices(struct str schema, const char *titled,
 static int read_type(struct str schema, struct arena *arena,
 		     struct elicit_field *f, struct err *err)
 {
-	struct str type = some(schema, "type"), items = some(schema, "items");
+	struct str type = scan_some(schema, "type"),
+		   items = scan_some(schema, "items");
 	static const struct {
 		const char *word, *least, *most;
 		enum elicit_type type;
@@ -139,7 +121,8 @@ static int read_type(struct str schema, struct arena *arena,
 	size_t i = 0;
 
 	/* an enum may leave its type out */
-	if (!type.p && (some(schema, "enum").p || some(schema, "oneOf").p))
+	if (!type.p &&
+	    (scan_some(schema, "enum").p || scan_some(schema, "oneOf").p))
 		type = STR("\"string\"");
 	while (type.p && i < ARRAY_LEN(types) && !scan_is(type, types[i].word))
 		i++;
@@ -149,8 +132,8 @@ static int read_type(struct str schema, struct arena *arena,
 			       "asked for",
 			       STR_ARG(f->name));
 	f->type = types[i].type;
-	f->least = some(schema, types[i].least);
-	f->most = some(schema, types[i].most);
+	f->least = scan_some(schema, types[i].least);
+	f->most = scan_some(schema, types[i].most);
 	if (f->type == ELICIT_CHOICES) {
 		if (items.p && read_choices(items, "anyOf", arena, f, err) < 0)
 			return -1;
@@ -170,14 +153,10 @@ static int read_type(struct str schema, struct arena *arena,
 
 static bool is_required(struct str schema, struct str name)
 {
-	struct str list = some(schema, "required");
+	struct str list = scan_some(schema, "required");
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
 
-	if (!list.p)
-		return false;
-	scan_iter_init(&it, list);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
 		buf_clear(&text);
 		if (scan_string(it.value, &text) &&
 		    str_eq(buf_str(&text), name))
@@ -186,25 +165,13 @@ static bool is_required(struct str schema, struct str name)
 	return false;
 }
 
-/* Add a field, or find that of this name: the last counts (RW-15). */
-static struct elicit_field *field_of(struct elicit *e,
-				     struct elicit_field *field,
-				     struct str name)
-{
-	for (size_t i = 0; i < e->n_fields; i++)
-		if (str_eq(field[i].name, name))
-			return &field[i];
-	return &field[e->n_fields++];
-}
-
 static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 		       struct err *err)
 {
-	struct str properties = some(schema, "properties");
+	struct str properties = scan_some(schema, "properties");
 	size_t n = properties.p ? scan_count(properties) : 0;
 	struct err ignored = ERR_INIT;
 	struct elicit_field *field;
-	struct scan_iter it;
 
 	if (n > ELICIT_FIELDS_MAX)
 		return err_set(err, ERR_PEER,
@@ -213,18 +180,24 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 			       n, ELICIT_FIELDS_MAX);
 	field = ARENA_ARRAY(arena, struct elicit_field, n + 1);
 	e->fields = field;
-	scan_iter_init(&it, properties.p ? properties : STR("{}"));
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(properties); scan_next(&it);) {
 		struct str name = decoded(it.key, arena);
-		struct elicit_field *f = field_of(e, field, name);
+		struct elicit_field *f = field;
 
-		*f = (struct elicit_field){.key = it.key, .name = name};
-		f->title = text_of(it.value, "title", arena);
-		f->description = text_of(it.value, "description", arena);
-		f->format = text_of(it.value, "format", arena);
-		f->required = is_required(schema, f->name);
-		f->schema = it.value;
-		f->def = some(it.value, "default");
+		/* of two members of one name the last counts (RW-15) */
+		while (f < field + e->n_fields && !str_eq(f->name, name))
+			f++;
+		e->n_fields += f == field + e->n_fields;
+		*f = (struct elicit_field){
+			.key = it.key,
+			.name = name,
+			.title = text_of(it.value, "title", arena),
+			.description = text_of(it.value, "description", arena),
+			.format = text_of(it.value, "format", arena),
+			.required = is_required(schema, name),
+			.schema = it.value,
+			.def = scan_some(it.value, "default"),
+		};
 		if (read_type(it.value, arena, f, err) < 0)
 			return -1;
 		if (f->def.p && elicit_check(f, f->def, &ignored) < 0)
@@ -233,38 +206,34 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 	return 0;
 }
 
-static bool is_loopback(struct str rest)
-{
-	static const char *const hosts[] = {"localhost", "127.0.0.1", "[::1]"};
-
-	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
-		size_t n = strlen(hosts[i]);
-
-		if (str_starts(rest, hosts[i]) &&
-		    (rest.n == n || strchr(":/?#", rest.p[n])))
-			return true;
-	}
-	return false;
-}
-
-/* Control characters and spaces are refused, too: a URL is shown (EL-15). */
+/*
+ * An address is https, or http on this machine. Control characters and spaces
+ * are refused, too: a URL is shown (EL-15).
+ */
 static bool is_good_url(struct str url)
 {
+	static const char *const hosts[] = {"http://localhost",
+					    "http://127.0.0.1", "http://[::1]"};
+
 	for (size_t i = 0; i < url.n; i++)
 		if ((unsigned char)url.p[i] <= ' ' || url.p[i] == 0x7f)
 			return false;
-	if (str_starts(url, "https://"))
-		return url.n > 8;
-	return str_starts(url, "http://") &&
-	       is_loopback((struct str){url.p + 7, url.n - 7});
+	for (size_t i = 0; i < ARRAY_LEN(hosts); i++) {
+		size_t n = strlen(hosts[i]);
+
+		if (str_starts(url, hosts[i]) &&
+		    (url.n == n || strchr(":/?#", url.p[n])))
+			return true;
+	}
+	return str_starts(url, "https://") && url.n > 8;
 }
 
 static int read_url(struct str params, struct arena *arena, struct elicit *e,
 		    struct err *err)
 {
-	struct str url = some(params, "url");
+	struct str url = scan_text(params, "url");
 
-	if (!url.p || scan_type(url) != SCAN_STRING || url.n > URL_BYTES)
+	if (!url.p || url.n > URL_BYTES)
 		return err_set(err, ERR_PEER,
 			       "elicitation: the mode url without a url");
 	e->url = decoded(url, arena);
@@ -279,8 +248,8 @@ static int read_url(struct str params, struct arena *arena, struct elicit *e,
 int elicit_read(struct str params, struct arena *arena, struct elicit *ret,
 		struct err *err)
 {
-	struct str mode = some(params, "mode");
-	struct str schema = some(params, "requestedSchema");
+	struct str mode = scan_some(params, "mode");
+	struct str schema = scan_some(params, "requestedSchema");
 	struct elicit e = {.message = text_of(params, "message", arena),
 			   .id = STR("")};
 	int r;
@@ -350,15 +319,14 @@ static void typed_choices(const struct elicit_field *f, struct str text,
 
 static void typed_boolean(struct str text, struct buf *out)
 {
-	static const char *const yes[] = {"true", "yes", "y"};
-	static const char *const no[] = {"false", "no", "n"};
+	static const char *const words[][2] = {
+		{"true", "true"},   {"yes", "true"}, {"y", "true"},
+		{"false", "false"}, {"no", "false"}, {"n", "false"},
+	};
 
-	for (size_t i = 0; i < ARRAY_LEN(yes); i++)
-		if (str_is(text, yes[i]))
-			buf_adds(out, "true");
-	for (size_t i = 0; i < ARRAY_LEN(no); i++)
-		if (str_is(text, no[i]))
-			buf_adds(out, "false");
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (str_is(text, words[i][0]))
+			buf_adds(out, words[i][1]);
 }
 
 int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,
@@ -397,56 +365,24 @@ int elicit_typed(const struct elicit_field *f, struct str text, struct buf *out,
 
 /* ---- the answer ---- */
 
-/* Compare the texts of two JSON strings. */
-static bool is_same(struct str a, struct str b)
-{
-	AUTO(buf_release) struct buf x = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf y = BUF_INIT(BUF_UNBOUNDED);
-
-	return scan_string(a, &x) && scan_string(b, &y) &&
-	       str_eq(buf_str(&x), buf_str(&y));
-}
-
-static struct str given(const struct elicit_field *f, struct str values)
-{
-	struct scan_iter it;
-	struct str v = {NULL, 0};
-
-	if (!values.p)
-		return v;
-	scan_iter_init(&it, values);
-	while (scan_next(&it))
-		if (is_same(it.key, f->key))
-			v = it.value;
-	return v;
-}
-
-static bool is_field(const struct elicit *e, struct str key)
-{
-	for (size_t i = 0; i < e->n_fields; i++)
-		if (is_same(key, e->fields[i].key))
-			return true;
-	return false;
-}
-
 /* Say which required value is missing, or was given under a near name. */
 static int missing(const struct elicit *e, const struct elicit_field *f,
 		   struct str values, struct err *why)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
 	const char *names[1];
-	struct scan_iter it;
 
 	buf_add_str(&name, f->name);
 	names[0] = buf_cstr(&name);
-	if (values.p)
-		scan_iter_init(&it, values);
-	while (values.p && scan_next(&it)) {
+	for (struct scan_iter it = scan_over(values); scan_next(&it);) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
+		size_t i = 0;
 
 		scan_string(it.key, &key);
-		if (!is_field(e, it.key) &&
-		    str_nearest(buf_str(&key), names, 1))
+		while (i < e->n_fields &&
+		       !str_eq(e->fields[i].name, buf_str(&key)))
+			i++;
+		if (i == e->n_fields && str_nearest(buf_str(&key), names, 1))
 			return err_set(why, ERR_SYNTAX,
 				       "%s: no value was given, but one for "
 				       "%s, which was not asked for",
@@ -465,7 +401,7 @@ static int write_content(const struct elicit *e, struct str values,
 	jw_kv_object(w, "content");
 	for (size_t i = 0; i < e->n_fields; i++) {
 		const struct elicit_field *f = &e->fields[i];
-		struct str v = given(f, values);
+		struct str v = scan_named(values, f->name);
 
 		if (v.p && elicit_check(f, v, why) < 0)
 			return -1;
