@@ -8,7 +8,6 @@
 #include "core/base/text.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
-#include "core/base/mem.h"
 #include "core/base/scan.h"
 
 /* Integers that every side reads alike: 2^53 - 1. */
@@ -60,55 +59,52 @@ bool http_name_value(const char *method, struct str params, struct buf *out)
 		{"resources/read", "uri"},  {"tasks/get", "taskId"},
 		{"tasks/update", "taskId"}, {"tasks/cancel", "taskId"},
 	};
-	struct str v;
 
 	for (size_t i = 0; i < ARRAY_LEN(named); i++)
 		if (strcmp(named[i].method, method) == 0)
-			return scan_get(params, named[i].member, &v) &&
-			       add_string(v, out);
+			return add_string(scan_some(params, named[i].member),
+					  out);
 	return false;
 }
 
 /* ---- annotations ---- */
 
-/* Keywords whose value is a schema, a list of them, or a map of them. */
-static const char *const schemas[] = {
-	"items",
-	"prefixItems",
-	"additionalItems",
-	"contains",
-	"allOf",
-	"anyOf",
-	"oneOf",
-	"not",
-	"if",
-	"then",
-	"else",
-	"propertyNames",
-	"additionalProperties",
-	"unevaluatedItems",
-	"unevaluatedProperties",
-	"contentSchema",
+/* Other keywords whose value is a map of schemas, or schemas that no argument
+   is reached by. */
+static const struct keyword {
+	const char *name;
+	bool is_map;
+} keywords[] = {
+	{"$defs", true},
+	{"definitions", true},
+	{"patternProperties", true},
+	{"dependentSchemas", true},
+	{"dependencies", true},
+	{"items", false},
+	{"prefixItems", false},
+	{"additionalItems", false},
+	{"contains", false},
+	{"allOf", false},
+	{"anyOf", false},
+	{"oneOf", false},
+	{"not", false},
+	{"if", false},
+	{"then", false},
+	{"else", false},
+	{"propertyNames", false},
+	{"additionalProperties", false},
+	{"unevaluatedItems", false},
+	{"unevaluatedProperties", false},
+	{"contentSchema", false},
 };
-static const char *const maps[] = {"$defs", "definitions", "patternProperties",
-				   "dependentSchemas", "dependencies"};
 
 struct walk {
 	struct arena *arena;
-	struct http_param *found; /* owned */
-	size_t n, cap;
+	struct http_params *found;
 	struct str path[LIMIT_JSON_DEPTH]; /* decoded, in the arena */
 	size_t n_path;
 	struct err *err;
 };
-
-static bool is_one_of(struct str key, const char *const *names, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (scan_is(key, names[i]))
-			return true;
-	return false;
-}
 
 static int refuse(struct walk *w, struct str header, const char *why)
 {
@@ -122,41 +118,13 @@ static int refuse(struct walk *w, struct str header, const char *why)
 		       buf_cstr(&shown), why);
 }
 
-static bool is_taken(const struct walk *w, struct str name)
-{
-	for (size_t i = 0; i < w->n; i++)
-		if (w->found[i].header.n == name.n &&
-		    strncasecmp(w->found[i].header.p, name.p, name.n) == 0)
-			return true;
-	return false;
-}
-
-static bool is_primitive(struct str schema)
-{
-	struct str type;
-
-	return scan_get(schema, "type", &type) &&
-	       (scan_is(type, "string") || scan_is(type, "integer") ||
-		scan_is(type, "boolean"));
-}
-
-static void keep_param(struct walk *w, struct str name)
-{
-	struct str *path = ARENA_ARRAY(w->arena, struct str, w->n_path);
-
-	memcpy(path, w->path, w->n_path * sizeof(*path));
-	w->found = mem_grow(w->found, w->n + 1, &w->cap, sizeof(*w->found));
-	w->found[w->n++] = (struct http_param){
-		.header = arena_str(w->arena, name),
-		.path = path,
-		.n_path = w->n_path,
-	};
-}
-
 static int on_annotation(struct walk *w, struct str schema, struct str header,
 			 bool is_reached)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+	struct str type = scan_some(schema, "type");
+	struct http_params *all = w->found;
+	struct http_param *p;
 
 	if (!scan_string(header, &name))
 		return refuse(w, header, "is not a string");
@@ -166,13 +134,20 @@ static int on_annotation(struct walk *w, struct str schema, struct str header,
 		return refuse(w, header,
 			      "is not on an argument: only properties of "
 			      "properties count");
-	if (!is_primitive(schema))
+	if (!scan_is(type, "string") && !scan_is(type, "integer") &&
+	    !scan_is(type, "boolean"))
 		return refuse(w, header,
 			      "is for a type that is neither string, integer "
 			      "nor boolean");
-	if (is_taken(w, buf_str(&name)))
-		return refuse(w, header, "is used twice");
-	keep_param(w, buf_str(&name));
+	for (size_t i = 0; i < all->n; i++)
+		if (strcasecmp(all->item[i].header.p, buf_cstr(&name)) == 0)
+			return refuse(w, header, "is used twice");
+	all->item = arena_grow(w->arena, all->item, all->n, sizeof(*p));
+	p = &all->item[all->n++];
+	p->header = arena_str(w->arena, buf_str(&name));
+	p->path = ARENA_ARRAY(w->arena, struct str, w->n_path);
+	p->n_path = w->n_path;
+	memcpy(p->path, w->path, w->n_path * sizeof(*p->path));
 	return 0;
 }
 
@@ -181,10 +156,9 @@ static int walk_schema(struct walk *w, struct str schema, bool is_reached);
 /* Walk a map of names, each with a schema. */
 static int walk_map(struct walk *w, struct str map, bool is_reached)
 {
-	struct scan_iter it;
+	struct scan_iter it = scan_over(map);
 	int r = 0;
 
-	scan_iter_init(&it, map);
 	while (r == 0 && it.is_object && scan_next(&it)) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
@@ -199,12 +173,11 @@ static int walk_map(struct walk *w, struct str map, bool is_reached)
 /* Walk a schema, or a list of them, that leads to no argument. */
 static int walk_aside(struct walk *w, struct str value)
 {
-	struct scan_iter it;
+	struct scan_iter it = scan_over(value);
 	int r = 0;
 
 	if (scan_type(value) != SCAN_ARRAY)
 		return walk_schema(w, value, false);
-	scan_iter_init(&it, value);
 	while (r == 0 && scan_next(&it))
 		r = walk_schema(w, it.value, false);
 	return r;
@@ -213,19 +186,19 @@ static int walk_aside(struct walk *w, struct str value)
 /* Walk one schema: its annotation, and the schemas within. */
 static int walk_schema(struct walk *w, struct str schema, bool is_reached)
 {
-	struct scan_iter it;
+	struct scan_iter it = scan_over(schema);
 	int r = 0;
 
-	scan_iter_init(&it, schema);
 	while (r == 0 && it.is_object && scan_next(&it)) {
 		if (scan_is(it.key, "x-mcp-header"))
 			r = on_annotation(w, schema, it.value, is_reached);
 		else if (scan_is(it.key, "properties"))
 			r = walk_map(w, it.value, is_reached);
-		else if (is_one_of(it.key, maps, ARRAY_LEN(maps)))
-			r = walk_map(w, it.value, false);
-		else if (is_one_of(it.key, schemas, ARRAY_LEN(schemas)))
-			r = walk_aside(w, it.value);
+		for (size_t i = 0; i < ARRAY_LEN(keywords); i++)
+			if (scan_is(it.key, keywords[i].name))
+				r = keywords[i].is_map
+					    ? walk_map(w, it.value, false)
+					    : walk_aside(w, it.value);
 	}
 	return r;
 }
@@ -233,43 +206,18 @@ static int walk_schema(struct walk *w, struct str schema, bool is_reached)
 int http_params_read(struct str tool, struct arena *arena,
 		     struct http_params *ret, struct err *err)
 {
-	struct walk w = {.arena = arena, .err = err};
-	struct str schema;
-	int r;
+	struct http_params found = {0};
+	struct walk w = {.arena = arena, .found = &found, .err = err};
+	struct str schema = scan_some(tool, "inputSchema");
 
-	*ret = (struct http_params){0};
-	if (!scan_get_some(tool, "inputSchema", &schema))
-		return 0;
-	r = walk_schema(&w, schema, true);
-	if (r == 0 && w.n) {
-		ret->item = ARENA_ARRAY(arena, struct http_param, w.n);
-		memcpy(ret->item, w.found, w.n * sizeof(*w.found));
-		ret->n = w.n;
-	}
-	free(w.found);
-	return r;
+	*ret = found;
+	if (schema.p && walk_schema(&w, schema, true) < 0)
+		return -1;
+	*ret = found;
+	return 0;
 }
 
 /* ---- arguments ---- */
-
-/* scan_get() for a key that may hold NUL. */
-static bool get_member(struct str value, struct str key, struct str *ret)
-{
-	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	struct scan_iter it;
-	bool found = false;
-
-	scan_iter_init(&it, value);
-	while (it.is_object && scan_next(&it)) {
-		buf_clear(&name);
-		scan_string(it.key, &name);
-		if (!str_eq(buf_str(&name), key))
-			continue;
-		*ret = it.value;
-		found = true;
-	}
-	return found;
-}
 
 /* Append an integer in decimal, also 1.0 and 1e3; false: not an integer. */
 static bool add_integer(struct str value, struct buf *out)
@@ -301,19 +249,18 @@ bool http_param_value(const struct http_param *p, struct str arguments,
 {
 	struct str v = arguments;
 
-	for (size_t i = 0; i < p->n_path; i++)
-		if (!get_member(v, p->path[i], &v))
-			return false;
+	for (size_t i = 0; v.p && i < p->n_path; i++)
+		v = scan_named(v, p->path[i]);
+	if (!v.p)
+		return false;
 	switch (scan_type(v)) {
 	case SCAN_STRING:
 		return add_string(v, out);
 	case SCAN_NUMBER:
 		return add_integer(v, out);
 	case SCAN_TRUE:
-		buf_adds(out, "true");
-		return true;
 	case SCAN_FALSE:
-		buf_adds(out, "false");
+		buf_add_str(out, v);
 		return true;
 	case SCAN_NULL:
 	case SCAN_ARRAY:

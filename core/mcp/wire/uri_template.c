@@ -22,62 +22,37 @@ static const struct op ops[] = {
 	{'&', "&", "&", true, "=", false}, {'#', "#", ",", false, "", true},
 };
 
-static const struct op *find_op(char c)
-{
-	for (size_t i = 1; i < ARRAY_LEN(ops); i++)
-		if (ops[i].sign == c)
-			return &ops[i];
-	return &ops[0];
-}
-
-struct variable {
-	struct str name;
+/* Literal text, or one variable of an expression. */
+struct part {
+	const struct op *op; /* NULL: literal text */
+	struct str name;     /* or that text */
+	bool is_first;	     /* of its expression */
 	bool explode;
 	uint32_t prefix; /* characters; 0 without */
 };
 
-/* ---- characters ---- */
+struct parts {
+	struct part *item; /* in an arena */
+	size_t n;
+};
 
-static bool is_alnum(char c)
-{
-	return text_is_alpha(c) || text_is_digit(c);
-}
-
-static bool is_unreserved(char c)
-{
-	return is_alnum(c) || (c && strchr("-._~", c));
-}
-
-static bool is_reserved(char c)
-{
-	return c && strchr(":/?#[]@!$&'()*+,;=", c);
-}
-
-static bool is_triplet(struct str s, size_t i)
-{
-	return uri_percent((struct str){s.p + i, s.n - i}) >= 0;
-}
-
-static void add_encoded(struct buf *out, struct str s, bool reserved)
-{
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (is_unreserved(c) ||
-		    (reserved && (is_reserved(c) || is_triplet(s, i))))
-			buf_addc(out, c);
-		else
-			buf_addf(out, "%%%02X", (unsigned)(unsigned char)c);
-	}
-}
-
-/* ---- reading an expression ---- */
+/* ---- reading ---- */
 
 static int wrong(struct str text, const char *at, const char *what,
 		 struct err *err)
 {
 	return err_set(err, ERR_SYNTAX, "URI template, character %zu: %s",
 		       (size_t)(at - text.p) + 1, what);
+}
+
+static bool is_alnum(char c)
+{
+	return text_is_alpha(c) || text_is_digit(c);
+}
+
+static bool is_triplet(struct str s, size_t i)
+{
+	return uri_percent((struct str){s.p + i, s.n - i}) >= 0;
 }
 
 static bool is_name(struct str name)
@@ -98,35 +73,24 @@ static bool is_name(struct str name)
 	return name.n && !dot;
 }
 
-static int read_prefix(struct str text, struct str digits, struct variable *ret,
-		       struct err *err)
-{
-	uint64_t n;
-
-	/* max-length: four digits, the first of them no zero */
-	if (digits.n > 4 || !digits.n || digits.p[0] == '0' ||
-	    !str_uint64(digits, &n))
-		return wrong(
-			text, digits.p,
-			"expected a length from 1 to 9999 behind the colon",
-			err);
-	ret->prefix = (uint32_t)n;
-	return 0;
-}
-
-static int read_variable(struct str text, struct str spec, struct variable *ret,
+static int read_variable(struct str text, struct str spec, struct part *ret,
 			 struct err *err)
 {
 	size_t colon = str_find(spec, ':');
+	struct str digits;
+	uint64_t n;
 
-	*ret = (struct variable){.name = spec};
+	ret->name = (struct str){spec.p, colon};
 	if (colon < spec.n) {
-		ret->name.n = colon;
-		if (read_prefix(text,
-				(struct str){spec.p + colon + 1,
-					     spec.n - colon - 1},
-				ret, err) < 0)
-			return -1;
+		digits = (struct str){spec.p + colon + 1, spec.n - colon - 1};
+		/* max-length: four digits, the first of them no zero */
+		if (digits.n > 4 || !digits.n || digits.p[0] == '0' ||
+		    !str_uint64(digits, &n))
+			return wrong(text, digits.p,
+				     "expected a length from 1 to 9999 behind "
+				     "the colon",
+				     err);
+		ret->prefix = (uint32_t)n;
 	} else if (str_ends(spec, "*")) {
 		ret->explode = true;
 		ret->name.n--;
@@ -137,33 +101,102 @@ static int read_variable(struct str text, struct str spec, struct variable *ret,
 	return 0;
 }
 
-/* ---- values ---- */
-
-static struct str cut_characters(struct str s, uint32_t n)
+/* Read the inside of an expression, up to what is wrong. */
+static int read_expression(struct str text, struct str inner,
+			   struct parts *parts, struct err *err)
 {
-	struct str rest = s;
+	const struct op *op = &ops[0];
+	bool is_first = true;
 
-	while (n-- && rest.n) {
-		size_t len = str_utf8_len(rest);
+	if (inner.n && strchr("=,!@|", inner.p[0]))
+		return wrong(text, inner.p,
+			     "this operator is reserved and has no meaning",
+			     err);
+	for (size_t i = 1; inner.n && i < ARRAY_LEN(ops); i++)
+		if (ops[i].sign == inner.p[0])
+			op = &ops[i];
+	if (op->sign)
+		inner = (struct str){inner.p + 1, inner.n - 1};
+	do {
+		struct part *part = &parts->item[parts->n];
+		/* not NULL, which an empty rest would be */
+		struct str spec = {inner.p, 0};
 
-		rest.p += len ? len : 1;
-		rest.n -= len ? len : 1;
-	}
-	return (struct str){s.p, s.n - rest.n};
+		spec.n = str_cut(&inner, ',').n;
+		*part = (struct part){.op = op, .is_first = is_first};
+		if (read_variable(text, spec, part, err) < 0)
+			return -1;
+		is_first = false;
+		parts->n++;
+	} while (inner.p);
+	return 0;
 }
 
+/* Read a template; on errors *ret holds what stands before. */
+static int read_template(struct str text, struct arena *arena,
+			 struct parts *ret, struct err *err)
+{
+	struct str rest = text;
+	size_t max = 1;
+
+	for (size_t i = 0; i < text.n; i++)
+		max += text.p[i] == '{' ? 2 : text.p[i] == ',';
+	*ret = (struct parts){ARENA_ARRAY(arena, struct part, max), 0};
+	while (rest.n) {
+		size_t open = str_find(rest, '{'), close;
+		struct str literal = {rest.p, open}, inner;
+
+		if (str_find(literal, '}') < open)
+			return wrong(text, rest.p + str_find(literal, '}'),
+				     "} without {", err);
+		if (open)
+			ret->item[ret->n++] = (struct part){.name = literal};
+		if (open == rest.n)
+			break;
+		inner = (struct str){rest.p + open + 1, rest.n - open - 1};
+		close = str_find(inner, '}');
+		if (close == inner.n || str_find(inner, '{') < close)
+			return wrong(text, rest.p + open, "{ without }", err);
+		rest = (struct str){inner.p + close + 1, inner.n - close - 1};
+		inner.n = close;
+		if (read_expression(text, inner, ret, err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- writing ---- */
+
+static void add_encoded(struct buf *out, struct str s, bool reserved)
+{
+	for (size_t i = 0; i < s.n; i++) {
+		char c = s.p[i];
+
+		if (is_alnum(c) || (c && strchr("-._~", c)) ||
+		    (reserved && ((c && strchr(":/?#[]@!$&'()*+,;=", c)) ||
+				  is_triplet(s, i))))
+			buf_addc(out, c);
+		else
+			buf_addf(out, "%%%02X", (unsigned)(unsigned char)c);
+	}
+}
+
+/* prefix  characters; 0: all */
 static void add_value(const struct op *op, struct str json, uint32_t prefix,
 		      struct buf *out)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str s;
+	size_t n = 0;
 
 	if (!scan_string(json, &text))
 		buf_add_str(&text, json);
-	s = buf_str(&text);
-	if (prefix)
-		s = cut_characters(s, prefix);
-	add_encoded(out, s, op->reserved);
+	while (prefix-- && n < text.n) {
+		size_t len = str_utf8_len((struct str){text.p + n, text.n - n});
+
+		n += len ? len : 1;
+	}
+	add_encoded(out, n ? (struct str){text.p, n} : buf_str(&text),
+		    op->reserved);
 }
 
 /* "name=", or "name" where the value is empty and the operator says so. */
@@ -187,17 +220,15 @@ static bool counts(struct str json)
  * Add the elements of a list or object: exploded each as a variable of its
  * own, else behind one name with commas between.
  */
-static void add_elements(const struct op *op, const struct variable *v,
-			 struct str json, struct buf *out)
+static void add_elements(const struct part *v, struct str json, struct buf *out)
 {
+	const struct op *op = v->op;
 	const char *sep = v->explode ? op->sep : ",";
-	struct scan_iter it;
 	bool any = false;
 
 	if (!v->explode)
 		add_named(op, v->name, false, out);
-	scan_iter_init(&it, json);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(json); scan_next(&it);) {
 		bool is_empty = scan_is(it.value, "");
 
 		if (!counts(it.value))
@@ -219,104 +250,12 @@ static void add_elements(const struct op *op, const struct variable *v,
 /* A list or object without elements counts as undefined. */
 static bool is_defined(struct str json)
 {
-	struct scan_iter it;
-
-	if (scan_type(json) == SCAN_NULL)
-		return false;
-	if (counts(json))
-		return true;
-	scan_iter_init(&it, json);
-	while (scan_next(&it))
+	if (!json.p || counts(json))
+		return json.p;
+	for (struct scan_iter it = scan_over(json); scan_next(&it);)
 		if (counts(it.value))
 			return true;
 	return false;
-}
-
-static int add_variable(struct str text, const struct op *op,
-			const struct variable *v, struct str json,
-			struct buf *out, struct err *err)
-{
-	if (counts(json)) {
-		add_named(op, v->name, scan_is(json, ""), out);
-		add_value(op, json, v->prefix, out);
-		return 0;
-	}
-	if (v->prefix)
-		return wrong(text, v->name.p,
-			     "a list has no first characters; give one value",
-			     err);
-	add_elements(op, v, json, out);
-	return 0;
-}
-
-/* Find the member of that name; where it occurs twice, the last. */
-static bool find_value(struct str values, struct str name, struct str *ret)
-{
-	char key[256];
-
-	if (name.n >= sizeof(key))
-		return false;
-	memcpy(key, name.p, name.n);
-	key[name.n] = '\0';
-	return scan_get(values, key, ret);
-}
-
-static int add_expression(struct str text, struct str inner, struct str values,
-			  struct buf *out, struct err *err)
-{
-	const struct op *op = find_op(inner.n ? inner.p[0] : 0);
-	bool any = false;
-
-	if (inner.n && strchr("=,!@|", inner.p[0]))
-		return wrong(text, inner.p,
-			     "this operator is reserved and has no meaning",
-			     err);
-	if (op->sign) {
-		inner.p++;
-		inner.n--;
-	}
-	do {
-		struct variable v;
-		struct str spec = str_cut(&inner, ','), json;
-
-		if (!spec.p)
-			spec.p = "";
-		if (read_variable(text, spec, &v, err) < 0)
-			return -1;
-		if (!find_value(values, v.name, &json) || !is_defined(json))
-			continue;
-		buf_adds(out, any ? op->sep : op->first);
-		any = true;
-		if (add_variable(text, op, &v, json, out, err) < 0)
-			return -1;
-	} while (inner.p);
-	return 0;
-}
-
-/* Find the next expression: its inside, and the literal before it. */
-static int next_expression(struct str text, struct str *rest,
-			   struct str *literal, struct str *ret,
-			   struct err *err)
-{
-	size_t open = str_find(*rest, '{');
-	struct str behind;
-	size_t close;
-
-	*literal = (struct str){rest->p, open};
-	if (str_find(*literal, '}') < open)
-		return wrong(text, rest->p + str_find(*literal, '}'),
-			     "} without {", err);
-	if (open == rest->n) {
-		*rest = (struct str){NULL, 0};
-		return 0;
-	}
-	behind = (struct str){rest->p + open + 1, rest->n - open - 1};
-	close = str_find(behind, '}');
-	if (close == behind.n || str_find(behind, '{') < close)
-		return wrong(text, rest->p + open, "{ without }", err);
-	*ret = (struct str){behind.p, close};
-	*rest = (struct str){behind.p + close + 1, behind.n - close - 1};
-	return 1;
 }
 
 bool uri_template_is(struct str text)
@@ -327,56 +266,61 @@ bool uri_template_is(struct str text)
 int uri_template_expand(struct str text, struct str values, struct buf *out,
 			struct err *err)
 {
-	struct str rest = text, literal, inner;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	size_t before = out->n;
-	int got;
+	struct parts parts;
+	bool any = false;
 
-	do {
-		got = next_expression(text, &rest, &literal, &inner, err);
-		if (got >= 0)
-			add_encoded(out, literal, true);
-		if (got > 0 &&
-		    add_expression(text, inner, values, out, err) < 0)
-			got = -1;
-	} while (got > 0);
-	if (got < 0 && out->n > before) {
-		out->n = before;
-		out->p[before] = '\0';
+	if (read_template(text, &arena, &parts, err) < 0)
+		return -1;
+	for (size_t i = 0; i < parts.n; i++) {
+		const struct part *v = &parts.item[i];
+		struct str json = scan_named(values, v->name);
+
+		if (!v->op) {
+			add_encoded(out, v->name, true);
+			continue;
+		}
+		any &= !v->is_first;
+		if (!is_defined(json))
+			continue;
+		if (v->prefix && !counts(json)) {
+			if (out->n > before)
+				out->p[before] = '\0';
+			out->n = before;
+			return wrong(text, v->name.p,
+				     "a list has no first characters; give "
+				     "one value",
+				     err);
+		}
+		buf_adds(out, any ? v->op->sep : v->op->first);
+		any = true;
+		if (counts(json)) {
+			add_named(v->op, v->name, scan_is(json, ""), out);
+			add_value(v->op, json, v->prefix, out);
+		} else {
+			add_elements(v, json, out);
+		}
 	}
-	return got;
-}
-
-static void add_name(struct strlist *names, struct str name,
-		     struct arena *arena)
-{
-	for (size_t i = 0; i < names->n; i++)
-		if (str_is(name, names->item[i]))
-			return;
-	names->item[names->n++] = arena_strndup(arena, name.p, name.n);
+	return 0;
 }
 
 struct strlist uri_template_names(struct str text, struct arena *arena)
 {
 	struct strlist names = {NULL, 0};
-	struct str rest = text, literal, inner;
 	struct err ignored = ERR_INIT;
-	struct variable v;
-	size_t max = 1;
+	struct parts parts;
 
-	for (size_t i = 0; i < text.n; i++)
-		max += text.p[i] == '{' || text.p[i] == ',';
-	names.item = ARENA_ARRAY(arena, const char *, max);
-	while (next_expression(text, &rest, &literal, &inner, &ignored) > 0) {
-		if (inner.n && find_op(inner.p[0])->sign) {
-			inner.p++;
-			inner.n--;
-		}
-		while (inner.p) {
-			struct str spec = str_cut(&inner, ',');
+	(void)!read_template(text, arena, &parts, &ignored);
+	for (size_t i = 0; i < parts.n; i++) {
+		const struct part *v = &parts.item[i];
+		size_t k = 0;
 
-			if (read_variable(text, spec, &v, &ignored) == 0)
-				add_name(&names, v.name, arena);
-		}
+		while (k < names.n && !str_is(v->name, names.item[k]))
+			k++;
+		if (v->op && k == names.n)
+			list_add(&names, arena,
+				 arena_strndup(arena, v->name.p, v->name.n));
 	}
 	return names;
 }

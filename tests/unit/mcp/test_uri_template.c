@@ -123,10 +123,10 @@ TEST(template, examples_of_the_rfc, are_expanded)
 TEST(template, that_is_wrong, is_an_error_with_its_place)
 {
 	static const char *const wrong[] = {
-		"{var",	    "a}b",	"{}",	   "{a b}",   "{=var}",
-		"{!x}",	    "{|x}",	"{@x}",	   "{var:0}", "{var:99999}",
-		"{var:}",   "{var:3*}", "{x,}",	   "{.}",     "{list:2}",
-		"{keys:1}", "{a..b}",	"{{var}}", "{a.}",    "{%zz}",
+		"{var",	     "a}b",	 "{}",	    "{a b}",   "{=var}",
+		"{!x}",	     "{|x}",	 "{@x}",    "{var:0}", "{var:99999}",
+		"{var:}",    "{var:3*}", "{x,}",    "{.}",     "{list:2}",
+		"b{keys:1}", "{a..b}",	 "{{var}}", "{a.}",    "{%zz}",
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
