@@ -4,33 +4,25 @@
 
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
+#include "core/base/text.h"
 
 /* ---- blocks ---- */
-
-static struct str string_member(struct str object, const char *name)
-{
-	struct str v;
-
-	if (!scan_get_some(object, name, &v) || scan_type(v) != SCAN_STRING)
-		return (struct str){NULL, 0};
-	return v;
-}
 
 void content_read_item(struct str json, struct content_block *ret)
 {
 	*ret = (struct content_block){
 		.kind = CONTENT_RESOURCE,
-		.text = string_member(json, "text"),
-		.data = string_member(json, "blob"),
-		.mime = string_member(json, "mimeType"),
-		.uri = string_member(json, "uri"),
+		.text = scan_text(json, "text"),
+		.data = scan_text(json, "blob"),
+		.mime = scan_text(json, "mimeType"),
+		.uri = scan_text(json, "uri"),
 	};
 	ret->is_odd = !ret->text.p == !ret->data.p;
 	if (!ret->text.p && !ret->data.p)
 		ret->kind = CONTENT_UNKNOWN;
 }
 
-static enum content_kind kind_of(struct str type)
+void content_read(struct str json, struct content_block *ret)
 {
 	static const char *const words[] = {
 		[CONTENT_TEXT] = "text",
@@ -39,45 +31,29 @@ static enum content_kind kind_of(struct str type)
 		[CONTENT_RESOURCE] = "resource",
 		[CONTENT_LINK] = "resource_link",
 	};
+	struct str type = scan_text(json, "type"), needed = {NULL, 0};
+	struct content_block b = {.mime = scan_text(json, "mimeType")};
 
-	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (scan_is(type, words[i]))
-			return (enum content_kind)i;
-	return CONTENT_UNKNOWN;
-}
-
-void content_read(struct str json, struct content_block *ret)
-{
-	struct str type = string_member(json, "type"), inner;
-	struct content_block b = {
-		.kind = type.p ? kind_of(type) : CONTENT_UNKNOWN,
-		.mime = string_member(json, "mimeType"),
-	};
-	bool whole = true;
-
+	while (b.kind < CONTENT_UNKNOWN && !scan_is(type, words[b.kind]))
+		b.kind++;
 	switch (b.kind) {
 	case CONTENT_TEXT:
-		b.text = string_member(json, "text");
-		whole = b.text.p;
+		needed = b.text = scan_text(json, "text");
 		break;
 	case CONTENT_IMAGE:
 	case CONTENT_AUDIO:
-		b.data = string_member(json, "data");
-		whole = b.data.p;
+		needed = b.data = scan_text(json, "data");
 		break;
 	case CONTENT_RESOURCE:
-		if (!scan_get_some(json, "resource", &inner))
-			inner = STR("null");
-		content_read_item(inner, &b);
-		break;
+		content_read_item(scan_some(json, "resource"), ret);
+		return;
 	case CONTENT_LINK:
-		b.uri = string_member(json, "uri");
-		whole = b.uri.p;
+		needed = b.uri = scan_text(json, "uri");
 		break;
 	case CONTENT_UNKNOWN:
 		break;
 	}
-	if (!whole)
+	if (!needed.p)
 		b.kind = CONTENT_UNKNOWN;
 	*ret = b;
 }
@@ -87,15 +63,11 @@ void content_read(struct str json, struct content_block *ret)
 /* RFC 4648, table 1; -1: not in it */
 static int digit(char c)
 {
-	if (c >= 'A' && c <= 'Z')
-		return c - 'A';
-	if (c >= 'a' && c <= 'z')
-		return c - 'a' + 26;
-	if (c >= '0' && c <= '9')
+	if (text_is_alpha(c))
+		return c <= 'Z' ? c - 'A' : c - 'a' + 26;
+	if (text_is_digit(c))
 		return c - '0' + 52;
-	if (c == '+')
-		return 62;
-	return c == '/' ? 63 : -1;
+	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
 static bool is_space(char c)
@@ -103,72 +75,38 @@ static bool is_space(char c)
 	return c == '\n' || c == '\r' || c == ' ' || c == '\t';
 }
 
-struct decoder {
-	uint32_t bits;
-	unsigned n_digits;  /* in bits: 0 to 3 */
-	unsigned n_padding; /* "=" so far */
-};
-
-/* Decode one character; false: it is not allowed here. */
-static bool decode_one(struct decoder *d, char c, struct buf *out)
+/*
+ * Decode as far as it is right; text.n: all of it. Spaces may stand anywhere,
+ * and "=" behind the digits, as many as fill a group or fewer.
+ *
+ * ret_rest  digits of the last group: 0 to 3
+ */
+static size_t decode(struct str text, struct buf *out, unsigned *ret_rest)
 {
-	int value = digit(c);
-
-	if (is_space(c))
-		return true;
-	if (c == '=')
-		return d->n_digits >= 2 && ++d->n_padding + d->n_digits <= 4;
-	if (value < 0 || d->n_padding)
-		return false;
-	d->bits = d->bits << 6 | (uint32_t)value;
-	if (++d->n_digits < 4)
-		return true;
-	buf_addc(out, (char)(d->bits >> 16));
-	buf_addc(out, (char)(d->bits >> 8));
-	buf_addc(out, (char)d->bits);
-	d->n_digits = 0;
-	return true;
-}
-
-/* Bytes that a right text decodes to. */
-static size_t decoded_bytes(struct str text)
-{
+	unsigned have = 0, padding = 0; /* bits, "=" */
+	uint32_t bits = 0;
 	size_t digits = 0;
 
-	for (size_t i = 0; i < text.n; i++)
-		digits += digit(text.p[i]) >= 0;
-	return digits / 4 * 3 + (digits % 4 ? digits % 4 - 1 : 0);
-}
-
-static void cut_back(struct buf *out, size_t n)
-{
-	if (out->n > n)
-		out->p[n] = '\0';
-	out->n = n;
-}
-
-static int decode(struct str text, struct buf *out, struct err *err)
-{
-	struct decoder d = {0};
-	size_t before = out->n;
-
 	for (size_t i = 0; i < text.n; i++) {
-		if (decode_one(&d, text.p[i], out))
+		int value = digit(text.p[i]);
+
+		if (is_space(text.p[i]))
 			continue;
-		cut_back(out, before);
-		return err_set(err, ERR_SYNTAX, "invalid Base64 at byte %zu",
-			       i + 1);
+		if (text.p[i] == '=' && digits % 4 >= 2 &&
+		    ++padding + digits % 4 <= 4)
+			continue;
+		if (value < 0 || padding)
+			return i;
+		digits++;
+		bits = bits << 6 | (uint32_t)value;
+		have += 6;
+		if (have < 8)
+			continue;
+		have -= 8;
+		buf_addc(out, (char)(bits >> have));
 	}
-	if (d.n_digits == 1) {
-		cut_back(out, before);
-		return err_set(err, ERR_SYNTAX,
-			       "the Base64 ends in the middle of a byte");
-	}
-	if (d.n_digits)
-		buf_addc(out, (char)(d.bits >> (d.n_digits == 2 ? 4 : 10)));
-	if (d.n_digits == 3)
-		buf_addc(out, (char)(d.bits >> 2));
-	return 0;
+	*ret_rest = digits % 4;
+	return text.n;
 }
 
 /* Cut the head off a data URI, which some servers write there (RW-77). */
@@ -186,16 +124,29 @@ int content_bytes(struct str string, size_t max, struct buf *out,
 {
 	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 	struct str text = {string.p + 1, string.n - 2};
+	size_t before = out->n, digits = 0, n;
+	unsigned rest = 0;
 
 	if (memchr(text.p, '\\', text.n)) {
 		scan_string(string, &plain);
 		text = buf_str(&plain);
 	}
 	text = behind_data_uri(text);
-	if (decoded_bytes(text) > max)
+	for (size_t i = 0; i < text.n; i++)
+		digits += digit(text.p[i]) >= 0;
+	if (digits * 3 / 4 > max)
 		return err_set(err, ERR_LIMIT,
 			       "more than %zu bytes of Base64 data", max);
-	return decode(text, out, err);
+	n = decode(text, out, &rest);
+	if (n == text.n && rest != 1)
+		return 0;
+	if (out->n > before)
+		out->p[before] = '\0';
+	out->n = before;
+	return n < text.n ? err_set(err, ERR_SYNTAX,
+				    "invalid Base64 at byte %zu", n + 1)
+			  : err_set(err, ERR_SYNTAX,
+				    "the Base64 ends in the middle of a byte");
 }
 
 /* ---- forms of files ---- */
