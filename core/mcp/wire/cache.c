@@ -18,14 +18,6 @@ static const struct row {
 	{"resources/read", "notifications/resources/updated"},
 };
 
-static const struct row *row_of(const char *method)
-{
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (strcmp(rows[i].method, method) == 0)
-			return &rows[i];
-	return NULL;
-}
-
 static void entry_release(struct cache_entry *e)
 {
 	buf_release(&e->key);
@@ -63,51 +55,53 @@ static void write_key(const char *method, struct str params, struct buf *out)
 	}
 }
 
-static size_t index_of(const struct cache *c, struct str key)
+static struct cache_entry *find(const struct cache *c, const char *method,
+				struct str params)
 {
-	size_t i = 0;
+	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 
-	while (i < c->n && !str_eq(buf_str(&c->item[i].key), key))
-		i++;
-	return i;
+	write_key(method, params, &key);
+	for (size_t i = 0; i < c->n; i++)
+		if (str_eq(buf_str(&c->item[i].key), buf_str(&key)))
+			return &c->item[i];
+	return NULL;
 }
 
 bool cache_find(const struct cache *c, const char *method, struct str params,
 		uint64_t now_ns, struct str *ret_result)
 {
-	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-	size_t i;
+	const struct cache_entry *e = find(c, method, params);
 
-	write_key(method, params, &key);
-	i = index_of(c, buf_str(&key));
-	if (i == c->n || c->item[i].until_ns <= now_ns)
+	if (!e || e->until_ns <= now_ns)
 		return false;
-	*ret_result = buf_str(&c->item[i].result);
+	*ret_result = buf_str(&e->result);
 	return true;
 }
 
 uint64_t cache_until(const struct cache *c, const char *method,
 		     struct str params)
 {
-	AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-	size_t i;
+	const struct cache_entry *e = find(c, method, params);
 
-	write_key(method, params, &key);
-	i = index_of(c, buf_str(&key));
-	return i < c->n ? c->item[i].until_ns : 0;
+	return e ? e->until_ns : 0;
 }
 
-/* A time that is missing, negative or not an integer is 0 (CH-3, RW-81). */
-static uint64_t ttl_ms(struct str result)
+/* Time that a result may be kept, 0: not at all. */
+static uint64_t ttl_ms(const char *method, struct str result)
 {
+	struct str v = scan_some(result, "ttlMs");
 	int64_t ms;
-	struct str v;
 
-	if (!scan_get_some(result, "ttlMs", &v) || !scan_int64(v, &ms) ||
-	    ms <= 0)
+	/* a time that is missing, negative or not an integer is 0 (CH-3,
+	   RW-81) */
+	if (!v.p || !scan_int64(v, &ms) || ms <= 0)
 		return 0;
-	return (uint64_t)ms < CACHE_TTL_MAX_MS ? (uint64_t)ms
-					       : CACHE_TTL_MAX_MS;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].method, method) == 0)
+			return (uint64_t)ms < CACHE_TTL_MAX_MS
+				       ? (uint64_t)ms
+				       : CACHE_TTL_MAX_MS;
+	return 0;
 }
 
 static void drop_oldest(struct cache *c)
@@ -120,33 +114,27 @@ static void drop_oldest(struct cache *c)
 	remove_at(c, oldest);
 }
 
-static bool is_full(const struct cache *c, size_t more)
-{
-	return c->n == CACHE_ENTRIES_MAX || c->bytes + more > CACHE_BYTES_MAX;
-}
-
 bool cache_put(struct cache *c, const char *method, struct str params,
 	       struct str result, uint64_t now_ns)
 {
 	struct cache_entry e = {.key = BUF_INIT(BUF_UNBOUNDED),
 				.result = BUF_INIT(BUF_UNBOUNDED)};
-	uint64_t ttl = row_of(method) ? ttl_ms(result) : 0;
-	size_t i;
+	uint64_t ttl = ttl_ms(method, result);
+	struct cache_entry *old = find(c, method, params);
 
+	if (old)
+		remove_at(c, (size_t)(old - c->item));
 	write_key(method, params, &e.key);
-	i = index_of(c, buf_str(&e.key));
-	if (i < c->n)
-		remove_at(c, i);
 	if (!ttl || e.key.n + result.n > CACHE_BYTES_MAX / 2 ||
 	    __builtin_add_overflow(now_ns, ttl * NS_PER_MS, &e.until_ns)) {
-		entry_release(&e);
+		buf_release(&e.key);
 		return false;
 	}
-	while (is_full(c, e.key.n + result.n))
-		drop_oldest(c);
 	buf_add_str(&e.result, result);
 	e.used = ++c->count;
 	c->bytes += e.key.n + e.result.n;
+	while (c->n == CACHE_ENTRIES_MAX || c->bytes > CACHE_BYTES_MAX)
+		drop_oldest(c);
 	c->item = mem_grow(c->item, c->n + 1, &c->cap, sizeof(*c->item));
 	c->item[c->n++] = e;
 	return true;

@@ -31,10 +31,7 @@ void listing_init(struct listing *l, enum listing_kind kind)
 
 void listing_release(struct listing *l)
 {
-	free(l->item);
 	free(l->slots);
-	free(l->warnings.item);
-	free(l->cursors.item);
 	buf_release(&l->params);
 	arena_release(&l->arena);
 	listing_init(l, l->kind);
@@ -64,21 +61,13 @@ struct str listing_params(struct listing *l)
 	return buf_str(&l->params);
 }
 
-/* ---- warnings ---- */
-
-static void keep(struct strlist *list, size_t *cap, const char *text)
-{
-	list->item =
-		mem_grow(list->item, list->n + 1, cap, sizeof(*list->item));
-	list->item[list->n++] = text;
-}
-
-static void warn(struct listing *l, const char *text)
+static int warn(struct listing *l, const char *text)
 {
 	if (l->warnings.n == WARNINGS_MAX)
 		l->warnings_dropped++;
 	else
-		keep(&l->warnings, &l->cap_warnings, text);
+		list_add(&l->warnings, &l->arena, text);
+	return LISTING_DONE;
 }
 
 /* ---- by name ---- */
@@ -127,52 +116,46 @@ const struct listing_item *listing_find(const struct listing *l,
 /* A tool with bad headers must not be called over HTTP (XH-2, XH-3). */
 static bool has_bad_headers(struct listing *l, struct str name, struct str json)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct http_params params;
 	struct err why = ERR_INIT;
 	struct str shown = str_first(name, NAME_SHOWN);
-	bool is_bad;
 
-	if (!l->checks_headers || l->kind != LISTING_TOOLS)
+	if (!l->checks_headers || l->kind != LISTING_TOOLS ||
+	    http_params_read(json, &arena, &params, &why) == 0)
 		return false;
-	is_bad = http_params_read(json, &arena, &params, &why) < 0;
-	if (is_bad)
-		warn(l, arena_printf(&l->arena, "%.*s is left out: %s",
-				     STR_ARG(shown), why.msg));
-	arena_release(&arena);
-	return is_bad;
+	(void)warn(l, arena_printf(&l->arena, "%.*s is left out: %s",
+				   STR_ARG(shown), why.msg));
+	return true;
 }
 
 static void add_item(struct listing *l, struct str json)
 {
-	const char *member = kinds[l->kind].name;
+	const struct kind *k = &kinds[l->kind];
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
-	struct str v;
+	struct str shown;
 	size_t *slot;
 
-	if (!scan_get_some(json, member, &v) || !scan_string(v, &name) ||
-	    !name.n) {
-		warn(l, arena_printf(&l->arena,
-				     "an entry of %s without \"%s\" is left "
-				     "out",
-				     kinds[l->kind].member, member));
+	if (!scan_string(scan_some(json, k->name), &name) || !name.n) {
+		(void)warn(l, arena_printf(&l->arena,
+					   "an entry of %s without \"%s\" is "
+					   "left out",
+					   k->member, k->name));
 		return;
 	}
 	grow_slots(l);
 	slot = slot_of(l, buf_str(&name));
 	if (*slot) {
-		struct str shown = str_first(buf_str(&name), NAME_SHOWN);
-
-		warn(l,
-		     arena_printf(&l->arena,
-				  "%s: the name is used twice; the first "
-				  "one counts",
-				  arena_strndup(&l->arena, shown.p, shown.n)));
+		shown = str_first(buf_str(&name), NAME_SHOWN);
+		(void)warn(l, arena_printf(&l->arena,
+					   "%.*s: the name is used twice; the "
+					   "first one counts",
+					   STR_ARG(shown)));
 		return;
 	}
 	if (has_bad_headers(l, buf_str(&name), json))
 		return;
-	l->item = mem_grow(l->item, l->n + 1, &l->cap, sizeof(*l->item));
+	l->item = arena_grow(&l->arena, l->item, l->n, sizeof(*l->item));
 	l->item[l->n] = (struct listing_item){
 		.name = arena_str(&l->arena, buf_str(&name)),
 		.json = arena_str(&l->arena, json),
@@ -180,54 +163,38 @@ static void add_item(struct listing *l, struct str json)
 	*slot = ++l->n;
 }
 
-/* Cursors are any strings, also "" (PAG-4). */
-static bool is_seen(const struct listing *l, struct str cursor)
-{
-	for (size_t i = 0; i < l->cursors.n; i++)
-		if (str_is(cursor, l->cursors.item[i]))
-			return true;
-	return false;
-}
-
 static int next_page(struct listing *l, struct str result)
 {
-	struct str cursor;
+	struct str cursor = scan_some(result, "nextCursor");
 
 	l->cursor = (struct str){NULL, 0};
-	if (!scan_get_some(result, "nextCursor", &cursor))
+	if (!cursor.p)
 		return LISTING_DONE;
-	if (scan_type(cursor) != SCAN_STRING) {
-		warn(l,
-		     "nextCursor is not a string; further pages are missing");
-		return LISTING_DONE;
-	}
-	if (cursor.n > LIMIT_CURSOR_BYTES) {
-		warn(l, "nextCursor is longer than 64 KiB; further pages are "
-			"missing");
-		return LISTING_DONE;
-	}
-	if (l->pages == LISTING_PAGES_MAX) {
-		warn(l, "more than 1000 pages; the rest is missing");
-		return LISTING_DONE;
-	}
-	if (is_seen(l, cursor)) {
-		/* the page that it leads to has been read (PAG-6) */
-		warn(l, "the server repeats a cursor; the listing ends here");
-		return LISTING_DONE;
-	}
+	if (scan_type(cursor) != SCAN_STRING)
+		return warn(l, "nextCursor is not a string; further pages are "
+			       "missing");
+	if (cursor.n > LIMIT_CURSOR_BYTES)
+		return warn(l, "nextCursor is longer than 64 KiB; further "
+			       "pages are missing");
+	if (l->pages == LISTING_PAGES_MAX)
+		return warn(l, "more than 1000 pages; the rest is missing");
+	/* cursors are any strings, also "" (PAG-4) */
+	for (size_t i = 0; i < l->cursors.n; i++)
+		if (str_is(cursor, l->cursors.item[i]))
+			/* the page that it leads to has been read (PAG-6) */
+			return warn(l, "the server repeats a cursor; the "
+				       "listing ends here");
 	l->cursor = arena_str(&l->arena, cursor);
-	keep(&l->cursors, &l->cap_cursors, l->cursor.p);
+	list_add(&l->cursors, &l->arena, l->cursor.p);
 	return LISTING_MORE;
 }
 
 int listing_add(struct listing *l, struct str result, struct err *err)
 {
 	const struct kind *k = &kinds[l->kind];
-	struct scan_iter it;
-	struct str list;
+	struct str list = scan_some(result, k->member);
 
-	if (!scan_get_some(result, k->member, &list) ||
-	    scan_type(list) != SCAN_ARRAY) {
+	if (!list.p || scan_type(list) != SCAN_ARRAY) {
 		/* nothing at all may be written as an empty object (RW-57) */
 		if (scan_type(result) == SCAN_ARRAY && !scan_count(result))
 			return LISTING_DONE;
@@ -236,8 +203,7 @@ int listing_add(struct listing *l, struct str result, struct err *err)
 			       k->method, k->member);
 	}
 	l->pages++;
-	scan_iter_init(&it, list);
-	while (scan_next(&it)) {
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
 		if (l->n == LISTING_ITEMS_MAX)
 			return err_set(err, ERR_LIMIT,
 				       "more than %d entries of %s",
@@ -249,10 +215,9 @@ int listing_add(struct listing *l, struct str result, struct err *err)
 
 bool listing_restart(struct listing *l)
 {
-	bool again = l->cursor.p && !l->restarted;
 	bool checks_headers = l->checks_headers;
 
-	if (!again)
+	if (!l->cursor.p || l->restarted)
 		return false;
 	listing_release(l);
 	l->checks_headers = checks_headers;

@@ -60,18 +60,16 @@ struct listing {
 	 * a rule are left out. For HTTP of 2026-07-28 only (XH-2, XH-10).
 	 */
 	bool checks_headers;
-	struct arena arena;	   /* owns everything below */
-	struct listing_item *item; /* array owned */
-	size_t n, cap;
+	struct arena arena; /* owns all but `slots` */
+	struct listing_item *item;
+	size_t n;
 	size_t *slots; /* by name: index + 1; owned */
 	size_t n_slots;
 	struct strlist warnings; /* sentences; at most 64 */
-	size_t cap_warnings;
 	size_t warnings_dropped;
 	uint32_t pages;
 	bool restarted;
 	struct strlist cursors; /* JSON strings that were seen */
-	size_t cap_cursors;
 	struct str cursor; /* JSON string of the next page; {NULL, 0} first */
 	struct buf params; /* owned */
 };

@@ -4,19 +4,11 @@
 
 #include "core/base/scan.h"
 
-static bool is_text(struct str object, const char *name)
-{
-	struct str v;
-
-	return scan_get(object, name, &v) && scan_type(v) == SCAN_STRING;
-}
-
 static bool has_role(struct str object)
 {
-	struct str role;
+	struct str role = scan_some(object, "role");
 
-	return scan_get(object, "role", &role) &&
-	       (scan_is(role, "user") || scan_is(role, "assistant"));
+	return scan_is(role, "user") || scan_is(role, "assistant");
 }
 
 /* ---- content ---- */
@@ -25,49 +17,34 @@ static bool has_role(struct str object)
 static const struct block_type {
 	const char *name;
 	const char *since; /* date of the revision */
-	const char *texts[2];
+	const char *texts[3];
 } block_types[] = {
-	{"text", "", {"text", NULL}},
+	{"text", "", {"text"}},
 	{"image", "", {"data", "mimeType"}},
 	{"audio", "2025-03-26", {"data", "mimeType"}},
 };
 
-static const struct block_type *find_type(struct str block)
-{
-	struct str type;
-
-	if (!scan_get(block, "type", &type))
-		return NULL;
-	for (size_t i = 0; i < ARRAY_LEN(block_types); i++)
-		if (scan_is(type, block_types[i].name))
-			return &block_types[i];
-	return NULL;
-}
-
-static bool uses_tools(struct str block)
-{
-	struct str type;
-
-	return scan_get(block, "type", &type) &&
-	       (scan_is(type, "tool_use") || scan_is(type, "tool_result"));
-}
-
 static int check_block(struct str block, const char *date, enum err_kind kind,
 		       struct err *err)
 {
-	const struct block_type *type = find_type(block);
+	struct str type = scan_some(block, "type");
+	size_t i = 0;
 
-	if (uses_tools(block))
+	if (scan_is(type, "tool_use") || scan_is(type, "tool_result"))
 		return err_set(err, kind,
 			       "sampling with tools was not declared");
-	if (!type || strcmp(date, type->since) < 0)
+	while (i < ARRAY_LEN(block_types) &&
+	       !scan_is(type, block_types[i].name))
+		i++;
+	if (i == ARRAY_LEN(block_types) ||
+	    strcmp(date, block_types[i].since) < 0)
 		return err_set(err, kind,
 			       "content must be text, image or, since "
 			       "2025-03-26, audio");
-	for (size_t i = 0; i < ARRAY_LEN(type->texts); i++)
-		if (type->texts[i] && !is_text(block, type->texts[i]))
+	for (const char *const *text = block_types[i].texts; *text; text++)
+		if (!scan_text(block, *text).p)
 			return err_set(err, kind, "content of type %s needs %s",
-				       type->name, type->texts[i]);
+				       block_types[i].name, *text);
 	return 0;
 }
 
@@ -75,7 +52,6 @@ static int check_block(struct str block, const char *date, enum err_kind kind,
 static int check_content(struct str message, const char *date,
 			 enum err_kind kind, struct err *err)
 {
-	struct scan_iter it;
 	struct str content;
 
 	if (!scan_get(message, "content", &content))
@@ -86,8 +62,7 @@ static int check_content(struct str message, const char *date,
 		return err_set(err, kind,
 			       "in MCP %s content is one block, not a list",
 			       date);
-	scan_iter_init(&it, content);
-	while (scan_next(&it))
+	for (struct scan_iter it = scan_over(content); scan_next(&it);)
 		if (check_block(it.value, date, kind, err) < 0)
 			return -1;
 	return 0;
@@ -95,37 +70,30 @@ static int check_content(struct str message, const char *date,
 
 /* ---- the request ---- */
 
-static int check_message(struct str message, struct err *err)
-{
-	if (!has_role(message))
-		return err_set(err, ERR_PEER,
-			       "a message needs a role: user or assistant");
-	/* blocks of all revisions are handed on */
-	return check_content(message, "9999", ERR_PEER, err);
-}
-
 int sampling_check_request(struct str params, struct err *err)
 {
-	struct str messages, most, tools;
-	struct scan_iter it;
+	struct str messages = scan_some(params, "messages");
+	struct str most = scan_some(params, "maxTokens");
 	int64_t n;
 
-	if (!scan_get(params, "maxTokens", &most) || !scan_int64(most, &n) ||
-	    n < 1)
+	if (!most.p || !scan_int64(most, &n) || n < 1)
 		return err_set(
 			err, ERR_PEER,
 			"maxTokens is required: an integer of 1 or more");
-	if (scan_get_some(params, "tools", &tools) ||
-	    scan_get_some(params, "toolChoice", &tools))
+	if (scan_some(params, "tools").p || scan_some(params, "toolChoice").p)
 		return err_set(err, ERR_PEER,
 			       "sampling with tools was not declared");
-	if (!scan_get(params, "messages", &messages) ||
-	    scan_type(messages) != SCAN_ARRAY)
+	if (!messages.p || scan_type(messages) != SCAN_ARRAY)
 		return err_set(err, ERR_PEER, "messages is required: an array");
-	scan_iter_init(&it, messages);
-	while (scan_next(&it))
-		if (check_message(it.value, err) < 0)
+	for (struct scan_iter it = scan_over(messages); scan_next(&it);) {
+		if (!has_role(it.value))
+			return err_set(
+				err, ERR_PEER,
+				"a message needs a role: user or assistant");
+		/* blocks of all revisions are handed on */
+		if (check_content(it.value, "9999", ERR_PEER, err) < 0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -134,17 +102,16 @@ int sampling_check_request(struct str params, struct err *err)
 int sampling_check_result(struct str result,
 			  const struct mcp_revision *revision, struct err *err)
 {
-	struct str reason;
+	struct str reason = scan_some(result, "stopReason");
 
 	if (scan_type(result) != SCAN_OBJECT)
 		return err_set(err, ERR_SYNTAX, "the result must be an object");
 	if (!has_role(result))
 		return err_set(err, ERR_SYNTAX,
 			       "role is required: user or assistant");
-	if (!is_text(result, "model"))
+	if (!scan_text(result, "model").p)
 		return err_set(err, ERR_SYNTAX, "model is required: a string");
-	if (scan_get_some(result, "stopReason", &reason) &&
-	    scan_type(reason) != SCAN_STRING)
+	if (reason.p && scan_type(reason) != SCAN_STRING)
 		return err_set(err, ERR_SYNTAX, "stopReason must be a string");
 	return check_content(result, revision->date, ERR_SYNTAX, err);
 }
