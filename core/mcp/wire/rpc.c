@@ -2,20 +2,10 @@
 
 #include <string.h>
 
-static bool is_zero_fraction(struct str s)
-{
-	if (s.n < 2 || s.p[0] != '.')
-		return false;
-	for (size_t i = 1; i < s.n; i++)
-		if (s.p[i] != '0')
-			return false;
-	return true;
-}
-
 struct rpc_id rpc_read_id(struct str raw)
 {
 	struct rpc_id id = {.type = RPC_ID_OTHER, .raw = raw};
-	size_t dot;
+	size_t n = raw.n;
 
 	switch (scan_type(raw)) {
 	case SCAN_NULL:
@@ -26,11 +16,11 @@ struct rpc_id rpc_read_id(struct str raw)
 		break;
 	case SCAN_NUMBER:
 		/* 1.0 is the integer 1 to JSON */
-		dot = str_find(raw, '.');
-		if (dot < raw.n &&
-		    !is_zero_fraction((struct str){raw.p + dot, raw.n - dot}))
-			break;
-		if (str_int64((struct str){raw.p, dot}, &id.number))
+		if (str_find(raw, '.') < n)
+			while (raw.p[n - 1] == '0')
+				n--;
+		n -= raw.p[n - 1] == '.';
+		if (str_int64((struct str){raw.p, n}, &id.number))
 			id.type = RPC_ID_INT;
 		break;
 	default:
@@ -53,75 +43,29 @@ bool rpc_id_number(const struct rpc_id *id, uint64_t *ret)
 	return str_uint64(digits, ret) && (digits.p[0] != '0' || digits.n == 1);
 }
 
-/* The members of one object that an envelope knows, as they came. */
-struct members {
-	struct str jsonrpc, id, method, params, result, error;
-};
-
-static void collect(struct str object, const struct scan_members *noted,
-		    struct members *ret)
-{
-	struct scan_iter it;
-
-	*ret = (struct members){0};
-	scan_iter_noted(&it, object, noted);
-	if (!it.is_object)
-		return;
-	/* long names first: only keys that are longer may hold escapes */
-	while (scan_next(&it)) {
-		if (scan_is(it.key, "jsonrpc"))
-			ret->jsonrpc = it.value;
-		else if (scan_is(it.key, "result"))
-			ret->result = it.value;
-		else if (scan_is(it.key, "method"))
-			ret->method = it.value;
-		else if (scan_is(it.key, "params"))
-			ret->params = it.value;
-		else if (scan_is(it.key, "error"))
-			ret->error = it.value;
-		else if (scan_is(it.key, "id"))
-			ret->id = it.value;
-	}
-}
-
 static bool is_some(struct str v)
 {
 	return v.p && scan_type(v) != SCAN_NULL;
 }
 
-static enum rpc_version read_version(struct str v)
-{
-	if (!v.p)
-		return RPC_VERSION_ABSENT;
-	return scan_is(v, "2.0") ? RPC_VERSION_OK : RPC_VERSION_OTHER;
-}
-
+/* PHP writes an empty object as [] (RW-57). */
 static struct str read_params(struct str v)
 {
-	bool empty_array;
-
-	if (!is_some(v))
+	if (!is_some(v) || (scan_type(v) == SCAN_ARRAY && !scan_count(v)))
 		return STR("{}");
-	/* PHP writes an empty object as [] (RW-57) */
-	empty_array = scan_type(v) == SCAN_ARRAY && scan_count(v) == 0;
-	return empty_array ? STR("{}") : v;
+	return v;
 }
 
 static void read_error(struct str error, struct rpc_message *ret)
 {
-	struct str code, message;
+	struct str code = scan_some(error, "code");
 
 	ret->raw_error = error;
 	ret->code = RPC_INTERNAL_ERROR;
-	if (!scan_get(error, "code", &code) || !scan_int64(code, &ret->code))
-		ret->bad_error = true;
-	if (scan_get(error, "message", &message) &&
-	    scan_type(message) == SCAN_STRING)
-		ret->message = message;
-	else
-		ret->bad_error = true;
-	if (!scan_get_some(error, "data", &ret->data))
-		ret->data = (struct str){NULL, 0};
+	ret->bad_error = !code.p || !scan_int64(code, &ret->code);
+	ret->message = scan_text(error, "message");
+	ret->bad_error |= !ret->message.p;
+	ret->data = scan_some(error, "data");
 }
 
 enum rpc_type rpc_read(struct str object, struct rpc_message *ret)
@@ -133,27 +77,45 @@ enum rpc_type rpc_read_noted(struct str object,
 			     const struct scan_members *members,
 			     struct rpc_message *ret)
 {
-	struct members m;
+	struct str jsonrpc = {NULL, 0}, id = STR("null"), method = jsonrpc,
+		   params = jsonrpc, result = jsonrpc, error = jsonrpc;
+	struct scan_iter it;
 
-	collect(object, members, &m);
+	scan_iter_noted(&it, object, members);
+	/* long names first: only keys that are longer may hold escapes */
+	while (it.is_object && scan_next(&it)) {
+		if (scan_is(it.key, "jsonrpc"))
+			jsonrpc = it.value;
+		else if (scan_is(it.key, "result"))
+			result = it.value;
+		else if (scan_is(it.key, "method"))
+			method = it.value;
+		else if (scan_is(it.key, "params"))
+			params = it.value;
+		else if (scan_is(it.key, "error"))
+			error = it.value;
+		else if (scan_is(it.key, "id"))
+			id = it.value;
+	}
 	*ret = (struct rpc_message){
-		.type = RPC_INVALID,
-		.version = read_version(m.jsonrpc),
-		.id = rpc_read_id(m.id.p ? m.id : STR("null")),
+		.version = !jsonrpc.p		     ? RPC_VERSION_ABSENT
+			   : scan_is(jsonrpc, "2.0") ? RPC_VERSION_OK
+						     : RPC_VERSION_OTHER,
+		.id = rpc_read_id(id),
 		.whole = object,
 	};
-	if (m.method.p && scan_type(m.method) == SCAN_STRING) {
-		ret->method = m.method;
-		ret->params = read_params(m.params);
+	if (method.p && scan_type(method) == SCAN_STRING) {
+		ret->method = method;
+		ret->params = read_params(params);
 		ret->type = ret->id.type == RPC_ID_NONE ? RPC_NOTIFICATION
 							: RPC_REQUEST;
-	} else if (is_some(m.error)) {
+	} else if (is_some(error)) {
 		ret->type = RPC_ERROR;
-		ret->both = is_some(m.result);
-		read_error(m.error, ret);
-	} else if (m.result.p && ret->id.type != RPC_ID_NONE) {
+		ret->both = is_some(result);
+		read_error(error, ret);
+	} else if (result.p && ret->id.type != RPC_ID_NONE) {
 		ret->type = RPC_RESULT;
-		ret->result = m.result;
+		ret->result = result;
 	}
 	return ret->type;
 }

@@ -30,12 +30,8 @@ void ws_add(struct ws_reader *r, struct str bytes)
 {
 	if (r->is_broken)
 		return;
-	if (r->from == r->in.n) {
-		buf_clear(&r->in);
-		r->from = 0;
-	} else if (r->from > r->in.n / 2) {
-		memmove(r->in.p, r->in.p + r->from, r->in.n - r->from);
-		r->in.n -= r->from;
+	if (r->from > r->in.n / 2) {
+		buf_drop(&r->in, r->from);
 		r->from = 0;
 	}
 	buf_add_str(&r->in, bytes);
@@ -149,19 +145,22 @@ static enum ws_item_type data(struct ws_reader *r, const struct frame_head *h,
 	return is_over ? WS_OVER : WS_MESSAGE;
 }
 
-/* Write the head again, for the bytes that are still to come. */
-static void put_head(struct ws_reader *r, const struct frame_head *h,
-		     uint64_t left)
+/*
+ * Write a head; mask_bit is 0x80 or 0.
+ * returns  its bytes, at most 10
+ */
+static size_t write_head(unsigned char *head, unsigned first, unsigned mask_bit,
+			 uint64_t length)
 {
-	unsigned char head[10] = {0};
+	size_t bytes = length <= CONTROL_MAX ? 0 : length <= UINT16_MAX ? 2 : 8;
 
-	head[0] = (unsigned char)((h->is_last ? 0x80 : 0) | h->opcode);
-	head[1] = 127;
-	for (int i = 0; i < 8; i++)
-		head[2 + i] = (unsigned char)(left >> (56 - 8 * i));
-	buf_clear(&r->in);
-	r->from = 0;
-	buf_add(&r->in, (const char *)head, sizeof(head));
+	head[0] = (unsigned char)first;
+	head[1] = (unsigned char)(mask_bit | (bytes == 8   ? 127
+					      : bytes == 2 ? 126
+							   : length));
+	for (size_t i = 0; i < bytes; i++)
+		head[2 + i] = (unsigned char)(length >> 8 * (bytes - 1 - i));
+	return 2 + bytes;
 }
 
 /*
@@ -170,7 +169,8 @@ static void put_head(struct ws_reader *r, const struct frame_head *h,
  */
 static bool throw_away(struct ws_reader *r, const struct frame_head *h)
 {
-	size_t there = r->in.n - r->from;
+	size_t there = r->in.n - r->from - h->bytes, n;
+	unsigned char head[10];
 
 	if (h->opcode & 8)
 		return false;
@@ -178,9 +178,13 @@ static bool throw_away(struct ws_reader *r, const struct frame_head *h)
 		return false;
 	r->is_over = true;
 	buf_clear(&r->message);
-	if (there - h->bytes >= h->length || there == h->bytes)
+	if (there >= h->length || !there)
 		return false;
-	put_head(r, h, h->length - (there - h->bytes));
+	n = write_head(head, (h->is_last ? 0x80U : 0) | h->opcode, 0,
+		       h->length - there);
+	buf_clear(&r->in);
+	r->from = 0;
+	buf_add(&r->in, head, n);
 	return true;
 }
 
@@ -219,21 +223,10 @@ void ws_write(struct buf *out, enum ws_opcode opcode, struct str payload,
 	      const unsigned char mask[4])
 {
 	unsigned char head[14];
-	size_t n = 2, from;
+	size_t n = write_head(head, 0x80U | opcode, 0x80, payload.n), from;
 
-	head[0] = (unsigned char)(0x80 | opcode);
-	if (payload.n <= CONTROL_MAX) {
-		head[1] = (unsigned char)(0x80 | payload.n);
-	} else {
-		size_t bytes = payload.n <= UINT16_MAX ? 2 : 8;
-
-		head[1] = (unsigned char)(0x80 | (bytes == 2 ? 126 : 127));
-		for (size_t i = 0; i < bytes; i++)
-			head[n++] = (unsigned char)((uint64_t)payload.n >>
-						    (8 * (bytes - 1 - i)));
-	}
 	memcpy(head + n, mask, 4);
-	buf_add(out, (const char *)head, n + 4);
+	buf_add(out, head, n + 4);
 	from = out->n;
 	buf_add_str(out, payload);
 	for (size_t i = 0; i < payload.n; i++)

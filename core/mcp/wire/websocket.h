@@ -24,19 +24,14 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-#define WS_ITEMS(X)                                                \
-	X(WS_NONE, "none")	 /* add bytes */                   \
-	X(WS_MESSAGE, "message") /* payload: all of it */          \
-	X(WS_PING, "ping")	 /* answer by a pong of payload */ \
-	X(WS_PONG, "pong")                                         \
-	X(WS_CLOSE, "close")   /* code, payload: the reason */     \
-	X(WS_OVER, "over")     /* a message over the ceiling */    \
-	X(WS_BROKEN, "broken") /* err; the connection is lost */
-
 enum ws_item_type {
-#define WS_ITEM(name, word) name,
-	WS_ITEMS(WS_ITEM)
-#undef WS_ITEM
+	WS_NONE,    /* add bytes */
+	WS_MESSAGE, /* payload: all of it */
+	WS_PING,    /* answer by a pong of payload */
+	WS_PONG,
+	WS_CLOSE,  /* code, payload: the reason */
+	WS_OVER,   /* a message over the ceiling */
+	WS_BROKEN, /* err; the connection is lost */
 };
 
 /* Payload lives until the next ws_next() or ws_add(). */

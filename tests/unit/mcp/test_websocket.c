@@ -13,9 +13,8 @@ static void log_items(struct ws_reader *r, struct buf *log)
 
 	while ((type = ws_next(r, &item)) != WS_NONE) {
 		static const char *const words[] = {
-#define WS_ITEM(name, word) [name] = (word),
-			WS_ITEMS(WS_ITEM)
-#undef WS_ITEM
+			"none",	 "message", "ping",   "pong",
+			"close", "over",    "broken",
 		};
 
 		buf_adds(log, log->n ? " " : "");
