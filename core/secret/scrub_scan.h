@@ -4,10 +4,8 @@
  * Each file is a layer that calls down:
  *
  *	scrub.c, scrub_json.c  rewrite bytes, documents
- *	scrub_scan.c	       finds values in every reading of a text
- *	scrub_scanner.c	       finds values in one of them
+ *	scrub_scan.c	       undoes escapes, finds values in every reading
  *	scrub_values.c	       the values, as an automaton and a filter
- *	scrub_unit.c	       undoes escapes: one character at a time
  *
  * A value is found where it stands in one of the readings of the whole text,
  * and in the Base64, Base32 or hex that stands in the reading which undoes all
@@ -17,6 +15,32 @@
 #define CORE_SECRET_SCRUB_SCAN_H
 
 #include "core/secret/scrub_values.h"
+
+/* ---- one place of a text; also for the plain model in tests ---- */
+
+/* The bytes that one place of the text stands for. */
+struct scrub_unit {
+	uint32_t bytes; /* the first one lowest */
+	uint16_t n;	/* of bytes */
+	uint16_t used;	/* of text; 0: the text ends inside */
+};
+
+/* Escapes of all stages begin with one of these. */
+static inline bool scrub_is_lead(char c)
+{
+	return c == '\\' || c == '%' || c == '&';
+}
+
+/* A character that begins no valid escape stands for itself. */
+struct scrub_unit scrub_read_unit(struct str text, unsigned stages) MUST_USE;
+/*
+ * Look for a mark here, or behind an escape that was cut.
+ *
+ * returns  1 with the bytes up to the mark, 0, or -1 when the text ends first
+ */
+int scrub_read_mark(struct str text, bool may_be_cut, size_t *ret) MUST_USE;
+
+/* ---- all of it ---- */
 
 /* Knowledge about the end of a piece of text. */
 enum scrub_end {

@@ -5,8 +5,31 @@
 #ifndef CORE_SECRET_SCRUB_VALUES_H
 #define CORE_SECRET_SCRUB_VALUES_H
 
+#include "core/base/limits.h"
 #include "core/secret/scrub.h"
-#include "core/secret/scrub_unit.h"
+
+/* A *reading* of a text is the set of escapes that are undone. */
+
+/* Escapes that a reading undoes, from the inside out. */
+enum scrub_stage {
+	SCRUB_JSON = 1,	 /* also \xNN */
+	SCRUB_AGAIN = 2, /* JSON undone twice */
+	SCRUB_PERCENT = 4,
+	SCRUB_ENTITY = 8,
+	SCRUB_STAGES = 15,
+	SCRUB_PLUS = 16,  /* percent: `+` is a space */
+	SCRUB_ODD = 32,	  /* JSON: the first of several `\` stands for itself */
+	SCRUB_WHOLE = 64, /* nothing follows: what is open is no escape */
+};
+
+/* Characters of the longest escape: &VerticalLine; and \uXXXX\uXXXX. */
+#define SCRUB_ESCAPE_CHARS 14
+
+static inline struct str scrub_behind(struct str text, size_t n)
+{
+	return n < text.n ? (struct str){text.p + n, text.n - n}
+			  : (struct str){NULL, 0};
+}
 
 /* How a value may be spelled throughout; bits of a filter. */
 enum scrub_coding {
