@@ -109,17 +109,10 @@ void scrub_log_filter(struct buf *line, void *scrub)
 		scrub_log_filter(line, w);
 }
 
-/* ---- patience ---- */
-
 void scrub_set_patience(struct scrub *s, bool (*go_on)(void *arg), void *arg)
 {
 	s->go_on = go_on;
 	s->go_on_arg = arg;
-}
-
-bool scrub_goes_on(const struct scrub *s)
-{
-	return !s->go_on || s->go_on(s->go_on_arg);
 }
 
 /* ---- pieces ---- */

@@ -29,6 +29,9 @@ struct scrub_given {
 bool scrub_rewrite(struct scrub_scan *scan, struct str text, enum scrub_end end,
 		   struct buf *out, size_t *hits) MUST_USE;
 /* Ask the owner whether another piece may be read. */
-bool scrub_goes_on(const struct scrub *s) MUST_USE;
+MUST_USE static inline bool scrub_goes_on(const struct scrub *s)
+{
+	return !s->go_on || s->go_on(s->go_on_arg);
+}
 
 #endif

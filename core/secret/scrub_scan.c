@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 /*
  * Units that are looked at again: by a scanner that wakes up, a head with an
@@ -50,16 +51,6 @@ enum verdict { NO_ESCAPE, ESCAPE, NEEDS_MORE };
 
 /* ---- numbers ---- */
 
-static int digit_of(char c, unsigned base)
-{
-	int v = c >= '0' && c <= '9'   ? c - '0'
-		: c >= 'a' && c <= 'f' ? c - 'a' + 10
-		: c >= 'A' && c <= 'F' ? c - 'A' + 10
-				       : 16;
-
-	return v < (int)base ? v : -1;
-}
-
 /* Exactly n hex digits. */
 static enum verdict read_hex(struct str text, size_t n, uint32_t *ret)
 {
@@ -70,7 +61,7 @@ static enum verdict read_hex(struct str text, size_t n, uint32_t *ret)
 
 		if (i >= text.n)
 			return NEEDS_MORE;
-		digit = digit_of(text.p[i], 16);
+		digit = text_hex_digit(text.p[i]);
 		if (digit < 0)
 			return NO_ESCAPE;
 		v = v << 4 | (uint32_t)digit;
@@ -166,20 +157,14 @@ static enum verdict read_number(struct str text, struct scrub_unit *u)
 	if (i + 1 >= text.n)
 		return NO_ESCAPE;
 	for (; i + 1 < text.n; i++) {
-		int digit = digit_of(text.p[i], base);
+		int digit = text_hex_digit(text.p[i]);
 
-		if (digit < 0)
+		if (digit < 0 || digit >= (int)base)
 			return NO_ESCAPE;
 		if (v <= 0x10ffff)
 			v = v * base + (uint32_t)digit;
 	}
 	return is_character(u, v, text.n);
-}
-
-static bool is_alnum(char c)
-{
-	return ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
-	       (c >= '0' && c <= '9');
 }
 
 static enum verdict read_entity(struct str text, struct scrub_unit *u)
@@ -194,7 +179,8 @@ static enum verdict read_entity(struct str text, struct scrub_unit *u)
 	};
 	size_t n = text.n > 1 && text.p[1] == '#' ? 2 : 1;
 
-	while (n < text.n && is_alnum(text.p[n]))
+	while (n < text.n &&
+	       (text_is_alpha(text.p[n]) || text_is_digit(text.p[n])))
 		n++;
 	if (n >= SCRUB_ESCAPE_CHARS)
 		return NO_ESCAPE;
@@ -340,29 +326,24 @@ struct scrub_unit scrub_read_unit(struct str text, unsigned todo)
  */
 static bool may_be_in_escape(char lead, char c)
 {
-	if (c == lead || digit_of(c, 16) >= 0)
+	if (c == lead || text_hex_digit(c) >= 0)
 		return true;
 	if (lead == '&')
-		return c == '#' || is_alnum(c);
+		return c == '#' || text_is_alpha(c) || text_is_digit(c);
 	return c == '\\' || c == '%' || c == 'u' || c == 'x';
 }
 
 static int read_mark_here(struct str text)
 {
-	const char *mark;
-	size_t n;
-
 	if (!text.n)
 		return -1;
-	mark = text.p[0] == marks[0][0]	  ? marks[0]
-	       : text.p[0] == marks[1][0] ? marks[1]
-					  : NULL;
-	if (!mark)
-		return 0;
-	n = strlen(mark);
-	if (memcmp(text.p, mark, text.n < n ? text.n : n))
-		return 0;
-	return text.n < n ? -1 : 1;
+	for (size_t i = 0; i < ARRAY_LEN(marks); i++) {
+		size_t n = strlen(marks[i]);
+
+		if (!memcmp(text.p, marks[i], text.n < n ? text.n : n))
+			return text.n < n ? -1 : 1;
+	}
+	return 0;
 }
 
 int scrub_read_mark(struct str text, bool may_be_cut, size_t *ret)
@@ -696,12 +677,6 @@ static void recent_add(struct recent *r, struct symbol y)
 	r->window = r->window << 8 | y.byte;
 }
 
-static void recent_clear(struct recent *r)
-{
-	r->n = 0;
-	r->window = 0;
-}
-
 static void begin_plain(const struct piece *p, struct scrub_scanner *sc)
 {
 	const struct recent *r = &sc->all;
@@ -729,7 +704,7 @@ static void begin_coded(const struct piece *p, struct scrub_scanner *sc,
 
 static void end_run(struct scrub_scanner *sc)
 {
-	recent_clear(&sc->unbroken);
+	sc->unbroken = (struct recent){.n = 0};
 	for (size_t i = 0; i < SCRUB_CODINGS; i++)
 		coded_clear(&sc->coded[i]);
 }
@@ -815,31 +790,18 @@ static bool look_for_mark(const struct piece *p, struct scrub_scanner *sc,
 
 /* ---- units ---- */
 
-static bool is_odd(const struct scrub_scanner *sc, struct str rest)
-{
-	return (sc->stages & SCRUB_ODD) && rest.p[0] == '\\' &&
-	       sc->before != '\\' && rest.n > 1 && rest.p[1] == '\\';
-}
-
-static struct scrub_unit read_unit(const struct piece *p,
-				   const struct scrub_scanner *sc,
-				   struct str rest)
-{
-	unsigned whole = p->end == SCRUB_MORE ? 0 : SCRUB_WHOLE;
-
-	if (is_odd(sc, rest))
-		return (struct scrub_unit){(uint8_t)rest.p[0], 1, 1};
-	return scrub_read_unit(rest, sc->stages | whole);
-}
-
 /* False: more of the text is needed. */
 static bool read_special(const struct piece *p, struct scrub_scanner *sc,
 			 char c)
 {
 	struct str rest = rest_of(p, sc->at);
-	struct scrub_unit u;
+	unsigned whole = p->end == SCRUB_MORE ? 0 : SCRUB_WHOLE;
+	bool is_odd = (sc->stages & SCRUB_ODD) && c == '\\' &&
+		      sc->before != '\\' && rest.n > 1 && rest.p[1] == '\\';
+	struct scrub_unit u =
+		is_odd ? plain_unit(rest)
+		       : scrub_read_unit(rest, sc->stages | whole);
 
-	u = read_unit(p, sc, rest);
 	if (!u.used)
 		return false;
 	/* an escape that was cut leaves its lead as such */
@@ -873,27 +835,14 @@ static bool read_one(const struct piece *p, struct scrub_scanner *sc)
 
 /* ---- asleep ---- */
 
-static bool follows_any(const struct scrub_scanner *sc)
-{
-	bool any = sc->plain.is_active;
-
-	for (size_t i = 0; sc->is_coded && i < SCRUB_CODINGS; i++)
-		any |= sc->coded[i].is_active;
-	return any;
-}
-
 static bool may_sleep(const struct piece *p, const struct scrub_scanner *sc)
 {
-	return sc->at >= sc->awake_until && sc->plain_units >= LOOK_BACK &&
-	       sc->at - p->base >= LOOK_BACK && !follows_any(sc);
-}
+	bool follows = sc->plain.is_active;
 
-/* The last four units are looked at once more: a head may have begun. */
-static void fall_asleep(struct scrub_scanner *sc)
-{
-	sc->is_asleep = true;
-	sc->at -= LOOK_BACK;
-	sc->plain_units -= LOOK_BACK;
+	for (size_t i = 0; sc->is_coded && i < SCRUB_CODINGS; i++)
+		follows |= sc->coded[i].is_active;
+	return sc->at >= sc->awake_until && sc->plain_units >= LOOK_BACK &&
+	       sc->at - p->base >= LOOK_BACK && !follows;
 }
 
 static void wake(struct scrub_scanner *sc, const struct piece *p, size_t at,
@@ -909,7 +858,7 @@ static void wake(struct scrub_scanner *sc, const struct piece *p, size_t at,
 	sc->before = back > p->base ? p->text.p[back - p->base - 1] : '\0';
 	sc->at = back;
 	sc->breaks = 0;
-	recent_clear(&sc->all);
+	sc->all = (struct recent){.n = 0};
 	end_run(sc);
 }
 
@@ -970,12 +919,16 @@ static void scanner_go_on(const struct piece *p, struct scrub_scanner *sc)
 	bool can = true;
 
 	while (can && sc->at < p->limit) {
-		if (sc->is_asleep)
+		if (sc->is_asleep) {
 			sleep_on(p, sc);
-		else if (may_sleep(p, sc))
-			fall_asleep(sc);
-		else
+		} else if (may_sleep(p, sc)) {
+			/* a head may have begun: look at them once more */
+			sc->is_asleep = true;
+			sc->at -= LOOK_BACK;
+			sc->plain_units -= LOOK_BACK;
+		} else {
 			can = read_one(p, sc);
+		}
 	}
 	if (sc->at == end_of(p) && p->end == SCRUB_CUT)
 		add_known(p, sc, sc->at);
@@ -1011,7 +964,7 @@ static void scanner_clear(struct scrub_scanner *sc)
 	sc->is_asleep = false;
 	sc->at = sc->awake_until = sc->plain_units = sc->breaks = 0;
 	sc->before = '\0';
-	recent_clear(&sc->all);
+	sc->all = (struct recent){.n = 0};
 	memset(sc->next, 0, sizeof(sc->next));
 	sc->plain.node = 0;
 	sc->plain.is_active = false;
@@ -1052,12 +1005,6 @@ static void scanner_release(struct scrub_scanner *sc)
 
 /* ---- all readings ---- */
 
-static bool has_escape(const char *text, size_t n, bool has_space)
-{
-	return memchr(text, '\\', n) || memchr(text, '%', n) ||
-	       memchr(text, '&', n) || (has_space && memchr(text, '+', n));
-}
-
 /* Stages that have something to do with the lead of a text. */
 static unsigned stages_of_lead(struct str text, size_t *used)
 {
@@ -1088,10 +1035,13 @@ static unsigned stages_of_lead(struct str text, size_t *used)
 static unsigned stages_at_work(const struct piece *p, size_t from)
 {
 	size_t at = from - p->base, limit = p->limit - p->base, used;
+	const char *text = p->text.p + at;
 	unsigned work = 0;
 
 	if (at >= limit ||
-	    !has_escape(p->text.p + at, limit - at, p->s->has_space))
+	    !(memchr(text, '\\', limit - at) || memchr(text, '%', limit - at) ||
+	      memchr(text, '&', limit - at) ||
+	      (p->s->has_space && memchr(text, '+', limit - at))))
 		return 0;
 	for (; at < limit && work != ~0u; at += used) {
 		char c = p->text.p[at];
@@ -1164,17 +1114,6 @@ static void join(const struct piece *p)
 				lead(scan, i, k, 0);
 }
 
-static void read_block(const struct piece *p)
-{
-	struct scrub_scan *scan = p->scan;
-
-	part(p);
-	for (size_t i = 0; i < scan->n; i++)
-		if (is_leader(scan, i))
-			scanner_go_on(p, &scan->scanners[i]);
-	join(p);
-}
-
 static int by_begin(const void *a, const void *b)
 {
 	const struct scrub_range *x = a, *y = b;
@@ -1192,7 +1131,11 @@ size_t scrub_scan_run(struct scrub_scan *scan, struct str text, size_t base,
 		scan->scanners[i].last = SIZE_MAX;
 	for (size_t at = base; at < limit; at = p.limit) {
 		p.limit = limit - at > BLOCK_BYTES ? at + BLOCK_BYTES : limit;
-		read_block(&p);
+		part(&p);
+		for (size_t i = 0; i < scan->n; i++)
+			if (is_leader(scan, i))
+				scanner_go_on(&p, &scan->scanners[i]);
+		join(&p);
 	}
 	decided = scanner_decided(&p, &scan->scanners[0]);
 	for (size_t i = 1; i < scan->n; i++) {
@@ -1227,14 +1170,7 @@ bool scrub_scan_is_clean(const struct scrub *s, struct str text)
 
 /* ---- which readings ---- */
 
-static bool has_reading(const struct scrub_scan *scan, unsigned stages)
-{
-	for (size_t i = 0; i < scan->n; i++)
-		if (scan->scanners[i].stages == stages)
-			return true;
-	return false;
-}
-
+/* A reading that is there already is not added. */
 static void add_scanner(struct scrub_scan *scan, unsigned stages, bool is_coded)
 {
 	static const struct {
@@ -1246,9 +1182,13 @@ static void add_scanner(struct scrub_scan *scan, unsigned stages, bool is_coded)
 		{SCRUB_ENTITY, '&'},
 		{SCRUB_PLUS, '+'},
 	};
-	struct scrub_scanner *sc = &scan->scanners[scan->n++];
+	struct scrub_scanner *sc = &scan->scanners[scan->n];
 	size_t n = 0;
 
+	for (size_t i = 0; i < scan->n; i++)
+		if (scan->scanners[i].stages == stages)
+			return;
+	scan->n++;
 	sc->stages = stages;
 	sc->is_coded = is_coded;
 	for (size_t i = 0; i < ARRAY_LEN(specials); i++)
@@ -1293,8 +1233,7 @@ void scrub_scan_init(struct scrub_scan *scan, const struct scrub *s,
 		if (place != SCRUB_LITERAL)
 			stages |= scrub_always(s, stages);
 		if ((readings[i].places & place) &&
-		    (s->has_space || !(stages & SCRUB_PLUS)) &&
-		    !has_reading(scan, stages))
+		    (s->has_space || !(stages & SCRUB_PLUS)))
 			add_scanner(scan, stages,
 				    !scan->n && place != SCRUB_LITERAL);
 	}

@@ -45,21 +45,17 @@ struct scrub *scrub_new(void)
 	return s;
 }
 
-static void unlink_from_base(struct scrub *s)
-{
-	struct scrub **at = &s->base->first_within;
-
-	while (*at != s)
-		at = &(*at)->next_within;
-	*at = s->next_within;
-}
-
 void scrub_free(struct scrub *s)
 {
+	struct scrub **at;
+
 	if (!s)
 		return;
-	if (s->base)
-		unlink_from_base(s);
+	if (s->base) {
+		for (at = &s->base->first_within; *at != s;)
+			at = &(*at)->next_within;
+		*at = s->next_within;
+	}
 	for (struct scrub *w = s->first_within; w; w = w->next_within)
 		w->base = NULL;
 	mem_wipe(s->byte, s->n);
@@ -300,26 +296,23 @@ static uint32_t parent_of(const struct scrub *s, uint32_t node)
 	return s->chains[i].parent;
 }
 
-static void add_value_of(struct scrub *s, const struct scrub *from,
-			 uint32_t end)
-{
-	AUTO(buf_wipe) struct buf value = BUF_INIT(BUF_UNBOUNDED);
-	size_t n = scrub_depth(from, end);
-	char *room = buf_room(&value, n);
-
-	for (uint32_t node = end; node; node = parent_of(from, node))
-		room[scrub_depth(from, node) - 1] = (char)from->byte[node];
-	value.n = n;
-	(void)scrub_add(s, (struct str){room, n});
-}
-
 struct scrub *scrub_new_within(struct scrub *base)
 {
+	AUTO(buf_wipe) struct buf value = BUF_INIT(BUF_UNBOUNDED);
+	char *room = buf_room(&value, base->longest);
 	struct scrub *s = scrub_new();
 
-	for (uint32_t node = 1; node < base->n; node++)
-		if (base->info[node] & SCRUB_NODE_ENDS)
-			add_value_of(s, base, node);
+	value.n = base->longest;
+	for (uint32_t end = 1; end < base->n; end++) {
+		size_t n = scrub_depth(base, end);
+
+		if (!(base->info[end] & SCRUB_NODE_ENDS))
+			continue;
+		for (uint32_t node = end; node; node = parent_of(base, node))
+			room[scrub_depth(base, node) - 1] =
+				(char)base->byte[node];
+		(void)scrub_add(s, (struct str){room, n});
+	}
 	s->base = base;
 	s->next_within = base->first_within;
 	base->first_within = s;
@@ -333,17 +326,6 @@ static int by_depth(const void *a, const void *b)
 	const struct scrub_chain *x = a, *y = b;
 
 	return (x->depth > y->depth) - (x->depth < y->depth);
-}
-
-static void link_node(const struct scrub *s, uint32_t parent, uint32_t node)
-{
-	uint32_t fail =
-		parent ? scrub_step(s, s->fail[parent], s->byte[node]) : 0;
-
-	s->fail[node] = fail;
-	s->out[node] = s->info[node] & SCRUB_NODE_ENDS
-			       ? (uint32_t)scrub_depth(s, node)
-			       : s->out[fail];
 }
 
 /* All nodes of one depth, then those of the next: all chains side by side. */
@@ -365,9 +347,15 @@ void scrub_prepare(const struct scrub *s)
 		for (size_t i = 0; i < n_open; i++) {
 			const struct scrub_chain *c = &s->chains[open[i]];
 			uint32_t node = c->first + (uint32_t)(depth - c->depth);
+			uint32_t up = node == c->first ? c->parent : node - 1;
+			uint32_t fail =
+				up ? scrub_step(s, s->fail[up], s->byte[node])
+				   : 0;
 
-			link_node(s, node == c->first ? c->parent : node - 1,
-				  node);
+			s->fail[node] = fail;
+			s->out[node] = s->info[node] & SCRUB_NODE_ENDS
+					       ? (uint32_t)depth
+					       : s->out[fail];
 			if (node + 1 < c->first + c->n)
 				open[kept++] = open[i];
 		}

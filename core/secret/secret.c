@@ -46,31 +46,22 @@ static int resolve_env(const char *name, struct buf *out, struct err *err)
 	return give(str_of(value), what, out, err);
 }
 
-/* A FIFO must not make us wait for its writer. */
-static int open_any(const char *path, const struct secret_runner *runner,
-		    struct err *err)
-{
-	int fd = runner && runner->open
-			 ? runner->open(runner->arg, path, err)
-			 : fd_open(path, O_RDONLY | O_NONBLOCK, 0);
-
-	if (fd < 0 && !(runner && runner->open))
-		return err_sys(err, errno, "%s", path);
-	return fd;
-}
-
 static int open_file(const char *path, const struct secret_runner *runner,
 		     int *ret_fd, struct err *err)
 {
 	struct err why = ERR_INIT;
-	AUTO(fd_closep) int fd = open_any(path, runner, &why);
+	bool is_ours = runner && runner->open;
+	/* a FIFO must not make us wait for its writer */
+	AUTO(fd_closep)
+	int fd = is_ours ? runner->open(runner->arg, path, &why)
+			 : fd_open(path, O_RDONLY | O_NONBLOCK, 0);
 	struct stat st;
 
-	if (fd < 0 && !why.sys)
+	if (fd < 0 && is_ours && !why.sys)
 		return err_set(err, ERR_CREDENTIAL, "file %s", why.msg);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_set(err, ERR_CREDENTIAL, "file %s: %s", path,
-			       strerror(fd < 0 ? why.sys : errno));
+			       strerror(fd < 0 && is_ours ? why.sys : errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_CREDENTIAL,
 			       "file %s: not a regular file", path);
@@ -133,16 +124,7 @@ int secret_resolve(enum secret_source source, const char *from,
 
 /* ---- command lines ---- */
 
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n' || c == '\r';
-}
-
-/* Inside "…" a backslash quotes these only (POSIX shell, 2.2.3). */
-static bool is_quotable(char c)
-{
-	return c == '"' || c == '\\' || c == '$' || c == '`' || c == '\n';
-}
+static const char blanks[] = " \t\n\r";
 
 /*
  * One word from *at on, to the first blank outside of quotes.
@@ -154,7 +136,7 @@ static int next_word(struct str line, size_t *at, struct buf *word,
 	char quote = 0;
 	size_t i = *at;
 
-	for (; i < line.n && (quote || !is_blank(line.p[i])); i++) {
+	for (; i < line.n && (quote || !memchr(blanks, line.p[i], 4)); i++) {
 		char c = line.p[i];
 
 		if (!quote && (c == '"' || c == '\'')) {
@@ -162,8 +144,9 @@ static int next_word(struct str line, size_t *at, struct buf *word,
 		} else if (c == quote) {
 			quote = 0;
 		} else if (c == '\\' && quote != '\'' &&
-			   (!quote ||
-			    (i + 1 < line.n && is_quotable(line.p[i + 1])))) {
+			   /* inside "…" (POSIX shell, 2.2.3) */
+			   (!quote || (i + 1 < line.n &&
+				       memchr("\"\\$`\n", line.p[i + 1], 5)))) {
 			if (++i == line.n)
 				return err_set(err, ERR_SYNTAX,
 					       "a backslash at the end");
@@ -191,7 +174,7 @@ int secret_split_words(struct str line, struct arena *arena,
 	/* at most every second byte begins a word */
 	words.item = ARENA_ARRAY(arena, const char *, line.n / 2 + 2);
 	for (;;) {
-		while (at < line.n && is_blank(line.p[at]))
+		while (at < line.n && memchr(blanks, line.p[at], 4))
 			at++;
 		if (at == line.n)
 			break;
