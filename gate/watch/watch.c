@@ -45,14 +45,6 @@ enum watch_how {
 	WATCH_SEND,
 };
 
-/* How many watch.def has. */
-enum {
-	WATCH_ROWS = 0
-#define WATCH(call, what, how, dir, path, more) +1
-#include "gate/watch/watch.def"
-#undef WATCH
-};
-
 /* A row of watch.def; dir, path and more are numbers of arguments. */
 struct watch_row {
 	int nr;
@@ -61,7 +53,7 @@ struct watch_row {
 	int8_t dir, path, more;
 };
 
-static const struct watch_row ROWS[WATCH_ROWS] = {
+static const struct watch_row ROWS[] = {
 #define WATCH(call, what, how, dir, path, more) \
 	{SYS_##call, GATE_RECORD_##what, WATCH_##how, dir, path, more},
 #include "gate/watch/watch.def"
@@ -69,12 +61,6 @@ static const struct watch_row ROWS[WATCH_ROWS] = {
 };
 
 /* ---- the filter ---- */
-
-/* Rows of one call stand together. */
-static bool is_first_row(size_t i)
-{
-	return i == 0 || ROWS[i - 1].nr != ROWS[i].nr;
-}
 
 static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
 {
@@ -87,11 +73,12 @@ static struct sock_filter insn(uint16_t code, size_t jt, size_t jf, uint32_t k)
  */
 static size_t put_choice(struct sock_filter *out, unsigned what, size_t skip)
 {
-	int nr[WATCH_ROWS];
+	int nr[ARRAY_LEN(ROWS)];
 	size_t n = 0, k = 0;
 
-	for (size_t i = 0; i < WATCH_ROWS; i++)
-		if (ROWS[i].what & what && is_first_row(i))
+	/* rows of one call stand together */
+	for (size_t i = 0; i < ARRAY_LEN(ROWS); i++)
+		if (ROWS[i].what & what && (!n || nr[n - 1] != ROWS[i].nr))
 			nr[n++] = ROWS[i].nr;
 	out[k++] = insn(BPF_LD | BPF_W | BPF_ABS, 0, 0,
 			offsetof(struct seccomp_data, arch));
@@ -119,56 +106,46 @@ static void put_watched(const struct sock_fprog *plain, struct sock_filter *out)
 }
 
 /*
- * Every profile allows exec with all arguments (test_watch.c), so the
- * watched half is short: every child has this filter. The half words of an
- * argument stand as in memory, the low one first.
+ * Every profile allows exec with all arguments (test_watch.c), so the watched
+ * half of a filter for execs alone is short: every child has this filter. The
+ * half words of an argument stand as in memory, the low one first.
  */
-static bool watch_execs(const struct sock_fprog *plain, uint64_t cookie,
-			struct arena *arena, struct sock_fprog *ret)
+static size_t put_execs(uint64_t cookie, struct sock_filter out[6])
 {
 	const uint32_t half = offsetof(struct seccomp_data, args[5]);
 	const uint16_t load = BPF_LD | BPF_W | BPF_ABS;
 	const uint16_t equal = BPF_JMP | BPF_JEQ | BPF_K;
-	const struct sock_filter own[] = {
-		insn(load, 0, 0, half),
-		insn(equal, 0, 3, (uint32_t)cookie),
-		insn(load, 0, 0, half + 4),
-		insn(equal, 0, 1, (uint32_t)(cookie >> 32)),
-		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW),
-		insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF),
-	};
-	size_t skip = cookie ? 0 : ARRAY_LEN(own) - 1;
-	size_t n_own = ARRAY_LEN(own) - skip, n;
-	struct sock_filter *out =
-		ARENA_ARRAY(arena, struct sock_filter,
-			    WATCH_ROWS + 4 + n_own + (size_t)plain->len);
+	size_t n = 0;
 
-	n = put_choice(out, GATE_RECORD_EXEC, n_own);
-	memcpy(out + n, own + skip, n_own * sizeof(*out));
-	n += n_own;
-	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
-	n += plain->len;
-	if (n > BPF_MAXINSNS)
-		return false;
-	*ret = (struct sock_fprog){(unsigned short)n, out};
-	return true;
+	if (cookie) {
+		out[n++] = insn(load, 0, 0, half);
+		out[n++] = insn(equal, 0, 3, (uint32_t)cookie);
+		out[n++] = insn(load, 0, 0, half + 4);
+		out[n++] = insn(equal, 0, 1, (uint32_t)(cookie >> 32));
+		out[n++] = insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW);
+	}
+	out[n++] = insn(BPF_RET | BPF_K, 0, 0, SECCOMP_RET_USER_NOTIF);
+	return n;
 }
 
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
 		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
 {
 	/* numbers fit: the table is shorter than a jump is far */
-	_Static_assert(WATCH_ROWS < 250, "8 bits of a jump");
-	struct sock_filter *out =
-		ARENA_ARRAY(arena, struct sock_filter,
-			    WATCH_ROWS + 4 + 2 * (size_t)plain->len);
+	_Static_assert(ARRAY_LEN(ROWS) < 250, "8 bits of a jump");
+	struct sock_filter execs[6], *out;
+	bool only_execs = what == GATE_RECORD_EXEC;
+	size_t watched = only_execs ? put_execs(cookie, execs) : plain->len;
 	size_t n;
 
-	if (what == GATE_RECORD_EXEC)
-		return watch_execs(plain, cookie, arena, ret);
-	n = put_choice(out, what, plain->len);
-	put_watched(plain, out + n);
-	n += plain->len;
+	out = ARENA_ARRAY(arena, struct sock_filter,
+			  ARRAY_LEN(ROWS) + 4 + watched + plain->len);
+	n = put_choice(out, what, watched);
+	if (only_execs)
+		memcpy(out + n, execs, watched * sizeof(*out));
+	else
+		put_watched(plain, out + n);
+	n += watched;
 	memcpy(out + n, plain->filter, plain->len * sizeof(*out));
 	n += plain->len;
 	if (n > BPF_MAXINSNS)
@@ -207,20 +184,6 @@ static bool is_same(const struct gate_record *a, const struct gate_record *b)
 	       strcmp(a->program, b->program) == 0;
 }
 
-static struct strlist copy_args(struct arena *arena, const struct strlist *args)
-{
-	size_t n = args->n < WATCH_ARGS ? args->n : WATCH_ARGS;
-	struct strlist list = {ARENA_ARRAY(arena, const char *, n + 1), 0};
-
-	for (; list.n < n; list.n++) {
-		const char *arg = args->item[list.n];
-
-		list.item[list.n] = arena_strndup(
-			arena, arg, strnlen(arg, WATCH_ARG_BYTES - 1));
-	}
-	return list;
-}
-
 /* The slot of the row that equals `what`, or the empty one where it belongs. */
 static uint32_t *slot_of(const struct records *r,
 			 const struct gate_record *what)
@@ -244,6 +207,7 @@ static void grow_rows(struct records *r)
 
 void records_add(struct records *r, const struct gate_record *what)
 {
+	size_t n_args = what->args.n < WATCH_ARGS ? what->args.n : WATCH_ARGS;
 	struct gate_record *row;
 	uint32_t *slot;
 
@@ -268,7 +232,12 @@ void records_add(struct records *r, const struct gate_record *what)
 	row->path = arena_strdup(&r->arena, what->path);
 	row->program = arena_strdup(&r->arena, what->program);
 	row->why = what->why ? arena_strdup(&r->arena, what->why) : NULL;
-	row->args = copy_args(&r->arena, &what->args);
+	row->args = (struct strlist){
+		ARENA_ARRAY(&r->arena, const char *, n_args + 1), n_args};
+	for (size_t i = 0; i < n_args; i++)
+		row->args.item[i] = arena_strndup(
+			&r->arena, what->args.item[i],
+			strnlen(what->args.item[i], WATCH_ARG_BYTES - 1));
 	row->count = 1;
 }
 
@@ -295,7 +264,7 @@ bool watch_covers(const struct watch *w, int nr)
 {
 	unsigned wants = watch_wants(w);
 
-	for (size_t i = 0; wants && i < WATCH_ROWS; i++)
+	for (size_t i = 0; wants && i < ARRAY_LEN(ROWS); i++)
 		if (ROWS[i].nr == nr && ROWS[i].what & wants)
 			return true;
 	return false;
@@ -662,26 +631,20 @@ static unsigned open_access(uint64_t flags)
 static unsigned access_of(const struct watch_row *row,
 			  const struct seccomp_notif *req)
 {
-	switch (row->how) {
-	case WATCH_OPEN:
-		return open_access(req->data.args[row->more]);
-	case WATCH_READ:
-		return GATE_ACCESS_READ;
-	case WATCH_CHANGE:
-		return GATE_ACCESS_WRITE;
-	case WATCH_ENTRY:
-	case WATCH_MAKE:
-	case WATCH_REMOVE:
-		return GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY;
-	case WATCH_RUN:
-		return GATE_ACCESS_RUN;
-	case WATCH_BIND:
-		return GATE_ACCESS_SERVE;
-	case WATCH_CONNECT:
-	case WATCH_SEND:
-		break;
-	}
-	return 0;
+	static const unsigned access[] = {
+		[WATCH_READ] = GATE_ACCESS_READ,
+		[WATCH_CHANGE] = GATE_ACCESS_WRITE,
+		[WATCH_ENTRY] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
+		[WATCH_MAKE] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
+		[WATCH_REMOVE] = GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY,
+		[WATCH_RUN] = GATE_ACCESS_RUN,
+		[WATCH_BIND] = GATE_ACCESS_SERVE,
+		[WATCH_CONNECT] = 0,
+		[WATCH_SEND] = 0,
+	};
+
+	return row->how == WATCH_OPEN ? open_access(req->data.args[row->more])
+				      : access[row->how];
 }
 
 /* `mkdir -p` of what is there, the removal of what is not. */
@@ -697,17 +660,21 @@ static bool is_futile(const struct seccomp_notif *req,
 }
 
 /* Find out which file it is, under any name, as far as that is known here. */
-static void see_file(const struct watch *w, const struct seccomp_notif *req,
+static void see_exec(const struct watch *w, const struct seccomp_notif *req,
 		     const struct watch_row *row)
 {
 	struct watch_seen *seen = w->seen;
-	AUTO(fd_closep)
-	int fd = open_exec(req, row, seen->exec.path, w->only_cached);
+	struct gate_record *r = &seen->record[seen->n];
 	struct watch_exec *x = &seen->exec;
 	struct statx st = {.stx_mask = 0};
+	AUTO(fd_closep) int fd = -1;
 	char link[64];
 	ssize_t n = -1;
 
+	*x = (struct watch_exec){.path = r->path, .file = seen->file};
+	read_args(req, row, w->reads_all, seen);
+	x->argv = r->args;
+	fd = open_exec(req, row, x->path, w->only_cached);
 	if (fd >= 0 && statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC,
 			     STATX_BASIC_STATS, &st) == 0) {
 		snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -720,18 +687,6 @@ static void see_file(const struct watch *w, const struct seccomp_notif *req,
 	x->dev = makedev(st.stx_dev_major, st.stx_dev_minor);
 	x->ino = st.stx_ino;
 	x->is_program = S_ISREG(st.stx_mode) && st.stx_mode & 0111;
-}
-
-static void see_exec(const struct watch *w, const struct seccomp_notif *req,
-		     const struct watch_row *row)
-{
-	struct watch_seen *seen = w->seen;
-	struct gate_record *r = &seen->record[seen->n];
-
-	seen->exec = (struct watch_exec){.path = r->path, .file = seen->file};
-	read_args(req, row, w->reads_all, seen);
-	seen->exec.argv = r->args;
-	see_file(w, req, row);
 }
 
 /* Returns false for what is not worth a row. */
@@ -759,7 +714,11 @@ static bool see_row(const struct watch *w, const struct seccomp_notif *req,
 	return true;
 }
 
-void watch_look_at(struct watch *w, const struct seccomp_notif *req)
+/*
+ * Read from the waiting task what it asks for. The caller then makes sure
+ * that the request is still valid: else what was read is another task's.
+ */
+static void look_at(struct watch *w, const struct seccomp_notif *req)
 {
 	unsigned wants = watch_wants(w);
 
@@ -768,7 +727,7 @@ void watch_look_at(struct watch *w, const struct seccomp_notif *req)
 	if (!w->seen)
 		w->seen = mem_zalloc(sizeof(*w->seen));
 	w->seen->n = 0;
-	for (size_t i = 0; i < WATCH_ROWS && w->seen->n < 2; i++)
+	for (size_t i = 0; i < ARRAY_LEN(ROWS) && w->seen->n < 2; i++)
 		if (ROWS[i].nr == req->data.nr && ROWS[i].what & wants &&
 		    see_row(w, req, &ROWS[i]))
 			w->seen->n++;
@@ -776,33 +735,20 @@ void watch_look_at(struct watch *w, const struct seccomp_notif *req)
 
 /* ---- may it go on? ---- */
 
-static enum watch_answer judge_exec(struct watch *w,
-				    const struct gate_record *r)
-{
-	const struct watch_exec *x = &w->seen->exec;
-
-	w->seen->why = (struct err)ERR_INIT;
-	if (r->what != GATE_RECORD_EXEC || !w->judge)
-		return WATCH_GOES_ON;
-	return w->judge(w->judge_arg, x, &w->seen->why);
-}
-
-/* A program looked for along PATH. */
-static bool is_missing(const struct watch *w, const struct gate_record *r)
-{
-	int error = w->seen->exec.error;
-
-	return r->what == GATE_RECORD_EXEC &&
-	       (error == ENOENT || error == ENOTDIR);
-}
-
 static int note_one(struct watch *w, struct gate_record *r, const char *comm)
 {
-	enum watch_answer answer = judge_exec(w, r);
+	const struct watch_exec *x = &w->seen->exec;
+	enum watch_answer answer = WATCH_GOES_ON;
+	bool is_exec = r->what == GATE_RECORD_EXEC;
 
+	w->seen->why = (struct err)ERR_INIT;
+	if (is_exec && w->judge)
+		answer = w->judge(w->judge_arg, x, &w->seen->why);
 	if (answer == WATCH_NOT_THERE)
-		return w->seen->exec.error;
-	if (answer == WATCH_GOES_ON && is_missing(w, r))
+		return x->error;
+	/* a program looked for along PATH */
+	if (answer == WATCH_GOES_ON && is_exec &&
+	    (x->error == ENOENT || x->error == ENOTDIR))
 		return 0;
 	r->program = comm;
 	r->refused = answer == WATCH_FORBIDDEN;
@@ -813,7 +759,12 @@ static int note_one(struct watch *w, struct gate_record *r, const char *comm)
 	return r->refused ? EACCES : 0;
 }
 
-int watch_note(struct watch *w, const char *comm)
+/*
+ * Write down what was seen last.
+ * comm     name of the task
+ * returns  0: it may go on; else the errno that a rule refuses it with
+ */
+static int note_seen(struct watch *w, const char *comm)
 {
 	int refusal = 0;
 
@@ -834,8 +785,6 @@ void watch_release(struct watch *w)
 	arena_release(&w->records.arena);
 	*w = (struct watch)WATCH_INIT;
 }
-
-/* ---- the listener ---- */
 
 /* Bytes of a task's name with the NUL: TASK_COMM_LEN of the kernel. */
 #define COMM_BYTES 16
@@ -865,25 +814,13 @@ static struct gate_denial *row_of(struct denials *log, int nr, const char *comm)
 	return row;
 }
 
-/* Put `text` behind the row's details unless it is there, or there is no
-   room. */
-static void add_detail(struct denials *log, struct gate_denial *row,
-		       const char *text)
-{
-	size_t n = strlen(row->detail);
-
-	if (!text[0] || strstr(row->detail, text) ||
-	    n + (n ? 2 : 0) + strlen(text) > DENIALS_DETAIL_BYTES)
-		return;
-	row->detail = arena_printf(&log->arena, "%s%s%s", row->detail,
-				   n ? "; " : "", text);
-}
-
 void denials_add(struct denials *log, const struct seccomp_data *data,
 		 const char *comm)
 {
 	AUTO(buf_release) struct buf detail = BUF_INIT(DENIALS_DETAIL_BYTES);
 	struct gate_denial *row = row_of(log, data->nr, comm);
+	const char *text;
+	size_t n;
 
 	if (!row) {
 		log->dropped++;
@@ -892,12 +829,18 @@ void denials_add(struct denials *log, const struct seccomp_data *data,
 	if (row->count++ >= DENIALS_DETAILED)
 		return;
 	seccomp_describe(data, &detail);
-	add_detail(log, row, buf_cstr(&detail));
+	text = buf_cstr(&detail);
+	n = strlen(row->detail);
+	/* behind the others, unless it is there or there is no room */
+	if (!strstr(row->detail, text) &&
+	    n + (n ? 2 : 0) + strlen(text) <= DENIALS_DETAIL_BYTES)
+		row->detail = arena_printf(&log->arena, "%s%s%s", row->detail,
+					   n ? "; " : "", text);
 	if (!row->allow.key)
 		seccomp_allow(data, &row->allow.key, &row->allow.value);
 	/* the kernel keeps 15 bytes; the mark is for who scrubs half values */
 	log_debug("%s%s: refused %s", comm,
-		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", buf_cstr(&detail));
+		  strlen(comm) == COMM_BYTES - 1 ? "…" : "", text);
 }
 
 void denials_add_row(struct denials *log, const struct gate_denial *row)
@@ -945,22 +888,6 @@ static void read_comm(uint32_t pid, char out[COMM_BYTES])
 	out[n] = '\0';
 }
 
-/* Sizes of the two structures in this kernel, which may be larger than ours. */
-static bool notif_sizes(size_t *ret_notif, size_t *ret_resp)
-{
-	struct seccomp_notif_sizes sizes;
-
-	if (kernel_seccomp(SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
-		return false;
-	*ret_notif = sizes.seccomp_notif;
-	*ret_resp = sizes.seccomp_notif_resp;
-	if (*ret_notif < sizeof(struct seccomp_notif))
-		*ret_notif = sizeof(struct seccomp_notif);
-	if (*ret_resp < sizeof(struct seccomp_notif_resp))
-		*ret_resp = sizeof(struct seccomp_notif_resp);
-	return true;
-}
-
 /* ioctl(2) repeated on EINTR; 0 or errno. */
 static int do_ioctl(int fd, unsigned long request, void *arg)
 {
@@ -976,7 +903,7 @@ struct listener {
 	int fd;
 	struct seccomp_notif *req;
 	struct seccomp_notif_resp *resp;
-	size_t req_bytes, resp_bytes;
+	size_t req_bytes, resp_bytes; /* in this kernel: may be larger */
 	struct denials *log;
 	struct watch *watch;
 };
@@ -990,102 +917,91 @@ static int check_valid(const struct listener *l)
 	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
-/* Answer the call with an errno; 0 lets it go on. Returns an errno when the
-   call still waits. */
-static int send_answer(struct listener *l, int error)
-{
-	int r;
-
-	memset(l->resp, 0, l->resp_bytes);
-	l->resp->id = l->req->id;
-	l->resp->error = -error;
-	if (!error)
-		l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
-	return r == ENOENT ? 0 : r;
-}
-
 /*
- * Record, then answer. The name is read while the task waits for the answer;
- * if the request is no longer valid after that, the pid may be another's.
+ * Find the answer to the call that waits: an errno, or 0, which lets it go on.
+ * Names and memory are read while the task waits for it; if the request is no
+ * longer valid after that, the pid may be another's.
+ *
+ * returns  0, or why there is none
  */
-static int refuse_call(struct listener *l)
-{
-	char comm[COMM_BYTES];
-
-	read_comm(l->req->pid, comm);
-	if (check_valid(l)) {
-		comm[0] = '?';
-		comm[1] = '\0';
-	}
-	denials_add(l->log, &l->req->data, comm);
-	return send_answer(l, EPERM);
-}
-
-/* The filter has allowed it, or it would not be here. */
-static int pass_watched(struct listener *l)
+static int find_answer(struct listener *l, int *ret)
 {
 	char comm[COMM_BYTES];
 	int r;
 
 	read_comm(l->req->pid, comm);
-	watch_look_at(l->watch, l->req);
-	r = check_valid(l);
-	if (r)
-		return r == ENOENT ? 0 : r;
-	return send_answer(l, watch_note(l->watch, comm));
-}
-
-/* 1: a call waits. 0: none does. -1: no task has the filter any more. */
-static int wait_state(int fd)
-{
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	int r;
-
-	do
-		r = poll(&p, 1, 0);
-	while (r < 0 && errno == EINTR);
-	if (r <= 0)
+	if (l->watch && watch_covers(l->watch, l->req->data.nr)) {
+		/* the filter has allowed it, or it would not be here */
+		look_at(l->watch, l->req);
+		r = check_valid(l);
+		if (r == 0)
+			*ret = note_seen(l->watch, comm);
 		return r;
-	if (p.revents & POLLIN)
-		return 1;
-	return p.revents & (POLLHUP | POLLERR | POLLNVAL) ? -1 : 0;
+	}
+	if (check_valid(l))
+		memcpy(comm, "?", 2);
+	denials_add(l->log, &l->req->data, comm);
+	*ret = EPERM;
+	return 0;
 }
 
-/* Serve one call; none when its task was killed meanwhile. Else an errno. */
+/* Serve one call. 0, or an errno when it still waits; a task that was killed
+   meanwhile waits no more. */
 static int serve_one(struct listener *l)
 {
-	int r;
+	int answer = EPERM, r;
 
 	memset(l->req, 0, l->req_bytes); /* the kernel insists on zeroes */
 	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_RECV, l->req);
-	if (r)
-		return r == ENOENT ? 0 : r;
-	if (l->watch && watch_covers(l->watch, l->req->data.nr))
-		return pass_watched(l);
-	return refuse_call(l);
+	if (r == 0)
+		r = find_answer(l, &answer);
+	if (r == 0) {
+		memset(l->resp, 0, l->resp_bytes);
+		l->resp->id = l->req->id;
+		l->resp->error = -answer;
+		if (!answer)
+			l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+		r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+	}
+	return r == ENOENT ? 0 : r;
 }
 
 static int serve_waiting(struct listener *l)
 {
 	for (int i = 0; i < DENIALS_MAX; i++) {
-		int state = wait_state(l->fd);
+		struct pollfd p = {.fd = l->fd, .events = POLLIN};
+		int r;
 
-		if (state <= 0)
-			return state < 0 ? NOTIFY_ENDED : NOTIFY_OK;
+		do
+			r = poll(&p, 1, 0);
+		while (r < 0 && errno == EINTR);
+		/* no task has the filter any more */
+		if (r < 0 || (r > 0 && !(p.revents & POLLIN) &&
+			      p.revents & (POLLHUP | POLLERR | POLLNVAL)))
+			return NOTIFY_ENDED;
+		if (r == 0 || !(p.revents & POLLIN))
+			return NOTIFY_OK;
 		if (serve_one(l))
 			return NOTIFY_BROKEN;
 	}
 	return NOTIFY_OK;
 }
 
+static size_t larger(size_t a, size_t b)
+{
+	return a > b ? a : b;
+}
+
 int notify_serve(int fd, struct denials *log, struct watch *watch)
 {
 	struct listener l = {.fd = fd, .log = log, .watch = watch};
+	struct seccomp_notif_sizes sizes;
 	int r;
 
-	if (!notif_sizes(&l.req_bytes, &l.resp_bytes))
+	if (kernel_seccomp(SECCOMP_GET_NOTIF_SIZES, 0, &sizes) < 0)
 		return NOTIFY_BROKEN;
+	l.req_bytes = larger(sizes.seccomp_notif, sizeof(*l.req));
+	l.resp_bytes = larger(sizes.seccomp_notif_resp, sizeof(*l.resp));
 	l.req = mem_alloc(l.req_bytes);
 	l.resp = mem_alloc(l.resp_bytes);
 	r = serve_waiting(&l);

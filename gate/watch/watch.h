@@ -13,8 +13,7 @@
  *	struct watch w = WATCH_INIT;
  *	w.what = GATE_RECORD_EXEC;
  *	watch_filter(&filter, w.what, &arena, &prog)	into the launch
- *	... for each notification with watch_covers(&w, nr):
- *	watch_look_at(&w, req), is it still valid?, watch_note(&w, comm)
+ *	notify_serve(fd, &log, &w);			when it is readable
  *	rows = w.records.row
  *	watch_release(&w);
  */
@@ -123,19 +122,6 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 
 /* Is a notification of this call an allowed one that is watched? */
 bool watch_covers(const struct watch *w, int nr) MUST_USE;
-
-/*
- * Read from the waiting task what it asks for. The caller then makes sure
- * that the request is still valid: else what was read is another task's.
- */
-void watch_look_at(struct watch *w, const struct seccomp_notif *req);
-
-/*
- * Write down what was seen last.
- * comm     name of the task
- * returns  0: it may go on; else the errno that a rule refuses it with
- */
-int watch_note(struct watch *w, const char *comm) MUST_USE;
 
 /*
  * Add one record, or count it: same kind, path, access, program and refusal
