@@ -29,6 +29,10 @@ static struct judgement PRINTF(3, 4)
 	return j;
 }
 
+#define ENFORCED(...) judged(p, GATE_ENFORCED, __VA_ARGS__)
+#define PARTIAL(...) judged(p, GATE_PARTIAL, __VA_ARGS__)
+#define ABSENT(...) judged(p, GATE_ABSENT, __VA_ARGS__)
+
 static const char *landlock_text(struct prepared *p)
 {
 	return arena_printf(&p->arena, "Landlock ABI %d",
@@ -49,315 +53,258 @@ static const char *why_no_group(const struct prepared *p)
 
 /* ---- guarantees ---- */
 
-/* A writable grant on which the loader could still run what is written. */
-static bool has_loadable_writes(const struct prepared *p)
-{
-	return (p->policy.write.n || p->policy.write_only.n ||
-		p->policy.tmp_shared) &&
-	       p->policy.profile != PROFILE_STRICT;
-}
-
 static struct judgement judge_exec_listed(struct prepared *p)
 {
+	const struct policy *o = &p->policy;
 	const char *by = landlock_text(p);
 
 	if (p->gate->landlock_abi < 1)
-		return judged(p, GATE_ABSENT, NO_LANDLOCK);
+		return ABSENT(NO_LANDLOCK);
 	if (p->open_programs)
-		return judged(p, GATE_PARTIAL,
-			      "%s; a read grant covers a folder of "
-			      "programs, and the loader can run what "
-			      "can be read",
-			      by);
+		return PARTIAL("%s; a read grant covers a folder of programs, "
+			       "and the loader can run what can be read",
+			       by);
 	if (!p->own_view)
-		return judged(p, GATE_PARTIAL,
-			      "%s; the loader could run what the "
-			      "program has written (no noexec view: "
-			      "%s)",
-			      by, p->why_no_view);
-	if (has_loadable_writes(p))
-		return judged(p, GATE_PARTIAL,
-			      "%s; the loader could run what is "
-			      "written to a grant; profile = "
-			      "\"strict\" prevents that",
-			      by);
-	return judged(p, GATE_ENFORCED, "%s, noexec private places", by);
+		return PARTIAL("%s; the loader could run what the program has "
+			       "written (no noexec view: %s)",
+			       by, p->why_no_view);
+	/* the loader can run what is written to a grant */
+	if (o->profile != PROFILE_STRICT &&
+	    (o->write.n || o->write_only.n || o->tmp_shared))
+		return PARTIAL("%s; the loader could run what is written to a "
+			       "grant; profile = \"strict\" prevents that",
+			       by);
+	return ENFORCED("%s, noexec private places", by);
 }
 
-static struct judgement judge_fs_read(struct prepared *p)
+/* What a child without a view can still change. */
+static const char *open_to_writes(const struct prepared *p)
 {
-	if (p->gate->landlock_abi < 1)
-		return judged(p, GATE_ABSENT, NO_LANDLOCK);
-	return judged(p, GATE_ENFORCED,
-		      "%s, as user %s%s%s%s; names outside can be seen",
-		      landlock_text(p), p->id.name,
-		      p->id.is_mapped ? ", id-mapped grants" : "",
-		      p->id.why ? " without capabilities: " : "",
-		      p->id.why ? p->id.why : "");
+	if (!p->id.uid)
+		return p->keep_attributes
+			       ? "it stays root; the filter refuses to change "
+				 "modes, owners, times and attributes"
+			       : "it stays root: modes, times and attributes "
+				 "of all of root's files, the system's among "
+				 "them, can be changed";
+	if (p->git_unprotected)
+		return "hooks and configuration (git, editors, agents) in a "
+		       "granted folder are writable";
+	if (p->write_holes)
+		return "new files cannot be made beside protected ones";
+	return p->id.change ? "times and attributes of files that everybody "
+			      "may write can be changed"
+			    : "modes, times and attributes of the user's "
+			      "other files can be changed";
 }
 
 static struct judgement judge_fs_write(struct prepared *p)
 {
-	const char *missing = NULL;
+	int abi = p->gate->landlock_abi;
 
-	if (p->own_view && p->gate->landlock_abi < 1 && !p->id.uid)
-		return judged(p, GATE_PARTIAL,
-			      "read-only view; root's device files "
-			      "can be written without Landlock");
+	if (p->own_view && abi < 1 && !p->id.uid)
+		return PARTIAL("read-only view; root's device files can be "
+			       "written without Landlock");
 	if (p->own_view)
-		return judged(p, GATE_ENFORCED, "read-only view%s%s",
-			      p->gate->landlock_abi ? ", " : "",
-			      p->gate->landlock_abi ? landlock_text(p) : "");
-	if (!p->id.uid)
-		missing = p->keep_attributes
-				  ? "it stays root; the filter refuses to "
-				    "change modes, owners, times and attributes"
-				  : "it stays root: modes, times and "
-				    "attributes of all of root's files, the "
-				    "system's among them, can be changed";
-	else if (p->git_unprotected)
-		missing = "hooks and configuration (git, editors, agents) in "
-			  "a granted folder are writable";
-	else if (p->write_holes)
-		missing = "new files cannot be made beside protected ones";
-	else if (!p->id.change)
-		missing = "modes, times and attributes of the user's other "
-			  "files can be changed";
-	else
-		missing = "times and attributes of files that everybody may "
-			  "write can be changed";
-	return judged(p, GATE_PARTIAL, "%s; %s%s", landlock_text(p), missing,
-		      p->gate->landlock_abi < 3
-			      ? ", and writable ones truncated (Landlock "
-				"ABI 3 stops that)"
-			      : "");
+		return ENFORCED("read-only view%s%s", abi ? ", " : "",
+				abi ? landlock_text(p) : "");
+	return PARTIAL("%s; %s%s", landlock_text(p), open_to_writes(p),
+		       abi < 3 ? ", and writable ones truncated (Landlock ABI "
+				 "3 stops that)"
+			       : "");
 }
 
 static struct judgement judge_net_off(struct prepared *p)
 {
 	switch (p->policy.net) {
 	case POLICY_NET_NONE:
-		return judged(p, GATE_ENFORCED, "the filter refuses socket()");
+		return ENFORCED("the filter refuses socket()");
 	case POLICY_NET_LOOPBACK:
-		return judged(p, GATE_ENFORCED, "an own network namespace");
+		return ENFORCED("an own network namespace");
 	case POLICY_NET_PROXY:
-		return judged(p, GATE_ABSENT,
-			      "net is granted; nothing is reached past "
-			      "the proxy");
+		return ABSENT("net is granted; nothing is reached past the "
+			      "proxy");
 	default:
-		return judged(p, GATE_ABSENT, "net is granted");
+		return ABSENT("net is granted");
 	}
 }
 
 static struct judgement judge_net_ports(struct prepared *p)
 {
-	if (p->policy.net == POLICY_NET_ALL)
-		return judged(p, GATE_ABSENT, "net = \"all\"");
-	if (p->policy.net == POLICY_NET_PROXY)
-		return judged(p, GATE_ENFORCED,
-			      "own network namespace, proxy: %zu row%s",
-			      p->policy.n_endpoints,
-			      p->policy.n_endpoints == 1 ? "" : "s");
-	if (p->policy.net != POLICY_NET_PORTS)
-		return judge_net_off(p);
-	return judged(p, GATE_PARTIAL,
-		      "%s: any host on these ports, this machine and "
-		      "private networks too%s (%s)",
-		      landlock_text(p),
-		      p->policy.net_udp ? "; UDP goes to any port, "
-					  "since port 53 is granted"
-					: "",
-		      p->why_no_view);
-}
+	const struct policy *o = &p->policy;
 
-static struct judgement judge_proc_hidden(struct prepared *p)
-{
-	if (p->own_view)
-		return judged(p, GATE_ENFORCED,
-			      "pid namespace with an own /proc");
-	return judged(p, GATE_ABSENT, "%s", p->why_no_view);
+	if (o->net == POLICY_NET_ALL)
+		return ABSENT("net = \"all\"");
+	if (o->net == POLICY_NET_PROXY)
+		return ENFORCED("own network namespace, proxy: %zu row%s",
+				o->n_endpoints, o->n_endpoints == 1 ? "" : "s");
+	if (o->net != POLICY_NET_PORTS)
+		return judge_net_off(p);
+	return PARTIAL("%s: any host on these ports, this machine and private "
+		       "networks too%s (%s)",
+		       landlock_text(p),
+		       o->net_udp ? "; UDP goes to any port, since port 53 is "
+				    "granted"
+				  : "",
+		       p->why_no_view);
 }
 
 static struct judgement judge_ipc(struct prepared *p)
 {
 	bool scoped = p->gate->landlock_abi >= 6;
-	bool no_abstract = p->policy.net == POLICY_NET_NONE ||
-			   policy_has_own_net(&p->policy) || scoped;
 
-	if (p->own_view && no_abstract)
-		return judged(p, GATE_ENFORCED, "ipc and pid namespaces");
+	if (p->own_view && (scoped || p->policy.net == POLICY_NET_NONE ||
+			    policy_has_own_net(&p->policy)))
+		return ENFORCED("ipc and pid namespaces");
 	if (scoped)
-		return judged(p, GATE_ENFORCED,
-			      "Landlock scopes; the filter refuses "
-			      "shared memory and queues");
+		return ENFORCED("Landlock scopes; the filter refuses shared "
+				"memory and queues");
 	if (p->own_view)
-		return judged(p, GATE_PARTIAL,
-			      "namespaces; abstract sockets can be "
-			      "reached (Landlock ABI 6 stops that)");
-	return judged(p, GATE_PARTIAL,
-		      "the filter refuses shared memory and queues; "
-		      "signals reach the user's other programs");
-}
-
-static bool has_group(const struct prepared *p)
-{
-	return p->group_has[CGROUP_MEMORY] || p->group_has[CGROUP_PIDS];
+		return PARTIAL("namespaces; abstract sockets can be reached "
+			       "(Landlock ABI 6 stops that)");
+	return PARTIAL("the filter refuses shared memory and queues; signals "
+		       "reach the user's other programs");
 }
 
 static struct judgement judge_tree_kill(struct prepared *p)
 {
 	if (p->own_view)
-		return judged(p, GATE_ENFORCED, "pid namespace");
-	if (!has_group(p))
-		return judged(p, GATE_PARTIAL,
-			      "a subreaper ends the tree; not when it "
-			      "is killed itself");
+		return ENFORCED("pid namespace");
+	if (!p->group_has[CGROUP_MEMORY] && !p->group_has[CGROUP_PIDS])
+		return PARTIAL("a subreaper ends the tree; not when it is "
+			       "killed itself");
 	if (p->gate->landlock_abi < 6 && !p->id.change)
-		return judged(
-			p, GATE_PARTIAL,
-			"a subreaper and a control group end the tree; the "
-			"program can signal the runner (Landlock ABI 6 stops "
-			"that)");
-	return judged(p, GATE_ENFORCED, "a subreaper, and the tree's %s",
-		      group_text(p));
+		return PARTIAL("a subreaper and a control group end the tree; "
+			       "the program can signal the runner (Landlock "
+			       "ABI 6 stops that)");
+	return ENFORCED("a subreaper, and the tree's %s", group_text(p));
 }
 
 static struct judgement judge_limits_pids(struct prepared *p)
 {
 	if (p->group_has[CGROUP_PIDS])
-		return judged(p, GATE_ENFORCED, "pids.max of a %s",
-			      group_text(p));
+		return ENFORCED("pids.max of a %s", group_text(p));
 	if (p->own_view && p->gate->ns.as_user)
-		return judged(p, GATE_ENFORCED,
-			      "RLIMIT_NPROC in an own user namespace");
+		return ENFORCED("RLIMIT_NPROC in an own user namespace");
 	if (p->own_view && p->gate->ns.pid_max)
-		return judged(p, GATE_ENFORCED, "pid_max of the pid namespace");
-	return judged(p, GATE_PARTIAL,
-		      "RLIMIT_NPROC, which counts the user's other "
-		      "processes as well");
+		return ENFORCED("pid_max of the pid namespace");
+	return PARTIAL("RLIMIT_NPROC, which counts the user's other processes "
+		       "as well");
 }
 
-static struct judgement judge_limits_mem(struct prepared *p)
+static struct judgement judge(struct prepared *p, enum guarantee g)
 {
-	if (p->group_has[CGROUP_MEMORY])
-		return judged(p, GATE_ENFORCED,
-			      "a %s counts all memory of the tree",
-			      group_text(p));
-	return judged(p, GATE_PARTIAL,
-		      "RLIMIT_DATA for the private memory of each "
-		      "process, not for shared memory and not for the "
-		      "tree (no control group: %s)",
-		      why_no_group(p));
+	bool landlock = p->gate->landlock_abi >= 1;
+
+	switch (g) {
+	case GUARANTEE_EXEC_LISTED:
+		return judge_exec_listed(p);
+	case GUARANTEE_FS_READ:
+		if (!landlock)
+			return ABSENT(NO_LANDLOCK);
+		return ENFORCED("%s, as user %s%s%s%s; names outside can be "
+				"seen",
+				landlock_text(p), p->id.name,
+				p->id.is_mapped ? ", id-mapped grants" : "",
+				p->id.why ? " without capabilities: " : "",
+				p->id.why ? p->id.why : "");
+	case GUARANTEE_FS_WRITE:
+		return judge_fs_write(p);
+	case GUARANTEE_NET_OFF:
+		return judge_net_off(p);
+	case GUARANTEE_NET_PORTS:
+		return judge_net_ports(p);
+	case GUARANTEE_PROC_HIDDEN:
+		return p->own_view ? ENFORCED("pid namespace with an own /proc")
+				   : ABSENT("%s", p->why_no_view);
+	case GUARANTEE_IPC:
+		return judge_ipc(p);
+	case GUARANTEE_TREE_KILL:
+		return judge_tree_kill(p);
+	case GUARANTEE_LIMITS_PIDS:
+		return judge_limits_pids(p);
+	case GUARANTEE_LIMITS_MEM:
+		if (p->group_has[CGROUP_MEMORY])
+			return ENFORCED("a %s counts all memory of the tree",
+					group_text(p));
+		return PARTIAL("RLIMIT_DATA for the private memory of each "
+			       "process, not for shared memory and not for "
+			       "the tree (no control group: %s)",
+			       why_no_group(p));
+	case GUARANTEE_NO_TTY:
+		if (landlock)
+			return ENFORCED("own session, no terminal handed on, "
+					"TIOCSTI refused");
+		return PARTIAL("own session, no terminal handed on, TIOCSTI "
+			       "refused; without Landlock terminals of the "
+			       "same user can be opened");
+	case GUARANTEE_ENV_CLEAN:
+		return ENFORCED("built from nothing");
+	case GUARANTEE_SYSCALLS:
+		return ENFORCED("seccomp, profile %s%s",
+				profile_name(p->policy.profile),
+				p->launch.filter.len ? "" : ", unnamed");
+	case N_GUARANTEES:
+		break;
+	}
+	return ABSENT("unknown");
 }
 
-static struct judgement judge_no_tty(struct prepared *p)
-{
-	if (p->gate->landlock_abi < 1)
-		return judged(p, GATE_PARTIAL,
-			      "own session, no terminal handed on, "
-			      "TIOCSTI refused; without Landlock "
-			      "terminals of the same user can be "
-			      "opened");
-	return judged(p, GATE_ENFORCED,
-		      "own session, no terminal handed on, TIOCSTI refused");
-}
-
-static struct judgement judge_env_clean(struct prepared *p)
-{
-	return judged(p, GATE_ENFORCED, "built from nothing");
-}
-
-static struct judgement judge_syscalls(struct prepared *p)
-{
-	return judged(p, GATE_ENFORCED, "seccomp, profile %s%s",
-		      profile_name(p->policy.profile),
-		      p->launch.filter.len ? "" : ", unnamed");
-}
-
-/* One row for each of guarantees.def, in that order. */
-static struct judgement (*const judges[N_GUARANTEES])(struct prepared *) = {
-	[GUARANTEE_EXEC_LISTED] = judge_exec_listed,
-	[GUARANTEE_FS_READ] = judge_fs_read,
-	[GUARANTEE_FS_WRITE] = judge_fs_write,
-	[GUARANTEE_NET_OFF] = judge_net_off,
-	[GUARANTEE_NET_PORTS] = judge_net_ports,
-	[GUARANTEE_PROC_HIDDEN] = judge_proc_hidden,
-	[GUARANTEE_IPC] = judge_ipc,
-	[GUARANTEE_TREE_KILL] = judge_tree_kill,
-	[GUARANTEE_LIMITS_PIDS] = judge_limits_pids,
-	[GUARANTEE_LIMITS_MEM] = judge_limits_mem,
-	[GUARANTEE_NO_TTY] = judge_no_tty,
-	[GUARANTEE_ENV_CLEAN] = judge_env_clean,
-	[GUARANTEE_SYSCALLS] = judge_syscalls,
-};
-
-/* ---- remedies: the machine's come from gate/child/ns.c and mechanisms.def
- * ---- */
-
-static const char *or_null(const char *text)
-{
-	return *text ? text : NULL;
-}
+/* ---- remedies: the machine's come from ns.c and mechanisms.def ---- */
 
 static const char *view_remedy(const struct prepared *p)
 {
+	const char *text = ns_remedy(&p->gate->ns);
+
 	if (p->own_view)
 		return NULL;
 	if (p->policy.isolate == GATE_ISOLATE_OFF)
 		return "isolate = \"auto\"";
-	return or_null(ns_remedy(&p->gate->ns));
-}
-
-static const char *exec_listed_remedy(const struct prepared *p)
-{
-	if (p->gate->landlock_abi < 1)
-		return mechanism_remedy(MECHANISM_LANDLOCK);
-	if (p->open_programs)
-		return "grant what is needed instead of a whole folder of "
-		       "programs";
-	if (!p->own_view)
-		return view_remedy(p);
-	return "profile = \"strict\"";
-}
-
-static const char *net_remedy(const struct prepared *p)
-{
-	if (p->policy.net == POLICY_NET_NONE)
-		return NULL;
-	if (p->policy.net == POLICY_NET_PORTS)
-		return view_remedy(p);
-	return "leave `net` out, or name what is needed instead of \"all\"";
+	return *text ? text : NULL;
 }
 
 static const char *fact_remedy(const struct prepared *p, enum guarantee g)
 {
+	enum mechanism m = MECHANISM_LANDLOCK;
+
 	switch (g) {
 	case GUARANTEE_EXEC_LISTED:
-		return exec_listed_remedy(p);
-	case GUARANTEE_FS_READ:
-	case GUARANTEE_NO_TTY:
-		return mechanism_remedy(MECHANISM_LANDLOCK);
-	case GUARANTEE_FS_WRITE:
-		return p->own_view ? mechanism_remedy(MECHANISM_LANDLOCK)
-				   : view_remedy(p);
+		if (p->gate->landlock_abi < 1)
+			break;
+		if (p->open_programs)
+			return "grant what is needed instead of a whole folder "
+			       "of programs";
+		return p->own_view ? "profile = \"strict\"" : view_remedy(p);
 	case GUARANTEE_NET_OFF:
 	case GUARANTEE_NET_PORTS:
-		return net_remedy(p);
+		if (p->policy.net == POLICY_NET_NONE)
+			return NULL;
+		if (p->policy.net == POLICY_NET_PORTS)
+			return view_remedy(p);
+		return "leave `net` out, or name what is needed instead of "
+		       "\"all\"";
+	case GUARANTEE_FS_READ:
+	case GUARANTEE_NO_TTY:
+		break;
+	case GUARANTEE_LIMITS_MEM:
+		m = MECHANISM_CGROUP;
+		break;
+	case GUARANTEE_FS_WRITE:
 	case GUARANTEE_IPC:
-		return p->own_view ? mechanism_remedy(MECHANISM_LANDLOCK_SCOPE)
-				   : view_remedy(p);
-	case GUARANTEE_PROC_HIDDEN:
-	case GUARANTEE_TREE_KILL:
-		return view_remedy(p);
 	case GUARANTEE_LIMITS_PIDS:
 		if (!p->own_view)
 			return view_remedy(p);
-		return mechanism_remedy(MECHANISM_CGROUP);
-	case GUARANTEE_LIMITS_MEM:
-		return mechanism_remedy(MECHANISM_CGROUP);
+		if (g != GUARANTEE_FS_WRITE)
+			m = g == GUARANTEE_IPC ? MECHANISM_LANDLOCK_SCOPE
+					       : MECHANISM_CGROUP;
+		break;
+	case GUARANTEE_PROC_HIDDEN:
+	case GUARANTEE_TREE_KILL:
+		return view_remedy(p);
 	default:
 		return NULL;
 	}
+	return mechanism_remedy(m);
 }
 
 static bool is_view_mechanism(enum mechanism m)
@@ -370,7 +317,7 @@ static bool is_view_mechanism(enum mechanism m)
 const char *mechanism_remedy_here(const struct prepared *p, enum mechanism m)
 {
 	if (!is_view_mechanism(m))
-		return or_null(mechanism_remedy(m));
+		return *mechanism_remedy(m) ? mechanism_remedy(m) : NULL;
 	if (!p->own_view)
 		return view_remedy(p);
 	if (m == MECHANISM_USERNS)
@@ -430,43 +377,41 @@ static const char *why_no_mechanism(struct prepared *p, enum mechanism m)
 	return is_view_mechanism(m) ? p->why_no_view : NULL;
 }
 
-static int refuse_mechanism(struct prepared *p, enum mechanism m,
-			    struct err *err)
-{
-	const char *remedy = mechanism_remedy_here(p, m);
-	const char *why = why_no_mechanism(p, m);
-
-	return err_set(err, ERR_PROTECTION,
-		       "require: %s (%s) is not in use here%s%s%s%s",
-		       mechanism_name(m), mechanism_help(m), why ? ": " : "",
-		       why ? why : "", remedy ? "; to have it: " : "",
-		       remedy ? remedy : "");
-}
-
 static int check_required(struct prepared *p, struct err *err)
 {
-	for (int i = 0; i < N_GUARANTEES; i++)
+	for (int i = 0; i < N_GUARANTEES; i++) {
+		const struct gate_fact *f = &p->facts[i];
+
 		if (p->policy.guarantees_required & POLICY_BIT(i) &&
-		    p->facts[i].level != GATE_ENFORCED)
-			return err_set(
-				err, ERR_PROTECTION,
-				"require: %s is %s here: %s%s%s",
-				p->facts[i].guarantee,
-				gate_level_name(p->facts[i].level),
-				p->facts[i].how,
-				p->facts[i].remedy ? "; to have it: " : "",
-				p->facts[i].remedy ? p->facts[i].remedy : "");
-	for (int i = 0; i < N_MECHANISMS; i++)
-		if (p->policy.mechanisms_required & POLICY_BIT(i) &&
-		    !has_mechanism(p, (enum mechanism)i))
-			return refuse_mechanism(p, (enum mechanism)i, err);
+		    f->level != GATE_ENFORCED)
+			return err_set(err, ERR_PROTECTION,
+				       "require: %s is %s here: %s%s%s",
+				       f->guarantee, gate_level_name(f->level),
+				       f->how,
+				       f->remedy ? "; to have it: " : "",
+				       f->remedy ? f->remedy : "");
+	}
+	for (enum mechanism m = 0; m < N_MECHANISMS; m++) {
+		const char *remedy = mechanism_remedy_here(p, m);
+		const char *why = why_no_mechanism(p, m);
+
+		if (p->policy.mechanisms_required & POLICY_BIT(m) &&
+		    !has_mechanism(p, m))
+			return err_set(err, ERR_PROTECTION,
+				       "require: %s (%s) is not in use "
+				       "here%s%s%s%s",
+				       mechanism_name(m), mechanism_help(m),
+				       why ? ": " : "", why ? why : "",
+				       remedy ? "; to have it: " : "",
+				       remedy ? remedy : "");
+	}
 	return 0;
 }
 
 int prepare_facts(struct prepared *p, struct err *err)
 {
 	for (int i = 0; i < N_GUARANTEES; i++) {
-		struct judgement j = judges[i](p);
+		struct judgement j = judge(p, (enum guarantee)i);
 
 		p->facts[i] = (struct gate_fact){
 			.guarantee = guarantee_name((enum guarantee)i),

@@ -63,45 +63,25 @@ static int resolve_allowed(struct prepared *p, const char *name,
 	return judge_interpreters(leash, ret, err);
 }
 
-static int prepare_program(struct prepared *p, struct err *err)
-{
-	const struct gate_leash *leash = &p->gate->config.leash;
-
-	if (allow_generation(leash, p->gate->config.generation, err) < 0 ||
-	    allow_calls(leash, p->gate->spawned, err) < 0)
-		return -1;
-	return resolve_allowed(p, p->request->program, &p->program, err);
-}
-
-/* Keeps the folder of a row of `exec`; false: it is a program. */
-static bool take_exec_folder(struct prepared *p, const char *row)
-{
-	struct exec_folder *f = &p->exec_folder[p->n_exec_folders];
-
-	*f = (struct exec_folder){.asked = row, .found = WALK_INIT};
-	if (row[0] != '/' || walk_open(row, &p->arena, &f->found) < 0)
-		return false;
-	p->n_exec_folders++;
-	if (f->found.path && S_ISDIR(f->found.st.st_mode))
-		return true;
-	walk_release(&p->exec_folder[--p->n_exec_folders].found);
-	return false;
-}
-
+/*
+ * Judge a row of `exec`: a folder, which is kept as it was found, or a program.
+ */
 static int judge_exec_row(struct prepared *p, const char *row, struct err *err)
 {
-	const struct gate_leash *leash = &p->gate->config.leash;
+	struct exec_folder f = {.asked = row, .found = WALK_INIT};
 	struct resolved *program = &p->execs[p->n_execs];
+	bool is_folder = row[0] == '/' &&
+			 walk_open(row, &p->arena, &f.found) == 0 &&
+			 f.found.path && S_ISDIR(f.found.st.st_mode);
 
-	if (take_exec_folder(p, row)) {
-		struct exec_folder *f = &p->exec_folder[p->n_exec_folders - 1];
-
-		if (allow_exec(leash, row, f->found.path, err) == 0)
-			return 0;
-		walk_release(&f->found);
-		p->n_exec_folders--;
-		return -1;
+	if (is_folder &&
+	    allow_exec(&p->gate->config.leash, row, f.found.path, err) == 0) {
+		p->exec_folder[p->n_exec_folders++] = f;
+		return 0;
 	}
+	walk_release(&f.found);
+	if (is_folder)
+		return -1;
 	if (resolve_allowed(p, row, program, err) == 0) {
 		p->n_execs++;
 		return 0;
@@ -114,17 +94,14 @@ static int judge_exec_row(struct prepared *p, const char *row, struct err *err)
 static int no_such_row(const struct prepared *p, const char *row,
 		       struct err *err)
 {
-	struct str rest = str_of(row);
 	const char *cwd = p->request->cwd;
-	bool is_below = cwd && str_starts(rest, cwd) && rest.n > strlen(cwd) &&
-			row[strlen(cwd)] == '/';
+	size_t n = cwd ? strlen(cwd) : 0;
+	bool is_below = cwd && strncmp(row, cwd, n) == 0 && row[n] == '/';
 
-	if (is_below)
-		rest = str_of(row + strlen(cwd));
 	return err_set(err, ERR_NOT_FOUND,
 		       "sandbox.exec names %s%s, which does not exist%s",
-		       is_below ? "." : "", rest.p,
-		       str_ends(rest, "/node_modules")
+		       is_below ? "." : "", is_below ? row + n : row,
+		       str_ends(str_of(row), "/node_modules")
 			       ? " (run npm install first?)"
 			       : "");
 }
@@ -138,20 +115,19 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 	p->exec_folder =
 		ARENA_ARRAY(&p->arena, struct exec_folder, rows->n + 1);
 	for (size_t i = 0; i < rows->n; i++) {
+		const char *row = rows->item[i];
 		struct err one = ERR_INIT;
 
-		if (judge_exec_row(p, rows->item[i], &one) == 0)
+		if (judge_exec_row(p, row, &one) == 0)
 			continue;
-		if (one.kind != ERR_LEASH) {
-			const char *row = rows->item[i];
-
-			if (row[0] == '/' && access(row, F_OK) < 0 &&
-			    errno == ENOENT)
-				return no_such_row(p, row, err);
-			*err = one;
-			return err_wrap(err, "exec");
+		if (one.kind == ERR_LEASH) {
+			prepared_cap(p, "%s", one.msg);
+			continue;
 		}
-		prepared_cap(p, "%s", one.msg);
+		if (row[0] == '/' && access(row, F_OK) < 0 && errno == ENOENT)
+			return no_such_row(p, row, err);
+		*err = one;
+		return err_wrap(err, "exec");
 	}
 	return 0;
 }
@@ -202,32 +178,6 @@ static const char *rule_path(struct prepared *p, const char *name)
 
 /* ---- interpreters of scripts ---- */
 
-static void add_start(struct prepared *p, const struct programs_start *s)
-{
-	struct programs *set = &p->programs;
-	struct programs_start *grown = arena_grow(
-		&p->arena, set->start, set->n_starts, sizeof(*grown));
-
-	grown[set->n_starts++] = *s;
-	set->start = grown;
-}
-
-/* Find the interpreter in the prefix, by the name that asked for it. */
-static size_t find_in_prefix(const struct resolved *r, const char *asked)
-{
-	size_t i = 0;
-
-	while (i < r->prefix.n && strcmp(r->prefix.item[i], asked) != 0)
-		i++;
-	return i;
-}
-
-/* env(1) reads quotes, escapes and variables behind -S. */
-static bool is_plain(const char *argument)
-{
-	return !strpbrk(argument, "\"'\\$#");
-}
-
 /*
  * Split `#!/usr/bin/env -S node --x` into [node, --x, script]. Without -S the
  * kernel's one argument is the whole name of the program.
@@ -240,7 +190,8 @@ static struct strlist env_words(struct prepared *p, const struct resolved *r,
 	struct strlist words = {NULL, 0};
 	struct str target = resolve_env_target(rest);
 
-	*ret_is_plain = is_plain(argument);
+	/* env(1) reads quotes, escapes and variables behind -S */
+	*ret_is_plain = !strpbrk(argument, "\"'\\$#");
 	rest = (struct str){target.p, target.p ? strlen(target.p) : 0};
 	while (rest.n) {
 		struct str word = str_cut(&rest, ' ');
@@ -256,31 +207,36 @@ static struct strlist env_words(struct prepared *p, const struct resolved *r,
 
 static void add_starts(struct prepared *p, const struct resolved *r)
 {
-	size_t env = r->prefix.n;
+	struct programs *set = &p->programs;
+	size_t n = r->prefix.n, env = n;
 
-	for (size_t i = 1; i < r->n && r->prefix.n; i++) {
+	for (size_t i = 1; i < r->n && n; i++) {
 		const struct resolved_file *f = &r->file[i];
-		struct programs_start s = {
-			.file = r->file[0].path,
-			.asked = f->asked,
-			.path = f->path,
-		};
-		size_t at = find_in_prefix(r, f->asked);
+		struct programs_start *grown, s = {.file = r->file[0].path,
+						   .asked = f->asked,
+						   .path = f->path};
 		bool plain = true;
+		size_t at = 0;
 
+		/* the interpreter stands there by the name that asked for it */
+		while (at < n && strcmp(r->prefix.item[at], f->asked) != 0)
+			at++;
 		if (f->is_loader)
 			continue;
-		if (f->is_bare && env + 1 < r->prefix.n) {
+		if (f->is_bare && env + 1 < n) {
 			s.prefix = env_words(p, r, env, &plain);
-		} else if (at < r->prefix.n) {
-			s.prefix = (struct strlist){r->prefix.item + at,
-						    r->prefix.n - at};
+		} else if (at < n) {
+			s.prefix =
+				(struct strlist){r->prefix.item + at, n - at};
 			env = at;
 		} else {
 			continue;
 		}
 		s.is_unclear = !plain;
-		add_start(p, &s);
+		grown = arena_grow(&p->arena, set->start, set->n_starts,
+				   sizeof(*grown));
+		grown[set->n_starts++] = s;
+		set->start = grown;
 	}
 }
 
@@ -348,18 +304,16 @@ static bool is_writable(struct prepared *p, const char *path)
 	const struct strlist *lists[] = {&p->policy.write,
 					 &p->policy.write_only};
 
-	if (p->policy.tmp_shared &&
-	    (place_covers("/tmp", path) || place_covers("/var/tmp", path)))
-		return true;
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
-			const char *real =
-				resolve_links(lists[k]->item[i], &p->arena);
+			const char *row = lists[k]->item[i];
+			const char *real = resolve_links(row, &p->arena);
 
-			if (place_covers(real ? real : lists[k]->item[i], path))
+			if (place_covers(real ? real : row, path))
 				return true;
 		}
-	return false;
+	return p->policy.tmp_shared &&
+	       (place_covers("/tmp", path) || place_covers("/var/tmp", path));
 }
 
 static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
@@ -429,14 +383,23 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 	return 0;
 }
 
-static void prepare_rules(struct prepared *p, const struct gate_policy *asked)
+static int prepare_programs(struct prepared *p, struct err *err)
 {
-	size_t n = asked->programs.n;
-	const char **path = ARENA_ARRAY(&p->arena, const char *, n);
-	struct programs_file *file =
-		ARENA_ARRAY(&p->arena, struct programs_file, n);
+	const struct gate_policy *asked = p->request->policy;
+	const struct resolved_file *f = &p->program.file[0];
+	struct programs_call call = {.asked = p->request->program,
+				     .path = f->path,
+				     .file = {f->st.st_dev, f->st.st_ino}};
+	struct programs_file *file;
+	const char **path;
 	struct stat st;
+	size_t n;
 
+	if (!asked || !asked->programs.n)
+		return 0;
+	n = asked->programs.n;
+	path = ARENA_ARRAY(&p->arena, const char *, n);
+	file = ARENA_ARRAY(&p->arena, struct programs_file, n);
 	for (size_t i = 0; i < n; i++) {
 		path[i] = rule_path(p, asked->programs.item[i].name);
 		if (path[i] && stat(path[i], &st) == 0)
@@ -446,21 +409,6 @@ static void prepare_rules(struct prepared *p, const struct gate_policy *asked)
 					.path = path,
 					.file = file,
 					.n = n};
-}
-
-static int prepare_programs(struct prepared *p, struct err *err)
-{
-	const struct gate_policy *asked = p->request->policy;
-	struct programs_call call = {
-		.asked = p->request->program,
-		.path = p->program.file[0].path,
-		.file = {p->program.file[0].st.st_dev,
-			 p->program.file[0].st.st_ino},
-	};
-
-	if (!asked || !asked->programs.n)
-		return 0;
-	prepare_rules(p, asked);
 	add_starts(p, &p->program);
 	for (size_t i = 0; i < p->n_execs; i++)
 		add_starts(p, &p->execs[i]);
@@ -482,26 +430,14 @@ static int prepare_programs(struct prepared *p, struct err *err)
 
 extern char **environ;
 
-/* Pass on the language and the time zone of the caller's own environment. */
-static bool is_passed_on(const char *entry)
-{
-	return strncmp(entry, "LANG=", 5) == 0 ||
-	       strncmp(entry, "LANGUAGE=", 9) == 0 ||
-	       strncmp(entry, "LC_", 3) == 0 || strncmp(entry, "TZ=", 3) == 0;
-}
-
-static size_t name_length(const char *entry)
-{
-	return strcspn(entry, "=");
-}
-
+/* Is the variable declared by the request? */
 static bool is_declared(const struct prepared *p, const char *entry)
 {
 	const char *const *env = p->request->env;
-	size_t n = name_length(entry);
+	size_t n = strcspn(entry, "=");
 
 	for (size_t i = 0; env && env[i]; i++)
-		if (name_length(env[i]) == n && strncmp(env[i], entry, n) == 0)
+		if (strcspn(env[i], "=") == n && strncmp(env[i], entry, n) == 0)
 			return true;
 	return false;
 }
@@ -600,24 +536,10 @@ static bool starts(const struct prepared *p, const char *name)
 	return false;
 }
 
-/*
- * Tell npm that it is offline: without a network it tries for minutes to fetch
- * a missing package. It would still look for a newer npm, which would be a
- * refusal in each report.
- */
-static void put_npm(struct prepared *p)
-{
-	bool is_alone = p->policy.net == POLICY_NET_NONE ||
-			p->policy.net == POLICY_NET_LOOPBACK;
-
-	if (!is_alone || (!starts(p, "npm") && !starts(p, "npx")))
-		return;
-	put(p, "npm_config_offline", "true");
-	put(p, "npm_config_update_notifier", "false");
-}
-
 static void prepare_variables(struct prepared *p)
 {
+	static const char *const passed_on[] = {"LANG=", "LANGUAGE=", "LC_",
+						"TZ="};
 	const char *const *declared = p->request->env;
 
 	put(p, "PATH", child_path(p));
@@ -628,10 +550,23 @@ static void prepare_variables(struct prepared *p)
 	put(p, "LOGNAME", p->id.name);
 	if (p->policy.net == POLICY_NET_PROXY)
 		put_proxy(p);
-	put_npm(p);
+	/*
+	 * Tell npm that it is offline: without a network it tries for minutes
+	 * to fetch a missing package. It would still look for a newer npm,
+	 * which would be a refusal in each report.
+	 */
+	if ((p->policy.net == POLICY_NET_NONE ||
+	     p->policy.net == POLICY_NET_LOOPBACK) &&
+	    (starts(p, "npm") || starts(p, "npx"))) {
+		put(p, "npm_config_offline", "true");
+		put(p, "npm_config_update_notifier", "false");
+	}
+	/* the language and the time zone of the caller's own environment */
 	for (size_t i = 0; environ[i]; i++)
-		if (is_passed_on(environ[i]) && !is_declared(p, environ[i]))
-			list_add(&p->env, &p->arena, environ[i]);
+		for (size_t k = 0; k < ARRAY_LEN(passed_on); k++)
+			if (str_starts(str_of(environ[i]), passed_on[k]) &&
+			    !is_declared(p, environ[i]))
+				list_add(&p->env, &p->arena, environ[i]);
 	/* values may be secrets, so they are not copied */
 	for (size_t i = 0; declared && declared[i]; i++)
 		list_add(&p->env, &p->arena, declared[i]);
@@ -644,23 +579,20 @@ static void prepare_variables(struct prepared *p)
  * A grant shows its folder and what is beneath. One that was asked for shows
  * the folders above, too: relative names lead to it from there.
  */
-static bool shows(const struct grant *g, const char *dir)
-{
-	return place_covers(g->path, dir) ||
-	       (g->what & GRANT_ASKED && place_covers(dir, g->path));
-}
-
 static bool is_shown(const struct prepared *p, const char *dir)
 {
 	const struct grants *lists[] = {&p->grants, &p->gate->base};
 
-	if (p->cwd_shown)
-		return true;
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if (shows(&lists[k]->grant[i], dir))
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct grant *g = &lists[k]->grant[i];
+
+			if (place_covers(g->path, dir) ||
+			    (g->what & GRANT_ASKED &&
+			     place_covers(dir, g->path)))
 				return true;
-	return false;
+		}
+	return p->cwd_shown;
 }
 
 static int child_cwd(struct prepared *p, struct err *err)
@@ -715,26 +647,14 @@ static void prepare_limits(struct prepared *p)
 	p->bounds = policy_bounds(&p->policy);
 }
 
-static void prepare_program_file(struct prepared *p)
+static int prepare_env(struct prepared *p, struct err *err)
 {
 	const struct resolved_file *f = &p->program.file[p->program.exec];
 	struct launch *l = &p->launch;
 
-	l->fd[FD_EXEC] = f->fd;
-	if (!p->own_view)
-		return;
-	l->exec_path = f->path;
-	l->exec_dev = f->st.st_dev;
-	l->exec_ino = f->st.st_ino;
-}
-
-static int prepare_env(struct prepared *p, struct err *err)
-{
-	struct launch *l = &p->launch;
-
 	prepare_variables(p);
 	prepare_limits(p);
-	prepare_program_file(p);
+	l->fd[FD_EXEC] = f->fd;
 	l->own_pids = p->own_view;
 	if (child_cwd(p, err) < 0)
 		return -1;
@@ -745,6 +665,9 @@ static int prepare_env(struct prepared *p, struct err *err)
 	l->gid = p->id.gid;
 	if (!p->own_view)
 		return 0;
+	l->exec_path = f->path;
+	l->exec_dev = f->st.st_dev;
+	l->exec_ino = f->st.st_ino;
 	p->clone_flags =
 		ns_clone_flags(&p->gate->ns, policy_has_own_net(&p->policy));
 	/* the program takes a namespace of its own once it is in its group */
@@ -815,27 +738,30 @@ static int choose_isolation(struct prepared *p, struct err *err)
 
 static int choose_net(struct prepared *p, struct err *err)
 {
-	if (p->own_view)
+	const char *why = p->why_no_view;
+
+	if (p->own_view) {
 		policy_use_proxy(&p->policy);
-	if (p->policy.net == POLICY_NET_LOOPBACK && !p->own_view)
+		return 0;
+	}
+	if (p->policy.net == POLICY_NET_LOOPBACK)
 		return err_set(err, ERR_PROTECTION,
 			       "net = \"loopback\" needs a network namespace: "
 			       "%s",
-			       p->why_no_view);
-	if (p->policy.net == POLICY_NET_PROXY && !p->own_view)
+			       why);
+	if (p->policy.net == POLICY_NET_PROXY)
 		return err_set(err, ERR_PROTECTION,
 			       "net: rows with hosts or addresses need a "
 			       "network namespace, which is not available: "
 			       "%s; ports alone (\":443\") and \"all\" can do "
 			       "without",
-			       p->why_no_view);
+			       why);
 	if (p->policy.net == POLICY_NET_PORTS && p->gate->landlock_abi < 4)
-		return err_set(
-			err, ERR_PROTECTION,
-			"net: ports alone need a network namespace (%s) or "
-			"Landlock ABI 4 (Linux 6.7); net = \"all\" is what "
-			"can be done here",
-			p->why_no_view);
+		return err_set(err, ERR_PROTECTION,
+			       "net: ports alone need a network namespace (%s) "
+			       "or Landlock ABI 4 (Linux 6.7); net = \"all\" "
+			       "is what can be done here",
+			       why);
 	return 0;
 }
 
@@ -855,15 +781,17 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	static const struct gate_policy none;
 	const struct gate_policy *policy =
 		request->policy ? request->policy : &none;
+	const struct gate_leash *leash = &gate->config.leash;
 
 	*p = begin(gate, request);
 	p->for_start = for_start;
 	p->grants = (struct grants)GRANTS_INIT(&p->arena);
-	if (policy_resolve(policy, &gate->config.leash, &p->arena, &p->policy,
-			   err) < 0 ||
+	if (policy_resolve(policy, leash, &p->arena, &p->policy, err) < 0 ||
 	    seccomp_check_names(&policy->syscalls, err) < 0 ||
-	    prepare_program(p, err) < 0 || prepare_exec_rows(p, err) < 0 ||
-	    prepare_programs(p, err) < 0)
+	    allow_generation(leash, gate->config.generation, err) < 0 ||
+	    allow_calls(leash, gate->spawned, err) < 0 ||
+	    resolve_allowed(p, request->program, &p->program, err) < 0 ||
+	    prepare_exec_rows(p, err) < 0 || prepare_programs(p, err) < 0)
 		return -1;
 	if (choose_isolation(p, err) < 0 || choose_net(p, err) < 0)
 		return -1;

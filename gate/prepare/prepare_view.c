@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/fd.h"
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
 
@@ -20,51 +21,61 @@
  * new files cannot be made directly in such a folder.
  */
 
-enum split_entry { SPLIT_LEAVE_OUT, SPLIT_GRANT, SPLIT_OPEN };
-
-struct split {
-	const char *because; /* "hidden": in messages */
-	/* Judge an entry; SPLIT_OPEN: if it is a folder, its entries one by
-	   one. May lessen the rights. */
-	enum split_entry (*judge)(const struct prepared *p, const char *path,
-				  unsigned *what);
-};
-
 /* Entries of one folder that can be granted one by one. */
 #define SPLIT_ENTRIES 1024
 
-static int split_folder(struct prepared *p, const struct split *s,
-			const char *path, unsigned what, struct err *err);
-
-static int split_entry(struct prepared *p, const struct split *s,
-		       const char *path, unsigned what, struct err *err)
+/* Files that a trace leaves shut. */
+static const struct strlist *closed_of(const struct prepared *p)
 {
-	enum split_entry e;
+	static const struct strlist none;
+
+	return p->request->policy ? &p->request->policy->closed : &none;
+}
+
+static bool is_above_hidden(const struct prepared *p, const char *path)
+{
+	return place_beneath(&p->gate->config.hide, path) ||
+	       place_beneath(closed_of(p), path);
+}
+
+static int split_folder(struct prepared *p, bool hides, const char *path,
+			unsigned what, struct err *err);
+
+static int split_entry(struct prepared *p, bool hides, const char *path,
+		       unsigned what, struct err *err)
+{
+	const struct gate_config *c = &p->gate->config;
+	bool is_above;
 	struct stat st;
 
 	if (lstat(path, &st) < 0 ||
 	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)))
 		return 0;
-	e = s->judge(p, path, &what);
-	if (e == SPLIT_LEAVE_OUT)
+	if (hides &&
+	    (place_around(&c->hide, path) || allow_has(closed_of(p), path)))
 		return 0;
-	if (e == SPLIT_OPEN && S_ISDIR(st.st_mode))
-		return split_folder(p, s, path, what, err);
+	is_above = hides ? is_above_hidden(p, path)
+			 : place_beneath(&c->protect, path) != NULL;
+	if (!hides && place_around(&c->protect, path)) {
+		what = GRANT_READ;
+		is_above = false;
+	}
+	if (is_above && S_ISDIR(st.st_mode))
+		return split_folder(p, hides, path, what, err);
 	/* an entry that is closed to us is closed to the child */
-	if (grants_open_entry(&p->grants, path, what, err) < 0 &&
-	    err->sys != EACCES)
-		return -1;
-	return 0;
+	return grants_open_entry(&p->grants, path, what, err) < 0 &&
+			       err->sys != EACCES
+		       ? -1
+		       : 0;
 }
 
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Grant the entries of a folder, and the folder for listing if it is read. */
-static int split_folder(struct prepared *p, const struct split *s,
-			const char *path, unsigned what, struct err *err)
+/*
+ * Grant the entries of a folder, and the folder for listing if it is read.
+ *
+ * hides  leave out what is hidden; else what is protected is only read
+ */
+static int split_folder(struct prepared *p, bool hides, const char *path,
+			unsigned what, struct err *err)
 {
 	const unsigned list =
 		what & (GRANT_READ | GRANT_WRITE) ? GRANT_LIST : 0;
@@ -76,16 +87,17 @@ static int split_folder(struct prepared *p, const struct split *s,
 		return err_sys(err, errno, "%s", path);
 	r = grants_open_entry(&p->grants, path, list, err);
 	while (r == 0 && (e = readdir(dir))) {
-		if (is_dots(e->d_name))
+		if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 			continue;
 		if (++n > SPLIT_ENTRIES)
 			r = err_set(err, ERR_LIMIT,
 				    "%s: more than %d entries, granted one by "
 				    "one because of what is %s in there; "
 				    "namespaces (isolate) avoid that",
-				    path, SPLIT_ENTRIES, s->because);
+				    path, SPLIT_ENTRIES,
+				    hides ? "hidden" : "protected");
 		else
-			r = split_entry(p, s,
+			r = split_entry(p, hides,
 					arena_printf(&p->arena, "%s/%s",
 						     path[1] ? path : "",
 						     e->d_name),
@@ -105,39 +117,50 @@ static int split_folder(struct prepared *p, const struct split *s,
  * one becomes grants of its other entries.
  */
 
-/* Files that a trace leaves shut. */
-static const struct strlist *closed_of(const struct prepared *p)
+/* Add an empty folder to the view. */
+static void add_place(struct prepared *p, struct setup_place place)
 {
-	static const struct strlist none;
+	struct setup_view *v = &p->view;
+	struct setup_place *more =
+		arena_grow(&p->arena, v->places, v->n_places, sizeof(*more));
 
-	return p->request->policy ? &p->request->policy->closed : &none;
+	more[v->n_places++] = place;
+	v->places = more;
 }
 
-static const char *hidden_around(const struct prepared *p, const char *path)
+/*
+ * Make a folder that is to be mounted upon, so that no program can make it;
+ * nothing where nothing is started.
+ *
+ * errors  ERR_POLICY  it is missing, and a program could make it
+ */
+static int make_folder(const struct prepared *p, const char *folder,
+		       struct err *err)
 {
-	const struct strlist *hide = &p->gate->config.hide;
+	struct stat st;
+	int r;
 
-	for (size_t i = 0; i < hide->n; i++)
-		if (place_covers(hide->item[i], path))
-			return hide->item[i];
-	return NULL;
-}
-
-static bool is_above_hidden(const struct prepared *p, const char *path)
-{
-	const struct strlist *lists[] = {&p->gate->config.hide, closed_of(p)};
-
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++)
-			if (place_covers(path, lists[k]->item[i]))
-				return true;
-	return false;
+	if (!p->for_start)
+		return 0;
+	/* a file may be there already */
+	r = fd_mkdirs(folder, 0700) < 0 ? errno : EEXIST;
+	if ((stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) ||
+	    !grants_cover(&p->grants, folder, GRANT_WRITES))
+		return 0;
+	/* a folder that we may not make cannot be made by the program */
+	if (r == EACCES || r == EROFS)
+		return 0;
+	return err_set(err, ERR_POLICY,
+		       "write: %s belongs to matins itself, must exist so that "
+		       "no program makes it, and cannot be made: %s; make it, "
+		       "or grant less",
+		       folder, strerror(r));
 }
 
 /* Refuse a path of `read` or `write`; drop a grant that has other reasons. */
 static int judge_hidden(struct prepared *p, struct grant *g, struct err *err)
 {
-	const char *around = hidden_around(p, g->path);
+	const char *around = place_around(&p->gate->config.hide, g->path);
 
 	if (!around || !(g->what & GRANT_ACCESS))
 		return 0;
@@ -161,28 +184,19 @@ static int hide_in_view(struct prepared *p, struct err *err)
 		const char *path = p->hidden.item[i];
 
 		/* a folder that is made later would be seen */
-		if (prepared_make_folder(p, path, err) < 0)
+		if (make_folder(p, path, err) < 0)
 			return -1;
 		if (access(path, F_OK) == 0)
-			*prepared_add_place(p, path) =
-				(struct setup_place){.path = path,
-						     .mode = 0555,
-						     .is_readonly = true};
+			add_place(p, (struct setup_place){.path = path,
+							  .mode = 0555,
+							  .is_readonly = true});
 	}
 	return 0;
 }
 
-static enum split_entry hidden_entry(const struct prepared *p, const char *path,
-				     UNUSED unsigned *what)
-{
-	if (hidden_around(p, path) || allow_has(closed_of(p), path))
-		return SPLIT_LEAVE_OUT;
-	return is_above_hidden(p, path) ? SPLIT_OPEN : SPLIT_GRANT;
-}
-
 static int hide_from_rules(struct prepared *p, struct err *err)
 {
-	static const struct split split = {"hidden", hidden_entry};
+	const unsigned access = GRANT_ACCESS;
 	size_t n = p->grants.n;
 
 	for (size_t i = 0; i < n; i++) {
@@ -190,12 +204,12 @@ static int hide_from_rules(struct prepared *p, struct err *err)
 
 		/* an entry of a folder that was split before */
 		if (allow_has(closed_of(p), g.path))
-			p->grants.grant[i].what &= ~(unsigned)GRANT_ACCESS;
-		if (!(g.what & GRANT_ACCESS) || !S_ISDIR(g.st.st_mode) ||
+			p->grants.grant[i].what &= ~access;
+		if (!(g.what & access) || !S_ISDIR(g.st.st_mode) ||
 		    !is_above_hidden(p, g.path))
 			continue;
-		p->grants.grant[i].what &= ~(unsigned)GRANT_ACCESS;
-		if (split_folder(p, &split, g.path, g.what, err) < 0)
+		p->grants.grant[i].what &= ~access;
+		if (split_folder(p, true, g.path, g.what, err) < 0)
 			return err_wrap(err, "grants");
 	}
 	return 0;
@@ -381,7 +395,7 @@ static int add_absent(struct prepared *p, const char *path, struct err *err)
 
 	if (!p->own_view || access(path, F_OK) == 0 || !is_written(p, path))
 		return 0;
-	if (prepared_make_folder(p, folder, err) < 0)
+	if (make_folder(p, folder, err) < 0)
 		return -1;
 	protect_path(p, folder);
 	return 0;
@@ -419,11 +433,15 @@ static const char *find_loose_link(const char *path, struct arena *arena)
 	return NULL;
 }
 
-static int check_loose(struct prepared *p, const struct strlist *list,
-		       struct err *err)
+/* Refuse links that lead nowhere on the way to our own files. */
+static int check_loose_links(struct prepared *p, struct err *err)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		const char *path = list->item[i];
+	const struct strlist *absent = &p->gate->config.absent;
+	const struct strlist *hide = &p->gate->config.hide;
+
+	for (size_t i = 0; i < absent->n + hide->n; i++) {
+		const char *path = i < absent->n ? absent->item[i]
+						 : hide->item[i - absent->n];
 		const char *link = find_loose_link(path, &p->arena);
 
 		if (link && is_filled(p, link))
@@ -435,13 +453,6 @@ static int check_loose(struct prepared *p, const struct strlist *list,
 				       path, link);
 	}
 	return 0;
-}
-
-static int check_loose_links(struct prepared *p, struct err *err)
-{
-	return check_loose(p, &p->gate->config.absent, err) < 0
-		       ? -1
-		       : check_loose(p, &p->gate->config.hide, err);
 }
 
 static int prepare_protected(struct prepared *p, struct err *err)
@@ -467,47 +478,21 @@ static int prepare_protected(struct prepared *p, struct err *err)
 	return 0;
 }
 
-static enum split_entry protected_entry(const struct prepared *p,
-					const char *path, unsigned *what)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-
-	for (size_t i = 0; i < protect->n; i++) {
-		if (place_covers(protect->item[i], path)) {
-			*what = GRANT_READ;
-			return SPLIT_GRANT;
-		}
-		if (place_covers(path, protect->item[i]))
-			return SPLIT_OPEN;
-	}
-	return SPLIT_GRANT;
-}
-
-static bool holds_protected(const struct prepared *p, const char *folder)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-
-	for (size_t i = 0; i < protect->n; i++)
-		if (place_covers(folder, protect->item[i]))
-			return true;
-	return false;
-}
-
 static int split_protected(struct prepared *p, struct err *err)
 {
-	static const struct split split = {"protected", protected_entry};
 	size_t n = p->grants.n;
 
 	for (size_t i = 0; i < n; i++) {
 		struct grant g = p->grants.grant[i];
 
-		if (!(g.what & GRANT_WRITES) || !holds_protected(p, g.path))
+		if (!(g.what & GRANT_WRITES) ||
+		    !place_beneath(&p->gate->config.protect, g.path))
 			continue;
 		p->write_holes = true;
 		p->grants.grant[i].what =
 			(g.what & ~(unsigned)GRANT_WRITES) |
 			(g.what & GRANT_WRITE ? GRANT_READ : 0);
-		if (split_folder(p, &split, g.path, g.what, err) < 0)
+		if (split_folder(p, false, g.path, g.what, err) < 0)
 			return err_wrap(err, "write");
 	}
 	return 0;
@@ -655,14 +640,11 @@ static bool gives_way(const struct prepared *p, const struct setup_place *place)
 }
 
 /* Bound a private place by `memory`, since its files are memory. */
-static struct setup_place bounded_place(const struct prepared *p,
-					const struct setup_place *place)
+static void add_private(struct prepared *p, struct setup_place place)
 {
-	struct setup_place bounded = *place;
-
-	if (bounded.bytes > p->policy.memory_bytes)
-		bounded.bytes = p->policy.memory_bytes;
-	return bounded;
+	if (place.bytes > p->policy.memory_bytes)
+		place.bytes = p->policy.memory_bytes;
+	add_place(p, place);
 }
 
 static void choose_places(struct prepared *p)
@@ -671,18 +653,16 @@ static void choose_places(struct prepared *p)
 
 	for (size_t i = 0; i < g->n_places; i++)
 		if (!gives_way(p, &g->place[i]))
-			*prepared_add_place(p, g->place[i].path) =
-				bounded_place(p, &g->place[i]);
+			add_private(p, g->place[i]);
 	p->tmp = "/tmp";
 	p->home = g->home;
 	if (p->home)
 		return;
 	p->home = p->policy.tmp_shared ? "/tmp" : "/tmp/home";
 	if (!p->policy.tmp_shared)
-		*prepared_add_place(p, p->home) = bounded_place(
-			p, &(struct setup_place){.path = p->home,
-						 .mode = 0700,
-						 .bytes = 64 << 20});
+		add_private(p, (struct setup_place){.path = p->home,
+						    .mode = 0700,
+						    .bytes = 64 << 20});
 }
 
 /* A folder that the child may not pass is replaced by one that it may. */
@@ -699,8 +679,9 @@ static void open_walls(struct prepared *p)
 			is_there = place_covers(p->view.places[k].path, wall);
 		if (is_there)
 			continue;
-		*prepared_add_place(p, wall) = (struct setup_place){
-			.path = wall, .mode = 0755, .is_readonly = true};
+		add_place(p, (struct setup_place){.path = wall,
+						  .mode = 0755,
+						  .is_readonly = true});
 	}
 }
 
@@ -708,23 +689,17 @@ static void open_walls(struct prepared *p)
  * Beneath a private place everything can be read, for no Landlock rule takes
  * away what that of the place gives.
  */
-static bool is_enforceable(struct prepared *p, const struct grant *g)
-{
-	if (g->what & GRANT_READ || g->what & GRANT_WRITE ||
-	    !(g->what & GRANT_WRITE_ONLY))
-		return true;
-	for (size_t i = 0; i < p->view.n_places; i++)
-		if (place_covers(p->view.places[i].path, g->path))
-			return false;
-	return true;
-}
-
 static void drop_write_only(struct prepared *p)
 {
 	for (size_t i = 0; i < p->grants.n; i++) {
 		struct grant *g = &p->grants.grant[i];
+		bool is_private = false;
 
-		if (is_enforceable(p, g))
+		for (size_t k = 0; k < p->view.n_places; k++)
+			is_private |=
+				place_covers(p->view.places[k].path, g->path);
+		if (!is_private || g->what & (GRANT_READ | GRANT_WRITE) ||
+		    !(g->what & GRANT_WRITE_ONLY))
 			continue;
 		prepared_cap(p,
 			     "write \"%s\": dropped; the leash does not allow "
@@ -765,14 +740,6 @@ static bool place_grants(struct prepared *p)
 	return works;
 }
 
-/* A path with ".." depends on links, so nothing can be put there. */
-static bool goes_up(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return strstr(path, "/../") || (slash && strcmp(slash, "/..") == 0);
-}
-
 /* Names that led to a grant through a link are there again. */
 static void choose_links(struct prepared *p)
 {
@@ -782,7 +749,10 @@ static void choose_links(struct prepared *p)
 
 	for (size_t i = 0; i < p->grants.n_links; i++) {
 		const struct grant_link *l = &p->grants.link[i];
-		bool is_seen = goes_up(l->path);
+		const char *slash = strrchr(l->path, '/');
+		/* one with ".." depends on links: nothing can be put there */
+		bool is_seen = strstr(l->path, "/../") ||
+			       (slash && strcmp(slash, "/..") == 0);
 
 		for (size_t k = 0; k < p->grants.n; k++)
 			is_seen |=
@@ -880,29 +850,10 @@ static void add_late(struct prepared *p, const char *path, uint64_t rights)
 	l->late = more;
 }
 
-static void add_late_rules(struct prepared *p)
-{
-	add_late(p, "/proc", LL_READ);
-	for (size_t i = 0; i < p->view.n_places; i++)
-		if (!p->view.places[i].is_readonly)
-			add_late(p, p->view.places[i].path, LL_WRITE);
-	if (!p->private_dir)
-		return;
-	add_late(p, p->home, LL_WRITE);
-	if (!p->policy.tmp_shared)
-		add_late(p, p->tmp, LL_WRITE);
-}
-
-static void add_rules(struct prepared *p, const struct grants *g)
-{
-	for (size_t i = 0; i < g->n; i++)
-		landlock_add_known(&p->rules, g->grant[i].fd,
-				   S_ISDIR(g->grant[i].st.st_mode),
-				   grant_rights(g->grant[i].what));
-}
-
 static int make_rules(struct prepared *p, struct err *err)
 {
+	const struct grants *lists[] = {&p->gate->base, &p->grants};
+
 	if (p->gate->landlock_abi < 1)
 		return 0;
 	landlock_rules_init(&p->rules, p->gate->landlock_abi);
@@ -910,9 +861,22 @@ static int make_rules(struct prepared *p, struct err *err)
 		landlock_rules_net_open(&p->rules);
 	for (size_t i = 0; i < p->policy.n_ports; i++)
 		landlock_add_port(&p->rules, p->policy.ports[i], LL_CONNECT);
-	add_rules(p, &p->gate->base);
-	add_rules(p, &p->grants);
-	add_late_rules(p);
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct grant *g = &lists[k]->grant[i];
+
+			landlock_add_known(&p->rules, g->fd,
+					   S_ISDIR(g->st.st_mode),
+					   grant_rights(g->what));
+		}
+	add_late(p, "/proc", LL_READ);
+	for (size_t i = 0; i < p->view.n_places; i++)
+		if (!p->view.places[i].is_readonly)
+			add_late(p, p->view.places[i].path, LL_WRITE);
+	if (p->private_dir)
+		add_late(p, p->home, LL_WRITE);
+	if (p->private_dir && !p->policy.tmp_shared)
+		add_late(p, p->tmp, LL_WRITE);
 	if (!p->for_start)
 		return 0;
 	return landlock_create(&p->rules, &p->launch.fd[FD_RULESET], err);

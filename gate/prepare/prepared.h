@@ -68,19 +68,6 @@ struct prepared {
 /* Remember a sentence about what the leash, or another rule, took away. */
 void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
 
-/* Add an empty folder to the view; the caller fills it in. */
-struct setup_place *prepared_add_place(struct prepared *p, const char *path)
-	MUST_USE;
-
-/*
- * Make a folder that is to be mounted upon, so that no program can make it;
- * nothing where nothing is started.
- *
- * errors  ERR_POLICY  it is missing, and a program could make it
- */
-int prepared_make_folder(const struct prepared *p, const char *folder,
-			 struct err *err) MUST_USE;
-
 /* Give everything back that was not moved into a child. */
 void prepared_release(struct prepared *p);
 
