@@ -14,11 +14,12 @@
 
 /* Folders of programs: a file that can be read in there can be run by
    the loader. */
-static const char *const program_dirs[] = {"/usr/bin", "/usr/sbin",
-					   "/usr/local/bin"};
+static const struct strlist program_dirs =
+	STRLIST("/usr/bin", "/usr/sbin", "/usr/local/bin");
 
 /* Links in there are the system's, made by whoever installed it. */
-static const char *const system_dirs[] = {"/usr", "/etc", "/nix", "/snap"};
+static const struct strlist system_dirs =
+	STRLIST("/usr", "/etc", "/nix", "/snap");
 
 /* Origin of a grant, by the reason in its rights. */
 static const struct origin {
@@ -50,14 +51,6 @@ static const struct origin *origin_of(unsigned what)
 	return &origins[i];
 }
 
-static bool any_covers(const char *const *list, size_t n, const char *path)
-{
-	for (size_t i = 0; i < n; i++)
-		if (place_covers(list[i], path))
-			return true;
-	return false;
-}
-
 /* ---- links ---- */
 
 /* A link of root's, in a folder that only root writes. */
@@ -71,28 +64,16 @@ static bool is_trusted_link(const struct walk_link *l)
 static bool is_system_link(const struct walk_link *l)
 {
 	return is_trusted_link(l) ||
-	       (l->st.st_uid == 0 &&
-		any_covers(system_dirs, ARRAY_LEN(system_dirs), l->folder));
-}
-
-static bool is_system_way(const struct walk *w)
-{
-	for (size_t i = 0; i < w->n_links; i++)
-		if (!is_system_link(&w->link[i]))
-			return false;
-	return true;
+	       (l->st.st_uid == 0 && place_around(&system_dirs, l->folder));
 }
 
 /* HOME, folders that hold it, keys, and folders with keys in them. */
 static bool is_precious(struct prepared *p, const char *path)
 {
 	const struct closed closed = places_closed(p->gate);
-	const struct strlist *homes = &p->gate->homes;
 
-	for (size_t i = 0; i < homes->n; i++)
-		if (place_covers(path, homes->item[i]))
-			return true;
-	return closed_secret_row(&closed, path) ||
+	return place_beneath(&p->gate->homes, path) ||
+	       closed_secret_row(&closed, path) ||
 	       gate_secrets_in(p->gate, path, &p->arena);
 }
 
@@ -116,52 +97,40 @@ static bool is_granted(const struct prepared *p, const char *path)
 	       grants_cover(&p->gate->base, path, GRANT_ACCESS | GRANT_DEVICE);
 }
 
-static int refuse_link(const char *name, const char *path, const struct walk *w,
-		       const struct walk_link *l, const char *why,
-		       struct err *err)
-{
-	bool is_itself = strcmp(path, l->at) == 0;
-
-	return err_set(err, ERR_POLICY,
-		       "%s: %s leads to %s%s%s: %s; if that is meant, name %s "
-		       "itself",
-		       name, path, w->path, is_itself ? "" : " by the link ",
-		       is_itself ? "" : l->at, why, w->path);
-}
-
 /*
  * Links of other users lead nowhere. A link of the user's own may have been
  * left by a program in a folder that it could write: it may lead further
  * beneath its own folder, and where a person named the path, to anything but
  * HOME and keys.
  */
-static int judge_link(struct prepared *p, const struct origin *o,
-		      const char *path, const struct walk *w,
-		      const struct walk_link *l, struct err *err)
-{
-	if (!resolve_is_trusted(l->st.st_uid))
-		return refuse_link(o->name, path, w, l,
-				   "the link belongs to another user", err);
-	if (is_trusted_link(l) || is_meant(p, o, path))
-		return 0;
-	if (is_precious(p, w->path))
-		return refuse_link(o->name, path, w, l,
-				   "keys or a whole HOME lie there", err);
-	if (!o->is_implied || is_system_link(l) ||
-	    place_covers(l->folder, w->path) || is_granted(p, w->path))
-		return 0;
-	return refuse_link(o->name, path, w, l,
-			   "a link that leads out of its folder and of what is "
-			   "granted",
-			   err);
-}
-
 static int judge_links(struct prepared *p, const struct origin *o,
 		       const char *path, const struct walk *w, struct err *err)
 {
-	for (size_t i = 0; i < w->n_links; i++)
-		if (judge_link(p, o, path, w, &w->link[i], err) < 0)
-			return -1;
+	for (size_t i = 0; i < w->n_links; i++) {
+		const struct walk_link *l = &w->link[i];
+		bool is_itself = strcmp(path, l->at) == 0;
+		const char *why;
+
+		if (!resolve_is_trusted(l->st.st_uid))
+			why = "the link belongs to another user";
+		else if (is_trusted_link(l) || is_meant(p, o, path))
+			continue;
+		else if (is_precious(p, w->path))
+			why = "keys or a whole HOME lie there";
+		else if (!o->is_implied || is_system_link(l) ||
+			 place_covers(l->folder, w->path) ||
+			 is_granted(p, w->path))
+			continue;
+		else
+			why = "a link that leads out of its folder and of what "
+			      "is granted";
+		return err_set(err, ERR_POLICY,
+			       "%s: %s leads to %s%s%s: %s; if that is meant, "
+			       "name %s itself",
+			       o->name, path, w->path,
+			       is_itself ? "" : " by the link ",
+			       is_itself ? "" : l->at, why, w->path);
+	}
 	return 0;
 }
 
@@ -173,12 +142,14 @@ static bool row_covers(struct prepared *p, const char *row, const char *path)
 	static const struct origin as_named = {.name = "leash"};
 	struct err ignored = ERR_INIT;
 	struct walk w = WALK_INIT;
-	bool covers;
+	bool covers, is_system = true;
 
 	if (walk_open(row, &p->arena, &w) < 0)
 		return false;
+	for (size_t i = 0; i < w.n_links; i++)
+		is_system &= is_system_link(&w.link[i]);
 	covers = w.path && place_covers(w.path, path) &&
-		 (is_system_way(&w) ||
+		 (is_system ||
 		  judge_links(p, &as_named, row, &w, &ignored) == 0);
 	walk_release(&w);
 	return covers;
@@ -206,9 +177,8 @@ static const char *leash_refuses(struct prepared *p, const struct origin *o,
 	if (what & GRANT_WRITES && !axis_covers(p, &leash->fs_write, path))
 		return "fs_write";
 	/* a folder of programs in `exec` includes reading its files */
-	if (what & GRANT_EXEC &&
-	    (allow_has(&leash->exec.only, path) ||
-	     any_covers(program_dirs, ARRAY_LEN(program_dirs), path)))
+	if (what & GRANT_EXEC && (allow_has(&leash->exec.only, path) ||
+				  place_around(&program_dirs, path)))
 		return NULL;
 	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC) &&
 	    !axis_covers(p, &leash->fs_read, path))
@@ -238,38 +208,26 @@ static int refuse_by_leash(struct prepared *p, const struct origin *o,
 
 /* ---- one path ---- */
 
-static int check_protected(const struct prepared *p, const char *path,
-			   struct err *err)
-{
-	const struct strlist *protect = &p->gate->config.protect;
-
-	for (size_t i = 0; i < protect->n; i++)
-		if (place_covers(protect->item[i], path))
-			return err_set(
-				err, ERR_POLICY,
-				"write: %s belongs to matins itself (%s) "
-				"and is never writable",
-				path, protect->item[i]);
-	return 0;
-}
-
 /* Grant what a walk found already; `found` is empty when it is granted. */
 static int grant_found(struct prepared *p, const char *path, struct walk *found,
 		       unsigned what, struct err *err)
 {
 	const struct origin *o = origin_of(what);
 	const char *axis = leash_refuses(p, o, what, found->path);
+	const char *own = place_around(&p->gate->config.protect, found->path);
 
 	if (axis)
 		return refuse_by_leash(p, o, path, found, axis, err);
 	if (judge_links(p, o, path, found, err) < 0)
 		return -1;
-	if (what & GRANT_WRITES && check_protected(p, found->path, err) < 0)
-		return -1;
-	if (what & (GRANT_BY(READ) | GRANT_BY(WRITE)))
-		for (size_t i = 0; i < ARRAY_LEN(program_dirs); i++)
-			p->open_programs |=
-				place_covers(found->path, program_dirs[i]);
+	if (what & GRANT_WRITES && own)
+		return err_set(err, ERR_POLICY,
+			       "write: %s belongs to matins itself (%s) and is "
+			       "never writable",
+			       found->path, own);
+	if (what & (GRANT_BY(READ) | GRANT_BY(WRITE)) &&
+	    place_beneath(&program_dirs, found->path))
+		p->open_programs = true;
 	grants_take(&p->grants, path, found, what);
 	return 0;
 }
@@ -314,21 +272,6 @@ static int grant_seen(struct prepared *p, const char *path, unsigned what,
 
 /* ---- programs and what belongs to them ---- */
 
-static int add_installation(struct prepared *p, const struct install *in,
-			    struct err *err)
-{
-	for (size_t i = 0; i < in->read.n; i++) {
-		if (!grants_cover(&p->gate->base, in->read.item[i],
-				  GRANT_READ) &&
-		    grant_seen(p, in->read.item[i],
-			       GRANT_READ | GRANT_BY(INSTALLATION), err) < 0)
-			return -1;
-		if (!p->installation)
-			p->installation = in->read.item[i];
-	}
-	return 0;
-}
-
 /*
  * The helpers that git starts lie beside its libraries. It starts some of
  * them by a shell, which a leash that somebody wrote must name as well.
@@ -337,6 +280,7 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 			   struct err *err)
 {
 	static const char *const dirs[] = {"lib/git-core", "libexec/git-core"};
+	const unsigned what = GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS);
 	const struct gate_leash *leash = &p->gate->config.leash;
 	struct err ignored = ERR_INIT;
 	const char *prefix;
@@ -349,14 +293,12 @@ static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
 		if (grant_seen(
 			    p,
 			    arena_printf(&p->arena, "%s/%s", prefix, dirs[i]),
-			    GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS),
-			    err) < 0)
+			    what, err) < 0)
 			return -1;
 	if (!leash->interpreters &&
 	    allow_exec(leash, "sh", "/bin/sh", &ignored) < 0)
 		return 0;
-	return grant_seen(p, "/bin/sh",
-			  GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS), err);
+	return grant_seen(p, "/bin/sh", what, err);
 }
 
 /*
@@ -424,8 +366,18 @@ static int add_program(struct prepared *p, const struct resolved *r,
 			continue;
 		install_of_program(f->asked, f->path, &p->gate->homes,
 				   &p->arena, &in);
-		if (add_installation(p, &in, err) < 0 ||
-		    add_git_helpers(p, f, err) < 0)
+		for (size_t k = 0; k < in.read.n; k++) {
+			const char *dir = in.read.item[k];
+
+			if (!grants_cover(&p->gate->base, dir, GRANT_READ) &&
+			    grant_seen(p, dir,
+				       GRANT_READ | GRANT_BY(INSTALLATION),
+				       err) < 0)
+				return -1;
+			if (!p->installation)
+				p->installation = dir;
+		}
+		if (add_git_helpers(p, f, err) < 0)
 			return -1;
 		if (f->is_script && add_script_package(p, f->path, err) < 0)
 			return -1;
@@ -434,15 +386,6 @@ static int add_program(struct prepared *p, const struct resolved *r,
 }
 
 /* ---- arguments that are files ---- */
-
-static const char *absolute(struct prepared *p, const char *path)
-{
-	if (path[0] == '/')
-		return path;
-	if (!p->request->cwd || !*path)
-		return NULL;
-	return arena_printf(&p->arena, "%s/%s", p->request->cwd, path);
-}
 
 /*
  * A file named as a whole argument is met with the leash, whatever the program
@@ -471,11 +414,14 @@ static int add_file(struct prepared *p, const char *arg, const char *path,
 static int add_argument(struct prepared *p, const char *arg, bool is_script,
 			struct err *err)
 {
-	const char *path = absolute(p, arg);
+	const char *cwd = p->request->cwd, *path = arg;
 	struct err ignored = ERR_INIT;
 	struct walk found = WALK_INIT;
 	int r;
 
+	if (arg[0] != '/')
+		path = cwd && *arg ? arena_printf(&p->arena, "%s/%s", cwd, arg)
+				   : NULL;
 	if (!path || grants_find(&p->grants, path, &found, &ignored) != 0)
 		return 0;
 	r = add_file(p, arg, path, &found, is_script, err);
@@ -502,18 +448,6 @@ static int add_arguments(struct prepared *p, struct err *err)
 
 /* ---- the policy ---- */
 
-static int missing(const struct prepared *p, const char *path, bool is_write,
-		   struct err *err)
-{
-	if (is_write)
-		return err_set(err, ERR_POLICY,
-			       "write: %s does not exist; mkdir -p %s", path,
-			       path);
-	if (p->for_start)
-		log_warning("read: %s does not exist", path);
-	return 0;
-}
-
 static int add_grant(struct prepared *p, const char *path, unsigned what,
 		     struct err *err)
 {
@@ -522,7 +456,15 @@ static int add_grant(struct prepared *p, const char *path, unsigned what,
 
 	what |= GRANT_ASKED | (is_write ? GRANT_BY(WRITE) : GRANT_BY(READ));
 	r = grant_path(p, path, what, err);
-	return r > 0 ? missing(p, path, is_write, err) : r;
+	if (r <= 0)
+		return r;
+	if (is_write)
+		return err_set(err, ERR_POLICY,
+			       "write: %s does not exist; mkdir -p %s", path,
+			       path);
+	if (p->for_start)
+		log_warning("read: %s does not exist", path);
+	return 0;
 }
 
 /* Grant the host's /tmp, as far as the leash allows it. */
@@ -682,23 +624,17 @@ static int check_sealed(struct prepared *p, struct err *err)
 
 /* ---- all together ---- */
 
-static int add_exec_folders(struct prepared *p, struct err *err)
+int prepare_grants(struct prepared *p, struct err *err)
 {
-	for (size_t i = 0; i < p->n_exec_folders; i++) {
-		struct exec_folder *f = &p->exec_folder[i];
-
-		if (grant_found(p, f->asked, &f->found,
+	if (add_policy(p, err) < 0)
+		return -1;
+	for (size_t i = 0; i < p->n_exec_folders; i++)
+		if (grant_found(p, p->exec_folder[i].asked,
+				&p->exec_folder[i].found,
 				GRANT_EXEC | GRANT_READ | GRANT_BY(EXEC),
 				err) < 0)
 			return -1;
-	}
-	return 0;
-}
-
-int prepare_grants(struct prepared *p, struct err *err)
-{
-	if (add_policy(p, err) < 0 || add_exec_folders(p, err) < 0 ||
-	    add_program(p, &p->program, err) < 0)
+	if (add_program(p, &p->program, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_execs; i++)
 		if (add_program(p, &p->execs[i], err) < 0)

@@ -160,6 +160,9 @@ bool places_has(const struct gate *g, const char *path)
 	return false;
 }
 
+static const struct strlist system_dirs =
+	STRLIST("/proc", "/dev", "/sys", "/usr");
+
 /* Add a folder at its own path, not a link to another one. */
 static void add_place(struct gate *g, const char *path, unsigned mode)
 {
@@ -171,24 +174,15 @@ static void add_place(struct gate *g, const char *path, unsigned mode)
 		.path = path, .mode = mode, .bytes = PLACE_BYTES};
 }
 
-/* Neither folder is the other, or lies beneath it. */
-static bool are_apart(const char *a, const char *b)
-{
-	return !place_covers(a, b) && !place_covers(b, a);
-}
-
 /* HOME must not be a folder that the system itself lives in. */
 static bool is_private_home(const struct gate *g, const char *path)
 {
-	static const char *const system[] = {"/proc", "/dev", "/sys", "/usr"};
-
 	for (size_t i = 0; i < g->base.n; i++)
-		if (!are_apart(path, g->base.grant[i].path))
+		if (place_covers(path, g->base.grant[i].path) ||
+		    place_covers(g->base.grant[i].path, path))
 			return false;
-	for (size_t i = 0; i < ARRAY_LEN(system); i++)
-		if (!are_apart(path, system[i]))
-			return false;
-	return true;
+	return !place_around(&system_dirs, path) &&
+	       !place_beneath(&system_dirs, path);
 }
 
 /* Resolve a HOME; NULL when it is not a folder that belongs to one user. */
@@ -220,8 +214,8 @@ void places_find(struct gate *g)
 	}
 	/* keys lie in the home of the passwd entry, whatever $HOME says */
 	passwd = real_home(g, self(g).home);
-	if (passwd && !allow_has(&g->homes, passwd))
-		list_add(&g->homes, &g->arena, passwd);
+	if (passwd)
+		list_add_new(&g->homes, &g->arena, passwd);
 }
 
 /* ---- keys ---- */
