@@ -387,7 +387,7 @@ static void on_line(struct login *l, struct str line)
 	if (str_find(line, '?') == line.n)
 		log_note("this is not the address of a login page: it has no "
 			 "question mark");
-	else if (!auth_redirected(remote_server_auth(l->t->remote), line))
+	else if (!auth_redirected(l->t->remote->auth, line))
 		log_note("no login is waiting for an address yet");
 }
 
@@ -427,7 +427,7 @@ static int let_paste(struct login *l, struct err *err)
 
 static int need_person(const struct target *t, struct err *err)
 {
-	if (!auth_lacks_person(remote_server_auth(t->remote)))
+	if (!auth_lacks_person(t->remote->auth))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
 		       "a login needs a person: run it on a terminal, or name "
@@ -439,7 +439,7 @@ static int need_person(const struct target *t, struct err *err)
 /* The warning before it says why. */
 static int need_store(const struct target *t, struct err *err)
 {
-	if (auth_keeps(remote_server_auth(t->remote)))
+	if (auth_keeps(t->remote->auth))
 		return 0;
 	return err_set(err, ERR_CREDENTIAL,
 		       "the login would end with this command: no folder can "
@@ -458,7 +458,7 @@ static int login(struct target *t, struct err *err)
 	if (need_person(t, err) < 0 || need_store(t, err) < 0 ||
 	    let_paste(&l, err) < 0)
 		return -1;
-	auth_login(remote_server_auth(t->remote), on_done, &l);
+	auth_login(t->remote->auth, on_done, &l);
 	r = wait_for(&l, err);
 	loop_unwatch(&t->loop, &l.typed);
 	buf_wipe(&l.line);
@@ -472,12 +472,11 @@ static int logout(struct target *t, struct err *err)
 	struct login l = {.t = t};
 	struct auth_status was;
 	struct err unread = ERR_INIT;
-	bool is_empty = auth_status(remote_server_auth(t->remote), &was,
-				    &unread) == 0 &&
+	bool is_empty = auth_status(t->remote->auth, &was, &unread) == 0 &&
 			!was.has_token && !was.has_refresh_token &&
 			!was.has_client;
 
-	auth_logout(remote_server_auth(t->remote), on_done, &l);
+	auth_logout(t->remote->auth, on_done, &l);
 	if (wait_for(&l, err) < 0)
 		return -1;
 	return say(t, "logged_out",
@@ -490,12 +489,12 @@ static int status(struct target *t, struct err *err)
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct said said = {
 		.name = t->server,
-		.url = str_of(remote_server_text(t->remote)),
+		.url = str_of(t->remote->text),
 	};
 	struct jw w;
 	int r;
 
-	if (auth_status(remote_server_auth(t->remote), &said.status, err) < 0)
+	if (auth_status(t->remote->auth, &said.status, err) < 0)
 		return -1;
 	if (t->json) {
 		jw_init(&w, &out, false);

@@ -775,7 +775,7 @@ static int open_remote(struct target *t, struct err *err)
 		return -1;
 	/* a URL is shown without its secrets */
 	if (!t->server)
-		t->name = remote_server_text(t->remote);
+		t->name = t->remote->text;
 	return 0;
 }
 
@@ -967,10 +967,10 @@ static void say_server(struct target *t)
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
 	target_show(t, s->name, false, &name);
-	t->person.server = arena_printf(
-		&t->arena, "%s (%s)",
-		name.n ? buf_cstr(&name) : "without a name",
-		t->url ? remote_server_text(t->remote) : t->request.argv[0]);
+	t->person.server =
+		arena_printf(&t->arena, "%s (%s)",
+			     name.n ? buf_cstr(&name) : "without a name",
+			     t->url ? t->remote->text : t->request.argv[0]);
 	if (log_level() < LOG_DEBUG)
 		return;
 	target_show(t, s->version, false, &text);
@@ -1015,7 +1015,7 @@ static int start_client(struct target *t, struct err *err)
 		.request = t->url ? NULL : &t->request,
 		.open = t->url ? remote_server_open : NULL,
 		.open_arg = t->remote,
-		.url = t->url ? remote_server_url(t->remote) : NULL,
+		.url = t->url ? t->remote->url.text.p : NULL,
 		.session = t->session,
 		.show_stderr = log_level() >= LOG_DEBUG,
 		.watches_lists = args_has(t->args, "batch"),

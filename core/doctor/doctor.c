@@ -790,9 +790,13 @@ static void open_deep(struct deep *deep)
 		.state_dir = d->state,
 		.config = d->config,
 	});
-	deep->pool = pool_new(&context);
-	pool_let_reach(deep->pool, deep->remotes, deep->credentials);
-	pool_let_sample(deep->pool, &d->policy, d->config->dir);
+	deep->pool = pool_new(&(struct pool_options){
+		.client = context,
+		.sampling_policy = &d->policy,
+		.sampling_cwd = d->config->dir,
+		.remotes = deep->remotes,
+		.credentials = deep->credentials,
+	});
 }
 
 /* errors  ERR_SYS, ERR_CONFIG  nothing could be asked at all */

@@ -20,19 +20,18 @@ struct judgement {
 };
 
 /*
- * Subprocess-JSON mode: the whole of stdout is one CallToolResult, or a
- * JSON-RPC response around one. Nothing is repaired.
+ * How stdout is read, by the rows of core/config/step_types.def.
+ *
+ * mcp_client  subprocess-JSON: all of it is one CallToolResult, or a JSON-RPC
+ *	       response around one. Nothing is repaired
+ * script      trimmed it is the body, {"exit_code":N} the data; N is null
+ *	       when a signal ended the program
+ * harness     one JSON value is the data
  */
-struct judgement judge_subprocess(struct str out, const struct gate_verdict *v,
-				  struct arena *arena) MUST_USE;
-/*
- * Type `script`: trimmed stdout is the body, {"exit_code":N} the data; N is
- * null when a signal ended the program.
- */
-struct judgement judge_script(struct str out, const struct gate_verdict *v,
-			      struct arena *arena) MUST_USE;
-/* Type `harness`: one JSON value is the data. */
-struct judgement judge_harness(struct str out, const struct gate_verdict *v,
+enum judge_mode { JUDGE_mcp_client, JUDGE_script, JUDGE_harness };
+
+struct judgement judge_program(enum judge_mode mode, struct str out,
+			       const struct gate_verdict *v,
 			       struct arena *arena) MUST_USE;
 /*
  * A CallToolResult that was read from a session, repairs already made.

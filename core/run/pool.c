@@ -54,11 +54,7 @@ struct pool_server {
 };
 
 struct pool {
-	struct client_context ctx;
-	const struct gate_policy *sampling_policy; /* NULL: no sampling */
-	const char *sampling_cwd;
-	struct remotes *remotes; /* NULL: no server has a URL */
-	struct credentials *credentials;
+	struct pool_options o;
 	struct pool_server *servers; /* owned */
 };
 
@@ -77,7 +73,7 @@ static void conclude(struct pool_server *s, bool is_stuck);
 /* The client is gone: no question, no doubt. */
 static void clear_doubt(struct pool_server *s)
 {
-	loop_timer_clear(s->pool->ctx.loop, &s->doubt.late);
+	loop_timer_clear(s->pool->o.client.loop, &s->doubt.late);
 	s->doubt.asked = NULL;
 	s->doubt.of = NULL;
 }
@@ -106,14 +102,6 @@ static void on_answer(void *arg, const struct client_event *e)
 		conclude(s, false);
 }
 
-static const char *question(const struct client *c)
-{
-	/* without state between requests there is no ping (PING-4) */
-	return client_server(c)->revision->era == MCP_ERA_PER_REQUEST
-		       ? "server/discover"
-		       : "ping";
-}
-
 /*
  * Ask, where there is a doubt and no question yet. A client that is not ready
  * is only slow to start: the doubt is forgotten.
@@ -126,13 +114,17 @@ static void ask(struct pool_server *s)
 		.on_event = on_answer,
 		.arg = s,
 	};
-	struct loop *loop = s->pool->ctx.loop;
+	struct loop *loop = s->pool->o.client.loop;
 	struct err ignored = ERR_INIT;
 
 	if (!s->doubt.of || s->doubt.asked)
 		return;
 	if (client_is_ready(s->client)) {
-		call.method = question(s->client);
+		/* without state between requests there is no ping (PING-4) */
+		call.method = client_server(s->client)->revision->era ==
+					      MCP_ERA_PER_REQUEST
+				      ? "server/discover"
+				      : "ping";
 		s->doubt.asked = s->client;
 		if (client_call(s->client, &call, &s->doubt.ticket, &ignored) ==
 		    0) {
@@ -142,15 +134,6 @@ static void ask(struct pool_server *s)
 		}
 	}
 	clear_doubt(s);
-}
-
-/* Conclude in so many ms at most: a step waits for it. */
-static void hurry_doubt(struct pool_server *s, uint64_t ms)
-{
-	uint64_t at = loop_now(s->pool->ctx.loop) + ms * NS_PER_MS;
-
-	if (at < s->doubt.late.due_ns)
-		loop_timer_set(s->pool->ctx.loop, &s->doubt.late, at);
 }
 
 /* ---- one server ---- */
@@ -175,83 +158,48 @@ void pool_key(const struct plan_step *plan, const char *const *env,
 	sha256_end(&sum, ret);
 }
 
-static int make_sampler(struct pool_server *s, const char *name,
-			struct err *err)
-{
-	const struct pool *p = s->pool;
-	const struct scrub *scrub =
-		s->remote ? remote_server_scrub(s->remote) : p->ctx.scrub;
-	const struct sampler_options options = {
-		.loop = p->ctx.loop,
-		.gate = p->ctx.gate,
-		.scrub = scrub,
-		.name = name,
-		.words = s->asks.sampling,
-		.cwd = p->sampling_cwd,
-		.policy = p->sampling_policy,
-	};
-
-	if (!options.words.n || !options.policy)
-		return 0;
-	if (sampler_check(&options, err) < 0)
-		return -1;
-	s->sampler = s->asks.sampler = sampler_new(&options);
-	return 0;
-}
-
-static void read_asks(struct pool_server *s, const struct plan_step *plan)
+/* Make what the server needs beside its process; it can never start without. */
+static int prepare_server(struct pool_server *s, const struct plan_step *plan,
+			  struct err *err)
 {
 	const struct server *server = plan->step->server;
-
-	if (!server)
-		return;
-	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
-			   &s->err) == 0)
-		return;
-	/* a root that it may not see, or that is not there */
-	s->err.kind = ERR_POLICY;
-	s->is_wrong = true;
-}
-
-static void read_remote(struct pool_server *s, const struct plan_step *plan)
-{
-	const struct server *server = plan->step->server;
-	struct pool *p = s->pool;
+	const struct pool_options *o = &s->pool->o;
+	struct sampler_options sampling;
 	struct remote_spec spec;
 
-	if (s->is_wrong || !server || !server->url)
-		return;
-	assert(p->remotes);
-	s->is_wrong = remote_spec_of_server(server, p->credentials, &spec,
-					    &s->err) < 0;
-	if (s->is_wrong)
-		return;
-	s->is_wrong =
-		remote_server_new(p->remotes, &spec, &s->remote, &s->err) < 0;
-}
-
-/* Make a server as the user's plan says; one that can never start, too. */
-static struct pool_server *new_server(struct pool *p, const struct pool_user *u,
-				      const unsigned char key[SHA256_BYTES])
-{
-	struct pool_server *s = mem_zalloc(sizeof(*s));
-	const struct server *server = u->plan->step->server;
-
-	memcpy(s->key, key, sizeof(s->key));
-	s->pool = p;
-	s->request = u->plan->request;
-	env_add_lines(&s->env, u->env);
-	s->request.env = env_lines(&s->env);
-	read_asks(s, u->plan);
-	read_remote(s, u->plan);
-	if (!s->is_wrong && server)
-		s->is_wrong = make_sampler(s, server->name, &s->err) < 0;
-	return s;
+	if (!server)
+		return 0;
+	if (asks_of_server(server, plan->request.policy, &s->arena, &s->asks,
+			   err) < 0) {
+		/* a root that it may not see, or that is not there */
+		err->kind = ERR_POLICY;
+		return -1;
+	}
+	assert(!server->url || o->remotes);
+	if (server->url &&
+	    (remote_spec_of_server(server, o->credentials, &spec, err) < 0 ||
+	     remote_server_new(o->remotes, &spec, &s->remote, err) < 0))
+		return -1;
+	if (!s->asks.sampling.n || !o->sampling_policy)
+		return 0;
+	sampling = (struct sampler_options){
+		.loop = o->client.loop,
+		.gate = o->client.gate,
+		.scrub = s->remote ? s->remote->scrub : o->client.scrub,
+		.name = server->name,
+		.words = s->asks.sampling,
+		.cwd = o->sampling_cwd,
+		.policy = o->sampling_policy,
+	};
+	if (sampler_check(&sampling, err) < 0)
+		return -1;
+	s->sampler = s->asks.sampler = sampler_new(&sampling);
+	return 0;
 }
 
 static void free_server(struct pool_server *s)
 {
-	loop_timer_clear(s->pool->ctx.loop, &s->timer);
+	loop_timer_clear(s->pool->o.client.loop, &s->timer);
 	clear_doubt(s);
 	sampler_free(s->sampler);
 	client_free(s->client);
@@ -263,24 +211,28 @@ static void free_server(struct pool_server *s)
 
 /* ---- servers ---- */
 
-static struct pool_server *find_server(struct pool *p, const unsigned char *key)
-{
-	struct pool_server *s = p->servers;
-
-	while (s && memcmp(s->key, key, sizeof(s->key)) != 0)
-		s = s->next;
-	return s;
-}
-
 static void on_timer(void *arg);
 
-static struct pool_server *add_server(struct pool *p, const struct pool_user *u,
-				      const unsigned char *key)
+/* The server that the user's plan describes; one that can never start, too. */
+static struct pool_server *server_for(struct pool *p, const struct pool_user *u)
 {
-	struct pool_server *s = new_server(p, u, key);
+	unsigned char key[SHA256_BYTES];
+	struct pool_server *s = p->servers;
 
+	pool_key(u->plan, u->env, key);
+	while (s && memcmp(s->key, key, sizeof(s->key)) != 0)
+		s = s->next;
+	if (s)
+		return s;
+	s = mem_zalloc(sizeof(*s));
+	memcpy(s->key, key, sizeof(s->key));
+	s->pool = p;
 	s->timer = (struct loop_timer){.fire = on_timer, .arg = s};
 	s->doubt.late = (struct loop_timer){.fire = on_late, .arg = s};
+	s->request = u->plan->request;
+	env_add_lines(&s->env, u->env);
+	s->request.env = env_lines(&s->env);
+	s->is_wrong = prepare_server(s, u->plan, &s->err) < 0;
 	s->next = p->servers;
 	p->servers = s;
 	return s;
@@ -295,38 +247,20 @@ static void raise_to(uint64_t *value, uint64_t least)
 void pool_expect(struct pool *p, struct pool_user *u)
 {
 	const struct step *step = u->plan->step;
-	unsigned char key[SHA256_BYTES];
 
-	pool_key(u->plan, u->env, key);
-	u->server = find_server(p, key);
-	if (!u->server)
-		u->server = add_server(p, u, key);
+	u->server = server_for(p, u);
 	u->server->expected++;
 	raise_to(&u->server->message_max, step->stdout_max);
 	raise_to(&u->server->stderr_max, step->stderr_max);
 	raise_to(&u->server->timeout_ms, step->timeout_ms);
 }
 
-struct pool *pool_new(const struct client_context *context)
+struct pool *pool_new(const struct pool_options *options)
 {
 	struct pool *p = mem_zalloc(sizeof(*p));
 
-	p->ctx = *context;
+	p->o = *options;
 	return p;
-}
-
-void pool_let_sample(struct pool *p, const struct gate_policy *policy,
-		     const char *cwd)
-{
-	p->sampling_policy = policy;
-	p->sampling_cwd = cwd;
-}
-
-void pool_let_reach(struct pool *p, struct remotes *remotes,
-		    struct credentials *credentials)
-{
-	p->remotes = remotes;
-	p->credentials = credentials;
 }
 
 void pool_free(struct pool *p)
@@ -355,18 +289,10 @@ static void lengthen_pause(struct pool_server *s)
 	if (s->pause_ms > POOL_PAUSE_LAST_MS)
 		s->pause_ms = POOL_PAUSE_LAST_MS;
 	s->not_before_ns =
-		loop_now(s->pool->ctx.loop) + s->pause_ms * NS_PER_MS;
+		loop_now(s->pool->o.client.loop) + s->pause_ms * NS_PER_MS;
 }
 
 static void start_if_due(struct pool_server *s);
-
-/* A failure that a step was told, or of which only this is left. */
-static void note_why(struct pool_server *s)
-{
-	if (!s->afresh && client_failure(s->client) != REASON_NONE)
-		s->afresh = arena_strdup(&s->arena,
-					 client_failure_sentence(s->client));
-}
 
 static void on_server_ended(struct pool_server *s)
 {
@@ -374,7 +300,10 @@ static void on_server_ended(struct pool_server *s)
 
 	clear_doubt(s);
 	lengthen_pause(s);
-	note_why(s);
+	/* a failure that a step was told, or of which only this is left */
+	if (!s->afresh && client_failure(s->client) != REASON_NONE)
+		s->afresh = arena_strdup(&s->arena,
+					 client_failure_sentence(s->client));
 	s->starter = s->last = NULL;
 	for (struct pool_user *u = s->users; u; u = u->next)
 		u->client = NULL;
@@ -398,13 +327,13 @@ static void on_timer(void *arg)
 
 static const char *server_text(const struct pool_server *s)
 {
-	return s->remote ? remote_server_text(s->remote) : s->request.program;
+	return s->remote ? s->remote->text : s->request.program;
 }
 
 /* Answer from the configuration; refuse the rest, since no person is there. */
 static void answer(struct pool_server *s, const struct client_event *e)
 {
-	struct buf says = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	bool was_unmet = s->asks.is_unmet;
 
 	if (!asks_answer(&s->asks, s->client, e, &says))
@@ -430,37 +359,29 @@ static void on_event(void *arg, const struct client_event *e)
 		return;
 	sampler_stop(s->sampler);
 	on_server_ended(s);
-	loop_timer_set(s->pool->ctx.loop, &s->timer,
-		       loop_now(s->pool->ctx.loop));
+	loop_timer_set(s->pool->o.client.loop, &s->timer,
+		       loop_now(s->pool->o.client.loop));
 }
 
 /* ---- the begin of one ---- */
 
-static uint64_t probe_ms(uint64_t timeout_ms)
-{
-	uint64_t ms = timeout_ms / PROBE_PART + 1;
-
-	return ms < PROBE_MS ? ms : PROBE_MS;
-}
-
 struct scrub *pool_scrub(const struct pool_user *u)
 {
-	return u->server && u->server->remote
-		       ? remote_server_scrub(u->server->remote)
-		       : NULL;
+	return u->server && u->server->remote ? u->server->remote->scrub : NULL;
 }
 
 static struct client *new_client(struct pool_server *s, struct pool_user *u)
 {
 	uint64_t longest = s->timeout_ms + MARGIN_MS;
-	struct client_context context = s->pool->ctx;
+	uint64_t probe = u->plan->step->timeout_ms / PROBE_PART + 1;
+	struct client_context context = s->pool->o.client;
 	struct client_options options = {
 		.name = u->name,
 		.request = &s->request,
 		.session = {.protocol = u->plan->protocol,
 			    .message_max = s->message_max,
 			    .probe_timeout_ms =
-				    probe_ms(u->plan->step->timeout_ms),
+				    probe < PROBE_MS ? probe : PROBE_MS,
 			    .initialize_timeout_ms = longest,
 			    .request_timeout_ms = longest,
 			    .total_timeout_ms = longest},
@@ -476,10 +397,11 @@ static struct client *new_client(struct pool_server *s, struct pool_user *u)
 		options.open = remote_server_open;
 		options.open_arg = s->remote;
 		options.open_facts = remote_server_facts;
-		options.url = remote_server_url(s->remote);
+		options.url = s->remote->url.text.p;
 		/* limits of the steps, as they hold for a program */
-		remote_server_limit(s->remote, s->message_max, s->timeout_ms);
-		context.scrub = remote_server_scrub(s->remote);
+		s->remote->spec.message_max = s->message_max;
+		s->remote->spec.timeout_ms = s->timeout_ms;
+		context.scrub = s->remote->scrub;
 	}
 	asks_declare(&s->asks, &options.session.declared);
 	return client_new(&context, &options);
@@ -519,7 +441,7 @@ static void refuse(struct pool_server *s, const struct err *err)
 /* Start a process where a user waits, none runs and the pause is over. */
 static void start_if_due(struct pool_server *s)
 {
-	struct loop *l = s->pool->ctx.loop;
+	struct loop *l = s->pool->o.client.loop;
 	struct pool_user *u = s->users;
 	struct err err = ERR_INIT;
 
@@ -550,6 +472,8 @@ void pool_enter(struct pool *p, struct pool_user *u)
 {
 	struct pool_server *s = u->server;
 	struct pool_user **end = &s->users;
+	struct loop *l = p->o.client.loop;
+	uint64_t due_ns;
 
 	assert(p == s->pool);
 	while (*end)
@@ -557,8 +481,12 @@ void pool_enter(struct pool *p, struct pool_user *u)
 	*end = u;
 	u->is_entered = true;
 	if (s->doubt.asked) {
-		hurry_doubt(s, u->plan->step->timeout_ms / DOUBT_PART);
-		return; /* conclude() goes on */
+		/* the step waits for it; conclude() goes on */
+		due_ns = loop_now(l) +
+			 u->plan->step->timeout_ms / DOUBT_PART * NS_PER_MS;
+		if (due_ns < s->doubt.late.due_ns)
+			loop_timer_set(l, &s->doubt.late, due_ns);
+		return;
 	}
 	/* the server may have ended unseen */
 	if (s->client)
@@ -570,24 +498,15 @@ void pool_enter(struct pool *p, struct pool_user *u)
 	/* else it ends, and on_timer() starts another */
 }
 
-static void take_out(struct pool_user *u)
-{
-	struct pool_user **at = &u->server->users;
-
-	while (*at && *at != u)
-		at = &(*at)->next;
-	if (*at)
-		*at = u->next;
-	u->next = NULL;
-}
-
 static void end_client(struct client *c, enum pool_end how, uint64_t grace_ms)
 {
+	if (how == POOL_KILL) {
+		client_kill(c);
+		return;
+	}
 	client_close(c, grace_ms);
 	if (how == POOL_TERMINATE)
 		client_terminate(c);
-	else if (how == POOL_KILL)
-		client_kill(c);
 }
 
 static void conclude(struct pool_server *s, bool is_stuck)
@@ -611,12 +530,17 @@ bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 {
 	struct pool_server *s = u->server;
 	bool was_open = u->client != NULL;
+	struct pool_user **at;
 	struct client *c;
 
 	if (!s)
 		return false;
 	assert(p == s->pool && s->expected > 0);
-	take_out(u);
+	for (at = &s->users; *at && *at != u;)
+		at = &(*at)->next;
+	if (*at)
+		*at = u->next;
+	u->next = NULL;
 	u->server = NULL;
 	u->client = NULL;
 	s->expected--;
@@ -636,29 +560,11 @@ bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 	return s->last == u && !client_is_over(c);
 }
 
-static struct pool_server *left_last(struct pool *p, const struct pool_user *u)
-{
-	struct pool_server *s = p->servers;
-
-	while (s && s->last != u)
-		s = s->next;
-	return s;
-}
-
-void pool_hurry(struct pool *p, struct pool_user *u, enum pool_end how)
-{
-	struct pool_server *s = left_last(p, u);
-
-	if (!s || !s->client)
-		return;
-	end_client(s->client, how, 0);
-}
-
-void pool_kill(struct pool *p)
+void pool_hurry(struct pool *p, const struct pool_user *u, enum pool_end how)
 {
 	for (struct pool_server *s = p->servers; s; s = s->next)
-		if (s->client)
-			client_kill(s->client);
+		if (s->client && (!u || s->last == u))
+			end_client(s->client, how, 0);
 }
 
 bool pool_is_idle(const struct pool *p)

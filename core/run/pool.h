@@ -74,16 +74,19 @@ struct pool_user {
 	struct pool_user *next; /* of those that wait or work */
 };
 
-struct pool *pool_new(const struct client_context *context) MUST_USE;
-/*
- * Policy and folder of the programs that answer sampling
- * (core/client/sampler.h); before pool_expect(). Both borrowed.
- */
-void pool_let_sample(struct pool *p, const struct gate_policy *policy,
-		     const char *cwd);
-/* How servers with a URL are reached; before pool_expect(). Both borrowed. */
-void pool_let_reach(struct pool *p, struct remotes *remotes,
-		    struct credentials *credentials);
+/* All of it is borrowed. */
+struct pool_options {
+	struct client_context client;
+	/* Policy and folder of the programs that answer sampling
+	   (core/client/sampler.h); NULL: it is not answered. */
+	const struct gate_policy *sampling_policy;
+	const char *sampling_cwd;
+	/* How servers with a URL are reached; NULL: no server has one. */
+	struct remotes *remotes;
+	struct credentials *credentials;
+};
+
+struct pool *pool_new(const struct pool_options *options) MUST_USE;
 /* Free it; whatever runs ends at once. Takes NULL. */
 void pool_free(struct pool *p);
 
@@ -100,13 +103,12 @@ void pool_enter(struct pool *p, struct pool_user *u);
  */
 bool pool_leave(struct pool *p, struct pool_user *u, enum pool_end how,
 		uint64_t grace_ms) MUST_USE;
-/* Hurry the end that the user waits for. */
-void pool_hurry(struct pool *p, struct pool_user *u, enum pool_end how);
-/* Kill every server at once. */
-void pool_kill(struct pool *p);
+/* Hurry the end that the user waits for; of every server where u is NULL. */
+void pool_hurry(struct pool *p, const struct pool_user *u, enum pool_end how);
 /*
  * Scrubber for texts about the user's server, where it knows more than that of
- * the run: remote_server_scrub(). NULL: it does not; borrowed until pool_free()
+ * the run: that of struct remote_server. NULL: it does not; borrowed until
+ * pool_free()
  */
 struct scrub *pool_scrub(const struct pool_user *u) MUST_USE;
 /* Does no server run? */

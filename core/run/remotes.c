@@ -31,21 +31,6 @@ struct remotes {
 	struct kept_store *stores;
 };
 
-struct remote_server {
-	struct remotes *all;
-	struct remote_spec spec;
-	struct arena arena;
-	struct url url;
-	const char *shown; /* the URL without its query */
-	enum address_class
-		range; /* of its address, from the first connection */
-	struct gate_page browser; /* started last; owned */
-	struct http *http;	  /* borrowed */
-	struct auth *auth;
-	struct scrub *scrub; /* owned; NULL: that of all */
-	bool is_plain;	     /* http or ws beyond loopback, which is allowed */
-};
-
 /* ---- all of them ---- */
 
 struct remotes *remotes_new(const struct remotes_options *options)
@@ -231,15 +216,12 @@ static void say(void *arg, const char *line)
 	log_note("%s: %s", one->spec.name, line);
 }
 
-struct scrub *remote_server_scrub(const struct remote_server *one)
-{
-	return one->scrub ? one->scrub : one->all->o.scrub;
-}
-
 /* A server that chooses a word of another's changes nothing there. */
 static void on_secret(void *arg, struct str value)
 {
-	(void)scrub_add(remote_server_scrub(arg), value);
+	const struct remote_server *one = arg;
+
+	(void)scrub_add(one->scrub, value);
 }
 
 static void on_file(void *arg, struct str value)
@@ -291,9 +273,9 @@ static void show_url(struct remote_server *one)
 {
 	struct str rest = one->url.text, shown = str_cut(&rest, '?');
 
-	one->shown = arena_strndup(&one->arena, shown.p, shown.n);
+	one->text = arena_strndup(&one->arena, shown.p, shown.n);
 	if (!one->spec.is_named)
-		one->spec.name = one->shown;
+		one->spec.name = one->text;
 	server_url_hide(&one->url, one->all->o.scrub);
 }
 
@@ -317,8 +299,8 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 	one->spec = *spec;
 	*spec = (struct remote_spec){0};
 	one->arena = (struct arena)ARENA_INIT;
-	if (r->o.keeps_apart)
-		one->scrub = scrub_new_within(r->o.scrub);
+	one->scrub =
+		r->o.keeps_apart ? scrub_new_within(r->o.scrub) : r->o.scrub;
 	plain = server_url_read(one->spec.url, &one->spec.plain, &one->arena,
 				&one->url, err);
 	if (plain < 0 ||
@@ -348,7 +330,8 @@ void remote_server_free(struct remote_server *one)
 	auth_free(one->auth);
 	remote_spec_release(&one->spec);
 	free(one->browser.path);
-	scrub_free(one->scrub);
+	if (one->scrub != one->all->o.scrub)
+		scrub_free(one->scrub);
 	arena_release(&one->arena);
 	free(one);
 }
@@ -364,13 +347,6 @@ static enum remote_kind kind_of(const char *word)
 	return is_word(word, "sse")    ? REMOTE_SSE
 	       : is_word(word, "http") ? REMOTE_HTTP
 				       : REMOTE_AUTO;
-}
-
-void remote_server_limit(struct remote_server *one, uint64_t message_max,
-			 uint64_t timeout_ms)
-{
-	one->spec.message_max = message_max;
-	one->spec.timeout_ms = timeout_ms;
 }
 
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
@@ -398,19 +374,4 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	    transport_is_websocket(options.url))
 		return transport_websocket(&options, ret, err);
 	return transport_remote(&options, ret, err);
-}
-
-const char *remote_server_text(const struct remote_server *one)
-{
-	return one->shown;
-}
-
-const char *remote_server_url(const struct remote_server *one)
-{
-	return one->url.text.p;
-}
-
-struct auth *remote_server_auth(struct remote_server *one)
-{
-	return one->auth;
 }

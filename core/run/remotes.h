@@ -24,7 +24,6 @@
 #include "gate/gate.h"
 
 struct remotes;
-struct remote_server;
 
 struct remotes_options {
 	struct loop *loop;
@@ -45,6 +44,25 @@ struct remotes *remotes_new(const struct remotes_options *options) MUST_USE;
 /* After all that was opened. Takes NULL. */
 void remotes_free(struct remotes *r);
 
+/* Read only, but for spec.message_max and .timeout_ms, which hold for
+   transports that are opened later. */
+struct remote_server {
+	struct remotes *all;
+	struct remote_spec spec;
+	struct arena arena;
+	struct url url;	  /* with its query, which is not for people */
+	const char *text; /* the URL without */
+	/* For whatever is shown of this server: the values of the options'
+	   scrub, and those that the server chose. */
+	struct scrub *scrub;
+	struct auth *auth; /* owned */
+	enum address_class
+		range; /* of its address, from the first connection */
+	struct gate_page browser; /* started last; owned */
+	struct http *http;	  /* borrowed */
+	bool is_plain; /* http or ws beyond loopback, which is allowed */
+};
+
 /*
  * spec    taken, also on failure
  * errors  ERR_SYNTAX  the URL, plain http or ws beyond loopback
@@ -55,24 +73,10 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		      struct remote_server **ret, struct err *err) MUST_USE;
 /* Takes NULL. */
 void remote_server_free(struct remote_server *one);
-/* Set limits instead of those of the spec, for transports opened later. */
-void remote_server_limit(struct remote_server *one, uint64_t message_max,
-			 uint64_t timeout_ms);
 /* For client_options.open; arg is the remote. */
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
 	MUST_USE;
-/*
- * For whatever is shown of this server: the values of the options' scrub, and
- * those that the server chose. Borrowed.
- */
-struct scrub *remote_server_scrub(const struct remote_server *one) MUST_USE;
 /* For client_options.open_facts: the browser, where one was started. */
 void remote_server_facts(void *arg, struct jw *w);
-/* The URL without query; borrowed. */
-const char *remote_server_text(const struct remote_server *one) MUST_USE;
-/* All of it, which is not for people: for client_options.url. Borrowed. */
-const char *remote_server_url(const struct remote_server *one) MUST_USE;
-/* For `matins auth`. */
-struct auth *remote_server_auth(struct remote_server *one) MUST_USE;
 
 #endif

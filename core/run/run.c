@@ -345,25 +345,35 @@ static void scrub_filter(struct buf *line, void *arg)
 
 static void open_pool(struct run *r)
 {
-	struct client_context c = {
-		.loop = &r->loop,
-		.gate = r->gate,
-		.scrub = r->scrub,
-	};
-
-	struct remotes_options remote = {
+	const struct config *config = &r->o->file->config;
+	const struct remotes_options remote = {
 		.loop = &r->loop,
 		.gate = r->gate,
 		.scrub = r->scrub,
 		.keeps_apart = true,
 		.state_dir = state_dir_find(&r->result->arena),
-		.config = &r->o->file->config,
+		.config = config,
 	};
 
 	r->eras = eras_open(remote.state_dir);
-	c.eras = r->eras;
-	r->pool = pool_new(&c);
+	r->credentials = credentials_new(&(struct credentials_context){
+		.loop = &r->loop,
+		.gate = r->gate,
+		.scrub = r->scrub,
+		.policy = &config->sandbox,
+		.config = config,
+	});
 	r->remotes = remotes_new(&remote);
+	r->pool = pool_new(&(struct pool_options){
+		.client = {.loop = &r->loop,
+			   .gate = r->gate,
+			   .scrub = r->scrub,
+			   .eras = r->eras},
+		.sampling_policy = &config->sandbox,
+		.sampling_cwd = config->dir,
+		.remotes = r->remotes,
+		.credentials = r->credentials,
+	});
 }
 
 static int prepare(struct run *r, struct err *err)
@@ -434,17 +444,15 @@ static void judge_one(struct run *r, struct plan_step *p)
 			: arena_strdup(arena, err.msg));
 }
 
-static void give_credentials(struct run *r, struct step_run *s)
+static void give_credentials(struct run *r, struct plan_step *p,
+			     struct env *env)
 {
-	struct plan_step *p = &r->plan.steps[s - r->result->runs];
 	struct err err = ERR_INIT;
 
 	if (p->reason != REASON_NONE || r->loop.signal)
 		return;
-	if ((credentials_give(r->credentials, &p->server_env, &s->env, &err) <
-		     0 ||
-	     credentials_give(r->credentials, &p->step->env, &s->env, &err) <
-		     0) &&
+	if ((credentials_give(r->credentials, &p->server_env, env, &err) < 0 ||
+	     credentials_give(r->credentials, &p->step->env, env, &err) < 0) &&
 	    !r->loop.signal) {
 		p->reason = REASON_NO_CREDENTIAL;
 		p->error = str_of(arena_strdup(&r->result->arena, err.msg));
@@ -477,7 +485,7 @@ static void on_signal(void *arg, int signal)
 
 	r->ctx.grace_ms = CLIENT_GRACE_STOPPED_MS;
 	if (r->loop.signal_count > 1)
-		pool_kill(r->pool);
+		pool_hurry(r->pool, NULL, POOL_KILL);
 	for (size_t i = 0; i < r->next; i++)
 		if (r->result->runs[i].phase != STEP_ENDED)
 			step_cancel(&r->result->runs[i], signal_name(signal));
@@ -547,24 +555,12 @@ static int execute(struct run *r, struct err *err)
 			return -1;
 	result->runs = mem_zalloc(r->plan.n_steps * sizeof(*result->runs));
 	result->n_runs = r->plan.n_steps;
-	for (size_t i = 0; i < r->plan.n_steps; i++) {
+	for (size_t i = 0; i < r->plan.n_steps; i++)
 		judge_one(r, &r->plan.steps[i]);
+	for (size_t i = 0; i < r->plan.n_steps; i++)
+		give_credentials(r, &r->plan.steps[i], &result->runs[i].env);
+	for (size_t i = 0; i < r->plan.n_steps; i++)
 		step_init(&result->runs[i], &r->ctx, &r->plan.steps[i]);
-	}
-	r->credentials = credentials_new(&(struct credentials_context){
-		.loop = &r->loop,
-		.gate = r->gate,
-		.scrub = r->scrub,
-		.policy = &r->o->file->config.sandbox,
-		.config = &r->o->file->config,
-	});
-	pool_let_reach(r->pool, r->remotes, r->credentials);
-	pool_let_sample(r->pool, &r->o->file->config.sandbox,
-			r->o->file->config.dir);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		give_credentials(r, &result->runs[i]);
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		step_expect(&result->runs[i]);
 	if (walk_plan(r, err) < 0)
 		return -1;
 	fill_report(r);

@@ -21,8 +21,6 @@ enum step_haste {
 
 /* The work of a step. */
 struct step_type {
-	const char *name;
-	bool data_is_status; /* the data is an exit status, no output */
 	/* Prepare: the step will run, with these variables. May be NULL. */
 	void (*expect)(struct step_run *s);
 	/* Start; a failure ends the step at once by step_skip(). */
@@ -37,11 +35,7 @@ struct step_type {
 	void (*leave)(struct step_run *s);
 	/* Members of the step's `run` object. */
 	void (*facts)(struct step_run *s, struct jw *w);
-	void (*release)(struct step_run *s);
 };
-
-static void step_fail(struct step_run *s, enum step_reason reason,
-		      const char *fmt, ...) PRINTF(3, 4);
 
 static const char *const phase_names[] = {
 #define X(name) #name,
@@ -81,40 +75,6 @@ static struct str scrubbed(struct step_run *s, struct str in,
 	return (struct str){arena_adopt(&s->arena, buf_steal(&out)), n};
 }
 
-/* Replace content that is no array any more, since a secret spans all of it. */
-static struct str scrubbed_content(struct step_run *s, struct str content)
-{
-	struct str clean = scrubbed(s, content, scrub_json);
-
-	if (!clean.n || clean.p[0] == '[')
-		return clean;
-	return STR("[{\"type\":\"text\",\"text\":\"***\"}]");
-}
-
-/*
- * Scrub the answer itself: the data around it is ours, and the output no longer
- * has every byte of it. The output is made here only where there are secrets,
- * to be scrubbed once more: blocks are cut in it.
- */
-static void set_answer(struct step_run *s, const struct report_answer *given)
-{
-	struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	size_t n;
-
-	s->result.answer = (struct report_answer){
-		.content = scrubbed_content(s, given->content),
-		.structured = scrubbed(s, given->structured, scrub_json),
-		.is_error = given->is_error,
-	};
-	if (scrub_is_empty(s->scrub))
-		return;
-	report_step_output(&body, &s->result);
-	n = body.n;
-	s->result.output = scrubbed(
-		s, (struct str){arena_adopt(&s->arena, buf_steal(&body)), n},
-		s->result.state == STATE_OK ? scrub_apply : scrub_cut);
-}
-
 /* For scrub_set_patience(): is time left, and did no signal come? */
 static bool may_go_on(void *arg)
 {
@@ -145,18 +105,43 @@ static void drop_result(struct step_run *s)
 	buf_wipe(&s->out);
 }
 
+/*
+ * Scrub the answer itself: the data around it is ours, and the output no longer
+ * has every byte of it. The output is made here only where there are secrets,
+ * to be scrubbed once more: blocks are cut in it.
+ */
 static void fill_result(struct step_run *s, const struct judgement *j)
 {
-	s->result.data = scrubbed(s, j->data, scrub_json);
 	/* a program that failed may have been ended while it wrote */
-	s->result.output =
-		scrubbed(s, j->output,
-			 s->result.state == STATE_OK ? scrub_apply : scrub_cut);
-	if (j->answer.content.n)
-		set_answer(s, &j->answer);
+	__typeof__(scrub_apply) *scrub =
+		s->result.state == STATE_OK ? scrub_apply : scrub_cut;
+	struct report_answer *answer = &s->result.answer;
+	struct buf body = BUF_INIT(BUF_UNBOUNDED);
+	size_t n;
+
+	s->result.data = scrubbed(s, j->data, scrub_json);
+	s->result.output = scrubbed(s, j->output, scrub);
+	if (!j->answer.content.n)
+		return;
+	*answer = (struct report_answer){
+		.content = scrubbed(s, j->answer.content, scrub_json),
+		.structured = scrubbed(s, j->answer.structured, scrub_json),
+		.is_error = j->answer.is_error,
+	};
+	/* a secret spans all of it */
+	if (answer->content.n && answer->content.p[0] != '[')
+		answer->content = STR("[{\"type\":\"text\",\"text\":\"***\"}]");
+	if (scrub_is_empty(s->scrub))
+		return;
+	report_step_output(&body, &s->result);
+	n = body.n;
+	s->result.output = scrubbed(
+		s, (struct str){arena_adopt(&s->arena, buf_steal(&body)), n},
+		scrub);
 }
 
-static void set_result(struct step_run *s, const struct judgement *j)
+/* The first result counts; later ones are ignored. */
+static void step_finish(struct step_run *s, const struct judgement *j)
 {
 	bool is_more = j->data.n || j->answer.content.n;
 
@@ -178,11 +163,7 @@ static void set_result(struct step_run *s, const struct judgement *j)
 		drop_result(s);
 }
 
-static void step_finish(struct step_run *s, const struct judgement *j)
-{
-	set_result(s, j);
-}
-
+PRINTF(3, 4)
 static void step_fail(struct step_run *s, enum step_reason reason,
 		      const char *fmt, ...)
 {
@@ -195,12 +176,12 @@ static void step_fail(struct step_run *s, enum step_reason reason,
 		j.error = str_of(arena_strdup(&s->arena, text));
 	va_end(ap);
 	free(text);
-	set_result(s, &j);
+	step_finish(s, &j);
 }
 
 /* ---- words of its program ---- */
 
-static bool step_has_failed(const struct step_run *s)
+static bool has_failed(const struct step_run *s)
 {
 	return s->result.state != STATE_OK &&
 	       s->result.state != STATE_SKIPPED &&
@@ -208,12 +189,12 @@ static bool step_has_failed(const struct step_run *s)
 }
 
 /* The last line of stderr is where programs say why. */
-static void step_log_words(struct step_run *s, struct str err_tail)
+static void log_words(struct step_run *s, struct str err_tail)
 {
 	struct str tail = str_trim(err_tail);
 	size_t from = tail.n;
 
-	if (!step_has_failed(s))
+	if (!has_failed(s))
 		return;
 	while (from && tail.p[from - 1] != '\n')
 		from--;
@@ -225,12 +206,11 @@ static void step_log_words(struct step_run *s, struct str err_tail)
 			 STR_ARG(tail));
 }
 
-static void step_log_denials(const struct step_run *s,
-			     const struct gate_verdict *v)
+static void log_denials(const struct step_run *s, const struct gate_verdict *v)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const struct advice_how how = {
-		.failed = step_has_failed(s),
+		.failed = has_failed(s),
 		.form = ADVICE_TOML,
 		.scrub = s->scrub,
 	};
@@ -250,7 +230,7 @@ static void keep_output(struct step_run *s)
 {
 	struct buf first = BUF_INIT(BUF_UNBOUNDED);
 	bool is_shown =
-		report_step_has_data(&s->result) && !s->type->data_is_status;
+		report_step_has_data(&s->result) && s->mode != JUDGE_script;
 
 	if (s->result.output.n || is_shown || !s->out.n ||
 	    s->result.state == STATE_OK)
@@ -263,11 +243,13 @@ static void keep_output(struct step_run *s)
 
 /* ---- the end ---- */
 
-static void write_facts(struct step_run *s, struct buf *out)
+/* Write the facts, again where more is known than when the step ended. */
+static void write_facts(struct step_run *s)
 {
+	AUTO(buf_release) struct buf run = BUF_INIT(BUF_UNBOUNDED);
 	struct jw w;
 
-	jw_init(&w, out, false);
+	jw_init(&w, &run, false);
 	jw_object(&w);
 	if (s->begin_ns) {
 		facts_time(&w, "started", s->begin_wall_ns);
@@ -275,21 +257,12 @@ static void write_facts(struct step_run *s, struct buf *out)
 			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
 	}
 	s->facts_scrubbed = 0;
-	if (s->type->facts)
-		s->type->facts(s, &w);
+	s->type->facts(s, &w);
 	if (s->scrubbed + s->facts_scrubbed)
 		jw_kv_int(&w, "scrubbed",
 			  (int64_t)(s->scrubbed + s->facts_scrubbed));
 	jw_end(&w);
-}
-
-static void step_refresh_facts(struct step_run *s)
-{
-	struct buf run = BUF_INIT(BUF_UNBOUNDED);
-
-	write_facts(s, &run);
 	s->result.run = arena_str(&s->arena, buf_str(&run));
-	buf_release(&run);
 }
 
 static void step_end(struct step_run *s)
@@ -302,17 +275,11 @@ static void step_end(struct step_run *s)
 		step_fail(s, REASON_INTERNAL, "the step ended without result");
 	s->end_ns = loop_now(s->ctx->loop);
 	keep_output(s);
-	step_refresh_facts(s);
+	write_facts(s);
 	loop_timer_clear(s->ctx->loop, &s->budget);
 	env_release(&s->env);
 	set_phase(s, STEP_ENDED);
 	s->ctx->step_ended(s->ctx->arg, s);
-}
-
-static void step_close(struct step_run *s)
-{
-	if (s->phase == STEP_RUNNING)
-		set_phase(s, STEP_CLOSING);
 }
 
 static void on_budget(void *arg)
@@ -327,50 +294,33 @@ static void on_budget(void *arg)
 	s->type->stop(s, HASTE_TIMEOUT);
 }
 
+/* End it before it begins. */
 static void step_skip(struct step_run *s, enum step_reason reason,
-		      const char *sentence)
+		      struct str sentence)
 {
-	if (sentence)
-		step_fail(s, reason, "%s", sentence);
-	else
-		step_fail(s, reason, "%.*s", STR_ARG(s->plan->error));
+	step_fail(s, reason, "%.*s", STR_ARG(sentence));
 	step_end(s);
 }
 
 void step_cancel(struct step_run *s, const char *why)
 {
-	enum step_haste haste;
+	enum step_haste haste = s->is_cancelled ? HASTE_KILL : HASTE_TIMEOUT;
 
-	switch (s->phase) {
-	case STEP_WAITING:
-		if (s->plan->reason != REASON_NONE) {
-			step_skip(s, s->plan->reason, NULL);
-			return;
-		}
+	if (s->phase == STEP_ENDED)
+		return;
+	if (s->phase == STEP_WAITING) {
 		step_fail(s, REASON_CANCELLED, "cancelled: %s before it began",
 			  why);
 		s->result.not_begun = true;
 		step_end(s);
 		return;
-	case STEP_RUNNING:
-	case STEP_CLOSING:
-		step_fail(s, REASON_CANCELLED, "cancelled: %s", why);
-		haste = s->is_cancelled ? HASTE_KILL : HASTE_TIMEOUT;
-		s->is_cancelled = true;
-		s->type->stop(s, haste);
-		return;
-	case STEP_ENDED:
-		return;
 	}
+	step_fail(s, REASON_CANCELLED, "cancelled: %s", why);
+	s->is_cancelled = true;
+	s->type->stop(s, haste);
 }
 
 /* ---- the begin ---- */
-
-void step_expect(struct step_run *s)
-{
-	if (s->plan->reason == REASON_NONE && s->type->expect)
-		s->type->expect(s);
-}
 
 void step_begin(struct step_run *s)
 {
@@ -380,7 +330,7 @@ void step_begin(struct step_run *s)
 	s->begin_wall_ns = l->clock->wall_ns(l->clock);
 	s->budget = (struct loop_timer){.fire = on_budget, .arg = s};
 	if (s->plan->reason != REASON_NONE) {
-		step_skip(s, s->plan->reason, NULL);
+		step_skip(s, s->plan->reason, s->plan->error);
 		return;
 	}
 	set_phase(s, STEP_RUNNING);
@@ -389,24 +339,10 @@ void step_begin(struct step_run *s)
 	s->type->begin(s);
 }
 
-void step_release(struct step_run *s)
-{
-	if (s->type)
-		s->type->release(s);
-	env_release(&s->env);
-	buf_release(&s->out);
-	arena_release(&s->arena);
-}
-
 /*
  * Steps whose program is run to its end and whose whole stdout is judged:
  * `script`, `harness`, and `mcp-client` without a tool (subprocess-JSON).
  */
-
-static struct program *exec_state(const struct step_run *s)
-{
-	return s->state;
-}
 
 /* ---- a program: the end ---- */
 
@@ -420,38 +356,24 @@ static void exec_over(void *arg)
 		  (unsigned long long)s->plan->step->stdout_max);
 }
 
-static const struct step_type step_type_script, step_type_harness;
-
-static void exec_judge(struct step_run *s)
-{
-	const struct gate_verdict *v = &exec_state(s)->child.verdict;
-	struct str out = buf_str(&s->out);
-	struct judgement j;
-
-	if (s->type == &step_type_script)
-		j = judge_script(out, v, &s->arena);
-	else if (s->type == &step_type_harness)
-		j = judge_harness(out, v, &s->arena);
-	else
-		j = judge_subprocess(out, v, &s->arena);
-	/* step_end() keeps a part of an output that was cut off */
-	if (s->has_result && s->type == &step_type_script)
-		j.output = (struct str){NULL, 0};
-	step_finish(s, &j);
-}
-
 static void exec_ended(void *arg)
 {
 	struct step_run *s = arg;
-	struct program *p = exec_state(s);
+	struct program *p = s->program;
+	struct judgement j;
 
 	/* the result points into it */
 	s->out = p->out;
 	p->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	exec_judge(s);
+	j = judge_program(s->mode, buf_str(&s->out), &p->child.verdict,
+			  &s->arena);
+	/* step_end() keeps a part of an output that was cut off */
+	if (s->has_result && s->mode == JUDGE_script)
+		j.output = (struct str){NULL, 0};
+	step_finish(s, &j);
 	s->scrubbed += p->child.scrubbed;
-	step_log_words(s, child_stderr(&p->child));
-	step_log_denials(s, &p->child.verdict);
+	log_words(s, child_stderr(&p->child));
+	log_denials(s, &p->child.verdict);
 	if (s->ctx->verdict)
 		s->ctx->verdict(s->ctx->arg, s, &p->child.verdict);
 	step_end(s);
@@ -461,13 +383,11 @@ static void exec_ended(void *arg)
 
 static void exec_stop(struct step_run *s, enum step_haste haste)
 {
-	struct program *p = exec_state(s);
+	struct program *p = s->program;
 
 	p->child.o.grace_ms = s->ctx->grace_ms;
-	if (haste == HASTE_KILL)
-		child_end(&p->child, CHILD_KILLING);
-	else
-		child_end(&p->child, CHILD_TERMINATING);
+	child_end(&p->child,
+		  haste == HASTE_KILL ? CHILD_KILLING : CHILD_TERMINATING);
 }
 
 /* ---- a program: the begin ---- */
@@ -488,29 +408,29 @@ static void exec_begin(struct step_run *s)
 	};
 	struct err err = ERR_INIT;
 
-	s->state = mem_zalloc(sizeof(struct program));
-	program_init(exec_state(s), &options);
+	s->program = mem_zalloc(sizeof(*s->program));
+	program_init(s->program, &options);
 	request.env = env_lines(&s->env);
-	if (program_start(exec_state(s), s->ctx->gate, &request, &err) < 0)
-		step_skip(s, failure_of_spawn(&err), err.msg);
+	if (program_start(s->program, s->ctx->gate, &request, &err) < 0)
+		step_skip(s, failure_of_spawn(&err), str_of(err.msg));
 }
 
 /* A program that ended its output and lives on is not silent. */
 static enum step_reason exec_timeout_reason(struct step_run *s)
 {
-	return exec_state(s)->out_ended ? REASON_DEADLINE_CLOSE
-					: REASON_DEADLINE_CALL;
+	return s->program->out_ended ? REASON_DEADLINE_CLOSE
+				     : REASON_DEADLINE_CALL;
 }
 
 static const char *exec_remark(const struct step_run *s)
 {
-	return exec_state(s)->out_bytes ? "" : "; no output yet";
+	return s->program->out_bytes ? "" : "; no output yet";
 }
 
 static void exec_facts(struct step_run *s, struct jw *w)
 {
 	struct cleaner clean = {s->scrub, 0};
-	struct program *p = exec_state(s);
+	struct program *p = s->program;
 
 	if (!p || p->child.phase != CHILD_ENDED)
 		return;
@@ -518,33 +438,13 @@ static void exec_facts(struct step_run *s, struct jw *w)
 	s->facts_scrubbed = clean.hits;
 }
 
-static void exec_release(struct step_run *s)
-{
-	if (!s->state)
-		return;
-	/* the loop may have ended before its steps are freed */
-	if (!s->ctx)
-		exec_state(s)->o.loop = NULL;
-	program_release(exec_state(s));
-	free(s->state);
-	s->state = NULL;
-}
-
-#define EXEC_TYPE(ident, type_name, is_status)              \
-	static const struct step_type step_type_##ident = { \
-		.name = (type_name),                        \
-		.data_is_status = (is_status),              \
-		.begin = exec_begin,                        \
-		.stop = exec_stop,                          \
-		.remark = exec_remark,                      \
-		.timeout_reason = exec_timeout_reason,      \
-		.facts = exec_facts,                        \
-		.release = exec_release,                    \
-	}
-
-EXEC_TYPE(script, "script", true);
-EXEC_TYPE(harness, "harness", false);
-EXEC_TYPE(subprocess, "mcp-client", false);
+static const struct step_type exec_type = {
+	.begin = exec_begin,
+	.stop = exec_stop,
+	.remark = exec_remark,
+	.timeout_reason = exec_timeout_reason,
+	.facts = exec_facts,
+};
 
 /*
  * `mcp-client` with a tool: one tools/call in a session that other steps of the
@@ -571,36 +471,31 @@ struct mcp_step {
 static void send_call(struct step_run *s);
 static void list_tools(struct step_run *s, bool anew);
 
-static struct mcp_step *mcp_state(const struct step_run *s)
-{
-	return s->state;
-}
-
 /* ---- a call: the end ---- */
 
 /* Log the details of a failure, or the end of stderr alone. */
-static void mcp_log_words(struct step_run *s, const struct client *c)
+static void mcp_say_words(struct step_run *s, const struct client *c)
 {
 	const char *details = client_failure_details(c);
 
-	if (*details && step_has_failed(s))
+	if (*details && has_failed(s))
 		log_note("%s: %s", s->result.name, details);
 	else
-		step_log_words(s, client_stderr(c));
+		log_words(s, client_stderr(c));
 }
 
 /* End the step that has its result, or wait for the server that it ends. */
 static void mcp_leave(struct step_run *s, enum pool_end how)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	if (s->phase != STEP_RUNNING)
 		return;
 	if (m->user.client)
-		mcp_log_words(s, m->user.client);
+		mcp_say_words(s, m->user.client);
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits)
-		step_close(s);
+		set_phase(s, STEP_CLOSING);
 	else
 		step_end(s);
 }
@@ -608,7 +503,7 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 /* Leave the server, if mcp_leave() did not: the step may not have begun. */
 static void mcp_on_leave(struct step_run *s)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	if (m)
 		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
@@ -617,8 +512,8 @@ static void mcp_on_leave(struct step_run *s)
 
 static void mcp_keep_facts(struct step_run *s, struct client *c)
 {
-	struct mcp_step *m = mcp_state(s);
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct mcp_step *m = s->mcp;
 	struct jw w;
 
 	m->facts_scrubbed = 0;
@@ -627,14 +522,13 @@ static void mcp_keep_facts(struct step_run *s, struct client *c)
 	client_facts(c, &w, &m->facts_scrubbed);
 	jw_end(&w);
 	m->facts = arena_str(&s->arena, buf_str(&text));
-	buf_release(&text);
 }
 
 /* The process that this step started, or left as the last, has ended. */
 static void mcp_closed(struct pool_user *u, struct client *c)
 {
 	struct step_run *s = u->arg;
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	const struct gate_verdict *v = client_verdict(c);
 
 	if (!u->session_of) {
@@ -643,11 +537,11 @@ static void mcp_closed(struct pool_user *u, struct client *c)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
 	if (v)
-		step_log_denials(s, v);
+		log_denials(s, v);
 	if (s->phase == STEP_CLOSING && m->waits)
 		step_end(s);
 	else if (s->phase == STEP_ENDED)
-		step_refresh_facts(s);
+		write_facts(s);
 }
 
 static void mcp_fail(struct step_run *s, enum step_reason reason,
@@ -659,7 +553,7 @@ static void mcp_fail(struct step_run *s, enum step_reason reason,
 
 static void unlist(struct step_run *s)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	if (m->list_ticket && m->user.client)
 		client_unlist(m->user.client, m->list_ticket);
@@ -671,7 +565,7 @@ static void unlist(struct step_run *s)
 
 static void mcp_stop(struct step_run *s, enum step_haste haste)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	if (s->phase == STEP_RUNNING) {
 		if (m->ticket && m->user.client)
@@ -695,7 +589,7 @@ static void mcp_stop(struct step_run *s, enum step_haste haste)
  */
 static bool breaks_promise(struct step_run *s, struct judgement *j)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	struct tool_findings found;
 
@@ -710,7 +604,7 @@ static bool breaks_promise(struct step_run *s, struct judgement *j)
 
 static bool hold_back(struct step_run *s, struct judgement *j, struct str whole)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	m->answer = whole;
 	if (!m->check.tool.p || !breaks_promise(s, j) ||
@@ -729,7 +623,7 @@ static bool hold_back(struct step_run *s, struct judgement *j, struct str whole)
 static void keep_answer(struct step_run *s, const struct client_event *e,
 			struct mcp_tool_result *r)
 {
-	bool is_kept = client_keep(mcp_state(s)->user.client, e, &s->arena);
+	bool is_kept = client_keep(s->mcp->user.client, e, &s->arena);
 
 	if (r->fixed.n)
 		r->content.p = arena_adopt(&s->arena, buf_steal(&r->fixed));
@@ -742,7 +636,7 @@ static void keep_answer(struct step_run *s, const struct client_event *e,
 /* False: the step waits, for a list. */
 static bool mcp_on_result(struct step_run *s, const struct client_event *e)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	struct client *c = m->user.client;
 	uint64_t max = s->plan->step->stdout_max;
 	struct mcp_tool_result r = {0};
@@ -776,7 +670,7 @@ static bool mcp_on_result(struct step_run *s, const struct client_event *e)
 static void mcp_on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 
 	switch (e->type) {
 	case CLIENT_RESULT:
@@ -801,7 +695,7 @@ static void mcp_on_event(void *arg, const struct client_event *e)
 
 static void send_call(struct step_run *s)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	/* the step's own time is over first */
 	uint64_t longest = s->plan->step->timeout_ms + 1000;
 	const struct client_call call = {
@@ -828,7 +722,7 @@ static void send_call(struct step_run *s)
 static void mcp_refuse(struct step_run *s, const struct client_listed *l,
 		       const char *sentence)
 {
-	if (l->is_known && !mcp_state(s)->asked_anew)
+	if (l->is_known && !s->mcp->asked_anew)
 		list_tools(s, true);
 	else
 		mcp_fail(s, REASON_RPC_ERROR, sentence);
@@ -841,7 +735,7 @@ static void mcp_refuse(struct step_run *s, const struct client_listed *l,
 static bool fits(struct step_run *s, struct tool_findings *found)
 {
 	static const char what[] = "arguments";
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	const struct plan_inputs *in = &s->plan->inputs;
 	const struct str none = {NULL, 0};
 	struct tool_findings again;
@@ -863,7 +757,7 @@ static bool fits(struct step_run *s, struct tool_findings *found)
 static void check_and_call(struct step_run *s, const struct client_listed *l,
 			   const struct listing_item *item)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	struct tool_findings found;
 
@@ -885,7 +779,7 @@ static void check_and_call(struct step_run *s, const struct client_listed *l,
 /* Judge the answer by the list that was asked for because of it. */
 static void judge_again(struct step_run *s, const struct listing *list)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	const struct listing_item *item =
 		list ? listing_find(list, str_of(s->plan->step->tool)) : NULL;
 	struct judgement j = m->judged;
@@ -902,22 +796,11 @@ static void judge_again(struct step_run *s, const struct listing *list)
 	mcp_leave(s, POOL_CLOSE);
 }
 
-static void on_no_list(struct step_run *s, const struct client_event *e)
-{
-	if (e->type == CLIENT_ERROR)
-		step_fail(s, REASON_RPC_ERROR,
-			  "the server answered error %lld to tools/list, which "
-			  "`strict` needs: %.*s",
-			  (long long)e->of->code, STR_ARG(e->of->message));
-	else
-		step_fail(s, e->reason, "%s", e->sentence);
-	mcp_leave(s, POOL_CLOSE);
-}
-
 static void on_list(void *arg, const struct client_listed *l)
 {
 	struct step_run *s = arg;
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
+	const struct client_event *e = l->event;
 	const char *tool = s->plan->step->tool;
 	const struct listing_item *item;
 
@@ -927,8 +810,15 @@ static void on_list(void *arg, const struct client_listed *l)
 		judge_again(s, l->list);
 		return;
 	}
+	if (l->type == CLIENT_ERROR)
+		step_fail(s, REASON_RPC_ERROR,
+			  "the server answered error %lld to tools/list, which "
+			  "`strict` needs: %.*s",
+			  (long long)e->of->code, STR_ARG(e->of->message));
+	else if (l->type != CLIENT_RESULT)
+		step_fail(s, e->reason, "%s", e->sentence);
 	if (l->type != CLIENT_RESULT) {
-		on_no_list(s, l->event);
+		mcp_leave(s, POOL_CLOSE);
 		return;
 	}
 	item = listing_find(l->list, str_of(tool));
@@ -943,7 +833,7 @@ static void on_list(void *arg, const struct client_listed *l)
 
 static void list_tools(struct step_run *s, bool anew)
 {
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	const struct client_list list = {
 		.kind = LISTING_TOOLS,
 		.anew = anew,
@@ -973,7 +863,7 @@ static void mcp_opened(struct pool_user *u)
 
 static void mcp_refused(struct pool_user *u, const struct err *err)
 {
-	step_skip(u->arg, failure_of_spawn(err), err->msg);
+	step_skip(u->arg, failure_of_spawn(err), str_of(err->msg));
 }
 
 static const struct pool_handler mcp_handler = {
@@ -984,22 +874,20 @@ static const struct pool_handler mcp_handler = {
 
 static void mcp_expect(struct step_run *s)
 {
-	struct mcp_step *m = mem_zalloc(sizeof(*m));
-
-	s->state = m;
-	m->user = (struct pool_user){
+	s->mcp = mem_zalloc(sizeof(*s->mcp));
+	s->mcp->user = (struct pool_user){
 		.name = s->plan->step->name,
 		.plan = s->plan,
 		.env = env_lines(&s->env),
 		.handler = &mcp_handler,
 		.arg = s,
 	};
-	pool_expect(s->ctx->pool, &m->user);
+	pool_expect(s->ctx->pool, &s->mcp->user);
 }
 
 static void mcp_begin(struct step_run *s)
 {
-	struct pool_user *u = &mcp_state(s)->user;
+	struct pool_user *u = &s->mcp->user;
 	struct scrub *own = pool_scrub(u);
 
 	if (own)
@@ -1009,19 +897,19 @@ static void mcp_begin(struct step_run *s)
 
 static enum step_reason mcp_timeout_reason(struct step_run *s)
 {
-	const struct client *c = mcp_state(s)->user.client;
+	const struct client *c = s->mcp->user.client;
 
 	if (!c)
 		return REASON_DEADLINE_SPAWN;
 	if (!client_is_ready(c))
 		return REASON_DEADLINE_INITIALIZE;
-	return mcp_state(s)->list_ticket ? REASON_DEADLINE_LIST
-					 : REASON_DEADLINE_CALL;
+	return s->mcp->list_ticket ? REASON_DEADLINE_LIST
+				   : REASON_DEADLINE_CALL;
 }
 
 static const char *mcp_remark(const struct step_run *s)
 {
-	const struct client *c = mcp_state(s)->user.client;
+	const struct client *c = s->mcp->user.client;
 
 	if (c && !client_stats(c)->bytes_in)
 		return "; no output yet";
@@ -1031,7 +919,7 @@ static const char *mcp_remark(const struct step_run *s)
 static void mcp_facts(struct step_run *s, struct jw *w)
 {
 	const struct step *step = s->plan->step;
-	struct mcp_step *m = mcp_state(s);
+	struct mcp_step *m = s->mcp;
 	struct cleaner clean = {s->scrub, 0};
 	struct scan_iter it;
 
@@ -1054,18 +942,7 @@ static void mcp_facts(struct step_run *s, struct jw *w)
 	s->facts_scrubbed += m->facts_scrubbed;
 }
 
-static void mcp_release(struct step_run *s)
-{
-	struct mcp_step *m = mcp_state(s);
-
-	if (m)
-		tool_check_release(&m->check);
-	free(m);
-	s->state = NULL;
-}
-
-static const struct step_type step_type_mcp = {
-	.name = "mcp-client",
+static const struct step_type mcp_type = {
 	.expect = mcp_expect,
 	.begin = mcp_begin,
 	.stop = mcp_stop,
@@ -1073,28 +950,29 @@ static const struct step_type step_type_mcp = {
 	.timeout_reason = mcp_timeout_reason,
 	.leave = mcp_on_leave,
 	.facts = mcp_facts,
-	.release = mcp_release,
 };
 
-static const struct step_type *step_type_find(const struct step *step)
+/* ---- the object ---- */
+
+/* Mode of the judgement of a type; the loader has resolved aliases. */
+static enum judge_mode mode_of(const struct step *step)
 {
 	static const struct {
 		const char *name;
-		const struct step_type *type, *without_tool;
-	} types[] = {
-		{"mcp-client", &step_type_mcp, &step_type_subprocess},
-		{"script", &step_type_script, &step_type_script},
-		{"harness", &step_type_harness, &step_type_harness},
+		enum judge_mode mode;
+	} modes[] = {
+#define STEP_TYPE(ident, name, section, help) {name, JUDGE_##ident},
+#include "core/config/step_types.def"
 	};
+	size_t i = 0;
 
+	/* a step of a type that is not supported never begins */
 	if (step->instead)
-		return &step_type_script;
-	for (size_t i = 0; i < ARRAY_LEN(types); i++)
-		if (strcmp(step->type, types[i].name) == 0)
-			return step->tool ? types[i].type
-					  : types[i].without_tool;
-	assert(!"a row of step_types.def without behaviour");
-	return NULL;
+		return JUDGE_script;
+	while (i + 1 < ARRAY_LEN(modes) && strcmp(step->type, modes[i].name))
+		i++;
+	assert(strcmp(step->type, modes[i].name) == 0);
+	return modes[i].mode;
 }
 
 void step_init(struct step_run *s, struct step_context *ctx,
@@ -1106,11 +984,33 @@ void step_init(struct step_run *s, struct step_context *ctx,
 		.plan = plan,
 		.ctx = ctx,
 		.scrub = ctx->scrub,
-		.type = step_type_find(step),
+		.mode = mode_of(step),
 		.phase = STEP_WAITING,
 		.out = BUF_INIT(BUF_UNBOUNDED),
+		.env = s->env,
 		.result = {.name = step->name,
 			   .type = step->type,
 			   .required = step->required},
 	};
+	s->type = s->mode == JUDGE_mcp_client && step->tool ? &mcp_type
+							    : &exec_type;
+	if (plan->reason == REASON_NONE && s->type->expect)
+		s->type->expect(s);
+}
+
+void step_release(struct step_run *s)
+{
+	if (s->program) {
+		/* the loop may have ended before its steps are freed */
+		if (!s->ctx)
+			s->program->o.loop = NULL;
+		program_release(s->program);
+	}
+	if (s->mcp)
+		tool_check_release(&s->mcp->check);
+	free(s->program);
+	free(s->mcp);
+	env_release(&s->env);
+	buf_release(&s->out);
+	arena_release(&s->arena);
 }

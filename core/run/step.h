@@ -4,8 +4,7 @@
  * What it does in between is its type's: a program that is run to its end, or
  * a call in a session.
  *
- *	step_init(&s, &ctx, &plan_step);
- *	step_expect(&s);	all steps, before the first begins
+ *	step_init(&s, &ctx, &plan_step);	all of them first
  *	step_begin(&s);		from here on it lives in ctx->loop
  *	... loop_turn() until s.phase == STEP_ENDED (ctx->step_ended is called)
  *	step_release(&s);	after the report was printed: it borrows
@@ -22,6 +21,7 @@
 #include "core/report/report.h"
 #include "core/base/loop.h"
 #include "core/run/credentials.h"
+#include "core/run/judge.h"
 #include "core/run/plan.h"
 #include "core/run/pool.h"
 #include "core/secret/scrub.h"
@@ -61,7 +61,8 @@ struct step_run {
 	struct scrub
 		*scrub; /* scrubber of ctx, or of the server that is called */
 	const struct step_type *type;
-	struct arena arena; /* of the result */
+	enum judge_mode mode; /* of stdout */
+	struct arena arena;   /* of the result */
 	enum step_phase phase;
 	struct loop_timer budget;
 	struct buf out; /* collected stdout, up to stdout_max */
@@ -71,16 +72,22 @@ struct step_run {
 	bool has_result;
 	bool gave_up; /* to scrub the result */
 	struct report_step result;
-	struct env env;	 /* declared variables; set before step_begin() */
+	struct env env;	 /* declared variables; owned */
 	size_t scrubbed; /* hits; those of its facts stand beside them */
 	size_t facts_scrubbed;
-	void *state; /* of the type; owned by it */
+	/* Owned; of a step that is run, or that calls. */
+	struct program *program;
+	struct mcp_step *mcp;
 };
 
+/*
+ * Make a step of a run, and prepare what it shares with others where the plan
+ * says that it runs: all of them, before the first begins.
+ *
+ * s  zeroed but for `env`
+ */
 void step_init(struct step_run *s, struct step_context *ctx,
 	       const struct plan_step *plan);
-/* Prepare what the step shares with others: the plan says that it runs. */
-void step_expect(struct step_run *s);
 /*
  * Start it, or end it at once when the plan says so or the gate refuses.
  * Ending calls ctx->step_ended.

@@ -14,15 +14,12 @@ struct row {
 	enum step_reason reason;
 };
 
-static void check(const struct row *rows, size_t n,
-		  struct judgement (*judge)(struct str,
-					    const struct gate_verdict *,
-					    struct arena *))
+static void check(const struct row *rows, size_t n, enum judge_mode mode)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct arena arena = ARENA_INIT;
-		struct judgement j =
-			judge(str_of(rows[i].out), rows[i].end, &arena);
+		struct judgement j = judge_program(mode, str_of(rows[i].out),
+						   rows[i].end, &arena);
 
 		if (j.reason != rows[i].reason)
 			fail_msg("%s: %s, not %s (%.*s)", rows[i].out,
@@ -70,7 +67,7 @@ TEST(subprocess, every_shape, has_its_reason)
 		{"{\"content\":[]}", &killed, REASON_SIGNAL},
 	};
 
-	check(rows, ARRAY_LEN(rows), judge_subprocess);
+	check(rows, ARRAY_LEN(rows), JUDGE_mcp_client);
 }
 
 TEST(end, for_a_bound, says_which)
@@ -93,7 +90,8 @@ TEST(subprocess, content, is_kept_byte_for_byte)
 		"{\"isError\": false, \"content\":[ {\"type\":\"text\","
 		"\"text\":\"\\u0000\\ud83d\\ude00\", \"n\":"
 		"9223372036854775808, \"e\":1E+2} ]}";
-	struct judgement j = judge_subprocess(str_of(out), &good, &arena);
+	struct judgement j =
+		judge_program(JUDGE_mcp_client, str_of(out), &good, &arena);
 
 	assert_true(str_is(j.answer.content,
 			   "[ {\"type\":\"text\",\"text\":"
@@ -105,7 +103,8 @@ TEST(subprocess, content, is_kept_byte_for_byte)
 TEST(subprocess, bad_exit_after_result, keeps_the_data)
 {
 	struct arena arena = ARENA_INIT;
-	struct judgement j = judge_subprocess(
+	struct judgement j = judge_program(
+		JUDGE_mcp_client,
 		STR("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"),
 		&status3, &arena);
 
@@ -119,13 +118,14 @@ TEST(subprocess, bad_exit_after_result, keeps_the_data)
 TEST(script, output, is_trimmed_and_kept_on_failure)
 {
 	struct arena arena = ARENA_INIT;
-	struct judgement j = judge_script(STR(" hi \n"), &good, &arena);
+	struct judgement j =
+		judge_program(JUDGE_script, STR(" hi \n"), &good, &arena);
 
 	assert_true(str_is(j.output, "hi"));
 	assert_true(str_is(j.data, "{\"exit_code\":0}"));
-	j = judge_script(STR(""), &status3, &arena);
+	j = judge_program(JUDGE_script, STR(""), &status3, &arena);
 	assert_true(str_is(j.data, "{\"exit_code\":3}"));
-	j = judge_script(STR("partial\n"), &killed, &arena);
+	j = judge_program(JUDGE_script, STR("partial\n"), &killed, &arena);
 	assert_true(str_is(j.data, "{\"exit_code\":null}"));
 	assert_int_equal(j.reason, REASON_SIGNAL);
 	assert_true(str_is(j.output, "partial"));
@@ -138,13 +138,15 @@ TEST(harness, first_of_text_summary_output, is_the_body)
 	struct arena arena = ARENA_INIT;
 	struct judgement j;
 
-	j = judge_harness(STR("{\"output\":\"o\",\"summary\":\"s\"}"), &good,
+	j = judge_program(JUDGE_harness,
+			  STR("{\"output\":\"o\",\"summary\":\"s\"}"), &good,
 			  &arena);
 	assert_true(str_is(j.output, "s"));
 	assert_true(str_is(j.data, "{\"output\":\"o\",\"summary\":\"s\"}"));
-	j = judge_harness(STR("{\"text\":1,\"output\":\"o\"}"), &good, &arena);
+	j = judge_program(JUDGE_harness, STR("{\"text\":1,\"output\":\"o\"}"),
+			  &good, &arena);
 	assert_true(str_is(j.output, "o"));
-	j = judge_harness(STR("1 2"), &good, &arena);
+	j = judge_program(JUDGE_harness, STR("1 2"), &good, &arena);
 	assert_int_equal(j.reason, REASON_NOT_JSON);
 	arena_release(&arena);
 }
