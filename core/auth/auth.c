@@ -6,7 +6,7 @@
 #include "core/auth/challenge.h"
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
-#include "core/auth/flow_find.h"
+#include "core/auth/guard.h"
 #include "core/auth/words.h"
 #include "core/base/arena.h"
 #include "core/base/log.h"
@@ -205,8 +205,7 @@ static int load_account(struct auth *a, struct err *err)
 	if ((o->client_id && now->client_id &&
 	     strcmp(o->client_id, now->client_id) != 0) ||
 	    (o->issuer && now->issuer &&
-	     !metadata_is_issuer(now->issuer, o->issuer,
-				 o->accept_issuer_slash)))
+	     !guard_is_issuer(now->issuer, o->issuer, o->accept_issuer_slash)))
 		account_forget_tokens(now);
 	return 0;
 }
@@ -516,11 +515,8 @@ static enum authorizer_verdict judge_refusal(
 		.err = err,
 	};
 	enum authorizer_verdict verdict;
-	struct str value;
 
-	for (size_t n = 0; http_head_get(head, "WWW-Authenticate", n, &value);
-	     n++)
-		challenge_add(&r.challenge, value, &r.arena);
+	challenge_read(&r.challenge, head, &r.arena);
 	if (a->has_fixed)
 		verdict =
 			deny(&r, head->status == 401

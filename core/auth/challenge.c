@@ -68,27 +68,27 @@ static const char *plain(struct reader *r)
 	return out;
 }
 
-static void set(const char **field, const char *value)
-{
-	if (!*field)
-		*field = value;
-}
-
 static void keep(struct challenge *c, const struct reader *r, struct str name,
 		 const char *value)
 {
-	if (is_word(name, "resource_metadata"))
-		set(&c->resource_metadata, value);
-	else if (is_word(name, "scope"))
-		set(&c->scope, value);
-	else if (is_word(name, "error_description"))
-		set(&c->error_description, value);
-	else if (!is_word(name, "error"))
-		return;
-	else if (r->is_dpop && !strcmp(value, "use_dpop_nonce"))
+	const struct {
+		const char *name;
+		const char **field;
+	} fields[] = {
+		{"resource_metadata", &c->resource_metadata},
+		{"scope", &c->scope},
+		{"error_description", &c->error_description},
+		{"error", &c->error},
+	};
+
+	if (is_word(name, "error") && r->is_dpop &&
+	    !strcmp(value, "use_dpop_nonce")) {
 		c->wants_nonce = true;
-	else
-		set(&c->error, value);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (is_word(name, fields[i].name) && !*fields[i].field)
+			*fields[i].field = value;
 }
 
 /* A scheme, or a name with its value. */
@@ -124,4 +124,14 @@ void challenge_add(struct challenge *c, struct str value, struct arena *arena)
 
 	for (skip(&r, ", \t"); r.rest.n; skip(&r, ", \t"))
 		word(c, &r);
+}
+
+void challenge_read(struct challenge *c, const struct http_head *head,
+		    struct arena *arena)
+{
+	struct str value;
+
+	for (size_t n = 0; http_head_get(head, "WWW-Authenticate", n, &value);
+	     n++)
+		challenge_add(c, value, arena);
 }

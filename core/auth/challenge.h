@@ -2,8 +2,7 @@
  * Challenges of a server: the header WWW-Authenticate.
  *
  *	struct challenge c = {0};
- *	while (http_head_get(head, "WWW-Authenticate", n++, &value))
- *		challenge_add(&c, value, arena);
+ *	challenge_read(&c, head, arena);
  *
  * Several challenges may stand in one header and in several. Read are those
  * of Bearer and DPoP; where both say the same thing the first counts. It is
@@ -21,6 +20,7 @@
 #include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/str.h"
+#include "core/transport/http.h"
 
 struct challenge {
 	/* NULL where it is not said; each ends in NUL, in the arena */
@@ -30,5 +30,8 @@ struct challenge {
 
 /* One value of the header; what cannot be understood is left out. */
 void challenge_add(struct challenge *c, struct str value, struct arena *arena);
+/* All of an answer. */
+void challenge_read(struct challenge *c, const struct http_head *head,
+		    struct arena *arena);
 
 #endif

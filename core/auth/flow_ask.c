@@ -35,27 +35,19 @@ void flow_note_secret(struct flow *f, struct str value)
 		c->on_secret(c->arg, value);
 }
 
-static bool is_at(struct flow *f, const char *named, const struct url *u)
-{
-	struct err ignored = ERR_INIT;
-	struct url n;
-
-	return named &&
-	       url_parse(str_of(named), &f->arena, &n, &ignored) == 0 &&
-	       url_same_origin(&n, u);
-}
-
 enum guard_origin flow_origin_of(struct flow *f, const char *url)
 {
+	const char *issuer = f->setting.options->issuer;
 	struct err ignored = ERR_INIT;
-	struct url u;
+	struct url u, i;
 
-	if (url_parse(str_of(url), &f->arena, &u, &ignored) < 0)
-		return GUARD_SERVER;
-	return url_same_origin(f->setting.endpoint, &u) ||
-			       is_at(f, f->setting.options->issuer, &u)
-		       ? GUARD_USER
-		       : GUARD_SERVER;
+	if (url_parse(str_of(url), &f->arena, &u, &ignored) == 0 &&
+	    (url_same_origin(f->setting.endpoint, &u) ||
+	     (issuer &&
+	      url_parse(str_of(issuer), &f->arena, &i, &ignored) == 0 &&
+	      url_same_origin(&i, &u))))
+		return GUARD_USER;
+	return GUARD_SERVER;
 }
 
 /* ---- the account ---- */
@@ -157,24 +149,33 @@ static void on_answer(void *arg, const struct http_fetched *a)
 		flow_settle(f, v, &err);
 }
 
-int flow_add_header(struct flow *f, const char *name, struct str value,
-		    struct err *err)
-{
-	return http_headers_set(&f->request.headers, name, value, err);
-}
-
 enum flow_verdict flow_ask(struct flow *f, const struct flow_question *q,
 			   struct err *err)
 {
 	struct flow_request *r = &f->request;
+	const char *protocol = q->type ? NULL : f->start.protocol;
+	const struct {
+		const char *name;
+		struct str value;
+	} headers[] = {
+		{"Content-Type", str_of(q->type)},
+		{"Accept", str_of(q->accept)},
+		{"MCP-Protocol-Version", str_of(protocol)},
+		{"Authorization", q->authorization},
+	};
 
-	r->method = q->method;
+	for (size_t i = 0; i < ARRAY_LEN(headers); i++)
+		if (headers[i].value.n &&
+		    http_headers_set(&r->headers, headers[i].name,
+				     headers[i].value, err) < 0)
+			return FLOW_FAILED;
+	r->method = q->type ? "POST" : "GET";
 	r->origin = q->origin;
 	r->came = q->came;
 	if (guard_url(&f->guard, q->what, q->url, q->origin, &f->arena, &r->url,
 		      err) < 0)
 		return FLOW_FAILED;
-	log_debug("authorization: %s %s", q->method, r->url.text.p);
+	log_debug("authorization: %s %s", r->method, r->url.text.p);
 	send_request(f, q->content);
 	return FLOW_WAIT;
 }

@@ -4,6 +4,7 @@
  */
 #include "core/auth/flow_find.h"
 
+#include "core/auth/challenge.h"
 #include "core/auth/flow_steps.h"
 #include "core/auth/words.h"
 #include "core/base/json.h"
@@ -16,7 +17,8 @@
 
 static void add_url(struct strlist *list, struct arena *arena, struct buf *url)
 {
-	list->item[list->n++] = arena_strndup(arena, url->p, url->n);
+	if (!words_has(list, buf_cstr(url)))
+		list_add(list, arena, arena_strndup(arena, url->p, url->n));
 	buf_clear(url);
 }
 
@@ -30,27 +32,23 @@ static struct str path_of(const struct url *u)
 	return path;
 }
 
-static void add_query(struct buf *out, const struct url *u)
-{
-	if (!u->query.p)
-		return;
-	buf_addc(out, '?');
-	buf_add_str(out, u->query);
-}
-
-void metadata_resource_urls(const struct url *endpoint, struct arena *arena,
-			    struct strlist *ret)
+void metadata_resource_urls(const struct url *endpoint, const char *named,
+			    struct arena *arena, struct strlist *ret)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	bool is_root = str_is(endpoint->path, "/");
 
-	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 3), 0};
-	for (int root = is_root; root < 2; root++) {
+	*ret = (struct strlist){NULL, 0};
+	if (named)
+		list_add(ret, arena, named);
+	for (int root = str_is(endpoint->path, "/"); root < 2; root++) {
 		url_origin(endpoint, &b);
 		buf_adds(&b, RESOURCE_DOCUMENT);
 		if (!root)
 			buf_add_str(&b, endpoint->path);
-		add_query(&b, endpoint);
+		if (endpoint->query.p) {
+			buf_addc(&b, '?');
+			buf_add_str(&b, endpoint->query);
+		}
 		add_url(ret, arena, &b);
 	}
 }
@@ -70,7 +68,7 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
 		return err_set(err, ERR_SYNTAX,
 			       "issuer %s: has a query or a fragment",
 			       quote_peer(&b, str_of(issuer), QUOTE_BYTES));
-	*ret = (struct strlist){ARENA_ARRAY(arena, const char *, 4), 0};
+	*ret = (struct strlist){NULL, 0};
 	path = path_of(&u);
 	for (size_t i = 0; i < ARRAY_LEN(document); i++) {
 		url_origin(&u, &b);
@@ -139,49 +137,26 @@ int metadata_resource(struct str body, struct arena *arena,
 	return 0;
 }
 
-static bool is_prefix(struct str path, struct str of)
-{
-	if (of.n < path.n || memcmp(path.p, of.p, path.n) != 0)
-		return false;
-	return of.n == path.n || of.p[path.n] == '/';
-}
-
 int metadata_is_for(const struct url *endpoint, const char *resource,
 		    struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct str path, of = endpoint->path;
 	struct url u;
 
 	if (url_parse(str_of(resource), &arena, &u, err) < 0)
 		return err_wrap(err, "protected resource metadata");
 	/* a path that ends in a slash is the same as one that does not */
-	if (!u.fragment.p && url_same_origin(endpoint, &u) &&
-	    is_prefix(path_of(&u), endpoint->path))
+	path = path_of(&u);
+	if (!u.fragment.p && url_same_origin(endpoint, &u) && path.n <= of.n &&
+	    memcmp(path.p, of.p, path.n) == 0 &&
+	    (of.n == path.n || of.p[path.n] == '/'))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "protected resource metadata is for %s, not for %s",
 		       quote_peer(&b, str_of(resource), QUOTE_BYTES),
 		       endpoint->text.p);
-}
-
-bool metadata_is_issuer(const char *found, const char *wanted,
-			bool accept_slash)
-{
-	size_t n = strlen(found), m = strlen(wanted);
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct err err = ERR_INIT;
-	struct str longer;
-	struct url u;
-
-	if (!strcmp(found, wanted))
-		return true;
-	if (!accept_slash || (n != m + 1 && m != n + 1) ||
-	    strncmp(found, wanted, n < m ? n : m) != 0)
-		return false;
-	longer = str_of(n < m ? wanted : found);
-	return str_ends(longer, "/") &&
-	       url_parse(longer, &arena, &u, &err) == 0 && str_is(u.path, "/");
 }
 
 static int judge_issuer(const struct metadata_server *s, const char *wanted,
@@ -191,49 +166,16 @@ static int judge_issuer(const struct metadata_server *s, const char *wanted,
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	const char *found = s->issuer ? s->issuer : "";
 
-	if (metadata_is_issuer(found, wanted, accept_slash))
+	if (guard_is_issuer(found, wanted, accept_slash))
 		return 0;
 	return err_set(err, ERR_PEER,
 		       "authorization server metadata: issuer is \"%s\", "
 		       "expected \"%s\"%s",
 		       quote_peer(&a, str_of(found), QUOTE_BYTES),
 		       quote_peer(&b, str_of(wanted), QUOTE_BYTES),
-		       metadata_is_issuer(found, wanted, true)
+		       guard_is_issuer(found, wanted, true)
 			       ? " (accept_issuer_slash accepts this)"
 			       : "");
-}
-
-static int judge_code(const struct metadata_server *s,
-		      const struct json *object, struct arena *arena,
-		      struct err *err)
-{
-	struct strlist methods;
-
-	if (!s->authorization)
-		return err_set(err, ERR_PEER,
-			       "authorization server metadata: no "
-			       "`authorization_endpoint`");
-	if (!json_texts(object, "code_challenge_methods_supported", arena,
-			&methods) ||
-	    !words_has(&methods, "S256"))
-		return err_set(err, ERR_PEER,
-			       "the authorization server does not offer PKCE "
-			       "with S256");
-	return 0;
-}
-
-static void read_lists(const struct json *object, struct arena *arena,
-		       struct metadata_server *s)
-{
-	s->has_auth_methods =
-		json_texts(object, "token_endpoint_auth_methods_supported",
-			   arena, &s->auth_methods);
-	(void)!json_texts(object, "scopes_supported", arena, &s->scopes);
-	(void)!json_texts(object,
-			  "token_endpoint_auth_signing_alg_values_supported",
-			  arena, &s->signing_algs);
-	(void)!json_texts(object, "dpop_signing_alg_values_supported", arena,
-			  &s->dpop_algs);
 }
 
 int metadata_server(struct str body, const char *issuer,
@@ -242,36 +184,54 @@ int metadata_server(struct str body, const char *issuer,
 {
 	AUTO(json_freep) struct json *object = NULL;
 	struct metadata_server s = {0};
+	struct strlist pkce = {NULL, 0};
+	const struct {
+		const char *name;
+		const char **text;
+	} texts[] = {
+		{"issuer", &s.issuer},
+		{"authorization_endpoint", &s.authorization},
+		{"token_endpoint", &s.token},
+		{"registration_endpoint", &s.registration},
+		{"revocation_endpoint", &s.revocation},
+	};
+	const struct {
+		const char *name;
+		struct strlist *list;
+	} lists[] = {
+		{"scopes_supported", &s.scopes},
+		{"token_endpoint_auth_signing_alg_values_supported",
+		 &s.signing_algs},
+		{"dpop_signing_alg_values_supported", &s.dpop_algs},
+		{"code_challenge_methods_supported", &pkce},
+	};
 	int found = read_document(body, &object, err);
 
 	if (found != 0)
 		return found;
-	s.issuer = json_text(object, "issuer", arena);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		*texts[i].text = json_text(object, texts[i].name, arena);
 	if (judge_issuer(&s, issuer, rules->accept_slash, err) < 0)
 		return -1;
-	s.authorization = json_text(object, "authorization_endpoint", arena);
-	s.token = json_text(object, "token_endpoint", arena);
-	s.registration = json_text(object, "registration_endpoint", arena);
-	s.revocation = json_text(object, "revocation_endpoint", arena);
-	if (!s.token)
+	if (!s.token || (rules->needs_code && !s.authorization))
+		return err_set(
+			err, ERR_PEER, "authorization server metadata: no `%s`",
+			s.token ? "authorization_endpoint" : "token_endpoint");
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		(void)!json_texts(object, lists[i].name, arena, lists[i].list);
+	if (rules->needs_code && !words_has(&pkce, "S256"))
 		return err_set(err, ERR_PEER,
-			       "authorization server metadata: no "
-			       "`token_endpoint`");
-	if (rules->needs_code && judge_code(&s, object, arena, err) < 0)
-		return -1;
-	read_lists(object, arena, &s);
+			       "the authorization server does not offer PKCE "
+			       "with S256");
+	s.has_auth_methods =
+		json_texts(object, "token_endpoint_auth_methods_supported",
+			   arena, &s.auth_methods);
 	s.takes_metadata_id =
 		json_is_true(object, "client_id_metadata_document_supported");
 	s.sends_iss = json_is_true(
 		object, "authorization_response_iss_parameter_supported");
 	*ret = s;
 	return 0;
-}
-
-static const char *at_origin(const char *origin, const char *path,
-			     struct arena *arena)
-{
-	return arena_printf(arena, "%s%s", origin, path);
 }
 
 void metadata_server_default(const struct url *endpoint, struct arena *arena,
@@ -283,49 +243,12 @@ void metadata_server_default(const struct url *endpoint, struct arena *arena,
 	url_origin(endpoint, &b);
 	origin = buf_cstr(&b);
 	*ret = (struct metadata_server){
-		.issuer = at_origin(origin, "", arena),
-		.authorization = at_origin(origin, "/authorize", arena),
-		.token = at_origin(origin, "/token", arena),
-		.registration = at_origin(origin, "/register", arena),
+		.issuer = arena_strdup(arena, origin),
+		.authorization = arena_printf(arena, "%s/authorize", origin),
+		.token = arena_printf(arena, "%s/token", origin),
+		.registration = arena_printf(arena, "%s/register", origin),
 		.is_default = true,
 	};
-}
-
-/* ---- the questions of discovery ---- */
-
-static bool is_good(const struct http_fetched *a)
-{
-	return a->status >= 200 && a->status < 300;
-}
-
-static bool has_candidate(const struct flow *f)
-{
-	return f->candidate < f->candidates.n;
-}
-
-static const char *next_candidate(struct flow *f)
-{
-	return f->candidates.item[f->candidate++];
-}
-
-/* Ask for a document of metadata. */
-static enum flow_verdict ask_document(struct flow *f, const char *what,
-				      const char *url, enum guard_origin origin,
-				      flow_came_fn *came, struct err *err)
-{
-	const char *protocol = f->start.protocol;
-
-	if (flow_add_header(f, "Accept", STR("application/json"), err) < 0 ||
-	    (protocol && flow_add_header(f, "MCP-Protocol-Version",
-					 str_of(protocol), err) < 0))
-		return FLOW_FAILED;
-	return flow_ask(f,
-			&(struct flow_question){.what = what,
-						.method = "GET",
-						.url = url,
-						.origin = origin,
-						.came = came},
-			err);
 }
 
 /* ---- the challenge ---- */
@@ -334,14 +257,12 @@ static enum flow_verdict take_challenge(struct flow *f,
 					const struct http_fetched *a,
 					UNUSED struct err *err)
 {
-	struct str value;
+	struct challenge c = {0};
 
 	f->probe_status = a->status;
-	for (size_t n = 0;
-	     http_head_get(a->head, "WWW-Authenticate", n, &value); n++)
-		challenge_add(&f->challenge, value, &f->arena);
-	f->start.resource_metadata = f->challenge.resource_metadata;
-	f->start.scope = f->challenge.scope;
+	challenge_read(&c, a->head, &f->arena);
+	f->start.resource_metadata = c.resource_metadata;
+	f->start.scope = c.scope;
 	return FLOW_OK;
 }
 
@@ -349,43 +270,81 @@ enum flow_verdict flow_probe(struct flow *f, struct err *err)
 {
 	const struct flow_question q = {
 		.what = "MCP server",
-		.method = "POST",
 		.url = f->setting.endpoint->text.p,
 		.origin = GUARD_USER,
+		.type = "application/json",
+		.accept = "application/json, text/event-stream",
 		.content = STR(
 			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}"),
 		.came = take_challenge,
 	};
 
-	if (f->start.kind != FLOW_KIND_LOGIN)
-		return FLOW_OK;
-	if (flow_add_header(f, "Content-Type", STR("application/json"), err) <
-		    0 ||
-	    flow_add_header(f, "Accept",
-			    STR("application/json, text/event-stream"),
-			    err) < 0)
+	return f->start.kind == FLOW_KIND_LOGIN ? flow_ask(f, &q, err)
+						: FLOW_OK;
+}
+
+/* ---- a search: one document, at one of several places ---- */
+
+struct search {
+	const char *what;
+	/* returns  0; 1: nothing is there, ask at the next place */
+	int (*read)(struct flow *f, struct str body, struct err *err);
+	/* Nothing was found anywhere. */
+	enum flow_verdict (*end)(struct flow *f, struct err *err);
+};
+
+static enum flow_verdict search(struct flow *f, struct err *err);
+
+static enum flow_verdict got_document(struct flow *f,
+				      const struct http_fetched *a,
+				      struct err *err)
+{
+	int found = 1;
+
+	if (a->status >= 500) {
+		f->has_refused = true;
+		err_set(&f->refused, ERR_PEER, "HTTP status %d", a->status);
+	}
+	if (a->status >= 500 && f->step == FLOW_RESOURCE) {
+		*err = f->refused;
+		err_wrap(err, "%s", f->search->what);
 		return FLOW_FAILED;
+	}
+	if (a->status >= 200 && a->status < 300)
+		found = f->search->read(f, a->body, err);
+	if (found < 0)
+		return FLOW_FAILED;
+	return found > 0 ? search(f, err) : FLOW_OK;
+}
+
+static enum flow_verdict search(struct flow *f, struct err *err)
+{
+	struct flow_question q = {
+		.what = f->search->what,
+		.accept = "application/json",
+		.came = got_document,
+	};
+
+	if (f->candidate == f->candidates.n)
+		return f->search->end(f, err);
+	q.url = f->candidates.item[f->candidate++];
+	/* the provider is named by the user, wherever it lies */
+	q.origin = f->step == FLOW_PROVIDER ? GUARD_USER
+					    : flow_origin_of(f, q.url);
 	return flow_ask(f, &q, err);
 }
 
-/* ---- the resource ---- */
-
-static int choose_configured(const struct flow *f, const struct strlist *list,
-			     const char **ret, struct err *err)
+/* The places are in f->candidates. */
+static enum flow_verdict begin_search(struct flow *f, const struct search *s,
+				      struct err *err)
 {
-	const char *issuer = f->setting.options->issuer;
-	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-
-	if (words_has(list, issuer)) {
-		*ret = issuer;
-		return 0;
-	}
-	return err_set(err, ERR_PEER,
-		       "the server names the authorization server %s; the "
-		       "configured client is for %s",
-		       quote_peer(&b, str_of(list->item[0]), QUOTE_BYTES),
-		       issuer);
+	f->search = s;
+	f->candidate = 0;
+	f->has_refused = false;
+	return search(f, err);
 }
+
+/* ---- the resource ---- */
 
 /* The first that may be asked at all. */
 static int choose_allowed(struct flow *f, const struct strlist *list,
@@ -405,25 +364,34 @@ static int choose_allowed(struct flow *f, const struct strlist *list,
 	return -1;
 }
 
-static enum flow_verdict take_resource(struct flow *f,
-				       const struct metadata_resource *r,
-				       struct err *err)
+static int read_resource(struct flow *f, struct str body, struct err *err)
 {
-	int result;
+	const char *issuer = f->setting.options->issuer;
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	struct metadata_resource r;
+	int found = metadata_resource(body, &f->arena, &r, err);
 
-	if (metadata_is_for(f->setting.endpoint, r->resource, err) < 0)
-		return FLOW_FAILED;
-	f->resource = r->resource;
-	f->scopes_supported = r->scopes;
-	f->needs_dpop = r->needs_dpop;
-	result = f->setting.options->issuer
-			 ? choose_configured(f, &r->servers, &f->issuer, err)
-			 : choose_allowed(f, &r->servers, &f->issuer, err);
-	return result < 0 ? FLOW_FAILED : FLOW_OK;
+	if (found != 0)
+		return found;
+	if (metadata_is_for(f->setting.endpoint, r.resource, err) < 0)
+		return -1;
+	f->resource = r.resource;
+	f->scopes_supported = r.scopes;
+	f->needs_dpop = r.needs_dpop;
+	if (!issuer)
+		return choose_allowed(f, &r.servers, &f->issuer, err);
+	f->issuer = issuer;
+	if (words_has(&r.servers, issuer))
+		return 0;
+	return err_set(err, ERR_PEER,
+		       "the server names the authorization server %s; the "
+		       "configured client is for %s",
+		       quote_peer(&b, str_of(r.servers.item[0]), QUOTE_BYTES),
+		       issuer);
 }
 
 /* MCP 2025-03-26: the server's own origin, by metadata or by default paths. */
-static enum flow_verdict fall_back(struct flow *f)
+static enum flow_verdict fall_back(struct flow *f, UNUSED struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 
@@ -436,96 +404,59 @@ static enum flow_verdict fall_back(struct flow *f)
 	return FLOW_OK;
 }
 
-static enum flow_verdict ask_resource(struct flow *f, struct err *err);
-
-static enum flow_verdict got_resource(struct flow *f,
-				      const struct http_fetched *a,
-				      struct err *err)
-{
-	struct metadata_resource r;
-	int found = 1;
-
-	if (a->status >= 500) {
-		err_set(err, ERR_PEER,
-			"protected resource metadata: HTTP status %d",
-			a->status);
-		return FLOW_FAILED;
-	}
-	if (is_good(a))
-		found = metadata_resource(a->body, &f->arena, &r, err);
-	if (found < 0)
-		return FLOW_FAILED;
-	return found > 0 ? ask_resource(f, err) : take_resource(f, &r, err);
-}
-
-static enum flow_verdict ask_resource(struct flow *f, struct err *err)
-{
-	const char *url;
-
-	if (!has_candidate(f))
-		return fall_back(f);
-	url = next_candidate(f);
-	return ask_document(f, "protected resource metadata", url,
-			    flow_origin_of(f, url), got_resource, err);
-}
-
 enum flow_verdict flow_find_resource(struct flow *f, struct err *err)
 {
-	struct strlist known;
+	static const struct search resource = {"protected resource metadata",
+					       read_resource, fall_back};
 
-	metadata_resource_urls(f->setting.endpoint, &f->arena, &known);
-	f->candidates = (struct strlist){
-		ARENA_ARRAY(&f->arena, const char *, known.n + 1), 0};
-	if (f->start.resource_metadata)
-		f->candidates.item[f->candidates.n++] =
-			f->start.resource_metadata;
-	for (size_t i = 0; i < known.n; i++)
-		if (!words_has(&f->candidates, known.item[i]))
-			f->candidates.item[f->candidates.n++] = known.item[i];
-	f->candidate = 0;
-	return ask_resource(f, err);
+	metadata_resource_urls(f->setting.endpoint, f->start.resource_metadata,
+			       &f->arena, &f->candidates);
+	return begin_search(f, &resource, err);
 }
 
 /* ---- the issuer ---- */
 
-/* A pre-registered client is for one issuer only. */
-static int judge_move(const struct flow *f, struct err *err)
+enum flow_verdict flow_judge_issuer(struct flow *f, struct err *err)
 {
 	const struct auth_options *o = f->setting.options;
 	const struct account *a = f->account;
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	bool is_stored = a->issuer && guard_is_issuer(a->issuer, f->issuer,
+						      o->accept_issuer_slash);
 
-	if (!o->client_id || o->issuer || !a->issuer || !a->client_id ||
-	    strcmp(a->client_id, o->client_id) != 0 ||
-	    metadata_is_issuer(a->issuer, f->issuer, o->accept_issuer_slash))
-		return 0;
-	return err_set(err, ERR_PEER,
-		       "the server moved from the authorization server %s to "
-		       "%s, for which the configured client is not; after "
-		       "`matins auth logout` it is used there",
-		       a->issuer,
-		       quote_peer(&b, str_of(f->issuer), QUOTE_BYTES));
-}
-
-enum flow_verdict flow_judge_issuer(struct flow *f, struct err *err)
-{
-	const struct account *a = f->account;
-
-	if (judge_move(f, err) < 0 ||
-	    guard_credential(&f->guard, f->issuer, err) < 0)
+	/* a pre-registered client is for one issuer only */
+	if (o->client_id && !o->issuer && a->issuer && !is_stored &&
+	    a->client_id && !strcmp(a->client_id, o->client_id)) {
+		err_set(err, ERR_PEER,
+			"the server moved from the authorization server %s to "
+			"%s, for which the configured client is not; after "
+			"`matins auth logout` it is used there",
+			a->issuer,
+			quote_peer(&b, str_of(f->issuer), QUOTE_BYTES));
 		return FLOW_FAILED;
-	return f->start.kind == FLOW_KIND_RENEW && a->refresh_token &&
-			       a->issuer &&
-			       metadata_is_issuer(
-				       a->issuer, f->issuer,
-				       f->setting.options->accept_issuer_slash)
+	}
+	if (guard_credential(&f->guard, f->issuer, err) < 0)
+		return FLOW_FAILED;
+	return f->start.kind == FLOW_KIND_RENEW && a->refresh_token && is_stored
 		       ? FLOW_OK
 		       : FLOW_NOT;
 }
 
 /* ---- the authorization server ---- */
 
-static enum flow_verdict end_search(struct flow *f, struct err *err)
+static int read_server(struct flow *f, struct str body, struct err *err)
+{
+	const struct auth_options *o = f->setting.options;
+	const struct metadata_rules rules = {
+		.accept_slash = o->accept_issuer_slash,
+		.needs_code = o->grant == AUTH_CODE,
+	};
+
+	return metadata_server(body, f->issuer, &rules, &f->arena, &f->server,
+			       err);
+}
+
+static enum flow_verdict end_server(struct flow *f, struct err *err)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	int status = f->probe_status;
@@ -554,80 +485,35 @@ static enum flow_verdict end_search(struct flow *f, struct err *err)
 	return FLOW_FAILED;
 }
 
-static enum flow_verdict ask_server(struct flow *f, struct err *err);
-
-static enum flow_verdict got_server(struct flow *f,
-				    const struct http_fetched *a,
-				    struct err *err)
-{
-	const struct metadata_rules rules = {
-		.accept_slash = f->setting.options->accept_issuer_slash,
-		.needs_code = f->setting.options->grant == AUTH_CODE,
-	};
-	int found = 1;
-
-	if (a->status >= 500) {
-		f->has_refused = true;
-		err_set(&f->refused, ERR_PEER, "HTTP status %d", a->status);
-	}
-	if (is_good(a))
-		found = metadata_server(a->body, f->issuer, &rules, &f->arena,
-					&f->server, err);
-	if (found < 0)
-		return FLOW_FAILED;
-	return found > 0 ? ask_server(f, err) : FLOW_OK;
-}
-
-static enum flow_verdict ask_server(struct flow *f, struct err *err)
-{
-	const char *url;
-
-	if (!has_candidate(f))
-		return end_search(f, err);
-	url = next_candidate(f);
-	return ask_document(f, "authorization server metadata", url,
-			    flow_origin_of(f, url), got_server, err);
-}
-
 enum flow_verdict flow_find_server(struct flow *f, struct err *err)
 {
-	f->has_refused = false;
-	f->candidate = 0;
-	if (metadata_server_urls(f->issuer, &f->arena, &f->candidates, err) < 0)
-		return FLOW_FAILED;
-	return ask_server(f, err);
+	static const struct search server = {"authorization server metadata",
+					     read_server, end_server};
+
+	return metadata_server_urls(f->issuer, &f->arena, &f->candidates, err) <
+			       0
+		       ? FLOW_FAILED
+		       : begin_search(f, &server, err);
 }
 
 /* ---- the identity provider ---- */
 
-static enum flow_verdict ask_provider(struct flow *f, struct err *err);
-
-static enum flow_verdict got_provider(struct flow *f,
-				      const struct http_fetched *a,
-				      struct err *err)
+static int read_provider(struct flow *f, struct str body, struct err *err)
 {
-	const struct metadata_rules rules = {
-		.accept_slash = f->setting.options->accept_issuer_slash};
+	const struct auth_options *o = f->setting.options;
+	const struct metadata_rules rules = {.accept_slash =
+						     o->accept_issuer_slash};
 	struct metadata_server s;
-	int found = 1;
+	int found = metadata_server(body, o->idp_issuer, &rules, &f->arena, &s,
+				    err);
 
-	if (is_good(a))
-		found = metadata_server(a->body, f->setting.options->idp_issuer,
-					&rules, &f->arena, &s, err);
-	if (found < 0)
-		return FLOW_FAILED;
-	if (found > 0)
-		return ask_provider(f, err);
-	f->provider_endpoint = s.token;
-	return FLOW_OK;
+	if (found == 0)
+		f->provider_endpoint = s.token;
+	return found;
 }
 
-static enum flow_verdict ask_provider(struct flow *f, struct err *err)
+static enum flow_verdict end_provider(struct flow *f, struct err *err)
 {
-	if (has_candidate(f))
-		return ask_document(f, "identity provider metadata",
-				    next_candidate(f), GUARD_USER, got_provider,
-				    err);
 	err_set(err, ERR_PEER,
 		"metadata of the identity provider %s: nothing was found",
 		f->setting.options->idp_issuer);
@@ -636,14 +522,15 @@ static enum flow_verdict ask_provider(struct flow *f, struct err *err)
 
 enum flow_verdict flow_find_provider(struct flow *f, struct err *err)
 {
+	static const struct search provider = {"identity provider metadata",
+					       read_provider, end_provider};
 	const struct auth_options *o = f->setting.options;
 
 	if (o->grant != AUTH_ID_JAG || f->assertion || f->provider_endpoint ||
 	    o->idp_token_endpoint)
 		return FLOW_OK;
-	f->candidate = 0;
-	if (metadata_server_urls(o->idp_issuer, &f->arena, &f->candidates,
-				 err) < 0)
-		return FLOW_FAILED;
-	return ask_provider(f, err);
+	return metadata_server_urls(o->idp_issuer, &f->arena, &f->candidates,
+				    err) < 0
+		       ? FLOW_FAILED
+		       : begin_search(f, &provider, err);
 }

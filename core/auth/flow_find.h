@@ -2,7 +2,7 @@
  * Documents in which a server names its authorization servers, and the places
  * of these documents.
  *
- *	metadata_resource_urls(endpoint, arena, &urls);	where to ask
+ *	metadata_resource_urls(endpoint, named, arena, &urls);	where to ask
  *	metadata_resource(body, arena, &r, err);	what it says
  *	metadata_is_for(endpoint, &r, err);		is it of this server
  *	metadata_server_urls(issuer, arena, &urls, err);
@@ -47,9 +47,10 @@ struct metadata_server {
 /*
  * Where the resource's document may lie: below the endpoint's path, then at
  * the root (one, when the path is empty). A query of the endpoint is kept.
+ * named  the first place, borrowed; NULL: none was named
  */
-void metadata_resource_urls(const struct url *endpoint, struct arena *arena,
-			    struct strlist *ret);
+void metadata_resource_urls(const struct url *endpoint, const char *named,
+			    struct arena *arena, struct strlist *ret);
 /* Where the issuer's may, in the order in which they are asked.
    errors  ERR_SYNTAX  no URL, or one with a query or fragment */
 int metadata_server_urls(const char *issuer, struct arena *arena,
@@ -61,9 +62,6 @@ int metadata_server_urls(const char *issuer, struct arena *arena,
  */
 int metadata_resource(struct str body, struct arena *arena,
 		      struct metadata_resource *ret, struct err *err) MUST_USE;
-/* Is it the issuer that was wanted? accept_slash: see metadata_rules */
-bool metadata_is_issuer(const char *found, const char *wanted,
-			bool accept_slash) MUST_USE;
 /*
  * Same origin, and its path is the endpoint's or a prefix of it that ends at
  * a segment.

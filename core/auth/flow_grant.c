@@ -752,45 +752,38 @@ static enum flow_verdict take_registration(struct flow *f,
 		       : FLOW_OK;
 }
 
-static int lack_identity(const struct flow *f, struct err *err)
-{
-	return err_set(err, ERR_CREDENTIAL,
-		       "the authorization server %s registers nobody; "
-		       "configure a client: --oauth-client-id, or "
-		       "--oauth-client-metadata-url%s",
-		       f->server.issuer,
-		       f->setting.options->client_metadata_url
-			       ? " (documents of clients are not understood "
-				 "there)"
-			       : "");
-}
-
 enum flow_verdict flow_register(struct flow *f, struct err *err)
 {
 	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
-	const char *endpoint = f->server.registration;
+	struct flow_question q = {
+		.what = "registration endpoint",
+		.url = f->server.registration,
+		.type = "application/json",
+		.accept = "application/json",
+		.came = take_registration,
+	};
+	bool has_document = f->setting.options->client_metadata_url;
 
-	if ((!endpoint && lack_identity(f, err) < 0) ||
-	    (!f->redirect_uri && open_listener(f, NULL, err) < 0) ||
-	    flow_add_header(f, "Content-Type", STR("application/json"), err) <
-		    0 ||
-	    flow_add_header(f, "Accept", STR("application/json"), err) < 0)
+	if (!q.url) {
+		err_set(err, ERR_CREDENTIAL,
+			"the authorization server %s registers nobody; "
+			"configure a client: --oauth-client-id, or "
+			"--oauth-client-metadata-url%s",
+			f->server.issuer,
+			has_document ? " (documents of clients are not "
+				       "understood there)"
+				     : "");
 		return FLOW_FAILED;
-	if (grant_registration(f->redirect_uri,
+	}
+	if ((!f->redirect_uri && open_listener(f, NULL, err) < 0) ||
+	    grant_registration(f->redirect_uri,
 			       grant_method_to_register(&f->server), f->scope,
 			       &body, err) < 0)
 		return FLOW_FAILED;
 	f->has_registered = true;
-	return flow_ask(f,
-			&(struct flow_question){
-				.what = "registration endpoint",
-				.method = "POST",
-				.url = endpoint,
-				.origin = flow_origin_of(f, endpoint),
-				.content = buf_str(&body),
-				.came = take_registration,
-			},
-			err);
+	q.origin = flow_origin_of(f, q.url);
+	q.content = buf_str(&body);
+	return flow_ask(f, &q, err);
 }
 
 /* ---- the person ---- */
@@ -833,8 +826,8 @@ enum flow_verdict flow_ask_person(struct flow *f, struct err *err)
 	if (!f->redirect_uri && open_listener(f, NULL, err) < 0)
 		return FLOW_FAILED;
 	make_page_url(f, &url);
-	if (guard_page(&f->guard, "authorization endpoint", buf_cstr(&url),
-		       &f->arena, &u, err) < 0)
+	if (guard_url(&f->guard, "authorization endpoint", buf_cstr(&url),
+		      GUARD_PAGE, &f->arena, &u, err) < 0)
 		return FLOW_FAILED;
 	loop_timer_set(loop, &f->timer, loop_now(loop) + wait_ms * NS_PER_MS);
 	if (p->open(p->arg, buf_cstr(&url), err) < 0)
@@ -896,7 +889,7 @@ static int add_proof(struct flow *f, const char *url, struct err *err)
 		return 0;
 	if (jwt_dpop_proof(f->key, &proof, &b, err) < 0)
 		return err_wrap(err, "DPoP proof");
-	return flow_add_header(f, "DPoP", buf_str(&b), err);
+	return http_headers_set(&f->request.headers, "DPoP", buf_str(&b), err);
 }
 
 static void note_nonce(struct flow *f, const struct http_fetched *a)
@@ -950,16 +943,9 @@ static enum flow_verdict post_form(struct flow *f, struct flow_question *q,
 
 	grant_form(r, client, &body, &authorization);
 	flow_note_secret(f, buf_str(&authorization));
-	if (flow_add_header(f, "Content-Type",
-			    STR("application/x-www-form-urlencoded"),
-			    err) < 0 ||
-	    (r->type != GRANT_REVOKE &&
-	     flow_add_header(f, "Accept", STR("application/json"), err) < 0) ||
-	    (authorization.n &&
-	     flow_add_header(f, "Authorization", buf_str(&authorization), err) <
-		     0))
-		return FLOW_FAILED;
-	q->method = "POST";
+	q->type = "application/x-www-form-urlencoded";
+	q->accept = r->type == GRANT_REVOKE ? NULL : "application/json";
+	q->authorization = buf_str(&authorization);
 	q->content = buf_str(&body);
 	return flow_ask(f, q, err);
 }

@@ -8,7 +8,6 @@
 #ifndef CORE_AUTH_FLOW_STEPS_H
 #define CORE_AUTH_FLOW_STEPS_H
 
-#include "core/auth/challenge.h"
 #include "core/auth/crypto.h"
 #include "core/auth/flow.h"
 #include "core/auth/flow_grant.h"
@@ -97,7 +96,7 @@ struct flow {
 	struct flow_request request;
 
 	/* discovery */
-	struct challenge challenge;
+	const struct search *search;
 	struct strlist candidates; /* URLs still to be asked */
 	size_t candidate;
 	struct err refused; /* the worst answer of a candidate */
@@ -137,9 +136,6 @@ int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 		      struct err *err) MUST_USE;
 /* Tell the scrubber. */
 void flow_note_secret(struct flow *f, struct str value);
-/* A header of the next flow_ask(). errors  ERR_SYNTAX */
-int flow_add_header(struct flow *f, const char *name, struct str value,
-		    struct err *err) MUST_USE;
 /*
  * The user named a URL, where it is of the origin of the endpoint or of the
  * issuer that is configured; else a server did.
@@ -148,10 +144,12 @@ enum guard_origin flow_origin_of(struct flow *f, const char *url) MUST_USE;
 
 struct flow_question {
 	const char *what; /* of the URL, for sentences */
-	const char *method, *url;
+	const char *url;
 	enum guard_origin origin;
-	struct str content; /* copied */
-	flow_came_fn *came; /* gives the verdict of the step */
+	const char *accept, *type; /* headers; type NULL: GET */
+	struct str authorization;  /* a header; n 0: none */
+	struct str content;	   /* copied */
+	flow_came_fn *came;	   /* gives the verdict of the step */
 };
 
 /* Ask a URL. returns  FLOW_WAIT, or FLOW_FAILED */

@@ -21,6 +21,7 @@
 enum guard_origin {
 	GUARD_SERVER,
 	GUARD_USER, /* may lie anywhere */
+	GUARD_PAGE, /* of a server; a browser opens it, we do not connect */
 };
 
 struct guard {
@@ -43,9 +44,12 @@ struct guard {
 int guard_url(const struct guard *g, const char *what, const char *text,
 	      enum guard_origin origin, struct arena *arena, struct url *ret,
 	      struct err *err) MUST_USE;
-/* guard_url() for a page that a browser opens: we do not connect to it. */
-int guard_page(const struct guard *g, const char *what, const char *text,
-	       struct arena *arena, struct url *ret, struct err *err) MUST_USE;
+/*
+ * Is it the issuer that was wanted?
+ * accept_slash  one slash at the end of an empty path may differ
+ */
+bool guard_is_issuer(const char *found, const char *wanted, bool accept_slash)
+	MUST_USE;
 /*
  * May the client's secret, key or statement be used at this authorization
  * server? Where one is configured: at the issuer that is configured, else at

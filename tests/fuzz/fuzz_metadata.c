@@ -24,7 +24,7 @@ static void check_resource(const struct url *endpoint, struct str body,
 	struct strlist list;
 	struct url u;
 
-	metadata_resource_urls(endpoint, arena, &list);
+	metadata_resource_urls(endpoint, NULL, arena, &list);
 	expect(list.n == 1 || list.n == 2);
 	for (size_t i = 0; i < list.n; i++)
 		expect(url_parse(str_of(list.item[i]), arena, &u, &err) == 0 &&

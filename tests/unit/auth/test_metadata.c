@@ -54,7 +54,7 @@ TEST(PR_2, candidates, below_the_path_then_at_the_root)
 	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
 		struct url u = url_of(row[i].endpoint);
 
-		metadata_resource_urls(&u, &arena, &list);
+		metadata_resource_urls(&u, NULL, &arena, &list);
 		expect_list(&list, row[i].want);
 	}
 }
