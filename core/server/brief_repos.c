@@ -14,22 +14,30 @@
 #include "core/base/mem.h"
 #include "core/server/brief.h"
 
-/* ---- git ---- */
-
 /*
- * Working trees of git, read with libgit2, which is loaded on first use: a
- * run without the tool `repos` maps neither the library nor its dependencies.
+ * ---- git ----
  *
- *	if (repos_git_open(NULL, &git, &err) < 0) ...
- *	repos_git_read(git, path, arena, &tree, &err)
- *	repos_git_close(git);
+ * Working trees are read with libgit2, which is loaded on first use: a run
+ * without this tool maps neither the library nor its dependencies.
  */
 
-struct repos_counts {
-	size_t staged, modified, untracked, conflicted;
+/* Numbers of changed paths. */
+#define REPOS_COUNTS(X) X(staged) X(modified) X(untracked) X(conflicted)
+
+enum {
+#define COUNT(name) COUNT_##name,
+	REPOS_COUNTS(COUNT)
+#undef COUNT
 };
 
-struct repos_tree {
+static const char *const count_words[] = {
+#define COUNT(name) #name,
+	REPOS_COUNTS(COUNT)
+#undef COUNT
+};
+
+/* Texts are in the arena. */
+struct tree {
 	const char *path, *name;
 	const char *branch; /* NULL when detached */
 	bool detached, has_head, has_distance;
@@ -38,7 +46,7 @@ struct repos_tree {
 	const char *upstream; /* NULL without */
 	size_t ahead, behind;
 	const char *operation; /* NULL without */
-	struct repos_counts counts;
+	size_t count[ARRAY_LEN(count_words)];
 };
 
 #define GIT_FUNCTIONS(X)                 \
@@ -69,7 +77,7 @@ struct repos_tree {
 	X(git_status_byindex)            \
 	X(git_status_list_free)
 
-struct repos_git {
+struct git {
 	GIT_FUNCTIONS(DL_MEMBER)
 	struct arena *arena; /* of the tree being read */
 };
@@ -78,7 +86,7 @@ struct repos_git {
 #define GIT_LIBRARY "libgit2.so." LIBGIT2_SOVERSION
 #define GIT_PACKAGE "libgit2-" LIBGIT2_SOVERSION
 
-static int load(const char *library, struct repos_git *ret, struct err *err)
+static int load(const char *library, struct git *ret, struct err *err)
 {
 	static const char *const names[] = {GIT_FUNCTIONS(DL_NAME)};
 	struct dl dl = DL(library ? library : GIT_LIBRARY, names, *ret);
@@ -99,27 +107,8 @@ static int load(const char *library, struct repos_git *ret, struct err *err)
 	return -1;
 }
 
-/*
- * Two settings, both of the whole process. A confined child has another uid
- * than the files it was granted, so their owner proves nothing, and since
- * nothing from a repository is ever executed, it need not. And no
- * configuration but the repository's own is looked for: the system's and the
- * user's may be there and unreadable, which would be an error, and the answer
- * is the same inside and outside a sandbox.
- */
-static void set_up(const struct repos_git *g)
-{
-	static const int levels[] = {
-		GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
-		GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
-
-	g->git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
-	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
-		g->git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
-}
-
 /* Copy the words of libgit2 about its last failure; returns -1. */
-static int fail(const struct repos_git *g, struct err *err)
+static int fail(const struct git *g, struct err *err)
 {
 	const git_error *e = g->git_error_last();
 
@@ -127,25 +116,49 @@ static int fail(const struct repos_git *g, struct err *err)
 		       e && e->message ? e->message : "libgit2 failed");
 }
 
-static void add_status(struct repos_counts *c, unsigned s)
+/*
+ * Load the library and set it up; NULL is the one this was built with.
+ *
+ * Two settings, both of the whole process. A confined child has another uid
+ * than the files it was granted, so their owner proves nothing, and since
+ * nothing from a repository is ever executed, it need not. And no
+ * configuration but the repository's own is looked for: the system's and the
+ * user's may be there and unreadable, which would be an error, and the answer
+ * is the same inside and outside a sandbox.
+ */
+static int begin_git(struct git *g, const char *library, struct err *err)
 {
-	const unsigned index =
-		GIT_STATUS_INDEX_NEW | GIT_STATUS_INDEX_MODIFIED |
-		GIT_STATUS_INDEX_DELETED | GIT_STATUS_INDEX_RENAMED |
-		GIT_STATUS_INDEX_TYPECHANGE;
-	const unsigned files = GIT_STATUS_WT_MODIFIED | GIT_STATUS_WT_DELETED |
-			       GIT_STATUS_WT_TYPECHANGE |
-			       GIT_STATUS_WT_RENAMED | GIT_STATUS_WT_UNREADABLE;
+	static const int levels[] = {
+		GIT_CONFIG_LEVEL_PROGRAMDATA, GIT_CONFIG_LEVEL_SYSTEM,
+		GIT_CONFIG_LEVEL_XDG, GIT_CONFIG_LEVEL_GLOBAL};
 
-	c->staged += (s & index) != 0;
-	c->modified += (s & files) != 0;
-	c->untracked += (s & GIT_STATUS_WT_NEW) != 0;
-	c->conflicted += (s & GIT_STATUS_CONFLICTED) != 0;
+	if (load(library, g, err) < 0)
+		return -1;
+	if (g->git_libgit2_init() < 0) {
+		fail(g, err);
+		return err_wrap(err, "libgit2 does not start");
+	}
+	g->git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+	for (size_t i = 0; i < ARRAY_LEN(levels); i++)
+		g->git_libgit2_opts(GIT_OPT_SET_SEARCH_PATH, levels[i], "");
+	return 0;
 }
 
-static int read_changes(const struct repos_git *g, git_repository *repo,
-			struct repos_counts *ret, struct err *err)
+static int read_changes(const struct git *g, git_repository *repo,
+			struct tree *t, struct err *err)
 {
+	static const unsigned masks[] = {
+		[COUNT_staged] =
+			GIT_STATUS_INDEX_NEW | GIT_STATUS_INDEX_MODIFIED |
+			GIT_STATUS_INDEX_DELETED | GIT_STATUS_INDEX_RENAMED |
+			GIT_STATUS_INDEX_TYPECHANGE,
+		[COUNT_modified] =
+			GIT_STATUS_WT_MODIFIED | GIT_STATUS_WT_DELETED |
+			GIT_STATUS_WT_TYPECHANGE | GIT_STATUS_WT_RENAMED |
+			GIT_STATUS_WT_UNREADABLE,
+		[COUNT_untracked] = GIT_STATUS_WT_NEW,
+		[COUNT_conflicted] = GIT_STATUS_CONFLICTED,
+	};
 	/* not GIT_STATUS_OPT_UPDATE_INDEX: that would write */
 	const git_status_options options = {
 		.version = GIT_STATUS_OPTIONS_VERSION,
@@ -156,15 +169,15 @@ static int read_changes(const struct repos_git *g, git_repository *repo,
 	if (g->git_status_list_new(&list, repo, &options) < 0)
 		return fail(g, err);
 	for (size_t i = 0; i < g->git_status_list_entrycount(list); i++)
-		add_status(ret,
-			   (unsigned)g->git_status_byindex(list, i)->status);
+		for (size_t k = 0; k < ARRAY_LEN(masks); k++)
+			t->count[k] += (g->git_status_byindex(list, i)->status &
+					masks[k]) != 0;
 	g->git_status_list_free(list);
 	return 0;
 }
 
-static int read_commit(struct repos_git *g, git_repository *repo,
-		       const git_oid *oid, struct repos_tree *t,
-		       struct err *err)
+static int read_commit(struct git *g, git_repository *repo, const git_oid *oid,
+		       struct tree *t, struct err *err)
 {
 	char id[GIT_OID_HEXSZ + 1];
 	git_commit *commit = NULL;
@@ -198,25 +211,18 @@ static int read_commit(struct repos_git *g, git_repository *repo,
 #define LEAKS_END()
 #endif
 
-static bool find_upstream(const struct repos_git *g, const git_reference *head,
-			  git_reference **ret)
-{
-	int got;
-
-	LEAKS_BEGIN();
-	got = g->git_branch_upstream(ret, head);
-	LEAKS_END();
-	return got == 0;
-}
-
 /* Without upstream, or where history is cut off, the fields stay empty. */
-static void read_upstream(struct repos_git *g, git_repository *repo,
-			  const git_reference *head, struct repos_tree *t)
+static void read_upstream(struct git *g, git_repository *repo,
+			  const git_reference *head, struct tree *t)
 {
 	const git_oid *ours = g->git_reference_target(head), *theirs;
 	git_reference *up = NULL;
+	int got;
 
-	if (!find_upstream(g, head, &up))
+	LEAKS_BEGIN();
+	got = g->git_branch_upstream(&up, head);
+	LEAKS_END();
+	if (got != 0)
 		return;
 	t->upstream = arena_strdup(g->arena, g->git_reference_shorthand(up));
 	theirs = g->git_reference_target(up);
@@ -227,8 +233,8 @@ static void read_upstream(struct repos_git *g, git_repository *repo,
 }
 
 /* The branch that will be born with the first commit. */
-static int read_unborn(struct repos_git *g, git_repository *repo,
-		       struct repos_tree *t, struct err *err)
+static int read_unborn(struct git *g, git_repository *repo, struct tree *t,
+		       struct err *err)
 {
 	static const char prefix[] = "refs/heads/";
 	git_reference *head = NULL;
@@ -243,8 +249,8 @@ static int read_unborn(struct repos_git *g, git_repository *repo,
 	return 0;
 }
 
-static int read_head(struct repos_git *g, git_repository *repo,
-		     struct repos_tree *t, struct err *err)
+static int read_head(struct git *g, git_repository *repo, struct tree *t,
+		     struct err *err)
 {
 	git_reference *head = NULL;
 	int got = g->git_repository_head(&head, repo);
@@ -297,73 +303,29 @@ static const char *last_part(struct arena *arena, const char *path)
 	return arena_strndup(arena, s.p + from, s.n - from);
 }
 
-/* Everything of an opened repository. */
-static int read_all(struct repos_git *g, git_repository *repo, const char *path,
-		    struct repos_tree *t, struct err *err)
-{
-	const char *dir = g->git_repository_workdir(repo);
-
-	t->name = last_part(g->arena, dir ? dir : path);
-	t->operation = operation_of(g->git_repository_state(repo));
-	if (read_head(g, repo, t, err) < 0)
-		return -1;
-	return read_changes(g, repo, &t->counts, err);
-}
-
-/*
- * Read everything about the working tree at `path` but t->path.
- *
- * ret    texts are in `arena`
- * errors ERR_SYNTAX with the words of libgit2
- */
-static int repos_git_read(struct repos_git *g, const char *path,
-			  struct arena *arena, struct repos_tree *ret,
-			  struct err *err)
+/* Everything about the working tree at `path` but its path. */
+static int read_tree(struct git *g, const char *path, struct tree *t,
+		     struct err *err)
 {
 	git_repository *repo = NULL;
 	int got = g->git_repository_open_ext(
 		&repo, path, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	const char *dir;
 
-	g->arena = arena;
 	if (got == GIT_ENOTFOUND)
 		return err_set(err, ERR_SYNTAX,
 			       ".git is not a repository, or leads to one that "
 			       "does not exist or is not granted");
-	got = got < 0 ? fail(g, err) : read_all(g, repo, path, ret, err);
+	if (got < 0)
+		return fail(g, err);
+	dir = g->git_repository_workdir(repo);
+	t->name = last_part(g->arena, dir ? dir : path);
+	t->operation = operation_of(g->git_repository_state(repo));
+	got = read_head(g, repo, t, err);
+	if (got == 0)
+		got = read_changes(g, repo, t, err);
 	g->git_repository_free(repo);
 	return got;
-}
-
-/*
- * Load the library and set it up.
- *
- * library  file name; NULL: the one of the version this was built with
- * errors   ERR_NOT_FOUND  the library, or one of its functions, is missing
- *	    ERR_SYNTAX     it does not start
- */
-static int repos_git_open(const char *library, struct repos_git **ret,
-			  struct err *err)
-{
-	struct repos_git g = {.arena = NULL};
-
-	if (load(library, &g, err) < 0)
-		return -1;
-	if (g.git_libgit2_init() < 0) {
-		fail(&g, err);
-		return err_wrap(err, "libgit2 does not start");
-	}
-	set_up(&g);
-	*ret = mem_alloc(sizeof(g));
-	**ret = g;
-	return 0;
-}
-
-/* Takes NULL. */
-static void repos_git_close(struct repos_git *g)
-{
-	if (g)
-		g->git_libgit2_shutdown();
-	free(g);
 }
 
 /* ---- the tool ---- */
@@ -404,30 +366,8 @@ const struct field brief_repos_output[] = {
 
 /* ---- a working tree as JSON ---- */
 
-static void write_head(const struct repos_tree *t, struct jw *w)
+static void write_tree(const struct tree *t, struct jw *w)
 {
-	jw_kv_object(w, "head");
-	jw_kv_cstr(w, "id", t->id);
-	jw_kv_cstr(w, "subject", t->subject);
-	jw_kv_cstr(w, "time", t->time);
-	jw_end(w);
-}
-
-static void write_upstream(const struct repos_tree *t, struct jw *w)
-{
-	jw_kv_object(w, "upstream");
-	jw_kv_cstr(w, "name", t->upstream);
-	if (t->has_distance) {
-		jw_kv_int(w, "ahead", (int64_t)t->ahead);
-		jw_kv_int(w, "behind", (int64_t)t->behind);
-	}
-	jw_end(w);
-}
-
-static void write_tree(const struct repos_tree *t, struct jw *w)
-{
-	const struct repos_counts *c = &t->counts;
-
 	jw_object(w);
 	jw_kv_cstr(w, "name", t->name);
 	jw_kv_cstr(w, "path", t->path);
@@ -436,59 +376,35 @@ static void write_tree(const struct repos_tree *t, struct jw *w)
 	jw_kv_bool(w, "detached", t->detached);
 	if (t->operation)
 		jw_kv_cstr(w, "operation", t->operation);
-	if (t->has_head)
-		write_head(t, w);
+	if (t->has_head) {
+		jw_kv_object(w, "head");
+		jw_kv_cstr(w, "id", t->id);
+		jw_kv_cstr(w, "subject", t->subject);
+		jw_kv_cstr(w, "time", t->time);
+		jw_end(w);
+	}
 	jw_kv_object(w, "changes");
-	jw_kv_int(w, "staged", (int64_t)c->staged);
-	jw_kv_int(w, "modified", (int64_t)c->modified);
-	jw_kv_int(w, "untracked", (int64_t)c->untracked);
-	jw_kv_int(w, "conflicted", (int64_t)c->conflicted);
+	for (size_t i = 0; i < ARRAY_LEN(t->count); i++)
+		jw_kv_int(w, count_words[i], (int64_t)t->count[i]);
 	jw_end(w);
-	if (t->upstream)
-		write_upstream(t, w);
+	if (t->upstream) {
+		jw_kv_object(w, "upstream");
+		jw_kv_cstr(w, "name", t->upstream);
+		if (t->has_distance) {
+			jw_kv_int(w, "ahead", (int64_t)t->ahead);
+			jw_kv_int(w, "behind", (int64_t)t->behind);
+		}
+		jw_end(w);
+	}
 	jw_end(w);
 }
 
 /* ---- a working tree as a line of text ---- */
 
-static void tell_changes(const struct repos_counts *c, struct buf *out)
+static void tell_tree(const struct tree *t, struct buf *out)
 {
-	const struct {
-		size_t n;
-		const char *word;
-	} parts[] = {{c->staged, "staged"},
-		     {c->modified, "modified"},
-		     {c->untracked, "untracked"},
-		     {c->conflicted, "conflicted"}};
 	const char *comma = "; ";
 
-	for (size_t i = 0; i < ARRAY_LEN(parts); i++) {
-		if (!parts[i].n)
-			continue;
-		buf_addf(out, "%s%zu %s", comma, parts[i].n, parts[i].word);
-		comma = ", ";
-	}
-	if (*comma == ';')
-		buf_adds(out, "; clean");
-}
-
-static void tell_distance(const struct repos_tree *t, struct buf *out)
-{
-	if (!t->has_distance)
-		return;
-	if (t->ahead && t->behind)
-		buf_addf(out, "; %zu ahead, %zu behind %s", t->ahead, t->behind,
-			 t->upstream);
-	else if (t->ahead)
-		buf_addf(out, "; %zu ahead of %s", t->ahead, t->upstream);
-	else if (t->behind)
-		buf_addf(out, "; %zu behind %s", t->behind, t->upstream);
-	else
-		buf_addf(out, "; even with %s", t->upstream);
-}
-
-static void tell_tree(const struct repos_tree *t, struct buf *out)
-{
 	buf_addf(out, "%s%s: %s", out->n ? "\n" : "", t->name,
 		 t->branch ? t->branch : "detached");
 	if (t->has_head)
@@ -496,15 +412,30 @@ static void tell_tree(const struct repos_tree *t, struct buf *out)
 			 t->time);
 	else
 		buf_adds(out, ", no commit yet");
-	tell_changes(&t->counts, out);
-	tell_distance(t, out);
+	for (size_t i = 0; i < ARRAY_LEN(t->count); i++) {
+		if (!t->count[i])
+			continue;
+		buf_addf(out, "%s%zu %s", comma, t->count[i], count_words[i]);
+		comma = ", ";
+	}
+	if (*comma == ';')
+		buf_adds(out, "; clean");
+	if (t->has_distance && t->ahead && t->behind)
+		buf_addf(out, "; %zu ahead, %zu behind %s", t->ahead, t->behind,
+			 t->upstream);
+	else if (t->has_distance && t->ahead)
+		buf_addf(out, "; %zu ahead of %s", t->ahead, t->upstream);
+	else if (t->has_distance && t->behind)
+		buf_addf(out, "; %zu behind %s", t->behind, t->upstream);
+	else if (t->has_distance)
+		buf_addf(out, "; even with %s", t->upstream);
 	if (t->operation)
 		buf_addf(out, "; %s in progress", t->operation);
 }
 
 /* State of one call of the tool. */
 struct repos {
-	struct repos_git *git;
+	struct git git;
 	const struct tool_env *env;
 	struct arena *arena; /* of all strings */
 	struct tool_result *ret;
@@ -528,32 +459,10 @@ static void problem(struct repos *r, const char *path, bool is_error,
 	r->ret->is_error |= is_error;
 }
 
-/* Report whether the sandbox, or a mode, kept us out: libgit2 does not say. */
-static bool is_denied(struct repos *r, const char *path)
-{
-	AUTO(fd_closep)
-	int fd = fd_open(arena_printf(r->arena, "%s/.git", path), O_RDONLY, 0);
-
-	return fd < 0 && (errno == EACCES || errno == EPERM);
-}
-
-static void tell_failure(struct repos *r, const char *shown, const char *path,
-			 const struct err *err)
-{
-	if (is_denied(r, path))
-		problem(r, shown, true,
-			arena_printf(r->arena,
-				     "may not be read from here; in a "
-				     "routine, grant it: sandbox = { read = "
-				     "[\"%s\"] }",
-				     shown));
-	else
-		problem(r, shown, true, err->msg);
-}
-
 static void add_tree(struct repos *r, const char *shown, const char *path)
 {
-	struct repos_tree t = {.path = shown};
+	AUTO(fd_closep) int fd = -1;
+	struct tree t = {.path = shown};
 	struct err err = ERR_INIT;
 
 	if (r->n == LIMIT_BRIEF_REPOS) {
@@ -561,12 +470,21 @@ static void add_tree(struct repos *r, const char *shown, const char *path)
 		return;
 	}
 	r->n++;
-	if (repos_git_read(r->git, path, r->arena, &t, &err) < 0) {
-		tell_failure(r, shown, path, &err);
+	if (read_tree(&r->git, path, &t, &err) == 0) {
+		write_tree(&t, &r->jw);
+		tell_tree(&t, &r->ret->text);
 		return;
 	}
-	write_tree(&t, &r->jw);
-	tell_tree(&t, &r->ret->text);
+	/* the sandbox, or a mode, kept us out? libgit2 does not say */
+	fd = fd_open(arena_printf(r->arena, "%s/.git", path), O_RDONLY, 0);
+	problem(r, shown, true,
+		fd < 0 && (errno == EACCES || errno == EPERM)
+			? arena_printf(r->arena,
+				       "may not be read from here; in a "
+				       "routine, grant it: sandbox = { read = "
+				       "[\"%s\"] }",
+				       shown)
+			: err.msg);
 }
 
 /* A .git folder, or a file that names one elsewhere. */
@@ -653,8 +571,7 @@ static void look(struct repos *r, struct strlist paths)
 	jw_init(&r->jw, &r->ret->structured, false);
 	jw_init(&r->problems, &r->problems_json, false);
 	jw_object(&r->jw);
-	jw_key(&r->jw, "repos");
-	jw_array(&r->jw);
+	jw_kv_array(&r->jw, "repos");
 	jw_array(&r->problems);
 	for (size_t i = 0; i < paths.n; i++)
 		visit(r, paths.item[i]);
@@ -675,6 +592,7 @@ void brief_repos(struct str args, const struct tool_env *env,
 		 struct arena *arena, struct tool_result *ret)
 {
 	struct repos r = {
+		.git.arena = arena,
 		.env = env,
 		.arena = arena,
 		.ret = ret,
@@ -683,12 +601,12 @@ void brief_repos(struct str args, const struct tool_env *env,
 	};
 	struct err err = ERR_INIT;
 
-	if (repos_git_open(env->libgit, &r.git, &err) < 0) {
+	if (begin_git(&r.git, env->libgit, &err) < 0) {
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
 	look(&r, fields_strings(args, "paths", arena));
-	repos_git_close(r.git);
+	r.git.git_libgit2_shutdown();
 	buf_release(&r.problems_json);
 	buf_release(&r.problems_text);
 }
