@@ -208,17 +208,6 @@ static bool is_hidden(const char *path, const struct tool_env *env,
 	}
 }
 
-/* Use words by which `matins call` looks outside whether the file is there. */
-void brief_fail_hidden(const char *shown, const struct tool_env *env,
-		       struct arena *arena, struct tool_result *ret)
-{
-	tool_result_fail(ret,
-			 "'%s': No such file or directory here: it is not "
-			 "granted, or not there; grant it: sandbox = { read = "
-			 "[\"%s\"] } in a routine, --read %s with matins call",
-			 brief_expand(shown, env, arena), shown, shown);
-}
-
 /* ---- files ---- */
 
 int brief_read(const char *shown, const struct tool_env *env,
@@ -249,13 +238,86 @@ int brief_read(const char *shown, const struct tool_env *env,
 	return 0;
 }
 
+int brief_read_list(const char *shown, bool is_named,
+		    const struct tool_env *env, struct buf *ret_text,
+		    struct tool_result *ret)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	int got = brief_read(shown, env, ret_text, &err);
+
+	if (got < 0)
+		tool_result_fail(ret, "%s", err.msg);
+	if (got != BRIEF_HIDDEN || !is_named)
+		return got;
+	/* words by which `matins call` looks outside for the file */
+	tool_result_fail(ret,
+			 "'%s': No such file or directory here: it is not "
+			 "granted, or not there; grant it: sandbox = { read = "
+			 "[\"%s\"] } in a routine, --read %s with matins call",
+			 brief_expand(shown, env, &arena), shown, shown);
+	return -1;
+}
+
+void brief_tell_missing(const char *file, int got, const char *form,
+			struct buf *text)
+{
+	buf_addf(text,
+		 got == BRIEF_HIDDEN ? "%s is not granted, or not there."
+				     : "There is no %s here.",
+		 file);
+	buf_addf(text,
+		 " To begin, write one with %s must be granted: sandbox = { "
+		 "read = [\"%s\"] } in a routine, --read %s with matins call",
+		 form, file, file);
+}
+
+/* ---- notes ---- */
+
+void brief_notes_begin(struct brief_notes *n)
+{
+	*n = (struct brief_notes){.json = BUF_INIT(BUF_UNBOUNDED),
+				  .text = BUF_INIT(BUF_UNBOUNDED)};
+	jw_init(&n->jw, &n->json, false);
+	jw_array(&n->jw);
+}
+
+void brief_notes_end(struct brief_notes *n, const char *key, struct jw *w)
+{
+	jw_end(&n->jw);
+	jw_kv_raw(w, key, buf_str(&n->json));
+}
+
+void brief_notes_release(struct brief_notes *n)
+{
+	buf_release(&n->json);
+	buf_release(&n->text);
+}
+
+/* ---- days and sizes ---- */
+
 int32_t brief_today(const char *today, const struct tool_env *env)
 {
-	int32_t days;
+	time_t s =
+		(time_t)(env->clock->wall_ns(env->clock) / (int64_t)NS_PER_S);
+	char date[DATE_TEXT_BYTES];
+	struct tm tm = {0};
+	int32_t days = 0;
 
 	if (today && date_parse(str_of(today), &days))
 		return days;
-	return date_today(env->clock);
+	localtime_r(&s, &tm);
+	strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+	(void)!date_parse(str_of(date), &days);
+	return days;
+}
+
+void brief_kv_date(struct jw *w, const char *key, int32_t days)
+{
+	char date[DATE_TEXT_BYTES];
+
+	date_format(days, date);
+	jw_kv_cstr(w, key, date);
 }
 
 void brief_when(struct buf *out, int32_t days_left)
@@ -268,17 +330,4 @@ void brief_when(struct buf *out, int32_t days_left)
 		buf_addf(out, "in %u day%s", n, n == 1 ? "" : "s");
 	else
 		buf_addf(out, "%u day%s ago", n, n == 1 ? "" : "s");
-}
-
-void brief_size(struct buf *out, uint64_t bytes)
-{
-	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-	size_t unit = 0;
-	uint64_t tenths;
-
-	while (unit + 1 < ARRAY_LEN(units) && bytes >> (10 * (unit + 2)))
-		unit++;
-	tenths = (bytes >> (10 * unit)) * 10 / 1024;
-	buf_addf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
-		 (unsigned long long)(tenths % 10), units[unit]);
 }

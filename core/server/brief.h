@@ -108,15 +108,39 @@ enum { BRIEF_MISSING = 1, BRIEF_HIDDEN };
 int brief_read(const char *shown, const struct tool_env *env,
 	       struct buf *ret_text, struct err *err) MUST_USE;
 
-/* Fail for a file that was named and is hidden. */
-void brief_fail_hidden(const char *shown, const struct tool_env *env,
-		       struct arena *arena, struct tool_result *ret);
+/*
+ * brief_read() for a tool. A failure, or a file that was named and is hidden,
+ * is told by `ret` and gives -1.
+ */
+int brief_read_list(const char *shown, bool is_named,
+		    const struct tool_env *env, struct buf *ret_text,
+		    struct tool_result *ret) MUST_USE;
+/* Say how to begin. got  of brief_read(); form  "lines such as …; it" */
+void brief_tell_missing(const char *file, int got, const char *form,
+			struct buf *text);
+
+/*
+ * Notes beside a result, about parts of it that could not be seen: they end
+ * it, for programs and for people.
+ */
+struct brief_notes {
+	struct jw jw; /* into json: the elements of an array */
+	struct buf json, text;
+};
+
+void brief_notes_begin(struct brief_notes *n);
+/* Write the array as a member; the text is the caller's to add. */
+void brief_notes_end(struct brief_notes *n, const char *key, struct jw *w);
+void brief_notes_release(struct brief_notes *n);
 
 /*
  * Day that `today` names, or that of the clock.
  * today  passed fields_check(); NULL when it was not given
  */
 int32_t brief_today(const char *today, const struct tool_env *env) MUST_USE;
+
+/* Write a day as YYYY-MM-DD. */
+void brief_kv_date(struct jw *w, const char *key, int32_t days);
 
 /* "today", "in 3 days", "1 day ago" */
 void brief_when(struct buf *out, int32_t days_left);

@@ -51,21 +51,21 @@ struct deadlines {
 	struct deadline *item; /* in the arena */
 	size_t n;
 	int32_t today;
-	struct buf problems;	  /* owned; JSON objects */
-	struct jw jw;		  /* into problems */
-	struct buf problems_text; /* owned; the same for people */
+	struct brief_notes problems;
 	size_t n_problems;
 };
 
 static void problem(struct deadlines *d, size_t line, const char *what)
 {
+	struct jw *w = &d->problems.jw;
+
 	if (d->n_problems++ >= PROBLEMS_SHOWN)
 		return;
-	jw_object(&d->jw);
-	jw_kv_int(&d->jw, "line", (int64_t)line);
-	jw_kv_cstr(&d->jw, "message", what);
-	jw_end(&d->jw);
-	buf_addf(&d->problems_text, "\nline %zu: %s", line, what);
+	jw_object(w);
+	jw_kv_int(w, "line", (int64_t)line);
+	jw_kv_cstr(w, "message", what);
+	jw_end(w);
+	buf_addf(&d->problems.text, "\nline %zu: %s", line, what);
 }
 
 /* False when the list is full. */
@@ -169,16 +169,14 @@ static void write_item(const struct deadlines *d, const struct deadline *x,
 static void write_all(struct deadlines *d, const char *file, bool exists,
 		      struct tool_result *ret)
 {
-	char date[DATE_TEXT_BYTES];
 	size_t past = 0;
 	struct jw w;
 
 	for (size_t i = 0; i < d->n; i++)
 		past += d->item[i].day < d->today;
-	date_format(d->today, date);
 	jw_init(&w, &ret->structured, false);
 	jw_object(&w);
-	jw_kv_cstr(&w, "today", date);
+	brief_kv_date(&w, "today", d->today);
 	if (file) {
 		jw_kv_cstr(&w, "file", file);
 		jw_kv_bool(&w, "exists", exists);
@@ -189,41 +187,34 @@ static void write_all(struct deadlines *d, const char *file, bool exists,
 	for (size_t i = 0; i < d->n; i++)
 		write_item(d, &d->item[i], &w, &ret->text);
 	jw_end(&w);
-	jw_kv_raw(&w, "problems", buf_str(&d->problems));
+	brief_notes_end(&d->problems, "problems", &w);
 	jw_end(&w);
 }
 
 /* got: of brief_read() */
-static void tell_missing(const char *file, int got, struct buf *text)
-{
-	buf_adds(text, text->n ? "\n" : "");
-	buf_addf(text,
-		 got == BRIEF_HIDDEN ? "%s is not granted, or not there."
-				     : "There is no %s here.",
-		 file);
-	buf_addf(text,
-		 " To begin, write one with lines such as \"2026-01-31 Tax "
-		 "return\"; it must be granted: sandbox = { read = [\"%s\"] } "
-		 "in a routine, --read %s with matins call",
-		 file, file);
-}
-
 static void explain(const struct deadlines *d, const char *file, int got,
 		    struct tool_result *ret)
 {
-	if (file && got)
-		tell_missing(file, got, &ret->text);
-	else if (!d->n && !d->n_problems)
-		buf_adds(&ret->text, "no deadlines");
+	struct buf *text = &ret->text;
+
+	if (file && got) {
+		buf_adds(text, text->n ? "\n" : "");
+		brief_tell_missing(
+			file, got,
+			"lines such as \"2026-01-31 Tax return\"; it", text);
+	} else if (!d->n && !d->n_problems) {
+		buf_adds(text, "no deadlines");
+	}
 	if (!d->n_problems)
 		return;
 	/* a deadline that is misspelt is one that would be missed */
 	ret->is_error = true;
-	buf_addf(&ret->text, "%s%s has lines that are not deadlines:",
-		 ret->text.n ? "\n" : "", file);
-	buf_add_str(&ret->text, buf_str(&d->problems_text));
+	buf_addf(text,
+		 "%s%s has lines that are not deadlines:", text->n ? "\n" : "",
+		 file);
+	buf_add_str(text, buf_str(&d->problems.text));
 	if (d->n_problems > PROBLEMS_SHOWN)
-		buf_addf(&ret->text, "\nand %zu more",
+		buf_addf(text, "\nand %zu more",
 			 d->n_problems - PROBLEMS_SHOWN);
 }
 
@@ -231,36 +222,24 @@ void brief_deadlines(struct str args, const struct tool_env *env,
 		     struct arena *arena, struct tool_result *ret)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
-	struct deadlines d = {.problems = BUF_INIT(BUF_UNBOUNDED),
-			      .problems_text = BUF_INIT(BUF_UNBOUNDED)};
-	const char *file = fields_string(args, "file", arena);
-	const bool is_named = file != NULL;
-	struct err err = ERR_INIT;
+	const char *named = fields_string(args, "file", arena), *file = named;
+	struct deadlines d = {0};
 	struct str items;
 	int got = 0;
 
 	if (!file && !scan_get(args, "items", &items))
 		file = DEFAULT_FILE;
 	if (file)
-		got = brief_read(file, env, &text, &err);
-	if (got < 0) {
-		tool_result_fail(ret, "%s", err.msg);
+		got = brief_read_list(file, named, env, &text, ret);
+	if (got < 0)
 		return;
-	}
-	if (is_named && got == BRIEF_HIDDEN) {
-		brief_fail_hidden(file, env, arena, ret);
-		return;
-	}
+	brief_notes_begin(&d.problems);
 	d.item = ARENA_ARRAY(arena, struct deadline, LIMIT_BRIEF_ITEMS);
 	d.today = brief_today(fields_string(args, "today", arena), env);
-	jw_init(&d.jw, &d.problems, false);
-	jw_array(&d.jw);
 	add_items(&d, args, arena);
 	add_file(&d, buf_str(&text));
-	jw_end(&d.jw);
 	qsort_r(d.item, d.n, sizeof(*d.item), compare, &d);
 	write_all(&d, file, !got, ret);
 	explain(&d, file, got, ret);
-	buf_release(&d.problems);
-	buf_release(&d.problems_text);
+	brief_notes_release(&d.problems);
 }

@@ -58,15 +58,13 @@ struct host {
 	struct tool_result *ret;
 	struct jw jw;	  /* into the structured result */
 	struct buf *text; /* for people */
-	/* parts that could not be seen; written behind the rest */
-	struct jw notes;
-	struct buf notes_json, notes_text; /* owned */
+	struct brief_notes notes;
 };
 
 static void note(struct host *h, const char *what)
 {
-	jw_cstr(&h->notes, what);
-	buf_addf(&h->notes_text, "\n(%s)", what);
+	jw_cstr(&h->notes.jw, what);
+	buf_addf(&h->notes.text, "\n(%s)", what);
 }
 
 /* A small file of /proc, whole. */
@@ -81,21 +79,17 @@ static bool read_proc(const struct host *h, const char *name, struct buf *out)
 
 static void add_name(struct host *h)
 {
+	AUTO(buf_release) struct buf kernel = BUF_INIT(BUF_UNBOUNDED);
 	struct utsname u;
 
 	if (uname(&u) < 0) {
 		note(h, "host name and kernel are not visible");
 		return;
 	}
+	buf_addf(&kernel, "%s %s %s", u.sysname, u.release, u.machine);
 	jw_kv_cstr(&h->jw, "hostname", u.nodename);
-	jw_key(&h->jw, "kernel");
-	{
-		AUTO(buf_release) struct buf kernel = BUF_INIT(BUF_UNBOUNDED);
-
-		buf_addf(&kernel, "%s %s %s", u.sysname, u.release, u.machine);
-		jw_str(&h->jw, buf_str(&kernel));
-		buf_addf(h->text, "%s, %s", u.nodename, buf_cstr(&kernel));
-	}
+	jw_kv_str(&h->jw, "kernel", buf_str(&kernel));
+	buf_addf(h->text, "%s, %s", u.nodename, buf_cstr(&kernel));
 }
 
 static void tell_uptime(uint64_t seconds, struct buf *text)
@@ -117,19 +111,17 @@ static void tell_uptime(uint64_t seconds, struct buf *text)
 static void add_uptime(struct host *h)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(4096);
-	struct str rest;
+	bool is_read = read_proc(h, "uptime", &in);
+	struct str rest = buf_str(&in);
 	uint64_t s;
 
-	if (read_proc(h, "uptime", &in)) {
-		rest = buf_str(&in);
-		/* 2^53: what every reader of JSON takes as an integer */
-		if (str_uint64(str_cut(&rest, '.'), &s) && !(s >> 53)) {
-			jw_kv_int(&h->jw, "uptime_seconds", (int64_t)s);
-			tell_uptime(s, h->text);
-			return;
-		}
+	/* 2^53: the integers that every reader of JSON takes */
+	if (!is_read || !str_uint64(str_cut(&rest, '.'), &s) || s >> 53) {
+		note(h, "the uptime is not visible");
+		return;
 	}
-	note(h, "the uptime is not visible");
+	jw_kv_int(&h->jw, "uptime_seconds", (int64_t)s);
+	tell_uptime(s, h->text);
 }
 
 /* "0.42": digits, a dot, digits; so it is JSON as it stands. */
@@ -156,31 +148,38 @@ static int32_t count_cpus(void)
 	return n;
 }
 
+/* The three averages; false: they are not visible. */
+static bool read_load(const struct host *h, struct buf *in, struct str part[3])
+{
+	struct str rest;
+
+	if (!read_proc(h, "loadavg", in))
+		return false;
+	rest = buf_str(in);
+	for (size_t i = 0; i < 3; i++) {
+		part[i] = str_cut(&rest, ' ');
+		if (!is_decimal(part[i]))
+			return false;
+	}
+	return true;
+}
+
 static void add_load(struct host *h)
 {
 	static const char *const names[] = {"one", "five", "fifteen"};
 	AUTO(buf_release) struct buf in = BUF_INIT(4096);
 	int32_t cpus = count_cpus();
-	struct str rest, part[ARRAY_LEN(names)];
+	struct str part[ARRAY_LEN(names)];
 
 	if (cpus > 0)
 		jw_kv_int(&h->jw, "cpus", cpus);
 	else
 		note(h, "the number of CPUs is not visible");
-	if (!read_proc(h, "loadavg", &in)) {
+	if (!read_load(h, &in, part)) {
 		note(h, "the load is not visible");
 		return;
 	}
-	rest = buf_str(&in);
-	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
-		part[i] = str_cut(&rest, ' ');
-		if (!is_decimal(part[i])) {
-			note(h, "the load is not visible");
-			return;
-		}
-	}
-	jw_key(&h->jw, "load");
-	jw_object(&h->jw);
+	jw_kv_object(&h->jw, "load");
 	buf_addf(h->text, "%sload", h->text->n ? "\n" : "");
 	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
 		jw_kv_raw(&h->jw, names[i], part[i]);
@@ -191,8 +190,28 @@ static void add_load(struct host *h)
 		buf_addf(h->text, " on %d CPU%s", cpus, cpus == 1 ? "" : "s");
 }
 
+void brief_size(struct buf *out, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+	size_t unit = 0;
+	uint64_t tenths;
+
+	while (unit + 1 < ARRAY_LEN(units) && bytes >> (10 * (unit + 2)))
+		unit++;
+	tenths = (bytes >> (10 * unit)) * 10 / 1024;
+	buf_addf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10),
+		 (unsigned long long)(tenths % 10), units[unit]);
+}
+
+static void add_sizes(struct buf *out, uint64_t part, uint64_t all)
+{
+	brief_size(out, part);
+	buf_adds(out, " of ");
+	brief_size(out, all);
+}
+
 /* "Name:   1234 kB" of meminfo, in bytes. */
-static bool meminfo(struct str text, const char *name, uint64_t *ret_bytes)
+static bool find_size(struct str text, const char *name, uint64_t *ret_bytes)
 {
 	while (text.n) {
 		struct str line = str_cut(&text, '\n');
@@ -210,46 +229,46 @@ static bool meminfo(struct str text, const char *name, uint64_t *ret_bytes)
 	return false;
 }
 
-static void add_pair(struct host *h, const char *key, const char *what,
-		     uint64_t total, const char *left_key, uint64_t left,
+/* Memory or swap: all of it, and the part that is left. */
+static void add_pair(struct host *h, struct str meminfo, const char *key,
+		     const char *const names[2], const char *left_key,
 		     const char *left_word)
 {
-	jw_key(&h->jw, key);
-	jw_object(&h->jw);
+	AUTO(buf_release) struct buf lacks = BUF_INIT(BUF_UNBOUNDED);
+	uint64_t total, left;
+
+	if (!find_size(meminfo, names[0], &total) ||
+	    !find_size(meminfo, names[1], &left)) {
+		buf_addf(&lacks, "%s is not visible", key);
+		note(h, buf_cstr(&lacks));
+		return;
+	}
+	jw_kv_object(&h->jw, key);
 	jw_kv_int(&h->jw, "total_bytes", (int64_t)total);
 	jw_kv_int(&h->jw, left_key, (int64_t)left);
 	jw_end(&h->jw);
-	buf_addf(h->text, "%s%s ", h->text->n ? "\n" : "", what);
+	buf_addf(h->text, "%s%s ", h->text->n ? "\n" : "", key);
 	if (!total) {
 		buf_adds(h->text, "none");
 		return;
 	}
-	brief_size(h->text, left);
-	buf_adds(h->text, " of ");
-	brief_size(h->text, total);
+	add_sizes(h->text, left, total);
 	buf_addf(h->text, " %s", left_word);
 }
 
 static void add_memory(struct host *h)
 {
+	static const char *const memory[] = {"MemTotal", "MemAvailable"};
+	static const char *const swap[] = {"SwapTotal", "SwapFree"};
 	AUTO(buf_release) struct buf in = BUF_INIT(65536);
-	uint64_t total, left;
 
 	if (!read_proc(h, "meminfo", &in)) {
 		note(h, "memory and swap are not visible");
 		return;
 	}
-	if (meminfo(buf_str(&in), "MemTotal", &total) &&
-	    meminfo(buf_str(&in), "MemAvailable", &left))
-		add_pair(h, "memory", "memory", total, "available_bytes", left,
-			 "available");
-	else
-		note(h, "memory is not visible");
-	if (meminfo(buf_str(&in), "SwapTotal", &total) &&
-	    meminfo(buf_str(&in), "SwapFree", &left))
-		add_pair(h, "swap", "swap", total, "free_bytes", left, "free");
-	else
-		note(h, "swap is not visible");
+	add_pair(h, buf_str(&in), "memory", memory, "available_bytes",
+		 "available");
+	add_pair(h, buf_str(&in), "swap", swap, "free_bytes", "free");
 }
 
 /* As df(1) has it: of what is not reserved for root, rounded up. */
@@ -285,9 +304,7 @@ static void add_disk(struct host *h, const char *shown, const char *path)
 	jw_kv_int(&h->jw, "used_percent", (int64_t)used_percent(&v));
 	jw_end(&h->jw);
 	buf_addf(h->text, "%sdisk %s: ", h->text->n ? "\n" : "", shown);
-	brief_size(h->text, v.f_bavail * v.f_frsize);
-	buf_adds(h->text, " of ");
-	brief_size(h->text, v.f_blocks * v.f_frsize);
+	add_sizes(h->text, v.f_bavail * v.f_frsize, v.f_blocks * v.f_frsize);
 	buf_addf(h->text, " free (%llu %% used)",
 		 (unsigned long long)used_percent(&v));
 }
@@ -310,8 +327,7 @@ static bool is_disk_of_its_own(const char *path)
 
 static void add_disks(struct host *h, struct strlist paths, struct arena *arena)
 {
-	jw_key(&h->jw, "disks");
-	jw_array(&h->jw);
+	jw_kv_array(&h->jw, "disks");
 	for (size_t i = 0; i < paths.n; i++)
 		add_disk(h, paths.item[i],
 			 brief_expand(paths.item[i], h->env, arena));
@@ -323,43 +339,21 @@ static void add_disks(struct host *h, struct strlist paths, struct arena *arena)
 	jw_end(&h->jw);
 }
 
-static void host_init(struct host *h, const struct tool_env *env,
-		      struct tool_result *ret)
-{
-	*h = (struct host){
-		.env = env,
-		.ret = ret,
-		.text = &ret->text,
-		.notes_json = BUF_INIT(BUF_UNBOUNDED),
-		.notes_text = BUF_INIT(BUF_UNBOUNDED),
-	};
-	jw_init(&h->jw, &ret->structured, false);
-	jw_object(&h->jw);
-	jw_init(&h->notes, &h->notes_json, false);
-	jw_array(&h->notes);
-}
-
-/* Puts the notes last. */
-static void host_finish(struct host *h)
-{
-	jw_end(&h->notes);
-	jw_kv_raw(&h->jw, "notes", buf_str(&h->notes_json));
-	jw_end(&h->jw);
-	buf_add_str(h->text, buf_str(&h->notes_text));
-	buf_release(&h->notes_json);
-	buf_release(&h->notes_text);
-}
-
 void brief_host(struct str args, const struct tool_env *env,
 		struct arena *arena, struct tool_result *ret)
 {
-	struct host h;
+	struct host h = {.env = env, .ret = ret, .text = &ret->text};
 
-	host_init(&h, env, ret);
+	brief_notes_begin(&h.notes);
+	jw_init(&h.jw, &ret->structured, false);
+	jw_object(&h.jw);
 	add_name(&h);
 	add_uptime(&h);
 	add_load(&h);
 	add_memory(&h);
 	add_disks(&h, fields_strings(args, "paths", arena), arena);
-	host_finish(&h);
+	brief_notes_end(&h.notes, "notes", &h.jw);
+	jw_end(&h.jw);
+	buf_add_str(h.text, buf_str(&h.notes.text));
+	brief_notes_release(&h.notes);
 }

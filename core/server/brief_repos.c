@@ -440,10 +440,9 @@ struct repos {
 	struct arena *arena; /* of all strings */
 	struct tool_result *ret;
 	struct jw jw; /* into the structured result */
-	struct jw problems;
-	struct buf problems_json, problems_text; /* owned */
-	size_t n;				 /* working trees so far */
-	bool is_full;				 /* there were more */
+	struct brief_notes problems;
+	size_t n;     /* working trees so far */
+	bool is_full; /* there were more */
 };
 
 /* ---- finding them ---- */
@@ -451,11 +450,13 @@ struct repos {
 static void problem(struct repos *r, const char *path, bool is_error,
 		    const char *message)
 {
-	jw_object(&r->problems);
-	jw_kv_cstr(&r->problems, "path", path);
-	jw_kv_cstr(&r->problems, "message", message);
-	jw_end(&r->problems);
-	buf_addf(&r->problems_text, "\n%s: %s", path, message);
+	struct jw *w = &r->problems.jw;
+
+	jw_object(w);
+	jw_kv_cstr(w, "path", path);
+	jw_kv_cstr(w, "message", message);
+	jw_end(w);
+	buf_addf(&r->problems.text, "\n%s: %s", path, message);
 	r->ret->is_error |= is_error;
 }
 
@@ -566,38 +567,15 @@ static void visit(struct repos *r, const char *shown)
 
 /* ---- one call ---- */
 
-static void look(struct repos *r, struct strlist paths)
-{
-	jw_init(&r->jw, &r->ret->structured, false);
-	jw_init(&r->problems, &r->problems_json, false);
-	jw_object(&r->jw);
-	jw_kv_array(&r->jw, "repos");
-	jw_array(&r->problems);
-	for (size_t i = 0; i < paths.n; i++)
-		visit(r, paths.item[i]);
-	if (r->is_full)
-		problem(r, "others", true,
-			"200 working trees are looked at; name fewer, or let "
-			"another step look at the rest");
-	jw_end(&r->problems);
-	jw_end(&r->jw);
-	jw_kv_raw(&r->jw, "problems", buf_str(&r->problems_json));
-	jw_end(&r->jw);
-	buf_add_str(&r->ret->text, buf_str(&r->problems_text));
-	if (r->ret->text.n && r->ret->text.p[0] == '\n')
-		buf_drop(&r->ret->text, 1);
-}
-
 void brief_repos(struct str args, const struct tool_env *env,
 		 struct arena *arena, struct tool_result *ret)
 {
+	struct strlist paths = fields_strings(args, "paths", arena);
 	struct repos r = {
 		.git.arena = arena,
 		.env = env,
 		.arena = arena,
 		.ret = ret,
-		.problems_json = BUF_INIT(BUF_UNBOUNDED),
-		.problems_text = BUF_INIT(BUF_UNBOUNDED),
 	};
 	struct err err = ERR_INIT;
 
@@ -605,8 +583,22 @@ void brief_repos(struct str args, const struct tool_env *env,
 		tool_result_fail(ret, "%s", err.msg);
 		return;
 	}
-	look(&r, fields_strings(args, "paths", arena));
+	brief_notes_begin(&r.problems);
+	jw_init(&r.jw, &ret->structured, false);
+	jw_object(&r.jw);
+	jw_kv_array(&r.jw, "repos");
+	for (size_t i = 0; i < paths.n; i++)
+		visit(&r, paths.item[i]);
+	if (r.is_full)
+		problem(&r, "others", true,
+			"200 working trees are looked at; name fewer, or let "
+			"another step look at the rest");
+	jw_end(&r.jw);
+	brief_notes_end(&r.problems, "problems", &r.jw);
+	jw_end(&r.jw);
+	buf_add_str(&ret->text, buf_str(&r.problems.text));
+	if (ret->text.n && ret->text.p[0] == '\n')
+		buf_drop(&ret->text, 1);
 	r.git.git_libgit2_shutdown();
-	buf_release(&r.problems_json);
-	buf_release(&r.problems_text);
+	brief_notes_release(&r.problems);
 }

@@ -71,14 +71,6 @@ struct todo {
 
 /* ---- one item ---- */
 
-/* "due:2026-01-31" */
-static bool read_due(struct str word, int32_t *ret_day)
-{
-	struct str key = str_cut(&word, ':');
-
-	return str_is(key, "due") && date_parse(word, ret_day);
-}
-
 /* "(A) " and, behind it, the day it was written down: both optional. */
 static struct str read_head(struct str s, struct item *item)
 {
@@ -104,11 +96,12 @@ static void read_item(struct todo *t, struct str s, struct item *item)
 
 	s = read_head(s, item);
 	while (s.n) {
-		struct str word = str_trim(str_cut(&s, ' '));
+		struct str word = str_trim(str_cut(&s, ' ')), value = word;
 
 		if (!word.n)
 			continue;
-		if (read_due(word, &day)) {
+		if (str_is(str_cut(&value, ':'), "due") &&
+		    date_parse(value, &day)) {
 			item->has_due = true;
 			item->due = day;
 			continue;
@@ -215,13 +208,6 @@ static void markdown_line(struct todo *t, struct str line, size_t number)
 	}
 }
 
-/* A line that begins or ends a block of code, in which boxes are text. */
-static bool is_fence(struct str line)
-{
-	line = str_trim(line);
-	return str_starts(line, "```") || str_starts(line, "~~~");
-}
-
 static bool is_markdown(const char *file, struct str text)
 {
 	struct box b;
@@ -242,11 +228,13 @@ static void read_all(struct todo *t, struct str text, bool markdown)
 
 	while (text.n) {
 		struct str line = str_cut(&text, '\n');
+		struct str mark = str_trim(line);
 
 		number++;
 		if (!markdown)
 			todotxt_line(t, line, number);
-		else if (is_fence(line))
+		/* within a block of code boxes are text */
+		else if (str_starts(mark, "```") || str_starts(mark, "~~~"))
 			in_code = !in_code;
 		else if (!in_code)
 			markdown_line(t, line, number);
@@ -287,16 +275,13 @@ static void write_tags(struct jw *w, const char *key, struct str text,
 static void write_item(const struct todo *t, const struct item *item,
 		       struct jw *w)
 {
-	char date[DATE_TEXT_BYTES];
-
 	jw_object(w);
 	jw_kv_str(w, "text", item->text);
 	jw_kv_int(w, "line", (int64_t)item->line);
 	if (item->priority)
 		jw_kv_str(w, "priority", (struct str){&item->priority, 1});
 	if (item->has_due) {
-		date_format(item->due, date);
-		jw_kv_cstr(w, "due", date);
+		brief_kv_date(w, "due", item->due);
 		jw_kv_int(w, "days_left", item->due - t->today);
 	}
 	write_tags(w, "projects", item->text, '+');
@@ -338,32 +323,14 @@ static void tell(const struct todo *t, struct buf *text)
 		buf_addf(text, "\nand %zu more", t->open - TEXT_ITEMS);
 }
 
-static void tell_missing(const char *file, bool hidden, struct buf *text)
-{
-	buf_addf(text,
-		 hidden ? "%s is not granted, or not there."
-			: "There is no %s here.",
-		 file);
-	buf_addf(text,
-		 " To begin, write one with a line for "
-		 "each task, such as \"(A) Call the bank due:2026-01-31 +home "
-		 "@phone\" (todo.txt), or with Markdown check boxes, \"- [ ] "
-		 "Call the bank\". It must be granted: "
-		 "sandbox = { read = [\"%s\"] } in a routine, --read %s with "
-		 "matins call",
-		 file, file);
-}
-
 static void write_all(const struct todo *t, const char *file, bool exists,
 		      bool markdown, struct buf *out)
 {
-	char date[DATE_TEXT_BYTES];
 	struct jw w;
 
-	date_format(t->today, date);
 	jw_init(&w, out, false);
 	jw_object(&w);
-	jw_kv_cstr(&w, "today", date);
+	brief_kv_date(&w, "today", t->today);
 	jw_kv_cstr(&w, "file", file);
 	jw_kv_bool(&w, "exists", exists);
 	if (exists)
@@ -384,31 +351,27 @@ void brief_todo(struct str args, const struct tool_env *env,
 		struct arena *arena, struct tool_result *ret)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_BRIEF_FILE_BYTES);
-	const char *file = fields_string(args, "file", arena);
+	const char *named = fields_string(args, "file", arena);
+	const char *file = named ? named : DEFAULT_FILE;
 	struct todo t = {.arena = arena};
-	struct err err = ERR_INIT;
+	int got = brief_read_list(file, named, env, &text, ret);
 	bool markdown;
-	int got;
 
-	got = brief_read(file ? file : DEFAULT_FILE, env, &text, &err);
-	if (got < 0) {
-		tool_result_fail(ret, "%s", err.msg);
+	if (got < 0)
 		return;
-	}
-	if (file && got == BRIEF_HIDDEN) {
-		brief_fail_hidden(file, env, arena, ret);
-		return;
-	}
-	if (!file)
-		file = DEFAULT_FILE;
 	t.item = ARENA_ARRAY(arena, struct item, LIMIT_BRIEF_ITEMS);
 	t.today = brief_today(fields_string(args, "today", arena), env);
 	markdown = is_markdown(file, buf_str(&text));
 	read_all(&t, buf_str(&text), markdown);
 	qsort(t.item, t.n, sizeof(*t.item), compare);
 	write_all(&t, file, !got, markdown, &ret->structured);
-	if (got)
-		tell_missing(file, got == BRIEF_HIDDEN, &ret->text);
-	else
+	if (!got)
 		tell(&t, &ret->text);
+	else
+		brief_tell_missing(file, got,
+				   "a line for each task, such as \"(A) Call "
+				   "the bank due:2026-01-31 +home @phone\" "
+				   "(todo.txt), or with Markdown check boxes, "
+				   "\"- [ ] Call the bank\". It",
+				   &ret->text);
 }

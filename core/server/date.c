@@ -1,16 +1,16 @@
 #include "core/server/date.h"
 
-static bool is_leap(int32_t y)
-{
-	return (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
-}
+#include <stdio.h>
+
+#include "core/base/text.h"
 
 static int32_t month_days(int32_t y, int32_t m)
 {
 	static const int8_t days[] = {31, 28, 31, 30, 31, 30,
 				      31, 31, 30, 31, 30, 31};
+	bool is_leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
 
-	return days[m - 1] + (m == 2 && is_leap(y));
+	return days[m - 1] + (m == 2 && is_leap);
 }
 
 /* Days from 0001-01-01 to the first of January of year y. */
@@ -23,33 +23,30 @@ static int32_t year_start(int32_t y)
 /* year_start(1970) */
 #define EPOCH_DAYS 719162
 
-static bool digits(struct str s, size_t at, size_t n, int32_t *ret)
-{
-	int32_t v = 0;
-
-	for (size_t i = at; i < at + n; i++) {
-		if (s.p[i] < '0' || s.p[i] > '9')
-			return false;
-		v = v * 10 + (s.p[i] - '0');
-	}
-	*ret = v;
-	return true;
-}
-
 bool date_parse(struct str s, int32_t *ret_days)
 {
-	int32_t y, m, d, days;
+	int32_t part[3] = {0}, y, m, d, days;
+	size_t n = 0;
 
-	if (s.n != DATE_TEXT_BYTES - 1 || s.p[4] != '-' || s.p[7] != '-')
+	if (s.n != DATE_TEXT_BYTES - 1)
 		return false;
-	if (!digits(s, 0, 4, &y) || !digits(s, 5, 2, &m) ||
-	    !digits(s, 8, 2, &d))
-		return false;
+	for (size_t i = 0; i < s.n; i++) {
+		bool is_dash = i == 4 || i == 7;
+
+		if (is_dash ? s.p[i] != '-' : !text_is_digit(s.p[i]))
+			return false;
+		n += is_dash;
+		if (!is_dash)
+			part[n] = part[n] * 10 + (s.p[i] - '0');
+	}
+	y = part[0];
+	m = part[1];
+	d = part[2];
 	if (y < 1 || m < 1 || m > 12 || d < 1 || d > month_days(y, m))
 		return false;
 	days = year_start(y) - EPOCH_DAYS + d - 1;
-	for (int32_t i = 1; i < m; i++)
-		days += month_days(y, i);
+	while (--m)
+		days += month_days(y, m);
 	*ret_days = days;
 	return true;
 }
@@ -69,16 +66,4 @@ void date_format(int32_t days, char out[DATE_TEXT_BYTES])
 		left -= month_days(y, m++);
 	snprintf(out, DATE_TEXT_BYTES, "%04u-%02u-%02u", (unsigned)y % 10000u,
 		 (unsigned)m % 100u, (unsigned)(left + 1) % 100u);
-}
-
-int32_t date_today(struct clock *clock)
-{
-	int64_t wall_ns = clock->wall_ns(clock);
-	time_t s = (time_t)(wall_ns / (int64_t)NS_PER_S);
-	struct tm tm = {0};
-	int32_t days;
-
-	localtime_r(&s, &tm);
-	days = year_start(tm.tm_year + 1900) - EPOCH_DAYS;
-	return days + tm.tm_yday;
 }

@@ -9,7 +9,6 @@
 #include <stdint.h>
 
 #include "core/base/attr.h"
-#include "core/base/clock.h"
 #include "core/base/str.h"
 
 /* Bytes of "2026-01-31" with the NUL. */
@@ -22,7 +21,5 @@
 bool date_parse(struct str s, int32_t *ret_days) MUST_USE;
 /* The text of a day that date_parse() gave. */
 void date_format(int32_t days, char out[DATE_TEXT_BYTES]);
-/* The day it is where the user lives (TZ, else the system's zone). */
-int32_t date_today(struct clock *clock) MUST_USE;
 
 #endif

@@ -12,23 +12,35 @@ static const char *const types[] = {
 
 /* ---- the schema ---- */
 
+/* Find the next row of one object, or NULL. */
+static const struct field *next(const struct field *f)
+{
+	uint8_t depth = f->depth;
+
+	do
+		f++;
+	while (f->name && f->depth > depth);
+	return f->name && f->depth == depth ? f : NULL;
+}
+
+/* Each row of the object that begins with `first`. */
+#define EACH_FIELD(f, first)                                            \
+	for (const struct field *f = (first)->name ? (first) : NULL; f; \
+	     f = next(f))
+
 static void write_object(const struct field *first, struct jw *w);
 
 static void write_field(const struct field *f, struct jw *w)
 {
-	bool is_array = f->type == FIELD_STRINGS || f->type == FIELD_OBJECTS;
-
 	jw_kv_object(w, f->name);
 	jw_kv_cstr(w, "description", f->help);
-	if (f->type == FIELD_OBJECT) {
+	if (f->type == FIELD_OBJECT)
 		write_object(f + 1, w);
-		jw_end(w);
-		return;
-	}
-	jw_kv_cstr(w, "type", types[f->type]);
+	else
+		jw_kv_cstr(w, "type", types[f->type]);
 	if (f->type == FIELD_DATE)
 		jw_kv_cstr(w, "format", "date");
-	if (is_array) {
+	if (f->type == FIELD_STRINGS || f->type == FIELD_OBJECTS) {
 		jw_kv_object(w, "items");
 		if (f->type == FIELD_OBJECTS)
 			write_object(f + 1, w);
@@ -41,45 +53,27 @@ static void write_field(const struct field *f, struct jw *w)
 	jw_end(w);
 }
 
-/* Find the next row of one object, or NULL. */
-static const struct field *next(const struct field *f)
-{
-	uint8_t depth = f->depth;
-
-	do
-		f++;
-	while (f->name && f->depth > depth);
-	return f->name && f->depth == depth ? f : NULL;
-}
-
-static void write_required(const struct field *first, struct jw *w)
+/* Write the members of an object schema; the object is open already. */
+static void write_object(const struct field *first, struct jw *w)
 {
 	bool any = false;
 
-	for (const struct field *f = first; f; f = next(f)) {
+	jw_kv_cstr(w, "type", "object");
+	jw_kv_object(w, "properties");
+	EACH_FIELD(f, first)
+	write_field(f, w);
+	jw_end(w);
+	EACH_FIELD(f, first)
+	{
 		if (!f->required)
 			continue;
-		if (!any) {
+		if (!any)
 			jw_kv_array(w, "required");
-		}
 		any = true;
 		jw_cstr(w, f->name);
 	}
 	if (any)
 		jw_end(w);
-}
-
-/* Write the members of an object schema; the object is open already. */
-static void write_object(const struct field *first, struct jw *w)
-{
-	if (!first->name)
-		first = NULL;
-	jw_kv_cstr(w, "type", "object");
-	jw_kv_object(w, "properties");
-	for (const struct field *f = first; f; f = next(f))
-		write_field(f, w);
-	jw_end(w);
-	write_required(first, w);
 	jw_kv_bool(w, "additionalProperties", false);
 }
 
@@ -92,18 +86,12 @@ void fields_schema(const struct field *fields, struct jw *w)
 
 /* ---- the check ---- */
 
-/* Find a row among the members of one object, or NULL. */
-static const struct field *find(const struct field *first, struct str name)
-{
-	for (const struct field *f = first->name ? first : NULL; f; f = next(f))
-		if (str_is(name, f->name))
-			return f;
-	return NULL;
-}
-
 const struct field *fields_find(const struct field *fields, struct str name)
 {
-	return find(fields, name);
+	EACH_FIELD(f, fields)
+	if (str_is(name, f->name))
+		return f;
+	return NULL;
 }
 
 /* Find the rows of the object at a JSON pointer. */
@@ -113,24 +101,13 @@ static const struct field *rows_at(const struct field *first,
 	while (pointer.p) {
 		/* indexes of elements, and "" before the first slash, are no
 		   names */
-		const struct field *f = find(first, str_cut(&pointer, '/'));
+		const struct field *f =
+			fields_find(first, str_cut(&pointer, '/'));
 
 		if (f && (f->type == FIELD_OBJECT || f->type == FIELD_OBJECTS))
 			first = f + 1;
 	}
 	return first;
-}
-
-/* List the members of an object, behind a missing or unknown name. */
-static void add_rows(const struct field *first, struct buf *out)
-{
-	const char *separator = "; it takes ";
-
-	for (const struct field *f = first->name ? first : NULL; f;
-	     f = next(f)) {
-		buf_addf(out, "%s%s", separator, f->name);
-		separator = ", ";
-	}
 }
 
 static bool has_nul(struct str json)
@@ -145,33 +122,34 @@ static bool has_nul(struct str json)
 	return false;
 }
 
-static bool is_about_name(const struct schema_violation *v)
-{
-	return strcmp(v->keyword, "additionalProperties") == 0;
-}
-
-/* An unknown name comes first: the missing one may be misspelled. */
-static const struct schema_violation *worst(const struct schema_result *r)
-{
-	for (size_t i = 0; i < r->n; i++)
-		if (is_about_name(&r->item[i]))
-			return &r->item[i];
-	return &r->item[0];
-}
-
-static int refuse(const struct field *fields, const struct schema_violation *v,
+static int refuse(const struct field *fields, const struct schema_result *r,
 		  struct err *err)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	bool is_unknown = is_about_name(v);
-	struct str object = v->instance;
+	const struct schema_violation *v = &r->item[0];
+	const char *separator = "; it takes ";
+	bool is_unknown = false;
+	struct str object;
 
-	buf_adds(&line, v->instance.n ? "argument " : "arguments: ");
+	/* an unknown name comes first: the missing one may be misspelled */
+	for (size_t i = 0; i < r->n && !is_unknown; i++) {
+		is_unknown =
+			!strcmp(r->item[i].keyword, "additionalProperties");
+		if (is_unknown)
+			v = &r->item[i];
+	}
+	object = v->instance;
+	buf_adds(&line, object.n ? "argument " : "arguments: ");
 	schema_violation_print(v, &line);
 	while (is_unknown && object.n && object.p[--object.n] != '/')
 		;
-	if (is_unknown || strcmp(v->keyword, "required") == 0)
-		add_rows(rows_at(fields, object), &line);
+	/* list the members behind a missing or unknown name */
+	if (is_unknown || !strcmp(v->keyword, "required"))
+		EACH_FIELD(f, rows_at(fields, object))
+		{
+			buf_addf(&line, "%s%s", separator, f->name);
+			separator = ", ";
+		}
 	return err_set(err, ERR_USAGE, "%s", buf_cstr(&line));
 }
 
@@ -191,7 +169,7 @@ int fields_check(const struct field *fields, struct str value, struct err *err)
 		return -1;
 	rc = schema_validate(s, value, &arena, &result, err);
 	if (rc == SCHEMA_VIOLATED)
-		return refuse(fields, worst(&result), err);
+		return refuse(fields, &result, err);
 	if (rc < 0)
 		return -1;
 	return has_nul(value) ? err_set(err, ERR_USAGE,
@@ -214,9 +192,7 @@ const char *fields_string(struct str object, const char *name,
 {
 	struct str value;
 
-	if (!scan_get(object, name, &value))
-		return NULL;
-	return text_of(value, arena);
+	return scan_get(object, name, &value) ? text_of(value, arena) : NULL;
 }
 
 struct strlist fields_strings(struct str object, const char *name,

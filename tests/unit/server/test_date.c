@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "core/server/brief.h"
 #include "core/server/date.h"
 
 static int32_t days_of(const char *text)
@@ -59,16 +60,17 @@ static int64_t fixed(UNUSED struct clock *c)
 	return fixed_wall_ns;
 }
 
-TEST(date_today, either_side_of_midnight, is_the_local_day)
+TEST(today, either_side_of_midnight, is_the_local_day)
 {
 	struct clock c = {NULL, fixed};
+	const struct tool_env env = {.clock = &c};
 
 	/* 2026-01-31 23:30 UTC */
 	fixed_wall_ns = (INT64_C(20484) * 86400 + 84600) * (int64_t)NS_PER_S;
 	setenv("TZ", "UTC0", 1);
 	tzset();
-	assert_int_equal(date_today(&c), days_of("2026-01-31"));
+	assert_int_equal(brief_today(NULL, &env), days_of("2026-01-31"));
 	setenv("TZ", "EAST-2", 1);
 	tzset();
-	assert_int_equal(date_today(&c), days_of("2026-02-01"));
+	assert_int_equal(brief_today(NULL, &env), days_of("2026-02-01"));
 }
