@@ -97,10 +97,13 @@ static int print(const struct tool_result *r, bool json, struct err *err)
 	struct jw w;
 
 	jw_init(&w, &out, false);
-	if (json)
+	if (json) {
+		jw_object(&w);
 		tool_result_write(r, true, &w);
-	else
+		jw_end(&w);
+	} else {
 		log_visible(&out, buf_str(&r->text), true);
+	}
 	buf_addc(&out, '\n');
 	if (put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err) < 0)
 		return -1;

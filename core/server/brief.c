@@ -81,8 +81,8 @@ void tool_result_fail(struct tool_result *r, const char *fmt, ...)
 	r->is_error = true;
 }
 
-void tool_result_members(const struct tool_result *r, bool structured,
-			 struct jw *w)
+void tool_result_write(const struct tool_result *r, bool structured,
+		       struct jw *w)
 {
 	jw_kv_array(w, "content");
 	jw_object(w);
@@ -93,14 +93,6 @@ void tool_result_members(const struct tool_result *r, bool structured,
 	if (structured && r->structured.n)
 		jw_kv_raw(w, "structuredContent", buf_str(&r->structured));
 	jw_kv_bool(w, "isError", r->is_error);
-}
-
-void tool_result_write(const struct tool_result *r, bool structured,
-		       struct jw *w)
-{
-	jw_object(w);
-	tool_result_members(r, structured, w);
-	jw_end(w);
 }
 
 void tool_call(const struct tool *t, struct str args,

@@ -45,15 +45,12 @@ void tool_result_release(struct tool_result *r);
 /* One sentence, nothing structured, is_error. */
 void tool_result_fail(struct tool_result *r, const char *fmt, ...) PRINTF(2, 3);
 /*
- * Write a CallToolResult as the next value: content, structuredContent if
- * there is one and the caller wants it, isError.
+ * Write the members of a CallToolResult into an object that is open: content,
+ * structuredContent if there is one and the caller wants it, isError.
  * source  MCP 2025-11-25, server/tools, "Tool Result"
  */
 void tool_result_write(const struct tool_result *r, bool structured,
 		       struct jw *w);
-/* Write the members of a CallToolResult into an object that is open. */
-void tool_result_members(const struct tool_result *r, bool structured,
-			 struct jw *w);
 
 struct tool {
 	const char *name, *title, *description;

@@ -74,23 +74,17 @@ static void begin_result(const struct exchange *x, struct rpc_writer *w)
 		jw_kv_cstr(&w->jw, "resultType", "complete");
 }
 
-/* Lists are the same for every client, as long as the program runs. */
-static void write_cache_hints(const struct exchange *x, struct jw *w)
+/* is_list: the same for every client, as long as the program runs */
+static void end_result(const struct exchange *x, struct rpc_writer *w,
+		       bool is_list)
 {
-	if (!is_alone(x))
-		return;
-	jw_key(w, "ttlMs");
-	jw_uint(w, SERVER_TTL_MS);
-	jw_kv_cstr(w, "cacheScope", "public");
-}
-
-static void end_result(const struct exchange *x, struct rpc_writer *w)
-{
+	if (is_alone(x) && is_list) {
+		jw_kv_int(&w->jw, "ttlMs", SERVER_TTL_MS);
+		jw_kv_cstr(&w->jw, "cacheScope", "public");
+	}
 	if (is_alone(x)) {
-		jw_key(&w->jw, "_meta");
-		jw_object(&w->jw);
-		jw_key(&w->jw, META("serverInfo"));
-		jw_object(&w->jw);
+		jw_kv_object(&w->jw, "_meta");
+		jw_kv_object(&w->jw, META("serverInfo"));
 		jw_kv_cstr(&w->jw, "name", x->s->info->name);
 		jw_kv_cstr(&w->jw, "version", x->s->info->version);
 		jw_end(&w->jw);
@@ -125,8 +119,7 @@ static void on_discover(const struct exchange *x)
 	jw_kv_raw(&w.jw, "capabilities", STR("{\"tools\":{}}"));
 	if (x->s->info->instructions[0])
 		jw_kv_cstr(&w.jw, "instructions", x->s->info->instructions);
-	write_cache_hints(x, &w.jw);
-	end_result(x, &w);
+	end_result(x, &w, true);
 }
 
 static void on_ping(const struct exchange *x)
@@ -213,61 +206,34 @@ static void on_tools_list(const struct exchange *x)
 	for (const struct tool *t = x->s->info->tools; t->name; t++)
 		write_tool(x->revision, t, &w.jw);
 	jw_end(&w.jw);
-	write_cache_hints(x, &w.jw);
-	end_result(x, &w);
-}
-
-static const struct tool *find_tool(const struct server_session *s,
-				    struct str name)
-{
-	for (const struct tool *t = s->info->tools; t->name; t++)
-		if (scan_is(name, t->name))
-			return t;
-	return NULL;
-}
-
-/* Name every tool: they are few, so the nearest is among them. */
-static void refuse_tool(const struct exchange *x, struct str name)
-{
-	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
-
-	/* the name as JSON text: its quotes and escapes make it safe */
-	buf_addf(&why, "unknown tool %.*s; known are ",
-		 (int)(name.n < 80 ? name.n : 80), name.p);
-	for (const struct tool *t = x->s->info->tools; t->name; t++)
-		buf_addf(&why, "%s%s", t == x->s->info->tools ? "" : ", ",
-			 t->name);
-	refuse(x, RPC_INVALID_PARAMS, buf_cstr(&why));
-}
-
-static void call(const struct exchange *x, const struct tool *t,
-		 struct str args)
-{
-	bool structured = x->revision->structured != MCP_STRUCTURED_NONE;
-	AUTO(tool_result_release) struct tool_result result;
-	struct rpc_writer w;
-
-	tool_result_init(&result);
-	tool_call(t, args, x->s->env, &result);
-	begin_result(x, &w);
-	tool_result_members(&result, structured, &w.jw);
-	end_result(x, &w);
+	end_result(x, &w, true);
 }
 
 static void on_tools_call(const struct exchange *x)
 {
-	const struct tool *t;
+	const struct tool *t = x->s->info->tools;
+	bool structured = x->revision->structured != MCP_STRUCTURED_NONE;
+	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(tool_result_release) struct tool_result result;
+	struct rpc_writer w;
 	struct str name, args;
 
+	tool_result_init(&result);
 	if (!scan_get(x->m->params, "name", &name) ||
 	    scan_type(name) != SCAN_STRING) {
 		refuse(x, RPC_INVALID_PARAMS,
 		       "params.name must be the name of a tool");
 		return;
 	}
-	t = find_tool(x->s, name);
-	if (!t) {
-		refuse_tool(x, name);
+	/* Name every tool: they are few, so the nearest is among them. The name
+	   as JSON text: its quotes and escapes make it safe. */
+	buf_addf(&why, "unknown tool %.*s; known are ",
+		 (int)(name.n < 80 ? name.n : 80), name.p);
+	for (; t->name && !scan_is(name, t->name); t++)
+		buf_addf(&why, "%s%s", t == x->s->info->tools ? "" : ", ",
+			 t->name);
+	if (!t->name) {
+		refuse(x, RPC_INVALID_PARAMS, buf_cstr(&why));
 		return;
 	}
 	if (!scan_get_some(x->m->params, "arguments", &args))
@@ -277,7 +243,10 @@ static void on_tools_call(const struct exchange *x)
 		       "params.arguments must be an object");
 		return;
 	}
-	call(x, t, args);
+	tool_call(t, args, x->s->env, &result);
+	begin_result(x, &w);
+	tool_result_write(&result, structured, &w.jw);
+	end_result(x, &w, false);
 }
 
 /* ---- table of methods ---- */
@@ -290,28 +259,7 @@ static const struct method methods[] = {
 	{"tools/call", METHOD_BOTH, on_tools_call},
 };
 
-static const struct method *find_method(const struct exchange *x)
-{
-	bool alone = is_alone(x);
-
-	for (size_t i = 0; i < ARRAY_LEN(methods); i++)
-		if (scan_is(x->m->method, methods[i].name) &&
-		    (methods[i].when == METHOD_BOTH ||
-		     (methods[i].when == METHOD_ALONE) == alone))
-			return &methods[i];
-	return NULL;
-}
-
 /* ---- messages ---- */
-
-static void refuse_method(const struct exchange *x)
-{
-	refuse(x, RPC_METHOD_NOT_FOUND,
-	       is_alone(x) ? "method not found: this server has "
-			     "server/discover, tools/list and tools/call"
-			   : "method not found: this server has initialize, "
-			     "ping, tools/list and tools/call");
-}
 
 /* Error -32022: the versions supported, and the one asked for. */
 static void refuse_version(const struct exchange *x, struct str version)
@@ -357,14 +305,6 @@ static bool read_alone(struct exchange *x, struct str meta, struct str version)
 	return true;
 }
 
-/* Report whether a request without version would have to name one. */
-static bool lacks_version(const struct exchange *x)
-{
-	return x->s->state == SERVER_ALONE ||
-	       (x->s->state == SERVER_NEW &&
-		scan_is(x->m->method, "server/discover"));
-}
-
 /*
  * Find the revision of a request: that of initialize, or the one that it names
  * itself. False: an error was answered.
@@ -380,7 +320,9 @@ static bool read_revision(struct exchange *x)
 	if (scan_get_some(x->m->params, "_meta", &meta) &&
 	    scan_get_some(meta, META("protocolVersion"), &version))
 		return read_alone(x, meta, version);
-	if (!lacks_version(x))
+	if (x->s->state != SERVER_ALONE &&
+	    (x->s->state != SERVER_NEW ||
+	     !scan_is(x->m->method, "server/discover")))
 		return true;
 	refuse(x, RPC_INVALID_PARAMS,
 	       "params._meta must name the version: \"" META(
@@ -390,13 +332,23 @@ static bool read_revision(struct exchange *x)
 
 static void on_request(struct exchange *x)
 {
-	const struct method *m;
+	const struct method *m = NULL;
 
 	if (!read_revision(x))
 		return;
-	m = find_method(x);
+	for (size_t i = 0; !m && i < ARRAY_LEN(methods); i++)
+		if (scan_is(x->m->method, methods[i].name) &&
+		    (methods[i].when == METHOD_BOTH ||
+		     (methods[i].when == METHOD_ALONE) == is_alone(x)))
+			m = &methods[i];
 	if (!m)
-		refuse_method(x);
+		refuse(x, RPC_METHOD_NOT_FOUND,
+		       is_alone(x) ? "method not found: this server has "
+				     "server/discover, tools/list and "
+				     "tools/call"
+				   : "method not found: this server has "
+				     "initialize, ping, tools/list and "
+				     "tools/call");
 	else if (m->when == METHOD_BOTH && !x->revision)
 		refuse(x, RPC_INVALID_REQUEST,
 		       "not initialized: send initialize first");
@@ -404,14 +356,6 @@ static void on_request(struct exchange *x)
 		refuse(x, RPC_INVALID_PARAMS, "params must be an object");
 	else
 		m->run(x);
-}
-
-static void on_notification(struct server_session *s,
-			    const struct rpc_message *m)
-{
-	if (s->state == SERVER_GREETED &&
-	    scan_is(m->method, "notifications/initialized"))
-		become(s, SERVER_READY);
 }
 
 static void on_object(struct server_session *s, struct str object,
@@ -424,35 +368,25 @@ static void on_object(struct server_session *s, struct str object,
 	/* JSON-RPC gives no answer to an answer, however odd it is */
 	if (type == RPC_RESULT || type == RPC_ERROR)
 		return;
-	if (type == RPC_NOTIFICATION)
-		on_notification(s, &m);
-	else if (type == RPC_INVALID || m.version != RPC_VERSION_OK)
+	if (type == RPC_NOTIFICATION) {
+		if (s->state == SERVER_GREETED &&
+		    scan_is(m.method, "notifications/initialized"))
+			become(s, SERVER_READY);
+	} else if (type == RPC_INVALID || m.version != RPC_VERSION_OK) {
 		refuse(&x, RPC_INVALID_REQUEST,
 		       "invalid request: an object with \"jsonrpc\":\"2.0\" "
 		       "and a method is needed");
-	else if (m.id.type == RPC_ID_OTHER)
+	} else if (m.id.type == RPC_ID_OTHER) {
 		refuse(&x, RPC_INVALID_REQUEST,
 		       "invalid request: an id is a string or an integer");
-	else
+	} else {
 		on_request(&x);
+	}
 }
 
 static void refuse_line(struct buf *out, int64_t code, const char *why)
 {
 	rpc_write_error(out, NULL, code, why, (struct str){NULL, 0});
-}
-
-/* Join the answers, one a line, to one array. */
-static void write_batch(struct buf *answers, struct buf *out)
-{
-	if (!answers->n)
-		return;
-	for (size_t i = 0; i + 1 < answers->n; i++)
-		if (answers->p[i] == '\n')
-			answers->p[i] = ',';
-	buf_addc(out, '[');
-	buf_add(out, answers->p, answers->n - 1);
-	buf_adds(out, "]\n");
 }
 
 static void on_batch(struct server_session *s, struct str array,
@@ -476,7 +410,15 @@ static void on_batch(struct server_session *s, struct str array,
 	scan_iter_init(&it, array);
 	while (scan_next(&it))
 		on_object(s, it.value, true, &answers);
-	write_batch(&answers, out);
+	if (!answers.n)
+		return;
+	/* join the answers, one a line, to one array */
+	for (size_t i = 0; i + 1 < answers.n; i++)
+		if (answers.p[i] == '\n')
+			answers.p[i] = ',';
+	buf_addc(out, '[');
+	buf_add(out, answers.p, answers.n - 1);
+	buf_adds(out, "]\n");
 }
 
 static void on_line(struct server_session *s, struct str line, struct buf *out)

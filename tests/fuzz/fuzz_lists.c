@@ -25,7 +25,9 @@ static void ask(const char *tool, const char *file)
 	tool_result_init(&result);
 	tool_call(brief_find(str_of(tool)), buf_str(&args), &env, &result);
 	jw_init(&w, &out, false);
+	jw_object(&w);
 	tool_result_write(&result, true, &w);
+	jw_end(&w);
 	tool_result_release(&result);
 	if (scan_document(buf_str(&out), NULL, &value, &err) < 0)
 		abort();

@@ -43,13 +43,17 @@ TEST(tool_result_write, old_revision, no_structure)
 
 	call("deadlines", "{\"items\":[],\"today\":\"2026-01-31\"}");
 	jw_init(&w, &out, false);
+	jw_object(&w);
 	tool_result_write(&result, false, &w);
+	jw_end(&w);
 	assert_string_equal(buf_cstr(&out),
 			    "{\"content\":[{\"type\":\"text\",\"text\":"
 			    "\"no deadlines\"}],\"isError\":false}");
 	buf_clear(&out);
 	jw_init(&w, &out, false);
+	jw_object(&w);
 	tool_result_write(&result, true, &w);
+	jw_end(&w);
 	assert_has(buf_cstr(&out), ",\"structuredContent\":{\"today\":"
 				   "\"2026-01-31\",");
 }

@@ -161,7 +161,9 @@ TEST(todo, bytes_that_are_no_text, replaced)
 	assert_has(STRUCTURED(),
 		   "\"text\":\"a\xef\xbf\xbd\\u0000b\\u001b[31m\"");
 	jw_init(&w, &out, false);
+	jw_object(&w);
 	tool_result_write(&result, true, &w);
+	jw_end(&w);
 	assert_true(str_is_utf8(buf_str(&out)));
 }
 
