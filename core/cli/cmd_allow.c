@@ -1,42 +1,32 @@
 /*
  * `matins allow` lets the configuration of a folder be used, as it is now;
- * `matins disallow` takes that back.
+ * `matins disallow` takes that back. `matins init` writes a starter that is
+ * allowed at once.
  */
 #include <libgen.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/attr.h"
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/outfile.h"
 #include "core/cli/command.h"
+#include "core/cli/live.h"
+#include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/config/config_allow.h"
-#include "core/config/config.h"
-
-const struct option options_allow[] = {
-	{"edits", 0, NULL, "allow later edits of the file, too"},
-	{"list", 0, NULL, "list the allowances"},
-	{"json", 0, NULL, "with --list: print one JSON document"},
-	{0},
-};
-
-const struct option options_disallow[] = {{0}};
 
 /* ---- which configuration ---- */
 
 static const char *const names[] = {"matins.toml", "modulex.toml"};
 
 /* The path ends in a name under which a configuration is found. */
-static bool allow_is_name(const char *path)
+static bool is_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -54,7 +44,7 @@ static const char *find_config(const struct args *args, struct arena *arena,
 	const char *dir = args->n_positional ? args->positional[0] : ".";
 	struct stat st;
 
-	if (allow_is_name(dir) && stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
+	if (is_name(dir) && stat(dir, &st) == 0 && !S_ISDIR(st.st_mode))
 		return dir;
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		const char *path = arena_printf(arena, "%s/%s", dir, names[i]);
@@ -69,7 +59,14 @@ static const char *find_config(const struct args *args, struct arena *arena,
 	return NULL;
 }
 
-/* ---- the list ---- */
+/* ---- allow ---- */
+
+const struct option options_allow[] = {
+	{"edits", 0, NULL, "allow later edits of the file, too"},
+	{"list", 0, NULL, "list the allowances"},
+	{"json", 0, NULL, "with --list: print one JSON document"},
+	{0},
+};
 
 /* Whether it holds, by the file as it is now. */
 static const char *state_of(const struct allowance *a)
@@ -106,101 +103,81 @@ static void add_json(struct jw *w, const struct allowance *a)
 	jw_end(w);
 }
 
-static void print_json(const struct allowance *a, size_t n, struct buf *out)
-{
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_array(&w, "allowed");
-	for (size_t i = 0; i < n; i++)
-		add_json(&w, &a[i]);
-	jw_end(&w);
-	jw_end(&w);
-	buf_addc(out, '\n');
-}
-
-static void print_text(const struct allowance *a, size_t n, struct buf *out)
-{
-	for (size_t i = 0; i < n; i++) {
-		buf_addf(out, "%-10s  ", state_of(&a[i]));
-		log_visible(out, str_of(a[i].path), false);
-		buf_addc(out, '\n');
-	}
-	if (!n)
-		log_note("no configuration is allowed");
-}
-
 static int list(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(page_release) struct page page;
 	struct allowance *all;
 	size_t n;
 
+	page_open(&page, args);
 	if (allowed_list(NULL, &arena, &all, &n, err) < 0)
 		return -1;
-	if (args_has(args, "json"))
-		print_json(all, n, &out);
-	else
-		print_text(all, n, &out);
-	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
-		   err);
-}
-
-/* ---- allow ---- */
-
-static void show(const struct config_file *file)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	if (log_level() < LOG_NOTE)
-		return;
-	log_visible(&out, str_of(file->found), false);
-	buf_addc(&out, '\n');
-	config_allow_show(file, 0, &out);
-	if (fd_write_all(STDERR_FILENO, out.p, out.n) < 0) {
-		/* a lost note is no failure */
+	if (page.is_json)
+		jw_kv_array(&page.w, "allowed");
+	for (size_t i = 0; i < n; i++) {
+		if (page.is_json) {
+			add_json(&page.w, &all[i]);
+			continue;
+		}
+		buf_addf(&page.out, "%-10s  ", state_of(&all[i]));
+		log_visible(&page.out, str_of(all[i].path), false);
+		buf_addc(&page.out, '\n');
 	}
+	if (page.is_json)
+		jw_end(&page.w);
+	else if (!n)
+		log_note("no configuration is allowed");
+	return page_put(&page, err);
 }
 
 static int allow(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct config_options options = {
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const bool edits = args_has(args, "edits");
+	const struct config_options options = {
+		.path = find_config(args, &arena, err),
 		.lax = args_has(args, "lax"),
 		.names_only = true,
 		.passive = true,
 	};
 
-	options.path = find_config(args, &arena, err);
 	if (!options.path || config_open(&options, &file, err) < 0)
 		return -1;
-	show(&file);
-	if (config_allow_keep(&file, args_has(args, "edits"), err) < 0)
+	if (log_level() >= LOG_NOTE) {
+		log_visible(&out, str_of(file.found), false);
+		buf_addc(&out, '\n');
+		config_allow_show(&file, 0, &out);
+		live_put(&out);
+	}
+	if (config_allow_keep(&file, edits, err) < 0)
 		return -1;
-	log_note(args_has(args, "edits") ? "allowed, with all later edits"
-					 : "allowed as it is now");
+	log_note(edits ? "allowed, with all later edits"
+		       : "allowed as it is now");
 	return 0;
 }
 
 int cmd_allow(const struct args *args, struct err *err)
 {
+	const bool is_list = args_has(args, "list");
+
 	if (args_has(args, "config"))
 		return err_set(err, ERR_USAGE,
 			       "allow: -c names a file, which needs no "
 			       "allowance; name a folder, or none");
-	if (args_has(args, "list") &&
-	    (args->n_positional || args_has(args, "edits")))
+	if (is_list && (args->n_positional || args_has(args, "edits")))
 		return err_set(err, ERR_USAGE,
 			       "allow: --list takes no folder and no --edits");
-	if (args_has(args, "json") && !args_has(args, "list"))
+	if (args_has(args, "json") && !is_list)
 		return err_set(err, ERR_USAGE, "allow: --json is for --list");
-	return args_has(args, "list") ? list(args, err) : allow(args, err);
+	return is_list ? list(args, err) : allow(args, err);
 }
 
 /* ---- disallow ---- */
+
+const struct option options_disallow[] = {{0}};
 
 /* The path under which it was kept; as it is written without that folder. */
 static const char *real_path(const char *path, struct arena *arena)
@@ -226,31 +203,25 @@ static int forget(const char *path, struct arena *arena, struct err *err)
 	return r;
 }
 
-/* Forget both names, even if the files are gone. */
-static int forget_both(const char *dir, struct arena *arena, struct err *err)
+/* A folder stands for both names, even if the files are gone. */
+int cmd_disallow(const struct args *args, struct err *err)
 {
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *named = args->n_positional ? args->positional[0] : ".";
 	int all = 1;
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		int r = forget(arena_printf(arena, "%s/%s", dir, names[i]),
-			       arena, err);
+	if (is_name(named))
+		all = forget(named, &arena, err);
+	for (size_t i = 0; !is_name(named) && i < ARRAY_LEN(names); i++) {
+		int r = forget(arena_printf(&arena, "%s/%s", named, names[i]),
+			       &arena, err);
 
 		if (r < 0)
 			return -1;
 		all &= r;
 	}
-	return all;
-}
-
-int cmd_disallow(const struct args *args, struct err *err)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *named = args->n_positional ? args->positional[0] : ".";
-	int r = allow_is_name(named) ? forget(named, &arena, err)
-				     : forget_both(named, &arena, err);
-
-	if (r <= 0)
-		return r;
+	if (all <= 0)
+		return all;
 	return err_set(err, ERR_UNKNOWN,
 		       "%s was not allowed; `matins allow --list` lists the "
 		       "allowed files",
@@ -265,15 +236,6 @@ const struct option options_init[] = {{0}};
 static const char starter[] =
 #include "gen/starter.inc"
 	;
-
-static int write_starter(const char *path, struct err *err)
-{
-	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
-
-	if (outfile_open(&f, path, OUTFILE_NEW, err) < 0)
-		return -1;
-	return outfile_write_str(&f, str_of(starter), err);
-}
 
 /* The file just written may be used at once, from its folder. */
 static void allow_written(const char *path)
@@ -302,20 +264,20 @@ static void allow_written(const char *path)
 
 int cmd_init(const struct args *args, struct err *err)
 {
-	const char *path = "matins.toml";
+	AUTO(outfile_release) struct outfile f = OUTFILE_INIT;
+	const char *named = args->n_positional ? args->positional[0]
+					       : args_get(args, "config");
+	const char *path = named ? named : names[0];
 
-	if (args->n_positional)
-		path = args->positional[0];
-	else if (args_has(args, "config"))
-		path = args_get(args, "config");
-	if (write_starter(path, err) < 0)
+	if (outfile_open(&f, path, OUTFILE_NEW, err) < 0 ||
+	    outfile_write_str(&f, str_of(starter), err) < 0)
 		return -1;
-	if (allow_is_name(path))
+	if (is_name(path))
 		allow_written(path);
-	if (!args->n_positional && !args_has(args, "config"))
-		log_note("wrote %s; `matins run hello` runs it", path);
-	else
+	if (named)
 		log_note("wrote %s; `matins run -c %s hello` runs it", path,
 			 path);
+	else
+		log_note("wrote %s; `matins run hello` runs it", path);
 	return 0;
 }

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
@@ -35,99 +34,82 @@ static size_t count(const struct findings *f, const char *severity)
 	return n;
 }
 
-static void add_count(struct buf *out, size_t n, const char *what)
+static void add_count(struct buf *out, const char *before, size_t n,
+		      const char *what)
 {
-	buf_addf(out, "%zu %s%s", n, what, n == 1 ? "" : "s");
-}
-
-/* Add a line as compilers write it; only warnings have their word. */
-static void add_line(const struct config_file *file, const struct finding *f,
-		     struct buf *out)
-{
-	struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	struct err err = f->err;
-
-	if (f->warning)
-		err_wrap(&err, "%s", finding_severity(f));
-	findings_place(file->path, &err, &line);
-	log_visible(out, buf_str(&line), false);
-	buf_addc(out, '\n');
-	buf_release(&line);
+	buf_addf(out, "%s%zu %s%s", before, n, what, n == 1 ? "" : "s");
 }
 
 static void add_summary(const struct config_file *file, struct buf *out)
 {
+	size_t errors = count(&file->findings, "error");
 	size_t warnings = count(&file->findings, "warning");
 
 	log_visible(out, str_of(file->path), false);
-	buf_adds(out, ": ");
 	if (file->findings.has_error) {
-		add_count(out,
-			  count(&file->findings, "error") +
-				  (size_t)file->findings.dropped,
-			  "error");
+		errors += (size_t)file->findings.dropped;
+		add_count(out, ": ", errors, "error");
 	} else {
-		buf_adds(out, "ok, ");
-		add_count(out, file->config.n_routines, "routine");
-		buf_adds(out, ", ");
-		add_count(out, count_steps(&file->config), "step");
+		add_count(out, ": ok, ", file->config.n_routines, "routine");
+		add_count(out, ", ", count_steps(&file->config), "step");
 	}
-	if (warnings) {
-		buf_adds(out, ", ");
-		add_count(out, warnings, "warning");
-	}
+	if (warnings)
+		add_count(out, ", ", warnings, "warning");
 	buf_addc(out, '\n');
 }
 
+/* Lines as compilers write them; only warnings have their word. */
 static void print_text(const struct config_file *file, struct buf *out,
 		       struct buf *diagnostics)
 {
-	bool ok = !file->findings.has_error;
+	const struct findings *f = &file->findings;
 
-	for (size_t i = 0; i < file->findings.n; i++)
-		add_line(file, &file->findings.item[i], diagnostics);
-	if (file->findings.dropped) {
+	for (size_t i = 0; i < f->n; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+		struct err err = f->item[i].err;
+
+		if (f->item[i].warning)
+			err_wrap(&err, "%s", finding_severity(&f->item[i]));
+		findings_place(file->path, &err, &line);
+		log_visible(diagnostics, buf_str(&line), false);
+		buf_addc(diagnostics, '\n');
+	}
+	if (f->dropped) {
 		log_visible(diagnostics, str_of(file->path), false);
 		buf_addf(diagnostics, ": and %llu more\n",
-			 (unsigned long long)file->findings.dropped);
+			 (unsigned long long)f->dropped);
 	}
-	add_summary(file, ok ? out : diagnostics);
+	add_summary(file, f->has_error ? diagnostics : out);
 }
 
-static void print_json(const struct config_file *file, struct buf *out)
+static void print_json(const struct config_file *file, struct jw *w)
 {
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "file", file->path);
-	jw_kv_bool(&w, "ok", !file->findings.has_error);
-	jw_kv_int(&w, "routines", (int64_t)file->config.n_routines);
-	jw_kv_int(&w, "steps", (int64_t)count_steps(&file->config));
-	jw_kv_array(&w, "findings");
+	jw_kv_cstr(w, "file", file->path);
+	jw_kv_bool(w, "ok", !file->findings.has_error);
+	jw_kv_int(w, "routines", (int64_t)file->config.n_routines);
+	jw_kv_int(w, "steps", (int64_t)count_steps(&file->config));
+	jw_kv_array(w, "findings");
 	for (size_t i = 0; i < file->findings.n; i++) {
 		const struct finding *f = &file->findings.item[i];
 
-		jw_object(&w);
-		jw_kv_int(&w, "line", f->err.line);
-		jw_kv_int(&w, "col", f->err.col);
-		jw_kv_cstr(&w, "severity", finding_severity(f));
-		jw_kv_cstr(&w, "message", f->err.msg);
-		jw_end(&w);
+		jw_object(w);
+		jw_kv_int(w, "line", f->err.line);
+		jw_kv_int(w, "col", f->err.col);
+		jw_kv_cstr(w, "severity", finding_severity(f));
+		jw_kv_cstr(w, "message", f->err.msg);
+		jw_end(w);
 	}
-	jw_end(&w);
+	jw_end(w);
 	if (file->findings.dropped)
-		jw_kv_int(&w, "dropped", (int64_t)file->findings.dropped);
-	jw_end(&w);
-	buf_addc(out, '\n');
+		jw_kv_int(w, "dropped", (int64_t)file->findings.dropped);
 }
 
-static int check(const struct args *args, struct config_file *file,
-		 struct err *err)
+int cmd_check(const struct args *args, struct err *err)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(config_release) struct config_file file = {.path = NULL};
 	AUTO(buf_release) struct buf diagnostics = BUF_INIT(BUF_UNBOUNDED);
-	struct config_options options = {
+	AUTO(page_release) struct page page;
+	const struct config_options options = {
 		.path = args->n_positional ? args->positional[0]
 					   : args_get(args, "config"),
 		.lax = args_has(args, "lax"),
@@ -135,27 +117,18 @@ static int check(const struct args *args, struct config_file *file,
 		.passive = true,
 	};
 
-	/* a file that cannot be read at all has no findings */
-	if (config_open(&options, file, err) < 0 && !file->findings.n)
-		return -1;
-	config_check_all(file);
-	if (args_has(args, "json"))
-		print_json(file, &out);
-	else
-		print_text(file, &out, &diagnostics);
-	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0)
-		return err_sys(err, errno, "stderr");
-	if (put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
-		err) < 0)
-		return -1;
-	return file->findings.has_error;
-}
-
-int cmd_check(const struct args *args, struct err *err)
-{
-	AUTO(config_release) struct config_file file = {.path = NULL};
-
+	page_open(&page, args);
 	if (args->n_positional + args_has(args, "config") > 1)
 		return err_set(err, ERR_USAGE, "check: name one file, or none");
-	return check(args, &file, err);
+	/* a file that cannot be read at all has no findings */
+	if (config_open(&options, &file, err) < 0 && !file.findings.n)
+		return -1;
+	config_check_all(&file);
+	if (page.is_json)
+		print_json(&file, &page.w);
+	else
+		print_text(&file, &page.out, &diagnostics);
+	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0)
+		return err_sys(err, errno, "stderr");
+	return page_put(&page, err) < 0 ? -1 : file.findings.has_error;
 }

@@ -1,8 +1,8 @@
 #include "core/base/clock.h"
 #include "core/base/log.h"
 #include "core/cli/command.h"
-#include "core/cli/put.h"
 #include "core/cli/open.h"
+#include "core/cli/put.h"
 #include "core/doctor/doctor.h"
 
 const struct option options_doctor[] = {
@@ -12,70 +12,53 @@ const struct option options_doctor[] = {
 	{0},
 };
 
-static int open_config(const struct args *args, struct config_file *file,
-		       bool *ret_found, struct err *err)
+/* Open the configuration; without one the machine is still checked. */
+static int open_file(const struct args *args, struct config_file *file,
+		     struct doctor_options *o, struct err *err)
 {
-	struct config_options options = {
-		.path = args_get(args, "config"),
-		.lax = args_has(args, "lax"),
-		.routine = args->n_positional ? args->positional[0] : NULL,
-		.passive = !args_has(args, "deep"),
+	const char *routine = args->positional[0];
+	const struct config_options options = {
+		.routine = routine,
+		.passive = !o->deep,
 	};
 
-	*ret_found = config_open(&options, file, err) == 0;
-	if (*ret_found)
-		return 0;
-	/* without a configuration the machine is still checked */
-	if (err->kind == ERR_UNKNOWN && !options.path && !options.routine) {
-		log_note("%s", err->msg);
-		return 0;
+	if (open_config(args, options, file, err) == 0) {
+		o->file = file;
+		return routine ? find_routine(&file->config, routine,
+					      &o->routine, err)
+			       : 0;
 	}
-	return -1;
+	if (err->kind != ERR_UNKNOWN || routine || args_has(args, "config"))
+		return -1;
+	log_note("%s", err->msg);
+	return 0;
 }
 
 /* 1: a check failed. */
-static int print(const struct doctor *d, const struct doctor_options *o,
-		 bool json, struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	if (json)
-		doctor_print_json(d, &out);
-	else
-		doctor_print_text(d, o, &out);
-	if (put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err) < 0)
-		return -1;
-	return doctor_failed(d);
-}
-
 int cmd_doctor(const struct args *args, struct err *err)
 {
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	const char *stale = args_get(args, "stale");
-	struct arena arena = ARENA_INIT;
+	const bool json = args_has(args, "json");
 	struct doctor d = {.arena = &arena};
 	struct doctor_options o = {
 		.deep = args_has(args, "deep"),
 		.wall_ns = clock_system()->wall_ns(clock_system()),
 	};
-	struct config_file file;
-	bool found = false;
-	int r = 0;
 
 	if (stale &&
 	    (!str_duration_ms(str_of(stale), &o.stale_ms) || !o.stale_ms))
 		return args_bad("stale", stale,
 				"a duration; use for example 26h", err);
-	r = open_config(args, &file, &found, err);
-	if (r == 0 && found)
-		o.file = &file;
-	if (r == 0 && found && args->n_positional)
-		r = find_routine(&file.config, args->positional[0], &o.routine,
-				 err);
-	if (r == 0)
-		r = doctor_look(&o, &d, err);
-	if (r == 0)
-		r = print(&d, &o, args_has(args, "json"), err);
-	config_release(&file);
-	arena_release(&arena);
-	return r;
+	if (open_file(args, &file, &o, err) < 0 || doctor_look(&o, &d, err) < 0)
+		return -1;
+	if (json)
+		doctor_print_json(&d, &out);
+	else
+		doctor_print_text(&d, &o, &out);
+	if (put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err) < 0)
+		return -1;
+	return doctor_failed(&d);
 }

@@ -1,12 +1,10 @@
 /*
- * The runs of the ledger, the newest first.
+ * Past runs: listed, the newest first, and their reports, printed again.
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "core/base/clock.h"
-#include "core/base/fd.h"
-#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
@@ -17,8 +15,16 @@
 #include "core/config/config.h"
 #include "core/report/store.h"
 
-int kept_file(const struct args *args, const char *routine, struct arena *arena,
-	      const char **ret, struct err *err)
+/*
+ * The configuration whose runs are meant: that of --config; else the one that
+ * is found, where it has the routine.
+ *
+ * routine  may be NULL: only --config counts
+ * ret      real path, in `arena`; NULL: runs of any file
+ * errors   ERR_SYS  the file of --config is not there
+ */
+static int find_file(const struct args *args, const char *routine,
+		     struct arena *arena, const char **ret, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
 	const char *named = args_get(args, "config");
@@ -44,40 +50,23 @@ int kept_file(const struct args *args, const char *routine, struct arena *arena,
 	return 0;
 }
 
-static const struct ledger_run *find_last(const struct ledger_run *run,
-					  size_t n, const struct kept_query *q)
+/* ---- one report ---- */
+
+/* The run of a generation; 0: the last one that finished. */
+static const struct ledger_run *pick_one(const struct ledger_run *run, size_t n,
+					 const struct kept_query *q,
+					 uint64_t generation)
 {
 	while (n-- > 0) {
 		bool is_part = q->whole && *run[n].file && !run[n].whole;
 
-		if (run[n].state == RUN_FINISHED && !is_part &&
-		    ledger_run_is(&run[n], q->routine, q->file))
+		if (generation ? run[n].generation == generation
+			       : run[n].state == RUN_FINISHED && !is_part &&
+					 ledger_run_is(&run[n], q->routine,
+						       q->file))
 			return &run[n];
 	}
 	return NULL;
-}
-
-static const struct ledger_run *find_generation(const struct ledger_run *run,
-						size_t n, uint64_t generation)
-{
-	while (n-- > 0)
-		if (run[n].generation == generation)
-			return &run[n];
-	return NULL;
-}
-
-static int no_run(const struct ledger *l, const struct kept_query *q,
-		  struct err *err)
-{
-	if (strcmp(q->which, "last"))
-		return err_set(err, ERR_UNKNOWN_RUN,
-			       "%s has no generation %s; `matins history` "
-			       "lists them",
-			       ledger_dir(l), q->which);
-	return err_set(
-		err, ERR_UNKNOWN_RUN, "no run%s%s%s%s has finished yet in %s",
-		q->routine ? " of " : "", q->routine ? q->routine : "",
-		q->file ? " of " : "", q->file ? q->file : "", ledger_dir(l));
 }
 
 static int find_run(struct ledger *l, const struct kept_query *q,
@@ -96,17 +85,32 @@ static int find_run(struct ledger *l, const struct kept_query *q,
 			       q->which);
 	if (ledger_read(l, arena, &run, &n, err) < 0)
 		return -1;
-	*ret = last ? find_last(run, n, q)
-		    : find_generation(run, n, generation);
-	return *ret ? 0 : no_run(l, q, err);
+	*ret = last || generation ? pick_one(run, n, q, generation) : NULL;
+	if (*ret)
+		return 0;
+	if (!last)
+		return err_set(err, ERR_UNKNOWN_RUN,
+			       "%s has no generation %s; `matins history` "
+			       "lists them",
+			       ledger_dir(l), q->which);
+	return err_set(
+		err, ERR_UNKNOWN_RUN, "no run%s%s%s%s has finished yet in %s",
+		q->routine ? " of " : "", q->routine ? q->routine : "",
+		q->file ? " of " : "", q->file ? q->file : "", ledger_dir(l));
 }
 
-static int read_run(const struct ledger *l, const struct ledger_run *run,
-		    struct buf *out, struct err *err)
+int kept_report(const struct kept_query *q, struct arena *arena,
+		struct buf *out, const struct ledger_run **ret_run,
+		struct err *err)
 {
+	AUTO(ledger_freep) struct ledger *l = NULL;
+	const struct ledger_run *run;
 	char sum[SHA256_HEX_BYTES];
 	size_t before = out->n;
 
+	if (ledger_open_read(NULL, &l, err) < 0 ||
+	    find_run(l, q, arena, &run, err) < 0)
+		return -1;
 	if (run->state != RUN_FINISHED)
 		return err_set(err, ERR_UNKNOWN,
 			       "generation %llu of %s is %s: it has no report",
@@ -119,23 +123,56 @@ static int read_run(const struct ledger *l, const struct ledger_run *run,
 		log_warning("the report of generation %llu was changed after "
 			    "the run",
 			    (unsigned long long)run->generation);
-	return 0;
-}
-
-int kept_report(const struct kept_query *q, struct arena *arena,
-		struct buf *out, const struct ledger_run **ret_run,
-		struct err *err)
-{
-	AUTO(ledger_freep) struct ledger *ledger = NULL;
-	const struct ledger_run *run;
-
-	if (ledger_open_read(NULL, &ledger, err) < 0 ||
-	    find_run(ledger, q, arena, &run, err) < 0 ||
-	    read_run(ledger, run, out, err) < 0)
-		return -1;
 	if (ret_run)
 		*ret_run = run;
 	return 0;
+}
+
+/* ---- show ---- */
+
+const struct option options_show[] = {
+	REPORT_OPTIONS,
+	{0},
+};
+
+/* The stored bytes are printed as they are, with unknown members. */
+static bool is_verbatim(const struct print_options *o)
+{
+	return !strcmp(o->form, "json") && !o->pretty && !o->output.path &&
+	       (!o->view || !strcmp(o->view, "full"));
+}
+
+static int show(const struct args *args, struct print_options *print,
+		struct err *err)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct kept_query q = {
+		.which = args->positional[0],
+		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
+	};
+	struct report report;
+
+	if (find_file(args, q.routine, &arena, &q.file, err) < 0 ||
+	    kept_report(&q, &arena, &text, NULL, err) < 0)
+		return -1;
+	if (is_verbatim(print))
+		return put(buf_str(&text), PUT_JSON, err);
+	if (report_load(buf_str(&text), &arena, &report, err) < 0)
+		return -1;
+	return print_report(&report, print, err);
+}
+
+int cmd_show(const struct args *args, struct err *err)
+{
+	struct print_options print;
+	int status;
+
+	if (print_options_read(args, &print, err) < 0)
+		return -1;
+	status = show(args, &print, err);
+	outfile_release(&print.output);
+	return status;
 }
 
 /* ---- history ---- */
@@ -146,31 +183,22 @@ const struct option options_history[] = {
 	{0},
 };
 
-static const char *status_word(const struct ledger_run *run)
-{
-	if (run->state != RUN_FINISHED)
-		return run_state_name(run->state);
-	return run->success ? "ok" : "failed";
-}
-
-static void print_duration(const struct ledger_run *run, struct buf *out)
-{
-	double s = (double)(run->finished_ns - run->started_ns) / 1e9;
-	char text[32] = "-";
-
-	if (run->state == RUN_FINISHED && run->started_ns && s >= 0)
-		snprintf(text, sizeof(text), s < 100 ? "%.1fs" : "%.0fs", s);
-	buf_addf(out, "%8s", text);
-}
-
 /* with_file: there are runs of several */
 static void print_line(const struct ledger_run *run, bool with_file,
 		       struct buf *out)
 {
-	buf_addf(out, "%6llu  %-24s  ", (unsigned long long)run->generation,
-		 *run->started ? run->started : run->finished);
-	print_duration(run, out);
-	buf_addf(out, "  %-7s  ", status_word(run));
+	const bool is_done = run->state == RUN_FINISHED;
+	const double s = (double)(run->finished_ns - run->started_ns) / 1e9;
+	char took[32] = "-";
+
+	if (is_done && run->started_ns && s >= 0)
+		snprintf(took, sizeof(took), s < 100 ? "%.1fs" : "%.0fs", s);
+	buf_addf(out, "%6llu  %-24s  %8s  %-7s  ",
+		 (unsigned long long)run->generation,
+		 *run->started ? run->started : run->finished, took,
+		 !is_done	? run_state_name(run->state)
+		 : run->success ? "ok"
+				: "failed");
 	log_visible(out, str_of(*run->summary ? run->summary : run->routine),
 		    false);
 	if (with_file) {
@@ -179,44 +207,6 @@ static void print_line(const struct ledger_run *run, bool with_file,
 			    false);
 	}
 	buf_addc(out, '\n');
-}
-
-static void print_run(struct jw *w, const struct ledger_run *run)
-{
-	jw_object(w);
-	jw_key(w, "generation");
-	jw_uint(w, run->generation);
-	jw_kv_cstr(w, "routine", run->routine);
-	if (*run->file) {
-		jw_kv_cstr(w, "file", run->file);
-		jw_kv_bool(w, "whole", run->whole);
-	}
-	jw_kv_cstr(w, "state", run_state_name(run->state));
-	if (run->state == RUN_FINISHED)
-		jw_kv_cstr(w, "summary", run->summary);
-	if (*run->started)
-		jw_kv_cstr(w, "started", run->started);
-	if (run->state == RUN_FINISHED) {
-		jw_kv_cstr(w, "finished", run->finished);
-		jw_kv_bool(w, "success", run->success);
-		jw_kv_int(w, "exit", run->exit_status);
-		if (*run->sha256)
-			jw_kv_cstr(w, "sha256", run->sha256);
-	}
-	jw_end(w);
-}
-
-/* Pick the runs of a routine, newest first, at most `max`; returns how many. */
-static size_t pick(struct ledger_run *run, size_t n, const char *routine,
-		   const char *file, uint64_t max,
-		   const struct ledger_run **ret)
-{
-	size_t picked = 0;
-
-	while (n-- > 0 && picked < max)
-		if (ledger_run_is(&run[n], routine, file))
-			ret[picked++] = &run[n];
-	return picked;
 }
 
 static void print_text(const struct ledger_run **run, size_t n, struct buf *out)
@@ -233,99 +223,67 @@ static void print_text(const struct ledger_run **run, size_t n, struct buf *out)
 		print_line(run[i], with_file, out);
 }
 
-static void print_json(const struct ledger_run **run, size_t n, struct buf *out)
+static void print_json(const struct ledger_run *run, struct jw *w)
 {
-	struct jw w;
+	const bool is_done = run->state == RUN_FINISHED;
 
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_array(&w, "runs");
-	for (size_t i = 0; i < n; i++)
-		print_run(&w, run[i]);
-	jw_end(&w);
-	jw_end(&w);
-	buf_addc(out, '\n');
-}
-
-static int history(const struct args *args, struct arena *arena,
-		   struct err *err)
-{
-	AUTO(ledger_freep) struct ledger *ledger = NULL;
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const char *lines = args_get(args, "lines");
-	const char *routine = args->positional[0], *file;
-	const struct ledger_run **picked;
-	struct ledger_run *run;
-	uint64_t max = UINT64_MAX;
-	size_t n;
-
-	if (lines && !str_uint64(str_of(lines), &max))
-		return args_bad("lines", lines, "a number", err);
-	if (kept_file(args, routine, arena, &file, err) < 0 ||
-	    ledger_open_read(NULL, &ledger, err) < 0 ||
-	    ledger_read(ledger, arena, &run, &n, err) < 0)
-		return -1;
-	picked = ARENA_ARRAY(arena, const struct ledger_run *, n);
-	n = pick(run, n, routine, file, max, picked);
-	if (args_has(args, "json"))
-		print_json(picked, n, &out);
-	else
-		print_text(picked, n, &out);
-	if (!n)
-		log_note("no runs%s%s%s%s in %s", routine ? " of " : "",
-			 routine ? routine : "", file ? " of " : "",
-			 file ? file : "", ledger_dir(ledger));
-	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
-		   err);
+	jw_object(w);
+	jw_key(w, "generation");
+	jw_uint(w, run->generation);
+	jw_kv_cstr(w, "routine", run->routine);
+	if (*run->file) {
+		jw_kv_cstr(w, "file", run->file);
+		jw_kv_bool(w, "whole", run->whole);
+	}
+	jw_kv_cstr(w, "state", run_state_name(run->state));
+	if (is_done)
+		jw_kv_cstr(w, "summary", run->summary);
+	if (*run->started)
+		jw_kv_cstr(w, "started", run->started);
+	if (is_done) {
+		jw_kv_cstr(w, "finished", run->finished);
+		jw_kv_bool(w, "success", run->success);
+		jw_kv_int(w, "exit", run->exit_status);
+		if (*run->sha256)
+			jw_kv_cstr(w, "sha256", run->sha256);
+	}
+	jw_end(w);
 }
 
 int cmd_history(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(ledger_freep) struct ledger *ledger = NULL;
+	AUTO(page_release) struct page page;
+	const char *lines = args_get(args, "lines");
+	const char *routine = args->positional[0], *file;
+	const struct ledger_run **picked;
+	struct ledger_run *run;
+	uint64_t max = UINT64_MAX;
+	size_t n_runs, n = 0;
 
-	return history(args, &arena, err);
-}
-
-/* ---- show ---- */
-
-const struct option options_show[] = {
-	REPORT_OPTIONS,
-	{0},
-};
-
-/* Report whether the stored bytes are printed, with unknown members. */
-static bool is_verbatim(const struct print_options *o)
-{
-	return !strcmp(o->form, "json") && !o->pretty && !o->output.path &&
-	       (!o->view || !strcmp(o->view, "full"));
-}
-
-int cmd_show(const struct args *args, struct err *err)
-{
-	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
-	struct kept_query q = {
-		.which = args->positional[0],
-		.routine = args->n_positional > 1 ? args->positional[1] : NULL,
-	};
-	struct arena arena = ARENA_INIT;
-	struct print_options print;
-	struct report report;
-	int status;
-
-	if (print_options_read(args, &print, err) < 0)
+	page_open(&page, args);
+	if (lines && !str_uint64(str_of(lines), &max))
+		return args_bad("lines", lines, "a number", err);
+	if (find_file(args, routine, &arena, &file, err) < 0 ||
+	    ledger_open_read(NULL, &ledger, err) < 0 ||
+	    ledger_read(ledger, &arena, &run, &n_runs, err) < 0)
 		return -1;
-	status = kept_file(args, q.routine, &arena, &q.file, err);
-	if (status == 0)
-		status = kept_report(&q, &arena, &text, NULL, err);
-	if (status == 0 && is_verbatim(&print)) {
-		status = put(buf_str(&text), PUT_JSON, err);
-	} else if (status == 0) {
-		status = report_load(buf_str(&text), &arena, &report, err);
-		if (status == 0)
-			status = print_report(&report, &print, err);
+	picked = ARENA_ARRAY(&arena, const struct ledger_run *, n_runs);
+	while (n_runs-- > 0 && n < max)
+		if (ledger_run_is(&run[n_runs], routine, file))
+			picked[n++] = &run[n_runs];
+	if (page.is_json) {
+		jw_kv_array(&page.w, "runs");
+		for (size_t i = 0; i < n; i++)
+			print_json(picked[i], &page.w);
+		jw_end(&page.w);
+	} else {
+		print_text(picked, n, &page.out);
 	}
-	print_options_release(&print);
-	arena_release(&arena);
-	buf_release(&text);
-	return status;
+	if (!n)
+		log_note("no runs%s%s%s%s in %s", routine ? " of " : "",
+			 routine ? routine : "", file ? " of " : "",
+			 file ? file : "", ledger_dir(ledger));
+	return page_put(&page, err);
 }

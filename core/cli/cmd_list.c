@@ -1,15 +1,11 @@
 /*
  * The routines of the configuration, with their descriptions.
  */
-
-#include "core/base/fd.h"
-#include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
-#include "core/cli/put.h"
 #include "core/cli/open.h"
-#include "core/config/config.h"
+#include "core/cli/put.h"
 #include "core/client/known_tools.h"
 
 const struct option options_list[] = {
@@ -23,25 +19,18 @@ const struct option options_list[] = {
 	{0},
 };
 
-static size_t widest(const struct config *c)
+static void print_text(const struct config *c, struct buf *out)
 {
 	size_t width = 0;
 
 	for (size_t i = 0; i < c->n_routines; i++)
 		if (strlen(c->routines[i].name) > width)
 			width = strlen(c->routines[i].name);
-	return width;
-}
-
-static void print_text(const struct config *c, struct buf *out)
-{
-	int width = (int)widest(c);
-
 	for (size_t i = 0; i < c->n_routines; i++) {
 		const struct routine *r = &c->routines[i];
 
-		buf_addf(out, "%-*s  %3zu step%s  ", width, r->name, r->n_steps,
-			 r->n_steps == 1 ? " " : "s");
+		buf_addf(out, "%-*s  %3zu step%s  ", (int)width, r->name,
+			 r->n_steps, r->n_steps == 1 ? " " : "s");
 		log_visible(out, str_of(r->description ? r->description : ""),
 			    false);
 		while (out->p[out->n - 1] == ' ')
@@ -50,58 +39,33 @@ static void print_text(const struct config *c, struct buf *out)
 	}
 }
 
-static void print_steps(struct jw *w, const struct routine *r)
+static void print_json(const struct config_file *file, struct jw *w)
 {
-	jw_kv_array(w, "steps");
-	for (size_t i = 0; i < r->n_steps; i++) {
+	const struct config *c = &file->config;
+
+	jw_kv_cstr(w, "file", file->path);
+	jw_kv_array(w, "routines");
+	for (size_t i = 0; i < c->n_routines; i++) {
+		const struct routine *r = &c->routines[i];
+
 		jw_object(w);
-		jw_kv_cstr(w, "name", r->steps[i].name);
-		jw_kv_cstr(w, "type", r->steps[i].type);
+		jw_kv_cstr(w, "name", r->name);
+		if (r->description)
+			jw_kv_cstr(w, "description", r->description);
+		jw_kv_array(w, "steps");
+		for (size_t k = 0; k < r->n_steps; k++) {
+			jw_object(w);
+			jw_kv_cstr(w, "name", r->steps[k].name);
+			jw_kv_cstr(w, "type", r->steps[k].type);
+			jw_end(w);
+		}
+		jw_end(w);
 		jw_end(w);
 	}
 	jw_end(w);
 }
 
-static void print_json(const struct config_file *file, struct buf *out)
-{
-	const struct config *c = &file->config;
-	struct jw w;
-
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "file", file->path);
-	jw_kv_array(&w, "routines");
-	for (size_t i = 0; i < c->n_routines; i++) {
-		const struct routine *r = &c->routines[i];
-
-		jw_object(&w);
-		jw_kv_cstr(&w, "name", r->name);
-		if (r->description)
-			jw_kv_cstr(&w, "description", r->description);
-		print_steps(&w, r);
-		jw_end(&w);
-	}
-	jw_end(&w);
-	jw_end(&w);
-	buf_addc(out, '\n');
-}
-
-/* Print the names of routines. */
-static void print_names(const struct config *c, struct buf *out)
-{
-	for (size_t i = 0; i < c->n_routines; i++)
-		buf_addf(out, "%s\n", c->routines[i].name);
-}
-
-static void print_servers(const struct config *c, bool is_remote,
-			  struct buf *out)
-{
-	for (size_t i = 0; i < c->n_servers; i++)
-		if (!is_remote || c->servers[i].url)
-			buf_addf(out, "%s\n", c->servers[i].name);
-}
-
-/* Print the tools that an earlier command listed; no server starts. */
+/* The tools that an earlier command listed; no server starts. */
 static void print_tools(const struct config *c, const char *server,
 			struct buf *out)
 {
@@ -113,56 +77,30 @@ static void print_tools(const struct config *c, const char *server,
 		buf_addf(out, "%s\n", names.item[i]);
 }
 
-static int print_step_names(const struct config *c, const char *name,
-			    struct buf *out, struct err *err)
+/* Names alone, one a line; false: no option asks for them. */
+static bool print_names(const struct args *args, const struct config *c,
+			const struct routine *of, struct buf *out)
 {
-	const struct routine *r;
-
-	if (find_routine(c, name, &r, err) < 0)
-		return -1;
-	for (size_t i = 0; i < r->n_steps; i++)
-		buf_addf(out, "%s\n", r->steps[i].name);
-	return 0;
-}
-
-static int list(const struct args *args, struct config_file *file,
-		struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct config_options options = {
-		.path = args_get(args, "config"),
-		.lax = args_has(args, "lax"),
-		.names_only = true,
-		.passive = true,
-	};
-
-	const char *steps = args_get(args, "steps");
 	const char *tools = args_get(args, "tools");
+	const bool is_remote = args_has(args, "remote");
 
-	if (config_open(&options, file, err) < 0)
-		return -1;
-	if (steps && print_step_names(&file->config, steps, &out, err) < 0)
-		return -1;
-	if (args_has(args, "json"))
-		print_json(file, &out);
-	else if (args_has(args, "servers"))
-		print_servers(&file->config, args_has(args, "remote"), &out);
-	else if (tools)
-		print_tools(&file->config, tools, &out);
-	else if (args_has(args, "names"))
-		print_names(&file->config, &out);
-	else if (!steps)
-		print_text(&file->config, &out);
-	if (!file->config.n_routines && !args_has(args, "servers") && !tools)
-		log_note("no routines in %s", file->path);
-	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
-		   err);
+	for (size_t i = 0; of && i < of->n_steps; i++)
+		buf_addf(out, "%s\n", of->steps[i].name);
+	if (tools)
+		print_tools(c, tools, out);
+	if (args_has(args, "servers"))
+		for (size_t i = 0; i < c->n_servers; i++)
+			if (!is_remote || c->servers[i].url)
+				buf_addf(out, "%s\n", c->servers[i].name);
+	if (args_has(args, "names"))
+		for (size_t i = 0; i < c->n_routines; i++)
+			buf_addf(out, "%s\n", c->routines[i].name);
+	return of || tools || args_has(args, "servers") ||
+	       args_has(args, "names");
 }
 
-int cmd_list(const struct args *args, struct err *err)
+static int check_usage(const struct args *args, struct err *err)
 {
-	AUTO(config_release) struct config_file file = {.path = NULL};
-
 	if (args_has(args, "json") + args_has(args, "names") +
 		    args_has(args, "servers") + args_has(args, "steps") +
 		    args_has(args, "tools") >
@@ -173,5 +111,31 @@ int cmd_list(const struct args *args, struct err *err)
 	if (args_has(args, "remote") && !args_has(args, "servers"))
 		return err_set(err, ERR_USAGE,
 			       "list: --remote needs --servers");
-	return list(args, &file, err);
+	return 0;
+}
+
+int cmd_list(const struct args *args, struct err *err)
+{
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	AUTO(page_release) struct page page;
+	const struct config_options passive = {
+		.names_only = true,
+		.passive = true,
+	};
+	const char *steps = args_get(args, "steps");
+	const struct routine *of = NULL;
+
+	page_open(&page, args);
+	if (check_usage(args, err) < 0 ||
+	    open_config(args, passive, &file, err) < 0 ||
+	    (steps && find_routine(&file.config, steps, &of, err) < 0))
+		return -1;
+	if (page.is_json)
+		print_json(&file, &page.w);
+	else if (!print_names(args, &file.config, of, &page.out))
+		print_text(&file.config, &page.out);
+	if (!file.config.n_routines && !args_has(args, "servers") &&
+	    !args_has(args, "tools"))
+		log_note("no routines in %s", file.path);
+	return page_put(&page, err);
 }

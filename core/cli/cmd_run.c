@@ -37,15 +37,15 @@ static int params_are_pairs(const struct strlist *params, struct err *err)
 }
 
 static int run_opened(const struct args *args, const struct config_file *file,
-		      const char *routine_name, const char *step_name,
 		      struct print_options *print, struct arena *arena,
 		      struct err *err)
 {
+	const char *name = args->positional[0];
 	struct progress progress;
 	struct run_result result;
 	struct run_options o = {
 		.file = file,
-		.only_step = step_name,
+		.only_step = args->positional[1],
 		.only = args_all(args, "only", arena),
 		.skip = args_all(args, "skip", arena),
 		.params = args_all(args, "param", arena),
@@ -55,7 +55,7 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	};
 	int status;
 
-	if (find_routine(&file->config, routine_name, &o.routine, err) < 0 ||
+	if (find_routine(&file->config, name, &o.routine, err) < 0 ||
 	    args_count(args, "jobs", LIMIT_STEPS, &o.jobs, err) < 0 ||
 	    params_are_pairs(&o.params, err) < 0 ||
 	    path_check_links_of(print->output.path, &print->output.folder,
@@ -68,10 +68,10 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		return -1;
 	if (result.busy_skipped) {
 		log_note("%s is running already: skipped (on_busy = \"skip\")",
-			 routine_name);
+			 name);
+		status = 0;
 		if (strcmp(print->form, "json") == 0)
 			printf("{\"busy\":true}\n");
-		status = 0;
 	} else {
 		status = print_report(&result.report, print, err);
 		if (status == 0)
@@ -84,39 +84,26 @@ static int run_opened(const struct args *args, const struct config_file *file,
 	return status;
 }
 
-static int run_and_print(const struct args *args, const char *routine_name,
-			 const char *step_name, struct err *err)
+/* With one word a routine is run, with two of them one step. */
+int cmd_run(const struct args *args, struct err *err)
 {
-	struct config_options options = {
-		.path = args_get(args, "config"),
-		.lax = args_has(args, "lax"),
-		.routine = routine_name,
-	};
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {.routine = args->positional[0]};
 	struct print_options print;
-	struct config_file file;
 	int status;
 
 	if (print_options_read(args, &print, err) < 0)
 		return -1;
-	print.single = step_name != NULL;
-	status = config_open(&options, &file, err);
+	print.single = args->n_positional > 1;
+	status = open_config(args, options, &file, err);
 	if (status == 0)
-		status = run_opened(args, &file, routine_name, step_name,
-				    &print, &arena, err);
-	config_release(&file);
-	print_options_release(&print);
-	arena_release(&arena);
+		status = run_opened(args, &file, &print, &arena, err);
+	outfile_release(&print.output);
 	return status;
-}
-
-int cmd_run(const struct args *args, struct err *err)
-{
-	return run_and_print(args, args->positional[0], NULL, err);
 }
 
 int cmd_step(const struct args *args, struct err *err)
 {
-	return run_and_print(args, args->positional[0], args->positional[1],
-			     err);
+	return cmd_run(args, err);
 }

@@ -1,9 +1,6 @@
 /*
  * The vocabulary of the configuration: step types and keys, from the tables.
  */
-
-#include "core/base/fd.h"
-#include "core/base/jw.h"
 #include "core/cli/command.h"
 #include "core/cli/put.h"
 #include "core/config/keys.h"
@@ -14,23 +11,12 @@ const struct option options_steps[] = {
 	{0},
 };
 
-/* Values that a user writes for the key, without the examples. */
-static struct str takes(const struct key *k)
-{
-	return str_of(k->words ? k->words : key_type_text(k->type));
-}
-
 static void print_keys(enum key_section section, struct buf *out)
 {
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].section == section)
-			buf_addf(out, "  %-12s%s%s%s%s\n", keys[i].name,
-				 keys[i].help, keys[i].def ? " (" : "",
-				 keys[i].def ? keys[i].def : "",
-				 keys[i].def ? ")" : "");
+	for (const struct key *k = NULL; (k = key_next(section, k));)
+		buf_addf(out, "  %-12s%s%s%s%s\n", k->name, k->help,
+			 k->def ? " (" : "", k->def ? k->def : "",
+			 k->def ? ")" : "");
 }
 
 static void print_text(struct buf *out)
@@ -52,44 +38,36 @@ static void print_text(struct buf *out)
 
 static void print_json_keys(struct jw *w, enum key_section section)
 {
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		if (keys[i].section != section)
-			continue;
+	for (const struct key *k = NULL; (k = key_next(section, k));) {
 		jw_object(w);
-		jw_kv_cstr(w, "name", keys[i].name);
-		jw_kv_str(w, "takes", takes(&keys[i]));
-		if (keys[i].def)
-			jw_kv_cstr(w, "default", keys[i].def);
-		jw_kv_cstr(w, "help", keys[i].help);
+		jw_kv_cstr(w, "name", k->name);
+		/* values that a user writes, without the examples */
+		jw_kv_cstr(w, "takes",
+			   k->words ? k->words : key_type_text(k->type));
+		if (k->def)
+			jw_kv_cstr(w, "default", k->def);
+		jw_kv_cstr(w, "help", k->help);
 		jw_end(w);
 	}
 }
 
-static void print_json(struct buf *out)
+static void print_json(struct jw *w)
 {
 	size_t n;
 	const struct step_kind *kinds = step_kinds(&n);
-	struct jw w;
 
-	jw_init(&w, out, false);
-	jw_object(&w);
-	jw_kv_array(&w, "steps");
+	jw_kv_array(w, "steps");
 	for (size_t i = 0; i < n; i++) {
-		jw_object(&w);
-		jw_kv_cstr(&w, "type", kinds[i].name);
-		jw_kv_cstr(&w, "help", kinds[i].help);
-		jw_kv_array(&w, "keys");
-		print_json_keys(&w, SECTION_step);
-		print_json_keys(&w, kinds[i].section);
-		jw_end(&w);
-		jw_end(&w);
+		jw_object(w);
+		jw_kv_cstr(w, "type", kinds[i].name);
+		jw_kv_cstr(w, "help", kinds[i].help);
+		jw_kv_array(w, "keys");
+		print_json_keys(w, SECTION_step);
+		print_json_keys(w, kinds[i].section);
+		jw_end(w);
+		jw_end(w);
 	}
-	jw_end(&w);
-	jw_end(&w);
-	buf_addc(out, '\n');
+	jw_end(w);
 }
 
 static const char preface[] =
@@ -107,16 +85,16 @@ static const char preface[] =
 
 int cmd_steps(const struct args *args, struct err *err)
 {
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(page_release) struct page page;
 
-	if (args_has(args, "json")) {
-		print_json(&out);
+	page_open(&page, args);
+	if (page.is_json) {
+		print_json(&page.w);
 	} else if (args_has(args, "md")) {
-		buf_adds(&out, preface);
-		keys_print_markdown(&out);
+		buf_adds(&page.out, preface);
+		keys_print_markdown(&page.out);
 	} else {
-		print_text(&out);
+		print_text(&page.out);
 	}
-	return put(buf_str(&out), args_has(args, "json") ? PUT_JSON : PUT_TEXT,
-		   err);
+	return page_put(&page, err);
 }

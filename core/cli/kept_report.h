@@ -1,5 +1,5 @@
 /*
- * Reports of past runs, by generation.
+ * Reports of past runs, by generation; cmd_history.c.
  */
 #ifndef CORE_CLI_KEPT_REPORT_H
 #define CORE_CLI_KEPT_REPORT_H
@@ -9,27 +9,15 @@
 #include "core/base/arena.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
-#include "core/cli/args.h"
 #include "core/report/ledger.h"
 
 struct kept_query {
 	const char *which; /* a generation, or "last": the last that finished */
 	/* For "last"; NULL: any. */
 	const char *routine;
-	const char *file; /* kept_file() */
+	const char *file; /* real path of the configuration */
 	bool whole;	  /* for "last": only runs of all steps */
 };
-
-/*
- * The configuration whose runs are meant: that of --config; else the one that
- * is found, where it has the routine.
- *
- * routine  may be NULL: only --config counts
- * ret      real path, in `arena`; NULL: runs of any file
- * errors   ERR_SYS  the file of --config is not there
- */
-int kept_file(const struct args *args, const char *routine, struct arena *arena,
-	      const char **ret, struct err *err) MUST_USE;
 
 /*
  * Append the report of a run as it was stored. A report that is not what the

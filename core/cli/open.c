@@ -5,6 +5,14 @@
 #include "core/cli/args.h"
 #include "core/config/leash.h"
 
+int open_config(const struct args *args, struct config_options options,
+		struct config_file *ret, struct err *err)
+{
+	options.path = args_get(args, "config");
+	options.lax = args_has(args, "lax");
+	return config_open(&options, ret, err);
+}
+
 /* Append to a copy: the list may be an option's own. */
 static struct strlist join(const struct strlist *a, const struct strlist *b,
 			   struct arena *arena)

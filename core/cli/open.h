@@ -6,8 +6,17 @@
 #ifndef CORE_CLI_OPEN_H
 #define CORE_CLI_OPEN_H
 
+#include "core/cli/args.h"
 #include "core/config/config.h"
 #include "gate/gate.h"
+
+/*
+ * config_open() with --config and --lax of the command line.
+ *
+ * options  the others
+ */
+int open_config(const struct args *args, struct config_options options,
+		struct config_file *ret, struct err *err) MUST_USE;
 
 struct gate_wish {
 	const struct config *config; /* NULL: the command needs none */

@@ -22,6 +22,31 @@ int put(struct str bytes, enum put_form form, struct err *err)
 		       : 0;
 }
 
+void page_open(struct page *p, const struct args *args)
+{
+	*p = (struct page){
+		.is_json = args_has(args, "json"),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
+	jw_init(&p->w, &p->out, false);
+	if (p->is_json)
+		jw_object(&p->w);
+}
+
+int page_put(struct page *p, struct err *err)
+{
+	if (p->is_json) {
+		jw_end(&p->w);
+		buf_addc(&p->out, '\n');
+	}
+	return put(buf_str(&p->out), p->is_json ? PUT_JSON : PUT_TEXT, err);
+}
+
+void page_release(struct page *p)
+{
+	buf_release(&p->out);
+}
+
 int open_output(const struct args *args, struct outfile *f, struct err *err)
 {
 	const char *path = args_get(args, "output");
@@ -54,11 +79,6 @@ int print_options_read(const struct args *args, struct print_options *ret,
 	    strcmp(ret->view, "golden"))
 		return args_bad("view", ret->view, "full or golden", err);
 	return open_output(args, &ret->output, err);
-}
-
-void print_options_release(struct print_options *o)
-{
-	outfile_release(&o->output);
 }
 
 /* Argument of render(). */

@@ -9,6 +9,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/fd.h"
+#include "core/base/jw.h"
 #include "core/base/outfile.h"
 #include "core/cli/args.h"
 #include "core/report/report.h"
@@ -17,6 +18,19 @@ enum put_form { PUT_TEXT, PUT_JSON };
 
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
+
+/* One document of a command: text, or with --json one JSON object. */
+struct page {
+	bool is_json;
+	struct buf out; /* for text */
+	struct jw w;	/* for JSON: inside of the object */
+};
+
+/* Ends with page_release(), for AUTO(). */
+void page_open(struct page *p, const struct args *args);
+/* End the object, print. errors ERR_SYS */
+int page_put(struct page *p, struct err *err) MUST_USE;
+void page_release(struct page *p);
 
 /*
  * Look up the file of --output, before anything starts that might write there.
@@ -49,12 +63,11 @@ struct print_options {
 };
 
 /*
- * Also looks up the file that the report goes to.
+ * Also looks up the file that the report goes to; outfile_release() ends it.
  * errors  ERR_USAGE for two forms at once or an unknown view; outfile_open()
  */
 int print_options_read(const struct args *args, struct print_options *ret,
 		       struct err *err) MUST_USE;
-void print_options_release(struct print_options *o);
 int print_report(const struct report *r, struct print_options *o,
 		 struct err *err) MUST_USE;
 

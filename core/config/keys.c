@@ -109,6 +109,14 @@ const struct key *keys_all(size_t *ret_n)
 	return keys;
 }
 
+const struct key *key_next(enum key_section section, const struct key *key)
+{
+	for (key = key ? key + 1 : keys; key < keys + ARRAY_LEN(keys); key++)
+		if (key->section == section)
+			return key;
+	return NULL;
+}
+
 struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena)
 {

@@ -63,6 +63,12 @@ struct step_kind {
 /* All keys; *ret_n of them. Static. */
 const struct key *keys_all(size_t *ret_n) MUST_USE;
 /*
+ * Walk the keys of a section in their order: the one behind `key`, the first
+ * one behind NULL; NULL behind the last one.
+ */
+const struct key *key_next(enum key_section section, const struct key *key)
+	MUST_USE;
+/*
  * Values of a key with .grants or .weakens as texts: the items of a list of
  * strings, the names of rules, of a single value one; none where the key is
  * unset. In `arena`.
