@@ -1,5 +1,6 @@
 /*
- * Golden files: record the report of a routine, compare, accept a change.
+ * Golden files: record the report of a routine, compare, accept a change. Also
+ * `matins diff`, of any two reports or golden files.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -16,11 +17,10 @@
 #include "core/base/scan.h"
 #include "core/base/sha256.h"
 #include "core/base/state_dir.h"
-#include "core/cli/args.h"
 #include "core/cli/command.h"
 #include "core/cli/kept_report.h"
-#include "core/cli/put.h"
 #include "core/cli/open.h"
+#include "core/cli/put.h"
 #include "core/config/paths.h"
 #include "core/report/golden.h"
 #include "core/report/render.h"
@@ -29,30 +29,28 @@
 /* ---- options and messages of both ---- */
 
 /* --format, --json. errors  ERR_USAGE */
-static int golden_format(const struct args *args, enum diff_format *ret,
-			 struct err *err)
+static int read_format(const struct args *args, enum diff_format *ret,
+		       struct err *err)
 {
 	const char *format = args_get(args, "format");
 
 	*ret = args_has(args, "json") ? DIFF_JSON : DIFF_TEXT;
 	if (!format)
 		return 0;
-	if (!strcmp(format, "json"))
-		*ret = DIFF_JSON;
-	else if (!strcmp(format, "text"))
-		*ret = DIFF_TEXT;
-	else
+	*ret = strcmp(format, "json") ? DIFF_TEXT : DIFF_JSON;
+	if (*ret == DIFF_TEXT && strcmp(format, "text"))
 		return args_bad("format", format, "text or json", err);
 	return 0;
 }
 
 /*
  * Warn of rules that selected nothing.
- * errors  ERR_COMPARE when `strict` and there were any
+ * errors  ERR_COMPARE with --strict when there were any
  */
-static int golden_warn_unused(const struct golden *g, bool strict,
-			      struct err *err)
+static int warn_unused(const struct golden *g, const struct args *args,
+		       struct err *err)
 {
+	const bool strict = args_has(args, "strict");
 	const char *unused = NULL;
 
 	for (size_t i = 0; i < g->n_rules; i++) {
@@ -75,7 +73,7 @@ static int golden_warn_unused(const struct golden *g, bool strict,
  * it: a failure (-1) becomes ERR_COMPARE, but for wrong usage and busy.
  * Returns `status`.
  */
-static int golden_cannot_compare(int status, struct err *err)
+static int cannot_compare(int status, struct err *err)
 {
 	if (status < 0 && err->kind != ERR_USAGE && err->kind != ERR_BUSY)
 		err->kind = ERR_COMPARE;
@@ -87,19 +85,17 @@ static int golden_cannot_compare(int status, struct err *err)
  * a generation, or "last".
  *
  * q        how "last" is found; .which is the name
- * ret_run  in `arena`; NULL when the report is a file; may be NULL
+ * ret_run  in `arena`; NULL when the report is a file
  * errors   ERR_SYS, ERR_LIMIT, ERR_UNKNOWN
  */
-static int golden_read_report(const struct kept_query *q, struct arena *arena,
-			      struct buf *out,
-			      const struct ledger_run **ret_run,
-			      struct err *err)
+static int read_report(const struct kept_query *q, struct arena *arena,
+		       struct buf *out, const struct ledger_run **ret_run,
+		       struct err *err)
 {
 	const char *name = q->which;
 	uint64_t generation;
 
-	if (ret_run)
-		*ret_run = NULL;
+	*ret_run = NULL;
 	if (!strcmp(name, "-"))
 		return fd_read_all(STDIN_FILENO, out, err);
 	if (access(name, F_OK) < 0 &&
@@ -107,6 +103,93 @@ static int golden_read_report(const struct kept_query *q, struct arena *arena,
 		return kept_report(q, arena, out, ret_run, err);
 	return fd_read_file(name, out, err);
 }
+
+/* ---- diff ---- */
+
+const struct option options_diff[] = {
+	{"json", 0, NULL, "print differences as JSON, like --format json"},
+	{"format", 0, "text|json", "print differences in this form"},
+	{"ignore", 0, "PATH", "skip the values that this path selects"},
+	{"strict", 0, NULL, "fail if a path selects nothing"},
+	{0},
+};
+
+/* One of the two: either kind of document, told apart by its schema. */
+struct side {
+	struct buf text;
+	struct golden golden;
+	const struct ledger_run *run; /* NULL: a file */
+};
+
+static int load_side(struct side *s, const char *name, struct strlist ignore,
+		     struct arena *arena, struct err *err)
+{
+	const struct kept_query q = {.which = name};
+	struct str doc, schema;
+	bool is_golden;
+
+	if (read_report(&q, arena, &s->text, &s->run, err) < 0)
+		return -1;
+	if (scan_document(buf_str(&s->text), NULL, &doc, err) < 0)
+		return err_wrap(err, "%s", name);
+	is_golden = scan_get(doc, "schema", &schema) &&
+		    scan_is(schema, GOLDEN_SCHEMA);
+	if ((is_golden ? golden_load(buf_str(&s->text), arena, &s->golden, err)
+		       : golden_make(buf_str(&s->text), ignore, false, arena,
+				     &s->golden, err)) < 0)
+		return err_wrap(err, "%s", name);
+	return is_golden ? golden_add_rules(&s->golden, ignore, arena, err) : 0;
+}
+
+/* Routines of one name in two files are two routines. */
+static int check_file(const struct ledger_run *a, const struct ledger_run *b,
+		      struct err *err)
+{
+	if (!a || !b || !*a->file || !*b->file || !strcmp(a->file, b->file))
+		return 0;
+	return err_set(
+		err, ERR_COMPARE,
+		"run %llu is of %s, run %llu of %s; to compare them anyway, "
+		"write both with `matins show RUN --json -o FILE`",
+		(unsigned long long)a->generation, a->file,
+		(unsigned long long)b->generation, b->file);
+}
+
+static int diff_sides(const struct args *args, struct side *old,
+		      struct side *new, struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct strlist ignore = args_all(args, "ignore", &arena);
+	enum diff_format format;
+	struct diff d;
+
+	if (read_format(args, &format, err) < 0 ||
+	    load_side(old, args->positional[0], ignore, &arena, err) < 0 ||
+	    load_side(new, args->positional[1], ignore, &arena, err) < 0 ||
+	    check_file(old->run, new->run, err) < 0 ||
+	    golden_compare(&old->golden, &new->golden, &arena, &d, err) < 0 ||
+	    warn_unused(&new->golden, args, err) < 0)
+		return -1;
+	diff_print(&d, format, &out);
+	if (put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON, err) <
+	    0)
+		return -1;
+	return d.n ? 1 : 0;
+}
+
+int cmd_diff(const struct args *args, struct err *err)
+{
+	struct side old = {.text = BUF_INIT(LIMIT_REPORT_BYTES)};
+	struct side new = {.text = BUF_INIT(LIMIT_REPORT_BYTES)};
+	int status = cannot_compare(diff_sides(args, &old, &new, err), err);
+
+	buf_release(&old.text);
+	buf_release(&new.text);
+	return status;
+}
+
+/* ---- golden ---- */
 
 const struct option options_golden[] = {
 	{"report", 0, "FILE", "use this report instead of a run"},
@@ -136,8 +219,6 @@ struct work {
 	int run_status; /* status of a run without a comparison; 0 else */
 	uint64_t scrubbed;
 };
-
-/* ---- files ---- */
 
 /* $CI is set and is neither empty, "0" nor "false". */
 static bool is_in_ci(void)
@@ -173,175 +254,124 @@ static int open_golden(struct outfile *f, const char *path, struct err *err)
 	return outfile_open(f, path, OUTFILE_DURABLE, err);
 }
 
-/* Path of the candidate of a golden file, by the real path of that file. */
-static char *candidate_path(const char *path, const char *state_dir)
+/* Quote a word for a shell. */
+static void add_word(struct buf *out, const char *option, const char *word)
 {
-	AUTO(mem_freep) char *absolute = realpath(path, NULL);
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-./:@%+,";
+
+	buf_addf(out, " %s", option);
+	if (*word && !word[strspn(word, plain)]) {
+		buf_adds(out, word);
+		return;
+	}
+	buf_addc(out, '\'');
+	for (; *word; word++) {
+		if (*word == '\'')
+			buf_adds(out, "'\\'");
+		buf_addc(out, *word);
+	}
+	buf_addc(out, '\'');
+}
+
+static void add_command(const struct work *w, const char *verb, struct buf *out)
+{
+	const char *config = args_get(w->args, "config");
+	const char *dir = args_get(w->args, "dir");
+
+	buf_addf(out, "matins golden %s", verb);
+	add_word(out, "", w->routine_name);
+	if (config)
+		add_word(out, "-c ", config);
+	if (dir)
+		add_word(out, "--dir ", dir);
+}
+
+/* ---- candidates: reports that `check` keeps in the state directory ---- */
+
+/* Path of the candidate of a golden file, by the real path of that file. */
+static const char *candidate_path(struct work *w, const char *state_dir)
+{
+	AUTO(mem_freep) char *absolute = realpath(w->path, NULL);
 	char name[SHA256_HEX_BYTES];
 
-	sha256_hex(str_of(absolute ? absolute : path), name);
-	return mem_printf("%s/candidates/%.32s.json", state_dir, name);
+	sha256_hex(str_of(absolute ? absolute : w->path), name);
+	return arena_printf(&w->arena, "%s/candidates/%.32s.json",
+			    state_dir ? state_dir : "", name);
 }
 
-/*
- * Keep the report of a check in the state directory, for `accept`.
- *
- * accepted  text of the golden file
- * seen      text that it would get
- */
-static int keep_candidate(const char *path, struct str accepted,
-			  struct str seen, struct err *err)
+/* Keep a report for `accept`, with the text that the golden file would get. */
+static int keep_candidate(struct work *w, const struct golden *seen,
+			  struct err *err)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct ledger *ledger;
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(ledger_freep) struct ledger *ledger = NULL;
+	const char *dir;
 	char sum[SHA256_HEX_BYTES];
-	struct jw w;
-	int status;
+	struct jw json;
 
+	golden_print(seen, &text);
 	if (ledger_open(NULL, &ledger, err) < 0)
 		return -1;
-	sha256_hex(accepted, sum);
-	jw_init(&w, &out, false);
-	jw_object(&w);
-	jw_kv_cstr(&w, "schema", CANDIDATE_SCHEMA);
-	jw_kv_cstr(&w, "file", path);
-	jw_kv_cstr(&w, "seen", sum);
-	jw_kv_raw(&w, "golden", str_trim(seen));
-	jw_end(&w);
-	{
-		AUTO(mem_freep)
-		char *dir = mem_printf("%s/candidates", ledger_dir(ledger));
-		AUTO(mem_freep)
-		char *file = candidate_path(path, ledger_dir(ledger));
-
-		if (fd_mkdirs(dir, 0700) < 0)
-			status = err_sys(err, errno, "create %s", dir);
-		else
-			status = fd_replace_file(file, buf_str(&out), 0600,
-						 false, err);
-	}
-	ledger_free(ledger);
-	buf_release(&out);
-	return status;
+	sha256_hex(buf_str(&w->accepted), sum);
+	jw_init(&json, &out, false);
+	jw_object(&json);
+	jw_kv_cstr(&json, "schema", CANDIDATE_SCHEMA);
+	jw_kv_cstr(&json, "file", w->path);
+	jw_kv_cstr(&json, "seen", sum);
+	jw_kv_raw(&json, "golden", str_trim(buf_str(&text)));
+	jw_end(&json);
+	dir = arena_printf(&w->arena, "%s/candidates", ledger_dir(ledger));
+	if (fd_mkdirs(dir, 0700) < 0)
+		return err_sys(err, errno, "create %s", dir);
+	return fd_replace_file(candidate_path(w, ledger_dir(ledger)),
+			       buf_str(&out), 0600, false, err);
 }
 
-static void drop_candidate(const char *path)
+static void drop_candidate(struct work *w)
 {
-	struct arena arena = ARENA_INIT;
-	const char *state = state_dir_find(&arena);
+	const char *state = state_dir_find(&w->arena);
 
-	if (state && !is_in_ci()) {
-		AUTO(mem_freep) char *file = candidate_path(path, state);
-
-		unlink(file);
-	}
-	arena_release(&arena);
+	if (state && !is_in_ci())
+		unlink(candidate_path(w, state));
 }
 
-static int unpack(struct str text, const char *path, struct buf *out,
-		  struct err *err)
+/* errors  ERR_DIFFERS  the golden file has changed since the check */
+static int take_candidate(struct work *w, struct buf *out, struct err *err)
 {
-	struct buf accepted = BUF_INIT(LIMIT_REPORT_BYTES);
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
+	const char *file = candidate_path(w, state_dir_find(&w->arena));
 	struct str doc, seen, golden;
 	char sum[SHA256_HEX_BYTES];
-	int status = 0;
 
-	if (scan_document(text, NULL, &doc, err) < 0)
+	if (fd_read_file(file, &text, err) < 0) {
+		if (err->sys == ENOENT)
+			err_set(err, ERR_UNKNOWN,
+				"nothing to accept for %s: `matins golden "
+				"check` keeps a report that differs",
+				w->path);
+		return -1;
+	}
+	if (scan_document(buf_str(&text), NULL, &doc, err) < 0)
 		return -1;
 	if (!scan_get(doc, "golden", &golden) || !scan_get(doc, "seen", &seen))
 		return err_set(err, ERR_COMPARE,
 			       "the file is not a " CANDIDATE_SCHEMA);
-	if (fd_read_regular(path, &accepted, err) < 0)
+	if (fd_read_regular(w->path, &w->accepted, err) < 0)
 		return -1;
-	sha256_hex(buf_str(&accepted), sum);
+	sha256_hex(buf_str(&w->accepted), sum);
 	if (!scan_is(seen, sum))
-		status = err_set(err, ERR_DIFFERS,
-				 "%s has changed since the check; check again",
-				 path);
-	buf_release(&accepted);
-	if (status < 0)
-		return -1;
+		return err_set(err, ERR_DIFFERS,
+			       "%s has changed since the check; check again",
+			       w->path);
 	buf_add_str(out, golden);
 	buf_addc(out, '\n');
 	return 0;
 }
 
-/* errors  ERR_DIFFERS  the golden file has changed since the check */
-static int take_candidate(const char *path, struct buf *out, struct err *err)
-{
-	struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
-	struct arena arena = ARENA_INIT;
-	const char *state = state_dir_find(&arena);
-	AUTO(mem_freep) char *file = candidate_path(path, state ? state : "");
-	int status = fd_read_file(file, &text, err);
-
-	if (status == 0) {
-		status = unpack(buf_str(&text), path, out, err);
-	} else if (err->sys == ENOENT) {
-		err_set(err, ERR_UNKNOWN,
-			"nothing to accept for %s: `matins golden check` keeps "
-			"a report that differs",
-			path);
-	}
-	buf_release(&text);
-	arena_release(&arena);
-	return status;
-}
-
-/* ---- one invocation ---- */
-
-static void add_rules(struct work *w, const struct strlist *more)
-{
-	for (size_t i = 0; i < more->n; i++)
-		list_add(&w->ignore, &w->arena, more->item[i]);
-}
-
-static void collect_rules(struct work *w)
-{
-	const struct strlist given = args_all(w->args, "ignore", &w->arena);
-
-	add_rules(w, &w->file.config.golden.ignore);
-	if (w->routine)
-		add_rules(w, &w->routine->golden.ignore);
-	add_rules(w, &given);
-}
-
-/* Open the configuration; without a run it is optional. */
-static int open_config(struct work *w, bool needed, struct err *err)
-{
-	struct config_options options = {
-		.path = args_get(w->args, "config"),
-		.lax = args_has(w->args, "lax"),
-		.names_only = !needed,
-		.quiet = !needed,
-		.passive = !needed,
-		.routine = w->routine_name,
-		.optional = !needed,
-	};
-
-	if (config_open(&options, &w->file, err) < 0)
-		return -1;
-	if (w->file.path && w->routine_name)
-		w->routine = config_routine(&w->file.config, w->routine_name);
-	return 0;
-}
-
-static void find_paths(struct work *w)
-{
-	const char *dir = args_get(w->args, "dir");
-	const char *beside = w->file.config.dir;
-
-	if (dir)
-		w->dir = dir;
-	else if (beside && strcmp(beside, "."))
-		w->dir = arena_printf(&w->arena, "%s/golden", beside);
-	else
-		w->dir = "golden";
-	if (w->routine_name)
-		w->path = arena_printf(
-			&w->arena, "%s/%s", w->dir,
-			golden_file_name(w->routine_name, &w->arena));
-}
+/* ---- reports to compare ---- */
 
 static int run_for_report(struct work *w, struct err *err)
 {
@@ -352,9 +382,9 @@ static int run_for_report(struct work *w, struct err *err)
 		.params = args_all(w->args, "param", &w->arena),
 	};
 
-	if (find_routine(&w->file.config, w->routine_name, &o.routine, err) < 0)
-		return -1;
-	if (run_routine(&o, &result, err) < 0)
+	if (find_routine(&w->file.config, w->routine_name, &o.routine, err) <
+		    0 ||
+	    run_routine(&o, &result, err) < 0)
 		return -1;
 	if (result.busy_skipped) {
 		run_result_release(&result);
@@ -378,10 +408,10 @@ static int get_report(struct work *w, struct err *err)
 		.file = w->file.config.path,
 		.whole = true,
 	};
+	const struct ledger_run *run;
 
-	if (q.which)
-		return golden_read_report(&q, &w->arena, &w->report, NULL, err);
-	return run_for_report(w, err);
+	return q.which ? read_report(&q, &w->arena, &w->report, &run, err)
+		       : run_for_report(w, err);
 }
 
 /* The file's own name stays when the folder is moved or checked out again. */
@@ -405,11 +435,10 @@ static int check_owner(struct work *w, const struct golden *g, struct err *err)
 	other = arena_printf(&w->arena, "%s/%s", w->file.config.dir, g->file);
 	if (access(other, F_OK) < 0)
 		return 0;
-	return err_set(
-		err, ERR_COMPARE,
-		"%s belongs to the routine in %s; use --dir to keep_seen the "
-		"golden file of %s in another folder",
-		w->path, g->file, own);
+	return err_set(err, ERR_COMPARE,
+		       "%s belongs to the routine in %s; use --dir to keep the "
+		       "golden file of %s in another folder",
+		       w->path, g->file, own);
 }
 
 static int make_golden(struct work *w, struct golden *ret, struct err *err)
@@ -427,41 +456,6 @@ static int make_golden(struct work *w, struct golden *ret, struct err *err)
 	return 0;
 }
 
-/* Quote a word for a shell. */
-static void add_word(struct buf *out, const char *option, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-./:@%+,";
-
-	buf_addf(out, " %s", option);
-	if (*word && !word[strspn(word, plain)]) {
-		buf_adds(out, word);
-		return;
-	}
-	buf_addc(out, '\'');
-	for (; *word; word++) {
-		if (*word == '\'')
-			buf_adds(out, "'\\'");
-		buf_addc(out, *word);
-	}
-	buf_addc(out, '\'');
-}
-
-static void print_command(const struct work *w, const char *verb,
-			  struct buf *out)
-{
-	const char *config = args_get(w->args, "config");
-	const char *dir = args_get(w->args, "dir");
-
-	buf_addf(out, "matins golden %s", verb);
-	add_word(out, "", w->routine_name);
-	if (config)
-		add_word(out, "-c ", config);
-	if (dir)
-		add_word(out, "--dir ", dir);
-}
-
 /* ---- record ---- */
 
 static int record(struct work *w, struct err *err)
@@ -476,7 +470,7 @@ static int record(struct work *w, struct err *err)
 		return -1;
 	/* lstat: a dangling link counts as a file, too */
 	if (lstat(w->path, &st) == 0) {
-		print_command(w, "check", &text);
+		add_command(w, "check", &text);
 		return err_set(err, ERR_CONFIG,
 			       "%s already exists and is not overwritten; `%s` "
 			       "compares, `accept` accepts a difference",
@@ -490,7 +484,7 @@ static int record(struct work *w, struct err *err)
 	if (w->run_status)
 		return w->run_status;
 	if (make_golden(w, &golden, err) < 0 ||
-	    golden_warn_unused(&golden, args_has(w->args, "strict"), err) < 0)
+	    warn_unused(&golden, w->args, err) < 0)
 		return -1;
 	golden_print(&golden, &text);
 	if (outfile_write_str(&file, buf_str(&text), err) < 0)
@@ -504,30 +498,16 @@ static int record(struct work *w, struct err *err)
 
 /* ---- check ---- */
 
-static void keep_seen(const struct work *w, const struct golden *seen)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct err why = ERR_INIT;
-
-	if (is_in_ci())
-		return;
-	golden_print(seen, &text);
-	if (keep_candidate(w->path, buf_str(&w->accepted), buf_str(&text),
-			   &why) < 0)
-		log_warning("`golden accept` cannot accept this later: %s",
-			    why.msg);
-}
-
-static void print_hint(const struct work *w, struct buf *out)
+static void add_hint(const struct work *w, struct buf *out)
 {
 	if (is_in_ci()) {
 		buf_adds(out, "not accepted with CI set; elsewhere: ");
-		print_command(w, "check", out);
+		add_command(w, "check", out);
 		buf_adds(out, "; ");
 	} else {
 		buf_adds(out, "to accept: ");
 	}
-	print_command(w, "accept", out);
+	add_command(w, "accept", out);
 }
 
 static int print_check(const struct work *w, const struct diff *d,
@@ -537,15 +517,13 @@ static int print_check(const struct work *w, const struct diff *d,
 	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
 
 	diff_print(d, format, &out);
-	if (d->n) {
-		print_hint(w, &hint);
-		if (format == DIFF_TEXT)
-			buf_addf(&out, "%s\n", buf_cstr(&hint));
-		else
-			log_note("%s", buf_cstr(&hint));
-	} else {
+	add_hint(w, &hint);
+	if (!d->n)
 		log_note("%s: unchanged since %s", w->routine_name, w->path);
-	}
+	else if (format == DIFF_TEXT)
+		buf_addf(&out, "%s\n", buf_cstr(&hint));
+	else
+		log_note("%s", buf_cstr(&hint));
 	return put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON,
 		   err);
 }
@@ -558,28 +536,27 @@ static int read_accepted(struct work *w, struct err *err)
 		return 0;
 	if (err->sys != ENOENT)
 		return -1;
-	print_command(w, "record", &hint);
+	add_command(w, "record", &hint);
 	return err_set(err, ERR_COMPARE,
 		       "%s does not exist yet; `%s` creates it", w->path,
 		       buf_cstr(&hint));
 }
 
-/* Said before that of a golden file that cannot be there. */
-static int routine_exists(struct work *w, struct err *err)
+static int compare(struct work *w, struct err *err)
 {
-	if (args_has(w->args, "report"))
-		return 0;
-	return find_routine(&w->file.config, w->routine_name, &w->routine, err);
-}
-
-static int check(struct work *w, struct err *err)
-{
+	struct err why = ERR_INIT;
 	struct golden accepted, seen;
 	enum diff_format format;
 	struct diff d;
 
-	if (golden_format(w->args, &format, err) < 0 ||
-	    routine_exists(w, err) < 0 || read_accepted(w, err) < 0)
+	if (read_format(w->args, &format, err) < 0)
+		return -1;
+	/* said before that of a golden file that cannot be there */
+	if (!args_has(w->args, "report") &&
+	    find_routine(&w->file.config, w->routine_name, &w->routine, err) <
+		    0)
+		return -1;
+	if (read_accepted(w, err) < 0)
 		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &accepted, err) < 0)
 		return err_wrap(err, "%s", w->path);
@@ -589,20 +566,19 @@ static int check(struct work *w, struct err *err)
 		return w->run_status;
 	if (make_golden(w, &seen, err) < 0 ||
 	    golden_compare(&accepted, &seen, &w->arena, &d, err) < 0 ||
-	    golden_warn_unused(&seen, args_has(w->args, "strict"), err) < 0)
+	    warn_unused(&seen, w->args, err) < 0)
 		return -1;
-	if (d.n)
-		keep_seen(w, &seen);
-	else
-		drop_candidate(w->path);
-	if (print_check(w, &d, format, err) < 0)
-		return -1;
-	return d.n ? 1 : 0;
+	if (!d.n)
+		drop_candidate(w);
+	else if (!is_in_ci() && keep_candidate(w, &seen, &why) < 0)
+		log_warning("`golden accept` cannot accept this later: %s",
+			    why.msg);
+	return print_check(w, &d, format, err) < 0 ? -1 : d.n > 0;
 }
 
-static int check_or_cannot(struct work *w, struct err *err)
+static int check(struct work *w, struct err *err)
 {
-	return golden_cannot_compare(check(w, err), err);
+	return cannot_compare(compare(w, err), err);
 }
 
 /* ---- accept ---- */
@@ -615,43 +591,34 @@ static bool is_listed(const struct strlist *list, const char *rule)
 	return false;
 }
 
-/* Rules of the check's --ignore count for good from now on. */
-static void name_new_rules(const struct work *w, const struct golden *before,
-			   const struct golden *now)
-{
-	for (size_t i = 0; i < now->n_rules; i++) {
-		const char *rule = now->rule[i].text;
-
-		if (!golden_has_rule(before, rule) &&
-		    !is_listed(&w->ignore, rule))
-			log_note("%s now holds the rule --ignore %s of that "
-				 "check",
-				 w->path, rule);
-	}
-}
-
 static int accept_seen(struct work *w, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
 	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
-	struct golden golden, before;
+	struct golden now, before;
 
-	if (refuse_in_ci("accepted", "accept", w->path, err) < 0)
+	if (refuse_in_ci("accepted", "accept", w->path, err) < 0 ||
+	    take_candidate(w, &text, err) < 0)
 		return -1;
-	if (take_candidate(w->path, &text, err) < 0)
-		return -1;
-	if (golden_load(buf_str(&text), &w->arena, &golden, err) < 0)
+	if (golden_load(buf_str(&text), &w->arena, &now, err) < 0)
 		return err_wrap(err, "report of the last check");
-	if (fd_read_regular(w->path, &w->accepted, err) < 0)
-		return -1;
 	if (golden_load(buf_str(&w->accepted), &w->arena, &before, err) < 0)
 		return err_wrap(err, "%s", w->path);
 	if (open_golden(&file, w->path, err) < 0 ||
 	    outfile_write_str(&file, buf_str(&text), err) < 0)
 		return -1;
-	drop_candidate(w->path);
+	drop_candidate(w);
 	log_note("accepted: %s", w->path);
-	name_new_rules(w, &before, &golden);
+	/* rules of the check's --ignore count for good from now on */
+	for (size_t i = 0; i < now.n_rules; i++) {
+		const char *rule = now.rule[i].text;
+
+		if (!golden_has_rule(&before, rule) &&
+		    !is_listed(&w->ignore, rule))
+			log_note("%s now holds the rule --ignore %s of that "
+				 "check",
+				 w->path, rule);
+	}
 	return 0;
 }
 
@@ -662,108 +629,73 @@ static int by_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names of a folder that end in ".json", sorted. */
+/* Names of a folder that end in ".json", sorted; a missing one has none. */
 static int list_names(const char *dir, struct arena *arena, struct strlist *ret,
 		      struct err *err)
 {
-	struct strlist list = {NULL, 0};
 	struct dirent *entry;
-	size_t cap = 0;
 	DIR *folder = opendir(dir);
 
+	*ret = (struct strlist){NULL, 0};
 	if (!folder)
-		return err_sys(err, errno, "%s", dir);
-	while ((entry = readdir(folder))) {
-		if (!str_ends(str_of(entry->d_name), ".json"))
-			continue;
-		list.item = mem_grow(list.item, list.n + 1, &cap,
-				     sizeof(*list.item));
-		list.item[list.n++] = arena_strdup(arena, entry->d_name);
-	}
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", dir);
+	while ((entry = readdir(folder)))
+		if (str_ends(str_of(entry->d_name), ".json"))
+			list_add(ret, arena,
+				 arena_strdup(arena, entry->d_name));
 	closedir(folder);
-	if (list.n)
-		qsort(list.item, list.n, sizeof(*list.item), by_name);
-	ret->item = ARENA_ARRAY(arena, const char *, list.n);
-	ret->n = list.n;
-	for (size_t i = 0; i < list.n; i++)
-		ret->item[i] = list.item[i];
-	free(list.item);
+	if (ret->n)
+		qsort(ret->item, ret->n, sizeof(*ret->item), by_name);
 	return 0;
 }
 
-struct goldens {
-	bool json;
-	struct jw w;
-	struct buf out;
-};
-
-static void list_one(struct goldens *l, const char *path,
-		     const struct golden *g)
-{
-	if (!l->json) {
-		log_visible(&l->out, str_of(g->routine), false);
-		buf_addc(&l->out, '\t');
-		log_visible(&l->out, str_of(path), false);
-		buf_addf(&l->out, "\t%zu rule%s\n", g->n_rules,
-			 g->n_rules == 1 ? "" : "s");
-		return;
-	}
-	jw_object(&l->w);
-	jw_kv_cstr(&l->w, "routine", g->routine);
-	jw_kv_cstr(&l->w, "file", path);
-	jw_kv_int(&l->w, "rules", (int64_t)g->n_rules);
-	jw_end(&l->w);
-}
-
-static void list_file(struct work *w, struct goldens *l, const char *name)
+static void list_file(struct work *w, struct page *page, const char *name)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_REPORT_BYTES);
 	const char *path = arena_printf(&w->arena, "%s/%s", w->dir, name);
 	struct err why = ERR_INIT;
-	struct golden golden;
+	struct golden g;
 
 	if (fd_read_regular(path, &text, &why) < 0) {
 		log_warning("%s", why.msg);
-		return;
-	}
-	if (golden_load(buf_str(&text), &w->arena, &golden, &why) < 0) {
+	} else if (golden_load(buf_str(&text), &w->arena, &g, &why) < 0) {
 		log_warning("%s: %s", path, why.msg);
+	} else if (args_has(w->args, "unused") &&
+		   config_routine(&w->file.config, g.routine)) {
 		return;
+	} else if (page->is_json) {
+		jw_object(&page->w);
+		jw_kv_cstr(&page->w, "routine", g.routine);
+		jw_kv_cstr(&page->w, "file", path);
+		jw_kv_int(&page->w, "rules", (int64_t)g.n_rules);
+		jw_end(&page->w);
+	} else {
+		log_visible(&page->out, str_of(g.routine), false);
+		buf_addc(&page->out, '\t');
+		log_visible(&page->out, str_of(path), false);
+		buf_addf(&page->out, "\t%zu rule%s\n", g.n_rules,
+			 g.n_rules == 1 ? "" : "s");
 	}
-	if (args_has(w->args, "unused") &&
-	    config_routine(&w->file.config, golden.routine))
-		return;
-	list_one(l, path, &golden);
 }
 
 static int list(struct work *w, struct err *err)
 {
-	struct goldens l = {.json = args_has(w->args, "json"),
-			    .out = BUF_INIT(BUF_UNBOUNDED)};
-	struct strlist names = {NULL, 0};
-	int status;
+	AUTO(page_release) struct page page;
+	struct strlist names;
 
-	if (list_names(w->dir, &w->arena, &names, err) < 0 &&
-	    err->sys != ENOENT)
+	page_open(&page, w->args);
+	if (list_names(w->dir, &w->arena, &names, err) < 0)
 		return -1;
-	jw_init(&l.w, &l.out, false);
-	if (l.json) {
-		jw_object(&l.w);
-		jw_kv_array(&l.w, "goldens");
-	}
+	if (page.is_json)
+		jw_kv_array(&page.w, "goldens");
 	for (size_t i = 0; i < names.n; i++)
-		list_file(w, &l, names.item[i]);
-	if (l.json) {
-		jw_end(&l.w);
-		jw_end(&l.w);
-		buf_addc(&l.out, '\n');
-	}
-	status = put(buf_str(&l.out), l.json ? PUT_JSON : PUT_TEXT, err);
-	buf_release(&l.out);
-	return status;
+		list_file(w, &page, names.item[i]);
+	if (page.is_json)
+		jw_end(&page.w);
+	return page_put(&page, err);
 }
 
-/* ---- which ---- */
+/* ---- the command ---- */
 
 static const struct verb {
 	const char *name;
@@ -772,7 +704,7 @@ static const struct verb {
 	int (*act)(struct work *w, struct err *err);
 } verbs[] = {
 	{"record", true, true, record},
-	{"check", true, true, check_or_cannot},
+	{"check", true, true, check},
 	{"accept", true, false, accept_seen},
 	{"list", false, false, list},
 };
@@ -801,6 +733,61 @@ static int find_verb(const struct args *args, const struct verb **ret,
 			.text);
 }
 
+static void find_paths(struct work *w)
+{
+	const char *dir = args_get(w->args, "dir");
+	const char *beside = w->file.config.dir;
+
+	if (dir)
+		w->dir = dir;
+	else if (beside && strcmp(beside, "."))
+		w->dir = arena_printf(&w->arena, "%s/golden", beside);
+	else
+		w->dir = "golden";
+	if (w->routine_name)
+		w->path = arena_printf(
+			&w->arena, "%s/%s", w->dir,
+			golden_file_name(w->routine_name, &w->arena));
+}
+
+/* Rules of the file, of the routine and of the options, in this order. */
+static void collect_rules(struct work *w)
+{
+	const struct strlist given = args_all(w->args, "ignore", &w->arena);
+	const struct strlist *const lists[] = {
+		&w->file.config.golden.ignore,
+		w->routine ? &w->routine->golden.ignore : NULL,
+		&given,
+	};
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; lists[k] && i < lists[k]->n; i++)
+			list_add(&w->ignore, &w->arena, lists[k]->item[i]);
+}
+
+/* Without a run the configuration is optional. */
+static int work(struct work *w, const struct verb *verb, struct err *err)
+{
+	const bool is_needed =
+		(verb->takes_report && !args_has(w->args, "report")) ||
+		args_has(w->args, "unused");
+	const struct config_options options = {
+		.names_only = !is_needed,
+		.quiet = !is_needed,
+		.passive = !is_needed,
+		.routine = w->routine_name,
+		.optional = !is_needed,
+	};
+
+	if (open_config(w->args, options, &w->file, err) < 0)
+		return -1;
+	if (w->file.path && w->routine_name)
+		w->routine = config_routine(&w->file.config, w->routine_name);
+	find_paths(w);
+	collect_rules(w);
+	return verb->act(w, err);
+}
+
 int cmd_golden(const struct args *args, struct err *err)
 {
 	const struct verb *verb = NULL;
@@ -809,105 +796,16 @@ int cmd_golden(const struct args *args, struct err *err)
 		.accepted = BUF_INIT(LIMIT_REPORT_BYTES),
 		.report = BUF_INIT(LIMIT_REPORT_BYTES),
 	};
-	bool runs;
 	int status;
 
 	if (find_verb(args, &verb, err) < 0)
 		return -1;
 	if (verb->takes_routine)
 		w.routine_name = args->positional[1];
-	runs = verb->takes_report && !args_has(args, "report");
-	status = open_config(&w, runs || args_has(args, "unused"), err);
-	if (status == 0) {
-		find_paths(&w);
-		collect_rules(&w);
-		status = verb->act(&w, err);
-	}
+	status = work(&w, verb, err);
 	buf_release(&w.accepted);
 	buf_release(&w.report);
 	config_release(&w.file);
 	arena_release(&w.arena);
 	return status;
-}
-
-/* ---- diff ---- */
-
-const struct option options_diff[] = {
-	{"json", 0, NULL, "print differences as JSON, like --format json"},
-	{"format", 0, "text|json", "print differences in this form"},
-	{"ignore", 0, "PATH", "skip the values that this path selects"},
-	{"strict", 0, NULL, "fail if a path selects nothing"},
-	{0},
-};
-
-/* Either kind of document, told apart by its schema. */
-static int load_side(const char *name, struct strlist ignore, struct buf *text,
-		     struct arena *arena, struct golden *ret,
-		     const struct ledger_run **ret_run, struct err *err)
-{
-	const struct kept_query q = {.which = name};
-	struct str doc, schema;
-
-	if (golden_read_report(&q, arena, text, ret_run, err) < 0)
-		return -1;
-	if (scan_document(buf_str(text), NULL, &doc, err) < 0)
-		return err_wrap(err, "%s", name);
-	if (scan_get(doc, "schema", &schema) &&
-	    scan_is(schema, GOLDEN_SCHEMA)) {
-		if (golden_load(buf_str(text), arena, ret, err) < 0)
-			return err_wrap(err, "%s", name);
-		return golden_add_rules(ret, ignore, arena, err);
-	}
-	if (golden_make(buf_str(text), ignore, false, arena, ret, err) < 0)
-		return err_wrap(err, "%s", name);
-	return 0;
-}
-
-/* Routines of one name in two files are two routines. */
-static int same_file(const struct ledger_run *a, const struct ledger_run *b,
-		     struct err *err)
-{
-	if (!a || !b || !*a->file || !*b->file || !strcmp(a->file, b->file))
-		return 0;
-	return err_set(
-		err, ERR_COMPARE,
-		"run %llu is of %s, run %llu of %s; to compare them anyway, "
-		"write both with `matins show RUN --json -o FILE`",
-		(unsigned long long)a->generation, a->file,
-		(unsigned long long)b->generation, b->file);
-}
-
-static int diff_sides(const struct args *args, struct arena *arena,
-		      struct err *err)
-{
-	AUTO(buf_release) struct buf a = BUF_INIT(LIMIT_REPORT_BYTES);
-	AUTO(buf_release) struct buf b = BUF_INIT(LIMIT_REPORT_BYTES);
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct strlist ignore = args_all(args, "ignore", arena);
-	const struct ledger_run *old_run, *new_run;
-	struct golden old, new;
-	enum diff_format format;
-	struct diff d;
-
-	if (golden_format(args, &format, err) < 0 ||
-	    load_side(args->positional[0], ignore, &a, arena, &old, &old_run,
-		      err) < 0 ||
-	    load_side(args->positional[1], ignore, &b, arena, &new, &new_run,
-		      err) < 0 ||
-	    same_file(old_run, new_run, err) < 0 ||
-	    golden_compare(&old, &new, arena, &d, err) < 0 ||
-	    golden_warn_unused(&new, args_has(args, "strict"), err) < 0)
-		return -1;
-	diff_print(&d, format, &out);
-	if (put(buf_str(&out), format == DIFF_TEXT ? PUT_TEXT : PUT_JSON, err) <
-	    0)
-		return -1;
-	return d.n ? 1 : 0;
-}
-
-int cmd_diff(const struct args *args, struct err *err)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-
-	return golden_cannot_compare(diff_sides(args, &arena, err), err);
 }
