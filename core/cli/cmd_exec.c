@@ -7,17 +7,11 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/base/attr.h"
-#include "core/base/buf.h"
-#include "core/base/err.h"
-#include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/loop.h"
@@ -25,14 +19,369 @@
 #include "core/base/outfile.h"
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
-#include "core/cli/refused.h"
-#include "core/cli/open.h"
 #include "core/cli/key_options.h"
+#include "core/cli/open.h"
 #include "core/cli/put.h"
+#include "core/cli/refused.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
 #include "core/run/advice.h"
 #include "gate/gate.h"
+
+const struct option options_exec[] = {
+#include "core/cli/policy_options.def"
+	{"cwd", 0, "PATH", "start in this folder; it must be granted"},
+	{"report", 0, "FILE",
+	 "write a JSON report of what was enforced and denied"},
+	{"explain", 0, NULL, "print what the program would get; start nothing"},
+	{"json", 0, NULL, "with --explain: one JSON document"},
+	{0},
+};
+
+/* ---- --explain: the grants of a program, without starting it ---- */
+
+/* Bytes of "NAME" in "NAME=VALUE". */
+static struct str name_of(const char *variable)
+{
+	struct str rest = str_of(variable);
+
+	return str_cut(&rest, '=');
+}
+
+/* A label, and the begin of its text. */
+static void add(struct buf *out, const char *label, const char *text)
+{
+	buf_addf(out, "%-13s ", label);
+	log_visible(out, str_of(text), false);
+}
+
+/* text  NULL: no line */
+static void line(struct buf *out, const char *label, const char *text)
+{
+	if (!text)
+		return;
+	add(out, label, text);
+	buf_addc(out, '\n');
+}
+
+static void list_lines(struct buf *out, const char *label,
+		       const struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		line(out, i ? "" : label, list->item[i]);
+}
+
+static void list_line(struct buf *out, const char *label,
+		      const struct strlist *list, const char *more)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		if (i) {
+			buf_adds(out, ", ");
+			log_visible(out, str_of(list->item[i]), false);
+		} else {
+			add(out, label, list->item[i]);
+		}
+	}
+	if (list->n)
+		buf_addf(out, "%s\n", more);
+}
+
+/* Name the strongest access. */
+static const char *may(unsigned access)
+{
+	if (access & GATE_ACCESS_WRITE)
+		return access & GATE_ACCESS_READ ? "may write"
+						 : "may write only";
+	return access & GATE_ACCESS_RUN ? "may run" : "may read";
+}
+
+static void grant_lines(struct buf *out, const struct gate_explained *e)
+{
+	static const unsigned order[] = {GATE_ACCESS_WRITE, GATE_ACCESS_RUN,
+					 GATE_ACCESS_READ};
+	unsigned done = 0;
+
+	for (size_t k = 0; k < ARRAY_LEN(order); done |= order[k++]) {
+		for (size_t i = 0; i < e->n_grants; i++) {
+			const struct gate_grant *g = &e->grant[i];
+
+			if (!(g->access & order[k]) || g->access & done)
+				continue;
+			add(out, may(g->access), g->path);
+			buf_addf(out, "%s (%s)",
+				 !g->is_folder		     ? ""
+				 : strcmp(g->path, "/") == 0 ? "…"
+							     : "/…",
+				 g->why);
+			if (g->secret)
+				buf_addf(out,
+					 ": %s holds keys, tokens or "
+					 "sessions",
+					 g->secret);
+			buf_addc(out, '\n');
+		}
+	}
+}
+
+/* Name three of the base folders as examples. */
+static void base_line(struct buf *out, const struct gate_explained *e)
+{
+	enum { SHOWN = 3 };
+	size_t shown = 0;
+
+	add(out, "may use", "");
+	for (size_t i = 0; i < e->n_base && shown < SHOWN; i++) {
+		if (!e->base[i].is_folder)
+			continue;
+		buf_adds(out, shown++ ? ", " : "");
+		log_visible(out, str_of(e->base[i].path), false);
+	}
+	buf_addf(out,
+		 " and %zu more places of the system, as every program may; "
+		 "--json lists them\n",
+		 e->n_base - shown);
+}
+
+static bool is_bound(const struct key *k)
+{
+	return k->type == KEY_SIZE_BYTES || k->type == KEY_COUNT ||
+	       k->type == KEY_SECONDS;
+}
+
+static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
+{
+	return *(const uint64_t *)(const void *)((const char *)bounds +
+						 k->offset);
+}
+
+/* "{} processes" with the number; behind a bar stands the phrase for 0. */
+static void add_bound(struct buf *out, const struct key *k, uint64_t n)
+{
+	struct str none = str_of(k->said), phrase = str_cut(&none, '|');
+	char size[STR_SIZE_BYTES];
+
+	if (!n && none.p) {
+		buf_add_str(out, none);
+		return;
+	}
+	buf_add_str(out, str_cut(&phrase, '{'));
+	if (k->type == KEY_SIZE_BYTES)
+		buf_adds(out, str_size_text(n, size));
+	else
+		buf_addf(out, "%" PRIu64, n);
+	buf_add(out, phrase.p + 1, phrase.n - 1);
+}
+
+static void limits_line(struct buf *out, const struct gate_policy *bounds)
+{
+	size_t before = 0;
+
+	add(out, "limits", "");
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
+		if (!is_bound(k))
+			continue;
+		buf_adds(out, before++ ? ", " : "");
+		add_bound(out, k, bound_of(bounds, k));
+	}
+	buf_addc(out, '\n');
+}
+
+/* Keys that no other line tells of, as they were asked for. */
+static void asked_lines(struct buf *out, const struct gate_policy *p)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
+		struct strlist values;
+
+		if (!k->said || is_bound(k))
+			continue;
+		values = key_values(k, p, &arena);
+		if (k->type != KEY_BOOL)
+			list_lines(out, k->said, &values);
+		else if (values.n)
+			line(out, k->said, k->help);
+	}
+}
+
+static void start_line(struct buf *out, const struct gate_request *request,
+		       const struct gate_explained *e)
+{
+	AUTO(mem_freep)
+	char *real = request->cwd ? realpath(request->cwd, NULL) : NULL;
+
+	add(out, "starts in", e->cwd ? e->cwd : "a private HOME");
+	if (real && (!e->cwd || strcmp(real, e->cwd) != 0)) {
+		buf_adds(out, ", because nothing in ");
+		log_visible(out, str_of(real), false);
+		buf_adds(out, " is granted");
+	}
+	buf_addc(out, '\n');
+}
+
+static void print_text(const struct gate_request *request,
+		       const struct strlist *projects,
+		       const struct gate_explained *e, struct buf *out)
+{
+	const char *const *env = request->env;
+
+	line(out, "program", e->program);
+	line(out, "interpreter", e->interpreter);
+	line(out, "installation", e->installation);
+	line(out, "user", e->user);
+	start_line(out, request, e);
+	list_lines(out, "project", projects);
+	grant_lines(out, e);
+	base_line(out, e);
+	list_line(out, "private", &e->private_places,
+		  ": writable, empty at first, gone afterwards");
+	list_line(out, "protected", &e->protect, ": only read, all the same");
+	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
+	list_line(out, "network", &e->net, "");
+	list_lines(out, "dropped", &e->dropped);
+	asked_lines(out, request->policy);
+	for (size_t i = 0; env && env[i]; i++) {
+		buf_addf(out, "%-*s", i ? 1 : 14, i ? "" : "environment");
+		log_visible(out, name_of(env[i]), false);
+	}
+	buf_adds(out, env && env[0] ? "\n" : "");
+	limits_line(out, &e->bounds);
+	line(out, "profile", e->profile);
+	for (size_t i = 0; i < e->n_facts; i++)
+		buf_addf(out, "%s%-14s %s (%s)\n", i ? "" : "\n",
+			 e->facts[i].guarantee,
+			 gate_level_name(e->facts[i].level), e->facts[i].how);
+}
+
+/* text  NULL: no member */
+static void member(struct jw *w, const char *key, const char *text)
+{
+	if (text)
+		jw_kv_cstr(w, key, text);
+}
+
+static void grants_json(struct jw *w, const char *name,
+			const struct gate_grant *grant, size_t n)
+{
+	jw_kv_array(w, name);
+	for (size_t i = 0; i < n; i++) {
+		const struct gate_grant *g = &grant[i];
+
+		jw_object(w);
+		jw_kv_cstr(w, "path", g->path);
+		jw_kv_array(w, "access");
+		if (g->access & GATE_ACCESS_READ)
+			jw_cstr(w, "read");
+		if (g->access & GATE_ACCESS_WRITE)
+			jw_cstr(w, "write");
+		if (g->access & GATE_ACCESS_RUN)
+			jw_cstr(w, "run");
+		jw_end(w);
+		jw_kv_cstr(w, "why", g->why);
+		jw_kv_bool(w, "folder", g->is_folder);
+		member(w, "secret", g->secret);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
+/* Bounds by the names of their fields; 0, no bound, is left out. */
+static void limits_json(struct jw *w, const struct gate_policy *bounds)
+{
+	jw_kv_object(w, "limits");
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));)
+		if (is_bound(k) && bound_of(bounds, k))
+			jw_kv_int(w, k->field, (int64_t)bound_of(bounds, k));
+	jw_end(w);
+}
+
+/* Keys that no other member tells of, as they were asked for. */
+static void policy_json(struct jw *w, const struct gate_request *request)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const char *const *env = request->env;
+
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
+		struct strlist values;
+
+		if (is_bound(k) || k->type == KEY_WORD || k->type == KEY_STRING)
+			continue;
+		values = key_values(k, request->policy, &arena);
+		if (k->type == KEY_BOOL)
+			jw_kv_bool(w, k->name, values.n);
+		else if (k->type == KEY_CHOICE)
+			jw_kv_cstr(w, k->name,
+				   values.n ? values.item[0] : k->def);
+		else
+			jw_kv_list(w,
+				   k->type == KEY_PROGRAM_RULES ? "rules"
+								: k->name,
+				   &values);
+	}
+	jw_kv_array(w, "environment");
+	for (size_t i = 0; env && env[i]; i++)
+		jw_str(w, name_of(env[i]));
+	jw_end(w);
+}
+
+static void print_json(const struct gate_request *request,
+		       const struct strlist *projects,
+		       const struct gate_explained *e, struct jw *w)
+{
+	jw_kv_cstr(w, "program", e->program);
+	member(w, "interpreter", e->interpreter);
+	member(w, "installation", e->installation);
+	jw_kv_cstr(w, "user", e->user);
+	member(w, "cwd", e->cwd);
+	jw_kv_list(w, "projects", projects);
+	policy_json(w, request);
+	jw_kv_cstr(w, "profile", e->profile);
+	grants_json(w, "grants", e->grant, e->n_grants);
+	grants_json(w, "base", e->base, e->n_base);
+	jw_kv_list(w, "private", &e->private_places);
+	jw_kv_list(w, "protected", &e->protect);
+	jw_kv_list(w, "hidden", &e->hidden);
+	jw_kv_list(w, "network", &e->net);
+	jw_kv_list(w, "dropped", &e->dropped);
+	limits_json(w, &e->bounds);
+	facts_enforced(w, "enforced", e->facts, e->n_facts);
+}
+
+/* Name on stderr the keys that can be read because an argument names them. */
+static void warn_keys_named(const struct gate_explained *e)
+{
+	for (size_t i = 0; i < e->n_grants; i++)
+		if (e->grant[i].is_argument && e->grant[i].secret)
+			log_warning("%s can be read, because an argument "
+				    "names it; %s holds keys, tokens or "
+				    "sessions",
+				    e->grant[i].path, e->grant[i].secret);
+}
+
+/*
+ * Print the grants of a request on stdout: as text, or as one JSON document.
+ * Values of variables are not printed.
+ */
+static int explain(struct gate *gate, const struct gate_request *request,
+		   const struct args *args, struct arena *arena,
+		   struct err *err)
+{
+	AUTO(page_release) struct page page;
+	const struct strlist projects =
+		policy_projects(args, &request->policy->write, arena);
+	struct gate_explained e;
+
+	page_open(&page, args);
+	page.w.pretty = true;
+	if (gate_explain(gate, request, arena, &e, err) < 0)
+		return -1;
+	warn_keys_named(&e);
+	if (page.is_json)
+		print_json(request, &projects, &e, &page.w);
+	else
+		print_text(request, &projects, &e, &page.out);
+	return page_put(&page, err);
+}
 
 /* ---- notes about a program that has ended ---- */
 
@@ -54,17 +403,6 @@ static bool say_denials(const struct gate_verdict *v)
 	for (size_t i = 0; i < lines.n; i++)
 		log_note("%s", lines.item[i]);
 	return lines.n > 0;
-}
-
-/* A program that was killed says nothing itself. */
-static void say_signal(const struct gate_verdict *v)
-{
-	const char *name = sigabbrev_np(v->signal);
-
-	for (size_t i = 0; i < v->limits.n; i++)
-		log_note("%s", v->limits.item[i]);
-	if (!v->exited && v->signal != SIGPIPE)
-		log_note("the program was killed by SIG%s", name ? name : "?");
 }
 
 /*
@@ -136,30 +474,17 @@ static bool hint_start(const struct gate_request *request, const char *cwd,
 	return true;
 }
 
-static void hint_trace(const struct gate_request *request)
-{
-	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
-
-	exec_command_words(request, &words);
-	log_note("to see what it needs: matins trace -- %s", buf_cstr(&words));
-}
-
 static bool hint(const struct gate_request *request, const struct child_end *e)
 {
-	const struct gate_verdict *v = &e->verdict;
-	bool said;
+	const int status = e->verdict.exit_status;
+	bool said = hint_folders(request);
 
-	if (!v->exited)
-		return false;
-	said = hint_folders(request);
-	said |= hint_start(request, gate_child_info(e->child)->cwd,
-			   v->exit_status);
-	if (v->exit_status != STATUS_NOT_EXECUTABLE &&
-	    v->exit_status != STATUS_NOT_FOUND)
+	said |= hint_start(request, gate_child_info(e->child)->cwd, status);
+	if (status != STATUS_NOT_EXECUTABLE && status != STATUS_NOT_FOUND)
 		return said;
 	log_note("shells end with status %d when a program cannot be executed; "
 		 "--exec PROGRAM allows one",
-		 v->exit_status);
+		 status);
 	return true;
 }
 
@@ -171,10 +496,12 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
  * A refused exec or write cannot be seen from outside, so a trace is offered
  * only where there is another sign that the policy is the reason.
  */
-static void exec_say(const struct gate_request *request,
-		     const struct child_end *e)
+static void say_end(const struct gate_request *request,
+		    const struct child_end *e)
 {
+	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_verdict *v = &e->verdict;
+	const char *name = sigabbrev_np(v->signal);
 	bool sign;
 
 	if (e->said_download && v->exited && v->exit_status) {
@@ -182,401 +509,21 @@ static void exec_say(const struct gate_request *request,
 		return;
 	}
 	sign = say_denials(v) || e->said_refused;
-	say_signal(v);
+	for (size_t i = 0; i < v->limits.n; i++)
+		log_note("%s", v->limits.item[i]);
+	/* a program that was killed says nothing itself */
+	if (!v->exited && v->signal != SIGPIPE)
+		log_note("the program was killed by SIG%s", name ? name : "?");
 	if (v->exited && !v->exit_status)
 		return;
 	/* a refusal explains the failure better than a bound might */
 	if (!sign && !v->limits.n && v->signal != SIGPIPE &&
 	    v->signal != SIGINT && v->signal != SIGTERM)
 		hint_bounds(request->policy, e);
-	sign |= hint(request, e);
-	if (sign && v->exited)
-		hint_trace(request);
-}
-
-const struct option options_exec[] = {
-#include "core/cli/policy_options.def"
-	{"cwd", 0, "PATH", "start in this folder; it must be granted"},
-	{"report", 0, "FILE",
-	 "write a JSON report of what was enforced and denied"},
-	{"explain", 0, NULL, "print what the program would get; start nothing"},
-	{"json", 0, NULL, "with --explain: one JSON document"},
-	{0},
-};
-
-/* ---- --explain: the grants of a program, without starting it ---- */
-
-/* Bytes of "NAME" in "NAME=VALUE". */
-static struct str name_of(const char *variable)
-{
-	struct str rest = str_of(variable);
-
-	return str_cut(&rest, '=');
-}
-
-static void begin(struct buf *out, const char *name)
-{
-	buf_addf(out, "%-13s ", name);
-}
-
-static void visible(struct buf *out, const char *text)
-{
-	log_visible(out, str_of(text), false);
-}
-
-static void line(struct buf *out, const char *name, const char *text)
-{
-	begin(out, name);
-	visible(out, text);
-	buf_addc(out, '\n');
-}
-
-static void list_lines(struct buf *out, const char *name,
-		       const struct strlist *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		line(out, i ? "" : name, list->item[i]);
-}
-
-static void list_line(struct buf *out, const char *name,
-		      const struct strlist *list, const char *more)
-{
-	if (!list->n)
+	if (!v->exited || !(hint(request, e) || sign))
 		return;
-	begin(out, name);
-	for (size_t i = 0; i < list->n; i++) {
-		buf_adds(out, i ? ", " : "");
-		visible(out, list->item[i]);
-	}
-	buf_addf(out, "%s\n", more);
-}
-
-/* Name the strongest access. */
-static const char *may(unsigned access)
-{
-	if (access & GATE_ACCESS_WRITE)
-		return access & GATE_ACCESS_READ ? "may write"
-						 : "may write only";
-	return access & GATE_ACCESS_RUN ? "may run" : "may read";
-}
-
-static void grant_lines(struct buf *out, const struct gate_explained *e)
-{
-	static const unsigned order[] = {GATE_ACCESS_WRITE, GATE_ACCESS_RUN,
-					 GATE_ACCESS_READ};
-	unsigned done = 0;
-
-	for (size_t k = 0; k < ARRAY_LEN(order); done |= order[k++]) {
-		for (size_t i = 0; i < e->n_grants; i++) {
-			const struct gate_grant *g = &e->grant[i];
-
-			if (!(g->access & order[k]) || g->access & done)
-				continue;
-			begin(out, may(g->access));
-			visible(out, g->path);
-			buf_addf(out, "%s (%s)",
-				 !g->is_folder		     ? ""
-				 : strcmp(g->path, "/") == 0 ? "…"
-							     : "/…",
-				 g->why);
-			if (g->secret)
-				buf_addf(out,
-					 ": %s holds keys, tokens or "
-					 "sessions",
-					 g->secret);
-			buf_addc(out, '\n');
-		}
-	}
-}
-
-/* Name three of the base folders as examples. */
-static void base_line(struct buf *out, const struct gate_explained *e)
-{
-	enum { SHOWN = 3 };
-	size_t shown = 0;
-
-	begin(out, "may use");
-	for (size_t i = 0; i < e->n_base && shown < SHOWN; i++) {
-		if (!e->base[i].is_folder)
-			continue;
-		buf_adds(out, shown++ ? ", " : "");
-		visible(out, e->base[i].path);
-	}
-	buf_addf(out,
-		 " and %zu more places of the system, as every program may; "
-		 "--json lists them\n",
-		 e->n_base - shown);
-}
-
-static bool is_bound(const struct key *k)
-{
-	return k->section == SECTION_sandbox &&
-	       (k->type == KEY_SIZE_BYTES || k->type == KEY_COUNT ||
-		k->type == KEY_SECONDS);
-}
-
-static uint64_t bound_of(const struct gate_policy *bounds, const struct key *k)
-{
-	return *(const uint64_t *)(const void *)((const char *)bounds +
-						 k->offset);
-}
-
-/* "{} processes" with the number; behind a bar stands the phrase for 0. */
-static void add_bound(struct buf *out, const struct key *k, uint64_t n)
-{
-	struct str none = str_of(k->said), phrase = str_cut(&none, '|'), head;
-	char size[STR_SIZE_BYTES];
-
-	if (!n && none.p) {
-		buf_add(out, none.p, none.n);
-		return;
-	}
-	head = str_cut(&phrase, '{');
-	buf_add(out, head.p, head.n);
-	if (k->type == KEY_SIZE_BYTES)
-		buf_adds(out, str_size_text(n, size));
-	else
-		buf_addf(out, "%" PRIu64, n);
-	buf_add(out, phrase.p + 1, phrase.n - 1);
-}
-
-static void limits_line(struct buf *out, const struct gate_policy *bounds)
-{
-	size_t n, before = 0;
-	const struct key *keys = keys_all(&n);
-
-	begin(out, "limits");
-	for (size_t i = 0; i < n; i++) {
-		if (!is_bound(&keys[i]))
-			continue;
-		buf_adds(out, before++ ? ", " : "");
-		add_bound(out, &keys[i], bound_of(bounds, &keys[i]));
-	}
-	buf_addc(out, '\n');
-}
-
-/* Keys that no other line tells of, as they were asked for. */
-static void asked_lines(struct buf *out, const struct gate_policy *p)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct key *k = &keys[i];
-		struct strlist values;
-
-		if (k->section != SECTION_sandbox || !k->said || is_bound(k))
-			continue;
-		values = key_values(k, p, &arena);
-		if (k->type != KEY_BOOL)
-			list_lines(out, k->said, &values);
-		else if (values.n)
-			line(out, k->said, k->help);
-	}
-}
-
-static void env_line(struct buf *out, const char *const *env)
-{
-	if (!env || !env[0])
-		return;
-	buf_addf(out, "%-13s", "environment");
-	for (size_t i = 0; env[i]; i++) {
-		buf_addc(out, ' ');
-		log_visible(out, name_of(env[i]), false);
-	}
-	buf_addc(out, '\n');
-}
-
-static void start_line(struct buf *out, const struct gate_request *request,
-		       const struct gate_explained *e)
-{
-	AUTO(mem_freep)
-	char *real = request->cwd ? realpath(request->cwd, NULL) : NULL;
-
-	begin(out, "starts in");
-	visible(out, e->cwd ? e->cwd : "a private HOME");
-	if (real && (!e->cwd || strcmp(real, e->cwd) != 0)) {
-		buf_adds(out, ", because nothing in ");
-		visible(out, real);
-		buf_adds(out, " is granted");
-	}
-	buf_addc(out, '\n');
-}
-
-static void print_text(const struct gate_request *request,
-		       const struct strlist *projects,
-		       const struct gate_explained *e, struct buf *out)
-{
-	line(out, "program", e->program);
-	if (e->interpreter)
-		line(out, "interpreter", e->interpreter);
-	if (e->installation)
-		line(out, "installation", e->installation);
-	line(out, "user", e->user);
-	start_line(out, request, e);
-	list_lines(out, "project", projects);
-	grant_lines(out, e);
-	base_line(out, e);
-	list_line(out, "private", &e->private_places,
-		  ": writable, empty at first, gone afterwards");
-	list_line(out, "protected", &e->protect, ": only read, all the same");
-	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
-	list_line(out, "network", &e->net, "");
-	list_lines(out, "dropped", &e->dropped);
-	asked_lines(out, request->policy);
-	env_line(out, request->env);
-	limits_line(out, &e->bounds);
-	line(out, "profile", e->profile);
-	for (size_t i = 0; i < e->n_facts; i++)
-		buf_addf(out, "%s%-14s %s (%s)\n", i ? "" : "\n",
-			 e->facts[i].guarantee,
-			 gate_level_name(e->facts[i].level), e->facts[i].how);
-}
-
-static void access_json(struct jw *w, unsigned access)
-{
-	jw_kv_array(w, "access");
-	if (access & GATE_ACCESS_READ)
-		jw_cstr(w, "read");
-	if (access & GATE_ACCESS_WRITE)
-		jw_cstr(w, "write");
-	if (access & GATE_ACCESS_RUN)
-		jw_cstr(w, "run");
-	jw_end(w);
-}
-
-static void grants_json(struct jw *w, const char *name,
-			const struct gate_grant *grant, size_t n)
-{
-	jw_kv_array(w, name);
-	for (size_t i = 0; i < n; i++) {
-		const struct gate_grant *g = &grant[i];
-
-		jw_object(w);
-		jw_kv_cstr(w, "path", g->path);
-		access_json(w, g->access);
-		jw_kv_cstr(w, "why", g->why);
-		jw_kv_bool(w, "folder", g->is_folder);
-		if (g->secret)
-			jw_kv_cstr(w, "secret", g->secret);
-		jw_end(w);
-	}
-	jw_end(w);
-}
-
-/* Bounds by the names of their fields; 0, no bound, is left out. */
-static void limits_json(struct jw *w, const struct gate_policy *bounds)
-{
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	jw_kv_object(w, "limits");
-	for (size_t i = 0; i < n; i++)
-		if (is_bound(&keys[i]) && bound_of(bounds, &keys[i]))
-			jw_kv_int(w, keys[i].field,
-				  (int64_t)bound_of(bounds, &keys[i]));
-	jw_end(w);
-}
-
-/* Keys that no other member tells of, as they were asked for. */
-static void policy_json(struct jw *w, const struct gate_request *request)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *const *env = request->env;
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct key *k = &keys[i];
-		struct strlist values;
-
-		if (k->section != SECTION_sandbox || is_bound(k) ||
-		    k->type == KEY_WORD || k->type == KEY_STRING)
-			continue;
-		values = key_values(k, request->policy, &arena);
-		if (k->type == KEY_BOOL)
-			jw_kv_bool(w, k->name, values.n);
-		else if (k->type == KEY_CHOICE)
-			jw_kv_cstr(w, k->name,
-				   values.n ? values.item[0] : k->def);
-		else
-			jw_kv_list(w,
-				   k->type == KEY_PROGRAM_RULES ? "rules"
-								: k->name,
-				   &values);
-	}
-	jw_kv_array(w, "environment");
-	for (size_t i = 0; env && env[i]; i++)
-		jw_str(w, name_of(env[i]));
-	jw_end(w);
-}
-
-static void print_json(const struct gate_request *request,
-		       const struct strlist *projects,
-		       const struct gate_explained *e, struct buf *out)
-{
-	struct jw w;
-
-	jw_init(&w, out, true);
-	jw_object(&w);
-	jw_kv_cstr(&w, "program", e->program);
-	if (e->interpreter)
-		jw_kv_cstr(&w, "interpreter", e->interpreter);
-	if (e->installation)
-		jw_kv_cstr(&w, "installation", e->installation);
-	jw_kv_cstr(&w, "user", e->user);
-	if (e->cwd)
-		jw_kv_cstr(&w, "cwd", e->cwd);
-	jw_kv_list(&w, "projects", projects);
-	policy_json(&w, request);
-	jw_kv_cstr(&w, "profile", e->profile);
-	grants_json(&w, "grants", e->grant, e->n_grants);
-	grants_json(&w, "base", e->base, e->n_base);
-	jw_kv_list(&w, "private", &e->private_places);
-	jw_kv_list(&w, "protected", &e->protect);
-	jw_kv_list(&w, "hidden", &e->hidden);
-	jw_kv_list(&w, "network", &e->net);
-	jw_kv_list(&w, "dropped", &e->dropped);
-	limits_json(&w, &e->bounds);
-	facts_enforced(&w, "enforced", e->facts, e->n_facts);
-	jw_end(&w);
-	buf_addc(out, '\n');
-}
-
-/* Name on stderr the keys that can be read because an argument names them. */
-static void warn_keys_named(const struct gate_explained *e)
-{
-	for (size_t i = 0; i < e->n_grants; i++)
-		if (e->grant[i].is_argument && e->grant[i].secret)
-			log_warning("%s can be read, because an argument "
-				    "names it; %s holds keys, tokens or "
-				    "sessions",
-				    e->grant[i].path, e->grant[i].secret);
-}
-
-/*
- * Print the grants of a request on stdout: as text, or as one JSON document.
- * Values of variables are not printed.
- */
-static int explain(struct gate *gate, const struct gate_request *request,
-		   const struct args *args, struct arena *arena,
-		   struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const struct strlist projects =
-		policy_projects(args, &request->policy->write, arena);
-	bool json = args_has(args, "json");
-	struct gate_explained e;
-
-	if (gate_explain(gate, request, arena, &e, err) < 0)
-		return -1;
-	warn_keys_named(&e);
-	if (json)
-		print_json(request, &projects, &e, &out);
-	else
-		print_text(request, &projects, &e, &out);
-	return put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err);
+	exec_command_words(request, &words);
+	log_note("to see what it needs: matins trace -- %s", buf_cstr(&words));
 }
 
 /* ---- the run ---- */
@@ -632,10 +579,10 @@ static int run_one(struct gate *gate, const struct gate_request *request,
 	warn_arguments(gate, request, arena);
 	if (child_run(gate, request, STDOUT_FILENO, STDERR_FILENO, &e, err) < 0)
 		return -1;
-	exec_say(request, &e);
+	say_end(request, &e);
 	status = child_end_status(&e.verdict);
 	/* the program's status is worth more than ours */
-	if (report && write_report(&e, report, err) < 0)
+	if (report->path && write_report(&e, report, err) < 0)
 		log_error("--report: %s", err->msg);
 	child_end_release(&e);
 	return status;
@@ -677,6 +624,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 {
 	char **argv = args->after ? args->after : args->positional;
 	const char *cwd = args_get(args, "cwd");
+	const char *report = args_get(args, "report");
+	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct gate_policy policy;
 	struct gate_request request = {
 		.argv = (const char *const *)argv,
@@ -687,8 +636,6 @@ static int exec_program(const struct args *args, struct arena *arena,
 		.files = policy_files(args, arena),
 		.exec = &policy.exec,
 	};
-	const char *report = args_get(args, "report");
-	AUTO(outfile_release) struct outfile file = OUTFILE_INIT;
 	struct gate *gate = NULL;
 	int status;
 
@@ -705,9 +652,8 @@ static int exec_program(const struct args *args, struct arena *arena,
 		err->kind = ERR_USAGE;
 		return err_wrap(err, "--report");
 	}
-	if (policy_options_read(args, arena, &policy, &request.env, err) < 0)
-		return -1;
-	if (path_check_links(report, &file.folder, &policy.write, err) < 0)
+	if (policy_options_read(args, arena, &policy, &request.env, err) < 0 ||
+	    path_check_links(report, &file.folder, &policy.write, err) < 0)
 		return -1;
 	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
@@ -718,29 +664,23 @@ static int exec_program(const struct args *args, struct arena *arena,
 	warn_secrets(gate, "read", &policy.read, arena);
 	warn_secrets(gate, "write", &policy.write, arena);
 	warn_secrets(gate, "exec", &policy.exec, arena);
-	if (args_has(args, "explain"))
-		status = explain(gate, &request, args, arena, err);
-	else
-		status = run_one(gate, &request, report ? &file : NULL, arena,
-				 err);
+	status = args_has(args, "explain")
+			 ? explain(gate, &request, args, arena, err)
+			 : run_one(gate, &request, &file, arena, err);
 	gate_free(gate);
 	return status;
 }
 
 /* A failure of ours must not be taken for the program's own 1. */
-static int own_status(int status, struct err *err)
-{
-	bool is_pipe = err->kind == ERR_SYS && err->sys == EPIPE;
-
-	if (status < 0 && !is_pipe && err_exit_status(err->kind) == 1)
-		err->kind = ERR_START;
-	return status;
-}
-
 int cmd_exec(const struct args *args, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	int status;
 
 	mem_set_exhausted_status(err_exit_status(ERR_START));
-	return own_status(exec_program(args, &arena, err), err);
+	status = exec_program(args, &arena, err);
+	if (status < 0 && !(err->kind == ERR_SYS && err->sys == EPIPE) &&
+	    err_exit_status(err->kind) == 1)
+		err->kind = ERR_START;
+	return status;
 }

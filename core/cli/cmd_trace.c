@@ -12,8 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "core/base/arena.h"
-#include "core/base/buf.h"
 #include "core/base/fd.h"
 #include "core/base/jw.h"
 #include "core/base/log.h"
@@ -21,22 +19,49 @@
 #include "core/base/outfile.h"
 #include "core/cli/child_run.h"
 #include "core/cli/command.h"
-#include "core/cli/open.h"
 #include "core/cli/key_options.h"
+#include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/config/keys.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
-/* ---- printing: TOML to paste, or JSON ---- */
-
-struct needs_print {
-	const struct gate_policy *plain; /* policy of the options */
-	const struct gate_needs *needs;
-	const char *table; /* "[sandbox]" */
-	uint64_t dropped;  /* records beyond the bound */
+const struct option options_trace[] = {
+#include "core/cli/policy_options.def"
+	{"cwd", 0, "PATH",
+	 "start in this folder and let the program write there"},
+	{"param", 'p', "KEY=VALUE",
+	 "set the value of \"$input.KEY\" of a step"},
+	{"verify", 0, NULL,
+	 "run the program again under the printed table, and compare the exit "
+	 "status"},
+	{"json", 0, NULL, "print JSON instead of TOML"},
+	{"output", 'o', "FILE", "write the table to a new file"},
+	{"force", 0, NULL, "let -o replace an existing file"},
+	{0},
 };
+
+#define RECORD_ALL (GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET)
+
+struct trace {
+	const struct args *args;
+	struct arena arena;
+	struct gate_policy asked;  /* all options */
+	struct gate_policy plain;  /* options that grant nothing */
+	struct gate_policy traced; /* policy of the traced run */
+	struct gate_needs needs;
+	uint64_t dropped; /* records beyond the bound */
+	bool has_needs;
+	bool has_failed;     /* the needs could not be found; said */
+	struct buf table;    /* table of a step, scrubbed */
+	struct outfile file; /* of -o; its path is NULL without */
+	struct err why;
+	struct gate_request
+		request; /* request of a step, under the plain policy */
+};
+
+/* ---- the table: TOML to paste, or JSON ---- */
 
 /* Append a basic string of TOML; file names may hold any byte but NUL. */
 static void add_quoted(struct buf *out, const char *s)
@@ -63,9 +88,14 @@ static void add_plain(struct buf *out, const char *s)
 			 (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s);
 }
 
-static bool is_of(const struct gate_need *n, const char *key)
+/* Walk the needs of a key: the one behind `n`, the first one behind NULL. */
+static const struct gate_need *next_need(const struct trace *t, const char *key,
+					 const struct gate_need *n)
 {
-	return strcmp(n->key, key) == 0;
+	for (n = n ? n + 1 : t->needs.need; n < t->needs.need + t->needs.n; n++)
+		if (strcmp(n->key, key) == 0)
+			return n;
+	return NULL;
 }
 
 static void add_row(struct buf *out, const struct gate_need *n)
@@ -85,33 +115,17 @@ static void add_row(struct buf *out, const struct gate_need *n)
 
 static bool is_list(const struct key *k)
 {
-	switch (k->type) {
-	case KEY_READ_PATHS:
-	case KEY_WRITE_PATHS:
-	case KEY_PROGRAMS:
-	case KEY_NET:
-	case KEY_STRINGS:
-		return k->section == SECTION_sandbox;
-	default:
-		return false;
-	}
+	return k->type == KEY_READ_PATHS || k->type == KEY_WRITE_PATHS ||
+	       k->type == KEY_PROGRAMS || k->type == KEY_NET ||
+	       k->type == KEY_STRINGS;
 }
 
 /* `net` is one word or a list. */
-static bool is_word(const struct gate_need *n)
+static bool add_net_word(const struct trace *t, struct buf *out)
 {
-	return !n->why_not && (strcmp(n->value, "all") == 0 ||
-			       strcmp(n->value, "loopback") == 0);
-}
-
-static bool add_net_word(const struct needs_print *p, struct buf *out)
-{
-	const struct gate_needs *needs = p->needs;
-
-	for (size_t i = 0; i < needs->n; i++) {
-		const struct gate_need *n = &needs->need[i];
-
-		if (!is_of(n, "net") || !is_word(n))
+	for (const struct gate_need *n = NULL; (n = next_need(t, "net", n));) {
+		if (n->why_not || (strcmp(n->value, "all") != 0 &&
+				   strcmp(n->value, "loopback") != 0))
 			continue;
 		buf_adds(out, "net = ");
 		add_quoted(out, n->value);
@@ -123,14 +137,11 @@ static bool add_net_word(const struct needs_print *p, struct buf *out)
 	return false;
 }
 
-static void add_list(const struct needs_print *p, const struct key *k,
+static void add_list(const struct trace *t, const struct key *k,
 		     const struct strlist *given, struct buf *out)
 {
-	bool any = given->n;
-
-	for (size_t i = 0; i < p->needs->n; i++)
-		any |= is_of(&p->needs->need[i], k->name);
-	if (!any || (k->type == KEY_NET && add_net_word(p, out)))
+	if ((!given->n && !next_need(t, k->name, NULL)) ||
+	    (k->type == KEY_NET && add_net_word(t, out)))
 		return;
 	buf_addf(out, "%s = [\n", k->name);
 	for (size_t i = 0; i < given->n; i++) {
@@ -138,114 +149,79 @@ static void add_list(const struct needs_print *p, const struct key *k,
 		add_quoted(out, given->item[i]);
 		buf_adds(out, ", # as given\n");
 	}
-	for (size_t i = 0; i < p->needs->n; i++)
-		if (is_of(&p->needs->need[i], k->name))
-			add_row(out, &p->needs->need[i]);
+	for (const struct gate_need *n = NULL; (n = next_need(t, k->name, n));)
+		add_row(out, n);
 	buf_adds(out, "]\n");
 }
 
-/* A value that was given on the command line belongs to the table, too. */
-static void add_value(const struct key *k, const char *value, struct buf *out)
+/* Add keys, with the values that were given on the command line. */
+static void add_keys(struct trace *t, bool lists, struct buf *out)
 {
-	bool is_text = k->type == KEY_WORD || k->type == KEY_CHOICE ||
-		       k->type == KEY_STRING;
-
-	buf_addf(out, "%s = ", k->name);
-	if (is_text)
-		add_quoted(out, value);
-	else
-		buf_adds(out, value);
-	buf_addc(out, '\n');
-}
-
-static void add_keys(const struct needs_print *p, bool lists, struct buf *out)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		const struct key *k = &keys[i];
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
 		struct strlist given;
 
-		if (k->section != SECTION_sandbox ||
-		    k->type == KEY_PROGRAM_RULES || is_list(k) != lists)
+		if (k->type == KEY_PROGRAM_RULES || is_list(k) != lists)
 			continue;
-		given = key_values(k, p->plain, &arena);
-		if (is_list(k))
-			add_list(p, k, &given, out);
-		else if (given.n)
-			add_value(k, given.item[0], out);
+		given = key_values(k, &t->plain, &t->arena);
+		if (lists) {
+			add_list(t, k, &given, out);
+			continue;
+		}
+		if (!given.n)
+			continue;
+		buf_addf(out, "%s = ", k->name);
+		if (k->type == KEY_WORD || k->type == KEY_CHOICE ||
+		    k->type == KEY_STRING)
+			add_quoted(out, given.item[0]);
+		else
+			buf_adds(out, given.item[0]);
+		buf_addc(out, '\n');
 	}
 }
 
-/* Programs that the trace could not follow, and what to do. */
-static void add_incomplete(const struct needs_print *p, struct buf *out)
+/* Rows without a grant stand in comments, with the reason. */
+static void add_toml(struct trace *t, const char *table, struct buf *out)
 {
-	for (size_t i = 0; i < p->needs->n; i++) {
-		const struct gate_need *n = &p->needs->need[i];
+	size_t before;
 
-		if (!n->was_refused)
+	buf_addf(out, "%s\n", table);
+	before = out->n;
+	/* a table reads better with its lists at the end */
+	add_keys(t, false, out);
+	add_keys(t, true, out);
+	if (out->n == before)
+		buf_adds(out, "# nothing: the default policy is enough\n");
+	/* programs that the trace could not follow, and what to do */
+	for (size_t i = 0; i < t->needs.n; i++) {
+		if (!t->needs.need[i].was_refused)
 			continue;
 		buf_adds(out, "# incomplete: the trace could not run ");
-		add_quoted(out, n->value);
+		add_quoted(out, t->needs.need[i].value);
 		buf_adds(out, ", so the needs of that program are missing; "
 			      "trace again with --exec of it\n");
 	}
-	if (p->dropped)
+	if (t->dropped)
 		buf_adds(out,
 			 "# incomplete: the program used more paths than a "
 			 "trace keeps; trace a smaller piece of its work\n");
 }
 
-/* Print TOML; rows without a grant stand in comments, with the reason. */
-static void needs_print_toml(const struct needs_print *p, struct buf *out)
+/* Values that were given, and needs that are granted; none: no member. */
+static void add_json_lists(struct trace *t, struct jw *w)
 {
-	size_t before;
+	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
+		const struct strlist given =
+			key_values(k, &t->plain, &t->arena);
+		struct strlist all = {NULL, 0};
 
-	buf_addf(out, "%s\n", p->table);
-	before = out->n;
-	/* a table reads better with its lists at the end */
-	add_keys(p, false, out);
-	add_keys(p, true, out);
-	if (out->n == before)
-		buf_adds(out, "# nothing: the default policy is enough\n");
-	add_incomplete(p, out);
-}
-
-static void json_list(const struct needs_print *p, const struct key *k,
-		      const struct strlist *given, struct jw *w)
-{
-	size_t n = given->n;
-
-	for (size_t i = 0; i < p->needs->n; i++)
-		n += is_of(&p->needs->need[i], k->name) &&
-		     !p->needs->need[i].why_not;
-	if (!n)
-		return;
-	jw_kv_array(w, k->name);
-	for (size_t i = 0; i < given->n; i++)
-		jw_cstr(w, given->item[i]);
-	for (size_t i = 0; i < p->needs->n; i++)
-		if (is_of(&p->needs->need[i], k->name) &&
-		    !p->needs->need[i].why_not)
-			jw_cstr(w, p->needs->need[i].value);
-	jw_end(w);
-}
-
-static void json_lists(const struct needs_print *p, struct jw *w)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++) {
-		struct strlist given;
-
-		if (!is_list(&keys[i]))
-			continue;
-		given = key_values(&keys[i], p->plain, &arena);
-		json_list(p, &keys[i], &given, w);
+		for (size_t i = 0; is_list(k) && i < given.n; i++)
+			list_add(&all, &t->arena, given.item[i]);
+		for (const struct gate_need *n = NULL;
+		     is_list(k) && (n = next_need(t, k->name, n));)
+			if (!n->why_not)
+				list_add(&all, &t->arena, n->value);
+		if (all.n)
+			jw_kv_list(w, k->name, &all);
 	}
 }
 
@@ -253,18 +229,18 @@ static void json_lists(const struct needs_print *p, struct jw *w)
  * {"sandbox": {…}, "needs": […], "dropped": n}; dropped counts events whose
  * path found no row.
  */
-static void needs_print_json(const struct needs_print *p, struct buf *out)
+static void add_json(struct trace *t, struct buf *out)
 {
 	struct jw w;
 
 	jw_init(&w, out, true);
 	jw_object(&w);
 	jw_kv_object(&w, "sandbox");
-	json_lists(p, &w);
+	add_json_lists(t, &w);
 	jw_end(&w);
 	jw_kv_array(&w, "needs");
-	for (size_t i = 0; i < p->needs->n; i++) {
-		const struct gate_need *n = &p->needs->need[i];
+	for (size_t i = 0; i < t->needs.n; i++) {
+		const struct gate_need *n = &t->needs.need[i];
 
 		jw_object(&w);
 		jw_kv_cstr(&w, "key", n->key);
@@ -278,83 +254,17 @@ static void needs_print_json(const struct needs_print *p, struct buf *out)
 		jw_end(&w);
 	}
 	jw_end(&w);
-	jw_kv_int(&w, "dropped", (int64_t)p->dropped);
+	jw_kv_int(&w, "dropped", (int64_t)t->dropped);
 	jw_end(&w);
 	buf_addc(out, '\n');
 }
 
-const struct option options_trace[] = {
-#include "core/cli/policy_options.def"
-	{"cwd", 0, "PATH",
-	 "start in this folder and let the program write there"},
-	{"param", 'p', "KEY=VALUE",
-	 "set the value of \"$input.KEY\" of a step"},
-	{"verify", 0, NULL,
-	 "run the program again under the printed table, and compare the exit "
-	 "status"},
-	{"json", 0, NULL, "print JSON instead of TOML"},
-	{"output", 'o', "FILE", "write the table to a new file"},
-	{"force", 0, NULL, "let -o replace an existing file"},
-	{0},
-};
-
-#define RECORD_ALL (GATE_RECORD_EXEC | GATE_RECORD_FILES | GATE_RECORD_NET)
-
-struct trace {
-	const struct args *args;
-	struct arena arena;
-	struct gate_policy asked;  /* all options */
-	struct gate_policy plain;  /* options that grant nothing */
-	struct gate_policy traced; /* policy of the traced run */
-	struct gate_needs needs;
-	uint64_t dropped;
-	bool has_needs;
-	bool has_failed;     /* the needs could not be found; said */
-	struct buf table;    /* table of a step, scrubbed */
-	struct outfile file; /* of -o; its path is NULL without */
-	struct err why;
-	struct gate_request
-		request; /* request of a step, under the plain policy */
-};
-
-/* Each grant is a descriptor, and a trace has hundreds. */
-static void raise_files(void)
+static void add_table(struct trace *t, const char *table, struct buf *out)
 {
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
-		log_debug("the limit of open files stays as it is");
-}
-
-/* Drop the grants of the options: the trace is to find them. */
-static struct gate_policy without_grants(const struct gate_policy *p)
-{
-	struct gate_policy plain = *p;
-	const struct strlist none = {NULL, 0};
-
-	plain.read = plain.write = plain.exec = plain.net = none;
-	plain.record_exec = false;
-	return plain;
-}
-
-/* Appended to `out`. */
-static void render_table(const struct trace *t, const char *table,
-			 struct buf *out)
-{
-	struct needs_print p = {
-		.plain = &t->plain,
-		.needs = &t->needs,
-		.table = table,
-		.dropped = t->dropped,
-	};
-
 	if (args_has(t->args, "json"))
-		needs_print_json(&p, out);
+		add_json(t, out);
 	else
-		needs_print_toml(&p, out);
+		add_toml(t, table, out);
 }
 
 /* "2 read, 1 exec" */
@@ -377,28 +287,29 @@ static const char *count_rows(struct trace *t)
 	return arena_strdup(&t->arena, out.n ? buf_cstr(&out) : "nothing");
 }
 
-static int put_table(struct trace *t, struct str text, struct err *err)
+static int put_table(struct trace *t, const struct buf *table, struct err *err)
 {
-	if (t->file.path && outfile_write_str(&t->file, text, err) < 0)
-		return -1;
-	if (t->file.path) {
-		log_note("trace: wrote %s, which grants: %s", t->file.path,
-			 count_rows(t));
-		return 0;
-	}
 	/* the strings of TOML know \uNNNN as well */
-	return put(text, PUT_JSON, err);
-}
-
-static int print_table(struct trace *t, const char *table, struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	render_table(t, table, &out);
-	return put_table(t, buf_str(&out), err);
+	if (!t->file.path)
+		return put(buf_str(table), PUT_JSON, err);
+	if (outfile_write_str(&t->file, buf_str(table), err) < 0)
+		return -1;
+	log_note("trace: wrote %s, which grants: %s", t->file.path,
+		 count_rows(t));
+	return 0;
 }
 
 /* ---- before: the policy of the trace ---- */
+
+/* Drop the grants of the options: the trace is to find them. */
+static void drop_grants(struct trace *t)
+{
+	const struct strlist none = {NULL, 0};
+
+	t->plain = t->asked;
+	t->plain.read = t->plain.write = t->plain.exec = t->plain.net = none;
+	t->plain.record_exec = false;
+}
 
 static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 		       struct err *err)
@@ -449,27 +360,15 @@ static const char *const *with_path(struct trace *t, const char *const *env)
 	const char **all;
 	size_t n = 0;
 
-	while (env && env[n]) {
-		if (strncmp(env[n], "PATH=", 5) == 0)
+	while (env && env[n])
+		if (strncmp(env[n++], "PATH=", 5) == 0)
 			return env;
-		n++;
-	}
 	all = ARENA_ARRAY(&t->arena, const char *, n + 2);
 	for (size_t i = 0; i < n; i++)
 		all[i] = env[i];
 	if (path)
-		all[n++] = arena_printf(&t->arena, "PATH=%s", path);
-	all[n] = NULL;
+		all[n] = arena_printf(&t->arena, "PATH=%s", path);
 	return all;
-}
-
-/* Open stdin for the child: never a terminal; rewound for a second run. */
-static int open_input(bool again)
-{
-	if (!isatty(STDIN_FILENO) &&
-	    (!again || lseek(STDIN_FILENO, 0, SEEK_SET) == 0))
-		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-	return fd_open("/dev/null", O_RDONLY, 0);
 }
 
 /*
@@ -481,7 +380,12 @@ static int open_input(bool again)
 static int run_child(struct gate *gate, struct gate_request *request,
 		     bool again, struct child_end *ret, struct err *err)
 {
-	AUTO(fd_closep) int in = open_input(again);
+	const bool has_input =
+		!isatty(STDIN_FILENO) &&
+		(!again || lseek(STDIN_FILENO, 0, SEEK_SET) == 0);
+	AUTO(fd_closep)
+	int in = has_input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+			   : fd_open("/dev/null", O_RDONLY, 0);
 	int out = child_is_pumped(STDERR_FILENO) ? GATE_PIPE : STDERR_FILENO;
 	int r;
 
@@ -496,10 +400,9 @@ static int run_child(struct gate *gate, struct gate_request *request,
 }
 
 /* Run the program again under the policy that was found. */
-static int verify(struct trace *t, const struct gate_request *plain,
-		  int *ret_status, struct err *err)
+static int run_again(struct trace *t, struct gate_request request,
+		     int *ret_status, struct err *err)
 {
-	struct gate_request request = *plain;
 	struct gate_policy policy;
 	struct gate *gate = NULL;
 	struct child_end end;
@@ -519,15 +422,14 @@ static int verify(struct trace *t, const struct gate_request *plain,
 	return r;
 }
 
-static int say_verified(struct trace *t, const struct gate_request *plain,
-			int status, struct err *err)
+/* Compare the status of the traced run with that of a second one. */
+static int verify(struct trace *t, const struct gate_request *plain, int status,
+		  struct err *err)
 {
 	int second = -1;
 
-	if (!args_has(t->args, "verify"))
-		return status;
 	log_note("trace: running again under the table that was found");
-	if (verify(t, plain, &second, err) < 0)
+	if (run_again(t, *plain, &second, err) < 0)
 		return err_wrap(err, "verify");
 	if (second == status) {
 		log_note("trace: the second run ended the same (status %d)",
@@ -544,6 +446,7 @@ static int say_verified(struct trace *t, const struct gate_request *plain,
 static int trace_and_print(struct trace *t, struct gate *gate,
 			   const struct gate_request *plain, struct err *err)
 {
+	AUTO(buf_release) struct buf table = BUF_INIT(BUF_UNBOUNDED);
 	struct gate_request request = *plain;
 	struct child_end end;
 	int status = -1;
@@ -553,9 +456,11 @@ static int trace_and_print(struct trace *t, struct gate *gate,
 	request.env = with_path(t, plain->env);
 	if (run_child(gate, &request, false, &end, err) < 0)
 		return -1;
-	if (find_needs(t, gate, plain, &end.verdict, err) == 0 &&
-	    print_table(t, "[sandbox]", err) == 0)
-		status = child_end_status(&end.verdict);
+	if (find_needs(t, gate, plain, &end.verdict, err) == 0) {
+		add_table(t, "[sandbox]", &table);
+		if (put_table(t, &table, err) == 0)
+			status = child_end_status(&end.verdict);
+	}
 	child_end_release(&end);
 	return status;
 }
@@ -573,12 +478,11 @@ static int trace_program(struct trace *t, struct err *err)
 	int status = -1;
 
 	if (policy_options_read(t->args, &t->arena, &t->asked, &plain.env,
-				err) < 0)
-		return -1;
-	if (path_check_links(t->file.path, &t->file.folder, &t->asked.write,
+				err) < 0 ||
+	    path_check_links(t->file.path, &t->file.folder, &t->asked.write,
 			     err) < 0)
 		return -1;
-	t->plain = without_grants(&t->asked);
+	drop_grants(t);
 	plain.program = path_program(argv[0], NULL, &t->arena);
 	plain.cwd = path_resolve(cwd ? cwd : ".", NULL, &t->arena);
 	if (open_own_gate(t, plain.program, NULL, &gate, err) < 0)
@@ -586,9 +490,9 @@ static int trace_program(struct trace *t, struct err *err)
 	if (open_policy(t, gate, plain.cwd, err) == 0)
 		status = trace_and_print(t, gate, &plain, err);
 	gate_free(gate);
-	if (status < 0)
-		return -1;
-	return say_verified(t, &plain, status, err);
+	return status >= 0 && args_has(t->args, "verify")
+		       ? verify(t, &plain, status, err)
+		       : status;
 }
 
 /* ---- ROUTINE STEP ---- */
@@ -607,7 +511,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 			       "trace",
 			       step->step->name);
 	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
-	t->plain = without_grants(&t->asked);
+	drop_grants(t);
 	t->request = step->request;
 	t->request.policy = &t->plain;
 	if (open_policy(t, gate, step->request.cwd, err) < 0)
@@ -618,41 +522,34 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 	return 0;
 }
 
-/* Scrub the table: paths and hosts may contain a credential. */
-static void scrub_table(struct trace *t, const struct scrub *scrub)
+/* The table is scrubbed: paths and hosts may contain a credential. */
+static void step_ended(void *arg, struct gate *gate,
+		       UNUSED const struct plan_step *step,
+		       const struct gate_verdict *v, const struct scrub *scrub)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct trace *t = arg;
 	size_t hits;
 
-	render_table(t,
-		     arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
-				  t->args->positional[0]),
-		     &out);
-	if (args_has(t->args, "json"))
-		hits = scrub_json(scrub, buf_str(&out), &t->table);
-	else
-		hits = scrub_apply(scrub, buf_str(&out), &t->table);
+	t->has_needs = find_needs(t, gate, &t->request, v, &t->why) == 0;
+	t->has_failed = !t->has_needs;
+	if (!t->has_needs)
+		return;
+	add_table(t,
+		  arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
+			       t->args->positional[0]),
+		  &out);
+	hits = (args_has(t->args, "json") ? scrub_json : scrub_apply)(
+		scrub, buf_str(&out), &t->table);
 	if (hits)
 		log_warning("trace: rows with *** stand for names that "
 			    "contain a credential; they grant nothing");
 }
 
-static void step_ended(void *arg, struct gate *gate,
-		       UNUSED const struct plan_step *step,
-		       const struct gate_verdict *v, const struct scrub *scrub)
-{
-	struct trace *t = arg;
-
-	t->has_needs = find_needs(t, gate, &t->request, v, &t->why) == 0;
-	t->has_failed = !t->has_needs;
-	if (t->has_needs)
-		scrub_table(t, scrub);
-}
-
 static int run_step(struct trace *t, const struct config_file *file,
 		    struct err *err)
 {
-	const char *const *name = (const char *const *)t->args->positional;
+	char **name = t->args->positional;
 	struct run_tracer tracer = {
 		.begin = begin_step,
 		.ended = step_ended,
@@ -683,31 +580,37 @@ static int run_step(struct trace *t, const struct config_file *file,
 	}
 	if (!t->has_needs)
 		return err_set(err, ERR_SYS, "%s was not started", name[1]);
-	return put_table(t, buf_str(&t->table), err) < 0 ? -1 : status;
+	return put_table(t, &t->table, err) < 0 ? -1 : status;
 }
 
 static int trace_step(struct trace *t, struct err *err)
 {
-	struct config_options options = {
-		.path = args_get(t->args, "config"),
-		.lax = args_has(t->args, "lax"),
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {
 		.routine = t->args->positional[0],
 	};
 	const char *const *env;
-	struct config_file file;
-	int status;
 
 	if (args_has(t->args, "verify"))
 		return err_set(err, ERR_USAGE,
 			       "trace: --verify is for programs; a step would "
 			       "call its tool twice");
-	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0)
+	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0 ||
+	    open_config(t->args, options, &file, err) < 0)
 		return -1;
-	status = config_open(&options, &file, err);
-	if (status == 0)
-		status = run_step(t, &file, err);
-	config_release(&file);
-	return status;
+	return run_step(t, &file, err);
+}
+
+/* Each grant is a descriptor, and a trace has hundreds. */
+static void raise_files(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		log_debug("the limit of open files stays as it is");
 }
 
 static int trace(struct trace *t, struct err *err)
@@ -732,14 +635,12 @@ static int trace(struct trace *t, struct err *err)
 
 int cmd_trace(const struct args *args, struct err *err)
 {
-	struct trace t = {.arena = ARENA_INIT,
+	struct trace t = {.args = args,
 			  .why = ERR_INIT,
 			  .table = BUF_INIT(BUF_UNBOUNDED),
 			  .file = OUTFILE_INIT};
-	int status;
+	int status = trace(&t, err);
 
-	t.args = args;
-	status = trace(&t, err);
 	buf_release(&t.table);
 	outfile_release(&t.file);
 	arena_release(&t.arena);
