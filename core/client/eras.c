@@ -52,10 +52,17 @@ static void add_file(struct sha256 *sum, const char *path)
 	add_text(sum, text);
 }
 
+static void end_key(struct era_key *ret, struct sha256 *sum)
+{
+	unsigned char digest[SHA256_BYTES];
+
+	sha256_end(sum, digest);
+	sha256_text(digest, ret->hex);
+}
+
 void eras_key(struct era_key *ret, const char *program, const char *const *argv,
 	      const char *cwd)
 {
-	unsigned char digest[SHA256_BYTES];
 	struct sha256 sum;
 
 	sha256_init(&sum);
@@ -63,20 +70,17 @@ void eras_key(struct era_key *ret, const char *program, const char *const *argv,
 	add_text(&sum, cwd ? cwd : "");
 	for (size_t i = 0; argv[i]; i++)
 		add_text(&sum, argv[i]);
-	sha256_end(&sum, digest);
-	sha256_text(digest, ret->hex);
+	end_key(ret, &sum);
 }
 
 void eras_key_url(struct era_key *ret, const char *url)
 {
-	unsigned char digest[SHA256_BYTES];
 	struct sha256 sum;
 
 	sha256_init(&sum);
 	add_text(&sum, "url");
 	add_text(&sum, url);
-	sha256_end(&sum, digest);
-	sha256_text(digest, ret->hex);
+	end_key(ret, &sum);
 }
 
 struct eras *eras_open(const char *state_dir)
@@ -123,32 +127,25 @@ static void add(struct eras *e, const struct era_key *key, enum session_era era)
 
 static void read_entry(struct eras *e, struct str v)
 {
-	struct era_key key;
+	static const enum session_era known[] = {SESSION_ERA_INITIALIZE,
+						 SESSION_ERA_PER_REQUEST};
+	struct era_key key = {""};
 	struct str hex, era;
 
 	if (!scan_get(v, "key", &hex) || !scan_get(v, "era", &era) ||
 	    hex.n != sizeof(key.hex) + 1)
 		return;
 	memcpy(key.hex, hex.p + 1, sizeof(key.hex) - 1);
-	key.hex[sizeof(key.hex) - 1] = '\0';
-	if (find(e, &key))
-		return;
-	if (scan_is(era, era_word(SESSION_ERA_INITIALIZE)))
-		add(e, &key, SESSION_ERA_INITIALIZE);
-	else if (scan_is(era, era_word(SESSION_ERA_PER_REQUEST)))
-		add(e, &key, SESSION_ERA_PER_REQUEST);
-}
-
-static struct state_file file_of(const struct eras *e)
-{
-	return (struct state_file){e->path, SCHEMA, FILE_BYTES};
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (scan_is(era, era_word(known[i])) && !find(e, &key))
+			add(e, &key, known[i]);
 }
 
 /* A file that is not of this format counts as empty. */
 static void load(struct eras *e)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
-	const struct state_file file = file_of(e);
+	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
 	struct str v, list;
 	struct scan_iter it;
 
@@ -167,7 +164,7 @@ static void load(struct eras *e)
 static void save(const struct eras *e)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	const struct state_file file = file_of(e);
+	const struct state_file file = {e->path, SCHEMA, FILE_BYTES};
 	struct jw w;
 
 	jw_init(&w, &text, false);
@@ -213,60 +210,4 @@ void eras_learn(struct eras *e, const struct era_key *key, enum session_era era)
 		add(e, key, era);
 	if (e->path)
 		save(e);
-}
-
-/* ---- beginnings ---- */
-
-void beginning_recall(struct beginning *b, struct eras *e,
-		      const struct era_key *key)
-{
-	b->key = *key;
-	b->has_key = true;
-	b->era = eras_find(e, key);
-	b->is_remembered = b->era != SESSION_ERA_PROBE;
-}
-
-/* Over HTTP an initialize may be refused without a word of JSON-RPC. */
-static bool is_refusal(const struct beginning *b, const struct session_event *e,
-		       bool is_remote)
-{
-	return e->failure == SESSION_FAIL_HANDSHAKE ||
-	       (e->failure == SESSION_FAIL_TRANSPORT && is_remote &&
-		b->era == SESSION_ERA_INITIALIZE);
-}
-
-static bool choose_other(struct beginning *b, const struct session_event *e,
-			 bool is_remote)
-{
-	if (e->retry_protocol && !b->tried_protocol) {
-		b->tried_protocol = true;
-		b->protocol = e->retry_protocol;
-		return true;
-	}
-	if (e->retry_era && !b->tried_era) {
-		b->tried_era = true;
-		b->era = e->era;
-		return true;
-	}
-	/* a server that began so before and now refuses: probe it (PRB-10) */
-	if (b->is_remembered && is_refusal(b, e, is_remote) && !b->tried_era) {
-		b->tried_era = true;
-		b->era = SESSION_ERA_PROBE;
-		return true;
-	}
-	return false;
-}
-
-bool beginning_change(struct beginning *b, struct eras *e,
-		      const struct session_event *failed, bool is_remote)
-{
-	bool is_other = choose_other(b, failed, is_remote);
-
-	/* a connection that fails says nothing of an era (HE-5) */
-	if (b->is_remembered &&
-	    (!is_remote || failed->failure == SESSION_FAIL_HANDSHAKE)) {
-		eras_learn(e, &b->key, SESSION_ERA_PROBE);
-		b->is_remembered = false;
-	}
-	return is_other;
 }

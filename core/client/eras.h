@@ -57,26 +57,4 @@ enum session_era eras_find(struct eras *e, const struct era_key *key) MUST_USE;
 void eras_learn(struct eras *e, const struct era_key *key,
 		enum session_era era);
 
-/* How the next session with one server begins. */
-struct beginning {
-	enum session_era era;
-	const char *protocol; /* static or borrowed; NULL: by the era */
-	bool tried_era, tried_protocol; /* each of the two once */
-	struct era_key key;
-	bool has_key;
-	bool is_remembered; /* `era` is from memory */
-};
-
-/* Begin as the server with this key began before. */
-void beginning_recall(struct beginning *b, struct eras *e,
-		      const struct era_key *key);
-/*
- * The session failed within its beginning: is another beginning right? What
- * the server said decides, and each other beginning is tried once (PRB-6,
- * RW-22). A memory that proved wrong is forgotten.
- */
-bool beginning_change(struct beginning *b, struct eras *e,
-		      const struct session_event *failed, bool is_remote)
-	MUST_USE;
-
 #endif
