@@ -21,7 +21,55 @@
 #include "core/mcp/wire/elicit.h"
 #include "core/config/routine.h"
 #include "core/client/client.h"
-#include "core/client/sampler.h"
+
+/*
+ * A program that answers the sampling requests of one server is started under
+ * the gate for each of them, has the params on its stdin, and prints the
+ * result, {"role", "content", "model"}.
+ *
+ *	sampler_check(&options, err)	is the program allowed?
+ *	s = sampler_new(&options);
+ *	... in CLIENT_ASK_GONE:	sampler_forget(s, e->of->ask);
+ *	... in CLIENT_ENDED:	sampler_stop(s);
+ *	sampler_free(s);
+ *
+ * The program has a policy of its own, which does not depend on that of the
+ * server. A program that fails, prints no answer or takes too long is a refusal
+ * (SA-9). Secrets are taken out of requests and answers.
+ */
+
+/* Requests of one session, all in all (SA-10). */
+#define SAMPLER_MOST 16
+/* Time and bytes of stdout of one program. */
+#define SAMPLER_TIMEOUT_MS 60000
+#define SAMPLER_BYTES (1024 * 1024)
+
+struct sampler;
+
+/* All of it is borrowed, and outlives the sampling. */
+struct sampler_options {
+	struct loop *loop;
+	struct gate *gate;
+	const struct scrub *scrub; /* may be NULL */
+	const char *name;	   /* of the server, for people */
+	struct strlist words;	   /* the program and its arguments */
+	const char *cwd; /* folder to start in, if allowed; NULL: the gate
+			    decides */
+	const struct gate_policy *policy;
+};
+
+/* errors  those of gate_check(): the leash or the policy does not allow it */
+int sampler_check(const struct sampler_options *o, struct err *err) MUST_USE;
+
+struct sampler *sampler_new(const struct sampler_options *o) MUST_USE;
+/* End at once whatever runs. Takes NULL. */
+void sampler_free(struct sampler *s);
+/* Drop a request that the server withdrew. Unknown ones are ignored; takes
+ * NULL.
+ */
+void sampler_forget(struct sampler *s, uint64_t ask);
+/* Drop all requests: the server has ended, and may be started again. */
+void sampler_stop(struct sampler *s);
 
 struct asks {
 	struct strlist roots; /* file:// URIs; asks_add_root() */
@@ -61,7 +109,8 @@ int asks_add_root(struct asks *asks, const char *path,
 void asks_declare(const struct asks *asks, struct mcp_declared *declared);
 
 /*
- * Answer CLIENT_ASKED; sampling later, see core/client/sampler.h. Where an
+ * Answer CLIENT_ASKED; sampling when the program has
+ * ended. Where an
  * `accept` that was ordered is impossible, asks->is_unmet is set.
  *
  * ret_says  a sentence for people about the question and its answer;

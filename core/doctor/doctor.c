@@ -19,7 +19,7 @@
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/client/eras.h"
-#include "core/client/sampler.h"
+#include "core/client/asks.h"
 #include "core/config/leash.h"
 #include "core/config/paths.h"
 #include "core/config/server_url.h"

@@ -78,7 +78,7 @@ struct pool_user {
 struct pool_options {
 	struct client_context client;
 	/* Policy and folder of the programs that answer sampling
-	   (core/client/sampler.h); NULL: it is not answered. */
+	   (core/client/asks.h); NULL: it is not answered. */
 	const struct gate_policy *sampling_policy;
 	const char *sampling_cwd;
 	/* How servers with a URL are reached; NULL: no server has one. */

@@ -9,7 +9,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/fd.h"
-#include "core/client/sampler.h"
+#include "core/client/asks.h"
 #include "core/transport/transport.h"
 
 #define HELLO                                                            \
@@ -58,7 +58,8 @@ static void on_event(void *arg, const struct client_event *e)
 
 	if (e->type == CLIENT_ASKED) {
 		w->asked++;
-		sampler_answer(w->sampler, w->client, e, &says);
+		assert_true(asks_answer(&(struct asks){.sampler = w->sampler},
+					w->client, e, &says));
 	} else if (e->type == CLIENT_ASK_GONE) {
 		w->gone++;
 		sampler_forget(w->sampler, e->of->ask);
