@@ -1,5 +1,7 @@
 #include "core/client/asks.h"
 
+#include <ctype.h>
+
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/scan.h"
@@ -62,14 +64,6 @@ struct sampler *sampler_new(const struct sampler_options *o)
 	return s;
 }
 
-static void job_release(struct job *j)
-{
-	loop_timer_clear(j->of->o.loop, &j->timer);
-	program_release(&j->program);
-	buf_release(&j->params);
-	free(j);
-}
-
 /* Remove a job; its program ends at once. */
 static void remove_job(struct job *j)
 {
@@ -78,7 +72,10 @@ static void remove_job(struct job *j)
 	while (*at != j)
 		at = &(*at)->next;
 	*at = j->next;
-	job_release(j);
+	loop_timer_clear(j->of->o.loop, &j->timer);
+	program_release(&j->program);
+	buf_release(&j->params);
+	free(j);
 }
 
 void sampler_stop(struct sampler *s)
@@ -106,25 +103,14 @@ void sampler_forget(struct sampler *s, uint64_t ask)
 	}
 }
 
-static void say_exit(const struct job *j, struct err *err)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct gate_verdict *v = &j->program.child.verdict;
-	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
-
-	log_visible(&words, str_trim(child_stderr(&j->program.child)), false);
-	if (words.n)
-		log_note("sampling of %s: %.*s", j->of->o.name, SHOWN_BYTES,
-			 buf_cstr(&words));
-	err_set(err, ERR_PEER, "the program %s", facts_say_end(v, &arena));
-}
-
 /* Take the answer from stdout, as one line without secrets. */
 static int take_result(const struct job *j, struct buf *out, struct err *err)
 {
 	const struct mcp_peer *server = client_server(j->client);
 	const struct gate_verdict *v = &j->program.child.verdict;
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct str result;
 
 	if (j->is_late)
@@ -135,8 +121,13 @@ static int take_result(const struct job *j, struct buf *out, struct err *err)
 			       "the program printed more than %d bytes",
 			       SAMPLER_BYTES);
 	if (!v->exited || v->exit_status) {
-		say_exit(j, err);
-		return -1;
+		log_visible(&words, str_trim(child_stderr(&j->program.child)),
+			    false);
+		if (words.n)
+			log_note("sampling of %s: %.*s", j->of->o.name,
+				 SHOWN_BYTES, buf_cstr(&words));
+		return err_set(err, ERR_PEER, "the program %s",
+			       facts_say_end(v, &arena));
 	}
 	if (scan_document(buf_str(&j->program.out), NULL, &result, err) < 0)
 		return err_wrap(err, "the program printed no JSON");
@@ -184,35 +175,23 @@ static void on_time(void *arg)
 	child_end(&j->program.child, CHILD_KILLING);
 }
 
-static int start(struct job *j, struct err *err)
+/* Add a job, and start its program. */
+static int start(struct sampler *s, struct client *client,
+		 const struct client_event *e, struct err *err)
 {
-	const struct sampler_options *o = &j->of->o;
-	const struct gate_request request = request_of(o);
-	const struct program_options options = {
-		.loop = o->loop,
-		.scrub = o->scrub,
-		.name = o->words.item[0],
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_request request = request_of(&s->o);
+	struct job *j = mem_zalloc(sizeof(*j));
+	struct program_options options = {
+		.loop = s->o.loop,
+		.scrub = s->o.scrub,
+		.name = s->o.words.item[0],
 		.grace_ms = GRACE_MS,
 		.stderr_max = STDERR_BYTES,
 		.stdout_max = SAMPLER_BYTES,
-		.input = buf_str(&j->params),
 		.ended = on_ended,
 		.arg = j,
 	};
-
-	program_init(&j->program, &options);
-	if (program_start(&j->program, o->gate, &request, err) < 0)
-		return -1;
-	loop_timer_set(o->loop, &j->timer,
-		       loop_now(o->loop) + SAMPLER_TIMEOUT_MS * NS_PER_MS);
-	return 0;
-}
-
-static struct job *add_job(struct sampler *s, struct client *client,
-			   const struct client_event *e)
-{
-	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
-	struct job *j = mem_zalloc(sizeof(*j));
 
 	*j = (struct job){
 		.of = s,
@@ -222,11 +201,19 @@ static struct job *add_job(struct sampler *s, struct client *client,
 		.params = BUF_INIT(BUF_UNBOUNDED),
 		.next = s->jobs,
 	};
+	s->jobs = j;
 	scan_compact(e->of->params, &line);
 	scrub_json(s->o.scrub, buf_str(&line), &j->params);
 	buf_addc(&j->params, '\n');
-	s->jobs = j;
-	return j;
+	options.input = buf_str(&j->params);
+	program_init(&j->program, &options);
+	if (program_start(&j->program, s->o.gate, &request, err) < 0) {
+		remove_job(j);
+		return -1;
+	}
+	loop_timer_set(s->o.loop, &j->timer,
+		       loop_now(s->o.loop) + SAMPLER_TIMEOUT_MS * NS_PER_MS);
+	return 0;
 }
 
 static void sampler_answer(struct sampler *s, struct client *client,
@@ -234,7 +221,6 @@ static void sampler_answer(struct sampler *s, struct client *client,
 {
 	uint64_t ask = e->of->ask;
 	struct err err = ERR_INIT;
-	struct job *j;
 
 	if (sampling_check_request(e->of->params, &err) < 0) {
 		buf_addf(ret_says, "for a message of a model, wrongly: %s",
@@ -252,9 +238,7 @@ static void sampler_answer(struct sampler *s, struct client *client,
 		return;
 	}
 	s->asked++;
-	j = add_job(s, client, e);
-	if (start(j, &err) < 0) {
-		remove_job(j);
+	if (start(s, client, e, &err) < 0) {
 		refuse(client, ask, s->o.name, &err);
 		return;
 	}
@@ -264,29 +248,12 @@ static void sampler_answer(struct sampler *s, struct client *client,
 
 /* ---- roots ---- */
 
-/* Percent-encode a path by RFC 3986. */
-static void add_path(struct buf *out, const char *path)
-{
-	for (; *path; path++) {
-		unsigned char c = (unsigned char)*path;
-
-		if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-		    (c >= '0' && c <= '9') || strchr("-._~/", c))
-			buf_addc(out, (char)c);
-		else
-			buf_addf(out, "%%%02X", c);
-	}
-}
-
 int asks_add_root(struct asks *asks, const char *path,
 		  const struct gate_policy *policy, struct arena *arena,
 		  struct err *err)
 {
 	AUTO(buf_release) struct buf uri = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(mem_freep) char *real = realpath(path, NULL);
-	struct strlist more = {
-		ARENA_ARRAY(arena, const char *, asks->roots.n + 1),
-		asks->roots.n};
 
 	if (!real)
 		return err_set(err, ERR_CONFIG, "root %s: no such folder",
@@ -297,13 +264,14 @@ int asks_add_root(struct asks *asks, const char *path,
 			       "root %s: the server may not read it; grant it "
 			       "with read = [\"%s\"] or --read %s",
 			       path, real, path);
-	if (more.n)
-		memcpy(more.item, asks->roots.item,
-		       more.n * sizeof(*more.item));
 	buf_adds(&uri, "file://");
-	add_path(&uri, real);
-	more.item[more.n++] = arena_strdup(arena, buf_cstr(&uri));
-	asks->roots = more;
+	/* percent-encoded by RFC 3986 */
+	for (const char *p = real; *p; p++)
+		if (isalnum((unsigned char)*p) || strchr("-._~/", *p))
+			buf_addc(&uri, *p);
+		else
+			buf_addf(&uri, "%%%02X", (unsigned char)*p);
+	list_add(&asks->roots, arena, arena_strdup(arena, buf_cstr(&uri)));
 	return 0;
 }
 
@@ -351,10 +319,8 @@ static void answer_roots(const struct asks *asks, struct client *client,
 	jw_object(&w);
 	jw_kv_array(&w, "roots");
 	for (size_t i = 0; i < asks->roots.n; i++) {
-		const char *uri = asks->roots.item[i];
-
 		jw_object(&w);
-		jw_kv_cstr(&w, "uri", uri);
+		jw_kv_cstr(&w, "uri", asks->roots.item[i]);
 		jw_end(&w);
 	}
 	jw_end(&w);
@@ -362,18 +328,16 @@ static void answer_roots(const struct asks *asks, struct client *client,
 	client_answer(client, e->of->ask, buf_str(&out));
 }
 
-static const char *word_of(enum elicit_action action)
-{
-	return action == ELICIT_ACCEPT	  ? "accept"
-	       : action == ELICIT_DECLINE ? "decline"
-					  : "cancel";
-}
-
 static void answer_elicit(struct asks *asks, struct client *client,
 			  const struct client_event *e, struct buf *says)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	static const char *const words[] = {
+		[ELICIT_ACCEPT] = "accept",
+		[ELICIT_DECLINE] = "decline",
+		[ELICIT_CANCEL] = "cancel",
+	};
 	struct err err = ERR_INIT;
 	struct elicit question;
 	enum elicit_action given;
@@ -389,7 +353,7 @@ static void answer_elicit(struct asks *asks, struct client *client,
 	given = elicit_answer(&question, asks->elicit, asks->content, &arena,
 			      &out, &why);
 	asks->is_unmet |= given != asks->elicit;
-	buf_addf(says, "for values, answered by %s: ", word_of(given));
+	buf_addf(says, "for values, answered by %s: ", words[given]);
 	buf_add_cut(says, question.message, 400);
 	if (why.p)
 		buf_addf(says, " (%.*s)", STR_ARG(why));
@@ -401,17 +365,13 @@ bool asks_answer(struct asks *asks, struct client *client,
 {
 	const char *method = e->of->method;
 
-	if (strcmp(method, "roots/list") == 0) {
+	if (strcmp(method, "roots/list") == 0)
 		answer_roots(asks, client, e);
-		return true;
-	}
-	if (strcmp(method, "elicitation/create") == 0 && asks->has_elicit) {
+	else if (strcmp(method, "elicitation/create") == 0 && asks->has_elicit)
 		answer_elicit(asks, client, e, ret_says);
-		return true;
-	}
-	if (strcmp(method, "sampling/createMessage") == 0 && asks->sampler) {
+	else if (strcmp(method, "sampling/createMessage") == 0 && asks->sampler)
 		sampler_answer(asks->sampler, client, e, ret_says);
-		return true;
-	}
-	return false;
+	else
+		return false;
+	return true;
 }

@@ -15,6 +15,7 @@
 /* A name of a tool (MCP 2025-11-25, server/tools). */
 #define NAME_BYTES 128
 
+/* state_dir  NULL: the path is NULL, too */
 static char *path_of(const char *state_dir, const char *config,
 		     const char *server)
 {
@@ -22,7 +23,8 @@ static char *path_of(const char *state_dir, const char *config,
 	char hex[SHA256_HEX_BYTES];
 
 	sha256_hex(str_of(key), hex);
-	return mem_printf("%s/tools/%s.json", state_dir, hex);
+	return state_dir ? mem_printf("%s/tools/%s.json", state_dir, hex)
+			 : NULL;
 }
 
 static bool is_plain(struct str name)
@@ -34,12 +36,20 @@ static bool is_plain(struct str name)
 	return name.n && name.n <= NAME_BYTES && name.p[0] != '-';
 }
 
-static void print(const struct listing *tools, const struct scrub *scrub,
-		  struct buf *out)
+void known_tools_keep(const char *state_dir, const char *config,
+		      const char *server, const struct listing *tools,
+		      const struct scrub *scrub)
 {
+	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
+	const struct state_file f = {path, SCHEMA, FILE_BYTES};
+	AUTO(buf_release) struct buf now = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf known = BUF_INIT(FILE_BYTES);
+	struct str value;
 	struct jw w;
 
-	jw_init(&w, out, false);
+	if (!path)
+		return;
+	jw_init(&w, &now, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "schema", SCHEMA);
 	jw_kv_array(&w, "tools");
@@ -51,23 +61,7 @@ static void print(const struct listing *tools, const struct scrub *scrub,
 	}
 	jw_end(&w);
 	jw_end(&w);
-	buf_addc(out, '\n');
-}
-
-void known_tools_keep(const char *state_dir, const char *config,
-		      const char *server, const struct listing *tools,
-		      const struct scrub *scrub)
-{
-	AUTO(mem_freep)
-	char *path = state_dir ? path_of(state_dir, config, server) : NULL;
-	const struct state_file f = {path, SCHEMA, FILE_BYTES};
-	AUTO(buf_release) struct buf now = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf known = BUF_INIT(FILE_BYTES);
-	struct str value;
-
-	if (!path)
-		return;
-	print(tools, scrub, &now);
+	buf_addc(&now, '\n');
 	if (!state_file_read(&f, &known, &value) ||
 	    !str_eq(buf_str(&known), buf_str(&now)))
 		state_file_write(&f, buf_str(&now));
@@ -76,8 +70,7 @@ void known_tools_keep(const char *state_dir, const char *config,
 struct strlist known_tools(const char *state_dir, const char *config,
 			   const char *server, struct arena *arena)
 {
-	AUTO(mem_freep)
-	char *path = state_dir ? path_of(state_dir, config, server) : NULL;
+	AUTO(mem_freep) char *path = path_of(state_dir, config, server);
 	const struct state_file f = {path, SCHEMA, FILE_BYTES};
 	AUTO(buf_release) struct buf text = BUF_INIT(FILE_BYTES);
 	struct strlist names = {NULL, 0};
@@ -87,13 +80,12 @@ struct strlist known_tools(const char *state_dir, const char *config,
 	if (!path || !state_file_read(&f, &text, &file) ||
 	    !scan_get(file, "tools", &tools))
 		return names;
-	names.item = ARENA_ARRAY(arena, const char *, scan_count(tools) + 1);
 	for (scan_iter_init(&it, tools); scan_next(&it);) {
 		AUTO(buf_release) struct buf name = BUF_INIT(NAME_BYTES);
 
 		if (scan_string(it.value, &name) && is_plain(buf_str(&name)))
-			names.item[names.n++] =
-				arena_strdup(arena, buf_cstr(&name));
+			list_add(&names, arena,
+				 arena_strdup(arena, buf_cstr(&name)));
 	}
 	return names;
 }

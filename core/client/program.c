@@ -44,14 +44,6 @@ static void end_stdout(struct program *p)
 	child_close_fd(&p->child, 1);
 }
 
-static void over_the_ceiling(struct program *p)
-{
-	p->is_over = true;
-	if (p->o.over)
-		p->o.over(p->o.arg);
-	child_end(&p->child, CHILD_KILLING);
-}
-
 /* Read into the buffer in place; returns as read(2). */
 static ssize_t collect(struct program *p, int fd)
 {
@@ -60,19 +52,21 @@ static ssize_t collect(struct program *p, int fd)
 	char rest[CHUNK_BYTES];
 	ssize_t r;
 
-	if (p->is_over)
-		return read(fd, rest, sizeof(rest));
-	if (!want) {
-		/* full: one byte more is one too many */
-		r = read(fd, rest, 1);
-		if (r > 0)
-			over_the_ceiling(p);
+	if (want && !p->is_over) {
+		r = read(fd, buf_room(&p->out, want), want);
+		if (r > 0) {
+			p->out.n += (size_t)r;
+			p->out.p[p->out.n] = '\0';
+		}
 		return r;
 	}
-	r = read(fd, buf_room(&p->out, want), want);
-	if (r > 0) {
-		p->out.n += (size_t)r;
-		p->out.p[p->out.n] = '\0';
+	/* full: one byte more is one too many */
+	r = read(fd, rest, p->is_over ? sizeof(rest) : 1);
+	if (r > 0 && !p->is_over) {
+		p->is_over = true;
+		if (p->o.over)
+			p->o.over(p->o.arg);
+		child_end(&p->child, CHILD_KILLING);
 	}
 	return r;
 }

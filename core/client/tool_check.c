@@ -47,7 +47,6 @@ static void find_hints(const struct schema *s, struct str value,
 	scan_iter_init(&it, value);
 	if (!n || !it.is_object)
 		return;
-	hints->item = ARENA_ARRAY(arena, const char *, scan_count(value) + 1);
 	while (scan_next(&it)) {
 		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
 		struct schema_property found;
@@ -58,31 +57,29 @@ static void find_hints(const struct schema *s, struct str value,
 			continue;
 		near = str_nearest(buf_str(&key), names, n);
 		if (near)
-			hints->item[hints->n++] = arena_printf(
-				arena,
-				"the tool has no argument %s; did you mean %s?",
-				buf_cstr(&key), near);
+			list_add(hints, arena,
+				 arena_printf(arena,
+					      "the tool has no argument %s; "
+					      "did you mean %s?",
+					      buf_cstr(&key), near));
 	}
 }
 
 static void take_violations(const char *what, const struct schema_result *r,
 			    struct arena *arena, struct tool_findings *ret)
 {
-	ret->violations.item = ARENA_ARRAY(arena, const char *, r->n + 1);
-	ret->places.item = ARENA_ARRAY(arena, const char *, r->n + 1);
 	for (size_t i = 0; i < r->n; i++) {
 		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 		struct str at = r->item[i].instance;
-
-		ret->places.item[ret->places.n++] =
-			arena_strndup(arena, at.p, at.n);
+		const char *text;
 
 		schema_violation_print(&r->item[i], &line);
-		ret->violations.item[ret->violations.n++] =
-			arena_printf(arena, "%s: %s", what, buf_cstr(&line));
-		if (!ret->missing && !r->item[i].instance.n &&
+		text = arena_printf(arena, "%s: %s", what, buf_cstr(&line));
+		list_add(&ret->violations, arena, text);
+		list_add(&ret->places, arena, arena_strndup(arena, at.p, at.n));
+		if (!ret->missing && !at.n &&
 		    strcmp(r->item[i].keyword, "required") == 0)
-			ret->missing = ret->violations.item[i];
+			ret->missing = text;
 	}
 	ret->n_more = r->n_more;
 }
@@ -163,16 +160,6 @@ static bool has_json_text(struct str result)
 	       scan_document(buf_str(&text), NULL, &v, &ignored) == 0;
 }
 
-static bool nothing_sent(struct str result, struct arena *arena,
-			 struct tool_findings *ret)
-{
-	ret->violations.item = ARENA_ARRAY(arena, const char *, 1);
-	ret->violations.item[ret->violations.n++] = arena_printf(
-		arena, "the tool promises structuredContent and sent none%s",
-		has_json_text(result) ? ", though its text is JSON" : "");
-	return false;
-}
-
 bool tool_check_result(struct tool_check *c, struct str result,
 		       struct arena *arena, struct tool_findings *ret)
 {
@@ -186,27 +173,32 @@ bool tool_check_result(struct tool_check *c, struct str result,
 	    (scan_get(result, "isError", &v) && scan_type(v) == SCAN_TRUE))
 		return true;
 	/* null is a value of it since 2026-07-28 */
-	if (!scan_get(result, what, &v))
-		return nothing_sent(result, arena, ret);
+	if (!scan_get(result, what, &v)) {
+		list_add(&ret->violations, arena,
+			 arena_printf(arena,
+				      "the tool promises structuredContent and "
+				      "sent none%s",
+				      has_json_text(result)
+					      ? ", though its text is JSON"
+					      : ""));
+		return false;
+	}
 	s = compiled(&c->output, text, what, arena, ret);
 	return !s || check(s, what, v, arena, ret);
 }
 
 void tool_findings_say(const struct tool_findings *f, struct buf *out)
 {
-	const struct strlist *both[] = {&f->violations, &f->hints};
-	size_t n = f->unusable != NULL;
+	size_t n = 0;
 
-	if (f->unusable)
+	if (f->unusable && ++n)
 		buf_adds(out, f->unusable);
-
-	for (size_t k = 0; k < ARRAY_LEN(both); k++) {
-		for (size_t i = 0; i < both[k]->n; i++)
-			buf_addf(out, "%s%s", n++ ? "; " : "",
-				 both[k]->item[i]);
-		if (!k && f->n_more)
-			buf_addf(out, "; and %zu more", f->n_more);
-	}
+	for (size_t i = 0; i < f->violations.n; i++)
+		buf_addf(out, "%s%s", n++ ? "; " : "", f->violations.item[i]);
+	if (f->n_more)
+		buf_addf(out, "; and %zu more", f->n_more);
+	for (size_t i = 0; i < f->hints.n; i++)
+		buf_addf(out, "%s%s", n++ ? "; " : "", f->hints.item[i]);
 }
 
 bool tool_needs_task(struct str tool)
