@@ -205,7 +205,7 @@ reader=$!
 dd if=/dev/zero bs=4096 count=16 of=fifo 2>/dev/null # the pipe is full
 "$BIN" exec --report fifo -- true 2>/dev/null &
 writer=$!
-wait_for 2 grep -Eq 'pipe_w|poll' "/proc/$writer/wchan"
+wait_for 15 grep -Eq 'pipe_w|poll' "/proc/$writer/wchan"
 kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a write to a FIFO that is full" $? 143
