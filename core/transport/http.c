@@ -165,10 +165,12 @@ struct http_exchange {
 
 /* ---- how it fails: sentences that say what to do ---- */
 
+static void fail_exchange(struct http_exchange *x, enum http_end_kind kind,
+			  const char *fmt, ...) PRINTF(3, 4);
+
 /* Decide how it ends; the first failure counts. */
-static PRINTF(3, 4) void fail_exchange(struct http_exchange *x,
-				       enum http_end_kind kind, const char *fmt,
-				       ...)
+static void fail_exchange(struct http_exchange *x, enum http_end_kind kind,
+			  const char *fmt, ...)
 {
 	char sentence[LIMIT_ERR_MSG];
 	va_list ap;
