@@ -6,23 +6,12 @@
 /* ---- the table ---- */
 
 /* Where four bytes of IPv4 lie in IPv6: RFC 6052, 2.2; RFC 3056, 2. */
-#define ADDRESS_LAYOUTS(X)       \
-	X(AT_12, 12, 13, 14, 15) \
-	X(AT_9, 9, 10, 11, 12)   \
-	X(AT_7, 7, 9, 10, 11)    \
-	X(AT_6, 6, 7, 9, 10)     \
-	X(AT_2, 2, 3, 4, 5)
-
-enum layout {
-#define LAYOUT(name, a, b, c, d) name,
-	ADDRESS_LAYOUTS(LAYOUT)
-#undef LAYOUT
-};
+enum layout { AT_12, AT_9, AT_7, AT_6, AT_2 };
 
 static const uint8_t layouts[][4] = {
-#define LAYOUT(name, a, b, c, d) {a, b, c, d},
-	ADDRESS_LAYOUTS(LAYOUT)
-#undef LAYOUT
+	[AT_12] = {12, 13, 14, 15}, [AT_9] = {9, 10, 11, 12},
+	[AT_7] = {7, 9, 10, 11},    [AT_6] = {6, 7, 9, 10},
+	[AT_2] = {2, 3, 4, 5},
 };
 
 /* Layouts that a row carries, a bit each; the lowest is the likely one. */

@@ -2,20 +2,12 @@
 
 #include <string.h>
 
-static void add_bytes(struct sha256 *sum, const void *bytes, size_t n)
-{
-	uint64_t length = n;
-
-	sha256_add(sum, &length, sizeof(length));
-	sha256_add(sum, bytes, n);
-}
-
 void digest_text(struct sha256 *sum, const char *text)
 {
-	if (text)
-		add_bytes(sum, text, strlen(text));
-	else
-		add_bytes(sum, "\0none", 5);
+	uint64_t n = text ? strlen(text) : 5;
+
+	sha256_add(sum, &n, sizeof(n));
+	sha256_add(sum, text ? text : "\0none", n);
 }
 
 void digest_number(struct sha256 *sum, uint64_t n)

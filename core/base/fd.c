@@ -116,29 +116,29 @@ int fd_read_all(int fd, struct buf *out, struct err *err)
 	}
 }
 
-int fd_read_file(const char *path, struct buf *out, struct err *err)
+static int read_path(const char *path, int flags, bool is_any, struct buf *out,
+		     struct err *err)
 {
-	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY, 0);
+	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | flags, 0);
+	struct stat st;
 
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, errno, "%s", path);
+	if (!is_any && !S_ISREG(st.st_mode))
+		return err_set(err, ERR_SYS, "%s: not a regular file", path);
 	if (fd_read_all(fd, out, err) < 0)
 		return err_wrap(err, "%s", path);
 	return 0;
 }
 
+int fd_read_file(const char *path, struct buf *out, struct err *err)
+{
+	return read_path(path, 0, true, out, err);
+}
+
 int fd_read_regular(const char *path, struct buf *out, struct err *err)
 {
-	AUTO(fd_closep) int fd = fd_open(path, O_RDONLY | O_NONBLOCK, 0);
-	struct stat st;
-
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return err_sys(err, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_SYS, "%s: not a regular file", path);
-	if (fd_read_all(fd, out, err) < 0)
-		return err_wrap(err, "%s", path);
-	return 0;
+	return read_path(path, O_NONBLOCK, false, out, err);
 }
 
 static int sync_folder(const char *path)

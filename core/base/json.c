@@ -28,11 +28,6 @@ static struct {
 	CJSON_FUNCTIONS(DL_MEMBER)
 } lib;
 
-static void *allocate(size_t n)
-{
-	return mem_alloc(n);
-}
-
 static void wipe_and_free(void *p)
 {
 	if (p)
@@ -44,7 +39,7 @@ static int load(struct err *err)
 {
 	static const char *const names[] = {CJSON_FUNCTIONS(DL_NAME)};
 	static struct dl dl = DL(LIBRARY, names, lib);
-	cJSON_Hooks hooks = {allocate, wipe_and_free};
+	cJSON_Hooks hooks = {mem_alloc, wipe_and_free};
 	bool is_first = !dl.is_tried;
 
 	if (!dl_load(&dl))

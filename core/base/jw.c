@@ -150,24 +150,24 @@ void jw_text_end(struct jw *w)
 	buf_addc(w->out, '"');
 }
 
+static void end_key(struct jw *w)
+{
+	buf_adds(w->out, w->pretty ? ": " : ":");
+	w->after_key = true;
+}
+
 void jw_key_str(struct jw *w, struct str key)
 {
 	begin(w);
 	jw_quote(w->out, key);
-	buf_addc(w->out, ':');
-	if (w->pretty)
-		buf_addc(w->out, ' ');
-	w->after_key = true;
+	end_key(w);
 }
 
 void jw_key_raw(struct jw *w, struct str key)
 {
 	begin(w);
 	buf_add_str(w->out, key);
-	buf_addc(w->out, ':');
-	if (w->pretty)
-		buf_addc(w->out, ' ');
-	w->after_key = true;
+	end_key(w);
 }
 
 void jw_key(struct jw *w, const char *key)

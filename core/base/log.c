@@ -28,22 +28,14 @@ void log_set_filter(void (*filter)(struct buf *line, void *arg), void *arg)
 	line_filter_arg = arg;
 }
 
-static uint32_t decode(struct str s, size_t n)
+/* The character of n bytes of valid UTF-8. */
+static uint32_t decode(const char *p, size_t n)
 {
-	const unsigned char *p = (const unsigned char *)s.p;
+	uint32_t c = (unsigned char)p[0] & (n == 1 ? 0x7f : 0xff >> (n + 1));
 
-	switch (n) {
-	case 1:
-		return p[0];
-	case 2:
-		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
-	case 3:
-		return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 |
-		       (p[2] & 0x3fu);
-	default:
-		return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 |
-		       (p[2] & 0x3fu) << 6 | (p[3] & 0x3fu);
-	}
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
 }
 
 static bool is_bidi_control(uint32_t c)
@@ -65,7 +57,7 @@ static struct str cut_char(struct str *s, uint32_t *ret_char, bool *ret_shown)
 	size_t n = str_utf8_len(*s);
 	struct str bytes = {s->p, n ? n : 1};
 
-	*ret_char = n ? decode(*s, n) : (unsigned char)s->p[0];
+	*ret_char = n ? decode(s->p, n) : (unsigned char)s->p[0];
 	*ret_shown = n && is_shown(*ret_char);
 	s->p += bytes.n;
 	s->n -= bytes.n;

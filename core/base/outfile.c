@@ -235,21 +235,16 @@ static bool takes_files(const struct outfolder *d)
 	return faccessat(d->fd, ".", W_OK | X_OK, AT_EACCESS) == 0;
 }
 
-/* Compare the file that was found with the entry of the held folder. */
-static bool is_held(const struct outfile *f, const struct stat *st)
-{
-	struct stat entry;
-
-	return f->name &&
-	       fstatat(f->folder.fd, f->name, &entry, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       stat_is_same(&entry, st);
-}
-
 /* A regular file: replaced in its folder, or written where it lies. */
 static int open_old(struct outfile *f, const struct stat *st, struct err *err)
 {
-	if (!is_held(f, st) || !takes_files(&f->folder))
+	struct stat entry;
+	bool is_held = f->name &&
+		       fstatat(f->folder.fd, f->name, &entry,
+			       AT_SYMLINK_NOFOLLOW) == 0 &&
+		       stat_is_same(&entry, st);
+
+	if (!is_held || !takes_files(&f->folder))
 		return open_stream(f, st->st_mode, err);
 	if (faccessat(f->folder.fd, f->name, W_OK, AT_EACCESS) < 0)
 		return err_sys(err, errno, "write %s", f->path);

@@ -24,11 +24,12 @@ static void cut(struct buf *b, size_t n)
 		b->p[n] = '\0';
 }
 
-static void go_up(struct buf *at)
+/* Bytes of the folder around a path; 0 is "/". */
+static size_t parent_len(const struct buf *at)
 {
 	const char *slash = at->n ? strrchr(at->p, '/') : NULL;
 
-	cut(at, slash ? (size_t)(slash - at->p) : 0);
+	return slash ? (size_t)(slash - at->p) : 0;
 }
 
 static int walk(struct walk *w, const char *path);
@@ -63,7 +64,7 @@ static int walk(struct walk *w, const char *path)
 		struct str part = str_cut(&rest, '/');
 
 		if (str_is(part, ".."))
-			go_up(&w->at);
+			cut(&w->at, parent_len(&w->at));
 		else if (part.n && !str_is(part, ".") &&
 			 step(w, part, !rest.n) < 0)
 			return -1;
@@ -71,27 +72,15 @@ static int walk(struct walk *w, const char *path)
 	return 0;
 }
 
-static int begin(struct walk *w)
-{
-	char cwd[PATH_MAX];
-
-	if (!getcwd(cwd, sizeof(cwd)))
-		return -1;
-	if (strcmp(cwd, "/") != 0)
-		buf_adds(&w->at, cwd);
-	return 0;
-}
-
 static void split(const struct walk *w, struct place *ret)
 {
-	const char *slash = w->at.n ? strrchr(w->at.p, '/') : NULL;
-	size_t n = slash ? (size_t)(slash - w->at.p) : 0;
+	size_t n = parent_len(&w->at);
 	const char **links = ARENA_ARRAY(w->arena, const char *, LINKS_MAX);
 
 	memcpy(links, w->links, w->n_links * sizeof(*links));
 	*ret = (struct place){
 		.folder = n ? arena_strndup(w->arena, w->at.p, n) : "/",
-		.name = arena_strdup(w->arena, slash ? slash + 1 : ""),
+		.name = arena_strdup(w->arena, w->at.n ? w->at.p + n + 1 : ""),
 		.links = {links, w->n_links},
 	};
 }
@@ -100,11 +89,15 @@ int place_find(const char *path, struct arena *arena, struct place *ret,
 	       struct err *err)
 {
 	struct walk w = {.arena = arena, .at = BUF_INIT(BUF_UNBOUNDED)};
+	char cwd[PATH_MAX];
+	const char *from = *path == '/' ? "/" : getcwd(cwd, sizeof(cwd));
 	int r = 0;
 
 	if (!*path)
 		return err_sys(err, ENOENT, "an empty path");
-	if ((*path != '/' && begin(&w) < 0) || walk(&w, path) < 0)
+	if (from && strcmp(from, "/") != 0)
+		buf_adds(&w.at, from);
+	if (!from || walk(&w, path) < 0)
 		r = err_sys(err, errno, "%s", path);
 	else
 		split(&w, ret);

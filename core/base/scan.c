@@ -51,18 +51,13 @@ static inline void skip_space(struct scanner *s)
 		skip_some_space(s);
 }
 
-static bool is_digit(const struct scanner *s)
-{
-	return s->p < s->end && *s->p >= '0' && *s->p <= '9';
-}
-
 static int digits(struct scanner *s)
 {
-	if (!is_digit(s))
-		return syntax(s, "digit expected");
-	while (is_digit(s))
+	const char *from = s->p;
+
+	while (s->p < s->end && text_is_digit(*s->p))
 		s->p++;
-	return 0;
+	return s->p > from ? 0 : syntax(s, "digit expected");
 }
 
 static int number(struct scanner *s)
@@ -88,12 +83,6 @@ static int number(struct scanner *s)
 	return 0;
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-	       (c >= 'A' && c <= 'F');
-}
-
 static int escape(struct scanner *s)
 {
 	s->p++; /* the backslash */
@@ -107,7 +96,7 @@ static int escape(struct scanner *s)
 	}
 	s->p++;
 	for (int i = 0; i < 4; i++, s->p++)
-		if (s->p == s->end || !is_hex(*s->p))
+		if (s->p == s->end || text_hex_digit(*s->p) < 0)
 			return syntax(s, "\\u needs four hexadecimal digits");
 	return 0;
 }

@@ -18,18 +18,15 @@ bool str_ends(struct str s, const char *suffix)
 	return s.n >= n && (n == 0 || memcmp(s.p + s.n - n, suffix, n) == 0);
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 struct str str_trim(struct str s)
 {
-	while (s.n && is_space(s.p[0])) {
+	static const char space[] = {' ', '\t', '\r', '\n'};
+
+	while (s.n && memchr(space, s.p[0], sizeof(space))) {
 		s.p++;
 		s.n--;
 	}
-	while (s.n && is_space(s.p[s.n - 1]))
+	while (s.n && memchr(space, s.p[s.n - 1], sizeof(space)))
 		s.n--;
 	return s;
 }
@@ -167,7 +164,7 @@ static bool is_cont(char c)
 	return ((unsigned char)c & 0xc0) == 0x80;
 }
 
-static inline size_t utf8_len(struct str s)
+size_t str_utf8_len(struct str s)
 {
 	unsigned char a, b;
 
@@ -191,17 +188,12 @@ static inline size_t utf8_len(struct str s)
 	return (a == 0xf0 && b < 0x90) || (a == 0xf4 && b > 0x8f) ? 0 : 4;
 }
 
-size_t str_utf8_len(struct str s)
-{
-	return utf8_len(s);
-}
-
 size_t str_beyond_ascii(struct str s)
 {
 	size_t n = 0, len;
 
 	while (n < s.n && (unsigned char)s.p[n] >= 0x80) {
-		len = utf8_len((struct str){s.p + n, s.n - n});
+		len = str_utf8_len((struct str){s.p + n, s.n - n});
 		if (!len)
 			break;
 		n += len;
@@ -296,13 +288,6 @@ size_t str_plain(struct str s)
 	return n;
 }
 
-static size_t min3(size_t a, size_t b, size_t c)
-{
-	size_t m = a < b ? a : b;
-
-	return m < c ? m : c;
-}
-
 size_t str_distance(struct str a, struct str b)
 {
 	enum { MAX = 64 };
@@ -316,10 +301,12 @@ size_t str_distance(struct str a, struct str b)
 	for (size_t i = 1; i <= a.n; i++) {
 		cur[0] = i;
 		for (size_t j = 1; j <= b.n; j++) {
-			size_t cost = a.p[i - 1] != b.p[j - 1];
+			size_t best =
+				prev[j] < cur[j - 1] ? prev[j] : cur[j - 1];
 
-			cur[j] = min3(prev[j] + 1, cur[j - 1] + 1,
-				      prev[j - 1] + cost);
+			cur[j] = prev[j - 1] + (a.p[i - 1] != b.p[j - 1]);
+			if (best + 1 < cur[j])
+				cur[j] = best + 1;
 			if (i > 1 && j > 1 && a.p[i - 1] == b.p[j - 2] &&
 			    a.p[i - 2] == b.p[j - 1] &&
 			    before[j - 2] + 1 < cur[j])

@@ -67,28 +67,16 @@ void base64_encode(enum base64 kind, struct str bytes, struct buf *out)
 	out->n += n;
 }
 
-static int base64_value(char c, const char *alphabet)
-{
-	const char *at = c ? strchr(alphabet, c) : NULL;
-
-	return at ? (int)(at - alphabet) : -1;
-}
-
 /* Cut off the padding, which must be complete where the kind has it. */
 static int cut_padding(enum base64 kind, struct str *text, struct err *err)
 {
 	size_t n = text->n;
+	bool is_cut = kind == BASE64_STANDARD && n % 4;
 
-	if (kind == BASE64_STANDARD) {
-		if (n % 4)
-			return err_set(err, ERR_SYNTAX,
-				       "it ends in the middle of a Base64 "
-				       "group: %zu characters",
-				       n);
-		while (text->n - n < 2 && n && text->p[n - 1] == '=')
-			n--;
-	}
-	if (n % 4 == 1)
+	while (!is_cut && kind == BASE64_STANDARD && text->n - n < 2 && n &&
+	       text->p[n - 1] == '=')
+		n--;
+	if (is_cut || n % 4 == 1)
 		return err_set(err, ERR_SYNTAX,
 			       "it ends in the middle of a Base64 group: %zu "
 			       "characters",
@@ -105,13 +93,13 @@ static int decode(struct str text, const char *alphabet, char *p,
 	size_t have = 0;
 
 	for (size_t i = 0; i < text.n; i++) {
-		int value = base64_value(text.p[i], alphabet);
+		const char *at = text.p[i] ? strchr(alphabet, text.p[i]) : NULL;
 
-		if (value < 0)
+		if (!at)
 			return err_set(err, ERR_SYNTAX,
 				       "invalid Base64 at character %zu",
 				       i + 1);
-		bits = bits << 6 | (uint32_t)value;
+		bits = bits << 6 | (uint32_t)(at - alphabet);
 		have += 6;
 		if (have < 8)
 			continue;
@@ -146,16 +134,12 @@ int base64_decode(enum base64 kind, struct str text, struct buf *out,
 	return r;
 }
 
-static bool is_token_byte(unsigned char c)
-{
-	return c > ' ' && c <= '~' && !strchr("\"(),/:;<=>?@[\\]{}", c);
-}
-
 size_t http_token_len(struct str text)
 {
 	size_t n = 0;
 
-	while (n < text.n && is_token_byte((unsigned char)text.p[n]))
+	while (n < text.n && text.p[n] > ' ' && text.p[n] <= '~' &&
+	       !strchr("\"(),/:;<=>?@[\\]{}", text.p[n]))
 		n++;
 	return n;
 }

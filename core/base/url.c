@@ -292,26 +292,18 @@ int url_resolve(const struct url *base, struct str reference,
 
 /* ---- forms: application/x-www-form-urlencoded ---- */
 
-static bool is_unreserved(char c)
-{
-	return text_is_alpha(c) || text_is_digit(c) || (c && strchr("-._~", c));
-}
-
-static void encode_byte(char c, struct buf *out)
-{
-	if (is_unreserved(c))
-		buf_addc(out, c);
-	else
-		buf_addf(out, "%%%02X", (unsigned char)c);
-}
-
 static void form_encode(struct str text, struct buf *out)
 {
 	for (size_t i = 0; i < text.n; i++) {
-		if (text.p[i] == ' ')
+		char c = text.p[i];
+
+		if (text_is_alpha(c) || text_is_digit(c) ||
+		    (c && strchr("-._~", c)))
+			buf_addc(out, c);
+		else if (c == ' ')
 			buf_addc(out, '+');
 		else
-			encode_byte(text.p[i], out);
+			buf_addf(out, "%%%02X", (unsigned char)c);
 	}
 }
 
