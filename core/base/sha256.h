@@ -35,4 +35,16 @@ void sha256_text(const unsigned char sum[SHA256_BYTES],
 /* The sum of one text in lower-case hexadecimal. */
 void sha256_hex(struct str text, char out[SHA256_HEX_BYTES]);
 
+/*
+ * Take n blocks of 64 bytes into the eight words of the sum so far.
+ * source  FIPS 180-4, section 6.2.2
+ */
+typedef void sha256_blocks_fn(uint32_t h[8], const unsigned char *blocks,
+			      size_t n);
+
+/* In plain C, for every processor. */
+sha256_blocks_fn sha256_blocks_plain;
+/* By this processor's instructions for it; NULL where it has none. */
+sha256_blocks_fn *sha256_blocks_native(void) MUST_USE;
+
 #endif

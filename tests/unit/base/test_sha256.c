@@ -2,7 +2,6 @@
 
 #include "core/base/buf.h"
 #include "core/base/sha256.h"
-#include "core/base/sha256_blocks.h"
 
 static void check(struct str text, const char *wanted)
 {
