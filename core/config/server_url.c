@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "core/base/uri.h"
+#include "core/base/url.h"
 
 /* From so many bytes on letters and digits together are no word. */
 #define CHANCE_BYTES 20

@@ -5,7 +5,7 @@
 #include <stdarg.h>
 
 #include "core/base/mem.h"
-#include "core/base/uri.h"
+#include "core/base/url.h"
 #include "core/schema/describe.h"
 #include "core/schema/equal.h"
 #include "core/schema/node.h"

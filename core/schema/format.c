@@ -3,7 +3,7 @@
 #include "core/base/address.h"
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "core/base/uri.h"
+#include "core/base/url.h"
 
 static bool take_char(struct str *s, char c)
 {

@@ -4,7 +4,7 @@
 
 #include "core/base/scan.h"
 #include "core/base/text.h"
-#include "core/base/uri.h"
+#include "core/base/url.h"
 
 /* How one operator writes its variables: RFC 6570, appendix A. */
 struct op {

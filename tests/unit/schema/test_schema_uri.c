@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "core/base/uri.h"
+#include "core/base/url.h"
 
 /* RFC 3986, section 5.4, without the fragments, which are cut */
 TEST(resolve, examples_of_the_rfc, as_written)
