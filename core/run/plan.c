@@ -4,32 +4,14 @@
 #include "core/base/scan.h"
 #include "core/config/references.h"
 
-static bool in_list(const struct strlist *l, const char *name)
+/* ---- names of steps ---- */
+
+static bool is_in(const struct strlist *l, struct str name)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (strcmp(l->item[i], name) == 0)
+		if (str_is(name, l->item[i]))
 			return true;
 	return false;
-}
-
-/* --only A,B may be repeated; each value is a list. */
-static struct strlist split_names(const struct strlist *values,
-				  struct arena *arena)
-{
-	struct strlist all = {NULL, 0};
-
-	for (size_t i = 0; i < values->n; i++) {
-		struct str rest = str_of(values->item[i]);
-
-		while (rest.p) {
-			struct str one = str_trim(str_cut(&rest, ','));
-
-			if (one.n)
-				list_add(&all, arena,
-					 arena_strndup(arena, one.p, one.n));
-		}
-	}
-	return all;
 }
 
 static struct strlist names_of(const struct routine *r, struct arena *arena)
@@ -50,43 +32,59 @@ static const char *hint_of(struct str name, const struct strlist *known,
 	return near ? arena_printf(arena, "; did you mean %s?", near) : "";
 }
 
-static int names_exist(const struct routine *r, const struct strlist *given,
-		       const struct strlist *names, const char *option,
-		       struct arena *arena, struct err *err)
+/*
+ * Names that an option gives: it may be repeated, and each value is a list.
+ * errors  ERR_USAGE  no step has such a name
+ */
+static int read_names(const struct routine *r, const struct strlist *given,
+		      const struct strlist *known, const char *option,
+		      struct arena *arena, struct strlist *ret, struct err *err)
 {
-	struct strlist known = names_of(r, arena);
+	*ret = (struct strlist){NULL, 0};
+	for (size_t i = 0; i < given->n; i++) {
+		struct str rest = str_of(given->item[i]);
 
+		while (rest.p) {
+			struct str one = str_trim(str_cut(&rest, ','));
+
+			if (one.n)
+				list_add(ret, arena,
+					 arena_strndup(arena, one.p, one.n));
+		}
+	}
 	/* an unset variable of a script must not run everything */
-	if (given->n && !names->n)
+	if (given->n && !ret->n)
 		return err_set(err, ERR_USAGE, "%s names no step", option);
-	for (size_t i = 0; i < names->n; i++)
-		if (!in_list(&known, names->item[i]))
-			return err_set(
-				err, ERR_USAGE,
-				"%s: routine %s has no step %s%s", option,
-				r->name, names->item[i],
-				hint_of(str_of(names->item[i]), &known, arena));
+	for (size_t i = 0; i < ret->n; i++) {
+		struct str name = str_of(ret->item[i]);
+
+		if (!is_in(known, name))
+			return err_set(err, ERR_USAGE,
+				       "%s: routine %s has no step %s%s",
+				       option, r->name, name.p,
+				       hint_of(name, known, arena));
+	}
 	return 0;
 }
 
 /* A routine of one step, for `step`. */
 static int pick_step(const struct routine **r, const char *name,
-		     struct arena *arena, struct err *err)
+		     const struct strlist *known, struct arena *arena,
+		     struct err *err)
 {
 	struct routine *single = ARENA_NEW(arena, struct routine);
-	struct strlist known = names_of(*r, arena);
 
 	*single = **r;
 	single->n_steps = 1;
-	for (size_t i = 0; i < known.n; i++) {
-		if (strcmp(known.item[i], name) != 0)
+	for (size_t i = 0; i < known->n; i++) {
+		if (strcmp(known->item[i], name) != 0)
 			continue;
 		single->steps = &(*r)->steps[i];
 		*r = single;
 		return 0;
 	}
 	return err_set(err, ERR_UNKNOWN_STEP, "routine %s has no step %s%s",
-		       (*r)->name, name, hint_of(str_of(name), &known, arena));
+		       (*r)->name, name, hint_of(str_of(name), known, arena));
 }
 
 /* Sentences about values of -p that no step takes. */
@@ -100,7 +98,7 @@ static struct strlist unused_params(const struct plan_options *o,
 		struct str rest = str_of(o->given.params.item[i]);
 		struct str name = str_cut(&rest, '=');
 
-		if (!in_list(&known, arena_strndup(arena, name.p, name.n)))
+		if (!is_in(&known, name))
 			list_add(&warnings, arena,
 				 arena_printf(arena,
 					      "-p %.*s: no step uses "
@@ -124,10 +122,9 @@ static int input_value(const struct plan_given *given, const struct step *step,
 		*ret = value.p ? value : STR("");
 		return 0;
 	}
-	if (given->is_optional) {
-		*ret = STR("null");
+	*ret = STR("null");
+	if (given->is_optional)
 		return 0;
-	}
 	return err_set(err, ERR_USAGE,
 		       "step %s needs a value for $input.%.*s: add -p "
 		       "%.*s=VALUE",
@@ -142,31 +139,12 @@ struct reading {
 	struct arena *arena;
 	struct plan_inputs *ret;
 	struct buf json, pointer;
-	size_t cap;
 };
 
-static void add_input(struct reading *r, struct str text, size_t at)
-{
-	struct plan_inputs *a = r->ret;
-	struct plan_input *more;
-
-	if (a->n == r->cap) {
-		r->cap = r->cap ? 2 * r->cap : 4;
-		more = ARENA_ARRAY(r->arena, struct plan_input, r->cap);
-		for (size_t i = 0; i < a->n; i++)
-			more[i] = a->item[i];
-		a->item = more;
-	}
-	a->item[a->n++] = (struct plan_input){
-		.pointer = arena_str(r->arena, buf_str(&r->pointer)),
-		.text = text,
-		.at = at,
-		.n = r->json.n - at,
-	};
-}
-
+/* The text as JSON where it is JSON, else as a string. */
 static void write_input(struct reading *r, struct str text)
 {
+	struct plan_inputs *a = r->ret;
 	struct err ignored = ERR_INIT;
 	size_t at = r->json.n;
 	struct str value;
@@ -175,7 +153,13 @@ static void write_input(struct reading *r, struct str text)
 		scan_compact(value, &r->json);
 	else
 		jw_quote(&r->json, text);
-	add_input(r, text, at);
+	a->item = arena_grow(r->arena, a->item, a->n, sizeof(*a->item));
+	a->item[a->n++] = (struct plan_input){
+		.pointer = arena_str(r->arena, buf_str(&r->pointer)),
+		.text = text,
+		.at = at,
+		.n = r->json.n - at,
+	};
 }
 
 static int write_value(struct reading *r, const struct toml_value *v,
@@ -287,71 +271,50 @@ void plan_cwd(struct gate_request *request, const char *cwd,
 	request->cwd_required = cwd != NULL;
 }
 
-static void step_policy(const struct plan_options *o, const struct step *step,
-			struct arena *arena, struct gate_policy *ret)
-{
-	*ret = o->config->sandbox;
-	if (step->server)
-		gate_policy_merge(ret, &step->server->sandbox, arena, ret);
-	gate_policy_merge(ret, &step->sandbox, arena, ret);
-}
-
-static int make_argv(const struct plan_options *o, struct plan_step *p,
-		     const char *command, const struct strlist *args,
-		     struct arena *arena, struct err *err)
-{
-	const char **argv = ARENA_ARRAY(arena, const char *, args->n + 2);
-	struct str name, value;
-
-	argv[0] = command;
-	for (size_t i = 0; i < args->n; i++) {
-		argv[i + 1] = args->item[i];
-		name = reference_input(str_of(args->item[i]));
-		if (!name.p)
-			continue;
-		if (input_value(&o->given, p->step, name, &value, err) < 0)
-			return -1;
-		argv[i + 1] = arena_strndup(arena, value.p, value.n);
-	}
-	p->request.program = command;
-	p->request.argv = argv;
-	return 0;
-}
-
 static int make_request(const struct plan_options *o, struct plan_step *p,
 			struct arena *arena, struct err *err)
 {
 	const struct step *step = p->step;
 	const struct server *server = step->server;
-	const char *command = server ? server->command : step->command;
 	const struct strlist *args = server ? &server->args : &step->args;
-	const char *cwd = step->cwd;
+	struct gate_request *request = &p->request;
+	const char *cwd = step->cwd, **argv;
 
 	p->protocol = step->protocol;
 	p->strict = step->strict || (server && server->strict);
+	p->policy = o->config->sandbox;
 	if (server) {
 		p->server_env = server->env;
 		if (!p->protocol)
 			p->protocol = server->protocol;
 		if (!cwd)
 			cwd = server->cwd;
+		gate_policy_merge(&p->policy, &server->sandbox, arena,
+				  &p->policy);
 	}
-	step_policy(o, step, arena, &p->policy);
-	p->request.policy = &p->policy;
-	plan_cwd(&p->request, cwd, o->config);
-	p->request.start_ms = step->timeout_ms;
+	gate_policy_merge(&p->policy, &step->sandbox, arena, &p->policy);
+	request->policy = &p->policy;
+	plan_cwd(request, cwd, o->config);
+	request->start_ms = step->timeout_ms;
 	for (int i = 0; i < 3; i++)
-		p->request.stdio[i] = GATE_PIPE;
-	if (!command)
+		request->stdio[i] = GATE_PIPE;
+	request->program = server ? server->command : step->command;
+	if (!request->program)
 		return 0; /* a remote server */
-	return make_argv(o, p, command, args, arena, err);
-}
+	argv = ARENA_ARRAY(arena, const char *, args->n + 2);
+	argv[0] = request->program;
+	for (size_t i = 0; i < args->n; i++) {
+		struct str name = reference_input(str_of(args->item[i])), value;
 
-static void skip(struct plan_step *p, enum step_reason reason,
-		 const char *sentence)
-{
-	p->reason = reason;
-	p->error = str_of(sentence);
+		argv[i + 1] = args->item[i];
+		if (!name.p)
+			continue;
+		if (input_value(&o->given, step, name, &value, err) < 0)
+			return -1;
+		argv[i + 1] = arena_strndup(arena, value.p, value.n);
+	}
+	request->argv = argv;
+	return 0;
 }
 
 /* A variable that the step lacks, or its server. */
@@ -361,87 +324,85 @@ static const char *unset_of(const struct step *step)
 }
 
 /* Say what a dry run leaves out. The URL of a server may hold a key. */
-static void say_what(const struct plan_step *p, struct buf *line)
+static const char *say_what(const struct plan_step *p, struct arena *arena)
 {
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	const struct step *step = p->step;
 
-	if (unset_of(step)) {
-		buf_addf(line, "would not run: %s", unset_of(step));
-		return;
-	}
-	if (!p->request.argv) {
-		buf_addf(line, "would call: %s of the remote server %s",
-			 step->tool ? step->tool : "?",
-			 step->server_name ? step->server_name : "?");
-		return;
-	}
-	buf_adds(line, "would run:");
+	if (unset_of(step))
+		return arena_printf(arena, "would not run: %s", unset_of(step));
+	if (!p->request.argv)
+		return arena_printf(
+			arena, "would call: %s of the remote server %s",
+			step->tool ? step->tool : "?",
+			step->server_name ? step->server_name : "?");
+	buf_adds(&line, "would run:");
 	for (size_t i = 0; p->request.argv[i]; i++)
-		buf_addf(line, " %s", p->request.argv[i]);
+		buf_addf(&line, " %s", p->request.argv[i]);
+	return arena_strdup(arena, buf_cstr(&line));
 }
 
-static void decide(const struct plan_options *o, const struct strlist *only,
-		   const struct strlist *skipped, struct plan_step *p,
-		   struct arena *arena)
+/* Decide about one step; steps that are left out need no values. */
+static int decide(const struct plan_options *o, const struct strlist *only,
+		  const struct strlist *skipped, struct plan_step *p,
+		  struct arena *arena, struct err *err)
 {
 	const struct step *step = p->step;
-	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct str name = str_of(step->name);
+	const char *why = NULL;
 
 	if (!step->enabled) {
-		skip(p, REASON_DISABLED, "disabled: enabled = false");
-	} else if ((only->n && !in_list(only, step->name)) ||
-		   in_list(skipped, step->name)) {
-		skip(p, REASON_ONLY_FILTER,
-		     in_list(skipped, step->name) ? "left out by --skip"
-						  : "not named by --only");
+		p->reason = REASON_DISABLED;
+		why = "disabled: enabled = false";
+	} else if (is_in(skipped, name) || (only->n && !is_in(only, name))) {
+		p->reason = REASON_ONLY_FILTER;
+		why = is_in(skipped, name) ? "left out by --skip"
+					   : "not named by --only";
 	} else if (step->instead) {
-		skip(p, REASON_UNSUPPORTED,
-		     arena_printf(arena, "there is no step type %s here; %s",
-				  step->type, step->instead));
+		p->reason = REASON_UNSUPPORTED;
+		why = arena_printf(arena, "there is no step type %s here; %s",
+				   step->type, step->instead);
 	} else if (unset_of(step) && !o->dry_run) {
-		skip(p, REASON_NO_VARIABLE, unset_of(step));
+		p->reason = REASON_NO_VARIABLE;
+		why = unset_of(step);
+	} else if (!unset_of(step) &&
+		   (make_request(o, p, arena, err) < 0 ||
+		    read_inputs(&o->given, step, arena, &p->inputs, err) < 0)) {
+		return -1;
 	} else if (o->dry_run) {
-		say_what(p, &line);
-		skip(p, REASON_DRY_RUN, arena_strdup(arena, buf_cstr(&line)));
-		buf_release(&line);
+		p->reason = REASON_DRY_RUN;
+		why = say_what(p, arena);
 	}
+	p->error = str_of(why);
+	return 0;
 }
 
 int plan_make(const struct plan_options *o, struct arena *arena,
 	      struct plan *ret_plan, struct err *err)
 {
 	const struct routine *r = o->routine;
-	struct strlist only = split_names(&o->only, arena);
-	struct strlist skipped = split_names(&o->skip, arena);
+	struct strlist known = names_of(r, arena), only, skipped;
 	struct plan plan;
 
-	if (o->only_step && pick_step(&r, o->only_step, arena, err) < 0)
+	if (o->only_step && pick_step(&r, o->only_step, &known, arena, err) < 0)
+		return -1;
+	known = names_of(r, arena);
+	if (read_names(r, &o->only, &known, "--only", arena, &only, err) < 0 ||
+	    read_names(r, &o->skip, &known, "--skip", arena, &skipped, err) < 0)
 		return -1;
 	plan = (struct plan){
 		.routine = r,
 		.steps = ARENA_ARRAY(arena, struct plan_step, r->n_steps),
 		.n_steps = r->n_steps,
 	};
-	if (names_exist(r, &o->only, &only, "--only", arena, err) < 0 ||
-	    names_exist(r, &o->skip, &skipped, "--skip", arena, err) < 0)
-		return -1;
 	for (size_t i = 0; i < r->n_steps; i++) {
 		struct plan_step *p = &plan.steps[i];
 
 		p->step = &r->steps[i];
 		p->with_previous =
 			i && p->step->parallel && r->steps[i - 1].parallel;
-		/* steps that are left out need no values */
-		if (p->step->enabled && !p->step->instead &&
-		    !unset_of(p->step) &&
-		    (!only.n || in_list(&only, p->step->name)) &&
-		    !in_list(&skipped, p->step->name)) {
-			if (make_request(o, p, arena, err) < 0 ||
-			    read_inputs(&o->given, p->step, arena, &p->inputs,
-					err) < 0)
-				return -1;
-		}
-		decide(o, &only, &skipped, p, arena);
+		if (decide(o, &only, &skipped, p, arena, err) < 0)
+			return -1;
 	}
 	/* `step` accepts each -p that a step of the routine takes */
 	plan.warnings = unused_params(o, arena);
@@ -450,14 +411,6 @@ int plan_make(const struct plan_options *o, struct arena *arena,
 }
 
 /* ---- inputs as the text that was written ---- */
-
-static bool is_in(const struct strlist *pointers, struct str pointer)
-{
-	for (size_t i = 0; i < pointers->n; i++)
-		if (str_is(pointer, pointers->item[i]))
-			return true;
-	return false;
-}
 
 struct str plan_inputs_as_text(const struct plan_inputs *a,
 			       const struct strlist *pointers,
