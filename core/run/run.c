@@ -84,37 +84,28 @@ static const char *signal_name(int signal)
 
 /* ---- afterwards: the report and the end in the ledger ---- */
 
-static void write_facts(struct run *r, struct jw *w)
-{
-	uint64_t ns = loop_now(&r->loop) - r->begin_ns;
-	struct utsname u;
-
-	jw_kv_cstr(w, "matins", MATINS_VERSION);
-	if (uname(&u) == 0)
-		jw_kv_cstr(w, "kernel", u.release);
-	facts_time(w, "started", r->begin_wall_ns);
-	facts_time(w, "finished", r->loop.clock->wall_ns(r->loop.clock));
-	jw_kv_int(w, "duration_us", (int64_t)(ns / 1000));
-	if (r->o->file->config.path)
-		jw_kv_cstr(w, "config", r->o->file->config.path);
-	if (r->leash.source)
-		jw_kv_cstr(w, "leash", r->leash.source);
-	if (r->loop.signal)
-		jw_kv_cstr(w, "ended_by", signal_name(r->loop.signal));
-	jw_kv_array(w, "warnings");
-	for (size_t i = 0; i < r->warnings.n; i++)
-		jw_cstr(w, r->warnings.item[i]);
-	jw_end(w);
-}
-
 static void fill_facts(struct run *r)
 {
 	AUTO(buf_release) struct buf run = BUF_INIT(BUF_UNBOUNDED);
+	uint64_t ns = loop_now(&r->loop) - r->begin_ns;
+	struct utsname u;
 	struct jw w;
 
 	jw_init(&w, &run, false);
 	jw_object(&w);
-	write_facts(r, &w);
+	jw_kv_cstr(&w, "matins", MATINS_VERSION);
+	if (uname(&u) == 0)
+		jw_kv_cstr(&w, "kernel", u.release);
+	facts_time(&w, "started", r->begin_wall_ns);
+	facts_time(&w, "finished", r->loop.clock->wall_ns(r->loop.clock));
+	jw_kv_int(&w, "duration_us", (int64_t)(ns / 1000));
+	if (r->o->file->config.path)
+		jw_kv_cstr(&w, "config", r->o->file->config.path);
+	if (r->leash.source)
+		jw_kv_cstr(&w, "leash", r->leash.source);
+	if (r->loop.signal)
+		jw_kv_cstr(&w, "ended_by", signal_name(r->loop.signal));
+	jw_kv_list(&w, "warnings", &r->warnings);
 	jw_end(&w);
 	r->result->report.run = arena_str(&r->result->arena, buf_str(&run));
 }
@@ -135,18 +126,6 @@ static void fill_report(struct run *r)
 						: report_exit_status(report);
 }
 
-/* "morning/host: 1 ran, …" for one step: no run of the whole routine. */
-static const char *ledger_summary(struct run *r)
-{
-	struct arena *arena = &r->result->arena;
-	const char *summary = report_summary(&r->result->report, arena);
-
-	if (!r->o->only_step)
-		return summary;
-	return arena_printf(arena, "%s%s", which_of(r).name,
-			    summary + strlen(r->result->report.routine));
-}
-
 static void print_json(const void *report, struct buf *out)
 {
 	const struct render_options full = {.view = VIEW_FULL};
@@ -156,27 +135,33 @@ static void print_json(const void *report, struct buf *out)
 
 static void finish_ledger(struct run *r)
 {
-	const struct fd_text report = {print_json, &r->result->report};
+	struct arena *arena = &r->result->arena;
+	const struct report *report = &r->result->report;
+	const struct fd_text text = {print_json, report};
 	struct err err = ERR_INIT;
 	struct ledger_end end = {
 		.which = which_of(r),
-		.summary = ledger_summary(r),
-		.success = report_success(&r->result->report),
+		.summary = report_summary(report, arena),
+		.success = report_success(report),
 		.exit_status = r->result->exit_status,
 		.wall_ns = r->loop.clock->wall_ns(r->loop.clock),
 	};
 
 	if (!r->ledger)
 		return;
-	if (ledger_finish(r->ledger, r->result->report.generation, &end,
-			  &report, r->o->file->config.keep_runs, &err) < 0) {
-		warn(r, arena_printf(&r->result->arena,
-				     "this run is not fully recorded: %s",
-				     err.msg));
-		fill_facts(r);
-		if (r->o->require_ledger && r->result->exit_status == 0)
-			r->result->exit_status = err_exit_status(err.kind);
-	}
+	/* "morning/host: 1 ran, …" for one step: no run of the whole routine */
+	if (r->o->only_step)
+		end.summary =
+			arena_printf(arena, "%s%s", end.which.name,
+				     end.summary + strlen(report->routine));
+	if (ledger_finish(r->ledger, report->generation, &end, &text,
+			  r->o->file->config.keep_runs, &err) == 0)
+		return;
+	warn(r, arena_printf(arena, "this run is not fully recorded: %s",
+			     err.msg));
+	fill_facts(r);
+	if (r->o->require_ledger && r->result->exit_status == 0)
+		r->result->exit_status = err_exit_status(err.kind);
 }
 
 /* A generation was taken, and then nothing could be run. */
@@ -199,28 +184,6 @@ static void record_failure(struct run *r, const struct err *why)
 			  r->o->file->config.keep_runs, &ignored) < 0)
 		log_warning("this run is not recorded: %s", ignored.msg);
 }
-/* ---- before anything starts ---- */
-
-static int make_plan(struct run *r, struct err *err)
-{
-	const struct run_options *o = r->o;
-	const struct plan_options p = {
-		.config = &o->file->config,
-		.routine = o->routine,
-		.only_step = o->only_step,
-		.only = o->only,
-		.skip = o->skip,
-		.given = {.params = o->params},
-		.dry_run = o->dry_run,
-	};
-
-	if (plan_make(&p, &r->result->arena, &r->plan, err) < 0)
-		return -1;
-	for (size_t i = 0; i < r->plan.warnings.n; i++)
-		warn(r, r->plan.warnings.item[i]);
-	return 0;
-}
-
 /* ---- lock and generation ---- */
 
 static bool asks_for_lock(const struct run *r)
@@ -241,10 +204,9 @@ static int take_lock(struct run *r, struct err *err)
 	if (ledger_lock_routine(r->ledger, &which, strcmp(mode, "wait") == 0,
 				&r->lock, err) == 0)
 		return 0;
-	if (err->kind != ERR_BUSY || strcmp(mode, "skip"))
-		return -1;
-	r->result->busy_skipped = true;
-	return 0;
+	r->result->busy_skipped =
+		err->kind == ERR_BUSY && strcmp(mode, "skip") == 0;
+	return r->result->busy_skipped ? 0 : -1;
 }
 
 /* Take a generation, or warn that there is none. */
@@ -338,11 +300,6 @@ static unsigned jobs_that_fit(void)
 	return n > LIMIT_STEPS ? LIMIT_STEPS : (unsigned)n;
 }
 
-static void scrub_filter(struct buf *line, void *arg)
-{
-	scrub_log_filter(line, arg);
-}
-
 static void open_pool(struct run *r)
 {
 	const struct config *config = &r->o->file->config;
@@ -378,22 +335,35 @@ static void open_pool(struct run *r)
 
 static int prepare(struct run *r, struct err *err)
 {
-	const struct config_file *file = r->o->file;
+	const struct run_options *o = r->o;
 	struct run_result *result = r->result;
+	const struct plan_options p = {
+		.config = &o->file->config,
+		.routine = o->routine,
+		.only_step = o->only_step,
+		.only = o->only,
+		.skip = o->skip,
+		.given = {.params = o->params},
+		.dry_run = o->dry_run,
+	};
 
 	if (loop_init(&r->loop, clock_system(), err) < 0)
 		return -1;
 	r->has_loop = true;
 	r->begin_ns = loop_now(&r->loop);
 	r->begin_wall_ns = r->loop.clock->wall_ns(r->loop.clock);
-	if (make_plan(r, err) < 0 || open_ledger(r, err) < 0)
+	if (plan_make(&p, &result->arena, &r->plan, err) < 0)
+		return -1;
+	for (size_t i = 0; i < r->plan.warnings.n; i++)
+		warn(r, r->plan.warnings.item[i]);
+	if (open_ledger(r, err) < 0)
 		return -1;
 	if (result->busy_skipped)
 		return 0;
 	r->scrub = scrub_new();
-	for (size_t i = 0; i < file->header_values.n; i++)
-		scrub_add(r->scrub, str_of(file->header_values.item[i]));
-	log_set_filter(scrub_filter, r->scrub);
+	for (size_t i = 0; i < o->file->header_values.n; i++)
+		scrub_add(r->scrub, str_of(o->file->header_values.item[i]));
+	log_set_filter(scrub_log_filter, r->scrub);
 	if (open_gate(r, err) < 0)
 		return -1;
 	open_pool(r);
@@ -408,19 +378,12 @@ static int prepare(struct run *r, struct err *err)
 		.arg = r,
 	};
 	r->jobs = jobs_that_fit();
-	if (r->o->jobs && r->o->jobs < r->jobs)
-		r->jobs = r->o->jobs;
+	if (o->jobs && o->jobs < r->jobs)
+		r->jobs = o->jobs;
 	return 0;
 }
 
 /* ---- permission and credentials ---- */
-
-static enum step_reason refusal(const struct err *err)
-{
-	enum step_reason reason = failure_of_spawn(err);
-
-	return reason == REASON_TRANSPORT ? REASON_POLICY : reason;
-}
 
 static void judge_one(struct run *r, struct plan_step *p)
 {
@@ -436,12 +399,15 @@ static void judge_one(struct run *r, struct plan_step *p)
 		    ? gate_check(r->gate, &p->request, &err) == 0
 		    : server_url_judge(r->gate, p->step->server, &err) == 0)
 		return;
-	if (p->reason == REASON_NONE)
-		p->reason = refusal(&err);
-	p->error = str_of(
-		p->reason == REASON_DRY_RUN
-			? arena_printf(arena, "would not run: %s", err.msg)
-			: arena_strdup(arena, err.msg));
+	if (p->reason == REASON_DRY_RUN) {
+		p->error = str_of(
+			arena_printf(arena, "would not run: %s", err.msg));
+		return;
+	}
+	p->error = str_of(arena_strdup(arena, err.msg));
+	p->reason = failure_of_spawn(&err);
+	if (p->reason == REASON_TRANSPORT)
+		p->reason = REASON_POLICY;
 }
 
 static void give_credentials(struct run *r, struct plan_step *p,
@@ -487,8 +453,7 @@ static void on_signal(void *arg, int signal)
 	if (r->loop.signal_count > 1)
 		pool_hurry(r->pool, NULL, POOL_KILL);
 	for (size_t i = 0; i < r->next; i++)
-		if (r->result->runs[i].phase != STEP_ENDED)
-			step_cancel(&r->result->runs[i], signal_name(signal));
+		step_cancel(&r->result->runs[i], signal_name(signal));
 }
 
 /* Cancel the steps that had not begun when the signal came. */
@@ -539,19 +504,13 @@ static int walk_plan(struct run *r, struct err *err)
 
 /* ---- from first to last ---- */
 
-static int begin_trace(struct run *r, struct plan_step *step, struct err *err)
-{
-	const struct run_tracer *t = r->o->tracer;
-
-	return t ? t->begin(t->arg, r->gate, step, err) : 0;
-}
-
 static int execute(struct run *r, struct err *err)
 {
+	const struct run_tracer *t = r->o->tracer;
 	struct run_result *result = r->result;
 
-	for (size_t i = 0; i < r->plan.n_steps; i++)
-		if (begin_trace(r, &r->plan.steps[i], err) < 0)
+	for (size_t i = 0; t && i < r->plan.n_steps; i++)
+		if (t->begin(t->arg, r->gate, &r->plan.steps[i], err) < 0)
 			return -1;
 	result->runs = mem_zalloc(r->plan.n_steps * sizeof(*result->runs));
 	result->n_runs = r->plan.n_steps;
@@ -566,20 +525,6 @@ static int execute(struct run *r, struct err *err)
 	fill_report(r);
 	finish_ledger(r);
 	return 0;
-}
-
-static void release(struct run *r)
-{
-	log_set_filter(NULL, NULL);
-	pool_free(r->pool);
-	remotes_free(r->remotes);
-	credentials_free(r->credentials);
-	eras_free(r->eras);
-	scrub_free(r->scrub);
-	gate_free(r->gate);
-	ledger_free(r->ledger);
-	if (r->has_loop)
-		loop_release(&r->loop);
 }
 
 int run_routine(const struct run_options *o, struct run_result *ret,
@@ -600,12 +545,20 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 		/* programs that run need the loop and the gate to end */
 		run_result_release(ret);
 	}
-	for (size_t i = 0; i < ret->n_runs; i++) {
-		/* both end here, and the results no longer need them */
+	/* loop and gate end here, and the results no longer need them */
+	for (size_t i = 0; i < ret->n_runs; i++)
 		ret->runs[i].ctx = NULL;
-	}
 	fd_closep(&r.lock);
-	release(&r);
+	log_set_filter(NULL, NULL);
+	pool_free(r.pool);
+	remotes_free(r.remotes);
+	credentials_free(r.credentials);
+	eras_free(r.eras);
+	scrub_free(r.scrub);
+	gate_free(r.gate);
+	ledger_free(r.ledger);
+	if (r.has_loop)
+		loop_release(&r.loop);
 	if (status < 0)
 		loop_give_signals_back();
 	return status;
