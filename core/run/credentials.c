@@ -107,16 +107,12 @@ struct asking {
 
 static void on_ended(void *arg)
 {
-	struct asking *a = arg;
-
-	a->has_ended = true;
+	((struct asking *)arg)->has_ended = true;
 }
 
 static void on_time(void *arg)
 {
-	struct asking *a = arg;
-
-	child_end(&a->program.child, CHILD_TERMINATING);
+	child_end(&((struct asking *)arg)->program.child, CHILD_TERMINATING);
 }
 
 /*
@@ -189,61 +185,46 @@ static int judge_end(const struct credentials *c, const struct program *p,
 	return 0;
 }
 
-/* Run one program to its end, alone in the loop. */
-static int run_program(struct credentials *c, const struct strlist *words,
-		       struct buf *out, struct err *err)
+/* Run a command line to its end, alone in the loop. */
+static int run_line(void *arg, const char *line, struct buf *out,
+		    struct err *err)
 {
-	const struct gate_request request = {
-		.program = words->item[0],
-		.argv = words->item,
-		.policy = c->ctx.policy,
-		.cwd = c->ctx.config->dir,
-		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
-	};
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct credentials *c = arg;
 	struct asking a = {.has_ended = false};
-	const struct program_options options = {
+	struct program_options options = {
 		.loop = c->ctx.loop,
 		/* nothing scrubs: the value must come out as it is */
-		.name = words->item[0],
 		.grace_ms = CMD_GRACE_MS,
 		.stderr_max = CMD_STDERR_BYTES,
 		.stdout_max = LIMIT_SECRET_BYTES,
 		.ended = on_ended,
 		.arg = &a,
 	};
+	struct gate_request request = {
+		.policy = c->ctx.policy,
+		.cwd = c->ctx.config->dir,
+		.stdio = {GATE_PIPE, GATE_PIPE, GATE_PIPE},
+	};
+	struct strlist words;
 	int r;
 
+	if (path_words(line, request.cwd, &arena, &words, err) < 0)
+		return -1;
+	request.argv = words.item;
+	request.program = options.name = words.item[0];
 	program_init(&a.program, &options);
 	r = program_start(&a.program, c->ctx.gate, &request, err);
 	if (r < 0) {
 		err->kind = ERR_CREDENTIAL;
-		program_release(&a.program);
-		return r;
-	}
-	r = wait_for_end(c, &a, err);
-	if (r == 0) {
+	} else if ((r = wait_for_end(c, &a, err)) == 0) {
 		r = judge_end(c, &a.program, err);
 		if (r < 0)
-			show_words(c, words->item[0], &a.program);
+			show_words(c, options.name, &a.program);
+		else
+			buf_add_str(out, str_trim(buf_str(&a.program.out)));
 	}
-	if (r == 0)
-		buf_add_str(out, str_trim(buf_str(&a.program.out)));
 	program_release(&a.program);
-	return r;
-}
-
-static int run_line(void *arg, const char *line, struct buf *out,
-		    struct err *err)
-{
-	struct credentials *c = arg;
-	struct arena arena = ARENA_INIT;
-	struct strlist words;
-	int r;
-
-	r = path_words(line, c->ctx.config->dir, &arena, &words, err);
-	if (r == 0)
-		r = run_program(c, &words, out, err);
-	arena_release(&arena);
 	return r;
 }
 
@@ -331,35 +312,20 @@ void remote_spec_release(struct remote_spec *spec)
 	*spec = (struct remote_spec){0};
 }
 
-/* {NULL, 0} where nothing is referred to. */
+/* {NULL, 0} where nothing is referred to; borrowed as credentials_value(). */
 static int value_of(struct credentials *c, const struct env_ref *ref,
 		    const char *what, struct str *ret, struct err *err)
 {
 	*ret = (struct str){NULL, 0};
-	if (!ref->from)
-		return 0;
-	if (credentials_value(c, ref, ret, err) < 0)
+	if (ref->from && credentials_value(c, ref, ret, err) < 0)
 		return err_wrap(err, "%s", what);
-	return 0;
-}
-
-/* A copy that remote_spec_release() wipes. */
-static int secret_of(struct credentials *c, const struct env_ref *ref,
-		     const char *what, struct remote_spec *spec,
-		     const char **ret, struct err *err)
-{
-	struct str value;
-
-	if (value_of(c, ref, what, &value, err) < 0)
-		return -1;
-	*ret = value.p ? remote_spec_keep(spec, value) : NULL;
 	return 0;
 }
 
 static int add_headers(const struct server *s, struct credentials *c,
 		       struct http_headers *ret, struct err *err)
 {
-	AUTO(buf_release) struct buf bearer = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_wipe) struct buf bearer = BUF_INIT(BUF_UNBOUNDED);
 	struct str token, api_key;
 
 	for (size_t i = 0; i < s->headers.n; i++)
@@ -374,7 +340,6 @@ static int add_headers(const struct server *s, struct credentials *c,
 		if (http_headers_set(ret, "Authorization", buf_str(&bearer),
 				     err) < 0)
 			return err_wrap(err, "token");
-		mem_wipe(bearer.p, bearer.n);
 	}
 	if (api_key.p &&
 	    http_headers_set(ret, s->api_key_header, api_key, err) < 0)
@@ -386,6 +351,7 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 		     struct remote_spec *spec, struct err *err)
 {
 	struct auth_options *ret = &spec->auth;
+	struct str value;
 
 	ret->audience_is_token_endpoint =
 		from->audience && strcmp(from->audience, "token_endpoint") == 0;
@@ -400,9 +366,10 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 	/* the words were checked when the file was read */
 	if (from->grant && !auth_grant_find(from->grant, &ret->grant))
 		return err_set(err, ERR_CONFIG, "grant %s", from->grant);
-#define AUTH_SECRET(key, ...)                                         \
-	if (secret_of(c, &from->key, #key, spec, &ret->key, err) < 0) \
-		return -1;
+#define AUTH_SECRET(key, ...)                               \
+	if (value_of(c, &from->key, #key, &value, err) < 0) \
+		return -1;                                  \
+	ret->key = value.p;
 #include "core/auth/auth.def"
 	return 0;
 }

@@ -62,14 +62,15 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
  *	remote_spec_release(&spec)		when nothing took it
  */
 
-/* Texts are borrowed for the life of the server. */
+/* Texts are borrowed for the life of the server, secrets of the configuration
+   from the credentials. */
 struct remote_spec {
 	const struct server *server; /* keys of the server; outlives the spec */
 	const char *name; /* in sentences; of [servers.NAME], or the URL */
 	bool is_named;	  /* the configuration has it */
 	const char *url;
 	struct http_headers headers;
-	char *secret[6];	  /* owned, wiped; see remote_spec_keep() */
+	char *secret[3];	  /* owned, wiped; see remote_spec_keep() */
 	struct auth_options auth; /* url and headers are filled in */
 	struct plain_http plain;
 	uint64_t message_max; /* bytes; 0: LIMIT_MESSAGE_BYTES */
@@ -77,8 +78,8 @@ struct remote_spec {
 	const char *browser, *token_store, *store_key; /* NULL: not said */
 };
 
-/* Copy a value that lives and dies with the spec: three secrets of the
-   configuration, and three of options that go over them. */
+/* Copy a value of an option, which lives and dies with the spec: three at most.
+ */
 const char *remote_spec_keep(struct remote_spec *spec, struct str value)
 	MUST_USE;
 /* Release a spec that remote_server_new() has not taken. */
