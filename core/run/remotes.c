@@ -66,6 +66,7 @@ void remotes_free(struct remotes *r)
 
 /* ---- the engine ---- */
 
+/* Two words, each NULL where nothing is said. */
 static bool same(const char *a, const char *b)
 {
 	return a == b || (a && b && strcmp(a, b) == 0);
@@ -85,13 +86,11 @@ static int find_engine(struct remotes *r, const char *ca_file,
 	while (e && !same(e->ca_file, ca_file))
 		e = e->next;
 	if (!e) {
-		struct http *http;
-
-		if (http_new(&options, &http, err) < 0)
+		if (http_new(&options, ret, err) < 0)
 			return -1;
 		e = mem_zalloc(sizeof(*e));
 		e->ca_file = ca_file ? mem_strdup(ca_file) : NULL;
-		e->http = http;
+		e->http = *ret;
 		e->next = r->engines;
 		r->engines = e;
 	}
@@ -101,40 +100,28 @@ static int find_engine(struct remotes *r, const char *ca_file,
 
 /* ---- stores of tokens ---- */
 
-static enum store_key key_of(const char *word)
-{
-	enum store_key key;
-
-	return word && store_key_find(word, &key) ? key : STORE_KEY_AUTO;
-}
-
-static struct store *found_store(const struct remotes *r, const char *dir)
-{
-	const struct kept_store *s = r->stores;
-
-	while (s && strcmp(s->dir, dir) != 0)
-		s = s->next;
-	return s ? s->store : NULL;
-}
-
 /* NULL where tokens cannot be kept, which is said and no end of the work. */
 static struct store *open_store(struct remotes *r,
 				const struct remote_spec *spec)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *dir = spec->token_store;
+	enum store_key key = STORE_KEY_AUTO;
+	struct kept_store *s = r->stores;
 	struct err err = ERR_INIT;
-	struct kept_store *s;
 	struct store *store;
 
 	if (!dir && !r->o.state_dir)
 		return NULL;
 	if (!dir)
 		dir = state_dir_tokens(r->o.state_dir, &arena);
-	store = found_store(r, dir);
-	if (store)
-		return store;
-	if (store_open(dir, key_of(spec->store_key), &store, &err) < 0) {
+	while (s && strcmp(s->dir, dir) != 0)
+		s = s->next;
+	if (s)
+		return s->store;
+	if (spec->store_key && !store_key_find(spec->store_key, &key))
+		key = STORE_KEY_AUTO;
+	if (store_open(dir, key, &store, &err) < 0) {
 		log_warning("tokens are not kept beyond this run: %s", err.msg);
 		return NULL;
 	}
@@ -268,37 +255,16 @@ static int make_auth(struct remote_server *one, struct err *err)
 	return auth_new(&context, &one->spec.auth, &one->auth, err);
 }
 
-/* A query may hold a key. */
-static void show_url(struct remote_server *one)
-{
-	struct str rest = one->url.text, shown = str_cut(&rest, '?');
-
-	one->text = arena_strndup(&one->arena, shown.p, shown.n);
-	if (!one->spec.is_named)
-		one->spec.name = one->text;
-	server_url_hide(&one->url, one->all->o.scrub);
-}
-
-/* Tokens of a login are credentials, too. */
-static void note_plain(struct remote_server *one)
-{
-	if (!one->is_plain)
-		return;
-	one->spec.auth.is_off |= !one->spec.plain.allows_credentials;
-	log_warning("%s: %s", one->spec.name,
-		    plain_http_say(&one->spec.plain, &one->url, &one->arena));
-}
-
 int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		      struct remote_server **ret, struct err *err)
 {
 	struct remote_server *one = mem_zalloc(sizeof(*one));
+	struct str rest, text;
 	int plain;
 
 	one->all = r;
 	one->spec = *spec;
 	*spec = (struct remote_spec){0};
-	one->arena = (struct arena)ARENA_INIT;
 	one->scrub =
 		r->o.keeps_apart ? scrub_new_within(r->o.scrub) : r->o.scrub;
 	plain = server_url_read(one->spec.url, &one->spec.plain, &one->arena,
@@ -310,9 +276,21 @@ int remote_server_new(struct remotes *r, struct remote_spec *spec,
 		remote_server_free(one);
 		return -1;
 	}
+	/* a query may hold a key */
+	rest = one->url.text;
+	text = str_cut(&rest, '?');
+	one->text = arena_strndup(&one->arena, text.p, text.n);
+	if (!one->spec.is_named)
+		one->spec.name = one->text;
+	server_url_hide(&one->url, r->o.scrub);
 	one->is_plain = plain == 1;
-	show_url(one);
-	note_plain(one);
+	if (one->is_plain) {
+		/* tokens of a login are credentials, too */
+		one->spec.auth.is_off |= !one->spec.plain.allows_credentials;
+		log_warning("%s: %s", one->spec.name,
+			    plain_http_say(&one->spec.plain, &one->url,
+					   &one->arena));
+	}
 	one->range =
 		url_is_loopback(&one->url) ? ADDRESS_LOOPBACK : ADDRESS_PUBLIC;
 	if (make_auth(one, err) < 0) {
@@ -336,42 +314,30 @@ void remote_server_free(struct remote_server *one)
 	free(one);
 }
 
-/* said  may be NULL, which is no word */
-static bool is_word(const char *said, const char *word)
-{
-	return said && strcmp(said, word) == 0;
-}
-
-static enum remote_kind kind_of(const char *word)
-{
-	return is_word(word, "sse")    ? REMOTE_SSE
-	       : is_word(word, "http") ? REMOTE_HTTP
-				       : REMOTE_AUTO;
-}
-
 int remote_server_open(void *arg, struct transport **ret, struct err *err)
 {
 	struct remote_server *one = arg;
-	struct reach reach = reach_of_user();
+	const char *word = one->spec.server->transport;
 	struct remote_options options = {
 		.loop = one->all->o.loop,
 		.http = one->http,
 		.url = one->url.text.p,
 		.auth = auth_authorizer(one->auth),
-		.kind = kind_of(one->spec.server->transport),
+		.kind = same(word, "sse")    ? REMOTE_SSE
+			: same(word, "http") ? REMOTE_HTTP
+					     : REMOTE_AUTO,
 		.message_max = one->spec.message_max,
 		.request_ms = one->spec.timeout_ms,
+		.reach = reach_of_user(),
 		.on_session = on_session,
 		.arg = one,
 	};
 
-	reach.allows = may_connect;
-	reach.arg = one;
+	options.reach.allows = may_connect;
+	options.reach.arg = one;
 	/* a name that says loopback leads nowhere else, in plain text */
-	reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
-	options.reach = reach;
-	if (is_word(one->spec.server->transport, "websocket") ||
-	    transport_is_websocket(options.url))
+	options.reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
+	if (same(word, "websocket") || transport_is_websocket(options.url))
 		return transport_websocket(&options, ret, err);
 	return transport_remote(&options, ret, err);
 }
