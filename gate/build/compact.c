@@ -85,16 +85,20 @@ static size_t put_condition(struct writer *w, uint16_t code, uint32_t k,
 			      (uint8_t)distance_to(w, no)));
 }
 
-static bool is_condition(uint16_t code)
+/* Is a condition met? -1: this is none. */
+static int is_met(const struct sock_filter *i, uint32_t a)
 {
-	switch (code) {
+	switch (i->code) {
 	case BPF_JMP | BPF_JEQ | BPF_K:
+		return a == i->k;
 	case BPF_JMP | BPF_JGT | BPF_K:
+		return a > i->k;
 	case BPF_JMP | BPF_JGE | BPF_K:
+		return a >= i->k;
 	case BPF_JMP | BPF_JSET | BPF_K:
-		return true;
+		return (a & i->k) != 0;
 	}
-	return false;
+	return -1;
 }
 
 /* Copy what is reached from an instruction, each only once. */
@@ -111,7 +115,7 @@ static size_t copy_from(struct writer *w, size_t at)
 	if (w->copied[at] && (i->code != (BPF_RET | BPF_K) ||
 			      distance_to(w, w->copied[at]) < JUMP_MAX))
 		return w->copied[at];
-	if (is_condition(i->code)) {
+	if (is_met(i, 0) >= 0) {
 		yes = copy_from(w, at + 1 + i->jt);
 		no = copy_from(w, at + 1 + i->jf);
 		w->copied[at] = put_condition(w, i->code, i->k, yes, no);
@@ -129,19 +133,6 @@ static size_t copy_from(struct writer *w, size_t at)
 	return w->copied[at];
 }
 
-static bool is_met(const struct sock_filter *i, uint32_t a)
-{
-	switch (i->code) {
-	case BPF_JMP | BPF_JEQ | BPF_K:
-		return a == i->k;
-	case BPF_JMP | BPF_JGT | BPF_K:
-		return a > i->k;
-	case BPF_JMP | BPF_JGE | BPF_K:
-		return a >= i->k;
-	}
-	return a & i->k;
-}
-
 /*
  * Run the program for a number, until it looks at an argument or ends; equal
  * verdicts are one place.
@@ -156,7 +147,7 @@ static size_t find_end(struct writer *w, uint32_t arch, uint32_t nr)
 
 		if (i->code == (BPF_RET | BPF_K))
 			break;
-		if (is_condition(i->code)) {
+		if (is_met(i, a) >= 0) {
 			at += is_met(i, a) ? i->jt : i->jf;
 		} else if (i->code == (BPF_JMP | BPF_JA)) {
 			at += i->k;

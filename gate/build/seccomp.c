@@ -126,7 +126,7 @@ static const struct call *find_call(const char *name)
 
 static const struct call *find_number(int nr)
 {
-	for (size_t i = 0; i < N_CALLS; i++)
+	for (size_t i = 0; nr >= 0 && i < N_CALLS; i++)
 		if (call_number(&CALLS[i]) == nr)
 			return &CALLS[i];
 	return NULL;
@@ -134,16 +134,9 @@ static const struct call *find_number(int nr)
 
 const char *seccomp_call_name(int nr)
 {
-	const struct call *c = nr < 0 ? NULL : find_number(nr);
+	const struct call *c = find_number(nr);
 
 	return c ? c->name : NULL;
-}
-
-const char *seccomp_call_kinds(int nr)
-{
-	const struct call *c = nr < 0 ? NULL : find_number(nr);
-
-	return c ? c->kinds : "";
 }
 
 int seccomp_call_number(const char *name)
@@ -176,13 +169,10 @@ static int unknown_name(const char *name, struct err *err)
 	for (size_t i = 0; i < N_CALLS; i++)
 		names[i] = CALLS[i].name;
 	near = str_nearest(str_of(name), names, N_CALLS);
-	if (near)
-		return err_set(err, ERR_POLICY,
-			       "syscalls: there is no \"%s\" on this machine; "
-			       "did you mean \"%s\"?",
-			       name, near);
 	return err_set(err, ERR_POLICY,
-		       "syscalls: there is no \"%s\" on this machine", name);
+		       "syscalls: there is no \"%s\" on this machine%s%s%s",
+		       name, near ? "; did you mean \"" : "", near ? near : "",
+		       near ? "\"?" : "");
 }
 
 static int check_name(const char *name, struct err *err)
@@ -289,32 +279,24 @@ static int add_rule(struct build *b, uint32_t action, const char *name, int nr,
 	return 0;
 }
 
-static int add_arg_rule(struct build *b, int nr, const struct arg_rule *rule)
-{
-	struct scmp_arg_cmp cmp[ARG_CMP_MAX];
-	unsigned n = 0;
-
-	while (n < ARG_CMP_MAX && rule->cmp[n].mask) {
-		cmp[n] = (struct scmp_arg_cmp){
-			.arg = rule->cmp[n].arg,
-			.op = SCMP_CMP_MASKED_EQ,
-			.datum_a = rule->cmp[n].mask,
-			.datum_b = rule->cmp[n].value,
-		};
-		n++;
-	}
-	return add_rule(b, SCMP_ACT_ALLOW, rule->call, nr, cmp, n);
-}
-
 static int add_by_args(struct build *b, const struct call *c, int nr)
 {
 	for (size_t i = 0; i < ARRAY_LEN(ARG_RULES); i++) {
 		const struct arg_rule *rule = &ARG_RULES[i];
+		struct scmp_arg_cmp cmp[ARG_CMP_MAX];
+		unsigned n = 0;
 
 		if (strcmp(rule->call, c->name) != 0 ||
 		    !holds(b->want, rule->when))
 			continue;
-		if (add_arg_rule(b, nr, rule) < 0)
+		for (; n < ARG_CMP_MAX && rule->cmp[n].mask; n++)
+			cmp[n] = (struct scmp_arg_cmp){
+				.arg = rule->cmp[n].arg,
+				.op = SCMP_CMP_MASKED_EQ,
+				.datum_a = rule->cmp[n].mask,
+				.datum_b = rule->cmp[n].value,
+			};
+		if (add_rule(b, SCMP_ACT_ALLOW, c->name, nr, cmp, n) < 0)
 			return -1;
 	}
 	return 0;
@@ -322,48 +304,37 @@ static int add_by_args(struct build *b, const struct call *c, int nr)
 
 static int add_call(struct build *b, const struct call *c)
 {
-	bool by_args = c->how == HOW_ARGS || c->how == HOW_FIXED;
+	bool named = is_named(b->want, c->name);
+	uint32_t action = SCMP_ACT_ALLOW;
 	int nr = call_number(c);
 
 	if (nr < 0)
 		return 0; /* another architecture's */
-	if (is_named(b->want, c->name))
-		return add_rule(b, SCMP_ACT_ALLOW, c->name, nr, NULL, 0);
-	if (c->group == GROUP_HIDDEN)
-		return add_rule(b, SCMP_ACT_ERRNO(ENOSYS), c->name, nr, NULL,
-				0);
-	if (!in_profile(b->want, c->group))
+	if (!named && c->group == GROUP_HIDDEN)
+		action = SCMP_ACT_ERRNO(ENOSYS);
+	else if (!named && !in_profile(b->want, c->group))
 		return 0;
-	if (by_args)
+	else if (!named && c->how != HOW_ALLOW && c->how != HOW_NEVER)
 		return add_by_args(b, c, nr);
-	return add_rule(b, SCMP_ACT_ALLOW, c->name, nr, NULL, 0);
-}
-
-/* Names that have no row, but that libseccomp knows. */
-static int add_rowless(struct build *b)
-{
-	const struct strlist *names = &b->want->syscalls;
-
-	for (size_t i = 0; i < names->n; i++) {
-		const char *name = names->item[i];
-
-		if (find_call(name))
-			continue;
-		if (add_rule(b, SCMP_ACT_ALLOW, name, seccomp_call_number(name),
-			     NULL, 0) < 0)
-			return -1;
-	}
-	return 0;
+	return add_rule(b, action, c->name, nr, NULL, 0);
 }
 
 static int add_all(struct build *b)
 {
-	if (seccomp_check_names(&b->want->syscalls, b->err) < 0)
+	const struct strlist *names = &b->want->syscalls;
+
+	if (seccomp_check_names(names, b->err) < 0)
 		return -1;
 	for (size_t i = 0; i < N_CALLS; i++)
 		if (add_call(b, &CALLS[i]) < 0)
 			return -1;
-	return add_rowless(b);
+	/* names that have no row, but that libseccomp knows */
+	for (size_t i = 0; i < names->n; i++)
+		if (!find_call(names->item[i]) &&
+		    add_rule(b, SCMP_ACT_ALLOW, names->item[i],
+			     seccomp_call_number(names->item[i]), NULL, 0) < 0)
+			return -1;
+	return 0;
 }
 
 /*
@@ -372,7 +343,7 @@ static int add_all(struct build *b)
  * before libseccomp's program, which goes on unchanged for everything else:
  * other architectures, and numbers with the x32 bit or above, are its own.
  */
-static size_t put_prefix(struct sock_filter *out)
+static int export_filter(struct build *b, struct seccomp_filter *ret)
 {
 	const struct sock_filter prefix[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
@@ -386,18 +357,10 @@ static size_t put_prefix(struct sock_filter *out)
 		BPF_STMT(BPF_RET | BPF_K,
 			 SECCOMP_RET_ERRNO | (ENOSYS & SECCOMP_RET_DATA)),
 	};
-
-	if (out)
-		memcpy(out, prefix, sizeof(prefix));
-	return ARRAY_LEN(prefix);
-}
-
-static int export_filter(struct build *b, struct seccomp_filter *ret)
-{
 	AUTO(fd_closep) int fd = memfd_create("filter", MFD_CLOEXEC);
 	AUTO(mem_freep) struct sock_filter *insn = NULL;
-	size_t n_prefix = put_prefix(NULL), n;
 	struct stat st;
+	size_t n;
 	int r;
 
 	if (fd < 0)
@@ -407,19 +370,18 @@ static int export_filter(struct build *b, struct seccomp_filter *ret)
 		return err_sys(b->err, -r, "system-call filter: export");
 	if (fstat(fd, &st) < 0)
 		return err_sys(b->err, errno, "system-call filter: size");
-	n = (size_t)st.st_size / sizeof(*insn);
-	if (n + n_prefix > BPF_MAXINSNS)
+	n = ARRAY_LEN(prefix) + (size_t)st.st_size / sizeof(*insn);
+	if (n > BPF_MAXINSNS)
 		return err_set(b->err, ERR_LIMIT,
 			       "system-call filter: %zu instructions, the "
 			       "kernel takes %d",
-			       n + n_prefix, BPF_MAXINSNS);
-	insn = mem_alloc((n + n_prefix) * sizeof(*insn));
-	put_prefix(insn);
-	if (pread(fd, insn + n_prefix, n * sizeof(*insn), 0) !=
-	    (ssize_t)(n * sizeof(*insn)))
+			       n, BPF_MAXINSNS);
+	insn = mem_alloc(n * sizeof(*insn));
+	memcpy(insn, prefix, sizeof(prefix));
+	if (pread(fd, insn + ARRAY_LEN(prefix), (size_t)st.st_size, 0) !=
+	    (ssize_t)st.st_size)
 		return err_sys(b->err, EIO, "system-call filter: read back");
-	ret->n = (uint16_t)(n + n_prefix);
-	ret->insn = insn;
+	*ret = (struct seccomp_filter){insn, (uint16_t)n};
 	insn = NULL;
 	return 0;
 }
@@ -470,10 +432,10 @@ int seccomp_build(const struct seccomp_want *want,
 		return -1;
 	n = compact_filter(ret_filter->insn, ret_filter->n, SECCOMP_ARCH,
 			   (uint32_t)seccomp_newest(), &insn);
-	if (!n)
-		return 0;
-	free(ret_filter->insn);
-	*ret_filter = (struct seccomp_filter){insn, (uint16_t)n};
+	if (n) {
+		free(ret_filter->insn);
+		*ret_filter = (struct seccomp_filter){insn, (uint16_t)n};
+	}
 	return 0;
 }
 
@@ -544,7 +506,7 @@ void seccomp_allow(const struct seccomp_data *data, const char **ret_key,
 {
 	const struct call *c;
 
-	if (!library() || data->arch != SECCOMP_ARCH || data->nr < 0)
+	if (!library() || data->arch != SECCOMP_ARCH)
 		return;
 	c = find_number(data->nr);
 	if (!c)
@@ -601,21 +563,6 @@ static void add_bits(struct buf *out, char kind, uint32_t value)
 		buf_addf(out, "%s%#x", any ? "|" : "", value);
 }
 
-static void add_socket_type(struct buf *out, uint32_t type)
-{
-	uint32_t base = type & ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK);
-	const char *name = name_of('t', base);
-
-	if (name)
-		buf_adds(out, name);
-	else
-		buf_addf(out, "%#x", base);
-	if (type & SOCK_CLOEXEC)
-		buf_adds(out, "|SOCK_CLOEXEC");
-	if (type & SOCK_NONBLOCK)
-		buf_adds(out, "|SOCK_NONBLOCK");
-}
-
 static void add_arg(struct buf *out, char kind, uint64_t arg)
 {
 	uint32_t low = (uint32_t)arg;
@@ -624,56 +571,52 @@ static void add_arg(struct buf *out, char kind, uint64_t arg)
 	switch (kind) {
 	case '.':
 		buf_adds(out, "...");
-		return;
+		break;
 	case 'd':
 		buf_addf(out, "%d", (int)low);
-		return;
+		break;
 	case 'o':
 		buf_addf(out, "0%o", low);
-		return;
+		break;
 	case 'c':
 		/* the lowest byte is the signal that the end sends */
 		add_bits(out, kind, low & ~UINT32_C(0xff));
-		return;
-	case 't':
-		add_socket_type(out, low);
-		return;
+		break;
 	default:
-		name = name_of(kind, low);
+		name = name_of(kind, kind == 't' ? low & TYPE : low);
 		if (name)
 			buf_adds(out, name);
 		else
-			buf_addf(out, "%#x", low);
+			buf_addf(out, "%#x", kind == 't' ? low & TYPE : low);
+		if (kind == 't' && low & SOCK_CLOEXEC)
+			buf_adds(out, "|SOCK_CLOEXEC");
+		if (kind == 't' && low & SOCK_NONBLOCK)
+			buf_adds(out, "|SOCK_NONBLOCK");
 	}
-}
-
-/* All six, without the zeroes at the end. */
-static void add_raw(struct buf *out, const struct seccomp_data *data)
-{
-	size_t n = ARRAY_LEN(data->args);
-
-	while (n && !data->args[n - 1])
-		n--;
-	for (size_t i = 0; i < n; i++)
-		buf_addf(out, "%s%#llx", i ? ", " : "",
-			 (unsigned long long)data->args[i]);
 }
 
 void seccomp_describe(const struct seccomp_data *data, struct buf *out)
 {
-	const char *name = seccomp_call_name(data->nr);
-	const char *kinds = seccomp_call_kinds(data->nr);
+	const struct call *c = find_number(data->nr);
+	const char *kinds = c ? c->kinds : "";
+	size_t n = *kinds ? strlen(kinds) : ARRAY_LEN(data->args);
 
-	if (name)
-		buf_addf(out, "%s(", name);
+	if (c)
+		buf_addf(out, "%s(", c->name);
 	else
 		buf_addf(out, "syscall_%d(", data->nr);
-	for (size_t i = 0; kinds[i]; i++) {
+	/* of a call without kinds all in hexadecimal, without zeroes at the
+	   end */
+	while (!*kinds && n && !data->args[n - 1])
+		n--;
+	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_adds(out, ", ");
-		add_arg(out, kinds[i], data->args[i]);
+		if (*kinds)
+			add_arg(out, kinds[i], data->args[i]);
+		else
+			buf_addf(out, "%#llx",
+				 (unsigned long long)data->args[i]);
 	}
-	if (!*kinds)
-		add_raw(out, data);
 	buf_addc(out, ')');
 }

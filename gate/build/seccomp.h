@@ -167,8 +167,6 @@ int seccomp_check_names(const struct strlist *names, struct err *err) MUST_USE;
 
 /* Name of a native call number; NULL when it is unknown. Static. */
 const char *seccomp_call_name(int nr) MUST_USE;
-/* How its arguments are shown, as syscalls.def has it; "" when unknown. */
-const char *seccomp_call_kinds(int nr) MUST_USE;
 /* The native number, or -1. */
 int seccomp_call_number(const char *name) MUST_USE;
 /* The highest number that has a row; above it is ENOSYS. */
