@@ -26,21 +26,20 @@
 
 /* ---- what init listens on ---- */
 
-static bool is_forwarded(const struct policy *p, uint16_t port)
-{
-	for (size_t i = 0; i < p->n_endpoints; i++)
-		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
-		    p->endpoints[i].port == port)
-			return true;
-	return false;
-}
-
 uint16_t proxy_port(const struct policy *p)
 {
 	uint16_t port = PORT_FIRST;
+	size_t i = 0;
 
-	while (is_forwarded(p, port))
-		port++;
+	/* a port that is a row itself leads there */
+	while (i < p->n_endpoints)
+		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
+		    p->endpoints[i].port == port) {
+			port++;
+			i = 0;
+		} else {
+			i++;
+		}
 	return port;
 }
 
@@ -64,23 +63,16 @@ void proxy_listeners(const struct policy *p, struct arena *arena,
 
 /* ---- the start ---- */
 
-static int make_memory(void)
-{
-	int fd = memfd_create("proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING |
-					       MFD_NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
-		fd = memfd_create("proxy", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	return fd;
-}
-
 /* Seal the size of the memory, so that no process pulls it away under us. */
 static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 		      struct err *err)
 {
-	AUTO(fd_closep) int fd = make_memory();
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	AUTO(fd_closep) int fd = memfd_create("proxy", flags | MFD_NOEXEC_SEAL);
 	void *at;
 
+	if (fd < 0 && errno == EINVAL) /* before Linux 6.3 */
+		fd = memfd_create("proxy", flags);
 	if (fd < 0 || ftruncate(fd, sizeof(struct proxy_share)) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) <
 		    0)
@@ -97,34 +89,29 @@ static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 	return 0;
 }
 
-static int execute(struct proxy *p, int theirs, int share, struct err *err)
+int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 {
 	const char *const argv[] = {GATE_PROXY_NAME, NULL};
 	const char *const envp[] = {NULL};
-	const int fd[] = {theirs, share};
-	int r = process_execute("/proc/self/exe", argv, envp, fd, ARRAY_LEN(fd),
-				&p->process);
-
-	return r ? err_sys(err, r, "proxy: start") : 0;
-}
-
-int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
-{
 	struct proxy p = PROXY_INIT;
-	AUTO(fd_closep) int share = -1;
-	AUTO(fd_closep) int theirs = -1;
-	int pair[2];
+	int theirs[2] = {-1, -1}, pair[2], r;
 
-	if (make_share(policy, &p, &share, err) < 0)
+	if (make_share(policy, &p, &theirs[1], err) < 0)
 		return -1;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0) {
+	r = socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
+	if (r < 0) {
 		err_sys(err, errno, "proxy: socket pair");
-		proxy_release(&p);
-		return -1;
+	} else {
+		p.sock = pair[0];
+		theirs[0] = pair[1];
+		r = process_execute("/proc/self/exe", argv, envp, theirs,
+				    ARRAY_LEN(theirs), &p.process);
+		if (r)
+			r = err_sys(err, r, "proxy: start");
 	}
-	p.sock = pair[0];
-	theirs = pair[1];
-	if (execute(&p, theirs, share, err) < 0) {
+	fd_closep(&theirs[0]);
+	fd_closep(&theirs[1]);
+	if (r < 0) {
 		proxy_release(&p);
 		return -1;
 	}
@@ -133,16 +120,6 @@ int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 }
 
 /* ---- the sockets ---- */
-
-/* Quote the words of the process when there are any. */
-static int not_ready(const char *text, ssize_t n, struct err *err)
-{
-	if (n > 0)
-		return err_set(err, ERR_SYS, "proxy: %.*s", (int)n, text);
-	return err_set(
-		err, ERR_SYS,
-		"proxy: the process ended, or did not begin to serve in time");
-}
 
 int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 {
@@ -166,7 +143,10 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 		got = recv(p->sock, text, sizeof(text), MSG_DONTWAIT);
 	if (got == 1 && text[0] == PROXY_READY)
 		return 0;
-	return not_ready(text, got, err);
+	return got > 0 ? err_set(err, ERR_SYS, "proxy: %.*s", (int)got, text)
+		       : err_set(err, ERR_SYS,
+				 "proxy: the process ended, or did not begin "
+				 "to serve in time");
 }
 
 /* ---- the end ---- */
@@ -187,23 +167,17 @@ void proxy_release(struct proxy *p)
 
 /* ---- denials ---- */
 
-static bool is_well_formed(const char *name)
+bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 {
 	struct endpoint_target ignored;
 
-	return strcmp(name, "?") == 0 ||
-	       endpoint_target_authority(str_of(name), 0, &ignored) == 0;
-}
-
-bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
-{
 	if (!p->share || i >= PROXY_DENIALS_MAX || i >= p->share->n_denials)
 		return false;
 	*ret = p->share->denials[i];
 	if ((unsigned)ret->outcome >= N_PROXY_OUTCOMES)
 		ret->outcome = PROXY_UNLISTED;
 	ret->name[sizeof(ret->name) - 1] = '\0';
-	if (!is_well_formed(ret->name))
+	if (endpoint_target_authority(str_of(ret->name), 0, &ignored) < 0)
 		memcpy(ret->name, "?", 2);
 	return true;
 }

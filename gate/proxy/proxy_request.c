@@ -40,69 +40,46 @@ static uint8_t byte_at(struct str in, size_t i)
 
 static enum proxy_said read_greeting(struct str in, struct proxy_request *r)
 {
-	size_t n;
+	size_t n = in.n < 2 ? 0 : byte_at(in, 1);
 
-	if (in.n < 2)
-		return PROXY_MORE;
-	n = byte_at(in, 1);
 	if (in.n < 2 + n)
 		return PROXY_MORE;
-	for (size_t i = 0; i < n; i++)
-		if (byte_at(in, 2 + i) == SOCKS_NO_AUTH) {
-			r->used = 2 + n;
-			return PROXY_GREETED;
-		}
-	return wrong(r, PROXY_BAD_REQUEST);
-}
-
-/* Bytes of the address with what stands before it; 0 = not known yet. */
-static size_t address_bytes(struct str in)
-{
-	switch (byte_at(in, 3)) {
-	case SOCKS_V4:
-		return 4;
-	case SOCKS_V6:
-		return 16;
-	default:
-		return in.n > 4 ? 1 + (size_t)byte_at(in, 4) : 0;
-	}
-}
-
-static int socks_target(struct str in, size_t n, struct endpoint_target *ret)
-{
-	const uint8_t *at = (const uint8_t *)in.p + 4;
-	uint16_t port = (uint16_t)(at[n] << 8 | at[n + 1]);
-	uint8_t type = byte_at(in, 3);
-
-	if (type == SOCKS_NAME)
-		return endpoint_target((struct str){in.p + 5, n - 1}, port,
-				       ret);
-	return endpoint_target_bytes(at, type == SOCKS_V6, port, ret);
+	r->used = 2 + n;
+	return memchr(in.p + 2, SOCKS_NO_AUTH, n) ? PROXY_GREETED
+						  : wrong(r, PROXY_BAD_REQUEST);
 }
 
 static enum proxy_said read_socks(struct str in, bool greeted,
 				  struct proxy_request *r)
 {
-	uint8_t type;
+	const uint8_t *at = (const uint8_t *)in.p;
+	uint16_t port;
 	size_t n;
+	int bad;
 
 	r->speaks = PROXY_SOCKS;
 	if (!greeted)
 		return read_greeting(in, r);
 	if (in.n < 4)
 		return PROXY_MORE;
-	type = byte_at(in, 3);
-	if (byte_at(in, 1) != SOCKS_CONNECT)
+	if (at[1] != SOCKS_CONNECT)
 		return wrong(r, PROXY_BAD_COMMAND);
-	if (type != SOCKS_V4 && type != SOCKS_NAME && type != SOCKS_V6)
+	if (at[3] != SOCKS_V4 && at[3] != SOCKS_NAME && at[3] != SOCKS_V6)
 		return wrong(r, PROXY_BAD_TYPE);
-	n = address_bytes(in);
-	if (!n || in.n < 4 + n + 2)
+	/* a name has a byte with its length */
+	if (at[3] == SOCKS_NAME && in.n < 5)
+		return PROXY_MORE;
+	n = at[3] == SOCKS_V4 ? 4 : at[3] == SOCKS_V6 ? 16 : 1 + (size_t)at[4];
+	if (in.n < 4 + n + 2)
 		return PROXY_MORE;
 	r->used = 4 + n + 2;
-	if (socks_target(in, n, &r->target) < 0)
-		return wrong(r, PROXY_BAD_HOST);
-	return PROXY_ASKED;
+	port = (uint16_t)(at[4 + n] << 8 | at[5 + n]);
+	bad = at[3] == SOCKS_NAME
+		      ? endpoint_target((struct str){in.p + 5, n - 1}, port,
+					&r->target)
+		      : endpoint_target_bytes(at + 4, at[3] == SOCKS_V6, port,
+					      &r->target);
+	return bad ? wrong(r, PROXY_BAD_HOST) : PROXY_ASKED;
 }
 
 /* ---- HTTP ---- */
@@ -119,14 +96,6 @@ static bool is_line(struct str s)
 	return true;
 }
 
-/* Length of the head with its empty line; 0 = it has not ended. */
-static size_t head_bytes(struct str in)
-{
-	const char *end = in.n ? memmem(in.p, in.n, "\r\n\r\n", 4) : NULL;
-
-	return end ? (size_t)(end - in.p) + 4 : 0;
-}
-
 /* The next line without its CRLF. Every head that is read ends in two. */
 static struct str next_line(struct str *rest)
 {
@@ -140,11 +109,6 @@ static struct str next_line(struct str *rest)
 	return line;
 }
 
-static bool is_word(struct str s, const char *word)
-{
-	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
-}
-
 /* Headers for the proxy, for this connection, or that are rewritten. */
 static bool is_dropped(struct str name)
 {
@@ -153,7 +117,8 @@ static bool is_dropped(struct str name)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (is_word(name, names[i]))
+		if (name.n == strlen(names[i]) &&
+		    strncasecmp(name.p, names[i], name.n) == 0)
 			return true;
 	return name.n >= 6 && strncasecmp(name.p, "proxy-", 6) == 0;
 }
@@ -194,27 +159,15 @@ static bool read_request_line(struct str line, struct request_line *ret)
 	       (str_is(rest, "HTTP/1.1") || str_is(rest, "HTTP/1.0"));
 }
 
-static enum proxy_said read_connect(const struct request_line *line,
-				    struct str headers, struct proxy_request *r)
-{
-	r->speaks = PROXY_HTTP_CONNECT;
-	if (!copy_headers(headers, NULL))
-		return wrong(r, PROXY_BAD_REQUEST);
-	if (endpoint_target_authority(line->target, 0, &r->target) < 0)
-		return wrong(r, PROXY_BAD_HOST);
-	return PROXY_ASKED;
-}
-
+/* The port of the scheme is left out. */
 static void write_host(const struct endpoint_target *t, struct buf *head)
 {
 	char text[ENDPOINT_TEXT_BYTES];
-	size_t n;
 
 	endpoint_target_text(t, text);
-	n = strlen(text);
 	if (t->port == PORT_HTTP)
-		n -= strlen(":80");
-	buf_addf(head, "Host: %.*s\r\n", (int)n, text);
+		text[strlen(text) - strlen(":80")] = '\0';
+	buf_addf(head, "Host: %s\r\n", text);
 }
 
 static enum proxy_said read_absolute(const struct request_line *line,
@@ -252,22 +205,27 @@ static enum proxy_said read_absolute(const struct request_line *line,
 static enum proxy_said read_http(struct str in, struct buf *head,
 				 struct proxy_request *r)
 {
-	size_t n = head_bytes(in);
+	/* of the head with its empty line */
+	const char *end = memmem(in.p, in.n, "\r\n\r\n", 4);
+	size_t n = end ? (size_t)(end - in.p) + 4 : in.n;
 	struct str rest = {in.p, n};
 	struct request_line line;
 
 	r->speaks = PROXY_HTTP_CONNECT;
-	if (!n)
-		return in.n < PROXY_HEAD_BYTES ? PROXY_MORE
-					       : wrong(r, PROXY_TOO_LARGE);
-	if (n > PROXY_HEAD_BYTES)
+	if (n > PROXY_HEAD_BYTES || (!end && n == PROXY_HEAD_BYTES))
 		return wrong(r, PROXY_TOO_LARGE);
+	if (!end)
+		return PROXY_MORE;
 	r->used = n;
 	if (!read_request_line(next_line(&rest), &line))
 		return wrong(r, PROXY_BAD_REQUEST);
-	if (str_is(line.method, "CONNECT"))
-		return read_connect(&line, rest, r);
-	return read_absolute(&line, rest, head, r);
+	if (!str_is(line.method, "CONNECT"))
+		return read_absolute(&line, rest, head, r);
+	if (!copy_headers(rest, NULL))
+		return wrong(r, PROXY_BAD_REQUEST);
+	if (endpoint_target_authority(line.target, 0, &r->target) < 0)
+		return wrong(r, PROXY_BAD_HOST);
+	return PROXY_ASKED;
 }
 
 enum proxy_said proxy_read(struct str in, bool greeted, struct buf *head,
@@ -295,20 +253,6 @@ void proxy_greet(struct buf *out)
 	buf_add(out, answer, sizeof(answer));
 }
 
-static void answer_socks(enum proxy_outcome outcome, struct buf *out)
-{
-	uint8_t answer[10] = {SOCKS_VERSION, OUTCOMES[outcome].socks, 0,
-			      SOCKS_V4};
-
-	/* still in the greeting: none of the methods */
-	if (outcome == PROXY_BAD_REQUEST) {
-		answer[1] = SOCKS_NO_METHOD;
-		buf_add(out, answer, 2);
-		return;
-	}
-	buf_add(out, answer, sizeof(answer));
-}
-
 static void write_body(enum proxy_outcome outcome,
 		       const struct endpoint_target *target, struct buf *body)
 {
@@ -333,7 +277,15 @@ void proxy_answer(enum proxy_speaks speaks, enum proxy_outcome outcome,
 	const struct outcome *o = &OUTCOMES[outcome];
 
 	if (speaks == PROXY_SOCKS) {
-		answer_socks(outcome, out);
+		const uint8_t answer[10] = {SOCKS_VERSION, o->socks, 0,
+					    SOCKS_V4};
+		const uint8_t no_method[] = {SOCKS_VERSION, SOCKS_NO_METHOD};
+
+		/* still in the greeting: none of the methods */
+		if (outcome == PROXY_BAD_REQUEST)
+			buf_add(out, no_method, sizeof(no_method));
+		else
+			buf_add(out, answer, sizeof(answer));
 		return;
 	}
 	if (outcome == PROXY_CONNECTED) {
