@@ -18,15 +18,13 @@ static const char *const REASONS[N_GRANT_REASONS] = {
 
 static unsigned access_of(unsigned what)
 {
-	unsigned access = 0;
-
-	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE))
-		access |= GATE_ACCESS_READ;
-	if (what & (GRANT_WRITE | GRANT_WRITE_ONLY | GRANT_DEVICE))
-		access |= GATE_ACCESS_WRITE;
-	if (what & GRANT_EXEC)
-		access |= GATE_ACCESS_RUN;
-	return access;
+	return (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_DEVICE)
+			? GATE_ACCESS_READ
+			: 0U) |
+	       (what & (GRANT_WRITE | GRANT_WRITE_ONLY | GRANT_DEVICE)
+			? GATE_ACCESS_WRITE
+			: 0U) |
+	       (what & GRANT_EXEC ? GATE_ACCESS_RUN : 0U);
 }
 
 static const char *reasons_of(unsigned what, struct arena *arena)
@@ -39,21 +37,13 @@ static const char *reasons_of(unsigned what, struct arena *arena)
 	return arena_strdup(arena, out.n ? buf_cstr(&out) : "base");
 }
 
-/* Is only an argument the reason, and no folder that a policy names? */
-static bool is_only_argument(const struct grants *all, const struct grant *g)
-{
-	const unsigned named = GRANT_BY(READ) | GRANT_BY(WRITE);
-
-	return g->what & GRANT_BY(ARGUMENT) &&
-	       !grants_cover(all, g->path, named);
-}
-
 static struct gate_grant *copy_grants(const struct gate *gate,
 				      const struct grants *from,
 				      struct arena *arena, size_t *ret_n)
 {
 	struct gate_grant *to =
 		ARENA_ARRAY(arena, struct gate_grant, from->n + 1);
+	const unsigned named = GRANT_BY(READ) | GRANT_BY(WRITE);
 	const struct closed closed = places_closed(gate);
 	size_t n = 0;
 
@@ -67,7 +57,9 @@ static struct gate_grant *copy_grants(const struct gate *gate,
 			.path = arena_strdup(arena, g->path),
 			.access = access_of(g->what),
 			.is_folder = S_ISDIR(g->st.st_mode),
-			.is_argument = is_only_argument(from, g),
+			/* and no folder that a policy names */
+			.is_argument = g->what & GRANT_BY(ARGUMENT) &&
+				       !grants_cover(from, g->path, named),
 			.why = reasons_of(g->what, arena),
 			.secret = closed_secret_row(&closed, g->path),
 		};
@@ -133,17 +125,6 @@ static void copy_net(const struct policy *p, struct arena *arena,
 	}
 }
 
-static void copy_facts(struct gate *gate, const struct prepared *p,
-		       struct arena *arena, struct gate_explained *to)
-{
-	struct gate_fact *facts =
-		ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);
-
-	gate_keep_facts(gate, p->facts, facts);
-	to->facts = facts;
-	to->n_facts = N_GUARANTEES;
-}
-
 static void copy_program(const struct prepared *p, struct arena *arena,
 			 struct gate_explained *to)
 {
@@ -166,6 +147,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		 struct err *err)
 {
 	struct gate_explained e = {.program = NULL};
+	struct gate_fact *facts;
 	struct prepared p;
 	int r = prepare_by(gate, request, false, prepare_until(request), &p,
 			   err);
@@ -181,7 +163,10 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);
 		e.bounds = p.bounds;
-		copy_facts(gate, &p, arena, &e);
+		e.facts = facts =
+			ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);
+		gate_keep_facts(gate, p.facts, facts);
+		e.n_facts = N_GUARANTEES;
 		*ret = e;
 	}
 	prepared_release(&p);

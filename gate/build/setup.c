@@ -49,18 +49,14 @@ static void add_entry(struct builder *b, struct entry e)
 	b->entry[b->n++] = e;
 }
 
-static int rank_entry(const struct entry *e)
-{
-	return e->place ? 0 : e->is_pin ? 2 : 1;
-}
-
 /* By path, what is above before what is beneath; places before grants. */
 static int compare_entries(const void *pa, const void *pb)
 {
 	const struct entry *a = pa, *b = pb;
 	int order = strcmp(a->path, b->path);
 
-	return order ? order : rank_entry(a) - rank_entry(b);
+	return order ? order
+		     : (!a->place + a->is_pin) - (!b->place + b->is_pin);
 }
 
 /* The nearest entry before `at` that covers its path; NULL = the host's. */
@@ -96,15 +92,6 @@ static bool needs_mount(const struct builder *b, size_t at)
 	return g->is_write && !c->grant->is_write;
 }
 
-static bool covers_root(const struct setup_view *v)
-{
-	for (size_t i = 0; i < v->n_grants; i++)
-		if (v->grants[i].is_write &&
-		    strcmp(v->grants[i].path, "/") == 0)
-			return true;
-	return false;
-}
-
 static void drop_entries(struct builder *b)
 {
 	bool *keep = ARENA_ARRAY(b->arena, bool, b->n + 1);
@@ -131,25 +118,19 @@ static void add_pins(struct builder *b)
 	for (size_t i = 0; i < n; i++) {
 		const struct entry *c;
 		const char *path = b->entry[i].path;
-		size_t top, len;
+		size_t top;
 
 		if (!b->entry[i].is_protect)
 			continue;
 		c = find_cover(b, i);
 		top = c ? strlen(c->path) : 1;
-		len = strlen(path);
-		while (len > top) {
-			while (len > top && path[len - 1] != '/')
-				len--;
-			if (len > 0)
-				len--;
-			if (len <= top)
-				break;
-			add_entry(b,
-				  (struct entry){.path = arena_strndup(
-							 b->arena, path, len),
-						 .is_pin = true});
-		}
+		for (size_t len = strlen(path) - 1; len > top; len--)
+			if (path[len] == '/')
+				add_entry(b,
+					  (struct entry){
+						  .path = arena_strndup(
+							  b->arena, path, len),
+						  .is_pin = true});
 	}
 }
 
@@ -189,20 +170,6 @@ static void collect_entries(struct builder *b)
 	sort_entries(b);
 }
 
-static void write_namespace(struct builder *b)
-{
-	struct setup_op *op;
-
-	if (b->v->memfd_noexec)
-		add_op(b, SETUP_WRITE, "/proc/sys/vm/memfd_noexec")->data = "2";
-	if (b->v->pid_max) {
-		op = add_op(b, SETUP_WRITE, "/proc/sys/kernel/pid_max");
-		op->data = arena_printf(b->arena, "%u", b->v->pid_max);
-	}
-	if (b->v->loopback)
-		add_op(b, SETUP_LOOPBACK, "lo");
-}
-
 static void write_takes(struct builder *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
@@ -229,12 +196,14 @@ static void write_root(struct builder *b)
 		add_op(b, SETUP_ENTER, "/")->slot = slot;
 	}
 	op = add_op(b, SETUP_ATTR, "/");
-	op->set = QUIET_ATTRS | (covers_root(v) ? 0 : KERNEL_MOUNT_RDONLY);
+	op->set = QUIET_ATTRS | KERNEL_MOUNT_RDONLY;
+	for (size_t i = 0; i < v->n_grants; i++)
+		if (v->grants[i].is_write &&
+		    strcmp(v->grants[i].path, "/") == 0)
+			op->set = QUIET_ATTRS;
 	op->is_recursive = true;
-	if (!v->dev_is_mount) {
-		op = add_op(b, SETUP_HERE, "/dev");
-		op->is_dir = true;
-	}
+	if (!v->dev_is_mount)
+		add_op(b, SETUP_HERE, "/dev")->is_dir = true;
 	op = add_op(b, SETUP_ATTR, "/dev");
 	op->clear = KERNEL_MOUNT_NODEV;
 	op->set = KERNEL_MOUNT_NOEXEC;
@@ -270,32 +239,6 @@ static void write_grant(struct builder *b, const struct entry *e)
 		  (g->is_noexec ? KERNEL_MOUNT_NOEXEC : 0);
 }
 
-/*
- * A device on a mount without devices cannot be opened: EACCES, as for any
- * file that is not granted. One copy for each file that is shut.
- */
-static int write_shut_takes(struct builder *b)
-{
-	int first = (int)b->list->slots;
-
-	for (size_t i = 0; i < b->v->shut.n; i++)
-		(void)add_take(b, "/dev/null");
-	return first;
-}
-
-static void write_shut(struct builder *b, int slot)
-{
-	for (size_t i = 0; i < b->v->shut.n; i++) {
-		struct setup_op *op = add_op(b, SETUP_PUT, b->v->shut.item[i]);
-
-		op->slot = slot++;
-		op->set =
-			QUIET_ATTRS | KERNEL_MOUNT_RDONLY | KERNEL_MOUNT_NOEXEC;
-		/* gone since it was seen: there is nothing to shut */
-		op->is_optional = true;
-	}
-}
-
 /* Protected inside what is already attached: a clone of that, in place. */
 static void write_here(struct builder *b, const struct entry *e)
 {
@@ -316,9 +259,18 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 
 	*ret = (struct setup_list){.n = 0};
 	collect_entries(&b);
-	write_namespace(&b);
+	if (v->memfd_noexec)
+		add_op(&b, SETUP_WRITE, "/proc/sys/vm/memfd_noexec")->data =
+			"2";
+	if (v->pid_max)
+		add_op(&b, SETUP_WRITE, "/proc/sys/kernel/pid_max")->data =
+			arena_printf(arena, "%u", v->pid_max);
+	if (v->loopback)
+		add_op(&b, SETUP_LOOPBACK, "lo");
 	write_takes(&b);
-	shut = write_shut_takes(&b);
+	shut = (int)ret->slots;
+	for (size_t i = 0; i < v->shut.n; i++)
+		(void)add_take(&b, "/dev/null");
 	write_root(&b);
 	for (size_t i = 0; i < b.n; i++) {
 		const struct entry *e = &b.entry[i];
@@ -330,7 +282,17 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 		else
 			write_grant(&b, e);
 	}
-	write_shut(&b, shut);
+	/* A device on a mount without devices cannot be opened: EACCES, as for
+	   any file that is not granted. One copy for each file that is shut. */
+	for (size_t i = 0; i < v->shut.n; i++) {
+		struct setup_op *op = add_op(&b, SETUP_PUT, v->shut.item[i]);
+
+		op->slot = shut++;
+		op->set =
+			QUIET_ATTRS | KERNEL_MOUNT_RDONLY | KERNEL_MOUNT_NOEXEC;
+		/* gone since it was seen: there is nothing to shut */
+		op->is_optional = true;
+	}
 	for (size_t i = 0; i < v->n_links; i++)
 		add_op(&b, SETUP_LINK, v->links[i].path)->data =
 			v->links[i].target;

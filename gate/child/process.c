@@ -105,12 +105,23 @@ int process_fork(void (*entry)(const void *), const void *arg,
 /* Descriptors of files begin here: those of the process have room below. */
 #define ASIDE (3 + PROCESS_FDS)
 
-/* Files are moved out of each other's places first. */
-static int add_files(posix_spawn_file_actions_t *files, const int *fd,
-		     int aside[PROCESS_FDS], size_t n_fds)
+/*
+ * The process gets /dev/null thrice and the files, which are moved out of each
+ * other's places first; default signals, and a session of its own.
+ */
+static int describe(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr,
+		    const int *fd, int aside[PROCESS_FDS], size_t n_fds)
 {
+	sigset_t none, all;
 	int r = 0;
 
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &all);
+	r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSID |
+						   POSIX_SPAWN_SETSIGMASK |
+						   POSIX_SPAWN_SETSIGDEF);
 	for (int i = 0; i < 3 && r == 0; i++)
 		r = posix_spawn_file_actions_addopen(files, i, "/dev/null",
 						     O_RDWR, 0);
@@ -123,22 +134,6 @@ static int add_files(posix_spawn_file_actions_t *files, const int *fd,
 	return r ? r
 		 : posix_spawn_file_actions_addclosefrom_np(files,
 							    3 + (int)n_fds);
-}
-
-static int set_attributes(posix_spawnattr_t *attr)
-{
-	sigset_t none, all;
-	int r;
-
-	sigemptyset(&none);
-	sigfillset(&all);
-	r = posix_spawnattr_setsigmask(attr, &none);
-	if (r == 0)
-		r = posix_spawnattr_setsigdefault(attr, &all);
-	return r ? r
-		 : posix_spawnattr_setflags(
-			   attr, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK |
-					 POSIX_SPAWN_SETSIGDEF);
 }
 
 int process_execute(const char *path, const char *const argv[],
@@ -155,9 +150,7 @@ int process_execute(const char *path, const char *const argv[],
 		return r;
 	r = posix_spawn_file_actions_init(&files);
 	if (r == 0) {
-		r = set_attributes(&attr);
-		if (r == 0)
-			r = add_files(&files, fd, aside, n_fds);
+		r = describe(&files, &attr, fd, aside, n_fds);
 		if (r == 0)
 			r = posix_spawn(&p.pid, path, &files, &attr,
 					(char *const *)argv,
