@@ -1,13 +1,27 @@
+/*
+ * A client and a server that is a transcript, in tests/unit/client/transcripts:
+ *
+ *	> {"method":...		a message that is sent; its method counts
+ *	< {"jsonrpc":...	a line of the server, behind all before it
+ *	WORDS			a row of `commands`, carried out in order
+ *	! WORDS			an event, or how a command went
+ */
 #include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "core/client/client.h"
 #include "tests/unit/client/replay.h"
+#include "tests/unit/transcript.h"
 
-/* What came, in words, one event a line. */
-struct seen {
-	struct buf text;
+struct world {
+	struct loop loop;
+	struct client_context ctx;
+	struct transport *transport;
 	struct client *client;
+	struct buf sides;	/* the lines of both sides */
+	struct buf got;		/* lines of the transcript, as it went */
+	uint64_t call, list[2]; /* tickets given last */
+	unsigned lists;		/* that were told */
 };
 
 static void on_event(void *arg, const struct client_event *e)
@@ -17,296 +31,246 @@ static void on_event(void *arg, const struct client_event *e)
 		CLIENT_EVENTS(CLIENT_EVENT)
 #undef CLIENT_EVENT
 	};
-	struct seen *s = arg;
+	struct world *w = arg;
 
-	buf_addf(&s->text, "%s", words[e->type]);
+	buf_addf(&w->got, "! %s", words[e->type]);
 	if (e->type == CLIENT_RESULT)
-		buf_addf(&s->text, " %.*s", STR_ARG(e->of->result));
+		buf_addf(&w->got, " %.*s", STR_ARG(e->of->result));
 	if (e->type == CLIENT_FAILED)
-		buf_addf(&s->text, " %s: %s", report_reason_name(e->reason),
+		buf_addf(&w->got, " %s: %s", report_reason_name(e->reason),
 			 e->sentence);
-	buf_addc(&s->text, '\n');
+	buf_addc(&w->got, '\n');
 }
 
-struct world {
-	struct loop loop;
-	struct client_context ctx;
-	struct transport *transport;
-	struct client *client;
-	struct seen seen;
-};
-
-static void begin_with(struct world *w, const struct session_options *session,
-		       const char *transcript)
+static void on_list(void *arg, const struct client_listed *l)
 {
-	struct client_options o = {.name = "t",
-				   .session = *session,
-				   .on_event = on_event,
-				   .arg = &w->seen};
-	struct err err = ERR_INIT;
+	struct world *w = arg;
 
-	*w = (struct world){.seen = {.text = BUF_INIT(BUF_UNBOUNDED)}};
-	assert_int_equal(loop_init(&w->loop, clock_system(), &err), 0);
-	w->ctx.loop = &w->loop;
-	assert_int_equal(
-		transport_replay(str_of(transcript), &w->transport, &err), 0);
-	w->client = client_new_over(&w->ctx, &o, w->transport);
-	assert_int_equal(client_start(w->client, &err), 0);
-}
-
-static void begin(struct world *w, const char *transcript)
-{
-	begin_with(w, &(struct session_options){.protocol = "2025-11-25"},
-		   transcript);
-}
-
-static uint64_t ask(struct world *w, const char *tool)
-{
-	const struct client_call call = {
-		.tool = tool, .on_event = on_event, .arg = &w->seen};
-	struct err err = ERR_INIT;
-	uint64_t ticket;
-
-	if (client_call(w->client, &call, &ticket, &err) < 0)
-		fail_msg("%s", err.msg);
-	return ticket;
+	w->lists++;
+	if (l->type == CLIENT_RESULT)
+		buf_addf(&w->got, "! list of %zu%s\n", l->list->n,
+			 l->is_known ? ", known" : "");
+	else if (l->type == CLIENT_ERROR)
+		buf_addf(&w->got, "! list: error %lld\n",
+			 (long long)l->event->of->code);
+	else
+		buf_addf(&w->got, "! list: %s\n",
+			 report_reason_name(l->event->reason));
 }
 
 static void end(struct world *w)
 {
+	if (!w->client)
+		return;
+	/* it ends with the server */
+	if (!client_is_over(w->client))
+		assert_string_equal(transport_replay_difference(w->transport),
+				    "");
 	client_free(w->client);
 	loop_release(&w->loop);
-	buf_release(&w->seen.text);
 }
 
-#define HELLO                                                              \
-	"> {\"method\":\"initialize\"}\n"                                  \
-	"< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":" \
-	"\"2025-11-25\",\"capabilities\":{\"tools\":{}},\"serverInfo\":"   \
-	"{\"name\":\"r\",\"version\":\"1\"}}}\n"                           \
-	"> {\"method\":\"notifications/initialized\"}\n"
-
-TEST(client, asked_before_ready, sends_it_then)
+/* new 2025-11-25 sampling: another client, which offers that */
+static void run_new(struct world *w, const char *arg)
 {
+	const struct client_options o = {
+		.name = "t",
+		.session = {.protocol = strstr(arg, "2026-07-28")
+						? "2026-07-28"
+						: "2025-11-25",
+			    .declared.sampling = strstr(arg, "sampling")},
+		.watches_lists = true,
+		.on_event = on_event,
+		.arg = w,
+	};
 	struct err err = ERR_INIT;
-	struct world w;
 
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
-			"< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{}}\n"
-			"# nothing more\n"
-			"> {\"method\":\"none\"}\n");
-	ask(&w, "a");
-	assert_int_equal(client_wait(w.client, &err), 0);
-	assert_string_equal(buf_cstr(&w.seen.text), "ready\nresult {}\n");
-	assert_true(client_offers(w.client, "tools"));
-	assert_string_equal(transport_replay_difference(w.transport), "");
-	assert_int_equal(client_finish(w.client, &err), 0);
-	assert_true(client_is_over(w.client));
-	end(&w);
+	end(w);
+	w->lists = 0;
+	assert_int_equal(loop_init(&w->loop, clock_system(), &err), 0);
+	w->ctx.loop = &w->loop;
+	assert_int_equal(
+		transport_replay(buf_str(&w->sides), &w->transport, &err), 0);
+	w->client = client_new_over(&w->ctx, &o, w->transport);
+	assert_int_equal(client_start(w->client, &err), 0);
 }
 
-TEST(client, two_in_flight, matches_them_by_id)
+/* until WHAT: ready, answered (no call is open), finished, over, stale; until
+   so many calls are open, or "N lists" told */
+static void run_until(struct world *w, const char *arg)
 {
 	struct err err = ERR_INIT;
-	struct world w;
+	int r = 0;
 
-	begin(&w,
-	      HELLO "> {\"method\":\"tools/call\"}\n"
-		    "> {\"method\":\"tools/call\"}\n"
-		    "< {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"n\":2}}\n"
-		    "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"n\":1}}\n"
-		    "> {\"method\":\"none\"}\n");
-	assert_int_equal(client_wait_ready(w.client, &err), 0);
-	ask(&w, "a");
-	ask(&w, "b");
-	assert_int_equal(client_open_calls(w.client), 2);
-	assert_int_equal(client_wait(w.client, &err), 0);
-	assert_string_equal(buf_cstr(&w.seen.text),
-			    "ready\nresult {\"n\":2}\nresult {\"n\":1}\n");
-	end(&w);
+	if (!strcmp(arg, "ready"))
+		r = client_wait_ready(w->client, &err);
+	else if (!strcmp(arg, "answered"))
+		r = client_wait(w->client, &err);
+	else if (!strcmp(arg, "finished"))
+		r = client_finish(w->client, &err);
+	else if (!strcmp(arg, "stale"))
+		while (!client_list_is_stale(w->client, LISTING_TOOLS))
+			client_look(w->client);
+	else if (!strcmp(arg, "over"))
+		while (!client_is_over(w->client))
+			r |= loop_turn(&w->loop, &err);
+	else if (str_ends(str_of(arg), " lists"))
+		while (w->lists < strtoul(arg, NULL, 10))
+			r |= loop_turn(&w->loop, &err);
+	else
+		while (client_open_calls(w->client) > strtoul(arg, NULL, 10))
+			r |= loop_turn(&w->loop, &err);
+	assert_int_equal(r, 0);
 }
 
-TEST(client, ends_in_flight, fails_once_and_for_all)
+static void make_call(struct world *w, struct client_call call)
 {
 	struct err err = ERR_INIT;
-	struct world w;
 
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n");
-	ask(&w, "a");
-	assert_int_equal(client_wait(w.client, &err), 0);
-	while (!client_is_over(w.client))
-		assert_int_equal(loop_turn(&w.loop, &err), 0);
-	assert_non_null(
-		strstr(buf_cstr(&w.seen.text), "ready\nfailed server_exit: "));
-	assert_int_equal(client_failure(w.client), REASON_SERVER_EXIT);
-	assert_false(client_is_open(w.client));
-	end(&w);
+	call.on_event = on_event;
+	call.arg = w;
+	if (client_call(w->client, &call, &w->call, &err) == 0)
+		return;
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	buf_addf(&w->got, "! %s\n", err.msg);
 }
 
-TEST(client, cancelled, told_and_forgotten)
+static void run_call(struct world *w, const char *arg)
 {
-	struct err err = ERR_INIT;
-	struct world w;
-	uint64_t ticket;
-
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
-			"> {\"method\":\"notifications/cancelled\"}\n"
-			"> {\"method\":\"none\"}\n");
-	assert_int_equal(client_wait_ready(w.client, &err), 0);
-	ticket = ask(&w, "a");
-	client_cancel(w.client, ticket, "enough");
-	client_cancel(w.client, ticket, "enough");
-	assert_int_equal(client_open_calls(w.client), 0);
-	assert_string_equal(transport_replay_difference(w.transport), "");
-	assert_string_equal(buf_cstr(&w.seen.text), "ready\n");
-	end(&w);
+	make_call(w, (struct client_call){.tool = arg});
 }
 
-TEST(client, own_time, is_over_before_that_of_others)
+static void run_task(struct world *w, const char *arg)
 {
-	const struct client_call call = {
-		.method = "tools/list", .timeout_ms = 20, .on_event = on_event};
-	struct client_call timed = call;
-	struct err err = ERR_INIT;
-	struct world w;
-
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
-			"> {\"method\":\"tools/list\"}\n"
-			"> {\"method\":\"notifications/cancelled\"}\n"
-			"> {\"method\":\"none\"}\n");
-	assert_int_equal(client_wait_ready(w.client, &err), 0);
-	ask(&w, "a");
-	timed.arg = &w.seen;
-	assert_int_equal(client_call(w.client, &timed, NULL, &err), 0);
-	while (client_open_calls(w.client) == 2)
-		assert_int_equal(loop_turn(&w.loop, &err), 0);
-	assert_non_null(strstr(buf_cstr(&w.seen.text),
-			       "failed deadline_list: no answer to tools/list "
-			       "within 20 ms"));
-	assert_true(client_is_ready(w.client));
-	end(&w);
+	make_call(w, (struct client_call){.tool = arg, .as_task = true});
 }
 
-TEST(client, stopped, calls_fail_as_cancelled)
+/* request [PARAMS]: of tools/list; without params in 20 ms */
+static void run_request(struct world *w, const char *arg)
 {
-	struct err err = ERR_INIT;
-	struct world w;
-
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n"
-			"> {\"method\":\"notifications/cancelled\"}\n"
-			"> {\"method\":\"none\"}\n");
-	assert_int_equal(client_wait_ready(w.client, &err), 0);
-	ask(&w, "a");
-	client_stop(w.client, "SIGINT", CLIENT_GRACE_STOPPED_MS);
-	assert_string_equal(buf_cstr(&w.seen.text),
-			    "ready\nfailed cancelled: cancelled: SIGINT\n"
-			    "ended\n");
-	end(&w);
+	make_call(w, (struct client_call){.method = "tools/list",
+					  .params = str_of(arg),
+					  .timeout_ms = *arg ? 0 : 20});
 }
 
-#define NOTE(method, params)                                        \
-	"< {\"jsonrpc\":\"2.0\",\"method\":\"notifications/" method \
-	"\",\"params\":" params "}\n"
-
-TEST(client, notices_of_each_kind, are_told)
+static void run_list(struct world *w, const char *arg)
 {
+	const struct client_list list = {
+		.kind = LISTING_TOOLS,
+		.anew = !strcmp(arg, "anew"),
+		.done = on_list,
+		.arg = w,
+	};
 	struct err err = ERR_INIT;
-	struct world w;
 
-	begin(&w, HELLO "> {\"method\":\"tools/call\"}\n" NOTE(
-			  "message", "{\"level\":\"info\",\"data\":\"x\"}")
-			  NOTE("tools/list_changed", "{}")
-				  NOTE("progress",
-				       "{\"progressToken\":2,\"progress\":"
-				       "1}") "< "
-					     "{\"jsonrpc\":\"2.0\",\"id\":2,"
-					     "\"error\":"
-					     "{\"code\":-32603,\"message\":"
-					     "\"no\"}}\n"
-					     "> {\"method\":\"none\"}\n");
-	ask(&w, "a");
-	assert_int_equal(client_wait(w.client, &err), 0);
-	assert_int_equal(client_finish(w.client, &err), 0);
-	assert_string_equal(buf_cstr(&w.seen.text),
-			    "ready\nlog\nchanged\nprogress\nerror\nended\n");
-	end(&w);
+	w->list[0] = w->list[1];
+	assert_int_equal(client_list(w->client, &list, &w->list[1], &err), 0);
 }
 
-TEST(client, question, is_told_and_taken_back)
+/* unlist 0: the list before the last; 1: the last */
+static void run_unlist(struct world *w, const char *arg)
 {
-	struct err err = ERR_INIT;
-	struct world w;
-
-	begin_with(&w,
-		   &(struct session_options){.protocol = "2025-11-25",
-					     .declared.sampling = true},
-		   HELLO
-		   "> {\"method\":\"tools/call\"}\n"
-		   "< {\"jsonrpc\":\"2.0\",\"id\":7,\"method\":"
-		   "\"sampling/createMessage\",\"params\":{}}\n" NOTE(
-			   "cancelled",
-			   "{\"requestId\":7}") "< "
-						"{\"jsonrpc\":\"2.0\",\"id\":2,"
-						"\"result\":"
-						"{}}\n"
-						"> {\"method\":\"none\"}\n");
-	ask(&w, "a");
-	assert_int_equal(client_wait(w.client, &err), 0);
-	assert_string_equal(buf_cstr(&w.seen.text),
-			    "ready\nasked\nask_gone\nresult {}\n");
-	end(&w);
+	client_unlist(w->client, w->list[*arg - '0']);
 }
 
-TEST(client, task, is_told_before_its_result)
+static void run_take(struct world *w, UNUSED const char *arg)
 {
-	const struct client_call call = {
-		.tool = "a", .as_task = true, .on_event = on_event};
-	struct client_call asked = call;
-	struct err err = ERR_INIT;
-	struct world w;
+	struct listing mine;
 
-	begin(&w, "> {\"method\":\"initialize\"}\n"
-		  "< {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":"
-		  "{\"protocolVersion\":\"2025-11-25\",\"capabilities\":"
-		  "{\"tasks\":{\"requests\":{\"tools\":{\"call\":{}}}}}}}\n"
-		  "> {\"method\":\"notifications/initialized\"}\n"
-		  "> {\"method\":\"tools/call\"}\n"
-		  "< {\"jsonrpc\":\"2.0\",\"id\":2,\"result\":{\"task\":"
-		  "{\"taskId\":\"t1\",\"status\":\"completed\"}}}\n"
-		  "> {\"method\":\"tasks/result\"}\n"
-		  "< {\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{}}\n"
-		  "> {\"method\":\"none\"}\n");
-	assert_int_equal(client_wait_ready(w.client, &err), 0);
-	asked.arg = &w.seen;
-	assert_int_equal(client_call(w.client, &asked, NULL, &err), 0);
-	assert_int_equal(client_wait(w.client, &err), 0);
-	assert_string_equal(buf_cstr(&w.seen.text), "ready\ntask\nresult {}\n");
-	end(&w);
+	client_take_list(w->client, LISTING_TOOLS, &mine);
+	buf_addf(&w->got, "! took %zu\n", mine.n);
+	listing_release(&mine);
 }
 
-/* What can be said against params is said at once, before READY too. */
-TEST(client, params_that_are_none, are_refused)
+static void run_cancel(struct world *w, const char *arg)
 {
-	static const char *const bad[] = {"[]", "{", "1"};
-	struct client_call call = {.method = "tools/list"};
-	struct err err = ERR_INIT;
-	struct world w;
+	client_cancel(w->client, w->call, arg);
+}
 
-	begin(&w, HELLO "> {\"method\":\"none\"}\n");
-	for (int ready = 0; ready < 2; ready++) {
-		for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-			call.params = str_of(bad[i]);
-			assert_int_equal(
-				client_call(w.client, &call, NULL, &err), -1);
-			assert_int_equal(err.kind, ERR_SYNTAX);
-		}
-		assert_int_equal(client_wait_ready(w.client, &err), 0);
+static void run_stop(struct world *w, const char *arg)
+{
+	client_stop(w->client, arg, CLIENT_GRACE_STOPPED_MS);
+}
+
+static void run_kill(struct world *w, UNUSED const char *arg)
+{
+	client_kill(w->client);
+}
+
+static void run_terminate(struct world *w, UNUSED const char *arg)
+{
+	client_terminate(w->client);
+}
+
+/* state: a line of what can be asked of a client */
+static void run_state(struct world *w, UNUSED const char *arg)
+{
+	const struct client *c = w->client;
+
+	buf_addf(&w->got, "!%s%s%s, %zu calls%s%s%s%s\n",
+		 client_is_ready(c) ? " ready" : "",
+		 client_is_open(c) ? " open" : "",
+		 client_is_over(c) ? " over" : "", client_open_calls(c),
+		 client_list_is_stale(c, LISTING_TOOLS) ? ", stale" : "",
+		 client_offers(c, "tools") ? ", has tools" : "",
+		 client_failure(c) ? ", failed by " : "",
+		 report_reason_name(client_failure(c)));
+}
+
+static const struct {
+	const char *word;
+	void (*run)(struct world *w, const char *arg);
+} commands[] = {
+	{"new", run_new},	  {"until", run_until},
+	{"call", run_call},	  {"task", run_task},
+	{"request", run_request}, {"list", run_list},
+	{"unlist", run_unlist},	  {"take", run_take},
+	{"cancel", run_cancel},	  {"stop", run_stop},
+	{"kill", run_kill},	  {"terminate", run_terminate},
+	{"state", run_state},
+};
+
+static void run(struct world *w, const char *line)
+{
+	struct str rest = str_of(line), word = str_cut(&rest, ' ');
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (!str_is(word, commands[i].word))
+			continue;
+		commands[i].run(w, rest.p ? rest.p : "");
+		return;
 	}
-	assert_int_equal(client_open_calls(w.client), 0);
-	client_kill(w.client);
-	client_kill(w.client);
-	client_stop(w.client, "SIGINT", 0);
-	client_terminate(w.client);
-	assert_true(client_is_over(w.client));
-	end(&w);
+	fail_msg("no such command: %s", line);
 }
+
+static void play(const char *file, const char *name, const char *text)
+{
+	struct world w = {.sides = BUF_INIT(BUF_UNBOUNDED),
+			  .got = BUF_INIT(BUF_UNBOUNDED)};
+	AUTO(mem_freep) char *lines = mem_strdup(text);
+	char *left = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &left); line;
+	     line = strtok_r(NULL, "\n", &left)) {
+		if (*line == '!')
+			continue;
+		buf_addf(&w.got, "%s\n", line);
+		if (*line == '<' || *line == '>')
+			buf_addf(&w.sides, "%s\n", line);
+		else if (*line != '#')
+			run(&w, line);
+		if (!strncmp(line, "new ", 4))
+			buf_clear(&w.sides);
+	}
+	end(&w);
+	if (strstr(text, "\n\n"))
+		buf_addc(&w.got, '\n');
+	transcript_accept(file, name, buf_cstr(&w.got));
+	transcript_compare(text, buf_cstr(&w.got));
+	buf_release(&w.sides);
+	buf_release(&w.got);
+}
+
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/client/transcripts/*.transcript");
