@@ -40,28 +40,12 @@ static bool is_too_wide(const char *dir, const struct strlist *homes)
 	if (n < 2 || !strchr(dir + 1, '/'))
 		return true;
 	/* HOME and what HOME lies in */
-	for (size_t i = 0; i < homes->n; i++)
-		if (place_covers(dir, homes->item[i]))
-			return true;
+	if (place_beneath(homes, dir))
+		return true;
 	if (!homes->n && looks_like_home(dir))
 		return true;
 	return stat(dir, &st) < 0 || !S_ISDIR(st.st_mode) ||
 	       (st.st_mode & 0002);
-}
-
-static void add_folder(struct strlist *list, const char *path,
-		       struct arena *arena)
-{
-	const char **item;
-
-	for (size_t i = 0; i < list->n; i++)
-		if (strcmp(list->item[i], path) == 0)
-			return;
-	item = ARENA_ARRAY(arena, const char *, list->n + 1);
-	if (list->n)
-		memcpy(item, list->item, list->n * sizeof(*item));
-	item[list->n++] = path;
-	list->item = item;
 }
 
 static bool has_entry(const char *dir, const char *name, struct arena *arena)
@@ -88,7 +72,7 @@ static void add_prefix(const char *prefix, const struct strlist *homes,
 
 	if (has_entry(prefix, "pyvenv.cfg", arena) &&
 	    !is_too_wide(prefix, homes)) {
-		add_folder(&ret->read, prefix, arena);
+		list_add_new(&ret->read, arena, prefix);
 		return;
 	}
 	if (is_too_wide(prefix, homes) && strcmp(prefix, "/usr") != 0)
@@ -96,10 +80,9 @@ static void add_prefix(const char *prefix, const struct strlist *homes,
 	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (has_entry(prefix, parts[i], arena) &&
 		    !(is_local && strcmp(parts[i], "share") == 0))
-			add_folder(
-				&ret->read,
-				arena_printf(arena, "%s/%s", prefix, parts[i]),
-				arena);
+			list_add_new(
+				&ret->read, arena,
+				arena_printf(arena, "%s/%s", prefix, parts[i]));
 }
 
 void install_of_program(const char *asked, const char *path,
@@ -116,25 +99,17 @@ void install_of_program(const char *asked, const char *path,
 		add_prefix(prefix, homes, arena, ret);
 }
 
-/* The outermost node_modules above: the packages there need each other. */
-static const char *modules_of(const char *own, const struct strlist *homes,
-			      struct arena *arena)
-{
-	const char *found = NULL;
-
-	for (const char *dir = own; !is_too_wide(dir, homes);
-	     dir = resolve_dirname(dir, arena))
-		if (strcmp(resolve_basename(dir), "node_modules") == 0)
-			found = dir;
-	return found;
-}
-
 const char *install_of_script(const char *path, const struct strlist *homes,
 			      struct arena *arena)
 {
 	const char *own = resolve_dirname(path, arena);
-	const char *modules = modules_of(own, homes, arena);
+	const char *modules = NULL;
 
+	/* the outermost node_modules above: packages there need each other */
+	for (const char *dir = own; !is_too_wide(dir, homes);
+	     dir = resolve_dirname(dir, arena))
+		if (strcmp(resolve_basename(dir), "node_modules") == 0)
+			modules = dir;
 	if (modules)
 		return modules;
 	for (const char *dir = own; !is_too_wide(dir, homes);

@@ -50,23 +50,17 @@ static bool is_ours(const char *dir)
 	       (geteuid() != 0 || everybody_may_pass(dir));
 }
 
-static bool is_in_memory(const char *dir)
-{
-	struct statfs fs;
-
-	return statfs(dir, &fs) == 0 && fs.f_type == TMPFS_MAGIC;
-}
-
 /* In memory where that can be had: made and removed for every child. */
 static size_t list_bases(const char *ret[BASES])
 {
 	const char *runtime = getenv("XDG_RUNTIME_DIR");
 	const char *tmp = getenv("TMPDIR");
+	struct statfs fs;
 	size_t n = 0;
 
 	if (is_ours(runtime))
 		ret[n++] = runtime;
-	if (is_in_memory("/dev/shm"))
+	if (statfs("/dev/shm", &fs) == 0 && fs.f_type == TMPFS_MAGIC)
 		ret[n++] = "/dev/shm";
 	if (is_ours(tmp))
 		ret[n++] = tmp;
@@ -98,15 +92,6 @@ static void remove_entries(struct removal *r, int dir_fd, unsigned depth)
 		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
 			remove_at(r, dir_fd, e->d_name, depth + 1);
 	closedir(dir);
-}
-
-static void move_up(struct removal *r, int at, const char *name)
-{
-	char to[32];
-
-	snprintf(to, sizeof(to), "deep-%u", r->moved);
-	if (renameat(at, name, r->top, to) == 0)
-		r->moved++;
 }
 
 /* Open a folder and no link, also when the name is changed meanwhile. */
@@ -142,6 +127,7 @@ static void remove_at(struct removal *r, int at, const char *name,
 		      unsigned depth)
 {
 	AUTO(fd_closep) int fd = -1;
+	char to[32];
 
 	if (unlinkat(at, name, 0) == 0 || unlinkat(at, name, AT_REMOVEDIR) == 0)
 		return;
@@ -149,7 +135,8 @@ static void remove_at(struct removal *r, int at, const char *name,
 	if (fd < 0)
 		return;
 	if (depth > REMOVE_DEPTH) {
-		move_up(r, at, name);
+		snprintf(to, sizeof(to), "deep-%u", r->moved);
+		r->moved += renameat(at, name, r->top, to) == 0;
 		return;
 	}
 	remove_entries(r, fd, depth);
@@ -171,13 +158,6 @@ void private_remove(const char *dir)
 	unlinkat(AT_FDCWD, dir, AT_REMOVEDIR);
 }
 
-static bool is_own(int fd)
-{
-	struct stat st;
-
-	return fd >= 0 && fstat(fd, &st) == 0 && st.st_uid == geteuid();
-}
-
 /*
  * The lock is that of the folder itself, so that there is no moment at which
  * a killed owner leaves one that cannot be told from a living one's.
@@ -186,42 +166,37 @@ static int lock_folder(const char *path)
 {
 	const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 	AUTO(fd_closep) int fd = fd_open(path, flags, 0);
+	struct stat st;
 
-	if (!is_own(fd) || flock(fd, LOCK_EX | LOCK_NB) < 0)
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_uid != geteuid() ||
+	    flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return -1;
 	return fd_steal(&fd);
 }
 
 /*
- * Remove a folder whose owner has ended: its lock is free. Any user may
+ * Remove folders whose owner has ended: their lock is free. Any user may
  * have put something of that name into /tmp; what is ours only we can put
  * another thing in the place of, for such folders are sticky.
  */
-static void remove_if_stale(const char *path)
-{
-	AUTO(fd_closep) int lock = lock_folder(path);
-
-	if (lock >= 0)
-		private_remove(path);
-}
-
 static void remove_stale(const char *base, const char *prefix)
 {
 	DIR *dir = opendir(base);
 	struct dirent *e;
 
-	if (!dir)
-		return;
-	while ((e = readdir(dir))) {
-		char *path;
+	while (dir && (e = readdir(dir))) {
+		AUTO(mem_freep)
+		char *path = mem_printf("%s/%s", base, e->d_name);
+		AUTO(fd_closep) int lock = -1;
 
 		if (strncmp(e->d_name, prefix, strlen(prefix)) != 0)
 			continue;
-		path = mem_printf("%s/%s", base, e->d_name);
-		remove_if_stale(path);
-		free(path);
+		lock = lock_folder(path);
+		if (lock >= 0)
+			private_remove(path);
 	}
-	closedir(dir);
+	if (dir)
+		closedir(dir);
 }
 
 void private_sweep(void)

@@ -142,68 +142,59 @@ static bool is_candidate(const char *path)
  * pyenv, rbenv and nodenv put a script of the same name for every program of
  * every version into ROOT/shims, which starts a dozen others to find
  * ROOT/versions/V/bin/NAME. That program is taken at once; where the chosen
- * version is the system's, the search goes on. NULL: not a shim.
+ * version is the system's, the search goes on: NULL.
  */
-static const char *behind_shim(const char *dir, const char *name,
-			       struct arena *arena, bool *ret_is_shim)
+static const char *behind_shim(const char *root, const char *name,
+			       struct arena *arena)
 {
-	const char *root = resolve_dirname(dir, arena);
-	struct buf text = BUF_INIT(256);
-	struct err ignored;
-	struct str version;
+	AUTO(buf_release) struct buf text = BUF_INIT(256);
 	const char *found = NULL;
+	struct err ignored;
 
-	*ret_is_shim = false;
-	if (strcmp(resolve_basename(dir), "shims") != 0 ||
-	    access(arena_printf(arena, "%s/versions", root), X_OK) < 0)
-		return NULL;
-	*ret_is_shim = true;
 	if (fd_read_regular(arena_printf(arena, "%s/version", root), &text,
 			    &ignored) == 0) {
 		struct str rest = buf_str(&text);
+		struct str version = str_trim(str_cut(&rest, '\n'));
 
-		version = str_trim(str_cut(&rest, '\n'));
 		found = arena_printf(arena, "%s/versions/%.*s/bin/%s", root,
 				     STR_ARG(version), name);
 		if (!version.n || !is_candidate(found))
 			found = NULL;
 	}
-	buf_release(&text);
 	return found;
 }
 
 static const char *look_in(struct str dir, const char *name,
 			   struct arena *arena)
 {
-	const char *folder, *path;
-	bool is_shim;
+	const char *folder, *path, *root;
 
 	while (dir.n > 1 && dir.p[dir.n - 1] == '/')
 		dir.n--;
 	folder = arena_strndup(arena, dir.p, dir.n);
 	path = arena_printf(arena, "%s/%s", folder, name);
+	root = resolve_dirname(folder, arena);
 	if (!is_candidate(path))
 		return NULL;
-	folder = behind_shim(folder, name, arena, &is_shim);
-	return is_shim ? folder : path;
+	if (strcmp(resolve_basename(folder), "shims") == 0 &&
+	    access(arena_printf(arena, "%s/versions", root), X_OK) == 0)
+		return behind_shim(root, name, arena);
+	return path;
 }
 
 static const char *search_path(const char *name, const char *path,
 			       struct arena *arena)
 {
 	struct str rest = str_of(path);
+	const char *found = NULL;
 
-	while (rest.n) {
+	while (rest.n && !found) {
 		struct str dir = str_cut(&rest, ':');
-		const char *found;
 
-		if (!dir.n || dir.p[0] != '/')
-			continue;
-		found = look_in(dir, name, arena);
-		if (found)
-			return found;
+		if (dir.n && dir.p[0] == '/')
+			found = look_in(dir, name, arena);
 	}
-	return NULL;
+	return found;
 }
 
 static int find_file(const char *name, const char *path, struct arena *arena,
@@ -241,9 +232,17 @@ static int find_file(const char *name, const char *path, struct arena *arena,
 
 /* ---- opening and judging one file ---- */
 
-static int open_judged(const char *asked, bool is_self, struct arena *arena,
-		       struct resolved_file *f, struct err *err)
+/* One resolve_program(). */
+struct taking {
+	struct resolved *r;
+	struct arena *arena;
+	struct err *err;
+};
+
+static int open_judged(struct taking *t, const char *asked, bool is_self,
+		       struct resolved_file *f)
 {
+	struct err *err = t->err;
 	const char *why;
 
 	*f = (struct resolved_file){.asked = asked, .fd = -1};
@@ -266,7 +265,7 @@ static int open_judged(const char *asked, bool is_self, struct arena *arena,
 	}
 	if (fstat(f->fd, &f->st) < 0)
 		return err_sys(err, errno, "%s", asked);
-	f->path = resolve_fd_path(f->fd, arena);
+	f->path = resolve_fd_path(f->fd, t->arena);
 	if (!f->path)
 		return err_set(err, ERR_POLICY,
 			       "%s: the path is unknown; is /proc mounted?",
@@ -279,22 +278,29 @@ static int open_judged(const char *asked, bool is_self, struct arena *arena,
 	return 0;
 }
 
-static int add_file(struct resolved *r, const char *asked, bool is_self,
-		    struct arena *arena, struct resolved_file **ret,
-		    struct err *err)
+static int too_deep(struct taking *t, const char *path)
 {
-	if (r->n == RESOLVE_FILES)
-		return err_set(err, ERR_LIMIT,
-			       "%s: scripts interpreted by scripts, more than "
-			       "%d deep",
-			       asked, LIMIT_SHEBANG_DEPTH);
-	*ret = &r->file[r->n];
-	if (open_judged(asked, is_self, arena, *ret, err) < 0) {
-		fd_closep(&(*ret)->fd);
-		return -1;
+	return err_set(t->err, ERR_LIMIT,
+		       "%s: scripts interpreted by scripts, more than %d deep",
+		       path, LIMIT_SHEBANG_DEPTH);
+}
+
+/* Open and judge the next file; NULL and t->err. */
+static struct resolved_file *add_file(struct taking *t, const char *asked,
+				      bool is_self)
+{
+	struct resolved_file *f = &t->r->file[t->r->n];
+
+	if (t->r->n == RESOLVE_FILES) {
+		(void)too_deep(t, asked);
+		return NULL;
 	}
-	r->n++;
-	return 0;
+	if (open_judged(t, asked, is_self, f) < 0) {
+		fd_closep(&f->fd);
+		return NULL;
+	}
+	t->r->n++;
+	return f;
 }
 
 /*
@@ -320,86 +326,70 @@ static int keep_name(struct resolved_file *f, struct err *err)
 #endif
 
 /* From the start of the file that is there, or from the file. */
-static bool read_part(const struct resolved_file *f, const char *head, size_t n,
+static bool read_part(const struct resolved_file *f, struct str head,
 		      uint64_t at, void *to, size_t bytes)
 {
-	if (at <= n && bytes <= n - at) {
-		memcpy(to, head + at, bytes);
+	if (at <= head.n && bytes <= head.n - at) {
+		memcpy(to, head.p + at, bytes);
 		return true;
 	}
 	return at <= INT64_MAX &&
 	       pread(f->fd, to, bytes, (off_t)at) == (ssize_t)bytes;
 }
 
-static int elf_loader(const struct resolved_file *f, const char *head, size_t n,
-		      struct arena *arena, const char **ret, struct err *err)
+static int elf_loader(struct taking *t, const struct resolved_file *f,
+		      struct str head, const char **ret)
 {
 	Elf64_Ehdr eh;
 	char path[PATH_MAX];
 
 	*ret = NULL;
-	if (n < sizeof(eh))
-		return err_set(err, ERR_POLICY,
+	if (head.n < sizeof(eh))
+		return err_set(t->err, ERR_POLICY,
 			       "%s: the ELF header is cut short", f->path);
-	memcpy(&eh, head, sizeof(eh));
+	memcpy(&eh, head.p, sizeof(eh));
 	if (eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_machine != ELF_MACHINE)
-		return err_set(err, ERR_POLICY,
+		return err_set(t->err, ERR_POLICY,
 			       "%s is a program for another processor",
 			       f->path);
 	for (unsigned i = 0; i < eh.e_phnum && i < 128; i++) {
 		Elf64_Phdr ph;
-		uint64_t at = eh.e_phoff + i * sizeof(ph);
 
-		if (!read_part(f, head, n, at, &ph, sizeof(ph)))
+		if (!read_part(f, head, eh.e_phoff + i * sizeof(ph), &ph,
+			       sizeof(ph)))
 			break;
 		if (ph.p_type != PT_INTERP)
 			continue;
 		if (ph.p_filesz < 2 || ph.p_filesz > sizeof(path) ||
-		    !read_part(f, head, n, ph.p_offset, path, ph.p_filesz) ||
+		    !read_part(f, head, ph.p_offset, path, ph.p_filesz) ||
 		    path[ph.p_filesz - 1] || path[0] != '/')
-			return err_set(
-				err, ERR_POLICY,
-				"%s: the loader that it names cannot be read",
-				f->path);
-		*ret = arena_strdup(arena, path);
+			return err_set(t->err, ERR_POLICY,
+				       "%s: the loader that it names cannot be "
+				       "read",
+				       f->path);
+		*ret = arena_strdup(t->arena, path);
 	}
 	return 0;
 }
 
-static void prefix_put(struct strlist *prefix, struct arena *arena,
-		       const char *a, const char *b, const char *c)
-{
-	const char *more[] = {a, b, c};
-	const char **item = ARENA_ARRAY(arena, const char *, prefix->n + 3);
-	size_t n = 0;
+static int take_file(struct taking *t, const char *asked, bool is_self,
+		     unsigned depth);
 
-	for (size_t i = 0; i < ARRAY_LEN(more); i++)
-		if (more[i])
-			item[n++] = more[i];
-	/* the name of the script that was interpreted so far comes again */
-	for (size_t i = prefix->n ? 1 : 0; i < prefix->n; i++)
-		item[n++] = prefix->item[i];
-	*prefix = (struct strlist){item, n};
-}
-
-static int take_file(struct resolved *r, const char *asked, bool is_self,
-		     unsigned depth, struct arena *arena, struct err *err);
-
-static int take_env_target(struct resolved *r, struct str argument,
-			   unsigned depth, struct arena *arena, struct err *err)
+static int take_env_target(struct taking *t, struct str argument,
+			   unsigned depth)
 {
 	struct str word = resolve_env_target(argument);
+	struct resolved *r = t->r;
 	struct strlist prefix = r->prefix;
-	size_t exec = r->exec, at;
+	size_t exec = r->exec, at = r->n;
 	const char *asked;
 
 	if (!word.n)
 		return 0;
-	if (find_file(arena_strndup(arena, word.p, word.n), NULL, arena, &asked,
-		      err) < 0)
-		return err_wrap(err, "what env starts");
-	at = r->n;
-	if (take_file(r, asked, false, depth, arena, err) < 0)
+	if (find_file(arena_strndup(t->arena, word.p, word.n), NULL, t->arena,
+		      &asked, t->err) < 0)
+		return err_wrap(t->err, "what env starts");
+	if (take_file(t, asked, false, depth) < 0)
 		return -1;
 	r->file[at].is_bare = true;
 	/* env finds it by itself; here it was only opened and judged */
@@ -408,87 +398,92 @@ static int take_env_target(struct resolved *r, struct str argument,
 	return 0;
 }
 
-static int take_script(struct resolved *r, const struct resolved_file *f,
+static int take_script(struct taking *t, const struct resolved_file *f,
 		       struct str interpreter, struct str argument,
-		       unsigned depth, struct arena *arena, struct err *err)
+		       unsigned depth)
 {
+	struct strlist prefix = {NULL, 0}, *old = &t->r->prefix;
 	const char *script = f->asked;
-	const char *name = arena_strndup(arena, interpreter.p, interpreter.n);
-	const char *arg = argument.n
-				  ? arena_strndup(arena, argument.p, argument.n)
-				  : NULL;
-	size_t at;
+	const char *name =
+		arena_strndup(t->arena, interpreter.p, interpreter.n);
+	size_t at = t->r->n;
 
 	if (name[0] != '/')
 		return err_set(
-			err, ERR_POLICY,
+			t->err, ERR_POLICY,
 			"%s: the interpreter \"%s\" is not an absolute path",
 			f->path, name);
 	if (depth == LIMIT_SHEBANG_DEPTH)
-		return err_set(err, ERR_LIMIT,
-			       "%s: scripts interpreted by scripts, more than "
-			       "%d deep",
-			       f->path, LIMIT_SHEBANG_DEPTH);
-	prefix_put(&r->prefix, arena, name, arg, script);
-	at = r->n;
-	if (take_file(r, name, false, depth + 1, arena, err) < 0)
-		return err_wrap(err, "interpreter of %s", script);
-	if (strcmp(resolve_basename(r->file[at].path), "env") == 0)
-		return take_env_target(r, argument, depth + 1, arena, err);
+		return too_deep(t, f->path);
+	list_add(&prefix, t->arena, name);
+	if (argument.n)
+		list_add(&prefix, t->arena,
+			 arena_strndup(t->arena, argument.p, argument.n));
+	list_add(&prefix, t->arena, script);
+	/* the name of the script that was interpreted so far comes again */
+	for (size_t i = 1; i < old->n; i++)
+		list_add(&prefix, t->arena, old->item[i]);
+	*old = prefix;
+	if (take_file(t, name, false, depth + 1) < 0)
+		return err_wrap(t->err, "interpreter of %s", script);
+	if (strcmp(resolve_basename(t->r->file[at].path), "env") == 0)
+		return take_env_target(t, argument, depth + 1);
 	return 0;
 }
 
-static int take_loader(struct resolved *r, const char *path,
-		       struct arena *arena, struct err *err)
+static int take_loader(struct taking *t, const char *path)
 {
 	struct resolved_file *f;
 
-	for (size_t i = 0; i < r->n; i++)
-		if (r->file[i].is_loader && strcmp(r->file[i].asked, path) == 0)
+	for (size_t i = 0; i < t->r->n; i++)
+		if (t->r->file[i].is_loader &&
+		    strcmp(t->r->file[i].asked, path) == 0)
 			return 0;
-	if (add_file(r, path, false, arena, &f, err) < 0)
-		return err_wrap(err, "loader");
+	f = add_file(t, path, false);
+	if (!f)
+		return err_wrap(t->err, "loader");
 	f->is_loader = true;
-	return keep_name(f, err);
+	return keep_name(f, t->err);
 }
 
 /* Open and judge a file, and the files that it needs to be executed. */
-static int take_file(struct resolved *r, const char *asked, bool is_self,
-		     unsigned depth, struct arena *arena, struct err *err)
+static int take_file(struct taking *t, const char *asked, bool is_self,
+		     unsigned depth)
 {
-	char head[HEAD_BYTES];
-	struct resolved_file *f;
-	struct str interpreter, argument;
+	struct resolved_file *f = add_file(t, asked, is_self);
+	char bytes[HEAD_BYTES];
+	struct str head = {bytes, 0}, interpreter, argument;
 	const char *loader;
 	ssize_t n;
 
-	if (add_file(r, asked, is_self, arena, &f, err) < 0)
+	if (!f)
 		return -1;
-	r->exec = r->n - 1;
-	n = pread(f->fd, head, sizeof(head), 0);
+	t->r->exec = t->r->n - 1;
+	n = pread(f->fd, bytes, sizeof(bytes), 0);
 	if (n < 0)
-		return err_sys(err, errno, "read %s", f->path);
-	if (n >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0) {
-		if (elf_loader(f, head, (size_t)n, arena, &loader, err) < 0 ||
-		    keep_name(f, err) < 0)
+		return err_sys(t->err, errno, "read %s", f->path);
+	head.n = (size_t)n;
+	if (n >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+		if (elf_loader(t, f, head, &loader) < 0 ||
+		    keep_name(f, t->err) < 0)
 			return -1;
-		return loader ? take_loader(r, loader, arena, err) : 0;
+		return loader ? take_loader(t, loader) : 0;
 	}
-	if (!resolve_shebang((struct str){head, (size_t)n}, &interpreter,
-			     &argument))
-		return err_set(err, ERR_POLICY,
+	if (!resolve_shebang(head, &interpreter, &argument))
+		return err_set(t->err, ERR_POLICY,
 			       "%s is neither a program nor a script that "
 			       "begins with #!",
 			       f->path);
 	f->is_script = true;
-	if (keep_name(f, err) < 0)
+	if (keep_name(f, t->err) < 0)
 		return -1;
-	return take_script(r, f, interpreter, argument, depth, arena, err);
+	return take_script(t, f, interpreter, argument, depth);
 }
 
 int resolve_program(const char *name, const char *path, struct arena *arena,
 		    struct resolved *ret, struct err *err)
 {
+	struct taking t = {ret, arena, err};
 	bool is_self = strcmp(name, "matins") == 0;
 	const char *asked = NULL;
 	char self[PATH_MAX];
@@ -503,7 +498,7 @@ int resolve_program(const char *name, const char *path, struct arena *arena,
 	} else if (find_file(name, path, arena, &asked, err) < 0) {
 		return -1;
 	}
-	if (take_file(ret, asked, is_self, 0, arena, err) < 0) {
+	if (take_file(&t, asked, is_self, 0) < 0) {
 		resolved_release(ret);
 		return -1;
 	}

@@ -54,14 +54,6 @@ static int open_part(int at, const char *part, int flags)
 	return openat(at, part, O_PATH | O_CLOEXEC | flags);
 }
 
-/* Links of /proc lead to what a process has open, not to a path. */
-static bool is_of_proc(int fd)
-{
-	struct statfs fs;
-
-	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_SUPER_MAGIC;
-}
-
 struct way {
 	struct arena *arena;
 	struct walk_link *link;
@@ -105,13 +97,15 @@ static int follow(struct way *w, const char *part, int fd,
 static int step(struct way *w, const char *part)
 {
 	AUTO(fd_closep) int fd = open_part(w->at, part, O_NOFOLLOW);
+	struct statfs fs;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return -1;
-	if (S_ISLNK(st.st_mode) && !is_of_proc(fd))
-		return follow(w, part, fd, &st);
 	if (S_ISLNK(st.st_mode)) {
+		/* links of /proc lead to what a process has open, no path */
+		if (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)
+			return follow(w, part, fd, &st);
 		close(fd);
 		fd = open_part(w->at, part, 0);
 		if (fd < 0)
