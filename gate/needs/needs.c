@@ -62,29 +62,34 @@ static struct gate_need *find_need(struct finder *f, const char *key,
  * r        .program and .count are used
  * why_not  static or in the arena; NULL: the row is granted
  */
-static void add_need(struct finder *f, const char *key, const char *value,
-		     const struct gate_record *r, const char *why_not)
+static struct gate_need *add_need(struct finder *f, const char *key,
+				  const char *value,
+				  const struct gate_record *r,
+				  const char *why_not)
 {
-	struct gate_need *same = find_need(f, key, value);
+	struct gate_need *n = find_need(f, key, value);
 
-	if (same) {
-		same->count += r->count;
+	if (n) {
+		n->count += r->count;
 		/* needed in two ways, of which one can be granted */
 		if (!why_not)
-			same->why_not = NULL;
-		return;
+			n->why_not = NULL;
+		return n;
 	}
 	f->out->need = arena_grow(f->arena, f->out->need, f->out->n,
 				  sizeof(*f->out->need));
-	f->out->need[f->out->n++] = (struct gate_need){
+	n = &f->out->need[f->out->n++];
+	*n = (struct gate_need){
 		.key = key,
 		.value = arena_strdup(f->arena, value),
 		.program = arena_strdup(f->arena, r->program),
 		.count = r->count,
 		.why_not = why_not,
 	};
+	return n;
 }
 
+/* Has the row this key, and is it granted? */
 static bool is_row(const struct gate_need *n, const char *key)
 {
 	return !n->why_not && strcmp(n->key, key) == 0;
@@ -175,12 +180,6 @@ static bool widen_one(struct finder *f)
 	return false;
 }
 
-static void widen_all(struct finder *f)
-{
-	while (widen_one(f))
-		;
-}
-
 static void drop_covered(struct finder *f)
 {
 	for (size_t i = 0; i < f->out->n;) {
@@ -246,16 +245,8 @@ static bool is_private(const struct finder *f, const char *path)
 	       !list_covers(&f->traced->write, path);
 }
 
-/* A private place itself: there the program has its own. */
-static bool is_place(const struct finder *f, const char *path)
-{
-	return f->p->own_view && places_has(f->gate, path);
-}
-
-static bool is_system(const char *path)
-{
-	return place_covers("/proc", path) || place_covers("/dev", path);
-}
+/* Of the kernel, and devices. */
+static const struct strlist system_dirs = STRLIST("/proc", "/dev");
 
 /* Reason why a trace grants no row for the path; NULL: it may. */
 static const char *refusal(const struct finder *f, const char *path)
@@ -285,27 +276,9 @@ static const char *unrunnable(struct finder *f, const char *row)
 	return result == 0 ? NULL : arena_strdup(f->arena, err.msg);
 }
 
-static const char *beyond_leash(struct finder *f, const char *row,
-				const char *real)
-{
-	struct err err = ERR_INIT;
-
-	if (allow_exec(&f->gate->config.leash, row, real, &err) == 0)
-		return NULL;
-	return arena_strdup(f->arena, err.msg);
-}
-
-/* Did the trace grant the program, by its folder or by its name? */
-static bool ran_in_trace(const struct finder *f, const char *row,
-			 const char *real)
-{
-	return list_covers(&f->traced->exec, real) ||
-	       allow_has(&f->traced->exec, row);
-}
-
 static void find_program(struct finder *f, const struct gate_record *r)
 {
-	struct gate_need *need;
+	struct err err = ERR_INIT;
 	char real[PATH_MAX];
 	const char *row, *why_not;
 	struct stat st;
@@ -319,13 +292,14 @@ static void find_program(struct finder *f, const struct gate_record *r)
 		      ? resolve_basename(r->path)
 		      : real;
 	why_not = refusal(f, real);
-	if (!why_not)
-		why_not = beyond_leash(f, row, real);
+	if (!why_not && allow_exec(&f->gate->config.leash, row, real, &err) < 0)
+		why_not = arena_strdup(f->arena, err.msg);
 	if (!why_not)
 		why_not = unrunnable(f, row);
-	add_need(f, "exec", row, r, why_not);
-	need = find_need(f, "exec", row);
-	need->was_refused |= !ran_in_trace(f, row, real);
+	/* did the trace grant the program, by its folder or by its name? */
+	add_need(f, "exec", row, r, why_not)->was_refused |=
+		!list_covers(&f->traced->exec, real) &&
+		!allow_has(&f->traced->exec, row);
 }
 
 /* ---- files ---- */
@@ -358,8 +332,10 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	if (is_entry ? !real_folder(f, r->path, real)
 		     : !realpath(r->path, real))
 		return;
-	if (is_system(real) || holds(f, real, GRANT_WRITE | GRANT_DEVICE) ||
-	    is_place(f, real) || stat(real, &st) < 0 ||
+	if (place_around(&system_dirs, real) ||
+	    holds(f, real, GRANT_WRITE | GRANT_DEVICE) ||
+	    (f->p->own_view && places_has(f->gate, real)) ||
+	    stat(real, &st) < 0 ||
 	    closed_kind_of(&f->closed, real) == CLOSED_CACHE ||
 	    access(real, W_OK) < 0)
 		return;
@@ -422,7 +398,7 @@ static void find_read(struct finder *f, const struct gate_record *r)
 	const char *why_not;
 	struct stat st;
 
-	if (!realpath(r->path, real) || is_system(real) ||
+	if (!realpath(r->path, real) || place_around(&system_dirs, real) ||
 	    stat(real, &st) < 0 ||
 	    (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) ||
 	    access(real, R_OK) < 0)
@@ -451,7 +427,8 @@ static void find_read(struct finder *f, const struct gate_record *r)
 		 why_not);
 	if (f->out->n < f->fold_at)
 		return;
-	widen_all(f);
+	while (widen_one(f))
+		;
 	f->fold_at = f->out->n + FOLD_EVERY;
 }
 
@@ -478,7 +455,8 @@ static void find_files(struct finder *f)
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_WRITE, find_written);
 	drop_covered(f);
 	each(f, GATE_RECORD_FILES, GATE_ACCESS_READ, find_read);
-	widen_all(f);
+	while (widen_one(f))
+		;
 	drop_covered(f);
 }
 
@@ -549,13 +527,6 @@ static bool is_proxy(const struct finder *f, const char *port)
 	       n == proxy_port(&p);
 }
 
-/* Need all names that the trace granted: the records do not tell them apart. */
-static void need_given_names(struct finder *f, const struct gate_record *r)
-{
-	for (size_t i = 0; i < f->traced->net.n; i++)
-		add_need(f, "net", f->traced->net.item[i], r, NULL);
-}
-
 static void need_address(struct finder *f, const struct gate_record *r)
 {
 	const char *port;
@@ -571,8 +542,10 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	/* getaddrinfo() connects to port 0 to learn its own address */
 	if (!(r->access & GATE_ACCESS_SERVE) && strcmp(port, "0") == 0)
 		return;
+	/* all names that the trace granted: records do not tell them apart */
 	if (is_loopback(host) && is_proxy(f, port))
-		need_given_names(f, r);
+		for (size_t i = 0; i < f->traced->net.n; i++)
+			add_need(f, "net", f->traced->net.item[i], r, NULL);
 	else if (r->access & GATE_ACCESS_SERVE ||
 		 (is_loopback(host) && is_served(f, port)))
 		add_need(f, "net", "loopback", r, NULL);
@@ -632,22 +605,17 @@ static void need_calls(struct finder *f)
 
 static const char *const keys[] = {"exec", "read", "write", "net", "syscalls"};
 
-static size_t key_order(const char *key)
-{
-	size_t i = 0;
-
-	while (i < ARRAY_LEN(keys) && strcmp(keys[i], key) != 0)
-		i++;
-	return i;
-}
-
 static int compare(const void *a, const void *b)
 {
 	const struct gate_need *x = a, *y = b;
-	size_t kx = key_order(x->key), ky = key_order(y->key);
+	size_t i = 0;
 
-	if (kx != ky)
-		return kx < ky ? -1 : 1;
+	if (strcmp(x->key, y->key) != 0) {
+		while (strcmp(keys[i], x->key) != 0 &&
+		       strcmp(keys[i], y->key) != 0)
+			i++;
+		return strcmp(keys[i], x->key) == 0 ? -1 : 1;
+	}
 	return strcmp(x->value, y->value);
 }
 

@@ -57,9 +57,8 @@ struct look {
 	struct strlist *ret;
 };
 
-/* Leave out files that tools have fetched or made: many, and none private. */
-static bool is_left_out(const struct look *l, const char *path,
-			const char *name)
+/* Files that tools have fetched or made: many, and none private. */
+static bool left_out(const char *name)
 {
 	static const char *const names[] = {
 		".",	   "..",	  "node_modules",
@@ -70,7 +69,7 @@ static bool is_left_out(const struct look *l, const char *path,
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (strcmp(name, names[i]) == 0)
 			return true;
-	return l->but && strcmp(path, l->but) == 0;
+	return false;
 }
 
 static bool look(struct look *l, const char *path, unsigned depth)
@@ -85,7 +84,8 @@ static bool look(struct look *l, const char *path, unsigned depth)
 			arena_printf(&l->arena, "%s/%s", path, e->d_name);
 		struct stat st;
 
-		if (is_left_out(l, entry, e->d_name) ||
+		if (left_out(e->d_name) ||
+		    (l->but && strcmp(entry, l->but) == 0) ||
 		    fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 			continue;
 		if (!*l->budget || depth == DEPTH_MAX) {

@@ -4,6 +4,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -49,10 +50,13 @@ static bool is_wanted(const struct opener *o, const char *path)
 	return true;
 }
 
-static void add(struct opener *o, struct strlist *list, const char *path)
+static void PRINTF(2, 3) say(struct opener *o, const char *fmt, ...)
 {
-	if (!allow_has(list, path))
-		list_add(list, o->arena, arena_strdup(o->arena, path));
+	va_list ap;
+
+	va_start(ap, fmt);
+	list_add(o->says, o->arena, arena_vprintf(o->arena, fmt, ap));
+	va_end(ap);
 }
 
 /* A folder whose programs may run, as far as the leash goes. */
@@ -61,76 +65,49 @@ static void add_exec(struct opener *o, const char *path)
 	struct err ignored = ERR_INIT;
 
 	if (allow_exec(&o->gate->config.leash, path, path, &ignored) == 0)
-		add(o, &o->policy->exec, path);
+		list_add_new(&o->policy->exec, o->arena,
+			     arena_strdup(o->arena, path));
 }
 
 static void open_folder(struct opener *o, const char *path);
 
-/*
- * Files that only their user may read are opened by nobody's leave. What the
- * system installs is none of them, and is much.
- */
-static bool holds_private(struct opener *o, const char *path)
-{
-	static const char *const system[] = {"/usr", "/sys", "/nix", "/snap"};
+/* What the system installs is no private file, and is much. */
+static const struct strlist system_dirs =
+	STRLIST("/usr", "/sys", "/nix", "/snap");
 
-	for (size_t i = 0; i < ARRAY_LEN(system); i++)
-		if (place_covers(system[i], path))
-			return false;
-	if (o->project && place_covers(o->project, path))
-		return false;
-	return folder_holds_private(path, o->project, &o->budget);
-}
-
-static bool is_private(const struct opener *o, const char *path,
-		       const struct stat *st)
-{
-	return file_is_private(st) &&
-	       !(o->project && place_covers(o->project, path));
-}
-
+/* Files that only their user may read are opened by nobody's leave. */
 static void open_entry(struct opener *o, const char *path)
 {
+	bool in_project = o->project && place_covers(o->project, path);
+	bool is_dir;
 	struct stat st;
 
 	if (closed_kind_of(&o->closed, path) != CLOSED_NOT ||
 	    lstat(path, &st) < 0 ||
-	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)))
+	    (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode)) ||
+	    (file_is_private(&st) && !in_project))
 		return;
-	if (is_private(o, path, &st))
-		return;
-	if (S_ISDIR(st.st_mode) &&
-	    (closed_is_beneath(&o->closed, path) || holds_private(o, path))) {
+	is_dir = S_ISDIR(st.st_mode);
+	if (is_dir && (closed_is_beneath(&o->closed, path) ||
+		       (!in_project && !place_around(&system_dirs, path) &&
+			folder_holds_private(path, o->project, &o->budget)))) {
 		open_folder(o, path);
 		return;
 	}
 	/* files that we cannot read are closed to the child */
-	if (access(path, S_ISDIR(st.st_mode) ? R_OK | X_OK : R_OK) < 0 ||
+	if (access(path, is_dir ? R_OK | X_OK : R_OK) < 0 ||
 	    o->n >= TRACE_ENTRIES)
 		return;
 	o->n++;
-	add(o, &o->policy->read, path);
+	list_add_new(&o->policy->read, o->arena, arena_strdup(o->arena, path));
 	/* compilers and servers start what lies beside them */
-	if (S_ISDIR(st.st_mode))
+	if (is_dir)
 		add_exec(o, path);
 }
 
 static int by_name(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-static bool is_dots(const char *name)
-{
-	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-static void say_not_opened(struct opener *o, const char *path, const char *why)
-{
-	list_add(o->says, o->arena,
-		 arena_printf(o->arena,
-			      "%s: not opened, %s; --read what is needed of it",
-			      path, why));
 }
 
 static void open_folder(struct opener *o, const char *path)
@@ -140,7 +117,8 @@ static void open_folder(struct opener *o, const char *path)
 	struct dirent *e;
 
 	while (dir && (e = readdir(dir)) && names.n <= TRACE_FOLDER_ENTRIES)
-		if (!is_dots(e->d_name) &&
+		if (strcmp(e->d_name, ".") != 0 &&
+		    strcmp(e->d_name, "..") != 0 &&
 		    is_wanted(o,
 			      arena_printf(o->arena, "%s/%s", path, e->d_name)))
 			list_add(&names, o->arena,
@@ -148,16 +126,18 @@ static void open_folder(struct opener *o, const char *path)
 	if (dir)
 		closedir(dir);
 	if (names.n > TRACE_FOLDER_ENTRIES) {
-		say_not_opened(o, path,
-			       arena_printf(o->arena,
-					    "it has more than %d entries",
-					    TRACE_FOLDER_ENTRIES));
+		say(o,
+		    "%s: not opened, it has more than %d entries; --read what "
+		    "is needed of it",
+		    path, TRACE_FOLDER_ENTRIES);
 		return;
 	}
 	if (!o->budget) {
-		say_not_opened(o, path,
-			       "there is too much to look through for files "
-			       "that only you may read (mode 0600)");
+		say(o,
+		    "%s: not opened, there is too much to look through for "
+		    "files that only you may read (mode 0600); --read what is "
+		    "needed of it",
+		    path);
 		return;
 	}
 	if (names.n)
@@ -212,12 +192,11 @@ static void close_keys(struct opener *o)
 		if (allow_has(&o->policy->read, key) ||
 		    allow_has(&o->policy->write, key))
 			continue;
-		add(o, &o->policy->closed, key);
-		list_add(o->says, o->arena,
-			 arena_printf(o->arena,
-				      "%s: shut, it is named as files of keys "
-				      "are; --read it if that is meant",
-				      key));
+		list_add_new(&o->policy->closed, o->arena, key);
+		say(o,
+		    "%s: shut, it is named as files of keys are; --read it if "
+		    "that is meant",
+		    key);
 	}
 }
 
@@ -229,19 +208,16 @@ static void open_cwd(struct opener *o)
 		return;
 	if (closed_may_widen(&o->closed, real) &&
 	    access(real, W_OK | X_OK) == 0) {
-		add(o, &o->policy->write, real);
+		list_add_new(&o->policy->write, o->arena, real);
 		add_exec(o, real);
 		close_keys(o);
-		list_add(o->says, o->arena,
-			 arena_printf(o->arena, "it may write beneath %s",
-				      real));
+		say(o, "it may write beneath %s", real);
 		return;
 	}
-	list_add(o->says, o->arena,
-		 arena_printf(o->arena,
-			      "it may write only private places; %s is too "
-			      "wide, or cannot be written (--write FOLDER)",
-			      real));
+	say(o,
+	    "it may write only private places; %s is too wide, or cannot be "
+	    "written (--write FOLDER)",
+	    real);
 }
 
 /* Run what lies in the folders that were asked for, too. */
@@ -255,6 +231,7 @@ static void open_asked(struct opener *o, const struct strlist *folders)
 			add_exec(o, folders->item[i]);
 }
 
+/* A copy that grows, as arena_strlist() does not. */
 static struct strlist copied(const struct strlist *list, struct arena *arena)
 {
 	struct strlist copy = {NULL, 0};
@@ -272,9 +249,7 @@ static void say_net(struct opener *o)
 	for (size_t i = 0; i < net->n; i++)
 		all = arena_printf(o->arena, "%s%s%s", all, i ? ", " : "",
 				   net->item[i]);
-	list_add(o->says, o->arena,
-		 net->n ? arena_printf(o->arena, "network: %s", all)
-			: "network: none");
+	say(o, "network: %s", net->n ? all : "none");
 }
 
 int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
