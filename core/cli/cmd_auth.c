@@ -9,6 +9,7 @@
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/cli/command.h"
+#include "core/cli/open.h"
 #include "core/cli/put.h"
 #include "core/cli/target.h"
 
@@ -35,33 +36,30 @@ struct said {
 	const char *error; /* the record cannot be read; NULL: it can */
 };
 
-/* A token that can be used, or renewed. */
-static bool is_usable(const struct auth_status *s)
-{
-	return s->has_token && (!s->is_expired || s->has_refresh_token);
-}
+/* The state of a login: its word in JSON, and its text. */
+struct state {
+	const char *word, *text;
+};
 
-static const char *state_text(const struct auth_status *s)
-{
-	return !s->has_token	      ? "not logged in"
-	       : !s->is_expired	      ? "logged in"
-	       : s->has_refresh_token ? "logged in; the token is due for "
-					"renewal"
-				      : "the token has expired";
-}
-
-static const char *state_word(const struct auth_status *s)
+static struct state state_of(const struct auth_status *s)
 {
 	if (!s->has_token)
-		return s->has_client ? "registered" : "logged_out";
-	if (s->is_expired)
-		return s->has_refresh_token ? "refreshable" : "expired";
-	return "logged_in";
+		return (struct state){s->has_client ? "registered"
+						    : "logged_out",
+				      "not logged in"};
+	if (!s->is_expired)
+		return (struct state){"logged_in", "logged in"};
+	if (s->has_refresh_token)
+		return (struct state){
+			"refreshable",
+			"logged in; the token is due for renewal"};
+	return (struct state){"expired", "the token has expired"};
 }
 
 static void say_text(const struct said *said, struct buf *out)
 {
 	const struct auth_status *s = &said->status;
+	const char *state = state_of(s).text;
 	const struct {
 		const char *label, *value;
 	} rows[] = {
@@ -77,10 +75,10 @@ static void say_text(const struct said *said, struct buf *out)
 		return;
 	}
 	if (said->name)
-		buf_addf(out, "%s: %s\n  url      %.*s\n", said->name,
-			 state_text(s), STR_ARG(said->url));
+		buf_addf(out, "%s: %s\n  url      %.*s\n", said->name, state,
+			 STR_ARG(said->url));
 	else
-		buf_addf(out, "%.*s: %s\n", STR_ARG(said->url), state_text(s));
+		buf_addf(out, "%.*s: %s\n", STR_ARG(said->url), state);
 	if (said->is_elsewhere)
 		buf_adds(out, "  not in the configuration in use\n");
 	if (said->is_old)
@@ -99,28 +97,10 @@ static void say_text(const struct said *said, struct buf *out)
 		buf_adds(out, "  bound to a key of this machine (DPoP)\n");
 }
 
-static void write_status(const struct said *said, struct jw *w)
+static void say_json(const struct said *said, struct jw *w)
 {
 	const struct auth_status *s = &said->status;
 
-	if (said->error) {
-		jw_kv_cstr(w, "state", "broken");
-		jw_kv_cstr(w, "error", said->error);
-		return;
-	}
-	if (said->is_old)
-		jw_kv_bool(w, "old", true);
-	jw_kv_cstr(w, "state", state_word(s));
-	jw_kv_cstr(w, "issuer", s->issuer);
-	jw_kv_cstr(w, "client_id", s->client_id);
-	jw_kv_cstr(w, "scope", s->scope);
-	jw_kv_int(w, "expires", s->expires_s);
-	jw_kv_bool(w, "refresh_token", s->has_refresh_token);
-	jw_kv_bool(w, "dpop", s->is_bound);
-}
-
-static void say_json(const struct said *said, struct jw *w)
-{
 	jw_object(w);
 	jw_key(w, "server");
 	if (said->name)
@@ -128,7 +108,21 @@ static void say_json(const struct said *said, struct jw *w)
 	else
 		jw_null(w);
 	jw_kv_str(w, "url", said->url);
-	write_status(said, w);
+	if (said->error) {
+		jw_kv_cstr(w, "state", "broken");
+		jw_kv_cstr(w, "error", said->error);
+		jw_end(w);
+		return;
+	}
+	if (said->is_old)
+		jw_kv_bool(w, "old", true);
+	jw_kv_cstr(w, "state", state_of(s).word);
+	jw_kv_cstr(w, "issuer", s->issuer);
+	jw_kv_cstr(w, "client_id", s->client_id);
+	jw_kv_cstr(w, "scope", s->scope);
+	jw_kv_int(w, "expires", s->expires_s);
+	jw_kv_bool(w, "refresh_token", s->has_refresh_token);
+	jw_kv_bool(w, "dpop", s->is_bound);
 	jw_end(w);
 }
 
@@ -144,46 +138,18 @@ struct list {
 	size_t n, n_broken; /* servers; those of them that cannot be read */
 };
 
-static int open_config(struct list *l, const struct args *args, struct err *err)
-{
-	const struct config_options options = {
-		.path = args_get(args, "config"),
-		.lax = args_has(args, "lax"),
-		.optional = true,
-	};
-
-	if (config_open(&options, &l->file, err) < 0)
-		return -1;
-	l->config = l->file.path ? &l->file.config : NULL;
-	return 0;
-}
-
-/* A name that the configuration in use does not have. */
-static bool is_elsewhere(const struct list *l, const char *name)
-{
-	return name && (!l->config || !config_server(l->config, name));
-}
-
-/* Which client was used last is listed only where it cannot be read. */
-static int look_at_last(struct list *l, struct store *store, const char *text,
-			struct err *err)
-{
-	const struct store_name name = {text, "", NULL};
-	struct str ignored;
-
-	return store_read(store, &name, &l->arena, &ignored, err);
-}
-
+/* Add a login; which client was used last is listed only as unreadable. */
 static void add_server(struct list *l, struct store *store, const char *text)
 {
 	const int64_t now_s =
 		clock_system()->wall_ns(clock_system()) / (int64_t)NS_PER_S;
+	const struct store_name name = {text, "", NULL};
 	struct owner owner;
 	struct said said = {.is_old = !owner_read(text, &l->arena, &owner)};
-	struct str rest = str_of(owner.url);
+	struct str rest = str_of(owner.url), ignored;
 	struct err err = ERR_INIT;
 	bool is_last = owner_is_last(text);
-	int r = is_last ? look_at_last(l, store, text, &err)
+	int r = is_last ? store_read(store, &name, &l->arena, &ignored, &err)
 			: auth_status_stored(store, &owner, now_s, &said.status,
 					     &err);
 
@@ -191,7 +157,9 @@ static void add_server(struct list *l, struct store *store, const char *text)
 		return;
 	said.name = owner.name;
 	said.url = str_cut(&rest, '?');
-	said.is_elsewhere = is_elsewhere(l, owner.name);
+	said.is_elsewhere =
+		owner.name &&
+		(!l->config || !config_server(l->config, owner.name));
 	said.error = r < 0 ? err.msg : NULL;
 	l->n++;
 	l->n_broken += r < 0;
@@ -222,65 +190,35 @@ static int add_folder(struct list *l, const char *dir, struct err *err)
 	return r;
 }
 
-static bool is_known(const struct strlist *dirs, const char *dir)
-{
-	for (size_t i = 0; i < dirs->n; i++)
-		if (strcmp(dirs->item[i], dir) == 0)
-			return true;
-	return false;
-}
-
+/* Folders with logins, each once: that of the option, or all in use. */
 static struct strlist folders(struct list *l, const struct args *args)
 {
 	const char *option = args_get(args, "token-store");
 	const char *state = state_dir_find(&l->arena);
-	size_t n = l->config ? l->config->n_servers : 0;
-	const char **item = ARENA_ARRAY(&l->arena, const char *, n + 1);
-	struct strlist dirs = {item, 0};
+	struct strlist dirs = {NULL, 0};
 
 	if (option) {
-		item[dirs.n++] = path_resolve(option, NULL, &l->arena);
+		list_add(&dirs, &l->arena,
+			 path_resolve(option, NULL, &l->arena));
 		return dirs;
 	}
 	if (state)
-		item[dirs.n++] = state_dir_tokens(state, &l->arena);
-	for (size_t i = 0; i < n; i++) {
+		list_add(&dirs, &l->arena, state_dir_tokens(state, &l->arena));
+	for (size_t i = 0; l->config && i < l->config->n_servers; i++) {
 		const char *dir = l->config->servers[i].auth.token_store;
+		bool is_known = !dir;
 
-		if (dir && !is_known(&dirs, dir))
-			item[dirs.n++] = dir;
+		for (size_t k = 0; dir && k < dirs.n; k++)
+			is_known |= strcmp(dirs.item[k], dir) == 0;
+		if (!is_known)
+			list_add(&dirs, &l->arena, dir);
 	}
 	return dirs;
 }
 
-static int list_all(struct list *l, const struct args *args, struct err *err)
-{
-	struct strlist dirs;
-
-	if (open_config(l, args, err) < 0)
-		return -1;
-	dirs = folders(l, args);
-	if (l->json) {
-		jw_init(&l->w, &l->out, false);
-		jw_object(&l->w);
-		jw_kv_array(&l->w, "servers");
-	}
-	for (size_t i = 0; i < dirs.n; i++)
-		if (add_folder(l, dirs.item[i], err) < 0)
-			return -1;
-	if (l->json) {
-		jw_end(&l->w);
-		jw_end(&l->w);
-		buf_addc(&l->out, '\n');
-	} else if (!l->n) {
-		log_note("no server has a stored login");
-	}
-	return 0;
-}
-
 /* Print without values of variables in paths; controls of issuers are visible.
  */
-static int print(const struct list *l, struct err *err)
+static int print(struct list *l, struct err *err)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -295,6 +233,33 @@ static int print(const struct list *l, struct err *err)
 	log_visible(&out, buf_str(&clean), true);
 	scrub_free(scrub);
 	return put(buf_str(&out), l->json ? PUT_JSON : PUT_TEXT, err);
+}
+
+static int list_all(struct list *l, const struct args *args, struct err *err)
+{
+	const struct config_options options = {.optional = true};
+	struct strlist dirs;
+
+	if (open_config(args, options, &l->file, err) < 0)
+		return -1;
+	l->config = l->file.path ? &l->file.config : NULL;
+	dirs = folders(l, args);
+	jw_init(&l->w, &l->out, false);
+	if (l->json) {
+		jw_object(&l->w);
+		jw_kv_array(&l->w, "servers");
+	}
+	for (size_t i = 0; i < dirs.n; i++)
+		if (add_folder(l, dirs.item[i], err) < 0)
+			return -1;
+	if (l->json) {
+		jw_end(&l->w);
+		jw_end(&l->w);
+		buf_addc(&l->out, '\n');
+	} else if (!l->n) {
+		log_note("no server has a stored login");
+	}
+	return print(l, err) < 0 ? -1 : l->n_broken > 0;
 }
 
 /*
@@ -313,10 +278,6 @@ static int status_of_all(const struct args *args, struct err *err)
 	};
 	int r = list_all(&l, args, err);
 
-	if (r == 0)
-		r = print(&l, err);
-	if (r == 0 && l.n_broken)
-		r = 1;
 	buf_release(&l.out);
 	config_release(&l.file);
 	arena_release(&l.arena);
@@ -359,7 +320,7 @@ static int wait_for(struct login *l, struct err *err)
 	return -1;
 }
 
-static int say(struct target *t, const char *json, const char *text,
+static int say(struct target *t, const char *state, const char *text,
 	       struct err *err)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
@@ -372,7 +333,7 @@ static int say(struct target *t, const char *json, const char *text,
 	jw_init(&w, &out, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "server", t->name);
-	jw_kv_cstr(&w, "state", json);
+	jw_kv_cstr(&w, "state", state);
 	jw_end(&w);
 	return target_put_json(t, buf_str(&out), err);
 }
@@ -414,36 +375,23 @@ static void on_typed(void *arg, UNUSED uint32_t events)
 	buf_wipe(&l->line);
 }
 
-/* Let a person paste the address: a browser elsewhere cannot come back. */
-static int let_paste(struct login *l, struct err *err)
+/* A login needs a person, and a folder that keeps its tokens. */
+static int check_login(const struct target *t, struct err *err)
 {
-	if (!ask_person_is_there())
-		return 0;
-	log_note("if the browser runs on another machine, its last page cannot "
-		 "load: paste the address of that page here");
-	return loop_watch(&l->t->loop, &l->typed, STDIN_FILENO, EPOLLIN,
-			  on_typed, l, err);
-}
-
-static int need_person(const struct target *t, struct err *err)
-{
-	if (!auth_lacks_person(t->remote->auth))
-		return 0;
-	return err_set(err, ERR_CREDENTIAL,
-		       "a login needs a person: run it on a terminal, or name "
-		       "a program that opens the page (--browser PROGRAM); "
-		       "without a person, use a client of your own "
-		       "(--oauth-grant client_credentials or jwt-bearer)");
-}
-
-/* The warning before it says why. */
-static int need_store(const struct target *t, struct err *err)
-{
-	if (auth_keeps(t->remote->auth))
-		return 0;
-	return err_set(err, ERR_CREDENTIAL,
-		       "the login would end with this command: no folder can "
-		       "keep its tokens; name one with --token-store DIR");
+	if (auth_lacks_person(t->remote->auth))
+		return err_set(err, ERR_CREDENTIAL,
+			       "a login needs a person: run it on a terminal, "
+			       "or name a program that opens the page "
+			       "(--browser PROGRAM); without a person, use a "
+			       "client of your own (--oauth-grant "
+			       "client_credentials or jwt-bearer)");
+	/* the warning before it says why */
+	if (!auth_keeps(t->remote->auth))
+		return err_set(err, ERR_CREDENTIAL,
+			       "the login would end with this command: no "
+			       "folder can keep its tokens; name one with "
+			       "--token-store DIR");
+	return 0;
 }
 
 static int login(struct target *t, struct err *err)
@@ -455,9 +403,17 @@ static int login(struct target *t, struct err *err)
 	};
 	int r;
 
-	if (need_person(t, err) < 0 || need_store(t, err) < 0 ||
-	    let_paste(&l, err) < 0)
+	if (check_login(t, err) < 0)
 		return -1;
+	/* a browser elsewhere cannot come back: let its address be pasted */
+	if (ask_person_is_there()) {
+		log_note("if the browser runs on another machine, its last "
+			 "page cannot load: paste the address of that page "
+			 "here");
+		if (loop_watch(&t->loop, &l.typed, STDIN_FILENO, EPOLLIN,
+			       on_typed, &l, err) < 0)
+			return -1;
+	}
 	auth_login(t->remote->auth, on_done, &l);
 	r = wait_for(&l, err);
 	loop_unwatch(&t->loop, &l.typed);
@@ -491,6 +447,7 @@ static int status(struct target *t, struct err *err)
 		.name = t->server,
 		.url = str_of(t->remote->text),
 	};
+	const struct auth_status *s = &said.status;
 	struct jw w;
 	int r;
 
@@ -506,86 +463,76 @@ static int status(struct target *t, struct err *err)
 	}
 	if (r < 0)
 		return -1;
-	return is_usable(&said.status) ? 0 : 1;
+	return !s->has_token || (s->is_expired && !s->has_refresh_token);
 }
 
 /* ---- the command ---- */
 
-static const struct {
+struct action {
 	const char *word;
 	int (*run)(struct target *t, struct err *err);
-} actions[] = {
+};
+
+static const struct action actions[] = {
 	{"login", login},
 	{"status", status},
 	{"logout", logout},
 };
 
-static int (*find_action(const char *word))(struct target *, struct err *)
+static int check(const struct args *args, const struct action **ret,
+		 struct err *err)
 {
-	for (size_t i = 0; word && i < ARRAY_LEN(actions); i++)
-		if (strcmp(actions[i].word, word) == 0)
-			return actions[i].run;
-	return NULL;
-}
-
-static int no_action(const char *given, struct err *err)
-{
+	const char *given = args->positional[0];
 	const char *words[ARRAY_LEN(actions)];
 
-	for (size_t i = 0; i < ARRAY_LEN(actions); i++)
+	*ret = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(actions); i++) {
 		words[i] = actions[i].word;
-	return err_set(err, ERR_USAGE,
-		       "auth: name an action: login, status or logout%s",
-		       args_meant(str_of(given), words, ARRAY_LEN(words)).text);
-}
-
-static int check(const struct args *args, struct err *err)
-{
-	const char *given = args->n_positional ? args->positional[0] : NULL;
-
-	if (!find_action(given))
-		return no_action(given, err);
+		if (given && strcmp(words[i], given) == 0)
+			*ret = &actions[i];
+	}
+	if (!*ret)
+		return err_set(
+			err, ERR_USAGE,
+			"auth: name an action: login, status or logout%s",
+			args_meant(str_of(given), words, ARRAY_LEN(words))
+				.text);
 	if (args->after)
 		return err_set(err, ERR_USAGE,
 			       "auth is for remote servers; a program gets its "
 			       "credentials from `env`");
 	if (args->n_positional + args_has(args, "url") > 2)
 		return err_set(err, ERR_USAGE, "auth %s: one server at a time",
-			       args->positional[0]);
+			       given);
 	return 0;
 }
 
-static int run_action(struct target *t, const struct args *args,
-		      struct err *err)
+static int run_action(struct target *t, const struct action *action,
+		      const struct args *args, struct err *err)
 {
-	int r = target_prepare(
-		t, args, args->n_positional > 1 ? args->positional[1] : NULL,
-		err);
-
-	if (r < 0)
+	if (target_prepare(t, args, args->positional[1], err) < 0)
 		return -1;
 	if (!t->remote)
 		return err_set(
 			err, ERR_USAGE,
 			"%s is a program; it gets its credentials from `env`",
 			t->name);
-	return find_action(args->positional[0])(t, err);
+	return action->run(t, err);
 }
 
 int cmd_auth(const struct args *args, struct err *err)
 {
+	const struct action *action;
 	struct target t;
-	bool is_named;
 
-	if (check(args, err) < 0)
+	if (check(args, &action, err) < 0)
 		return -1;
-	is_named = args->n_positional + args_has(args, "url") == 2;
-	if (!is_named && strcmp(args->positional[0], "status") == 0)
+	if (args->n_positional + args_has(args, "url") == 2)
+		return target_close(&t, run_action(&t, action, args, err), err);
+	if (action->run == status)
 		return status_of_all(args, err);
-	if (!is_named)
-		return err_set(err, ERR_USAGE,
-			       "auth %s: name a server: a [servers.NAME] of "
-			       "the configuration, or --url URL",
-			       args->positional[0]);
-	return target_close(&t, run_action(&t, args, err), err);
+	return err_set(err, ERR_USAGE,
+		       "auth %s: name a server: a [servers.NAME] of "
+		       "the configuration, or --url URL",
+		       action->word);
 }

@@ -12,7 +12,8 @@
 #include "core/config/config.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/mcp.h"
-#include "core/run/plan.h"
+
+/* ---- one option ---- */
 
 static int read_list(const struct args *args, const struct key *k,
 		     struct arena *arena, struct strlist *list, struct err *err)
@@ -38,48 +39,34 @@ static int read_list(const struct args *args, const struct key *k,
 	return 0;
 }
 
-static bool read_seconds(const struct key *k, const char *text, uint64_t *ret)
-{
-	uint64_t ms;
-
-	if (!str_duration_ms(str_of(text), &ms))
-		return false;
-	*ret = ms / 1000 + (ms % 1000 != 0);
-	if (ms % 1000)
-		log_warning("--%s %s: rounded up to whole seconds: %" PRIu64
-			    "s",
-			    k->option, text, *ret);
-	return true;
-}
-
 static int read_number(const struct key *k, const char *text, uint64_t *field,
 		       struct err *err)
 {
 	AUTO(buf_release) struct buf bounds = BUF_INIT(BUF_UNBOUNDED);
-	uint64_t n = 0;
-	const char *want;
+	const char *want = "a number above 0";
+	struct str s = str_of(text);
+	uint64_t n = 0, ms;
 	bool ok;
 
-	switch (k->type) {
-	case KEY_SIZE_BYTES:
-		ok = str_size_bytes(str_of(text), &n);
+	if (k->type == KEY_COUNT) {
+		ok = str_uint64(s, &n);
+	} else if (k->type == KEY_SIZE_BYTES) {
+		ok = str_size_bytes(s, &n);
 		want = "a size; use for example 512MiB";
-		break;
-	case KEY_SECONDS:
-		ok = read_seconds(k, text, &n);
+	} else {
+		ok = str_duration_ms(s, &n);
 		want = "a duration; use for example 30s";
-		break;
-	case KEY_DURATION_MS:
-		ok = str_duration_ms(str_of(text), &n);
-		want = "a duration; use for example 30s";
-		break;
-	default:
-		ok = str_uint64(str_of(text), &n);
-		want = "a number above 0";
-		break;
 	}
 	if (!ok)
 		return args_bad(k->option, text, want, err);
+	if (k->type == KEY_SECONDS) {
+		ms = n;
+		n = ms / 1000 + (ms % 1000 != 0);
+		if (ms % 1000)
+			log_warning("--%s %s: rounded up to whole seconds: "
+				    "%" PRIu64 "s",
+				    k->option, text, n);
+	}
 	if (!key_holds(k, n, &bounds))
 		return err_set(err, ERR_USAGE, "--%s must be %s, not %s",
 			       k->option, buf_cstr(&bounds), text);
@@ -115,20 +102,9 @@ static int read_revision(const struct key *k, const char *text,
 		       k->option, text, buf_cstr(&all));
 }
 
-static int read_command(const struct key *k, const char *text,
-			struct arena *arena, struct strlist *field,
-			struct err *err)
-{
-	if (path_words(text, NULL, arena, field, err) == 0)
-		return 0;
-	err->kind = ERR_USAGE;
-	return err_wrap(err, "--%s", k->option);
-}
-
 static int read_key(const struct args *args, const struct key *k,
-		    struct arena *arena, void *object, struct err *err)
+		    struct arena *arena, void *field, struct err *err)
 {
-	void *field = (char *)object + k->offset;
 	const char *text = args_get(args, k->option);
 	int word;
 
@@ -150,9 +126,8 @@ static int read_key(const struct args *args, const struct key *k,
 		*(bool *)field = true;
 		return 0;
 	case KEY_WORD:
-		word = read_word(k, text, err);
 		*(const char **)field = text;
-		return word < 0 ? -1 : 0;
+		return read_word(k, text, err) < 0 ? -1 : 0;
 	case KEY_CHOICE:
 		word = read_word(k, text, err);
 		*(unsigned *)field = word < 0 ? 0 : (unsigned)word;
@@ -163,7 +138,10 @@ static int read_key(const struct args *args, const struct key *k,
 	case KEY_DURATION_MS:
 		return read_number(k, text, field, err);
 	case KEY_COMMAND:
-		return read_command(k, text, arena, field, err);
+		if (path_words(text, NULL, arena, field, err) == 0)
+			return 0;
+		err->kind = ERR_USAGE;
+		return err_wrap(err, "--%s", k->option);
 	case KEY_REFERENCE:
 	case KEY_HEADERS:
 	case KEY_PARAMS:
@@ -177,21 +155,21 @@ static int read_key(const struct args *args, const struct key *k,
 int option_values_read(const struct args *args, enum key_section section,
 		       struct arena *arena, void *object, struct err *err)
 {
-	size_t n;
-	const struct key *keys = keys_all(&n);
-
-	for (size_t i = 0; i < n; i++)
-		if (keys[i].section == section && keys[i].option &&
-		    read_key(args, &keys[i], arena, object, err) < 0)
+	for (const struct key *k = NULL; (k = key_next(section, k));)
+		if (k->option && read_key(args, k, arena,
+					  (char *)object + k->offset, err) < 0)
 			return -1;
 	return 0;
 }
 
-/* ---- policies ---- */
+/* ---- --preset ---- */
 
-/* ---- --preset, --policy ---- */
-
-const struct preset presets[] = {
+static const struct preset {
+	const char *name;
+	const char *markers, *exec, *exec_beneath; /* words; presets.def */
+	const char *settings;
+	const char *help;
+} presets[] = {
 #define PRESET(name, markers, exec, exec_beneath, settings, help) \
 	{#name, markers, exec, exec_beneath, settings, help},
 #include "core/cli/presets.def"
@@ -212,64 +190,21 @@ static const char *const wide[] = {
 	"/srv",	  "/sys", "/tmp",  "/usr",  "/var",  "/var/tmp",
 };
 
-/* ---- files ---- */
-
-static int read_file(const char *path, struct arena *arena,
-		     struct gate_policy *all, struct err *err)
-{
-	const struct config_options options = {
-		.path = path,
-		.routine =
-			"", /* read only [sandbox] of a whole configuration */
-		.policy_only = true,
-	};
-	struct config_file file;
-	struct gate_policy more;
-	int r = config_open(&options, &file, err);
-
-	if (r == 0) {
-		/* the file is released */
-		more = gate_policy_copy(&file.config.sandbox, arena);
-		gate_policy_merge(all, &more, arena, all);
-	}
-	config_release(&file);
-	return r;
-}
-
-struct strlist policy_files(const struct args *args, struct arena *arena)
-{
-	struct strlist files = args_all(args, "policy", arena);
-
-	for (size_t i = 0; i < files.n; i++) {
-		AUTO(mem_freep) char *real = realpath(files.item[i], NULL);
-
-		files.item[i] = real ? arena_strdup(arena, real)
-				     : path_resolve(files.item[i], NULL, arena);
-	}
-	return files;
-}
-
-/* ---- presets ---- */
-
-/* The home is by where it really lies. */
-static bool is_narrow_in(const char *path, const char *home)
-{
-	/* HOME, folders above it, ~/.ssh and the like are wide */
-	return !place_covers(path, home) &&
-	       !(place_covers(home, path) && path[strlen(home) + 1] == '.');
-}
-
 /* Report whether a preset may grant this folder. */
 static bool is_narrow(const char *path)
 {
 	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
 		if (strcmp(path, wide[i]) == 0)
 			return false;
+	/* HOME, where it really lies, folders above it, ~/.ssh and the like */
 	for (unsigned i = 0; i < PATH_HOMES; i++) {
 		const char *name = path_own_home(i);
 		AUTO(mem_freep) char *home = name ? realpath(name, NULL) : NULL;
 
-		if (home && home[1] && !is_narrow_in(path, home))
+		if (home && home[1] &&
+		    (place_covers(path, home) ||
+		     (place_covers(home, path) &&
+		      path[strlen(home) + 1] == '.')))
 			return false;
 	}
 	return true;
@@ -348,35 +283,27 @@ static struct project find_project(const struct preset *preset,
 	return (struct project){arena_strdup(arena, cwd), NULL};
 }
 
-static void add_words(struct strlist *list, const char *words,
-		      const char *beneath, struct arena *arena)
+/*
+ * Split words; `beneath` a folder those of its files that exist, and of
+ * settings, which may be missing, those that can be read.
+ */
+static struct strlist split(const char *words, const char *beneath,
+			    bool is_settings, struct arena *arena)
 {
+	struct strlist list = {NULL, 0};
 	struct str rest = str_of(words);
 
-	list->item = ARENA_ARRAY(arena, const char *, rest.n + 1);
 	while (rest.n) {
 		struct str word = str_cut(&rest, ' ');
-		const char *path;
+		const char *path =
+			arena_printf(arena, "%s%s%.*s", beneath ? beneath : "",
+				     beneath ? "/" : "", STR_ARG(word));
 
-		path = beneath ? arena_printf(arena, "%s/%.*s", beneath,
-					      STR_ARG(word))
-			       : arena_strndup(arena, word.p, word.n);
-		if (!beneath || access(path, F_OK) == 0)
-			list->item[list->n++] = path;
+		if ((!beneath && !is_settings) ||
+		    access(path, is_settings ? R_OK : F_OK) == 0)
+			list_add(&list, arena, path);
 	}
-}
-
-/* Add the existing files of `settings`; a missing one is no error. */
-static void add_settings(struct strlist *list, const char *settings,
-			 struct arena *arena)
-{
-	size_t n = 0;
-
-	add_words(list, settings, NULL, arena);
-	for (size_t i = 0; i < list->n; i++)
-		if (access(list->item[i], R_OK) == 0)
-			list->item[n++] = list->item[i];
-	list->n = n;
+	return list;
 }
 
 static void apply(const struct preset *preset, const struct strlist *write,
@@ -385,12 +312,12 @@ static void apply(const struct preset *preset, const struct strlist *write,
 	const char *project = find_project(preset, write, arena).path;
 	struct gate_policy more = {0}, folders = {0};
 
-	add_words(&more.exec, preset->exec, NULL, arena);
-	add_settings(&more.read, preset->settings, arena);
+	more.exec = split(preset->exec, NULL, false, arena);
+	more.read = split(preset->settings, NULL, true, arena);
 	if (project) {
-		folders.read.item = ARENA_ARRAY(arena, const char *, 1);
-		folders.read.item[folders.read.n++] = project;
-		add_words(&folders.exec, preset->exec_beneath, project, arena);
+		list_add(&folders.read, arena, project);
+		folders.exec =
+			split(preset->exec_beneath, project, false, arena);
 	} else {
 		log_warning("--preset %s grants a project, and the current "
 			    "folder is too wide for one; go into the project, "
@@ -401,46 +328,44 @@ static void apply(const struct preset *preset, const struct strlist *write,
 	gate_policy_merge(all, &folders, arena, all);
 }
 
-static const struct preset *find_preset(const char *name)
-{
-	for (const struct preset *p = presets; p->name; p++)
-		if (strcmp(p->name, name) == 0)
-			return p;
-	return NULL;
-}
-
-static int no_such_preset(const char *name, struct err *err)
+/* err  NULL: an unknown name is no error */
+static const struct preset *find_preset(const char *name, struct err *err)
 {
 	const char *names[ARRAY_LEN(presets)];
 	const char *near;
 	size_t n = 0;
 
-	for (; presets[n].name; n++)
+	for (; presets[n].name; n++) {
 		names[n] = presets[n].name;
+		if (strcmp(names[n], name) == 0)
+			return &presets[n];
+	}
 	near = str_nearest(str_of(name), names, n);
-	return err_set(err, ERR_USAGE, "--preset %s: unknown preset; %s%s%s",
-		       name, near ? "did you mean " : "the presets are ",
-		       near ? near : PRESET_NAMES, near ? "?" : "");
+	if (err)
+		err_set(err, ERR_USAGE, "--preset %s: unknown preset; %s%s%s",
+			name, near ? "did you mean " : "the presets are ",
+			near ? near : PRESET_NAMES, near ? "?" : "");
+	return NULL;
 }
 
 struct strlist policy_projects(const struct args *args,
 			       const struct strlist *write, struct arena *arena)
 {
-	struct strlist names = args_all(args, "preset", arena);
-	struct strlist list = {ARENA_ARRAY(arena, const char *, names.n + 1),
-			       0};
+	const struct strlist names = args_all(args, "preset", arena);
+	struct strlist list = {NULL, 0};
 
 	for (size_t i = 0; i < names.n; i++) {
-		const struct preset *preset = find_preset(names.item[i]);
+		const struct preset *preset = find_preset(names.item[i], NULL);
 		struct project p = {NULL, NULL};
 
 		if (preset)
 			p = find_project(preset, write, arena);
 		if (p.path)
-			list.item[list.n++] = arena_printf(
-				arena, "%s, %s%s", p.path,
-				p.marker ? "for its " : "the current folder",
-				p.marker ? p.marker : "");
+			list_add(&list, arena,
+				 arena_printf(arena, "%s, %s%s", p.path,
+					      p.marker ? "for its "
+						       : "the current folder",
+					      p.marker ? p.marker : ""));
 	}
 	return list;
 }
@@ -453,40 +378,44 @@ void policy_presets_help(void)
 		printf("  %-8s %s\n", p->name, p->help);
 }
 
-/*
- * Grants of all --preset and --policy together; live in `arena`.
- *
- * write   folders that other options grant to be written: a project is not
- *	   looked for above the current folder when that is among them
- */
-static int read_sources(const struct args *args, const struct strlist *write,
-			struct arena *arena, struct gate_policy *ret,
-			struct err *err)
+/* ---- --policy ---- */
+
+static int read_file(const char *path, struct arena *arena,
+		     struct gate_policy *all, struct err *err)
 {
-	struct strlist names = args_all(args, "preset", arena);
-	struct strlist files = args_all(args, "policy", arena);
-	struct gate_policy all = {0}, both;
+	AUTO(config_release) struct config_file file = {.path = NULL};
+	const struct config_options options = {
+		.path = path,
+		.routine =
+			"", /* read only [sandbox] of a whole configuration */
+		.policy_only = true,
+	};
+	struct gate_policy more;
 
-	for (size_t i = 0; i < files.n; i++) {
-		if (!*files.item[i])
-			return err_set(err, ERR_USAGE, "--policy: empty");
-		if (read_file(files.item[i], arena, &all, err) < 0)
-			return -1;
-	}
-	gate_policy_merge(&all, &(struct gate_policy){.write = *write}, arena,
-			  &both);
-	for (size_t i = 0; i < names.n; i++) {
-		const struct preset *preset = find_preset(names.item[i]);
-
-		if (!preset)
-			return no_such_preset(names.item[i], err);
-		apply(preset, &both.write, arena, &all);
-	}
-	*ret = all;
+	if (!*path)
+		return err_set(err, ERR_USAGE, "--policy: empty");
+	if (config_open(&options, &file, err) < 0)
+		return -1;
+	/* the file is released */
+	more = gate_policy_copy(&file.config.sandbox, arena);
+	gate_policy_merge(all, &more, arena, all);
 	return 0;
 }
 
-/* ---- the options ---- */
+struct strlist policy_files(const struct args *args, struct arena *arena)
+{
+	struct strlist files = args_all(args, "policy", arena);
+
+	for (size_t i = 0; i < files.n; i++) {
+		AUTO(mem_freep) char *real = realpath(files.item[i], NULL);
+
+		files.item[i] = real ? arena_strdup(arena, real)
+				     : path_resolve(files.item[i], NULL, arena);
+	}
+	return files;
+}
+
+/* ---- all together ---- */
 
 static int read_env(const struct args *args, struct arena *arena,
 		    const char *const **ret_env, struct err *err)
@@ -509,6 +438,36 @@ static int read_env(const struct args *args, struct arena *arena,
 		env[i] = arena_printf(arena, "%s=%s", env[i], value);
 	}
 	*ret_env = env;
+	return 0;
+}
+
+/*
+ * Grants of all --preset and --policy together; live in `arena`.
+ *
+ * write   folders that other options grant to be written: a project is not
+ *	   looked for above the current folder when that is among them
+ */
+static int read_sources(const struct args *args, const struct strlist *write,
+			struct arena *arena, struct gate_policy *ret,
+			struct err *err)
+{
+	struct strlist names = args_all(args, "preset", arena);
+	struct strlist files = args_all(args, "policy", arena);
+	struct gate_policy all = {0}, both;
+
+	for (size_t i = 0; i < files.n; i++)
+		if (read_file(files.item[i], arena, &all, err) < 0)
+			return -1;
+	gate_policy_merge(&all, &(struct gate_policy){.write = *write}, arena,
+			  &both);
+	for (size_t i = 0; i < names.n; i++) {
+		const struct preset *preset = find_preset(names.item[i], err);
+
+		if (!preset)
+			return -1;
+		apply(preset, &both.write, arena, &all);
+	}
+	*ret = all;
 	return 0;
 }
 

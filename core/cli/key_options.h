@@ -34,16 +34,6 @@ int option_values_read(const struct args *args, enum key_section section,
 
 /* ---- --preset, --policy ---- */
 
-struct preset {
-	const char *name;
-	const char *markers, *exec, *exec_beneath; /* words; presets.def */
-	const char *settings;
-	const char *help;
-};
-
-/* All presets, in the order of presets.def; ends with name NULL. */
-extern const struct preset presets[];
-
 /* "name|name|…": what --preset takes; before the first stands one more bar. */
 extern const char preset_names[];
 #define PRESET_NAMES (preset_names + 1)
