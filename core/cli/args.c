@@ -25,34 +25,17 @@ struct parser {
 	struct err *err;
 };
 
-static const struct option *find_name(const struct option *o, struct str name)
+const struct option *args_find(const struct option *options, struct str name,
+			       char letter)
 {
-	for (; o->name; o++)
-		if (str_is(name, o->name))
-			return o;
+	const struct option *const tables[] = {options, args_common};
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		for (const struct option *o = tables[i]; o->name; o++)
+			if (letter ? o->letter == letter
+				   : str_is(name, o->name))
+				return o;
 	return NULL;
-}
-
-const struct option *args_find(const struct option *options, struct str name)
-{
-	const struct option *o = find_name(options, name);
-
-	return o ? o : find_name(args_common, name);
-}
-
-static const struct option *find_letter(const struct option *o, char letter)
-{
-	for (; o->name; o++)
-		if (o->letter && o->letter == letter)
-			return o;
-	return NULL;
-}
-
-const struct option *args_find_letter(const struct option *options, char letter)
-{
-	const struct option *o = find_letter(options, letter);
-
-	return o ? o : find_letter(args_common, letter);
 }
 
 struct args_meant args_meant(struct str word, const char *const *names,
@@ -84,23 +67,18 @@ int args_bad(const char *name, const char *text, const char *want,
 		       want);
 }
 
-static size_t collect(const char **names, size_t n, size_t max,
-		      const struct option *o)
-{
-	for (; o->name && n < max; o++)
-		names[n++] = o->name;
-	return n;
-}
-
 /* word  as it was written, with its dashes */
 static int unknown_option(const struct parser *p, struct str word,
 			  struct str name)
 {
-	const char *names[128];
-	const char *near;
-	size_t n = collect(names, 0, ARRAY_LEN(names), p->options);
+	const struct option *const tables[] = {p->options, args_common};
+	const char *names[128], *near;
+	size_t n = 0;
 
-	n = collect(names, n, ARRAY_LEN(names), args_common);
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		for (const struct option *o = tables[i];
+		     o->name && n < ARRAY_LEN(names); o++)
+			names[n++] = o->name;
 	near = str_nearest(name, names, n);
 	if (near)
 		return err_set(p->err, ERR_USAGE,
@@ -111,18 +89,7 @@ static int unknown_option(const struct parser *p, struct str word,
 		       p->command, STR_ARG(word), p->command);
 }
 
-/* A shell leaves `~` alone behind the "=" of --option=~/path. */
-static void add(struct args *a, const struct option *o, const char *value)
-{
-	static const char *const paths[] = {"FILE", "PATH", "DIR", "PROGRAM"};
-
-	for (size_t i = 0; value && i < ARRAY_LEN(paths); i++)
-		if (strcmp(o->value, paths[i]) == 0)
-			value = path_home(value, &a->arena);
-	a->given = mem_realloc(a->given, (a->n_given + 1) * sizeof(*a->given));
-	a->given[a->n_given++] = (struct args_option){o->name, value};
-}
-
+/* Options of every command take effect at once. */
 static void apply(struct args *a, const char *name)
 {
 	if (strcmp(name, "quiet") == 0)
@@ -139,6 +106,9 @@ static void apply(struct args *a, const char *name)
 static int take_option(struct parser *p, const struct option *o,
 		       const char *value)
 {
+	static const char *const paths[] = {"FILE", "PATH", "DIR", "PROGRAM"};
+	struct args *a = p->args;
+
 	if (!o->value && value)
 		return err_set(p->err, ERR_USAGE, "%s: --%s takes no value",
 			       p->command, o->name);
@@ -149,26 +119,22 @@ static int take_option(struct parser *p, const struct option *o,
 				       p->command, o->name, o->name, o->value);
 		value = p->argv[++p->at];
 	}
-	add(p->args, o, value);
-	apply(p->args, o->name);
+	/* a shell leaves `~` alone behind the "=" of --option=~/path */
+	for (size_t i = 0; value && i < ARRAY_LEN(paths); i++)
+		if (strcmp(o->value, paths[i]) == 0)
+			value = path_home(value, &a->arena);
+	a->given = mem_realloc(a->given, (a->n_given + 1) * sizeof(*a->given));
+	a->given[a->n_given++] = (struct args_option){o->name, value};
+	apply(a, o->name);
 	return 0;
-}
-
-/* --name, --name=value */
-static int take_long(struct parser *p, const char *word)
-{
-	struct str value = str_of(word + 2), name = str_cut(&value, '=');
-	const struct option *o = args_find(p->options, name);
-
-	return o ? take_option(p, o, value.p)
-		 : unknown_option(p, str_of(word), name);
 }
 
 /* -qv is -q -v; behind a letter that takes a value the rest is the value. */
 static int take_letters(struct parser *p, const char *letters)
 {
 	for (; *letters; letters++) {
-		const struct option *o = args_find_letter(p->options, *letters);
+		const struct str none = {NULL, 0};
+		const struct option *o = args_find(p->options, none, *letters);
 		char word[] = {'-', *letters, '\0'};
 
 		if (!o)
@@ -183,13 +149,26 @@ static int take_letters(struct parser *p, const char *letters)
 	return 0;
 }
 
+/* A word that begins with a dash; --name, --name=value, or letters. */
+static int take_dashed(struct parser *p, const char *word)
+{
+	struct str value = str_of(word + 2), name;
+	const struct option *o;
+
+	if (word[1] != '-')
+		return take_letters(p, word + 1);
+	name = str_cut(&value, '=');
+	o = args_find(p->options, name, '\0');
+	return o ? take_option(p, o, value.p)
+		 : unknown_option(p, str_of(word), name);
+}
+
 static int take_words(struct parser *p)
 {
 	struct args *a = p->args;
 
 	for (; p->at < p->argc; p->at++) {
 		char *word = p->argv[p->at];
-		int r = 0;
 
 		if (strcmp(word, "--") == 0) {
 			a->after = p->argv + p->at + 1;
@@ -197,10 +176,7 @@ static int take_words(struct parser *p)
 		}
 		if (word[0] != '-' || !word[1])
 			a->positional[a->n_positional++] = word;
-		else
-			r = word[1] == '-' ? take_long(p, word)
-					   : take_letters(p, word + 1);
-		if (r < 0)
+		else if (take_dashed(p, word) < 0)
 			return -1;
 	}
 	return 0;

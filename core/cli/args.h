@@ -64,11 +64,13 @@ bool args_has(const struct args *a, const char *name) MUST_USE;
 /* Values of a repeated option; items borrowed, array in `arena`. */
 struct strlist args_all(const struct args *a, const char *name,
 			struct arena *arena) MUST_USE;
-/* The row of an option, of `options` or of args_common; NULL: unknown. */
-const struct option *args_find(const struct option *options, struct str name)
-	MUST_USE;
-const struct option *args_find_letter(const struct option *options, char letter)
-	MUST_USE;
+/*
+ * The row of an option, of `options` or of args_common; NULL: unknown.
+ *
+ * letter  of the short form; '\0': by its name
+ */
+const struct option *args_find(const struct option *options, struct str name,
+			       char letter) MUST_USE;
 
 /* Set cli_json_errors when --json stands before "--". */
 void args_find_json(int argc, char **argv);

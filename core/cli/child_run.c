@@ -33,7 +33,7 @@ static bool has_word(const char *text, size_t n, const char *word)
 }
 
 /* Words of libraries for EACCES, EPERM and EROFS: children have no locale. */
-static bool says_refused(const char *text, size_t n)
+static void note_words(struct child_end *e, const char *text, size_t n)
 {
 	static const char *const words[] = {
 		"Permission denied",
@@ -45,14 +45,7 @@ static bool says_refused(const char *text, size_t n)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(words); i++)
-		if (has_word(text, n, words[i]))
-			return true;
-	return false;
-}
-
-static void note_words(struct child_end *e, const char *text, size_t n)
-{
-	e->said_refused |= says_refused(text, n);
+		e->said_refused |= has_word(text, n, words[i]);
 	e->said_download |= has_word(text, n, "ENOTCACHED");
 }
 
@@ -171,33 +164,27 @@ static void on_grace(void *arg)
 
 static int watch_all(struct running *e, struct err *err)
 {
-	struct gate_child_fds fds = gate_child_fds(e->end->child);
-	struct loop *l = &e->loop;
+	const struct gate_child_fds fds = gate_child_fds(e->end->child);
+	const struct {
+		struct loop_watch *watch;
+		int fd; /* -1: none */
+		uint32_t events;
+		void (*ready)(void *arg, uint32_t events);
+	} rows[] = {
+		{&e->pid, fds.pidfd, EPOLLIN, on_ended},
+		{&e->notify, fds.notify, EPOLLIN, on_notify},
+		{&e->out, fds.out, EPOLLIN, on_out},
+		{&e->err, fds.err, EPOLLIN, on_err},
+		{&e->in, fds.in, 0, on_in},
+		{&e->tty_in, fds.in < 0 ? -1 : STDIN_FILENO, EPOLLIN, on_tty},
+	};
 
-	if (loop_watch(l, &e->pid, fds.pidfd, EPOLLIN, on_ended, e, err) < 0)
-		return -1;
-	if (fds.notify >= 0 && loop_watch(l, &e->notify, fds.notify, EPOLLIN,
-					  on_notify, e, err) < 0)
-		return -1;
-	if (fds.out >= 0 &&
-	    loop_watch(l, &e->out, fds.out, EPOLLIN, on_out, e, err) < 0)
-		return -1;
-	if (fds.err >= 0 &&
-	    loop_watch(l, &e->err, fds.err, EPOLLIN, on_err, e, err) < 0)
-		return -1;
-	if (fds.in < 0)
-		return 0;
-	if (loop_watch(l, &e->in, fds.in, 0, on_in, e, err) < 0)
-		return -1;
-	return loop_watch(l, &e->tty_in, STDIN_FILENO, EPOLLIN, on_tty, e, err);
-}
-
-/* Pump the rest of the pipes of a tree that has ended. */
-static void drain(struct running *e)
-{
-	for (int which = 1; which <= 2; which++)
-		while (pump_out(e, which))
-			;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].fd >= 0 &&
+		    loop_watch(&e->loop, rows[i].watch, rows[i].fd,
+			       rows[i].events, rows[i].ready, e, err) < 0)
+			return -1;
+	return 0;
 }
 
 static int converse(struct running *e, struct gate *gate,
@@ -208,14 +195,16 @@ static int converse(struct running *e, struct gate *gate,
 	e->grace = (struct loop_timer){.fire = on_grace, .arg = e};
 	e->loop.on_signal = on_signal;
 	e->loop.on_signal_arg = e;
-	if (gate_spawn(gate, request, &e->end->child, err) < 0)
-		return -1;
-	if (watch_all(e, err) < 0)
+	if (gate_spawn(gate, request, &e->end->child, err) < 0 ||
+	    watch_all(e, err) < 0)
 		return -1;
 	while (!e->ended)
 		if (loop_turn(&e->loop, err) < 0)
 			return -1;
-	drain(e);
+	/* the rest of the pipes of a tree that has ended */
+	for (int which = 1; which <= 2; which++)
+		while (pump_out(e, which))
+			;
 	return 0;
 }
 

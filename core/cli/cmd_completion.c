@@ -116,7 +116,7 @@ int cmd_completion(const struct args *args, struct err *err)
 
 /* A command line up to the word that is completed. */
 struct line {
-	const struct command *all, *command;
+	const struct command *command;
 	struct str word; /* word to complete */
 	const struct option
 		*of;	     /* the word is the value of this; NULL: of none */
@@ -143,29 +143,20 @@ static void add_line(struct line *l, struct str value, const char *help)
 
 /* ---- reading the line ---- */
 
-static void note_value(struct line *l, const struct option *o,
-		       const char *value)
-{
-	if (strcmp(o->name, "config") == 0)
-		l->config = path_home(value, &l->arena);
-	else if (strcmp(o->name, "server") == 0)
-		l->server = value;
-}
-
 /* --name, --name=VALUE, -n, -nVALUE; NULL: no option with a value */
 static const struct option *find_valued(const struct line *l, const char *word,
 					const char **ret_value)
 {
-	struct str value = str_of(word + 2);
+	const bool is_long = word[1] == '-';
+	struct str value = str_of(word + 2), name = {NULL, 0};
 	const struct option *o;
 
-	if (word[1] == '-') {
-		o = args_find(l->command->options, str_cut(&value, '='));
-		*ret_value = value.p;
-	} else {
-		o = args_find_letter(l->command->options, word[1]);
-		*ret_value = value.n ? value.p : NULL;
-	}
+	if (is_long)
+		name = str_cut(&value, '=');
+	else if (!value.n)
+		value.p = NULL;
+	o = args_find(l->command->options, name, is_long ? '\0' : word[1]);
+	*ret_value = value.p;
 	return o && o->value ? o : NULL;
 }
 
@@ -186,7 +177,10 @@ static void read_option(struct line *l, int argc, char **argv, int *i)
 		}
 		value = argv[*i];
 	}
-	note_value(l, o, value);
+	if (strcmp(o->name, "config") == 0)
+		l->config = path_home(value, &l->arena);
+	else if (strcmp(o->name, "server") == 0)
+		l->server = value;
 }
 
 /* The value behind the "=" of the word itself. */
@@ -258,17 +252,6 @@ static void add_steps(struct line *l)
 		add_line(l, str_of(r->steps[i].name), NULL);
 }
 
-/* Add steps of a list with commas; the part before the last comma stays. */
-static void add_step_list(struct line *l)
-{
-	size_t n = l->word.n;
-
-	while (n && l->word.p[n - 1] != ',')
-		n--;
-	buf_add_str(&l->before, (struct str){l->word.p, n});
-	add_steps(l);
-}
-
 static void add_servers(struct line *l, bool is_remote)
 {
 	const struct config *c = open_names(l);
@@ -301,43 +284,34 @@ static void add_words(struct line *l, const char *words)
 		add_line(l, str_cut(&rest, '|'), NULL);
 }
 
-static void add_guarantees(struct line *l)
-{
-	const char *name;
-
-	for (size_t i = 0; (name = gate_require_name(i)); i++)
-		add_line(l, str_of(name), NULL);
-}
-
-static bool is_one_of(const char *word, const char *const *words, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!strcmp(word, words[i]))
-			return true;
-	return false;
-}
-
 static void add_values(struct line *l)
 {
-	static const char *const files[] = {"FILE", "PATH", "DIR"};
-	const struct option *o = l->of;
+	const char *value = l->of->value, *name;
+	size_t n = l->word.n;
 
-	if (!strcmp(o->name, "net"))
+	if (!strcmp(l->of->name, "net")) {
 		add_words(l, "none|loopback|all");
-	else if (!strcmp(o->name, "require"))
-		add_guarantees(l);
-	else if (strchr(o->value, '|') && islower((unsigned char)*o->value))
-		add_words(l, o->value);
-	else if (is_one_of(o->value, files, ARRAY_LEN(files)))
+	} else if (!strcmp(l->of->name, "require")) {
+		for (size_t i = 0; (name = gate_require_name(i)); i++)
+			add_line(l, str_of(name), NULL);
+	} else if (strchr(value, '|') && islower((unsigned char)*value)) {
+		add_words(l, value);
+	} else if (!strcmp(value, "FILE") || !strcmp(value, "PATH") ||
+		   !strcmp(value, "DIR")) {
 		buf_adds(&l->out, ":files\n");
-	else if (!strcmp(o->value, "PROGRAM"))
+	} else if (!strcmp(value, "PROGRAM")) {
 		buf_adds(&l->out, ":programs\n");
-	else if (!strcmp(o->value, "SERVER"))
+	} else if (!strcmp(value, "SERVER")) {
 		add_servers(l, false);
-	else if (!strcmp(o->value, "ROUTINE"))
+	} else if (!strcmp(value, "ROUTINE")) {
 		add_routines(l);
-	else if (!strcmp(o->value, "A,B"))
-		add_step_list(l);
+	} else if (!strcmp(value, "A,B")) {
+		/* the part before the last comma of the list stays */
+		while (n && l->word.p[n - 1] != ',')
+			n--;
+		buf_add_str(&l->before, (struct str){l->word.p, n});
+		add_steps(l);
+	}
 }
 
 /* ---- words behind a command ---- */
@@ -369,7 +343,7 @@ static bool takes(const struct line *l, const char *kind)
 
 static void add_commands(struct line *l)
 {
-	for (const struct command *c = l->all; c->name; c++)
+	for (const struct command *c = commands; c->name; c++)
 		add_line(l, str_of(c->name), c->help);
 }
 
@@ -378,7 +352,7 @@ static bool add_first(struct line *l, bool is_asked)
 {
 	const char *p = l->command->synopsis;
 	struct str word;
-	bool any = false;
+	bool any = takes(l, "COMMAND");
 
 	while ((word = next_word(&p)).n) {
 		if (!islower((unsigned char)word.p[0]))
@@ -390,7 +364,7 @@ static bool add_first(struct line *l, bool is_asked)
 	if (takes(l, "COMMAND") && is_asked)
 		add_commands(l);
 	if (!takes(l, "TOOL") || takes(l, "TARGET"))
-		return any || takes(l, "COMMAND");
+		return any;
 	for (const struct tool *t = brief_tools; is_asked && t->name; t++)
 		add_line(l, str_of(t->name), NULL);
 	return true;
@@ -402,18 +376,22 @@ static void add_options(struct line *l)
 					       l->command->options};
 	size_t n = l->command->name ? ARRAY_LEN(tables) : 1;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n; i++)
 		for (const struct option *o = tables[i]; o->name; o++)
 			add_line(l,
 				 str_of(arena_printf(&l->arena, "--%s",
 						     o->name)),
 				 o->help);
-	}
 }
 
-/* n  words before it, without the first where the command has its own */
-static void add_rest(struct line *l, size_t n, bool has_first)
+static void add_given(struct line *l)
 {
+	const bool has_first = add_first(l, l->n_given == 0);
+	/* words before it, without the first where the command has its own */
+	const size_t n = l->n_given - has_first;
+
+	if (has_first && !l->n_given)
+		return;
 	if (takes(l, "ROUTINE")) {
 		if (n == 0)
 			add_routines(l);
@@ -436,35 +414,21 @@ static void add_rest(struct line *l, size_t n, bool has_first)
 	}
 }
 
-static void add_given(struct line *l)
-{
-	bool has_first = add_first(l, l->n_given == 0);
-
-	if (!has_first || l->n_given)
-		add_rest(l, l->n_given - has_first, has_first);
-}
-
 /* ---- all ---- */
-
-/* Read the options before the command. Returns the place of the command. */
-static int read_common(struct line *l, int argc, char **argv)
-{
-	static const struct option none[] = {{0}};
-	static const struct command common = {.options = none};
-	int i = 0;
-
-	l->command = &common;
-	for (; i < argc - 1 && !l->of && argv[i][0] == '-' && argv[i][1]; i++)
-		read_option(l, argc, argv, &i);
-	return i;
-}
 
 static void answer_line(struct line *l, int argc, char **argv)
 {
-	int at = read_common(l, argc, argv);
+	static const struct option none[] = {{0}};
+	static const struct command common = {.options = none};
+	int at = 0;
 
+	/* options before the command */
+	l->command = &common;
+	for (; at < argc - 1 && !l->of && argv[at][0] == '-' && argv[at][1];
+	     at++)
+		read_option(l, argc, argv, &at);
 	if (at < argc - 1) {
-		for (l->command = l->all; l->command->name; l->command++)
+		for (l->command = commands; l->command->name; l->command++)
 			if (strcmp(l->command->name, argv[at]) == 0)
 				break;
 		if (!l->command->name)
@@ -485,11 +449,9 @@ static void answer_line(struct line *l, int argc, char **argv)
 		add_commands(l);
 }
 
-int completion_answer(const struct command *all, int argc, char **argv,
-		      struct err *err)
+int completion_answer(int argc, char **argv, struct err *err)
 {
 	struct line l = {
-		.all = all,
 		.arena = ARENA_INIT,
 		.before = BUF_INIT(BUF_UNBOUNDED),
 		.out = BUF_INIT(BUF_UNBOUNDED),

@@ -87,20 +87,6 @@ int cmd_help(const struct args *args, struct err *err)
 
 /* ---- one command ---- */
 
-static int run(const struct command *cmd, const struct args *args,
-	       struct err *err)
-{
-	if (args->help) {
-		explain(cmd);
-		if (cmd->more_help)
-			cmd->more_help();
-		return 0;
-	}
-	if (args->n_positional < cmd->min || args->n_positional > cmd->max)
-		return err_set(err, ERR_USAGE, "%s: %s", cmd->name, cmd->usage);
-	return cmd->run(args, err);
-}
-
 int command_run(int argc, char **argv, struct err *err)
 {
 	AUTO(args_release) struct args args = {0};
@@ -108,11 +94,19 @@ int command_run(int argc, char **argv, struct err *err)
 
 	/* a command of completion scripts only, so it has no row */
 	if (strcmp(argv[0], "__complete") == 0)
-		return completion_answer(commands, argc - 1, argv + 1, err);
+		return completion_answer(argc - 1, argv + 1, err);
 	args_find_json(argc, argv);
 	if (find_command(argv[0], &cmd, err) < 0 ||
 	    args_parse(cmd->name, cmd->options, argc - 1, argv + 1, &args,
 		       err) < 0)
 		return -1;
-	return run(cmd, &args, err);
+	if (args.help) {
+		explain(cmd);
+		if (cmd->more_help)
+			cmd->more_help();
+		return 0;
+	}
+	if (args.n_positional < cmd->min || args.n_positional > cmd->max)
+		return err_set(err, ERR_USAGE, "%s: %s", cmd->name, cmd->usage);
+	return cmd->run(&args, err);
 }

@@ -53,8 +53,7 @@ int command_run(int argc, char **argv, struct err *err) MUST_USE;
  * the like are files, SERVER is one of the configuration, A,B are steps of the
  * routine. The words behind a command are said by its synopsis: small letters
  * stand for themselves, ROUTINE, STEP, COMMAND and TOOL for the names of those.
- */
-/*
+ *
  * Print the answers, a line each, and not only those that begin as the last
  * word does: "VALUE" or "VALUE<tab>HELP". Before them may stand
  *
@@ -65,11 +64,9 @@ int command_run(int argc, char **argv, struct err *err) MUST_USE;
  * Nothing is started, no server is asked, and a configuration that cannot be
  * read has no names.
  *
- * all   the table of commands
  * argv  the words behind "matins"; the last one is completed and may be "".
  *	 "=" alone may stand between an option and its value, as in bash
  */
-int completion_answer(const struct command *all, int argc, char **argv,
-		      struct err *err) MUST_USE;
+int completion_answer(int argc, char **argv, struct err *err) MUST_USE;
 
 #endif
