@@ -62,12 +62,12 @@ struct bounds {
 	struct str text;
 	size_t at;
 	size_t line_start;
-	uint32_t line;
-	bool at_start;	/* of a statement */
-	bool in_header; /* behind the `[` of a [table] */
-	uint32_t level; /* open brackets */
-	uint32_t dots;	/* in this key or number */
-	uint32_t path;	/* levels above what stands here */
+	uint32_t line = 1;
+	bool at_start = true; /* of a statement */
+	bool in_header;	      /* behind the `[` of a [table] */
+	uint32_t level;	      /* open brackets */
+	uint32_t dots;	      /* in this key or number */
+	uint32_t path;	      /* levels above what stands here */
 	uint32_t base[LIMIT_CONFIG_DEPTH + 1]; /* path at each open bracket */
 };
 
@@ -106,8 +106,7 @@ static void bounds_string(struct bounds *b)
 		char c = b->text.p[b->at];
 
 		if (c == '\\' && quote == '"' && b->at + 1 < b->text.n) {
-			b->at++;
-			c = b->text.p[b->at];
+			c = b->text.p[++b->at];
 		} else if (c == quote && !multi) {
 			return;
 		} else if (multi && is_at(b, b->at, three)) {
@@ -117,28 +116,15 @@ static void bounds_string(struct bounds *b)
 				b->at += b->text.p[b->at + 1] == quote;
 			return;
 		}
-		if (c == '\n' && !multi) {
+		if (c != '\n')
+			continue;
+		if (!multi) {
 			b->at--;
 			return;
 		}
-		if (c == '\n') {
-			b->line++;
-			b->line_start = b->at + 1;
-		}
+		b->line++;
+		b->line_start = b->at + 1;
 	}
-}
-
-static int bounds_open(struct bounds *b, struct err *err)
-{
-	if (b->level == LIMIT_CONFIG_DEPTH)
-		return err_at(err, ERR_LIMIT, b->line, bounds_col(b, b->at),
-			      "more than %d nested arrays and inline tables",
-			      LIMIT_CONFIG_DEPTH);
-	b->level++;
-	b->path++;
-	b->dots = 0;
-	b->base[b->level] = b->path;
-	return 0;
 }
 
 /* The key or number that stands before a separator has ended. */
@@ -178,15 +164,24 @@ static int bounds_byte(struct bounds *b, struct err *err)
 		bounds_reset(b);
 		break;
 	case '[':
-		if (!at_start)
-			return bounds_open(b, err);
-		b->in_header = true;
-		b->base[0] = 0;
-		bounds_reset(b);
-		b->at += is_at(b, b->at, "[[");
-		break;
+		if (at_start) {
+			b->in_header = true;
+			b->base[0] = 0;
+			bounds_reset(b);
+			b->at += is_at(b, b->at, "[[");
+			break;
+		}
+		[[fallthrough]];
 	case '{':
-		return bounds_open(b, err);
+		if (b->level == LIMIT_CONFIG_DEPTH)
+			return err_at(err, ERR_LIMIT, b->line,
+				      bounds_col(b, b->at),
+				      "more than %d nested arrays and inline "
+				      "tables",
+				      LIMIT_CONFIG_DEPTH);
+		b->base[++b->level] = ++b->path;
+		b->dots = 0;
+		break;
 	case ']':
 	case '}':
 		if (b->in_header && !b->level)
@@ -213,25 +208,22 @@ static int check_bytes(struct str text, struct err *err)
 	uint32_t line = 1;
 	size_t line_start = 0;
 
-	for (size_t i = 0; i < text.n;) {
+	for (size_t i = 0, n; i < text.n; i += n) {
 		struct str rest = {text.p + i, text.n - i};
 		unsigned char c = (unsigned char)text.p[i];
-		size_t n = str_utf8_len(rest);
+		bool allowed = (c >= 0x20 && c != 0x7f) || c == '\t' ||
+			       c == '\n' || str_starts(rest, "\r\n");
 
-		if (!n)
+		n = str_utf8_len(rest);
+		if (!n || !allowed)
 			return err_at(err, ERR_CONFIG, line,
 				      (uint32_t)(i - line_start + 1),
-				      "byte 0x%02x is not UTF-8", c);
-		if ((c < 0x20 && c != '\t' && c != '\n' &&
-		     !str_starts(rest, "\r\n")) ||
-		    c == 0x7f)
-			return err_at(err, ERR_CONFIG, line,
-				      (uint32_t)(i - line_start + 1),
-				      "control character 0x%02x", c);
-		i += n;
+				      n ? "control character 0x%02x"
+					: "byte 0x%02x is not UTF-8",
+				      c);
 		if (c == '\n') {
 			line++;
-			line_start = i;
+			line_start = i + 1;
 		}
 	}
 	return 0;
@@ -247,8 +239,6 @@ static int check_bounds(struct str text, struct err *err)
 	if (check_bytes(text, err) < 0)
 		return -1;
 	b.text = text;
-	b.line = 1;
-	b.at_start = true;
 	if (str_starts(text, "\xef\xbb\xbf"))
 		b.at = b.line_start = 3;
 	for (; b.at < text.n; b.at++) {
@@ -277,14 +267,6 @@ struct reader {
 	struct err *err;
 };
 
-static void find_lines(struct reader *r)
-{
-	r->lines.push_back(str_starts(r->text, "\xef\xbb\xbf") ? 3 : 0);
-	for (size_t i = 0; i < r->text.n; i++)
-		if (r->text.p[i] == '\n')
-			r->lines.push_back(i + 1);
-}
-
 /* toml++ counts code points, struct err bytes. */
 static uint32_t byte_col(const struct reader *r,
 			 const toml::source_position &at)
@@ -307,26 +289,11 @@ static int read_array(struct reader *r, const toml::array &from,
 {
 	ret->type = TOML_ARRAY;
 	ret->array.item = ARENA_ARRAY(r->arena, struct toml_value, from.size());
-	for (const toml::node &item : from) {
-		if (read_node(r, item, &ret->array.item[ret->array.n]) < 0)
+	ret->array.n = 0;
+	for (const toml::node &item : from)
+		if (read_node(r, item, &ret->array.item[ret->array.n++]) < 0)
 			return -1;
-		ret->array.n++;
-	}
 	return 0;
-}
-
-static int read_member(struct reader *r, const toml::key &key,
-		       const toml::node &node, struct toml_member *ret)
-{
-	const toml::source_position &at = key.source().begin;
-
-	ret->line = at.line;
-	ret->col = byte_col(r, at);
-	if (memchr(key.data(), '\0', key.length()))
-		return err_at(r->err, ERR_CONFIG, ret->line, ret->col,
-			      "a key that contains the character NUL");
-	ret->key = arena_strndup(r->arena, key.data(), key.length());
-	return read_node(r, node, &ret->value);
 }
 
 static bool member_before(const struct toml_member &a,
@@ -342,9 +309,19 @@ static int read_table(struct reader *r, const toml::table &from,
 		ARENA_ARRAY(r->arena, struct toml_member, from.size());
 	size_t n = 0;
 
-	for (auto it = from.cbegin(); it != from.cend(); ++it)
-		if (read_member(r, it->first, it->second, &m[n++]) < 0)
+	for (auto it = from.cbegin(); it != from.cend(); ++it) {
+		const toml::key &key = it->first;
+		struct toml_member *to = &m[n++];
+
+		to->line = key.source().begin.line;
+		to->col = byte_col(r, key.source().begin);
+		if (memchr(key.data(), '\0', key.length()))
+			return err_at(r->err, ERR_CONFIG, to->line, to->col,
+				      "a key that contains the character NUL");
+		to->key = arena_strndup(r->arena, key.data(), key.length());
+		if (read_node(r, it->second, &to->value) < 0)
 			return -1;
+	}
 	/* toml++ keeps them by name */
 	std::sort(m, m + n, member_before);
 	ret->type = TOML_TABLE;
@@ -353,38 +330,30 @@ static int read_table(struct reader *r, const toml::table &from,
 	return 0;
 }
 
-static void add_date(struct buf *b, const toml::date &d)
-{
-	buf_addf(b, "%04u-%02u-%02u", d.year, d.month, d.day);
-}
-
 static void add_time(struct buf *b, const toml::time &t)
 {
-	char fraction[16];
-	size_t n;
-
 	buf_addf(b, "%02u:%02u:%02u", t.hour, t.minute, t.second);
 	if (!t.nanosecond)
 		return;
-	n = (size_t)snprintf(fraction, sizeof(fraction), ".%09u", t.nanosecond);
-	while (fraction[n - 1] == '0')
-		n--;
-	buf_add(b, fraction, n);
+	buf_addf(b, ".%09u", t.nanosecond);
+	while (b->p[b->n - 1] == '0')
+		b->n--;
 }
 
-static void add_date_time(struct buf *b, const toml::date_time &dt)
+static void add_date_time(struct buf *b, const toml::date &date,
+			  const toml::time *time,
+			  const toml::optional<toml::time_offset> &offset)
 {
-	add_date(b, dt.date);
-	buf_addc(b, 'T');
-	add_time(b, dt.time);
-	if (!dt.offset)
+	buf_addf(b, "%04u-%02u-%02u", date.year, date.month, date.day);
+	if (!time)
 		return;
-	if (dt.offset->minutes == 0)
+	buf_addc(b, 'T');
+	add_time(b, *time);
+	if (offset && !offset->minutes)
 		buf_addc(b, 'Z');
-	else
-		buf_addf(b, "%c%02d:%02d", dt.offset->minutes < 0 ? '-' : '+',
-			 abs(dt.offset->minutes) / 60,
-			 abs(dt.offset->minutes) % 60);
+	else if (offset)
+		buf_addf(b, "%c%02d:%02d", offset->minutes < 0 ? '-' : '+',
+			 abs(offset->minutes) / 60, abs(offset->minutes) % 60);
 }
 
 static void read_date(struct reader *r, const toml::node &node,
@@ -394,11 +363,11 @@ static void read_date(struct reader *r, const toml::node &node,
 
 	text.max = BUF_UNBOUNDED;
 	if (const auto *d = node.as_date())
-		add_date(&text, d->get());
+		add_date_time(&text, d->get(), NULL, {});
 	else if (const auto *t = node.as_time())
 		add_time(&text, t->get());
 	else if (const auto *dt = node.as_date_time())
-		add_date_time(&text, dt->get());
+		add_date_time(&text, (*dt)->date, &(*dt)->time, (*dt)->offset);
 	ret->type = TOML_DATETIME;
 	ret->string = arena_str(r->arena, buf_str(&text));
 	buf_release(&text);
@@ -443,28 +412,10 @@ static int syntax_error(const struct reader *r, const toml::parse_error &e)
 		      byte_col(r, e.source().begin), "not TOML: %s", text);
 }
 
-static toml::parse_result parse_text(struct str text)
-{
-	return toml::parse(std::string_view(text.n ? text.p : "", text.n));
-}
-
-static int parse(struct reader *r, struct toml_value *ret_root)
-{
-	struct toml_value root = {};
-	toml::parse_result result = parse_text(r->text);
-
-	if (!result)
-		return syntax_error(r, result.error());
-	if (read_node(r, result.table(), &root) < 0)
-		return -1;
-	*ret_root = root;
-	return 0;
-}
-
 static bool fails_assertion(struct str text)
 {
 	try {
-		(void)parse_text(text);
+		(void)toml::parse(std::string_view(text.p, text.n));
 	} catch (const assertion_failed &) {
 		return true;
 	}
@@ -499,9 +450,17 @@ int toml_parse(struct arena *arena, struct str text,
 	try {
 		struct reader r = {arena, text, {}, err};
 
-		find_lines(&r);
+		r.lines.push_back(str_starts(text, "\xef\xbb\xbf") ? 3 : 0);
+		for (size_t i = 0; i < text.n; i++)
+			if (text.p[i] == '\n')
+				r.lines.push_back(i + 1);
 		try {
-			return parse(&r, ret_root);
+			toml::parse_result result =
+				toml::parse(std::string_view(text.p, text.n));
+
+			if (!result)
+				return syntax_error(&r, result.error());
+			return read_node(&r, result.table(), ret_root);
 		} catch (const assertion_failed &) {
 			return assertion_error(&r);
 		}
@@ -553,28 +512,24 @@ static void real_to_json(double real, struct buf *out)
 		buf_adds(out, ".0");
 }
 
-static void array_to_json(const struct toml_value *v, struct buf *out)
+static void list_to_json(const struct toml_value *v, struct buf *out)
 {
-	buf_addc(out, '[');
-	for (size_t i = 0; i < v->array.n; i++) {
-		if (i)
-			buf_addc(out, ',');
-		toml_to_json(&v->array.item[i], out);
-	}
-	buf_addc(out, ']');
-}
+	const bool is_table = v->type == TOML_TABLE;
+	const size_t n = is_table ? v->table.n : v->array.n;
 
-static void table_to_json(const struct toml_value *v, struct buf *out)
-{
-	buf_addc(out, '{');
-	for (size_t i = 0; i < v->table.n; i++) {
+	buf_addc(out, is_table ? '{' : '[');
+	for (size_t i = 0; i < n; i++) {
 		if (i)
 			buf_addc(out, ',');
-		jw_quote(out, str_of(v->table.member[i].key));
-		buf_addc(out, ':');
-		toml_to_json(&v->table.member[i].value, out);
+		if (is_table) {
+			jw_quote(out, str_of(v->table.member[i].key));
+			buf_addc(out, ':');
+		}
+		toml_to_json(is_table ? &v->table.member[i].value
+				      : &v->array.item[i],
+			     out);
 	}
-	buf_addc(out, '}');
+	buf_addc(out, is_table ? '}' : ']');
 }
 
 void toml_to_json(const struct toml_value *v, struct buf *out)
@@ -594,10 +549,8 @@ void toml_to_json(const struct toml_value *v, struct buf *out)
 		buf_adds(out, v->boolean ? "true" : "false");
 		break;
 	case TOML_ARRAY:
-		array_to_json(v, out);
-		break;
 	case TOML_TABLE:
-		table_to_json(v, out);
+		list_to_json(v, out);
 		break;
 	}
 }

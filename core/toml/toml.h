@@ -23,10 +23,6 @@
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-#ifdef __cplusplus
-extern "C" {
-#endif
-
 enum toml_type {
 	TOML_STRING,
 	TOML_INTEGER,
@@ -84,9 +80,5 @@ const char *toml_type_name(enum toml_type type) MUST_USE;
  * dates their text.
  */
 void toml_to_json(const struct toml_value *v, struct buf *out);
-
-#ifdef __cplusplus
-}
-#endif
 
 #endif
