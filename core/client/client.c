@@ -473,8 +473,8 @@ static int send_call(struct client *c, struct call *call, struct err *err)
 	int r;
 
 	if (o->tool)
-		r = (o->as_task ? session_call_task : session_call_tool)(
-			s, o->tool, o->params, now, &ticket, err);
+		r = session_call_tool(s, o->tool, o->params, o->as_task, now,
+				      &ticket, err);
 	else if (strcmp(o->method, "subscriptions/listen") == 0)
 		r = session_listen(s, o->params, now, &ticket, err);
 	else

@@ -94,8 +94,8 @@ static void play(struct str in, size_t portion, uint8_t flags, struct buf *log)
 
 	session_start(s, now);
 	for (int i = 0; i < 3; i++)
-		expect(session_call_tool(s, "t", (struct str){NULL, 0}, now,
-					 &ticket, &err) == 0);
+		expect(session_call_tool(s, "t", (struct str){NULL, 0}, false,
+					 now, &ticket, &err) == 0);
 	if (!(flags & 0xc0))
 		session_feed(s, str_of(hello), now);
 	drain(s, log);

@@ -497,14 +497,13 @@ void copy_members(struct jw *w, struct str object, const char *const *except)
 /* Write the members of the modern era's _meta (META-1, META-2). */
 static void write_modern_meta(struct session *s, struct jw *w)
 {
-	jw_kv_cstr(w, META("protocolVersion"), s->date);
+	jw_kv_cstr(w, META("protocolVersion"), s->spoken->date);
 	jw_kv_object(w, META("clientInfo"));
 	jw_kv_cstr(w, "name", s->opt.client_name);
 	jw_kv_cstr(w, "version", s->opt.client_version);
 	jw_end(w);
 	jw_key(w, META("clientCapabilities"));
-	mcp_write_declared(w, &s->opt.declared,
-			   mcp_revision_find(str_of(s->date)));
+	mcp_write_declared(w, &s->opt.declared, s->spoken);
 	if (s->opt.log_level)
 		jw_kv_cstr(w, META("logLevel"), s->opt.log_level);
 }

@@ -175,8 +175,8 @@ struct loss {
 };
 
 struct session {
-	struct session_options opt; /* defaults filled in */
-	const char *date;	    /* revision asked for; static or borrowed */
+	struct session_options opt;	   /* defaults filled in */
+	const struct mcp_revision *spoken; /* or asked for; static */
 	bool is_modern;		  /* by that date: each request stands alone */
 	enum session_state state; /* changed by session_move() only */
 	uint64_t now_ns;	  /* latest time given by the caller */

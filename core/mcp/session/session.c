@@ -15,275 +15,6 @@
 #define REQUEST_TIMEOUT_MS 60000
 #define TOTAL_TIMEOUT_MS (15 * 60000)
 
-/* ---- which era the server is of ---- */
-
-/*
- * A server of the modern era answers server/discover; one of the older begins
- * with initialize, and may answer the probe by any error, by silence, or by its
- * own end. These functions judge answers and say which step comes next.
- */
-enum era_step {
-	ERA_WAIT,	/* for the other answer */
-	ERA_PROBE,	/* send server/discover with `date` */
-	ERA_INITIALIZE, /* send initialize with `date` */
-	ERA_READY,	/* speak `date` with `server` */
-	ERA_FAILED,	/* ev->err says why, ev->retry_... what to try */
-};
-
-struct era_verdict {
-	enum era_step step;
-	const char *date;	/* static, or borrowed of the options */
-	struct mcp_peer server; /* texts live in the arena */
-};
-
-static struct era_verdict next(enum era_step step, const char *date)
-{
-	return (struct era_verdict){.step = step, .date = date};
-}
-
-static const struct era_verdict failed = {.step = ERA_FAILED};
-
-/* First step by the options. */
-static struct era_verdict era_begin(const struct session_options *o,
-				    struct err *err)
-{
-	const struct mcp_revision *asked;
-	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
-
-	if (!o->protocol)
-		return o->era == SESSION_ERA_INITIALIZE
-			       ? next(ERA_INITIALIZE,
-				      mcp_revision_newest()->date)
-			       : next(ERA_PROBE, mcp_revision_modern()->date);
-	asked = mcp_revision_find(str_of(o->protocol));
-	if (asked)
-		return next(asked->era == MCP_ERA_INITIALIZE ? ERA_INITIALIZE
-							     : ERA_PROBE,
-			    asked->date);
-	mcp_revision_list(&ours);
-	err_set(err, ERR_PEER,
-		"protocol version \"%s\" is not known; known are %s",
-		o->protocol, buf_cstr(&ours));
-	return failed;
-}
-
-/* Step after a probe that was not answered, or not readably (PRB-7). */
-static struct era_verdict era_without_answer(const struct session *s)
-{
-	/* a pinned revision of the modern era cannot begin otherwise */
-	return s->opt.protocol
-		       ? failed
-		       : next(ERA_INITIALIZE, mcp_revision_newest()->date);
-}
-
-/* ---- the answer to initialize ---- */
-
-static void refuse_revision(const struct session *s, struct str result,
-			    struct err *err)
-{
-	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-	struct str theirs;
-
-	mcp_revision_list(&ours);
-	if (scan_get(result, "protocolVersion", &theirs)) {
-		theirs = session_shown(theirs, VERSION_BYTES, &shown);
-		err_set(err, ERR_PEER,
-			"the server answered initialize (%s) with protocol "
-			"version \"%.*s\"; known are %s",
-			s->date, STR_ARG(theirs), buf_cstr(&ours));
-	} else if (mcp_looks_like_result(result)) {
-		err_set(err, ERR_PEER, "%s",
-			"the server did not answer "
-			"initialize: " MCP_IS_PRINTED);
-	} else {
-		err_set(err, ERR_PEER,
-			"the server's answer to initialize has no "
-			"protocolVersion; known are %s",
-			buf_cstr(&ours));
-	}
-}
-
-static struct era_verdict on_initialized(struct session *s, struct str result,
-					 struct err *err)
-{
-	struct era_verdict v = next(ERA_READY, s->date);
-	const struct mcp_revision *revision;
-
-	mcp_read_initialize_result(result, &s->arena, &v.server);
-	revision = mcp_revision_find(v.server.protocol);
-	/* a date of the modern era begins none: that has no initialize */
-	if (!revision || revision->era != MCP_ERA_INITIALIZE)
-		revision = s->opt.accept_unknown_protocol
-				   ? mcp_revision_nearest(v.server.protocol)
-				   : NULL;
-	v.server.revision = revision;
-	if (!revision) {
-		v.step = ERA_FAILED;
-		refuse_revision(s, result, err);
-	}
-	return v;
-}
-
-/* Find the newest date of a list of this era, other than `but`; or NULL. */
-static const char *newest_common(struct str list, enum mcp_era era,
-				 const char *but)
-{
-	const struct mcp_revision *best = NULL;
-	AUTO(buf_release) struct buf date = BUF_INIT(BUF_UNBOUNDED);
-
-	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
-		const struct mcp_revision *r;
-
-		buf_clear(&date);
-		if (!scan_string_cut(it.value, VERSION_BYTES, &date))
-			continue;
-		r = mcp_revision_find(buf_str(&date));
-		if (r && r->era == era && (!best || r > best) &&
-		    (!but || strcmp(r->date, but) != 0))
-			best = r;
-	}
-	return best ? best->date : NULL;
-}
-
-/* Say what to try after a refused initialize: another date or era, once. */
-static void say_what_to_try(const struct session *s,
-			    const struct rpc_message *m,
-			    struct session_event *ev)
-{
-	struct str list = STR("[]");
-	bool named = m->data.p && scan_get(m->data, "supported", &list);
-	/* by these codes only a server of the modern era refuses initialize */
-	bool is_modern = m->code == RPC_METHOD_NOT_FOUND ||
-			 m->code == RPC_INVALID_PARAMS ||
-			 m->code == MCP_UNSUPPORTED_VERSION;
-
-	ev->retry_protocol = newest_common(list, MCP_ERA_INITIALIZE, s->date);
-	if (s->opt.protocol || ev->retry_protocol)
-		return;
-	/* the probe may be what the server took amiss (PRB-6) */
-	ev->era = s->probed ? SESSION_ERA_INITIALIZE : SESSION_ERA_PROBE;
-	if (named)
-		is_modern = newest_common(list, MCP_ERA_PER_REQUEST, NULL);
-	ev->retry_era = s->probed || is_modern;
-}
-
-static struct era_verdict refused(const struct rpc_message *m,
-				  const char *method, struct session_event *ev)
-{
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-
-	buf_add_cut(&shown, ev->message, SENTENCE_BYTES);
-	err_set(&ev->err, ERR_PEER,
-		"the server refused %s: %s (code %" PRId64 ")", method,
-		buf_cstr(&shown), m->code);
-	return failed;
-}
-
-/* ---- the answer to the probe ---- */
-
-static struct era_verdict nothing_common(const struct session *s,
-					 struct str list, struct err *err)
-{
-	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
-	struct str theirs = session_shown(list, SENTENCE_BYTES, &shown);
-
-	if (s->opt.protocol)
-		buf_adds(&ours, s->opt.protocol);
-	else
-		mcp_revision_list(&ours);
-	err_set(err, ERR_PEER,
-		"no common protocol version: the server speaks %.*s, we speak "
-		"%s",
-		STR_ARG(theirs), buf_cstr(&ours));
-	return failed;
-}
-
-/*
- * Choose from the dates that the server named: one of the modern era, where
- * there is one; else initialize with one of the older (PRB-8). A pinned date
- * is the only choice.
- */
-static struct era_verdict choose(const struct session *s, struct str list,
-				 enum era_step modern_step, struct err *err)
-{
-	const char *date = newest_common(list, MCP_ERA_PER_REQUEST, NULL);
-	enum era_step step = date ? modern_step : ERA_INITIALIZE;
-
-	if (s->opt.protocol && date && strcmp(date, s->opt.protocol) != 0)
-		date = NULL;
-	else if (!s->opt.protocol && !date)
-		date = newest_common(list, MCP_ERA_INITIALIZE, NULL);
-	return date ? next(step, date) : nothing_common(s, list, err);
-}
-
-static struct era_verdict not_modern(const struct session *s, struct err *err)
-{
-	if (s->opt.protocol)
-		err_set(err, ERR_PEER,
-			"the server does not speak %s: it has no "
-			"server/discover; leave the pinned protocol out, or "
-			"name an older one",
-			s->date);
-	return era_without_answer(s);
-}
-
-static struct era_verdict on_probe_error(const struct session *s,
-					 const struct rpc_message *m,
-					 struct session_event *ev)
-{
-	struct era_verdict v;
-	struct str list;
-
-	if (m->code == MCP_HEADER_MISMATCH || m->code == MCP_MISSING_CAPABILITY)
-		return refused(m, "server/discover", ev);
-	/* other codes alone prove no era (PRB-5) */
-	if (m->code != MCP_UNSUPPORTED_VERSION || !m->data.p ||
-	    !scan_get(m->data, "supported", &list) ||
-	    scan_type(list) != SCAN_ARRAY)
-		return not_modern(s, &ev->err);
-	v = choose(s, list, ERA_PROBE, &ev->err);
-	/* a server that was asked with its own date is not asked again (PRB-9)
-	 */
-	return v.step == ERA_PROBE && s->tried_again
-		       ? refused(m, "server/discover", ev)
-		       : v;
-}
-
-/* ---- both ---- */
-
-/* Judge the answer to a handshake that is no longer in the table. */
-static struct era_verdict era_on_answer(struct session *s, bool is_probe,
-					const struct rpc_message *m,
-					struct session_event *ev)
-{
-	struct mcp_peer server;
-	struct era_verdict v;
-	struct str dates;
-
-	if (is_probe && m->type == RPC_ERROR)
-		return on_probe_error(s, m, ev);
-	if (is_probe) {
-		if (!mcp_read_discovered(m->result, &s->arena, &dates, &server))
-			return not_modern(s, &ev->err);
-		v = choose(s, dates, ERA_READY, &ev->err);
-		if (v.step == ERA_READY) {
-			v.server = server;
-			v.server.revision = mcp_revision_find(str_of(v.date));
-		}
-		return v;
-	}
-	if (m->type == RPC_RESULT)
-		return on_initialized(s, m->result, &ev->err);
-	/* a late answer to the probe may still come (PRB-7) */
-	for (const struct request *r = s->requests.first; r; r = r->next)
-		if (r->is_handshake)
-			return next(ERA_WAIT, NULL);
-	say_what_to_try(s, m, ev);
-	return refused(m, "initialize", ev);
-}
-
 /* ---- life ---- */
 
 static void set_default(uint64_t *v, uint64_t otherwise)
@@ -310,13 +41,9 @@ struct session *session_new(const struct session_options *options)
 	s->next_ticket = 2;
 	s->questions.next = o->asks_from;
 	inbox_init(&s->in, o->message_max);
-	s->out = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	s->text = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	s->logger = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	s->shown = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	s->progress.message = (struct buf)BUF_INIT(BUF_UNBOUNDED);
-	s->server.name = s->server.version = STR("");
-	s->server.instructions = STR("");
+	s->out = s->text = s->logger = s->shown = s->progress.message =
+		(struct buf)BUF_INIT(BUF_UNBOUNDED);
+	s->server.name = s->server.version = s->server.instructions = STR("");
 	s->server.capabilities = STR("{}");
 	return s;
 }
@@ -424,9 +151,7 @@ static enum verdict act(struct session *s, enum verdict verdict,
 /* Find the request of the caller that this one was sent for. */
 static struct request *of_caller(struct session *s, struct request *r)
 {
-	struct request *parent =
-		r->parent ? requests_find_ticket(&s->requests, r->parent)
-			  : NULL;
+	struct request *parent = requests_find_ticket(&s->requests, r->parent);
 
 	return parent ? parent : r;
 }
@@ -453,31 +178,33 @@ void session_cancel(struct session *s, uint64_t ticket, const char *reason)
 
 /* ---- the handshake ---- */
 
+/*
+ * A server of the modern era answers server/discover; one of the older begins
+ * with initialize, and may answer the probe by any error, by silence, or by its
+ * own end.
+ */
+
 static void write_initialize(const struct session *s, struct buf *params)
 {
 	AUTO(buf_release) struct buf declared = BUF_INIT(BUF_UNBOUNDED);
 	struct mcp_peer client = {
-		.protocol = str_of(s->date),
+		.protocol = str_of(s->spoken->date),
 		.name = str_of(s->opt.client_name),
 		.version = str_of(s->opt.client_version),
 	};
 	struct jw w;
 
 	jw_init(&w, &declared, false);
-	mcp_write_declared(&w, &s->opt.declared,
-			   mcp_revision_find(client.protocol));
+	mcp_write_declared(&w, &s->opt.declared, s->spoken);
 	client.capabilities = buf_str(&declared);
 	jw_init(&w, params, false);
 	mcp_write_initialize(&w, &client);
 }
 
-/* Speak the revision of this date from here on; kept, not copied. */
-static void set_date(struct session *s, const char *date)
+static void speak(struct session *s, const struct mcp_revision *revision)
 {
-	const struct mcp_revision *r = mcp_revision_find(str_of(date));
-
-	s->date = date;
-	s->is_modern = r && r->era == MCP_ERA_PER_REQUEST;
+	s->spoken = revision;
+	s->is_modern = revision->era == MCP_ERA_PER_REQUEST;
 }
 
 static uint64_t start_deadline(const struct session *s)
@@ -485,18 +212,24 @@ static uint64_t start_deadline(const struct session *s)
 	return session_after_ms(s->start_ns, s->opt.initialize_timeout_ms);
 }
 
-/* Send server/discover or initialize, where the state allows it. */
-static void send_handshake(struct session *s, bool is_probe, const char *date)
+/*
+ * Send server/discover, or initialize of an older revision, where the state
+ * allows it.
+ */
+static enum verdict send_handshake(struct session *s,
+				   const struct mcp_revision *revision)
 {
+	bool is_probe = revision->era == MCP_ERA_PER_REQUEST;
+	bool is_first = s->state == SESSION_NEW;
 	const char *method = is_probe ? "server/discover" : "initialize";
 	uint64_t probe_end =
 		session_after_ms(s->now_ns, s->opt.probe_timeout_ms);
-	bool is_first = s->state == SESSION_NEW;
 	struct request *r;
 
 	if (!session_move(s, is_probe ? MOVE_PROBE : MOVE_INITIALIZE))
-		return;
-	set_date(s, date);
+		return DONE;
+	speak(s, revision);
+	s->tried_again |= s->probed && is_probe;
 	s->probed |= is_probe;
 	r = is_first ? requests_add(&s->requests, 1, 1, method)
 		     : session_add_request(s, method);
@@ -512,10 +245,39 @@ static void send_handshake(struct session *s, bool is_probe, const char *date)
 		r->deadline_ns = probe_end;
 	r->total_deadline_ns = UINT64_MAX;
 	requests_timed(&s->requests, r);
+	return DONE;
+}
+
+void session_start(struct session *s, uint64_t now_ns)
+{
+	const struct mcp_revision *first =
+		s->opt.protocol ? mcp_revision_find(str_of(s->opt.protocol))
+		: s->opt.era == SESSION_ERA_INITIALIZE ? mcp_revision_newest()
+						       : mcp_revision_modern();
+
+	session_tick(s, now_ns);
+	s->start_ns = s->now_ns;
+	s->refused = !first;
+	if (first)
+		(void)send_handshake(s, first);
+	else
+		session_move(s, MOVE_INITIALIZE);
+}
+
+static enum verdict refuse_to_start(struct session *s, struct session_event *ev)
+{
+	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
+
+	mcp_revision_list(&ours);
+	err_set(&ev->err, ERR_PEER,
+		"protocol version \"%s\" is not known; known are %s",
+		s->opt.protocol, buf_cstr(&ours));
+	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
 }
 
 /* With one answer the other handshake is not waited for (RW-27). */
-static enum verdict greet(struct session *s, const struct era_verdict *v,
+static enum verdict greet(struct session *s, const struct mcp_revision *spoken,
+			  const struct mcp_peer *server,
 			  struct session_event *ev)
 {
 	for (struct request *r = s->requests.first, *after; r; r = after) {
@@ -523,8 +285,8 @@ static enum verdict greet(struct session *s, const struct era_verdict *v,
 		if (r->is_handshake)
 			requests_remove(&s->requests, r);
 	}
-	set_date(s, v->date);
-	s->server = v->server;
+	speak(s, spoken);
+	s->server = *server;
 	session_move(s, MOVE_GREET);
 	if (!s->is_modern)
 		session_notify(s, "notifications/initialized",
@@ -537,81 +299,220 @@ static enum verdict greet(struct session *s, const struct era_verdict *v,
 	return EVENT;
 }
 
-static enum verdict take_era_step(struct session *s,
-				  const struct era_verdict *v,
-				  struct session_event *ev)
+/* Find the newest revision of a list of this era, other than `but`; or NULL. */
+static const struct mcp_revision *newest_common(struct str list,
+						enum mcp_era era,
+						const struct mcp_revision *but)
 {
-	s->stats.oddities += v->server.oddities;
-	switch (v->step) {
-	case ERA_WAIT:
-		return DONE;
-	case ERA_PROBE:
-		s->tried_again = s->probed;
-		send_handshake(s, true, v->date);
-		return DONE;
-	case ERA_INITIALIZE:
-		send_handshake(s, false, v->date);
-		return DONE;
-	case ERA_READY:
-		return greet(s, v, ev);
-	case ERA_FAILED:
-		break;
+	const struct mcp_revision *best = NULL;
+	AUTO(buf_release) struct buf date = BUF_INIT(BUF_UNBOUNDED);
+
+	for (struct scan_iter it = scan_over(list); scan_next(&it);) {
+		const struct mcp_revision *r;
+
+		buf_clear(&date);
+		if (!scan_string_cut(it.value, VERSION_BYTES, &date))
+			continue;
+		r = mcp_revision_find(buf_str(&date));
+		if (r && r->era == era && r != but && (!best || r > best))
+			best = r;
+	}
+	return best;
+}
+
+static enum verdict refused(struct session *s, const struct rpc_message *m,
+			    const char *method, struct session_event *ev)
+{
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_add_cut(&shown, ev->message, SENTENCE_BYTES);
+	err_set(&ev->err, ERR_PEER,
+		"the server refused %s: %s (code %" PRId64 ")", method,
+		buf_cstr(&shown), m->code);
+	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
+}
+
+static enum verdict on_initialized(struct session *s, struct str result,
+				   struct session_event *ev)
+{
+	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf shown = BUF_INIT(BUF_UNBOUNDED);
+	struct mcp_peer server;
+	struct str date;
+
+	mcp_read_initialize_result(result, &s->arena, &server);
+	s->stats.oddities += server.oddities;
+	server.revision = mcp_revision_find(server.protocol);
+	/* a date of the modern era begins none: that has no initialize */
+	if (!server.revision || server.revision->era != MCP_ERA_INITIALIZE)
+		server.revision =
+			s->opt.accept_unknown_protocol
+				? mcp_revision_nearest(server.protocol)
+				: NULL;
+	if (server.revision)
+		return greet(s, s->spoken, &server, ev);
+	mcp_revision_list(&ours);
+	if (scan_get(result, "protocolVersion", &date)) {
+		date = session_shown(date, VERSION_BYTES, &shown);
+		err_set(&ev->err, ERR_PEER,
+			"the server answered initialize (%s) with protocol "
+			"version \"%.*s\"; known are %s",
+			s->spoken->date, STR_ARG(date), buf_cstr(&ours));
+	} else if (mcp_looks_like_result(result)) {
+		err_set(&ev->err, ERR_PEER, "%s",
+			"the server did not answer "
+			"initialize: " MCP_IS_PRINTED);
+	} else {
+		err_set(&ev->err, ERR_PEER,
+			"the server's answer to initialize has no "
+			"protocolVersion; known are %s",
+			buf_cstr(&ours));
 	}
 	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
 }
 
-void session_start(struct session *s, uint64_t now_ns)
+/* Say what to try after a refused initialize: another date or era, once. */
+static enum verdict on_initialize_error(struct session *s,
+					const struct rpc_message *m,
+					struct session_event *ev)
 {
-	struct err ignored = ERR_INIT;
-	struct era_verdict v = era_begin(&s->opt, &ignored);
+	struct str list = STR("[]");
+	bool named = m->data.p && scan_get(m->data, "supported", &list);
+	/* by these codes only a server of the modern era refuses initialize */
+	bool is_modern = m->code == RPC_METHOD_NOT_FOUND ||
+			 m->code == RPC_INVALID_PARAMS ||
+			 m->code == MCP_UNSUPPORTED_VERSION;
+	const struct mcp_revision *other =
+		newest_common(list, MCP_ERA_INITIALIZE, s->spoken);
 
-	session_tick(s, now_ns);
-	s->start_ns = s->now_ns;
-	s->refused = v.step == ERA_FAILED;
-	if (s->refused)
-		session_move(s, MOVE_INITIALIZE);
+	if (named)
+		is_modern = newest_common(list, MCP_ERA_PER_REQUEST, NULL);
+	if (other) {
+		ev->retry_protocol = other->date;
+	} else if (!s->opt.protocol) {
+		/* the probe may be what the server took amiss (PRB-6) */
+		ev->era =
+			s->probed ? SESSION_ERA_INITIALIZE : SESSION_ERA_PROBE;
+		ev->retry_era = s->probed || is_modern;
+	}
+	return refused(s, m, "initialize", ev);
+}
+
+/*
+ * Choose from the dates that the server named: one of the modern era, where
+ * there is one; else initialize with one of the older (PRB-8). A pinned date
+ * is the only choice. NULL: ev->err says so.
+ */
+static const struct mcp_revision *choose(struct session *s, struct str list,
+					 struct session_event *ev)
+{
+	AUTO(buf_release) struct buf ours = BUF_INIT(BUF_UNBOUNDED);
+	const struct mcp_revision *r =
+		newest_common(list, MCP_ERA_PER_REQUEST, NULL);
+
+	if (s->opt.protocol && r && strcmp(r->date, s->opt.protocol) != 0)
+		r = NULL;
+	else if (!s->opt.protocol && !r)
+		r = newest_common(list, MCP_ERA_INITIALIZE, NULL);
+	if (r)
+		return r;
+	list = session_shown(list, SENTENCE_BYTES, &s->shown);
+	if (s->opt.protocol)
+		buf_adds(&ours, s->opt.protocol);
 	else
-		(void)take_era_step(s, &v, NULL);
+		mcp_revision_list(&ours);
+	err_set(&ev->err, ERR_PEER,
+		"no common protocol version: the server speaks %.*s, we speak "
+		"%s",
+		STR_ARG(list), buf_cstr(&ours));
+	return NULL;
+}
+
+/* Go on with a server of the older era. */
+static enum verdict on_not_modern(struct session *s, struct session_event *ev)
+{
+	if (!s->opt.protocol)
+		return send_handshake(s, mcp_revision_newest());
+	err_set(&ev->err, ERR_PEER,
+		"the server does not speak %s: it has no server/discover; "
+		"leave the pinned protocol out, or name an older one",
+		s->spoken->date);
+	return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
+}
+
+static enum verdict on_probe_error(struct session *s,
+				   const struct rpc_message *m,
+				   struct session_event *ev)
+{
+	const struct mcp_revision *r;
+	struct str list;
+
+	if (m->code == MCP_HEADER_MISMATCH || m->code == MCP_MISSING_CAPABILITY)
+		return refused(s, m, "server/discover", ev);
+	/* other codes alone prove no era (PRB-5) */
+	if (m->code != MCP_UNSUPPORTED_VERSION || !m->data.p ||
+	    !scan_get(m->data, "supported", &list) ||
+	    scan_type(list) != SCAN_ARRAY)
+		return on_not_modern(s, ev);
+	r = choose(s, list, ev);
+	if (!r)
+		return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
+	/* a server is asked with a date of its own once (PRB-9) */
+	if (s->tried_again && r->era == MCP_ERA_PER_REQUEST)
+		return refused(s, m, "server/discover", ev);
+	return send_handshake(s, r);
+}
+
+static enum verdict on_discovered(struct session *s, struct str result,
+				  struct session_event *ev)
+{
+	const struct mcp_revision *r;
+	struct mcp_peer server;
+	struct str dates;
+
+	if (!mcp_read_discovered(result, &s->arena, &dates, &server))
+		return on_not_modern(s, ev);
+	r = choose(s, dates, ev);
+	if (!r)
+		return end_session(s, SESSION_FAIL_HANDSHAKE, ev);
+	if (r->era == MCP_ERA_INITIALIZE)
+		return send_handshake(s, r);
+	s->stats.oddities += server.oddities;
+	server.revision = r;
+	return greet(s, r, &server, ev);
 }
 
 static enum verdict on_handshake(struct session *s, struct request *r,
 				 const struct rpc_message *m,
 				 struct session_event *ev)
 {
-	bool is_probe = r->is_probe;
-	struct era_verdict v;
+	bool is_probe = r->is_probe, is_result = m->type == RPC_RESULT;
 
 	requests_remove(&s->requests, r);
-	if (m->type == RPC_ERROR)
-		session_read_error(s, m, ev);
-	v = era_on_answer(s, is_probe, m, ev);
-	return take_era_step(s, &v, ev);
+	if (is_result)
+		return is_probe ? on_discovered(s, m->result, ev)
+				: on_initialized(s, m->result, ev);
+	session_read_error(s, m, ev);
+	if (is_probe)
+		return on_probe_error(s, m, ev);
+	/* a late answer to the probe may still come (PRB-7) */
+	for (r = s->requests.first; r; r = r->next)
+		if (r->is_handshake)
+			return DONE;
+	return on_initialize_error(s, m, ev);
 }
 
 /*
  * Give a probe up whose answer cannot be read: only a server of the older era
- * has none (PRB-7). False: the request is no such probe.
+ * has none (PRB-7). False: the request is no such probe, or of a pinned
+ * revision, which cannot begin otherwise.
  */
 static bool is_lost_probe(struct session *s, struct request *r)
 {
-	struct era_verdict v = era_without_answer(s);
-
-	if (!r->is_probe || v.step == ERA_FAILED)
+	if (!r->is_probe || s->opt.protocol)
 		return false;
 	requests_remove(&s->requests, r);
-	(void)take_era_step(s, &v, NULL);
-	return true;
-}
-
-/* Send initialize beside a probe that is silent; false: time is over. */
-static bool outlast_probe(struct session *s, struct request *probe)
-{
-	struct era_verdict v = era_without_answer(s);
-
-	probe->deadline_ns = start_deadline(s);
-	if (v.step == ERA_FAILED || probe->deadline_ns <= s->now_ns)
-		return false;
-	(void)take_era_step(s, &v, NULL);
+	(void)send_handshake(s, mcp_revision_newest());
 	return true;
 }
 
@@ -800,9 +701,12 @@ static enum verdict expire(struct session *s, struct request *r,
 	struct request *of = of_caller(s, r);
 	char time[32];
 
-	if (s->state == SESSION_PROBING && r->is_handshake && !total &&
-	    outlast_probe(s, r))
-		return DONE;
+	if (s->state == SESSION_PROBING && r->is_handshake && !total) {
+		/* initialize is sent beside a probe that is silent */
+		r->deadline_ns = start_deadline(s);
+		if (!s->opt.protocol && r->deadline_ns > s->now_ns)
+			return send_handshake(s, mcp_revision_newest());
+	}
 	format_ms(r->is_handshake ? s->opt.initialize_timeout_ms
 		  : total	  ? r->total_ms
 				  : r->timeout_ms,
@@ -879,11 +783,8 @@ static enum verdict step(struct session *s, struct session_event *ev)
 	struct inbox_item item;
 	enum verdict verdict;
 
-	if (s->refused) {
-		struct era_verdict v = era_begin(&s->opt, &ev->err);
-
-		return take_era_step(s, &v, ev);
-	}
+	if (s->refused)
+		return refuse_to_start(s, ev);
 	if (!session_is_mute(s) && talk_ask(s, ev) == EVENT)
 		return EVENT;
 	switch (inbox_next(&s->in, &item)) {

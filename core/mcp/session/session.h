@@ -224,23 +224,16 @@ void session_start(struct session *s, uint64_t now_ns);
  *
  * tool        copied
  * arguments   JSON object, or {NULL, 0} for none; copied without white space
+ * as_task     as a task of 2025-11-25: for tools that demand it, on servers
+ *	       that declare tasks.requests.tools.call; TASK is an event then
  * ret_ticket  names the request in events; never 0, never used twice
  * errors      ERR_SYNTAX, ERR_LIMIT  arguments are not a JSON object, or longer
  *                                    than LIMIT_QUEUE_BYTES
  *             ERR_PEER               the session is over
  */
 int session_call_tool(struct session *s, const char *tool, struct str arguments,
-		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
-	MUST_USE;
-
-/*
- * Queue tools/call as a task of 2025-11-25: for tools that demand it, on
- * servers that declare tasks.requests.tools.call. The events are those of
- * session_call_tool(), and TASK.
- */
-int session_call_task(struct session *s, const char *tool, struct str arguments,
-		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
-	MUST_USE;
+		      bool as_task, uint64_t now_ns, uint64_t *ret_ticket,
+		      struct err *err) MUST_USE;
 
 /*
  * Queue any other request; the revision's members are added to its `_meta`.

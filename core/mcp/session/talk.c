@@ -1069,9 +1069,9 @@ static void send_call_once(struct session *s, struct request *r,
 	session_mark_sent(s, r);
 }
 
-static int call_tool(struct session *s, const char *tool, struct str arguments,
-		     bool as_task, uint64_t now_ns, uint64_t *ret_ticket,
-		     struct err *err)
+int session_call_tool(struct session *s, const char *tool, struct str arguments,
+		      bool as_task, uint64_t now_ns, uint64_t *ret_ticket,
+		      struct err *err)
 {
 	struct request *r;
 	struct jw w;
@@ -1097,18 +1097,6 @@ static int call_tool(struct session *s, const char *tool, struct str arguments,
 	jw_end(&w);
 	queue_request(s, r, ret_ticket);
 	return 0;
-}
-
-int session_call_tool(struct session *s, const char *tool, struct str arguments,
-		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
-{
-	return call_tool(s, tool, arguments, false, now_ns, ret_ticket, err);
-}
-
-int session_call_task(struct session *s, const char *tool, struct str arguments,
-		      uint64_t now_ns, uint64_t *ret_ticket, struct err *err)
-{
-	return call_tool(s, tool, arguments, true, now_ns, ret_ticket, err);
 }
 
 int session_request(struct session *s, const char *method, struct str params,

@@ -121,9 +121,9 @@ static UNUSED uint64_t calls(struct talk *t, const char *tool)
 	struct err err = ERR_INIT;
 	uint64_t ticket = 0;
 
-	assert_int_equal(
-		session_call_tool(t->s, tool, STR(ARGS), t->now, &ticket, &err),
-		0);
+	assert_int_equal(session_call_tool(t->s, tool, STR(ARGS), false, t->now,
+					   &ticket, &err),
+			 0);
 	collect(t);
 	return ticket;
 }

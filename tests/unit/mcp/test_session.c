@@ -30,8 +30,8 @@ static uint64_t call(struct session *s, const char *tool, uint64_t now)
 	struct err err = ERR_INIT;
 	uint64_t ticket = 0;
 
-	assert_int_equal(session_call_tool(s, tool, STR("{\"a\":1}"), now,
-					   &ticket, &err),
+	assert_int_equal(session_call_tool(s, tool, STR("{\"a\":1}"), false,
+					   now, &ticket, &err),
 			 0);
 	return ticket;
 }
@@ -53,7 +53,7 @@ TEST(call, arguments_no_object, is_an_error)
 
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		assert_int_equal(session_call_tool(s, "x", str_of(bad[i]),
-						   START, &ticket, &err),
+						   false, START, &ticket, &err),
 				 -1);
 		assert_int_equal(err.kind, ERR_SYNTAX);
 		assert_int_equal(ticket, 77);
@@ -73,7 +73,7 @@ TEST(call, arguments_over_the_queue, is_a_limit)
 	assert_int_equal(
 		session_call_tool(s, "x",
 				  (struct str){big, LIMIT_QUEUE_BYTES + 1},
-				  START, &ticket, &err),
+				  false, START, &ticket, &err),
 		-1);
 	assert_int_equal(err.kind, ERR_LIMIT);
 }

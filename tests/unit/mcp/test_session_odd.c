@@ -49,7 +49,7 @@ TEST_IN(talk, RW_39, own_requests_in_the_queue, are_not_the_servers)
 	buf_adds(&big, "\"}");
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(session_call_tool(t.s, "echo", buf_str(&big),
-						   t.now, &ticket, &err),
+						   false, t.now, &ticket, &err),
 				 0);
 	/* nothing of it was read yet, and a ping comes */
 	session_feed(t.s, STR(REQUEST("1", "ping", "{}")), t.now);

@@ -216,10 +216,9 @@ static int ask(struct play *p, const char *op, const char *a, const char *b,
 	uint64_t ticket, now = p->t.now;
 	struct str json = *b ? str_of(b) : (struct str){NULL, 0};
 
-	if (!strcmp(op, "call"))
-		return session_call_tool(s, a, json, now, &ticket, err);
-	if (!strcmp(op, "task"))
-		return session_call_task(s, a, json, now, &ticket, err);
+	if (!strcmp(op, "call") || !strcmp(op, "task"))
+		return session_call_tool(s, a, json, *op == 't', now, &ticket,
+					 err);
 	if (!strcmp(op, "request"))
 		return session_request(s, a, json, now, &ticket, err);
 	if (!strcmp(op, "listen"))
