@@ -151,9 +151,13 @@ int content_bytes(struct str string, size_t max, struct buf *out,
 
 /* ---- forms of files ---- */
 
-static bool has(struct str s, size_t at, const char *magic, size_t n)
+/* Report whether a text begins like this; "?" stands for any byte. */
+static bool begins(struct str s, struct str magic)
 {
-	return s.n >= at + n && memcmp(s.p + at, magic, n) == 0;
+	for (size_t i = 0; i < magic.n; i++)
+		if (i == s.n || (magic.p[i] != '?' && magic.p[i] != s.p[i]))
+			return false;
+	return true;
 }
 
 /* Text has no controls but white space. */
@@ -170,56 +174,40 @@ static bool is_text(struct str s)
 
 const char *content_extension(struct str s)
 {
-	/* one row per form: at, bytes, second place, bytes, extension */
-	static const struct magic {
-		size_t at;
-		const char *bytes;
-		size_t n;
-		size_t at2;
-		const char *bytes2;
-		size_t n2;
+	static const struct {
+		struct str magic;
 		const char *extension;
-	} magics[] = {
-#define MAGIC(at, bytes, ext) {at, bytes, sizeof(bytes) - 1, 0, "", 0, ext}
-#define MAGIC2(bytes, at2, bytes2, ext)                                       \
-	{                                                                     \
-		0, bytes, sizeof(bytes) - 1, at2, bytes2, sizeof(bytes2) - 1, \
-			ext                                                   \
-	}
-		MAGIC(0, "\x89PNG\r\n\x1a\n", "png"),
-		MAGIC(0, "\xff\xd8\xff", "jpg"),
-		MAGIC(0, "GIF87a", "gif"),
-		MAGIC(0, "GIF89a", "gif"),
-		MAGIC2("RIFF", 8, "WEBP", "webp"),
-		MAGIC2("RIFF", 8, "WAVE", "wav"),
-		MAGIC2("BM", 6, "\0\0\0\0", "bmp"),
-		MAGIC(0, "II*\0", "tif"),
-		MAGIC(0, "MM\0*", "tif"),
-		MAGIC(0, "\0\0\1\0", "ico"),
-		MAGIC(4, "ftypavif", "avif"),
-		MAGIC(4, "ftypheic", "heic"),
-		MAGIC(4, "ftypM4A ", "m4a"),
-		MAGIC(4, "ftyp", "mp4"),
-		MAGIC(0, "\x1a\x45\xdf\xa3", "webm"),
-		MAGIC(0, "OggS", "ogg"),
-		MAGIC(0, "fLaC", "flac"),
-		MAGIC(0, "ID3", "mp3"),
-		MAGIC(0, "\xff\xfb", "mp3"),
-		MAGIC(0, "\xff\xf3", "mp3"),
-		MAGIC(0, "%PDF-", "pdf"),
-		MAGIC(0, "PK\3\4", "zip"),
-		MAGIC(0, "\x1f\x8b", "gz"),
-#undef MAGIC
-#undef MAGIC2
+	} forms[] = {
+#define FORM(magic, extension) {{magic, sizeof(magic) - 1}, extension}
+		FORM("\x89PNG\r\n\x1a\n", "png"),
+		FORM("\xff\xd8\xff", "jpg"),
+		FORM("GIF87a", "gif"),
+		FORM("GIF89a", "gif"),
+		FORM("RIFF????WEBP", "webp"),
+		FORM("RIFF????WAVE", "wav"),
+		FORM("BM????\0\0\0\0", "bmp"),
+		FORM("II*\0", "tif"),
+		FORM("MM\0*", "tif"),
+		FORM("\0\0\1\0", "ico"),
+		FORM("????ftypavif", "avif"),
+		FORM("????ftypheic", "heic"),
+		FORM("????ftypM4A ", "m4a"),
+		FORM("????ftyp", "mp4"),
+		FORM("\x1a\x45\xdf\xa3", "webm"),
+		FORM("OggS", "ogg"),
+		FORM("fLaC", "flac"),
+		FORM("ID3", "mp3"),
+		FORM("\xff\xfb", "mp3"),
+		FORM("\xff\xf3", "mp3"),
+		FORM("%PDF-", "pdf"),
+		FORM("PK\3\4", "zip"),
+		FORM("\x1f\x8b", "gz"),
+#undef FORM
 	};
 
-	for (size_t i = 0; i < ARRAY_LEN(magics); i++) {
-		const struct magic *m = &magics[i];
-
-		if (has(s, m->at, m->bytes, m->n) &&
-		    has(s, m->at2, m->bytes2, m->n2))
-			return m->extension;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
+		if (begins(s, forms[i].magic))
+			return forms[i].extension;
 	return is_text(s) ? "txt" : "bin";
 }
 

@@ -214,38 +214,21 @@ void inbox_release(struct inbox *in)
 	buf_release(&in->block);
 }
 
-/*
- * An array or object that is half read lies in the buffer of lines, which
- * adding may move: it is copied. That is rare, for callers read all before
- * they add.
- */
-static void keep_unread(struct inbox *in)
-{
-	struct buf kept = BUF_INIT(BUF_UNBOUNDED);
-	size_t again = in->again.n, rest = in->batch.rest.n;
-
-	if (!in->again.p && !in->batch_line.p) {
-		buf_release(&in->kept);
-		return;
-	}
-	buf_add_str(&kept, in->again);
-	if (in->batch_line.p) {
-		buf_add_str(&kept, in->batch.rest);
-		buf_add_str(&kept, in->batch_line);
-		in->batch.rest.p = kept.p + again;
-		in->batch_line.p = kept.p + again + rest;
-	}
-	if (in->again.p)
-		in->again.p = kept.p;
-	buf_release(&in->kept);
-	in->kept = kept;
-}
-
 static void begin_adding(struct inbox *in)
 {
-	keep_unread(in);
+	struct buf kept = BUF_INIT(BUF_UNBOUNDED);
+
 	in->line = in->current = nothing;
 	buf_release(&in->repaired);
+	if (in->batch_line.p)
+		return;
+	/* an object to be given again lies in the buffer of lines, which
+	   adding may move; that is rare: callers read all before they add */
+	buf_add_str(&kept, in->again);
+	if (in->again.p)
+		in->again = buf_str(&kept);
+	buf_release(&in->kept);
+	in->kept = kept;
 }
 
 void inbox_add(struct inbox *in, struct str bytes)
@@ -393,8 +376,12 @@ static enum inbox_result on_value(struct inbox *in, struct str line,
 		return give(in, value, ret);
 	case SCAN_ARRAY:
 		in->line = nothing;
-		scan_iter_init(&in->batch, value);
-		in->batch_line = line;
+		/* a copy, for bytes may be added before all is read */
+		buf_release(&in->kept);
+		buf_add_str(&in->kept, line);
+		in->batch_line = buf_str(&in->kept);
+		value.p = in->kept.p + (value.p - line.p);
+		in->batch = scan_over(value);
 		/* an empty array is ignored (RPC-9), no noise */
 		in->batch_any = scan_count(value) == 0;
 		return INBOX_NONE;
