@@ -643,6 +643,14 @@ bool scan_string_cut(struct str v, size_t max, struct buf *out)
 	return true;
 }
 
+struct str scan_decoded(struct str v, size_t max, struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	return scan_string_cut(v, max, &text) ? arena_str(arena, buf_str(&text))
+					      : STR("");
+}
+
 bool scan_decoded_is(struct str v, const char *text)
 {
 	struct buf decoded = BUF_INIT(BUF_UNBOUNDED);

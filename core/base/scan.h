@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "core/base/arena.h"
 #include "core/base/attr.h"
 #include "core/base/buf.h"
 #include "core/base/err.h"
@@ -168,6 +169,9 @@ bool scan_string(struct str value, struct buf *out);
  * bytes of the JSON text, and then ended in "…"; for what is only shown.
  */
 bool scan_string_cut(struct str value, size_t max, struct buf *out);
+/* Decoded string, cut like that, in `arena`; "" when `value` is no string. */
+struct str scan_decoded(struct str value, size_t max, struct arena *arena)
+	MUST_USE;
 /* An integer without fraction or exponent that fits. */
 bool scan_int64(struct str value, int64_t *ret) MUST_USE;
 

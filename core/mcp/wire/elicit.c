@@ -35,25 +35,10 @@ int elicit_check(const struct elicit_field *f, struct str value,
 
 /* ---- reading ---- */
 
-/* Decode a text member; "" when absent. */
 static struct str text_of(struct str object, const char *name,
 			  struct arena *arena)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str v;
-
-	if (!scan_get_some(object, name, &v) ||
-	    !scan_string_cut(v, SHOWN_BYTES, &text))
-		return STR("");
-	return arena_str(arena, buf_str(&text));
-}
-
-static struct str decoded(struct str json, struct arena *arena)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-	scan_string(json, &text);
-	return arena_str(arena, buf_str(&text));
+	return scan_decoded(scan_some(object, name), SHOWN_BYTES, arena);
 }
 
 /* Find the n-th element of an array, or {NULL, 0}. */
@@ -98,7 +83,8 @@ static int read_choices(struct str schema, const char *titled,
 		if (!title.p || scan_type(title) != SCAN_STRING)
 			title = value;
 		choice[f->n_choices++] = (struct elicit_choice){
-			.value = value, .title = decoded(title, arena)};
+			.value = value,
+			.title = scan_decoded(title, SIZE_MAX, arena)};
 	}
 	return 0;
 }
@@ -181,7 +167,7 @@ static int read_fields(struct str schema, struct arena *arena, struct elicit *e,
 	field = ARENA_ARRAY(arena, struct elicit_field, n + 1);
 	e->fields = field;
 	for (struct scan_iter it = scan_over(properties); scan_next(&it);) {
-		struct str name = decoded(it.key, arena);
+		struct str name = scan_decoded(it.key, SIZE_MAX, arena);
 		struct elicit_field *f = field;
 
 		/* of two members of one name the last counts (RW-15) */
@@ -236,7 +222,7 @@ static int read_url(struct str params, struct arena *arena, struct elicit *e,
 	if (!url.p || url.n > URL_BYTES)
 		return err_set(err, ERR_PEER,
 			       "elicitation: the mode url without a url");
-	e->url = decoded(url, arena);
+	e->url = scan_decoded(url, SIZE_MAX, arena);
 	e->id = text_of(params, "elicitationId", arena);
 	if (!is_good_url(e->url))
 		return err_set(err, ERR_PEER,

@@ -160,10 +160,7 @@ static int walk_map(struct walk *w, struct str map, bool is_reached)
 	int r = 0;
 
 	while (r == 0 && it.is_object && scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		scan_string(it.key, &key);
-		w->path[w->n_path++] = arena_str(w->arena, buf_str(&key));
+		w->path[w->n_path++] = scan_decoded(it.key, SIZE_MAX, w->arena);
 		r = walk_schema(w, it.value, is_reached);
 		w->n_path--;
 	}

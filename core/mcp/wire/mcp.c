@@ -124,17 +124,10 @@ void mcp_write_initialize_result(struct jw *w, const struct mcp_peer *server)
 	write_peer(w, server, "serverInfo");
 }
 
-/* Decode and cut a text member into the arena; "" when absent. */
-static struct str read_text(struct str object, const char *name, size_t max,
+static struct str read_name(struct str object, const char *name,
 			    struct arena *arena)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct str v = scan_text(object, name);
-
-	if (!v.p)
-		return STR("");
-	scan_string_cut(v, max, &text);
-	return arena_str(arena, buf_str(&text));
+	return scan_decoded(scan_some(object, name), NAME_BYTES, arena);
 }
 
 /* Read what a message says of its sender; `info` names it and its version. */
@@ -145,13 +138,12 @@ static void read_peer(struct str message, struct str info, struct arena *arena,
 	bool is_odd = !can.p || scan_type(can) != SCAN_OBJECT;
 
 	*ret = (struct mcp_peer){
-		.protocol = read_text(message, "protocolVersion", NAME_BYTES,
-				      arena),
+		.protocol = read_name(message, "protocolVersion", arena),
 		.capabilities = arena_str(arena, is_odd ? STR("{}") : can),
-		.name = read_text(info, "name", NAME_BYTES, arena),
-		.version = read_text(info, "version", NAME_BYTES, arena),
-		.instructions = read_text(message, "instructions",
-					  INSTRUCTIONS_BYTES, arena),
+		.name = read_name(info, "name", arena),
+		.version = read_name(info, "version", arena),
+		.instructions = scan_decoded(scan_some(message, "instructions"),
+					     INSTRUCTIONS_BYTES, arena),
 		.oddities = is_odd,
 	};
 }

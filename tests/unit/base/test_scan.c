@@ -482,6 +482,7 @@ TEST(get, last_duplicate, counts)
 TEST(get, absent_or_no_object, leaves_the_result)
 {
 	struct str v = STR("kept");
+	struct arena arena = ARENA_INIT;
 
 	assert_false(scan_get(proved("{\"a\":1}"), "b", &v));
 	assert_false(scan_get(proved("{\"a\":1}"), "A", &v));
@@ -500,6 +501,10 @@ TEST(get, absent_or_no_object, leaves_the_result)
 	assert_null(scan_some(proved("{\"a\":null}"), "a").p);
 	assert_true(str_is(scan_text(proved("{\"a\":\"0\"}"), "a"), "\"0\""));
 	assert_null(scan_text(proved("{\"a\":0}"), "a").p);
+	assert_true(str_is(scan_decoded(proved("\"\\u0061bc\""), 9, &arena),
+			   "abc"));
+	assert_true(str_is(scan_decoded(proved("7"), 9, &arena), ""));
+	arena_release(&arena);
 	v = proved("{\"a\":1,\"a\\u0000\":2,\"a\":3}");
 	assert_true(str_is(scan_named(v, STR("a")), "3"));
 	assert_true(str_is(scan_named(v, STR("a\0")), "2"));
