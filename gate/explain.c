@@ -139,7 +139,7 @@ static void copy_program(const struct prepared *p, struct arena *arena,
 	if (p->home || strcmp(p->launch.cwd, "/") != 0)
 		to->cwd = arena_strdup(arena, p->launch.cwd);
 	to->user = arena_strdup(arena, p->id.name);
-	to->profile = profile_name(p->policy.profile);
+	to->profile = PROFILES[p->policy.profile].name;
 }
 
 int gate_explain(struct gate *gate, const struct gate_request *request,

@@ -737,7 +737,7 @@ int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	if (g->landlock_abi < 1 && !g->ns.available) {
 		err_set(err, ERR_PROTECTION,
 			"neither Landlock (%s) nor namespaces (%s; %s)",
-			mechanism_remedy(MECHANISM_LANDLOCK), g->ns.why,
+			MECHANISMS[MECHANISM_LANDLOCK].then, g->ns.why,
 			ns_remedy(&g->ns));
 		gate_free(g);
 		return -1;

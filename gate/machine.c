@@ -37,7 +37,7 @@ static void add(struct machine *m, const char *name, bool is_there,
 static void add_mechanism(struct machine *m, enum mechanism id, bool is_there,
 			  const char *how)
 {
-	add(m, mechanism_name(id), is_there, how,
+	add(m, MECHANISMS[id].name, is_there, how,
 	    mechanism_remedy_here(m->p, id));
 }
 
@@ -199,7 +199,7 @@ const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 const char *gate_lost(const char *guarantee)
 {
 	for (int i = 0; i < N_GUARANTEES; i++)
-		if (strcmp(guarantee_name((enum guarantee)i), guarantee) == 0)
-			return guarantee_lost((enum guarantee)i);
+		if (strcmp(GUARANTEES[i].name, guarantee) == 0)
+			return GUARANTEES[i].then;
 	return "";
 }

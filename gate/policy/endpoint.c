@@ -191,42 +191,30 @@ static int bad_port(const char *row, struct err *err)
 
 static int bad_host(const char *row, struct err *err)
 {
+	const char *why =
+		"neither a host name (letters, digits, hyphens; xn--… for "
+		"others) nor an address such as \"10.0.0.5:8080\" or "
+		"\"[2001:db8::1]:443\"";
+
 	if (row[0] && !row[strspn(row, "0123456789")])
 		return err_set(err, ERR_POLICY,
 			       "net: \"%s\": a port is written with a colon: "
 			       "\":%s\"",
 			       row, row);
 	if (strpbrk(row, ", "))
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": neither a host name nor an "
-			       "address; a row holds one (--net A --net B)",
-			       row);
-	if (strchr(row, '/') && !row[strspn(row, "0123456789abcdef.:[]/")])
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": a range of addresses cannot be "
-			       "granted; name each: \"10.0.0.5:8080\"",
-			       row);
-	if (strstr(row, "://") || strchr(row, '/'))
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": not a URL, only host and port: "
-			       "\"example.com:443\"",
-			       row);
-	if (row[0] == '*')
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": write \"*.example.com\" for the "
-			       "names beneath a domain, or \":443\" for any "
-			       "public host at a port",
-			       row);
-	if (row[0] != '[' && strchr(row, ':') != strrchr(row, ':'))
-		return err_set(err, ERR_POLICY,
-			       "net: \"%s\": an IPv6 address stands in "
-			       "brackets: \"[::1]:443\"",
-			       row);
-	return err_set(err, ERR_POLICY,
-		       "net: \"%s\": neither a host name (letters, digits, "
-		       "hyphens; xn--… for others) nor an address such as "
-		       "\"10.0.0.5:8080\" or \"[2001:db8::1]:443\"",
-		       row);
+		why = "neither a host name nor an address; a row holds one "
+		      "(--net A --net B)";
+	else if (strchr(row, '/') && !row[strspn(row, "0123456789abcdef.:[]/")])
+		why = "a range of addresses cannot be granted; name each: "
+		      "\"10.0.0.5:8080\"";
+	else if (strchr(row, '/'))
+		why = "not a URL, only host and port: \"example.com:443\"";
+	else if (row[0] == '*')
+		why = "write \"*.example.com\" for the names beneath a domain, "
+		      "or \":443\" for any public host at a port";
+	else if (row[0] != '[' && strchr(row, ':') != strrchr(row, ':'))
+		why = "an IPv6 address stands in brackets: \"[::1]:443\"";
+	return err_set(err, ERR_POLICY, "net: \"%s\": %s", row, why);
 }
 
 static int finish_address(const char *row, struct endpoint *e, struct err *err)
@@ -429,28 +417,21 @@ bool endpoint_covers(const struct endpoint *a, const struct endpoint *b)
 int endpoint_target(struct str host, uint16_t port, struct endpoint_target *ret)
 {
 	struct endpoint_target t = {.port = port};
+	enum text_is is = TEXT_IS_NUMBERS;
+	struct str address = host;
 
 	if (!port || !host.n)
 		return -1;
-	if (memchr(host.p, ':', host.n)) {
-		t.is_address = true;
-		if (!address_read(host, &t.address))
-			return -1;
-		address_text(&t.address, t.host);
-		*ret = t;
-		return 0;
+	if (!memchr(host.p, ':', host.n)) {
+		is = read_name(host, t.host);
+		address = str_of(t.host);
 	}
-	switch (read_name(host, t.host)) {
-	case TEXT_IS_NAME:
-		break;
-	case TEXT_IS_NUMBERS:
-		t.is_address = true;
-		if (!address_read(str_of(t.host), &t.address))
-			return -1;
-		break;
-	case TEXT_IS_NOTHING:
+	t.is_address = is == TEXT_IS_NUMBERS;
+	if (is == TEXT_IS_NOTHING ||
+	    (t.is_address && !address_read(address, &t.address)))
 		return -1;
-	}
+	if (t.is_address)
+		address_text(&t.address, t.host);
 	*ret = t;
 	return 0;
 }
@@ -540,15 +521,9 @@ enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
 
 bool endpoint_reaches(enum endpoint_grant grant, const struct address *a)
 {
-	switch (grant) {
-	case ENDPOINT_REFUSED:
-		return false;
-	case ENDPOINT_PUBLIC:
-		return address_class_of(a) == ADDRESS_PUBLIC;
-	case ENDPOINT_PRIVATE:
-		return address_class_of(a) <= ADDRESS_PRIVATE;
-	case ENDPOINT_LITERAL:
-		return true;
-	}
-	return false;
+	enum address_class class = address_class_of(a);
+
+	return grant == ENDPOINT_LITERAL ||
+	       (grant == ENDPOINT_PUBLIC && class == ADDRESS_PUBLIC) ||
+	       (grant == ENDPOINT_PRIVATE && class <= ADDRESS_PRIVATE);
 }

@@ -20,70 +20,39 @@ PRINTF(2, 3) static void add(struct hits *h, const char *format, ...)
 	h->n++;
 }
 
-static void find_memory(const struct gate_policy *b, const struct hit_end *end,
-			struct hits *h)
+void hits_find(const struct gate_policy *b, const struct hit_end *end,
+	       struct hits *h)
 {
+	/* SIGKILL says little by itself: the time must fit, and nothing else */
+	bool used_up = end->signal == SIGXCPU ||
+		       (end->signal == SIGKILL && !end->ended_by_us &&
+			!end->oom_kills);
 	char size[STR_SIZE_BYTES];
 
-	if (!b->memory_bytes || !end->oom_kills)
-		return;
-	add(h,
-	    "memory: the tree wanted more than %s, %llu process%s killed; "
-	    "raise sandbox.memory (--memory)",
-	    str_size_text(b->memory_bytes, size),
-	    (unsigned long long)end->oom_kills,
-	    end->oom_kills == 1 ? " was" : "es were");
-}
-
-static void find_processes(const struct gate_policy *b,
-			   const struct hit_end *end, struct hits *h)
-{
-	if (!b->processes || !end->forks_refused)
-		return;
-	add(h,
-	    "processes: the tree wanted more than %llu, %llu start%s refused; "
-	    "raise sandbox.processes (--processes)",
-	    (unsigned long long)b->processes,
-	    (unsigned long long)end->forks_refused,
-	    end->forks_refused == 1 ? " was" : "s were");
-}
-
-/* SIGKILL says little by itself: the time must fit, and nothing else. */
-static void find_cpu(const struct gate_policy *b, const struct hit_end *end,
-		     struct hits *h)
-{
-	bool killed = end->signal == SIGXCPU ||
-		      (end->signal == SIGKILL && !end->ended_by_us &&
-		       !end->oom_kills);
-
-	if (!b->cpu_seconds || !killed ||
-	    end->cpu_us * CPU_SHARE < b->cpu_seconds * 1000000)
-		return;
-	add(h,
-	    "cpu: the program used up %llus of processor time; raise "
-	    "sandbox.cpu (--cpu)",
-	    (unsigned long long)b->cpu_seconds);
-}
-
-static void find_file_size(const struct gate_policy *b,
-			   const struct hit_end *end, struct hits *h)
-{
-	char size[STR_SIZE_BYTES];
-
-	if (!b->file_size_bytes || end->signal != SIGXFSZ)
-		return;
-	add(h,
-	    "file_size: the program wrote a file beyond %s; raise "
-	    "sandbox.file_size (--file-size)",
-	    str_size_text(b->file_size_bytes, size));
-}
-
-void hits_find(const struct gate_policy *bounds, const struct hit_end *end,
-	       struct hits *ret)
-{
-	ret->n = 0;
-	find_memory(bounds, end, ret);
-	find_processes(bounds, end, ret);
-	find_cpu(bounds, end, ret);
-	find_file_size(bounds, end, ret);
+	h->n = 0;
+	if (b->memory_bytes && end->oom_kills)
+		add(h,
+		    "memory: the tree wanted more than %s, %llu process%s "
+		    "killed; raise sandbox.memory (--memory)",
+		    str_size_text(b->memory_bytes, size),
+		    (unsigned long long)end->oom_kills,
+		    end->oom_kills == 1 ? " was" : "es were");
+	if (b->processes && end->forks_refused)
+		add(h,
+		    "processes: the tree wanted more than %llu, %llu start%s "
+		    "refused; raise sandbox.processes (--processes)",
+		    (unsigned long long)b->processes,
+		    (unsigned long long)end->forks_refused,
+		    end->forks_refused == 1 ? " was" : "s were");
+	if (b->cpu_seconds && used_up &&
+	    end->cpu_us * CPU_SHARE >= b->cpu_seconds * 1000000)
+		add(h,
+		    "cpu: the program used up %llus of processor time; raise "
+		    "sandbox.cpu (--cpu)",
+		    (unsigned long long)b->cpu_seconds);
+	if (b->file_size_bytes && end->signal == SIGXFSZ)
+		add(h,
+		    "file_size: the program wrote a file beyond %s; raise "
+		    "sandbox.file_size (--file-size)",
+		    str_size_text(b->file_size_bytes, size));
 }

@@ -11,38 +11,23 @@
 
 /* ---- the vocabulary: profiles, guarantees, mechanisms ---- */
 
-struct name_row {
-	const char *name, *help;
-	const char *then; /* without it: what is possible; remedy */
-};
-
-static const struct name_row PROFILES[] = {
+const struct policy_word PROFILES[N_PROFILES] = {
 #define PROFILE(id, name, groups, help) {name, help, NULL},
 #include "gate/policy/profiles.def"
 #undef PROFILE
 };
 
-static const struct name_row GUARANTEES[] = {
+const struct policy_word GUARANTEES[N_GUARANTEES] = {
 #define GUARANTEE(id, name, help, lost) {name, help, lost},
 #include "gate/policy/guarantees.def"
 #undef GUARANTEE
 };
 
-static const struct name_row MECHANISMS[] = {
+const struct policy_word MECHANISMS[N_MECHANISMS] = {
 #define MECHANISM(id, name, help, remedy) {name, help, remedy},
 #include "gate/policy/mechanisms.def"
 #undef MECHANISM
 };
-
-const char *profile_name(enum policy_profile p)
-{
-	return PROFILES[p].name;
-}
-
-const char *guarantee_name(enum guarantee g)
-{
-	return GUARANTEES[g].name;
-}
 
 const char *gate_require_name(size_t turn)
 {
@@ -52,33 +37,8 @@ const char *gate_require_name(size_t turn)
 	return turn < N_MECHANISMS ? MECHANISMS[turn].name : NULL;
 }
 
-const char *guarantee_help(enum guarantee g)
-{
-	return GUARANTEES[g].help;
-}
-
-const char *guarantee_lost(enum guarantee g)
-{
-	return GUARANTEES[g].then;
-}
-
-const char *mechanism_name(enum mechanism m)
-{
-	return MECHANISMS[m].name;
-}
-
-const char *mechanism_help(enum mechanism m)
-{
-	return MECHANISMS[m].help;
-}
-
-const char *mechanism_remedy(enum mechanism m)
-{
-	return MECHANISMS[m].then;
-}
-
 /* Index of the row, or -1. */
-static int find_name(const struct name_row *rows, size_t n, const char *name)
+static int find_name(const struct policy_word *rows, size_t n, const char *name)
 {
 	for (size_t i = 0; i < n; i++)
 		if (strcmp(rows[i].name, name) == 0)
@@ -88,7 +48,7 @@ static int find_name(const struct name_row *rows, size_t n, const char *name)
 
 /* "did you mean ...?", or the whole vocabulary, which is short. */
 static void add_names(struct buf *out, const char *asked,
-		      const struct name_row *rows, size_t n)
+		      const struct policy_word *rows, size_t n)
 {
 	const char *names[N_GUARANTEES + N_MECHANISMS + N_PROFILES];
 	const char *near;
@@ -112,7 +72,7 @@ static int read_require(const struct strlist *require, struct policy *p,
 		int g = find_name(GUARANTEES, ARRAY_LEN(GUARANTEES), name);
 		int m = find_name(MECHANISMS, ARRAY_LEN(MECHANISMS), name);
 		AUTO(buf_release) struct buf names = BUF_INIT(LIMIT_ERR_MSG);
-		struct name_row all[N_GUARANTEES + N_MECHANISMS];
+		struct policy_word all[N_GUARANTEES + N_MECHANISMS];
 
 		if (g >= 0)
 			p->guarantees_required |= POLICY_BIT(g);

@@ -117,13 +117,14 @@ void policy_use_proxy(struct policy *p);
 /* A network namespace with nothing but a loopback interface. */
 bool policy_has_own_net(const struct policy *p) MUST_USE;
 
-/* Names and texts of the tables; all static. */
-const char *profile_name(enum policy_profile p) MUST_USE;
-const char *guarantee_name(enum guarantee g) MUST_USE;
-const char *guarantee_help(enum guarantee g) MUST_USE;
-const char *guarantee_lost(enum guarantee g) MUST_USE;
-const char *mechanism_name(enum mechanism m) MUST_USE;
-const char *mechanism_help(enum mechanism m) MUST_USE;
-const char *mechanism_remedy(enum mechanism m) MUST_USE;
+/* A row of one of the tables, by its enum. */
+struct policy_word {
+	const char *name, *help;
+	const char *then; /* lost without it; remedy; NULL for a profile */
+};
+
+extern const struct policy_word PROFILES[N_PROFILES];
+extern const struct policy_word GUARANTEES[N_GUARANTEES];
+extern const struct policy_word MECHANISMS[N_MECHANISMS];
 
 #endif

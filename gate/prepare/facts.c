@@ -242,7 +242,7 @@ static struct judgement judge(struct prepared *p, enum guarantee g)
 		return ENFORCED("built from nothing");
 	case GUARANTEE_SYSCALLS:
 		return ENFORCED("seccomp, profile %s%s",
-				profile_name(p->policy.profile),
+				PROFILES[p->policy.profile].name,
 				p->launch.filter.len ? "" : ", unnamed");
 	case N_GUARANTEES:
 		break;
@@ -304,7 +304,7 @@ static const char *fact_remedy(const struct prepared *p, enum guarantee g)
 	default:
 		return NULL;
 	}
-	return mechanism_remedy(m);
+	return MECHANISMS[m].then;
 }
 
 static bool is_view_mechanism(enum mechanism m)
@@ -317,7 +317,7 @@ static bool is_view_mechanism(enum mechanism m)
 const char *mechanism_remedy_here(const struct prepared *p, enum mechanism m)
 {
 	if (!is_view_mechanism(m))
-		return *mechanism_remedy(m) ? mechanism_remedy(m) : NULL;
+		return *MECHANISMS[m].then ? MECHANISMS[m].then : NULL;
 	if (!p->own_view)
 		return view_remedy(p);
 	if (m == MECHANISM_USERNS)
@@ -400,7 +400,7 @@ static int check_required(struct prepared *p, struct err *err)
 			return err_set(err, ERR_PROTECTION,
 				       "require: %s (%s) is not in use "
 				       "here%s%s%s%s",
-				       mechanism_name(m), mechanism_help(m),
+				       MECHANISMS[m].name, MECHANISMS[m].help,
 				       why ? ": " : "", why ? why : "",
 				       remedy ? "; to have it: " : "",
 				       remedy ? remedy : "");
@@ -414,7 +414,7 @@ int prepare_facts(struct prepared *p, struct err *err)
 		struct judgement j = judge(p, (enum guarantee)i);
 
 		p->facts[i] = (struct gate_fact){
-			.guarantee = guarantee_name((enum guarantee)i),
+			.guarantee = GUARANTEES[i].name,
 			.level = j.level,
 			.how = j.how,
 		};

@@ -316,19 +316,19 @@ TEST(check, every_name_of_the_tables, is_accepted)
 	struct err err = ERR_INIT;
 
 	for (int i = 0; i < N_GUARANTEES; i++) {
-		struct gate_policy p = {.require = LIST(guarantee_name(i))};
+		struct gate_policy p = {.require = LIST(GUARANTEES[i].name)};
 
 		assert_int_equal(gate_policy_check(&p, &err), 0);
-		assert_true(guarantee_help(i)[0] && guarantee_lost(i)[0]);
+		assert_true(GUARANTEES[i].help[0] && GUARANTEES[i].then[0]);
 	}
 	for (int i = 0; i < N_MECHANISMS; i++) {
-		struct gate_policy p = {.require = LIST(mechanism_name(i))};
+		struct gate_policy p = {.require = LIST(MECHANISMS[i].name)};
 
 		assert_int_equal(gate_policy_check(&p, &err), 0);
-		assert_true(mechanism_help(i)[0]);
+		assert_true(MECHANISMS[i].help[0]);
 	}
 	for (int i = 0; i < N_PROFILES; i++) {
-		struct gate_policy p = {.profile = profile_name(i)};
+		struct gate_policy p = {.profile = PROFILES[i].name};
 
 		assert_int_equal(gate_policy_check(&p, &err), 0);
 	}

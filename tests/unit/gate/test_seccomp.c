@@ -168,7 +168,7 @@ static void check_args(const struct seccomp_filter *f, const struct row *row,
 			 row->name, (unsigned long long)args[0],
 			 (unsigned long long)args[1],
 			 (unsigned long long)args[2],
-			 (unsigned long long)args[3], profile_name(w->profile),
+			 (unsigned long long)args[3], PROFILES[w->profile].name,
 			 w->net, got, want);
 }
 
@@ -344,7 +344,7 @@ static void check_word(const struct seccomp_filter *f,
 		if (word == WORD_ARGS ? got != ALLOW && got != deny
 				      : got != want)
 			fail_msg("%s in %s: %#x", row->call,
-				 profile_name(w->profile), got);
+				 PROFILES[w->profile].name, got);
 	}
 }
 
