@@ -1,5 +1,5 @@
 /*
- * core/client/sampler.c: a program that answers, with a real gate and a clock
+ * A program that answers sampling, with a real gate and a clock
  * that the test owns. The server is two pipes.
  */
 #include <string.h>

@@ -1,0 +1,273 @@
+/*
+ * Documents printed, selected from and compared, as transcripts in
+ * tests/unit/report/transcripts:
+ *
+ *	old JSON	a document, %0A stands for that byte
+ *	new JSON	another
+ *	WORDS		a row of `commands`
+ *	! WORDS		a line that it gave
+ */
+#include "tests/unit/test.h"
+
+#include "core/report/canon.h"
+#include "core/report/diff.h"
+#include "core/report/path.h"
+#include "tests/unit/transcript.h"
+
+struct world {
+	struct arena arena;
+	struct str text[2]; /* of the documents */
+	struct jdoc *doc[2];
+	struct buf got;
+};
+
+static struct jdoc *parse(struct world *w, struct str text)
+{
+	struct err err = ERR_INIT;
+	struct jdoc *doc = NULL;
+
+	if (jdoc_parse(text, &w->arena, &doc, &err) < 0)
+		fail_msg("%s", err.msg);
+	return doc;
+}
+
+static void set(struct world *w, int side, const char *arg)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	add_decoded(&text, arg);
+	w->text[side] = arena_str(&w->arena, buf_str(&text));
+	w->doc[side] = parse(w, w->text[side]);
+}
+
+static void run_old(struct world *w, const char *arg)
+{
+	set(w, 0, arg);
+}
+
+static void run_new(struct world *w, const char *arg)
+{
+	set(w, 1, arg);
+}
+
+static void mark(struct world *w, const char *path, struct jdoc *doc)
+{
+	struct err err = ERR_INIT;
+	struct path *p;
+
+	if (path_parse(path, &w->arena, &p, &err) == 0) {
+		buf_addf(&w->got, "! %zu\n", path_mark(p, doc));
+		return;
+	}
+	assert_int_equal(err.kind, ERR_SYNTAX);
+	buf_addf(&w->got, "! %s\n", err.msg);
+}
+
+/* select PATH: count the nodes of the old document */
+static void run_select(struct world *w, const char *arg)
+{
+	mark(w, arg, parse(w, w->text[0]));
+}
+
+/* ignore 0 PATH: in the old document; 1: in the new one */
+static void run_ignore(struct world *w, const char *arg)
+{
+	mark(w, arg + 2, w->doc[*arg - '0']);
+}
+
+/* canon: the old document; printed once more it is the same */
+static void run_canon(struct world *w, UNUSED const char *arg)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf again = BUF_INIT(BUF_UNBOUNDED);
+
+	canon_print(w->doc[0], 0, &out);
+	canon_print(parse(w, arena_str(&w->arena, buf_str(&out))), 0, &again);
+	assert_string_equal(buf_cstr(&again), buf_cstr(&out));
+	add_lines(&w->got, "! ", buf_str(&out));
+}
+
+static void run_equal(struct world *w, UNUSED const char *arg)
+{
+	bool is = canon_equal(w->doc[0], w->doc[1]);
+
+	assert_int_equal(canon_equal(w->doc[1], w->doc[0]), is);
+	buf_adds(&w->got, is ? "! yes\n" : "! no\n");
+}
+
+static void print_diff(struct world *w, enum diff_format format)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct diff d;
+
+	diff_reports(w->doc[0], w->doc[1], &w->arena, &d);
+	diff_print(&d, format, &out);
+	add_lines(&w->got, "! ", buf_str(&out));
+}
+
+static void run_text(struct world *w, UNUSED const char *arg)
+{
+	print_diff(w, DIFF_TEXT);
+}
+
+static void run_json(struct world *w, UNUSED const char *arg)
+{
+	print_diff(w, DIFF_JSON);
+}
+
+/* paths: those of the differences, and how much of the old document each
+   selects */
+static void run_paths(struct world *w, UNUSED const char *arg)
+{
+	struct diff d;
+
+	diff_reports(w->doc[0], w->doc[1], &w->arena, &d);
+	for (size_t i = 0; i < d.n; i++) {
+		add_lines(&w->got, "! ", str_of(d.entry[i].path));
+		run_select(w, d.entry[i].path);
+	}
+}
+
+static const struct {
+	const char *word;
+	void (*run)(struct world *w, const char *arg);
+} commands[] = {
+	{"old", run_old},	{"new", run_new},     {"select", run_select},
+	{"ignore", run_ignore}, {"canon", run_canon}, {"equal", run_equal},
+	{"text", run_text},	{"json", run_json},   {"paths", run_paths},
+};
+
+static void run(struct world *w, const char *line)
+{
+	struct str rest = str_of(line), word = str_cut(&rest, ' ');
+
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
+		if (!str_is(word, commands[i].word))
+			continue;
+		commands[i].run(w, rest.p ? rest.p : "");
+		return;
+	}
+	fail_msg("no such command: %s", line);
+}
+
+static void play(const char *file, const char *name, const char *text)
+{
+	struct world w = {.got = BUF_INIT(BUF_UNBOUNDED)};
+	AUTO(mem_freep) char *lines = mem_strdup(text);
+	char *left = NULL;
+
+	for (char *line = strtok_r(lines, "\n", &left); line;
+	     line = strtok_r(NULL, "\n", &left)) {
+		if (*line == '!')
+			continue;
+		buf_addf(&w.got, "%s\n", line);
+		if (*line != '#')
+			run(&w, line);
+	}
+	if (strstr(text, "\n\n"))
+		buf_addc(&w.got, '\n');
+	transcript_accept(file, name, buf_cstr(&w.got));
+	transcript_compare(text, buf_cstr(&w.got));
+	buf_release(&w.got);
+	arena_release(&w.arena);
+}
+
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/report/transcripts/*.transcript");
+
+/* ---- what no page would hold ---- */
+
+static struct diff diff_of(struct world *w, const struct buf *old,
+			   const struct buf *new)
+{
+	struct diff d;
+
+	diff_reports(parse(w, buf_str(old)), parse(w, buf_str(new)), &w->arena,
+		     &d);
+	return d;
+}
+
+TEST(diff, more_than_is_kept, is_counted)
+{
+	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct world w = {0};
+	struct diff d;
+
+	add_decoded(&old, "[0%{1007:,1%}]");
+	add_decoded(&new, "[0%{1007:,2%}]");
+	d = diff_of(&w, &old, &new);
+	assert_int_equal(d.n, DIFF_ENTRIES_MAX);
+	assert_int_equal(d.dropped, 7);
+	diff_print(&d, DIFF_TEXT, &out);
+	assert_non_null(strstr(buf_cstr(&out),
+			       "\n1007 differences: 1000 value; 7 more not "
+			       "shown\n"));
+	arena_release(&w.arena);
+}
+
+/* A long text that changed at its end shows its end. */
+TEST(diff, long_values, are_cut_around_the_difference)
+{
+	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct world w = {0};
+	struct diff d;
+
+	add_decoded(&old, "\"%{5000:é%}old\"");
+	add_decoded(&new, "\"%{5000:é%}new\"");
+	d = diff_of(&w, &old, &new);
+	diff_print(&d, DIFF_TEXT, &out);
+	assert_true(out.n < 300);
+	assert_non_null(strstr(buf_cstr(&out), "éold\"\n"));
+	assert_non_null(strstr(buf_cstr(&out), "  + …é"));
+	assert_true(str_is_utf8(buf_str(&out)));
+	buf_clear(&out);
+	diff_print(&d, DIFF_JSON, &out);
+	assert_true(out.n < 3 * DIFF_VALUE_BYTES);
+	assert_non_null(strstr(buf_cstr(&out), "\"old_bytes\":10005,"));
+	assert_true(str_is_utf8(buf_str(&out)));
+	arena_release(&w.arena);
+}
+
+TEST(lines, nothing_in_common, is_bounded)
+{
+	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct world w = {0};
+	struct diff d;
+	size_t n = 0;
+
+	add_decoded(&old, "{\"a\":\"%{5000:old %#\\n%}\"}");
+	add_decoded(&new, "{\"a\":\"%{5000:new %#\\n%}\","
+			  "\"b\":\"%{5000:new %#\\n%}\"}");
+	d = diff_of(&w, &old, &new);
+	diff_print(&d, DIFF_TEXT, &out);
+	assert_non_null(strstr(buf_cstr(&out), "… 9900 more lines\n"));
+	for (const char *p = buf_cstr(&out); (p = strstr(p, "\n  - ")); p++)
+		n++;
+	assert_int_equal(n, 100);
+	assert_non_null(
+		strstr(buf_cstr(&out), "  + new 99\n  … 4901 more lines\n"));
+	arena_release(&w.arena);
+}
+
+TEST(path, too_many_parts, are_an_error)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	struct err err = ERR_INIT;
+	struct arena arena = ARENA_INIT;
+	struct path *path;
+
+	buf_adds(&text, "$");
+	for (int i = 0; i < PATH_PARTS_MAX; i++)
+		buf_adds(&text, ".a");
+	assert_int_equal(path_parse(buf_cstr(&text), &arena, &path, &err), 0);
+	buf_adds(&text, ".a");
+	assert_int_equal(path_parse(buf_cstr(&text), &arena, &path, &err), -1);
+	arena_release(&arena);
+}
