@@ -38,17 +38,12 @@ void buf_drain(struct buf *b)
 		buf_clear(b);
 }
 
-/* There is room, as nearly always; the NUL counts. */
-static bool has_room(const struct buf *b, size_t n)
-{
-	return n < b->cap - b->n && n <= b->max - b->n && !b->sink;
-}
-
 int buf_add(struct buf *b, const void *bytes, size_t n)
 {
 	char *room;
 
-	if (n && has_room(b, n)) {
+	/* there is room, as nearly always; the NUL counts */
+	if (n && n < b->cap - b->n && n <= b->max - b->n && !b->sink) {
 		memcpy(b->p + b->n, bytes, n);
 		b->n += n;
 		b->p[b->n] = '\0';

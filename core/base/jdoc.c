@@ -36,12 +36,6 @@ static struct str decode(struct builder *b, struct str raw)
 	return arena_str(b->arena, buf_str(&b->scratch));
 }
 
-static void take_scalar(struct builder *b, const char *end)
-{
-	while (b->p < end && !strchr(",]} \t\r\n", *b->p))
-		b->p++;
-}
-
 /* NULL when there are too many values; then the walk is over. */
 static struct jdoc *take_value(struct builder *b, const char *end);
 
@@ -90,7 +84,8 @@ static struct jdoc *take_value(struct builder *b, const char *end)
 	if (j->type == SCAN_STRING)
 		take_string(b);
 	else if (j->type != SCAN_OBJECT && j->type != SCAN_ARRAY)
-		take_scalar(b, end);
+		while (b->p < end && !strchr(",]} \t\r\n", *b->p))
+			b->p++;
 	else if (!take_members(b, j, end))
 		return NULL;
 	j->raw = (struct str){begin, (size_t)(b->p - begin)};

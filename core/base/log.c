@@ -38,16 +38,14 @@ static uint32_t decode(const char *p, size_t n)
 	return c;
 }
 
-static bool is_bidi_control(uint32_t c)
-{
-	return (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) ||
-	       c == 0x200e || c == 0x200f || c == 0x061c;
-}
-
 /* A character that a terminal shows, and that moves no other. */
 static bool is_shown(uint32_t c)
 {
-	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control(c) &&
+	bool is_bidi_control = (c >= 0x202a && c <= 0x202e) ||
+			       (c >= 0x2066 && c <= 0x2069) || c == 0x200e ||
+			       c == 0x200f || c == 0x061c;
+
+	return c >= 0x20 && !(c >= 0x7f && c < 0xa0) && !is_bidi_control &&
 	       c != 0x2028 && c != 0x2029; /* separators of lines */
 }
 
@@ -94,21 +92,12 @@ void log_visible_json(struct buf *out, struct str s)
 	}
 }
 
-/* A second line is marked, so that words of a peer cannot look like ours. */
-static void add_lines(struct buf *line, struct str text)
-{
-	for (const char *mark = ""; text.p; mark = "matins: | ") {
-		buf_adds(line, mark);
-		log_visible(line, str_cut(&text, '\n'), false);
-		buf_addc(line, '\n');
-	}
-}
-
 static void vlog(enum log_level level, const char *prefix, const char *fmt,
 		 va_list ap)
 {
 	struct buf raw = BUF_INIT(BUF_UNBOUNDED);
 	struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest;
 	char *text = NULL;
 
 	if (level > threshold || vasprintf(&text, fmt, ap) < 0)
@@ -118,7 +107,13 @@ static void vlog(enum log_level level, const char *prefix, const char *fmt,
 	if (line_filter)
 		line_filter(&raw, line_filter_arg);
 	buf_addf(&line, "matins: %s", prefix);
-	add_lines(&line, buf_str(&raw));
+	rest = buf_str(&raw);
+	/* a second line is marked: words of a peer cannot look like ours */
+	for (const char *mark = ""; rest.p; mark = "matins: | ") {
+		buf_adds(&line, mark);
+		log_visible(&line, str_cut(&rest, '\n'), false);
+		buf_addc(&line, '\n');
+	}
 	if (fd_write_all(STDERR_FILENO, line.p, line.n) < 0) {
 		/* nowhere left to say it */
 	}

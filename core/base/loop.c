@@ -13,18 +13,6 @@
 /* Signals of the process, so there is one set; empty while none is taken. */
 static sigset_t taken;
 
-static void choose_signals(void)
-{
-	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP};
-	struct sigaction old;
-
-	sigemptyset(&taken);
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-		if (sigaction(wanted[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
-			sigaddset(&taken, wanted[i]);
-}
-
 bool loop_signal_waits(void)
 {
 	sigset_t waiting;
@@ -79,9 +67,15 @@ static void read_signals(struct loop *l)
 
 int loop_take_signals(struct loop *l, struct err *err)
 {
+	static const int wanted[] = {SIGINT, SIGTERM, SIGHUP};
 	struct epoll_event ev = {.events = EPOLLIN, .data.ptr = NULL};
+	struct sigaction old;
 
-	choose_signals();
+	sigemptyset(&taken);
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		if (sigaction(wanted[i], NULL, &old) == 0 &&
+		    old.sa_handler != SIG_IGN)
+			sigaddset(&taken, wanted[i]);
 	sigprocmask(SIG_BLOCK, &taken, NULL);
 	l->signals = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l->signals < 0)

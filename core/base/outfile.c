@@ -195,16 +195,6 @@ static int descriptor_of(const char *path)
 	return -1;
 }
 
-static int open_descriptor(struct outfile *f, int fd, struct err *err)
-{
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags >= 0 && (flags & O_ACCMODE) == O_RDONLY)
-		return err_sys(err, EBADF, "write %s", f->path);
-	f->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	return f->stream < 0 ? err_sys(err, errno, "write %s", f->path) : 0;
-}
-
 /* Open a stream: no regular file, or one that no path leads to. */
 static int open_stream(struct outfile *f, mode_t mode, struct err *err)
 {
@@ -277,8 +267,14 @@ static int look_up(struct outfile *f, struct err *err)
 	struct stat st;
 	int r;
 
-	if (number >= 0 && !is_new)
-		return open_descriptor(f, number, err);
+	if (number >= 0 && !is_new) {
+		r = fcntl(number, F_GETFL);
+		if (r >= 0 && (r & O_ACCMODE) == O_RDONLY)
+			return err_sys(err, EBADF, "write %s", f->path);
+		f->stream = fcntl(number, F_DUPFD_CLOEXEC, 3);
+		return f->stream < 0 ? err_sys(err, errno, "write %s", f->path)
+				     : 0;
+	}
 	r = is_new ? lstat(f->path, &st) : stat(f->path, &st);
 	if (r < 0 && errno == ENOENT)
 		return open_new(f, err);

@@ -37,18 +37,13 @@ static int syntax(struct scanner *s, const char *what)
 		    s->p == s->end ? "unexpected end of JSON" : what);
 }
 
-static void skip_some_space(struct scanner *s)
-{
-	while (s->p < s->end && (*s->p == ' ' || *s->p == '\t' ||
-				 *s->p == '\n' || *s->p == '\r'))
-		s->p++;
-}
-
-/* Between most tokens there is none. */
 static inline void skip_space(struct scanner *s)
 {
-	if (s->p < s->end && (unsigned char)*s->p <= ' ')
-		skip_some_space(s);
+	/* between most tokens there is none */
+	while (s->p < s->end && (unsigned char)*s->p <= ' ' &&
+	       (*s->p == ' ' || *s->p == '\t' || *s->p == '\n' ||
+		*s->p == '\r'))
+		s->p++;
 }
 
 static int digits(struct scanner *s)
@@ -363,18 +358,14 @@ static bool is_space(char c)
 	return (unsigned char)c <= ' ';
 }
 
-static bool ends_scalar(char c)
-{
-	return c == ',' || c == '}' || c == ']' || is_space(c);
-}
-
 /* Behind a proved value that starts at p. */
 static const char *after_value(const char *p, const char *end)
 {
 	size_t depth = 0;
 
 	if (*p != '"' && *p != '{' && *p != '[') {
-		while (p < end && !ends_scalar(*p))
+		while (p < end && *p != ',' && *p != '}' && *p != ']' &&
+		       !is_space(*p))
 			p++;
 		return p;
 	}
@@ -432,22 +423,18 @@ void scan_iter_noted(struct scan_iter *it, struct str v,
 	}
 }
 
-static bool next_noted(struct scan_iter *it)
-{
-	if (it->noted == it->noted_end)
-		return false;
-	it->key = it->noted->key;
-	it->value = it->noted->value;
-	it->noted++;
-	return true;
-}
-
 bool scan_next(struct scan_iter *it)
 {
 	const char *p = it->rest.p, *end = p + it->rest.n, *from;
 
-	if (it->noted)
-		return next_noted(it);
+	if (it->noted) {
+		if (it->noted == it->noted_end)
+			return false;
+		it->key = it->noted->key;
+		it->value = it->noted->value;
+		it->noted++;
+		return true;
+	}
 	p = space_end(p, end);
 	if (p < end && *p == ',')
 		p = space_end(p + 1, end);

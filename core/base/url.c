@@ -57,13 +57,6 @@ struct uri uri_parts(struct str text)
 	return u;
 }
 
-/* Take away the last segment and the "/" before it, but nothing before it. */
-static void drop_segment(struct buf *out, size_t start)
-{
-	while (out->n > start && out->p[--out->n] != '/')
-		;
-}
-
 /* source  RFC 3986, section 5.2.4; a path that begins with "/" */
 static void add_without_dots(struct buf *out, struct str path)
 {
@@ -77,7 +70,9 @@ static void add_without_dots(struct buf *out, struct str path)
 
 		path = skip(rest, n);
 		if (str_is(segment, "..")) {
-			drop_segment(out, start);
+			/* the last one and the "/" before it, none before */
+			while (out->n > start && out->p[--out->n] != '/')
+				;
 		} else if (!str_is(segment, ".")) {
 			buf_addc(out, '/');
 			buf_add_str(out, segment);
@@ -237,20 +232,6 @@ static int find_scheme(struct str name, struct arena *arena, struct url *u,
 		       (int)(name.n < 40 ? name.n : 40), name.p);
 }
 
-static int parse_port(struct str text, struct url *u, struct err *err)
-{
-	uint64_t port;
-
-	if (!text.n)
-		return 0;
-	if (text.n > 5 || !str_uint64(text, &port) || !port || port > 65535)
-		return err_set(
-			err, ERR_SYNTAX,
-			"port of a URL must be a number from 1 to 65535");
-	u->port = (uint16_t)port;
-	return 0;
-}
-
 static int parse_ipv6(struct str text, struct arena *arena, struct url *u,
 		      struct err *err)
 {
@@ -327,6 +308,7 @@ static int parse_name(struct str text, struct arena *arena, struct url *u,
 static int parse_authority(struct str text, struct arena *arena, struct url *u,
 			   struct err *err)
 {
+	uint64_t port = 0;
 	size_t end;
 
 	if (!text.n)
@@ -353,9 +335,14 @@ static int parse_authority(struct str text, struct arena *arena, struct url *u,
 				err, ERR_SYNTAX,
 				"URL with text between \"]\" and the port");
 	}
-	if (end == text.n)
-		return 0;
-	return parse_port(skip(text, end + 1), u, err);
+	text = skip(text, end < text.n ? end + 1 : end);
+	if (text.n &&
+	    (text.n > 5 || !str_uint64(text, &port) || !port || port > 65535))
+		return err_set(
+			err, ERR_SYNTAX,
+			"port of a URL must be a number from 1 to 65535");
+	u->port = text.n ? (uint16_t)port : u->port;
+	return 0;
 }
 
 /* ---- a whole URL ---- */
