@@ -183,21 +183,12 @@ static bool ends_scalar(char c)
 	       c == '\n' || c == '\r' || c == '\t';
 }
 
-/* Numbers and words, in which no escapes stand. */
-static void take_word(struct document *d, size_t from, size_t end)
-{
-	struct str word = {d->in.p + from, end - from};
-
-	if (take_ranges(d, from, end, true) || scrub_finds(d->s, word))
-		give_stars(d, from, end);
-	settle(d, end);
-}
-
 /* returns  where the next token begins */
 static size_t take_token(struct document *d, size_t from)
 {
 	char c = d->in.p[from];
 	size_t end = from + 1;
+	struct str word;
 
 	if (c == '{' || c == '[') {
 		open_level(d, from);
@@ -212,7 +203,11 @@ static size_t take_token(struct document *d, size_t from)
 	} else {
 		while (end < d->in.n && !ends_scalar(d->in.p[end]))
 			end++;
-		take_word(d, from, end);
+		/* numbers and words, in which no escapes stand */
+		word = (struct str){d->in.p + from, end - from};
+		if (take_ranges(d, from, end, true) || scrub_finds(d->s, word))
+			give_stars(d, from, end);
+		settle(d, end);
 	}
 	return end;
 }

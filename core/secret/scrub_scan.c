@@ -248,17 +248,6 @@ static struct scrub_unit read_escape(struct str text, unsigned todo, size_t row,
 	return u;
 }
 
-/* Characters are those of the text: nothing is undone below. */
-static struct scrub_unit read_text(struct str text, unsigned todo, size_t row)
-{
-	struct scrub_unit u = plain_unit(text);
-
-	if (stage_rows[row].read(text, &u) == NEEDS_MORE &&
-	    !(todo & SCRUB_WHOLE))
-		u.used = 0;
-	return u;
-}
-
 /* By the stages from `row` on. */
 static struct scrub_unit read_below(struct str text, unsigned todo, size_t row)
 {
@@ -271,8 +260,14 @@ static struct scrub_unit read_below(struct str text, unsigned todo, size_t row)
 	if (row == ARRAY_LEN(stage_rows))
 		return plain_unit(text);
 	if (!(todo & (stage_rows[row].stage - 1) & SCRUB_STAGES) &&
-	    text.p[0] == stage_rows[row].lead)
-		return read_text(text, todo, row);
+	    text.p[0] == stage_rows[row].lead) {
+		/* the characters of an escape are those of the text */
+		u = plain_unit(text);
+		if (stage_rows[row].read(text, &u) == NEEDS_MORE &&
+		    !(todo & SCRUB_WHOLE))
+			u.used = 0;
+		return u;
+	}
 	u = read_below(text, todo, row + 1);
 	if (u.n == 1 && u.bytes == '+' && (todo & SCRUB_PLUS) &&
 	    stage_rows[row].stage == SCRUB_PERCENT)
@@ -995,14 +990,6 @@ static void scanner_follow(const struct piece *p, struct scrub_scanner *sc,
 			    depth);
 }
 
-static void scanner_release(struct scrub_scanner *sc)
-{
-	free(sc->plain.origins.at);
-	for (size_t i = 0; i < SCRUB_CODINGS; i++)
-		free(sc->coded[i].origins.at);
-	mem_wipe(sc, sizeof(*sc));
-}
-
 /* ---- all readings ---- */
 
 /* Stages that have something to do with the lead of a text. */
@@ -1260,8 +1247,14 @@ void scrub_scan_drop(struct scrub_scan *scan, size_t n)
 
 void scrub_scan_release(struct scrub_scan *scan)
 {
-	for (size_t i = 0; i < scan->n; i++)
-		scanner_release(&scan->scanners[i]);
+	for (size_t i = 0; i < scan->n; i++) {
+		struct scrub_scanner *sc = &scan->scanners[i];
+
+		free(sc->plain.origins.at);
+		for (size_t c = 0; c < SCRUB_CODINGS; c++)
+			free(sc->coded[c].origins.at);
+		mem_wipe(sc, sizeof(*sc));
+	}
 	free(scan->scanners);
 	free(scan->found);
 	*scan = (struct scrub_scan){0};

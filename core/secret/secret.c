@@ -35,17 +35,6 @@ static int give(struct str value, const char *what, struct buf *out,
 	return buf_add_str(out, value) == BUF_OK ? 0 : -1;
 }
 
-static int resolve_env(const char *name, struct buf *out, struct err *err)
-{
-	const char *value = getenv(name);
-	char what[256];
-
-	snprintf(what, sizeof(what), "variable %s", name);
-	if (!value)
-		return unavailable(err, what, "is not set");
-	return give(str_of(value), what, out, err);
-}
-
 static int open_file(const char *path, const struct secret_runner *runner,
 		     int *ret_fd, struct err *err)
 {
@@ -111,9 +100,16 @@ int secret_resolve(enum secret_source source, const char *from,
 		   const struct secret_runner *runner, struct buf *out,
 		   struct err *err)
 {
+	const char *value;
+	char what[256];
+
 	switch (source) {
 	case SECRET_ENV:
-		return resolve_env(from, out, err);
+		value = getenv(from);
+		snprintf(what, sizeof(what), "variable %s", from);
+		if (!value)
+			return unavailable(err, what, "is not set");
+		return give(str_of(value), what, out, err);
 	case SECRET_FILE:
 		return resolve_file(from, runner, out, err);
 	case SECRET_CMD:
