@@ -61,6 +61,13 @@ static struct curl curl_functions;
 /* "libcurl/7.88.1 OpenSSL/3.0.19"; "" while it is not loaded. */
 static char curl_text[128];
 
+/*
+ * Load and set it up, once for the process. From then on SSLKEYLOGFILE is not
+ * in the environment: nothing else would keep libcurl from writing the keys of
+ * its sessions there.
+ *
+ * errors  ERR_UNKNOWN  it is not installed, too old, or without TLS
+ */
 static int load_library(struct err *err)
 {
 	static const char *const names[] = {CURL_FUNCTIONS(DL_NAME)};
@@ -90,21 +97,6 @@ static int load_library(struct err *err)
 		 version->version, version->ssl_version);
 	curl_functions.version = version;
 	return 0;
-}
-
-/*
- * Loaded and set up by the first call, kept to the end of the process. From
- * then on SSLKEYLOGFILE is not in the environment: nothing else would keep
- * libcurl from writing the keys of its sessions there.
- *
- * returns  static; NULL with err set
- * errors   ERR_UNKNOWN  it is not installed, too old, or without TLS
- */
-static const struct curl *curl_library(struct err *err)
-{
-	if (!curl_functions.version && load_library(err) < 0)
-		return NULL;
-	return &curl_functions;
 }
 
 /* ---- state ---- */
@@ -683,15 +675,6 @@ static void end_exchange(struct http_exchange *x, bool is_told)
 	free(x);
 }
 
-/* End it now; not from within a callback of libcurl. */
-static void give_up_exchange(struct http_exchange *x, enum http_end_kind kind,
-			     const char *why)
-{
-	fail_exchange(x, kind, "%s", why);
-	take_out(x);
-	end_exchange(x, true);
-}
-
 /* "host:port" of a URL, and the host in it without brackets. */
 static void read_where(struct http_exchange *x)
 {
@@ -1030,13 +1013,12 @@ static bool set_up_multi(struct http *h, uint32_t connections)
 int http_new(const struct http_options *options, struct http **ret,
 	     struct err *err)
 {
-	const struct curl *lib = curl_library(err);
 	struct http *h;
 
-	if (!lib)
+	if (!curl_functions.version && load_library(err) < 0)
 		return -1;
 	h = mem_zalloc(sizeof(*h));
-	h->lib = lib;
+	h->lib = &curl_functions;
 	h->loop = options->loop;
 	h->authorities = (struct buf)BUF_INIT(BUF_UNBOUNDED);
 	h->user_agent = mem_strdup(options->user_agent);
@@ -1202,8 +1184,12 @@ static void on_tunnel_connected(void *arg)
 	if (fd != CURL_SOCKET_BAD && loop_watch(t->loop, &t->watch, fd, EPOLLIN,
 						on_tunnel_ready, t, &err) == 0)
 		t->handler.opened(t->handler.arg);
-	else
-		give_up_exchange(x, HTTP_CUT, "the connection ended at once");
+	else {
+		/* libcurl is not on the stack */
+		fail_exchange(x, HTTP_CUT, "the connection ended at once");
+		take_out(x);
+		end_exchange(x, true);
+	}
 }
 
 static void on_tunnel_end(void *arg, const struct http_end *end)

@@ -75,20 +75,11 @@ static void close_post(struct post *p)
 	buf_clear(&p->reply.lines);
 }
 
-static void unlink_post(struct post *p)
-{
-	struct remote *r = p->remote;
-
-	*(p->prev ? &p->prev->next : &r->first) = p->next;
-	*(p->next ? &p->next->prev : &r->last) = p->prev;
-	p->next = r->gone;
-	r->gone = p;
-}
-
 /* in_ms  deadline of the new state; POST_NO_TIME: it has none */
 static void post_to(struct post *p, enum post_state state, uint64_t in_ms)
 {
-	struct loop *loop = p->remote->o.loop;
+	struct remote *r = p->remote;
+	struct loop *loop = r->o.loop;
 
 	assert(states[p->state].next & (1u << state));
 	log_debug("%s: %s -> %s", post_name(p), states[p->state].word,
@@ -101,10 +92,14 @@ static void post_to(struct post *p, enum post_state state, uint64_t in_ms)
 		       in_ms == POST_NO_TIME
 			       ? UINT64_MAX
 			       : loop_now(loop) + in_ms * NS_PER_MS);
-	if (state == POST_GONE)
-		unlink_post(p);
+	if (state == POST_GONE) {
+		*(p->prev ? &p->prev->next : &r->first) = p->next;
+		*(p->next ? &p->next->prev : &r->last) = p->prev;
+		p->next = r->gone;
+		r->gone = p;
+	}
 	if (state == POST_GONE || state == POST_QUEUED)
-		wake(p->remote);
+		wake(r);
 }
 
 static void send_again(struct post *p)
@@ -971,18 +966,6 @@ static bool may_go(const struct post *p)
 	return !r->opening || r->opening == p;
 }
 
-static void send_all(struct remote *r)
-{
-	if (r->era.is_sse && !r->events && !r->is_ending && r->first)
-		begin_sse(r, NULL, NULL);
-	for (struct post *p = r->first, *next; p; p = next) {
-		/* another one may stand behind it afterwards */
-		if (p->state == POST_QUEUED && may_go(p))
-			sign_and_send(p);
-		next = p->state == POST_GONE ? r->first : p->next;
-	}
-}
-
 /* ---- messages of ours ---- */
 
 /*
@@ -1109,7 +1092,14 @@ static void on_flow(void *arg)
 	struct remote *r = arg;
 
 	sweep(r);
-	send_all(r);
+	if (r->era.is_sse && !r->events && !r->is_ending && r->first)
+		begin_sse(r, NULL, NULL);
+	for (struct post *p = r->first, *next; p; p = next) {
+		/* another one may stand behind it afterwards */
+		if (p->state == POST_QUEUED && may_go(p))
+			sign_and_send(p);
+		next = p->state == POST_GONE ? r->first : p->next;
+	}
 	if (r->is_ending && !r->is_over)
 		go_on_ending(r);
 }

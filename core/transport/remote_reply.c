@@ -520,18 +520,6 @@ static void judge_events(const struct post *p, const struct http_end *end,
 
 /* ---- answers ---- */
 
-/* The exchange failed. */
-static void judge_failed(const struct post *p, const struct http_end *end,
-			 struct reply_verdict *v)
-{
-	/* in the older era the id of the request is used up */
-	if (end->is_sent && p->protocol && repeat_safe(p, REPEAT_MS, v))
-		return;
-	say_end(p, end, &v->err);
-	lose(p, end->kind == HTTP_REFUSED ? TRANSPORT_LEASH : TRANSPORT_BROKE,
-	     end->is_sent, v);
-}
-
 /* A whole 2xx answer that is no event stream; its media type does not count. */
 static void judge_document(const struct post *p, struct reply_verdict *v)
 {
@@ -569,25 +557,33 @@ static void judge_request(const struct post *p, const struct http_end *end,
 	int status = p->reply.status;
 	bool is_good = http_is_good(status);
 
-	if (p->is_answered)
+	if (p->is_answered) {
 		v->what = REPLY_DONE;
-	else if (p->is_resuming && !p->reply.is_stream && status &&
-		 status < 500)
+	} else if (p->is_resuming && !p->reply.is_stream && status &&
+		   status < 500) {
 		/* the request was received: no other session gets it */
 		lose_by_status(p, true, v);
-	else if (p->is_resuming || p->reply.is_stream)
+	} else if (p->is_resuming || p->reply.is_stream) {
 		judge_broken(p, end, v);
-	else if (!status || (end->kind != HTTP_DONE && is_good))
+	} else if (!status || (end->kind != HTTP_DONE && is_good)) {
+		/* in the older era the id of the request is used up */
+		if (end->is_sent && p->protocol && repeat_safe(p, REPEAT_MS, v))
+			return;
 		/* a part of an answer is not used */
-		judge_failed(p, end, v);
-	else if (is_good)
+		say_end(p, end, &v->err);
+		lose(p,
+		     end->kind == HTTP_REFUSED ? TRANSPORT_LEASH
+					       : TRANSPORT_BROKE,
+		     end->is_sent, v);
+	} else if (is_good) {
 		judge_document(p, v);
-	else if (status < 400 && !follow(p, v))
+	} else if (status < 400 && !follow(p, v)) {
 		lose(p, TRANSPORT_BROKE, false, v);
-	else if (status == 401 || status == 403)
+	} else if (status == 401 || status == 403) {
 		deny(p, v);
-	else if (status >= 400)
+	} else if (status >= 400) {
 		judge_refusal(p, v);
+	}
 }
 
 /* A notification or a response of ours. */

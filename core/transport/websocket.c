@@ -218,20 +218,9 @@ static void send_close(struct websocket *w, uint16_t code)
 
 /* ---- frames in ---- */
 
-static void refuse_long(struct websocket *w)
-{
-	struct err err = ERR_INIT;
-
-	send_close(w, CODE_TOO_BIG);
-	err_set(&err, ERR_LIMIT,
-		"a message of more than %llu bytes; raise stdout_max where "
-		"that much is expected",
-		(unsigned long long)w->in.message_max);
-	fail(w, TRANSPORT_TOO_LONG, &err);
-}
-
 static void take_frames(struct websocket *w)
 {
+	struct err err = ERR_INIT;
 	struct ws_item item;
 	enum ws_item_type type;
 
@@ -247,7 +236,12 @@ static void take_frames(struct websocket *w)
 				flush(w);
 			break;
 		case WS_OVER:
-			refuse_long(w);
+			send_close(w, CODE_TOO_BIG);
+			err_set(&err, ERR_LIMIT,
+				"a message of more than %llu bytes; raise "
+				"stdout_max where that much is expected",
+				(unsigned long long)w->in.message_max);
+			fail(w, TRANSPORT_TOO_LONG, &err);
 			break;
 		case WS_BROKEN:
 			fail(w, TRANSPORT_BROKE, &item.err);
