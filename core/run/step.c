@@ -228,7 +228,7 @@ static void log_denials(const struct step_run *s, const struct gate_verdict *v)
  */
 static void keep_output(struct step_run *s)
 {
-	struct buf first = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf first = BUF_INIT(BUF_UNBOUNDED);
 	bool is_shown =
 		report_step_has_data(&s->result) && s->mode != JUDGE_script;
 
@@ -238,7 +238,6 @@ static void keep_output(struct step_run *s)
 	buf_add_cut(&first, buf_str(&s->out), LIMIT_KEPT_OUTPUT);
 	s->result.output = str_trim(
 		scrubbed(s, arena_str(&s->arena, buf_str(&first)), scrub_cut));
-	buf_release(&first);
 }
 
 /* ---- the end ---- */
@@ -464,7 +463,8 @@ struct mcp_step {
 	struct judgement judged; /* of it, while the tools are listed again */
 	uint32_t repairs;
 	bool waits;	  /* for the end of the server */
-	struct str facts; /* of the process; n = 0: not known, or another's */
+	struct str facts; /* "{" and members, of the process; n = 0: not
+			     known, or another's */
 	size_t facts_scrubbed;
 };
 
@@ -473,26 +473,19 @@ static void list_tools(struct step_run *s, bool anew);
 
 /* ---- a call: the end ---- */
 
-/* Log the details of a failure, or the end of stderr alone. */
-static void mcp_say_words(struct step_run *s, const struct client *c)
-{
-	const char *details = client_failure_details(c);
-
-	if (*details && has_failed(s))
-		log_note("%s: %s", s->result.name, details);
-	else
-		log_words(s, client_stderr(c));
-}
-
 /* End the step that has its result, or wait for the server that it ends. */
 static void mcp_leave(struct step_run *s, enum pool_end how)
 {
 	struct mcp_step *m = s->mcp;
+	const struct client *c = m->user.client;
 
 	if (s->phase != STEP_RUNNING)
 		return;
-	if (m->user.client)
-		mcp_say_words(s, m->user.client);
+	/* the details of a failure, or the end of stderr alone */
+	if (c && has_failed(s) && *client_failure_details(c))
+		log_note("%s: %s", s->result.name, client_failure_details(c));
+	else if (c)
+		log_words(s, client_stderr(c));
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
 	if (m->waits)
 		set_phase(s, STEP_CLOSING);
@@ -510,29 +503,21 @@ static void mcp_on_leave(struct step_run *s)
 				  s->ctx->grace_ms);
 }
 
-static void mcp_keep_facts(struct step_run *s, struct client *c)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-	struct mcp_step *m = s->mcp;
-	struct jw w;
-
-	m->facts_scrubbed = 0;
-	jw_init(&w, &text, false);
-	jw_object(&w);
-	client_facts(c, &w, &m->facts_scrubbed);
-	jw_end(&w);
-	m->facts = arena_str(&s->arena, buf_str(&text));
-}
-
 /* The process that this step started, or left as the last, has ended. */
 static void mcp_closed(struct pool_user *u, struct client *c)
 {
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct step_run *s = u->arg;
 	struct mcp_step *m = s->mcp;
 	const struct gate_verdict *v = client_verdict(c);
+	struct jw w;
 
 	if (!u->session_of) {
-		mcp_keep_facts(s, c);
+		m->facts_scrubbed = 0;
+		jw_init(&w, &text, false);
+		jw_object(&w);
+		client_facts(c, &w, &m->facts_scrubbed);
+		m->facts = arena_str(&s->arena, buf_str(&text));
 		if (v && s->ctx->verdict)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
@@ -602,23 +587,6 @@ static bool breaks_promise(struct step_run *s, struct judgement *j)
 	return true;
 }
 
-static bool hold_back(struct step_run *s, struct judgement *j, struct str whole)
-{
-	struct mcp_step *m = s->mcp;
-
-	m->answer = whole;
-	if (!m->check.tool.p || !breaks_promise(s, j) ||
-	    (m->asked_anew &&
-	     !client_list_is_stale(m->user.client, LISTING_TOOLS))) {
-		m->answer.n = 0;
-		return false;
-	}
-	m->answer = arena_str(&s->arena, whole);
-	m->judged = *j;
-	list_tools(s, true);
-	return true;
-}
-
 /* The report borrows from the arena of the step. */
 static void keep_answer(struct step_run *s, const struct client_event *e,
 			struct mcp_tool_result *r)
@@ -659,8 +627,16 @@ static bool mcp_on_result(struct step_run *s, const struct client_event *e)
 		m->repairs = r.repairs;
 		keep_answer(s, e, &r);
 		j = judge_result(r.content, r.is_error, r.structured);
-		waits = hold_back(s, &j, e->of->result);
-		if (!waits)
+		m->answer = e->of->result;
+		waits = m->check.tool.p && breaks_promise(s, &j) &&
+			(!m->asked_anew ||
+			 client_list_is_stale(c, LISTING_TOOLS));
+		m->answer = waits ? arena_str(&s->arena, m->answer)
+				  : (struct str){NULL, 0};
+		m->judged = j;
+		if (waits)
+			list_tools(s, true);
+		else
 			step_finish(s, &j);
 	}
 	mcp_tool_result_release(&r);
@@ -921,7 +897,6 @@ static void mcp_facts(struct step_run *s, struct jw *w)
 	const struct step *step = s->plan->step;
 	struct mcp_step *m = s->mcp;
 	struct cleaner clean = {s->scrub, 0};
-	struct scan_iter it;
 
 	facts_text(&clean, w, "server",
 		   str_of(step->server ? step->server_name : step->command));
@@ -933,11 +908,8 @@ static void mcp_facts(struct step_run *s, struct jw *w)
 		jw_kv_cstr(w, "session_of", m->user.session_of);
 	if (m->user.afresh)
 		jw_kv_cstr(w, "started_afresh", m->user.afresh);
-	scan_iter_init(&it, m->facts);
-	while (m->facts.n && scan_next(&it)) {
-		jw_key_str(w, (struct str){it.key.p + 1, it.key.n - 2});
-		jw_raw(w, it.value);
-	}
+	if (m->facts.n > 1)
+		jw_raw(w, (struct str){m->facts.p + 1, m->facts.n - 1});
 	jw_kv_int(w, "result_repairs", m->repairs);
 	s->facts_scrubbed += m->facts_scrubbed;
 }
