@@ -14,6 +14,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/state_dir.h"
+#include "core/base/text.h"
 #include "core/config/config_allow.h"
 #include "core/config/config_check.h"
 #include "core/config/paths.h"
@@ -37,13 +38,13 @@ struct place {
 	bool in_cwd;
 };
 
+#define N_PLACES 7
+
 static const char *beneath(struct arena *arena, const char *folder,
 			   const char *rest)
 {
 	return folder ? arena_printf(arena, "%s/%s", folder, rest) : NULL;
 }
-
-#define N_PLACES 7
 
 static void find_places(struct arena *arena, const char *named,
 			struct place place[N_PLACES])
@@ -54,33 +55,31 @@ static void find_places(struct arena *arena, const char *named,
 		xdg && xdg[0] == '/'
 			? beneath(arena, xdg, "matins/config.toml")
 			: beneath(arena, home, ".config/matins/config.toml");
+	const struct place all[N_PLACES] = {
+		{named, "", false},
+		{env_text("MATINS_CONFIG"), "$MATINS_CONFIG", false},
+		{"matins.toml", NULL, true},
+		{own, NULL, false},
+		{env_text("MODULEX_CONFIG"), "$MODULEX_CONFIG", false},
+		{"modulex.toml", NULL, true},
+		{beneath(arena, home, ".modulex/config.toml"), NULL, false},
+	};
 
-	place[0] = (struct place){named, "", false};
-	place[1] = (struct place){env_text("MATINS_CONFIG"), "$MATINS_CONFIG",
-				  false};
-	place[2] = (struct place){"matins.toml", NULL, true};
-	place[3] = (struct place){own, NULL, false};
-	place[4] = (struct place){env_text("MODULEX_CONFIG"), "$MODULEX_CONFIG",
-				  false};
-	place[5] = (struct place){"modulex.toml", NULL, true};
-	place[6] = (struct place){beneath(arena, home, ".modulex/config.toml"),
-				  NULL, false};
+	memcpy(place, all, sizeof(all));
 }
 
 static int not_found(const struct place *place, struct err *err)
 {
-	struct buf list = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf list = BUF_INIT(BUF_UNBOUNDED);
 
 	for (size_t i = 0; i < N_PLACES; i++)
 		if (place[i].path)
 			buf_addf(&list, "%s%s", list.n ? ", " : "",
 				 place[i].path);
-	err_set(err, ERR_UNKNOWN,
-		"there is no configuration; looked for %s; `matins init` "
-		"writes a starter file, --config names one",
-		buf_cstr(&list));
-	buf_release(&list);
-	return -1;
+	return err_set(err, ERR_UNKNOWN,
+		       "there is no configuration; looked for %s; `matins "
+		       "init` writes a starter file, --config names one",
+		       buf_cstr(&list));
 }
 
 /* ---- whether to trust it ---- */
@@ -101,17 +100,6 @@ static int check_folder(const char *named, const char *folder,
 			       "`chmod go-w %s`",
 			       named, folder, folder);
 	return 0;
-}
-
-static int check_link(const char *named, const char *link,
-		      const struct stat *st, struct err *err)
-{
-	if (path_is_ours(st))
-		return 0;
-	return err_set(err, ERR_CONFIG,
-		       "%s: the link %s belongs to another user (uid %u), who "
-		       "could make you run anything; name the file itself",
-		       named, link, st->st_uid);
 }
 
 static int check_regular(struct config_file *file, int fd, struct err *err)
@@ -178,8 +166,12 @@ static int follow(const struct place *p, struct hop *h, const struct stat *st,
 
 	if (n < 0)
 		return fail(p, errno, err);
-	if (check_link(p->path, h->path, st, err) < 0)
-		return -1;
+	if (!path_is_ours(st))
+		return err_set(err, ERR_CONFIG,
+			       "%s: the link %s belongs to another user (uid "
+			       "%u), who could make you run anything; name the "
+			       "file itself",
+			       p->path, h->path, st->st_uid);
 	target[n] = '\0';
 	h->path = *target == '/'
 			  ? arena_strdup(arena, target)
@@ -212,24 +204,20 @@ static int open_hop(const struct place *p, struct hop *h, struct arena *arena,
 	return 0;
 }
 
-/* The real folder of a path; NULL and err. */
-static const char *real_folder(struct config_file *file, const struct hop *h,
-			       struct err *err)
+/* The real folder of a path, and the path in it. */
+static int set_folder(struct config_file *file, const struct hop *h,
+		      const char **ret_folder, const char **ret_path,
+		      struct err *err)
 {
-	AUTO(mem_freep) char *folder = realpath(h->folder, NULL);
+	AUTO(mem_freep) char *real = realpath(h->folder, NULL);
 
-	if (folder)
-		return arena_strdup(&file->arena, folder);
-	err_set(err, ERR_CONFIG, "%s: its folder: %s", file->path,
-		strerror(errno));
-	return NULL;
-}
-
-static const char *join(struct config_file *file, const char *folder,
-			const char *name)
-{
-	return arena_printf(&file->arena, "%s/%s",
-			    strcmp(folder, "/") ? folder : "", name);
+	if (!real)
+		return err_set(err, ERR_CONFIG, "%s: its folder: %s",
+			       file->path, strerror(errno));
+	*ret_folder = arena_strdup(&file->arena, real);
+	*ret_path = arena_printf(&file->arena, "%s/%s",
+				 strcmp(real, "/") ? real : "", h->name);
+	return 0;
 }
 
 /* Where it was found, and where links led: there its paths begin. */
@@ -237,16 +225,13 @@ static int set_folders(struct config_file *file, const struct hop *last,
 		       struct err *err)
 {
 	struct hop first = {.path = file->path, .dir = -1};
-	const char *found;
+	const char *folder;
 
 	split_path(&first, &file->arena);
-	found = real_folder(file, &first, err);
-	file->config.dir = real_folder(file, last, err);
-	if (!found || !file->config.dir)
+	if (set_folder(file, &first, &folder, &file->found, err) < 0)
 		return -1;
-	file->found = join(file, found, first.name);
-	file->config.path = join(file, file->config.dir, last->name);
-	return 0;
+	return set_folder(file, last, &file->config.dir, &file->config.path,
+			  err);
 }
 
 /* 0, and *ret_fd stays -1 where a usual place has no file. */
@@ -309,30 +294,29 @@ static int config_find(const struct config_options *options,
 
 /* ---- findings ---- */
 
-/* `check` reads configurations; a file of --policy is judged here alone. */
-static void log_further_errors(const struct config_file *file,
-			       const struct finding *last)
+static void log_findings(const struct config_file *file, bool warnings,
+			 const struct finding *but)
 {
 	for (size_t i = 0; i < file->findings.n; i++) {
 		const struct finding *f = &file->findings.item[i];
-		struct buf text = BUF_INIT(BUF_UNBOUNDED);
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-		if (f->warning || f == last)
+		if (f->warning != warnings || f->note || f == but)
 			continue;
 		findings_place(file->path, &f->err, &text);
-		log_error("%s", buf_cstr(&text));
-		buf_release(&text);
+		(warnings ? log_warning : log_error)("%s", buf_cstr(&text));
 	}
 }
 
 /*
  * The first error becomes the one that the caller shows; of a policy file the
- * last, behind the others.
+ * last, behind the others: `check` reads configurations, a file of --policy is
+ * judged here alone.
  */
 static int first_error(const struct config_file *file,
 		       const struct config_options *options, struct err *err)
 {
-	struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const struct findings *f = &file->findings;
 	const struct finding *first = NULL;
 	uint64_t more = f->dropped;
@@ -347,28 +331,12 @@ static int first_error(const struct config_file *file,
 	assert(first);
 	findings_place(file->path, &first->err, &text);
 	if (options->policy_only)
-		log_further_errors(file, first);
+		log_findings(file, false, first);
 	else if (more)
 		buf_addf(&text, " (and %llu more: `matins check %s`)",
 			 (unsigned long long)more, file->path);
-	err_at(err, first->err.kind, first->err.line, first->err.col, "%s",
-	       buf_cstr(&text));
-	buf_release(&text);
-	return -1;
-}
-
-static void log_warnings(const struct config_file *file)
-{
-	for (size_t i = 0; i < file->findings.n; i++) {
-		const struct finding *f = &file->findings.item[i];
-		struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-		if (!f->warning || f->note)
-			continue;
-		findings_place(file->path, &f->err, &text);
-		log_warning("%s", buf_cstr(&text));
-		buf_release(&text);
-	}
+	return err_at(err, first->err.kind, first->err.line, first->err.col,
+		      "%s", buf_cstr(&text));
 }
 
 /* ---- `~/` and ${VAR} ---- */
@@ -377,28 +345,26 @@ struct expander {
 	struct config_file *file;
 	const struct config_options *options;
 	const struct expansion *e; /* the one at hand */
-	size_t headers_cap;
 };
+
+#define expand_add(x, is_warning, ...)                                \
+	findings_addf(&(x)->file->findings, is_warning, (x)->e->line, \
+		      (x)->e->col, __VA_ARGS__)
+#define expand_error(x, ...) expand_add(x, false, __VA_ARGS__)
 
 static bool is_name(struct str s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = s.p[i];
-
-		if (!(c == '_' || (c >= 'a' && c <= 'z') ||
-		      (c >= 'A' && c <= 'Z') || (i && c >= '0' && c <= '9')))
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] != '_' && !text_is_alpha(s.p[i]) &&
+		    !(i && text_is_digit(s.p[i])))
 			return false;
-	}
 	return s.n > 0;
 }
 
 static void remember_value(struct expander *x, const char *value)
 {
-	struct strlist *list = &x->file->header_values;
-
-	list->item = mem_grow(list->item, list->n + 1, &x->headers_cap,
-			      sizeof(*list->item));
-	list->item[list->n++] = arena_strdup(&x->file->arena, value);
+	list_add(&x->file->header_values, &x->file->arena,
+		 arena_strdup(&x->file->arena, value));
 }
 
 /* Is the URL so far complete up to its host? Keys stand in path and query. */
@@ -452,9 +418,8 @@ static bool expand_variable(struct expander *x, struct str inside,
 	const char *value, *copy;
 
 	if (!is_name(name) || (rest.p && !has_default)) {
-		findings_addf(&x->file->findings, false, e->line, e->col,
-			      "\"%s\": write ${NAME} or ${NAME:-default}",
-			      e->key);
+		expand_error(x, "\"%s\": write ${NAME} or ${NAME:-default}",
+			     e->key);
 		return false;
 	}
 	copy = arena_strndup(&x->file->arena, name.p, name.n);
@@ -514,8 +479,7 @@ static bool expand_text(struct expander *x, struct buf *out)
 		}
 		text = (struct str){text.p + 2, text.n - 2};
 		if (str_find(text, '}') == text.n) {
-			findings_addf(&x->file->findings, false, e->line,
-				      e->col, "\"%s\": a ${ without }", e->key);
+			expand_error(x, "\"%s\": a ${ without }", e->key);
 			return false;
 		}
 		inside = str_cut(&text, '}');
@@ -535,25 +499,22 @@ static bool has_control(struct str s)
 
 static void check_url(struct expander *x, struct str url)
 {
-	const struct expansion *e = x->e;
 	bool is_known = str_starts(url, "http://") ||
 			str_starts(url, "https://") ||
 			str_starts(url, "ws://") || str_starts(url, "wss://");
 
 	if (!is_known || has_control(url) || str_find(url, ' ') < url.n)
-		findings_addf(
-			&x->file->findings, false, e->line, e->col,
-			"\"%s\" must be a URL that begins with https:// (or "
-			"wss://; http:// and ws:// for loopback), without "
-			"blanks",
-			e->key);
+		expand_error(x,
+			     "\"%s\" must be a URL that begins with https:// "
+			     "(or wss://; http:// and ws:// for loopback), "
+			     "without blanks",
+			     x->e->key);
 }
 
 /* Path quoted so that a shell takes one word. */
 static const char *quoted(struct arena *arena, const char *path)
 {
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	const char *copy;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	if (strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			 "0123456789/._-+,@%") == strlen(path))
@@ -565,33 +526,23 @@ static const char *quoted(struct arena *arena, const char *path)
 		else
 			buf_addc(&out, *path);
 	buf_addc(&out, '\'');
-	copy = arena_strdup(arena, out.p);
-	buf_release(&out);
-	return copy;
+	return arena_strdup(arena, out.p);
 }
 
 static void check_grant(struct expander *x, const char *path)
 {
-	const struct expansion *e = x->e;
 	struct stat st;
 
 	if (stat(path, &st) == 0 || (errno != ENOENT && errno != ENOTDIR))
 		return;
-	if (e->kind == EXPAND_READ)
-		findings_addf(&x->file->findings, true, e->line, e->col,
-			      "\"read\" grants %s, which does not exist", path);
+	if (x->e->kind == EXPAND_READ)
+		expand_add(x, true, "\"read\" grants %s, which does not exist",
+			   path);
 	else
-		findings_addf(&x->file->findings, false, e->line, e->col,
-			      "\"write\" grants %s, which does not exist; "
-			      "`mkdir -p %s`",
-			      path, quoted(&x->file->arena, path));
-}
-
-static void check_header(struct expander *x, struct str value)
-{
-	if (has_control(value))
-		findings_addf(&x->file->findings, false, x->e->line, x->e->col,
-			      "the value of a header has a control character");
+		expand_error(x,
+			     "\"write\" grants %s, which does not exist; "
+			     "`mkdir -p %s`",
+			     path, quoted(&x->file->arena, path));
 }
 
 static void finish_expansion(struct expander *x, const struct buf *text)
@@ -603,24 +554,25 @@ static void finish_expansion(struct expander *x, const struct buf *text)
 
 	switch (e->kind) {
 	case EXPAND_PATH:
-		*e->slot = path_resolve(buf_cstr(text), folder, arena);
-		break;
 	case EXPAND_READ:
 	case EXPAND_WRITE:
-		*e->slot = path_resolve(buf_cstr(text), folder, arena);
-		check_grant(x, *e->slot);
+		*e->slot = path_resolve(s.p, folder, arena);
+		if (e->kind != EXPAND_PATH)
+			check_grant(x, *e->slot);
 		break;
 	case EXPAND_PROGRAM:
 		*e->slot = path_program(arena_strndup(arena, s.p, s.n), folder,
 					arena);
 		break;
 	case EXPAND_URL:
-		*e->slot = arena_strndup(&x->file->arena, s.p, s.n);
+		*e->slot = arena_strndup(arena, s.p, s.n);
 		check_url(x, s);
 		break;
 	case EXPAND_HEADER:
-		*e->slot = arena_strndup(&x->file->arena, s.p, s.n);
-		check_header(x, s);
+		*e->slot = arena_strndup(arena, s.p, s.n);
+		if (has_control(s))
+			expand_error(x, "the value of a header has a control "
+					"character");
 		break;
 	}
 }
@@ -729,7 +681,7 @@ int config_open(const struct config_options *options,
 	if (config_allow(file, options, err) < 0)
 		return -1;
 	if (!options->quiet)
-		log_warnings(file);
+		log_findings(file, true, NULL);
 	return 0;
 }
 
@@ -749,7 +701,6 @@ void config_release(struct config_file *file)
 			wipe(*e->slot);
 	for (size_t i = 0; i < file->header_values.n; i++)
 		wipe(file->header_values.item[i]);
-	free(file->header_values.item);
 	findings_release(&file->findings);
 	findings_release(&file->unset);
 	arena_release(&file->arena);
