@@ -267,48 +267,40 @@ static void add_cell(struct buf *out, const char *text)
 	}
 }
 
-static void add_words(struct buf *out, const char *words)
-{
-	struct str rest = str_of(words);
-
-	for (bool first = true; rest.p; first = false) {
-		struct str word = str_cut(&rest, '|');
-
-		buf_addf(out, "%s`\"%.*s\"`", first ? "" : ", ", STR_ARG(word));
-	}
-}
-
 static void add_row(struct buf *out, const struct key *k)
 {
+	struct str rest = str_of(k->words);
+
 	buf_addf(out, "| `%s` | ", k->name);
-	if (k->words)
-		add_words(out, k->words);
-	else
+	if (!k->words)
 		add_cell(out, type_texts[k->type]);
+	while (rest.n) {
+		struct str word = str_cut(&rest, '|');
+
+		buf_addf(out, "`\"%.*s\"`%s", STR_ARG(word),
+			 rest.n ? ", " : "");
+	}
 	buf_addf(out, " | %s | ", k->def ? k->def : "");
 	add_cell(out, k->help);
-	if (k->more) {
-		buf_adds(out, "; ");
-		add_cell(out, k->more);
-	}
+	buf_adds(out, k->more ? "; " : "");
+	add_cell(out, k->more ? k->more : "");
 	buf_adds(out, " |\n");
 }
 
-static void add_section(struct buf *out, enum key_section section)
+static void add_section(struct buf *out, size_t section)
 {
-	bool any = false;
+	size_t n = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		if (keys[i].section != section)
 			continue;
-		if (!any)
+		if (!n++)
 			buf_addf(out,
 				 "\n### %s\n\n%s.\n\n"
 				 "| key | takes | default | meaning |\n"
 				 "|---|---|---|---|\n",
 				 key_sections[section].title,
 				 key_sections[section].help);
-		any = true;
 		add_row(out, &keys[i]);
 	}
 }
@@ -325,8 +317,8 @@ void keys_print_markdown(struct buf *out)
 		buf_addf(out, "| `%s` | %s |\n", foreign_kinds[i].name,
 			 foreign_kinds[i].instead);
 	buf_adds(out, "\n## Keys\n");
-	for (int s = 0; s < N_SECTIONS; s++)
-		add_section(out, (enum key_section)s);
+	for (size_t s = 0; s < N_SECTIONS; s++)
+		add_section(out, s);
 	buf_adds(out, "\nKnown and ignored, for files of modulex:");
 	for (size_t i = 0; key_foreign[i]; i++)
 		buf_addf(out, "%s `[%s]`", i ? "," : "", key_foreign[i]);

@@ -136,34 +136,10 @@ int path_check_links(const char *named, const struct outfolder *d,
 int path_check_links_of(const char *named, const struct outfolder *d,
 			const struct config *config, struct err *err)
 {
-	if (path_check_links(named, d, &config->sandbox.write, err) < 0)
-		return -1;
-	for (size_t i = 0; i < config->n_servers; i++)
-		if (path_check_links(named, d,
-				     &config->servers[i].sandbox.write,
-				     err) < 0)
+	for (struct config_part p = {0}; config_next(config, &p);)
+		if (path_check_links(named, d, &p.sandbox->write, err) < 0)
 			return -1;
-	for (size_t i = 0; i < config->n_routines; i++) {
-		const struct routine *r = &config->routines[i];
-
-		for (size_t k = 0; k < r->n_steps; k++)
-			if (path_check_links(named, d,
-					     &r->steps[k].sandbox.write,
-					     err) < 0)
-				return -1;
-	}
 	return 0;
-}
-
-/* Is that the folder of this path, and not one that was put there since? */
-static bool is_at(int dir, const char *path)
-{
-	char link[64], real[PATH_MAX];
-	ssize_t n;
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
-	n = readlink(link, real, sizeof(real));
-	return n > 0 && str_is((struct str){real, (size_t)n}, path);
 }
 
 int path_open(const char *path, const struct config *config, struct err *err)
@@ -171,7 +147,9 @@ int path_open(const char *path, const struct config *config, struct err *err)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(fd_closep) int dir = -1;
 	struct outfolder d = OUTFOLDER_INIT;
+	char link[64], real[PATH_MAX];
 	struct place place;
+	ssize_t n;
 	int fd;
 
 	if (place_find(path, &arena, &place, err) < 0)
@@ -183,7 +161,10 @@ int path_open(const char *path, const struct config *config, struct err *err)
 	dir = fd_open(place.folder, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (dir < 0)
 		return err_sys(err, errno, "%s", path);
-	if (!is_at(dir, place.folder))
+	/* another folder may have been put there since */
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir);
+	n = readlink(link, real, sizeof(real));
+	if (n <= 0 || !str_is((struct str){real, (size_t)n}, place.folder))
 		return err_set(err, ERR_POLICY,
 			       "%s: its folder was replaced just now", path);
 	fd = openat(dir, place.name,

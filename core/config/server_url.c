@@ -56,15 +56,15 @@ static void add_decoded(struct str value, struct scrub *scrub)
 	(void)scrub_add(scrub, buf_str(&out));
 }
 
-static bool has_secret(const struct url *url)
+/* The next secret of a query; false: there is none. */
+static bool next_secret(struct str *rest, struct str *ret)
 {
-	struct str rest = url->query;
+	while (rest->n) {
+		struct str name;
 
-	while (rest.n) {
-		struct str value = str_cut(&rest, '&');
-		struct str name = str_cut(&value, '=');
-
-		if (is_secret_name(name) || is_by_chance(value))
+		*ret = str_cut(rest, '&');
+		name = str_cut(ret, '=');
+		if (is_secret_name(name) || is_by_chance(*ret))
 			return true;
 	}
 	return false;
@@ -72,14 +72,9 @@ static bool has_secret(const struct url *url)
 
 void server_url_hide(const struct url *url, struct scrub *scrub)
 {
-	struct str rest = url->query;
+	struct str rest = url->query, value;
 
-	while (rest.n) {
-		struct str value = str_cut(&rest, '&');
-		struct str name = str_cut(&value, '=');
-
-		if (!is_secret_name(name) && !is_by_chance(value))
-			continue;
+	while (next_secret(&rest, &value)) {
 		(void)scrub_add(scrub, value);
 		add_decoded(value, scrub);
 	}
@@ -87,19 +82,17 @@ void server_url_hide(const struct url *url, struct scrub *scrub)
 
 /* ---- plain http ---- */
 
-static bool is_credential(const struct header *h)
-{
-	return h->is_reference || is_secret_name(str_of(h->name)) ||
-	       strcasecmp(h->name, "Cookie") == 0;
-}
-
 static bool has_credential(const struct server *s)
 {
 	const struct server_auth *a = &s->auth;
 
-	for (size_t i = 0; i < s->headers.n; i++)
-		if (is_credential(&s->headers.item[i]))
+	for (size_t i = 0; i < s->headers.n; i++) {
+		const struct header *h = &s->headers.item[i];
+
+		if (h->is_reference || is_secret_name(str_of(h->name)) ||
+		    strcasecmp(h->name, "Cookie") == 0)
 			return true;
+	}
 	for (size_t i = 0; i < SERVER_REFERENCES; i++)
 		if (server_reference(s, i)->from)
 			return true;
@@ -118,35 +111,9 @@ struct plain_http plain_http_of(const struct server *s)
 
 static bool carries_credential(const struct plain_http *p, const struct url *u)
 {
-	return p->has_credentials || has_secret(u);
-}
+	struct str rest = u->query, value;
 
-static const char *secure(const struct url *u)
-{
-	return str_is(u->scheme, "ws") ? "wss" : "https";
-}
-
-static int judge_plain(const struct plain_http *p, const struct url *u,
-		       struct err *err)
-{
-	if (u->is_tls || url_is_loopback(u))
-		return 0;
-	if (!p->is_allowed)
-		return err_set(err, ERR_SYNTAX,
-			       "plain %.*s is for loopback only: what is sent "
-			       "to %.*s could be read on the way; write %s://, "
-			       "or allow it by insecure_http = true "
-			       "(--insecure-http)",
-			       STR_ARG(u->scheme), STR_ARG(u->host), secure(u));
-	if (carries_credential(p, u) && !p->allows_credentials)
-		return err_set(err, ERR_SYNTAX,
-			       "plain %.*s to %.*s would carry a credential, "
-			       "for everybody on the way to read; write "
-			       "%s://, or allow that as well by "
-			       "insecure_credentials = true "
-			       "(--insecure-credentials)",
-			       STR_ARG(u->scheme), STR_ARG(u->host), secure(u));
-	return 1;
+	return p->has_credentials || next_secret(&rest, &value);
 }
 
 const char *plain_http_say(const struct plain_http *p, const struct url *u,
@@ -165,9 +132,31 @@ const char *plain_http_say(const struct plain_http *p, const struct url *u,
 int server_url_read(const char *text, const struct plain_http *plain,
 		    struct arena *arena, struct url *ret, struct err *err)
 {
+	const char *secure;
+
 	if (url_parse(str_of(text), arena, ret, err) < 0)
 		return -1;
-	return judge_plain(plain, ret, err);
+	if (ret->is_tls || url_is_loopback(ret))
+		return 0;
+	secure = str_is(ret->scheme, "ws") ? "wss" : "https";
+	if (!plain->is_allowed)
+		return err_set(err, ERR_SYNTAX,
+			       "plain %.*s is for loopback only: what is sent "
+			       "to %.*s could be read on the way; write %s://, "
+			       "or allow it by insecure_http = true "
+			       "(--insecure-http)",
+			       STR_ARG(ret->scheme), STR_ARG(ret->host),
+			       secure);
+	if (carries_credential(plain, ret) && !plain->allows_credentials)
+		return err_set(err, ERR_SYNTAX,
+			       "plain %.*s to %.*s would carry a credential, "
+			       "for everybody on the way to read; write "
+			       "%s://, or allow that as well by "
+			       "insecure_credentials = true "
+			       "(--insecure-credentials)",
+			       STR_ARG(ret->scheme), STR_ARG(ret->host),
+			       secure);
+	return 1;
 }
 
 int server_url_check(const struct server *s, struct err *err)

@@ -18,20 +18,14 @@ bool state_file_read(const struct state_file *f, struct buf *text,
 	       scan_is(schema, f->schema);
 }
 
-static bool make_folder(const char *path)
-{
-	const char *end = strrchr(path, '/');
-	AUTO(mem_freep)
-	char *dir = mem_strndup(path, end ? (size_t)(end - path) : 0);
-
-	return !*dir || fd_mkdirs(dir, 0700) == 0;
-}
-
 void state_file_write(const struct state_file *f, struct str json)
 {
+	const char *end = strrchr(f->path, '/');
+	AUTO(mem_freep)
+	char *dir = mem_strndup(f->path, end ? (size_t)(end - f->path) : 0);
 	struct err why = ERR_INIT;
 
-	if (json.n > f->max || !make_folder(f->path))
+	if (json.n > f->max || (*dir && fd_mkdirs(dir, 0700) < 0))
 		return;
 	if (fd_replace_file(f->path, json, 0600, false, &why) < 0)
 		log_debug("not remembered: %s", why.msg);
