@@ -700,23 +700,18 @@ static int check_filter(struct err *err)
 		       strerror(errno));
 }
 
-/* Opened files are known by their paths, which only /proc tells. */
-static int check_proc(struct err *err)
-{
-	if (access("/proc/self/fd", F_OK) == 0)
-		return 0;
-	return err_set(err, ERR_PROTECTION,
-		       "/proc is not mounted, and opened files are known by "
-		       "it; mount -t proc proc /proc");
-}
-
 int gate_new(const struct gate_config *config, struct gate **ret_gate,
 	     struct err *err)
 {
 	struct gate *g;
 
-	if (check_filter(err) < 0 || check_proc(err) < 0)
+	if (check_filter(err) < 0)
 		return -1;
+	/* opened files are known by their paths, which only /proc tells */
+	if (access("/proc/self/fd", F_OK) < 0)
+		return err_set(err, ERR_PROTECTION,
+			       "/proc is not mounted, and opened files are "
+			       "known by it; mount -t proc proc /proc");
 	g = mem_zalloc(sizeof(*g));
 	g->config = *config;
 	g->private_dirs = (struct private_dirs)PRIVATE_INIT;
@@ -791,16 +786,6 @@ const struct gate_fact *gate_protections(struct gate *g, size_t *ret_n)
 
 /* ---- acts of the runner itself, for remote servers ---- */
 
-/* The bytes of an address, and whether it is one that names lead to. */
-static bool target_of(const struct sockaddr *address, uint16_t port,
-		      struct endpoint_target *ret)
-{
-	struct address a;
-
-	return address_of(address, &a) &&
-	       endpoint_target_bytes(a.bytes, a.is_v6, port, ret) == 0;
-}
-
 static bool row_allows(const char *row, const struct endpoint_target *name,
 		       const struct endpoint_target *address)
 {
@@ -827,12 +812,15 @@ int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 {
 	const struct gate_axis *net = &gate->config.leash.net;
 	struct endpoint_target name, at;
+	struct address bytes;
 	char text[ENDPOINT_TEXT_BYTES];
 
 	if (net->all)
 		return 0;
 	if (endpoint_target(host, port, &name) < 0 ||
-	    (address && !target_of(address, port, &at)))
+	    (address &&
+	     (!address_of(address, &bytes) ||
+	      endpoint_target_bytes(bytes.bytes, bytes.is_v6, port, &at) < 0)))
 		return err_set(err, ERR_LEASH,
 			       "\"%.*s\" is not a host name or an address",
 			       STR_ARG(host));

@@ -41,18 +41,6 @@ static void add_mechanism(struct machine *m, enum mechanism id, bool is_there,
 	    mechanism_remedy_here(m->p, id));
 }
 
-static void add_filter(struct machine *m)
-{
-	bool has_listener = launch_try_listener();
-
-	add_mechanism(m, MECHANISM_SECCOMP, true,
-		      "filters can be installed; one is always");
-	add_mechanism(m, MECHANISM_NOTIFY, has_listener,
-		      has_listener ? "refused calls are named in reports"
-				   : "no listener available: refused calls are "
-				     "not named");
-}
-
 static const char *landlock_text(struct machine *m)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -80,9 +68,8 @@ static void add_landlock(struct machine *m)
 {
 	/* asks again, so that errno says why not */
 	int abi = landlock_abi();
-	const char *text = landlock_text(m);
 
-	add_mechanism(m, MECHANISM_LANDLOCK, abi >= 1, text);
+	add_mechanism(m, MECHANISM_LANDLOCK, abi >= 1, landlock_text(m));
 	add_mechanism(m, MECHANISM_LANDLOCK_NET, abi >= 4,
 		      abi >= 4 ? "TCP ports"
 			       : "without namespaces net cannot be limited to "
@@ -138,45 +125,10 @@ static void add_idmap(struct machine *m)
 					   err.msg));
 }
 
-static void add_groups(struct machine *m)
-{
-	const struct cgroups *c = &m->gate->cgroups;
-	bool memory = c->has[CGROUP_MEMORY], pids = c->has[CGROUP_PIDS];
-
-	add_mechanism(m, MECHANISM_CGROUP, memory || pids,
-		      memory || pids
-			      ? arena_printf(&m->gate->arena,
-					     "version %d: %s%s%s of a tree",
-					     c->is_unified ? 2 : 1,
-					     memory ? "memory" : "",
-					     memory && pids ? " and " : "",
-					     pids ? "processes" : "")
-		      : *c->why ? c->why
-				: "no controllers");
-}
-
-static void add_child(struct machine *m)
-{
-	const struct prepared *p = m->p;
-	struct arena *arena = &m->gate->arena;
-
-	add(m, "identity", true,
-	    arena_printf(arena, "children are %s (uid %u)%s", p->id.name,
-			 p->id.uid,
-			 p->id.change ? "; `user` names another" : ""),
-	    NULL);
-	add(m, "view", p->own_view,
-	    p->own_view ? "the system read-only, an own /proc, private /tmp, "
-			  "/dev/shm and HOME; no new root, which would cost "
-			  "more and hide names only"
-			: "the host's; private folders stand for /tmp and "
-			  "HOME, and /dev/shm is shut: POSIX semaphores do "
-			  "not work (python's multiprocessing)",
-	    ns_remedy(&m->gate->ns));
-}
-
 const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 {
+	const bool *group = g->cgroups.has;
+	bool memory, pids, has_listener;
 	struct prepared p;
 	struct machine m = {
 		.gate = g,
@@ -185,12 +137,40 @@ const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 	};
 
 	prepare_default(g, &p);
-	add_filter(&m);
+	has_listener = launch_try_listener();
+	add_mechanism(&m, MECHANISM_SECCOMP, true,
+		      "filters can be installed; one is always");
+	add_mechanism(&m, MECHANISM_NOTIFY, has_listener,
+		      has_listener ? "refused calls are named in reports"
+				   : "no listener available: refused calls are "
+				     "not named");
 	add_landlock(&m);
 	add_namespaces(&m);
 	add_idmap(&m);
-	add_groups(&m);
-	add_child(&m);
+	memory = group[CGROUP_MEMORY];
+	pids = group[CGROUP_PIDS];
+	add_mechanism(&m, MECHANISM_CGROUP, memory || pids,
+		      memory || pids
+			      ? arena_printf(&g->arena,
+					     "version %d: %s%s%s of a tree",
+					     g->cgroups.is_unified ? 2 : 1,
+					     memory ? "memory" : "",
+					     memory && pids ? " and " : "",
+					     pids ? "processes" : "")
+		      : *g->cgroups.why ? g->cgroups.why
+					: "no controllers");
+	add(&m, "identity", true,
+	    arena_printf(&g->arena, "children are %s (uid %u)%s", p.id.name,
+			 p.id.uid, p.id.change ? "; `user` names another" : ""),
+	    NULL);
+	add(&m, "view", p.own_view,
+	    p.own_view ? "the system read-only, an own /proc, private /tmp, "
+			 "/dev/shm and HOME; no new root, which would cost "
+			 "more and hide names only"
+		       : "the host's; private folders stand for /tmp and "
+			 "HOME, and /dev/shm is shut: POSIX semaphores do "
+			 "not work (python's multiprocessing)",
+	    ns_remedy(&g->ns));
 	prepared_release(&p);
 	*ret_n = m.n;
 	return m.row;

@@ -11,8 +11,6 @@
 #include "gate/path/mounts.h"
 #include "gate/path/resolve.h"
 
-/* ---- mounts ---- */
-
 /* Types of file systems that a server or a process answers for. */
 static const char *const SERVED[] = {
 	"9p",	"afs",	    "autofs",  "beegfs",   "ceph",   "cifs",
@@ -20,22 +18,19 @@ static const char *const SERVED[] = {
 	"nfs4", "orangefs", "smb3",    "virtiofs",
 };
 
-static bool is_served(struct str type)
-{
-	for (size_t i = 0; i < ARRAY_LEN(SERVED); i++)
-		if (str_eq(type, str_of(SERVED[i])))
-			return true;
-	return str_starts(type, "fuse.");
-}
-
 bool hang_is_served(struct str mountinfo)
 {
 	struct mount m;
 
-	while (mounts_next(&mountinfo, &m))
-		if (!str_starts(m.point, "/proc/") &&
-		    !str_starts(m.point, "/sys/") && is_served(m.type))
+	while (mounts_next(&mountinfo, &m)) {
+		bool is_served = str_starts(m.type, "fuse.");
+
+		for (size_t i = 0; i < ARRAY_LEN(SERVED); i++)
+			is_served |= str_is(m.type, SERVED[i]);
+		if (is_served && !str_starts(m.point, "/proc/") &&
+		    !str_starts(m.point, "/sys/"))
 			return true;
+	}
 	return false;
 }
 
@@ -46,8 +41,6 @@ bool hang_is_possible(void)
 	return !mounts.p || hang_is_served(mounts);
 }
 
-/* ---- who goes first ---- */
-
 static void look_at(const char *path)
 {
 	AUTO(fd_closep) int fd = fd_open(path, O_PATH, 0);
@@ -55,12 +48,6 @@ static void look_at(const char *path)
 
 	if (fd >= 0)
 		(void)!fstat(fd, &st);
-}
-
-static void look_at_all(const struct strlist *paths)
-{
-	for (size_t i = 0; i < paths->n; i++)
-		look_at(paths->item[i]);
 }
 
 static void look_at_program(const char *name)
@@ -86,8 +73,10 @@ static void go_first(const void *arg)
 	if (request->cwd)
 		look_at(request->cwd);
 	if (p) {
-		look_at_all(&p->read);
-		look_at_all(&p->write);
+		for (size_t i = 0; i < p->read.n; i++)
+			look_at(p->read.item[i]);
+		for (size_t i = 0; i < p->write.n; i++)
+			look_at(p->write.item[i]);
 		for (size_t i = 0; i < p->exec.n; i++)
 			look_at_program(p->exec.item[i]);
 	}

@@ -905,15 +905,6 @@ static struct proxy_share *map_share(void)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* The runner may have ended before the signal of its death was asked for. */
-static bool has_runner(void)
-{
-	struct pollfd p = {.fd = PROXY_FD_GATE};
-
-	return poll(&p, 1, 0) >= 0 &&
-	       !(p.revents & (POLLHUP | POLLERR | POLLNVAL));
-}
-
 /*
  * A service that listens on all addresses is reached by the public one, too,
  * so all of them must be known. Kept until the process ends.
@@ -935,17 +926,30 @@ static int find_own(struct loop *l, struct err *err)
 	return 0;
 }
 
+/* PROXY_READY, or the text of an error; a gate that is gone needs no answer. */
 static void tell_gate(const char *text, size_t n)
 {
-	/* a gate that is gone needs no answer */
 	if (send(PROXY_FD_GATE, text, n, MSG_NOSIGNAL) < 0)
 		_exit(EXIT_FAILURE);
 }
 
-static NORETURN void fail_start(const struct err *err)
+/* Become what serves only; the runner may have ended before the signal of its
+   death was asked for. */
+static int begin(struct loop *l, struct err *err)
 {
-	tell_gate(err->msg, strlen(err->msg));
-	_exit(EXIT_FAILURE);
+	struct pollfd gate = {.fd = PROXY_FD_GATE};
+
+	if (find_own(l, err) < 0 || set_limits(err) < 0 ||
+	    drop_privileges(err) < 0 || restrict_files(err) < 0 ||
+	    restrict_calls(err) < 0)
+		return -1;
+	if (poll(&gate, 1, 0) < 0 ||
+	    gate.revents & (POLLHUP | POLLERR | POLLNVAL))
+		_exit(EXIT_FAILURE);
+	if (!pass_receive(PROXY_FD_GATE, 0, &l->sockets) || !l->sockets.n ||
+	    l->sockets.n > POLICY_FORWARDS_MAX + 1)
+		return err_set(err, ERR_INTERNAL, "no sockets came");
+	return 0;
 }
 
 int gate_proxy_main(void)
@@ -967,16 +971,9 @@ int gate_proxy_main(void)
 	l.n_rows = l.share->n_rows < ARRAY_LEN(l.rows) ? l.share->n_rows
 						       : ARRAY_LEN(l.rows);
 	memcpy(l.rows, l.share->rows, l.n_rows * sizeof(l.rows[0]));
-	if (find_own(&l, &err) < 0 || set_limits(&err) < 0 ||
-	    drop_privileges(&err) < 0 || restrict_files(&err) < 0 ||
-	    restrict_calls(&err) < 0)
-		fail_start(&err);
-	if (!has_runner())
+	if (begin(&l, &err) < 0) {
+		tell_gate(err.msg, strlen(err.msg));
 		_exit(EXIT_FAILURE);
-	if (!pass_receive(PROXY_FD_GATE, 0, &l.sockets) || !l.sockets.n ||
-	    l.sockets.n > POLICY_FORWARDS_MAX + 1) {
-		err_set(&err, ERR_INTERNAL, "no sockets came");
-		fail_start(&err);
 	}
 	tell_gate(&ready, 1);
 	for (size_t i = 0; i < CONNECTIONS; i++)
