@@ -838,8 +838,8 @@ int gate_may_connect(const struct gate *gate, struct str host, uint16_t port,
 
 extern char **environ;
 
-/* It is not ended here: a browser that was running takes the page over, and one
-   that starts stays. */
+/* A page is not ended here: a browser that was running takes the page over, and
+   one that starts stays. */
 int gate_open_page(struct gate *gate, const char *program, const char *url,
 		   struct gate_page *ret, struct err *err)
 {

@@ -240,7 +240,7 @@ int gate_check(struct gate *gate, const struct gate_request *request,
 int gate_spawn(struct gate *gate, const struct gate_request *request,
 	       struct gate_child **ret_child, struct err *err) MUST_USE;
 
-/* What holds of a child from its start to its end; borrowed from it. */
+/* Facts of a child from its start to its end; borrowed from it. */
 struct gate_child_info {
 	pid_t pid;	  /* of the program as the host sees it; for reports */
 	const char *path; /* resolved, executed */

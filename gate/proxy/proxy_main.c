@@ -710,7 +710,7 @@ static void step(struct loop *l, struct conn *c)
 	}
 }
 
-/* Its deadline has passed. */
+/* Go on with one whose deadline has passed. */
 static void expire(struct loop *l, struct conn *c)
 {
 	switch (c->state) {
