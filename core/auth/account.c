@@ -74,12 +74,25 @@ static void fill_account(struct account *a, const struct json *object,
 	a->is_registered = json_is_true(object, "registered");
 }
 
+static const char *old_text(const struct owner *owner, struct arena *arena)
+{
+	const struct owner old = {.url = owner->url};
+
+	return owner_text(&old, "", arena);
+}
+
+static const char *last_text(const struct owner *owner, struct arena *arena)
+{
+	return arena_printf(arena, OWNER_LAST "%s",
+			    owner_text(owner, "", arena));
+}
+
 /* The client that was used last, where none is configured: "" when it was
    registered. */
 static int read_last(struct store *s, const struct owner *owner,
 		     struct arena *arena, const char **ret, struct err *err)
 {
-	const struct store_name name = {owner_text_last(owner, arena), "",
+	const struct store_name name = {last_text(owner, arena), "",
 					owner_shown(owner, arena)};
 	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, arena, &object, err);
@@ -150,7 +163,7 @@ static int read_old(struct store *s, const struct owner *owner,
 		    struct account *ret, struct err *err)
 {
 	AUTO(arena_wipe) struct arena arena = ARENA_INIT;
-	struct store_name name = {owner_text_old(owner, &arena), "",
+	struct store_name name = {old_text(owner, &arena), "",
 				  owner_shown(owner, &arena)};
 	AUTO(json_freep) struct json *object = NULL;
 	int r = read_object(s, &name, &arena, &object, err);
@@ -183,7 +196,7 @@ static int remove_old(struct store *s, const struct owner *owner,
 		      const char *issuer, struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const char *text = owner_text_old(owner, &arena);
+	const char *text = old_text(owner, &arena);
 
 	if (remove_entry(s, text, issuer, err) < 0)
 		return -1;
@@ -200,7 +213,7 @@ int account_adopt(struct store *s, const struct owner *owner, struct account *a,
 	if (!a->is_old)
 		return 0;
 	account_release(a);
-	r = store_lock(s, owner_text_old(owner, &arena), &lock, err);
+	r = store_lock(s, old_text(owner, &arena), &lock, err);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	r = read_old(s, owner, a, err);
@@ -237,15 +250,18 @@ int account_load(struct store *s, const struct owner *owner, const char *issuer,
 				    now.issuer, ret, err);
 }
 
-int account_reload(struct store *s, const struct owner *owner,
-		   const char *issuer, struct account *ret, struct err *err)
+int account_open(struct store *s, const struct owner *owner, const char *issuer,
+		 bool is_lenient, struct account *ret, struct err *err)
 {
 	struct err lost = ERR_INIT;
 	int r = account_load(s, owner, issuer, ret, &lost);
 
-	if (r >= 0)
-		return r;
-	if (lost.kind != ERR_CREDENTIAL && lost.kind != ERR_SYNTAX) {
+	if (r == 0)
+		return account_adopt(s, owner, ret, err);
+	if (r > 0)
+		return 1;
+	if (!is_lenient ||
+	    (lost.kind != ERR_CREDENTIAL && lost.kind != ERR_SYNTAX)) {
 		*err = lost;
 		return -1;
 	}
@@ -311,10 +327,9 @@ int account_save(struct store *s, const struct owner *owner,
 	    write_member(s, name.server, "issuer", a->issuer, err) < 0)
 		return -1;
 	if (*client)
-		return write_member(s, owner_text_last(owner, &arena), "client",
+		return write_member(s, last_text(owner, &arena), "client",
 				    client, err);
-	return remove_entry(s, owner_text_last(owner, &arena), "", err) < 0 ? -1
-									    : 0;
+	return remove_entry(s, last_text(owner, &arena), "", err) < 0 ? -1 : 0;
 }
 
 int account_remove(struct store *s, const struct owner *owner, struct err *err)
@@ -352,8 +367,7 @@ int account_remove(struct store *s, const struct owner *owner, struct err *err)
 		return -1;
 	if (read_last(s, owner, &arena, &last, &ignored) < 0 ||
 	    !strcmp(last, now.client ? now.client : ""))
-		(void)!remove_entry(s, owner_text_last(owner, &arena), "",
-				    &ignored);
+		(void)!remove_entry(s, last_text(owner, &arena), "", &ignored);
 	return remove_entry(
 		s, owner_text(owner, now.client ? now.client : "", &arena), "",
 		err);

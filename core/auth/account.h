@@ -13,7 +13,7 @@
  *
  * Entries of a version that knew URLs only say not whose they are. One is read
  * for the owner that may take it (`takes_old`) and has the same client, and is
- * that owner's alone from account_adopt() on; for any other it is not there.
+ * that owner's alone from account_open() on; for any other it is not there.
  */
 #ifndef CORE_AUTH_ACCOUNT_H
 #define CORE_AUTH_ACCOUNT_H
@@ -74,12 +74,14 @@ void account_forget_client(struct account *a);
 int account_load(struct store *s, const struct owner *owner, const char *issuer,
 		 struct account *ret, struct err *err) MUST_USE;
 /*
- * Like account_load(), for an owner that gets all of it anew: what cannot be
- * opened any more (damage, a key that is gone) counts as unknown, with a
- * warning. errors  ERR_SYS
+ * Like account_load(), before the first use: an account that was read from an
+ * old entry is this owner's alone from here on.
+ * is_lenient  an owner that gets all of it anew: what cannot be opened any
+ *	       more (damage, a key that is gone) counts as unknown, with a
+ *	       warning; errors  ERR_SYS
  */
-int account_reload(struct store *s, const struct owner *owner,
-		   const char *issuer, struct account *ret, struct err *err)
+int account_open(struct store *s, const struct owner *owner, const char *issuer,
+		 bool is_lenient, struct account *ret, struct err *err)
 	MUST_USE;
 /*
  * Before its first use: an account that was read from an old entry is this

@@ -184,19 +184,17 @@ static int load_account(struct auth *a, struct err *err)
 {
 	const struct auth_options *o = &a->options;
 	struct account *now = &a->account;
-	/* a grant that needs nobody gets them anew */
-	int (*load)(struct store *, const struct owner *, const char *,
-		    struct account *, struct err *) =
-		o->grant == AUTH_CODE ? account_load : account_reload;
 	int r;
 
 	if (a->is_loaded)
 		return 0;
-	r = load(a->context.store, &a->owner, NULL, now, err);
+	/* a grant that needs nobody gets them anew */
+	r = account_open(a->context.store, &a->owner, NULL,
+			 o->grant != AUTH_CODE, now, err);
+	if (r < 0)
+		return -1;
 	if (r > 0)
 		note_old(a);
-	if (r < 0 || account_adopt(a->context.store, &a->owner, now, err) < 0)
-		return -1;
 	a->is_loaded = true;
 	tell_secret(a, now->access_token);
 	tell_secret(a, now->refresh_token);
@@ -212,7 +210,7 @@ static int load_account(struct auth *a, struct err *err)
 
 /* ---- flows ---- */
 
-static void end_flow(void *arg, const struct err *err)
+static void end_flow(void *arg, const struct err *err, bool is_granted)
 {
 	struct auth *a = arg;
 	void (*done)(void *, const struct err *) = a->done;
@@ -227,8 +225,7 @@ static void end_flow(void *arg, const struct err *err)
 			loop_now(a->context.loop) + FAILED_MS * NS_PER_MS;
 	}
 	if (!err) {
-		a->from = flow_is_granted(a->flow) ? TOKEN_GRANTED
-						   : TOKEN_REFRESHED;
+		a->from = is_granted ? TOKEN_GRANTED : TOKEN_REFRESHED;
 		a->is_proved = a->is_refused = false;
 		a->is_loaded = true;
 		a->failed_until_ns = 0;
@@ -431,7 +428,7 @@ static enum authorizer_verdict begin_flow(struct refusal *r,
 	if (has_failed(a, r->err))
 		return AUTHORIZER_NO;
 	if (kind == FLOW_KIND_AUTHORIZE &&
-	    flow_need_person(&a->setting, r->err) < 0)
+	    guard_person(&a->context, &a->options, r->err) < 0)
 		return AUTHORIZER_NO;
 	start_flow(a,
 		   &(struct flow_start){
@@ -694,7 +691,7 @@ static void forget_tokens(struct auth *a, const struct err *revoked)
 	a->done(a->done_arg, failed || revoked ? &err : NULL);
 }
 
-static void on_revoked(void *arg, const struct err *err)
+static void on_revoked(void *arg, const struct err *err, UNUSED bool is_granted)
 {
 	struct auth *a = arg;
 	struct err copy = err ? *err : (struct err)ERR_INIT;

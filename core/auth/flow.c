@@ -131,7 +131,8 @@ static void on_timer(void *arg)
 	enum flow_verdict v = f->verdict;
 
 	if (f->step == FLOW_OVER) {
-		f->handler.done(f->handler.arg, f->is_failed ? &f->err : NULL);
+		f->handler.done(f->handler.arg, f->is_failed ? &f->err : NULL,
+				f->is_granted);
 		return;
 	}
 	if (v == FLOW_WAIT && f->step == FLOW_LOCK) {
@@ -199,9 +200,4 @@ void flow_free(struct flow *f)
 bool flow_is_person(const struct flow *f)
 {
 	return f->step == FLOW_PERSON && f->verdict == FLOW_WAIT;
-}
-
-bool flow_is_granted(const struct flow *f)
-{
-	return f->is_granted;
 }

@@ -59,9 +59,10 @@ struct flow_start {
 
 /* Callbacks from the loop. */
 struct flow_handler {
-	/* Once; err NULL: account->access_token may be used. The flow may be
-	   freed there. */
-	void (*done)(void *arg, const struct err *err);
+	/* Once; err NULL: account->access_token may be used, is_granted: it
+	   came from a grant, not from a refresh or another process. The flow
+	   may be freed there. */
+	void (*done)(void *arg, const struct err *err, bool is_granted);
 	/* A person begins to be waited for. */
 	void (*waits)(void *arg);
 	void *arg;
@@ -78,11 +79,6 @@ struct flow *flow_new(const struct flow_setting *setting,
 void flow_free(struct flow *f);
 /* A person is waited for. */
 bool flow_is_person(const struct flow *f) MUST_USE;
-/* The token came from a grant, not from a refresh or another process. */
-bool flow_is_granted(const struct flow *f) MUST_USE;
-/* errors  ERR_CREDENTIAL  a person is needed and there is none; what to do */
-int flow_need_person(const struct flow_setting *setting, struct err *err)
-	MUST_USE;
 /* The address that the browser was sent to. false: none is waited for */
 bool flow_redirected(struct flow *f, struct str url) MUST_USE;
 

@@ -55,17 +55,12 @@ enum guard_origin flow_origin_of(struct flow *f, const char *url)
 int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 		      struct err *err)
 {
-	struct store *s = f->setting.context->store;
-	const struct owner *owner = f->setting.owner;
-	const struct auth_options *o = f->setting.options;
+	/* a person who logs in, or a grant without one, replaces all of it */
+	bool is_lenient = f->start.kind == FLOW_KIND_LOGIN ||
+			  f->setting.options->grant != AUTH_CODE;
 
-	/* a person who logs in, or a grant without one, replaces what was there
-	 */
-	int r = f->start.kind == FLOW_KIND_LOGIN || o->grant != AUTH_CODE
-			? account_reload(s, owner, issuer, ret, err)
-			: account_load(s, owner, issuer, ret, err);
-
-	return r == 0 ? account_adopt(s, owner, ret, err) : r;
+	return account_open(f->setting.context->store, f->setting.owner, issuer,
+			    is_lenient, ret, err);
 }
 
 /* ---- requests ---- */

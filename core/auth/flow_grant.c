@@ -670,32 +670,10 @@ static bool use_configured(struct flow *f)
 	return true;
 }
 
-int flow_need_person(const struct flow_setting *s, struct err *err)
-{
-	const struct auth_context *c = s->context;
-	struct str url, where;
-
-	if (s->options->grant != AUTH_CODE || c->person.open)
-		return 0;
-	/* a query may hold a key */
-	url = str_of(s->options->url);
-	where = str_cut(&url, '?');
-	return err_set(err, ERR_CREDENTIAL,
-		       "authorization is needed%s: run `matins auth login "
-		       "%s%.*s%s`, or give a token or key as a header",
-		       s->options->headers && s->options->headers->n
-			       ? ", for the headers that were given do not do"
-			       : "",
-		       c->server_name ? "" : "--url ",
-		       c->server_name ? (int)strlen(c->server_name)
-				      : (int)where.n,
-		       c->server_name ? c->server_name : where.p,
-		       c->server_name || !url.p ? "" : "?...");
-}
-
 enum flow_verdict flow_identify(struct flow *f, struct err *err)
 {
-	if (flow_need_person(&f->setting, err) < 0 || read_issuer(f, err) < 0)
+	if (guard_person(f->setting.context, f->setting.options, err) < 0 ||
+	    read_issuer(f, err) < 0)
 		return FLOW_FAILED;
 	decide_scope(f);
 	return use_configured(f) || use_registration(f) ? FLOW_OK : FLOW_NOT;

@@ -131,7 +131,7 @@ struct flow {
 void flow_settle(struct flow *f, enum flow_verdict verdict,
 		 const struct err *err);
 int64_t flow_now_s(const struct flow *f) MUST_USE;
-/* account_load(), or account_reload() where nothing is lost by that. */
+/* account_open(), lenient where nothing is lost by that. */
 int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
 		      struct err *err) MUST_USE;
 /* Tell the scrubber. */

@@ -95,3 +95,26 @@ struct reach guard_reach(const struct guard *g, const struct url *u,
 	r.is_loopback_only = !u->is_tls;
 	return r;
 }
+
+int guard_person(const struct auth_context *c, const struct auth_options *o,
+		 struct err *err)
+{
+	struct str url, where;
+
+	if (o->grant != AUTH_CODE || c->person.open)
+		return 0;
+	/* a query may hold a key */
+	url = str_of(o->url);
+	where = str_cut(&url, '?');
+	return err_set(err, ERR_CREDENTIAL,
+		       "authorization is needed%s: run `matins auth login "
+		       "%s%.*s%s`, or give a token or key as a header",
+		       o->headers && o->headers->n
+			       ? ", for the headers that were given do not do"
+			       : "",
+		       c->server_name ? "" : "--url ",
+		       c->server_name ? (int)strlen(c->server_name)
+				      : (int)where.n,
+		       c->server_name ? c->server_name : where.p,
+		       c->server_name || !url.p ? "" : "?...");
+}

@@ -20,26 +20,16 @@ static const char *kept_url(const char *url, struct arena *arena)
 const char *owner_text(const struct owner *o, const char *client,
 		       struct arena *arena)
 {
+	if (!o->grant)
+		return kept_url(o->url, arena);
 	return arena_printf(arena, "%s %s %zu %s%s%s", kept_url(o->url, arena),
 			    o->grant, strlen(client), client,
 			    o->name ? "=" : "", o->name ? o->name : "");
 }
 
-static const char LAST[] = "last ";
-
-const char *owner_text_last(const struct owner *o, struct arena *arena)
-{
-	return arena_printf(arena, "%s%s", LAST, owner_text(o, "", arena));
-}
-
 bool owner_is_last(const char *text)
 {
-	return str_starts(str_of(text), LAST);
-}
-
-const char *owner_text_old(const struct owner *o, struct arena *arena)
-{
-	return kept_url(o->url, arena);
+	return str_starts(str_of(text), OWNER_LAST);
 }
 
 const char *owner_shown(const struct owner *o, struct arena *arena)
@@ -51,7 +41,7 @@ const char *owner_shown(const struct owner *o, struct arena *arena)
 
 bool owner_read(const char *text, struct arena *arena, struct owner *ret)
 {
-	size_t skip = owner_is_last(text) ? sizeof(LAST) - 1 : 0;
+	size_t skip = owner_is_last(text) ? sizeof(OWNER_LAST) - 1 : 0;
 	struct str rest = str_of(text + skip), url = str_cut(&rest, ' ');
 	struct str grant = str_cut(&rest, ' '), bytes = str_cut(&rest, ' ');
 	uint64_t n;

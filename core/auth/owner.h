@@ -31,17 +31,16 @@ struct owner {
 
 /*
  * "URL GRANT BYTES CLIENT=NAME", for a store; in the arena. The URL's query
- * may hold a key, so it is a digest there.
+ * may hold a key, so it is a digest there. Without a grant it is the URL alone,
+ * the text of an old entry.
  * client  instead of o->client; "": one that was registered
  */
 const char *owner_text(const struct owner *o, const char *client,
 		       struct arena *arena) MUST_USE;
-/* Of the record of the client that was used last. */
-const char *owner_text_last(const struct owner *o, struct arena *arena)
-	MUST_USE;
+/* Before the text of an owner without client: the record of the client that
+   was used last. */
+#define OWNER_LAST "last "
 bool owner_is_last(const char *text) MUST_USE;
-/* Of an old entry: the URL alone, its query as above. */
-const char *owner_text_old(const struct owner *o, struct arena *arena) MUST_USE;
 /* For sentences: the name, else the URL without its query. */
 const char *owner_shown(const struct owner *o, struct arena *arena) MUST_USE;
 /* Texts in the arena. false: an old entry; only `url` and `takes_old` are
