@@ -55,17 +55,6 @@ TEST(AZ_1, authorization_request, has_what_it_must)
 	world_end(w);
 }
 
-TEST(AZ_5, offline_access, where_the_server_has_it)
-{
-	struct world *w = world_begin(
-		"{\"prm\":{\"scopes_supported\":[\"a\"]},"
-		"\"as\":{\"scopes_supported\":[\"a\",\"offline_access\"]}}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*scope=a offline_access"), 1);
-	world_end(w);
-}
-
 TEST(fixed_header, refused, is_surfaced_without_a_flow)
 {
 	struct world *w = world_begin("{}");
@@ -132,19 +121,6 @@ TEST(person, is_asked, who_waits_is_told)
 	assert_true(a->type->is_person(a));
 	assert_int_equal(w->pages, 1);
 	http_headers_release(&headers);
-	world_end(w);
-}
-
-TEST(AZ_10, access_denied, is_surfaced_once)
-{
-	struct world *w = world_begin(
-		"{\"authorize\":{\"code\":null,\"error\":\"access_denied\","
-		"\"error_description\":\"not \\u001b[1mtoday\"}}");
-
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "access_denied: not \\x1b[1mtoday");
-	assert_int_equal(w->pages, 1);
-	assert_int_equal(world_count(w, "POST /token"), 0);
 	world_end(w);
 }
 
@@ -249,40 +225,6 @@ TEST(paste, of_the_address, goes_on)
 		world_turn(w);
 	assert_false(w->has_failed);
 	assert_false(auth_redirected(w->auth, buf_str(&address)));
-	world_end(w);
-}
-
-TEST(CI_3, document_of_the_client, is_its_name)
-{
-	static const char url[] = "https://example.com/client.json";
-	struct world *w = world_begin(
-		"{\"as\":{\"client_id_metadata_document_supported\":true}}");
-
-	w->options.client_metadata_url = url;
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /register"), 0);
-	assert_int_equal(world_count(w, "*client_id=https://example.com/"
-					"client.json"),
-			 2);
-	world_end(w);
-
-	w = world_begin("{}");
-	w->options.client_metadata_url = url;
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /register"), 1);
-	world_end(w);
-}
-
-TEST(CI_2, configured_client, comes_first)
-{
-	struct world *w = world_begin(
-		"{\"as\":{\"client_id_metadata_document_supported\":true}}");
-
-	w->options.client_metadata_url = "https://example.com/client.json";
-	w->options.client_id = "mine";
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /register"), 0);
-	assert_int_equal(world_count(w, "*client_id=mine"), 2);
 	world_end(w);
 }
 

@@ -29,26 +29,6 @@ static struct world *begin_credentials(const char *scenario)
 	return w;
 }
 
-TEST(CC_3, secret, basic_where_it_is_offered)
-{
-	struct world *w = begin_credentials(
-		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
-		"\"client_secret_post\",\"client_secret_basic\"],"
-		"\"code_challenge_methods_supported\":null},"
-		"\"prm\":{\"scopes_supported\":[\"a\"]}}");
-
-	w->options.client_secret = "s3cret";
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*grant_type=client_credentials "
-					"resource=http"),
-			 1);
-	assert_int_equal(world_count(w, "*basic=Basic cm9ib3Q6czNjcmV0"), 1);
-	assert_int_equal(world_count(w, "*client_id"), 0);
-	assert_int_equal(world_count(w, "*scope=a"), 1);
-	assert_int_equal(world_count(w, "POST /register"), 0);
-	world_end(w);
-}
-
 /* The authorization server is of another origin, which the server names. */
 static const char ELSEWHERE[] =
 	"{\"prm\":{\"authorization_servers\":[\"{other}\"]},"
@@ -126,23 +106,6 @@ TEST_IN(temp_dir, credential, to_the_issuer_that_is_configured, sent)
 	}
 }
 
-TEST(person, client_with_a_secret, the_same_holds)
-{
-	struct world *w = world_begin(ELSEWHERE);
-
-	w->options.client_id = "robot";
-	w->options.client_secret = "s3cret";
-	assert_int_equal(world_call(w), -1);
-	assert_int_equal(w->err.kind, ERR_ISSUER);
-	assert_int_equal(w->pages, 0);
-	world_end(w);
-	/* a public client has nothing to lose */
-	w = world_begin(ELSEWHERE);
-	w->options.client_id = "robot";
-	assert_int_equal(world_call(w), 200);
-	world_end(w);
-}
-
 /* A version that trusted the server left a token there. */
 TEST_IN(temp_dir, credential, of_a_stored_token, goes_to_no_other_issuer)
 {
@@ -177,21 +140,6 @@ TEST_IN(temp_dir, credential, of_a_stored_token, goes_to_no_other_issuer)
 	}
 }
 
-TEST(CC_3, secret, post_where_only_that_is)
-{
-	struct world *w = begin_credentials(
-		"{\"as\":{\"token_endpoint_auth_methods_supported\":["
-		"\"client_secret_post\"]}}");
-
-	w->options.client_secret = "s3cret";
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*client_id=robot client_secret="
-					"s3cret"),
-			 1);
-	assert_int_equal(world_count(w, "*basic=Basic"), 0);
-	world_end(w);
-}
-
 TEST(CC_2, private_key, signs_for_the_issuer)
 {
 	AUTO(buf_wipe) struct buf pem = BUF_INIT(BUF_UNBOUNDED);
@@ -217,18 +165,6 @@ TEST(CC_2, private_key, signs_for_the_issuer)
 	w->options.private_key = buf_cstr(&pem);
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "private key of the client");
-	world_end(w);
-}
-
-TEST(CC_4, token_about_to_end, is_asked_anew)
-{
-	struct world *w = begin_credentials("{\"expires_in\":30}");
-
-	w->options.client_secret = "s3cret";
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*grant_type=client_credentials"), 2);
-	assert_int_equal(world_count(w, "*authorization=Bearer_access-2"), 1);
 	world_end(w);
 }
 
@@ -348,69 +284,6 @@ TEST_IN(temp_dir, EM_1, provider_gives_another_token, is_refused)
 }
 
 /* ---- bound tokens ---- */
-
-TEST(DP_2, bound_token, goes_with_a_proof_each_time)
-{
-	struct world *w = world_begin(
-		"{\"dpop\":true,\"as\":{\"dpop_signing_alg_values_supported\":"
-		"[\"ES256\"]}}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*proof=POST:http"), 3);
-	assert_int_equal(world_count(w, "*/token:"), 1);
-	assert_int_equal(world_count(w, "*authorization=DPoP_access-1 "
-					"proof=POST:http"),
-			 2);
-	assert_int_equal(world_count(w, "*/mcp:True"), 2);
-	world_end(w);
-}
-
-TEST(DP_2, bearer_in_the_answer, is_not_bound)
-{
-	struct world *w = world_begin(
-		"{\"prm\":{\"dpop_bound_access_tokens_required\":true}}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "*authorization=Bearer_access-1"), 1);
-	assert_int_equal(world_count(w, "*proof="), 1);
-	world_end(w);
-}
-
-TEST(DP_2, bound_though_no_key_was_sent, is_refused)
-{
-	struct world *w = world_begin("{\"dpop\":true}");
-
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "bound to a key");
-	world_end(w);
-}
-
-TEST(DP_3, nonce_of_the_token_endpoint, is_repeated_once)
-{
-	struct world *w = world_begin(
-		"{\"dpop\":true,\"nonce\":\"n1\",\"expires_in\":30,\"as\":{"
-		"\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /token"), 2);
-	assert_int_equal(world_count(w, "*/token:n1"), 1);
-	/* the next request has it at once */
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /token"), 3);
-	world_end(w);
-
-	w = world_begin("{\"tokens\":[{\"status\":400,\"json\":{\"error\":"
-			"\"use_dpop_nonce\"},\"headers\":[[\"DPoP-Nonce\","
-			"\"a\"]]},{\"status\":400,\"json\":{\"error\":\"use_"
-			"dpop_nonce\"},\"headers\":[[\"DPoP-Nonce\",\"b\"]]}],"
-			"\"as\":{\"dpop_signing_alg_values_supported\":["
-			"\"ES256\"]}}");
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "use_dpop_nonce");
-	assert_int_equal(world_count(w, "POST /token"), 2);
-	world_end(w);
-}
 
 #define NONCE(n)                                                           \
 	"{\"status\":401,\"headers\":[[\"WWW-Authenticate\",\"DPoP error=" \

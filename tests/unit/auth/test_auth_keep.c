@@ -29,33 +29,6 @@ TEST(TO_5, token_about_to_end, is_refreshed_before)
 	world_end(w);
 }
 
-TEST(TO_5, invalid_grant, forgets_and_begins_anew)
-{
-	struct world *w = world_begin(
-		"{\"expires_in\":30,\"tokens\":[true,{\"status\":400,"
-		"\"json\":{\"error\":\"invalid_grant\"}}]}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(w->pages, 2);
-	assert_int_equal(world_count(w, "*grant_type=refresh_token"), 1);
-	assert_int_equal(world_count(w, "POST /register"), 1);
-	world_end(w);
-}
-
-TEST(TO_6, no_refresh_token, asks_the_person_again)
-{
-	struct world *w = world_begin(
-		"{\"tokens\":[{\"json\":{\"access_token\":\"one\"}}],"
-		"\"mcp\":[true,{},true,true]}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(w->pages, 2);
-	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
-	world_end(w);
-}
-
 TEST(CI_10, client_forgotten_by_the_server, is_made_anew)
 {
 	struct world *w =

@@ -63,17 +63,6 @@ TEST(RW_120, issuer_with_a_slash, is_taken_only_when_allowed)
 	world_end(w);
 }
 
-TEST(RW_121, issuer_of_another_host_or_path, is_refused)
-{
-	stops("{\"as\":{\"issuer\":\"https://example.com\"}}",
-	      "issuer is \"https://example.com\", expected \"http://127");
-	stops("{\"as\":{\"issuer\":null}}", "issuer is \"\"");
-	stops("{\"prm\":{\"authorization_servers\":[\"{base}/tenant\"]},"
-	      "\"docs\":{\"" ASM "/tenant\":{\"json\":{\"issuer\":\"{base}\","
-	      "\"token_endpoint\":\"{base}/token\"}}}}",
-	      "/tenant\"");
-}
-
 TEST(RW_122, resource_of_the_origin, is_sent_as_it_is)
 {
 	struct world *w = world_begin("{\"prm\":{\"resource\":\"{base}\"}}");
@@ -83,77 +72,6 @@ TEST(RW_122, resource_of_the_origin, is_sent_as_it_is)
 	snprintf(line, sizeof(line), "*resource=%s ", w->base);
 	assert_int_equal(world_count(w, line), 2);
 	world_end(w);
-}
-
-TEST(RW_123, resource_of_others, ends_it_before)
-{
-	stops("{\"prm\":{\"resource\":\"https://example.com/mcp\"}}",
-	      "is for https://example.com/mcp, not for http://127");
-	stops("{\"prm\":{\"resource\":\"{base}/mcp/more\"}}", "/mcp/more, not");
-	stops("{\"prm\":{\"resource\":\"{base}/mc\"}}", "/mc, not for");
-	stops("{\"prm\":{\"resource\":null}}", "no `resource`");
-	stops("{\"prm\":{\"authorization_servers\":[]}}",
-	      "names no authorization server");
-}
-
-TEST(RW_124, pages_instead_of_documents, are_not_found)
-{
-	works("{\"docs\":{\"" PRM "/mcp\":{\"body\":\"<html>\",\"type\":"
-	      "\"text/html\"},\"" PRM "\":{\"json\":{\"resource\":\"{base}\","
-	      "\"authorization_servers\":[\"{base}\"]}}}}",
-	      "*resource=http://127");
-	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":401},\"" PRM
-	      "\":{\"status\":405},\"" ASM "\":{\"status\":403}}}",
-	      "POST /register");
-	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":302,\"headers\":"
-	      "[[\"Location\",\"https://example.com/login\"]]}}}",
-	      "GET " PRM " version");
-	/* within the same origin it is followed */
-	works("{\"docs\":{\"" PRM "/mcp\":{\"status\":302,\"headers\":"
-	      "[[\"Location\",\"/moved\"]]},\"/moved\":{\"json\":{\"resource\":"
-	      "\"{base}/mcp\",\"authorization_servers\":[\"{base}\"]}}}}",
-	      "GET /moved");
-	stops("{\"docs\":{\"" PRM "/mcp\":{\"status\":503}}}",
-	      "HTTP status 503");
-}
-
-TEST(RW_125, challenges_in_all_forms, are_read)
-{
-	works("{\"challenge\":[]}", "GET " PRM "/mcp");
-	works("{\"challenge\":[\"Basic realm=\\\"a, b\\\", bearer "
-	      "resource_metadata={base}/doc, scope=\\\"x\\\"\"],\"docs\":{"
-	      "\"/doc\":{\"json\":{\"resource\":\"{base}/mcp\","
-	      "\"authorization_servers\":[\"{base}\"]}}}}",
-	      "*scope=x");
-	works("{\"challenge\":[\"Negotiate dG9rZW4=\",\"BEARER Scope = "
-	      "\\\"y z\\\"\"]}",
-	      "*scope=y z");
-}
-
-TEST(RW_126, registration_in_all_forms, is_taken)
-{
-	works("{\"register\":[{\"status\":200,\"json\":{\"client_id\":"
-	      "\"c1\"}}]}",
-	      "*client_id=c1 ");
-	/* a secret nobody asked for: basic, and not in the body */
-	works("{\"register\":[{\"status\":201,\"json\":{\"client_id\":\"c:1\","
-	      "\"client_secret\":\"s3\"}}]}",
-	      "*basic=Basic YyUzQTE6czM=");
-	works("{\"register\":[{\"status\":201,\"json\":{\"client_id\":\"c1\","
-	      "\"client_secret\":\"s3\",\"token_endpoint_auth_method\":"
-	      "\"client_secret_post\"}}]}",
-	      "*client_secret=s3");
-}
-
-TEST(RW_127, refused_registration, is_surfaced)
-{
-	fails("{\"register\":[{\"status\":400,\"json\":{\"error\":"
-	      "\"invalid_redirect_uri\",\"error_description\":\"no\"}}]}",
-	      "HTTP status 400, invalid_redirect_uri: no");
-	fails("{\"register\":[{\"status\":403,\"body\":\"go away\"}]}",
-	      "HTTP status 403, go away");
-	fails("{\"register\":[{\"status\":500}]}", "HTTP status 500");
-	fails("{\"as\":{\"registration_endpoint\":null}}", "--oauth-client-id");
 }
 
 #define TOKEN(answer)                                            \
@@ -187,31 +105,6 @@ TEST(RW_128, token_answers_in_all_forms, are_read)
 		assert_int_equal(world_count(w, "POST /other"), 0);
 		world_end(w);
 	}
-}
-
-TEST(RW_134, iss_of_the_redirect, must_be_the_issuer)
-{
-	works("{\"authorize\":{\"iss\":\"{base}\"}}", "POST /token");
-	works("{\"authorize\":{\"iss\":\"{base}\"},\"as\":{\"authorization_"
-	      "response_iss_parameter_supported\":true}}",
-	      "POST /token");
-	fails("{\"as\":{\"authorization_response_iss_parameter_supported\":"
-	      "true}}",
-	      "names no issuer");
-	fails("{\"authorize\":{\"iss\":\"{base}/\"}}", "of another issuer");
-	fails("{\"authorize\":{\"iss\":\"https://evil.example\","
-	      "\"error\":\"server_error\"}}",
-	      "of another issuer than http://127");
-}
-
-TEST(RW_135, no_s256, is_refused)
-{
-	stops("{\"as\":{\"code_challenge_methods_supported\":[\"plain\"]}}",
-	      "PKCE with S256");
-	stops("{\"as\":{\"code_challenge_methods_supported\":null}}",
-	      "PKCE with S256");
-	stops("{\"as\":{\"authorization_endpoint\":null}}",
-	      "no `authorization_endpoint`");
 }
 
 static void leads_to(const char *address, const char *part)
@@ -272,17 +165,6 @@ TEST(leash, that_leaves_the_server_out, stops_each_request)
 	assert_int_equal(w->err.kind, ERR_LEASH);
 	assert_int_equal(world_count(w, "GET "), 0);
 	world_end(w);
-}
-
-TEST(PR_8, no_document_at_all, leads_to_default_paths)
-{
-	works("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":null}}",
-	      "POST /register method=none");
-	works("{\"docs\":{\"" PRM "/mcp\":null}}", "GET /authorize");
-	/* with a document of the resource nothing is guessed */
-	stops("{\"docs\":{\"" ASM "\":null}}", "nothing was found");
-	stops("{\"docs\":{\"" PRM "/mcp\":null,\"" ASM "\":{\"status\":500}}}",
-	      "HTTP status 500");
 }
 
 TEST_FILE(authority_start, authority_stop);

@@ -25,32 +25,6 @@ TEST(RW_129, refresh_tokens, rotate_or_stay)
 	}
 }
 
-TEST(RW_130, 401_for_ever, is_one_authorization)
-{
-	struct world *w = world_begin(
-		"{\"mcp\":[{\"status\":401},{\"status\":401},"
-		"{\"status\":401},{\"status\":401},{\"status\":401}]}");
-
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "refuses a token that was just issued");
-	assert_int_equal(w->pages, 1);
-	assert_int_equal(w->requests, 2);
-	assert_int_equal(world_count(w, "POST /token"), 1);
-	world_end(w);
-}
-
-TEST(RW_131, same_scope_for_ever, is_one_step_up)
-{
-	struct world *w = world_begin("{\"needs\":[[\"a\"]],\"tokens\":[true,"
-				      "{\"json\":{\"access_token\":\"access-1\""
-				      "}}]}");
-
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "insufficient_scope");
-	assert_int_equal(w->pages, 2);
-	world_end(w);
-}
-
 TEST(RW_131, one_more_scope_each_time, ends_after_two)
 {
 	struct world *w = world_begin(
@@ -65,29 +39,6 @@ TEST(RW_131, one_more_scope_each_time, ends_after_two)
 				 world_count(w, "GET /authorize"),
 			 3);
 	assert_true(world_count(w, "*scope=x a b") == 1);
-	world_end(w);
-}
-
-TEST(SU_1, scope_that_is_missing, is_added)
-{
-	struct world *w = world_begin("{\"needs\":[[\"a\"],[\"a\",\"x\"]],"
-				      "\"challenge\":[\"Bearer scope=x\"]}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(w->pages, 2);
-	assert_int_equal(world_count(w, "*scope=x a"), 1);
-	/* a refresh cannot widen anything */
-	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
-	world_end(w);
-}
-
-TEST(SU_4, 403_without_challenge, is_forbidden)
-{
-	struct world *w = world_begin("{\"mcp\":[{\"status\":403}]}");
-
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "the server forbids this (HTTP status 403)");
-	assert_int_equal(w->pages, 0);
 	world_end(w);
 }
 
