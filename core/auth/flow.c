@@ -33,23 +33,6 @@ static bool is_usable(const struct flow *f, const struct account *a)
 		strcmp(f->start.refused, a->access_token) != 0);
 }
 
-/* Another process may have changed the account while we waited. */
-static int read_again(struct flow *f, struct err *err)
-{
-	struct account now;
-	int r = flow_load_account(f, NULL, &now, err);
-
-	if (r < 0)
-		return -1;
-	if (r == 0) {
-		account_release(f->account);
-		*f->account = now;
-		flow_note_secret(f, str_of(now.access_token));
-		flow_note_secret(f, str_of(now.refresh_token));
-	}
-	return 0;
-}
-
 static enum flow_verdict take_lock(struct flow *f, struct err *err)
 {
 	const struct auth_context *c = f->setting.context;
@@ -67,7 +50,8 @@ static enum flow_verdict take_lock(struct flow *f, struct err *err)
 			"for its browser",
 			f->setting.endpoint->text.p);
 	f->has_lock = r == 0 && c->store;
-	if (r != 0 || read_again(f, err) < 0)
+	/* another process may have changed the account while we waited */
+	if (r != 0 || flow_load_account(f, NULL, err) < 0)
 		return FLOW_FAILED;
 	return f->start.kind != FLOW_KIND_LOGIN && f->start.refused &&
 			       is_usable(f, f->account)

@@ -52,15 +52,22 @@ enum guard_origin flow_origin_of(struct flow *f, const char *url)
 
 /* ---- the account ---- */
 
-int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
-		      struct err *err)
+int flow_load_account(struct flow *f, const char *issuer, struct err *err)
 {
 	/* a person who logs in, or a grant without one, replaces all of it */
 	bool is_lenient = f->start.kind == FLOW_KIND_LOGIN ||
 			  f->setting.options->grant != AUTH_CODE;
+	struct account now;
+	int r = account_open(f->setting.context->store, f->setting.owner,
+			     issuer, is_lenient, &now, err);
 
-	return account_open(f->setting.context->store, f->setting.owner, issuer,
-			    is_lenient, ret, err);
+	if (r != 0)
+		return r < 0 ? -1 : 0;
+	account_release(f->account);
+	*f->account = now;
+	flow_note_secret(f, str_of(now.access_token));
+	flow_note_secret(f, str_of(now.refresh_token));
+	return 0;
 }
 
 /* ---- requests ---- */

@@ -1,7 +1,8 @@
 /*
- * The identity of this client at the authorization server: configured, a
- * document of its own, or registered, in this order; and the person there,
- * with the answer that the browser brings back.
+ * The grant: requests to the authorization server and its answers (pure, and
+ * public for tests); then the steps. The client is configured, a document of
+ * its own, or registered, in this order; the person answers in the browser; the
+ * tokens are asked for, refreshed and revoked.
  */
 #include "core/auth/flow_grant.h"
 
@@ -11,6 +12,7 @@
 #include "core/auth/flow_steps.h"
 #include "core/auth/words.h"
 #include "core/base/json.h"
+#include "core/base/jw.h"
 #include "core/base/limits.h"
 #include "core/base/text.h"
 #include "core/base/url.h"
@@ -52,8 +54,12 @@ static bool has_method(const struct metadata_server *s,
 	return words_has(&s->auth_methods, method_word[method]);
 }
 
-enum grant_method grant_method_for(const struct metadata_server *s,
-				   bool has_key, bool has_secret)
+/*
+ * The method for a client that has a key or a secret, or neither: what the
+ * server offers first, basic before post.
+ */
+static enum grant_method method_for(const struct metadata_server *s,
+				    bool has_key, bool has_secret)
 {
 	if (has_key)
 		return GRANT_KEY;
@@ -67,11 +73,9 @@ enum grant_method grant_method_for(const struct metadata_server *s,
 enum grant_method grant_method_to_register(const struct metadata_server *s)
 {
 	/* a server without any document is one of those that expect this */
-	if (s->is_default || has_method(s, GRANT_NONE))
-		return GRANT_NONE;
-	return !has_method(s, GRANT_BASIC) && has_method(s, GRANT_POST)
-		       ? GRANT_POST
-		       : GRANT_BASIC;
+	bool is_public = s->is_default || has_method(s, GRANT_NONE);
+
+	return method_for(s, false, !is_public);
 }
 
 static void add_member(struct buf *body, const char *name, const char *value)
@@ -152,27 +156,24 @@ void grant_form(const struct grant_request *r, const struct grant_client *c,
 	add_credentials(c, body, authorization);
 }
 
-#define LIST(...)                                         \
-	(&(struct strlist){(const char *[]){__VA_ARGS__}, \
-			   ARRAY_LEN(((const char *[]){__VA_ARGS__}))})
-
-int grant_registration(const char *redirect_uri, enum grant_method method,
-		       const char *scope, struct buf *body, struct err *err)
+void grant_registration(const char *redirect_uri, enum grant_method method,
+			const char *scope, struct buf *body)
 {
-	AUTO(json_freep) struct json *doc = NULL;
+	struct strlist uris = {&redirect_uri, 1};
+	struct jw w;
 
-	if (json_make(&doc, err) < 0)
-		return -1;
-	json_add_text(doc, "client_name", "matins");
-	json_add_texts(doc, "redirect_uris", LIST(redirect_uri));
-	json_add_texts(doc, "grant_types",
-		       LIST("authorization_code", "refresh_token"));
-	json_add_texts(doc, "response_types", LIST("code"));
-	json_add_text(doc, "token_endpoint_auth_method", method_word[method]);
-	json_add_text(doc, "application_type", "native");
-	json_add_text(doc, "scope", scope);
-	json_print(doc, body);
-	return 0;
+	jw_init(&w, body, false);
+	jw_object(&w);
+	jw_kv_cstr(&w, "client_name", "matins");
+	jw_kv_list(&w, "redirect_uris", &uris);
+	jw_kv_raw(&w, "grant_types",
+		  STR("[\"authorization_code\",\"refresh_token\"]"));
+	jw_kv_raw(&w, "response_types", STR("[\"code\"]"));
+	jw_kv_cstr(&w, "token_endpoint_auth_method", method_word[method]);
+	jw_kv_cstr(&w, "application_type", "native");
+	if (scope)
+		jw_kv_cstr(&w, "scope", scope);
+	jw_end(&w);
 }
 
 void grant_authorization_url(const struct grant_ask *a, struct buf *out)
@@ -268,16 +269,6 @@ static int refuse_token(int status, const struct source *s, const char *error,
 		       status, b.n ? ", " : "", buf_cstr(&b));
 }
 
-static int read_expiry(const struct source *s, struct answer_token *t)
-{
-	const char *text;
-
-	if (s->json)
-		return json_int64(s->json, "expires_in", &t->expires_in_s);
-	text = get_text(s, "expires_in");
-	return text && str_int64(str_of(text), &t->expires_in_s);
-}
-
 static int read_type(const struct source *s, bool is_exchange,
 		     struct answer_token *t, struct err *err)
 {
@@ -313,8 +304,11 @@ static bool is_visible(const char *token)
 	return true;
 }
 
-static int refuse_length(const char *what, struct err *err)
+/* text  NULL: there is none */
+static int judge_length(const char *what, const char *text, struct err *err)
 {
+	if (!text || strlen(text) <= LIMIT_TOKEN_BYTES)
+		return 0;
 	return err_set(err, ERR_LIMIT,
 		       "the authorization server gave a %s of more than %d "
 		       "bytes",
@@ -326,7 +320,7 @@ int answer_token(int status, struct str body, bool is_exchange,
 {
 	AUTO(source_release) struct source s = {.arena = arena};
 	struct answer_token t = {.expires_in_s = -1};
-	const char *error;
+	const char *error, *lifetime;
 	int r = open_source(body, &s, err);
 
 	*ret = (struct answer_token){.expires_in_s = -1};
@@ -338,19 +332,22 @@ int answer_token(int status, struct str body, bool is_exchange,
 	if (error || status < 200 || status > 299)
 		return refuse_token(status, &s, error, ret, err);
 	t.access_token = get_text(&s, "access_token");
-	if (t.access_token && strlen(t.access_token) > LIMIT_TOKEN_BYTES)
-		return refuse_length("access_token", err);
+	if (judge_length("access_token", t.access_token, err) < 0)
+		return -1;
 	if (!t.access_token || !is_visible(t.access_token))
 		return err_set(err, ERR_PEER,
 			       "the authorization server gave no usable "
 			       "access_token");
-	if (read_type(&s, is_exchange, &t, err) < 0)
-		return -1;
 	t.refresh_token = get_text(&s, "refresh_token");
-	if (t.refresh_token && strlen(t.refresh_token) > LIMIT_TOKEN_BYTES)
-		return refuse_length("refresh_token", err);
+	if (read_type(&s, is_exchange, &t, err) < 0 ||
+	    judge_length("refresh_token", t.refresh_token, err) < 0)
+		return -1;
 	t.scope = get_text(&s, "scope");
-	if (!read_expiry(&s, &t) || t.expires_in_s < 0)
+	lifetime = s.json ? NULL : get_text(&s, "expires_in");
+	if (!(s.json ? json_int64(s.json, "expires_in", &t.expires_in_s)
+		     : lifetime &&
+			       str_int64(str_of(lifetime), &t.expires_in_s)) ||
+	    t.expires_in_s < 0)
 		t.expires_in_s = -1;
 	*ret = t;
 	return 0;
@@ -392,10 +389,9 @@ int answer_client(int status, struct str body, struct arena *arena,
 	if (!c.id)
 		return refuse_registration(status, body, &s, err);
 	c.secret = get_text(&s, "client_secret");
-	if (strlen(c.id) > LIMIT_TOKEN_BYTES)
-		return refuse_length("client_id", err);
-	if (c.secret && strlen(c.secret) > LIMIT_TOKEN_BYTES)
-		return refuse_length("client_secret", err);
+	if (judge_length("client_id", c.id, err) < 0 ||
+	    judge_length("client_secret", c.secret, err) < 0)
+		return -1;
 	method = get_text(&s, "token_endpoint_auth_method");
 	if (!method || !grant_method_find(method, &c.method))
 		c.method = c.secret ? GRANT_BASIC : GRANT_NONE;
@@ -581,21 +577,6 @@ bool flow_redirected(struct flow *f, struct str url)
 
 /* ---- the client ---- */
 
-/* A step-up keeps the scopes that were asked for so far. */
-static void decide_scope(struct flow *f)
-{
-	const struct auth_options *o = f->setting.options;
-	const char *scope =
-		f->start.scope ? f->start.scope : f->scopes_supported;
-
-	if (o->scope)
-		scope = words_union(o->scope, f->start.scope, &f->arena);
-	if (scope && o->grant == AUTH_CODE &&
-	    words_has(&f->server.scopes, "offline_access"))
-		scope = words_union(scope, "offline_access", &f->arena);
-	f->scope = scope;
-}
-
 static void take_client(struct flow *f, const char *id, const char *secret,
 			enum grant_method method)
 {
@@ -608,7 +589,7 @@ static void take_client(struct flow *f, const char *id, const char *secret,
 		flow_note_secret(f, str_of(secret));
 }
 
-static void flow_note_client(struct flow *f)
+static void note_client(struct flow *f)
 {
 	struct account *a = f->account;
 
@@ -620,21 +601,6 @@ static void flow_note_client(struct flow *f)
 	account_set(&a->revocation_endpoint, f->server.revocation);
 	account_set(&a->client_id, f->client.id);
 	account_set(&a->method, grant_method_word(f->client.method));
-}
-
-/* The account of this issuer, which may be an earlier one than the present. */
-static int read_issuer(struct flow *f, struct err *err)
-{
-	struct account *a = f->account, other;
-	int r;
-
-	if (a->issuer && !strcmp(a->issuer, f->server.issuer))
-		return 0;
-	account_release(a);
-	r = flow_load_account(f, f->server.issuer, &other, err);
-	if (r == 0)
-		*a = other;
-	return r < 0 ? -1 : 0;
 }
 
 /* A registration that still holds, on an address that is still free. */
@@ -653,33 +619,41 @@ static bool use_registration(struct flow *f)
 	return true;
 }
 
-static bool use_configured(struct flow *f)
-{
-	const struct auth_options *o = f->setting.options;
-	bool has_key = o->private_key != NULL;
-
-	if (o->client_id)
-		take_client(f, o->client_id, o->client_secret,
-			    grant_method_for(&f->server, has_key,
-					     o->client_secret != NULL));
-	else if (o->client_metadata_url && f->server.takes_metadata_id)
-		take_client(f, o->client_metadata_url, NULL,
-			    grant_method_for(&f->server, has_key, false));
-	else
-		return false;
-	return true;
-}
-
 enum flow_verdict flow_identify(struct flow *f, struct err *err)
 {
-	if (guard_person(f->setting.context, f->setting.options, err) < 0 ||
-	    read_issuer(f, err) < 0)
+	const struct auth_options *o = f->setting.options;
+	const char *scope = f->start.scope, *id = o->client_id;
+
+	if (guard_person(f->setting.context, o, err) < 0)
 		return FLOW_FAILED;
-	decide_scope(f);
-	return use_configured(f) || use_registration(f) ? FLOW_OK : FLOW_NOT;
+	/* the account of this issuer may be an earlier one than the present */
+	if (!f->account->issuer ||
+	    strcmp(f->account->issuer, f->server.issuer) != 0) {
+		account_release(f->account);
+		if (flow_load_account(f, f->server.issuer, err) < 0)
+			return FLOW_FAILED;
+	}
+	/* a step-up keeps the scopes that were asked for so far */
+	if (o->scope)
+		scope = words_union(o->scope, scope, &f->arena);
+	else if (!scope)
+		scope = f->scopes_supported;
+	if (scope && o->grant == AUTH_CODE &&
+	    words_has(&f->server.scopes, "offline_access"))
+		scope = words_union(scope, "offline_access", &f->arena);
+	f->scope = scope;
+	if (!id && o->client_metadata_url && f->server.takes_metadata_id)
+		id = o->client_metadata_url;
+	if (!id)
+		return use_registration(f) ? FLOW_OK : FLOW_NOT;
+	take_client(f, id, o->client_id ? o->client_secret : NULL,
+		    method_for(&f->server, o->private_key,
+			       o->client_id && o->client_secret));
+	return FLOW_OK;
 }
 
-static int flow_identify_stored(struct flow *f, struct err *err)
+/* Be the client of the stored account, for a refresh. */
+static int be_stored_client(struct flow *f, struct err *err)
 {
 	const struct auth_options *o = f->setting.options;
 	const struct account *a = f->account;
@@ -718,7 +692,7 @@ static enum flow_verdict take_registration(struct flow *f,
 		return FLOW_FAILED;
 	take_client(f, c.id, c.secret, c.method);
 	account_forget_client(f->account);
-	flow_note_client(f);
+	note_client(f);
 	f->account->is_registered = true;
 	f->account->secret_expires_s = c.secret_expires_s;
 	account_set(&f->account->client_secret, c.secret);
@@ -753,11 +727,11 @@ enum flow_verdict flow_register(struct flow *f, struct err *err)
 				     : "");
 		return FLOW_FAILED;
 	}
-	if ((!f->redirect_uri && open_listener(f, NULL, err) < 0) ||
-	    grant_registration(f->redirect_uri,
-			       grant_method_to_register(&f->server), f->scope,
-			       &body, err) < 0)
+	if (!f->redirect_uri && open_listener(f, NULL, err) < 0)
 		return FLOW_FAILED;
+	grant_registration(f->redirect_uri,
+			   grant_method_to_register(&f->server), f->scope,
+			   &body);
 	f->has_registered = true;
 	q.origin = flow_origin_of(f, q.url);
 	q.content = buf_str(&body);
@@ -836,23 +810,11 @@ static int read_statement(struct flow *f, const char *path, const char **ret,
 
 /* ---- proofs of the key that tokens are bound to ---- */
 
-/* The key of the account, or a new one where the server knows such tokens. */
-static int find_key(struct flow *f, struct err *err)
-{
-	const char *pem = f->account->dpop_key;
-	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-
-	if (f->key)
-		return 0;
-	if (pem)
-		return crypto_key_read(str_of(pem), &f->key, err);
-	if (!f->needs_dpop && !words_has(&f->server.dpop_algs, "ES256"))
-		return 0;
-	return crypto_key_make(&f->key, err);
-}
-
+/* By the key of the account, or a new one where the server knows such tokens.
+ */
 static int add_proof(struct flow *f, const char *url, struct err *err)
 {
+	const char *pem = f->account->dpop_key;
 	AUTO(buf_wipe) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	struct jwt_proof proof = {
 		.method = "POST",
@@ -861,24 +823,15 @@ static int add_proof(struct flow *f, const char *url, struct err *err)
 		.now_s = flow_now_s(f),
 	};
 
-	if (find_key(f, err) < 0)
-		return -1;
-	if (!f->key)
+	if (!f->key && !pem && !f->needs_dpop &&
+	    !words_has(&f->server.dpop_algs, "ES256"))
 		return 0;
+	if (!f->key && (pem ? crypto_key_read(str_of(pem), &f->key, err)
+			    : crypto_key_make(&f->key, err)) < 0)
+		return -1;
 	if (jwt_dpop_proof(f->key, &proof, &b, err) < 0)
 		return err_wrap(err, "DPoP proof");
 	return http_headers_set(&f->request.headers, "DPoP", buf_str(&b), err);
-}
-
-static void note_nonce(struct flow *f, const struct http_fetched *a)
-{
-	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
-	struct str nonce;
-
-	if (!http_head_get(a->head, "DPoP-Nonce", 0, &nonce) || !nonce.n)
-		return;
-	buf_add_str(&b, nonce);
-	account_set(&f->account->nonce, buf_cstr(&b));
 }
 
 /* ---- requests ---- */
@@ -928,16 +881,19 @@ static enum flow_verdict post_form(struct flow *f, struct flow_question *q,
 	return flow_ask(f, q, err);
 }
 
+static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
+				   struct err *err);
+
 static enum flow_verdict ask_token(struct flow *f,
 				   const struct grant_request *r,
-				   flow_came_fn *came, struct err *err)
+				   struct err *err)
 {
 	const char *url = f->server.token;
 	struct flow_question q = {
 		.what = "token endpoint",
 		.url = url,
 		.origin = flow_origin_of(f, url),
-		.came = came,
+		.came = got_token,
 	};
 
 	if (add_assertion(f, url, err) < 0 || add_proof(f, url, err) < 0)
@@ -1016,7 +972,7 @@ static enum flow_verdict keep_token(struct flow *f,
 	flow_note_secret(f, str_of(t->access_token));
 	if (t->refresh_token)
 		flow_note_secret(f, str_of(t->refresh_token));
-	flow_note_client(f);
+	note_client(f);
 	if (keep_key(f, t->is_dpop, err) < 0)
 		return FLOW_FAILED;
 	account_set(&a->access_token, t->access_token);
@@ -1033,36 +989,6 @@ static enum flow_verdict keep_token(struct flow *f,
 			    err) < 0
 		       ? FLOW_FAILED
 		       : FLOW_OK;
-}
-
-/* The server wants another nonce in the proof: once more, once. */
-static bool wants_nonce(struct flow *f, const struct answer_token *t)
-{
-	if (strcmp(t->error, "use_dpop_nonce") != 0 || !f->key ||
-	    !f->account->nonce || f->has_repeated)
-		return false;
-	f->has_repeated = true;
-	return true;
-}
-
-static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
-				   struct err *err)
-{
-	struct answer_token t;
-
-	note_nonce(f, a);
-	if (answer_token(a->status, a->body, false, &f->arena, &t, err) == 0)
-		return keep_token(f, &t, false, err);
-	if (wants_nonce(f, &t))
-		return flow_token(f, err);
-	/* the server has forgotten the client that we registered */
-	if (strcmp(t.error, "invalid_client") != 0 ||
-	    !f->account->is_registered || f->has_registered)
-		return FLOW_FAILED;
-	account_forget_client(f->account);
-	f->has_registered = true;
-	f->redirect_uri = NULL;
-	return FLOW_NOT;
 }
 
 enum flow_verdict flow_token(struct flow *f, struct err *err)
@@ -1092,10 +1018,21 @@ enum flow_verdict flow_token(struct flow *f, struct err *err)
 		r.assertion = f->assertion;
 		break;
 	}
-	return ask_token(f, &r, got_token, err);
+	return ask_token(f, &r, err);
 }
 
 /* ---- refresh ---- */
+
+enum flow_verdict flow_refresh(struct flow *f, struct err *err)
+{
+	struct grant_request r = {.type = GRANT_REFRESH};
+
+	if (be_stored_client(f, err) < 0)
+		return FLOW_FAILED;
+	r.resource = f->resource;
+	r.refresh_token = arena_strdup(&f->arena, f->account->refresh_token);
+	return ask_token(f, &r, err);
+}
 
 /* The tokens are of no use any more; with a challenge all begins again. */
 static enum flow_verdict refuse_refresh(struct flow *f,
@@ -1115,28 +1052,37 @@ static enum flow_verdict refuse_refresh(struct flow *f,
 	return f->start.kind == FLOW_KIND_RENEW ? FLOW_NOT : FLOW_FAILED;
 }
 
-static enum flow_verdict got_refreshed(struct flow *f,
-				       const struct http_fetched *a,
-				       struct err *err)
+/* Of a grant, or of a refresh. */
+static enum flow_verdict got_token(struct flow *f, const struct http_fetched *a,
+				   struct err *err)
 {
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+	bool is_refresh = f->step == FLOW_REFRESH;
 	struct answer_token t;
+	struct str nonce;
 
-	note_nonce(f, a);
+	if (http_head_get(a->head, "DPoP-Nonce", 0, &nonce) && nonce.n) {
+		buf_add_str(&b, nonce);
+		account_set(&f->account->nonce, buf_cstr(&b));
+	}
 	if (answer_token(a->status, a->body, false, &f->arena, &t, err) == 0)
-		return keep_token(f, &t, true, err);
-	return wants_nonce(f, &t) ? flow_refresh(f, err)
-				  : refuse_refresh(f, &t);
-}
-
-enum flow_verdict flow_refresh(struct flow *f, struct err *err)
-{
-	struct grant_request r = {.type = GRANT_REFRESH};
-
-	if (flow_identify_stored(f, err) < 0)
+		return keep_token(f, &t, is_refresh, err);
+	/* the server wants another nonce in the proof: once more, once */
+	if (!strcmp(t.error, "use_dpop_nonce") && f->key && f->account->nonce &&
+	    !f->has_repeated) {
+		f->has_repeated = true;
+		return is_refresh ? flow_refresh(f, err) : flow_token(f, err);
+	}
+	if (is_refresh)
+		return refuse_refresh(f, &t);
+	/* the server has forgotten the client that we registered */
+	if (strcmp(t.error, "invalid_client") != 0 ||
+	    !f->account->is_registered || f->has_registered)
 		return FLOW_FAILED;
-	r.resource = f->resource;
-	r.refresh_token = arena_strdup(&f->arena, f->account->refresh_token);
-	return ask_token(f, &r, got_refreshed, err);
+	account_forget_client(f->account);
+	f->has_registered = true;
+	f->redirect_uri = NULL;
+	return FLOW_NOT;
 }
 
 /* ---- revocation: RFC 7009 ---- */

@@ -39,12 +39,6 @@ enum grant_method {
 const char *grant_method_word(enum grant_method method) MUST_USE;
 /* false: no such word */
 bool grant_method_find(const char *word, enum grant_method *ret) MUST_USE;
-/*
- * The method for a client that has a key or a secret, or neither: what the
- * server offers first, basic before post.
- */
-enum grant_method grant_method_for(const struct metadata_server *s,
-				   bool has_key, bool has_secret) MUST_USE;
 /* The method to register with: none first, then basic, then post. */
 enum grant_method grant_method_to_register(const struct metadata_server *s)
 	MUST_USE;
@@ -87,10 +81,9 @@ struct grant_request {
  */
 void grant_form(const struct grant_request *r, const struct grant_client *c,
 		struct buf *body, struct buf *authorization);
-/* JSON of a dynamic registration; scope may be NULL. errors  json_make() */
-int grant_registration(const char *redirect_uri, enum grant_method method,
-		       const char *scope, struct buf *body, struct err *err)
-	MUST_USE;
+/* JSON of a dynamic registration; scope may be NULL. */
+void grant_registration(const char *redirect_uri, enum grant_method method,
+			const char *scope, struct buf *body);
 
 struct grant_ask {
 	const char *endpoint; /* may have a query of its own */

@@ -131,9 +131,10 @@ struct flow {
 void flow_settle(struct flow *f, enum flow_verdict verdict,
 		 const struct err *err);
 int64_t flow_now_s(const struct flow *f) MUST_USE;
-/* account_open(), lenient where nothing is lost by that. */
-int flow_load_account(struct flow *f, const char *issuer, struct account *ret,
-		      struct err *err) MUST_USE;
+/* Replace the account by the stored one, where there is one; lenient where
+   nothing is lost by that. issuer  NULL: the present one */
+int flow_load_account(struct flow *f, const char *issuer, struct err *err)
+	MUST_USE;
 /* Tell the scrubber. */
 void flow_note_secret(struct flow *f, struct str value);
 /*
