@@ -7,7 +7,7 @@
 #include "core/base/mem.h"
 #include "core/base/url.h"
 #include "core/schema/describe.h"
-#include "core/schema/equal.h"
+#include "core/schema/value.h"
 #include "core/schema/node.h"
 
 const struct keyword_row KEYWORDS[N_KEYWORDS] = {

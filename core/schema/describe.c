@@ -1,6 +1,6 @@
 #include "core/schema/describe.h"
 
-#include "core/schema/equal.h"
+#include "core/schema/value.h"
 #include "core/schema/node.h"
 
 /* Subschemas from the one that is described to what it says. */
@@ -260,15 +260,6 @@ static unsigned node_types(const struct node *node)
 	return types_of(node, 0, &visits).types;
 }
 
-static const struct node *elements_of(const struct node *node)
-{
-	const struct rule *rule = node_rule(node, KEYWORD_items);
-
-	if (!rule)
-		rule = node_rule(node, KEYWORD_items_7);
-	return rule ? rule->node : NULL;
-}
-
 static void visit_texts(struct walk *w, const struct node *node)
 {
 	struct reading *r = w->data;
@@ -285,15 +276,18 @@ static void read_property(const struct node *node, struct arena *arena,
 			  struct schema_property *p)
 {
 	struct reading r = {arena, p};
-	const struct node *elements = elements_of(node);
+	const struct rule *items = node_rule(node, KEYWORD_items);
 
+	if (!items)
+		items = node_rule(node, KEYWORD_items_7);
 	p->title = p->description = p->format = (struct str){"", 0};
 	p->types = node_types(node);
 	walk_applied(node, false, visit_texts, &r);
 	walk_applied(node, true, visit_choices, &r);
-	if (p->n_choices || !elements || !(p->types & SCHEMA_TYPE_ARRAY))
+	if (p->n_choices || !items || !items->node ||
+	    !(p->types & SCHEMA_TYPE_ARRAY))
 		return;
-	walk_applied(elements, true, visit_choices, &r);
+	walk_applied(items->node, true, visit_choices, &r);
 	p->is_list = p->n_choices > 0;
 }
 
@@ -354,16 +348,11 @@ size_t node_property_names(const struct node *node, struct arena *arena,
 	return n;
 }
 
-struct requirement {
-	struct str name;
-	bool is_required;
-};
-
 static void visit_required(struct walk *w, const struct node *node)
 {
 	AUTO(buf_release) struct buf scratch = BUF_INIT(BUF_UNBOUNDED);
 	const struct rule *rule = node_rule(node, KEYWORD_required);
-	struct requirement *q = w->data;
+	struct schema_property *q = w->data;
 
 	for (const struct jdoc *e = rule ? rule->value->first : NULL;
 	     e && !q->is_required; e = e->next)
@@ -373,13 +362,8 @@ static void visit_required(struct walk *w, const struct node *node)
 static void fill(const struct schema *s, const struct named *from,
 		 struct arena *arena, struct schema_property *ret)
 {
-	struct requirement q = {.name = from->name};
-
-	walk_applied(s->root, false, visit_required, &q);
-	*ret = (struct schema_property){
-		.name = arena_str(arena, from->name),
-		.is_required = q.is_required,
-	};
+	*ret = (struct schema_property){.name = arena_str(arena, from->name)};
+	walk_applied(s->root, false, visit_required, ret);
 	read_property(from->node, arena, ret);
 }
 
@@ -401,12 +385,11 @@ static const struct node *property_node(const struct node *node,
 {
 	AUTO(arena_release) struct arena own = ARENA_INIT;
 	struct named *list;
-	size_t n = list_properties(node, &own, &list);
+	size_t n = list_properties(node, &own, &list), i = 0;
 
-	for (size_t i = 0; i < n; i++)
-		if (str_eq(list[i].name, name))
-			return list[i].node;
-	return NULL;
+	while (i < n && !str_eq(list[i].name, name))
+		i++;
+	return i < n ? list[i].node : NULL;
 }
 
 bool schema_property(const struct schema *s, struct str name,

@@ -12,7 +12,7 @@
 #ifndef CORE_SCHEMA_NODE_H
 #define CORE_SCHEMA_NODE_H
 
-#include "core/schema/number.h"
+#include "core/schema/value.h"
 #include "core/schema/regex.h"
 #include "core/schema/schema.h"
 

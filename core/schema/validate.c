@@ -13,7 +13,7 @@
 #include "core/base/jw.h"
 #include "core/base/mem.h"
 #include "core/schema/describe.h"
-#include "core/schema/equal.h"
+#include "core/schema/value.h"
 #include "core/schema/format.h"
 #include "core/schema/node.h"
 
@@ -259,20 +259,12 @@ static struct buf *say_begin(struct run *r, const struct frame *f,
 	return &r->sentence;
 }
 
-static struct str copy_of(struct buf *text, struct arena *arena)
-{
-	struct str copy = arena_str(arena, buf_str(text));
-
-	buf_release(text);
-	return copy;
-}
-
 static void say_end(struct run *r, const struct frame *f,
 		    const struct rule *rule)
 {
 	struct schema_violation *v = add_entry(r->report, r->arena);
-	struct buf place = BUF_INIT(BUF_UNBOUNDED);
-	struct buf schema = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf place = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
 
 	if (!v)
 		return;
@@ -280,8 +272,8 @@ static void say_end(struct run *r, const struct frame *f,
 	node_pointer(f->node, &schema);
 	if (rule)
 		buf_addf(&schema, "/%s", KEYWORDS[rule->keyword].name);
-	v->instance = copy_of(&place, r->arena);
-	v->schema = copy_of(&schema, r->arena);
+	v->instance = arena_str(r->arena, buf_str(&place));
+	v->schema = arena_str(r->arena, buf_str(&schema));
 	v->keyword = rule ? KEYWORDS[rule->keyword].name : "";
 	v->text = arena_str(r->arena, buf_str(&r->sentence));
 }
@@ -577,6 +569,13 @@ static bool apply(struct run *r, struct frame *f)
 	return apply_scoped(r, f);
 }
 
+/* Something does not hold: is that enough? With a report all is looked at. */
+static bool stops(const struct run *r, bool *holds)
+{
+	*holds = false;
+	return !r->report;
+}
+
 /* Apply a subschema to the value of `f` itself. */
 static bool run_here(struct run *r, struct frame *f, const struct node *node)
 {
@@ -781,15 +780,6 @@ static bool check_multiple_of(struct run *r, struct frame *f,
 
 /* ---- strings ---- */
 
-static size_t characters(struct str text)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < text.n; i++)
-		n += ((unsigned char)text.p[i] & 0xc0) != 0x80;
-	return n;
-}
-
 /* Take the text of a string; false: another type, or no budget is left. */
 static bool text_of(struct run *r, const struct frame *f, struct str *ret)
 {
@@ -804,11 +794,12 @@ static bool check_length(struct run *r, struct frame *f,
 			 const struct rule *rule)
 {
 	struct str text;
-	size_t n;
+	size_t n = 0;
 
 	if (!text_of(r, f, &text))
 		return !r->has_failed;
-	n = characters(text);
+	for (size_t i = 0; i < text.n; i++) /* characters, not bytes */
+		n += ((unsigned char)text.p[i] & 0xc0) != 0x80;
 	if (n == 0 && n < rule->count && rule->keyword == KEYWORD_min_length)
 		return say(r, f, rule, "must not be empty");
 	return check_number_of(r, f, rule, n, "character", "characters");
@@ -925,10 +916,8 @@ static bool each_by_its_own(struct run *r, struct frame *f,
 	for (const struct jdoc *e = f->value->first; e && i < rule->n_sub;
 	     e = e->next, i++) {
 		seen_add(f->seen, i);
-		if (run_child(r, f, rule->sub[i].node, e, i))
-			continue;
-		holds = false;
-		if (!r->report)
+		if (!run_child(r, f, rule->sub[i].node, e, i) &&
+		    stops(r, &holds))
 			break;
 	}
 	return holds;
@@ -960,10 +949,7 @@ static bool rest_by_one(struct run *r, struct frame *f, const struct rule *rule,
 		seen_add(f->seen, i);
 		if (rule->node->kind == NODE_FALSE && first)
 			return too_many(r, f, rule, e, i);
-		if (run_child(r, f, rule->node, e, i))
-			continue;
-		holds = false;
-		if (!r->report)
+		if (!run_child(r, f, rule->node, e, i) && stops(r, &holds))
 			break;
 	}
 	return holds && !r->has_failed;
@@ -1265,10 +1251,8 @@ static bool check_members(struct run *r, struct frame *f,
 	for (const struct jdoc *m = f->value->first; m; m = m->next, i++) {
 		const struct node *node = schema_of(r, f, rule, m, i);
 
-		if (!node || apply_member(r, f, rule, node, m, i))
-			continue;
-		holds = false;
-		if (!r->report)
+		if (node && !apply_member(r, f, rule, node, m, i) &&
+		    stops(r, &holds))
 			break;
 	}
 	return holds && !r->has_failed;
@@ -1290,10 +1274,7 @@ static bool check_property_names(struct run *r, struct frame *f,
 		buf_clear(&quoted);
 		jw_quote(&quoted, m->key);
 		name.raw = buf_str(&quoted);
-		if (run_name(r, f, rule->node, &name))
-			continue;
-		holds = false;
-		if (!r->report)
+		if (!run_name(r, f, rule->node, &name) && stops(r, &holds))
 			break;
 	}
 	return holds;
@@ -1341,10 +1322,7 @@ static bool check_all_of(struct run *r, struct frame *f,
 	bool holds = true;
 
 	for (size_t i = 0; i < rule->n_sub; i++) {
-		if (run_here(r, f, rule->sub[i].node))
-			continue;
-		holds = false;
-		if (!r->report)
+		if (!run_here(r, f, rule->sub[i].node) && stops(r, &holds))
 			break;
 	}
 	return holds;
@@ -1354,13 +1332,6 @@ static bool check_all_of(struct run *r, struct frame *f,
 
 /* How near the value came to an alternative. */
 enum fit { FIT_MISFIT, FIT_OTHER_TAG, FIT_NEAR };
-
-static enum fit fit_of(const struct report *report)
-{
-	if (report->is_misfit)
-		return FIT_MISFIT;
-	return report->is_other_tag ? FIT_OTHER_TAG : FIT_NEAR;
-}
 
 /* Collect the violations of one alternative. */
 static void try_alternative(struct run *r, struct frame *f,
@@ -1455,7 +1426,9 @@ static void explain(struct run *r, struct frame *f, const struct rule *rule)
 		try_alternative(r, f, rule->sub[i].node, &report[i]);
 		if (r->has_failed)
 			return;
-		fit = fit_of(&report[i]);
+		fit = report[i].is_misfit      ? FIT_MISFIT
+		      : report[i].is_other_tag ? FIT_OTHER_TAG
+					       : FIT_NEAR;
 		count[fit]++;
 		nearest[fit] = i;
 	}
@@ -1551,23 +1524,26 @@ static bool check_if(struct run *r, struct frame *f, const struct rule *rule)
 
 /* ---- from outside ---- */
 
-static int validate_tree(const struct schema *s, const struct jdoc *value,
-			 struct arena *arena, struct schema_result *ret,
-			 struct err *err)
+int schema_validate(const struct schema *s, struct str text,
+		    struct arena *arena, struct schema_result *ret,
+		    struct err *err)
 {
+	AUTO(arena_release) struct arena own = ARENA_INIT;
 	struct report report = {.max = LIMIT_SCHEMA_VIOLATIONS};
-	struct run r = {
-		.schema = s,
-		.arena = arena,
-		.err = err,
-		.steps = LIMIT_SCHEMA_STEPS + value->raw.n / 2,
-		.report = &report,
-		.scratch = BUF_INIT(BUF_UNBOUNDED),
-		.sentence = BUF_INIT(BUF_UNBOUNDED),
-	};
-	struct frame root = {.node = s->root, .value = value};
+	struct run r = {.schema = s,
+			.arena = arena,
+			.err = err,
+			.report = &report,
+			.scratch = BUF_INIT(BUF_UNBOUNDED),
+			.sentence = BUF_INIT(BUF_UNBOUNDED)};
+	struct frame root = {.node = s->root};
+	struct jdoc *value;
 	bool holds;
 
+	if (jdoc_parse(text, &own, &value, err) < 0)
+		return -1;
+	root.value = value;
+	r.steps = LIMIT_SCHEMA_STEPS + value->raw.n / 2;
 	holds = apply(&r, &root);
 	buf_release(&r.scratch);
 	buf_release(&r.sentence);
@@ -1577,16 +1553,4 @@ static int validate_tree(const struct schema *s, const struct jdoc *value,
 		return SCHEMA_VALID;
 	*ret = (struct schema_result){report.item, report.n, report.n_more};
 	return SCHEMA_VIOLATED;
-}
-
-int schema_validate(const struct schema *s, struct str text,
-		    struct arena *arena, struct schema_result *ret,
-		    struct err *err)
-{
-	AUTO(arena_release) struct arena own = ARENA_INIT;
-	struct jdoc *value;
-
-	if (jdoc_parse(text, &own, &value, err) < 0)
-		return -1;
-	return validate_tree(s, value, arena, ret, err);
 }

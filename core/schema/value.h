@@ -1,17 +1,20 @@
 /*
- * Numbers of JSON as exact decimals; nothing here is ever a double.
+ * Values of JSON as JSON Schema has them: numbers as exact decimals, nothing
+ * here is ever a double; numbers are equal by value, strings by their
+ * characters, objects without order. Of equal keys the last one counts.
  *
  * A decimal borrows the digits of the text that it was read from, so it costs
  * no memory however long the number is. Exponents are exact up to 15 digits;
  * beyond that all are one, which no number that means something reaches.
  */
-#ifndef CORE_SCHEMA_NUMBER_H
-#define CORE_SCHEMA_NUMBER_H
+#ifndef CORE_SCHEMA_VALUE_H
+#define CORE_SCHEMA_VALUE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "core/base/attr.h"
+#include "core/base/jdoc.h"
 #include "core/base/str.h"
 
 /* Significant digits that a divisor may have: the remainder of one more digit
@@ -42,5 +45,19 @@ bool decimal_is_multiple(const struct decimal *a, const struct decimal *b)
 	MUST_USE;
 /* Equal numbers have equal sums, however they are spelled. */
 uint64_t decimal_hash(const struct decimal *d) MUST_USE;
+
+bool value_equal(const struct jdoc *a, const struct jdoc *b) MUST_USE;
+/* Equal values have equal sums. */
+uint64_t value_hash(const struct jdoc *value) MUST_USE;
+
+/* The last member of that name, which may contain NUL, or NULL. */
+const struct jdoc *value_member(const struct jdoc *object, struct str key)
+	MUST_USE;
+
+/*
+ * The characters of a string value. Borrowed from the value when it has no
+ * escapes, else from `scratch`, which is overwritten.
+ */
+struct str value_text(const struct jdoc *string, struct buf *scratch) MUST_USE;
 
 #endif
