@@ -43,7 +43,7 @@ static int open_at(struct fixture *f, const char *name, unsigned what)
 
 TEST_IN(temp_dir, grant, plain_path, is_known_by_it)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(open_at(&f, "real", GRANT_READ), 0);
@@ -52,12 +52,11 @@ TEST_IN(temp_dir, grant, plain_path, is_known_by_it)
 			    arena_printf(&f.arena, "%s/real", f.dir));
 	assert_true(S_ISDIR(f.grants.grant[0].st.st_mode));
 	assert_int_equal(f.grants.n_links, 0);
-	end(&f);
 }
 
 TEST_IN(temp_dir, grant, by_a_link, is_known_by_what_it_leads_to)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(open_at(&f, "link/deep", GRANT_READ), 0);
@@ -66,45 +65,41 @@ TEST_IN(temp_dir, grant, by_a_link, is_known_by_what_it_leads_to)
 	assert_int_equal(f.grants.n_links, 1);
 	assert_string_equal(f.grants.link[0].path,
 			    arena_printf(&f.arena, "%s/link/deep", f.dir));
-	end(&f);
 }
 
 TEST_IN(temp_dir, grant, dots_and_double_slashes, are_taken_out)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(open_at(&f, "real/../real//./deep", GRANT_READ), 0);
 	assert_string_equal(f.grants.grant[0].path,
 			    arena_printf(&f.arena, "%s/real/deep", f.dir));
-	end(&f);
 }
 
 TEST_IN(temp_dir, grant, twice, is_one_with_both_rights)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(open_at(&f, "real", GRANT_READ), 0);
 	assert_int_equal(open_at(&f, "link", GRANT_WRITE), 0);
 	assert_int_equal(f.grants.n, 1);
 	assert_int_equal(f.grants.grant[0].what, GRANT_READ | GRANT_WRITE);
-	end(&f);
 }
 
 TEST_IN(temp_dir, grant, of_nothing, is_told_apart)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(open_at(&f, "missing", GRANT_READ), 1);
 	assert_int_equal(f.grants.n, 0);
-	end(&f);
 }
 
 TEST_IN(temp_dir, grants, many, keep_their_descriptors)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	for (int i = 0; i < 100; i++) {
@@ -119,7 +114,6 @@ TEST_IN(temp_dir, grants, many, keep_their_descriptors)
 	assert_int_equal(f.grants.n, 100);
 	for (int i = 0; i < 100; i++)
 		assert_true(fcntl(f.grants.grant[i].fd, F_GETFD) & FD_CLOEXEC);
-	end(&f);
 }
 
 TEST(rights, of_each_kind, never_execute_what_is_written)
@@ -134,7 +128,7 @@ TEST(rights, of_each_kind, never_execute_what_is_written)
 
 TEST_IN(temp_dir, base, of_this_machine, has_libraries_and_no_programs)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 	bool has_lib = false;
 
 	begin(&f, state);
@@ -148,5 +142,4 @@ TEST_IN(temp_dir, base, of_this_machine, has_libraries_and_no_programs)
 		assert_false(f.grants.grant[i].what & GRANT_WRITE);
 	}
 	assert_true(has_lib);
-	end(&f);
 }

@@ -48,7 +48,7 @@ static bool has(const struct install *in, const char *path)
 
 TEST_IN(temp_dir, program, in_a_prefix, comes_with_its_parts)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *p = at(&a, *state, "prefix"), *x = at(&a, p, "bin/x");
 	struct install in;
 
@@ -60,12 +60,11 @@ TEST_IN(temp_dir, program, in_a_prefix, comes_with_its_parts)
 	assert_int_equal(in.read.n, 2);
 	assert_true(has(&in, at(&a, p, "lib")));
 	assert_true(has(&in, at(&a, p, "share")));
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, program, right_in_home, is_alone)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *home = at(&a, *state, "home"), *x = at(&a, home, "bin/x");
 	struct install in;
 
@@ -73,12 +72,11 @@ TEST_IN(temp_dir, program, right_in_home, is_alone)
 	make_dir(&a, home, "lib");
 	install_of_program(x, x, only(home), &a, &in);
 	assert_int_equal(in.read.n, 0);
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, program, in_dot_local, leaves_share_alone)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *local = at(&a, *state, ".local");
 	const char *x = at(&a, local, "bin/x");
 	struct install in;
@@ -89,12 +87,11 @@ TEST_IN(temp_dir, program, in_dot_local, leaves_share_alone)
 	install_of_program(x, x, only(*state), &a, &in);
 	assert_int_equal(in.read.n, 1);
 	assert_true(has(&in, at(&a, local, "lib")));
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, program, of_a_virtual_environment, comes_with_all_of_it)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *venv = at(&a, *state, "venv"),
 		   *x = at(&a, venv, "bin/python");
 	struct install in;
@@ -103,12 +100,11 @@ TEST_IN(temp_dir, program, of_a_virtual_environment, comes_with_all_of_it)
 	make_file(&a, venv, "pyvenv.cfg");
 	install_of_program(x, "/usr/bin/python3.11", only(NULL), &a, &in);
 	assert_true(has(&in, venv));
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, script, in_a_package, comes_with_the_nearest)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *app = at(&a, *state, "app"), *inner;
 
 	make_dir(&a, app, "src/deep");
@@ -121,23 +117,21 @@ TEST_IN(temp_dir, script, in_a_package, comes_with_the_nearest)
 	assert_string_equal(
 		install_of_script(at(&a, app, "src/deep/x.py"), only(NULL), &a),
 		inner);
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, script, without_package, comes_with_its_folder)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *dir = at(&a, *state, "dir");
 
 	make_dir(&a, dir, ".");
 	assert_string_equal(
 		install_of_script(at(&a, dir, "x.py"), only(NULL), &a), dir);
-	arena_release(&a);
 }
 
 TEST_IN(temp_dir, script, in_home_or_a_shared_folder, is_alone)
 {
-	struct arena a = ARENA_INIT;
+	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const char *home = at(&a, *state, "home");
 	const char *open = at(&a, *state, "open");
 
@@ -152,5 +146,4 @@ TEST_IN(temp_dir, script, in_home_or_a_shared_folder, is_alone)
 	assert_null(install_of_script(at(&a, open, "x.js"), only(home), &a));
 	assert_null(install_of_script("/x.js", only(home), &a));
 	assert_null(install_of_script("/tmp/x.js", only(home), &a));
-	arena_release(&a);
 }

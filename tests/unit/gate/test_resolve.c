@@ -112,111 +112,123 @@ TEST(judge, who_may_change_the_file, decides)
 
 /* ---- whole programs ---- */
 
-static int resolve(const char *name, const char *path, struct arena *arena,
-		   struct resolved *r, struct err *err)
+struct fixture {
+	char *dir;
+	struct arena arena;
+	struct resolved r;
+	struct err err;
+};
+
+static int setup(void **state)
 {
-	return resolve_program(name, path, arena, r, err);
+	struct fixture *f = mem_zalloc(sizeof(*f));
+
+	*state = f;
+	return temp_dir_make((void **)&f->dir);
 }
 
-TEST(resolve, a_program, comes_with_its_loader)
+static int teardown(void **state)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
+	struct fixture *f = *state;
+	void *dir = f->dir;
 
-	assert_int_equal(resolve("sh", "/bin:/usr/bin", &arena, &r, &err), 0);
-	assert_int_equal(r.exec, 0);
-	assert_true(r.file[0].is_bare);
-	assert_int_equal(r.prefix.n, 0);
-	assert_int_equal(r.n, 2);
-	assert_true(r.file[1].is_loader);
-	resolved_release(&r);
-	arena_release(&arena);
+	resolved_release(&f->r);
+	arena_release(&f->arena);
+	free(f);
+	return temp_dir_remove(&dir);
 }
 
-TEST_IN(temp_dir, resolve, a_script, comes_with_its_interpreter)
-{
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
-	char *name = mem_printf("%s/script", (char *)*state);
+FIXTURE(programs, setup, teardown);
 
-	put(*state, "script", "#!/bin/sh -e\n", 0755);
-	assert_int_equal(resolve(name, NULL, &arena, &r, &err), 0);
-	assert_true(r.file[0].is_script);
-	assert_int_equal(r.exec, 1);
-	assert_int_equal(r.prefix.n, 3);
-	assert_string_equal(r.prefix.item[0], "/bin/sh");
-	assert_string_equal(r.prefix.item[1], "-e");
-	assert_string_equal(r.prefix.item[2], name);
-	resolved_release(&r);
-	arena_release(&arena);
-	free(name);
+static const char *at(struct fixture *f, const char *name)
+{
+	return arena_printf(&f->arena, "%s/%s", f->dir, name);
 }
 
-TEST_IN(temp_dir, resolve, env, names_a_further_program)
+static int resolve(struct fixture *f, const char *name, const char *path)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
-	char *name = mem_printf("%s/script", (char *)*state);
+	resolved_release(&f->r);
+	return resolve_program(name, path, &f->arena, &f->r, &f->err);
+}
+
+static void fails(struct fixture *f, const char *name, enum err_kind kind)
+{
+	assert_int_equal(resolve(f, name, NULL), -1);
+	assert_int_equal(f->err.kind, kind);
+}
+
+TEST_IN(programs, resolve, a_program, comes_with_its_loader)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(resolve(f, "sh", "/bin:/usr/bin"), 0);
+	assert_int_equal(f->r.exec, 0);
+	assert_true(f->r.file[0].is_bare);
+	assert_int_equal(f->r.prefix.n, 0);
+	assert_int_equal(f->r.n, 2);
+	assert_true(f->r.file[1].is_loader);
+}
+
+TEST_IN(programs, resolve, a_script, comes_with_its_interpreter)
+{
+	struct fixture *f = *state;
+
+	put(f->dir, "script", "#!/bin/sh -e\n", 0755);
+	assert_int_equal(resolve(f, at(f, "script"), NULL), 0);
+	assert_true(f->r.file[0].is_script);
+	assert_int_equal(f->r.exec, 1);
+	assert_int_equal(f->r.prefix.n, 3);
+	assert_string_equal(f->r.prefix.item[0], "/bin/sh");
+	assert_string_equal(f->r.prefix.item[1], "-e");
+	assert_string_equal(f->r.prefix.item[2], at(f, "script"));
+}
+
+TEST_IN(programs, resolve, env, names_a_further_program)
+{
+	struct fixture *f = *state;
+	struct resolved *r = &f->r;
 	bool has_sh = false;
 
-	put(*state, "script", "#!/usr/bin/env sh\n", 0755);
-	assert_int_equal(resolve(name, NULL, &arena, &r, &err), 0);
-	assert_string_equal(resolve_basename(r.file[r.exec].path), "env");
-	for (size_t i = 0; i < r.n; i++)
-		has_sh |= r.file[i].is_bare &&
-			  strcmp(resolve_basename(r.file[i].asked), "sh") == 0;
+	put(f->dir, "script", "#!/usr/bin/env sh\n", 0755);
+	assert_int_equal(resolve(f, at(f, "script"), NULL), 0);
+	assert_string_equal(resolve_basename(r->file[r->exec].path), "env");
+	for (size_t i = 0; i < r->n; i++)
+		has_sh |= r->file[i].is_bare &&
+			  strcmp(resolve_basename(r->file[i].asked), "sh") == 0;
 	assert_true(has_sh);
-	resolved_release(&r);
-	put(*state, "script", "#!/usr/bin/env no-such-program\n", 0755);
-	assert_int_equal(resolve(name, NULL, &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	arena_release(&arena);
-	free(name);
+	put(f->dir, "script", "#!/usr/bin/env no-such-program\n", 0755);
+	fails(f, at(f, "script"), ERR_NOT_FOUND);
 }
 
-TEST_IN(temp_dir, resolve, scripts_of_scripts, end_at_the_ceiling)
+TEST_IN(programs, resolve, scripts_of_scripts, end_at_the_ceiling)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
-	char *name = mem_printf("%s/s0", (char *)*state);
+	struct fixture *f = *state;
+	char file[8];
 
 	for (int i = 0; i < 8; i++) {
-		char file[8];
-		char *text = mem_printf("#!%s/s%d\n", (char *)*state, i + 1);
-
 		snprintf(file, sizeof(file), "s%d", i);
-		put(*state, file, text, 0755);
-		free(text);
+		put(f->dir, file,
+		    arena_printf(&f->arena, "#!%s/s%d\n", f->dir, i + 1), 0755);
 	}
-	assert_int_equal(resolve(name, NULL, &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_LIMIT);
-	arena_release(&arena);
-	free(name);
+	fails(f, at(f, "s0"), ERR_LIMIT);
 }
 
-TEST_IN(temp_dir, resolve, bare_name, is_found_in_absolute_parts_only)
+TEST_IN(programs, resolve, bare_name, is_found_in_absolute_parts_only)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
-	char *path = mem_printf(":.:relative::%s", (char *)*state);
+	struct fixture *f = *state;
 
-	put(*state, "mine", "#!/bin/sh\n", 0755);
-	assert_int_equal(resolve("mine", path, &arena, &r, &err), 0);
-	resolved_release(&r);
-	assert_int_equal(chdir(*state), 0);
-	assert_int_equal(resolve("mine", ":.:relative", &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_NOT_FOUND);
+	put(f->dir, "mine", "#!/bin/sh\n", 0755);
+	assert_int_equal(
+		resolve(f, "mine",
+			arena_printf(&f->arena, ":.:relative::%s", f->dir)),
+		0);
+	assert_int_equal(chdir(f->dir), 0);
+	assert_int_equal(resolve(f, "mine", ":.:relative"), -1);
+	assert_int_equal(f->err.kind, ERR_NOT_FOUND);
 	assert_int_equal(chdir("/"), 0);
-	arena_release(&arena);
-	free(path);
 }
 
-TEST_IN(temp_dir, resolve, what_is_no_program, says_why)
+TEST_IN(programs, resolve, what_is_no_program, says_why)
 {
 	static const struct {
 		const char *text;
@@ -231,77 +243,49 @@ TEST_IN(temp_dir, resolve, what_is_no_program, says_why)
 		{"#!/no/such/interpreter\n", 0755, ERR_NOT_FOUND},
 		{"\177ELF", 0755, ERR_POLICY},
 	};
-	char *name = mem_printf("%s/x", (char *)*state);
+	struct fixture *f = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct arena arena = ARENA_INIT;
-		struct resolved r;
-		struct err err = ERR_INIT;
-
-		put(*state, "x", rows[i].text, rows[i].mode);
-		assert_int_equal(resolve(name, NULL, &arena, &r, &err), -1);
-		assert_int_equal(err.kind, rows[i].kind);
-		arena_release(&arena);
+		put(f->dir, "x", rows[i].text, rows[i].mode);
+		fails(f, at(f, "x"), rows[i].kind);
 	}
-	free(name);
 }
 
-TEST_IN(temp_dir, resolve, a_folder_or_nothing, is_refused)
+TEST_IN(programs, resolve, a_folder_or_nothing, is_refused)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
+	struct fixture *f = *state;
 
-	assert_int_equal(resolve(*state, NULL, &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_POLICY);
-	assert_int_equal(resolve("", NULL, &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	assert_int_equal(resolve("/no/such/file", NULL, &arena, &r, &err), -1);
-	assert_int_equal(err.kind, ERR_NOT_FOUND);
-	arena_release(&arena);
+	fails(f, f->dir, ERR_POLICY);
+	fails(f, "", ERR_NOT_FOUND);
+	fails(f, "/no/such/file", ERR_NOT_FOUND);
 }
 
-TEST_IN(temp_dir, resolve, a_shim_of_a_version_manager, is_looked_through)
+TEST_IN(programs, resolve, a_shim_of_a_version_manager, is_looked_through)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
-	const char *root = *state;
-	char *bin = mem_printf("%s/versions/1.2/bin", root);
-	char *shims = mem_printf("%s/shims", root);
-	char *path = mem_printf("%s:/usr/bin:/bin", shims);
-	char *want = mem_printf("%s/sh", bin);
+	struct fixture *f = *state;
+	const char *bin = at(f, "versions/1.2/bin"), *shims = at(f, "shims");
+	const char *path = arena_printf(&f->arena, "%s:/usr/bin:/bin", shims);
+	const char *want = at(f, "versions/1.2/bin/sh");
 
 	assert_int_equal(fd_mkdirs(bin, 0755), 0);
 	assert_int_equal(fd_mkdirs(shims, 0755), 0);
 	put(shims, "sh", "#!/usr/bin/env bash\nexec x\n", 0755);
 	put(bin, "sh", "#!/bin/sh\n", 0755);
-	put(root, "version", "1.2\n", 0644);
-	assert_int_equal(resolve("sh", path, &arena, &r, &err), 0);
-	assert_string_equal(r.file[0].asked, want);
-	resolved_release(&r);
-	put(root, "version", "system\n", 0644);
-	assert_int_equal(resolve("sh", path, &arena, &r, &err), 0);
-	assert_string_not_equal(r.file[0].asked, want);
-	assert_false(r.file[0].is_script);
-	resolved_release(&r);
-	arena_release(&arena);
-	free(bin);
-	free(shims);
-	free(path);
-	free(want);
+	put(f->dir, "version", "1.2\n", 0644);
+	assert_int_equal(resolve(f, "sh", path), 0);
+	assert_string_equal(f->r.file[0].asked, want);
+	put(f->dir, "version", "system\n", 0644);
+	assert_int_equal(resolve(f, "sh", path), 0);
+	assert_string_not_equal(f->r.file[0].asked, want);
+	assert_false(f->r.file[0].is_script);
 }
 
-TEST(resolve, our_own_name, is_the_running_program)
+TEST_IN(programs, resolve, our_own_name, is_the_running_program)
 {
-	struct arena arena = ARENA_INIT;
-	struct resolved r;
-	struct err err = ERR_INIT;
+	struct fixture *f = *state;
 	struct stat st;
 
-	assert_int_equal(resolve("matins", "/nowhere", &arena, &r, &err), 0);
+	assert_int_equal(resolve(f, "matins", "/nowhere"), 0);
 	assert_int_equal(stat("/proc/self/exe", &st), 0);
-	assert_int_equal(r.file[0].st.st_ino, st.st_ino);
-	resolved_release(&r);
-	arena_release(&arena);
+	assert_int_equal(f->r.file[0].st.st_ino, st.st_ino);
 }

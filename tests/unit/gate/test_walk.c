@@ -43,19 +43,18 @@ static int go(struct fixture *f, const char *name)
 
 TEST_IN(temp_dir, walk, no_links, is_the_path)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(go(&f, "a/b"), 0);
 	assert_string_equal(f.walk.path, at(&f, "a/b"));
 	assert_true(S_ISDIR(f.walk.st.st_mode));
 	assert_int_equal(f.walk.n_links, 0);
-	end(&f);
 }
 
 TEST_IN(temp_dir, walk, links, are_told_by_where_they_lie)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(go(&f, "near/../near/far/."), 0);
@@ -67,22 +66,20 @@ TEST_IN(temp_dir, walk, links, are_told_by_where_they_lie)
 	assert_string_equal(f.walk.link[2].folder, at(&f, "a"));
 	assert_string_equal(f.walk.link[3].at, at(&f, "near"));
 	assert_int_equal(f.walk.link[0].st.st_uid, geteuid());
-	end(&f);
 }
 
 TEST_IN(temp_dir, walk, in_circles, is_an_error)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(go(&f, "loop"), -1);
 	assert_int_equal(errno, ELOOP);
-	end(&f);
 }
 
 TEST_IN(temp_dir, walk, to_nothing, says_so)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(go(&f, "near/none"), -1);
@@ -90,13 +87,12 @@ TEST_IN(temp_dir, walk, to_nothing, says_so)
 	assert_int_equal(symlink("none", at(&f, "dangling")), 0);
 	assert_int_equal(go(&f, "dangling"), -1);
 	assert_int_equal(errno, ENOENT);
-	end(&f);
 }
 
 /* Such a link is no text that could be read: it leads to what is open. */
 TEST_IN(temp_dir, walk, link_of_proc, leads_to_what_is_open)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 	int fd;
 
 	begin(&f, state);
@@ -107,17 +103,15 @@ TEST_IN(temp_dir, walk, link_of_proc, leads_to_what_is_open)
 		0);
 	assert_string_equal(f.walk.path, at(&f, "a/b"));
 	close(fd);
-	end(&f);
 }
 
 TEST_IN(temp_dir, walk_plain, a_link, is_refused)
 {
-	struct fixture f;
+	AUTO(end) struct fixture f;
 
 	begin(&f, state);
 	assert_int_equal(walk_open_plain(at(&f, "near/b"), &f.arena, &f.walk),
 			 -1);
 	assert_int_equal(errno, ELOOP);
 	assert_int_equal(walk_open_plain(at(&f, "a/b"), &f.arena, &f.walk), 0);
-	end(&f);
 }

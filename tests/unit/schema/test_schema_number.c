@@ -1,6 +1,6 @@
 #include "tests/unit/test.h"
 
-#include "core/schema/number.h"
+#include "core/schema/value.h"
 
 static int order(const char *a, const char *b)
 {
