@@ -23,7 +23,7 @@
 #include "core/cli/put.h"
 #include "core/config/paths.h"
 #include "core/report/golden.h"
-#include "core/report/render.h"
+#include "core/report/report.h"
 #include "core/run/run.h"
 
 /* ---- options and messages of both ---- */

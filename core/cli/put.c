@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
-#include "core/report/render.h"
+#include "core/report/report.h"
 
 int put(struct str bytes, enum put_form form, struct err *err)
 {

@@ -1,7 +1,6 @@
 #include "tests/unit/test.h"
 
 #include "core/base/scan.h"
-#include "core/report/render.h"
 #include "core/report/report.h"
 
 static struct arena arena;
