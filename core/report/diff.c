@@ -124,7 +124,7 @@ static void compare_objects(struct comparison *c, enum level level,
 		struct jdoc *a = order <= 0 ? *mo++ : NULL;
 		struct jdoc *b = order >= 0 ? *mn++ : NULL;
 
-		path_add_key(&c->path, a ? a->key : b->key);
+		path_add(&c->path, NULL, a ? a->key : b->key);
 		compare_child(c, level, a, b);
 		path_cut(c, here);
 	}
@@ -326,7 +326,7 @@ static void compare_step(struct comparison *c, const char *name,
 	size_t here = c->path.n, first = c->diff->n;
 
 	c->step = name;
-	path_add_step(&c->path, str_of(name));
+	path_add(&c->path, "step_name", str_of(name));
 	if (moved)
 		add_entry(c, IN_STEPS, *moved);
 	else

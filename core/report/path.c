@@ -51,43 +51,38 @@ static int add_part(struct reader *r, struct part part)
 /* Up to one of `stop`, or a JSON string, or one in single quotes. */
 static int take_word(struct reader *r, const char *stop, const char **ret)
 {
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	bool quoted = *r->p == '\'';
 	struct str raw;
 	size_t n;
 
 	if (*r->p == '"') {
-		struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
 		if (scan_value(str_of(r->p), NULL, &raw, r->err) < 0)
 			return fail(r, "unfinished string");
 		scan_string(raw, &text);
 		*ret = arena_strndup(r->arena, buf_cstr(&text), text.n);
-		buf_release(&text);
 		r->p = raw.p + raw.n;
 		return 0;
 	}
-	if (*r->p == '\'') {
-		n = strcspn(r->p + 1, "'");
-		if (!r->p[n + 1])
-			return fail(r, "unfinished string");
-		*ret = arena_strndup(r->arena, r->p + 1, n);
-		r->p += n + 2;
-		return 0;
+	r->p += quoted;
+	n = strcspn(r->p, quoted ? "'" : stop);
+	if (quoted && !r->p[n]) {
+		r->p--;
+		return fail(r, "unfinished string");
 	}
-	n = strcspn(r->p, stop);
-	if (!n)
+	if (!quoted && !n)
 		return fail(r, "a name is missing");
 	*ret = arena_strndup(r->arena, r->p, n);
-	r->p += n;
+	r->p += n + quoted;
 	return 0;
 }
 
 static int take_bracket(struct reader *r)
 {
 	struct part part = {.kind = PART_MEMBER};
-	bool quoted;
+	bool quoted = r->p[1] == '"' || r->p[1] == '\'';
 
 	r->p++;
-	quoted = *r->p == '"' || *r->p == '\'';
 	if (take_word(r, "=]", &part.name) < 0)
 		return -1;
 	if (*r->p == '=') {
@@ -95,11 +90,10 @@ static int take_bracket(struct reader *r)
 		part.kind = PART_FILTER;
 		if (take_word(r, "]", &part.value) < 0)
 			return -1;
-	} else if (!quoted && !strcmp(part.name, "*")) {
-		part.kind = PART_ALL;
 	} else if (!quoted) {
-		part.kind = PART_INDEX;
-		if (!str_int64(str_of(part.name), &part.index))
+		part.kind = strcmp(part.name, "*") ? PART_INDEX : PART_ALL;
+		if (part.kind == PART_INDEX &&
+		    !str_int64(str_of(part.name), &part.index))
 			return fail(r, "[ ] holds an index, *, a quoted name "
 				       "or key=value");
 	}
@@ -240,24 +234,18 @@ static bool is_plain(struct str s)
 	return s.n > 0;
 }
 
-void path_add_key(struct buf *out, struct str key)
+void path_add(struct buf *out, const char *filter, struct str name)
 {
-	if (is_plain(key)) {
-		buf_addc(out, '.');
-		buf_add_str(out, key);
-		return;
-	}
-	buf_addc(out, '[');
-	canon_quote(key, out);
-	buf_addc(out, ']');
-}
+	bool plain = is_plain(name);
 
-void path_add_step(struct buf *out, struct str step_name)
-{
-	buf_adds(out, "[step_name=");
-	if (is_plain(step_name))
-		buf_add_str(out, step_name);
+	if (filter)
+		buf_addf(out, "[%s=", filter);
 	else
-		canon_quote(step_name, out);
-	buf_addc(out, ']');
+		buf_addc(out, plain ? '.' : '[');
+	if (plain)
+		buf_add_str(out, name);
+	else
+		canon_quote(name, out);
+	if (filter || !plain)
+		buf_addc(out, ']');
 }

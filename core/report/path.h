@@ -45,9 +45,11 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
  */
 size_t path_mark(const struct path *p, struct jdoc *report) MUST_USE;
 
-/* Append ".name" or ["name"] of a member. */
-void path_add_key(struct buf *out, struct str key);
-/* Append [step_name=value] of a step. */
-void path_add_step(struct buf *out, struct str step_name);
+/*
+ * Append ".name" or ["name"] of a member.
+ * filter  not NULL: of the elements whose member of that name is `name`,
+ *	   [filter=name]
+ */
+void path_add(struct buf *out, const char *filter, struct str name);
 
 #endif

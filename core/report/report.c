@@ -802,8 +802,7 @@ static struct str load_raw(struct str object, const char *name)
 {
 	struct str value = {NULL, 0};
 
-	if (!scan_get(object, name, &value))
-		return (struct str){NULL, 0};
+	(void)!scan_get(object, name, &value);
 	return value;
 }
 
@@ -814,35 +813,33 @@ static bool load_true(struct str object, const char *name)
 	return scan_get(object, name, &value) && scan_type(value) == SCAN_TRUE;
 }
 
-static int load_state(struct str step, enum step_state *ret)
+static bool load_state(struct str step, enum step_state *ret)
 {
 	struct str value;
 
 	if (!scan_get(step, "state", &value))
-		return -1;
+		return false;
 	for (size_t i = 0; i < ARRAY_LEN(states); i++) {
-		if (!scan_is(value, states[i].word))
-			continue;
 		*ret = (enum step_state)i;
-		return 0;
+		if (scan_is(value, states[i].word))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
-static int load_reason(struct str step, enum step_reason *ret)
+static bool load_reason(struct str step, enum step_reason *ret)
 {
 	struct str value;
 
 	*ret = REASON_NONE;
 	if (!scan_get(step, "reason", &value))
-		return 0;
+		return true;
 	for (size_t i = REASON_NONE + 1; i < ARRAY_LEN(reasons); i++) {
-		if (!scan_is(value, reasons[i].word))
-			continue;
 		*ret = (enum step_reason)i;
-		return 0;
+		if (scan_is(value, reasons[i].word))
+			return true;
 	}
-	return -1;
+	return false;
 }
 
 static int load_step(struct str value, size_t index, struct arena *arena,
@@ -857,10 +854,10 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 		.run = load_raw(value, "run"),
 	};
 
-	if (scan_type(value) != SCAN_OBJECT || load_state(value, &s.state) < 0)
+	if (scan_type(value) != SCAN_OBJECT || !load_state(value, &s.state))
 		return err_set(err, ERR_COMPARE,
 			       "step_results[%zu] has no known state", index);
-	if (load_reason(value, &s.reason) < 0 ||
+	if (!load_reason(value, &s.reason) ||
 	    report_reason_state(s.reason) != s.state)
 		return err_set(err, ERR_COMPARE,
 			       "step_results[%zu] has no reason that belongs "
@@ -873,31 +870,13 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 	return 0;
 }
 
-static int load_steps(struct str results, struct arena *arena, struct report *r,
-		      struct err *err)
-{
-	size_t n = scan_count(results);
-	struct scan_iter it;
-
-	if (n > LIMIT_STEPS)
-		return err_set(err, ERR_LIMIT, "%zu steps; at most %d", n,
-			       LIMIT_STEPS);
-	r->steps = ARENA_ARRAY(arena, struct report_step, n);
-	scan_iter_init(&it, results);
-	while (scan_next(&it)) {
-		if (load_step(it.value, r->n_steps, arena,
-			      &r->steps[r->n_steps], err) < 0)
-			return -1;
-		r->n_steps++;
-	}
-	return 0;
-}
-
 int report_load(struct str text, struct arena *arena, struct report *ret,
 		struct err *err)
 {
 	struct str doc, value;
 	struct report r = {0};
+	struct scan_iter it;
+	size_t n;
 
 	if (scan_document(text, NULL, &doc, err) < 0)
 		return -1;
@@ -908,16 +887,21 @@ int report_load(struct str text, struct arena *arena, struct report *ret,
 	    scan_type(value) != SCAN_ARRAY)
 		return err_set(err, ERR_COMPARE,
 			       "the report has no step_results");
-	if (load_steps(value, arena, &r, err) < 0)
-		return -1;
+	n = scan_count(value);
+	if (n > LIMIT_STEPS)
+		return err_set(err, ERR_LIMIT, "%zu steps; at most %d", n,
+			       LIMIT_STEPS);
+	r.steps = ARENA_ARRAY(arena, struct report_step, n);
+	for (scan_iter_init(&it, value); scan_next(&it); r.n_steps++)
+		if (load_step(it.value, r.n_steps, arena, &r.steps[r.n_steps],
+			      err) < 0)
+			return -1;
 	r.routine = load_cstr(doc, "routine", arena);
 	r.dry_run = load_true(doc, "dry_run");
 	r.run = load_raw(doc, "run");
-	if (scan_get(doc, "generation", &value)) {
-		if (!str_uint64(value, &r.generation))
-			return err_set(err, ERR_COMPARE,
-				       "generation must be a number");
-	}
+	if (scan_get(doc, "generation", &value) &&
+	    !str_uint64(value, &r.generation))
+		return err_set(err, ERR_COMPARE, "generation must be a number");
 	r.allow_empty = load_true(doc, "success") && !count_steps(&r).ran;
 	*ret = r;
 	return 0;
