@@ -144,17 +144,6 @@ static void add_word(struct buf *out, struct str value)
 	buf_release(&text);
 }
 
-static void add_member(struct buf *out, const char *before, struct str object,
-		       const char *name)
-{
-	struct str value;
-
-	if (!scan_get(object, name, &value) || scan_type(value) != SCAN_STRING)
-		return;
-	buf_adds(out, before);
-	add_word(out, value);
-}
-
 static void add_size(struct buf *out, uint64_t bytes)
 {
 	static const char *const unit[] = {"B", "KiB", "MiB", "GiB"};
@@ -181,57 +170,45 @@ static uint64_t base64_bytes(struct str raw)
 	return (uint64_t)text.n * 3 / 4;
 }
 
-static void add_payload(struct buf *out, struct str object, const char *name)
-{
-	struct str value;
-
-	if (scan_get(object, name, &value) && scan_type(value) == SCAN_STRING)
-		add_size(out, base64_bytes(value));
-}
-
-static void block_media(struct buf *out, struct str block)
-{
-	add_member(out, " ", block, "mimeType");
-	add_payload(out, block, "data");
-}
-
-static void block_resource(struct buf *out, struct str block)
-{
-	struct str resource, text;
-
-	if (!scan_get(block, "resource", &resource))
-		return;
-	add_member(out, " ", resource, "uri");
-	add_member(out, ", ", resource, "mimeType");
-	add_payload(out, resource, "blob");
-	if (scan_get(resource, "text", &text) && scan_type(text) == SCAN_STRING)
-		add_size(out, text.n - 2);
-}
-
-static void block_link(struct buf *out, struct str block)
-{
-	add_member(out, " ", block, "name");
-	add_member(out, " ", block, "uri");
-}
-
-/* Blocks that are shown as one line: "[type" + what it says + "]". */
+/* Members of the blocks that are shown as one line, "[type" + these + "]". */
 static const struct {
-	const char *type;
-	void (*print)(struct buf *out, struct str block);
-} block_lines[] = {
-	{"image", block_media},
-	{"audio", block_media},
-	{"resource", block_resource},
-	{"resource_link", block_link},
+	const char *type, *before, *name;
+	enum { WORD, BASE64, TEXT } how;
+} block_members[] = {
+	{"image", " ", "mimeType", WORD},
+	{"image", NULL, "data", BASE64},
+	{"audio", " ", "mimeType", WORD},
+	{"audio", NULL, "data", BASE64},
+	{"resource", " ", "uri", WORD},
+	{"resource", ", ", "mimeType", WORD},
+	{"resource", NULL, "blob", BASE64},
+	{"resource", NULL, "text", TEXT},
+	{"resource_link", " ", "name", WORD},
+	{"resource_link", " ", "uri", WORD},
 };
 
 static void add_block_line(struct buf *out, struct str block, struct str type)
 {
+	struct str object = block, value;
+
 	buf_addc(out, '[');
 	add_word(out, type);
-	for (size_t i = 0; i < ARRAY_LEN(block_lines); i++)
-		if (scan_is(type, block_lines[i].type))
-			block_lines[i].print(out, block);
+	if (scan_is(type, "resource") && !scan_get(block, "resource", &object))
+		object = STR("{}");
+	for (size_t i = 0; i < ARRAY_LEN(block_members); i++) {
+		if (!scan_is(type, block_members[i].type) ||
+		    !scan_get(object, block_members[i].name, &value) ||
+		    scan_type(value) != SCAN_STRING)
+			continue;
+		if (block_members[i].how != WORD) {
+			add_size(out, block_members[i].how == BASE64
+					      ? base64_bytes(value)
+					      : value.n - 2);
+			continue;
+		}
+		buf_adds(out, block_members[i].before);
+		add_word(out, value);
+	}
 	buf_addc(out, ']');
 }
 

@@ -23,20 +23,13 @@ static void dir_closep(DIR **dir)
 		closedir(*dir);
 }
 
-static void generations_release(struct generations *g)
-{
-	free(g->item);
-}
-
-/* Generation in a file name: 7 of "7.json"; 0: not a report. */
+/* Generation in a file name: 7 of "7.json". */
 static bool generation_of(const char *name, uint64_t *ret)
 {
 	struct str s = str_of(name);
 
-	if (!str_ends(s, ".json"))
-		return false;
-	s.n -= strlen(".json");
-	return str_uint64(s, ret);
+	return str_ends(s, ".json") &&
+	       str_uint64((struct str){s.p, s.n - strlen(".json")}, ret);
 }
 
 /* Temporary file of a report whose writer crashed: "7.json.Xa81bc". */
@@ -80,14 +73,12 @@ static int highest_first(const void *va, const void *vb)
 static int prune(const char *folder, uint64_t keep, uint64_t newest,
 		 struct err *err)
 {
-	AUTO(generations_release) struct generations g = {0};
+	struct generations g = {0};
+	int r = list(folder, &g, err);
 
-	if (list(folder, &g, err) < 0)
-		return -1;
-	if (g.n <= keep)
-		return 0;
-	qsort(g.item, g.n, sizeof(*g.item), highest_first);
-	for (size_t i = (size_t)keep; i < g.n; i++) {
+	if (r == 0 && g.n > 1)
+		qsort(g.item, g.n, sizeof(*g.item), highest_first);
+	for (size_t i = (size_t)keep; r == 0 && i < g.n; i++) {
 		/* lower than others when a ledger was begun anew */
 		if (keep && g.item[i] == newest)
 			continue;
@@ -97,7 +88,8 @@ static int prune(const char *folder, uint64_t keep, uint64_t newest,
 
 		unlink(path);
 	}
-	return 0;
+	free(g.item);
+	return r;
 }
 
 /* Where the reports of a file lie. */
