@@ -244,6 +244,18 @@ static void flush(struct client *c)
 		loop_rewatch(c->ctx.loop, &c->out, 0);
 }
 
+/* Something to write, or another deadline: look again. */
+static void update(struct client *c)
+{
+	if (!c->session)
+		return;
+	flush(c);
+	loop_timer_set(c->ctx.loop, &c->own,
+		       c->is_pump_due ? now_of(c)
+		       : c->is_open   ? session_deadline(c->session)
+				      : UINT64_MAX);
+}
+
 enum news {
 	QUIET, /* nothing to read, or the budget is used up */
 	NEWS,  /* the session has read something: look at its events */
@@ -574,7 +586,7 @@ static int add_call(struct client *c, const struct client_call *call,
 	return 0;
 }
 
-static void cancel_call(struct client *c, uint64_t ticket, const char *reason)
+void client_cancel(struct client *c, uint64_t ticket, const char *reason)
 {
 	for (size_t i = 0; i < c->n_calls; i++) {
 		struct call *call = &c->call[i];
@@ -585,8 +597,9 @@ static void cancel_call(struct client *c, uint64_t ticket, const char *reason)
 			session_cancel(c->session, call->session_ticket,
 				       reason);
 		remove_call(c, call);
-		return;
+		break;
 	}
+	update(c);
 }
 
 /* ---- lists: how long one is good ---- */
@@ -850,18 +863,6 @@ static void end_all(struct client *c)
 	loop_timer_clear(c->ctx.loop, &c->last);
 	c->is_over = true;
 	tell(c, &e);
-}
-
-/* Something to write, or another deadline: look again. */
-static void update(struct client *c)
-{
-	if (!c->session)
-		return;
-	flush(c);
-	loop_timer_set(c->ctx.loop, &c->own,
-		       c->is_pump_due ? now_of(c)
-		       : c->is_open   ? session_deadline(c->session)
-				      : UINT64_MAX);
 }
 
 /* Wait for the end of whatever runs; of a remote server, its grace. */
@@ -1372,12 +1373,6 @@ int client_call(struct client *c, const struct client_call *call,
 	return 0;
 }
 
-void client_cancel(struct client *c, uint64_t ticket, const char *reason)
-{
-	cancel_call(c, ticket, reason);
-	update(c);
-}
-
 void client_answer(struct client *c, uint64_t ask, struct str result)
 {
 	if (c->session)
@@ -1449,7 +1444,7 @@ void client_unlist(struct client *c, uint64_t ticket)
 		if (l->n_wait || !l->is_asking)
 			continue;
 		l->is_asking = false;
-		cancel_call(c, l->call, "the caller no longer waits");
+		client_cancel(c, l->call, "the caller no longer waits");
 	}
 	update(c);
 }

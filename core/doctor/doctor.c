@@ -669,11 +669,7 @@ static void on_list(void *arg, const struct client_listed *l)
 static void opened(struct pool_user *u)
 {
 	struct asked *a = u->arg;
-	const struct client_list list = {
-		.kind = LISTING_TOOLS,
-		.done = on_list,
-		.arg = a,
-	};
+	const struct client_list list = {LISTING_TOOLS, false, on_list, a};
 	struct err err = ERR_INIT;
 	uint64_t ticket;
 
