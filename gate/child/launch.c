@@ -252,6 +252,17 @@ static int explain_stage(const struct launch *l, struct err *err)
 		       *what ? ": " : "", what);
 }
 
+/* EINVAL without namespaces: this kernel does not know the pidfd. */
+static int explain_clone(uint64_t flags, struct err *err)
+{
+	if (!flags && errno == EINVAL)
+		return err_set(err, ERR_PROTECTION,
+			       "clone() with a pidfd is refused here; it needs "
+			       "Linux 5.2");
+	return err_sys(err, errno, "clone() of a process%s",
+		       flags ? " with new namespaces" : "");
+}
+
 int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 		 struct err *err)
 {
@@ -281,15 +292,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 			  clone_flags |
 				  (table_share(l, &table) ? CLONE_FILES : 0),
 			  &d.init) < 0)
-		/* EINVAL without namespaces: this kernel does not know the
-		   pidfd */
-		r = !clone_flags && errno == EINVAL
-			    ? err_set(err, ERR_PROTECTION,
-				      "clone() with a pidfd is refused here; "
-				      "it needs Linux 5.2")
-			    : err_sys(err, errno, "clone() of a process%s",
-				      clone_flags ? " with new namespaces"
-						  : "");
+		r = explain_clone(clone_flags, err);
 	/* the child reads its number from the launch at this moment */
 	if (!table.is_shared)
 		close(l->fd[FD_SOCK]);
