@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "core/base/log.h"
 #include "core/base/mem.h"
 
 /* Slots of an empty table; a power of two. */
@@ -219,57 +218,6 @@ uint64_t requests_deadline(const struct requests *t, bool is_paused)
 
 /* ---- state ---- */
 
-const char *session_state_word(enum session_state state)
-{
-	static const char *const words[] = {
-#define SESSION_STATE(name, word) [SESSION_##name] = (word),
-		SESSION_STATES(SESSION_STATE)
-#undef SESSION_STATE
-	};
-
-	return words[state];
-}
-
-enum session_state session_state_after(enum session_state state,
-				       enum session_move move)
-{
-#define TO(move, state) [MOVE_##move] = SESSION_##state
-	/* Absent moves are SESSION_NEW, which no move leads to. */
-	static const enum session_state table[][N_MOVES] = {
-		[SESSION_NEW] = {TO(PROBE, PROBING),
-				 TO(INITIALIZE, INITIALIZING),
-				 TO(CLOSE, CLOSING)},
-		/* a second probe names a date of the server (PRB-9) */
-		[SESSION_PROBING] = {TO(PROBE, PROBING),
-				     TO(INITIALIZE, INITIALIZING),
-				     TO(GREET, READY), TO(CLOSE, CLOSING),
-				     TO(FAIL, FAILED)},
-		/* a late answer to the probe may ask for a second (PRB-7) */
-		[SESSION_INITIALIZING] = {TO(PROBE, PROBING), TO(GREET, READY),
-					  TO(CLOSE, CLOSING), TO(FAIL, FAILED)},
-		[SESSION_READY] = {TO(CLOSE, CLOSING), TO(END, CLOSED),
-				   TO(FAIL, FAILED)},
-		[SESSION_CLOSING] = {TO(END, CLOSED), TO(FAIL, FAILED)},
-		[SESSION_CLOSED] = {SESSION_NEW},
-		[SESSION_FAILED] = {SESSION_NEW},
-	};
-#undef TO
-
-	return table[state][move];
-}
-
-bool session_move(struct session *s, enum session_move move)
-{
-	enum session_state to = session_state_after(s->state, move);
-
-	if (to == SESSION_NEW)
-		return false;
-	log_debug("session: %s -> %s", session_state_word(s->state),
-		  session_state_word(to));
-	s->state = to;
-	return true;
-}
-
 enum session_state session_state(const struct session *s)
 {
 	return s->state;
@@ -383,15 +331,11 @@ void session_tick(struct session *s, uint64_t now_ns)
 		s->now_ns = now_ns;
 }
 
-static uint64_t add_ns(uint64_t a, uint64_t b)
-{
-	return b > UINT64_MAX - a ? UINT64_MAX : a + b;
-}
-
 uint64_t session_after_ms(uint64_t from_ns, uint64_t ms)
 {
-	return ms > UINT64_MAX / NS_PER_MS ? UINT64_MAX
-					   : add_ns(from_ns, ms * NS_PER_MS);
+	return ms > (UINT64_MAX - from_ns) / NS_PER_MS
+		       ? UINT64_MAX
+		       : from_ns + ms * NS_PER_MS;
 }
 
 uint64_t session_ends_ms(const struct session *s, uint64_t ms)
@@ -425,37 +369,6 @@ uint64_t session_deadline(const struct session *s)
 	return session_is_over(s)
 		       ? UINT64_MAX
 		       : requests_deadline(&s->requests, s->questions.open > 0);
-}
-
-void session_stop_clocks(struct session *s)
-{
-	if (s->questions.open++ == 0)
-		s->questions.since_ns = s->now_ns;
-}
-
-void session_start_clocks(struct session *s)
-{
-	uint64_t stood_ns = s->now_ns - s->questions.since_ns;
-
-	if (--s->questions.open)
-		return;
-	for (struct request *r = s->requests.first; r; r = r->next) {
-		r->deadline_ns = add_ns(r->deadline_ns, stood_ns);
-		r->total_deadline_ns = add_ns(r->total_deadline_ns, stood_ns);
-	}
-	s->start_ns += stood_ns;
-}
-
-void session_hold(struct session *s, bool is_held, uint64_t now_ns)
-{
-	session_tick(s, now_ns);
-	if (session_is_over(s) || s->is_held == is_held)
-		return;
-	s->is_held = is_held;
-	if (is_held)
-		session_stop_clocks(s);
-	else
-		session_start_clocks(s);
 }
 
 /* ---- texts ---- */
@@ -511,16 +424,19 @@ static void write_modern_meta(struct session *s, struct jw *w)
 static void write_meta(struct session *s, const struct request *r,
 		       struct str given, struct jw *w)
 {
-	/* the first alone is ours in the older era, too */
 	static const char *const ours[] = {
-		"progressToken",    META("protocolVersion"),
-		META("clientInfo"), META("clientCapabilities"),
-		META("logLevel"),   NULL,
+		META("protocolVersion"),
+		META("clientInfo"),
+		META("clientCapabilities"),
+		META("logLevel"),
+		"progressToken",
+		NULL,
 	};
-	static const char *const token[] = {"progressToken", NULL};
 
 	jw_kv_object(w, "_meta");
-	copy_members(w, scan_some(given, "_meta"), s->is_modern ? ours : token);
+	/* the last alone is ours in the older era */
+	copy_members(w, scan_some(given, "_meta"),
+		     s->is_modern ? ours : ours + ARRAY_LEN(ours) - 2);
 	if (s->is_modern)
 		write_modern_meta(s, w);
 	if (r->has_token) {

@@ -150,8 +150,7 @@ struct question {
 	uint64_t number;    /* for the caller */
 	uint64_t ticket;    /* the request that waits for it, or 0 */
 	const char *method; /* static */
-	struct buf id;	    /* of a request of the server: JSON; owned */
-	struct buf key;	    /* of `inputRequests`: decoded; owned */
+	struct buf id;	    /* JSON, or the key in `inputRequests`; owned */
 	struct buf params;  /* JSON; owned */
 	struct buf answer;  /* JSON; kept until all are there; owned */
 	bool is_key;	    /* else a request with an id */
@@ -251,15 +250,10 @@ enum session_move {
 /* State that a move leads to, or SESSION_NEW where the move is not allowed. */
 enum session_state session_state_after(enum session_state state,
 				       enum session_move move) MUST_USE;
-/* Make a move and trace it. False: not allowed now; nothing has changed. */
-bool session_move(struct session *s, enum session_move move);
-
 /* The session has ended, well or badly. */
 bool session_is_over(const struct session *s) MUST_USE;
 /* Nothing more is written: the end was begun, or stdin broke. */
 bool session_is_mute(const struct session *s) MUST_USE;
-/* Speak the revision of this date from here on; kept, not copied. */
-void session_set_date(struct session *s, const char *date);
 
 /* ---- clocks ---- */
 
@@ -267,10 +261,6 @@ void session_set_date(struct session *s, const char *date);
 uint64_t session_after_ms(uint64_t from_ns, uint64_t ms) MUST_USE;
 /* Deadline of a request in so many ms; pauses move it (EL-17). */
 uint64_t session_ends_ms(const struct session *s, uint64_t ms) MUST_USE;
-/* Nested pauses of all request clocks, while a person is asked (EL-17). */
-void session_stop_clocks(struct session *s);
-void session_start_clocks(struct session *s);
-
 /* ---- texts ---- */
 
 /* Server text for display, decoded and cut; in `into`. */

@@ -2,10 +2,10 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/mcp/session/talk.h"
 
@@ -14,6 +14,60 @@
 #define INITIALIZE_TIMEOUT_MS 120000
 #define REQUEST_TIMEOUT_MS 60000
 #define TOTAL_TIMEOUT_MS (15 * 60000)
+
+/* ---- state ---- */
+
+const char *session_state_word(enum session_state state)
+{
+	static const char *const words[] = {
+#define SESSION_STATE(name, word) [SESSION_##name] = (word),
+		SESSION_STATES(SESSION_STATE)
+#undef SESSION_STATE
+	};
+
+	return words[state];
+}
+
+enum session_state session_state_after(enum session_state state,
+				       enum session_move move)
+{
+#define TO(move, state) [MOVE_##move] = SESSION_##state
+	/* Absent moves are SESSION_NEW, which no move leads to. */
+	static const enum session_state table[][N_MOVES] = {
+		[SESSION_NEW] = {TO(PROBE, PROBING),
+				 TO(INITIALIZE, INITIALIZING),
+				 TO(CLOSE, CLOSING)},
+		/* a second probe names a date of the server (PRB-9) */
+		[SESSION_PROBING] = {TO(PROBE, PROBING),
+				     TO(INITIALIZE, INITIALIZING),
+				     TO(GREET, READY), TO(CLOSE, CLOSING),
+				     TO(FAIL, FAILED)},
+		/* a late answer to the probe may ask for a second (PRB-7) */
+		[SESSION_INITIALIZING] = {TO(PROBE, PROBING), TO(GREET, READY),
+					  TO(CLOSE, CLOSING), TO(FAIL, FAILED)},
+		[SESSION_READY] = {TO(CLOSE, CLOSING), TO(END, CLOSED),
+				   TO(FAIL, FAILED)},
+		[SESSION_CLOSING] = {TO(END, CLOSED), TO(FAIL, FAILED)},
+		[SESSION_CLOSED] = {SESSION_NEW},
+		[SESSION_FAILED] = {SESSION_NEW},
+	};
+#undef TO
+
+	return table[state][move];
+}
+
+/* Make a move and trace it. False: not allowed now; nothing has changed. */
+static bool session_move(struct session *s, enum session_move move)
+{
+	enum session_state to = session_state_after(s->state, move);
+
+	if (to == SESSION_NEW)
+		return false;
+	log_debug("session: %s -> %s", session_state_word(s->state),
+		  session_state_word(to));
+	s->state = to;
+	return true;
+}
 
 /* ---- life ---- */
 
@@ -572,7 +626,7 @@ static enum verdict on_request(struct session *s, const struct rpc_message *m,
 
 	s->stats.server_requests++;
 	if (!r || !r->is_handshake || !scan_is(m->method, r->method))
-		return talk_on_request(s, m, ev);
+		return talk_on_message(s, m, ev);
 	err_set(&ev->err, ERR_PEER,
 		"the server repeats what it is sent (%s came back): it is not "
 		"an MCP server, or it is behind a terminal that echoes",
@@ -599,7 +653,7 @@ static enum verdict on_object(struct session *s, const struct inbox_item *item,
 	else if (m.type == RPC_REQUEST)
 		verdict = on_request(s, &m, ev);
 	else
-		verdict = talk_on_notice(s, &m, ev);
+		verdict = talk_on_message(s, &m, ev);
 	verdict = act(s, verdict, ev);
 	if (verdict == NO_MESSAGE || s->in.again.p)
 		return verdict;
@@ -618,9 +672,12 @@ static enum verdict on_object(struct session *s, const struct inbox_item *item,
 	return verdict;
 }
 
-/* A broken message may have been an answer: fail its request (RW-15). */
+/*
+ * A broken message, or a line over the ceiling, may have been an answer: fail
+ * its request (RW-14, RW-15).
+ */
 static enum verdict on_broken(struct session *s, const struct inbox_item *item,
-			      struct session_event *ev)
+			      bool is_over, struct session_event *ev)
 {
 	struct request *r =
 		item->id.p ? requests_find(&s->requests, item->id, false)
@@ -631,28 +688,20 @@ static enum verdict on_broken(struct session *s, const struct inbox_item *item,
 		r = requests_pending(&s->requests, NULL);
 	if (!r || is_lost_probe(s, r))
 		return DONE;
+	if (is_over) {
+		err_set(&ev->err, ERR_LIMIT,
+			"the server sent a line of more than %" PRIu64
+			" bytes while %s was open; if it may be that long, "
+			"raise stdout_max",
+			s->opt.message_max, r->method);
+		return fail_request(s, r, SESSION_FAIL_LIMIT, ev);
+	}
 	err_set(&ev->err, item->err.kind == ERR_LIMIT ? ERR_LIMIT : ERR_PEER,
 		"the server sent a broken message while %s was open: %s%s",
 		r->method, item->err.msg,
 		item->is_unfinished ? " (is it printed over several lines?)"
 				    : "");
 	return fail_request(s, r, SESSION_FAIL_BAD_MESSAGE, ev);
-}
-
-/* A line over the ceiling may have been an answer, too (RW-14). */
-static enum verdict on_over(struct session *s, struct session_event *ev)
-{
-	struct request *r = requests_pending(&s->requests, NULL);
-
-	s->stats.broken_messages++;
-	if (!r || is_lost_probe(s, r))
-		return DONE;
-	err_set(&ev->err, ERR_LIMIT,
-		"the server sent a line of more than %" PRIu64
-		" bytes while %s was open; if it may be that long, raise "
-		"stdout_max",
-		s->opt.message_max, r->method);
-	return fail_request(s, r, SESSION_FAIL_LIMIT, ev);
 }
 
 /* ---- what is due when all lines were read ---- */
@@ -686,20 +735,12 @@ static enum verdict on_lost(struct session *s, struct session_event *ev)
 	return r ? fail_request(s, r, loss.failure, ev) : DONE;
 }
 
-static void format_ms(uint64_t ms, char out[32])
-{
-	if (ms % 1000)
-		snprintf(out, 32, "%" PRIu64 " ms", ms);
-	else
-		snprintf(out, 32, "%" PRIu64 " s", ms / 1000);
-}
-
 static enum verdict expire(struct session *s, struct request *r,
 			   struct session_event *ev)
 {
 	bool total = r->total_deadline_ns <= s->now_ns;
 	struct request *of = of_caller(s, r);
-	char time[32];
+	uint64_t ms;
 
 	if (s->state == SESSION_PROBING && r->is_handshake && !total) {
 		/* initialize is sent beside a probe that is silent */
@@ -707,12 +748,11 @@ static enum verdict expire(struct session *s, struct request *r,
 		if (!s->opt.protocol && r->deadline_ns > s->now_ns)
 			return send_handshake(s, mcp_revision_newest());
 	}
-	format_ms(r->is_handshake ? s->opt.initialize_timeout_ms
-		  : total	  ? r->total_ms
-				  : r->timeout_ms,
-		  time);
-	err_set(&ev->err, ERR_PEER, "no answer to %s within %s%s", r->method,
-		time,
+	ms = r->is_handshake ? s->opt.initialize_timeout_ms
+	     : total	     ? r->total_ms
+			     : r->timeout_ms;
+	err_set(&ev->err, ERR_PEER, "no answer to %s within %" PRIu64 " %s%s",
+		r->method, ms % 1000 ? ms : ms / 1000, ms % 1000 ? "ms" : "s",
 		s->stats.bytes_in || s->opt.is_remote
 			? ""
 			: "; the server has written nothing to its stdout yet");
@@ -781,26 +821,27 @@ static enum verdict on_idle(struct session *s, struct session_event *ev)
 static enum verdict step(struct session *s, struct session_event *ev)
 {
 	struct inbox_item item;
+	enum inbox_result got;
 	enum verdict verdict;
 
 	if (s->refused)
 		return refuse_to_start(s, ev);
 	if (!session_is_mute(s) && talk_ask(s, ev) == EVENT)
 		return EVENT;
-	switch (inbox_next(&s->in, &item)) {
+	got = inbox_next(&s->in, &item);
+	switch (got) {
 	case INBOX_OBJECT:
 		verdict = on_object(s, &item, ev);
 		if (!s->in.again.p)
 			inbox_judge(&s->in, verdict != NO_MESSAGE);
 		return verdict == NO_MESSAGE ? DONE : verdict;
 	case INBOX_BROKEN:
-		return on_broken(s, &item, ev);
+	case INBOX_OVER:
+		return on_broken(s, &item, got == INBOX_OVER, ev);
 	case INBOX_CUT:
 		s->stats.broken_messages++;
 		s->cut = true;
 		return DONE;
-	case INBOX_OVER:
-		return on_over(s, ev);
 	case INBOX_FRAMING:
 		ev->err = item.err;
 		return end_session(s, SESSION_FAIL_FRAMING, ev);

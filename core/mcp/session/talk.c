@@ -81,6 +81,44 @@ static const struct refusal *judge(const struct session *s, struct str method,
 	return &unknown;
 }
 
+/* ---- pauses of all clocks, while a person is asked (EL-17) ---- */
+
+static uint64_t later(uint64_t ns, uint64_t by_ns)
+{
+	return by_ns > UINT64_MAX - ns ? UINT64_MAX : ns + by_ns;
+}
+
+static void stop_clocks(struct session *s)
+{
+	if (s->questions.open++ == 0)
+		s->questions.since_ns = s->now_ns;
+}
+
+static void start_clocks(struct session *s)
+{
+	uint64_t stood_ns = s->now_ns - s->questions.since_ns;
+
+	if (--s->questions.open)
+		return;
+	for (struct request *r = s->requests.first; r; r = r->next) {
+		r->deadline_ns = later(r->deadline_ns, stood_ns);
+		r->total_deadline_ns = later(r->total_deadline_ns, stood_ns);
+	}
+	s->start_ns += stood_ns;
+}
+
+void session_hold(struct session *s, bool is_held, uint64_t now_ns)
+{
+	session_tick(s, now_ns);
+	if (session_is_over(s) || s->is_held == is_held)
+		return;
+	s->is_held = is_held;
+	if (is_held)
+		stop_clocks(s);
+	else
+		start_clocks(s);
+}
+
 /* ---- open questions ---- */
 
 /* Add a question of the server; the caller says whose it is. */
@@ -96,7 +134,6 @@ static struct question *add_question(struct session *s, const char *method,
 		.number = ++a->next,
 		.method = method,
 		.id = BUF_INIT(BUF_UNBOUNDED),
-		.key = BUF_INIT(BUF_UNBOUNDED),
 		.params = BUF_INIT(BUF_UNBOUNDED),
 		.answer = BUF_INIT(BUF_UNBOUNDED),
 	};
@@ -109,9 +146,8 @@ static void remove_question(struct session *s, struct question *a)
 	size_t at = (size_t)(a - s->questions.item);
 
 	if (a->told && !a->answered)
-		session_start_clocks(s);
+		start_clocks(s);
 	buf_release(&a->id);
-	buf_release(&a->key);
 	buf_release(&a->params);
 	buf_release(&a->answer);
 	s->questions.n--;
@@ -129,7 +165,7 @@ void talk_drop_questions(struct session *s, uint64_t ticket)
 			remove_question(s, a);
 			continue;
 		}
-		session_start_clocks(s);
+		start_clocks(s);
 		a->answered = a->gone = true;
 		a->ticket = 0;
 	}
@@ -163,7 +199,7 @@ enum verdict talk_ask(struct session *s, struct session_event *ev)
 		if (a->told)
 			continue;
 		a->told = true;
-		session_stop_clocks(s);
+		stop_clocks(s);
 		ev->type = SESSION_EVENT_ASKED;
 		ev->ask = a->number;
 		ev->ticket = a->ticket;
@@ -180,8 +216,8 @@ enum verdict talk_ask(struct session *s, struct session_event *ev)
  * Requests are answered at once, whatever is open: a server that waits for an
  * answer may hold a lock (RW-60, RW-61).
  */
-enum verdict talk_on_request(struct session *s, const struct rpc_message *m,
-			     struct session_event *ev)
+static enum verdict on_request(struct session *s, const struct rpc_message *m,
+			       struct session_event *ev)
 {
 	size_t before = s->out.n;
 	const struct refusal *refusal;
@@ -302,7 +338,7 @@ static enum verdict add_questions(struct session *s, struct request *r,
 		ask = add_question(s, name, params);
 		ask->is_key = true;
 		ask->ticket = r->ticket;
-		buf_add_str(&ask->key, it.key);
+		buf_add_str(&ask->id, it.key);
 	}
 	return DONE;
 }
@@ -319,11 +355,11 @@ static void take_answers(struct session *s, uint64_t ticket, struct buf *out,
 		if (a->ticket != ticket)
 			continue;
 		buf_adds(out, sep);
-		buf_add_str(out, buf_str(&a->key));
+		buf_add_str(out, buf_str(&a->id));
 		buf_addc(out, ':');
 		buf_add_str(out, buf_str(&a->answer));
 		sep = ",";
-		buf_add_str(keys, buf_str(&a->key));
+		buf_add_str(keys, buf_str(&a->id));
 		buf_addc(keys, '\n');
 	}
 	buf_addc(out, '}');
@@ -435,21 +471,6 @@ static void look_later(struct session *s, struct request *r)
 	requests_timed(&s->requests, r);
 }
 
-static void fetch_result(struct session *s, struct request *r)
-{
-	struct request *own;
-
-	if (r->task.is_waiting)
-		return;
-	r->task.is_waiting = true;
-	r->deadline_ns = r->total_deadline_ns;
-	own = ask_server(s, r, "tasks/result", nothing);
-	/* the server answers at the end of the task (TK-5) */
-	if (own)
-		own->deadline_ns = own->total_deadline_ns = UINT64_MAX;
-	r->due_ns = UINT64_MAX;
-}
-
 static enum verdict end_badly(struct session *s, struct str task,
 			      struct session_event *ev)
 {
@@ -499,19 +520,25 @@ static enum verdict follow_legacy(struct session *s, struct request *r,
 {
 	/* questions come as requests meanwhile; the result of a task that
 	   failed says so (TK-9) */
-	static const char *const waiting[] = {"input_required", "completed",
-					      "failed", "cancelled"};
+	bool waits = scan_is(status, "input_required") ||
+		     scan_is(status, "completed") ||
+		     scan_is(status, "failed") || scan_is(status, "cancelled");
+	struct request *own;
 
-	if (scan_is(status, "working")) {
+	if (scan_is(status, "working"))
 		look_later(s, r);
+	else if (!waits)
+		return broken(ev, "the task has no known status");
+	if (!waits || r->task.is_waiting)
 		return DONE;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(waiting); i++)
-		if (scan_is(status, waiting[i])) {
-			fetch_result(s, r);
-			return DONE;
-		}
-	return broken(ev, "the task has no known status");
+	r->task.is_waiting = true;
+	r->deadline_ns = r->total_deadline_ns;
+	r->due_ns = UINT64_MAX;
+	own = ask_server(s, r, "tasks/result", nothing);
+	/* the server answers at the end of the task (TK-5) */
+	if (own)
+		own->deadline_ns = own->total_deadline_ns = UINT64_MAX;
+	return DONE;
 }
 
 static enum verdict follow_modern(struct session *s, struct request *r,
@@ -714,7 +741,7 @@ void session_answer(struct session *s, uint64_t ask, struct str result,
 	if (a->is_key) {
 		buf_add_str(&a->answer, result);
 		a->answered = true;
-		session_start_clocks(s);
+		start_clocks(s);
 		if (a->ticket)
 			go_on(s, a->ticket);
 		return;
@@ -957,11 +984,13 @@ static enum verdict on_cancelled(struct session *s, struct str params,
 	return DONE;
 }
 
-enum verdict talk_on_notice(struct session *s, const struct rpc_message *m,
-			    struct session_event *ev)
+enum verdict talk_on_message(struct session *s, const struct rpc_message *m,
+			     struct session_event *ev)
 {
 	struct request *r;
 
+	if (m->type == RPC_REQUEST)
+		return on_request(s, m, ev);
 	s->stats.notifications++;
 	if (scan_is(m->method, "notifications/progress"))
 		return on_progress(s, m->params, ev);

@@ -22,14 +22,11 @@ enum verdict talk_on_answer(struct session *s, struct request *r,
 			    const struct rpc_message *m,
 			    struct session_event *ev);
 /*
- * Judge a request of the server (initialize era). It is answered at once, or
- * becomes a question to the caller.
+ * Judge a notification, or a request of the server (initialize era), which is
+ * answered at once or becomes a question to the caller.
  */
-enum verdict talk_on_request(struct session *s, const struct rpc_message *m,
+enum verdict talk_on_message(struct session *s, const struct rpc_message *m,
 			     struct session_event *ev);
-/* Judge a notification. */
-enum verdict talk_on_notice(struct session *s, const struct rpc_message *m,
-			    struct session_event *ev);
 /* Go on with a request whose due_ns has come. */
 enum verdict talk_on_due(struct session *s, struct request *r,
 			 struct session_event *ev);
