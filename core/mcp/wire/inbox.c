@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "core/base/limits.h"
+#include "core/base/text.h"
 #include "core/mcp/wire/rpc.h"
 
 /* Lines of a pretty-printed message that are kept to recognize it, bytes. */
@@ -45,10 +46,12 @@ static size_t message_start(struct str line)
 	return line.n;
 }
 
-/* Behind the string whose opening quote is at p; NULL when it never ends. */
-static const char *string_end(const char *p, const char *end)
+/* Behind the string or byte at p; NULL: the string never ends. */
+static const char *token_end(const char *p, const char *end)
 {
-	for (p++; p < end; p++) {
+	if (*p++ != '"')
+		return p;
+	for (; p < end; p++) {
 		if (*p == '\\')
 			p++;
 		else if (*p == '"')
@@ -57,29 +60,29 @@ static const char *string_end(const char *p, const char *end)
 	return NULL;
 }
 
-static const char *space_end(const char *p, const char *end)
+/* What a byte outside of strings adds to the depth of brackets. */
+static int depth_of(char c)
 {
-	while (p < end && is_space(*p))
-		p++;
-	return p;
+	return (c == '{' || c == '[') - (c == '}' || c == ']');
 }
 
-/* Read a number or string at p that is surely whole, else {NULL, 0}. */
-static struct str scalar_at(const char *p, const char *end)
+static void skip_space(struct str *s)
 {
-	const char *q = p;
+	while (s->n && is_space(*s->p))
+		*s = (struct str){s->p + 1, s->n - 1};
+}
 
-	if (p == end)
-		return (struct str){NULL, 0};
-	if (*p == '"') {
-		q = string_end(p, end);
-		return (struct str){q ? p : NULL, q ? (size_t)(q - p) : 0};
-	}
-	while (q < end && (*q == '-' || (*q >= '0' && *q <= '9')))
-		q++;
-	if (q == p || q == end)
-		return (struct str){NULL, 0};
-	return (struct str){p, (size_t)(q - p)};
+/* Read a number or string that is surely whole, else {NULL, 0}. */
+static struct str first_scalar(struct str s)
+{
+	const char *end = s.n ? token_end(s.p, s.p + s.n) : NULL;
+	size_t n = 0;
+
+	if (end && *s.p == '"')
+		return (struct str){s.p, (size_t)(end - s.p)};
+	while (n < s.n && (s.p[n] == '-' || text_is_digit(s.p[n])))
+		n++;
+	return n && n < s.n ? (struct str){s.p, n} : nothing;
 }
 
 /*
@@ -89,29 +92,27 @@ static struct str scalar_at(const char *p, const char *end)
  */
 static bool find_member(struct str text, struct str key, struct str *ret_value)
 {
-	const char *p = text.p, *end = text.p + text.n, *after;
+	const char *end = text.p + text.n, *after;
 	int64_t depth = 0;
 
-	while (p < end) {
-		if (*p != '"') {
-			depth += (*p == '{' || *p == '[') -
-				 (*p == '}' || *p == ']');
-			p++;
-			continue;
-		}
-		after = string_end(p, end);
+	for (const char *p = text.p; p < end; p = after) {
+		struct str rest;
+
+		after = token_end(p, end);
 		if (!after)
 			return false;
-		if (depth == 1 &&
-		    str_eq((struct str){p, (size_t)(after - p)}, key)) {
-			p = space_end(after, end);
-			if (p < end && *p == ':') {
-				p = space_end(p + 1, end);
-				*ret_value = scalar_at(p, end);
-				return true;
-			}
-		}
-		p = after;
+		depth += depth_of(*p);
+		if (depth != 1 ||
+		    !str_eq((struct str){p, (size_t)(after - p)}, key))
+			continue;
+		rest = (struct str){after, (size_t)(end - after)};
+		skip_space(&rest);
+		if (!str_starts(rest, ":"))
+			continue;
+		rest = (struct str){rest.p + 1, rest.n - 1};
+		skip_space(&rest);
+		*ret_value = first_scalar(rest);
+		return true;
 	}
 	return false;
 }
@@ -179,15 +180,9 @@ static int64_t depth_after(struct str line, int64_t depth)
 {
 	const char *p = line.p, *end = line.p + line.n;
 
-	while (p && p < end) {
-		if (*p == '"') {
-			p = string_end(p, end);
-			continue;
-		}
-		depth += (*p == '{' || *p == '[') - (*p == '}' || *p == ']');
-		if (depth < 0)
-			return -1;
-		p++;
+	while (p && p < end && depth >= 0) {
+		depth += depth_of(*p);
+		p = token_end(p, end);
 	}
 	return p ? depth : -1;
 }

@@ -9,7 +9,6 @@
 
 #include "core/base/clock.h"
 #include "core/base/mem.h"
-#include "core/base/scan.h"
 #include "core/mcp/session/session.h"
 #include "tests/unit/mcp/session_log.h"
 
@@ -21,9 +20,6 @@
 
 #define ANSWER(id, result) \
 	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}\n"
-#define ERROR(id, code, data)                                          \
-	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"error\":{\"code\":" code \
-	",\"message\":\"no\",\"data\":" data "}}\n"
 #define DISCOVERED                                                            \
 	"{\"supportedVersions\":[\"2025-11-25\",\"2026-07-28\"],"             \
 	"\"capabilities\":{\"tools\":{},\"resources\":{\"subscribe\":true}}," \
@@ -33,8 +29,6 @@
 	"{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{"     \
 	"\"tools\":{},\"tasks\":{\"requests\":{\"tools\":{\"call\":" \
 	"{}}}}},\"serverInfo\":{\"name\":\"old\",\"version\":\"1\"}}"
-#define MODERN "ready 2026-07-28 new/9\n"
-#define LEGACY "ready 2025-11-25 old/1\n"
 
 /* One conversation: what is said, and what comes of it. */
 struct talk {
@@ -134,38 +128,6 @@ static UNUSED void happened(struct talk *t, const char *events)
 	assert_string_equal(buf_cstr(&t->events), events);
 	buf_clear(&t->events);
 }
-
-static UNUSED void sent(struct talk *t, const char *lines)
-{
-	assert_string_equal(buf_cstr(&t->sent), lines);
-	buf_clear(&t->sent);
-}
-
-static UNUSED bool has_sent(struct talk *t, const char *text)
-{
-	return strstr(buf_cstr(&t->sent), text) != NULL;
-}
-
-/* A member of the params of the only message that was sent. */
-static UNUSED struct str param(struct talk *t, const char *name)
-{
-	struct err err = ERR_INIT;
-	struct str message, v;
-
-	assert_int_equal(scan_document(buf_str(&t->sent), NULL, &message, &err),
-			 0);
-	assert_true(scan_get(message, "params", &v));
-	if (!scan_get(v, name, &v))
-		v = (struct str){NULL, 0};
-	return v;
-}
-
-static const struct session_options probing UNUSED = {.era = SESSION_ERA_PROBE};
-
-#define FULL_META                                                       \
-	"\"_meta\":{\"" META "protocolVersion\":\"2026-07-28\",\"" META \
-	"clientInfo\":{\"name\":\"matins\",\"version\":\"0\"},\"" META  \
-	"clientCapabilities\":{}"
 
 static UNUSED void begin_modern(struct talk *t,
 				const struct session_options *options)
