@@ -153,35 +153,33 @@ TEST_IN(fixture, find, nothing, says_where_it_looked)
 /* From the last place to the first: each new file is the one that counts. */
 TEST_IN(fixture, find, places, goes_through_places_in_order)
 {
+	static const struct {
+		const char *written, *variable, *named;
+		unsigned keep_runs;
+		bool in_cwd;
+	} rows[] = {
+		{".modulex/config.toml", NULL, NULL, 7, false},
+		{"modulex.toml", NULL, NULL, 6, true},
+		{"x.toml", "MODULEX_CONFIG", NULL, 5, false},
+		{".config/matins/config.toml", NULL, NULL, 4, false},
+		{"matins.toml", NULL, NULL, 3, true},
+		{"x.toml", "MATINS_CONFIG", NULL, 5, false},
+		{"modulex.toml", NULL, "modulex.toml", 6, false},
+	};
 	struct fixture *f = *state;
 
-	write_file(".modulex/config.toml", "keep_runs = 7\n");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 7);
-	assert_false(f->file.found_in_cwd);
-	write_file("modulex.toml", "keep_runs = 6\n");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 6);
-	assert_true(f->file.found_in_cwd);
-	write_file("x.toml", "keep_runs = 5\n");
-	set("MODULEX_CONFIG", "x.toml");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 5);
-	write_file(".config/matins/config.toml", "keep_runs = 4\n");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 4);
-	write_file("matins.toml", "keep_runs = 3\n");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 3);
-	assert_true(f->file.found_in_cwd);
-	assert_string_equal(f->file.path, "matins.toml");
-	set("MATINS_CONFIG", "x.toml");
-	assert_int_equal(open_file(f, NULL), 0);
-	assert_int_equal(f->file.config.keep_runs, 5);
-	assert_false(f->file.found_in_cwd);
-	assert_int_equal(open_file(f, "modulex.toml"), 0);
-	assert_int_equal(f->file.config.keep_runs, 6);
-	assert_false(f->file.found_in_cwd);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		write_file(rows[i].written,
+			   arena_printf(&f->file.arena, "keep_runs = %u\n",
+					rows[i].keep_runs));
+		if (rows[i].variable)
+			set(rows[i].variable, rows[i].written);
+		assert_int_equal(open_file(f, rows[i].named), 0);
+		assert_int_equal(f->file.config.keep_runs, rows[i].keep_runs);
+		assert_int_equal(f->file.found_in_cwd, rows[i].in_cwd);
+		if (rows[i].in_cwd)
+			assert_string_equal(f->file.path, rows[i].written);
+	}
 }
 
 TEST_IN(fixture, find, xdg_config_home, is_heeded)
