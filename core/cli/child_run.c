@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/log.h"
 #include "core/base/loop.h"
+#include "core/run/advice.h"
 
 /* Time from SIGTERM to SIGKILL; the tree ends within 3 s. */
 #define GRACE_NS (2 * NS_PER_S)
@@ -250,4 +252,21 @@ void child_end_release(struct child_end *e)
 int child_end_status(const struct gate_verdict *v)
 {
 	return v->exited ? v->exit_status : 128 + v->signal;
+}
+
+bool say_denials(const struct gate_verdict *v, bool failed,
+		 const struct scrub *scrub)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct advice_how how = {
+		.failed = failed,
+		.all = log_level() >= LOG_DEBUG,
+		.form = ADVICE_OPTION,
+		.scrub = scrub,
+	};
+	struct strlist lines = advice_denials(v, &how, &arena);
+
+	for (size_t i = 0; i < lines.n; i++)
+		log_note("%s", lines.item[i]);
+	return lines.n > 0;
 }

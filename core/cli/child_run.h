@@ -22,6 +22,7 @@
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
+#include "core/secret/scrub.h"
 #include "gate/gate.h"
 
 struct child_end {
@@ -49,5 +50,14 @@ bool child_is_pumped(int fd) MUST_USE;
 void child_end_release(struct child_end *e);
 /* Status as a shell gives it, or 128 + signal. */
 int child_end_status(const struct gate_verdict *v) MUST_USE;
+
+/*
+ * Print the denials of a verdict, each with the option that would allow it.
+ *
+ * failed  the program failed; else only a few are said
+ * scrub   may be NULL
+ */
+bool say_denials(const struct gate_verdict *v, bool failed,
+		 const struct scrub *scrub);
 
 #endif

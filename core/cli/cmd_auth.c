@@ -473,14 +473,13 @@ struct action {
 	int (*run)(struct target *t, struct err *err);
 };
 
-static const struct action actions[] = {
+static struct action actions[] = {
 	{"login", login},
 	{"status", status},
 	{"logout", logout},
 };
 
-static int check(const struct args *args, const struct action **ret,
-		 struct err *err)
+static int check(const struct args *args, struct action **ret, struct err *err)
 {
 	const char *given = args->positional[0];
 	const char *words[ARRAY_LEN(actions)];
@@ -507,11 +506,10 @@ static int check(const struct args *args, const struct action **ret,
 	return 0;
 }
 
-static int run_action(struct target *t, const struct action *action,
-		      const struct args *args, struct err *err)
+static int run_action(struct target *t, void *arg, struct err *err)
 {
-	if (target_prepare(t, args, args->positional[1], err) < 0)
-		return -1;
+	const struct action *action = arg;
+
 	if (!t->remote)
 		return err_set(
 			err, ERR_USAGE,
@@ -522,13 +520,12 @@ static int run_action(struct target *t, const struct action *action,
 
 int cmd_auth(const struct args *args, struct err *err)
 {
-	const struct action *action;
-	struct target t;
+	struct action *action;
 
 	if (check(args, &action, err) < 0)
 		return -1;
 	if (args->n_positional + args_has(args, "url") == 2)
-		return target_close(&t, run_action(&t, action, args, err), err);
+		return target_run(args, TARGET_FIND, run_action, action, err);
 	if (action->run == status)
 		return status_of_all(args, err);
 	return err_set(err, ERR_USAGE,

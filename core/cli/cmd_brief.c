@@ -84,7 +84,7 @@ static int read_arguments(const struct tool *t, const struct args *args,
 
 	jw_init(&w, &schema, false);
 	fields_schema(t->input, &w);
-	if (tool_args_read(args, buf_str(&schema), arena, ret, err) < 0)
+	if (tool_args_read(args, NULL, buf_str(&schema), arena, ret, err) < 0)
 		return -1;
 	if (!ret->p)
 		*ret = STR("{}");

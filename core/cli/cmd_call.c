@@ -94,6 +94,22 @@ static int check_result(const struct target *t, struct tool_check *check,
 	return say_findings(&found, t->strict ? STRICT : NO_CHECK, err);
 }
 
+/* Hint at the sandbox by the texts of a CallToolResult. */
+static void hint_content(struct target *t, struct str content)
+{
+	struct scan_iter it;
+	struct str v;
+
+	scan_iter_init(&it, content);
+	while (!t->has_hinted && scan_next(&it)) {
+		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+		if (scan_type(it.value) == SCAN_OBJECT &&
+		    scan_get(it.value, "text", &v) && scan_string(v, &text))
+			target_hint(t, buf_str(&text));
+	}
+}
+
 static enum rigour rigour_of(const struct target *t)
 {
 	return args_has(t->args, "no-check") ? NO_CHECK
@@ -277,7 +293,7 @@ static void write_result(struct slot *s, struct str result)
 		scrub_json(b->t->scrub, result, out_of(s));
 		target_save_all(b->t, r.content);
 		if (r.is_error)
-			target_hint_content(b->t, r.content);
+			hint_content(b->t, r.content);
 	}
 	mcp_tool_result_release(&r);
 }
@@ -361,7 +377,7 @@ static int refresh_tools(struct batch *b, struct err *err)
 		return 0;
 	if (flush(b, err) < 0)
 		return -1;
-	r = target_try_list(b->t, LISTING_TOOLS, &list, err);
+	r = target_list(b->t, LISTING_TOOLS, false, &list, err);
 	if (r) {
 		listing_release(&list);
 		b->is_list_lost = true;
@@ -769,7 +785,7 @@ static int finish_one(struct target *t, struct tool_check *check,
 	if (status == 2)
 		log_note("the tool reported an error");
 	if (status >= 0 && r.is_error)
-		target_hint_content(t, r.content);
+		hint_content(t, r.content);
 	/* stdout already holds the result: no second document behind it */
 	if (status < 0 && t->json && err->kind == ERR_SYNTAX)
 		cli_json_errors = false;
@@ -795,8 +811,9 @@ static int call_one(struct target *t, const struct listing *tools,
 	if (!item && tools)
 		return target_unknown(t, tools, name, err);
 	tool_check_init(check, tool);
-	if (tool_args_read(t->args, tool.p ? tool_input_schema(tool) : tool,
-			   &t->arena, &call.params, err) < 0)
+	if (tool_args_read(t->args, NULL,
+			   tool.p ? tool_input_schema(tool) : tool, &t->arena,
+			   &call.params, err) < 0)
 		return -1;
 	(void)!tool_check_arguments(check, call.params, "arguments", &t->arena,
 				    &found);
@@ -853,7 +870,7 @@ static int call(struct target *t, UNUSED void *arg, struct err *err)
 		t->files.max = LIMIT_MESSAGE_BYTES;
 	listing_init(&tools, LISTING_TOOLS);
 	if (!args_has(t->args, "no-list"))
-		r = target_try_list(t, LISTING_TOOLS, &tools, err);
+		r = target_list(t, LISTING_TOOLS, false, &tools, err);
 	if (r >= 0)
 		r = args_has(t->args, "batch")
 			    ? call_many(t, r ? NULL : &tools, err)
@@ -867,5 +884,5 @@ int cmd_call(const struct args *args, struct err *err)
 {
 	if (check_usage(args, err) < 0)
 		return -1;
-	return target_run(args, call, NULL, err);
+	return target_run(args, TARGET_START, call, NULL, err);
 }

@@ -25,7 +25,6 @@
 #include "core/cli/refused.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
-#include "core/run/advice.h"
 #include "gate/gate.h"
 
 const struct option options_exec[] = {
@@ -390,21 +389,6 @@ static int explain(struct gate *gate, const struct gate_request *request,
 #define STATUS_NOT_FOUND 127
 #define STATUS_NO 1
 
-static bool say_denials(const struct gate_verdict *v)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct advice_how how = {
-		.failed = !v->exited || v->exit_status,
-		.all = log_level() >= LOG_DEBUG,
-		.form = ADVICE_OPTION,
-	};
-	struct strlist lines = advice_denials(v, &how, &arena);
-
-	for (size_t i = 0; i < lines.n; i++)
-		log_note("%s", lines.item[i]);
-	return lines.n > 0;
-}
-
 /*
  * Name the limits of the options: without a control group only the program sees
  * a refused allocation or process.
@@ -508,7 +492,8 @@ static void say_end(const struct gate_request *request,
 		log_note("%s", exec_hint_download);
 		return;
 	}
-	sign = say_denials(v) || e->said_refused;
+	sign = say_denials(v, !v->exited || v->exit_status, NULL) ||
+	       e->said_refused;
 	for (size_t i = 0; i < v->limits.n; i++)
 		log_note("%s", v->limits.item[i]);
 	/* a program that was killed says nothing itself */

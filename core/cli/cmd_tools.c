@@ -343,7 +343,7 @@ static int try_templates(struct target *t, struct listing *l, struct err *err)
 
 	if (before < LOG_DEBUG)
 		log_set_level(LOG_ERROR);
-	r = target_try_list(t, LISTING_TEMPLATES, l, err);
+	r = target_list(t, LISTING_TEMPLATES, false, l, err);
 	log_set_level(before);
 	return r < 0 ? -1 : 0;
 }
@@ -358,7 +358,7 @@ static int show_kind(struct target *t, void *arg, struct err *err)
 	int r;
 
 	listing_init(&list[1], LISTING_TEMPLATES);
-	r = target_list(t, *kind, &list[0], err);
+	r = target_list(t, *kind, true, &list[0], err);
 	if (r == 0 && n > 1)
 		r = try_templates(t, &list[1], err);
 	if (r == 0)
@@ -373,21 +373,21 @@ int cmd_tools(const struct args *args, struct err *err)
 {
 	enum listing_kind kind = LISTING_TOOLS;
 
-	return target_run(args, show_kind, &kind, err);
+	return target_run(args, TARGET_START, show_kind, &kind, err);
 }
 
 int cmd_prompts(const struct args *args, struct err *err)
 {
 	enum listing_kind kind = LISTING_PROMPTS;
 
-	return target_run(args, show_kind, &kind, err);
+	return target_run(args, TARGET_START, show_kind, &kind, err);
 }
 
 int cmd_resources(const struct args *args, struct err *err)
 {
 	enum listing_kind kind = LISTING_RESOURCES;
 
-	return target_run(args, show_kind, &kind, err);
+	return target_run(args, TARGET_START, show_kind, &kind, err);
 }
 
 /* ---- one request ---- */
@@ -511,7 +511,7 @@ static int check_prompt(struct target *t, const struct listing *l,
 static int check_listed(struct target *t, struct str values, struct err *err)
 {
 	struct listing l;
-	int r = target_try_list(t, LISTING_PROMPTS, &l, err);
+	int r = target_list(t, LISTING_PROMPTS, false, &l, err);
 
 	if (r == 0)
 		r = check_prompt(t, &l, values, err);
@@ -591,11 +591,11 @@ int cmd_prompt(const struct args *args, struct err *err)
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct str values;
 
-	if (tool_args_read(args, (struct str){NULL, 0}, &arena, &values, err) <
-		    0 ||
+	if (tool_args_read(args, NULL, (struct str){NULL, 0}, &arena, &values,
+			   err) < 0 ||
 	    (values.p && all_strings(values, err) < 0))
 		return -1;
-	return target_run(args, get_prompt, &values, err);
+	return target_run(args, TARGET_START, get_prompt, &values, err);
 }
 
 /* ---- read: a resource by its URI, or by a template filled in here ---- */
@@ -653,8 +653,8 @@ static int find_uri(const struct args *args, struct arena *arena,
 {
 	struct str given = str_of(args->positional[0]), values;
 
-	if (tool_args_read(args, (struct str){NULL, 0}, arena, &values, err) <
-	    0)
+	if (tool_args_read(args, NULL, (struct str){NULL, 0}, arena, &values,
+			   err) < 0)
 		return -1;
 	*ret = given;
 	if (!values.p) {
@@ -785,7 +785,7 @@ int cmd_read(const struct args *args, struct err *err)
 	if (find_uri(args, &arena, &r.uri, err) < 0 ||
 	    open_output(args, &r.output, err) < 0)
 		return -1;
-	status = target_run(args, read_resource, &r, err);
+	status = target_run(args, TARGET_START, read_resource, &r, err);
 	outfile_release(&r.output);
 	return status;
 }
@@ -837,13 +837,13 @@ static int write_ref(struct jw *w, const char *text, struct err *err)
 static int write_context(struct jw *w, const struct args *args,
 			 struct arena *arena, struct err *err)
 {
-	struct strlist given = args_all(args, "context", arena);
+	const struct str none = {NULL, 0};
 	struct str values;
 
-	if (!given.n)
-		return 0;
-	if (tool_args_pairs(&given, arena, &values, err) < 0)
+	if (tool_args_read(args, "context", none, arena, &values, err) < 0)
 		return err_wrap(err, "--context");
+	if (!values.p)
+		return 0;
 	jw_kv_object(w, "context");
 	jw_kv_raw(w, "arguments", values);
 	jw_end(w);
@@ -923,5 +923,5 @@ int cmd_complete(const struct args *args, struct err *err)
 
 	if (write_params(args, &params, err) < 0)
 		return -1;
-	return target_run(args, complete, &params, err);
+	return target_run(args, TARGET_START, complete, &params, err);
 }

@@ -9,11 +9,11 @@
 #include "core/base/mem.h"
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
+#include "core/cli/child_run.h"
 #include "core/cli/open.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
-#include "core/run/advice.h"
 #include "core/run/plan.h"
 #include "core/secret/secret.h"
 
@@ -812,8 +812,10 @@ static void on_signal(void *arg, int signal)
 	if (t->loop.signal_count > 1)
 		client_kill(t->client);
 	else
-		client_stop(t->client, target_signal_name(signal),
-			    CLIENT_GRACE_STOPPED_MS);
+		client_stop(
+			t->client,
+			arena_printf(&t->arena, "SIG%s", sigabbrev_np(signal)),
+			CLIENT_GRACE_STOPPED_MS);
 }
 
 static int make_loop(struct target *t, struct err *err)
@@ -871,12 +873,13 @@ static void scrub_filter(struct buf *line, void *arg)
 	scrub_log_filter(line, arg);
 }
 
-int target_prepare(struct target *t, const struct args *args,
-		   const char *server, struct err *err)
+static int prepare(struct target *t, const struct args *args,
+		   enum target_how how, struct err *err)
 {
 	*t = (struct target){
 		.args = args,
-		.server = server ? server : args_get(args, "server"),
+		.server = how == TARGET_FIND ? args->positional[1]
+					     : args_get(args, "server"),
 		.json = args_has(args, "json"),
 		.strict = args_has(args, "strict"),
 		.scrub = scrub_new(),
@@ -887,7 +890,6 @@ int target_prepare(struct target *t, const struct args *args,
 		.person = {.loop = &t->loop,
 			   .live = &t->live,
 			   .typed = {.fd = -1}},
-		.files = {.folder = OUTFOLDER_INIT},
 	};
 	log_set_filter(scrub_filter, t->scrub);
 	return open_all(t, err);
@@ -1058,29 +1060,6 @@ static int open_files(struct saved_files *f, const char *dir, struct err *err)
 	return 0;
 }
 
-int target_run(const struct args *args,
-	       int (*work)(struct target *t, void *arg, struct err *err),
-	       void *arg, struct err *err)
-{
-	struct saved_files files;
-	struct target t;
-	int status;
-
-	if (open_files(&files, args_get(args, "save"), err) < 0)
-		return -1;
-	status = target_prepare(&t, args, NULL, err);
-	t.files = files;
-	if (status == 0)
-		status = start_client(&t, err);
-	/* a link that the server may have made leads nowhere else */
-	if (status == 0)
-		status = path_check_links(files.dir, &files.folder,
-					  &t.policy.write, err);
-	if (status == 0)
-		status = work(&t, arg, err);
-	return target_close(&t, status, err);
-}
-
 /* ---- the end ---- */
 
 /* Print an error; statuses that only `exec` uses become 1. */
@@ -1141,29 +1120,9 @@ static void say_details(struct target *t)
 		target_hint(t, client_stderr(t->client));
 }
 
-/* Print denials even if the tool answered: "fetch failed" is an answer. */
-static void say_denials(const struct target *t, int status)
+static int finish(struct target *t, int status, struct err *err)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct gate_verdict *v =
-		t->client ? client_verdict(t->client) : NULL;
-	const struct advice_how how = {
-		.failed = status != 0,
-		.all = log_level() >= LOG_DEBUG,
-		.form = ADVICE_OPTION,
-		.scrub = t->scrub,
-	};
-	struct strlist lines;
-
-	if (!v || t->loop.signal)
-		return;
-	lines = advice_denials(v, &how, &arena);
-	for (size_t i = 0; i < lines.n; i++)
-		log_note("%s", lines.item[i]);
-}
-
-int target_close(struct target *t, int status, struct err *err)
-{
+	const struct gate_verdict *v;
 	struct err ignored = ERR_INIT;
 	int signal;
 
@@ -1181,8 +1140,34 @@ int target_close(struct target *t, int status, struct err *err)
 	}
 	if (t->client && client_finish(t->client, &ignored) < 0)
 		log_debug("%s", ignored.msg);
-	say_denials(t, status);
+	v = t->client ? client_verdict(t->client) : NULL;
+	/* even if the tool answered: "fetch failed" is an answer */
+	if (v && !t->loop.signal)
+		(void)say_denials(v, status != 0, t->scrub);
 	signal = t->has_loop ? t->loop.signal : 0;
 	release(t);
 	return signal ? 128 + signal : status;
+}
+
+int target_run(const struct args *args, enum target_how how,
+	       int (*work)(struct target *t, void *arg, struct err *err),
+	       void *arg, struct err *err)
+{
+	struct saved_files files;
+	struct target t;
+	int status;
+
+	if (open_files(&files, args_get(args, "save"), err) < 0)
+		return -1;
+	status = prepare(&t, args, how, err);
+	t.files = files;
+	if (status == 0 && how == TARGET_START)
+		status = start_client(&t, err);
+	/* a link that the server may have made leads nowhere else */
+	if (status == 0)
+		status = path_check_links(files.dir, &files.folder,
+					  &t.policy.write, err);
+	if (status == 0)
+		status = work(&t, arg, err);
+	return finish(&t, status, err);
 }

@@ -11,7 +11,7 @@
  *		... target_result(t, &call, "asking", &result, err) ...
  *	}
  *
- *	return target_run(args, work, arg, err);
+ *	return target_run(args, TARGET_START, work, arg, err);
  *
  * The server is ended with its whole tree, also after an error, which is
  * printed; Ctrl-C is an orderly end as well. Everything that a server sends and
@@ -95,33 +95,23 @@ struct target {
 	bool has_hinted; /* target_hint() has said its line */
 };
 
+enum target_how {
+	TARGET_START,
+	TARGET_FIND, /* nothing is started; the second word may name a server */
+};
+
 /*
- * Read the options, find the server, start it, shake hands, `work`, and end it
- * as target_close() does. The folder of --save is opened before the server
- * starts, which might write there.
+ * Read the options, find the server, start it, shake hands, `work`, end it,
+ * print the error and release everything. The folder of --save is opened before
+ * the server starts, which might write there.
  *
- * work    returns the status of the command, or -1 with err
- * errors  ERR_USAGE  no target, or two; everything else that can fail
+ * work     returns the status of the command, or -1 with err
+ * returns  the exit status, or -1 with an err that main.c prints
+ * errors   ERR_USAGE  no target, or two; everything else that can fail
  */
-int target_run(const struct args *args,
+int target_run(const struct args *args, enum target_how how,
 	       int (*work)(struct target *t, void *arg, struct err *err),
 	       void *arg, struct err *err) MUST_USE;
-
-/*
- * Read the options and find the server, for a command that does not start it.
- *
- * server  name in the configuration; NULL: by the options
- */
-int target_prepare(struct target *t, const struct args *args,
-		   const char *server, struct err *err) MUST_USE;
-
-/*
- * End the server, print the error, release everything.
- *
- * status  status of the command, or -1 with err
- * returns the exit status, or -1 with an err that main.c prints
- */
-int target_close(struct target *t, int status, struct err *err) MUST_USE;
 
 /* Print the forms of a target, and the presets, on stdout; for --help. */
 void target_help(void);
@@ -169,16 +159,14 @@ int target_result(struct target *t, struct client_call *call, const char *what,
 		  struct str *ret, struct err *err) MUST_USE;
 
 /*
- * List all pages; warnings go to stderr. Errors as above.
+ * List all pages; warnings go to stderr.
+ *
+ * is_needed  false: a command that can do without the list gets 1, with a
+ *	      warning on stderr, when the server does not give it
+ * errors     as above
  */
-int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
-		struct err *err) MUST_USE;
-/*
- * Like target_list(), for a command that can do without the list: returns 1,
- * with a warning on stderr, when the server does not give it.
- */
-int target_try_list(struct target *t, enum listing_kind kind,
-		    struct listing *ret, struct err *err) MUST_USE;
+int target_list(struct target *t, enum listing_kind kind, bool is_needed,
+		struct listing *ret, struct err *err) MUST_USE;
 
 /*
  * "NAME has no tool X; did you mean Y?" Of tools, the message names the options
@@ -197,8 +185,6 @@ void target_write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out);
 /* Print it on stderr, and with --json as a document on stdout as well. */
 void target_print_error(struct target *t, const struct target_answer *a);
-/* "SIGINT" and so on; static. */
-const char *target_signal_name(int signal) MUST_USE;
 /* Set the error of a command that a signal ended; returns -1. */
 int target_interrupted(const struct target *t, struct err *err);
 
@@ -210,8 +196,6 @@ int target_interrupted(const struct target *t, struct err *err);
  * said  the text of its error, or the end of its stderr
  */
 void target_hint(struct target *t, struct str said);
-/* Like target_hint(), for the texts of a CallToolResult. content: JSON array */
-void target_hint_content(struct target *t, struct str content);
 
 /* ---- showing ---- */
 

@@ -394,34 +394,12 @@ void target_hint(struct target *t, struct str said)
 	t->has_hinted = true;
 }
 
-void target_hint_content(struct target *t, struct str content)
-{
-	struct scan_iter it;
-	struct str v;
-
-	scan_iter_init(&it, content);
-	while (!t->has_hinted && scan_next(&it)) {
-		AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
-
-		if (scan_type(it.value) == SCAN_OBJECT &&
-		    scan_get(it.value, "text", &v) && scan_string(v, &text))
-			target_hint(t, buf_str(&text));
-	}
-}
-
 /* ---- one request ---- */
-
-const char *target_signal_name(int signal)
-{
-	return signal == SIGINT	   ? "SIGINT"
-	       : signal == SIGTERM ? "SIGTERM"
-				   : "SIGHUP";
-}
 
 int target_interrupted(const struct target *t, struct err *err)
 {
-	return err_set(err, ERR_PEER, "ended by %s",
-		       target_signal_name(t->loop.signal));
+	return err_set(err, ERR_PEER, "ended by SIG%s",
+		       sigabbrev_np(t->loop.signal));
 }
 
 struct target_answer target_failure(const struct client_event *e)
@@ -661,31 +639,23 @@ static int list_all(struct target *t, enum listing_kind kind,
 	return 0;
 }
 
-int target_list(struct target *t, enum listing_kind kind, struct listing *ret,
-		struct err *err)
-{
-	struct target_answer answer;
-
-	if (list_all(t, kind, ret, &answer, err) < 0)
-		return -1;
-	if (answer.outcome == TARGET_RESULT)
-		return 0;
-	target_print_error(t, &answer);
-	return err_set(err, ERR_PEER, "%s does not give this list", t->name);
-}
-
-int target_try_list(struct target *t, enum listing_kind kind,
-		    struct listing *ret, struct err *err)
+int target_list(struct target *t, enum listing_kind kind, bool is_needed,
+		struct listing *ret, struct err *err)
 {
 	AUTO(buf_release) struct buf says = BUF_INIT(BUF_UNBOUNDED);
 	struct target_answer answer;
 	int r = list_all(t, kind, ret, &answer, err);
 
-	if (t->loop.signal ||
-	    (r < 0 && err->kind != ERR_PEER && err->kind != ERR_LIMIT))
+	if (r < 0 && (is_needed || t->loop.signal ||
+		      (err->kind != ERR_PEER && err->kind != ERR_LIMIT)))
 		return -1;
 	if (r == 0 && answer.outcome == TARGET_RESULT)
 		return 0;
+	if (is_needed) {
+		target_print_error(t, &answer);
+		return err_set(err, ERR_PEER, "%s does not give this list",
+			       t->name);
+	}
 	if (r == 0)
 		say_error(t, &answer, &says);
 	log_warning("%s: %s", listing_method(kind),

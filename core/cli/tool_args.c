@@ -198,32 +198,30 @@ static int write_all(struct writer *wr, struct str object, struct buf *out,
 	return 0;
 }
 
-/*
- * words   name=text and so on
- * object  of --args; NULL without
- * schema  of the arguments; {NULL, 0} without
- */
-static int read_all(const struct strlist *words, const char *object,
-		    struct str schema, struct arena *arena, struct str *ret,
-		    struct err *err)
+int tool_args_read(const struct args *args, const char *option,
+		   struct str schema, struct arena *arena, struct str *ret,
+		   struct err *err)
 {
 	AUTO(schema_freep) struct schema *compiled = NULL;
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	const char *object = option ? NULL : args_get(args, "args");
+	struct strlist words = {NULL, 0};
 	struct err ignored = ERR_INIT;
-	struct writer wr = {
-		.words = ARENA_ARRAY(arena, struct word, words->n + 1),
-		.n = words->n,
-		.schema = schema,
-		.arena = arena,
-	};
+	struct writer wr = {.schema = schema, .arena = arena};
 
 	*ret = (struct str){NULL, 0};
+	if (option)
+		words = args_all(args, option, arena);
+	for (size_t i = 1; !option && i < args->n_positional; i++)
+		list_add(&words, arena, args->positional[i]);
 	if (object && read_object(object, arena, ret, err) < 0)
 		return -1;
-	for (size_t i = 0; i < words->n; i++)
-		if (read_word(words->item[i], arena, &wr.words[i], err) < 0)
+	wr.n = words.n;
+	wr.words = ARENA_ARRAY(arena, struct word, words.n + 1);
+	for (size_t i = 0; i < words.n; i++)
+		if (read_word(words.item[i], arena, &wr.words[i], err) < 0)
 			return -1;
-	if (!words->n)
+	if (!words.n)
 		return 0;
 	/* the check of arguments reports an unusable schema */
 	if (schema.p && schema_compile(schema, NULL, &compiled, &ignored) == 0)
@@ -232,21 +230,4 @@ static int read_all(const struct strlist *words, const char *object,
 		return -1;
 	*ret = arena_str(arena, buf_str(&out));
 	return 0;
-}
-
-int tool_args_read(const struct args *args, struct str schema,
-		   struct arena *arena, struct str *ret, struct err *err)
-{
-	struct strlist words = {NULL, 0};
-
-	for (size_t i = 1; i < args->n_positional; i++)
-		list_add(&words, arena, args->positional[i]);
-	return read_all(&words, args_get(args, "args"), schema, arena, ret,
-			err);
-}
-
-int tool_args_pairs(const struct strlist *words, struct arena *arena,
-		    struct str *ret, struct err *err)
-{
-	return read_all(words, NULL, (struct str){NULL, 0}, arena, ret, err);
 }

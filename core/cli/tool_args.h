@@ -17,17 +17,15 @@
 #include "core/schema/schema.h"
 
 /*
- * Read the words behind the first one, and --args.
+ * Read the words behind the first one, and --args; or those of an option.
  *
+ * option  takes one word, and may repeat; NULL: the words of the command
  * schema  of the arguments; {NULL, 0} without
  * ret     JSON object in `arena`; {NULL, 0} when nothing was given
  * errors  ERR_USAGE
  */
-int tool_args_read(const struct args *args, struct str schema,
-		   struct arena *arena, struct str *ret, struct err *err)
-	MUST_USE;
-/* Like tool_args_read(), for words of an option and without a schema. */
-int tool_args_pairs(const struct strlist *words, struct arena *arena,
-		    struct str *ret, struct err *err) MUST_USE;
+int tool_args_read(const struct args *args, const char *option,
+		   struct str schema, struct arena *arena, struct str *ret,
+		   struct err *err) MUST_USE;
 
 #endif
