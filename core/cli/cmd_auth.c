@@ -328,14 +328,14 @@ static int say(struct target *t, const char *state, const char *text,
 
 	if (!t->json) {
 		buf_addf(&out, "%s %s\n", text, t->name);
-		return target_put_text(t, buf_str(&out), err);
+		return target_put(t, buf_str(&out), PUT_TEXT, err);
 	}
 	jw_init(&w, &out, false);
 	jw_object(&w);
 	jw_kv_cstr(&w, "server", t->name);
 	jw_kv_cstr(&w, "state", state);
 	jw_end(&w);
-	return target_put_json(t, buf_str(&out), err);
+	return target_put(t, buf_str(&out), PUT_JSON, err);
 }
 
 /* ---- login ---- */
@@ -449,19 +449,16 @@ static int status(struct target *t, struct err *err)
 	};
 	const struct auth_status *s = &said.status;
 	struct jw w;
-	int r;
 
 	if (auth_status(t->remote->auth, &said.status, err) < 0)
 		return -1;
-	if (t->json) {
-		jw_init(&w, &out, false);
+	jw_init(&w, &out, false);
+	if (t->json)
 		say_json(&said, &w);
-		r = target_put_json(t, buf_str(&out), err);
-	} else {
+	else
 		say_text(&said, &out);
-		r = target_put_text(t, buf_str(&out), err);
-	}
-	if (r < 0)
+	if (target_put(t, buf_str(&out), t->json ? PUT_JSON : PUT_TEXT, err) <
+	    0)
 		return -1;
 	return !s->has_token || (s->is_expired && !s->has_refresh_token);
 }

@@ -746,7 +746,7 @@ static int print_data(struct target *t, const struct mcp_tool_result *r,
 		return err_set(err, ERR_PEER,
 			       "the result has no structured content, and its "
 			       "text is not JSON");
-	return target_put_json(t, json, err);
+	return target_put(t, json, PUT_JSON, err);
 }
 
 static int print_result(struct target *t, struct str result,
@@ -756,11 +756,11 @@ static int print_result(struct target *t, struct str result,
 
 	target_save_all(t, r->content);
 	if (t->json)
-		got = target_put_json(t, result, err);
+		got = target_put(t, result, PUT_JSON, err);
 	else if (args_has(t->args, "data") && !r->is_error)
 		got = print_data(t, r, err);
 	else if (!scan_count(r->content) && r->structured.p)
-		got = target_put_json(t, r->structured, err);
+		got = target_put(t, r->structured, PUT_JSON, err);
 	else
 		got = target_put_content(t, r->content,
 					 args_has(t->args, "raw"), err);

@@ -310,15 +310,14 @@ static int print_lists(struct target *t, const struct listing *list, size_t n,
 			jw_end(&w);
 		}
 		jw_end(&w);
-		return target_put_json(t, buf_str(&out), err);
+		return target_put(t, buf_str(&out), PUT_JSON, err);
 	}
 	for (size_t k = 0; k < n; k++)
 		for (size_t i = 0; i < list[k].n; i++)
 			show_item(t, list[k].kind, &list[k].item[i], &out);
 	if (!out.n)
 		log_note("%s lists none", t->name);
-	live_clear(&t->live);
-	return target_write(buf_str(&out), err);
+	return target_write(t, buf_str(&out), err);
 }
 
 static int show_one(struct target *t, const struct listing *l, const char *name,
@@ -330,9 +329,9 @@ static int show_one(struct target *t, const struct listing *l, const char *name,
 	if (!item)
 		return target_unknown(t, l, name, err);
 	if (t->json)
-		return target_put_json(t, item->json, err);
+		return target_put(t, item->json, PUT_JSON, err);
 	show_tool(t, item, &out);
-	return target_write(buf_str(&out), err);
+	return target_write(t, buf_str(&out), err);
 }
 
 /* Servers with resources need not know of templates. */
@@ -538,8 +537,7 @@ static int print_message(struct target *t, struct str message, struct err *err)
 		content = buf_str(&list);
 	}
 	target_save_all(t, content);
-	live_clear(&t->live);
-	if (target_write(buf_str(&head), err) < 0)
+	if (target_write(t, buf_str(&head), err) < 0)
 		return -1;
 	return target_put_content(t, content, false, err);
 }
@@ -560,7 +558,7 @@ static int print_prompt(struct target *t, struct str result, struct err *err)
 	}
 	if (target_say_saved(t, t->json, err) < 0)
 		return -1;
-	return t->json ? target_put_json(t, result, err) : 0;
+	return t->json ? target_put(t, result, PUT_JSON, err) : 0;
 }
 
 /* arg  struct str: the arguments */
@@ -701,13 +699,13 @@ static int print_bytes(struct target *t, struct outfile *output,
 		return outfile_write_str(output, bytes, err);
 	}
 	if (!isatty(STDOUT_FILENO))
-		return target_write(bytes, err);
+		return target_write(t, bytes, err);
 	if (binary && !args_has(t->args, "output"))
 		return err_set(err, ERR_OUTPUT,
 			       "binary contents are not printed on a terminal; "
 			       "use -o FILE or --save DIR");
-	return binary ? target_write(bytes, err)
-		      : target_put_text(t, bytes, err);
+	return binary ? target_write(t, bytes, err)
+		      : target_put(t, bytes, PUT_TEXT, err);
 }
 
 static int print_saved(struct target *t, struct str contents, struct err *err)
@@ -722,7 +720,7 @@ static int print_saved(struct target *t, struct str contents, struct err *err)
 		target_save(t, it.value, true);
 		content_read_item(it.value, &b);
 		if (!t->json && b.text.p && scan_string(b.text, &text) &&
-		    target_put_text(t, buf_str(&text), err) < 0)
+		    target_put(t, buf_str(&text), PUT_TEXT, err) < 0)
 			return -1;
 	}
 	if (target_say_saved(t, t->json, err) < 0)
@@ -746,7 +744,7 @@ static int print_contents(struct target *t, struct outfile *output,
 	if (got < 0)
 		return got;
 	if (t->json)
-		return target_put_json(t, result, err) < 0 ? -1 : got;
+		return target_put(t, result, PUT_JSON, err) < 0 ? -1 : got;
 	if (t->files.dir)
 		return got;
 	scan_iter_init(&it, contents);
@@ -892,8 +890,7 @@ static int print_values(struct target *t, struct str values, struct err *err)
 		target_show(t, buf_str(&text), false, &out);
 		buf_addc(&out, '\n');
 	}
-	live_clear(&t->live);
-	return target_write(buf_str(&out), err);
+	return target_write(t, buf_str(&out), err);
 }
 
 /* arg  struct buf: the params */
@@ -909,7 +906,7 @@ static int complete(struct target *t, void *arg, struct err *err)
 		return err_set(err, ERR_PEER,
 			       "the server's answer lacks completion.values");
 	if (t->json)
-		return target_put_json(t, result, err);
+		return target_put(t, result, PUT_JSON, err);
 	if (print_values(t, values, err) < 0)
 		return -1;
 	if (is_true(member(completion, "hasMore")))

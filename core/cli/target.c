@@ -818,31 +818,18 @@ static void on_signal(void *arg, int signal)
 			CLIENT_GRACE_STOPPED_MS);
 }
 
-static int make_loop(struct target *t, struct err *err)
+static int open_all(struct target *t, struct err *err)
 {
-	if (loop_init(&t->loop, clock_system(), err) < 0)
+	struct mcp_declared *declared = &t->session.declared;
+
+	if (read_options(t, err) < 0 ||
+	    loop_init(&t->loop, clock_system(), err) < 0)
 		return -1;
 	t->has_loop = true;
 	t->loop.on_signal = on_signal;
 	t->loop.on_signal_arg = t;
 	live_open(&t->live, &t->loop);
-	return loop_take_signals(&t->loop, err);
-}
-
-static void declare(struct target *t)
-{
-	struct mcp_declared *d = &t->session.declared;
-
-	asks_declare(&t->asks, d);
-	d->tasks = true;
-	if (!t->asks.has_elicit && ask_person_is_there())
-		d->elicit_form = d->elicit_url = true;
-}
-
-static int open_all(struct target *t, struct err *err)
-{
-	if (read_options(t, err) < 0 || make_loop(t, err) < 0 ||
-	    open_own_gate(t, err) < 0)
+	if (loop_take_signals(&t->loop, err) < 0 || open_own_gate(t, err) < 0)
 		return -1;
 	t->person.server = t->name;
 	t->person.scrub = t->scrub;
@@ -864,7 +851,10 @@ static int open_all(struct target *t, struct err *err)
 	env_add_lines(&t->env, t->given_env);
 	if (t->url && open_remote(t, err) < 0)
 		return -1;
-	declare(t);
+	asks_declare(&t->asks, declared);
+	declared->tasks = true;
+	if (!t->asks.has_elicit && ask_person_is_there())
+		declared->elicit_form = declared->elicit_url = true;
 	return 0;
 }
 

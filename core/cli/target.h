@@ -26,6 +26,7 @@
 #include "core/cli/args.h"
 #include "core/cli/key_options.h"
 #include "core/cli/live.h"
+#include "core/cli/put.h"
 #include "core/client/asks.h"
 #include "core/client/client.h"
 #include "core/client/eras.h"
@@ -199,15 +200,13 @@ void target_hint(struct target *t, struct str said);
 
 /* ---- showing ---- */
 
-/* Write one JSON document and a newline to stdout, without secrets. */
-int target_put_json(struct target *t, struct str json, struct err *err)
-	MUST_USE;
 /*
- * Write text to stdout, without secrets; on a terminal controls are made
- * visible. A newline is added where it does not end in one.
+ * Write one document to stdout, without secrets; on a terminal controls are
+ * made visible. A newline is added to JSON, and to text that does not end in
+ * one.
  */
-int target_put_text(struct target *t, struct str text, struct err *err)
-	MUST_USE;
+int target_put(struct target *t, struct str text, enum put_form form,
+	       struct err *err) MUST_USE;
 /*
  * Print blocks of a result on stdout: text as it is, others as a line each.
  *
@@ -216,11 +215,11 @@ int target_put_text(struct target *t, struct str text, struct err *err)
  */
 int target_put_content(struct target *t, struct str content, bool raw,
 		       struct err *err) MUST_USE;
-/* Like target_put_text(), into `out` and without a newline. */
+/* Like target_put() of text, into `out` and without a newline. */
 void target_show(const struct target *t, struct str text, bool keep_newlines,
 		 struct buf *out);
 /* Write to stdout. errors ERR_SYS, EPIPE among them */
-int target_write(struct str bytes, struct err *err) MUST_USE;
+int target_write(struct target *t, struct str bytes, struct err *err) MUST_USE;
 
 /*
  * Save the bytes that a block carries, if it carries any. The name is made

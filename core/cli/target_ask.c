@@ -31,8 +31,9 @@ void target_show(const struct target *t, struct str text, bool keep_newlines,
 	log_visible(out, buf_str(&clean), keep_newlines);
 }
 
-int target_write(struct str bytes, struct err *err)
+int target_write(struct target *t, struct str bytes, struct err *err)
 {
+	live_clear(&t->live);
 	if (fd_write_all(STDOUT_FILENO, bytes.p, bytes.n) < 0)
 		return err_sys(err, errno, "write stdout");
 	return 0;
@@ -44,12 +45,9 @@ static bool is_not_interrupted(UNUSED void *arg)
 	return !loop_signal_waits();
 }
 
-/*
- * Scrub and print one document and a newline. Scrubbing may take a while; an
- * interrupted text is not printed.
- */
-static int put_clean(struct target *t, struct str text, enum put_form form,
-		     struct err *err)
+/* Scrubbing may take a while; an interrupted text is not printed. */
+int target_put(struct target *t, struct str text, enum put_form form,
+	       struct err *err)
 {
 	AUTO(buf_release) struct buf clean = BUF_INIT(BUF_UNBOUNDED);
 
@@ -72,18 +70,8 @@ static int put_clean(struct target *t, struct str text, enum put_form form,
 		return -1;
 	if (form == PUT_JSON)
 		return put(STR("\n"), PUT_JSON, err);
-	return text.n && !str_ends(text, "\n") ? target_write(STR("\n"), err)
+	return text.n && !str_ends(text, "\n") ? target_write(t, STR("\n"), err)
 					       : 0;
-}
-
-int target_put_json(struct target *t, struct str json, struct err *err)
-{
-	return put_clean(t, json, PUT_JSON, err);
-}
-
-int target_put_text(struct target *t, struct str text, struct err *err)
-{
-	return put_clean(t, text, PUT_TEXT, err);
 }
 
 int target_put_content(struct target *t, struct str content, bool raw,
@@ -94,10 +82,9 @@ int target_put_content(struct target *t, struct str content, bool raw,
 
 	report_mcp_output(&body, content);
 	if (!raw)
-		return target_put_text(t, buf_str(&body), err);
+		return target_put(t, buf_str(&body), PUT_TEXT, err);
 	scrub_apply(t->scrub, buf_str(&body), &clean);
-	live_clear(&t->live);
-	return target_write(buf_str(&clean), err);
+	return target_write(t, buf_str(&clean), err);
 }
 
 int target_read_value(const char *text, struct buf *out, struct err *err)
@@ -192,7 +179,7 @@ int target_say_saved(struct target *t, bool on_stderr, struct err *err)
 	const struct buf *said = &t->files.said;
 
 	if (!on_stderr)
-		return target_write(buf_str(said), err);
+		return target_write(t, buf_str(said), err);
 	if (said->n)
 		log_note("saved %.*s", (int)said->n - 1, buf_cstr(said));
 	return 0;
