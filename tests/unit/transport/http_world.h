@@ -5,10 +5,8 @@
  *	struct world w;
  *	world_open(&w, NULL);	or a file of authorities
  *	w.server.answer = ...	called for each whole request
- *	r = request_for(&w, &saw);
- *	ask(&w, &r, "/path");
- *	wait_for(&w, &saw.is_over);
- *	saw_release(&saw);
+ *	r = request_for(&w, &saw);	AUTO(saw_release) struct saw saw = {0};
+ *	assert_ask(&w, &r, "/path", HTTP_DONE, NULL);
  *	world_close(&w);
  */
 #ifndef TESTS_UNIT_HTTP_WORLD_H
@@ -63,6 +61,7 @@ static inline void world_close(struct world *w)
 	loop_release(&w->loop);
 }
 
+/* Harmless for one that is zeroed; request_for() begins with it. */
 static inline void saw_release(struct saw *s)
 {
 	buf_release(&s->lines);
@@ -108,6 +107,7 @@ static inline void on_end(void *arg, const struct http_end *end)
 /* A request that is filled but for what the test wants else. */
 static inline struct http_request request_for(struct world *w, struct saw *saw)
 {
+	saw_release(saw);
 	*saw = (struct saw){
 		.world = w,
 		.lines = BUF_INIT(BUF_UNBOUNDED),
@@ -150,15 +150,6 @@ static inline void wait_for(struct world *w, const bool *what)
 		turn(w);
 }
 
-/* GET a path of the world's server and wait for its end. */
-static inline void get(struct world *w, struct saw *saw, const char *path)
-{
-	struct http_request r = request_for(w, saw);
-
-	ask(w, &r, path);
-	wait_for(w, &saw->is_over);
-}
-
 static inline void assert_end(const struct saw *s, enum http_end_kind kind,
 			      const char *say_what)
 {
@@ -174,6 +165,27 @@ static inline void assert_end(const struct saw *s, enum http_end_kind kind,
 			 words[kind]);
 	if (say_what && !strstr(s->end.err.msg, say_what))
 		fail_msg("\"%s\" has no \"%s\"", s->end.err.msg, say_what);
+}
+
+/* ask(), and how it must end; say_what is in the sentence, NULL: any */
+static inline void assert_ask(struct world *w, struct http_request *r,
+			      const char *path, enum http_end_kind kind,
+			      const char *say_what)
+{
+	struct saw *saw = r->arg;
+
+	ask(w, r, path);
+	wait_for(w, &saw->is_over);
+	assert_end(saw, kind, say_what);
+}
+
+static inline void assert_get(struct world *w, struct saw *saw,
+			      const char *path, enum http_end_kind kind,
+			      const char *say_what)
+{
+	struct http_request r = request_for(w, saw);
+
+	assert_ask(w, &r, path, kind, say_what);
 }
 
 static inline void assert_body(const struct saw *s, const char *body)

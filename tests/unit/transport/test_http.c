@@ -48,13 +48,12 @@ static void answer(struct connection *c, const char *request)
 TEST_IN(world, get, answer, has_head_body_and_end)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_head head;
 	struct str value;
 
 	w->server.answer = answer;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	assert_true(saw.end.is_sent);
 	assert_int_equal(saw.heads, 1);
 	assert_int_equal(saw.status, 200);
@@ -67,7 +66,6 @@ TEST_IN(world, get, answer, has_head_body_and_end)
 	assert_false(http_head_get(&head, "x-two", 2, &value));
 	assert_true(http_head_get(&head, "x-fold", 0, &value));
 	assert_true(str_is(value, "a b"));
-	saw_release(&saw);
 }
 
 TEST_IN(world, HT_10, request, has_what_was_given_and_no_more)
@@ -76,7 +74,7 @@ TEST_IN(world, HT_10, request, has_what_was_given_and_no_more)
 	struct http_headers headers = {NULL, 0};
 	struct err err = ERR_INIT;
 	AUTO(mem_freep) char *expected = NULL;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
@@ -95,27 +93,23 @@ TEST_IN(world, HT_10, request, has_what_was_given_and_no_more)
 			      "Accept-Encoding: identity\r\n\r\n",
 			      w->server.port);
 	assert_string_equal(buf_cstr(&w->server.last), expected);
-	saw_release(&saw);
 }
 
 TEST_IN(world, post, content, is_sent_with_its_length_as_given)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
 	r.method = "POST";
 	r.content = STR("{\"a\":1}");
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_DONE, NULL);
+	assert_ask(w, &r, "/", HTTP_DONE, NULL);
 	assert_non_null(strstr(w->server.last.p, "POST / HTTP/1.1\r\n"));
 	assert_non_null(strstr(w->server.last.p, "\r\nContent-Length: 7\r\n"));
 	assert_non_null(strstr(w->server.last.p, "\r\n\r\n{\"a\":1}"));
 	assert_null(strstr(w->server.last.p, "Expect"));
 	assert_null(strstr(w->server.last.p, "Content-Type"));
-	saw_release(&saw);
 
 	r = request_for(w, &saw);
 	r.method = "DELETE";
@@ -123,14 +117,13 @@ TEST_IN(world, post, content, is_sent_with_its_length_as_given)
 	wait_for(w, &saw.is_over);
 	assert_non_null(strstr(w->server.last.p, "DELETE /x HTTP/1.1\r\n"));
 	assert_null(strstr(w->server.last.p, "Content-"));
-	saw_release(&saw);
 }
 
 TEST_IN(world, post, large_content, is_sent_whole)
 {
 	AUTO(buf_release) struct buf content = BUF_INIT(BUF_UNBOUNDED);
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
@@ -138,11 +131,8 @@ TEST_IN(world, post, large_content, is_sent_whole)
 		buf_adds(&content, "0123456789");
 	r.method = "POST";
 	r.content = buf_str(&content);
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_DONE, NULL);
+	assert_ask(w, &r, "/", HTTP_DONE, NULL);
 	assert_true(str_ends(buf_str(&w->server.last), buf_cstr(&content)));
-	saw_release(&saw);
 }
 
 /* How each path ends. */
@@ -171,14 +161,12 @@ TEST_IN(world, RW_111, each_ending, has_its_own_word)
 	w->server.answer = answer;
 	for (size_t i = 0; i < ARRAY_LEN(ENDINGS); i++) {
 		const struct ending *e = &ENDINGS[i];
-		struct saw saw;
+		AUTO(saw_release) struct saw saw = {0};
 
-		get(w, &saw, e->path);
-		assert_end(&saw, e->kind, e->say_what);
+		assert_get(w, &saw, e->path, e->kind, e->say_what);
 		assert_true(saw.end.is_sent);
 		assert_int_equal(saw.status, e->status);
 		assert_body(&saw, e->body);
-		saw_release(&saw);
 	}
 	/* no cookie came back to it */
 	assert_null(strstr(w->server.last.p, "Cookie"));
@@ -187,13 +175,11 @@ TEST_IN(world, RW_111, each_ending, has_its_own_word)
 TEST_IN(world, SEC_10, sentence_of_an_end, has_no_query_and_no_path)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
-	get(w, &saw, "/s3cret?s3cret");
-	assert_end(&saw, HTTP_CUT, "127.0.0.1:");
+	assert_get(w, &saw, "/s3cret?s3cret", HTTP_CUT, "127.0.0.1:");
 	assert_null(strstr(saw.end.err.msg, "s3cret"));
-	saw_release(&saw);
 }
 
 /* ---- time and size ---- */
@@ -201,42 +187,35 @@ TEST_IN(world, SEC_10, sentence_of_an_end, has_no_query_and_no_path)
 TEST_IN(world, get, silence, ends_by_the_idle_or_total_time)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
 	r.idle_ms = 30;
-	ask(w, &r, "/hang");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_TIMEOUT, "nothing came for 30 ms");
+	assert_ask(w, &r, "/hang", HTTP_TIMEOUT, "nothing came for 30 ms");
 	assert_true(saw.end.is_sent);
-	saw_release(&saw);
 
 	r = request_for(w, &saw);
 	r.total_ms = 30;
-	ask(w, &r, "/hang");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_TIMEOUT, "no whole answer within 30 ms");
-	saw_release(&saw);
+	assert_ask(w, &r, "/hang", HTTP_TIMEOUT,
+		   "no whole answer within 30 ms");
 }
 
 TEST_IN(world, get, nobody_there, fails_to_connect)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	loop_unwatch(&w->loop, &w->server.watch);
 	fd_closep(&w->server.fd);
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_CONNECT, "Connection refused");
+	assert_get(w, &saw, "/", HTTP_CONNECT, "Connection refused");
 	assert_false(saw.end.is_sent);
-	saw_release(&saw);
 }
 
 TEST_IN(world, get, name_without_address, fails_to_resolve)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	r.url = "http://nobody.invalid/?q=s3cret";
@@ -246,7 +225,6 @@ TEST_IN(world, get, name_without_address, fails_to_resolve)
 	assert_end(&saw, HTTP_RESOLVE, "nobody.invalid: ");
 	assert_null(strstr(saw.end.err.msg, "s3cret"));
 	assert_false(saw.end.is_sent);
-	saw_release(&saw);
 }
 
 TEST_IN(world, get, scheme_that_is_none_of_ours, fails)
@@ -260,7 +238,7 @@ TEST_IN(world, get, scheme_that_is_none_of_ours, fails)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(urls); i++) {
-		struct saw saw;
+		AUTO(saw_release) struct saw saw = {0};
 		struct http_request r = request_for(w, &saw);
 
 		r.url = urls[i];
@@ -270,29 +248,22 @@ TEST_IN(world, get, scheme_that_is_none_of_ours, fails)
 		assert_int_not_equal(saw.end.kind, HTTP_DONE);
 		assert_false(saw.end.is_sent);
 		assert_body(&saw, "");
-		saw_release(&saw);
 	}
 }
 
 TEST_IN(world, get, body_over_its_max, ends_at_the_limit)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
 	r.body_max = 5;
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
+	assert_ask(w, &r, "/", HTTP_DONE, NULL);
 
 	r = request_for(w, &saw);
 	r.body_max = 4;
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_LIMIT, "over 4 bytes");
-	saw_release(&saw);
+	assert_ask(w, &r, "/", HTTP_LIMIT, "over 4 bytes");
 }
 
 static void say_large_head(struct connection *c, const char *request)
@@ -316,16 +287,12 @@ static void say_large_head(struct connection *c, const char *request)
 TEST_IN(world, get, head_over_its_max, ends_at_the_limit)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = say_large_head;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_LIMIT, NULL);
-	saw_release(&saw);
-	get(w, &saw, "/one-line");
-	assert_end(&saw, HTTP_LIMIT, NULL);
+	assert_get(w, &saw, "/", HTTP_LIMIT, NULL);
+	assert_get(w, &saw, "/one-line", HTTP_LIMIT, NULL);
 	assert_int_equal(saw.heads, 0);
-	saw_release(&saw);
 }
 
 /* ---- packed though not asked for ---- */
@@ -357,28 +324,19 @@ static void say_packed(struct connection *c, const char *request)
 TEST_IN(world, RW_110, packed_though_not_asked_for, is_unpacked_or_refused)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r;
 
 	w->server.answer = say_packed;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	assert_body(&saw, "hello, hello, hello");
-	saw_release(&saw);
-	get(w, &saw, "/garbage");
-	assert_end(&saw, HTTP_BROKEN, "cannot be unpacked");
-	saw_release(&saw);
-	get(w, &saw, "/odd");
-	assert_end(&saw, HTTP_BROKEN, "cannot be unpacked");
+	assert_get(w, &saw, "/garbage", HTTP_BROKEN, "cannot be unpacked");
+	assert_get(w, &saw, "/odd", HTTP_BROKEN, "cannot be unpacked");
 	assert_body(&saw, "");
-	saw_release(&saw);
 	/* the ceiling is that of the unpacked bytes */
 	r = request_for(w, &saw);
 	r.body_max = 18;
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_LIMIT, NULL);
-	saw_release(&saw);
+	assert_ask(w, &r, "/", HTTP_LIMIT, NULL);
 }
 
 TEST_FILE(world_begin_file, NULL);

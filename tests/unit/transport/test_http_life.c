@@ -17,7 +17,7 @@ static void answer(struct connection *c, const char *request)
 TEST_IN(world, send, before_the_loop_turns, makes_no_callback)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	r.url = "no url at all";
@@ -25,19 +25,16 @@ TEST_IN(world, send, before_the_loop_turns, makes_no_callback)
 	assert_false(saw.is_over);
 	wait_for(w, &saw.is_over);
 	assert_end(&saw, HTTP_BROKEN, "not a URL");
-	saw_release(&saw);
 }
 
 TEST_IN(world, HT_9, one_after_the_other, share_one_connection)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
 	for (int i = 0; i < 5; i++) {
-		get(w, &saw, "/");
-		assert_end(&saw, HTTP_DONE, NULL);
-		saw_release(&saw);
+		assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	}
 	assert_int_equal(w->server.requests, 5);
 	assert_int_equal(w->server.accepted, 1);
@@ -69,7 +66,8 @@ TEST_IN(world, HT_9, post_beside_streams_that_stay_open, is_answered)
 {
 	enum { STREAMS = 20 };
 	struct world *w = *state;
-	struct saw stream[STREAMS], saw;
+	struct saw stream[STREAMS] = {0};
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
 	for (int i = 0; i < STREAMS; i++) {
@@ -84,10 +82,7 @@ TEST_IN(world, HT_9, post_beside_streams_that_stay_open, is_answered)
 		struct http_request r = request_for(w, &saw);
 
 		r.method = "POST";
-		ask(w, &r, "/");
-		wait_for(w, &saw.is_over);
-		assert_end(&saw, HTTP_DONE, NULL);
-		saw_release(&saw);
+		assert_ask(w, &r, "/", HTTP_DONE, NULL);
 	}
 	assert_int_equal(w->server.accepted, STREAMS + 1);
 	for (int i = 0; i < STREAMS; i++) {
@@ -106,7 +101,7 @@ TEST_IN(world, options, connections_max, is_never_passed)
 		.connections_max = 3,
 	};
 	struct err err = ERR_INIT;
-	struct saw saw[20];
+	struct saw saw[20] = {0};
 
 	w->server.answer = answer;
 	http_free(w->http);
@@ -136,34 +131,27 @@ static void end_at_the_second(struct connection *c, const char *request)
 TEST_IN(world, post, kept_connection_ends, is_not_sent_again)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r;
 
 	w->server.answer = end_at_the_second;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	r = request_for(w, &saw);
 	r.method = "POST";
 	r.content = STR("pay");
-	ask(w, &r, "/");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_CUT, "without an answer");
+	assert_ask(w, &r, "/", HTTP_CUT, "without an answer");
 	assert_true(saw.end.is_sent);
 	assert_int_equal(w->server.requests, 2);
-	saw_release(&saw);
 }
 
 TEST_IN(world, get, kept_connection_ends, is_sent_again)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = end_at_the_second;
 	for (int i = 0; i < 2; i++) {
-		get(w, &saw, "/");
-		assert_end(&saw, HTTP_DONE, NULL);
-		saw_release(&saw);
+		assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	}
 	assert_int_equal(w->server.requests, 3);
 }
@@ -173,21 +161,19 @@ TEST_IN(world, get, kept_connection_ends, is_sent_again)
 TEST_IN(world, SEC_2, address_out_of_reach, is_refused_before_connecting)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
 	w->reach = reach_of_server(ADDRESS_PUBLIC);
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_REFUSED, "127.0.0.1 is loopback: ");
+	assert_get(w, &saw, "/", HTTP_REFUSED, "127.0.0.1 is loopback: ");
 	assert_false(saw.end.is_sent);
 	assert_int_equal(w->server.accepted, 0);
-	saw_release(&saw);
 }
 
 TEST_IN(world, get, name_of_an_address_out_of_reach, is_refused)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->reach = reach_of_server(ADDRESS_PUBLIC);
@@ -195,7 +181,6 @@ TEST_IN(world, get, name_of_an_address_out_of_reach, is_refused)
 	saw.exchange = http_send(w->http, &r);
 	wait_for(w, &saw.is_over);
 	assert_end(&saw, HTTP_REFUSED, "localhost is ");
-	saw_release(&saw);
 
 	r = request_for(w, &saw);
 	r.url = "http://0.0.0.0:1/";
@@ -203,29 +188,22 @@ TEST_IN(world, get, name_of_an_address_out_of_reach, is_refused)
 	saw.exchange = http_send(w->http, &r);
 	wait_for(w, &saw.is_over);
 	assert_end(&saw, HTTP_REFUSED, "0.0.0.0");
-	saw_release(&saw);
 }
 
 /* What the user may use is open already; that lets nobody else in. */
 TEST_IN(world, SEC_2, connection_of_a_wider_reach, is_not_reused)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	w->reach = reach_of_server(ADDRESS_PUBLIC);
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_REFUSED, "loopback");
+	assert_get(w, &saw, "/", HTTP_REFUSED, "loopback");
 	assert_false(saw.end.is_sent);
 	assert_int_equal(w->server.requests, 1);
-	saw_release(&saw);
 	w->reach = reach_of_server(ADDRESS_LOOPBACK);
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 }
 
 static bool allows_one_port(void *arg, struct str host,
@@ -245,34 +223,28 @@ TEST_IN(world, get, rule_of_a_leash, is_asked_with_address_and_port)
 {
 	struct world *w = *state;
 	uint16_t port = w->server.port;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
 	w->reach.allows = allows_one_port;
 	w->reach.arg = &port;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	port++;
-	get(w, &saw, "/");
-	assert_end(&saw, HTTP_REFUSED, "the leash forbids port");
+	assert_get(w, &saw, "/", HTTP_REFUSED, "the leash forbids port");
 	assert_int_equal(w->server.requests, 1);
-	saw_release(&saw);
 }
 
 TEST_IN(world, get, proxy_of_the_environment, is_not_used)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	w->server.answer = answer;
 	setenv("http_proxy", "http://127.0.0.1:1", 1);
 	setenv("ALL_PROXY", "http://127.0.0.1:1", 1);
-	get(w, &saw, "/");
+	assert_get(w, &saw, "/", HTTP_DONE, NULL);
 	unsetenv("http_proxy");
 	unsetenv("ALL_PROXY");
-	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
 }
 
 /* ---- an early end ---- */
@@ -280,7 +252,8 @@ TEST_IN(world, get, proxy_of_the_environment, is_not_used)
 TEST_IN(world, cancel, queued_running_or_in_callback, is_followed_by_nothing)
 {
 	struct world *w = *state;
-	struct saw saw[5], other;
+	struct saw saw[5] = {0};
+	AUTO(saw_release) struct saw other = {0};
 
 	w->server.answer = answer;
 	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
@@ -296,9 +269,7 @@ TEST_IN(world, cancel, queued_running_or_in_callback, is_followed_by_nothing)
 	while (!saw[2].body.n || !saw[3].has_head || !saw[4].body.n)
 		turn(w);
 	http_cancel(saw[2].exchange);
-	get(w, &other, "/");
-	assert_end(&other, HTTP_DONE, NULL);
-	saw_release(&other);
+	assert_get(w, &other, "/", HTTP_DONE, NULL);
 	for (size_t i = 0; i < ARRAY_LEN(saw); i++) {
 		assert_false(saw[i].is_over);
 		saw_release(&saw[i]);
@@ -323,7 +294,8 @@ static bool cancel_other(void *arg, UNUSED struct str bytes)
 TEST_IN(world, cancel, another_from_a_callback, ends_it_silently)
 {
 	struct world *w = *state;
-	struct saw stream, after;
+	AUTO(saw_release) struct saw stream = {0};
+	AUTO(saw_release) struct saw after = {0};
 	struct http_request r = request_for(w, &stream);
 	struct pair pair = {.other = &stream};
 
@@ -334,35 +306,29 @@ TEST_IN(world, cancel, another_from_a_callback, ends_it_silently)
 	r = request_for(w, &pair.saw);
 	r.arg = &pair;
 	r.body = cancel_other;
-	ask(w, &r, "/");
-	wait_for(w, &pair.saw.is_over);
-	assert_end(&pair.saw, HTTP_DONE, NULL);
-	get(w, &after, "/");
+	assert_ask(w, &r, "/", HTTP_DONE, NULL);
+	assert_get(w, &after, "/", HTTP_DONE, NULL);
 	assert_false(stream.is_over);
-	saw_release(&stream);
 	saw_release(&pair.saw);
-	saw_release(&after);
 }
 
 TEST_IN(world, body, enough, end_follows_as_done)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	w->server.answer = answer;
 	saw.has_enough = true;
-	ask(w, &r, "/stream");
-	wait_for(w, &saw.is_over);
-	assert_end(&saw, HTTP_DONE, NULL);
+	assert_ask(w, &r, "/stream", HTTP_DONE, NULL);
 	assert_body(&saw, "data: x\n");
-	saw_release(&saw);
 }
 
 TEST_IN(world, free, with_exchanges_of_each_kind, is_silent)
 {
 	struct world *w = *state;
-	struct saw running, queued;
+	AUTO(saw_release) struct saw running = {0};
+	AUTO(saw_release) struct saw queued = {0};
 	struct http_request r = request_for(w, &running);
 
 	w->server.answer = answer;
@@ -374,8 +340,6 @@ TEST_IN(world, free, with_exchanges_of_each_kind, is_silent)
 	http_free(w->http);
 	w->http = NULL;
 	assert_false(running.is_over || queued.is_over);
-	saw_release(&running);
-	saw_release(&queued);
 }
 
 TEST_FILE(world_begin_file, NULL);

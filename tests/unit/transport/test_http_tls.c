@@ -47,7 +47,7 @@ TEST_IN(tls_world, RW_112, certificate_not_good, nothing_is_sent)
 	struct world *w = *state;
 
 	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
-		struct saw saw;
+		AUTO(saw_release) struct saw saw = {0};
 
 		get_at(w, &saw, BAD[i].host, BAD[i].name);
 		assert_end(&saw, HTTP_TLS, NULL);
@@ -55,34 +55,30 @@ TEST_IN(tls_world, RW_112, certificate_not_good, nothing_is_sent)
 			fail_msg("%s, %s: %s", BAD[i].name, BAD[i].host,
 				 saw.end.err.msg);
 		assert_false(saw.end.is_sent || saw.has_head);
-		saw_release(&saw);
 	}
 }
 
 TEST_IN(tls_world, certificate, good_with_its_authority, accepted)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
 	assert_body(&saw, "GET ");
 	assert_int_equal(saw.range, ADDRESS_LOOPBACK);
-	saw_release(&saw);
 	get_at(w, &saw, "127.0.0.1", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
 }
 
 TEST_IN(tls_world, certificate, good_without_its_authority, refused)
 {
 	struct world w;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	world_open(&w, NULL);
 	get_at(&w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_TLS, "not accepted");
-	saw_release(&saw);
 	world_close(&w);
 }
 
@@ -110,19 +106,18 @@ TEST_IN(tls_world, authorities, no_file_or_none_in_it, error)
 TEST_IN(tls_world, tls, older_than_1_2, refused)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	get_at(w, &saw, "localhost", "old");
 	assert_end(&saw, HTTP_TLS, "1.2 or later");
 	assert_false(saw.end.is_sent);
-	saw_release(&saw);
 }
 
 /* Those that wait for the first connection to a host must hear of its end. */
 TEST_IN(tls_world, certificate, not_good_for_many_at_once, each_fails)
 {
 	struct world *w = *state;
-	struct saw saw[10];
+	struct saw saw[10] = {0};
 
 	for (size_t i = 0; i < ARRAY_LEN(saw); i++)
 		begin_at(w, &saw[i], "localhost", "expired", "/");
@@ -139,14 +134,13 @@ TEST_IN(tls_world, tls, to_a_plain_server_or_plain_to_tls, fails)
 	struct world *w = *state;
 	AUTO(mem_freep)
 	char *silent = mem_printf("https://127.0.0.1:%u/", w->server.port);
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	struct http_request r = request_for(w, &saw);
 
 	r.url = plain;
 	saw.exchange = http_send(w->http, &r);
 	wait_for(w, &saw.is_over);
 	assert_int_not_equal(saw.end.kind, HTTP_DONE);
-	saw_release(&saw);
 
 	r = request_for(w, &saw);
 	r.url = silent;
@@ -155,26 +149,25 @@ TEST_IN(tls_world, tls, to_a_plain_server_or_plain_to_tls, fails)
 	wait_for(w, &saw.is_over);
 	assert_end(&saw, HTTP_TIMEOUT, "no connection within 50 ms");
 	assert_false(saw.end.is_sent);
-	saw_release(&saw);
 }
 
 /* ---- HTTP/2 ---- */
 
 static bool has_http2(struct world *w)
 {
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 	bool has;
 
 	get_at(w, &saw, "localhost", "good");
 	has = saw.is_http2;
-	saw_release(&saw);
 	return has;
 }
 
 TEST_IN(tls_world, HT_9, http2_and_many_at_once, one_connection)
 {
 	struct world *w = *state;
-	struct saw stream, saw[20];
+	AUTO(saw_release) struct saw stream = {0};
+	struct saw saw[20] = {0};
 
 	if (!has_http2(w))
 		skip();
@@ -193,13 +186,13 @@ TEST_IN(tls_world, HT_9, http2_and_many_at_once, one_connection)
 	}
 	assert_false(stream.is_over);
 	http_cancel(stream.exchange);
-	saw_release(&stream);
 }
 
 TEST_IN(tls_world, HT_9, http1_beside_a_stream, another_connection)
 {
 	struct world *w = *state;
-	struct saw stream, saw;
+	AUTO(saw_release) struct saw stream = {0};
+	AUTO(saw_release) struct saw saw = {0};
 
 	begin_at(w, &stream, "localhost", "one", "/stream");
 	while (!stream.body.n)
@@ -209,23 +202,19 @@ TEST_IN(tls_world, HT_9, http1_beside_a_stream, another_connection)
 	assert_false(saw.is_http2);
 	assert_int_not_equal(connection_of(&saw), connection_of(&stream));
 	http_cancel(stream.exchange);
-	saw_release(&stream);
-	saw_release(&saw);
 }
 
 TEST_IN(tls_world, http2, connection_of_a_wider_reach, not_reused)
 {
 	struct world *w = *state;
-	struct saw saw;
+	AUTO(saw_release) struct saw saw = {0};
 
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_DONE, NULL);
-	saw_release(&saw);
 	w->reach = reach_of_server(ADDRESS_PUBLIC);
 	get_at(w, &saw, "localhost", "good");
 	assert_end(&saw, HTTP_REFUSED, "localhost is ");
 	assert_false(saw.end.is_sent);
-	saw_release(&saw);
 }
 
 TEST_FILE(tls_begin_file, tls_close);
