@@ -90,18 +90,6 @@ static void keep_stderr(struct child *c, struct str scrubbed)
 		show_stderr(c, scrubbed);
 }
 
-static void end_stderr(struct child *c)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	(c->is_cut ? scrub_stream_cut : scrub_stream_end)(&c->err_scrub, &out);
-	keep_stderr(c, buf_str(&out));
-	c->scrubbed += c->err_scrub.hits;
-	c->err_scrub.hits = 0;
-	if (c->err_line.n)
-		show_line(c);
-}
-
 static void drain_stderr(struct child *c, size_t budget)
 {
 	int fd = child_fds(c).err;
@@ -170,6 +158,7 @@ static void unwatch_all(struct child *c)
 
 static void on_tree_ended(void *arg, UNUSED uint32_t events)
 {
+	AUTO(buf_release) struct buf rest = BUF_INIT(BUF_UNBOUNDED);
 	struct child *c = arg;
 
 	if (gate_child_wait(c->gate, &c->verdict) != 0)
@@ -177,7 +166,12 @@ static void on_tree_ended(void *arg, UNUSED uint32_t events)
 	c->o.handler->drain(c->o.arg);
 	drain_stderr(c, SIZE_MAX);
 	c->is_cut |= !c->verdict.exited || c->verdict.exit_status;
-	end_stderr(c);
+	(c->is_cut ? scrub_stream_cut : scrub_stream_end)(&c->err_scrub, &rest);
+	keep_stderr(c, buf_str(&rest));
+	c->scrubbed += c->err_scrub.hits;
+	c->err_scrub.hits = 0;
+	if (c->err_line.n)
+		show_line(c);
 	unwatch_all(c);
 	c->end_ns = loop_now(c->o.loop);
 	for (int i = 0; i < 3; i++)

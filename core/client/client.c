@@ -401,15 +401,6 @@ static void note_details(struct client *c)
 
 /* ---- calls ---- */
 
-/* The call behind a ticket of the session; NULL: none is open. */
-static struct call *find_sent(const struct client *c, uint64_t session_ticket)
-{
-	for (size_t i = 0; session_ticket && i < c->n_calls; i++)
-		if (c->call[i].session_ticket == session_ticket)
-			return &c->call[i];
-	return NULL;
-}
-
 static void release_call(struct call *call)
 {
 	free(call->tool);
@@ -736,19 +727,6 @@ static void give_up_for(struct list *l, enum step_reason reason,
 	give_up(l, &e);
 }
 
-static void finish_list(struct list *l)
-{
-	l->is_asking = false;
-	listing_release(&l->held);
-	l->held = l->making;
-	listing_init(&l->making, l->held.kind);
-	l->is_held = true;
-	l->until_ns = l->making_until_ns;
-	if (l->held.kind == LISTING_TOOLS)
-		watch_tools(l->of);
-	tell_list(l, l->has_known);
-}
-
 /* until_ns  0: the server did not say how long the page is good */
 static void add_page(struct list *l, struct str result, uint64_t until_ns)
 {
@@ -762,13 +740,22 @@ static void add_page(struct list *l, struct str result, uint64_t until_ns)
 	got = listing_add(&l->making, result, &err);
 	if (got == LISTING_MORE)
 		ask_page(l);
-	else if (got == LISTING_DONE)
-		finish_list(l);
-	else
+	else if (got != LISTING_DONE)
 		give_up_for(l,
 			    err.kind == ERR_LIMIT ? REASON_OUTPUT_LIMIT
 						  : REASON_BAD_MESSAGE,
 			    err.msg);
+	if (got != LISTING_DONE)
+		return;
+	l->is_asking = false;
+	listing_release(&l->held);
+	l->held = l->making;
+	listing_init(&l->making, l->held.kind);
+	l->is_held = true;
+	l->until_ns = l->making_until_ns;
+	if (l->held.kind == LISTING_TOOLS)
+		watch_tools(l->of);
+	tell_list(l, l->has_known);
 }
 
 static void on_page(void *arg, const struct client_event *e)
@@ -906,6 +893,11 @@ static void on_gone(void *arg)
 
 /* ---- another beginning ---- */
 
+/*
+ * The session failed within its beginning: is another beginning right? What
+ * the server said decides, and each other beginning is tried once (PRB-6,
+ * RW-22).
+ */
 static bool choose_other(struct client *c, const struct session_event *e)
 {
 	/* over HTTP an initialize may be refused without a word of JSON-RPC */
@@ -925,24 +917,6 @@ static bool choose_other(struct client *c, const struct session_event *e)
 	c->tried_era = true;
 	c->era = e->retry_era ? e->era : SESSION_ERA_PROBE;
 	return true;
-}
-
-/*
- * The session failed within its beginning: is another beginning right? What
- * the server said decides, and each other beginning is tried once (PRB-6,
- * RW-22). A memory that proved wrong is forgotten.
- */
-static bool change_beginning(struct client *c, const struct session_event *e)
-{
-	bool is_other = choose_other(c, e);
-
-	/* a connection that fails says nothing of an era (HE-5) */
-	if (c->is_remembered &&
-	    (!is_remote(c) || e->failure == SESSION_FAIL_HANDSHAKE)) {
-		eras_learn(c->ctx.eras, &c->key, SESSION_ERA_PROBE);
-		c->is_remembered = false;
-	}
-	return is_other;
 }
 
 /* Look up how the server began before, where no revision is pinned. */
@@ -1000,9 +974,16 @@ static void note_failure(struct client *c, const struct session_event *e)
 /* After its beginning a failure ends the calls: their outcome is unknown. */
 static void on_failed(struct client *c, const struct session_event *e)
 {
-	bool is_other =
-		e->phase == SESSION_PHASE_INITIALIZE && change_beginning(c, e);
+	bool is_beginning = e->phase == SESSION_PHASE_INITIALIZE;
+	bool is_other = is_beginning && choose_other(c, e);
 
+	/* forget a memory that proved wrong; a connection that fails says
+	   nothing of an era (HE-5) */
+	if (is_beginning && c->is_remembered &&
+	    (!is_remote(c) || e->failure == SESSION_FAIL_HANDSHAKE)) {
+		eras_learn(c->ctx.eras, &c->key, SESSION_ERA_PROBE);
+		c->is_remembered = false;
+	}
 	c->is_restart_due =
 		is_other && c->is_open && (c->o.request || c->o.open);
 	if (!c->is_restart_due)
@@ -1028,13 +1009,13 @@ static void on_event(struct client *c, const struct session_event *e)
 		[SESSION_EVENT_CHANGED] = CLIENT_CHANGED,
 		[SESSION_EVENT_CLOSED] = CLIENT_ENDED, /* not told */
 	};
-	struct call *call = find_sent(c, e->ticket);
-	struct client_event told = {
-		.type = types[e->type],
-		.of = e,
-		.ticket = call ? call->ticket : 0,
-	};
+	struct client_event told = {.type = types[e->type], .of = e};
+	struct call *call = NULL;
 
+	for (size_t i = 0; e->ticket && !call && i < c->n_calls; i++)
+		if (c->call[i].session_ticket == e->ticket)
+			call = &c->call[i];
+	told.ticket = call ? call->ticket : 0;
 	switch (e->type) {
 	case SESSION_EVENT_READY:
 		on_ready(c);
@@ -1219,23 +1200,21 @@ static int open_transport(struct client *c, struct err *err)
 	return 0;
 }
 
-static int watch_transport(struct client *c, struct err *err)
-{
-	int in = transport_in_fd(c->transport);
-	int out = transport_out_fd(c->transport);
-	struct loop *l = c->ctx.loop;
-
-	if (in >= 0 &&
-	    loop_watch(l, &c->in, in, EPOLLIN, on_readable, c, err) < 0)
-		return -1;
-	return out < 0 ? 0
-		       : loop_watch(l, &c->out, out, 0, on_writable, c, err);
-}
-
-static void open_session(struct client *c)
+static int open_server(struct client *c, struct err *err)
 {
 	struct session_options options = c->o.session;
+	int in, out;
 
+	if (open_transport(c, err) < 0)
+		return -1;
+	in = transport_in_fd(c->transport);
+	out = transport_out_fd(c->transport);
+	if ((in >= 0 && loop_watch(c->ctx.loop, &c->in, in, EPOLLIN,
+				   on_readable, c, err) < 0) ||
+	    (out >= 0 &&
+	     loop_watch(c->ctx.loop, &c->out, out, 0, on_writable, c, err) < 0))
+		return -1;
+	recall_era(c);
 	options.protocol = c->protocol;
 	options.era = c->era;
 	/* answers to questions of the process before must not match new ones */
@@ -1250,14 +1229,6 @@ static void open_session(struct client *c)
 	session_start(c->session, now_of(c));
 	/* the first events are told in the next turn */
 	c->is_pump_due = true;
-}
-
-static int open_server(struct client *c, struct err *err)
-{
-	if (open_transport(c, err) < 0 || watch_transport(c, err) < 0)
-		return -1;
-	recall_era(c);
-	open_session(c);
 	update(c);
 	return 0;
 }
@@ -1497,30 +1468,25 @@ void client_kill(struct client *c)
 
 /* ---- in a loop of its own ---- */
 
-/* A server that was ready and ended within one turn: no failure, but for a
-   caller who waits. */
-static void note_early_end(struct client *c)
-{
-	if (c->sentence.n)
-		return;
-	if (!c->reason)
-		c->reason = REASON_SERVER_EXIT;
-	note_details(c);
-	say_end(c, NULL, false, &c->sentence);
-}
-
 int client_wait_ready(struct client *c, struct err *err)
 {
 	while (!client_is_ready(c)) {
-		if (c->is_failure_told || c->is_over) {
-			note_early_end(c);
-			return err_set(err, ERR_PEER, "%s",
-				       buf_cstr(&c->sentence));
-		}
+		if (c->is_failure_told || c->is_over)
+			break;
 		if (loop_turn(c->ctx.loop, err) < 0)
 			return -1;
 	}
-	return 0;
+	if (client_is_ready(c))
+		return 0;
+	/* a server that was ready and ended within one turn: no failure, but
+	   for a caller who waits */
+	if (!c->sentence.n) {
+		if (!c->reason)
+			c->reason = REASON_SERVER_EXIT;
+		note_details(c);
+		say_end(c, NULL, false, &c->sentence);
+	}
+	return err_set(err, ERR_PEER, "%s", buf_cstr(&c->sentence));
 }
 
 int client_wait(struct client *c, struct err *err)
@@ -1597,23 +1563,6 @@ struct str client_stderr(const struct client *c)
 	return child_stderr(&c->child);
 }
 
-static void write_remote(struct client *c, struct jw *w)
-{
-	struct scan_iter it;
-
-	note_remote(c);
-	if (!c->remote_facts.n)
-		return;
-	scan_iter_init(&it, buf_str(&c->remote_facts));
-	while (scan_next(&it)) {
-		AUTO(buf_release) struct buf key = BUF_INIT(BUF_UNBOUNDED);
-
-		scan_string(it.key, &key);
-		jw_key_str(w, buf_str(&key));
-		jw_raw(w, it.value);
-	}
-}
-
 static void write_mcp(const struct client *c, struct cleaner *clean,
 		      struct jw *w)
 {
@@ -1639,8 +1588,19 @@ static void write_mcp(const struct client *c, struct cleaner *clean,
 void client_facts(struct client *c, struct jw *w, size_t *ret_scrubbed)
 {
 	struct cleaner clean = {c->ctx.scrub, 0};
+	struct scan_iter it;
 
-	write_remote(c, w);
+	note_remote(c);
+	if (c->remote_facts.n)
+		for (scan_iter_init(&it, buf_str(&c->remote_facts));
+		     scan_next(&it);) {
+			AUTO(buf_release)
+			struct buf key = BUF_INIT(BUF_UNBOUNDED);
+
+			scan_string(it.key, &key);
+			jw_key_str(w, buf_str(&key));
+			jw_raw(w, it.value);
+		}
 	if (c->child.program)
 		facts_child(&clean, w, &c->child, c->bytes_in);
 	write_mcp(c, &clean, w);

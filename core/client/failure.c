@@ -22,16 +22,6 @@ enum step_reason failure_of_spawn(const struct err *err)
 	}
 }
 
-static enum step_reason timeout_reason(const struct session_event *e,
-				       const char *method)
-{
-	if (e->phase == SESSION_PHASE_INITIALIZE)
-		return REASON_DEADLINE_INITIALIZE;
-	return method && str_ends(str_of(method), "/list")
-		       ? REASON_DEADLINE_LIST
-		       : REASON_DEADLINE_CALL;
-}
-
 enum step_reason failure_of_event(const struct session_event *e,
 				  const char *method)
 {
@@ -46,7 +36,11 @@ enum step_reason failure_of_event(const struct session_event *e,
 	case SESSION_FAIL_LIMIT:
 		return REASON_OUTPUT_LIMIT;
 	case SESSION_FAIL_TIMEOUT:
-		return timeout_reason(e, method);
+		return e->phase == SESSION_PHASE_INITIALIZE
+			       ? REASON_DEADLINE_INITIALIZE
+		       : method && str_ends(str_of(method), "/list")
+			       ? REASON_DEADLINE_LIST
+			       : REASON_DEADLINE_CALL;
 	case SESSION_FAIL_EOF:
 		return REASON_SERVER_EXIT;
 	case SESSION_FAIL_QUEUE:
