@@ -868,17 +868,6 @@ static void look_at_policies(struct doctor *d, const struct plan *plan)
 	}
 }
 
-static void look_at_kernel(struct doctor *d)
-{
-	size_t n;
-	const struct gate_fact *rows = gate_machine(d->gate, &n);
-
-	for (size_t i = 0; i < n; i++)
-		add(d, "kernel", rows[i].guarantee,
-		    rows[i].level == GATE_ENFORCED ? CHECK_OK : CHECK_WARNING,
-		    rows[i].remedy ? rows[i].remedy : "", "%s", rows[i].how);
-}
-
 static void look_at_leash(struct doctor *d, const struct gate_leash *leash)
 {
 	struct buf list = BUF_INIT(BUF_UNBOUNDED);
@@ -989,19 +978,6 @@ static void look_at_tokens(struct doctor *d, const char *dir)
 		    KEY_IN_FILE_REMEDY, "%s", places(&facts, d->arena));
 }
 
-/* Reason why a run does not count as one of the whole routine in this file. */
-static const char *why_not(struct doctor *d, const struct ledger_run *run)
-{
-	bool is_other = *run->file && strcmp(run->file, d->config->path) != 0;
-
-	return arena_printf(d->arena, "; the run of %s was %s%s", run->finished,
-			    is_other	 ? "of "
-			    : *run->file ? "not of all steps"
-					 : "recorded by an earlier version, "
-					   "without its file",
-			    is_other ? run->file : "");
-}
-
 static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 			size_t n, const char *routine)
 {
@@ -1009,7 +985,7 @@ static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 	char when[CLOCK_TEXT_BYTES];
 	const char *why = "";
 	int64_t age_ms;
-	bool is_fresh;
+	bool is_fresh, is_other;
 
 	while (n-- > 0) {
 		const struct ledger_run *run = &runs[n];
@@ -1017,7 +993,19 @@ static void look_at_age(struct doctor *d, const struct ledger_run *runs,
 		if (run->state != RUN_FINISHED || strcmp(run->routine, routine))
 			continue;
 		if (!run->whole || strcmp(run->file, d->config->path) != 0) {
-			why = *why ? why : why_not(d, run);
+			is_other = *run->file &&
+				   strcmp(run->file, d->config->path) != 0;
+			/* the newest of them says why none counts */
+			if (!*why)
+				why = arena_printf(
+					d->arena, "; the run of %s was %s%s",
+					run->finished,
+					is_other     ? "of "
+					: *run->file ? "not of all steps"
+						     : "recorded by an earlier "
+						       "version, without its "
+						       "file",
+					is_other ? run->file : "");
 			continue;
 		}
 		age_ms = (o->wall_ns - run->finished_ns) / 1000000;
@@ -1166,7 +1154,11 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 		add_fact(d, facts[i].guarantee, &facts[i]);
 	for (size_t i = 0; i < n_plans; i++)
 		look_at_policies(d, &plan[i]);
-	look_at_kernel(d);
+	facts = gate_machine(d->gate, &n);
+	for (size_t i = 0; i < n; i++)
+		add(d, "kernel", facts[i].guarantee,
+		    facts[i].level == GATE_ENFORCED ? CHECK_OK : CHECK_WARNING,
+		    facts[i].remedy ? facts[i].remedy : "", "%s", facts[i].how);
 	look_at_state(d);
 	return 0;
 }

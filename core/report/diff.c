@@ -264,13 +264,6 @@ static bool is_other_below(const struct diff *d, size_t first, size_t self,
 	return false;
 }
 
-static bool same_change(const struct diff_entry *a, const struct diff_entry *b)
-{
-	return a->old && a->new && b->old &&
-	       b->new &&canon_equal(a->old, b->old) &&
-	       canon_equal(a->new, b->new);
-}
-
 /* Does the entry say once more what others of the step say better? */
 static bool is_repeated(struct comparison *c, size_t first, size_t at,
 			const struct jdoc *old, const struct jdoc *new)
@@ -285,7 +278,10 @@ static bool is_repeated(struct comparison *c, size_t first, size_t at,
 		return false;
 	if (e->old == jdoc_get(old, "output")) {
 		for (size_t i = first; i < d->n; i++)
-			if (i != at && same_change(&d->entry[i], e))
+			if (i != at && d->entry[i].old &&
+			    d->entry[i].new &&canon_equal(d->entry[i].old,
+							  e->old) &&
+			    canon_equal(d->entry[i].new, e->new))
 				return true;
 		if (is_partly_ignored(old) || is_partly_ignored(new))
 			return true;
@@ -795,10 +791,14 @@ static void json_entry(struct jw *w, const struct diff_entry *e)
 	jw_end(w);
 }
 
-static void print_json(const struct diff *d, struct buf *out)
+void diff_print(const struct diff *d, enum diff_format format, struct buf *out)
 {
 	struct jw w;
 
+	if (format == DIFF_TEXT) {
+		print_text(d, out);
+		return;
+	}
 	jw_init(&w, out, false);
 	jw_object(&w);
 	jw_kv_bool(&w, "same", d->n == 0);
@@ -809,12 +809,4 @@ static void print_json(const struct diff *d, struct buf *out)
 	jw_kv_int(&w, "dropped", (int64_t)d->dropped);
 	jw_end(&w);
 	buf_addc(out, '\n');
-}
-
-void diff_print(const struct diff *d, enum diff_format format, struct buf *out)
-{
-	if (format == DIFF_JSON)
-		print_json(d, out);
-	else
-		print_text(d, out);
 }

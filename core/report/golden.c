@@ -125,19 +125,6 @@ int golden_load(struct str text, struct arena *arena, struct golden *ret,
 	return 0;
 }
 
-static int check_report(const struct jdoc *doc, struct err *err)
-{
-	const struct jdoc *steps = jdoc_get(doc, "step_results");
-
-	if (!jdoc_is(jdoc_get(doc, "schema"), REPORT_SCHEMA))
-		return err_set(err, ERR_COMPARE,
-			       "not a document of schema " REPORT_SCHEMA);
-	if (!steps || steps->type != SCAN_ARRAY)
-		return err_set(err, ERR_COMPARE,
-			       "the report has no step_results");
-	return 0;
-}
-
 /* The step or member in which a scrubbed secret stands, or NULL. */
 static const struct jdoc *find_secret(const struct jdoc *j)
 {
@@ -187,11 +174,18 @@ static bool says_scrubbed(const struct jdoc *report)
 int golden_make(struct str report_json, struct strlist ignore, bool has_secrets,
 		struct arena *arena, struct golden *ret, struct err *err)
 {
+	const struct jdoc *steps;
 	struct golden g = {0};
 
-	if (jdoc_parse(report_json, arena, &g.report, err) < 0 ||
-	    check_report(g.report, err) < 0)
+	if (jdoc_parse(report_json, arena, &g.report, err) < 0)
 		return -1;
+	if (!jdoc_is(jdoc_get(g.report, "schema"), REPORT_SCHEMA))
+		return err_set(err, ERR_COMPARE,
+			       "not a document of schema " REPORT_SCHEMA);
+	steps = jdoc_get(g.report, "step_results");
+	if (!steps || steps->type != SCAN_ARRAY)
+		return err_set(err, ERR_COMPARE,
+			       "the report has no step_results");
 	g.routine = jdoc_text(jdoc_get(g.report, "routine"), arena);
 	if (!g.routine)
 		return err_set(err, ERR_COMPARE, "the report names no routine");

@@ -79,29 +79,23 @@ static int new_at(const char *state_dir, struct ledger **ret, struct err *err)
 	return 0;
 }
 
-/* Create folder and file; synced, since only then the new file is there for
-   good. */
-static int create(struct ledger *l)
-{
-	AUTO(fd_closep) int dir = -1;
-
-	if (fd_mkdirs(l->dir, 0700) < 0)
-		return -1;
-	l->fd = fd_open(l->path, O_RDWR | O_APPEND | O_CREAT, 0600);
-	if (l->fd < 0)
-		return -1;
-	dir = fd_open(l->dir, O_RDONLY | O_DIRECTORY, 0);
-	return dir < 0 ? -1 : fsync(dir);
-}
-
 int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
 {
 	AUTO(ledger_freep) struct ledger *l = NULL;
+	AUTO(fd_closep) int folder = -1;
+	bool is_synced = true;
 
 	if (new_at(state_dir, &l, err) < 0)
 		return -1;
 	l->fd = fd_open(l->path, O_RDWR | O_APPEND, 0);
-	if (l->fd < 0 && (errno != ENOENT || create(l) < 0))
+	if (l->fd < 0 && errno == ENOENT && fd_mkdirs(l->dir, 0700) == 0) {
+		l->fd = fd_open(l->path, O_RDWR | O_APPEND | O_CREAT, 0600);
+		/* only then the new file is there for good */
+		if (l->fd >= 0)
+			folder = fd_open(l->dir, O_RDONLY | O_DIRECTORY, 0);
+		is_synced = folder >= 0 && fsync(folder) == 0;
+	}
+	if (l->fd < 0 || !is_synced)
 		return err_sys(err, errno,
 			       "the state directory %s cannot be written "
 			       "(MATINS_STATE names another)",
