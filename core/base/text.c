@@ -38,6 +38,18 @@ void text_add_utf8(struct buf *out, uint32_t c)
 	buf_add(out, b, n);
 }
 
+void text_add_pointer(struct buf *out, struct str part)
+{
+	for (size_t i = 0; i < part.n; i++) {
+		char c = part.p[i];
+
+		if (c == '~' || c == '/')
+			buf_adds(out, c == '~' ? "~0" : "~1");
+		else
+			buf_addc(out, c);
+	}
+}
+
 static const char *letters(enum base64 kind)
 {
 	return kind == BASE64_URL ? "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

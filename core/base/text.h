@@ -38,6 +38,8 @@ int text_hex_digit(char c) MUST_USE;
 int32_t text_hex(struct str s, size_t n) MUST_USE;
 /* Append a code point, at most 0x10ffff, as UTF-8. */
 void text_add_utf8(struct buf *out, uint32_t c);
+/* Append a part of a JSON pointer with its escapes, without the slash. */
+void text_add_pointer(struct buf *out, struct str part);
 
 enum base64 {
 	BASE64_STANDARD, /* "+" and "/", filled up with "=" */

@@ -1,6 +1,7 @@
 #include "core/run/plan.h"
 
 #include "core/base/jw.h"
+#include "core/base/text.h"
 #include "core/base/scan.h"
 #include "core/config/references.h"
 
@@ -183,17 +184,6 @@ static int write_array(struct reading *r, const struct toml_value *v,
 	return 0;
 }
 
-static void add_token(struct buf *pointer, const char *key)
-{
-	buf_addc(pointer, '/');
-	for (; *key; key++) {
-		if (*key == '~' || *key == '/')
-			buf_adds(pointer, *key == '~' ? "~0" : "~1");
-		else
-			buf_addc(pointer, *key);
-	}
-}
-
 static int write_table(struct reading *r, const struct toml_value *v,
 		       struct err *err)
 {
@@ -207,7 +197,8 @@ static int write_table(struct reading *r, const struct toml_value *v,
 			buf_addc(&r->json, ',');
 		jw_quote(&r->json, str_of(m->key));
 		buf_addc(&r->json, ':');
-		add_token(&r->pointer, m->key);
+		buf_addc(&r->pointer, '/');
+		text_add_pointer(&r->pointer, str_of(m->key));
 		if (write_value(r, &m->value, err) < 0)
 			return -1;
 		r->pointer.n = n;

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/base/url.h"
 #include "core/schema/describe.h"
 #include "core/schema/value.h"
@@ -52,18 +53,6 @@ const struct rule *node_rule(const struct node *node, enum keyword keyword)
 
 /* ---- pointers ---- */
 
-void pointer_add(struct buf *out, struct str token)
-{
-	for (size_t i = 0; i < token.n; i++) {
-		if (token.p[i] == '~')
-			buf_adds(out, "~0");
-		else if (token.p[i] == '/')
-			buf_adds(out, "~1");
-		else
-			buf_addc(out, token.p[i]);
-	}
-}
-
 /* Recursion is bounded, as nesting is. */
 static void add_steps(const struct node *node, struct buf *out)
 {
@@ -77,7 +66,7 @@ static void add_steps(const struct node *node, struct buf *out)
 	buf_addf(out, "/%s", node->keyword);
 	if (node->token.p) {
 		buf_addc(out, '/');
-		pointer_add(out, node->token);
+		text_add_pointer(out, node->token);
 	}
 }
 
@@ -256,15 +245,23 @@ static struct document *schema_load(struct schema *s, struct str uri,
 
 /* ---- documents ---- */
 
-struct metaschema {
+#define DRAFT_2020_12 "https://json-schema.org/draft/2020-12/"
+
+static const struct metaschema {
 	const char *uri;
 	const char *text;
-};
-
-static const struct metaschema METASCHEMAS[] = {
+} METASCHEMAS[] = {
 #define METASCHEMA(uri, ...) {uri, #__VA_ARGS__},
+#define METASCHEMA_PART(name, ...)                              \
+	{DRAFT_2020_12 "meta/" name,                            \
+	 "{\"$schema\": \"" DRAFT_2020_12                       \
+	 "schema\", \"$id\": \"" DRAFT_2020_12 "meta/" name     \
+	 "\", \"$vocabulary\": {\"" DRAFT_2020_12 "vocab/" name \
+	 "\": true}, \"$dynamicAnchor\": \"meta\", "            \
+	 "\"type\": [\"object\", \"boolean\"], " #__VA_ARGS__ "}"},
 #include "core/schema/metaschemas.def"
 #undef METASCHEMA
+#undef METASCHEMA_PART
 };
 
 /* Cut the fragment off, which is empty in the URI of a document. */
@@ -305,18 +302,16 @@ static bool schema_find_text(const struct schema *s, struct str uri,
 {
 	const struct schema_docs *docs = s->options.docs;
 
-	for (struct schema_doc *d = docs ? docs->first : NULL; d; d = d->next) {
-		if (!str_eq(d->uri, uri))
-			continue;
-		*ret = d->text;
-		return true;
-	}
-	for (size_t i = 0; i < ARRAY_LEN(METASCHEMAS); i++) {
-		if (!str_is(uri, METASCHEMAS[i].uri))
-			continue;
-		*ret = str_of(METASCHEMAS[i].text);
-		return true;
-	}
+	for (struct schema_doc *d = docs ? docs->first : NULL; d; d = d->next)
+		if (str_eq(d->uri, uri)) {
+			*ret = d->text;
+			return true;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(METASCHEMAS); i++)
+		if (str_is(uri, METASCHEMAS[i].uri)) {
+			*ret = str_of(METASCHEMAS[i].text);
+			return true;
+		}
 	return false;
 }
 
@@ -325,28 +320,25 @@ static bool schema_find_text(const struct schema *s, struct str uri,
 /* Metaschemas that name metaschemas; each names one more. */
 #define CHAIN_MAX 8
 
-struct dialect {
+static const struct dialect {
 	const char *uri; /* without the fragment */
 	enum schema_draft draft;
-};
-
-static const struct dialect DIALECTS[] = {
+} DIALECTS[] = {
 	{"https://json-schema.org/draft/2020-12/schema", SCHEMA_2020_12},
 	{"http://json-schema.org/draft/2020-12/schema", SCHEMA_2020_12},
 	{"http://json-schema.org/draft-07/schema", SCHEMA_DRAFT_7},
 	{"https://json-schema.org/draft-07/schema", SCHEMA_DRAFT_7},
 };
 
-#define VOCABULARY_PREFIX "https://json-schema.org/draft/2020-12/vocab/"
+#define VOCABULARY_PREFIX DRAFT_2020_12 "vocab/"
 
 static bool known_dialect(struct str uri, enum schema_draft *ret)
 {
-	for (size_t i = 0; i < ARRAY_LEN(DIALECTS); i++) {
-		if (!str_is(uri, DIALECTS[i].uri))
-			continue;
-		*ret = DIALECTS[i].draft;
-		return true;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(DIALECTS); i++)
+		if (str_is(uri, DIALECTS[i].uri)) {
+			*ret = DIALECTS[i].draft;
+			return true;
+		}
 	return false;
 }
 
@@ -387,14 +379,6 @@ static int vocabularies(struct schema *s, const struct node *node,
 	return 0;
 }
 
-static int unknown(struct schema *s, const struct node *node, struct str uri)
-{
-	return node_fail(s, node, "$schema", ERR_UNKNOWN,
-			 "the dialect \"%.*s\" is not supported; draft 2020-12 "
-			 "and draft-07 are",
-			 STR_ARG(str_first(uri, 200)));
-}
-
 /* Set draft and vocabularies of a node's resource by its $schema. */
 static int schema_dialect(struct schema *s, const struct node *node,
 			  struct str uri)
@@ -424,7 +408,10 @@ static int schema_dialect(struct schema *s, const struct node *node,
 			break;
 		uri = schema_text(s, next);
 	}
-	return unknown(s, node, uri);
+	return node_fail(s, node, "$schema", ERR_UNKNOWN,
+			 "the dialect \"%.*s\" is not supported; draft 2020-12 "
+			 "and draft-07 are",
+			 STR_ARG(str_first(uri, 200)));
 }
 
 static int refuse(struct schema *s, const struct node *node,
@@ -497,12 +484,12 @@ static int compile_divisor(struct schema *s, const struct node *node,
 static int compile_count(struct schema *s, const struct node *node,
 			 struct rule *rule)
 {
-	struct decimal d;
+	struct decimal d = {.p = ""};
+	bool is_number = rule->value->type == SCAN_NUMBER;
 
-	if (rule->value->type != SCAN_NUMBER)
-		return refuse(s, node, rule, "an integer of 0 or more");
-	d = decimal_of(rule->value->raw);
-	if (!decimal_is_integer(&d) || (d.n && d.is_negative))
+	if (is_number)
+		d = decimal_of(rule->value->raw);
+	if (!is_number || !decimal_is_integer(&d) || (d.n && d.is_negative))
 		return refuse(s, node, rule, "an integer of 0 or more");
 	rule->count = decimal_count(&d);
 	return 0;
@@ -770,12 +757,9 @@ static int follow_anchor(struct schema *s, const struct pending *p,
 {
 	const struct anchor *found = NULL;
 
-	for (const struct anchor *a = from->anchors; a; a = a->next) {
-		if (!str_eq(a->name, name))
-			continue;
-		if (!found || a->is_dynamic)
+	for (const struct anchor *a = from->anchors; a; a = a->next)
+		if (str_eq(a->name, name) && (!found || a->is_dynamic))
 			found = a;
-	}
 	if (!found)
 		return unresolved(s, p, reference, "no anchor has that name");
 	p->rule->node = found->node;
@@ -853,12 +837,7 @@ static void add_anchor(struct schema *s, struct node *node, struct str name,
 {
 	struct anchor *a = ARENA_NEW(&s->arena, struct anchor);
 
-	*a = (struct anchor){
-		.next = node->resource->anchors,
-		.name = name,
-		.node = node,
-		.is_dynamic = is_dynamic,
-	};
+	*a = (struct anchor){node->resource->anchors, name, node, is_dynamic};
 	node->resource->anchors = a;
 }
 
@@ -928,17 +907,6 @@ static int keyword_of(const struct resource *r, struct str name)
 	return -1;
 }
 
-/* The $ref of draft-07 is alone; what stands beside it was only walked. */
-static void keep_reference_only(struct node *node)
-{
-	const struct rule *ref = node_rule(node, KEYWORD_ref);
-
-	if (ref && node->resource->draft == SCHEMA_DRAFT_7) {
-		node->rule = &node->rule[ref - node->rule];
-		node->n_rules = 1;
-	}
-}
-
 static int compile_rules(struct schema *s, struct node *node)
 {
 	const struct jdoc *found[N_KEYWORDS] = {NULL};
@@ -968,7 +936,12 @@ static int compile_rules(struct schema *s, struct node *node)
 	}
 	node->tracks = found[KEYWORD_unevaluated_items] ||
 		       found[KEYWORD_unevaluated_properties];
-	keep_reference_only(node);
+	/* the $ref of draft-07 is alone; its neighbours were only walked */
+	if (found[KEYWORD_ref] && node->resource->draft == SCHEMA_DRAFT_7) {
+		while (node->rule->keyword != KEYWORD_ref)
+			node->rule++;
+		node->n_rules = 1;
+	}
 	return 0;
 }
 

@@ -158,7 +158,4 @@ const struct rule *node_rule(const struct node *node, enum keyword keyword)
 	MUST_USE;
 /* Write "#/properties/a", behind the URI where it is another document. */
 void node_pointer(const struct node *node, struct buf *out);
-/* Write one part of a JSON pointer with its escapes, without the slash. */
-void pointer_add(struct buf *out, struct str token);
-
 #endif

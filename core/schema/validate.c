@@ -12,6 +12,7 @@
 
 #include "core/base/jw.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 #include "core/schema/describe.h"
 #include "core/schema/value.h"
 #include "core/schema/format.h"
@@ -155,7 +156,7 @@ static void add_place(const struct frame *f, struct buf *out)
 	while (n--) {
 		buf_addc(out, '/');
 		if (way[n]->value->key.p)
-			pointer_add(out, way[n]->value->key);
+			text_add_pointer(out, way[n]->value->key);
 		else
 			buf_addf(out, "%zu", way[n]->index);
 	}
