@@ -12,12 +12,22 @@ static UNUSED int release_fixture(UNUSED void **state)
 	return 0;
 }
 
+/* JSON as it is written here: with ' for ". */
+static UNUSED struct str json(const char *text)
+{
+	char *copy = arena_strdup(&fixture_arena, text);
+
+	for (char *c = strchr(copy, '\''); c; c = strchr(c, '\''))
+		*c = '"';
+	return str_of(copy);
+}
+
 static UNUSED struct schema *compiled(const char *text)
 {
 	struct err err = ERR_INIT;
 	struct schema *s = NULL;
 
-	if (schema_compile(str_of(text), NULL, &s, &err) < 0)
+	if (schema_compile(json(text), NULL, &s, &err) < 0)
 		fail_msg("%s: %s", text, err.msg);
 	return s;
 }
@@ -30,8 +40,7 @@ static UNUSED const char *verdict(const char *schema, const char *value)
 	struct schema_result result;
 	struct err err = ERR_INIT;
 	const char *copy;
-	int rc = schema_validate(s, str_of(value), &fixture_arena, &result,
-				 &err);
+	int rc = schema_validate(s, json(value), &fixture_arena, &result, &err);
 
 	if (rc < 0)
 		return arena_printf(&fixture_arena, "! %s", err.msg);
@@ -50,7 +59,7 @@ static UNUSED const char *refusal(const char *text, enum err_kind *ret_kind)
 	struct err err = ERR_INIT;
 	struct schema *s = NULL;
 
-	if (schema_compile(str_of(text), NULL, &s, &err) == 0) {
+	if (schema_compile(json(text), NULL, &s, &err) == 0) {
 		schema_free(s);
 		fail_msg("compiled: %s", text);
 	}

@@ -4,22 +4,21 @@
 #include "core/schema/describe.h"
 
 static const char tool[] =
-	"{\"type\":\"object\",\"properties\":{"
-	"\"repo\":{\"type\":\"string\",\"description\":\"owner\\/name\"},"
-	"\"limit\":{\"$ref\":\"#/$defs/count\",\"default\":30},"
-	"\"ratio\":{\"type\":[\"number\",\"null\"]},"
-	"\"all\":{\"anyOf\":[{\"type\":\"boolean\"},{\"type\":\"null\"}]},"
-	"\"labels\":{\"type\":\"array\",\"items\":{\"enum\":[\"a\",\"b\"]}},"
-	"\"filter\":{\"allOf\":[{\"type\":\"object\"},{\"minProperties\":1}]},"
-	"\"state\":{\"enum\":[\"open\",\"closed\"],\"default\":\"open\","
-	"\"title\":\"State\"},"
-	"\"either\":{\"type\":[\"string\",\"integer\"]},"
-	"\"both\":{\"type\":[\"boolean\",\"integer\"]},"
-	"\"any\":{},\"anything\":true,"
-	"\"self\":{\"$ref\":\"#/properties/self\"}},"
-	"\"required\":[\"repo\",\"all\"],"
-	"\"$defs\":{\"count\":{\"type\":\"integer\","
-	"\"description\":\"how many\"}}}";
+	"{'type':'object','properties':{"
+	"'repo':{'type':'string','description':'owner\\/name'},"
+	"'limit':{'$ref':'#/$defs/count','default':30},"
+	"'ratio':{'type':['number','null']},"
+	"'all':{'anyOf':[{'type':'boolean'},{'type':'null'}]},"
+	"'labels':{'type':'array','items':{'enum':['a','b']}},"
+	"'filter':{'allOf':[{'type':'object'},{'minProperties':1}]},"
+	"'state':{'enum':['open','closed'],'default':'open',"
+	"'title':'State'},'either':{'type':['string','integer']},"
+	"'both':{'type':['boolean','integer']},"
+	"'any':{},'anything':true,"
+	"'self':{'$ref':'#/properties/self'}},"
+	"'required':['repo','all'],"
+	"'$defs':{'count':{'type':'integer',"
+	"'description':'how many'}}}";
 
 TEST(type, of_each_property, as_the_schema_says)
 {
@@ -76,11 +75,11 @@ TEST(properties, of_a_tool, in_order_with_texts)
 TEST(properties, composed, found_through_references)
 {
 	AUTO(schema_freep)
-	struct schema *s = compiled(
-		"{\"$ref\":\"#/$defs/a\",\"anyOf\":[{\"properties\":{"
-		"\"z\":true,\"x\":{\"type\":\"null\"}},\"required\":[\"z\"]}],"
-		"\"$defs\":{\"a\":{\"allOf\":[{\"properties\":{"
-		"\"x\":{\"type\":\"string\"}},\"required\":[\"x\"]}]}}}");
+	struct schema *s =
+		compiled("{'$ref':'#/$defs/a','anyOf':[{'properties':{"
+			 "'z':true,'x':{'type':'null'}},'required':['z']}],"
+			 "'$defs':{'a':{'allOf':[{'properties':{"
+			 "'x':{'type':'string'}},'required':['x']}]}}}");
 	struct schema_property *p, one;
 
 	assert_int_equal(schema_properties(s, &fixture_arena, &p), 2);
@@ -96,10 +95,9 @@ TEST(properties, composed, found_through_references)
 TEST(properties, recursive, end)
 {
 	AUTO(schema_freep)
-	struct schema *s =
-		compiled("{\"allOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
-			 "\"oneOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#\"}],"
-			 "\"properties\":{\"a\":{\"$ref\":\"#\"}}}");
+	struct schema *s = compiled("{'allOf':[{'$ref':'#'},{'$ref':'#'}],"
+				    "'oneOf':[{'$ref':'#'},{'$ref':'#'}],"
+				    "'properties':{'a':{'$ref':'#'}}}");
 	struct schema_property *p;
 
 	assert_int_equal(schema_properties(s, &fixture_arena, &p), 1);
@@ -109,19 +107,17 @@ TEST(properties, recursive, end)
 TEST(properties, of_elicitation, with_choices)
 {
 	AUTO(schema_freep)
-	struct schema *s =
-		compiled("{\"type\":\"object\",\"properties\":{"
-			 "\"s\":{\"type\":\"string\",\"format\":\"email\"},"
-			 "\"n\":{\"type\":\"number\",\"minimum\":0},"
-			 "\"b\":{\"type\":\"boolean\",\"default\":false},"
-			 "\"e\":{\"type\":\"string\",\"enum\":[\"x\",\"y\"],"
-			 "\"enumNames\":[\"Ex\",\"Why\"]},"
-			 "\"o\":{\"type\":\"string\",\"oneOf\":["
-			 "{\"const\":\"1\",\"title\":\"One\"},"
-			 "{\"const\":\"2\",\"title\":\"Two\"}]},"
-			 "\"m\":{\"type\":\"array\",\"items\":{\"anyOf\":["
-			 "{\"const\":\"1\",\"title\":\"One\"}]}}},"
-			 "\"required\":[\"s\"]}");
+	struct schema *s = compiled(
+		"{'type':'object','properties':{"
+		"'s':{'type':'string','format':'email'},"
+		"'n':{'type':'number','minimum':0},"
+		"'b':{'type':'boolean','default':false},"
+		"'e':{'type':'string','enum':['x','y'],"
+		"'enumNames':['Ex','Why']},'o':{'type':'string','oneOf':["
+		"{'const':'1','title':'One'},"
+		"{'const':'2','title':'Two'}]},"
+		"'m':{'type':'array','items':{'anyOf':["
+		"{'const':'1','title':'One'}]}}},'required':['s']}");
 	struct schema_property *p;
 
 	assert_int_equal(schema_properties(s, &fixture_arena, &p), 6);
