@@ -49,7 +49,6 @@ static enum flow_verdict take_lock(struct flow *f, struct err *err)
 			"another matins is authorizing at %s; it may wait "
 			"for its browser",
 			f->setting.endpoint->text.p);
-	f->has_lock = r == 0 && c->store;
 	/* another process may have changed the account while we waited */
 	if (r != 0 || flow_load_account(f, NULL, err) < 0)
 		return FLOW_FAILED;
@@ -90,9 +89,7 @@ static void go_to(struct flow *f, enum flow_step step)
 /* The next turn of the loop tells it. */
 static void end_walk(struct flow *f)
 {
-	if (f->has_lock)
-		store_unlock(&f->lock);
-	f->has_lock = false;
+	store_unlock(&f->lock);
 	set_timer(f, 0);
 }
 
@@ -172,8 +169,7 @@ void flow_free(struct flow *f)
 	loop_timer_clear(f->setting.context->loop, &f->timer);
 	redirect_free(f->redirect);
 	crypto_key_free(f->key);
-	if (f->has_lock)
-		store_unlock(&f->lock);
+	store_unlock(&f->lock);
 	buf_wipe(&f->verifier);
 	buf_wipe(&f->secret);
 	buf_wipe(&f->code);

@@ -91,8 +91,7 @@ struct flow {
 	bool is_failed, is_granted;
 	struct loop_timer timer; /* of the step, and to go on */
 	uint64_t lock_until_ns;
-	struct store_lock lock;
-	bool has_lock;
+	struct store_lock lock; /* fd -1: none is held */
 	struct flow_request request;
 
 	/* discovery */

@@ -108,20 +108,6 @@ static int fail_locked(struct err *err)
 		       "try again");
 }
 
-static int load_library(struct service *s, struct err *err)
-{
-	static const char *const names[] = {BUS_FUNCTIONS(DL_NAME)};
-	static struct dl dl = DL(LIBRARY, names, lib);
-
-	s->end_us = now_us() + KEY_PLACE_MS * UINT64_C(1000);
-	return dl_load(&dl)
-		       ? 0
-		       : err_set(err, ERR_CREDENTIAL,
-				 "the secret service needs " LIBRARY
-				 ", which is not here; install it: apt-get "
-				 "install libsystemd0");
-}
-
 /* The socket; another kind of address could start a program. */
 static int find_address(const char **ret, struct err *err)
 {
@@ -147,9 +133,17 @@ static int find_address(const char **ret, struct err *err)
 
 static int connect_bus(struct service *s, struct err *err)
 {
+	static const char *const names[] = {BUS_FUNCTIONS(DL_NAME)};
+	static struct dl dl = DL(LIBRARY, names, lib);
 	const char *address = NULL;
 	int r;
 
+	s->end_us = now_us() + KEY_PLACE_MS * UINT64_C(1000);
+	if (!dl_load(&dl))
+		return err_set(err, ERR_CREDENTIAL,
+			       "the secret service needs " LIBRARY
+			       ", which is not here; install it: apt-get "
+			       "install libsystemd0");
 	if (find_address(&address, err) < 0)
 		return -1;
 	r = lib.sd_bus_new(&s->bus);
@@ -213,7 +207,7 @@ static int open_service(struct service *s, struct err *err)
 	AUTO(message_unrefp) message *answer = NULL;
 	const char *path;
 
-	if (load_library(s, err) < 0 || connect_bus(s, err) < 0 ||
+	if (connect_bus(s, err) < 0 ||
 	    call_service(s, &answer, err, FOLDER, INTERFACE("Service"),
 			 "OpenSession", "sv", "plain", "s", "") < 0)
 		return -1;

@@ -54,12 +54,6 @@ static void stop(struct redirect *r)
 		drop(&r->connection[i]);
 }
 
-static const char page_good[] = "You are signed in. This page can be closed.";
-static const char page_bad[] =
-	"This did not work; the program says why. This page can be closed.";
-static const char page_others[] =
-	"This is not the answer to the login that is waited for here.";
-
 static void answer(struct connection *c, const char *status, const char *text)
 {
 	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
@@ -120,60 +114,57 @@ static bool is_visit(const struct redirect *r, struct str head)
 /* "GET /callback?code=... HTTP/1.1" */
 static void request(struct connection *c)
 {
-	struct str head = buf_str(&c->in), method, target, line;
+	static const struct {
+		const char *status, *text;
+	} pages[] = {
+		[REDIRECT_GOOD] = {"200 OK", "You are signed in. This page can "
+					     "be closed."},
+		[REDIRECT_BAD] = {"200 OK",
+				  "This did not work; the program says why. "
+				  "This page can be closed."},
+		[REDIRECT_OTHERS] = {"400 Bad Request",
+				     "This is not the answer to the login that "
+				     "is waited for here."},
+	};
+	struct str head = buf_str(&c->in);
+	struct str line = str_trim(str_cut(&head, '\n'));
+	struct str method = str_cut(&line, ' '), target = str_cut(&line, ' ');
+	enum redirect_verdict verdict = REDIRECT_OTHERS;
 	struct redirect *r = c->r;
-	enum redirect_verdict verdict;
 
-	line = str_trim(str_cut(&head, '\n'));
-	method = str_cut(&line, ' ');
-	target = str_cut(&line, ' ');
 	if (!str_is(str_cut(&target, '?'), r->path) || !is_visit(r, head)) {
 		answer(c, "404 Not Found", "There is nothing here.");
-		drop(c);
-		return;
-	}
-	if (!str_is(method, "GET")) {
+	} else if (!str_is(method, "GET")) {
 		answer(c, "405 Method Not Allowed", "Only GET is understood.");
-		drop(c);
-		return;
+	} else {
+		verdict = r->handler.judge(r->handler.arg, target);
+		answer(c, pages[verdict].status, pages[verdict].text);
 	}
-	verdict = r->handler.judge(r->handler.arg, target);
 	if (verdict == REDIRECT_OTHERS) {
-		answer(c, "400 Bad Request", page_others);
 		drop(c);
 		return;
 	}
-	answer(c, "200 OK", verdict == REDIRECT_GOOD ? page_good : page_bad);
 	stop(r);
 	r->handler.closed(r->handler.arg);
-}
-
-static bool is_whole(const struct buf *in)
-{
-	return memmem(in->p, in->n, "\r\n\r\n", 4) ||
-	       memmem(in->p, in->n, "\n\n", 2);
 }
 
 static void readable(void *arg, UNUSED uint32_t events)
 {
 	struct connection *c = arg;
-	char *room = buf_room(&c->in, 4096);
-	ssize_t n;
+	struct buf *in = &c->in;
+	char *room = buf_room(in, 4096);
+	ssize_t n = room ? recv(c->fd, room, 4096, MSG_DONTWAIT) : 0;
 
-	if (!room) {
-		drop(c);
-		return;
-	}
-	n = recv(c->fd, room, 4096, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
 		drop(c);
 		return;
 	}
-	c->in.n += (size_t)n;
-	c->in.p[c->in.n] = '\0';
-	if (is_whole(&c->in))
+	in->n += (size_t)n;
+	in->p[in->n] = '\0';
+	if (memmem(in->p, in->n, "\r\n\r\n", 4) ||
+	    memmem(in->p, in->n, "\n\n", 2))
 		request(c);
 }
 
@@ -225,30 +216,17 @@ static int bind_to(struct redirect *r, bool is_ipv6, uint16_t port,
 	return 0;
 }
 
-/* As it was written, or with the port that was found. */
-static void spell(struct redirect *r, const char *text, const struct url *u,
-		  uint16_t port)
-{
-	const char *open = u->is_ipv6 ? "[" : "";
-	const char *close = u->is_ipv6 ? "]" : "";
-
-	r->host = mem_printf("%s%.*s%s", open, STR_ARG(u->host), close);
-	r->path = mem_strndup(u->path.p, u->path.n);
-	r->uri = port ? mem_printf("http://%s%.*s%s:%u%s", open,
-				   STR_ARG(u->host), close, port, r->path)
-		      : mem_strdup(text);
-}
-
 /* The port that is written, 0 where none is. */
 static uint16_t port_of(const char *uri, const struct url *u)
 {
-	const char *host = strstr(uri, "//") + 2;
-	struct str authority = {host, strcspn(host, "/?#")};
+	struct str authority = uri_parts(str_of(uri)).authority;
+	const char *colon = memrchr(authority.p, ':', authority.n);
 
-	for (size_t i = authority.n; i > 0 && authority.p[i - 1] != ']'; i--)
-		if (authority.p[i - 1] == ':')
-			return u->port;
-	return 0;
+	/* the colons of an IPv6 address are within brackets */
+	return colon && !memchr(colon, ']',
+				(size_t)(authority.p + authority.n - colon))
+		       ? u->port
+		       : 0;
 }
 
 int redirect_open(struct loop *loop, const char *uri,
@@ -277,7 +255,12 @@ int redirect_open(struct loop *loop, const char *uri,
 		redirect_free(r);
 		return -1;
 	}
-	spell(r, text, &u, port ? 0 : found);
+	r->host = mem_printf("%s%.*s%s", u.is_ipv6 ? "[" : "", STR_ARG(u.host),
+			     u.is_ipv6 ? "]" : "");
+	r->path = mem_strndup(u.path.p, u.path.n);
+	/* as it was written, or with the port that was found */
+	r->uri = port ? mem_strdup(text)
+		      : mem_printf("http://%s:%u%s", r->host, found, r->path);
 	*ret = r;
 	return 0;
 }
