@@ -11,39 +11,6 @@ static void write_proc(void)
 			 "SwapFree:        1024 kB\n");
 }
 
-TEST(host, whole_proc, is_told)
-{
-	write_proc();
-	call("host", "{}");
-	assert_false(result.is_error);
-	assert_has(STRUCTURED(), "\"uptime_seconds\":270303,");
-	assert_has(STRUCTURED(),
-		   "\"load\":{\"one\":0.42,\"five\":1.00,\"fifteen\":12.30}");
-	assert_has(STRUCTURED(), "\"memory\":{\"total_bytes\":16777216,"
-				 "\"available_bytes\":8388608}");
-	assert_has(STRUCTURED(), "\"swap\":{\"total_bytes\":2097152,"
-				 "\"free_bytes\":1048576}");
-	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
-	assert_has(STRUCTURED(), "\"notes\":[]}");
-	assert_has(TEXT(), ", up 3 days 3 h\nload 0.42 1.00 12.30 on ");
-	assert_has(TEXT(), "\nmemory 8.0 MiB of 16.0 MiB available\n"
-			   "swap 1.0 MiB of 2.0 MiB free\ndisk /: ");
-}
-
-TEST(host, uptime, in_fitting_units)
-{
-	write_proc();
-	WRITE("uptime", "59.99 1\n");
-	call("host", "{}");
-	assert_has(TEXT(), "up 0 min\n");
-	WRITE("uptime", "172799.0 1\n");
-	call("host", "{}");
-	assert_has(TEXT(), "up 47 h 59 min\n");
-	WRITE("uptime", "172800.0 1\n");
-	call("host", "{}");
-	assert_has(TEXT(), "up 2 days 0 h\n");
-}
-
 TEST(host, nothing_in_proc, notes_and_no_failure)
 {
 	env.proc = "/nonexistent";
@@ -83,26 +50,6 @@ TEST(host, garbage_in_proc, notes_and_no_failure)
 			   "\"memory is not visible\"]}");
 		assert_has(TEXT(), "swap none");
 	}
-}
-
-TEST(host, paths, asked_ones_only)
-{
-	write_proc();
-	call("host", "{\"paths\":[\"~\",\"/\"]}");
-	assert_false(result.is_error);
-	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"~\",");
-	assert_has(STRUCTURED(), ",{\"path\":\"/\",");
-}
-
-TEST(host, path_that_is_not_there, error_beside_the_rest)
-{
-	write_proc();
-	call("host", "{\"paths\":[\"/nonexistent\",\"/\"]}");
-	assert_true(result.is_error);
-	assert_has(STRUCTURED(), "\"disks\":[{\"path\":\"/\",");
-	assert_has(STRUCTURED(), "\"notes\":[\"/nonexistent: no file system "
-				 "is visible there\"]");
-	assert_has(TEXT(), "\n(/nonexistent: no file system");
 }
 
 TEST(host, no_home, only_the_root)

@@ -104,11 +104,4 @@ TEST(repos, another_library, is_refused)
 	assert_has(TEXT(), "has no git_libgit2_init");
 }
 
-TEST(repos, no_paths, tool_error)
-{
-	call("repos", "{}");
-	assert_true(result.is_error);
-	assert_has(TEXT(), "repos: arguments: missing required");
-}
-
 TEST_FILE(fixture_set_up, fixture_tear_down);

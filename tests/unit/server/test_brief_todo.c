@@ -4,73 +4,6 @@
 
 #define ARGS(file) "{\"file\":\"" file "\",\"today\":\"2026-01-31\"}"
 
-TEST(todo, todotxt, sorted_and_counted)
-{
-	WRITE("todo.txt", "plain one\n"
-			  "x 2026-01-02 done one due:2026-01-01\n"
-			  "(B) 2026-01-05 later  +home @phone due:2026-02-02\n"
-			  "(C) prio only +a+b @\n"
-			  "(A) prio only\r\n"
-			  "\n"
-			  "now due:2026-01-31\n"
-			  "late due:2026-01-30 and more\n"
-			  "xylophone (A) no priority\n");
-	call("todo", ARGS("~/todo.txt"));
-	assert_false(result.is_error);
-	assert_string_equal(TEXT(), "7 open, 1 overdue, 1 due today, 1 done\n"
-				    "late and more (overdue, due 1 day ago)\n"
-				    "now (due today)\n"
-				    "(B) later +home @phone (due in 2 days)\n"
-				    "(A) prio only\n"
-				    "(C) prio only +a+b @\n"
-				    "plain one\n"
-				    "xylophone (A) no priority");
-	assert_has(STRUCTURED(),
-		   "{\"today\":\"2026-01-31\",\"file\":\"~/todo.txt\","
-		   "\"exists\":true,\"format\":\"todo.txt\",\"open\":7,"
-		   "\"done\":1,\"overdue\":1,\"due_today\":1,"
-		   "\"truncated\":false,\"items\":[{\"text\":\"late and "
-		   "more\",\"line\":8,\"due\":\"2026-01-30\",\"days_left\":-1,"
-		   "\"projects\":[],\"contexts\":[]},");
-	assert_has(STRUCTURED(), "{\"text\":\"later +home @phone\",\"line\":3,"
-				 "\"priority\":\"B\",\"due\":\"2026-02-02\","
-				 "\"days_left\":2,\"projects\":[\"home\"],"
-				 "\"contexts\":[\"phone\"]}");
-	assert_has(STRUCTURED(), "\"projects\":[\"a+b\"],\"contexts\":[]}");
-}
-
-TEST(todo, markdown, boxes_with_their_parents)
-{
-	WRITE("list", "# Plan\n"
-		      "- [ ] house\n"
-		      "  - [x] roof\n"
-		      "  * [ ] walls due:2026-02-01\n"
-		      "\t1. [ ] paint\n"
-		      "- [X] car\n"
-		      "  - [ ] wheels\n"
-		      "2) [ ] boat\n"
-		      "- no box\n"
-		      "- [y] no box\n"
-		      "- [ ]no box\n"
-		      "12 [ ] no box\n"
-		      "```\n- [ ] code\n```\n"
-		      "+ [ ]\n");
-	call("todo", ARGS("~/list"));
-	assert_false(result.is_error);
-	assert_string_equal(TEXT(), "6 open, 2 done\n"
-				    "house: walls (due in 1 day)\n"
-				    "house\n"
-				    "walls: paint\n"
-				    "car: wheels\n"
-				    "boat\n");
-	assert_has(STRUCTURED(), "\"format\":\"markdown\"");
-	assert_has(STRUCTURED(), "{\"text\":\"wheels\",\"line\":7,"
-				 "\"projects\":[],\"contexts\":[],"
-				 "\"parent\":\"car\"}");
-	assert_has_not(STRUCTURED(), "code");
-	assert_has_not(STRUCTURED(), "no box");
-}
-
 TEST(todo, deep_nesting, bounded)
 {
 	AUTO(buf_release) struct buf in = BUF_INIT(BUF_UNBOUNDED);
@@ -84,15 +17,6 @@ TEST(todo, deep_nesting, bounded)
 	call("todo", ARGS("~/deep.md"));
 	assert_has(TEXT(), "100 open");
 	assert_has(STRUCTURED(), "{\"text\":\"d99\",\"line\":100,");
-}
-
-TEST(todo, missing_file, says_how_to_begin)
-{
-	call("todo", ARGS("~/none.txt"));
-	assert_false(result.is_error);
-	assert_has(TEXT(), "There is no ~/none.txt here. To begin, ");
-	assert_has(TEXT(), "sandbox = { read = [\"~/none.txt\"] }");
-	assert_has(STRUCTURED(), "\"exists\":false,\"open\":0,\"done\":0,");
 }
 
 /* As if the scratch folder were a private place of the sandbox. */
@@ -134,13 +58,6 @@ TEST(todo, hidden_file, is_an_error_when_it_was_named)
 	assert_false(result.is_error);
 	assert_has(TEXT(), "There is no /proc/none.txt here.");
 	unlink(mountinfo);
-}
-
-TEST(todo, no_file_named, is_the_one_at_home)
-{
-	WRITE("todo.txt", "at home\n");
-	call("todo", "{}");
-	assert_string_equal(TEXT(), "1 open, 0 done\nat home");
 }
 
 TEST(todo, folder_instead_of_file, error)
