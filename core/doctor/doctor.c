@@ -16,6 +16,7 @@
 #include "core/auth/owner.h"
 #include "core/auth/store.h"
 #include "core/base/clock.h"
+#include "core/base/jw.h"
 #include "core/base/log.h"
 #include "core/base/state_dir.h"
 #include "core/client/eras.h"
@@ -37,6 +38,9 @@
 	"keep backups from that folder; where there is a keyring, "           \
 	"store_key = \"keyring\" or \"secret-service\" and a new login take " \
 	"the key out of it"
+
+/* A longer name does not push the others to the right. */
+#define NAME_COLUMN 24
 
 /* Kept of the stderr of a server; the default of a step. */
 #define STDERR_BYTES (64 * 1024)
@@ -1054,19 +1058,6 @@ static void look_at_state(struct doctor *d)
 
 /* ---- all of it ---- */
 
-static bool is_used(const struct config *c, const struct server *server)
-{
-	for (size_t i = 0; i < c->n_routines; i++) {
-		for (size_t j = 0; j < c->routines[i].n_steps; j++) {
-			const struct step *s = &c->routines[i].steps[j];
-
-			if (s->server == server && s->enabled && !s->instead)
-				return true;
-		}
-	}
-	return false;
-}
-
 /* Make a routine without name, with one step for each enabled server that no
    step of the file uses. Its tool is "": none in particular. */
 static struct routine *unused_servers(struct doctor *d)
@@ -1077,8 +1068,17 @@ static struct routine *unused_servers(struct doctor *d)
 	r->steps = ARENA_ARRAY(d->arena, struct step, c->n_servers);
 	for (size_t i = 0; i < c->n_servers; i++) {
 		const struct server *s = &c->servers[i];
+		bool is_used = false;
 
-		if (is_used(c, s))
+		for (size_t k = 0; k < c->n_routines; k++)
+			for (size_t j = 0; j < c->routines[k].n_steps; j++) {
+				const struct step *step =
+					&c->routines[k].steps[j];
+
+				is_used |= step->server == s && step->enabled &&
+					   !step->instead;
+			}
+		if (is_used)
 			continue;
 		r->steps[r->n_steps++] = (struct step){
 			.name = s->name,
@@ -1190,4 +1190,92 @@ int doctor_look(const struct doctor_options *o, struct doctor *d,
 	gate_free(d->gate);
 	d->gate = NULL;
 	return r;
+}
+
+/* ---- printed ---- */
+
+bool doctor_failed(const struct doctor *d)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (d->check[i].level == CHECK_FAILED)
+			return true;
+	return false;
+}
+
+/* Names are aligned within their area, as long as they are short. */
+static int widest(const struct doctor *d, size_t first)
+{
+	size_t width = 0;
+
+	for (size_t i = first;
+	     i < d->n && !strcmp(d->check[i].area, d->check[first].area); i++) {
+		size_t n = strlen(d->check[i].name);
+
+		if (n > width && n <= NAME_COLUMN)
+			width = n;
+	}
+	return (int)width;
+}
+
+/* Report whether the row above has the same remedy: one cause fails many rows.
+ */
+static bool is_repeated(const struct doctor *d, size_t at)
+{
+	for (size_t i = at; i-- > 0;)
+		if (*d->check[i].remedy)
+			return !strcmp(d->check[i].remedy, d->check[at].remedy);
+	return false;
+}
+
+void doctor_print_text(const struct doctor *d, const struct doctor_options *o,
+		       struct buf *out)
+{
+	static const char *const marks[] = {"ok     ", "warning", "FAILED "};
+	int width = 0;
+	const char *area = "";
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct check *c = &d->check[i];
+
+		if (strcmp(area, c->area)) {
+			buf_addf(out, "%s%s\n", *area ? "\n" : "", c->area);
+			area = c->area;
+			width = widest(d, i);
+		}
+		buf_addf(out, "  %s %-*s  ", marks[c->level], width, c->name);
+		log_visible(out, str_of(c->text), false);
+		if (*c->remedy)
+			buf_addf(out, "\n          -> %s",
+				 is_repeated(d, i) ? "as above" : c->remedy);
+		buf_addc(out, '\n');
+	}
+	buf_addf(out, "\n%s\n",
+		 doctor_failed(d) ? "a check failed: see FAILED above"
+		 : !o->file ? "no configuration: only this machine was checked"
+		 : o->routine ? "all checks of this routine passed"
+			      : "all checks passed");
+}
+
+void doctor_print_json(const struct doctor *d, struct buf *out)
+{
+	static const char *const levels[] = {"ok", "warning", "failed"};
+	struct jw w;
+
+	jw_init(&w, out, false);
+	jw_object(&w);
+	jw_kv_bool(&w, "ok", !doctor_failed(d));
+	jw_kv_array(&w, "checks");
+	for (size_t i = 0; i < d->n; i++) {
+		jw_object(&w);
+		jw_kv_cstr(&w, "area", d->check[i].area);
+		jw_kv_cstr(&w, "name", d->check[i].name);
+		jw_kv_cstr(&w, "level", levels[d->check[i].level]);
+		jw_kv_cstr(&w, "text", d->check[i].text);
+		if (*d->check[i].remedy)
+			jw_kv_cstr(&w, "remedy", d->check[i].remedy);
+		jw_end(&w);
+	}
+	jw_end(&w);
+	jw_end(&w);
+	buf_addc(out, '\n');
 }
