@@ -55,11 +55,9 @@ static bool is_state(enum level level, struct str key, enum diff_kind kind)
 	return false;
 }
 
-static bool same_shape(const struct jdoc *a, const struct jdoc *b)
+static bool is_bool(const struct jdoc *j)
 {
-	return a->type == b->type ||
-	       ((a->type == SCAN_TRUE || a->type == SCAN_FALSE) &&
-		(b->type == SCAN_TRUE || b->type == SCAN_FALSE));
+	return j->type == SCAN_TRUE || j->type == SCAN_FALSE;
 }
 
 /* Add an entry; one side of it may be NULL: it came or went. */
@@ -80,7 +78,9 @@ static void add_entry(struct comparison *c, enum level level,
 		entry.kind = entry.old ? DIFF_REMOVED : DIFF_ADDED;
 	if (is_state(level, any->key, entry.kind))
 		entry.class = DIFF_STATE;
-	else if (entry.kind == DIFF_CHANGED && same_shape(entry.old, entry.new))
+	else if (entry.kind == DIFF_CHANGED &&
+		 (entry.old->type == entry.new->type ||
+		  (is_bool(entry.old) && is_bool(entry.new))))
 		entry.class = DIFF_VALUE;
 	else
 		entry.class = DIFF_SCHEMA;

@@ -548,18 +548,6 @@ static struct found *add_run(struct runs *r, const struct ledger_record *record)
 	return found;
 }
 
-/* From the end: a run mostly ends soon after it began. */
-static struct found *find_run(struct runs *r, uint64_t generation)
-{
-	for (size_t i = r->n; i-- > 0;) {
-		if (r->item[i].run.generation == generation)
-			return &r->item[i];
-		if (r->item[i].run.generation < generation)
-			break;
-	}
-	return NULL;
-}
-
 static void add_started(struct runs *r, const struct ledger_record *record)
 {
 	struct found *found = add_run(r, record);
@@ -571,11 +559,18 @@ static void add_started(struct runs *r, const struct ledger_record *record)
 
 static void add_finished(struct runs *r, const struct ledger_record *record)
 {
-	struct found *found = find_run(r, record->generation);
+	struct found *found = NULL;
 	struct str doc = record->doc, value;
 	struct ledger_run *run;
 	int64_t status;
 
+	/* from the end: a run mostly ends soon after it began */
+	for (size_t i = r->n; i-- > 0 && !found;) {
+		if (r->item[i].run.generation < record->generation)
+			break;
+		if (r->item[i].run.generation == record->generation)
+			found = &r->item[i];
+	}
 	if (!found)
 		found = add_run(r, record);
 	run = &found->run;

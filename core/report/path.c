@@ -170,21 +170,11 @@ int path_parse(const char *text, struct arena *arena, struct path **ret,
 	return 0;
 }
 
-static bool passes(const struct part *part, const struct jdoc *element)
-{
-	const struct jdoc *member = jdoc_get(element, part->name);
-
-	if (!member && !strcmp(part->name, "name"))
-		member = jdoc_get(element, "step_name");
-	if (!member || member->type == SCAN_STRING)
-		return jdoc_is(member, part->value);
-	return str_is(member->raw, part->value);
-}
-
 static bool selects(const struct part *part, const struct jdoc *parent,
 		    const struct jdoc *child, size_t position)
 {
 	bool array = parent->type == SCAN_ARRAY;
+	const struct jdoc *member;
 
 	switch (part->kind) {
 	case PART_MEMBER:
@@ -196,7 +186,12 @@ static bool selects(const struct part *part, const struct jdoc *parent,
 					 : parent->n - position ==
 						   0 - (uint64_t)part->index);
 	case PART_FILTER:
-		return array && passes(part, child);
+		member = array ? jdoc_get(child, part->name) : NULL;
+		if (array && !member && !strcmp(part->name, "name"))
+			member = jdoc_get(child, "step_name");
+		return member && member->type != SCAN_STRING
+			       ? str_is(member->raw, part->value)
+			       : jdoc_is(member, part->value);
 	default:
 		return true;
 	}

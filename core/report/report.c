@@ -49,17 +49,14 @@ const char *report_reason_name(enum step_reason r)
 	return reasons[r].word;
 }
 
-/* A step left out by hand is not a failure, even a required one. */
-static bool left_out_by_hand(const struct report_step *s)
-{
-	return s->reason == REASON_ONLY_FILTER || s->reason == REASON_DRY_RUN;
-}
-
 static bool is_success(const struct report_step *s)
 {
-	if (s->state == STATE_SKIPPED && s->required && !left_out_by_hand(s))
-		return false;
-	return states[s->state].success;
+	/* a step left out by hand is not a failure, even a required one */
+	bool is_meant =
+		s->reason == REASON_ONLY_FILTER || s->reason == REASON_DRY_RUN;
+
+	return states[s->state].success &&
+	       (s->state != STATE_SKIPPED || !s->required || is_meant);
 }
 
 struct report_counts {
