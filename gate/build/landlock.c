@@ -88,12 +88,9 @@ void landlock_rules_init(struct landlock_rules *r, int abi)
 				.scope = rights_of(KIND_SCOPE, abi),
 			},
 	};
-	if (abi >= ABI_SCOPE)
-		r->attr_bytes = sizeof(r->handled);
-	else if (abi >= ABI_NET)
-		r->attr_bytes = 2 * sizeof(uint64_t);
-	else
-		r->attr_bytes = sizeof(uint64_t);
+	r->attr_bytes = sizeof(uint64_t) * (abi >= ABI_SCOPE ? 3
+					    : abi >= ABI_NET ? 2
+							     : 1);
 }
 
 void landlock_rules_release(struct landlock_rules *r)
@@ -158,18 +155,6 @@ void landlock_add_port(struct landlock_rules *r, uint16_t port, uint64_t access)
 		add_rule(r, rule);
 }
 
-static int enter_rule(int ruleset, const struct landlock_rule *rule)
-{
-	struct landlock_path_attr path = {rule->access, rule->fd};
-	struct landlock_port_attr port = {rule->access, rule->port};
-
-	if (rule->is_port)
-		return kernel_landlock_add_rule(ruleset,
-						LANDLOCK_RULE_TYPE_PORT, &port);
-	return kernel_landlock_add_rule(ruleset, LANDLOCK_RULE_TYPE_PATH,
-					&path);
-}
-
 int landlock_create(const struct landlock_rules *r, int *ret_fd,
 		    struct err *err)
 {
@@ -179,11 +164,20 @@ int landlock_create(const struct landlock_rules *r, int *ret_fd,
 	if (fd < 0)
 		return err_sys(err, errno, "Landlock: ruleset (ABI %d)",
 			       r->abi);
-	for (size_t i = 0; i < r->n; i++)
-		if (enter_rule(fd, &r->rule[i]) < 0)
+	for (size_t i = 0; i < r->n; i++) {
+		const struct landlock_rule *rule = &r->rule[i];
+		struct landlock_path_attr path = {rule->access, rule->fd};
+		struct landlock_port_attr port = {rule->access, rule->port};
+
+		if ((rule->is_port
+			     ? kernel_landlock_add_rule(
+				       fd, LANDLOCK_RULE_TYPE_PORT, &port)
+			     : kernel_landlock_add_rule(
+				       fd, LANDLOCK_RULE_TYPE_PATH, &path)) < 0)
 			return err_sys(err, errno,
 				       "Landlock: rule %zu, rights %#llx", i,
-				       (unsigned long long)r->rule[i].access);
+				       (unsigned long long)rule->access);
+	}
 	*ret_fd = fd_steal(&fd);
 	return 0;
 }

@@ -511,11 +511,13 @@ static void try_next(struct loop *l, struct conn *c)
 	refuse(l, c, c->outcome);
 }
 
-static void finish_connect(struct loop *l, struct conn *c)
+static void step_connect(struct loop *l, struct conn *c)
 {
 	socklen_t n = sizeof(int);
 	int sys = 0;
 
+	if (!c->server_is)
+		return;
 	if (getsockopt(c->server, SOL_SOCKET, SO_ERROR, &sys, &n) < 0)
 		sys = errno;
 	if (!sys) {
@@ -557,7 +559,7 @@ static void try_addresses(struct loop *l, struct conn *c)
 		refuse(l, c, c->outcome);
 }
 
-static void check_lookup(struct loop *l, struct conn *c)
+static void step_lookup(struct loop *l, struct conn *c)
 {
 	int r = gai_error(&c->lookup->request);
 	size_t n = 0;
@@ -612,8 +614,15 @@ static void put_head(struct pipe *p, size_t used, const struct buf *head)
 	p->to = head->n + rest;
 }
 
-static void read_request(struct loop *l, struct conn *c)
+static void step_request(struct loop *l, struct conn *c)
 {
+	if (!c->client_is)
+		return;
+	/* a rewritten head is longer and needs the room */
+	if (fill_pipe(c->up, c->client, PROXY_HEAD_BYTES) < 0) {
+		close_conn(l, c);
+		return;
+	}
 	for (;;) {
 		AUTO(buf_release) struct buf head = BUF_INIT(PIPE_BYTES);
 		AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
@@ -649,7 +658,7 @@ static void read_request(struct loop *l, struct conn *c)
 	}
 }
 
-static void relay(struct loop *l, struct conn *c)
+static void step_open(struct loop *l, struct conn *c)
 {
 	size_t before = c->up->to + c->down->to;
 
@@ -668,7 +677,7 @@ static void relay(struct loop *l, struct conn *c)
  * A socket that is closed with bytes unread takes the answer back, so what
  * the client still says is read and forgotten.
  */
-static void write_answer(struct loop *l, struct conn *c)
+static void step_answer(struct loop *l, struct conn *c)
 {
 	char ignored[4096];
 
@@ -680,51 +689,23 @@ static void write_answer(struct loop *l, struct conn *c)
 }
 
 /* Go on with what .client_is and .server_is say. */
-static void step(struct loop *l, struct conn *c)
-{
-	switch (c->state) {
-	case CONN_FREE:
-		break;
-	case CONN_REQUEST:
-		if (!c->client_is)
-			break;
-		/* a rewritten head is longer and needs the room */
-		if (fill_pipe(c->up, c->client, PROXY_HEAD_BYTES) < 0)
-			close_conn(l, c);
-		else
-			read_request(l, c);
-		break;
-	case CONN_LOOKUP:
-		check_lookup(l, c);
-		break;
-	case CONN_CONNECT:
-		if (c->server_is)
-			finish_connect(l, c);
-		break;
-	case CONN_OPEN:
-		relay(l, c);
-		break;
-	case CONN_ANSWER:
-		write_answer(l, c);
-		break;
-	}
-}
+static void (*const STEPS[])(struct loop *l, struct conn *c) = {
+	[CONN_REQUEST] = step_request, [CONN_LOOKUP] = step_lookup,
+	[CONN_CONNECT] = step_connect, [CONN_OPEN] = step_open,
+	[CONN_ANSWER] = step_answer,
+};
 
 /* Go on with one whose deadline has passed. */
 static void expire(struct loop *l, struct conn *c)
 {
-	switch (c->state) {
-	case CONN_LOOKUP:
+	if (c->state == CONN_LOOKUP) {
 		end_lookup(c);
 		refuse(l, c, PROXY_TOO_SLOW);
-		break;
-	case CONN_CONNECT:
+	} else if (c->state == CONN_CONNECT) {
 		c->outcome = PROXY_TOO_SLOW;
 		try_next(l, c);
-		break;
-	default:
+	} else {
 		close_conn(l, c);
-		break;
 	}
 }
 
@@ -738,24 +719,15 @@ static short open_events(struct pipe *in, const struct pipe *out)
 static void find_events(const struct conn *c, short *client, short *server)
 {
 	*client = *server = 0;
-	switch (c->state) {
-	case CONN_FREE:
-	case CONN_LOOKUP:
-		break;
-	case CONN_REQUEST:
+	if (c->state == CONN_REQUEST || c->state == CONN_ANSWER)
 		*client = POLLIN;
-		break;
-	case CONN_CONNECT:
+	if (c->state == CONN_ANSWER && c->down->from < c->down->to)
+		*client |= POLLOUT;
+	if (c->state == CONN_CONNECT)
 		*server = POLLOUT;
-		break;
-	case CONN_OPEN:
+	if (c->state == CONN_OPEN) {
 		*client = open_events(c->up, c->down);
 		*server = open_events(c->down, c->up);
-		break;
-	case CONN_ANSWER:
-		*client =
-			c->down->from < c->down->to ? POLLIN | POLLOUT : POLLIN;
-		break;
 	}
 }
 
@@ -878,7 +850,8 @@ static void serve(struct loop *l)
 
 			c->client_is = at[2 * i].revents;
 			c->server_is = at[2 * i + 1].revents;
-			step(l, c);
+			if (c->state != CONN_FREE)
+				STEPS[c->state](l, c);
 			if (c->state != CONN_FREE && c->deadline_ns &&
 			    c->deadline_ns <= l->now_ns)
 				expire(l, c);
