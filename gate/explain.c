@@ -76,30 +76,25 @@ static void add(struct strlist *list, struct arena *arena, const char *text)
 		list_add(list, arena, arena_strdup(arena, text));
 }
 
-static void copy_places(const struct prepared *p, struct arena *arena,
-			struct strlist *to)
+static void copy_view(const struct prepared *p, struct arena *arena,
+		      struct gate_explained *to)
 {
+	const unsigned writes = GRANT_BY(WRITE) | GRANT_BY(TMP);
+
 	for (size_t i = 0; i < p->view.n_places; i++)
 		if (!p->view.places[i].is_readonly)
-			add(to, arena, p->view.places[i].path);
-	if (p->own_view)
-		return;
-	if (!p->policy.tmp_shared)
-		add(to, arena, "TMPDIR");
-	add(to, arena, "HOME");
-}
-
-/* Without a view only what splits a grant is kept from being written. */
-static void copy_protect(const struct prepared *p, struct arena *arena,
-			 struct strlist *to)
-{
+			add(&to->private_places, arena, p->view.places[i].path);
+	if (!p->own_view && !p->policy.tmp_shared)
+		add(&to->private_places, arena, "TMPDIR");
+	if (!p->own_view)
+		add(&to->private_places, arena, "HOME");
+	/* without a view only what splits a grant is kept from being written */
 	for (size_t i = 0; i < p->view.n_protect; i++) {
 		const char *path = p->view.protect[i].path;
 
-		if (grants_cover(&p->grants, path,
-				 GRANT_BY(WRITE) | GRANT_BY(TMP)) &&
+		if (grants_cover(&p->grants, path, writes) &&
 		    (p->own_view || allow_has(&p->gate->config.protect, path)))
-			add(to, arena, path);
+			add(&to->protect, arena, path);
 	}
 }
 
@@ -158,8 +153,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		e.base = copy_grants(gate, &gate->base, arena, &e.n_base);
 		e.dropped = arena_strlist(arena, &p.policy.capped);
 		copy_program(&p, arena, &e);
-		copy_places(&p, arena, &e.private_places);
-		copy_protect(&p, arena, &e.protect);
+		copy_view(&p, arena, &e);
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);
 		e.bounds = p.bounds;

@@ -241,11 +241,10 @@ static bool is_named(const struct seccomp_want *want, const char *name)
 
 static bool in_profile(const struct seccomp_want *want, enum group g)
 {
-	if (NEEDS_IPC_NAMESPACE[g] && !want->ipc_namespace)
-		return false;
-	if (want->keep_attributes && (g == GROUP_ATTR || g == GROUP_OWNER))
-		return false;
-	return PROFILE_GROUPS[want->profile] & UINT64_C(1) << g;
+	return (want->ipc_namespace || !NEEDS_IPC_NAMESPACE[g]) &&
+	       (!want->keep_attributes ||
+		(g != GROUP_ATTR && g != GROUP_OWNER)) &&
+	       PROFILE_GROUPS[want->profile] & UINT64_C(1) << g;
 }
 
 static bool holds(const struct seccomp_want *w, enum arg_when when)

@@ -170,7 +170,7 @@ static bool read_kept(const char *state_dir, struct ns_caps *caps)
 	AUTO(buf_release) struct buf text = BUF_INIT(KEPT_BYTES);
 	AUTO(buf_release) struct buf key = BUF_INIT(KEPT_BYTES);
 	struct err ignored;
-	struct str rest, word;
+	struct str rest;
 
 	if (!state_dir || !make_key(&key) ||
 	    fd_read_file(kept_path(state_dir, &arena), &text, &ignored) < 0)
@@ -178,9 +178,9 @@ static bool read_kept(const char *state_dir, struct ns_caps *caps)
 	rest = buf_str(&text);
 	if (!str_eq(str_cut(&rest, '\n'), buf_str(&key)))
 		return false;
-	rest = str_trim(rest);
-	while (rest.n) {
-		word = str_cut(&rest, ' ');
+	for (rest = str_trim(rest); rest.n;) {
+		struct str word = str_cut(&rest, ' ');
+
 		caps->available |= str_is(word, "available");
 		caps->as_user |= str_is(word, "as_user");
 		caps->memfd_noexec |= str_is(word, "memfd_noexec");
@@ -297,19 +297,6 @@ const char *ns_swap_map(uint32_t a, uint32_t b, struct arena *arena)
 	return arena_strdup(arena, buf_cstr(&map));
 }
 
-static int write_map(pid_t pid, const char *file, const char *map,
-		     struct err *err)
-{
-	char path[64];
-	AUTO(fd_closep) int fd = -1;
-
-	snprintf(path, sizeof(path), "/proc/%d/%s", pid, file);
-	fd = fd_open(path, O_WRONLY, 0);
-	if (fd < 0 || fd_write_all(fd, map, strlen(map)) < 0)
-		return err_sys(err, errno, "%s", path);
-	return 0;
-}
-
 /* Wait to be killed; where that fails, end by itself. */
 static int helper_main(UNUSED void *arg)
 {
@@ -324,18 +311,29 @@ int ns_swap_ids(uid_t uid, uid_t to_uid, gid_t gid, gid_t to_gid, int *ret_fd,
 		struct err *err)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct {
+		const char *file, *map;
+	} maps[] = {
+		{"uid_map", ns_swap_map(uid, to_uid, &arena)},
+		{"gid_map", ns_swap_map(gid, to_gid, &arena)},
+	};
 	struct process helper;
-	char path[64];
-	int r;
+	const char *path;
+	int r = 0;
 
 	if (process_share(helper_main, NULL, CLONE_NEWUSER, &helper) < 0)
 		return err_sys(err, errno, "user namespace for id maps");
-	r = write_map(helper.pid, "uid_map", ns_swap_map(uid, to_uid, &arena),
-		      err);
-	if (r == 0)
-		r = write_map(helper.pid, "gid_map",
-			      ns_swap_map(gid, to_gid, &arena), err);
-	snprintf(path, sizeof(path), "/proc/%d/ns/user", helper.pid);
+	for (size_t i = 0; i < ARRAY_LEN(maps) && r == 0; i++) {
+		AUTO(fd_closep) int fd = -1;
+
+		path = arena_printf(&arena, "/proc/%d/%s", helper.pid,
+				    maps[i].file);
+		fd = fd_open(path, O_WRONLY, 0);
+		if (fd < 0 ||
+		    fd_write_all(fd, maps[i].map, strlen(maps[i].map)) < 0)
+			r = err_sys(err, errno, "%s", path);
+	}
+	path = arena_printf(&arena, "/proc/%d/ns/user", helper.pid);
 	if (r == 0) {
 		*ret_fd = fd_open(path, O_RDONLY, 0);
 		if (*ret_fd < 0)

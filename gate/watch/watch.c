@@ -322,23 +322,6 @@ static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
 
 /* ---- paths and arguments ---- */
 
-/* Where a descriptor of the task leads; its working directory for AT_FDCWD. */
-static bool folder_of(pid_t pid, int fd, char *to, size_t n)
-{
-	char link[64];
-	ssize_t r;
-
-	if (fd == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-	else
-		snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, fd);
-	r = readlink(link, to, n - 1);
-	if (r < 0)
-		return false;
-	to[r] = '\0';
-	return true;
-}
-
 /* "/a" and "./b//c" as "/a/b/c". What "..", too, comes to only links tell. */
 static void append_plain(char *to, size_t n, const char *path)
 {
@@ -369,14 +352,21 @@ static bool read_path(const struct seccomp_notif *req,
 {
 	pid_t pid = (pid_t)req->pid;
 	int dir = row->dir < 0 ? AT_FDCWD : (int)req->data.args[row->dir];
-	char path[PATH_MAX];
+	char path[PATH_MAX], link[64];
+	ssize_t r = 0;
 
-	to[0] = '\0';
 	if (!req->data.args[row->path] ||
 	    !read_text(pid, req->data.args[row->path], path, sizeof(path)))
 		return false;
-	if (path[0] != '/' && !folder_of(pid, dir, to, n))
+	if (dir == AT_FDCWD)
+		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
+	else
+		snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, dir);
+	if (path[0] != '/')
+		r = readlink(link, to, n - 1);
+	if (r < 0)
 		return false;
+	to[r] = '\0';
 	append_plain(to, n, path);
 	return true;
 }
@@ -542,16 +532,6 @@ static int open_exec(const struct seccomp_notif *req,
 	return is_astray(&root, path) ? -ELOOP : -ENOENT;
 }
 
-/* In the view of the task. What we may not look at counts as there. */
-static bool is_there(pid_t pid, const char *path)
-{
-	char at[64 + 2 * PATH_MAX];
-
-	snprintf(at, sizeof(at), "/proc/%d/root%s", pid, path);
-	return faccessat(AT_FDCWD, at, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
-	       (errno != ENOENT && errno != ENOTDIR);
-}
-
 /* ---- addresses ---- */
 
 bool watch_address(const void *address, size_t size, char *ret, size_t n)
@@ -647,16 +627,20 @@ static unsigned access_of(const struct watch_row *row,
 				      : access[row->how];
 }
 
-/* `mkdir -p` of what is there, the removal of what is not. */
+/* `mkdir -p` of what is there, the removal of what is not, in the view of the
+   task. What we may not look at counts as there. */
 static bool is_futile(const struct seccomp_notif *req,
 		      const struct watch_row *row, const char *path)
 {
+	char at[64 + 2 * PATH_MAX];
 	bool there;
 
 	if (row->how != WATCH_MAKE && row->how != WATCH_REMOVE)
 		return false;
-	there = is_there((pid_t)req->pid, path);
-	return row->how == WATCH_MAKE ? there : !there;
+	snprintf(at, sizeof(at), "/proc/%d/root%s", (pid_t)req->pid, path);
+	there = faccessat(AT_FDCWD, at, F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+		(errno != ENOENT && errno != ENOTDIR);
+	return there == (row->how == WATCH_MAKE);
 }
 
 /* Find out which file it is, under any name, as far as that is known here. */
