@@ -84,15 +84,14 @@ static const struct cgroup_fs fake = {fake_make, fake_remove};
 
 /* ---- the test's ---- */
 
+static struct arena arena; /* of paths; released by close_tree() */
+static struct cgroup_places places;
+static struct cgroups pool;
+static const char *slice; /* the folder that our groups are made in */
+
 static const char *at(const char *dir, const char *name)
 {
-	static char *path[4];
-	static unsigned i;
-	char **p = &path[i++ % 4];
-
-	free(*p);
-	*p = mem_printf("%s/%s", dir, name);
-	return *p;
+	return arena_printf(&arena, "%s/%s", dir, name);
 }
 
 static void put(const char *dir, const char *name, const char *text)
@@ -114,24 +113,6 @@ static void make(const char *dir)
 	assert_int_equal(fake_make(AT_FDCWD, dir), 0);
 }
 
-/* top/slice/scope; the children of slice have these controllers */
-static struct cgroup_places make_tree(const char *top, const char *controllers)
-{
-	char *slice = strdup(at(top, "slice"));
-	char *scope = strdup(at(slice, "scope"));
-
-	make(slice);
-	make(scope);
-	put(slice, "cgroup.subtree_control", controllers);
-	free(slice);
-	return (struct cgroup_places){.unified = scope, .unified_top = top};
-}
-
-static void tree_free(struct cgroup_places *places)
-{
-	free((char *)(uintptr_t)places->unified);
-}
-
 static size_t count_runs(const char *dir)
 {
 	DIR *d = opendir(dir);
@@ -145,26 +126,61 @@ static size_t count_runs(const char *dir)
 	return n;
 }
 
+/* top/slice/scope; the children of slice have these controllers. */
+static void make_tree(const char *top, const char *controllers)
+{
+	const char *scope;
+
+	slice = at(top, "slice");
+	scope = at(slice, "scope");
+	make(slice);
+	make(scope);
+	put(slice, "cgroup.subtree_control", controllers);
+	places = (struct cgroup_places){.unified = scope, .unified_top = top};
+	pool = (struct cgroups){.fs = &fake};
+}
+
+/* And open it. */
+static void open_tree(const char *top, const char *controllers)
+{
+	make_tree(top, controllers);
+	cgroups_open(&pool, &places);
+}
+
+/* left  groups of others */
+static void close_tree(size_t left)
+{
+	cgroups_close(&pool);
+	assert_int_equal(count_runs(slice), left);
+	arena_release(&arena);
+}
+
+static struct cgroup *take(struct cgroups *from, const struct cgroup_want *w)
+{
+	struct cgroup *g = NULL;
+	struct err err = ERR_INIT;
+
+	assert_int_equal(cgroups_take(from, w, &g, &err), 0);
+	return g;
+}
+
 static const struct cgroup_want want = {64 << 20, 20};
 
 TEST_IN(temp_dir, delegated, both_controllers, are_used)
 {
-	struct cgroup_places places = make_tree(*state, "cpu memory pids\n");
-	struct cgroups pool = {.fs = &fake};
 	struct cgroup_events events;
 	struct err err = ERR_INIT;
 	struct cgroup *g, *again;
-	char *slice = strdup(at(*state, "slice"));
-	char group[300];
+	const char *group;
 	int door[CGROUP_TREES];
 
-	cgroups_open(&pool, &places);
+	open_tree(*state, "cpu memory pids\n");
 	assert_true(pool.is_unified);
 	assert_true(pool.has[CGROUP_MEMORY] && pool.has[CGROUP_PIDS]);
 	/* nothing is made that is not the group of a tree */
 	assert_int_equal(count_runs(slice), 1);
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
-	snprintf(group, sizeof(group), "%s/%s", slice, g->name);
+	g = take(&pool, &want);
+	group = at(slice, g->name);
 	assert_string_equal(g->name, pool.name);
 	is(group, "memory.swap.max", "0");
 	is(group, "memory.oom.group", "1");
@@ -181,74 +197,59 @@ TEST_IN(temp_dir, delegated, both_controllers, are_used)
 
 	/* the next tree in the same group begins with nothing */
 	cgroups_give(&pool, g);
-	assert_int_equal(cgroups_take(&pool, &want, &again, &err), 0);
+	again = take(&pool, &want);
 	assert_ptr_equal(again, g);
 	cgroup_read_events(&pool, again, &events);
 	assert_int_equal(events.oom_kills, 0);
 	assert_int_equal(events.forks_refused, 0);
 	cgroups_give(&pool, again);
 	assert_int_equal(count_runs(slice), 1);
-	cgroups_close(&pool);
-	assert_int_equal(count_runs(slice), 0);
-	free(slice);
-	tree_free(&places);
+	close_tree(0);
 }
 
 /* Files of the stand-in are not cut by a shorter text, so it is not tried. */
 TEST_IN(temp_dir, bounds, that_change, are_written)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
 	const struct cgroup_want other = {UINT64_C(3) << 30, 333};
-	struct cgroups pool = {.fs = &fake};
-	struct err err = ERR_INIT;
 	struct cgroup *g;
-	char group[512];
+	const char *group;
 
-	cgroups_open(&pool, &places);
-	assert_int_equal(cgroups_take(&pool, &other, &g, &err), 0);
-	snprintf(group, sizeof(group), "%s/slice/%s", (char *)*state, g->name);
+	open_tree(*state, "memory pids\n");
+	g = take(&pool, &other);
+	group = at(slice, g->name);
 	is(group, "memory.max", "3221225472");
 	is(group, "pids.max", "333");
 	cgroups_give(&pool, g);
-	cgroups_close(&pool);
-	tree_free(&places);
+	close_tree(0);
 }
 
 TEST_IN(temp_dir, memory, below_the_least, is_the_least)
 {
-	struct cgroup_places places = make_tree(*state, "memory\n");
 	const struct cgroup_want little = {1 << 20, 20};
-	struct cgroups pool = {.fs = &fake};
-	struct err err = ERR_INIT;
 	struct cgroup *held, *g;
-	char group[512];
+	const char *group;
 
-	cgroups_open(&pool, &places);
+	open_tree(*state, "memory\n");
 	/* the group of the trial has a longer text already */
-	assert_int_equal(cgroups_take(&pool, &want, &held, &err), 0);
-	assert_int_equal(cgroups_take(&pool, &little, &g, &err), 0);
-	snprintf(group, sizeof(group), "%s/slice/%s", (char *)*state, g->name);
+	held = take(&pool, &want);
+	g = take(&pool, &little);
+	group = at(slice, g->name);
 	is(group, "memory.max", "16777216");
 	cgroups_give(&pool, g);
 	cgroups_give(&pool, held);
-	cgroups_close(&pool);
-	tree_free(&places);
+	close_tree(0);
 }
 
 TEST_IN(temp_dir, left, much_memory, is_not_used_again)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	struct cgroups pool = {.fs = &fake};
-	struct err err = ERR_INIT;
 	struct cgroup *first, *g;
-	char group[512], lead[512];
+	const char *group, *lead;
 
-	cgroups_open(&pool, &places);
-	assert_int_equal(cgroups_take(&pool, &want, &first, &err), 0);
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
-	snprintf(lead, sizeof(lead), "%s/slice/%s", (char *)*state,
-		 first->name);
-	snprintf(group, sizeof(group), "%s/slice/%s", (char *)*state, g->name);
+	open_tree(*state, "memory pids\n");
+	first = take(&pool, &want);
+	g = take(&pool, &want);
+	lead = at(slice, first->name);
+	group = at(slice, g->name);
 	put(group, "memory.current", "33554432\n");
 	put(lead, "memory.current", "33554432\n");
 	cgroups_give(&pool, g);
@@ -256,32 +257,26 @@ TEST_IN(temp_dir, left, much_memory, is_not_used_again)
 	/* the one with the lock is passed over, and goes last */
 	cgroups_give(&pool, first);
 	assert_int_equal(access(lead, F_OK), 0);
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
+	g = take(&pool, &want);
 	assert_null(strstr(group, g->name));
 	assert_string_not_equal(g->name, pool.name);
 	cgroups_give(&pool, g);
-	assert_int_equal(count_runs(at(*state, "slice")), 2);
-	cgroups_close(&pool);
-	assert_int_equal(count_runs(at(*state, "slice")), 0);
-	tree_free(&places);
+	assert_int_equal(count_runs(slice), 2);
+	close_tree(0);
 }
 
 static void has(const char *controllers, const char *type, bool memory,
 		bool pids, void **state)
 {
-	struct cgroup_places places = make_tree(*state, controllers);
-	struct cgroups pool = {.fs = &fake};
-
-	put(at(*state, "slice"), "cgroup.type", type);
+	make_tree(*state, controllers);
+	put(slice, "cgroup.type", type);
 	cgroups_open(&pool, &places);
 	assert_int_equal(pool.has[CGROUP_MEMORY], memory);
 	assert_int_equal(pool.has[CGROUP_PIDS], pids);
 	assert_int_equal(!memory && !pids, !pool.is_unified);
 	if (!memory && !pids)
 		assert_string_not_equal(pool.why, "");
-	cgroups_close(&pool);
-	assert_int_equal(count_runs(at(*state, "slice")), 0);
-	tree_free(&places);
+	close_tree(0);
 }
 
 TEST_IN(temp_dir, controllers, one_of_two, is_half)
@@ -302,31 +297,26 @@ TEST_IN(temp_dir, controllers, of_threads, are_nothing)
 /* What our own group could give its children it cannot while we are in it. */
 TEST_IN(temp_dir, own_group, with_processes, is_left_alone)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	struct cgroups pool = {.fs = &fake};
-
+	make_tree(*state, "memory pids\n");
 	put(places.unified, "cgroup.controllers", "memory pids\n");
 	cgroups_open(&pool, &places);
 	assert_int_equal(count_runs(places.unified), 0);
-	assert_int_equal(count_runs(at(*state, "slice")), 1);
+	assert_int_equal(count_runs(slice), 1);
 	is(places.unified, "cgroup.subtree_control", "");
 	cgroups_close(&pool);
 	unlink(at(places.unified, "cgroup.controllers"));
-	tree_free(&places);
+	close_tree(0);
 }
 
 /* The nearest that has both goes before a nearer one with half. */
 TEST_IN(temp_dir, controllers, further_up, are_found)
 {
-	struct cgroup_places places = make_tree(*state, "pids\n");
-	struct cgroups pool = {.fs = &fake};
-
+	make_tree(*state, "pids\n");
 	put(*state, "cgroup.subtree_control", "memory pids\n");
 	cgroups_open(&pool, &places);
 	assert_true(pool.has[CGROUP_MEMORY] && pool.has[CGROUP_PIDS]);
 	assert_int_equal(count_runs(*state), 1);
-	cgroups_close(&pool);
-	tree_free(&places);
+	close_tree(0);
 }
 
 static int refuse(int dir, const char *name)
@@ -340,35 +330,34 @@ static int refuse(int dir, const char *name)
 TEST_IN(temp_dir, tree, read_only, is_named)
 {
 	static const struct cgroup_fs read_only = {refuse, refuse};
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	struct cgroups pool = {.fs = &read_only};
 
+	make_tree(*state, "memory pids\n");
+	pool.fs = &read_only;
 	cgroups_open(&pool, &places);
 	assert_int_equal(pool.n_trees, 0);
 	assert_non_null(strstr(pool.why, "Read-only"));
-	cgroups_close(&pool);
-	tree_free(&places);
+	close_tree(0);
 }
 
 TEST_IN(temp_dir, version_1, two_folders, are_used)
 {
-	char *memory = strdup(at(*state, "m")), *pids = strdup(at(*state, "p"));
-	struct cgroup_places places = {.memory = memory, .pids = pids};
-	struct cgroups pool = {.fs = &fake};
+	const char *memory = at(*state, "m"), *pids = at(*state, "p");
+	const struct cgroup_places v1 = {.memory = memory, .pids = pids};
 	struct cgroup_events events;
 	struct err err = ERR_INIT;
 	struct cgroup *held, *g;
 	int door[CGROUP_TREES];
-	char group[512];
+	const char *group;
 
 	make(memory);
 	make(pids);
-	cgroups_open(&pool, &places);
+	pool = (struct cgroups){.fs = &fake};
+	cgroups_open(&pool, &v1);
 	assert_false(pool.is_unified);
 	assert_true(pool.has[CGROUP_MEMORY] && pool.has[CGROUP_PIDS]);
-	assert_int_equal(cgroups_take(&pool, &want, &held, &err), 0);
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
-	snprintf(group, sizeof(group), "%s/%s", memory, g->name);
+	held = take(&pool, &want);
+	g = take(&pool, &want);
+	group = at(memory, g->name);
 	is(group, "memory.limit_in_bytes", "67108864");
 	is(group, "memory.memsw.limit_in_bytes", "67108864");
 	put(group, "memory.oom_control", "under_oom 0\noom_kill 1\n");
@@ -378,7 +367,7 @@ TEST_IN(temp_dir, version_1, two_folders, are_used)
 		fd_closep(&door[i]);
 	}
 	is(group, "tasks", "0");
-	snprintf(group, sizeof(group), "%s/%s", pids, g->name);
+	group = at(pids, g->name);
 	is(group, "pids.max", "20");
 	is(group, "tasks", "0");
 	put(group, "pids.events", "max 2\n");
@@ -387,10 +376,8 @@ TEST_IN(temp_dir, version_1, two_folders, are_used)
 	assert_int_equal(events.forks_refused, 2);
 	cgroups_give(&pool, g);
 	cgroups_give(&pool, held);
-	cgroups_close(&pool);
-	assert_int_equal(count_runs(memory) + count_runs(pids), 0);
-	free(memory);
-	free(pids);
+	slice = memory;
+	close_tree(0);
 }
 
 /* ---- what dead gates leave ---- */
@@ -416,31 +403,27 @@ static pid_t ended(void)
 }
 
 /* The first group of a gate and two more. */
-static char *make_stale(const char *dir, pid_t pid, const char *start)
+static const char *make_stale(pid_t pid, const char *start)
 {
-	char *first = mem_printf("%s/matins-%d-%s-0", dir, pid, start);
+	const char *first =
+		arena_printf(&arena, "%s/matins-%d-%s-0", slice, pid, start);
 
-	for (int i = 0; i < 3; i++) {
-		AUTO(mem_freep)
-		char *path =
-			i ? mem_printf("%s-%d", first, i) : mem_strdup(first);
-
-		make(path);
-	}
+	make(first);
+	make(arena_printf(&arena, "%s-1", first));
+	make(arena_printf(&arena, "%s-2", first));
 	return first;
 }
 
 TEST_IN(temp_dir, stale, of_the_dead, goes)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	char *slice = strdup(at(*state, "slice"));
-	struct cgroups pool = {.fs = &fake};
-	char *dead = make_stale(slice, ended(), "12345");
-	/* a process of that id lives, but began at another time */
-	char *reused = make_stale(slice, getpid(), "1");
-	/* a sweep that was ended itself has left this one */
-	char *alone = make_stale(slice, ended(), "777");
+	const char *dead, *reused, *alone;
 
+	make_tree(*state, "memory pids\n");
+	dead = make_stale(ended(), "12345");
+	/* a process of that id lives, but began at another time */
+	reused = make_stale(getpid(), "1");
+	/* a sweep that was ended itself has left this one */
+	alone = make_stale(ended(), "777");
 	assert_int_equal(fake_remove(AT_FDCWD, alone), 0);
 	assert_int_equal(count_runs(slice), 8);
 	cgroups_open(&pool, &places);
@@ -448,33 +431,27 @@ TEST_IN(temp_dir, stale, of_the_dead, goes)
 	assert_int_equal(access(dead, F_OK), -1);
 	assert_int_equal(access(reused, F_OK), -1);
 	assert_int_equal(count_runs(slice), 1);
-	cgroups_close(&pool);
-	free(dead);
-	free(reused);
-	free(alone);
-	free(slice);
-	tree_free(&places);
+	close_tree(0);
 }
 
 TEST_IN(temp_dir, stale, of_the_living, stays)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	char *slice = strdup(at(*state, "slice"));
-	struct cgroups living = {.fs = &fake}, pool = {.fs = &fake};
-	char *hidden = make_stale(slice, ended(), "12345");
-	char *other = mem_printf("%s/matins-of-somebody", slice);
-	char *longer = mem_printf("%s/matins-%d-1-0-1-", slice, ended());
+	struct cgroups living = {.fs = &fake};
+	const char *hidden, *other;
 	struct cgroup *first, *second;
-	struct err err = ERR_INIT;
-	int lock = fd_open(hidden, O_RDONLY | O_DIRECTORY, 0);
+	int lock;
 
+	make_tree(*state, "memory pids\n");
+	hidden = make_stale(ended(), "12345");
+	other = at(slice, "matins-of-somebody");
 	/* as a gate in another pid namespace would hold it */
+	lock = fd_open(hidden, O_RDONLY | O_DIRECTORY, 0);
 	assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
 	make(other);
-	make(longer);
+	make(arena_printf(&arena, "%s/matins-%d-1-0-1-", slice, ended()));
 	cgroups_open(&living, &places);
-	assert_int_equal(cgroups_take(&living, &want, &first, &err), 0);
-	assert_int_equal(cgroups_take(&living, &want, &second, &err), 0);
+	first = take(&living, &want);
+	second = take(&living, &want);
 	cgroups_open(&pool, &places);
 	assert_true(living.has[CGROUP_PIDS] && pool.has[CGROUP_PIDS]);
 	/* three, two, two, and the first of this one */
@@ -483,19 +460,14 @@ TEST_IN(temp_dir, stale, of_the_living, stays)
 	cgroups_give(&living, second);
 	cgroups_give(&living, first);
 	cgroups_close(&living);
-	assert_int_equal(count_runs(slice), 3 + 2);
 	assert_int_equal(access(hidden, F_OK), 0);
 	assert_int_equal(access(other, F_OK), 0);
 	close(lock);
-	free(longer);
-	free(hidden);
-	free(other);
-	free(slice);
-	tree_free(&places);
+	close_tree(3 + 2);
 }
 
 /* The stand-in kills nobody by cgroup.kill, and lists who was written. */
-static void ends(const char *group, struct cgroups *pool, struct cgroup *g)
+static void ends(const char *group, struct cgroup *g)
 {
 	pid_t pid = sleeper();
 	char text[32];
@@ -505,7 +477,7 @@ static void ends(const char *group, struct cgroups *pool, struct cgroup *g)
 	/* our own and 0, whom nobody sees, are passed over */
 	snprintf(text, sizeof(text), "0\n%d\n%d\n", getpid(), pid);
 	put(group, "cgroup.procs", text);
-	cgroups_give(pool, g);
+	cgroups_give(&pool, g);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	put(group, "cgroup.procs", "");
@@ -513,26 +485,20 @@ static void ends(const char *group, struct cgroups *pool, struct cgroup *g)
 
 TEST_IN(temp_dir, group, with_a_process, is_ended)
 {
-	struct cgroup_places places = make_tree(*state, "memory pids\n");
-	struct cgroups pool = {.fs = &fake};
-	struct err err = ERR_INIT;
 	struct cgroup *first, *g;
-	char group[512], lead[512];
+	const char *group, *lead;
 
-	cgroups_open(&pool, &places);
-	assert_int_equal(cgroups_take(&pool, &want, &first, &err), 0);
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
-	snprintf(lead, sizeof(lead), "%s/slice/%s", (char *)*state,
-		 first->name);
-	snprintf(group, sizeof(group), "%s/slice/%s", (char *)*state, g->name);
-	ends(group, &pool, g);
-	ends(lead, &pool, first);
+	open_tree(*state, "memory pids\n");
+	first = take(&pool, &want);
+	g = take(&pool, &want);
+	lead = at(slice, first->name);
+	group = at(slice, g->name);
+	ends(group, g);
+	ends(lead, first);
 	/* the stand-in still listed them; the next one is another */
-	assert_int_equal(cgroups_take(&pool, &want, &g, &err), 0);
+	g = take(&pool, &want);
 	assert_null(strstr(group, g->name));
 	assert_int_equal(fake_remove(AT_FDCWD, group), 0);
 	cgroups_give(&pool, g);
-	cgroups_close(&pool);
-	assert_int_equal(count_runs(at(*state, "slice")), 0);
-	tree_free(&places);
+	close_tree(0);
 }
