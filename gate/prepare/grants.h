@@ -22,7 +22,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/build/landlock.h"
-#include "gate/path/walk.h"
+#include "gate/path/resolve.h"
 
 enum {
 	GRANT_READ = 1,

@@ -4,12 +4,7 @@
 
 #include "gate/policy/policy.h"
 
-#define LIST(...)                                               \
-	{                                                       \
-		(const char *[]){__VA_ARGS__},                  \
-			sizeof((const char *[]){__VA_ARGS__}) / \
-				sizeof(const char *)            \
-	}
+#define LIST(...) STRLIST(__VA_ARGS__)
 #define ONLY(...)                         \
 	{                                 \
 		.only = LIST(__VA_ARGS__) \

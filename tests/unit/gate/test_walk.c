@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
-#include "gate/path/walk.h"
+#include "gate/path/resolve.h"
 #include "tests/unit/temp_dir.h"
 
 struct fixture {
