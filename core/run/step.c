@@ -14,27 +14,22 @@
 #include "core/run/advice.h"
 #include "core/run/judge.h"
 
-enum step_haste {
-	HASTE_TIMEOUT, /* the time is over, or the user cancels */
-	HASTE_KILL,    /* the user cancels once more */
-};
-
-/* The work of a step. */
-struct step_type {
-	/* Prepare: the step will run, with these variables. May be NULL. */
-	void (*expect)(struct step_run *s);
-	/* Start; a failure ends the step at once by step_skip(). */
-	void (*begin)(struct step_run *s);
-	/* End it, since no result is wanted any more. */
-	void (*stop)(struct step_run *s, enum step_haste haste);
-	/* Remark that follows the sentence about its time-out; or "". */
-	const char *(*remark)(const struct step_run *s);
-	/* Reason of a time-out: the phase that used up the time. */
-	enum step_reason (*timeout_reason)(struct step_run *s);
-	/* Let go: the step ends, perhaps without having begun. May be NULL. */
-	void (*leave)(struct step_run *s);
-	/* Members of the step's `run` object. */
-	void (*facts)(struct step_run *s, struct jw *w);
+/* A call, where the step is one. */
+struct mcp_step {
+	struct pool_user user;
+	uint64_t ticket; /* of the call; 0: none is open */
+	/* strict: */
+	uint64_t list_ticket; /* 0: the tools are not waited for */
+	bool asked_anew;      /* the list is from after the step began */
+	struct tool_check check;
+	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
+	struct str answer;	 /* CallToolResult that breaks a schema */
+	struct judgement judged; /* of it, while the tools are listed again */
+	uint32_t repairs;
+	bool waits;	  /* for the end of the server */
+	struct str facts; /* "{" and members, of the process; n = 0: not
+			     known, or another's */
+	size_t facts_scrubbed;
 };
 
 static const char *const phase_names[] = {
@@ -86,13 +81,37 @@ static bool may_go_on(void *arg)
 	return !s->gave_up;
 }
 
+/* Reason of a time-out: the phase that used up the time. */
+static enum step_reason timeout_reason(const struct step_run *s)
+{
+	const struct client *c = s->mcp ? s->mcp->user.client : NULL;
+
+	/* a program that ended its output and lives on is not silent */
+	if (!s->mcp)
+		return s->program->out_ended ? REASON_DEADLINE_CLOSE
+					     : REASON_DEADLINE_CALL;
+	return !c		     ? REASON_DEADLINE_SPAWN
+	       : !client_is_ready(c) ? REASON_DEADLINE_INITIALIZE
+	       : s->mcp->list_ticket ? REASON_DEADLINE_LIST
+				     : REASON_DEADLINE_CALL;
+}
+
+/* Remark that follows the sentence about a time-out; or "". */
+static const char *remark(const struct step_run *s)
+{
+	const struct client *c = s->mcp ? s->mcp->user.client : NULL;
+
+	if (!s->mcp ? !s->program->out_bytes : c && !client_stats(c)->bytes_in)
+		return "; no output yet";
+	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
+}
+
 /* Show nothing of a result that could not be scrubbed in time. */
 static void drop_result(struct step_run *s)
 {
 	bool is_cancelled = loop_signal_waits();
 
-	s->result.reason =
-		is_cancelled ? REASON_CANCELLED : s->type->timeout_reason(s);
+	s->result.reason = is_cancelled ? REASON_CANCELLED : timeout_reason(s);
 	s->result.state = report_reason_state(s->result.reason);
 	s->result.error =
 		is_cancelled
@@ -242,6 +261,39 @@ static void keep_output(struct step_run *s)
 
 /* ---- the end ---- */
 
+static void add_program_facts(struct step_run *s, struct jw *w)
+{
+	struct cleaner clean = {s->scrub, 0};
+	struct program *p = s->program;
+
+	if (!p || p->child.phase != CHILD_ENDED)
+		return;
+	facts_child(&clean, w, &p->child, p->out_bytes);
+	s->facts_scrubbed = clean.hits;
+}
+
+static void add_call_facts(struct step_run *s, struct jw *w)
+{
+	const struct step *step = s->plan->step;
+	const struct mcp_step *m = s->mcp;
+	struct cleaner clean = {s->scrub, 0};
+
+	facts_text(&clean, w, "server",
+		   str_of(step->server ? step->server_name : step->command));
+	facts_text(&clean, w, "tool", str_of(step->tool));
+	s->facts_scrubbed = clean.hits;
+	if (!m)
+		return;
+	if (m->user.session_of)
+		jw_kv_cstr(w, "session_of", m->user.session_of);
+	if (m->user.afresh)
+		jw_kv_cstr(w, "started_afresh", m->user.afresh);
+	if (m->facts.n > 1)
+		jw_raw(w, (struct str){m->facts.p + 1, m->facts.n - 1});
+	jw_kv_int(w, "result_repairs", m->repairs);
+	s->facts_scrubbed += m->facts_scrubbed;
+}
+
 /* Write the facts, again where more is known than when the step ended. */
 static void write_facts(struct step_run *s)
 {
@@ -256,7 +308,10 @@ static void write_facts(struct step_run *s)
 			  (int64_t)((s->end_ns - s->begin_ns) / 1000));
 	}
 	s->facts_scrubbed = 0;
-	s->type->facts(s, &w);
+	if (s->is_call)
+		add_call_facts(s, &w);
+	else
+		add_program_facts(s, &w);
 	if (s->scrubbed + s->facts_scrubbed)
 		jw_kv_int(&w, "scrubbed",
 			  (int64_t)(s->scrubbed + s->facts_scrubbed));
@@ -268,8 +323,10 @@ static void step_end(struct step_run *s)
 {
 	if (s->phase == STEP_ENDED)
 		return;
-	if (s->type->leave)
-		s->type->leave(s);
+	/* if mcp_leave() did not: the step may not have begun */
+	if (s->mcp)
+		(void)!pool_leave(s->ctx->pool, &s->mcp->user, POOL_CLOSE,
+				  s->ctx->grace_ms);
 	if (!s->has_result)
 		step_fail(s, REASON_INTERNAL, "the step ended without result");
 	s->end_ns = loop_now(s->ctx->loop);
@@ -281,61 +338,12 @@ static void step_end(struct step_run *s)
 	s->ctx->step_ended(s->ctx->arg, s);
 }
 
-static void on_budget(void *arg)
-{
-	struct step_run *s = arg;
-
-	if (!s->has_result)
-		step_fail(s, s->type->timeout_reason(s),
-			  "no result within %.3g s (timeout of the step)%s",
-			  (double)s->plan->step->timeout_ms / 1000,
-			  s->type->remark(s));
-	s->type->stop(s, HASTE_TIMEOUT);
-}
-
 /* End it before it begins. */
 static void step_skip(struct step_run *s, enum step_reason reason,
 		      struct str sentence)
 {
 	step_fail(s, reason, "%.*s", STR_ARG(sentence));
 	step_end(s);
-}
-
-void step_cancel(struct step_run *s, const char *why)
-{
-	enum step_haste haste = s->is_cancelled ? HASTE_KILL : HASTE_TIMEOUT;
-
-	if (s->phase == STEP_ENDED)
-		return;
-	if (s->phase == STEP_WAITING) {
-		step_fail(s, REASON_CANCELLED, "cancelled: %s before it began",
-			  why);
-		s->result.not_begun = true;
-		step_end(s);
-		return;
-	}
-	step_fail(s, REASON_CANCELLED, "cancelled: %s", why);
-	s->is_cancelled = true;
-	s->type->stop(s, haste);
-}
-
-/* ---- the begin ---- */
-
-void step_begin(struct step_run *s)
-{
-	struct loop *l = s->ctx->loop;
-
-	s->begin_ns = loop_now(l);
-	s->begin_wall_ns = l->clock->wall_ns(l->clock);
-	s->budget = (struct loop_timer){.fire = on_budget, .arg = s};
-	if (s->plan->reason != REASON_NONE) {
-		step_skip(s, s->plan->reason, s->plan->error);
-		return;
-	}
-	set_phase(s, STEP_RUNNING);
-	loop_timer_set(l, &s->budget,
-		       s->begin_ns + s->plan->step->timeout_ms * NS_PER_MS);
-	s->type->begin(s);
 }
 
 /*
@@ -380,15 +388,6 @@ static void exec_ended(void *arg)
 	child_release(&p->child);
 }
 
-static void exec_stop(struct step_run *s, enum step_haste haste)
-{
-	struct program *p = s->program;
-
-	p->child.o.grace_ms = s->ctx->grace_ms;
-	child_end(&p->child,
-		  haste == HASTE_KILL ? CHILD_KILLING : CHILD_TERMINATING);
-}
-
 /* ---- a program: the begin ---- */
 
 static void exec_begin(struct step_run *s)
@@ -414,59 +413,11 @@ static void exec_begin(struct step_run *s)
 		step_skip(s, failure_of_spawn(&err), str_of(err.msg));
 }
 
-/* A program that ended its output and lives on is not silent. */
-static enum step_reason exec_timeout_reason(struct step_run *s)
-{
-	return s->program->out_ended ? REASON_DEADLINE_CLOSE
-				     : REASON_DEADLINE_CALL;
-}
-
-static const char *exec_remark(const struct step_run *s)
-{
-	return s->program->out_bytes ? "" : "; no output yet";
-}
-
-static void exec_facts(struct step_run *s, struct jw *w)
-{
-	struct cleaner clean = {s->scrub, 0};
-	struct program *p = s->program;
-
-	if (!p || p->child.phase != CHILD_ENDED)
-		return;
-	facts_child(&clean, w, &p->child, p->out_bytes);
-	s->facts_scrubbed = clean.hits;
-}
-
-static const struct step_type exec_type = {
-	.begin = exec_begin,
-	.stop = exec_stop,
-	.remark = exec_remark,
-	.timeout_reason = exec_timeout_reason,
-	.facts = exec_facts,
-};
-
 /*
  * `mcp-client` with a tool: one tools/call in a session that other steps of the
  * run may use as well (core/run/pool.h). With `strict` the tools are listed
  * first, and arguments and result must fit the schemas of the tool.
  */
-
-struct mcp_step {
-	struct pool_user user;
-	uint64_t ticket; /* of the call; 0: none is open */
-	/* strict: */
-	uint64_t list_ticket; /* 0: the tools are not waited for */
-	bool asked_anew;      /* the list is from after the step began */
-	struct tool_check check;
-	struct str typed;	 /* arguments, by the schema; {NULL, 0}: not */
-	struct str answer;	 /* CallToolResult that breaks a schema */
-	struct judgement judged; /* of it, while the tools are listed again */
-	uint32_t repairs;
-	bool waits;	  /* for the end of the server */
-	struct str facts; /* "{" and members, of the process; n = 0: not
-			     known, or another's */
-	size_t facts_scrubbed;
-};
 
 static void send_call(struct step_run *s);
 static void list_tools(struct step_run *s, bool anew);
@@ -491,16 +442,6 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 		set_phase(s, STEP_CLOSING);
 	else
 		step_end(s);
-}
-
-/* Leave the server, if mcp_leave() did not: the step may not have begun. */
-static void mcp_on_leave(struct step_run *s)
-{
-	struct mcp_step *m = s->mcp;
-
-	if (m)
-		(void)!pool_leave(s->ctx->pool, &m->user, POOL_CLOSE,
-				  s->ctx->grace_ms);
 }
 
 /* The process that this step started, or left as the last, has ended. */
@@ -548,7 +489,7 @@ static void unlist(struct step_run *s)
 	m->answer.n = 0;
 }
 
-static void mcp_stop(struct step_run *s, enum step_haste haste)
+static void mcp_stop(struct step_run *s, bool is_urgent)
 {
 	struct mcp_step *m = s->mcp;
 
@@ -562,7 +503,7 @@ static void mcp_stop(struct step_run *s, enum step_haste haste)
 		return;
 	}
 	pool_hurry(s->ctx->pool, &m->user,
-		   haste == HASTE_KILL ? POOL_KILL : POOL_TERMINATE);
+		   is_urgent ? POOL_KILL : POOL_TERMINATE);
 }
 
 /* ---- a call: results ---- */
@@ -848,83 +789,72 @@ static const struct pool_handler mcp_handler = {
 	.closed = mcp_closed,
 };
 
-static void mcp_expect(struct step_run *s)
+/* ---- the life of a step ---- */
+
+/* End it, since no result is wanted any more. */
+static void stop(struct step_run *s, bool is_urgent)
 {
-	s->mcp = mem_zalloc(sizeof(*s->mcp));
-	s->mcp->user = (struct pool_user){
-		.name = s->plan->step->name,
-		.plan = s->plan,
-		.env = env_lines(&s->env),
-		.handler = &mcp_handler,
-		.arg = s,
-	};
-	pool_expect(s->ctx->pool, &s->mcp->user);
-}
+	struct child *child = s->program ? &s->program->child : NULL;
 
-static void mcp_begin(struct step_run *s)
-{
-	struct pool_user *u = &s->mcp->user;
-	struct scrub *own = pool_scrub(u);
-
-	if (own)
-		s->scrub = own;
-	pool_enter(s->ctx->pool, u);
-}
-
-static enum step_reason mcp_timeout_reason(struct step_run *s)
-{
-	const struct client *c = s->mcp->user.client;
-
-	if (!c)
-		return REASON_DEADLINE_SPAWN;
-	if (!client_is_ready(c))
-		return REASON_DEADLINE_INITIALIZE;
-	return s->mcp->list_ticket ? REASON_DEADLINE_LIST
-				   : REASON_DEADLINE_CALL;
-}
-
-static const char *mcp_remark(const struct step_run *s)
-{
-	const struct client *c = s->mcp->user.client;
-
-	if (c && !client_stats(c)->bytes_in)
-		return "; no output yet";
-	return c && client_prints_result(c) ? "; " MCP_IS_PRINTED : "";
-}
-
-static void mcp_facts(struct step_run *s, struct jw *w)
-{
-	const struct step *step = s->plan->step;
-	struct mcp_step *m = s->mcp;
-	struct cleaner clean = {s->scrub, 0};
-
-	facts_text(&clean, w, "server",
-		   str_of(step->server ? step->server_name : step->command));
-	facts_text(&clean, w, "tool", str_of(step->tool));
-	s->facts_scrubbed = clean.hits;
-	if (!m)
+	if (s->mcp) {
+		mcp_stop(s, is_urgent);
 		return;
-	if (m->user.session_of)
-		jw_kv_cstr(w, "session_of", m->user.session_of);
-	if (m->user.afresh)
-		jw_kv_cstr(w, "started_afresh", m->user.afresh);
-	if (m->facts.n > 1)
-		jw_raw(w, (struct str){m->facts.p + 1, m->facts.n - 1});
-	jw_kv_int(w, "result_repairs", m->repairs);
-	s->facts_scrubbed += m->facts_scrubbed;
+	}
+	child->o.grace_ms = s->ctx->grace_ms;
+	child_end(child, is_urgent ? CHILD_KILLING : CHILD_TERMINATING);
 }
 
-static const struct step_type mcp_type = {
-	.expect = mcp_expect,
-	.begin = mcp_begin,
-	.stop = mcp_stop,
-	.remark = mcp_remark,
-	.timeout_reason = mcp_timeout_reason,
-	.leave = mcp_on_leave,
-	.facts = mcp_facts,
-};
+static void on_budget(void *arg)
+{
+	struct step_run *s = arg;
 
-/* ---- the object ---- */
+	if (!s->has_result)
+		step_fail(s, timeout_reason(s),
+			  "no result within %.3g s (timeout of the step)%s",
+			  (double)s->plan->step->timeout_ms / 1000, remark(s));
+	stop(s, false);
+}
+
+void step_cancel(struct step_run *s, const char *why)
+{
+	bool is_urgent = s->is_cancelled;
+
+	if (s->phase == STEP_ENDED)
+		return;
+	if (s->phase == STEP_WAITING) {
+		step_fail(s, REASON_CANCELLED, "cancelled: %s before it began",
+			  why);
+		s->result.not_begun = true;
+		step_end(s);
+		return;
+	}
+	step_fail(s, REASON_CANCELLED, "cancelled: %s", why);
+	s->is_cancelled = true;
+	stop(s, is_urgent);
+}
+
+void step_begin(struct step_run *s)
+{
+	struct loop *l = s->ctx->loop;
+
+	s->begin_ns = loop_now(l);
+	s->begin_wall_ns = l->clock->wall_ns(l->clock);
+	s->budget = (struct loop_timer){.fire = on_budget, .arg = s};
+	if (s->plan->reason != REASON_NONE) {
+		step_skip(s, s->plan->reason, s->plan->error);
+		return;
+	}
+	set_phase(s, STEP_RUNNING);
+	loop_timer_set(l, &s->budget,
+		       s->begin_ns + s->plan->step->timeout_ms * NS_PER_MS);
+	if (!s->is_call) {
+		exec_begin(s);
+		return;
+	}
+	if (pool_scrub(&s->mcp->user))
+		s->scrub = pool_scrub(&s->mcp->user);
+	pool_enter(s->ctx->pool, &s->mcp->user);
+}
 
 /* Mode of the judgement of a type; the loader has resolved aliases. */
 static enum judge_mode mode_of(const struct step *step)
@@ -964,10 +894,18 @@ void step_init(struct step_run *s, struct step_context *ctx,
 			   .type = step->type,
 			   .required = step->required},
 	};
-	s->type = s->mode == JUDGE_mcp_client && step->tool ? &mcp_type
-							    : &exec_type;
-	if (plan->reason == REASON_NONE && s->type->expect)
-		s->type->expect(s);
+	s->is_call = s->mode == JUDGE_mcp_client && step->tool;
+	if (!s->is_call || plan->reason != REASON_NONE)
+		return;
+	s->mcp = mem_zalloc(sizeof(*s->mcp));
+	s->mcp->user = (struct pool_user){
+		.name = step->name,
+		.plan = plan,
+		.env = env_lines(&s->env),
+		.handler = &mcp_handler,
+		.arg = s,
+	};
+	pool_expect(ctx->pool, &s->mcp->user);
 }
 
 void step_release(struct step_run *s)

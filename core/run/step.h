@@ -60,7 +60,7 @@ struct step_run {
 	struct step_context *ctx;
 	struct scrub
 		*scrub; /* scrubber of ctx, or of the server that is called */
-	const struct step_type *type;
+	bool is_call;	/* in a session; else a program is run to its end */
 	enum judge_mode mode; /* of stdout */
 	struct arena arena;   /* of the result */
 	enum step_phase phase;
