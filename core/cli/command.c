@@ -1,9 +1,18 @@
 #include "core/cli/command.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
+#include "core/base/log.h"
+#include "core/base/state_dir.h"
 #include "core/cli/key_options.h"
+#include "core/cli/put.h"
 #include "core/cli/target.h"
+#include "core/client/known_tools.h"
+#include "core/config/config.h"
+#include "core/config/paths.h"
+#include "core/server/brief.h"
+#include "gate/gate.h"
 
 const struct command commands[] = {
 #define COMMAND(ident, synopsis, help, min, max, usage, more)  \
@@ -83,6 +92,485 @@ int cmd_help(const struct args *args, struct err *err)
 	printf("\n`matins COMMAND --help` explains one; "
 	       "`matins --version` prints the version.\n");
 	return 0;
+}
+
+/* ---- completion: scripts of the shells ---- */
+
+const struct option options_completion[] = {{0}};
+
+static const char bash[] =
+	"# bash completion of matins; `matins __complete` knows the answers\n"
+	"_matins() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} before='' line\n"
+	"\tlocal -a words=(\"${COMP_WORDS[@]:1:COMP_CWORD}\") found=()\n"
+	"\tCOMPREPLY=()\n"
+	"\t[[ $cur == = ]] && cur=\n"
+	"\twhile IFS= read -r line; do\n"
+	"\t\tcase $line in\n"
+	"\t\t:before\\ *) before=${line#:before } ;;\n"
+	"\t\t:files)\n"
+	"\t\t\tcompopt -o filenames 2>/dev/null\n"
+	"\t\t\tmapfile -t found < <(compgen -f -- \"${cur#\"$before\"}\") ;;\n"
+	"\t\t:programs)\n"
+	"\t\t\tcompopt -o filenames 2>/dev/null\n"
+	"\t\t\tmapfile -t found < <({ compgen -c -- \"$cur\"\n"
+	"\t\t\t\tcompgen -d -- \"$cur\"; } | sort -u) ;;\n"
+	"\t\t*)\n"
+	"\t\t\tprintf -v line %q \"${line%%$'\\t'*}\"\n"
+	"\t\t\t[[ $line == \"${cur#\"$before\"}\"* ]] && found+=(\"$line\") "
+	";;\n"
+	"\t\tesac\n"
+	"\tdone < <(matins __complete \"${words[@]//\\\\/}\" 2>/dev/null)\n"
+	"\tCOMPREPLY=(\"${found[@]/#/$before}\")\n"
+	"}\n"
+	"complete -o default -F _matins matins\n";
+
+static const char zsh[] =
+	"#compdef matins\n"
+	"# zsh completion of matins; `matins __complete` knows the answers\n"
+	"_matins() {\n"
+	"\tlocal line before i\n"
+	"\tlocal -a plain helped\n"
+	"\ti=${words[(i)--]}\n"
+	"\tif (( i < CURRENT )); then\n"
+	"\t\tshift $i words\n"
+	"\t\t(( CURRENT -= i ))\n"
+	"\t\t_normal\n"
+	"\t\treturn\n"
+	"\tfi\n"
+	"\tfor line in \"${(@f)$(matins __complete "
+	"\"${(@Q)words[2,CURRENT]}\" 2>/dev/null)}\"; do\n"
+	"\t\tcase $line in\n"
+	"\t\t'') ;;\n"
+	"\t\t:before\\ *)\n"
+	"\t\t\tbefore=${line#:before }\n"
+	"\t\t\tcompset -p ${#before} ;;\n"
+	"\t\t:files) _files ;;\n"
+	"\t\t:programs) _command_names -e ;;\n"
+	"\t\t*$'\\t'*) helped+=(\"${${line%%$'\\t'*}//:/\\\\:}:"
+	"${line#*$'\\t'}\") ;;\n"
+	"\t\t*) plain+=(\"$line\") ;;\n"
+	"\t\tesac\n"
+	"\tdone\n"
+	"\t(( $#helped )) && _describe answer helped\n"
+	"\t(( $#plain )) && compadd -a plain\n"
+	"}\n"
+	"_matins \"$@\"\n";
+
+static const char fish[] =
+	"# fish completion of matins; `matins __complete` knows the answers\n"
+	"function __matins\n"
+	"\tset -l words (commandline -opc)[2..] (commandline -ct)\n"
+	"\tset -l before ''\n"
+	"\tfor line in (matins __complete $words 2>/dev/null)\n"
+	"\t\tswitch $line\n"
+	"\t\tcase ':before *'\n"
+	"\t\t\tset before (string replace ':before ' '' -- $line)\n"
+	"\t\tcase :files\n"
+	"\t\t\t__fish_complete_path (string replace -- $before '' "
+	"$words[-1]) | string replace -r '^' -- $before\n"
+	"\t\tcase :programs\n"
+	"\t\t\t__fish_complete_command\n"
+	"\t\tcase '*'\n"
+	"\t\t\techo $before$line\n"
+	"\t\tend\n"
+	"\tend\n"
+	"end\n"
+	"complete -c matins -f -a '(__matins)'\n";
+
+int cmd_completion(const struct args *args, struct err *err)
+{
+	static const struct {
+		const char *shell, *script;
+	} shells[] = {{"bash", bash}, {"zsh", zsh}, {"fish", fish}};
+	const char *shell = args->n_positional == 1 ? args->positional[0] : "";
+
+	for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+		if (strcmp(shells[i].shell, shell) == 0)
+			return put(str_of(shells[i].script), PUT_TEXT, err);
+	return err_set(err, ERR_USAGE,
+		       "completion: name one shell: bash, zsh or fish");
+}
+
+/* ---- completion: answers ---- */
+
+/* A command line up to the word that is completed. */
+struct line {
+	const struct command *command;
+	struct str word; /* word to complete */
+	const struct option
+		*of;	     /* the word is the value of this; NULL: of none */
+	bool is_behind;	     /* the word stands behind "--" */
+	size_t n_behind;     /* words between "--" and it */
+	const char *routine; /* the last word that is no option */
+	size_t n_given;	     /* words before it that are no options */
+	const char *config, *server; /* values of -c and -s; NULL without */
+	struct arena arena;
+	struct config_file file;
+	struct buf before; /* the part of the word that stays */
+	struct buf out;
+};
+
+static void add_line(struct line *l, struct str value, const char *help)
+{
+	log_visible(&l->out, value, false);
+	if (help) {
+		buf_addc(&l->out, '\t');
+		log_visible(&l->out, str_of(help), false);
+	}
+	buf_addc(&l->out, '\n');
+}
+
+/* ---- reading the line ---- */
+
+/* --name, --name=VALUE, -n, -nVALUE; NULL: no option with a value */
+static const struct option *find_valued(const struct line *l, const char *word,
+					const char **ret_value)
+{
+	const bool is_long = word[1] == '-';
+	struct str value = str_of(word + 2), name = {NULL, 0};
+	const struct option *o;
+
+	if (is_long)
+		name = str_cut(&value, '=');
+	else if (!value.n)
+		value.p = NULL;
+	o = args_find(l->command->options, name, is_long ? '\0' : word[1]);
+	*ret_value = value.p;
+	return o && o->value ? o : NULL;
+}
+
+/* An option before the word: moves *i over its value; the word may be it. */
+static void read_option(struct line *l, int argc, char **argv, int *i)
+{
+	const char *value;
+	const struct option *o = find_valued(l, argv[*i], &value);
+
+	if (!o)
+		return;
+	if (!value) {
+		if (*i + 2 < argc && strcmp(argv[*i + 1], "=") == 0)
+			++*i;
+		if (++*i >= argc - 1) {
+			l->of = o;
+			return;
+		}
+		value = argv[*i];
+	}
+	if (strcmp(o->name, "config") == 0)
+		l->config = path_home(value, &l->arena);
+	else if (strcmp(o->name, "server") == 0)
+		l->server = value;
+}
+
+/* The value behind the "=" of the word itself. */
+static void read_word(struct line *l, const char *word)
+{
+	const char *value;
+
+	l->word = str_of(word);
+	if (l->of && strcmp(word, "=") == 0)
+		l->word = STR("");
+	if (l->of || strncmp(word, "--", 2) != 0 || !strchr(word, '='))
+		return;
+	l->of = find_valued(l, word, &value);
+	if (!l->of)
+		return;
+	buf_add_str(&l->before, (struct str){word, (size_t)(value - word)});
+	l->word = str_of(value);
+}
+
+static void read_line(struct line *l, int argc, char **argv)
+{
+	for (int i = 1; i < argc - 1 && !l->of && !l->is_behind; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			l->is_behind = true;
+			l->n_behind = (size_t)(argc - i - 2);
+		} else if (argv[i][0] == '-' && argv[i][1]) {
+			read_option(l, argc, argv, &i);
+		} else {
+			l->routine = argv[i];
+			l->n_given++;
+		}
+	}
+	if (!l->is_behind)
+		read_word(l, argv[argc - 1]);
+}
+
+/* ---- names of the configuration ---- */
+
+static const struct config *open_names(struct line *l)
+{
+	const struct config_options options = {
+		.path = l->config,
+		.lax = true,
+		.quiet = true,
+		.names_only = true,
+		.passive = true,
+	};
+	struct err ignored = ERR_INIT;
+
+	return config_open(&options, &l->file, &ignored) == 0 ? &l->file.config
+							      : NULL;
+}
+
+static void add_routines(struct line *l)
+{
+	const struct config *c = open_names(l);
+
+	for (size_t i = 0; c && i < c->n_routines; i++)
+		add_line(l, str_of(c->routines[i].name),
+			 c->routines[i].description);
+}
+
+static void add_steps(struct line *l)
+{
+	const struct config *c = l->routine ? open_names(l) : NULL;
+	const struct routine *r = c ? config_routine(c, l->routine) : NULL;
+
+	for (size_t i = 0; r && i < r->n_steps; i++)
+		add_line(l, str_of(r->steps[i].name), NULL);
+}
+
+static void add_servers(struct line *l, bool is_remote)
+{
+	const struct config *c = open_names(l);
+
+	for (size_t i = 0; c && i < c->n_servers; i++)
+		if (!is_remote || c->servers[i].url)
+			add_line(l, str_of(c->servers[i].name), NULL);
+}
+
+/* Tools as an earlier command listed them. */
+static void add_tools(struct line *l)
+{
+	const struct config *c = open_names(l);
+	struct strlist names = {NULL, 0};
+
+	if (c)
+		names = known_tools(state_dir_find(&l->arena), c->path,
+				    l->server, &l->arena);
+	for (size_t i = 0; i < names.n; i++)
+		add_line(l, str_of(names.item[i]), NULL);
+}
+
+/* ---- values of options ---- */
+
+static void add_words(struct line *l, const char *words)
+{
+	struct str rest = str_of(words);
+
+	while (rest.p)
+		add_line(l, str_cut(&rest, '|'), NULL);
+}
+
+static void add_values(struct line *l)
+{
+	const char *value = l->of->value, *name;
+	size_t n = l->word.n;
+
+	if (!strcmp(l->of->name, "net")) {
+		add_words(l, "none|loopback|all");
+	} else if (!strcmp(l->of->name, "require")) {
+		for (size_t i = 0; (name = gate_require_name(i)); i++)
+			add_line(l, str_of(name), NULL);
+	} else if (strchr(value, '|') && islower((unsigned char)*value)) {
+		add_words(l, value);
+	} else if (!strcmp(value, "FILE") || !strcmp(value, "PATH") ||
+		   !strcmp(value, "DIR")) {
+		buf_adds(&l->out, ":files\n");
+	} else if (!strcmp(value, "PROGRAM")) {
+		buf_adds(&l->out, ":programs\n");
+	} else if (!strcmp(value, "SERVER")) {
+		add_servers(l, false);
+	} else if (!strcmp(value, "ROUTINE")) {
+		add_routines(l);
+	} else if (!strcmp(value, "A,B")) {
+		/* the part before the last comma of the list stays */
+		while (n && l->word.p[n - 1] != ',')
+			n--;
+		buf_add_str(&l->before, (struct str){l->word.p, n});
+		add_steps(l);
+	}
+}
+
+/* ---- words behind a command ---- */
+
+/* Take the next word of a synopsis; n = 0 at the end. */
+static struct str next_word(const char **p)
+{
+	struct str word;
+
+	while (**p && !isalpha((unsigned char)**p))
+		(*p)++;
+	word = (struct str){*p, 0};
+	while (isalpha((unsigned char)**p))
+		(*p)++;
+	word.n = (size_t)(*p - word.p);
+	return word;
+}
+
+static bool takes(const struct line *l, const char *kind)
+{
+	const char *p = l->command->synopsis;
+	struct str word;
+
+	while ((word = next_word(&p)).n)
+		if (str_is(word, kind))
+			return true;
+	return false;
+}
+
+static void add_commands(struct line *l)
+{
+	for (const struct command *c = commands; c->name; c++)
+		add_line(l, str_of(c->name), c->help);
+}
+
+/* The words that may stand first; false: the command has none of its own. */
+static bool add_first(struct line *l, bool is_asked)
+{
+	const char *p = l->command->synopsis;
+	struct str word;
+	bool any = takes(l, "COMMAND");
+
+	while ((word = next_word(&p)).n) {
+		if (!islower((unsigned char)word.p[0]))
+			continue;
+		any = true;
+		if (is_asked)
+			add_line(l, word, NULL);
+	}
+	if (takes(l, "COMMAND") && is_asked)
+		add_commands(l);
+	if (!takes(l, "TOOL") || takes(l, "TARGET"))
+		return any;
+	for (const struct tool *t = brief_tools; is_asked && t->name; t++)
+		add_line(l, str_of(t->name), NULL);
+	return true;
+}
+
+static void add_options(struct line *l)
+{
+	const struct option *const tables[] = {args_common,
+					       l->command->options};
+	size_t n = l->command->name ? ARRAY_LEN(tables) : 1;
+
+	for (size_t i = 0; i < n; i++)
+		for (const struct option *o = tables[i]; o->name; o++)
+			add_line(l,
+				 str_of(arena_printf(&l->arena, "--%s",
+						     o->name)),
+				 o->help);
+}
+
+static void add_given(struct line *l)
+{
+	const bool has_first = add_first(l, l->n_given == 0);
+	/* words before it, without the first where the command has its own */
+	const size_t n = l->n_given - has_first;
+
+	if (has_first && !l->n_given)
+		return;
+	if (takes(l, "ROUTINE")) {
+		if (n == 0)
+			add_routines(l);
+		else if (n == 1 && takes(l, "STEP"))
+			add_steps(l);
+	} else if (takes(l, "PROGRAM")) {
+		buf_adds(&l->out, n ? ":files\n" : ":programs\n");
+	} else if (takes(l, "SERVER")) {
+		if (n == 0)
+			add_servers(l, true);
+	} else if (takes(l, "TOOL") && takes(l, "TARGET")) {
+		if (!l->server)
+			add_options(l);
+		else if (n == 0)
+			add_tools(l);
+	} else if (takes(l, "FILE") || takes(l, "DIR") || takes(l, "A")) {
+		buf_adds(&l->out, ":files\n");
+	} else if (!has_first) {
+		add_options(l);
+	}
+}
+
+/* ---- all ---- */
+
+static void answer_line(struct line *l, int argc, char **argv)
+{
+	static const struct option none[] = {{0}};
+	static const struct command common = {.options = none};
+	int at = 0;
+
+	/* options before the command */
+	l->command = &common;
+	for (; at < argc - 1 && !l->of && argv[at][0] == '-' && argv[at][1];
+	     at++)
+		read_option(l, argc, argv, &at);
+	if (at < argc - 1) {
+		for (l->command = commands; l->command->name; l->command++)
+			if (strcmp(l->command->name, argv[at]) == 0)
+				break;
+		if (!l->command->name)
+			return;
+		read_line(l, argc - at, argv + at);
+	} else if (argc) {
+		read_word(l, argv[argc - 1]);
+	}
+	if (l->is_behind)
+		buf_adds(&l->out, l->n_behind ? ":files\n" : ":programs\n");
+	else if (l->of)
+		add_values(l);
+	else if (str_starts(l->word, "-"))
+		add_options(l);
+	else if (l->command->name)
+		add_given(l);
+	else
+		add_commands(l);
+}
+
+/*
+ * `matins __complete WORDS…`: answers for the last word. The completion scripts
+ * of the shells ask for everything here.
+ *
+ * The value of an option is said by its row: "full|golden" are words, FILE and
+ * the like are files, SERVER is one of the configuration, A,B are steps of the
+ * routine. The words behind a command are said by its synopsis: small letters
+ * stand for themselves, ROUTINE, STEP, COMMAND and TOOL for the names of those.
+ *
+ * Print the answers, a line each, and not only those that begin as the last
+ * word does: "VALUE" or "VALUE<tab>HELP". Before them may stand
+ *
+ *	:before TEXT	the last word begins with TEXT, the answers do not
+ *	:files		names of files are answers, too
+ *	:programs	names of programs are answers, too
+ *
+ * Nothing is started, no server is asked, and a configuration that cannot be
+ * read has no names.
+ *
+ * argv  the words behind "matins"; the last one is completed and may be "".
+ *	 "=" alone may stand between an option and its value, as in bash
+ */
+static int completion_answer(int argc, char **argv, struct err *err)
+{
+	struct line l = {
+		.arena = ARENA_INIT,
+		.before = BUF_INIT(BUF_UNBOUNDED),
+		.out = BUF_INIT(BUF_UNBOUNDED),
+	};
+	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
+	int r;
+
+	answer_line(&l, argc, argv);
+	if (l.before.n)
+		buf_addf(&lines, ":before %s\n", buf_cstr(&l.before));
+	buf_add_str(&lines, buf_str(&l.out));
+	r = put(buf_str(&lines), PUT_TEXT, err);
+	buf_release(&l.before);
+	buf_release(&l.out);
+	config_release(&l.file);
+	arena_release(&l.arena);
+	return r;
 }
 
 /* ---- one command ---- */
