@@ -302,8 +302,6 @@ static void on_answer(void *arg, const struct client_event *e)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	struct slot *s = arg;
-	struct target *t = s->batch->t;
-	struct target_answer a;
 
 	switch (e->type) {
 	case CLIENT_RESULT:
@@ -318,12 +316,8 @@ static void on_answer(void *arg, const struct client_event *e)
 		break;
 	case CLIENT_ERROR:
 	case CLIENT_FAILED:
-		a = target_failure(e);
-		a.line = s->number;
 		s->batch->n_errors++;
-		target_write_error(t, &a, out_of(s));
-		if (e->type == CLIENT_ERROR)
-			target_hint(t, a.message);
+		target_write_failure(s->batch->t, e, s->number, out_of(s));
 		finish_slot(s);
 		break;
 	default:

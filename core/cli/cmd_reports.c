@@ -166,13 +166,6 @@ const struct option options_show[] = {
 	{0},
 };
 
-/* The stored bytes are printed as they are, with unknown members. */
-static bool is_verbatim(const struct print_options *o)
-{
-	return !strcmp(o->form, "json") && !o->pretty && !o->output.path &&
-	       (!o->view || !strcmp(o->view, "full"));
-}
-
 static int show(const struct args *args, struct print_options *print,
 		struct err *err)
 {
@@ -187,7 +180,10 @@ static int show(const struct args *args, struct print_options *print,
 	if (find_file(args, q.routine, &arena, &q.file, err) < 0 ||
 	    kept_report(&q, &arena, &text, NULL, err) < 0)
 		return -1;
-	if (is_verbatim(print))
+	/* the stored bytes as they are, with unknown members */
+	if (!strcmp(print->form, "json") && !print->pretty &&
+	    !print->output.path &&
+	    (!print->view || !strcmp(print->view, "full")))
 		return put(buf_str(&text), PUT_JSON, err);
 	if (report_load(buf_str(&text), &arena, &report, err) < 0)
 		return -1;
@@ -791,18 +787,6 @@ static int record(struct work *w, struct err *err)
 
 /* ---- check ---- */
 
-static void add_hint(const struct work *w, struct buf *out)
-{
-	if (is_in_ci()) {
-		buf_adds(out, "not accepted with CI set; elsewhere: ");
-		add_command(w, "check", out);
-		buf_adds(out, "; ");
-	} else {
-		buf_adds(out, "to accept: ");
-	}
-	add_command(w, "accept", out);
-}
-
 static int print_check(const struct work *w, const struct diff *d,
 		       enum diff_format format, struct err *err)
 {
@@ -810,7 +794,14 @@ static int print_check(const struct work *w, const struct diff *d,
 	AUTO(buf_release) struct buf hint = BUF_INIT(BUF_UNBOUNDED);
 
 	diff_print(d, format, &out);
-	add_hint(w, &hint);
+	if (is_in_ci()) {
+		buf_adds(&hint, "not accepted with CI set; elsewhere: ");
+		add_command(w, "check", &hint);
+		buf_adds(&hint, "; ");
+	} else {
+		buf_adds(&hint, "to accept: ");
+	}
+	add_command(w, "accept", &hint);
 	if (!d->n)
 		log_note("%s: unchanged since %s", w->routine_name, w->path);
 	else if (format == DIFF_TEXT)

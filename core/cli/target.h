@@ -149,9 +149,6 @@ struct target_answer {
 int target_ask(struct target *t, struct client_call *call, const char *what,
 	       struct target_answer *ret, struct err *err) MUST_USE;
 
-/* The answer of CLIENT_ERROR or CLIENT_FAILED; borrows from the event. */
-struct target_answer target_failure(const struct client_event *e) MUST_USE;
-
 /*
  * Like target_ask(), but an answer without a result is an error, printed with
  * its details.
@@ -178,13 +175,15 @@ int target_unknown(const struct target *t, const struct listing *l,
 		   const char *name, struct err *err);
 
 /*
- * {"error":{kind, message, code, data, line, stderr}} without newline, the
- * last four where they exist; appended. stderr is the end of the server's
- * stderr when it gave no answer.
+ * Append {"error":{kind, message, code, data, line, stderr}} of CLIENT_ERROR or
+ * CLIENT_FAILED without newline, the last four where they exist, and hint at
+ * the sandbox. stderr is the end of the server's stderr when it gave no answer.
+ *
+ * line  of the --batch file
  */
-void target_write_error(const struct target *t, const struct target_answer *a,
-			struct buf *out);
-/* Print it on stderr, and with --json as a document on stdout as well. */
+void target_write_failure(struct target *t, const struct client_event *e,
+			  uint64_t line, struct buf *out);
+/* Print an error on stderr, and with --json as a document on stdout as well. */
 void target_print_error(struct target *t, const struct target_answer *a);
 /* Set the error of a command that a signal ended; returns -1. */
 int target_interrupted(const struct target *t, struct err *err);

@@ -261,13 +261,6 @@ static bool is_own_file(struct target *t, const char *path)
 	return is_at(t->request.program, path);
 }
 
-/* Words that look like a path are none, unless its folder is there. */
-static bool can_be(struct target *t, const char *path)
-{
-	return access(path, F_OK) == 0 ||
-	       access(dirname(arena_strdup(&t->arena, path)), F_OK) == 0;
-}
-
 static void add_granted(struct buf *out, const char *key,
 			const struct strlist *folders)
 {
@@ -337,8 +330,10 @@ static void say_refused(struct target *t, const struct refused *r)
 	const struct gate_policy *p = &t->policy;
 	const char *path = r->path.p ? real_of(t, r->path) : "";
 
+	/* words that look like a path are none, unless its folder is there */
 	if ((r->kind == REFUSED_ACCESS && is_own_file(t, path)) ||
-	    !can_be(t, path))
+	    (access(path, F_OK) < 0 &&
+	     access(dirname(arena_strdup(&t->arena, path)), F_OK) < 0))
 		path = "";
 	/* a file that does not exist, or is granted, needs no grant */
 	if (r->kind == REFUSED_MISSING && (!*path || access(path, F_OK) < 0 ||
@@ -389,7 +384,8 @@ int target_interrupted(const struct target *t, struct err *err)
 		       sigabbrev_np(t->loop.signal));
 }
 
-struct target_answer target_failure(const struct client_event *e)
+/* The answer of CLIENT_ERROR or CLIENT_FAILED; borrows from the event. */
+static struct target_answer failure_of(const struct client_event *e)
 {
 	if (e->type == CLIENT_ERROR)
 		return (struct target_answer){
@@ -452,7 +448,7 @@ static void on_answer(void *arg, const struct client_event *e)
 		break;
 	case CLIENT_ERROR:
 	case CLIENT_FAILED:
-		*a = target_failure(e);
+		*a = failure_of(e);
 		a->message = arena_str(arena, a->message);
 		if (a->data.p)
 			a->data = arena_str(arena, a->data);
@@ -508,7 +504,7 @@ static void write_stderr(const struct target *t, struct jw *w)
 		jw_kv_str(w, "stderr", text);
 }
 
-void target_write_error(const struct target *t, const struct target_answer *a,
+static void write_error(const struct target *t, const struct target_answer *a,
 			struct buf *out)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -534,6 +530,17 @@ void target_write_error(const struct target *t, const struct target_answer *a,
 		write_stderr(t, &w);
 	jw_end(&w);
 	jw_end(&w);
+}
+
+void target_write_failure(struct target *t, const struct client_event *e,
+			  uint64_t line, struct buf *out)
+{
+	struct target_answer a = failure_of(e);
+
+	a.line = line;
+	write_error(t, &a, out);
+	if (e->type == CLIENT_ERROR)
+		target_hint(t, a.message);
 }
 
 /* One sentence about an answer; appended. */
@@ -562,7 +569,7 @@ void target_print_error(struct target *t, const struct target_answer *a)
 	t->has_failed = true;
 	if (!cli_json_errors)
 		return;
-	target_write_error(t, a, &out);
+	write_error(t, a, &out);
 	buf_addc(&out, '\n');
 	if (put(buf_str(&out), PUT_JSON, &ignored) < 0)
 		log_error("%s", ignored.msg);
