@@ -128,7 +128,7 @@ struct era {
 	struct buf session_id; /* a secret; empty: none */
 	uint32_t session;      /* generation, from 1; 0: none */
 	bool has_worked;       /* a request of this session was answered */
-	struct buf initialize; /* its params, to begin another session */
+	struct buf initialize; /* params of it, to begin another session */
 	struct buf initialized;
 	bool is_restoring; /* another session begins */
 };

@@ -291,9 +291,10 @@ static void give_error(struct post *p, int code, const char *message)
 
 /* ---- requests of the transport itself ---- */
 
-/* They have ids that no request of the session has: those are numbers. */
-
-/* Another session in place of one that is gone. */
+/*
+ * Another session in place of one that is gone. Ids of the transport are
+ * strings: numbers are those of the session.
+ */
 static void begin_session(struct remote *r)
 {
 	AUTO(buf_release) struct buf text = empty_buf;
