@@ -403,7 +403,7 @@ static void add_html(struct buf *out, const char *before, struct str s)
 
 /* ---- forms for people ---- */
 
-/* What stands around a text, and how it is added. */
+/* Words around a text, and the way in which that is added. */
 struct part {
 	const char *before;
 	void (*add)(struct buf *out, const char *before, struct str s);
