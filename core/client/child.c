@@ -46,11 +46,6 @@ void child_close_fd(struct child *c, int which)
 		gate_child_close(c->gate, which);
 }
 
-bool child_is_live(const struct child *c)
-{
-	return c->phase != CHILD_NONE && c->phase != CHILD_ENDED;
-}
-
 struct str child_stderr(const struct child *c)
 {
 	return tail_str(&c->err_tail);

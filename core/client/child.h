@@ -102,7 +102,10 @@ void child_close_fd(struct child *c, int which);
 void child_end(struct child *c, enum child_phase how);
 
 /* Was the child started, and has it not ended? */
-bool child_is_live(const struct child *c) MUST_USE;
+MUST_USE static inline bool child_is_live(const struct child *c)
+{
+	return c->phase != CHILD_NONE && c->phase != CHILD_ENDED;
+}
 /* The end of its stderr; borrowed. */
 struct str child_stderr(const struct child *c) MUST_USE;
 
