@@ -16,7 +16,7 @@
  *	flow.c		one authorization: the walk through its steps
  *	flow_find.c	discovery, with the documents that it reads (pure)
  *	flow_grant.c	client, person, tokens, with their texts (pure)
- *	flow_ask.c	requests of the steps
+ *	flow_ask.c	requests of the steps (flow_steps.h, as all flow*.c)
  *	account.c	the account of this client at one server
  *	owner.c		the owner of an account			(pure)
  *	guard.c		which URLs of a server may be asked	(pure)

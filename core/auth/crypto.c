@@ -667,7 +667,7 @@ static void put_proof(struct jw *w, const struct jwt_proof *p)
 	jw_kv_str(w, "htu", url);
 	jw_kv_int(w, "iat", p->now_s);
 	if (p->access_token) {
-		/* the same digest as that of a verifier */
+		/* SHA-256 in Base64, as for a verifier */
 		jwt_pkce_challenge(str_of(p->access_token), &ath);
 		jw_kv_str(w, "ath", buf_str(&ath));
 	}

@@ -127,7 +127,7 @@ struct jwt_assertion {
 	const char *audience; /* issuer, or token endpoint: one string */
 	int64_t now_s;	      /* since 1970 */
 	const char *alg;     /* wanted by the user; NULL: the first that fits */
-	struct strlist algs; /* that the server takes; empty: not said */
+	struct strlist algs; /* taken by the server; empty: not said */
 };
 
 /*

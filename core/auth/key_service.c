@@ -29,7 +29,6 @@
 	X(sd_bus_new)                     \
 	X(sd_bus_set_address)             \
 	X(sd_bus_set_bus_client)          \
-	X(sd_bus_set_method_call_timeout) \
 	X(sd_bus_start)                   \
 	X(sd_bus_is_ready)                \
 	X(sd_bus_process)                 \

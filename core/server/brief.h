@@ -125,9 +125,11 @@ struct brief_notes {
 	struct buf json, text;
 };
 
+/* Empty; the caller releases it. */
 void brief_notes_begin(struct brief_notes *n);
 /* Write the array as a member; the text is the caller's to add. */
 void brief_notes_end(struct brief_notes *n, const char *key, struct jw *w);
+/* Frees both texts. */
 void brief_notes_release(struct brief_notes *n);
 
 /*
