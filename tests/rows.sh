@@ -19,7 +19,7 @@ must_have() {
 list() {
 	local file
 
-	for file in tests/unit/*/test_*.c tests/unit/*/transcripts/*; do
+	for file in tests/unit/*/test_*.c tests/unit/*/{transcripts,values}/*; do
 		tests_of "$file" |
 			sed -nE "s|^([A-Z]+)_([0-9]+)__.*|\1-\2 $file &|p"
 	done

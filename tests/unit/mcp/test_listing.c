@@ -190,3 +190,42 @@ TEST(warnings, without_end, are_counted)
 	assert_true(l.warnings.n <= 65);
 	listing_release(&l);
 }
+
+#define MARKED(name, type)                                                \
+	"{\"name\":\"" name "\",\"inputSchema\":{\"properties\":{\"s\":{" \
+	"\"type\":\"" type "\",\"x-mcp-header\":\"S\"}}}}"
+
+static void list(bool checks, struct listing *l)
+{
+	static const char tools[] = "{\"tools\":[" MARKED(
+		"good", "string") "," MARKED("bad", "number") "]}";
+	struct err err = ERR_INIT;
+
+	listing_init(l, LISTING_TOOLS);
+	l->checks_headers = checks;
+	assert_int_equal(listing_add(l, str_of(tools), &err), LISTING_DONE);
+}
+
+TEST(XH_3, bad_tool, is_left_out_with_a_warning)
+{
+	struct listing l;
+
+	list(true, &l);
+	assert_int_equal(l.n, 1);
+	assert_non_null(listing_find(&l, STR("good")));
+	assert_int_equal(l.warnings.n, 1);
+	assert_string_equal(l.warnings.item[0],
+			    "bad is left out: its x-mcp-header \"S\" is for a "
+			    "type that is neither string, integer nor boolean");
+	listing_release(&l);
+}
+
+TEST(XH_10, over_stdio, it_is_kept)
+{
+	struct listing l;
+
+	list(false, &l);
+	assert_int_equal(l.n, 2);
+	assert_int_equal(l.warnings.n, 0);
+	listing_release(&l);
+}
