@@ -25,31 +25,23 @@ struct stored {
 
 _Static_assert(ARRAY_LEN(STORED) == N_VARIANTS, "one program for each variant");
 
-/* Members that make no difference to the filter are not compared. */
-static bool is_same(const struct seccomp_want *a, const struct seccomp_want *b)
-{
-	bool net = a->net != POLICY_NET_NONE;
-
-	return a->profile == b->profile &&
-	       (a->net == POLICY_NET_PORTS) == (b->net == POLICY_NET_PORTS) &&
-	       net == (b->net != POLICY_NET_NONE) &&
-	       (!net ||
-		(a->net_udp == b->net_udp && a->net_unix == b->net_unix)) &&
-	       a->ipc_namespace == b->ipc_namespace &&
-	       a->keep_attributes == b->keep_attributes &&
-	       a->memfd_noexec_sysctl == b->memfd_noexec_sysctl;
-}
-
+/* As variant_want() counts them. Single ports come without datagrams, all other
+   networks with them, the sysctl with an IPC namespace. */
 int variant_of(const struct seccomp_want *want)
 {
-	for (int i = 0; !want->syscalls.n && i < N_VARIANTS; i++) {
-		struct seccomp_want known;
+	bool ports = want->net == POLICY_NET_PORTS;
+	int net = want->net == POLICY_NET_NONE
+			  ? 0
+			  : (want->net_unix ? 3 : 1) + !ports;
+	int view = want->ipc_namespace ? 2 + want->memfd_noexec_sysctl
+				       : want->keep_attributes;
 
-		variant_want(i, &known);
-		if (is_same(want, &known))
-			return i;
-	}
-	return -1;
+	if (want->syscalls.n || (net && want->net_udp == ports) ||
+	    (want->ipc_namespace ? want->keep_attributes
+				 : want->memfd_noexec_sysctl))
+		return -1;
+	return ((int)want->profile * N_VARIANT_NETS + net) * N_VARIANT_VIEWS +
+	       view;
 }
 
 /*
