@@ -315,11 +315,15 @@ static struct gate_need *covering(const struct finder *f, const char *key,
 	return NULL;
 }
 
-/* Resolve the folder of a name; false: there is none. */
-static bool real_folder(const struct finder *f, const char *path,
-			char real[PATH_MAX])
+/* The trace hid it, or it is a folder that is too wide. */
+static const char *refusal_of_folder(const struct finder *f, const char *path,
+				     const struct stat *st)
 {
-	return realpath(resolve_dirname(path, f->arena), real) != NULL;
+	if (is_private(f, path) && f->ended_well)
+		return hidden;
+	return S_ISDIR(st->st_mode) && !closed_may_widen(&f->closed, path)
+		       ? too_wide
+		       : NULL;
 }
 
 static void find_written(struct finder *f, const struct gate_record *r)
@@ -329,8 +333,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	char real[PATH_MAX];
 	struct stat st;
 
-	if (is_entry ? !real_folder(f, r->path, real)
-		     : !realpath(r->path, real))
+	if (!realpath(is_entry ? resolve_dirname(r->path, f->arena) : r->path,
+		      real))
 		return;
 	if (place_around(&system_dirs, real) ||
 	    holds(f, real, GRANT_WRITE | GRANT_DEVICE) ||
@@ -340,11 +344,8 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	    access(real, W_OK) < 0)
 		return;
 	why_not = refusal(f, real);
-	if (!why_not && is_private(f, real) && f->ended_well)
-		why_not = hidden;
-	if (!why_not && S_ISDIR(st.st_mode) &&
-	    !closed_may_widen(&f->closed, real))
-		why_not = too_wide;
+	if (!why_not)
+		why_not = refusal_of_folder(f, real, &st);
 	if (!why_not && f->ended_well && !list_covers(&f->traced->write, real))
 		why_not = went_on;
 	add_need(f, "write", real, r, why_not);
@@ -418,11 +419,8 @@ static void find_read(struct finder *f, const struct gate_record *r)
 	if (!why_not)
 		why_not = refusal_of_file(f, real, &st);
 	/* the program may have looked for its own file of that name */
-	if (!why_not && is_private(f, real) && f->ended_well)
-		why_not = hidden;
-	if (!why_not && S_ISDIR(st.st_mode) &&
-	    !closed_may_widen(&f->closed, real))
-		why_not = too_wide;
+	if (!why_not)
+		why_not = refusal_of_folder(f, real, &st);
 	add_need(f, "read", working_tree(f, read_row(f, r->path, real)), r,
 		 why_not);
 	if (f->out->n < f->fold_at)
