@@ -178,7 +178,7 @@ static bool is_rule_used(const struct config *c, const char *rule,
 		    (s && names(s->command, &s->sandbox, rule)))
 			return true;
 		/* the sampling program is held to [sandbox] alone */
-		if (is_for_all && p.server && s->sampling.n &&
+		if (is_for_all && s && p.server && s->sampling.n &&
 		    is_meant(rule, s->sampling.item[0]))
 			return true;
 	}

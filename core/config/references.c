@@ -1,5 +1,6 @@
 #include "core/config/references.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "core/base/text.h"
@@ -154,6 +155,7 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	struct str s = v->string, name = reference_input(s);
 	size_t n = 0;
 
+	assert(s.p);
 	if (place != PLACE_OTHER && name.p) {
 		if (name_length(name) < name.n)
 			warn(f, v, s,

@@ -4,6 +4,7 @@
  */
 #include "core/doctor/doctor.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
@@ -1065,6 +1066,7 @@ static struct routine *unused_servers(struct doctor *d)
 	const struct config *c = d->config;
 	struct routine *r = ARENA_NEW(d->arena, struct routine);
 
+	assert(c->routines || !c->n_routines);
 	r->steps = ARENA_ARRAY(d->arena, struct step, c->n_servers);
 	for (size_t i = 0; i < c->n_servers; i++) {
 		const struct server *s = &c->servers[i];

@@ -1,5 +1,6 @@
 #include "core/report/diff.h"
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -74,6 +75,7 @@ static void add_entry(struct comparison *c, enum level level,
 		d->dropped++;
 		return;
 	}
+	assert(any);
 	if (!entry.old || !entry.new)
 		entry.kind = entry.old ? DIFF_REMOVED : DIFF_ADDED;
 	if (is_state(level, any->key, entry.kind))

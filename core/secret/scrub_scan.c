@@ -13,6 +13,7 @@
  */
 #include "core/secret/scrub_scan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "core/base/mem.h"
@@ -288,6 +289,7 @@ static struct scrub_unit read_alone(struct str text, unsigned todo)
 	struct scrub_unit u = {.used = 0};
 	size_t row = ARRAY_LEN(stage_rows);
 
+	assert(text.n);
 	while (row-- > 0)
 		if (stage_rows[row].lead == text.p[0] &&
 		    (todo & stage_rows[row].stage))

@@ -634,8 +634,10 @@ static struct http_exchange *take_first(struct http_list *list)
 {
 	struct http_exchange *x = list->first;
 
-	if (x)
+	if (x) {
+		assert(!x->prev);
 		unlink_from(list, x);
+	}
 	return x;
 }
 

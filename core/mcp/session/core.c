@@ -73,7 +73,8 @@ static void grow(struct requests *t)
 	t->n_slots = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
 	for (enum requests_key by = 0; by < N_REQUESTS_KEYS; by++) {
 		free(t->slots[by]);
-		t->slots[by] = mem_zalloc(t->n_slots * sizeof(*t->slots[by]));
+		t->slots[by] =
+			mem_zalloc(t->n_slots * sizeof(struct request *));
 		for (struct request *r = t->first; r; r = r->next)
 			link_key(t, r, by);
 	}
