@@ -75,40 +75,22 @@ static int serve(const struct tool_env *env, struct err *err)
 
 /* ---- one tool ---- */
 
-/* ret  the object of the arguments; lives in `arena` */
-static int read_arguments(const struct tool *t, const struct args *args,
-			  struct arena *arena, struct str *ret, struct err *err)
+static int print(const struct args *args, const struct tool_result *r,
+		 struct err *err)
 {
-	AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
+	AUTO(page_release) struct page page;
 
-	jw_init(&w, &schema, false);
-	fields_schema(t->input, &w);
-	if (tool_args_read(args, NULL, buf_str(&schema), arena, ret, err) < 0)
-		return -1;
-	if (!ret->p)
-		*ret = STR("{}");
-	return 0;
-}
-
-static int print(const struct tool_result *r, bool json, struct err *err)
-{
-	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
-	struct jw w;
-
-	jw_init(&w, &out, false);
-	if (json) {
-		jw_object(&w);
-		tool_result_write(r, true, &w);
-		jw_end(&w);
+	page_open(&page, args);
+	if (page.is_json) {
+		tool_result_write(r, true, &page.w);
 	} else {
-		log_visible(&out, buf_str(&r->text), true);
+		log_visible(&page.out, buf_str(&r->text), true);
+		buf_addc(&page.out, '\n');
 	}
-	buf_addc(&out, '\n');
-	if (put(buf_str(&out), json ? PUT_JSON : PUT_TEXT, err) < 0)
+	if (page_put(&page, err) < 0)
 		return -1;
 	/* the JSON says itself that the tool failed; text does not */
-	return !json && r->is_error ? 2 : 0;
+	return !page.is_json && r->is_error ? 2 : 0;
 }
 
 static int unknown_tool(const char *name, struct err *err)
@@ -149,17 +131,22 @@ static int call(const struct args *args, const struct tool_env *env,
 {
 	const struct tool *t = brief_find(str_of(args->positional[0]));
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf schema = BUF_INIT(BUF_UNBOUNDED);
 	struct tool_result result;
 	struct str arguments;
+	struct jw w;
 	int status;
 
 	if (!t)
 		return unknown_tool(args->positional[0], err);
-	if (read_arguments(t, args, &arena, &arguments, err) < 0)
+	jw_init(&w, &schema, false);
+	fields_schema(t->input, &w);
+	if (tool_args_read(args, NULL, buf_str(&schema), &arena, &arguments,
+			   err) < 0)
 		return -1;
 	tool_result_init(&result);
-	tool_call(t, arguments, env, &result);
-	status = print(&result, args_has(args, "json"), err);
+	tool_call(t, arguments.p ? arguments : STR("{}"), env, &result);
+	status = print(args, &result, err);
 	if (status == 2)
 		hint_missing(t, args);
 	tool_result_release(&result);

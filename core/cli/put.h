@@ -59,7 +59,7 @@ struct print_options {
 	const char *form; /* a row of render.c */
 	bool pretty, single;
 	const char *view;      /* "full", "golden"; NULL = full */
-	struct outfile output; /* its path is NULL: print on stdout */
+	struct outfile output; /* path NULL: print on stdout */
 };
 
 /*
