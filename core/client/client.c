@@ -996,20 +996,22 @@ static void on_failed(struct client *c, const struct session_event *e)
 	await_end(c);
 }
 
+/* Events of the session as a client tells them. */
+static const enum client_event_type told_as[] = {
+	[SESSION_EVENT_RESULT] = CLIENT_RESULT,
+	[SESSION_EVENT_ERROR] = CLIENT_ERROR,
+	[SESSION_EVENT_PROGRESS] = CLIENT_PROGRESS,
+	[SESSION_EVENT_TASK] = CLIENT_TASK,
+	[SESSION_EVENT_LOG] = CLIENT_LOG,
+	[SESSION_EVENT_ASKED] = CLIENT_ASKED,
+	[SESSION_EVENT_ASK_GONE] = CLIENT_ASK_GONE,
+	[SESSION_EVENT_CHANGED] = CLIENT_CHANGED,
+	[SESSION_EVENT_CLOSED] = CLIENT_ENDED, /* not told */
+};
+
 static void on_event(struct client *c, const struct session_event *e)
 {
-	static const enum client_event_type types[] = {
-		[SESSION_EVENT_RESULT] = CLIENT_RESULT,
-		[SESSION_EVENT_ERROR] = CLIENT_ERROR,
-		[SESSION_EVENT_PROGRESS] = CLIENT_PROGRESS,
-		[SESSION_EVENT_TASK] = CLIENT_TASK,
-		[SESSION_EVENT_LOG] = CLIENT_LOG,
-		[SESSION_EVENT_ASKED] = CLIENT_ASKED,
-		[SESSION_EVENT_ASK_GONE] = CLIENT_ASK_GONE,
-		[SESSION_EVENT_CHANGED] = CLIENT_CHANGED,
-		[SESSION_EVENT_CLOSED] = CLIENT_ENDED, /* not told */
-	};
-	struct client_event told = {.type = types[e->type], .of = e};
+	struct client_event told = {.type = told_as[e->type], .of = e};
 	struct call *call = NULL;
 
 	for (size_t i = 0; e->ticket && !call && i < c->n_calls; i++)
