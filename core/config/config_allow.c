@@ -631,16 +631,6 @@ static void judge_kept(struct config_file *file, struct verdict *v)
 	v->by_person = v->is_allowed && kept->by_person;
 }
 
-static void judge(struct config_file *file, struct verdict *v)
-{
-	*v = (struct verdict){.why_not = "lies in the current folder and has "
-					 "not been allowed yet"};
-	judge_variable(file, v);
-	judge_kept(file, v);
-	if (v->has_changed)
-		v->why_not = "has changed since it was allowed";
-}
-
 /* ---- keeping it ---- */
 
 static bool is_person_there(void)
@@ -841,11 +831,15 @@ int config_allow(struct config_file *file, const struct config_options *options,
 		 struct err *err)
 {
 	AUTO(buf_release) struct buf why = BUF_INIT(BUF_UNBOUNDED);
-	struct verdict v;
+	struct verdict v = {.why_not = "lies in the current folder and has "
+				       "not been allowed yet"};
 
 	if (!file->found_in_cwd)
 		return 0;
-	judge(file, &v);
+	judge_variable(file, &v);
+	judge_kept(file, &v);
+	if (v.has_changed)
+		v.why_not = "has changed since it was allowed";
 	if (!v.is_allowed && !options->passive && is_person_there())
 		ask_person(file, &v);
 	judge_browser(file, &v, options->server);

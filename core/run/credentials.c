@@ -33,12 +33,6 @@ static void put_line(struct env *e, char *line, size_t n)
 	e->item[e->n] = NULL;
 }
 
-static void env_set(struct env *e, const char *name, struct str value)
-{
-	put_line(e, mem_printf("%s=%.*s", name, STR_ARG(value)),
-		 strlen(name) + 1);
-}
-
 void env_add_lines(struct env *e, const char *const *lines)
 {
 	for (; lines && *lines; lines++) {
@@ -249,8 +243,7 @@ static int credentials_value(struct credentials *c, const struct env_ref *ref,
 {
 	struct secret_runner runner = {
 		.run = run_line, .open = open_file, .arg = c};
-	struct buf text = BUF_INIT(LIMIT_SECRET_BYTES);
-	struct value v = {.ref = ref};
+	struct value v = {.ref = ref, .text = BUF_INIT(LIMIT_SECRET_BYTES)};
 
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->values[i].ref->source == ref->source &&
@@ -261,17 +254,16 @@ static int credentials_value(struct credentials *c, const struct env_ref *ref,
 			return c->values[i].failed ? -1 : 0;
 		}
 	}
-	if (secret_resolve(ref->source, ref->from, &runner, &text, err) < 0) {
-		buf_wipe(&text);
+	if (secret_resolve(ref->source, ref->from, &runner, &v.text, err) < 0) {
+		buf_wipe(&v.text);
 		v.failed = true;
 		v.err = *err;
 	} else {
-		scrub_add(c->ctx.scrub, buf_str(&text));
+		scrub_add(c->ctx.scrub, buf_str(&v.text));
 	}
-	v.text = text;
 	c->values = mem_grow(c->values, c->n + 1, &c->cap, sizeof(*c->values));
 	c->values[c->n++] = v;
-	*ret = buf_str(&text);
+	*ret = buf_str(&v.text);
 	return v.failed ? -1 : 0;
 }
 
@@ -283,7 +275,10 @@ int credentials_give(struct credentials *c, const struct env_refs *refs,
 
 		if (credentials_value(c, &refs->item[i], &value, err) < 0)
 			return err_wrap(err, "%s", refs->item[i].name);
-		env_set(env, refs->item[i].name, value);
+		put_line(env,
+			 mem_printf("%s=%.*s", refs->item[i].name,
+				    STR_ARG(value)),
+			 strlen(refs->item[i].name) + 1);
 	}
 	return 0;
 }

@@ -197,18 +197,6 @@ static int prepare_server(struct pool_server *s, const struct plan_step *plan,
 	return 0;
 }
 
-static void free_server(struct pool_server *s)
-{
-	loop_timer_clear(s->pool->o.client.loop, &s->timer);
-	clear_doubt(s);
-	sampler_free(s->sampler);
-	client_free(s->client);
-	remote_server_free(s->remote);
-	env_release(&s->env);
-	arena_release(&s->arena);
-	free(s);
-}
-
 /* ---- servers ---- */
 
 static void on_timer(void *arg);
@@ -271,26 +259,19 @@ void pool_free(struct pool *p)
 		return;
 	while ((s = p->servers)) {
 		p->servers = s->next;
-		free_server(s);
+		loop_timer_clear(p->o.client.loop, &s->timer);
+		clear_doubt(s);
+		sampler_free(s->sampler);
+		client_free(s->client);
+		remote_server_free(s->remote);
+		env_release(&s->env);
+		arena_release(&s->arena);
+		free(s);
 	}
 	free(p);
 }
 
 /* ---- the end of a process ---- */
-
-/* The next start is later the more often it failed (RW-21). */
-static void lengthen_pause(struct pool_server *s)
-{
-	if (client_failure(s->client) == REASON_NONE) {
-		s->pause_ms = 0;
-		return;
-	}
-	s->pause_ms = s->pause_ms ? 2 * s->pause_ms : POOL_PAUSE_FIRST_MS;
-	if (s->pause_ms > POOL_PAUSE_LAST_MS)
-		s->pause_ms = POOL_PAUSE_LAST_MS;
-	s->not_before_ns =
-		loop_now(s->pool->o.client.loop) + s->pause_ms * NS_PER_MS;
-}
 
 static void start_if_due(struct pool_server *s);
 
@@ -299,11 +280,22 @@ static void on_server_ended(struct pool_server *s)
 	struct pool_user *starter = s->starter, *last = s->last;
 
 	clear_doubt(s);
-	lengthen_pause(s);
-	/* a failure that a step was told, or of which only this is left */
-	if (!s->afresh && client_failure(s->client) != REASON_NONE)
-		s->afresh = arena_strdup(&s->arena,
-					 client_failure_sentence(s->client));
+	if (client_failure(s->client) == REASON_NONE) {
+		s->pause_ms = 0;
+	} else {
+		/* the next start is later the more often it failed (RW-21) */
+		s->pause_ms =
+			s->pause_ms ? 2 * s->pause_ms : POOL_PAUSE_FIRST_MS;
+		if (s->pause_ms > POOL_PAUSE_LAST_MS)
+			s->pause_ms = POOL_PAUSE_LAST_MS;
+		s->not_before_ns = loop_now(s->pool->o.client.loop) +
+				   s->pause_ms * NS_PER_MS;
+		/* a failure that a step was told, or of which only this is
+		   left */
+		if (!s->afresh)
+			s->afresh = arena_strdup(
+				&s->arena, client_failure_sentence(s->client));
+	}
 	s->starter = s->last = NULL;
 	for (struct pool_user *u = s->users; u; u = u->next)
 		u->client = NULL;
@@ -344,7 +336,6 @@ static void answer(struct pool_server *s, const struct client_event *e)
 			    server_text(s), buf_cstr(&says));
 	else
 		log_debug("%s asked %s", server_text(s), buf_cstr(&says));
-	buf_release(&says);
 }
 
 static void on_event(void *arg, const struct client_event *e)
