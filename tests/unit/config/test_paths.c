@@ -34,13 +34,12 @@ TEST(resolve, any_spelling, one_rule)
 		{"/a/../b/", "/etc", "/b"},
 		{"/", NULL, "/"},
 	};
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_string_equal(
 			path_resolve(rows[i].path, rows[i].folder, &arena),
 			rows[i].want);
-	arena_release(&arena);
 }
 
 TEST(resolve, up_behind_a_link, stays_to_be_judged)
@@ -55,40 +54,37 @@ TEST(resolve, up_behind_a_link, stays_to_be_judged)
 		{"/proc/not there/../a", "/proc/a"},
 		{"/proc/sys/../a", "/proc/a"},
 	};
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		assert_string_equal(path_resolve(rows[i].path, NULL, &arena),
 				    rows[i].want);
-	arena_release(&arena);
 }
 
 TEST(resolve, no_home, tilde_is_a_name)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	unsetenv("HOME");
 	assert_string_equal(path_resolve("~/a", "/etc", &arena), "/etc/~/a");
 	setenv("HOME", "", 1);
 	assert_string_equal(path_resolve("~/a", "/etc", &arena), "/etc/~/a");
-	arena_release(&arena);
 }
 
 TEST(program, bare_name, stays)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 
 	setenv("HOME", "/home/me", 1);
 	assert_string_equal(path_program("git", "/etc", &arena), "git");
 	assert_string_equal(path_program("./git", "/etc", &arena), "/etc/git");
 	assert_string_equal(path_program("~/bin/git", "/etc", &arena),
 			    "/home/me/bin/git");
-	arena_release(&arena);
 }
 
 TEST(words, command_line, program_and_homes)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct strlist words;
 
@@ -103,7 +99,6 @@ TEST(words, command_line, program_and_homes)
 	assert_string_equal(words.item[4], "--f=~/g");
 	assert_int_equal(path_words("'open", "/etc", &arena, &words, &err), -1);
 	assert_int_equal(err.kind, ERR_SYNTAX);
-	arena_release(&arena);
 }
 
 /* rows: where a link lies, where it leads, what programs write */

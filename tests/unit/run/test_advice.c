@@ -38,66 +38,57 @@ static const struct gate_denial
 		1},
 	plain = {"syscall", "socket", "id", "socket(AF_UNIX)", {NULL, NULL}, 3};
 
-/* The lines of one refusal; NULL: none. */
-static const char *line(struct arena *arena, const struct gate_denial *d,
-			bool failed, enum advice_form form)
-{
-	struct gate_verdict v = {.n_denials = 1, .denials = d};
-	struct advice_how how = {.failed = failed, .form = form};
-	struct strlist lines = advice_denials(&v, &how, arena);
+/* line  NULL: none */
+static const struct row {
+	const struct gate_denial *denial;
+	bool failed;
+	enum advice_form form;
+	const char *line;
+} rows[] = {
+	/* a connection that was tried is said of success, too */
+	{&connection, false, ADVICE_OPTION,
+	 "denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to allow "
+	 "it: --net HOST, or all of it: --net all"},
+	{&connection, false, ADVICE_TOML,
+	 "denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to allow "
+	 "it: sandbox = { net = [\"HOST\"] }, or all of it: sandbox = { net = "
+	 "\"all\" }"},
+	{&host, false, ADVICE_OPTION,
+	 "denied: example.com:443, 1 time; to allow it: --net example.com"},
+	{&host, false, ADVICE_TOML,
+	 "denied: example.com:443, 1 time; to allow it: sandbox = { net = "
+	 "[\"example.com\"] }"},
+	{&question, false, ADVICE_OPTION, NULL},
+	/* likewise a rule of the user */
+	{&rule, false, ADVICE_OPTION,
+	 "denied: git: @eval is denied by sh, 1 time"},
+	/* a probe is never the reason of a failure */
+	{&probe, true, ADVICE_OPTION, NULL},
+	{&plain, true, ADVICE_OPTION, NULL},
+	/* another call is said of failure only */
+	{&call, false, ADVICE_OPTION, NULL},
+	{&call, true, ADVICE_OPTION,
+	 "denied: ptrace(0) by strace, 1 time; to allow it: --syscalls ptrace"},
+};
 
-	return lines.n ? lines.item[0] : NULL;
-}
-
-TEST(denials, a_connection_that_was_tried, is_said_of_success)
-{
-	AUTO(arena_release) struct arena a = ARENA_INIT;
-
-	assert_string_equal(
-		line(&a, &connection, false, ADVICE_OPTION),
-		"denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to "
-		"allow it: --net HOST, or all of it: --net all");
-	assert_string_equal(
-		line(&a, &connection, false, ADVICE_TOML),
-		"denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to "
-		"allow it: sandbox = { net = [\"HOST\"] }, or all of it: "
-		"sandbox = { net = \"all\" }");
-	assert_string_equal(line(&a, &host, false, ADVICE_OPTION),
-			    "denied: example.com:443, 1 time; to allow it: "
-			    "--net example.com");
-	assert_string_equal(line(&a, &host, false, ADVICE_TOML),
-			    "denied: example.com:443, 1 time; to allow it: "
-			    "sandbox = { net = [\"example.com\"] }");
-	assert_null(line(&a, &question, false, ADVICE_OPTION));
-}
-
-TEST(denials, a_rule_of_the_user, is_said_of_success)
-{
-	AUTO(arena_release) struct arena a = ARENA_INIT;
-
-	assert_string_equal(line(&a, &rule, false, ADVICE_OPTION),
-			    "denied: git: @eval is denied by sh, 1 time");
-}
-
-TEST(denials, a_probe, is_never_the_reason_of_a_failure)
+TEST(denials, each, is_said_where_it_is_worth_a_line)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
-	struct gate_verdict v = {.n_denials = 1, .denials = &probe};
-	struct advice_how all = {.failed = true, .all = true};
+	const struct gate_verdict v = {.n_denials = 1, .denials = &probe};
+	const struct advice_how all = {.failed = true, .all = true};
 
-	assert_null(line(&a, &probe, true, ADVICE_OPTION));
-	assert_null(line(&a, &plain, true, ADVICE_OPTION));
+	for (const struct row *r = rows; r < rows + ARRAY_LEN(rows); r++) {
+		const struct gate_verdict one = {.n_denials = 1,
+						 .denials = r->denial};
+		const struct advice_how how = {.failed = r->failed,
+					       .form = r->form};
+		struct strlist lines = advice_denials(&one, &how, &a);
+
+		assert_int_equal(lines.n, r->line != NULL);
+		if (r->line)
+			assert_string_equal(lines.item[0], r->line);
+	}
 	assert_int_equal(advice_denials(&v, &all, &a).n, 1);
-}
-
-TEST(denials, another_call, is_said_of_failure_only)
-{
-	AUTO(arena_release) struct arena a = ARENA_INIT;
-
-	assert_null(line(&a, &call, false, ADVICE_OPTION));
-	assert_string_equal(line(&a, &call, true, ADVICE_OPTION),
-			    "denied: ptrace(0) by strace, 1 time; to allow "
-			    "it: --syscalls ptrace");
 }
 
 TEST(proxy, that_nothing_asked, is_said_of_a_failure)

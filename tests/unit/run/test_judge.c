@@ -17,7 +17,7 @@ struct row {
 static void check(const struct row *rows, size_t n, enum judge_mode mode)
 {
 	for (size_t i = 0; i < n; i++) {
-		struct arena arena = ARENA_INIT;
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
 		struct judgement j = judge_program(mode, str_of(rows[i].out),
 						   rows[i].end, &arena);
 
@@ -28,7 +28,6 @@ static void check(const struct row *rows, size_t n, enum judge_mode mode)
 				 STR_ARG(j.error));
 		/* whatever is not well has a sentence */
 		assert_int_equal(j.reason != REASON_NONE, j.error.n > 0);
-		arena_release(&arena);
 	}
 }
 
@@ -85,7 +84,7 @@ TEST(end, for_a_bound, says_which)
 
 TEST(subprocess, content, is_kept_byte_for_byte)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	const char *out =
 		"{\"isError\": false, \"content\":[ {\"type\":\"text\","
 		"\"text\":\"\\u0000\\ud83d\\ude00\", \"n\":"
@@ -97,12 +96,11 @@ TEST(subprocess, content, is_kept_byte_for_byte)
 			   "[ {\"type\":\"text\",\"text\":"
 			   "\"\\u0000\\ud83d\\ude00\", \"n\":"
 			   "9223372036854775808, \"e\":1E+2} ]"));
-	arena_release(&arena);
 }
 
 TEST(subprocess, bad_exit_after_result, keeps_the_data)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct judgement j = judge_program(
 		JUDGE_mcp_client,
 		STR("{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]}"),
@@ -112,12 +110,11 @@ TEST(subprocess, bad_exit_after_result, keeps_the_data)
 	assert_true(str_is(j.answer.content,
 			   "[{\"type\":\"text\",\"text\":\"x\"}]"));
 	assert_non_null(strstr(j.error.p, "status 3"));
-	arena_release(&arena);
 }
 
 TEST(script, output, is_trimmed_and_kept_on_failure)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct judgement j =
 		judge_program(JUDGE_script, STR(" hi \n"), &good, &arena);
 
@@ -130,12 +127,11 @@ TEST(script, output, is_trimmed_and_kept_on_failure)
 	assert_int_equal(j.reason, REASON_SIGNAL);
 	assert_true(str_is(j.output, "partial"));
 	assert_non_null(strstr(j.error.p, "SIGKILL"));
-	arena_release(&arena);
 }
 
 TEST(harness, first_of_text_summary_output, is_the_body)
 {
-	struct arena arena = ARENA_INIT;
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct judgement j;
 
 	j = judge_program(JUDGE_harness,
@@ -148,5 +144,4 @@ TEST(harness, first_of_text_summary_output, is_the_body)
 	assert_true(str_is(j.output, "o"));
 	j = judge_program(JUDGE_harness, STR("1 2"), &good, &arena);
 	assert_int_equal(j.reason, REASON_NOT_JSON);
-	arena_release(&arena);
 }
