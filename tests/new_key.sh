@@ -54,7 +54,6 @@ test_server_fields() {
 		#include "core/config/routine.h"
 
 		static const struct option rows[] = {
-		#define PRESET_NAMES "NAME"
 		#include "core/cli/target_options.def"
 			{0}};
 
