@@ -20,6 +20,7 @@ list() {
 	local file
 
 	for file in tests/unit/*/test_*.c tests/unit/*/{transcripts,values}/*; do
+		[[ -e $file ]] || continue
 		tests_of "$file" |
 			sed -nE "s|^([A-Z]+)_([0-9]+)__.*|\1-\2 $file &|p"
 	done

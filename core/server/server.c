@@ -160,7 +160,7 @@ static void on_initialize(const struct exchange *x)
 		s->revision = mcp_revision_newest();
 	answer.protocol = str_of(s->revision->date);
 	rpc_begin_result(&w, x->out, &x->m->id);
-	mcp_write_initialize_result(&w.jw, &answer);
+	mcp_write_peer(&w.jw, &answer, "serverInfo");
 	rpc_end(&w);
 	become(s, SERVER_GREETED);
 }

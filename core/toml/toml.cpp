@@ -139,6 +139,10 @@ static int bounds_byte(struct bounds *b, struct err *err)
 	const char c = b->text.p[b->at];
 	const bool at_start = b->at_start;
 
+	if ((unsigned char)c >= 0x80)
+		return err_at(err, ERR_CONFIG, b->line, bounds_col(b, b->at),
+			      "not TOML: outside of strings and comments all "
+			      "is ASCII; put the name into quotes");
 	if (c != ' ' && c != '\t' && c != '\r')
 		b->at_start = false;
 	switch (c) {
@@ -189,14 +193,6 @@ static int bounds_byte(struct bounds *b, struct err *err)
 		b->in_header = false;
 		b->level -= b->level > 0;
 		bounds_reset(b);
-		break;
-	default:
-		if ((unsigned char)c >= 0x80)
-			return err_at(err, ERR_CONFIG, b->line,
-				      bounds_col(b, b->at),
-				      "not TOML: outside of strings and "
-				      "comments all is ASCII; put the name "
-				      "into quotes");
 		break;
 	}
 	return 0;

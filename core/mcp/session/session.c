@@ -252,7 +252,7 @@ static void write_initialize(const struct session *s, struct buf *params)
 	mcp_write_declared(&w, &s->opt.declared, s->spoken);
 	client.capabilities = buf_str(&declared);
 	jw_init(&w, params, false);
-	mcp_write_initialize(&w, &client);
+	mcp_write_peer(&w, &client, "clientInfo");
 }
 
 static void speak(struct session *s, const struct mcp_revision *revision)

@@ -60,7 +60,7 @@ static const char *token_end(const char *p, const char *end)
 	return NULL;
 }
 
-/* What a byte outside of strings adds to the depth of brackets. */
+/* Depth that a byte outside of strings adds: 1, 0 or -1. */
 static int depth_of(char c)
 {
 	return (c == '{' || c == '[') - (c == '}' || c == ']');

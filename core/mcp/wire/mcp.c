@@ -100,7 +100,7 @@ void mcp_write_declared(struct jw *w, const struct mcp_declared *d,
 
 /* ---- both sides of a handshake ---- */
 
-static void write_peer(struct jw *w, const struct mcp_peer *p, const char *key)
+void mcp_write_peer(struct jw *w, const struct mcp_peer *p, const char *key)
 {
 	jw_object(w);
 	jw_kv_str(w, "protocolVersion", p->protocol);
@@ -112,16 +112,6 @@ static void write_peer(struct jw *w, const struct mcp_peer *p, const char *key)
 	if (p->instructions.n)
 		jw_kv_str(w, "instructions", p->instructions);
 	jw_end(w);
-}
-
-void mcp_write_initialize(struct jw *w, const struct mcp_peer *client)
-{
-	write_peer(w, client, "clientInfo");
-}
-
-void mcp_write_initialize_result(struct jw *w, const struct mcp_peer *server)
-{
-	write_peer(w, server, "serverInfo");
 }
 
 static struct str read_name(struct str object, const char *name,

@@ -78,15 +78,19 @@ struct mcp_peer {
 	uint32_t oddities; /* missing or of another type: INI-5, RW-57 */
 };
 /*
- * Reading takes any JSON value, decodes into the arena, and cuts texts at
- * 1 KiB, instructions at 64 KiB; it leaves `revision` NULL. Writing writes one
- * object.
+ * Write the params of initialize, or its result, as one object.
+ * key  "clientInfo" or "serverInfo"
  */
-void mcp_write_initialize(struct jw *w, const struct mcp_peer *client);
-/* errors  ERR_PEER  no protocolVersion */
+void mcp_write_peer(struct jw *w, const struct mcp_peer *p, const char *key);
+/*
+ * Read the params of initialize: any JSON value. Texts are decoded into the
+ * arena and cut at 1 KiB, instructions at 64 KiB; `revision` stays NULL.
+ *
+ * errors  ERR_PEER  no protocolVersion
+ */
 int mcp_read_initialize(struct str params, struct arena *arena,
 			struct mcp_peer *ret, struct err *err) MUST_USE;
-void mcp_write_initialize_result(struct jw *w, const struct mcp_peer *server);
+/* Read the result of initialize, likewise. */
 void mcp_read_initialize_result(struct str result, struct arena *arena,
 				struct mcp_peer *ret);
 /*

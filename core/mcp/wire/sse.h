@@ -44,9 +44,9 @@ struct sse {
 	size_t data_max;
 	struct buf data; /* owned; each line with its LF, then the line that is
 			    being read */
-	size_t line;	 /* where that begins */
-	bool is_first;	 /* it is the first, and may have a byte order mark */
-	bool is_cut;	 /* its rest is thrown away */
+	size_t line;	 /* where that line begins */
+	bool is_first;	 /* first line: maybe with a byte order mark */
+	bool is_cut;	 /* rest of the line is thrown away */
 	bool after_cr;	 /* a LF now belongs to the CR */
 	bool has_data;	 /* a line of data was there */
 	bool is_over;	 /* and all of them were too much */

@@ -68,7 +68,7 @@ TEST(initialize, written, is_read_again)
 	struct jw w;
 
 	jw_init(&w, &out, false);
-	mcp_write_initialize(&w, &sent);
+	mcp_write_peer(&w, &sent, "clientInfo");
 	assert_int_equal(mcp_read_initialize(buf_str(&out), &arena, &got, &err),
 			 0);
 	assert_true(str_eq(got.protocol, sent.protocol));
@@ -130,7 +130,7 @@ TEST(initialize_result, written, is_read_again)
 	struct jw w;
 
 	jw_init(&w, &out, false);
-	mcp_write_initialize_result(&w, &sent);
+	mcp_write_peer(&w, &sent, "serverInfo");
 	mcp_read_initialize_result(buf_str(&out), &arena, &got);
 	assert_true(str_eq(got.protocol, sent.protocol));
 	assert_true(str_eq(got.instructions, sent.instructions));
@@ -139,7 +139,7 @@ TEST(initialize_result, written, is_read_again)
 	sent.instructions = STR("");
 	buf_clear(&out);
 	jw_init(&w, &out, false);
-	mcp_write_initialize_result(&w, &sent);
+	mcp_write_peer(&w, &sent, "serverInfo");
 	assert_null(strstr(buf_cstr(&out), "instructions"));
 	arena_release(&arena);
 	buf_release(&out);
