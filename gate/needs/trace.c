@@ -71,7 +71,7 @@ static void add_exec(struct opener *o, const char *path)
 
 static void open_folder(struct opener *o, const char *path);
 
-/* What the system installs is no private file, and is much. */
+/* Files that the system installs are none of these, and are many. */
 static const struct strlist system_dirs =
 	STRLIST("/usr", "/sys", "/nix", "/snap");
 
