@@ -14,11 +14,6 @@
 /* Tries of arguments for each number. */
 #define TRIES 24
 
-static void filter_release(struct seccomp_filter *f)
-{
-	seccomp_filter_release(f);
-}
-
 static uint64_t random_state = 88172645463325252ULL;
 
 /* xorshift64: the same numbers in each run */
@@ -69,8 +64,10 @@ static void check_filter(const struct seccomp_want *want)
 				  0x3fffffff, 0x40000001, 0x7fffffff};
 	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
 					   0xffffffff};
-	AUTO(filter_release) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
-	AUTO(filter_release) struct seccomp_filter made = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter made = SECCOMP_FILTER_INIT;
 	struct err err = ERR_INIT;
 	uint32_t native;
 

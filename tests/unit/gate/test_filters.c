@@ -7,11 +7,6 @@
 
 #include "gate/build/seccomp.h"
 
-static void filters_freep(struct seccomp_filter *f)
-{
-	seccomp_filter_release(f);
-}
-
 static bool is_equal(const struct seccomp_filter *a,
 		     const struct seccomp_filter *b)
 {
@@ -48,9 +43,9 @@ TEST(filters, every_want, equals_what_libseccomp_makes)
 	size_t n_found = 0;
 
 	for (unsigned i = 0; i < COMBINATIONS; i++) {
-		AUTO(filters_freep)
+		AUTO(seccomp_filter_release)
 		struct seccomp_filter found = SECCOMP_FILTER_INIT;
-		AUTO(filters_freep)
+		AUTO(seccomp_filter_release)
 		struct seccomp_filter built = SECCOMP_FILTER_INIT;
 		struct seccomp_want want = combination(i);
 		struct err err = ERR_INIT;
@@ -73,9 +68,12 @@ TEST(filters, every_want, equals_what_libseccomp_makes)
 TEST(filters, wants_of_different_effect, differ)
 {
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
-	AUTO(filters_freep) struct seccomp_filter none = SECCOMP_FILTER_INIT;
-	AUTO(filters_freep) struct seccomp_filter net = SECCOMP_FILTER_INIT;
-	AUTO(filters_freep) struct seccomp_filter strict = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter none = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter net = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter strict = SECCOMP_FILTER_INIT;
 
 	assert_true(filters_find(&want, &none));
 	want.net = POLICY_NET_ALL;
@@ -94,7 +92,8 @@ TEST(filters, added_names, are_not_in_the_table)
 		.profile = PROFILE_DEFAULT,
 		.syscalls = {(const char **)(uintptr_t)names, 1},
 	};
-	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
 
 	assert_false(filters_find(&want, &f));
 	want.syscalls.n = 0;
@@ -106,9 +105,12 @@ TEST(filters, added_names, are_built)
 	static const char *const names[] = {"ptrace"};
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT,
 				    .deny = SECCOMP_DENY_ERRNO};
-	AUTO(filters_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
-	AUTO(filters_freep) struct seccomp_filter more = SECCOMP_FILTER_INIT;
-	AUTO(filters_freep) struct seccomp_filter built = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter more = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter built = SECCOMP_FILTER_INIT;
 	struct err err = ERR_INIT;
 
 	assert_int_equal(filters_build(&want, &plain, &err), 0);
@@ -127,7 +129,8 @@ TEST(filters, unknown_added_name, is_refused)
 		.syscalls = {(const char **)(uintptr_t)names, 1},
 		.deny = SECCOMP_DENY_ERRNO,
 	};
-	AUTO(filters_freep) struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter f = SECCOMP_FILTER_INIT;
 	struct err err = ERR_INIT;
 
 	assert_int_equal(filters_build(&want, &f, &err), -1);

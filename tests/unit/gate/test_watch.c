@@ -15,17 +15,6 @@
 #include "gate/watch/watch.h"
 #include "tests/unit/gate/bpf.h"
 
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-#else
-#define NATIVE AUDIT_ARCH_AARCH64
-#endif
-
-static void filter_freep(struct seccomp_filter *f)
-{
-	seccomp_filter_release(f);
-}
-
 #define COOKIE UINT64_C(0x1122334455667788)
 
 static const uint64_t some_args[][6] = {
@@ -44,7 +33,7 @@ static const uint64_t some_args[][6] = {
 static uint32_t expected(const struct watch *w, const struct seccomp_data *d,
 			 uint32_t plain)
 {
-	if (d->arch != NATIVE || !watch_covers(w, d->nr))
+	if (d->arch != SECCOMP_ARCH || !watch_covers(w, d->nr))
 		return plain;
 	if (plain == SECCOMP_RET_ALLOW)
 		return SECCOMP_RET_USER_NOTIF;
@@ -79,7 +68,8 @@ static size_t compare_call(const struct seccomp_filter *plain,
 
 static void compare_filters(const struct seccomp_want *want, unsigned what)
 {
-	AUTO(filter_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
 	struct arena arena = ARENA_INIT;
 	struct watch w = WATCH_INIT;
 	struct sock_fprog in, out;
@@ -93,11 +83,11 @@ static void compare_filters(const struct seccomp_want *want, unsigned what)
 	assert_true(watch_filter(&in, what, COOKIE, &arena, &out));
 	watched = (struct seccomp_filter){out.filter, out.len};
 	for (int nr = 0; nr < seccomp_newest() + 8; nr++)
-		changed += compare_call(&plain, &watched, &w, NATIVE, nr);
+		changed += compare_call(&plain, &watched, &w, SECCOMP_ARCH, nr);
 	assert_true(changed > 0);
 	for (int nr = 0; nr < 400; nr += 7) {
 		(void)compare_call(&plain, &watched, &w, AUDIT_ARCH_I386, nr);
-		(void)compare_call(&plain, &watched, &w, NATIVE,
+		(void)compare_call(&plain, &watched, &w, SECCOMP_ARCH,
 				   0x40000000 | nr);
 	}
 	arena_release(&arena);
@@ -140,9 +130,10 @@ TEST(filter, longer_than_the_kernel_takes, is_none)
 /* The gate's own exec goes on unseen, by a number that nobody can guess. */
 TEST(filter, exec_with_the_cookie, is_not_watched)
 {
-	AUTO(filter_freep) struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO(seccomp_filter_release)
+	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
 	struct seccomp_want want = {.deny = SECCOMP_DENY_NOTIFY};
-	struct seccomp_data d = {.nr = SYS_execveat, .arch = NATIVE};
+	struct seccomp_data d = {.nr = SYS_execveat, .arch = SECCOMP_ARCH};
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct sock_fprog in, out;
