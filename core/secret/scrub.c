@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_rewrite.h"
+#include "core/secret/scrub_scan.h"
 
 /* ---- rewriting ---- */
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_rewrite.h"
+#include "core/secret/scrub_scan.h"
 
 #define STARS_VALUE "\"" SCRUB_STARS "\""
 

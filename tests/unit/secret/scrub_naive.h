@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/base/mem.h"
-#include "core/secret/scrub_rewrite.h"
+#include "core/secret/scrub_scan.h"
 
 struct naive_symbol {
 	unsigned char byte;
