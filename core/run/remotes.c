@@ -7,7 +7,6 @@
 #include "core/config/server_url.h"
 #include "core/transport/http.h"
 #include "core/transport/remote.h"
-#include "core/transport/websocket.h"
 
 /* An id of a session that is so long stands for nothing else. */
 #define SESSION_ID_BYTES 16

@@ -1,4 +1,4 @@
-#include "core/transport/websocket.h"
+#include "core/transport/remote.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -4,7 +4,7 @@
  */
 #include "tests/unit/test.h"
 
-#include "core/transport/websocket.h"
+#include "core/transport/remote.h"
 #include "tests/unit/transport/http_peer.h"
 
 #define REFUSED                                                      \
