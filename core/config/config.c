@@ -444,31 +444,21 @@ static bool expand_variable(struct expander *x, struct str inside,
 	return true;
 }
 
-/* `~` and `~/…` of a path need HOME. */
-static bool has_home(struct expander *x)
+/* False after an error, which is in the findings. */
+static bool expand_text(struct expander *x, struct buf *out)
 {
 	const struct expansion *e = x->e;
 	bool is_path = e->kind != EXPAND_URL && e->kind != EXPAND_HEADER;
 	struct str text = str_of(*e->slot);
 
-	if (!is_path || !(str_is(text, "~") || str_starts(text, "~/")) ||
-	    env_text("HOME"))
-		return true;
-	add_unset(x, arena_printf(&x->file->arena,
-				  "\"%s\" needs the variable HOME, which is "
-				  "not set",
-				  e->key));
-	return false;
-}
-
-/* False after an error, which is in the findings. */
-static bool expand_text(struct expander *x, struct buf *out)
-{
-	const struct expansion *e = x->e;
-	struct str text = str_of(*e->slot);
-
-	if (!has_home(x))
+	if (is_path && (str_is(text, "~") || str_starts(text, "~/")) &&
+	    !env_text("HOME")) {
+		add_unset(x, arena_printf(&x->file->arena,
+					  "\"%s\" needs the variable HOME, "
+					  "which is not set",
+					  e->key));
 		return false;
+	}
 	while (text.n) {
 		struct str inside;
 
@@ -584,26 +574,20 @@ static bool is_named(const char *name, const char *wanted)
 	return name && wanted && strcmp(name, wanted) == 0;
 }
 
-static bool uses_server(const struct routine *r, const char *server)
-{
-	for (size_t i = 0; r && i < r->n_steps; i++)
-		if (is_named(r->steps[i].server_name, server))
-			return true;
-	return false;
-}
-
 static bool is_used(const struct expander *x, const struct expansion *e)
 {
 	const struct config_options *o = x->options;
+	const struct routine *r;
 
 	if ((!o->routine && !o->server) || (!e->routine && !e->server))
 		return true;
 	if (e->routine)
 		return is_named(e->routine, o->routine);
-	return is_named(e->server, o->server) ||
-	       (o->routine &&
-		uses_server(config_routine(&x->file->config, o->routine),
-			    e->server));
+	r = o->routine ? config_routine(&x->file->config, o->routine) : NULL;
+	for (size_t i = 0; r && i < r->n_steps; i++)
+		if (is_named(r->steps[i].server_name, e->server))
+			return true;
+	return is_named(e->server, o->server);
 }
 
 static void expand(struct config_file *file,
@@ -623,30 +607,22 @@ static void expand(struct config_file *file,
 
 /* ---- all of it ---- */
 
-static int parse(struct config_file *file, int fd, struct toml_value *ret_root)
-{
-	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
-	struct err err = ERR_INIT;
-
-	/* one reading: the bytes that are judged are those that are parsed */
-	if (fd_read_all(fd, &text, &err) < 0 ||
-	    toml_parse(&file->arena, buf_str(&text), ret_root, &err) < 0) {
-		findings_add(&file->findings, false, &err);
-		return -1;
-	}
-	sha256_hex(buf_str(&text), file->sha256);
-	return 0;
-}
-
 static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
+	AUTO(buf_release) struct buf text = BUF_INIT(LIMIT_CONFIG_BYTES);
 	const char *path = file->config.path, *dir = file->config.dir;
+	struct err why = ERR_INIT;
 	struct toml_value root;
 	int r;
 
-	if (parse(file, fd, &root) < 0)
+	/* one reading: the bytes that are judged are those that are parsed */
+	if (fd_read_all(fd, &text, &why) < 0 ||
+	    toml_parse(&file->arena, buf_str(&text), &root, &why) < 0) {
+		findings_add(&file->findings, false, &why);
 		return first_error(file, options, err);
+	}
+	sha256_hex(buf_str(&text), file->sha256);
 	r = routine_load(&root, options->lax, options->policy_only,
 			 &file->arena, &file->config, &file->findings);
 	file->config.path = path;

@@ -1,8 +1,8 @@
 /*
  * The life of one step: begun, bounded in time, ended with a result.
  *
- * What it does in between is its type's: a program that is run to its end, or
- * a call in a session.
+ * Between begin and end a program is run to its end, or a tool is called in a
+ * session.
  *
  *	step_init(&s, &ctx, &plan_step);	all of them first
  *	step_begin(&s);		from here on it lives in ctx->loop
