@@ -38,6 +38,14 @@ static const char *folder(struct fixture *f)
 	return arena_printf(&f->arena, "%s/allowed", f->dir);
 }
 
+static const char *file_of(struct fixture *f, const char *path)
+{
+	char hex[SHA256_HEX_BYTES];
+
+	sha256_hex(str_of(path), hex);
+	return arena_printf(&f->arena, "%s/%s.json", folder(f), hex);
+}
+
 static int teardown(void **state)
 {
 	struct fixture *f = *state;
@@ -145,15 +153,12 @@ TEST_IN(fixture, find, file_under_the_name_of_another, does_not_count)
 {
 	struct fixture *f = *state;
 	struct allowance got, *all;
-	char hex[SHA256_HEX_BYTES];
 	const char *from, *to;
 	size_t n;
 
 	keep(f, "/p/matins.toml");
-	sha256_hex(STR("/p/matins.toml"), hex);
-	from = arena_printf(&f->arena, "%s/%s.json", folder(f), hex);
-	sha256_hex(STR("/q/matins.toml"), hex);
-	to = arena_printf(&f->arena, "%s/%s.json", folder(f), hex);
+	from = file_of(f, "/p/matins.toml");
+	to = file_of(f, "/q/matins.toml");
 	assert_int_equal(rename(from, to), 0);
 	assert_int_equal(find(f, "/q/matins.toml", &got), 1);
 	assert_int_equal(find(f, "/p/matins.toml", &got), 1);
@@ -165,7 +170,6 @@ TEST_IN(fixture, find, others_could_write, is_an_error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
-	char hex[SHA256_HEX_BYTES];
 	const char *file;
 
 	keep(f, "/p/matins.toml");
@@ -173,8 +177,7 @@ TEST_IN(fixture, find, others_could_write, is_an_error)
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 	assert_non_null(strstr(f->err.msg, "could be written by others"));
 	assert_int_equal(chmod(folder(f), 0700), 0);
-	sha256_hex(STR("/p/matins.toml"), hex);
-	file = arena_printf(&f->arena, "%s/%s.json", folder(f), hex);
+	file = file_of(f, "/p/matins.toml");
 	assert_int_equal(chmod(file, 0602), 0);
 	assert_int_equal(find(f, "/p/matins.toml", &got), -1);
 	assert_int_equal(chmod(file, 0600), 0);
@@ -189,12 +192,10 @@ TEST_IN(fixture, find, link_to_an_allowance, is_an_error)
 {
 	struct fixture *f = *state;
 	struct allowance got;
-	char hex[SHA256_HEX_BYTES];
 	const char *file, *moved;
 
 	keep(f, "/p/matins.toml");
-	sha256_hex(STR("/p/matins.toml"), hex);
-	file = arena_printf(&f->arena, "%s/%s.json", folder(f), hex);
+	file = file_of(f, "/p/matins.toml");
 	moved = arena_printf(&f->arena, "%s/moved", folder(f));
 	assert_int_equal(rename(file, moved), 0);
 	assert_int_equal(symlink("moved", file), 0);
@@ -213,6 +214,7 @@ TEST_IN(fixture, keep, name_without_utf8, is_an_error)
 #define BEGIN                                                                \
 	"{\"schema\":\"matins-allowed/1\",\"path\":\"/p\",\"sha256\":\"" SUM \
 	"\","
+#define BOTH "\"edits\":true,\"by_person\":true,"
 #define END "\"wall_ms\":1,\"grants\":[]}"
 
 TEST_IN(fixture, parse, other_text, is_an_error)
@@ -228,16 +230,16 @@ TEST_IN(fixture, parse, other_text, is_an_error)
 		BEGIN "\"edits\":1,\"by_person\":false," END,
 		BEGIN "\"edits\":\"true\",\"by_person\":false," END,
 		BEGIN "\"edits\":true,\"by_person\":null," END,
-		BEGIN "\"edits\":true,\"by_person\":true,\"wall_ms\":1}",
-		BEGIN "\"edits\":true,\"by_person\":true,\"wall_ms\":1.5,"
-		      "\"grants\":[]}",
-		BEGIN "\"edits\":true,\"by_person\":true,\"wall_ms\":1,"
-		      "\"grants\":[1]}",
-		BEGIN "\"edits\":true,\"by_person\":true,\"wall_ms\":1,"
-		      "\"grants\":[\"a\\u0000b\"]}",
-		BEGIN "\"edits\":true,\"by_person\":true,\"target\":\"x\"," END,
-		BEGIN "\"edits\":true,\"by_person\":true,\"path\":\"x\"," END,
-		BEGIN "\"edits\":true,\"by_person\":true,\"sha256\":\"0\"," END,
+		BEGIN BOTH "\"wall_ms\":1}",
+		BEGIN BOTH "\"wall_ms\":1.5,"
+			   "\"grants\":[]}",
+		BEGIN BOTH "\"wall_ms\":1,"
+			   "\"grants\":[1]}",
+		BEGIN BOTH "\"wall_ms\":1,"
+			   "\"grants\":[\"a\\u0000b\"]}",
+		BEGIN BOTH "\"target\":\"x\"," END,
+		BEGIN BOTH "\"path\":\"x\"," END,
+		BEGIN BOTH "\"sha256\":\"0\"," END,
 	};
 	struct fixture *f = *state;
 	struct allowance a;
