@@ -794,14 +794,13 @@ static const struct pool_handler mcp_handler = {
 /* End it, since no result is wanted any more. */
 static void stop(struct step_run *s, bool is_urgent)
 {
-	struct child *child = s->program ? &s->program->child : NULL;
-
 	if (s->mcp) {
 		mcp_stop(s, is_urgent);
-		return;
+	} else if (s->program) {
+		s->program->child.o.grace_ms = s->ctx->grace_ms;
+		child_end(&s->program->child,
+			  is_urgent ? CHILD_KILLING : CHILD_TERMINATING);
 	}
-	child->o.grace_ms = s->ctx->grace_ms;
-	child_end(child, is_urgent ? CHILD_KILLING : CHILD_TERMINATING);
 }
 
 static void on_budget(void *arg)
