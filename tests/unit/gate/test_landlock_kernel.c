@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/ioctl.h>
@@ -17,9 +16,12 @@
 
 #include "tests/unit/test.h"
 
+#include "core/base/arena.h"
 #include "core/base/fd.h"
 #include "core/base/kernel.h"
 #include "gate/build/landlock.h"
+#include "tests/unit/gate/tries.h"
+#include "tests/unit/temp_dir.h"
 
 /* ---- a folder with a tree for each class ---- */
 
@@ -52,35 +54,25 @@ static void copy_program(const char *to)
 
 static int make_trees(void **state)
 {
-	char path[64];
-
 	(void)state;
 	abi = landlock_abi();
 	if (!mkdtemp(base))
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(TREES); i++) {
-		snprintf(path, sizeof(path), "%s/sub", TREES[i]);
-		if (mkdir(at(TREES[i]), 0755) < 0 || mkdir(at(path), 0755) < 0)
+		AUTO(arena_release) struct arena arena = ARENA_INIT;
+		const char *tree = at(TREES[i]);
+
+		if (fd_mkdirs(arena_printf(&arena, "%s/sub", tree), 0755) < 0)
 			return -1;
-		snprintf(path, sizeof(path), "%s/file", TREES[i]);
-		copy_program(at(path));
+		copy_program(arena_printf(&arena, "%s/file", tree));
 	}
 	return 0;
-}
-
-static int remove_one(const char *path, const struct stat *st, int type,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
 }
 
 static int remove_trees(void **state)
 {
 	(void)state;
-	return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	return nftw(base, temp_dir_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 /* ---- a confined child ---- */
@@ -124,9 +116,9 @@ static int enter(int with_abi, void (*more)(struct landlock_rules *r))
 	return kernel_landlock_restrict_self(fd);
 }
 
-/* Exit status of a child that enters the rules and runs `act`. */
-static int run_abi(int with_abi, void (*more)(struct landlock_rules *r),
-		   int (*act)(void))
+/* A child enters the rules, and `act` returns 0 there. */
+static void check(int with_abi, void (*more)(struct landlock_rules *r),
+		  int (*act)(void))
 {
 	int status;
 	pid_t pid = fork();
@@ -135,25 +127,9 @@ static int run_abi(int with_abi, void (*more)(struct landlock_rules *r),
 		_exit(enter(with_abi, more) < 0 ? 202 : act());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	return WEXITSTATUS(status);
+	if (status)
+		fail_msg("ABI %d: step %d", with_abi, WEXITSTATUS(status));
 }
-
-static int run(int (*act)(void))
-{
-	return run_abi(abi, NULL, act);
-}
-
-#define EXPECT(number, call, error)                         \
-	do {                                                \
-		errno = 0;                                  \
-		if ((long)(call) != -1 || errno != (error)) \
-			return (number);                    \
-	} while (0)
-#define WORKS(number, call)              \
-	do {                             \
-		if ((long)(call) == -1)  \
-			return (number); \
-	} while (0)
 
 /* ---- files ---- */
 
@@ -209,7 +185,7 @@ static int try_write_only(void)
 	return 0;
 }
 
-/* 0 when the program ran and succeeded, else the errno of execve. */
+/* 0 when the program ran and succeeded, else -1 and the errno of execve. */
 static int start(const char *path)
 {
 	char *argv[] = {(char *)path, NULL};
@@ -222,21 +198,18 @@ static int start(const char *path)
 	}
 	if (waitpid(pid, &status, 0) != pid || !WIFEXITED(status))
 		return -1;
-	return WEXITSTATUS(status);
+	errno = WEXITSTATUS(status);
+	return errno ? -1 : 0;
 }
 
 static int try_exec(void)
 {
-	if (start(at("exec/file")) != 0)
-		return 1;
-	if (start(at("none/file")) != EACCES)
-		return 2;
-	if (start(at("read/file")) != EACCES) /* readable is not executable */
-		return 3;
-	if (start(at("write/file")) != EACCES)
-		return 4;
-	if (start("/bin/true") != EACCES)
-		return 5;
+	WORKS(1, start(at("exec/file")));
+	EXPECT(2, start(at("none/file")), EACCES);
+	/* readable is not executable */
+	EXPECT(3, start(at("read/file")), EACCES);
+	EXPECT(4, start(at("write/file")), EACCES);
+	EXPECT(5, start("/bin/true"), EACCES);
 	WORKS(6, open("/dev/null", O_RDWR));
 	EXPECT(7, open("/dev/zero", O_RDONLY), EACCES);
 	return 0;
@@ -250,39 +223,45 @@ static int try_device(void)
 	return 0;
 }
 
-static void need_landlock(void)
+/* Skip below this ABI; no Landlock at all is a failure. */
+static void need_abi(int least, const char *of)
 {
 	if (abi < 1)
 		fail_msg("this kernel has no Landlock, or not at boot");
+	if (abi < least) {
+		print_message("# SKIP %s need ABI %d, this is %d\n", of, least,
+			      abi);
+		skip();
+	}
 }
 
 TEST(kernel, files, opens_files_only_as_granted)
 {
-	need_landlock();
-	assert_int_equal(run(try_read), 0);
-	assert_int_equal(run(try_write), 0);
-	assert_int_equal(run(try_write_only), 0);
-	assert_int_equal(run(try_exec), 0);
+	need_abi(1, "files");
+	check(abi, NULL, try_read);
+	check(abi, NULL, try_write);
+	check(abi, NULL, try_write_only);
+	check(abi, NULL, try_exec);
 }
 
 TEST(kernel, devices, never)
 {
-	need_landlock();
+	need_abi(1, "rules");
 	if (mknod(at("none/dev"), S_IFCHR | 0600, 0x103) < 0) {
 		print_message("# SKIP this user cannot make devices at all\n");
 		skip();
 	}
-	assert_int_equal(run(try_device), 0);
+	check(abi, NULL, try_device);
 }
 
 /* A newer kernel must keep the promise of an older ABI. */
 TEST(kernel, each_older_abi, still_holds)
 {
-	need_landlock();
+	need_abi(1, "rules");
 	for (int older = 1; older <= abi; older++) {
-		assert_int_equal(run_abi(older, NULL, try_read), 0);
-		assert_int_equal(run_abi(older, NULL, try_exec), 0);
-		assert_int_equal(run_abi(older, NULL, try_write_only), 0);
+		check(older, NULL, try_read);
+		check(older, NULL, try_exec);
+		check(older, NULL, try_write_only);
 	}
 }
 
@@ -290,18 +269,24 @@ TEST(kernel, each_older_abi, still_holds)
 
 static uint16_t port_open, port_shut;
 
+static const struct sockaddr *loopback(uint16_t port)
+{
+	static struct sockaddr_in to = {.sin_family = AF_INET};
+
+	to.sin_port = htons(port);
+	to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	return (const struct sockaddr *)&to;
+}
+
 /* A listening socket on a port that the kernel chose. */
 static int listen_any(uint16_t *ret_port)
 {
-	struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
+	struct sockaddr_in to;
 	socklen_t n = sizeof(to);
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	assert_true(fd >= 0);
-	assert_int_equal(bind(fd, (struct sockaddr *)&to, n), 0);
+	assert_int_equal(bind(fd, loopback(0), n), 0);
 	assert_int_equal(listen(fd, 4), 0);
 	assert_int_equal(getsockname(fd, (struct sockaddr *)&to, &n), 0);
 	*ret_port = ntohs(to.sin_port);
@@ -310,14 +295,9 @@ static int listen_any(uint16_t *ret_port)
 
 static int reach(uint16_t port)
 {
-	struct sockaddr_in to = {
-		.sin_family = AF_INET,
-		.sin_port = htons(port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
-	};
 	AUTO(fd_closep) int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	return connect(fd, (struct sockaddr *)&to, sizeof(to));
+	return connect(fd, loopback(port), sizeof(struct sockaddr_in));
 }
 
 static int try_ports(void)
@@ -348,14 +328,9 @@ TEST(kernel, ports, opens_only_ports_granted)
 	AUTO(fd_closep) int a = listen_any(&port_open);
 	AUTO(fd_closep) int b = listen_any(&port_shut);
 
-	need_landlock();
-	if (abi < 4) {
-		print_message("# SKIP ports need ABI 4, this is %d\n", abi);
-		skip();
-	}
-	assert_int_equal(run_abi(abi, grant_port, try_ports), 0);
-	assert_int_equal(run_abi(abi, landlock_rules_net_open, try_ports_open),
-			 0);
+	need_abi(4, "ports");
+	check(abi, grant_port, try_ports);
+	check(abi, landlock_rules_net_open, try_ports_open);
 }
 
 /* ---- scopes ---- */
@@ -363,20 +338,22 @@ TEST(kernel, ports, opens_only_ports_granted)
 static struct sockaddr_un outside = {.sun_family = AF_UNIX};
 static socklen_t outside_bytes;
 
-static int try_abstract(void)
+static int reach_outside(void)
 {
 	AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
-	EXPECT(1, connect(fd, (struct sockaddr *)&outside, outside_bytes),
-	       EPERM);
+	return connect(fd, (struct sockaddr *)&outside, outside_bytes);
+}
+
+static int try_abstract(void)
+{
+	EXPECT(1, reach_outside(), EPERM);
 	return 0;
 }
 
 static int try_abstract_open(void)
 {
-	AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-	WORKS(1, connect(fd, (struct sockaddr *)&outside, outside_bytes));
+	WORKS(1, reach_outside());
 	return 0;
 }
 
@@ -396,20 +373,11 @@ static int try_signal(void)
 	return 0;
 }
 
-static void need_scopes(void)
-{
-	need_landlock();
-	if (abi < 6) {
-		print_message("# SKIP scopes need ABI 6, this is %d\n", abi);
-		skip();
-	}
-}
-
 TEST(kernel, abstract_sockets_outside, refuses_abstract_sockets_outside)
 {
 	AUTO(fd_closep) int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	need_scopes();
+	need_abi(6, "scopes");
 	snprintf(outside.sun_path + 1, sizeof(outside.sun_path) - 1,
 		 "matins-test-%d", getpid());
 	outside_bytes = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
@@ -417,14 +385,14 @@ TEST(kernel, abstract_sockets_outside, refuses_abstract_sockets_outside)
 	assert_int_equal(bind(fd, (struct sockaddr *)&outside, outside_bytes),
 			 0);
 	assert_int_equal(listen(fd, 4), 0);
-	assert_int_equal(run(try_abstract), 0);
-	assert_int_equal(run_abi(5, NULL, try_abstract_open), 0);
+	check(abi, NULL, try_abstract);
+	check(5, NULL, try_abstract_open);
 }
 
 TEST(kernel, signals_to_others, refuses_signals_to_others)
 {
-	need_scopes();
-	assert_int_equal(run(try_signal), 0);
+	need_abi(6, "scopes");
+	check(abi, NULL, try_signal);
 }
 
 /* ---- asking ---- */
@@ -435,7 +403,7 @@ TEST(kernel, bad_descriptor_in_a_rule, returns_an_error)
 	struct err err = ERR_INIT;
 	int fd = fd_open("/", O_PATH, 0), ruleset = -1;
 
-	need_landlock();
+	need_abi(1, "rules");
 	landlock_rules_init(&r, abi);
 	assert_int_equal(landlock_add_path(&r, fd, LL_READ, &err), 0);
 	close(fd);
@@ -450,7 +418,7 @@ TEST(kernel, ruleset, is_close_on_exec)
 	struct err err = ERR_INIT;
 	AUTO(fd_closep) int fd = -1;
 
-	need_landlock();
+	need_abi(1, "rules");
 	landlock_rules_init(&r, abi);
 	assert_int_equal(landlock_create(&r, &fd, &err), 0);
 	assert_int_equal(fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
