@@ -44,6 +44,12 @@ static UNUSED struct str value_bytes(struct value_row *r, const char *part)
 	return arena_str(&r->arena, buf_str(&b));
 }
 
+static UNUSED int value_is(struct value_row *r, bool yes)
+{
+	buf_adds(&r->out, yes ? "yes" : "no");
+	return 0;
+}
+
 static void values_read(const struct value_reader *reader, size_t n, char *line,
 			struct buf *got)
 {

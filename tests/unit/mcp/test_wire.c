@@ -1,7 +1,5 @@
 /*
- * Readers of MCP values, row by row: tests/unit/mcp/values. A line is one thing
- * to read, its parts with " | " between them; behind it stands what came of it,
- * "=" and the value, or "!", the kind of the error and its text.
+ * Readers of MCP values, row by row: tests/unit/mcp/values.
  *
  *	result JSON		a CallToolResult, of the newest revision
  *	result_any JSON		of one with structured content of any type
@@ -25,7 +23,7 @@
 #include "core/mcp/wire/mcp.h"
 #include "core/mcp/wire/sampling.h"
 #include "core/mcp/wire/uri_template.h"
-#include "tests/unit/transcript.h"
+#include "tests/unit/values.h"
 
 /* Of RFC 6570, section 3.2, and others. */
 static const char values[] =
@@ -42,18 +40,11 @@ static const char values[] =
 static const struct mcp_revision any = {"2026-07-28", MCP_ERA_PER_REQUEST,
 					MCP_STRUCTURED_ANY};
 
-/* One line: its parts, and what comes of it; 0, or -1 and an error. */
-struct row {
-	const char *a, *b, *c;
-	struct arena arena;
-	struct buf out;
-	struct err err;
-};
-
-static int read_result(struct row *r, const struct mcp_revision *revision)
+static int read_result(struct value_row *r, const struct mcp_revision *revision)
 {
 	struct mcp_tool_result got;
-	int rc = mcp_read_tool_result(str_of(r->a), revision, &got, &r->err);
+	int rc = mcp_read_tool_result(str_of(r->part[0]), revision, &got,
+				      &r->err);
 
 	if (rc == 0)
 		buf_addf(&r->out, "%.*s | %.*s%s repairs %u",
@@ -63,45 +54,45 @@ static int read_result(struct row *r, const struct mcp_revision *revision)
 	return rc;
 }
 
-static int do_result(struct row *r)
+static int do_result(struct value_row *r)
 {
 	return read_result(r, mcp_revision_newest());
 }
 
-static int do_result_any(struct row *r)
+static int do_result_any(struct value_row *r)
 {
 	return read_result(r, &any);
 }
 
-static int do_looks(struct row *r)
+static int do_looks(struct value_row *r)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-	add_decoded(&text, r->a);
+	add_decoded(&text, r->part[0]);
 	buf_adds(&r->out, mcp_looks_like_result(buf_str(&text)) ? "yes" : "no");
 	return 0;
 }
 
-static int do_encode(struct row *r)
+static int do_encode(struct value_row *r)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 
-	add_decoded(&text, r->a);
+	add_decoded(&text, r->part[0]);
 	http_encode(buf_str(&text), &r->out);
 	return 0;
 }
 
-static int do_name(struct row *r)
+static int do_name(struct value_row *r)
 {
-	if (!http_name_value(r->a, str_of(r->b), &r->out))
+	if (!http_name_value(r->part[0], str_of(r->part[1]), &r->out))
 		buf_adds(&r->out, "none");
 	return 0;
 }
 
-static int do_fields(struct row *r)
+static int do_fields(struct value_row *r)
 {
 	const char *tool =
-		arena_printf(&r->arena, "{\"inputSchema\":%s}", r->a);
+		arena_printf(&r->arena, "{\"inputSchema\":%s}", r->part[0]);
 	struct http_params params;
 
 	if (http_params_read(str_of(tool), &r->arena, &params, &r->err) < 0)
@@ -109,7 +100,8 @@ static int do_fields(struct row *r)
 	for (size_t i = 0; i < params.n; i++) {
 		AUTO(buf_release) struct buf value = BUF_INIT(BUF_UNBOUNDED);
 
-		if (http_param_value(&params.item[i], str_of(r->b), &value))
+		if (http_param_value(&params.item[i], str_of(r->part[1]),
+				     &value))
 			buf_addf(&r->out, "%.*s=%s;",
 				 STR_ARG(params.item[i].header),
 				 buf_cstr(&value));
@@ -117,66 +109,65 @@ static int do_fields(struct row *r)
 	return 0;
 }
 
-static int do_expand(struct row *r)
+static int do_expand(struct value_row *r)
 {
-	return uri_template_expand(str_of(r->a), str_of(values), &r->out,
+	return uri_template_expand(str_of(r->part[0]), str_of(values), &r->out,
 				   &r->err);
 }
 
-static int do_asks(struct row *r)
+static int do_asks(struct value_row *r)
 {
-	return sampling_check_request(str_of(r->a), &r->err);
+	return sampling_check_request(str_of(r->part[0]), &r->err);
 }
 
-static int do_says(struct row *r)
+static int do_says(struct value_row *r)
 {
-	return sampling_check_result(str_of(r->b),
-				     mcp_revision_find(str_of(r->a)), &r->err);
+	return sampling_check_result(str_of(r->part[1]),
+				     mcp_revision_find(str_of(r->part[0])),
+				     &r->err);
 }
 
-static int do_question(struct row *r)
+static int do_question(struct value_row *r)
 {
 	struct elicit e;
 
-	if (elicit_read(str_of(r->a), &r->arena, &e, &r->err) < 0)
+	if (elicit_read(str_of(r->part[0]), &r->arena, &e, &r->err) < 0)
 		return -1;
 	buf_addf(&r->out, "%.*s%.*s", STR_ARG(e.message), STR_ARG(e.url));
 	return 0;
 }
 
-static int do_answer(struct row *r)
+static int do_answer(struct value_row *r)
 {
 	enum elicit_action action;
 	struct elicit e;
 	struct str why;
 
-	assert_true(elicit_action_find(r->a, &action));
-	if (elicit_read(str_of(r->b), &r->arena, &e, &r->err) < 0)
+	assert_true(elicit_action_find(r->part[0], &action));
+	if (elicit_read(str_of(r->part[1]), &r->arena, &e, &r->err) < 0)
 		return -1;
-	elicit_answer(&e, action, *r->c ? str_of(r->c) : (struct str){NULL, 0},
+	elicit_answer(&e, action,
+		      *r->part[2] ? str_of(r->part[2]) : (struct str){NULL, 0},
 		      &r->arena, &r->out, &why);
 	if (why.p)
 		buf_addf(&r->out, " %.*s", STR_ARG(why));
 	return 0;
 }
 
-static int do_typed(struct row *r)
+static int do_typed(struct value_row *r)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const char *form = arena_printf(
 		&r->arena, "{\"requestedSchema\":{\"properties\":{\"k\":%s}}}",
-		r->a);
+		r->part[0]);
 	struct elicit e;
 
-	add_decoded(&text, r->b);
+	add_decoded(&text, r->part[1]);
 	assert_int_equal(elicit_read(str_of(form), &r->arena, &e, &r->err), 0);
 	return elicit_typed(&e.fields[0], buf_str(&text), &r->out, &r->err);
 }
 
-static const struct {
-	const char *name;
-	int (*run)(struct row *r);
-} ops[] = {
+static const struct value_reader calls[] = {
 	{"result", do_result}, {"result_any", do_result_any},
 	{"looks", do_looks},   {"encode", do_encode},
 	{"name", do_name},     {"fields", do_fields},
@@ -185,68 +176,9 @@ static const struct {
 	{"answer", do_answer}, {"typed", do_typed},
 };
 
-/* Cut a line at the next " | ", and give its rest. */
-static char *rest_of(char *line)
-{
-	char *bar = strstr(line, " | ");
-
-	if (!bar)
-		return line + strlen(line);
-	*bar = '\0';
-	return bar + 3;
-}
-
-static void play_row(char *line, struct buf *got)
-{
-	static const char *const kinds[] = {
-#define ERR_KIND(name, status, word) [ERR_##name] = (word),
-#include "core/base/err_kinds.def"
-#undef ERR_KIND
-	};
-	struct row r = {.out = BUF_INIT(BUF_UNBOUNDED)};
-	char *a = line + strcspn(line, " "), *b, *c;
-	size_t i = 0;
-
-	if (*a)
-		*a++ = '\0';
-	b = rest_of(a);
-	c = rest_of(b);
-	r.a = a;
-	r.b = b;
-	r.c = c;
-	while (i < ARRAY_LEN(ops) && strcmp(ops[i].name, line) != 0)
-		i++;
-	if (i == ARRAY_LEN(ops))
-		fail_msg("no line begins with \"%s\"", line);
-	if (ops[i].run(&r) < 0)
-		buf_addf(got, "! %s %s", kinds[r.err.kind], r.err.msg);
-	else
-		buf_addc(got, '=');
-	if (r.out.n)
-		buf_addc(got, ' ');
-	buf_add_str(got, buf_str(&r.out));
-	buf_addc(got, '\n');
-	buf_release(&r.out);
-	arena_release(&r.arena);
-}
-
 static void play(const char *file, const char *name, const char *text)
 {
-	AUTO(mem_freep) char *lines = mem_strdup(text);
-	AUTO(buf_release) struct buf got = BUF_INIT(BUF_UNBOUNDED);
-
-	for (char *next, *line = lines; *line; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		if (*line == '=' || *line == '!')
-			continue;
-		buf_addf(&got, "%s\n", line);
-		if (*line && *line != '#')
-			play_row(line, &got);
-	}
-	transcript_accept(file, name, buf_cstr(&got));
-	transcript_compare(text, buf_cstr(&got));
+	values_play(calls, ARRAY_LEN(calls), file, name, text);
 }
 
 static const struct test_fixture no_fixture;
