@@ -32,29 +32,26 @@ static UNUSED struct schema *compiled(const char *text)
 	return s;
 }
 
-/* The violations as lines; "" when there are none, "! …" for an error. */
-static UNUSED const char *verdict(const char *schema, const char *value)
+/* Add the violations as lines; -1 without a verdict. */
+static UNUSED int judge(struct str schema, struct str value, struct buf *out,
+			struct err *err)
 {
-	AUTO(schema_freep) struct schema *s = compiled(schema);
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(schema_freep) struct schema *s = NULL;
 	struct schema_result result;
-	struct err err = ERR_INIT;
-	const char *copy;
-	int rc = schema_validate(s, json(value), &fixture_arena, &result, &err);
+	int rc;
 
-	if (rc < 0)
-		return arena_printf(&fixture_arena, "! %s", err.msg);
+	if (schema_compile(schema, NULL, &s, err) < 0)
+		fail_msg("%.*s: %s", STR_ARG(schema), err->msg);
+	rc = schema_validate(s, value, &fixture_arena, &result, err);
 	for (size_t i = 0; rc == SCHEMA_VIOLATED && i < result.n; i++) {
-		buf_adds(&out, i ? "\n" : "");
-		schema_violation_print(&result.item[i], &out);
+		buf_adds(out, i ? "\n" : "");
+		schema_violation_print(&result.item[i], out);
 	}
-	copy = arena_strndup(&fixture_arena, buf_cstr(&out), out.n);
-	buf_release(&out);
-	return copy;
+	return rc < 0 ? -1 : 0;
 }
 
-/* The text of the error that compiling ends in, and its kind. */
-static UNUSED const char *refusal(const char *text, enum err_kind *ret_kind)
+/* The kind of the error that compiling ends in. */
+static UNUSED enum err_kind refusal(const char *text)
 {
 	struct err err = ERR_INIT;
 	struct schema *s = NULL;
@@ -63,8 +60,7 @@ static UNUSED const char *refusal(const char *text, enum err_kind *ret_kind)
 		schema_free(s);
 		fail_msg("compiled: %s", text);
 	}
-	*ret_kind = err.kind;
-	return arena_strdup(&fixture_arena, err.msg);
+	return err.kind;
 }
 
 #endif
