@@ -77,7 +77,7 @@ static struct judgement judge_exec_listed(struct prepared *p)
 	return ENFORCED("%s, noexec private places", by);
 }
 
-/* What a child without a view can still change. */
+/* Files that a child without a view can still change. */
 static const char *open_to_writes(const struct prepared *p)
 {
 	if (!p->id.uid)
