@@ -1,6 +1,6 @@
 /*
- * An interpreter of classic BPF, as much of it as filters use: what a filter
- * says of a call, without a kernel. Include it after test.h.
+ * Filters to ask, and an interpreter of classic BPF, as much of it as filters
+ * use: what a filter says of a call, without a kernel. Include it after test.h.
  */
 #ifndef TESTS_BPF_H
 #define TESTS_BPF_H
@@ -80,6 +80,33 @@ static inline uint32_t bpf_run(const struct seccomp_filter *f,
 		assert_true(m.pc < f->n);
 	while (!bpf_step(&m, &f->insn[m.pc], &action));
 	return action;
+}
+
+/* A filter of a test, released at the end of its block. */
+#define AUTO_FILTER(name)            \
+	AUTO(seccomp_filter_release) \
+	struct seccomp_filter name = SECCOMP_FILTER_INIT
+
+/* Anew, where `f` was built before. */
+static inline void bpf_build(const struct seccomp_want *w,
+			     struct seccomp_filter *f)
+{
+	struct err err = ERR_INIT;
+
+	seccomp_filter_release(f);
+	if (seccomp_build(w, f, &err) < 0)
+		fail_msg("%s", err.msg);
+}
+
+/* xorshift64: the same numbers in each run */
+static inline uint64_t next_random(void)
+{
+	static uint64_t state = 88172645463325252ULL;
+
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
 }
 
 #endif

@@ -14,17 +14,6 @@
 /* Tries of arguments for each number. */
 #define TRIES 24
 
-static uint64_t random_state = 88172645463325252ULL;
-
-/* xorshift64: the same numbers in each run */
-static uint64_t next_random(void)
-{
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return random_state;
-}
-
 /* A value that the filter compares with, one near it, or any other. */
 static uint64_t interesting(const struct seccomp_filter *f)
 {
@@ -64,10 +53,8 @@ static void check_filter(const struct seccomp_want *want)
 				  0x3fffffff, 0x40000001, 0x7fffffff};
 	static const uint32_t foreign[] = {AUDIT_ARCH_I386, AUDIT_ARCH_ARM, 0,
 					   0xffffffff};
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter made = SECCOMP_FILTER_INIT;
+	AUTO_FILTER(plain);
+	AUTO_FILTER(made);
 	struct err err = ERR_INIT;
 	uint32_t native;
 
@@ -100,12 +87,11 @@ TEST(compact, each_variant, says_the_same_in_less)
 
 TEST(compact, added_names, says_the_same_in_less)
 {
-	static const char *const names[] = {"ptrace", "unshare", "personality"};
-	struct seccomp_want want = {
+	const struct seccomp_want want = {
 		.profile = PROFILE_OPEN,
 		.net = POLICY_NET_ALL,
 		.net_udp = true,
-		.syscalls = {(const char **)(uintptr_t)names, ARRAY_LEN(names)},
+		.syscalls = STRLIST("ptrace", "unshare", "personality"),
 		.deny = SECCOMP_DENY_ERRNO,
 	};
 
@@ -119,16 +105,17 @@ enum { NATIVE = 0x1234, ENOUGH = 40 };
 /* Number i of the first ENOUGH is allowed when i % 3 != 0, one by one. */
 static size_t long_program(struct sock_filter *out, struct sock_filter last)
 {
-	size_t n = 0;
+	static const struct sock_filter begin[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, arch)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, NATIVE, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+	};
+	size_t n = ARRAY_LEN(begin);
 
-	out[n++] = (struct sock_filter)BPF_STMT(
-		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
-	out[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K,
-						NATIVE, 1, 0);
-	out[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
-						SECCOMP_RET_KILL_PROCESS);
-	out[n++] = (struct sock_filter)BPF_STMT(
-		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	memcpy(out, begin, sizeof(begin));
 	for (uint32_t i = 0; i < ENOUGH; i++) {
 		out[n++] = (struct sock_filter)BPF_JUMP(
 			BPF_JMP | BPF_JEQ | BPF_K, i, 0, 1);
@@ -162,32 +149,20 @@ TEST(compact, one_by_one, becomes_a_tree)
 	free(out);
 }
 
-TEST(compact, unknown_instruction, leaves_it)
+TEST(compact, not_for_it, leaves_it)
 {
-	const struct sock_filter last = BPF_STMT(BPF_MISC | BPF_TAX, 0);
-	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
-	size_t n = long_program(in, last);
-
-	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
-	assert_null(out);
-}
-
-TEST(compact, runs_over_its_end, leaves_it)
-{
-	const struct sock_filter last = BPF_STMT(BPF_JMP | BPF_JA, 7);
-	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
-	size_t n = long_program(in, last);
-
-	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
-	assert_null(out);
-}
-
-TEST(compact, short_program, leaves_it)
-{
+	const struct sock_filter unknown = BPF_STMT(BPF_MISC | BPF_TAX, 0);
+	const struct sock_filter beyond = BPF_STMT(BPF_JMP | BPF_JA, 7);
 	const struct sock_filter allow =
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
-	struct sock_filter *out = NULL;
+	struct sock_filter in[2 * ENOUGH + 8], *out = NULL;
+	size_t n = long_program(in, unknown);
 
+	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
+	/* runs over its end */
+	n = long_program(in, beyond);
+	assert_int_equal(compact_filter(in, n, NATIVE, ENOUGH, &out), 0);
+	/* too short */
 	assert_int_equal(compact_filter(&allow, 1, NATIVE, ENOUGH, &out), 0);
 	assert_int_equal(compact_filter(&allow, 0, NATIVE, ENOUGH, &out), 0);
 	assert_null(out);

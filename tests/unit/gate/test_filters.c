@@ -6,6 +6,7 @@
 #include <linux/seccomp.h>
 
 #include "gate/build/seccomp.h"
+#include "tests/unit/gate/bpf.h"
 
 static bool is_equal(const struct seccomp_filter *a,
 		     const struct seccomp_filter *b)
@@ -43,18 +44,14 @@ TEST(filters, every_want, equals_what_libseccomp_makes)
 	size_t n_found = 0;
 
 	for (unsigned i = 0; i < COMBINATIONS; i++) {
-		AUTO(seccomp_filter_release)
-		struct seccomp_filter found = SECCOMP_FILTER_INIT;
-		AUTO(seccomp_filter_release)
-		struct seccomp_filter built = SECCOMP_FILTER_INIT;
+		AUTO_FILTER(found);
+		AUTO_FILTER(built);
 		struct seccomp_want want = combination(i);
-		struct err err = ERR_INIT;
 
 		if (!filters_find(&want, &found))
 			continue;
 		n_found++;
-		if (seccomp_build(&want, &built, &err) < 0)
-			fail_msg("combination %u: %s", i, err.msg);
+		bpf_build(&want, &built);
 		if (!is_equal(&found, &built))
 			fail_msg("combination %u differs: %u instructions "
 				 "stored, %u built",
@@ -68,12 +65,9 @@ TEST(filters, every_want, equals_what_libseccomp_makes)
 TEST(filters, wants_of_different_effect, differ)
 {
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT};
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter none = SECCOMP_FILTER_INIT;
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter net = SECCOMP_FILTER_INIT;
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter strict = SECCOMP_FILTER_INIT;
+	AUTO_FILTER(none);
+	AUTO_FILTER(net);
+	AUTO_FILTER(strict);
 
 	assert_true(filters_find(&want, &none));
 	want.net = POLICY_NET_ALL;
@@ -85,53 +79,35 @@ TEST(filters, wants_of_different_effect, differ)
 	assert_false(is_equal(&net, &strict));
 }
 
-TEST(filters, added_names, are_not_in_the_table)
+TEST(filters, added_names, are_built_and_not_in_the_table)
 {
-	static const char *const names[] = {"ptrace"};
-	struct seccomp_want want = {
-		.profile = PROFILE_DEFAULT,
-		.syscalls = {(const char **)(uintptr_t)names, 1},
-	};
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter f = SECCOMP_FILTER_INIT;
-
-	assert_false(filters_find(&want, &f));
-	want.syscalls.n = 0;
-	assert_true(filters_find(&want, &f));
-}
-
-TEST(filters, added_names, are_built)
-{
-	static const char *const names[] = {"ptrace"};
 	struct seccomp_want want = {.profile = PROFILE_DEFAULT,
-				    .deny = SECCOMP_DENY_ERRNO};
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter more = SECCOMP_FILTER_INIT;
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter built = SECCOMP_FILTER_INIT;
+				    .syscalls = STRLIST("ptrace")};
 	struct err err = ERR_INIT;
+	AUTO_FILTER(found);
+	AUTO_FILTER(plain);
+	AUTO_FILTER(more);
+	AUTO_FILTER(built);
 
+	assert_false(filters_find(&want, &found));
+	want.syscalls.n = 0;
+	assert_true(filters_find(&want, &found));
+	want.deny = SECCOMP_DENY_ERRNO;
 	assert_int_equal(filters_build(&want, &plain, &err), 0);
-	want.syscalls = (struct strlist){(const char **)(uintptr_t)names, 1};
+	want.syscalls.n = 1;
 	assert_int_equal(filters_build(&want, &more, &err), 0);
-	assert_int_equal(seccomp_build(&want, &built, &err), 0);
+	bpf_build(&want, &built);
 	assert_true(is_equal(&more, &built));
 	assert_false(is_equal(&more, &plain));
 }
 
 TEST(filters, unknown_added_name, is_refused)
 {
-	static const char *const names[] = {"ptracee"};
-	struct seccomp_want want = {
-		.profile = PROFILE_DEFAULT,
-		.syscalls = {(const char **)(uintptr_t)names, 1},
-		.deny = SECCOMP_DENY_ERRNO,
-	};
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	const struct seccomp_want want = {.profile = PROFILE_DEFAULT,
+					  .syscalls = STRLIST("ptracee"),
+					  .deny = SECCOMP_DENY_ERRNO};
 	struct err err = ERR_INIT;
+	AUTO_FILTER(f);
 
 	assert_int_equal(filters_build(&want, &f, &err), -1);
 	assert_int_equal(err.kind, ERR_POLICY);

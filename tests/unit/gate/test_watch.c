@@ -68,8 +68,7 @@ static size_t compare_call(const struct seccomp_filter *plain,
 
 static void compare_filters(const struct seccomp_want *want, unsigned what)
 {
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO_FILTER(plain);
 	struct arena arena = ARENA_INIT;
 	struct watch w = WATCH_INIT;
 	struct sock_fprog in, out;
@@ -130,8 +129,7 @@ TEST(filter, longer_than_the_kernel_takes, is_none)
 /* The gate's own exec goes on unseen, by a number that nobody can guess. */
 TEST(filter, exec_with_the_cookie, is_not_watched)
 {
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter plain = SECCOMP_FILTER_INIT;
+	AUTO_FILTER(plain);
 	struct seccomp_want want = {.deny = SECCOMP_DENY_NOTIFY};
 	struct seccomp_data d = {.nr = SYS_execveat, .arch = SECCOMP_ARCH};
 	struct arena arena = ARENA_INIT;
