@@ -50,6 +50,23 @@ static UNUSED int value_is(struct value_row *r, bool yes)
 	return 0;
 }
 
+/* "a b" as [a, b]; "" as []; a word '' is empty. */
+static UNUSED struct strlist value_words(const char *text, struct arena *arena)
+{
+	struct str rest = str_of(text);
+	struct strlist list = {ARENA_ARRAY(arena, const char *, rest.n + 1), 0};
+
+	while (rest.n) {
+		struct str word = str_cut(&rest, ' ');
+
+		list.item[list.n++] =
+			str_is(word, "''")
+				? ""
+				: arena_strndup(arena, word.p, word.n);
+	}
+	return list;
+}
+
 static void values_read(const struct value_reader *reader, size_t n, char *line,
 			struct buf *got)
 {

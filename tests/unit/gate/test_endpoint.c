@@ -109,20 +109,16 @@ static int do_authority(struct value_row *r)
 
 static int do_judge(struct value_row *r)
 {
-	struct str rest = str_of(r->part[0]);
+	struct strlist list = value_words(r->part[0], &r->arena);
 	struct endpoint row[4];
 	struct endpoint_target t;
-	size_t n = 0;
 
-	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-
-		assert_true(n < ARRAY_LEN(row));
-		row[n++] = parse(arena_strndup(&r->arena, word.p, word.n));
-	}
+	assert_true(list.n <= ARRAY_LEN(row));
+	for (size_t i = 0; i < list.n; i++)
+		row[i] = parse(list.item[i]);
 	assert_int_equal(endpoint_target_authority(str_of(r->part[1]), 0, &t),
 			 0);
-	buf_adds(&r->out, GRANTS[endpoint_judge(row, n, &t)]);
+	buf_adds(&r->out, GRANTS[endpoint_judge(row, list.n, &t)]);
 	return 0;
 }
 

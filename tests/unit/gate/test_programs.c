@@ -20,27 +20,11 @@
 
 #define VALUES "tests/unit/gate/values/programs.transcript"
 
-/* "a b" as [a, b]; "" as []; "''" is an empty word */
-static struct strlist words(const char *text, struct arena *arena)
-{
-	struct str rest = str_of(text);
-	struct strlist list = {ARENA_ARRAY(arena, const char *, rest.n + 1), 0};
-
-	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-
-		list.item[list.n++] =
-			str_is(word, "''")
-				? ""
-				: arena_strndup(arena, word.p, word.n);
-	}
-	return list;
-}
-
 static struct programs_call call_of(const char *path, const char *line,
 				    struct arena *arena)
 {
-	struct programs_call call = {.path = path, .argv = words(line, arena)};
+	struct programs_call call = {.path = path,
+				     .argv = value_words(line, arena)};
 	struct strlist *argv = &call.argv;
 
 	call.asked = argv->item[0];
@@ -60,11 +44,11 @@ static struct gate_program_rule rule_of(const char *name, const char *text,
 
 	if (str_is(key, "args")) {
 		rule.has_args = true;
-		rule.args = words(rest, arena);
+		rule.args = value_words(rest, arena);
 	} else if (str_is(key, "prefix")) {
-		rule.prefix = words(rest, arena);
+		rule.prefix = value_words(rest, arena);
 	} else if (str_is(key, "deny")) {
-		rule.deny = words(rest, arena);
+		rule.deny = value_words(rest, arena);
 	} else if (str_is(key, "package")) {
 		rule.package = rest;
 	} else if (str_is(key, "sha256")) {
@@ -79,8 +63,8 @@ static int do_deny(struct value_row *r)
 {
 	const char *const path[] = {r->part[1]};
 	struct programs_call call = call_of(path[0], r->part[2], &r->arena);
-	struct gate_program_rule rule = {.name = call.asked,
-					 .deny = words(r->part[0], &r->arena)};
+	struct gate_program_rule rule = {
+		.name = call.asked, .deny = value_words(r->part[0], &r->arena)};
 	struct programs set = {.rule = &rule, .path = path, .n = 1};
 
 	return programs_judge(&set, &call, &r->err);
@@ -124,7 +108,7 @@ static int do_check(struct value_row *r)
 
 static int do_script(struct value_row *r)
 {
-	struct strlist argv = words(r->part[1], &r->arena);
+	struct strlist argv = value_words(r->part[1], &r->arena);
 	size_t i = programs_script(argv.item[0], r->part[0], &argv);
 
 	buf_adds(&r->out, i ? argv.item[i] : "-");
@@ -149,7 +133,8 @@ TEST_SCRIPTS(none, play, VALUES);
 static bool has_name_of(const char *names, const char *call,
 			struct arena *arena)
 {
-	struct strlist list = words(names, arena), args = words(call, arena);
+	struct strlist list = value_words(names, arena),
+		       args = value_words(call, arena);
 
 	for (size_t k = 0; k < list.n; k++)
 		for (size_t i = 0; i < args.n && i < 3; i++)
@@ -218,8 +203,8 @@ TEST(judge, two_rules, both_hold)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule[2] = {
-		{.name = "x", .deny = words("-a", &arena)},
-		{.name = "x", .deny = words("-b", &arena)},
+		{.name = "x", .deny = value_words("-a", &arena)},
+		{.name = "x", .deny = value_words("-b", &arena)},
 	};
 	struct programs set = {.rule = rule, .n = 2};
 	struct programs_call a = call_of("/bin/x", "x -a", &arena);
@@ -238,12 +223,12 @@ TEST(judge, script, its_interpreter_is_judged)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct gate_program_rule rule = {.name = "python3",
-					 .deny = words("-i", &arena)};
+					 .deny = value_words("-i", &arena)};
 	struct programs_start start = {
 		.file = "/srv/tool",
 		.asked = "/usr/bin/python3",
 		.path = "/usr/bin/python3.11",
-		.prefix = words("/usr/bin/python3 -i /srv/tool", &arena),
+		.prefix = value_words("/usr/bin/python3 -i /srv/tool", &arena),
 	};
 	struct programs set = {
 		.rule = &rule, .n = 1, .start = &start, .n_starts = 1};
@@ -254,7 +239,7 @@ TEST(judge, script, its_interpreter_is_judged)
 	assert_int_equal(programs_judge(&set, &tool, &err), -1);
 	assert_non_null(strstr(err.msg, "/srv/tool"));
 	assert_int_equal(programs_judge(&set, &other, &err), 0);
-	start.prefix = words("/usr/bin/python3 -u /srv/tool", &arena);
+	start.prefix = value_words("/usr/bin/python3 -u /srv/tool", &arena);
 	assert_int_equal(programs_judge(&set, &tool, &err), 0);
 	start.is_unclear = true;
 	assert_int_equal(programs_judge(&set, &tool, &err), -1);
@@ -268,14 +253,14 @@ TEST(copy, originals_gone, judges_the_same)
 	struct arena gone = ARENA_INIT;
 	struct gate_program_rule rule = {
 		.name = arena_strdup(&gone, "python3"),
-		.deny = words("-c", &gone),
+		.deny = value_words("-c", &gone),
 	};
 	const char *const paths[] = {arena_strdup(&gone, "/opt/py")};
 	struct programs_start start = {
 		.file = arena_strdup(&gone, "/srv/tool"),
 		.asked = arena_strdup(&gone, "/opt/py"),
 		.path = arena_strdup(&gone, "/opt/py"),
-		.prefix = words("/opt/py -c /srv/tool", &gone),
+		.prefix = value_words("/opt/py -c /srv/tool", &gone),
 	};
 	struct programs_file file = {1, 2};
 	struct programs set = {&rule, paths, &file, 1, &start, 1};
