@@ -1,18 +1,19 @@
-/* Policies: defaults, merging, checking, meeting the leash. */
-
+/*
+ * Policies: defaults, merging, checking, meeting the leash. Rows are in
+ * values/policies.transcript:
+ *
+ *	check POLICY			is it one?
+ *	resolve POLICY | LEASH		what it grants; LEASH may be missing
+ *
+ * POLICY is "KEY VALUE ...; KEY VALUE ...", with %20 in a value. LEASH is, too;
+ * "open" is an axis that allows all.
+ */
 #include "tests/unit/test.h"
 
 #include "gate/policy/policy.h"
+#include "tests/unit/values.h"
 
 #define LIST(...) STRLIST(__VA_ARGS__)
-#define ONLY(...)                         \
-	{                                 \
-		.only = LIST(__VA_ARGS__) \
-	}
-#define ALL          \
-	{            \
-		true \
-	}
 
 static void assert_list(const struct strlist *list, const char *joined)
 {
@@ -191,120 +192,129 @@ TEST(copy, original_changes, keeps_what_it_was)
 	assert_null(p.programs.item[0].package);
 }
 
-/* ---- network ---- */
+/* ---- rows ---- */
 
-static const struct word_case {
-	struct strlist net;
-	enum policy_net want;
-	bool udp;
-} WORDS[] = {
-	{LIST("none"), POLICY_NET_NONE, false},
-	{LIST("all"), POLICY_NET_ALL, true},
-	{LIST("none", "all"), POLICY_NET_ALL, true},
-	{LIST("loopback"), POLICY_NET_LOOPBACK, true},
-	{LIST(":443"), POLICY_NET_PORTS, false},
-	{LIST(":443", ":53"), POLICY_NET_PORTS, true},
-	{LIST(":443", "all"), POLICY_NET_ALL, true},
-	{LIST("loopback", "all", ":1"), POLICY_NET_ALL, true},
-	{LIST("example.com"), POLICY_NET_PROXY, true},
-	{LIST("*.example.com", ":443"), POLICY_NET_PROXY, true},
-	{LIST("10.0.0.5:8080"), POLICY_NET_PROXY, true},
-	{LIST("127.0.0.1:5432"), POLICY_NET_PROXY, true},
-	{LIST("loopback", "example.com"), POLICY_NET_PROXY, true},
-	{LIST("all", "example.com"), POLICY_NET_ALL, true},
+/* Of a policy or a leash: where its value goes. */
+struct field {
+	const char *key;
+	struct strlist *list;
+	const char **word; /* the value is one word */
+	bool *open;	   /* "open" is no row */
 };
 
-TEST(net, each_word, is_resolved)
+static void read_fields(struct value_row *r, const char *text,
+			const struct field *field, size_t n)
 {
-	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
-		AUTO(arena_release) struct arena arena = ARENA_INIT;
-		struct gate_policy asked = {.net = WORDS[i].net};
-		struct policy p;
+	struct str rest = str_of(text);
 
-		resolve(&asked, NULL, &arena, &p);
-		assert_int_equal(p.net, WORDS[i].want);
-		assert_int_equal(p.net_udp, WORDS[i].udp);
-		if (p.net != POLICY_NET_PORTS)
-			assert_int_equal(p.n_ports, 0);
+	while (rest.n) {
+		struct str value = str_trim(str_cut(&rest, ';'));
+		struct str key = str_cut(&value, ' ');
+		struct strlist words =
+			value_words(arena_str(&r->arena, value).p, &r->arena);
+		size_t i = 0;
+
+		for (size_t k = 0; k < words.n; k++)
+			words.item[k] = value_bytes(r, words.item[k]).p;
+		while (!str_is(key, field[i].key))
+			assert_true(++i < n);
+		if (field[i].word)
+			*field[i].word = words.item[0];
+		else if (field[i].open && words.n &&
+			 !strcmp(words.item[0], "open"))
+			*field[i].open = true;
+		else
+			*field[i].list = words;
 	}
 }
 
-TEST(net, ports, are_sorted_and_once)
+static struct gate_policy read_policy(struct value_row *r)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct gate_policy asked = {
-		.net = LIST(":8080", ":1", ":443", ":8080", ":65535", ":443")};
+	struct gate_policy p = {.profile = NULL};
+	const struct field fields[] = {
+		{"read", .list = &p.read},
+		{"write", .list = &p.write},
+		{"exec", .list = &p.exec},
+		{"net", .list = &p.net},
+		{"require", .list = &p.require},
+		{"syscalls", .list = &p.syscalls},
+		{"profile", .word = &p.profile},
+		{"user", .word = &p.user},
+	};
+
+	read_fields(r, r->part[0], fields, ARRAY_LEN(fields));
+	return p;
+}
+
+static int do_check(struct value_row *r)
+{
+	struct gate_policy asked = read_policy(r);
+	struct err again = ERR_INIT;
+	struct policy p;
+	int rc = gate_policy_check(&asked, &r->err);
+
+	/* the gate looks names of system calls up by itself */
+	if (asked.syscalls.n)
+		return rc;
+	assert_int_equal(policy_resolve(&asked, NULL, &r->arena, &p, &again),
+			 rc);
+	if (rc < 0)
+		assert_string_equal(r->err.msg, again.msg);
+	return rc;
+}
+
+static void add_list(struct buf *out, const char *key,
+		     const struct strlist *list, const char *between)
+{
+	buf_adds(out, list->n ? key : "");
+	for (size_t i = 0; i < list->n; i++)
+		buf_addf(out, "%s%s", i ? between : " ", list->item[i]);
+	buf_adds(out, list->n ? "; " : "");
+}
+
+static int do_resolve(struct value_row *r)
+{
+	static const char *const nets[] = {[POLICY_NET_NONE] = "none",
+					   [POLICY_NET_LOOPBACK] = "loopback",
+					   [POLICY_NET_PORTS] = "ports",
+					   [POLICY_NET_PROXY] = "proxy",
+					   [POLICY_NET_ALL] = "all"};
+	struct gate_leash l = {.max_calls = 0};
+	const struct field axes[] = {
+		{"fs_read", .list = &l.fs_read.only, .open = &l.fs_read.all},
+		{"fs_write", .list = &l.fs_write.only, .open = &l.fs_write.all},
+		{"exec", .list = &l.exec.only, .open = &l.exec.all},
+		{"net", .list = &l.net.only, .open = &l.net.all},
+	};
+	struct gate_policy asked = read_policy(r);
 	struct policy p;
 
-	resolve(&asked, NULL, &arena, &p);
-	assert_int_equal(p.n_ports, 4);
-	assert_int_equal(p.ports[0], 1);
-	assert_int_equal(p.ports[1], 443);
-	assert_int_equal(p.ports[2], 8080);
-	assert_int_equal(p.ports[3], 65535);
+	read_fields(r, r->part[1], axes, ARRAY_LEN(axes));
+	if (policy_resolve(&asked, *r->part[1] ? &l : NULL, &r->arena, &p,
+			   &r->err) < 0)
+		return -1;
+	add_list(&r->out, "read", &p.read, " ");
+	add_list(&r->out, "write", &p.write, " ");
+	add_list(&r->out, "only written", &p.write_only, " ");
+	add_list(&r->out, "capped", &p.capped, ", ");
+	buf_addf(&r->out, "net %s", nets[p.net]);
+	for (size_t i = 0; i < p.n_ports; i++)
+		buf_addf(&r->out, " %u", p.ports[i]);
+	buf_adds(&r->out, p.net_udp ? ", UDP" : "");
+	return 0;
 }
 
-/* ---- what is refused ---- */
+static const struct value_reader READERS[] = {{"check", do_check},
+					      {"resolve", do_resolve}};
 
-static const struct bad_case {
-	struct gate_policy p;
-	enum err_kind kind;
-	const char *say;
-} BAD[] = {
-	{{.profile = "stirct"}, ERR_POLICY, "did you mean \"strict\""},
-	{{.profile = "xyzzy"}, ERR_POLICY, "one of strict, default, open"},
-	{{.profile = ""}, ERR_POLICY, "profile"},
-	{{.require = LIST("fs-raed")}, ERR_POLICY, "\"fs-read\""},
-	{{.require = LIST("landlok")}, ERR_POLICY, "\"landlock\""},
-	{{.require = LIST("qwertyuiop")}, ERR_POLICY, "one of exec-listed"},
-	{{.syscalls = LIST("mout")}, ERR_POLICY, "\"mount\""},
-	{{.syscalls = LIST("mount", "clone3")}, ERR_POLICY, "clone3"},
-	{{.syscalls = LIST("ioctl")}, ERR_POLICY, "by its arguments"},
-	{{.net = LIST("al")}, ERR_POLICY, "\"all\""},
-	{{.net = LIST("loopbak")}, ERR_POLICY, "\"loopback\""},
-	{{.net = LIST("loop")}, ERR_POLICY, "did you mean \"loopback\""},
-	{{.net = LIST("everything")}, ERR_POLICY, "did you mean \"all\""},
-	{{.net = LIST("off")}, ERR_POLICY, "did you mean \"none\""},
-	{{.net = LIST("")}, ERR_POLICY, "port"},
-	{{.net = LIST(":")}, ERR_POLICY, "1 to 65535"},
-	{{.net = LIST(":0")}, ERR_POLICY, "1 to 65535"},
-	{{.net = LIST(":65536")}, ERR_POLICY, "1 to 65535"},
-	{{.net = LIST(":44x")}, ERR_POLICY, "1 to 65535"},
-	{{.net = LIST(":-1")}, ERR_POLICY, "1 to 65535"},
-	{{.net = LIST("loopback", ":80")}, ERR_POLICY, "combined"},
-	{{.net = LIST("none", "example..com")}, ERR_POLICY, "neither a host"},
-	{{.net = LIST("all", "0x7f.1:80")}, ERR_POLICY, "neither a host"},
-	{{.net = LIST("https://example.com")}, ERR_POLICY, "not a URL"},
-	{{.net = LIST("127.0.0.1")}, ERR_POLICY, "\"127.0.0.1:8080\""},
-	{{.read = LIST("srv")}, ERR_POLICY, "read: \"srv\" is not an absolute"},
-	{{.write = LIST("./w")}, ERR_POLICY, "write: \"./w\" is not"},
-	{{.write = LIST("")}, ERR_POLICY, "write: \"\" is not"},
-	{{.exec = LIST("./tool")}, ERR_POLICY, "exec: \"./tool\""},
-	{{.exec = LIST("")}, ERR_POLICY, "exec: \"\""},
-	{{.user = ""}, ERR_POLICY, "user"},
-};
-
-TEST(check, wrong_names, say_what_is_right)
+static void play(const char *file, const char *name, const char *text)
 {
-	for (size_t i = 0; i < ARRAY_LEN(BAD); i++) {
-		AUTO(arena_release) struct arena arena = ARENA_INIT;
-		struct err err = ERR_INIT, again = ERR_INIT;
-		struct policy p;
-
-		if (gate_policy_check(&BAD[i].p, &err) == 0)
-			fail_msg("row %zu (%s) was accepted", i, BAD[i].say);
-		assert_int_equal(err.kind, BAD[i].kind);
-		if (!strstr(err.msg, BAD[i].say))
-			fail_msg("\"%s\" lacks \"%s\"", err.msg, BAD[i].say);
-		/* the gate looks names of system calls up by itself */
-		if (BAD[i].p.syscalls.n)
-			continue;
-		assert_int_equal(
-			policy_resolve(&BAD[i].p, NULL, &arena, &p, &again),
-			-1);
-		assert_string_equal(err.msg, again.msg);
-	}
+	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
 }
+
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/gate/values/policies.transcript");
 
 TEST(check, every_name_of_the_tables, is_accepted)
 {
@@ -326,125 +336,6 @@ TEST(check, every_name_of_the_tables, is_accepted)
 		struct gate_policy p = {.profile = PROFILES[i].name};
 
 		assert_int_equal(gate_policy_check(&p, &err), 0);
-	}
-}
-
-/* ---- meeting the leash ---- */
-
-TEST(leash, open, changes_nothing)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct gate_policy asked = {.read = LIST("/r"),
-				    .write = LIST("/w/../x"),
-				    .net = LIST("all")};
-	struct gate_leash leash = {
-		.fs_read = ALL, .fs_write = ALL, .exec = ALL, .net = ALL};
-	struct policy p;
-
-	resolve(&asked, &leash, &arena, &p);
-	assert_list(&p.read, "/r");
-	assert_list(&p.write, "/w/../x");
-	assert_list(&p.write_only, "");
-	assert_int_equal(p.net, POLICY_NET_ALL);
-	assert_int_equal(p.capped.n, 0);
-}
-
-TEST(leash, read, is_dropped_narrowed_or_kept)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct gate_policy asked = {.read = LIST("/srv/a/x", "/srv", "/etc",
-						 "/srv/ab", "/srv/a/../b")};
-	struct gate_leash leash = {.fs_read = ONLY("/srv/a", "/srv/b"),
-				   .fs_write = ALL,
-				   .net = ALL};
-	struct policy p;
-
-	resolve(&asked, &leash, &arena, &p);
-	assert_list(&p.read, "/srv/a/x /srv/a /srv/b");
-	assert_int_equal(p.capped.n, 4);
-	assert_string_equal(p.capped.item[0],
-			    "read \"/srv\": narrowed to what the leash allows "
-			    "(fs_read)");
-	assert_string_equal(p.capped.item[1],
-			    "read \"/etc\": dropped, the leash does not allow "
-			    "it (fs_read)");
-}
-
-TEST(leash, write_unreadable, is_only_written)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct gate_policy asked = {.write = LIST("/out", "/data", "/no")};
-	struct gate_leash leash = {
-		.fs_read = ONLY("/data", "/out/readable"),
-		.fs_write = ONLY("/out", "/data/part"),
-		.net = ALL,
-	};
-	struct policy p;
-
-	resolve(&asked, &leash, &arena, &p);
-	assert_list(&p.write, "/out/readable /data/part");
-	assert_list(&p.write_only, "/out");
-	assert_list(&p.read, "");
-	assert_int_equal(p.capped.n, 3);
-}
-
-TEST(leash, nothing, leaves_nothing)
-{
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	struct gate_policy asked = {.read = LIST("/r", "/"),
-				    .write = LIST("/w"),
-				    .net = LIST("all")};
-	struct gate_leash leash = {.max_calls = 0};
-	struct policy p;
-
-	resolve(&asked, &leash, &arena, &p);
-	assert_int_equal(p.read.n + p.write.n + p.write_only.n, 0);
-	assert_int_equal(p.net, POLICY_NET_NONE);
-	assert_false(p.net_udp);
-	assert_int_equal(p.capped.n, 4);
-}
-
-static const struct net_case {
-	struct strlist asked, leash;
-	enum policy_net want;
-	size_t ports, capped;
-} NETS[] = {
-	{LIST("all"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
-	{LIST("all"), LIST("api.example.com:443"), POLICY_NET_PROXY, 0, 1},
-	{LIST("all"), LIST("not a host"), POLICY_NET_NONE, 0, 1},
-	{LIST("a.example:443"), LIST("a.example"), POLICY_NET_PROXY, 0, 0},
-	{LIST("a.example"), LIST("a.example:443"), POLICY_NET_PROXY, 0, 1},
-	{LIST("a.example"), LIST("b.example"), POLICY_NET_NONE, 0, 1},
-	{LIST("a.example"), LIST("*.example"), POLICY_NET_PROXY, 0, 1},
-	{LIST("*.example"), LIST("a.example"), POLICY_NET_PROXY, 0, 1},
-	{LIST("a.example", "b.example"), LIST("a.example"), POLICY_NET_PROXY, 0,
-	 1},
-	{LIST(":443"), LIST("a.example"), POLICY_NET_PROXY, 0, 1},
-	{LIST("a.example:443"), LIST(":443"), POLICY_NET_PROXY, 0, 0},
-	{LIST("127.0.0.1:5"), LIST("127.0.0.1:5"), POLICY_NET_PROXY, 0, 0},
-	{LIST("127.0.0.1:5"), LIST("127.0.0.1:6"), POLICY_NET_NONE, 0, 1},
-	{LIST("all"), LIST("all"), POLICY_NET_ALL, 0, 0},
-	{LIST(":443"), LIST(":443", ":80"), POLICY_NET_PORTS, 1, 0},
-	{LIST(":443", ":22"), LIST(":443"), POLICY_NET_PORTS, 1, 1},
-	{LIST(":22"), LIST(":443"), POLICY_NET_NONE, 0, 1},
-	{LIST("loopback"), LIST(":443"), POLICY_NET_NONE, 0, 1},
-	{LIST("loopback"), LIST("loopback"), POLICY_NET_LOOPBACK, 0, 0},
-	{LIST("none"), LIST(":443"), POLICY_NET_NONE, 0, 0},
-};
-
-TEST(leash, net, is_met_and_never_joined)
-{
-	for (size_t i = 0; i < ARRAY_LEN(NETS); i++) {
-		AUTO(arena_release) struct arena arena = ARENA_INIT;
-		struct gate_policy asked = {.net = NETS[i].asked};
-		struct gate_leash leash = {.net = {.only = NETS[i].leash}};
-		struct policy p;
-
-		resolve(&asked, &leash, &arena, &p);
-		if (p.net != NETS[i].want || p.n_ports != NETS[i].ports ||
-		    p.capped.n != NETS[i].capped)
-			fail_msg("row %zu: net %d ports %zu capped %zu", i,
-				 p.net, p.n_ports, p.capped.n);
 	}
 }
 
