@@ -50,8 +50,7 @@ static int do_covers(struct value_row *r)
 {
 	struct gate_axis axis = axis_of(r->part[0], &r->arena);
 
-	buf_adds(&r->out, allow_axis_covers(&axis, r->part[1]) ? "yes" : "no");
-	return 0;
+	return value_is(r, allow_axis_covers(&axis, r->part[1]));
 }
 
 static int do_leash(struct value_row *r)

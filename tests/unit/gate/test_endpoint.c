@@ -78,8 +78,7 @@ static int do_covers(struct value_row *r)
 {
 	struct endpoint a = parse(r->part[0]), b = parse(r->part[1]);
 
-	buf_adds(&r->out, endpoint_covers(&a, &b) ? "yes" : "no");
-	return 0;
+	return value_is(r, endpoint_covers(&a, &b));
 }
 
 static int do_target(struct value_row *r)

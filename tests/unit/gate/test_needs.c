@@ -1,6 +1,17 @@
 /*
  * From records, made by hand, to the rows of a policy: on real files in a
- * folder of the test, which holds its HOME.
+ * folder of the test, which holds its HOME. Rows are in
+ * values/needs.transcript; paths without a slash before them lie in the folder:
+ *
+ *	needs ACT; ACT ...	what a run that did this needs: key, value, how
+ *				often; and whether it is not granted
+ *	widen PATH		may a grant be widened to this folder?
+ *	closed PATH		its kind, and its row of closed.def
+ *	key NAME		is it one of a file with keys of a project?
+ *
+ * ACT is "read PATH", "make PATH", "write PATH", "run PATH", "refused PATH",
+ * "serve ADDRESS", "connect ADDRESS", "call NAME", which is denied; or "fails",
+ * "grants nothing", "reads alone" of the run itself.
  */
 #include <sys/stat.h>
 
@@ -16,39 +27,26 @@
 #include "gate/path/resolve.h"
 #include "gate/prepare/state.h"
 #include "tests/unit/temp_dir.h"
+#include "tests/unit/values.h"
 
 #define RECORDS_MAX 16
 
-struct fixture {
-	char *top;
-	struct arena arena;
-	struct gate *gate;
-	struct gate_record record[RECORDS_MAX];
-	struct gate_denial denial[2];
-	struct gate_verdict verdict;
-	struct gate_policy traced;
-	const char *granted[1];
-	struct gate_needs needs;
-};
+/* For all tests of the file. */
+static char *top;
+static struct arena arena;
+static struct gate *gate;
 
-static const char *at(struct fixture *f, const char *path)
+static const char *at(const char *path)
 {
-	return path[0] == '/' ? path
-			      : arena_printf(&f->arena, "%s/%s", f->top, path);
-}
-
-static void put_file(struct fixture *f, const char *path)
-{
-	const char *full = at(f, path);
-	struct err err = ERR_INIT;
-	const char *dir = resolve_dirname(full, &f->arena);
-
-	assert_int_equal(fd_mkdirs(dir, 0755), 0);
-	assert_int_equal(fd_replace_file(full, STR("x"), 0644, false, &err), 0);
+	return path[0] == '/' ? path : arena_printf(&arena, "%s/%s", top, path);
 }
 
 static int setup(void **state)
 {
+	static const char *const files[] = {
+		"home/a.txt", "home/b.txt", "home/.ssh/key", "home/.cache/x",
+		"data/a",     "data/b",	    "one/file",
+	};
 	struct gate_config config = {.leash = {.fs_read = {.all = true},
 					       .fs_write = {.all = true},
 					       .exec = {.all = true},
@@ -56,327 +54,194 @@ static int setup(void **state)
 					       .calls_unlimited = true,
 					       .generations = {.all = true},
 					       .interpreters = true}};
-	struct fixture *f = mem_zalloc(sizeof(*f));
 	struct err err = ERR_INIT;
 
-	if (temp_dir_make((void **)&f->top) < 0)
+	(void)state;
+	if (temp_dir_make((void **)&top) < 0)
 		return -1;
-	f->granted[0] = f->top;
-	f->traced.read = (struct strlist){f->granted, 1};
-	f->traced.write = (struct strlist){f->granted, 1};
-	f->verdict = (struct gate_verdict){
-		.exited = true, .records = f->record, .denials = f->denial};
-	put_file(f, "home/a.txt");
-	put_file(f, "home/b.txt");
-	put_file(f, "home/.ssh/key");
-	put_file(f, "home/.cache/x");
-	put_file(f, "data/a");
-	put_file(f, "data/b");
-	put_file(f, "one/file");
-	setenv("HOME", at(f, "home"), 1);
-	*state = f;
-	return gate_new(&config, &f->gate, &err);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		const char *path = at(files[i]);
+
+		if (fd_mkdirs(resolve_dirname(path, &arena), 0755) < 0 ||
+		    fd_replace_file(path, STR("x"), 0644, false, &err) < 0)
+			return -1;
+	}
+	setenv("HOME", at("home"), 1);
+	return gate_new(&config, &gate, &err);
 }
 
 static int teardown(void **state)
 {
-	struct fixture *f = *state;
-	void *top = f->top;
+	void *dir = top;
 
-	gate_free(f->gate);
-	arena_release(&f->arena);
-	free(f);
-	return temp_dir_remove(&top);
+	(void)state;
+	gate_free(gate);
+	arena_release(&arena);
+	return temp_dir_remove(&dir);
 }
 
-FIXTURE(fixture, setup, teardown);
+TEST_FILE(setup, teardown);
 
-static void did(struct fixture *f, unsigned what, const char *path,
-		unsigned access)
+/* ---- rows ---- */
+
+/* A run: what it was granted, what it did. */
+struct done {
+	struct gate_record record[RECORDS_MAX];
+	struct gate_denial denial;
+	struct gate_verdict verdict;
+	struct gate_policy traced;
+};
+
+static void add_act(struct done *d, struct str act)
 {
-	assert_true(f->verdict.n_records < RECORDS_MAX);
-	f->record[f->verdict.n_records++] =
-		(struct gate_record){.what = what,
-				     .path = path,
-				     .access = access,
-				     .program = "prog",
-				     .count = 2};
+	static const struct {
+		const char *verb;
+		unsigned what, access;
+		bool refused;
+	} verbs[] = {
+		{"read", GATE_RECORD_FILES, GATE_ACCESS_READ, false},
+		{"make", GATE_RECORD_FILES,
+		 GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY, false},
+		{"write", GATE_RECORD_FILES, GATE_ACCESS_WRITE, false},
+		{"run", GATE_RECORD_EXEC, GATE_ACCESS_RUN, false},
+		{"refused", GATE_RECORD_EXEC, GATE_ACCESS_RUN, true},
+		{"serve", GATE_RECORD_NET, GATE_ACCESS_SERVE, false},
+		{"connect", GATE_RECORD_NET, 0, false},
+	};
+	struct str verb = str_cut(&act, ' ');
+	const char *name = arena_str(&arena, act).p;
+	size_t i = 0;
+
+	if (str_is(verb, "fails")) {
+		d->verdict.exit_status = 1;
+	} else if (str_is(verb, "grants")) {
+		d->traced.read.n = d->traced.write.n = 0;
+	} else if (str_is(verb, "reads")) {
+		d->traced.write.n = 0;
+	} else if (str_is(verb, "call")) {
+		d->denial = (struct gate_denial){.kind = "syscall",
+						 .name = name,
+						 .program = "prog",
+						 .detail = "",
+						 .allow = {"syscalls", name},
+						 .count = 1};
+		d->verdict.n_denials = 1;
+	} else {
+		while (!str_is(verb, verbs[i].verb))
+			assert_true(++i < ARRAY_LEN(verbs));
+		assert_true(d->verdict.n_records < RECORDS_MAX);
+		d->record[d->verdict.n_records++] = (struct gate_record){
+			.what = verbs[i].what,
+			.path = verbs[i].what == GATE_RECORD_FILES ? at(name)
+								   : name,
+			.access = verbs[i].access,
+			.refused = verbs[i].refused,
+			.program = "prog",
+			.count = 2};
+	}
 }
 
-static void did_read(struct fixture *f, const char *path)
-{
-	did(f, GATE_RECORD_FILES, at(f, path), GATE_ACCESS_READ);
-}
-
-static void did_make(struct fixture *f, const char *path)
-{
-	did(f, GATE_RECORD_FILES, at(f, path),
-	    GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY);
-}
-
-static void find(struct fixture *f)
+static void find(const char *acts, struct gate_needs *ret)
 {
 	static const char *const argv[] = {"true", NULL};
 	const struct gate_policy plain = {.profile = NULL};
-	struct gate_request request = {
+	const struct gate_request request = {
 		.program = "true", .argv = argv, .policy = &plain};
+	const char *granted[] = {top};
+	struct done d = {
+		.traced = {.read = {granted, 1}, .write = {granted, 1}}};
+	struct str rest = str_of(acts);
 	struct err err = ERR_INIT;
 
-	if (gate_needs(f->gate, &request, &f->traced, &f->verdict, &f->arena,
-		       &f->needs, &err) < 0)
+	d.verdict = (struct gate_verdict){
+		.exited = true, .records = d.record, .denials = &d.denial};
+	while (rest.n)
+		add_act(&d, str_trim(str_cut(&rest, ';')));
+	if (gate_needs(gate, &request, &d.traced, &d.verdict, &arena, ret,
+		       &err) < 0)
 		fail_msg("%s", err.msg);
 }
 
-/* The only need is this row, granted or not. */
-static void only_is(struct fixture *f, const char *key, const char *value,
-		    bool granted)
+static int do_needs(struct value_row *r)
 {
-	find(f);
-	assert_int_equal(f->needs.n, 1);
-	assert_string_equal(f->needs.need[0].key, key);
-	assert_string_equal(f->needs.need[0].value, at(f, value));
-	assert_int_equal(!f->needs.need[0].why_not, granted);
+	struct gate_needs needs;
+
+	find(r->part[0], &needs);
+	for (size_t i = 0; i < needs.n; i++) {
+		const struct gate_need *n = &needs.need[i];
+		size_t in_top =
+			str_starts(str_of(n->value), top) ? strlen(top) + 1 : 0;
+
+		buf_addf(&r->out, "%s%s %s (%u)%s", i ? "; " : "", n->key,
+			 n->value + in_top, (unsigned)n->count,
+			 n->why_not ? ", not granted" : "");
+	}
+	return 0;
 }
 
-/* ---- files ---- */
-
-TEST_IN(fixture, read, one_file, is_that_file)
+static struct closed closed_things(void)
 {
-	did_read(*state, "one/file");
-	did_read(*state, "one/file");
-	only_is(*state, "read", "one/file", true);
-	assert_int_equal(((struct fixture *)*state)->needs.need[0].count, 4);
+	static const char *homes[] = {"/home/me", "/srv/me"};
+
+	return (struct closed){
+		.home = homes[0], .homes = {homes, 2}, .state = "/var/own"};
 }
 
-TEST_IN(fixture, read, two_files_of_a_folder, are_the_folder)
+static int do_widen(struct value_row *r)
 {
-	did_read(*state, "data/b");
-	did_read(*state, "data/a");
-	only_is(*state, "read", "data", true);
+	const struct closed c = closed_things();
+
+	return value_is(r, closed_may_widen(&c, r->part[0]));
 }
 
-TEST_IN(fixture, read, two_files_of_home, are_never_home)
+static int do_closed(struct value_row *r)
 {
-	struct fixture *f = *state;
+	static const char *const kinds[] = {[CLOSED_NOT] = "not",
+					    [CLOSED_SECRET] = "secret",
+					    [CLOSED_OTHERS] = "others",
+					    [CLOSED_CACHE] = "cache",
+					    [CLOSED_SYSTEM] = "system"};
+	const struct closed c = closed_things();
+	const char *row = closed_secret_row(&c, r->part[0]);
 
-	did_read(f, "home/b.txt");
-	did_read(f, "home/a.txt");
-	find(f);
-	assert_int_equal(f->needs.n, 2);
-	assert_string_equal(f->needs.need[0].value, at(f, "home/a.txt"));
-	assert_string_equal(f->needs.need[1].value, at(f, "home/b.txt"));
+	buf_addf(&r->out, "%s%s%s", kinds[closed_kind_of(&c, r->part[0])],
+		 row ? " " : "", row ? row : "");
+	return 0;
 }
 
-TEST_IN(fixture, read, key, is_not_granted)
+static int do_key(struct value_row *r)
 {
-	did_read(*state, "home/.ssh/key");
-	only_is(*state, "read", "home/.ssh/key", false);
+	return value_is(r, file_is_project_key(r->part[0]));
 }
 
-TEST_IN(fixture, read, root_folder, is_not_granted)
+static const struct value_reader READERS[] = {{"needs", do_needs},
+					      {"widen", do_widen},
+					      {"closed", do_closed},
+					      {"key", do_key}};
+
+static void play(const char *file, const char *name, const char *text)
 {
-	did_read(*state, "/");
-	only_is(*state, "read", "/", false);
+	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
 }
 
-TEST_IN(fixture, read, cache_and_missing_and_base, are_no_needs)
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/gate/values/needs.transcript");
+
+TEST(policy, needs_not_granted, are_left_out)
 {
-	struct fixture *f = *state;
-
-	f->traced.read.n = f->traced.write.n = 0; /* as it does with caches */
-	did_read(f, "home/.cache/x");
-	did_read(f, "data/is-not-there");
-	did_read(f, "/etc/passwd");
-	did_read(f, "/proc/self/status");
-	did_read(f, "/dev/null");
-	find(f);
-	assert_int_equal(f->needs.n, 0);
-}
-
-TEST_IN(fixture, write, made_file, is_its_folder)
-{
-	did_make(*state, "data/new");
-	did_read(*state, "data/a");
-	only_is(*state, "write", "data", true);
-}
-
-TEST_IN(fixture, write, changed_file, is_that_file)
-{
-	struct fixture *f = *state;
-
-	did(f, GATE_RECORD_FILES, at(f, "data/a"), GATE_ACCESS_WRITE);
-	only_is(f, "write", "data/a", true);
-}
-
-TEST_IN(fixture, write, what_the_trace_refused, counts_when_it_failed)
-{
-	struct fixture *f = *state;
-
-	/* a place that is not private, for those are the child's anyway */
-	f->traced.write.n = 0;
-	did_make(f, "data/new");
-	f->verdict.exit_status = 1;
-	only_is(f, "write", "data", true);
-	f->verdict.exit_status = 0;
-	only_is(f, "write", "data", false);
-}
-
-/* ---- programs, network, calls ---- */
-
-TEST_IN(fixture, exec, in_path, is_a_bare_name)
-{
-	struct fixture *f = *state;
-
-	did(f, GATE_RECORD_EXEC, "/usr/bin/env", GATE_ACCESS_RUN);
-	find(f);
-	assert_int_equal(f->needs.n, 1);
-	assert_string_equal(f->needs.need[0].value, "env");
-}
-
-TEST_IN(fixture, exec, refused_by_a_rule, is_no_need)
-{
-	struct fixture *f = *state;
-
-	did(f, GATE_RECORD_EXEC, "/usr/bin/env", GATE_ACCESS_RUN);
-	f->record[0].refused = true;
-	find(f);
-	assert_int_equal(f->needs.n, 0);
-}
-
-TEST_IN(fixture, net, own_service, is_loopback)
-{
-	struct fixture *f = *state;
-
-	did(f, GATE_RECORD_NET, "127.0.0.1:8080", GATE_ACCESS_SERVE);
-	did(f, GATE_RECORD_NET, "127.0.0.1:8080", 0);
-	find(f);
-	assert_int_equal(f->needs.n, 1);
-	assert_string_equal(f->needs.need[0].value, "loopback");
-}
-
-TEST_IN(fixture, net, own_service_and_others, is_all)
-{
-	struct fixture *f = *state;
-	size_t granted = 0;
-
-	did(f, GATE_RECORD_NET, "0.0.0.0:8080", GATE_ACCESS_SERVE);
-	did(f, GATE_RECORD_NET, "192.0.2.7:443", 0);
-	find(f);
-	for (size_t i = 0; i < f->needs.n; i++)
-		if (!f->needs.need[i].why_not) {
-			granted++;
-			assert_string_equal(f->needs.need[i].value, "all");
-		}
-	assert_int_equal(granted, 1);
-}
-
-TEST_IN(fixture, net, port_0_and_lost_socket_files, are_no_needs)
-{
-	struct fixture *f = *state;
-
-	did(f, GATE_RECORD_NET, "192.0.2.7:0", 0);
-	did(f, GATE_RECORD_NET, "unix:/run/no/such/socket", 0);
-	find(f);
-	assert_int_equal(f->needs.n, 0);
-}
-
-TEST_IN(fixture, calls, refused, are_needed_when_it_failed)
-{
-	struct fixture *f = *state;
-
-	f->denial[0] = (struct gate_denial){.kind = "syscall",
-					    .name = "ptrace",
-					    .program = "prog",
-					    .detail = "",
-					    .allow = {"syscalls", "ptrace"},
-					    .count = 1};
-	f->verdict.n_denials = 1;
-	f->verdict.exit_status = 1;
-	find(f);
-	assert_int_equal(f->needs.n, 1);
-	assert_string_equal(f->needs.need[0].value, "ptrace");
-	assert_null(f->needs.need[0].why_not);
-	f->verdict.exit_status = 0;
-	find(f);
-	assert_non_null(f->needs.need[0].why_not);
-}
-
-TEST_IN(fixture, policy, needs_not_granted, are_left_out)
-{
-	struct fixture *f = *state;
 	const struct gate_policy base = {.profile = "strict"};
+	struct gate_needs needs;
 	struct gate_policy p;
 
-	did_read(f, "home/.ssh/key");
-	did_read(f, "one/file");
-	find(f);
-	gate_needs_policy(&base, &f->needs, &f->arena, &p);
+	find("read home/.ssh/key; read one/file", &needs);
+	gate_needs_policy(&base, &needs, &arena, &p);
 	assert_int_equal(p.read.n, 1);
-	assert_string_equal(p.read.item[0], at(f, "one/file"));
+	assert_string_equal(p.read.item[0], at("one/file"));
 	assert_string_equal(p.profile, "strict");
 }
 
-/* ---- what is never widened to, what a trace opens ---- */
-
-TEST_IN(fixture, closed, folders, as_the_table_says)
-{
-	static const char *const never[] = {
-		"/",
-		"/home",
-		"/etc",
-		"/usr",
-		"/usr/bin",
-		"/usr/local",
-		"/var",
-		"/tmp",
-		"/home/me",
-		"/home/me/.ssh",
-		"/home/me/.ssh/deep",
-		"/home/me/.config",
-		"/home/other",
-		"/home/other/x",
-		"/root",
-		"/run/user/0",
-		"/srv/me",
-		"/srv/me/.aws",
-	};
-	static const char *const may[] = {
-		"/home/me/work", "/home/me/.config/app", "/srv/data",
-		"/tmp/x",	 "/usr/share",		 "/etc/app.d",
-	};
-	const char *homes[] = {"/home/me", "/srv/me"};
-	const struct closed c = {
-		.home = homes[0], .homes = {homes, 2}, .state = "/var/own"};
-
-	for (size_t i = 0; i < ARRAY_LEN(never); i++)
-		if (closed_may_widen(&c, never[i]))
-			fail_msg("%s may be granted", never[i]);
-	for (size_t i = 0; i < ARRAY_LEN(may); i++)
-		if (!closed_may_widen(&c, may[i]))
-			fail_msg("%s may not be granted", may[i]);
-	assert_int_equal(closed_kind_of(&c, "/var/own/tokens"), CLOSED_SECRET);
-	assert_int_equal(closed_kind_of(&c, "/home/me/x"), CLOSED_NOT);
-	assert_string_equal(closed_secret_row(&c, "/home/me/.aws/config"),
-			    "~/.aws");
-	assert_string_equal(closed_secret_row(&c, "/home/me/.config/pip/p"),
-			    "~/.config/pip");
-	assert_string_equal(closed_secret_row(&c, "/home/me/.s3cfg"),
-			    "~/.s3cfg");
-	assert_string_equal(closed_secret_row(&c, "/home/me/.ksh_history"),
-			    "~/.ksh_history");
-	/* what $HOME does not name, and the passwd entry does */
-	assert_string_equal(closed_secret_row(&c, "/srv/me/.aws/config"),
-			    "~/.aws");
-	assert_string_equal(closed_secret_row(&c, "/etc/shadow"),
-			    "/etc/shadow");
-	assert_null(closed_secret_row(&c, "/home/me/x"));
-	assert_null(closed_secret_row(&c, "/home/me/.npm/x"));
-	/* another's file, a log: shut in a trace, and no key */
-	assert_int_equal(closed_kind_of(&c, "/home/you/x"), CLOSED_OTHERS);
-	assert_null(closed_secret_row(&c, "/home/you/x"));
-	assert_null(closed_secret_row(&c, "/var/log/syslog"));
-	assert_int_equal(closed_kind_of(&c, "/home/me/.npm/x"), CLOSED_CACHE);
-}
+/* ---- folders on disk ---- */
 
 static bool any_covers(const struct strlist *list, const char *path)
 {
@@ -386,67 +251,48 @@ static bool any_covers(const struct strlist *list, const char *path)
 	return false;
 }
 
-TEST_IN(fixture, trace, policy, reads_all_but_what_is_closed)
+TEST(trace, policy, reads_all_but_what_is_closed)
 {
-	struct fixture *f = *state;
-	const struct gate_policy none = {.profile = NULL};
+	const struct gate_policy base = {.profile = NULL};
 	struct err err = ERR_INIT;
 	struct gate_policy p;
 	struct strlist says;
 
-	assert_int_equal(gate_trace_policy(f->gate, &none, at(f, "data"),
-					   &f->arena, &p, &says, &err),
+	assert_int_equal(gate_trace_policy(gate, &base, at("data"), &arena, &p,
+					   &says, &err),
 			 0);
-	assert_true(any_covers(&p.read, at(f, "home/a.txt")));
+	assert_true(any_covers(&p.read, at("home/a.txt")));
 	assert_true(any_covers(&p.read, "/usr/share"));
-	assert_false(any_covers(&p.read, at(f, "home/.ssh/key")));
+	assert_false(any_covers(&p.read, at("home/.ssh/key")));
 	assert_false(any_covers(&p.read, "/etc/shadow"));
-	assert_false(any_covers(&p.write, at(f, "home")));
-	assert_true(any_covers(&p.write, at(f, "data")));
+	assert_false(any_covers(&p.write, at("home")));
+	assert_true(any_covers(&p.write, at("data")));
 	assert_true(says.n > 0);
-	assert_int_equal(gate_trace_policy(f->gate, &none, at(f, "home"),
-					   &f->arena, &p, &says, &err),
+	assert_int_equal(gate_trace_policy(gate, &base, at("home"), &arena, &p,
+					   &says, &err),
 			 0);
 	assert_int_equal(p.write.n, 0);
 }
 
-TEST_IN(fixture, project_key, names, as_the_table_says)
+TEST(private, folders, are_looked_through)
 {
-	static const char *const keys[] = {".env",	 ".env.local",
-					   "server.key", "cert.pem",
-					   ".envrc",	 "id_ed25519"};
-	static const char *const others[] = {
-		".env.example", "env",	     "environment", "key.c",
-		"id_rsa.pub",	".env.dist", "package.json"};
-
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		if (!file_is_project_key(keys[i]))
-			fail_msg("%s would be opened", keys[i]);
-	for (size_t i = 0; i < ARRAY_LEN(others); i++)
-		if (file_is_project_key(others[i]))
-			fail_msg("%s would be shut", others[i]);
-}
-
-TEST_IN(fixture, private, folders, are_looked_through)
-{
-	struct fixture *f = *state;
-	const char *dir = at(f, "look"), *deep = at(f, "look/deep");
+	const char *dir = at("look"), *deep = at("look/deep");
 	size_t budget = 100;
 	int fd;
 
-	assert_int_equal(fd_mkdirs(at(f, "look/deep/er"), 0755), 0);
-	fd = fd_open(at(f, "look/deep/open"), O_WRONLY | O_CREAT, 0644);
+	assert_int_equal(fd_mkdirs(at("look/deep/er"), 0755), 0);
+	fd = fd_open(at("look/deep/open"), O_WRONLY | O_CREAT, 0644);
 	assert_int_equal(write(fd, "x", 1), 1);
 	close(fd);
 	assert_false(folder_holds_private(dir, NULL, &budget));
 	assert_int_equal(budget, 97);
-	fd = fd_open(at(f, "look/deep/er/key"), O_WRONLY | O_CREAT, 0600);
+	fd = fd_open(at("look/deep/er/key"), O_WRONLY | O_CREAT, 0600);
 	assert_false(folder_holds_private(dir, NULL, &budget)); /* empty */
 	assert_int_equal(write(fd, "x", 1), 1);
 	close(fd);
 	assert_true(folder_holds_private(dir, NULL, &budget));
 	assert_false(folder_holds_private(dir, deep, &budget));
 	budget = 1;
-	assert_true(folder_holds_private(at(f, "look"), at(f, "look/deep/er"),
-					 &budget));
+	assert_true(
+		folder_holds_private(at("look"), at("look/deep/er"), &budget));
 }

@@ -91,11 +91,8 @@ static int do_means(struct value_row *r)
 	const char *const path[] = {or_null(r->part[1])};
 	struct programs set = {.rule = &rule, .path = path, .n = 1};
 
-	buf_adds(&r->out, programs_means(&set, 0, or_null(r->part[2]),
-					 or_null(r->part[3]))
-				  ? "yes"
-				  : "no");
-	return 0;
+	return value_is(r, programs_means(&set, 0, or_null(r->part[2]),
+					  or_null(r->part[3])));
 }
 
 static int do_check(struct value_row *r)
