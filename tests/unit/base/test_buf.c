@@ -23,34 +23,6 @@ TEST(add, bytes, end_in_a_nul_that_is_not_counted)
 	buf_release(&b);
 }
 
-TEST(add_cut, too_long, ends_in_whole_utf8_and_the_mark)
-{
-	static const struct {
-		const char *text;
-		size_t max;
-		const char *expected;
-	} rows[] = {
-		{"abcdef", 6, "abcdef"},
-		{"abcdef", 5, "ab…"},
-		{"abcdef", 3, "…"},
-		{"abcdef", 2, ""},
-		{"ab\xc3\xa9gh", 5, "ab…"},
-		{"ab\xc3\xa9ghij", 7, "ab\xc3\xa9…"},
-		{"a\xf0\x9f\x98\x80xyz", 7, "a…"},
-		{"ab\x80\x80\x80\x80\x80\x80\x80\x80", 8, "ab\x80\x80\x80…"},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct buf b = BUF_INIT(BUF_UNBOUNDED);
-
-		assert_int_equal(
-			buf_add_cut(&b, str_of(rows[i].text), rows[i].max),
-			BUF_OK);
-		assert_string_equal(buf_cstr(&b), rows[i].expected);
-		buf_release(&b);
-	}
-}
-
 TEST(ceiling, passed, refuses_whole_and_keeps)
 {
 	struct buf b = BUF_INIT(5);

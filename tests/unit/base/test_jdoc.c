@@ -19,28 +19,6 @@ static int release(UNUSED void **state)
 	return 0;
 }
 
-TEST(jdoc, scalars, keep_their_spelling)
-{
-	const char *const text[] = {
-		"null",
-		"true",
-		"false",
-		"-0",
-		"1.50e+3",
-		"12345678901234567890123",
-		"\"a\\u0000\\/\"",
-		"[]",
-		"{ }",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(text); i++) {
-		struct jdoc *doc = parse(text[i]);
-
-		assert_true(str_is(doc->raw, text[i]));
-		assert_int_equal(doc->type, scan_type(str_of(text[i])));
-	}
-}
-
 TEST(jdoc, nested_with_space, is_a_tree_with_slices)
 {
 	struct jdoc *doc = parse(
@@ -89,23 +67,6 @@ TEST(jdoc, sorted_members, are_bytewise_and_stable)
 	assert_null(list[ARRAY_LEN(wanted)]);
 	list = jdoc_members(doc, false, &arena);
 	assert_true(str_is(list[0]->raw, "1"));
-}
-
-TEST(jdoc, not_json, is_a_syntax_error_with_place)
-{
-	static const char *const bad[] = {"",	     "{",	 "[1,]", "1 2",
-					  "{\"a\"}", "\"\xff\"", "nul"};
-	struct jdoc *doc = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct err err = ERR_INIT;
-
-		assert_int_equal(jdoc_parse(str_of(bad[i]), &arena, &doc, &err),
-				 -1);
-		assert_int_equal(err.kind, ERR_SYNTAX);
-		assert_int_equal(err.line, 1);
-	}
-	assert_null(doc);
 }
 
 TEST(jdoc, too_deep, ends_at_a_limit)

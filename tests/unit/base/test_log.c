@@ -7,48 +7,6 @@
 
 #include "core/base/log.h"
 
-static void check_visible(struct str s, bool keep_newlines,
-			  const char *expected)
-{
-	struct buf out = BUF_INIT(BUF_UNBOUNDED);
-
-	log_visible(&out, s, keep_newlines);
-	assert_string_equal(buf_cstr(&out), expected);
-	buf_release(&out);
-}
-
-TEST(visible, controls, are_shown_not_obeyed)
-{
-	check_visible(STR("a\tb"), false, "a\tb");
-	check_visible(STR("a\nb"), true, "a\nb");
-	check_visible(STR("a\nb"), false, "a\\x0ab");
-	check_visible(STR("\033[2J\r\a\b\0\x7f"), true,
-		      "\\x1b[2J\\x0d\\x07\\x08\\x00\\x7f");
-	check_visible(STR("\xc2\x9b"
-			  "31m"),
-		      false, "\\x9b31m");
-	check_visible(STR("\xff\xc3"), false, "\\xff\\xc3");
-	check_visible(STR("\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), false,
-		      "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80");
-}
-
-TEST(visible, bidirectional_controls, are_named)
-{
-	check_visible(STR("a\xe2\x80\xae"
-			  "b"),
-		      false, "a\\u{202E}b");
-	check_visible(STR("\xe2\x81\xa6\xe2\x81\xa9"), false,
-		      "\\u{2066}\\u{2069}");
-	check_visible(STR("\xd8\x9c"), false, "\\u{061C}");
-}
-
-TEST(visible, separators_of_lines, are_named)
-{
-	check_visible(STR("a\xe2\x80\xa8"
-			  "b\xe2\x80\xa9"),
-		      true, "a\\u{2028}b\\u{2029}");
-}
-
 TEST(visible_json, controls, are_escaped_and_mean_the_same)
 {
 	struct buf out = BUF_INIT(BUF_UNBOUNDED);
