@@ -8,37 +8,27 @@
 #include "core/client/client.h"
 #include "core/client/eras.h"
 #include "core/transport/remote.h"
+#include "tests/unit/transport/guard.h"
 #include "tests/unit/transport/http_peer.h"
 
-#define RESULT "{\"content\":[]}"
 #define INITIALIZED                                                        \
 	"{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{\"tools\":" \
 	"{}},\"serverInfo\":{\"name\":\"old\",\"version\":\"1\"}}"
 #define DISCOVERED                                                   \
 	"{\"supportedVersions\":[\"2026-07-28\"],\"capabilities\":{" \
 	"\"tools\":{}}}"
-/* An answer on a stream, and one with the id of its request. */
-#define ANSWER(id, result) \
-	"{\"jsonrpc\":\"2.0\",\"id\":" id ",\"result\":" result "}\n\n"
-#define ANSWERED "{\"jsonrpc\":\"2.0\",\"id\":$ID,\"result\":" RESULT "}"
 #define JSON_REPLY(result)                                         \
 	"200 application/json\n\n{\"jsonrpc\":\"2.0\",\"id\":$ID," \
 	"\"result\":" result "}"
-#define CALLED JSON_REPLY(RESULT)
-#define PROBED \
-	"POST server/discover version=2026-07-28 method=server/discover\n"
-
-/* Rows of servers without and with sessions, but for their tools. */
-#define OLD_SERVER                                                           \
-	{"POST \"initialize\"", JSON_REPLY(INITIALIZED), PEER_DONE, 0},      \
-		{"POST notifications/initialized", "202\n\n", PEER_DONE, 0}, \
-	{                                                                    \
-		"GET /mcp HTTP", "405\n\n", PEER_DONE, 0                     \
-	}
-#define NEW_SERVER                                                           \
-	{                                                                    \
-		"POST server/discover", JSON_REPLY(DISCOVERED), PEER_DONE, 0 \
-	}
+/* Steps of servers without and with sessions, but for their tools. */
+static const struct peer_step OLD_SERVER[] = {
+	{"POST \"initialize\"", JSON_REPLY(INITIALIZED), PEER_DONE, 0},
+	{"POST notifications/initialized", "202\n\n", PEER_DONE, 0},
+	{"GET /mcp HTTP", "405\n\n", PEER_DONE, 0},
+};
+static const struct peer_step NEW_SERVER[] = {
+	{"POST server/discover", JSON_REPLY(DISCOVERED), PEER_DONE, 0},
+};
 
 struct world {
 	struct loop loop;
@@ -94,9 +84,9 @@ static int open_transport(void *arg, struct transport **ret, struct err *err)
 	return transport_remote(&o, ret, err);
 }
 
-/* What begin() would do, but for choices in *w. */
-static void begin_with(struct world *w, const struct peer_step *steps,
-		       const char *protocol)
+/* A client and its server, by the choices in *w. */
+static void begin(struct world *w, const struct peer_step *steps,
+		  const char *protocol)
 {
 	const struct http_options o = {.loop = &w->loop,
 				       .user_agent = "matins/test"};
@@ -131,13 +121,6 @@ static void begin_with(struct world *w, const struct peer_step *steps,
 	assert_int_equal(client_start(w->client, &err), 0);
 }
 
-static UNUSED void begin(struct world *w, const struct peer_step *steps,
-			 const char *protocol)
-{
-	*w = (struct world){0};
-	begin_with(w, steps, protocol);
-}
-
 static void turn(struct world *w)
 {
 	struct err err = ERR_INIT;
@@ -146,27 +129,8 @@ static void turn(struct world *w)
 		fail_msg("%s", err.msg);
 }
 
-/* Until the server was asked so. */
-static UNUSED void turn_until(struct world *w, const char *logged)
-{
-	while (!strstr(buf_cstr(&w->peer.log), logged))
-		turn(w);
-}
-
-static UNUSED void turn_until_get(struct world *w)
-{
-	while (!w->peer.gets)
-		turn(w);
-}
-
-static UNUSED void turn_until_seen(struct world *w, const char *seen)
-{
-	while (!strstr(buf_cstr(&w->seen), seen))
-		turn(w);
-}
-
-static uint64_t ask_with(struct world *w, const char *tool, const char *method,
-			 const char *params)
+static uint64_t ask(struct world *w, const char *tool, const char *method,
+		    const char *params)
 {
 	const struct client_call call = {
 		.tool = tool,
@@ -183,27 +147,8 @@ static uint64_t ask_with(struct world *w, const char *tool, const char *method,
 	return ticket;
 }
 
-static UNUSED uint64_t ask(struct world *w, const char *tool)
-{
-	return ask_with(w, tool, NULL, "");
-}
-
-static UNUSED uint64_t ask_method(struct world *w, const char *method)
-{
-	return ask_with(w, NULL, method, "");
-}
-
-/* Until it was sent. */
-static UNUSED uint64_t ask_and_wait(struct world *w, const char *tool)
-{
-	uint64_t ticket = ask(w, tool);
-
-	turn_until(w, "tools/call");
-	return ticket;
-}
-
 /* All answers, and an orderly end. */
-static UNUSED void finish(struct world *w)
+static void finish(struct world *w)
 {
 	struct err err = ERR_INIT;
 
@@ -211,19 +156,7 @@ static UNUSED void finish(struct world *w)
 	assert_int_equal(client_finish(w->client, &err), 0);
 }
 
-static UNUSED void assert_seen(struct world *w, const char *text)
-{
-	if (!strstr(buf_cstr(&w->seen), text))
-		fail_msg("no \"%s\" in:\n%s", text, buf_cstr(&w->seen));
-}
-
-static UNUSED void assert_logged(struct world *w, const char *text)
-{
-	if (!strstr(buf_cstr(&w->peer.log), text))
-		fail_msg("no \"%s\" in:\n%s", text, buf_cstr(&w->peer.log));
-}
-
-static UNUSED void assert_facts(struct world *w, const char *text)
+static void assert_facts(struct world *w, const char *text)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct jw jw;
@@ -243,6 +176,7 @@ static void end(struct world *w)
 	peer_end(&w->peer);
 	loop_release(&w->loop);
 	buf_release(&w->seen);
+	eras_free(w->eras);
 }
 
 #endif

@@ -6,15 +6,25 @@
  *				before the colon: always, stays, ends, cut,
  *				hangs, slow (see http_peer.h)
  *	- 200 text/plain	a line of its answer; %0A stands for that byte
+ *	old_server, new_server	the steps of one with sessions, and without
+ *	sse, max N, known ERA, guard go|wait|no
+ *				choices for the next client: its transport, the
+ *				bytes of a message, an era that is remembered,
+ *				and somebody who authorizes
  *	begin 2025-11-25	a client for these steps, with this date or none
  *	ask TOOL PARAMS		and method METHOD PARAMS, say TEXT (on the
- *				stream), finish
+ *				stream), finish; ready, cancel (what was asked),
+ *				close_stream; close_port before the first turn
  *	until TEXT		turn the loop until that was asked; until_seen
- *				TEXT, until_get
+ *				TEXT, until_get, until_stream, until_closed
  *	seen			all that happened, in "! " lines
  *	log			all that was asked, in "> " lines
  *	saw TEXT		some of it; never_saw, logged, never_logged, and
  *				facts for those of the report
+ *	requests N		how many came; gets N, waited MS (between the
+ *				last two), remembered ERA, refused N, spoke DATE
+ *	with A | B		before all that: play the lines for each such
+ *				row, $1 is A; $HOST is that of the server
  */
 #include "tests/unit/test.h"
 
@@ -24,7 +34,9 @@
 /* A test under way. */
 struct play {
 	struct world w;
+	struct guard guard;
 	bool is_begun;
+	uint64_t ticket; /* of the last request */
 	struct peer_step steps[64];
 	size_t n;
 	struct buf texts[128]; /* of steps, and what is expected */
@@ -47,9 +59,7 @@ static void end_client(struct play *p)
 		end(&p->w);
 	while (p->n_texts)
 		buf_release(&p->texts[--p->n_texts]);
-	memset(p->steps, 0, sizeof(p->steps));
-	p->is_begun = false;
-	p->n = 0;
+	memset(p, 0, sizeof(*p));
 }
 
 /* The words before the colon, and what is wanted behind it. */
@@ -64,8 +74,6 @@ static void add_step(struct play *p, const char *words)
 	struct buf flags = BUF_INIT(BUF_UNBOUNDED), *text;
 	struct peer_step *step;
 
-	if (p->is_begun)
-		end_client(p);
 	step = &p->steps[p->n++];
 	buf_add(&flags, words, (size_t)(want - words));
 	text = new_text(p);
@@ -106,13 +114,85 @@ static void request(struct play *p, bool is_tool, const char *text)
 
 	buf_add(name, text, n);
 	buf_adds(params, text + n + (text[n] != 0));
-	ask_with(&p->w, is_tool ? buf_cstr(name) : NULL,
-		 is_tool ? NULL : buf_cstr(name), buf_cstr(params));
+	p->ticket = ask(&p->w, is_tool ? buf_cstr(name) : NULL,
+			is_tool ? NULL : buf_cstr(name), buf_cstr(params));
+}
+
+static char *replaced(const char *text, const char *mark, const char *by)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	for (const char *at; (at = strstr(text, mark));
+	     text = at + strlen(mark)) {
+		buf_add(&out, text, (size_t)(at - text));
+		buf_adds(&out, by);
+	}
+	buf_adds(&out, text);
+	return mem_strdup(buf_cstr(&out));
+}
+
+static void say_on_stream(struct play *p, const char *text)
+{
+	AUTO(mem_freep) char *host = mem_strdup(p->w.peer.url), *said = NULL;
+
+	*strstr(host, "/mcp") = '\0';
+	said = replaced(text, "$HOST", host);
+	peer_say(&p->w.peer, said);
+}
+
+static enum session_era era_of(const char *word)
+{
+	return !strcmp(word, "initialize")    ? SESSION_ERA_INITIALIZE
+	       : !strcmp(word, "per_request") ? SESSION_ERA_PER_REQUEST
+					      : SESSION_ERA_PROBE;
+}
+
+static enum session_era era_remembered(const struct world *w)
+{
+	struct era_key key;
+
+	eras_key_url(&key, w->peer.url);
+	return eras_find(w->eras, &key);
+}
+
+static void add_steps(struct play *p, const struct peer_step *steps, size_t n)
+{
+	memcpy(p->steps + p->n, steps, n * sizeof(*steps));
+	p->n += n;
+}
+
+/* What is chosen before a client begins. */
+static bool choose(struct play *p, const char *op, const char *text)
+{
+	struct world *w = &p->w;
+
+	if (!strcmp(op, "old_server"))
+		add_steps(p, OLD_SERVER, ARRAY_LEN(OLD_SERVER));
+	else if (!strcmp(op, "new_server"))
+		add_steps(p, NEW_SERVER, ARRAY_LEN(NEW_SERVER));
+	else if (!strcmp(op, "sse"))
+		w->kind = REMOTE_SSE;
+	else if (!strcmp(op, "max"))
+		w->message_max = strtoul(text, NULL, 10);
+	else if (!strcmp(op, "known")) {
+		w->eras = eras_open(NULL);
+		w->known = era_of(text);
+	} else if (!strcmp(op, "guard")) {
+		guard_begin(&p->guard, &w->loop,
+			    *text == 'g'   ? AUTHORIZER_GO
+			    : *text == 'w' ? AUTHORIZER_WAIT
+					   : AUTHORIZER_NO,
+			    *text == 'w');
+		w->auth = &p->guard.base;
+	} else
+		return false;
+	return true;
 }
 
 static bool act(struct play *p, const char *op, const char *text)
 {
 	struct world *w = &p->w;
+	struct err err = ERR_INIT;
 
 	if (!strcmp(op, "begin")) {
 		struct buf *date = new_text(p);
@@ -122,22 +202,76 @@ static bool act(struct play *p, const char *op, const char *text)
 		p->is_begun = true;
 	} else if (!strcmp(op, "ask") || !strcmp(op, "method"))
 		request(p, *op == 'a', text);
+	else if (!strcmp(op, "ready"))
+		assert_int_equal(client_wait_ready(w->client, &err), 0);
+	else if (!strcmp(op, "cancel"))
+		client_cancel(w->client, p->ticket, "why");
 	else if (!strcmp(op, "say"))
-		peer_say(&w->peer, text);
-	else if (!strcmp(op, "until"))
-		turn_until(w, text);
-	else if (!strcmp(op, "until_seen"))
-		turn_until_seen(w, text);
-	else if (!strcmp(op, "until_get"))
-		turn_until_get(w);
-	else if (!strcmp(op, "finish"))
+		say_on_stream(p, text);
+	else if (!strcmp(op, "close_stream"))
+		peer_close(w->peer.stream);
+	else if (!strcmp(op, "close_port")) {
+		loop_unwatch(&w->loop, &w->peer.server.watch);
+		fd_closep(&w->peer.server.fd);
+		w->peer.server.fd = dup(0);
+	} else if (!strcmp(op, "finish"))
 		finish(w);
-	else if (!strcmp(op, "facts"))
-		assert_facts(w, text);
+	else
+		return false;
+	return true;
+}
+
+static bool turn_until(struct world *w, const char *op, const char *text)
+{
+	if (!strcmp(op, "until"))
+		while (!strstr(buf_cstr(&w->peer.log), text))
+			turn(w);
+	else if (!strcmp(op, "until_seen"))
+		while (!strstr(buf_cstr(&w->seen), text))
+			turn(w);
+	else if (!strcmp(op, "until_get"))
+		while (!w->peer.gets)
+			turn(w);
+	else if (!strcmp(op, "until_requests"))
+		while (w->peer.n_requests < strtoul(text, NULL, 10))
+			turn(w);
+	else if (!strcmp(op, "until_stream"))
+		while (!w->peer.stream)
+			turn(w);
+	else if (!strcmp(op, "until_closed")) {
+		assert_non_null(w->peer.stream);
+		while (w->peer.stream)
+			turn(w);
+	} else
+		return false;
+	return true;
+}
+
+static bool expect(struct play *p, const char *op, const char *text)
+{
+	const struct peer *peer = &p->w.peer;
+	unsigned long number = strtoul(text, NULL, 10);
+
+	if (!strcmp(op, "facts"))
+		assert_facts(&p->w, text);
 	else if (!strcmp(op, "saw") || !strcmp(op, "never_saw"))
-		check(op, text, buf_cstr(&w->seen));
+		check(op, text, buf_cstr(&p->w.seen));
 	else if (!strcmp(op, "logged") || !strcmp(op, "never_logged"))
-		check(op, text, buf_cstr(&w->peer.log));
+		check(op, text, buf_cstr(&p->w.peer.log));
+	else if (!strcmp(op, "requests"))
+		assert_int_equal(peer->n_requests, number);
+	else if (!strcmp(op, "gets"))
+		assert_int_equal(peer->gets, number);
+	else if (!strcmp(op, "waited"))
+		assert_true(peer->times_ns[peer->n_requests - 1] -
+				    peer->times_ns[peer->n_requests - 2] >=
+			    number * NS_PER_MS);
+	else if (!strcmp(op, "remembered"))
+		assert_int_equal(era_remembered(&p->w), era_of(text));
+	else if (!strcmp(op, "refused"))
+		assert_int_equal(p->guard.refused, number);
+	else if (!strcmp(op, "spoke"))
+		assert_string_equal(p->guard.spoke, text);
 	else
 		return false;
 	return true;
@@ -162,6 +296,19 @@ static char *check_all(struct play *p, const char *op, char mark, char *next)
 	return next;
 }
 
+/* Lines before "begin": the client that was there is done with. */
+static bool begins_client(const char *line)
+{
+	static const char *const words[] = {
+		"on:",	      "on ",  "old_server", "sse",
+		"new_server", "max ", "guard ",	    "known "};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (!strncmp(line, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
 static void play_line(struct play *p, char *line, char **next)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
@@ -170,6 +317,8 @@ static void play_line(struct play *p, char *line, char **next)
 
 	if (!*line || *line == '#')
 		return;
+	if (p->is_begun && begins_client(line))
+		end_client(p);
 	if (!strncmp(line, "on", 2) && (line[2] == ':' || line[2] == ' ')) {
 		add_step(p, line + 2);
 		return;
@@ -183,19 +332,27 @@ static void play_line(struct play *p, char *line, char **next)
 		*next = check_all(p, line, '>', *next);
 	else {
 		add_decoded(&text, rest);
-		if (!act(p, line, buf_cstr(&text)))
+		if (!choose(p, line, buf_cstr(&text)) &&
+		    !act(p, line, buf_cstr(&text)) &&
+		    !turn_until(&p->w, line, buf_cstr(&text)) &&
+		    !expect(p, line, buf_cstr(&text)))
 			fail_msg("no line begins with \"%s\"", line);
 	}
 }
 
-static void play(UNUSED const char *file, UNUSED const char *name,
-		 const char *text)
+/* The lines, with what a row "with A | B" says for $1 and $2. */
+static void play_row(const char *row, struct str lines)
 {
-	AUTO(mem_freep) char *lines = mem_strdup(text);
-	struct play *p = mem_alloc(sizeof(*p));
+	struct play *p = mem_zalloc(sizeof(*p));
+	AUTO(mem_freep) char *all = mem_strndup(lines.p, lines.n);
+	AUTO(mem_freep) char *first = mem_strdup(row), *one = NULL, *text;
+	char *second = strstr(first, " | ");
 
-	memset(p, 0, sizeof(*p));
-	for (char *next, *line = lines; *line; line = next) {
+	if (second)
+		*second = '\0';
+	one = replaced(all, "$1", first);
+	text = replaced(one, "$2", second ? second + 3 : "");
+	for (char *next, *line = text; *line; line = next) {
 		next = line + strcspn(line, "\n");
 		if (*next)
 			*next++ = '\0';
@@ -205,6 +362,41 @@ static void play(UNUSED const char *file, UNUSED const char *name,
 	free(p);
 }
 
-FIXTURE(none, NULL, NULL);
+static char playing[512]; /* the row */
 
-TEST_SCRIPTS(none, play, "tests/unit/transport/transcripts/*.transcript");
+static int name_row(UNUSED void **state)
+{
+	if (*playing)
+		print_message("# with %s\n", playing);
+	*playing = '\0';
+	return 0;
+}
+
+/* Rows, the lines for them, more rows, … */
+static void play(UNUSED const char *file, UNUSED const char *name,
+		 const char *text)
+{
+	while (*text) {
+		const char *rows = text, *end;
+		struct str lines;
+
+		while (!strncmp(text, "with ", 5))
+			text += strcspn(text, "\n") + 1;
+		end = strstr(text, "\nwith ");
+		lines = end ? (struct str){text, (size_t)(end + 1 - text)}
+			    : str_of(text);
+		if (rows == text)
+			play_row("", lines);
+		for (; rows < text; rows += strcspn(rows, "\n") + 1) {
+			snprintf(playing, sizeof(playing), "%.*s",
+				 (int)strcspn(rows, "\n") - 5, rows + 5);
+			play_row(playing, lines);
+		}
+		*playing = '\0';
+		text = lines.p + lines.n;
+	}
+}
+
+FIXTURE(row, NULL, name_row);
+
+TEST_SCRIPTS(row, play, "tests/unit/transport/transcripts/*.transcript");

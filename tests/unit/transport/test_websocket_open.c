@@ -5,70 +5,12 @@
 #include "tests/unit/test.h"
 
 #include "core/transport/remote.h"
+#include "tests/unit/transport/guard.h"
 #include "tests/unit/transport/http_peer.h"
 
 #define REFUSED                                                      \
 	"401 text/plain\nWWW-Authenticate: Bearer\n\nUnauthorized, " \
 	"\x81\x02hi and so on"
-
-/* Whoever is refused says `verdict` the first time, and then no more. */
-struct guard {
-	struct authorizer base; /* first */
-	struct loop *loop;
-	struct loop_timer later;
-	enum authorizer_verdict verdict;
-	bool is_waiting;
-	unsigned refused;
-};
-
-static enum authorizer_verdict guard_sign(struct authorizer *a,
-					  UNUSED const char *method,
-					  UNUSED const char *url,
-					  UNUSED struct http_headers *headers,
-					  UNUSED struct err *err)
-{
-	const struct guard *g = (const struct guard *)a;
-
-	return g->is_waiting ? AUTHORIZER_WAIT : AUTHORIZER_GO;
-}
-
-static enum authorizer_verdict guard_refused(
-	struct authorizer *a, UNUSED const char *method, UNUSED const char *url,
-	const struct http_head *head, UNUSED struct str body,
-	UNUSED const struct authorizer_try *tries, struct err *err)
-{
-	struct guard *g = (struct guard *)a;
-
-	assert_int_equal(head->status, 401);
-	if (g->refused++ || g->verdict == AUTHORIZER_NO) {
-		err_set(err, ERR_PEER, "refused %u times", g->refused);
-		return AUTHORIZER_NO;
-	}
-	g->is_waiting = g->verdict == AUTHORIZER_WAIT;
-	if (g->is_waiting)
-		loop_timer_set(g->loop, &g->later,
-			       loop_now(g->loop) + 20 * NS_PER_MS);
-	return g->verdict;
-}
-
-static bool guard_is_person(UNUSED const struct authorizer *a)
-{
-	return true;
-}
-
-static void guard_later(void *arg)
-{
-	struct guard *g = arg;
-
-	g->is_waiting = false;
-	g->base.changed(g->base.arg);
-}
-
-static const struct authorizer_type guard_type = {
-	.sign = guard_sign,
-	.refused = guard_refused,
-	.is_person = guard_is_person,
-};
 
 /* What a transport told until it was over, a word each. */
 static void listen_to(struct transport *t, struct loop *loop, struct buf *told)
@@ -110,14 +52,12 @@ static void expect(enum authorizer_verdict verdict, const char *told,
 	struct http *http;
 	struct transport *t;
 	struct err err = ERR_INIT;
-	struct guard g = {.base = {.type = &guard_type},
-			  .loop = &loop,
-			  .verdict = verdict};
+	struct guard g;
 
 	alarm(60);
 	assert_int_equal(loop_init(&loop, clock_system(), &err), 0);
 	peer_begin(&peer, &loop, steps);
-	g.later = (struct loop_timer){.fire = guard_later, .arg = &g};
+	guard_begin(&g, &loop, verdict, true);
 	assert_int_equal(http_new(&(struct http_options){.loop = &loop,
 							 .user_agent = "t"},
 				  &http, &err),
@@ -143,16 +83,17 @@ static void expect(enum authorizer_verdict verdict, const char *told,
 
 TEST(refused, no_credentials, lost)
 {
-	expect(AUTHORIZER_NO, "lost <refused 1 times> over", 1);
+	expect(AUTHORIZER_NO, "lost <refused with 401, 1 times> over", 1);
 }
 
 TEST(refused, go, asked_once_more)
 {
-	expect(AUTHORIZER_GO, "lost <refused 2 times> over", 2);
+	expect(AUTHORIZER_GO, "lost <refused with 401, 2 times> over", 2);
 }
 
 /* What stands in the page of the refusal is not read as frames meanwhile. */
 TEST(refused, wait, page_is_no_message)
 {
-	expect(AUTHORIZER_WAIT, "held resumed lost <refused 2 times> over", 2);
+	expect(AUTHORIZER_WAIT,
+	       "held resumed lost <refused with 401, 2 times> over", 2);
 }
