@@ -271,4 +271,25 @@ TEST(flow, given_up_in_the_middle, leaves_nothing)
 	world_end(w);
 }
 
+static bool only_443(void *arg, struct str host, uint16_t port, struct err *err)
+{
+	(void)arg;
+	if (port == 443)
+		return true;
+	err_set(err, ERR_LEASH, "%.*s:%u is not allowed", STR_ARG(host), port);
+	return false;
+}
+
+TEST(leash, that_leaves_the_server_out, stops_each_request)
+{
+	struct world *w = world_begin("{}");
+
+	w->context.may_use = only_443;
+	assert_int_equal(world_call(w), -1);
+	world_expect(w, "is not allowed");
+	assert_int_equal(w->err.kind, ERR_LEASH);
+	assert_int_equal(world_count(w, "GET "), 0);
+	world_end(w);
+}
+
 TEST_FILE(authority_start, authority_stop);

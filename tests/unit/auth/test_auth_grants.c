@@ -1,5 +1,5 @@
 /*
- * Grants without a person, and tokens that are bound to a key.
+ * Grants without a person.
  */
 #include "tests/unit/auth/auth_fixture.h"
 
@@ -280,31 +280,6 @@ TEST_IN(temp_dir, EM_1, provider_gives_another_token, is_refused)
 	assert_int_equal(world_call(w), -1);
 	world_expect(w, "no ID-JAG");
 	assert_int_equal(world_count(w, "POST /token"), 0);
-	world_end(w);
-}
-
-/* ---- bound tokens ---- */
-
-#define NONCE(n)                                                           \
-	"{\"status\":401,\"headers\":[[\"WWW-Authenticate\",\"DPoP error=" \
-	"\\\"use_dpop_nonce\\\"\"],[\"DPoP-Nonce\",\"" n "\"]]}"
-
-TEST(DP_3, nonce_of_the_server, is_not_another_flow)
-{
-	struct world *w = world_begin("{\"dpop\":true,\"mcp\":[true," NONCE(
-		"n1") "],\"as\":{"
-		      "\"dpop_signing_alg_values_supported\":[\"ES256\"]}}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_count(w, "POST /mcp"), 3);
-	assert_int_equal(w->pages, 1);
-	world_end(w);
-
-	w = world_begin("{\"dpop\":true,\"mcp\":[true," NONCE("n1") "," NONCE(
-		"n1") ",{}],\"as\":{\"dpop_signing_alg_values_"
-		      "supported\":[\"ES256\"]}}");
-	assert_int_equal(world_call(w), -1);
-	assert_int_equal(w->requests, 3);
 	world_end(w);
 }
 

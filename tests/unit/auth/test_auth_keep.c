@@ -13,46 +13,6 @@ static void open_store(struct world *w, const char *dir)
 		fail_msg("%s", err.msg);
 }
 
-/* ---- refresh ---- */
-
-TEST(TO_5, token_about_to_end, is_refreshed_before)
-{
-	struct world *w = world_begin("{\"expires_in\":30}");
-
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(world_call(w), 200);
-	assert_int_equal(w->pages, 1);
-	assert_true(world_count(w,
-				"*grant_type=refresh_token "
-				"refresh_token=refresh-1 resource=http") == 1);
-	assert_int_equal(world_count(w, "*Bearer_access-2"), 1);
-	world_end(w);
-}
-
-TEST(CI_10, client_forgotten_by_the_server, is_made_anew)
-{
-	struct world *w =
-		world_begin("{\"tokens\":[{\"status\":401,\"json\":{\"error\":"
-			    "\"invalid_client\"}}]}");
-	struct world *again;
-
-	/* one that was registered just now is not registered once more */
-	assert_int_equal(world_call(w), -1);
-	world_expect(w, "invalid_client");
-	assert_int_equal(world_count(w, "POST /register"), 1);
-	world_end(w);
-
-	again = world_begin("{\"expires_in\":30,\"tokens\":[true,{\"status\":"
-			    "401,\"json\":{\"error\":\"invalid_client\"}}]}");
-	assert_int_equal(world_call(again), 200);
-	assert_int_equal(world_call(again), 200);
-	assert_int_equal(world_count(again, "POST /register"), 2);
-	assert_int_equal(again->pages, 2);
-	world_end(again);
-}
-
-/* ---- what is kept ---- */
-
 TEST_IN(temp_dir, store, second_process, asks_nobody)
 {
 	struct world *w = world_begin("{}");
@@ -218,6 +178,26 @@ TEST_IN(temp_dir, refresh, two_processes_at_once, is_one)
 	assert_int_equal(status[1], 0);
 	assert_int_equal(world_count(w, "*grant_type=refresh_token"), 1);
 	assert_int_equal(world_count(w, "*Bearer_second"), 2);
+	world_end(w);
+}
+
+TEST(RW_133, ends_during_a_stream, next_one_refreshes)
+{
+	struct world *w = world_begin("{\"expires_in\":1}");
+	struct http_headers headers = {0};
+	struct authorizer *a = world_authorizer(w);
+
+	assert_int_equal(world_call(w), 200);
+	/* the stream goes on: nothing asks while it runs */
+	assert_int_equal(world_count(w, "*grant_type=refresh"), 0);
+	assert_int_equal(a->type->sign(a, "POST", w->url, &headers, &w->err),
+			 AUTHORIZER_WAIT);
+	while (!w->is_changed)
+		world_turn(w);
+	http_headers_release(&headers);
+	assert_int_equal(world_call(w), 200);
+	assert_int_equal(world_count(w, "*grant_type=refresh_token"), 1);
+	assert_int_equal(w->pages, 1);
 	world_end(w);
 }
 

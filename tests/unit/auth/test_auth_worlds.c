@@ -9,6 +9,9 @@
  *	count N LINE	so many requests begin with this, or with "*" have it
  *	some LINE	one or more do
  *	pages N		were opened in the browser; requests N: were sent
+ *	range public	the server's address counts as a public one
+ *
+ * "{base}" is where the server is, and "{ }" a blank at the end of a line.
  */
 #include "tests/unit/auth/auth_fixture.h"
 
@@ -21,10 +24,15 @@ static void set_option(struct auth_options *o, const char *key,
 		{"client_id", &o->client_id},
 		{"client_secret", &o->client_secret},
 		{"client_metadata_url", &o->client_metadata_url},
+		{"issuer", &o->issuer},
 	};
 
 	if (!strcmp(key, "grant")) {
 		assert_true(auth_grant_find(value, &o->grant));
+		return;
+	}
+	if (!strcmp(key, "accept_issuer_slash")) {
+		o->accept_issuer_slash = !strcmp(value, "yes");
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
@@ -48,6 +56,26 @@ static long measure(struct world *w, const char *verb, const char *rest)
 	return -1;
 }
 
+/* The text with what "{base}" and "{ }" stand for. */
+static char *filled_in(const struct world *w, struct arena *arena,
+		       const char *text)
+{
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
+
+	for (; *text; text++) {
+		if (str_starts(str_of(text), "{base}")) {
+			buf_adds(&b, w->base);
+			text += strlen("{base}") - 1;
+		} else if (str_starts(str_of(text), "{ }")) {
+			buf_addc(&b, ' ');
+			text += strlen("{ }") - 1;
+		} else {
+			buf_addc(&b, *text);
+		}
+	}
+	return arena_strdup(arena, buf_cstr(&b));
+}
+
 static void play_line(struct world *w, const char *verb, char *rest)
 {
 	char *word = rest ? strchr(rest, ' ') : NULL;
@@ -55,6 +83,9 @@ static void play_line(struct world *w, const char *verb, char *rest)
 
 	if (!strcmp(verb, "nobody")) {
 		w->context.person.open = NULL;
+	} else if (!strcmp(verb, "range")) {
+		assert_string_equal(rest, "public");
+		w->range = ADDRESS_PUBLIC;
 	} else if (!strcmp(verb, "says")) {
 		world_expect(w, rest);
 	} else if (!strcmp(verb, "kind")) {
@@ -78,6 +109,7 @@ static void play(UNUSED const char *file, UNUSED const char *name,
 		 const char *text)
 {
 	AUTO(mem_freep) char *lines = mem_strdup(text);
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct world *w = NULL;
 	char *left = NULL;
 
@@ -90,6 +122,8 @@ static void play(UNUSED const char *file, UNUSED const char *name,
 		if (rest)
 			*rest++ = '\0';
 		if (strcmp(line, "begin") != 0) {
+			if (rest)
+				rest = filled_in(w, &arena, rest);
 			play_line(w, line, rest);
 			continue;
 		}
