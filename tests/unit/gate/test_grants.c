@@ -12,108 +12,102 @@ struct fixture {
 	struct arena arena;
 	struct grants grants;
 	struct err err;
-	const char *dir;
+	char *dir;
 };
 
-static void begin(struct fixture *f, void **state)
+static const char *at(struct fixture *f, const char *name)
 {
-	f->arena = (struct arena)ARENA_INIT;
-	f->grants = (struct grants)GRANTS_INIT(&f->arena);
-	f->dir = *state;
-	assert_int_equal(
-		fd_mkdirs(arena_printf(&f->arena, "%s/real/deep", f->dir),
-			  0755),
-		0);
-	assert_int_equal(
-		symlink("real", arena_printf(&f->arena, "%s/link", f->dir)), 0);
+	return arena_printf(&f->arena, "%s/%s", f->dir, name);
 }
 
-static void end(struct fixture *f)
+static int begin(void **state)
 {
+	static struct fixture f;
+
+	f = (struct fixture){.grants = GRANTS_INIT(&f.arena)};
+	*state = &f;
+	return temp_dir_make((void **)&f.dir) ||
+	       fd_mkdirs(at(&f, "real/deep"), 0755) ||
+	       symlink("real", at(&f, "link"));
+}
+
+static int end(void **state)
+{
+	struct fixture *f = *state;
+	void *dir = f->dir;
+
 	grants_release(&f->grants);
 	arena_release(&f->arena);
+	return temp_dir_remove(&dir);
 }
+
+FIXTURE(folder, begin, end);
 
 static int open_at(struct fixture *f, const char *name, unsigned what)
 {
-	return grants_open(&f->grants,
-			   arena_printf(&f->arena, "%s/%s", f->dir, name), what,
-			   NULL, &f->err);
+	return grants_open(&f->grants, at(f, name), what, NULL, &f->err);
 }
 
-TEST_IN(temp_dir, grant, plain_path, is_known_by_it)
+TEST_IN(folder, grant, plain_path, is_known_by_it)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
-	assert_int_equal(open_at(&f, "real", GRANT_READ), 0);
-	assert_int_equal(f.grants.n, 1);
-	assert_string_equal(f.grants.grant[0].path,
-			    arena_printf(&f.arena, "%s/real", f.dir));
-	assert_true(S_ISDIR(f.grants.grant[0].st.st_mode));
-	assert_int_equal(f.grants.n_links, 0);
+	assert_int_equal(open_at(f, "real", GRANT_READ), 0);
+	assert_int_equal(f->grants.n, 1);
+	assert_string_equal(f->grants.grant[0].path, at(f, "real"));
+	assert_true(S_ISDIR(f->grants.grant[0].st.st_mode));
+	assert_int_equal(f->grants.n_links, 0);
 }
 
-TEST_IN(temp_dir, grant, by_a_link, is_known_by_what_it_leads_to)
+TEST_IN(folder, grant, by_a_link, is_known_by_what_it_leads_to)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
-	assert_int_equal(open_at(&f, "link/deep", GRANT_READ), 0);
-	assert_string_equal(f.grants.grant[0].path,
-			    arena_printf(&f.arena, "%s/real/deep", f.dir));
-	assert_int_equal(f.grants.n_links, 1);
-	assert_string_equal(f.grants.link[0].path,
-			    arena_printf(&f.arena, "%s/link/deep", f.dir));
+	assert_int_equal(open_at(f, "link/deep", GRANT_READ), 0);
+	assert_string_equal(f->grants.grant[0].path, at(f, "real/deep"));
+	assert_int_equal(f->grants.n_links, 1);
+	assert_string_equal(f->grants.link[0].path, at(f, "link/deep"));
 }
 
-TEST_IN(temp_dir, grant, dots_and_double_slashes, are_taken_out)
+TEST_IN(folder, grant, dots_and_double_slashes, are_taken_out)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
-	assert_int_equal(open_at(&f, "real/../real//./deep", GRANT_READ), 0);
-	assert_string_equal(f.grants.grant[0].path,
-			    arena_printf(&f.arena, "%s/real/deep", f.dir));
+	assert_int_equal(open_at(f, "real/../real//./deep", GRANT_READ), 0);
+	assert_string_equal(f->grants.grant[0].path, at(f, "real/deep"));
 }
 
-TEST_IN(temp_dir, grant, twice, is_one_with_both_rights)
+TEST_IN(folder, grant, twice, is_one_with_both_rights)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
-	assert_int_equal(open_at(&f, "real", GRANT_READ), 0);
-	assert_int_equal(open_at(&f, "link", GRANT_WRITE), 0);
-	assert_int_equal(f.grants.n, 1);
-	assert_int_equal(f.grants.grant[0].what, GRANT_READ | GRANT_WRITE);
+	assert_int_equal(open_at(f, "real", GRANT_READ), 0);
+	assert_int_equal(open_at(f, "link", GRANT_WRITE), 0);
+	assert_int_equal(f->grants.n, 1);
+	assert_int_equal(f->grants.grant[0].what, GRANT_READ | GRANT_WRITE);
 }
 
-TEST_IN(temp_dir, grant, of_nothing, is_told_apart)
+TEST_IN(folder, grant, of_nothing, is_told_apart)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
-	assert_int_equal(open_at(&f, "missing", GRANT_READ), 1);
-	assert_int_equal(f.grants.n, 0);
+	assert_int_equal(open_at(f, "missing", GRANT_READ), 1);
+	assert_int_equal(f->grants.n, 0);
 }
 
-TEST_IN(temp_dir, grants, many, keep_their_descriptors)
+TEST_IN(folder, grants, many, keep_their_descriptors)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 
-	begin(&f, state);
 	for (int i = 0; i < 100; i++) {
-		const char *name = arena_printf(&f.arena, "real/%d", i);
+		const char *name = arena_printf(&f->arena, "real/%d", i);
 
-		assert_int_equal(
-			fd_mkdirs(arena_printf(&f.arena, "%s/%s", f.dir, name),
-				  0755),
-			0);
-		assert_int_equal(open_at(&f, name, GRANT_READ), 0);
+		assert_int_equal(fd_mkdirs(at(f, name), 0755), 0);
+		assert_int_equal(open_at(f, name, GRANT_READ), 0);
 	}
-	assert_int_equal(f.grants.n, 100);
+	assert_int_equal(f->grants.n, 100);
 	for (int i = 0; i < 100; i++)
-		assert_true(fcntl(f.grants.grant[i].fd, F_GETFD) & FD_CLOEXEC);
+		assert_true(fcntl(f->grants.grant[i].fd, F_GETFD) & FD_CLOEXEC);
 }
 
 TEST(rights, of_each_kind, never_execute_what_is_written)
@@ -126,20 +120,19 @@ TEST(rights, of_each_kind, never_execute_what_is_written)
 	assert_int_equal(grant_rights(GRANT_ASKED), 0);
 }
 
-TEST_IN(temp_dir, base, of_this_machine, has_libraries_and_no_programs)
+TEST_IN(folder, base, of_this_machine, has_libraries_and_no_programs)
 {
-	AUTO(end) struct fixture f;
+	struct fixture *f = *state;
 	bool has_lib = false;
 
-	begin(&f, state);
-	assert_int_equal(grants_open_base(&f.grants, &f.err), 0);
-	for (size_t i = 0; i < f.grants.n; i++) {
-		const char *path = f.grants.grant[i].path;
+	assert_int_equal(grants_open_base(&f->grants, &f->err), 0);
+	for (size_t i = 0; i < f->grants.n; i++) {
+		const char *path = f->grants.grant[i].path;
 
 		has_lib |= strcmp(path, "/usr/lib") == 0;
 		assert_string_not_equal(path, "/usr/bin");
 		assert_string_not_equal(path, "/");
-		assert_false(f.grants.grant[i].what & GRANT_WRITE);
+		assert_false(f->grants.grant[i].what & GRANT_WRITE);
 	}
 	assert_true(has_lib);
 }
