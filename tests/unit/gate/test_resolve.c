@@ -1,5 +1,11 @@
-/* From a name to opened, judged files. */
-
+/*
+ * From a name to opened, judged files. Rows are in
+ * values/resolve.transcript:
+ *
+ *	shebang TEXT		interpreter and argument of a first line
+ *	env ARGUMENT		the program that env(1) is told to start
+ *	judge MODE UID GID	may user 1000 of group 1000 trust such a file?
+ */
 #include "tests/unit/test.h"
 #include <errno.h>
 #include <sys/stat.h>
@@ -8,53 +14,52 @@
 #include "core/base/fd.h"
 #include "gate/path/resolve.h"
 #include "tests/unit/temp_dir.h"
+#include "tests/unit/values.h"
 
-static void put(const char *dir, const char *name, const char *text,
-		mode_t mode)
+/* ---- rows ---- */
+
+static int do_shebang(struct value_row *r)
 {
-	char *path = mem_printf("%s/%s", dir, name);
-	struct err err;
+	struct str interpreter, argument;
 
-	assert_int_equal(fd_replace_file(path, str_of(text), mode, false, &err),
-			 0);
-	assert_int_equal(chmod(path, mode), 0);
-	free(path);
-}
-
-/* ---- the first line of a script ---- */
-
-static void check_shebang(const char *text, const char *interpreter,
-			  const char *argument)
-{
-	struct str i, a;
-
-	assert_true(resolve_shebang(str_of(text), &i, &a));
-	assert_true(str_is(i, interpreter));
-	if (argument)
-		assert_true(str_is(a, argument));
+	if (!resolve_shebang(value_bytes(r, r->part[0]), &interpreter,
+			     &argument))
+		buf_adds(&r->out, "none");
+	else if (argument.p)
+		buf_addf(&r->out, "%.*s, %.*s", STR_ARG(interpreter),
+			 STR_ARG(argument));
 	else
-		assert_null(a.p);
+		buf_add_str(&r->out, interpreter);
+	return 0;
 }
 
-TEST(shebang, with_and_without_argument, is_split)
+static int do_env(struct value_row *r)
 {
-	check_shebang("#!/bin/sh\n", "/bin/sh", NULL);
-	check_shebang("#!/bin/sh", "/bin/sh", NULL);
-	check_shebang("#!  /bin/sh -e  \nfoo", "/bin/sh", "-e");
-	check_shebang("#!/usr/bin/env -S a b c\n", "/usr/bin/env", "-S a b c");
-	check_shebang("#!/bin/sh\t-x\r\n", "/bin/sh", "-x");
+	buf_add_str(&r->out, resolve_env_target(str_of(r->part[0])));
+	return 0;
 }
 
-TEST(shebang, none, is_refused)
+static int do_judge(struct value_row *r)
 {
-	struct str i, a;
+	char *rest;
+	struct stat st = {.st_mode = (mode_t)strtoul(r->part[0], &rest, 8)};
 
-	assert_false(resolve_shebang(STR(""), &i, &a));
-	assert_false(resolve_shebang(STR("#"), &i, &a));
-	assert_false(resolve_shebang(STR("#!"), &i, &a));
-	assert_false(resolve_shebang(STR("#!\n/bin/sh"), &i, &a));
-	assert_false(resolve_shebang(STR(" #!/bin/sh"), &i, &a));
+	st.st_uid = (uid_t)strtoul(rest, &rest, 10);
+	st.st_gid = (gid_t)strtoul(rest, &rest, 10);
+	return value_is(r, resolve_judge(&st, 1000, 1000) == NULL);
 }
+
+static const struct value_reader READERS[] = {
+	{"shebang", do_shebang}, {"env", do_env}, {"judge", do_judge}};
+
+static void play(const char *file, const char *name, const char *text)
+{
+	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
+}
+
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/gate/values/resolve.transcript");
 
 TEST(shebang, longer_than_the_kernel_reads, is_cut)
 {
@@ -67,50 +72,19 @@ TEST(shebang, longer_than_the_kernel_reads, is_cut)
 	assert_int_equal(i.n, LIMIT_SHEBANG - 2);
 }
 
-TEST(env, options_and_assignments, are_passed_over)
-{
-	assert_true(str_is(resolve_env_target(STR("node")), "node"));
-	assert_true(str_is(resolve_env_target(STR("-S node --x")), "node"));
-	assert_true(str_is(resolve_env_target(STR("-Snode")), "node"));
-	assert_true(str_is(resolve_env_target(STR("-i A=b  perl")), "perl"));
-	assert_int_equal(resolve_env_target(STR("-i")).n, 0);
-	assert_int_equal(resolve_env_target(STR("")).n, 0);
-}
-
-/* ---- judging ---- */
-
-TEST(judge, who_may_change_the_file, decides)
-{
-	static const struct {
-		mode_t mode;
-		uid_t uid;
-		gid_t gid;
-		bool is_good;
-	} rows[] = {
-		{S_IFREG | 0755, 0, 0, true},
-		{S_IFREG | 0755, 1000, 1000, true},
-		{S_IFREG | 0755, 1001, 1000, false},
-		{S_IFREG | 0644, 0, 0, false},
-		{S_IFREG | 0757, 0, 0, false},
-		{S_IFREG | 0775, 0, 0, true},
-		{S_IFREG | 0775, 1000, 1000, true},
-		{S_IFREG | 0775, 1000, 20, false},
-		{S_IFREG | 0711, 0, 0, true},
-		{S_IFDIR | 0755, 0, 0, false},
-		{S_IFIFO | 0755, 0, 0, false},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct stat st = {.st_mode = rows[i].mode,
-				  .st_uid = rows[i].uid,
-				  .st_gid = rows[i].gid};
-
-		assert_int_equal(resolve_judge(&st, 1000, 1000) == NULL,
-				 rows[i].is_good);
-	}
-}
-
 /* ---- whole programs ---- */
+
+static void put(const char *dir, const char *name, const char *text,
+		mode_t mode)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	struct err err;
+
+	assert_int_equal(fd_replace_file(path, str_of(text), mode, false, &err),
+			 0);
+	assert_int_equal(chmod(path, mode), 0);
+	free(path);
+}
 
 struct fixture {
 	char *dir;
