@@ -49,7 +49,7 @@ static size_t compare_call(const struct seccomp_filter *plain,
 {
 	size_t changed = 0;
 
-	for (size_t i = 0; i < sizeof(some_args) / sizeof(*some_args); i++) {
+	for (size_t i = 0; i < ARRAY_LEN(some_args); i++) {
 		struct seccomp_data d = {.nr = nr, .arch = arch};
 		uint32_t before, after;
 
@@ -57,10 +57,8 @@ static size_t compare_call(const struct seccomp_filter *plain,
 		before = bpf_run(plain, &d);
 		after = bpf_run(watched, &d);
 		if (after != expected(w, &d, before))
-			fail_msg(
-				"call %d, arguments %zu: %#x without watching, "
-				"%#x with (%u)",
-				nr, i, before, after, w->what);
+			fail_msg("call %d(%zu): %#x, but watched %#x (%u)", nr,
+				 i, before, after, w->what);
 		changed += after != before;
 	}
 	return changed;
@@ -168,37 +166,34 @@ TEST(table, calls_between_filter_and_exec, are_not_watched)
 	assert_true(watch_covers(&w, SYS_execveat));
 }
 
-TEST(covers, other_kind_or_nothing_asked, is_false)
+static enum watch_answer forbid_all(UNUSED void *arg,
+				    UNUSED const struct watch_exec *x,
+				    UNUSED struct err *why)
 {
-	struct watch w = WATCH_INIT;
-
-	assert_false(watch_covers(&w, SYS_execve));
-	w.what = GATE_RECORD_EXEC;
-	assert_true(watch_covers(&w, SYS_execve));
-	assert_false(watch_covers(&w, SYS_openat));
-	assert_false(watch_covers(&w, SYS_connect));
-	w.what = GATE_RECORD_FILES;
-	assert_true(watch_covers(&w, SYS_openat));
-	assert_false(watch_covers(&w, SYS_execve));
-}
-
-static enum watch_answer forbid_all(void *arg, const struct watch_exec *x,
-				    struct err *why)
-{
-	(void)arg;
-	(void)x;
-	(void)why;
 	return WATCH_FORBIDDEN;
 }
 
-TEST(covers, rules_alone, watch_execs)
+TEST(covers, each_kind_and_rules, only_what_is_asked)
 {
-	struct watch w = WATCH_INIT;
+	static const struct {
+		struct watch w;
+		bool exec, open, connect;
+	} cases[] = {
+		{WATCH_INIT, false, false, false},
+		{{.what = GATE_RECORD_EXEC}, true, false, false},
+		{{.what = GATE_RECORD_FILES}, false, true, false},
+		{{.judge = forbid_all}, true, false, false},
+	};
 
-	w.judge = forbid_all;
-	assert_int_equal(watch_wants(&w), GATE_RECORD_EXEC);
-	assert_true(watch_covers(&w, SYS_execve));
-	assert_false(watch_covers(&w, SYS_openat));
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const struct watch *w = &cases[i].w;
+
+		if (watch_covers(w, SYS_execve) != cases[i].exec ||
+		    watch_covers(w, SYS_openat) != cases[i].open ||
+		    watch_covers(w, SYS_connect) != cases[i].connect)
+			fail_msg("row %zu", i);
+	}
+	assert_int_equal(watch_wants(&cases[3].w), GATE_RECORD_EXEC);
 }
 
 /* ---- records ---- */
@@ -289,42 +284,44 @@ TEST(execs, refused_and_files, are_left_out)
 
 /* ---- addresses ---- */
 
-TEST(address, families, are_text)
+TEST(address, of_each_family, is_text)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6,
 				   .sin6_port = htons(443),
 				   .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-	struct sockaddr_un un = {.sun_family = AF_UNIX};
+	struct sockaddr_un un = {.sun_family = AF_UNIX, .sun_path = "/run/x"};
+	struct sockaddr_un hidden = {.sun_family = AF_UNIX,
+				     .sun_path = "\0name"};
+	struct sockaddr_un full = {.sun_family = AF_UNIX};
+	struct sockaddr_in netlink = {.sin_family = AF_NETLINK};
+	const struct {
+		const void *from;
+		size_t size;
+		const char *text; /* NULL: cut, or of others */
+	} cases[] = {
+		{&in, sizeof(in), "127.0.0.1:80"},
+		{&in6, sizeof(in6), "[::1]:443"},
+		{&un, sizeof(un), "unix:/run/x"},
+		{&hidden, offsetof(struct sockaddr_un, sun_path) + 5,
+		 "unix:@name"},
+		{&in, 7, NULL},
+		{&in, 0, NULL},
+		{&netlink, sizeof(netlink), NULL},
+		{&un, 2, NULL},
+	};
 	char text[256];
 
-	in.sin_addr.s_addr = htonl(0x7f000001);
-	assert_true(watch_address(&in, sizeof(in), text, sizeof(text)));
-	assert_string_equal(text, "127.0.0.1:80");
-	assert_true(watch_address(&in6, sizeof(in6), text, sizeof(text)));
-	assert_string_equal(text, "[::1]:443");
-	memcpy(un.sun_path, "/run/x", 7);
-	assert_true(watch_address(&un, sizeof(un), text, sizeof(text)));
-	assert_string_equal(text, "unix:/run/x");
-	memcpy(un.sun_path, "\0name", 5);
-	assert_true(watch_address(&un,
-				  offsetof(struct sockaddr_un, sun_path) + 5,
-				  text, sizeof(text)));
-	assert_string_equal(text, "unix:@name");
-	memset(un.sun_path, 'z', sizeof(un.sun_path));
-	assert_true(watch_address(&un, sizeof(un), text, sizeof(text)));
-	assert_int_equal(strlen(text), 5 + sizeof(un.sun_path));
-}
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		bool is = watch_address(cases[i].from, cases[i].size, text,
+					sizeof(text));
 
-TEST(address, cut_or_of_others, is_none)
-{
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(80)};
-	char text[64];
-
-	assert_false(watch_address(&in, 7, text, sizeof(text)));
-	assert_false(watch_address(&in, 0, text, sizeof(text)));
-	in.sin_family = AF_NETLINK;
-	assert_false(watch_address(&in, sizeof(in), text, sizeof(text)));
-	in.sin_family = AF_UNIX;
-	assert_false(watch_address(&in, 2, text, sizeof(text)));
+		if (is != !!cases[i].text ||
+		    (is && strcmp(text, cases[i].text) != 0))
+			fail_msg("row %zu: %s", i, is ? text : "none");
+	}
+	memset(full.sun_path, 'z', sizeof(full.sun_path));
+	assert_true(watch_address(&full, sizeof(full), text, sizeof(text)));
+	assert_int_equal(strlen(text), 5 + sizeof(full.sun_path));
 }
