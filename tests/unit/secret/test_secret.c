@@ -112,8 +112,8 @@ TEST_IN(fixture, file, no_credential, cause_without_value)
 	struct fixture *f = *state;
 	AUTO(mem_freep) char *big = mem_zalloc(LIMIT_SECRET_BYTES * 2);
 
-	assert_unavailable(f, resolve(f, SECRET_FILE, "/nonexistent/x"),
-			   "No such file");
+	unlink(f->path);
+	assert_unavailable(f, resolve(f, SECRET_FILE, f->path), "No such file");
 	assert_unavailable(f, resolve(f, SECRET_FILE, "/tmp"),
 			   "not a regular file");
 	assert_unavailable(f, resolve_content(f, STR(" \n")), "is empty");
