@@ -9,6 +9,9 @@
  *		return 0;
  *	}
  *
+ *	static const struct value_reader READERS[] = {{"sum", read_sum}};
+ *	TEST_VALUES(READERS, "tests/unit/ROOM/values/sums.transcript");
+ *
  *	sum 1 | 2
  *	= 3
  */
@@ -107,7 +110,7 @@ static void values_read(const struct value_reader *reader, size_t n, char *line,
 	arena_release(&r.arena);
 }
 
-/* For TEST_SCRIPTS(): read each row of a text, and compare what comes of it. */
+/* Read each row of a text, and compare what comes of it. */
 static void values_play(const struct value_reader *reader, size_t n,
 			const char *file, const char *name, const char *text)
 {
@@ -127,5 +130,15 @@ static void values_play(const struct value_reader *reader, size_t n,
 	transcript_accept(file, name, buf_cstr(&got));
 	transcript_compare(text, buf_cstr(&got));
 }
+
+/* The tests of files of rows, for a table of readers. */
+#define TEST_VALUES(readers, files)                                         \
+	static void play_values(const char *file, const char *name,         \
+				const char *text)                           \
+	{                                                                   \
+		values_play(readers, ARRAY_LEN(readers), file, name, text); \
+	}                                                                   \
+	FIXTURE(of_values, NULL, NULL);                                     \
+	TEST_SCRIPTS(of_values, play_values, files)
 
 #endif

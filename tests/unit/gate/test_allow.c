@@ -83,14 +83,7 @@ static const struct value_reader READERS[] = {{"exec", do_exec},
 					      {"leash", do_leash},
 					      {"member", do_member}};
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/leash.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/leash.transcript");
 
 /* ---- numbers ---- */
 

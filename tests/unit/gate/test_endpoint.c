@@ -146,14 +146,7 @@ static const struct value_reader READERS[] = {
 	{"reaches", do_reaches},
 };
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/endpoints.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/endpoints.transcript");
 
 /* Named exactly, but allowed by the leash only as one of a domain. */
 TEST(judge, public_only, is_of_the_domain)

@@ -219,14 +219,7 @@ static const struct value_reader READERS[] = {{"needs", do_needs},
 					      {"closed", do_closed},
 					      {"key", do_key}};
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/needs.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/needs.transcript");
 
 TEST(policy, needs_not_granted, are_left_out)
 {

@@ -307,14 +307,7 @@ static int do_resolve(struct value_row *r)
 static const struct value_reader READERS[] = {{"check", do_check},
 					      {"resolve", do_resolve}};
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/policies.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/policies.transcript");
 
 TEST(check, every_name_of_the_tables, is_accepted)
 {

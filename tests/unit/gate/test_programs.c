@@ -117,14 +117,7 @@ static const struct value_reader READERS[] = {
 	{"check", do_check}, {"script", do_script},
 };
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, VALUES);
+TEST_VALUES(READERS, VALUES);
 
 /* Has a call one of these names among its first words? */
 static bool has_name_of(const char *names, const char *call,

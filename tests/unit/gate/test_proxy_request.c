@@ -77,14 +77,7 @@ static int do_head(struct value_row *row)
 static const struct value_reader READERS[] = {
 	{"first", do_first}, {"greeted", do_greeted}, {"head", do_head}};
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/proxy.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/proxy.transcript");
 
 TEST(read, head_at_its_ceiling, takes_a_head_at_its_ceiling)
 {

@@ -52,14 +52,7 @@ static int do_judge(struct value_row *r)
 static const struct value_reader READERS[] = {
 	{"shebang", do_shebang}, {"env", do_env}, {"judge", do_judge}};
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(READERS, ARRAY_LEN(READERS), file, name, text);
-}
-
-FIXTURE(none, NULL, NULL);
-
-TEST_SCRIPTS(none, play, "tests/unit/gate/values/resolve.transcript");
+TEST_VALUES(READERS, "tests/unit/gate/values/resolve.transcript");
 
 TEST(shebang, longer_than_the_kernel_reads, is_cut)
 {

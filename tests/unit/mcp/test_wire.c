@@ -176,14 +176,7 @@ static const struct value_reader calls[] = {
 	{"answer", do_answer}, {"typed", do_typed},
 };
 
-static void play(const char *file, const char *name, const char *text)
-{
-	values_play(calls, ARRAY_LEN(calls), file, name, text);
-}
-
-static const struct test_fixture no_fixture;
-
-TEST_SCRIPTS(no_fixture, play, "tests/unit/mcp/values/*.transcript");
+TEST_VALUES(calls, "tests/unit/mcp/values/*.transcript");
 
 TEST(names, of_all_operators, come_once_in_order)
 {
