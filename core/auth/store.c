@@ -37,7 +37,7 @@ static int open_at(int dir, const char *name, int flags)
 	return fd;
 }
 
-/* Whose it is and who else may look at it. */
+/* Check owner and mode. */
 static int judge(const struct stat *st, const char *name, const char *mode,
 		 struct err *err)
 {
@@ -48,8 +48,8 @@ static int judge(const struct stat *st, const char *name, const char *mode,
 			       name, (unsigned)st->st_uid, (unsigned)geteuid());
 	if (st->st_mode & 077)
 		return err_set(err, ERR_POLICY,
-			       "%s is open to others (mode %04o); what lies "
-			       "there may be known already: chmod %s it",
+			       "%s is open to others (mode %04o); others may "
+			       "have read its contents: chmod %s it",
 			       name, (unsigned)st->st_mode & 07777, mode);
 	return 0;
 }
@@ -592,8 +592,9 @@ static int compare_names(const struct dirent **a, const struct dirent **b)
 }
 
 /*
- * Take each file in the order of names, so that what is said of them does not
- * change. seal  NULL when it is none that can be read, and why
+ * Take each file in the order of names, so that sentences about them are
+ * reproducible. take() gets seal NULL and a reason when the file cannot be
+ * read.
  */
 static int walk_files(int dir,
 		      void (*take)(void *arg, const struct seal *seal,
@@ -610,11 +611,12 @@ static int walk_files(int dir,
 		struct err why = ERR_INIT;
 		struct seal seal;
 		int r = read_file(dir, file[i]->d_name, &bytes, &why);
+		bool is_gone = r == 1; /* removed meanwhile */
+		bool is_seal =
+			r == 0 && seal_parse(buf_str(&bytes), &seal, &why) == 0;
 
-		if (r == 0)
-			r = seal_parse(buf_str(&bytes), &seal, &why);
-		if (r <= 0) /* else it was removed meanwhile */
-			take(arg, r == 0 ? &seal : NULL, file[i]->d_name,
+		if (!is_gone)
+			take(arg, is_seal ? &seal : NULL, file[i]->d_name,
 			     why.msg);
 		free(file[i]);
 	}

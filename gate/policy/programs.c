@@ -666,7 +666,7 @@ static int refuse_package(struct judging *j, const struct tool *t, size_t at)
 	struct str sub = str_of(t->subcommand);
 
 	sub = str_cut(&sub, ' ');
-	buf_addf(&text, "%s; what `package` allows is %s%s%.*s [%s] %s ARGS…",
+	buf_addf(&text, "%s; `package` allows %s%s%.*s [%s] %s ARGS…",
 		 at < j->c->argv.n ? "is not the pinned package"
 				   : "the package is missing",
 		 j->rule->name, sub.n ? " " : "", STR_ARG(sub), t->flags,
@@ -716,6 +716,8 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 	const char *name = set->rule[i].name;
 	const char *file = set->path ? set->path[i] : NULL;
 
+	/* by file; by the name or path as written; or, for a bare name, by a
+	   versioned name (python3.12) */
 	if (file && path && strcmp(file, path) == 0)
 		return true;
 	if ((asked && strcmp(name, asked) == 0) ||
@@ -772,9 +774,10 @@ static int judge_start(const struct programs *set,
 	for (size_t i = 0; i < set->n; i++)
 		if (s->is_unclear && programs_means(set, i, s->asked, s->path))
 			return err_set(err, ERR_POLICY,
-				       "the rule for %s: what env makes of the "
-				       "first line of %s cannot be told; write "
-				       "it without quotes and variables",
+				       "the rule for %s: cannot tell which "
+				       "program env starts from the first line "
+				       "of %s; write it without quotes and "
+				       "variables",
 				       set->rule[i].name, s->file);
 	for (size_t i = 0; i < s->prefix.n; i++)
 		all.argv.item[all.argv.n++] = s->prefix.item[i];
@@ -851,9 +854,8 @@ static int check_deny(const struct gate_program_rule *rule, struct err *err)
 		if (word[0] == '@' && !find_judged(name))
 			return err_set(
 				err, ERR_POLICY,
-				"programs.%s: what \"@eval\" is for this "
-				"program is not known; list its options "
-				"in `deny`",
+				"programs.%s: \"@eval\" is not defined for "
+				"this program; list its options in `deny`",
 				rule->name);
 	}
 	return 0;

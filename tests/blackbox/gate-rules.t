@@ -105,7 +105,7 @@ first_lines() {
 	out_is "$who: the script's own option is none of the rule's" env
 	denied_by "env -S with the option" 'split: the rule for sh' \
 		--policy "$W/u.toml" -- "$W/split"
-	denied_by "env -S with quotes" 'cannot be told' \
+	denied_by "env -S with quotes" 'cannot tell which program env starts' \
 		--policy "$W/u.toml" -- "$W/quoted"
 	runs "without the rule it runs" -- "$W/quoted"
 }
