@@ -118,8 +118,8 @@ static int dispatch(int argc, char **argv, struct err *err)
 
 #ifdef MATINS_COVER
 /*
- * End without counts of lines where their files cannot be written: another user
- * or a confined matins ran them, and stderr must stay clean.
+ * Skip writing coverage counts when their folder is not writable (run by
+ * another user, or inside a sandbox), so that stderr stays clean.
  */
 static void leave_uncounted(int status, UNUSED void *arg)
 {

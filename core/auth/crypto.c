@@ -113,7 +113,9 @@ void crypto_random(void *out, size_t n)
 
 /*
  * Encrypt and write the tag, or decrypt and compare it.
- * returns  0; 1: the tag is another
+ *
+ * tag      CRYPTO_TAG_BYTES; written when it encrypts, else read
+ * returns  0; 1: the tag does not match
  */
 static int run_gcm(bool seals, const unsigned char *key,
 		   const unsigned char *nonce, struct str bound, struct str in,

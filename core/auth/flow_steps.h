@@ -114,7 +114,7 @@ struct flow {
 	/* the person; the buffers are wiped */
 	struct redirect *redirect;
 	const char *redirect_uri;
-	unsigned others; /* answers that came and were to other requests */
+	unsigned others; /* answers with the state of another login */
 	struct buf verifier, secret, code;
 
 	/* tokens */
@@ -143,7 +143,7 @@ void flow_note_secret(struct flow *f, struct str value);
 enum guard_origin flow_origin_of(struct flow *f, const char *url) MUST_USE;
 
 struct flow_question {
-	const char *what; /* of the URL, for sentences */
+	const char *what; /* role of the URL in sentences: "token endpoint" */
 	const char *url;
 	enum guard_origin origin;
 	const char *accept, *type; /* headers; type NULL: GET */

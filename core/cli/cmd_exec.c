@@ -47,7 +47,7 @@ static struct str name_of(const char *variable)
 	return str_cut(&rest, '=');
 }
 
-/* A label, and the begin of its text. */
+/* A label, and the beginning of its text. */
 static void add(struct buf *out, const char *label, const char *text)
 {
 	buf_addf(out, "%-13s ", label);
@@ -173,13 +173,14 @@ static void add_bound(struct buf *out, const struct key *k, uint64_t n)
 
 static void limits_line(struct buf *out, const struct gate_policy *bounds)
 {
-	size_t before = 0;
+	bool is_first = true;
 
 	add(out, "limits", "");
 	for (const struct key *k = NULL; (k = key_next(SECTION_sandbox, k));) {
 		if (!is_bound(k))
 			continue;
-		buf_adds(out, before++ ? ", " : "");
+		buf_adds(out, is_first ? "" : ", ");
+		is_first = false;
 		add_bound(out, k, bound_of(bounds, k));
 	}
 	buf_addc(out, '\n');

@@ -56,7 +56,7 @@ int open_output(const struct args *args, struct outfile *f, struct err *err)
 
 /* The form of a printed report. */
 struct print_options {
-	const char *form; /* a row of render.c */
+	const char *form; /* a name that render_find() knows */
 	bool pretty, single;
 	const char *view;      /* "full", "golden"; NULL = full */
 	struct outfile output; /* path NULL: print on stdout */

@@ -15,7 +15,7 @@
 
 enum refused_kind {
 	REFUSED_NOTHING,
-	REFUSED_MISSING,  /* missing: so looks a path that is not granted */
+	REFUSED_MISSING,  /* a path that is not granted looks like this */
 	REFUSED_ACCESS,	  /* EACCES, EPERM */
 	REFUSED_WRITE,	  /* EROFS */
 	REFUSED_DOWNLOAD, /* npm has no network, and lacks a package */

@@ -818,6 +818,13 @@ static void on_signal(void *arg, int signal)
 			CLIENT_GRACE_STOPPED_MS);
 }
 
+/*
+ * Open the parts in the order in which they need each other. Signals are taken
+ * before anything can hang. The gate judges the program and the sampler before
+ * a secret is read for them; credentials run their commands through the gate;
+ * --env replaces a variable that they gave; a remote server needs both. The
+ * features to declare come last: they depend on all of this.
+ */
 static int open_all(struct target *t, struct err *err)
 {
 	struct mcp_declared *declared = &t->session.declared;

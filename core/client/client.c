@@ -147,6 +147,7 @@ const struct session_stats *client_stats(const struct client *c)
 
 bool client_prints_result(const struct client *c)
 {
+	/* no revision: initialize was never answered */
 	return c->session && !client_server(c)->revision &&
 	       mcp_looks_like_result(session_noise(c->session));
 }
@@ -941,7 +942,7 @@ static void on_ready(struct client *c)
 {
 	const struct client_event e = {.type = CLIENT_READY};
 
-	/* of a pinned revision nothing is learned: it may speak others too */
+	/* a pinned revision tells nothing about others */
 	if (c->has_key && !c->o.session.protocol)
 		eras_learn(c->ctx.eras, &c->key,
 			   is_modern(c) ? SESSION_ERA_PER_REQUEST

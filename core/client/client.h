@@ -17,7 +17,7 @@
  * Or, where nothing else is in the loop: client_wait_ready(), client_wait(),
  * client_finish(). On Ctrl-C: client_stop(), and once more client_kill().
  *
- * What is asked before READY is kept here and sent then. What was sent is
+ * Calls made before READY are kept here and sent then. A call that was sent is
  * never sent again: when the server ends, its outcome is unknown (TC-7).
  *
  * Callbacks may use every function here but client_free(). Texts of a server
@@ -318,8 +318,10 @@ const struct mcp_peer *client_server(const struct client *c) MUST_USE;
 /* As session_offers(): "tools", "resources.subscribe". */
 bool client_offers(const struct client *c, const char *capability) MUST_USE;
 const struct session_stats *client_stats(const struct client *c) MUST_USE;
-/* Does the program print a CallToolResult, instead of being a server?
-   MCP_IS_PRINTED says so. */
+/*
+ * Did the program print a CallToolResult without being asked, and never answer
+ * initialize? Then it is no server; append MCP_IS_PRINTED to a sentence.
+ */
 bool client_prints_result(const struct client *c) MUST_USE;
 /* Verdict on its process; NULL before ENDED. Borrowed. */
 const struct gate_verdict *client_verdict(const struct client *c) MUST_USE;

@@ -309,33 +309,32 @@ static void log_findings(const struct config_file *file, bool warnings,
 }
 
 /*
- * The first error becomes the one that the caller shows; of a policy file the
- * last, behind the others: `check` reads configurations, a file of --policy is
- * judged here alone.
+ * Return one error and point to `matins check` for the rest. `check` cannot
+ * read a policy file, so log its other errors here and return the last.
  */
-static int first_error(const struct config_file *file,
+static int raise_error(const struct config_file *file,
 		       const struct config_options *options, struct err *err)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const struct findings *f = &file->findings;
-	const struct finding *first = NULL;
+	const struct finding *shown = NULL;
 	uint64_t more = f->dropped;
 
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->item[i].warning)
 			continue;
-		more += first != NULL;
-		if (!first || options->policy_only)
-			first = &f->item[i];
+		more += shown != NULL;
+		if (!shown || options->policy_only)
+			shown = &f->item[i];
 	}
-	assert(first);
-	findings_place(file->path, &first->err, &text);
+	assert(shown);
+	findings_place(file->path, &shown->err, &text);
 	if (options->policy_only)
-		log_findings(file, false, first);
+		log_findings(file, false, shown);
 	else if (more)
 		buf_addf(&text, " (and %llu more: `matins check %s`)",
 			 (unsigned long long)more, file->path);
-	return err_at(err, first->err.kind, first->err.line, first->err.col,
+	return err_at(err, shown->err.kind, shown->err.line, shown->err.col,
 		      "%s", buf_cstr(&text));
 }
 
@@ -620,7 +619,7 @@ static int load(struct config_file *file, int fd,
 	if (fd_read_all(fd, &text, &why) < 0 ||
 	    toml_parse(&file->arena, buf_str(&text), &root, &why) < 0) {
 		findings_add(&file->findings, false, &why);
-		return first_error(file, options, err);
+		return raise_error(file, options, err);
 	}
 	sha256_hex(buf_str(&text), file->sha256);
 	r = routine_load(&root, options->lax, options->policy_only,
@@ -628,7 +627,7 @@ static int load(struct config_file *file, int fd,
 	file->config.path = path;
 	file->config.dir = dir;
 	if (r < 0 && options->names_only)
-		return first_error(file, options, err);
+		return raise_error(file, options, err);
 	file->grants = config_grants(&file->config, &file->arena);
 	/* also behind errors of the loader: all are shown at once */
 	if (!options->names_only)
@@ -637,7 +636,7 @@ static int load(struct config_file *file, int fd,
 		references_check(&root, options->routine, &file->findings);
 	config_check(file);
 	findings_sort(&file->findings);
-	return file->findings.has_error ? first_error(file, options, err) : 0;
+	return file->findings.has_error ? raise_error(file, options, err) : 0;
 }
 
 int config_open(const struct config_options *options,

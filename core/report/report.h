@@ -1,9 +1,9 @@
 /*
  * The report of a run: the document matins-report/1 and its builder.
  *
- * It knows entries, states and facts, never a step type. core/run fills one
- * struct report while steps end; render_find() prints it; a printed
- * one is read back with report_load(), for show, golden and diff.
+ * A report knows entries, states and facts, never a step type. core/run fills
+ * one struct report while steps end; render_find() prints it; a printed one is
+ * read back with report_load(), for show, golden and diff.
  *
  * Strings and JSON are borrowed unless said otherwise: the arena of the run,
  * or the text that was loaded, must live as long as the report.

@@ -354,7 +354,7 @@ static void on_event(void *arg, const struct client_event *e)
 		       loop_now(s->pool->o.client.loop));
 }
 
-/* ---- the begin of one ---- */
+/* ---- the beginning of one ---- */
 
 struct scrub *pool_scrub(const struct pool_user *u)
 {

@@ -334,7 +334,8 @@ int remote_server_open(void *arg, struct transport **ret, struct err *err)
 
 	options.reach.allows = may_connect;
 	options.reach.arg = one;
-	/* a name that says loopback leads nowhere else, in plain text */
+	/* without TLS, and unless plain HTTP was allowed, connect to loopback
+	   only */
 	options.reach.is_loopback_only = !one->url.is_tls && !one->is_plain;
 	if (same(word, "websocket") || transport_is_websocket(options.url))
 		return transport_websocket(&options, ret, err);

@@ -70,13 +70,17 @@ static struct str scrubbed(struct step_run *s, struct str in,
 	return (struct str){arena_adopt(&s->arena, buf_steal(&out)), n};
 }
 
-/* For scrub_set_patience(): is time left, and did no signal come? */
+/*
+ * For scrub_set_patience(): is time left, and did no signal come? The first no
+ * also sets gave_up, for good.
+ */
 static bool may_go_on(void *arg)
 {
 	struct step_run *s = arg;
 
 	s->gave_up |=
 		loop_signal_waits() ||
+		/* index 0: no timer is set */
 		(s->budget.index && s->budget.due_ns <= loop_now(s->ctx->loop));
 	return !s->gave_up;
 }

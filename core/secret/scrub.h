@@ -88,9 +88,9 @@ size_t scrub_json(const struct scrub *s, struct str in, struct buf *out);
 bool scrub_finds(const struct scrub *s, struct str in) MUST_USE;
 /*
  * Ask `go_on` before each piece of a large text (1 MiB), so that a deadline or
- * a signal ends the work. After it said no, scrub_apply(), scrub_cut() and
- * scrub_json() have given less than the text, to be thrown away, and
- * scrub_finds() says true.
+ * a signal ends the work. Once it says no, scrub_apply(), scrub_cut() and
+ * scrub_json() return partial text, which the caller must discard;
+ * scrub_finds() returns true.
  */
 void scrub_set_patience(struct scrub *s, bool (*go_on)(void *arg), void *arg);
 /* For log_set_filter(): a struct scrub, and all that were made within it. */

@@ -112,7 +112,8 @@ static void read_item(struct todo *t, struct str s, struct item *item)
 	item->text = arena_str(t->arena, buf_str(&text));
 }
 
-static void count_open(struct todo *t, const struct item *item)
+/* Count an item that is not done, and keep it while there is room. */
+static void add_open(struct todo *t, const struct item *item)
 {
 	t->open++;
 	t->overdue += item->has_due && item->due < t->today;
@@ -135,7 +136,7 @@ static void todotxt_line(struct todo *t, struct str line, size_t number)
 		return;
 	}
 	read_item(t, line, &item);
-	count_open(t, &item);
+	add_open(t, &item);
 }
 
 /* ---- Markdown ---- */
@@ -201,7 +202,7 @@ static void markdown_line(struct todo *t, struct str line, size_t number)
 	if (b.done)
 		t->done++;
 	else
-		count_open(t, &item);
+		add_open(t, &item);
 	if (t->n_above < DEPTH_MAX) {
 		t->above[t->n_above].indent = b.indent;
 		t->above[t->n_above++].text = item.text;

@@ -1,5 +1,6 @@
 #include "core/server/server.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "core/base/limits.h"
@@ -278,9 +279,10 @@ static void refuse_version(const struct exchange *x, struct str version)
 }
 
 /* Read a request that names its own version. False: an error was answered. */
-static bool read_alone(struct exchange *x, struct str meta, struct str version)
+static bool read_own_version(struct exchange *x, struct str meta,
+			     struct str version)
 {
-	struct str date = {version.p + 1, version.n - 2}, can;
+	struct str can;
 
 	if (scan_type(version) != SCAN_STRING) {
 		refuse(x, RPC_INVALID_PARAMS,
@@ -288,7 +290,9 @@ static bool read_alone(struct exchange *x, struct str meta, struct str version)
 		       "string");
 		return false;
 	}
-	x->revision = mcp_revision_find(date);
+	/* the string without its quotes */
+	x->revision =
+		mcp_revision_find((struct str){version.p + 1, version.n - 2});
 	if (!is_alone(x)) {
 		refuse_version(x, version);
 		return false;
@@ -319,7 +323,7 @@ static bool read_revision(struct exchange *x)
 		return true;
 	if (scan_get_some(x->m->params, "_meta", &meta) &&
 	    scan_get_some(meta, META("protocolVersion"), &version))
-		return read_alone(x, meta, version);
+		return read_own_version(x, meta, version);
 	if (x->s->state != SERVER_ALONE &&
 	    (x->s->state != SERVER_NEW ||
 	     !scan_is(x->m->method, "server/discover")))
@@ -440,11 +444,15 @@ static void on_line(struct server_session *s, struct str line, struct buf *out)
 static void on_frame(struct server_session *s, enum frame_result got,
 		     struct str line, struct buf *out)
 {
+	char why[64];
+
 	if (got == FRAME_LINE)
 		on_line(s, line, out);
-	else if (got == FRAME_OVER)
-		refuse_line(out, RPC_INVALID_REQUEST,
-			    "the message is longer than 4 MiB");
+	if (got != FRAME_OVER)
+		return;
+	snprintf(why, sizeof(why), "the message is longer than %d MiB",
+		 LIMIT_SERVER_BYTES / (1024 * 1024));
+	refuse_line(out, RPC_INVALID_REQUEST, why);
 }
 
 void server_init(struct server_session *s, const struct server_info *info,

@@ -1,7 +1,7 @@
 /*
  * The server's side of an MCP session: bytes of the client in, bytes for it
- * out. It shares framing, envelopes and revisions with the client's side in
- * core/mcp and holds no descriptor, no process and no clock of its own.
+ * out. Framing, envelopes and revisions are those of the client's side in
+ * core/mcp; a session holds no descriptor, no process and no clock of its own.
  *
  *	struct server_session s;
  *	server_init(&s, &info, &env);
@@ -11,8 +11,9 @@
  *	server_end(&s, &out);
  *	server_release(&s);
  *
- * It serves tools only and answers each request before it reads the next one.
- * Requests are carried out inside server_feed(), so a slow tool holds it up.
+ * A session serves tools only and answers each request before it reads the next
+ *one. Requests are carried out inside server_feed(), so a slow tool holds it
+ *up.
  *
  * Both eras are spoken: a request whose `_meta` names a protocol version
  * stands alone (2026-07-28), whatever came before; the others need initialize

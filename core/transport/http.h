@@ -138,7 +138,7 @@ struct http_request {
 	void *arg;
 };
 
-/* Never fails: what is wrong is told by `end`, from the loop. */
+/* Send a request; never fails: errors are told by `end`, from the loop. */
 struct http_exchange *http_send(struct http *h, const struct http_request *r)
 	MUST_USE;
 /*
@@ -174,7 +174,8 @@ struct http_tunnel;
 /* Any of them may free the tunnel. */
 struct http_tunnel_handler {
 	void (*opened)(void *arg); /* TLS is done; write may be used */
-	/* Read until EAGAIN: what TLS has unpacked does not wake us again. */
+	/* Read until EAGAIN: bytes that TLS has unpacked already do not wake
+	   the loop again. */
 	void (*readable)(void *arg);
 	void (*writable)(void *arg); /* after http_tunnel_write() took less */
 	/* The tunnel was not opened. Later failures are told by read and write.

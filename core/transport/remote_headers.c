@@ -9,7 +9,8 @@
 #include "core/mcp/wire/http_fields.h"
 #include "core/mcp/wire/listing.h"
 
-/* Tools beyond get no fields; lists of the session end there, too. */
+/* Tools that are learned of one server at most: those beyond get no fields;
+   lists of the session end there, too. */
 #define TOOLS_MAX 100000
 
 struct tool_schema {

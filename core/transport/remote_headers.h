@@ -10,7 +10,7 @@
 
 #include "core/transport/post.h"
 
-/* Also the end of it. */
+/* Forget all tools. Also releases it. */
 void tools_forget(struct tools *t);
 /* result  of the tools/list that `p` asked for */
 void tools_learn(struct tools *t, const struct post *p, struct str result);

@@ -1,5 +1,7 @@
 #include "gate/build/setup.h"
 
+#include <assert.h>
+
 #include "core/base/kernel.h"
 #include "core/base/place.h"
 
@@ -89,6 +91,7 @@ static bool needs_mount(const struct builder *b, size_t at)
 		return g->is_write || g->is_hidden;
 	if (c->place)
 		return true;
+	assert(c->grant); /* a cover is a place or a grant, never a pin */
 	return g->is_write && !c->grant->is_write;
 }
 
@@ -239,7 +242,10 @@ static void write_grant(struct builder *b, const struct entry *e)
 		  (g->is_noexec ? KERNEL_MOUNT_NOEXEC : 0);
 }
 
-/* Protected inside what is already attached: a clone of that, in place. */
+/*
+ * A mount point in place: a protected path (read-only) or a pin, a folder
+ * above one.
+ */
 static void write_here(struct builder *b, const struct entry *e)
 {
 	struct setup_op *op = add_op(b, SETUP_HERE, e->path);

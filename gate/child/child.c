@@ -110,8 +110,8 @@ static long make_place(const char *path, bool is_dir)
 /* Name of a private place in mountinfo, which `matins brief` looks for. */
 #define PRIVATE_SOURCE "matins-private"
 
-/* fd  the copy that comes there, if one does */
-static long put_once(const struct setup_op *op, long fd)
+/* fd  the mount copy to attach; unused for LINK and TMPFS */
+static long try_put(const struct setup_op *op, long fd)
 {
 	if (op->kind == SETUP_LINK)
 		return sys_call(SYS_symlinkat, op->data, AT_FDCWD, op->path);
@@ -125,7 +125,7 @@ static long put_once(const struct setup_op *op, long fd)
 /* Put something at .path, which is made where it is missing. */
 static long put_there(const struct setup_op *op, long fd)
 {
-	long r = put_once(op, fd);
+	long r = try_put(op, fd);
 
 	if (r != -ENOENT)
 		return r;
@@ -133,7 +133,7 @@ static long put_there(const struct setup_op *op, long fd)
 	/* only the folders above a link are wanted */
 	if (r >= 0 && op->kind == SETUP_LINK)
 		r = sys_call(SYS_unlinkat, AT_FDCWD, op->path, 0);
-	return r < 0 ? r : put_once(op, fd);
+	return r < 0 ? r : try_put(op, fd);
 }
 
 static long open_copy(const struct setup_op *op)

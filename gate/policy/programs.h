@@ -4,7 +4,7 @@
  * A rule says how one program may be called. Rules restrict, so they add up:
  * every rule that means the program must hold. They keep honest programs
  * honest, and a mistaken or tricked caller from turning `node server.js` into
- * `node -e …`; what bounds a program that runs is the kernel.
+ * `node -e …`; a program that runs is bounded by the kernel.
  *
  *	struct programs set = {.rule = policy->programs, .n = ...};
  *	struct programs_call call = {"node", "/usr/bin/node", argv, false};
@@ -55,8 +55,8 @@ struct programs_file {
 };
 
 /*
- * A file that brings another program with it: who executes the script `file`
- * starts `path` with `prefix`, then the script's own arguments.
+ * A script and its interpreter: executing `file` starts `path` with `prefix`,
+ * then the script's own arguments.
  */
 struct programs_start {
 	const char *file; /* the script, links followed */

@@ -104,7 +104,7 @@ bool mcp_read_discovered(struct str result, struct arena *arena,
 			 struct str *ret_versions, struct mcp_peer *ret)
 	MUST_USE;
 
-/* Of a program that prints a result without being asked. */
+/* Hint for a program that prints one CallToolResult and is no MCP server. */
 #define MCP_IS_PRINTED                                                     \
 	"stdout was a CallToolResult, so this is not an MCP server: in a " \
 	"routine leave out the key `tool`, and stdout is read as the result"

@@ -9,7 +9,7 @@
  *	ws_reader_release(&r);
  *
  * Text and binary messages are given alike, put together from their parts.
- * What breaks the protocol is told once, and nothing is read after it.
+ * A breach of the protocol is told once, and nothing is read after it.
  *
  * source  RFC 6455
  */
