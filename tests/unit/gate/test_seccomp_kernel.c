@@ -25,6 +25,7 @@
 #include "gate/child/pass.h"
 #include "gate/watch/watch.h"
 #include "gate/build/seccomp.h"
+#include "tests/unit/gate/bpf.h"
 #include "tests/unit/gate/tries.h"
 
 #define PATIENCE_MS 20000
@@ -86,19 +87,16 @@ static void serve_until_end(int listener, int pidfd, struct denials *log)
 /* Run `act` in a child with this filter; denials are named as it says. */
 static void run(struct seccomp_want w, int (*act)(void), struct child *c)
 {
-	AUTO(seccomp_filter_release)
-	struct seccomp_filter f = SECCOMP_FILTER_INIT;
+	AUTO_FILTER(f);
 	bool listen = w.deny == SECCOMP_DENY_NOTIFY;
 	AUTO(fd_closep) int pidfd = -1;
 	AUTO(fd_closep) int ours = -1;
 	struct passed listener = {.fd = {-1}};
-	struct err err = ERR_INIT;
 	int pair[2];
 	pid_t pid;
 
 	*c = (struct child){.log = DENIALS_INIT};
-	if (seccomp_build(&w, &f, &err) < 0)
-		fail_msg("%s", err.msg);
+	bpf_build(&w, &f);
 	assert_int_equal(
 		socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
 	pid = fork();
@@ -336,19 +334,15 @@ static void assert_killed(int (*act)(void))
 	assert_int_equal(WTERMSIG(c.status), SIGSYS);
 }
 
-TEST(kernel, i386_call, is_killed)
+TEST(kernel, i386_or_x32_call, is_killed)
 {
+	/* judged by its number before the kernel looks whether it has x32 */
+	assert_killed(call_x32);
 	if (without_filter(call_i386) != 0) {
 		print_message("# SKIP this kernel has no i386 calls\n");
 		skip();
 	}
 	assert_killed(call_i386);
-}
-
-/* Judged by its number before the kernel looks whether it has the ABI. */
-TEST(kernel, x32_call, is_killed)
-{
-	assert_killed(call_x32);
 }
 #endif
 
