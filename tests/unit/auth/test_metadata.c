@@ -1,7 +1,9 @@
 #include "tests/unit/test.h"
 
+#include "core/auth/challenge.h"
 #include "core/auth/flow_find.h"
 #include "core/auth/words.h"
+#include "tests/unit/values.h"
 
 static struct arena arena;
 
@@ -20,106 +22,6 @@ static struct url url_of(const char *text)
 	if (url_parse(str_of(text), &arena, &u, &err) < 0)
 		fail_msg("%s", err.msg);
 	return u;
-}
-
-static void expect_list(const struct strlist *list, const char *const *want)
-{
-	size_t n = 0;
-
-	for (; want[n]; n++) {
-		assert_in_range(n, 0, list->n - 1);
-		assert_string_equal(list->item[n], want[n]);
-	}
-	assert_int_equal(list->n, n);
-}
-
-#define W "https://h/.well-known/"
-
-TEST(PR_2, candidates, below_the_path_then_at_the_root)
-{
-	static const struct {
-		const char *endpoint, *want[3];
-	} row[] = {
-		{"https://h/mcp",
-		 {W "oauth-protected-resource/mcp",
-		  W "oauth-protected-resource"}},
-		{"https://h", {W "oauth-protected-resource"}},
-		{"https://h/", {W "oauth-protected-resource"}},
-		{"https://h/a/mcp?x=1",
-		 {W "oauth-protected-resource/a/mcp?x=1",
-		  W "oauth-protected-resource?x=1"}},
-	};
-	struct strlist list;
-
-	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
-		struct url u = url_of(row[i].endpoint);
-
-		metadata_resource_urls(&u, NULL, &arena, &list);
-		expect_list(&list, row[i].want);
-	}
-}
-
-TEST(AS_1, candidates, in_this_order_and_no_others)
-{
-	static const struct {
-		const char *issuer, *want[4];
-	} row[] = {
-		{"https://h",
-		 {W "oauth-authorization-server", W "openid-configuration"}},
-		{"https://h/",
-		 {W "oauth-authorization-server", W "openid-configuration"}},
-		{"https://h/t",
-		 {W "oauth-authorization-server/t", W "openid-configuration/t",
-		  "https://h/t/.well-known/openid-configuration"}},
-	};
-	struct err err = ERR_INIT;
-	struct strlist list;
-
-	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
-		assert_int_equal(metadata_server_urls(row[i].issuer, &arena,
-						      &list, &err),
-				 0);
-		expect_list(&list, row[i].want);
-	}
-	assert_int_equal(
-		metadata_server_urls("https://h/?q", &arena, &list, &err), -1);
-	assert_int_equal(
-		metadata_server_urls("https://h/#f", &arena, &list, &err), -1);
-	assert_int_equal(metadata_server_urls("nothing", &arena, &list, &err),
-			 -1);
-}
-
-TEST(PR_5, resource, same_origin_and_a_whole_prefix)
-{
-	static const struct {
-		const char *endpoint, *resource;
-		bool good;
-	} row[] = {
-		{"https://h/mcp", "https://h/mcp", true},
-		{"https://h/mcp", "https://h/mcp/", true},
-		{"https://h/mcp", "https://H:443/mcp", true},
-		{"https://h/mcp", "https://h", true},
-		{"https://h/mcp", "https://h/", true},
-		{"https://h/a/mcp", "https://h/a", true},
-		{"https://h/", "https://h", true},
-		{"https://h/mcp", "https://h/mc", false},
-		{"https://h/mcp", "https://h/mcp/x", false},
-		{"https://h/mcp", "https://h/MCP", false},
-		{"https://h/mcp", "http://h/mcp", false},
-		{"https://h/mcp", "https://h:444/mcp", false},
-		{"https://h/mcp", "https://h.evil/mcp", false},
-		{"https://h/mcp", "https://h/mcp#f", false},
-		{"https://h/mcp", "urn:x", false},
-	};
-	struct err err = ERR_INIT;
-
-	for (size_t i = 0; i < ARRAY_LEN(row); i++) {
-		struct url u = url_of(row[i].endpoint);
-
-		if ((metadata_is_for(&u, row[i].resource, &err) == 0) !=
-		    row[i].good)
-			fail_msg("%s for %s", row[i].resource, row[i].endpoint);
-	}
 }
 
 TEST(PR_3, no_object, is_not_found)
@@ -160,37 +62,6 @@ TEST(PR_6, resource, is_read_whole)
 	assert_true(r.needs_dpop);
 }
 
-/* 0 or -1 for a document with this issuer. */
-static int issuer(const char *found, const char *wanted, bool accept_slash)
-{
-	const struct metadata_rules rules = {.accept_slash = accept_slash};
-	const char *body = arena_printf(
-		&arena, "{\"issuer\":\"%s\",\"token_endpoint\":\"t\"}", found);
-	struct metadata_server s;
-	struct err err = ERR_INIT;
-
-	return metadata_server(str_of(body), wanted, &rules, &arena, &s, &err);
-}
-
-TEST(AS_3, issuer, is_the_same_string)
-{
-	assert_int_equal(issuer("https://h", "https://h", false), 0);
-	assert_int_equal(issuer("https://H", "https://h", false), -1);
-	assert_int_equal(issuer("https://h:443", "https://h", false), -1);
-	assert_int_equal(issuer("https://h/t", "https://h", false), -1);
-}
-
-TEST(AS_4, slash_of_an_empty_path, and_no_other)
-{
-	assert_int_equal(issuer("https://h/", "https://h", false), -1);
-	assert_int_equal(issuer("https://h/", "https://h", true), 0);
-	assert_int_equal(issuer("https://h", "https://h/", true), 0);
-	assert_int_equal(issuer("https://h/t/", "https://h/t", true), -1);
-	assert_int_equal(issuer("https://hh", "https://h", true), -1);
-	assert_int_equal(issuer("https://h//", "https://h/", true), -1);
-	assert_int_equal(issuer("https://h.evil/", "https://h", true), -1);
-}
-
 TEST(AS_7, server, is_read_whole)
 {
 	const struct metadata_rules rules = {.needs_code = true};
@@ -228,12 +99,129 @@ TEST(PR_7, defaults, lie_at_the_origin)
 	assert_string_equal(s.registration, "https://h:8443/register");
 }
 
-TEST(SU_1, union, has_each_once)
+TEST(AU_3, several_headers, are_one)
 {
-	assert_string_equal(words_union("a b", " b  c a", &arena), "a b c");
-	assert_string_equal(words_union(NULL, "x", &arena), "x");
-	assert_string_equal(words_union("ab", "a", &arena), "ab a");
-	assert_null(words_union(NULL, " ", &arena));
+	struct challenge c = {0};
+
+	challenge_add(&c, STR("Basic realm=x, scope=y"), &arena);
+	assert_null(c.scope);
+	challenge_add(&c, STR("Bearer scope=x"), &arena);
+	challenge_add(&c, STR("DPoP error=\"use_dpop_nonce\""), &arena);
+	assert_string_equal(c.scope, "x");
+	assert_true(c.wants_nonce);
+	assert_null(c.error);
 }
+
+TEST(nonce, asked_for_by_bearer, is_an_error)
+{
+	struct challenge c = {0};
+
+	challenge_add(&c, STR("Bearer error=use_dpop_nonce"), &arena);
+	assert_false(c.wants_nonce);
+	assert_string_equal(c.error, "use_dpop_nonce");
+}
+
+/* ---- rows of tests/unit/auth/values ---- */
+
+static int add_list(struct value_row *r, const struct strlist *list)
+{
+	for (size_t i = 0; i < list->n; i++)
+		buf_addf(&r->out, "%s%s", i ? " " : "", list->item[i]);
+	return 0;
+}
+
+/* resource_urls ENDPOINT: where its metadata may lie */
+static int read_resource_urls(struct value_row *r)
+{
+	struct url u = url_of(r->part[0]);
+	struct strlist list;
+
+	metadata_resource_urls(&u, NULL, &r->arena, &list);
+	return add_list(r, &list);
+}
+
+/* server_urls ISSUER: likewise */
+static int read_server_urls(struct value_row *r)
+{
+	struct strlist list;
+
+	if (metadata_server_urls(r->part[0], &r->arena, &list, &r->err) < 0)
+		return -1;
+	return add_list(r, &list);
+}
+
+/* is_for ENDPOINT | RESOURCE */
+static int read_is_for(struct value_row *r)
+{
+	struct url u = url_of(r->part[0]);
+
+	return metadata_is_for(&u, r->part[1], &r->err);
+}
+
+static int take_issuer(struct value_row *r, bool accept_slash)
+{
+	const struct metadata_rules rules = {.accept_slash = accept_slash};
+	const char *body = arena_printf(
+		&r->arena, "{\"issuer\":\"%s\",\"token_endpoint\":\"t\"}",
+		r->part[0]);
+	struct metadata_server s;
+
+	return metadata_server(str_of(body), r->part[1], &rules, &r->arena, &s,
+			       &r->err);
+}
+
+/* issuer FOUND | WANTED */
+static int read_issuer(struct value_row *r)
+{
+	return take_issuer(r, false);
+}
+
+/* issuer_slash FOUND | WANTED, where a slash may be missing */
+static int read_issuer_slash(struct value_row *r)
+{
+	return take_issuer(r, true);
+}
+
+/* union SCOPES | SCOPES */
+static int read_union(struct value_row *r)
+{
+	const char *a = *r->part[0] ? r->part[0] : NULL;
+	const char *all =
+		words_union(a, value_bytes(r, r->part[1]).p, &r->arena);
+
+	buf_adds(&r->out, all ? all : "none");
+	return 0;
+}
+
+/* challenge HEADER: metadata, scope and error */
+static int read_challenge(struct value_row *r)
+{
+	struct challenge c = {0};
+
+	challenge_add(&c, value_bytes(r, r->part[0]), &r->arena);
+	buf_addf(&r->out, "%s | %s | %s",
+		 c.resource_metadata ? c.resource_metadata : "none",
+		 c.scope ? c.scope : "none", c.error ? c.error : "none");
+	return 0;
+}
+
+static void play(const char *file, const char *name, const char *text)
+{
+	static const struct value_reader readers[] = {
+		{"resource_urls", read_resource_urls},
+		{"server_urls", read_server_urls},
+		{"is_for", read_is_for},
+		{"issuer", read_issuer},
+		{"issuer_slash", read_issuer_slash},
+		{"union", read_union},
+		{"challenge", read_challenge},
+	};
+
+	values_play(readers, ARRAY_LEN(readers), file, name, text);
+}
+
+FIXTURE(none, NULL, NULL);
+
+TEST_SCRIPTS(none, play, "tests/unit/auth/values/*.transcript");
 
 TEST_FILE(NULL, teardown);
