@@ -143,7 +143,7 @@ static int judge_rules(const struct gate_child *c, const struct watch_exec *x,
 
 	if (x->error)
 		return err_set(err, ERR_POLICY,
-			       "%s: which program this is cannot be told, and "
+			       "%s: cannot tell which program this is, and "
 			       "there are rules for programs; name its file",
 			       x->path);
 	return programs_judge(&c->programs, &call, err);

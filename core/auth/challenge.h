@@ -5,8 +5,8 @@
  *	challenge_read(&c, head, arena);
  *
  * Several challenges may stand in one header and in several. Read are those
- * of Bearer and DPoP; where both say the same thing the first counts. It is
- * lenient: values without quotes and commas that are missing are understood.
+ * of Bearer and DPoP; where both say the same thing the first counts. Reading
+ *is lenient: values without quotes and commas that are missing are understood.
  * Pure.
  *
  * source  RFC 9110 section 11.6.1, RFC 6750 section 3, RFC 9449 section 7.1,

@@ -122,7 +122,7 @@ struct answer_client {
 };
 
 /*
- * A registration. What the answer says of the method wins; one without it
+ * A registration. A method that the answer names wins; one without it
  * and with a secret means basic, without a secret none.
  * errors  ERR_PEER with the status and what the server said
  */

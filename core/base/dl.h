@@ -14,8 +14,8 @@
  *	if (dl_load(&dl))
  *		functions.add_key(...)
  *
- * What is to be said when it is not there is the caller's. It stays loaded to
- * the end of the process.
+ * The message about a missing library is the caller's. A library stays loaded
+ * to the end of the process.
  */
 #ifndef CORE_BASE_DL_H
 #define CORE_BASE_DL_H

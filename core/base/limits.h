@@ -1,7 +1,7 @@
 /*
  * Every ceiling of the program, with its unit and the reason for it.
  *
- * What comes from outside is bounded by one of these; reaching a bound is
+ * Input from outside is bounded by one of these; reaching a bound is
  * ERR_LIMIT (or a reason of a step) and never a crash.
  */
 #ifndef CORE_BASE_LIMITS_H
@@ -16,7 +16,7 @@
 #define LIMIT_CONFIG_KEY_PARTS 64
 /* Nesting of TOML arrays and inline tables, for the same reason. */
 #define LIMIT_CONFIG_DEPTH 64
-/* Both together on the way to one value: what its release recurses through. */
+/* Both together on the way to one value: depth of its recursive release. */
 #define LIMIT_CONFIG_PATH 256
 /* Errors that one `check` prints before it stops collecting. */
 #define LIMIT_CONFIG_ERRORS 100
@@ -34,13 +34,13 @@
 #define LIMIT_STDERR_BYTES (64 * 1024)
 /* Lines of a server's stdout that are no messages, kept for reports. */
 #define LIMIT_NOISE_BYTES 4096
-/* Of a stdout that could not be used: what the report shows. */
+/* Bytes that a report shows of a stdout that could not be used. */
 #define LIMIT_KEPT_OUTPUT (64 * 1024)
 /* One line of such noise as shown in a diagnostic. */
 #define LIMIT_NOISE_LINE 200
 /* Bytes queued towards a server that does not read. */
 #define LIMIT_QUEUE_BYTES (16 * 1024 * 1024)
-/* One URL, bytes: what servers take is shorter. */
+/* One URL, bytes; servers take less. */
 #define LIMIT_URL_BYTES (16 * 1024)
 /* All headers of one answer, bytes. */
 #define LIMIT_HEAD_BYTES (256 * 1024)

@@ -11,7 +11,8 @@
  *		return -1;
  *	if (scan_get(value, "content", &content) && ...)
  *
- * It builds nothing. core/base/jw.h writes, core/base/jdoc.h makes a tree.
+ * Scanning builds nothing. core/base/jw.h writes, core/base/jdoc.h makes a
+ *tree.
  */
 #ifndef CORE_BASE_SCAN_H
 #define CORE_BASE_SCAN_H

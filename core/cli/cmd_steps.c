@@ -79,7 +79,7 @@ static const char preface[] =
 	"what is wrong with\n"
 	"it, `matins run -c FILE NAME` runs it.\n"
 	"\n"
-	"What follows is printed from `core/config/keys.def` and "
+	"The rest is printed from `core/config/keys.def` and "
 	"`gate/sandbox.def` by `make docs`.\n"
 	"\n";
 

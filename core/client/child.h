@@ -1,7 +1,7 @@
 /*
  * One program that runs under the gate: started, its stderr read, ended in
- * order with its whole tree. What goes to its stdin and comes from its stdout
- * is its owner's.
+ * order with its whole tree. Its stdin and stdout belong to its
+ * owner.
  *
  *	child_init(&c, &options);
  *	child_start(&c, gate, &request, err);

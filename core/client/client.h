@@ -332,8 +332,8 @@ struct str client_stderr(const struct client *c) MUST_USE;
  * Members of an open JSON object: program, pid, exit, killed, cpu_us,
  * max_rss_bytes, stdout, stderr, limits, denials, execs, enforced, and mcp
  * {protocol, server, version, counts, restarts, noise}. Of a remote server:
- * url, http and mcp. What is known by now,
- * all of it after ENDED. Without secrets.
+ * url, http and mcp. Members are written as far as they are known, all of them
+ * after ENDED. Without secrets.
  *
  * ret_scrubbed  added to: how many secrets were taken out; MAY be NULL
  */

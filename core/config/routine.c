@@ -879,8 +879,8 @@ static void check_command(struct loader *l, const struct toml_value *from,
 		load_error(l, s, "\"tool\" is empty");
 	if (s->strict && !s->tool)
 		load_error(l, s,
-			   "\"strict\" needs a \"tool\": what stdout holds "
-			   "has no schema");
+			   "\"strict\" needs a \"tool\": stdout has no "
+			   "schema");
 	if (s->params && !s->tool && s->command)
 		load_warning(l, s,
 			     "\"params\" reach a tool only; without \"tool\" "

@@ -14,7 +14,7 @@
  *					quotes either as JSON strings. `name`
  *					may be written for `step_name`
  *
- * It is a small part of JSONPath (RFC 9535) with a shorter filter.
+ * The language is a small part of JSONPath (RFC 9535) with a shorter filter.
  */
 #ifndef CORE_REPORT_PATH_H
 #define CORE_REPORT_PATH_H

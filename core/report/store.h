@@ -5,7 +5,7 @@
  * can be read, and stay.
  *
  * A reader sees a whole report or none: a report is written beside its place,
- * synced and renamed. It knows bytes, not what is in them.
+ * synced and renamed. The store knows bytes, not their meaning.
  */
 #ifndef CORE_REPORT_STORE_H
 #define CORE_REPORT_STORE_H

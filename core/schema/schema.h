@@ -19,8 +19,8 @@
  * sizes are bounded by the LIMIT_SCHEMA_… below, so a hostile schema ends in
  * an error, too; an error never means "valid".
  *
- * What callers want to know of a schema beside that (properties, their types,
- * defaults) is in core/schema/describe.h.
+ * Other facts of a schema (properties, their types, defaults) are in
+ * core/schema/describe.h.
  *
  * source  JSON Schema 2020-12, Core and Validation; draft-07
  */

@@ -3,8 +3,8 @@
  *
  * tools.def lists them; each has its fields and its one function in
  * brief_<name>.c. A tool reads, and never writes, connects or starts
- * anything. What it cannot see (it usually runs confined) is left out and
- * said, or, where it was asked for by name, is an error of the tool.
+ * anything. A thing that it cannot see (it usually runs confined) is left out
+ * and named, or, where it was asked for by name, is an error of the tool.
  *
  *	struct tool_result r;
  *	tool_result_init(&r);

@@ -50,9 +50,9 @@ struct field {
 /*
  * Write the JSON Schema of an object with these fields, as the next value.
  *
- * It carries no "$schema": without one the dialect is 2020-12, and clients
- * whose validator knows another one by default refuse what they cannot name.
- * source   MCP 2025-11-25, basic, "JSON Schema Usage"
+ * The schema carries no "$schema": without one the dialect is 2020-12, and
+ * clients whose validator knows another one by default refuse what they cannot
+ * name. source   MCP 2025-11-25, basic, "JSON Schema Usage"
  */
 void fields_schema(const struct field *fields, struct jw *w);
 

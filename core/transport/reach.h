@@ -2,10 +2,10 @@
  * Which addresses may be connected to: the guard against a server that sends
  * us to places only we can reach (server-side request forgery).
  *
- * What a user names may lie anywhere. What a server names (metadata, token
- * endpoints, redirects) may lie on the public internet only, or in the range
- * that the user's own server lies in. It is the address that is judged, not
- * the name, at each connection. Pure.
+ * A URL of the user may lie anywhere. A URL that a server names (metadata,
+ * token endpoints, redirects) may lie on the public internet only, or in the
+ * range that the user's own server lies in. The address is judged, not the
+ * name, at each connection. Pure.
  *
  * source  MCP 2026-07-28, security best practices
  */

@@ -78,8 +78,8 @@ int transport_remote(const struct remote_options *options,
  * An MCP server that speaks WebSocket (ws://, wss://), as some do outside of
  * the specification: one message of text each way, sub-protocol `mcp`.
  *
- * It begins as a request of HTTP, with the headers and credentials of one;
- * then it is a plain stream of messages, and the session is that of stdio.
+ * A WebSocket begins as a request of HTTP, with the headers and credentials of
+ * one; then it is a plain stream of messages, and the session is that of stdio.
  * Nothing is sent again when it breaks.
  *
  * source  RFC 6455

@@ -1,6 +1,6 @@
 /*
  * A transport carries a session: messages of ours to the server, one a line,
- * and its messages to us, as bytes or whole. It never waits.
+ * and its messages to us, as bytes or whole. A transport never waits.
  *
  *	t = transport_stdio(&options)		or another that opens one
  *	watch transport_in_fd(t) for reading, transport_out_fd(t) for writing

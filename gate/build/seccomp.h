@@ -3,9 +3,9 @@
  *
  * An allow-list. seccomp_build() turns a profile (groups of syscalls.def),
  * argument rules (syscall_args.def) and added names into a classic BPF
- * program. It is built in the parent, once per policy (about a millisecond,
- * which filters_build() saves for the named profiles); the child installs
- * the bytes with the raw system call. Nothing here installs anything.
+ * program. The filter is built in the parent, once per policy (about a
+ *millisecond, which filters_build() saves for the named profiles); the child
+ *installs the bytes with the raw system call. Nothing here installs anything.
  *
  *	struct seccomp_filter f = SECCOMP_FILTER_INIT;
  *	struct seccomp_want want = { .profile = PROFILE_DEFAULT, ... };
@@ -15,7 +15,7 @@
  *	... in the child: seccomp(SECCOMP_SET_MODE_FILTER, flags, &prog)
  *	seccomp_filter_release(&f);
  *
- * What is refused: by a wrong architecture (i386, x32) the process is killed;
+ * Refusals: a wrong architecture (i386, x32) kills the process;
  * clone3, openat2, io_uring and numbers that this version does not know give
  * ENOSYS, so that libraries fall back; everything else takes .deny.
  *

@@ -14,7 +14,7 @@
  * The light view: no new root. Everything becomes read-only, nosuid and
  * nodev; private places are new, empty, noexec file systems; what is granted
  * is put back at its own path where a private place hides it or where it must
- * be writable. What may be opened is Landlock's part.
+ * be writable. Landlock decides which files may be opened.
  *
  * setup_build() is pure. setup_run() makes raw system calls only.
  */

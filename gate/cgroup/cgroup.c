@@ -130,7 +130,7 @@ static void end_group(int base, const char *name)
 }
 
 /*
- * Remove a group; what is in it is ended first. A group that cannot go is left
+ * Remove a group and end its processes first. A group that cannot go is left
  * to the sweep of the next gate.
  */
 static void remove_group(const struct cgroup_fs *fs, int base, const char *name)

@@ -1,7 +1,7 @@
 /*
  * Resource limits of a child.
  *
- * What rlimits can do: each process is bounded, and the number of processes
+ * An rlimit bounds each process, and the number of processes
  * where the kernel counts them for this sandbox alone. They do not add up the
  * memory of a tree: control groups do (gate/cgroup/cgroup.h), and where there
  * is none a report says so.

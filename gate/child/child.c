@@ -688,7 +688,7 @@ static bool reap_all(void)
 
 /*
  * Stop first, so that nothing can fork away while it is being ended; then
- * kill. What was missed is a child of ours once its parent has ended, so the
+ * kill. A missed process becomes our child once its parent has ended, so the
  * rounds go on until wait says that there is none.
  */
 static void sweep_tree(struct sweep *s)

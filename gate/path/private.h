@@ -38,7 +38,7 @@ void private_sweep(void);
 /* An own folder with "home" and "tmp" in it, both owned by uid and gid. */
 int private_make(struct private_dirs *p, uid_t uid, gid_t gid, char **ret_dir,
 		 struct err *err) MUST_USE;
-/* Remove a tree, not following links; what cannot go stays. */
+/* Remove a tree as far as possible, not following links. */
 void private_remove(const char *dir);
 
 #endif

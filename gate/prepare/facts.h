@@ -15,7 +15,7 @@
  */
 int prepare_facts(struct prepared *p, struct err *err) MUST_USE;
 
-/* Advice how to have a mechanism here; NULL: nobody can give any. */
+/* Advice how to have a mechanism here; NULL: there is none. */
 const char *mechanism_remedy_here(const struct prepared *p, enum mechanism m)
 	MUST_USE;
 

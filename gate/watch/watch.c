@@ -322,7 +322,7 @@ static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
 
 /* ---- paths and arguments ---- */
 
-/* "/a" and "./b//c" as "/a/b/c". What "..", too, comes to only links tell. */
+/* "/a" and "./b//c" as "/a/b/c". A ".." stays: links decide it. */
 static void append_plain(char *to, size_t n, const char *path)
 {
 	size_t len = strlen(to);
@@ -628,7 +628,7 @@ static unsigned access_of(const struct watch_row *row,
 }
 
 /* `mkdir -p` of what is there, the removal of what is not, in the view of the
-   task. What we may not look at counts as there. */
+   task. A path that we may not look at counts as there. */
 static bool is_futile(const struct seccomp_notif *req,
 		      const struct watch_row *row, const char *path)
 {

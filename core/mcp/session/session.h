@@ -1,6 +1,6 @@
 /*
  * The client's side of a conversation with one MCP server: bytes in, events
- * and bytes out. It opens nothing, waits for nothing and reads no clock.
+ * and bytes out. A session opens nothing, waits for nothing and reads no clock.
  *
  *	struct session *s = session_new(&options);
  *	session_start(s, now);
@@ -220,7 +220,7 @@ void session_start(struct session *s, uint64_t now_ns);
 
 /*
  * Queue tools/call; before READY it is kept and sent when READY is reached.
- * It carries a progress token. Its time starts when it is sent.
+ * The call carries a progress token. Its time starts when it is sent.
  *
  * tool        copied
  * arguments   JSON object, or {NULL, 0} for none; copied without white space
@@ -254,7 +254,7 @@ void session_set_times(struct session *s, uint64_t ticket, uint64_t timeout_ms,
 
 /*
  * Ask for changes (subscriptions/listen, 2026-07-28); they come as CHANGED.
- * It ends by session_cancel(), or by the server with a RESULT.
+ * The subscription ends by session_cancel(), or by the server with a RESULT.
  *
  * filter   JSON object: the member `notifications`; copied
  * errors   as above
@@ -278,8 +278,8 @@ void session_answer_error(struct session *s, uint64_t ask, int64_t code,
  * Feed bytes that arrived from the server.
  *
  * Takes all of `in`; lines over message_max are thrown away in constant
- * memory. Never waits, never fails: what is wrong with the bytes becomes an
- * event of session_next().
+ * memory. Never waits, never fails: an error in the bytes becomes an event
+ * of session_next().
  *
  * in       borrowed for the call
  * now_ns   monotonic, nanoseconds; here and everywhere
@@ -337,7 +337,7 @@ char *session_take(struct session *s, struct str slice) MUST_USE;
 struct str session_output(const struct session *s) MUST_USE;
 /* The first n of them were written. */
 void session_wrote(struct session *s, size_t n);
-/* stdin broke (EPIPE): what is queued and what comes later is dropped. */
+/* stdin broke (EPIPE): drop the queue and all later messages. */
 void session_output_broke(struct session *s);
 
 /*

@@ -16,7 +16,7 @@
  *		got = frame_rest(&f, &line);
  *	frame_release(&f);
  *
- * It knows nothing of JSON. Writing needs no counterpart: rpc_end() in
+ * Framing knows nothing of JSON. Writing needs no counterpart: rpc_end() in
  * core/mcp/wire/rpc.h ends a message with its newline.
  */
 #ifndef CORE_MCP_WIRE_FRAME_H

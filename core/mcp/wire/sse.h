@@ -8,7 +8,7 @@
  *	at the end of the stream what is not complete is dropped:
  *	sse_release(&p);
  *
- * What it says does not depend on the portions. Comments, unknown fields and
+ * The events do not depend on the portions. Comments, unknown fields and
  * a byte order mark are passed over; lines end in LF, CR or both. Pure.
  *
  * source  WHATWG HTML, 9.2.6 "Interpreting an event stream"
