@@ -214,16 +214,17 @@ static void begin_adding(struct inbox *in)
 	struct buf kept = BUF_INIT(BUF_UNBOUNDED);
 
 	in->line = in->current = nothing;
-	buf_release(&in->repaired);
-	if (in->batch_line.p)
-		return;
 	/* an object to be given again lies in the buffer of lines, which
-	   adding may move; that is rare: callers read all before they add */
-	buf_add_str(&kept, in->again);
-	if (in->again.p)
-		in->again = buf_str(&kept);
-	buf_release(&in->kept);
-	in->kept = kept;
+	   adding may move, or in that of repaired texts; it is rare: callers
+	   read all before they add */
+	if (!in->batch_line.p) {
+		buf_add_str(&kept, in->again);
+		if (in->again.p)
+			in->again = buf_str(&kept);
+		buf_release(&in->kept);
+		in->kept = kept;
+	}
+	buf_release(&in->repaired);
 }
 
 void inbox_add(struct inbox *in, struct str bytes)

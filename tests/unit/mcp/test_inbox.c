@@ -217,6 +217,26 @@ TEST(object, unread, is_given_again_also_after_adding)
 	inbox_release(&in);
 }
 
+TEST(object, repaired_and_unread, is_given_again_also_after_adding)
+{
+	struct inbox_item item;
+	struct inbox in;
+
+	inbox_init(&in, 0);
+	inbox_add(&in,
+		  STR("{\"text\":\"bad \xff, and longer than a word\"}\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	inbox_unread(&in);
+	inbox_add(&in, STR("{\"y\":1}\n"));
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"text\":\"bad \xef\xbf\xbd, and "
+					"longer than a word\"}"));
+	inbox_judge(&in, true);
+	assert_int_equal(inbox_next(&in, &item), INBOX_OBJECT);
+	assert_true(str_is(item.object, "{\"y\":1}"));
+	inbox_release(&in);
+}
+
 /* They stand for the object of a line, and for nothing else. */
 TEST(members, of_a_line, are_noted)
 {
