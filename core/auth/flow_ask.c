@@ -61,6 +61,8 @@ int flow_load_account(struct flow *f, const char *issuer, struct err *err)
 	int r = account_open(f->setting.context->store, f->setting.owner,
 			     issuer, is_lenient, &now, err);
 
+	if (r < 0)
+		account_release(&now);
 	if (r != 0)
 		return r < 0 ? -1 : 0;
 	account_release(f->account);
