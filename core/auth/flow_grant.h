@@ -1,11 +1,10 @@
 /*
- * Requests to an authorization server: for tokens, for
- * registration, and the address that a browser is sent to.
+ * Requests to an authorization server: for tokens, for registration, and the
+ * address that a browser is sent to; and what its answers mean.
  *
  *	grant_form(&request, &client, &body, &authorization);
  *
- * Buffers that get secrets are wiped by the caller. Pure; answers are read by
- * core/auth/answer.h.
+ * Buffers that get secrets are wiped by the caller. Pure.
  *
  * source  OAuth 2.1 sections 2.4, 4.1, 4.2, 4.3; RFC 7591, RFC 7523,
  *	   RFC 8693, RFC 8707; MCP 2026-07-28, basic/authorization

@@ -10,7 +10,8 @@
 /*
  * Fill .view, .rules, .home, .tmp and the setup list of .launch.
  *
- * errors  those of prepare_hidden.h and prepare_protected.h
+ * errors  ERR_POLICY  a hidden or protected path cannot be kept so
+ *	   ERR_LIMIT   too many places
  *	   ERR_SYS
  */
 int prepare_view(struct prepared *p, struct err *err) MUST_USE;
