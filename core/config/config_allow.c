@@ -414,7 +414,8 @@ static size_t kind_of(const char *row)
 	return kind;
 }
 
-/* Then the shorter, which of paths is the wider, first. */
+/* Order by kind; of one kind the shorter, which of paths is the wider, first.
+ */
 static int by_kind(const void *x, const void *y)
 {
 	const char *a = *(const char *const *)x, *b = *(const char *const *)y;

@@ -43,13 +43,14 @@ struct setup_op {
 	enum setup_kind kind;
 	bool is_dir;	   /* the mount point, when it must be made */
 	bool is_link;	   /* of HERE: the link itself, not where it leads */
-	bool is_recursive; /* attributes hold for mounts beneath, too */
+	bool is_recursive; /* for mounts beneath, too: of ATTR the attributes,
+			      of PUT the id map */
 	bool is_optional;  /* a failure does not end the setup */
 	int slot;	   /* of TAKE, ENTER and PUT; -1 */
 	const char *path;
-	const char *data;
-	uint64_t set, clear; /* mount attributes */
-	int idmap;	     /* index of its id map; -1 = none */
+	const char *data;    /* of WRITE, TMPFS and LINK */
+	uint64_t set, clear; /* mount attributes of ATTR, HERE and PUT */
+	int idmap;	     /* of PUT: index of its id map; -1 = none */
 	dev_t dev;	     /* of TAKE: must be what the parent judged */
 	ino_t ino;	     /* 0 = not compared */
 };

@@ -173,6 +173,11 @@ static long set_attributes(long fd, const char *path, unsigned flags,
 
 #define WHOLE_COPY (KERNEL_AT_EMPTY_PATH | KERNEL_AT_RECURSIVE)
 
+/*
+ * Give a copy its attributes and its id map, and attach it.
+ *
+ * map_fd  the first of the descriptors of id maps, which stand in a row
+ */
 static long put_copy(const struct setup_op *op, int fd, int map_fd)
 {
 	struct kernel_mount_attr map = {.attr_set = KERNEL_MOUNT_IDMAP,

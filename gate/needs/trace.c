@@ -220,7 +220,7 @@ static void open_cwd(struct opener *o)
 	    real);
 }
 
-/* Run what lies in the folders that were asked for, too. */
+/* Grant programs in the folders that were asked for, too. */
 static void open_asked(struct opener *o, const struct strlist *folders)
 {
 	struct stat st;

@@ -213,7 +213,8 @@ void private_sweep(void)
 	}
 }
 
-/* A folder of a name that only this user's are given; NULL and errno. */
+/* Make a folder whose name begins with the prefix of this user; NULL and errno.
+ */
 static char *make_folder(void)
 {
 	AUTO(mem_freep) char *prefix = mem_printf(NAME_OF_USER, geteuid());

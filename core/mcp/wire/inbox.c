@@ -72,7 +72,8 @@ static void skip_space(struct str *s)
 		*s = (struct str){s->p + 1, s->n - 1};
 }
 
-/* Read a number or string that is surely whole, else {NULL, 0}. */
+/* Read the digits of an integer or a string, or {NULL, 0} where its end is not
+   there yet. */
 static struct str first_scalar(struct str s)
 {
 	const char *end = s.n ? token_end(s.p, s.p + s.n) : NULL;
