@@ -104,7 +104,11 @@ run_one() {
 		flock 9
 		if ((fail)); then
 			printf 'FAIL  %s\n' "$line"
-			sed 's/^/      | /' "$tap" | cut -c1-2000
+			# the failures with their words; of a file cut short its end
+			{
+				awk '/^not ok/ { on = 1 } /^ok/ { on = 0 } on' "$tap"
+				[[ -z $why ]] || tail -n 20 "$tap"
+			} | sed 's/^/      | /' | cut -c1-2000
 		else
 			printf 'ok    %s\n' "$line"
 		fi

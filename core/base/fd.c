@@ -58,6 +58,14 @@ int fd_nonblock(int fd)
 	return flags < 0 ? -1 : fcntl(fd, F_SETFL, flags | O_NONBLOCK);
 }
 
+/* Milliseconds that poll() waits for room in a stream; -1 without end. */
+static int stream_wait_ms = -1;
+
+void fd_limit_wait(int ms)
+{
+	stream_wait_ms = ms;
+}
+
 int fd_write_all(int fd, const void *bytes, size_t n)
 {
 	const char *p = bytes;
@@ -70,8 +78,10 @@ int fd_write_all(int fd, const void *bytes, size_t n)
 		if (w < 0 && errno == EAGAIN) {
 			struct pollfd ready = {.fd = fd, .events = POLLOUT};
 
-			poll(&ready, 1, -1);
-			continue;
+			if (poll(&ready, 1, stream_wait_ms) != 0)
+				continue;
+			errno = ETIMEDOUT;
+			return -1;
 		}
 		if (w < 0)
 			return -1;

@@ -26,7 +26,15 @@ int fd_open(const char *path, int flags, mode_t mode) MUST_USE;
 /* A pipe with both ends close-on-exec; 0 or -1 and errno. */
 int fd_pipe(int *ret_read, int *ret_write) MUST_USE;
 int fd_nonblock(int fd);
-/* Write all of it, also to a non-blocking descriptor; 0 or -1 and errno. */
+/*
+ * Bound the time that fd_write_all() waits for room in a non-blocking stream,
+ * in milliseconds; the process has one bound, none at first.
+ */
+void fd_limit_wait(int ms);
+/*
+ * Write all of it, also to a non-blocking descriptor; 0 or -1 and errno,
+ * ETIMEDOUT when the bound of fd_limit_wait() is over.
+ */
 int fd_write_all(int fd, const void *bytes, size_t n) MUST_USE;
 /*
  * Read to the end of file into `out`.

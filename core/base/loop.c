@@ -10,8 +10,14 @@
 
 #define BATCH 256
 
+/* Readers of streams are waited for as long after a signal. */
+#define STREAM_WAIT_MS 3000
+
 /* Signals of the process, so there is one set; empty while none is taken. */
 static sigset_t taken;
+
+/* One of them was read by a loop. */
+static bool stopping;
 
 bool loop_signal_waits(void)
 {
@@ -26,8 +32,11 @@ void loop_give_signals_back(void)
 {
 	const struct timespec at_once = {0};
 
-	while (sigtimedwait(&taken, NULL, &at_once) > 0)
-		;
+	if (stopping) {
+		while (sigtimedwait(&taken, NULL, &at_once) > 0)
+			;
+		fd_limit_wait(STREAM_WAIT_MS);
+	}
 	sigprocmask(SIG_UNBLOCK, &taken, NULL);
 	sigemptyset(&taken);
 }
@@ -57,6 +66,7 @@ static void read_signals(struct loop *l)
 	struct signalfd_siginfo info;
 
 	while (read(l->signals, &info, sizeof(info)) == sizeof(info)) {
+		stopping = true;
 		if (!l->signal)
 			l->signal = (int)info.ssi_signo;
 		l->signal_count++;

@@ -63,7 +63,11 @@ int loop_take_signals(struct loop *l, struct err *err) MUST_USE;
 /* One of them has arrived and was not read yet; for work between two turns. */
 bool loop_signal_waits(void) MUST_USE;
 
-/* Default again; what arrived since the last turn is forgotten. */
+/*
+ * Default again. A first signal that no loop has read acts at once; repeats of
+ * one that was read are forgotten, and streams whose readers take nothing are
+ * waited for no longer than some seconds from here on.
+ */
 void loop_give_signals_back(void);
 
 /* Watch a descriptor; `w` must stay where it is until loop_unwatch(). */

@@ -354,6 +354,11 @@ int outfile_write(struct outfile *f, const struct fd_text *text,
 				     f->mode, f->how, err);
 	if ((f->truncate && ftruncate(f->stream, 0) < 0) ||
 	    print_stream(f->stream, text) < 0)
-		return err_sys(err, errno, "write %s", f->path);
+		return errno == ETIMEDOUT
+			       ? err_set(err, ERR_OUTPUT,
+					 "write %s: its reader takes nothing; "
+					 "the rest is not written",
+					 f->path)
+			       : err_sys(err, errno, "write %s", f->path);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/base/log.h"
+#include "core/base/loop.h"
 #include "core/report/report.h"
 
 int put(struct str bytes, enum put_form form, struct err *err)
@@ -112,6 +113,8 @@ int print_report(const struct report *r, struct print_options *o,
 		!strcmp(o->form, "json") || !strcmp(o->form, "data");
 	const struct fd_text text = {render, &printed};
 
+	/* a stream without a reader must not outlive SIGTERM */
+	loop_give_signals_back();
 	if (o->output.path)
 		return outfile_write(&o->output, &text, err);
 	if (!isatty(STDOUT_FILENO))

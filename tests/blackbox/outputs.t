@@ -190,7 +190,7 @@ ok "golden record: nothing is written elsewhere" test ! -e home/r.json
 
 routine :
 run_matins run -c r.toml r -o >(cat >got)
-wait_for 5 test -s got
+wait_for 5 grep -q '1 ran' got
 file_has "run -o writes into a pipe of the shell" got said
 "$BIN" run -c r.toml r -o /dev/fd/7 7>>got 2>/dev/null
 is "run -o /dev/fd/7 goes on where that stands" "$(grep -c said got)" 2
@@ -205,10 +205,23 @@ reader=$!
 dd if=/dev/zero bs=4096 count=16 of=fifo 2>/dev/null # the pipe is full
 "$BIN" exec --report fifo -- true 2>/dev/null &
 writer=$!
-wait_for 15 grep -Eq 'pipe_w|poll' "/proc/$writer/wchan"
+wait_for 15 grep -Eq 'pipe_w|poll_sched' "/proc/$writer/wchan"
 kill -TERM "$writer"
 wait "$writer"
 is "SIGTERM ends a write to a FIFO that is full" $? 143
+routine :
+"$BIN" run -c r.toml r -o fifo 2>/dev/null &
+writer=$!
+wait_for 15 grep -Eq 'pipe_w|poll_sched' "/proc/$writer/wchan"
+kill -TERM "$writer"
+wait "$writer"
+is "SIGTERM ends a report that nobody reads" $? 143
+"$BIN" exec --report fifo -- bash -c 'echo >&2 up; sleep 30' 2>up &
+writer=$!
+wait_for 15 grep -q up up
+kill -TERM "$writer"
+wait "$writer"
+is "SIGTERM while the program runs does not wait for a reader either" $? 143
 kill "$reader"
 
 # ---- trace ----
