@@ -24,7 +24,7 @@
 #include "core/config/paths.h"
 #include "core/report/golden.h"
 #include "core/report/ledger.h"
-#include "core/report/report.h"
+#include "core/report/render.h"
 #include "core/report/store.h"
 #include "core/run/run.h"
 

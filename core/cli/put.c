@@ -5,7 +5,7 @@
 
 #include "core/base/log.h"
 #include "core/base/loop.h"
-#include "core/report/report.h"
+#include "core/report/render.h"
 
 int put(struct str bytes, enum put_form form, struct err *err)
 {

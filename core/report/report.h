@@ -2,8 +2,8 @@
  * The report of a run: the document matins-report/1 and its builder.
  *
  * A report knows entries, states and facts, never a step type. core/run fills
- * one struct report while steps end; render_find() prints it; a printed one is
- * read back with report_load(), for show, golden and diff.
+ * one struct report while steps end; core/report/render.h prints it; a printed
+ * one is read back with report_load(), for show, golden and diff.
  *
  * Strings and JSON are borrowed unless said otherwise: the arena of the run,
  * or the text that was loaded, must live as long as the report.
@@ -71,6 +71,17 @@ struct report {
 /* State that goes with a reason; STATE_OK for REASON_NONE. */
 enum step_state report_reason_state(enum step_reason r) MUST_USE;
 const char *report_reason_name(enum step_reason r) MUST_USE;
+const char *report_state_name(enum step_state s) MUST_USE;
+/* No failure: ok, or skipped where that is allowed. */
+bool report_step_success(const struct report_step *s) MUST_USE;
+
+struct report_counts {
+	size_t ran, skipped, failed;
+	size_t not_begun; /* neither of these, and no success */
+};
+
+/* A required step that was skipped counts as failed, too. */
+struct report_counts report_count(const struct report *r) MUST_USE;
 
 /* Every step that ran succeeded, and something ran (or a dry run). */
 bool report_success(const struct report *r) MUST_USE;
@@ -96,32 +107,5 @@ void report_step_output(struct buf *out, const struct report_step *s);
  */
 int report_load(struct str text, struct arena *arena, struct report *ret,
 		struct err *err) MUST_USE;
-
-/*
- * The table of renderers: one document, several forms.
- *
- *	const struct renderer *r = render_find("md");
- *	r->print(&report, &options, &out);
- *
- * Text, Markdown and HTML show the same tree. Bytes that a terminal or a
- * browser would obey are made harmless.
- */
-
-enum report_view { VIEW_FULL, VIEW_GOLDEN };
-
-struct render_options {
-	enum report_view view; /* golden leaves out `run` and `generation` */
-	bool pretty;	       /* JSON: indented */
-	bool single;	       /* --data of one step: the bare value */
-};
-
-struct renderer {
-	const char *name; /* "text", "json", "data", "md", "html" */
-	void (*print)(const struct report *r, const struct render_options *o,
-		      struct buf *out);
-};
-
-/* NULL when there is none of that name. */
-const struct renderer *render_find(const char *name) MUST_USE;
 
 #endif

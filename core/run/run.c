@@ -14,7 +14,7 @@
 #include "core/config/leash.h"
 #include "core/config/server_url.h"
 #include "core/report/ledger.h"
-#include "core/report/report.h"
+#include "core/report/render.h"
 #include "core/run/credentials.h"
 #include "core/run/remotes.h"
 

@@ -9,7 +9,7 @@
 
 #include "core/report/canon.h"
 #include "core/report/golden.h"
-#include "core/report/report.h"
+#include "core/report/render.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

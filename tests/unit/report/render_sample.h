@@ -4,7 +4,7 @@
 #ifndef TESTS_UNIT_RENDER_SAMPLE_H
 #define TESTS_UNIT_RENDER_SAMPLE_H
 
-#include "core/report/report.h"
+#include "core/report/render.h"
 
 static struct report_step sample_steps[] = {
 	{.name = "briefing",

@@ -1,7 +1,7 @@
 #include "tests/unit/test.h"
 
 #include "core/base/scan.h"
-#include "core/report/report.h"
+#include "core/report/render.h"
 
 static struct arena arena;
 
