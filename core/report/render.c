@@ -384,6 +384,18 @@ static void write_data(struct jw *w, const struct report_step *s)
 	w->pretty = is_pretty;
 }
 
+static void write_advice(struct jw *w, const struct report_step *s)
+{
+	jw_kv_array(w, "advice");
+	for (size_t i = 0; i < s->n_advice; i++) {
+		jw_object(w);
+		jw_kv_str(w, "text", s->advice[i].text);
+		jw_kv_str(w, "toml", s->advice[i].toml);
+		jw_end(w);
+	}
+	jw_end(w);
+}
+
 static void write_step(struct jw *w, const struct report_step *s,
 		       const struct render_options *o)
 {
@@ -399,6 +411,8 @@ static void write_step(struct jw *w, const struct report_step *s,
 		jw_kv_str(w, "error", s->error);
 		jw_kv_cstr(w, "reason", report_reason_name(s->reason));
 	}
+	if (s->n_advice && o->view == VIEW_FULL)
+		write_advice(w, s);
 	if (s->not_begun)
 		jw_kv_bool(w, "begun", false);
 	if (report_step_has_data(s)) {

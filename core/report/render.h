@@ -15,7 +15,7 @@
 enum report_view { VIEW_FULL, VIEW_GOLDEN };
 
 struct render_options {
-	enum report_view view; /* golden leaves out `run` and `generation` */
+	enum report_view view; /* golden leaves out what varies: volatile.def */
 	bool pretty;	       /* JSON: indented */
 	bool single;	       /* --data of one step: the bare value */
 };

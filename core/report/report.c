@@ -341,6 +341,25 @@ static bool load_reason(struct str step, enum step_reason *ret)
 	return false;
 }
 
+static void load_advice(struct str step, struct arena *arena,
+			struct report_step *ret)
+{
+	struct report_advice *all;
+	struct scan_iter it;
+	struct str value;
+
+	if (!scan_get(step, "advice", &value) || scan_type(value) != SCAN_ARRAY)
+		return;
+	all = ARENA_ARRAY(arena, struct report_advice, scan_count(value));
+	for (scan_iter_init(&it, value); scan_next(&it);)
+		if (scan_type(it.value) == SCAN_OBJECT)
+			all[ret->n_advice++] = (struct report_advice){
+				.text = load_str(it.value, "text", arena),
+				.toml = load_str(it.value, "toml", arena),
+			};
+	ret->advice = all;
+}
+
 static int load_step(struct str value, size_t index, struct arena *arena,
 		     struct report_step *ret, struct err *err)
 {
@@ -362,6 +381,7 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 			       "step_results[%zu] has no reason that belongs "
 			       "to its state",
 			       index);
+	load_advice(value, arena, &s);
 	s.required = s.state == STATE_SKIPPED && !load_true(value, "success");
 	s.not_begun = s.reason == REASON_CANCELLED &&
 		      scan_get(value, "begun", &(struct str){NULL, 0});

@@ -42,14 +42,22 @@ struct report_answer {
 	bool is_error;
 };
 
+/* One piece of advice after a refusal of the sandbox. */
+struct report_advice {
+	struct str text; /* a sentence: refused access, and its effect */
+	struct str toml; /* line of the step's table that allows it; or n = 0 */
+};
+
 struct report_step {
 	const char *name;
 	const char *type;
 	enum step_state state;
-	enum step_reason reason; /* REASON_NONE when ok */
-	struct str error;	 /* the sentence; empty when ok */
-	struct str output;	 /* the human body; may be empty */
-	struct str data;	 /* one JSON value; n = 0 when absent */
+	enum step_reason reason;	    /* REASON_NONE when ok */
+	struct str error;		    /* the sentence; empty when ok */
+	const struct report_advice *advice; /* of any state; by importance */
+	size_t n_advice;
+	struct str output; /* the human body; may be empty */
+	struct str data;   /* one JSON value; n = 0 when absent */
 	/* Of an MCP step: the data, and the output while that is empty, are
 	   made of it when they are printed; it may be large. */
 	struct report_answer answer;

@@ -266,7 +266,9 @@ static const char sample[] =
 	"\"isError\":false},\"run\":{\"pid\":1}},"
 	"{\"step_name\":\"b\",\"step_type\":\"script\",\"success\":false,"
 	"\"skipped\":false,\"output\":\"kept\",\"state\":\"failed\","
-	"\"error\":\"it `died`\",\"reason\":\"signal\"},"
+	"\"error\":\"it `died`\",\"reason\":\"signal\",\"advice\":["
+	"{\"text\":\"sh was refused\",\"toml\":\"sandbox.exec = "
+	"[\\\"sh\\\"]\"},{\"text\":\"trace it\",\"toml\":\"\"}]},"
 	"{\"step_name\":\"c\",\"step_type\":\"script\",\"success\":true,"
 	"\"skipped\":true,\"output\":\"\",\"state\":\"skipped\","
 	"\"error\":\"no such program\",\"reason\":\"no_command\"},"
@@ -337,6 +339,12 @@ TEST(load, fields, are_all_there)
 	assert_int_equal(r.steps[0].output.p[7], 0);
 	assert_true(str_is(r.steps[0].run, "{\"pid\":1}"));
 	assert_int_equal(r.steps[1].reason, REASON_SIGNAL);
+	assert_int_equal(r.steps[1].n_advice, 2);
+	assert_true(str_is(r.steps[1].advice[0].toml, "sandbox.exec = "
+						      "[\"sh\"]"));
+	assert_true(str_is(r.steps[1].advice[1].text, "trace it"));
+	assert_int_equal(r.steps[1].advice[1].toml.n, 0);
+	assert_int_equal(r.steps[2].n_advice, 0);
 	assert_false(r.steps[2].required);
 	assert_true(r.steps[3].required);
 	assert_int_equal(report_exit_status(&r), 2);
@@ -351,6 +359,27 @@ TEST(load, allowed_empty_run, stays_a_success)
 	r.allow_empty = false;
 	r = loaded(printed(&r, "json", VIEW_FULL, false));
 	assert_false(report_success(&r));
+}
+
+TEST(load, advice_of_another_shape, is_left_out)
+{
+	static const char text[] =
+		"{\"schema\":\"matins-report/1\",\"step_results\":[{"
+		"\"state\":\"ok\",\"advice\":[1,{\"text\":\"a\"}]},"
+		"{\"state\":\"ok\",\"advice\":\"b\"}]}";
+	struct report r = loaded(str_of(text));
+
+	assert_int_equal(r.steps[0].n_advice, 1);
+	assert_true(str_is(r.steps[0].advice[0].text, "a"));
+	assert_int_equal(r.steps[1].n_advice, 0);
+}
+
+TEST(golden_view, of_a_report, has_no_advice)
+{
+	struct report r = loaded(str_of(sample));
+
+	assert_null(strstr(printed(&r, "json", VIEW_GOLDEN, false).p,
+			   "\"advice\""));
 }
 
 TEST(load, unknown_members, are_ignored)
