@@ -1,14 +1,10 @@
 /*
- * Process of the proxy: its start and confinement, whom it lets in, one
- * connection after the other served by turns. One thread; every number and
- * size is bounded, and a child that is slow, floods or vanishes harms itself
- * only.
+ * Process of the proxy: its start, whom it lets in, one connection after the
+ * other served by turns. One thread; every number and size is bounded, and a
+ * child that is slow, floods or vanishes harms itself only.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <grp.h>
 #include <ifaddrs.h>
-#include <linux/securebits.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,21 +12,18 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/fd.h"
-#include "core/base/kernel.h"
 #include "core/base/mem.h"
-#include "gate/build/landlock.h"
-#include "gate/build/seccomp.h"
 #include "gate/child/pass.h"
 #include "gate/gate.h"
+#include "gate/proxy/proxy_confine.h"
+#include "gate/proxy/proxy_pipe.h"
 #include "gate/proxy/proxy_request.h"
 #include "gate/proxy/proxy_share.h"
 
@@ -92,151 +85,6 @@ struct loop {
 	size_t n_conns;
 	struct conn conn[CONNECTIONS];
 };
-
-/* ---- confinement: what a flaw could reach is the granted network anyway ----
- */
-
-#define NOBODY 65534
-/* Two for each connection, and those of name lookups. */
-#define FILES 1024
-
-/* Files that the resolver of the C library opens, where they exist;
-   resolv.conf leads into /run, and is replaced there. */
-static const char *const READABLE[] = {"/etc/hosts",
-				       "/etc/resolv.conf",
-				       "/etc/nsswitch.conf",
-				       "/etc/gai.conf",
-				       "/etc/host.conf",
-				       "/etc/services",
-				       "/etc/protocols",
-				       "/etc/ld.so.cache",
-				       "/lib",
-				       "/lib64",
-				       "/usr/lib",
-				       "/usr/lib64",
-				       "/run/resolvconf",
-				       "/run/systemd/resolve",
-				       "/run/NetworkManager"};
-
-static int set_limits(struct err *err)
-{
-	struct rlimit none = {0, 0}, files;
-
-	if (setrlimit(RLIMIT_CORE, &none) < 0 ||
-	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
-	    getrlimit(RLIMIT_NOFILE, &files) < 0)
-		return err_sys(err, errno, "limits");
-	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
-	files.rlim_max = files.rlim_cur;
-	return setrlimit(RLIMIT_NOFILE, &files) < 0
-		       ? err_sys(err, errno, "limits")
-		       : 0;
-}
-
-/*
- * In a user namespace without such a user root stays what it is there, as
- * little as that may be; the capabilities go in either case.
- */
-static int drop_privileges(struct err *err)
-{
-	const struct __user_cap_data_struct none[2] = {{.effective = 0}};
-
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
-		return err_sys(err, errno, "no_new_privs");
-	prctl(PR_SET_SECUREBITS, SECBIT_NOROOT | SECBIT_NOROOT_LOCKED, 0, 0, 0);
-	if (geteuid() == 0 &&
-	    (setgroups(0, NULL) < 0 || setresgid(NOBODY, NOBODY, NOBODY) < 0 ||
-	     setresuid(NOBODY, NOBODY, NOBODY) < 0) &&
-	    errno != EINVAL && errno != EPERM)
-		return err_sys(err, errno, "identity");
-	if (kernel_capset(none) < 0)
-		return err_sys(err, errno, "capabilities");
-	/* a change of identity has cleared the one and set the other */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 ||
-	    prctl(PR_SET_DUMPABLE, 0) < 0)
-		return err_sys(err, errno, "end with the runner");
-	return 0;
-}
-
-static int restrict_files(struct err *err)
-{
-	int abi = landlock_abi(), ruleset = -1, r = 0;
-	int fd[ARRAY_LEN(READABLE)];
-	struct landlock_rules rules;
-
-	if (abi < 1)
-		return 0; /* the facts of the child say so */
-	landlock_rules_init(&rules, abi);
-	landlock_rules_net_open(&rules);
-	for (size_t i = 0; i < ARRAY_LEN(READABLE); i++) {
-		fd[i] = fd_open(READABLE[i], O_PATH, 0);
-		if (fd[i] >= 0 && r == 0)
-			r = landlock_add_path(&rules, fd[i], LL_READ, err);
-	}
-	if (r == 0)
-		r = landlock_create(&rules, &ruleset, err);
-	landlock_rules_release(&rules);
-	for (size_t i = 0; i < ARRAY_LEN(READABLE); i++)
-		fd_closep(&fd[i]);
-	if (r == 0 && kernel_landlock_restrict_self(ruleset) < 0)
-		r = err_sys(err, errno, "Landlock");
-	fd_closep(&ruleset);
-	return r;
-}
-
-static int install_filter(struct sock_filter *insn, size_t n, struct err *err)
-{
-	struct sock_fprog program = {(unsigned short)n, insn};
-
-	if (kernel_seccomp(SECCOMP_SET_MODE_FILTER, 0, &program) < 0)
-		return err_sys(err, errno, "system-call filter");
-	return 0;
-}
-
-/*
- * The filter of the profile "strict", and on top of it: nothing is executed, no
- * process is signalled or served. Other architectures are the first filter's.
- */
-static int restrict_calls(struct err *err)
-{
-#define REFUSE(name) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##name, LAST, 0)
-#define LAST 0
-	struct sock_filter more[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-			 offsetof(struct seccomp_data, nr)),
-		REFUSE(execve),
-		REFUSE(execveat),
-		REFUSE(kill),
-		REFUSE(pidfd_open),
-		REFUSE(pidfd_send_signal),
-		REFUSE(bind),
-		REFUSE(listen),
-		REFUSE(memfd_create),
-		REFUSE(mkdirat),
-		REFUSE(unlinkat),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
-	};
-#undef LAST
-#undef REFUSE
-	const struct seccomp_want want = {.profile = PROFILE_STRICT,
-					  .net = POLICY_NET_ALL,
-					  .net_udp = true,
-					  .deny = SECCOMP_DENY_ERRNO};
-	struct seccomp_filter strict = SECCOMP_FILTER_INIT;
-	int r;
-
-	for (size_t i = 0; i < ARRAY_LEN(more); i++)
-		if (more[i].code == (BPF_JMP | BPF_JEQ | BPF_K))
-			more[i].jt = (uint8_t)(ARRAY_LEN(more) - 2 - i);
-	if (filters_build(&want, &strict, err) < 0)
-		return -1;
-	r = install_filter(more, ARRAY_LEN(more), err);
-	if (r == 0)
-		r = install_filter(strict.insn, strict.n, err);
-	seccomp_filter_release(&strict);
-	return r;
-}
 
 /* ---- names ---- */
 
@@ -315,92 +163,6 @@ static void sweep_lookups(void)
 	}
 }
 
-/* ---- bytes on their way ---- */
-
-/* A head and what it grows by. */
-#define PIPE_BYTES (PROXY_HEAD_BYTES + PROXY_HEAD_MORE)
-
-/*
- * Bytes in one direction, between two sockets that never wait: fill_pipe()
- * reads from the one, flush_pipe() writes to the other, and shuts it down when
- * the one has ended and everything is written.
- */
-struct pipe {
-	char bytes[PIPE_BYTES];
-	size_t from, to;
-	bool eof;  /* nothing more comes in */
-	bool shut; /* and the other end was told */
-};
-
-/* Bytes that can still be added; makes room. */
-static size_t pipe_room(struct pipe *p)
-{
-	if (p->from == p->to)
-		p->from = p->to = 0;
-	if (p->to == PIPE_BYTES && p->from) {
-		memmove(p->bytes, p->bytes + p->from, p->to - p->from);
-		p->to -= p->from;
-		p->from = 0;
-	}
-	return PIPE_BYTES - p->to;
-}
-
-/* Was the last errno that of a socket which has nothing for us yet? */
-static bool would_block(void)
-{
-	return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
-}
-
-/*
- * Both return 0, also when nothing can be done now, and -1 when the
- * connection is broken.
- *
- * max  no more bytes than these are kept
- */
-static int fill_pipe(struct pipe *p, int fd, size_t max)
-{
-	size_t room = pipe_room(p);
-	ssize_t n;
-
-	if (p->eof || p->to >= max)
-		return 0;
-	n = recv(fd, p->bytes + p->to, room < max - p->to ? room : max - p->to,
-		 0);
-	if (n < 0)
-		return would_block() ? 0 : -1;
-	p->eof = n == 0;
-	p->to += (size_t)n;
-	return 0;
-}
-
-static int flush_pipe(struct pipe *p, int fd)
-{
-	while (p->from < p->to) {
-		ssize_t n = send(fd, p->bytes + p->from, p->to - p->from,
-				 MSG_NOSIGNAL);
-
-		if (n < 0)
-			return would_block() ? 0 : -1;
-		p->from += (size_t)n;
-	}
-	if (p->eof && !p->shut) {
-		p->shut = true;
-		/* ENOTCONN: the other side was quicker */
-		if (shutdown(fd, SHUT_WR) < 0 && errno != ENOTCONN)
-			return -1;
-	}
-	return 0;
-}
-
-/* Add bytes of our own; none when there is no room for all of them. */
-static void put_bytes(struct pipe *p, const struct buf *bytes)
-{
-	if (!bytes->n || bytes->n > pipe_room(p))
-		return;
-	memcpy(p->bytes + p->to, buf_str(bytes).p, bytes->n);
-	p->to += bytes->n;
-}
-
 /* ---- the life of a connection ---- */
 
 static void enter(struct loop *l, struct conn *c, enum conn_state state,
@@ -458,7 +220,7 @@ static void refuse(struct loop *l, struct conn *c, enum proxy_outcome outcome)
 	}
 	proxy_answer(c->speaks, outcome, c->target.port ? &c->target : NULL,
 		     &out);
-	put_bytes(c->down, &out);
+	pipe_put(c->down, &out);
 	c->down->eof = true;
 	fd_closep(&c->server);
 	enter(l, c, CONN_ANSWER, ANSWER_NS);
@@ -474,7 +236,7 @@ static void start_relay(struct loop *l, struct conn *c)
 	(void)setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (!c->is_forward)
 		proxy_answer(c->speaks, PROXY_CONNECTED, NULL, &out);
-	put_bytes(c->down, &out);
+	pipe_put(c->down, &out);
 	enter(l, c, CONN_OPEN, 0);
 }
 
@@ -619,7 +381,7 @@ static void step_request(struct loop *l, struct conn *c)
 	if (!c->client_is)
 		return;
 	/* a rewritten head is longer and needs the room */
-	if (fill_pipe(c->up, c->client, PROXY_HEAD_BYTES) < 0) {
+	if (pipe_fill(c->up, c->client, PROXY_HEAD_BYTES) < 0) {
 		close_conn(l, c);
 		return;
 	}
@@ -639,8 +401,8 @@ static void step_request(struct loop *l, struct conn *c)
 			c->greeted = true;
 			c->up->from += r.used;
 			proxy_greet(&out);
-			put_bytes(c->down, &out);
-			if (flush_pipe(c->down, c->client) == 0)
+			pipe_put(c->down, &out);
+			if (pipe_flush(c->down, c->client) == 0)
 				continue;
 			close_conn(l, c);
 			return;
@@ -662,10 +424,10 @@ static void step_open(struct loop *l, struct conn *c)
 {
 	size_t before = c->up->to + c->down->to;
 
-	if ((c->client_is && fill_pipe(c->up, c->client, PIPE_BYTES) < 0) ||
-	    (c->server_is && fill_pipe(c->down, c->server, PIPE_BYTES) < 0) ||
-	    flush_pipe(c->up, c->server) < 0 ||
-	    flush_pipe(c->down, c->client) < 0 ||
+	if ((c->client_is && pipe_fill(c->up, c->client, PIPE_BYTES) < 0) ||
+	    (c->server_is && pipe_fill(c->down, c->server, PIPE_BYTES) < 0) ||
+	    pipe_flush(c->up, c->server) < 0 ||
+	    pipe_flush(c->down, c->client) < 0 ||
 	    (c->up->shut && c->down->shut))
 		close_conn(l, c);
 	else if ((c->up->eof || c->down->eof) &&
@@ -681,10 +443,10 @@ static void step_answer(struct loop *l, struct conn *c)
 {
 	char ignored[4096];
 
-	if (flush_pipe(c->down, c->client) < 0 ||
+	if (pipe_flush(c->down, c->client) < 0 ||
 	    (c->client_is &&
 	     recv(c->client, ignored, sizeof(ignored), 0) <= 0 &&
-	     !would_block()))
+	     !pipe_would_block()))
 		close_conn(l, c);
 }
 
@@ -912,9 +674,7 @@ static int begin(struct loop *l, struct err *err)
 {
 	struct pollfd gate = {.fd = PROXY_FD_GATE};
 
-	if (find_own(l, err) < 0 || set_limits(err) < 0 ||
-	    drop_privileges(err) < 0 || restrict_files(err) < 0 ||
-	    restrict_calls(err) < 0)
+	if (find_own(l, err) < 0 || proxy_confine(err) < 0)
 		return -1;
 	if (poll(&gate, 1, 0) < 0 ||
 	    gate.revents & (POLLHUP | POLLERR | POLLNVAL))
