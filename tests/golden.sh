@@ -24,9 +24,10 @@ set -u
 parts=(json md html txt err status)
 renderers=(json md html txt data)
 
-# Keep only what does not depend on the machine.
+# Keep only what does not depend on the machine; the style of a page, which is
+# that of all pages, is left out.
 plain() {
-	sed -e "s|$T|@T@|g" "$1"
+	sed -e "s|$T|@T@|g" -e '/^<style>$/,/^<\/style>$/d' "$1"
 }
 
 # options_of RENDERER: the options that choose it, one a line
