@@ -285,7 +285,7 @@ cat >r.toml <<-'END'
 END
 run_matins run -c r.toml r
 exit_is "text: exit status 2" 2
-out_like "text: heading with the generation" '^# r — gen [0-9]+$'
+out_like "text: heading with the generation" '^# r — .*, run [0-9]+\)$'
 out_like "text: a step has a heading" '^## one$'
 out_like "text: a skipped step says why" '^\(skipped: .+\)$'
 out_like "text: an error is marked ERROR" '^ERROR: .+'

@@ -38,17 +38,19 @@ END
 
 run_matins run -c m.toml morning
 exit_is "a failed step fails the run" 2
-sed -e '/^ERROR: /s/.*/ERROR: …/' -e 's/^(skipped: .*UNSET.*/(skipped: …)/' \
+sed -e '1s/— .* — \(.*\) ([0-9.]* m*s,/— … — \1 (…,/' \
+	-e '/^ERROR: /s/: [^:]*$/: …/' -e 's/^(skipped: .*UNSET.*/(skipped: …)/' \
 	"$out" >seen.txt
 cat >wanted.txt <<-'END'
-	# morning — gen 1
+	# morning — … — 2 ok, 1 failed, 2 skipped (…, run 1)
+
+	ERROR: issues: …
 
 	## briefing
 	  3 meetings \x1b[2J```
 	  [image image/png, 3 B]
 
-	## issues
-	ERROR: …
+	## issues — failed
 	  kept
 
 	## mail
@@ -123,9 +125,9 @@ out_is "null when there is none" null
 # ---- Markdown, HTML ----
 
 run_matins run -c m.toml morning --md
-out_like "--md begins with a heading" '^# morning — gen [0-9]+$'
+out_like "--md begins with a heading" '^# morning — .* — 2 ok, 1 failed, 2 skipped .*, run [0-9]+\)$'
 out_like "--md has a heading for each step" '^## briefing$'
-out_like "a fence longer than the longest inside" '^````text$'
+out_like "a fence longer than the longest inside" '^  ````text$'
 out_like "--md marks an error" '^\*\*ERROR:\*\* '
 run_matins run -c m.toml morning --html
 out_like "--html prints a whole page" '^<!DOCTYPE html>$'

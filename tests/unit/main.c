@@ -320,6 +320,8 @@ int main(int argc, char **argv)
 	const char *pattern = argc > 1 + list ? argv[1 + list] : getenv("PICK");
 	int worst = 0;
 
+	/* times are shown in the time zone of the reader */
+	setenv("TZ", "UTC", 1);
 	begun = mmap(NULL, sizeof(*begun), PROT_READ | PROT_WRITE,
 		     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (!row || begun == MAP_FAILED)

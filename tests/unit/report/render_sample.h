@@ -32,7 +32,8 @@ static const struct report sample = {
 	.routine = "morning",
 	.steps = sample_steps,
 	.n_steps = ARRAY_LEN(sample_steps),
-	.run = STR("{\"matins\":\"0\"}"),
+	.run = STR("{\"matins\":\"0\",\"started\":\"2026-11-22T07:00:00Z\","
+		   "\"duration_us\":6012345}"),
 };
 
 /* One step that said `output`. */

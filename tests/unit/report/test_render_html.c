@@ -9,11 +9,13 @@ TEST(html, every_kind_of_step, has_each_kind_of_step)
 		"<meta charset=\"utf-8\">",
 		"width=device-width",
 		"prefers-color-scheme:dark",
-		"<title>morning — gen 7</title>",
-		"<h1>morning — gen 7</h1>",
+		"<title>morning — Sun 22 Nov 2026, 07:00 — 2 ok, 1 failed, 1 "
+		"skipped "
+		"(6.0 s, run 7)</title>",
+		"<h1>morning — Sun 22 Nov",
+		"ERROR: issues: exited with status 3",
 		"<h2>briefing",
 		"<pre>\n3 meetings</pre>",
-		"ERROR: exited with status 3",
 		"<pre>\nkept</pre>",
 		"(skipped: $TOKEN is not set)",
 		"(no output)",

@@ -32,6 +32,10 @@ static void check(const char *form, const struct report *r,
 	"{\"step_name\":\"quiet\",\"step_type\":\"script\",\"success\":true," \
 	"\"skipped\":false,\"output\":\"\",\"state\":\"ok\"}]"
 
+#define RUN                                                                  \
+	"{\"matins\":\"0\",\"started\":\"2026-11-22T07:00:00Z\",\"duration_" \
+	"us\":"                                                              \
+	"6012345}"
 #define SUMMARY                                                  \
 	"\"routine\":\"morning\",\"dry_run\":false,\"success\":" \
 	"false,\"summary\":\"morning: 3 ran, 1 skipped, 1 failed\","
@@ -40,7 +44,7 @@ TEST(json, every_kind_of_step, has_a_fixed_order)
 {
 	check("json", &sample, (struct render_options){.view = VIEW_FULL},
 	      "{\"schema\":\"matins-report/1\",\"generation\":7," SUMMARY STEPS(
-		      ",\"run\":{\"pid\":1}") ",\"run\":{\"matins\":\"0\"}}\n");
+		      ",\"run\":{\"pid\":1}") ",\"run\":" RUN "}\n");
 }
 
 TEST(json, golden_view, has_no_run_and_no_generation)
