@@ -153,6 +153,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		e.base = copy_grants(gate, &gate->base, arena, &e.n_base);
 		e.dropped = arena_strlist(arena, &p.policy.capped);
 		copy_program(&p, arena, &e);
+		e.projects = arena_strlist(arena, &p.recipes.projects);
 		copy_view(&p, arena, &e);
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);

@@ -74,6 +74,7 @@ enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
 #define GATE_TYPE_PROGRAMS struct strlist
 #define GATE_TYPE_NET struct strlist
 #define GATE_TYPE_STRINGS struct strlist
+#define GATE_TYPE_WORDS struct strlist
 #define GATE_TYPE_WORD const char *
 #define GATE_TYPE_STRING const char *
 #define GATE_TYPE_SIZE_BYTES uint64_t
@@ -374,6 +375,8 @@ struct gate_explained {
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */
 	const char *user; /* user that the child becomes */
+	/* Found for recipes: "/srv/p, for its package.json". */
+	struct strlist projects;
 	const struct gate_grant *grant;
 	size_t n_grants;
 	const struct gate_grant *base; /* grants of every program */
@@ -503,6 +506,8 @@ const struct gate_fact *gate_protections(struct gate *gate, size_t *ret_n)
 const char *gate_level_name(enum gate_level level) MUST_USE;
 /* The names that `require` takes, by turns; NULL at the end. Static. */
 const char *gate_require_name(size_t turn) MUST_USE;
+/* The recipes that `preset` names, by turns; NULL at the end. Static. */
+const char *gate_recipe(size_t turn, const char **ret_help) MUST_USE;
 /* Danger where this guarantee does not hold, in words; static, "" of none. */
 const char *gate_lost(const char *guarantee) MUST_USE;
 

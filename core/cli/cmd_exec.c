@@ -220,7 +220,6 @@ static void start_line(struct buf *out, const struct gate_request *request,
 }
 
 static void print_text(const struct gate_request *request,
-		       const struct strlist *projects,
 		       const struct gate_explained *e, struct buf *out)
 {
 	const char *const *env = request->env;
@@ -230,7 +229,7 @@ static void print_text(const struct gate_request *request,
 	line(out, "installation", e->installation);
 	line(out, "user", e->user);
 	start_line(out, request, e);
-	list_lines(out, "project", projects);
+	list_lines(out, "project", &e->projects);
 	grant_lines(out, e);
 	base_line(out, e);
 	list_line(out, "private", &e->private_places,
@@ -325,7 +324,6 @@ static void policy_json(struct jw *w, const struct gate_request *request)
 }
 
 static void print_json(const struct gate_request *request,
-		       const struct strlist *projects,
 		       const struct gate_explained *e, struct jw *w)
 {
 	jw_kv_cstr(w, "program", e->program);
@@ -333,7 +331,7 @@ static void print_json(const struct gate_request *request,
 	member(w, "installation", e->installation);
 	jw_kv_cstr(w, "user", e->user);
 	member(w, "cwd", e->cwd);
-	jw_kv_list(w, "projects", projects);
+	jw_kv_list(w, "projects", &e->projects);
 	policy_json(w, request);
 	jw_kv_cstr(w, "profile", e->profile);
 	grants_json(w, "grants", e->grant, e->n_grants);
@@ -367,8 +365,6 @@ static int explain(struct gate *gate, const struct gate_request *request,
 		   struct err *err)
 {
 	AUTO(page_release) struct page page;
-	const struct strlist projects =
-		policy_projects(args, &request->policy->write, arena);
 	struct gate_explained e;
 
 	page_open(&page, args);
@@ -377,9 +373,9 @@ static int explain(struct gate *gate, const struct gate_request *request,
 		return -1;
 	warn_keys_named(&e);
 	if (page.is_json)
-		print_json(request, &projects, &e, &page.w);
+		print_json(request, &e, &page.w);
 	else
-		print_text(request, &projects, &e, &page.out);
+		print_text(request, &e, &page.out);
 	return page_put(&page, err);
 }
 

@@ -3,12 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/mem.h"
-#include "core/base/place.h"
 #include "core/config/config.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/mcp.h"
@@ -162,222 +160,6 @@ int option_values_read(const struct args *args, enum key_section section,
 	return 0;
 }
 
-/* ---- --preset ---- */
-
-static const struct preset {
-	const char *name;
-	const char *markers, *exec, *exec_beneath; /* words; presets.def */
-	const char *settings;
-	const char *help;
-} presets[] = {
-#define PRESET(name, markers, exec, exec_beneath, settings, help) \
-	{#name, markers, exec, exec_beneath, settings, help},
-#include "core/cli/presets.def"
-#undef PRESET
-	{0},
-};
-
-const char preset_names[] =
-#define PRESET(name, markers, exec, exec_beneath, settings, help) "|" #name
-#include "core/cli/presets.def"
-#undef PRESET
-	;
-
-/* Folders of the system: too wide for a preset. */
-static const char *const wide[] = {
-	"/",	  "/bin", "/boot", "/dev",  "/etc",  "/home",	 "/lib",
-	"/media", "/mnt", "/opt",  "/proc", "/root", "/run",	 "/sbin",
-	"/srv",	  "/sys", "/tmp",  "/usr",  "/var",  "/var/tmp",
-};
-
-/* Report whether a preset may grant this folder. */
-static bool is_narrow(const char *path)
-{
-	for (size_t i = 0; i < ARRAY_LEN(wide); i++)
-		if (strcmp(path, wide[i]) == 0)
-			return false;
-	/* HOME, where it really lies, folders above it, ~/.ssh and the like */
-	for (unsigned i = 0; i < PATH_HOMES; i++) {
-		const char *name = path_own_home(i);
-		AUTO(mem_freep) char *home = name ? realpath(name, NULL) : NULL;
-
-		if (home && home[1] &&
-		    (place_covers(path, home) ||
-		     (place_covers(home, path) &&
-		      path[strlen(home) + 1] == '.')))
-			return false;
-	}
-	return true;
-}
-
-/* Report whether only root or the user can write a path. */
-static bool is_own(const char *path)
-{
-	struct stat st;
-
-	return lstat(path, &st) == 0 &&
-	       (st.st_uid == 0 || st.st_uid == geteuid()) &&
-	       (S_ISLNK(st.st_mode) || !(st.st_mode & 0002));
-}
-
-/* The marker that is there; of a folder above, only one of our own. */
-static const char *find_marker(const char *folder, const char *markers,
-			       bool is_above, struct arena *arena)
-{
-	struct str rest = str_of(markers);
-
-	while (rest.n) {
-		struct str name = str_cut(&rest, ' ');
-		const char *path =
-			arena_printf(arena, "%s/%.*s", folder, STR_ARG(name));
-
-		if (access(path, F_OK) == 0 && (!is_above || is_own(path)))
-			return arena_strndup(arena, name.p, name.n);
-	}
-	return NULL;
-}
-
-struct project {
-	const char *path;   /* NULL: there is none that a preset may grant */
-	const char *marker; /* NULL: without one, the current folder */
-};
-
-/*
- * A program that may write the current folder could remove its marker, and so
- * have the search go on above.
- */
-static bool may_look_above(const char *cwd, const struct strlist *write)
-{
-	for (size_t i = 0; i < write->n; i++) {
-		AUTO(mem_freep) char *real = realpath(write->item[i], NULL);
-
-		if (real && place_covers(real, cwd))
-			return false;
-	}
-	return true;
-}
-
-static struct project find_project(const struct preset *preset,
-				   const struct strlist *write,
-				   struct arena *arena)
-{
-	AUTO(mem_freep) char *cwd = realpath(".", NULL);
-	char *path = cwd ? arena_strdup(arena, cwd) : NULL;
-	bool is_above = false;
-
-	while (path && is_narrow(path) && (!is_above || is_own(path))) {
-		const char *marker =
-			find_marker(path, preset->markers, is_above, arena);
-
-		if (marker)
-			return (struct project){path, marker};
-		if (!may_look_above(cwd, write))
-			break;
-		*strrchr(path, '/') = '\0';
-		if (!*path)
-			break;
-		is_above = true;
-	}
-	if (!cwd || !is_narrow(cwd))
-		return (struct project){NULL, NULL};
-	return (struct project){arena_strdup(arena, cwd), NULL};
-}
-
-/*
- * Split words; `beneath` a folder those of its files that exist, and of
- * settings, which may be missing, those that can be read.
- */
-static struct strlist split(const char *words, const char *beneath,
-			    bool is_settings, struct arena *arena)
-{
-	struct strlist list = {NULL, 0};
-	struct str rest = str_of(words);
-
-	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-		const char *path =
-			arena_printf(arena, "%s%s%.*s", beneath ? beneath : "",
-				     beneath ? "/" : "", STR_ARG(word));
-
-		if ((!beneath && !is_settings) ||
-		    access(path, is_settings ? R_OK : F_OK) == 0)
-			list_add(&list, arena, path);
-	}
-	return list;
-}
-
-static void apply(const struct preset *preset, const struct strlist *write,
-		  struct arena *arena, struct gate_policy *all)
-{
-	const char *project = find_project(preset, write, arena).path;
-	struct gate_policy more = {0}, folders = {0};
-
-	more.exec = split(preset->exec, NULL, false, arena);
-	more.read = split(preset->settings, NULL, true, arena);
-	if (project) {
-		list_add(&folders.read, arena, project);
-		folders.exec =
-			split(preset->exec_beneath, project, false, arena);
-	} else {
-		log_warning("--preset %s grants a project, and the current "
-			    "folder is too wide for one; go into the project, "
-			    "or name it: --read PATH",
-			    preset->name);
-	}
-	gate_policy_merge(all, &more, arena, all);
-	gate_policy_merge(all, &folders, arena, all);
-}
-
-/* err  NULL: an unknown name is no error */
-static const struct preset *find_preset(const char *name, struct err *err)
-{
-	const char *names[ARRAY_LEN(presets)];
-	const char *near;
-	size_t n = 0;
-
-	for (; presets[n].name; n++) {
-		names[n] = presets[n].name;
-		if (strcmp(names[n], name) == 0)
-			return &presets[n];
-	}
-	near = str_nearest(str_of(name), names, n);
-	if (err)
-		err_set(err, ERR_USAGE, "--preset %s: unknown preset; %s%s%s",
-			name, near ? "did you mean " : "the presets are ",
-			near ? near : PRESET_NAMES, near ? "?" : "");
-	return NULL;
-}
-
-struct strlist policy_projects(const struct args *args,
-			       const struct strlist *write, struct arena *arena)
-{
-	const struct strlist names = args_all(args, "preset", arena);
-	struct strlist list = {NULL, 0};
-
-	for (size_t i = 0; i < names.n; i++) {
-		const struct preset *preset = find_preset(names.item[i], NULL);
-		struct project p = {NULL, NULL};
-
-		if (preset)
-			p = find_project(preset, write, arena);
-		if (p.path)
-			list_add(&list, arena,
-				 arena_printf(arena, "%s, %s%s", p.path,
-					      p.marker ? "for its "
-						       : "the current folder",
-					      p.marker ? p.marker : ""));
-	}
-	return list;
-}
-
-void policy_presets_help(void)
-{
-	printf("\nPresets. Each grants reading the project (the nearest folder "
-	       "from here up that\nlooks like one) and:\n");
-	for (const struct preset *p = presets; p->name; p++)
-		printf("  %-8s %s\n", p->name, p->help);
-}
-
 /* ---- --policy ---- */
 
 static int read_file(const char *path, struct arena *arena,
@@ -441,41 +223,35 @@ static int read_env(const struct args *args, struct arena *arena,
 	return 0;
 }
 
-/*
- * Grants of all --preset and --policy together; live in `arena`.
- *
- * write   folders that other options grant to be written: a project is not
- *	   looked for above the current folder when that is among them
- */
-static int read_sources(const struct args *args, const struct strlist *write,
-			struct arena *arena, struct gate_policy *ret,
-			struct err *err)
+/* Grants of all --policy together; live in `arena`. */
+static int read_files(const struct args *args, struct arena *arena,
+		      struct gate_policy *ret, struct err *err)
 {
-	struct strlist names = args_all(args, "preset", arena);
 	struct strlist files = args_all(args, "policy", arena);
-	struct gate_policy all = {0}, both;
+	struct gate_policy all = {0};
 
 	for (size_t i = 0; i < files.n; i++)
 		if (read_file(files.item[i], arena, &all, err) < 0)
 			return -1;
-	gate_policy_merge(&all, &(struct gate_policy){.write = *write}, arena,
-			  &both);
-	for (size_t i = 0; i < names.n; i++) {
-		const struct preset *preset = find_preset(names.item[i], err);
-
-		if (!preset)
-			return -1;
-		apply(preset, &both.write, arena, &all);
-	}
 	*ret = all;
 	return 0;
+}
+
+void policy_recipes_help(void)
+{
+	const char *name, *help = NULL;
+
+	printf("\nRecipes. Each grants reading the project (the nearest folder "
+	       "from here up that\nlooks like one) and:\n");
+	for (size_t i = 0; (name = gate_recipe(i, &help)); i++)
+		printf("  %-8s %s\n", name, help);
 }
 
 int policy_options_read(const struct args *args, struct arena *arena,
 			struct gate_policy *ret, const char *const **ret_env,
 			struct err *err)
 {
-	struct gate_policy p = {0}, sources;
+	struct gate_policy p = {0}, files;
 
 	if (option_values_read(args, SECTION_sandbox, arena, &p, err) < 0 ||
 	    read_env(args, arena, ret_env, err) < 0)
@@ -491,8 +267,8 @@ int policy_options_read(const struct args *args, struct arena *arena,
 			"--user %s: only root can change users; the program "
 			"runs as you",
 			p.user);
-	if (read_sources(args, &p.write, arena, &sources, err) < 0)
+	if (read_files(args, arena, &files, err) < 0)
 		return -1;
-	gate_policy_merge(&sources, &p, arena, ret);
+	gate_policy_merge(&files, &p, arena, ret);
 	return 0;
 }

@@ -28,40 +28,27 @@ int option_values_read(const struct args *args, enum key_section section,
 /*
  * The keys of `sandbox` as options of a command: --read P, --net V, … The rows
  * for its table of options are those of policy_options.def. Beside them
- * stand policies from elsewhere: --policy FILE, --preset NAME. Both repeat and
- * add to each other and to the options, by gate_policy_merge().
+ * stand policies from elsewhere: --policy FILE repeats, and adds to the
+ * options, by gate_policy_merge().
  */
 
-/* ---- --preset, --policy ---- */
-
-/* "name|name|…": what --preset takes; before the first stands one more bar. */
-extern const char preset_names[];
-#define PRESET_NAMES (preset_names + 1)
-
-/*
- * The projects of all --preset, for people: "/srv/p, for its package.json".
- *
- * write  what may be written, all together
- */
-struct strlist policy_projects(const struct args *args,
-			       const struct strlist *write, struct arena *arena)
-	MUST_USE;
-
-/* Print the presets on stdout, for --help. */
-void policy_presets_help(void);
+/* ---- --policy ---- */
 
 /* The files of --policy, absolute: no child may write them. */
 struct strlist policy_files(const struct args *args, struct arena *arena)
 	MUST_USE;
 
+/* Print the recipes of --preset on stdout, for --help. */
+void policy_recipes_help(void);
+
 /* ---- all of them ---- */
 
 /*
- * Read the options, and all --preset and --policy, from parsed arguments.
+ * Read the options, and all --policy, from parsed arguments.
  * Relative paths start in the caller's folder. Lists live in `arena`.
  *
  * ret_env  "NAME=VALUE", ends in NULL
- * errors   ERR_USAGE   also no such preset, with the nearest
+ * errors   ERR_USAGE   also no such recipe, with the nearest
  *	    ERR_CONFIG  a file that is wrong or not to be trusted
  */
 int policy_options_read(const struct args *args, struct arena *arena,

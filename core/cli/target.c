@@ -897,7 +897,7 @@ void target_help(void)
 	printf("\nTARGET is --server SERVER of the configuration, --url URL, "
 	       "or -- PROGRAM ARGS….\nPrograms run in the sandbox; the options "
 	       "of `exec` grant more.\n");
-	policy_presets_help();
+	policy_recipes_help();
 }
 
 /* ---- starting ---- */

@@ -114,7 +114,7 @@ int target_run(const struct args *args, enum target_how how,
 	       int (*work)(struct target *t, void *arg, struct err *err),
 	       void *arg, struct err *err) MUST_USE;
 
-/* Print the forms of a target, and the presets, on stdout; for --help. */
+/* Print the forms of a target, and the recipes, on stdout; for --help. */
 void target_help(void);
 
 /* Report whether a person can answer: stdin and stderr are terminals. */

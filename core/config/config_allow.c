@@ -295,8 +295,8 @@ int allowed_list(const char *state_dir, struct arena *arena,
 
 /* Kinds of rows in the order in which they are shown. */
 static const char *const words[] = {
-	"starts", "browser",  "weakens",    "writes",
-	"reads",  "connects", "credential",
+	"starts", "recipe", "browser",	"weakens",
+	"writes", "reads",  "connects", "credential",
 };
 
 struct rows {

@@ -30,7 +30,9 @@ static const struct key keys[] = {
 #define WORD(section, key, field, def, words_, help) \
 	ROW(section, key, WORD, field, def, help, .words = words_)
 #include "core/config/keys.def"
-#define HAS_WORDS(type) (KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE)
+#define HAS_WORDS(type)                                        \
+	(KEY_##type == KEY_WORD || KEY_##type == KEY_CHOICE || \
+	 KEY_##type == KEY_WORDS)
 #define SERVER(key, field, type, def, help, ...) \
 	ROW(server, key, type, field, def, help, __VA_ARGS__)
 #define SERVER_OPTION(key, option_, field, type, def, takes_, help, ...)   \

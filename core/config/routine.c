@@ -406,6 +406,17 @@ static void read_strings(const struct reading *r)
 	read_list(r, r->v, r->field);
 }
 
+/* One string, or a list of them. */
+static void read_words(const struct reading *r)
+{
+	struct strlist *list = r->field;
+
+	if (r->v->type != TOML_STRING)
+		read_list(r, r->v, list);
+	else if (is_filled(r, r->v))
+		list_add(list, r->l->arena, copy(r->l, r->v));
+}
+
 static void read_rules(const struct reading *r)
 {
 	struct golden_rules *rules = r->object;
@@ -674,7 +685,8 @@ static void read_table(const struct reading *r)
 /* Have the gate check the value of one key, all others being unset. */
 static void check_value(const struct reading *r)
 {
-	size_t bytes = r->k->type == KEY_STRINGS  ? sizeof(struct strlist)
+	bool is_list = r->k->type == KEY_STRINGS || r->k->type == KEY_WORDS;
+	size_t bytes = is_list			  ? sizeof(struct strlist)
 		       : r->k->type == KEY_STRING ? sizeof(const char *)
 						  : 0;
 	struct gate_policy one = {0};

@@ -6,6 +6,7 @@
 #include "core/base/place.h"
 #include "gate/policy/allow.h"
 #include "gate/policy/programs.h"
+#include "gate/policy/recipes.h"
 
 #define PORT_DNS 53
 
@@ -398,6 +399,8 @@ static int read_names(const struct gate_policy *asked, struct arena *arena,
 	if (read_profile(asked->profile, p, err) < 0 ||
 	    read_require(&asked->require, p, err) < 0 ||
 	    read_net(&asked->net, arena, p, err) < 0)
+		return -1;
+	if (recipes_check(&asked->preset, err) < 0)
 		return -1;
 	for (size_t i = 0; i < asked->programs.n; i++)
 		if (programs_check(&asked->programs.item[i], err) < 0)

@@ -21,6 +21,7 @@
 #include "gate/prepare/facts.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
+#include "gate/prepare/prepare_recipes.h"
 #include "gate/prepare/prepare_view.h"
 #include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
@@ -45,44 +46,57 @@ static int judge_interpreters(const struct gate_leash *leash,
 	return 0;
 }
 
-static int resolve_allowed(struct prepared *p, const char *name,
-			   struct resolved *ret, struct err *err)
+/*
+ * What a recipe brings counts as declared, as interpreters do; under a leash
+ * that somebody wrote it must be listed.
+ */
+static int allow_by(const struct prepared *p, unsigned by, const char *asked,
+		    const char *resolved, struct err *err)
 {
 	const struct gate_leash *leash = &p->gate->config.leash;
+
+	if (by == GRANT_BY(RECIPE) && leash->interpreters)
+		return 0;
+	return allow_exec(leash, asked, resolved, err);
+}
+
+static int resolve_allowed(struct prepared *p, const char *name, unsigned by,
+			   struct resolved *ret, struct err *err)
+{
 	struct err not_found = ERR_INIT;
 
 	if (resolve_program(name, NULL, &p->arena, ret, &not_found) < 0) {
 		/* a program that is not allowed is refused, exist it or not */
-		if (allow_exec(leash, name, NULL, err) < 0)
+		if (allow_by(p, by, name, NULL, err) < 0)
 			return -1;
 		*err = not_found;
 		return -1;
 	}
-	if (allow_exec(leash, name, ret->file[0].path, err) < 0)
+	if (allow_by(p, by, name, ret->file[0].path, err) < 0)
 		return -1;
-	return judge_interpreters(leash, ret, err);
+	return judge_interpreters(&p->gate->config.leash, ret, err);
 }
 
 /*
  * Judge a row of `exec`: a folder, which is kept as it was found, or a program.
  */
-static int judge_exec_row(struct prepared *p, const char *row, struct err *err)
+static int judge_exec_row(struct prepared *p, const char *row, unsigned by,
+			  struct err *err)
 {
-	struct exec_folder f = {.asked = row, .found = WALK_INIT};
+	struct exec_folder f = {.asked = row, .by = by, .found = WALK_INIT};
 	struct resolved *program = &p->execs[p->n_execs];
 	bool is_folder = row[0] == '/' &&
 			 walk_open(row, &p->arena, &f.found) == 0 &&
 			 f.found.path && S_ISDIR(f.found.st.st_mode);
 
-	if (is_folder &&
-	    allow_exec(&p->gate->config.leash, row, f.found.path, err) == 0) {
+	if (is_folder && allow_by(p, by, row, f.found.path, err) == 0) {
 		p->exec_folder[p->n_exec_folders++] = f;
 		return 0;
 	}
 	walk_release(&f.found);
 	if (is_folder)
 		return -1;
-	if (resolve_allowed(p, row, program, err) == 0) {
+	if (resolve_allowed(p, row, by, program, err) == 0) {
 		p->n_execs++;
 		return 0;
 	}
@@ -111,14 +125,11 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 {
 	const struct strlist *rows = &p->policy.exec;
 
-	p->execs = ARENA_ARRAY(&p->arena, struct resolved, rows->n + 1);
-	p->exec_folder =
-		ARENA_ARRAY(&p->arena, struct exec_folder, rows->n + 1);
 	for (size_t i = 0; i < rows->n; i++) {
 		const char *row = rows->item[i];
 		struct err one = ERR_INIT;
 
-		if (judge_exec_row(p, row, &one) == 0)
+		if (judge_exec_row(p, row, GRANT_BY(EXEC), &one) == 0)
 			continue;
 		if (one.kind == ERR_LEASH) {
 			prepared_cap(p, "%s", one.msg);
@@ -129,6 +140,34 @@ static int prepare_exec_rows(struct prepared *p, struct err *err)
 		*err = one;
 		return err_wrap(err, "exec");
 	}
+	return 0;
+}
+
+/* What a recipe brings and this machine has not is left out. */
+static void prepare_recipe_rows(struct prepared *p, const struct strlist *rows)
+{
+	for (size_t i = 0; i < rows->n; i++) {
+		struct err one = ERR_INIT;
+
+		if (judge_exec_row(p, rows->item[i], GRANT_BY(RECIPE), &one) <
+			    0 &&
+		    one.kind != ERR_NOT_FOUND)
+			prepared_cap(p, "%s", one.msg);
+	}
+}
+
+static int prepare_execs(struct prepared *p, struct err *err)
+{
+	const struct recipes_used *u = &p->recipes;
+	size_t n = p->policy.exec.n + u->exec.n + u->folders.n + 1;
+
+	p->execs = ARENA_ARRAY(&p->arena, struct resolved, n);
+	p->exec_folder = ARENA_ARRAY(&p->arena, struct exec_folder, n);
+	if (prepare_exec_rows(p, err) < 0)
+		return -1;
+	p->n_listed = p->n_execs;
+	prepare_recipe_rows(p, &u->exec);
+	prepare_recipe_rows(p, &u->folders);
 	return 0;
 }
 
@@ -790,8 +829,11 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	    seccomp_check_names(&policy->syscalls, err) < 0 ||
 	    allow_generation(leash, gate->config.generation, err) < 0 ||
 	    allow_calls(leash, gate->spawned, err) < 0 ||
-	    resolve_allowed(p, request->program, &p->program, err) < 0 ||
-	    prepare_exec_rows(p, err) < 0 || prepare_programs(p, err) < 0)
+	    resolve_allowed(p, request->program, GRANT_BY(PROGRAM), &p->program,
+			    err) < 0)
+		return -1;
+	prepare_recipes(p);
+	if (prepare_execs(p, err) < 0 || prepare_programs(p, err) < 0)
 		return -1;
 	if (choose_isolation(p, err) < 0 || choose_net(p, err) < 0)
 		return -1;

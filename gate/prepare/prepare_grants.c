@@ -33,6 +33,7 @@ static const struct origin {
 	{GRANT_BY(WRITE), "write", false, false, false},
 	{GRANT_BY(ARGUMENT), "argument", true, false, false},
 	{GRANT_BY(EXEC), "exec", true, true, false},
+	{GRANT_BY(RECIPE), "recipe", true, true, false},
 	{GRANT_BY(PACKAGE), "folder of the script", true, true, false},
 	/* with the program, which the leash has allowed */
 	{GRANT_BY(INSTALLATION), "installation", true, true, true},
@@ -347,7 +348,8 @@ static unsigned file_reason(const struct prepared *p, const struct resolved *r,
 			    size_t i)
 {
 	if (r != &p->program)
-		return GRANT_BY(EXEC);
+		return r - p->execs < (ptrdiff_t)p->n_listed ? GRANT_BY(EXEC)
+							     : GRANT_BY(RECIPE);
 	if (!i)
 		return GRANT_BY(PROGRAM);
 	return r->file[i].is_loader ? GRANT_BY(LOADER) : GRANT_BY(INTERPRETER);
@@ -509,6 +511,17 @@ static bool leads_out(const char *folder, const char *link, const char *target)
 	       !place_covers(folder, target);
 }
 
+static int add_recipes(struct prepared *p, struct err *err)
+{
+	const unsigned what = GRANT_READ | GRANT_ASKED | GRANT_BY(RECIPE);
+	const struct strlist *read = &p->recipes.read;
+
+	for (size_t i = 0; i < read->n; i++)
+		if (grant_seen(p, read->item[i], what, err) < 0)
+			return -1;
+	return 0;
+}
+
 /*
  * A link that an earlier child could have made, in a folder that this one or
  * another of the same configuration may write, must not lead out of it.
@@ -631,9 +644,11 @@ int prepare_grants(struct prepared *p, struct err *err)
 	for (size_t i = 0; i < p->n_exec_folders; i++)
 		if (grant_found(p, p->exec_folder[i].asked,
 				&p->exec_folder[i].found,
-				GRANT_EXEC | GRANT_READ | GRANT_BY(EXEC),
+				GRANT_EXEC | GRANT_READ | p->exec_folder[i].by,
 				err) < 0)
 			return -1;
+	if (add_recipes(p, err) < 0)
+		return -1;
 	if (add_program(p, &p->program, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_execs; i++)

@@ -23,7 +23,16 @@
 /* A folder of `exec`, found once and then granted. */
 struct exec_folder {
 	const char *asked;
+	unsigned by;	   /* GRANT_BY() */
 	struct walk found; /* empty when it was granted */
+};
+
+/* What the recipes of a request add; the leash was not asked yet. */
+struct recipes_used {
+	struct strlist exec;	 /* programs by their names */
+	struct strlist folders;	 /* of programs */
+	struct strlist read;	 /* files and folders */
+	struct strlist projects; /* for people */
 };
 
 struct prepared {
@@ -33,8 +42,9 @@ struct prepared {
 	struct arena arena;
 	struct policy policy;
 	struct resolved program;
-	struct resolved *execs; /* of the `exec` rows */
-	size_t n_execs;
+	struct recipes_used recipes;
+	struct resolved *execs;	  /* of the `exec` rows, then of recipes */
+	size_t n_execs, n_listed; /* the first n_listed are rows */
 	struct exec_folder *exec_folder; /* of the `exec` rows */
 	size_t n_exec_folders;
 	struct programs programs; /* rules; .n = 0: none */

@@ -323,10 +323,10 @@ projects() {
 	out_unlike "$who: not where the current folder may be written" above
 	gate --preset npm --write . --explain -- sh
 	out_like "$who: then it is that one" \
-		"^project +$W/home/p/sub, the current folder"
+		"^project +$W/home/p/sub, the starting folder"
 	gate --preset npm --write / --explain -- sh
 	out_like "$who: so it is where all may be written" \
-		"^project +$W/home/p/sub, the current folder"
+		"^project +$W/home/p/sub, the starting folder"
 	out_like "$who: which is shown as such" '^may write +/… \(write\)'
 	printf 'write = ["."]\n' >write.toml
 	[[ $who == root ]] || as_user true

@@ -344,7 +344,7 @@ presets() {
 	cd "$T" || return
 	gate --preset nod -- true
 	exit_is "$who: no such preset" 64
-	err_like "$who: an unknown preset leads to the nearest one" 'did you mean node'
+	err_like "$who: an unknown preset leads to the nearest one" 'did you mean "node"'
 }
 
 git_preset() {
@@ -594,15 +594,15 @@ err_like "check: a set that is not known" '^wrong.toml:3:.*@eval'
 err_like "check: an unknown key" '^wrong.toml:6:1: .*did you mean "deny"'
 err_like "check: two keys that exclude each other" '^wrong.toml:7:.*keep one'
 
-# ---- the table of presets ----
+# ---- the table of recipes ----
 
-names=$(sed -n 's/^PRESET(\([a-z]*\),.*/\1/p' "$TOP/core/cli/presets.def")
+names=$(sed -n 's/^RECIPE(\([a-z]*\),.*/\1/p' "$TOP/gate/policy/recipes.def")
 run_matins exec --help
 for name in $names; do
-	out_like "exec --help: preset $name" "^  $name  "
-	file_like "the manual: preset $name" "$TOP/core/cli/matins.1" \
+	out_like "exec --help: recipe $name" "^  $name  "
+	file_like "the manual: recipe $name" "$TOP/core/cli/matins.1" \
 		"^\.It Cm $name\$"
 done
 out_like "exec --help: the words of --preset" \
-	"--preset $(paste -sd'|' <<<"$names" | sed 's/|/\\|/g')( |\$)"
+	"--preset $(paste -sd'|' <<<"$names" | sed 's/|/\\|/g')\|none( |\$)"
 done_testing

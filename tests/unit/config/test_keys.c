@@ -50,8 +50,8 @@ TEST(all, rows, are_complete)
 
 		assert_true(*k->help);
 		assert_true(k->min <= k->max);
-		assert_true((k->type == KEY_WORD || k->type == KEY_CHOICE) ==
-			    (k->words != NULL));
+		assert_true((k->type == KEY_WORD || k->type == KEY_CHOICE ||
+			     k->type == KEY_WORDS) == (k->words != NULL));
 		assert_ptr_equal(find(k->section, k->name), k);
 		assert_true(*key_type_text(k->type));
 		assert_true(*key_sections[k->section].title);
