@@ -54,6 +54,7 @@ struct gate_child {
 	struct gate_child_info info; /* texts of the gate */
 	struct gate_fact facts[N_GUARANTEES];
 	char *private_dir;
+	const char *hidden_cwd;	   /* text of the gate, or NULL */
 	struct cgroups *cgroups;   /* the gate's, as long as .group is there */
 	struct cgroup *group;	   /* the pool's; NULL = none */
 	struct gate_policy bounds; /* policy_bounds() */
@@ -344,6 +345,8 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	c->own_pids = p->own_view;
 	c->private_dir = p->private_dir;
 	p->private_dir = NULL;
+	if (p->hidden_cwd)
+		c->hidden_cwd = gate_keep_text(g, p->hidden_cwd);
 	c->cgroups = &g->cgroups;
 	c->group = p->group;
 	p->group = NULL;
@@ -377,6 +380,21 @@ static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
 			    p->request->program);
 }
 
+/* Say what the leash takes away, and where the program starts. */
+static void say_start(const struct prepared *p)
+{
+	const struct gate_request *r = p->request;
+
+	for (size_t i = 0; i < p->policy.capped.n; i++)
+		log_note("%s: %s", r->program, p->policy.capped.item[i]);
+	/* a grant of "/" is nobody's wish */
+	if (p->hidden_cwd && r->cwd_said)
+		log_note("started in a private, empty folder, because %s is "
+			 "not granted: --write %s",
+			 r->cwd_said,
+			 strcmp(p->hidden_cwd, "/") ? r->cwd_said : "FOLDER");
+}
+
 static int spawn(struct gate *gate, const struct gate_request *request,
 		 uint64_t until_ns, struct gate_child **ret_child,
 		 struct err *err)
@@ -390,8 +408,7 @@ static int spawn(struct gate *gate, const struct gate_request *request,
 		return -1;
 	}
 	p.launch.until_ns = until_ns;
-	for (size_t i = 0; i < p.policy.capped.n; i++)
-		log_note("%s: %s", request->program, p.policy.capped.item[i]);
+	say_start(&p);
 	c = mem_alloc(sizeof(*c));
 	*c = (struct gate_child){
 		.fd = {-1, -1, -1},
@@ -509,6 +526,40 @@ static void add_refused(struct gate_child *c)
 	c->denials.dropped += proxy_denials_dropped(&c->proxy);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Tell of the files that a tree left in its private working directory. */
+static void find_dropped(struct gate_child *c)
+{
+	AUTO(mem_freep) char *home = NULL;
+	struct gate_dropped *d = &c->verdict.dropped;
+	struct left *l = &c->state.left;
+	size_t n;
+
+	d->folder = c->hidden_cwd;
+	if (c->private_dir && c->hidden_cwd) {
+		home = mem_printf("%s/home", c->private_dir);
+		left_count(home, true, l);
+	}
+	n = l->n_entries < LEFT_NAMES ? l->n_entries : LEFT_NAMES;
+	for (size_t i = 0; i < n; i++) {
+		bool is_cut = strlen(l->name[i]) == LEFT_NAME_BYTES - 1;
+
+		list_add(&d->names, &c->arena,
+			 arena_printf(&c->arena, "%s%s%s", l->name[i],
+				      is_cut ? "…" : "",
+				      l->is_folder[i] ? "/" : ""));
+	}
+	if (n)
+		qsort(d->names.item, n, sizeof(*d->names.item), compare_names);
+	d->files = l->n_files;
+	d->is_more = n < l->n_entries;
+	d->is_cut = l->is_cut;
+}
+
 static void find_hits(struct gate_child *c)
 {
 	struct gate_verdict *v = &c->verdict;
@@ -562,6 +613,7 @@ static void judge_end(struct gate_child *c, const siginfo_t *end,
 	else
 		v->signal = WTERMSIG(status);
 	find_hits(c);
+	find_dropped(c);
 }
 
 int gate_child_wait(struct gate_child *c, struct gate_verdict *ret)

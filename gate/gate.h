@@ -181,7 +181,10 @@ struct gate_request {
 	 * the policy shows it, else in its HOME (NULL: always HOME).
 	 */
 	const char *cwd;
-	bool cwd_required;	/* refuse (ERR_POLICY) where it is not shown */
+	bool cwd_required; /* refuse (ERR_POLICY) where it is not shown */
+	/* Name of .cwd in a note on stderr, before the start, that the program
+	   starts in a private folder instead; NULL: no note. */
+	const char *cwd_said;
 	const char *const *env; /* declared "NAME=VALUE", ends in NULL; may
 				   be NULL. Copied only into the child. */
 	const struct gate_policy *policy;
@@ -317,6 +320,17 @@ struct gate_record {
 	const char *why; /* of these two, a sentence; else NULL */
 };
 
+/* Files that went with a private working directory; owned by the child. */
+struct gate_dropped {
+	/* The folder that was asked for, where it was not granted and a
+	   private, empty one took its place; else NULL. */
+	const char *folder;
+	struct strlist names; /* the first entries of it, sorted: "b", "x/" */
+	uint64_t files;	      /* in it and beneath; 0 with empty folders */
+	bool is_more;	      /* there were more names */
+	bool is_cut;	      /* there may have been more files */
+};
+
 struct gate_verdict {
 	bool exited;	 /* else ended by `signal` */
 	int exit_status; /* 0..255 */
@@ -328,7 +342,8 @@ struct gate_verdict {
 	uint64_t denials_dropped; /* rows beyond the bound */
 	/* A proxy was the only network it had, and nothing asked it. */
 	bool proxy_unasked;
-	struct strlist execs;  /* when recorded */
+	struct gate_dropped dropped; /* no names: nothing, or not known */
+	struct strlist execs;	     /* when recorded */
 	struct strlist limits; /* limits that were hit, in words: "memory: …";
 				  owned by the child */
 	const struct gate_record *records; /* owned by the child */

@@ -442,16 +442,21 @@ static bool names_relative(const struct gate_request *request)
  * An empty HOME looks as if the files of the project were not there. With 1
  * many programs just say no.
  */
-static bool hint_start(const struct gate_request *request, const char *cwd,
-		       int status)
+static bool hint_start(const struct gate_request *request,
+		       const struct child_end *e)
 {
 	AUTO(mem_freep) char *real = realpath(request->cwd, NULL);
+	const char *cwd = gate_child_info(e->child)->cwd;
+	/* the first line has said so */
+	bool is_said = e->verdict.dropped.folder;
 
-	if (!real || !strcmp(real, cwd) ||
-	    (status == STATUS_NO && !names_relative(request)))
+	if (!real || (!is_said && !strcmp(real, cwd)) ||
+	    (e->verdict.exit_status == STATUS_NO && !names_relative(request)))
 		return false;
-	log_note("started in %s, because nothing in %s is granted: --read .",
-		 cwd, real);
+	if (!is_said)
+		log_note("started in %s, because nothing in %s is granted: "
+			 "--read .",
+			 cwd, real);
 	return true;
 }
 
@@ -460,13 +465,23 @@ static bool hint(const struct gate_request *request, const struct child_end *e)
 	const int status = e->verdict.exit_status;
 	bool said = hint_folders(request);
 
-	said |= hint_start(request, gate_child_info(e->child)->cwd, status);
+	said |= hint_start(request, e);
 	if (status != STATUS_NOT_EXECUTABLE && status != STATUS_NOT_FOUND)
 		return said;
 	log_note("shells end with status %d when a program cannot be executed; "
 		 "--exec PROGRAM allows one",
 		 status);
 	return true;
+}
+
+static void say_dropped(const struct gate_verdict *v)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct cleaner shown = {NULL, 0};
+	const char *line = facts_say_dropped(&shown, v, &arena);
+
+	if (line)
+		log_note("%s", line);
 }
 
 /*
@@ -485,6 +500,7 @@ static void say_end(const struct gate_request *request,
 	const char *name = sigabbrev_np(v->signal);
 	bool sign;
 
+	say_dropped(v);
 	if (e->said_download && v->exited && v->exit_status) {
 		log_note("%s", exec_hint_download);
 		return;
@@ -525,6 +541,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);
 	facts_limits(&w, "limits", &e->verdict);
+	facts_dropped(&shown, &w, "dropped", &e->verdict);
 	facts_denials(&shown, &w, "denials", &e->verdict);
 	facts_execs(&shown, &w, "execs", &e->verdict);
 	facts_enforced(&w, "enforced", child->facts, child->n_facts);
@@ -639,6 +656,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 		return -1;
 	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
+	request.cwd_said = cwd ? cwd : ".";
 	pass_descriptors(&request);
 	list_add(&wish.named, arena, request.program);
 	if (open_gate(&wish, arena, &gate, err) < 0)

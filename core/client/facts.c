@@ -1,6 +1,7 @@
 #include "core/client/facts.h"
 
 #include "core/base/clock.h"
+#include "core/base/log.h"
 
 void facts_time(struct jw *w, const char *key, int64_t wall_ns)
 {
@@ -71,6 +72,56 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v)
 {
 	jw_kv_list(w, key, &v->limits);
+}
+
+void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
+		   const struct gate_verdict *v)
+{
+	const struct gate_dropped *d = &v->dropped;
+
+	if (!d->names.n)
+		return;
+	jw_kv_object(w, key);
+	jw_kv_array(w, "names");
+	for (size_t i = 0; i < d->names.n; i++) {
+		AUTO(buf_release) struct buf one = BUF_INIT(BUF_UNBOUNDED);
+
+		c->hits += scrub_cut(c->scrub, str_of(d->names.item[i]), &one);
+		jw_str(w, buf_str(&one));
+	}
+	jw_end(w);
+	jw_kv_int(w, "files", (int64_t)d->files);
+	if (d->is_more)
+		jw_kv_bool(w, "more", true);
+	if (d->is_cut)
+		jw_kv_bool(w, "incomplete", true);
+	jw_end(w);
+}
+
+const char *facts_say_dropped(struct cleaner *c, const struct gate_verdict *v,
+			      struct arena *arena)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_dropped *d = &v->dropped;
+	bool any_folder = false;
+
+	if (!d->names.n)
+		return NULL;
+	for (size_t i = 0; i < d->names.n; i++) {
+		AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+
+		c->hits += scrub_cut(c->scrub, str_of(d->names.item[i]), &name);
+		buf_adds(&line, i ? ", " : "dropped with it: ");
+		log_visible(&line, buf_str(&name), false);
+		any_folder |= str_ends(buf_str(&name), "/");
+	}
+	buf_adds(&line, d->is_more ? ", …" : "");
+	/* names of files are their own count */
+	if (any_folder || d->is_more || d->is_cut)
+		buf_addf(
+			&line, " (%s%llu file%s)", d->is_cut ? "at least " : "",
+			(unsigned long long)d->files, d->files == 1 ? "" : "s");
+	return arena_strdup(arena, buf_cstr(&line));
 }
 
 static void exec_row(struct cleaner *c, struct jw *w,
@@ -171,6 +222,7 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 	jw_end(w);
 	if (child->phase == CHILD_ENDED) {
 		facts_limits(w, "limits", v);
+		facts_dropped(c, w, "dropped", v);
 		facts_denials(c, w, "denials", v);
 		facts_execs(c, w, "execs", v);
 	}

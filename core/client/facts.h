@@ -46,6 +46,14 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
 void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		 const struct gate_verdict *v);
 /* Append an array of the sentences that say which bounds were hit. */
+/* Write the files that went with a private working directory; no member where
+   there were none. */
+void facts_dropped(struct cleaner *c, struct jw *w, const char *key,
+		   const struct gate_verdict *v);
+/* "dropped with it: b, x/ (12 files)" for people, scrubbed; NULL: nothing was
+   dropped. In the arena. */
+const char *facts_say_dropped(struct cleaner *c, const struct gate_verdict *v,
+			      struct arena *arena) MUST_USE;
 void facts_limits(struct jw *w, const char *key, const struct gate_verdict *v);
 /* Append "exit": {"status": n} or {"signal": "SIGKILL"}. */
 void facts_exit(struct jw *w, const struct gate_verdict *v);

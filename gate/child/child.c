@@ -27,6 +27,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "gate/child/left.h"
 #include "gate/child/pass.h"
 #include "gate/child/sys.h"
 
@@ -218,6 +219,19 @@ static long enter_copy(int fd)
 	return r < 0 ? r : sys_call(SYS_chroot, ".");
 }
 
+/* The time tells left_count() that no program made it. */
+static long put_link(const struct setup_op *op)
+{
+	const struct timespec times[2] = {{.tv_sec = LEFT_LINK_TIME},
+					  {.tv_sec = LEFT_LINK_TIME}};
+	long r = put_there(op, -1);
+
+	if (r >= 0)
+		sys_call(SYS_utimensat, AT_FDCWD, op->path, times,
+			 AT_SYMLINK_NOFOLLOW);
+	return r == -EEXIST ? 0 : r;
+}
+
 static long bring_up(const char *name)
 {
 	struct ifreq req = {.ifr_flags = IFF_UP | IFF_RUNNING};
@@ -235,8 +249,6 @@ static long bring_up(const char *name)
 
 static long run_op(const struct setup_op *op, int *slots, int map_fd)
 {
-	long r;
-
 	switch (op->kind) {
 	case SETUP_WRITE:
 		return child_write_file(op->path, op->data);
@@ -261,8 +273,7 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 	case SETUP_PUT:
 		return put_copy(op, slots[op->slot], map_fd);
 	case SETUP_LINK:
-		r = put_there(op, -1);
-		return r == -EEXIST ? 0 : r;
+		return put_link(op);
 	case SETUP_LOOPBACK:
 		return bring_up(op->path);
 	}
@@ -578,14 +589,6 @@ struct sweep_row {
 	bool is_ours;
 };
 
-struct linux_dirent64 {
-	uint64_t ino;
-	int64_t off;
-	uint16_t reclen;
-	uint8_t type;
-	char name[];
-};
-
 struct sweep {
 	struct sweep_row row[SWEEP_ROWS];
 	int ours[SWEEP_ROWS + 1]; /* the owner, and who descends from it */
@@ -767,7 +770,7 @@ static void reap_children(struct child_state *state, int program)
 }
 
 static NORETURN void own_tree(struct child_state *state, bool own_pids,
-			      int program)
+			      enum launch_left counts, int program)
 {
 	const uint64_t all = ~UINT64_C(0);
 
@@ -776,6 +779,8 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 		long sig;
 
 		reap_children(state, program);
+		if (state->has_status && counts)
+			left_count(".", counts == LEFT_IN_HOME, &state->left);
 		if (state->has_status)
 			end_owner(state, own_pids, program);
 		sig = sys_call(SYS_rt_sigtimedwait, &all, &info, NULL,
@@ -790,6 +795,25 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 }
 
 /* ---- its beginning ---- */
+
+/*
+ * Stay in the folder whose files are counted at the end, and see files as the
+ * program does: without capabilities root may not look into its folders.
+ */
+static void enter_counted(struct launch *l)
+{
+	sys_call(SYS_chdir, l->cwd);
+	if (!l->change_id)
+		return;
+	sys_call(SYS_setfsgid, l->gid);
+	sys_call(SYS_setfsuid, l->uid);
+	/* both are lost with a change of identity */
+	sys_call(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (l->keep_dumpable)
+		sys_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0);
+	if (check_runner(CHILD_FD(FD_SOCK)) < 0)
+		sys_call(SYS_exit_group, 0);
+}
 
 /* Keep one capability: to signal a program that may be another user. */
 static void drop_everything(void)
@@ -835,6 +859,7 @@ int init_main(void *arg)
 {
 	struct launch *l = arg;
 	struct child_state *state = l->state;
+	enum launch_left counts = l->left;
 	bool own_pids = l->own_pids;
 	long program, mask;
 
@@ -863,8 +888,10 @@ int init_main(void *arg)
 	if (l->stage != STAGE_NONE)
 		child_fail(l, l->stage, -l->sys);
 	__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
+	if (counts)
+		enter_counted(l);
 	/* From here on the launch is not ours: closing the socket tells the
 	   gate, which may free it. */
 	drop_everything();
-	own_tree(state, own_pids, (int)program);
+	own_tree(state, own_pids, counts, (int)program);
 }

@@ -30,6 +30,7 @@
 #include "gate/build/landlock.h"
 #include "gate/cgroup/limits.h"
 #include "gate/build/setup.h"
+#include "gate/child/left.h"
 
 enum child_stage {
 #define CHILD_STAGE(name, text) STAGE_##name,
@@ -67,7 +68,11 @@ struct child_state {
 	int wait_status;
 	uint64_t max_rss_kib; /* of the largest process reaped */
 	uint64_t cpu_us;      /* of the program and those it has reaped */
+	struct left left;     /* of .left, when the program ended by itself */
 };
+
+/* Does init count what the program leaves in .cwd, a private folder? */
+enum launch_left { LEFT_IGNORED, LEFT_IN_FOLDER, LEFT_IN_HOME };
 
 /* A path that is opened in the child's own view for a Landlock rule. */
 struct late_rule {
@@ -107,6 +112,7 @@ struct launch {
 	   itself into all of them. */
 	bool has_group_folder;
 
+	enum launch_left left;
 	uint64_t until_ns; /* exec by then, monotonic */
 
 	/* for the program */

@@ -14,6 +14,15 @@
 
 #include "core/base/kernel.h"
 
+/* A row of getdents64(2). */
+struct linux_dirent64 {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
 /*
  * The kernel's sigset: one word on 64-bit architectures. All of these take
  * integers and pointers alike, as the kernel does.

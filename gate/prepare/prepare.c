@@ -634,15 +634,32 @@ static bool is_shown(const struct prepared *p, const char *dir)
 	return p->cwd_shown;
 }
 
+/* Note a folder that is not seen: another one, private and empty, stands in
+   its place or is where the child starts instead. */
+static void note_hidden(struct prepared *p, const char *asked)
+{
+	struct launch *l = &p->launch;
+
+	if (!view_is_private(p, l->cwd))
+		return;
+	p->hidden_cwd = arena_strdup(&p->arena, asked);
+	/* without a view the gate itself looks into its folder */
+	if (p->own_view)
+		l->left = strcmp(l->cwd, p->home) == 0 ? LEFT_IN_HOME
+						       : LEFT_IN_FOLDER;
+}
+
 static int child_cwd(struct prepared *p, struct err *err)
 {
 	const char *cwd = p->request->cwd;
 	char real[PATH_MAX];
+	bool is_there;
 
 	p->launch.cwd = p->home ? p->home : "/";
 	if (!cwd)
 		return 0;
-	if (realpath(cwd, real) && is_shown(p, real))
+	is_there = realpath(cwd, real) != NULL;
+	if (is_there && is_shown(p, real))
 		p->launch.cwd = arena_strdup(&p->arena, real);
 	else if (p->request->cwd_required)
 		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
@@ -650,6 +667,8 @@ static int child_cwd(struct prepared *p, struct err *err)
 				       ? "it does not exist"
 				       : "it is not granted; to start there "
 					 "add it to `read` (--read)");
+	if (is_there)
+		note_hidden(p, real);
 	return 0;
 }
 

@@ -60,6 +60,7 @@ struct prepared {
 	const char *home, *tmp; /* as the child names them */
 	char *private_dir;	/* owned; NULL with an own view */
 	bool cwd_shown;		/* an argument lies beneath it */
+	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
 	bool git_unprotected;	/* a row of protected.def is writable */
 	bool write_holes;	/* protected paths inside a grant, no view */
 	bool keep_attributes;	/* the filter refuses chmod and the like */

@@ -1,0 +1,40 @@
+/*
+ * Count what a tree leaves in a folder that goes with it.
+ *
+ * For init at the end of its tree, and for the gate afterwards: raw system
+ * calls only, bounded in time, depth and memory. Other processes of the tree
+ * may still run, so nothing in the folder is believed or followed.
+ */
+#ifndef GATE_CHILD_LEFT_H
+#define GATE_CHILD_LEFT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Entries of the folder that are named. */
+#define LEFT_NAMES 5
+/* Bytes of a name with its NUL; a longer one is cut. */
+#define LEFT_NAME_BYTES 64
+
+/* Seconds of the time that links of setup_run() have, to be known by. */
+#define LEFT_LINK_TIME 0
+
+struct left {
+	char name[LEFT_NAMES][LEFT_NAME_BYTES];
+	bool is_folder[LEFT_NAMES];
+	uint32_t n_entries; /* of the folder itself, named or not */
+	uint32_t n_files;   /* in it and beneath; folders do not count */
+	bool is_cut;	    /* not everything was looked at */
+};
+
+/*
+ * Look through a folder. Mounts in it, and links that setup_run() made, are
+ * none of the tree's; nor are a HOME's own dot files, where programs keep
+ * caches and settings.
+ *
+ * path  a folder of a file system that needs no server
+ * ret   filled in anew
+ */
+void left_count(const char *path, bool is_home, struct left *ret);
+
+#endif

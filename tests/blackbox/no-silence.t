@@ -1,0 +1,158 @@
+#!/usr/bin/env bash
+# Nothing is lost in silence: what a program could not see, what it wrote into a
+# folder that goes with it, what was refused to it, and which steps did not run
+# are said where a person looks.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+project=$HOME/project
+mkdir "$project" "$project/sub"
+echo a >"$project/a"
+echo in >"$project/sub/in"
+cd "$project" || exit 1
+start='^matins: started in a private, empty folder, because \. is not granted: --write \.$'
+
+# ---- files that go with a private folder ----
+
+# dropped NAME TEXT ARGS...: the first line of exec, and the last one
+dropped() {
+	local name=$1 text=$2
+
+	shift 2
+	run_matins exec "$@"
+	exit_is "$name: the program's own status" 0
+	like "$name: the first line says where it was started" \
+		"$(head -n1 "$err")" "$start"
+	like "$name: the end says what is gone" "$(tail -n1 "$err")" \
+		"^matins: dropped with it: $text\$"
+}
+
+dropped "sh" 'f' -- sh -c 'echo >f'
+[[ ! -e f ]]
+is "nothing of it was written outside" $? 0
+dropped "git init" 'x/ \([0-9]+ files\)' -- git init -q x
+dropped "git init here" '\.git/ \([0-9]+ files\)' -- git init -q .
+if command -v ssh-keygen >/dev/null; then
+	dropped "ssh-keygen" 'key, key\.pub' -- ssh-keygen -q -N '' -f key
+else
+	skip "ssh-keygen" "it is not installed"
+fi
+dropped "sqlite" 't\.db' -- "$PYTHON" -c \
+	'import sqlite3; sqlite3.connect("t.db").execute("create table t (x)")'
+dropped "an empty folder" 'd/ \(0 files\)' --exec mkdir -- mkdir d
+dropped "many files" '[0-9]+, [0-9]+, [0-9]+, [0-9]+, [0-9]+, … \(40 files\)' -- "$PYTHON" -c \
+	'for i in range(40): open(str(i), "w")'
+dropped "a folder that others may not enter" 'p/ \(1 file\)' --exec mkdir -- \
+	sh -c 'umask 077; mkdir p; : >p/q'
+dropped "names that would fake a line" 'a.x0amatins: all is well' -- \
+	"$PYTHON" -c 'open("a\nmatins: all is well", "w")'
+dropped "a long name" 'n{63}…' -- "$PYTHON" -c 'open("n" * 250, "w")'
+dropped "links" 'l' --exec ln -- ln -s nowhere l
+dropped "caches of HOME are not the work" 'f' --exec mkdir -- sh -c \
+	'mkdir "$HOME/.npm"; : >"$HOME/.npm/log"; : >"$HOME/.history"; : >f'
+run_matins exec --exec mkdir -- sh -c 'mkdir "$HOME/.npm"; : >"$HOME/.npm/log"'
+is "caches alone are not worth a word" "$(grep -c . "$err")" 1
+dropped "without a view" 'f' --isolate off -- sh -c 'echo >f'
+
+# what an argument brings into the folder is none of what the program made
+if [[ $(id -u) -eq 0 ]]; then
+	run_matins exec -- cp a b
+	isnt "cp, as root: the folder of an argument is another user's" "$status" 0
+	like "cp: the first line says where it was started" "$(head -n1 "$err")" "$start"
+else
+	dropped "cp" 'b' -- cp a b
+	dropped "beside a granted folder" 'b' --read sub -- cp sub/in b
+	ln -s sub/in link
+	dropped "a link that an argument names" 'b' -- cp link b
+	dropped "a folder that something granted lies in" 'sub/ \(1 file\)' -- \
+		sh -c 'read x <sub/in; echo >sub/out' sub/in
+fi
+run_matins exec -- ls
+like "a listing of nothing has the same first line" "$(head -n1 "$err")" "$start"
+is "and no other" "$(grep -c . "$err")" 1
+run_matins exec -- "$PYTHON" -c 'import os; d = "d"
+for i in range(40): os.mkdir(d); os.chdir(d)
+open("f", "w")'
+err_like "a folder deeper than is looked" 'dropped with it: d/ \(at least 0 files\)'
+run_matins exec --report report.json -- sh -c 'echo >f' 
+cp report.json "$out"
+json_is "the report of exec has it" dropped.names '["f"]' dropped.files 1
+
+# twins: nothing of this where the folder is granted
+run_matins exec --write . -- cp a b
+is "a granted folder: nothing is said" "$(<"$err")" ""
+is "and the file is there" "$(<b)" a
+run_matins exec --read . -- ls
+is "a folder that is read: nothing is said" "$(<"$err")" ""
+run_matins exec -q -- sh -c 'echo >f'
+is "--quiet: nothing is said" "$(<"$err")" ""
+
+# ---- the same of a server that a call starts ----
+
+cat >server.py <<-'END'
+	import json, os, sys
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {}
+	    if m["method"] == "initialize":
+	        r = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+	             "serverInfo": {"name": "s", "version": "1"}}
+	    elif m["method"] == "tools/list":
+	        r = {"tools": [{"name": n, "inputSchema": {"type": "object"}}
+	                       for n in ("save", "look")]}
+	    elif m["params"]["name"] == "save":
+	        open("note", "w").write("x")
+	        r = {"content": [{"type": "text", "text": "saved"}]}
+	    else:
+	        r = {"content": [{"type": "text", "text": str(os.listdir("."))}]}
+	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
+END
+mkdir "$HOME/elsewhere"
+mv server.py "$HOME/elsewhere"
+run_matins call save -- "$PYTHON" "$HOME/elsewhere/server.py"
+exit_is "a call: the answer counts" 0
+err_like "a call that lost a file: the line says where its server starts" "$start"
+err_like "a call: the end says what is gone" '^matins: dropped with it: note$'
+run_matins call look -- "$PYTHON" "$HOME/elsewhere/server.py"
+is "a call that lost nothing has no line" "$(<"$err")" ""
+run_matins call look -v -- "$PYTHON" "$HOME/elsewhere/server.py"
+err_like "but with -v" "$start"
+cat >matins.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["$HOME/elsewhere/server.py"]
+	[routines.r]
+	[[routines.r.steps]]
+	name = "save"
+	type = "mcp-client"
+	server = "s"
+	tool = "save"
+	[[routines.r.steps]]
+	name = "note"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo note >n; echo done"]
+	[[routines.r.steps]]
+	name = "kept"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo note >kept; echo done"]
+	sandbox = { write = ["."] }
+END
+run_matins call save -s s
+err_like "a server of the configuration: said when something is gone" \
+	"s: started in a private, empty folder, because $PWD is not granted: sandbox = \\{ write"
+err_like "with what is gone" '^matins: dropped with it: note$'
+run_matins call look -s s
+is "and not when nothing is" "$(<"$err")" ""
+
+# ---- of a step ----
+
+run_matins run r --json
+exit_is "steps that lost a file are ok" 0
+json_is "the report has what is gone" step_results[0].run.dropped.names '["note"]' \
+	step_results[1].run.dropped.names '["n"]' step_results[1].run.dropped.files 1
+json_is "a step with a granted folder has none" step_results[2].run.dropped absent
+
+done_testing

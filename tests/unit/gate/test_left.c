@@ -1,0 +1,135 @@
+/* Files that a tree left in its folder, counted. */
+
+#include "tests/unit/test.h"
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/fd.h"
+#include "gate/child/left.h"
+#include "tests/unit/temp_dir.h"
+
+/* Make a file, or a folder by a "/" at the end. */
+static void make(const char *dir, const char *name)
+{
+	char *path = mem_printf("%s/%s", dir, name);
+	size_t n = strlen(path);
+	int fd;
+
+	if (path[n - 1] == '/') {
+		assert_int_equal(mkdir(path, 0700), 0);
+	} else {
+		fd = fd_open(path, O_WRONLY | O_CREAT, 0600);
+		assert_true(fd >= 0);
+		close(fd);
+	}
+	free(path);
+}
+
+static void link_to(const char *dir, const char *name, time_t when)
+{
+	const struct timespec times[2] = {{.tv_sec = when}, {.tv_sec = when}};
+	char *path = mem_printf("%s/%s", dir, name);
+
+	assert_int_equal(symlink("nowhere", path), 0);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW),
+			 0);
+	free(path);
+}
+
+FIXTURE(folder, temp_dir_make, temp_dir_remove);
+
+TEST_IN(folder, left, in_an_empty_folder, is_nothing)
+{
+	struct left l;
+
+	left_count(*state, true, &l);
+	assert_int_equal(l.n_entries, 0);
+	assert_int_equal(l.n_files, 0);
+	assert_false(l.is_cut);
+}
+
+TEST_IN(folder, left, files, are_counted_with_those_beneath)
+{
+	struct left l;
+
+	make(*state, "a/");
+	make(*state, "a/b/");
+	make(*state, "a/b/1");
+	make(*state, "a/2");
+	left_count(*state, false, &l);
+	assert_int_equal(l.n_entries, 1);
+	assert_string_equal(l.name[0], "a");
+	assert_true(l.is_folder[0]);
+	assert_int_equal(l.n_files, 2);
+	assert_false(l.is_cut);
+}
+
+TEST_IN(folder, left, dot_files, count_but_in_a_home)
+{
+	struct left l;
+
+	make(*state, ".cache/");
+	make(*state, ".cache/1");
+	make(*state, ".gitconfig");
+	left_count(*state, true, &l);
+	assert_int_equal(l.n_entries, 0);
+	assert_int_equal(l.n_files, 0);
+	left_count(*state, false, &l);
+	assert_int_equal(l.n_entries, 2);
+	assert_int_equal(l.n_files, 2);
+	make(*state, ".git/");
+	left_count(*state, true, &l);
+	assert_int_equal(l.n_entries, 1);
+}
+
+TEST_IN(folder, left, links, count_but_those_of_the_view)
+{
+	struct left l;
+
+	link_to(*state, "theirs", 1);
+	link_to(*state, "ours", LEFT_LINK_TIME);
+	left_count(*state, false, &l);
+	assert_int_equal(l.n_entries, 1);
+	assert_string_equal(l.name[0], "theirs");
+}
+
+TEST_IN(folder, left, names, are_bounded_in_number_and_length)
+{
+	char name[256];
+	struct left l;
+
+	for (int i = 0; i < LEFT_NAMES + 3; i++) {
+		snprintf(name, sizeof(name), "%0*d", 200, i);
+		make(*state, name);
+	}
+	left_count(*state, false, &l);
+	assert_int_equal(l.n_entries, LEFT_NAMES + 3);
+	assert_int_equal(l.n_files, LEFT_NAMES + 3);
+	for (int i = 0; i < LEFT_NAMES; i++)
+		assert_int_equal(strlen(l.name[i]), LEFT_NAME_BYTES - 1);
+}
+
+TEST_IN(folder, left, too_deep_a_folder, cuts_the_count)
+{
+	struct left l;
+	char path[64] = "";
+
+	for (int i = 0; i < 20; i++) {
+		memcpy(path + 2 * i, "d/", 3);
+		make(*state, path);
+	}
+	left_count(*state, false, &l);
+	assert_true(l.is_cut);
+	assert_int_equal(l.n_entries, 1);
+}
+
+TEST_IN(folder, left, that_is_not_there, is_nothing)
+{
+	struct left l;
+	char *path = mem_printf("%s/none", (char *)*state);
+
+	left_count(path, false, &l);
+	assert_int_equal(l.n_entries, 0);
+	free(path);
+}
