@@ -367,6 +367,10 @@ void gate_child_free(struct gate_child *c);
 const char *gate_secrets_in(const struct gate *gate, const char *folder,
 			    struct arena *arena) MUST_USE;
 
+/* Is the path, links resolved, a file of keys, tokens or sessions, or one of
+   another user's homes? */
+bool gate_is_secret(const struct gate *gate, const char *path) MUST_USE;
+
 /* ---- requests, explained ---- */
 
 /* One path that a program gets. */

@@ -254,19 +254,12 @@ int child_end_status(const struct gate_verdict *v)
 	return v->exited ? v->exit_status : 128 + v->signal;
 }
 
-bool say_denials(const struct gate_verdict *v, bool failed,
-		 const struct scrub *scrub)
+bool say_advice(const struct advice_known *known)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct advice_how how = {
-		.failed = failed,
-		.all = log_level() >= LOG_DEBUG,
-		.form = ADVICE_OPTION,
-		.scrub = scrub,
-	};
-	struct strlist lines = advice_denials(v, &how, &arena);
+	struct advice_list list = advice_find(known, &arena);
 
-	for (size_t i = 0; i < lines.n; i++)
-		log_note("%s", lines.item[i]);
-	return lines.n > 0;
+	for (size_t i = 0; i < list.n; i++)
+		log_note("%s", advice_line(&list.item[i], &arena));
+	return list.n > 0;
 }

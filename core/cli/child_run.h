@@ -22,6 +22,7 @@
 
 #include "core/base/attr.h"
 #include "core/base/err.h"
+#include "core/run/advice.h"
 #include "core/secret/scrub.h"
 #include "gate/gate.h"
 
@@ -51,13 +52,7 @@ void child_end_release(struct child_end *e);
 /* Status as a shell gives it, or 128 + signal. */
 int child_end_status(const struct gate_verdict *v) MUST_USE;
 
-/*
- * Print the denials of a verdict, each with the option that would allow it.
- *
- * failed  the program failed; else only a few are said
- * scrub   may be NULL
- */
-bool say_denials(const struct gate_verdict *v, bool failed,
-		 const struct scrub *scrub);
+/* Print the pieces of advice; false: there are none. */
+bool say_advice(const struct advice_known *known);
 
 #endif

@@ -22,7 +22,6 @@
 #include "core/cli/key_options.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
-#include "core/cli/refused.h"
 #include "core/client/facts.h"
 #include "core/config/keys.h"
 #include "gate/gate.h"
@@ -498,15 +497,21 @@ static void say_end(const struct gate_request *request,
 	AUTO(buf_release) struct buf words = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_verdict *v = &e->verdict;
 	const char *name = sigabbrev_np(v->signal);
+	const struct advice_known known = {
+		.verdict = v,
+		.failed = !v->exited || v->exit_status,
+		.all = log_level() >= LOG_DEBUG,
+		.form = ADVICE_OPTION,
+		.request = request,
+	};
 	bool sign;
 
 	say_dropped(v);
 	if (e->said_download && v->exited && v->exit_status) {
-		log_note("%s", exec_hint_download);
+		log_note("%s", advice_download);
 		return;
 	}
-	sign = say_denials(v, !v->exited || v->exit_status, NULL) ||
-	       e->said_refused;
+	sign = say_advice(&known) || e->said_refused;
 	for (size_t i = 0; i < v->limits.n; i++)
 		log_note("%s", v->limits.item[i]);
 	/* a program that was killed says nothing itself */
@@ -520,7 +525,7 @@ static void say_end(const struct gate_request *request,
 		hint_bounds(request->policy, e);
 	if (!v->exited || !(hint(request, e) || sign))
 		return;
-	exec_command_words(request, &words);
+	advice_add_command(request, &words);
 	log_note("to see what it needs: matins trace -- %s", buf_cstr(&words));
 }
 

@@ -1164,7 +1164,15 @@ static int finish(struct target *t, int status, struct err *err)
 	v = t->client ? client_verdict(t->client) : NULL;
 	/* even if the tool answered: "fetch failed" is an answer */
 	if (v && !t->loop.signal) {
-		(void)say_denials(v, status != 0, t->scrub);
+		(void)say_advice(&(struct advice_known){
+			.verdict = v,
+			.said = client_stderr(t->client),
+			.failed = status != 0,
+			.all = log_level() >= LOG_DEBUG,
+			.form = ADVICE_OPTION,
+			.scrub = t->scrub,
+			.request = &t->request,
+		});
 		say_left(t, v, status == 1 || status == 2);
 	}
 	signal = t->has_loop ? t->loop.signal : 0;

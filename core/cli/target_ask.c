@@ -1,7 +1,6 @@
 /* Requests of a command, their answers, and what is shown and saved of them. */
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,12 +12,13 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/cli/put.h"
-#include "core/cli/refused.h"
+#include "core/client/said.h"
 #include "core/cli/target.h"
 #include "core/client/known_tools.h"
 #include "core/client/tool_check.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/content.h"
+#include "core/run/advice.h"
 
 /* ---- showing ---- */
 
@@ -196,71 +196,6 @@ int target_say_saved(struct target *t, bool on_stderr, struct err *err)
 /* Bytes of granted folders in the line. */
 #define GRANTED_BYTES 300
 
-/*
- * Resolve a path; of a missing file resolve the nearest folder above and append
- * the rest. "" when the path is too long.
- */
-static const char *real_of(struct target *t, struct str path)
-{
-	const char *cwd = t->request.cwd ? t->request.cwd : "/";
-	char *all = path.p[0] == '/' ? arena_strndup(&t->arena, path.p, path.n)
-				     : arena_printf(&t->arena, "%s/%.*s", cwd,
-						    STR_ARG(path));
-	size_t n = strlen(all);
-	char real[PATH_MAX];
-
-	if (n >= PATH_MAX)
-		return "";
-	for (size_t i = n; i > 0; i--) {
-		char c = all[i];
-		bool is_there;
-
-		if (c && c != '/')
-			continue;
-		all[i] = '\0';
-		is_there = realpath(all, real);
-		all[i] = c;
-		if (is_there)
-			return arena_printf(&t->arena, "%s%s", real, all + i);
-	}
-	return all;
-}
-
-static bool is_at(const char *folder, const char *path)
-{
-	return path_is_beneath(path, &(struct strlist){&folder, 1});
-}
-
-static bool is_meant(struct target *t, const char *path)
-{
-	const char *const *argv = t->request.argv;
-
-	if (strstr(path, "/."))
-		return false;
-	for (size_t i = 1; argv[0] && argv[i]; i++)
-		if (argv[i][0] != '-' && strcmp(argv[i], "/") != 0 &&
-		    is_at(argv[i], path))
-			return true;
-	return is_at(path_resolve(".", NULL, &t->arena), path);
-}
-
-/*
- * Shells begin with the name of the script: "./run: 2: cat: Permission
- * denied". It is granted, and no clue.
- */
-static bool is_own_file(struct target *t, const char *path)
-{
-	const char *const *argv = t->request.argv;
-	struct stat st;
-
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	for (size_t i = 0; argv[i]; i++)
-		if (is_at(argv[i], path))
-			return true;
-	return is_at(t->request.program, path);
-}
-
 static void add_granted(struct buf *out, const char *key,
 			const struct strlist *folders)
 {
@@ -278,83 +213,34 @@ static void add_granted(struct buf *out, const char *key,
 		buf_adds(out, "nothing more");
 }
 
-/*
- * Would it let the program change its own code: the folder of its script, or
- * a package that was installed?
- */
-static bool holds_code(struct target *t, const char *folder)
+static void add_file(struct buf *out, const struct advice_file *f)
 {
-	struct gate_explained own = {.program = NULL};
-	struct err ignored = ERR_INIT;
-
-	if (strstr(folder, "/node_modules") || strstr(folder, "/site-packages"))
-		return true;
-	if (gate_explain(t->gate, &t->request, &t->arena, &own, &ignored) < 0)
-		return false;
-	return is_at(folder, own.program) ||
-	       (own.script && is_at(folder, own.script));
-}
-
-static void add_option(struct target *t, struct buf *out,
-		       const struct refused *r, const char *path)
-{
-	const struct gate_policy *p = &t->policy;
-	bool write =
-		r->kind == REFUSED_WRITE || path_is_beneath(path, &p->read);
-	const char *option = write ? "write" : "read", *what = path;
-	struct stat st;
-
-	/* a folder for writing: programs mostly write more than one file */
-	if (write && (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)))
-		what = dirname(arena_strdup(&t->arena, path));
-	if (path_is_beneath(path, &p->write))
-		buf_addf(out,
-			 "%s is granted, but its permissions or file system "
-			 "refuse it",
-			 path);
-	else if (write && holds_code(t, what))
-		buf_addf(out,
-			 "%s lies beside the code of the program, which is "
-			 "never writable; let it write elsewhere: --write PATH",
-			 path);
-	else if (is_meant(t, path))
-		buf_addf(out, "for %s: --%s %s", path, option, what);
+	if (!*f->path)
+		buf_adds(out, "to grant more: --read PATH, --write PATH, "
+			      "--exec PROGRAM");
+	else if (f->key)
+		buf_addf(out, "for %s: --%s %s", f->path, f->key, f->value);
 	else
-		buf_addf(out, "%s is not granted; to grant it: --%s PATH", path,
-			 option);
+		buf_addf(out, "%s %s; to grant it: --read PATH, --write PATH",
+			 f->path, f->why);
 }
 
-static void say_refused(struct target *t, const struct refused *r)
+static void say_refused(struct target *t, const struct advice_file *f)
 {
 	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
 	const struct gate_policy *p = &t->policy;
-	const char *path = r->path.p ? real_of(t, r->path) : "";
 
-	/* words that look like a path are none, unless its folder is there */
-	if ((r->kind == REFUSED_ACCESS && is_own_file(t, path)) ||
-	    (access(path, F_OK) < 0 &&
-	     access(dirname(arena_strdup(&t->arena, path)), F_OK) < 0))
-		path = "";
-	/* a file that does not exist, or is granted, needs no grant */
-	if (r->kind == REFUSED_MISSING && (!*path || access(path, F_OK) < 0 ||
-					   path_is_beneath(path, &p->read) ||
-					   path_is_beneath(path, &p->write)))
-		return;
 	buf_adds(&line, "the sandbox allows: ");
 	add_granted(&line, "read", &p->read);
 	add_granted(&line, ", write", &p->write);
 	buf_adds(&line, "; ");
-	if (*path)
-		add_option(t, &line, r, path);
-	else
-		buf_adds(&line, "to grant more: --read PATH, --write PATH, "
-				"--exec PROGRAM");
+	add_file(&line, f);
 	buf_adds(&line, "; to list all needs: matins trace ");
 	if (client_is_ready(t->client)) {
 		buf_adds(&line, "ROUTINE STEP, of a step that calls the tool");
 	} else {
 		buf_adds(&line, "-- ");
-		exec_command_words(&t->request, &line);
+		advice_add_command(&t->request, &line);
 	}
 	log_note("%s", buf_cstr(&line));
 	t->has_hinted = true;
@@ -362,18 +248,26 @@ static void say_refused(struct target *t, const struct refused *r)
 
 void target_hint(struct target *t, struct str said)
 {
-	struct refused r = refused_find(said);
+	const struct advice_known known = {
+		.failed = true,
+		.is_server = true,
+		.form = ADVICE_OPTION,
+		.gate = t->gate,
+		.request = &t->request,
+	};
+	struct advice_file file;
 
-	if (!r.kind || t->has_hinted || log_level() < LOG_NOTE || !t->client ||
+	if (t->has_hinted || log_level() < LOG_NOTE || !t->client ||
 	    t->loop.signal)
 		return;
-	live_clear(&t->live);
-	if (r.kind != REFUSED_DOWNLOAD) {
-		say_refused(t, &r);
-		return;
+	if (said_refusal(said).kind == SAID_DOWNLOAD) {
+		live_clear(&t->live);
+		log_note("%s", advice_download);
+		t->has_hinted = true;
+	} else if (advice_find_file(&known, said, &t->arena, &file)) {
+		live_clear(&t->live);
+		say_refused(t, &file);
 	}
-	log_note("%s", exec_hint_download);
-	t->has_hinted = true;
 }
 
 /* ---- one request ---- */

@@ -483,6 +483,8 @@ static void write_step(struct jw *w, const struct report_step *s,
 		jw_kv_str(w, "error", s->error);
 		jw_kv_cstr(w, "reason", report_reason_name(s->reason));
 	}
+	if (s->said.n && o->view == VIEW_FULL)
+		jw_kv_str(w, "said", s->said);
 	if (s->n_advice && o->view == VIEW_FULL)
 		write_advice(w, s);
 	if (s->not_begun)

@@ -1,14 +1,25 @@
 #include "core/run/advice.h"
 
+#include <libgen.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/client/said.h"
+#include "core/config/paths.h"
+
+/* ---- refusals that count ---- */
 
 static const char *const probes[] = {
 #define PROBE(call) #call,
+#define REASON(key, text)
 #include "core/run/advice.def"
 #undef PROBE
+#undef REASON
 };
 
 static bool is_probe(const char *call)
@@ -17,6 +28,11 @@ static bool is_probe(const char *call)
 		if (strcmp(probes[i], call) == 0)
 			return true;
 	return false;
+}
+
+static bool is_key(const struct gate_denial *d, const char *key)
+{
+	return d->allow.key && strcmp(d->allow.key, key) == 0;
 }
 
 /*
@@ -28,80 +44,506 @@ static bool is_connection(const struct gate_denial *d)
 	return !d->detail || strstr(d->detail, "AF_INET,") != NULL;
 }
 
-static bool is_worth_a_line(const struct gate_denial *d,
-			    const struct advice_how *how)
+bool advice_counts(const struct gate_denial *d)
 {
-	const struct gate_allow *row = &d->allow;
-
-	if (how->all || strcmp(d->kind, "exec") == 0 ||
-	    strcmp(d->kind, "net") == 0 ||
-	    (row->key && strcmp(row->key, "net") == 0 && is_connection(d)))
-		return true;
-	return how->failed && row->key && !is_probe(d->name);
+	return strcmp(d->kind, "exec") == 0 || strcmp(d->kind, "net") == 0 ||
+	       (is_key(d, "net") && is_connection(d));
 }
 
-/* Name a host first: the whole network is seldom what a person needs. */
-static void add_setting(struct buf *out, const struct gate_allow *row,
-			enum advice_form form)
+static bool is_worth_a_line(const struct gate_denial *d,
+			    const struct advice_known *known)
 {
-	bool is_all_net =
-		strcmp(row->key, "net") == 0 && strcmp(row->value, "all") == 0;
+	return known->all || advice_counts(d) ||
+	       (known->failed && d->allow.key && !is_probe(d->name));
+}
 
-	if (form == ADVICE_OPTION && is_all_net)
-		buf_adds(out, "--net HOST, or all of it: --net all");
-	else if (form == ADVICE_OPTION)
-		buf_addf(out, "--%s %s", row->key, row->value);
-	else {
-		if (is_all_net)
-			buf_adds(out, "sandbox = { net = [\"HOST\"] }, or all "
-				      "of it: ");
-		gate_allow_line(row, out);
+/* ---- files that words name ---- */
+
+/*
+ * Resolve a path; of a missing file resolve the nearest folder above and append
+ * the rest. "" when the path is too long.
+ */
+static const char *real_of(const struct advice_known *known, struct str path,
+			   struct arena *arena)
+{
+	const char *cwd = known->request->cwd ? known->request->cwd : "/";
+	char *all = path.p[0] == '/' ? arena_strndup(arena, path.p, path.n)
+				     : arena_printf(arena, "%s/%.*s", cwd,
+						    STR_ARG(path));
+	size_t n = strlen(all);
+	char real[PATH_MAX];
+
+	if (n >= PATH_MAX)
+		return "";
+	for (size_t i = n; i > 0; i--) {
+		char c = all[i];
+		bool is_there;
+
+		if (c && c != '/')
+			continue;
+		all[i] = '\0';
+		is_there = realpath(all, real);
+		all[i] = c;
+		if (is_there)
+			return arena_printf(arena, "%s%s", real, all + i);
+	}
+	return all;
+}
+
+static bool is_at(const char *folder, const char *path)
+{
+	return path_is_beneath(path, &(struct strlist){&folder, 1});
+}
+
+static bool is_meant(const struct advice_known *known, const char *path,
+		     struct arena *arena)
+{
+	const char *const *argv = known->request->argv;
+
+	if (gate_is_secret(known->gate, path))
+		return false;
+	if (!known->is_server)
+		return true;
+	if (strstr(path, "/."))
+		return false;
+	for (size_t i = 1; argv[0] && argv[i]; i++)
+		if (argv[i][0] != '-' && strcmp(argv[i], "/") != 0 &&
+		    is_at(argv[i], path))
+			return true;
+	return is_at(path_resolve(".", NULL, arena), path);
+}
+
+/*
+ * Shells begin with the name of the script: "./run: 2: cat: Permission
+ * denied". It is granted, and no clue.
+ */
+static bool is_own_file(const struct advice_known *known, const char *path)
+{
+	const char *const *argv = known->request->argv;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	for (size_t i = 0; argv[i]; i++)
+		if (is_at(argv[i], path))
+			return true;
+	return is_at(known->request->program, path);
+}
+
+/*
+ * Would it let the program change its own code: the folder of its script, or
+ * a package that was installed?
+ */
+static bool holds_code(const struct advice_known *known, const char *folder,
+		       struct arena *arena)
+{
+	struct gate_explained own = {.program = NULL};
+	struct err ignored = ERR_INIT;
+
+	if (strstr(folder, "/node_modules") || strstr(folder, "/site-packages"))
+		return true;
+	if (gate_explain(known->gate, known->request, arena, &own, &ignored) <
+	    0)
+		return false;
+	return is_at(folder, own.program) ||
+	       (own.script && is_at(folder, own.script));
+}
+
+static void judge_file(const struct advice_known *known, enum said_kind kind,
+		       struct arena *arena, struct advice_file *f)
+{
+	const struct gate_policy *p = known->request->policy;
+	bool is_there = access(f->path, F_OK) == 0;
+	/* a file that is not there can only have been made */
+	bool write = kind == SAID_WRITE || path_is_beneath(f->path, &p->read) ||
+		     (kind == SAID_ACCESS && !is_there);
+	struct stat st;
+
+	f->value = f->path;
+	/* a folder for writing: programs mostly write more than one file */
+	if (write && (stat(f->path, &st) < 0 || !S_ISDIR(st.st_mode)))
+		f->value = dirname(arena_strdup(arena, f->path));
+	if (path_is_beneath(f->path, &p->write))
+		f->why = "is granted, but its permissions or file system "
+			 "refuse it";
+	else if (write && holds_code(known, f->value, arena))
+		f->why = "lies beside the code of the program, which is never "
+			 "writable; let it write elsewhere";
+	else if (is_meant(known, f->path, arena))
+		f->key = write ? "write" : "read";
+	else
+		f->why = "is not granted";
+}
+
+bool advice_find_file(const struct advice_known *known, struct str said,
+		      struct arena *arena, struct advice_file *ret)
+{
+	struct said_refusal r = said_refusal(said);
+	const struct gate_policy *p = known->request->policy;
+	struct advice_file f = {.path = ""};
+
+	if (!r.kind || r.kind == SAID_DOWNLOAD)
+		return false;
+	if (r.path.p)
+		f.path = real_of(known, r.path, arena);
+	/* words that look like a path are none, unless its folder is there */
+	if ((r.kind == SAID_ACCESS && is_own_file(known, f.path)) ||
+	    (access(f.path, F_OK) < 0 &&
+	     access(dirname(arena_strdup(arena, f.path)), F_OK) < 0))
+		f.path = "";
+	/* a file that does not exist, or is granted, needs no grant */
+	if (r.kind == SAID_MISSING && (!*f.path || access(f.path, F_OK) < 0 ||
+				       path_is_beneath(f.path, &p->read) ||
+				       path_is_beneath(f.path, &p->write)))
+		return false;
+	if (*f.path)
+		judge_file(known, r.kind, arena, &f);
+	*ret = f;
+	return true;
+}
+
+/* ---- settings ---- */
+
+/* Append a basic string of TOML; control characters are escaped. */
+static void add_quoted(struct buf *out, const char *s)
+{
+	buf_addc(out, '"');
+	for (; *s; s++) {
+		unsigned char c = (unsigned char)*s;
+
+		if (c < 0x20 || c == 0x7f)
+			buf_addf(out, "\\u%04x", c);
+		else
+			buf_addf(out, "%s%c", strchr("\"\\", c) ? "\\" : "", c);
+	}
+	buf_addc(out, '"');
+}
+
+/* Append a word of a command line, quoted where a shell would split it. */
+static void add_word(struct buf *out, const char *s)
+{
+	if (!strpbrk(s, " \t\n'\"\\$`*?[]{}()<>|&;~#!")) {
+		buf_adds(out, s);
+		return;
+	}
+	buf_addc(out, '\'');
+	for (; *s; s++)
+		buf_adds(out, *s == '\'' ? "'\\''" : (char[]){*s, 0});
+	buf_addc(out, '\'');
+}
+
+static const char *setting_of(enum advice_form form, const char *key,
+			      const struct strlist *values, struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	bool is_word = values->n == 1 && strcmp(key, "net") == 0 &&
+		       gate_net_is_word(values->item[0]);
+
+	if (form == ADVICE_TOML)
+		buf_addf(&out, "sandbox.%s = %s", key, is_word ? "" : "[");
+	for (size_t i = 0; i < values->n; i++) {
+		if (form == ADVICE_OPTION) {
+			buf_addf(&out, "%s--%s ", i ? " " : "", key);
+			add_word(&out, values->item[i]);
+		} else {
+			buf_adds(&out, i ? ", " : "");
+			add_quoted(&out, values->item[i]);
+		}
+	}
+	if (form == ADVICE_TOML && !is_word)
+		buf_addc(&out, ']');
+	return arena_strdup(arena, buf_cstr(&out));
+}
+
+/* ---- refused programs of a shell's command line ---- */
+
+static const char *const bin_dirs[] = {"/usr/local/bin", "/usr/bin", "/bin"};
+
+/* Builtins of shells that are files as well. */
+static const char *const builtins[] = {"echo",	"printf", "test", "[",	 "true",
+				       "false", "pwd",	  "kill", "read"};
+
+static bool is_program(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(builtins); i++)
+		if (strcmp(builtins[i], name) == 0)
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(bin_dirs); i++) {
+		char path[PATH_MAX];
+
+		if (snprintf(path, sizeof(path), "%s/%s", bin_dirs[i], name) <
+			    (int)sizeof(path) &&
+		    !strchr(name, '/') && access(path, X_OK) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* "sh -c gzip" that was refused needs gzip as well. */
+static void add_commands(const struct gate_denial *d,
+			 const struct advice_known *known, struct arena *arena,
+			 struct strlist *values)
+{
+	const struct gate_verdict *v = known->verdict;
+	size_t n = strlen(d->name);
+
+	if (n < 2 || strcmp(d->name + n - 2, "sh") != 0)
+		return;
+	for (size_t i = 0; i < v->n_records; i++) {
+		const struct gate_record *r = &v->records[i];
+		struct str line, word;
+
+		if (!r->unlisted || strcmp(r->path, d->name) != 0 ||
+		    r->args.n < 3 || strcmp(r->args.item[1], "-c") != 0)
+			continue;
+		line = str_of(r->args.item[2]);
+		while ((word = said_program(&line)).p) {
+			const char *name = arena_strndup(arena, word.p, word.n);
+
+			if (is_program(name))
+				list_add_new(values, arena, name);
+		}
 	}
 }
 
-static void add_denial(struct buf *out, const struct gate_denial *d,
-		       const struct advice_how *how)
+/* ---- pieces ---- */
+
+struct finder {
+	const struct advice_known *known;
+	struct arena *arena;
+	struct advice_list list;
+};
+
+static void add_piece(struct finder *f, const char *text, const char *setting)
 {
-	buf_addf(out, "denied: %s",
-		 d->detail && *d->detail ? d->detail : d->name);
+	f->list.item = arena_grow(f->arena, f->list.item, f->list.n,
+				  sizeof(*f->list.item));
+	f->list.item[f->list.n++] = (struct advice){text, setting};
+}
+
+static bool is_whole_net(const struct gate_denial *d)
+{
+	return is_key(d, "net") && strcmp(d->allow.value, "all") == 0;
+}
+
+static void add_denial(struct buf *out, const struct gate_denial *d,
+		       const struct scrub *scrub)
+{
+	/* which kinds of sockets a library tries is no news */
+	if (is_whole_net(d))
+		buf_addf(out, "network (%s)", d->name);
+	else
+		buf_adds(out, d->detail && *d->detail ? d->detail : d->name);
 	/* a proxy cannot tell which program of the tree asked */
 	if (strcmp(d->kind, "net") != 0) {
 		buf_adds(out, " by ");
 		/* the kernel keeps the first bytes of a program's name */
-		scrub_cut(how->scrub, str_of(d->program ? d->program : "?"),
-			  out);
+		scrub_cut(scrub, str_of(d->program ? d->program : "?"), out);
 	}
 	buf_addf(out, ", %llu time%s", (unsigned long long)d->count,
 		 d->count == 1 ? "" : "s");
-	if (!d->allow.key)
-		return;
-	buf_adds(out, "; to allow it: ");
-	add_setting(out, &d->allow, how->form);
 }
 
-struct strlist advice_denials(const struct gate_verdict *v,
-			      const struct advice_how *how, struct arena *arena)
+/* Refusals that one piece names; more are counted. */
+#define ROWS_SHOWN 4
+
+static const char *reason_of(const char *key)
 {
-	struct strlist lines = {
-		ARENA_ARRAY(arena, const char *, v->n_denials + 2), 0};
+	static const struct {
+		const char *key, *text;
+	} rows[] = {
+#define PROBE(call)
+#define REASON(key, text) {#key, text},
+#include "core/run/advice.def"
+#undef PROBE
+#undef REASON
+	};
+
+	for (size_t i = 0; key && i < ARRAY_LEN(rows); i++)
+		if (strcmp(rows[i].key, key) == 0)
+			return rows[i].text;
+	return "";
+}
+
+static const char no_host[] = "HOST";
+
+static bool list_has(const struct strlist *list, const char *s)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->item[i], s) == 0)
+			return true;
+	return false;
+}
+
+/* Host that arguments or, failing these, words of the program name. */
+static const char *host_of(struct finder *f)
+{
+	const struct gate_request *r = f->known->request;
+	struct str host = {NULL, 0};
+
+	for (size_t i = 1; r && r->argv[0] && r->argv[i] && !host.p; i++)
+		if (strstr(r->argv[i], "://"))
+			host = said_host(str_of(r->argv[i]));
+	if (!host.p)
+		host = said_host(f->known->said);
+	return host.p ? arena_strndup(f->arena, host.p, host.n) : no_host;
+}
+
+static void add_value(struct finder *f, const struct gate_denial *d,
+		      struct strlist *values)
+{
+	/* name a host: the whole network is seldom what a person needs */
+	list_add_new(values, f->arena,
+		     is_whole_net(d) ? host_of(f) : d->allow.value);
+	if (is_key(d, "exec"))
+		add_commands(d, f->known, f->arena, values);
+}
+
+/* Join the refusals that rows of one key allow; NULL: those without a key. */
+static void add_key(struct finder *f, const char *key)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+	const struct gate_verdict *v = f->known->verdict;
+	struct strlist values = {NULL, 0};
+	size_t n = 0;
 
 	for (size_t i = 0; i < v->n_denials; i++) {
-		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+		const struct gate_denial *d = &v->denials[i];
 
-		if (!is_worth_a_line(&v->denials[i], how))
+		if (!is_worth_a_line(d, f->known) ||
+		    (key ? !is_key(d, key) : d->allow.key != NULL))
 			continue;
-		add_denial(&line, &v->denials[i], how);
-		lines.item[lines.n++] = arena_strdup(arena, buf_cstr(&line));
+		if (n++ < ROWS_SHOWN) {
+			buf_adds(&text, n > 1 ? "; " : "denied: ");
+			add_denial(&text, d, f->known->scrub);
+		}
+		if (key)
+			add_value(f, d, &values);
 	}
-	/* the kernel alone knows of a connection that was tried past it */
-	if (v->proxy_unasked && how->failed)
-		lines.item[lines.n++] = arena_printf(
-			arena,
-			"its network is a proxy (HTTP_PROXY, HTTPS_PROXY, "
-			"ALL_PROXY), and nothing asked it; if the program "
-			"tried to connect, it knows no proxy, and what there "
-			"is for it is %s",
-			how->form == ADVICE_OPTION ? "--net all"
-						   : "net = \"all\"");
-	return lines;
+	if (!n)
+		return;
+	if (n > ROWS_SHOWN)
+		buf_addf(&text, "; and %zu more", n - ROWS_SHOWN);
+	buf_adds(&text, reason_of(key));
+	if (list_has(&values, no_host))
+		buf_adds(&text, "; name the host that it needs in place of "
+				"HOST");
+	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)),
+		  key ? setting_of(f->known->form, key, &values, f->arena)
+		      : NULL);
+}
+
+static bool is_earlier(const struct gate_verdict *v, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (is_key(&v->denials[k], v->denials[i].allow.key))
+			return true;
+	return false;
+}
+
+static void add_denials(struct finder *f)
+{
+	const struct gate_verdict *v = f->known->verdict;
+
+	/* rules of a person's own have no key */
+	add_key(f, NULL);
+	add_key(f, "exec");
+	add_key(f, "net");
+	for (size_t i = 0; i < v->n_denials; i++)
+		if (v->denials[i].allow.key &&
+		    !is_key(&v->denials[i], "exec") &&
+		    !is_key(&v->denials[i], "net") && !is_earlier(v, i))
+			add_key(f, v->denials[i].allow.key);
+}
+
+static void add_file(struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	struct advice_file file;
+
+	if (!known->gate || !known->failed ||
+	    !advice_find_file(known, known->said, f->arena, &file))
+		return;
+	if (!*file.path) {
+		if (!f->list.n)
+			add_piece(f,
+				  "the program says that it was refused a "
+				  "file, and does not name it",
+				  NULL);
+		return;
+	}
+	if (!file.key) {
+		add_piece(f,
+			  arena_printf(f->arena, "%s %s", file.path, file.why),
+			  NULL);
+		return;
+	}
+	add_piece(f,
+		  arena_printf(f->arena,
+			       "denied: %s %s, which lies in no folder "
+			       "granted for it",
+			       file.key, file.path),
+		  setting_of(known->form, file.key,
+			     &(struct strlist){&file.value, 1}, f->arena));
+}
+
+/* The whole table at once: a refused program hides what it would need. */
+static void add_trace(struct finder *f)
+{
+	if (f->known->trace && f->list.n)
+		add_piece(f,
+			  arena_printf(f->arena,
+				       "to find everything that it needs: %s",
+				       f->known->trace),
+			  NULL);
+}
+
+struct advice_list advice_find(const struct advice_known *known,
+			       struct arena *arena)
+{
+	struct finder f = {.known = known, .arena = arena};
+
+	if (known->failed && said_refusal(known->said).kind == SAID_DOWNLOAD) {
+		add_piece(&f, advice_download, NULL);
+		return f.list;
+	}
+	if (known->verdict)
+		add_denials(&f);
+	add_file(&f);
+	add_trace(&f);
+	return f.list;
+}
+
+const char *advice_line(const struct advice *a, struct arena *arena)
+{
+	return a->setting ? arena_printf(arena, "%s; to allow it: %s", a->text,
+					 a->setting)
+			  : a->text;
+}
+
+/* ---- commands ---- */
+
+/* Longest command in a hint. */
+#define COMMAND_BYTES 60
+
+const char advice_download[] =
+	"npm has no network, and a package that it needs is not installed in "
+	"the project; to install it, with the host that `npm config get "
+	"registry` prints: matins exec --preset npm --write . --net HOST -- "
+	"npm install PACKAGE";
+
+void advice_add_command(const struct gate_request *request, struct buf *out)
+{
+	size_t from = out->n;
+
+	for (size_t i = 0; request->argv[i]; i++) {
+		const char *word = request->argv[i];
+
+		if (i && (out->n - from + strlen(word) > COMMAND_BYTES ||
+			  strpbrk(word, " \t\n'\"\\$`*?[]{}()<>|&;~#!"))) {
+			buf_adds(out, " …");
+			break;
+		}
+		buf_addf(out, "%s%s", i ? " " : "", word);
+	}
 }

@@ -1,12 +1,12 @@
 /*
- * Advice from refusals of the gate: those worth a line to the person who ran a
- * program, with the setting that would allow them. Steps,
- * `call` and `exec` print the same lines.
+ * Advice after a refusal: the setting that allows what was refused, from
+ * everything that is known of a program that has ended. Steps, `call`, `exec`
+ * and `doctor` print the same pieces.
  *
- * Pure: a verdict in, sentences out.
+ *	struct advice_known known = {.verdict = &verdict, .said = stderr, …};
+ *	struct advice_list list = advice_find(&known, &arena);
  *
- *	struct advice_how how = {.failed = true, .form = ADVICE_OPTION};
- *	struct strlist lines = advice_denials(&verdict, &how, &arena);
+ * Files are looked at: a path in a text counts only where the machine has it.
  */
 #ifndef CORE_RUN_ADVICE_H
 #define CORE_RUN_ADVICE_H
@@ -20,30 +20,71 @@
 
 /* How a setting is written. */
 enum advice_form {
-	ADVICE_TOML,   /* sandbox = { net = ["HOST"] } */
+	ADVICE_TOML,   /* sandbox.net = ["HOST"] */
 	ADVICE_OPTION, /* --net HOST */
 };
 
-struct advice_how {
-	bool failed; /* the program, step or call did not succeed */
-	bool all;    /* refused probes as well, which programs survive */
+struct advice_known {
+	const struct gate_verdict *verdict; /* NULL: not known */
+	struct str said; /* words of the program: stderr, a failed result */
+	bool failed;	 /* the program, step or call did not succeed */
+	bool all;	 /* refused probes as well, which programs survive */
+	/* Words of a server are wishes: its paths count only in the current
+	   folder, or where an argument names them. */
+	bool is_server;
 	enum advice_form form;
 	const struct scrub *scrub; /* of names of programs; may be NULL */
+	/* Both NULL: no file is advised. */
+	struct gate *gate;
+	const struct gate_request *request; /* as it was started */
+	/* "matins trace morning weather", for the last piece; or NULL */
+	const char *trace;
+};
+
+struct advice {
+	const char *text;    /* a sentence without the setting */
+	const char *setting; /* NULL: none allows it */
+};
+
+struct advice_list {
+	struct advice *item;
+	size_t n;
 };
 
 /*
- * Lines for the refusals of a verdict, in the order of the verdict.
+ * Find the pieces, the likely cause first.
  *
- * A refused connection and a refusal by a rule of `programs` are always lines:
- * an answer such as "fetch failed" looks like success. Other refusals are
- * lines when the program failed, unless programs are known to survive them
- * (advice.def) or no setting allows them. The last line of a failure says that
- * hosts were granted, by a proxy, and nothing asked it.
- *
- * returns  sentences without a line end; strings live in `arena`
+ * A refused connection, a refused program and a refusal by a rule of `programs`
+ * are always pieces: an answer such as "fetch failed" looks like success. Other
+ * refusals are pieces when the program failed, unless programs are known to
+ * survive them (advice.def). A file is a piece when the words of a failed
+ * program name it.
  */
-struct strlist advice_denials(const struct gate_verdict *v,
-			      const struct advice_how *how, struct arena *arena)
-	MUST_USE;
+struct advice_list advice_find(const struct advice_known *known,
+			       struct arena *arena) MUST_USE;
+
+/* Does the refusal count even though the program succeeded? */
+bool advice_counts(const struct gate_denial *d) MUST_USE;
+
+/* The piece in one line: "denied: …; to allow it: --net HOST". */
+const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
+
+/* A file that was refused, and the key that grants it. */
+struct advice_file {
+	const char *path;  /* resolved; "": the words name none */
+	const char *key;   /* "read", "write"; NULL: no grant is advised */
+	const char *value; /* the path, or the folder to write in */
+	const char *why;   /* without a key: the reason, behind the path */
+};
+
+/* Find the file that words of a failed program name. False: there is none. */
+bool advice_find_file(const struct advice_known *known, struct str said,
+		      struct arena *arena, struct advice_file *ret) MUST_USE;
+
+/* Append the words of a command, as far as a line goes. */
+void advice_add_command(const struct gate_request *request, struct buf *out);
+
+/* Help for npm without a network that lacks a package. */
+extern const char advice_download[];
 
 #endif

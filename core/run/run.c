@@ -368,6 +368,7 @@ static int prepare(struct run *r, struct err *err)
 		return -1;
 	open_pool(r);
 	r->ctx = (struct step_context){
+		.routine = o->routine->name,
 		.loop = &r->loop,
 		.gate = r->gate,
 		.scrub = r->scrub,

@@ -10,6 +10,7 @@
 #include "core/client/facts.h"
 #include "core/client/failure.h"
 #include "core/client/program.h"
+#include "core/client/said.h"
 #include "core/client/tool_check.h"
 #include "core/run/advice.h"
 #include "core/run/judge.h"
@@ -211,38 +212,86 @@ static bool has_failed(const struct step_run *s)
 	       s->result.reason != REASON_CANCELLED;
 }
 
-/* The last line of stderr is where programs say why. */
-static void log_words(struct step_run *s, struct str err_tail)
+/* Keep the last useful lines of stderr, where programs say why. */
+static void keep_said(struct step_run *s, struct str err_tail)
 {
-	struct str tail = str_trim(err_tail);
-	size_t from = tail.n;
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str line[SAID_LINES];
+	size_t n = has_failed(s) ? said_last(err_tail, line) : 0;
 
-	if (!has_failed(s))
+	for (size_t i = 0; i < n; i++) {
+		buf_adds(&out, i ? "\n" : "");
+		buf_add_cut(&out, line[i], LIMIT_NOISE_LINE);
+	}
+	if (!n)
 		return;
-	while (from && tail.p[from - 1] != '\n')
-		from--;
-	tail = (struct str){tail.p + from, tail.n - from};
-	if (tail.n > LIMIT_NOISE_LINE)
-		tail.n = LIMIT_NOISE_LINE;
-	if (tail.n)
-		log_note("%s: its stderr ends with: %.*s", s->result.name,
-			 STR_ARG(tail));
+	s->result.said = arena_str(&s->arena, buf_str(&out));
+	log_note("%s: its stderr ends with: %.*s", s->result.name,
+		 STR_ARG(line[n - 1]));
 }
 
-static void log_denials(const struct step_run *s, const struct gate_verdict *v)
+/* Words of a program that failed: stderr, or the text of its result. */
+static struct str words_of(struct step_run *s, struct str err_tail)
 {
-	AUTO(arena_release) struct arena arena = ARENA_INIT;
-	const struct advice_how how = {
-		.failed = has_failed(s),
-		.form = ADVICE_TOML,
-		.scrub = s->scrub,
-	};
-	struct strlist lines = advice_denials(v, &how, &arena);
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
-	if (s->result.reason == REASON_CANCELLED)
-		return;
-	for (size_t i = 0; i < lines.n; i++)
-		log_note("%s: %s", s->result.name, lines.item[i]);
+	buf_add_str(&out, err_tail);
+	buf_addc(&out, '\n');
+	if (s->result.state == STATE_TOOL_ERROR)
+		report_step_output(&out, &s->result);
+	else
+		buf_add_str(&out, s->result.error);
+	return arena_str(&s->arena, buf_str(&out));
+}
+
+static bool has_advice(const struct step_run *s, const char *text)
+{
+	for (size_t i = 0; i < s->result.n_advice; i++)
+		if (str_is(s->result.advice[i].text, text))
+			return true;
+	return false;
+}
+
+/*
+ * Keep advice, and print what is new of it.
+ *
+ * v  NULL: its program lives on; its verdict may come later
+ */
+static void advise(struct step_run *s, struct str err_tail,
+		   const struct gate_verdict *v)
+{
+	const struct advice_known known = {
+		.verdict = v,
+		.said = has_failed(s) ? words_of(s, err_tail) : STR(""),
+		.failed = has_failed(s),
+		.is_server = s->is_call,
+		.scrub = s->scrub,
+		.gate = s->ctx->gate,
+		.request = &s->plan->request,
+		.trace = arena_printf(&s->arena, "matins trace %s %s",
+				      s->ctx->routine, s->result.name),
+	};
+	struct advice_list list = {NULL, 0};
+	struct report_advice *all;
+
+	if (s->result.reason != REASON_CANCELLED && known.request->program)
+		list = advice_find(&known, &s->arena);
+	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n);
+	for (size_t i = 0; i < list.n; i++) {
+		const struct advice *a = &list.item[i];
+
+		if (!has_advice(s, a->text))
+			log_note("%s: %s", s->result.name,
+				 advice_line(a, &s->arena));
+		all[i] = (struct report_advice){
+			scrubbed(s, str_of(a->text), scrub_apply),
+			a->setting
+				? scrubbed(s, str_of(a->setting), scrub_apply)
+				: (struct str){NULL, 0},
+		};
+	}
+	s->result.advice = all;
+	s->result.n_advice = list.n;
 }
 
 /*
@@ -383,8 +432,8 @@ static void exec_ended(void *arg)
 		j.output = (struct str){NULL, 0};
 	step_finish(s, &j);
 	s->scrubbed += p->child.scrubbed;
-	log_words(s, child_stderr(&p->child));
-	log_denials(s, &p->child.verdict);
+	keep_said(s, child_stderr(&p->child));
+	advise(s, child_stderr(&p->child), &p->child.verdict);
 	if (s->ctx->verdict)
 		s->ctx->verdict(s->ctx->arg, s, &p->child.verdict);
 	step_end(s);
@@ -440,12 +489,15 @@ static void mcp_leave(struct step_run *s, enum pool_end how)
 	if (c && has_failed(s) && *client_failure_details(c))
 		log_note("%s: %s", s->result.name, client_failure_details(c));
 	else if (c)
-		log_words(s, client_stderr(c));
+		keep_said(s, client_stderr(c));
 	m->waits = pool_leave(s->ctx->pool, &m->user, how, s->ctx->grace_ms);
-	if (m->waits)
+	if (m->waits) {
 		set_phase(s, STEP_CLOSING);
-	else
-		step_end(s);
+		return;
+	}
+	if (c && has_failed(s))
+		advise(s, client_stderr(c), NULL);
+	step_end(s);
 }
 
 /* The process that this step started, or left as the last, has ended. */
@@ -467,7 +519,7 @@ static void mcp_closed(struct pool_user *u, struct client *c)
 			s->ctx->verdict(s->ctx->arg, s, v);
 	}
 	if (v)
-		log_denials(s, v);
+		advise(s, client_stderr(c), v);
 	if (s->phase == STEP_CLOSING && m->waits)
 		step_end(s);
 	else if (s->phase == STEP_ENDED)

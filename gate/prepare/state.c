@@ -227,6 +227,14 @@ struct closed places_closed(const struct gate *g)
 			       .state = g->config.state_dir};
 }
 
+bool gate_is_secret(const struct gate *g, const char *path)
+{
+	struct closed closed = places_closed(g);
+	enum closed_kind kind = closed_kind_of(&closed, path);
+
+	return kind == CLOSED_SECRET || kind == CLOSED_OTHERS;
+}
+
 /* Look for a row of HOME ("~/.ssh") that exists beneath the folder. */
 static bool holds_row(const struct gate *g, const char *row, const char *folder,
 		      struct arena *arena)

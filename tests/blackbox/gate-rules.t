@@ -573,7 +573,7 @@ json_is "a step whose program was refused names it" \
 	step_results[0].run.denials[0].kind exec \
 	step_results[0].run.denials[0].name '~/date$'
 err_like "the message has the line that allows the program" \
-	'weather: denied: start .*date .*sandbox = \{ exec = \["date"\] \}'
+	'weather: denied: start .*date .*sandbox.exec = \["date"\]'
 
 cat >wrong.toml <<-'END'
 	[sandbox.programs.npx]

@@ -305,7 +305,7 @@ END
 run_matins call t -- "$PYTHON" fetch.py fetch
 exit_is "an answer that only says fetch failed: exit status 0" 0
 err_like "its refused connection is named with the option" \
-	'denied: socket\(AF_INET, .*to allow it: --net HOST'
+	'denied: network .*to allow it: --net HOST'
 run_matins call t -- "$PYTHON" fetch.py stay
 exit_is "no connection tried: exit status 0" 0
 err_unlike "no connection is named where none was tried" denied
@@ -320,7 +320,7 @@ END
 run_matins run -c fetch.toml r
 exit_is "a step with that answer: exit status 0" 0
 err_like "its refused connection is named with the line" \
-	'f: denied: socket\(AF_INET, .*to allow it: sandbox = \{ net = \["HOST"\] \}'
+	'f: denied: network .*to allow it: sandbox.net = \["HOST"\]'
 
 # ---- a failure and its reason ----
 

@@ -266,7 +266,8 @@ static const char sample[] =
 	"\"isError\":false},\"run\":{\"pid\":1}},"
 	"{\"step_name\":\"b\",\"step_type\":\"script\",\"success\":false,"
 	"\"skipped\":false,\"output\":\"kept\",\"state\":\"failed\","
-	"\"error\":\"it `died`\",\"reason\":\"signal\",\"advice\":["
+	"\"error\":\"it "
+	"`died`\",\"reason\":\"signal\",\"said\":\"a\\nb\",\"advice\":["
 	"{\"text\":\"sh was refused\",\"toml\":\"sandbox.exec = "
 	"[\\\"sh\\\"]\"},{\"text\":\"trace it\",\"toml\":\"\"}]},"
 	"{\"step_name\":\"c\",\"step_type\":\"script\",\"success\":true,"
@@ -339,6 +340,7 @@ TEST(load, fields, are_all_there)
 	assert_int_equal(r.steps[0].output.p[7], 0);
 	assert_true(str_is(r.steps[0].run, "{\"pid\":1}"));
 	assert_int_equal(r.steps[1].reason, REASON_SIGNAL);
+	assert_true(str_is(r.steps[1].said, "a\nb"));
 	assert_int_equal(r.steps[1].n_advice, 2);
 	assert_true(str_is(r.steps[1].advice[0].toml, "sandbox.exec = "
 						      "[\"sh\"]"));

@@ -47,17 +47,19 @@ static const struct row {
 } rows[] = {
 	/* a connection that was tried is said of success, too */
 	{&connection, false, ADVICE_OPTION,
-	 "denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to allow "
-	 "it: --net HOST, or all of it: --net all"},
+	 "denied: network (socket) by node, 2 times; without a grant nothing "
+	 "connects; name the host that it needs in place of HOST; to allow it: "
+	 "--net HOST"},
 	{&connection, false, ADVICE_TOML,
-	 "denied: socket(AF_INET, SOCK_DGRAM, 0) by node, 2 times; to allow "
-	 "it: sandbox = { net = [\"HOST\"] }, or all of it: sandbox = { net = "
-	 "\"all\" }"},
+	 "denied: network (socket) by node, 2 times; without a grant nothing "
+	 "connects; name the host that it needs in place of HOST; to allow it: "
+	 "sandbox.net = [\"HOST\"]"},
 	{&host, false, ADVICE_OPTION,
-	 "denied: example.com:443, 1 time; to allow it: --net example.com"},
+	 "denied: example.com:443, 1 time; without a grant nothing connects; "
+	 "to allow it: --net example.com"},
 	{&host, false, ADVICE_TOML,
-	 "denied: example.com:443, 1 time; to allow it: sandbox = { net = "
-	 "[\"example.com\"] }"},
+	 "denied: example.com:443, 1 time; without a grant nothing connects; "
+	 "to allow it: sandbox.net = [\"example.com\"]"},
 	{&question, false, ADVICE_OPTION, NULL},
 	/* likewise a rule of the user */
 	{&rule, false, ADVICE_OPTION,
@@ -75,38 +77,102 @@ TEST(denials, each, is_said_where_it_is_worth_a_line)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	const struct gate_verdict v = {.n_denials = 1, .denials = &probe};
-	const struct advice_how all = {.failed = true, .all = true};
+	const struct advice_known all = {
+		.verdict = &v, .failed = true, .all = true};
 
 	for (const struct row *r = rows; r < rows + ARRAY_LEN(rows); r++) {
 		const struct gate_verdict one = {.n_denials = 1,
 						 .denials = r->denial};
-		const struct advice_how how = {.failed = r->failed,
-					       .form = r->form};
-		struct strlist lines = advice_denials(&one, &how, &a);
+		const struct advice_known known = {
+			.verdict = &one,
+			.failed = r->failed,
+			.form = r->form,
+			.trace = "matins trace r s",
+		};
+		struct advice_list list = advice_find(&known, &a);
 
-		assert_int_equal(lines.n, r->line != NULL);
-		if (r->line)
-			assert_string_equal(lines.item[0], r->line);
+		assert_int_equal(list.n, r->line ? 2 : 0);
+		if (!r->line)
+			continue;
+		assert_string_equal(advice_line(&list.item[0], &a), r->line);
+		/* the last one finds the rest, and grants nothing itself */
+		assert_non_null(strstr(list.item[1].text, "matins trace r s"));
+		assert_null(list.item[1].setting);
 	}
-	assert_int_equal(advice_denials(&v, &all, &a).n, 1);
+	assert_int_equal(advice_find(&all, &a).n, 1);
 }
 
-TEST(proxy, that_nothing_asked, is_said_of_a_failure)
+TEST(denials, of_one_key, are_one_piece)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	static const char *const args[] = {"sh", "-c", "A=1 ls | no-such-one"};
+	const struct gate_denial denials[] = {
+		call,
+		{"exec",
+		 "/usr/bin/dash",
+		 "tar",
+		 "start /usr/bin/dash",
+		 {"exec", "sh"},
+		 1},
+		host,
+		{"exec",
+		 "/usr/bin/a b",
+		 "tar",
+		 "start /usr/bin/a b",
+		 {"exec", "/usr/bin/a \"b"},
+		 1},
+	};
+	const struct gate_record record = {
+		.path = "/usr/bin/dash",
+		.unlisted = true,
+		.args = {(const char **)args, 3},
+	};
+	const struct gate_verdict v = {.denials = denials,
+				       .n_denials = ARRAY_LEN(denials),
+				       .records = &record,
+				       .n_records = 1};
+	struct advice_known known = {.verdict = &v, .failed = true};
+	struct advice_list list = advice_find(&known, &a);
+
+	assert_int_equal(list.n, 3);
+	/* programs of the command line that the shell did not get to run */
+	assert_string_equal(
+		list.item[0].setting,
+		"sandbox.exec = [\"sh\", \"ls\", \"/usr/bin/a \\\"b\"]");
+	assert_string_equal(list.item[1].setting,
+			    "sandbox.net = [\"example.com\"]");
+	assert_string_equal(list.item[2].setting,
+			    "sandbox.syscalls = [\"ptrace\"]");
+	known.form = ADVICE_OPTION;
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "--exec sh --exec ls --exec '/usr/bin/a \"b'");
+}
+
+TEST(host, of_arguments, goes_before_words)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	const char *argv[] = {"curl", "-s", "https://api.example.com/x", NULL};
+	const struct gate_request request = {.program = "curl", .argv = argv};
+	const struct gate_verdict v = {.n_denials = 1, .denials = &connection};
+	struct advice_known known = {
+		.verdict = &v,
+		.failed = true,
+		.said = STR("getaddrinfo EAI_AGAIN other.example.com"),
+		.request = &request,
+	};
+
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "sandbox.net = [\"api.example.com\"]");
+	argv[2] = NULL;
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "sandbox.net = [\"other.example.com\"]");
+}
+
+TEST(network, that_nothing_tried, is_not_advised)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
 	struct gate_verdict v = {.proxy_unasked = true};
-	struct advice_how how = {.failed = true, .form = ADVICE_TOML};
-	struct strlist lines = advice_denials(&v, &how, &a);
+	struct advice_known known = {.verdict = &v, .failed = true};
 
-	assert_int_equal(lines.n, 1);
-	assert_non_null(strstr(lines.item[0], "HTTPS_PROXY"));
-	assert_non_null(strstr(lines.item[0], "net = \"all\""));
-	how.form = ADVICE_OPTION;
-	assert_non_null(
-		strstr(advice_denials(&v, &how, &a).item[0], "--net all"));
-	how.failed = false;
-	assert_int_equal(advice_denials(&v, &how, &a).n, 0);
-	how.failed = true;
-	v.proxy_unasked = false;
-	assert_int_equal(advice_denials(&v, &how, &a).n, 0);
+	assert_int_equal(advice_find(&known, &a).n, 0);
 }

@@ -1,0 +1,314 @@
+#include "core/client/said.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/*
+ * Words and names of errno(3), and words that servers add. Of several in a line
+ * the first row counts.
+ */
+static const struct {
+	const char *words; /* words in lower case */
+	enum said_kind kind;
+} signs[] = {
+	/* of ssh */
+	{"denied (publickey", SAID_NOTHING},
+	{"enotcached", SAID_DOWNLOAD},
+	{"erofs", SAID_WRITE},
+	{"read-only file system", SAID_WRITE},
+	{"eacces", SAID_ACCESS},
+	{"eperm", SAID_ACCESS},
+	{"permission denied", SAID_ACCESS},
+	{"operation not permitted", SAID_ACCESS},
+	{"permissionerror", SAID_ACCESS},
+	{"enoent", SAID_MISSING},
+	{"no such file or directory", SAID_MISSING},
+	{"cannot access", SAID_MISSING},
+};
+
+static bool has_words(struct str line, const char *words)
+{
+	size_t n = strlen(words);
+
+	for (size_t i = 0; i + n <= line.n; i++) {
+		size_t k = 0;
+
+		while (k < n && tolower((unsigned char)line.p[i + k]) ==
+					(unsigned char)words[k])
+			k++;
+		if (k == n)
+			return true;
+	}
+	return false;
+}
+
+static enum said_kind kind_of(struct str line)
+{
+	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
+		if (has_words(line, signs[i].words))
+			return signs[i].kind;
+	return SAID_NOTHING;
+}
+
+static bool is_quote(char c)
+{
+	return c == '\'' || c == '"' || c == '`';
+}
+
+/* "d/x", "x.db": not a word such as 'EPERM' or 'open', nor a version. */
+static bool is_relative(struct str s)
+{
+	size_t dot = 0;
+
+	if (memchr(s.p, ' ', s.n))
+		return false;
+	for (size_t i = 1; i + 1 < s.n; i++)
+		if (s.p[i] == '.' && isalpha((unsigned char)s.p[i + 1]))
+			dot = i;
+	return dot || memchr(s.p, '/', s.n);
+}
+
+static struct str quoted(struct str rest)
+{
+	struct str inside = {rest.p + 1, rest.n - 1};
+	size_t end = str_find(inside, rest.p[0]);
+
+	if (!end || end == inside.n ||
+	    (inside.p[0] != '/' && !is_relative((struct str){inside.p, end})))
+		return (struct str){NULL, 0};
+	return (struct str){inside.p, end};
+}
+
+/* Take a word that begins with one slash, without punctuation behind it. */
+static struct str bare(struct str rest)
+{
+	size_t n = 0;
+
+	if (rest.n < 2 || rest.p[0] != '/' || rest.p[1] == '/')
+		return (struct str){NULL, 0};
+	while (n < rest.n && !isspace((unsigned char)rest.p[n]) &&
+	       !is_quote(rest.p[n]) && !strchr(",;)]}<>", rest.p[n]))
+		n++;
+	while (n > 1 && strchr(":.!?", rest.p[n - 1]))
+		n--;
+	return (struct str){n > 1 ? rest.p : NULL, n > 1 ? n : 0};
+}
+
+/* Report whether a path can begin here; the quote in "it's" opens none. */
+static bool is_begin(struct str line, size_t i)
+{
+	return !i || isspace((unsigned char)line.p[i - 1]) ||
+	       is_quote(line.p[i - 1]) || strchr("(:=[<{", line.p[i - 1]);
+}
+
+static struct str path_in(struct str line)
+{
+	for (size_t i = 0; i < line.n; i++) {
+		struct str rest = {line.p + i, line.n - i}, path;
+
+		if (!is_begin(line, i))
+			continue;
+		path = is_quote(rest.p[0]) ? quoted(rest) : bare(rest);
+		if (path.p)
+			return path;
+	}
+	return (struct str){NULL, 0};
+}
+
+/* Report whether `a` is the better clue. */
+static bool is_better(const struct said_refusal *a,
+		      const struct said_refusal *b)
+{
+	bool a_says = a->kind > SAID_MISSING;
+	bool b_says = b->kind > SAID_MISSING;
+
+	if (a_says != b_says)
+		return a_says;
+	if (!a->path.p != !b->path.p)
+		return a->path.p != NULL;
+	return !b->kind && a->kind;
+}
+
+struct said_refusal said_refusal(struct str text)
+{
+	struct said_refusal best = {SAID_NOTHING, {NULL, 0}};
+
+	while (text.n) {
+		struct str line = str_cut(&text, '\n');
+		struct said_refusal here = {kind_of(line), {NULL, 0}};
+
+		if (!here.kind)
+			continue;
+		if (here.kind != SAID_DOWNLOAD)
+			here.path = path_in(line);
+		if (is_better(&here, &best))
+			best = here;
+	}
+	return best;
+}
+
+/* ---- hosts ---- */
+
+static const char *const host_signs[] = {
+	"ENOTFOUND ",
+	"EAI_AGAIN ",
+	"Could not resolve host: ",
+	"could not resolve host: ",
+	"://",
+};
+
+/* Take a name with a dot, or {NULL, 0}: "localhost" is no host to grant. */
+static struct str host_in(struct str rest)
+{
+	bool has_dot = false, has_letter = false;
+	size_t n = 0;
+
+	for (; n < rest.n && (isalnum((unsigned char)rest.p[n]) ||
+			      rest.p[n] == '-' || rest.p[n] == '.');
+	     n++) {
+		has_dot |= n && rest.p[n] == '.';
+		has_letter |= isalpha((unsigned char)rest.p[n]);
+	}
+	while (n && rest.p[n - 1] == '.')
+		n--;
+	if (n < 3 || n > 253 || !has_dot || !has_letter ||
+	    !isalnum((unsigned char)rest.p[0]))
+		return (struct str){NULL, 0};
+	return (struct str){rest.p, n};
+}
+
+struct str said_host(struct str text)
+{
+	for (size_t k = 0; k < ARRAY_LEN(host_signs); k++) {
+		size_t n = strlen(host_signs[k]);
+		const char *at = text.p, *end = text.p + text.n;
+
+		while (at && (at = memmem(at, (size_t)(end - at), host_signs[k],
+					  n))) {
+			struct str host;
+
+			at += n;
+			host = host_in((struct str){at, (size_t)(end - at)});
+			if (host.p)
+				return host;
+		}
+	}
+	return (struct str){NULL, 0};
+}
+
+/* ---- the last useful lines ---- */
+
+/* Beginnings of lines that name no cause. */
+static const char *const noise[] = {
+	"A complete log of this run",
+	"npm error A complete log of this run",
+	"npm ERR! A complete log of this run",
+	"npm notice",
+	"Node.js v",
+	"node:internal/",
+	"compilation terminated.",
+	"Traceback (most recent call last)",
+	"During handling of the above",
+};
+
+static bool is_noise(struct str line)
+{
+	bool has_word = false;
+
+	for (size_t i = 0; i < line.n; i++)
+		has_word |= isalnum((unsigned char)line.p[i]) ||
+			    (unsigned char)line.p[i] >= 0x80;
+	for (size_t i = 0; i < ARRAY_LEN(noise); i++)
+		if (str_starts(line, noise[i]))
+			return true;
+	/* the second line of npm's own log */
+	return !has_word || (str_starts(line, "npm") && line.n > 4 &&
+			     memmem(line.p, line.n, "/_logs/", 7));
+}
+
+size_t said_last(struct str text, struct str line[SAID_LINES])
+{
+	size_t n = 0;
+
+	while (text.n && n < SAID_LINES) {
+		size_t from = text.n;
+		struct str one;
+
+		while (from && text.p[from - 1] != '\n')
+			from--;
+		one = (struct str){text.p + from, text.n - from};
+		text.n = from ? from - 1 : 0;
+		/* frames and quoted source stand indented */
+		if (str_starts(one, "  ") || str_starts(one, "\t"))
+			continue;
+		one = str_trim(one);
+		if (one.n && !is_noise(one))
+			line[n++] = one;
+	}
+	for (size_t i = 0; i < n / 2; i++) {
+		struct str swap = line[i];
+
+		line[i] = line[n - 1 - i];
+		line[n - 1 - i] = swap;
+	}
+	return n;
+}
+
+/* ---- programs of a command line ---- */
+
+/* Characters behind which a shell looks for a program. */
+static bool opens_command(char c)
+{
+	return strchr(";|&(`\n{", c) != NULL;
+}
+
+static bool is_keyword(struct str word)
+{
+	static const char *const words[] = {"if",   "then",  "else",   "elif",
+					    "do",   "while", "until",  "time",
+					    "exec", "!",     "command"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (str_is(word, words[i]))
+			return true;
+	return false;
+}
+
+/* Take a word, or the one character that is none. */
+static struct str cut_word(struct str *line)
+{
+	struct str word = {line->p, 0};
+	size_t n;
+
+	while (word.n < line->n && !isspace((unsigned char)line->p[word.n]) &&
+	       !opens_command(line->p[word.n]) && line->p[word.n] != ')' &&
+	       !is_quote(line->p[word.n]))
+		word.n++;
+	n = word.n ? word.n : 1;
+	*line = (struct str){line->p + n, line->n - n};
+	return word;
+}
+
+/* Leave the arguments behind: the next command begins the line. */
+static void skip_arguments(struct str *line)
+{
+	size_t n = 0;
+
+	while (n < line->n && !opens_command(line->p[n]))
+		n++;
+	*line = (struct str){line->p + n, line->n - n};
+}
+
+struct str said_program(struct str *line)
+{
+	while (line->n) {
+		struct str word = cut_word(line);
+
+		if (!word.n || is_keyword(word) || memchr(word.p, '=', word.n))
+			continue;
+		skip_arguments(line);
+		if (word.p[0] != '-' && !memchr(word.p, '$', word.n))
+			return word;
+	}
+	return (struct str){NULL, 0};
+}

@@ -1,0 +1,56 @@
+/*
+ * Texts of programs that failed: "EROFS: read-only file system, open
+ * '/srv/notes'". A refused path cannot be seen from outside, so such a text is
+ * the only sign of it while nothing is traced.
+ *
+ * Pure: slices of the texts.
+ */
+#ifndef CORE_CLIENT_SAID_H
+#define CORE_CLIENT_SAID_H
+
+#include "core/base/attr.h"
+#include "core/base/str.h"
+
+enum said_kind {
+	SAID_NOTHING,
+	SAID_MISSING,  /* a path that is not granted looks like this */
+	SAID_ACCESS,   /* EACCES, EPERM */
+	SAID_WRITE,    /* EROFS */
+	SAID_DOWNLOAD, /* npm has no network, and lacks a package */
+};
+
+struct said_refusal {
+	enum said_kind kind;
+	/* The path that the same line names, in quotes or absolute; a slice of
+	   the text, {NULL, 0} when it names none. */
+	struct str path;
+};
+
+/*
+ * The first such line that names a path, else the first such line; one that
+ * says more than that something is missing goes before one that does not.
+ */
+struct said_refusal said_refusal(struct str text) MUST_USE;
+
+/* The first host of a resolver's words or a URL; {NULL, 0} without. */
+struct str said_host(struct str text) MUST_USE;
+
+/* Lines that said_last() finds, at most. */
+#define SAID_LINES 3
+
+/*
+ * Find the last lines that may name a cause: without frames of a stack, the
+ * place of npm's own log and the like.
+ *
+ * line     in the order of the text, trimmed
+ * returns  how many
+ */
+size_t said_last(struct str text, struct str line[SAID_LINES]) MUST_USE;
+
+/*
+ * Take the next program from the command line of a shell, builtins among them;
+ * {NULL, 0} at the end. A guess: quotes and variables are not expanded.
+ */
+struct str said_program(struct str *line) MUST_USE;
+
+#endif

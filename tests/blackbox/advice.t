@@ -1,0 +1,212 @@
+#!/usr/bin/env bash
+# Advice in the report of a step that was refused something: its line, put into
+# the step, makes the step work. Failures of other causes get none.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+mkdir elsewhere shelf dist
+echo "call the dentist" >elsewhere/a.md
+chmod 777 shelf dist
+
+# step NAME KEYS [LINE]...: run a file with one step, and further lines of it
+step() {
+	local name=$1 keys=$2
+
+	shift 2
+	{
+		printf '[[routines.r.steps]]\nname = "%s"\n' "$name"
+		printf '%s\n' "$keys" "$@"
+	} >"$name.toml"
+	run_matins run -c "$name.toml" r --json
+}
+
+# lines: the TOML lines of the advice
+lines() {
+	"$PYTHON" -c 'import json, sys
+for a in json.load(open(sys.argv[1]))["step_results"][0].get("advice", []):
+    if a["toml"]:
+        print(a["toml"])' "$out"
+}
+
+# follow NAME KEYS WANTED OUTPUT: refused at first, with this advice; then the
+# step works, with the advised lines in the place of its own ones of that key
+follow() {
+	local name=$1 keys=$2 advised line
+
+	step "$name" "$keys"
+	advised=$(lines)
+	is "$name: the advice" "$advised" "$3"
+	json_is "$name: the last piece finds the rest" \
+		step_results[0].advice[-1].text "~matins trace r $name" \
+		step_results[0].advice[-1].toml ''
+	while read -r line; do
+		keys=$(grep -v "^${line%% *} " <<<"$keys")
+	done <<<"$advised"
+	step "$name" "$keys" "$advised"
+	json_is "$name: the advice makes it work" step_results[0].state ok \
+		step_results[0].output "$4"
+	is "$name: then there is none left" "$(lines)" ''
+}
+
+# none NAME KEYS: a failure that the sandbox has no part in
+none() {
+	step "$1" "$2"
+	isnt "$1: it failed" "$status" 0
+	is "$1: no advice" "$(grep -c '"advice"' "$out")" 0
+}
+
+script='type = "script"'
+
+# ---- programs ----
+
+follow weather "$script
+command = 'sh'
+args = ['-c', 'echo \$(basename /a/news): \$(cat elsewhere/a.md)']
+cwd = '$T'
+sandbox.read = ['.']" \
+	'sandbox.exec = ["basename", "cat"]' 'news: call the dentist'
+follow archive "$script
+command = 'tar'
+args = ['cvzf', '$T/shelf/a.tgz', 'a.md']
+cwd = 'elsewhere'
+sandbox.read = ['elsewhere']
+sandbox.write = ['shelf']" \
+	'sandbox.exec = ["sh", "gzip"]' 'a.md'
+
+# ---- files ----
+
+follow reading "$script
+command = '$PYTHON'
+args = ['-c', 'print(open(\"$T/elsewhere/a.md\").read())']" \
+	"sandbox.read = [\"$T/elsewhere/a.md\"]" 'call the dentist'
+follow writing "$script
+command = 'sh'
+args = ['-c', 'echo x >$T/shelf/new && echo done']
+sandbox.read = ['shelf']" \
+	"sandbox.write = [\"$T/shelf\"]" 'done'
+
+# ---- the network ----
+
+cat >web.py <<-'END'
+	import http.server
+	class Hello(http.server.BaseHTTPRequestHandler):
+	    def do_GET(self):
+	        self.send_response(200)
+	        self.end_headers()
+	        self.wfile.write(b"hello")
+	    def log_message(self, *ignored):
+	        pass
+	s = http.server.HTTPServer(("127.0.0.1", 0), Hello)
+	print(s.server_port, flush=True)
+	s.serve_forever()
+END
+coproc WEB { exec "$PYTHON" web.py; }
+web=$WEB_PID
+read -r port <&"${WEB[0]}"
+follow fetching "$script
+command = '$PYTHON'
+args = ['-c', '''
+import os, urllib.request as u
+os.environ.pop(\"NO_PROXY\"); os.environ.pop(\"no_proxy\", 0)
+print(u.urlopen(\"http://127.0.0.1:$port/\").read().decode())''']
+sandbox.net = ['127.0.0.1:1']" \
+	"sandbox.net = [\"127.0.0.1:$port\"]" 'hello'
+kill "$web"
+step asking "$script
+command = '$PYTHON'
+args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)', 'https://api.example.invalid/x']"
+is "a URL in an argument names the host" "$(lines)" \
+	'sandbox.net = ["api.example.invalid"]'
+step guessing "$script
+command = '$PYTHON'
+args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)']"
+is "a host that nothing names is a gap to fill" "$(lines)" \
+	'sandbox.net = ["HOST"]'
+
+# ---- a tool ----
+
+cat >server.py <<-'END'
+	import json, sys
+	for line in sys.stdin:
+	    m = json.loads(line)
+	    if "id" not in m:
+	        continue
+	    r = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
+	         "serverInfo": {"name": "s", "version": "1"}}
+	    if m["method"] == "tools/list":
+	        r = {"tools": [{"name": "t", "inputSchema": {}}]}
+	    if m["method"] == "tools/call":
+	        a, bad = m["params"].get("arguments", {}), True
+	        try:
+	            text, bad = open(a["path"]).read().strip(), False
+	        except OSError as e:
+	            text = str(e)
+	        except KeyError:
+	            text = a["say"]
+	        r = {"content": [{"type": "text", "text": text}], "isError": bad}
+	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}),
+	          flush=True)
+END
+cp server.py dist/server.py
+tool="type = 'mcp-client'
+command = '$PYTHON'
+tool = 't'"
+follow tool "$tool
+args = ['server.py']
+params = { path = '$T/elsewhere/a.md' }" \
+	"sandbox.read = [\"$T/elsewhere/a.md\"]" 'call the dentist'
+
+# ---- no advice ----
+
+none broken "$script
+command = 'sh'
+args = ['-c', 'echo it broke >&2; exit 3']"
+none absent "$script
+command = 'cat'
+args = ['$T/elsewhere/none']"
+none refused-by-a-host "$script
+command = 'sh'
+args = ['-c', 'echo \"git@host: Permission denied (publickey).\" >&2; exit 128']"
+none says-no "$tool
+args = ['server.py']
+params = { say = 'no such issue' }"
+# set_mempolicy(2), which the profile refuses and programs live without
+none survived "$script
+command = '$PYTHON'
+args = ['-c', 'import ctypes, sys; ctypes.CDLL(None).syscall(238, 0, 0, 0); sys.exit(4)']"
+
+# Words are no files, and a program does not get its own code to write.
+step a-word "$tool
+args = ['server.py']
+params = { say = \"code: 'EPERM', syscall: 'open'\" }"
+is "a word of a message is no file" "$(lines)" ''
+step own-code "$tool
+args = ['dist/server.py']
+params = { say = \"EROFS: read-only file system, open '$T/dist/cache'\" }
+sandbox.read = ['dist']"
+is "its own code is never writable" "$(lines)" ''
+json_is "it is told to write elsewhere" \
+	step_results[0].advice[0].text '~let it write elsewhere'
+mkdir -p home/.ssh
+touch home/.ssh/id_rsa
+step a-key "$script
+command = '$PYTHON'
+args = ['-c', 'open(\"$T/home/.ssh/id_rsa\")']"
+is "keys are never advised" "$(lines)" ''
+
+# ---- the last useful lines ----
+
+step noisy "$script
+command = 'sh'
+args = ['-c', '''
+echo \"npm error code ENOENT\" >&2
+echo \"npm error the cause\" >&2
+echo \"npm error A complete log of this run can be found in: /h/.npm/_logs/1.log\" >&2
+exit 1''']"
+json_is "the place of a log that is gone is not the last line" \
+	step_results[0].said $'npm error code ENOENT\nnpm error the cause'
+run_matins run -c noisy.toml r --json --view golden
+is "golden views have neither" "$(grep -cE '"said"|"advice"' "$out")" 0
+
+done_testing

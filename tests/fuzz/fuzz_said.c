@@ -1,0 +1,51 @@
+/*
+ * What a server or program wrote, searched for a refusal: the path that is
+ * found is a slice of the text, within one line, and never empty.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/client/said.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_slice(struct str text, struct str part)
+{
+	if (!part.n || part.p < text.p || part.p + part.n > text.p + text.n ||
+	    memchr(part.p, '\n', part.n))
+		abort();
+}
+
+/* Lines, hosts and programs are slices, and each search ends. */
+static void check_others(struct str text)
+{
+	struct str line[SAID_LINES], rest = text, one;
+	size_t n = said_last(text, line);
+
+	for (size_t i = 0; i < n; i++)
+		check_slice(text, line[i]);
+	one = said_host(text);
+	if (one.p)
+		check_slice(text, one);
+	while ((one = said_program(&rest)).p)
+		check_slice(text, one);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	/* a copy of that size, so that a byte behind it is noticed */
+	char *copy = size ? malloc(size) : NULL;
+	struct said_refusal r;
+
+	if (size)
+		memcpy(copy, data, size);
+	r = said_refusal((struct str){copy ? copy : "", size});
+	if (r.path.p && (!r.kind || !r.path.n || r.path.p < copy ||
+			 r.path.p + r.path.n > copy + size ||
+			 memchr(r.path.p, '\n', r.path.n)))
+		abort();
+	check_others((struct str){copy ? copy : "", size});
+	free(copy);
+	return 0;
+}

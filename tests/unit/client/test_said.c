@@ -1,0 +1,169 @@
+#include "tests/unit/test.h"
+
+#include "core/base/buf.h"
+#include "core/client/said.h"
+
+static void says(const char *text, enum said_kind kind, const char *path)
+{
+	struct said_refusal r = said_refusal(str_of(text));
+
+	assert_int_equal(r.kind, kind);
+	if (!path) {
+		assert_null(r.path.p);
+		return;
+	}
+	assert_non_null(r.path.p);
+	assert_int_equal(r.path.n, strlen(path));
+	assert_memory_equal(r.path.p, path, r.path.n);
+}
+
+TEST(said_refusal, words_of_runtimes, have_kind_and_path)
+{
+	says("EROFS: read-only file system, open '/srv/d/b'", SAID_WRITE,
+	     "/srv/d/b");
+	says("Error: EACCES: permission denied, open '/srv/a b'", SAID_ACCESS,
+	     "/srv/a b");
+	says("PermissionError: [Errno 13] Permission denied: '/etc/x'",
+	     SAID_ACCESS, "/etc/x");
+	says("FileNotFoundError: [Errno 2] No such file or directory: 'd/x.db'",
+	     SAID_MISSING, "d/x.db");
+	says("{ code: 'EROFS', syscall: 'open', path: 'x.db' }", SAID_WRITE,
+	     "x.db");
+	says("cat: /srv/a: Permission denied", SAID_ACCESS, "/srv/a");
+	says("open /srv/a.txt: no such file or directory", SAID_MISSING,
+	     "/srv/a.txt");
+	says("Warning: Cannot access directory /srv/d, skipping", SAID_MISSING,
+	     "/srv/d");
+	says("Cannot open (/srv/d): Operation not permitted.", SAID_ACCESS,
+	     "/srv/d");
+	says("npm error code ENOTCACHED\nnpm error request to "
+	     "https://registry.invalid/x failed",
+	     SAID_DOWNLOAD, NULL);
+}
+
+TEST(said_refusal, no_path, has_the_kind_only)
+{
+	says("Permission denied", SAID_ACCESS, NULL);
+	says("it's refused: EPERM", SAID_ACCESS, NULL);
+	says("EACCES for 'two words'", SAID_ACCESS, NULL);
+	says("EACCES at http://x.invalid/a", SAID_ACCESS, NULL);
+	says("EACCES '", SAID_ACCESS, NULL);
+	says("EACCES /", SAID_ACCESS, NULL);
+	says("  code: 'EPERM',", SAID_ACCESS, NULL);
+	says("{ code: 'EROFS', syscall: 'open' }", SAID_WRITE, NULL);
+	says("EPERM in \"1.2.3\"", SAID_ACCESS, NULL);
+}
+
+TEST(said_refusal, other_texts, are_nothing)
+{
+	says("", SAID_NOTHING, NULL);
+	says("\n\n", SAID_NOTHING, NULL);
+	says("Access denied - path outside allowed directories: /srv/d",
+	     SAID_NOTHING, NULL);
+	says("not found: /srv/d", SAID_NOTHING, NULL);
+}
+
+TEST(said_refusal, several_lines, takes_the_one_that_says_most)
+{
+	says("ENOENT: /srv/a\nEACCES\nEROFS: '/srv/b'\nEACCES: '/srv/c'",
+	     SAID_WRITE, "/srv/b");
+	says("EACCES\nENOENT '/srv/a'", SAID_ACCESS, NULL);
+	says("ENOENT\nENOENT '/srv/a'", SAID_MISSING, "/srv/a");
+	says("a '/srv/x'\nENOENT", SAID_MISSING, NULL);
+}
+
+TEST(said_refusal, keys_of_ssh, are_no_files)
+{
+	says("git@host: Permission denied (publickey).", SAID_NOTHING, NULL);
+}
+
+/* ---- hosts ---- */
+
+static void names(const char *text, const char *host)
+{
+	struct str found = said_host(str_of(text));
+
+	assert_true(host ? str_is(found, host) : !found.p);
+}
+
+TEST(said_host, words_of_resolvers, name_it)
+{
+	names("getaddrinfo EAI_AGAIN api.example.com", "api.example.com");
+	names("getaddrinfo ENOTFOUND api.example.com\n", "api.example.com");
+	names("curl: (6) Could not resolve host: a.b.", "a.b");
+	names("GET https://a.example:8443/x failed", "a.example");
+	names("https://10.0.0.1/x then http://b.example", "b.example");
+}
+
+TEST(said_host, other_words, name_none)
+{
+	names("", NULL);
+	names("EAI_AGAIN", NULL);
+	names("EAI_AGAIN ", NULL);
+	names("ENOTFOUND localhost", NULL);
+	names("http://-x.y http://.x http://127.0.0.1:80/", NULL);
+	names("fetch failed: example.com", NULL);
+}
+
+/* ---- the last lines ---- */
+
+static void ends(const char *text, const char *lines)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str line[SAID_LINES];
+	size_t n = said_last(str_of(text), line);
+
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&out, "%s%.*s", i ? "|" : "", STR_ARG(line[i]));
+	assert_string_equal(buf_cstr(&out), lines);
+	buf_release(&out);
+}
+
+TEST(said_last, lines_without_a_cause, are_left_out)
+{
+	ends("", "");
+	ends("\n \n", "");
+	ends("one", "one");
+	ends("a\nb\nc\nd\n\n", "b|c|d");
+	ends("npm error code ENOENT\nnpm error no such file\n"
+	     "npm error A complete log of this run can be found in: "
+	     "/h/.npm/_logs/x-debug-0.log\n",
+	     "npm error code ENOENT|npm error no such file");
+	ends("npm ERR! x\n\nnpm ERR! A complete log of this run can be found "
+	     "in:\nnpm ERR!     /h/.npm/_logs/x-debug-0.log\n",
+	     "npm ERR! x");
+	ends("node:internal/fs:1\n  throw err;\n  ^\n\nError: EACCES: open "
+	     "'/x'\n    at open (node:fs:1:2) {\n  errno: -13,\n  code: "
+	     "'EACCES',\n  path: '/x'\n}\n\nNode.js v20.1.0\n",
+	     "Error: EACCES: open '/x'");
+	ends("Traceback (most recent call last):\n  File \"x\", line 1\n"
+	     "    open(x)\nPermissionError: '/x'\n",
+	     "PermissionError: '/x'");
+}
+
+/* ---- programs ---- */
+
+static void runs(const char *text, const char *programs)
+{
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str line = str_of(text), word;
+
+	while ((word = said_program(&line)).p)
+		buf_addf(&out, "%s%.*s", out.n ? " " : "", STR_ARG(word));
+	assert_string_equal(buf_cstr(&out), programs);
+	buf_release(&out);
+}
+
+TEST(said_program, command_lines, are_taken_apart)
+{
+	runs("", "");
+	runs("gzip", "gzip");
+	runs("gzip -9 file", "gzip");
+	runs("A=1 B=2 cc -c x.c && ld -o x", "cc ld");
+	runs("echo $(date) $(cat ~/a.md)|sort;wc", "echo date cat sort wc");
+	runs("if test -f x; then rm x; fi", "test rm fi");
+	runs("\"a\" c", "a");
+	runs("$X y", "");
+	runs("`uname`", "uname");
+	runs("-x", "");
+}
