@@ -267,8 +267,9 @@ static void print_json(const struct ledger_run *run, struct jw *w)
 		jw_kv_cstr(w, "summary", run->summary);
 	if (*run->started)
 		jw_kv_cstr(w, "started", run->started);
-	if (is_done) {
+	if (is_done)
 		jw_kv_cstr(w, "finished", run->finished);
+	if (is_done && log_level() >= LOG_DEBUG) {
 		jw_kv_bool(w, "success", run->success);
 		jw_kv_int(w, "exit", run->exit_status);
 		if (*run->sha256)

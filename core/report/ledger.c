@@ -79,6 +79,41 @@ static int new_at(const char *state_dir, struct ledger **ret, struct err *err)
 	return 0;
 }
 
+/*
+ * Open a file of the state directory. As root a link that somebody put there
+ * would lead a write anywhere, and a FIFO would hold up the run.
+ *
+ * returns  a descriptor, or -1 and errno: ELOOP for a link, EINVAL for what is
+ *	    no regular file
+ */
+static int open_own(const char *path, int flags)
+{
+	AUTO(fd_closep)
+	int fd =
+		fd_open(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0600);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return -1;
+	if (S_ISREG(st.st_mode))
+		return fd_steal(&fd);
+	errno = EINVAL;
+	return -1;
+}
+
+/* sys  errno of open_own(), kept as it is */
+static int refuse_own(const char *path, int sys, struct err *err)
+{
+	if (sys != ELOOP && sys != EINVAL)
+		return err_sys(err, sys, "%s", path);
+	return err_set(err, ERR_SYS,
+		       "%s is %s: remove it, or let MATINS_STATE name another "
+		       "folder",
+		       path,
+		       sys == ELOOP ? "a link, and none is followed there"
+				    : "no regular file");
+}
+
 int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
 {
 	AUTO(ledger_freep) struct ledger *l = NULL;
@@ -87,14 +122,16 @@ int ledger_open(const char *state_dir, struct ledger **ret, struct err *err)
 
 	if (new_at(state_dir, &l, err) < 0)
 		return -1;
-	l->fd = fd_open(l->path, O_RDWR | O_APPEND, 0);
+	l->fd = open_own(l->path, O_RDWR | O_APPEND);
 	if (l->fd < 0 && errno == ENOENT && fd_mkdirs(l->dir, 0700) == 0) {
-		l->fd = fd_open(l->path, O_RDWR | O_APPEND | O_CREAT, 0600);
+		l->fd = open_own(l->path, O_RDWR | O_APPEND | O_CREAT);
 		/* only then the new file is there for good */
 		if (l->fd >= 0)
 			folder = fd_open(l->dir, O_RDONLY | O_DIRECTORY, 0);
 		is_synced = folder >= 0 && fsync(folder) == 0;
 	}
+	if (l->fd < 0 && (errno == ELOOP || errno == EINVAL))
+		return refuse_own(l->path, errno, err);
 	if (l->fd < 0 || !is_synced)
 		return err_sys(err, errno,
 			       "the state directory %s cannot be written "
@@ -112,9 +149,9 @@ int ledger_open_read(const char *state_dir, struct ledger **ret,
 
 	if (new_at(state_dir, &l, err) < 0)
 		return -1;
-	l->fd = fd_open(l->path, O_RDONLY, 0);
+	l->fd = open_own(l->path, O_RDONLY);
 	if (l->fd < 0 && errno != ENOENT)
-		return err_sys(err, errno, "%s", l->path);
+		return refuse_own(l->path, errno, err);
 	*ret = l;
 	l = NULL;
 	return 0;
@@ -138,9 +175,9 @@ int ledger_lock_routine(struct ledger *l, const struct ledger_routine *which,
 	path = mem_printf("%s/%.32s", folder, name);
 	if (mkdir(folder, 0700) < 0 && errno != EEXIST)
 		return err_sys(err, errno, "%s", folder);
-	fd = fd_open(path, O_RDWR | O_CREAT, 0600);
+	fd = open_own(path, O_RDWR | O_CREAT);
 	if (fd < 0)
-		return err_sys(err, errno, "%s", path);
+		return refuse_own(path, errno, err);
 	if (flock(fd, wait ? LOCK_EX : LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			return err_set(err, ERR_BUSY,

@@ -54,7 +54,7 @@ is "the folder is the user's alone" "$(stat -c %a "$T/state/matins")" 700
 is "the ledger is the user's alone" "$(stat -c %a "$ledger")" 600
 is "one line for each event" "$(wc -l <"$ledger")" 4
 
-run_matins history --json
+run_matins history --json -v
 json_is "history --json, newest first" runs '#2' \
 	runs[0].generation 2 runs[0].routine bad runs[0].state finished \
 	runs[0].success false runs[0].exit 2 \
@@ -132,6 +132,10 @@ json_is "history -c: the runs of that file" runs '#2' runs[0].generation 6 \
 	runs[1].generation 4
 run_matins history --json
 is "history --json: the order of the members" \
+	"$($PYTHON -c 'import json,sys; print(*json.load(sys.stdin)["runs"][0])' <"$out")" \
+	"generation routine file whole state summary started finished"
+run_matins history --json -v
+is "history --json -v: and three more" \
 	"$($PYTHON -c 'import json,sys; print(*json.load(sys.stdin)["runs"][0])' <"$out")" \
 	"generation routine file whole state summary started finished success exit sha256"
 json_is "history --json: file and wholeness" runs[0].file "$T/keep.toml" \
@@ -309,7 +313,7 @@ exit_is "on_busy = fail ends the second run with 75" 75
 kill -TERM $single
 wait $single 2>/dev/null
 is "a run ended by SIGTERM has status 143" "$?" 143
-run_matins history --json
+run_matins history --json -v
 json_is "that run has finished in order" runs[0].generation 13 \
 	runs[0].state finished runs[0].exit 143
 

@@ -155,4 +155,28 @@ json_is "the report has what is gone" step_results[0].run.dropped.names '["note"
 	step_results[1].run.dropped.names '["n"]' step_results[1].run.dropped.files 1
 json_is "a step with a granted folder has none" step_results[2].run.dropped absent
 
+# ---- the ledger is matins' own file, or none ----
+
+echo precious >"$T/precious"
+export MATINS_STATE=$T/linked
+mkdir "$MATINS_STATE"
+ln -s "$T/precious" "$MATINS_STATE/ledger.jsonl"
+run_matins run r --only kept
+exit_is "a ledger that is a link: the run is made" 0
+err_like "and said not to be recorded" 'warning: this run is not recorded: .*ledger\.jsonl is a link'
+is "what the link leads to is left alone" "$(<"$T/precious")" precious
+run_matins history
+exit_is "history follows it neither" 1
+err_like "and says what to do" 'is a link.*: remove it'
+rm "$MATINS_STATE/ledger.jsonl"
+mkfifo "$MATINS_STATE/ledger.jsonl"
+run_matins history
+exit_is "a FIFO in its place holds up nothing" 1
+rm "$MATINS_STATE/ledger.jsonl"
+run_matins run r --only kept
+exit_is "a ledger of its own" 0
+run_matins history --json
+json_is "is written and read" runs '#1' runs[0].whole false runs[0].file "$PWD/matins.toml"
+unset MATINS_STATE
+
 done_testing
