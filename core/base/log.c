@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/base/fd.h"
+#include "core/base/text.h"
 
 static enum log_level threshold = LOG_NOTE;
 static void (*line_filter)(struct buf *line, void *arg);
@@ -28,16 +29,6 @@ void log_set_filter(void (*filter)(struct buf *line, void *arg), void *arg)
 	line_filter_arg = arg;
 }
 
-/* The character of n bytes of valid UTF-8. */
-static uint32_t decode(const char *p, size_t n)
-{
-	uint32_t c = (unsigned char)p[0] & (n == 1 ? 0x7f : 0xff >> (n + 1));
-
-	for (size_t i = 1; i < n; i++)
-		c = c << 6 | (p[i] & 0x3f);
-	return c;
-}
-
 /* A character that a terminal shows, and that moves no other. */
 static bool is_shown(uint32_t c)
 {
@@ -55,7 +46,7 @@ static struct str cut_char(struct str *s, uint32_t *ret_char, bool *ret_shown)
 	size_t n = str_utf8_len(*s);
 	struct str bytes = {s->p, n ? n : 1};
 
-	*ret_char = n ? decode(s->p, n) : (unsigned char)s->p[0];
+	*ret_char = n ? text_code_point(s->p, n) : (unsigned char)s->p[0];
 	*ret_shown = n && is_shown(*ret_char);
 	s->p += bytes.n;
 	s->n -= bytes.n;

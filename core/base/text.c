@@ -38,6 +38,69 @@ void text_add_utf8(struct buf *out, uint32_t c)
 	buf_add(out, b, n);
 }
 
+uint32_t text_code_point(const char *p, size_t n)
+{
+	uint32_t c = (unsigned char)p[0] & (n == 1 ? 0x7f : 0xff >> (n + 1));
+
+	for (size_t i = 1; i < n; i++)
+		c = c << 6 | (p[i] & 0x3f);
+	return c;
+}
+
+/* Columns of the character at the start, and its bytes. */
+static size_t first_columns(struct str s, size_t *ret_bytes)
+{
+	static const struct {
+		uint32_t first, last;
+		size_t columns;
+	} rows[] = {
+#define COLUMNS(first, last, columns) {first, last, columns},
+#include "core/base/columns.def"
+#undef COLUMNS
+	};
+	size_t n = str_utf8_len(s), low = 0, high = ARRAY_LEN(rows);
+	uint32_t c;
+
+	*ret_bytes = n ? n : 1;
+	if (n < 2)
+		return 1;
+	c = text_code_point(s.p, n);
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (c > rows[middle].last)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < ARRAY_LEN(rows) && c >= rows[low].first ? rows[low].columns
+							     : 1;
+}
+
+size_t text_columns(struct str s)
+{
+	size_t columns = 0, n;
+
+	for (; s.n; s = (struct str){s.p + n, s.n - n})
+		columns += first_columns(s, &n);
+	return columns;
+}
+
+struct str text_first_columns(struct str s, size_t max)
+{
+	struct str rest = s;
+
+	while (rest.n) {
+		size_t n, columns = first_columns(rest, &n);
+
+		if (columns > max)
+			break;
+		max -= columns;
+		rest = (struct str){rest.p + n, rest.n - n};
+	}
+	return (struct str){s.p, s.n - rest.n};
+}
+
 void text_add_pointer(struct buf *out, struct str part)
 {
 	for (size_t i = 0; i < part.n; i++) {

@@ -38,6 +38,16 @@ int text_hex_digit(char c) MUST_USE;
 int32_t text_hex(struct str s, size_t n) MUST_USE;
 /* Append a code point, at most 0x10ffff, as UTF-8. */
 void text_add_utf8(struct buf *out, uint32_t c);
+/* Code point of the n bytes (1 to 4) of valid UTF-8 at p. */
+uint32_t text_code_point(const char *p, size_t n) MUST_USE;
+/*
+ * Columns that a terminal needs for a text of one line. A byte that is not
+ * UTF-8 counts as one; so does a control character, which log_visible() keeps
+ * away.
+ */
+size_t text_columns(struct str s) MUST_USE;
+/* The first characters, at most `max` columns. */
+struct str text_first_columns(struct str s, size_t max) MUST_USE;
 /* Append a part of a JSON pointer with its escapes, without the slash. */
 void text_add_pointer(struct buf *out, struct str part);
 

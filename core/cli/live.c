@@ -7,6 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/log.h"
 #include "core/base/mem.h"
+#include "core/base/text.h"
 
 #define TICK_MS 200
 /* Quick requests show no line. */
@@ -41,7 +42,7 @@ static void draw_line(struct live *l)
 		columns = size.ws_col - 1U;
 	log_visible(&text, buf_str(&l->text), false);
 	buf_addf(&out, "\r\033[K%5.1f s  ", (double)since_ns / 1e9);
-	buf_add_str(&out, str_first(buf_str(&text), columns - 9));
+	buf_add_str(&out, text_first_columns(buf_str(&text), columns - 9));
 	live_put(&out);
 	l->is_drawn = true;
 }

@@ -10,6 +10,7 @@
 #include "core/base/jw.h"
 #include "core/base/scan.h"
 #include "core/report/escape.h"
+#include "core/report/shape.h"
 
 /* ---- forms for people ---- */
 
@@ -27,11 +28,55 @@ struct form {
 	struct part advice, toml;
 	const char *end_troubles;
 	struct part step, skipped, note, nothing, output;
+	void (*body)(struct buf *out, const struct form *f, struct str text);
 	const char *end_step;
 	struct part left_out;
 	struct part summary[2]; /* of a failure, of a success */
 	bool is_html;
 };
+
+static void add_part(struct buf *out, const struct part *p, struct str s)
+{
+	p->add(out, p->before, s);
+	buf_adds(out, p->after);
+}
+
+/* Without white space at the end; spaces at the begin may set a line in. */
+static struct str trim_end(struct str s)
+{
+	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
+		s.n--;
+	return s;
+}
+
+/* JSON in lines, any other text as it is. */
+static void print_body(struct buf *out, const struct form *f, struct str text)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
+	struct str value;
+
+	if (shape_read(text, &arena, &value)) {
+		shape_text(value, &lines);
+		text = trim_end(buf_str(&lines));
+	}
+	add_part(out, &f->output, text);
+}
+
+static void print_html_body(struct buf *out, const struct form *f,
+			    struct str text)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	struct str value;
+
+	if (!shape_read(text, &arena, &value)) {
+		add_part(out, &f->output, text);
+		return;
+	}
+	buf_adds(out, "<div class=\"body\">\n");
+	shape_html(value, out);
+	buf_adds(out, "</div>\n");
+}
 
 static const struct form text_form = {
 	.title = {"# ", escape_line, "\n\n"},
@@ -46,6 +91,7 @@ static const struct form text_form = {
 	.note = {"  ", escape_lines, ""},
 	.nothing = {"(no output)\n", escape_line, ""},
 	.output = {"  ", escape_lines, ""},
+	.body = print_body,
 	.end_step = "\n",
 	.left_out = {"left out: ", escape_line, "\n\n"},
 	.summary = {{"---\n", escape_line, "\n"}, {"---\n", escape_line, "\n"}},
@@ -61,9 +107,10 @@ static const struct form md_form = {
 	.end_troubles = "",
 	.step = {"## ", escape_markdown, "\n\n"},
 	.skipped = {"*(skipped: ", escape_markdown, ")*\n\n"},
-	.note = {"", escape_markdown, "\n\n"},
+	.note = {"> ", escape_markdown, "\n\n"},
 	.nothing = {"*(no output)*\n\n", escape_markdown, ""},
 	.output = {"text", escape_fenced, "\n"},
+	.body = print_body,
 	.end_step = "",
 	.left_out = {"*left out: ", escape_markdown, "*\n\n"},
 	.summary = {{"---\n\n", escape_markdown, "\n"},
@@ -84,26 +131,13 @@ static const struct form html_form = {
 	.nothing = {"<p class=\"dim\">(no output)</p>\n", escape_html, ""},
 	/* an HTML parser drops a newline right behind <pre> */
 	.output = {"<pre>\n", escape_html, "</pre>\n"},
+	.body = print_html_body,
 	.end_step = "</section>\n",
 	.left_out = {"<p class=\"dim\">left out: ", escape_html, "</p>\n"},
 	.summary = {{"<footer class=\"bad\">", escape_html, "</footer>\n"},
 		    {"<footer class=\"ok\">", escape_html, "</footer>\n"}},
 	.is_html = true,
 };
-
-static void add_part(struct buf *out, const struct part *p, struct str s)
-{
-	p->add(out, p->before, s);
-	buf_adds(out, p->after);
-}
-
-/* Without white space at the end; spaces at the begin may set a line in. */
-static struct str trim_end(struct str s)
-{
-	while (s.n && strchr(" \t\r\n", s.p[s.n - 1]) && s.p[s.n - 1])
-		s.n--;
-	return s;
-}
 
 /* ---- troubles, on top ---- */
 
@@ -212,8 +246,11 @@ static void print_step(const struct report_step *s, const struct form *f,
 		print_skipped(s, f, out);
 	else if (!output.n && s->state == STATE_OK)
 		add_part(out, &f->nothing, STR(""));
-	if (output.n)
+	/* of a failure show the bytes that the error speaks of */
+	if (output.n && s->state == STATE_FAILED)
 		add_part(out, &f->output, output);
+	else if (output.n)
+		f->body(out, f, output);
 	buf_adds(out, f->end_step);
 }
 

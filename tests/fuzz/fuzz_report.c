@@ -2,7 +2,8 @@
  * Reports that are read back: load, print, canonical form, golden, diff.
  *
  * The first line may be an ignore rule (it begins with '$'); the rest is the
- * document. Beside not crashing, what was printed must read back the same.
+ * document. Beside not crashing, what was printed must read back the same, and
+ * no text of a step may look like a heading or the summary of the report.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +33,67 @@ static struct str print(const struct report *r, const char *form,
 	return copy;
 }
 
+/* Lines that begin with `mark`. */
+static size_t count_lines(struct str text, const char *mark)
+{
+	size_t n = 0;
+
+	while (text.n) {
+		struct str line = str_cut(&text, '\n');
+
+		/* the last line is the summary, which has the routine's name */
+		n += text.n && str_starts(line, mark);
+	}
+	return n;
+}
+
+static size_t count_sections(const struct report *r)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n_steps; i++)
+		n += r->steps[i].reason != REASON_ONLY_FILTER;
+	return n;
+}
+
+/* Lines in the first column, and elements of a page, are those of the report.
+ */
+static void nothing_is_forged(const struct report *r, struct arena *arena)
+{
+	static const char *const own[] = {
+		"# ",	       "## ",
+		"ERROR: ",     "refused: ",
+		"(skipped: ",  "(no output)",
+		"left out: ",  "---",
+		"**ERROR:** ", "**refused:** ",
+		"*(skipped: ", "*(no output)*",
+		"*left out: ", "- ",
+		"> ",
+	};
+	static const char *const forms[] = {"text", "md"};
+	size_t sections = count_sections(r);
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		struct str text = print(r, forms[i], arena), rest = text;
+
+		must(count_lines(text, "# ") == 1);
+		must(count_lines(text, "## ") == sections);
+		must(count_lines(text, "---") == 1);
+		while (rest.p) {
+			struct str line = str_cut(&rest, '\n');
+			bool is_own = !line.n || line.p[0] == ' ' ||
+				      /* the summary is the last line */
+				      (rest.p && !rest.n);
+
+			for (size_t k = 0; k < ARRAY_LEN(own); k++)
+				is_own |= str_starts(line, own[k]);
+			must(is_own);
+		}
+	}
+	must(count_lines(print(r, "html", arena), "<section") == sections);
+	must(count_lines(print(r, "html", arena), "<footer ") == 1);
+}
+
 static void load_and_print(struct str text, struct arena *arena)
 {
 	static const char *const forms[] = {"json", "md", "text", "html",
@@ -45,6 +107,7 @@ static void load_and_print(struct str text, struct arena *arena)
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
 		must(str_eq(print(&r, forms[i], arena),
 			    print(&again, forms[i], arena)));
+	nothing_is_forged(&r, arena);
 }
 
 static struct str canonical(const struct jdoc *doc, struct arena *arena)

@@ -1,0 +1,42 @@
+/*
+ * JSON bodies for people: an array of flat objects as a table, an object as
+ * lines "key: value", set in where they nest.
+ *
+ *	if (shape_read(output, &arena, &value))
+ *		shape_text(value, &text);
+ *
+ * Strings stand without quotes, numbers as they came. A table of text is at
+ * most SHAPE_COLUMNS wide: long cells are cut and end in "…", and what does not
+ * fit at all is a list of records. HTML has every cell whole.
+ */
+#ifndef CORE_REPORT_SHAPE_H
+#define CORE_REPORT_SHAPE_H
+
+#include <stdbool.h>
+
+#include "core/base/arena.h"
+#include "core/base/attr.h"
+#include "core/base/buf.h"
+#include "core/base/str.h"
+
+#define SHAPE_COLUMNS 100
+/* Longer bodies stay as they are: nobody reads a table of that length. */
+#define SHAPE_BYTES (1024 * 1024)
+
+/*
+ * Read a text that is one JSON object or array, or a sequence of objects, as
+ * several blocks of one result are; these become one array.
+ *
+ * returns  false: another text
+ */
+bool shape_read(struct str text, struct arena *arena, struct str *ret) MUST_USE;
+
+/*
+ * Append lines. They may hold control characters, but a newline of a string
+ * begins no line in the first column of a nested value.
+ */
+void shape_text(struct str value, struct buf *out);
+/* Append elements that may stand in a body; all text in them is escaped. */
+void shape_html(struct str value, struct buf *out);
+
+#endif

@@ -1,0 +1,23 @@
+#include "tests/unit/test.h"
+
+#include "core/base/text.h"
+
+TEST(columns, of_a_character, as_terminals_count)
+{
+	static const struct {
+		const char *text;
+		size_t columns;
+	} rows[] = {
+		{"", 0},	  {"abc", 3},  {"Grüße", 5}, {"你好", 4},
+		{"e\xcc\x81", 1}, {"🎉", 2},    {"שלום", 4},  {"ｗ", 2},
+		{"\xff\xfe", 2},  {"한글", 4}, {"​", 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (text_columns(str_of(rows[i].text)) != rows[i].columns)
+			fail_msg("%s: not %zu columns", rows[i].text,
+				 rows[i].columns);
+	assert_true(str_is(text_first_columns(STR("a你好"), 4), "a你"));
+	assert_true(
+		str_is(text_first_columns(STR("e\xcc\x81x"), 1), "e\xcc\x81"));
+}
