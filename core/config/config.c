@@ -606,6 +606,17 @@ static void expand(struct config_file *file,
 
 /* ---- all of it ---- */
 
+/* Files of other MCP clients are JSON; no TOML begins with a brace. */
+static void explain_json(struct str text, struct err *why)
+{
+	if (str_starts(str_trim(text), "{"))
+		err_at(why, ERR_CONFIG, 1, 1,
+		       "the file is JSON, and matins reads TOML: write each "
+		       "server as [servers.NAME] with command = \"…\", args = "
+		       "[\"…\"] and env = { NAME = \"value\" }, or with url = "
+		       "\"…\"");
+}
+
 static int load(struct config_file *file, int fd,
 		const struct config_options *options, struct err *err)
 {
@@ -618,6 +629,7 @@ static int load(struct config_file *file, int fd,
 	/* one reading: the bytes that are judged are those that are parsed */
 	if (fd_read_all(fd, &text, &why) < 0 ||
 	    toml_parse(&file->arena, buf_str(&text), &root, &why) < 0) {
+		explain_json(buf_str(&text), &why);
 		findings_add(&file->findings, false, &why);
 		return raise_error(file, options, err);
 	}

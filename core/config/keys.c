@@ -73,10 +73,10 @@ const struct section key_sections[N_SECTIONS] = {
 #include "core/config/keys.def"
 };
 
-const char *const key_foreign[] = {
-#define FOREIGN(table) #table,
+static const struct foreign_key foreign[] = {
+#define FOREIGN(table) {SECTION_top, #table, NULL},
+#define FOREIGN_KEY(section, key, instead) {SECTION_##section, #key, instead},
 #include "core/config/keys.def"
-	NULL,
 };
 
 static const char *const type_texts[] = {
@@ -249,6 +249,16 @@ const struct step_kind *step_kinds(size_t *ret_n)
 	return kinds;
 }
 
+const struct foreign_key *key_foreign(enum key_section section,
+				      const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		if (foreign[i].section == section &&
+		    !strcmp(foreign[i].name, name))
+			return &foreign[i];
+	return NULL;
+}
+
 const char *step_kind_instead(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(foreign_kinds); i++)
@@ -322,7 +332,14 @@ void keys_print_markdown(struct buf *out)
 	for (size_t s = 0; s < N_SECTIONS; s++)
 		add_section(out, s);
 	buf_adds(out, "\nKnown and ignored, for files of modulex:");
-	for (size_t i = 0; key_foreign[i]; i++)
-		buf_addf(out, "%s `[%s]`", i ? "," : "", key_foreign[i]);
-	buf_adds(out, ".\n");
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		if (!foreign[i].instead)
+			buf_addf(out, "%s `[%s]`", i ? "," : "",
+				 foreign[i].name);
+	buf_adds(out, ". Of a server, for files of other MCP clients:\n\n"
+		      "| key | instead |\n|---|---|\n");
+	for (size_t i = 0; i < ARRAY_LEN(foreign); i++)
+		if (foreign[i].instead)
+			buf_addf(out, "| `%s` | %s |\n", foreign[i].name,
+				 foreign[i].instead);
 }

@@ -78,8 +78,15 @@ const struct key *key_next(enum key_section section, const struct key *key)
 struct strlist key_values(const struct key *k, const void *object,
 			  struct arena *arena) MUST_USE;
 extern const struct section key_sections[N_SECTIONS];
-/* Tables of modulex that are known and ignored; ends in NULL. */
-extern const char *const key_foreign[];
+/* A key that is known and ignored. */
+struct foreign_key {
+	enum key_section section;
+	const char *name;
+	const char *instead; /* words for people; NULL: a table of modulex */
+};
+/* NULL: not one of them. */
+const struct foreign_key *key_foreign(enum key_section section,
+				      const char *name) MUST_USE;
 /* Text that fits behind "must be". */
 const char *key_type_text(enum key_type type) MUST_USE;
 /*

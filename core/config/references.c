@@ -68,6 +68,7 @@ enum place {
 	PLACE_OTHER,  /* nothing is replaced */
 	PLACE_ARGS,   /* filters of jq and scripts have names after a $, too */
 	PLACE_PARAMS, /* text for a tool */
+	PLACE_ENV,    /* values for a program */
 };
 
 static bool is_name(char c)
@@ -149,6 +150,26 @@ static void warn(struct findings *f, const struct toml_value *v,
 		      text);
 }
 
+/* A value of `env`: nothing in it is replaced. */
+static bool check_variable(struct findings *f, const struct toml_value *v)
+{
+	struct str s = v->string;
+	bool has_variable = false;
+
+	for (size_t i = 0; i + 2 < s.n && !has_variable; i++)
+		has_variable = str_starts(skip(s, i), "${") &&
+			       name_length(skip(s, i + 2));
+	if (has_variable)
+		warn(f, v, s,
+		     "is passed on as it is: a variable of yours is NAME = { "
+		     "env = \"NAME\" }");
+	else if (str_starts(s, "~/"))
+		warn(f, v, s,
+		     "is passed on as it is: `~/` is replaced in paths of "
+		     "this file only; write the whole path");
+	return has_variable || str_starts(s, "~/");
+}
+
 static void check_string(struct findings *f, const struct toml_value *v,
 			 enum place place)
 {
@@ -156,6 +177,10 @@ static void check_string(struct findings *f, const struct toml_value *v,
 	size_t n = 0;
 
 	assert(s.p);
+	if (place == PLACE_ENV && check_variable(f, v))
+		return;
+	if (place == PLACE_ENV)
+		place = PLACE_OTHER;
 	if (place != PLACE_OTHER && name.p) {
 		if (name_length(name) < name.n)
 			warn(f, v, s,
@@ -204,6 +229,17 @@ static size_t members(const struct toml_value *v)
 	return v && v->type == TOML_TABLE ? v->table.n : 0;
 }
 
+/* Values that stand in the file, and references to credentials. */
+static void check_env(struct findings *f, const struct toml_value *env)
+{
+	for (size_t i = 0; i < members(env); i++) {
+		const struct toml_value *v = &env->table.member[i].value;
+
+		check_value(f, v,
+			    v->type == TOML_STRING ? PLACE_ENV : PLACE_OTHER);
+	}
+}
+
 /* A step, or a server. */
 static void check_table(struct findings *f, const struct toml_value *table)
 {
@@ -216,7 +252,10 @@ static void check_table(struct findings *f, const struct toml_value *table)
 		else if (!strcmp(m->key, "params") ||
 			 !strcmp(m->key, "arguments"))
 			place = PLACE_PARAMS;
-		check_value(f, &m->value, place);
+		if (strcmp(m->key, "env") != 0)
+			check_value(f, &m->value, place);
+		else
+			check_env(f, &m->value);
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/text.h"
 #include "core/config/keys.h"
+#include "core/secret/literal.h"
 
 struct loader {
 	struct arena *arena;	   /* of the model */
@@ -602,6 +603,10 @@ static bool is_variable(const char *s)
 	return *s;
 }
 
+#define THREE_WAYS                                                 \
+	"write %s = { env = \"NAME\" }, { file = \"~/path\" } or " \
+	"{ cmd = \"line\" }"
+
 /* Read exactly one of the three keys; .from is NULL after an error. */
 static void load_reference(struct loader *l, const struct toml_member *m,
 			   struct env_ref *ref)
@@ -611,9 +616,7 @@ static void load_reference(struct loader *l, const struct toml_member *m,
 	ref->col = m->col;
 	if (m->value.type != TOML_TABLE) {
 		load_error(l, &m->value,
-			   "credentials do not stand in the file; write "
-			   "%s = { env = \"NAME\" }, { file = \"~/path\" } or "
-			   "{ cmd = \"line\" }",
+			   "credentials do not stand in the file; " THREE_WAYS,
 			   m->key);
 		return;
 	}
@@ -631,6 +634,44 @@ static void read_reference(const struct reading *r)
 	load_reference(r->l, r->m, r->field);
 }
 
+/* The text of a value that a variable can have; NULL: of no such type. */
+static const char *plain_text(struct loader *l, const struct toml_value *v)
+{
+	if (v->type == TOML_INTEGER)
+		return arena_printf(l->arena, "%lld", (long long)v->integer);
+	if (v->type == TOML_BOOLEAN)
+		return v->boolean ? "true" : "false";
+	return v->type == TOML_STRING &&
+			       str_find(v->string, '\0') == v->string.n
+		       ? copy(l, v)
+		       : NULL;
+}
+
+/* A plain value; one that looks like a credential is refused (lax: kept). */
+static bool load_plain(struct loader *l, const struct toml_member *m,
+		       struct env_plain *plain)
+{
+	const char *value = plain_text(l, &m->value), *like;
+
+	if (!value) {
+		load_error(l, &m->value,
+			   "%s takes a string without NUL, %s = \"…\", or a "
+			   "reference: { env = \"NAME\" }, { file = "
+			   "\"~/path\" } or { cmd = \"line\" }",
+			   m->key, m->key);
+		return false;
+	}
+	like = literal_looks_like(m->key, str_of(value));
+	if (like)
+		load_unknown(l, &m->value,
+			     "%s looks like %s; credentials do not stand in "
+			     "the file: " THREE_WAYS "%s",
+			     m->key, like, m->key,
+			     l->lax ? "" : " (--lax takes it as it is)");
+	*plain = (struct env_plain){m->key, value, like != NULL};
+	return !like || l->lax;
+}
+
 static void read_env(const struct reading *r)
 {
 	struct env_refs *refs = r->field;
@@ -641,16 +682,20 @@ static void read_env(const struct reading *r)
 		return;
 	}
 	refs->item = ARENA_ARRAY(r->l->arena, struct env_ref, r->v->table.n);
+	refs->plain = ARENA_ARRAY(r->l->arena, struct env_plain, r->v->table.n);
 	for (size_t i = 0; i < r->v->table.n; i++) {
 		const struct toml_member *m = &r->v->table.member[i];
 
-		if (is_variable(m->key)) {
-			load_reference(r->l, m, &refs->item[refs->n]);
-			refs->n += refs->item[refs->n].from != NULL;
-		} else {
+		if (!is_variable(m->key)) {
 			load_error(r->l, m,
 				   "a key of \"env\" is not a name of a "
 				   "variable");
+		} else if (m->value.type == TOML_TABLE) {
+			load_reference(r->l, m, &refs->item[refs->n]);
+			refs->n += refs->item[refs->n].from != NULL;
+		} else {
+			refs->n_plain += load_plain(
+				r->l, m, &refs->plain[refs->n_plain]);
 		}
 	}
 }
@@ -1128,18 +1173,23 @@ static void unknown_key(struct loader *l, const struct toml_member *m,
 			     buf_cstr(&key), key_sections[section].title);
 }
 
-/* Note a table of modulex. */
-static bool is_foreign(struct loader *l, const struct toml_member *m)
+/* Note a key of modulex or of another MCP client. */
+static bool is_foreign(struct loader *l, const struct toml_member *m,
+		       enum key_section section)
 {
+	const struct foreign_key *k = key_foreign(section, m->key);
 	struct err err;
-	size_t i = 0;
 
-	while (key_foreign[i] && strcmp(key_foreign[i], m->key) != 0)
-		i++;
-	if (!key_foreign[i])
+	if (!k)
 		return false;
-	err_at(&err, ERR_CONFIG, m->line, m->col,
-	       "[%s] is a table of modulex; it is ignored", m->key);
+	if (k->instead)
+		err_at(&err, ERR_CONFIG, m->line, m->col,
+		       "\"%s\" is a key of other MCP clients; it is ignored: "
+		       "%s",
+		       m->key, k->instead);
+	else
+		err_at(&err, ERR_CONFIG, m->line, m->col,
+		       "[%s] is a table of modulex; it is ignored", m->key);
 	findings_add_note(l->findings, &err);
 	return true;
 }
@@ -1155,7 +1205,7 @@ static void load_table(struct loader *l, const struct toml_value *table,
 		struct reading r = {l, k, m, &m->value, object, NULL, 0};
 
 		if (!k) {
-			if (section != SECTION_top || !is_foreign(l, m))
+			if (!is_foreign(l, m, section))
 				unknown_key(l, m, section, more);
 			continue;
 		}

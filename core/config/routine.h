@@ -27,9 +27,17 @@ struct env_ref {
 	uint32_t line, col;
 };
 
+/* A variable with a plain value, which is no secret. */
+struct env_plain {
+	const char *name, *value;
+	bool is_secret; /* looks like a credential, and --lax took it */
+};
+
 struct env_refs {
 	struct env_ref *item;
 	size_t n;
+	struct env_plain *plain;
+	size_t n_plain;
 };
 
 /* HTTP headers of a remote server, `K = "V"`. */

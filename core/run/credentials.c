@@ -270,6 +270,14 @@ static int credentials_value(struct credentials *c, const struct env_ref *ref,
 int credentials_give(struct credentials *c, const struct env_refs *refs,
 		     struct env *env, struct err *err)
 {
+	for (size_t i = 0; i < refs->n_plain; i++) {
+		const struct env_plain *p = &refs->plain[i];
+
+		if (p->is_secret)
+			scrub_add(c->ctx.scrub, str_of(p->value));
+		put_line(env, mem_printf("%s=%s", p->name, p->value),
+			 strlen(p->name) + 1);
+	}
 	for (size_t i = 0; i < refs->n; i++) {
 		struct str value;
 

@@ -47,7 +47,7 @@ struct credentials *credentials_new(const struct credentials_context *context)
 void credentials_free(struct credentials *c);
 
 /*
- * Set the variables of `refs`.
+ * Set the variables of `refs`, plain ones and references.
  * errors  ERR_CREDENTIAL  with the variable's name and the cause
  */
 int credentials_give(struct credentials *c, const struct env_refs *refs,

@@ -325,6 +325,44 @@ static void add_program_facts(struct step_run *s, struct jw *w)
 	s->facts_scrubbed = clean.hits;
 }
 
+static bool sets(const struct env_refs *refs, const char *name)
+{
+	for (size_t i = 0; i < refs->n; i++)
+		if (!strcmp(refs->item[i].name, name))
+			return true;
+	for (size_t i = 0; i < refs->n_plain; i++)
+		if (!strcmp(refs->plain[i].name, name))
+			return true;
+	return false;
+}
+
+/* Plain values of the environment; `over` sets some of these otherwise. */
+static void add_plain(struct cleaner *c, struct jw *w,
+		      const struct env_refs *refs, const struct env_refs *over)
+{
+	for (size_t i = 0; i < refs->n_plain; i++) {
+		const struct env_plain *p = &refs->plain[i];
+
+		if (!p->is_secret && !(over && sets(over, p->name)))
+			facts_text(c, w, p->name, str_of(p->value));
+	}
+}
+
+static void add_environment(struct step_run *s, struct jw *w)
+{
+	const struct env_refs *server = &s->plan->server_env;
+	const struct env_refs *own = &s->plan->step->env;
+	struct cleaner clean = {s->scrub, 0};
+
+	if (!server->n_plain && !own->n_plain)
+		return;
+	jw_kv_object(w, "env");
+	add_plain(&clean, w, server, own);
+	add_plain(&clean, w, own, NULL);
+	jw_end(w);
+	s->facts_scrubbed += clean.hits;
+}
+
 static void add_call_facts(struct step_run *s, struct jw *w)
 {
 	const struct step *step = s->plan->step;
@@ -365,6 +403,8 @@ static void write_facts(struct step_run *s)
 		add_call_facts(s, &w);
 	else
 		add_program_facts(s, &w);
+	if (s->begin_ns)
+		add_environment(s, &w);
 	if (s->scrubbed + s->facts_scrubbed)
 		jw_kv_int(&w, "scrubbed",
 			  (int64_t)(s->scrubbed + s->facts_scrubbed));

@@ -155,7 +155,7 @@ cat >refs.toml <<-'END'
 	name = "a"
 	type = "script"
 	command = "x"
-	env = { A = "sk-literal-1", B = { env = "SHORT" }, C = { cmd = "a 'b" } }
+	env = { A = "sk-literal-1234567890", B = { env = "SHORT" }, C = { cmd = "a 'b" } }
 	sandbox = { read = ["gone"], write = ["out"] }
 END
 SHORT=k3y run_matins check refs.toml
@@ -163,9 +163,9 @@ exit_is "references: exit status 1" 1
 err_like "a literal is refused, with what to write" \
 	':5:13: .*write A = \{ env = "NAME" \}, \{ file = "~/path" \} or'
 file_lacks "a literal is not shown" "$err" sk-literal
-err_like "a short value is a warning" ':5:29: warning: .* B has fewer than 6'
+err_like "a short value is a warning" ':5:38: warning: .* B has fewer than 6'
 file_lacks "a short value is not shown" "$err" k3y
-err_like "a command line is read" ':5:52: command of C: a quote'
+err_like "a command line is read" ':5:61: command of C: a quote'
 err_like "read: a missing path is a warning" ':6:21: warning: .*/gone,'
 err_like "write: a missing path is an error with the mkdir" \
 	":6:39: .*\`mkdir -p $T/out\`"

@@ -466,9 +466,9 @@ exec 8>&- 9<&-
 wait "$pid"
 [[ $(id -u) == 0 ]] && chown -R root: "$T"
 
-# ---- a literal is no credential ----
+# ---- a literal that looks like a credential ----
 
-echo 'env = { A = "sk-literal" }' >>sources.toml
+echo 'env = { A = "sk-literal-1234567890" }' >>sources.toml
 run_matins run -c sources.toml r
 exit_is "a literal: exit status 1" 1
 file_lacks "a literal is not shown" "$err" sk-literal

@@ -101,8 +101,8 @@ TEST_IN(fixture, declared, default, is_exactly_what_is_named)
 	struct routine routine = {.name = "r", .steps = &step, .n_steps = 1};
 	const struct strlist named = {given, 2};
 
-	server.env = (struct env_refs){&ref, 1};
-	step.env = (struct env_refs){&variable, 1};
+	server.env = (struct env_refs){.item = &ref, .n = 1};
+	step.env = (struct env_refs){.item = &variable, .n = 1};
 	step.sandbox.exec = (struct strlist){exec, 1};
 	f->config.servers = &server;
 	f->config.n_servers = 1;

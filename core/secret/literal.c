@@ -1,0 +1,207 @@
+#include "core/secret/literal.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/attr.h"
+#include "core/base/text.h"
+
+/* Bytes of a part of a JWT, RFC 7519: each is Base64url. */
+#define JWT_PART_MIN 4
+/* Bytes of a value that are looked at as one token. */
+#define TOKEN_MAX 4096
+
+enum at { WORD, END, LAST };
+
+static const struct {
+	const char *word;
+	enum at at;
+	bool may_count;
+} names[] = {
+#define LITERAL_NAME(word, at, may_count) {word, at, may_count},
+#include "core/secret/literal.def"
+};
+
+static const char *const harmless[] = {
+#define LITERAL_HARMLESS(word) word,
+#include "core/secret/literal.def"
+};
+
+static const struct {
+	const char *prefix;
+	size_t n;
+	const char *what;
+} forms[] = {
+#define LITERAL_FORM(prefix, n, what) {prefix, n, what},
+#include "core/secret/literal.def"
+};
+
+/* ---- names ---- */
+
+static bool is_alnum(char c)
+{
+	return text_is_alpha(c) || text_is_digit(c);
+}
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* Cut the next word off; n = 0 behind the last. */
+static struct str next_word(struct str *rest)
+{
+	struct str s = *rest;
+	size_t n = 0;
+
+	while (s.n && !is_alnum(s.p[0]))
+		s = (struct str){s.p + 1, s.n - 1};
+	while (n < s.n && is_alnum(s.p[n]) &&
+	       !(n && is_upper(s.p[n]) && !is_upper(s.p[n - 1])))
+		n++;
+	*rest = (struct str){s.p + n, s.n - n};
+	return (struct str){s.p, n};
+}
+
+static bool is_word(struct str s, const char *word)
+{
+	return s.n == strlen(word) && strncasecmp(s.p, word, s.n) == 0;
+}
+
+static bool ends_so(struct str s, const char *word)
+{
+	size_t n = strlen(word);
+
+	return s.n >= n && strncasecmp(s.p + s.n - n, word, n) == 0;
+}
+
+static bool is_number(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && text_is_digit(s.p[n]))
+		n++;
+	return n == s.n;
+}
+
+static bool is_sign(struct str word, bool is_last, struct str value)
+{
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if ((names[i].at == END ? ends_so(word, names[i].word)
+					: is_word(word, names[i].word)) &&
+		    (names[i].at != LAST || is_last) &&
+		    !(names[i].may_count && is_number(value)))
+			return true;
+	return false;
+}
+
+static bool is_harmless(struct str word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		if (is_word(word, harmless[i]))
+			return true;
+	return false;
+}
+
+static bool name_is_secret(struct str name, struct str value)
+{
+	bool is_found = false, is_public = false;
+	struct str word, last = {NULL, 0};
+
+	while ((word = next_word(&name)).n) {
+		struct str rest = name;
+		bool is_last = !next_word(&rest).n;
+
+		/* "PWD" alone is the working directory */
+		if (last.n || !is_word(word, "pwd"))
+			is_found |= is_sign(word, is_last, value);
+		is_public |= is_word(word, "public");
+		last = word;
+	}
+	return is_found && !is_public && !is_harmless(last);
+}
+
+/* ---- values ---- */
+
+static bool is_token_char(char c)
+{
+	return is_alnum(c) || c == '_' || c == '-';
+}
+
+static size_t token_length(struct str s)
+{
+	size_t n = 0;
+
+	while (n < s.n && n < TOKEN_MAX &&
+	       (is_token_char(s.p[n]) || (s.p[n] && strchr("+/=.~", s.p[n]))))
+		n++;
+	return n;
+}
+
+static struct str skip(struct str s, size_t n)
+{
+	return (struct str){s.p + n, s.n - n};
+}
+
+/* Three parts, of which the first is a JSON object. */
+static bool is_jwt(struct str s)
+{
+	struct str rest = {s.p, token_length(s)};
+
+	if (!str_starts(rest, "eyJ"))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (str_cut(&rest, '.').n < JWT_PART_MIN)
+			return false;
+	return true;
+}
+
+/* "scheme://user:password@": userinfo of RFC 3986, 3.2.1. */
+static bool has_password(struct str s)
+{
+	size_t n = 0, colon = 0;
+
+	if (!str_starts(s, "://"))
+		return false;
+	for (n = 3; n < s.n && s.p[n] && !strchr("/?# \"'", s.p[n]); n++) {
+		if (s.p[n] == '@')
+			return colon && n > colon + 1;
+		if (s.p[n] == ':' && !colon)
+			colon = n;
+	}
+	return false;
+}
+
+/* Form of what begins here, at the beginning of a word; or NULL. */
+static const char *form_at(struct str s)
+{
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		size_t n = strlen(forms[i].prefix);
+
+		if (str_starts(s, forms[i].prefix) &&
+		    token_length(skip(s, n)) >= forms[i].n)
+			return forms[i].what;
+	}
+	return is_jwt(s) ? "a JSON Web Token" : NULL;
+}
+
+const char *literal_looks_like(const char *name, struct str value)
+{
+	if (!value.n)
+		return NULL;
+	for (size_t i = 0; i < value.n; i++) {
+		struct str rest = skip(value, i);
+		const char *what = NULL;
+
+		if (!i || !is_token_char(value.p[i - 1]))
+			what = form_at(rest);
+		if (str_starts(rest, "PRIVATE KEY-----"))
+			what = "a private key";
+		if (has_password(rest))
+			what = "a URL with a password";
+		if (what)
+			return what;
+	}
+	return name_is_secret(str_of(name), value) ? "a credential by its name"
+						   : NULL;
+}

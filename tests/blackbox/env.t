@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# Variables of a program: plain values stand in the file and in the report, a
+# literal that looks like a credential stands in neither.
+# shellcheck disable=SC2016,SC2088
+. "${BASH_SOURCE%/*}/lib.sh"
+
+cat >show.sh <<-'END'
+	echo "level=$LOG_LEVEL port=$PORT quiet=$QUIET empty=[$EMPTY] secret=$HIDDEN"
+END
+
+# ---- plain values ----
+
+printf 'top-secret-value\n' >key
+chmod 600 key
+cat >plain.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["show.sh"]
+	env = { LOG_LEVEL = "debug", PORT = 8080, QUIET = false, EMPTY = "", HIDDEN = { file = "key" } }
+END
+run_matins run -c plain.toml r --json
+exit_is "plain values: the step runs" 0
+json_is "plain values reach the program, and are not scrubbed" \
+	step_results[0].output "level=debug port=8080 quiet=false empty=[] secret=***"
+json_is "plain values stand in the report, a credential does not" \
+	step_results[0].run.env.LOG_LEVEL debug \
+	step_results[0].run.env.PORT '~^8080$' \
+	step_results[0].run.env.EMPTY '~^$' \
+	step_results[0].run.env.HIDDEN absent
+run_matins run -c plain.toml r --json --view golden
+out_unlike "plain values are no part of what is compared" LOG_LEVEL
+
+# ---- of a server, and of a step over it ----
+
+cat >server.toml <<-END
+	[servers.s]
+	command = "$PEER"
+	args = ["server.peer"]
+	env = { LOG_LEVEL = "info", ONLY_SERVER = "yes", HIDDEN = "no secret" }
+	[[routines.r.steps]]
+	name = "a"
+	type = "mcp-client"
+	server = "s"
+	tool = "t"
+	env = { LOG_LEVEL = "debug", HIDDEN = { file = "key" } }
+END
+cat >server.peer <<-'END'
+	recv initialize
+	send result {"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}
+	recv notifications/initialized
+	recv tools/call
+	send result {"content":[{"type":"text","text":"done"}]}
+END
+run_matins run -c server.toml r --json
+json_is "a step's value replaces its server's, in the report, too" \
+	step_results[0].run.env.LOG_LEVEL debug \
+	step_results[0].run.env.ONLY_SERVER yes \
+	step_results[0].run.env.HIDDEN absent
+
+# ---- literals that look like a credential ----
+
+cat >literal.toml <<-'END'
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "sh"
+	args = ["show.sh"]
+	env = { LOG_LEVEL = "debug", API_TOKEN = "tiger-in-the-tank", HIDDEN = "ghp_abcdefghijklmnop" }
+END
+run_matins check literal.toml
+exit_is "literals: exit status 1" 1
+err_like "a name of a credential is refused with the three ways" \
+	':6:42: API_TOKEN looks like a credential by its name; .*write API_TOKEN = \{ env = "NAME" \}, \{ file = "~/path" \} or \{ cmd = "line" \}'
+err_like "a value of a known form is refused" \
+	':6:72: HIDDEN looks like a token of GitHub'
+run_matins run -c literal.toml r --json
+exit_is "nothing starts" 1
+file_lacks "neither value is shown" "$err" tiger
+file_lacks "neither value is shown, of a known form" "$err" ghp_abc
+run_matins check --lax literal.toml
+exit_is "--lax: the file is good" 0
+err_like "--lax warns" 'warning: API_TOKEN looks like a credential'
+run_matins run -c literal.toml --lax r --json
+exit_is "--lax: the step runs" 0
+json_is "--lax: values that look like credentials are scrubbed and left out" \
+	step_results[0].output '~secret=\*\*\*$' \
+	step_results[0].run.env.LOG_LEVEL debug \
+	step_results[0].run.env.API_TOKEN absent \
+	step_results[0].run.env.HIDDEN absent
+
+# ---- what is not replaced ----
+
+sed 's|^env = .*|env = { A = "${HOME}/x", B = "~/y", C = "$input.z", KEYBOARD = "de" }|' \
+	plain.toml >kept.toml
+run_matins check kept.toml
+exit_is "values that are kept: status 0" 0
+err_like "a variable in a value is a warning" \
+	'warning: "\$\{HOME\}/x" is passed on as it is'
+err_like "a tilde in a value is a warning" 'warning: "~/y" is passed on as it is'
+err_like "a reference in a value is a warning" \
+	'warning: "\$input.z" is not replaced here'
+
+# ---- files of other clients ----
+
+cat >codex.toml <<-'END'
+	model = "x"
+	[mcp_servers.docs]
+	command = "sh"
+	args = ["-c", "exit"]
+	env = { LOG_LEVEL = "debug" }
+	startup_timeout_sec = 20
+	enabled = true
+END
+run_matins check --lax codex.toml
+exit_is "a server of another client is good" 0
+err_like "its own keys are ignored with a note" \
+	'note: "startup_timeout_sec" .* is ignored: .*timeout'
+echo '{"mcpServers":{"docs":{"command":"sh"}}}' >mcp.json
+run_matins list -c mcp.json
+exit_is "JSON: exit status 1" 1
+err_like "JSON is named, and what to write instead" \
+	'mcp.json:1:1: the file is JSON, and matins reads TOML: .*\[servers.NAME\]'
+
+done_testing
