@@ -50,6 +50,16 @@ struct str str_cut(struct str *rest, char sep)
 	return head;
 }
 
+bool str_has_word(const char *words, struct str word)
+{
+	struct str rest = str_of(words);
+
+	while (rest.n)
+		if (str_eq(str_cut(&rest, ' '), word) && word.n)
+			return true;
+	return false;
+}
+
 bool str_uint64(struct str s, uint64_t *ret_value)
 {
 	uint64_t v = 0;

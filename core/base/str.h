@@ -65,6 +65,8 @@ size_t str_find(struct str s, char c) MUST_USE;
  * it; without separator all is returned and *rest becomes {NULL, 0}.
  */
 struct str str_cut(struct str *rest, char sep) MUST_USE;
+/* Is the word in a list with spaces between them? The empty one never is. */
+bool str_has_word(const char *words, struct str word) MUST_USE;
 
 /* Strict decimal, no sign but '-', nothing around it. False: not a number. */
 bool str_int64(struct str s, int64_t *ret_value) MUST_USE;

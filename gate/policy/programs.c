@@ -28,7 +28,6 @@ enum operand {
 };
 enum takes { TAKES_NOTHING, TAKES_VALUE, TAKES_MAYBE, TAKES_ATTACHED };
 enum runs { RUNS_NO, RUNS_CODE, RUNS_PROGRAM };
-enum spelling { SPELLING_NPM, SPELLING_PYPI };
 
 enum {
 	NO_LAUNCHER,
@@ -63,19 +62,15 @@ static const struct option {
 #include "gate/policy/programs.def"
 };
 
-static const struct tool {
-	const char *names, *subcommand;
-	enum order order;
-	const char *flags;
-	enum spelling spelling;
-} TOOLS[] = {
-#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) \
-	{names, subcommand, ORDER_##order, flags, SPELLING_##spelling},
+static const struct package_tool TOOLS[] = {
+#define PACKAGE_TOOL(names, subcommand, order, flags, from, spelling, place) \
+	{names,		  subcommand,	      flags,	      from,          \
+	 PACKAGE_##order, PACKAGE_##spelling, PACKAGE_##place},
 #include "gate/policy/programs.def"
 };
 
 static const char TOOL_NAMES[] =
-#define PACKAGE_TOOL(names, subcommand, order, flags, spelling) " " names
+#define PACKAGE_TOOL(names, ...) " " names
 #include "gate/policy/programs.def"
 	;
 
@@ -92,17 +87,6 @@ static struct str without_version(struct str name)
 	while (name.n > 1 && strchr("0123456789.-", name.p[name.n - 1]))
 		name.n--;
 	return name;
-}
-
-/* Is a word in a list that is separated by spaces? */
-static bool has_word(const char *words, struct str word)
-{
-	struct str rest = str_of(words);
-
-	while (rest.n)
-		if (str_eq(str_cut(&rest, ' '), word) && word.n)
-			return true;
-	return false;
 }
 
 /* A star in the pattern stands for anything. */
@@ -136,8 +120,8 @@ static bool is_like_one(const char *patterns, struct str s)
 
 static bool is_name_of(const char *names, const char *path)
 {
-	return path && (has_word(names, base_name(path)) ||
-			has_word(names, without_version(base_name(path))));
+	return path && (str_has_word(names, base_name(path)) ||
+			str_has_word(names, without_version(base_name(path))));
 }
 
 /* By any of the names that the program goes by; the file's own comes first. */
@@ -175,7 +159,7 @@ static const struct launcher *find_subcommand(const struct launcher *l,
 {
 	for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
 		if (LAUNCHERS[i].parent == l &&
-		    has_word(LAUNCHERS[i].names, str_of(word)))
+		    str_has_word(LAUNCHERS[i].names, str_of(word)))
 			return &LAUNCHERS[i];
 	return NULL;
 }
@@ -201,7 +185,7 @@ static const struct option *find_option(const struct launcher *l,
 	return NULL;
 }
 
-static const struct tool *find_tool(const char *const name[3])
+static const struct package_tool *find_tool(const char *const name[3])
 {
 	/* npx leads to npx-cli.js: as it was called comes first */
 	for (size_t k = 3; k-- > 0;)
@@ -209,6 +193,13 @@ static const struct tool *find_tool(const char *const name[3])
 			if (is_name_of(TOOLS[i].names, name[k]))
 				return &TOOLS[i];
 	return NULL;
+}
+
+const struct package_tool *programs_tool(const char *asked, const char *path)
+{
+	const char *const name[3] = {path, asked, NULL};
+
+	return find_tool(name);
 }
 
 /* ---- reading of arguments ---- */
@@ -648,19 +639,20 @@ static int judge_deny(struct judging *j, const struct launcher *l)
 
 /* ---- `package` ---- */
 
-static bool is_package(const struct tool *t, const char *package,
+static bool is_package(const struct package_tool *t, const char *package,
 		       const char *arg)
 {
 	const char *at = strrchr(package, '@');
 	size_t n = (size_t)(at - package);
 
 	return strcmp(arg, package) == 0 ||
-	       (t->spelling == SPELLING_PYPI && strncmp(arg, package, n) == 0 &&
+	       (t->spelling == PACKAGE_PYPI && strncmp(arg, package, n) == 0 &&
 		strncmp(arg + n, "==", 2) == 0 &&
 		strcmp(arg + n + 2, at + 1) == 0);
 }
 
-static int refuse_package(struct judging *j, const struct tool *t, size_t at)
+static int refuse_package(struct judging *j, const struct package_tool *t,
+			  size_t at)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct str sub = str_of(t->subcommand);
@@ -675,7 +667,7 @@ static int refuse_package(struct judging *j, const struct tool *t, size_t at)
 }
 
 /* Everything but the known flags, the subcommand and the package is refused. */
-static int judge_package(struct judging *j, const struct tool *t)
+static int judge_package(struct judging *j, const struct package_tool *t)
 {
 	const struct strlist *argv = &j->c->argv;
 	bool has_subcommand = !*t->subcommand, has_package = false;
@@ -687,9 +679,11 @@ static int judge_package(struct judging *j, const struct tool *t)
 
 		if (ends && has_subcommand && has_package)
 			return 0;
-		if ((ends && has_subcommand) || has_word(t->flags, str_of(arg)))
+		if ((ends && has_subcommand) ||
+		    str_has_word(t->flags, str_of(arg)))
 			continue;
-		if (!has_subcommand && has_word(t->subcommand, str_of(arg))) {
+		if (!has_subcommand &&
+		    str_has_word(t->subcommand, str_of(arg))) {
 			has_subcommand = true;
 			continue;
 		}
@@ -699,7 +693,7 @@ static int judge_package(struct judging *j, const struct tool *t)
 		if (!has_subcommand || has_package ||
 		    !is_package(t, j->rule->package, arg))
 			return refuse_package(j, t, i);
-		if (t->order == ORDER_STOPS)
+		if (t->order == PACKAGE_STOPS)
 			return 0;
 		has_package = true;
 	}
@@ -732,7 +726,7 @@ static int judge_rule(const struct gate_program_rule *rule,
 {
 	const char *const name[3] = {c->path, c->asked, rule->name};
 	struct judging j = {.rule = rule, .c = c, .err = err};
-	const struct tool *t = find_tool(name);
+	const struct package_tool *t = find_tool(name);
 
 	if ((rule->has_args || rule->prefix.n) && judge_args(&j) < 0)
 		return -1;
@@ -803,7 +797,7 @@ int programs_judge(const struct programs *set, const struct programs_call *c,
 /* ---- rules by themselves ---- */
 
 /* A digit first, then what versions are made of; NPM: three numbers. */
-static bool is_version(const char *s, enum spelling spelling)
+static bool is_version(const char *s, enum package_spelling spelling)
 {
 	size_t dots = 0, n = strspn(s, "abcdefghijklmnopqrstuvwxyz"
 				       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -812,13 +806,13 @@ static bool is_version(const char *s, enum spelling spelling)
 	for (const char *p = s; *p && strchr("0123456789.", *p); p++)
 		dots += *p == '.';
 	return *s >= '0' && *s <= '9' && !s[n] &&
-	       (spelling != SPELLING_NPM || dots == 2);
+	       (spelling != PACKAGE_NPM || dots == 2);
 }
 
 static int check_package(const struct gate_program_rule *rule, struct err *err)
 {
 	const char *const name[3] = {rule->name, NULL, NULL};
-	const struct tool *t = find_tool(name);
+	const struct package_tool *t = find_tool(name);
 	const char *at = rule->package ? strrchr(rule->package, '@') : NULL;
 
 	if (!rule->package)

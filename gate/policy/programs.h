@@ -115,6 +115,22 @@ bool programs_means(const struct programs *set, size_t i, const char *asked,
 int programs_judge(const struct programs *set, const struct programs_call *call,
 		   struct err *err) MUST_USE;
 
+/* A program that fetches a package and starts it: a row of programs.def. */
+enum package_order { PACKAGE_STOPS, PACKAGE_MIXED };
+enum package_spelling { PACKAGE_NPM, PACKAGE_PYPI };
+enum package_place { PACKAGE_NOWHERE, PACKAGE_NODE, PACKAGE_UV, PACKAGE_PIPX };
+
+struct package_tool {
+	const char *names, *subcommand, *flags, *from; /* words */
+	enum package_order order;
+	enum package_spelling spelling;
+	enum package_place place;
+};
+
+/* The row of a program, by the name it goes by; NULL: none. */
+const struct package_tool *programs_tool(const char *asked, const char *path)
+	MUST_USE;
+
 /*
  * Where the script stands that an interpreter is told to run, its options read
  * as it reads them (programs.def).

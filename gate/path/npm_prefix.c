@@ -1,0 +1,153 @@
+#include "gate/path/npm_prefix.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/fd.h"
+#include "gate/path/resolve.h"
+
+/* Bytes of an npmrc file. */
+#define NPMRC_BYTES (256 * 1024)
+
+extern char **environ;
+
+/* ---- the text of a file ---- */
+
+static struct str unquoted(struct str s)
+{
+	if (s.n >= 2 && (s.p[0] == '"' || s.p[0] == '\'') &&
+	    s.p[s.n - 1] == s.p[0])
+		return (struct str){s.p + 1, s.n - 2};
+	s.n = str_find(s, ';');
+	s.n = str_find(s, '#');
+	return str_trim(s);
+}
+
+const char *npm_setting(struct str text, const char *key, struct arena *arena)
+{
+	const char *found = NULL;
+
+	while (text.n) {
+		struct str line = str_trim(str_cut(&text, '\n'));
+		struct str name = str_trim(str_cut(&line, '='));
+
+		/* in a section it is the name of another key */
+		if (str_starts(name, "["))
+			break;
+		line = unquoted(str_trim(line));
+		if (str_is(name, key) && line.n && !memchr(line.p, 0, line.n))
+			found = arena_strndup(arena, line.p, line.n);
+	}
+	return found;
+}
+
+/* ---- the environment ---- */
+
+/* npm takes names of its own variables in any case. */
+static const char *variable_in(const char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncasecmp(env[i], name, n) == 0 && env[i][n] == '=' &&
+		    env[i][n + 1])
+			return env[i] + n + 1;
+	return NULL;
+}
+
+/* Replace ${NAME} and ~/ at the beginning; NULL: no absolute path then. */
+static const char *expand(const char *value, const char *home,
+			  struct arena *arena)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(NPMRC_BYTES);
+	struct str rest = str_of(value);
+
+	if (str_starts(rest, "~/") && home) {
+		buf_adds(&out, home);
+		rest = (struct str){rest.p + 1, rest.n - 1};
+	}
+	while (rest.n) {
+		size_t end = str_find(rest, '}');
+
+		if (str_starts(rest, "${") && end < rest.n) {
+			const char *is = getenv(
+				arena_strndup(arena, rest.p + 2, end - 2));
+
+			buf_adds(&out, is ? is : "");
+			rest = (struct str){rest.p + end + 1, rest.n - end - 1};
+			continue;
+		}
+		buf_add(&out, rest.p, 1);
+		rest = (struct str){rest.p + 1, rest.n - 1};
+	}
+	while (out.n > 1 && out.p[out.n - 1] == '/')
+		out.p[--out.n] = '\0';
+	return out.n && out.p[0] == '/' ? arena_strdup(arena, buf_cstr(&out))
+					: NULL;
+}
+
+/* ---- the places ---- */
+
+static const char *prefix_in(const char *file, const char *home,
+			     struct arena *arena)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(NPMRC_BYTES);
+	struct err ignored = ERR_INIT;
+	const char *value = NULL;
+
+	if (file && fd_read_regular(file, &text, &ignored) == 0)
+		value = npm_setting(buf_str(&text), "prefix", arena);
+	return value ? expand(value, home, arena) : NULL;
+}
+
+/* The file of a program in PATH, links followed; NULL: there is none. */
+static const char *file_of(const char *name, struct arena *arena)
+{
+	struct resolved r = RESOLVED_INIT;
+	struct err ignored = ERR_INIT;
+	const char *path = NULL;
+
+	if (resolve_program(name, NULL, arena, &r, &ignored) == 0)
+		path = r.file[0].path;
+	resolved_release(&r);
+	return path;
+}
+
+/* The folder two levels above a file. */
+static const char *two_above(const char *path, struct arena *arena)
+{
+	return resolve_dirname(resolve_dirname(path, arena), arena);
+}
+
+const char *npm_prefix(const char *const *env, const char *home,
+		       struct arena *arena)
+{
+	const char *const *own = (const char *const *)environ;
+	const char *node = file_of("node", arena), *npm, *found, *file;
+	const char *base = variable_in(own, "PREFIX");
+
+	found = variable_in(env, "npm_config_prefix");
+	if (!found)
+		found = variable_in(own, "npm_config_prefix");
+	if (found)
+		return expand(found, home, arena);
+	file = variable_in(own, "npm_config_userconfig");
+	if (!file && home)
+		file = arena_printf(arena, "%s/.npmrc", home);
+	found = prefix_in(file, home, arena);
+	if (found)
+		return found;
+	if (!base && node)
+		base = two_above(node, arena);
+	file = variable_in(own, "npm_config_globalconfig");
+	if (!file && base)
+		file = arena_printf(arena, "%s/etc/npmrc", base);
+	found = prefix_in(file, home, arena);
+	npm = found ? NULL : file_of("npm", arena);
+	if (npm)
+		found = prefix_in(
+			arena_printf(arena, "%s/npmrc", two_above(npm, arena)),
+			home, arena);
+	return found ? found : base;
+}
