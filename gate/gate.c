@@ -336,6 +336,8 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	c->info = (struct gate_child_info){
 		.pid = c->run.program,
 		.path = gate_keep_text(g, p->program.file[0].path),
+		.runs = p->direct.says ? gate_keep_text(g, p->direct.says)
+				       : NULL,
 		.cwd = gate_keep_text(g, p->launch.cwd),
 		.facts = c->facts,
 		.n_facts = N_GUARANTEES,

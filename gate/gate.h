@@ -248,6 +248,8 @@ int gate_spawn(struct gate *gate, const struct gate_request *request,
 struct gate_child_info {
 	pid_t pid;	  /* of the program as the host sees it; for reports */
 	const char *path; /* resolved, executed */
+	const char *runs; /* of a launcher in whose place its program was
+			     started: "npx x: runs node … (x 1.2.3)"; or NULL */
 	const char *cwd;  /* where it started: `cwd` where that is shown */
 	const struct gate_fact *facts;
 	size_t n_facts;
@@ -391,6 +393,7 @@ struct gate_explained {
 	const char *program;	 /* resolved */
 	const char *interpreter; /* of a script, else NULL */
 	const char *script; /* an argument that the program runs, or NULL */
+	const char *runs;   /* as in gate_child_info, or NULL */
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */
 	const char *user; /* user that the child becomes */

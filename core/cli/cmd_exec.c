@@ -223,6 +223,7 @@ static void print_text(const struct gate_request *request,
 {
 	const char *const *env = request->env;
 
+	line(out, "launcher", e->runs);
 	line(out, "program", e->program);
 	line(out, "interpreter", e->interpreter);
 	line(out, "installation", e->installation);
@@ -326,6 +327,7 @@ static void print_json(const struct gate_request *request,
 		       const struct gate_explained *e, struct jw *w)
 {
 	jw_kv_cstr(w, "program", e->program);
+	member(w, "runs", e->runs);
 	member(w, "interpreter", e->interpreter);
 	member(w, "installation", e->installation);
 	jw_kv_cstr(w, "user", e->user);
@@ -542,6 +544,8 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	jw_init(&w, &out, true);
 	jw_object(&w);
 	jw_kv_cstr(&w, "program", child->path);
+	if (child->runs)
+		jw_kv_cstr(&w, "runs", child->runs);
 	facts_exit(&w, &e->verdict);
 	jw_kv_int(&w, "cpu_us", (int64_t)e->verdict.cpu_us);
 	jw_kv_int(&w, "max_rss_bytes", (int64_t)e->verdict.max_rss_bytes);

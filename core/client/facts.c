@@ -205,6 +205,8 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 	uint64_t total = child->err_tail.total;
 
 	facts_text(c, w, "program", str_of(child->program));
+	if (info->runs)
+		facts_text(c, w, "runs", str_of(info->runs));
 	jw_kv_int(w, "pid", child->pid);
 	if (child->phase == CHILD_ENDED) {
 		facts_exit(w, v);

@@ -128,6 +128,8 @@ static void look_at_file(struct doctor *d, const char *name,
 		return;
 	}
 	pw = getpwuid(st.st_uid);
+	if (e->runs)
+		add(d, "program", name, CHECK_OK, "", "%s", e->runs);
 	add(d, "program", name, CHECK_OK, "",
 	    "%s, owned by %s, who alone can write it%s%s%s%s", e->program,
 	    pw ? pw->pw_name

@@ -527,10 +527,11 @@ const char *advice_line(const struct advice *a, struct arena *arena)
 #define COMMAND_BYTES 60
 
 const char advice_download[] =
-	"npm has no network, and a package that it needs is not installed in "
-	"the project; to install it, with the host that `npm config get "
-	"registry` prints: matins exec --preset npm --write . --net HOST -- "
-	"npm install PACKAGE";
+	"npm has no network, and found no package that it needs in what it may "
+	"read; where it is installed, grant its folder: --read PATH; to "
+	"install "
+	"it, with the host that `npm config get registry` prints: matins exec "
+	"--preset npm --write . --net HOST -- npm install PACKAGE";
 
 void advice_add_command(const struct gate_request *request, struct buf *out)
 {

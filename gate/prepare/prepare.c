@@ -19,6 +19,7 @@
 #include "gate/child/process.h"
 #include "gate/policy/allow.h"
 #include "gate/prepare/facts.h"
+#include "gate/prepare/direct.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
 #include "gate/prepare/prepare_recipes.h"
@@ -75,6 +76,18 @@ static int resolve_allowed(struct prepared *p, const char *name, unsigned by,
 	if (allow_by(p, by, name, ret->file[0].path, err) < 0)
 		return -1;
 	return judge_interpreters(&p->gate->config.leash, ret, err);
+}
+
+/* A leash that names a launcher allows what that comes to. */
+static int resolve_started(struct prepared *p, struct err *err)
+{
+	if (!p->direct.written)
+		return resolve_allowed(p, p->request->program,
+				       GRANT_BY(PROGRAM), &p->program, err);
+	if (resolve_program(p->request->program, NULL, &p->arena, &p->program,
+			    err) < 0)
+		return err_wrap(err, "%s", p->direct.written->program);
+	return judge_interpreters(&p->gate->config.leash, &p->program, err);
 }
 
 /*
@@ -422,13 +435,40 @@ static int check_pins_in_folders(struct prepared *p, struct err *err)
 	return 0;
 }
 
+static struct strlist words_of(struct prepared *p, const struct gate_request *r)
+{
+	struct strlist words = {NULL, 0};
+
+	list_add(&words, &p->arena, r->program);
+	for (size_t i = 1; r->argv[0] && r->argv[i]; i++)
+		list_add(&words, &p->arena, r->argv[i]);
+	return words;
+}
+
+/* The words of a launcher are judged as they were written. */
+static int judge_launcher(struct prepared *p, struct err *err)
+{
+	const struct gate_request *r = p->direct.written;
+	struct programs_call call = {.path = p->direct.path};
+	struct stat st;
+
+	if (!r)
+		return 0;
+	call.asked = r->program;
+	call.argv = words_of(p, r);
+	if (call.path && stat(call.path, &st) == 0)
+		call.file = (struct programs_file){st.st_dev, st.st_ino};
+	return programs_judge(&p->programs, &call, err);
+}
+
 static int prepare_programs(struct prepared *p, struct err *err)
 {
 	const struct gate_policy *asked = p->request->policy;
 	const struct resolved_file *f = &p->program.file[0];
 	struct programs_call call = {.asked = p->request->program,
 				     .path = f->path,
-				     .file = {f->st.st_dev, f->st.st_ino}};
+				     .file = {f->st.st_dev, f->st.st_ino},
+				     .argv = words_of(p, p->request)};
 	struct programs_file *file;
 	const char **path;
 	struct stat st;
@@ -451,10 +491,8 @@ static int prepare_programs(struct prepared *p, struct err *err)
 	add_starts(p, &p->program);
 	for (size_t i = 0; i < p->n_execs; i++)
 		add_starts(p, &p->execs[i]);
-	list_add(&call.argv, &p->arena, p->request->program);
-	for (size_t i = 1; p->request->argv[0] && p->request->argv[i]; i++)
-		list_add(&call.argv, &p->arena, p->request->argv[i]);
-	if (programs_judge(&p->programs, &call, err) < 0 ||
+	if (judge_launcher(p, err) < 0 ||
+	    programs_judge(&p->programs, &call, err) < 0 ||
 	    check_pins(p, &p->program, p->request->program, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_execs; i++)
@@ -848,8 +886,7 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	    seccomp_check_names(&policy->syscalls, err) < 0 ||
 	    allow_generation(leash, gate->config.generation, err) < 0 ||
 	    allow_calls(leash, gate->spawned, err) < 0 ||
-	    resolve_allowed(p, request->program, GRANT_BY(PROGRAM), &p->program,
-			    err) < 0)
+	    prepare_direct(p, err) < 0 || resolve_started(p, err) < 0)
 		return -1;
 	prepare_recipes(p);
 	if (prepare_execs(p, err) < 0 || prepare_programs(p, err) < 0)

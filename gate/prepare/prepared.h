@@ -35,9 +35,17 @@ struct recipes_used {
 	struct strlist projects; /* for people */
 };
 
+/* A launcher whose place its program took. */
+struct direct_start {
+	const struct gate_request *written; /* NULL: there is none */
+	const char *path; /* the launcher's file, where it is installed */
+	const char *says; /* for people: "npx x: runs node …" */
+};
+
 struct prepared {
 	struct gate *gate;
 	const struct gate_request *request;
+	struct direct_start direct;
 	bool for_start; /* else only judged */
 	struct arena arena;
 	struct policy policy;

@@ -256,10 +256,14 @@ npm=$(type -P npm || true)
 if [[ -n $npm && -n $NODE ]]; then
 	echo '{}' >package.json
 	mkdir -p node_modules/.bin
-	LIMIT_S=60 run_matins tools --preset npx -- npx no-such-mcp-server
+	run_matins tools -- npx no-such-mcp-server
 	exit_is "npx of what is not installed: exit status 1" 1
-	err_like "npx of what is not installed: at once" 'ENOTCACHED'
 	err_like "npx of what is not installed: what to do" \
+		'no-such-mcp-server is not installed: npm install no-such-mcp-server'
+	LIMIT_S=60 run_matins tools --preset npm -- npm install no-such-package
+	exit_is "npm of what is not there: exit status 1" 1
+	err_like "npm of what is not there: at once" 'ENOTCACHED'
+	err_like "npm of what is not there: what to do" \
 		'matins exec --preset npm --write . --net HOST -- npm install'
 	run_matins exec --exec npx -- sh -c "$says"
 	out_is "npm is told that there is no network" '[true]'
