@@ -253,6 +253,35 @@ static bool has_advice(const struct step_run *s, const char *text)
 }
 
 /*
+ * Add a piece where the server refused a call with a value of -p that is not a
+ * string: a strict step would have typed it by the schema of the tool.
+ */
+static void advise_strict(const struct step_run *s, struct advice_list *list,
+			  struct arena *arena)
+{
+	const struct plan_inputs *in = &s->plan->inputs;
+	size_t i = 0;
+
+	if (s->plan->strict || (s->result.reason != REASON_IS_ERROR &&
+				s->result.reason != REASON_RPC_ERROR))
+		return;
+	while (i < in->n && in->json.p[in->item[i].at] == '"')
+		i++;
+	if (i == in->n)
+		return;
+	list->item =
+		arena_grow(arena, list->item, list->n, sizeof(*list->item));
+	list->item[list->n++] = (struct advice){
+		.text = arena_printf(arena,
+				     "the value %.*s of a -p was passed as "
+				     "JSON; a strict step reads the schema of "
+				     "the tool, which may take text",
+				     STR_ARG(str_first(in->item[i].text, 40))),
+		.setting = "strict = true",
+	};
+}
+
+/*
  * Keep advice, and print what is new of it.
  *
  * v  NULL: its program lives on; its verdict may come later
@@ -276,6 +305,7 @@ static void advise(struct step_run *s, struct str err_tail,
 
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
 		list = advice_find(&known, &s->arena);
+	advise_strict(s, &list, &s->arena);
 	all = ARENA_ARRAY(&s->arena, struct report_advice, list.n);
 	for (size_t i = 0; i < list.n; i++) {
 		const struct advice *a = &list.item[i];

@@ -140,7 +140,21 @@ json_is "-p: what fits in neither way is refused, and as it was typed" \
 run_matins run -c q.toml r --json -p x=5
 json_is "-p: without a schema it is typed as JSON" \
 	step_results[0].data.structuredContent.arguments \
-	'{"s":5,"n":5,"maybe":5,"in":{"id":5},"any":5}'
+	'{"s":5,"n":5,"maybe":5,"in":{"id":5},"any":5}' \
+	step_results[0].advice absent
+script refusing <<-'END'
+	handshake
+	expect tools/call
+	reply {"content":[{"type":"text","text":"no"}],"isError":true}
+END
+peer_step one refusing 'tool = "t"' "params = $all" >q.toml
+run_matins run -c q.toml r --json -p x=5
+json_is "-p: a refused call says how a value is typed by a schema" \
+	step_results[0].advice[0].text '~the value 5 of a -p was passed as JSON' \
+	step_results[0].advice[0].toml 'strict = true'
+run_matins run -c q.toml r --json -p x=five
+json_is "-p: a text needs no such advice" step_results[0].state tool_error \
+	step_results[0].advice absent
 
 # ---- results ----
 
