@@ -22,6 +22,8 @@
 #include "core/cli/key_options.h"
 #include "core/cli/open.h"
 #include "core/cli/put.h"
+#include "core/cli/trace_apply.h"
+#include "core/config/edit.h"
 #include "core/config/keys.h"
 #include "core/run/run.h"
 #include "core/secret/scrub.h"
@@ -39,6 +41,9 @@ const struct option options_trace[] = {
 	{"json", 0, NULL, "print JSON instead of TOML"},
 	{"output", 'o', "FILE", "write the table to a new file"},
 	{"force", 0, NULL, "let -o replace an existing file"},
+	{"apply", 0, NULL,
+	 "put the rows that the step lacks into its configuration, and print "
+	 "the lines that changed"},
 	{0},
 };
 
@@ -50,6 +55,8 @@ struct trace {
 	struct gate_policy asked;  /* all options */
 	struct gate_policy plain;  /* options that grant nothing */
 	struct gate_policy traced; /* policy of the traced run */
+	struct gate_policy has;	   /* all that the step has without a trace */
+	struct trace_apply apply;
 	struct gate_needs needs;
 	uint64_t dropped; /* records beyond the bound */
 	bool has_needs;
@@ -62,23 +69,6 @@ struct trace {
 };
 
 /* ---- the table: TOML to paste, or JSON ---- */
-
-/* Append a basic string of TOML; file names may hold any byte but NUL. */
-static void add_quoted(struct buf *out, const char *s)
-{
-	buf_addc(out, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c == '"' || c == '\\')
-			buf_addf(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			buf_addf(out, "\\u%04x", c);
-		else
-			buf_addc(out, (char)c);
-	}
-	buf_addc(out, '"');
-}
 
 /* Append a text to a comment, which control characters must not end. */
 static void add_plain(struct buf *out, const char *s)
@@ -101,7 +91,7 @@ static const struct gate_need *next_need(const struct trace *t, const char *key,
 static void add_row(struct buf *out, const struct gate_need *n)
 {
 	buf_adds(out, n->why_not ? "\t# " : "\t");
-	add_quoted(out, n->value);
+	edit_add_string(out, n->value);
 	buf_adds(out, ", # ");
 	add_plain(out, n->program ? n->program : "?");
 	buf_addf(out, ", %" PRIu64 " time%s", n->count,
@@ -128,7 +118,7 @@ static bool add_net_word(const struct trace *t, struct buf *out)
 				   strcmp(n->value, "loopback") != 0))
 			continue;
 		buf_adds(out, "net = ");
-		add_quoted(out, n->value);
+		edit_add_string(out, n->value);
 		buf_adds(out, " # ");
 		add_plain(out, n->program);
 		buf_addc(out, '\n');
@@ -146,7 +136,7 @@ static void add_list(const struct trace *t, const struct key *k,
 	buf_addf(out, "%s = [\n", k->name);
 	for (size_t i = 0; i < given->n; i++) {
 		buf_addc(out, '\t');
-		add_quoted(out, given->item[i]);
+		edit_add_string(out, given->item[i]);
 		buf_adds(out, ", # as given\n");
 	}
 	for (const struct gate_need *n = NULL; (n = next_need(t, k->name, n));)
@@ -172,7 +162,7 @@ static void add_keys(struct trace *t, bool lists, struct buf *out)
 		buf_addf(out, "%s = ", k->name);
 		if (k->type == KEY_WORD || k->type == KEY_CHOICE ||
 		    k->type == KEY_STRING)
-			add_quoted(out, given.item[0]);
+			edit_add_string(out, given.item[0]);
 		else
 			buf_adds(out, given.item[0]);
 		buf_addc(out, '\n');
@@ -196,7 +186,7 @@ static void add_toml(struct trace *t, const char *table, struct buf *out)
 		if (!t->needs.need[i].was_refused)
 			continue;
 		buf_adds(out, "# incomplete: the trace could not run ");
-		add_quoted(out, t->needs.need[i].value);
+		edit_add_string(out, t->needs.need[i].value);
 		buf_adds(out, ", so the needs of that program are missing; "
 			      "trace again with --exec of it\n");
 	}
@@ -510,6 +500,7 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 			       "%s is a remote server: there is no program to "
 			       "trace",
 			       step->step->name);
+	t->has = gate_policy_copy(&step->policy, &t->arena);
 	gate_policy_merge(&step->policy, &t->asked, &t->arena, &t->asked);
 	drop_grants(t);
 	t->request = step->request;
@@ -535,6 +526,8 @@ static void step_ended(void *arg, struct gate *gate,
 	t->has_failed = !t->has_needs;
 	if (!t->has_needs)
 		return;
+	if (t->apply.file)
+		trace_apply_rows(&t->apply, gate, &t->needs, &t->has, scrub);
 	add_table(t,
 		  arena_printf(&t->arena, "[routines.%s.steps.sandbox]",
 			       t->args->positional[0]),
@@ -580,7 +573,11 @@ static int run_step(struct trace *t, const struct config_file *file,
 	}
 	if (!t->has_needs)
 		return err_set(err, ERR_SYS, "%s was not started", name[1]);
-	return put_table(t, &t->table, err) < 0 ? -1 : status;
+	return (t->apply.file
+			? trace_apply_write(&t->apply, name[0], name[1], err)
+			: put_table(t, &t->table, err)) < 0
+		       ? -1
+		       : status;
 }
 
 static int trace_step(struct trace *t, struct err *err)
@@ -596,7 +593,9 @@ static int trace_step(struct trace *t, struct err *err)
 			       "trace: --verify is for programs; a step would "
 			       "call its tool twice");
 	if (policy_options_read(t->args, &t->arena, &t->asked, &env, err) < 0 ||
-	    open_config(t->args, options, &file, err) < 0)
+	    open_config(t->args, options, &file, err) < 0 ||
+	    (args_has(t->args, "apply") &&
+	     trace_apply_open(&t->apply, &file, err) < 0))
 		return -1;
 	return run_step(t, &file, err);
 }
@@ -622,6 +621,12 @@ static int trace(struct trace *t, struct err *err)
 		return err_set(err, ERR_USAGE,
 			       "trace: name a routine and a step of it, or a "
 			       "program: matins trace -- PROGRAM ARGS…");
+	if (args_has(t->args, "apply") &&
+	    (is_program || args_has(t->args, "json") ||
+	     args_has(t->args, "output")))
+		return err_set(err, ERR_USAGE,
+			       "trace: --apply writes the configuration of "
+			       "ROUTINE STEP, and takes neither --json nor -o");
 	if (open_output(t->args, &t->file, err) < 0)
 		return -1;
 	if (t->file.is_there && !args_has(t->args, "force"))
@@ -638,11 +643,13 @@ int cmd_trace(const struct args *args, struct err *err)
 	struct trace t = {.args = args,
 			  .why = ERR_INIT,
 			  .table = BUF_INIT(BUF_UNBOUNDED),
-			  .file = OUTFILE_INIT};
+			  .file = OUTFILE_INIT,
+			  .apply = TRACE_APPLY_INIT};
 	int status = trace(&t, err);
 
 	buf_release(&t.table);
 	outfile_release(&t.file);
+	trace_apply_release(&t.apply);
 	arena_release(&t.arena);
 	return status;
 }

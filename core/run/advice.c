@@ -10,6 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/client/said.h"
+#include "core/config/edit.h"
 #include "core/config/paths.h"
 
 /* ---- refusals that count ---- */
@@ -204,21 +205,6 @@ bool advice_find_file(const struct advice_known *known, struct str said,
 
 /* ---- settings ---- */
 
-/* Append a basic string of TOML; control characters are escaped. */
-static void add_quoted(struct buf *out, const char *s)
-{
-	buf_addc(out, '"');
-	for (; *s; s++) {
-		unsigned char c = (unsigned char)*s;
-
-		if (c < 0x20 || c == 0x7f)
-			buf_addf(out, "\\u%04x", c);
-		else
-			buf_addf(out, "%s%c", strchr("\"\\", c) ? "\\" : "", c);
-	}
-	buf_addc(out, '"');
-}
-
 /* Append a word of a command line, quoted where a shell would split it. */
 static void add_word(struct buf *out, const char *s)
 {
@@ -247,7 +233,7 @@ static const char *setting_of(enum advice_form form, const char *key,
 			add_word(&out, values->item[i]);
 		} else {
 			buf_adds(&out, i ? ", " : "");
-			add_quoted(&out, values->item[i]);
+			edit_add_string(&out, values->item[i]);
 		}
 	}
 	if (form == ADVICE_TOML && !is_word)

@@ -302,6 +302,49 @@ static void find_program(struct finder *f, const struct gate_record *r)
 		!allow_has(&f->traced->exec, row);
 }
 
+/* Did the tree write the file itself, at this name? */
+static bool is_made(const struct finder *f, const char *path)
+{
+	for (size_t i = 0; i < f->v->n_records; i++) {
+		const struct gate_record *r = &f->v->records[i];
+
+		if (r->what == GATE_RECORD_FILES &&
+		    r->access & (GATE_ACCESS_WRITE | GATE_ACCESS_ENTRY) &&
+		    strcmp(r->path, path) == 0)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * A program that the tree has built is another file the next time: its folder
+ * is granted, as that of what it builds.
+ */
+static void widen_built(struct finder *f)
+{
+	for (size_t i = 0; i < f->out->n;) {
+		struct gate_need *n = &f->out->need[i];
+		const char *dir;
+
+		if (!is_row(n, "exec") || n->value[0] != '/' ||
+		    !is_made(f, n->value)) {
+			i++;
+			continue;
+		}
+		dir = resolve_dirname(n->value, f->arena);
+		if (!closed_may_widen(&f->closed, dir)) {
+			i++;
+			continue;
+		}
+		if (find_need(f, "exec", dir)) {
+			remove_row(f, i);
+			continue;
+		}
+		n->value = dir;
+		i++;
+	}
+}
+
 /* ---- files ---- */
 
 /* Find a granted row of this key that covers the path; NULL: none does. */
@@ -639,8 +682,10 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 	int r = prepare_by(gate, plain, false, prepare_until(plain), &p, err);
 
 	*ret = (struct gate_needs){NULL, 0};
-	if (r == 0)
+	if (r == 0) {
 		find_programs(&f);
+		widen_built(&f);
+	}
 	prepared_release(&p);
 	if (r < 0)
 		return -1;

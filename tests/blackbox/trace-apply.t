@@ -1,0 +1,146 @@
+#!/usr/bin/env bash
+# `trace --apply`: one trace writes the rows that a step lacks into its
+# configuration, then the step runs; nothing else of the file changes.
+
+# shellcheck source=tests/blackbox/lib.sh
+. "${BASH_SOURCE%/*}/lib.sh"
+
+# a folder of a project, beside HOME
+mkdir work
+cd work || exit
+mkdir notes out mk pkg
+chmod 777 out mk
+echo "call the dentist" >notes/a.md
+
+# applies NAME KEYS OUTPUT: the step fails, or says less; one trace; it works
+applies() {
+	local name=$1
+
+	{
+		printf '# before\n[[routines.r.steps]]\nname = "%s" # mine\n' "$1"
+		printf 'type = "script"\n%s\n\n# behind\n' "$2"
+		printf '[[routines.r.steps]]\nname = "other"\n'
+		printf 'type = "script"\ncommand = "true"\n'
+	} >"$name.toml"
+	cp "$name.toml" "$name.old"
+	run_matins run -c "$name.toml" r --json --only "$name"
+	isnt "$name: refused at first" \
+		"$("$PYTHON" "$TOP/tests/blackbox/json_at.py" "$out" \
+			step_results[0].output 2>/dev/null)" "$3"
+	run_matins trace -c "$name.toml" r "$name" --apply
+	exit_is "$name: the trace" 0
+	cp "$out" "$name.diff"
+	isnt "$name: the file has changed" \
+		"$(cksum <"$name.toml")" "$(cksum <"$name.old")"
+	is "$name: no line is gone" \
+		"$(grep -c '^-[^-]' "$name.diff")" "${4-0}"
+	patch -s -R -o "$name.back" "$name.toml" "$name.diff" 2>/dev/null
+	is "$name: the printed difference is all" \
+		"$(cat "$name.back")" "$(cat "$name.old")"
+	run_matins run -c "$name.toml" r --json --only "$name"
+	exit_is "$name: then it runs" 0
+	json_is "$name: and does its work" step_results[0].output "$3"
+	cp "$name.toml" "$name.new"
+	run_matins trace -c "$name.toml" r "$name" --apply
+	is "$name: a second trace changes nothing" \
+		"$(cat "$name.toml")" "$(cat "$name.new")"
+}
+
+applies archive "command = 'tar'
+args = ['czvf', 'out/a.tgz', 'notes/a.md']
+sandbox = { read = ['notes'] } # what it packs
+cwd = '.'" 'notes/a.md' 1
+file_has "archive: a path is written from the folder of the file" \
+	archive.toml '"./out"'
+applies news "command = 'sh'
+args = ['-c', 'echo news: \$(cat $PWD/notes/a.md)']" 'news: call the dentist'
+printf 'print("from a package")\n' >pkg/__main__.py
+touch pkg/__init__.py
+applies package "command = 'sh'
+args = ['-c', 'cd $PWD && exec $PYTHON -m pkg']" 'from a package'
+if type -P gcc >/dev/null && type -P make >/dev/null; then
+	printf 'a: a.c\n\t@gcc -o $@ $<\n\t@./a\n' >mk/Makefile
+	printf '#include <stdio.h>\nint main(void) { puts("built"); }\n' \
+		>mk/a.c
+	applies build "command = 'make'
+args = ['-s', '-B', '-C', 'mk']
+[routines.r.steps.sandbox]
+memory = '1GiB'" 'built'
+else
+	skip "make with gcc" "no gcc or make"
+fi
+if [[ -n $NODE ]]; then
+	printf 'require("fs").writeFileSync("%s/out/n", "x");console.log(require("%s/notes/b.json").v)\n' \
+		"$PWD" "$PWD" >out/n.js
+	echo '{"v": "from node"}' >notes/b.json
+	applies node "command = '$NODE'
+args = ['out/n.js']" 'from node'
+else
+	skip "node" "node is not installed"
+fi
+
+# ---- what is never written ----
+
+mkdir -m 700 -p "$HOME/.ssh"
+echo key >"$HOME/.ssh/id_rsa"
+cat >key.toml <<-END
+	[[routines.r.steps]]
+	name = "key"
+	type = "script"
+	command = "cat"
+	args = ["--", "notes/a.md", "$HOME/.ssh/../.ssh/id_rsa"]
+END
+cp key.toml key.old
+run_matins trace -c key.toml r key --apply
+is "keys are not granted" "$(cat key.toml)" "$(cat key.old)"
+
+cat >changed.toml <<-END
+	[[routines.r.steps]]
+	name = "waits"
+	type = "script"
+	command = "bash"
+	args = ["-c", "read -r x <out/begun; read -r x <notes/a.md"]
+	timeout = 20
+END
+mkfifo out/begun
+chmod 666 out/begun
+(
+	timeout 20 bash -c 'exec 3>out/begun; echo "# by hand" >>changed.toml; echo >&3'
+) &
+LIMIT_S=30 run_matins trace -c changed.toml r waits --apply
+wait $!
+exit_is "a file that changed meanwhile: exit status" 1
+err_like "a file that changed meanwhile: said" 'changed during the trace'
+is "a file that changed meanwhile: left alone" \
+	"$(tail -n1 changed.toml)" '# by hand'
+is "a file that changed meanwhile: no row in it" \
+	"$(grep -c sandbox changed.toml)" 0
+
+for args in "r waits --apply --json" "r waits --apply -o x" \
+	"--apply -- true"; do
+	# shellcheck disable=SC2086
+	run_matins trace -c changed.toml $args
+	exit_is "trace $args: wrong usage" 64
+done
+
+# ---- the allowance of a file in the current folder ----
+
+unset MATINS_ALLOW
+mkdir own
+cp news.old own/matins.toml
+cd own || exit
+run_matins allow
+run_matins trace r news --apply
+exit_is "an allowed file: the trace" 0
+run_matins run r --only news
+exit_is "an allowed file stays allowed" 0
+out_like "an allowed file: its step works" 'news: call the dentist'
+cp ../news.old matins.toml
+echo "# another one" >>matins.toml
+run_matins trace -c matins.toml r news --apply
+exit_is "a file that is named needs no allowance" 0
+run_matins run r --only news
+exit_is "a file that was not allowed is not allowed afterwards" 1
+err_like "a file that was not allowed: said" 'matins allow'
+
+done_testing
