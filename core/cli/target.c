@@ -11,7 +11,6 @@
 #include "core/base/state_dir.h"
 #include "core/cli/child_run.h"
 #include "core/cli/open.h"
-#include "core/client/facts.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
 #include "core/mcp/wire/rpc.h"
@@ -1118,29 +1117,6 @@ static void say_details(struct target *t)
 		target_hint(t, client_stderr(t->client));
 }
 
-/*
- * Name files that went with a private folder, and the folder. Most servers
- * never look at theirs, so without a loss or a failure nothing is said.
- */
-static void say_left(struct target *t, const struct gate_verdict *v,
-		     bool failed)
-{
-	struct cleaner clean = {t->scrub, 0};
-	const char *line = facts_say_dropped(&clean, v, &t->arena);
-	const char *folder = v->dropped.folder;
-	bool is_all = log_level() >= LOG_DEBUG;
-
-	if (folder && (failed || line || is_all) && t->server)
-		log_note("%s: started in a private, empty folder, because %s "
-			 "is not granted: sandbox = { write = [\"%s\"] }",
-			 t->name, folder, folder);
-	else if (folder && (failed || line || is_all))
-		log_note("started in a private, empty folder, because . is not "
-			 "granted: --write .");
-	if (line)
-		log_note("%s", line);
-}
-
 static int finish(struct target *t, int status, struct err *err)
 {
 	const struct gate_verdict *v;
@@ -1163,18 +1139,16 @@ static int finish(struct target *t, int status, struct err *err)
 		log_debug("%s", ignored.msg);
 	v = t->client ? client_verdict(t->client) : NULL;
 	/* even if the tool answered: "fetch failed" is an answer */
-	if (v && !t->loop.signal) {
+	if (v && !t->loop.signal)
 		(void)say_advice(&(struct advice_known){
 			.verdict = v,
 			.said = client_stderr(t->client),
-			.failed = status != 0,
+			.failed = status == 1 || status == 2,
 			.all = log_level() >= LOG_DEBUG,
 			.form = ADVICE_OPTION,
 			.scrub = t->scrub,
 			.request = &t->request,
 		});
-		say_left(t, v, status == 1 || status == 2);
-	}
 	signal = t->has_loop ? t->loop.signal : 0;
 	release(t);
 	return signal ? 128 + signal : status;

@@ -114,6 +114,7 @@ struct step {
 	/* Advice in place of a type of modulex; NULL for types of ours. */
 	const char *instead;
 	bool parallel, enabled, required;
+	const char *on_refusal; /* "report", "fail" */
 	uint64_t timeout_ms;
 	struct env_refs env;
 	const char *command;

@@ -25,6 +25,7 @@ struct form {
 	struct part title;
 	struct part failed, error; /* name and sentence, on top */
 	struct part refused;	   /* name of a step that went on without */
+	struct part noted;	   /* name of one that nothing was refused to */
 	struct part advice, toml;
 	const char *end_troubles;
 	struct part step, skipped, note, nothing, output;
@@ -83,6 +84,7 @@ static const struct form text_form = {
 	.failed = {"ERROR: ", escape_line, ": "},
 	.error = {"", escape_lines, ""},
 	.refused = {"refused: ", escape_line, "\n"},
+	.noted = {"note: ", escape_line, "\n"},
 	.advice = {"  ", escape_lines, ""},
 	.toml = {"      ", escape_line, "\n"},
 	.end_troubles = "\n",
@@ -102,6 +104,7 @@ static const struct form md_form = {
 	.failed = {"**ERROR:** ", escape_markdown, ": "},
 	.error = {"", escape_markdown, "\n\n"},
 	.refused = {"**refused:** ", escape_markdown, "\n\n"},
+	.noted = {"**note:** ", escape_markdown, "\n\n"},
 	.advice = {"- ", escape_markdown, "\n\n"},
 	.toml = {"toml", escape_fenced, "\n"},
 	.end_troubles = "",
@@ -122,6 +125,7 @@ static const struct form html_form = {
 	.failed = {"<p class=\"bad\">ERROR: ", escape_html, ": "},
 	.error = {"", escape_html, "</p>\n"},
 	.refused = {"<p class=\"skip\">refused: ", escape_html, "</p>\n"},
+	.noted = {"<p class=\"skip\">note: ", escape_html, "</p>\n"},
 	.advice = {"<p class=\"advice\">", escape_html, "</p>\n"},
 	.toml = {"<pre class=\"advice\">\n", escape_html, "</pre>\n"},
 	.end_troubles = "",
@@ -177,7 +181,8 @@ static void print_troubles(const struct report *r, const struct form *f,
 		if (!report_step_success(s) || !s->n_advice)
 			continue;
 		any = true;
-		add_part(out, &f->refused, str_of(s->name));
+		add_part(out, s->refused ? &f->refused : &f->noted,
+			 str_of(s->name));
 		print_advice(s, f, out);
 	}
 	buf_adds(out, any ? f->end_troubles : "");
@@ -526,6 +531,8 @@ static void write_step(struct jw *w, const struct report_step *s,
 		write_advice(w, s);
 	if (s->not_begun)
 		jw_kv_bool(w, "begun", false);
+	if (s->refused)
+		jw_kv_bool(w, "refused", true);
 	if (report_step_has_data(s)) {
 		jw_key(w, "data");
 		write_data(w, s);

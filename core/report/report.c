@@ -71,6 +71,8 @@ struct report_counts report_count(const struct report *r)
 			c.ran++;
 		if (!report_step_success(&r->steps[i]))
 			c.failed++;
+		else
+			c.refused += r->steps[i].refused;
 	}
 	return c;
 }
@@ -100,6 +102,9 @@ char *report_summary(const struct report *r, struct arena *arena)
 	if (c.not_begun)
 		counts = arena_printf(arena, "%s, %zu not begun", counts,
 				      c.not_begun);
+	if (c.refused)
+		counts = arena_printf(arena, "%s, %zu with refusals", counts,
+				      c.refused);
 	return nothing ? arena_printf(arena, "%s — nothing ran", counts)
 		       : counts;
 }
@@ -384,6 +389,7 @@ static int load_step(struct str value, size_t index, struct arena *arena,
 			       index);
 	load_advice(value, arena, &s);
 	s.required = s.state == STATE_SKIPPED && !load_true(value, "success");
+	s.refused = load_true(value, "refused");
 	s.not_begun = s.reason == REASON_CANCELLED &&
 		      scan_get(value, "begun", &(struct str){NULL, 0});
 	*ret = s;

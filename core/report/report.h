@@ -63,6 +63,7 @@ struct report_step {
 	   made of it when they are printed; it may be large. */
 	struct report_answer answer;
 	struct str run; /* JSON object of what varies; n = 0 when absent */
+	bool refused;	/* a program, file or connection, in any state */
 	bool required;	/* a skip counts as a failure */
 	bool not_begun; /* cancelled before its turn; it did not run */
 };
@@ -87,6 +88,7 @@ bool report_step_success(const struct report_step *s) MUST_USE;
 struct report_counts {
 	size_t ran, skipped, failed;
 	size_t not_begun; /* neither of these, and no success */
+	size_t refused;	  /* of those that ran and did not fail */
 };
 
 /* A required step that was skipped counts as failed, too. */
@@ -96,7 +98,8 @@ struct report_counts report_count(const struct report *r) MUST_USE;
 bool report_success(const struct report *r) MUST_USE;
 /* 0 or 2, by section "Exit status" of the manual. */
 int report_exit_status(const struct report *r) MUST_USE;
-/* "morning: 2 ran, 0 skipped, 1 failed[, 1 not begun][ — nothing ran]" */
+/* "morning: 2 ran, 0 skipped, 1 failed[, 1 not begun][, 1 with refusals]
+   [ — nothing ran]" */
 char *report_summary(const struct report *r, struct arena *arena) MUST_USE;
 
 /*

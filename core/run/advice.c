@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "core/base/buf.h"
+#include "core/client/facts.h"
 #include "core/client/said.h"
 #include "core/config/edit.h"
 #include "core/config/paths.h"
@@ -399,6 +400,7 @@ static void add_key(struct finder *f, const char *key)
 		if (!is_worth_a_line(d, f->known) ||
 		    (key ? !is_key(d, key) : d->allow.key != NULL))
 			continue;
+		f->list.is_refused |= advice_counts(d);
 		if (n++ < ROWS_SHOWN) {
 			buf_adds(&text, n > 1 ? "; " : "denied: ");
 			add_denial(&text, d, f->known->scrub);
@@ -442,13 +444,27 @@ static void add_denials(struct finder *f)
 			add_key(f, v->denials[i].allow.key);
 }
 
+/* Words of a program that succeeded count where we may do what it could not. */
+static bool is_refused(const struct advice_known *known,
+		       const struct advice_file *file)
+{
+	if (!*file->path || !file->key)
+		return false;
+	return known->failed ||
+	       access(file->value,
+		      strcmp(file->key, "write") == 0 ? W_OK : R_OK) == 0;
+}
+
 static void add_file(struct finder *f)
 {
 	const struct advice_known *known = f->known;
 	struct advice_file file;
 
-	if (!known->gate || !known->failed ||
+	if (!known->gate || (!known->failed && known->is_server) ||
 	    !advice_find_file(known, known->said, f->arena, &file))
+		return;
+	f->list.is_refused |= is_refused(known, &file);
+	if (!known->failed && !is_refused(known, &file))
 		return;
 	if (!*file.path) {
 		if (!f->list.n)
@@ -471,6 +487,69 @@ static void add_file(struct finder *f)
 			       file.key, file.path),
 		  setting_of(known->form, file.key,
 			     &(struct strlist){&file.value, 1}, f->arena));
+}
+
+/* Files that a refused program would have read next. */
+static void add_arguments(struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	const struct gate_verdict *v = known->verdict;
+	struct strlist values = {NULL, 0};
+
+	for (size_t i = 0; i < v->n_records; i++) {
+		const struct gate_record *r = &v->records[i];
+
+		for (size_t k = 1; r->unlisted && k < r->args.n; k++) {
+			struct advice_file file = {.path = r->args.item[k]};
+			struct stat st;
+
+			if (file.path[0] != '/' || stat(file.path, &st) < 0 ||
+			    !S_ISREG(st.st_mode) || access(file.path, R_OK) < 0)
+				continue;
+			judge_file(known, SAID_MISSING, f->arena, &file);
+			if (file.key && strcmp(file.key, "read") == 0)
+				list_add_new(&values, f->arena, file.path);
+		}
+	}
+	if (!values.n)
+		return;
+	add_piece(f,
+		  arena_printf(f->arena,
+			       "a refused program was to read %s%s, which lies "
+			       "in no folder granted for it",
+			       values.item[0],
+			       values.n > 1 ? " and other files" : ""),
+		  setting_of(known->form, "read", &values, f->arena));
+}
+
+/* Name files that went with a private folder; without any, the folder alone
+   where a program says that it missed a file. */
+static void add_dropped(struct finder *f)
+{
+	const struct advice_known *known = f->known;
+	const struct gate_request *r = known->request;
+	const char *folder = known->verdict->dropped.folder;
+	struct cleaner clean = {known->scrub, 0};
+	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
+
+	/* exec has said so before the start */
+	if (!folder || !r || r->cwd_said ||
+	    !(names || known->all ||
+	      (known->failed && !known->is_server &&
+	       said_refusal(known->said).kind)))
+		return;
+	/* a path of the configuration begins in its folder */
+	if (known->form == ADVICE_TOML
+		    ? !r->cwd_required
+		    : !strcmp(folder, path_resolve(".", NULL, f->arena)))
+		folder = ".";
+	add_piece(f,
+		  arena_printf(f->arena,
+			       "started in a private, empty folder, because "
+			       "%s is not granted%s%s",
+			       folder, names ? "; " : "", names ? names : ""),
+		  setting_of(known->form, "write",
+			     &(struct strlist){&folder, 1}, f->arena));
 }
 
 /* The whole table at once: a refused program hides what it would need. */
@@ -496,6 +575,10 @@ struct advice_list advice_find(const struct advice_known *known,
 	if (known->verdict)
 		add_denials(&f);
 	add_file(&f);
+	if (known->verdict && known->gate && !known->is_server)
+		add_arguments(&f);
+	if (known->verdict)
+		add_dropped(&f);
 	add_trace(&f);
 	return f.list;
 }

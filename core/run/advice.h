@@ -49,6 +49,7 @@ struct advice {
 struct advice_list {
 	struct advice *item;
 	size_t n;
+	bool is_refused; /* something was, that no program takes lightly */
 };
 
 /*
@@ -58,7 +59,8 @@ struct advice_list {
  * are always pieces: an answer such as "fetch failed" looks like success. Other
  * refusals are pieces when the program failed, unless programs are known to
  * survive them (advice.def). A file is a piece when the words of a failed
- * program name it.
+ * program name it, or of one that is no server, or arguments of a refused
+ * program. Files that went with a private working directory are one.
  */
 struct advice_list advice_find(const struct advice_known *known,
 			       struct arena *arena) MUST_USE;

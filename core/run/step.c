@@ -252,6 +252,18 @@ static bool has_advice(const struct step_run *s, const char *text)
 	return false;
 }
 
+/* Fail a step that succeeded without something that was refused to it. */
+static void fail_refused(struct step_run *s)
+{
+	if (!s->result.refused || s->result.state != STATE_OK ||
+	    strcmp(s->plan->step->on_refusal, "fail") != 0)
+		return;
+	s->result.reason = REASON_REFUSED;
+	s->result.state = report_reason_state(REASON_REFUSED);
+	s->result.error = STR("something was refused to it, and on_refusal is "
+			      "\"fail\"");
+}
+
 /*
  * Add a piece where the server refused a call with a value of -p that is not a
  * string: a strict step would have typed it by the schema of the tool.
@@ -291,7 +303,7 @@ static void advise(struct step_run *s, struct str err_tail,
 {
 	const struct advice_known known = {
 		.verdict = v,
-		.said = has_failed(s) ? words_of(s, err_tail) : STR(""),
+		.said = has_failed(s) ? words_of(s, err_tail) : err_tail,
 		.failed = has_failed(s),
 		.is_server = s->is_call,
 		.scrub = s->scrub,
@@ -300,7 +312,7 @@ static void advise(struct step_run *s, struct str err_tail,
 		.trace = arena_printf(&s->arena, "matins trace %s %s",
 				      s->ctx->routine, s->result.name),
 	};
-	struct advice_list list = {NULL, 0};
+	struct advice_list list = {.item = NULL};
 	struct report_advice *all;
 
 	if (s->result.reason != REASON_CANCELLED && known.request->program)
@@ -322,6 +334,10 @@ static void advise(struct step_run *s, struct str err_tail,
 	}
 	s->result.advice = all;
 	s->result.n_advice = list.n;
+	/* of a shared process they count for the step that started it */
+	s->result.refused |=
+		list.is_refused && !(s->mcp && s->mcp->user.session_of);
+	fail_refused(s);
 }
 
 /*

@@ -100,24 +100,29 @@ cat >server.py <<-'END'
 	             "serverInfo": {"name": "s", "version": "1"}}
 	    elif m["method"] == "tools/list":
 	        r = {"tools": [{"name": n, "inputSchema": {"type": "object"}}
-	                       for n in ("save", "look")]}
+	                       for n in ("save", "look", "run")]}
 	    elif m["params"]["name"] == "save":
 	        open("note", "w").write("x")
 	        r = {"content": [{"type": "text", "text": "saved"}]}
-	    else:
+	    elif m["params"]["name"] == "look":
 	        r = {"content": [{"type": "text", "text": str(os.listdir("."))}]}
+	    else:
+	        try:
+	            os.posix_spawn("/usr/bin/date", ["date"], {})
+	        except OSError as e:
+	            r = {"content": [{"type": "text", "text": e.strerror}]}
 	    print(json.dumps({"jsonrpc": "2.0", "id": m["id"], "result": r}), flush=True)
 END
 mkdir "$HOME/elsewhere"
 mv server.py "$HOME/elsewhere"
 run_matins call save -- "$PYTHON" "$HOME/elsewhere/server.py"
 exit_is "a call: the answer counts" 0
-err_like "a call that lost a file: the line says where its server starts" "$start"
-err_like "a call: the end says what is gone" '^matins: dropped with it: note$'
+err_like "a call: the end says what is gone" \
+	'^matins: started in a private, empty folder, because \. is not granted; dropped with it: note; to allow it: --write \.$'
 run_matins call look -- "$PYTHON" "$HOME/elsewhere/server.py"
 is "a call that lost nothing has no line" "$(<"$err")" ""
 run_matins call look -v -- "$PYTHON" "$HOME/elsewhere/server.py"
-err_like "but with -v" "$start"
+err_like "but with -v" 'started in a private, empty folder, because \. is not granted; to allow it: --write \.$'
 cat >matins.toml <<-END
 	[servers.s]
 	command = "$PYTHON"
@@ -142,8 +147,7 @@ cat >matins.toml <<-END
 END
 run_matins call save -s s
 err_like "a server of the configuration: said when something is gone" \
-	"s: started in a private, empty folder, because $PWD is not granted: sandbox = \\{ write"
-err_like "with what is gone" '^matins: dropped with it: note$'
+	'started in a private, empty folder, because \. is not granted; dropped with it: note;'
 run_matins call look -s s
 is "and not when nothing is" "$(<"$err")" ""
 
@@ -154,6 +158,140 @@ exit_is "steps that lost a file are ok" 0
 json_is "the report has what is gone" step_results[0].run.dropped.names '["note"]' \
 	step_results[1].run.dropped.names '["n"]' step_results[1].run.dropped.files 1
 json_is "a step with a granted folder has none" step_results[2].run.dropped absent
+
+run_matins run r --only note
+out_like "the text of the report tells of it" \
+	'^  started in a private, empty folder, because \. is not granted; dropped with it: n$'
+out_like "with the line that keeps it" '^ +sandbox\.write = \["\."\]$'
+out_like "and the step is still ok" '^r: 1 ran, 2 skipped, 0 failed$'
+for form in --md --html; do
+	run_matins run r --only note $form
+	out_like "so does $form" 'dropped with it: n'
+done
+
+# ---- a script whose programs were refused ----
+
+mkdir "$HOME/notes"
+echo "note a" >"$HOME/notes/a.md"
+cat >refused.toml <<-END
+	[routines.r]
+	[[routines.r.steps]]
+	name = "weather"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo \"weather: \$(date) \$(cat ~/notes/a.md)\""]
+	sandbox.preset = "none"
+	[routines.file]
+	[[routines.file.steps]]
+	name = "note"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo \"note: \$(cat ~/notes/a.md)\""]
+	sandbox.exec = ["cat"]
+	[routines.strict]
+	[[routines.strict.steps]]
+	name = "weather"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo \"weather: \$(date)\""]
+	on_refusal = "fail"
+	sandbox.preset = "none"
+	[[routines.strict.steps]]
+	name = "granted"
+	type = "script"
+	command = "sh"
+	args = ["-c", "echo \"weather: \$(date)\""]
+	on_refusal = "fail"
+	sandbox.exec = ["date"]
+	[routines.probe]
+	[[routines.probe.steps]]
+	name = "probe"
+	type = "script"
+	command = "$PYTHON"
+	args = ["-c", "import ctypes; ctypes.CDLL(None).syscall(239, 0, 0, 0, 0, 0); print(1)"]
+	on_refusal = "fail"
+	[[routines.probe.steps]]
+	name = "missing"
+	type = "script"
+	command = "sh"
+	args = ["-c", "cat /none/of/it; no-such-program; echo 1"]
+	on_refusal = "fail"
+	sandbox.exec = ["cat"]
+END
+run_matins run -c refused.toml r
+exit_is "a script whose programs were refused is ok" 0
+is "and the summary counts it" "$(tail -n1 "$out")" \
+	"r: 1 ran, 0 skipped, 0 failed, 1 with refusals"
+out_like "the text names the refused programs" 'denied: start /[a-z/]*/date by .*; start /[a-z/]*/cat by '
+out_like "with the line that allows them" '^ +sandbox\.exec = \["date", "cat"\]$'
+out_like "and the file that one of them was to read" "read $HOME/notes/a\.md"
+run_matins run -c refused.toml r --json
+json_is "the denials have them" step_results[0].run.denials '#2' \
+	step_results[0].run.denials[0].kind exec step_results[0].run.denials[0].name '~/date$' \
+	step_results[0].refused true step_results[0].state ok success true
+cp "$out" refused.json
+run_matins show last
+is "the kept report has the same summary" "$(tail -n1 "$out")" \
+	"r: 1 ran, 0 skipped, 0 failed, 1 with refusals"
+run_matins run -c refused.toml file
+out_like "a file that an allowed program could not read is named" "denied: read $HOME/notes/a\.md"
+is "and counted" "$(tail -n1 "$out")" "file: 1 ran, 0 skipped, 0 failed, 1 with refusals"
+run_matins run -c refused.toml strict --json
+exit_is "on_refusal = \"fail\": status 2" 2
+json_is "on_refusal = fail: the step has failed" step_results[0].state failed \
+	step_results[0].reason refused step_results[0].output weather: \
+	summary 'strict: 2 ran, 0 skipped, 1 failed'
+json_is "its twin with the grant is ok" step_results[1].state ok step_results[1].refused absent
+run_matins run -c refused.toml probe --json
+json_is "a harmless probe counts for nothing" step_results[0].state ok \
+	step_results[0].refused absent
+json_is "nor does a file or program that is not there" step_results[1].state ok \
+	step_results[1].refused absent summary 'probe: 2 ran, 0 skipped, 0 failed'
+cat >shared.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["$HOME/elsewhere/server.py"]
+	[routines.r]
+	[[routines.r.steps]]
+	name = "look"
+	type = "mcp-client"
+	server = "s"
+	tool = "look"
+	[[routines.r.steps]]
+	name = "run"
+	type = "mcp-client"
+	server = "s"
+	tool = "run"
+	[routines.strict]
+	[[routines.strict.steps]]
+	name = "look"
+	type = "mcp-client"
+	server = "s"
+	tool = "look"
+	[[routines.strict.steps]]
+	name = "run"
+	type = "mcp-client"
+	server = "s"
+	tool = "run"
+	on_refusal = "fail"
+END
+run_matins run -c shared.toml r --json
+json_is "a shared server: its refusals count once" step_results[1].output 'Permission denied' \
+	summary 'r: 2 ran, 0 skipped, 0 failed, 1 with refusals'
+run_matins run -c shared.toml strict --json
+json_is "a step that minds refusals shares no process with one that does not" \
+	step_results[0].state ok step_results[0].refused absent \
+	step_results[1].state failed step_results[1].reason refused
+run_matins call run -s s -c shared.toml
+exit_is "a call that was answered in spite of a refusal" 0
+err_like "is said, whatever the state" 'denied: start /usr/bin/date by .*--exec date$'
+run_matins exec --report report.json -- sh -c 'date; :'
+exit_is "exec: a refused program inside leaves the status" 0
+err_like "exec: it is said" 'denied: start /[a-z/]*/date by .*--exec date$'
+cp report.json "$out"
+json_is "exec: the report has it" denials[0].kind exec denials[0].name '~/date$'
+run_matins exec --read . --exec date -- sh -c 'date; :'
+is "exec: a granted program leaves no word" "$(<"$err")" ""
 
 # ---- the ledger is matins' own file, or none ----
 

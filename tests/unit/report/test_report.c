@@ -96,6 +96,21 @@ TEST(success, of_steps_not_begun, is_counted_apart)
 	assert_int_equal(report_exit_status(&r), 2);
 }
 
+TEST(success, with_refusals, is_counted_apart)
+{
+	struct report_step steps[2];
+	struct report r = two(steps, REASON_NONE, REASON_EXIT_STATUS);
+
+	/* a failure is counted already */
+	steps[0].refused = steps[1].refused = true;
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 2 ran, 0 skipped, 1 failed, 1 with refusals");
+	r.n_steps = 1;
+	assert_true(report_success(&r));
+	assert_string_equal(report_summary(&r, &arena),
+			    "r: 1 ran, 0 skipped, 0 failed, 1 with refusals");
+}
+
 TEST(success, where_nothing_ran, must_be_allowed)
 {
 	struct report r = {.routine = "r"};

@@ -176,3 +176,67 @@ TEST(network, that_nothing_tried, is_not_advised)
 
 	assert_int_equal(advice_find(&known, &a).n, 0);
 }
+
+TEST(dropped, files, are_named_with_their_folder)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	static const char *names[] = {"b", "x\n/"};
+	static const char *const argv[] = {"cp", NULL};
+	struct gate_request request = {.program = "cp", .argv = argv};
+	struct gate_verdict v = {
+		.dropped = {"/srv/p", {names, 2}, 12, false, false}};
+	const struct advice_known known = {.verdict = &v, .request = &request};
+	struct advice_list list = advice_find(&known, &a);
+
+	/* the folder of the configuration */
+	assert_int_equal(list.n, 1);
+	assert_string_equal(advice_line(&list.item[0], &a),
+			    "started in a private, empty folder, because . is "
+			    "not granted; dropped with it: b, x\\x0a/ (12 "
+			    "files); to allow it: sandbox.write = [\".\"]");
+	assert_false(list.is_refused);
+	request.cwd_required = true;
+	assert_string_equal(advice_find(&known, &a).item[0].setting,
+			    "sandbox.write = [\"/srv/p\"]");
+	/* exec says it itself */
+	request.cwd_said = ".";
+	assert_int_equal(advice_find(&known, &a).n, 0);
+}
+
+TEST(dropped, nothing, is_worth_a_line_where_a_file_was_missed)
+{
+	AUTO(arena_release) struct arena a = ARENA_INIT;
+	const struct gate_request request = {.program = "cat"};
+	const struct gate_verdict v = {.dropped = {.folder = "/srv/p"}};
+	struct advice_known known = {.verdict = &v, .request = &request};
+
+	assert_int_equal(advice_find(&known, &a).n, 0);
+	known.failed = true;
+	assert_int_equal(advice_find(&known, &a).n, 0);
+	known.said = STR("cat: a.txt: No such file or directory");
+	assert_int_equal(advice_find(&known, &a).n, 1);
+	known.is_server = true;
+	assert_int_equal(advice_find(&known, &a).n, 0);
+}
+
+TEST(refusals, that_no_program_takes_lightly, count)
+{
+	static const struct {
+		const struct gate_denial *denial;
+		bool counts;
+	} cases[] = {
+		{&connection, true}, {&question, false}, {&host, true},
+		{&rule, true},	     {&probe, false},	 {&call, false},
+		{&plain, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		AUTO(arena_release) struct arena a = ARENA_INIT;
+		const struct gate_verdict v = {.n_denials = 1,
+					       .denials = cases[i].denial};
+		const struct advice_known known = {.verdict = &v};
+
+		assert_int_equal(advice_find(&known, &a).is_refused,
+				 cases[i].counts);
+	}
+}
