@@ -29,6 +29,17 @@ int kernel_pidfd_open(pid_t pid)
 	return (int)syscall(KERNEL_PIDFD_OPEN, pid, 0);
 }
 
+int kernel_pidfd_open_task(pid_t tid)
+{
+	/* include/uapi/linux/pidfd.h: PIDFD_THREAD */
+	return (int)syscall(KERNEL_PIDFD_OPEN, tid, O_EXCL);
+}
+
+int kernel_pidfd_getfd(int pidfd, int fd)
+{
+	return (int)syscall(KERNEL_PIDFD_GETFD, pidfd, fd, 0);
+}
+
 int kernel_pidfd_signal(int pidfd, int signal)
 {
 	return (int)syscall(KERNEL_PIDFD_SEND_SIGNAL, pidfd, signal, NULL, 0);

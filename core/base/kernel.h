@@ -28,6 +28,7 @@ enum {
 	KERNEL_CLONE3 = 435,
 	KERNEL_CLOSE_RANGE = 436,
 	KERNEL_OPENAT2 = 437,
+	KERNEL_PIDFD_GETFD = 438,
 	KERNEL_MOUNT_SETATTR = 442,
 	KERNEL_LANDLOCK_CREATE = 444,
 	KERNEL_LANDLOCK_ADD_RULE = 445,
@@ -71,6 +72,10 @@ int kernel_mount_setattr(int fd, unsigned flags,
 			 const struct kernel_mount_attr *attr) MUST_USE;
 
 int kernel_pidfd_open(pid_t pid) MUST_USE;
+/* A descriptor of a task, be it a thread; EINVAL for those before Linux 6.9. */
+int kernel_pidfd_open_task(pid_t tid) MUST_USE;
+/* A copy of a descriptor of the task; close-on-exec. */
+int kernel_pidfd_getfd(int pidfd, int fd) MUST_USE;
 int kernel_pidfd_signal(int pidfd, int signal);
 /* waitid(2) with what the process and those it has reaped have used. */
 int kernel_waitid(int pidfd, siginfo_t *ret, int options,

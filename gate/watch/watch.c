@@ -17,7 +17,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -28,6 +27,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "gate/build/seccomp.h"
+#include "gate/watch/task.h"
 
 /* ---- the table ---- */
 
@@ -285,66 +285,7 @@ struct watch_seen {
 /* Stands for a path or an address that cannot be read. */
 static const char UNKNOWN[] = "?";
 
-/* ---- memory ---- */
-
-/* Up to n bytes, less at a page that is not there; -1: nothing. */
-static ssize_t read_memory(pid_t pid, uint64_t at, void *to, size_t n)
-{
-	struct iovec local = {to, n};
-	struct iovec remote = {(void *)(uintptr_t)at, n};
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0);
-}
-
-/*
- * A text, cut where there is no room; page by page, for the next one may not
- * be there. False: it cannot be read.
- */
-static bool read_text(pid_t pid, uint64_t at, char *to, size_t n)
-{
-	size_t got = 0;
-
-	to[0] = '\0';
-	while (got + 1 < n) {
-		size_t page = 4096 - (size_t)((at + got) % 4096);
-		size_t want = n - 1 - got < page ? n - 1 - got : page;
-		ssize_t r = read_memory(pid, at + got, to + got, want);
-
-		if (r <= 0)
-			return false;
-		to[got + (size_t)r] = '\0';
-		if (strlen(to + got) < (size_t)r)
-			return true;
-		got += (size_t)r;
-	}
-	return true;
-}
-
 /* ---- paths and arguments ---- */
-
-/* "/a" and "./b//c" as "/a/b/c". A ".." stays: links decide it. */
-static void append_plain(char *to, size_t n, const char *path)
-{
-	size_t len = strlen(to);
-
-	while (len > 1 && to[len - 1] == '/')
-		to[--len] = '\0';
-	for (const char *s = path; *s;) {
-		size_t part = strcspn(s, "/");
-
-		if (part && !(part == 1 && s[0] == '.') && len + part + 2 < n) {
-			if (!len || to[len - 1] != '/')
-				to[len++] = '/';
-			memcpy(to + len, s, part);
-			len += part;
-		}
-		s += part;
-		s += *s == '/';
-	}
-	if (!len)
-		to[len++] = '/';
-	to[len] = '\0';
-}
 
 /* Absolute, as the task names it. False: it cannot be read. */
 static bool read_path(const struct seccomp_notif *req,
@@ -352,23 +293,11 @@ static bool read_path(const struct seccomp_notif *req,
 {
 	pid_t pid = (pid_t)req->pid;
 	int dir = row->dir < 0 ? AT_FDCWD : (int)req->data.args[row->dir];
-	char path[PATH_MAX], link[64];
-	ssize_t r = 0;
+	char path[PATH_MAX];
 
-	if (!req->data.args[row->path] ||
-	    !read_text(pid, req->data.args[row->path], path, sizeof(path)))
-		return false;
-	if (dir == AT_FDCWD)
-		snprintf(link, sizeof(link), "/proc/%d/cwd", pid);
-	else
-		snprintf(link, sizeof(link), "/proc/%d/fd/%d", pid, dir);
-	if (path[0] != '/')
-		r = readlink(link, to, n - 1);
-	if (r < 0)
-		return false;
-	to[r] = '\0';
-	append_plain(to, n, path);
-	return true;
+	return req->data.args[row->path] &&
+	       task_text(pid, req->data.args[row->path], path, sizeof(path)) &&
+	       task_absolute(pid, dir, path, to, n);
 }
 
 /*
@@ -391,14 +320,14 @@ static void read_args(const struct seccomp_notif *req,
 
 		if (!all && room > WATCH_ARG_BYTES)
 			room = WATCH_ARG_BYTES;
-		if (read_memory(pid, at, &p, sizeof(p)) != sizeof(p))
+		if (task_read(pid, at, &p, sizeof(p)) != sizeof(p))
 			return;
 		if (!p) {
 			/* a text that fills the room may have gone on */
 			seen->exec.is_cut = room < 1;
 			return;
 		}
-		if (room < 2 || !read_text(pid, p, seen->text + used, room))
+		if (room < 2 || !task_text(pid, p, seen->text + used, room))
 			return;
 		seen->arg[args->n] = seen->text + used;
 		used += strlen(seen->text + used) + 1;
@@ -406,15 +335,6 @@ static void read_args(const struct seccomp_notif *req,
 }
 
 /* ---- the file of an exec ---- */
-
-/* "/proc/self/NAME" of the task, which is "/proc/PID/NAME" for us. */
-static int open_own(pid_t pid, const char *name)
-{
-	char at[64];
-
-	snprintf(at, sizeof(at), "/proc/%d/%s", pid, name);
-	return fd_open(at, O_PATH, 0);
-}
 
 /* The part behind /proc/self/ when it is "exe" or "fd/N"; else NULL. */
 static const char *own_name(const char *path)
@@ -438,31 +358,6 @@ static const char *own_name(const char *path)
 	return NULL;
 }
 
-struct task_root {
-	int fd;
-	bool cached;
-};
-
-/* As the kernel walks it for the task; -errno. */
-static int open_in_root(const struct task_root *root, const char *path,
-			uint64_t flags)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | flags,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
-			   (root->cached ? RESOLVE_CACHED : 0U),
-	};
-	int fd = -1;
-
-	/* EAGAIN: a folder on the way is renamed just now */
-	for (int i = 0; i < 8; i++) {
-		fd = kernel_openat2(root->fd, path, &how);
-		if (fd >= 0 || errno != EAGAIN)
-			break;
-	}
-	return fd < 0 ? -errno : fd;
-}
-
 /*
  * A link leads nowhere as seen from outside, but is there: /proc/self
  * leads nowhere in the /proc of a tree.
@@ -476,13 +371,13 @@ static bool is_astray(const struct task_root *root, const char *path)
 		AUTO(fd_closep) int folder = -1;
 
 		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		link = open_in_root(root, part, O_NOFOLLOW);
+		link = task_walk(root, part, O_NOFOLLOW);
 		if (link >= 0)
 			return true;
 		while (n > 1 && path[n - 1] != '/')
 			n--;
 		snprintf(part, sizeof(part), "%.*s", (int)n, path);
-		folder = open_in_root(root, part, 0);
+		folder = task_walk(root, part, 0);
 		if (folder >= 0)
 			return false;
 	}
@@ -510,7 +405,7 @@ static int open_exec(const struct seccomp_notif *req,
 	int fd;
 
 	if (row->dir >= 0 &&
-	    read_text(pid, req->data.args[row->path], text, sizeof(text)) &&
+	    task_text(pid, req->data.args[row->path], text, sizeof(text)) &&
 	    !text[0]) {
 		snprintf(name, sizeof(name), "fd/%d",
 			 (int)req->data.args[row->dir]);
@@ -519,14 +414,14 @@ static int open_exec(const struct seccomp_notif *req,
 	if (strcmp(path, UNKNOWN) == 0)
 		return -EACCES;
 	if (own) {
-		fd = open_own(pid, own);
+		fd = task_open(pid, own);
 		return fd < 0 ? -errno : fd;
 	}
-	top = open_own(pid, "root");
+	top = task_open(pid, "root");
 	if (top < 0)
 		return -EACCES;
 	root = (struct task_root){top, cached};
-	fd = open_in_root(&root, path, 0);
+	fd = task_walk(&root, path, 0);
 	if (fd != -ENOENT)
 		return fd;
 	return is_astray(&root, path) ? -ELOOP : -ENOENT;
@@ -584,7 +479,7 @@ static bool read_address(const struct seccomp_notif *req,
 		return false; /* send on a connection */
 	if (size > sizeof(bytes))
 		size = sizeof(bytes);
-	if (read_memory((pid_t)req->pid, at, bytes, size) != (ssize_t)size) {
+	if (task_read((pid_t)req->pid, at, bytes, size) != (ssize_t)size) {
 		snprintf(to, n, "%s", UNKNOWN);
 		return true;
 	}
