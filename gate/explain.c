@@ -120,6 +120,17 @@ static void copy_net(const struct policy *p, struct arena *arena,
 	}
 }
 
+static void copy_sockets(const struct prepared *p, struct arena *arena,
+			 struct strlist *to)
+{
+	bool is_none = p->policy.unix_own == POLICY_UNIX_NONE;
+
+	add(to, arena, is_none ? "none" : "private");
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (p->grants.grant[i].what & GRANT_SOCKET)
+			add(to, arena, p->grants.grant[i].path);
+}
+
 static void copy_program(const struct prepared *p, struct arena *arena,
 			 struct gate_explained *to)
 {
@@ -158,6 +169,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		copy_view(&p, arena, &e);
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);
+		copy_sockets(&p, arena, &e.sockets);
 		e.bounds = p.bounds;
 		e.facts = facts =
 			ARENA_ARRAY(arena, struct gate_fact, N_GUARANTEES);

@@ -47,6 +47,7 @@ struct gate_child {
 	struct gate_verdict verdict;
 	struct denials denials;
 	struct watch watch;
+	struct sockets sockets;	  /* connections of its tree */
 	struct arena arena;	  /* of the rules */
 	struct programs programs; /* rules that its tree is held to */
 	struct may_run *may_run;  /* NULL: what may run was not noted */
@@ -286,12 +287,55 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	return r;
 }
 
-static bool serve(int listener, void *arg)
+static void take_diag(struct gate_child *c, int *diag)
+{
+	if (*diag < 0)
+		return;
+	c->sockets.own.diag = *diag;
+	*diag = -1;
+}
+
+static bool serve(int listener, int *diag, void *arg)
 {
 	struct gate_child *c = arg;
 
+	take_diag(c, diag);
 	/* a program may have ended as soon as its exec was answered */
 	return notify_serve(listener, &c->denials, &c->watch) != NOTIFY_BROKEN;
+}
+
+/* The tree, or another program of the configuration, could put another file
+   there. */
+static bool is_pinned(const struct prepared *p, const char *path)
+{
+	return grants_cover(&p->grants, path, GRANT_WRITES) ||
+	       place_around(&p->gate->config.written, path);
+}
+
+static void begin_sockets(const struct prepared *p, struct gate_child *c)
+{
+	struct sockets *s = &c->sockets;
+	struct sockets_grant *grant =
+		ARENA_ARRAY(&c->arena, struct sockets_grant, p->grants.n + 1);
+
+	if (p->sockets != SOCKETS_JUDGED)
+		return;
+	for (size_t i = 0; i < p->grants.n; i++) {
+		const struct grant *g = &p->grants.grant[i];
+
+		if (g->what & GRANT_SOCKET)
+			grant[s->n_grants++] = (struct sockets_grant){
+				arena_strdup(&c->arena, g->path), g->st,
+				is_pinned(p, g->path)};
+	}
+	s->held = p->sockets;
+	s->grant = grant;
+	s->own_net = policy_has_own_net(&p->policy);
+	s->change_id = p->launch.change_id;
+	s->uid = p->launch.uid;
+	s->gid = p->launch.gid;
+	s->only_cached = p->gate->hang != GATE_HANG_NEVER;
+	c->watch.sockets = s;
 }
 
 /* The program itself is the first row; the listener cannot see our memory. */
@@ -316,6 +360,7 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 	c->programs = programs_copy(&p->programs, &c->arena);
 	if (p->gate->landlock_abi > 0)
 		note_listed(c, p);
+	begin_sockets(p, c);
 	c->watch.judge = judge_exec;
 	c->watch.judge_arg = c;
 	c->watch.reads_all = p->programs.n > 0;
@@ -345,6 +390,7 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 		.sees_processes = p->group_has[CGROUP_PIDS],
 	};
 	c->own_pids = p->own_view;
+	take_diag(c, &c->run.diag);
 	c->private_dir = p->private_dir;
 	p->private_dir = NULL;
 	if (p->hidden_cwd)
@@ -355,10 +401,13 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 	c->bounds = p->bounds;
 	if (c->run.listener < 0)
 		c->facts[GUARANTEE_SYSCALLS].how = gate_keep_text(
-			g, arena_printf(&p->arena,
-					"%s; refused calls are not named: no "
-					"listener available",
-					c->facts[GUARANTEE_SYSCALLS].how));
+			g,
+			arena_printf(&p->arena,
+				     "%s; refused calls are not named%s: no "
+				     "listener available",
+				     c->facts[GUARANTEE_SYSCALLS].how,
+				     c->watch.sockets ? ", AF_UNIX is refused"
+						      : ""));
 	c->gate = g;
 	c->next = g->children;
 	if (g->children)
@@ -418,6 +467,7 @@ static int spawn(struct gate *gate, const struct gate_request *request,
 		.denials = DENIALS_INIT,
 		.proxy = PROXY_INIT,
 		.watch = WATCH_INIT,
+		.sockets = SOCKETS_INIT,
 	};
 	begin_watch(&p, c);
 	r = start(&p, c, err);
@@ -483,9 +533,17 @@ void gate_child_serve(struct gate_child *c)
 {
 	struct watch *w = watch_wants(&c->watch) ? &c->watch : NULL;
 
-	if (c->run.listener >= 0 &&
-	    notify_serve(c->run.listener, &c->denials, w) != NOTIFY_OK)
+	if (c->run.listener < 0)
+		return;
+	if (notify_serve(c->run.listener, &c->denials, w) != NOTIFY_OK ||
+	    (c->sockets.n_waiting &&
+	     notify_again(c->run.listener, &c->denials, w) != NOTIFY_OK))
 		fd_closep(&c->run.listener);
+}
+
+unsigned gate_child_due_ms(const struct gate_child *c)
+{
+	return c->run.listener < 0 ? 0 : sockets_due_ms(&c->sockets);
 }
 
 void gate_child_signal(struct gate_child *c, int signal)
@@ -680,6 +738,7 @@ void gate_child_free(struct gate_child *c)
 	end_child(c);
 	denials_release(&c->denials);
 	watch_release(&c->watch);
+	sockets_release(&c->sockets);
 	arena_release(&c->arena);
 	free(c);
 }

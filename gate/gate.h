@@ -73,6 +73,7 @@ enum gate_isolate { GATE_ISOLATE_AUTO, GATE_ISOLATE_REQUIRE, GATE_ISOLATE_OFF };
 #define GATE_TYPE_WRITE_PATHS struct strlist
 #define GATE_TYPE_PROGRAMS struct strlist
 #define GATE_TYPE_NET struct strlist
+#define GATE_TYPE_UNIX struct strlist
 #define GATE_TYPE_STRINGS struct strlist
 #define GATE_TYPE_WORDS struct strlist
 #define GATE_TYPE_WORD const char *
@@ -137,6 +138,9 @@ void gate_policy_digest(const struct gate_policy *p, struct sha256 *sum);
  * errors  ERR_POLICY  the message says what to write instead
  */
 int gate_policy_check(const struct gate_policy *p, struct err *err) MUST_USE;
+
+/* Is this row of `unix` a word: "private", "none"? */
+bool gate_unix_is_word(const char *row) MUST_USE;
 
 /* Is this row of `net` a word: "none", "loopback", "all"? */
 bool gate_net_is_word(const char *row) MUST_USE;
@@ -273,9 +277,16 @@ struct gate_child_fds gate_child_fds(const struct gate_child *c) MUST_USE;
 void gate_child_close(struct gate_child *c, int which);
 /*
  * Answer the calls that wait and write them down: refused ones with EPERM,
- * those that are only watched by letting them go on. Never blocks.
+ * those that are only watched by letting them go on; connections are carried
+ * out. Never blocks.
  */
 void gate_child_serve(struct gate_child *c);
+/*
+ * Milliseconds after which calls that wait for somebody else must be served,
+ * though .notify may not be readable: after a start and after each
+ * gate_child_serve(). 0: none.
+ */
+unsigned gate_child_due_ms(const struct gate_child *c) MUST_USE;
 /* SIGTERM and others go to the program; SIGKILL ends the whole tree. */
 void gate_child_signal(struct gate_child *c, int signal);
 
@@ -301,8 +312,9 @@ struct gate_allow {
 void gate_allow_line(const struct gate_allow *row, struct buf *out);
 
 struct gate_denial {
-	const char *kind;	 /* "syscall", "net", "exec" */
-	const char *name;	 /* "mount"; "host:port"; the path */
+	const char *kind;	 /* "syscall", "net", "unix", "exec" */
+	const char *name;	 /* "mount"; "host:port"; "unix:/run/x"; the
+				    path */
 	const char *program;	 /* comm of the task that asked */
 	const char *detail;	 /* arguments as text */
 	struct gate_allow allow; /* row that would allow it */
@@ -408,6 +420,7 @@ struct gate_explained {
 	struct strlist protect; /* read-only inside of what is writable */
 	struct strlist hidden;	/* inside of what is granted, and not seen */
 	struct strlist net;	/* "none", "all", …, or rows */
+	struct strlist sockets; /* "private" and files, or "none" */
 	struct strlist
 		dropped; /* grants that the leash took away, in sentences */
 	const char *profile;
@@ -446,7 +459,8 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 
 /* One row that a policy needs. */
 struct gate_need {
-	const char *key; /* "read", "write", "exec", "net", "syscalls" */
+	const char *key; /* "read", "write", "exec", "net", "unix",
+			    "syscalls" */
 	const char *value;
 	const char *program; /* the first that needed it */
 	uint64_t count;

@@ -21,6 +21,7 @@ struct running {
 	struct child_end *end;
 	int to[3]; /* [1] and [2]: where output is written */
 	struct loop_watch tty_in, in, out, err, pid, notify;
+	struct loop_timer due; /* calls that wait for somebody else */
 	struct loop_timer grace;
 	struct buf typed; /* typed bytes, not yet written */
 	bool ended;
@@ -126,12 +127,31 @@ static void on_tty(void *arg, UNUSED uint32_t events)
 
 /* ---- the child ---- */
 
+static void set_due(struct running *e)
+{
+	unsigned ms = gate_child_due_ms(e->end->child);
+
+	if (ms)
+		loop_timer_set(&e->loop, &e->due,
+			       loop_now(&e->loop) + ms * NS_PER_MS);
+}
+
+static void on_due(void *arg)
+{
+	struct running *e = arg;
+
+	gate_child_serve(e->end->child);
+	set_due(e);
+}
+
 static void on_notify(void *arg, uint32_t events)
 {
 	struct running *e = arg;
 
-	if (events & EPOLLIN)
+	if (events & EPOLLIN) {
 		gate_child_serve(e->end->child);
+		set_due(e);
+	}
 	/* a number that is closed may soon be that of another file */
 	if (!(events & EPOLLIN) || gate_child_fds(e->end->child).notify < 0)
 		loop_unwatch(&e->loop, &e->notify);
@@ -186,6 +206,7 @@ static int watch_all(struct running *e, struct err *err)
 		    loop_watch(&e->loop, rows[i].watch, rows[i].fd,
 			       rows[i].events, rows[i].ready, e, err) < 0)
 			return -1;
+	set_due(e);
 	return 0;
 }
 
@@ -195,6 +216,7 @@ static int converse(struct running *e, struct gate *gate,
 	if (loop_take_signals(&e->loop, err) < 0)
 		return -1;
 	e->grace = (struct loop_timer){.fire = on_grace, .arg = e};
+	e->due = (struct loop_timer){.fire = on_due, .arg = e};
 	e->loop.on_signal = on_signal;
 	e->loop.on_signal_arg = e;
 	if (gate_spawn(gate, request, &e->end->child, err) < 0 ||

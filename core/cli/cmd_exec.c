@@ -237,6 +237,7 @@ static void print_text(const struct gate_request *request,
 	list_line(out, "protected", &e->protect, ": only read, all the same");
 	list_line(out, "hidden", &e->hidden, ": tokens, which no program sees");
 	list_line(out, "network", &e->net, "");
+	list_line(out, "sockets", &e->sockets, "");
 	list_lines(out, "dropped", &e->dropped);
 	asked_lines(out, request->policy);
 	for (size_t i = 0; env && env[i]; i++) {
@@ -341,6 +342,7 @@ static void print_json(const struct gate_request *request,
 	jw_kv_list(w, "protected", &e->protect);
 	jw_kv_list(w, "hidden", &e->hidden);
 	jw_kv_list(w, "network", &e->net);
+	jw_kv_list(w, "sockets", &e->sockets);
 	jw_kv_list(w, "dropped", &e->dropped);
 	limits_json(w, &e->bounds);
 	facts_enforced(w, "enforced", e->facts, e->n_facts);

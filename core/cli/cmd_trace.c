@@ -107,7 +107,8 @@ static bool is_list(const struct key *k)
 {
 	return k->type == KEY_READ_PATHS || k->type == KEY_WRITE_PATHS ||
 	       k->type == KEY_PROGRAMS || k->type == KEY_NET ||
-	       k->type == KEY_STRINGS || k->type == KEY_WORDS;
+	       k->type == KEY_UNIX || k->type == KEY_STRINGS ||
+	       k->type == KEY_WORDS;
 }
 
 /* `net` is one word or a list. */

@@ -13,6 +13,20 @@
 
 /* ---- one option ---- */
 
+/* Paths become absolute; "private" is the default, and no row says it. */
+static void read_sockets(struct strlist *list, struct arena *arena)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++)
+		if (!gate_unix_is_word(list->item[i]))
+			list->item[n++] =
+				path_resolve(list->item[i], NULL, arena);
+		else if (strcmp(list->item[i], "private") != 0)
+			list->item[n++] = list->item[i];
+	list->n = n;
+}
+
 static int read_list(const struct args *args, const struct key *k,
 		     struct arena *arena, struct strlist *list, struct err *err)
 {
@@ -30,6 +44,8 @@ static int read_list(const struct args *args, const struct key *k,
 			list->item[i] =
 				path_program(list->item[i], NULL, arena);
 	}
+	if (k->type == KEY_UNIX)
+		read_sockets(list, arena);
 	/* "none" is the default, and an empty list says it */
 	if (k->type == KEY_NET && list->n == 1 &&
 	    strcmp(list->item[0], "none") == 0)

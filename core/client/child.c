@@ -149,6 +149,7 @@ static void unwatch_all(struct child *c)
 	loop_unwatch(c->o.loop, &c->pid_watch);
 	loop_unwatch(c->o.loop, &c->notify_watch);
 	loop_timer_clear(c->o.loop, &c->grace);
+	loop_timer_clear(c->o.loop, &c->due);
 }
 
 static void on_tree_ended(void *arg, UNUSED uint32_t events)
@@ -190,12 +191,31 @@ void child_release(struct child *c)
 
 /* ---- the begin ---- */
 
+static void set_due(struct child *c)
+{
+	unsigned ms = gate_child_due_ms(c->gate);
+
+	if (ms)
+		loop_timer_set(c->o.loop, &c->due,
+			       loop_now(c->o.loop) + ms * NS_PER_MS);
+}
+
+static void on_due(void *arg)
+{
+	struct child *c = arg;
+
+	gate_child_serve(c->gate);
+	set_due(c);
+}
+
 static void on_notify(void *arg, uint32_t events)
 {
 	struct child *c = arg;
 
-	if (events & EPOLLIN)
+	if (events & EPOLLIN) {
 		gate_child_serve(c->gate);
+		set_due(c);
+	}
 	/* a number that is closed may soon be that of another file */
 	if (!(events & EPOLLIN) || gate_child_fds(c->gate).notify < 0)
 		loop_unwatch(c->o.loop, &c->notify_watch);
@@ -211,6 +231,7 @@ static int watch_all(struct child *c, struct err *err)
 	    (fds.err >= 0 && loop_watch(l, &c->err_watch, fds.err, EPOLLIN,
 					on_stderr, c, err) < 0))
 		return -1;
+	set_due(c);
 	return fds.notify < 0 ? 0
 			      : loop_watch(l, &c->notify_watch, fds.notify,
 					   EPOLLIN, on_notify, c, err);
@@ -222,6 +243,7 @@ int child_start(struct child *c, struct gate *gate,
 	c->begin_ns = loop_now(c->o.loop);
 	c->begin_wall_ns = c->o.loop->clock->wall_ns(c->o.loop->clock);
 	c->grace = (struct loop_timer){.fire = on_grace, .arg = c};
+	c->due = (struct loop_timer){.fire = on_due, .arg = c};
 	if (gate_spawn(gate, request, &c->gate, err) < 0)
 		return -1;
 	if (watch_all(c, err) < 0) {

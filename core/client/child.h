@@ -65,6 +65,7 @@ struct child {
 	enum child_phase phase;
 	struct gate_child *gate; /* owned; NULL before and after */
 	struct loop_watch err_watch, pid_watch, notify_watch;
+	struct loop_timer due; /* calls that wait for somebody else */
 	struct loop_timer grace;
 	struct tail err_tail; /* already scrubbed */
 	struct scrub_stream err_scrub;

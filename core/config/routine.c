@@ -503,6 +503,27 @@ static void read_net(const struct reading *r)
 			   one.item[0]);
 }
 
+static void read_unix(const struct reading *r)
+{
+	struct strlist *list = r->field;
+
+	if (r->v->type == TOML_ARRAY) {
+		read_list(r, r->v, list);
+		return;
+	}
+	if (!is_filled(r, r->v))
+		return;
+	list->item = ARENA_ARRAY(r->l->arena, const char *, 1);
+	list->item[0] = copy(r->l, r->v);
+	/* "private" is the default, and an empty list says it */
+	list->n = strcmp(list->item[0], "private") != 0;
+	if (!gate_unix_is_word(list->item[0]))
+		load_error(r->l, r->v,
+			   "\"unix\" must be a list of sockets; write unix = "
+			   "[\"%s\"]",
+			   list->item[0]);
+}
+
 /* ---- the leash ---- */
 
 /* The one member of { only = … } or { at_most = … }; NULL after an error. */

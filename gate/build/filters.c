@@ -30,9 +30,7 @@ _Static_assert(ARRAY_LEN(STORED) == N_VARIANTS, "one program for each variant");
 int variant_of(const struct seccomp_want *want)
 {
 	bool ports = want->net == POLICY_NET_PORTS;
-	int net = want->net == POLICY_NET_NONE
-			  ? 0
-			  : (want->net_unix ? 3 : 1) + !ports;
+	int net = want->net == POLICY_NET_NONE ? 0 : 1 + !ports;
 	int view = want->ipc_namespace ? 2 + want->memfd_noexec_sysctl
 				       : want->keep_attributes;
 
@@ -40,7 +38,9 @@ int variant_of(const struct seccomp_want *want)
 	    (want->ipc_namespace ? want->keep_attributes
 				 : want->memfd_noexec_sysctl))
 		return -1;
-	return ((int)want->profile * N_VARIANT_NETS + net) * N_VARIANT_VIEWS +
+	return ((int)want->profile * N_VARIANT_NETS + net +
+		(want->net_unix ? N_VARIANT_NETS / 2 : 0)) *
+		       N_VARIANT_VIEWS +
 	       view;
 }
 

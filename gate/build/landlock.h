@@ -45,11 +45,16 @@ enum {
 	(UINT64_C(0) | LL_FS_WRITE_FILE | LL_FS_REMOVE_DIR |                \
 	 LL_FS_REMOVE_FILE | LL_FS_MAKE_DIR | LL_FS_MAKE_REG |              \
 	 LL_FS_MAKE_SOCK | LL_FS_MAKE_FIFO | LL_FS_MAKE_SYM | LL_FS_REFER | \
-	 LL_FS_TRUNCATE | LL_FS_RESOLVE_UNIX)
+	 LL_FS_TRUNCATE)
 /* Everything but EXECUTE and devices. */
 #define LL_WRITE (LL_READ | LL_WRITE_ONLY)
+/* Connecting to one socket of the host; those of the tree need no right. */
+#define LL_SOCKET (UINT64_C(0) | LL_FS_RESOLVE_UNIX)
 /* One device such as /dev/null, or a tty that was granted. */
 #define LL_DEVICE (LL_READ_FILE | LL_FS_WRITE_FILE | LL_FS_IOCTL_DEV)
+
+/* The first ABI that has it. */
+#define LANDLOCK_ABI_UNIX 9
 
 /* Rights of ports, for landlock_add_port(). */
 #define LL_CONNECT LL_NET_CONNECT_TCP

@@ -249,7 +249,7 @@ static bool in_profile(const struct seccomp_want *want, enum group g)
 
 static bool holds(const struct seccomp_want *w, enum arg_when when)
 {
-	bool net = w->net != POLICY_NET_NONE, named = net && w->net_unix;
+	bool net = w->net != POLICY_NET_NONE, named = w->net_unix;
 	bool seal = w->profile == PROFILE_STRICT || !w->memfd_noexec_sysctl;
 	const bool is[] = {
 		[WHEN_ALWAYS] = true,
@@ -452,8 +452,8 @@ static const struct {
 	bool udp, named;
 } NETS[N_VARIANT_NETS] = {
 	{POLICY_NET_NONE, false, false}, {POLICY_NET_PORTS, false, false},
-	{POLICY_NET_ALL, true, false},	 {POLICY_NET_PORTS, false, true},
-	{POLICY_NET_ALL, true, true},
+	{POLICY_NET_ALL, true, false},	 {POLICY_NET_NONE, false, true},
+	{POLICY_NET_PORTS, false, true}, {POLICY_NET_ALL, true, true},
 };
 
 /* The sysctl comes with an own view, whose mounts are read-only. */

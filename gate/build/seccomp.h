@@ -78,8 +78,8 @@ struct seccomp_want {
 	enum policy_profile profile;
 	enum policy_net net;
 	bool net_udp; /* as policy.net_udp */
-	/* AF_UNIX sockets with a name; only true when socket files outside
-	   the grants are out of reach. Ignored with POLICY_NET_NONE. */
+	/* AF_UNIX sockets of every type, with or without a network; only true
+	   where the kernel keeps socket files of the host out of reach. */
 	bool net_unix;
 	bool ipc_namespace; /* else no System V IPC, no queues */
 	/* Nothing else keeps it from the modes, times and attributes of files
@@ -138,16 +138,16 @@ bool filters_find(const struct seccomp_want *want,
  * The wants whose filters are made when the program is built, numbered.
  *
  * Every policy without added system calls has a number; members that make no
- * difference to the filter (AF_UNIX without a network, what refuses) make none
- * to the number. gate/gen/filters.c writes one program for each number,
- * filters_build() picks it.
+ * difference to the filter (what refuses) make none to the number.
+ * gate/gen/filters.c writes one program for each number, filters_build() picks
+ * it.
  *
- * Networks: none, TCP to single ports, TCP and UDP; the last two also with
- * named AF_UNIX sockets. Views: the host's, the host's where attributes of
+ * Networks: none, TCP to single ports, TCP and UDP; each also with AF_UNIX
+ * sockets of every type. Views: the host's, the host's where attributes of
  * files are kept, an IPC namespace, one with vm.memfd_noexec.
  */
 enum {
-	N_VARIANT_NETS = 5,
+	N_VARIANT_NETS = 6,
 	N_VARIANT_VIEWS = 4,
 	N_VARIANTS = (int)N_PROFILES * N_VARIANT_NETS * N_VARIANT_VIEWS,
 };

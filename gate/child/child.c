@@ -12,6 +12,7 @@
 #include <linux/capability.h>
 #include <linux/close_range.h>
 #include <linux/prctl.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
@@ -529,16 +530,21 @@ static int listen_at(struct launch *l, const struct address_socket *on)
 static void send_listeners(struct launch *l)
 {
 	int fd[PASS_MAX];
+	size_t n = 0;
 
-	if (!l->n_listen)
+	for (; n < l->n_listen; n++)
+		fd[n] = listen_at(l, &l->listen[n]);
+	if (l->asks_sockets)
+		child_must(l, STAGE_LISTEN,
+			   fd[n++] = (int)sys_call(SYS_socket, AF_NETLINK,
+						   SOCK_RAW | SOCK_CLOEXEC,
+						   NETLINK_SOCK_DIAG));
+	if (!n)
 		return;
-	for (size_t i = 0; i < l->n_listen; i++)
-		fd[i] = listen_at(l, &l->listen[i]);
 	child_must(l, STAGE_LISTEN,
-		   pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, l->n_listen,
-			     0));
-	for (size_t i = 0; i < l->n_listen; i++)
-		sys_call(SYS_close, fd[i]);
+		   pass_send(CHILD_FD(FD_SOCK), CHILD_SOCKETS, fd, n, 0));
+	while (n)
+		sys_call(SYS_close, fd[--n]);
 }
 
 /* Add rules for paths that are only there in the view. */

@@ -83,7 +83,7 @@ struct late_rule {
 /* The byte of a message on FD_SOCK; descriptors come with it. */
 enum child_message {
 	CHILD_REPORT,  /* the program is about to be executed; its listener */
-	CHILD_SOCKETS, /* one for each of launch.listen */
+	CHILD_SOCKETS, /* one for each of launch.listen; launch.asks_sockets */
 };
 
 struct launch {
@@ -108,6 +108,9 @@ struct launch {
 	   PASS_MAX */
 	const struct address_socket *listen;
 	size_t n_listen;
+	/* A socket that tells of the sockets in the own network is sent behind
+	   them: sock_diag(7) */
+	bool asks_sockets;
 	/* The first door is a folder to clone the program into; else it writes
 	   itself into all of them. */
 	bool has_group_folder;
@@ -126,9 +129,10 @@ struct launch {
 	/*
 	 * Answers the listener while the gate waits for the exec, which is a
 	 * watched call itself; NULL: nothing is watched, and the listener is
-	 * looked at only afterwards. False: it cannot be served any more.
+	 * looked at only afterwards. It may take *diag (launched.diag) and
+	 * write -1 there. False: it cannot be served any more.
 	 */
-	bool (*serve)(int listener, void *arg);
+	bool (*serve)(int listener, int *diag, void *arg);
 	void *serve_arg;
 	/* In an own view the file is opened again, by this path, and must be
 	   the one that was judged. NULL: FD_EXEC is executed. */

@@ -142,12 +142,14 @@ static int open_sockets(struct launch *l, int *ret_ours, struct err *err)
 }
 
 /* Take the messages of the child that are there. */
-static void receive_messages(int sock, struct launched *d)
+static void receive_messages(int sock, bool asks_sockets, struct launched *d)
 {
 	struct passed got;
 
 	while (pass_receive(sock, MSG_DONTWAIT, &got)) {
 		if (got.byte == CHILD_SOCKETS && !d->n_listen) {
+			if (asks_sockets && got.n)
+				d->diag = got.fd[--got.n];
 			memcpy(d->listen, got.fd, got.n * sizeof(int));
 			d->n_listen = got.n;
 		} else if (got.byte == CHILD_REPORT) {
@@ -189,11 +191,11 @@ static int wait_for_exec(const struct launch *l, int sock, struct launched *d,
 		if (!l->serve || p[0].revents & (POLLHUP | POLLERR))
 			return 0;
 		if (p[0].revents & POLLIN)
-			receive_messages(sock, d);
+			receive_messages(sock, l->asks_sockets, d);
 		/* the child waits for the answer, and holds the listener, too
 		 */
 		if (p[1].revents & POLLIN &&
-		    !l->serve(d->listener, l->serve_arg))
+		    !l->serve(d->listener, &d->diag, l->serve_arg))
 			return err_set(err, ERR_SYS,
 				       "system calls cannot be answered: "
 				       "the listener does not work");
@@ -302,7 +304,7 @@ int launch_start(struct launch *l, uint64_t clone_flags, struct launched *ret,
 			    : wait_for_exec(l, sock, &d, err);
 		is_over = r < 0;
 	}
-	receive_messages(sock, &d);
+	receive_messages(sock, l->asks_sockets, &d);
 	close(sock);
 	table_end(l, &table);
 	/* a killed one cannot end before the file system that it waits for
@@ -334,6 +336,7 @@ void launched_release(struct launched *d)
 	launched_close_sockets(d);
 	process_wait(&d->init);
 	fd_closep(&d->listener);
+	fd_closep(&d->diag);
 }
 
 /* 0 when a filter with a listener could be installed. */

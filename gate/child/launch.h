@@ -21,11 +21,12 @@ struct launched {
 	/* Sockets that init has opened in its network; owned. */
 	int listen[PASS_MAX];
 	size_t n_listen;
+	int diag; /* asked for by launch.asks_sockets; owned; -1 = none */
 };
 
-#define LAUNCHED_INIT                                 \
-	{                                             \
-		.init = PROCESS_NONE, .listener = -1, \
+#define LAUNCHED_INIT                                             \
+	{                                                         \
+		.init = PROCESS_NONE, .listener = -1, .diag = -1, \
 	}
 
 /*

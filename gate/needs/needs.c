@@ -573,13 +573,9 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	const char *port;
 	struct str host;
 
-	if (!split_address(r->path, &host, &port)) {
-		if (strncmp(r->path, "unix:/", 6) == 0 &&
-		    access(r->path + 5, F_OK) == 0)
-			add_need(f, "net", r->path, r,
-				 "a socket file; no row grants it");
+	/* of sockets those that were refused count: need_calls() */
+	if (!split_address(r->path, &host, &port))
 		return;
-	}
 	/* getaddrinfo() connects to port 0 to learn its own address */
 	if (!(r->access & GATE_ACCESS_SERVE) && strcmp(port, "0") == 0)
 		return;
@@ -637,14 +633,16 @@ static void need_calls(struct finder *f)
 		const char *key = d->allow.key;
 
 		if (key &&
-		    (strcmp(key, "syscalls") == 0 || strcmp(key, "net") == 0))
+		    (strcmp(key, "syscalls") == 0 || strcmp(key, "net") == 0 ||
+		     strcmp(key, "unix") == 0))
 			add_need(f, key, d->allow.value, &r, why_not);
 	}
 }
 
 /* ---- the whole ---- */
 
-static const char *const keys[] = {"exec", "read", "write", "net", "syscalls"};
+static const char *const keys[] = {"exec", "read", "write",
+				   "net",  "unix", "syscalls"};
 
 static int compare(const void *a, const void *b)
 {
@@ -716,7 +714,7 @@ void gate_needs_policy(const struct gate_policy *base,
 	} lists[] = {
 		{"read", &more.read},	      {"write", &more.write},
 		{"exec", &more.exec},	      {"net", &more.net},
-		{"syscalls", &more.syscalls},
+		{"unix", &more.unix_sockets}, {"syscalls", &more.syscalls},
 	};
 
 	for (size_t i = 0; i < needs->n; i++)

@@ -215,6 +215,36 @@ static int read_net(const struct strlist *net, struct arena *arena,
 	return 0;
 }
 
+/* ---- rows of `unix` ---- */
+
+bool gate_unix_is_word(const char *row)
+{
+	return strcmp(row, "private") == 0 || strcmp(row, "none") == 0;
+}
+
+/* Of several tables "none" holds where no other names a socket. */
+static int read_unix(const struct strlist *rows, struct arena *arena,
+		     struct policy *p, struct err *err)
+{
+	bool is_none = false;
+
+	for (size_t i = 0; i < rows->n; i++) {
+		const char *row = rows->item[i];
+
+		is_none |= strcmp(row, "none") == 0;
+		if (gate_unix_is_word(row))
+			continue;
+		if (row[0] != '/')
+			return err_set(err, ERR_POLICY,
+				       "unix: \"%s\" is not an absolute path",
+				       row);
+		list_add(&p->unix_files, arena, row);
+	}
+	if (is_none && !p->unix_files.n)
+		p->unix_own = POLICY_UNIX_NONE;
+	return 0;
+}
+
 /* ---- meeting the leash ---- */
 
 /* How much of a grant the leash leaves. */
@@ -293,6 +323,24 @@ static void meet_write(const struct strlist *asked,
 					      "(fs_read)",
 					      may.item[k]));
 		}
+	}
+}
+
+/* What lies behind a socket may do anything: both axes must name it. */
+static void meet_unix(const struct gate_leash *leash, struct arena *arena,
+		      struct policy *p)
+{
+	struct strlist asked = p->unix_files;
+
+	p->unix_files = (struct strlist){NULL, 0};
+	for (size_t i = 0; i < asked.n; i++) {
+		bool may = allow_axis_covers(&leash->fs_read, asked.item[i]) &&
+			   allow_axis_covers(&leash->fs_write, asked.item[i]);
+
+		if (may)
+			list_add(&p->unix_files, arena, asked.item[i]);
+		note_cap(p, arena, "unix", asked.item[i],
+			 may ? MET_ALL : MET_NOTHING, "fs_read, fs_write");
 	}
 }
 
@@ -398,7 +446,8 @@ static int read_names(const struct gate_policy *asked, struct arena *arena,
 		return -1;
 	if (read_profile(asked->profile, p, err) < 0 ||
 	    read_require(&asked->require, p, err) < 0 ||
-	    read_net(&asked->net, arena, p, err) < 0)
+	    read_net(&asked->net, arena, p, err) < 0 ||
+	    read_unix(&asked->unix_sockets, arena, p, err) < 0)
 		return -1;
 	if (recipes_check(&asked->preset, err) < 0)
 		return -1;
@@ -447,6 +496,7 @@ int policy_resolve(const struct gate_policy *asked,
 		meet_read(&asked->read, leash, arena, &p);
 		meet_write(&asked->write, leash, arena, &p);
 		meet_net(leash, arena, &p);
+		meet_unix(leash, arena, &p);
 	}
 	p.net_udp = p.net == POLICY_NET_ALL || policy_has_own_net(&p);
 	for (size_t i = 0; i < p.n_ports; i++)

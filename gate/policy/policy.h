@@ -65,6 +65,11 @@ enum policy_net {
 	POLICY_NET_ALL,
 };
 
+enum policy_unix {
+	POLICY_UNIX_PRIVATE, /* those of its own tree, and .unix_files */
+	POLICY_UNIX_NONE,    /* not even pairs */
+};
+
 /*
  * Resolved policy: the keys of sandbox.def with defaults, and what was read
  * from those that have another form. Borrows from the gate_policy and the
@@ -87,6 +92,8 @@ struct policy {
 	   listed beside ports. No mechanism bounds UDP by port, so net-ports
 	   is partial then. */
 	bool net_udp;
+	enum policy_unix unix_own;
+	struct strlist unix_files; /* sockets of the host */
 	enum policy_profile profile;
 	uint32_t guarantees_required; /* POLICY_BIT(GUARANTEE_...) */
 	uint32_t mechanisms_required; /* POLICY_BIT(MECHANISM_...) */

@@ -118,7 +118,7 @@ static struct judgement judge_net_off(struct prepared *p)
 {
 	switch (p->policy.net) {
 	case POLICY_NET_NONE:
-		return ENFORCED("the filter refuses socket()");
+		return ENFORCED("the filter refuses sockets of the network");
 	case POLICY_NET_LOOPBACK:
 		return ENFORCED("an own network namespace");
 	case POLICY_NET_PROXY:

@@ -15,6 +15,7 @@ uint64_t grant_rights(unsigned what)
 		{GRANT_READ, LL_READ},	   {GRANT_WRITE, LL_WRITE},
 		{GRANT_EXEC, LL_EXEC},	   {GRANT_WRITE_ONLY, LL_WRITE_ONLY},
 		{GRANT_DEVICE, LL_DEVICE}, {GRANT_LIST, LL_LIST},
+		{GRANT_SOCKET, LL_SOCKET},
 	};
 	uint64_t rights = 0;
 

@@ -33,6 +33,8 @@ enum {
 	GRANT_ASKED = 32, /* by a policy or an argument: all beneath it */
 	GRANT_LIST = 64,  /* names beneath it, no content */
 
+	GRANT_SOCKET = 128, /* connects to it */
+
 	GRANT_WRITES = GRANT_WRITE | GRANT_WRITE_ONLY,
 	/* all that a program can do with a file */
 	GRANT_ACCESS = GRANT_READ | GRANT_WRITES | GRANT_EXEC,

@@ -97,6 +97,35 @@ void filters_release(struct gate *g)
 
 /* ---- the filter of a request ---- */
 
+/*
+ * Where the kernel has no right for socket files, each connection is judged,
+ * those of the network as well: a filter cannot tell them apart. With single
+ * ports that only the kernel watches, it must see who connects.
+ */
+static enum sockets_held choose_sockets(const struct prepared *p)
+{
+	if (p->policy.unix_own == POLICY_UNIX_NONE)
+		return SOCKETS_NONE;
+	if (p->gate->landlock_abi >= LANDLOCK_ABI_UNIX ||
+	    p->policy.net == POLICY_NET_PORTS)
+		return SOCKETS_PLAIN;
+	return SOCKETS_JUDGED;
+}
+
+/* The filter of a child that has no pairs either. */
+static void refuse_pairs(struct prepared *p, struct sock_fprog *f,
+			 uint32_t deny)
+{
+	struct sock_filter *out = ARENA_ARRAY(&p->arena, struct sock_filter,
+					      (size_t)SOCKETS_INSNS + f->len);
+	size_t n = sockets_filter(SOCKETS_NONE, deny, out);
+
+	if (!f->len)
+		return;
+	memcpy(out + n, f->filter, f->len * sizeof(*out));
+	*f = (struct sock_fprog){(unsigned short)(n + f->len), out};
+}
+
 /* Without a listener nothing can be recorded, and the start says so. */
 static void watch_calls(struct prepared *p)
 {
@@ -116,10 +145,15 @@ static void watch_calls(struct prepared *p)
 		p->launch.exec_cookie = 0;
 	if (p->watches && p->launch.filter.len &&
 	    watch_filter(&p->launch.filter, p->watches, p->launch.exec_cookie,
-			 &p->arena, &watched))
+			 p->sockets, &p->arena, &watched)) {
 		p->launch.filter = watched;
+		return;
+	}
+	p->watches = 0;
+	if (p->sockets == SOCKETS_NONE)
+		refuse_pairs(p, &p->launch.filter, SECCOMP_RET_USER_NOTIF);
 	else
-		p->watches = 0;
+		p->sockets = SOCKETS_PLAIN;
 }
 
 /*
@@ -140,7 +174,9 @@ int prepare_filter(struct prepared *p, struct err *err)
 
 	p->keep_attributes = keeps_attributes(p);
 	seccomp_want_init(&want, &p->policy);
-	want.net_unix = p->gate->landlock_abi >= 9;
+	p->sockets = choose_sockets(p);
+	want.net_unix = p->sockets == SOCKETS_PLAIN &&
+			p->gate->landlock_abi >= LANDLOCK_ABI_UNIX;
 	want.ipc_namespace = p->own_view;
 	want.keep_attributes = p->keep_attributes;
 	want.memfd_noexec_sysctl = p->own_view && p->gate->ns.memfd_noexec;
@@ -149,7 +185,12 @@ int prepare_filter(struct prepared *p, struct err *err)
 	p->launch.filter = (struct sock_fprog){f->filter.n, f->filter.insn};
 	p->launch.filter_errno = (struct sock_fprog){f->without_listener.n,
 						     f->without_listener.insn};
+	if (p->sockets == SOCKETS_NONE)
+		refuse_pairs(p, &p->launch.filter_errno,
+			     SECCOMP_RET_ERRNO | EPERM);
 	watch_calls(p);
+	p->launch.asks_sockets =
+		p->sockets == SOCKETS_JUDGED && policy_has_own_net(&p->policy);
 	/* `require` of notify: better no start than refusals without a name */
 	if (p->policy.mechanisms_required & POLICY_BIT(MECHANISM_NOTIFY) &&
 	    f->filter.n)

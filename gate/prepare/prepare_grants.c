@@ -39,6 +39,7 @@ static const struct origin {
 	{GRANT_BY(INSTALLATION), "installation", true, true, true},
 	{GRANT_BY(HELPERS), "helpers of git", true, true, true},
 	{GRANT_BY(TMP), "tmp", false, false, true},
+	{GRANT_BY(UNIX), "unix", false, false, false},
 	/* any other, as strictly as can be */
 	{0, "grant", false, true, false},
 };
@@ -175,13 +176,14 @@ static const char *leash_refuses(struct prepared *p, const struct origin *o,
 
 	if (o->is_unleashed)
 		return NULL;
-	if (what & GRANT_WRITES && !axis_covers(p, &leash->fs_write, path))
+	if (what & (GRANT_WRITES | GRANT_SOCKET) &&
+	    !axis_covers(p, &leash->fs_write, path))
 		return "fs_write";
 	/* a folder of programs in `exec` includes reading its files */
 	if (what & GRANT_EXEC && (allow_has(&leash->exec.only, path) ||
 				  place_around(&program_dirs, path)))
 		return NULL;
-	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC) &&
+	if (what & (GRANT_READ | GRANT_WRITE | GRANT_EXEC | GRANT_SOCKET) &&
 	    !axis_covers(p, &leash->fs_read, path))
 		return "fs_read";
 	return NULL;
@@ -486,6 +488,25 @@ static int share_tmp(struct prepared *p, struct err *err)
 	return 0;
 }
 
+static int add_socket(struct prepared *p, const char *path, struct err *err)
+{
+	struct walk found = WALK_INIT;
+	int r = grants_find(&p->grants, path, &found, err);
+
+	if (r < 0)
+		return err_wrap(err, "unix");
+	if (r == 0 && !S_ISSOCK(found.st.st_mode))
+		r = err_set(err, ERR_POLICY, "unix: %s is not a socket", path);
+	else if (r == 0)
+		r = grant_found(p, path, &found,
+				GRANT_SOCKET | GRANT_ASKED | GRANT_BY(UNIX),
+				err);
+	else if (p->for_start)
+		log_warning("unix: %s does not exist", path);
+	walk_release(&found);
+	return r < 0 ? -1 : 0;
+}
+
 static int add_policy(struct prepared *p, struct err *err)
 {
 	const struct {
@@ -502,6 +523,9 @@ static int add_policy(struct prepared *p, struct err *err)
 			if (add_grant(p, kinds[k].list->item[i], kinds[k].what,
 				      err) < 0)
 				return -1;
+	for (size_t i = 0; i < p->policy.unix_files.n; i++)
+		if (add_socket(p, p->policy.unix_files.item[i], err) < 0)
+			return -1;
 	return share_tmp(p, err);
 }
 

@@ -550,6 +550,8 @@ static bool may_use(const struct identity *id, const struct grant *g)
 		want |= is_dir ? 5 : 4;
 	if (g->what & GRANT_WRITES)
 		want |= is_dir ? 3 : 2;
+	if (g->what & GRANT_SOCKET)
+		want |= 2;
 	if (g->what & GRANT_EXEC)
 		want |= 1;
 	return may(id, &g->st, want);

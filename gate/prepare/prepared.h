@@ -19,6 +19,7 @@
 #include "gate/policy/programs.h"
 #include "gate/prepare/grants.h"
 #include "gate/prepare/state.h"
+#include "gate/watch/sockets.h"
 
 /* A folder of `exec`, found once and then granted. */
 struct exec_folder {
@@ -78,9 +79,10 @@ struct prepared {
 	struct launch launch;
 	uint64_t clone_flags;
 	struct gate_fact facts[N_GUARANTEES];
-	unsigned asked_records;	  /* GATE_RECORD_ bits */
-	unsigned watches;	  /* of the filter; 0 where it cannot watch */
-	const char *installation; /* for people, or NULL */
+	unsigned asked_records;	   /* GATE_RECORD_ bits */
+	unsigned watches;	   /* of the filter; 0 where it cannot watch */
+	enum sockets_held sockets; /* as of the filter */
+	const char *installation;  /* for people, or NULL */
 	const char *script; /* a file that its interpreter is told to run */
 };
 

@@ -129,7 +129,8 @@ static size_t put_execs(uint64_t cookie, struct sock_filter out[6])
 }
 
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
-		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
+		  uint64_t cookie, enum sockets_held held, struct arena *arena,
+		  struct sock_fprog *ret)
 {
 	/* numbers fit: the table is shorter than a jump is far */
 	_Static_assert(ARRAY_LEN(ROWS) < 250, "8 bits of a jump");
@@ -139,8 +140,10 @@ bool watch_filter(const struct sock_fprog *plain, unsigned what,
 	size_t n;
 
 	out = ARENA_ARRAY(arena, struct sock_filter,
-			  ARRAY_LEN(ROWS) + 4 + watched + plain->len);
-	n = put_choice(out, what, watched);
+			  SOCKETS_INSNS + ARRAY_LEN(ROWS) + 4 + watched +
+				  plain->len);
+	n = sockets_filter(held, SECCOMP_RET_USER_NOTIF, out);
+	n += put_choice(out + n, what, watched);
 	if (only_execs)
 		memcpy(out + n, execs, watched * sizeof(*out));
 	else
@@ -796,15 +799,55 @@ static int check_valid(const struct listener *l)
 	return do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_ID_VALID, &id);
 }
 
+/* What becomes of a call that waits. */
+struct answer {
+	enum { GOES_ON, IS_DONE, WAITS_ON, IS_REFUSED } kind;
+	int error; /* errno that it ends with */
+};
+
+/* Name an address that was refused, and the row that would allow it. */
+static void deny_socket(struct denials *log, const char *comm,
+			const struct sockets_answer *a)
+{
+	bool is_file = a->refused[5] == '/';
+	struct gate_denial row = {
+		.kind = "unix",
+		.name = a->refused,
+		.program = comm,
+		.detail = a->why,
+		.allow = {is_file ? "unix" : NULL,
+			  is_file ? a->refused + 5 : NULL},
+		.count = 1,
+	};
+
+	for (size_t i = 0; i < log->n; i++)
+		if (log->nr[i] < 0 && strcmp(log->row[i].name, row.name) == 0 &&
+		    strcmp(log->row[i].program, comm) == 0) {
+			log->row[i].count++;
+			return;
+		}
+	denials_add_row(log, &row);
+	log_debug("%s: refused to connect to %s: %s", comm, row.name, a->why);
+}
+
+static struct answer answer_socket(struct listener *l, const char *comm,
+				   const struct sockets_answer *a)
+{
+	if (a->refused[0])
+		deny_socket(l->log, comm, a);
+	return (struct answer){a->waits ? WAITS_ON : IS_DONE, a->error};
+}
+
 /*
- * Find the answer to the call that waits: an errno, or 0, which lets it go on.
- * Names and memory are read while the task waits for it; if the request is no
- * longer valid after that, the pid may be another's.
+ * Find the answer to the call that waits. Names and memory are read while the
+ * task waits for it; if the request is no longer valid after that, the pid may
+ * be another's.
  *
  * returns  0, or why there is none
  */
-static int find_answer(struct listener *l, int *ret)
+static int find_answer(struct listener *l, struct answer *ret)
 {
+	struct sockets *sockets = l->watch ? l->watch->sockets : NULL;
 	char comm[COMM_BYTES];
 	int r;
 
@@ -813,35 +856,53 @@ static int find_answer(struct listener *l, int *ret)
 		/* the filter has allowed it, or it would not be here */
 		look_at(l->watch, l->req);
 		r = check_valid(l);
-		if (r == 0)
-			*ret = note_seen(l->watch, comm);
-		return r;
+		if (r)
+			return r;
+		ret->error = note_seen(l->watch, comm);
+		ret->kind = ret->error ? IS_REFUSED : GOES_ON;
 	}
+	if (sockets && sockets_cover(sockets, l->req->data.nr)) {
+		struct sockets_answer a;
+
+		sockets_serve(sockets, l->fd, l->req, &a);
+		*ret = answer_socket(l, comm, &a);
+	}
+	if (ret->kind != IS_REFUSED || ret->error)
+		return 0;
 	if (check_valid(l))
 		memcpy(comm, "?", 2);
 	denials_add(l->log, &l->req->data, comm);
-	*ret = EPERM;
+	ret->error = EPERM;
 	return 0;
+}
+
+static int send_answer(struct listener *l, uint64_t id,
+		       const struct answer *answer)
+{
+	int r;
+
+	memset(l->resp, 0, l->resp_bytes);
+	l->resp->id = id;
+	l->resp->error = -answer->error;
+	if (answer->kind == GOES_ON)
+		l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
+	return r == ENOENT ? 0 : r;
 }
 
 /* Serve one call. 0, or an errno when it still waits; a task that was killed
    meanwhile waits no more. */
 static int serve_one(struct listener *l)
 {
-	int answer = EPERM, r;
+	struct answer answer = {.kind = IS_REFUSED};
+	int r;
 
 	memset(l->req, 0, l->req_bytes); /* the kernel insists on zeroes */
 	r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_RECV, l->req);
 	if (r == 0)
 		r = find_answer(l, &answer);
-	if (r == 0) {
-		memset(l->resp, 0, l->resp_bytes);
-		l->resp->id = l->req->id;
-		l->resp->error = -answer;
-		if (!answer)
-			l->resp->flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
-		r = do_ioctl(l->fd, SECCOMP_IOCTL_NOTIF_SEND, l->resp);
-	}
+	if (r == 0 && answer.kind != WAITS_ON)
+		r = send_answer(l, l->req->id, &answer);
 	return r == ENOENT ? 0 : r;
 }
 
@@ -871,7 +932,28 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-int notify_serve(int fd, struct denials *log, struct watch *watch)
+/* Calls that waited for somebody else, tried again. */
+static int serve_again(struct listener *l)
+{
+	struct sockets_answer a;
+	char comm[COMM_BYTES];
+
+	for (int i = 0; i < DENIALS_MAX &&
+			sockets_retry(l->watch->sockets, l->fd, l->req, &a);
+	     i++) {
+		struct answer answer;
+
+		read_comm(l->req->pid, comm);
+		answer = answer_socket(l, comm, &a);
+		if (answer.kind != WAITS_ON &&
+		    send_answer(l, l->req->id, &answer))
+			return NOTIFY_BROKEN;
+	}
+	return NOTIFY_OK;
+}
+
+static int serve(int fd, struct denials *log, struct watch *watch,
+		 int (*work)(struct listener *l))
 {
 	struct listener l = {.fd = fd, .log = log, .watch = watch};
 	struct seccomp_notif_sizes sizes;
@@ -883,8 +965,18 @@ int notify_serve(int fd, struct denials *log, struct watch *watch)
 	l.resp_bytes = larger(sizes.seccomp_notif_resp, sizeof(*l.resp));
 	l.req = mem_alloc(l.req_bytes);
 	l.resp = mem_alloc(l.resp_bytes);
-	r = serve_waiting(&l);
+	r = work(&l);
 	free(l.req);
 	free(l.resp);
 	return r;
+}
+
+int notify_serve(int fd, struct denials *log, struct watch *watch)
+{
+	return serve(fd, log, watch, serve_waiting);
+}
+
+int notify_again(int fd, struct denials *log, struct watch *watch)
+{
+	return watch->sockets ? serve(fd, log, watch, serve_again) : NOTIFY_OK;
 }

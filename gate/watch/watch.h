@@ -31,6 +31,7 @@
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "gate/gate.h"
+#include "gate/watch/sockets.h"
 
 /* Rows of one tree; the events that find no row are counted. */
 #define WATCH_RECORDS 4096
@@ -91,6 +92,9 @@ struct watch {
 	   server, which could hold us up: what needs one has an `error`. */
 	bool only_cached;
 	bool has_begun; /* the gate's own exec comes no more */
+	/* Carries connections out; NULL: they are no concern of ours. Borrowed.
+	 */
+	struct sockets *sockets;
 	struct records records;
 	struct watch_seen *seen; /* owned */
 };
@@ -113,12 +117,13 @@ unsigned watch_wants(const struct watch *w) MUST_USE;
  * cookie   where execs alone are watched: one with this as its sixth argument,
  *	    which the kernel does not read, is the gate's own, and goes on
  *	    unseen; a round trip for each child is saved. 0: there is none
+ * held     how the tree has sockets of AF_UNIX
  * ret      instructions in the arena
  * returns  false when the result is longer than the kernel takes
  */
 bool watch_filter(const struct sock_fprog *plain, unsigned what,
-		  uint64_t cookie, struct arena *arena, struct sock_fprog *ret)
-	MUST_USE;
+		  uint64_t cookie, enum sockets_held held, struct arena *arena,
+		  struct sock_fprog *ret) MUST_USE;
 
 /* Is a notification of this call an allowed one that is watched? */
 bool watch_covers(const struct watch *w, int nr) MUST_USE;
@@ -193,6 +198,11 @@ enum { NOTIFY_OK = 0, NOTIFY_ENDED = 1, NOTIFY_BROKEN = 2 };
  *	    waits for ever
  */
 int notify_serve(int fd, struct denials *log, struct watch *watch) MUST_USE;
+/*
+ * Try the calls again that had to wait for somebody else. As notify_serve(),
+ * when sockets_due_ms() have passed.
+ */
+int notify_again(int fd, struct denials *log, struct watch *watch) MUST_USE;
 
 /*
  * Record one refused call.

@@ -40,8 +40,11 @@ TEST(classes, all, are_what_they_say)
 	assert_int_equal(LL_READ, 0xc);
 	assert_int_equal(LL_EXEC, 0x5);
 	/* everything but execute, devices and their control */
-	assert_int_equal(LL_WRITE | devices | LL_FS_EXECUTE | LL_FS_IOCTL_DEV,
+	assert_int_equal(LL_WRITE | devices | LL_FS_EXECUTE | LL_FS_IOCTL_DEV |
+				 LL_SOCKET,
 			 0x1ffff);
+	/* a socket of the host in a writable folder is not of the tree */
+	assert_int_equal(LL_WRITE & LL_SOCKET, 0);
 	assert_int_equal(LL_WRITE & (devices | LL_FS_EXECUTE), 0);
 	assert_int_equal(LL_WRITE_ONLY & (LL_READ | LL_FS_EXECUTE), 0);
 	assert_int_equal(LL_WRITE_ONLY | LL_READ, LL_WRITE);

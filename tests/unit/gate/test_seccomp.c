@@ -70,7 +70,7 @@ static const uint64_t GROUPS_OF[] = {
 
 static bool rule_applies(const struct arg_rule *r, const struct seccomp_want *w)
 {
-	bool net = w->net != POLICY_NET_NONE, unix_ok = net && w->net_unix;
+	bool net = w->net != POLICY_NET_NONE, unix_ok = w->net_unix;
 	bool seal = w->profile == PROFILE_STRICT || !w->memfd_noexec_sysctl;
 	const bool on[] = {
 		[WHEN_ALWAYS] = true,
@@ -599,8 +599,9 @@ static void ask_names(struct seccomp_want w, const char *names, uint32_t want)
 
 TEST(sockets, of_each_network, are_only_what_is_granted)
 {
-	struct seccomp_want none = {
-		.profile = PROFILE_OPEN, .net_udp = true, .net_unix = true};
+	struct seccomp_want none = {.profile = PROFILE_OPEN, .net_udp = true};
+	struct seccomp_want files = {.profile = PROFILE_STRICT,
+				     .net_unix = true};
 	struct seccomp_want ports = {.net = POLICY_NET_PORTS};
 	struct seccomp_want own = {
 		.net = POLICY_NET_LOOPBACK, .net_udp = true, .net_unix = true};
@@ -610,6 +611,9 @@ TEST(sockets, of_each_network, are_only_what_is_granted)
 			REFUSES(none, "socket", family, type);
 	REFUSES(none, "socketpair", AF_UNIX, SOCK_DGRAM);
 	ALLOWS(none, "socketpair", AF_UNIX, SOCK_STREAM);
+	ALLOWS(files, "socket", AF_UNIX, SOCK_STREAM);
+	ALLOWS(files, "socketpair", AF_UNIX, SOCK_DGRAM);
+	REFUSES(files, "socket", AF_INET, SOCK_STREAM);
 	ALLOWS(ports, "socket", AF_INET, SOCK_STREAM);
 	REFUSES(ports, "socket", AF_INET, SOCK_DGRAM);
 	REFUSES(ports, "socket", AF_UNIX, SOCK_STREAM);

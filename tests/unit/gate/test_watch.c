@@ -77,7 +77,8 @@ static void compare_filters(const struct seccomp_want *want, unsigned what)
 	assert_int_equal(filters_build(want, &plain, &err), 0);
 	w.what = what;
 	in = (struct sock_fprog){plain.n, plain.insn};
-	assert_true(watch_filter(&in, what, COOKIE, &arena, &out));
+	assert_true(
+		watch_filter(&in, what, COOKIE, SOCKETS_PLAIN, &arena, &out));
 	watched = (struct seccomp_filter){out.filter, out.len};
 	for (int nr = 0; nr < seccomp_newest() + 8; nr++)
 		changed += compare_call(&plain, &watched, &w, SECCOMP_ARCH, nr);
@@ -118,9 +119,9 @@ TEST(filter, longer_than_the_kernel_takes, is_none)
 	for (size_t i = 0; i < BPF_MAXINSNS; i++)
 		many[i] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K,
 						       SECCOMP_RET_ALLOW);
-	assert_false(watch_filter(&in, 7, 0, &arena, &out));
+	assert_false(watch_filter(&in, 7, 0, SOCKETS_PLAIN, &arena, &out));
 	in.len = BPF_MAXINSNS / 4;
-	assert_true(watch_filter(&in, 7, 0, &arena, &out));
+	assert_true(watch_filter(&in, 7, 0, SOCKETS_PLAIN, &arena, &out));
 	arena_release(&arena);
 }
 
@@ -140,7 +141,8 @@ TEST(filter, exec_with_the_cookie, is_not_watched)
 		struct seccomp_filter f;
 
 		assert_true(watch_filter(&in, GATE_RECORD_EXEC,
-					 has ? COOKIE : 0, &arena, &out));
+					 has ? COOKIE : 0, SOCKETS_PLAIN,
+					 &arena, &out));
 		f = (struct seccomp_filter){out.filter, out.len};
 		d.args[5] = COOKIE;
 		assert_int_equal(bpf_run(&f, &d), has ? SECCOMP_RET_ALLOW
