@@ -1,0 +1,155 @@
+#!/usr/bin/env bash
+# Sockets of AF_UNIX: those of the tree and those that are granted are reached,
+# those of the host are not, by no spelling, link or race.
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+
+# Outside: servers that say "h" and the user that they see, and a list of them.
+"$PYTHON" - "$T" <<'END' &
+import os, socket, struct, sys, threading
+where = sys.argv[1]
+def serve(address):
+    s = socket.socket(socket.AF_UNIX)
+    s.bind(address)
+    if address[0] != "\0":
+        os.chmod(address, 0o777)
+    s.listen(64)
+    while True:
+        c, _ = s.accept()
+        uid = struct.unpack("iii", c.getsockopt(socket.SOL_SOCKET,
+                                                socket.SO_PEERCRED, 12))[1]
+        with open(where + "/came", "a") as f:
+            f.write("%s\n" % address.replace("\0", "@"))
+        try:
+            c.send(b"h%d" % uid)
+        except OSError:
+            pass
+        c.close()
+for who in ("root", "user"):
+    for folder in ("out", "shared"):
+        os.makedirs("%s/%s-%s" % (where, folder, who))
+        os.chmod("%s/%s-%s" % (where, folder, who), 0o777)
+    for address in ("%s/out-%s/docker.sock", "%s/shared-%s/host.sock",
+                    "\0%s-%s"):
+        threading.Thread(target=serve, args=(address % (where, who),)).start()
+d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+d.bind(where + "/dgram")
+os.chmod(where + "/dgram", 0o777)
+open(where + "/ready", "w").close()
+END
+server=$!
+trap 'kill $server 2>/dev/null; _finish' EXIT
+wait_for 10 test -e "$T/ready" || echo "# the outside servers are not there"
+
+# each WORD NAME [OPTIONS...] -- ARGS...
+each() {
+	local word=$1 name=$2
+
+	shift 2
+	PROBE=${PROBE%/*}/sockets expect "$word" "$name ($level)" "${where[@]}" "$@"
+}
+
+# Nobody came to the host's server of this user since the last look.
+none_came() {
+	file_lacks "$who: nobody came to the host ($level)" "$T/came" "-$who"
+}
+
+own_sockets() {
+	each ok "a pair" -- pair
+	each ok "an own server in a writable grant" -- own "$shared"
+	each blocked "abstract names in the host's" -- abstract @x
+	each blocked "abstract names of the host" -- to "@$T-$who"
+	each blocked "no pair with none" --unix none -- pair
+	each blocked "no server with none" --unix none -- own "$shared"
+	each blocked "datagrams" --unix "$T/dgram" -- dgram "$T/dgram"
+	each ok "a full server makes wait" -- full "$shared"
+	each ok "connections at once" -- many "$shared" 60
+}
+
+private_places() {
+	each ok "abstract names in an own network" --net loopback -- abstract @x
+	each blocked "and those of the host" --net loopback -- to "@$T-$who"
+	each ok "an own server beside an own network" --net loopback -- own /tmp
+	each ok "an own server in /tmp" -- own /tmp
+	each ok "an own server in HOME" -- own "$HOME"
+	each ok "an own server in /dev/shm" -- own /dev/shm
+}
+
+host_sockets() {
+	local s=$out_of/docker.sock name
+
+	: >"$T/came"
+	ln -sf "$s" "$shared/link.sock"
+	for name in "$s" "$shared/host.sock" "$shared/link.sock" \
+		"$shared/../out-$who/docker.sock" "//$s" "/proc/self/root$s"; do
+		each blocked "$name" -- to "$name"
+	done
+	each blocked "by a relative name" -- chdir "$shared" host.sock
+	each blocked "by a name beside" -- chdir "$shared" "../out-$who/docker.sock"
+	none_came
+	gate "${where[@]}" --report "$W/report" -- "${PROBE%/*}/sockets" to \
+		"$shared/host.sock"
+	json_file_is "$who: it is named with the row that allows it ($level)" \
+		"$W/report" "denials[kind=unix].name" "unix:$shared/host.sock" \
+		"denials[kind=unix].allow" \
+		"sandbox = { unix = [\"$shared/host.sock\"] }"
+}
+
+granted() {
+	local uid
+
+	each ok "one that is granted" --unix "$out_of/docker.sock" -- \
+		to "$out_of/docker.sock"
+	each blocked "and no other" --unix "$out_of/docker.sock" -- \
+		to "$shared/host.sock"
+	each ok "one in a writable grant" --unix "$shared/host.sock" -- \
+		to "$shared/host.sock"
+	uid=$(gate "${where[@]}" -- id -u; cat "$out")
+	gate "${where[@]}" --unix "$out_of/docker.sock" -- \
+		"${PROBE%/*}/sockets" user "$out_of/docker.sock"
+	out_like "$who: the peer sees the user ($level)" "seen as $uid\$"
+}
+
+races() {
+	local n=10000 kind
+
+	: >"$T/came"
+	for kind in memory link fd; do
+		each blocked "a race of $kind" -- race "$kind" "$shared" \
+			"$out_of/docker.sock" "$n"
+		out_like "$who: which its own server had ($level)" 'and reached'
+	done
+	each blocked "a race of names" -- race rename "$shared" \
+		"$shared/host.sock" "$n"
+	out_like "$who: which its own server had ($level)" 'and reached'
+	each blocked "a race of flags" -- race flags "$shared" \
+		"$out_of/docker.sock" 300
+	none_came
+}
+
+# A network takes the same way.
+beside_networks() {
+	each ok "own sockets beside a network" --net all -- own "$shared"
+	each blocked "others beside a network" --net all -- to "$shared/host.sock"
+	each blocked "a race of memory beside a network" --net all -- \
+		race memory "$shared" "$out_of/docker.sock" 1000
+}
+
+all_of_it() {
+	local level
+
+	out_of=$T/out-$who shared=$T/shared-$who
+	for level in auto off; do
+		where=(--isolate "$level" --write "$shared")
+		own_sockets
+		host_sockets
+		granted
+		beside_networks
+	done
+	level=auto where=(--write "$shared")
+	private_places
+	races
+}
+
+both_users all_of_it
+done_testing
