@@ -431,13 +431,26 @@ static void say_unrecorded(const struct prepared *p, const struct gate_child *c)
 			    p->request->program);
 }
 
+static void say_capped(const struct gate_config *config,
+		       const struct prepared *p)
+{
+	for (size_t i = 0; i < p->policy.capped.n; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+		buf_addf(&line, "%s: %s", p->request->program,
+			 p->policy.capped.item[i]);
+		if (!config->has_news ||
+		    config->has_news(config->has_news_arg, buf_cstr(&line)))
+			log_note("%s", buf_cstr(&line));
+	}
+}
+
 /* Say what the leash takes away, and where the program starts. */
-static void say_start(const struct prepared *p)
+static void say_start(const struct gate *gate, const struct prepared *p)
 {
 	const struct gate_request *r = p->request;
 
-	for (size_t i = 0; i < p->policy.capped.n; i++)
-		log_note("%s: %s", r->program, p->policy.capped.item[i]);
+	say_capped(&gate->config, p);
 	/* a grant of "/" is nobody's wish */
 	if (p->hidden_cwd && r->cwd_said)
 		log_note("started in a private, empty folder, because %s is "
@@ -459,7 +472,7 @@ static int spawn(struct gate *gate, const struct gate_request *request,
 		return -1;
 	}
 	p.launch.until_ns = until_ns;
-	say_start(&p);
+	say_start(gate, &p);
 	c = mem_alloc(sizeof(*c));
 	*c = (struct gate_child){
 		.fd = {-1, -1, -1},

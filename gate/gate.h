@@ -164,6 +164,10 @@ struct gate_config {
 				    is led nowhere else */
 	const char *state_dir; /* where trials are cached; NULL = not cached */
 	uint64_t generation;   /* of this run, 0 when there is none */
+	/* Asked before a note about what the leash takes away, which is left
+	   out when the answer is false; NULL: always say it. */
+	bool (*has_news)(void *arg, const char *sentence);
+	void *has_news_arg;
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "core/report/ledger.h"
 #include "core/report/render.h"
 #include "core/run/credentials.h"
+#include "core/run/notice.h"
 #include "core/run/remotes.h"
 
 /* Descriptors of one child: three pipes, pidfd, listener (contract: 5). */
@@ -41,6 +42,7 @@ struct run {
 	struct step_context ctx;
 	struct credentials *credentials;
 	struct remotes *remotes;
+	struct notices *notices;
 	size_t next, running;
 	unsigned jobs;
 	struct loop_timer tick;
@@ -57,6 +59,11 @@ static void warn(struct run *r, const char *sentence)
 		 arena_strdup(&r->result->arena, sentence));
 }
 
+static bool is_whole(const struct run_options *o)
+{
+	return !o->only_step && !o->only.n && !o->skip.n;
+}
+
 /* Name the routine, or one step of it: `step` must not look like a run of the
    whole routine in the ledger. */
 static struct ledger_routine which_of(struct run *r)
@@ -65,7 +72,7 @@ static struct ledger_routine which_of(struct run *r)
 	struct ledger_routine which = {
 		.name = r->plan.routine->name,
 		.file = o->file->config.path,
-		.whole = !o->only_step && !o->only.n && !o->skip.n,
+		.whole = is_whole(o),
 	};
 
 	if (o->only_step)
@@ -263,19 +270,35 @@ static void on_verdict(void *arg, const struct step_run *s,
 		t->ended(t->arg, r->gate, s->plan, v, r->scrub);
 }
 
+static bool has_news(void *arg, const char *sentence)
+{
+	struct run *r = arg;
+
+	return notices_has_news(r->notices, sentence);
+}
+
 static int open_gate(struct run *r, struct err *err)
 {
 	const struct config *config = &r->o->file->config;
 	struct arena *arena = &r->result->arena;
 	const char *state = state_dir_find(arena);
 	const struct strlist none = {NULL, 0};
-	struct gate_config g = {.state_dir = state};
+	struct gate_config g = {
+		.state_dir = state,
+		.has_news = has_news,
+		.has_news_arg = r,
+	};
+	const char *says;
 
 	if (leash_find(config, &none, arena, &r->leash, err) < 0)
 		return -1;
 	if (r->o->tracer)
 		leash_open_for_trace(&r->leash);
-	log_note("leash: %s", r->leash.source);
+	r->notices = notices_open(r->ledger ? ledger_dir(r->ledger) : NULL,
+				  config->path);
+	says = arena_printf(arena, "leash: %s", r->leash.source);
+	if (notices_has_news(r->notices, says))
+		log_note("%s", says);
 	g.leash = r->leash;
 	leash_guard(config, state, NULL, arena, &g);
 	g.generation = r->result->report.generation;
@@ -557,6 +580,7 @@ int run_routine(const struct run_options *o, struct run_result *ret,
 	eras_free(r.eras);
 	scrub_free(r.scrub);
 	gate_free(r.gate);
+	notices_close(r.notices, is_whole(o));
 	ledger_free(r.ledger);
 	if (r.has_loop)
 		loop_release(&r.loop);

@@ -1,0 +1,42 @@
+/*
+ * Notices that a person needs once: said when something about them changed
+ * since the last run of the same file, so that mail of cron is empty on a
+ * quiet day.
+ *
+ *	struct notices *n = notices_open(state_dir, path_of_the_file);
+ *	if (notices_has_news(n, sentence))
+ *		log_note("%s", sentence);
+ *	notices_close(n, true);
+ *
+ * The state directory keeps sums of the sentences of each file, not the
+ * sentences, in one file of at most NOTICES_MAX lines; the oldest go first.
+ */
+#ifndef CORE_RUN_NOTICE_H
+#define CORE_RUN_NOTICE_H
+
+#include <stdbool.h>
+
+#include "core/base/attr.h"
+
+#define NOTICES_MAX 512
+
+struct notices;
+
+/*
+ * Read what the last run said. Without a state directory (NULL), and with -v,
+ * everything is news; with -q nothing is kept.
+ *
+ * state_dir, file  borrowed until notices_close()
+ */
+struct notices *notices_open(const char *state_dir, const char *file) MUST_USE;
+/* Report whether the last run did not say that; it counts as said now. */
+bool notices_has_news(struct notices *n, const char *sentence) MUST_USE;
+/*
+ * Keep what was said, where that differs from the last run, and free.
+ *
+ * is_whole  false: a part of the routine ran, so that what was not said now
+ *	     still counts
+ */
+void notices_close(struct notices *n, bool is_whole);
+
+#endif

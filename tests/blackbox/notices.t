@@ -1,0 +1,84 @@
+#!/usr/bin/env bash
+# Notices are said when something about them changed since the last run of the
+# file: mail of cron is empty on a quiet day.
+. "${BASH_SOURCE%/*}/lib.sh"
+
+leash='^matins: leash: '
+cat >m.toml <<-'END'
+	[routines.r]
+	[[routines.r.steps]]
+	name = "a"
+	type = "script"
+	command = "echo"
+	args = ["fine"]
+	[[routines.r.steps]]
+	name = "b"
+	type = "script"
+	command = "true"
+END
+cp m.toml other.toml
+
+run_matins run -c m.toml r
+exit_is "the first run" 0
+err_like "says where the leash comes from" "$leash"
+run_matins run -c m.toml r
+err_is "the second run says nothing" ""
+run_matins run -c m.toml r -v
+err_like "-v says it all the same" "$leash"
+run_matins run -c other.toml r
+err_like "another file says it" "$leash"
+run_matins run -c m.toml r
+err_is "the first file is quiet still" ""
+run_matins step -c m.toml r a
+err_is "so is one step of it" ""
+
+# ---- something changed ----
+
+cat >>m.toml <<-END
+	[sandbox]
+	read = ["$T"]
+	[caveats]
+	exec = { only = ["echo", "true"] }
+	fs_read = { only = [] }
+	fs_write = "all"
+	net = "all"
+	max_calls = "unlimited"
+	valid_for_generation = "all"
+END
+run_matins run -c m.toml r -q
+err_is "-q says nothing" ""
+run_matins run -c m.toml r
+err_like "a changed leash is said" "$leash.*caveats"
+err_like "also what it takes away" "echo: .*$T"
+run_matins run -c m.toml r
+err_is "once" ""
+run_matins run -c m.toml r --only b
+run_matins run -c m.toml r
+err_is "a part of the routine forgets nothing" ""
+cp other.toml m.toml
+run_matins run -c m.toml r
+err_like "back as before is a change, too" "$leash.*declared"
+run_matins run -c m.toml r
+err_is "and then it is quiet" ""
+
+# ---- nothing can be kept ----
+
+for bad in garbage "" "$(head -c 100000 /dev/zero | tr '\0' x)"; do
+	echo "$bad" >"$T/state/matins/notices"
+	run_matins run -c m.toml r
+	err_like "${bad:0:7}: a file that is none of ours tells of nothing" "$leash"
+	run_matins run -c m.toml r
+	err_is "${bad:0:7}: it is replaced" ""
+done
+: >not-a-folder
+export MATINS_STATE=$T/not-a-folder/state
+for i in 1 2; do
+	run_matins run -c m.toml r
+	exit_is "run $i without a state directory" 0
+	err_like "run $i says its notices" "$leash"
+done
+unset MATINS_STATE
+run_matins run -c m.toml r --dry-run
+err_like "a dry run keeps nothing and says its notices" "$leash"
+
+done_testing
