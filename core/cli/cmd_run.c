@@ -36,6 +36,16 @@ static int params_are_pairs(const struct strlist *params, struct err *err)
 	return 0;
 }
 
+/* Cron mails standard error: a report in a file must not fail in silence. */
+static void say_failure(const struct run_result *result,
+			const struct print_options *print, struct arena *arena)
+{
+	if (result->exit_status && print->output.path)
+		log_error("%s; the report is in %s",
+			  report_summary(&result->report, arena),
+			  print->output.path);
+}
+
 static int run_opened(const struct args *args, const struct config_file *file,
 		      struct print_options *print, struct arena *arena,
 		      struct err *err)
@@ -74,11 +84,13 @@ static int run_opened(const struct args *args, const struct config_file *file,
 			printf("{\"busy\":true}\n");
 	} else {
 		status = print_report(&result.report, print, err);
-		if (status == 0)
+		if (status == 0) {
 			status = result.exit_status;
-		else if (print->output.path && result.report.generation)
+			say_failure(&result, print, arena);
+		} else if (print->output.path && result.report.generation) {
 			log_note("the report is stored: matins show %llu",
 				 (unsigned long long)result.report.generation);
+		}
 	}
 	run_result_release(&result);
 	return status;

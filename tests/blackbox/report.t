@@ -100,9 +100,11 @@ json_is "--view golden leaves out what varies" run absent generation absent \
 run_matins run -c m.toml morning --json --view golden
 file_is "equal runs give equal bytes with --view golden" "$out" golden1.json
 
-run_matins run -c m.toml morning -o report.json --json
+run_matins run -q -c m.toml morning -o report.json --json
 exit_is "-o keeps the status of the run" 2
 out_is "nothing on standard output" ""
+err_like "a failed run in a file is said on standard error, for cron" \
+	'^matins: morning: .* 1 failed; the report is in report.json$'
 json_file_is "the report is in the file" report.json routine morning
 run_matins run -c m.toml morning --json --md
 exit_is "two forms at once are wrong usage" 64

@@ -13,10 +13,11 @@ END
 
 # ---- -o ----
 
-run_matins run -c r.toml r -o report.txt
+run_matins run -q -c r.toml r -o report.txt
 exit_is "-o FILE writes the report to a file" 0
 file_has "-o FILE: the report is in it" report.txt hello
 out_is "-o FILE: and nothing on stdout" ""
+err_is "-o FILE: a good run needs no mail" ""
 run_matins run -c r.toml r -o -
 out_like "-o - writes the report to stdout" '^  hello$'
 ln -s report.txt link
