@@ -227,19 +227,43 @@ long_results() {
 	long_result 100 $((PAIRS / 15))
 }
 
-# server NAME FILE INTERPRETER: against the server alone, told the same
+# beside LABEL BAR AIM ROUTINE COMMAND...: against the server alone, told the
+# same; both without what the caller has set for such programs
+beside() {
+	local label=$1 bar=$2 aim=$3 file=$4
+
+	shift 4
+	env -i HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" PATH="$PATH" \
+		INPUT="$WORK/requests" "$tools/pairs" "$(at_least $((PAIRS / 3)))" \
+		"$label" "$bar" "$aim" \
+		:: "$BIN" run -q -c "$WORK/$file.toml" bench --json :: "$@"
+}
+
+# server NAME FILE INTERPRETER
 server() {
 	if [[ -z $3 ]]; then
 		echo "a $1 server: left out, there is no $1 here"
 		return
 	fi
 	routine "$1" off 1 "$3" "$2"
-	# both without what the caller has set for such programs
-	env -i HOME="$HOME" XDG_STATE_HOME="$XDG_STATE_HOME" PATH="$PATH" \
-		INPUT="$WORK/requests" "$tools/pairs" "$(at_least $((PAIRS / 3)))" \
-		"a $1 server" 1.05 1.02 \
-		:: "$BIN" run -q -c "$WORK/$1.toml" bench --json \
-		:: "$3" "$2"
+	beside "a $1 server" 1.05 1.02 "$1" "$3" "$2"
+}
+
+# The same server as an installed package, started as `npx NAME`.
+npx_server() {
+	local package=$WORK/node_modules/bench-server
+
+	if [[ -z $1 ]]; then
+		echo "a server by npx: left out, there is no node here"
+		return
+	fi
+	mkdir -p "$package"
+	cp tests/bench/server.js "$package"
+	sed -i '1i #!/usr/bin/env node' "$package/server.js"
+	echo '{"name":"bench-server","version":"1.0.0","bin":"server.js"}' \
+		>"$package/package.json"
+	routine npx off 1 npx bench-server
+	beside "npx of an installed server" 1.1 1.05 npx "$1" "$package/server.js"
 }
 
 servers() {
@@ -256,6 +280,7 @@ servers() {
 		"$(python3 -c 'import sys; print(sys.executable)' || true)"
 	server node "$WORK/servers/server.js" \
 		"$(node -p process.execPath || true)"
+	npx_server "$(node -p process.execPath || true)"
 }
 
 # ---- starts; these run as root and as a user, from a folder of their own ----
