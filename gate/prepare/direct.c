@@ -667,6 +667,15 @@ static const char *path_of(struct prepared *p, const char *program)
 	return path;
 }
 
+/* A row of the leash or a rule may name the launcher by its path. */
+static bool needs_path(const struct prepared *p, const struct gate_request *r)
+{
+	const struct gate_axis *exec = &p->gate->config.leash.exec;
+
+	return (r->policy && r->policy->programs.n) ||
+	       (!exec->all && !allow_has(&exec->only, r->program));
+}
+
 int prepare_direct(struct prepared *p, struct err *err)
 {
 	const struct gate_request *r = p->request;
@@ -682,7 +691,8 @@ int prepare_direct(struct prepared *p, struct err *err)
 		list_add(&argv, &p->arena, r->argv[i]);
 	if (!package_read(r->program, NULL, &argv, &p->arena, &l.asked))
 		return 0;
-	p->direct.path = path_of(p, r->program);
+	if (needs_path(p, r))
+		p->direct.path = path_of(p, r->program);
 	if (allow_exec(&p->gate->config.leash, r->program, p->direct.path,
 		       err) < 0)
 		return -1;
