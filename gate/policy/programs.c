@@ -904,3 +904,28 @@ size_t programs_script(const char *asked, const char *path,
 
 	return is_file && !x.has_program && !x.unknown ? x.operand : 0;
 }
+
+/* Letters before -m are flags; what follows it, or the next argument, is it. */
+static const char *module_at(const struct strlist *argv, size_t at)
+{
+	const char *arg = argv->item[at], *m = strpbrk(arg, "mc");
+
+	if (arg[0] != '-' || arg[1] == '-' || !m || *m == 'c')
+		return NULL;
+	if (m[1])
+		return m + 1;
+	return at + 1 < argv->n ? argv->item[at + 1] : NULL;
+}
+
+const char *programs_module(const char *asked, const char *path,
+			    const struct strlist *argv)
+{
+	const char *const name[3] = {path, asked, NULL};
+	const struct launcher *l = find_launcher(name);
+	struct reading x = read_arguments(l, argv);
+
+	if (l != &LAUNCHERS[PYTHON] || !x.has_program ||
+	    (x.unknown && x.unknown < x.code))
+		return NULL;
+	return module_at(argv, x.code);
+}

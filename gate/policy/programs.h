@@ -145,6 +145,13 @@ const struct package_tool *programs_tool(const char *asked, const char *path)
 size_t programs_script(const char *asked, const char *path,
 		       const struct strlist *argv) MUST_USE;
 
+/*
+ * Name of the module that python is told to run by -m, as programs_script()
+ * reads; borrowed from argv. NULL: none.
+ */
+const char *programs_module(const char *asked, const char *path,
+			    const struct strlist *argv) MUST_USE;
+
 /* Copy everything, strings too; lives as long as the arena. */
 struct programs programs_copy(const struct programs *set, struct arena *arena)
 	MUST_USE;

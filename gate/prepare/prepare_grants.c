@@ -433,10 +433,42 @@ static int add_argument(struct prepared *p, const char *arg, bool is_script,
 	return r;
 }
 
+/*
+ * A module that lies in the working directory is found there first, by what
+ * python lists there: it comes with that folder, as a script does with its own.
+ */
+static int add_module(struct prepared *p, const char *name, struct err *err)
+{
+	struct arena *arena = &p->arena;
+	const char *cwd = p->request->cwd;
+	char *path = arena_strdup(arena, name);
+	struct walk found = WALK_INIT;
+	int r;
+
+	for (char *dot = path; (dot = strchr(dot, '.'));)
+		*dot = '/';
+	if (!cwd || strchr(name, '/') || !*name ||
+	    (access(arena_printf(arena, "%s/%s.py", cwd, path), R_OK) < 0 &&
+	     access(arena_printf(arena, "%s/%s/__main__.py", cwd, path), R_OK) <
+		     0))
+		return 0;
+	if (walk_open(cwd, arena, &found) < 0)
+		return 0;
+	/* the file has no other name that could lead elsewhere */
+	r = found.path
+		    ? add_script_package(
+			      p, arena_printf(arena, "%s/module", found.path),
+			      err)
+		    : 0;
+	walk_release(&found);
+	return r;
+}
+
 static int add_arguments(struct prepared *p, struct err *err)
 {
 	const struct resolved_file *program = &p->program.file[0];
 	struct strlist argv = {NULL, 0};
+	const char *module;
 	size_t script = 0;
 
 	while (p->request->argv[argv.n])
@@ -444,6 +476,11 @@ static int add_arguments(struct prepared *p, struct err *err)
 	/* arguments of a script belong to the script */
 	if (!p->program.prefix.n)
 		script = programs_script(program->asked, program->path, &argv);
+	module = p->program.prefix.n ? NULL
+				     : programs_module(program->asked,
+						       program->path, &argv);
+	if (module && add_module(p, module, err) < 0)
+		return -1;
 	for (size_t i = 1; i < argv.n; i++)
 		if (add_argument(p, argv.item[i], i == script, err) < 0)
 			return -1;

@@ -265,6 +265,67 @@ globals() {
 	rm -f "$HOME/.npmrc"
 }
 
+# tool FOLDER NAME VERSION: an environment as uv and pipx make them
+tool() {
+	local site module=${2//-/_}
+
+	site=$1/lib/$("$PYTHON" -c 'import sys; print("python%d.%d" % sys.version_info[:2])')/site-packages
+	mkdir -p "$1/bin" "$site/$module-$3.dist-info" "$site/$module"
+	printf 'home = %s\nversion = 3\n' "${PYTHON%/*}" >"$1/pyvenv.cfg"
+	ln -sf "$PYTHON" "$1/bin/python"
+	echo "v = '$2 $3'" >"$site/$module/__init__.py"
+	cat >"$1/bin/$2" <<-END
+		#!/bin/sh
+		'''exec' "$1/bin/python" "\$0" "\$@"
+		' '''
+		import sys, $module as m
+		print(m.v, sys.argv[1:])
+	END
+	chmod 755 "$1/bin/$2"
+}
+
+# What uv and pipx installed, and modules of python's.
+python_tools() {
+	local data=$HOME/.local/share
+
+	tool "$data/uv/tools/a-tool" a-tool 1.2
+	tool "$data/pipx/venvs/b-tool" b-tool 2.0
+	comes_to "uvx" "a-tool 1.2 ['x', '-y']" uvx a-tool x -y
+	comes_to "uvx by another spelling" "a-tool 1.2 []" uvx -q --from A_Tool@1.2 a-tool
+	comes_to "uvx --from" "a-tool 1.2 []" uvx --from a-tool==1.2 a-tool
+	comes_to "pipx run" "b-tool 2.0 ['x']" pipx run b-tool x
+	no "another version" 127 'a-tool==1.3 is not installed, but a-tool 1.2: uv tool install' \
+		uvx a-tool==1.3
+	no "a program that the tool has not" 126 'a-tool 1.2 has no program talk' \
+		uvx --from a-tool talk
+	ln -sf "$W/outside.py" "$data/uv/tools/a-tool/bin/out"
+	echo 'print("escaped")' >"$W/outside.py"
+	no "a program that is a link out of the tool" 126 'out of its package' \
+		uvx --from a-tool out
+	rm -rf "$data"
+	mkdir -p "$W/m/pack" "$W/m/deep/er"
+	echo 'import pack.x; print(pack.x.v)' >"$W/m/pack/__main__.py"
+	echo 'v = "a module"' >"$W/m/pack/x.py"
+	cat >"$W/m/reach.py" <<-'END'
+		import os
+		print(open(os.path.dirname(__file__) + "/../p/package.json").read())
+	END
+	cd "$W/m" || return
+	comes_to "python3 -m of the working directory" "a module" "$PYTHON" -m pack
+	no "it reads nothing beside that" 1 'Error' "$PYTHON" -m reach
+	gate --read "$W/p" -- "$PYTHON" -m reach
+	exit_is "$who: unless that is granted" 0
+	cd "$W/m/deep" || return
+	gate --explain -- "$PYTHON" -m pack
+	out_unlike "$who: a module that is not there grants nothing" "may read +$W"
+	cp -R "$W/m/pack" "$HOME/"
+	cd "$HOME" || return
+	gate --explain -- "$PYTHON" -m pack
+	out_unlike "$who: a module in HOME does not grant HOME" "may read +$HOME/(…|pack)"
+	rm -rf "$HOME/pack"
+	cd "$W/p" || return
+}
+
 # npx itself, as far as the policy lets it.
 by_npx() {
 	if ! command -v npx >/dev/null; then
@@ -348,6 +409,7 @@ all() {
 	globals
 	rules
 	least
+	python_tools
 	by_npx
 	missing
 	hostile
