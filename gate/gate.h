@@ -469,7 +469,8 @@ struct gate_need {
 	const char *program; /* the first that needed it */
 	uint64_t count;
 	const char *why_not; /* reason why it is not granted; NULL: it is */
-	/* The trace refused to run this program: its own needs are missing. */
+	/* The trace refused this program, write or connection, so that needs
+	   behind it are missing. */
 	bool was_refused;
 };
 

@@ -170,6 +170,21 @@ static void add_keys(struct trace *t, bool lists, struct buf *out)
 	}
 }
 
+/* Name what the trace could not follow, and what to do. */
+static void add_refused(struct buf *out, const struct gate_need *n)
+{
+	bool is_exec = strcmp(n->key, "exec") == 0;
+
+	buf_adds(out, is_exec ? "the trace could not run "
+		      : strcmp(n->key, "write") == 0
+			      ? "the trace refused to write "
+			      : "the trace refused a connection to ");
+	edit_add_string(out, n->value);
+	buf_addf(out,
+		 ", so the needs %s are missing; trace again with --%s of it",
+		 is_exec ? "of that program" : "behind that", n->key);
+}
+
 /* Rows without a grant stand in comments, with the reason. */
 static void add_toml(struct trace *t, const char *table, struct buf *out)
 {
@@ -182,14 +197,12 @@ static void add_toml(struct trace *t, const char *table, struct buf *out)
 	add_keys(t, true, out);
 	if (out->n == before)
 		buf_adds(out, "# nothing: the default policy is enough\n");
-	/* programs that the trace could not follow, and what to do */
 	for (size_t i = 0; i < t->needs.n; i++) {
 		if (!t->needs.need[i].was_refused)
 			continue;
-		buf_adds(out, "# incomplete: the trace could not run ");
-		edit_add_string(out, t->needs.need[i].value);
-		buf_adds(out, ", so the needs of that program are missing; "
-			      "trace again with --exec of it\n");
+		buf_adds(out, "# incomplete: ");
+		add_refused(out, &t->needs.need[i]);
+		buf_addc(out, '\n');
 	}
 	if (t->dropped)
 		buf_adds(out,
@@ -527,6 +540,14 @@ static void step_ended(void *arg, struct gate *gate,
 	t->has_failed = !t->has_needs;
 	if (!t->has_needs)
 		return;
+	for (size_t i = 0; t->apply.file && i < t->needs.n; i++) {
+		AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+
+		if (!t->needs.need[i].was_refused)
+			continue;
+		add_refused(&line, &t->needs.need[i]);
+		log_warning("%s, once it is granted", buf_cstr(&line));
+	}
 	if (t->apply.file)
 		trace_apply_rows(&t->apply, gate, &t->needs, &t->has, scrub);
 	add_table(t,

@@ -216,7 +216,9 @@ static bool is_noise(struct str line)
 	bool has_word = false;
 
 	for (size_t i = 0; i < line.n; i++)
+		/* *** stands for a credential */
 		has_word |= isalnum((unsigned char)line.p[i]) ||
+			    line.p[i] == '*' ||
 			    (unsigned char)line.p[i] >= 0x80;
 	for (size_t i = 0; i < ARRAY_LEN(noise); i++)
 		if (str_starts(line, noise[i]))

@@ -184,6 +184,7 @@ static void write_takes(struct builder *b)
 		op = add_take(b, g->path);
 		op->dev = g->dev;
 		op->ino = g->ino;
+		op->is_optional = g->is_optional;
 		b->entry[i].slot = op->slot;
 	}
 }
@@ -235,6 +236,7 @@ static void write_grant(struct builder *b, const struct entry *e)
 	struct setup_op *op = add_op(b, SETUP_PUT, g->path);
 
 	op->slot = e->slot;
+	op->is_optional = g->is_optional;
 	op->is_dir = g->is_dir;
 	op->idmap = g->idmap;
 	op->is_recursive = g->is_idmap_deep;

@@ -69,6 +69,7 @@ struct setup_grant {
 	bool is_write;
 	bool is_noexec;
 	bool is_hidden;	    /* must be mounted, although no place hides it */
+	bool is_optional;   /* left out where it is another file by then */
 	int idmap;	    /* index of its id map, or -1 */
 	bool is_idmap_deep; /* mounts beneath take the id map, too */
 	dev_t dev;

@@ -149,17 +149,20 @@ static long open_copy(const struct setup_op *op)
 static long take_copy(const struct setup_op *op, int *slot)
 {
 	struct stat st = {.st_ino = 0};
-	long fd = open_copy(op), r;
+	long fd = open_copy(op), r = 0;
 
+	*slot = -1;
 	if (fd < 0)
 		return fd;
-	*slot = (int)fd;
-	if (!op->ino)
-		return 0;
-	r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
-	if (r < 0)
-		return r;
-	return st.st_dev == op->dev && st.st_ino == op->ino ? 0 : -ESTALE;
+	if (op->ino)
+		r = sys_call(SYS_newfstatat, fd, "", &st, KERNEL_AT_EMPTY_PATH);
+	if (r >= 0 && op->ino && (st.st_dev != op->dev || st.st_ino != op->ino))
+		r = -ESTALE;
+	if (r >= 0)
+		*slot = (int)fd;
+	else
+		sys_call(SYS_close, fd);
+	return r < 0 ? r : 0;
 }
 
 /* Nothing that is mounted in a copy may travel back to where it is from. */

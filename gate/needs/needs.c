@@ -371,7 +371,7 @@ static const char *refusal_of_folder(const struct finder *f, const char *path,
 
 static void find_written(struct finder *f, const struct gate_record *r)
 {
-	bool is_entry = r->access & GATE_ACCESS_ENTRY;
+	bool is_entry = r->access & GATE_ACCESS_ENTRY, is_refused;
 	const char *why_not;
 	char real[PATH_MAX];
 	struct stat st;
@@ -389,9 +389,11 @@ static void find_written(struct finder *f, const struct gate_record *r)
 	why_not = refusal(f, real);
 	if (!why_not)
 		why_not = refusal_of_folder(f, real, &st);
-	if (!why_not && f->ended_well && !list_covers(&f->traced->write, real))
+	is_refused = !why_not && !list_covers(&f->traced->write, real);
+	if (is_refused && f->ended_well)
 		why_not = went_on;
-	add_need(f, "write", real, r, why_not);
+	add_need(f, "write", real, r, why_not)->was_refused |=
+		is_refused && !why_not;
 }
 
 /*
@@ -589,7 +591,8 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	else
 		add_need(f, "net", net_row(f, r->path, port), r,
 			 /* a row would be TCP; with a proxy no program asks */
-			 strcmp(port, "53") == 0 ? is_lookup : NULL);
+			 strcmp(port, "53") == 0 ? is_lookup : NULL)
+			->was_refused = !f->ended_well;
 }
 
 /* Join "loopback" and other rows to "all": it cannot stand beside them. */

@@ -302,6 +302,17 @@ follow() {
 		'^	# ".*second".*not granted: the leash'
 	out_like "$who: the end is said to be missing" \
 		'^# incomplete: the trace could not run ".*second"'
+
+	mkdir -p "$W/aside"
+	chmod 777 "$W/aside"
+	trace -- bash -c "echo x >$W/aside/new && exec $W/tools/first"
+	isnt "$who: a write beside the folder is refused" "$status" 0
+	out_like "$who: it is a row" "^	\"$W/aside\","
+	out_like "$who: and what comes behind it is said to be missing" \
+		'^# incomplete: the trace refused to write ".*/aside"'
+	trace -- bash -c "echo x 2>&1 >$W/aside/new; exec $W/tools/first"
+	exit_is "$who: a refused write that is survived" 0
+	out_unlike "$who: cuts nothing short" incomplete
 	cd "$T" || exit 1
 }
 
@@ -342,7 +353,30 @@ step() {
 	exit_is "trace of a step and a program is a usage error" 64
 }
 
+# Files that come and go meanwhile end no trace: none of them was asked for.
+restless() {
+	local i
+
+	mkdir -p "$HOME/moves"
+	(
+		while [[ ! -e $T/rest ]]; do
+			for i in a b c d e f; do
+				echo "$i" >"$HOME/next"
+				mv "$HOME/next" "$HOME/$i"
+				rmdir "$HOME/moves" && mkdir "$HOME/moves"
+			done
+		done
+	) &
+	for i in 1 2 3; do
+		run_matins trace -- true
+		exit_is "a trace while files of HOME are replaced: $i" 0
+	done
+	touch "$T/rest"
+	wait $!
+}
+
 step
+restless
 both_users form
 both_users follow
 both_users bounds

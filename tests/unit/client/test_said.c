@@ -124,6 +124,7 @@ TEST(said_last, lines_without_a_cause, are_left_out)
 	ends("", "");
 	ends("\n \n", "");
 	ends("one", "one");
+	ends("***\n^\n", "***");
 	ends("a\nb\nc\nd\n\n", "b|c|d");
 	ends("npm error code ENOENT\nnpm error no such file\n"
 	     "npm error A complete log of this run can be found in: "

@@ -140,6 +140,30 @@ TEST(grant, of_everything_to_write, leaves_the_root_writable)
 	arena_release(&arena);
 }
 
+TEST(grant, that_is_optional, ends_no_setup)
+{
+	struct arena arena = ARENA_INIT;
+	struct setup_list list;
+	const struct setup_view view = {
+		VIEW,
+		PLACES({"/home/u", .mode = 0700}),
+		GRANTS({"/home/u/a", DIR, .is_optional = true},
+		       {"/home/u/b", DIR}),
+	};
+	size_t optional = 0;
+
+	setup_build(&view, &arena, &list);
+	for (size_t i = 0; i < list.n; i++) {
+		bool is_a = strcmp(list.op[i].path, "/home/u/a") == 0;
+
+		optional += is_a;
+		assert_int_equal(list.op[i].is_optional, is_a);
+	}
+	/* taken and put */
+	assert_int_equal(optional, 2);
+	arena_release(&arena);
+}
+
 TEST(step, in_an_error, is_named_with_its_path)
 {
 	struct arena arena = ARENA_INIT;
