@@ -121,4 +121,27 @@ static UNUSED void transcript_accept(const char *file, const char *name,
 	fclose(f);
 }
 
+/* A word of a transcript, and its function; the file that plays defines the
+   world. */
+struct world;
+struct transcript_command {
+	const char *word;
+	void (*run)(struct world *w, const char *arg);
+};
+
+/* Run the command that a line begins with; the rest of the line is its arg. */
+static UNUSED void transcript_run(const struct transcript_command *commands,
+				  size_t n, struct world *w, const char *line)
+{
+	struct str rest = str_of(line), word = str_cut(&rest, ' ');
+
+	for (size_t i = 0; i < n; i++) {
+		if (!str_is(word, commands[i].word))
+			continue;
+		commands[i].run(w, rest.p ? rest.p : "");
+		return;
+	}
+	fail_msg("no such command: %s", line);
+}
+
 #endif

@@ -217,10 +217,7 @@ static void run_state(struct world *w, UNUSED const char *arg)
 		 report_reason_name(client_failure(c)));
 }
 
-static const struct {
-	const char *word;
-	void (*run)(struct world *w, const char *arg);
-} commands[] = {
+static const struct transcript_command commands[] = {
 	{"new", run_new},	  {"until", run_until},
 	{"call", run_call},	  {"task", run_task},
 	{"request", run_request}, {"list", run_list},
@@ -229,19 +226,6 @@ static const struct {
 	{"kill", run_kill},	  {"terminate", run_terminate},
 	{"state", run_state},
 };
-
-static void run(struct world *w, const char *line)
-{
-	struct str rest = str_of(line), word = str_cut(&rest, ' ');
-
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (!str_is(word, commands[i].word))
-			continue;
-		commands[i].run(w, rest.p ? rest.p : "");
-		return;
-	}
-	fail_msg("no such command: %s", line);
-}
 
 static void play(const char *file, const char *name, const char *text)
 {
@@ -258,7 +242,7 @@ static void play(const char *file, const char *name, const char *text)
 		if (*line == '<' || *line == '>')
 			buf_addf(&w.sides, "%s\n", line);
 		else if (*line != '#')
-			run(&w, line);
+			transcript_run(commands, ARRAY_LEN(commands), &w, line);
 		if (!strncmp(line, "new ", 4))
 			buf_clear(&w.sides);
 	}

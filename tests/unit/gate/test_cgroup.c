@@ -240,25 +240,38 @@ TEST_IN(temp_dir, memory, below_the_least, is_the_least)
 	close_tree(0);
 }
 
-TEST_IN(temp_dir, left, much_memory, is_not_used_again)
-{
+/* Two groups of one pool, and their folders: the first has the lock. */
+struct pair {
 	struct cgroup *first, *g;
-	const char *group, *lead;
+	const char *lead, *group;
+};
+
+static struct pair take_pair(void **state)
+{
+	struct pair p;
 
 	open_tree(*state, "memory pids\n");
-	first = take(&pool, &want);
-	g = take(&pool, &want);
-	lead = at(slice, first->name);
-	group = at(slice, g->name);
-	put(group, "memory.current", "33554432\n");
-	put(lead, "memory.current", "33554432\n");
-	cgroups_give(&pool, g);
-	assert_int_equal(access(group, F_OK), -1);
+	p.first = take(&pool, &want);
+	p.g = take(&pool, &want);
+	p.lead = at(slice, p.first->name);
+	p.group = at(slice, p.g->name);
+	return p;
+}
+
+TEST_IN(temp_dir, left, much_memory, is_not_used_again)
+{
+	struct pair p = take_pair(state);
+	struct cgroup *g;
+
+	put(p.group, "memory.current", "33554432\n");
+	put(p.lead, "memory.current", "33554432\n");
+	cgroups_give(&pool, p.g);
+	assert_int_equal(access(p.group, F_OK), -1);
 	/* the one with the lock is passed over, and goes last */
-	cgroups_give(&pool, first);
-	assert_int_equal(access(lead, F_OK), 0);
+	cgroups_give(&pool, p.first);
+	assert_int_equal(access(p.lead, F_OK), 0);
 	g = take(&pool, &want);
-	assert_null(strstr(group, g->name));
+	assert_null(strstr(p.group, g->name));
 	assert_string_not_equal(g->name, pool.name);
 	cgroups_give(&pool, g);
 	assert_int_equal(count_runs(slice), 2);
@@ -485,20 +498,15 @@ static void ends(const char *group, struct cgroup *g)
 
 TEST_IN(temp_dir, group, with_a_process, is_ended)
 {
-	struct cgroup *first, *g;
-	const char *group, *lead;
+	struct pair p = take_pair(state);
+	struct cgroup *g;
 
-	open_tree(*state, "memory pids\n");
-	first = take(&pool, &want);
-	g = take(&pool, &want);
-	lead = at(slice, first->name);
-	group = at(slice, g->name);
-	ends(group, g);
-	ends(lead, first);
+	ends(p.group, p.g);
+	ends(p.lead, p.first);
 	/* the stand-in still listed them; the next one is another */
 	g = take(&pool, &want);
-	assert_null(strstr(group, g->name));
-	assert_int_equal(fake_remove(AT_FDCWD, group), 0);
+	assert_null(strstr(p.group, g->name));
+	assert_int_equal(fake_remove(AT_FDCWD, p.group), 0);
 	cgroups_give(&pool, g);
 	close_tree(0);
 }

@@ -128,27 +128,11 @@ static void run_paths(struct world *w, UNUSED const char *arg)
 	}
 }
 
-static const struct {
-	const char *word;
-	void (*run)(struct world *w, const char *arg);
-} commands[] = {
+static const struct transcript_command commands[] = {
 	{"old", run_old},	{"new", run_new},     {"select", run_select},
 	{"ignore", run_ignore}, {"canon", run_canon}, {"equal", run_equal},
 	{"text", run_text},	{"json", run_json},   {"paths", run_paths},
 };
-
-static void run(struct world *w, const char *line)
-{
-	struct str rest = str_of(line), word = str_cut(&rest, ' ');
-
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++) {
-		if (!str_is(word, commands[i].word))
-			continue;
-		commands[i].run(w, rest.p ? rest.p : "");
-		return;
-	}
-	fail_msg("no such command: %s", line);
-}
 
 static void play(const char *file, const char *name, const char *text)
 {
@@ -162,7 +146,7 @@ static void play(const char *file, const char *name, const char *text)
 			continue;
 		buf_addf(&w.got, "%s\n", line);
 		if (*line != '#')
-			run(&w, line);
+			transcript_run(commands, ARRAY_LEN(commands), &w, line);
 	}
 	if (strstr(text, "\n\n"))
 		buf_addc(&w.got, '\n');
@@ -178,27 +162,28 @@ TEST_SCRIPTS(none, play, "tests/unit/report/transcripts/*.transcript");
 
 /* ---- what no page would hold ---- */
 
-static struct diff diff_of(struct world *w, const struct buf *old,
-			   const struct buf *new)
+/* The differences of two texts, which are written as in a transcript. */
+static struct diff diff_of(struct world *w, const char *old, const char *new)
 {
+	AUTO(buf_release) struct buf a = BUF_INIT(BUF_UNBOUNDED);
+	AUTO(buf_release) struct buf b = BUF_INIT(BUF_UNBOUNDED);
 	struct diff d;
 
-	diff_reports(parse(w, buf_str(old)), parse(w, buf_str(new)), &w->arena,
+	add_decoded(&a, old);
+	add_decoded(&b, new);
+	diff_reports(parse(w, arena_str(&w->arena, buf_str(&a))),
+		     parse(w, arena_str(&w->arena, buf_str(&b))), &w->arena,
 		     &d);
 	return d;
 }
 
 TEST(diff, more_than_is_kept, is_counted)
 {
-	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct world w = {0};
 	struct diff d;
 
-	add_decoded(&old, "[0%{1007:,1%}]");
-	add_decoded(&new, "[0%{1007:,2%}]");
-	d = diff_of(&w, &old, &new);
+	d = diff_of(&w, "[0%{1007:,1%}]", "[0%{1007:,2%}]");
 	assert_int_equal(d.n, DIFF_ENTRIES_MAX);
 	assert_int_equal(d.dropped, 7);
 	diff_print(&d, DIFF_TEXT, &out);
@@ -211,15 +196,11 @@ TEST(diff, more_than_is_kept, is_counted)
 /* A long text that changed at its end shows its end. */
 TEST(diff, long_values, are_cut_around_the_difference)
 {
-	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct world w = {0};
 	struct diff d;
 
-	add_decoded(&old, "\"%{5000:é%}old\"");
-	add_decoded(&new, "\"%{5000:é%}new\"");
-	d = diff_of(&w, &old, &new);
+	d = diff_of(&w, "\"%{5000:é%}old\"", "\"%{5000:é%}new\"");
 	diff_print(&d, DIFF_TEXT, &out);
 	assert_true(out.n < 300);
 	assert_non_null(strstr(buf_cstr(&out), "éold\"\n"));
@@ -235,17 +216,14 @@ TEST(diff, long_values, are_cut_around_the_difference)
 
 TEST(lines, nothing_in_common, is_bounded)
 {
-	AUTO(buf_release) struct buf old = BUF_INIT(BUF_UNBOUNDED);
-	AUTO(buf_release) struct buf new = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct world w = {0};
 	struct diff d;
 	size_t n = 0;
 
-	add_decoded(&old, "{\"a\":\"%{5000:old %#\\n%}\"}");
-	add_decoded(&new, "{\"a\":\"%{5000:new %#\\n%}\","
-			  "\"b\":\"%{5000:new %#\\n%}\"}");
-	d = diff_of(&w, &old, &new);
+	d = diff_of(&w, "{\"a\":\"%{5000:old %#\\n%}\"}",
+		    "{\"a\":\"%{5000:new %#\\n%}\","
+		    "\"b\":\"%{5000:new %#\\n%}\"}");
 	diff_print(&d, DIFF_TEXT, &out);
 	assert_non_null(strstr(buf_cstr(&out), "… 9900 more lines\n"));
 	for (const char *p = buf_cstr(&out); (p = strstr(p, "\n  - ")); p++)
