@@ -369,6 +369,7 @@ static int read_auth(const struct server_auth *from, struct credentials *c,
 	/* the words were checked when the file was read */
 	if (from->grant && !auth_grant_find(from->grant, &ret->grant))
 		return err_set(err, ERR_CONFIG, "grant %s", from->grant);
+		/* borrowed from `c`, which wipes and frees the values */
 #define AUTH_SECRET(key, ...)                               \
 	if (value_of(c, &from->key, #key, &value, err) < 0) \
 		return -1;                                  \

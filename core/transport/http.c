@@ -1136,7 +1136,8 @@ struct http_tunnel {
 	bool has_asked;		 /* write() took less: `writable` is due */
 };
 
-/* Send what was taken; false: no more of it for now. */
+/* Send what was taken. False: a rest of it is left, with errno EAGAIN until the
+   socket takes more, EPIPE when the connection broke. */
 static bool flush_taken(struct http_tunnel *t)
 {
 	const struct curl *lib = t->x->h->lib;
