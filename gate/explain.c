@@ -7,6 +7,7 @@
 #include "gate/policy/endpoint.h"
 #include "gate/prepare/state.h"
 #include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_recipes.h"
 
 /* ---- grants ---- */
 
@@ -149,6 +150,16 @@ static void copy_program(const struct prepared *p, struct arena *arena,
 	to->profile = PROFILES[p->policy.profile].name;
 }
 
+static void copy_recipes(struct prepared *p, struct arena *arena,
+			 struct gate_explained *to)
+{
+	const struct strlist projects = recipes_projects(p);
+	const struct strlist recipes = recipes_say(p);
+
+	to->projects = arena_strlist(arena, &projects);
+	to->recipes = arena_strlist(arena, &recipes);
+}
+
 int gate_explain(struct gate *gate, const struct gate_request *request,
 		 struct arena *arena, struct gate_explained *ret,
 		 struct err *err)
@@ -165,7 +176,7 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 		e.base = copy_grants(gate, &gate->base, arena, &e.n_base);
 		e.dropped = arena_strlist(arena, &p.policy.capped);
 		copy_program(&p, arena, &e);
-		e.projects = arena_strlist(arena, &p.recipes.projects);
+		copy_recipes(&p, arena, &e);
 		copy_view(&p, arena, &e);
 		e.hidden = arena_strlist(arena, &p.hidden);
 		copy_net(&p.policy, arena, &e.net);

@@ -20,6 +20,7 @@
 #include "gate/policy/hit.h"
 #include "gate/policy/programs.h"
 #include "gate/prepare/prepare.h"
+#include "gate/prepare/prepare_recipes.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
@@ -376,6 +377,7 @@ static void begin_watch(struct prepared *p, struct gate_child *c)
 static void fill_child(struct gate_child *c, struct prepared *p)
 {
 	struct gate *g = p->gate;
+	struct strlist recipes;
 
 	gate_keep_facts(g, p->facts, c->facts);
 	c->info = (struct gate_child_info){
@@ -389,6 +391,8 @@ static void fill_child(struct gate_child *c, struct prepared *p)
 		.sees_memory = p->group_has[CGROUP_MEMORY],
 		.sees_processes = p->group_has[CGROUP_PIDS],
 	};
+	recipes = recipes_say(p);
+	c->info.recipes = arena_strlist(&c->arena, &recipes);
 	c->own_pids = p->own_view;
 	take_diag(c, &c->run.diag);
 	c->private_dir = p->private_dir;

@@ -259,6 +259,7 @@ struct gate_child_info {
 	const char *runs; /* of a launcher in whose place its program was
 			     started: "npx x: runs node … (x 1.2.3)"; or NULL */
 	const char *cwd;  /* where it started: `cwd` where that is shown */
+	struct strlist recipes; /* that granted something, as explained */
 	const struct gate_fact *facts;
 	size_t n_facts;
 	/* Bounds whose hits are seen and named in the verdict: those that a
@@ -415,6 +416,8 @@ struct gate_explained {
 	const char *user; /* user that the child becomes */
 	/* Found for recipes: "/srv/p, for its package.json". */
 	struct strlist projects;
+	/* Grants of recipes: "git: starts git; reads /srv/p, for its .git". */
+	struct strlist recipes;
 	const struct gate_grant *grant;
 	size_t n_grants;
 	const struct gate_grant *base; /* grants of every program */

@@ -28,6 +28,8 @@
 
 const struct option options_exec[] = {
 #include "core/cli/policy_options.def"
+	{"allow-scripts", 0, NULL,
+	 "npm install: run install scripts of packages, with compilers"},
 	{"cwd", 0, "PATH", "start in this folder; it must be granted"},
 	{"report", 0, "FILE",
 	 "write a JSON report of what was enforced and denied"},
@@ -230,6 +232,7 @@ static void print_text(const struct gate_request *request,
 	line(out, "user", e->user);
 	start_line(out, request, e);
 	list_lines(out, "project", &e->projects);
+	list_lines(out, "recipe", &e->recipes);
 	grant_lines(out, e);
 	base_line(out, e);
 	list_line(out, "private", &e->private_places,
@@ -334,6 +337,7 @@ static void print_json(const struct gate_request *request,
 	jw_kv_cstr(w, "user", e->user);
 	member(w, "cwd", e->cwd);
 	jw_kv_list(w, "projects", &e->projects);
+	jw_kv_list(w, "recipes", &e->recipes);
 	policy_json(w, request);
 	jw_kv_cstr(w, "profile", e->profile);
 	grants_json(w, "grants", e->grant, e->n_grants);
@@ -555,6 +559,7 @@ static int write_report(const struct child_end *e, struct outfile *file,
 	facts_dropped(&shown, &w, "dropped", &e->verdict);
 	facts_denials(&shown, &w, "denials", &e->verdict);
 	facts_execs(&shown, &w, "execs", &e->verdict);
+	facts_recipes(&shown, &w, "recipes", child);
 	facts_enforced(&w, "enforced", child->facts, child->n_facts);
 	jw_end(&w);
 	buf_addc(&out, '\n');
@@ -629,6 +634,18 @@ static void warn_secrets(const struct gate *gate, const char *option,
 	}
 }
 
+/* Recipes of --allow-scripts: what npm starts for scripts, and compilers. */
+static const struct strlist script_recipes = STRLIST("npm-scripts", "build");
+
+static void allow_scripts(const struct args *args, struct arena *arena,
+			  struct gate_policy *policy)
+{
+	const struct gate_policy more = {.preset = script_recipes};
+
+	if (args_has(args, "allow-scripts"))
+		gate_policy_merge(policy, &more, arena, policy);
+}
+
 static int exec_program(const struct args *args, struct arena *arena,
 			struct err *err)
 {
@@ -665,6 +682,7 @@ static int exec_program(const struct args *args, struct arena *arena,
 	if (policy_options_read(args, arena, &policy, &request.env, err) < 0 ||
 	    path_check_links(report, &file.folder, &policy.write, err) < 0)
 		return -1;
+	allow_scripts(args, arena, &policy);
 	request.cwd = path_resolve(cwd ? cwd : ".", NULL, arena);
 	request.cwd_required = cwd != NULL;
 	request.cwd_said = cwd ? cwd : ".";

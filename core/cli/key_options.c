@@ -257,10 +257,10 @@ void policy_recipes_help(void)
 {
 	const char *name, *help = NULL;
 
-	printf("\nRecipes. Each grants reading the project (the nearest folder "
-	       "from here up that\nlooks like one) and:\n");
+	printf("\nRecipes of --preset. Each applies by itself to its program; "
+	       "\"none\" leaves that out.\n");
 	for (size_t i = 0; (name = gate_recipe(i, &help)); i++)
-		printf("  %-8s %s\n", name, help);
+		printf("  %-11s  %s\n", name, help);
 }
 
 int policy_options_read(const struct args *args, struct arena *arena,

@@ -163,6 +163,22 @@ void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		jw_kv_int(w, "execs_dropped", (int64_t)v->records_dropped);
 }
 
+void facts_recipes(struct cleaner *c, struct jw *w, const char *key,
+		   const struct gate_child_info *info)
+{
+	if (!info->recipes.n)
+		return;
+	jw_kv_array(w, key);
+	for (size_t i = 0; i < info->recipes.n; i++) {
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		c->hits += scrub_apply(c->scrub, str_of(info->recipes.item[i]),
+				       &out);
+		jw_str(w, buf_str(&out));
+	}
+	jw_end(w);
+}
+
 void facts_exit(struct jw *w, const struct gate_verdict *v)
 {
 	const char *name;
@@ -228,5 +244,6 @@ void facts_child(struct cleaner *c, struct jw *w, const struct child *child,
 		facts_denials(c, w, "denials", v);
 		facts_execs(c, w, "execs", v);
 	}
+	facts_recipes(c, w, "recipes", info);
 	facts_enforced(w, "enforced", info->facts, info->n_facts);
 }

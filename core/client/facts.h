@@ -45,6 +45,9 @@ void facts_denials(struct cleaner *c, struct jw *w, const char *key,
    none was recorded. */
 void facts_execs(struct cleaner *c, struct jw *w, const char *key,
 		 const struct gate_verdict *v);
+/* Append an array of what recipes granted; nothing where none did. */
+void facts_recipes(struct cleaner *c, struct jw *w, const char *key,
+		   const struct gate_child_info *info);
 /* Append an array of the sentences that say which bounds were hit. */
 /* Write the files that went with a private working directory; no member where
    there were none. */

@@ -118,7 +118,7 @@ static bool is_like_one(const char *patterns, struct str s)
 	return false;
 }
 
-static bool is_name_of(const char *names, const char *path)
+bool programs_is_one(const char *names, const char *path)
 {
 	return path && (str_has_word(names, base_name(path)) ||
 			str_has_word(names, without_version(base_name(path))));
@@ -130,7 +130,7 @@ static const struct launcher *find_launcher(const char *const name[3])
 	for (size_t k = 0; k < 3; k++)
 		for (size_t i = 1; i < ARRAY_LEN(LAUNCHERS); i++)
 			if (LAUNCHERS[i].parent == LAUNCHERS &&
-			    is_name_of(LAUNCHERS[i].names, name[k]))
+			    programs_is_one(LAUNCHERS[i].names, name[k]))
 				return &LAUNCHERS[i];
 	return NULL;
 }
@@ -190,7 +190,7 @@ static const struct package_tool *find_tool(const char *const name[3])
 	/* npx leads to npx-cli.js: as it was called comes first */
 	for (size_t k = 3; k-- > 0;)
 		for (size_t i = 0; i < ARRAY_LEN(TOOLS); i++)
-			if (is_name_of(TOOLS[i].names, name[k]))
+			if (programs_is_one(TOOLS[i].names, name[k]))
 				return &TOOLS[i];
 	return NULL;
 }
@@ -928,4 +928,20 @@ const char *programs_module(const char *asked, const char *path,
 	    (x.unknown && x.unknown < x.code))
 		return NULL;
 	return module_at(argv, x.code);
+}
+
+size_t programs_commands(const char *asked, const char *path,
+			 const struct strlist *argv)
+{
+	const char *const name[3] = {path, asked, NULL};
+	const struct launcher *l = find_launcher(name);
+	struct reading x = read_arguments(l, argv);
+
+	/* -s reads the commands from its input */
+	for (size_t i = 1;
+	     is_shell(l) && x.has_program && !x.unknown && i < x.operand; i++)
+		if (argv->item[i][0] == '-' && argv->item[i][1] != '-' &&
+		    strchr(argv->item[i], 'c'))
+			return x.operand;
+	return 0;
 }

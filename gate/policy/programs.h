@@ -152,6 +152,19 @@ size_t programs_script(const char *asked, const char *path,
 const char *programs_module(const char *asked, const char *path,
 			    const struct strlist *argv) MUST_USE;
 
+/*
+ * Where the commands stand that a shell is told to run: behind its -c. 0: there
+ * are none, as above.
+ */
+size_t programs_commands(const char *asked, const char *path,
+			 const struct strlist *argv) MUST_USE;
+
+/*
+ * Has the file one of the names, which stand in one text, apart by spaces? A
+ * version behind the name of the file does not count.
+ */
+bool programs_is_one(const char *names, const char *path) MUST_USE;
+
 /* Copy everything, strings too; lives as long as the arena. */
 struct programs programs_copy(const struct programs *set, struct arena *arena)
 	MUST_USE;

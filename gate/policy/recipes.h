@@ -1,19 +1,28 @@
 /*
- * The table of recipes, recipes.def, as data.
+ * The tables of recipes.def as data: what programs are known to need.
  *
  * Pure: opens nothing.
  */
 #ifndef GATE_POLICY_RECIPES_H
 #define GATE_POLICY_RECIPES_H
 
+#include <stdbool.h>
+
 #include "core/base/attr.h"
 #include "core/base/err.h"
 #include "core/base/str.h"
 
-/* Columns of a row; words stand in one text, apart by spaces. */
+/* The columns of a row; words stand in one text, apart by spaces. */
 struct recipe {
-	const char *name;
-	const char *markers, *exec, *folders, *read;
+	const char *name, *programs, *subcommands;
+	enum {
+		RECIPE_NOTHING,
+		RECIPE_NAMED,
+		RECIPE_PROJECT,
+		RECIPE_SCRIPT
+	} finds;
+	const char *markers, *at, *made;
+	const char *exec, *folders, *read, *env, *says;
 	const char *help;
 };
 
@@ -23,8 +32,23 @@ struct recipe {
 /* The rows; the last one has no name. */
 extern const struct recipe RECIPES[];
 
-/* Find a row by its name; NULL: there is none. */
-const struct recipe *recipe_find(const char *name) MUST_USE;
+/* The first operand of a call that names one: "install" of npm; or NULL. */
+const char *recipe_operand(const struct strlist *argv) MUST_USE;
+
+/*
+ * Value of the option `at` before the operands: of git -C REPO status, REPO.
+ * NULL where there is none.
+ */
+const char *recipe_place(const struct recipe *r, const struct strlist *argv)
+	MUST_USE;
+
+/*
+ * Folders of programs that a program starts itself, beside its own folder;
+ * NULL: none.
+ *
+ * path  by which the program was found
+ */
+const char *recipe_helpers(const char *path) MUST_USE;
 
 /*
  * Check the names of `preset`.

@@ -20,169 +20,13 @@
 #include "gate/policy/allow.h"
 #include "gate/prepare/facts.h"
 #include "gate/prepare/direct.h"
+#include "gate/prepare/prepare_execs.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
 #include "gate/prepare/prepare_recipes.h"
 #include "gate/prepare/prepare_view.h"
 #include "gate/prepare/state.h"
 #include "gate/proxy/proxy.h"
-
-/* ---- programs ---- */
-
-/* Interpreters come with their script, or must be listed: the leash says. */
-static int judge_interpreters(const struct gate_leash *leash,
-			      const struct resolved *r, struct err *err)
-{
-	if (leash->interpreters || leash->exec.all)
-		return 0;
-	for (size_t i = 1; i < r->n; i++) {
-		const struct resolved_file *f = &r->file[i];
-		const char *asked =
-			f->is_bare ? resolve_basename(f->asked) : f->asked;
-
-		if (!f->is_loader && allow_exec(leash, asked, f->path, err) < 0)
-			return err_wrap(err, "interpreter of %s",
-					r->file[0].asked);
-	}
-	return 0;
-}
-
-/*
- * What a recipe brings counts as declared, as interpreters do; under a leash
- * that somebody wrote it must be listed.
- */
-static int allow_by(const struct prepared *p, unsigned by, const char *asked,
-		    const char *resolved, struct err *err)
-{
-	const struct gate_leash *leash = &p->gate->config.leash;
-
-	if (by == GRANT_BY(RECIPE) && leash->interpreters)
-		return 0;
-	return allow_exec(leash, asked, resolved, err);
-}
-
-static int resolve_allowed(struct prepared *p, const char *name, unsigned by,
-			   struct resolved *ret, struct err *err)
-{
-	struct err not_found = ERR_INIT;
-
-	if (resolve_program(name, NULL, &p->arena, ret, &not_found) < 0) {
-		/* a program that is not allowed is refused, exist it or not */
-		if (allow_by(p, by, name, NULL, err) < 0)
-			return -1;
-		*err = not_found;
-		return -1;
-	}
-	if (allow_by(p, by, name, ret->file[0].path, err) < 0)
-		return -1;
-	return judge_interpreters(&p->gate->config.leash, ret, err);
-}
-
-/* A leash that names a launcher allows what that comes to. */
-static int resolve_started(struct prepared *p, struct err *err)
-{
-	if (!p->direct.written)
-		return resolve_allowed(p, p->request->program,
-				       GRANT_BY(PROGRAM), &p->program, err);
-	if (resolve_program(p->request->program, NULL, &p->arena, &p->program,
-			    err) < 0)
-		return err_wrap(err, "%s", p->direct.written->program);
-	return judge_interpreters(&p->gate->config.leash, &p->program, err);
-}
-
-/*
- * Judge a row of `exec`: a folder, which is kept as it was found, or a program.
- */
-static int judge_exec_row(struct prepared *p, const char *row, unsigned by,
-			  struct err *err)
-{
-	struct exec_folder f = {.asked = row, .by = by, .found = WALK_INIT};
-	struct resolved *program = &p->execs[p->n_execs];
-	bool is_folder = row[0] == '/' &&
-			 walk_open(row, &p->arena, &f.found) == 0 &&
-			 f.found.path && S_ISDIR(f.found.st.st_mode);
-
-	if (is_folder && allow_by(p, by, row, f.found.path, err) == 0) {
-		p->exec_folder[p->n_exec_folders++] = f;
-		return 0;
-	}
-	walk_release(&f.found);
-	if (is_folder)
-		return -1;
-	if (resolve_allowed(p, row, by, program, err) == 0) {
-		p->n_execs++;
-		return 0;
-	}
-	resolved_release(program);
-	return -1;
-}
-
-/* A path beneath the working directory is shown as most people wrote it. */
-static int no_such_row(const struct prepared *p, const char *row,
-		       struct err *err)
-{
-	const char *cwd = p->request->cwd;
-	size_t n = cwd ? strlen(cwd) : 0;
-	bool is_below = cwd && strncmp(row, cwd, n) == 0 && row[n] == '/';
-
-	return err_set(err, ERR_NOT_FOUND,
-		       "sandbox.exec names %s%s, which does not exist%s",
-		       is_below ? "." : "", is_below ? row + n : row,
-		       str_ends(str_of(row), "/node_modules")
-			       ? " (run npm install first?)"
-			       : "");
-}
-
-/* A row that the leash refuses is left out, and said to be. */
-static int prepare_exec_rows(struct prepared *p, struct err *err)
-{
-	const struct strlist *rows = &p->policy.exec;
-
-	for (size_t i = 0; i < rows->n; i++) {
-		const char *row = rows->item[i];
-		struct err one = ERR_INIT;
-
-		if (judge_exec_row(p, row, GRANT_BY(EXEC), &one) == 0)
-			continue;
-		if (one.kind == ERR_LEASH) {
-			prepared_cap(p, "%s", one.msg);
-			continue;
-		}
-		if (row[0] == '/' && access(row, F_OK) < 0 && errno == ENOENT)
-			return no_such_row(p, row, err);
-		*err = one;
-		return err_wrap(err, "exec");
-	}
-	return 0;
-}
-
-/* What a recipe brings and this machine has not is left out. */
-static void prepare_recipe_rows(struct prepared *p, const struct strlist *rows)
-{
-	for (size_t i = 0; i < rows->n; i++) {
-		struct err one = ERR_INIT;
-
-		if (judge_exec_row(p, rows->item[i], GRANT_BY(RECIPE), &one) <
-			    0 &&
-		    one.kind != ERR_NOT_FOUND)
-			prepared_cap(p, "%s", one.msg);
-	}
-}
-
-static int prepare_execs(struct prepared *p, struct err *err)
-{
-	const struct recipes_used *u = &p->recipes;
-	size_t n = p->policy.exec.n + u->exec.n + u->folders.n + 1;
-
-	p->execs = ARENA_ARRAY(&p->arena, struct resolved, n);
-	p->exec_folder = ARENA_ARRAY(&p->arena, struct exec_folder, n);
-	if (prepare_exec_rows(p, err) < 0)
-		return -1;
-	p->n_listed = p->n_execs;
-	prepare_recipe_rows(p, &u->exec);
-	prepare_recipe_rows(p, &u->folders);
-	return 0;
-}
 
 /* ---- argv ---- */
 
@@ -351,29 +195,12 @@ static int known_hash(struct gate *g, const char *path, int fd,
 	return 0;
 }
 
-static bool is_writable(struct prepared *p, const char *path)
-{
-	const struct strlist *lists[] = {&p->policy.write,
-					 &p->policy.write_only};
-
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const char *row = lists[k]->item[i];
-			const char *real = resolve_links(row, &p->arena);
-
-			if (place_covers(real ? real : row, path))
-				return true;
-		}
-	return p->policy.tmp_shared &&
-	       (place_covers("/tmp", path) || place_covers("/var/tmp", path));
-}
-
 static int check_pin(struct prepared *p, const struct gate_program_rule *rule,
 		     const char *path, int fd, struct err *err)
 {
 	const char *hex = NULL;
 
-	if (is_writable(p, path))
+	if (prepared_writes(p, path))
 		return err_set(err, ERR_PIN,
 			       "the pin of %s: %s lies in a folder that the "
 			       "program may write, so it could change after it "
@@ -503,11 +330,9 @@ static int prepare_programs(struct prepared *p, struct err *err)
 
 /* ---- the environment ---- */
 
-#define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
-
 extern char **environ;
 
-/* Is the variable declared by the request? */
+/* Is the variable declared by the request, or set by a recipe? */
 static bool is_declared(const struct prepared *p, const char *entry)
 {
 	const char *const *env = p->request->env;
@@ -515,6 +340,9 @@ static bool is_declared(const struct prepared *p, const char *entry)
 
 	for (size_t i = 0; env && env[i]; i++)
 		if (strcspn(env[i], "=") == n && strncmp(env[i], entry, n) == 0)
+			return true;
+	for (size_t i = 0; i < p->recipe_env.n; i++)
+		if (strncmp(p->recipe_env.item[i], entry, n + 1) == 0)
 			return true;
 	return false;
 }
@@ -560,7 +388,7 @@ static bool finds(const char *path, const struct resolved_file *f,
  */
 static const char *child_path(struct prepared *p)
 {
-	const char *path = DEFAULT_PATH;
+	const char *path = PREPARED_PATH;
 
 	for (size_t k = 0; k <= p->n_execs; k++) {
 		const struct resolved *r = program_at(p, k);
@@ -638,6 +466,8 @@ static void prepare_variables(struct prepared *p)
 		put(p, "npm_config_offline", "true");
 		put(p, "npm_config_update_notifier", "false");
 	}
+	for (size_t i = 0; i < p->recipe_env.n; i++)
+		list_add(&p->env, &p->arena, p->recipe_env.item[i]);
 	/* the language and the time zone of the caller's own environment */
 	for (size_t i = 0; environ[i]; i++)
 		for (size_t k = 0; k < ARRAY_LEN(passed_on); k++)
@@ -886,7 +716,7 @@ static int prepare(struct gate *gate, const struct gate_request *request,
 	    seccomp_check_names(&policy->syscalls, err) < 0 ||
 	    allow_generation(leash, gate->config.generation, err) < 0 ||
 	    allow_calls(leash, gate->spawned, err) < 0 ||
-	    prepare_direct(p, err) < 0 || resolve_started(p, err) < 0)
+	    prepare_direct(p, err) < 0 || prepare_program(p, err) < 0)
 		return -1;
 	prepare_recipes(p);
 	if (prepare_execs(p, err) < 0 || prepare_programs(p, err) < 0)

@@ -10,6 +10,7 @@
 #include "gate/path/install.h"
 #include "gate/path/mounts.h"
 #include "gate/policy/allow.h"
+#include "gate/policy/recipes.h"
 #include "gate/prepare/state.h"
 
 /* Folders of programs: a file that can be read in there can be run by
@@ -37,7 +38,7 @@ static const struct origin {
 	{GRANT_BY(PACKAGE), "folder of the script", true, true, false},
 	/* with the program, which the leash has allowed */
 	{GRANT_BY(INSTALLATION), "installation", true, true, true},
-	{GRANT_BY(HELPERS), "helpers of git", true, true, true},
+	{GRANT_BY(HELPERS), "helpers", true, true, true},
 	{GRANT_BY(TMP), "tmp", false, false, true},
 	{GRANT_BY(UNIX), "unix", false, false, false},
 	/* any other, as strictly as can be */
@@ -276,30 +277,35 @@ static int grant_seen(struct prepared *p, const char *path, unsigned what,
 /* ---- programs and what belongs to them ---- */
 
 /*
- * The helpers that git starts lie beside its libraries. It starts some of
- * them by a shell, which a leash that somebody wrote must name as well.
+ * Programs that a program starts itself lie beside it. git starts some of them
+ * by a shell, which a leash that somebody wrote must name as well.
  */
-static int add_git_helpers(struct prepared *p, const struct resolved_file *f,
-			   struct err *err)
+static int add_helpers(struct prepared *p, const struct resolved_file *f,
+		       struct err *err)
 {
-	static const char *const dirs[] = {"lib/git-core", "libexec/git-core"};
 	const unsigned what = GRANT_EXEC | GRANT_READ | GRANT_BY(HELPERS);
 	const struct gate_leash *leash = &p->gate->config.leash;
+	const char *dirs = recipe_helpers(f->asked);
+	struct str rest = str_of(dirs ? dirs : recipe_helpers(f->path));
 	struct err ignored = ERR_INIT;
 	const char *prefix;
 
-	if (strcmp(resolve_basename(f->path), "git") != 0)
+	if (!rest.p)
 		return 0;
 	prefix =
 		resolve_dirname(resolve_dirname(f->path, &p->arena), &p->arena);
-	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
-		if (grant_seen(
-			    p,
-			    arena_printf(&p->arena, "%s/%s", prefix, dirs[i]),
-			    what, err) < 0)
+	while (rest.n) {
+		struct str dir = str_cut(&rest, ' ');
+
+		if (grant_seen(p,
+			       arena_printf(&p->arena, "%s/%.*s", prefix,
+					    STR_ARG(dir)),
+			       what, err) < 0)
 			return -1;
-	if (!leash->interpreters &&
-	    allow_exec(leash, "sh", "/bin/sh", &ignored) < 0)
+	}
+	if (strcmp(resolve_basename(f->path), "git") != 0 ||
+	    (!leash->interpreters &&
+	     allow_exec(leash, "sh", "/bin/sh", &ignored) < 0))
 		return 0;
 	return grant_seen(p, "/bin/sh", what, err);
 }
@@ -381,7 +387,7 @@ static int add_program(struct prepared *p, const struct resolved *r,
 			if (!p->installation)
 				p->installation = dir;
 		}
-		if (add_git_helpers(p, f, err) < 0)
+		if (add_helpers(p, f, err) < 0)
 			return -1;
 		if (f->is_script && add_script_package(p, f->path, err) < 0)
 			return -1;
@@ -572,15 +578,47 @@ static bool leads_out(const char *folder, const char *link, const char *target)
 	       !place_covers(folder, target);
 }
 
-static int add_recipes(struct prepared *p, struct err *err)
+/*
+ * A grant of a recipe: an error where a person named the recipe, and dropped
+ * where it applies by itself.
+ */
+static int recipe_result(struct prepared *p, const struct recipe_used *u, int r,
+			 struct err *err)
 {
-	const unsigned what = GRANT_READ | GRANT_ASKED | GRANT_BY(RECIPE);
-	const struct strlist *read = &p->recipes.read;
+	if (r >= 0 || u->is_named)
+		return r;
+	prepared_cap(p, "%s", err->msg);
+	*err = (struct err)ERR_INIT;
+	return 0;
+}
 
-	for (size_t i = 0; i < read->n; i++)
-		if (grant_seen(p, read->item[i], what, err) < 0)
+static int add_recipe(struct prepared *p, const struct recipe_used *u,
+		      struct err *err)
+{
+	const unsigned what = GRANT_READ | GRANT_BY(RECIPE);
+
+	if (u->project.path &&
+	    recipe_result(
+		    p, u,
+		    grant_seen(p, u->project.path, what | GRANT_ASKED, err),
+		    err) < 0)
+		return -1;
+	for (size_t i = 0; i < u->read.n; i++)
+		if (recipe_result(p, u,
+				  grant_seen(p, u->read.item[i], what, err),
+				  err) < 0)
 			return -1;
 	return 0;
+}
+
+static int add_exec_folder(struct prepared *p, struct exec_folder *f,
+			   struct err *err)
+{
+	unsigned by = f->of ? GRANT_BY(RECIPE) : GRANT_BY(EXEC);
+	int r = grant_found(p, f->asked, &f->found,
+			    GRANT_EXEC | GRANT_READ | by, err);
+
+	return f->of ? recipe_result(p, f->of, r, err) : r;
 }
 
 /*
@@ -703,13 +741,11 @@ int prepare_grants(struct prepared *p, struct err *err)
 	if (add_policy(p, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_exec_folders; i++)
-		if (grant_found(p, p->exec_folder[i].asked,
-				&p->exec_folder[i].found,
-				GRANT_EXEC | GRANT_READ | p->exec_folder[i].by,
-				err) < 0)
+		if (add_exec_folder(p, &p->exec_folder[i], err) < 0)
 			return -1;
-	if (add_recipes(p, err) < 0)
-		return -1;
+	for (size_t i = 0; i < p->n_recipes; i++)
+		if (add_recipe(p, &p->recipes[i], err) < 0)
+			return -1;
 	if (add_program(p, &p->program, err) < 0)
 		return -1;
 	for (size_t i = 0; i < p->n_execs; i++)

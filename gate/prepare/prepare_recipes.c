@@ -1,9 +1,65 @@
 #include "gate/prepare/prepare_recipes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "gate/path/project.h"
+#include "core/base/fd.h"
+#include "gate/policy/allow.h"
 #include "gate/policy/recipes.h"
+#include "gate/prepare/script.h"
+#include "gate/prepare/state.h"
+
+/* ---- which apply ---- */
+
+static struct strlist arguments(struct prepared *p)
+{
+	struct strlist argv = {NULL, 0};
+
+	while (p->request->argv[argv.n])
+		list_add(&argv, &p->arena, p->request->argv[argv.n]);
+	return argv;
+}
+
+/* The file of the program that the row is for: itself, or an interpreter. */
+static const struct resolved_file *find_file(const struct prepared *p,
+					     const struct recipe *r)
+{
+	for (size_t i = 0; i < p->program.n; i++) {
+		const struct resolved_file *f = &p->program.file[i];
+
+		if (!f->is_loader && (programs_is_one(r->programs, f->asked) ||
+				      programs_is_one(r->programs, f->path)))
+			return f;
+	}
+	return NULL;
+}
+
+static bool applies(struct prepared *p, const struct recipe *r)
+{
+	struct strlist argv;
+	const char *operand;
+
+	if (allow_has(&p->policy.preset, RECIPE_NONE) || !find_file(p, r))
+		return false;
+	if (!*r->subcommands)
+		return true;
+	argv = arguments(p);
+	operand = recipe_operand(&argv);
+	return operand && programs_is_one(r->subcommands, operand);
+}
+
+/* ---- projects ---- */
+
+static const char *starting_folder(struct prepared *p, const struct recipe *r)
+{
+	const struct strlist argv = arguments(p);
+	const char *cwd = p->request->cwd, *at = recipe_place(r, &argv);
+
+	if (!at || !cwd || *at == '/')
+		return at ? at : cwd;
+	return arena_printf(&p->arena, "%s/%s", cwd, at);
+}
 
 static struct project find_project(struct prepared *p, const struct recipe *r)
 {
@@ -11,7 +67,7 @@ static struct project find_project(struct prepared *p, const struct recipe *r)
 		&p->policy.write, &p->policy.write_only,
 		&p->gate->config.written, NULL};
 	const struct project_search search = {
-		.from = p->request->cwd,
+		.from = starting_folder(p, r),
 		.markers = r->markers,
 		.homes = &p->gate->homes,
 		.written = written,
@@ -20,55 +76,223 @@ static struct project find_project(struct prepared *p, const struct recipe *r)
 	return project_find(&search, &p->arena);
 }
 
-/* Add the words; behind `prefix` those files that are there. */
-static void add_words(struct prepared *p, const char *words, const char *prefix,
-		      int mode, struct strlist *list)
+/* Keys that lie in a folder are no part of a project. */
+static bool holds_keys(struct prepared *p, const char *path)
 {
-	struct str rest = str_of(words);
+	const struct closed closed = places_closed(p->gate);
 
-	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-		const char *path = arena_printf(&p->arena, "%s%.*s", prefix,
-						STR_ARG(word));
-
-		if (mode < 0 || access(path, mode) == 0)
-			list_add_new(list, &p->arena, path);
-	}
+	return closed_secret_row(&closed, path) ||
+	       gate_secrets_in(p->gate, path, &p->arena);
 }
 
-static void use(struct prepared *p, const struct recipe *r)
+static void choose_project(struct prepared *p, struct recipe_used *u)
 {
-	struct recipes_used *u = &p->recipes;
-	struct project project = find_project(p, r);
+	const struct recipe *r = u->recipe;
+	struct project found;
 
-	add_words(p, r->exec, "", -1, &u->exec);
-	add_words(p, r->read, "", R_OK, &u->read);
-	if (!project.path) {
+	if (r->finds != RECIPE_PROJECT &&
+	    !(r->finds == RECIPE_NAMED && u->is_named))
+		return;
+	found = find_project(p, r);
+	if (!found.path && u->is_named)
 		prepared_cap(p,
 			     "preset \"%s\" grants a project, and the starting "
 			     "folder is too wide for one; go into the project, "
 			     "or name it in `read` (--read PATH)",
 			     r->name);
+	if (!found.path ||
+	    (!u->is_named &&
+	     ((!found.marker && !prepared_is_written(p, found.path)) ||
+	      holds_keys(p, found.path))))
 		return;
+	u->project = found;
+}
+
+/* ---- what they add ---- */
+
+/* A word of a row: a name, or a path with its ~ and {} filled in. */
+static const char *expand(struct prepared *p, const struct recipe *r,
+			  struct str word)
+{
+	const struct resolved_file *f = find_file(p, r);
+	const struct strlist *homes = &p->gate->homes;
+	const char *text = arena_strndup(&p->arena, word.p, word.n), *hole;
+
+	if (*text == '~')
+		text = homes->n ? arena_printf(&p->arena, "%s%s",
+					       homes->item[0], text + 1)
+				: NULL;
+	hole = text ? strstr(text, "{}") : NULL;
+	if (!hole)
+		return text;
+	if (!f)
+		return NULL;
+	return arena_printf(&p->arena, "%.*s%s%s", (int)(hole - text), text,
+			    resolve_basename(f->path), hole + 2);
+}
+
+/* Add the words; paths where there is something. */
+static void add_words(struct prepared *p, const struct recipe *r,
+		      const char *words, struct strlist *list)
+{
+	struct str rest = str_of(words);
+
+	while (rest.n) {
+		const char *word = expand(p, r, str_cut(&rest, ' '));
+
+		if (word && (*word != '/' || access(word, F_OK) == 0))
+			list_add_new(list, &p->arena, word);
 	}
-	list_add_new(&u->read, &p->arena, project.path);
-	list_add_new(&u->projects, &p->arena,
-		     arena_printf(&p->arena, "%s, %s%s", project.path,
-				  project.marker ? "for its "
-						 : "the starting folder",
-				  project.marker ? project.marker : ""));
-	add_words(p, r->folders, arena_printf(&p->arena, "%s/", project.path),
-		  F_OK, &u->folders);
+}
+
+static void add_folders(struct prepared *p, struct recipe_used *u)
+{
+	struct str rest = str_of(u->recipe->folders);
+
+	while (rest.n) {
+		struct str name = str_cut(&rest, ' ');
+		const char *path = arena_printf(&p->arena, "%s/%.*s",
+						u->project.path, STR_ARG(name));
+
+		if (access(path, F_OK) == 0)
+			list_add_new(&u->exec, &p->arena, path);
+	}
+}
+
+static void make_folder(struct prepared *p, const struct recipe_used *u)
+{
+	const char *name = u->recipe->made;
+	AUTO(fd_closep) int fd = -1;
+
+	if (!p->for_start || !*name || !prepared_writes(p, u->project.path))
+		return;
+	fd = fd_open(u->project.path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
+	/* one that cannot be made is missing, as it was */
+	(void)!mkdirat(fd, name, 0755);
+}
+
+static bool is_set(const struct prepared *p, const char *entry)
+{
+	const char *const *env = p->request->env;
+	size_t n = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; env && env[i]; i++)
+		if (strncmp(env[i], entry, n) == 0)
+			return true;
+	for (size_t i = 0; i < p->recipe_env.n; i++)
+		if (strncmp(p->recipe_env.item[i], entry, n) == 0)
+			return true;
+	return false;
+}
+
+/* Set the variables that nothing has set. */
+static void add_env(struct prepared *p, struct recipe_used *u)
+{
+	struct str rest = str_of(u->recipe->env);
+
+	while (rest.n) {
+		struct str word = str_cut(&rest, ' ');
+		const char *entry = arena_strndup(&p->arena, word.p, word.n);
+
+		if (is_set(p, entry))
+			continue;
+		list_add(&p->recipe_env, &p->arena, entry);
+		list_add(&u->env, &p->arena, entry);
+	}
+	if (*u->recipe->says && u->env.n)
+		prepared_cap(p, "%s", u->recipe->says);
+}
+
+static void use(struct prepared *p, const struct recipe *r, bool is_named)
+{
+	struct recipe_used *u;
+
+	u = arena_grow(&p->arena, p->recipes, p->n_recipes, sizeof(*u));
+	p->recipes = u;
+	u += p->n_recipes++;
+	*u = (struct recipe_used){.recipe = r, .is_named = is_named};
+	choose_project(p, u);
+	add_words(p, r, r->exec, &u->exec);
+	add_words(p, r, r->read, &u->read);
+	add_env(p, u);
+	if (r->finds == RECIPE_SCRIPT)
+		u->words = script_commands(p);
+	if (!u->project.path)
+		return;
+	make_folder(p, u);
+	add_folders(p, u);
 }
 
 void prepare_recipes(struct prepared *p)
 {
-	const struct strlist *names = &p->policy.preset;
+	for (const struct recipe *r = RECIPES; r->name; r++) {
+		bool is_named = allow_has(&p->policy.preset, r->name);
 
-	for (size_t i = 0; i < names->n; i++) {
-		const struct recipe *r = recipe_find(names->item[i]);
-
-		if (r)
-			use(p, r);
+		if (is_named || applies(p, r))
+			use(p, r, is_named);
 	}
+}
+
+/* ---- for people ---- */
+
+static const char *say_project(struct prepared *p, const struct project *found)
+{
+	return arena_printf(&p->arena, "%s, %s%s", found->path,
+			    found->marker ? "for its " : "the starting folder",
+			    found->marker ? found->marker : "");
+}
+
+struct strlist recipes_projects(struct prepared *p)
+{
+	struct strlist list = {NULL, 0};
+
+	for (size_t i = 0; i < p->n_recipes; i++)
+		if (p->recipes[i].project.path)
+			list_add_new(&list, &p->arena,
+				     say_project(p, &p->recipes[i].project));
+	return list;
+}
+
+static void add_part(struct buf *out, const char *verb, const char *text,
+		     bool *is_first)
+{
+	buf_addf(out, "%s%s%s", *is_first ? (out->n ? "; " : "") : ", ",
+		 *is_first ? verb : "", text);
+	*is_first = false;
+}
+
+static void say_one(struct prepared *p, const struct recipe_used *u,
+		    struct buf *out)
+{
+	bool is_first = true;
+
+	for (size_t i = 0; i < u->started.n; i++)
+		add_part(out, "starts ", u->started.item[i], &is_first);
+	is_first = true;
+	if (u->project.path &&
+	    grants_cover(&p->grants, u->project.path, GRANT_BY(RECIPE)))
+		add_part(out, "reads ", say_project(p, &u->project), &is_first);
+	for (size_t i = 0; i < u->read.n; i++)
+		if (grants_cover(&p->grants, u->read.item[i], GRANT_BY(RECIPE)))
+			add_part(out, "reads ", u->read.item[i], &is_first);
+	is_first = true;
+	for (size_t i = 0; i < u->env.n; i++)
+		add_part(out, "sets ", u->env.item[i], &is_first);
+}
+
+struct strlist recipes_say(struct prepared *p)
+{
+	struct strlist list = {NULL, 0};
+
+	for (size_t i = 0; i < p->n_recipes; i++) {
+		AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+		say_one(p, &p->recipes[i], &out);
+		if (out.n)
+			list_add(&list, &p->arena,
+				 arena_printf(&p->arena, "%s: %s",
+					      p->recipes[i].recipe->name,
+					      buf_cstr(&out)));
+	}
+	return list;
 }

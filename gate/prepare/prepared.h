@@ -13,6 +13,7 @@
 #include "gate/build/landlock.h"
 #include "gate/build/setup.h"
 #include "gate/child/child.h"
+#include "gate/path/project.h"
 #include "gate/path/resolve.h"
 #include "gate/policy/hit.h"
 #include "gate/policy/policy.h"
@@ -21,19 +22,30 @@
 #include "gate/prepare/state.h"
 #include "gate/watch/sockets.h"
 
+struct recipe;
+struct recipe_used;
+
+/* Where a tree looks for programs of the system. */
+#define PREPARED_PATH "/usr/local/bin:/usr/bin:/bin"
+
 /* A folder of `exec`, found once and then granted. */
 struct exec_folder {
 	const char *asked;
-	unsigned by;	   /* GRANT_BY() */
-	struct walk found; /* empty when it was granted */
+	const struct recipe_used *of; /* NULL: a row of `exec` */
+	struct walk found;	      /* empty when it was granted */
 };
 
-/* What the recipes of a request add; the leash was not asked yet. */
-struct recipes_used {
-	struct strlist exec;	 /* programs by their names */
-	struct strlist folders;	 /* of programs */
-	struct strlist read;	 /* files and folders */
-	struct strlist projects; /* for people */
+/* A recipe of the request, and what it adds: the leash is asked later. */
+struct recipe_used {
+	const struct recipe *recipe;
+	bool is_named;		/* else it applies by itself */
+	struct project project; /* .path NULL: none is granted */
+	struct strlist exec;	/* programs by their names, and folders */
+	struct strlist words;	/* programs of the system's folders */
+	struct strlist read;	/* files and folders */
+	struct strlist env;	/* variables that it sets */
+	struct strlist started; /* what of the programs is granted */
+	struct strlist refused; /* what of them the leash refuses */
 };
 
 /* A launcher whose place its program took. */
@@ -51,7 +63,8 @@ struct prepared {
 	struct arena arena;
 	struct policy policy;
 	struct resolved program;
-	struct recipes_used recipes;
+	struct recipe_used *recipes;
+	size_t n_recipes;
 	struct resolved *execs;	  /* of the `exec` rows, then of recipes */
 	size_t n_execs, n_listed; /* the first n_listed are rows */
 	struct exec_folder *exec_folder; /* of the `exec` rows */
@@ -76,6 +89,7 @@ struct prepared {
 	struct strlist hidden;	/* folders inside grants that it does not see */
 	bool open_programs;	/* a grant reads a folder of programs */
 	struct strlist env, argv;
+	struct strlist recipe_env; /* "NAME=VALUE" of recipes */
 	struct launch launch;
 	uint64_t clone_flags;
 	struct gate_fact facts[N_GUARANTEES];
@@ -88,6 +102,11 @@ struct prepared {
 
 /* Remember a sentence about what the leash, or another rule, took away. */
 void prepared_cap(struct prepared *p, const char *fmt, ...) PRINTF(2, 3);
+
+/* Does the policy let the program write this path? Links are followed. */
+bool prepared_writes(struct prepared *p, const char *path) MUST_USE;
+/* May it, or another program of the configuration, write it? */
+bool prepared_is_written(struct prepared *p, const char *path) MUST_USE;
 
 /* Give everything back that was not moved into a child. */
 void prepared_release(struct prepared *p);

@@ -101,7 +101,7 @@ err_unlike "nothing is said of what is granted" '--read'
 run_matins exec --exec folder -- true
 exit_is "a folder is no name in PATH" 127
 err_like "the message offers the folder as a path" '"\./folder"'
-run_matins exec -- sh -c 'cat folder'
+run_matins exec --preset none -- sh -c 'cat folder'
 exit_is "a program that is not listed" 126
 err_like "is said with the option, too" '--exec PROGRAM'
 run_matins exec --read . --exec cat -- sh -c 'exit 1'

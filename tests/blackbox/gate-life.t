@@ -122,7 +122,7 @@ descriptors() {
 	out_is "stdin and stdout are passed through" hello
 	gate -- sh -c 'echo to-err >&2'
 	err_like "$who: stderr as well" '^to-err$'
-	gate -- sh -c 'head -c 3000000 /dev/zero | wc -c'
+	gate --preset none -- sh -c 'head -c 3000000 /dev/zero | wc -c'
 	exit_is "$who: a pipe in a sandbox needs programs" 126
 	gate --exec head --exec wc -- sh -c 'head -c 3000000 /dev/zero | wc -c'
 	out_like "$who: that are listed" '^3000000$'

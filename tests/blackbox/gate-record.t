@@ -47,7 +47,7 @@ tree() {
 }
 
 refused() {
-	recorded -- bash -c 'ls /usr'
+	recorded --preset none -- bash -c 'ls /usr'
 	exit_is "$who: watching does not allow what is not listed" 126
 	is "$who: it is listed that it was tried" \
 		"$(execs "$W/report.json")" "bash ls"

@@ -212,7 +212,8 @@ unlisted() {
 	local isolate
 
 	for isolate in auto off; do
-		gate --isolate "$isolate" --report "$W/r.json" --exec cat -- \
+		gate --isolate "$isolate" --report "$W/r.json" --exec cat \
+			--preset none -- \
 			sh -c 'cat /dev/null; date; nothing; echo end'
 		out_is "$who: a script goes on without a program" end
 		json_file_is "$who: refused programs are named ($isolate)" \
@@ -567,6 +568,7 @@ cat >unlisted.toml <<-'END'
 	type = "script"
 	command = "sh"
 	args = ["-c", "echo weather: $(date)"]
+	sandbox.preset = "none"
 END
 run_matins run -c unlisted.toml r --json
 json_is "a step whose program was refused names it" \
@@ -596,7 +598,7 @@ err_like "check: two keys that exclude each other" '^wrong.toml:7:.*keep one'
 
 # ---- the table of recipes ----
 
-names=$(sed -n 's/^RECIPE(\([a-z]*\),.*/\1/p' "$TOP/gate/policy/recipes.def")
+names=$(sed -n 's/^RECIPE("\([a-z-]*\)",.*/\1/p' "$TOP/gate/policy/recipes.def")
 run_matins exec --help
 for name in $names; do
 	out_like "exec --help: recipe $name" "^  $name  "

@@ -133,7 +133,7 @@ cd "$T" || exit 1
 
 printf '#!/bin/sh\nls\n' >script
 chmod 755 script
-run_matins tools -- ./script
+run_matins tools --preset none -- ./script
 hints "a script that starts what it may not: one line" 1
 err_like "a script that starts what it may not: no path is guessed" \
 	'to grant more: --read PATH, --write PATH, --exec PROGRAM; '
@@ -357,7 +357,7 @@ err_unlike "the probe is not sold as the reason" set_mempolicy
 run_matins exec -v -- "$PYTHON" mempolicy.py
 err_like "exec -v names a system call that was refused" 'denied: set_mempolicy'
 
-run_matins exec --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
+run_matins exec --preset none --memory 1GiB --processes 9 -- bash -c '/usr/bin/ls /'
 exit_is "a program that was refused: exit status" 126
 err_unlike "no bound is made the reason" 'may have hit a limit'
 # without a control group the kernel counts, and the program alone sees it

@@ -101,7 +101,267 @@ wrong_names() {
 	cd "$T" || exit
 }
 
+# ---- git ----
+
+# A repository $W/repo with one commit, and secrets beside it.
+repository() {
+	as_who rm -rf "$W/repo"
+	mkdir -p "$W/repo/sub"
+	echo theirs >"$W/beside"
+	hand_over
+	cd "$W/repo" || exit
+	as_who env git init -q -b main . >"$T/.git-init" 2>&1
+	as_who env git config user.email n@example.com
+	as_who env git config user.name n
+	as_who env git commit -q --allow-empty -m first
+}
+
+git_by_itself() {
+	repository
+	gate -- git log --oneline
+	out_like "$who: git log in a repository" ' first$'
+	gate -- git status --short
+	exit_is "$who: git status" 0
+	gate -- git commit -q --allow-empty -m second
+	isnt "$who: git commit may not write" "$status" 0
+	gate --write . -- git commit -q --allow-empty -m second
+	exit_is "$who: with --write . it commits" 0
+	gate --preset none -- git log --oneline
+	isnt "$who: not with none" "$status" 0
+	gate -- git hash-object "$W/beside/../beside"
+	gate -- git grep -n --no-index -e theirs -- "$W"
+	out_unlike "$who: what lies beside the repository is not read" theirs
+	cd sub || exit
+	gate -- git log --oneline
+	out_like "$who: from a folder in it" ' second$'
+	cd "$W" || exit
+	gate -- git -C repo log --oneline
+	out_like "$who: git -C" ' second$'
+	gate -- git -C repo/sub log --oneline
+	out_like "$who: git -C, a folder in it" ' second$'
+	gate --explain -- git -C repo log
+	out_like "$who: --explain names the recipe" \
+		"^recipe +git: reads $W/repo, for its .git\$"
+	gate --report r.json -- git -C repo log
+	json_file_is "$who: the report does" r.json \
+		recipes[0] "git: reads $W/repo, for its .git"
+	cd "$T" || exit
+}
+
+# ---- shell scripts ----
+
+scripts() {
+	project p
+	printf '#!/bin/sh\ncat data | tr a-z A-Z\nb="$(basename /x/name)"\necho "$b"\n' >s.sh
+	chmod 755 s.sh
+	hand_over
+	gate --read . -- sh s.sh
+	out_is "$who: a script, by sh" $'MINE\nname'
+	gate --read . -- ./s.sh
+	out_is "$who: a script itself" $'MINE\nname'
+	gate -- sh -c 'echo "year: $(date +%Y)"'
+	out_like "$who: a command line" '^year: 2'
+	gate -- bash -ec 'printf "%s\n" b a | sort'
+	out_is "$who: of bash" $'a\nb'
+	gate --explain -- sh -c 'date; no-such-program; cd /; /usr/bin/id'
+	out_like "$who: --explain lists what it may start" \
+		'^recipe +sh: starts date, /usr/bin/id$'
+	gate -- sh -c 'd=date; $d'
+	exit_is "$who: a name that is made when it runs is refused" 126
+	gate --read . -- sh -c ./s.sh
+	exit_is "$who: a program outside the system's folders is refused" 126
+	gate --preset none --read . -- sh s.sh
+	err_like "$who: with none it starts nothing" 'cat: .*denied'
+	gate -- sh -c 'su -c id; mount'
+	err_unlike "$who: no program that changes users" '^recipe'
+	gate --explain -- sh -c 'su -c id; date'
+	out_like "$who: such are left out" '^recipe +sh: starts date$'
+	cd "$T" || exit
+}
+
+# Scripts that somebody else could have written.
+others_scripts() {
+	project p
+	mkdir -p node_modules/m out
+	for f in s.sh node_modules/m/s.sh out/s.sh; do
+		printf 'date\n' >"$f"
+	done
+	hand_over
+	gate --read . -- sh s.sh
+	exit_is "$who: the script of the user starts date" 0
+	gate --read . -- sh node_modules/m/s.sh
+	exit_is "$who: one that came with a package does not" 126
+	gate --read . --write out -- sh out/s.sh
+	exit_is "$who: one that the program may write does not" 126
+	gate --read . --write . -- sh s.sh
+	exit_is "$who: where all may be written none does" 126
+	gate --read . --write . --preset sh -- sh s.sh
+	exit_is "$who: not when it is named, either" 126
+	chmod 666 s.sh
+	gate --read . -- sh s.sh
+	exit_is "$who: one that others may write does not" 126
+	chmod 644 s.sh
+	config_with none ''
+	cat >recipes.toml <<-END
+		[routines.r]
+		[[routines.r.steps]]
+		name = "writer"
+		type = "script"
+		command = "true"
+		sandbox = { write = ["$W/p/out"] }
+		[[routines.r.steps]]
+		name = "s"
+		type = "script"
+		command = "sh"
+		args = ["$W/p/out/s.sh"]
+	END
+	hand_over
+	as_who run_matins run -c recipes.toml r --json
+	json_is "$who: one that another step may write does not" \
+		step_results[1].run.recipes absent
+	cd "$T" || exit
+}
+
+# ---- the leash ----
+
+# with_leash EXEC FS_READ: run what follows under such a leash
+with_leash() {
+	local exec=$1 read=$2
+
+	shift 2
+	MATINS_CAVEATS='{"fs_read":'$read',"fs_write":"all","exec":{"only":['$exec']},
+		"net":"all","max_calls":"unlimited","valid_for_generation":"all"}' \
+		"$@"
+}
+
+leashed() {
+	with_leash '"sh"' '"all"' gate -- sh -c 'date'
+	exit_is "$who: the leash lists no date" 126
+	err_like "$who: which is said" \
+		'recipe "sh": not started, because the leash does not allow it: date'
+	with_leash '"sh", "date"' '"all"' gate -- sh -c 'date; uname'
+	exit_is "$who: it lists date alone: the last is refused" 126
+	out_like "$who: and the first is not" '[0-9]'
+	repository
+	with_leash '"git", "sh", "/bin/sh"' '{"only":["/usr"]}' gate -- git log
+	isnt "$who: the leash reads no repository" "$status" 0
+	with_leash '"git", "sh", "/bin/sh"' "{\"only\":[\"$W/repo\"]}" gate -- git log
+	exit_is "$who: it reads this one" 0
+	cd "$T" || exit
+}
+
+# ---- compilers, tar ----
+
+builds() {
+	if ! command -v cc make tar gzip >"$T/.found"; then
+		skip "$who: builds" "no compiler, make, tar or gzip"
+		return
+	fi
+	project b
+	printf 'int main(void) { return 7; }\n' >x.c
+	printf 'x: x.c\n\tcc -o x x.c\n\t@echo built | tr a-z A-Z\n' >Makefile
+	hand_over
+	gate --write . -- make
+	out_like "$who: make, cc and common tools" '^BUILT$'
+	ok "$who: it is built" test -x x
+	rm x
+	gate --write . -- cc -o x x.c
+	exit_is "$who: cc alone" 0
+	gate -- make -n x
+	out_unlike "$who: nothing to do" 'cc'
+	gate -- make -B
+	isnt "$who: make writes only what was granted" "$status" 0
+	gate --write . --preset none -- make -B
+	isnt "$who: with none it starts no compiler" "$status" 0
+	gate --preset none --explain -- cc x.c
+	out_unlike "$who: with none cc reads no headers" '/usr/include'
+	gate --write . -- tar czf o.tgz x.c
+	exit_is "$who: tar czf" 0
+	ok "$who: the archive is whole" gzip -t o.tgz
+	gate --write . --preset none -- tar czf p.tgz x.c
+	isnt "$who: not with none" "$status" 0
+	cd "$T" || exit
+}
+
+# ---- python ----
+
+user_site() {
+	local real site
+
+	real=$(readlink -f "$PYTHON")
+	site=$W/home/.local/lib/${real##*/}/site-packages
+	mkdir -p "$site" "$W/home/.local/share" "$W/home/.ssh"
+	echo 'print("from the user site")' >"$site/mine.py"
+	echo key >"$W/home/.ssh/id_rsa"
+	hand_over
+	cd "$W" || exit
+	HOME=$W/home gate -- "$PYTHON" -c 'import mine'
+	out_is "$who: python finds packages of the user" 'from the user site'
+	HOME=$W/home gate -- "$PYTHON" -m mine
+	out_is "$who: and runs one" 'from the user site'
+	HOME=$W/home gate --preset none -- "$PYTHON" -c 'import mine'
+	isnt "$who: not with none" "$status" 0
+	HOME=$W/home gate -- "$PYTHON" -c \
+		"print(open('$W/home/.ssh/id_rsa').read())"
+	out_unlike "$who: and nothing else of HOME" key
+	rm -r "$site"
+	ln -s "$W/home/.ssh" "$site"
+	[[ $who == root ]] || as_user true
+	HOME=$W/home gate -- "$PYTHON" -c \
+		"print(open('$site/id_rsa').read())"
+	out_unlike "$who: nor what a link in its place leads to" key
+	cd "$T" || exit
+}
+
+# ---- npm ----
+
+npm_install() {
+	if [[ -z $NODE ]] || ! command -v npm >"$T/.found"; then
+		skip "$who: npm install" "no node or npm"
+		return
+	fi
+	mkdir -p "$W/npm/dep" "$W/npm/app"
+	cat >"$W/npm/dep/package.json" <<-'END'
+		{"name":"dep","version":"1.0.0","bin":"hello.js",
+		 "scripts":{"install":"touch installed"}}
+	END
+	echo 'console.log("hello")' >"$W/npm/dep/hello.js"
+	hand_over
+	cd "$W/npm/dep" || exit
+	as_who env npm_config_update_notifier=false HOME="$W/npm" \
+		npm pack --silent --pack-destination "$W/npm/app" >"$T/.pack" 2>&1
+	cd "$W/npm/app" || exit
+	LIMIT_S=120 gate --write . -- npm install --no-audit ./dep-1.0.0.tgz
+	exit_is "$who: npm install in an empty folder" 0
+	ok "$who: it is installed" test -e node_modules/dep/hello.js
+	err_like "$who: scripts do not run, and that is said" \
+		'install scripts of packages do not run; --allow-scripts'
+	not_ok "$who: and did not" test -e node_modules/dep/installed
+	LIMIT_S=120 gate -- npm ls
+	out_like "$who: npm ls by itself" 'dep@1.0.0'
+	rm -r node_modules
+	LIMIT_S=120 gate --write . --allow-scripts -- \
+		npm install --no-audit ./dep-1.0.0.tgz
+	exit_is "$who: with --allow-scripts" 0
+	ok "$who: they run" test -e node_modules/dep/installed
+	err_unlike "$who: and nothing is said" 'do not run'
+	rm -r node_modules
+	LIMIT_S=120 gate -- npm install --no-audit ./dep-1.0.0.tgz
+	isnt "$who: nothing is written without --write" "$status" 0
+	not_ok "$who: and no folder made" test -e node_modules
+	gate --write . --explain -- npm install
+	not_ok "$who: nor by --explain" test -e node_modules
+	cd "$T" || exit
+}
+
 both_users the_key
+both_users git_by_itself
+both_users scripts
+both_users others_scripts
+both_users leashed
+both_users builds
+both_users user_site
+both_users npm_install
 who=root
 [[ $(id -u) -eq 0 ]] || who=user
 fresh_folder
