@@ -345,6 +345,13 @@ static bool is_beneath(const char *name, const char *domain)
 	       strcmp(name + n - d, domain) == 0;
 }
 
+size_t endpoint_ports(const struct endpoint *e, uint16_t ret[2])
+{
+	ret[0] = e->port ? e->port : PORT_HTTPS;
+	ret[1] = PORT_HTTP;
+	return e->port ? 1 : 2;
+}
+
 static bool has_port(const struct endpoint *e, uint16_t port)
 {
 	return e->port ? e->port == port
@@ -517,6 +524,22 @@ enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
 	    address_class_of(&t->address) != ADDRESS_PUBLIC)
 		return ENDPOINT_REFUSED;
 	return best;
+}
+
+bool endpoint_names(const struct endpoint *rows, size_t n,
+		    const struct endpoint_target *t)
+{
+	struct endpoint_target any = *t;
+
+	for (size_t i = 0; i < n && !t->is_address; i++) {
+		uint16_t port[2];
+
+		(void)endpoint_ports(&rows[i], port);
+		any.port = port[0];
+		if (judge_row(&rows[i], &any) != ENDPOINT_REFUSED)
+			return true;
+	}
+	return false;
 }
 
 bool endpoint_reaches(enum endpoint_grant grant, const struct address *a)

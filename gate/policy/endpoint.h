@@ -77,6 +77,9 @@ int endpoint_parse(const char *row, struct endpoint *ret, struct err *err)
 /* The row as it would be written; `out` gets at most ENDPOINT_TEXT_BYTES. */
 void endpoint_text(const struct endpoint *e, struct buf *out);
 
+/* Ports of a row: its own, or 443 and 80. Returns how many. */
+size_t endpoint_ports(const struct endpoint *e, uint16_t ret[2]);
+
 /*
  * Meet two rows: what both allow; false when that is nothing. A port alone
  * meets every host at that port, "*.d" the names beneath d.
@@ -125,6 +128,9 @@ enum endpoint_grant {
 
 enum endpoint_grant endpoint_judge(const struct endpoint *rows, size_t n,
 				   const struct endpoint_target *t) MUST_USE;
+/* Is the name granted at some port? The port of the target is not looked at. */
+bool endpoint_names(const struct endpoint *rows, size_t n,
+		    const struct endpoint_target *t) MUST_USE;
 
 /*
  * May a target with this grant be connected to this address? A name leads to

@@ -15,6 +15,7 @@
 
 #include "gate/policy/endpoint.h"
 #include "gate/policy/policy.h"
+#include "gate/proxy/proxy_names.h"
 #include "gate/proxy/proxy_request.h"
 
 /* Descriptors of the process beside 0 to 2, which are /dev/null. */
@@ -30,6 +31,8 @@ enum {
 struct proxy_share {
 	uint32_t n_rows;
 	struct endpoint rows[POLICY_ENDPOINTS_MAX];
+	/* the names of the rows and of /etc/hosts; the proxy adds others */
+	struct proxy_names names;
 	/* written by the proxy; a reader trusts nothing of it */
 	bool is_asked; /* something connected to it */
 	uint32_t n_denials;
@@ -38,9 +41,9 @@ struct proxy_share {
 };
 
 /*
- * One message of the gate: a byte, and the listening sockets in the order of
- * the proxy's own and then each FORWARD of the rows. One message to the gate:
- * PROXY_READY, or the text of an error.
+ * One message of the gate: a byte, and the sockets of the child's network as
+ * proxy_plan() lists them. One message to the gate: PROXY_READY, or the text
+ * of an error.
  */
 #define PROXY_READY '\1'
 
