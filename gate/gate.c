@@ -275,7 +275,7 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 
 	l->state = &c->state;
 	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
-	    proxy_start(&p->policy, &c->proxy, err) < 0)
+	    proxy_start(&p->policy, &p->arena, l, &c->proxy, err) < 0)
 		r = err_wrap(err, "%s", p->request->program);
 	if (r == 0 && launch_start(l, p->clone_flags, &c->run, err) < 0) {
 		/* the kept trial may hold no more */
@@ -588,7 +588,8 @@ static void add_refused(struct gate_child *c)
 	for (size_t i = 0; proxy_denial(&c->proxy, i, &r); i++) {
 		AUTO(buf_release) struct buf detail = BUF_INIT(LIMIT_ERR_MSG);
 
-		buf_addf(&detail, "connect to %s: %s", r.name,
+		buf_addf(&detail, "%s %s: %s",
+			 strchr(r.name, ':') ? "connect to" : "look up", r.name,
 			 proxy_outcome_text(r.outcome));
 		denials_add_row(&c->denials,
 				&(struct gate_denial){
@@ -677,7 +678,6 @@ static void judge_end(struct gate_child *c, const siginfo_t *end,
 		.denials = c->denials.row,
 		.n_denials = c->denials.n,
 		.denials_dropped = c->denials.dropped,
-		.proxy_unasked = c->proxy.share && !proxy_was_asked(&c->proxy),
 	};
 	if (c->watch.what & GATE_RECORD_EXEC)
 		v->execs = records_list_execs(&c->watch.records);

@@ -358,9 +358,7 @@ struct gate_verdict {
 	uint64_t max_rss_bytes; /* of the largest process */
 	const struct gate_denial *denials; /* owned by the child */
 	size_t n_denials;
-	uint64_t denials_dropped; /* rows beyond the bound */
-	/* A proxy was the only network it had, and nothing asked it. */
-	bool proxy_unasked;
+	uint64_t denials_dropped;    /* rows beyond the bound */
 	struct gate_dropped dropped; /* no names: nothing, or not known */
 	struct strlist execs;	     /* when recorded */
 	struct strlist limits; /* limits that were hit, in words: "memory: …";

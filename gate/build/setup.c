@@ -275,6 +275,12 @@ void setup_build(const struct setup_view *v, struct arena *arena,
 			arena_printf(arena, "%u", v->pid_max);
 	if (v->loopback)
 		add_op(&b, SETUP_LOOPBACK, "lo");
+	for (int v6 = 0; v->catches && v6 < 2; v6++) {
+		struct setup_op *op = add_op(&b, SETUP_CATCH, "lo");
+
+		op->is_v6 = v6;
+		op->is_optional = v6; /* a kernel without IPv6 */
+	}
 	write_takes(&b);
 	shut = (int)ret->slots;
 	for (size_t i = 0; i < v->shut.n; i++)

@@ -46,6 +46,7 @@ struct setup_op {
 	bool is_recursive; /* for mounts beneath, too: of ATTR the attributes,
 			      of PUT the id map */
 	bool is_optional;  /* a failure does not end the setup */
+	bool is_v6;	   /* of CATCH */
 	int slot;	   /* of TAKE, ENTER and PUT; -1 */
 	const char *path;
 	const char *data;    /* of WRITE, TMPFS and LINK */
@@ -95,6 +96,7 @@ struct setup_view {
 	bool memfd_noexec; /* write the sysctl of the namespace */
 	unsigned pid_max;  /* of the namespace; 0 = leave it */
 	bool loopback;	   /* an own network: bring up its lo */
+	bool catches;	   /* every address leads to itself there */
 	uid_t uid;	   /* owner of the private places */
 	gid_t gid;
 	/* All three in any order. */

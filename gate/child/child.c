@@ -13,6 +13,7 @@
 #include <linux/close_range.h>
 #include <linux/prctl.h>
 #include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
@@ -251,6 +252,62 @@ static long bring_up(const char *name)
 	return r;
 }
 
+/* The loopback interface of a new network is its first. */
+#define INDEX_LO 1
+
+struct route_request {
+	struct nlmsghdr head;
+	struct rtmsg route;
+	struct rtattr oif_head;
+	uint32_t oif;
+};
+
+/* The answer of the kernel: an errno, 0 when it is done. */
+static long ask_route(long fd, const struct route_request *ask)
+{
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+	} answer;
+	long r = sys_call(SYS_sendto, fd, ask, sizeof(*ask), 0, NULL, 0);
+
+	if (r >= 0)
+		r = sys_call(SYS_recvfrom, fd, &answer, sizeof(answer),
+			     MSG_TRUNC, NULL, NULL);
+	if (r < 0)
+		return r;
+	return answer.head.nlmsg_type == NLMSG_ERROR ? answer.error.error
+						     : -EPROTO;
+}
+
+/* Make every address of a family one of this machine, as 127.0.0.2 is. */
+static long catch_all(unsigned char family)
+{
+	const struct route_request ask = {
+		.head = {.nlmsg_len = sizeof(ask),
+			 .nlmsg_type = RTM_NEWROUTE,
+			 .nlmsg_flags =
+				 NLM_F_REQUEST | NLM_F_ACK | NLM_F_CREATE},
+		.route = {.rtm_family = family,
+			  .rtm_table = RT_TABLE_LOCAL,
+			  .rtm_protocol = RTPROT_BOOT,
+			  .rtm_scope = family == AF_INET ? RT_SCOPE_HOST
+							 : RT_SCOPE_UNIVERSE,
+			  .rtm_type = RTN_LOCAL},
+		.oif_head = {.rta_len = RTA_LENGTH(sizeof(uint32_t)),
+			     .rta_type = RTA_OIF},
+		.oif = INDEX_LO,
+	};
+	long r, fd = sys_call(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
+			      NETLINK_ROUTE);
+
+	if (fd < 0)
+		return fd;
+	r = ask_route(fd, &ask);
+	sys_call(SYS_close, fd);
+	return r;
+}
+
 static long run_op(const struct setup_op *op, int *slots, int map_fd)
 {
 	switch (op->kind) {
@@ -280,6 +337,8 @@ static long run_op(const struct setup_op *op, int *slots, int map_fd)
 		return put_link(op);
 	case SETUP_LOOPBACK:
 		return bring_up(op->path);
+	case SETUP_CATCH:
+		return catch_all(op->is_v6 ? AF_INET6 : AF_INET);
 	}
 	return -ENOSYS;
 }
@@ -511,37 +570,71 @@ static void join_namespaces(struct launch *l)
 /* ---- what is opened in there ---- */
 
 /* As many as connections that the proxy serves at once. */
-#define LISTEN_BACKLOG 256
+#define LISTEN_BACKLOG 1024
 
-static int listen_at(struct launch *l, const struct address_socket *on)
+static long set_option(long fd, int level, int name)
 {
 	const int one = 1;
-	long fd = sys_call(SYS_socket, on->any.sa_family,
-			   SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
-	child_must(l, STAGE_LISTEN, fd);
-	if (on->any.sa_family == AF_INET6)
-		child_must(l, STAGE_LISTEN,
-			   sys_call(SYS_setsockopt, fd, IPPROTO_IPV6,
-				    IPV6_V6ONLY, &one, sizeof(one)));
-	child_must(l, STAGE_LISTEN, sys_call(SYS_bind, fd, &on->v4, on->bytes));
-	child_must(l, STAGE_LISTEN, sys_call(SYS_listen, fd, LISTEN_BACKLOG));
-	return (int)fd;
+	return sys_call(SYS_setsockopt, fd, level, name, &one, sizeof(one));
 }
 
-/* Listen in here, where the program is, and send the sockets to the gate. */
-static void send_listeners(struct launch *l)
+/* Addresses that no interface has are local here: SETUP_CATCH. */
+static long prepare_socket(long fd, const struct child_socket *s)
+{
+	long r = 0;
+
+	if (s->type == SOCK_RAW)
+		return 0;
+	if (s->at.any.sa_family == AF_INET6) {
+		r = set_option(fd, IPPROTO_IPV6, IPV6_V6ONLY);
+		if (r >= 0)
+			r = set_option(fd, IPPROTO_IPV6, IPV6_FREEBIND);
+	}
+	if (r >= 0)
+		r = sys_call(SYS_bind, fd, &s->at.v4, s->at.bytes);
+	if (r >= 0 && s->type == SOCK_STREAM)
+		r = sys_call(SYS_listen, fd, LISTEN_BACKLOG);
+	return r;
+}
+
+static long open_socket(const struct child_socket *s)
+{
+	long fd = sys_call(SYS_socket, s->at.any.sa_family,
+			   s->type | SOCK_CLOEXEC | SOCK_NONBLOCK,
+			   s->type == SOCK_RAW ? IPPROTO_TCP : 0);
+	long r;
+
+	if (fd < 0)
+		return fd;
+	r = prepare_socket(fd, s);
+	if (r >= 0)
+		return fd;
+	sys_call(SYS_close, fd);
+	return r;
+}
+
+/* Open them in here, where the program is, and send them to the gate. */
+static void send_sockets(struct launch *l)
 {
 	int fd[PASS_MAX];
 	size_t n = 0;
 
-	for (; n < l->n_listen; n++)
-		fd[n] = listen_at(l, &l->listen[n]);
-	if (l->asks_sockets)
-		child_must(l, STAGE_LISTEN,
-			   fd[n++] = (int)sys_call(SYS_socket, AF_NETLINK,
-						   SOCK_RAW | SOCK_CLOEXEC,
-						   NETLINK_SOCK_DIAG));
+	for (size_t i = 0; i < l->n_listen; i++) {
+		long r = open_socket(&l->listen[i]);
+
+		if (!l->listen[i].is_optional)
+			child_must(l, STAGE_LISTEN, r);
+		if (r >= 0)
+			fd[n++] = (int)r;
+	}
+	if (l->asks_sockets) {
+		long r = sys_call(SYS_socket, AF_NETLINK,
+				  SOCK_RAW | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+
+		child_must(l, STAGE_LISTEN, r);
+		fd[n++] = (int)r;
+	}
 	if (!n)
 		return;
 	child_must(l, STAGE_LISTEN,
@@ -885,7 +978,7 @@ int init_main(void *arg)
 		__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
 		child_fail(l, STAGE_NONE, 0);
 	}
-	send_listeners(l);
+	send_sockets(l);
 	add_late_rules(l);
 	open_program(l);
 	program = l->has_group_folder ? clone_into_group(l) : -ENOSYS;

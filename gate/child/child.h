@@ -83,7 +83,15 @@ struct late_rule {
 /* The byte of a message on FD_SOCK; descriptors come with it. */
 enum child_message {
 	CHILD_REPORT,  /* the program is about to be executed; its listener */
-	CHILD_SOCKETS, /* one for each of launch.listen; launch.asks_sockets */
+	CHILD_SOCKETS, /* those of launch.listen; launch.asks_sockets */
+};
+
+/* A socket of the child's network that is served from outside. */
+struct child_socket {
+	struct address_socket at;
+	int type;	  /* SOCK_STREAM listens, SOCK_DGRAM is bound; SOCK_RAW
+			     sees the TCP packets of its family */
+	bool is_optional; /* left out where it cannot be had */
 };
 
 struct launch {
@@ -104,9 +112,8 @@ struct launch {
 	const struct late_rule *late; /* added to the ruleset by init */
 	size_t n_late;
 	void *program_stack; /* upper end of it */
-	/* addresses in the own network that are served from outside; at most
-	   PASS_MAX */
-	const struct address_socket *listen;
+	/* at most PASS_MAX */
+	const struct child_socket *listen;
 	size_t n_listen;
 	/* A socket that tells of the sockets in the own network is sent behind
 	   them: sock_diag(7) */

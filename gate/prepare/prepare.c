@@ -426,7 +426,6 @@ static void put_proxy(struct prepared *p)
 	put(p, "NO_PROXY", own);
 	put(p, "no_proxy", own);
 	put(p, "NODE_USE_ENV_PROXY", "1");
-	proxy_listeners(&p->policy, &p->arena, &p->launch);
 }
 
 static bool starts(const struct prepared *p, const char *name)

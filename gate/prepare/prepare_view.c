@@ -856,6 +856,7 @@ static int use_view(struct prepared *p, struct err *err)
 			     ? 300 + p->policy.processes
 			     : 0;
 	v->loopback = policy_has_own_net(&p->policy);
+	v->catches = p->policy.net == POLICY_NET_PROXY;
 	v->uid = p->id.uid;
 	v->gid = p->id.gid;
 	setup_build(v, &p->arena, &p->launch.setup);

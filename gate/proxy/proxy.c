@@ -9,59 +9,46 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/base/clock.h"
 #include "core/base/fd.h"
 #include "gate/child/pass.h"
 #include "gate/gate.h"
+#include "gate/proxy/proxy_plan.h"
 #include "gate/proxy/proxy_share.h"
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 0x0008U
 #endif
 
-/* First port to try: below those that the kernel gives out, and free in
-   /etc/services. */
-#define PORT_FIRST 23128
 /* A process that has not confined itself by then never will. */
 #define READY_MS 20000
 
-/* ---- what init listens on ---- */
+/* A process that serves nobody any more ends by then, or is ended. */
+#define STOP_MS 2000
+/* Longer ones are lists of names that are blocked. */
+#define HOSTS_BYTES (1024 * 1024)
 
 uint16_t proxy_port(const struct policy *p)
 {
-	uint16_t port = PORT_FIRST;
-	size_t i = 0;
-
-	/* a port that is a row itself leads there */
-	while (i < p->n_endpoints)
-		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
-		    p->endpoints[i].port == port) {
-			port++;
-			i = 0;
-		} else {
-			i++;
-		}
-	return port;
-}
-
-void proxy_listeners(const struct policy *p, struct arena *arena,
-		     struct launch *l)
-{
-	const struct address loopback = {.bytes = {127, 0, 0, 1}};
-	struct address_socket *on = ARENA_ARRAY(arena, struct address_socket,
-						POLICY_FORWARDS_MAX + 1);
-	size_t n = 0;
-
-	on[n++] = address_socket(&loopback, proxy_port(p));
-	for (size_t i = 0; i < p->n_endpoints; i++)
-		if (p->endpoints[i].kind == ENDPOINT_FORWARD &&
-		    n <= POLICY_FORWARDS_MAX)
-			on[n++] = address_socket(&p->endpoints[i].address,
-						 p->endpoints[i].port);
-	l->listen = on;
-	l->n_listen = n;
+	return proxy_plan_port(p->endpoints, p->n_endpoints);
 }
 
 /* ---- the start ---- */
+
+/* Names that are known before the child asks for any. */
+static void add_names(const struct policy *p, struct proxy_names *names)
+{
+	AUTO(buf_release) struct buf hosts = BUF_INIT(HOSTS_BYTES);
+	struct err ignored;
+
+	for (size_t i = 0; i < p->n_endpoints; i++)
+		if (p->endpoints[i].kind == ENDPOINT_HOST)
+			(void)!proxy_names_add(names, p->endpoints[i].host,
+					       p->endpoints, p->n_endpoints);
+	if (fd_read_file("/etc/hosts", &hosts, &ignored) == 0)
+		proxy_names_read(names, buf_str(&hosts), p->endpoints,
+				 p->n_endpoints);
+}
 
 /* Seal the size of the memory, so that no process pulls it away under us. */
 static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
@@ -85,12 +72,16 @@ static int make_share(const struct policy *policy, struct proxy *p, int *ret_fd,
 	p->share->n_rows = (uint32_t)policy->n_endpoints;
 	memcpy(p->share->rows, policy->endpoints,
 	       policy->n_endpoints * sizeof(*policy->endpoints));
+	add_names(policy, &p->share->names);
 	*ret_fd = fd_steal(&fd);
 	return 0;
 }
 
-int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
+int proxy_start(const struct policy *policy, struct arena *arena,
+		struct launch *l, struct proxy *ret, struct err *err)
 {
+	struct child_socket *on =
+		ARENA_ARRAY(arena, struct child_socket, PROXY_SOCKETS_MAX);
 	const char *const argv[] = {GATE_PROXY_NAME, NULL};
 	const char *const envp[] = {NULL};
 	struct proxy p = PROXY_INIT;
@@ -115,6 +106,9 @@ int proxy_start(const struct policy *policy, struct proxy *ret, struct err *err)
 		proxy_release(&p);
 		return -1;
 	}
+	l->n_listen = proxy_plan(policy->endpoints, policy->n_endpoints,
+				 &p.share->names, on);
+	l->listen = on;
 	*ret = p;
 	return 0;
 }
@@ -129,7 +123,7 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 	long sent;
 	int r;
 
-	if (!n || n > POLICY_FORWARDS_MAX + 1)
+	if (!n || n > PROXY_SOCKETS_MAX)
 		return err_set(err, ERR_INTERNAL,
 			       "proxy: the child has sent %zu sockets", n);
 	/* a process that failed has still said why */
@@ -153,8 +147,15 @@ int proxy_hand_over(struct proxy *p, const int *fds, size_t n, struct err *err)
 
 void proxy_stop(struct proxy *p)
 {
-	process_end(&p->process);
+	struct clock *clock = clock_system();
+
+	/* its end tells the process to look at what is left, and to end */
 	fd_closep(&p->sock);
+	if (p->process.pid > 0)
+		(void)!process_has_ended(&p->process,
+					 clock->now_ns(clock) +
+						 STOP_MS * NS_PER_MS);
+	process_end(&p->process);
 }
 
 void proxy_release(struct proxy *p)
@@ -177,14 +178,10 @@ bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	if ((unsigned)ret->outcome >= N_PROXY_OUTCOMES)
 		ret->outcome = PROXY_UNLISTED;
 	ret->name[sizeof(ret->name) - 1] = '\0';
-	if (endpoint_target_authority(str_of(ret->name), 0, &ignored) < 0)
+	/* a name that was looked up has no port */
+	if (endpoint_target_authority(str_of(ret->name), 1, &ignored) < 0)
 		memcpy(ret->name, "?", 2);
 	return true;
-}
-
-bool proxy_was_asked(const struct proxy *p)
-{
-	return p->share && p->share->is_asked;
 }
 
 uint64_t proxy_denials_dropped(const struct proxy *p)

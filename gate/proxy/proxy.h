@@ -6,8 +6,8 @@
  * network namespace, which has nothing but a loopback interface.
  *
  *	struct proxy proxy = PROXY_INIT;
- *	proxy_start(&policy, &proxy, err);            before the launch
- *	... the launch brings the listening sockets
+ *	proxy_start(&policy, &arena, &launch, &proxy, err);
+ *	... the launch brings the sockets
  *	proxy_hand_over(&proxy, fds, n, err);
  *	... when the tree has ended:
  *	proxy_stop(&proxy);
@@ -45,17 +45,14 @@ struct proxy {
 
 /* Where the proxy listens in the child's network: 127.0.0.1 at this port. */
 uint16_t proxy_port(const struct policy *p) MUST_USE;
-/* Addresses that init listens on: the proxy's own and every forward. In the
-   arena. */
-void proxy_listeners(const struct policy *p, struct arena *arena,
-		     struct launch *l);
-
 /*
  * Start the process: this program, executed once more.
+ *
+ * l       gets the sockets that init opens for it, in the arena
  * errors  ERR_SYS
  */
-int proxy_start(const struct policy *p, struct proxy *ret, struct err *err)
-	MUST_USE;
+int proxy_start(const struct policy *p, struct arena *arena, struct launch *l,
+		struct proxy *ret, struct err *err) MUST_USE;
 /*
  * Give it the sockets and wait until it has confined itself.
  *
@@ -74,8 +71,6 @@ void proxy_release(struct proxy *p);
  */
 bool proxy_denial(const struct proxy *p, size_t i, struct proxy_denial *ret)
 	MUST_USE;
-/* Did anything connect to it, or to a forward? */
-bool proxy_was_asked(const struct proxy *p) MUST_USE;
 /* Refused requests beyond the rows. */
 uint64_t proxy_denials_dropped(const struct proxy *p) MUST_USE;
 

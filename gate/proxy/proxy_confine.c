@@ -16,8 +16,6 @@
 #include "gate/build/seccomp.h"
 
 #define NOBODY 65534
-/* Two for each connection, and those of name lookups. */
-#define FILES 1024
 
 /* Files that the resolver of the C library opens, where they exist;
    resolv.conf leads into /run, and is replaced there. */
@@ -37,7 +35,7 @@ static const char *const READABLE[] = {"/etc/hosts",
 				       "/run/systemd/resolve",
 				       "/run/NetworkManager"};
 
-static int set_limits(struct err *err)
+static int set_limits(rlim_t most, struct err *err)
 {
 	struct rlimit none = {0, 0}, files;
 
@@ -45,7 +43,7 @@ static int set_limits(struct err *err)
 	    setrlimit(RLIMIT_FSIZE, &none) < 0 ||
 	    getrlimit(RLIMIT_NOFILE, &files) < 0)
 		return err_sys(err, errno, "limits");
-	files.rlim_cur = files.rlim_max < FILES ? files.rlim_max : FILES;
+	files.rlim_cur = files.rlim_max < most ? files.rlim_max : most;
 	files.rlim_max = files.rlim_cur;
 	return setrlimit(RLIMIT_NOFILE, &files) < 0
 		       ? err_sys(err, errno, "limits")
@@ -157,9 +155,9 @@ static int restrict_calls(struct err *err)
 	return r;
 }
 
-int proxy_confine(struct err *err)
+int proxy_confine(unsigned files, struct err *err)
 {
-	return set_limits(err) < 0 || drop_privileges(err) < 0 ||
+	return set_limits(files, err) < 0 || drop_privileges(err) < 0 ||
 			       restrict_files(err) < 0 ||
 			       restrict_calls(err) < 0
 		       ? -1

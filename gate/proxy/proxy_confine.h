@@ -13,8 +13,9 @@
  * identity, no capability, no file but those that a resolver reads, no exec,
  * no signal, nothing served.
  *
+ * files   descriptors that it may have; less where the limit is lower
  * errors  ERR_SYS
  */
-int proxy_confine(struct err *err) MUST_USE;
+int proxy_confine(unsigned files, struct err *err) MUST_USE;
 
 #endif

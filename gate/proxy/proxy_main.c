@@ -9,9 +9,11 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <resolv.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -23,8 +25,12 @@
 #include "gate/child/pass.h"
 #include "gate/gate.h"
 #include "gate/proxy/proxy_confine.h"
+#include "gate/proxy/proxy_dns.h"
+#include "gate/proxy/proxy_packets.h"
 #include "gate/proxy/proxy_pipe.h"
+#include "gate/proxy/proxy_plan.h"
 #include "gate/proxy/proxy_request.h"
+#include "gate/proxy/proxy_resolve.h"
 #include "gate/proxy/proxy_share.h"
 
 /* Addresses of one name that are tried. */
@@ -32,7 +38,9 @@
 /* Sent to the process when some lookup has ended; blocked, for a signalfd. */
 #define LOOKUP_SIGNAL SIGUSR1
 /* Served at once; what comes beyond waits in the queue of the kernel. */
-#define CONNECTIONS 256
+#define CONNECTIONS 1024
+/* Descriptors beside two for each connection: of the start, and of lookups. */
+#define FILES_MORE 192
 /* After accept() lacked descriptors or memory. */
 #define PAUSE_NS (NS_PER_S / 10)
 
@@ -51,6 +59,7 @@ enum conn_state {
 	CONN_LOOKUP,
 	CONN_CONNECT,
 	CONN_OPEN,  /* bytes go both ways */
+	CONN_DNS,   /* questions come, each behind its length */
 	CONN_ANSWER /* a refusal is being written; then the end is awaited */
 };
 
@@ -58,7 +67,7 @@ enum conn_state {
 struct conn {
 	enum conn_state state;
 	int client, server;
-	bool is_forward;
+	bool is_direct; /* no word of ours is in it: a refusal is a reset */
 	bool greeted;
 	enum proxy_speaks speaks;
 	struct endpoint_target target;
@@ -73,17 +82,18 @@ struct conn {
 };
 
 struct loop {
-	struct proxy_share *share;
-	struct passed sockets; /* listening; the first is the proxy's own */
-	struct endpoint rows[POLICY_ENDPOINTS_MAX]; /* copy of the share's */
-	size_t n_rows;
+	struct proxy_known known;
+	struct passed sockets;
+	int type[PASS_MAX];  /* of each: SOCK_STREAM listens */
+	bool sees_first;     /* first packets, so that refusals are named */
 	struct address *own; /* of this machine: as private as a network */
 	size_t n_own;
 	struct clock *clock;
 	uint64_t now_ns, pause_ns;
 	int signals;
-	size_t n_conns;
+	size_t n_conns, max_conns;
 	struct conn conn[CONNECTIONS];
+	size_t n_slots; /* of .conn, from the first to the last in use */
 };
 
 /* ---- names ---- */
@@ -182,40 +192,37 @@ static void close_conn(struct loop *l, struct conn *c)
 	free(c->down);
 	*c = (struct conn){.state = CONN_FREE, .client = -1, .server = -1};
 	l->n_conns--;
+	while (l->n_slots && l->conn[l->n_slots - 1].state == CONN_FREE)
+		l->n_slots--;
 }
 
-/* Written before the child can read its answer, so it is there when it ends. */
-static void record_denial(struct proxy_share *s, const struct conn *c,
-			  enum proxy_outcome outcome)
+/* As a server ends that is not there, or a network that fails: no peer takes
+   the bytes so far for all there are. */
+static void break_conn(struct loop *l, struct conn *c)
 {
-	char name[ENDPOINT_TEXT_BYTES] = "?";
-	size_t i = 0;
+	const struct linger now = {.l_onoff = 1};
 
-	if (c->target.port)
-		endpoint_target_text(&c->target, name);
-	while (i < s->n_denials && (s->denials[i].outcome != outcome ||
-				    strcmp(s->denials[i].name, name) != 0))
-		i++;
-	if (i == PROXY_DENIALS_MAX) {
-		s->denials_dropped++;
-		return;
+	for (int i = 0; i < 2; i++) {
+		int fd = i ? c->server : c->client;
+
+		if (fd >= 0)
+			(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &now,
+					 sizeof(now));
 	}
-	if (i == s->n_denials) {
-		s->denials[i].outcome = outcome;
-		memcpy(s->denials[i].name, name, sizeof(name));
-		s->n_denials++;
-	}
-	s->denials[i].count++;
+	close_conn(l, c);
 }
 
 static void refuse(struct loop *l, struct conn *c, enum proxy_outcome outcome)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(PIPE_BYTES);
 
-	if (proxy_is_denial(outcome))
-		record_denial(l->share, c, outcome);
-	if (c->is_forward) {
-		close_conn(l, c);
+	/* its first packet was seen and named before it was accepted */
+	if (proxy_is_denial(outcome) &&
+	    !(c->is_direct && l->sees_first && outcome == PROXY_UNLISTED))
+		proxy_deny(&l->known, c->target.port ? &c->target : NULL,
+			   outcome);
+	if (c->is_direct) {
+		break_conn(l, c);
 		return;
 	}
 	proxy_answer(c->speaks, outcome, c->target.port ? &c->target : NULL,
@@ -234,7 +241,7 @@ static void start_relay(struct loop *l, struct conn *c)
 	/* neither matters so much that the connection should end for it */
 	(void)setsockopt(c->server, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
 	(void)setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (!c->is_forward)
+	if (!c->is_direct)
 		proxy_answer(c->speaks, PROXY_CONNECTED, NULL, &out);
 	pipe_put(c->down, &out);
 	enter(l, c, CONN_OPEN, 0);
@@ -342,7 +349,7 @@ static void step_lookup(struct loop *l, struct conn *c)
 
 static void judge_target(struct loop *l, struct conn *c)
 {
-	c->grant = endpoint_judge(l->rows, l->n_rows, &c->target);
+	c->grant = endpoint_judge(l->known.rows, l->known.n_rows, &c->target);
 	if (c->grant == ENDPOINT_REFUSED) {
 		refuse(l, c, PROXY_UNLISTED);
 		return;
@@ -427,12 +434,53 @@ static void step_open(struct loop *l, struct conn *c)
 	if ((c->client_is && pipe_fill(c->up, c->client, PIPE_BYTES) < 0) ||
 	    (c->server_is && pipe_fill(c->down, c->server, PIPE_BYTES) < 0) ||
 	    pipe_flush(c->up, c->server) < 0 ||
-	    pipe_flush(c->down, c->client) < 0 ||
-	    (c->up->shut && c->down->shut))
+	    pipe_flush(c->down, c->client) < 0)
+		break_conn(l, c);
+	else if (c->up->shut && c->down->shut)
 		close_conn(l, c);
 	else if ((c->up->eof || c->down->eof) &&
 		 (!c->deadline_ns || before != c->up->to + c->down->to))
 		enter(l, c, CONN_OPEN, HALF_NS);
+}
+
+/* Answer the questions that have come and whose answers have room. */
+static int answer_questions(struct loop *l, struct conn *c)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(2 + DNS_ANSWER_BYTES);
+	struct pipe *p = c->up;
+
+	while (p->to - p->from > 2 &&
+	       pipe_room(c->down) >= 2 + DNS_ANSWER_BYTES) {
+		const uint8_t *at = (const uint8_t *)p->bytes + p->from;
+		size_t n = (size_t)at[0] << 8 | at[1];
+
+		if (!n || n > DNS_QUESTION_BYTES)
+			return -1;
+		if (p->to - p->from < 2 + n)
+			return 0;
+		buf_clear(&out);
+		buf_add(&out, "\0", 2);
+		proxy_resolve(&l->known,
+			      (struct str){p->bytes + p->from + 2, n}, &out);
+		out.p[0] = (char)((out.n - 2) >> 8);
+		out.p[1] = (char)(out.n - 2);
+		if (out.n > 2)
+			pipe_put(c->down, &out);
+		p->from += 2 + n;
+	}
+	return 0;
+}
+
+static void step_dns(struct loop *l, struct conn *c)
+{
+	if (!c->client_is)
+		return;
+	if (pipe_fill(c->up, c->client, PIPE_BYTES) < 0 ||
+	    answer_questions(l, c) < 0 || pipe_flush(c->down, c->client) < 0 ||
+	    (c->up->eof && c->down->from == c->down->to))
+		close_conn(l, c);
+	else
+		enter(l, c, CONN_DNS, REQUEST_NS);
 }
 
 /*
@@ -454,7 +502,7 @@ static void step_answer(struct loop *l, struct conn *c)
 static void (*const STEPS[])(struct loop *l, struct conn *c) = {
 	[CONN_REQUEST] = step_request, [CONN_LOOKUP] = step_lookup,
 	[CONN_CONNECT] = step_connect, [CONN_OPEN] = step_open,
-	[CONN_ANSWER] = step_answer,
+	[CONN_DNS] = step_dns,	       [CONN_ANSWER] = step_answer,
 };
 
 /* Go on with one whose deadline has passed. */
@@ -487,6 +535,8 @@ static void find_events(const struct conn *c, short *client, short *server)
 		*client |= POLLOUT;
 	if (c->state == CONN_CONNECT)
 		*server = POLLOUT;
+	if (c->state == CONN_DNS)
+		*client = open_events(c->up, c->down);
 	if (c->state == CONN_OPEN) {
 		*client = open_events(c->up, c->down);
 		*server = open_events(c->down, c->up);
@@ -495,28 +545,75 @@ static void find_events(const struct conn *c, short *client, short *server)
 
 /* ---- new connections ---- */
 
-/* Lead to the address of the n-th FORWARD row, from 1. */
-static void start_forward(struct loop *l, struct conn *c, size_t n)
+static const struct endpoint *find_forward(const struct loop *l,
+					   const struct address *a,
+					   uint16_t port)
 {
-	for (size_t i = 0; i < l->n_rows; i++) {
-		if (l->rows[i].kind != ENDPOINT_FORWARD || --n)
-			continue;
-		c->is_forward = true;
-		c->target.port = l->rows[i].port;
-		c->address[0] = l->rows[i].address;
-		c->n_addresses = 1;
-		try_next(l, c);
-		return;
+	for (size_t i = 0; i < l->known.n_rows; i++) {
+		const struct endpoint *row = &l->known.rows[i];
+
+		if (row->kind == ENDPOINT_FORWARD && row->port == port &&
+		    address_equal(&row->address, a))
+			return row;
 	}
-	close_conn(l, c);
+	return NULL;
 }
 
-/* listener  0: the proxy's own; n: that of the n-th FORWARD row */
-static void accept_from(struct loop *l, size_t listener)
+/* Begin with a connection that was made to this address. */
+static void start_conn(struct loop *l, struct conn *c, const struct address *a,
+		       uint16_t port)
 {
-	while (l->n_conns < CONNECTIONS) {
-		struct conn *c = l->conn;
-		int fd = accept4(l->sockets.fd[listener], NULL, NULL,
+	const struct proxy_known *k = &l->known;
+	const struct endpoint *forward = find_forward(l, a, port);
+
+	if (!forward && address_class_of(a) == ADDRESS_LOOPBACK &&
+	    port == proxy_plan_port(k->rows, k->n_rows)) {
+		enter(l, c, CONN_REQUEST, REQUEST_NS);
+		return;
+	}
+	c->is_direct = true;
+	proxy_names_target(&k->share->names, a, port, k->rows, k->n_rows,
+			   &c->target);
+	if (forward) {
+		c->address[0] = *a;
+		c->n_addresses = 1;
+		try_next(l, c);
+	} else if (port == PROXY_PORT_DNS &&
+		   endpoint_judge(k->rows, k->n_rows, &c->target) ==
+			   ENDPOINT_REFUSED) {
+		enter(l, c, CONN_DNS, REQUEST_NS);
+	} else {
+		judge_target(l, c);
+	}
+}
+
+static void add_conn(struct loop *l, int fd)
+{
+	struct address_socket at = {.bytes = sizeof(at.v6)};
+	struct conn *c = l->conn;
+	struct address a;
+
+	while (c->state != CONN_FREE)
+		c++;
+	if (c == l->conn + l->n_slots)
+		l->n_slots++;
+	*c = (struct conn){.client = fd,
+			   .server = -1,
+			   .state = CONN_REQUEST,
+			   .up = mem_zalloc(sizeof(*c->up)),
+			   .down = mem_zalloc(sizeof(*c->down))};
+	l->n_conns++;
+	/* the ports of both families lie at one place */
+	if (getsockname(fd, &at.any, &at.bytes) < 0 || !address_of(&at.any, &a))
+		close_conn(l, c);
+	else
+		start_conn(l, c, &a, ntohs(at.v4.sin_port));
+}
+
+static void accept_from(struct loop *l, int listener)
+{
+	while (l->n_conns < l->max_conns) {
+		int fd = accept4(listener, NULL, NULL,
 				 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0) {
@@ -525,31 +622,33 @@ static void accept_from(struct loop *l, size_t listener)
 				l->pause_ns = l->now_ns + PAUSE_NS;
 			return;
 		}
-		while (c->state != CONN_FREE)
-			c++;
-		l->share->is_asked = true;
-		*c = (struct conn){.client = fd,
-				   .server = -1,
-				   .up = mem_zalloc(sizeof(*c->up)),
-				   .down = mem_zalloc(sizeof(*c->down))};
-		l->n_conns++;
-		enter(l, c, CONN_REQUEST, REQUEST_NS);
-		if (listener > 0)
-			start_forward(l, c, listener);
+		add_conn(l, fd);
 	}
+}
+
+static void serve_socket(struct loop *l, size_t i)
+{
+	int fd = l->sockets.fd[i];
+
+	if (l->type[i] == SOCK_STREAM)
+		accept_from(l, fd);
+	else if (l->type[i] == SOCK_RAW)
+		packets_judge(fd, &l->known);
+	else
+		packets_answer(fd, &l->known);
 }
 
 /* ---- the wait ---- */
 
-enum { AT_GATE, AT_SIGNALS, AT_LISTENERS };
+enum { AT_GATE, AT_SIGNALS, AT_SOCKETS };
 
-#define POLLS (AT_LISTENERS + POLICY_FORWARDS_MAX + 1 + 2 * CONNECTIONS)
+#define POLLS (AT_SOCKETS + PASS_MAX + 2 * CONNECTIONS)
 
 static int wait_ms(const struct loop *l)
 {
 	uint64_t next = l->pause_ns;
 
-	for (size_t i = 0; i < CONNECTIONS; i++) {
+	for (size_t i = 0; i < l->n_slots; i++) {
 		uint64_t at = l->conn[i].deadline_ns;
 
 		if (at && (!next || at < next))
@@ -569,16 +668,18 @@ static int wait_ms(const struct loop *l)
  */
 static const struct pollfd *wait_all(struct loop *l, struct pollfd fd[POLLS])
 {
-	bool accepts = l->n_conns < CONNECTIONS && !l->pause_ns;
-	size_t n = AT_LISTENERS + l->sockets.n, first = n;
+	bool accepts = l->n_conns < l->max_conns && !l->pause_ns;
+	size_t n = AT_SOCKETS + l->sockets.n, first = n;
 
 	fd[AT_GATE] = (struct pollfd){.fd = PROXY_FD_GATE};
 	fd[AT_SIGNALS] = (struct pollfd){.fd = l->signals, .events = POLLIN};
-	for (size_t i = 0; i < l->sockets.n; i++)
-		fd[AT_LISTENERS + i] =
-			(struct pollfd){.fd = accepts ? l->sockets.fd[i] : -1,
-					.events = POLLIN};
-	for (size_t i = 0; i < CONNECTIONS; i++) {
+	for (size_t i = 0; i < l->sockets.n; i++) {
+		bool waits = l->type[i] == SOCK_STREAM && !accepts;
+
+		fd[AT_SOCKETS + i] = (struct pollfd){
+			.fd = waits ? -1 : l->sockets.fd[i], .events = POLLIN};
+	}
+	for (size_t i = 0; i < l->n_slots; i++) {
 		const struct conn *c = &l->conn[i];
 		short client, server;
 
@@ -601,13 +702,16 @@ static void serve(struct loop *l)
 	static struct pollfd fd[POLLS];
 	struct signalfd_siginfo info;
 	const struct pollfd *at;
+	size_t n;
 
 	while ((at = wait_all(l, fd))) {
 		while (fd[AT_SIGNALS].revents &&
 		       read(l->signals, &info, sizeof(info)) == sizeof(info))
 			;
 		sweep_lookups();
-		for (size_t i = 0; i < CONNECTIONS; i++) {
+		/* those that end take slots away */
+		n = l->n_slots;
+		for (size_t i = 0; i < n; i++) {
 			struct conn *c = &l->conn[i];
 
 			c->client_is = at[2 * i].revents;
@@ -619,9 +723,13 @@ static void serve(struct loop *l)
 				expire(l, c);
 		}
 		for (size_t i = 0; i < l->sockets.n; i++)
-			if (fd[AT_LISTENERS + i].revents)
-				accept_from(l, i);
+			if (fd[AT_SOCKETS + i].revents)
+				serve_socket(l, i);
 	}
+	/* the child has ended; its last packets are still to be named */
+	for (size_t i = 0; i < l->sockets.n; i++)
+		if (l->type[i] != SOCK_STREAM)
+			serve_socket(l, i);
 }
 
 /* ---- the start ---- */
@@ -661,11 +769,63 @@ static int find_own(struct loop *l, struct err *err)
 	return 0;
 }
 
+/* Domains that the resolver of a child puts behind names: it reads the same
+   file. Without one there are none. */
+static void find_search(struct proxy_known *k)
+{
+	struct __res_state state = {.options = 0};
+	struct endpoint_target t;
+
+	if (res_ninit(&state) < 0)
+		return;
+	for (size_t i = 0; i < PROXY_SEARCH_MAX && state.dnsrch[i]; i++)
+		if (endpoint_target(str_of(state.dnsrch[i]), 1, &t) == 0)
+			memcpy(k->search[k->n_search++], t.host,
+			       sizeof(t.host));
+	res_nclose(&state);
+}
+
 /* PROXY_READY, or the text of an error; a gate that is gone needs no answer. */
 static void tell_gate(const char *text, size_t n)
 {
 	if (send(PROXY_FD_GATE, text, n, MSG_NOSIGNAL) < 0)
 		_exit(EXIT_FAILURE);
+}
+
+static int take_sockets(struct loop *l, struct err *err)
+{
+	if (!pass_receive(PROXY_FD_GATE, 0, &l->sockets) || !l->sockets.n)
+		return err_set(err, ERR_INTERNAL, "no sockets came");
+	for (size_t i = 0; i < l->sockets.n; i++) {
+		int family = 0, fd = l->sockets.fd[i];
+		socklen_t n = sizeof(int);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &l->type[i], &n) < 0 ||
+		    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &family, &n) < 0)
+			return err_sys(err, errno, "sockets");
+		if (l->type[i] != SOCK_STREAM &&
+		    packets_prepare(fd, l->type[i], family == AF_INET6, err) <
+			    0)
+			return -1;
+		l->sees_first |= l->type[i] == SOCK_RAW && family == AF_INET;
+	}
+	return 0;
+}
+
+/* Two descriptors for each connection. */
+static int bound_conns(struct loop *l, struct err *err)
+{
+	struct rlimit files;
+	size_t most = CONNECTIONS;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) < 0)
+		return err_sys(err, errno, "limits");
+	if (files.rlim_cur < 2 * CONNECTIONS + FILES_MORE)
+		most = files.rlim_cur > FILES_MORE + 1
+			       ? (size_t)(files.rlim_cur - FILES_MORE) / 2
+			       : 1;
+	l->max_conns = most;
+	return 0;
 }
 
 /* Become what serves only; the runner may have ended before the signal of its
@@ -674,15 +834,22 @@ static int begin(struct loop *l, struct err *err)
 {
 	struct pollfd gate = {.fd = PROXY_FD_GATE};
 
-	if (find_own(l, err) < 0 || proxy_confine(err) < 0)
+	find_search(&l->known);
+	if (find_own(l, err) < 0 ||
+	    proxy_confine(2 * CONNECTIONS + FILES_MORE, err) < 0 ||
+	    bound_conns(l, err) < 0)
 		return -1;
 	if (poll(&gate, 1, 0) < 0 ||
 	    gate.revents & (POLLHUP | POLLERR | POLLNVAL))
 		_exit(EXIT_FAILURE);
-	if (!pass_receive(PROXY_FD_GATE, 0, &l->sockets) || !l->sockets.n ||
-	    l->sockets.n > POLICY_FORWARDS_MAX + 1)
-		return err_set(err, ERR_INTERNAL, "no sockets came");
-	return 0;
+	return take_sockets(l, err);
+}
+
+static void take_rows(struct proxy_known *k)
+{
+	k->n_rows = k->share->n_rows < ARRAY_LEN(k->rows) ? k->share->n_rows
+							  : ARRAY_LEN(k->rows);
+	memcpy(k->rows, k->share->rows, k->n_rows * sizeof(k->rows[0]));
 }
 
 int gate_proxy_main(void)
@@ -692,8 +859,8 @@ int gate_proxy_main(void)
 	struct err err = ERR_INIT;
 	sigset_t signals;
 
-	l.share = map_share();
-	if (!l.share) {
+	l.known.share = map_share();
+	if (!l.known.share) {
 		fprintf(stderr, "matins: " GATE_PROXY_NAME
 				" is started by the gate only\n");
 		return STATUS_USAGE;
@@ -701,16 +868,12 @@ int gate_proxy_main(void)
 	sigfillset(&signals);
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	prctl(PR_SET_NAME, GATE_PROXY_NAME);
-	l.n_rows = l.share->n_rows < ARRAY_LEN(l.rows) ? l.share->n_rows
-						       : ARRAY_LEN(l.rows);
-	memcpy(l.rows, l.share->rows, l.n_rows * sizeof(l.rows[0]));
+	take_rows(&l.known);
 	if (begin(&l, &err) < 0) {
 		tell_gate(err.msg, strlen(err.msg));
 		_exit(EXIT_FAILURE);
 	}
 	tell_gate(&ready, 1);
-	for (size_t i = 0; i < CONNECTIONS; i++)
-		l.conn[i].client = l.conn[i].server = -1;
 	sigemptyset(&signals);
 	sigaddset(&signals, LOOKUP_SIGNAL);
 	l.signals = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -34,7 +34,6 @@ struct proxy_share {
 	/* the names of the rows and of /etc/hosts; the proxy adds others */
 	struct proxy_names names;
 	/* written by the proxy; a reader trusts nothing of it */
-	bool is_asked; /* something connected to it */
 	uint32_t n_denials;
 	uint64_t denials_dropped;
 	struct proxy_denial denials[PROXY_DENIALS_MAX];

@@ -1,10 +1,14 @@
-"""The network of gate-proxy.t, inside a network namespace of the test's own.
+"""The network of gate-proxy.t and gate-net-names.t, inside a network namespace
+of the test's own.
 
     net_world.py up             lo with addresses that are not loopback
     net_world.py serve FOLDER   servers on every address; FOLDER/ready when so
 
 93.184.216.0/24 stands for the internet: it is all local, but only .1 is an
-address of an interface. Metadata services of clouds answer as well.
+address of an interface. Metadata services of clouds answer as well. Where
+FOLDER/zone is, a name server at 10.9.9.9 answers by its lines, NAME ADDRESS...,
+and writes each question into FOLDER/asked. Of several addresses a name has one
+at a time, the next with each question.
 """
 
 import fcntl
@@ -95,8 +99,50 @@ def echo(listener):
         threading.Thread(target=one, args=(conn,), daemon=True).start()
 
 
+def read_name(packet):
+    labels, at = [], 12
+    while packet[at]:
+        labels.append(packet[at + 1 : at + 1 + packet[at]].decode())
+        at += 1 + packet[at]
+    return ".".join(labels).lower(), at + 1
+
+
+def name_server(sock):
+    with open("zone") as file:
+        zone = {line.split()[0]: line.split()[1:] for line in file if line.strip()}
+    turns = dict.fromkeys(zone, 0)
+    while True:
+        packet, client = sock.recvfrom(2048)
+        name, end = read_name(packet)
+        kind = int.from_bytes(packet[end : end + 2], "big")
+        with open("asked", "a") as file:
+            file.write("%s %d\n" % (name, kind))
+        answer = b""
+        if name in zone and kind == 1:
+            address = zone[name][turns[name] % len(zone[name])]
+            turns[name] += 1
+            answer = b"\xc0\x0c\0\1\0\1\0\0\0\0\0\4" + socket.inet_aton(address)
+        head = packet[:2] + (b"\x81\x80" if name in zone else b"\x81\x83")
+        head += b"\0\1" + (b"\0\1" if answer else b"\0\0") + b"\0\0\0\0"
+        sock.sendto(head + packet[12 : end + 4] + answer, client)
+
+
+def datagrams():
+    """What is sent to port 9 comes back."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sock.bind(("93.184.216.7", 9))
+        while True:
+            data, client = sock.recvfrom(2048)
+            sock.sendto(data, client)
+
+
 def serve(folder):
     os.chdir(folder)
+    threading.Thread(target=datagrams, daemon=True).start()
+    if os.path.exists("zone"):
+        sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        sock.bind(("10.9.9.9", 53))
+        threading.Thread(target=name_server, args=(sock,), daemon=True).start()
     for port in (80, 443, 8443):
         server = Server(("", port), Pages)
         threading.Thread(target=server.serve_forever, daemon=True).start()

@@ -633,17 +633,20 @@ static int probe_fastopen(char **a)
 		      ESCAPED, "TCP Fast Open");
 }
 
+/* A server there sends it back. An own network may take it, and refuse it. */
 static int probe_udp_to(char **a)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET};
 	int fd = socket(AF_INET, SOCK_DGRAM, 0);
+	char back;
 
 	in.sin_port = htons((uint16_t)strtoul(a[1], NULL, 10));
 	inet_pton(AF_INET, a[0], &in.sin_addr);
 	if (fd < 0)
 		return result(-1, OK, "udp socket");
-	return result(sendto(fd, "x", 1, 0, (void *)&in, sizeof(in)), OK,
-		      "udp");
+	if (connect(fd, (void *)&in, sizeof(in)) < 0 || send(fd, "x", 1, 0) < 0)
+		return result(-1, OK, "udp");
+	return result(recv(fd, &back, 1, 0), OK, "udp there and back");
 }
 
 static int probe_serve(char **a)

@@ -1,15 +1,17 @@
 /*
- * The network of a child as data: addresses of names and answers of its
- * resolver. Rows are in values/names.transcript:
+ * The network of a child as data: addresses of names, answers of its resolver,
+ * the sockets that are served in it. Rows are in values/names.transcript:
  *
  *	ask ROWS | SEARCH | NAME[/TYPE]...	answers, then what was refused
  *	say BYTES			the answer to a packet; rows: "*.test"
  *	to ROWS | HOSTS | A.B.C.D:PORT	whom a connection is judged as
+ *	plan ROWS | HOSTS		sockets
  */
 #include "tests/unit/test.h"
 
 #include "core/base/mem.h"
 #include "gate/proxy/proxy_dns.h"
+#include "gate/proxy/proxy_plan.h"
 #include "gate/proxy/proxy_resolve.h"
 #include "tests/unit/values.h"
 
@@ -140,8 +142,33 @@ static int do_to(struct value_row *row)
 	return 0;
 }
 
+static int do_plan(struct value_row *row)
+{
+	static const char *const types[] = {[SOCK_STREAM] = "tcp",
+					    [SOCK_DGRAM] = "udp",
+					    [SOCK_RAW] = "raw"};
+	struct proxy_known *k = known_new(row, row->part[0], row->part[1], "");
+	struct child_socket on[PROXY_SOCKETS_MAX];
+	size_t n = proxy_plan(k->rows, k->n_rows, &k->share->names, on);
+
+	assert_true(n <= PROXY_SOCKETS_MAX);
+	for (size_t i = 0; i < n; i++) {
+		struct endpoint_target t = {.is_address = true};
+		char text[ENDPOINT_TEXT_BYTES];
+
+		assert_true(address_of(&on[i].at.any, &t.address));
+		address_text(&t.address, t.host);
+		t.port = ntohs(on[i].at.v4.sin_port);
+		endpoint_target_text(&t, text);
+		buf_addf(&row->out, "%s%s %s%s", i ? ", " : "",
+			 types[on[i].type], text, on[i].is_optional ? "?" : "");
+	}
+	known_free(k);
+	return 0;
+}
+
 static const struct value_reader READERS[] = {
-	{"ask", do_ask}, {"say", do_say}, {"to", do_to}};
+	{"ask", do_ask}, {"say", do_say}, {"to", do_to}, {"plan", do_plan}};
 
 TEST_VALUES(READERS, "tests/unit/gate/values/names.transcript");
 
@@ -169,5 +196,32 @@ TEST(names, more_than_there_is_room_for, are_refused)
 		assert_int_equal(a[0] << 24 | a[1] << 16 | a[2] << 8 | a[3],
 				 (198 << 24 | 18 << 16) + number);
 	}
+	free(t);
+}
+
+/* A packed plan: no port twice, and nothing beyond what is passed on. */
+TEST(plan, many_hosts, take_the_port_at_every_address)
+{
+	static struct endpoint rows[POLICY_ENDPOINTS_MAX];
+	struct proxy_names *t = mem_zalloc(sizeof(*t));
+	struct child_socket on[PROXY_SOCKETS_MAX];
+	struct err err = ERR_INIT;
+	char host[32];
+	size_t n, wide = 0;
+
+	for (int i = 0; i < POLICY_ENDPOINTS_MAX; i++) {
+		snprintf(host, sizeof(host), "h%d.test%s", i,
+			 i % 2 ? ":8080" : "");
+		assert_int_equal(endpoint_parse(host, &rows[i], &err), 0);
+		assert_non_null(proxy_names_add(t, rows[i].host, rows,
+						POLICY_ENDPOINTS_MAX));
+	}
+	n = proxy_plan(rows, POLICY_ENDPOINTS_MAX, t, on);
+	assert_true(n < PROXY_SOCKETS_MAX);
+	for (size_t i = 0; i < n; i++)
+		wide += on[i].type == SOCK_STREAM && !on[i].is_optional &&
+			on[i].at.v4.sin_addr.s_addr == 0;
+	/* 53, 443, 80, 8080 */
+	assert_int_equal(wide, 4);
 	free(t);
 }

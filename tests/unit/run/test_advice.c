@@ -171,7 +171,7 @@ TEST(host, of_arguments, goes_before_words)
 TEST(network, that_nothing_tried, is_not_advised)
 {
 	AUTO(arena_release) struct arena a = ARENA_INIT;
-	struct gate_verdict v = {.proxy_unasked = true};
+	struct gate_verdict v = {.exited = true};
 	struct advice_known known = {.verdict = &v, .failed = true};
 
 	assert_int_equal(advice_find(&known, &a).n, 0);
