@@ -4,7 +4,7 @@
 . "$TOP/tests/blackbox/gate.sh"
 
 "$PYTHON" - "$T" <<'END' &
-import os, socket, sys, time
+import os, socket, sys
 s = [socket.socket() for _ in range(2)]
 for one in s:
     one.bind(("127.0.0.1", 0))
@@ -12,7 +12,8 @@ for one in s:
 open(sys.argv[1] + "/ready.tmp", "w").write(
     "%d %d\n" % (s[0].getsockname()[1], s[1].getsockname()[1]))
 os.rename(sys.argv[1] + "/ready.tmp", sys.argv[1] + "/ready")
-time.sleep(1000)
+while True:
+    s[0].accept()[0].send(b"hello")
 END
 server=$!
 trap 'kill $server 2>/dev/null; _finish' EXIT
@@ -49,9 +50,9 @@ network() {
 	exit_is "$who: and refused where ports are required" 125
 	if has_view; then
 		expect blocked "a port alone does not reach this machine" \
-			--net ":$port" -- tcp 127.0.0.1 "$port"
+			--net ":$port" -- greeted 127.0.0.1 "$port"
 		expect ok "its address does" --net "127.0.0.1:$port" -- \
-			tcp 127.0.0.1 "$port"
+			greeted 127.0.0.1 "$port"
 		gate --net ":$port" --require net-ports --require netns -- true
 		exit_is "$who: with namespaces ports are held to" 0
 		expect ok "an own loopback" --net loopback -- serve

@@ -586,6 +586,20 @@ static int probe_tcp(char **a)
 	return result(connect(fd, (void *)&in, sizeof(in)), OK, "tcp connect");
 }
 
+/* A server that speaks first: connected to something is not yet to it. */
+static int probe_greeted(char **a)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	char byte;
+
+	in.sin_port = htons((uint16_t)strtoul(a[1], NULL, 10));
+	inet_pton(AF_INET, a[0], &in.sin_addr);
+	if (fd < 0 || connect(fd, (void *)&in, sizeof(in)) < 0)
+		return result(-1, OK, "connect");
+	return result(recv(fd, &byte, 1, 0) == 1 ? 0 : -1, OK, "a greeting");
+}
+
 static int probe_udp(char **a)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(9)};
@@ -996,6 +1010,7 @@ static const struct probe {
 	{"abstract", 1, probe_abstract},
 	{"socketpair", 0, probe_socketpair},
 	{"tcp", 2, probe_tcp},
+	{"greeted", 2, probe_greeted},
 	{"udp", 0, probe_udp},
 	{"udp-to", 2, probe_udp_to},
 	{"mptcp", 0, probe_mptcp},
