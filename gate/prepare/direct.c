@@ -235,8 +235,13 @@ static int read_head(struct launching *l, const char *root, const char *path,
 	return r;
 }
 
-/* Start a file of a package of npm; 1, or -1 and an error. */
-static int start_file(struct launching *l, struct found *f, const char *path)
+/*
+ * Start a file of a package of npm; 1, or -1 and an error.
+ *
+ * modules  the folder that it was found in; NULL: the project itself
+ */
+static int start_file(struct launching *l, const char *modules, struct found *f,
+		      const char *path)
 {
 	struct arena *arena = &l->p->arena;
 	char bytes[HEAD_BYTES];
@@ -255,8 +260,11 @@ static int start_file(struct launching *l, struct found *f, const char *path)
 	argv = node_words(l, path, head);
 	if (argv.n && l->asked.wants_bun)
 		argv.item[0] = "bun";
-	/* a package behind a link is granted as any path with links is */
+	/* a package behind a link is granted as any path with links is, and
+	   finds the others where it was found itself */
 	list_add(&argv, arena, f->at.n_links ? file : real);
+	if (f->at.n_links && modules && !place_covers(modules, real))
+		l->p->direct.modules = modules;
 	start(l, argv, title(l, &f->package));
 	return 1;
 }
@@ -319,7 +327,7 @@ static int try_project(struct launching *l)
 		if (strcmp(f.package.bin[i].name, l->asked.program) == 0)
 			bin = &f.package.bin[i];
 	if (r == 1)
-		r = bin ? start_file(l, &f, bin->path) : 0;
+		r = bin ? start_file(l, NULL, &f, bin->path) : 0;
 	walk_release(&f.at);
 	return r;
 }
@@ -358,31 +366,34 @@ static int try_bin(struct launching *l, const char *modules, const char *bin,
 			       l->asked.launcher, bin, STR_ARG(to), modules);
 	r = open_package(l, join(l, modules, folder), &f);
 	if (r == 1)
-		r = start_file(l, &f, path);
+		r = start_file(l, modules, &f, path);
 	walk_release(&f.at);
 	return r;
 }
 
 /* The program of a package that was found in the version asked for. */
-static int try_program(struct launching *l, struct found *f)
+static int try_program(struct launching *l, const char *modules,
+		       struct found *f)
 {
 	const char *name = l->asked.is_named ? l->asked.program : NULL;
 	const struct package_bin *bin = package_bin(&f->package, name);
 	AUTO(buf_release) struct buf names = BUF_INIT(BUF_UNBOUNDED);
 
 	if (bin)
-		return start_file(l, f, bin->path);
+		return start_file(l, modules, f, bin->path);
 	if (name && l->asked.n > 1)
 		return 0;
 	for (size_t i = 0; i < f->package.n_bins; i++)
-		buf_addf(&names, "%s%s", i ? ", " : ": ",
-			 f->package.bin[i].name);
-	return err_set(l->err, ERR_POLICY, "%s: %s has no program%s%s%s%s%s",
+		buf_addf(&names, "%s%s", i ? ", " : "", f->package.bin[i].name);
+	if (!f->package.n_bins)
+		return err_set(l->err, ERR_POLICY, "%s: %s has no program",
+			       l->asked.launcher, title(l, &f->package));
+	return err_set(l->err, ERR_POLICY,
+		       name ? "%s: %s has no program %s; it has %s"
+			    : "%s: %s has no program %s; choose with -p "
+			      "PACKAGE PROGRAM: %s",
 		       l->asked.launcher, title(l, &f->package),
-		       name ? " " : "", name ? name : "",
-		       f->package.n_bins ? "; choose with -p PACKAGE PROGRAM"
-					 : "",
-		       buf_cstr(&names), "");
+		       name ? name : "of its own name", buf_cstr(&names));
 }
 
 static int try_package(struct launching *l, const char *modules,
@@ -399,7 +410,7 @@ static int try_package(struct launching *l, const char *modules,
 		r = 0;
 	}
 	if (r == 1)
-		r = try_program(l, &f);
+		r = try_program(l, modules, &f);
 	walk_release(&f.at);
 	return r;
 }
@@ -632,7 +643,7 @@ static int not_installed(struct launching *l)
 	return err_set(
 		l->err, ERR_NOT_FOUND, "%s is not installed%s%s%s: %s%s %s%s%s",
 		spec->written, l->other ? ", but " : "",
-		l->other ? l->other : "", l->other ? "" : "",
+		l->other ? l->other : "", l->other ? " is" : "",
 		how[a->tool->place], is_node && !cwd ? " -g" : "",
 		quoted(l, spec->written), is_node && cwd ? " (in " : "",
 		is_node && cwd ? arena_printf(&l->p->arena, "%s)", cwd) : "");

@@ -753,5 +753,9 @@ int prepare_grants(struct prepared *p, struct err *err)
 			return -1;
 	if (add_arguments(p, err) < 0)
 		return -1;
+	if (p->direct.modules &&
+	    grant_path(p, p->direct.modules, GRANT_READ | GRANT_BY(PACKAGE),
+		       err) < 0)
+		return -1;
 	return check_links(p, err) < 0 ? -1 : check_sealed(p, err);
 }

@@ -51,8 +51,10 @@ struct recipe_used {
 /* A launcher whose place its program took. */
 struct direct_start {
 	const struct gate_request *written; /* NULL: there is none */
-	const char *path; /* the launcher's file, where it is installed */
-	const char *says; /* for people: "npx x: runs node …" */
+	const char *path;    /* the launcher's file, where it is installed */
+	const char *says;    /* for people: "npx x: runs node …" */
+	const char *modules; /* node_modules with a link to the package, which
+				lies elsewhere; or NULL */
 };
 
 struct prepared {

@@ -91,9 +91,9 @@ words() {
 	comes_to "the program of the project" "own [] []" npx mine
 	comes_to "bunx takes what the first line names" "say [] []" bunx say
 	comes_to "a program of sh" "shell a b" npx shell a b
-	no "a package without a choice" 126 'many 1.0.0 has no program; choose.*: a, b' \
+	no "a package without a choice" 126 'many 1.0.0 has no program of its own name; choose.*: a, b' \
 		npx many
-	no "a program that the package has not" 126 'say 1.2.3 has no program talk.*: say' \
+	no "a program that the package has not" 126 'say 1.2.3 has no program talk; it has say' \
 		npx -p say talk
 	for words in "-c say" "./say" "--unknown say" "https://localhost/x.tgz" ""; do
 		# shellcheck disable=SC2086
@@ -110,7 +110,7 @@ versions() {
 	done
 	for spec in 2 1.2.4 '^1.3' '<1.2.3' '1.2.3-rc.1' '2 || 3'; do
 		no "say@$spec" 127 \
-			'is not installed, but say 1\.2\.3: npm install .?say@' \
+			'is not installed, but say 1\.2\.3 is: npm install .?say@' \
 			npx -y "say@$spec"
 	done
 	no "a prerelease is in no range that names none" 127 '@s/tools 2\.0\.0-rc\.1' \
@@ -294,7 +294,7 @@ python_tools() {
 	comes_to "uvx by another spelling" "a-tool 1.2 []" uvx -q --from A_Tool@1.2 a-tool
 	comes_to "uvx --from" "a-tool 1.2 []" uvx --from a-tool==1.2 a-tool
 	comes_to "pipx run" "b-tool 2.0 ['x']" pipx run b-tool x
-	no "another version" 127 'a-tool==1.3 is not installed, but a-tool 1.2: uv tool install' \
+	no "another version" 127 'a-tool==1.3 is not installed, but a-tool 1.2 is: uv tool install' \
 		uvx a-tool==1.3
 	no "a program that the tool has not" 126 'a-tool 1.2 has no program talk' \
 		uvx --from a-tool talk
@@ -324,6 +324,32 @@ python_tools() {
 	out_unlike "$who: a module in HOME does not grant HOME" "may read +$HOME/(…|pack)"
 	rm -rf "$HOME/pack"
 	cd "$W/p" || return
+}
+
+# A package that is a link to elsewhere: npm link, a workspace.
+linked() {
+	local ws=$W/p/packages/ws
+
+	package "$ws" ws 1.0.0 '"w.js"'
+	cat >"$ws/w.js" <<-'END'
+		const fs = require("fs");
+		console.log("ws", require("say/package.json").version,
+		    fs.existsSync(__dirname) && process.argv.slice(2));
+		try {
+			fs.readFileSync(__dirname + "/../../package.json");
+		} catch (e) {
+			console.log("refused");
+		}
+	END
+	sed -i '1i #!/usr/bin/env node' "$ws/w.js"
+	ln -s ../packages/ws "$W/p/node_modules/ws"
+	comes_to "a workspace finds the packages beside its link" \
+		$'ws 1.2.3 [ \'a\' ]\nrefused' npx ws a
+	gate --write "$W/p" -- npx ws
+	exit_is "$who: which the program may change" 0
+	gate --write "$W/p/node_modules" -- npx ws
+	exit_is "$who: a link in a folder that it may write leads nowhere else" 126
+	err_like "$who: and it is said" 'name .*/packages/ws/w.js itself'
 }
 
 # npx itself, as far as the policy lets it.
@@ -409,6 +435,7 @@ all() {
 	globals
 	rules
 	least
+	linked
 	python_tools
 	by_npx
 	missing
