@@ -200,6 +200,7 @@ FUZZERS := $(patsubst %.c,$(O)/%,$(wildcard tests/fuzz/fuzz_*.c))
 BENCHES := $(patsubst %.c,$(O)/%,$(wildcard tests/bench/*.c))
 NPM := build/npm/.installed
 CONFORMANCE := build/conformance/.installed
+THIRTY := build/thirty/.installed
 SRT := build/srt/.installed
 ORDINARY := build/ordinary/ordinary-go build/ordinary/ordinary-rust
 picked = $(if $(T),$(foreach f,$(1),$(if $(findstring $(T),$(f)),$(f))),$(1))
@@ -328,6 +329,25 @@ conformance: check-conformance
 check-conformance: all $(CONFORMANCE) ## the public suite for MCP clients; T="SCENARIO…" picks
 	@BIN=$(BIN) MODULES=$(dir $(CONFORMANCE))node_modules T="$(T)" \
 		LIMIT=600 tests/run.sh tests/conformance/suite.t
+
+$(THIRTY): tests/thirty/package.json tests/thirty/package-lock.json
+	@mkdir -p $(@D)
+	@cp $^ $(@D)
+	@echo "installing thirty servers (npm)"
+	@cd $(@D) && npm ci --no-audit --no-fund --ignore-scripts \
+		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
+	@touch $@
+
+# Minutes: no part of `make check`.
+.PHONY: check-thirty
+check-thirty: export COUNTS := $(O)/thirty.counts
+check-thirty: all $(THIRTY) ## thirty servers as people write them; T="NAME…" picks
+	@tests/deps.sh chromium jq git python3-yaml python3-venv
+	@rm -f $(COUNTS)
+	@THIRTY=$(dir $(THIRTY)) T="$(T)" LIMIT=900 \
+		tests/run.sh tests/thirty/suite.py; rc=$$?; \
+	grep '^# ' $(TAPDIR)/tests_thirty_suite.py.tap 2>/dev/null | grep ' | '; \
+	tests/run.sh --total && [ $$rc = 0 ]
 
 # Static programs that have to work under the gate.
 build/ordinary/ordinary-go: tests/escape/ordinary/compiled.go

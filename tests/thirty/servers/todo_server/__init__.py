@@ -1,0 +1,1 @@
+"""A package that is started with python -m, or by a console script."""
