@@ -12,6 +12,8 @@
 static enum log_level threshold = LOG_NOTE;
 static void (*line_filter)(struct buf *line, void *arg);
 static void *line_filter_arg;
+static void (*before_line)(void *arg);
+static void *before_line_arg;
 
 void log_set_level(enum log_level level)
 {
@@ -27,6 +29,12 @@ void log_set_filter(void (*filter)(struct buf *line, void *arg), void *arg)
 {
 	line_filter = filter;
 	line_filter_arg = arg;
+}
+
+void log_set_before(void (*before)(void *arg), void *arg)
+{
+	before_line = before;
+	before_line_arg = arg;
 }
 
 /* A character that a terminal shows, and that moves no other. */
@@ -105,6 +113,8 @@ static void vlog(enum log_level level, const char *prefix, const char *fmt,
 		log_visible(&line, str_cut(&rest, '\n'), false);
 		buf_addc(&line, '\n');
 	}
+	if (before_line)
+		before_line(before_line_arg);
 	if (fd_write_all(STDERR_FILENO, line.p, line.n) < 0) {
 		/* nowhere left to say it */
 	}

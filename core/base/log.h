@@ -26,6 +26,10 @@ enum log_level log_level(void) MUST_USE;
  */
 void log_set_filter(void (*filter)(struct buf *line, void *arg), void *arg);
 
+/* Call before every line that is printed, to take live lines off a terminal;
+   NULL: nothing. */
+void log_set_before(void (*before)(void *arg), void *arg);
+
 void log_error(const char *fmt, ...) PRINTF(1, 2);
 void log_warning(const char *fmt, ...) PRINTF(1, 2);
 void log_note(const char *fmt, ...) PRINTF(1, 2);

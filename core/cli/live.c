@@ -1,6 +1,5 @@
 #include "core/cli/live.h"
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -8,6 +7,7 @@
 #include "core/base/log.h"
 #include "core/base/mem.h"
 #include "core/base/text.h"
+#include "core/cli/put.h"
 
 #define TICK_MS 200
 /* Quick requests show no line. */
@@ -26,6 +26,13 @@ void live_put(const struct buf *out)
 	}
 }
 
+static size_t columns_of_terminal(void)
+{
+	size_t columns = put_columns(STDERR_FILENO);
+
+	return columns >= 20 ? columns : COLUMNS;
+}
+
 /* ---- one request ---- */
 
 static void draw_line(struct live *l)
@@ -33,16 +40,13 @@ static void draw_line(struct live *l)
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	const uint64_t since_ns = loop_now(l->loop) - l->begin_ns;
-	struct winsize size;
-	size_t columns = COLUMNS;
 
 	if (!l->text.n || since_ns < FIRST_NS)
 		return;
-	if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col >= 20)
-		columns = size.ws_col - 1U;
 	log_visible(&text, buf_str(&l->text), false);
 	buf_addf(&out, "\r\033[K%5.1f s  ", (double)since_ns / 1e9);
-	buf_add_str(&out, text_first_columns(buf_str(&text), columns - 9));
+	buf_add_str(&out, text_first_columns(buf_str(&text),
+					     columns_of_terminal() - 9));
 	live_put(&out);
 	l->is_drawn = true;
 }
@@ -119,18 +123,38 @@ static void erase(struct progress *p, struct buf *out)
 	p->drawn = 0;
 }
 
+static void draw_step(const struct progress_line *line, uint64_t now,
+		      struct buf *out)
+{
+	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
+
+	buf_adds(&text, "  ");
+	log_visible(&text, str_of(line->step), false);
+	buf_addf(&text, " … %.1f s", (double)(now - line->begin_ns) / 1e9);
+	if (line->note) {
+		buf_adds(&text, "  ");
+		log_visible(&text, str_of(line->note), false);
+	}
+	buf_add_str(out,
+		    text_first_columns(buf_str(&text), columns_of_terminal()));
+	buf_addc(out, '\n');
+}
+
+/* Lines of steps that ended stay; those of running ones are drawn again. */
 static void draw_steps(void *arg)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct progress *p = arg;
 	uint64_t now = now_ns();
 
+	p->is_slow |= now - p->begin_ns >= FIRST_NS;
+	if (!p->is_slow)
+		return;
 	erase(p, &out);
+	buf_add_str(&out, buf_str(&p->ended));
+	buf_clear(&p->ended);
 	for (size_t i = 0; i < p->n && i < PROGRESS_LINES; i++) {
-		buf_adds(&out, "  ");
-		log_visible(&out, str_of(p->running[i].step), false);
-		buf_addf(&out, " … %.1f s\n",
-			 (double)(now - p->running[i].begin_ns) / 1e9);
+		draw_step(&p->running[i], now, &out);
 		p->drawn++;
 	}
 	if (p->n > PROGRESS_LINES) {
@@ -140,41 +164,84 @@ static void draw_steps(void *arg)
 	live_put(&out);
 }
 
+static struct progress_line *find_line(struct progress *p, const char *step)
+{
+	for (size_t i = 0; i < p->n; i++)
+		if (!strcmp(p->running[i].step, step))
+			return &p->running[i];
+	return NULL;
+}
+
 static void begun(void *arg, const char *step)
 {
 	struct progress *p = arg;
 
 	p->running =
 		mem_grow(p->running, p->n + 1, &p->cap, sizeof(*p->running));
-	p->running[p->n++] = (struct progress_line){step, now_ns()};
+	p->running[p->n++] = (struct progress_line){step, now_ns(), NULL};
+}
+
+static void progressed(void *arg, const char *step, const char *note)
+{
+	struct progress_line *line = find_line(arg, step);
+
+	if (!line)
+		return;
+	free(line->note);
+	line->note = mem_strdup(note);
 }
 
 /* Drop the line of a step; skipped steps have none. */
 static void ended(void *arg, const struct report_step *step)
 {
 	struct progress *p = arg;
+	struct progress_line *line = find_line(p, step->name);
+	bool is_good = step->state == STATE_OK;
 
-	for (size_t i = 0; i < p->n; i++) {
-		if (strcmp(p->running[i].step, step->name))
-			continue;
-		p->n--;
-		memmove(&p->running[i], &p->running[i + 1],
-			(p->n - i) * sizeof(*p->running));
+	if (!line)
 		return;
-	}
+	buf_adds(&p->ended, "  ");
+	log_visible(&p->ended, str_of(step->name), false);
+	buf_addf(&p->ended, " %s%s%s %.1f s\n",
+		 !p->has_colour ? ""
+		 : is_good	? "\033[32m"
+				: "\033[31m",
+		 is_good ? "ok" : report_state_name(step->state),
+		 p->has_colour ? "\033[0m" : "",
+		 (double)(now_ns() - line->begin_ns) / 1e9);
+	free(line->note);
+	p->n--;
+	memmove(line, line + 1,
+		(size_t)(p->running + p->n - line) * sizeof(*line));
+}
+
+static void take_off(void *arg)
+{
+	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
+
+	erase(arg, &out);
+	live_put(&out);
 }
 
 void progress_init(struct progress *p, struct run_observer *ret)
 {
-	*p = (struct progress){.live = is_wanted()};
-	if (p->live)
-		*ret = (struct run_observer){
-			.begun = begun,
-			.ended = ended,
-			.tick = draw_steps,
-			.tick_ms = TICK_MS,
-			.arg = p,
-		};
+	*p = (struct progress){
+		.live = is_wanted(),
+		.has_colour = put_has_colour(STDERR_FILENO),
+		.begin_ns = now_ns(),
+		.ended = BUF_INIT(BUF_UNBOUNDED),
+	};
+	if (!p->live)
+		return;
+	log_set_before(take_off, p);
+	*ret = (struct run_observer){
+		.begun = begun,
+		.ended = ended,
+		.progress = progressed,
+		.tick = draw_steps,
+		.tick_ms = TICK_MS,
+		.arg = p,
+	};
 }
 
 void progress_end(struct progress *p)
@@ -182,7 +249,13 @@ void progress_end(struct progress *p)
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 
 	erase(p, &out);
+	log_set_before(NULL, NULL);
+	if (p->is_slow)
+		buf_add_str(&out, buf_str(&p->ended));
 	live_put(&out);
+	buf_release(&p->ended);
+	for (size_t i = 0; i < p->n; i++)
+		free(p->running[i].note);
 	free(p->running);
 	*p = (struct progress){0};
 }

@@ -47,9 +47,14 @@ struct progress {
 	struct progress_line {
 		const char *step; /* borrowed */
 		uint64_t begin_ns;
-	} * running; /* in the order of their begin; owned */
+		char *note; /* progress of its tool; owned, or NULL */
+	} * running;	    /* in the order of their begin; owned */
 	size_t n, cap;
 	size_t drawn; /* lines on the screen now */
+	uint64_t begin_ns;
+	struct buf ended; /* lines of steps that ended, not shown yet */
+	bool has_colour;
+	bool is_slow; /* quick runs show nothing */
 };
 
 /* Fills `ret` so that a run tells this object. */

@@ -1,10 +1,12 @@
 #include "core/cli/put.h"
 
 #include <errno.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "core/base/log.h"
 #include "core/base/loop.h"
+#include "core/base/state_dir.h"
 #include "core/report/render.h"
 
 int put(struct str bytes, enum put_form form, struct err *err)
@@ -20,6 +22,23 @@ int put(struct str bytes, enum put_form form, struct err *err)
 	}
 	return fd_write_all(STDOUT_FILENO, bytes.p, bytes.n) < 0
 		       ? err_sys(err, errno, "stdout")
+		       : 0;
+}
+
+bool put_has_colour(int fd)
+{
+	const char *term = env_text("TERM");
+
+	return isatty(fd) && !env_text("NO_COLOR") && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+size_t put_columns(int fd)
+{
+	struct winsize size;
+
+	return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col
+		       ? size.ws_col - 1U
 		       : 0;
 }
 
@@ -107,7 +126,12 @@ int print_report(const struct report *r, struct print_options *o,
 					    ? VIEW_GOLDEN
 					    : VIEW_FULL,
 			    .pretty = o->pretty,
-			    .single = o->single},
+			    .single = o->single,
+			    .colour = put_has_colour(STDOUT_FILENO) &&
+				      !o->output.path,
+			    .columns = o->output.path
+					       ? 0
+					       : put_columns(STDOUT_FILENO)},
 	};
 	const bool is_json =
 		!strcmp(o->form, "json") || !strcmp(o->form, "data");
@@ -117,7 +141,8 @@ int print_report(const struct report *r, struct print_options *o,
 	loop_give_signals_back();
 	if (o->output.path)
 		return outfile_write(&o->output, &text, err);
-	if (!isatty(STDOUT_FILENO))
+	/* a report as text has nothing that a terminal obeys but our colours */
+	if (!isatty(STDOUT_FILENO) || !strcmp(o->form, "text"))
 		return fd_print(STDOUT_FILENO, &text) < 0
 			       ? err_sys(err, errno, "stdout")
 			       : 0;

@@ -19,6 +19,13 @@ enum put_form { PUT_TEXT, PUT_JSON };
 /* errors  ERR_SYS */
 int put(struct str bytes, enum put_form form, struct err *err) MUST_USE;
 
+/* A terminal that may be sent colours: not with NO_COLOR or TERM=dumb. */
+bool put_has_colour(int fd) MUST_USE;
+
+/* Columns of a terminal, less one: a line that fills it would be two. 0: the
+   descriptor is none, or does not say. */
+size_t put_columns(int fd) MUST_USE;
+
 /* One document of a command: text, or with --json one JSON object. */
 struct page {
 	bool is_json;

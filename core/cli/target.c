@@ -10,6 +10,7 @@
 #include "core/base/scan.h"
 #include "core/base/state_dir.h"
 #include "core/cli/child_run.h"
+#include "core/cli/put.h"
 #include "core/cli/open.h"
 #include "core/config/paths.h"
 #include "core/mcp/wire/elicit.h"
@@ -188,8 +189,7 @@ static void ask_now(const struct ask_person *p)
 static void show_url(const struct ask_person *p, struct str url,
 		     struct buf *out)
 {
-	const char *no_colour = getenv("NO_COLOR");
-	const bool is_plain = no_colour && *no_colour;
+	const bool is_plain = !put_has_colour(STDERR_FILENO);
 	size_t at = str_starts(url, "https://") ? 8 : 7, n = at;
 
 	while (n < url.n && !strchr("/?#", url.p[n]))

@@ -304,16 +304,12 @@ struct waiting {
 	bool done;
 };
 
-static void show_progress(struct waiting *w, const struct session_event *e)
+static void show_progress(struct waiting *w, const struct client_event *e)
 {
 	AUTO(buf_release) struct buf note = BUF_INIT(BUF_UNBOUNDED);
 	struct target *t = w->t;
 
-	buf_add_str(&note, e->progress);
-	if (e->total.p)
-		buf_addf(&note, "/%.*s", STR_ARG(e->total));
-	buf_adds(&note, e->message.n ? "  " : "");
-	scrub_apply(t->scrub, e->message, &note);
+	client_say_progress(t->client, e, &note);
 	if (t->live.on)
 		live_note(&t->live, w->what, buf_str(&note));
 	else
@@ -328,7 +324,7 @@ static void on_answer(void *arg, const struct client_event *e)
 
 	switch (e->type) {
 	case CLIENT_PROGRESS:
-		show_progress(w, e->of);
+		show_progress(w, e);
 		return;
 	case CLIENT_TASK:
 		log_debug("%s: a task: %.*s", w->t->name,

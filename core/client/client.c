@@ -1511,6 +1511,18 @@ int client_finish(struct client *c, struct err *err)
 
 /* ---- state and facts ---- */
 
+void client_say_progress(const struct client *c, const struct client_event *e,
+			 struct buf *out)
+{
+	const struct session_event *of = e->of;
+
+	buf_add_str(out, of->progress);
+	if (of->total.p)
+		buf_addf(out, "/%.*s", STR_ARG(of->total));
+	buf_adds(out, of->message.n ? "  " : "");
+	scrub_apply(c->ctx.scrub, of->message, out);
+}
+
 bool client_is_ready(const struct client *c)
 {
 	return c->is_open && c->session &&

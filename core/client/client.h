@@ -300,6 +300,9 @@ int client_finish(struct client *c, struct err *err) MUST_USE;
 /* ---- state and facts ---- */
 
 bool client_is_ready(const struct client *c) MUST_USE;
+/* Append a CLIENT_PROGRESS in words, without secrets: "3/10  reading". */
+void client_say_progress(const struct client *c, const struct client_event *e,
+			 struct buf *out);
 /* May calls be made: is the server neither over nor ending? */
 bool client_is_open(const struct client *c) MUST_USE;
 /* Is nothing left that runs: never started, or ENDED? */

@@ -12,6 +12,9 @@
 #include "core/report/escape.h"
 #include "core/report/shape.h"
 
+/* Name of a tool in a heading: longer ones say nothing more. */
+#define WORD_BYTES 100
+
 /* ---- forms for people ---- */
 
 /* Words around a text, and the way in which that is added. */
@@ -29,7 +32,8 @@ struct form {
 	struct part advice, toml;
 	const char *end_troubles;
 	struct part step, skipped, note, nothing, output;
-	void (*body)(struct buf *out, const struct form *f, struct str text);
+	void (*body)(struct buf *out, const struct form *f, struct str text,
+		     const struct render_options *o);
 	const char *end_step;
 	struct part left_out;
 	struct part summary[2]; /* of a failure, of a success */
@@ -51,25 +55,28 @@ static struct str trim_end(struct str s)
 }
 
 /* JSON in lines, any other text as it is. */
-static void print_body(struct buf *out, const struct form *f, struct str text)
+static void print_body(struct buf *out, const struct form *f, struct str text,
+		       const struct render_options *o)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	AUTO(buf_release) struct buf lines = BUF_INIT(BUF_UNBOUNDED);
 	struct str value;
 
 	if (shape_read(text, &arena, &value)) {
-		shape_text(value, &lines);
+		/* lines are set in by two */
+		shape_text(value, o->columns > 2 ? o->columns - 2 : 0, &lines);
 		text = trim_end(buf_str(&lines));
 	}
 	add_part(out, &f->output, text);
 }
 
 static void print_html_body(struct buf *out, const struct form *f,
-			    struct str text)
+			    struct str text, const struct render_options *o)
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct str value;
 
+	(void)o;
 	if (!shape_read(text, &arena, &value)) {
 		add_part(out, &f->output, text);
 		return;
@@ -79,25 +86,31 @@ static void print_html_body(struct buf *out, const struct form *f,
 	buf_adds(out, "</div>\n");
 }
 
-static const struct form text_form = {
-	.title = {"# ", escape_line, "\n\n"},
-	.failed = {"ERROR: ", escape_line, ": "},
-	.error = {"", escape_lines, ""},
-	.refused = {"refused: ", escape_line, "\n"},
-	.noted = {"note: ", escape_line, "\n"},
-	.advice = {"  ", escape_lines, ""},
-	.toml = {"      ", escape_line, "\n"},
-	.end_troubles = "\n",
-	.step = {"## ", escape_line, "\n"},
-	.skipped = {"(skipped: ", escape_line, ")\n"},
-	.note = {"  ", escape_lines, ""},
-	.nothing = {"(no output)\n", escape_line, ""},
-	.output = {"  ", escape_lines, ""},
-	.body = print_body,
-	.end_step = "\n",
-	.left_out = {"left out: ", escape_line, "\n\n"},
-	.summary = {{"---\n", escape_line, "\n"}, {"---\n", escape_line, "\n"}},
-};
+/* Text, and before and behind its parts what a terminal obeys, or nothing. */
+#define TEXT_FORM(strong, bad, good, warn, plain)                            \
+	{                                                                    \
+		.title = {strong "# ", escape_line, plain "\n\n"},           \
+		.failed = {bad "ERROR:" plain " ", escape_line, ": "},       \
+		.error = {"", escape_lines, ""},                             \
+		.refused = {warn "refused:" plain " ", escape_line, "\n"},   \
+		.noted = {"note: ", escape_line, "\n"},                      \
+		.advice = {"  ", escape_lines, ""},                          \
+		.toml = {"      " good, escape_line, plain "\n"},            \
+		.end_troubles = "\n",                                        \
+		.step = {strong "## ", escape_line, plain "\n"},             \
+		.skipped = {warn "(skipped: ", escape_line, ")" plain "\n"}, \
+		.note = {"  ", escape_lines, ""},                            \
+		.nothing = {"(no output)\n", escape_line, ""},               \
+		.output = {"  ", escape_lines, ""}, .body = print_body,      \
+		.end_step = "\n",                                            \
+		.left_out = {"left out: ", escape_line, "\n\n"},             \
+		.summary = {{"---\n" bad, escape_line, plain "\n"},          \
+			    {"---\n" good, escape_line, plain "\n"}},        \
+	}
+
+static const struct form text_form = TEXT_FORM("", "", "", "", "");
+static const struct form colour_form =
+	TEXT_FORM("\033[1m", "\033[1;31m", "\033[32m", "\033[33m", "\033[0m");
 
 static const struct form md_form = {
 	.title = {"# ", escape_markdown, "\n\n"},
@@ -219,13 +232,21 @@ static const char *const end_words[] = {
 	[STATE_SKIPPED] = "skipped",
 };
 
+/* "issues (list_issues) — failed": the tool, where its name says more. */
 static void print_heading(const struct report_step *s, const struct form *f,
-			  struct buf *out)
+			  bool with_tool, struct buf *out)
 {
 	AUTO(buf_release) struct buf name = BUF_INIT(BUF_UNBOUNDED);
+	struct str tool = with_tool && s->run.n ? scan_text(s->run, "tool")
+						: (struct str){NULL, 0};
 	bool has_failed = s->state != STATE_OK && s->state != STATE_SKIPPED;
 
 	buf_adds(&name, s->name);
+	if (tool.n && !scan_is(tool, s->name)) {
+		buf_adds(&name, " (");
+		(void)!scan_string_cut(tool, WORD_BYTES, &name);
+		buf_addc(&name, ')');
+	}
 	if (has_failed && !f->is_html)
 		buf_addf(&name, " — %s", end_words[s->state]);
 	add_part(out, &f->step, buf_str(&name));
@@ -238,7 +259,7 @@ static void print_heading(const struct report_step *s, const struct form *f,
 }
 
 static void print_step(const struct report_step *s, const struct form *f,
-		       struct buf *out)
+		       const struct render_options *o, struct buf *out)
 {
 	AUTO(buf_release) struct buf body = BUF_INIT(BUF_UNBOUNDED);
 	struct str output;
@@ -246,7 +267,7 @@ static void print_step(const struct report_step *s, const struct form *f,
 	if (!s->output.n)
 		report_step_output(&body, s);
 	output = trim_end(s->output.n ? s->output : buf_str(&body));
-	print_heading(s, f, out);
+	print_heading(s, f, o->view == VIEW_FULL, out);
 	if (s->state == STATE_SKIPPED)
 		print_skipped(s, f, out);
 	else if (!output.n && s->state == STATE_OK)
@@ -255,13 +276,13 @@ static void print_step(const struct report_step *s, const struct form *f,
 	if (output.n && s->state == STATE_FAILED)
 		add_part(out, &f->output, output);
 	else if (output.n)
-		f->body(out, f, output);
+		f->body(out, f, output, o);
 	buf_adds(out, f->end_step);
 }
 
 /* Steps left out by hand have no section: one line names them. */
 static void print_steps(const struct report *r, const struct form *f,
-			struct buf *out)
+			const struct render_options *o, struct buf *out)
 {
 	AUTO(buf_release) struct buf left_out = BUF_INIT(BUF_UNBOUNDED);
 
@@ -269,7 +290,7 @@ static void print_steps(const struct report *r, const struct form *f,
 		const struct report_step *s = &r->steps[i];
 
 		if (s->reason != REASON_ONLY_FILTER) {
-			print_step(s, f, out);
+			print_step(s, f, o, out);
 			continue;
 		}
 		buf_addf(&left_out, "%s%s", left_out.n ? ", " : "", s->name);
@@ -387,7 +408,7 @@ static void print_form(const struct report *r, const struct render_options *o,
 	add_title(&title, r, o);
 	add_part(out, &f->title, buf_str(&title));
 	print_troubles(r, f, o->view == VIEW_FULL, out);
-	print_steps(r, f, out);
+	print_steps(r, f, o, out);
 	add_part(out, &f->summary[report_success(r)],
 		 str_of(report_summary(r, &arena)));
 	buf_release(&title);
@@ -397,7 +418,7 @@ static void print_form(const struct report *r, const struct render_options *o,
 static void print_text(const struct report *r, const struct render_options *o,
 		       struct buf *out)
 {
-	print_form(r, o, &text_form, out);
+	print_form(r, o, o->colour ? &colour_form : &text_form, out);
 }
 
 static void print_md(const struct report *r, const struct render_options *o,

@@ -18,6 +18,8 @@ struct render_options {
 	enum report_view view; /* golden leaves out what varies: volatile.def */
 	bool pretty;	       /* JSON: indented */
 	bool single;	       /* --data of one step: the bare value */
+	bool colour;	       /* text: for a terminal that has colours */
+	size_t columns;	       /* text: of the terminal; 0: SHAPE_COLUMNS */
 };
 
 struct renderer {

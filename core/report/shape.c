@@ -60,6 +60,17 @@ static void add_plain(struct str value, struct buf *out)
 		buf_add_str(out, value);
 }
 
+/* Where a value of text stands. */
+struct place {
+	size_t indent, depth;
+	size_t columns; /* that a line may have, the indent included */
+};
+
+static struct place place_below(struct place at)
+{
+	return (struct place){at.indent + 2, at.depth + 1, at.columns};
+}
+
 /* ---- tables ---- */
 
 struct table {
@@ -144,7 +155,7 @@ static void measure(struct table *t, size_t column, struct str value)
 }
 
 /* False: the table cannot be as narrow as it must be. */
-static bool fit(struct table *t)
+static bool fit(struct table *t, size_t columns)
 {
 	for (;;) {
 		size_t all = GAP * (t->n - 1), widest = 0, over;
@@ -154,11 +165,11 @@ static bool fit(struct table *t)
 			if (t->width[i] > t->width[widest])
 				widest = i;
 		}
-		if (all <= SHAPE_COLUMNS)
+		if (all <= columns)
 			return true;
 		if (t->width[widest] <= CELL_MIN)
 			return false;
-		over = all - SHAPE_COLUMNS;
+		over = all - columns;
 		t->width[widest] = t->width[widest] > CELL_MIN + over
 					   ? t->width[widest] - over
 					   : CELL_MIN;
@@ -201,7 +212,7 @@ static void add_cells(const struct table *t, const struct str *cell,
 	buf_addc(out, '\n');
 }
 
-static bool table_text(struct str value, size_t indent, struct buf *out)
+static bool table_text(struct str value, struct place at, struct buf *out)
 {
 	struct str cell[COLUMNS_MAX];
 	struct table t;
@@ -215,11 +226,11 @@ static bool table_text(struct str value, size_t indent, struct buf *out)
 		for (size_t i = 0; i < t.n; i++)
 			measure(&t, i, cell[i]);
 	}
-	if (!fit(&t))
+	if (!fit(&t, at.columns > at.indent ? at.columns - at.indent : 0))
 		return false;
-	add_spaces(out, indent);
+	add_spaces(out, at.indent);
 	add_cells(&t, t.key, out);
-	add_spaces(out, indent);
+	add_spaces(out, at.indent);
 	for (size_t i = 0; i < t.n; i++) {
 		add_spaces(out, i ? GAP : 0);
 		for (size_t k = 0; k < t.width[i]; k++)
@@ -228,7 +239,7 @@ static bool table_text(struct str value, size_t indent, struct buf *out)
 	buf_addc(out, '\n');
 	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
 		read_cells(&t, it.value, cell);
-		add_spaces(out, indent);
+		add_spaces(out, at.indent);
 		add_cells(&t, cell, out);
 	}
 	return true;
@@ -236,8 +247,7 @@ static bool table_text(struct str value, size_t indent, struct buf *out)
 
 /* ---- text ---- */
 
-static void add_value(struct str value, size_t indent, size_t depth,
-		      struct buf *out);
+static void add_value(struct str value, struct place at, struct buf *out);
 
 /* End the line with scalars that fit: " a, b, c". */
 static bool add_inline(struct str value, struct buf *out)
@@ -273,22 +283,21 @@ static void add_string_lines(struct str text, size_t indent, struct buf *out)
 }
 
 /* Behind "key:" or "-": on the same line, or set in below. */
-static void add_behind(struct str value, size_t indent, size_t depth,
-		       struct buf *out)
+static void add_behind(struct str value, struct place at, struct buf *out)
 {
 	AUTO(buf_release) struct buf plain = BUF_INIT(BUF_UNBOUNDED);
 
-	if (!is_scalar(value) && !is_empty(value) && depth < DEPTH_MAX) {
+	if (!is_scalar(value) && !is_empty(value) && at.depth < DEPTH_MAX) {
 		if (add_inline(value, out))
 			return;
 		buf_addc(out, '\n');
-		add_value(value, indent + 2, depth + 1, out);
+		add_value(value, place_below(at), out);
 		return;
 	}
 	add_plain(value, &plain);
 	if (memchr(buf_cstr(&plain), '\n', plain.n)) {
 		buf_addc(out, '\n');
-		add_string_lines(str_trim(buf_str(&plain)), indent + 2, out);
+		add_string_lines(str_trim(buf_str(&plain)), at.indent + 2, out);
 		return;
 	}
 	buf_adds(out, plain.n ? " " : "");
@@ -296,56 +305,57 @@ static void add_behind(struct str value, size_t indent, size_t depth,
 	buf_addc(out, '\n');
 }
 
-static void add_object(struct str value, size_t indent, size_t depth,
-		       struct buf *out)
+static void add_object(struct str value, struct place at, struct buf *out)
 {
 	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
-		add_spaces(out, indent);
+		add_spaces(out, at.indent);
 		add_cell(it.key, out);
 		buf_addc(out, ':');
-		add_behind(it.value, indent, depth, out);
+		add_behind(it.value, at, out);
 	}
 }
 
 /* Elements with a dash, the first line of an object behind it. */
-static void add_elements(struct str value, size_t indent, size_t depth,
-			 struct buf *out)
+static void add_elements(struct str value, struct place at, struct buf *out)
 {
 	for (struct scan_iter it = scan_over(value); scan_next(&it);) {
 		AUTO(buf_release) struct buf item = BUF_INIT(BUF_UNBOUNDED);
 
-		add_spaces(out, indent);
+		add_spaces(out, at.indent);
 		buf_addc(out, '-');
 		if (scan_type(it.value) != SCAN_OBJECT || is_empty(it.value) ||
-		    depth >= DEPTH_MAX) {
-			add_behind(it.value, indent, depth, out);
+		    at.depth >= DEPTH_MAX) {
+			add_behind(it.value, at, out);
 			continue;
 		}
-		add_object(it.value, indent + 2, depth + 1, &item);
+		add_object(it.value, place_below(at), &item);
 		buf_addc(out, ' ');
 		/* the dash stands where the first line is set in */
-		buf_add_str(out, (struct str){item.p + indent + 2,
-					      item.n - indent - 2});
+		buf_add_str(out, (struct str){item.p + at.indent + 2,
+					      item.n - at.indent - 2});
 	}
 }
 
-static void add_value(struct str value, size_t indent, size_t depth,
-		      struct buf *out)
+static void add_value(struct str value, struct place at, struct buf *out)
 {
 	if (scan_type(value) == SCAN_OBJECT)
-		add_object(value, indent, depth, out);
-	else if (!table_text(value, indent, out))
-		add_elements(value, indent, depth, out);
+		add_object(value, at, out);
+	else if (!table_text(value, at, out))
+		add_elements(value, at, out);
 }
 
-void shape_text(struct str value, struct buf *out)
+void shape_text(struct str value, size_t columns, struct buf *out)
 {
+	const struct place at = {
+		.columns = columns ? columns : SHAPE_COLUMNS,
+	};
+
 	if (is_scalar(value) || is_empty(value)) {
 		add_plain(value, out);
 		buf_addc(out, '\n');
 		return;
 	}
-	add_value(value, 0, 0, out);
+	add_value(value, at, out);
 }
 
 /* ---- HTML ---- */

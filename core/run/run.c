@@ -260,6 +260,15 @@ static void on_step_ended(void *arg, struct step_run *s)
 		r->o->observer.ended(r->o->observer.arg, &s->result);
 }
 
+static void on_progress(void *arg, const struct step_run *s, const char *note)
+{
+	struct run *r = arg;
+
+	if (r->o->observer.progress)
+		r->o->observer.progress(r->o->observer.arg, s->plan->step->name,
+					note);
+}
+
 static void on_verdict(void *arg, const struct step_run *s,
 		       const struct gate_verdict *v)
 {
@@ -399,6 +408,7 @@ static int prepare(struct run *r, struct err *err)
 		.grace_ms = CLIENT_GRACE_MS,
 		.step_ended = on_step_ended,
 		.verdict = on_verdict,
+		.progress = on_progress,
 		.arg = r,
 	};
 	r->jobs = jobs_that_fit();

@@ -24,6 +24,8 @@
 struct run_observer {
 	void (*begun)(void *arg, const char *step);
 	void (*ended)(void *arg, const struct report_step *step);
+	/* a tool reports its progress: "3/10  reading", without secrets */
+	void (*progress)(void *arg, const char *step, const char *note);
 	/* every `tick_ms` while something runs */
 	void (*tick)(void *arg);
 	uint64_t tick_ms;

@@ -726,6 +726,16 @@ static bool mcp_on_result(struct step_run *s, const struct client_event *e)
 	return !waits;
 }
 
+static void mcp_on_progress(struct step_run *s, const struct client_event *e)
+{
+	AUTO(buf_release) struct buf note = BUF_INIT(BUF_UNBOUNDED);
+
+	if (!s->ctx->progress)
+		return;
+	client_say_progress(s->mcp->user.client, e, &note);
+	s->ctx->progress(s->ctx->arg, s, buf_cstr(&note));
+}
+
 static void mcp_on_event(void *arg, const struct client_event *e)
 {
 	struct step_run *s = arg;
@@ -745,8 +755,11 @@ static void mcp_on_event(void *arg, const struct client_event *e)
 	case CLIENT_FAILED:
 		step_fail(s, e->reason, "%s", e->sentence);
 		break;
+	case CLIENT_PROGRESS:
+		mcp_on_progress(s, e);
+		return;
 	default:
-		return; /* steps show no progress */
+		return;
 	}
 	m->ticket = 0;
 	mcp_leave(s, POOL_CLOSE);

@@ -41,6 +41,8 @@ struct step_context {
 	/* Verdict on a program that was started, before it is freed; or NULL */
 	void (*verdict)(void *arg, const struct step_run *s,
 			const struct gate_verdict *v);
+	/* A tool reports its progress, in words without secrets; or NULL */
+	void (*progress)(void *arg, const struct step_run *s, const char *note);
 	void *arg;
 };
 

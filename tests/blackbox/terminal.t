@@ -47,8 +47,10 @@ sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
 }
 
 # harmless NAME: nothing that a terminal obeys, and the names are there
+# but the colours of a report
 harmless() {
-	if LC_ALL=C grep -aPq "$obeyed" "$out"; then
+	if LC_ALL=C sed 's/\x1b\[\(0\|1\|1;31\|32\|33\)m//g' "$out" |
+		LC_ALL=C grep -aPq "$obeyed"; then
 		_fail "$1: nothing is obeyed"
 		_show_run
 	else
@@ -137,4 +139,50 @@ only_marked "stderr and messages of a server, -v"
 err_like "stderr of a server names it" "^matins: the server: $forged"
 err_like "a message of a server is one line" \
 	"^matins: debug: the server, info: x.x0a$forged"
+# ---- a run on a terminal: colours, lines of steps, notes between them ----
+
+cat >live.toml <<-END
+	[routines.live]
+	[[routines.live.steps]]
+	name = "slow"
+	type = "script"
+	command = "sleep"
+	args = ["1"]
+	parallel = true
+	[[routines.live.steps]]
+	name = "bad"
+	type = "mcp-client"
+	command = "$PEER"
+	tool = "t"
+	parallel = true
+	args = ["-e", '''
+	handshake
+	expect tools/call
+	send {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":2,"progress":3,"total":10,"message":"reading \\u001b[31m"}}
+	sleep 600
+	stderr the last words
+	exit 3
+	''']
+END
+live() {
+	env "$@" TERM=xterm "$PYTHON" "$TOP/tests/blackbox/on_terminal.py" x \
+		"$BIN" run -c live.toml live >seen.txt
+}
+live A=b
+esc=$'\033'
+file_has "an error is red" seen.txt "$esc[1;31mERROR:$esc[0m bad: "
+file_has "a step that ended has its line" seen.txt "  slow ${esc}[32mok$esc[0m 1."
+file_has "so has one that failed" seen.txt "  bad ${esc}[31mfailed$esc[0m 0."
+file_like "the progress of a tool is shown" seen.txt ' bad … [0-9.]+ s  3/10  reading \\x1b\[31m'
+# a line that was drawn before is taken off first
+file_like "a note destroys no line and is not taken off" seen.txt \
+	'\[[0-9]A.\[Jmatins: bad: its stderr ends with: the last words'
+live NO_COLOR=1
+file_lacks "NO_COLOR: no colours" seen.txt "$esc[1;31m"
+env TERM=dumb "$PYTHON" "$TOP/tests/blackbox/on_terminal.py" x \
+	"$BIN" show last live >seen.txt
+file_lacks "TERM=dumb: nothing is obeyed" seen.txt "$esc"
+run_matins show last live
+file_lacks "a pipe has no colours" "$out" "$esc"
+
 done_testing

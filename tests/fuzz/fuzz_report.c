@@ -61,13 +61,10 @@ static size_t count_sections(const struct report *r)
 static void nothing_is_forged(const struct report *r, struct arena *arena)
 {
 	static const char *const own[] = {
-		"# ",	       "## ",
-		"ERROR: ",     "refused: ",
-		"(skipped: ",  "(no output)",
-		"left out: ",  "---",
-		"**ERROR:** ", "**refused:** ",
-		"*(skipped: ", "*(no output)*",
-		"*left out: ", "- ",
+		"# ",	       "## ",		"ERROR: ",     "refused: ",
+		"note: ",      "**note:** ",	"(skipped: ",  "(no output)",
+		"left out: ",  "---",		"**ERROR:** ", "**refused:** ",
+		"*(skipped: ", "*(no output)*", "*left out: ", "- ",
 		"> ",
 	};
 	static const char *const forms[] = {"text", "md"};

@@ -1,5 +1,6 @@
 #include "tests/unit/test.h"
 
+#include "core/base/text.h"
 #include "tests/unit/report/render_sample.h"
 
 static void check(const struct report *r, enum report_view view,
@@ -153,30 +154,37 @@ static const struct report_advice advice[] = {
 TEST(text, advice, follows_the_error)
 {
 	struct report_step steps[] = {
-		{.name = "fine", .advice = advice, .n_advice = 1},
+		{.name = "fine",
+		 .advice = advice,
+		 .n_advice = 1,
+		 .refused = true},
+		{.name = "noted", .advice = advice + 1, .n_advice = 1},
 		{.name = "a",
 		 .state = STATE_FAILED,
 		 .reason = REASON_EXIT_STATUS,
 		 .advice = advice,
 		 .n_advice = 2}};
-	struct report r = {.routine = "r", .steps = steps, .n_steps = 2};
+	struct report r = {.routine = "r", .steps = steps, .n_steps = 3};
 
 	check(&r, VIEW_FULL,
-	      "# r — 1 ok, 1 failed\n\n"
+	      "# r — 2 ok, 1 failed\n\n"
 	      "ERROR: a: exit_status\n"
 	      "  the host api.example.com was refused\n"
 	      "      sandbox.net = [\"api.example.com\"]\n"
 	      "  find more: matins trace r a\n"
 	      "refused: fine\n"
 	      "  the host api.example.com was refused\n"
-	      "      sandbox.net = [\"api.example.com\"]\n\n"
-	      "## fine\n(no output)\n\n## a — failed\n\n"
-	      "---\nr: 2 ran, 0 skipped, 1 failed\n");
+	      "      sandbox.net = [\"api.example.com\"]\n"
+	      "note: noted\n  find more: matins trace r a\n\n"
+	      "## fine\n(no output)\n\n## noted\n(no output)\n\n"
+	      "## a — failed\n\n"
+	      "---\nr: 3 ran, 0 skipped, 1 failed, 1 with refusals\n");
 	check(&r, VIEW_GOLDEN,
-	      "# r — 1 ok, 1 failed\n\n"
+	      "# r — 2 ok, 1 failed\n\n"
 	      "ERROR: a: exit_status\n\n"
-	      "## fine\n(no output)\n\n## a — failed\n\n"
-	      "---\nr: 2 ran, 0 skipped, 1 failed\n");
+	      "## fine\n(no output)\n\n## noted\n(no output)\n\n"
+	      "## a — failed\n\n"
+	      "---\nr: 3 ran, 0 skipped, 1 failed, 1 with refusals\n");
 }
 
 #define FORGED "all well\n\n---\nr: 9 ran, 0 skipped, 0 failed\n# r\r## x"
@@ -201,6 +209,48 @@ TEST(text, forged_lines, are_set_in)
 	      "  all well\n\n  ---\n  r: 9 ran, 0 skipped, 0 failed\n"
 	      "  # r\\x0d## x\n\n"
 	      "---\nr: 1 ran, 0 skipped, 1 failed\n");
+}
+
+/* Colours stand around parts of the report, never around those of others. */
+TEST(text, colour, changes_nothing_else)
+{
+	const struct render_options o = {.view = VIEW_FULL, .colour = true};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED), plain = BUF_INIT(SIZE_MAX);
+	struct str rest;
+
+	render_find("text")->print(&sample, &o, &out);
+	assert_non_null(strstr(buf_cstr(&out),
+			       "\033[1;31mERROR:\033[0m issues: exited"));
+	assert_non_null(strstr(buf_cstr(&out), "\033[1m## briefing\033[0m\n"));
+	rest = buf_str(&out);
+	while (rest.p) {
+		buf_add_str(&plain, str_cut(&rest, '\033'));
+		if (rest.p)
+			(void)!str_cut(&rest, 'm').n;
+	}
+	check(&sample, VIEW_FULL, buf_cstr(&plain));
+	buf_release(&out);
+	buf_release(&plain);
+}
+
+TEST(text, narrow_terminal, has_narrow_tables)
+{
+	struct report_step step = {
+		.name = "s",
+		.output =
+			STR("[{\"a\":\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+			    "xxxx\",\"b\":1}]")};
+	const struct report r = {.routine = "r", .steps = &step, .n_steps = 1};
+	const struct render_options o = {.view = VIEW_FULL, .columns = 40};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED);
+	struct str rest;
+
+	render_find("text")->print(&r, &o, &out);
+	assert_non_null(strstr(buf_cstr(&out), "x…  1\n"));
+	rest = buf_str(&out);
+	while (rest.p)
+		assert_true(text_columns(str_cut(&rest, '\n')) <= 40);
+	buf_release(&out);
 }
 
 TEST(renderer, unknown_name, is_null)

@@ -13,7 +13,7 @@ static void check(bool is_html, const char *json, const char *wanted)
 	if (is_html)
 		shape_html(value, &out);
 	else
-		shape_text(value, &out);
+		shape_text(value, 0, &out);
 	assert_string_equal(buf_cstr(&out), wanted);
 	buf_release(&out);
 	arena_release(&arena);
@@ -125,7 +125,7 @@ static struct str wide_rows(size_t rows, size_t columns, size_t bytes,
 	buf_adds(&json, "}]");
 	assert_true(
 		shape_read(arena_str(arena, buf_str(&json)), arena, &value));
-	shape_text(value, out);
+	shape_text(value, 0, out);
 	buf_release(&json);
 	return buf_str(out);
 }
