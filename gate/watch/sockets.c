@@ -104,8 +104,8 @@ static bool is_valid(const struct call *c)
 	return ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* The process of a thread; kernels before 6.9 know only that. */
-static pid_t leader_of(pid_t tid)
+/* Read a number of proc_pid_status(5); 0 where it is not there. */
+static uint64_t status_of(pid_t tid, const char *name, int base)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err ignored = ERR_INIT;
@@ -114,9 +114,19 @@ static pid_t leader_of(pid_t tid)
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
 	if (fd_read_file(path, &text, &ignored) < 0)
-		return tid;
-	line = strstr(buf_cstr(&text), "\nTgid:");
-	return line ? (pid_t)strtol(line + 6, NULL, 10) : tid;
+		return 0;
+	line = strstr(buf_cstr(&text), name);
+	return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+/* Does a signal wait that the program has a handler for? The kernel lets none
+   but deadly ones end the wait for an answer. */
+static bool is_signalled(pid_t tid)
+{
+	return (status_of(tid, "\nSigPnd:", 16) |
+		status_of(tid, "\nShdPnd:", 16)) &
+	       ~status_of(tid, "\nSigBlk:", 16) &
+	       status_of(tid, "\nSigCgt:", 16);
 }
 
 /* Take a copy of the socket that the call names; 0 or an errno. */
@@ -126,7 +136,9 @@ static int take_socket(struct call *c)
 	socklen_t n = sizeof(int);
 
 	if (pidfd < 0)
-		pidfd = kernel_pidfd_open(leader_of(c->pid));
+		/* Linux before 6.9 knows its process only */
+		pidfd = kernel_pidfd_open(
+			(pid_t)status_of(c->pid, "\nTgid:", 10));
 	if (pidfd < 0 || !is_valid(c))
 		return EACCES;
 	c->sock = kernel_pidfd_getfd(pidfd, (int)c->req->data.args[0]);
@@ -197,14 +209,19 @@ static void become_self(const struct sockets *s, const struct self *self)
 /* Sockets that libraries look for in every program: no word is worth it. */
 static const char *const quiet[] = {"/run/nscd/", "/run/systemd/userdb/"};
 
-static int refuse(struct call *c, const char *name, const char *why)
+static void name_refused(struct call *c, const char *name, const char *why)
 {
 	for (size_t i = 0; i < ARRAY_LEN(quiet); i++)
 		if (strncmp(name, quiet[i], strlen(quiet[i])) == 0)
-			return EACCES;
+			return;
 	snprintf(c->answer->refused, sizeof(c->answer->refused), "unix:%s",
 		 name);
 	c->answer->why = why;
+}
+
+static int refuse(struct call *c, const char *name, const char *why)
+{
+	name_refused(c, name, why);
 	return EACCES;
 }
 
@@ -222,8 +239,8 @@ static bool is_granted(const struct sockets *s, const struct stat *st)
 		if (is_same(&g->st, st))
 			return true;
 		/* its server was started anew */
-		if (!g->is_pinned && lstat(g->path, &now) == 0 &&
-		    is_same(&now, st))
+		if (!g->is_pinned && !s->only_cached &&
+		    lstat(g->path, &now) == 0 && is_same(&now, st))
 			return true;
 	}
 	return false;
@@ -235,6 +252,7 @@ static int open_target(const struct sockets *s, struct call *c)
 	char path[sizeof(c->to.un.sun_path) + 1], whole[2 * PATH_MAX];
 	AUTO(fd_closep) int top = -1;
 	struct task_root root;
+	struct stat st;
 	struct self self;
 	size_t n = c->size - offsetof(struct sockaddr_un, sun_path);
 	int r = -EACCES;
@@ -250,6 +268,10 @@ static int open_target(const struct sockets *s, struct call *c)
 	if (become_child(s, &self))
 		r = task_walk(&root, whole, 0);
 	become_self(s, &self);
+	if (r == -ENOENT && !s->only_cached && lstat(whole, &st) == 0 &&
+	    S_ISSOCK(st.st_mode))
+		name_refused(c, whole,
+			     "a socket that the program does not see");
 	if (r < 0)
 		/* the file of a socket that is served is in memory */
 		return r == -EAGAIN ? ENOENT : -r;
@@ -382,11 +404,13 @@ static int serve_connect(struct sockets *s, struct call *c, uint64_t age_ns)
 		return r;
 	r = connect_now(s, c, &blocks);
 	s->has_cheated |= r == EINTR;
-	if (!blocks || is_late(c, age_ns))
+	if (!blocks ||
+	    (is_unix ? r != EAGAIN : r != EINPROGRESS && r != EALREADY))
 		return r;
-	c->answer->waits =
-		is_unix ? r == EAGAIN : r == EINPROGRESS || r == EALREADY;
-	return r;
+	if (is_late(c, age_ns))
+		return is_unix ? EAGAIN : EINPROGRESS;
+	c->answer->waits = !is_signalled(c->pid);
+	return EINTR;
 }
 
 /* ---- servers ---- */
@@ -505,8 +529,10 @@ void sockets_serve(struct sockets *s, int listener,
 		   const struct seccomp_notif *req, struct sockets_answer *ret)
 {
 	carry_out(s, listener, req, 0, ret);
-	if (ret->waits)
-		ret->waits = add_waiting(s, req);
+	if (ret->waits && !add_waiting(s, req)) {
+		ret->waits = false;
+		ret->error = ENOBUFS;
+	}
 }
 
 bool sockets_retry(struct sockets *s, int listener,

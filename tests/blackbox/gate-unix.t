@@ -63,6 +63,7 @@ own_sockets() {
 	each blocked "no server with none" --unix none -- own "$shared"
 	each blocked "datagrams" --unix "$T/dgram" -- dgram "$T/dgram"
 	each ok "a full server makes wait" -- full "$shared"
+	each ok "a signal ends the wait" -- alarm "$shared"
 	each ok "connections at once" -- many "$shared" 60
 }
 
@@ -135,6 +136,94 @@ beside_networks() {
 		race memory "$shared" "$out_of/docker.sock" 1000
 }
 
+# What the machine may lack: the listener takes all names away, the rest nothing.
+lesser_machines() {
+	level=listener
+	at_level "$level"
+	each ok "pairs" -- pair
+	each blocked "an own server" -- own "$shared"
+	each blocked "one that is granted" --unix "$out_of/docker.sock" -- \
+		to "$out_of/docker.sock"
+	gate "${where[@]}" --report "$W/report" -- true
+	json_file_is "$who: which the report says" "$W/report" \
+		"enforced[guarantee=syscalls].how" '~AF_UNIX is refused'
+	for level in landlock landlock-abi=5; do
+		at_level "$level"
+		each ok "an own server" -- own "$shared"
+		each blocked "that of the host" -- to "$shared/host.sock"
+		each blocked "abstract names of the host" -- to "@$T-$who"
+	done
+	at_level
+}
+
+# Programs as people use them, where they are installed.
+real_programs() {
+	local agent=$T/agent-$who
+
+	cat >"$W/mp.py" <<-'END'
+	import multiprocessing.connection as c, threading
+	s = c.Listener(family="AF_UNIX")
+	threading.Thread(target=lambda: s.accept().send("met")).start()
+	print(c.Client(s.address).recv())
+	END
+	chmod 644 "$W/mp.py"
+	gate -- "$PYTHON" "$W/mp.py"
+	out_like "$who: python's connections" '^met$'
+	if [[ -x $NODE ]]; then
+		cat >"$W/net.js" <<-'END'
+		const net = require('net'), p = require('os').tmpdir() + '/n.sock'
+		const s = net.createServer(c => c.end('met\n')).listen(p, () =>
+			net.connect(p).on('end', () => s.close()).pipe(process.stdout))
+		END
+		chmod 644 "$W/net.js"
+		gate -- "$NODE" "$W/net.js"
+		out_like "$who: node's pipes" '^met$'
+	fi
+	if [[ -x /usr/bin/ssh-agent ]]; then
+		ssh_agent
+	else
+		skip "$who: ssh-agent" "openssh-client is not installed"
+	fi
+	if [[ -x /usr/lib/chromium/chromium ]]; then
+		chromium_page
+	else
+		skip "$who: chromium" "it is not installed"
+	fi
+}
+
+# The agent serves the user that it belongs to alone, so root's child is root.
+ssh_agent() {
+	local as=() agent=$W/agent pid
+
+	[[ $who == root ]] && as=(--user root)
+	pid=$(as_who ssh-agent -a "$agent" | sed -n 's/.*PID=\([0-9]*\);.*/\1/p')
+	SSH_AUTH_SOCK=$agent gate "${as[@]}" --unix "$agent" --env SSH_AUTH_SOCK \
+		-- ssh-add -l
+	out_like "$who: ssh-agent, granted" 'The agent has no identities'
+	SSH_AUTH_SOCK=$agent gate "${as[@]}" --env SSH_AUTH_SOCK -- ssh-add -l
+	err_like "$who: and not granted" "allow it: --unix $agent"
+	kill "$pid"
+}
+
+as_who() {
+	if [[ $who == user && $(id -u) -eq 0 ]]; then
+		as_user "$@"
+	else
+		"$@"
+	fi
+}
+
+chromium_page() {
+	cat >"$W/page.html" <<-'END'
+	<p id=x></p><script>x.textContent = 'sum ' + 6 * 7</script>
+	END
+	chmod 644 "$W/page.html"
+	gate --exec /usr/lib/chromium/chrome_crashpad_handler --read "$W" -- \
+		/usr/lib/chromium/chromium --headless --no-sandbox \
+		--disable-gpu --dump-dom "file://$W/page.html"
+	out_like "$who: chromium shows a page" 'sum 42</p>'
+}
+
 all_of_it() {
 	local level
 
@@ -149,6 +238,9 @@ all_of_it() {
 	level=auto where=(--write "$shared")
 	private_places
 	races
+	lesser_machines
+	level=
+	real_programs
 }
 
 both_users all_of_it

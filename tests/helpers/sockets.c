@@ -9,6 +9,7 @@
  *too sockets chdir FOLDER NAME	the same by a relative name sockets user PATH
  *the user that the peer is sockets dgram PATH		send a datagram to it
  *	sockets full FOLDER		a server that does not accept
+ *	sockets alarm FOLDER		a signal while waiting for one
  *	sockets many FOLDER N		N connections at once to a short queue
  *	sockets race KIND FOLDER HOST N	try N times to reach HOST by a race
  *
@@ -21,6 +22,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,6 +32,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -237,6 +240,29 @@ static int full(const char *folder)
 	return came ? ok("waited for and reached") : blocked("waiting");
 }
 
+static void on_alarm(int signal)
+{
+	(void)signal;
+}
+
+static int interrupted(const char *folder)
+{
+	const struct itimerval soon = {.it_value = {0, 30000}};
+	struct sigaction alarm = {.sa_handler = on_alarm};
+	char path[200];
+	int server;
+
+	snprintf(path, sizeof(path), "%s/alarm", folder);
+	server = serve(path, SOCK_STREAM, 1);
+	if (server < 0 || fill(path) != 2)
+		return blocked("EAGAIN once the queue is full");
+	sigaction(SIGALRM, &alarm, NULL);
+	setitimer(ITIMER_REAL, &soon, NULL);
+	return reach(path, SOCK_STREAM) < 0 && errno == EINTR
+		       ? ok("the signal came first")
+		       : blocked("EINTR");
+}
+
 static int many(const char *folder, int n)
 {
 	char path[200];
@@ -426,6 +452,8 @@ int main(int argc, char **argv)
 		return datagram(argv[2]);
 	if (argc == 3 && strcmp(act, "full") == 0)
 		return full(argv[2]);
+	if (argc == 3 && strcmp(act, "alarm") == 0)
+		return interrupted(argv[2]);
 	if (argc == 4 && strcmp(act, "many") == 0)
 		return many(argv[2], atoi(argv[3]));
 	if (argc == 6 && strcmp(act, "race") == 0)
