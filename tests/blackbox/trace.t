@@ -93,8 +93,8 @@ programs() {
 		/usr/bin/python3 -c 'open("data/one").read(); open("data/two").read()'
 	suffices "one file of a folder" "read $W/data/one" -- \
 		bash -c 'read -r x <data/one && [[ $x == b ]]'
-	suffices "a pipeline of programs" "exec sed|exec sort|exec cat|read $W/data" -- \
-		bash -c 'set -o pipefail; cat data/one data/two | sed s/a/c/ | sort'
+	suffices "a pipeline of programs" "exec sed|exec sort|exec cat|read $W/data" \
+		--preset none -- bash -c 'set -o pipefail; cat data/one data/two | sed s/a/c/ | sort'
 	suffices "a file in a sub-folder" "write $W/sub" -- \
 		bash -c 'echo x >sub/new'
 	suffices "a database of sqlite" "write $W/sub" -- /usr/bin/python3 -c '
@@ -114,8 +114,8 @@ c = socket.socket(); c.connect(s.getsockname())'
 			git -c safe.directory='*' -c user.name=x -c user.email=x@x commit -q \
 				--allow-empty -m first)
 		[[ $who == root ]] || chown -R --reference="$W" "$W/repo"
-		suffices "git in a repository" "read $W/repo" -- \
-			git -C repo log --oneline
+		suffices "git in a repository" "read $W/repo" \
+			--preset none -- git -C repo log --oneline
 	else
 		skip "$who: git needs its repository" "no git"
 	fi
@@ -287,8 +287,8 @@ follow() {
 	out_like "$who: and what it reads" "^	\"$W/facts/one\","
 	out_unlike "$who: nothing is missing" incomplete
 
-	trace -- bash -c "for f in $W/many/*/*; do read -r x <\$f; done
-		ls >/dev/null"
+	trace --preset none -- bash -c "for f in $W/many/*/*; do
+			read -r x <\$f; done; ls >/dev/null"
 	exit_is "$who: six thousand files are read" 0
 	out_like "$who: they are one folder" "^	\"$W/many\", # bash, 60[0-9][0-9] times"
 	out_like "$who: what is started after them is a row" '^	"ls",'
