@@ -141,6 +141,7 @@ static void copy_program(const struct prepared *p, struct arena *arena,
 	if (r->file[0].is_script)
 		to->interpreter = arena_strdup(arena, r->file[r->exec].path);
 	to->script = arena_strdup(arena, p->script);
+	to->missing_script = arena_strdup(arena, p->missing_script);
 	to->runs = arena_strdup(arena, p->direct.says);
 	to->installation = arena_strdup(arena, p->installation);
 	/* without a view its HOME is made when it starts */

@@ -408,7 +408,8 @@ struct gate_explained {
 	const char *program;	 /* resolved */
 	const char *interpreter; /* of a script, else NULL */
 	const char *script; /* an argument that the program runs, or NULL */
-	const char *runs;   /* as in gate_child_info, or NULL */
+	const char *missing_script; /* it would run this, which is not there */
+	const char *runs;	    /* as in gate_child_info, or NULL */
 	const char *installation; /* readable for it beside the file; or NULL */
 	const char *cwd;  /* where it starts; NULL: in its private HOME */
 	const char *user; /* user that the child becomes */

@@ -1145,6 +1145,7 @@ static int finish(struct target *t, int status, struct err *err)
 			.said = client_stderr(t->client),
 			.failed = status == 1 || status == 2,
 			.all = log_level() >= LOG_DEBUG,
+			.is_server = true,
 			.form = ADVICE_OPTION,
 			.scrub = t->scrub,
 			.request = &t->request,

@@ -266,7 +266,10 @@ void target_hint(struct target *t, struct str said)
 		t->has_hinted = true;
 	} else if (advice_find_file(&known, said, &t->arena, &file)) {
 		live_clear(&t->live);
-		say_refused(t, &file);
+		if (file.is_absent)
+			log_note("%s %s", file.path, file.why);
+		else
+			say_refused(t, &file);
 	}
 }
 

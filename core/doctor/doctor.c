@@ -205,6 +205,35 @@ static bool look_at_exec(struct doctor *d, const char *name,
 	return any;
 }
 
+/* A path of [sandbox] is one of every program. */
+static bool is_said(const struct doctor *d, const char *text)
+{
+	for (size_t i = 0; i < d->n; i++)
+		if (strcmp(d->check[i].text, text) == 0)
+			return true;
+	return false;
+}
+
+/* Warn of paths of `read` that do not exist; of `write` they are an error. */
+static void look_at_read(struct doctor *d, const char *name,
+			 const struct strlist *read)
+{
+	for (size_t i = 0; i < read->n; i++) {
+		const char *path = read->item[i], *text;
+
+		if (access(path, F_OK) == 0 || errno != ENOENT)
+			continue;
+		text = arena_printf(d->arena,
+				    "sandbox.read names %s, which does not "
+				    "exist",
+				    path);
+		if (!is_said(d, text))
+			add(d, "program", name, CHECK_WARNING,
+			    "make it, or take it out of `sandbox.read`", "%s",
+			    text);
+	}
+}
+
 static void look_at_request(struct doctor *d, const char *name,
 			    const struct gate_request *request)
 {
@@ -212,11 +241,18 @@ static void look_at_request(struct doctor *d, const char *name,
 	struct err err = ERR_INIT;
 
 	look_at_arguments(d, name, request);
+	look_at_read(d, name, &request->policy->read);
 	/* the gate would repeat the first of those rows */
 	if (look_at_exec(d, name, request))
 		return;
 	if (gate_explain(d->gate, request, d->arena, &e, &err) < 0)
 		add_program(d, "program", name, NULL, -1, &err);
+	else if (e.missing_script)
+		add(d, "program", name, CHECK_FAILED,
+		    "mend `args`; relative names begin in the folder that it "
+		    "starts in",
+		    "%s is to run %s, which does not exist", e.program,
+		    e.missing_script);
 	else
 		look_at_file(d, name, &e);
 }

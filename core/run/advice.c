@@ -97,6 +97,15 @@ static bool is_at(const char *folder, const char *path)
 	return path_is_beneath(path, &(struct strlist){&folder, 1});
 }
 
+/* Are these words of `matins brief`, which names what its caller named? */
+static bool is_brief(const struct advice_known *known)
+{
+	const char *const *argv = known->request->argv;
+
+	return strcmp(known->request->program, "matins") == 0 && argv[0] &&
+	       argv[1] && strcmp(argv[1], "brief") == 0;
+}
+
 static bool is_meant(const struct advice_known *known, const char *path,
 		     struct arena *arena)
 {
@@ -104,6 +113,8 @@ static bool is_meant(const struct advice_known *known, const char *path,
 
 	if (gate_is_secret(known->gate, path))
 		return false;
+	if (is_brief(known))
+		return true;
 	if (!known->is_server)
 		return true;
 	if (strstr(path, "/."))
@@ -188,6 +199,13 @@ bool advice_find_file(const struct advice_known *known, struct str said,
 		return false;
 	if (r.path.p)
 		f.path = real_of(known, r.path, arena);
+	if (r.kind == SAID_MISSING && f.path[0] == '/' && is_brief(known) &&
+	    access(f.path, F_OK) < 0) {
+		*ret = (struct advice_file){.path = f.path,
+					    .why = "is not there",
+					    .is_absent = true};
+		return true;
+	}
 	/* words that look like a path are none, unless its folder is there */
 	if ((r.kind == SAID_ACCESS && is_own_file(known, f.path)) ||
 	    (access(f.path, F_OK) < 0 &&
@@ -299,6 +317,7 @@ struct finder {
 	const struct advice_known *known;
 	struct arena *arena;
 	struct advice_list list;
+	bool is_absent; /* the file that was asked for */
 };
 
 static void add_piece(struct finder *f, const char *text, const char *setting)
@@ -463,6 +482,7 @@ static void add_file(struct finder *f)
 	if (!known->gate || (!known->failed && known->is_server) ||
 	    !advice_find_file(known, known->said, f->arena, &file))
 		return;
+	f->is_absent = file.is_absent;
 	f->list.is_refused |= is_refused(known, &file);
 	if (!known->failed && !is_refused(known, &file))
 		return;
@@ -555,7 +575,7 @@ static void add_dropped(struct finder *f)
 /* The whole table at once: a refused program hides what it would need. */
 static void add_trace(struct finder *f)
 {
-	if (f->known->trace && f->list.n)
+	if (f->known->trace && f->list.n && !f->is_absent)
 		add_piece(f,
 			  arena_printf(f->arena,
 				       "to find everything that it needs: %s",

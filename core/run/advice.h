@@ -77,6 +77,7 @@ struct advice_file {
 	const char *key;   /* "read", "write"; NULL: no grant is advised */
 	const char *value; /* the path, or the folder to write in */
 	const char *why;   /* without a key: the reason, behind the path */
+	bool is_absent;	   /* not there either; `matins brief` cannot tell */
 };
 
 /* Find the file that words of a failed program name. False: there is none. */

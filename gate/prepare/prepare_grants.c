@@ -432,6 +432,8 @@ static int add_argument(struct prepared *p, const char *arg, bool is_script,
 	if (arg[0] != '/')
 		path = cwd && *arg ? arena_printf(&p->arena, "%s/%s", cwd, arg)
 				   : NULL;
+	if (is_script && path && access(path, F_OK) < 0)
+		p->missing_script = arena_strdup(&p->arena, path);
 	if (!path || grants_find(&p->grants, path, &found, &ignored) != 0)
 		return 0;
 	r = add_file(p, arg, path, &found, is_script, err);

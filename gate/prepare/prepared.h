@@ -100,6 +100,7 @@ struct prepared {
 	enum sockets_held sockets; /* as of the filter */
 	const char *installation;  /* for people, or NULL */
 	const char *script; /* a file that its interpreter is told to run */
+	const char *missing_script; /* one that is not there */
 };
 
 /* Remember a sentence about what the leash, or another rule, took away. */

@@ -100,10 +100,18 @@ cat >server.py <<-'END'
 	             "serverInfo": {"name": "s", "version": "1"}}
 	    elif m["method"] == "tools/list":
 	        r = {"tools": [{"name": n, "inputSchema": {"type": "object"}}
-	                       for n in ("save", "look", "run")]}
+	                       for n in ("save", "look", "run", "net", "empty")]}
 	    elif m["params"]["name"] == "save":
 	        open("note", "w").write("x")
 	        r = {"content": [{"type": "text", "text": "saved"}]}
+	    elif m["params"]["name"] == "empty":
+	        r = {}
+	    elif m["params"]["name"] == "net":
+	        import socket
+	        try:
+	            socket.create_connection(("192.0.2.1", 443), 2)
+	        except OSError as e:
+	            r = {"content": [{"type": "text", "text": "fetch failed"}]}
 	    elif m["params"]["name"] == "look":
 	        r = {"content": [{"type": "text", "text": str(os.listdir("."))}]}
 	    else:
@@ -285,13 +293,194 @@ json_is "a step that minds refusals shares no process with one that does not" \
 run_matins call run -s s -c shared.toml
 exit_is "a call that was answered in spite of a refusal" 0
 err_like "is said, whatever the state" 'denied: start /usr/bin/date by .*--exec date$'
-run_matins exec --report report.json -- sh -c 'date; :'
+run_matins call net -s s -c shared.toml
+exit_is "a call whose network was refused, and that was answered" 0
+out_is "its answer is what the server says" "fetch failed"
+err_like "the refusal is said all the same" 'denied: network .*--net '
+run_matins exec --preset none --report report.json -- sh -c 'date; :'
 exit_is "exec: a refused program inside leaves the status" 0
 err_like "exec: it is said" 'denied: start /[a-z/]*/date by .*--exec date$'
 cp report.json "$out"
 json_is "exec: the report has it" denials[0].kind exec denials[0].name '~/date$'
-run_matins exec --read . --exec date -- sh -c 'date; :'
+run_matins exec --preset none --read . --exec date -- sh -c 'date; :'
 is "exec: a granted program leaves no word" "$(<"$err")" ""
+
+# ---- a tool result that is none ----
+
+run_matins call empty -s s -c shared.toml
+exit_is "{} is no tool result" 1
+cat >empty.toml <<-END
+	[servers.s]
+	command = "$PYTHON"
+	args = ["$HOME/elsewhere/server.py"]
+	[routines.r]
+	[[routines.r.steps]]
+	name = "call"
+	type = "mcp-client"
+	server = "s"
+	tool = "empty"
+	[[routines.r.steps]]
+	name = "program"
+	type = "mcp-client"
+	command = "sh"
+	args = ["-c", "echo {}"]
+END
+run_matins run -c empty.toml r --json
+json_is "{} of a server or a program fails the step" \
+	step_results[0].reason not_call_tool_result step_results[0].state failed \
+	step_results[1].reason not_call_tool_result step_results[1].state failed
+
+# ---- files of the briefing ----
+
+echo "- [ ] call" >"$HOME/todo.md"
+echo "2030-01-01 tax" >"$HOME/deadlines.md"
+brief_steps() {
+	local i=0 row
+
+	echo '[routines.r]'
+	for row in "$@"; do
+		echo '[[routines.r.steps]]'
+		echo "name = \"$((i++))\""
+		printf 'type = "mcp-client"\ncommand = "matins"\nargs = ["brief"]\n'
+		echo "$row"
+	done
+}
+brief_steps 'tool = "todo"
+params = { file = "~/todo.md" }' 'tool = "deadlines"
+params = { file = "~/deadlines.md" }' 'tool = "todo"
+params = { file = "~/none.md" }' 'tool = "todo"
+params = { file = "~/todo.md" }
+sandbox.read = ["~/todo.md"]' >brief.toml
+run_matins run -c brief.toml r --json
+for i in 0 1; do
+	json_is "brief, a named file that is not granted: an error ($i)" \
+		step_results[$i].state tool_error \
+		step_results[$i].advice[0].text '~^denied: read /.*\.md, which lies in no folder granted' \
+		step_results[$i].advice[0].toml '~^sandbox.read = \["/.*\.md"\]$'
+done
+json_is "one that is not there is told apart" step_results[2].state tool_error \
+	step_results[2].advice '#1' step_results[2].advice[0].text '~/none\.md is not there$'
+json_is "one that is granted is read" step_results[3].state ok \
+	step_results[3].output '~1 open'
+run_matins call todo file="$HOME/todo.md" -- matins brief
+exit_is "a call: an error, too" 2
+err_like "with the option" "for $HOME/todo\.md: --read $HOME/todo\.md"
+run_matins call todo file="$HOME/none.md" -- matins brief
+err_like "and what is not there is told apart" "$HOME/none\.md is not there\$"
+
+# ---- doctor looks at all that is declared ----
+
+cat >declared.toml <<-END
+	[sandbox]
+	read = ["gone-folder"]
+	[servers.program]
+	command = "no-such-program"
+	[servers.script]
+	command = "$PYTHON"
+	args = ["gone.py"]
+	[servers.variable]
+	command = "cat"
+	env = { TOKEN = { env = "NOT_SET_ANYWHERE" } }
+	[servers.file]
+	command = "cat"
+	env = { TOKEN = { file = "gone-key" } }
+	[servers.command]
+	command = "cat"
+	env = { TOKEN = { cmd = "no-such-command x" } }
+	[servers.cwd]
+	command = "cat"
+	cwd = "gone-cwd"
+	[servers.exec]
+	command = "cat"
+	sandbox.exec = ["gone-exec"]
+	[servers.ca]
+	url = "https://mcp.example.com/mcp"
+	ca_file = "gone-ca.pem"
+	[servers.login]
+	url = "https://mcp.example.com/mcp"
+	[servers.login.auth]
+	issuer = "https://example.com"
+	client_id = "x"
+	client_secret = { file = "gone-secret" }
+END
+run_matins doctor -c declared.toml
+exit_is "doctor: something that is declared cannot work" 1
+while read -r name text; do
+	out_like "doctor looks at it: $name" "^ +(FAILED|warning) +servers\.$name.* $text"
+done <<-'END'
+	program no-such-program is not installed
+	program sandbox\.read names /.*/gone-folder, which does not exist
+	script is to run /.*/gone\.py, which does not exist
+	variable variable NOT_SET_ANYWHERE is not set
+	file file /.*/gone-key: No such file
+	command no-such-command is not installed
+	cwd cwd /.*/gone-cwd: it does not exist
+	exec sandbox\.exec names gone-exec, which is not in PATH
+	ca .*ca_file: /.*/gone-ca\.pem
+	login file /.*/gone-secret: No such file
+END
+cat >well.toml <<-END
+	[servers.script]
+	command = "$PYTHON"
+	args = ["$HOME/elsewhere/server.py"]
+END
+run_matins doctor -c well.toml
+exit_is "its twin: all that is declared is there" 0
+
+# ---- runs of a file, whole or not ----
+
+export MATINS_STATE=$T/runs
+cp empty.toml first.toml
+sed 's/empty/look/' empty.toml >second.toml
+run_matins run -c second.toml r --only call
+run_matins doctor -c second.toml r --stale 1h
+exit_is "a run of one step keeps no dead-man check alive" 1
+run_matins run -c second.toml r
+exit_is "a whole run of that file" 2
+run_matins doctor -c second.toml r --stale 1h
+exit_is "does" 0
+run_matins doctor -c first.toml r --stale 1h
+exit_is "but of its own file alone" 1
+run_matins history r -c first.toml --json
+json_is "history: runs of one file are no other's" runs '#0'
+run_matins history r -c second.toml --json
+json_is "history: file and wholeness" runs '#2' runs[0].whole true runs[1].whole false \
+	runs[0].file "$PWD/second.toml"
+is "history: its members" \
+	"$("$PYTHON" -c 'import json,sys; print(*json.load(sys.stdin)["runs"][0])' <"$out")" \
+	"generation routine file whole state summary started finished"
+run_matins run -c first.toml r
+run_matins diff 2 3
+exit_is "diff: runs of one name in two files cannot be compared" 2
+unset MATINS_STATE
+
+# ---- steps that did not run ----
+
+run_matins run -c second.toml r --only call
+is "a step that was left out is one line at the end" \
+	"$(grep -n 'program' "$out")" "$(grep -n '^left out: program$' "$out")"
+out_like "and counted as skipped" '^r: 1 ran, 1 skipped, 0 failed$'
+mkdir work
+cat >long.toml <<-END
+	[routines.r]
+	[[routines.r.steps]]
+	name = "long"
+	type = "script"
+	command = "sh"
+	args = ["-c", ": >work/begun; while :; do :; done"]
+	sandbox.write = ["."]
+	[[routines.r.steps]]
+	name = "later"
+	type = "script"
+	command = "true"
+END
+"$BIN" run -c long.toml r >long.txt 2>/dev/null &
+pid=$!
+wait_for 20 test -e work/begun
+kill -TERM $pid
+wait $pid 2>/dev/null
+is "a step that was cancelled before it began is counted apart" \
+	"$(tail -n1 long.txt)" 'r: 1 ran, 0 skipped, 1 failed, 1 not begun'
 
 # ---- the ledger is matins' own file, or none ----
 
