@@ -371,6 +371,9 @@ static int connect_now(const struct sockets *s, const struct call *c,
 		return EACCES;
 	if (become_child(s, &self))
 		r = connect_guarded(c);
+	/* one to this machine is made by now */
+	if (r == EINPROGRESS && *ret_blocks)
+		r = connect_guarded(c);
 	become_self(s, &self);
 	if (*ret_blocks)
 		(void)fcntl(c->sock, F_SETFL, flags);

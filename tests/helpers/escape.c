@@ -1112,6 +1112,18 @@ static int try_unix(char **a)
 		      "connected to a server outside");
 }
 
+/* Clients of another program could be served under its name. */
+static int try_unix_serve(char **a)
+{
+	struct sockaddr_un u = {0};
+	socklen_t n = unix_name(&u, a[0]);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	return worked(fd < 0 || bind(fd, (void *)&u, n) < 0 ? -1
+							    : listen(fd, 9),
+		      "serves under a name of this machine");
+}
+
 static int try_unix_datagram(char **a)
 {
 	struct sockaddr_un u = {0};
@@ -1373,6 +1385,7 @@ static const struct attack {
 	{"bind", 1, try_bind},
 	{"socket", 3, try_socket},
 	{"unix", 1, try_unix},
+	{"unix-serve", 1, try_unix_serve},
 	{"unix-datagram", 1, try_unix_datagram},
 	{"pair-datagram", 1, try_pair_datagram},
 	{"shm", 1, try_shm},
