@@ -89,15 +89,15 @@ static const char *expand(const char *value, const char *home,
 
 /* ---- the places ---- */
 
-static const char *prefix_in(const char *file, const char *home,
-			     struct arena *arena)
+static const char *setting_in(const char *file, const char *key,
+			      const char *home, struct arena *arena)
 {
 	AUTO(buf_release) struct buf text = BUF_INIT(NPMRC_BYTES);
 	struct err ignored = ERR_INIT;
 	const char *value = NULL;
 
 	if (file && fd_read_regular(file, &text, &ignored) == 0)
-		value = npm_setting(buf_str(&text), "prefix", arena);
+		value = npm_setting(buf_str(&text), key, arena);
 	return value ? expand(value, home, arena) : NULL;
 }
 
@@ -120,34 +120,53 @@ static const char *two_above(const char *path, struct arena *arena)
 	return resolve_dirname(resolve_dirname(path, arena), arena);
 }
 
+/* As the user has it: in a variable, else in the npmrc of HOME. */
+static const char *setting_of(const char *const *env, const char *key,
+			      const char *home, struct arena *arena)
+{
+	const char *const *own = (const char *const *)environ;
+	const char *name = arena_printf(arena, "npm_config_%s", key);
+	const char *value = variable_in(env, name), *file;
+
+	if (!value)
+		value = variable_in(own, name);
+	if (value)
+		return expand(value, home, arena);
+	file = variable_in(own, "npm_config_userconfig");
+	if (!file && home)
+		file = arena_printf(arena, "%s/.npmrc", home);
+	return setting_in(file, key, home, arena);
+}
+
 const char *npm_prefix(const char *const *env, const char *home,
 		       struct arena *arena)
 {
 	const char *const *own = (const char *const *)environ;
-	const char *node = file_of("node", arena), *npm, *found, *file;
-	const char *base = variable_in(own, "PREFIX");
+	const char *found = setting_of(env, "prefix", home, arena);
+	const char *base, *node, *npm, *file;
 
-	found = variable_in(env, "npm_config_prefix");
-	if (!found)
-		found = variable_in(own, "npm_config_prefix");
-	if (found)
-		return expand(found, home, arena);
-	file = variable_in(own, "npm_config_userconfig");
-	if (!file && home)
-		file = arena_printf(arena, "%s/.npmrc", home);
-	found = prefix_in(file, home, arena);
 	if (found)
 		return found;
-	if (!base && node)
+	base = variable_in(own, "PREFIX");
+	node = base ? NULL : file_of("node", arena);
+	if (node)
 		base = two_above(node, arena);
 	file = variable_in(own, "npm_config_globalconfig");
 	if (!file && base)
 		file = arena_printf(arena, "%s/etc/npmrc", base);
-	found = prefix_in(file, home, arena);
+	found = setting_in(file, "prefix", home, arena);
 	npm = found ? NULL : file_of("npm", arena);
 	if (npm)
-		found = prefix_in(
+		found = setting_in(
 			arena_printf(arena, "%s/npmrc", two_above(npm, arena)),
-			home, arena);
+			"prefix", home, arena);
 	return found ? found : base;
+}
+
+const char *npm_cache(const char *const *env, const char *home,
+		      struct arena *arena)
+{
+	const char *found = setting_of(env, "cache", home, arena);
+
+	return found || !home ? found : arena_printf(arena, "%s/.npm", home);
 }

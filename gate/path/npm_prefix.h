@@ -22,6 +22,10 @@
 const char *npm_prefix(const char *const *env, const char *home,
 		       struct arena *arena) MUST_USE;
 
+/* The folder of what npm fetched before, found likewise; NULL: none. */
+const char *npm_cache(const char *const *env, const char *home,
+		      struct arena *arena) MUST_USE;
+
 /*
  * Value of a key in the text of an npmrc file, with ${NAME} as it stands; the
  * last one of the file counts. NULL: it is not set. In the arena. Pure.

@@ -17,8 +17,7 @@
  * alone can understand; and where the policy grants it a network and programs
  * to start, one for a package that is missing.
  *
- * Folders and files on the way belong to root or the user; a program lies in
- * the folder of its package.
+ * gate/path/package_file.h says which folders and files are trusted.
  *
  * errors  ERR_NOT_FOUND  not installed, or in another version, with what to do
  *	   ERR_LEASH	  the leash does not name the launcher

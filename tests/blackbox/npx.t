@@ -263,6 +263,12 @@ globals() {
 		no "the environment stands before it" 127 'not installed' npx shout
 	comes_to "node_modules stands before the prefix" "say [] []" npx say
 	rm -f "$HOME/.npmrc"
+	package "$HOME/.npm/_npx/0a1b/node_modules/kept" kept 1.0.0 '"k.js"'
+	program "$HOME/.npm/_npx/0a1b/node_modules/kept/k.js"
+	comes_to "what npx fetched before" "k [] []" npx -y kept
+	no "in another version" 127 'but kept 1.0.0 is' npx kept@2
+	npm_config_cache=$W/other no "in another cache" 127 'not installed' npx kept
+	rm -rf "$HOME/.npm"
 }
 
 # tool FOLDER NAME VERSION: an environment as uv and pipx make them
@@ -445,5 +451,40 @@ all() {
 	rm -rf "$W"
 }
 
+# The rows of the unit test are npm's own opinion: ask it, where npm is.
+oracle() {
+	local npm semver
+
+	npm=$(readlink -f "$(type -P npm)" || true)
+	semver=${npm%/bin/*}/node_modules/semver
+	if [[ ! -d $semver ]]; then
+		skip "ranges are those of npm" "npm has no semver module"
+		return
+	fi
+	cat >"$T/ask.js" <<-'END'
+		const semver = require(process.argv[2]);
+		const rows = require("fs").readFileSync(process.argv[3], "utf8").split("\n");
+		let n = 0;
+		rows.forEach((row, i) => {
+			const [, what, rest] = /^(kind|fits) (.*)$/.exec(row) || [];
+			if (!what)
+				return;
+			const [a, b] = rest.split(" | ").map((s) => s === "''" ? "" : s);
+			const said = what === "fits" ? (semver.satisfies(a, b) ? "yes" : "no")
+			    : semver.valid(a, true) ? "version"
+			    : semver.validRange(a, true) !== null ? "range"
+			    : a && encodeURIComponent(a) === a ? "tag" : "none";
+			n++;
+			if (rows[i + 1] !== "= " + said)
+				console.log(row, rows[i + 1], said);
+		});
+		console.log(n > 100 ? "asked" : "too few rows");
+	END
+	run_program /dev/null "$NODE" "$T/ask.js" "$semver" \
+		"$TOP/tests/unit/gate/values/packages.transcript"
+	out_is "ranges are those of npm" asked
+}
+
+oracle
 both_users all
 done_testing
