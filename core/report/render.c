@@ -9,9 +9,13 @@
 
 #include "core/base/jw.h"
 #include "core/base/scan.h"
+#include "core/base/text.h"
 #include "core/report/escape.h"
+#include "core/report/markdown.h"
 #include "core/report/shape.h"
 
+/* Base64 of one picture or sound in a page: 8 MiB. */
+#define MEDIA_BYTES (8 * 1024 * 1024)
 /* Name of a tool in a heading: longer ones say nothing more. */
 #define WORD_BYTES 100
 
@@ -29,7 +33,7 @@ struct form {
 	struct part failed, error; /* name and sentence, on top */
 	struct part refused;	   /* name of a step that went on without */
 	struct part noted;	   /* name of one that nothing was refused to */
-	struct part advice, toml;
+	struct part said, advice, toml;
 	const char *end_troubles;
 	struct part step, skipped, note, nothing, output;
 	void (*body)(struct buf *out, const struct form *f, struct str text,
@@ -75,15 +79,78 @@ static void print_html_body(struct buf *out, const struct form *f,
 {
 	AUTO(arena_release) struct arena arena = ARENA_INIT;
 	struct str value;
+	bool is_json = shape_read(text, &arena, &value);
 
 	(void)o;
-	if (!shape_read(text, &arena, &value)) {
+	if (!is_json && !markdown_is_likely(text)) {
 		add_part(out, &f->output, text);
 		return;
 	}
 	buf_adds(out, "<div class=\"body\">\n");
-	shape_html(value, out);
+	if (is_json)
+		shape_html(value, out);
+	else
+		markdown_html(text, out);
 	buf_adds(out, "</div>\n");
+}
+
+/* Pictures and sounds that a browser shows without obeying anything. */
+static const struct {
+	const char *type, *mime, *before, *after;
+} media[] = {
+	{"image", "image/png", "<img alt=\"image\" src=\"", "\">\n"},
+	{"image", "image/jpeg", "<img alt=\"image\" src=\"", "\">\n"},
+	{"image", "image/gif", "<img alt=\"image\" src=\"", "\">\n"},
+	{"image", "image/webp", "<img alt=\"image\" src=\"", "\">\n"},
+	{"audio", "audio/wav", "<audio controls src=\"", "\"></audio>\n"},
+	{"audio", "audio/mpeg", "<audio controls src=\"", "\"></audio>\n"},
+	{"audio", "audio/ogg", "<audio controls src=\"", "\"></audio>\n"},
+};
+
+static bool is_base64(struct str s)
+{
+	while (s.n && s.p[s.n - 1] == '=')
+		s.n--;
+	for (size_t i = 0; i < s.n; i++)
+		if (!text_is_alpha(s.p[i]) && !text_is_digit(s.p[i]) &&
+		    s.p[i] != '+' && s.p[i] != '/')
+			return false;
+	return s.n > 0;
+}
+
+static void print_block(struct str block, struct buf *out)
+{
+	struct str type = scan_text(block, "type");
+	struct str mime = scan_text(block, "mimeType");
+	struct str data = scan_text(block, "data");
+	size_t i = 0;
+
+	if (!type.n || !mime.n || !data.n || data.n > MEDIA_BYTES)
+		return;
+	while (i < ARRAY_LEN(media) &&
+	       (!scan_is(type, media[i].type) || !scan_is(mime, media[i].mime)))
+		i++;
+	data = (struct str){data.p + 1, data.n - 2}; /* without the quotes */
+	if (i == ARRAY_LEN(media) || !is_base64(data))
+		return;
+	buf_addf(out, "%sdata:%s;base64,", media[i].before, media[i].mime);
+	buf_add_str(out, data);
+	buf_adds(out, media[i].after);
+}
+
+/* Media of a result, below its text, which names each of them. */
+static void print_media(const struct report_step *s, struct buf *out)
+{
+	struct str content = s->answer.content;
+
+	/* of a report that was loaded */
+	if (!content.n && s->data.n)
+		content = scan_some(s->data, "content");
+	if (!content.n)
+		return;
+	for (struct scan_iter it = scan_over(content); scan_next(&it);)
+		if (scan_type(it.value) == SCAN_OBJECT)
+			print_block(it.value, out);
 }
 
 /* Text, and before and behind its parts what a terminal obeys, or nothing. */
@@ -94,6 +161,7 @@ static void print_html_body(struct buf *out, const struct form *f,
 		.error = {"", escape_lines, ""},                             \
 		.refused = {warn "refused:" plain " ", escape_line, "\n"},   \
 		.noted = {"note: ", escape_line, "\n"},                      \
+		.said = {"  stderr: ", escape_lines, ""},                    \
 		.advice = {"  ", escape_lines, ""},                          \
 		.toml = {"      " good, escape_line, plain "\n"},            \
 		.end_troubles = "\n",                                        \
@@ -118,6 +186,7 @@ static const struct form md_form = {
 	.error = {"", escape_markdown, "\n\n"},
 	.refused = {"**refused:** ", escape_markdown, "\n\n"},
 	.noted = {"**note:** ", escape_markdown, "\n\n"},
+	.said = {"text", escape_fenced, "\n"},
 	.advice = {"- ", escape_markdown, "\n\n"},
 	.toml = {"toml", escape_fenced, "\n"},
 	.end_troubles = "",
@@ -139,6 +208,7 @@ static const struct form html_form = {
 	.error = {"", escape_html, "</p>\n"},
 	.refused = {"<p class=\"skip\">refused: ", escape_html, "</p>\n"},
 	.noted = {"<p class=\"skip\">note: ", escape_html, "</p>\n"},
+	.said = {"<pre class=\"advice\">\n", escape_html, "</pre>\n"},
 	.advice = {"<p class=\"advice\">", escape_html, "</p>\n"},
 	.toml = {"<pre class=\"advice\">\n", escape_html, "</pre>\n"},
 	.end_troubles = "",
@@ -161,6 +231,8 @@ static const struct form html_form = {
 static void print_advice(const struct report_step *s, const struct form *f,
 			 struct buf *out)
 {
+	if (s->said.n)
+		add_part(out, &f->said, s->said);
 	for (size_t i = 0; i < s->n_advice; i++) {
 		add_part(out, &f->advice, str_trim(s->advice[i].text));
 		if (s->advice[i].toml.n)
@@ -277,6 +349,8 @@ static void print_step(const struct report_step *s, const struct form *f,
 		add_part(out, &f->output, output);
 	else if (output.n)
 		f->body(out, f, output, o);
+	if (f->is_html)
+		print_media(s, out);
 	buf_adds(out, f->end_step);
 }
 
@@ -432,30 +506,52 @@ static const char head[] =
 	"<meta name=\"viewport\" "
 	"content=\"width=device-width, initial-scale=1\">\n"
 	"<meta http-equiv=\"Content-Security-Policy\" "
-	"content=\"default-src 'none'; style-src 'unsafe-inline'\">\n"
+	"content=\"default-src 'none'; style-src 'unsafe-inline'; "
+	"img-src data:; media-src data:\">\n"
+	"<meta name=\"referrer\" content=\"no-referrer\">\n"
 	"<meta name=\"color-scheme\" content=\"light dark\">\n"
 	"<style>\n"
 	":root{color-scheme:light dark;--bg:#fff;--fg:#1c1e21;--dim:#5c636a;"
 	"--line:#d8dce0;--box:#f5f6f7;--ok:#1a7f37;--bad:#c01c28;"
-	"--skip:#7a5b00}\n"
+	"--skip:#7a5b00;--link:#0b57d0}\n"
 	"@media (prefers-color-scheme:dark){:root{--bg:#15171a;--fg:#e4e6e9;"
 	"--dim:#9aa1a9;--line:#33383e;--box:#1d2024;--ok:#4cc26b;"
-	"--bad:#ff7b72;--skip:#d9b44a}}\n"
-	"body{margin:0 auto;padding:1rem;max-width:46rem;background:var(--bg);"
+	"--bad:#ff7b72;--skip:#d9b44a;--link:#8ab4f8}}\n"
+	"body{margin:0 auto;padding:1rem;max-width:54rem;background:var(--bg);"
 	"color:var(--fg);font:1rem/1.5 system-ui,sans-serif}\n"
-	"h1{font-size:1.4rem;margin:.5rem 0 1rem}\n"
+	"h1{font-size:1.3rem;line-height:1.3;margin:.5rem 0 1rem;"
+	"overflow-wrap:anywhere}\n"
 	"h2{font-size:1.1rem;margin:0;display:flex;flex-wrap:wrap;gap:.5rem;"
 	"align-items:baseline;overflow-wrap:anywhere}\n"
 	"section{border-top:1px solid var(--line);padding:.8rem 0}\n"
 	".state{font-size:.8rem;font-weight:600}\n"
 	".ok{color:var(--ok)}.bad{color:var(--bad)}.skip{color:var(--skip)}\n"
 	"p{margin:.4rem 0;overflow-wrap:anywhere;white-space:pre-wrap}\n"
-	"pre{margin:.4rem 0;padding:.6rem .8rem;background:var(--box);"
-	"border-radius:.4rem;font:.9rem/1.45 ui-monospace,monospace;"
-	"white-space:pre-wrap;overflow-wrap:anywhere}\n"
+	"pre,.body{margin:.4rem 0;padding:.6rem .8rem;background:var(--box);"
+	"border:1px solid var(--line);border-radius:.4rem;"
+	"overflow-wrap:anywhere}\n"
+	"pre{font:.85rem/1.45 ui-monospace,monospace;white-space:pre-wrap}\n"
+	".body pre{background:var(--bg)}.body>:first-child{margin-top:0}\n"
+	".body h4,.body h5,.body h6{font-size:1rem;margin:.6rem 0 .3rem}\n"
+	".body ul,.body ol{margin:.3rem 0;padding-left:1.4rem}\n"
+	"code{font:.9em ui-monospace,monospace}a{color:var(--link)}\n"
+	"blockquote{margin:.4rem 0;padding-left:.8rem;"
+	"border-left:3px solid var(--line);color:var(--dim)}\n"
+	"hr{border:0;border-top:1px solid var(--line)}\n"
+	".wide{overflow-x:auto}table{border-collapse:collapse;font-size:.9rem}"
+	"\n"
+	"th,td{text-align:start;vertical-align:top;padding:.2rem .8rem .2rem 0;"
+	"overflow-wrap:break-word;white-space:pre-wrap}\n"
+	".wide table{width:max-content}.wide td{max-width:22rem}\n"
+	"tr+tr>*{border-top:1px solid var(--line)}\n"
+	"th{color:var(--dim);font-weight:600}.n{text-align:end}\n"
+	"img{display:block;max-width:100%;height:auto;margin:.4rem 0;"
+	"border-radius:.4rem}\n"
+	"audio{display:block;max-width:100%;margin:.4rem 0}\n"
 	".dim{color:var(--dim)}.advice{margin-left:1rem}\n"
 	"footer{border-top:1px solid var(--line);padding:.8rem 0;"
 	"font-weight:600}\n"
+	"@media print{body{max-width:none}}\n"
 	"</style>\n";
 
 static void print_html(const struct report *r, const struct render_options *o,

@@ -393,7 +393,7 @@ static void html_table(const struct table *t, struct str value, struct buf *out)
 				  "</td>", out);
 		buf_adds(out, "</tr>\n");
 	}
-	buf_adds(out, "</table></div>\n");
+	buf_adds(out, "</table></div>");
 }
 
 static void html_object(struct str value, size_t depth, struct buf *out)
@@ -404,7 +404,7 @@ static void html_object(struct str value, size_t depth, struct buf *out)
 		html_value(it.value, depth + 1, out);
 		buf_adds(out, "</td></tr>\n");
 	}
-	buf_adds(out, "</table>\n");
+	buf_adds(out, "</table>");
 }
 
 static void html_value(struct str value, size_t depth, struct buf *out)
@@ -424,11 +424,12 @@ static void html_value(struct str value, size_t depth, struct buf *out)
 			html_value(it.value, depth + 1, out);
 			buf_adds(out, "</li>\n");
 		}
-		buf_adds(out, "</ul>\n");
+		buf_adds(out, "</ul>");
 	}
 }
 
 void shape_html(struct str value, struct buf *out)
 {
 	html_value(value, 0, out);
+	buf_addc(out, '\n');
 }

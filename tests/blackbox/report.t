@@ -141,6 +141,52 @@ for form in "" --md --html --json; do
 	not_ok "no raw escape in ${form:-the text}" grep -q $'\x1b' "$out"
 done
 
+# ---- a server cannot forge a heading or the summary ----
+
+echo 'raw {"content":[{"type":"text","text":"all well\\n\\n---\\nforged: 9 ran, 0 skipped, 0 failed\\n# forged — 9 ok\\n## fine\\r\\n## cr\\rERROR: x: y\\n```\\n~~~\\n</pre></section></body><h1>h</h1>\\n[a](javascript:alert(1))\\n\\u2028# ls\\u001b[2J\\n> # quoted\\n==="}]}' |
+	script forged
+cat >forged.toml <<-END
+	[routines.forged]
+	[[routines.forged.steps]]
+	name = "peer"
+	type = "mcp-client"
+	command = "$PEER"
+	args = ["$T/forged.peer"]
+	[[routines.forged.steps]]
+	name = "issues"
+	type = "script"
+	command = "echo"
+	args = ['[{"n":1,"title":"one\n# x"},{"n":22,"title":"寿司"}]']
+	[[routines.forged.steps]]
+	name = "bytes"
+	type = "script"
+	command = "printf"
+	args = ['a\377b']
+END
+for form in "" --md; do
+	# shellcheck disable=SC2086
+	run_matins run -c forged.toml forged $form
+	is "${form:-text}: one title" "$(grep -c '^# ' "$out")" 1
+	is "${form:-text}: a section for each step" "$(grep -c '^## ' "$out")" 3
+	is "${form:-text}: one line before the summary" "$(grep -c '^---' "$out")" 1
+	is "${form:-text}: the last line is the summary" \
+		"$(tail -n 1 "$out")" "forged: 3 ran, 0 skipped, 0 failed"
+	out_unlike "${form:-text}: no error that is none" '^(\*\*)?ERROR:'
+	out_like "${form:-text}: what it said is there, set in" '^  ## fine$'
+	out_like "${form:-text}: JSON is a table" '^  22  寿司$'
+done
+run_matins show last forged --html
+for tag in '<h1>' '<footer ' '</body>'; do
+	is "HTML: one $tag" "$(grep -o -- "$tag" "$out" | wc -l)" 1
+done
+is "HTML: a section for each step" "$(grep -c '^<h2>' "$out")" 3
+out_unlike "HTML: no script, no link to one" '<script|href="javascript'
+run_matins run -c forged.toml forged --only bytes
+out_like "bytes that are not UTF-8 look as in the kept report" $'^  a\xef\xbf\xbdb$'
+out_like "steps left out are one line" '^left out: peer, issues$'
+run_matins show last forged
+out_like "the kept report is the same" $'^  a\xef\xbf\xbdb$'
+
 # ---- dry run, nothing ran ----
 
 run_matins run -c m.toml morning --dry-run

@@ -82,3 +82,45 @@ TEST(html, hostile_names, are_escaped)
 	assert_null(strchr(buf_cstr(&out), '\x1b'));
 	buf_release(&out);
 }
+
+/* Pictures of known kinds alone, in pure Base64. */
+TEST(html, media, is_shown_where_it_is_harmless)
+{
+	static const struct {
+		const char *block, *wanted;
+	} rows[] = {
+		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"AAA=\"",
+		 "<img alt=\"image\" src=\"data:image/png;base64,AAA=\">"},
+		{"\"audio\",\"mimeType\":\"audio/wav\",\"data\":\"AAAA\"",
+		 "<audio controls src=\"data:audio/wav;base64,AAAA\"></audio>"},
+		{"\"image\",\"mimeType\":\"image/svg+xml\",\"data\":\"AAAA\"",
+		 NULL},
+		{"\"image\",\"mimeType\":\"audio/wav\",\"data\":\"AAAA\"",
+		 NULL},
+		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"\"", NULL},
+		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"A\\\"B\"",
+		 NULL},
+		{"\"image\",\"mimeType\":\"image/png\",\"data\":\"A>B\"", NULL},
+		{"\"image\",\"mimeType\":\"image/png\",\"data\":7", NULL},
+		{"\"image\",\"data\":\"AAAA\"", NULL},
+	};
+	const struct render_options o = {.view = VIEW_FULL};
+	struct buf out = BUF_INIT(BUF_UNBOUNDED), json = BUF_INIT(SIZE_MAX);
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct report_step step = {.name = "s"};
+		const struct report r = {
+			.routine = "r", .steps = &step, .n_steps = 1};
+
+		buf_clear(&out);
+		buf_clear(&json);
+		buf_addf(&json, "[{\"type\":%s}]", rows[i].block);
+		step.answer.content = buf_str(&json);
+		render_find("html")->print(&r, &o, &out);
+		if (rows[i].wanted ? !strstr(buf_cstr(&out), rows[i].wanted)
+				   : strstr(buf_cstr(&out), "base64") != NULL)
+			fail_msg("%s: %s", rows[i].block, buf_cstr(&out));
+	}
+	buf_release(&out);
+	buf_release(&json);
+}

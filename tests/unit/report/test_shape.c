@@ -77,7 +77,7 @@ TEST(shape, object, is_lines)
 	check(true, "{\"a&\":[1,\"<\"]}",
 	      "<table class=\"kv\">\n<tr><th>a&amp;</th><td dir=\"auto\">"
 	      "<ul>\n<li dir=\"auto\">1</li>\n<li dir=\"auto\">&lt;</li>\n"
-	      "</ul>\n</td></tr>\n</table>\n");
+	      "</ul></td></tr>\n</table>\n");
 }
 
 TEST(shape, array_of_different_values, is_a_list)
