@@ -62,6 +62,10 @@ static int run_opened(const struct args *args, const struct config_file *file,
 		.dry_run = args_has(args, "dry-run"),
 		.allow_empty = args_has(args, "allow-empty"),
 		.require_ledger = args_has(args, "require-ledger"),
+		.shows_advice =
+			!print->output.path &&
+			(!print->view || strcmp(print->view, "full") == 0) &&
+			strcmp(print->form, "data") != 0,
 	};
 	int status;
 

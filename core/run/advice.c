@@ -106,11 +106,32 @@ static bool is_brief(const struct advice_known *known)
 	       argv[1] && strcmp(argv[1], "brief") == 0;
 }
 
+/* Argument that is this file, or a folder above it; NULL: none. */
+static const char *argument_of(const struct advice_known *known,
+			       const char *path, bool is_folder,
+			       struct arena *arena)
+{
+	const char *const *argv = known->request->argv;
+	struct stat st;
+
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		const char *real =
+			argv[i][0] == '-'
+				? ""
+				: real_of(known, str_of(argv[i]), arena);
+
+		if (stat(real, &st) < 0 || strcmp(real, "/") == 0 ||
+		    S_ISDIR(st.st_mode) != is_folder)
+			continue;
+		if (is_folder ? is_at(real, path) : strcmp(real, path) == 0)
+			return real;
+	}
+	return NULL;
+}
+
 static bool is_meant(const struct advice_known *known, const char *path,
 		     struct arena *arena)
 {
-	const char *const *argv = known->request->argv;
-
 	if (gate_is_secret(known->gate, path))
 		return false;
 	if (is_brief(known))
@@ -119,10 +140,9 @@ static bool is_meant(const struct advice_known *known, const char *path,
 		return true;
 	if (strstr(path, "/."))
 		return false;
-	for (size_t i = 1; argv[0] && argv[i]; i++)
-		if (argv[i][0] != '-' && strcmp(argv[i], "/") != 0 &&
-		    is_at(argv[i], path))
-			return true;
+	if (argument_of(known, path, false, arena) ||
+	    argument_of(known, path, true, arena))
+		return true;
 	return is_at(path_resolve(".", NULL, arena), path);
 }
 
@@ -130,17 +150,14 @@ static bool is_meant(const struct advice_known *known, const char *path,
  * Shells begin with the name of the script: "./run: 2: cat: Permission
  * denied". It is granted, and no clue.
  */
-static bool is_own_file(const struct advice_known *known, const char *path)
+static bool is_own_file(const struct advice_known *known, const char *path,
+			struct arena *arena)
 {
-	const char *const *argv = known->request->argv;
 	struct stat st;
 
-	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-		return false;
-	for (size_t i = 0; argv[i]; i++)
-		if (is_at(argv[i], path))
-			return true;
-	return is_at(known->request->program, path);
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       (argument_of(known, path, false, arena) ||
+		is_at(known->request->program, path));
 }
 
 /*
@@ -170,6 +187,7 @@ static void judge_file(const struct advice_known *known, enum said_kind kind,
 	/* a file that is not there can only have been made */
 	bool write = kind == SAID_WRITE || path_is_beneath(f->path, &p->read) ||
 		     (kind == SAID_ACCESS && !is_there);
+	const char *folder;
 	struct stat st;
 
 	f->value = f->path;
@@ -186,6 +204,11 @@ static void judge_file(const struct advice_known *known, enum said_kind kind,
 		f->key = write ? "write" : "read";
 	else
 		f->why = "is not granted";
+	folder = f->key && !write ? argument_of(known, f->path, true, arena)
+				  : NULL;
+	/* the folder that the program was told to work on */
+	if (folder && !gate_secrets_in(known->gate, folder, arena))
+		f->value = folder;
 }
 
 bool advice_find_file(const struct advice_known *known, struct str said,
@@ -207,7 +230,7 @@ bool advice_find_file(const struct advice_known *known, struct str said,
 		return true;
 	}
 	/* words that look like a path are none, unless its folder is there */
-	if ((r.kind == SAID_ACCESS && is_own_file(known, f.path)) ||
+	if ((r.kind == SAID_ACCESS && is_own_file(known, f.path, arena)) ||
 	    (access(f.path, F_OK) < 0 &&
 	     access(dirname(arena_strdup(arena, f.path)), F_OK) < 0))
 		f.path = "";
@@ -313,18 +336,46 @@ static void add_commands(const struct gate_denial *d,
 
 /* ---- pieces ---- */
 
+/* A piece before its setting is written: values of a key, or no key. */
+struct piece {
+	const char *text, *key;
+	struct strlist values;
+};
+
 struct finder {
 	const struct advice_known *known;
 	struct arena *arena;
-	struct advice_list list;
-	bool is_absent; /* the file that was asked for */
+	struct piece *piece;
+	size_t n;
+	bool is_refused;
+	bool has_unnamed; /* words of a refusal name no file */
+	bool is_absent;	  /* the file that was asked for */
 };
 
-static void add_piece(struct finder *f, const char *text, const char *setting)
+static struct piece *find_piece(struct finder *f, const char *key)
 {
-	f->list.item = arena_grow(f->arena, f->list.item, f->list.n,
-				  sizeof(*f->list.item));
-	f->list.item[f->list.n++] = (struct advice){text, setting};
+	for (size_t i = 0; key && i < f->n; i++)
+		if (f->piece[i].key && strcmp(f->piece[i].key, key) == 0)
+			return &f->piece[i];
+	return NULL;
+}
+
+/* Add a piece, or join it to the one of its key: a line stands once. */
+static void add_piece(struct finder *f, const char *text, const char *key,
+		      const struct strlist *values)
+{
+	struct piece *p = find_piece(f, key);
+
+	if (p) {
+		p->text = arena_printf(f->arena, "%s; %s", p->text, text);
+	} else {
+		f->piece =
+			arena_grow(f->arena, f->piece, f->n, sizeof(*f->piece));
+		p = &f->piece[f->n++];
+		*p = (struct piece){.text = text, .key = key};
+	}
+	for (size_t i = 0; key && i < values->n; i++)
+		list_add_new(&p->values, f->arena, values->item[i]);
 }
 
 static bool is_whole_net(const struct gate_denial *d)
@@ -419,7 +470,7 @@ static void add_key(struct finder *f, const char *key)
 		if (!is_worth_a_line(d, f->known) ||
 		    (key ? !is_key(d, key) : d->allow.key != NULL))
 			continue;
-		f->list.is_refused |= advice_counts(d);
+		f->is_refused |= advice_counts(d);
 		if (n++ < ROWS_SHOWN) {
 			buf_adds(&text, n > 1 ? "; " : "denied: ");
 			add_denial(&text, d, f->known->scrub);
@@ -435,9 +486,7 @@ static void add_key(struct finder *f, const char *key)
 	if (list_has(&values, no_host))
 		buf_adds(&text, "; name the host that it needs in place of "
 				"HOST");
-	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)),
-		  key ? setting_of(f->known->form, key, &values, f->arena)
-		      : NULL);
+	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key, &values);
 }
 
 static bool is_earlier(const struct gate_verdict *v, size_t i)
@@ -483,21 +532,17 @@ static void add_file(struct finder *f)
 	    !advice_find_file(known, known->said, f->arena, &file))
 		return;
 	f->is_absent = file.is_absent;
-	f->list.is_refused |= is_refused(known, &file);
+	f->is_refused |= is_refused(known, &file);
 	if (!known->failed && !is_refused(known, &file))
 		return;
 	if (!*file.path) {
-		if (!f->list.n)
-			add_piece(f,
-				  "the program says that it was refused a "
-				  "file, and does not name it",
-				  NULL);
+		f->has_unnamed = known->failed;
 		return;
 	}
 	if (!file.key) {
 		add_piece(f,
 			  arena_printf(f->arena, "%s %s", file.path, file.why),
-			  NULL);
+			  NULL, NULL);
 		return;
 	}
 	add_piece(f,
@@ -505,8 +550,7 @@ static void add_file(struct finder *f)
 			       "denied: %s %s, which lies in no folder "
 			       "granted for it",
 			       file.key, file.path),
-		  setting_of(known->form, file.key,
-			     &(struct strlist){&file.value, 1}, f->arena));
+		  file.key, &(struct strlist){&file.value, 1});
 }
 
 /* Files that a refused program would have read next. */
@@ -539,7 +583,7 @@ static void add_arguments(struct finder *f)
 			       "in no folder granted for it",
 			       values.item[0],
 			       values.n > 1 ? " and other files" : ""),
-		  setting_of(known->form, "read", &values, f->arena));
+		  "read", &values);
 }
 
 /* Name files that went with a private folder; without any, the folder alone
@@ -550,13 +594,15 @@ static void add_dropped(struct finder *f)
 	const struct gate_request *r = known->request;
 	const char *folder = known->verdict->dropped.folder;
 	struct cleaner clean = {known->scrub, 0};
+	struct said_refusal said = said_refusal(known->said);
+	bool is_absolute = said.path.n && said.path.p[0] == '/';
 	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
 
 	/* exec has said so before the start */
 	if (!folder || !r || r->cwd_said ||
 	    !(names || known->all ||
-	      (known->failed && !known->is_server &&
-	       said_refusal(known->said).kind)))
+	      (known->failed && !known->is_server && said.kind &&
+	       !is_absolute)))
 		return;
 	/* a path of the configuration begins in its folder */
 	if (known->form == ADVICE_TOML
@@ -568,19 +614,40 @@ static void add_dropped(struct finder *f)
 			       "started in a private, empty folder, because "
 			       "%s is not granted%s%s",
 			       folder, names ? "; " : "", names ? names : ""),
-		  setting_of(known->form, "write",
-			     &(struct strlist){&folder, 1}, f->arena));
+		  "write", &(struct strlist){&folder, 1});
 }
 
 /* The whole table at once: a refused program hides what it would need. */
 static void add_trace(struct finder *f)
 {
-	if (f->known->trace && f->list.n && !f->is_absent)
+	if (f->has_unnamed && !f->n)
+		add_piece(f,
+			  "the program says that it was refused a file, and "
+			  "does not name it",
+			  NULL, NULL);
+	if (f->known->trace && f->n && !f->is_absent)
 		add_piece(f,
 			  arena_printf(f->arena,
 				       "to find everything that it needs: %s",
 				       f->known->trace),
-			  NULL);
+			  NULL, NULL);
+}
+
+static struct advice_list written(const struct finder *f)
+{
+	struct advice_list list = {.n = f->n, .is_refused = f->is_refused};
+
+	list.item = ARENA_ARRAY(f->arena, struct advice, f->n);
+	for (size_t i = 0; i < f->n; i++) {
+		const struct piece *p = &f->piece[i];
+
+		list.item[i].text = p->text;
+		list.item[i].setting =
+			p->key ? setting_of(f->known->form, p->key, &p->values,
+					    f->arena)
+			       : NULL;
+	}
+	return list;
 }
 
 struct advice_list advice_find(const struct advice_known *known,
@@ -589,8 +656,8 @@ struct advice_list advice_find(const struct advice_known *known,
 	struct finder f = {.known = known, .arena = arena};
 
 	if (known->failed && said_refusal(known->said).kind == SAID_DOWNLOAD) {
-		add_piece(&f, advice_download, NULL);
-		return f.list;
+		add_piece(&f, advice_download, NULL, NULL);
+		return written(&f);
 	}
 	if (known->verdict)
 		add_denials(&f);
@@ -600,7 +667,7 @@ struct advice_list advice_find(const struct advice_known *known,
 	if (known->verdict)
 		add_dropped(&f);
 	add_trace(&f);
-	return f.list;
+	return written(&f);
 }
 
 const char *advice_line(const struct advice *a, struct arena *arena)

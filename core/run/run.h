@@ -53,7 +53,8 @@ struct run_options {
 	bool dry_run;
 	bool allow_empty;
 	bool require_ledger;
-	unsigned jobs; /* side by side; 0 = as many as descriptors allow */
+	bool shows_advice; /* the caller prints that of the report: no notes */
+	unsigned jobs;	   /* side by side; 0 = as many as descriptors allow */
 	struct run_observer observer;
 	const struct run_tracer *tracer; /* NULL = none; of `trace` */
 };

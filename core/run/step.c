@@ -322,7 +322,7 @@ static void advise(struct step_run *s, struct str err_tail,
 	for (size_t i = 0; i < list.n; i++) {
 		const struct advice *a = &list.item[i];
 
-		if (!has_advice(s, a->text))
+		if (!s->ctx->shows_advice && !has_advice(s, a->text))
 			log_note("%s: %s", s->result.name,
 				 advice_line(a, &s->arena));
 		all[i] = (struct report_advice){

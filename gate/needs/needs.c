@@ -245,8 +245,9 @@ static bool is_private(const struct finder *f, const char *path)
 	       !list_covers(&f->traced->write, path);
 }
 
-/* Of the kernel, and devices. */
-static const struct strlist system_dirs = STRLIST("/proc", "/dev");
+/* Of the kernel, and devices; runtimes ask for their control group. */
+static const struct strlist system_dirs =
+	STRLIST("/proc", "/dev", "/sys/fs/cgroup");
 
 /* Reason why a trace grants no row for the path; NULL: it may. */
 static const char *refusal(const struct finder *f, const char *path)

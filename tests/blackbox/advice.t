@@ -64,12 +64,14 @@ follow weather "$script
 command = 'sh'
 args = ['-c', 'echo \$(basename /a/news): \$(cat elsewhere/a.md)']
 cwd = '$T'
+sandbox.preset = ['none']
 sandbox.read = ['.']" \
 	'sandbox.exec = ["basename", "cat"]' 'news: call the dentist'
 follow archive "$script
 command = 'tar'
 args = ['cvzf', '$T/shelf/a.tgz', 'a.md']
 cwd = 'elsewhere'
+sandbox.preset = ['none']
 sandbox.read = ['elsewhere']
 sandbox.write = ['shelf']" \
 	'sandbox.exec = ["sh", "gzip"]' 'a.md'
@@ -156,6 +158,11 @@ follow tool "$tool
 args = ['server.py']
 params = { path = '$T/elsewhere/a.md' }" \
 	"sandbox.read = [\"$T/elsewhere/a.md\"]" 'call the dentist'
+
+follow folder "$tool
+args = ['server.py', '$T/elsewhere']
+params = { path = '$T/elsewhere/a.md' }" \
+	"sandbox.read = [\"$T/elsewhere\"]" 'call the dentist'
 
 # ---- no advice ----
 

@@ -48,12 +48,13 @@ applies() {
 
 applies archive "command = 'tar'
 args = ['czvf', 'out/a.tgz', 'notes/a.md']
-sandbox = { read = ['notes'] } # what it packs
+sandbox = { read = ['notes'], preset = ['none'] } # what it packs
 cwd = '.'" 'notes/a.md' 1
 file_has "archive: a path is written from the folder of the file" \
 	archive.toml '"./out"'
 applies news "command = 'sh'
-args = ['-c', 'echo news: \$(cat $PWD/notes/a.md)']" 'news: call the dentist'
+args = ['-c', 'echo news: \$(cat $PWD/notes/a.md)']
+sandbox.preset = ['none']" 'news: call the dentist'
 printf 'print("from a package")\n' >pkg/__main__.py
 touch pkg/__init__.py
 applies package "command = 'sh'
@@ -65,7 +66,8 @@ if type -P gcc >/dev/null && type -P make >/dev/null; then
 	applies build "command = 'make'
 args = ['-s', '-B', '-C', 'mk']
 [routines.r.steps.sandbox]
-memory = '1GiB'" 'built'
+memory = '1GiB'
+preset = ['none']" 'built'
 else
 	skip "make with gcc" "no gcc or make"
 fi
