@@ -125,6 +125,20 @@ static void add_idmap(struct machine *m)
 					   err.msg));
 }
 
+/* Where the kernel has no right for socket files, the listener stands in. */
+static const char *listener_text(const struct gate *g, bool has_listener)
+{
+	bool is_needed = g->landlock_abi < LANDLOCK_ABI_UNIX;
+
+	if (has_listener)
+		return is_needed ? "refused calls are named in reports, and "
+				   "sockets of a tree told from the host's"
+				 : "refused calls are named in reports";
+	return is_needed ? "no listener available: refused calls are not "
+			   "named, and a tree has no sockets (unix) but pairs"
+			 : "no listener available: refused calls are not named";
+}
+
 const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 {
 	const bool *group = g->cgroups.has;
@@ -141,9 +155,7 @@ const struct gate_fact *gate_machine(struct gate *g, size_t *ret_n)
 	add_mechanism(&m, MECHANISM_SECCOMP, true,
 		      "filters can be installed; one is always");
 	add_mechanism(&m, MECHANISM_NOTIFY, has_listener,
-		      has_listener ? "refused calls are named in reports"
-				   : "no listener available: refused calls are "
-				     "not named");
+		      listener_text(g, has_listener));
 	add_landlock(&m);
 	add_namespaces(&m);
 	add_idmap(&m);
