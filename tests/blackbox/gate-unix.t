@@ -76,6 +76,13 @@ private_places() {
 	each ok "an own server in /dev/shm" -- own /dev/shm
 }
 
+# The errno of every odd call is the kernel's own.
+odd_calls() {
+	as_who "${PROBE%/*}/sockets" odd "$shared" >"$W/wanted"
+	gate "${where[@]}" -- "${PROBE%/*}/sockets" odd "$shared"
+	file_is "$who: odd addresses ($level)" "$out" "$W/wanted"
+}
+
 host_sockets() {
 	local s=$out_of/docker.sock name
 
@@ -184,6 +191,8 @@ real_programs() {
 	else
 		skip "$who: ssh-agent" "openssh-client is not installed"
 	fi
+	# seconds each; a user has less
+	[[ $who == user ]] || return
 	if [[ -x /usr/lib/chromium/chromium ]]; then
 		chromium_page
 	else
@@ -231,6 +240,7 @@ all_of_it() {
 	for level in auto off; do
 		where=(--isolate "$level" --write "$shared")
 		own_sockets
+		odd_calls
 		host_sockets
 		granted
 		beside_networks
@@ -243,5 +253,40 @@ all_of_it() {
 	real_programs
 }
 
+# config ROW: a file whose sandbox has this row
+config() {
+	cat >matins.toml <<-END
+	[[routines.day.steps]]
+	name = "look"
+	type = "script"
+	command = "true"
+	sandbox = { $1 }
+	END
+}
+
 both_users all_of_it
+
+config 'unix = "/run/x.sock"'
+run_matins check
+exit_is "a socket without brackets is an error" 1
+err_like "which shows the line to write" 'unix = \["/run/x.sock"\]'
+config 'unix = 5'
+run_matins check
+err_like "so is a number" '"private", "none", or a list of socket files'
+for row in '"none"' '"private"' '["~/agent.sock", "${HOME}/x", "run/y"]'; do
+	config "unix = $row"
+	run_matins check
+	exit_is "unix = $row" 0
+done
+run_matins exec --unix /dev/null -- true
+exit_is "what is no socket is refused" 126
+err_like "by name" 'unix: /dev/null is not a socket'
+run_matins exec --unix "$T/nothing" -- true
+exit_is "one that is not there yet is not" 0
+err_like "and said" "unix: $T/nothing does not exist"
+MATINS_CAVEATS='{"fs_read":"all","fs_write":{"only":["'$T'/home"]},"exec":"all","net":"all","max_calls":"unlimited","valid_for_generation":"all"}' \
+	run_matins exec --unix "$T/out-root/docker.sock" -- "$HELPERS/sockets" \
+	to "$T/out-root/docker.sock"
+out_like "a leash that does not let it be written caps it" '^blocked: '
+err_like "and says so" 'unix ".*docker.sock": dropped'
 done_testing

@@ -10,6 +10,7 @@
  *the user that the peer is sockets dgram PATH		send a datagram to it
  *	sockets full FOLDER		a server that does not accept
  *	sockets alarm FOLDER		a signal while waiting for one
+ *	sockets odd FOLDER		errno of calls that no program means
  *	sockets many FOLDER N		N connections at once to a short queue
  *	sockets race KIND FOLDER HOST N	try N times to reach HOST by a race
  *
@@ -29,6 +30,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -263,6 +265,57 @@ static int interrupted(const char *folder)
 		       : blocked("EINTR");
 }
 
+/* Addresses as a hostile program gives them: by the kernel's own answers. */
+static int odd(const char *folder)
+{
+	static const int sizes[] = {-1, 0, 1, 2, 3, 109, 110, 111, 128, 129};
+	char path[200], *at_end, *page;
+	struct sockaddr_un a = {.sun_family = AF_UNIX};
+	int fd, file = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	snprintf(path, sizeof(path), "%s/none", folder);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		union {
+			struct sockaddr_un un;
+			char room[256];
+		} full = {.un = {.sun_family = AF_UNIX}};
+
+		memset(full.un.sun_path, 'x', sizeof(full) - 2);
+		fd = make(SOCK_STREAM);
+		connect(fd, (struct sockaddr *)&full, (socklen_t)sizes[i]);
+		printf("%d ", errno);
+		close(fd);
+	}
+	fd = make(SOCK_STREAM);
+	page = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	munmap(page + 4096, 4096);
+	at_end = page + 4096 - 10;
+	memcpy(at_end, &a, 10);
+	connect(fd, (struct sockaddr *)at_end, sizeof(a));
+	printf("%d ", errno);
+	connect(fd, NULL, sizeof(a));
+	printf("%d ", errno);
+	connect(fd, (struct sockaddr *)&a, address(path, &a));
+	printf("%d ", errno);
+	connect(fd, (struct sockaddr *)&a, address("/dev/null", &a));
+	printf("%d ", errno);
+	a.sun_family = AF_INET;
+	connect(fd, (struct sockaddr *)&a, sizeof(a));
+	printf("%d ", errno);
+	connect(999, (struct sockaddr *)&a, sizeof(a));
+	printf("%d ", errno);
+	connect(file, (struct sockaddr *)&a, sizeof(a));
+	printf("%d ", errno);
+	listen(fd, 1);
+	printf("%d ", errno);
+	listen(-1, 1);
+	printf("%d ", errno);
+	listen(file, 1);
+	printf("%d\n", errno);
+	return 0;
+}
+
 static int many(const char *folder, int n)
 {
 	char path[200];
@@ -454,6 +507,8 @@ int main(int argc, char **argv)
 		return full(argv[2]);
 	if (argc == 3 && strcmp(act, "alarm") == 0)
 		return interrupted(argv[2]);
+	if (argc == 3 && strcmp(act, "odd") == 0)
+		return odd(argv[2]);
 	if (argc == 4 && strcmp(act, "many") == 0)
 		return many(argv[2], atoi(argv[3]));
 	if (argc == 6 && strcmp(act, "race") == 0)
