@@ -104,29 +104,45 @@ static bool is_valid(const struct call *c)
 	return ioctl(c->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0;
 }
 
-/* Read a number of proc_pid_status(5); 0 where it is not there. */
-static uint64_t status_of(pid_t tid, const char *name, int base)
+/* Read proc_pid_status(5) of a task; empty where it is gone. */
+static void read_status(pid_t tid, struct buf *out)
 {
-	AUTO(buf_release) struct buf text = BUF_INIT(BUF_UNBOUNDED);
 	struct err ignored = ERR_INIT;
-	const char *line;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/status", tid);
-	if (fd_read_file(path, &text, &ignored) < 0)
-		return 0;
-	line = strstr(buf_cstr(&text), name);
+	if (fd_read_file(path, out, &ignored) < 0)
+		buf_clear(out);
+}
+
+/* A number in there; 0 where it is missing. */
+static uint64_t status_number(struct buf *status, const char *name, int base)
+{
+	const char *line = strstr(buf_cstr(status), name);
+
 	return line ? strtoull(line + strlen(name), NULL, base) : 0;
+}
+
+/* Linux before 6.9 opens processes only, not threads. */
+static int open_process(pid_t tid)
+{
+	AUTO(buf_release) struct buf status = BUF_INIT(BUF_UNBOUNDED);
+
+	read_status(tid, &status);
+	return kernel_pidfd_open((pid_t)status_number(&status, "\nTgid:", 10));
 }
 
 /* Does a signal wait that the program has a handler for? The kernel lets none
    but deadly ones end the wait for an answer. */
 static bool is_signalled(pid_t tid)
 {
-	return (status_of(tid, "\nSigPnd:", 16) |
-		status_of(tid, "\nShdPnd:", 16)) &
-	       ~status_of(tid, "\nSigBlk:", 16) &
-	       status_of(tid, "\nSigCgt:", 16);
+	AUTO(buf_release) struct buf status = BUF_INIT(BUF_UNBOUNDED);
+
+	read_status(tid, &status);
+	return (status_number(&status, "\nSigPnd:", 16) |
+		status_number(&status, "\nShdPnd:", 16)) &
+	       ~status_number(&status, "\nSigBlk:", 16) &
+	       status_number(&status, "\nSigCgt:", 16);
 }
 
 /* Take a copy of the socket that the call names; 0 or an errno. */
@@ -136,9 +152,7 @@ static int take_socket(struct call *c)
 	socklen_t n = sizeof(int);
 
 	if (pidfd < 0)
-		/* Linux before 6.9 knows its process only */
-		pidfd = kernel_pidfd_open(
-			(pid_t)status_of(c->pid, "\nTgid:", 10));
+		pidfd = open_process(c->pid);
 	if (pidfd < 0 || !is_valid(c))
 		return EACCES;
 	c->sock = kernel_pidfd_getfd(pidfd, (int)c->req->data.args[0]);
@@ -420,25 +434,33 @@ static int serve_connect(struct sockets *s, struct call *c, uint64_t age_ns)
 
 /*
  * A name without a file, in the network of this machine, could be that of
- * another program there, which its clients would then talk to.
+ * another program there, which its clients would then talk to. A name never
+ * changes, so one without a name is refused as by the kernel, before another
+ * thread gives it one.
  */
-static bool is_abstract(const struct call *c)
+static int judge_server(const struct sockets *s, struct call *c)
 {
 	struct sockaddr_un own = {.sun_family = AF_UNSPEC};
 	socklen_t n = sizeof(own);
 
-	return getsockname(c->sock, (struct sockaddr *)&own, &n) < 0 ||
-	       (n > offsetof(struct sockaddr_un, sun_path) && !own.sun_path[0]);
+	if (getsockname(c->sock, (struct sockaddr *)&own, &n) < 0)
+		return errno;
+	if (n <= offsetof(struct sockaddr_un, sun_path))
+		return EINVAL;
+	if (own.sun_path[0] || s->own_net)
+		return 0;
+	return refuse(c, "@", "an abstract name of this machine");
 }
 
 static int serve_listen(struct sockets *s, struct call *c)
 {
 	bool is_unix = c->domain == AF_UNIX;
+	int r = is_unix ? judge_server(s, c) : 0;
 	struct self self;
-	int r = EACCES;
 
-	if (is_unix && !s->own_net && is_abstract(c))
-		return refuse(c, "@", "an abstract name of this machine");
+	if (r)
+		return r;
+	r = EACCES;
 	/* clients see who listens */
 	if (become_child(s, &self))
 		r = listen(c->sock, (int)c->req->data.args[1]) < 0 ? errno : 0;

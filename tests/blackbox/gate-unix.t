@@ -130,6 +130,9 @@ races() {
 	each blocked "a race of names" -- race rename "$shared" \
 		"$shared/host.sock" "$n"
 	out_like "$who: which its own server had ($level)" 'and reached'
+	each blocked "a name that is given while it listens" -- \
+		take "@$T-mine-$who" "$n"
+	out_like "$who: and it was given" 'though it was named'
 	each blocked "a race of flags" -- race flags "$shared" \
 		"$out_of/docker.sock" 300
 	none_came

@@ -12,6 +12,7 @@
  *	sockets alarm FOLDER		a signal while waiting for one
  *	sockets odd FOLDER		errno of calls that no program means
  *	sockets many FOLDER N		N connections at once to a short queue
+ *	sockets take NAME N		serve under it, bound while it listens
  *	sockets race KIND FOLDER HOST N	try N times to reach HOST by a race
  *
  * KIND: memory, link, rename, fd, flags. FOLDER is where it may write. Who
@@ -413,6 +414,47 @@ static void *swap_flags(void *arg)
 	return NULL;
 }
 
+/* Another thread names the socket as soon as it is there. */
+static void *name_it(void *arg)
+{
+	struct race *r = arg;
+
+	while (!race_is_over)
+		bind(r->fd, (struct sockaddr *)&r->now, (socklen_t)r->spare);
+	return NULL;
+}
+
+static int take(const char *name, int n)
+{
+	static struct race r = {.fd = -1};
+	pthread_t t;
+	int named = 0;
+
+	r.spare = (int)address(name, &r.now);
+	pthread_create(&t, NULL, name_it, &r);
+	for (int i = 0; i < n; i++) {
+		struct sockaddr_un a = {.sun_family = AF_UNSPEC};
+		socklen_t size = sizeof(a);
+		int fd = make(SOCK_STREAM);
+
+		r.fd = fd;
+		if (listen(fd, 1) == 0) {
+			race_is_over = true;
+			pthread_join(t, NULL);
+			puts("escaped: it serves");
+			return 0;
+		}
+		getsockname(fd, (struct sockaddr *)&a, &size);
+		named += size > sizeof(sa_family_t);
+		r.fd = -1;
+		close(fd);
+	}
+	race_is_over = true;
+	pthread_join(t, NULL);
+	printf("blocked: %s\n", named ? "though it was named" : "never named");
+	return 1;
+}
+
 static const struct {
 	const char *name;
 	void *(*swap)(void *);
@@ -511,6 +553,8 @@ int main(int argc, char **argv)
 		return odd(argv[2]);
 	if (argc == 4 && strcmp(act, "many") == 0)
 		return many(argv[2], atoi(argv[3]));
+	if (argc == 4 && strcmp(act, "take") == 0)
+		return take(argv[2], atoi(argv[3]));
 	if (argc == 6 && strcmp(act, "race") == 0)
 		return race(argv[2], argv[3], argv[4], atoi(argv[5]));
 	fputs("usage: see the top of tests/helpers/sockets.c\n", stderr);
