@@ -150,6 +150,20 @@ static void warn(struct findings *f, const struct toml_value *v,
 		      text);
 }
 
+/* A home folder where paths of the file are not replaced. */
+static bool is_tilde(struct findings *f, const struct toml_value *v)
+{
+	struct str s = v->string;
+
+	if (!str_is(s, "~") && !str_starts(s, "~/"))
+		return false;
+	warn(f, v, s,
+	     "is passed on as it is: no shell reads it, and `~` is replaced in "
+	     "paths of this file only; write the whole path, "
+	     "unless the program knows `~`");
+	return true;
+}
+
 /* A value of `env`: nothing in it is replaced. */
 static bool check_variable(struct findings *f, const struct toml_value *v)
 {
@@ -163,11 +177,7 @@ static bool check_variable(struct findings *f, const struct toml_value *v)
 		warn(f, v, s,
 		     "is passed on as it is: a variable of yours is NAME = { "
 		     "env = \"NAME\" }");
-	else if (str_starts(s, "~/"))
-		warn(f, v, s,
-		     "is passed on as it is: `~/` is replaced in paths of "
-		     "this file only; write the whole path");
-	return has_variable || str_starts(s, "~/");
+	return has_variable || is_tilde(f, v);
 }
 
 static void check_string(struct findings *f, const struct toml_value *v,
@@ -178,6 +188,8 @@ static void check_string(struct findings *f, const struct toml_value *v,
 
 	assert(s.p);
 	if (place == PLACE_ENV && check_variable(f, v))
+		return;
+	if (place == PLACE_ARGS && is_tilde(f, v))
 		return;
 	if (place == PLACE_ENV)
 		place = PLACE_OTHER;
