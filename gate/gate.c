@@ -274,6 +274,9 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 	int r = open_stdio(p->request, &l->fd[FD_IN], pipe, c->fd, err);
 
 	l->state = &c->state;
+	for (size_t i = 0; i < p->n_named; i++)
+		c->state.named[c->state.n_named++].path =
+			arena_strdup(&c->arena, p->named[i]);
 	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
 	    proxy_start(&p->policy, &p->arena, l, &c->proxy, err) < 0)
 		r = err_wrap(err, "%s", p->request->program);
@@ -634,6 +637,15 @@ static void find_dropped(struct gate_child *c)
 	if (n)
 		qsort(d->names.item, n, sizeof(*d->names.item), compare_names);
 	d->files = l->n_files;
+	for (size_t i = 0; i < c->state.n_named; i++) {
+		const struct left_named *x = &c->state.named[i];
+
+		if (x->is_there)
+			list_add(&d->names, &c->arena,
+				 arena_printf(&c->arena, "%s%s", x->path,
+					      x->is_folder ? "/" : ""));
+		d->files += x->is_there && !x->is_folder;
+	}
 	d->is_more = n < l->n_entries;
 	d->is_cut = l->is_cut;
 }

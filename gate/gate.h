@@ -344,10 +344,12 @@ struct gate_dropped {
 	/* The folder that was asked for, where it was not granted and a
 	   private, empty one took its place; else NULL. */
 	const char *folder;
-	struct strlist names; /* the first entries of it, sorted: "b", "x/" */
-	uint64_t files;	      /* in it and beneath; 0 with empty folders */
-	bool is_more;	      /* there were more names */
-	bool is_cut;	      /* there may have been more files */
+	/* The first entries of it, sorted: "b", "x/"; then files of private
+	   places that arguments name: "/tmp/a.tgz". */
+	struct strlist names;
+	uint64_t files; /* in it and beneath; 0 with empty folders */
+	bool is_more;	/* there were more names */
+	bool is_cut;	/* there may have been more files */
 };
 
 struct gate_verdict {

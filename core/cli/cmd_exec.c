@@ -488,7 +488,11 @@ static void say_dropped(const struct gate_verdict *v)
 	const char *line = facts_say_dropped(&shown, v, &arena);
 
 	if (line)
-		log_note("%s", line);
+		log_note("%s%s", line,
+			 v->dropped.folder
+				 ? ""
+				 : "; let it write into a folder that --write "
+				   "grants");
 }
 
 /*

@@ -598,6 +598,13 @@ static void add_dropped(struct finder *f)
 	bool is_absolute = said.path.n && said.path.p[0] == '/';
 	const char *names = facts_say_dropped(&clean, known->verdict, f->arena);
 
+	if (!folder && names && r && !r->cwd_said)
+		add_piece(f,
+			  arena_printf(f->arena,
+				       "%s; let it write into a folder that is "
+				       "granted",
+				       names),
+			  NULL, NULL);
 	/* exec has said so before the start */
 	if (!folder || !r || r->cwd_said ||
 	    !(names || known->all ||

@@ -871,6 +871,15 @@ static void reap_children(struct child_state *state, int program)
 	}
 }
 
+/* Count what goes with the private places. */
+static void look_back(struct child_state *state, enum launch_left counts)
+{
+	if (counts)
+		left_count(".", counts == LEFT_IN_HOME, &state->left);
+	for (size_t i = 0; i < state->n_named; i++)
+		left_look(&state->named[i]);
+}
+
 static NORETURN void own_tree(struct child_state *state, bool own_pids,
 			      enum launch_left counts, int program)
 {
@@ -881,10 +890,10 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 		long sig;
 
 		reap_children(state, program);
-		if (state->has_status && counts)
-			left_count(".", counts == LEFT_IN_HOME, &state->left);
-		if (state->has_status)
+		if (state->has_status) {
+			look_back(state, counts);
 			end_owner(state, own_pids, program);
+		}
 		sig = sys_call(SYS_rt_sigtimedwait, &all, &info, NULL,
 			       sizeof(all));
 		if (sig <= 0 || sig == SIGCHLD)
@@ -904,7 +913,8 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
  */
 static void enter_counted(struct launch *l)
 {
-	sys_call(SYS_chdir, l->cwd);
+	if (l->left)
+		sys_call(SYS_chdir, l->cwd);
 	if (!l->change_id)
 		return;
 	sys_call(SYS_setfsgid, l->gid);
@@ -990,7 +1000,7 @@ int init_main(void *arg)
 	if (l->stage != STAGE_NONE)
 		child_fail(l, l->stage, -l->sys);
 	__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
-	if (counts)
+	if (counts || state->n_named)
 		enter_counted(l);
 	/* From here on the launch is not ours: closing the socket tells the
 	   gate, which may free it. */

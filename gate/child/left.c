@@ -133,6 +133,27 @@ static void walk(struct walk_left *w, int fd, unsigned depth, struct sums *ret)
 	}
 }
 
+void left_look(struct left_named *named)
+{
+	const struct open_how how = {
+		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	struct statx st = {.stx_mask = 0};
+	long fd = sys_call(KERNEL_OPENAT2, AT_FDCWD, named->path, &how,
+			   sizeof(how));
+
+	if (fd < 0)
+		return;
+	if (sys_call(SYS_statx, fd, "",
+		     KERNEL_AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE,
+		     &st) >= 0) {
+		named->is_there = true;
+		named->is_folder = S_ISDIR(st.stx_mode);
+	}
+	sys_call(SYS_close, fd);
+}
+
 void left_count(const char *path, bool is_home, struct left *ret)
 {
 	struct walk_left w = {

@@ -19,6 +19,15 @@
 /* Seconds of the time that links of setup_run() have, to be known by. */
 #define LEFT_LINK_TIME 0
 
+/* Arguments that are looked at. */
+#define LEFT_NAMED 4
+
+/* A path of a private place that an argument names. */
+struct left_named {
+	const char *path; /* borrowed */
+	bool is_there, is_folder;
+};
+
 struct left {
 	char name[LEFT_NAMES][LEFT_NAME_BYTES];
 	bool is_folder[LEFT_NAMES];
@@ -36,5 +45,7 @@ struct left {
  * ret   filled in anew
  */
 void left_count(const char *path, bool is_home, struct left *ret);
+/* Look whether it is there, by no link. */
+void left_look(struct left_named *named);
 
 #endif

@@ -20,6 +20,7 @@
 #include "gate/policy/allow.h"
 #include "gate/prepare/facts.h"
 #include "gate/prepare/direct.h"
+#include "gate/prepare/prepare_cwd.h"
 #include "gate/prepare/prepare_execs.h"
 #include "gate/prepare/prepare_filter.h"
 #include "gate/prepare/prepare_grants.h"
@@ -479,66 +480,6 @@ static void prepare_variables(struct prepared *p)
 	list_add(&p->env, &p->arena, NULL);
 }
 
-/* ---- the working directory ---- */
-
-/*
- * A grant shows its folder and what is beneath. One that was asked for shows
- * the folders above, too: relative names lead to it from there.
- */
-static bool is_shown(const struct prepared *p, const char *dir)
-{
-	const struct grants *lists[] = {&p->grants, &p->gate->base};
-
-	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
-		for (size_t i = 0; i < lists[k]->n; i++) {
-			const struct grant *g = &lists[k]->grant[i];
-
-			if (place_covers(g->path, dir) ||
-			    (g->what & GRANT_ASKED &&
-			     place_covers(dir, g->path)))
-				return true;
-		}
-	return p->cwd_shown;
-}
-
-/* Note a folder that is not seen: another one, private and empty, stands in
-   its place or is where the child starts instead. */
-static void note_hidden(struct prepared *p, const char *asked)
-{
-	struct launch *l = &p->launch;
-
-	if (!view_is_private(p, l->cwd))
-		return;
-	p->hidden_cwd = arena_strdup(&p->arena, asked);
-	/* without a view the gate itself looks into its folder */
-	if (p->own_view)
-		l->left = strcmp(l->cwd, p->home) == 0 ? LEFT_IN_HOME
-						       : LEFT_IN_FOLDER;
-}
-
-static int child_cwd(struct prepared *p, struct err *err)
-{
-	const char *cwd = p->request->cwd;
-	char real[PATH_MAX];
-	bool is_there;
-
-	p->launch.cwd = p->home ? p->home : "/";
-	if (!cwd)
-		return 0;
-	is_there = realpath(cwd, real) != NULL;
-	if (is_there && is_shown(p, real))
-		p->launch.cwd = arena_strdup(&p->arena, real);
-	else if (p->request->cwd_required)
-		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
-			       access(cwd, F_OK) < 0
-				       ? "it does not exist"
-				       : "it is not granted; to start there "
-					 "add it to `read` (--read)");
-	if (is_there)
-		note_hidden(p, real);
-	return 0;
-}
-
 /* Is an output a file of the caller's? Its size would be limited, too. */
 static bool writes_a_file(const struct gate_request *r)
 {
@@ -581,7 +522,7 @@ static int prepare_env(struct prepared *p, struct err *err)
 	prepare_limits(p);
 	l->fd[FD_EXEC] = f->fd;
 	l->own_pids = p->own_view;
-	if (child_cwd(p, err) < 0)
+	if (prepare_cwd(p, err) < 0)
 		return -1;
 	l->argv = p->argv.item;
 	l->envp = p->env.item;

@@ -85,11 +85,13 @@ struct prepared {
 	char *private_dir;	/* owned; NULL with an own view */
 	bool cwd_shown;		/* an argument lies beneath it */
 	const char *hidden_cwd; /* asked for; .launch.cwd is a private place */
-	bool git_unprotected;	/* a row of protected.def is writable */
-	bool write_holes;	/* protected paths inside a grant, no view */
-	bool keep_attributes;	/* the filter refuses chmod and the like */
-	struct strlist hidden;	/* folders inside grants that it does not see */
-	bool open_programs;	/* a grant reads a folder of programs */
+	const char *named[LEFT_NAMED]; /* arguments: paths in private places */
+	size_t n_named;
+	bool git_unprotected;  /* a row of protected.def is writable */
+	bool write_holes;      /* protected paths inside a grant, no view */
+	bool keep_attributes;  /* the filter refuses chmod and the like */
+	struct strlist hidden; /* folders inside grants that it does not see */
+	bool open_programs;    /* a grant reads a folder of programs */
 	struct strlist env, argv;
 	struct strlist recipe_env; /* "NAME=VALUE" of recipes */
 	struct launch launch;

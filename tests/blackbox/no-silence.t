@@ -77,6 +77,33 @@ run_matins exec --report report.json -- sh -c 'echo >f'
 cp report.json "$out"
 json_is "the report of exec has it" dropped.names '["f"]' dropped.files 1
 
+# a file of a private place that an argument names
+there=/tmp/matins-named-$$
+into_tmp() { run_matins exec "$@"; }
+into_tmp --read . -- tar cf "$there.tar" a
+exit_is "a file in the private /tmp: the program's own status" 0
+err_is "is said to be gone" \
+	"matins: dropped with a private place: $there.tar; let it write into a folder that --write grants"
+into_tmp --read . -- dd if=a of="$there.dd" status=none
+err_like "also behind =" "dropped with a private place: $there\.dd;"
+into_tmp -- tar cf "$there.tar" a
+if [[ $(id -u) -ne 0 ]]; then
+	err_like "beside files of the folder" "dropped with it: $there\.tar\$"
+fi
+into_tmp --read . --exec mkdir -- mkdir "$there"
+err_like "a folder" "dropped with a private place: $there/ \(0 files\);"
+into_tmp --read . --exec ln -- ln -s /etc/passwd "$there"
+err_like "a link" "dropped with a private place: $there;"
+into_tmp --read . --exec ln -- sh -c "ln -s /etc /tmp/e; :" "/tmp/e/passwd"
+is "by a link nothing is found" "$(<"$err")" ""
+into_tmp --read . -- cat "$PWD/a" /tmp "$HOME" /tmp/../etc/passwd
+err_unlike "nothing else that arguments name is" dropped
+into_tmp --read . --write "$T" -- cp a "$T/copy"
+is "nor what is granted" "$(<"$err")" ""
+is "which is there" "$(<"$T/copy")" a
+into_tmp --read . --exec mkdir -- mkdir -p "$HOME/.cache/x"
+is "nor dot files of HOME" "$(<"$err")" ""
+
 # twins: nothing of this where the folder is granted
 run_matins exec --write . -- cp a b
 is "a granted folder: nothing is said" "$(<"$err")" ""
@@ -152,6 +179,12 @@ cat >matins.toml <<-END
 	command = "sh"
 	args = ["-c", "echo note >kept; echo done"]
 	sandbox = { write = ["."] }
+	[[routines.r.steps]]
+	name = "named"
+	type = "script"
+	command = "cp"
+	args = ["a", "/tmp/copy"]
+	sandbox = { read = ["."] }
 END
 run_matins call save -s s
 err_like "a server of the configuration: said when something is gone" \
@@ -166,12 +199,15 @@ exit_is "steps that lost a file are ok" 0
 json_is "the report has what is gone" step_results[0].run.dropped.names '["note"]' \
 	step_results[1].run.dropped.names '["n"]' step_results[1].run.dropped.files 1
 json_is "a step with a granted folder has none" step_results[2].run.dropped absent
+json_is "a file that an argument names is told of, too" step_results[3].state ok \
+	step_results[3].run.dropped.names '["/tmp/copy"]' step_results[3].refused absent \
+	step_results[3].advice[0].text 'dropped with a private place: /tmp/copy; let it write into a folder that is granted'
 
 run_matins run r --only note
 out_like "the text of the report tells of it" \
 	'^  started in a private, empty folder, because \. is not granted; dropped with it: n$'
 out_like "with the line that keeps it" '^ +sandbox\.write = \["\."\]$'
-out_like "and the step is still ok" '^r: 1 ran, 2 skipped, 0 failed$'
+out_like "and the step is still ok" '^r: 1 ran, 3 skipped, 0 failed$'
 for form in --md --html; do
 	run_matins run r --only note $form
 	out_like "so does $form" 'dropped with it: n'

@@ -133,3 +133,27 @@ TEST_IN(folder, left, that_is_not_there, is_nothing)
 	assert_int_equal(l.n_entries, 0);
 	free(path);
 }
+
+TEST_IN(folder, named, paths, are_there_or_not)
+{
+	char *file = mem_printf("%s/f", (char *)*state);
+	char *beyond = mem_printf("%s/l/f", (char *)*state);
+	char *link = mem_printf("%s/l", (char *)*state);
+	struct left_named a = {.path = *state}, b = {.path = file},
+			  c = {.path = beyond};
+
+	left_look(&b);
+	assert_false(b.is_there);
+	make(*state, "f");
+	assert_int_equal(symlink(".", link), 0);
+	left_look(&a);
+	left_look(&b);
+	left_look(&c);
+	assert_true(a.is_there && a.is_folder);
+	assert_true(b.is_there && !b.is_folder);
+	/* by a link it may lie anywhere */
+	assert_false(c.is_there);
+	free(file);
+	free(beyond);
+	free(link);
+}

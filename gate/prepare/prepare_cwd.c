@@ -1,0 +1,108 @@
+#include "gate/prepare/prepare_cwd.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/base/place.h"
+#include "gate/prepare/prepare_view.h"
+
+/*
+ * A grant shows its folder and what is beneath. One that was asked for shows
+ * the folders above, too: relative names lead to it from there.
+ */
+static bool is_shown(const struct prepared *p, const char *dir)
+{
+	const struct grants *lists[] = {&p->grants, &p->gate->base};
+
+	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
+		for (size_t i = 0; i < lists[k]->n; i++) {
+			const struct grant *g = &lists[k]->grant[i];
+
+			if (place_covers(g->path, dir) ||
+			    (g->what & GRANT_ASKED &&
+			     place_covers(dir, g->path)))
+				return true;
+		}
+	return p->cwd_shown;
+}
+
+/* Note a folder that is not seen: another one, private and empty, stands in
+   its place or is where the child starts instead. */
+static void note_hidden(struct prepared *p, const char *asked)
+{
+	struct launch *l = &p->launch;
+
+	if (!view_is_private(p, l->cwd))
+		return;
+	p->hidden_cwd = arena_strdup(&p->arena, asked);
+	/* without a view the gate itself looks into its folder */
+	if (p->own_view)
+		l->left = strcmp(l->cwd, p->home) == 0 ? LEFT_IN_HOME
+						       : LEFT_IN_FOLDER;
+}
+
+/* Is the path one that only the program can make, and that goes with it? */
+static bool is_fleeting(const struct prepared *p, const char *path)
+{
+	const char *home = p->gate->home_path;
+	size_t n = home ? strlen(home) : 0;
+
+	/* caches and settings are meant to go; what ".." means, links say */
+	if (strstr(path, "..") || !view_is_private(p, path) ||
+	    (n && strncmp(path, home, n) == 0 &&
+	     (!path[n] || strncmp(path + n, "/.", 2) == 0)) ||
+	    places_has(p->gate, path))
+		return false;
+	/* counted already */
+	if (p->hidden_cwd && place_covers(p->launch.cwd, path))
+		return false;
+	for (size_t i = 0; i < p->grants.n; i++)
+		if (place_covers(path, p->grants.grant[i].path))
+			return false;
+	return true;
+}
+
+/* Note files of private places that arguments name: "/tmp/a.tgz",
+   "--out=/tmp/b". */
+static void note_named(struct prepared *p)
+{
+	const char *const *argv = p->request->argv;
+
+	for (size_t i = 1; p->own_view && argv[0] && argv[i]; i++) {
+		const char *value = strstr(argv[i], "=/");
+		const char *path = argv[i][0] == '/' ? argv[i]
+				   : value	     ? value + 1
+						     : NULL;
+
+		if (path && p->n_named < LEFT_NAMED && is_fleeting(p, path))
+			p->named[p->n_named++] = path;
+	}
+}
+
+int prepare_cwd(struct prepared *p, struct err *err)
+{
+	const char *cwd = p->request->cwd;
+	char real[PATH_MAX];
+	bool is_there;
+
+	p->launch.cwd = p->home ? p->home : "/";
+	if (!cwd) {
+		note_named(p);
+		return 0;
+	}
+	is_there = realpath(cwd, real) != NULL;
+	if (is_there && is_shown(p, real))
+		p->launch.cwd = arena_strdup(&p->arena, real);
+	else if (p->request->cwd_required)
+		return err_set(err, ERR_POLICY, "cwd %s: %s", cwd,
+			       access(cwd, F_OK) < 0
+				       ? "it does not exist"
+				       : "it is not granted; to start there "
+					 "add it to `read` (--read)");
+	if (is_there)
+		note_hidden(p, real);
+	note_named(p);
+	return 0;
+}
