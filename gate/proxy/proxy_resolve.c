@@ -102,7 +102,8 @@ static void deny_name(struct proxy_known *known, uint16_t type,
 
 	name.port = 0;
 	if (is_known_try(known, t) ||
-	    (type != DNS_TYPE_A && is_denied(s, t->host)))
+	    (type != DNS_TYPE_A &&
+	     (s->n_denials == PROXY_DENIALS_MAX || is_denied(s, t->host))))
 		return;
 	for (size_t i = 0; i < s->n_denials; i++)
 		if (is_try_of(known, s->denials[i].name, t->host))

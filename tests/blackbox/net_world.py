@@ -14,6 +14,7 @@ at a time, the next with each question.
 import fcntl
 import http.server
 import os
+import resource
 import socket
 import struct
 import sys
@@ -21,7 +22,7 @@ import threading
 
 SIOCSIFFLAGS, SIOCSIFADDR, SIOCSIFNETMASK = 0x8914, 0x8916, 0x891C
 IFF_UP, IFF_RUNNING = 1, 64
-ECHO_PORT = 7000
+ECHO_PORT, DATABASE_PORT = 7000, 5432
 SOCKETS = []
 
 
@@ -127,6 +128,19 @@ def name_server(sock):
         sock.sendto(head + packet[12 : end + 4] + answer, client)
 
 
+def database(listener):
+    """Refuses every user as PostgreSQL does, so a client shows that it came."""
+    text = b"SFATAL\0C28000\0Mhello from the database\0\0"
+    while True:
+        conn, _ = listener.accept()
+        with conn:
+            # a request for encryption comes first
+            if conn.recv(65536)[4:8] == b"\x04\xd2\x16\x2f":
+                conn.sendall(b"N")
+                conn.recv(65536)
+            conn.sendall(b"E" + (4 + len(text)).to_bytes(4, "big") + text)
+
+
 def datagrams():
     """What is sent to port 9 comes back."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
@@ -138,6 +152,7 @@ def datagrams():
 
 def serve(folder):
     os.chdir(folder)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
     threading.Thread(target=datagrams, daemon=True).start()
     if os.path.exists("zone"):
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -146,7 +161,9 @@ def serve(folder):
     for port in (80, 443, 8443):
         server = Server(("", port), Pages)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-    listener = socket.create_server(("", ECHO_PORT), backlog=512)
+    listener = socket.create_server(("", DATABASE_PORT))
+    threading.Thread(target=database, args=(listener,), daemon=True).start()
+    listener = socket.create_server(("", ECHO_PORT), backlog=1024)
     for path in ("sock", "\0matins-world"):
         unix = socket.socket(socket.AF_UNIX)
         unix.bind(path)

@@ -1,0 +1,280 @@
+#!/usr/bin/env bash
+# A network of single hosts for programs that know no proxy: names that resolve
+# and connect, others that do not, and what the report says of them. In a
+# network, a name server and a /etc/hosts of the test's own, where no packet
+# leaves this machine.
+BIN0=${BIN-} HELPERS0=${HELPERS-}
+[[ $BIN0 == /* || -z $BIN0 ]] || BIN0=$PWD/$BIN0
+[[ $HELPERS0 == /* || -z $HELPERS0 ]] || HELPERS0=$PWD/$HELPERS0
+. "${BASH_SOURCE%/*}/lib.sh"
+. "$TOP/tests/blackbox/gate.sh"
+
+# In namespaces first: of root's, or of a user's own.
+if [[ -z ${IN_WORLD-} ]]; then
+	own=(unshare --net --mount)
+	[[ $(id -u) -eq 0 ]] ||
+		own=(unshare --user --map-current-user --keep-caps --net --mount)
+	"${own[@]}" true 2>/dev/null || skip_all "no namespaces"
+	cd / && rm -rf "$T"
+	IN_WORLD=1 BIN=$BIN0 HELPERS=$HELPERS0 PATH=$PATH${NODE:+:${NODE%/*}} \
+		exec "${own[@]}" "$TOP/tests/blackbox/gate-net-names.t"
+fi
+mkdir "$T/world"
+cat >"$T/world/zone" <<'END'
+granted.test 93.184.216.7
+other.test 93.184.216.7
+a.wild.test 93.184.216.7
+private.test 10.9.9.9
+private.wild.test 10.9.9.9
+own.wild.test 93.184.216.1
+meta.test 169.254.169.254
+turns.test 93.184.216.7 127.0.0.1
+nobody.test 93.184.216.7
+END
+printf '%s\n' '127.0.0.1 localhost' '::1 localhost' '93.184.216.8 listed.test' \
+	'10.9.9.9 base.test' >"$T/hosts"
+printf '%s\n' 'nameserver 10.9.9.9' 'search lan.test' >"$T/resolv"
+mount --bind "$T/hosts" /etc/hosts || skip_all "no own /etc/hosts"
+mount --bind "$T/resolv" /etc/resolv.conf || skip_all "no own resolv.conf"
+"$PYTHON" "$TOP/tests/blackbox/net_world.py" up || skip_all "no own network"
+"$PYTHON" "$TOP/tests/blackbox/net_world.py" serve "$T/world" &
+server=$!
+trap 'kill $server 2>/dev/null; umount /etc/hosts /etc/resolv.conf; _finish' EXIT
+wait_for 10 test -e "$T/world/ready" || echo "# the servers are not there"
+# as an ordinary user the programs do not get what made this world
+[[ $(id -u) -eq 0 ]] || _setpriv=(setpriv --ambient-caps=-all --inh-caps=-all)
+
+# client "OPTIONS" ARGS...: name_client.py under the gate
+client() {
+	local options
+
+	read -ra options <<<"$1"
+	shift
+	gate "${options[@]}" --report "$W/report" -- "$PYTHON" \
+		"$W/name_client.py" "$@"
+}
+
+# denied NAME ENDPOINT: the report names it, and how to allow it
+denied() {
+	json_file_is "$who: $1" "$W/report" \
+		"denials[kind=net].name" "$2" \
+		"denials[kind=net].allow" "sandbox = { net = [\"$2\"] }"
+}
+
+granted_and_not() {
+	client "--net granted.test" get granted.test 80
+	out_is "$who: a granted name connects" "granted.test 80 HTTP/1.1 200 OK"
+	client "--net granted.test" get other.test 80
+	out_unlike "$who: another does not" '200'
+	denied "the name that was looked up is named" other.test
+	client "--net granted.test" get granted.test 8443
+	out_is "$who: a port that is not granted is refused at once" \
+		"granted.test 8443 refused"
+	denied "it is named with its name" granted.test:8443
+	client "--net granted.test" get 93.184.216.7 80
+	out_is "$who: the address of a granted name is refused at once" \
+		"93.184.216.7 80 refused"
+	denied "an address is named" 93.184.216.7:80
+	client "--net granted.test" get 198.18.0.2 80 198.18.0.1 80
+	out_is "$who: an address leads to its own name only" \
+		"198.18.0.2 80 refused"$'\n'"198.18.0.1 80 HTTP/1.1 200 OK"
+	client "--net granted.test:8443" get granted.test 8443 granted.test 80
+	out_is "$who: a name at its port alone" \
+		"granted.test 8443 HTTP/1.1 200 OK"$'\n'"granted.test 80 refused"
+	client "--net *.wild.test" get a.wild.test 80 wild.test 80
+	out_like "$who: a name beneath a domain" '^a\.wild\.test 80 HTTP/1.1 200'
+	denied "the domain itself is not" wild.test
+	client "--net :80" get other.test 80 other.test 8443
+	out_is "$who: a port alone is any public name at it" \
+		"other.test 80 HTTP/1.1 200 OK"$'\n'"other.test 8443 refused"
+	denied "not at another port" other.test:8443
+	client "--net :80" get 93.184.216.9 80 10.9.9.9 80
+	out_is "$who: and any public address, no private one" \
+		"93.184.216.9 80 HTTP/1.1 200 OK"$'\n'"10.9.9.9 80 reset"
+	client "--net 10.9.9.9:8443" get 10.9.9.9 8443 10.9.9.9 80
+	out_is "$who: an address of the list" \
+		"10.9.9.9 8443 HTTP/1.1 200 OK"$'\n'"10.9.9.9 80 refused"
+	client "--net nowhere.test --net nobody.test:9" get nowhere.test 80 \
+		nobody.test 9
+	out_is "$who: a name that leads nowhere, and to nobody, is a reset" \
+		"nowhere.test 80 reset"$'\n'"nobody.test 9 reset"
+	json_file_is "$who: which is no refusal" "$W/report" denials "#0"
+	client "--net listed.test --net base.test:7000" get listed.test 80
+	out_is "$who: a granted name of /etc/hosts" \
+		"listed.test 80 HTTP/1.1 200 OK"
+	client "--net listed.test" get base.test 8443
+	out_is "$who: one that is not granted" "base.test 8443 refused"
+	denied "is named by its address" 10.9.9.9:8443
+}
+
+where_names_lead() {
+	client "--net private.test" get private.test 80
+	out_is "$who: an exact name may be private" \
+		"private.test 80 HTTP/1.1 200 OK"
+	client "--net *.wild.test" get private.wild.test 80
+	out_is "$who: one of a domain may not" "private.wild.test 80 reset"
+	denied "the row would be its exact name" private.wild.test:80
+	client "--net *.wild.test" get own.wild.test 80
+	out_is "$who: nor be an address of this machine" "own.wild.test 80 reset"
+	client "--net meta.test" get meta.test 80
+	out_is "$who: no name leads to a metadata service" "meta.test 80 reset"
+	json_file_is "$who: and no row allows it" "$W/report" \
+		"denials[kind=net].name" meta.test:80 \
+		"denials[kind=net].allow" absent
+	# whichever it is this time, the other comes next
+	client "--net turns.test" get turns.test 80 turns.test 80
+	like "$who: a name that changes its address is judged each time" \
+		"$(sort "$out" | tr '\n' ' ')" \
+		'turns.test 80 HTTP/1.1 200 OK turns.test 80 reset'
+}
+
+questions() {
+	local all_of=('?granted.test' '?GRANTED.test' '?other.test')
+
+	for to in 10.9.9.9 127.0.0.53 8.8.8.8 ::1 2001:db8::53; do
+		client "--net granted.test" ask "$to" "${all_of[@]}"
+		out_is "$who: the resolver is at $to" \
+			"code 0 198.18.0.1"$'\n'"code 0 198.18.0.1"$'\n'"code 3 no address"
+	done
+	client "--net granted.test" ask-tcp 127.0.0.53 "${all_of[@]}"
+	out_is "$who: and speaks TCP" \
+		"code 0 198.18.0.1"$'\n'"code 0 198.18.0.1"$'\n'"code 3 no address"
+	# pointers, two questions, a name that is cut short, NUL in a label
+	client "--net :80" ask 127.0.0.1 \
+		010201000001000000000000c00c00010001 \
+		010201000002000000000000016100000100010162000001 \
+		0102010000010000000000003f61 \
+		0102010000010000000000000361006200000100 \
+		01020100000100000000000003610062000001 \
+		0102010000010000000000000361006204746573740000010001 \
+		'?still.test'
+	out_is "$who: hostile questions have no address" "code 1 no address
+code 1 no address
+code 1 no address
+code 1 no address
+code 1 no address
+code 3 no address
+code 0 198.18.0.1"
+	client "--net granted.test" lookup granted.test localhost other.test
+	out_like "$who: the C library finds granted names" \
+		'^granted\.test 198\.18\.0\.1$'
+	out_like "$who: and oneself" '^localhost (127\.0\.0\.1 )?::1|^localhost 127'
+	json_file_is "$who: a search list adds no names" "$W/report" \
+		denials_dropped absent "denials[kind=net].name" other.test \
+		"denials[name=other.test.lan.test]" absent
+	client "--net granted.test" flood 100
+	json_file_is "$who: refused names are bounded" "$W/report" \
+		"denials[kind=net].name" h0.refused.test denials "#64" denials_dropped "!0"
+}
+
+# Nothing of a question leaves: refused names are never looked up, and granted
+# ones when somebody connects.
+silence() {
+	rm -f "$T/world/asked"
+	client "--net granted.test --net *.wild.test" lookup granted.test \
+		secret-1234.wild.test secret-1234.test secret-1234.granted.test
+	out_like "$who: names were asked for" '^secret-1234\.wild\.test 198'
+	not_ok "$who: no question leaves the machine" \
+		grep -E 'granted|wild|secret' "$T/world/asked"
+	client "--net granted.test" get granted.test 80
+	file_like "$who: a connection looks its name up" "$T/world/asked" \
+		'^granted\.test 1$'
+}
+
+bytes_and_crowds() {
+	client "--net granted.test:7000" echo granted.test 7000 3000000
+	out_is "$who: much goes both ways, through half a close" same
+	client "--net granted.test:7000 --files 4096" many granted.test 7000 1000
+	out_is "$who: a thousand connections at once" "answered 1000"
+	client "--net granted.test:7000" serve 7000
+	out_is "$who: the port of a granted name can be served" "served own"
+	client "--net 127.0.0.1:7000 --net granted.test:7000" echo 127.0.0.1 \
+		7000 100000
+	out_is "$who: beside a forward of that port" same
+}
+
+# try NAME COMMAND...: with its host granted it gets there, else it is named
+try() {
+	local name=$1 port=$2 wanted=$3
+
+	shift 3
+	gate --net "granted.test:$port" --report "$W/report" -- "$@"
+	_run_like "$who: $name reaches a granted host" <(cat "$out" "$err") \
+		"$wanted" 0
+	gate --net listed.test --report "$W/report" -- "$@"
+	_run_like "$who: $name reaches no other" <(cat "$out" "$err") \
+		"$wanted" 1
+	denied "the host of $name is named" granted.test
+}
+
+programs() {
+	try python 80 'HTTP/1.1 200' "$PYTHON" "$W/name_client.py" get \
+		granted.test 80
+	try "curl without a proxy" 80 '^hello /c ' curl -sS --noproxy '*' \
+		http://granted.test/c
+	if [[ -n $NODE ]]; then
+		try "fetch of node" 80 '^hello /f ' "$NODE" -e \
+			'fetch("http://granted.test/f").then(r => r.text())
+			.then(t => console.log(t))'
+		try "dns.resolve4 of node" 80 '198.18.0.1' "$NODE" -e \
+			'require("dns").promises.resolve4("granted.test")
+			.then(a => console.log(a))'
+	else
+		skip "$who: fetch of node" "no node"
+	fi
+	if [[ -x $T/fetch ]]; then
+		try "a static program of Go" 80 '^hello /g ' "$T/fetch" \
+			http://granted.test/g
+	else
+		skip "$who: a static program of Go" "no Go here"
+	fi
+	# what Debian has on the PATH is a script that looks for the newest
+	psql=$(printf '%s\n' /usr/lib/postgresql/*/bin/psql | tail -n1)
+	if [[ -x $psql ]]; then
+		try psql 5432 'hello from the database' "$psql" \
+			-h granted.test -U nobody -d none -c 'select 1'
+	else
+		skip "$who: psql" "no PostgreSQL client here"
+	fi
+}
+
+all_of_it() {
+	cp "$TOP/tests/blackbox/name_client.py" "$W/" && chmod 644 "$W/"*.py
+	granted_and_not
+	where_names_lead
+	questions
+	silence
+	bytes_and_crowds
+	programs
+}
+
+# A program without the C library, and with the resolver of its own.
+if command -v go >/dev/null; then
+	cat >"$T/fetch.go" <<'END'
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+)
+
+func main() {
+	http.DefaultTransport.(*http.Transport).Proxy = nil
+	r, err := http.Get(os.Args[1])
+	if err != nil {
+		println(err.Error())
+		os.Exit(1)
+	}
+	io.Copy(os.Stdout, r.Body)
+}
+END
+	# its library takes seconds to compile; once is enough
+	cache=$TOP/build/go-cache
+	[[ -w $TOP/build ]] || cache=$T/go-cache
+	GOCACHE=$cache GO111MODULE=off CGO_ENABLED=0 \
+		go build -o "$T/fetch" "$T/fetch.go" || echo "# Go does not build"
+	[[ $cache != "$T"/* ]] || rm -rf "$cache"
+fi
+both_users all_of_it
+done_testing
