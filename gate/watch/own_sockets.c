@@ -2,10 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <linux/sockios.h>
 #include <linux/sock_diag.h>
 #include <linux/unix_diag.h>
 
@@ -66,6 +68,17 @@ static bool ask_file(const struct own_sockets *o, struct own_socket *s)
 	return n > 0 && read_file(answer, (size_t)n, s);
 }
 
+/* include/uapi/linux/un.h: SIOCUNIXFILE */
+#define SOCKET_FILE (SIOCPROTOPRIVATE + 0)
+
+/* Take the file itself, where that is allowed. */
+static void take_file(int sock, struct own_socket *s)
+{
+	AUTO(fd_closep) int fd = ioctl(sock, SOCKET_FILE, 0);
+
+	s->is_exact = fd >= 0 && fstat(fd, &s->file) == 0;
+}
+
 /* ---- the list ---- */
 
 static bool still_serves(const struct own_sockets *o, struct own_socket *s)
@@ -109,6 +122,7 @@ bool own_sockets_add(struct own_sockets *o, int sock)
 	s.ino = (uint32_t)st.st_ino;
 	if (is_there(o, &s) || !ask_file(o, &s))
 		return true;
+	take_file(sock, &s);
 	if (o->n == OWN_SOCKETS_MAX)
 		drop_ended(o);
 	if (o->n == OWN_SOCKETS_MAX)
@@ -127,18 +141,38 @@ static uint32_t kernel_dev(dev_t dev)
 	return (uint32_t)major(dev) << 20 | (uint32_t)minor(dev);
 }
 
-bool own_sockets_serve(struct own_sockets *o, const struct stat *file)
+/* Is this the file of the socket, as far as can be told? */
+static enum own_answer is_file(const struct own_socket *s,
+			       const struct stat *file)
 {
-	/* the kernel tells the lower half of the number of a file: one with
-	   more cannot be known by it */
-	if (file->st_ino > UINT32_MAX)
-		return false;
-	for (size_t i = 0; i < o->n; i++)
-		if (o->one[i].file_ino == file->st_ino &&
-		    o->one[i].file_dev == kernel_dev(file->st_dev) &&
-		    still_serves(o, &o->one[i]))
-			return true;
-	return false;
+	if (s->is_exact)
+		return s->file.st_dev == file->st_dev &&
+				       s->file.st_ino == file->st_ino
+			       ? OWN_SERVED
+			       : OWN_NOT;
+	if (s->file_ino != (uint32_t)file->st_ino)
+		return OWN_NOT;
+	return file->st_ino == s->file_ino &&
+			       s->file_dev == kernel_dev(file->st_dev)
+		       ? OWN_SERVED
+		       : OWN_UNKNOWN;
+}
+
+enum own_answer own_sockets_serve(struct own_sockets *o,
+				  const struct stat *file)
+{
+	enum own_answer all = OWN_NOT;
+
+	for (size_t i = 0; i < o->n; i++) {
+		enum own_answer one = is_file(&o->one[i], file);
+
+		if (one == OWN_NOT || !still_serves(o, &o->one[i]))
+			continue;
+		all = one;
+		if (one == OWN_SERVED)
+			break;
+	}
+	return all;
 }
 
 void own_sockets_release(struct own_sockets *o)

@@ -220,6 +220,11 @@ static void become_self(const struct sockets *s, const struct self *self)
 
 /* ---- whether it may ---- */
 
+static const char not_own[] = "a socket that the program does not serve itself";
+static const char not_told[] =
+	"a socket that this file system does not tell from others; serve it in "
+	"/tmp or HOME";
+
 /* Sockets that libraries look for in every program: no word is worth it. */
 static const char *const quiet[] = {"/run/nscd/", "/run/systemd/userdb/"};
 
@@ -231,6 +236,7 @@ static void name_refused(struct call *c, const char *name, const char *why)
 	snprintf(c->answer->refused, sizeof(c->answer->refused), "unix:%s",
 		 name);
 	c->answer->why = why;
+	c->answer->by_row = name[0] == '/' && why != not_told;
 }
 
 static int refuse(struct call *c, const char *name, const char *why)
@@ -295,6 +301,7 @@ static int open_target(const struct sockets *s, struct call *c)
 
 static int judge_path(struct sockets *s, struct call *c)
 {
+	enum own_answer own;
 	char link[64], path[PATH_MAX];
 	struct stat st;
 	ssize_t n;
@@ -305,12 +312,11 @@ static int judge_path(struct sockets *s, struct call *c)
 	if (fstat(c->target, &st) < 0 || !S_ISSOCK(st.st_mode))
 		return ECONNREFUSED;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", c->target);
-	if (!is_granted(s, &st) && !own_sockets_serve(&s->own, &st)) {
+	own = is_granted(s, &st) ? OWN_SERVED : own_sockets_serve(&s->own, &st);
+	if (own != OWN_SERVED) {
 		n = readlink(link, path, sizeof(path) - 1);
 		path[n < 0 ? 0 : n] = '\0';
-		return refuse(
-			c, path,
-			"a socket that the program does not serve itself");
+		return refuse(c, path, own == OWN_NOT ? not_own : not_told);
 	}
 	c->to.un = (struct sockaddr_un){.sun_family = AF_UNIX};
 	memcpy(c->to.un.sun_path, link, strlen(link) + 1);
@@ -542,6 +548,7 @@ static void carry_out(struct sockets *s, int listener,
 	ret->waits = false;
 	ret->refused[0] = '\0';
 	ret->why = NULL;
+	ret->by_row = false;
 	ret->error = take_socket(&c);
 	if (ret->error == 0)
 		ret->error = req->data.nr == SYS_connect

@@ -80,6 +80,7 @@ struct sockets_answer {
 	/* What was refused, "unix:/run/x"; "": nothing that is worth a word. */
 	char refused[SOCKETS_NAME_BYTES];
 	const char *why; /* it was refused; static */
+	bool by_row;	 /* a row of `unix` would allow it */
 };
 
 /*

@@ -809,14 +809,13 @@ struct answer {
 static void deny_socket(struct denials *log, const char *comm,
 			const struct sockets_answer *a)
 {
-	bool is_file = a->refused[5] == '/';
 	struct gate_denial row = {
 		.kind = "unix",
 		.name = a->refused,
 		.program = comm,
 		.detail = a->why,
-		.allow = {is_file ? "unix" : NULL,
-			  is_file ? a->refused + 5 : NULL},
+		.allow = {a->by_row ? "unix" : NULL,
+			  a->by_row ? a->refused + strlen("unix:") : NULL},
 		.count = 1,
 	};
 

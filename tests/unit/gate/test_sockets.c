@@ -104,7 +104,7 @@ static bool is_served(struct own_sockets *o, const char *path)
 	struct stat st;
 
 	assert_int_equal(lstat(path, &st), 0);
-	return own_sockets_serve(o, &st);
+	return own_sockets_serve(o, &st) == OWN_SERVED;
 }
 
 TEST(own_sockets, renamed_over_another, are_known_by_the_kernels_word)
@@ -157,6 +157,39 @@ TEST(own_sockets, full, forget_those_that_ended)
 	assert_true(own_sockets_add(&o, last));
 	assert_int_equal(o.n, 1);
 	assert_true(is_served(&o, path));
+	unlink(path);
+	rmdir(dir);
+	own_sockets_release(&o);
+}
+
+TEST(own_sockets, known_by_half_a_number, are_not_told_from_others)
+{
+	char dir[] = "/tmp/matins-unit-XXXXXX", path[64];
+	struct own_sockets o = {.diag = -1};
+	AUTO(fd_closep) int fd = -1;
+	struct stat st;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/s", dir);
+	fd = serve(path);
+	assert_true(own_sockets_add(&o, fd));
+	assert_int_equal(lstat(path, &st), 0);
+	for (int exact = o.one[0].is_exact; exact >= 0; exact--) {
+		struct stat other = st;
+
+		o.one[0].is_exact = exact;
+		assert_int_equal(own_sockets_serve(&o, &st), OWN_SERVED);
+		other.st_ino += UINT64_C(1) << 32;
+		assert_int_equal(own_sockets_serve(&o, &other),
+				 exact ? OWN_NOT : OWN_UNKNOWN);
+		other = st;
+		other.st_dev++;
+		assert_int_equal(own_sockets_serve(&o, &other),
+				 exact ? OWN_NOT : OWN_UNKNOWN);
+		other = st;
+		other.st_ino++;
+		assert_int_equal(own_sockets_serve(&o, &other), OWN_NOT);
+	}
 	unlink(path);
 	rmdir(dir);
 	own_sockets_release(&o);
