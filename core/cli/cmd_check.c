@@ -10,6 +10,7 @@
 #include "core/cli/put.h"
 #include "core/config/config.h"
 #include "core/config/config_check.h"
+#include "core/doctor/doctor.h"
 
 const struct option options_check[] = {
 	{"json", 0, NULL, "print one JSON document"},
@@ -104,6 +105,24 @@ static void print_json(const struct config_file *file, struct jw *w)
 		jw_kv_int(w, "dropped", (int64_t)file->findings.dropped);
 }
 
+/* Print what each program comes to, and what recipes granted: -v. */
+static int print_starts(const struct config_file *file, struct buf *out,
+			struct err *err)
+{
+	AUTO(arena_release) struct arena arena = ARENA_INIT;
+	const struct doctor_options o = {.file = file, .starts_only = true};
+	struct doctor d = {.arena = &arena};
+
+	if (doctor_look(&o, &d, err) < 0)
+		return -1;
+	for (size_t i = 0; i < d.n; i++) {
+		buf_addf(out, "  %s  ", d.check[i].name);
+		log_visible(out, str_of(d.check[i].text), false);
+		buf_addc(out, '\n');
+	}
+	return 0;
+}
+
 int cmd_check(const struct args *args, struct err *err)
 {
 	AUTO(config_release) struct config_file file = {.path = NULL};
@@ -128,6 +147,9 @@ int cmd_check(const struct args *args, struct err *err)
 		print_json(&file, &page.w);
 	else
 		print_text(&file, &page.out, &diagnostics);
+	if (!page.is_json && !file.findings.has_error &&
+	    log_level() == LOG_DEBUG && print_starts(&file, &page.out, err) < 0)
+		return -1;
 	if (fd_write_all(STDERR_FILENO, diagnostics.p, diagnostics.n) < 0)
 		return err_sys(err, errno, "stderr");
 	return page_put(&page, err) < 0 ? -1 : file.findings.has_error;

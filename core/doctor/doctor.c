@@ -116,6 +116,17 @@ static bool is_met(const struct plan *plan, size_t at, bool calls)
 
 /* ---- programs ---- */
 
+/* Add what a launcher comes to, and what recipes granted. */
+static void add_start(struct doctor *d, const char *name,
+		      const struct gate_explained *e)
+{
+	if (e->runs)
+		add(d, "program", name, CHECK_OK, "", "%s", e->runs);
+	for (size_t i = 0; i < e->recipes.n; i++)
+		add(d, "program", name, CHECK_OK, "", "recipe %s",
+		    e->recipes.item[i]);
+}
+
 static void look_at_file(struct doctor *d, const char *name,
 			 const struct gate_explained *e)
 {
@@ -128,8 +139,7 @@ static void look_at_file(struct doctor *d, const char *name,
 		return;
 	}
 	pw = getpwuid(st.st_uid);
-	if (e->runs)
-		add(d, "program", name, CHECK_OK, "", "%s", e->runs);
+	add_start(d, name, e);
 	add(d, "program", name, CHECK_OK, "",
 	    "%s, owned by %s, who alone can write it%s%s%s%s", e->program,
 	    pw ? pw->pw_name
@@ -1160,6 +1170,29 @@ static int make_plans(struct doctor *d, struct plan **ret, size_t *ret_n,
 	return 0;
 }
 
+static void look_at_starts(struct doctor *d, const struct plan *plan)
+{
+	for (size_t i = 0; i < plan->n_steps; i++) {
+		const struct plan_step *s = &plan->steps[i];
+		const char *name = row_name(d, plan, s->step);
+		struct gate_explained e;
+		struct err err = ERR_INIT;
+
+		if (s->reason != REASON_NONE || !s->request.program)
+			continue;
+		if (gate_explain(d->gate, &s->request, d->arena, &e, &err) <
+		    0) {
+			add(d, "program", name, CHECK_FAILED, "", "%s",
+			    err.msg);
+			continue;
+		}
+		if (!e.runs)
+			add(d, "program", name, CHECK_OK, "", "%s: runs %s",
+			    s->request.program, e.program);
+		add_start(d, name, &e);
+	}
+}
+
 /* Add the rows that need no configuration beside those that do. */
 static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 		       struct err *err)
@@ -1171,6 +1204,10 @@ static int look_at_all(struct doctor *d, const struct gate_leash *leash,
 
 	if (make_plans(d, &plan, &n_plans, err) < 0)
 		return -1;
+	for (size_t i = 0; d->options->starts_only && i < n_plans; i++)
+		look_at_starts(d, &plan[i]);
+	if (d->options->starts_only)
+		return 0;
 	if (file && file->not_allowed)
 		add(d, "configuration", file->path, CHECK_FAILED,
 		    "matins allow", "%s", file->not_allowed);

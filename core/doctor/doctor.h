@@ -31,7 +31,8 @@ struct doctor_options {
 	const struct routine *routine;	/* NULL: every routine of the file */
 	uint64_t stale_ms;		/* 0: not looked at */
 	int64_t wall_ns;		/* of now */
-	bool deep; /* servers are started, or connected to, and asked */
+	bool deep;	  /* servers are started, or connected to, and asked */
+	bool starts_only; /* rows of what each program comes to, no others */
 };
 
 struct doctor {

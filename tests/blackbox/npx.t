@@ -430,6 +430,12 @@ servers() {
 		step_results[2].state skipped step_results[2].reason no_command
 	out_like "$who: the report says what ran" \
 		'"runs":"npx @modelcontextprotocol/server-everything: runs node /'
+	"${run[@]}" check -v -c r.toml
+	out_like "$who: check -v says what a step starts" \
+		'^  r/there  npx @modelcontextprotocol/server-everything: runs node /.*/index.js \(@modelcontextprotocol/server-everything '
+	out_like "$who: and what it cannot" '^  r/script  mcp-server-x is not installed'
+	"${run[@]}" check -c r.toml
+	out_unlike "$who: check alone says neither" 'npx'
 	"${run[@]}" doctor -c r.toml r
 	out_like "$who: so does doctor" 'npx @modelcontextprotocol/server-everything: runs node'
 }
