@@ -15,12 +15,14 @@
 static bool is_shown(const struct prepared *p, const char *dir)
 {
 	const struct grants *lists[] = {&p->grants, &p->gate->base};
+	/* HOME may lie in a shared /tmp */
+	bool is_hidden = view_is_private(p, dir);
 
 	for (size_t k = 0; k < ARRAY_LEN(lists); k++)
 		for (size_t i = 0; i < lists[k]->n; i++) {
 			const struct grant *g = &lists[k]->grant[i];
 
-			if (place_covers(g->path, dir) ||
+			if ((!is_hidden && place_covers(g->path, dir)) ||
 			    (g->what & GRANT_ASKED &&
 			     place_covers(dir, g->path)))
 				return true;

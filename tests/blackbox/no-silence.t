@@ -104,6 +104,10 @@ is "which is there" "$(<"$T/copy")" a
 into_tmp --read . --exec mkdir -- mkdir -p "$HOME/.cache/x"
 is "nor dot files of HOME" "$(<"$err")" ""
 
+run_matins exec --tmp shared -- sh -c 'echo >f'
+exit_is "a shared /tmp around a private HOME: the program starts" 0
+like "in HOME" "$(tail -n1 "$err")" '^matins: dropped with it: f$'
+
 # twins: nothing of this where the folder is granted
 run_matins exec --write . -- cp a b
 is "a granted folder: nothing is said" "$(<"$err")" ""
