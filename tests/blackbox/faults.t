@@ -78,9 +78,14 @@ done
 
 # ---- memory ----
 
-# Whatever it cannot have, matins ends by itself.
-bad='' told=''
-for ((kib = 3000; kib < 9000; kib += 150)); do
+# Whatever it cannot have, matins ends by itself. Below the first limit the
+# kernel cannot map the program and kills it.
+bad='' told='' first=3000
+until (prlimit --as=$((first * 1024)) "$BIN" --version || (($? < 128))) \
+	>/dev/null 2>&1 || ((first >= 6000)); do
+	first=$((first + 50))
+done
+for ((kib = first; kib < first + 6000; kib += 150)); do
 	prlimit --as=$((kib * 1024)) "$BIN" run -c r.toml r >said 2>why
 	status=$?
 	((status < 128)) || bad+=" $kib KiB: $status"
