@@ -110,25 +110,52 @@ static void choose_project(struct prepared *p, struct recipe_used *u)
 
 /* ---- what they add ---- */
 
+/* The file of the program that words of the row speak of. */
+static const struct resolved_file *file_of(const struct prepared *p,
+					   const struct recipe *r)
+{
+	const struct resolved_file *f = find_file(p, r);
+
+	for (size_t i = p->program.n; !f && i-- > 0;)
+		if (!p->program.file[i].is_loader)
+			f = &p->program.file[i];
+	return f;
+}
+
+/* Fill in {file} and {prefix}, all of them. */
+static const char *fill(struct prepared *p, const struct recipe *r,
+			const char *text)
+{
+	const char *path = file_of(p, r)->path, *hole;
+	const char *prefix =
+		resolve_dirname(resolve_dirname(path, &p->arena), &p->arena);
+
+	while ((hole = strchr(text, '{'))) {
+		bool is_file = hole[1] == 'f';
+		const char *end = strchr(hole, '}');
+
+		if (!end)
+			return text;
+		text = arena_printf(
+			&p->arena, "%.*s%s%s", (int)(hole - text), text,
+			is_file ? resolve_basename(path) : prefix, end + 1);
+	}
+	return text;
+}
+
 /* A word of a row: a name, or a path with its ~ and {} filled in. */
 static const char *expand(struct prepared *p, const struct recipe *r,
 			  struct str word)
 {
-	const struct resolved_file *f = find_file(p, r);
 	const struct strlist *homes = &p->gate->homes;
-	const char *text = arena_strndup(&p->arena, word.p, word.n), *hole;
+	const char *text = arena_strndup(&p->arena, word.p, word.n);
 
-	if (*text == '~')
-		text = homes->n ? arena_printf(&p->arena, "%s%s",
-					       homes->item[0], text + 1)
-				: NULL;
-	hole = text ? strstr(text, "{}") : NULL;
-	if (!hole)
-		return text;
-	if (!f)
+	if (*text == '~' && !homes->n)
 		return NULL;
-	return arena_printf(&p->arena, "%.*s%s%s", (int)(hole - text), text,
-			    resolve_basename(f->path), hole + 2);
+	if (*text == '~')
+		text = arena_printf(&p->arena, "%s%s", homes->item[0],
+				    text + 1);
+	return strchr(text, '{') ? fill(p, r, text) : text;
 }
 
 /* Add the words; paths where there is something. */
@@ -191,10 +218,12 @@ static void add_env(struct prepared *p, struct recipe_used *u)
 	struct str rest = str_of(u->recipe->env);
 
 	while (rest.n) {
-		struct str word = str_cut(&rest, ' ');
-		const char *entry = arena_strndup(&p->arena, word.p, word.n);
+		struct str where =
+			str_of(expand(p, u->recipe, str_cut(&rest, ' ')));
+		struct str set = str_cut(&where, '?');
+		const char *entry = arena_strndup(&p->arena, set.p, set.n);
 
-		if (is_set(p, entry))
+		if (is_set(p, entry) || (where.n && access(where.p, F_OK) < 0))
 			continue;
 		list_add(&p->recipe_env, &p->arena, entry);
 		list_add(&u->env, &p->arena, entry);
