@@ -17,12 +17,16 @@ static const char *const fetched[] = {"/node_modules/", "/site-packages/",
 
 static bool is_own(struct prepared *p, const char *path, const struct stat *st)
 {
+	struct stat readable = *st;
+
+	/* a shell runs what it can read */
+	readable.st_mode |= S_IXUSR;
 	for (size_t i = 0; i < ARRAY_LEN(fetched); i++)
 		if (strstr(path, fetched[i]))
 			return false;
 	return S_ISREG(st->st_mode) && st->st_size <= SCRIPT_BYTES &&
 	       resolve_is_trusted(st->st_uid) &&
-	       !resolve_judge(st, geteuid(), getegid()) &&
+	       !resolve_judge(&readable, geteuid(), getegid()) &&
 	       !prepared_is_written(p, path);
 }
 

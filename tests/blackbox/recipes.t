@@ -184,6 +184,7 @@ others_scripts() {
 	project p
 	mkdir -p node_modules/m out
 	for f in s.sh node_modules/m/s.sh out/s.sh; do
+		rm -f "$f"
 		printf 'date\n' >"$f"
 	done
 	hand_over
