@@ -30,6 +30,7 @@ for who in ("root", "user"):
         os.makedirs("%s/%s-%s" % (where, folder, who))
         os.chmod("%s/%s-%s" % (where, folder, who), 0o777)
     for address in ("%s/out-%s/docker.sock", "%s/shared-%s/host.sock",
+                    "%s/out-%s/second", "%s/shared-%s/second",
                     "\0%s-%s"):
         threading.Thread(target=serve, args=(address % (where, who),)).start()
 d = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -92,6 +93,7 @@ host_sockets() {
 		"$shared/../out-$who/docker.sock" "//$s" "/proc/self/root$s"; do
 		each blocked "$name" -- to "$name"
 	done
+	each blocked "by an address without a connection" -- send "$s"
 	each blocked "by a relative name" -- chdir "$shared" host.sock
 	each blocked "by a name beside" -- chdir "$shared" "../out-$who/docker.sock"
 	none_came
@@ -116,6 +118,32 @@ granted() {
 	gate "${where[@]}" --unix "$out_of/docker.sock" -- \
 		"${PROBE%/*}/sockets" user "$out_of/docker.sock"
 	out_like "$who: the peer sees the user ($level)" "seen as $uid\$"
+}
+
+# restarted FOLDER NEW: the socket NEW takes the place of FOLDER/second, which is
+# granted, between two connections of a program.
+restarted() {
+	rm -f "$shared/flag" "$shared/done"
+	{
+		wait_for 20 test -e "$shared/flag"
+		mv "$2" "$1/second"
+		touch "$shared/done"
+	} &
+	gate "${where[@]}" --unix "$1/second" -- "${PROBE%/*}/sockets" \
+		twice "$1/second" "$shared/flag" "$shared/done"
+	wait $!
+}
+
+# In a private place (/tmp) the one that is granted is mounted: only without a
+# view is the place itself seen.
+restarts() {
+	where=(--isolate off --write "$shared")
+	restarted "$out_of" "$out_of/docker.sock"
+	is "$who: a server that is started anew is reached again" \
+		"$(<"$out")" $'ok: reached h\nok: reached h'
+	restarted "$shared" "$shared/host.sock"
+	like "$who: not one that the program could have put there" \
+		"$(<"$out")" $'^ok: reached h\nblocked: '
 }
 
 races() {
@@ -254,6 +282,7 @@ all_of_it() {
 	lesser_machines
 	level=
 	real_programs
+	restarts
 }
 
 # config ROW: a file whose sandbox has this row

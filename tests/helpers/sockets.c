@@ -5,9 +5,12 @@
  *	sockets pair			two ends that are connected
  *	sockets own FOLDER		serve and reach a file in it, both types
  *	sockets abstract NAME		the same without a file
- *	sockets to PATH			reach what somebody else serves; "@x"
- *too sockets chdir FOLDER NAME	the same by a relative name sockets user PATH
- *the user that the peer is sockets dgram PATH		send a datagram to it
+ *	sockets to PATH			reach what somebody else serves
+ *	sockets chdir FOLDER NAME	the same by a relative name
+ *	sockets user PATH		the user that the peer is
+ *	sockets dgram PATH		send a datagram to it
+ *	sockets send PATH		send by a socket that has no connection
+ *	sockets twice PATH FLAG FILE	make FLAG and wait for FILE between
  *	sockets full FOLDER		a server that does not accept
  *	sockets alarm FOLDER		a signal while waiting for one
  *	sockets odd FOLDER		errno of calls that no program means
@@ -190,6 +193,43 @@ static int datagram(const char *path)
 		return blocked("sendto");
 	puts("escaped: sent");
 	return 0;
+}
+
+/* A stream takes no address, packets ignore it. */
+static int send_to(const char *path)
+{
+	static const int types[] = {SOCK_STREAM, SOCK_SEQPACKET};
+	struct sockaddr_un a;
+	socklen_t n = address(path, &a);
+	struct iovec text = {"d", 1};
+	struct msghdr m = {.msg_name = &a,
+			   .msg_namelen = n,
+			   .msg_iov = &text,
+			   .msg_iovlen = 1};
+
+	for (int i = 0; i < 2; i++) {
+		int fd = make(types[i]);
+
+		if (fd < 0)
+			return blocked("socket");
+		if (sendto(fd, "d", 1, MSG_NOSIGNAL, (struct sockaddr *)&a,
+			   n) >= 0 ||
+		    sendmsg(fd, &m, MSG_NOSIGNAL) >= 0) {
+			puts("escaped: sent");
+			return 0;
+		}
+	}
+	return blocked("sendmsg");
+}
+
+static int twice(const char *path, const char *flag, const char *file)
+{
+	if (to(path))
+		return 1;
+	close(open(flag, O_CREAT | O_WRONLY, 0666));
+	for (int i = 0; i < 1000 && access(file, F_OK) < 0; i++)
+		usleep(10000);
+	return to(path);
 }
 
 /* ---- servers that are busy ---- */
@@ -545,6 +585,10 @@ int main(int argc, char **argv)
 		return user_of(argv[2]);
 	if (argc == 3 && strcmp(act, "dgram") == 0)
 		return datagram(argv[2]);
+	if (argc == 3 && strcmp(act, "send") == 0)
+		return send_to(argv[2]);
+	if (argc == 5 && strcmp(act, "twice") == 0)
+		return twice(argv[2], argv[3], argv[4]);
 	if (argc == 3 && strcmp(act, "full") == 0)
 		return full(argv[2]);
 	if (argc == 3 && strcmp(act, "alarm") == 0)
