@@ -206,8 +206,7 @@ static void ended(void *arg, const struct report_step *step)
 		 !p->has_colour ? ""
 		 : is_good	? "\033[32m"
 				: "\033[31m",
-		 is_good ? "ok" : report_state_name(step->state),
-		 p->has_colour ? "\033[0m" : "",
+		 report_state_says(step->state), p->has_colour ? "\033[0m" : "",
 		 (double)(now_ns() - line->begin_ns) / 1e9);
 	free(line->note);
 	p->n--;

@@ -294,16 +294,6 @@ static void print_skipped(const struct report_step *s, const struct form *f,
 		add_part(out, &f->note, error);
 }
 
-/* Ends of a step, in words that follow its name. */
-static const char *const end_words[] = {
-	[STATE_OK] = "ok",
-	[STATE_TOOL_ERROR] = "failed",
-	[STATE_FAILED] = "failed",
-	[STATE_DENIED] = "denied",
-	[STATE_TIMEOUT] = "timed out",
-	[STATE_SKIPPED] = "skipped",
-};
-
 /* "issues (list_issues) — failed": the tool, where its name says more. */
 static void print_heading(const struct report_step *s, const struct form *f,
 			  bool with_tool, struct buf *out)
@@ -320,14 +310,14 @@ static void print_heading(const struct report_step *s, const struct form *f,
 		buf_addc(&name, ')');
 	}
 	if (has_failed && !f->is_html)
-		buf_addf(&name, " — %s", end_words[s->state]);
+		buf_addf(&name, " — %s", report_state_says(s->state));
 	add_part(out, &f->step, buf_str(&name));
 	if (f->is_html)
 		buf_addf(out, "\n<span class=\"state %s\">%s</span></h2>\n",
 			 !report_step_success(s)     ? "bad"
 			 : s->state == STATE_SKIPPED ? "skip"
 						     : "ok",
-			 end_words[s->state]);
+			 report_state_says(s->state));
 }
 
 static void print_step(const struct report_step *s, const struct form *f,

@@ -13,10 +13,10 @@
 #define WORD_BYTES 300
 
 static const struct {
-	const char *word;
+	const char *word, *says;
 	bool success;
 } states[] = {
-#define STATE(name, word, success) [STATE_##name] = {word, success},
+#define STATE(name, word, says, success) [STATE_##name] = {word, says, success},
 #include "core/report/states.def"
 #undef STATE
 };
@@ -39,6 +39,11 @@ enum step_state report_reason_state(enum step_reason r)
 const char *report_state_name(enum step_state s)
 {
 	return states[s].word;
+}
+
+const char *report_state_says(enum step_state s)
+{
+	return states[s].says;
 }
 
 const char *report_reason_name(enum step_reason r)

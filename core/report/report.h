@@ -23,7 +23,7 @@
 #define MCP_CLIENT_SCHEMA "mcp-client/1"
 
 enum step_state {
-#define STATE(name, word, success) STATE_##name,
+#define STATE(name, word, says, success) STATE_##name,
 #include "core/report/states.def"
 #undef STATE
 };
@@ -82,6 +82,8 @@ struct report {
 enum step_state report_reason_state(enum step_reason r) MUST_USE;
 const char *report_reason_name(enum step_reason r) MUST_USE;
 const char *report_state_name(enum step_state s) MUST_USE;
+/* Name for people: "timed out". */
+const char *report_state_says(enum step_state s) MUST_USE;
 /* No failure: ok, or skipped where that is allowed. */
 bool report_step_success(const struct report_step *s) MUST_USE;
 

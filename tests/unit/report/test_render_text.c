@@ -162,6 +162,7 @@ TEST(text, advice, follows_the_error)
 		{.name = "a",
 		 .state = STATE_FAILED,
 		 .reason = REASON_EXIT_STATUS,
+		 .said = STR("one\n# two"),
 		 .advice = advice,
 		 .n_advice = 2}};
 	struct report r = {.routine = "r", .steps = steps, .n_steps = 3};
@@ -169,6 +170,7 @@ TEST(text, advice, follows_the_error)
 	check(&r, VIEW_FULL,
 	      "# r — 2 ok, 1 failed\n\n"
 	      "ERROR: a: exit_status\n"
+	      "  stderr: one\n  # two\n"
 	      "  the host api.example.com was refused\n"
 	      "      sandbox.net = [\"api.example.com\"]\n"
 	      "  find more: matins trace r a\n"
