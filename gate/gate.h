@@ -447,6 +447,9 @@ int gate_explain(struct gate *gate, const struct gate_request *request,
 
 /* ---- for trace: needs of a program ---- */
 
+/* Row of a network that grants no host, and in which hosts have names. */
+#define GATE_TRACE_NO_HOST "no-host.invalid"
+
 /*
  * Make the policy of a trace: open enough that a program can go on and show
  * its needs, and shut where that would be dangerous.
@@ -490,13 +493,14 @@ struct gate_needs {
  *
  * plain    the request with the policy that holds anyway
  * traced   the policy that the records were made under
+ * went_well  the program did its work: what was refused to it is no need
  * ret      in `arena`
  * errors   as gate_check()
  */
 int gate_needs(struct gate *gate, const struct gate_request *plain,
 	       const struct gate_policy *traced, const struct gate_verdict *v,
-	       struct arena *arena, struct gate_needs *ret, struct err *err)
-	MUST_USE;
+	       bool went_well, struct arena *arena, struct gate_needs *ret,
+	       struct err *err) MUST_USE;
 /* `base` with the needs that are granted; lists in `arena`. */
 void gate_needs_policy(const struct gate_policy *base,
 		       const struct gate_needs *needs, struct arena *arena,

@@ -123,6 +123,10 @@ static bool add_net_word(const struct trace *t, struct buf *out)
 		buf_adds(out, " # ");
 		add_plain(out, n->program);
 		buf_addc(out, '\n');
+		/* rows without a grant are comments, wherever they stand */
+		for (n = NULL; (n = next_need(t, "net", n));)
+			if (n->why_not)
+				add_row(out, n);
 		return true;
 	}
 	return false;
@@ -330,15 +334,16 @@ static int open_policy(struct trace *t, struct gate *gate, const char *cwd,
 
 static int find_needs(struct trace *t, struct gate *gate,
 		      const struct gate_request *plain,
-		      const struct gate_verdict *v, struct err *err)
+		      const struct gate_verdict *v, bool went_well,
+		      struct err *err)
 {
 	if (!v->n_records)
 		return err_set(err, ERR_PROTECTION,
 			       "nothing was recorded: this kernel or an outer "
 			       "sandbox allows no seccomp listener");
 	t->dropped = v->records_dropped;
-	return gate_needs(gate, plain, &t->traced, v, &t->arena, &t->needs,
-			  err);
+	return gate_needs(gate, plain, &t->traced, v, went_well, &t->arena,
+			  &t->needs, err);
 }
 
 /* ---- -- PROGRAM ARGS ---- */
@@ -460,7 +465,8 @@ static int trace_and_print(struct trace *t, struct gate *gate,
 	request.env = with_path(t, plain->env);
 	if (run_child(gate, &request, false, &end, err) < 0)
 		return -1;
-	if (find_needs(t, gate, plain, &end.verdict, err) == 0) {
+	if (find_needs(t, gate, plain, &end.verdict,
+		       child_end_status(&end.verdict) == 0, err) == 0) {
 		add_table(t, "[sandbox]", &table);
 		if (put_table(t, &table, err) == 0)
 			status = child_end_status(&end.verdict);
@@ -530,13 +536,15 @@ static int begin_step(void *arg, struct gate *gate, struct plan_step *step,
 /* The table is scrubbed: paths and hosts may contain a credential. */
 static void step_ended(void *arg, struct gate *gate,
 		       UNUSED const struct plan_step *step,
-		       const struct gate_verdict *v, const struct scrub *scrub)
+		       const struct gate_verdict *v, bool went_well,
+		       const struct scrub *scrub)
 {
 	AUTO(buf_release) struct buf out = BUF_INIT(BUF_UNBOUNDED);
 	struct trace *t = arg;
 	size_t hits;
 
-	t->has_needs = find_needs(t, gate, &t->request, v, &t->why) == 0;
+	t->has_needs =
+		find_needs(t, gate, &t->request, v, went_well, &t->why) == 0;
 	t->has_failed = !t->has_needs;
 	if (!t->has_needs)
 		return;

@@ -52,6 +52,8 @@ static bool is_granted(const struct gate_need *n, const struct gate_policy *has)
 	if (strcmp(n->key, "net") == 0)
 		return list_has(&has->net, n->value) ||
 		       list_has(&has->net, "all");
+	if (strcmp(n->key, "unix") == 0)
+		return list_has(&has->unix_sockets, n->value);
 	return list_has(&has->syscalls, n->value);
 }
 

@@ -276,7 +276,8 @@ static void on_verdict(void *arg, const struct step_run *s,
 	const struct run_tracer *t = r->o->tracer;
 
 	if (t)
-		t->ended(t->arg, r->gate, s->plan, v, r->scrub);
+		t->ended(t->arg, r->gate, s->plan, v,
+			 s->result.state == STATE_OK, r->scrub);
 }
 
 static bool has_news(void *arg, const char *sentence)

@@ -38,10 +38,12 @@ struct scrub;
 struct run_tracer {
 	int (*begin)(void *arg, struct gate *gate, struct plan_step *step,
 		     struct err *err);
-	/* the values of `scrub` must not be shown; it ends with the run */
+	/* went_well: the step is ok, exit status included; the values of
+	   `scrub` must not be shown; it ends with the run */
 	void (*ended)(void *arg, struct gate *gate,
 		      const struct plan_step *step,
-		      const struct gate_verdict *v, const struct scrub *scrub);
+		      const struct gate_verdict *v, bool went_well,
+		      const struct scrub *scrub);
 	void *arg;
 };
 

@@ -2,6 +2,7 @@
  * From the records of a tree to the rows of a policy that grants what it
  * needs: programs, files, network, system calls.
  */
+#include <ctype.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,7 @@ struct finder {
 	const struct prepared *p; /* the policy that holds anyway */
 	struct closed closed;
 	bool ended_well;
+	bool has_names; /* the trace refused by name what it did not grant */
 	struct strlist brought; /* interpreters that come with scripts */
 	struct strlist with_private, no_private; /* folders looked through */
 	struct gate_needs *out;
@@ -557,18 +559,55 @@ static const char *net_row(const struct finder *f, const char *address,
 	return gate_policy_check(&p, &ignored) == 0 ? address : only_port;
 }
 
-/* Is the port that of the gate's own proxy in the network of the trace? */
-static bool is_proxy(const struct finder *f, const char *port)
+/* The policy of the trace as its network really was. */
+static bool find_net_policy(struct finder *f, struct policy *ret)
 {
 	struct err ignored = ERR_INIT;
+
+	if (policy_resolve(f->traced, NULL, f->arena, ret, &ignored) < 0)
+		return false;
+	policy_use_proxy(ret);
+	return ret->net == POLICY_NET_PROXY;
+}
+
+/* An address of the gate's own, behind which names are: the proxy, or one
+   that its resolver gave. */
+static bool is_gate_address(struct finder *f, struct str host, const char *port)
+{
 	struct policy p;
 	uint64_t n;
 
-	if (policy_resolve(f->traced, NULL, f->arena, &p, &ignored) < 0)
-		return false;
-	policy_use_proxy(&p);
-	return p.net == POLICY_NET_PROXY && str_uint64(str_of(port), &n) &&
-	       n == proxy_port(&p);
+	if (str_starts(host, "198.18.") || str_starts(host, "198.19."))
+		return true;
+	return is_loopback(host) && find_net_policy(f, &p) &&
+	       str_uint64(str_of(port), &n) && n == proxy_port(&p);
+}
+
+/* Rows that the trace granted: records do not tell them apart. */
+static void need_granted(struct finder *f, const struct gate_record *r)
+{
+	for (size_t i = 0; i < f->traced->net.n; i++)
+		if (strcmp(f->traced->net.item[i], GATE_TRACE_NO_HOST) != 0)
+			add_need(f, "net", f->traced->net.item[i], r, NULL);
+}
+
+/* "api.example.com:443" */
+static void need_name(struct finder *f, const struct gate_record *r,
+		      struct str host, const char *port)
+{
+	bool is_usual = strcmp(port, "443") == 0 || strcmp(port, "80") == 0;
+
+	add_need(f, "net",
+		 is_usual ? arena_strndup(f->arena, host.p, host.n) : r->path,
+		 r, NULL);
+}
+
+static bool is_name(struct str host)
+{
+	for (size_t i = 0; i < host.n; i++)
+		if (isalpha((unsigned char)host.p[i]))
+			return host.p[0] != '[';
+	return false;
 }
 
 static void need_address(struct finder *f, const struct gate_record *r)
@@ -576,20 +615,27 @@ static void need_address(struct finder *f, const struct gate_record *r)
 	const char *port;
 	struct str host;
 
-	/* of sockets those that were refused count: need_calls() */
-	if (!split_address(r->path, &host, &port))
+	if (!split_address(r->path, &host, &port)) {
+		if (strncmp(r->path, "unix:/", 6) == 0 &&
+		    access(r->path + 5, F_OK) == 0)
+			add_need(f, "net", r->path, r,
+				 "a socket file; no row grants it");
 		return;
+	}
 	/* getaddrinfo() connects to port 0 to learn its own address */
 	if (!(r->access & GATE_ACCESS_SERVE) && strcmp(port, "0") == 0)
 		return;
-	/* all names that the trace granted: records do not tell them apart */
-	if (is_loopback(host) && is_proxy(f, port))
-		for (size_t i = 0; i < f->traced->net.n; i++)
-			add_need(f, "net", f->traced->net.item[i], r, NULL);
-	else if (r->access & GATE_ACCESS_SERVE ||
-		 (is_loopback(host) && is_served(f, port)))
+	if (r->access & GATE_ACCESS_SERVE ||
+	    (is_loopback(host) && is_served(f, port)))
 		add_need(f, "net", "loopback", r, NULL);
-	else
+	else if (f->has_names && is_name(host))
+		need_name(f, r, host, port);
+	else if (f->has_names && is_gate_address(f, host, port))
+		need_granted(f, r);
+	else if (f->has_names && allow_has(&f->traced->net, r->path))
+		add_need(f, "net", r->path, r, NULL);
+	/* others stand among the denials */
+	else if (!f->has_names)
 		add_need(f, "net", net_row(f, r->path, port), r,
 			 /* a row would be TCP; with a proxy no program asks */
 			 strcmp(port, "53") == 0 ? is_lookup : NULL)
@@ -606,6 +652,11 @@ static void join_net(struct finder *f)
 		n += is_row(&f->out->need[i], "net");
 	if (!own || n < 2)
 		return;
+	/* a network with names has its own loopback */
+	if (f->has_names) {
+		remove_row(f, (size_t)(own - f->out->need));
+		return;
+	}
 	for (size_t i = 0; i < f->out->n; i++)
 		if (is_row(&f->out->need[i], "net"))
 			f->out->need[i].why_not =
@@ -619,10 +670,12 @@ static void join_net(struct finder *f)
 
 static void find_net(struct finder *f)
 {
+	struct policy p;
+
+	f->has_names = find_net_policy(f, &p);
 	for (size_t i = 0; i < f->v->n_records; i++)
 		if (f->v->records[i].what == GATE_RECORD_NET)
 			need_address(f, &f->v->records[i]);
-	join_net(f);
 }
 
 /* ---- system calls ---- */
@@ -639,7 +692,9 @@ static void need_calls(struct finder *f)
 		if (key &&
 		    (strcmp(key, "syscalls") == 0 || strcmp(key, "net") == 0 ||
 		     strcmp(key, "unix") == 0))
-			add_need(f, key, d->allow.value, &r, why_not);
+			add_need(f, key, d->allow.value, &r, why_not)
+				->was_refused |=
+				!why_not && strcmp(d->kind, "net") == 0;
 	}
 }
 
@@ -664,7 +719,8 @@ static int compare(const void *a, const void *b)
 
 int gate_needs(struct gate *gate, const struct gate_request *plain,
 	       const struct gate_policy *traced, const struct gate_verdict *v,
-	       struct arena *arena, struct gate_needs *ret, struct err *err)
+	       bool went_well, struct arena *arena, struct gate_needs *ret,
+	       struct err *err)
 {
 	static const struct gate_policy none;
 	struct gate_request with_programs = *plain;
@@ -678,7 +734,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 		.v = v,
 		.p = &p,
 		.closed = places_closed(gate),
-		.ended_well = v->exited && v->exit_status == 0,
+		.ended_well = went_well,
 		.out = ret,
 	};
 	int r = prepare_by(gate, plain, false, prepare_until(plain), &p, err);
@@ -700,6 +756,7 @@ int gate_needs(struct gate *gate, const struct gate_request *plain,
 		find_files(&f);
 		find_net(&f);
 		need_calls(&f);
+		join_net(&f);
 	}
 	prepared_release(&p);
 	if (ret->n)

@@ -200,13 +200,24 @@ static void close_keys(struct opener *o)
 	}
 }
 
+/* What is written there would count, and nothing would show who wrote it. */
+static bool holds_sealed(const struct opener *o, const char *dir)
+{
+	const struct strlist *sealed = &o->gate->config.sealed;
+
+	for (size_t i = 0; i < sealed->n; i++)
+		if (place_covers(dir, sealed->item[i]))
+			return true;
+	return false;
+}
+
 static void open_cwd(struct opener *o)
 {
 	const char *real = o->cwd;
 
 	if (!real)
 		return;
-	if (closed_may_widen(&o->closed, real) &&
+	if (closed_may_widen(&o->closed, real) && !holds_sealed(o, real) &&
 	    access(real, W_OK | X_OK) == 0) {
 		list_add_new(&o->policy->write, o->arena, real);
 		add_exec(o, real);
@@ -214,10 +225,11 @@ static void open_cwd(struct opener *o)
 		say(o, "it may write beneath %s", real);
 		return;
 	}
-	say(o,
-	    "it may write only private places; %s is too wide, or cannot be "
-	    "written (--write FOLDER)",
-	    real);
+	say(o, "it may write only private places; %s %s (--write FOLDER)", real,
+	    holds_sealed(o, real)
+		    ? "holds a configuration that is allowed whatever is "
+		      "written into it"
+		    : "is too wide, or cannot be written");
 }
 
 /* Grant programs in the folders that were asked for, too. */
@@ -249,7 +261,12 @@ static void say_net(struct opener *o)
 	for (size_t i = 0; i < net->n; i++)
 		all = arena_printf(o->arena, "%s%s%s", all, i ? ", " : "",
 				   net->item[i]);
-	say(o, "network: %s", net->n ? all : "none");
+	say(o, "network: %s",
+	    !net->n ? "none"
+	    : strcmp(net->item[0], GATE_TRACE_NO_HOST) == 0
+		    ? "its own loopback; hosts that it asks for are noted and "
+		      "refused (--net HOST)"
+		    : all);
 }
 
 int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
@@ -288,7 +305,7 @@ int gate_trace_policy(struct gate *gate, const struct gate_policy *asked,
 	if (!asked->net.n && asked->isolate != GATE_ISOLATE_OFF) {
 		gate_probe(gate);
 		if (gate->ns.available)
-			list_add(&ret->net, arena, "loopback");
+			list_add(&ret->net, arena, GATE_TRACE_NO_HOST);
 	}
 	say_net(&o);
 	return 0;

@@ -144,5 +144,12 @@ exit_is "a file that is named needs no allowance" 0
 run_matins run r --only news
 exit_is "a file that was not allowed is not allowed afterwards" 1
 err_like "a file that was not allowed: said" 'matins allow'
+cp ../news.old matins.toml
+run_matins allow --edits
+run_matins trace r news --apply
+exit_is "a file that is allowed with its edits: the trace" 0
+err_like "its folder is not writable meanwhile: said" \
+	'holds a configuration that is allowed whatever'
+out_like "its row is put in" '^\+sandbox'
 
 done_testing

@@ -147,11 +147,30 @@ while True:
 	kill "$SERVER_PID"
 	wait "$SERVER_PID" 2>/dev/null
 	trace -- /usr/bin/python3 -c '
+import socket, sys
+def ask(host):
+    try:
+        socket.create_connection((host, 443), 5)
+    except OSError:
+        print("refused", file=sys.stderr)
+ask("one.example.invalid"); ask("two.example.invalid"); sys.exit(3)'
+	out_like "$who: a host that was looked up is a row" \
+		'^	"one\.example\.invalid",'
+	out_like "$who: and so is the next one" '^	"two\.example\.invalid",'
+	out_like "$who: it was refused, and said to be" \
+		'^# incomplete: the trace refused a connection to "one'
+	trace -- /usr/bin/python3 -c '
 import socket
-s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-s.connect_ex(("192.0.2.53", 53))'
-	out_like "$who: a name server is no row, but a comment" \
-		'# "192.0.2.53:53".*by its name'
+s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen()
+c = socket.socket(); c.connect(s.getsockname())
+try:
+    socket.getaddrinfo("one.example.invalid", 443)
+except OSError:
+    pass'
+	out_like "$who: a program that went on needs its loopback alone" \
+		'^net = "loopback"'
+	out_like "$who: the host is a comment" \
+		'^	# "one\.example\.invalid".*went on'
 }
 
 # What may be read, written and widened to.

@@ -157,7 +157,8 @@ static void find(const char *acts, struct gate_needs *ret)
 		.exited = true, .records = d.record, .denials = &d.denial};
 	while (rest.n)
 		add_act(&d, str_trim(str_cut(&rest, ';')));
-	if (gate_needs(gate, &request, &d.traced, &d.verdict, &arena, ret,
+	if (gate_needs(gate, &request, &d.traced, &d.verdict,
+		       d.verdict.exited && !d.verdict.exit_status, &arena, ret,
 		       &err) < 0)
 		fail_msg("%s", err.msg);
 }
