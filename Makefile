@@ -338,7 +338,7 @@ $(THIRTY): tests/thirty/package.json tests/thirty/package-lock.json
 		--loglevel=error >npm.log 2>&1 || { cat npm.log; exit 1; }
 	@touch $@
 
-# Minutes: no part of `make check`.
+# Minutes: .ci/run has it, `make check` does not.
 .PHONY: check-thirty
 check-thirty: export COUNTS := $(O)/thirty.counts
 check-thirty: all $(THIRTY) ## thirty servers as people write them; T="NAME…" picks
