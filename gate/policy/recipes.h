@@ -19,7 +19,8 @@ struct recipe {
 		RECIPE_NOTHING,
 		RECIPE_NAMED,
 		RECIPE_PROJECT,
-		RECIPE_SCRIPT
+		RECIPE_SCRIPT,
+		RECIPE_ARGUMENT
 	} finds;
 	const char *markers, *at, *made;
 	const char *exec, *folders, *read, *env, *says;

@@ -35,13 +35,31 @@ static const struct resolved_file *find_file(const struct prepared *p,
 	return NULL;
 }
 
+/* Who passes --executable-path=/usr/bin/chromium asks for chromium. */
+static bool is_argument(const struct prepared *p, const struct recipe *r)
+{
+	for (size_t i = 1; p->request->argv[0] && p->request->argv[i]; i++) {
+		const char *arg = p->request->argv[i];
+		const char *value = *arg == '-' ? strchr(arg, '=') : NULL;
+		const char *path = value ? value + 1 : arg;
+
+		if ((str_starts(str_of(path), "/usr/") ||
+		     str_starts(str_of(path), "/opt/")) &&
+		    programs_is_one(r->programs, path))
+			return true;
+	}
+	return false;
+}
+
 static bool applies(struct prepared *p, const struct recipe *r)
 {
 	struct strlist argv;
 	const char *operand;
 
-	if (allow_has(&p->policy.preset, RECIPE_NONE) || !find_file(p, r))
+	if (allow_has(&p->policy.preset, RECIPE_NONE))
 		return false;
+	if (!find_file(p, r))
+		return r->finds == RECIPE_ARGUMENT && is_argument(p, r);
 	if (!*r->subcommands)
 		return true;
 	argv = arguments(p);

@@ -355,6 +355,30 @@ npm_install() {
 	cd "$T" || exit
 }
 
+# ---- browsers ----
+
+# Rows for people only: nothing starts, and no browser has to be there.
+browsers() {
+	local arg
+
+	project browsers
+	echo 'import sys' >server.py
+	for arg in /usr/bin/chromium --executable-path=/usr/bin/chromium \
+		--browser=/opt/google/chrome/google-chrome; do
+		gate --explain -- "$PYTHON" server.py "$arg"
+		out_like "$who: $arg asks for a browser" '^recipe +browser: starts .*sh'
+	done
+	for arg in /tmp/chromium /usr/bin/chromium-x chromium x/usr/bin/chromium \
+		--executable-path=chromium; do
+		gate --explain -- "$PYTHON" server.py "$arg"
+		out_unlike "$who: $arg does not" '^recipe +browser'
+	done
+	gate --preset none --explain -- "$PYTHON" server.py /usr/bin/chromium
+	out_unlike "$who: preset none leaves the browser out" '^recipe +browser'
+	cd "$T" || exit
+}
+
+both_users browsers
 both_users the_key
 both_users git_by_itself
 both_users scripts
