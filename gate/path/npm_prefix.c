@@ -120,7 +120,7 @@ static const char *two_above(const char *path, struct arena *arena)
 	return resolve_dirname(resolve_dirname(path, arena), arena);
 }
 
-/* As the user has it: in a variable, else in the npmrc of HOME. */
+/* Setting of the user: a variable, else a line in the npmrc of HOME. */
 static const char *setting_of(const char *const *env, const char *key,
 			      const char *home, struct arena *arena)
 {

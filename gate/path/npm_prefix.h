@@ -1,6 +1,6 @@
 /*
- * Where npm puts what it installs globally: PREFIX/bin,
- * PREFIX/lib/node_modules.
+ * Folders of npm: the prefix, which holds bin and lib/node_modules of global
+ * packages, and the cache.
  */
 #ifndef GATE_PATH_NPM_PREFIX_H
 #define GATE_PATH_NPM_PREFIX_H

@@ -7,7 +7,7 @@
 #include "core/base/fd.h"
 #include "core/base/place.h"
 
-/* Whoever may change these could have another program started. */
+/* Judge owners and mode: what others may change is another program. */
 static int judge_owners(const char *path, const struct walk *w, struct err *err)
 {
 	bool is_trusted = resolve_is_trusted(w->st.st_uid);

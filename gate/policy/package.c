@@ -273,7 +273,7 @@ static const char *text_of(const struct jdoc *j, struct arena *arena)
 	return text && *text && jdoc_is(j, text) ? text : NULL;
 }
 
-/* Shown to people, so neither may say more than a name or version can. */
+/* Name and version are shown to people: neither may say anything else. */
 static const char *name_of(const char *text)
 {
 	return text && is_package_name(str_of(text)) ? text : NULL;

@@ -46,7 +46,7 @@ static bool is_folder(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* 1: the folder holds a package; 0: it does not. Release .at in any case. */
+/* Open a package: 1, or 0 where the folder holds none. Release .at anyway. */
 static int open_package(struct finding *f, const char *folder,
 			const char *modules, struct at_hand *ret)
 {
@@ -116,6 +116,15 @@ static struct strlist node_words(const char *path, struct str head,
 			list_add(&words, arena, "node");
 		return words;
 	}
+	if (str_is(interpreter, "/usr/bin/node") ||
+	    str_is(interpreter, "/usr/local/bin/node")) {
+		list_add(&words, arena,
+			 arena_strndup(arena, interpreter.p, interpreter.n));
+		if (argument.n)
+			list_add(&words, arena,
+				 arena_strndup(arena, argument.p, argument.n));
+		return words;
+	}
 	if (!str_ends(interpreter, "/env") ||
 	    !split_env(argument, arena, &words) ||
 	    (strcmp(words.item[0], "node") != 0 &&
@@ -177,7 +186,7 @@ static int take_program(struct finding *f, struct at_hand *k)
 
 /* ---- folders of packages ---- */
 
-/* From the working directory up. */
+/* Folders from the working directory up. */
 static void add_local(struct finding *f)
 {
 	const char *cwd = f->s->cwd;
@@ -197,7 +206,7 @@ static void add_local(struct finding *f)
 	}
 }
 
-/* In npm's prefix; NULL: there are none. */
+/* Folder of npm's prefix; NULL: there is none. */
 static const char *add_global(struct finding *f)
 {
 	const char *prefix = npm_prefix(f->s->env, f->s->home, f->arena);
@@ -226,7 +235,7 @@ static int newest_first(const void *one, const void *other)
 	return strcmp(a->modules, b->modules);
 }
 
-/* Of packages that npx fetched to start them, the newest first. */
+/* Folders that npx fetched packages into, the newest first. */
 static void add_fetched(struct finding *f)
 {
 	struct fetched *all =

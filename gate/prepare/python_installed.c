@@ -6,7 +6,7 @@
 
 #include "gate/path/package_file.h"
 
-/* As names are compared: lower case, one dash for each run of . _ - */
+/* Name as PyPI compares it: lower case, one dash for each run of . _ - */
 static const char *plain_name(struct str name, struct arena *arena)
 {
 	char *out = arena_strndup(arena, name.p, name.n), *to = out;

@@ -39,6 +39,8 @@ project() {
 	program "$m/@s/tools/t.js" '#!/usr/bin/env -S node --title=x --no-warnings'
 	program "$m/@s/tools/o.js"
 	ln -s ../@s/tools/o.js "$m/.bin/other"
+	package "$m/plain" plain 1.0.0 '"p.js"'
+	program "$m/plain/p.js" '#!/usr/bin/node'
 	package "$m/many" many 1.0.0 '{"a":"a.js","b":"b.js"}'
 	package "$m/shell" shell 1.0.0 '"shell"'
 	printf '#!/bin/sh\necho "shell $*"\n' >"$m/shell/shell"
@@ -86,6 +88,8 @@ words() {
 	comes_to "a program by its own name" "o [] []" npx other
 	comes_to "a scoped package chooses its namesake" \
 		"t [ '--title=x', '--no-warnings' ] []" npx -y @s/tools
+	[[ $NODE != /usr/bin/node ]] ||
+		comes_to "a first line with the path of node" "p [] []" npx plain
 	comes_to "a package of pnpm's" "d [] []" npx deep
 	comes_to "a program of pnpm's" "d [] []" npx deeper
 	comes_to "the program of the project" "own [] []" npx mine
@@ -106,7 +110,8 @@ versions() {
 	local spec
 
 	for spec in 1.2.3 v1.2.3 ^1 '~1.2' 1.x '>=1 <2' '3 || 1' '1 - 2' '*' ''; do
-		comes_to "say@$spec" "say [] []" npx "say@$spec"
+		gate --explain -- npx "say@$spec"
+		out_like "$who: say@$spec" '^launcher .*/say.js \(say 1\.2\.3\)$'
 	done
 	for spec in 2 1.2.4 '^1.3' '<1.2.3' '1.2.3-rc.1' '2 || 3'; do
 		no "say@$spec" 127 \
@@ -182,6 +187,17 @@ hostile() {
 	chmod 777 "$m/open"
 	no "a package that everybody may write" 126 'changed by everybody' npx open
 	ln -s "$HOME" "$m/home"
+	mkdir -p "$W/q/node_modules/far"
+	package "$W/q/node_modules/far" far 1.0.0 '"o.js"'
+	program "$W/q/node_modules/far/o.js"
+	mkdir "$W/r"
+	ln -s "$W/q/node_modules" "$W/r/node_modules"
+	cd "$W/r" || return
+	no "a node_modules that is a link to another" 126 \
+		'node_modules leads to .*/q/node_modules: a link that leads out' npx far
+	gate --read "$W/q/node_modules" -- npx far
+	out_is "$who: unless that is granted" 'o [] []'
+	cd "$W/p" || return
 	package "$HOME" home 1.0.0 '"o.js"'
 	program "$HOME/o.js"
 	no "a package that is a link to HOME" 126 'leads to HOME' npx home
