@@ -157,11 +157,24 @@ static const char *const host_signs[] = {
 	"://",
 };
 
-/* Take a name with a dot, or {NULL, 0}: "localhost" is no host to grant. */
+/* Bytes of ":8080" there. */
+static size_t port_bytes(struct str rest)
+{
+	size_t n = 1;
+
+	if (!rest.n || rest.p[0] != ':')
+		return 0;
+	while (n < rest.n && n < 6 && isdigit((unsigned char)rest.p[n]))
+		n++;
+	return n > 1 ? n : 0;
+}
+
+/* Take a name with a dot, or an address with a port; or {NULL, 0}: "localhost"
+   is no host to grant. */
 static struct str host_in(struct str rest)
 {
 	bool has_dot = false, has_letter = false;
-	size_t n = 0;
+	size_t n = 0, port;
 
 	for (; n < rest.n && (isalnum((unsigned char)rest.p[n]) ||
 			      rest.p[n] == '-' || rest.p[n] == '.');
@@ -169,12 +182,13 @@ static struct str host_in(struct str rest)
 		has_dot |= n && rest.p[n] == '.';
 		has_letter |= isalpha((unsigned char)rest.p[n]);
 	}
-	while (n && rest.p[n - 1] == '.')
+	port = port_bytes((struct str){rest.p + n, rest.n - n});
+	while (!port && n && rest.p[n - 1] == '.')
 		n--;
-	if (n < 3 || n > 253 || !has_dot || !has_letter ||
+	if (n < 3 || n > 253 || !has_dot || (!has_letter && !port) ||
 	    !isalnum((unsigned char)rest.p[0]))
 		return (struct str){NULL, 0};
-	return (struct str){rest.p, n};
+	return (struct str){rest.p, n + port};
 }
 
 struct str said_host(struct str text)

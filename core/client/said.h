@@ -32,7 +32,8 @@ struct said_refusal {
  */
 struct said_refusal said_refusal(struct str text) MUST_USE;
 
-/* The first host of a resolver's words or a URL; {NULL, 0} without. */
+/* The first host of a resolver's words or a URL, with its port where one is
+   named; {NULL, 0} without. */
 struct str said_host(struct str text) MUST_USE;
 
 /* Lines that said_last() finds, at most. */

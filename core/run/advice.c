@@ -484,8 +484,15 @@ static void add_key(struct finder *f, const char *key)
 		buf_addf(&text, "; and %zu more", n - ROWS_SHOWN);
 	buf_adds(&text, reason_of(key));
 	if (list_has(&values, no_host))
-		buf_adds(&text, "; name the host that it needs in place of "
-				"HOST");
+		buf_adds(&text, f->known->form == ADVICE_OPTION
+					? "; name the host that it needs in "
+					  "place of HOST"
+					: "; name the host that it needs: "
+					  "sandbox.net = [\"HOST\"]");
+	/* a line with a gap is none to paste */
+	if (values.n == 1 && f->known->form == ADVICE_TOML &&
+	    strcmp(values.item[0], no_host) == 0)
+		key = NULL;
 	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key, &values);
 }
 

@@ -123,8 +123,14 @@ is "a URL in an argument names the host" "$(lines)" \
 step guessing "$script
 command = '$PYTHON'
 args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)']"
-is "a host that nothing names is a gap to fill" "$(lines)" \
-	'sandbox.net = ["HOST"]'
+is "a host that nothing names: no line to paste" "$(lines)" ''
+json_is "a host that nothing names: its form is said" \
+	step_results[0].advice[0].text '~sandbox.net = ..HOST'
+step port "$script
+command = '$PYTHON'
+args = ['-c', 'import socket; socket.create_connection((\"x\", 443), 1)', 'http://127.0.0.1:8765/']"
+is "a port of this machine is taken from the URL" "$(lines)" \
+	'sandbox.net = ["127.0.0.1:8765"]'
 
 # ---- a tool ----
 

@@ -91,7 +91,8 @@ TEST(said_host, words_of_resolvers, name_it)
 	names("getaddrinfo EAI_AGAIN api.example.com", "api.example.com");
 	names("getaddrinfo ENOTFOUND api.example.com\n", "api.example.com");
 	names("curl: (6) Could not resolve host: a.b.", "a.b");
-	names("GET https://a.example:8443/x failed", "a.example");
+	names("GET https://a.example:8443/x failed", "a.example:8443");
+	names("http://127.0.0.1:8765/", "127.0.0.1:8765");
 	names("https://10.0.0.1/x then http://b.example", "b.example");
 }
 
@@ -101,7 +102,7 @@ TEST(said_host, other_words, name_none)
 	names("EAI_AGAIN", NULL);
 	names("EAI_AGAIN ", NULL);
 	names("ENOTFOUND localhost", NULL);
-	names("http://-x.y http://.x http://127.0.0.1:80/", NULL);
+	names("http://-x.y http://.x http://127.0.0.1/ http://1.2:x", NULL);
 	names("fetch failed: example.com", NULL);
 }
 

@@ -52,8 +52,7 @@ static const struct row {
 	 "--net HOST"},
 	{&connection, false, ADVICE_TOML,
 	 "denied: network (socket) by node, 2 times; without a grant nothing "
-	 "connects; name the host that it needs in place of HOST; to allow it: "
-	 "sandbox.net = [\"HOST\"]"},
+	 "connects; name the host that it needs: sandbox.net = [\"HOST\"]"},
 	{&host, false, ADVICE_OPTION,
 	 "denied: example.com:443, 1 time; without a grant nothing connects; "
 	 "to allow it: --net example.com"},
