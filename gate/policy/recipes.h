@@ -20,7 +20,8 @@ struct recipe {
 		RECIPE_NAMED,
 		RECIPE_PROJECT,
 		RECIPE_SCRIPT,
-		RECIPE_ARGUMENT
+		RECIPE_ARGUMENT,
+		RECIPE_STARTED
 	} finds;
 	const char *markers, *at, *made;
 	const char *exec, *folders, *read, *env, *says;

@@ -264,6 +264,8 @@ static void use(struct prepared *p, const struct recipe *r, bool is_named)
 	add_env(p, u);
 	if (r->finds == RECIPE_SCRIPT)
 		u->words = script_commands(p);
+	if (r->finds == RECIPE_STARTED)
+		u->words = script_started(p);
 	if (!u->project.path)
 		return;
 	make_folder(p, u);

@@ -84,3 +84,26 @@ struct strlist script_commands(struct prepared *p)
 		return commands_at(p, argv.item[at]);
 	return (struct strlist){NULL, 0};
 }
+
+struct strlist script_started(struct prepared *p)
+{
+	AUTO(buf_release) struct buf line = BUF_INIT(BUF_UNBOUNDED);
+	const struct resolved_file *f = &p->program.file[0];
+	const char *const *argv = p->request->argv;
+
+	if (f->is_script)
+		return (struct strlist){NULL, 0};
+	buf_adds(&line, resolve_basename(f->asked));
+	for (size_t i = 1; argv[0] && argv[i]; i++) {
+		struct str rest = str_of(argv[i]);
+
+		/* as one quoted word */
+		buf_adds(&line, " '");
+		while (rest.n) {
+			buf_add_str(&line, str_cut(&rest, '\''));
+			buf_adds(&line, rest.p ? "'\\''" : "");
+		}
+		buf_addc(&line, '\'');
+	}
+	return shell_words(buf_str(&line), &p->arena);
+}

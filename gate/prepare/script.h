@@ -17,4 +17,7 @@
  */
 struct strlist script_commands(struct prepared *p) MUST_USE;
 
+/* Likewise of a program that starts what its arguments name: timeout 5 date. */
+struct strlist script_started(struct prepared *p) MUST_USE;
+
 #endif

@@ -179,6 +179,30 @@ scripts() {
 	cd "$T" || exit
 }
 
+starters() {
+	project p
+	gate -- timeout 5 date +%Y
+	exit_is "$who: timeout starts what it is told to" 0
+	gate -- env A=b nice -n 3 date +%Y
+	exit_is "$who: env, nice" 0
+	gate --read . -- find . -name data -exec wc -c '{}' +
+	out_like "$who: find -exec" '^5 '
+	gate -- timeout 5 sh -c date
+	exit_is "$who: a shell is started, and not what that starts" 126
+	gate --read . -- timeout 5 ./s.sh
+	exit_is "$who: no program outside the system's folders" 126
+	gate --preset none -- timeout 5 date
+	exit_is "$who: with none it starts nothing" 126
+	gate --explain -- env "it's" 'x; date' sort
+	out_unlike "$who: an argument is one word" 'starts.*date'
+	printf '#!/usr/bin/env sh\ntrue\n' >e.sh
+	chmod 755 e.sh
+	hand_over
+	gate --explain -- ./e.sh date
+	out_unlike "$who: env of a first line names no argument" 'starts.*date'
+	cd "$T" || exit
+}
+
 # Scripts that somebody else could have written.
 others_scripts() {
 	project p
@@ -382,6 +406,7 @@ both_users browsers
 both_users the_key
 both_users git_by_itself
 both_users scripts
+both_users starters
 both_users others_scripts
 both_users leashed
 both_users builds
