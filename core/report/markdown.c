@@ -455,10 +455,6 @@ static void add_item(struct str item, size_t depth, struct buf *out)
 {
 	item = str_trim(item);
 	buf_adds(out, "<li>");
-	if (str_starts(item, "[ ] ") || str_starts(item, "[x] ")) {
-		buf_adds(out, item.p[1] == 'x' ? "☑ " : "☐ ");
-		item = slice(item, 4, item.n);
-	}
 	if (str_find(item, '\n') == item.n && !begins_block(item))
 		add_inline(item, 0, out);
 	else
@@ -553,35 +549,15 @@ static bool is_table(struct str text)
 	       is_delimiter(first_line(text));
 }
 
-/* "===" or "---" below a paragraph makes a heading of it. */
-static size_t underline_of(struct str line)
-{
-	struct str s = str_trim(line);
-
-	if (s.n && run_of(s, 0, '=') == s.n)
-		return 1;
-	return s.n && run_of(s, 0, '-') == s.n ? 2 : 0;
-}
-
 static void add_paragraph(struct str *text, struct buf *out)
 {
-	const char *from = text->p;
 	struct str words = str_cut(text, '\n');
-	size_t level = 0;
 
-	while (text->p && !level) {
-		struct str line = first_line(*text);
+	while (text->p && !begins_block(first_line(*text)) &&
+	       !is_table(*text)) {
+		struct str line = str_cut(text, '\n');
 
-		level = underline_of(line);
-		if (!level && (begins_block(line) || is_table(*text)))
-			break;
-		drop_line(text);
-		if (!level)
-			words.n = (size_t)(line.p + line.n - from);
-	}
-	if (level) {
-		add_heading(words, level, out);
-		return;
+		words.n = (size_t)(line.p + line.n - words.p);
 	}
 	buf_adds(out, "<p dir=\"auto\">");
 	add_inline(str_trim(words), 0, out);

@@ -1,7 +1,7 @@
 /*
  * Markdown of others as HTML that may stand inside of a page.
  *
- * An own renderer of some 300 lines instead of a library: it is compiled into
+ * An own renderer of some 450 lines instead of a library: it is compiled into
  * every report alike, has no extension to switch off, and the text of a server
  * is parsed by code that holds no pointers into it beyond slices. Every byte
  * of the text goes through escape_html(); tags and attributes are literals of
@@ -11,8 +11,8 @@
  *
  * Understood are headings, paragraphs (with their line breaks), lists, quotes,
  * code, rules, tables, emphasis, code spans, links and backslashes, after
- * CommonMark 0.31 and the tables of GFM; no reference definitions. Time is
- * linear in the text, nesting is bounded.
+ * CommonMark 0.31 and the tables of GFM; neither reference definitions nor
+ * headings that are underlined. Time is linear in the text, nesting is bounded.
  */
 #ifndef CORE_REPORT_MARKDOWN_H
 #define CORE_REPORT_MARKDOWN_H
