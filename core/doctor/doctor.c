@@ -79,12 +79,18 @@ static void add_program(struct doctor *d, const char *area, const char *name,
 	else
 		add(d, area, name, CHECK_FAILED,
 		    err->kind == ERR_NOT_FOUND
-			    ? "install it, or write its whole path as command"
-		    : err->kind == ERR_LEASH ? "add it to `exec` of the leash"
-		    : err->kind == ERR_PROTECTION
-			    ? "see the protections below, or take it out of "
-			      "`require`"
-			    : "mend the file or the `sandbox` table",
+			    /* of a package the sentence says how */
+			    ? strstr(err->msg, " install ")
+				      ? "run that command"
+				      : "install it, or write its whole path "
+					"as command"
+			    : err->kind == ERR_LEASH
+				      ? "add it to `exec` of the leash"
+			      : err->kind == ERR_PROTECTION
+				      ? "see the protections below, or take it "
+					"out of "
+					"`require`"
+				      : "mend the file or the `sandbox` table",
 		    "%s", err->msg);
 }
 

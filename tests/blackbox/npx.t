@@ -453,6 +453,8 @@ servers() {
 	"${run[@]}" check -c r.toml
 	out_unlike "$who: check alone says neither" 'npx'
 	"${run[@]}" doctor -c r.toml r
+	out_like "$who: doctor has no other advice than to install it" \
+		'^ +-> run that command$'
 	out_like "$who: so does doctor" 'npx @modelcontextprotocol/server-everything: runs node'
 }
 
