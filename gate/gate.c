@@ -275,7 +275,7 @@ static int start(struct prepared *p, struct gate_child *c, struct err *err)
 
 	l->state = &c->state;
 	for (size_t i = 0; i < p->n_named; i++)
-		c->state.named[c->state.n_named++].path =
+		c->state.left.named[c->state.left.n_named++].path =
 			arena_strdup(&c->arena, p->named[i]);
 	if (r == 0 && p->policy.net == POLICY_NET_PROXY &&
 	    proxy_start(&p->policy, &p->arena, l, &c->proxy, err) < 0)
@@ -623,7 +623,7 @@ static void find_dropped(struct gate_child *c)
 	d->folder = c->hidden_cwd;
 	if (c->private_dir && c->hidden_cwd) {
 		home = mem_printf("%s/home", c->private_dir);
-		left_count(home, true, l);
+		left_count(l, home, true);
 	}
 	n = l->n_entries < LEFT_NAMES ? l->n_entries : LEFT_NAMES;
 	for (size_t i = 0; i < n; i++) {
@@ -637,8 +637,8 @@ static void find_dropped(struct gate_child *c)
 	if (n)
 		qsort(d->names.item, n, sizeof(*d->names.item), compare_names);
 	d->files = l->n_files;
-	for (size_t i = 0; i < c->state.n_named; i++) {
-		const struct left_named *x = &c->state.named[i];
+	for (size_t i = 0; i < l->n_named; i++) {
+		const struct left_named *x = &l->named[i];
 
 		if (x->is_there)
 			list_add(&d->names, &c->arena,

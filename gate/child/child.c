@@ -871,15 +871,6 @@ static void reap_children(struct child_state *state, int program)
 	}
 }
 
-/* Count what goes with the private places. */
-static void look_back(struct child_state *state, enum launch_left counts)
-{
-	if (counts)
-		left_count(".", counts == LEFT_IN_HOME, &state->left);
-	for (size_t i = 0; i < state->n_named; i++)
-		left_look(&state->named[i]);
-}
-
 static NORETURN void own_tree(struct child_state *state, bool own_pids,
 			      enum launch_left counts, int program)
 {
@@ -891,7 +882,8 @@ static NORETURN void own_tree(struct child_state *state, bool own_pids,
 
 		reap_children(state, program);
 		if (state->has_status) {
-			look_back(state, counts);
+			left_count(&state->left, counts ? "." : NULL,
+				   counts == LEFT_IN_HOME);
 			end_owner(state, own_pids, program);
 		}
 		sig = sys_call(SYS_rt_sigtimedwait, &all, &info, NULL,
@@ -1000,7 +992,7 @@ int init_main(void *arg)
 	if (l->stage != STAGE_NONE)
 		child_fail(l, l->stage, -l->sys);
 	__atomic_store_n(&l->started, 1, __ATOMIC_RELEASE);
-	if (counts || state->n_named)
+	if (counts || state->left.n_named)
 		enter_counted(l);
 	/* From here on the launch is not ours: closing the socket tells the
 	   gate, which may free it. */

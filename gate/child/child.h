@@ -68,10 +68,7 @@ struct child_state {
 	int wait_status;
 	uint64_t max_rss_kib; /* of the largest process reaped */
 	uint64_t cpu_us;      /* of the program and those it has reaped */
-	/* When the program ended by itself: */
-	struct left left;		     /* of launch.left */
-	struct left_named named[LEFT_NAMED]; /* paths are the gate's */
-	size_t n_named;
+	struct left left;     /* when the program ended by itself */
 };
 
 /* Does init count what the program leaves in .cwd, a private folder? */

@@ -110,8 +110,7 @@ static void add_entry(struct walk_left *w, int at, const char *name,
 
 static void walk(struct walk_left *w, int fd, unsigned depth, struct sums *ret)
 {
-	char dirents[LEFT_DIRENTS]
-		__attribute__((aligned(_Alignof(struct linux_dirent64))));
+	_Alignas(struct linux_dirent64) char dirents[LEFT_DIRENTS];
 	long got;
 
 	while ((got = sys_call(SYS_getdents64, fd, dirents, sizeof(dirents))) >
@@ -133,7 +132,8 @@ static void walk(struct walk_left *w, int fd, unsigned depth, struct sums *ret)
 	}
 }
 
-void left_look(struct left_named *named)
+/* Look whether a path is there, by no link. */
+static void look(struct left_named *named)
 {
 	const struct open_how how = {
 		.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
@@ -154,16 +154,15 @@ void left_look(struct left_named *named)
 	sys_call(SYS_close, fd);
 }
 
-void left_count(const char *path, bool is_home, struct left *ret)
+static void count(struct left *l, const char *path, bool is_home)
 {
 	struct walk_left w = {
-		.left = ret, .budget = LEFT_ENTRIES, .is_home = is_home};
+		.left = l, .budget = LEFT_ENTRIES, .is_home = is_home};
 	struct statx st = {.stx_mask = 0};
 	struct sums all = {0};
 	long fd = sys_call(SYS_openat, AT_FDCWD, path,
 			   O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0);
 
-	*ret = (struct left){.n_entries = 0};
 	if (fd < 0)
 		return;
 	if (sys_call(SYS_statx, fd, "", KERNEL_AT_EMPTY_PATH, STATX_TYPE,
@@ -171,7 +170,15 @@ void left_count(const char *path, bool is_home, struct left *ret)
 		w.major = st.stx_dev_major;
 		w.minor = st.stx_dev_minor;
 		walk(&w, (int)fd, 0, &all);
-		ret->n_files = all.files;
+		l->n_files = all.files;
 	}
 	sys_call(SYS_close, fd);
+}
+
+void left_count(struct left *l, const char *path, bool is_home)
+{
+	if (path)
+		count(l, path, is_home);
+	for (size_t i = 0; i < l->n_named; i++)
+		look(&l->named[i]);
 }

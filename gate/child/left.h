@@ -9,6 +9,7 @@
 #define GATE_CHILD_LEFT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* Entries of the folder that are named. */
@@ -34,18 +35,18 @@ struct left {
 	uint32_t n_entries; /* of the folder itself, named or not */
 	uint32_t n_files;   /* in it and beneath; folders do not count */
 	bool is_cut;	    /* not everything was looked at */
+	struct left_named named[LEFT_NAMED]; /* paths filled in by the caller */
+	size_t n_named;
 };
 
 /*
- * Look through a folder. Mounts in it, and links that setup_run() made, are
- * none of the tree's; nor are a HOME's own dot files, where programs keep
- * caches and settings.
+ * Look through a folder, and for the paths of .named. Mounts in it, and links
+ * that setup_run() made, are none of the tree's; nor are a HOME's own dot
+ * files, where programs keep caches and settings.
  *
- * path  a folder of a file system that needs no server
- * ret   filled in anew
+ * l     zeroed but for .named
+ * path  a folder of a file system that needs no server; NULL: none
  */
-void left_count(const char *path, bool is_home, struct left *ret);
-/* Look whether it is there, by no link. */
-void left_look(struct left_named *named);
+void left_count(struct left *l, const char *path, bool is_home);
 
 #endif

@@ -43,7 +43,8 @@ TEST_IN(folder, left, in_an_empty_folder, is_nothing)
 {
 	struct left l;
 
-	left_count(*state, true, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, true);
 	assert_int_equal(l.n_entries, 0);
 	assert_int_equal(l.n_files, 0);
 	assert_false(l.is_cut);
@@ -57,7 +58,8 @@ TEST_IN(folder, left, files, are_counted_with_those_beneath)
 	make(*state, "a/b/");
 	make(*state, "a/b/1");
 	make(*state, "a/2");
-	left_count(*state, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, false);
 	assert_int_equal(l.n_entries, 1);
 	assert_string_equal(l.name[0], "a");
 	assert_true(l.is_folder[0]);
@@ -72,14 +74,17 @@ TEST_IN(folder, left, dot_files, count_but_in_a_home)
 	make(*state, ".cache/");
 	make(*state, ".cache/1");
 	make(*state, ".gitconfig");
-	left_count(*state, true, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, true);
 	assert_int_equal(l.n_entries, 0);
 	assert_int_equal(l.n_files, 0);
-	left_count(*state, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, false);
 	assert_int_equal(l.n_entries, 2);
 	assert_int_equal(l.n_files, 2);
 	make(*state, ".git/");
-	left_count(*state, true, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, true);
 	assert_int_equal(l.n_entries, 1);
 }
 
@@ -89,7 +94,8 @@ TEST_IN(folder, left, links, count_but_those_of_the_view)
 
 	link_to(*state, "theirs", 1);
 	link_to(*state, "ours", LEFT_LINK_TIME);
-	left_count(*state, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, false);
 	assert_int_equal(l.n_entries, 1);
 	assert_string_equal(l.name[0], "theirs");
 }
@@ -103,7 +109,8 @@ TEST_IN(folder, left, names, are_bounded_in_number_and_length)
 		snprintf(name, sizeof(name), "%0*d", 200, i);
 		make(*state, name);
 	}
-	left_count(*state, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, false);
 	assert_int_equal(l.n_entries, LEFT_NAMES + 3);
 	assert_int_equal(l.n_files, LEFT_NAMES + 3);
 	for (int i = 0; i < LEFT_NAMES; i++)
@@ -119,7 +126,8 @@ TEST_IN(folder, left, too_deep_a_folder, cuts_the_count)
 		memcpy(path + 2 * i, "d/", 3);
 		make(*state, path);
 	}
-	left_count(*state, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, *state, false);
 	assert_true(l.is_cut);
 	assert_int_equal(l.n_entries, 1);
 }
@@ -129,7 +137,8 @@ TEST_IN(folder, left, that_is_not_there, is_nothing)
 	struct left l;
 	char *path = mem_printf("%s/none", (char *)*state);
 
-	left_count(path, false, &l);
+	l = (struct left){.n_entries = 0};
+	left_count(&l, path, false);
 	assert_int_equal(l.n_entries, 0);
 	free(path);
 }
@@ -139,20 +148,20 @@ TEST_IN(folder, named, paths, are_there_or_not)
 	char *file = mem_printf("%s/f", (char *)*state);
 	char *beyond = mem_printf("%s/l/f", (char *)*state);
 	char *link = mem_printf("%s/l", (char *)*state);
-	struct left_named a = {.path = *state}, b = {.path = file},
-			  c = {.path = beyond};
+	struct left l = {
+		.named = {{.path = *state}, {.path = file}, {.path = beyond}},
+		.n_named = 3};
 
-	left_look(&b);
-	assert_false(b.is_there);
-	make(*state, "f");
 	assert_int_equal(symlink(".", link), 0);
-	left_look(&a);
-	left_look(&b);
-	left_look(&c);
-	assert_true(a.is_there && a.is_folder);
-	assert_true(b.is_there && !b.is_folder);
+	left_count(&l, NULL, false);
+	assert_true(l.named[0].is_there && l.named[0].is_folder);
+	assert_false(l.named[1].is_there);
+	make(*state, "f");
+	left_count(&l, NULL, false);
+	assert_true(l.named[1].is_there && !l.named[1].is_folder);
 	/* by a link it may lie anywhere */
-	assert_false(c.is_there);
+	assert_false(l.named[2].is_there);
+	assert_int_equal(l.n_entries, 0);
 	free(file);
 	free(beyond);
 	free(link);
