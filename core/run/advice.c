@@ -46,7 +46,8 @@ static bool is_connection(const struct gate_denial *d)
 	return !d->detail || strstr(d->detail, "AF_INET,") != NULL;
 }
 
-bool advice_counts(const struct gate_denial *d)
+/* Does it count even though the program succeeded? */
+static bool counts(const struct gate_denial *d)
 {
 	return strcmp(d->kind, "exec") == 0 || strcmp(d->kind, "net") == 0 ||
 	       (is_key(d, "net") && is_connection(d));
@@ -55,7 +56,7 @@ bool advice_counts(const struct gate_denial *d)
 static bool is_worth_a_line(const struct gate_denial *d,
 			    const struct advice_known *known)
 {
-	return known->all || advice_counts(d) ||
+	return known->all || counts(d) ||
 	       (known->failed && d->allow.key && !is_probe(d->name));
 }
 
@@ -470,7 +471,7 @@ static void add_key(struct finder *f, const char *key)
 		if (!is_worth_a_line(d, f->known) ||
 		    (key ? !is_key(d, key) : d->allow.key != NULL))
 			continue;
-		f->is_refused |= advice_counts(d);
+		f->is_refused |= counts(d);
 		if (n++ < ROWS_SHOWN) {
 			buf_adds(&text, n > 1 ? "; " : "denied: ");
 			add_denial(&text, d, f->known->scrub);

@@ -65,9 +65,6 @@ struct advice_list {
 struct advice_list advice_find(const struct advice_known *known,
 			       struct arena *arena) MUST_USE;
 
-/* Does the refusal count even though the program succeeded? */
-bool advice_counts(const struct gate_denial *d) MUST_USE;
-
 /* The piece in one line: "denied: …; to allow it: --net HOST". */
 const char *advice_line(const struct advice *a, struct arena *arena) MUST_USE;
 
