@@ -390,6 +390,10 @@ const char *gate_secrets_in(const struct gate *gate, const char *folder,
    another user's homes? */
 bool gate_is_secret(const struct gate *gate, const char *path) MUST_USE;
 
+/* Name of the recipe of tool chains (build, cc) that has this program among
+   those that it applies to by itself; NULL: none. Static. */
+const char *gate_recipe_of(const char *program) MUST_USE;
+
 /* ---- requests, explained ---- */
 
 /* One path that a program gets. */

@@ -348,6 +348,7 @@ struct finder {
 	struct arena *arena;
 	struct piece *piece;
 	size_t n;
+	struct strlist recipes; /* that programs of `exec` belong to */
 	bool is_refused;
 	bool has_unnamed; /* words of a refusal name no file */
 	bool is_absent;	  /* the file that was asked for */
@@ -447,9 +448,31 @@ static const char *host_of(struct finder *f)
 	return host.p ? arena_strndup(f->arena, host.p, host.n) : no_host;
 }
 
+/* A tool chain is one recipe, and many programs; NULL where none is asked for.
+ */
+static const char *recipe_of(const struct finder *f,
+			     const struct gate_denial *d)
+{
+	const struct gate_request *r = f->known->request;
+	const char *recipe =
+		is_key(d, "exec") ? gate_recipe_of(d->allow.value) : NULL;
+
+	return recipe && r && r->policy &&
+			       !list_has(&r->policy->preset, recipe) &&
+			       !list_has(&r->policy->preset, "none")
+		       ? recipe
+		       : NULL;
+}
+
 static void add_value(struct finder *f, const struct gate_denial *d,
 		      struct strlist *values)
 {
+	const char *recipe = recipe_of(f, d);
+
+	if (recipe) {
+		list_add_new(&f->recipes, f->arena, recipe);
+		return;
+	}
 	/* name a host: the whole network is seldom what a person needs */
 	list_add_new(values, f->arena,
 		     is_whole_net(d) ? host_of(f) : d->allow.value);
@@ -494,7 +517,16 @@ static void add_key(struct finder *f, const char *key)
 	if (values.n == 1 && f->known->form == ADVICE_TOML &&
 	    strcmp(values.item[0], no_host) == 0)
 		key = NULL;
-	add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key, &values);
+	if (key && !values.n)
+		add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), "preset",
+			  &f->recipes);
+	else
+		add_piece(f, arena_strdup(f->arena, buf_cstr(&text)), key,
+			  &values);
+	if (key && values.n && f->recipes.n)
+		add_piece(f, "some of these programs have a recipe", "preset",
+			  &f->recipes);
+	f->recipes.n = 0;
 }
 
 static bool is_earlier(const struct gate_verdict *v, size_t i)

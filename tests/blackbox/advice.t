@@ -76,6 +76,19 @@ sandbox.read = ['elsewhere']
 sandbox.write = ['shelf']" \
 	'sandbox.exec = ["sh", "gzip"]' 'a.md'
 
+if type -P make gcc >/dev/null; then
+	printf 'a: a.c\n\t@gcc -o $@ $<\n' >shelf/Makefile
+	echo 'int main(void) { return 0; }' >shelf/a.c
+	follow tools "$script
+command = '$PYTHON'
+args = ['-c', 'import subprocess as s; print(s.call([\"make\", \"-B\", \"-C\", \"$T/shelf\", \"-s\"]))']
+cwd = 'shelf'
+sandbox.write = ['shelf']" \
+		'sandbox.preset = ["build"]' '0'
+else
+	skip "make with gcc" "no gcc or make"
+fi
+
 # ---- files ----
 
 follow reading "$script
